@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * goodput.h - useful training done per second
+ *
+ * Goodput is throughput (samples/s) times statistical efficiency (0 to 1].
+ * Every function here is pure: nothing is allocated, and any thread may call
+ * it at any time.
+ *
+ * The model is that of Qiao et al., "Pollux", OSDI '21, section 3.
+ */
+#ifndef PLX_CORE_GOODPUT_H
+#define PLX_CORE_GOODPUT_H
+
+#include <stdbool.h>
+
+/* How long a step takes; alpha and beta in seconds, all >= 0. */
+struct plx_model {
+	double alpha_c, beta_c; /* pass: fixed, and per sample on a GPU */
+	double alpha_n, beta_n; /* all-reduce over nodes: fixed, per GPU > 2 */
+	double alpha_r, beta_r; /* all-reduce in a node: fixed, per GPU > 2 */
+	double gamma;		/* overlap of pass and all-reduce, 1 to 10 */
+};
+
+/* Where a job's ranks sit; one rank uses one GPU. */
+struct plx_shape {
+	int nodes; /* nodes with at least one rank; 0 when not running */
+	int gpus;  /* ranks in all, >= nodes */
+};
+
+/* How a step's samples are spread: total batch = gpus * m * (s + 1). */
+struct plx_batch {
+	int per_gpu; /* m: samples a GPU takes in one pass, >= 1 */
+	int accum;   /* s: passes before the one that synchronises, >= 0 */
+};
+
+/* What the user allows. */
+struct plx_limits {
+	int base_batch;	 /* M0: total batch the user tuned for, >= 1 */
+	int max_batch;	 /* largest total batch, >= base_batch */
+	int min_per_gpu; /* smallest m the program can use, >= 1 */
+	int max_per_gpu; /* largest m that fits a GPU's memory */
+	bool accumulate; /* s > 0 allowed */
+};
+
+/* Gradient statistics at the base batch size. */
+struct plx_noise {
+	double sqr; /* squared norm of the true gradient, > 0 */
+	double var; /* trace of the covariance at batch base_batch, >= 0 */
+};
+
+/* A job's goodput function: all that is needed to judge a shape. */
+struct plx_goodput {
+	struct plx_model model;
+	struct plx_noise noise;
+	struct plx_limits limits;
+};
+
+/* One pass (forward and backward) over m samples, seconds. */
+double plx_grad_seconds(const struct plx_model *model, double per_gpu);
+
+/* One all-reduce, seconds; 0 for one GPU. */
+double plx_sync_seconds(const struct plx_model *model, struct plx_shape shape);
+
+/* The synchronising pass, partly hidden behind its all-reduce, seconds. */
+double plx_iter_seconds(const struct plx_model *model, struct plx_shape shape,
+			double per_gpu);
+
+/* A whole optimiser step: s plain passes and a synchronising one, seconds. */
+double plx_step_seconds(const struct plx_model *model, struct plx_shape shape,
+			struct plx_batch batch);
+
+/* Samples per second. Requires shape.gpus > 0. */
+double plx_throughput(const struct plx_model *model, struct plx_shape shape,
+		      struct plx_batch batch);
+
+/* Progress of a sample in a batch of total_batch relative to base_batch. */
+double plx_efficiency(const struct plx_noise *noise, double base_batch,
+		      double total_batch);
+
+/* Useful samples per second; 0 when shape.gpus is 0. */
+double plx_goodput(const struct plx_goodput *job, struct plx_shape shape,
+		   struct plx_batch batch);
+
+/*
+ * The batch that maximises goodput on this shape within the limits, and its
+ * goodput. Returns false when no batch is allowed there (more GPUs than
+ * max_batch / min_per_gpu); the outputs are then untouched. best may be NULL.
+ * On one GPU a total batch above base_batch uses at least one accumulation
+ * step when accumulation is allowed, as published: the noise estimate needs
+ * two gradients.
+ */
+bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
+		    struct plx_batch *best, double *goodput);
+
+/* All numbers finite and in range: safe to give to the functions above. */
+bool plx_goodput_valid(const struct plx_goodput *job);
+
+#endif

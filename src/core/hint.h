@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hint.h - what a job's agent tells the scheduler
+ *
+ * Fields of the status section (docs/resize.md): "batch=M0,max,minm,maxm,acc"
+ * "model=7 numbers" "noise=sqr,var" "profiled=nodes,gpus" "now=m,s"
+ * "progress=0..1" "restart=s" "lr=" "goodput=" "loss=". Under 600 bytes.
+ */
+#ifndef PLX_CORE_HINT_H
+#define PLX_CORE_HINT_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "core/fields.h"
+#include "core/goodput.h"
+
+struct plx_hint {
+	struct plx_goodput job;	   /* model, noise, limits */
+	struct plx_shape profiled; /* largest shape measured, >= 1 GPU */
+	struct plx_batch now;	   /* in use */
+	double progress;	   /* 0 to 1, share of the training done */
+	double restart_s;	   /* training lost by a resize, 0 to 3600 */
+	double lr;		   /* in use */
+	double goodput;		   /* measured now, samples/s */
+	double loss;		   /* last mean training loss */
+};
+
+void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint);
+
+/*
+ * 1 when fields hold a whole, sane hint; 0 when they hold none; -1 with err
+ * set when it is broken (NaN, out of range, missing part).
+ */
+int plx_hint_read(const char *fields, struct plx_hint *hint,
+		  struct plx_error *err);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * noise.h - the gradient noise scale, measured while training
+ *
+ * From the squared norms of gradients at two batch sizes (each rank's, or
+ * each accumulation pass's, and their mean) come unbiased estimates of the
+ * true gradient's squared norm and of its variance, smoothed over steps.
+ * McCandlish et al. 2018, appendix A; smoothing as in the published code.
+ */
+#ifndef PLX_CORE_NOISE_H
+#define PLX_CORE_NOISE_H
+
+#include <stdbool.h>
+
+#include "core/goodput.h"
+
+/* Smoothed state; all zero is a good start, and may be saved as bytes. */
+struct plx_noise_tracker {
+	double sqr_biased, sqr_weight;
+	double var_biased, var_weight;
+	long updates;
+};
+
+/* What one optimiser step saw. */
+struct plx_noise_step {
+	int parts;	       /* gradients averaged: gpus * (s + 1) */
+	double mean_sqr_parts; /* mean of the squared norms of the parts */
+	double sqr_mean;       /* squared norm of their mean */
+	double total_batch;    /* samples in the step */
+	double base_batch;     /* M0 */
+};
+
+/*
+ * Take one step in; ignores a step with one part or numbers that are not
+ * finite. The weight of history falls with total_batch / base_batch.
+ */
+void plx_noise_update(struct plx_noise_tracker *tracker,
+		      const struct plx_noise_step *step);
+
+/* Present estimate at base_batch; false while there is none. */
+bool plx_noise_get(const struct plx_noise_tracker *tracker,
+		   struct plx_noise *noise);
+
+/*
+ * AdaScale's gain of a step with total batch M = scale * M0: learning rate
+ * factor and equivalent base-batch steps, 1 to scale.
+ * Johnson et al. 2020, "AdaScale SGD", section 3.
+ */
+double plx_noise_gain(const struct plx_noise *noise, double scale);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - what a user may ask: --scheduler-params=pollux[,key=value...]
+ *
+ * Keys: min, max (GPUs of the job), batch (M0: total batch size the user
+ * tuned for), max-batch (largest total batch), min-gpu-batch and
+ * max-gpu-batch (samples a GPU takes in one pass). Driven by one table, which
+ * also makes the help text.
+ */
+#ifndef PLX_CORE_OPTIONS_H
+#define PLX_CORE_OPTIONS_H
+
+#include "core/error.h"
+
+#define PLX_GPUS_MAX  4096     /* of one job */
+#define PLX_BATCH_MAX 16777216 /* samples */
+
+struct plx_options {
+	int min_gpus;	   /* default 1 */
+	int max_gpus;	   /* 0: as many as the cluster has */
+	int base_batch;	   /* 0: the program's own */
+	int max_batch;	   /* 0: the program's own */
+	int min_gpu_batch; /* 0: the program's own */
+	int max_gpu_batch; /* 0: the program's own */
+};
+
+/*
+ * text begins with "pollux". On failure the sentence names the key, what was
+ * wrong and what is allowed, e.g.
+ * "max=0: want GPUs from 1 to 4096", "mox: unknown key, did you mean max?"
+ */
+int plx_options_parse(const char *text, struct plx_options *options,
+		      struct plx_error *err);
+
+/* Help for --help pages: lines "key=VALUE  meaning", the library's to keep. */
+const char *plx_options_help(void);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * problem.h - a snapshot of the cluster to be decided upon
+ *
+ * Plain data, filled by the caller (plugin, simulator, test), never changed
+ * by the search. Arrays belong to the problem: plx_problem_destroy() frees
+ * all of them.
+ */
+#ifndef PLX_CORE_PROBLEM_H
+#define PLX_CORE_PROBLEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/goodput.h"
+
+struct plx_job {
+	uint32_t id;
+	int min_gpus;  /* >= 1: fewer is parked */
+	int max_gpus;  /* >= min_gpus: user, account and QOS limits */
+	bool profiled; /* goodput is known; otherwise SPEEDUP = GPU count */
+	struct plx_goodput goodput;
+	int profiled_gpus; /* largest count measured; at most doubled, >= 1 */
+	bool pinned;	   /* keeps what it has, whatever happens */
+	bool may_park;	   /* may be left without any GPU */
+	int home;	  /* node that holds a GPU of it if any does; -1 none */
+	double age_s;	  /* since it first started */
+	double restart_s; /* what a re-allocation costs it */
+	int restarts;	  /* so far */
+	int *now;	  /* [node_count] GPUs it has on each node */
+	bool *allowed;	  /* [node_count] nodes it may use; NULL: all */
+};
+
+struct plx_problem {
+	int node_count;
+	int *gpus;	 /* [node_count] for elastic jobs: free or theirs */
+	int *gpus_total; /* [node_count] as fair shares count them */
+	int job_count;
+	struct plx_job *jobs;
+	double fairness;   /* p of FITNESS_p, default -1; -INFINITY: min */
+	bool uniform;	   /* the same count on each of a job's nodes */
+	bool interference; /* true: at most one multi-node job a node */
+	uint64_t seed;
+};
+
+/* Zeroed arrays of these sizes, or NULL with err set; `now` allocated. */
+struct plx_problem *plx_problem_create(int node_count, int job_count,
+				       struct plx_error *err);
+/* Give job j its own `allowed` array, all true. */
+int plx_problem_restrict(struct plx_problem *problem, int j,
+			 struct plx_error *err);
+void plx_problem_destroy(struct plx_problem *problem); /* accepts NULL */
+
+/* -1 with the first inconsistency named: negative, NaN, now over gpus, ... */
+int plx_problem_check(const struct plx_problem *problem, struct plx_error *err);
+
+#endif

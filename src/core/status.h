@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* status.h - what a job's launcher tells the scheduler (docs/resize.md) */
+#ifndef PLX_CORE_STATUS_H
+#define PLX_CORE_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/hint.h"
+
+enum plx_phase {
+	PLX_PHASE_STARTING,
+	PLX_PHASE_TRAINING,
+	PLX_PHASE_SAVING,
+	PLX_PHASE_WAITING,
+	PLX_PHASE_DONE,
+};
+
+#define PLX_WAKE_NONE  UINT32_MAX	/* launcher only polls */
+#define PLX_WAKE_BATCH (UINT32_MAX - 1) /* launcher runs in the batch step */
+
+struct plx_status {
+	uint32_t launcher; /* step number, or PLX_WAKE_* */
+	uint32_t ack;	   /* serial of the last target answered, 0: none */
+	enum plx_phase phase;
+	int resizes;	   /* of this job so far */
+	double pause_s[2]; /* median and worst pause of them */
+	bool has_hint;	   /* false: unprofiled */
+	struct plx_hint hint;
+};
+
+const char *plx_phase_name(enum plx_phase phase);
+
+/* The section's fields. -1 when they do not fit. */
+int plx_status_write(const struct plx_status *status, char *fields, size_t size,
+		     struct plx_error *err);
+
+/*
+ * Read a job's comment. 1: a status (has_hint false and err set when its
+ * hint is broken); 0: no section at all; -1: a broken section, err says why.
+ */
+int plx_status_read(const char *comment, struct plx_status *status,
+		    struct plx_error *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* target.h - what the scheduler tells a job (docs/resize.md) */
+#ifndef PLX_CORE_TARGET_H
+#define PLX_CORE_TARGET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+enum plx_target_state {
+	PLX_TARGET_NONE, /* nothing was ever asked of this job */
+	PLX_TARGET_ASKED,
+	PLX_TARGET_DONE,
+	PLX_TARGET_REFUSED,
+	PLX_TARGET_PARKED,
+};
+
+#define PLX_WHY_SIZE 160
+
+struct plx_target {
+	uint32_t serial; /* grows with every request to this job, from 1 */
+	enum plx_target_state state;
+	int nodes;
+	int gpus_per_node;
+	char why[PLX_WHY_SIZE];
+};
+
+const char *plx_target_state_name(enum plx_target_state state);
+
+/* " [pollux ...]" put into system_comment by plx_section_put(). */
+int plx_target_write(const struct plx_target *target, char *fields, size_t size,
+		     struct plx_error *err);
+
+/* 1: found; 0: no section (target zeroed); -1: broken, err says why. */
+int plx_target_read(const char *system_comment, struct plx_target *target,
+		    struct plx_error *err);
+
+#endif

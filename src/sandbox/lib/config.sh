@@ -1,0 +1,233 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# config.sh - ports, plugin folders and configuration files
+#
+# Ports: port is slurmctld's, port+1 slurmdbd's, port+2.. those of the nodes.
+
+# Print the ports of this machine that are in use, one a line.
+used_ports() {
+	awk 'FNR > 1 {
+		n = split($2, part, ":")
+		print strtonum_hex(part[n])
+	}
+	function strtonum_hex(text, i, value) {
+		for (i = 1; i <= length(text); i++)
+			value = value * 16 + \
+				index("0123456789ABCDEF", substr(text, i, 1)) - 1
+		return value
+	}' /proc/net/tcp /proc/net/tcp6 2>/dev/null
+}
+
+# Choose a free row of ports at random, below the range from which the kernel
+# takes those of clients. Two sandboxes may still choose the same row at the
+# same moment: a daemon then fails to bind, and `up` tries again.
+choose_ports() {
+	local first=10240 last=32000 low high count=$((nodes + 2)) try
+
+	if read -r low high </proc/sys/net/ipv4/ip_local_port_range &&
+	   [ "$low" -gt $((first + 2 * count)) ] && [ "$low" -lt "$last" ]; then
+		last=$low
+	fi
+	for ((try = 0; try < 50; try++)); do
+		port=$((first + SRANDOM % (last - first - count)))
+		used_ports | awk -v a="$port" -v n="$count" \
+			'$1 >= a && $1 < a + n { exit 1 }' && return
+	done
+	complain "no row of $count free ports between $first and $last"
+	return 1
+}
+
+# Print the folder with Slurm's own plugins.
+slurm_plugindir() {
+	local folder
+
+	for folder in "${POLLUX_SLURM_PLUGINDIR:-}" "$plugindir" \
+		/usr/lib/*/slurm-wlm /usr/lib/*/slurm /usr/lib64/slurm \
+		/usr/lib/slurm /usr/local/lib/slurm; do
+		[ -e "$folder/select_cons_tres.so" ] && echo "$folder" && return
+	done
+	complain "Slurm's plugin folder was not found;" \
+		"set POLLUX_SLURM_PLUGINDIR"
+	return 1
+}
+
+# find_plugin NAME: prints the path of one of our plugins
+find_plugin() {
+	local folder
+	local -a folders
+
+	IFS=: read -ra folders <<<"$path"
+	for folder in "${folders[@]}"; do
+		[ -e "$folder/$1.so" ] && realpath -- "$folder/$1.so" && return
+	done
+	return 1
+}
+
+# Are the plugins there that the scheduler needs?
+check_plugins() {
+	local name
+
+	path=${POLLUX_PLUGIN_PATH:-$plugindir}
+	[ "$scheduler" = pollux ] || return 0
+	for name in sched_pollux job_submit_pollux spank_pollux; do
+		find_plugin "$name" >/dev/null && continue
+		complain "$name.so is not in '$path';" \
+			"install Pollux or set POLLUX_PLUGIN_PATH"
+		return 1
+	done
+}
+
+# Print SchedulerParameters: ours, where --params does not say otherwise.
+scheduler_parameters() {
+	local ours="bf_interval=2,sched_interval=5,batch_sched_delay=1"
+	local setting result=$params
+	local -a settings
+
+	[ "$scheduler" = pollux ] &&
+		ours+=",pollux_interval=2,pollux_ack_timeout=30"
+	IFS=, read -ra settings <<<"$ours"
+	for setting in "${settings[@]}"; do
+		[[ ",$params" == *",${setting%%=*}="* ]] ||
+			result+=${result:+,}$setting
+	done
+	echo "$result"
+}
+
+write_slurm_conf() {
+	local host user plugins
+
+	host=$(hostname -s 2>/dev/null || cat /proc/sys/kernel/hostname)
+	user=$(id -un)
+	plugins=$(slurm_plugindir) || return 1
+	cat <<END
+# Written by pollux-sandbox.
+ClusterName=sandbox
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$port
+SlurmUser=$user
+SlurmdUser=$user
+PluginDir=${path:+$path:}$plugins
+
+AuthType=auth/munge
+AuthInfo=socket=$root/run/munge.socket
+StateSaveLocation=$root/state
+SlurmdSpoolDir=$root/spool/%n
+TmpFS=$root/tmp/%n
+SlurmctldPidFile=$root/run/slurmctld.pid
+SlurmdPidFile=$root/run/%n.pid
+SlurmctldDebug=verbose
+SlurmdDebug=info
+LogTimeFormat=iso8601_ms
+
+SchedulerType=sched/$scheduler
+SchedulerParameters=$(scheduler_parameters)
+$([ "$scheduler" != pollux ] || echo JobSubmitPlugins=pollux)
+PriorityType=priority/basic
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+GresTypes=gpu
+
+# Many daemons on few CPUs: nobody is declared dead in haste.
+MessageTimeout=60
+SlurmctldTimeout=300
+SlurmdTimeout=300
+BatchStartTimeout=60
+MinJobAge=300
+KillWait=5
+InactiveLimit=0
+ReturnToService=2
+PropagateResourceLimits=NONE
+
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=pmix
+
+SlurmdParameters=config_overrides
+NodeName=n[1-$nodes] NodeHostname=$host NodeAddr=127.0.0.1 \
+Port=[$((port + 2))-$((port + 1 + nodes))] CPUs=$cpus Boards=1 \
+SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 \
+RealMemory=65536 State=UNKNOWN$([ "$gpus" = 0 ] || echo " Gres=gpu:$gpus")
+PartitionName=main Nodes=ALL Default=YES LLN=YES OverSubscribe=NO \
+MaxTime=INFINITE State=UP
+$(write_accounting)
+END
+}
+
+write_accounting() {
+	if [ "$accounting" = 0 ]; then
+		echo AccountingStorageType=accounting_storage/none
+		return
+	fi
+	cat <<END
+
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort=$((port + 1))
+# Without it slurmctld would sign with the system's munged, and fail.
+AccountingStoragePass=$root/run/munge.socket
+AccountingStorageTRES=gres/gpu
+AccountingStoreFlags=job_comment
+END
+}
+
+write_slurmdbd_conf() {
+	cat <<END
+# Written by pollux-sandbox.
+DbdHost=$(hostname -s 2>/dev/null || cat /proc/sys/kernel/hostname)
+DbdAddr=127.0.0.1
+DbdPort=$((port + 1))
+SlurmUser=$(id -un)
+PluginDir=$(slurm_plugindir)
+AuthType=auth/munge
+AuthInfo=socket=$root/run/munge.socket
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=slurm_acct_db
+PidFile=$root/run/slurmdbd.pid
+DebugLevel=info
+LogTimeFormat=iso8601_ms
+END
+}
+
+# Virtual GPUs: slurmd wants character devices, numbered as the GPUs are. A
+# link to /dev/null has a name of its own and exists everywhere.
+make_devices() {
+	local i
+
+	mkdir -p "$dir/dev" || return 1
+	for ((i = 0; i < gpus; i++)); do
+		ln -sfn /dev/null "$dir/dev/gpu$i" || return 1
+	done
+}
+
+write_gres_conf() {
+	echo "# Written by pollux-sandbox."
+	[ "$gpus" = 0 ] || echo "NodeName=n[1-$nodes] Name=gpu" \
+		"File=$root/dev/gpu[0-$((gpus - 1))]"
+}
+
+write_configuration() {
+	local i spank
+
+	make_devices || return 1
+	for ((i = 1; i <= nodes; i++)); do
+		mkdir -p "$dir/spool/n$i" "$dir/tmp/n$i" || return 1
+	done
+	write_slurm_conf >"$dir/etc/slurm.conf" || return 1
+	write_gres_conf >"$dir/etc/gres.conf"
+	# Proctrack and task plugins need no cgroup, but slurmd insists on a
+	# cgroup plugin; left to look by itself it fails where none is mounted.
+	printf '%s\n' "CgroupPlugin=cgroup/v1" "CgroupAutomount=no" \
+		>"$dir/etc/cgroup.conf"
+	# The default tree fence crashes or hangs one start of 16 ranks in six.
+	echo "PMIxCollFence=ring" >"$dir/etc/mpi.conf"
+	spank=$(find_plugin spank_pollux) && spank="required $spank"
+	printf '%s\n' "# Written by pollux-sandbox." ${spank:+"$spank"} \
+		>"$dir/etc/plugstack.conf"
+	if [ "$accounting" = 1 ]; then
+		(umask 077 && write_slurmdbd_conf >"$dir/etc/slurmdbd.conf")
+	fi
+}

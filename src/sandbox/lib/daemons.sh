@@ -1,0 +1,208 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# daemons.sh - starting each daemon and knowing when it answers
+#
+# Every daemon has a session of its own (Ctrl-C does not reach it), its pid in
+# run/NAME.pid and POLLUX_SANDBOX=dir in its environment, by which the whole
+# family is found again. Functions that start something return 1 after a
+# failure and leave the guilty daemon's name in `guilty`.
+
+guilty=""
+
+# Run a command with the sandbox's environment, not with that of a Slurm job
+# in which `up` may have been called.
+enter() {
+	unset_slurm
+	export POLLUX_SANDBOX=$dir SLURM_CONF=$root/etc/slurm.conf
+	unset POLLUX_KEEPER
+	"$@"
+}
+
+unset_slurm() {
+	local name
+
+	for name in "${!SLURM_@}" "${!SLURMD_@}" "${!SBATCH_@}" \
+		"${!SALLOC_@}" "${!SACCT_@}" "${!SQUEUE_@}" "${!SINFO_@}"; do
+		unset "$name"
+	done
+}
+
+# What MPI programs need when many ranks of several "hosts" share one machine.
+set_mpi_environment() {
+	export SLURM_PMIX_FENCE=ring PMIX_MCA_gds=hash
+	# Shared memory's names clash between the nodes, which are one host.
+	export OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo
+	export OMPI_MCA_pml=ob1 OMPI_MCA_osc=^ucx OMPI_MCA_coll=^hcoll,ucc
+	export OMPI_MCA_mpi_yield_when_idle=1
+	export OMPI_MCA_hwloc_base_binding_policy=none
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
+
+# spawn NAME PROGRAM ARGUMENT...: start a daemon that stays in the foreground
+spawn() {
+	local name=$1 program
+
+	shift
+	if ! program=$(find_program "$1"); then
+		complain "$1 is not installed"
+		return 1
+	fi
+	shift
+	(
+		cd "$dir/run" || exit 1
+		exec 9>&- </dev/null >>"$dir/log/$name.out" 2>&1
+		enter exec setsid "$program" "$@"
+	) &
+	echo $! >"$dir/run/$name.pid"
+	disown $!
+}
+
+# wait_for NAME COMMAND...: until the daemon answers; fails when it has died
+# or when time is up.
+wait_for() {
+	guilty=$1
+	shift
+	wait_until "$deadline" answers_or_dead "$guilty" "$@" || return 1
+	pid_of "$guilty" >/dev/null
+}
+
+answers_or_dead() {
+	local name=$1
+
+	shift
+	"$@" >/dev/null 2>&1 || ! pid_of "$name" >/dev/null
+}
+
+# listens PORT: does somebody on this machine?
+listens() {
+	local hex
+
+	printf -v hex '%04X' "$1"
+	grep -qsE "^ *[0-9]+: [0-9A-F]+:$hex [0-9A-F:]+ 0A " \
+		/proc/net/tcp /proc/net/tcp6
+}
+
+start_munged() {
+	local key=$dir/etc/munge.key
+
+	[ -s "$key" ] || (umask 077 && head -c 128 /dev/urandom >"$key")
+	# --force: who owns the folders above ours is not our business.
+	spawn munged munged --foreground --force --key-file="$key" \
+		--socket="$root/run/munge.socket" \
+		--pid-file="$root/run/munged.pid" \
+		--seed-file="$root/run/munged.seed" \
+		--log-file="$root/log/munged.log" --num-threads=4 &&
+		wait_for munged test -S "$dir/run/munge.socket"
+}
+
+# Everything about the database that can be cheap, is: it is thrown away.
+database_options() {
+	printf '%s\n' --no-defaults --datadir="$root/db/data" \
+		--innodb-log-file-size=16M --innodb-buffer-pool-size=64M \
+		--innodb-flush-log-at-trx-commit=0 --skip-name-resolve
+	[ "$(id -u)" != 0 ] || echo --user=root
+}
+
+create_database() {
+	local -a options
+
+	[ -d "$dir/db/data/mysql" ] && return
+	mapfile -t options < <(database_options)
+	(umask 077 && mkdir -p "$dir/db") || return 1
+	PATH=$PATH:/usr/sbin mariadb-install-db "${options[@]}" \
+		--auth-root-authentication-method=normal --skip-test-db \
+		</dev/null >>"$dir/log/mariadb.log" 2>&1
+}
+
+# Its socket lies in db/, which is closed to others: root has no password.
+start_mariadb() {
+	local -a options
+
+	guilty=mariadb
+	create_database || return 1
+	mapfile -t options < <(database_options)
+	spawn mariadb mariadbd "${options[@]}" --skip-networking \
+		--socket="$root/db/socket" --pid-file="$root/run/mariadb.pid" \
+		--log-error="$root/log/mariadb.log" \
+		--innodb-lock-wait-timeout=900 --innodb-doublewrite=0 \
+		--performance-schema=OFF --skip-log-bin &&
+		wait_for mariadb grep -q "ready for connections" \
+			"$dir/log/mariadb.log"
+}
+
+start_slurmdbd() {
+	guilty=slurmdbd
+	MYSQL_UNIX_PORT=$root/db/socket spawn slurmdbd slurmdbd -D &&
+		wait_for slurmdbd listens $((port + 1)) &&
+		wait_for slurmdbd client sacctmgr -n list cluster
+}
+
+# slurmctld must find its cluster in the database, or sacct stays empty.
+add_cluster() {
+	guilty=slurmdbd
+	[ "$accounting" = 1 ] || return 0
+	client sacctmgr -n list cluster format=cluster |
+		grep -q sandbox && return
+	client sacctmgr -i add cluster sandbox >>"$dir/log/slurmdbd.out" 2>&1
+}
+
+start_slurmctld() {
+	guilty=slurmctld
+	spawn slurmctld slurmctld -D && wait_for slurmctld listens "$port" &&
+		wait_for slurmctld client scontrol ping
+}
+
+# start_node NAME: does not wait; all start at once
+start_node() {
+	guilty=$1
+	spawn "$1" slurmd -D -N "$1"
+}
+
+start_nodes() {
+	local i
+
+	for ((i = 1; i <= nodes; i++)); do
+		start_node "n$i" || return 1
+	done
+	wait_until "$deadline" nodes_ready_or_dead && nodes_ready
+}
+
+nodes_ready() {
+	[ "$(client sinfo -h -N -t idle -o %N | wc -l)" = "$nodes" ]
+}
+
+# Succeeds also when a slurmd has died: there is no use in waiting on.
+nodes_ready_or_dead() {
+	local i
+
+	for ((i = 1; i <= nodes; i++)); do
+		guilty=n$i
+		pid_of "n$i" >/dev/null || return 0
+	done
+	guilty=slurmctld
+	nodes_ready
+}
+
+# client CMD...: a Slurm command, patient but not for ever
+client() {
+	(
+		exec 9>&-
+		enter exec timeout -k 2 30 "$@"
+	) 2>/dev/null
+}
+
+# Start all of it, in order.
+start_all() {
+	start_munged || return 1
+	if [ "$accounting" = 1 ]; then
+		start_mariadb && start_slurmdbd && add_cluster || return 1
+	fi
+	start_slurmctld && start_nodes
+}
+
+# Did a daemon find its port taken by somebody faster?
+port_was_taken() {
+	grep -qsE "Address already in use" "$dir"/log/slurm{ctld,dbd}.log \
+		"$dir"/log/n*.log "$dir"/log/*.out
+}

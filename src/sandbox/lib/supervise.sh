@@ -1,0 +1,162 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+#
+# supervise.sh - nothing outlives the sandbox, whoever is killed
+#
+# Two processes in sessions of their own. The supervisor watches the owner
+# (who called `up`) and the guard; the guard watches the supervisor. Whoever
+# sees the one it watches gone takes everything down. The supervisor starts a
+# new guard when the old one is gone, so only killing both within one poll
+# leaves the daemons behind, and then the next `up` or `down` finds them.
+#
+# Neither minds a dead daemon: tests kill slurmctld and restart it.
+
+poll_s=0.3
+
+# keeper ROLE ARGUMENT...: start the supervisor or the guard
+keeper() {
+	local role=$1
+
+	shift
+	(
+		cd / && exec 9>&- </dev/null >>"$dir/log/$role.log" 2>&1
+		unset POLLUX_SANDBOX
+		POLLUX_SANDBOX_LIB=$lib POLLUX_KEEPER=$dir \
+			exec setsid "$BASH" "$self" --dir "$dir" "_$role" "$@"
+	) &
+	echo $! >"$dir/run/$role.pid"
+	disown $!
+}
+
+# Sleep without a process; `down` wakes us with a signal.
+nap() {
+	read -r -t "$poll_s" -u 8
+	:
+}
+
+open_nap() {
+	local fifo=$dir/run/nap.$$
+
+	mkfifo "$fifo" && exec 8<>"$fifo"
+	rm -f "$fifo"
+}
+
+# supervise PID START: PID is the `up` process, which may die before it is done
+supervise() {
+	local up=$1 up_start=$2 stop=0 reason=""
+
+	load_state && open_nap || exit 1
+	trap 'stop=1' TERM
+	trap '' INT HUP
+	until [ -n "$reason" ]; do
+		pid_of guard >/dev/null || start_guard
+		if [ "$stop" = 1 ]; then
+			reason="asked to stop"
+		elif [ "$detach" = 0 ] && ! alive "$owner" "$owner_start"; then
+			reason="process $owner, its owner, is gone"
+		elif [ ! -e "$dir/run/ready" ] && ! alive "$up" "$up_start"; then
+			reason="pollux-sandbox up is gone"
+		elif [ ! -e "$marker" ]; then
+			reason="its folder is gone"
+		else
+			nap
+		fi
+	done
+	finish "$reason"
+}
+
+start_guard() {
+	local began
+
+	start_of $$ && keeper guard $$ "$began"
+}
+
+# guard PID START: of the supervisor
+guard() {
+	load_state && open_nap || exit 1
+	trap '' INT HUP
+	while alive "$1" "$2"; do
+		nap
+	done
+	finish "its supervisor is gone"
+}
+
+finish() {
+	printf '%(%FT%T)T: %s, taking everything down\n' -1 "$1"
+	take_down
+	exit
+}
+
+# Print the pids of all that belongs to the sandbox: daemons, steps, jobs and
+# the commands that `exec` runs; never ourselves, nor who called `down`.
+family() {
+	local spared=" $$ $BASHPID " pid
+
+	{ read -r pid <"$dir/run/spared"; } 2>/dev/null && spared+="$pid "
+	members | while read -r pid; do
+		[[ $spared == *" $pid "* ]] || { alive "$pid" && echo "$pid"; }
+	done
+}
+
+# By their environment, and all that descends from them.
+members() {
+	cat /proc/[0-9]*/stat 2>/dev/null |
+		awk -v found="$(bearers)" '{
+			pid = $1
+			sub(/.*\) /, "")
+			parent[pid] = $2
+		}
+		END {
+			n = split(found, list, " ")
+			for (i = 1; i <= n; i++)
+				mine[list[i]] = 1
+			for (pid in parent) {
+				p = pid
+				while (p > 1 && !(p in mine) && p in parent)
+					p = parent[p]
+				if (p in mine)
+					print pid
+			}
+		}'
+}
+
+# Processes that carry the sandbox in their environment. Jobs submitted with
+# --export=NONE know it only by SLURM_CONF, which slurmd gives them.
+bearers() {
+	local file pids=""
+
+	for file in $(grep -lszxF -e "POLLUX_SANDBOX=$dir" \
+		/proc/[0-9]*/environ) $(grep -lszxF \
+		-e "SLURM_CONF=$root/etc/slurm.conf" /proc/[0-9]*/environ |
+		xargs -r grep -lsz "^SLURMD_NODENAME=" 2>/dev/null); do
+		file=${file#/proc/}
+		pids+="${file%/*} "
+	done
+	echo "$pids"
+}
+
+# Stop everything, then forget everything but etc/ and log/. slurmctld may
+# say goodbye (its plugins log what they did); the rest is killed.
+take_down() {
+	local pid
+
+	pid=$(pid_of slurmctld) && kill -TERM "$pid" 2>/dev/null &&
+		wait_until $((SECONDS + 4)) gone "$pid"
+	wait_until $((SECONDS + 15)) family_is_dead || return 1
+	rm -rf -- "$dir"/{db,state,spool,tmp,dev,run}
+	[ "$root" = "$dir" ] || rm -f -- "$root"
+	return 0
+}
+
+gone() { ! alive "$1"; }
+
+# New ones may appear while we kill: look again until there is none.
+family_is_dead() {
+	local pids
+
+	pids=$(family)
+	[ -n "$pids" ] || return 0
+	# shellcheck disable=SC2086 # a list
+	kill -KILL $pids 2>/dev/null
+	return 1
+}

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+# check_format.t - C looks the way .clang-format says
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+command -v clang-format >/dev/null || skip_all "clang-format is not installed"
+
+unformatted() {
+	find "$POLLUX_SRCDIR/src" "$POLLUX_SRCDIR/examples" \
+		"$POLLUX_SRCDIR/tests" "$POLLUX_SRCDIR/bench" \
+		-name '*.[ch]' -print0 | xargs -0 clang-format --dry-run 2>&1 |
+		grep -E 'warning|error'
+}
+
+plan 1
+ok "every C file is formatted as .clang-format says" fails unformatted

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+# check_spdx.t - every file names its licence, and the right one
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+cd "$POLLUX_SRCDIR" || exit 1
+
+sources() {
+	find "$@" -type f \( -name '*.[ch]' -o -name '*.am' -o -name '*.ac' \
+		-o -name '*.m4' -o -name '*.in' -o -name '*.sh' -o -name '*.t' \
+		-o -name '*.awk' -o -name '*.[1357]' \) \
+		! -name 'Makefile.in' ! -name 'config.h.in' ! -name 'l*.m4' \
+		! -path '*/tests/unit/*_*.t' 2>/dev/null
+}
+
+without() {
+	local want=$1
+	shift
+	sources "$@" | while read -r file; do
+		head -n 3 "$file" | grep -q "SPDX-License-Identifier: $want" ||
+			echo "$file"
+	done
+}
+
+none() {
+	local found
+	found=$("$@")
+	echo "$found"
+	[ -z "$found" ]
+}
+
+plan 4
+ok "what training programs link is MIT" none without MIT \
+	src/core src/wire src/agent examples
+ok "what links Slurm is GPL-2.0-or-later" none without \
+	'\(GPL-2.0-or-later\|MIT\)' src/plugins src/launcher src/report
+ok "every other source file has an SPDX line" none without \
+	'\(GPL-2.0-or-later\|MIT\)' src etc man bench tests m4 configure.ac \
+	Makefile.am
+ok "both licences are in LICENSES" test -s LICENSES/MIT.txt -a \
+	-s LICENSES/GPL-2.0-or-later.txt

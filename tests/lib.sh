@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+# lib.sh - TAP for shell tests, and a private cluster for those who need one
+#
+# Sourced. Needs POLLUX_SRCDIR and POLLUX_BUILDDIR (make check gives both).
+# Each test owns $WORK, removed at its end together with its sandbox.
+
+set -u
+: "${POLLUX_SRCDIR:?absolute path of the source tree}"
+: "${POLLUX_BUILDDIR:?absolute path of the build tree}"
+# Waits are multiplied by this: a slow machine must not fail a right program.
+: "${POLLUX_PATIENCE:=4}"
+
+tap_count=0
+tap_failed=0
+WORK=$(mktemp -d "${TMPDIR:-/tmp}/plx.XXXXXX") || exit 1
+chmod 755 "$WORK"
+SB=
+
+plan() {
+	echo "1..$1"
+}
+
+# ok SENTENCE COMMAND...: passes when the command succeeds; what it printed is
+# shown when it does not.
+ok() {
+	local sentence=$1
+	shift
+	tap_count=$((tap_count + 1))
+	if "$@" >"$WORK/ok.out" 2>&1; then
+		echo "ok $tap_count - $sentence"
+	else
+		local rc=$?
+		tap_failed=$((tap_failed + 1))
+		echo "not ok $tap_count - $sentence"
+		echo "# failed ($rc): $*"
+		tail -n 40 "$WORK/ok.out" | sed 's/^/# /'
+	fi
+}
+
+# The same for "must fail".
+fails() {
+	! "$@"
+}
+
+skip() {
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1 # SKIP $2"
+}
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+diag() {
+	sed 's/^/# /'
+}
+
+# wait_until COMMAND SECONDS: evaluate COMMAND until it succeeds.
+wait_until() {
+	local end=$((SECONDS + $2 * POLLUX_PATIENCE))
+	until eval "$1" >/dev/null 2>&1; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			echo "still not so after $(($2 * POLLUX_PATIENCE)) s: $1"
+			return 1
+		fi
+		sleep 0.2
+	done
+}
+
+need_daemons() {
+	[ "${POLLUX_TESTS:-all}" != unit ] ||
+		skip_all "POLLUX_TESTS=unit leaves out what needs daemons"
+	[ -f "$POLLUX_BUILDDIR/src/plugins/.libs/sched_pollux.so" ] ||
+		skip_all "built without the Slurm plugins"
+	local program
+	for program in slurmctld slurmd slurmdbd munged mariadbd; do
+		PATH=$PATH:/usr/sbin command -v $program >/dev/null ||
+			skip_all "$program is not installed"
+	done
+}
+
+# The programs of the build tree, as if installed.
+use_build_tree() {
+	export PATH="$POLLUX_BUILDDIR/src/launcher:$POLLUX_BUILDDIR/src/report:$POLLUX_BUILDDIR/src/sandbox:$POLLUX_BUILDDIR/examples:$PATH"
+	export POLLUX_SANDBOX_LIB="$POLLUX_SRCDIR/src/sandbox/lib"
+	export POLLUX_PLUGIN_PATH="$POLLUX_BUILDDIR/src/plugins/.libs"
+}
+
+# sandbox_up [OPTIONS]: a cluster of this test's own in $SB.
+sandbox_up() {
+	need_daemons
+	use_build_tree
+	SB="$WORK/sb"
+	if ! pollux-sandbox up --dir "$SB" "$@" >"$WORK/up.out" 2>&1; then
+		diag <"$WORK/up.out"
+		echo "Bail out! the sandbox did not start"
+		exit 1
+	fi
+}
+
+# Any command in the sandbox.
+sb() {
+	pollux-sandbox exec --dir "$SB" "$@"
+}
+
+ctld_log() {
+	cat "$SB/log/slurmctld.log"
+}
+
+# logged REGEX: slurmctld has said so.
+logged() {
+	grep -qE "$1" "$SB/log/slurmctld.log"
+}
+
+job_state() {
+	sb squeue -h -j "$1" -t all -o %T 2>/dev/null || true
+}
+
+# ended JOB...: all of them are in a final state.
+ended() {
+	local job state
+	for job; do
+		state=$(job_state "$job")
+		case $state in
+		COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL) ;;
+		OUT_OF_MEMORY | BOOT_FAIL | DEADLINE | PREEMPTED) ;;
+		*) return 1 ;;
+		esac
+	done
+}
+
+lib_end() {
+	local rc=$?
+	trap - EXIT INT TERM HUP
+	if [ -n "$SB" ]; then
+		[ "$tap_failed" -eq 0 ] || show_logs
+		pollux-sandbox down --dir "$SB" >/dev/null 2>&1
+	fi
+	cd /
+	if [ -n "${POLLUX_KEEP:-}" ]; then
+		echo "# kept $WORK"
+	else
+		rm -rf "$WORK"
+	fi
+	[ "$rc" -ne 0 ] || [ "$tap_failed" -eq 0 ] || rc=1
+	exit "$rc"
+}
+
+# The end of what the cluster said, for whoever reads a failed run later.
+show_logs() {
+	echo "# --- the end of slurmctld.log"
+	grep -E 'pollux|error|fatal' "$SB/log/slurmctld.log" | tail -n 60 | diag
+	local out
+	for out in "$WORK"/*.out; do
+		echo "# --- the end of $(basename "$out")"
+		tail -n 15 "$out" | diag
+	done
+}
+
+trap lib_end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
