@@ -146,6 +146,10 @@ AC_SUBST([slurm_plugindir])
 
 # POLLUX_SUMMARY: what will be built, in words.
 AC_DEFUN([POLLUX_SUMMARY], [
+plugins_in=$slurm_plugindir
+for round in 1 2 3; do
+	eval "plugins_in=\"$plugins_in\""
+done
 cat <<EOF
 
 pollux $PACKAGE_VERSION will build
@@ -157,7 +161,7 @@ pollux $PACKAGE_VERSION will build
   NCCL backend         $have_nccl (CUDA $have_cuda)
   unit tests           $have_cmocka
   hwloc                $have_hwloc
-and install under $prefix, plugins in $(eval echo "$(eval echo "$slurm_plugindir" | sed "s|NONE|$ac_default_prefix|")" | sed "s|NONE|$ac_default_prefix|")
+and install under $prefix, plugins in $plugins_in
 
 EOF
 ])
