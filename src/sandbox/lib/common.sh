@@ -65,8 +65,8 @@ load_state() {
 	[ -n "$root" ]
 }
 
-# start_of PID: prints when the process began (clock ticks); fails if it is
-# gone or a zombie. With the start, a pid that was given again is not mistaken.
+# start_of PID: sets `began` to when the process began (clock ticks); fails if
+# it is gone or a zombie. With it, a pid that was given again is not mistaken.
 start_of() {
 	local stat fields
 

@@ -52,6 +52,20 @@ slurm_plugindir() {
 	return 1
 }
 
+# Print PluginDir: the folders of our plugins that exist, then Slurm's.
+plugin_path() {
+	local folder slurm result=""
+	local -a folders
+
+	slurm=$(slurm_plugindir) || return 1
+	IFS=: read -ra folders <<<"$path"
+	for folder in "${folders[@]}"; do
+		[ -d "$folder" ] && [ "$folder" != "$slurm" ] &&
+			result+=$(realpath -- "$folder"):
+	done
+	echo "$result$slurm"
+}
+
 # find_plugin NAME: prints the path of one of our plugins
 find_plugin() {
 	local folder
@@ -99,7 +113,7 @@ write_slurm_conf() {
 
 	host=$(hostname -s 2>/dev/null || cat /proc/sys/kernel/hostname)
 	user=$(id -un)
-	plugins=$(slurm_plugindir) || return 1
+	plugins=$(plugin_path) || return 1
 	cat <<END
 # Written by pollux-sandbox.
 ClusterName=sandbox
@@ -107,7 +121,7 @@ SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=$port
 SlurmUser=$user
 SlurmdUser=$user
-PluginDir=${path:+$path:}$plugins
+PluginDir=$plugins
 
 AuthType=auth/munge
 AuthInfo=socket=$root/run/munge.socket
@@ -116,6 +130,8 @@ SlurmdSpoolDir=$root/spool/%n
 TmpFS=$root/tmp/%n
 SlurmctldPidFile=$root/run/slurmctld.pid
 SlurmdPidFile=$root/run/%n.pid
+SlurmctldLogFile=$root/log/slurmctld.log
+SlurmdLogFile=$root/log/%n.log
 SlurmctldDebug=verbose
 SlurmdDebug=info
 LogTimeFormat=iso8601_ms
@@ -187,6 +203,7 @@ StorageHost=localhost
 StorageUser=root
 StorageLoc=slurm_acct_db
 PidFile=$root/run/slurmdbd.pid
+LogFile=$root/log/slurmdbd.log
 DebugLevel=info
 LogTimeFormat=iso8601_ms
 END

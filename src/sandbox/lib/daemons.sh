@@ -41,9 +41,11 @@ set_mpi_environment() {
 
 # spawn NAME PROGRAM ARGUMENT...: start a daemon that stays in the foreground
 spawn() {
-	local name=$1 program
+	local name=$1 program output=$dir/log/$1.out
 
 	shift
+	# These two have no other log; Slurm's write theirs and say it again.
+	[[ $name == m* ]] && output=$dir/log/$name.log
 	if ! program=$(find_program "$1"); then
 		complain "$1 is not installed"
 		return 1
@@ -51,7 +53,7 @@ spawn() {
 	shift
 	(
 		cd "$dir/run" || exit 1
-		exec 9>&- </dev/null >>"$dir/log/$name.out" 2>&1
+		exec 9>&- </dev/null >>"$output" 2>&1
 		enter exec setsid "$program" "$@"
 	) &
 	echo $! >"$dir/run/$name.pid"
@@ -88,11 +90,12 @@ start_munged() {
 
 	[ -s "$key" ] || (umask 077 && head -c 128 /dev/urandom >"$key")
 	# --force: who owns the folders above ours is not our business.
+	rm -f "$dir/run/munge.socket"
 	spawn munged munged --foreground --force --key-file="$key" \
 		--socket="$root/run/munge.socket" \
 		--pid-file="$root/run/munged.pid" \
 		--seed-file="$root/run/munged.seed" \
-		--log-file="$root/log/munged.log" --num-threads=4 &&
+		--num-threads=4 &&
 		wait_for munged test -S "$dir/run/munge.socket"
 }
 
@@ -122,13 +125,13 @@ start_mariadb() {
 	guilty=mariadb
 	create_database || return 1
 	mapfile -t options < <(database_options)
+	rm -f "$dir/db/socket"
 	spawn mariadb mariadbd "${options[@]}" --skip-networking \
 		--socket="$root/db/socket" --pid-file="$root/run/mariadb.pid" \
 		--log-error="$root/log/mariadb.log" \
 		--innodb-lock-wait-timeout=900 --innodb-doublewrite=0 \
 		--performance-schema=OFF --skip-log-bin &&
-		wait_for mariadb grep -q "ready for connections" \
-			"$dir/log/mariadb.log"
+		wait_for mariadb test -S "$dir/db/socket"
 }
 
 start_slurmdbd() {
@@ -188,7 +191,7 @@ nodes_ready_or_dead() {
 client() {
 	(
 		exec 9>&-
-		enter exec timeout -k 2 30 "$@"
+		enter exec timeout --foreground -k 2 30 "$@"
 	) 2>/dev/null
 }
 

@@ -41,15 +41,15 @@ open_nap() {
 	rm -f "$fifo"
 }
 
-# supervise PID START: PID is the `up` process, which may die before it is done
-supervise() {
-	local up=$1 up_start=$2 stop=0 reason=""
+# supervisor PID START: PID is the `up` process, which may die before it is done
+supervisor() {
+	local up=$1 up_start=$2 stop=0 reason="" guard="" guard_start=""
 
 	load_state && open_nap || exit 1
 	trap 'stop=1' TERM
 	trap '' INT HUP
 	until [ -n "$reason" ]; do
-		pid_of guard >/dev/null || start_guard
+		alive "$guard" "$guard_start" || start_guard
 		if [ "$stop" = 1 ]; then
 			reason="asked to stop"
 		elif [ "$detach" = 0 ] && ! alive "$owner" "$owner_start"; then
@@ -65,10 +65,14 @@ supervise() {
 	finish "$reason"
 }
 
+# Its start may not be known if it dies at once; then the next round starts
+# another.
 start_guard() {
 	local began
 
 	start_of $$ && keeper guard $$ "$began"
+	read -r guard <"$dir/run/guard.pid" && start_of "$guard" &&
+		guard_start=$began
 }
 
 # guard PID START: of the supervisor
@@ -143,8 +147,17 @@ take_down() {
 	pid=$(pid_of slurmctld) && kill -TERM "$pid" 2>/dev/null &&
 		wait_until $((SECONDS + 4)) gone "$pid"
 	wait_until $((SECONDS + 15)) family_is_dead || return 1
+	stop_guard
 	rm -rf -- "$dir"/{db,state,spool,tmp,dev,run}
 	[ "$root" = "$dir" ] || rm -f -- "$root"
+	return 0
+}
+
+# A guard that wakes up late must not find the next sandbox of this folder.
+stop_guard() {
+	local pid
+
+	pid=$(pid_of guard) && [ "$pid" != $$ ] && kill -KILL "$pid"
 	return 0
 }
 
