@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c - what a user may ask: --scheduler-params=pollux[,key=value...] */
+
+#include <stddef.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/options.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define NAME	   "pollux"
+#define ITEM_SIZE  64 /* of an item with its final NUL */
+#define SHOWN_SIZE 40
+#define TYPO_MAX   2 /* edits between a key and what was meant */
+
+/*
+ * All options: key, field, unit, largest value, and the meaning for --help.
+ * A macro, so that the help text is a constant.
+ */
+/* clang-format off */
+#define OPTIONS(X) \
+	X("min", min_gpus, "GPUs", PLX_GPUS_MAX, \
+	  "min=GPUS               fewest GPUs to run on (1)") \
+	X("max", max_gpus, "GPUs", PLX_GPUS_MAX, \
+	  "max=GPUS               most GPUs (all of the cluster)") \
+	X("batch", base_batch, "samples", PLX_BATCH_MAX, \
+	  "batch=SAMPLES          total batch size the learning rate is for") \
+	X("max-batch", max_batch, "samples", PLX_BATCH_MAX, \
+	  "max-batch=SAMPLES      largest total batch size") \
+	X("min-gpu-batch", min_gpu_batch, "samples", PLX_BATCH_MAX, \
+	  "min-gpu-batch=SAMPLES  fewest samples a GPU takes in one pass") \
+	X("max-gpu-batch", max_gpu_batch, "samples", PLX_BATCH_MAX, \
+	  "max-gpu-batch=SAMPLES  most samples that fit a GPU")
+/* clang-format on */
+
+#define TABLE_ROW(k, field, u, most, meaning)                                  \
+	{                                                                      \
+		.key = k,                                                      \
+		.unit = u,                                                     \
+		.max = most,                                                   \
+		.offset = offsetof(struct plx_options, field),                 \
+	},
+#define HELP_LINE(k, field, u, most, meaning) meaning "\n"
+
+static const struct option {
+	const char *key;
+	const char *unit;
+	int max;       /* the smallest is 1 */
+	size_t offset; /* in struct plx_options */
+} table[] = { OPTIONS(TABLE_ROW) };
+
+/* Pairs of which the second may not be less than the first. */
+static const struct {
+	const char *low;
+	const char *high;
+} ordered[] = {
+	{ "min", "max" },
+	{ "batch", "max-batch" },
+	{ "min-gpu-batch", "max-gpu-batch" },
+	{ "min-gpu-batch", "max-batch" },
+};
+
+const char *plx_options_help(void)
+{
+	return OPTIONS(HELP_LINE);
+}
+
+static int *field(struct plx_options *options, const struct option *option)
+{
+	return (int *) ((char *) options + option->offset);
+}
+
+/* What the user wrote, fit for a terminal and a log: short and printable. */
+static const char *shown(const char *text, size_t length, char out[SHOWN_SIZE])
+{
+	size_t i;
+
+	for (i = 0; i < length && i < SHOWN_SIZE - 4; i++)
+		out[i] = text[i] >= ' ' && text[i] < 127 ? text[i] : '?';
+	strcpy(out + i, i < length ? "..." : "");
+	return out;
+}
+
+static int min3(int a, int b, int c)
+{
+	int least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* Levenshtein's distance; both shorter than ITEM_SIZE. */
+static int distance(const char *a, const char *b)
+{
+	int row[ITEM_SIZE + 1];
+	int columns = (int) strlen(b);
+
+	for (int j = 0; j <= columns; j++)
+		row[j] = j;
+	for (int i = 0; a[i]; i++) {
+		int diagonal = row[0]++;
+
+		for (int j = 0; j < columns; j++) {
+			int above = row[j + 1];
+
+			row[j + 1] = min3(above + 1, row[j] + 1,
+					  diagonal + (a[i] != b[j]));
+			diagonal = above;
+		}
+	}
+	return row[columns];
+}
+
+static int unknown_key(const char *key, struct plx_error *err)
+{
+	const struct option *nearest = NULL;
+	char seen[SHOWN_SIZE];
+	int least = TYPO_MAX + 1;
+
+	shown(key, strlen(key), seen);
+	for (size_t i = 0; i < COUNT(table); i++) {
+		int edits = distance(key, table[i].key);
+
+		/* A key of which nothing is right is no typing error. */
+		if (edits < least && edits < (int) strlen(table[i].key)) {
+			least = edits;
+			nearest = &table[i];
+		}
+	}
+	if (nearest)
+		return plx_fail(err, "%s: unknown key, did you mean %s?", seen,
+				nearest->key);
+	return plx_fail(err,
+			"%s: unknown key, want min, max, batch, max-batch, "
+			"min-gpu-batch or max-gpu-batch",
+			seen);
+}
+
+static const struct option *find_option(const char *key)
+{
+	for (size_t i = 0; i < COUNT(table); i++) {
+		if (!strcmp(table[i].key, key))
+			return &table[i];
+	}
+	return NULL;
+}
+
+/* 1 to max, in decimal digits and nothing else; -1 for all other texts. */
+static int read_value(const char *text, int max)
+{
+	long value = 0;
+
+	if (!*text)
+		return -1;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return -1;
+		value = value * 10 + (*text - '0');
+		if (value > max)
+			return -1;
+	}
+	return value >= 1 ? (int) value : -1;
+}
+
+/* One "key=value"; given has one bit for each row of the table. */
+static int read_item(char *item, struct plx_options *options, unsigned *given,
+		     struct plx_error *err)
+{
+	char *equals = strchr(item, '=');
+	const struct option *option;
+	char seen[SHOWN_SIZE];
+	unsigned bit;
+	int value;
+
+	if (equals)
+		*equals = '\0';
+	option = find_option(item);
+	if (!option)
+		return unknown_key(item, err);
+	if (!equals)
+		return plx_fail(err, "%s: want %s=NUMBER", option->key,
+				option->key);
+	value = read_value(equals + 1, option->max);
+	if (value < 0)
+		return plx_fail(err, "%s=%s: want %s from 1 to %d", option->key,
+				shown(equals + 1, strlen(equals + 1), seen),
+				option->unit, option->max);
+	bit = 1u << (option - table);
+	if (*given & bit)
+		return plx_fail(err, "%s: given twice", option->key);
+	*given |= bit;
+	*field(options, option) = value;
+	return 0;
+}
+
+static int check_order(struct plx_options *options, struct plx_error *err)
+{
+	for (size_t i = 0; i < COUNT(ordered); i++) {
+		int low = *field(options, find_option(ordered[i].low));
+		int high = *field(options, find_option(ordered[i].high));
+
+		if (low && high && high < low)
+			return plx_fail(err, "%s=%d: is less than %s=%d",
+					ordered[i].high, high, ordered[i].low,
+					low);
+	}
+	return 0;
+}
+
+static int read_name(const char *text, size_t length, struct plx_error *err)
+{
+	char seen[SHOWN_SIZE];
+
+	if (length == strlen(NAME) && !memcmp(text, NAME, length))
+		return 0;
+	return plx_fail(err,
+			"\"%s\": unknown scheduler, want " NAME
+			"[,key=value...]",
+			shown(text, length, seen));
+}
+
+int plx_options_parse(const char *text, struct plx_options *options,
+		      struct plx_error *err)
+{
+	struct plx_options read = { .min_gpus = 1 };
+	size_t length = strcspn(text, ",");
+	char item[ITEM_SIZE];
+	unsigned given = 0;
+
+	if (read_name(text, length, err) < 0)
+		return -1;
+	for (text += length; *text == ','; text += length) {
+		text++;
+		length = strcspn(text, ",");
+		if (!length)
+			return plx_fail(err, "a comma without key=value");
+		if (length >= sizeof(item))
+			return plx_fail(err, "%s: longer than any key=value",
+					shown(text, length, item));
+		memcpy(item, text, length);
+		item[length] = '\0';
+		if (read_item(item, &read, &given, err) < 0)
+			return -1;
+	}
+	if (check_order(&read, err) < 0)
+		return -1;
+	*options = read;
+	return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* target.c - what the scheduler tells a job (docs/resize.md) */
+
+#include <limits.h>
+#include <string.h>
+
+#include "core/fields.h"
+#include "core/options.h"
+#include "core/section.h"
+#include "core/target.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const char *const states[] = {
+	[PLX_TARGET_NONE] = "none",	[PLX_TARGET_ASKED] = "asked",
+	[PLX_TARGET_DONE] = "done",	[PLX_TARGET_REFUSED] = "refused",
+	[PLX_TARGET_PARKED] = "parked",
+};
+
+const char *plx_target_state_name(enum plx_target_state state)
+{
+	return (size_t) state < COUNT(states) ? states[state] : "unknown";
+}
+
+int plx_target_write(const struct plx_target *target, char *fields, size_t size,
+		     struct plx_error *err)
+{
+	struct plx_writer w;
+
+	plx_writer_init(&w, fields, size);
+	plx_write_uint(&w, "serial", target->serial);
+	plx_write_text(&w, "state", plx_target_state_name(target->state));
+	plx_write_uint(&w, "nodes", (uint64_t) target->nodes);
+	plx_write_uint(&w, "gpus", (uint64_t) target->gpus_per_node);
+	plx_write_why(&w, target->why);
+	if (w.overflow)
+		return plx_fail(err, "the target does not fit %zu bytes", size);
+	return 0;
+}
+
+static int read_state(const char *fields, enum plx_target_state *state,
+		      struct plx_error *err)
+{
+	char text[16];
+
+	if (plx_field_text(fields, "state", text, sizeof(text))) {
+		for (size_t i = 0; i < COUNT(states); i++) {
+			if (!strcmp(text, states[i])) {
+				*state = (enum plx_target_state) i;
+				return 0;
+			}
+		}
+	}
+	return plx_fail(err, "state: missing or unknown");
+}
+
+/* A number that must be there. */
+static int read_int(const char *fields, const char *key, int min, int max,
+		    int *out, struct plx_error *err)
+{
+	int found = plx_field_int(fields, key, min, max, out, err);
+
+	if (found == 0)
+		return plx_fail(err, "%s: missing", key);
+	return found < 0 ? -1 : 0;
+}
+
+int plx_target_read(const char *system_comment, struct plx_target *target,
+		    struct plx_error *err)
+{
+	struct plx_target read = { 0 };
+	char fields[PLX_FIELDS_MAX];
+	int serial;
+
+	if (!plx_section_get(system_comment, fields, sizeof(fields))) {
+		*target = read;
+		return 0;
+	}
+	if (read_int(fields, "serial", 1, INT_MAX, &serial, err) < 0 ||
+	    read_state(fields, &read.state, err) < 0 ||
+	    read_int(fields, "nodes", 0, PLX_GPUS_MAX, &read.nodes, err) < 0 ||
+	    read_int(fields, "gpus", 0, PLX_GPUS_MAX, &read.gpus_per_node,
+		     err) < 0)
+		return -1;
+	read.serial = (uint32_t) serial;
+	plx_field_text(fields, "why", read.why, sizeof(read.why));
+	*target = read;
+	return 1;
+}
