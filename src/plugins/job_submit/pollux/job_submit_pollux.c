@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_submit_pollux.c - what becomes of an elastic job at its submission
+ *
+ * Checks the options again, as an RPC may come from anywhere, refuses what a
+ * resize in place cannot carry along, and gives the job the shape it starts
+ * in. Jobs without --scheduler-params are returned untouched at once.
+ *
+ * slurmctld holds read locks on jobs and nodes during job_submit() and write
+ * locks during job_modify(), which runs at every update of a comment.
+ */
+
+#include "src/common/gres.h"
+#include "src/common/hostlist.h"
+#include "src/common/node_conf.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/slurmctld.h"
+
+#include "common/elastic.h"
+#include "job_submit/pollux/shape.h"
+
+/* Required Slurm plugin symbols: */
+const char plugin_name[] = "Pollux elastic job submission plugin";
+const char plugin_type[] = "job_submit/pollux";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
+		      char **err_msg);
+extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		      uint32_t submit_uid);
+
+static bool _is_het(const job_desc_msg_t *job)
+{
+	return job->het_job_offset != NO_VAL;
+}
+
+/* JOB_SHARED_OK and nothing said are the only ones that share. */
+static bool _is_exclusive(const job_desc_msg_t *job)
+{
+	return job->shared != NO_VAL16 && job->shared != JOB_SHARED_OK;
+}
+
+static bool _has_gpus_per_task(const job_desc_msg_t *job)
+{
+	return job->tres_per_task && job->tres_per_task[0];
+}
+
+static bool _has_gpus_per_socket(const job_desc_msg_t *job)
+{
+	return job->tres_per_socket && job->tres_per_socket[0];
+}
+
+static bool _has_mem_per_gpu(const job_desc_msg_t *job)
+{
+	return job->mem_per_tres && job->mem_per_tres[0];
+}
+
+static bool _has_cpus_per_gpu(const job_desc_msg_t *job)
+{
+	return job->cpus_per_tres && job->cpus_per_tres[0];
+}
+
+static bool _has_tasks_per_gpu(const job_desc_msg_t *job)
+{
+	return job->ntasks_per_tres && job->ntasks_per_tres != NO_VAL16;
+}
+
+/* What a resize in place cannot carry along, and what to do instead. */
+static const struct {
+	bool (*is_asked)(const job_desc_msg_t *job);
+	const char *why;
+} refusals[] = {
+	{ _is_het, "an elastic job cannot be part of a heterogeneous job; "
+		   "submit it as a job of its own" },
+	{ _is_exclusive, "an elastic job shares its nodes with others as it "
+			 "grows and shrinks; leave out --exclusive" },
+	{ _has_gpus_per_task, "an elastic job has one task a GPU; leave out "
+			      "--gpus-per-task and use min= and max=" },
+	{ _has_gpus_per_socket, "an elastic job's GPUs are counted by node; "
+				"leave out --gpus-per-socket and use "
+				"--gpus-per-node" },
+	{ _has_mem_per_gpu, "an elastic job's memory cannot be counted by GPU; "
+			    "use --mem-per-cpu in place of --mem-per-gpu" },
+	{ _has_cpus_per_gpu, "an elastic job has one task a GPU; use "
+			     "--cpus-per-task in place of --cpus-per-gpu" },
+	{ _has_tasks_per_gpu, "an elastic job has one task a GPU; leave out "
+			      "--ntasks-per-gpu" },
+};
+
+static int _check_request(const job_desc_msg_t *job, struct plx_error *err)
+{
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		if (refusals[i].is_asked(job))
+			return plx_fail(err, "%s", refusals[i].why);
+	}
+	return 0;
+}
+
+static struct shape_cluster _look_at_cluster(void)
+{
+	struct shape_cluster cluster = { 0 };
+	node_record_t *node;
+
+	for (int i = 0; (node = next_node(&i)); i++) {
+		uint64_t gpus = gres_node_config_cnt(node->gres_list, "gpu");
+
+		/* A defunct node says NO_VAL64. */
+		if (!gpus || gpus > PLX_GPUS_MAX)
+			continue;
+		cluster.nodes++;
+		cluster.gpus = MAX(cluster.gpus, (uint32_t) gpus);
+	}
+	return cluster;
+}
+
+static uint32_t _given(uint32_t count)
+{
+	return count == NO_VAL || count == INFINITE ? 0 : count;
+}
+
+static int _read_request(const job_desc_msg_t *job,
+			 struct shape_request *request, struct plx_error *err)
+{
+	hostlist_t hosts;
+
+	*request = (struct shape_request){
+		.min_nodes = _given(job->min_nodes),
+		.max_nodes = _given(job->max_nodes),
+	};
+	if (shape_read_gpus(job->tres_per_job, &request->gpus, err) < 0 ||
+	    shape_read_gpus(job->tres_per_node, &request->gpus_per_node, err) <
+		    0)
+		return -1;
+	/* --nodelist names nodes of which the job gets all. */
+	if (job->req_nodes && job->req_nodes[0] &&
+	    (hosts = hostlist_create(job->req_nodes))) {
+		uint32_t count = (uint32_t) hostlist_count(hosts);
+
+		request->min_nodes = MAX(request->min_nodes, count);
+		hostlist_destroy(hosts);
+	}
+	return 0;
+}
+
+static void _write_request(job_desc_msg_t *job, const struct shape *shape)
+{
+	uint32_t cpus = job->cpus_per_task;
+
+	if (!cpus || cpus == NO_VAL16)
+		cpus = 1;
+	xfree(job->tres_per_job);
+	xfree(job->tres_per_node);
+	job->tres_per_node =
+		xstrdup_printf("gres:gpu:%u", shape->gpus_per_node);
+	job->min_nodes = shape->nodes;
+	job->max_nodes = shape->nodes;
+	job->ntasks_per_node = shape->gpus_per_node;
+	job->num_tasks = shape->nodes * shape->gpus_per_node;
+	job->min_cpus = job->num_tasks * cpus;
+	job->max_cpus = NO_VAL;
+	/* The launcher goes on without a node that is lost. */
+	job->kill_on_node_fail = 0;
+}
+
+static int _refuse(uint32_t uid, const struct plx_error *err, char **err_msg)
+{
+	info("%s: job of uid %u refused: %s", plugin_type, uid, err->text);
+	xfree(*err_msg);
+	*err_msg = xstrdup_printf("Pollux: %s", err->text);
+	return ESLURM_NOT_SUPPORTED;
+}
+
+extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
+		      char **err_msg)
+{
+	struct shape_cluster cluster;
+	struct shape_request request;
+	struct plx_options options;
+	struct plx_error err;
+	struct shape shape;
+	int elastic;
+
+	elastic = elastic_options(job_desc->spank_job_env,
+				  job_desc->spank_job_env_size, &options, &err);
+	if (!elastic)
+		return SLURM_SUCCESS;
+	if (elastic < 0 || _check_request(job_desc, &err) < 0 ||
+	    _read_request(job_desc, &request, &err) < 0)
+		return _refuse(submit_uid, &err, err_msg);
+	cluster = _look_at_cluster();
+	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0)
+		return _refuse(submit_uid, &err, err_msg);
+	_write_request(job_desc, &shape);
+	return SLURM_SUCCESS;
+}
+
+/* Permissive: Pollux goes on from whatever shape the job is given. */
+extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		      uint32_t submit_uid)
+{
+	if (job_desc->min_nodes == NO_VAL && !job_desc->tres_per_node &&
+	    !job_desc->tres_per_job && !job_desc->req_nodes)
+		return SLURM_SUCCESS;
+	if (elastic_text(job_ptr->spank_job_env, job_ptr->spank_job_env_size))
+		info("%s: %pJ is elastic, and uid %u changes its nodes or "
+		     "GPUs; "
+		     "Pollux goes on from there",
+		     plugin_type, job_ptr, submit_uid);
+	return SLURM_SUCCESS;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* shape.c - the shape an elastic job starts in */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "job_submit/pollux/shape.h"
+
+/* text behind the word, or NULL when it does not begin with it. */
+static const char *after(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	return strncmp(text, word, length) ? NULL : text + length;
+}
+
+int shape_read_gpus(const char *tres, uint32_t *gpus, struct plx_error *err)
+{
+	const char *at = tres ? tres : "";
+	uint32_t count = 0;
+
+	if (!*at) {
+		*gpus = 0;
+		return 0;
+	}
+	if (after(at, "gres:") || after(at, "gres/"))
+		at += strlen("gres:");
+	at = after(at, "gpu");
+	if (!at)
+		goto bad;
+	if (!*at) {
+		*gpus = 1;
+		return 0;
+	}
+	if (*at != ':' && *at != '=')
+		goto bad;
+	do {
+		at++;
+		if (*at < '0' || *at > '9' || count > PLX_GPUS_MAX)
+			goto bad;
+		count = count * 10 + (uint32_t) (*at - '0');
+	} while (at[1]);
+	*gpus = count;
+	return 0;
+bad:
+	return plx_fail(err,
+			"an elastic job can have GPUs of any type and no "
+			"other resource; use --constraint to choose nodes");
+}
+
+/* GPUs on each of n nodes, 0 when there is no such number. */
+static uint32_t per_node(const struct plx_options *options,
+			 const struct shape_request *request, uint32_t n)
+{
+	uint32_t min = (uint32_t) options->min_gpus;
+
+	if (request->gpus_per_node)
+		return request->gpus && request->gpus_per_node * (uint64_t) n !=
+						request->gpus
+			       ? 0
+			       : request->gpus_per_node;
+	if (request->gpus)
+		return request->gpus % n ? 0 : request->gpus / n;
+	return (min + n - 1) / n;
+}
+
+static int refuse(const struct plx_options *options,
+		  const struct shape_request *request,
+		  const struct shape_cluster *cluster, struct plx_error *err)
+{
+	uint64_t all = (uint64_t) cluster->nodes * cluster->gpus;
+	char most[16] = "any";
+
+	if (!all)
+		return plx_fail(err, "no node of this cluster has GPUs");
+	if ((uint64_t) options->min_gpus > all)
+		return plx_fail(err,
+				"min=%d: the cluster has %u nodes of at "
+				"most %u GPUs",
+				options->min_gpus, cluster->nodes,
+				cluster->gpus);
+	if (options->max_gpus)
+		snprintf(most, sizeof(most), "%d", options->max_gpus);
+	if (request->gpus || request->gpus_per_node || request->min_nodes)
+		return plx_fail(err,
+				"the nodes and GPUs asked for give no start "
+				"with the same number on each node and min=%d "
+				"to max=%s in all; leave out --gpus, "
+				"--gpus-per-node, --gres and --nodes",
+				options->min_gpus, most);
+	return plx_fail(err,
+			"no number of nodes has the same number of GPUs "
+			"on each and min=%d to max=%s in all",
+			options->min_gpus, most);
+}
+
+int shape_choose(const struct plx_options *options,
+		 const struct shape_request *request,
+		 const struct shape_cluster *cluster, struct shape *shape,
+		 struct plx_error *err)
+{
+	uint64_t most = options->max_gpus ? options->max_gpus : PLX_GPUS_MAX;
+	uint32_t low = request->min_nodes ? request->min_nodes : 1;
+	uint32_t high = cluster->nodes;
+
+	if (request->max_nodes && request->max_nodes < high)
+		high = request->max_nodes;
+	for (uint32_t n = low; n <= high && n <= most; n++) {
+		uint32_t k = per_node(options, request, n);
+		uint64_t all = (uint64_t) n * k;
+
+		if (k < 1 || k > cluster->gpus || all > most ||
+		    all < (uint64_t) options->min_gpus)
+			continue;
+		*shape = (struct shape){ .nodes = n, .gpus_per_node = k };
+		return 0;
+	}
+	return refuse(options, request, cluster, err);
+}

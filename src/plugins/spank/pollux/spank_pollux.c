@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * spank_pollux.c - adds --scheduler-params=pollux[,key=value...] to sbatch,
+ * srun and salloc
+ *
+ * Slurm carries the option's text to slurmctld (spank_job_env of the job) and
+ * to slurmstepd. Here it is checked before anything is submitted, and handed
+ * to the job as POLLUX_PARAMS.
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slurm/spank.h>
+
+#include "core/options.h"
+#include "wire/env.h"
+
+SPANK_PLUGIN(pollux, 1)
+
+#define TEXT_SIZE   1024
+#define USAGE_SIZE  4096 /* what Slurm shows at most */
+#define HELP_INDENT 30	 /* columns that Slurm leaves to the option */
+
+/* What was given, "" when nothing was; one job a process, one thread. */
+static char params[TEXT_SIZE];
+static char usage[USAGE_SIZE];
+
+/*
+ * Before submission: refuse in one sentence. A failing callback would make
+ * Slurm add a second one ("Invalid --scheduler-params argument") that repeats
+ * the user's text and nothing else, so the command ends here.
+ */
+static void check(const char *text)
+{
+	struct plx_options options;
+	struct plx_error err;
+
+	if (plx_options_parse(text, &options, &err) == 0 &&
+	    strlen(text) < sizeof(params))
+		return;
+	if (strlen(text) >= sizeof(params))
+		plx_fail(&err, "longer than %zu bytes", sizeof(params) - 1);
+	slurm_error("--scheduler-params: %s", err.text);
+	exit(EXIT_FAILURE);
+}
+
+static int option_given(int val, const char *text, int remote)
+{
+	(void) val;
+	if (!text)
+		return ESPANK_BAD_ARG;
+	if (!remote)
+		check(text);
+	else if (strlen(text) >= sizeof(params))
+		return ESPANK_BAD_ARG;
+	strcpy(params, text);
+	/* salloc's shell and srun's tasks inherit our own environment. */
+	if (!remote)
+		setenv(PLX_ENV_PARAMS, params, 1);
+	return ESPANK_SUCCESS;
+}
+
+static struct spank_option option = {
+	.name = "scheduler-params",
+	.arginfo = "pollux[,key=value...]",
+	.usage = usage,
+	.has_arg = 1,
+	.cb = option_given,
+};
+
+/*
+ * Slurm wraps the help to the columns that remain and knows no line breaks.
+ * So each of our lines is filled with blanks up to where Slurm breaks.
+ */
+static size_t help_width(void)
+{
+	const char *text = getenv("COLUMNS");
+	char *end = NULL;
+	long columns = text ? strtol(text, &end, 10) : 0;
+
+	if (!end || *end || columns < HELP_INDENT + 20 || columns > 500)
+		columns = 80;
+	return (size_t) columns - HELP_INDENT;
+}
+
+/* The length of the first line of text when it is wrapped at blanks. */
+static size_t line_length(const char *text, size_t width)
+{
+	size_t whole = strcspn(text, "\n");
+	size_t length = width;
+
+	if (whole <= width)
+		return whole;
+	while (length > 0 && text[length] != ' ')
+		length--;
+	return length ? length : width;
+}
+
+static void write_usage(void)
+{
+	const char *text = plx_options_help();
+	size_t width = help_width();
+	size_t used = snprintf(usage, sizeof(usage), "%-*s ", (int) width,
+			       "elastic training; keys:");
+
+	while (*text && used + width + 1 < sizeof(usage)) {
+		size_t length = line_length(text, width);
+
+		used += snprintf(usage + used, sizeof(usage) - used, "%-*.*s ",
+				 (int) width, (int) length, text);
+		text += length;
+		text += strspn(text, " \n");
+	}
+	while (used > 0 && usage[used - 1] == ' ')
+		usage[--used] = '\0';
+}
+
+int slurm_spank_init(spank_t spank, int ac, char **av)
+{
+	(void) ac;
+	(void) av;
+	if (spank_context() == S_CTX_JOB_SCRIPT)
+		return ESPANK_SUCCESS;
+	write_usage();
+	return spank_option_register(spank, &option);
+}
+
+/* In slurmstepd: also for --export=NONE, where nothing else gets through. */
+int slurm_spank_user_init(spank_t spank, int ac, char **av)
+{
+	(void) ac;
+	(void) av;
+	if (!params[0])
+		return ESPANK_SUCCESS;
+	return spank_setenv(spank, PLX_ENV_PARAMS, params, 1);
+}
