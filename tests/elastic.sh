@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+# elastic.sh - submitting and watching elastic jobs in a test's sandbox
+#
+# Sourced after lib.sh.
+
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+# submit_elastic NAME PARAMS TRAIN-ARGUMENTS...: prints the job's id.
+submit_elastic() {
+	local name=$1 params=$2
+	shift 2
+	sb sbatch --parsable -J "$name" --scheduler-params="$params" \
+		-o "$WORK/$name.out" --wrap \
+		"srun pollux-launch -v --checkpoint-dir $WORK/$name.ckpt pollux-train $*"
+}
+
+# submit_rigid OPTIONS... -- SECONDS: a job that holds its GPUs; prints its id.
+submit_rigid() {
+	local options=()
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	sb sbatch --parsable -o /dev/null "${options[@]}" --wrap "sleep $2"
+}
+
+job_field() {
+	sb scontrol show job -o "$1" 2>/dev/null |
+		grep -oE "(^| )$2=[^ ]*" | head -n 1 | cut -d= -f2-
+}
+
+# GPUs that a job holds now; 0 when none.
+gpus_of() {
+	local gpus
+	gpus=$(job_field "$1" TRES | grep -oE 'gres/gpu=[0-9]+' | head -n 1)
+	echo "${gpus##*=}" | grep . || echo 0
+}
+
+has_gpus() {
+	[ "$(gpus_of "$1")" -eq "$2" ]
+}
+
+has_gpus_or_more() {
+	[ "$(gpus_of "$1")" -ge "$2" ]
+}
+
+is_state() {
+	[ "$(job_state "$1")" = "$2" ]
+}
+
+# It has trained: its status says so.
+trains() {
+	sb scontrol show job "$1" | grep -q 'phase=training'
+}
+
+owners_once() {
+	sb scontrol -d show job >"$WORK/owners.txt" &&
+		awk -f "$POLLUX_SRCDIR/tests/gpu_owners.awk" "$WORK/owners.txt"
+}
+
+# Look again and again until told to stop; what is wrong goes to owners.bad.
+watch_owners() {
+	: >"$WORK/owners.bad"
+	: >"$WORK/owners.looks"
+	while [ ! -e "$WORK/owners.stop" ]; do
+		sb scontrol -d show job >"$WORK/watched.txt" 2>/dev/null &&
+			awk -f "$POLLUX_SRCDIR/tests/gpu_owners.awk" \
+				"$WORK/watched.txt" >>"$WORK/owners.bad"
+		echo look >>"$WORK/owners.looks"
+		sleep 0.5
+	done
+}
+
+watch_start() {
+	rm -f "$WORK/owners.stop"
+	watch_owners &
+	watcher=$!
+}
+
+# No GPU had two owners in any look, and there were some looks.
+watch_end() {
+	touch "$WORK/owners.stop"
+	wait "$watcher"
+	cat "$WORK/owners.bad"
+	echo "looks: $(wc -l <"$WORK/owners.looks")"
+	[ ! -s "$WORK/owners.bad" ] && [ -s "$WORK/owners.looks" ]
+}
+
+# All nodes idle, no GPU allocated.
+cluster_is_idle() {
+	local busy
+	busy=$(sb scontrol show node -o |
+		grep -vE ' State=IDLE( |\+DYNAMIC)' || true)
+	[ -z "$busy" ] || {
+		echo "$busy"
+		return 1
+	}
+	! sb scontrol show node -o | grep -E 'AllocTRES=[^ ]*gres/gpu=[1-9]'
+}
+
+# sacct's GPU-seconds of every shape are those that the plugin logged.
+accounts_agree() {
+	sb pollux-report --log "$SB/log/slurmctld.log"
+}
