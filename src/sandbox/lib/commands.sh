@@ -4,7 +4,7 @@
 # commands.sh - up, down, status, exec, logs, restart
 
 cmd_up() {
-	local begun_us=${EPOCHREALTIME/./}
+	local began parent begun_us=${EPOCHREALTIME/./}
 
 	[ $# -eq 0 ] || refuse "up takes no argument '$1'"
 	choose_owner
@@ -44,15 +44,18 @@ claim_dir() {
 	wait_until $((SECONDS + 20)) gone_daemon guard ||
 		die "the guard of an earlier sandbox hangs in $dir"
 	[ -d "$dir/run" ] || return 0
-	(load_state && take_down) || die "an earlier sandbox in $dir cannot be \
+	# Killed before it wrote what it decided, it left no daemon either.
+	(load_state || root=$dir; take_down) || die "an earlier sandbox in $dir cannot be \
 taken down: process $(family | xargs) does not end"
 }
 
 gone_daemon() { ! pid_of "$1" >/dev/null; }
 
+# run/ is closed: who reaches munged's socket can submit jobs.
 prepare_dir() {
 	rm -rf -- "$dir/etc" "$dir/log"
-	mkdir -p "$dir"/{etc,log,run,state} && choose_root && save_state
+	mkdir -p "$dir"/{etc,log,run,state} && chmod 700 "$dir/run" &&
+		choose_root && save_state
 }
 
 # See common.sh: sockets want a short path, slurm.conf one without blanks.
@@ -103,6 +106,11 @@ give_up() {
 	exit 1
 }
 
+# count NUMBER NOUN
+count() {
+	echo "$1 $2$([ "$1" = 1 ] || echo s)"
+}
+
 # announce TENTHS: what is there now, and what to do with it
 announce() {
 	local books="no accounting" life="until \`pollux-sandbox down\`"
@@ -111,8 +119,8 @@ announce() {
 	[ "$accounting" = 0 ] || books="accounting"
 	[ "$detach" = 1 ] || life="as long as process $owner"
 	[ "$dir" = "$PWD/pollux-sandbox.d" ] || ours+=" --dir $dir"
-	say "up in $(($1 / 10)).$(($1 % 10)) s: $nodes nodes, $gpus GPUs each," \
-		"sched/$scheduler, $books; lives $life"
+	say "up in $(($1 / 10)).$(($1 % 10)) s: $(count "$nodes" node) with" \
+		"$(count "$gpus" GPU) each, sched/$scheduler, $books; lives $life"
 	say "try: $ours exec sinfo"
 }
 
@@ -122,12 +130,13 @@ cmd_down() {
 		say "no sandbox is up in $dir"
 		return
 	fi
+	unset SLURM_CONF
 	ancestors >"$dir/run/spared" 2>/dev/null
 	stop_everything || die "these processes do not end: $(family | xargs)"
 	say "down: $dir (its logs stay in $dir/log)"
 }
 
-# Who called us, up to init: `down` may be called under `exec`.
+# Us and who called us, up to init: `down` may be called under `exec`.
 ancestors() {
 	local pid=$$ stat fields
 

@@ -65,29 +65,31 @@ load_state() {
 	[ -n "$root" ]
 }
 
-# start_of PID: sets `began` to when the process began (clock ticks); fails if
-# it is gone or a zombie. With it, a pid that was given again is not mistaken.
+# start_of PID: sets `parent` and `began` (clock ticks); fails if the process is
+# gone or a zombie. With its start, a pid that was given again is not mistaken.
 start_of() {
 	local stat fields
 
 	{ read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
 	read -ra fields <<<"${stat##*) }"
-	[[ ${fields[0]} != [ZX] ]] && began=${fields[19]}
+	[[ ${fields[0]} != [ZX] ]] && parent=${fields[1]} began=${fields[19]}
 }
 
 # alive PID [START]
 alive() {
-	local began
+	local began parent
 
 	[ -n "${1:-}" ] && start_of "$1" && [ "${2:-$began}" = "$began" ]
 }
 
-# pid_of NAME: prints the pid of a living daemon of this sandbox
+# pid_of NAME: prints the pid of a living daemon of this sandbox. Our own child
+# is one even before it became the daemon.
 pid_of() {
-	local pid
+	local pid began parent
 
 	{ read -r pid <"$dir/run/$1.pid"; } 2>/dev/null || return 1
-	alive "$pid" && owns "$pid" && echo "$pid"
+	[ -n "$pid" ] && start_of "$pid" &&
+		{ [ "$parent" = $$ ] || owns "$pid"; } && echo "$pid"
 }
 
 # owns PID: was this process started by this sandbox? A pid file may outlive

@@ -39,6 +39,17 @@ set_mpi_environment() {
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
+# Close what the caller had open: a daemon must not hold a lock or a pipe.
+close_files() {
+	local fd
+
+	for fd in /proc/"$BASHPID"/fd/*; do
+		fd=${fd##*/}
+		# 255 is how bash reads this script.
+		[ "$fd" -lt 3 ] || [ "$fd" = 255 ] || exec {fd}>&-
+	done
+}
+
 # spawn NAME PROGRAM ARGUMENT...: start a daemon that stays in the foreground
 spawn() {
 	local name=$1 program output=$dir/log/$1.out
@@ -53,7 +64,8 @@ spawn() {
 	shift
 	(
 		cd "$dir/run" || exit 1
-		exec 9>&- </dev/null >>"$output" 2>&1
+		exec </dev/null >>"$output" 2>&1
+		close_files
 		enter exec setsid "$program" "$@"
 	) &
 	echo $! >"$dir/run/$name.pid"

@@ -19,7 +19,8 @@ keeper() {
 
 	shift
 	(
-		cd / && exec 9>&- </dev/null >>"$dir/log/$role.log" 2>&1
+		cd / && exec </dev/null >>"$dir/log/$role.log" 2>&1
+		close_files
 		unset POLLUX_SANDBOX
 		POLLUX_SANDBOX_LIB=$lib POLLUX_KEEPER=$dir \
 			exec setsid "$BASH" "$self" --dir "$dir" "_$role" "$@"
@@ -68,7 +69,7 @@ supervisor() {
 # Its start may not be known if it dies at once; then the next round starts
 # another.
 start_guard() {
-	local began
+	local began parent
 
 	start_of $$ && keeper guard $$ "$began"
 	read -r guard <"$dir/run/guard.pid" && start_of "$guard" &&
@@ -92,33 +93,34 @@ finish() {
 }
 
 # Print the pids of all that belongs to the sandbox: daemons, steps, jobs and
-# the commands that `exec` runs; never ourselves, nor who called `down`.
+# the commands that `exec` runs, with all that descends from them; never
+# ourselves, nor who called `down` and what he uses for it.
 family() {
-	local spared=" $$ $BASHPID " pid
+	local pid spared="$$ $BASHPID"
 
-	{ read -r pid <"$dir/run/spared"; } 2>/dev/null && spared+="$pid "
-	members | while read -r pid; do
-		[[ $spared == *" $pid "* ]] || { alive "$pid" && echo "$pid"; }
-	done
-}
-
-# By their environment, and all that descends from them.
-members() {
+	spared+=" $(cat "$dir/run/spared" 2>/dev/null)"
 	cat /proc/[0-9]*/stat 2>/dev/null |
-		awk -v found="$(bearers)" '{
-			pid = $1
-			sub(/.*\) /, "")
-			parent[pid] = $2
-		}
-		END {
+		awk -v found="$(bearers)" -v spared="$spared" '
+		BEGIN {
 			n = split(found, list, " ")
 			for (i = 1; i <= n; i++)
 				mine[list[i]] = 1
+			n = split(spared, list, " ")
+			for (i = 1; i <= n; i++)
+				other[list[i]] = 1
+		}
+		{
+			pid = $1
+			sub(/.*\) /, "")
+			if ($1 !~ /[ZX]/)
+				parent[pid] = $2
+		}
+		END {
 			for (pid in parent) {
 				p = pid
-				while (p > 1 && !(p in mine) && p in parent)
-					p = parent[p]
-				if (p in mine)
+				while (p > 1 && !(p in mine) && !(p in other))
+					p = (p in parent) ? parent[p] : 0
+				if (p in mine && !(p in other))
 					print pid
 			}
 		}'
@@ -146,6 +148,9 @@ take_down() {
 
 	pid=$(pid_of slurmctld) && kill -TERM "$pid" 2>/dev/null &&
 		wait_until $((SECONDS + 4)) gone "$pid"
+	wait_until $((SECONDS + 15)) family_is_dead || return 1
+	# One that was being started had another environment until now.
+	sleep 0.1
 	wait_until $((SECONDS + 15)) family_is_dead || return 1
 	stop_guard
 	rm -rf -- "$dir"/{db,state,spool,tmp,dev,run}
