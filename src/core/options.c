@@ -24,15 +24,15 @@
 	X("min", min_gpus, "GPUs", PLX_GPUS_MAX, \
 	  "min=GPUS               fewest GPUs to run on (1)") \
 	X("max", max_gpus, "GPUs", PLX_GPUS_MAX, \
-	  "max=GPUS               most GPUs (all of the cluster)") \
+	  "max=GPUS               most GPUs (the cluster)") \
 	X("batch", base_batch, "samples", PLX_BATCH_MAX, \
-	  "batch=SAMPLES          total batch size the learning rate is for") \
+	  "batch=SAMPLES          total batch size tuned for") \
 	X("max-batch", max_batch, "samples", PLX_BATCH_MAX, \
 	  "max-batch=SAMPLES      largest total batch size") \
 	X("min-gpu-batch", min_gpu_batch, "samples", PLX_BATCH_MAX, \
-	  "min-gpu-batch=SAMPLES  fewest samples a GPU takes in one pass") \
+	  "min-gpu-batch=SAMPLES  fewest per GPU and pass") \
 	X("max-gpu-batch", max_gpu_batch, "samples", PLX_BATCH_MAX, \
-	  "max-gpu-batch=SAMPLES  most samples that fit a GPU")
+	  "max-gpu-batch=SAMPLES  most per GPU and pass")
 /* clang-format on */
 
 #define TABLE_ROW(k, field, u, most, meaning)                                  \

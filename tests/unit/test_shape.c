@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* test_shape.c - the shape an elastic job starts in */
+
+#include <string.h>
+
+#include "plugins/job_submit/pollux/shape.h"
+#include "unit.h"
+
+static const struct shape_cluster four_by_four = { .nodes = 4, .gpus = 4 };
+
+static void a_job_starts_small_and_uniform(void **state)
+{
+	static const struct {
+		int min;
+		int max;
+		struct shape_request asked;
+		struct shape got; /* 0 nodes: must be refused */
+	} cases[] = {
+		/* clang-format off */
+		{ 1,  0, { 0 }, { 1, 1 } },
+		{ 4,  0, { 0 }, { 1, 4 } },
+		{ 5,  0, { 0 }, { 2, 3 } },
+		{ 5,  5, { 0 }, { 0, 0 } },	/* 5 x 1 wants 5 nodes */
+		{ 3,  3, { 0 }, { 1, 3 } },
+		{ 6,  6, { 0 }, { 2, 3 } },
+		{ 9,  9, { 0 }, { 3, 3 } },
+		{ 16, 0, { 0 }, { 4, 4 } },
+		{ 17, 0, { 0 }, { 0, 0 } },
+		{ 1,  0, { .min_nodes = 2, .max_nodes = 2 }, { 2, 1 } },
+		{ 4,  0, { .min_nodes = 2, .max_nodes = 2 }, { 2, 2 } },
+		{ 9,  0, { .min_nodes = 1, .max_nodes = 2 }, { 0, 0 } },
+		{ 1,  0, { .min_nodes = 5 }, { 0, 0 } },
+		{ 1,  0, { .min_nodes = 2, .max_nodes = 1 }, { 0, 0 } },
+		{ 1,  1, { .min_nodes = 2 }, { 0, 0 } },
+		{ 1,  0, { .gpus = 3 }, { 1, 3 } },
+		{ 1,  0, { .gpus = 6 }, { 2, 3 } },
+		{ 1,  0, { .gpus = 5, .min_nodes = 2, .max_nodes = 2 }, { 0, 0 } },
+		{ 1,  4, { .gpus = 8 }, { 0, 0 } },
+		{ 4,  0, { .gpus = 2 }, { 0, 0 } },
+		{ 1,  0, { .gpus_per_node = 2 }, { 1, 2 } },
+		{ 4,  0, { .gpus_per_node = 2 }, { 2, 2 } },
+		{ 1,  0, { .gpus_per_node = 5 }, { 0, 0 } },
+		{ 1,  0, { .gpus_per_node = 2, .gpus = 6 }, { 3, 2 } },
+		{ 1,  0, { .gpus_per_node = 2, .gpus = 5 }, { 0, 0 } },
+		{ 1,  0, { .gpus_per_node = 4294967295u, .gpus = 4 }, { 0, 0 } },
+		{ 1,  0, { .min_nodes = 4294967295u }, { 0, 0 } },
+		/* clang-format on */
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct plx_options options = { .min_gpus = cases[i].min,
+						     .max_gpus = cases[i].max };
+		struct shape got = { 0 };
+		struct plx_error err;
+		int rc = shape_choose(&options, &cases[i].asked, &four_by_four,
+				      &got, &err);
+
+		assert_int_equal(cases[i].got.nodes ? 0 : -1, rc);
+		assert_int_equal(cases[i].got.nodes, got.nodes);
+		assert_int_equal(cases[i].got.gpus_per_node, got.gpus_per_node);
+	}
+}
+
+static void a_refusal_says_why(void **state)
+{
+	const struct shape_cluster none = { 0 };
+	const struct shape_request nothing = { 0 };
+	const struct shape_request eight = { .gpus = 8 };
+	const struct plx_options any = { .min_gpus = 1 };
+	const struct plx_options few = { .min_gpus = 1, .max_gpus = 4 };
+	const struct plx_options huge = { .min_gpus = 99 };
+	struct plx_error err;
+	struct shape shape;
+
+	(void) state;
+	shape_choose(&any, &nothing, &none, &shape, &err);
+	assert_string_equal("no node of this cluster has GPUs", err.text);
+	shape_choose(&huge, &nothing, &four_by_four, &shape, &err);
+	assert_string_equal("min=99: the cluster has 4 nodes of at most 4 GPUs",
+			    err.text);
+	shape_choose(&few, &eight, &four_by_four, &shape, &err);
+	assert_non_null(strstr(err.text, "min=1 to max=4 in all; leave out"));
+}
+
+static void gpus_are_read_as_slurm_writes_them(void **state)
+{
+	static const struct {
+		const char *text;
+		int gpus; /* -1: must be refused */
+	} cases[] = {
+		/* clang-format off */
+		{ NULL, 0 }, { "", 0 },
+		{ "gres:gpu", 1 }, { "gpu", 1 }, { "gres:gpu:4", 4 },
+		{ "gres/gpu:4", 4 }, { "gres/gpu=4", 4 }, { "gpu:2", 2 },
+		{ "gres:gpu:a100:2", -1 }, { "gres:gpu:", -1 },
+		{ "gres:gpu:2,gres:nvme:1", -1 }, { "gres:nvme:1", -1 },
+		{ "gres:gpus:1", -1 }, { "gres:", -1 }, { "gres:gpu:-1", -1 },
+		{ "gres:gpu:99999999999999999999", -1 }, { "gres:gpu:2k", -1 },
+		/* clang-format on */
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t gpus = 77;
+		int rc = shape_read_gpus(cases[i].text, &gpus, NULL);
+
+		assert_int_equal(cases[i].gpus < 0 ? -1 : 0, rc);
+		assert_int_equal(cases[i].gpus < 0 ? 77 : cases[i].gpus, gpus);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_starts_small_and_uniform),
+		cmocka_unit_test(a_refusal_says_why),
+		cmocka_unit_test(gpus_are_read_as_slurm_writes_them),
+	};
+
+	return cmocka_run_group_tests_name("shape", tests, NULL, NULL);
+}
