@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * problem.c - the snapshot's memory, and the check that it makes sense
+ *
+ * What plx_problem_check() accepts, every other function here may rely on:
+ * bounded sizes (no sum overflows an int), finite numbers, indexes in range.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/problem.h"
+
+#define NODES_MAX     65536
+#define JOBS_MAX      65536
+#define NODE_GPUS_MAX 4096
+#define FAIRNESS_MAX  10.0
+
+/* calloc() that gives a pointer for nothing, too. */
+static void *zeroed(int count, size_t size)
+{
+	return calloc(count > 0 ? (size_t) count : 1, size);
+}
+
+struct plx_problem *plx_problem_create(int node_count, int job_count,
+				       struct plx_error *err)
+{
+	struct plx_problem *problem = NULL;
+
+	if (node_count < 0 || node_count > NODES_MAX || job_count < 0 ||
+	    job_count > JOBS_MAX) {
+		plx_fail(err, "%d nodes and %d jobs: want 0 to %d of each",
+			 node_count, job_count, NODES_MAX);
+		return NULL;
+	}
+	problem = zeroed(1, sizeof(*problem));
+	if (!problem)
+		goto fail;
+	problem->node_count = node_count;
+	problem->fairness = -1;
+	problem->gpus = zeroed(node_count, sizeof(int));
+	problem->gpus_total = zeroed(node_count, sizeof(int));
+	problem->jobs = zeroed(job_count, sizeof(*problem->jobs));
+	if (!problem->gpus || !problem->gpus_total || !problem->jobs)
+		goto fail;
+	problem->job_count = job_count;
+	for (int j = 0; j < job_count; j++) {
+		problem->jobs[j].home = -1;
+		problem->jobs[j].now = zeroed(node_count, sizeof(int));
+		if (!problem->jobs[j].now)
+			goto fail;
+	}
+	return problem;
+fail:
+	plx_fail(err, "no memory for %d nodes and %d jobs", node_count,
+		 job_count);
+	plx_problem_destroy(problem);
+	return NULL;
+}
+
+int plx_problem_restrict(struct plx_problem *problem, int j,
+			 struct plx_error *err)
+{
+	struct plx_job *job = &problem->jobs[j];
+
+	if (!job->allowed)
+		job->allowed = zeroed(problem->node_count, sizeof(bool));
+	if (!job->allowed)
+		return plx_fail(err, "no memory for the nodes of job %u",
+				job->id);
+	for (int n = 0; n < problem->node_count; n++)
+		job->allowed[n] = true;
+	return 0;
+}
+
+void plx_problem_destroy(struct plx_problem *problem)
+{
+	if (!problem)
+		return;
+	for (int j = 0; j < problem->job_count; j++) {
+		free(problem->jobs[j].now);
+		free(problem->jobs[j].allowed);
+	}
+	free(problem->jobs);
+	free(problem->gpus);
+	free(problem->gpus_total);
+	free(problem);
+}
+
+static bool sane_seconds(double seconds)
+{
+	return isfinite(seconds) && seconds >= 0 && seconds < 1e15;
+}
+
+static int check_job(const struct plx_problem *problem,
+		     const struct plx_job *job, struct plx_error *err)
+{
+	if (job->min_gpus < 1 || job->max_gpus < job->min_gpus)
+		return plx_fail(err,
+				"job %u: %d to %d GPUs: want 1 <= min <= max",
+				job->id, job->min_gpus, job->max_gpus);
+	if (job->profiled && job->profiled_gpus < 1)
+		return plx_fail(err, "job %u: %d GPUs profiled: want 1 or more",
+				job->id, job->profiled_gpus);
+	if (job->profiled && !plx_goodput_valid(&job->goodput))
+		return plx_fail(err, "job %u: its goodput has bad numbers",
+				job->id);
+	if (job->home < -1 || job->home >= problem->node_count)
+		return plx_fail(err, "job %u: home %d of %d nodes", job->id,
+				job->home, problem->node_count);
+	if (!sane_seconds(job->age_s) || !sane_seconds(job->restart_s) ||
+	    job->restarts < 0)
+		return plx_fail(err,
+				"job %u: age %g s, %d restarts of %g s: want "
+				"finite numbers from 0",
+				job->id, job->age_s, job->restarts,
+				job->restart_s);
+	if (!job->now)
+		return plx_fail(err, "job %u: what it has now is missing",
+				job->id);
+	return 0;
+}
+
+static int check_node(const struct plx_problem *problem, int n,
+		      struct plx_error *err)
+{
+	int gpus = problem->gpus[n];
+	int total = problem->gpus_total[n];
+	/* Room taken for others lowers gpus below what jobs have. */
+	long limit = gpus > total ? gpus : total;
+	long held = 0;
+
+	if (gpus < 0 || total < 0 || limit > NODE_GPUS_MAX)
+		return plx_fail(err, "node %d: %d of %d GPUs: want 0 to %d", n,
+				gpus, total, NODE_GPUS_MAX);
+	for (int j = 0; j < problem->job_count; j++) {
+		int now = problem->jobs[j].now[n];
+
+		if (now < 0)
+			return plx_fail(err, "job %u has %d GPUs on node %d",
+					problem->jobs[j].id, now, n);
+		held += now;
+	}
+	if (held > limit)
+		return plx_fail(err, "node %d: jobs have %ld of its %ld GPUs",
+				n, held, limit);
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *) a;
+	uint32_t y = *(const uint32_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* Ties go to the lower id, so ids must differ. */
+static int check_ids(const struct plx_problem *problem, struct plx_error *err)
+{
+	uint32_t *ids = zeroed(problem->job_count, sizeof(*ids));
+	int rc = 0;
+
+	if (!ids)
+		return plx_fail(err, "no memory for %d job ids",
+				problem->job_count);
+	for (int j = 0; j < problem->job_count; j++)
+		ids[j] = problem->jobs[j].id;
+	qsort(ids, (size_t) problem->job_count, sizeof(*ids), by_value);
+	for (int j = 1; j < problem->job_count && rc == 0; j++) {
+		if (ids[j] == ids[j - 1])
+			rc = plx_fail(err, "job %u is there twice", ids[j]);
+	}
+	free(ids);
+	return rc;
+}
+
+int plx_problem_check(const struct plx_problem *problem, struct plx_error *err)
+{
+	if (problem->node_count < 0 || problem->node_count > NODES_MAX ||
+	    problem->job_count < 0 || problem->job_count > JOBS_MAX)
+		return plx_fail(err, "%d nodes and %d jobs: want 0 to %d",
+				problem->node_count, problem->job_count,
+				NODES_MAX);
+	if (isnan(problem->fairness) || problem->fairness > FAIRNESS_MAX)
+		return plx_fail(err, "fairness %g: want -inf to %g",
+				problem->fairness, FAIRNESS_MAX);
+	for (int j = 0; j < problem->job_count; j++) {
+		if (check_job(problem, &problem->jobs[j], err) < 0)
+			return -1;
+	}
+	for (int n = 0; n < problem->node_count; n++) {
+		if (check_node(problem, n, err) < 0)
+			return -1;
+	}
+	return check_ids(problem, err);
+}

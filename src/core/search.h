@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search.h - the inside of the allocation search; for core/ only
+ *
+ * Jobs are kept in the order of their ids, so that nothing depends on the
+ * order in which the caller lists them. Every job has a menu of *forms* it
+ * may take, each with its utility: a term of the sum that fitness grows with.
+ * A plan is a *seat* for each job. The search moves jobs to better forms;
+ * those in the way get up and take the best form that is left for them.
+ *
+ * search_menu.c	what a form is worth
+ * search_state.c	who sits where; undo
+ * search_move.c	giving a job a form, others giving way
+ * search_repair.c	from what jobs have now to something feasible
+ * search_improve.c	moves until nothing gets better, within a budget
+ * search_why.c		the sentence for the operator
+ *
+ * What always holds: a job with any GPU has one on its home node, from its
+ * minimum to its cap, uniform if asked; new seats are on allowed nodes (a
+ * home where it has GPUs counts as allowed). A job for which nothing of that
+ * is possible keeps what it has, even over capacity: see plx_search_repair().
+ */
+#ifndef PLX_CORE_SEARCH_H
+#define PLX_CORE_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/problem.h"
+
+/* Added to every speedup, as published: parked is bad, but not infinitely. */
+#define PLX_SPEEDUP_FLOOR 1e-3
+/* A power so small that it is taken as 0: the geometric mean. */
+#define PLX_FAIRNESS_TINY 1e-6
+
+struct plx_spot {
+	int node;
+	int gpus; /* >= 1 */
+};
+
+struct plx_seat {
+	struct plx_spot *spots; /* by node */
+	int count;		/* 0: parked */
+	double utility;
+};
+
+/* per_node GPUs on each of `nodes`; per_node 0: any counts, several nodes. */
+struct plx_form {
+	int nodes;
+	int per_node;
+	int gpus;
+	double speedup;
+	double utility; /* when the job has to restart for it */
+};
+
+/* What a job's speedup is relative to. */
+struct plx_yardstick {
+	int gpus;	/* its fair share */
+	double goodput; /* there; 0: speedup is the count of GPUs */
+};
+
+struct plx_elastic {
+	const struct plx_job *job;
+	int index; /* in the problem */
+	struct plx_yardstick fair;
+	int cap;	/* most GPUs it may have */
+	bool fixed;	/* pinned, or nothing else is possible */
+	bool may_park;	/* allowed, or parked already */
+	bool now_valid; /* what it has respects its own limits */
+	bool stuck;	/* nothing possible for it: keeps what it has */
+	bool touched;	/* by the present move */
+	bool dirty;	/* worth another look */
+
+	struct plx_form *forms; /* by falling utility */
+	int form_count;
+	double utility_parked;
+
+	struct plx_seat now;
+	struct plx_seat at;	/* in the plan being made */
+	struct plx_seat saved;	/* before the present move */
+	struct plx_seat best;	/* in the best plan so far */
+	struct plx_spot *spots; /* memory of the four */
+};
+
+struct plx_node {
+	int free;	 /* negative: jobs have more than there is */
+	int open;	 /* GPUs that no fixed job holds */
+	int multi;	 /* jobs here that are on several nodes */
+	int fixed_multi; /* fixed ones of them */
+	int *jobs;	 /* indexes into search->jobs, any order */
+	int job_count;
+};
+
+struct plx_search {
+	const struct plx_problem *problem;
+	int node_count;
+	int job_count;
+	int node_gpus_max;
+	double fairness; /* p that the search uses, -64 at least */
+	struct plx_elastic *jobs;
+	struct plx_node *nodes;
+	int *node_jobs; /* memory of nodes[].jobs */
+	int *touched;	/* jobs of the present move, the mover first */
+	int touched_count;
+	struct plx_seat picked; /* where the mover will sit */
+	uint64_t *keys;		/* [node_count] order of preference */
+	uint64_t *scratch;	/* [node_count] */
+	int *room_one;	 /* [node_gpus_max + 1] nodes with >= g free ... */
+	int *room_multi; /* ... also for a job on several nodes */
+	long room_multi_gpus;
+	uint64_t random;
+	bool shake; /* moves choose nodes at random */
+	long work;  /* nodes and forms looked at */
+	long budget;
+};
+
+/* What to move a job to: an index of its forms, or: */
+enum { PLX_FORM_NOW = -1 };
+
+/* search_menu.c */
+struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
+				    const struct plx_job *job);
+double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
+		   struct plx_shape shape);
+/* Share of its speedup that a job keeps when it is re-allocated, 0 to 1. */
+double plx_restart_factor(const struct plx_job *job);
+/* A term of the sum that fitness with fairness p grows with. */
+double plx_utility(double p, double value);
+/* Most GPUs for a job that has `held` now, wherever they are. */
+int plx_gpu_cap(const struct plx_job *job, int held);
+int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
+		  struct plx_error *err);
+
+/* search_state.c */
+struct plx_search *plx_search_create(const struct plx_problem *problem,
+				     struct plx_error *err);
+void plx_search_destroy(struct plx_search *search);
+/* Nobody sits; capacities as in the problem (which may have changed). */
+void plx_search_reset(struct plx_search *search);
+void plx_seat_take(struct plx_search *search, struct plx_elastic *e);
+/* Sit down; spots are copied. Requires that it does not sit. */
+void plx_seat_put(struct plx_search *search, struct plx_elastic *e,
+		  const struct plx_seat *seat);
+/* Never moves again. Requires that it sits where it shall stay. */
+void plx_seat_fix(struct plx_search *search, struct plx_elastic *e);
+bool plx_seat_equal(const struct plx_seat *a, const struct plx_seat *b);
+void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from);
+struct plx_shape plx_seat_shape(const struct plx_seat *seat);
+void plx_move_begin(struct plx_search *search);
+void plx_move_touch(struct plx_search *search, struct plx_elastic *e);
+/* Gain in the sum of utilities since plx_move_begin(). */
+double plx_move_gain(const struct plx_search *search);
+void plx_move_undo(struct plx_search *search);
+uint64_t plx_search_random(struct plx_search *search);
+
+/* search_move.c */
+/* May this job sit on the node at all? */
+bool plx_node_usable(const struct plx_search *search,
+		     const struct plx_elastic *e, int n);
+/* Sit down in the best way that takes nothing from others. False: none. */
+bool plx_search_fit(struct plx_search *search, struct plx_elastic *e);
+/* The same with as few GPUs as possible. */
+bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e);
+/*
+ * Try to give a job a form, others giving way; undone and false when not
+ * possible. To be undone by plx_move_undo() if the gain is not wanted.
+ */
+bool plx_search_move(struct plx_search *search, struct plx_elastic *e,
+		     int form);
+
+/* search_repair.c */
+/*
+ * Seat everybody, close to what they have now. Returns the number of jobs
+ * that cannot have what they need and are left as they are.
+ */
+int plx_search_repair(struct plx_search *search);
+
+/* search_improve.c */
+void plx_search_improve(struct plx_search *search);
+
+/* search_why.c */
+void plx_search_why(const struct plx_search *search,
+		    const struct plx_elastic *e, char *why, int size);
+
+#endif

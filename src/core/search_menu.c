@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_menu.c - the forms a job may take, and what each is worth
+ *
+ * The menu of a small job is complete. Large counts are thinned to steps of
+ * an eighth, so that a menu has some hundred forms on any cluster.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/search.h"
+
+/* A re-allocation must bring more than this share of a job's speedup. */
+#define HYSTERESIS 0.005
+/*
+ * A job that would lose all its speedup by a re-allocation (a young one)
+ * still prefers more GPUs to fewer when it has to be re-allocated.
+ */
+#define YOUNG	    1e-9
+#define SPEEDUP_MAX 1e6 /* no power of it overflows */
+
+static int ceil_div(int a, int b)
+{
+	return (a + b - 1) / b;
+}
+
+static int min_int(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int max_int(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static double goodput_of(const struct plx_job *job, struct plx_shape shape)
+{
+	double goodput = 0;
+
+	if (!plx_batch_best(&job->goodput, shape, NULL, &goodput) ||
+	    !isfinite(goodput) || goodput < 0)
+		return 0;
+	return goodput;
+}
+
+/* Total GPUs by jobs, on as few nodes as hold them. */
+struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
+				    const struct plx_job *job)
+{
+	struct plx_yardstick fair = { .gpus = 1, .goodput = 0 };
+	int total = 0;
+	int largest = 1;
+
+	for (int n = 0; n < problem->node_count; n++) {
+		total += problem->gpus_total[n];
+		largest = max_int(largest, problem->gpus_total[n]);
+	}
+	fair.gpus = max_int(1, ceil_div(total, max_int(1, problem->job_count)));
+	fair.gpus = max_int(fair.gpus, job->min_gpus);
+	if (!job->profiled)
+		return fair;
+	/* Its batch may be too small for so many GPUs. */
+	for (int gpus = fair.gpus; gpus > 0 && fair.goodput <= 0; gpus--) {
+		struct plx_shape shape = { .nodes = ceil_div(gpus, largest),
+					   .gpus = gpus };
+
+		fair.gpus = gpus;
+		fair.goodput = goodput_of(job, shape);
+	}
+	return fair;
+}
+
+double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
+		   struct plx_shape shape)
+{
+	double speedup;
+
+	if (shape.gpus < 1)
+		return 0;
+	if (job->profiled && fair->goodput > 0)
+		speedup = goodput_of(job, shape) / fair->goodput;
+	else
+		speedup = (double) shape.gpus / fair->gpus;
+	return speedup < SPEEDUP_MAX ? speedup : SPEEDUP_MAX;
+}
+
+/* As published: Qiao et al., "Pollux", OSDI '21, section 4.2.1. */
+double plx_restart_factor(const struct plx_job *job)
+{
+	double spent = job->restart_s * job->restarts;
+
+	if (job->restart_s <= 0)
+		return 1;
+	if (spent >= job->age_s)
+		return 0;
+	return (job->age_s - spent) / (job->age_s + job->restart_s);
+}
+
+double plx_utility(double p, double value)
+{
+	double x = value + PLX_SPEEDUP_FLOOR;
+
+	if (fabs(p) < PLX_FAIRNESS_TINY)
+		return log(x);
+	return p > 0 ? pow(x, p) : -pow(x, p);
+}
+
+int plx_gpu_cap(const struct plx_job *job, int held)
+{
+	int profiled = min_int(max_int(1, job->profiled_gpus), INT_MAX / 2);
+	int cap = max_int(2 * profiled, job->min_gpus);
+
+	/* What it runs on is being measured. */
+	return min_int(max_int(cap, held), job->max_gpus);
+}
+
+/* The cap, or all that there is on its nodes. */
+static int reachable_cap(const struct plx_search *search,
+			 const struct plx_elastic *e)
+{
+	int cap = plx_gpu_cap(e->job, plx_seat_shape(&e->now).gpus);
+	int reach = 0;
+
+	for (int n = 0; n < search->node_count; n++) {
+		if (plx_node_usable(search, e, n))
+			reach += search->problem->gpus[n];
+	}
+	return min_int(cap, reach);
+}
+
+/* A growing list of forms. */
+struct menu {
+	const struct plx_search *search;
+	struct plx_elastic *e;
+	int size;
+	bool failed;
+};
+
+static void add(struct menu *menu, int nodes, int per_node, int gpus)
+{
+	struct plx_elastic *e = menu->e;
+	struct plx_shape shape = { .nodes = nodes, .gpus = gpus };
+	double factor = plx_restart_factor(e->job);
+	double speedup = plx_speedup(e->job, &e->fair, shape);
+	struct plx_form *forms;
+
+	if (speedup <= 0 || menu->failed)
+		return;
+	if (e->form_count == menu->size) {
+		menu->size = menu->size ? 2 * menu->size : 16;
+		forms = realloc(e->forms, (size_t) menu->size * sizeof(*forms));
+		if (!forms) {
+			menu->failed = true;
+			return;
+		}
+		e->forms = forms;
+	}
+	e->forms[e->form_count++] = (struct plx_form){
+		.nodes = nodes,
+		.per_node = per_node,
+		.gpus = gpus,
+		.speedup = speedup,
+		.utility = plx_utility(
+			menu->search->fairness,
+			speedup * (factor * (1 - HYSTERESIS) + YOUNG)),
+	};
+}
+
+/* The next count to offer: all small ones, then steps, then the last. */
+static int next_count(int count, int last)
+{
+	int next = count + max_int(1, count / 8);
+
+	return count < last && next > last ? last : next;
+}
+
+static void add_forms(struct menu *menu)
+{
+	const struct plx_elastic *e = menu->e;
+	int min = e->job->min_gpus;
+	int largest = min_int(menu->search->node_gpus_max, e->cap);
+
+	for (int g = min; g <= largest; g++)
+		add(menu, 1, g, g);
+	for (int g = 1; g <= largest; g++) {
+		int last = min_int(menu->search->node_count, e->cap / g);
+
+		for (int k = max_int(2, ceil_div(min, g)); k <= last;
+		     k = next_count(k, last))
+			add(menu, k, g, k * g);
+	}
+	if (menu->search->problem->uniform || menu->search->node_count < 2)
+		return;
+	for (int r = max_int(2, min); r <= e->cap; r = next_count(r, e->cap))
+		add(menu, 2, 0, r);
+}
+
+static int by_utility(const void *a, const void *b)
+{
+	const struct plx_form *f = a;
+	const struct plx_form *g = b;
+
+	if (f->utility != g->utility)
+		return f->utility > g->utility ? -1 : 1;
+	if (f->gpus != g->gpus)
+		return f->gpus - g->gpus;
+	if (f->nodes != g->nodes)
+		return f->nodes - g->nodes;
+	return g->per_node - f->per_node;
+}
+
+/* Wherever g fits, f fits too and is worth as much. Requires f before g. */
+static bool makes_idle(const struct plx_form *f, const struct plx_form *g)
+{
+	if (f->per_node == 0 || g->per_node == 0)
+		return f->per_node == g->per_node && f->gpus <= g->gpus;
+	return f->nodes <= g->nodes && f->per_node <= g->per_node;
+}
+
+static void drop_idle_forms(struct plx_elastic *e)
+{
+	int kept = 0;
+
+	for (int i = 0; i < e->form_count; i++) {
+		bool idle = false;
+
+		for (int k = 0; k < kept && !idle; k++)
+			idle = makes_idle(&e->forms[k], &e->forms[i]);
+		if (!idle)
+			e->forms[kept++] = e->forms[i];
+	}
+	e->form_count = kept;
+}
+
+int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
+		  struct plx_error *err)
+{
+	struct menu menu = { .search = search, .e = e };
+
+	e->fair = plx_fair_share(search->problem, e->job);
+	e->utility_parked = plx_utility(search->fairness, 0);
+	e->now.utility = plx_utility(search->fairness,
+				     plx_speedup(e->job, &e->fair,
+						 plx_seat_shape(&e->now)));
+	e->cap = reachable_cap(search, e);
+	if (e->job->pinned)
+		return 0;
+	add_forms(&menu);
+	if (menu.failed)
+		return plx_fail(err, "no memory for the forms of job %u",
+				e->job->id);
+	if (e->form_count > 0)
+		qsort(e->forms, (size_t) e->form_count, sizeof(*e->forms),
+		      by_utility);
+	drop_idle_forms(e);
+	return 0;
+}

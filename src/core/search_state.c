@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_state.c - who sits where, and how to take a move back
+ *
+ * Every change of a seat goes through plx_seat_take() and plx_seat_put(),
+ * which keep the nodes' books.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/search.h"
+
+/* Lower, and the powers of a parked job's floor would not fit a double. */
+#define FAIRNESS_MIN -64.0
+
+static void *zeroed(size_t count, size_t size)
+{
+	return calloc(count > 0 ? count : 1, size);
+}
+
+struct plx_shape plx_seat_shape(const struct plx_seat *seat)
+{
+	struct plx_shape shape = { .nodes = seat->count, .gpus = 0 };
+
+	for (int i = 0; i < seat->count; i++)
+		shape.gpus += seat->spots[i].gpus;
+	return shape;
+}
+
+bool plx_seat_equal(const struct plx_seat *a, const struct plx_seat *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (int i = 0; i < a->count; i++) {
+		if (a->spots[i].node != b->spots[i].node ||
+		    a->spots[i].gpus != b->spots[i].gpus)
+			return false;
+	}
+	return true;
+}
+
+void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from)
+{
+	memcpy(to->spots, from->spots,
+	       (size_t) from->count * sizeof(*to->spots));
+	to->count = from->count;
+	to->utility = from->utility;
+}
+
+/* What a job has respects the job's own limits. */
+static bool seat_valid(const struct plx_search *search,
+		       const struct plx_elastic *e)
+{
+	struct plx_shape shape = plx_seat_shape(&e->now);
+	bool at_home = e->job->home < 0;
+
+	if (shape.gpus == 0)
+		return true;
+	for (int i = 0; i < e->now.count; i++) {
+		if (e->now.spots[i].node == e->job->home)
+			at_home = true;
+		if (search->problem->uniform &&
+		    e->now.spots[i].gpus != e->now.spots[0].gpus)
+			return false;
+	}
+	return at_home && shape.gpus >= e->job->min_gpus &&
+	       shape.gpus <= e->job->max_gpus;
+}
+
+/* Most nodes that a seat of this job can have. */
+static size_t spots_max(const struct plx_problem *problem,
+			const struct plx_job *job)
+{
+	int nodes = 0;
+	int gpus = 0;
+	int most;
+
+	for (int n = 0; n < problem->node_count; n++) {
+		nodes += job->now[n] > 0;
+		gpus += job->now[n];
+	}
+	most = plx_gpu_cap(job, gpus);
+	most = most < problem->node_count ? most : problem->node_count;
+	return (size_t) (most > nodes ? most : nodes);
+}
+
+static int elastic_init(struct plx_search *search, struct plx_elastic *e,
+			int index, struct plx_error *err)
+{
+	const struct plx_problem *problem = search->problem;
+	size_t max = spots_max(problem, &problem->jobs[index]);
+
+	e->index = index;
+	e->job = &problem->jobs[index];
+	e->spots = zeroed(4 * max, sizeof(*e->spots));
+	if (!e->spots)
+		return plx_fail(err, "no memory for the nodes of job %u",
+				e->job->id);
+	e->now.spots = e->spots;
+	e->at.spots = e->spots + max;
+	e->saved.spots = e->spots + 2 * max;
+	e->best.spots = e->spots + 3 * max;
+	for (int n = 0; n < problem->node_count; n++) {
+		if (e->job->now[n] > 0)
+			e->now.spots[e->now.count++] =
+				(struct plx_spot){ .node = n,
+						   .gpus = e->job->now[n] };
+	}
+	e->may_park = e->job->may_park || e->now.count == 0;
+	e->now_valid = seat_valid(search, e);
+	return plx_menu_fill(search, e, err);
+}
+
+/* Jobs by id, whatever order the caller has them in. */
+static int by_id(const void *a, const void *b)
+{
+	const struct plx_elastic *x = a;
+	const struct plx_elastic *y = b;
+
+	return (x->job->id > y->job->id) - (x->job->id < y->job->id);
+}
+
+/* Jobs that may share a node: each has a GPU of it. */
+static size_t node_jobs_max(const struct plx_search *search, int n)
+{
+	const struct plx_problem *problem = search->problem;
+	int most = problem->gpus[n] > problem->gpus_total[n]
+			   ? problem->gpus[n]
+			   : problem->gpus_total[n];
+
+	return (size_t) (most < search->job_count ? most : search->job_count);
+}
+
+static int alloc_nodes(struct plx_search *search, struct plx_error *err)
+{
+	size_t nodes = (size_t) search->node_count;
+	size_t jobs = 0;
+	size_t gpus = 0;
+
+	for (int n = 0; n < search->node_count; n++) {
+		jobs += node_jobs_max(search, n);
+		if (search->problem->gpus[n] > search->node_gpus_max)
+			search->node_gpus_max = search->problem->gpus[n];
+	}
+	gpus = (size_t) search->node_gpus_max + 2;
+	search->nodes = zeroed(nodes, sizeof(*search->nodes));
+	search->node_jobs = zeroed(jobs, sizeof(int));
+	search->touched = zeroed((size_t) search->job_count, sizeof(int));
+	search->picked.spots = zeroed(nodes, sizeof(struct plx_spot));
+	search->keys = zeroed(nodes, sizeof(uint64_t));
+	search->scratch = zeroed(nodes, sizeof(uint64_t));
+	search->room_one = zeroed(gpus, sizeof(int));
+	search->room_multi = zeroed(gpus, sizeof(int));
+	if (!search->nodes || !search->node_jobs || !search->touched ||
+	    !search->picked.spots || !search->keys || !search->scratch ||
+	    !search->room_one || !search->room_multi)
+		return plx_fail(err, "no memory to search %zu nodes", nodes);
+	jobs = 0;
+	for (int n = 0; n < search->node_count; n++) {
+		search->nodes[n].jobs = search->node_jobs + jobs;
+		jobs += node_jobs_max(search, n);
+	}
+	return 0;
+}
+
+struct plx_search *plx_search_create(const struct plx_problem *problem,
+				     struct plx_error *err)
+{
+	struct plx_search *search = zeroed(1, sizeof(*search));
+	int rc = -1;
+
+	if (!search) {
+		plx_fail(err, "no memory for the search");
+		return NULL;
+	}
+	search->problem = problem;
+	search->node_count = problem->node_count;
+	search->job_count = problem->job_count;
+	search->fairness = problem->fairness < FAIRNESS_MIN ? FAIRNESS_MIN
+							    : problem->fairness;
+	search->random = problem->seed;
+	search->jobs =
+		zeroed((size_t) problem->job_count, sizeof(*search->jobs));
+	if (!search->jobs) {
+		plx_fail(err, "no memory for %d jobs", problem->job_count);
+		goto done;
+	}
+	if (alloc_nodes(search, err) < 0)
+		goto done;
+	for (int j = 0; j < problem->job_count; j++) {
+		if (elastic_init(search, &search->jobs[j], j, err) < 0)
+			goto done;
+	}
+	qsort(search->jobs, (size_t) search->job_count, sizeof(*search->jobs),
+	      by_id);
+	plx_search_reset(search);
+	rc = 0;
+done:
+	if (rc < 0) {
+		plx_search_destroy(search);
+		search = NULL;
+	}
+	return search;
+}
+
+void plx_search_destroy(struct plx_search *search)
+{
+	if (!search)
+		return;
+	for (int j = 0; search->jobs && j < search->job_count; j++) {
+		free(search->jobs[j].spots);
+		free(search->jobs[j].forms);
+	}
+	free(search->jobs);
+	free(search->nodes);
+	free(search->node_jobs);
+	free(search->touched);
+	free(search->picked.spots);
+	free(search->keys);
+	free(search->scratch);
+	free(search->room_one);
+	free(search->room_multi);
+	free(search);
+}
+
+void plx_search_reset(struct plx_search *search)
+{
+	for (int n = 0; n < search->node_count; n++) {
+		struct plx_node *node = &search->nodes[n];
+
+		node->free = search->problem->gpus[n];
+		node->open = search->problem->gpus[n];
+		node->multi = 0;
+		node->fixed_multi = 0;
+		node->job_count = 0;
+	}
+	for (int j = 0; j < search->job_count; j++) {
+		search->jobs[j].at.count = 0;
+		search->jobs[j].at.utility = search->jobs[j].utility_parked;
+		search->jobs[j].fixed = false;
+		search->jobs[j].touched = false;
+	}
+	search->touched_count = 0;
+}
+
+static void node_leave(struct plx_node *node, int job)
+{
+	int i = 0;
+
+	while (node->jobs[i] != job)
+		i++;
+	node->jobs[i] = node->jobs[--node->job_count];
+}
+
+void plx_seat_take(struct plx_search *search, struct plx_elastic *e)
+{
+	int multi = e->at.count > 1;
+
+	assert(!e->fixed);
+	for (int i = 0; i < e->at.count; i++) {
+		struct plx_node *node = &search->nodes[e->at.spots[i].node];
+
+		node->free += e->at.spots[i].gpus;
+		node->multi -= multi;
+		node_leave(node, (int) (e - search->jobs));
+	}
+	search->work += e->at.count;
+	e->at.count = 0;
+	e->at.utility = e->utility_parked;
+}
+
+void plx_seat_put(struct plx_search *search, struct plx_elastic *e,
+		  const struct plx_seat *seat)
+{
+	assert(e->at.count == 0);
+	plx_seat_copy(&e->at, seat);
+	if (plx_seat_equal(&e->now, &e->at))
+		e->at.utility = e->now.utility;
+	for (int i = 0; i < seat->count; i++) {
+		struct plx_node *node = &search->nodes[seat->spots[i].node];
+
+		node->free -= seat->spots[i].gpus;
+		node->multi += seat->count > 1;
+		node->jobs[node->job_count++] = (int) (e - search->jobs);
+	}
+	search->work += seat->count;
+}
+
+void plx_seat_fix(struct plx_search *search, struct plx_elastic *e)
+{
+	e->fixed = true;
+	for (int i = 0; i < e->at.count; i++) {
+		struct plx_node *node = &search->nodes[e->at.spots[i].node];
+
+		node->open -= e->at.spots[i].gpus;
+		node->fixed_multi += e->at.count > 1;
+	}
+}
+
+void plx_move_begin(struct plx_search *search)
+{
+	for (int i = 0; i < search->touched_count; i++)
+		search->jobs[search->touched[i]].touched = false;
+	search->touched_count = 0;
+}
+
+void plx_move_touch(struct plx_search *search, struct plx_elastic *e)
+{
+	if (e->touched)
+		return;
+	e->touched = true;
+	plx_seat_copy(&e->saved, &e->at);
+	search->touched[search->touched_count++] = (int) (e - search->jobs);
+}
+
+double plx_move_gain(const struct plx_search *search)
+{
+	double gain = 0;
+
+	for (int i = 0; i < search->touched_count; i++) {
+		const struct plx_elastic *e = &search->jobs[search->touched[i]];
+
+		gain += e->at.utility - e->saved.utility;
+	}
+	return gain;
+}
+
+void plx_move_undo(struct plx_search *search)
+{
+	for (int i = 0; i < search->touched_count; i++)
+		plx_seat_take(search, &search->jobs[search->touched[i]]);
+	for (int i = 0; i < search->touched_count; i++) {
+		struct plx_elastic *e = &search->jobs[search->touched[i]];
+
+		plx_seat_put(search, e, &e->saved);
+	}
+	plx_move_begin(search);
+}
+
+/* splitmix64: Steele et al., "Fast splittable PRNGs", OOPSLA '14. */
+uint64_t plx_search_random(struct plx_search *search)
+{
+	uint64_t x = search->random += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}

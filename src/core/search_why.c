@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_why.c - one line for an operator about what a job gets
+ *
+ * It tells the first reason that holds; see the tables of the two callers.
+ */
+#include <stdio.h>
+
+#include "core/search.h"
+
+#define SMALL_GAIN 0.05
+
+/* The line being written. */
+struct line {
+	const struct plx_search *search;
+	const struct plx_elastic *e;
+	struct plx_shape from;
+	struct plx_shape to;
+	char *text;
+	size_t size;
+};
+
+static const char *plural(int count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static int gpus_on(const struct plx_seat *seat, int n)
+{
+	for (int i = 0; i < seat->count; i++) {
+		if (seat->spots[i].node == n)
+			return seat->spots[i].gpus;
+	}
+	return 0;
+}
+
+/* A job that has more than before where this one has less; NULL: none. */
+static const struct plx_elastic *gainer(const struct plx_search *search,
+					const struct plx_elastic *e, int n)
+{
+	const struct plx_node *node = &search->nodes[n];
+	const struct plx_elastic *found = NULL;
+
+	for (int i = 0; i < node->job_count; i++) {
+		const struct plx_elastic *other = &search->jobs[node->jobs[i]];
+
+		if (other == e ||
+		    gpus_on(&other->at, n) <= gpus_on(&other->now, n))
+			continue;
+		if (!found || other < found)
+			found = other;
+	}
+	return found;
+}
+
+/* More was taken here than is left for those that had it. */
+static bool was_reserved(const struct plx_search *search, int n)
+{
+	long held = 0;
+
+	for (int j = 0; j < search->job_count; j++)
+		held += search->jobs[j].job->now[n];
+	return held > search->problem->gpus[n];
+}
+
+/* Whom this job's GPUs go to, as ": ..."; false when to nobody. */
+static bool beneficiary(const struct line *line, char *text, size_t size)
+{
+	const struct plx_elastic *e = line->e;
+	const struct plx_elastic *other = NULL;
+	bool reserved = false;
+
+	for (int i = 0; i < e->now.count; i++) {
+		int n = e->now.spots[i].node;
+		const struct plx_elastic *here;
+
+		if (gpus_on(&e->at, n) >= e->now.spots[i].gpus)
+			continue;
+		reserved = reserved || was_reserved(line->search, n);
+		here = gainer(line->search, e, n);
+		if (here && (!other || here < other))
+			other = here;
+	}
+	if (reserved)
+		snprintf(text, size, "room for waiting jobs");
+	else if (other)
+		snprintf(text, size, "room for job %u", other->job->id);
+	return reserved || other;
+}
+
+static int number(char *text, size_t size, double x)
+{
+	return snprintf(text, size, x >= 100 && x < 1e9 ? "%.0f" : "%.3g", x);
+}
+
+/* "goodput 350 -> 610 samples/s" */
+static void goodputs(const struct line *line, char *text, size_t size)
+{
+	const struct plx_elastic *e = line->e;
+	double unit = e->fair.goodput;
+	char from[32];
+	char to[32];
+
+	if (!e->job->profiled || unit <= 0) {
+		snprintf(text, size, "not measured yet");
+		return;
+	}
+	number(from, sizeof(from),
+	       unit * plx_speedup(e->job, &e->fair, line->from));
+	number(to, sizeof(to), unit * plx_speedup(e->job, &e->fair, line->to));
+	if (line->from.gpus == 0)
+		snprintf(text, size, "goodput %s samples/s", to);
+	else
+		snprintf(text, size, "goodput %s -> %s samples/s", from, to);
+}
+
+static void why_less(const struct line *line)
+{
+	char reason[96];
+
+	if (!beneficiary(line, reason, sizeof(reason))) {
+		if (line->from.gpus > line->e->job->max_gpus)
+			snprintf(reason, sizeof(reason),
+				 "its limit is %d GPU%s now",
+				 line->e->job->max_gpus,
+				 plural(line->e->job->max_gpus));
+		else
+			goodputs(line, reason, sizeof(reason));
+	}
+	snprintf(line->text, line->size, "shrinks %d -> %d GPUs: %s",
+		 line->from.gpus, line->to.gpus, reason);
+}
+
+static void why_parked(const struct line *line)
+{
+	char reason[96];
+
+	if (line->from.gpus == 0 || !beneficiary(line, reason, sizeof(reason)))
+		snprintf(reason, sizeof(reason), "no GPU left for it");
+	snprintf(line->text, line->size, "parked: %s", reason);
+}
+
+static void why_more(const struct line *line)
+{
+	char reason[96];
+
+	goodputs(line, reason, sizeof(reason));
+	if (line->from.gpus == 0)
+		snprintf(line->text, line->size,
+			 "gets %d GPU%s on %d node%s: %s", line->to.gpus,
+			 plural(line->to.gpus), line->to.nodes,
+			 plural(line->to.nodes), reason);
+	else
+		snprintf(line->text, line->size,
+			 "grows %d -> %d GPUs on %d node%s: %s",
+			 line->from.gpus, line->to.gpus, line->to.nodes,
+			 plural(line->to.nodes), reason);
+}
+
+static void why_moved(const struct line *line)
+{
+	char reason[96];
+
+	if (line->from.nodes != line->to.nodes) {
+		goodputs(line, reason, sizeof(reason));
+		snprintf(line->text, line->size,
+			 "moves %d GPUs from %d node%s to %d: %s",
+			 line->to.gpus, line->from.nodes,
+			 plural(line->from.nodes), line->to.nodes, reason);
+		return;
+	}
+	if (!beneficiary(line, reason, sizeof(reason)))
+		snprintf(reason, sizeof(reason), "better use of all nodes");
+	snprintf(line->text, line->size, "moves %d GPU%s to other nodes: %s",
+		 line->to.gpus, plural(line->to.gpus), reason);
+}
+
+/* The best form with more GPUs, at most twice as many; NULL: none. */
+static const struct plx_form *next_form(const struct line *line)
+{
+	const struct plx_elastic *e = line->e;
+
+	for (int i = 0; i < e->form_count; i++) {
+		if (e->forms[i].gpus > line->to.gpus &&
+		    e->forms[i].gpus <= 2 * line->to.gpus)
+			return &e->forms[i];
+	}
+	return NULL;
+}
+
+static long free_gpus(const struct line *line)
+{
+	long gpus = 0;
+
+	for (int n = 0; n < line->search->node_count; n++) {
+		if (line->search->nodes[n].free > 0 &&
+		    plx_node_usable(line->search, line->e, n))
+			gpus += line->search->nodes[n].free;
+	}
+	return gpus;
+}
+
+/* It could have more, and does not get it. */
+static void why_enough(const struct line *line)
+{
+	const struct plx_form *next = next_form(line);
+	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
+	int gpus = line->to.gpus;
+	double gain;
+
+	if (!next || next->speedup <= now) {
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s, more would not help", gpus,
+			 plural(gpus));
+		return;
+	}
+	gain = now > 0 ? next->speedup / now - 1 : 1;
+	if (gain < SMALL_GAIN)
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s, %d would add %.0f %%", gpus,
+			 plural(gpus), next->gpus, 100 * gain);
+	else if (free_gpus(line) < next->gpus - gpus)
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s, others need the rest", gpus,
+			 plural(gpus));
+	else
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s, %d would add %.0f %% but not pay "
+			 "for the change",
+			 gpus, plural(gpus), next->gpus, 100 * gain);
+}
+
+static void why_same(const struct line *line)
+{
+	const struct plx_job *job = line->e->job;
+	int gpus = line->to.gpus;
+
+	if (job->pinned)
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s, may not change now", gpus,
+			 plural(gpus));
+	else if (line->e->stuck)
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s, nothing in its limits is possible",
+			 gpus, plural(gpus));
+	else if (gpus >= job->max_gpus)
+		snprintf(line->text, line->size,
+			 "stays: at its limit of %d GPU%s", job->max_gpus,
+			 plural(job->max_gpus));
+	else if (gpus >= plx_gpu_cap(job, 0))
+		snprintf(line->text, line->size,
+			 "stays: at most twice the %d GPU%s measured so far",
+			 job->profiled_gpus, plural(job->profiled_gpus));
+	else
+		why_enough(line);
+}
+
+void plx_search_why(const struct plx_search *search,
+		    const struct plx_elastic *e, char *why, int size)
+{
+	struct line line = {
+		.search = search,
+		.e = e,
+		.from = plx_seat_shape(&e->now),
+		.to = plx_seat_shape(&e->at),
+		.text = why,
+		.size = (size_t) size,
+	};
+
+	if (line.to.gpus == 0 && !e->job->pinned)
+		why_parked(&line);
+	else if (plx_seat_equal(&e->at, &e->now))
+		why_same(&line);
+	else if (line.to.gpus > line.from.gpus)
+		why_more(&line);
+	else if (line.to.gpus < line.from.gpus)
+		why_less(&line);
+	else
+		why_moved(&line);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * random_problem.h - clusters in every state that a plugin may meet
+ *
+ * What jobs have now is valid most of the time, and fits; room may then be
+ * taken, nodes lost and limits lowered.
+ */
+#ifndef PLX_RANDOM_PROBLEM_H
+#define PLX_RANDOM_PROBLEM_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/problem.h"
+#include "unit.h"
+
+/* What to draw. */
+struct random_spec {
+	int nodes;    /* at most; at least 1 */
+	int jobs;     /* at most; at least 1 */
+	int gpus;     /* of a node, at most */
+	bool calm;    /* nothing lost, nothing lowered */
+	bool hostile; /* absurd but valid numbers */
+};
+
+static inline int random_int(uint64_t *seed, int low, int high)
+{
+	return low + (int) (unit_random(seed) % (uint64_t) (high - low + 1));
+}
+
+static inline bool chance(uint64_t *seed, int percent)
+{
+	return random_int(seed, 0, 99) < percent;
+}
+
+static inline double spread(uint64_t *seed, double low, double high)
+{
+	return exp(unit_uniform(seed, log(low), log(high)));
+}
+
+static inline void random_goodput(uint64_t *seed, struct plx_goodput *goodput,
+				  bool hostile)
+{
+	double wide = hostile ? 1e3 : 1;
+	int base = random_int(seed, 1, 256);
+
+	*goodput = (struct plx_goodput) {
+		.model = {
+			.alpha_c = spread(seed, 1e-3 / wide, 0.5 * wide),
+			.beta_c = spread(seed, 1e-4 / wide, 2e-2 * wide),
+			.alpha_n = spread(seed, 1e-2 / wide, wide),
+			.beta_n = spread(seed, 1e-4 / wide, 3e-2 * wide),
+			.alpha_r = spread(seed, 1e-3 / wide, 0.2 * wide),
+			.beta_r = spread(seed, 1e-5 / wide, 2e-2 * wide),
+			.gamma = unit_uniform(seed, 1, 10),
+		},
+		.noise = {
+			.sqr = spread(seed, 1e-6 / wide, wide),
+			.var = spread(seed, 1e-6 / wide, 1e2 * wide),
+		},
+		.limits = {
+			.base_batch = base,
+			.max_batch = base * random_int(seed, 1, 64),
+			.min_per_gpu = 1 + random_int(seed, 0, base / 4),
+			.max_per_gpu = base * random_int(seed, 1, 4),
+			.accumulate = chance(seed, 50),
+		},
+	};
+}
+
+static inline void random_limits(uint64_t *seed, struct plx_job *job,
+				 const struct random_spec *spec)
+{
+	int most = spec->nodes * spec->gpus;
+
+	job->min_gpus = chance(seed, 70) ? 1 : random_int(seed, 1, 3);
+	job->max_gpus = random_int(seed, job->min_gpus, most + 2);
+	job->profiled = chance(seed, 80);
+	job->profiled_gpus =
+		chance(seed, 60) ? most : random_int(seed, 1, most);
+	random_goodput(seed, &job->goodput, spec->hostile);
+	job->pinned = chance(seed, 8);
+	job->may_park = chance(seed, 80);
+	job->age_s = chance(seed, 10) ? 0 : spread(seed, 1, 1e5);
+	job->restart_s = chance(seed, 30) ? 0 : spread(seed, 0.1, 100);
+	job->restarts = random_int(seed, 0, 20);
+	if (spec->hostile && chance(seed, 20)) {
+		job->age_s = 1e14;
+		job->restart_s = 3600;
+		job->restarts = INT32_MAX;
+		job->max_gpus = INT32_MAX;
+		job->profiled_gpus = INT32_MAX;
+	}
+}
+
+/* GPUs of the node that nobody has now. */
+static inline int idle_gpus(const struct plx_problem *problem, int n)
+{
+	int idle = problem->gpus[n];
+
+	for (int j = 0; j < problem->job_count; j++)
+		idle -= problem->jobs[j].now[n];
+	return idle;
+}
+
+static inline bool has_multi(const struct plx_problem *problem, int n)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		const int *now = problem->jobs[j].now;
+
+		for (int m = 0; m < problem->node_count; m++) {
+			if (now[n] > 0 && m != n && now[m] > 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Give the job some shape, where it is free. */
+static inline void random_now(uint64_t *seed, struct plx_problem *problem,
+			      struct plx_job *job)
+{
+	int per_node = random_int(seed, 1, 4);
+	int nodes = chance(seed, 60) ? 1 : random_int(seed, 1, 4);
+	int first = random_int(seed, 0, problem->node_count - 1);
+	int found = 0;
+	int at[4];
+
+	if (job->allowed && !job->allowed[first])
+		return;
+	for (int i = 0; i < problem->node_count && found < nodes; i++) {
+		int n = (first + i) % problem->node_count;
+
+		if (idle_gpus(problem, n) >= per_node &&
+		    (!job->allowed || job->allowed[n]) &&
+		    (nodes == 1 || !has_multi(problem, n)))
+			at[found++] = n;
+	}
+	if (found < nodes || nodes * per_node < job->min_gpus ||
+	    nodes * per_node > job->max_gpus || chance(seed, 15))
+		return;
+	for (int i = 0; i < nodes; i++)
+		job->now[at[i]] = per_node;
+	if (!problem->uniform && per_node > 1 && chance(seed, 30) &&
+	    nodes * per_node > job->min_gpus)
+		job->now[at[0]]--;
+	if (chance(seed, 80))
+		job->home = at[random_int(seed, 0, nodes - 1)];
+}
+
+/* Rigid jobs came, nodes went, limits changed. */
+static inline void disturb(uint64_t *seed, struct plx_problem *problem)
+{
+	for (int n = 0; n < problem->node_count; n++) {
+		if (chance(seed, 15))
+			problem->gpus[n] =
+				random_int(seed, 0, problem->gpus[n]);
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		if (chance(seed, 10))
+			job->max_gpus =
+				random_int(seed, job->min_gpus, job->max_gpus);
+		if (job->allowed && chance(seed, 20))
+			job->allowed[random_int(
+				seed, 0, problem->node_count - 1)] = false;
+	}
+}
+
+static inline struct plx_problem *random_problem(uint64_t *seed,
+						 const struct random_spec *spec)
+{
+	static const double powers[] = { -1, -1, 1, 0, -10, -INFINITY, 0.5 };
+	int nodes = random_int(seed, 1, spec->nodes);
+	int jobs = random_int(seed, 1, spec->jobs);
+	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
+
+	assert_non_null(problem);
+	problem->fairness =
+		powers[random_int(seed, 0, (int) ARRAY_SIZE(powers) - 1)];
+	problem->uniform = chance(seed, 70);
+	problem->interference = chance(seed, 70);
+	problem->seed = unit_random(seed);
+	for (int n = 0; n < nodes; n++) {
+		problem->gpus_total[n] =
+			chance(seed, 70) ? spec->gpus
+					 : random_int(seed, 0, spec->gpus);
+		problem->gpus[n] =
+			chance(seed, 70)
+				? problem->gpus_total[n]
+				: random_int(seed, 0, problem->gpus_total[n]);
+	}
+	for (int j = 0; j < jobs; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->id = (uint32_t) (100 + 7 * j);
+		random_limits(seed, job, spec);
+		if (chance(seed, 20)) {
+			assert_int_equal(0, plx_problem_restrict(problem, j,
+								 NULL));
+			job->allowed[random_int(seed, 0, nodes - 1)] = false;
+		}
+		random_now(seed, problem, job);
+	}
+	if (!spec->calm && chance(seed, 50))
+		disturb(seed, problem);
+	return problem;
+}
+
+#endif
