@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan_rules.h - what an allocation must respect, written a second time
+ *
+ * Independent of the search, and slow: for tests.
+ */
+#ifndef PLX_PLAN_RULES_H
+#define PLX_PLAN_RULES_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/problem.h"
+
+static inline struct plx_shape shape_of(const struct plx_problem *problem,
+					const int *row)
+{
+	struct plx_shape shape = { 0 };
+
+	for (int n = 0; n < problem->node_count; n++) {
+		shape.nodes += row[n] > 0;
+		shape.gpus += row[n];
+	}
+	return shape;
+}
+
+static inline bool same_row(const struct plx_problem *problem, const int *a,
+			    const int *b)
+{
+	return memcmp(a, b, (size_t) problem->node_count * sizeof(int)) == 0;
+}
+
+static inline int at_most(const struct plx_job *job, int now)
+{
+	long cap = 2L * job->profiled_gpus;
+
+	cap = cap > job->min_gpus ? cap : job->min_gpus;
+	cap = cap > now ? cap : now;
+	return (int) (cap < job->max_gpus ? cap : job->max_gpus);
+}
+
+/* The row respects the job's own limits; the node's are another matter. */
+static inline bool row_allowed(const struct plx_problem *problem,
+			       const struct plx_job *job, const int *row)
+{
+	struct plx_shape shape = shape_of(problem, row);
+	bool kept = same_row(problem, row, job->now);
+	int now = shape_of(problem, job->now).gpus;
+
+	if (job->pinned)
+		return kept;
+	if (shape.gpus == 0)
+		return job->may_park || kept;
+	if (shape.gpus < job->min_gpus || shape.gpus > at_most(job, now))
+		return false;
+	if (job->home >= 0 && row[job->home] == 0)
+		return false;
+	for (int n = 0; n < problem->node_count; n++) {
+		bool home = n == job->home && job->now[n] > 0;
+
+		if (row[n] == 0)
+			continue;
+		if (problem->uniform && row[n] * shape.nodes != shape.gpus)
+			return false;
+		if (!kept && !home && job->allowed && !job->allowed[n])
+			return false;
+	}
+	return true;
+}
+
+/* Rows of all jobs, one after the other. */
+static inline bool feasible(const struct plx_problem *problem, const int *gpus)
+{
+	for (int n = 0; n < problem->node_count; n++) {
+		int used = 0;
+		int multi = 0;
+
+		for (int j = 0; j < problem->job_count; j++) {
+			const int *row = gpus + j * problem->node_count;
+
+			used += row[n];
+			multi += row[n] > 0 && shape_of(problem, row).nodes > 1;
+		}
+		if (used > problem->gpus[n] ||
+		    (problem->interference && multi > 1))
+			return false;
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		if (!row_allowed(problem, &problem->jobs[j],
+				 gpus + j * problem->node_count))
+			return false;
+	}
+	return true;
+}
+
+#endif

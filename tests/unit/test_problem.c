@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* test_problem.c - a snapshot that makes no sense is refused by name */
+
+#include "random_problem.h"
+
+static struct plx_problem *two_nodes(void)
+{
+	struct plx_problem *problem = plx_problem_create(2, 2, NULL);
+	uint64_t seed = 1;
+
+	assert_non_null(problem);
+	for (int n = 0; n < 2; n++)
+		problem->gpus[n] = problem->gpus_total[n] = 4;
+	for (int j = 0; j < 2; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->id = (uint32_t) (j + 5);
+		job->min_gpus = 1;
+		job->max_gpus = 8;
+		job->profiled = true;
+		job->profiled_gpus = 1;
+		random_goodput(&seed, &job->goodput, false);
+	}
+	return problem;
+}
+
+static void negative_gpus(struct plx_problem *problem)
+{
+	problem->gpus[1] = -1;
+}
+
+static void too_many_gpus(struct plx_problem *problem)
+{
+	problem->gpus[1] = 1 << 30;
+}
+
+static void no_fairness(struct plx_problem *problem)
+{
+	problem->fairness = NAN;
+}
+
+static void large_fairness(struct plx_problem *problem)
+{
+	problem->fairness = INFINITY;
+}
+
+static void no_minimum(struct plx_problem *problem)
+{
+	problem->jobs[1].min_gpus = 0;
+}
+
+static void crossed_limits(struct plx_problem *problem)
+{
+	problem->jobs[1].min_gpus = 9;
+}
+
+static void nothing_measured(struct plx_problem *problem)
+{
+	problem->jobs[0].profiled_gpus = 0;
+}
+
+static void bad_model(struct plx_problem *problem)
+{
+	problem->jobs[0].goodput.model.alpha_c = NAN;
+}
+
+static void far_home(struct plx_problem *problem)
+{
+	problem->jobs[0].home = 2;
+}
+
+static void no_age(struct plx_problem *problem)
+{
+	problem->jobs[0].age_s = NAN;
+}
+
+static void endless_restart(struct plx_problem *problem)
+{
+	problem->jobs[0].restart_s = INFINITY;
+}
+
+static void negative_now(struct plx_problem *problem)
+{
+	problem->jobs[1].now[0] = -2;
+}
+
+static void over_capacity(struct plx_problem *problem)
+{
+	problem->jobs[0].now[1] = 3;
+	problem->jobs[1].now[1] = 2;
+}
+
+static void twins(struct plx_problem *problem)
+{
+	problem->jobs[1].id = problem->jobs[0].id;
+}
+
+static const struct {
+	void (*damage)(struct plx_problem *problem);
+	const char *why;
+} cases[] = {
+	/* clang-format off */
+	{ negative_gpus,   "node 1: -1 of 4 GPUs: want 0 to 4096" },
+	{ too_many_gpus,   "node 1: 1073741824 of 4 GPUs: want 0 to 4096" },
+	{ no_fairness,     "fairness nan: want -inf to 10" },
+	{ large_fairness,  "fairness inf: want -inf to 10" },
+	{ no_minimum,      "job 6: 0 to 8 GPUs: want 1 <= min <= max" },
+	{ crossed_limits,  "job 6: 9 to 8 GPUs: want 1 <= min <= max" },
+	{ nothing_measured, "job 5: 0 GPUs profiled: want 1 or more" },
+	{ bad_model,       "job 5: its goodput has bad numbers" },
+	{ far_home,        "job 5: home 2 of 2 nodes" },
+	{ no_age,	   "job 5: age nan s, 0 restarts of 0 s: want finite "
+			   "numbers from 0" },
+	{ endless_restart, "job 5: age 0 s, 0 restarts of inf s: want finite "
+			   "numbers from 0" },
+	{ negative_now,    "job 6 has -2 GPUs on node 0" },
+	{ over_capacity,   "node 1: jobs have 5 of its 4 GPUs" },
+	{ twins,           "job 5 is there twice" },
+	/* clang-format on */
+};
+
+static void what_makes_no_sense_is_refused_by_name(void **state)
+{
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plx_problem *problem = two_nodes();
+		struct plx_error err = { "" };
+
+		assert_int_equal(0, plx_problem_check(problem, &err));
+		cases[i].damage(problem);
+		assert_int_equal(-1, plx_problem_check(problem, &err));
+		assert_string_equal(cases[i].why, err.text);
+		plx_problem_destroy(problem);
+	}
+}
+
+static void jobs_may_hold_what_was_reserved_since(void **state)
+{
+	struct plx_problem *problem = two_nodes();
+
+	(void) state;
+	problem->jobs[0].now[1] = 4;
+	problem->gpus[1] = 0;
+	assert_int_equal(0, plx_problem_check(problem, NULL));
+	plx_problem_destroy(problem);
+}
+
+static void an_absurd_size_is_refused(void **state)
+{
+	struct plx_error err = { "" };
+
+	(void) state;
+	assert_null(plx_problem_create(-1, 1, &err));
+	assert_null(plx_problem_create(1, 1 << 30, &err));
+	assert_string_equal("1 nodes and 1073741824 jobs: want 0 to 65536 of "
+			    "each",
+			    err.text);
+	plx_problem_destroy(NULL);
+}
+
+static void a_job_gets_its_own_list_of_nodes(void **state)
+{
+	struct plx_problem *problem = two_nodes();
+
+	(void) state;
+	assert_null(problem->jobs[1].allowed);
+	assert_int_equal(0, plx_problem_restrict(problem, 1, NULL));
+	assert_true(problem->jobs[1].allowed[0] && problem->jobs[1].allowed[1]);
+	assert_null(problem->jobs[0].allowed);
+	plx_problem_destroy(problem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_makes_no_sense_is_refused_by_name),
+		cmocka_unit_test(jobs_may_hold_what_was_reserved_since),
+		cmocka_unit_test(an_absurd_size_is_refused),
+		cmocka_unit_test(a_job_gets_its_own_list_of_nodes),
+	};
+
+	return cmocka_run_group_tests_name("problem", tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* test_room.c - GPUs kept back for jobs that wait */
+
+#include "core/plan.h"
+#include "core/room.h"
+#include "plan_rules.h"
+#include "random_problem.h"
+
+static const struct random_spec crowded = {
+	.nodes = 4, .jobs = 6, .gpus = 4, .calm = true
+};
+
+/* Jobs that have all GPUs of a node each, and may shrink to one. */
+static struct plx_problem *full(int nodes, int gpus)
+{
+	struct plx_problem *problem = plx_problem_create(nodes, nodes, NULL);
+
+	assert_non_null(problem);
+	problem->uniform = true;
+	problem->interference = true;
+	for (int n = 0; n < nodes; n++) {
+		struct plx_job *job = &problem->jobs[n];
+
+		problem->gpus[n] = problem->gpus_total[n] = gpus;
+		job->id = (uint32_t) (n + 1);
+		job->min_gpus = 1;
+		job->max_gpus = nodes * gpus;
+		job->profiled_gpus = gpus;
+		job->home = n;
+		job->now[n] = gpus;
+	}
+	return problem;
+}
+
+static bool served(struct plx_problem *problem, struct plx_request request)
+{
+	struct plx_error err = { "" };
+	bool granted = false;
+
+	if (plx_room_reserve(problem, &request, 1, &granted, &err) < 0)
+		fail_msg("%s", err.text);
+	return granted;
+}
+
+static int gpus_left(const struct plx_problem *problem)
+{
+	int gpus = 0;
+
+	for (int n = 0; n < problem->node_count; n++)
+		gpus += problem->gpus[n];
+	return gpus;
+}
+
+static void elastic_jobs_shrink_for_a_rigid_one(void **state)
+{
+	struct plx_problem *problem = full(2, 4);
+	struct plx_plan *plan = NULL;
+
+	(void) state;
+	assert_true(served(problem, (struct plx_request){
+					    .nodes = 2, .gpus_per_node = 2 }));
+	assert_int_equal(2, problem->gpus[0]);
+	assert_int_equal(2, problem->gpus[1]);
+	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
+	assert_int_equal(2, plan->choices[0].gpus[0]);
+	assert_int_equal(2, plan->choices[1].gpus[1]);
+	assert_string_equal("shrinks 4 -> 2 GPUs: room for waiting jobs",
+			    plan->choices[0].why);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+static void a_home_keeps_one_gpu(void **state)
+{
+	struct plx_problem *problem = full(1, 4);
+
+	(void) state;
+	assert_false(served(problem, (struct plx_request){
+					     .nodes = 1, .gpus_per_node = 4 }));
+	assert_int_equal(4, problem->gpus[0]);
+	assert_true(served(problem, (struct plx_request){
+					    .nodes = 1, .gpus_per_node = 3 }));
+	assert_int_equal(1, problem->gpus[0]);
+	plx_problem_destroy(problem);
+}
+
+static void a_job_is_parked_only_for_whom_it_does_not_keep(void **state)
+{
+	static const bool keeps[] = { true };
+	static const bool yields[] = { false };
+	struct plx_request request = { .nodes = 1, .gpus_per_node = 4 };
+	struct plx_problem *problem = full(1, 4);
+
+	(void) state;
+	problem->jobs[0].may_park = true;
+	assert_false(served(problem, request));
+	request.keeps = keeps;
+	assert_false(served(problem, request));
+	request.keeps = yields;
+	assert_true(served(problem, request));
+	assert_int_equal(0, problem->gpus[0]);
+	plx_problem_destroy(problem);
+}
+
+static void a_pinned_job_makes_no_room(void **state)
+{
+	struct plx_problem *problem = full(2, 4);
+
+	(void) state;
+	problem->jobs[0].pinned = true;
+	assert_true(served(problem, (struct plx_request){
+					    .nodes = 1, .gpus_per_node = 1 }));
+	assert_int_equal(4, problem->gpus[0]);
+	assert_int_equal(3, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
+static void idle_gpus_are_taken_first(void **state)
+{
+	struct plx_problem *problem = full(3, 4);
+
+	(void) state;
+	problem->jobs[1].now[1] = 2;
+	assert_true(served(problem, (struct plx_request){
+					    .nodes = 1, .gpus_per_node = 2 }));
+	assert_int_equal(4, problem->gpus[0]);
+	assert_int_equal(2, problem->gpus[1]);
+	assert_int_equal(4, problem->gpus[2]);
+	plx_problem_destroy(problem);
+}
+
+static void whole_nodes_are_nobodys_home(void **state)
+{
+	struct plx_request request = { .nodes = 1, .whole_nodes = true };
+	struct plx_problem *problem = full(2, 4);
+
+	(void) state;
+	assert_false(served(problem, request));
+	/* Job 2 lives on both nodes, at home on the first. */
+	problem->jobs[0].now[0] = 2;
+	problem->jobs[1].now[0] = 2;
+	problem->jobs[1].now[1] = 2;
+	problem->jobs[1].home = 0;
+	assert_true(served(problem, request));
+	assert_int_equal(4, problem->gpus[0]);
+	assert_int_equal(0, problem->gpus[1]);
+	/* Given once. */
+	assert_false(served(problem, request));
+	plx_problem_destroy(problem);
+}
+
+static void a_node_with_a_rigid_job_is_not_whole(void **state)
+{
+	struct plx_problem *problem = plx_problem_create(1, 0, NULL);
+
+	(void) state;
+	problem->gpus[0] = 3;
+	problem->gpus_total[0] = 4;
+	assert_false(
+		served(problem, (struct plx_request){ .nodes = 1,
+						      .whole_nodes = true }));
+	plx_problem_destroy(problem);
+}
+
+static void a_job_without_gpus_needs_no_room(void **state)
+{
+	struct plx_problem *problem = full(1, 1);
+
+	(void) state;
+	assert_true(served(problem, (struct plx_request){ .nodes = 7 }));
+	assert_int_equal(1, problem->gpus[0]);
+	plx_problem_destroy(problem);
+}
+
+static void requests_are_served_in_their_order(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 9, .nodes = 2, .gpus_per_node = 2 },
+		{ .id = 8, .nodes = 1, .gpus_per_node = 3 },
+		{ .id = 7, .nodes = 1, .gpus_per_node = 1 },
+	};
+	struct plx_problem *problem = full(2, 4);
+	bool granted[3];
+
+	(void) state;
+	assert_int_equal(0,
+			 plx_room_reserve(problem, requests, 3, granted, NULL));
+	assert_true(granted[0]);
+	assert_false(granted[1]);
+	assert_true(granted[2]);
+	assert_int_equal(3, gpus_left(problem));
+	plx_problem_destroy(problem);
+}
+
+static void a_request_without_nodes_is_refused(void **state)
+{
+	struct plx_problem *problem = full(1, 1);
+	struct plx_request request = { .id = 3, .nodes = 0 };
+	struct plx_error err = { "" };
+	bool granted = false;
+
+	(void) state;
+	assert_int_equal(-1, plx_room_reserve(problem, &request, 1, &granted,
+					      &err));
+	assert_string_equal("job 3 wants 0 GPUs on each of 0 nodes", err.text);
+	plx_problem_destroy(problem);
+}
+
+/* ---- whatever was granted can be had ---- */
+
+static void assert_plan_exists(struct plx_problem *problem)
+{
+	struct plx_plan *plan = NULL;
+	struct plx_error err = { "" };
+
+	if (plx_plan_search(problem, &plan, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(feasible(problem, plan->choices[0].gpus));
+	plx_plan_destroy(plan);
+}
+
+static struct plx_request random_request(uint64_t *seed,
+					 const struct plx_problem *problem,
+					 bool *allowed, bool *keeps)
+{
+	struct plx_request request = {
+		.nodes = random_int(seed, 1, problem->node_count),
+		.gpus_per_node = random_int(seed, 0, 4),
+		.whole_nodes = chance(seed, 15),
+		.allowed = chance(seed, 40) ? allowed : NULL,
+		.keeps = chance(seed, 80) ? keeps : NULL,
+	};
+
+	for (int n = 0; n < problem->node_count; n++)
+		allowed[n] = chance(seed, 70);
+	for (int j = 0; j < problem->job_count; j++)
+		keeps[j] = chance(seed, 40);
+	return request;
+}
+
+/* Each of its nodes gave what it asked for, and no other anything. */
+static void check_taken(const struct plx_problem *problem, const int *before,
+			const struct plx_request *request, bool granted)
+{
+	int nodes = 0;
+
+	for (int n = 0; n < problem->node_count; n++) {
+		int taken = before[n] - problem->gpus[n];
+
+		if (taken == 0)
+			continue;
+		nodes++;
+		assert_true(!request->allowed || request->allowed[n]);
+		if (request->whole_nodes)
+			assert_int_equal(problem->gpus_total[n], taken);
+		else
+			assert_int_equal(request->gpus_per_node, taken);
+	}
+	if (granted && request->gpus_per_node > 0)
+		assert_int_equal(request->nodes, nodes);
+	if (!granted)
+		assert_int_equal(0, nodes);
+}
+
+/* What the request may not park, the search below may not either. */
+static void hold_keeps(struct plx_problem *problem,
+		       const struct plx_request *request)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		if (!request->keeps || request->keeps[j])
+			problem->jobs[j].may_park = false;
+	}
+}
+
+static bool now_feasible(const struct plx_problem *problem)
+{
+	int gpus[64];
+
+	assert_true(problem->job_count * problem->node_count <= 64);
+	for (int j = 0; j < problem->job_count; j++)
+		memcpy(gpus + j * problem->node_count, problem->jobs[j].now,
+		       (size_t) problem->node_count * sizeof(int));
+	return feasible(problem, gpus);
+}
+
+static void granted_room_can_be_had(void **state)
+{
+	uint64_t seed = 5;
+	int grants = 0;
+	int refusals = 0;
+
+	(void) state;
+	for (int i = 0; i < 4000; i++) {
+		struct plx_problem *problem = random_problem(&seed, &crowded);
+		bool allowed[4];
+		bool keeps[6];
+		struct plx_request request =
+			random_request(&seed, problem, allowed, keeps);
+		int before[4];
+
+		memcpy(before, problem->gpus,
+		       (size_t) problem->node_count * sizeof(int));
+		if (now_feasible(problem)) {
+			bool granted = served(problem, request);
+
+			check_taken(problem, before, &request, granted);
+			hold_keeps(problem, &request);
+			assert_plan_exists(problem);
+			grants += granted;
+			refusals += !granted;
+		}
+		plx_problem_destroy(problem);
+	}
+	assert_true(grants > 500);
+	assert_true(refusals > 500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(elastic_jobs_shrink_for_a_rigid_one),
+		cmocka_unit_test(a_home_keeps_one_gpu),
+		cmocka_unit_test(
+			a_job_is_parked_only_for_whom_it_does_not_keep),
+		cmocka_unit_test(a_pinned_job_makes_no_room),
+		cmocka_unit_test(idle_gpus_are_taken_first),
+		cmocka_unit_test(whole_nodes_are_nobodys_home),
+		cmocka_unit_test(a_node_with_a_rigid_job_is_not_whole),
+		cmocka_unit_test(a_job_without_gpus_needs_no_room),
+		cmocka_unit_test(requests_are_served_in_their_order),
+		cmocka_unit_test(a_request_without_nodes_is_refused),
+		cmocka_unit_test(granted_room_can_be_had),
+	};
+
+	return cmocka_run_group_tests_name("room", tests, NULL, NULL);
+}
