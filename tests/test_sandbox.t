@@ -170,6 +170,18 @@ several_start_at_once() {
 	[ "$failed" = 0 ]
 }
 
+# Two that start in the same moment may choose the same ports.
+taken_ports_are_changed() {
+	local port
+
+	port=$(ports_of "$one" | head -n 1)
+	# shellcheck disable=SC2086 # words
+	POLLUX_SANDBOX_PORT=$port prints "port $port .* taken, trying others" \
+		sandbox up $small --dir "$WORK/late" --owner $$ &&
+		sandbox exec --dir "$WORK/late" srun --mpi=none true &&
+		sandbox down --dir "$WORK/late"
+}
+
 # --- the end
 
 # A job that ignores signals and leaves its session must go as well.
@@ -265,21 +277,25 @@ ctrl_c_while_starting_takes_it_down() {
 
 # --- whoever you are, wherever you stand
 
+# With a copy: the source tree may lie where others cannot read.
 as_nobody() {
 	setpriv --reuid=nobody --regid=nogroup --clear-groups \
-		env HOME="$WORK/nobody" PATH="$PATH" "$@"
+		env HOME="$WORK/nobody" PATH="$WORK/nobody/bin:$PATH" \
+		POLLUX_SANDBOX_LIB="$WORK/nobody/bin/lib" "$@"
 }
 
 an_ordinary_user_needs_no_root() {
-	mkdir -m 755 "$WORK/nobody" && chown nobody "$WORK/nobody" &&
-		cd "$WORK/nobody" || return 1
+	mkdir -m 755 "$WORK/nobody" "$WORK/nobody/bin" &&
+		cp -r "$(type -P pollux-sandbox)" "$POLLUX_SANDBOX_LIB" \
+			"$WORK/nobody/bin" && chmod -R a+rX "$WORK/nobody/bin" &&
+		chown nobody "$WORK/nobody" && cd "$WORK/nobody" || return 1
 	as_nobody bash -c "pollux-sandbox up --scheduler builtin --nodes 2 &&
 		pollux-sandbox exec srun -N2 --gpus-per-node=4 id -un &&
 		pollux-sandbox exec sinfo &&
 		pollux-sandbox down" >"$WORK/nobody.log" 2>&1
 	cat "$WORK/nobody.log"
 	[ "$(grep -cx nobody "$WORK/nobody.log")" = 2 ] &&
-		vanished "$WORK/nobody"
+		vanished "$WORK/nobody/pollux-sandbox.d"
 }
 
 odd_folders_work() {
@@ -341,7 +357,7 @@ failure_names_the_guilty() {
 one=$WORK/one
 two=$WORK/two
 
-plan 27
+plan 28
 ok "up starts a whole cluster" sandbox up --scheduler $scheduler --dir "$one"
 ok "status shows all of it alive" everything_is_alive
 ok "a job runs on all nodes, with four GPUs on each" each_node_has_four_gpus
@@ -356,6 +372,7 @@ ok "they do not mix" they_do_not_mix
 ok "down of one leaves the other alone" eval \
 	"sandbox down --dir '$two' && vanished '$two' && everything_is_alive"
 ok "several start at once" several_start_at_once
+ok "ports that turn out to be taken are changed" taken_ports_are_changed
 ok "slurmctld, killed, comes back with its jobs" slurmctld_comes_back
 ok "a node's slurmd restarts" a_node_restarts
 ok "logs shows a daemon's log" prints "slurmctld version" \

@@ -7,6 +7,8 @@ cmd_up() {
 	local began parent begun_us=${EPOCHREALTIME/./}
 
 	[ $# -eq 0 ] || refuse "up takes no argument '$1'"
+	[ -z "${POLLUX_SANDBOX_PORT:-}" ] ||
+		need_number POLLUX_SANDBOX_PORT "$POLLUX_SANDBOX_PORT" 1024 64000
 	choose_owner
 	check_plugins || exit 1
 	claim_dir
@@ -45,8 +47,8 @@ claim_dir() {
 		die "the guard of an earlier sandbox hangs in $dir"
 	[ -d "$dir/run" ] || return 0
 	# Killed before it wrote what it decided, it left no daemon either.
-	(load_state || root=$dir; take_down) || die "an earlier sandbox in $dir cannot be \
-taken down: process $(family | xargs) does not end"
+	(load_state || root=$dir; take_down) ||
+		die "processes of an earlier sandbox in $dir do not end"
 }
 
 gone_daemon() { ! pid_of "$1" >/dev/null; }
@@ -70,7 +72,7 @@ start_on_free_ports() {
 
 	for try in 1 2 3 4; do
 		guilty=""
-		choose_ports && write_configuration && save_state || return 1
+		choose_ports "$try" && write_configuration && save_state || return 1
 		start_all && return
 		port_was_taken && [ "$try" -lt 4 ] || return 1
 		say "port $port and those after it were taken, trying others"
@@ -278,7 +280,7 @@ cmd_restart() {
 	fi
 	case $name in
 	n*) start_node "$name" &&
-		wait_for "$name" listens $((port + 1 + ${name#n})) ;;
+		wait_for "$name" listens "$name" $((port + 1 + ${name#n})) ;;
 	*) "start_$name" ;;
 	esac || die "$name did not start again: see $dir/log/$name.log"
 	say "$name runs again, process $(pid_of "$name")"

@@ -19,12 +19,15 @@ used_ports() {
 	}' /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
-# Choose a free row of ports at random, below the range from which the kernel
-# takes those of clients. Two sandboxes may still choose the same row at the
-# same moment: a daemon then fails to bind, and `up` tries again.
+# choose_ports ATTEMPT: a free row of ports at random, below the range from
+# which the kernel takes those of clients. Two sandboxes may still choose the
+# same row at the same moment: a daemon then fails to bind, and `up` tries again.
+# POLLUX_SANDBOX_PORT is tried first, without looking.
 choose_ports() {
 	local first=10240 last=32000 low high count=$((nodes + 2)) try
 
+	port=${POLLUX_SANDBOX_PORT:-}
+	[ "$1" -gt 1 ] || [ -z "$port" ] || return 0
 	if read -r low high </proc/sys/net/ipv4/ip_local_port_range &&
 	   [ "$low" -gt $((first + 2 * count)) ] && [ "$low" -lt "$last" ]; then
 		last=$low

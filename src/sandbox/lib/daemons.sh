@@ -72,29 +72,43 @@ spawn() {
 	disown $!
 }
 
-# wait_for NAME COMMAND...: until the daemon answers; fails when it has died
-# or when time is up.
+# wait_for NAME COMMAND...: until the daemon answers; fails when it has died,
+# found its port taken, or when time is up.
 wait_for() {
 	guilty=$1
 	shift
-	wait_until "$deadline" answers_or_dead "$guilty" "$@" || return 1
-	pid_of "$guilty" >/dev/null
+	wait_until "$deadline" answers_or_hopeless "$guilty" "$@" || return 1
+	! hopeless "$guilty"
 }
 
-answers_or_dead() {
+answers_or_hopeless() {
 	local name=$1
 
 	shift
-	"$@" >/dev/null 2>&1 || ! pid_of "$name" >/dev/null
+	"$@" >/dev/null 2>&1 || hopeless "$name"
 }
 
-# listens PORT: does somebody on this machine?
-listens() {
-	local hex
+hopeless() {
+	! pid_of "$1" >/dev/null || port_was_taken
+}
 
-	printf -v hex '%04X' "$1"
-	grep -qsE "^ *[0-9]+: [0-9A-F]+:$hex [0-9A-F:]+ 0A " \
-		/proc/net/tcp /proc/net/tcp6
+# Did a daemon find its port taken by somebody faster?
+port_was_taken() {
+	grep -qsF "Address already in use" "$dir"/log/slurm{ctld,dbd}.{log,out} \
+		"$dir"/log/n*.{log,out}
+}
+
+# listens NAME PORT: does this daemon, and not just somebody?
+listens() {
+	local pid hex inodes
+
+	printf -v hex '%04X' "$2"
+	pid=$(pid_of "$1") || return 1
+	inodes=$(awk -v port=":$hex" '$4 == "0A" && index($2, port) {
+		print "socket:[" $10 "]"
+	}' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+	[ -n "$inodes" ] && readlink "/proc/$pid/fd/"* 2>/dev/null |
+		grep -qxF -- "$inodes"
 }
 
 start_munged() {
@@ -149,7 +163,7 @@ start_mariadb() {
 start_slurmdbd() {
 	guilty=slurmdbd
 	MYSQL_UNIX_PORT=$root/db/socket spawn slurmdbd slurmdbd -D &&
-		wait_for slurmdbd listens $((port + 1)) &&
+		wait_for slurmdbd listens slurmdbd $((port + 1)) &&
 		wait_for slurmdbd client sacctmgr -n list cluster
 }
 
@@ -164,7 +178,8 @@ add_cluster() {
 
 start_slurmctld() {
 	guilty=slurmctld
-	spawn slurmctld slurmctld -D && wait_for slurmctld listens "$port" &&
+	spawn slurmctld slurmctld -D &&
+		wait_for slurmctld listens slurmctld "$port" &&
 		wait_for slurmctld client scontrol ping
 }
 
@@ -214,10 +229,4 @@ start_all() {
 		start_mariadb && start_slurmdbd && add_cluster || return 1
 	fi
 	start_slurmctld && start_nodes
-}
-
-# Did a daemon find its port taken by somebody faster?
-port_was_taken() {
-	grep -qsE "Address already in use" "$dir"/log/slurm{ctld,dbd}.log \
-		"$dir"/log/n*.log "$dir"/log/*.out
 }
