@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* coll.c - which collectives to use */
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/coll.h"
+
+/* What mpirun (Open MPI 4, 5) and srun --mpi=pmix leave in the environment. */
+static bool started_by_mpi(void)
+{
+	static const char *const signs[] = {
+		"OMPI_COMM_WORLD_SIZE",
+		"PMIX_RANK",
+		"PMI_RANK",
+	};
+
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		if (getenv(signs[i]))
+			return true;
+	}
+	return false;
+}
+
+#ifndef HAVE_NCCL
+struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
+				      struct plx_error *err)
+{
+	(void) base;
+	plx_fail(err, "this libpollux was built without NCCL");
+	return NULL;
+}
+#endif
+
+/* Over MPI; with NCCL on top when it is wanted, or there and not unwanted. */
+static struct plx_coll *over_mpi(bool try_nccl, bool need_nccl,
+				 struct plx_error *err)
+{
+	struct plx_coll *base = plx_coll_mpi_create(err);
+	struct plx_coll *nccl = NULL;
+
+	if (!base || !try_nccl)
+		return base;
+	nccl = plx_coll_nccl_create(base, err);
+	if (nccl)
+		return nccl;
+	if (!need_nccl)
+		return base;
+	base->ops->destroy(base);
+	return NULL;
+}
+
+struct plx_coll *plx_coll_create(const char *name, struct plx_error *err)
+{
+	if (!name || !strcmp(name, "auto")) {
+		if (!started_by_mpi())
+			return plx_coll_self_create(err);
+		return over_mpi(true, false, err);
+	}
+	if (!strcmp(name, "self"))
+		return plx_coll_self_create(err);
+	if (!strcmp(name, "mpi"))
+		return over_mpi(false, false, err);
+	if (!strcmp(name, "nccl"))
+		return over_mpi(true, true, err);
+	plx_fail(err, "collectives \"%s\": want auto, self, mpi or nccl", name);
+	return NULL;
+}

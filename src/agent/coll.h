@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coll.h - what ranks do together, whatever carries it
+ *
+ * One table of operations a vendor: coll_self.c (one rank), coll_mpi.c and
+ * coll_nccl.c, the only files that include MPI, CUDA or NCCL. All operations
+ * are collective and block until all ranks take part; a lost rank is the
+ * business of mpirun or srun, which ends the others.
+ */
+#ifndef PLX_AGENT_COLL_H
+#define PLX_AGENT_COLL_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+
+struct plx_coll;
+
+struct plx_coll_ops {
+	const char *name;
+	/* Sum over ranks, in place; bit-identical on all of them. */
+	int (*sum)(struct plx_coll *coll, float *data, size_t count,
+		   struct plx_error *err);
+	/* From rank 0 to all. */
+	int (*spread)(struct plx_coll *coll, void *data, size_t bytes,
+		      struct plx_error *err);
+	int (*barrier)(struct plx_coll *coll, struct plx_error *err);
+	/* End all ranks with this exit code; may return when alone. */
+	void (*abort)(struct plx_coll *coll, int code);
+	void (*destroy)(struct plx_coll *coll);
+};
+
+struct plx_coll {
+	const struct plx_coll_ops *ops;
+	int rank;
+	int ranks;
+	int nodes; /* distinct ones that hold ranks */
+};
+
+/*
+ * Set up by name: "auto", "self", "mpi" or "nccl"; all ranks end with the
+ * same. The caller's to destroy, through ops. NULL with err set.
+ */
+struct plx_coll *plx_coll_create(const char *name, struct plx_error *err);
+
+struct plx_coll *plx_coll_self_create(struct plx_error *err);
+struct plx_coll *plx_coll_mpi_create(struct plx_error *err);
+
+/*
+ * NCCL for sums, over base for all else. Collective over base: NULL on all
+ * ranks if one cannot (err says why on that one), base then untouched; on
+ * success base belongs to the result.
+ */
+struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
+				      struct plx_error *err);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* profile.c - what was measured on each shape, and the batch it advises */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "agent/profile.h"
+#include "core/fit.h"
+
+/* A row says something only after a few measurements. */
+#define STEPS_MIN 3
+
+/* A change of batch must be worth it: estimates wander by a few percent. */
+#define WORTH 1.05
+
+void plx_profile_init(struct plx_profile *profile)
+{
+	/* Saved as bytes: padding must not differ between runs. */
+	memset(profile, 0, sizeof(*profile));
+	profile->version = PLX_PROFILE_VERSION;
+	profile->size = sizeof(*profile);
+}
+
+bool plx_profile_valid(const struct plx_profile *profile)
+{
+	return profile->version == PLX_PROFILE_VERSION &&
+	       profile->size == sizeof(*profile) && profile->row_count >= 0 &&
+	       profile->row_count <= PLX_ROWS_MAX;
+}
+
+static bool same_row(const struct plx_row *row, struct plx_shape shape,
+		     int per_gpu)
+{
+	return row->shape.nodes == shape.nodes &&
+	       row->shape.gpus == shape.gpus && row->per_gpu == per_gpu;
+}
+
+static struct plx_row *least_recent(struct plx_profile *profile)
+{
+	struct plx_row *oldest = &profile->rows[0];
+
+	for (int i = 1; i < profile->row_count; i++) {
+		if (profile->rows[i].used < oldest->used)
+			oldest = &profile->rows[i];
+	}
+	return oldest;
+}
+
+struct plx_row *plx_profile_row(struct plx_profile *profile,
+				struct plx_shape shape, int per_gpu,
+				uint64_t step)
+{
+	struct plx_row *row = NULL;
+
+	for (int i = 0; i < profile->row_count && !row; i++) {
+		if (same_row(&profile->rows[i], shape, per_gpu))
+			row = &profile->rows[i];
+	}
+	if (!row) {
+		row = profile->row_count < PLX_ROWS_MAX
+			      ? &profile->rows[profile->row_count++]
+			      : least_recent(profile);
+		memset(row, 0, sizeof(*row));
+		row->shape = shape;
+		row->per_gpu = per_gpu;
+	}
+	row->used = step;
+	return row;
+}
+
+void plx_row_add_pass(struct plx_row *row, double pass_s)
+{
+	row->passes++;
+	row->pass_s += (pass_s - row->pass_s) / row->passes;
+}
+
+void plx_row_add_step(struct plx_row *row, double step_s)
+{
+	row->steps++;
+	row->step_s += (step_s - row->step_s) / row->steps;
+}
+
+bool plx_profile_stale(const struct plx_profile *profile)
+{
+	for (int i = 0; i < profile->row_count; i++) {
+		const struct plx_row *row = &profile->rows[i];
+
+		if (row->steps >= STEPS_MIN && row->steps >= 2 * row->fitted)
+			return true;
+	}
+	return false;
+}
+
+int plx_profile_fit(struct plx_profile *profile, struct plx_error *err)
+{
+	struct plx_sample samples[PLX_ROWS_MAX];
+	size_t count = 0;
+
+	for (int i = 0; i < profile->row_count; i++) {
+		struct plx_row *row = &profile->rows[i];
+
+		if (row->steps < STEPS_MIN)
+			continue;
+		row->fitted = row->steps;
+		samples[count++] = (struct plx_sample){
+			.shape = row->shape,
+			.per_gpu = row->per_gpu,
+			.pass_seconds = row->pass_s,
+			.iter_seconds = fmax(row->step_s, row->pass_s),
+		};
+	}
+	if (plx_fit(samples, count, &profile->model, err) < 0)
+		return -1;
+	profile->has_model = true;
+	return 0;
+}
+
+struct plx_shape plx_profile_largest(const struct plx_profile *profile)
+{
+	struct plx_shape largest = { 0 };
+
+	for (int i = 0; i < profile->row_count; i++) {
+		const struct plx_row *row = &profile->rows[i];
+
+		if (row->steps >= STEPS_MIN && row->shape.gpus > largest.gpus)
+			largest = row->shape;
+	}
+	return largest;
+}
+
+bool plx_profile_goodput(const struct plx_profile *profile,
+			 const struct plx_limits *limits,
+			 struct plx_goodput *job)
+{
+	struct plx_goodput found = {
+		.model = profile->model,
+		.limits = *limits,
+	};
+
+	if (!profile->has_model ||
+	    !plx_noise_get(&profile->tracker, &found.noise) ||
+	    !plx_goodput_valid(&found))
+		return false;
+	*job = found;
+	return true;
+}
+
+static int divide_up(int a, int b)
+{
+	return (a + b - 1) / b;
+}
+
+struct plx_batch plx_batch_base(const struct plx_limits *limits, int gpus)
+{
+	struct plx_batch batch = { .per_gpu = divide_up(limits->base_batch,
+							gpus) };
+
+	if (batch.per_gpu > limits->max_per_gpu && limits->accumulate) {
+		int passes = divide_up(batch.per_gpu, limits->max_per_gpu);
+
+		batch.accum = passes - 1;
+		batch.per_gpu = divide_up(batch.per_gpu, passes);
+	}
+	if (batch.per_gpu > limits->max_per_gpu)
+		batch.per_gpu = limits->max_per_gpu;
+	if (batch.per_gpu < limits->min_per_gpu)
+		batch.per_gpu = limits->min_per_gpu;
+	return batch;
+}
+
+struct plx_batch plx_profile_advise(const struct plx_profile *profile,
+				    const struct plx_limits *limits,
+				    struct plx_shape shape,
+				    struct plx_batch now)
+{
+	struct plx_batch best = plx_batch_base(limits, shape.gpus);
+	struct plx_goodput job;
+	double goodput = 0;
+
+	if (!plx_profile_goodput(profile, limits, &job) ||
+	    !plx_batch_best(&job, shape, &best, &goodput))
+		return now.per_gpu ? now : best;
+	if (now.per_gpu && goodput < WORTH * plx_goodput(&job, shape, now))
+		return now;
+	return best;
+}
+
+uint64_t plx_batch_total(const struct plx_limits *limits, int gpus,
+			 struct plx_batch batch)
+{
+	uint64_t total = (uint64_t) gpus * (uint64_t) batch.per_gpu *
+			 ((uint64_t) batch.accum + 1);
+
+	if (total > (uint64_t) limits->max_batch)
+		total = (uint64_t) limits->max_batch;
+	return total;
+}

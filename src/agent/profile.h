@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile.h - what was measured on each shape, and the batch it advises
+ *
+ * Plain data, saved with the state as bytes: a restarted training knows all
+ * its former shapes. Rank 0's times count. Pure: times come as arguments.
+ */
+#ifndef PLX_AGENT_PROFILE_H
+#define PLX_AGENT_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/goodput.h"
+#include "core/noise.h"
+
+#define PLX_ROWS_MAX	    128
+#define PLX_PROFILE_VERSION 1
+
+/* Running means of one shape and batch per GPU. */
+struct plx_row {
+	struct plx_shape shape;
+	int per_gpu;
+	double passes; /* how many were timed */
+	double pass_s; /* their mean */
+	double steps;  /* synchronising passes timed */
+	double step_s; /* mean of a pass with its all-reduce and update */
+	double fitted; /* steps when the model last saw this row */
+	uint64_t used; /* optimiser step of the last use, for eviction */
+};
+
+struct plx_profile {
+	uint32_t version;
+	uint32_t size; /* of this struct: else it is another layout */
+	int row_count;
+	bool has_model;
+	bool differenced; /* the tracker holds estimates of one GPU */
+	struct plx_row rows[PLX_ROWS_MAX];
+	struct plx_model model;
+	struct plx_noise_tracker tracker;
+	double restart_s; /* last seen cost of a restart, 0: not seen */
+};
+
+void plx_profile_init(struct plx_profile *profile);
+
+/* Read from a file that may be of another version. */
+bool plx_profile_valid(const struct plx_profile *profile);
+
+/* The row of (shape, m), made if new: the least recently used goes. */
+struct plx_row *plx_profile_row(struct plx_profile *profile,
+				struct plx_shape shape, int per_gpu,
+				uint64_t step);
+
+void plx_row_add_pass(struct plx_row *row, double pass_s);
+void plx_row_add_step(struct plx_row *row, double step_s);
+
+/* Some row is new, or has twice the measurements the model was fitted to. */
+bool plx_profile_stale(const struct plx_profile *profile);
+
+/* Fit the model to the rows. On failure it stays as it was. */
+int plx_profile_fit(struct plx_profile *profile, struct plx_error *err);
+
+/* The shape with most GPUs that was measured; zeros when none was. */
+struct plx_shape plx_profile_largest(const struct plx_profile *profile);
+
+/* The goodput function so far; false until both halves are known. */
+bool plx_profile_goodput(const struct plx_profile *profile,
+			 const struct plx_limits *limits,
+			 struct plx_goodput *job);
+
+/* The smallest batch that is not below base_batch: for the unprofiled. */
+struct plx_batch plx_batch_base(const struct plx_limits *limits, int gpus);
+
+/*
+ * The batch to use on this shape: the best if it beats `now` by 5 %, else
+ * now. now.per_gpu = 0: none in use yet.
+ */
+struct plx_batch plx_profile_advise(const struct plx_profile *profile,
+				    const struct plx_limits *limits,
+				    struct plx_shape shape,
+				    struct plx_batch now);
+
+/* gpus * m * (s + 1), at most max_batch. */
+uint64_t plx_batch_total(const struct plx_limits *limits, int gpus,
+			 struct plx_batch batch);
+
+#endif
