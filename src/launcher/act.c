@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* act.c - changes the stage and does what the lifecycle table says */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "launcher/clock.h"
+#include "launcher/state.h"
+
+#define ANSWER_TIMEOUT_S 90.0 /* beyond pollux_ack_timeout */
+#define KILL_AGAIN_S	 5.0
+#define RETRY_FIRST_S	 0.2
+#define COALESCE_S	 0.2 /* two phases within it are told as one */
+
+static void act_start(struct plx_launcher *l)
+{
+	const char *socket = l->peer.path;
+	struct plx_error err;
+
+	l->said = (struct plx_said){ 0 };
+	l->step.number = l->starts++;
+	l->marks.started_s = plx_now_s();
+	if (l->settings->node)
+		plx_layout_lead(&l->job.layout, l->settings->node);
+	if (plx_peer_open(&l->peer, l->step.number, &err) < 0) {
+		plx_say(l, PLX_NORMAL, "%s; the training cannot be resized",
+			err.text);
+		socket = NULL;
+	}
+	l->order.socket = socket;
+	if (plx_step_start(&l->step, &l->order, &l->job.layout, &err) < 0) {
+		plx_say(l, PLX_NORMAL, "%s", err.text);
+		l->exit_code = 1;
+		plx_raise(l, PLX_EVENT_FINISHED);
+		return;
+	}
+	snprintf(l->where, sizeof(l->where), "%s", l->job.where);
+	plx_tell_start(l);
+	plx_tell_status(l, plx_now_s() + COALESCE_S);
+}
+
+/* Ranks that do not know us yet get the time of a start to do so. */
+static void act_stop(struct plx_launcher *l)
+{
+	double now_s = plx_now_s();
+	double from_s = l->peer.met ? now_s : l->step.started_s;
+
+	plx_peer_stop(&l->peer);
+	l->deadline_s = from_s + l->settings->save_timeout_s;
+	if (l->job.over)
+		l->deadline_s = now_s;
+	l->marks = (struct plx_marks){ .asked_s = now_s };
+	l->from_ranks = l->step.layout.ranks;
+	snprintf(l->from, sizeof(l->from), "%s", l->where);
+	l->target = (struct plx_target){ 0 };
+	l->crc[0] = '\0';
+	l->samples[0] = '\0';
+	l->resizing = l->stage != PLX_STAGE_ENDING;
+	plx_tell_status(l, now_s + COALESCE_S);
+}
+
+static void act_kill(struct plx_launcher *l)
+{
+	plx_say(l, PLX_NORMAL, "ranks did not leave within %g s, killing them",
+		plx_now_s() - l->stage_s);
+	if (plx_step_kill(&l->step))
+		plx_clerk_kill(l->clerk, l->step.name);
+	l->deadline_s = plx_now_s() + KILL_AGAIN_S;
+}
+
+static void act_ack(struct plx_launcher *l)
+{
+	l->status.ack = l->job.target.serial;
+	l->ack_number = 0;
+	l->marks.acked_s = 0;
+	l->deadline_s = plx_now_s() + ANSWER_TIMEOUT_S;
+	plx_tell_status(l, plx_now_s());
+	plx_publish(l);
+}
+
+/* A fault, or srun could not start the ranks: not at once again. */
+static void act_retry(struct plx_launcher *l)
+{
+	double wait_s = RETRY_FIRST_S;
+
+	for (int i = 0; i < l->faults && i < 5; i++)
+		wait_s *= 2;
+	l->not_before_s = plx_now_s() + wait_s;
+	if (!l->srun_trouble_s)
+		plx_tell_fault(l, l->exit_code, wait_s);
+	plx_tell_status(l, plx_now_s() + COALESCE_S);
+}
+
+static void act_park(struct plx_launcher *l)
+{
+	plx_tell_parked(l);
+	l->from_ranks = 0;
+	l->from[0] = '\0';
+	l->marks = (struct plx_marks){ 0 };
+	plx_tell_status(l, plx_now_s() + COALESCE_S);
+}
+
+static void act_publish(struct plx_launcher *l)
+{
+	plx_tell_status(l, plx_now_s() + COALESCE_S);
+}
+
+static void act_finish(struct plx_launcher *l)
+{
+	if (l->signal && l->exit_code)
+		l->exit_code = 128 + l->signal;
+	plx_tell_done(l);
+	plx_tell_status(l, plx_now_s());
+	plx_publish(l);
+}
+
+static void act_none(struct plx_launcher *l)
+{
+	(void) l;
+}
+
+static void (*const actions[])(struct plx_launcher *) = {
+	[PLX_ACTION_NONE] = act_none,	  [PLX_ACTION_START] = act_start,
+	[PLX_ACTION_STOP] = act_stop,	  [PLX_ACTION_KILL] = act_kill,
+	[PLX_ACTION_ACK] = act_ack,	  [PLX_ACTION_PUBLISH] = act_publish,
+	[PLX_ACTION_PARK] = act_park,	  [PLX_ACTION_RETRY] = act_retry,
+	[PLX_ACTION_FINISH] = act_finish,
+};
+
+void plx_raise(struct plx_launcher *l, enum plx_event event)
+{
+	struct plx_step_to next = plx_lifecycle_next(l->stage, event);
+
+	if (next.stage != l->stage) {
+		plx_say(l, PLX_VERBOSE, "%s -> %s", plx_stage_name(l->stage),
+			plx_stage_name(next.stage));
+		/* Ranks on their way out keep the time they were given. */
+		if (!plx_stage_has_ranks(l->stage) ||
+		    !plx_stage_has_ranks(next.stage))
+			l->deadline_s = 0;
+		l->stage = next.stage;
+		l->stage_s = plx_now_s();
+	}
+	actions[next.action](l);
+}

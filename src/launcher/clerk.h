@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * clerk.h - speaks with slurmctld so that the launcher need not wait for it
+ *
+ * A thread that reads the job's record, writes its status and kills steps.
+ * Every call here returns at once; only the newest status is written, again
+ * and again while slurmctld is away. One user: the main loop.
+ */
+#ifndef PLX_LAUNCHER_CLERK_H
+#define PLX_LAUNCHER_CLERK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "launcher/job.h"
+
+struct plx_clerk;
+
+/* What came back since the last time. */
+struct plx_news {
+	bool has_job;
+	struct plx_job job;	/* the caller's to release */
+	double looked_s;	/* when that look began, CLOCK_MONOTONIC */
+	unsigned int published; /* number of the last status written */
+	double published_s;	/* when it was */
+	bool shortened;		/* it did not fit with its hint */
+	bool is_trouble;
+	struct plx_error trouble; /* the last failure, when is_trouble */
+};
+
+/* NULL with err set. Own and elastic as in plx_job_load(). */
+struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
+				   struct plx_error *err);
+
+/*
+ * Let it finish what it has to write, at most patience_s; a clerk stuck in
+ * slurmctld is left behind, for the process ends now. Accepts NULL.
+ */
+void plx_clerk_destroy(struct plx_clerk *clerk, double patience_s);
+
+int plx_clerk_fd(const struct plx_clerk *clerk); /* readable: there is news */
+
+void plx_clerk_look(struct plx_clerk *clerk);
+
+/* A status and its short form (copied). Its number, counted from 1. */
+unsigned int plx_clerk_publish(struct plx_clerk *clerk, const char *fields,
+			       const char *bare);
+
+/* Kill steps of that name (copied). */
+void plx_clerk_kill(struct plx_clerk *clerk, const char *name);
+
+void plx_clerk_take(struct plx_clerk *clerk, struct plx_news *news);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* job.c - the job's record in slurmctld, read and written with libslurm */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include "core/fields.h"
+#include "core/section.h"
+#include "launcher/job.h"
+
+void plx_job_setup(void)
+{
+	slurm_init(NULL);
+}
+
+static int fail_slurm(struct plx_error *err, const char *what, uint32_t id)
+{
+	return plx_fail(err, "cannot %s of job %u: %s", what, id,
+			slurm_strerror(errno));
+}
+
+/* The j-th node of the job. Its GPUs, or none yet. */
+static void describe_node(const slurm_job_info_t *record, uint32_t j,
+			  const char *name, struct plx_layout_node *node)
+{
+	const char *gres = "";
+	int cpus = 0;
+
+	if (j < record->gres_detail_cnt && record->gres_detail_str[j])
+		gres = record->gres_detail_str[j];
+	if (record->job_resrcs)
+		cpus = slurm_job_cpus_allocated_on_node(record->job_resrcs,
+							name);
+	*node = (struct plx_layout_node){
+		.ranks = plx_gres_gpus(gres),
+		.cpus = cpus > 0 ? cpus : 0,
+	};
+	snprintf(node->name, sizeof(node->name), "%s", name);
+	snprintf(node->gres, sizeof(node->gres), "%s", gres);
+}
+
+/* All nodes of the job that want takes; their names as a list in where. */
+static int read_nodes(const slurm_job_info_t *record, bool gpus,
+		      struct plx_job *job, struct plx_error *err)
+{
+	hostlist_t all = slurm_hostlist_create(record->nodes);
+	hostlist_t used = slurm_hostlist_create(NULL);
+	struct plx_layout_node node;
+	char *name;
+	int rc = -1;
+
+	for (uint32_t j = 0; (name = slurm_hostlist_shift(all)); j++) {
+		bool wanted;
+
+		describe_node(record, j, name, &node);
+		wanted = !gpus || node.ranks > 0;
+		if (wanted)
+			slurm_hostlist_push_host(used, name);
+		free(name);
+		if (wanted && plx_layout_add(&job->layout, &node, err) < 0)
+			goto done;
+	}
+	if (slurm_hostlist_ranged_string(used, sizeof(job->where), job->where) <
+	    0)
+		snprintf(job->where, sizeof(job->where), "%d nodes",
+			 job->layout.count);
+	rc = 0;
+done:
+	slurm_hostlist_destroy(used);
+	slurm_hostlist_destroy(all);
+	return rc;
+}
+
+static int read_layout(const slurm_job_info_t *record, bool elastic,
+		       struct plx_job *job, struct plx_error *err)
+{
+	if (read_nodes(record, true, job, err) < 0)
+		return -1;
+	job->layout.gpus = true;
+	/* A target is only ever given to a job that runs on GPUs. */
+	if (job->layout.ranks > 0 ||
+	    (elastic && job->target.state != PLX_TARGET_NONE))
+		return 0;
+	if (read_nodes(record, false, job, err) < 0)
+		return -1;
+	job->layout.gpus = false;
+	plx_layout_spread(&job->layout,
+			  record->num_tasks ? (int) record->num_tasks : 1);
+	return 0;
+}
+
+static int read_record(const slurm_job_info_t *record, bool elastic,
+		       struct plx_job *job, struct plx_error *err)
+{
+	uint32_t state = record->job_state & JOB_STATE_BASE;
+
+	job->over = state != JOB_RUNNING && state != JOB_SUSPENDED;
+	job->bad_target =
+		plx_target_read(record->system_comment, &job->target, err) < 0;
+	if (job->over || !record->nodes)
+		return 0;
+	return read_layout(record, elastic, job, err);
+}
+
+int plx_job_load(uint32_t id, bool elastic, struct plx_job *job,
+		 struct plx_error *err)
+{
+	struct plx_job read = { .id = id };
+	job_info_msg_t *answer = NULL;
+
+	if (slurm_load_job(&answer, id, SHOW_DETAIL) != SLURM_SUCCESS) {
+		if (errno != ESLURM_INVALID_JOB_ID)
+			return fail_slurm(err, "read the record", id);
+		read.over = true;
+		*job = read;
+		return 0;
+	}
+	if (answer->record_count < 1)
+		read.over = true;
+	else if (read_record(answer->job_array, elastic, &read, err) < 0) {
+		slurm_free_job_info_msg(answer);
+		plx_job_release(&read);
+		return -1;
+	}
+	slurm_free_job_info_msg(answer);
+	*job = read;
+	return 0;
+}
+
+void plx_job_release(struct plx_job *job)
+{
+	plx_layout_release(&job->layout);
+}
+
+static int load_comment(uint32_t id, char comment[PLX_COMMENT_MAX],
+			struct plx_error *err)
+{
+	job_info_msg_t *answer = NULL;
+	int rc = 0;
+
+	if (slurm_load_job(&answer, id, 0) != SLURM_SUCCESS)
+		return fail_slurm(err, "read the comment", id);
+	comment[0] = '\0';
+	if (answer->record_count > 0 && answer->job_array->comment) {
+		const char *text = answer->job_array->comment;
+
+		if (strlen(text) < PLX_COMMENT_MAX)
+			strcpy(comment, text);
+		else
+			rc = plx_fail(err,
+				      "the comment of job %u is longer than "
+				      "%d bytes: no room for Pollux",
+				      id, PLX_COMMENT_MAX - 1);
+	}
+	slurm_free_job_info_msg(answer);
+	return rc;
+}
+
+int plx_job_publish(uint32_t id, const char *fields, const char *bare,
+		    bool *shortened, struct plx_error *err)
+{
+	char comment[PLX_COMMENT_MAX];
+	char text[PLX_COMMENT_MAX];
+	job_desc_msg_t update;
+
+	*shortened = false;
+	if (load_comment(id, comment, err) < 0)
+		return -1;
+	if (plx_section_put(comment, fields, text, sizeof(text), err) < 0) {
+		*shortened = true;
+		if (plx_section_put(comment, bare, text, sizeof(text), err) < 0)
+			return -1;
+	}
+	slurm_init_job_desc_msg(&update);
+	update.job_id = id;
+	update.comment = text;
+	if (slurm_update_job(&update) != SLURM_SUCCESS)
+		return fail_slurm(err, "write the comment", id);
+	return 0;
+}
+
+int plx_job_kill_step(uint32_t id, const char *name, struct plx_error *err)
+{
+	job_step_info_response_msg_t *answer = NULL;
+	int rc = 0;
+
+	if (slurm_get_job_steps(0, id, NO_VAL, &answer, SHOW_ALL) !=
+	    SLURM_SUCCESS)
+		return fail_slurm(err, "list the steps", id);
+	for (uint32_t i = 0; i < answer->job_step_count; i++) {
+		const job_step_info_t *step = &answer->job_steps[i];
+
+		if (!step->name || strcmp(step->name, name) != 0)
+			continue;
+		if (slurm_kill_job_step(id, step->step_id.step_id, SIGKILL) !=
+			    SLURM_SUCCESS &&
+		    errno != ESLURM_ALREADY_DONE)
+			rc = fail_slurm(err, "kill a step", id);
+	}
+	slurm_free_job_step_info_response_msg(answer);
+	return rc;
+}
+
+static int load_host(const char *node, char *host, size_t size,
+		     struct plx_error *err)
+{
+	node_info_msg_t *answer = NULL;
+	char name[PLX_NODE_NAME_SIZE];
+
+	snprintf(name, sizeof(name), "%s", node);
+	if (slurm_load_node_single(&answer, name, SHOW_ALL) != SLURM_SUCCESS)
+		return plx_fail(err, "cannot read the record of node %s: %s",
+				node, slurm_strerror(errno));
+	host[0] = '\0';
+	if (answer->record_count > 0 && answer->node_array->node_hostname)
+		snprintf(host, size, "%s", answer->node_array->node_hostname);
+	slurm_free_node_info_msg(answer);
+	return 0;
+}
+
+int plx_job_same_host(const char *node, const char *other, bool *same,
+		      struct plx_error *err)
+{
+	char a[PLX_NODE_NAME_SIZE];
+	char b[PLX_NODE_NAME_SIZE];
+
+	if (load_host(node, a, sizeof(a), err) < 0 ||
+	    load_host(other, b, sizeof(b), err) < 0)
+		return -1;
+	*same = a[0] && !strcmp(a, b);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job.h - the job's record in slurmctld, read and written with libslurm
+ *
+ * The only file of the launcher that talks to slurmctld. Each call is one or
+ * two RPCs and may block for as long as Slurm's MessageTimeout.
+ */
+#ifndef PLX_LAUNCHER_JOB_H
+#define PLX_LAUNCHER_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/target.h"
+#include "launcher/layout.h"
+
+#define PLX_WHERE_SIZE 256
+
+struct plx_job {
+	uint32_t id;
+	bool over;		    /* no longer running: completed, requeued */
+	struct plx_layout layout;   /* where ranks go now; none when parked */
+	char where[PLX_WHERE_SIZE]; /* its nodes, as n[1-4] */
+	struct plx_target target;   /* zeroed when there is none */
+	bool bad_target;	    /* there is one that cannot be read */
+};
+
+/* Once, before all else. */
+void plx_job_setup(void);
+
+/*
+ * What slurmctld says now. With elastic, a job without GPUs is parked as soon
+ * as it was ever given a target; otherwise its tasks are spread over CPUs.
+ * *job is overwritten on success; the caller's to release.
+ */
+int plx_job_load(uint32_t id, bool elastic, struct plx_job *job,
+		 struct plx_error *err);
+void plx_job_release(struct plx_job *job);
+
+/*
+ * Put fields into the job's comment, the user's text kept. When the comment
+ * would be too long, bare (shorter) is tried; *shortened says so.
+ */
+int plx_job_publish(uint32_t id, const char *fields, const char *bare,
+		    bool *shortened, struct plx_error *err);
+
+/* Kill the job's running steps of that name; none is no failure. */
+int plx_job_kill_step(uint32_t id, const char *name, struct plx_error *err);
+
+/* Do both nodes live on one machine (one machine may play several nodes)? */
+int plx_job_same_host(const char *node, const char *other, bool *same,
+		      struct plx_error *err);
+
+#endif

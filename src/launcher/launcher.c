@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* launcher.c - the loop: waits, and hands out what happened */
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "launcher/clock.h"
+#include "launcher/state.h"
+
+#define GOODBYE_S  3.0 /* for the last status to reach slurmctld */
+#define LONGEST_S  10.0
+#define SHORTEST_S 0.001
+
+enum { WAIT_SIGNAL, WAIT_NEWS, WAIT_PEER, WAITS };
+
+static const int watched[] = { SIGTERM, SIGINT, SIGHUP, SIGURG, SIGCHLD };
+
+/* The signals come as data; SIGPIPE is an error of write(). */
+static int open_signals(struct plx_error *err)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
+		sigaddset(&set, watched[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		plx_fail(err, "cannot watch signals: %s", strerror(errno));
+	return fd;
+}
+
+static void order_step(struct plx_launcher *l)
+{
+	const struct plx_settings *s = l->settings;
+
+	l->order = (struct plx_step_order){
+		.job_id = s->job_id,
+		.dir = l->peer.dir,
+		.folder = s->folder,
+		.params = s->params,
+		.mpi = s->mpi,
+		.srun_options = s->srun_options,
+		.program = s->program,
+	};
+}
+
+struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
+					 struct plx_error *err)
+{
+	struct plx_launcher *l = calloc(1, sizeof(*l));
+
+	if (!l) {
+		plx_fail(err, "out of memory");
+		return NULL;
+	}
+	l->settings = settings;
+	l->stage = PLX_STAGE_IDLE;
+	l->status.launcher = settings->wake;
+	l->fault_progress = -1;
+	l->signals = open_signals(err);
+	if (l->signals < 0 || plx_peer_init(&l->peer, err) < 0)
+		goto fail;
+	order_step(l);
+	plx_job_setup();
+	l->clerk = plx_clerk_create(settings->job_id, settings->params != NULL,
+				    err);
+	if (!l->clerk)
+		goto fail;
+	return l;
+fail:
+	plx_launcher_destroy(l);
+	return NULL;
+}
+
+/* How long nothing is due. */
+static int patience_ms(const struct plx_launcher *l)
+{
+	double now_s = plx_now_s();
+	double due_s = now_s + LONGEST_S;
+
+	due_s = fmin(due_s, l->look_due_s);
+	if (l->deadline_s && plx_stage_has_ranks(l->stage))
+		due_s = fmin(due_s, l->deadline_s);
+	if (l->publish_due_s)
+		due_s = fmin(due_s, l->publish_due_s);
+	if (l->hint_waits)
+		due_s = fmin(due_s, l->hint_due_s);
+	if (l->stage == PLX_STAGE_IDLE && l->not_before_s > now_s)
+		due_s = fmin(due_s, l->not_before_s);
+	return (int) ceil(fmax(due_s - now_s, SHORTEST_S) * 1e3);
+}
+
+static void take_signals(struct plx_launcher *l)
+{
+	struct signalfd_siginfo info;
+
+	while (read(l->signals, &info, sizeof(info)) == sizeof(info))
+		plx_watch_signal(l, (int) info.ssi_signo);
+}
+
+static int peer_fd(const struct plx_launcher *l)
+{
+	if (l->peer.channel)
+		return plx_channel_fd(l->peer.channel);
+	return l->peer.listener;
+}
+
+static void turn(struct plx_launcher *l)
+{
+	struct pollfd waits[WAITS] = {
+		[WAIT_SIGNAL] = { .fd = l->signals, .events = POLLIN },
+		[WAIT_NEWS] = { .fd = plx_clerk_fd(l->clerk),
+				.events = POLLIN },
+		[WAIT_PEER] = { .fd = peer_fd(l), .events = POLLIN },
+	};
+
+	if (poll(waits, WAITS, patience_ms(l)) < 0)
+		return;
+	/* What rank 0 said comes before the news that it is gone. */
+	if (waits[WAIT_PEER].revents)
+		plx_watch_peer(l);
+	if (waits[WAIT_SIGNAL].revents)
+		take_signals(l);
+	if (waits[WAIT_NEWS].revents)
+		plx_watch_news(l);
+	plx_watch_time(l);
+}
+
+int plx_launcher_run(struct plx_launcher *l)
+{
+	while (l->stage != PLX_STAGE_DONE)
+		turn(l);
+	return l->exit_code;
+}
+
+void plx_launcher_destroy(struct plx_launcher *l)
+{
+	if (!l)
+		return;
+	plx_clerk_destroy(l->clerk, GOODBYE_S);
+	plx_peer_release(&l->peer);
+	plx_step_release(&l->step);
+	plx_pauses_release(&l->pauses);
+	plx_job_release(&l->job);
+	if (l->signals >= 0)
+		close(l->signals);
+	free(l);
+}

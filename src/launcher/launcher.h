@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * launcher.h - pollux-launch without its command line
+ *
+ * One thread, one poll() loop: signals, news from slurmctld, lines of rank 0,
+ * the end of srun and time become events; lifecycle.h says what to do.
+ */
+#ifndef PLX_LAUNCHER_LAUNCHER_H
+#define PLX_LAUNCHER_LAUNCHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+enum plx_loudness { PLX_QUIET, PLX_NORMAL, PLX_VERBOSE };
+
+/* All borrowed for the launcher's life. */
+struct plx_settings {
+	uint32_t job_id;
+	uint32_t wake;	    /* our step, or PLX_WAKE_* of core/status.h */
+	const char *node;   /* ours, NULL: not a node of the cluster */
+	const char *params; /* --scheduler-params, NULL: not elastic */
+	const char *folder; /* of checkpoints; absolute, exists */
+	const char *mpi;    /* for srun --mpi= */
+	char *const *srun_options; /* NULL-terminated, may be NULL */
+	char *const *program;	   /* and its arguments, NULL-terminated */
+	enum plx_loudness loudness;
+	double poll_s;		/* between looks at the job's record */
+	double hint_interval_s; /* between hints passed on, at least */
+	double save_timeout_s;	/* for ranks to save and leave */
+	int max_restarts;	/* after faults, without progress */
+};
+
+struct plx_launcher;
+
+/* NULL with err set. */
+struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
+					 struct plx_error *err);
+
+/* Run the job's training to its end. The exit code for main(). */
+int plx_launcher_run(struct plx_launcher *launcher);
+
+void plx_launcher_destroy(struct plx_launcher *launcher); /* takes NULL */
+
+#endif

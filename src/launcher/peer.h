@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * peer.h - the launcher's end of the socket to rank 0
+ *
+ * Each start has a socket of its own, so that a rank left over from an earlier
+ * one can say nothing. All of it lives in one private folder with a short
+ * path: UNIX sockets allow 107 characters.
+ */
+#ifndef PLX_LAUNCHER_PEER_H
+#define PLX_LAUNCHER_PEER_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "wire/channel.h"
+
+struct plx_peer {
+	char dir[64];		     /* private folder, removed by release */
+	char path[96];		     /* of the present socket */
+	int listener;		     /* -1: none */
+	struct plx_channel *channel; /* NULL: nobody is connected */
+	bool met;		     /* somebody was connected since open */
+	bool stop;		     /* rank 0 is to be told to stop */
+	bool told;		     /* and was */
+};
+
+/* Make the folder, in $TMPDIR if that is short enough, else in /tmp. */
+int plx_peer_init(struct plx_peer *peer, struct plx_error *err);
+
+/* Close the old socket and listen on a new one. */
+int plx_peer_open(struct plx_peer *peer, int number, struct plx_error *err);
+void plx_peer_close(struct plx_peer *peer);
+
+/* Tell rank 0 to stop, now or as soon as it connects. */
+void plx_peer_stop(struct plx_peer *peer);
+
+/*
+ * The next line of rank 0, if there is one. Accepts its connection. A broken
+ * connection is closed; err tells why (empty when rank 0 just left).
+ */
+bool plx_peer_receive(struct plx_peer *peer, char line[PLX_LINE_MAX],
+		      struct plx_error *err);
+
+void plx_peer_release(struct plx_peer *peer);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * state.h - the launcher's state, shared by the files that make it up
+ *
+ *	launcher.c  the loop: waits, hands out what happened
+ *	watch.c     turns what happened into events
+ *	act.c       does what the lifecycle table says
+ *	tell.c      says it: to the user, to events.jsonl, to slurmctld
+ */
+#ifndef PLX_LAUNCHER_STATE_H
+#define PLX_LAUNCHER_STATE_H
+
+#include <jansson.h>
+
+#include "core/fields.h"
+#include "launcher/clerk.h"
+#include "launcher/launcher.h"
+#include "launcher/lifecycle.h"
+#include "launcher/pauses.h"
+#include "launcher/peer.h"
+#include "launcher/step.h"
+
+/* What rank 0 said since the last start. */
+struct plx_said {
+	bool hello;
+	bool began;
+	bool saved;
+	bool done;
+};
+
+struct plx_launcher {
+	const struct plx_settings *settings;
+	enum plx_stage stage;
+	double stage_s;	     /* when it began */
+	double deadline_s;   /* of the stage, 0: none */
+	double not_before_s; /* of the next start */
+	int exit_code;
+	int signals; /* descriptor they come from */
+	int signal;  /* that asked us to end, 0: none */
+
+	/* slurmctld's side */
+	struct plx_clerk *clerk;
+	struct plx_job job; /* as last seen */
+	bool has_job;
+	double looked_s;	      /* when that look began */
+	double look_due_s;	      /* the next one */
+	bool looking;		      /* asked for, not yet there */
+	char trouble[PLX_ERROR_SIZE]; /* last told, to tell it once */
+
+	/* the ranks' side */
+	struct plx_peer peer;
+	struct plx_step_order order;
+	struct plx_step step;
+	struct plx_said said;
+	char crc[32];		    /* of the state last saved */
+	char samples[32];	    /* trained when it was */
+	char where[PLX_WHERE_SIZE]; /* the ranks are */
+	bool ever_met;		    /* the training speaks to us */
+	int starts;		    /* so far */
+	int faults;		    /* since there was progress */
+	double progress;	    /* of the last hint */
+	double fault_progress;	    /* at the last fault */
+	double srun_trouble_s;	    /* since when srun fails, 0: it works */
+
+	/* what is told */
+	struct plx_status status;
+	unsigned int ack_number; /* of the publication that carries ack */
+	double publish_due_s;	 /* 0: nothing to publish */
+	double hint_due_s;	 /* no hint before this time */
+	bool hint_waits;
+	bool shortened; /* and said so */
+	struct plx_marks marks;
+	struct plx_pauses pauses;
+	struct plx_target target; /* that the present resize follows */
+	int from_ranks;		  /* before it */
+	char from[PLX_WHERE_SIZE];
+	bool resizing;
+};
+
+/* watch.c: these raise events. */
+void plx_watch_news(struct plx_launcher *l);
+void plx_watch_peer(struct plx_launcher *l);
+void plx_watch_step(struct plx_launcher *l);
+void plx_watch_signal(struct plx_launcher *l, int signal);
+void plx_watch_time(struct plx_launcher *l);
+
+/* act.c: change stage and do what is to be done. */
+void plx_raise(struct plx_launcher *l, enum plx_event event);
+
+/* tell.c */
+void plx_say(const struct plx_launcher *l, enum plx_loudness least,
+	     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void plx_tell_start(struct plx_launcher *l);
+void plx_tell_resize(struct plx_launcher *l);
+void plx_tell_parked(struct plx_launcher *l);
+void plx_tell_fault(struct plx_launcher *l, int code, double wait_s);
+void plx_tell_done(struct plx_launcher *l);
+/* Have the status written at due_s at the latest. */
+void plx_tell_status(struct plx_launcher *l, double due_s);
+/* Write it if it is due. */
+void plx_publish(struct plx_launcher *l);
+
+#endif

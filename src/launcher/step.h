@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * step.h - one start of the training: an srun and its ranks
+ *
+ * libslurm has no call to create a step, so srun is run, with the ranks'
+ * places in a host file and an environment free of the job's stale shape.
+ */
+#ifndef PLX_LAUNCHER_STEP_H
+#define PLX_LAUNCHER_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/error.h"
+#include "launcher/layout.h"
+
+/* What srun itself returns when it cannot start the step. */
+#define PLX_SRUN_FAILED 250
+#define PLX_STEP_ARGS	24 /* of srun, before the program's */
+
+struct plx_step {
+	pid_t pid;		  /* of srun; 0: no step */
+	int number;		  /* of this start, from 0 */
+	int kills;		  /* how often it was killed */
+	char name[64];		  /* of the step, unique in the job */
+	struct plx_layout layout; /* where its ranks are */
+	double started_s;	  /* CLOCK_MONOTONIC */
+	double ended_s;		  /* srun is gone */
+};
+
+/* What every start has in common. All borrowed. */
+struct plx_step_order {
+	uint32_t job_id;
+	const char *dir;	   /* private, for the host file */
+	const char *socket;	   /* for the ranks, NULL: none */
+	const char *folder;	   /* of checkpoints */
+	const char *params;	   /* --scheduler-params, NULL: not elastic */
+	const char *mpi;	   /* srun --mpi= */
+	char *const *srun_options; /* more of them, NULL-terminated */
+	char *const *program;	   /* and its arguments, NULL-terminated */
+	bool unbuffered;
+};
+
+/*
+ * srun's command line in *args, a NULL-terminated list of texts in one block,
+ * the caller's to free; NULL when out of memory.
+ */
+char **plx_step_arguments(const struct plx_step_order *order,
+			  const struct plx_step *step);
+
+/* Start ranks on layout (copied) as number; *step was released before. */
+int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
+		   const struct plx_layout *layout, struct plx_error *err);
+
+/*
+ * Kill it, harder each time: first srun is told, which kills the ranks; then
+ * srun itself. True from the second time on: slurmctld must kill the step.
+ */
+bool plx_step_kill(struct plx_step *step);
+
+/* Has srun ended? Then its exit code as a shell has it, and no step is left. */
+bool plx_step_reap(struct plx_step *step, int *code);
+
+void plx_step_release(struct plx_step *step);
+
+#endif
