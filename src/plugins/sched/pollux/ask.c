@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ask.c - a resize, from the request to the new shape (docs/resize.md) */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sched/pollux/ask.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/wake.h"
+
+/* For killed steps to be gone. */
+#define KILL_WAIT_S 60
+/* A job that was refused is left alone, longer each time. */
+#define STILL_S	    15
+#define STILL_STEPS 5
+
+static const slurmctld_lock_t look_lock = {
+	.conf = READ_LOCK,
+	.job = READ_LOCK,
+	.node = READ_LOCK,
+};
+static const slurmctld_lock_t touch_lock = {
+	.conf = READ_LOCK,
+	.job = WRITE_LOCK,
+	.node = WRITE_LOCK,
+	.part = READ_LOCK,
+	.fed = READ_LOCK,
+};
+
+enum verdict {
+	WAIT,
+	DROP,	 /* the job is not there any more */
+	MOVE,	 /* all is quiet: resize */
+	KILL,	 /* it did not answer */
+	GIVE_UP, /* nor did its steps end */
+};
+
+double pollux_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+static void _read_status(const job_record_t *job, struct plx_status *status)
+{
+	if (plx_status_read(job->comment, status, NULL) < 1) {
+		memset(status, 0, sizeof(*status));
+		status->launcher = PLX_WAKE_NONE;
+	}
+}
+
+/* Accounting tells shapes apart by the second in which they began. */
+static bool _second_is_new(const job_record_t *job)
+{
+	time_t now = time(NULL);
+
+	return now > pollux_record_since(job) &&
+	       now > job->details->submit_time;
+}
+
+/* The shape as a set of nodes. The caller's to free; gpus 0: parked. */
+static struct pollux_shape _shape(const struct pollux_view *view,
+				  const int *gpus, int home)
+{
+	struct pollux_shape shape = { .nodes = bit_alloc(view->node_count) };
+
+	for (int n = 0; n < view->node_count; n++) {
+		if (gpus[n] <= 0)
+			continue;
+		bit_set(shape.nodes, n);
+		shape.gpus = gpus[n];
+	}
+	if (!shape.gpus)
+		bit_set(shape.nodes, home);
+	return shape;
+}
+
+static int _batch_host(const job_record_t *job)
+{
+	node_record_t *node = find_node_record(job->batch_host);
+
+	return node ? (int) node->index : -1;
+}
+
+/* Neither the launcher's node nor the batch host can be given up. */
+static bool _keeps_home(job_record_t *job, const struct plx_status *status,
+			bitstr_t *nodes)
+{
+	int home = pollux_record_home(job, status);
+	int host = _batch_host(job);
+
+	return home >= 0 && host >= 0 && bit_test(nodes, home) &&
+	       (!job->batch_flag || bit_test(nodes, host));
+}
+
+static void _publish(job_record_t *job, struct pollux_track *track,
+		     enum plx_target_state state, const char *why)
+{
+	track->target.state = state;
+	if (why)
+		snprintf(track->target.why, sizeof(track->target.why), "%s",
+			 why);
+	pollux_record_publish(job, &track->target);
+	schedule_job_save();
+}
+
+static void _ask(job_record_t *job, const struct plx_status *status,
+		 const struct pollux_shape *shape, const char *why,
+		 double timeout_s)
+{
+	struct pollux_track *track = pollux_track_get(job->job_id);
+	struct plx_target last;
+	int nodes = bit_set_count(shape->nodes);
+
+	if (plx_target_read(job->system_comment, &last, NULL) < 1)
+		last.serial = 0;
+	track->target.serial = MAX(last.serial, track->target.serial) + 1;
+	track->target.nodes = nodes;
+	track->target.gpus_per_node = shape->gpus;
+	xfree(track->want);
+	track->want = bitmap2node_name(shape->nodes);
+	track->phase = POLLUX_ASKED;
+	track->timeout_s = timeout_s;
+	track->deadline_s = pollux_now_s() + timeout_s;
+	_publish(job, track, PLX_TARGET_ASKED, why);
+	pollux_wake(job, status);
+	info("sched/pollux: JobId=%u asked for %d GPUs on %s, serial %u: %s",
+	     job->job_id, nodes * shape->gpus, track->want,
+	     track->target.serial, track->target.why);
+}
+
+bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
+		const char *why, const struct pollux_params *params)
+{
+	const struct pollux_job *seen = &view->jobs[j];
+	struct pollux_shape shape = _shape(view, gpus, seen->home);
+	struct plx_status status;
+	struct plx_error err;
+	job_record_t *job = NULL;
+	bool asked = false;
+
+	lock_slurmctld(touch_lock);
+	job = find_job_record(seen->id);
+	if (!job || !pollux_view_same_nodes(view) || !pollux_record_runs(job) ||
+	    pollux_record_since(job) != seen->since ||
+	    xstrcmp(job->nodes, seen->shape))
+		goto done;
+	_read_status(job, &status);
+	if (status.launcher == PLX_WAKE_NONE && !seen->runs)
+		goto done;
+	if (!_keeps_home(job, &status, shape.nodes) ||
+	    pollux_resize_test(job, &shape, &err) < 0)
+		goto done;
+	_ask(job, &status, &shape, why, params->ack_timeout_s);
+	asked = true;
+done:
+	unlock_slurmctld(touch_lock);
+	FREE_NULL_BITMAP(shape.nodes);
+	return asked;
+}
+
+void pollux_ask_again(struct pollux_track *track,
+		      const struct plx_target *target,
+		      const struct pollux_params *params)
+{
+	track->target = *target;
+	track->phase = POLLUX_ASKED;
+	track->timeout_s = params->ack_timeout_s;
+	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
+	xfree(track->want);
+	info("sched/pollux: JobId=%u was asked for %d GPUs, serial %u, before "
+	     "slurmctld was started: waiting for the answer",
+	     track->job_id, target->nodes * target->gpus_per_node,
+	     target->serial);
+}
+
+static enum verdict _judge(job_record_t *job, struct pollux_track *track,
+			   struct plx_status *status)
+{
+	double now_s = pollux_now_s();
+	int steps = 0;
+
+	if (!job || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
+	    IS_JOB_COMPLETING(job))
+		return DROP;
+	if (!pollux_record_runs(job)) {
+		/* Suspended: nobody can answer, so its time stands still. */
+		track->deadline_s = now_s + track->timeout_s;
+		return WAIT;
+	}
+	_read_status(job, status);
+	steps = pollux_record_steps(job, status);
+	if ((status->ack == track->target.serial ||
+	     track->phase == POLLUX_KILLED) &&
+	    !steps)
+		return _second_is_new(job) ? MOVE : WAIT;
+	if (now_s < track->deadline_s)
+		return WAIT;
+	return track->phase == POLLUX_ASKED ? KILL : GIVE_UP;
+}
+
+/* Does the node have `gpus` for this job? */
+static bool _has_room(const job_record_t *job, int n, int own, int gpus)
+{
+	const node_record_t *node = node_record_table_ptr[n];
+	const gres_node_state_t *state = NULL;
+
+	if (!node || !bit_test(job->part_ptr->node_bitmap, n) ||
+	    (!bit_test(job->node_bitmap, n) && !bit_test(avail_node_bitmap, n)))
+		return false;
+	state = pollux_node_gpus(node);
+	return state && (int64_t) state->gres_cnt_avail -
+					(int64_t) state->gres_cnt_alloc + own >=
+				gpus;
+}
+
+/* Nodes for a target whose nodes were forgotten: home, its own, others. */
+static int _choose_nodes(job_record_t *job, const struct plx_status *status,
+			 const struct plx_target *target, bitstr_t *nodes,
+			 struct plx_error *err)
+{
+	int *own = xcalloc(node_record_count, sizeof(*own));
+	int home = pollux_record_home(job, status);
+	int want = MAX(target->nodes, 1);
+	int have = 0;
+
+	pollux_record_gpus(job, own);
+	for (int pass = 0; pass < 3; pass++) {
+		for (int n = 0; n < node_record_count && have < want; n++) {
+			bool is_own = bit_test(job->node_bitmap, n);
+
+			if (bit_test(nodes, n) || (pass == 0 && n != home) ||
+			    (pass == 1 && !is_own))
+				continue;
+			if (!_has_room(job, n, own[n], target->gpus_per_node))
+				continue;
+			bit_set(nodes, n);
+			have++;
+		}
+	}
+	xfree(own);
+	return have == want ? 0 : plx_fail(err, "its GPUs are gone");
+}
+
+static int _move(job_record_t *job, struct pollux_track *track,
+		 const struct plx_status *status, struct plx_error *err)
+{
+	struct pollux_shape shape = { .gpus = track->target.gpus_per_node };
+	int rc = -1;
+
+	if (track->want && node_name2bitmap(track->want, false, &shape.nodes)) {
+		plx_fail(err, "one of %s is not a node any more", track->want);
+		goto done;
+	}
+	if (!track->want) {
+		shape.nodes = bit_alloc(node_record_count);
+		if (_choose_nodes(job, status, &track->target, shape.nodes,
+				  err) < 0)
+			goto done;
+	}
+	if (!_keeps_home(job, status, shape.nodes)) {
+		plx_fail(err, "its home cannot be given up");
+		goto done;
+	}
+	rc = pollux_resize(job, &shape, err);
+done:
+	FREE_NULL_BITMAP(shape.nodes);
+	return rc;
+}
+
+static void _done(job_record_t *job, struct pollux_track *track,
+		  double locked_s)
+{
+	int gpus = pollux_record_gpu_count(job);
+
+	track->refusals = 0;
+	track->phase = POLLUX_IDLE;
+	_publish(job, track, gpus ? PLX_TARGET_DONE : PLX_TARGET_PARKED, NULL);
+	info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (lock held "
+	     "%.2f ms)",
+	     job->job_id, gpus, job->nodes, track->target.serial,
+	     1e3 * (pollux_now_s() - locked_s));
+	pollux_track_hold(track, job->nodes, gpus, pollux_record_since(job));
+}
+
+static void _refuse(job_record_t *job, struct pollux_track *track,
+		    const char *why)
+{
+	int steps = MIN(track->refusals++, STILL_STEPS);
+
+	track->phase = POLLUX_IDLE;
+	track->still_until_s = pollux_now_s() + STILL_S * (1 << steps);
+	_publish(job, track, PLX_TARGET_REFUSED, why);
+	info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
+	     pollux_record_gpu_count(job), why);
+}
+
+/* True when it got its shape. */
+static bool _act(job_record_t *job, struct pollux_track *track,
+		 enum verdict verdict, const struct plx_status *status)
+{
+	double locked_s = pollux_now_s();
+	struct plx_error err;
+
+	switch (verdict) {
+	case WAIT:
+		return false;
+	case DROP:
+		track->phase = POLLUX_IDLE;
+		return false;
+	case KILL:
+		info("sched/pollux: JobId=%u did not answer in %.0f s, its "
+		     "steps are killed",
+		     job->job_id, track->timeout_s);
+		pollux_kill_steps(job, status);
+		track->phase = POLLUX_KILLED;
+		track->deadline_s = locked_s + KILL_WAIT_S;
+		return false;
+	case GIVE_UP:
+		_refuse(job, track, "its steps do not end");
+		pollux_wake(job, status);
+		return false;
+	case MOVE:
+		break;
+	}
+	if (_move(job, track, status, &err) < 0) {
+		_refuse(job, track, err.text);
+		pollux_wake(job, status);
+		return false;
+	}
+	_done(job, track, locked_s);
+	pollux_wake(job, status);
+	return true;
+}
+
+/* Judged again under the write lock: it may not be so any more. */
+static bool _touch(struct pollux_track *track)
+{
+	struct plx_status status;
+	job_record_t *job = NULL;
+	bool moved = false;
+
+	lock_slurmctld(touch_lock);
+	job = find_job_record(track->job_id);
+	moved = _act(job, track, _judge(job, track, &status), &status);
+	unlock_slurmctld(touch_lock);
+	return moved;
+}
+
+static bool _is_due(struct pollux_track *track)
+{
+	struct plx_status status;
+	enum verdict verdict = WAIT;
+
+	lock_slurmctld(look_lock);
+	verdict = _judge(find_job_record(track->job_id), track, &status);
+	unlock_slurmctld(look_lock);
+	return verdict != WAIT;
+}
+
+bool pollux_ask_tick(void)
+{
+	struct pollux_track *track = NULL;
+	bool moved = false;
+
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		if (track->phase != POLLUX_IDLE && _is_due(track))
+			moved |= _touch(track);
+	}
+	return moved;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * backfill.h - Slurm's own backfill scheduler, run beside ours
+ *
+ * Rigid jobs shall be backfilled as well as without us, so Slurm's plugin
+ * does it: sched_backfill.so is loaded into the same slurmctld and starts
+ * its own thread. See docs/decisions/0002-backfill-beside.md.
+ *
+ * Not thread-safe: called by the plugin's entry points only.
+ */
+#ifndef SCHED_POLLUX_BACKFILL_H
+#define SCHED_POLLUX_BACKFILL_H
+
+/* Find it in PluginDir and start it. An error line when that fails. */
+void pollux_backfill_start(void);
+void pollux_backfill_reconfig(void);
+/* Stop its thread and unload it. */
+void pollux_backfill_stop(void);
+
+#endif

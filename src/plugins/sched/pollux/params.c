@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* params.c - what the administrator sets: SchedulerParameters=pollux_* */
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/slurm_compat.h"
+#include "sched/pollux/params.h"
+
+#define PREFIX "pollux_"
+
+struct rule {
+	const char *key;
+	size_t offset;
+	bool yes_no;
+	double low, high; /* of a number */
+	double standard;  /* default */
+	const char *want; /* ends "want ..." */
+};
+
+#define AT(field) offsetof(struct pollux_params, field)
+
+/* clang-format off */
+static const struct rule rules[] = {
+	{ "interval", AT(interval_s), false, 0.1, 86400, 60,
+	  "seconds from 0.1 to 86400" },
+	{ "min_gap", AT(min_gap_s), false, 0.05, 3600, 1,
+	  "seconds from 0.05 to 3600" },
+	{ "ack_timeout", AT(ack_timeout_s), false, 1, 3600, 60,
+	  "seconds from 1 to 3600" },
+	{ "fairness", AT(fairness), false, -10, 1, -1,
+	  "a number from -10 to 1, or min" },
+	{ "interference", AT(interference), true, 0, 1, 1, "yes or no" },
+	{ "enabled", AT(enabled), true, 0, 1, 1, "yes or no" },
+	{ "backfill", AT(backfill), true, 0, 1, 1, "yes or no" },
+};
+/* clang-format on */
+
+static void _set(const struct rule *rule, double value,
+		 struct pollux_params *params)
+{
+	char *at = (char *) params + rule->offset;
+
+	if (rule->yes_no)
+		*(bool *) at = value != 0;
+	else
+		*(double *) at = value;
+}
+
+/* False when the text is not a value of this key. */
+static bool _value(const struct rule *rule, const char *text, double *value)
+{
+	char *end = NULL;
+
+	if (rule->yes_no) {
+		*value = !strcmp(text, "yes");
+		return *value || !strcmp(text, "no");
+	}
+	if (rule->offset == AT(fairness) && !strcmp(text, "min")) {
+		*value = -INFINITY;
+		return true;
+	}
+	*value = strtod(text, &end);
+	return end != text && !*end && isfinite(*value) &&
+	       *value >= rule->low && *value <= rule->high;
+}
+
+static const struct rule *_find(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (!strcmp(rules[i].key, key))
+			return &rules[i];
+	}
+	return NULL;
+}
+
+/* One word of SchedulerParameters, which may be cut into pieces. */
+static void _read_word(char *word, struct pollux_params *params)
+{
+	const struct rule *rule = NULL;
+	char *text = NULL;
+	double value = 0;
+
+	if (strncmp(word, PREFIX, strlen(PREFIX)))
+		return;
+	text = strchr(word, '=');
+	if (text)
+		*text++ = '\0';
+	rule = _find(word + strlen(PREFIX));
+	if (!rule) {
+		error("sched/pollux: SchedulerParameters: %s is unknown and "
+		      "ignored, see sched_pollux(5)",
+		      word);
+		return;
+	}
+	if (!text || !_value(rule, text, &value)) {
+		error("sched/pollux: SchedulerParameters: %s=%s: want %s; the "
+		      "default is used",
+		      word, text ? text : "", rule->want);
+		return;
+	}
+	_set(rule, value, params);
+}
+
+void pollux_params_read(const char *text, struct pollux_params *params)
+{
+	char *copy = xstrdup(text);
+	char *rest = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		_set(&rules[i], rules[i].standard, params);
+	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word;
+	     word = strtok_r(NULL, ",", &rest))
+		_read_word(word, params);
+	xfree(copy);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * params.h - what the administrator sets: SchedulerParameters=pollux_*
+ *
+ * Documented in sched_pollux(5). Other words of SchedulerParameters belong
+ * to Slurm and to the backfill scheduler and are not looked at.
+ */
+#ifndef SCHED_POLLUX_PARAMS_H
+#define SCHED_POLLUX_PARAMS_H
+
+#include <stdbool.h>
+
+struct pollux_params {
+	double interval_s;    /* between cycles when nothing happens */
+	double min_gap_s;     /* between cycles when a lot happens */
+	double ack_timeout_s; /* for a launcher to answer */
+	double fairness;      /* p of FITNESS_p; -INFINITY: min */
+	bool interference;    /* keep multi-node jobs off each other's nodes */
+	bool enabled;	      /* false: watch, but resize nothing */
+	bool backfill;	      /* run Slurm's backfill beside */
+};
+
+/*
+ * Set every parameter, to its default where text (may be NULL) does not say
+ * otherwise. One error line for each unknown pollux_ key and bad value; its
+ * default is then used.
+ */
+void pollux_params_read(const char *text, struct pollux_params *params);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* place.c - which devices a job gets; in and out of Slurm's select plugin */
+
+#include <string.h>
+
+#include "sched/pollux/place.h"
+#include "sched/pollux/record.h"
+
+/* Add the devices of one entry (one type of GPU). */
+static void _add_devices(const job_record_t *job, const gres_job_state_t *entry,
+			 bitstr_t **devices)
+{
+	uint32_t offset = 0;
+
+	if (!entry->gres_bit_alloc)
+		return;
+	for (int n = 0; n < node_record_count && offset < entry->node_cnt;
+	     n++) {
+		bitstr_t *bits = NULL;
+
+		if (!bit_test(job->job_resrcs->node_bitmap, n))
+			continue;
+		bits = entry->gres_bit_alloc[offset++];
+		if (bits && !devices[n])
+			devices[n] = bit_copy(bits);
+		else if (bits && bit_size(bits) == bit_size(devices[n]))
+			bit_or(devices[n], bits);
+	}
+}
+
+static bitstr_t **_read_devices(const job_record_t *job)
+{
+	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	uint32_t gpu = gres_build_id("gpu");
+	ListIterator iter = NULL;
+	gres_state_t *state = NULL;
+
+	if (!job->gres_list_alloc)
+		return devices;
+	iter = list_iterator_create(job->gres_list_alloc);
+	while ((state = list_next(iter))) {
+		if (state->plugin_id == gpu)
+			_add_devices(job, state->gres_data, devices);
+	}
+	list_iterator_destroy(iter);
+	return devices;
+}
+
+void pollux_place_take_out(job_record_t *job, struct pollux_holding *held)
+{
+	held->devices = _read_devices(job);
+	(void) select_g_job_fini(job);
+	held->resources = job->job_resrcs;
+	held->gres_list_alloc = job->gres_list_alloc;
+	job->job_resrcs = NULL;
+	job->gres_list_alloc = NULL;
+}
+
+int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
+			  struct plx_error *err)
+{
+	List request = job->gres_list_req;
+	int rc = 0;
+
+	job->job_resrcs = held->resources;
+	job->gres_list_alloc = held->gres_list_alloc;
+	held->resources = NULL;
+	held->gres_list_alloc = NULL;
+	/*
+	 * As after a restart of slurmctld: the tables are filled from what is
+	 * allocated. A node lost since is missing there, but not in the
+	 * request, so the one stands in for the other.
+	 */
+	job->gres_list_req = gres_job_state_list_dup(job->gres_list_alloc);
+	if (select_g_select_nodeinfo_set(job) != SLURM_SUCCESS)
+		rc = plx_fail(err, "Slurm does not take back what it had");
+	FREE_NULL_LIST(job->gres_list_req);
+	job->gres_list_req = request;
+	return rc;
+}
+
+void pollux_holding_release(struct pollux_holding *held)
+{
+	for (int n = 0; held->devices && n < node_record_count; n++)
+		FREE_NULL_BITMAP(held->devices[n]);
+	xfree(held->devices);
+	FREE_NULL_LIST(held->gres_list_alloc);
+	free_job_resources(&held->resources);
+}
+
+/* `count` devices: of its own ones the lowest, then free ones, lowest first. */
+static bitstr_t *_pick(bitstr_t *own, bitstr_t *taken, int count)
+{
+	int size = (int) bit_size(taken);
+	bitstr_t *picked = bit_alloc(size);
+	int have = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < size && have < count; i++) {
+			bool mine =
+				own && i < bit_size(own) && bit_test(own, i);
+
+			if (mine != (pass == 0) || bit_test(taken, i))
+				continue;
+			bit_set(picked, i);
+			have++;
+		}
+	}
+	if (have < count)
+		FREE_NULL_BITMAP(picked);
+	return picked;
+}
+
+static void _clear_selection(gres_job_state_t *want)
+{
+	for (uint32_t n = 0; want->gres_bit_select && n < want->total_node_cnt;
+	     n++)
+		FREE_NULL_BITMAP(want->gres_bit_select[n]);
+	xfree(want->gres_bit_select);
+	xfree(want->gres_cnt_node_select);
+	want->total_node_cnt = (uint32_t) node_record_count;
+	want->gres_bit_select =
+		xcalloc(node_record_count, sizeof(*want->gres_bit_select));
+	want->gres_cnt_node_select =
+		xcalloc(node_record_count, sizeof(*want->gres_cnt_node_select));
+}
+
+/* Write the choice where the select plugin leaves its own. */
+static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
+			   const struct pollux_holding *held,
+			   struct plx_error *err)
+{
+	uint32_t gpu = gres_build_id("gpu");
+	gres_state_t *state =
+		list_find_first(job->gres_list_req, gres_find_id, &gpu);
+	gres_job_state_t *want = NULL;
+
+	if (!state)
+		return plx_fail(err, "Slurm made no request for GPUs");
+	want = state->gres_data;
+	_clear_selection(want);
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+		const gres_node_state_t *gpus = NULL;
+
+		if (!bit_test(shape->nodes, n))
+			continue;
+		gpus = pollux_node_gpus(node);
+		want->gres_cnt_node_select[n] = (uint64_t) shape->gpus;
+		if (!gpus || !gpus->gres_bit_alloc)
+			continue; /* no device files: a mere number */
+		want->gres_bit_select[n] = _pick(
+			held->devices[n], gpus->gres_bit_alloc, shape->gpus);
+		if (!want->gres_bit_select[n])
+			return plx_fail(err, "node %s has no %d GPUs free",
+					node->name, shape->gpus);
+	}
+	return 0;
+}
+
+static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
+			 struct plx_error *err)
+{
+	uint32_t count = (uint32_t) bit_set_count(shape->nodes);
+	bitstr_t *nodes = bit_copy(shape->nodes);
+	int rc = select_g_job_test(job, nodes, count, count, count,
+				   SELECT_MODE_RUN_NOW, NULL, NULL, NULL);
+
+	if (rc == SLURM_SUCCESS && job->job_resrcs &&
+	    bit_equal(job->job_resrcs->node_bitmap, shape->nodes)) {
+		FREE_NULL_BITMAP(nodes);
+		return 0;
+	}
+	FREE_NULL_BITMAP(nodes);
+	free_job_resources(&job->job_resrcs);
+	return plx_fail(err, "not enough CPUs, memory or GPUs are free there");
+}
+
+/* Trust nothing: does the job hold what was asked for? */
+static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
+{
+	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	bool right = true;
+
+	pollux_record_gpus(job, gpus);
+	for (int n = 0; n < node_record_count; n++)
+		right = right &&
+			gpus[n] ==
+				(bit_test(shape->nodes, n) ? shape->gpus : 0);
+	xfree(gpus);
+	return right;
+}
+
+int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
+		     const struct pollux_holding *held, struct plx_error *err)
+{
+	if (_choose_cores(job, shape, err) < 0)
+		return -1;
+	if (shape->gpus && _choose_devices(job, shape, held, err) < 0) {
+		free_job_resources(&job->job_resrcs);
+		return -1;
+	}
+	if (select_g_select_nodeinfo_set(job) == SLURM_SUCCESS &&
+	    _as_asked(job, shape))
+		return 0;
+	pollux_place_drop(job);
+	return plx_fail(err, "Slurm gave other GPUs than it was asked for");
+}
+
+void pollux_place_drop(job_record_t *job)
+{
+	(void) select_g_job_fini(job);
+	free_job_resources(&job->job_resrcs);
+	FREE_NULL_LIST(job->gres_list_alloc);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* pollux.c - the scheduling thread */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/slurm_compat.h"
+#include "core/plan.h"
+#include "sched/pollux/ask.h"
+#include "sched/pollux/pollux.h"
+#include "sched/pollux/problem.h"
+#include "sched/pollux/record.h"
+
+/* How often jobs in the middle of a resize are looked at. */
+#define TICK_S 0.03
+/* How often to see whether something has changed, at most. */
+#define LOOK_S 0.2
+/* A launcher that starts ranks is given this long before it is asked again. */
+#define START_S 30
+/* Less than the 20 s after which slurmctld may miss a batch script. */
+#define MEND_S 5
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	bool stop;
+	bool mend; /* tables were rebuilt: batch hosts may be wrong */
+	struct pollux_params params;
+} shared = {
+	/* all protected by the mutex */
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+};
+
+/* The thread's own. */
+static struct {
+	double looked_s; /* last view */
+	double cycled_s; /* last cycle */
+	double mended_s; /* batch hosts */
+	bool due;	 /* a cycle is, once the gap has passed */
+	uint64_t print;	 /* of the view it saw */
+} last;
+
+void pollux_stop(void)
+{
+	slurm_mutex_lock(&shared.mutex);
+	shared.stop = true;
+	slurm_cond_signal(&shared.cond);
+	slurm_mutex_unlock(&shared.mutex);
+}
+
+void pollux_reconfig(void)
+{
+	struct pollux_params params;
+
+	pollux_params_read(slurm_conf.sched_params, &params);
+	slurm_mutex_lock(&shared.mutex);
+	shared.params = params;
+	shared.mend = true;
+	slurm_cond_signal(&shared.cond);
+	slurm_mutex_unlock(&shared.mutex);
+}
+
+void pollux_mend_hosts(void)
+{
+	ListIterator iter = NULL;
+	job_record_t *job = NULL;
+
+	if (!job_list)
+		return;
+	iter = list_iterator_create(job_list);
+	while ((job = list_next(iter))) {
+		if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
+			continue;
+		if (pollux_record_mend_host(job))
+			verbose("sched/pollux: JobId=%u: its script runs on %s",
+				job->job_id, job->batch_host);
+	}
+	list_iterator_destroy(iter);
+}
+
+/* Sleep; false when it is time to end. */
+static bool _sleep(double seconds, struct pollux_params *params, bool *mend)
+{
+	struct timespec until;
+	bool go_on = false;
+	long nanoseconds = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	nanoseconds = until.tv_nsec + (long) (1e9 * seconds);
+	until.tv_sec += nanoseconds / 1000000000;
+	until.tv_nsec = nanoseconds % 1000000000;
+	slurm_mutex_lock(&shared.mutex);
+	if (!shared.stop && !shared.mend)
+		slurm_cond_timedwait(&shared.cond, &shared.mutex, &until);
+	*params = shared.params;
+	*mend = shared.mend;
+	shared.mend = false;
+	go_on = !shared.stop;
+	slurm_mutex_unlock(&shared.mutex);
+	return go_on;
+}
+
+/* One line each time a job's status has something new wrong with it. */
+static void _complain(const struct pollux_job *job, struct pollux_track *track)
+{
+	if (!xstrcmp(track->complaint ? track->complaint : "", job->complaint))
+		return;
+	xfree(track->complaint);
+	track->complaint = xstrdup(job->complaint);
+	if (job->complaint[0])
+		info("sched/pollux: JobId=%u: its status is not believed, it "
+		     "counts as unprofiled: %s",
+		     job->id, job->complaint);
+}
+
+static int _sum(const int *gpus, int count)
+{
+	int sum = 0;
+
+	for (int n = 0; n < count; n++)
+		sum += gpus[n];
+	return sum;
+}
+
+/* Jobs that are not running any more: close their last shape. */
+static void _forget_ended(void)
+{
+	slurmctld_lock_t lock = { .job = READ_LOCK };
+	struct pollux_track *track = NULL;
+	int i = 0;
+
+	lock_slurmctld(lock);
+	while ((track = pollux_track_at(i))) {
+		job_record_t *job = NULL;
+
+		if (track->seen) {
+			i++;
+			continue;
+		}
+		job = find_job_record(track->job_id);
+		if (job && job->end_time >= track->since)
+			pollux_track_close(track, job->end_time);
+		pollux_track_remove(track);
+	}
+	unlock_slurmctld(lock);
+}
+
+static void _update_tracks(const struct pollux_view *view,
+			   const struct pollux_params *params)
+{
+	struct pollux_track *track = NULL;
+
+	for (int i = 0; (track = pollux_track_at(i)); i++)
+		track->seen = false;
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+
+		track = pollux_track_get(job->id);
+		track->seen = true;
+		pollux_track_hold(track, job->shape,
+				  _sum(job->gpus, view->node_count),
+				  job->since);
+		_complain(job, track);
+		if (track->phase == POLLUX_IDLE &&
+		    job->target.state == PLX_TARGET_ASKED)
+			pollux_ask_again(track, &job->target, params);
+	}
+	_forget_ended();
+}
+
+/* The GPUs a job in the middle of a resize will have. */
+static int *_target_gpus(const struct pollux_view *view,
+			 const struct pollux_job *job,
+			 const struct pollux_track *track)
+{
+	int *gpus = xcalloc(view->node_count, sizeof(*gpus));
+	hostlist_t want = NULL;
+	char *name = NULL;
+
+	if (!track->want) {
+		memcpy(gpus, job->gpus, sizeof(*gpus) * view->node_count);
+		return gpus;
+	}
+	want = hostlist_create(track->want);
+	while ((name = hostlist_shift(want))) {
+		for (int n = 0; n < view->node_count; n++) {
+			if (!xstrcmp(view->nodes[n].name, name))
+				gpus[n] = track->target.gpus_per_node;
+		}
+		free(name);
+	}
+	hostlist_destroy(want);
+	return gpus;
+}
+
+static struct pollux_standing *_standings(const struct pollux_view *view)
+{
+	struct pollux_standing *standings =
+		xcalloc(view->job_count + 1, sizeof(*standings));
+	double now_s = pollux_now_s();
+
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+		struct pollux_track *track = pollux_track_find(job->id);
+		bool starting = job->status.phase == PLX_PHASE_STARTING &&
+				view->now - job->since < START_S;
+
+		if (!track)
+			continue;
+		standings[j].busy = track->phase != POLLUX_IDLE;
+		standings[j].still = now_s < track->still_until_s || starting ||
+				     job->status.phase == PLX_PHASE_DONE;
+		if (standings[j].busy)
+			standings[j].target = _target_gpus(view, job, track);
+	}
+	return standings;
+}
+
+/* GPUs on node n that jobs asked to grow will need. */
+static int _claimed(const struct pollux_view *view,
+		    const struct pollux_standing *standings, int n)
+{
+	int claimed = 0;
+
+	for (int j = 0; j < view->job_count; j++) {
+		if (standings[j].busy)
+			claimed += MAX(standings[j].target[n] -
+					       view->jobs[j].gpus[n],
+				       0);
+	}
+	return claimed;
+}
+
+/*
+ * Does the choice need no GPU that another job still has to give up? Free
+ * GPUs are those that nobody has, was promised, or waits for.
+ */
+static bool _fits_now(const struct pollux_view *view, int j, const int *gpus,
+		      const int *spare)
+{
+	for (int n = 0; n < view->node_count; n++) {
+		if (gpus[n] - view->jobs[j].gpus[n] > MAX(spare[n], 0))
+			return false;
+	}
+	return true;
+}
+
+static void _spend(const struct pollux_view *view, int j, const int *gpus,
+		   int *spare)
+{
+	for (int n = 0; n < view->node_count; n++)
+		spare[n] -= MAX(gpus[n] - view->jobs[j].gpus[n], 0);
+}
+
+static void _apply(const struct pollux_view *view,
+		   const struct pollux_standing *standings, const int *reserved,
+		   const struct plx_plan *plan,
+		   const struct pollux_params *params)
+{
+	int *spare = xcalloc(view->node_count + 1, sizeof(*spare));
+
+	for (int n = 0; n < view->node_count; n++)
+		spare[n] = view->nodes[n].gpus_free - reserved[n] -
+			   _claimed(view, standings, n);
+	for (int j = 0; j < plan->job_count; j++) {
+		const struct plx_choice *choice = &plan->choices[j];
+
+		if (!choice->changed || standings[j].busy ||
+		    !_fits_now(view, j, choice->gpus, spare))
+			continue;
+		if (pollux_ask(view, j, choice->gpus, choice->why, params))
+			_spend(view, j, choice->gpus, spare);
+	}
+	xfree(spare);
+}
+
+static void _decide(const struct pollux_view *view,
+		    const struct pollux_params *params)
+{
+	struct pollux_standing *standings = _standings(view);
+	int *reserved = xcalloc(view->node_count + 1, sizeof(*reserved));
+	struct plx_problem *problem = NULL;
+	struct plx_plan *plan = NULL;
+	struct plx_error why;
+
+	problem =
+		pollux_problem_create(view, params, standings, reserved, &why);
+	if (!problem || plx_plan_search(problem, &plan, &why) < 0)
+		error("sched/pollux: cycle skipped: %s", why.text);
+	else
+		_apply(view, standings, reserved, plan, params);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+	for (int j = 0; j < view->job_count; j++)
+		xfree(standings[j].target);
+	xfree(standings);
+	xfree(reserved);
+}
+
+/* Has slurmctld touched a job or node since we looked? */
+static bool _touched(double now_s, const struct pollux_params *params)
+{
+	time_t since = time(NULL) - (time_t) (now_s - last.looked_s) - 1;
+
+	return last.due || now_s - last.cycled_s >= params->interval_s ||
+	       last_job_update >= since || last_node_update >= since;
+}
+
+static void _look(const struct pollux_params *params)
+{
+	struct pollux_view *view = NULL;
+	double now_s = pollux_now_s();
+
+	if (now_s - last.looked_s < LOOK_S || !_touched(now_s, params))
+		return;
+	last.looked_s = now_s;
+	view = pollux_view_create();
+	_update_tracks(view, params);
+	last.due = params->enabled &&
+		   (view->print != last.print ||
+		    now_s - last.cycled_s >= params->interval_s);
+	if (last.due && now_s - last.cycled_s >= params->min_gap_s) {
+		last.due = false;
+		last.cycled_s = now_s;
+		last.print = view->print;
+		_decide(view, params);
+	}
+	pollux_view_destroy(view);
+}
+
+static void _mend(void)
+{
+	slurmctld_lock_t lock = { .conf = READ_LOCK,
+				  .job = WRITE_LOCK,
+				  .node = READ_LOCK };
+
+	last.mended_s = pollux_now_s();
+	lock_slurmctld(lock);
+	pollux_mend_hosts();
+	unlock_slurmctld(lock);
+}
+
+void *pollux_agent(void *unused)
+{
+	struct pollux_params params;
+	bool mend = false;
+
+	(void) unused;
+	while (_sleep(pollux_track_any_busy() ? TICK_S : LOOK_S, &params,
+		      &mend)) {
+		if (mend || pollux_now_s() - last.mended_s >= MEND_S)
+			_mend();
+		/* GPUs were given up or taken: somebody may start now. */
+		if (pollux_ask_tick())
+			schedule(false);
+		_look(&params);
+	}
+	pollux_track_remove_all();
+	return NULL;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * problem.h - from a view to what the core decides upon
+ *
+ * Pure: no lock, no Slurm.
+ */
+#ifndef SCHED_POLLUX_PROBLEM_H
+#define SCHED_POLLUX_PROBLEM_H
+
+#include "core/problem.h"
+#include "sched/pollux/params.h"
+#include "sched/pollux/view.h"
+
+/* What the problem does not have: what became of a job we asked. */
+struct pollux_standing {
+	bool busy;	   /* being resized: it has what it was asked to have */
+	bool still;	   /* left alone for now (it was refused lately) */
+	const int *target; /* [node_count] when busy; borrowed */
+};
+
+/*
+ * The problem, with room made for waiting jobs; standings has one entry for
+ * each job of the view. reserved[node_count] tells the GPUs kept back. The
+ * caller's to destroy; NULL with err set.
+ */
+struct plx_problem *pollux_problem_create(
+	const struct pollux_view *view, const struct pollux_params *params,
+	const struct pollux_standing *standings, int *reserved,
+	struct plx_error *err);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* record.c - reading and writing one job record */
+
+#include <string.h>
+
+#include "core/section.h"
+#include "sched/pollux/record.h"
+
+const gres_node_state_t *pollux_node_gpus(const node_record_t *node)
+{
+	uint32_t gpu = gres_build_id("gpu");
+	gres_state_t *state = NULL;
+
+	if (node->gres_list)
+		state = list_find_first(node->gres_list, gres_find_id, &gpu);
+	return state ? state->gres_data : NULL;
+}
+
+/* Add one entry (one type of GPU) of the job's allocation. */
+static void _add_entry(const job_record_t *job, const gres_job_state_t *entry,
+		       int *gpus)
+{
+	const bitstr_t *nodes = job->job_resrcs->node_bitmap;
+	uint32_t offset = 0;
+
+	if (!entry->gres_cnt_node_alloc)
+		return;
+	for (int n = 0; n < node_record_count && offset < entry->node_cnt;
+	     n++) {
+		if (!bit_test((bitstr_t *) nodes, n))
+			continue;
+		gpus[n] += (int) entry->gres_cnt_node_alloc[offset++];
+	}
+}
+
+void pollux_record_gpus(const job_record_t *job, int *gpus)
+{
+	uint32_t gpu = gres_build_id("gpu");
+	ListIterator iter = NULL;
+	gres_state_t *state = NULL;
+
+	memset(gpus, 0, sizeof(*gpus) * (size_t) node_record_count);
+	if (!job->gres_list_alloc || !job->job_resrcs ||
+	    !job->job_resrcs->node_bitmap)
+		return;
+	iter = list_iterator_create(job->gres_list_alloc);
+	while ((state = list_next(iter))) {
+		if (state->plugin_id == gpu)
+			_add_entry(job, state->gres_data, gpus);
+	}
+	list_iterator_destroy(iter);
+}
+
+int pollux_record_gpu_count(const job_record_t *job)
+{
+	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	int count = 0;
+
+	pollux_record_gpus(job, gpus);
+	for (int n = 0; n < node_record_count; n++)
+		count += gpus[n];
+	xfree(gpus);
+	return count;
+}
+
+bool pollux_record_runs(const job_record_t *job)
+{
+	return IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job) &&
+	       !IS_JOB_CONFIGURING(job) && !IS_JOB_RESIZING(job) &&
+	       job->details && job->part_ptr && job->node_bitmap &&
+	       job->node_cnt && job->job_resrcs &&
+	       job->job_resrcs->node_bitmap && job->batch_host;
+}
+
+static bool _is_launcher(const step_record_t *step,
+			 const struct plx_status *status)
+{
+	return status->launcher < SLURM_MAX_NORMAL_STEP_ID &&
+	       step->step_id.step_id == status->launcher;
+}
+
+static step_record_t *_find_step(job_record_t *job, uint32_t number)
+{
+	slurm_step_id_t id = {
+		.job_id = job->job_id,
+		.step_het_comp = NO_VAL,
+		.step_id = number,
+	};
+
+	return job->step_list ? find_step_record(job, &id) : NULL;
+}
+
+int pollux_record_home(job_record_t *job, const struct plx_status *status)
+{
+	step_record_t *step = NULL;
+	node_record_t *node = NULL;
+
+	if (status->launcher < SLURM_MAX_NORMAL_STEP_ID)
+		step = _find_step(job, status->launcher);
+	if (step && step->step_node_bitmap &&
+	    bit_ffs(step->step_node_bitmap) >= 0)
+		return bit_ffs(step->step_node_bitmap);
+	if (job->batch_host)
+		node = find_node_record(job->batch_host);
+	return node ? (int) node->index : -1;
+}
+
+int pollux_record_steps(job_record_t *job, const struct plx_status *status)
+{
+	ListIterator iter = NULL;
+	step_record_t *step = NULL;
+	int count = 0;
+
+	if (!job->step_list)
+		return 0;
+	iter = list_iterator_create(job->step_list);
+	while ((step = list_next(iter))) {
+		if (step->state == JOB_RUNNING &&
+		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		    !_is_launcher(step, status))
+			count++;
+	}
+	list_iterator_destroy(iter);
+	return count;
+}
+
+time_t pollux_record_since(const job_record_t *job)
+{
+	return job->resize_time > job->start_time ? job->resize_time
+						  : job->start_time;
+}
+
+void pollux_record_publish(job_record_t *job, const struct plx_target *target)
+{
+	size_t size = PLX_COMMENT_MAX;
+	char fields[PLX_FIELDS_MAX];
+	struct plx_error err;
+	char *text = NULL;
+
+	size += job->system_comment ? strlen(job->system_comment) : 0;
+	text = xmalloc(size);
+	if (plx_target_write(target, fields, sizeof(fields), &err) < 0 ||
+	    plx_section_put(job->system_comment, fields, text, size, &err) <
+		    0) {
+		error("sched/pollux: JobId=%u cannot be told its target: %s",
+		      job->job_id, err.text);
+		xfree(text);
+		return;
+	}
+	xfree(job->system_comment);
+	job->system_comment = text;
+	last_job_update = time(NULL);
+}
+
+/* slurmctld notes only on the first node that the job is alive. */
+static void _keep_alive(job_record_t *job)
+{
+	node_record_t *node = find_node_record(job->batch_host);
+
+	if (node && job->node_bitmap && !IS_NODE_NO_RESPOND(node) &&
+	    !IS_NODE_DOWN(node) &&
+	    bit_ffs(job->node_bitmap) != (int) node->index)
+		job->time_last_active = time(NULL);
+}
+
+bool pollux_record_mend_host(job_record_t *job)
+{
+	step_record_t *batch = NULL;
+	char *host = NULL;
+
+	if (!job->batch_flag || !job->batch_host)
+		return false;
+	batch = _find_step(job, SLURM_BATCH_SCRIPT);
+	if (!batch || !batch->step_layout)
+		return false;
+	host = batch->step_layout->node_list;
+	_keep_alive(job);
+	if (!host || !strcmp(host, job->batch_host) || !find_node_record(host))
+		return false;
+	xfree(job->batch_host);
+	job->batch_host = xstrdup(host);
+	_keep_alive(job);
+	return true;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * record.h - reading and writing one job record
+ *
+ * The caller holds slurmctld's job lock: READ for what reads, WRITE for what
+ * writes. Nodes are given by their index, valid for as long as the lock.
+ */
+#ifndef SCHED_POLLUX_RECORD_H
+#define SCHED_POLLUX_RECORD_H
+
+#include "common/slurm_compat.h"
+#include "core/status.h"
+#include "core/target.h"
+
+/* GPUs the job has on each node: gpus[node_record_count], all written. */
+void pollux_record_gpus(const job_record_t *job, int *gpus);
+/* The same summed up. */
+int pollux_record_gpu_count(const job_record_t *job);
+
+/* The GPUs of a node as Slurm counts them; NULL when it has none. */
+const gres_node_state_t *pollux_node_gpus(const node_record_t *node);
+
+/* Running, all nodes up, not ending, not suspended: may be resized. */
+bool pollux_record_runs(const job_record_t *job);
+
+/*
+ * Index of the node that cannot be given up: where the launcher runs, else
+ * the batch host. -1 when there is none.
+ */
+int pollux_record_home(job_record_t *job, const struct plx_status *status);
+
+/* Running steps that are neither the launcher's nor Slurm's own. */
+int pollux_record_steps(job_record_t *job, const struct plx_status *status);
+
+/* When the present shape began, as accounting has it. */
+time_t pollux_record_since(const job_record_t *job);
+
+/* Write the target into system_comment, keeping what others wrote there. */
+void pollux_record_publish(job_record_t *job, const struct plx_target *target);
+
+/*
+ * slurmctld takes the first node for the batch host whenever it rebuilds its
+ * tables, and requeues a job when the batch host has not seen it for a while;
+ * the script of a job that grew may be on another node. Put that right; true
+ * when the name was wrong.
+ */
+bool pollux_record_mend_host(job_record_t *job);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * resize.h - give a running job other nodes and GPUs, in place
+ *
+ * Stock Slurm can only drop whole nodes from a job. Under the write locks on
+ * jobs and nodes, the job's resources are taken out of the select plugin's
+ * tables, its request is written anew, the select plugin is asked to place
+ * it, and nodes, steps and accounting follow. If anything is refused on the
+ * way, the job gets back exactly what it had: cores, devices and request.
+ *
+ * resize.c	the order of things, and the way back
+ * request.c	what the job asks for
+ * place.c	which devices; the select plugin's tables
+ * settle.c	nodes, steps and accounting once the new shape is had
+ */
+#ifndef SCHED_POLLUX_RESIZE_H
+#define SCHED_POLLUX_RESIZE_H
+
+#include <stdbool.h>
+
+#include "common/slurm_compat.h"
+#include "core/error.h"
+
+struct pollux_shape {
+	bitstr_t *nodes; /* [node_record_count], at least the home node */
+	int gpus;	 /* on each of them; 0: parked, home node only */
+};
+
+/*
+ * Resize the job. Requires pollux_record_runs() and its batch host among the
+ * nodes; locks: conf READ, job WRITE, node WRITE, part READ. -1 with err set
+ * when it cannot have the shape; the job is then as it was.
+ */
+int pollux_resize(job_record_t *job, const struct pollux_shape *shape,
+		  struct plx_error *err);
+
+/* Could it have the shape now? Same requirements; leaves the job as it was. */
+int pollux_resize_test(job_record_t *job, const struct pollux_shape *shape,
+		       struct plx_error *err);
+
+#endif

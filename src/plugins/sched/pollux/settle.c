@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* settle.c - nodes, steps and accounting of a job that has a new shape */
+
+#include "sched/pollux/settle.h"
+
+static void _give_up(job_record_t *job, bitstr_t *nodes)
+{
+	if (bit_ffs(nodes) < 0)
+		return;
+	abort_job_on_nodes(job, nodes);
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(nodes, n))
+			continue;
+		kill_step_on_node(job, node_record_table_ptr[n], false);
+		make_node_idle(node_record_table_ptr[n], job);
+	}
+}
+
+static void _gain(job_record_t *job, bitstr_t *nodes)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(nodes, n))
+			continue;
+		make_node_alloc(node_record_table_ptr[n], job);
+		bit_set(job->node_bitmap, n);
+	}
+}
+
+/* Steps that go on (the launcher's) keep their CPUs on nodes that stay. */
+static void _carry_usage(job_resources_t *to, const job_resources_t *from)
+{
+	int i = 0;
+	int j = 0;
+
+	for (int n = 0; n < node_record_count; n++) {
+		bool had = bit_test(from->node_bitmap, n);
+		bool has = bit_test(to->node_bitmap, n);
+
+		if (had && has) {
+			if (to->cpus_used && from->cpus_used)
+				to->cpus_used[j] =
+					MIN(from->cpus_used[i], to->cpus[j]);
+			if (to->memory_used && from->memory_used)
+				to->memory_used[j] = from->memory_used[i];
+		}
+		i += had;
+		j += has;
+	}
+}
+
+/* build_node_details() would make the first node the batch host. */
+static void _name_nodes(job_record_t *job)
+{
+	char *host = xstrdup(job->batch_host);
+
+	xfree(job->nodes);
+	job->nodes = xstrdup(job->job_resrcs->nodes);
+	job->cpu_cnt = job->total_cpus;
+	build_node_details(job, true);
+	xfree(job->batch_host);
+	job->batch_host = host;
+}
+
+void pollux_settle(job_record_t *job, struct pollux_holding *held,
+		   uint32_t old_cpus)
+{
+	job_resources_t *resources = job->job_resrcs;
+	uint32_t new_cpus = job->total_cpus;
+	bitstr_t *before = bit_copy(job->node_bitmap);
+	bitstr_t *gone = bit_copy(before);
+	bitstr_t *gained = bit_copy(resources->node_bitmap);
+
+	bit_and_not(gone, resources->node_bitmap);
+	bit_and_not(gained, before);
+
+	/* Accounting closes the old shape, so the record has to show that. */
+	job->job_resrcs = held->resources;
+	job->total_cpus = old_cpus;
+	job_pre_resize_acctg(job);
+	_give_up(job, gone);
+
+	job->job_resrcs = resources;
+	job->total_cpus = new_cpus;
+	_gain(job, gained);
+	_name_nodes(job);
+	_carry_usage(resources, held->resources);
+	rebuild_step_bitmaps(job, before);
+	gs_job_start(job);
+	job_post_resize_acctg(job);
+	gres_ctld_job_build_details(job->gres_list_alloc, &job->gres_detail_cnt,
+				    &job->gres_detail_str, &job->gres_used);
+	last_job_update = last_node_update = time(NULL);
+
+	FREE_NULL_BITMAP(before);
+	FREE_NULL_BITMAP(gone);
+	FREE_NULL_BITMAP(gained);
+}

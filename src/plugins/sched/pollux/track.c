@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* track.c - what the plugin remembers of each elastic job */
+
+#include <string.h>
+
+#include "common/slurm_compat.h"
+#include "sched/pollux/track.h"
+
+static struct {
+	struct pollux_track *at;
+	int count;
+	int size;
+} tracks;
+
+struct pollux_track *pollux_track_find(uint32_t job_id)
+{
+	for (int i = 0; i < tracks.count; i++) {
+		if (tracks.at[i].job_id == job_id)
+			return &tracks.at[i];
+	}
+	return NULL;
+}
+
+struct pollux_track *pollux_track_get(uint32_t job_id)
+{
+	struct pollux_track *track = pollux_track_find(job_id);
+
+	if (track)
+		return track;
+	if (tracks.count == tracks.size) {
+		tracks.size = tracks.size ? 2 * tracks.size : 16;
+		xrecalloc(tracks.at, tracks.size, sizeof(*tracks.at));
+	}
+	track = &tracks.at[tracks.count++];
+	memset(track, 0, sizeof(*track));
+	track->job_id = job_id;
+	return track;
+}
+
+struct pollux_track *pollux_track_at(int i)
+{
+	return i < tracks.count ? &tracks.at[i] : NULL;
+}
+
+static void _free_strings(struct pollux_track *track)
+{
+	xfree(track->nodes);
+	xfree(track->want);
+	xfree(track->complaint);
+}
+
+void pollux_track_remove(struct pollux_track *track)
+{
+	_free_strings(track);
+	*track = tracks.at[--tracks.count];
+}
+
+void pollux_track_remove_all(void)
+{
+	for (int i = 0; i < tracks.count; i++)
+		_free_strings(&tracks.at[i]);
+	xfree(tracks.at);
+	memset(&tracks, 0, sizeof(tracks));
+}
+
+void pollux_track_hold(struct pollux_track *track, const char *nodes, int gpus,
+		       time_t since)
+{
+	if (track->since == since && track->gpus == gpus &&
+	    !xstrcmp(track->nodes, nodes))
+		return;
+	if (track->since != since)
+		pollux_track_close(track, since);
+	xfree(track->nodes);
+	track->nodes = xstrdup(nodes);
+	track->gpus = gpus;
+	track->since = since;
+}
+
+void pollux_track_close(struct pollux_track *track, time_t end)
+{
+	if (!track->since)
+		return;
+	end = MAX(end, track->since);
+	info("sched/pollux: JobId=%u held %d GPUs on %s from %ld to %ld: %ld "
+	     "GPU-seconds",
+	     track->job_id, track->gpus, track->nodes, (long) track->since,
+	     (long) end, (long) (end - track->since) * track->gpus);
+	track->since = 0;
+}
+
+bool pollux_track_any_busy(void)
+{
+	for (int i = 0; i < tracks.count; i++) {
+		if (tracks.at[i].phase != POLLUX_IDLE)
+			return true;
+	}
+	return false;
+}

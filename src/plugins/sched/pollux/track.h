@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * track.h - what the plugin remembers of each elastic job
+ *
+ * Only what slurmctld does not keep: when slurmctld is restarted, all of it
+ * is made anew from the job records. Used by the plugin's thread alone.
+ */
+#ifndef SCHED_POLLUX_TRACK_H
+#define SCHED_POLLUX_TRACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "core/target.h"
+
+enum pollux_phase {
+	POLLUX_IDLE,
+	POLLUX_ASKED,  /* the launcher has to answer */
+	POLLUX_KILLED, /* it did not; its steps have to end */
+};
+
+struct pollux_track {
+	uint32_t job_id;
+	bool seen; /* in the present look */
+
+	/* The shape it holds; since 0: none known yet. */
+	char *nodes;
+	int gpus;
+	time_t since;
+
+	enum pollux_phase phase;
+	struct plx_target target; /* as last published */
+	char *want;		  /* nodes asked for; NULL: any will do */
+	double timeout_s;	  /* for the answer */
+	double deadline_s;	  /* of the phase, monotonic clock */
+	int refusals;		  /* in a row */
+	double still_until_s;	  /* no request before, monotonic clock */
+	char *complaint;	  /* last one logged about its status */
+};
+
+struct pollux_track *pollux_track_find(uint32_t job_id);
+/* Found or made. Valid until pollux_track_remove() of any job. */
+struct pollux_track *pollux_track_get(uint32_t job_id);
+/* The i-th of all, NULL after the last. */
+struct pollux_track *pollux_track_at(int i);
+void pollux_track_remove(struct pollux_track *track);
+void pollux_track_remove_all(void);
+
+/*
+ * The job holds this shape since then; if that is another one than before,
+ * the log says how long it held the last one. Takes no ownership.
+ */
+void pollux_track_hold(struct pollux_track *track, const char *nodes, int gpus,
+		       time_t since);
+/* The job ended then (or was requeued). */
+void pollux_track_close(struct pollux_track *track, time_t end);
+
+/* Is any job in the middle of a resize? */
+bool pollux_track_any_busy(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* wake.h - signals to a job's launcher and steps */
+#ifndef SCHED_POLLUX_WAKE_H
+#define SCHED_POLLUX_WAKE_H
+
+#include "common/slurm_compat.h"
+#include "core/status.h"
+
+/*
+ * Tell the launcher to look at its job record: SIGURG, which nobody minds.
+ * Queued, so it returns at once. Under a lock on jobs.
+ */
+void pollux_wake(job_record_t *job, const struct plx_status *status);
+
+/* Kill all steps but the launcher's and Slurm's own. WRITE lock on jobs. */
+void pollux_kill_steps(job_record_t *job, const struct plx_status *status);
+
+#endif

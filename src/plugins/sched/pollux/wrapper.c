@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * wrapper.c - what slurmctld sees of sched/pollux
+ *
+ * Goodput scheduling of elastic jobs: see pollux(7). Rigid jobs are started
+ * by slurmctld's own loop and by Slurm's backfill scheduler beside us.
+ */
+#include "common/slurm_compat.h"
+#include "sched/pollux/backfill.h"
+#include "sched/pollux/params.h"
+#include "sched/pollux/pollux.h"
+
+/* Required Slurm plugin symbols: */
+const char plugin_name[] = "Pollux goodput scheduler plugin";
+const char plugin_type[] = "sched/pollux";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+static pthread_mutex_t thread_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t thread; /* protected by thread_mutex, as is: */
+static bool running;
+
+/* What cannot work is said once, at the start. */
+static void _check_configuration(void)
+{
+	if (xstrcmp(slurm_conf.select_type, "select/cons_tres"))
+		error("sched/pollux: SelectType=%s: elastic jobs need "
+		      "select/cons_tres and are not resized",
+		      slurm_conf.select_type);
+	if (slurm_conf.prolog_flags & (PROLOG_FLAG_ALLOC | PROLOG_FLAG_CONTAIN))
+		error("sched/pollux: PrologFlags: Alloc and Contain run no "
+		      "prolog on nodes that a job gains");
+}
+
+int init(void)
+{
+	struct pollux_params params;
+
+	if (slurmctld_config.scheduling_disabled)
+		return SLURM_SUCCESS;
+	_check_configuration();
+	pollux_reconfig();
+	pollux_params_read(slurm_conf.sched_params, &params);
+	if (params.backfill)
+		pollux_backfill_start();
+	slurm_mutex_lock(&thread_mutex);
+	if (!running) {
+		slurm_thread_create(&thread, pollux_agent, NULL);
+		running = true;
+		verbose("sched/pollux: started");
+	}
+	slurm_mutex_unlock(&thread_mutex);
+	return SLURM_SUCCESS;
+}
+
+void fini(void)
+{
+	slurm_mutex_lock(&thread_mutex);
+	if (running) {
+		pollux_stop();
+		pthread_join(thread, NULL);
+		running = false;
+		verbose("sched/pollux: stopped");
+	}
+	slurm_mutex_unlock(&thread_mutex);
+	pollux_backfill_stop();
+}
+
+int sched_p_reconfig(void)
+{
+	pollux_reconfig();
+	pollux_mend_hosts();
+	pollux_backfill_reconfig();
+	return SLURM_SUCCESS;
+}
