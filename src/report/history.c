@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* history.c - see history.h */
+
+#define _GNU_SOURCE
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/status.h"
+#include "report/history.h"
+
+int plx_id_compare(const char *a, const char *b)
+{
+	return strverscmp(a, b);
+}
+
+/* A row's shape began when the row was made, which for the first is before. */
+static int64_t shape_start(const struct plx_row *row)
+{
+	if (row->start == PLX_TIME_NONE)
+		return PLX_TIME_NONE;
+	return row->submit > row->start ? row->submit : row->start;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct plx_row *x = *(const struct plx_row *const *) a;
+	const struct plx_row *y = *(const struct plx_row *const *) b;
+	int order = plx_id_compare(x->id, y->id);
+
+	if (order == 0)
+		order = (x->submit > y->submit) - (x->submit < y->submit);
+	if (order == 0)
+		order = x < y ? -1 : 1; /* as sacct printed them */
+	return order;
+}
+
+static const struct plx_row **sorted(const struct plx_rows *rows)
+{
+	const struct plx_row **order =
+		calloc(rows->count + 1, sizeof(const struct plx_row *));
+
+	for (size_t i = 0; order && i < rows->count; i++)
+		order[i] = &rows->rows[i];
+	if (order)
+		qsort(order, rows->count, sizeof(*order), compare_rows);
+	return order;
+}
+
+static bool has_ended(const struct plx_row *row)
+{
+	return row->end != PLX_TIME_NONE;
+}
+
+static void add_span(struct plx_record *record, const struct plx_row *row,
+		     int64_t now_s)
+{
+	struct plx_span span = {
+		.start_s = shape_start(row),
+		.end_s = has_ended(row) ? row->end : now_s,
+		.gpus = row->gpus,
+		.nodes = row->nodes,
+		.open = !has_ended(row),
+	};
+
+	/* A shape left within its second, or a job that never ran. */
+	if (span.start_s == PLX_TIME_NONE || span.end_s <= span.start_s)
+		return;
+	record->ran_s += span.end_s - span.start_s;
+	record->gpu_seconds += (span.end_s - span.start_s) * span.gpus;
+	record->spans[record->span_count++] = span;
+}
+
+static void read_status(struct plx_record *record, const char *comment)
+{
+	struct plx_status status;
+	int found = plx_status_read(comment, &status, NULL);
+
+	if (found != 0)
+		record->elastic = true;
+	if (found == 1 && status.resizes > 0) {
+		record->pauses = status.resizes;
+		memcpy(record->pause_s, status.pause_s,
+		       sizeof(record->pause_s));
+	}
+}
+
+/* First start of any shape; a job that waits or was cancelled has none. */
+static int64_t queued(const struct plx_record *record,
+		      const struct plx_row *first)
+{
+	int64_t until = first->start;
+
+	if (until == PLX_TIME_NONE || first->nodes[0] == '\0' ||
+	    !strcmp(first->nodes, "None assigned"))
+		until = record->end_s;
+	return until > record->submit_s ? until - record->submit_s : 0;
+}
+
+static int make_record(const struct plx_row **rows, size_t count, int64_t now_s,
+		       struct plx_record *record)
+{
+	const struct plx_row *last = rows[count - 1];
+
+	*record = (struct plx_record){
+		.id = last->id,
+		.name = last->name,
+		.state = last->state,
+		.submit_s = rows[0]->submit,
+		.end_s = has_ended(last) ? last->end : now_s,
+	};
+	record->spans = calloc(count, sizeof(*record->spans));
+	if (!record->spans)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		add_span(record, rows[i], now_s);
+		read_status(record, rows[i]->comment);
+		record->resizes += !strcmp(rows[i]->state, "RESIZING");
+	}
+	record->queued_s = queued(record, rows[0]);
+	return 0;
+}
+
+static int compare_medians(const void *a, const void *b)
+{
+	const struct plx_record *x = *(const struct plx_record *const *) a;
+	const struct plx_record *y = *(const struct plx_record *const *) b;
+
+	return (x->pause_s[0] > y->pause_s[0]) -
+	       (x->pause_s[0] < y->pause_s[0]);
+}
+
+/* Half of all resizes belong to jobs with a median up to this one. */
+static int total_pause(const struct plx_history *history,
+		       struct plx_totals *totals)
+{
+	const struct plx_record **order =
+		calloc(history->count + 1, sizeof(const struct plx_record *));
+	size_t count = 0;
+	int seen = 0;
+
+	if (!order)
+		return -1;
+	for (size_t i = 0; i < history->count; i++) {
+		const struct plx_record *r = &history->records[i];
+
+		if (r->pauses == 0)
+			continue;
+		order[count++] = r;
+		totals->pauses += r->pauses;
+		if (r->pause_s[1] > totals->pause_s[1])
+			totals->pause_s[1] = r->pause_s[1];
+	}
+	qsort(order, count, sizeof(*order), compare_medians);
+	for (size_t i = 0; i < count && 2 * seen < totals->pauses; i++) {
+		seen += order[i]->pauses;
+		totals->pause_s[0] = order[i]->pause_s[0];
+	}
+	free(order);
+	return 0;
+}
+
+static int make_totals(struct plx_history *history)
+{
+	struct plx_totals *t = &history->totals;
+	int64_t first = INT64_MAX;
+	int64_t last = 0;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct plx_record *r = &history->records[i];
+
+		t->jobs++;
+		t->elastic += r->elastic;
+		t->completed += !strcmp(r->state, "COMPLETED");
+		t->gpu_seconds += r->gpu_seconds;
+		t->resizes += r->resizes;
+		if (r->submit_s < first)
+			first = r->submit_s;
+		if (r->end_s > last)
+			last = r->end_s;
+	}
+	t->wall_s = last > first ? last - first : 0;
+	return total_pause(history, t);
+}
+
+int plx_history_make(const struct plx_rows *rows, int64_t now_s,
+		     struct plx_history *history, struct plx_error *err)
+{
+	struct plx_history made = { .count = 0 };
+	const struct plx_row **order = sorted(rows);
+	size_t next;
+	int rc = -1;
+
+	made.records = calloc(rows->count + 1, sizeof(*made.records));
+	if (!order || !made.records)
+		goto done;
+	for (size_t i = 0; i < rows->count; i = next) {
+		for (next = i + 1; next < rows->count; next++) {
+			if (strcmp(order[i]->id, order[next]->id) != 0)
+				break;
+		}
+		if (make_record(order + i, next - i, now_s,
+				&made.records[made.count]) < 0)
+			goto done;
+		made.count++;
+	}
+	if (make_totals(&made) < 0)
+		goto done;
+	*history = made;
+	made = (struct plx_history){ .count = 0 };
+	rc = 0;
+done:
+	if (rc < 0)
+		plx_fail(err, "out of memory");
+	plx_history_release(&made);
+	free(order);
+	return rc;
+}
+
+const struct plx_record *plx_history_find(const struct plx_history *history,
+					  const char *id)
+{
+	for (size_t i = 0; i < history->count; i++) {
+		if (!strcmp(history->records[i].id, id))
+			return &history->records[i];
+	}
+	return NULL;
+}
+
+void plx_history_release(struct plx_history *history)
+{
+	for (size_t i = 0; i < history->count; i++)
+		free(history->records[i].spans);
+	free(history->records);
+	*history = (struct plx_history){ .count = 0 };
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ledger.c - see ledger.h */
+
+#define _GNU_SOURCE
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "report/ledger.h"
+
+#define SENTENCE_SIZE 512
+
+/* After "[time] ": nobody's job name can pose as one of our lines. */
+static const char *our_line(const char *line)
+{
+	const char *prefix = "sched/pollux: JobId=";
+
+	if (*line == '[') {
+		line = strstr(line, "] ");
+		if (!line)
+			return NULL;
+		line += 2;
+	}
+	if (strncmp(line, prefix, strlen(prefix)) != 0)
+		return NULL;
+	return line + strlen(prefix);
+}
+
+/* 1: an entry, the caller's to free; 0: another line; -1: no memory. */
+static int parse_entry(const char *line, struct plx_entry *entry)
+{
+	char id[64];
+	char nodes[1024];
+	struct plx_entry e = { .id = NULL };
+
+	line = our_line(line);
+	if (!line)
+		return 0;
+	/* A job without a GPU is on a node all the same, or on none. */
+	if (sscanf(line,
+		   "%63s held %d GPU%*[s] on %1023s from %" SCNd64
+		   " to %" SCNd64 ": %" SCNd64 " GPU-seconds",
+		   id, &e.gpus, nodes, &e.start_s, &e.end_s,
+		   &e.gpu_seconds) != 6 &&
+	    sscanf(line,
+		   "%63s held %d GPU on %1023s from %" SCNd64 " to %" SCNd64
+		   ": %" SCNd64 " GPU-seconds",
+		   id, &e.gpus, nodes, &e.start_s, &e.end_s,
+		   &e.gpu_seconds) != 6)
+		return 0;
+	id[strcspn(id, "(")] = '\0'; /* "3_1(7)" is 3_1 to sacct */
+	e.id = strdup(id);
+	e.nodes = strdup(nodes);
+	if (!e.id || !e.nodes) {
+		free(e.id);
+		free(e.nodes);
+		return -1;
+	}
+	*entry = e;
+	return 1;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct plx_entry *x = a;
+	const struct plx_entry *y = b;
+	int order = plx_id_compare(x->id, y->id);
+
+	if (order == 0)
+		order = (x->start_s > y->start_s) - (x->start_s < y->start_s);
+	if (order == 0)
+		order = (x->end_s > y->end_s) - (x->end_s < y->end_s);
+	return order;
+}
+
+static int append(struct plx_ledger *ledger, const struct plx_entry *entry)
+{
+	struct plx_entry *grown;
+
+	/* Doubles at powers of two. */
+	if ((ledger->count & (ledger->count - 1)) == 0) {
+		grown = reallocarray(ledger->entries,
+				     ledger->count ? 2 * ledger->count : 1,
+				     sizeof(*grown));
+		if (!grown)
+			return -1;
+		ledger->entries = grown;
+	}
+	ledger->entries[ledger->count++] = *entry;
+	return 0;
+}
+
+static void entry_release(struct plx_entry *entry)
+{
+	free(entry->id);
+	free(entry->nodes);
+}
+
+/* Bounded: a line without end is read in pieces, of which none is ours. */
+static int read_lines(FILE *log, struct plx_ledger *ledger,
+		      struct plx_error *err)
+{
+	struct plx_entry entry;
+	char line[4096];
+	bool whole = true;
+	int found;
+
+	while (fgets(line, sizeof(line), log)) {
+		found = whole ? parse_entry(line, &entry) : 0;
+		whole = strchr(line, '\n');
+		if (found > 0 && append(ledger, &entry) < 0) {
+			entry_release(&entry);
+			found = -1;
+		}
+		if (found < 0)
+			return plx_fail(err, "out of memory");
+	}
+	if (ferror(log))
+		return plx_fail(err, "the log cannot be read");
+	return 0;
+}
+
+int plx_ledger_read(FILE *log, struct plx_ledger *ledger, struct plx_error *err)
+{
+	struct plx_ledger read = { NULL, 0 };
+
+	if (read_lines(log, &read, err) < 0) {
+		plx_ledger_release(&read);
+		return -1;
+	}
+	if (read.count > 0)
+		qsort(read.entries, read.count, sizeof(*read.entries),
+		      compare_entries);
+	*ledger = read;
+	return 0;
+}
+
+void plx_ledger_release(struct plx_ledger *ledger)
+{
+	for (size_t i = 0; i < ledger->count; i++)
+		entry_release(&ledger->entries[i]);
+	free(ledger->entries);
+	*ledger = (struct plx_ledger){ NULL, 0 };
+}
+
+/* One comparison under way. */
+struct check {
+	void (*tell)(const char *sentence, void *arg);
+	void *arg;
+	int agreed;
+	int differences;
+};
+
+__attribute__((format(printf, 2, 3))) static void differ(struct check *check,
+							 const char *fmt, ...)
+{
+	char sentence[SENTENCE_SIZE];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	check->tell(sentence, check->arg);
+	check->differences++;
+}
+
+/* Both sides have a shape that began in this second. */
+static void compare(struct check *check, const struct plx_record *record,
+		    const struct plx_span *span, const struct plx_entry *entry)
+{
+	int64_t gpu_seconds = (span->end_s - span->start_s) * span->gpus;
+
+	if (span->gpus == entry->gpus && span->end_s == entry->end_s &&
+	    gpu_seconds == entry->gpu_seconds &&
+	    !strcmp(span->nodes, entry->nodes)) {
+		check->agreed++;
+		return;
+	}
+	differ(check,
+	       "job %s from %" PRId64 ": sacct says %d GPUs on %s to %" PRId64
+	       ", %" PRId64 " GPU-seconds; the log %d GPUs on %s to %" PRId64
+	       ", %" PRId64 " GPU-seconds",
+	       record->id, span->start_s, span->gpus, span->nodes, span->end_s,
+	       gpu_seconds, entry->gpus, entry->nodes, entry->end_s,
+	       entry->gpu_seconds);
+}
+
+static void only_sacct(struct check *check, const struct plx_record *record,
+		       const struct plx_span *span)
+{
+	differ(check,
+	       "job %s: the log has no %d GPUs on %s from %" PRId64
+	       " to %" PRId64 ", sacct has",
+	       record->id, span->gpus, span->nodes, span->start_s, span->end_s);
+}
+
+static void only_log(struct check *check, const struct plx_entry *entry)
+{
+	differ(check,
+	       "job %s: sacct has no %d GPUs on %s from %" PRId64 " to %" PRId64
+	       ", the log has",
+	       entry->id, entry->gpus, entry->nodes, entry->start_s,
+	       entry->end_s);
+}
+
+/* Entries of no length are shapes of less than a second: sacct has none. */
+static void check_job(struct check *check, const struct plx_record *record,
+		      const struct plx_entry *entries, size_t count)
+{
+	size_t s = 0;
+	size_t e = 0;
+
+	while (s < record->span_count || e < count) {
+		const struct plx_span *span =
+			s < record->span_count ? &record->spans[s] : NULL;
+		const struct plx_entry *entry = e < count ? &entries[e] : NULL;
+
+		if (span && span->open) {
+			s++;
+		} else if (entry && entry->end_s <= entry->start_s) {
+			e++;
+		} else if (span && entry && span->start_s == entry->start_s) {
+			compare(check, record, span, entry);
+			s++;
+			e++;
+		} else if (span && (!entry || span->start_s < entry->start_s)) {
+			only_sacct(check, record, span);
+			s++;
+		} else {
+			only_log(check, entry);
+			e++;
+		}
+	}
+}
+
+/* Entries of this job: first and count; they stand together. */
+static const struct plx_entry *entries_of(const struct plx_ledger *ledger,
+					  const char *id, size_t *count)
+{
+	const struct plx_entry *first = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < ledger->count; i++) {
+		if (strcmp(ledger->entries[i].id, id) != 0)
+			continue;
+		if (!first)
+			first = &ledger->entries[i];
+		(*count)++;
+	}
+	return first;
+}
+
+int plx_ledger_check(const struct plx_ledger *ledger,
+		     const struct plx_history *history, bool only_these,
+		     void (*tell)(const char *sentence, void *arg), void *arg,
+		     int *differences)
+{
+	struct check check = { .tell = tell, .arg = arg };
+	const struct plx_entry *entries;
+	size_t count;
+
+	for (size_t i = 0; i < history->count; i++) {
+		const struct plx_record *record = &history->records[i];
+
+		entries = entries_of(ledger, record->id, &count);
+		if (count > 0 || record->elastic)
+			check_job(&check, record, entries, count);
+	}
+	for (size_t i = 0; i < ledger->count && !only_these; i++) {
+		if (!plx_history_find(history, ledger->entries[i].id))
+			only_log(&check, &ledger->entries[i]);
+	}
+	*differences = check.differences;
+	return check.agreed;
+}

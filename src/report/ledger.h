@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ledger.h - what sched/pollux logged of each shape, against sacct's word
+ *
+ * slurmctld's log has one `held` line for every shape a job has left
+ * (docs/resize.md, section 6). sacct and the log are written by different
+ * code, so their agreement means that both are right.
+ */
+#ifndef PLX_REPORT_LEDGER_H
+#define PLX_REPORT_LEDGER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "report/history.h"
+
+struct plx_entry {
+	char *id;
+	char *nodes;
+	int gpus;
+	int64_t start_s;
+	int64_t end_s;
+	int64_t gpu_seconds; /* as logged */
+};
+
+struct plx_ledger {
+	struct plx_entry *entries; /* by job id and time */
+	size_t count;
+};
+
+/* Read a log; lines about other things are skipped. Release *ledger. */
+int plx_ledger_read(FILE *log, struct plx_ledger *ledger,
+		    struct plx_error *err);
+
+void plx_ledger_release(struct plx_ledger *ledger);
+
+/*
+ * Compare. Rigid jobs have no entries and are left out; so are shapes that
+ * have not ended, and, when only_these is set, jobs that sacct was not asked
+ * for. Each difference is one sentence given to tell(); returns the number
+ * of shapes that agree, and of differences in *differences.
+ */
+int plx_ledger_check(const struct plx_ledger *ledger,
+		     const struct plx_history *history, bool only_these,
+		     void (*tell)(const char *sentence, void *arg), void *arg,
+		     int *differences);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rows.h - what sacct prints, as rows
+ *
+ * The first line names the columns and shows the delimiter: whatever stands
+ * between the first two names. A name or a comment belongs to its user and
+ * may hold newlines: a record ends when it has as many delimiters as the
+ * first line. `sacct -p` with a rare --delimiter can so be read without any
+ * doubt; in `sacct -P` output the last column takes what is left of a line.
+ */
+#ifndef PLX_REPORT_ROWS_H
+#define PLX_REPORT_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+#define PLX_TIME_NONE ((int64_t) -1)
+
+/* One row of `sacct -D -X`: a job, or one shape of a resized job. */
+struct plx_row {
+	char *id;	/* "5", "3_1", "7+0" */
+	char *name;	/* "" when the column is not there; as below */
+	char *state;	/* first word only: "CANCELLED" */
+	char *nodes;	/* "n[1-2]" */
+	char *comment;	/* with the launcher's section */
+	int gpus;	/* of AllocTRES */
+	int64_t submit; /* Unix time, or PLX_TIME_NONE */
+	int64_t start;	/* of the job, not of the shape */
+	int64_t end;	/* PLX_TIME_NONE: still running, or never ran */
+};
+
+struct plx_rows {
+	struct plx_row *rows; /* in the order of the text */
+	size_t count;
+};
+
+/* Columns to ask sacct for. */
+#define PLX_SACCT_FORMAT                                                       \
+	"jobid,jobname,state,submit,start,end,alloctres,nodelist,comment"
+
+/*
+ * Read text of size bytes. On success *rows is the caller's to release; on
+ * failure it is untouched and err names the line. Steps are left out.
+ */
+int plx_rows_parse(const char *text, size_t size, struct plx_rows *rows,
+		   struct plx_error *err);
+
+void plx_rows_release(struct plx_rows *rows);
+
+#endif
