@@ -5,7 +5,7 @@
  * The seal is checked before anything is parsed; parsing is bounded all the
  * same, for a file may have been made to fit.
  */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>

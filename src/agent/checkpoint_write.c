@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* checkpoint_write.c - write state in the safetensors layout */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <fcntl.h>

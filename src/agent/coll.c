@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* coll.c - which collectives to use */
-#include "config.h"
+#include <config.h>
 
 #include <stdbool.h>
 #include <stdlib.h>

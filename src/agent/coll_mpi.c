@@ -5,7 +5,7 @@
  * A program that uses MPI itself may initialise it first; we then work on a
  * copy of MPI_COMM_WORLD and leave finalising to the program.
  */
-#include "config.h"
+#include <config.h>
 
 #include <limits.h>
 #include <mpi.h>

@@ -10,7 +10,7 @@
  * Compiled only where the headers are. Written against NCCL 2.18 and later;
  * what runs in this project's tests is the refusal, not the sum.
  */
-#include "config.h"
+#include <config.h>
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

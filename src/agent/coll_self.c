@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* coll_self.c - collectives of one rank: nothing to do */
-#include "config.h"
+#include <config.h>
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cursor.c - where a training is in its data */
-#include "config.h"
+#include <config.h>
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* folder.c - a job's checkpoints, one file a saved step */
-#include "config.h"
+#include <config.h>
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pollux.c - the life of a run: create, register, start, destroy */
-#include "config.h"
+#include <config.h>
 
 #include <inttypes.h>
 #include <stdarg.h>

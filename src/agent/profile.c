@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* profile.c - what was measured on each shape, and the batch it advises */
-#include "config.h"
+#include <config.h>
 
 #include <math.h>
 #include <string.h>

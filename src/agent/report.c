@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - rank 0's line to the launcher */
-#include "config.h"
+#include <config.h>
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* samplelog.c - which samples were used, for tests */
-#include "config.h"
+#include <config.h>
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  * The registered tensors, the profile ("pollux.agent") and, as metadata, the
  * position in the data. Rank 0 alone touches files; the others receive.
  */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* start.c - pollux_start(): who is here, what is allowed, where we left off */
-#include "config.h"
+#include <config.h>
 
 #include <inttypes.h>
 #include <math.h>

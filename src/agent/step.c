@@ -6,7 +6,7 @@
  * appends its wishes to the gradient, whose sum all ranks receive. They are
  * acted upon after the commit of that step, never inside one.
  */
-#include "config.h"
+#include <config.h>
 
 #include <inttypes.h>
 #include <stdlib.h>

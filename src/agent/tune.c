@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tune.c - rank 0 thinks: the step model, the batch size, the hint */
-#include "config.h"
+#include <config.h>
 
 #include <math.h>
 #include <string.h>

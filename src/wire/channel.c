@@ -5,7 +5,7 @@
  * Every descriptor is non-blocking; what must wait polls with a deadline. A
  * peer that went away is an answer (-1), never a signal.
  */
-#include "config.h"
+#include <config.h>
 
 #include <errno.h>
 #include <poll.h>
