@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * crc.c - CRC-32C (Castagnoli), the checksum of saved state
+ *
+ * The processor's instruction where there is one, else eight bytes at a time
+ * by table ("slicing-by-8").
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/crc_ways.h"
+
+#define POLYNOMIAL UINT32_C(0x82f63b78) /* bits reversed */
+
+static uint32_t tables[8][256];
+static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
+
+static void fill_tables(void)
+{
+	for (uint32_t i = 0; i < 256; i++) {
+		uint32_t crc = i;
+
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? POLYNOMIAL : 0);
+		tables[0][i] = crc;
+	}
+	for (int i = 0; i < 256; i++) {
+		for (int t = 1; t < 8; t++) {
+			uint32_t before = tables[t - 1][i];
+
+			tables[t][i] = before >> 8 ^ tables[0][before & 0xff];
+		}
+	}
+}
+
+static uint32_t eight_bytes(uint32_t crc, const uint8_t *p)
+{
+	crc ^= p[0] | p[1] << 8 | p[2] << 16 | (uint32_t) p[3] << 24;
+	return tables[7][crc & 0xff] ^ tables[6][crc >> 8 & 0xff] ^
+	       tables[5][crc >> 16 & 0xff] ^ tables[4][crc >> 24] ^
+	       tables[3][p[4]] ^ tables[2][p[5]] ^ tables[1][p[6]] ^
+	       tables[0][p[7]];
+}
+
+uint32_t plx_crc32c_table(uint32_t crc, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+
+	pthread_once(&tables_once, fill_tables);
+	crc = ~crc;
+	for (; size >= 8; size -= 8, p += 8)
+		crc = eight_bytes(crc, p);
+	for (; size; size--, p++)
+		crc = crc >> 8 ^ tables[0][(crc ^ *p) & 0xff];
+	return ~crc;
+}
+
+#ifdef __x86_64__
+bool plx_crc32c_has_instruction(void)
+{
+	return __builtin_cpu_supports("sse4.2");
+}
+
+__attribute__((target("sse4.2"))) uint32_t plx_crc32c_instruction(
+	uint32_t crc, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+	uint64_t wide = ~crc;
+
+	for (; size >= 8; size -= 8, p += 8) {
+		uint64_t word;
+
+		memcpy(&word, p, sizeof(word));
+		wide = __builtin_ia32_crc32di(wide, word);
+	}
+	crc = wide;
+	for (; size; size--, p++)
+		crc = __builtin_ia32_crc32qi(crc, *p);
+	return ~crc;
+}
+#else
+bool plx_crc32c_has_instruction(void)
+{
+	return false;
+}
+
+uint32_t plx_crc32c_instruction(uint32_t crc, const void *data, size_t size)
+{
+	return plx_crc32c_table(crc, data, size);
+}
+#endif
+
+uint32_t plx_crc32c(uint32_t crc, const void *data, size_t size)
+{
+	if (plx_crc32c_has_instruction())
+		return plx_crc32c_instruction(crc, data, size);
+	return plx_crc32c_table(crc, data, size);
+}
