@@ -80,7 +80,7 @@ static void a_refusal_says_why(void **state)
 	assert_string_equal("min=99: the cluster has 4 nodes of at most 4 GPUs",
 			    err.text);
 	shape_choose(&few, &eight, &four_by_four, &shape, &err);
-	assert_non_null(strstr(err.text, "min=1 to max=4 in all; leave out"));
+	assert_non_null(strstr(err.text, "start with min=1 to max=4 GPUs"));
 }
 
 static void gpus_are_read_as_slurm_writes_them(void **state)

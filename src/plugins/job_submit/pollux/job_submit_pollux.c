@@ -143,6 +143,21 @@ static int _read_request(const job_desc_msg_t *job,
 	return 0;
 }
 
+/*
+ * srun asks for a step on all nodes of the job it creates, with the tasks its
+ * user wants; slurmctld divides by zero where a node gets none.
+ */
+static int _check_tasks(const job_desc_msg_t *job, const struct shape *shape,
+			struct plx_error *err)
+{
+	if (job->script || job->num_tasks >= shape->nodes)
+		return 0;
+	return plx_fail(err,
+			"--ntasks=%u: the job starts on %u nodes with one task "
+			"a GPU; leave out --ntasks",
+			job->num_tasks, shape->nodes);
+}
+
 static void _write_request(job_desc_msg_t *job, const struct shape *shape)
 {
 	uint32_t cpus = job->cpus_per_task;
@@ -189,7 +204,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	    _read_request(job_desc, &request, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
 	cluster = _look_at_cluster();
-	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0)
+	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0 ||
+	    _check_tasks(job_desc, &shape, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
 	_write_request(job_desc, &shape);
 	return SLURM_SUCCESS;

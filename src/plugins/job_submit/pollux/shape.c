@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* shape.c - the shape an elastic job starts in */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +70,9 @@ static int refuse(const struct plx_options *options,
 		  const struct shape_cluster *cluster, struct plx_error *err)
 {
 	uint64_t all = (uint64_t) cluster->nodes * cluster->gpus;
-	char most[16] = "any";
+	bool asked = request->gpus || request->gpus_per_node ||
+		     request->min_nodes || request->max_nodes;
+	char range[48];
 
 	if (!all)
 		return plx_fail(err, "no node of this cluster has GPUs");
@@ -80,18 +83,17 @@ static int refuse(const struct plx_options *options,
 				options->min_gpus, cluster->nodes,
 				cluster->gpus);
 	if (options->max_gpus)
-		snprintf(most, sizeof(most), "%d", options->max_gpus);
-	if (request->gpus || request->gpus_per_node || request->min_nodes)
-		return plx_fail(err,
-				"the nodes and GPUs asked for give no start "
-				"with the same number on each node and min=%d "
-				"to max=%s in all; leave out --gpus, "
-				"--gpus-per-node, --gres and --nodes",
-				options->min_gpus, most);
+		snprintf(range, sizeof(range), "min=%d to max=%d",
+			 options->min_gpus, options->max_gpus);
+	else
+		snprintf(range, sizeof(range), "at least min=%d",
+			 options->min_gpus);
 	return plx_fail(err,
-			"no number of nodes has the same number of GPUs "
-			"on each and min=%d to max=%s in all",
-			options->min_gpus, most);
+			"the job cannot start with %s GPUs, as many on each "
+			"node%s",
+			range,
+			asked ? ", within --nodes, --gpus and --gpus-per-node"
+			      : "");
 }
 
 int shape_choose(const struct plx_options *options,

@@ -23,6 +23,9 @@ SPANK_PLUGIN(pollux, 1)
 #define USAGE_SIZE  4096 /* what Slurm shows at most */
 #define HELP_INDENT 30	 /* columns that Slurm leaves to the option */
 
+/* In the environment of a job: how Slurm hands the option to its steps. */
+#define INHERITED "SLURM_SPANK__SLURM_SPANK_OPTION_pollux_scheduler_params"
+
 /* What was given, "" when nothing was; one job a process, one thread. */
 static char params[TEXT_SIZE];
 static char usage[USAGE_SIZE];
@@ -117,22 +120,40 @@ static void write_usage(void)
 		usage[--used] = '\0';
 }
 
+/*
+ * sbatch and salloc in an elastic job submit another job, which is elastic
+ * only if its own command line says so. Steps of the job do inherit.
+ */
+static void forget_outer_job(void)
+{
+	if (spank_context() != S_CTX_ALLOCATOR || !getenv("SLURM_JOB_ID"))
+		return;
+	unsetenv(INHERITED);
+	unsetenv(PLX_ENV_PARAMS);
+}
+
 int slurm_spank_init(spank_t spank, int ac, char **av)
 {
 	(void) ac;
 	(void) av;
 	if (spank_context() == S_CTX_JOB_SCRIPT)
 		return ESPANK_SUCCESS;
+	forget_outer_job();
 	write_usage();
 	return spank_option_register(spank, &option);
 }
 
-/* In slurmstepd: also for --export=NONE, where nothing else gets through. */
+/*
+ * In slurmstepd, with the user's rights. The environment may have been left
+ * behind (--export=NONE). A batch step is not told of options, but finds what
+ * Slurm keeps for the steps within it.
+ */
 int slurm_spank_user_init(spank_t spank, int ac, char **av)
 {
 	(void) ac;
 	(void) av;
-	if (!params[0])
+	if (!params[0] && spank_getenv(spank, INHERITED, params,
+				       sizeof(params)) != ESPANK_SUCCESS)
 		return ESPANK_SUCCESS;
 	return spank_setenv(spank, PLX_ENV_PARAMS, params, 1);
 }
