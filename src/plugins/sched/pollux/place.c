@@ -31,7 +31,7 @@ static void _add_devices(const job_record_t *job, const gres_job_state_t *entry,
 static bitstr_t **_read_devices(const job_record_t *job)
 {
 	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
-	uint32_t gpu = gres_build_id("gpu");
+	uint32_t gpu = pollux_gpu_id();
 	ListIterator iter = NULL;
 	gres_state_t *state = NULL;
 
@@ -130,7 +130,7 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 			   const struct pollux_holding *held,
 			   struct plx_error *err)
 {
-	uint32_t gpu = gres_build_id("gpu");
+	uint32_t gpu = pollux_gpu_id();
 	gres_state_t *state =
 		list_find_first(job->gres_list_req, gres_find_id, &gpu);
 	gres_job_state_t *want = NULL;

@@ -6,9 +6,16 @@
 #include "core/section.h"
 #include "sched/pollux/record.h"
 
+uint32_t pollux_gpu_id(void)
+{
+	char name[] = "gpu";
+
+	return gres_build_id(name);
+}
+
 const gres_node_state_t *pollux_node_gpus(const node_record_t *node)
 {
-	uint32_t gpu = gres_build_id("gpu");
+	uint32_t gpu = pollux_gpu_id();
 	gres_state_t *state = NULL;
 
 	if (node->gres_list)
@@ -35,7 +42,7 @@ static void _add_entry(const job_record_t *job, const gres_job_state_t *entry,
 
 void pollux_record_gpus(const job_record_t *job, int *gpus)
 {
-	uint32_t gpu = gres_build_id("gpu");
+	uint32_t gpu = pollux_gpu_id();
 	ListIterator iter = NULL;
 	gres_state_t *state = NULL;
 

@@ -12,6 +12,9 @@
 #include "core/status.h"
 #include "core/target.h"
 
+/* Slurm's number for the resource "gpu". */
+uint32_t pollux_gpu_id(void);
+
 /* GPUs the job has on each node: gpus[node_record_count], all written. */
 void pollux_record_gpus(const job_record_t *job, int *gpus);
 /* The same summed up. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sched/pollux/record.h"
 #include "sched/pollux/waiting.h"
 
 /*
@@ -30,7 +31,7 @@ static int _ceil_div(uint64_t a, uint64_t b)
 /* GPUs asked for on each of `nodes` nodes, in whatever form it was asked. */
 static int _gpus_per_node(const job_record_t *job, int nodes)
 {
-	uint32_t gpu = gres_build_id("gpu");
+	uint32_t gpu = pollux_gpu_id();
 	gres_state_t *state = NULL;
 	const gres_job_state_t *want = NULL;
 	uint64_t tasks = job->details->num_tasks;

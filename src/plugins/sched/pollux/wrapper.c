@@ -14,6 +14,9 @@
 const char plugin_name[] = "Pollux goodput scheduler plugin";
 const char plugin_type[] = "sched/pollux";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+int init(void);
+void fini(void);
+int sched_p_reconfig(void);
 
 static pthread_mutex_t thread_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t thread; /* protected by thread_mutex, as is: */
