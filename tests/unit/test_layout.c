@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* test_layout.c - where the ranks run */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/layout.h"
+#include "unit.h"
+
+/* "n1:2 n2:1": nodes with that many ranks, 4 CPUs each. */
+static struct plx_layout layout_of(const char *text)
+{
+	struct plx_layout layout = { .gpus = true };
+	char copy[128];
+
+	strcpy(copy, text);
+	for (char *at = strtok(copy, " "); at; at = strtok(NULL, " ")) {
+		struct plx_layout_node node = { .cpus = 4 };
+		char *colon = strchr(at, ':');
+
+		*colon = '\0';
+		strcpy(node.name, at);
+		node.ranks = atoi(colon + 1);
+		snprintf(node.gres, sizeof(node.gres), "gpu:%d(IDX:0)",
+			 node.ranks);
+		assert_int_equal(0, plx_layout_add(&layout, &node, NULL));
+	}
+	return layout;
+}
+
+static void hosts_are(const struct plx_layout *layout, const char *want)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	plx_layout_write_hosts(layout, out);
+	fclose(out);
+	assert_string_equal(want, text);
+	free(text);
+}
+
+static void slurms_words_for_gpus_are_counted(void **state)
+{
+	static const struct {
+		const char *gres;
+		int gpus;
+	} cases[] = {
+		/* clang-format off */
+		{ "gpu:2(IDX:0-1)",				2 },
+		{ "gpu:tesla:2(IDX:0,2)",			2 },
+		{ "gpu:a100:2(IDX:0,3),gpu:t4:1(IDX:1)",	3 },
+		{ "gpu:16",					16 },
+		{ "gpu:0",					0 },
+		{ "license:3,gpu:1(IDX:7)",			1 },
+		{ "gpus:4(IDX:0-3)",				0 },
+		{ "gpu:many",					0 },
+		{ "gpu:99999999999999999999",			0 },
+		{ "gpu:2(IDX:",					2 },
+		{ ",,",						0 },
+		{ "",						0 },
+		{ NULL,						0 },
+		/* clang-format on */
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(cases[i].gpus, plx_gres_gpus(cases[i].gres));
+}
+
+static void every_gpu_gets_a_rank_node_by_node(void **state)
+{
+	struct plx_layout layout = layout_of("n1:2 n3:1");
+
+	(void) state;
+	assert_int_equal(3, layout.ranks);
+	hosts_are(&layout, "n1\nn1\nn3\n");
+	plx_layout_release(&layout);
+}
+
+static void our_own_node_comes_first(void **state)
+{
+	struct plx_layout layout = layout_of("n1:2 n2:1 n3:1");
+
+	(void) state;
+	plx_layout_lead(&layout, "n3");
+	hosts_are(&layout, "n3\nn1\nn1\nn2\n");
+	plx_layout_lead(&layout, "n3");
+	plx_layout_lead(&layout, "n9");
+	hosts_are(&layout, "n3\nn1\nn1\nn2\n");
+	plx_layout_release(&layout);
+}
+
+static void order_does_not_make_a_difference_devices_do(void **state)
+{
+	struct plx_layout a = layout_of("n1:2 n2:1");
+	struct plx_layout b = layout_of("n2:1 n1:2");
+	struct plx_layout c = layout_of("n1:2 n3:1");
+	struct plx_layout d = layout_of("n1:2");
+
+	(void) state;
+	assert_true(plx_layout_equal(&a, &b));
+	assert_false(plx_layout_equal(&a, &c));
+	assert_false(plx_layout_equal(&a, &d));
+	strcpy(b.nodes[0].gres, "gpu:1(IDX:3)");
+	assert_false(plx_layout_equal(&a, &b));
+	plx_layout_release(&a);
+	plx_layout_release(&b);
+	plx_layout_release(&c);
+	plx_layout_release(&d);
+}
+
+static void without_gpus_tasks_are_spread(void **state)
+{
+	struct plx_layout layout = layout_of("n1:0 n2:0 n3:0");
+
+	(void) state;
+	plx_layout_spread(&layout, 5);
+	hosts_are(&layout, "n1\nn1\nn2\nn2\nn3\n");
+	assert_int_equal(5, layout.ranks);
+	plx_layout_spread(&layout, 2);
+	hosts_are(&layout, "n1\nn2\n");
+	plx_layout_release(&layout);
+}
+
+static void a_rank_gets_the_cpus_that_every_node_can_give(void **state)
+{
+	struct plx_layout layout = layout_of("n1:1 n2:2");
+	struct plx_layout crowd = layout_of("n1:9");
+	struct plx_layout none = { 0 };
+
+	(void) state;
+	assert_int_equal(2, plx_layout_cpus_per_rank(&layout));
+	assert_int_equal(1, plx_layout_cpus_per_rank(&crowd));
+	assert_int_equal(1, plx_layout_cpus_per_rank(&none));
+	plx_layout_release(&layout);
+	plx_layout_release(&crowd);
+}
+
+static void a_copy_is_its_own(void **state)
+{
+	struct plx_layout layout = layout_of("n1:2 n2:1");
+	struct plx_layout copy = { 0 };
+
+	(void) state;
+	assert_int_equal(0, plx_layout_copy(&copy, &layout, NULL));
+	plx_layout_lead(&layout, "n2");
+	hosts_are(&copy, "n1\nn1\nn2\n");
+	assert_true(plx_layout_equal(&copy, &layout));
+	plx_layout_release(&layout);
+	plx_layout_release(&copy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slurms_words_for_gpus_are_counted),
+		cmocka_unit_test(every_gpu_gets_a_rank_node_by_node),
+		cmocka_unit_test(our_own_node_comes_first),
+		cmocka_unit_test(order_does_not_make_a_difference_devices_do),
+		cmocka_unit_test(without_gpus_tasks_are_spread),
+		cmocka_unit_test(a_rank_gets_the_cpus_that_every_node_can_give),
+		cmocka_unit_test(a_copy_is_its_own),
+	};
+
+	return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+}

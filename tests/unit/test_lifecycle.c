@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* test_lifecycle.c - what the launcher does next */
+
+#include "launcher/lifecycle.h"
+#include "unit.h"
+
+/* Follow events from a stage; the actions taken end up in did. */
+static enum plx_stage follow(enum plx_stage stage, const enum plx_event *events,
+			     int count, enum plx_action *did)
+{
+	for (int i = 0; i < count; i++) {
+		struct plx_step_to next = plx_lifecycle_next(stage, events[i]);
+
+		stage = next.stage;
+		did[i] = next.action;
+	}
+	return stage;
+}
+
+static void a_resize_saves_before_it_acknowledges(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_SAVED,
+					  PLX_EVENT_ANSWERED, PLX_EVENT_BEGAN };
+	enum plx_action did[4];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_TRAINING,
+			 follow(PLX_STAGE_TRAINING, events, 4, did));
+	assert_int_equal(PLX_ACTION_STOP, did[0]);
+	assert_int_equal(PLX_ACTION_ACK, did[1]);
+	assert_int_equal(PLX_ACTION_START, did[2]);
+	assert_int_equal(PLX_ACTION_PUBLISH, did[3]);
+}
+
+static void a_parked_job_waits_and_comes_back(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_SAVED,
+					  PLX_EVENT_PARKED, PLX_EVENT_ASKED,
+					  PLX_EVENT_ANSWERED };
+	enum plx_action did[5];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_STARTING,
+			 follow(PLX_STAGE_TRAINING, events, 5, did));
+	assert_int_equal(PLX_ACTION_PARK, did[2]);
+	assert_int_equal(PLX_ACTION_ACK, did[3]);
+	assert_int_equal(PLX_ACTION_START, did[4]);
+}
+
+static void a_second_target_while_saving_asks_nobody_twice(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_ASKED,
+					  PLX_EVENT_SAVED };
+	enum plx_action did[3];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_AGREED,
+			 follow(PLX_STAGE_TRAINING, events, 3, did));
+	assert_int_equal(PLX_ACTION_NONE, did[1]);
+	assert_int_equal(PLX_ACTION_ACK, did[2]);
+}
+
+static void ranks_that_do_not_leave_are_killed_then_acknowledged(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_LATE,
+					  PLX_EVENT_LATE, PLX_EVENT_FAILED };
+	enum plx_action did[4];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_AGREED,
+			 follow(PLX_STAGE_TRAINING, events, 4, did));
+	assert_int_equal(PLX_ACTION_KILL, did[1]);
+	assert_int_equal(PLX_ACTION_KILL, did[2]);
+	assert_int_equal(PLX_ACTION_ACK, did[3]);
+}
+
+static void a_shape_changed_by_slurm_restarts_without_a_word(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_SHAPE, PLX_EVENT_SAVED,
+					  PLX_EVENT_ROOM };
+	enum plx_action did[3];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_STARTING,
+			 follow(PLX_STAGE_TRAINING, events, 3, did));
+	assert_int_equal(PLX_ACTION_STOP, did[0]);
+	assert_int_equal(PLX_ACTION_PUBLISH, did[1]);
+	assert_int_equal(PLX_ACTION_START, did[2]);
+}
+
+static void lost_ranks_are_started_again(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_FAILED, PLX_EVENT_ROOM };
+	enum plx_action did[2];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_STARTING,
+			 follow(PLX_STAGE_TRAINING, events, 2, did));
+	assert_int_equal(PLX_ACTION_RETRY, did[0]);
+	assert_int_equal(PLX_ACTION_START, did[1]);
+}
+
+static void a_second_signal_kills(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_STOP, PLX_EVENT_STOP,
+					  PLX_EVENT_FAILED };
+	enum plx_action did[3];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_DONE,
+			 follow(PLX_STAGE_TRAINING, events, 3, did));
+	assert_int_equal(PLX_ACTION_STOP, did[0]);
+	assert_int_equal(PLX_ACTION_KILL, did[1]);
+	assert_int_equal(PLX_ACTION_FINISH, did[2]);
+}
+
+/* What must hold of every row, whoever adds one. */
+static void every_stage_can_end(void **state)
+{
+	(void) state;
+	for (int s = PLX_STAGE_IDLE; s < PLX_STAGE_DONE; s++) {
+		struct plx_step_to next = plx_lifecycle_next(s, PLX_EVENT_STOP);
+
+		if (s == PLX_STAGE_ENDING)
+			continue;
+		assert_int_equal(plx_stage_has_ranks(s) ? PLX_STAGE_ENDING
+							: PLX_STAGE_DONE,
+				 next.stage);
+	}
+}
+
+static void no_stage_with_ranks_outlives_them(void **state)
+{
+	static const enum plx_event gone[] = { PLX_EVENT_SAVED,
+					       PLX_EVENT_FAILED,
+					       PLX_EVENT_FINISHED };
+
+	(void) state;
+	for (int s = PLX_STAGE_IDLE; s < PLX_STAGE_DONE; s++) {
+		for (size_t i = 0; i < ARRAY_SIZE(gone); i++) {
+			struct plx_step_to next =
+				plx_lifecycle_next(s, gone[i]);
+
+			if (plx_stage_has_ranks(s))
+				assert_false(plx_stage_has_ranks(next.stage));
+		}
+	}
+}
+
+static void only_stages_without_ranks_start_or_acknowledge(void **state)
+{
+	(void) state;
+	for (int s = PLX_STAGE_IDLE; s <= PLX_STAGE_DONE; s++) {
+		for (int e = PLX_EVENT_ASKED; e <= PLX_EVENT_STOP; e++) {
+			struct plx_step_to next = plx_lifecycle_next(s, e);
+
+			if (next.action == PLX_ACTION_START)
+				assert_false(plx_stage_has_ranks(s));
+			if (next.action == PLX_ACTION_ACK)
+				assert_false(plx_stage_has_ranks(next.stage));
+		}
+	}
+}
+
+static void nothing_happens_after_the_end(void **state)
+{
+	(void) state;
+	for (int e = PLX_EVENT_ASKED; e <= PLX_EVENT_STOP; e++) {
+		struct plx_step_to next = plx_lifecycle_next(PLX_STAGE_DONE, e);
+
+		assert_int_equal(PLX_STAGE_DONE, next.stage);
+		assert_int_equal(PLX_ACTION_NONE, next.action);
+	}
+}
+
+static void each_stage_tells_its_phase(void **state)
+{
+	(void) state;
+	assert_int_equal(PLX_PHASE_TRAINING,
+			 plx_stage_phase(PLX_STAGE_TRAINING));
+	assert_int_equal(PLX_PHASE_SAVING, plx_stage_phase(PLX_STAGE_YIELDING));
+	assert_int_equal(PLX_PHASE_WAITING, plx_stage_phase(PLX_STAGE_AGREED));
+	assert_int_equal(PLX_PHASE_DONE, plx_stage_phase(PLX_STAGE_DONE));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_resize_saves_before_it_acknowledges),
+		cmocka_unit_test(a_parked_job_waits_and_comes_back),
+		cmocka_unit_test(
+			a_second_target_while_saving_asks_nobody_twice),
+		cmocka_unit_test(
+			ranks_that_do_not_leave_are_killed_then_acknowledged),
+		cmocka_unit_test(
+			a_shape_changed_by_slurm_restarts_without_a_word),
+		cmocka_unit_test(lost_ranks_are_started_again),
+		cmocka_unit_test(a_second_signal_kills),
+		cmocka_unit_test(every_stage_can_end),
+		cmocka_unit_test(no_stage_with_ranks_outlives_them),
+		cmocka_unit_test(
+			only_stages_without_ranks_start_or_acknowledge),
+		cmocka_unit_test(nothing_happens_after_the_end),
+		cmocka_unit_test(each_stage_tells_its_phase),
+	};
+
+	return cmocka_run_group_tests_name("lifecycle", tests, NULL, NULL);
+}
