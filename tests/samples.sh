@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# samples.sh DIR SAMPLES EPOCHS - was every sample used once in each epoch?
+#
+# DIR is what POLLUX_SAMPLE_LOG named (src/agent/samplelog.h): a file
+# GENERATION.RANK for each rank of each start. What a later start rolled back
+# does not count. Says what is wrong, or how much was found right.
+set -u
+dir=${1:?folder} samples=${2:?samples} epochs=${3:?epochs}
+
+# "GENERATION from STEP" or "GENERATION STEP EPOCH FIRST COUNT SUM"
+all_lines() {
+	local file generation
+	for file in "$dir"/*.*; do
+		generation=$(basename "$file")
+		sed "s/^/${generation%.*} /" "$file"
+	done
+}
+
+# "EPOCH FIRST COUNT SUM" of what was not rolled back. Latest first: a start
+# makes void all steps from where it began.
+valid_lines() {
+	all_lines | sort -k1,1nr -s | awk '
+		BEGIN { limit = 1e18; from = limit }
+		NR == 1 || $1 != generation {
+			generation = $1
+			if (from < limit)
+				limit = from
+		}
+		$2 == "from" { from = $3; next }
+		$2 < limit { print $3, $4, $5, $6 }'
+}
+
+valid_lines | sort -k1,1n -k2,2n | awk -v n="$samples" -v epochs="$epochs" '
+	function close_epoch() {
+		if (at != n) {
+			printf "epoch %d: ends at %d of %d\n", epoch, at, n
+			bad = 1
+		}
+		if (sum != n * (n - 1) / 2) {
+			printf "epoch %d: samples sum up to %d\n", epoch, sum
+			bad = 1
+		}
+		done++
+	}
+	NR == 1 || $1 != epoch {
+		if (NR > 1)
+			close_epoch()
+		if ($1 != done) {
+			printf "epoch %d follows %d epochs\n", $1, done
+			bad = 1
+		}
+		epoch = $1
+		at = 0
+		sum = 0
+	}
+	$2 != at {
+		printf "epoch %d: from %d on, %d expected\n", $1, $2, at
+		bad = 1
+	}
+	{
+		at = $2 + $3
+		sum += $4
+		parts++
+	}
+	END {
+		if (NR)
+			close_epoch()
+		if (done != epochs) {
+			printf "%d epochs, want %d\n", done, epochs
+			bad = 1
+		}
+		if (!bad)
+			printf "%d epochs of %d samples in %d parts: each once\n",
+				done, n, parts
+		exit bad
+	}'
