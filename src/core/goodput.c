@@ -9,9 +9,6 @@
 
 #include "core/goodput.h"
 
-/* GPUs beyond the second, at least; as published, to agree to all digits. */
-#define EXTRA_FLOOR 1e-8
-
 #define SECONDS_MAX 1e9
 #define NORM_MAX    1e100
 #define GAMMA_MAX   10.0
@@ -34,7 +31,7 @@ double plx_grad_seconds(const struct plx_model *model, double per_gpu)
 
 double plx_sync_seconds(const struct plx_model *model, struct plx_shape shape)
 {
-	double extra = fmax(shape.gpus - 2, EXTRA_FLOOR);
+	double extra = fmax(shape.gpus - 2, PLX_EXTRA_FLOOR);
 
 	if (shape.gpus < 2)
 		return 0;

@@ -60,6 +60,8 @@ double plx_grad_seconds(const struct plx_model *model, double per_gpu);
 
 /* Least an all-reduce counts for in a step, seconds; as published. */
 #define PLX_SYNC_FLOOR_S 1e-8
+/* Least number of GPUs beyond the second in an all-reduce; as published. */
+#define PLX_EXTRA_FLOOR 1e-8
 
 /* One all-reduce, seconds; 0 for one GPU. */
 double plx_sync_seconds(const struct plx_model *model, struct plx_shape shape);
