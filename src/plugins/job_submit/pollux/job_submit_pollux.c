@@ -99,11 +99,12 @@ static int _check_request(const job_desc_msg_t *job, struct plx_error *err)
 
 static struct shape_cluster _look_at_cluster(void)
 {
+	static char gpu[] = "gpu";
 	struct shape_cluster cluster = { 0 };
 	node_record_t *node;
 
 	for (int i = 0; (node = next_node(&i)); i++) {
-		uint64_t gpus = gres_node_config_cnt(node->gres_list, "gpu");
+		uint64_t gpus = gres_node_config_cnt(node->gres_list, gpu);
 
 		/* A defunct node says NO_VAL64. */
 		if (!gpus || gpus > PLX_GPUS_MAX)

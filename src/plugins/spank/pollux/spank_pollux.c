@@ -30,6 +30,10 @@ SPANK_PLUGIN(pollux, 1)
 static char params[TEXT_SIZE];
 static char usage[USAGE_SIZE];
 
+/* Not const, as spank_option wants them. */
+static char name[] = "scheduler-params";
+static char arginfo[] = "pollux[,key=value...]";
+
 /*
  * Before submission: refuse in one sentence. A failing callback would make
  * Slurm add a second one ("Invalid --scheduler-params argument") that repeats
@@ -66,8 +70,8 @@ static int option_given(int val, const char *text, int remote)
 }
 
 static struct spank_option option = {
-	.name = "scheduler-params",
-	.arginfo = "pollux[,key=value...]",
+	.name = name,
+	.arginfo = arginfo,
 	.usage = usage,
 	.has_arg = 1,
 	.cb = option_given,
