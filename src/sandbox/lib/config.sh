@@ -162,6 +162,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 MpiDefault=pmix
+MailProg=/bin/true
 
 SlurmdParameters=config_overrides
 NodeName=n[1-$nodes] NodeHostname=$host NodeAddr=127.0.0.1 \
