@@ -10,6 +10,7 @@
  *
  * search_menu.c	what a form is worth
  * search_state.c	who sits where; undo
+ * search_pick.c	which nodes for a form, and who gives way there
  * search_move.c	giving a job a form, others giving way
  * search_repair.c	from what jobs have now to something feasible
  * search_improve.c	moves until nothing gets better, within a budget
@@ -87,6 +88,8 @@ struct plx_node {
 	int open;	 /* GPUs that no fixed job holds */
 	int multi;	 /* jobs here that are on several nodes */
 	int fixed_multi; /* fixed ones of them */
+	uint64_t price;	 /* the lower, the better off who would give way */
+	bool stale;	 /* price is to be found again */
 	int *jobs;	 /* indexes into search->jobs, any order */
 	int job_count;
 };
@@ -109,8 +112,10 @@ struct plx_search {
 	int *room_multi; /* ... also for a job on several nodes */
 	long room_multi_gpus;
 	uint64_t random;
-	bool shake; /* moves choose nodes at random */
-	long work;  /* nodes and forms looked at */
+	bool stride;  /* a job at most doubles in one move */
+	bool poorest; /* ask the worst off to give way, not the best */
+	bool shake;   /* moves choose nodes at random */
+	long work;    /* nodes and forms looked at */
 	long budget;
 };
 
@@ -153,10 +158,24 @@ double plx_move_gain(const struct plx_search *search);
 void plx_move_undo(struct plx_search *search);
 uint64_t plx_search_random(struct plx_search *search);
 
-/* search_move.c */
+/* search_pick.c */
 /* May this job sit on the node at all? */
 bool plx_node_usable(const struct plx_search *search,
 		     const struct plx_elastic *e, int n);
+/* A job on several nodes may not come here: another one is. */
+bool plx_node_disturbs(const struct plx_search *search, int n);
+bool plx_form_multi(const struct plx_form *form);
+/* Who gives way on the node; NULL: nobody can be asked. */
+struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
+				    bool multi_only);
+/*
+ * Choose nodes for a job that does not sit: search->picked. With eject also
+ * those that others have; otherwise only what is free.
+ */
+bool plx_search_pick(struct plx_search *search, const struct plx_elastic *e,
+		     const struct plx_form *form, bool eject);
+
+/* search_move.c */
 /* Sit down in the best way that takes nothing from others. False: none. */
 bool plx_search_fit(struct plx_search *search, struct plx_elastic *e);
 /* The same with as few GPUs as possible. */

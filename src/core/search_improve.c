@@ -2,8 +2,9 @@
 /*
  * search_improve.c - moves until nothing gets better, within a budget
  *
- * Every job tries each form that is better for it than its present one,
+ * Every job tries the forms that are better for it than its present one,
  * others giving way, and makes the move that brings most to all together.
+ * At first a job at most doubles in one move, so that all grow side by side.
  * When no job finds one, a few random moves shake the plan and the search
  * goes on from there; the best plan seen wins. The budget counts nodes and
  * forms looked at, not time: the same problem gives the same plan anywhere.
@@ -15,11 +16,11 @@
 /* A gain below this share of the terms it changes is noise. */
 #define GAIN_MIN 1e-9
 
-#define BUDGET_BASE 400000L
-#define BUDGET_CELL 12000L /* per job and node */
-#define BUDGET_MAX  400000000L
-#define KICKS_BASE  40 /* without success, until the search ends ... */
-#define KICKS_JOB   2  /* ... and so many more for each job */
+#define BUDGET_BASE 200000L
+#define BUDGET_CELL 20000L /* per job and node */
+#define BUDGET_MAX  1000000000L
+#define KICKS_BASE  100 /* without success, until the search ends ... */
+#define KICKS_JOB   2	/* ... and so many more for each job */
 
 /* Is the present move a real gain? */
 static bool worthwhile(const struct plx_search *search, double gain)
@@ -69,6 +70,14 @@ static bool try_form(struct plx_search *search, struct plx_elastic *e, int form,
 	return better;
 }
 
+/* The most GPUs for a job in the next move, while all grow in strides. */
+static int stride_of(const struct plx_elastic *e)
+{
+	int gpus = plx_seat_shape(&e->at).gpus;
+
+	return 2 * (gpus > 0 ? gpus : e->job->min_gpus);
+}
+
 /* The best move of one job. */
 static bool improve_job(struct plx_search *search, struct plx_elastic *e)
 {
@@ -79,9 +88,12 @@ static bool improve_job(struct plx_search *search, struct plx_elastic *e)
 	    try_form(search, e, PLX_FORM_NOW, &best))
 		choice = PLX_FORM_NOW;
 	for (int i = 0; i < e->form_count; i++) {
-		if (e->forms[i].utility <= e->at.utility ||
+		/* Others hardly ever gain by giving way. */
+		if (e->forms[i].utility - e->at.utility <= best ||
 		    search->work > search->budget)
 			break;
+		if (search->stride && e->forms[i].gpus > stride_of(e))
+			continue;
 		if (try_form(search, e, i, &best))
 			choice = i;
 	}
@@ -118,24 +130,51 @@ static void set_dirty(struct plx_search *search, bool dirty)
 		search->jobs[j].dirty = dirty;
 }
 
-/* A random job gets a random form; false when nothing came of it. */
-static bool kick(struct plx_search *search)
+/* Its GPUs are for others to try; it comes back if they do not need them. */
+static bool park(struct plx_search *search, struct plx_elastic *e)
 {
-	uint64_t jobs = (uint64_t) search->job_count;
-	struct plx_elastic *e = &search->jobs[plx_search_random(search) % jobs];
-	bool moved;
+	if (!e->may_park)
+		return false;
+	plx_move_begin(search);
+	plx_move_touch(search, e);
+	plx_seat_take(search, e);
+	for (int j = 0; j < search->job_count; j++) {
+		if (search->jobs[j].at.count == 0)
+			search->jobs[j].dirty = true;
+	}
+	mark_dirty(search);
+	e->dirty = false;
+	return true;
+}
+
+/* A random job gets a random form, or nothing. */
+static void kick(struct plx_search *search)
+{
+	uint64_t job = plx_search_random(search) % (uint64_t) search->job_count;
+	struct plx_elastic *e = &search->jobs[job];
+	uint64_t dice = plx_search_random(search);
 
 	search->work++;
 	if (e->fixed || e->form_count == 0)
-		return false;
+		return;
+	if (dice % 4 == 0 && park(search, e))
+		return;
 	search->shake = true;
-	moved = plx_search_move(
-		search, e,
-		(int) (plx_search_random(search) % (uint64_t) e->form_count));
-	search->shake = false;
-	if (moved)
+	if (plx_search_move(search, e,
+			    (int) ((dice >> 8) % (uint64_t) e->form_count)))
 		mark_dirty(search);
-	return moved;
+	search->shake = false;
+}
+
+/* Before anybody grows, all get what little they need. */
+static void seat_parked(struct plx_search *search)
+{
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_elastic *e = &search->jobs[j];
+
+		if (!e->fixed && e->at.count == 0)
+			plx_search_squeeze(search, e);
+	}
 }
 
 static double total(const struct plx_search *search)
@@ -185,6 +224,7 @@ static void shake(struct plx_search *search)
 		set_dirty(search, false);
 		for (int i = 0; i <= k % 3; i++)
 			kick(search);
+		search->poorest = k % 2;
 		descend(search);
 		sum = total(search);
 		if (sum > best + GAIN_MIN * fabs(best)) {
@@ -195,6 +235,7 @@ static void shake(struct plx_search *search)
 			return_to_best(search);
 		}
 	}
+	search->poorest = false;
 }
 
 /* Of equally good nodes, those it has now. */
@@ -224,8 +265,12 @@ void plx_search_improve(struct plx_search *search)
 	if (search->budget > BUDGET_MAX)
 		search->budget = BUDGET_MAX;
 	search->work = 0;
-	set_dirty(search, true);
-	descend(search);
+	seat_parked(search);
+	for (int stride = 1; stride >= 0; stride--) {
+		search->stride = stride;
+		set_dirty(search, true);
+		descend(search);
+	}
 	shake(search);
 	settle(search);
 }

@@ -235,6 +235,7 @@ void plx_search_reset(struct plx_search *search)
 		node->multi = 0;
 		node->fixed_multi = 0;
 		node->job_count = 0;
+		node->stale = true;
 	}
 	for (int j = 0; j < search->job_count; j++) {
 		search->jobs[j].at.count = 0;
@@ -263,6 +264,7 @@ void plx_seat_take(struct plx_search *search, struct plx_elastic *e)
 		struct plx_node *node = &search->nodes[e->at.spots[i].node];
 
 		node->free += e->at.spots[i].gpus;
+		node->stale = true;
 		node->multi -= multi;
 		node_leave(node, (int) (e - search->jobs));
 	}
@@ -282,6 +284,7 @@ void plx_seat_put(struct plx_search *search, struct plx_elastic *e,
 		struct plx_node *node = &search->nodes[seat->spots[i].node];
 
 		node->free -= seat->spots[i].gpus;
+		node->stale = true;
 		node->multi += seat->count > 1;
 		node->jobs[node->job_count++] = (int) (e - search->jobs);
 	}

@@ -351,6 +351,52 @@ static void a_plan_depends_on_nothing_but_the_problem(void **state)
 	}
 }
 
+/* Make the plan what the jobs have. */
+static void apply(struct plx_problem *problem, const struct plx_plan *plan)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		memcpy(job->now, plan->choices[j].gpus,
+		       (size_t) problem->node_count * sizeof(int));
+		job->restarts += plan->choices[j].changed;
+		for (int n = 0; n < problem->node_count && job->home < 0; n++) {
+			if (job->now[n] > 0)
+				job->home = n;
+		}
+	}
+}
+
+static void a_plan_once_made_is_left_alone(void **state)
+{
+	const struct random_spec spec = {
+		.nodes = 4, .jobs = 8, .gpus = 4, .calm = true
+	};
+	uint64_t seed = 9;
+
+	(void) state;
+	for (int i = 0; i < 100; i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		struct plx_plan *plan;
+
+		problem->fairness = -1;
+		for (int j = 0; j < problem->job_count; j++) {
+			problem->jobs[j].age_s = 300;
+			problem->jobs[j].restart_s = 1;
+			problem->jobs[j].restarts = 3;
+		}
+		plan = searched(problem);
+		apply(problem, plan);
+		plx_plan_destroy(plan);
+		problem->seed++;
+		plan = searched(problem);
+		for (int j = 0; j < problem->job_count; j++)
+			assert_false(plan->choices[j].changed);
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+}
+
 /* ---- single situations ---- */
 
 /* Scales well: a pass of 1 ms a sample, gradients all noise. */
@@ -583,6 +629,7 @@ int main(void)
 		cmocka_unit_test(absurd_numbers_do_no_harm),
 		cmocka_unit_test(small_plans_are_as_good_as_the_best),
 		cmocka_unit_test(a_plan_depends_on_nothing_but_the_problem),
+		cmocka_unit_test(a_plan_once_made_is_left_alone),
 		cmocka_unit_test(a_large_cluster_is_planned_in_bounded_work),
 	};
 

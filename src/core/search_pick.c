@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_pick.c - which nodes for a form, and who gives way there
+ *
+ * Nodes are chosen in this order: the home, those with the least to take
+ * from others, those that the job has now, the fullest that fits (so that
+ * large holes stay large), the lowest index.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "core/search.h"
+
+#define NEVER UINT64_MAX
+
+bool plx_node_usable(const struct plx_search *search,
+		     const struct plx_elastic *e, int n)
+{
+	const struct plx_job *job = e->job;
+
+	(void) search;
+	return !job->allowed || job->allowed[n] ||
+	       (n == job->home && job->now[n] > 0);
+}
+
+bool plx_form_multi(const struct plx_form *form)
+{
+	return form->nodes > 1;
+}
+
+/* Another job's all-reduce would disturb one on several nodes. */
+bool plx_node_disturbs(const struct plx_search *search, int n)
+{
+	return search->problem->interference && search->nodes[n].multi > 0;
+}
+
+static int gpus_at(const struct plx_elastic *e, int n)
+{
+	for (int i = 0; i < e->at.count; i++) {
+		if (e->at.spots[i].node == n)
+			return e->at.spots[i].gpus;
+	}
+	return 0;
+}
+
+/* Could it do with less here, and still run? */
+static bool can_give(const struct plx_elastic *e, int n)
+{
+	if (e->fixed || plx_seat_shape(&e->at).gpus <= e->job->min_gpus)
+		return false;
+	return n != e->job->home || gpus_at(e, n) > 1;
+}
+
+/* Is a rather to give way than b? The higher id in doubt. */
+static bool rather(const struct plx_search *search, const struct plx_elastic *a,
+		   const struct plx_elastic *b, int n)
+{
+	bool a_gives = can_give(a, n);
+
+	if (search->poorest && a->at.utility != b->at.utility)
+		return a->at.utility < b->at.utility;
+	if (a_gives != can_give(b, n))
+		return a_gives;
+	if (a->at.utility != b->at.utility)
+		return a->at.utility > b->at.utility;
+	return a > b;
+}
+
+/* Most times whoever can and is best off. */
+struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
+				    bool multi_only)
+{
+	const struct plx_node *node = &search->nodes[n];
+	struct plx_elastic *found = NULL;
+
+	search->work += 2 * node->job_count;
+	for (int i = 0; i < node->job_count; i++) {
+		struct plx_elastic *e = &search->jobs[node->jobs[i]];
+
+		if (e->fixed || (multi_only && e->at.count < 2))
+			continue;
+		if (!found || rather(search, e, found, n))
+			found = e;
+		if (search->shake && plx_search_random(search) % 3 == 0)
+			break;
+	}
+	return found;
+}
+
+/* Bits that compare as the numbers do. */
+static uint64_t ordered(double x)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &x, sizeof(bits));
+	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+/* The best off are the cheapest to ask; 33 bits. */
+static uint64_t node_price(struct plx_search *search, int n)
+{
+	struct plx_node *node = &search->nodes[n];
+	const struct plx_elastic *victim;
+
+	if (!node->stale || search->shake || search->poorest)
+		return node->price;
+	victim = plx_node_victim(search, n, false);
+	node->stale = false;
+	node->price = (UINT64_C(1) << 33) - 1;
+	if (victim && can_give(victim, n))
+		node->price = ~ordered(victim->at.utility) >> 31;
+	return node->price;
+}
+
+/*
+ * How unwelcome the node is for this form; NEVER: cannot be had. From the
+ * high bits: GPUs to take from others (13), what that costs (34), node (17).
+ */
+static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
+			 const struct plx_form *form, int n, bool eject)
+{
+	const struct plx_node *node = &search->nodes[n];
+	int g = form->per_node;
+	uint64_t cost = node->free < g ? (uint64_t) (g - node->free) : 0;
+	uint64_t elsewhere = e->job->now[n] == 0;
+	uint64_t rank;
+
+	if (node->open < g || !plx_node_usable(search, e, n))
+		return NEVER;
+	if (plx_form_multi(form) && plx_node_disturbs(search, n)) {
+		if (node->fixed_multi > 0)
+			return NEVER;
+		cost += (uint64_t) g;
+	}
+	if (cost > 0 && !eject)
+		return NEVER;
+	if (n == e->job->home)
+		return (uint64_t) n;
+	if (cost > 0)
+		rank = node_price(search, n) << 1 | elsewhere;
+	else
+		rank = elsewhere << 33 | (uint64_t) (node->free - g);
+	if (search->shake && eject)
+		cost += plx_search_random(search) % 4;
+	cost = cost < 8190 ? cost : 8190;
+	return (cost + 1) << 51 | rank << 17 | (uint64_t) n;
+}
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+	uint64_t x = *a;
+
+	*a = *b;
+	*b = x;
+}
+
+/* The k-th smallest (from 1) of different keys; reorders them. */
+static uint64_t smallest(uint64_t *keys, int count, int k)
+{
+	int low = 0;
+	int high = count - 1;
+
+	while (low < high) {
+		uint64_t pivot;
+		int edge = low;
+
+		swap(&keys[low + (high - low) / 2], &keys[high]);
+		pivot = keys[high];
+		for (int i = low; i < high; i++) {
+			if (keys[i] < pivot)
+				swap(&keys[i], &keys[edge++]);
+		}
+		swap(&keys[edge], &keys[high]);
+		if (edge == k - 1)
+			return keys[edge];
+		if (edge < k - 1)
+			low = edge + 1;
+		else
+			high = edge - 1;
+	}
+	return keys[k - 1];
+}
+
+/* Choose nodes for a form; with eject, also some that others have. */
+static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
+			 const struct plx_form *form, bool eject)
+{
+	struct plx_seat *picked = &search->picked;
+	int home = e->job->home;
+	uint64_t last;
+	int count = 0;
+
+	search->work += search->node_count;
+	for (int n = 0; n < search->node_count; n++) {
+		search->keys[n] = node_key(search, e, form, n, eject);
+		if (search->keys[n] != NEVER)
+			search->scratch[count++] = search->keys[n];
+	}
+	if (count < form->nodes || (home >= 0 && search->keys[home] == NEVER))
+		return false;
+	last = smallest(search->scratch, count, form->nodes);
+	picked->count = 0;
+	for (int n = 0; n < search->node_count; n++) {
+		if (search->keys[n] <= last)
+			picked->spots[picked->count++] =
+				(struct plx_spot){ .node = n,
+						   .gpus = form->per_node };
+	}
+	return true;
+}
+
+/* The next node to fill: the home, nodes it has now, then the emptiest. */
+static int next_to_fill(const struct plx_search *search,
+			const struct plx_elastic *e)
+{
+	int next = -1;
+	long best = -1;
+
+	for (int n = 0; n < search->node_count; n++) {
+		long worth = search->nodes[n].free;
+
+		if (search->scratch[n] > 0 || worth < 1 ||
+		    plx_node_disturbs(search, n) ||
+		    !plx_node_usable(search, e, n))
+			continue;
+		worth += e->job->now[n] > 0 ? 1L << 20 : 0;
+		worth += n == e->job->home ? 1L << 21 : 0;
+		if (worth > best) {
+			best = worth;
+			next = n;
+		}
+	}
+	return next;
+}
+
+/* The next GPU to take from others: at home, then where it costs least. */
+static int next_to_take(struct plx_search *search, const struct plx_elastic *e)
+{
+	uint64_t best = NEVER;
+	int next = -1;
+
+	for (int n = 0; n < search->node_count; n++) {
+		bool home = n == e->job->home && search->scratch[n] == 0;
+		uint64_t cost = home ? 0 : node_price(search, n) + 1;
+
+		if (plx_node_disturbs(search, n) ||
+		    !plx_node_usable(search, e, n) ||
+		    (long) search->scratch[n] >= search->nodes[n].open)
+			continue;
+		if (cost < best) {
+			best = cost;
+			next = n;
+		}
+	}
+	return next;
+}
+
+/* Any counts on several nodes: what is free, then what others have. */
+static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
+			int gpus, bool eject)
+{
+	memset(search->scratch, 0,
+	       (size_t) search->node_count * sizeof(*search->scratch));
+	while (gpus > 0) {
+		int n = next_to_fill(search, e);
+		int take = 1;
+
+		if (n >= 0)
+			take = search->nodes[n].free;
+		else if (eject)
+			n = next_to_take(search, e);
+		if (n < 0)
+			return false;
+		take = take < gpus ? take : gpus;
+		search->scratch[n] += (uint64_t) take;
+		gpus -= take;
+		search->work += search->node_count;
+	}
+	return true;
+}
+
+static bool pick_ragged(struct plx_search *search, const struct plx_elastic *e,
+			int gpus, bool eject)
+{
+	struct plx_seat *picked = &search->picked;
+
+	if (!fill_ragged(search, e, gpus, eject))
+		return false;
+	picked->count = 0;
+	for (int n = 0; n < search->node_count; n++) {
+		if (search->scratch[n] > 0)
+			picked->spots[picked->count++] = (struct plx_spot){
+				.node = n, .gpus = (int) search->scratch[n]
+			};
+	}
+	/* On one node it would be another form. */
+	return picked->count > 1 &&
+	       (e->job->home < 0 || search->scratch[e->job->home] > 0);
+}
+
+bool plx_search_pick(struct plx_search *search, const struct plx_elastic *e,
+		     const struct plx_form *form, bool eject)
+{
+	search->picked.utility = form->utility;
+	if (form->per_node > 0)
+		return pick_uniform(search, e, form, eject);
+	return pick_ragged(search, e, form->gpus, eject);
+}
