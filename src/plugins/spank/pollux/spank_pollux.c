@@ -23,8 +23,9 @@ SPANK_PLUGIN(pollux, 1)
 #define USAGE_SIZE  4096 /* what Slurm shows at most */
 #define HELP_INDENT 30	 /* columns that Slurm leaves to the option */
 
-/* In the environment of a job: how Slurm hands the option to its steps. */
-#define INHERITED "SLURM_SPANK__SLURM_SPANK_OPTION_pollux_scheduler_params"
+/* In the environment: how Slurm hands the option on, to a step or a shell. */
+#define OPTION	  "_SLURM_SPANK_OPTION_pollux_scheduler_params"
+#define INHERITED "SLURM_SPANK_" OPTION
 
 /* What was given, "" when nothing was; one job a process, one thread. */
 static char params[TEXT_SIZE];
@@ -133,6 +134,7 @@ static void forget_outer_job(void)
 	if (spank_context() != S_CTX_ALLOCATOR || !getenv("SLURM_JOB_ID"))
 		return;
 	unsetenv(INHERITED);
+	unsetenv(OPTION);
 	unsetenv(PLX_ENV_PARAMS);
 }
 
