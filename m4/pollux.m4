@@ -55,7 +55,7 @@ AS_IF([test "x$with_cuda" != xno], [
 	CPPFLAGS="$CPPFLAGS -I$cuda_dir/include"
 	AC_CHECK_HEADER([cuda_runtime_api.h], [
 		have_cuda=yes
-		CUDA_CPPFLAGS="-I$cuda_dir/include"
+		CUDA_CPPFLAGS="-isystem $cuda_dir/include"
 	])
 	CPPFLAGS=$save_CPPFLAGS
 	AS_IF([test "x$have_cuda$with_cuda" != xnoauto && test $have_cuda = no],
@@ -74,7 +74,7 @@ have_nccl=no
 NCCL_CPPFLAGS=
 AS_CASE([$with_nccl],
 	[no|yes|auto], [],
-	[NCCL_CPPFLAGS="-I$with_nccl/include"])
+	[NCCL_CPPFLAGS="-isystem $with_nccl/include"])
 AS_IF([test "x$with_nccl" != xno && test $have_cuda = yes], [
 	save_CPPFLAGS=$CPPFLAGS
 	CPPFLAGS="$CPPFLAGS $CUDA_CPPFLAGS $NCCL_CPPFLAGS"
