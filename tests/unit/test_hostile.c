@@ -174,7 +174,7 @@ static void a_job_with_a_broken_hint_is_unprofiled(void **state)
 		{ "1.5 noise", "11 noise" },
 		{ "noise=0.25,", "noise=inf," },
 		{ "noise=0.25,12.5 ", "" },
-		{ "noise=0.25,", "noise=0," },
+		{ "noise=0.25,12.5", "noise=0,0" },
 		{ "batch=128", "batch=0" },
 		{ "batch=128", "batch=1.5" },
 		{ "batch=128,16777215", "batch=128,127" },
