@@ -19,6 +19,8 @@
 #define START_S 30
 /* Less than the 20 s after which slurmctld may miss a batch script. */
 #define MEND_S 5
+/* About one job's status before it is heard less often. */
+#define COMPLAINTS 10
 
 static struct {
 	pthread_mutex_t mutex;
@@ -26,6 +28,7 @@ static struct {
 	bool stop;
 	bool mend; /* tables were rebuilt: batch hosts may be wrong */
 	struct pollux_params params;
+	char *text; /* what they were read from */
 } shared = {
 	/* all protected by the mutex */
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -38,6 +41,7 @@ static struct {
 	double cycled_s; /* last cycle */
 	double mended_s; /* batch hosts */
 	bool due;	 /* a cycle is, once the gap has passed */
+	bool waiting;	 /* jobs were, in the last view */
 	uint64_t print;	 /* of the view it saw */
 } last;
 
@@ -49,16 +53,23 @@ void pollux_stop(void)
 	slurm_mutex_unlock(&shared.mutex);
 }
 
-void pollux_reconfig(void)
+bool pollux_reconfig(void)
 {
-	struct pollux_params params;
+	const char *text =
+		slurm_conf.sched_params ? slurm_conf.sched_params : "";
+	bool backfill = false;
 
-	pollux_params_read(slurm_conf.sched_params, &params);
 	slurm_mutex_lock(&shared.mutex);
-	shared.params = params;
+	if (!shared.text || strcmp(shared.text, text)) {
+		pollux_params_read(text, &shared.params);
+		xfree(shared.text);
+		shared.text = xstrdup(text);
+	}
+	backfill = shared.params.backfill;
 	shared.mend = true;
 	slurm_cond_signal(&shared.cond);
 	slurm_mutex_unlock(&shared.mutex);
+	return backfill;
 }
 
 void pollux_mend_hosts(void)
@@ -101,17 +112,27 @@ static bool _sleep(double seconds, struct pollux_params *params, bool *mend)
 	return go_on;
 }
 
-/* One line each time a job's status has something new wrong with it. */
+/*
+ * One line each time a job's status has something new wrong with it; a job
+ * that goes on finding new ways is heard once a minute.
+ */
 static void _complain(const struct pollux_job *job, struct pollux_track *track)
 {
+	double now_s = pollux_now_s();
+
 	if (!xstrcmp(track->complaint ? track->complaint : "", job->complaint))
+		return;
+	if (track->complaints >= COMPLAINTS && now_s - track->complained_s < 60)
 		return;
 	xfree(track->complaint);
 	track->complaint = xstrdup(job->complaint);
-	if (job->complaint[0])
-		info("sched/pollux: JobId=%u: its status is not believed, it "
-		     "counts as unprofiled: %s",
-		     job->id, job->complaint);
+	if (!job->complaint[0])
+		return;
+	track->complaints++;
+	track->complained_s = now_s;
+	info("sched/pollux: JobId=%u: its status is not believed, it counts as "
+	     "unprofiled: %s",
+	     job->id, job->complaint);
 }
 
 static int _sum(const int *gpus, int count)
@@ -316,6 +337,7 @@ static void _look(const struct pollux_params *params)
 		return;
 	last.looked_s = now_s;
 	view = pollux_view_create();
+	last.waiting = view->waiting_count > 0;
 	_update_tracks(view, params);
 	last.due = params->enabled &&
 		   (view->print != last.print ||
@@ -351,11 +373,15 @@ void *pollux_agent(void *unused)
 		      &mend)) {
 		if (mend || pollux_now_s() - last.mended_s >= MEND_S)
 			_mend();
-		/* GPUs were given up or taken: somebody may start now. */
-		if (pollux_ask_tick())
+		/* GPUs were given up: do not let who waits for them wait on. */
+		if (pollux_ask_tick() && last.waiting)
 			schedule(false);
 		_look(&params);
 	}
 	pollux_track_remove_all();
+	slurm_mutex_lock(&shared.mutex);
+	xfree(shared.text);
+	shared.stop = false; /* for a thread to come */
+	slurm_mutex_unlock(&shared.mutex);
 	return NULL;
 }

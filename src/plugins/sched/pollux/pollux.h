@@ -10,6 +10,8 @@
 #ifndef SCHED_POLLUX_POLLUX_H
 #define SCHED_POLLUX_POLLUX_H
 
+#include <stdbool.h>
+
 /* The thread; returns after pollux_stop(). */
 void *pollux_agent(void *unused);
 
@@ -17,10 +19,11 @@ void *pollux_agent(void *unused);
 void pollux_stop(void);
 
 /*
- * Read SchedulerParameters again. Called with slurmctld's configuration
- * locked, as it calls a scheduler's sched_p_reconfig().
+ * Read SchedulerParameters, if they are others than before. Called with
+ * slurmctld's configuration locked, as it calls a scheduler's init() and
+ * sched_p_reconfig(). True when backfill is wanted.
  */
-void pollux_reconfig(void);
+bool pollux_reconfig(void);
 
 /* After slurmctld has rebuilt its tables, under its WRITE lock on jobs. */
 void pollux_mend_hosts(void);

@@ -37,6 +37,8 @@ struct pollux_track {
 	int refusals;		  /* in a row */
 	double still_until_s;	  /* no request before, monotonic clock */
 	char *complaint;	  /* last one logged about its status */
+	int complaints;		  /* logged so far */
+	double complained_s;	  /* when last, monotonic clock */
 };
 
 struct pollux_track *pollux_track_find(uint32_t job_id);

@@ -7,7 +7,6 @@
  */
 #include "common/slurm_compat.h"
 #include "sched/pollux/backfill.h"
-#include "sched/pollux/params.h"
 #include "sched/pollux/pollux.h"
 
 /* Required Slurm plugin symbols: */
@@ -36,14 +35,10 @@ static void _check_configuration(void)
 
 int init(void)
 {
-	struct pollux_params params;
-
 	if (slurmctld_config.scheduling_disabled)
 		return SLURM_SUCCESS;
 	_check_configuration();
-	pollux_reconfig();
-	pollux_params_read(slurm_conf.sched_params, &params);
-	if (params.backfill)
+	if (pollux_reconfig())
 		pollux_backfill_start();
 	slurm_mutex_lock(&thread_mutex);
 	if (!running) {
@@ -70,7 +65,7 @@ void fini(void)
 
 int sched_p_reconfig(void)
 {
-	pollux_reconfig();
+	(void) pollux_reconfig();
 	pollux_mend_hosts();
 	pollux_backfill_reconfig();
 	return SLURM_SUCCESS;
