@@ -14,7 +14,6 @@
 
 static void act_start(struct plx_launcher *l)
 {
-	const char *socket = l->peer.path;
 	struct plx_error err;
 
 	l->said = (struct plx_said){ 0 };
@@ -22,14 +21,11 @@ static void act_start(struct plx_launcher *l)
 	l->marks.started_s = plx_now_s();
 	if (l->settings->node)
 		plx_layout_lead(&l->job.layout, l->settings->node);
-	if (plx_peer_open(&l->peer, l->step.number, &err) < 0) {
-		plx_say(l, PLX_NORMAL, "%s; the training cannot be resized",
-			err.text);
-		socket = NULL;
-	}
-	l->order.socket = socket;
-	if (plx_step_start(&l->step, &l->order, &l->job.layout, &err) < 0) {
-		plx_say(l, PLX_NORMAL, "%s", err.text);
+	l->order.dir = l->peer.dir;
+	l->order.socket = l->peer.path;
+	if (plx_peer_open(&l->peer, &err) < 0 ||
+	    plx_step_start(&l->step, &l->order, &l->job.layout, &err) < 0) {
+		plx_say(l, PLX_QUIET, "%s", err.text);
 		l->exit_code = 1;
 		plx_raise(l, PLX_EVENT_FINISHED);
 		return;
@@ -61,7 +57,8 @@ static void act_stop(struct plx_launcher *l)
 
 static void act_kill(struct plx_launcher *l)
 {
-	plx_say(l, PLX_NORMAL, "ranks did not leave within %g s, killing them",
+	plx_say(l, PLX_NORMAL,
+		"ranks did not leave within %.1f s, killing them",
 		plx_now_s() - l->stage_s);
 	if (plx_step_kill(&l->step))
 		plx_clerk_kill(l->clerk, l->step.name);
@@ -107,7 +104,7 @@ static void act_publish(struct plx_launcher *l)
 
 static void act_finish(struct plx_launcher *l)
 {
-	if (l->signal && l->exit_code)
+	if (l->signal && !l->said.done)
 		l->exit_code = 128 + l->signal;
 	plx_tell_done(l);
 	plx_tell_status(l, plx_now_s());

@@ -44,7 +44,6 @@ static void order_step(struct plx_launcher *l)
 
 	l->order = (struct plx_step_order){
 		.job_id = s->job_id,
-		.dir = l->peer.dir,
 		.folder = s->folder,
 		.params = s->params,
 		.mpi = s->mpi,
@@ -66,8 +65,9 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	l->stage = PLX_STAGE_IDLE;
 	l->status.launcher = settings->wake;
 	l->fault_progress = -1;
+	plx_peer_init(&l->peer);
 	l->signals = open_signals(err);
-	if (l->signals < 0 || plx_peer_init(&l->peer, err) < 0)
+	if (l->signals < 0)
 		goto fail;
 	order_step(l);
 	plx_job_setup();
@@ -147,7 +147,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	if (!l)
 		return;
 	plx_clerk_destroy(l->clerk, GOODBYE_S);
-	plx_peer_release(&l->peer);
+	plx_peer_close(&l->peer);
 	plx_step_release(&l->step);
 	plx_pauses_release(&l->pauses);
 	plx_job_release(&l->job);

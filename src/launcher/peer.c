@@ -21,11 +21,10 @@ static bool make_dir(struct plx_peer *peer, const char *parent)
 	       mkdtemp(peer->dir);
 }
 
-int plx_peer_init(struct plx_peer *peer, struct plx_error *err)
+static int make_any_dir(struct plx_peer *peer, struct plx_error *err)
 {
 	const char *parent = getenv("TMPDIR");
 
-	*peer = (struct plx_peer){ .listener = -1 };
 	if (parent && parent[0] == '/' && make_dir(peer, parent))
 		return 0;
 	if (make_dir(peer, "/tmp"))
@@ -35,26 +34,47 @@ int plx_peer_init(struct plx_peer *peer, struct plx_error *err)
 			strerror(errno));
 }
 
-int plx_peer_open(struct plx_peer *peer, int number, struct plx_error *err)
+static void remove_dir(struct plx_peer *peer)
+{
+	char hosts[sizeof(peer->dir) + sizeof(PLX_PEER_HOSTS)];
+
+	if (peer->listener >= 0)
+		close(peer->listener);
+	peer->listener = -1;
+	if (!peer->dir[0])
+		return;
+	snprintf(hosts, sizeof(hosts), "%s/%s", peer->dir, PLX_PEER_HOSTS);
+	unlink(hosts);
+	unlink(peer->path);
+	rmdir(peer->dir);
+	peer->dir[0] = '\0';
+}
+
+void plx_peer_init(struct plx_peer *peer)
+{
+	*peer = (struct plx_peer){ .listener = -1 };
+}
+
+int plx_peer_open(struct plx_peer *peer, struct plx_error *err)
 {
 	plx_peer_close(peer);
-	peer->met = false;
-	peer->stop = false;
-	peer->told = false;
-	snprintf(peer->path, sizeof(peer->path), "%s/%d", peer->dir, number);
+	plx_peer_init(peer);
+	if (make_any_dir(peer, err) < 0)
+		return -1;
+	snprintf(peer->path, sizeof(peer->path), "%s/socket", peer->dir);
 	peer->listener = plx_listen(peer->path, err);
-	return peer->listener < 0 ? -1 : 0;
+	if (peer->listener < 0) {
+		remove_dir(peer);
+		return -1;
+	}
+	return 0;
 }
 
 void plx_peer_close(struct plx_peer *peer)
 {
 	plx_channel_destroy(peer->channel);
 	peer->channel = NULL;
-	if (peer->listener < 0)
-		return;
-	close(peer->listener);
-	unlink(peer->path);
-	peer->listener = -1;
+	remove_dir(peer);
 }
 
 /* A send that fails shows again when we receive. */
@@ -79,7 +99,8 @@ static void meet(struct plx_peer *peer, struct plx_error *err)
 	if (!peer->channel)
 		return;
 	peer->met = true;
-	peer->told = false;
+	/* srun has read its host file long ago. */
+	remove_dir(peer);
 	pass_on_stop(peer);
 }
 
@@ -98,16 +119,4 @@ bool plx_peer_receive(struct plx_peer *peer, char line[PLX_LINE_MAX],
 	plx_channel_destroy(peer->channel);
 	peer->channel = NULL;
 	return false;
-}
-
-void plx_peer_release(struct plx_peer *peer)
-{
-	char hosts[96];
-
-	plx_peer_close(peer);
-	if (!peer->dir[0])
-		return;
-	snprintf(hosts, sizeof(hosts), "%s/hosts", peer->dir);
-	unlink(hosts);
-	rmdir(peer->dir);
 }

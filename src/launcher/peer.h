@@ -3,8 +3,9 @@
  * peer.h - the launcher's end of the socket to rank 0
  *
  * Each start has a socket of its own, so that a rank left over from an earlier
- * one can say nothing. All of it lives in one private folder with a short
- * path: UNIX sockets allow 107 characters.
+ * one can say nothing. It lies in a private folder with a short path (UNIX
+ * sockets allow 107 characters), which is gone as soon as rank 0 is there: a
+ * killed launcher leaves nothing behind.
  */
 #ifndef PLX_LAUNCHER_PEER_H
 #define PLX_LAUNCHER_PEER_H
@@ -15,7 +16,7 @@
 #include "wire/channel.h"
 
 struct plx_peer {
-	char dir[64];		     /* private folder, removed by release */
+	char dir[64];		     /* private folder, "": none */
 	char path[96];		     /* of the present socket */
 	int listener;		     /* -1: none */
 	struct plx_channel *channel; /* NULL: nobody is connected */
@@ -24,11 +25,16 @@ struct plx_peer {
 	bool told;		     /* and was */
 };
 
-/* Make the folder, in $TMPDIR if that is short enough, else in /tmp. */
-int plx_peer_init(struct plx_peer *peer, struct plx_error *err);
+void plx_peer_init(struct plx_peer *peer);
 
-/* Close the old socket and listen on a new one. */
-int plx_peer_open(struct plx_peer *peer, int number, struct plx_error *err);
+/*
+ * Make a new folder, in $TMPDIR if that is short enough, else in /tmp, and
+ * listen in it. The folder may hold one more file, of this name:
+ */
+#define PLX_PEER_HOSTS "hosts"
+int plx_peer_open(struct plx_peer *peer, struct plx_error *err);
+
+/* Hang up and remove what is left of the folder. */
 void plx_peer_close(struct plx_peer *peer);
 
 /* Tell rank 0 to stop, now or as soon as it connects. */
@@ -40,7 +46,5 @@ void plx_peer_stop(struct plx_peer *peer);
  */
 bool plx_peer_receive(struct plx_peer *peer, char line[PLX_LINE_MAX],
 		      struct plx_error *err);
-
-void plx_peer_release(struct plx_peer *peer);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "launcher/clock.h"
 #include "launcher/environ.h"
+#include "launcher/peer.h"
 #include "launcher/step.h"
 #include "wire/env.h"
 
@@ -168,7 +169,7 @@ int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
 
 	step->kills = 0;
 	snprintf(step->name, sizeof(step->name), "pollux.%d", step->number);
-	snprintf(hosts, sizeof(hosts), "%s/hosts", order->dir);
+	snprintf(hosts, sizeof(hosts), "%s/" PLX_PEER_HOSTS, order->dir);
 	if (plx_layout_copy(&step->layout, layout, err) < 0 ||
 	    write_hosts(layout, hosts, err) < 0 ||
 	    prepare_environ(&env, order, hosts, step->number, err) < 0)

@@ -14,7 +14,6 @@
 #define TROUBLE_POLL_S	1.0  /* while slurmctld does not answer */
 #define SRUN_PATIENCE_S 30.0 /* with an srun that cannot start ranks */
 #define SIGNAL_CODE	128  /* exit codes above it: killed */
-#define NOT_RUNNABLE	126  /* and 127: the program is not there */
 
 /* A target that we have not acknowledged. Serials may fall: slurmctld can
  * come back with an older state. */
@@ -227,22 +226,34 @@ void plx_watch_peer(struct plx_launcher *l)
 		take_line(l, line);
 }
 
+/* Once srun fails for too long, the fault is not a passing one. */
+static bool may_try_srun(struct plx_launcher *l)
+{
+	if (!l->srun_trouble_s)
+		l->srun_trouble_s = l->step.started_s;
+	if (plx_now_s() - l->srun_trouble_s < SRUN_PATIENCE_S)
+		return true;
+	plx_say(l, PLX_QUIET, "srun could not start the ranks for %g s",
+		SRUN_PATIENCE_S);
+	return false;
+}
+
 /* May ranks that ended like this be started again? */
 static bool may_restart(struct plx_launcher *l, int code)
 {
-	double now_s = plx_now_s();
-
-	if (code == PLX_SRUN_FAILED && !l->peer.met) {
-		if (!l->srun_trouble_s)
-			l->srun_trouble_s = l->step.started_s;
-		return now_s - l->srun_trouble_s < SRUN_PATIENCE_S;
-	}
+	if (code == PLX_SRUN_FAILED && !l->peer.met)
+		return may_try_srun(l);
 	l->srun_trouble_s = 0;
 	/* The program's own words, before it ever spoke to us. */
 	if (!l->ever_met && code <= SIGNAL_CODE)
 		return false;
-	if (l->faults >= l->settings->max_restarts)
+	if (l->faults >= l->settings->max_restarts) {
+		plx_say(l, PLX_QUIET,
+			"ranks failed (exit code %d) after %d restarts without "
+			"progress, giving up",
+			code, l->faults);
 		return false;
+	}
 	l->faults++;
 	l->fault_progress = l->progress;
 	return true;
