@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-# samples.sh DIR SAMPLES EPOCHS - was every sample used once in each epoch?
+# samples.sh DIR SAMPLES EPOCHS [so-far] - was every sample used once in each
+# epoch? With so-far, training was cut short: later epochs are not looked at.
 #
 # DIR is what POLLUX_SAMPLE_LOG named (src/agent/samplelog.h): a file
 # GENERATION.RANK for each rank of each start. What a later start rolled back
 # does not count. Says what is wrong, or how much was found right.
 set -u
 dir=${1:?folder} samples=${2:?samples} epochs=${3:?epochs}
+limit=-1
+[ "${4:-}" != so-far ] || limit=$epochs
 
 # "GENERATION from STEP" or "GENERATION STEP EPOCH FIRST COUNT SUM"
 all_lines() {
@@ -30,7 +33,8 @@ valid_lines() {
 		$2 < limit { print $3, $4, $5, $6 }'
 }
 
-valid_lines | sort -k1,1n -k2,2n | awk -v n="$samples" -v epochs="$epochs" '
+valid_lines | sort -k1,1n -k2,2n | awk -v limit="$limit" \
+	-v n="$samples" -v epochs="$epochs" '
 	function close_epoch() {
 		if (at != n) {
 			printf "epoch %d: ends at %d of %d\n", epoch, at, n
@@ -42,8 +46,9 @@ valid_lines | sort -k1,1n -k2,2n | awk -v n="$samples" -v epochs="$epochs" '
 		}
 		done++
 	}
-	NR == 1 || $1 != epoch {
-		if (NR > 1)
+	limit >= 0 && $1 >= limit { next }
+	!parts || $1 != epoch {
+		if (parts)
 			close_epoch()
 		if ($1 != done) {
 			printf "epoch %d follows %d epochs\n", $1, done
@@ -63,7 +68,7 @@ valid_lines | sort -k1,1n -k2,2n | awk -v n="$samples" -v epochs="$epochs" '
 		parts++
 	}
 	END {
-		if (NR)
+		if (parts)
 			close_epoch()
 		if (done != epochs) {
 			printf "%d epochs, want %d\n", done, epochs

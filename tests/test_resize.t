@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+# test_resize.t - one job through at least 20 resizes, and nothing is lost
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/squeeze.sh"
+
+sandbox_up --nodes 4 --gpus-per-node 4
+plan 12
+
+# The batch is fixed, so that only the order of additions may tell the
+# resized run from one that was never touched.
+samples=10000
+training="--samples=$samples --batch=256 --max-batch=256 --emulate-gpu=compute"
+events=$WORK/resized.ckpt/events.jsonl
+mkdir "$WORK/samples"
+export POLLUX_SAMPLE_LOG=$WORK/samples
+
+resizes() {
+	jq -s 'map(select(.event == "resize" or .event == "park")) | length' \
+		"$events"
+}
+
+enough_resizes() {
+	local count
+	count=$(resizes)
+	echo "$count resizes and parkings"
+	[ "$count" -ge 20 ]
+}
+
+seen_gpus() {
+	jq -se "map(select(.event == \"resize\").to_gpus) | index($1) != null" \
+		"$events"
+}
+
+was_parked() {
+	jq -se 'map(select(.event == "park")) | length > 0' "$events"
+}
+
+# Epochs that are complete: all but the last one with a line.
+whole_epochs() {
+	grep -c '^epoch ' "$WORK/resized.out"
+}
+
+loss_of() {
+	grep -E "^epoch $2/" "$1" | tail -n 1 | sed 's/.*loss \([^,]*\),.*/\1/'
+}
+
+samples_once() {
+	bash "$POLLUX_SRCDIR/tests/samples.sh" "$POLLUX_SAMPLE_LOG" $samples \
+		"$(whole_epochs)" so-far
+}
+
+# Every restore has the checksum of the save before it.
+restored_is_saved() {
+	grep -oE 'pollux: (saved|restored) .*crc [0-9a-f]{8}' \
+		"$WORK/resized.out" | awk '
+		/saved step/ { saved = $NF; saves++ }
+		/restored step/ {
+			restores++
+			if ($NF != saved) {
+				print "restored " $NF ", saved was " saved
+				bad = 1
+			}
+		}
+		END {
+			print saves + 0 " saves, " restores + 0 " restores"
+			exit bad || restores < 18
+		}'
+}
+
+# The same training without a resize, on this machine's own pace.
+unresized_loss() {
+	env -u POLLUX_SAMPLE_LOG pollux-train ${training% --emulate*} \
+		--epochs="$1" >"$WORK/unresized.txt" 2>&1 || return 1
+	loss_of "$WORK/unresized.txt" "$1"
+}
+
+same_loss() {
+	local epochs resized unresized
+	epochs=$(whole_epochs)
+	resized=$(loss_of "$WORK/resized.out" "$epochs")
+	unresized=$(unresized_loss "$epochs")
+	echo "loss of epoch $epochs: $resized resized, $unresized not"
+	awk -v a="$resized" -v b="$unresized" \
+		'BEGIN { exit !(a > 0 && b > 0 && a < 1.02 * b && b < 1.02 * a) }'
+}
+
+pauses_told() {
+	jq -s 'map(select(.event == "resize").pause_s) | sort |
+		{ resizes: length, median: .[length / 2 | floor], worst: last }' \
+		"$events"
+	[ "$(sb pollux-report --json -j "$job" |
+		jq '.jobs[0].resizes // 0')" -ge 15 ]
+}
+
+watch_start
+job=$(submit_elastic resized pollux,max=16 "$training" --epochs=1000000)
+ok "a job starts small and grows over the whole cluster" \
+	wait_until "began_on $job 16" 60
+ok "rigid jobs squeeze it again and again" squeeze "$job" 10
+ok "that makes at least 20 resizes" enough_resizes
+ok "it was on a single GPU, on four and on all" \
+	eval 'seen_gpus 1 && seen_gpus 4 && seen_gpus 16'
+ok "it was parked without any GPU, and came back" was_parked
+sb scancel "$job"
+ok "the job ends when cancelled" wait_until "ended $job" 30
+ok "every sample of every epoch was used exactly once" samples_once
+ok "each restored state has the checksum of the one saved" restored_is_saved
+ok "the loss is that of a run that was never resized" same_loss
+ok "no GPU had two owners in any look" watch_end
+ok "afterwards all nodes are idle, with no GPU allocated" \
+	wait_until cluster_is_idle 30
+ok "sacct's GPU-seconds of each shape are those in slurmctld's log" \
+	wait_until accounts_agree 10
+pauses_told | diag
