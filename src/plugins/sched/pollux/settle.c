@@ -26,26 +26,24 @@ static void _gain(job_record_t *job, bitstr_t *nodes)
 	}
 }
 
-/* Steps that go on (the launcher's) keep their CPUs on nodes that stay. */
-static void _carry_usage(job_resources_t *to, const job_resources_t *from)
+/*
+ * Steps that go on (the launcher's) hold nothing of the new resources: they
+ * become what --overlap would have made them, so that nothing is given back
+ * for them when they end.
+ */
+static void _release_steps(job_record_t *job)
 {
-	int i = 0;
-	int j = 0;
+	ListIterator iter = NULL;
+	step_record_t *step = NULL;
 
-	for (int n = 0; n < node_record_count; n++) {
-		bool had = bit_test(from->node_bitmap, n);
-		bool has = bit_test(to->node_bitmap, n);
-
-		if (had && has) {
-			if (to->cpus_used && from->cpus_used)
-				to->cpus_used[j] =
-					MIN(from->cpus_used[i], to->cpus[j]);
-			if (to->memory_used && from->memory_used)
-				to->memory_used[j] = from->memory_used[i];
-		}
-		i += had;
-		j += has;
+	if (!job->step_list)
+		return;
+	iter = list_iterator_create(job->step_list);
+	while ((step = list_next(iter))) {
+		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
+			step->flags |= SSF_OVERLAP_FORCE;
 	}
+	list_iterator_destroy(iter);
 }
 
 /* build_node_details() would make the first node the batch host. */
@@ -83,7 +81,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	job->total_cpus = new_cpus;
 	_gain(job, gained);
 	_name_nodes(job);
-	_carry_usage(resources, held->resources);
+	_release_steps(job);
 	rebuild_step_bitmaps(job, before);
 	gs_job_start(job);
 	job_post_resize_acctg(job);
