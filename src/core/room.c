@@ -28,8 +28,8 @@ struct room {
 	struct spare *spares; /* [node_count] */
 	int spare_count;
 	int *gpus;    /* [node_count] before the guess */
-	bool *whole;  /* [node_count] given to a request as a whole */
 	bool *parked; /* [job_count], search order: so far, for granted ones */
+	bool tight;   /* jobs have to move already */
 	bool *stuck;  /* [job_count], search order: from the beginning */
 };
 
@@ -38,7 +38,6 @@ static void room_release(struct room *room)
 	plx_search_destroy(room->search);
 	free(room->spares);
 	free(room->gpus);
-	free(room->whole);
 	free(room->parked);
 	free(room->stuck);
 }
@@ -52,11 +51,9 @@ static int room_init(struct room *room, struct plx_problem *problem,
 	room->problem = problem;
 	room->spares = calloc(nodes, sizeof(*room->spares));
 	room->gpus = calloc(nodes, sizeof(*room->gpus));
-	room->whole = calloc(nodes, sizeof(*room->whole));
 	room->parked = calloc(jobs, sizeof(*room->parked));
 	room->stuck = calloc(jobs, sizeof(*room->stuck));
-	if (!room->spares || !room->gpus || !room->whole || !room->parked ||
-	    !room->stuck)
+	if (!room->spares || !room->gpus || !room->parked || !room->stuck)
 		return plx_fail(err, "no memory to make room");
 	room->search = plx_search_create(problem, err);
 	return room->search ? 0 : -1;
@@ -118,7 +115,7 @@ static bool node_spare(const struct room *room,
 	int take = request->gpus_per_node;
 	int idle = gpus - held(room, n);
 
-	if ((request->allowed && !request->allowed[n]) || room->whole[n])
+	if ((request->allowed && !request->allowed[n]))
 		return false;
 	if (request->whole_nodes) {
 		if (gpus != room->problem->gpus_total[n] || take > gpus ||
@@ -172,11 +169,8 @@ static bool feasible(struct room *room)
 }
 
 /* The nodes of a guess: the first ones, then a window that slides on. */
-static const struct spare *guessed(const struct room *room,
-				   const struct plx_request *request, int guess,
-				   int i)
+static const struct spare *guessed(const struct room *room, int guess, int i)
 {
-	(void) request;
 	return &room->spares[(guess + i) % room->spare_count];
 }
 
@@ -185,29 +179,29 @@ static bool try_guess(struct room *room, const struct plx_request *request,
 {
 	int *gpus = room->problem->gpus;
 	size_t size = (size_t) room->problem->node_count * sizeof(*gpus);
+	bool tight = room->tight;
 	int displaced = 0;
 
 	memcpy(room->gpus, gpus, size);
 	for (int i = 0; i < request->nodes; i++) {
-		const struct spare *spare = guessed(room, request, guess, i);
+		const struct spare *spare = guessed(room, guess, i);
 
 		gpus[spare->node] -= spare->take;
 		displaced += spare->displace;
 	}
-	if (displaced == 0 || feasible(room))
+	/* Once jobs have to move, they may need what is idle. */
+	room->tight = room->tight || displaced > 0;
+	if (!room->tight || feasible(room))
 		return true;
+	room->tight = tight;
 	memcpy(gpus, room->gpus, size);
 	return false;
 }
 
 /* Remember what the grant did. */
-static void settle(struct room *room, const struct plx_request *request,
-		   int guess)
+static void settle(struct room *room)
 {
-	for (int i = 0; request->whole_nodes && i < request->nodes; i++)
-		room->whole[guessed(room, request, guess, i)->node] = true;
-	feasible(room);
-	for (int j = 0; j < room->search->job_count; j++) {
+	for (int j = 0; room->tight && j < room->search->job_count; j++) {
 		if (room->search->jobs[j].at.count == 0)
 			room->parked[j] = true;
 	}
@@ -229,7 +223,7 @@ static bool serve(struct room *room, const struct plx_request *request)
 	guesses = guesses < GUESSES ? guesses : GUESSES;
 	for (int guess = 0; guess < guesses; guess++) {
 		if (try_guess(room, request, guess)) {
-			settle(room, request, guess);
+			settle(room);
 			return true;
 		}
 	}
@@ -263,8 +257,13 @@ int plx_room_reserve(struct plx_problem *problem,
 		goto done;
 	/* What is impossible already is nobody's fault here. */
 	plx_search_repair(room.search);
-	for (int j = 0; j < problem->job_count; j++)
-		room.stuck[j] = room.search->jobs[j].stuck;
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_elastic *e = &room.search->jobs[j];
+
+		room.stuck[j] = e->stuck;
+		room.parked[j] = e->at.count == 0;
+		room.tight = room.tight || !plx_seat_equal(&e->at, &e->now);
+	}
 	for (int i = 0; i < count; i++)
 		granted[i] = serve(&room, &requests[i]);
 	rc = 0;

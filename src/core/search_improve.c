@@ -238,23 +238,6 @@ static void shake(struct plx_search *search)
 	search->poorest = false;
 }
 
-/* Of equally good nodes, those it has now. */
-static void settle(struct plx_search *search)
-{
-	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
-
-		if (e->fixed || e->at.count == 0)
-			continue;
-		plx_move_begin(search);
-		plx_move_touch(search, e);
-		plx_seat_take(search, e);
-		if (!plx_search_fit(search, e) || plx_move_gain(search) < 0)
-			plx_move_undo(search);
-	}
-	plx_move_begin(search);
-}
-
 void plx_search_improve(struct plx_search *search)
 {
 	long cells = (long) search->job_count * search->node_count;
@@ -272,5 +255,4 @@ void plx_search_improve(struct plx_search *search)
 		descend(search);
 	}
 	shake(search);
-	settle(search);
 }

@@ -572,6 +572,24 @@ static void a_young_job_is_not_disturbed(void **state)
 	done(problem, plan);
 }
 
+static void a_tiny_gain_moves_nobody(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_job *job = &problem->jobs[0];
+	struct plx_plan *plan;
+
+	(void) state;
+	/* Nearly all of a pass is the same for any batch. */
+	job->goodput.model.alpha_c = 1;
+	job->goodput.model.beta_c = 1e-4;
+	job->goodput.limits.max_batch = job->goodput.limits.base_batch;
+	job->restart_s = 0;
+	job->now[0] = 2;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "stays: 2 GPUs, 4 would add 0 %");
+	done(problem, plan);
+}
+
 static void a_growing_job_keeps_its_node(void **state)
 {
 	struct plx_problem *problem = cluster(4, 4, 1);
@@ -623,6 +641,7 @@ int main(void)
 		cmocka_unit_test(the_last_gpu_parks_whoever_may_be),
 		cmocka_unit_test(a_pinned_job_is_left_alone),
 		cmocka_unit_test(a_young_job_is_not_disturbed),
+		cmocka_unit_test(a_tiny_gain_moves_nobody),
 		cmocka_unit_test(a_growing_job_keeps_its_node),
 		cmocka_unit_test(nothing_to_do_is_a_plan),
 		cmocka_unit_test(a_plan_respects_every_limit),

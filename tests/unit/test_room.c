@@ -149,6 +149,22 @@ static void whole_nodes_are_nobodys_home(void **state)
 	plx_problem_destroy(problem);
 }
 
+static void a_parked_job_still_needs_its_home(void **state)
+{
+	static const bool yields[] = { false };
+	struct plx_request request = { .nodes = 1,
+				       .whole_nodes = true,
+				       .keeps = yields };
+	struct plx_problem *problem = full(1, 4);
+
+	(void) state;
+	problem->jobs[0].may_park = true;
+	assert_false(served(problem, request));
+	problem->jobs[0].home = -1;
+	assert_true(served(problem, request));
+	plx_problem_destroy(problem);
+}
+
 static void a_node_with_a_rigid_job_is_not_whole(void **state)
 {
 	struct plx_problem *problem = plx_problem_create(1, 0, NULL);
@@ -189,6 +205,57 @@ static void requests_are_served_in_their_order(void **state)
 	assert_false(granted[1]);
 	assert_true(granted[2]);
 	assert_int_equal(3, gpus_left(problem));
+	plx_problem_destroy(problem);
+}
+
+static void a_job_parked_for_one_does_not_stop_another(void **state)
+{
+	static const bool first_only[] = { true, false };
+	static const bool yields[] = { false };
+	static const bool keeps[] = { true };
+	const struct plx_request requests[] = {
+		{ .nodes = 1,
+		  .gpus_per_node = 4,
+		  .allowed = first_only,
+		  .keeps = yields },
+		{ .nodes = 1, .gpus_per_node = 4, .keeps = keeps },
+	};
+	struct plx_problem *problem = plx_problem_create(2, 1, NULL);
+	bool granted[2];
+
+	(void) state;
+	assert_non_null(problem);
+	problem->uniform = true;
+	problem->gpus[0] = problem->gpus_total[0] = 4;
+	problem->gpus[1] = problem->gpus_total[1] = 4;
+	problem->jobs[0].min_gpus = 1;
+	problem->jobs[0].max_gpus = 4;
+	problem->jobs[0].may_park = true;
+	problem->jobs[0].home = 0;
+	problem->jobs[0].now[0] = 4;
+	assert_int_equal(0,
+			 plx_room_reserve(problem, requests, 2, granted, NULL));
+	assert_true(granted[0]);
+	assert_true(granted[1]);
+	plx_problem_destroy(problem);
+}
+
+static void a_refusal_leaves_no_trace(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .nodes = 1, .gpus_per_node = 3 },
+		{ .nodes = 1, .gpus_per_node = 2 },
+	};
+	struct plx_problem *problem = full(1, 4);
+	bool granted[2];
+
+	(void) state;
+	problem->jobs[0].min_gpus = 2;
+	assert_int_equal(0,
+			 plx_room_reserve(problem, requests, 2, granted, NULL));
+	assert_false(granted[0]);
+	assert_true(granted[1]);
+	assert_int_equal(2, problem->gpus[0]);
 	plx_problem_destroy(problem);
 }
 
@@ -315,6 +382,50 @@ static void granted_room_can_be_had(void **state)
 	assert_true(refusals > 500);
 }
 
+/* Parked may be who yields to one of those that were granted. */
+static void hold_unless_granted(struct plx_problem *problem,
+				const struct plx_request *requests,
+				const bool *granted, int count)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		bool yields = false;
+
+		for (int i = 0; i < count; i++)
+			yields = yields || (granted[i] && requests[i].keeps &&
+					    !requests[i].keeps[j]);
+		problem->jobs[j].may_park &= yields;
+	}
+}
+
+static void many_grants_can_be_had_together(void **state)
+{
+	uint64_t seed = 6;
+	int grants = 0;
+
+	(void) state;
+	for (int i = 0; i < 2000; i++) {
+		struct plx_problem *problem = random_problem(&seed, &crowded);
+		struct plx_request requests[4];
+		bool allowed[4][4];
+		bool keeps[4][6];
+		bool granted[4];
+
+		for (int r = 0; r < 4; r++)
+			requests[r] = random_request(&seed, problem, allowed[r],
+						     keeps[r]);
+		if (now_feasible(problem)) {
+			assert_int_equal(0, plx_room_reserve(problem, requests,
+							     4, granted, NULL));
+			hold_unless_granted(problem, requests, granted, 4);
+			assert_plan_exists(problem);
+			for (int r = 0; r < 4; r++)
+				grants += granted[r];
+		}
+		plx_problem_destroy(problem);
+	}
+	assert_true(grants > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,11 +436,15 @@ int main(void)
 		cmocka_unit_test(a_pinned_job_makes_no_room),
 		cmocka_unit_test(idle_gpus_are_taken_first),
 		cmocka_unit_test(whole_nodes_are_nobodys_home),
+		cmocka_unit_test(a_parked_job_still_needs_its_home),
 		cmocka_unit_test(a_node_with_a_rigid_job_is_not_whole),
 		cmocka_unit_test(a_job_without_gpus_needs_no_room),
 		cmocka_unit_test(requests_are_served_in_their_order),
+		cmocka_unit_test(a_job_parked_for_one_does_not_stop_another),
+		cmocka_unit_test(a_refusal_leaves_no_trace),
 		cmocka_unit_test(a_request_without_nodes_is_refused),
 		cmocka_unit_test(granted_room_can_be_had),
+		cmocka_unit_test(many_grants_can_be_had_together),
 	};
 
 	return cmocka_run_group_tests_name("room", tests, NULL, NULL);
