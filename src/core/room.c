@@ -155,17 +155,24 @@ static void survey(struct room *room, const struct plx_request *request)
 	      by_displacement);
 }
 
+/* Stuck are those that were so from the beginning; their number. */
+static int reset_stuck(struct room *room)
+{
+	int stuck = 0;
+
+	for (int j = 0; j < room->search->job_count; j++) {
+		room->search->jobs[j].stuck = room->stuck[j];
+		stuck += room->stuck[j];
+	}
+	return stuck;
+}
+
 /* Is there a plan that leaves all elastic jobs what they must have? */
 static bool feasible(struct room *room)
 {
-	struct plx_search *search = room->search;
-	int stuck = 0;
+	int after = plx_search_repair(room->search);
 
-	for (int j = 0; j < search->job_count; j++) {
-		search->jobs[j].stuck = room->stuck[j];
-		stuck += room->stuck[j];
-	}
-	return plx_search_repair(search) <= stuck;
+	return after <= reset_stuck(room);
 }
 
 /* The nodes of a guess: the first ones, then a window that slides on. */
