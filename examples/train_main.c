@@ -181,34 +181,49 @@ static void judge(struct train *t, double *loss, double *accuracy)
 	*accuracy = (double) hits / (double) count;
 }
 
-static void print_summary(struct train *t)
+/* Told to leave: quickly, others wait for the GPUs. */
+static void print_stopped(const struct train *t, const struct pollux_info *i)
 {
-	bool stopped = pollux_stopped(t->pollux);
-	struct pollux_info i;
+	printf("stopped after %" PRIu64 " steps, %" PRIu64
+	       " samples: loss %.4f, crc %08" PRIx32 "\n",
+	       i->step, i->samples_used, i->loss, pollux_crc(t->pollux));
+}
+
+static void print_finished(struct train *t, const struct pollux_info *i)
+{
+	uint32_t crc = pollux_crc(t->pollux);
 	double loss;
 	double accuracy;
+
+	judge(t, &loss, &accuracy);
+	printf("finished after %" PRIu64 " steps, %" PRIu64
+	       " samples: loss %.4f, accuracy %.1f %%, crc %08" PRIx32 "\n",
+	       i->step, i->samples_used, loss, 100 * accuracy, crc);
+	if (!t->options.json)
+		return;
+	printf("{\"finished\":true,\"epochs\":%d,\"steps\":%" PRIu64
+	       ",\"samples_used\":%" PRIu64
+	       ",\"loss\":%.6f,\"accuracy\":%.6f,\"crc\":\"%08" PRIx32
+	       "\",\"gpus\":%d,\"nodes\":%d,\"batch\":%d,"
+	       "\"samples_per_s\":%.6g,\"goodput\":%.6g,"
+	       "\"noise_scale\":%.6g,\"restored\":%s,"
+	       "\"emulated_timing\":%s}\n",
+	       i->epoch, i->step, i->samples_used, loss, accuracy, crc, i->gpus,
+	       i->nodes, i->batch, i->samples_per_s, i->goodput, i->noise_scale,
+	       i->restored ? "true" : "false", t->emulation ? "true" : "false");
+}
+
+static void print_summary(struct train *t)
+{
+	struct pollux_info i;
 
 	pollux_info(t->pollux, &i);
 	if (i.rank != 0)
 		return;
-	judge(t, &loss, &accuracy);
-	printf("%s after %" PRIu64 " steps, %" PRIu64 " samples: loss %.4f, "
-	       "accuracy %.1f %%, crc %08" PRIx32 "\n",
-	       stopped ? "stopped" : "finished", i.step, i.samples_used, loss,
-	       100 * accuracy, pollux_crc(t->pollux));
-	if (t->options.json)
-		printf("{\"finished\":%s,\"epochs\":%d,\"steps\":%" PRIu64
-		       ",\"samples_used\":%" PRIu64
-		       ",\"loss\":%.6f,\"accuracy\":%.6f,\"crc\":\"%08" PRIx32
-		       "\",\"gpus\":%d,\"nodes\":%d,\"batch\":%d,"
-		       "\"samples_per_s\":%.6g,\"goodput\":%.6g,"
-		       "\"noise_scale\":%.6g,\"restored\":%s,"
-		       "\"emulated_timing\":%s}\n",
-		       stopped ? "false" : "true", i.epoch, i.step,
-		       i.samples_used, loss, accuracy, pollux_crc(t->pollux),
-		       i.gpus, i.nodes, i.batch, i.samples_per_s, i.goodput,
-		       i.noise_scale, i.restored ? "true" : "false",
-		       t->emulation ? "true" : "false");
+	if (pollux_stopped(t->pollux))
+		print_stopped(t, &i);
+	else
+		print_finished(t, &i);
 	fflush(stdout);
 }
 
