@@ -5,13 +5,15 @@
  * The loss has several valleys, mostly along gamma: one descent starts in
  * each of a few gammas, where straight lines through the rows give the other
  * parts. The best is polished without slopes, for the loss has an edge where
- * rows are explained exactly.
+ * rows are explained exactly; two ways, for each gets stuck elsewhere.
  */
 #include <math.h>
 #include <nlopt.h>
 #include <string.h>
 
 #include "core/fit_loss.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #define PART_MAX  1e6  /* seconds, of an alpha or a beta */
 #define GAMMA_MAX 10.0 /* as published */
@@ -241,6 +243,8 @@ int plx_fit(const struct plx_sample *rows, size_t count,
 	    struct plx_model *model, struct plx_error *err)
 {
 	static const double gammas[] = { 1.02, 1.5, 3, 7 };
+	static const nlopt_algorithm polishes[] = { NLOPT_LN_SBPLX,
+						    NLOPT_LN_NELDERMEAD };
 	struct fit fit = {
 		.rows = rows,
 		.count = count,
@@ -252,14 +256,16 @@ int plx_fit(const struct plx_sample *rows, size_t count,
 	if (fit.seen.rows == 0)
 		return plx_fail(err, "no usable measurement among %zu", count);
 	set_bounds(&fit);
-	for (size_t i = 0; i < sizeof(gammas) / sizeof(gammas[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(gammas); i++) {
 		start_at(&fit, gammas[i], x);
 		if (descend(&fit, NLOPT_LD_SLSQP, DESCENT_STEPS, x) < 0)
 			return plx_fail(err, "out of memory");
 	}
-	memcpy(x, fit.best, sizeof(x));
-	if (descend(&fit, NLOPT_LN_SBPLX, POLISH_STEPS, x) < 0)
-		return plx_fail(err, "out of memory");
+	for (size_t i = 0; i < ARRAY_SIZE(polishes); i++) {
+		memcpy(x, fit.best, sizeof(x));
+		if (descend(&fit, polishes[i], POLISH_STEPS, x) < 0)
+			return plx_fail(err, "out of memory");
+	}
 	take_best(&fit, model);
 	return 0;
 }

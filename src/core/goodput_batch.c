@@ -316,8 +316,7 @@ bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
 	else
 		search_passes(&s);
 	if (isinf(s.cost))
-		s.batch = largest_below(&s, min(s.q_min - 1, s.q_max),
-					accumulate);
+		s.batch = largest_below(&s, s.q_min - 1, accumulate);
 	*goodput = plx_goodput(job, shape, s.batch);
 	if (best)
 		*best = s.batch;

@@ -3,7 +3,7 @@
  * reference.h - numeric cases recorded from the published code
  *
  * They lie in $POLLUX_SHARED, by default the folder shared/ beside the
- * source tree. A user's clone has none: their tests are then skipped.
+ * source tree. A user's clone has none: such tests are then left out.
  */
 #ifndef PLX_UNIT_REFERENCE_H
 #define PLX_UNIT_REFERENCE_H
@@ -14,7 +14,14 @@
 #include "core/goodput.h"
 #include "unit.h"
 
-/* The file's content, the caller's to json_decref(); skips when absent. */
+/*
+ * How many of a program's tests can run, the last `recorded` of which need
+ * the cases: says so when they are absent. CMocka's own skip() is a failure
+ * to TAP.
+ */
+size_t reference_runnable(size_t tests, size_t recorded);
+
+/* The file's content, the caller's to json_decref(). */
 json_t *reference_load(const char *file);
 
 /* The number at this key, or at this place of the list at this key. */

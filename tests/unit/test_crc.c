@@ -2,6 +2,7 @@
 /* test_crc.c - CRC-32C, by table and by instruction */
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/crc_ways.h"
@@ -65,10 +66,6 @@ static void the_instruction_agrees_at_every_size_and_offset(void **state)
 	uint8_t data[300];
 
 	(void) state;
-	if (!plx_crc32c_has_instruction()) {
-		print_message("# this processor has no CRC-32C instruction\n");
-		skip();
-	}
 	fill(data, sizeof(data));
 	for (size_t at = 0; at < 9; at++) {
 		for (size_t size = 0; size + at <= sizeof(data); size++)
@@ -114,11 +111,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_sums_come_out),
 		cmocka_unit_test(the_table_agrees_at_every_size_and_offset),
-		cmocka_unit_test(
-			the_instruction_agrees_at_every_size_and_offset),
 		cmocka_unit_test(a_sum_goes_on_where_it_stopped),
 		cmocka_unit_test(every_flipped_bit_shows),
+		/* The last: not every processor has one. */
+		cmocka_unit_test(
+			the_instruction_agrees_at_every_size_and_offset),
 	};
+	size_t count = ARRAY_SIZE(tests);
 
-	return cmocka_run_group_tests_name("crc", tests, NULL, NULL);
+	if (!plx_crc32c_has_instruction()) {
+		printf("# a test left out: no CRC-32C instruction here\n");
+		count--;
+	}
+	return _cmocka_run_group_tests("crc", tests, count, NULL, NULL);
 }

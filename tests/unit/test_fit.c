@@ -356,5 +356,7 @@ int main(void)
 		cmocka_unit_test(no_published_fit_is_better),
 	};
 
-	return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
+	return _cmocka_run_group_tests("fit", tests,
+				       reference_runnable(ARRAY_SIZE(tests), 1),
+				       NULL, NULL);
 }

@@ -339,5 +339,7 @@ int main(void)
 		cmocka_unit_test(the_estimates_are_the_published_ones),
 	};
 
-	return cmocka_run_group_tests_name("noise", tests, NULL, NULL);
+	return _cmocka_run_group_tests("noise", tests,
+				       reference_runnable(ARRAY_SIZE(tests), 2),
+				       NULL, NULL);
 }
