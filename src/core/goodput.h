@@ -44,7 +44,7 @@ struct plx_limits {
 
 /* Gradient statistics at the base batch size. */
 struct plx_noise {
-	double sqr; /* squared norm of the true gradient, > 0 */
+	double sqr; /* squared norm of the true gradient, >= 0 */
 	double var; /* trace of the covariance at batch base_batch, >= 0 */
 };
 
