@@ -3,11 +3,25 @@
 
 #include "sched/pollux/settle.h"
 
+/*
+ * The message for a node's epilog is made from the job's request for GPUs,
+ * by position among the job's nodes. The request is the new shape's by now:
+ * slurmd would look beyond its end and crash, so it is sent without.
+ */
+static void _abort_on_nodes(job_record_t *job, bitstr_t *nodes)
+{
+	List request = job->gres_list_req;
+
+	job->gres_list_req = NULL;
+	abort_job_on_nodes(job, nodes);
+	job->gres_list_req = request;
+}
+
 static void _give_up(job_record_t *job, bitstr_t *nodes)
 {
 	if (bit_ffs(nodes) < 0)
 		return;
-	abort_job_on_nodes(job, nodes);
+	_abort_on_nodes(job, nodes);
 	for (int n = 0; n < node_record_count; n++) {
 		if (!bit_test(nodes, n))
 			continue;
