@@ -19,10 +19,12 @@
  */
 #define YOUNG	    1e-9
 #define SPEEDUP_MAX 1e6 /* no power of it overflows */
+#define GPUS_MAX    65536
 
+/* Requires a >= 0, b >= 1. */
 static int ceil_div(int a, int b)
 {
-	return (a + b - 1) / b;
+	return a / b + (a % b > 0);
 }
 
 static int min_int(int a, int b)
@@ -45,7 +47,25 @@ static double goodput_of(const struct plx_job *job, struct plx_shape shape)
 	return goodput;
 }
 
-/* Total GPUs by jobs, on as few nodes as hold them. */
+/*
+ * Set the yardstick to this count, on as few nodes as hold it. False when no
+ * batch of the job is possible there.
+ */
+static bool measure(struct plx_yardstick *fair, const struct plx_job *job,
+		    int gpus, int largest)
+{
+	struct plx_shape shape = { .nodes = ceil_div(gpus, largest),
+				   .gpus = gpus };
+	double goodput = goodput_of(job, shape);
+
+	if (goodput <= 0)
+		return false;
+	fair->gpus = gpus;
+	fair->goodput = goodput;
+	return true;
+}
+
+/* Total GPUs by jobs; near that where its batch is too small or too large. */
 struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
 				    const struct plx_job *job)
 {
@@ -58,16 +78,16 @@ struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
 		largest = max_int(largest, problem->gpus_total[n]);
 	}
 	fair.gpus = max_int(1, ceil_div(total, max_int(1, problem->job_count)));
-	fair.gpus = max_int(fair.gpus, job->min_gpus);
+	fair.gpus = max_int(fair.gpus, min_int(job->min_gpus, GPUS_MAX));
 	if (!job->profiled)
 		return fair;
-	/* Its batch may be too small for so many GPUs. */
-	for (int gpus = fair.gpus; gpus > 0 && fair.goodput <= 0; gpus--) {
-		struct plx_shape shape = { .nodes = ceil_div(gpus, largest),
-					   .gpus = gpus };
-
-		fair.gpus = gpus;
-		fair.goodput = goodput_of(job, shape);
+	for (int gpus = fair.gpus; gpus > 0; gpus -= max_int(1, gpus / 8)) {
+		if (measure(&fair, job, gpus, largest))
+			return fair;
+	}
+	for (int gpus = fair.gpus; gpus <= GPUS_MAX; gpus *= 2) {
+		if (measure(&fair, job, gpus, largest))
+			return fair;
 	}
 	return fair;
 }
@@ -79,10 +99,12 @@ double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
 
 	if (shape.gpus < 1)
 		return 0;
-	if (job->profiled && fair->goodput > 0)
+	if (!job->profiled)
+		speedup = (double) shape.gpus / fair->gpus;
+	else if (fair->goodput > 0)
 		speedup = goodput_of(job, shape) / fair->goodput;
 	else
-		speedup = (double) shape.gpus / fair->gpus;
+		return 0; /* no batch is possible anywhere */
 	return speedup < SPEEDUP_MAX ? speedup : SPEEDUP_MAX;
 }
 
@@ -182,9 +204,9 @@ static void add_forms(struct menu *menu)
 	int min = e->job->min_gpus;
 	int largest = min_int(menu->search->node_gpus_max, e->cap);
 
-	for (int g = min; g <= largest; g++)
+	for (int g = min; g <= largest; g = next_count(g, largest))
 		add(menu, 1, g, g);
-	for (int g = 1; g <= largest; g++) {
+	for (int g = 1; g <= largest; g = next_count(g, largest)) {
 		int last = min_int(menu->search->node_count, e->cap / g);
 
 		for (int k = max_int(2, ceil_div(min, g)); k <= last;

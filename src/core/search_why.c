@@ -235,7 +235,10 @@ static void why_same(const struct line *line)
 	const struct plx_job *job = line->e->job;
 	int gpus = line->to.gpus;
 
-	if (job->pinned)
+	if (job->pinned && gpus == 0)
+		snprintf(line->text, line->size,
+			 "stays without a GPU, may not change now");
+	else if (job->pinned)
 		snprintf(line->text, line->size,
 			 "stays: %d GPU%s, may not change now", gpus,
 			 plural(gpus));

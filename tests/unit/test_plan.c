@@ -572,6 +572,21 @@ static void a_young_job_is_not_disturbed(void **state)
 	done(problem, plan);
 }
 
+static void a_job_gets_no_gpus_that_its_batch_cannot_use(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_limits *limits = &problem->jobs[0].goodput.limits;
+	struct plx_plan *plan;
+
+	(void) state;
+	limits->max_batch = limits->base_batch;
+	limits->min_per_gpu = limits->base_batch / 2;
+	problem->jobs[0].now[0] = 2;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "stays: 2 GPUs, more would not help");
+	done(problem, plan);
+}
+
 static void a_tiny_gain_moves_nobody(void **state)
 {
 	struct plx_problem *problem = cluster(1, 4, 1);
@@ -641,6 +656,7 @@ int main(void)
 		cmocka_unit_test(the_last_gpu_parks_whoever_may_be),
 		cmocka_unit_test(a_pinned_job_is_left_alone),
 		cmocka_unit_test(a_young_job_is_not_disturbed),
+		cmocka_unit_test(a_job_gets_no_gpus_that_its_batch_cannot_use),
 		cmocka_unit_test(a_tiny_gain_moves_nobody),
 		cmocka_unit_test(a_growing_job_keeps_its_node),
 		cmocka_unit_test(nothing_to_do_is_a_plan),
