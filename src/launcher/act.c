@@ -7,7 +7,8 @@
 #include "launcher/clock.h"
 #include "launcher/state.h"
 
-#define ANSWER_TIMEOUT_S 90.0 /* beyond pollux_ack_timeout */
+#define ANSWER_TIMEOUT_S 90.0  /* beyond pollux_ack_timeout */
+#define START_TIMEOUT_S	 120.0 /* for ranks that are known to say hello */
 #define KILL_AGAIN_S	 5.0
 #define RETRY_FIRST_S	 0.2
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
@@ -31,6 +32,8 @@ static void act_start(struct plx_launcher *l)
 		return;
 	}
 	snprintf(l->where, sizeof(l->where), "%s", l->job.where);
+	if (l->ever_met)
+		l->deadline_s = plx_now_s() + START_TIMEOUT_S;
 	plx_tell_start(l);
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
 }
@@ -57,8 +60,8 @@ static void act_stop(struct plx_launcher *l)
 
 static void act_kill(struct plx_launcher *l)
 {
-	plx_say(l, PLX_NORMAL,
-		"ranks did not leave within %.1f s, killing them",
+	plx_say(l, PLX_NORMAL, "ranks did not %s within %.1f s, killing them",
+		l->stage == PLX_STAGE_STARTING ? "find each other" : "leave",
 		plx_now_s() - l->stage_s);
 	if (plx_step_kill(&l->step))
 		plx_clerk_kill(l->clerk, l->step.name);

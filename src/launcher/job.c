@@ -10,7 +10,6 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-#include "core/fields.h"
 #include "core/section.h"
 #include "launcher/job.h"
 
@@ -103,6 +102,8 @@ static int read_record(const slurm_job_info_t *record, bool elastic,
 	job->over = state != JOB_RUNNING && state != JOB_SUSPENDED;
 	job->bad_target =
 		plx_target_read(record->system_comment, &job->target, err) < 0;
+	if (!plx_section_get(record->comment, job->status, sizeof(job->status)))
+		job->status[0] = '\0';
 	if (job->over || !record->nodes)
 		return 0;
 	return read_layout(record, elastic, job, err);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/fields.h"
 #include "core/target.h"
 #include "launcher/layout.h"
 
@@ -24,6 +25,7 @@ struct plx_job {
 	char where[PLX_WHERE_SIZE]; /* its nodes, as n[1-4] */
 	struct plx_target target;   /* zeroed when there is none */
 	bool bad_target;	    /* there is one that cannot be read */
+	char status[PLX_FIELDS_MAX]; /* our section of its comment, "": none */
 };
 
 /* Once, before all else. */

@@ -64,6 +64,9 @@ struct plx_launcher {
 
 	/* what is told */
 	struct plx_status status;
+	char told[PLX_FIELDS_MAX];	/* the status last handed out */
+	char told_bare[PLX_FIELDS_MAX]; /* its short form */
+	unsigned int told_number;
 	unsigned int ack_number; /* of the publication that carries ack */
 	double publish_due_s;	 /* 0: nothing to publish */
 	double hint_due_s;	 /* no hint before this time */

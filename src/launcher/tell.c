@@ -144,32 +144,41 @@ void plx_tell_status(struct plx_launcher *l, double due_s)
 		l->publish_due_s = due_s;
 }
 
+static int write_status(struct plx_launcher *l, char fields[PLX_FIELDS_MAX],
+			char bare[PLX_FIELDS_MAX], struct plx_error *err)
+{
+	struct plx_status shorter;
+
+	l->status.phase = plx_stage_phase(l->stage);
+	shorter = l->status;
+	shorter.has_hint = false;
+	if (plx_status_write(&shorter, bare, PLX_FIELDS_MAX, err) < 0)
+		return -1;
+	return plx_status_write(&l->status, fields, PLX_FIELDS_MAX, err);
+}
+
 /*
  * A program that never spoke to us cannot save when told: without a status it
  * is never asked to.
  */
 void plx_publish(struct plx_launcher *l)
 {
-	struct plx_status bare = l->status;
 	char fields[PLX_FIELDS_MAX];
-	char shorter[PLX_FIELDS_MAX];
 	struct plx_error err;
-	unsigned int number;
 
 	if (!l->publish_due_s || plx_now_s() < l->publish_due_s)
 		return;
 	l->publish_due_s = 0;
 	if (!l->settings->params || (!l->ever_met && !l->status.ack))
 		return;
-	l->status.phase = plx_stage_phase(l->stage);
-	bare = l->status;
-	bare.has_hint = false;
-	if (plx_status_write(&bare, shorter, sizeof(shorter), &err) < 0 ||
-	    plx_status_write(&l->status, fields, sizeof(fields), &err) < 0) {
+	if (write_status(l, fields, l->told_bare, &err) < 0) {
 		plx_say(l, PLX_NORMAL, "%s", err.text);
 		return;
 	}
-	number = plx_clerk_publish(l->clerk, fields, shorter);
+	if (!strcmp(fields, l->told))
+		return;
+	strcpy(l->told, fields);
+	l->told_number = plx_clerk_publish(l->clerk, l->told, l->told_bare);
 	if (l->stage == PLX_STAGE_AGREED && !l->ack_number)
-		l->ack_number = number;
+		l->ack_number = l->told_number;
 }

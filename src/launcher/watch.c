@@ -113,6 +113,23 @@ static void take_job(struct plx_launcher *l, struct plx_news *news)
 		settle(l);
 }
 
+/*
+ * Does the record still hold what we wrote? slurmctld may have come back with
+ * an older state, or the user has set another comment.
+ */
+static void check_status(struct plx_launcher *l, const struct plx_news *news)
+{
+	const char *told = news->shortened ? l->told_bare : l->told;
+
+	if (!l->told[0] || news->published != l->told_number ||
+	    news->looked_s < news->published_s || l->job.over ||
+	    !strcmp(told, l->job.status))
+		return;
+	plx_say(l, PLX_VERBOSE, "the job's comment has lost our status");
+	l->told[0] = '\0';
+	plx_tell_status(l, plx_now_s());
+}
+
 void plx_watch_news(struct plx_launcher *l)
 {
 	struct plx_news news;
@@ -141,6 +158,7 @@ void plx_watch_news(struct plx_launcher *l)
 	if (!news.has_job)
 		return;
 	take_job(l, &news);
+	check_status(l, &news);
 	if (!news.is_trouble)
 		l->trouble[0] = '\0';
 	consider(l);
@@ -183,6 +201,8 @@ static void take_hello(struct plx_launcher *l)
 	l->ever_met = true;
 	l->srun_trouble_s = 0;
 	l->marks.hello_s = plx_now_s();
+	if (l->stage == PLX_STAGE_STARTING)
+		l->deadline_s = 0;
 	plx_tell_status(l, plx_now_s());
 }
 
