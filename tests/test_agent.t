@@ -71,7 +71,7 @@ same_loss_on() {
 		awk -v a="$(field loss spread.1)" \
 			-v b="$(field loss "spread.$n")" 'BEGIN {
 				print a, b; d = a - b
-				exit !(b > 0 && d < 1e-3 && d > -1e-3)
+				exit !(b > 0 && d < 1e-4 && d > -1e-4)
 			}' || return 1
 	done
 }

@@ -64,17 +64,18 @@ static int leave(struct pollux *p)
 	/* No flush: the next start reads what this host's memory holds. */
 	if (save(p, p->gone) < 0)
 		return -1;
-	if (p->gone)
-		return plx_fail(&p->err,
-				"the launcher is gone; state is saved");
 	plx_reporter_say(p->reporter,
 			 PLX_MSG_SAVED " samples=%" PRIu64 " crc=%08" PRIx32
 				       " bytes=%zu seconds=%.6f idle=%.6f",
 			 plx_cursor_used(&p->cursor), p->saved.crc,
 			 p->saved.bytes, p->saved.seconds,
 			 plx_now_s() - p->meter.commit_s);
+	/* Nobody may leave, still less fail, while rank 0 saves. */
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
 		return -1;
+	if (p->gone)
+		return plx_fail(&p->err,
+				"the launcher is gone; state is saved");
 	p->stopped = true;
 	p->stage = PLX_STAGE_ENDED;
 	return 0;
