@@ -72,11 +72,11 @@ cluster_last_words() {
 	[ -f "$SB/log/slurmctld.log" ] || return 0
 	{
 		echo "--- slurmctld.log:"
-		grep -E 'pollux|error|fatal' "$SB/log/slurmctld.log" |
-			tail -n 20
+		grep -E "pollux|error|fatal" "$SB/log/slurmctld.log" |
+			grep -v "setting comment" | tail -n 20
 		for out in "$WORK"/*.out; do
 			echo "--- ${out##*/}:"
-			tail -n 5 "$out"
+			tail -n 4 "$out" | cut -c1-160
 		done
 	} >&2
 }

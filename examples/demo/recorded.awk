@@ -3,7 +3,7 @@
 #
 # Reads name,time,application,num_replicas,batch_size. Variables: limits (see
 # workload.sh), traces (folder of measured times), compressed (arrivals),
-# scale (training), seconds (of one GPU, and again for each GPU asked for).
+# scale (training), seconds (of one GPU, and half of it for each GPU asked for).
 
 BEGIN {
 	count = split(limits, word, " ")
@@ -15,59 +15,57 @@ BEGIN {
 	}
 }
 
-# Samples that one GPU takes in a second, at a batch near the tuned one.
-function rate(app,    file, line, field, best, found) {
+function fail(sentence) {
+	print "demo: " sentence >"/dev/stderr"
+	failed = 1
+	exit 1
+}
+
+# Samples that one GPU takes in a second, in passes of at most `batch`.
+function rate(app, batch,    file, line, field, best) {
 	file = traces "/" app "/placements.csv"
-	best = 0
-	while ((getline line < file) > 0) {
-		split(line, field, ",")
-		if (field[1] != "1" || field[2] > base[app] ||
-		    field[2] > most_gpu[app])
-			continue
-		best = field[2] / field[3]
-		found = 1
-	}
+	while ((getline line < file) > 0)
+		if (split(line, field, ",") > 2 && field[1] == "1" &&
+		    (!best || field[2] <= batch))
+			best = field[2] / field[3]
 	close(file)
-	if (!found) {
-		print "demo: no times for one GPU in " file >"/dev/stderr"
-		exit 1
-	}
+	if (!best)
+		fail("no times of one GPU in " file)
 	return best
 }
 
 NR == 1 {
-	if ($0 !~ /^name,time,application,num_replicas,batch_size/) {
-		print "demo: the workload's first line is not " \
-			"name,time,application,num_replicas,batch_size" \
-			>"/dev/stderr"
-		exit 1
-	}
+	if ($0 !~ /^name,time,application,num_replicas,batch_size/)
+		fail("a workload begins with " \
+			"name,time,application,num_replicas,batch_size")
 	next
 }
 !($3 in base) {
-	print "demo: no limits are known for application " $3 >"/dev/stderr"
-	exit 1
+	fail("no limits are known of application '" $3 "'")
 }
 {
 	if (NR == 2)
 		first = $2
+	# Between the pace at the batch the job was tuned for and at its user's.
+	work = sqrt(rate($3, base[$3]) * rate($3, $5 / $4))
+	work *= scale * seconds * (1 + $4 / 2)
 	samples = 4096
-	work = rate($3) * scale * (seconds + seconds * $4 / 2)
 	epochs = int(work / samples) + 1
-	if (epochs < 4)
+	if (epochs < 4) {
 		samples = int(work / 4) + 1
-	if (epochs < 4)
 		epochs = 4
+	}
 	# A recommender's samples are small and many.
-	size = $3 == "ncf" ? "--features=4 --hidden=4" : ""
+	size = $3 == "ncf" ? " --features=4 --hidden=4" : ""
 	printf "%d|%s|elastic|max=16|--batch=%d --max-batch=%d " \
 		"--min-gpu-batch=%d --max-gpu-batch=%d --samples=%d " \
 		"--epochs=%d --seed=%d --emulate-traces=%s/%s " \
-		"--time-scale=%g %s\n", ($2 - first) / compressed, $1, \
+		"--time-scale=%g%s\n", ($2 - first) / compressed, $1, \
 		base[$3], most[$3], least_gpu[$3], most_gpu[$3], samples, \
 		epochs, NR, traces, $3, scale, size
 }
 END {
-	if (NR < 2)
-		exit 1
+	if (!failed && NR < 2)
+		fail("the workload has no jobs")
+	exit failed
 }

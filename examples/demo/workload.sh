@@ -70,5 +70,5 @@ workload_recorded() {
 	head -n "$((${WORKLOAD_JOBS:-8} + 1))" "$workload" |
 		awk -F, -v limits="$workload_limits" -v traces="$traces" \
 			-v compressed=$time_compressed -v scale="$time_scale" \
-			-v seconds="${DEMO_WORK:-12}" -f "$here/recorded.awk"
+			-v seconds="${DEMO_WORK:-24}" -f "$here/recorded.awk"
 }

@@ -101,6 +101,23 @@ static const char *state_text(const struct plx_view_job *job)
 	return job->state;
 }
 
+static void finished_text(const struct plx_view_job *job, char *text,
+			  size_t size)
+{
+	char ran[24];
+	int resizes = job->told ? job->status.resizes : 0;
+
+	plx_text_duration(job->ran_s, ran, sizeof(ran));
+	if (resizes > 0)
+		snprintf(text, size, "ran %s, %d resize%s", ran, resizes,
+			 resizes == 1 ? "" : "s");
+	else
+		snprintf(text, size, "ran %s", ran);
+	if (*job->reason)
+		snprintf(text + strlen(text), size - strlen(text), "; %s",
+			 job->reason);
+}
+
 static void why_text(const struct plx_view_job *job, char *text, size_t size)
 {
 	static const char *const lead[] = {
@@ -112,7 +129,9 @@ static void why_text(const struct plx_view_job *job, char *text, size_t size)
 	};
 	const struct plx_target *t = &job->target;
 
-	if (!job->running)
+	if (!job->running && job->ran_s > 0)
+		finished_text(job, text, size);
+	else if (!job->running)
 		snprintf(text, size, "%s", job->reason);
 	else if (t->state == PLX_TARGET_ASKED || t->state == PLX_TARGET_REFUSED)
 		snprintf(text, size, "%s%d GPUs: %s", lead[t->state],
@@ -162,7 +181,7 @@ static void print_job(const struct plx_view_job *job, FILE *out)
 		snprintf(batch, sizeof(batch), "%" PRId64, batch_size);
 		snprintf(goodput, sizeof(goodput), "%.0f/s", hint->goodput);
 	}
-	if (job->told && job->status.has_hint)
+	if (job->told && job->status.has_hint && job->running)
 		snprintf(done, sizeof(done), "%.0f%%", 100 * hint->progress);
 	why_text(job, why, sizeof(why));
 	fprintf(out, "%5s  %-*s  %-9s  %-*s  %6s  %8s  %5s  %s\n", job->id,
