@@ -100,10 +100,30 @@ static void _publish(job_record_t *job, struct pollux_track *track,
 {
 	track->target.state = state;
 	if (why)
-		snprintf(track->target.why, sizeof(track->target.why), "%s",
-			 why);
+		snprintf(track->target.why, sizeof(track->target.why), "%.*s",
+			 (int) sizeof(track->target.why) - 1, why);
 	pollux_record_publish(job, &track->target);
 	schedule_job_save();
+}
+
+/* It stays as it is for a while, longer each time. */
+static void _leave_alone(const job_record_t *job, struct pollux_track *track,
+			 const char *why)
+{
+	int steps = MIN(track->refusals, STILL_STEPS);
+
+	track->refusals++;
+	track->still_until_s = pollux_now_s() + STILL_S * (1 << steps);
+	info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
+	     pollux_record_gpu_count(job), why);
+}
+
+static void _refuse(job_record_t *job, struct pollux_track *track,
+		    const char *why)
+{
+	track->phase = POLLUX_IDLE;
+	_publish(job, track, PLX_TARGET_REFUSED, why);
+	_leave_alone(job, track, why);
 }
 
 static void _ask(job_record_t *job, const struct plx_status *status,
@@ -150,9 +170,12 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 	_read_status(job, &status);
 	if (status.launcher == PLX_WAKE_NONE && !seen->runs)
 		goto done;
-	if (!_keeps_home(job, &status, shape.nodes) ||
-	    pollux_resize_test(job, &shape, &err) < 0)
+	if (!_keeps_home(job, &status, shape.nodes))
 		goto done;
+	if (pollux_resize_test(job, &shape, &err) < 0) {
+		_leave_alone(job, pollux_track_get(seen->id), err.text);
+		goto done;
+	}
 	_ask(job, &status, &shape, why, params->ack_timeout_s);
 	asked = true;
 done:
@@ -283,18 +306,6 @@ static void _done(job_record_t *job, struct pollux_track *track,
 	     job->job_id, gpus, job->nodes, track->target.serial,
 	     1e3 * (pollux_now_s() - locked_s));
 	pollux_track_hold(track, job->nodes, gpus, pollux_record_since(job));
-}
-
-static void _refuse(job_record_t *job, struct pollux_track *track,
-		    const char *why)
-{
-	int steps = MIN(track->refusals++, STILL_STEPS);
-
-	track->phase = POLLUX_IDLE;
-	track->still_until_s = pollux_now_s() + STILL_S * (1 << steps);
-	_publish(job, track, PLX_TARGET_REFUSED, why);
-	info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
-	     pollux_record_gpu_count(job), why);
 }
 
 /* True when it got its shape. */

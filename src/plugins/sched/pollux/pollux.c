@@ -10,6 +10,7 @@
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/problem.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/requeue.h"
 
 /* How often jobs in the middle of a resize are looked at. */
 #define TICK_S 0.03
@@ -144,6 +145,14 @@ static int _sum(const int *gpus, int count)
 	return sum;
 }
 
+/* A requeued job has forgotten its end, but was submitted anew then. */
+static time_t _end(const job_record_t *job, time_t since)
+{
+	if (job->end_time >= since)
+		return job->end_time;
+	return job->details ? job->details->submit_time : since;
+}
+
 /* Jobs that are not running any more: close their last shape. */
 static void _forget_ended(void)
 {
@@ -160,8 +169,8 @@ static void _forget_ended(void)
 			continue;
 		}
 		job = find_job_record(track->job_id);
-		if (job && job->end_time >= track->since)
-			pollux_track_close(track, job->end_time);
+		if (job)
+			pollux_track_close(track, _end(job, track->since));
 		pollux_track_remove(track);
 	}
 	unlock_slurmctld(lock);
@@ -309,8 +318,13 @@ static void _decide(const struct pollux_view *view,
 		pollux_problem_create(view, params, standings, reserved, &why);
 	if (!problem || plx_plan_search(problem, &plan, &why) < 0)
 		error("sched/pollux: cycle skipped: %s", why.text);
-	else
+	else {
+		debug("sched/pollux: cycle: %d elastic jobs, %d jobs wait, "
+		      "fitness %.4f, can be %.4f",
+		      view->job_count, view->waiting_count, plan->fitness_now,
+		      plan->fitness);
 		_apply(view, standings, reserved, plan, params);
+	}
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);
 	for (int j = 0; j < view->job_count; j++)
@@ -337,6 +351,8 @@ static void _look(const struct pollux_params *params)
 		return;
 	last.looked_s = now_s;
 	view = pollux_view_create();
+	if (view->requeued)
+		pollux_requeue_reset();
 	last.waiting = view->waiting_count > 0;
 	_update_tracks(view, params);
 	last.due = params->enabled &&

@@ -142,19 +142,18 @@ static int _validate(job_record_t *job, struct plx_error *err)
 	return 0;
 }
 
-int pollux_request_write(job_record_t *job, const struct pollux_shape *shape,
-			 const struct pollux_request *saved,
-			 struct plx_error *err)
+int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
+				const struct pollux_request *saved,
+				struct plx_error *err)
 {
 	struct job_details *details = job->details;
-	uint32_t nodes = (uint32_t) bit_set_count(shape->nodes);
-	uint32_t tasks = (uint32_t) MAX(shape->gpus, 1);
+	uint32_t nodes = (uint32_t) node_count;
+	uint32_t tasks = (uint32_t) MAX(gpus, 1);
 	uint32_t cpus = MAX(details->cpus_per_task, 1);
 
 	/* Without a GPU, a CPU for the batch script is all it keeps. */
-	if (!shape->gpus || details->cpus_per_task == NO_VAL16)
+	if (!gpus || details->cpus_per_task == NO_VAL16)
 		cpus = 1;
-	details->req_node_bitmap = bit_copy(shape->nodes);
 	details->min_nodes = nodes;
 	details->max_nodes = nodes;
 	details->num_tasks = nodes * tasks;
@@ -165,9 +164,18 @@ int pollux_request_write(job_record_t *job, const struct pollux_shape *shape,
 	details->pn_min_cpus = tasks * cpus;
 	details->contiguous = 0;
 	job->req_switch = 0;
-	if (!shape->gpus)
+	if (!gpus)
 		return 0;
-	job->tres_per_node = xstrdup_printf(POLLUX_TRES_PER_NODE, shape->gpus);
+	job->tres_per_node = xstrdup_printf(POLLUX_TRES_PER_NODE, gpus);
 	job->cpus_per_tres = xstrdup(saved->cpus_per_tres);
 	return _validate(job, err);
+}
+
+int pollux_request_write(job_record_t *job, const struct pollux_shape *shape,
+			 const struct pollux_request *saved,
+			 struct plx_error *err)
+{
+	job->details->req_node_bitmap = bit_copy(shape->nodes);
+	return pollux_request_write_counts(job, bit_set_count(shape->nodes),
+					   shape->gpus, saved, err);
 }

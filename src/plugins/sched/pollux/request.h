@@ -45,4 +45,9 @@ int pollux_request_write(job_record_t *job, const struct pollux_shape *shape,
 			 const struct pollux_request *saved,
 			 struct plx_error *err);
 
+/* The same on any nodes. */
+int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
+				const struct pollux_request *saved,
+				struct plx_error *err);
+
 #endif

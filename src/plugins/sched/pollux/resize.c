@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* resize.c - give a running job other nodes and GPUs, in place */
 
+#include "sched/pollux/limits.h"
 #include "sched/pollux/request.h"
 #include "sched/pollux/settle.h"
 
@@ -17,8 +18,8 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 	if (pollux_request_write(job, shape, &request, err) < 0 ||
 	    pollux_place_new(job, shape, &held, err) < 0)
 		goto back;
-	rc = 0;
-	if (!commit) {
+	rc = pollux_limits_test(job, err);
+	if (rc < 0 || !commit) {
 		pollux_place_drop(job);
 		goto back;
 	}

@@ -5,6 +5,7 @@
 
 #include "common/elastic.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/requeue.h"
 #include "sched/pollux/view.h"
 #include "sched/pollux/waiting.h"
 
@@ -141,6 +142,7 @@ static void _fill_jobs(struct pollux_view *view)
 
 	view->jobs = xcalloc(list_count(job_list), sizeof(*view->jobs));
 	while ((record = list_next(iter))) {
+		view->requeued += pollux_requeued(record);
 		if (!_holds_resources(record))
 			continue;
 		_add_cpus(record, cpus, view->node_count);

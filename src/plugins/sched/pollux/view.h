@@ -64,6 +64,7 @@ struct pollux_view {
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
+	int requeued;			/* jobs to be reset, see requeue.h */
 	uint64_t print; /* changes when there is something to decide */
 };
 

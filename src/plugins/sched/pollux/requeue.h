@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* requeue.h - elastic jobs that Slurm put back into the queue */
+#ifndef SCHED_POLLUX_REQUEUE_H
+#define SCHED_POLLUX_REQUEUE_H
+
+#include <stdbool.h>
+
+#include "common/slurm_compat.h"
+
+/*
+ * Pending, but with a target from when it ran: it would start in the shape
+ * it had last, perhaps parked. READ lock on jobs.
+ */
+bool pollux_requeued(const job_record_t *job);
+
+/* All of them ask for their smallest shape again. Takes slurmctld's locks. */
+void pollux_requeue_reset(void);
+
+#endif
