@@ -31,7 +31,7 @@ ok "a rigid job of three nodes of four starts" wait_until "started $three" 30
 ok "and completes" wait_until "is_state $three COMPLETED" 30
 
 # As an operator may: a job that goes before all others.
-all=$(submit_rigid -N4 --gpus-per-node=4 --priority=4000000 -- 3)
+all=$(submit_rigid -N4 --gpus-per-node=4 --priority=4294910000 -- 3)
 ok "a job of higher priority gets the whole cluster" \
 	wait_until "started $all" 30
 ok "the elastic job was parked for it, not ended" \
@@ -45,7 +45,7 @@ ok "the parked job gets GPUs back" \
 # short and small enough to run before it can start.
 blocker=$(submit_rigid -N1 --gpus-per-node=4 -t 10 -- 600)
 wait_until "started $blocker" 30
-waiting=$(submit_rigid -N4 --gpus-per-node=4 -t 10 --priority=3000000 -- 1)
+waiting=$(submit_rigid -N4 --gpus-per-node=4 -t 10 -- 1)
 small=$(submit_rigid -N1 --gpus-per-node=1 -t 1 -- 1)
 ok "a small short job is backfilled past a job that waits for everything" \
 	wait_until "is_state $small COMPLETED" 60
