@@ -138,11 +138,13 @@ static int check_log(const struct arguments *args,
 	if (args->json)
 		return 0;
 	if (verdict->differences > 0)
-		printf("sacct and %s differ in %d shapes and agree in %d.\n",
-		       args->log, verdict->differences, verdict->agreed);
+		printf("sacct and the log differ in %d shapes and agree in "
+		       "%d.\n",
+		       verdict->differences, verdict->agreed);
 	else
-		printf("sacct and %s agree: GPU-seconds of %d shapes.\n",
-		       args->log, verdict->agreed);
+		printf("sacct and the log agree on the GPU-seconds of %d "
+		       "shapes.\n",
+		       verdict->agreed);
 	return 0;
 }
 
