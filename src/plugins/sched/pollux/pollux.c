@@ -7,6 +7,7 @@
 #include "common/slurm_compat.h"
 #include "core/plan.h"
 #include "sched/pollux/ask.h"
+#include "sched/pollux/patience.h"
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/problem.h"
 #include "sched/pollux/record.h"
@@ -309,13 +310,15 @@ static void _decide(const struct pollux_view *view,
 		    const struct pollux_params *params)
 {
 	struct pollux_standing *standings = _standings(view);
-	int *reserved = xcalloc(view->node_count + 1, sizeof(*reserved));
+	struct pollux_room room = {
+		.reserved = xcalloc(view->node_count + 1, sizeof(int)),
+		.granted = xcalloc(view->waiting_count + 1, sizeof(bool)),
+	};
 	struct plx_problem *problem = NULL;
 	struct plx_plan *plan = NULL;
 	struct plx_error why;
 
-	problem =
-		pollux_problem_create(view, params, standings, reserved, &why);
+	problem = pollux_problem_create(view, params, standings, &room, &why);
 	if (!problem || plx_plan_search(problem, &plan, &why) < 0)
 		error("sched/pollux: cycle skipped: %s", why.text);
 	else {
@@ -323,14 +326,16 @@ static void _decide(const struct pollux_view *view,
 		      "fitness %.4f, can be %.4f",
 		      view->job_count, view->waiting_count, plan->fitness_now,
 		      plan->fitness);
-		_apply(view, standings, reserved, plan, params);
+		pollux_patience_note(view, room.granted, last.cycled_s);
+		_apply(view, standings, room.reserved, plan, params);
 	}
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);
 	for (int j = 0; j < view->job_count; j++)
 		xfree(standings[j].target);
 	xfree(standings);
-	xfree(reserved);
+	xfree(room.reserved);
+	xfree(room.granted);
 }
 
 /* Has slurmctld touched a job or node since we looked? */
@@ -362,6 +367,7 @@ static void _look(const struct pollux_params *params)
 		last.due = false;
 		last.cycled_s = now_s;
 		last.print = view->print;
+		pollux_patience_apply(view, now_s);
 		_decide(view, params);
 	}
 	pollux_view_destroy(view);

@@ -89,39 +89,17 @@ static int fill_job(const struct pollux_view *view, int j,
 	return 0;
 }
 
-/*
- * A waiting job may need more CPUs of a node than elastic jobs leave when
- * they have all GPUs but those it needs: count the excess as GPUs.
- */
-static int gpus_wanted(const struct pollux_view *view,
-		       const struct pollux_waiting *waiting)
-{
-	int gpus = waiting->gpus_per_node;
-	int most = 0;
-
-	for (int n = 0; n < view->node_count; n++) {
-		const struct pollux_node *node = &view->nodes[n];
-		int spare = node->cpus - node->gpus;
-
-		if (!waiting->allowed[n] || !node->gpus)
-			continue;
-		most = at_least(most, node->gpus);
-		gpus = at_least(gpus, waiting->cpus_per_node - spare);
-	}
-	return at_least(waiting->gpus_per_node, at_most(gpus, most));
-}
-
 static int make_room(const struct pollux_view *view,
-		     struct plx_problem *problem, struct plx_error *err)
+		     struct plx_problem *problem, bool *granted,
+		     struct plx_error *err)
 {
 	size_t count = (size_t) view->waiting_count + 1;
 	size_t jobs = (size_t) view->job_count + 1;
 	struct plx_request *requests = calloc(count, sizeof(*requests));
-	bool *granted = calloc(count, sizeof(*granted));
 	bool *keeps = calloc(count * jobs, sizeof(*keeps));
 	int rc = -1;
 
-	if (!requests || !granted || !keeps) {
+	if (!requests || !keeps) {
 		plx_fail(err, "no memory for the jobs that wait");
 		goto done;
 	}
@@ -134,8 +112,10 @@ static int make_room(const struct pollux_view *view,
 		requests[i] = (struct plx_request){
 			.id = waiting->id,
 			.nodes = waiting->nodes,
-			.gpus_per_node = gpus_wanted(view, waiting),
-			.whole_nodes = waiting->whole_nodes,
+			.gpus_per_node =
+				waiting->ignored ? 0 : waiting->gpus_per_node,
+			.whole_nodes =
+				waiting->whole_nodes && !waiting->ignored,
 			.allowed = waiting->allowed,
 			.keeps = kept,
 		};
@@ -144,14 +124,13 @@ static int make_room(const struct pollux_view *view,
 			      err);
 done:
 	free(keeps);
-	free(granted);
 	free(requests);
 	return rc;
 }
 
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings, int *reserved,
+	const struct pollux_standing *standings, const struct pollux_room *room,
 	struct plx_error *err)
 {
 	struct plx_problem *problem =
@@ -166,17 +145,17 @@ struct plx_problem *pollux_problem_create(
 	for (int n = 0; n < view->node_count; n++) {
 		problem->gpus[n] = elastic_gpus(view, n);
 		problem->gpus_total[n] = view->nodes[n].gpus;
-		reserved[n] = problem->gpus[n];
+		room->reserved[n] = problem->gpus[n];
 	}
 	for (int j = 0; j < view->job_count; j++) {
 		if (fill_job(view, j, &standings[j], problem, err) < 0)
 			goto fail;
 	}
 	if (plx_problem_check(problem, err) < 0 ||
-	    make_room(view, problem, err) < 0)
+	    make_room(view, problem, room->granted, err) < 0)
 		goto fail;
 	for (int n = 0; n < view->node_count; n++)
-		reserved[n] -= problem->gpus[n];
+		room->reserved[n] -= problem->gpus[n];
 	return problem;
 fail:
 	plx_problem_destroy(problem);

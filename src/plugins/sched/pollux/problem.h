@@ -18,14 +18,20 @@ struct pollux_standing {
 	const int *target; /* [node_count] when busy; borrowed */
 };
 
+/* What was kept back for waiting jobs. The caller's arrays. */
+struct pollux_room {
+	int *reserved; /* [node_count] GPUs */
+	bool *granted; /* [waiting_count] */
+};
+
 /*
- * The problem, with room made for waiting jobs; standings has one entry for
- * each job of the view. reserved[node_count] tells the GPUs kept back. The
- * caller's to destroy; NULL with err set.
+ * The problem, with room made for waiting jobs that are not to be ignored;
+ * standings has one entry for each job of the view. The caller's to destroy;
+ * NULL with err set.
  */
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings, int *reserved,
+	const struct pollux_standing *standings, const struct pollux_room *room,
 	struct plx_error *err);
 
 #endif

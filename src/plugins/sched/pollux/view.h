@@ -50,9 +50,9 @@ struct pollux_waiting {
 	uint32_t id;
 	uint32_t priority;
 	int nodes;
-	int gpus_per_node;
-	int cpus_per_node;
+	int gpus_per_node; /* or those that stand in its CPUs' way */
 	bool whole_nodes;
+	bool ignored;  /* see patience.h */
 	bool *allowed; /* [node_count] */
 };
 

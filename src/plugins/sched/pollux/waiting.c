@@ -58,11 +58,33 @@ static int _cpus_per_node(const job_record_t *job, int nodes)
 	return MAX(cpus, (int) job->details->pn_min_cpus);
 }
 
+/*
+ * It may need more CPUs of a node than elastic jobs leave when they have all
+ * GPUs but those it needs: count the excess as GPUs.
+ */
+static int _gpus_for_cpus(const struct pollux_view *view,
+			  const struct pollux_waiting *waiting, int cpus)
+{
+	int gpus = 0;
+	int most = 0;
+
+	for (int n = 0; n < view->node_count; n++) {
+		const struct pollux_node *node = &view->nodes[n];
+
+		if (!waiting->allowed[n] || !node->gpus)
+			continue;
+		most = MAX(most, node->gpus);
+		gpus = MAX(gpus, cpus - (node->cpus - node->gpus));
+	}
+	return MIN(gpus, most);
+}
+
 static void _fill(const job_record_t *job, const struct pollux_view *view,
 		  struct pollux_waiting *waiting)
 {
 	const struct job_details *details = job->details;
 	int largest = 1;
+	int gpus = 0;
 
 	for (int n = 0; n < view->node_count; n++)
 		largest = MAX(largest, view->nodes[n].gpus);
@@ -78,7 +100,6 @@ static void _fill(const job_record_t *job, const struct pollux_view *view,
 					   (uint64_t) largest);
 		waiting->gpus_per_node = largest;
 	}
-	waiting->cpus_per_node = _cpus_per_node(job, waiting->nodes);
 	waiting->whole_nodes = details->whole_node == WHOLE_NODE_REQUIRED ||
 			       job->part_ptr->max_share == 0;
 	waiting->allowed = xcalloc(view->node_count, sizeof(bool));
@@ -92,6 +113,9 @@ static void _fill(const job_record_t *job, const struct pollux_view *view,
 			  bit_set_count(details->req_node_bitmap) >=
 				  waiting->nodes &&
 			  !bit_test(details->req_node_bitmap, n));
+	gpus = _gpus_for_cpus(view, waiting,
+			      _cpus_per_node(job, waiting->nodes));
+	waiting->gpus_per_node = MAX(waiting->gpus_per_node, gpus);
 }
 
 /* Highest priority first, then the oldest. */
