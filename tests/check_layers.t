@@ -13,7 +13,7 @@ none() {
 # Quoted includes of a folder that name another than these (regex).
 strangers() {
 	grep -rnE '^#include "' --include='*.[ch]' "$src/$1" |
-		grep -vE "#include \"($2)/"
+		grep -vE "#include \"(($2)/|config.h\")"
 }
 
 # System headers of a vendor outside the folders (regex) that may see it.

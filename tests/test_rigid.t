@@ -14,7 +14,7 @@ started() {
 
 watch_start
 elastic=$(submit_elastic filler pollux,max=16 --samples=4096 --batch=64 \
-	--max-batch=4096 --epochs=100000 --emulate-gpu=cifar10)
+	--max-batch=4096 --epochs=100000 --emulate-gpu=compute)
 ok "an elastic job grows over the whole cluster" \
 	wait_until "has_gpus $elastic 16" 60
 

@@ -7,10 +7,24 @@
 #ifndef PLX_PLAN_RULES_H
 #define PLX_PLAN_RULES_H
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "core/plan.h"
 #include "core/problem.h"
+#include "unit.h"
+
+static inline struct plx_plan *searched(const struct plx_problem *problem)
+{
+	struct plx_plan *plan = NULL;
+	struct plx_error err = { "" };
+
+	if (plx_plan_search(problem, &plan, &err) < 0)
+		fail_msg("%s", err.text);
+	return plan;
+}
 
 static inline struct plx_shape shape_of(const struct plx_problem *problem,
 					const int *row)
@@ -91,6 +105,84 @@ static inline bool feasible(const struct plx_problem *problem, const int *gpus)
 			return false;
 	}
 	return true;
+}
+
+/* ---- the whole plan, with complaints ---- */
+
+/* Nobody on this node could have been asked to go. */
+static inline bool all_immovable(const struct plx_problem *problem,
+				 const struct plx_plan *plan, int n,
+				 bool multi_only)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_choice *choice = &plan->choices[j];
+
+		if (choice->gpus[n] == 0 ||
+		    (multi_only && choice->shape.nodes < 2))
+			continue;
+		if (choice->changed ||
+		    (!problem->jobs[j].pinned && problem->jobs[j].may_park))
+			return false;
+	}
+	return true;
+}
+
+static inline void check_nodes(const struct plx_problem *problem,
+			       const struct plx_plan *plan)
+{
+	for (int n = 0; n < problem->node_count; n++) {
+		int used = 0;
+		int multi = 0;
+
+		for (int j = 0; j < problem->job_count; j++) {
+			const struct plx_choice *choice = &plan->choices[j];
+
+			used += choice->gpus[n];
+			multi += choice->gpus[n] > 0 && choice->shape.nodes > 1;
+		}
+		if (used > problem->gpus[n])
+			assert_true(all_immovable(problem, plan, n, false));
+		if (problem->interference && multi > 1)
+			assert_true(all_immovable(problem, plan, n, true));
+	}
+}
+
+static inline int *now_of(const struct plx_problem *problem)
+{
+	int *gpus = calloc((size_t) (problem->job_count * problem->node_count),
+			   sizeof(int));
+
+	assert_non_null(gpus);
+	for (int j = 0; j < problem->job_count; j++)
+		memcpy(gpus + j * problem->node_count, problem->jobs[j].now,
+		       (size_t) problem->node_count * sizeof(int));
+	return gpus;
+}
+
+static inline void check_plan(const struct plx_problem *problem,
+			      const struct plx_plan *plan)
+{
+	int *now = now_of(problem);
+
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+		const struct plx_choice *choice = &plan->choices[j];
+
+		assert_int_equal(choice->changed,
+				 !same_row(problem, choice->gpus, job->now));
+		if (choice->changed)
+			assert_true(row_allowed(problem, job, choice->gpus));
+		assert_int_equal(choice->shape.gpus,
+				 shape_of(problem, choice->gpus).gpus);
+		assert_true(isfinite(choice->speedup) && choice->speedup >= 0);
+		assert_true(strlen(choice->why) > 5);
+		assert_null(strpbrk(choice->why, "\n[]"));
+	}
+	check_nodes(problem, plan);
+	assert_true(isfinite(plan->fitness) && isfinite(plan->fitness_now));
+	if (feasible(problem, now))
+		assert_true(plan->fitness >= plan->fitness_now);
+	free(now);
 }
 
 #endif

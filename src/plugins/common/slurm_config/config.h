@@ -5,5 +5,5 @@
  * The layout of slurmctld's structures must not depend on anything else;
  * Debian builds with these two.
  */
-#define MULTIPLE_SLURMD 1
+#define MULTIPLE_SLURMD	     1
 #define HAVE_CONFIG_H_POLLUX 1

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* test_plan_cases.c - single situations, and what is decided in them */
+
+#include "core/plan.h"
+#include "plan_rules.h"
+#include "random_problem.h"
+
+/* Scales well: a pass of 1 ms a sample, gradients all noise. */
+static const struct plx_goodput noisy = {
+	.model = { .alpha_c = 1e-3,
+		   .beta_c = 1e-3,
+		   .alpha_n = 2e-2,
+		   .beta_n = 1e-5,
+		   .alpha_r = 1e-3,
+		   .beta_r = 1e-5,
+		   .gamma = 2 },
+	.noise = { .sqr = 1e-3, .var = 1e2 },
+	.limits = { .base_batch = 64,
+		    .max_batch = 4096,
+		    .min_per_gpu = 1,
+		    .max_per_gpu = 256,
+		    .accumulate = true },
+};
+
+static struct plx_problem *cluster(int nodes, int gpus, int jobs)
+{
+	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
+
+	assert_non_null(problem);
+	problem->uniform = true;
+	problem->interference = true;
+	for (int n = 0; n < nodes; n++)
+		problem->gpus[n] = problem->gpus_total[n] = gpus;
+	for (int j = 0; j < jobs; j++) {
+		problem->jobs[j] = (struct plx_job){
+			.id = (uint32_t) (j + 1),
+			.min_gpus = 1,
+			.max_gpus = nodes * gpus,
+			.profiled = true,
+			.goodput = noisy,
+			.profiled_gpus = nodes * gpus,
+			.may_park = true,
+			.home = -1,
+			.age_s = 1000,
+			.restart_s = 1,
+			.now = problem->jobs[j].now,
+		};
+	}
+	return problem;
+}
+
+static void assert_choice(const struct plx_plan *plan, int j, int gpus,
+			  const char *why)
+{
+	assert_int_equal(gpus, plan->choices[j].shape.gpus);
+	if (strncmp(why, plan->choices[j].why, strlen(why)) != 0)
+		fail_msg("job %d: \"%s\", want \"%s\"", j, plan->choices[j].why,
+			 why);
+}
+
+static void done(struct plx_problem *problem, struct plx_plan *plan)
+{
+	check_plan(problem, plan);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+static void a_lone_job_grows_and_says_so(void **state)
+{
+	struct plx_problem *problem = cluster(2, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[1] = 1;
+	problem->jobs[0].home = 1;
+	plan = searched(problem);
+	assert_choice(plan, 0, 8, "grows 1 -> 8 GPUs on 2 nodes: goodput ");
+	done(problem, plan);
+}
+
+static void a_job_at_most_doubles_what_it_measured(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].profiled_gpus = 1;
+	problem->jobs[0].now[0] = 2;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2,
+		      "stays: at most twice the 1 GPU measured so far");
+	done(problem, plan);
+}
+
+static void a_job_stops_at_its_limit(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].max_gpus = 2;
+	problem->jobs[0].now[0] = 2;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "stays: at its limit of 2 GPUs");
+	done(problem, plan);
+}
+
+static void a_newcomer_takes_its_share(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[0] = 4;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "shrinks 4 -> 2 GPUs: room for job 2");
+	assert_choice(plan, 1, 2, "gets 2 GPUs on 1 node: goodput ");
+	done(problem, plan);
+}
+
+static void reserved_room_is_left(void **state)
+{
+	struct plx_problem *problem = cluster(2, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[0] = 4;
+	problem->jobs[0].now[1] = 4;
+	problem->jobs[0].home = 0;
+	problem->gpus[1] = 0;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "shrinks 8 -> 4 GPUs: room for waiting jobs");
+	assert_int_equal(4, plan->choices[0].gpus[0]);
+	done(problem, plan);
+}
+
+static void the_last_gpu_parks_whoever_may_be(void **state)
+{
+	struct plx_problem *problem = cluster(1, 2, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[0] = 1;
+	problem->jobs[1].now[0] = 1;
+	problem->jobs[0].may_park = false;
+	problem->gpus[0] = 1;
+	plan = searched(problem);
+	assert_choice(plan, 0, 1, "stays: ");
+	assert_choice(plan, 1, 0, "parked: room for waiting jobs");
+	done(problem, plan);
+}
+
+static void a_pinned_job_is_left_alone(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[0] = 4;
+	problem->jobs[0].pinned = true;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "stays: 4 GPUs, may not change now");
+	assert_choice(plan, 1, 0, "parked: no GPU left for it");
+	done(problem, plan);
+}
+
+static void a_young_job_is_not_disturbed(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[0] = 3;
+	problem->jobs[0].age_s = 10;
+	problem->jobs[0].restart_s = 30;
+	plan = searched(problem);
+	assert_choice(plan, 0, 3, "stays: 3 GPUs, 4 would add ");
+	done(problem, plan);
+}
+
+static void a_job_gets_no_gpus_that_its_batch_cannot_use(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_limits *limits = &problem->jobs[0].goodput.limits;
+	struct plx_plan *plan;
+
+	(void) state;
+	limits->max_batch = limits->base_batch;
+	limits->min_per_gpu = limits->base_batch / 2;
+	problem->jobs[0].now[0] = 2;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "stays: 2 GPUs, more would not help");
+	done(problem, plan);
+}
+
+static void a_tiny_gain_moves_nobody(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_job *job = &problem->jobs[0];
+	struct plx_plan *plan;
+
+	(void) state;
+	/* Nearly all of a pass is the same for any batch. */
+	job->goodput.model.alpha_c = 1;
+	job->goodput.model.beta_c = 1e-4;
+	job->goodput.limits.max_batch = job->goodput.limits.base_batch;
+	job->restart_s = 0;
+	job->now[0] = 2;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "stays: 2 GPUs, 4 would add 0 %");
+	done(problem, plan);
+}
+
+static void a_growing_job_keeps_its_node(void **state)
+{
+	struct plx_problem *problem = cluster(4, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[2] = 1;
+	problem->jobs[0].max_gpus = 4;
+	plan = searched(problem);
+	assert_int_equal(4, plan->choices[0].gpus[2]);
+	done(problem, plan);
+}
+
+static void nothing_to_do_is_a_plan(void **state)
+{
+	struct plx_problem *problem = plx_problem_create(0, 0, NULL);
+	struct plx_plan *plan;
+
+	(void) state;
+	plan = searched(problem);
+	assert_int_equal(0, plan->job_count);
+	done(problem, plan);
+}
+
+static void a_large_cluster_is_planned_in_bounded_work(void **state)
+{
+	const struct random_spec spec = {
+		.nodes = 16, .jobs = 64, .gpus = 4, .calm = true
+	};
+	uint64_t seed = 11;
+
+	(void) state;
+	for (int i = 0; i < 5; i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		struct plx_plan *plan = searched(problem);
+
+		done(problem, plan);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lone_job_grows_and_says_so),
+		cmocka_unit_test(a_job_at_most_doubles_what_it_measured),
+		cmocka_unit_test(a_job_stops_at_its_limit),
+		cmocka_unit_test(a_newcomer_takes_its_share),
+		cmocka_unit_test(reserved_room_is_left),
+		cmocka_unit_test(the_last_gpu_parks_whoever_may_be),
+		cmocka_unit_test(a_pinned_job_is_left_alone),
+		cmocka_unit_test(a_young_job_is_not_disturbed),
+		cmocka_unit_test(a_job_gets_no_gpus_that_its_batch_cannot_use),
+		cmocka_unit_test(a_tiny_gain_moves_nobody),
+		cmocka_unit_test(a_growing_job_keeps_its_node),
+		cmocka_unit_test(nothing_to_do_is_a_plan),
+		cmocka_unit_test(a_large_cluster_is_planned_in_bounded_work),
+	};
+
+	return cmocka_run_group_tests_name("plan cases", tests, NULL, NULL);
+}
