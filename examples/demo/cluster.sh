@@ -40,6 +40,7 @@ cluster_use_build() {
 		TRAIN=$b/examples/.libs/pollux-train
 		export LD_LIBRARY_PATH="$b/src/agent/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 	fi
+	TRAIN=${DEMO_TRAIN:-$TRAIN}
 }
 
 cluster_check_build() {
