@@ -13,6 +13,25 @@
 #define RETRY_FIRST_S	 0.2
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
 
+/* A socket that rank 0 can reach, wherever it runs. */
+static int open_socket(struct plx_launcher *l, struct plx_error *err)
+{
+	const struct plx_settings *s = l->settings;
+
+	if (plx_peer_open(&l->peer, err) < 0)
+		return -1;
+	l->order.dir = l->peer.dir;
+	l->order.socket = l->peer.path;
+	if (s->relay == PLX_RELAY_NEVER ||
+	    (s->relay == PLX_RELAY_AUTO && !l->job.away))
+		return 0;
+	if (plx_relay_start(&l->relay, s->job_id, l->job.layout.nodes[0].name,
+			    l->peer.dir, l->peer.path, err) < 0)
+		return -1;
+	l->order.socket = l->relay.path;
+	return 0;
+}
+
 static void act_start(struct plx_launcher *l)
 {
 	struct plx_error err;
@@ -20,11 +39,7 @@ static void act_start(struct plx_launcher *l)
 	l->said = (struct plx_said){ 0 };
 	l->step.number = l->starts++;
 	l->marks.started_s = plx_now_s();
-	if (l->settings->node)
-		plx_layout_lead(&l->job.layout, l->settings->node);
-	l->order.dir = l->peer.dir;
-	l->order.socket = l->peer.path;
-	if (plx_peer_open(&l->peer, &err) < 0 ||
+	if (open_socket(l, &err) < 0 ||
 	    plx_step_start(&l->step, &l->order, &l->job.layout, &err) < 0) {
 		plx_say(l, PLX_QUIET, "%s", err.text);
 		l->exit_code = 1;

@@ -28,6 +28,7 @@ enum order { ORDER_NONE, ORDER_PUBLISH, ORDER_KILL, ORDER_LOOK, ORDER_LEAVE };
 struct plx_clerk {
 	uint32_t job_id;
 	bool elastic;
+	const char *home;
 	int fd;
 	pthread_t thread;
 	pthread_mutex_t mutex; /* protects all that follows */
@@ -137,7 +138,8 @@ static void do_look(struct plx_clerk *clerk)
 
 	clerk->look = false;
 	pthread_mutex_unlock(&clerk->mutex);
-	rc = plx_job_load(clerk->job_id, clerk->elastic, &job, &err);
+	rc = plx_job_load(clerk->job_id, clerk->elastic, clerk->home, &job,
+			  &err);
 	pthread_mutex_lock(&clerk->mutex);
 	if (rc == 0) {
 		if (clerk->news.has_job)
@@ -196,7 +198,7 @@ static int start_thread(struct plx_clerk *clerk)
 }
 
 struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
-				   struct plx_error *err)
+				   const char *home, struct plx_error *err)
 {
 	struct plx_clerk *clerk = calloc(1, sizeof(*clerk));
 
@@ -206,6 +208,7 @@ struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
 	}
 	clerk->job_id = job_id;
 	clerk->elastic = elastic;
+	clerk->home = home;
 	clerk->backoff_s = BACKOFF_FIRST_S;
 	init_sync(clerk);
 	clerk->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -29,9 +29,9 @@ struct plx_news {
 	struct plx_error trouble; /* the last failure, when is_trouble */
 };
 
-/* NULL with err set. Own and elastic as in plx_job_load(). */
+/* NULL with err set. The rest as in plx_job_load(); home is borrowed. */
 struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
-				   struct plx_error *err);
+				   const char *home, struct plx_error *err);
 
 /*
  * Let it finish what it has to write, at most patience_s; a clerk stuck in

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - the job's record in slurmctld, read and written with libslurm */
+#include "config.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -76,6 +78,31 @@ done:
 	return rc;
 }
 
+/* Is rank 0's node another machine? One machine may play several nodes. */
+static int check_away(const char *home, struct plx_job *job,
+		      struct plx_error *err)
+{
+	char own[PLX_NODE_NAME_SIZE] = "";
+	node_info_msg_t *answer = NULL;
+	char *first;
+
+	if (!job->layout.ranks)
+		return 0;
+	first = job->layout.nodes[0].name;
+	if (home && !strcmp(first, home))
+		return 0;
+	if (slurm_load_node_single(&answer, first, SHOW_ALL) != SLURM_SUCCESS)
+		return plx_fail(err, "cannot read the record of node %s: %s",
+				first, slurm_strerror(errno));
+	gethostname(own, sizeof(own) - 1);
+	own[strcspn(own, ".")] = '\0';
+	job->away = answer->record_count < 1 ||
+		    !answer->node_array->node_hostname ||
+		    strcmp(answer->node_array->node_hostname, own) != 0;
+	slurm_free_node_info_msg(answer);
+	return 0;
+}
+
 static int read_layout(const slurm_job_info_t *record, bool elastic,
 		       struct plx_job *job, struct plx_error *err)
 {
@@ -109,8 +136,8 @@ static int read_record(const slurm_job_info_t *record, bool elastic,
 	return read_layout(record, elastic, job, err);
 }
 
-int plx_job_load(uint32_t id, bool elastic, struct plx_job *job,
-		 struct plx_error *err)
+int plx_job_load(uint32_t id, bool elastic, const char *home,
+		 struct plx_job *job, struct plx_error *err)
 {
 	struct plx_job read = { .id = id };
 	job_info_msg_t *answer = NULL;
@@ -130,6 +157,12 @@ int plx_job_load(uint32_t id, bool elastic, struct plx_job *job,
 		return -1;
 	}
 	slurm_free_job_info_msg(answer);
+	if (home)
+		plx_layout_lead(&read.layout, home);
+	if (check_away(home, &read, err) < 0) {
+		plx_job_release(&read);
+		return -1;
+	}
 	*job = read;
 	return 0;
 }
@@ -206,34 +239,4 @@ int plx_job_kill_step(uint32_t id, const char *name, struct plx_error *err)
 	}
 	slurm_free_job_step_info_response_msg(answer);
 	return rc;
-}
-
-static int load_host(const char *node, char *host, size_t size,
-		     struct plx_error *err)
-{
-	node_info_msg_t *answer = NULL;
-	char name[PLX_NODE_NAME_SIZE];
-
-	snprintf(name, sizeof(name), "%s", node);
-	if (slurm_load_node_single(&answer, name, SHOW_ALL) != SLURM_SUCCESS)
-		return plx_fail(err, "cannot read the record of node %s: %s",
-				node, slurm_strerror(errno));
-	host[0] = '\0';
-	if (answer->record_count > 0 && answer->node_array->node_hostname)
-		snprintf(host, size, "%s", answer->node_array->node_hostname);
-	slurm_free_node_info_msg(answer);
-	return 0;
-}
-
-int plx_job_same_host(const char *node, const char *other, bool *same,
-		      struct plx_error *err)
-{
-	char a[PLX_NODE_NAME_SIZE];
-	char b[PLX_NODE_NAME_SIZE];
-
-	if (load_host(node, a, sizeof(a), err) < 0 ||
-	    load_host(other, b, sizeof(b), err) < 0)
-		return -1;
-	*same = a[0] && !strcmp(a, b);
-	return 0;
 }

@@ -22,6 +22,7 @@ struct plx_job {
 	uint32_t id;
 	bool over;		    /* no longer running: completed, requeued */
 	struct plx_layout layout;   /* where ranks go now; none when parked */
+	bool away;		    /* rank 0 runs on another machine than we */
 	char where[PLX_WHERE_SIZE]; /* its nodes, as n[1-4] */
 	struct plx_target target;   /* zeroed when there is none */
 	bool bad_target;	    /* there is one that cannot be read */
@@ -34,10 +35,11 @@ void plx_job_setup(void);
 /*
  * What slurmctld says now. With elastic, a job without GPUs is parked as soon
  * as it was ever given a target; otherwise its tasks are spread over CPUs.
+ * Rank 0 is put on home (our node, may be NULL) if that has ranks.
  * *job is overwritten on success; the caller's to release.
  */
-int plx_job_load(uint32_t id, bool elastic, struct plx_job *job,
-		 struct plx_error *err);
+int plx_job_load(uint32_t id, bool elastic, const char *home,
+		 struct plx_job *job, struct plx_error *err);
 void plx_job_release(struct plx_job *job);
 
 /*
@@ -49,9 +51,5 @@ int plx_job_publish(uint32_t id, const char *fields, const char *bare,
 
 /* Kill the job's running steps of that name; none is no failure. */
 int plx_job_kill_step(uint32_t id, const char *name, struct plx_error *err);
-
-/* Do both nodes live on one machine (one machine may play several nodes)? */
-int plx_job_same_host(const char *node, const char *other, bool *same,
-		      struct plx_error *err);
 
 #endif

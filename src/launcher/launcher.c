@@ -72,7 +72,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	order_step(l);
 	plx_job_setup();
 	l->clerk = plx_clerk_create(settings->job_id, settings->params != NULL,
-				    err);
+				    settings->node, err);
 	if (!l->clerk)
 		goto fail;
 	return l;
@@ -147,6 +147,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	if (!l)
 		return;
 	plx_clerk_destroy(l->clerk, GOODBYE_S);
+	plx_relay_stop(&l->relay);
 	plx_peer_close(&l->peer);
 	plx_step_release(&l->step);
 	plx_pauses_release(&l->pauses);

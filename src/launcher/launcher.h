@@ -15,6 +15,9 @@
 
 enum plx_loudness { PLX_QUIET, PLX_NORMAL, PLX_VERBOSE };
 
+/* Reach rank 0 through a step on its node? AUTO: if it is away. */
+enum plx_relaying { PLX_RELAY_AUTO, PLX_RELAY_ALWAYS, PLX_RELAY_NEVER };
+
 /* All borrowed for the launcher's life. */
 struct plx_settings {
 	uint32_t job_id;
@@ -30,6 +33,7 @@ struct plx_settings {
 	double hint_interval_s; /* between hints passed on, at least */
 	double save_timeout_s;	/* for ranks to save and leave */
 	int max_restarts;	/* after faults, without progress */
+	enum plx_relaying relay;
 };
 
 struct plx_launcher;

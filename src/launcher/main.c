@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/status.h"
 #include "launcher/launcher.h"
+#include "launcher/relay.h"
 #include "wire/env.h"
 
 #define EXIT_USAGE   2
@@ -23,6 +24,8 @@
 #define SECONDS_MAX  86400.0
 
 const char *argp_program_version = "pollux-launch " PACKAGE_VERSION;
+
+static const char far_end[] = "--" PLX_RELAY_OPTION "=";
 
 static const char doc[] =
 	"Run PROGRAM on all GPUs of this Slurm job, one MPI rank a GPU, and "
@@ -42,6 +45,7 @@ enum {
 	KEY_RESTARTS,
 	KEY_MPI,
 	KEY_SRUN,
+	KEY_RELAY,
 };
 
 /* clang-format off */
@@ -60,6 +64,9 @@ static const struct argp_option options[] = {
 	  "Least time between hints passed to the scheduler "
 	  "(default 2)", 0 },
 	{ "mpi", KEY_MPI, "TYPE", 0, "As srun's --mpi (default pmix)", 0 },
+	{ "relay", KEY_RELAY, "WHEN", 0,
+	  "Reach rank 0 through a step on its node: auto (when it is on "
+	  "another machine), always or never (default auto)", 0 },
 	{ "srun-option", KEY_SRUN, "OPTION", 0,
 	  "Given to the srun that starts the ranks; may be repeated", 0 },
 	{ "verbose", KEY_VERBOSE, NULL, 0, "Say every step", 0 },
@@ -107,6 +114,22 @@ static void add_srun_option(struct argp_state *state, struct command *command,
 	command->srun_options[command->srun_count++] = option;
 }
 
+static enum plx_relaying read_relay(struct argp_state *state, const char *text)
+{
+	static const char *const names[] = {
+		[PLX_RELAY_AUTO] = "auto",
+		[PLX_RELAY_ALWAYS] = "always",
+		[PLX_RELAY_NEVER] = "never",
+	};
+
+	for (int i = PLX_RELAY_AUTO; i <= PLX_RELAY_NEVER; i++) {
+		if (!strcmp(text, names[i]))
+			return i;
+	}
+	argp_error(state, "--relay=%s: want auto, always or never", text);
+	return PLX_RELAY_AUTO;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct command *command = state->input;
@@ -131,6 +154,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_MPI:
 		s->mpi = arg;
+		break;
+	case KEY_RELAY:
+		s->relay = read_relay(state, arg);
 		break;
 	case KEY_SRUN:
 		add_srun_option(state, command, arg);
@@ -248,6 +274,9 @@ int main(int argc, char **argv)
 	struct plx_settings *s = &command.settings;
 	uint32_t rank;
 
+	/* Our own far end, started by srun: no command line of a user. */
+	if (argc == 2 && !strncmp(argv[1], far_end, strlen(far_end)))
+		return plx_relay_run(argv[1] + strlen(far_end));
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command);
 	/* srun starts a copy for each task; one is enough. */

@@ -98,9 +98,7 @@ static void meet(struct plx_peer *peer, struct plx_error *err)
 	peer->channel = plx_accept(peer->listener, err);
 	if (!peer->channel)
 		return;
-	peer->met = true;
-	/* srun has read its host file long ago. */
-	remove_dir(peer);
+	peer->told = false;
 	pass_on_stop(peer);
 }
 
@@ -114,6 +112,11 @@ bool plx_peer_receive(struct plx_peer *peer, char line[PLX_LINE_MAX],
 	if (!peer->channel)
 		return false;
 	got = plx_channel_receive(peer->channel, line, err);
+	if (got > 0 && !peer->met) {
+		peer->met = true;
+		/* srun has read its host file long ago. */
+		remove_dir(peer);
+	}
 	if (got >= 0)
 		return got > 0;
 	plx_channel_destroy(peer->channel);

@@ -4,7 +4,7 @@
  *
  * Each start has a socket of its own, so that a rank left over from an earlier
  * one can say nothing. It lies in a private folder with a short path (UNIX
- * sockets allow 107 characters), which is gone as soon as rank 0 is there: a
+ * sockets allow 107 characters), which is gone as soon as rank 0 has spoken: a
  * killed launcher leaves nothing behind.
  */
 #ifndef PLX_LAUNCHER_PEER_H
@@ -20,9 +20,9 @@ struct plx_peer {
 	char path[96];		     /* of the present socket */
 	int listener;		     /* -1: none */
 	struct plx_channel *channel; /* NULL: nobody is connected */
-	bool met;		     /* somebody was connected since open */
+	bool met;		     /* rank 0 has spoken since open */
 	bool stop;		     /* rank 0 is to be told to stop */
-	bool told;		     /* and was */
+	bool told;		     /* this connection was */
 };
 
 void plx_peer_init(struct plx_peer *peer);

@@ -18,6 +18,7 @@
 #include "launcher/lifecycle.h"
 #include "launcher/pauses.h"
 #include "launcher/peer.h"
+#include "launcher/relay.h"
 #include "launcher/step.h"
 
 /* What rank 0 said since the last start. */
@@ -49,6 +50,7 @@ struct plx_launcher {
 
 	/* the ranks' side */
 	struct plx_peer peer;
+	struct plx_relay relay; /* of peer, when rank 0 is away */
 	struct plx_step_order order;
 	struct plx_step step;
 	struct plx_said said;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "launcher/clock.h"
 #include "launcher/environ.h"
 #include "launcher/peer.h"
+#include "launcher/spawn.h"
 #include "launcher/step.h"
 #include "wire/env.h"
 
@@ -137,21 +137,9 @@ static int prepare_environ(struct plx_environ *env,
 	return plx_environ_set(env, PLX_ENV_STARTS, text, err);
 }
 
-/* In the child: become srun, with the signals of an ordinary program. */
 static void become_srun(char **args, char **vars, pid_t parent)
 {
-	static const int signals[] = { SIGINT,	SIGTERM, SIGHUP,
-				       SIGPIPE, SIGCHLD, SIGURG };
-	sigset_t none;
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		signal(signals[i], SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	/* A killed launcher takes its ranks along: srun kills them. */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(1);
+	plx_spawned(parent);
 	execvpe("srun", args, vars);
 	dprintf(STDERR_FILENO, "pollux-launch: cannot run srun: %s\n",
 		strerror(errno));

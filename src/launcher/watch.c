@@ -299,9 +299,11 @@ void plx_watch_step(struct plx_launcher *l)
 	enum plx_event event;
 	int code;
 
+	plx_relay_reap(&l->relay);
 	if (!plx_step_reap(&l->step, &code))
 		return;
 	plx_watch_peer(l);
+	plx_relay_stop(&l->relay);
 	plx_peer_close(&l->peer);
 	l->marks.left_s = l->step.ended_s;
 	if (!l->said.saved)

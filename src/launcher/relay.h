@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * relay.h - the socket of a rank 0 that runs on another machine
+ *
+ * The job's first node stays with the job even without GPUs, and salloc's
+ * shell runs outside the cluster: then rank 0 cannot reach our UNIX socket. A
+ * second, tiny step on its node opens a socket there and passes every byte to
+ * us through its srun. So nothing but srun's own connections is needed, and
+ * no port, key or secret.
+ *
+ *	rank 0 -- socket there -- relay ==srun== its stdin/stdout -- our socket
+ *
+ * It ends by itself as soon as either side hangs up.
+ */
+#ifndef PLX_LAUNCHER_RELAY_H
+#define PLX_LAUNCHER_RELAY_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/error.h"
+
+#define PLX_RELAY_OPTION "relay-in" /* of pollux-launch, for its own use */
+
+struct plx_relay {
+	pid_t pid;     /* of its srun; 0: none */
+	char path[96]; /* of the socket there */
+};
+
+/*
+ * Open a socket on node, in a folder named after dir (a private one of ours),
+ * whose connection arrives at our socket.
+ */
+int plx_relay_start(struct plx_relay *relay, uint32_t job_id, const char *node,
+		    const char *dir, const char *socket, struct plx_error *err);
+
+/* Has its srun ended? It is no loss: rank 0 is gone then, or will say so. */
+void plx_relay_reap(struct plx_relay *relay);
+
+/* End it now. */
+void plx_relay_stop(struct plx_relay *relay);
+
+/* The far end, run by pollux-launch there. An exit code. */
+int plx_relay_run(const char *dir);
+
+#endif
