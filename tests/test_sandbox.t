@@ -262,17 +262,26 @@ ctrl_c_takes_it_down() {
 	vanished "$WORK/ctrlc" "$ports"
 }
 
-ctrl_c_while_starting_takes_it_down() {
-	local up
-
+# starter DIR: `up` on its way, with its database still to come
+starter() {
 	setsid env --default-signal=INT "${BASH}" -c 'exec pollux-sandbox up \
-		--nodes 2 --scheduler builtin --dir "$1"' up "$WORK/early" \
-		>"$WORK/early.log" 2>&1 &
-	up=$!
-	wait_until "test -e '$WORK/early/run/munged.pid'" 30
-	kill -INT "$up"
-	exits 130 wait "$up" && vanished "$WORK/early" &&
-		grep -q interrupted "$WORK/early.log"
+		--nodes 2 --scheduler builtin --dir "$1"' up "$1" \
+		>"$WORK/starter.log" 2>&1 &
+	starter=$!
+	wait_until "test -e '$1/run/munged.pid'" 30
+}
+
+ctrl_c_while_starting_takes_it_down() {
+	starter "$WORK/early"
+	kill -INT "$starter"
+	exits 130 wait "$starter" && vanished "$WORK/early" &&
+		grep -q interrupted "$WORK/starter.log"
+}
+
+kill_while_starting_leaves_nothing() {
+	starter "$WORK/unborn"
+	kill -KILL "$starter"
+	exits 137 wait "$starter" && vanished "$WORK/unborn"
 }
 
 # --- whoever you are, wherever you stand
@@ -357,7 +366,7 @@ failure_names_the_guilty() {
 one=$WORK/one
 two=$WORK/two
 
-plan 28
+plan 29
 ok "up starts a whole cluster" sandbox up --scheduler $scheduler --dir "$one"
 ok "status shows all of it alive" everything_is_alive
 ok "a job runs on all nodes, with four GPUs on each" each_node_has_four_gpus
@@ -389,6 +398,7 @@ ok "it goes when its supervisor is killed" killed_supervisor_takes_it_down
 ok "a killed guard is replaced" killed_guard_is_replaced
 ok "it goes on Ctrl-C" ctrl_c_takes_it_down
 ok "Ctrl-C while it starts leaves nothing" ctrl_c_while_starting_takes_it_down
+ok "kill -9 while it starts leaves nothing" kill_while_starting_leaves_nothing
 if [ "$(id -u)" = 0 ] && type -P setpriv >/dev/null; then
 	ok "an ordinary user needs no root" an_ordinary_user_needs_no_root
 else

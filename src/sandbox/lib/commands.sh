@@ -18,7 +18,7 @@ cmd_up() {
 	trap 'abort 143' TERM HUP
 	prepare_dir || die "cannot make the folders in $dir"
 	start_of $$ && keeper supervisor $$ "$began"
-	start_on_free_ports || give_up
+	start_in_background || give_up
 	: >"$dir/run/ready"
 	trap - INT TERM HUP
 	announce $(((${EPOCHREALTIME/./} - begun_us) / 100000))
@@ -65,6 +65,26 @@ choose_root() {
 	root=$dir
 	[[ ${#dir} -le 60 && $dir =~ ^[A-Za-z0-9/_.+-]+$ ]] && return
 	root=$(mktemp -u /tmp/plx.XXXXXXXX) && ln -s "$dir" "$root"
+}
+
+# Only `wait` never misses a Ctrl-C.
+start_in_background() {
+	local rc worker
+
+	(
+		starter=$BASHPID
+		start_of "$starter" && echo "$starter $began" >"$dir/run/worker"
+		start_on_free_ports
+		rc=$?
+		echo "$guilty" >"$dir/run/guilty"
+		exit $rc
+	) &
+	worker=$!
+	wait "$worker"
+	rc=$?
+	rm -f "$dir/run/worker"
+	load_state
+	read -r guilty <"$dir/run/guilty" && return $rc
 }
 
 start_on_free_ports() {

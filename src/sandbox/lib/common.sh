@@ -25,6 +25,7 @@ owner="" owner_start=""
 ready_timeout=120
 root=""
 port=""
+starter=$$
 
 state_keys="root nodes gpus cpus scheduler params accounting detach owner \
 owner_start port started ready_timeout path"
@@ -82,14 +83,14 @@ alive() {
 	[ -n "${1:-}" ] && start_of "$1" && [ "${2:-$began}" = "$began" ]
 }
 
-# pid_of NAME: prints the pid of a living daemon of this sandbox. Our own child
-# is one even before it became the daemon.
+# pid_of NAME: prints the pid of a living daemon of this sandbox. A child of who
+# starts them is one even before it became the daemon.
 pid_of() {
 	local pid began parent
 
 	{ read -r pid <"$dir/run/$1.pid"; } 2>/dev/null || return 1
 	[ -n "$pid" ] && start_of "$pid" &&
-		{ [ "$parent" = $$ ] || owns "$pid"; } && echo "$pid"
+		{ [ "$parent" = "$starter" ] || owns "$pid"; } && echo "$pid"
 }
 
 # owns PID: was this process started by this sandbox? A pid file may outlive

@@ -21,7 +21,7 @@ used_ports() {
 
 # choose_ports ATTEMPT: a free row of ports at random, below the range from
 # which the kernel takes those of clients. Two sandboxes may still choose the
-# same row at the same moment: a daemon then fails to bind, and `up` tries again.
+# same row at once: a daemon then fails to bind, and `up` tries again.
 # POLLUX_SANDBOX_PORT is tried first, without looking.
 choose_ports() {
 	local first=10240 last=32000 low high count=$((nodes + 2)) try

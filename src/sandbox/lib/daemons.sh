@@ -66,7 +66,10 @@ spawn() {
 		cd "$dir/run" || exit 1
 		exec </dev/null >>"$output" 2>&1
 		close_files
-		enter exec setsid "$program" "$@"
+		# Bash lets what runs in the background ignore these two, and
+		# so would every job.
+		enter exec env --default-signal=INT,QUIT \
+			setsid "$program" "$@"
 	) &
 	echo $! >"$dir/run/$name.pid"
 	disown $!
@@ -139,9 +142,11 @@ create_database() {
 	[ -d "$dir/db/data/mysql" ] && return
 	mapfile -t options < <(database_options)
 	(umask 077 && mkdir -p "$dir/db") || return 1
-	PATH=$PATH:/usr/sbin mariadb-install-db "${options[@]}" \
-		--auth-root-authentication-method=normal --skip-test-db \
-		</dev/null >>"$dir/log/mariadb.log" 2>&1
+	(
+		enter # or it would be missed by who takes us down meanwhile
+		PATH=$PATH:/usr/sbin exec mariadb-install-db "${options[@]}" \
+			--auth-root-authentication-method=normal --skip-test-db
+	) </dev/null >>"$dir/log/mariadb.log" 2>&1
 }
 
 # Its socket lies in db/, which is closed to others: root has no password.

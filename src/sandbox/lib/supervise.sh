@@ -146,6 +146,7 @@ bearers() {
 take_down() {
 	local pid
 
+	stop_worker
 	pid=$(pid_of slurmctld) && kill -TERM "$pid" 2>/dev/null &&
 		wait_until $((SECONDS + 4)) gone "$pid"
 	wait_until $((SECONDS + 15)) family_is_dead || return 1
@@ -156,6 +157,14 @@ take_down() {
 	rm -rf -- "$dir"/{db,state,spool,tmp,dev,run}
 	[ "$root" = "$dir" ] || rm -f -- "$root"
 	return 0
+}
+
+# Who is still starting daemons, if `up` has been killed meanwhile.
+stop_worker() {
+	local pid began
+
+	{ read -r pid began <"$dir/run/worker"; } 2>/dev/null &&
+		alive "$pid" "$began" && kill -KILL "$pid"
 }
 
 # A guard that wakes up late must not find the next sandbox of this folder.
