@@ -8,7 +8,7 @@ sources() {
 		-o -name '*.m4' -o -name '*.in' -o -name '*.sh' -o -name '*.t' \
 		-o -name '*.awk' -o -name '*.[1357]' \) \
 		! -name 'Makefile.in' ! -name 'config.h.in' ! -name 'l*.m4' \
-		! -path '*/tests/unit/*_*.t' 2>/dev/null
+		! -path '*tests/unit/*.t' 2>/dev/null
 }
 
 without() {
