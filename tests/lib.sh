@@ -93,11 +93,15 @@ sandbox_up() {
 	need_daemons
 	use_build_tree
 	SB="$WORK/sb"
-	if ! pollux-sandbox up --dir "$SB" "$@" >"$WORK/up.out" 2>&1; then
+	local try
+	for try in 1 2 3; do
+		pollux-sandbox up --dir "$SB" "$@" >"$WORK/up.out" 2>&1 &&
+			return
+		echo "# up failed, try $try of 3"
 		diag <"$WORK/up.out"
-		echo "Bail out! the sandbox did not start"
-		exit 1
-	fi
+	done
+	echo "Bail out! the sandbox did not start"
+	exit 1
 }
 
 # Any command in the sandbox.
