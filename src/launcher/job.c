@@ -20,6 +20,19 @@ void plx_job_setup(void)
 	slurm_init(NULL);
 }
 
+/*
+ * libslurm forgets a record's system_comment (22.05). Its memory is not ours to
+ * give to free(), and this function of libslurm is in no public header.
+ */
+extern void slurm_xfree(void **memory);
+
+static void free_answer(job_info_msg_t *answer)
+{
+	for (uint32_t i = 0; i < answer->record_count; i++)
+		slurm_xfree((void **) &answer->job_array[i].system_comment);
+	slurm_free_job_info_msg(answer);
+}
+
 static int fail_slurm(struct plx_error *err, const char *what, uint32_t id)
 {
 	return plx_fail(err, "cannot %s of job %u: %s", what, id,
@@ -152,11 +165,11 @@ int plx_job_load(uint32_t id, bool elastic, const char *home,
 	if (answer->record_count < 1)
 		read.over = true;
 	else if (read_record(answer->job_array, elastic, &read, err) < 0) {
-		slurm_free_job_info_msg(answer);
+		free_answer(answer);
 		plx_job_release(&read);
 		return -1;
 	}
-	slurm_free_job_info_msg(answer);
+	free_answer(answer);
 	if (home)
 		plx_layout_lead(&read.layout, home);
 	if (check_away(home, &read, err) < 0) {
@@ -192,7 +205,7 @@ static int load_comment(uint32_t id, char comment[PLX_COMMENT_MAX],
 				      "%d bytes: no room for Pollux",
 				      id, PLX_COMMENT_MAX - 1);
 	}
-	slurm_free_job_info_msg(answer);
+	free_answer(answer);
 	return rc;
 }
 
