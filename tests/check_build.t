@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+# check_build.t - the tarball builds elsewhere, under sanitizers, and installs
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+# A test within a build of this test's own would have no end.
+[ -z "${POLLUX_IN_CHECK_BUILD:-}" ] || skip_all "already within check_build.t"
+export POLLUX_IN_CHECK_BUILD=1
+unset MAKEFLAGS MAKELEVEL MFLAGS
+
+slurm_src=$(sed -n 's/^SLURM_SRC = //p' "$POLLUX_BUILDDIR/Makefile")
+root=$WORK/root
+
+tarball() {
+	make -s -C "$POLLUX_BUILDDIR" dist-gzip &&
+		tar -xzf "$POLLUX_BUILDDIR"/pollux-*.tar.gz -C "$WORK" &&
+		rm "$POLLUX_BUILDDIR"/pollux-*.tar.gz &&
+		mv "$WORK"/pollux-* "$WORK/source"
+}
+
+# In a folder, with a prefix and a plugin folder of its own.
+configured() {
+	mkdir "$WORK/build" && cd "$WORK/build" &&
+		"$WORK/source/configure" -q --prefix=/opt/pollux \
+			--enable-sanitize --with-slurm-src="$slurm_src" \
+			--with-slurm-plugindir=/opt/slurm/plugins \
+			CFLAGS='-O1 -g -Werror'
+}
+
+unit_tests() {
+	make -s -C "$WORK/build/tests/unit" check 2>&1 |
+		grep -E '^(FAIL|ERROR|# (TOTAL|PASS|FAIL))|rror:'
+	return "${PIPESTATUS[0]}"
+}
+
+has() {
+	local file missing=0
+	for file; do
+		[ -s "$root/$file" ] && continue
+		echo "missing: $file"
+		missing=1
+	done
+	return $missing
+}
+
+# A source tree of another Slurm than the installed one.
+other_slurm() {
+	mkdir -p "$WORK/other/src/slurmctld" "$WORK/refused"
+	touch "$WORK/other/src/slurmctld/slurmctld.h"
+	echo '  Version:	99.11.1' >"$WORK/other/META"
+	cd "$WORK/refused" &&
+		"$WORK/source/configure" -q --with-slurm-src="$WORK/other"
+}
+
+refused_clearly() {
+	fails other_slurm >"$WORK/refused.txt" 2>&1 &&
+		grep -q '99.11.1, but .*slurmctld is ' "$WORK/refused.txt"
+}
+
+plain() {
+	mkdir "$WORK/plain" && cd "$WORK/plain" &&
+		"$WORK/source/configure" --without-slurm-src --without-cuda \
+			CFLAGS=-O0 >"$WORK/plain.txt" &&
+		make -s -j2 && grep 'Slurm plugins  *no' "$WORK/plain.txt" &&
+		test -x src/launcher/pollux-launch -a \
+			! -e src/plugins/sched_pollux.la
+}
+
+plan 8
+ok "a source package can be made" tarball
+ok "it configures in a folder of its own" configured
+ok "and builds there without a warning" make -s -j2 -C "$WORK/build"
+ok "unit tests pass under AddressSanitizer and UBSan" unit_tests
+ok "make install honours DESTDIR" \
+	make -s -C "$WORK/build" install DESTDIR="$root"
+if [ -n "$slurm_src" ]; then
+	ok "programs, plugins and manuals are where they are looked for" has \
+		opt/pollux/bin/pollux-{launch,report,top,sandbox} \
+		opt/pollux/lib/libpollux.so \
+		opt/pollux/include/pollux.h \
+		opt/pollux/lib/pkgconfig/pollux.pc \
+		opt/pollux/share/man/man1/pollux-launch.1 \
+		opt/slurm/plugins/{sched,job_submit,spank}_pollux.so
+else
+	skip "plugins are installed" "built without the Slurm source"
+fi
+ok "the source of another Slurm is refused, with both versions named" \
+	refused_clearly
+ok "without Slurm's source and CUDA all but the plugins is built" plain
