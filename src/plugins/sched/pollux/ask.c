@@ -13,6 +13,8 @@
 /* A job that was refused is left alone, longer each time. */
 #define STILL_S	    15
 #define STILL_STEPS 5
+/* How far ahead of the record an answer may be. */
+#define SERIALS_LOST 1000
 
 static const slurmctld_lock_t look_lock = {
 	.conf = READ_LOCK,
@@ -126,17 +128,32 @@ static void _refuse(job_record_t *job, struct pollux_track *track,
 	_leave_alone(job, track, why);
 }
 
+/*
+ * Never one that was used before, not even by a slurmctld that was killed
+ * before it saved its state: the launcher may have answered that already.
+ */
+static uint32_t _next_serial(const job_record_t *job,
+			     const struct pollux_track *track,
+			     const struct plx_status *status)
+{
+	struct plx_target target;
+	uint32_t last = track->target.serial;
+
+	if (plx_target_read(job->system_comment, &target, NULL) == 1)
+		last = MAX(last, target.serial);
+	if (status->ack > last && status->ack - last < SERIALS_LOST)
+		last = status->ack;
+	return last + 1;
+}
+
 static void _ask(job_record_t *job, const struct plx_status *status,
 		 const struct pollux_shape *shape, const char *why,
 		 double timeout_s)
 {
 	struct pollux_track *track = pollux_track_get(job->job_id);
-	struct plx_target last;
 	int nodes = bit_set_count(shape->nodes);
 
-	if (plx_target_read(job->system_comment, &last, NULL) < 1)
-		last.serial = 0;
-	track->target.serial = MAX(last.serial, track->target.serial) + 1;
+	track->target.serial = _next_serial(job, track, status);
 	track->target.nodes = nodes;
 	track->target.gpus_per_node = shape->gpus;
 	xfree(track->want);

@@ -7,6 +7,7 @@
 #include "common/slurm_compat.h"
 #include "core/plan.h"
 #include "sched/pollux/ask.h"
+#include "sched/pollux/hosts.h"
 #include "sched/pollux/patience.h"
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/problem.h"
@@ -19,8 +20,6 @@
 #define LOOK_S 0.2
 /* A launcher that starts ranks is given this long before it is asked again. */
 #define START_S 30
-/* Less than the 20 s after which slurmctld may miss a batch script. */
-#define MEND_S 5
 /* About one job's status before it is heard less often. */
 #define COMPLAINTS 10
 
@@ -72,24 +71,6 @@ bool pollux_reconfig(void)
 	slurm_cond_signal(&shared.cond);
 	slurm_mutex_unlock(&shared.mutex);
 	return backfill;
-}
-
-void pollux_mend_hosts(void)
-{
-	ListIterator iter = NULL;
-	job_record_t *job = NULL;
-
-	if (!job_list)
-		return;
-	iter = list_iterator_create(job_list);
-	while ((job = list_next(iter))) {
-		if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
-			continue;
-		if (pollux_record_mend_host(job))
-			verbose("sched/pollux: JobId=%u: its script runs on %s",
-				job->job_id, job->batch_host);
-	}
-	list_iterator_destroy(iter);
 }
 
 /* Sleep; false when it is time to end. */
@@ -377,11 +358,13 @@ static void _mend(void)
 {
 	slurmctld_lock_t lock = { .conf = READ_LOCK,
 				  .job = WRITE_LOCK,
-				  .node = READ_LOCK };
+				  .node = WRITE_LOCK,
+				  .part = READ_LOCK,
+				  .fed = READ_LOCK };
 
 	last.mended_s = pollux_now_s();
 	lock_slurmctld(lock);
-	pollux_mend_hosts();
+	pollux_hosts_mend();
 	unlock_slurmctld(lock);
 }
 
@@ -393,7 +376,7 @@ void *pollux_agent(void *unused)
 	(void) unused;
 	while (_sleep(pollux_track_any_busy() ? TICK_S : LOOK_S, &params,
 		      &mend)) {
-		if (mend || pollux_now_s() - last.mended_s >= MEND_S)
+		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
 		/* GPUs were given up: do not let who waits for them wait on. */
 		if (pollux_ask_tick() && last.waiting)

@@ -25,7 +25,4 @@ void pollux_stop(void);
  */
 bool pollux_reconfig(void);
 
-/* After slurmctld has rebuilt its tables, under its WRITE lock on jobs. */
-void pollux_mend_hosts(void);
-
 #endif

@@ -158,34 +158,3 @@ void pollux_record_publish(job_record_t *job, const struct plx_target *target)
 	job->system_comment = text;
 	last_job_update = time(NULL);
 }
-
-/* slurmctld notes only on the first node that the job is alive. */
-static void _keep_alive(job_record_t *job)
-{
-	node_record_t *node = find_node_record(job->batch_host);
-
-	if (node && job->node_bitmap && !IS_NODE_NO_RESPOND(node) &&
-	    !IS_NODE_DOWN(node) &&
-	    bit_ffs(job->node_bitmap) != (int) node->index)
-		job->time_last_active = time(NULL);
-}
-
-bool pollux_record_mend_host(job_record_t *job)
-{
-	step_record_t *batch = NULL;
-	char *host = NULL;
-
-	if (!job->batch_flag || !job->batch_host)
-		return false;
-	batch = _find_step(job, SLURM_BATCH_SCRIPT);
-	if (!batch || !batch->step_layout)
-		return false;
-	host = batch->step_layout->node_list;
-	_keep_alive(job);
-	if (!host || !strcmp(host, job->batch_host) || !find_node_record(host))
-		return false;
-	xfree(job->batch_host);
-	job->batch_host = xstrdup(host);
-	_keep_alive(job);
-	return true;
-}

@@ -41,12 +41,4 @@ time_t pollux_record_since(const job_record_t *job);
 /* Write the target into system_comment, keeping what others wrote there. */
 void pollux_record_publish(job_record_t *job, const struct plx_target *target);
 
-/*
- * slurmctld takes the first node for the batch host whenever it rebuilds its
- * tables, and requeues a job when the batch host has not seen it for a while;
- * the script of a job that grew may be on another node. Put that right; true
- * when the name was wrong.
- */
-bool pollux_record_mend_host(job_record_t *job);
-
 #endif

@@ -7,6 +7,7 @@
  */
 #include "common/slurm_compat.h"
 #include "sched/pollux/backfill.h"
+#include "sched/pollux/hosts.h"
 #include "sched/pollux/pollux.h"
 
 /* Required Slurm plugin symbols: */
@@ -20,6 +21,8 @@ int sched_p_reconfig(void);
 static pthread_mutex_t thread_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t thread; /* protected by thread_mutex, as is: */
 static bool running;
+
+static bool started; /* protected by slurmctld's configuration lock */
 
 /* What cannot work is said once, at the start. */
 static void _check_configuration(void)
@@ -66,7 +69,12 @@ void fini(void)
 int sched_p_reconfig(void)
 {
 	(void) pollux_reconfig();
-	pollux_mend_hosts();
+	/* slurmctld calls this with all locks, first when it has its state. */
+	if (!started)
+		pollux_hosts_started();
+	else
+		pollux_hosts_mend();
+	started = true;
 	pollux_backfill_reconfig();
 	return SLURM_SUCCESS;
 }

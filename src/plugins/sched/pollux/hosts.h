@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * hosts.h - jobs whose batch script is not on their first node
+ *
+ * Only a job that grew is such a job, and slurmctld does not expect it:
+ * whenever it rebuilds its tables it takes the first node for the batch host,
+ * and when the batch host registers it ends the job as lost unless the first
+ * node has registered a short while ago. All that is put right here.
+ */
+#ifndef SCHED_POLLUX_HOSTS_H
+#define SCHED_POLLUX_HOSTS_H
+
+#include <stdbool.h>
+
+/*
+ * Name the right batch hosts and keep such jobs from being thought lost;
+ * end those whose script really is gone. Under slurmctld's WRITE locks on
+ * jobs and nodes; at least every POLLUX_HOSTS_S seconds.
+ */
+void pollux_hosts_mend(void);
+
+/*
+ * slurmctld was just started from a saved state, and no node has registered
+ * yet: which scripts still run is to be seen. Same locks.
+ */
+void pollux_hosts_started(void);
+
+/* Less than the 20 s after which slurmctld may think a job lost. */
+#define POLLUX_HOSTS_S 5
+
+#endif
