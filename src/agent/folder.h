@@ -3,7 +3,7 @@
  * folder.h - a job's checkpoints, one file a saved step
  *
  * step-000000001234.safetensors. A broken one is set aside under the name
- * *.broken, so it is looked at once and counts no more.
+ * *.broken, once there is a good one to go on from, and counts no more.
  */
 #ifndef PLX_AGENT_FOLDER_H
 #define PLX_AGENT_FOLDER_H

@@ -212,9 +212,11 @@ static int take(struct pollux *p, const struct plx_checkpoint *c,
 }
 
 /*
- * Newest first. A broken file is set aside and the one before is tried; a
+ * Newest first. A broken file is passed over and the one before is tried; a
  * good one of another training ends the search: to go on past it, or from
- * the beginning, would be to lose somebody's work in silence.
+ * the beginning, would be to lose somebody's work in silence. For the same
+ * reason broken ones are set aside only when a good one was found: else the
+ * next start would find an empty folder and begin anew.
  */
 static int search(struct pollux *p, struct found *found)
 {
@@ -235,7 +237,6 @@ static int search(struct pollux *p, struct found *found)
 		c = plx_checkpoint_read(path, &why);
 		if (!c) {
 			plx_say(p, "%s", why.text);
-			plx_folder_refuse(p->folder, steps[i]);
 			continue;
 		}
 		rc = take(p, c, found, &why);
@@ -245,6 +246,8 @@ static int search(struct pollux *p, struct found *found)
 				&found->err,
 				"checkpoint %.120s does not fit: %.100s", path,
 				why.text);
+		while (i-- > 0)
+			plx_folder_refuse(p->folder, steps[i]);
 		return 1;
 	}
 	return plx_fail(&found->err, "all checkpoints in %.150s are broken",
