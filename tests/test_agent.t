@@ -174,6 +174,14 @@ hints_arrive() {
 	grep -c '^> hint .*model=.*noise=.*profiled=1,2' hints.out
 }
 
+# 3 ranks do not divide 32 samples: none ever has the 11 of a full pass.
+uneven_profiled() {
+	rm -rf saved
+	stopped_on 3 listen --samples 2048 --epochs 2 --batch 32 \
+		--max-batch 32 "${pace[@]}" >uneven.out 2>&1 || return 1
+	grep -c '^> hint .*profiled=1,3' uneven.out
+}
+
 # ---- when things go wrong ----
 
 two_checkpoints() {
@@ -363,7 +371,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 31
+plan 32
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -380,6 +388,7 @@ ok "every sample was used once through all stops" \
 ok "says hello, began, saved, done and nothing out of order" protocol_kept
 ok "an interrupted training ends with the same bits" interrupted_is_same
 ok "hints tell model and noise" hints_arrive
+ok "a batch that the ranks do not divide is measured" uneven_profiled
 ok "keeps the last two checkpoints" two_checkpoints
 ok "a broken checkpoint is refused, the one before it used" broken_refused
 ok "what was rolled back is trained again, once" rollback_counted_once

@@ -112,6 +112,12 @@ void plx_say(const struct pollux *p, const char *fmt, ...)
 /* The stage becomes ENDED. Always -1. */
 int plx_end(struct pollux *p);
 
+/*
+ * The step has all the samples it may have, so that its parts are alike: not
+ * the smaller one at the end of an epoch of several steps.
+ */
+bool plx_step_whole(const struct pollux *p);
+
 /* ---- tune.c ---- */
 
 /* Rank 0: fit if there is news, choose `wanted`, tell the launcher. */

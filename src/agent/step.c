@@ -137,22 +137,31 @@ static int give_out(struct pollux *p)
 	return plx_samplelog_add(p->log, &part, sum, &p->err);
 }
 
-static bool measured(const struct pollux *p)
+bool plx_step_whole(const struct pollux *p)
 {
-	/* The end of an epoch has smaller parts; the first step warms up. */
-	return p->coll->rank == 0 && !p->meter.settling &&
-	       (int) p->step.count == p->batch.per_gpu;
+	uint64_t full = plx_batch_total(&p->limits, p->shape.gpus, p->batch);
+
+	return p->step.batch >= full || p->step.batch >= p->cursor.samples;
+}
+
+/* Where to note how long this pass takes; NULL when that says nothing. */
+static struct plx_row *row_of_pass(struct pollux *p)
+{
+	/* The first step warms up. */
+	if (p->coll->rank != 0 || p->meter.settling || !plx_step_whole(p) ||
+	    !p->step.count)
+		return NULL;
+	/* What it has, not per_gpu: a batch that does not divide has less. */
+	return plx_profile_row(&p->profile, p->shape, (int) p->step.count,
+			       p->cursor.step);
 }
 
 static void count_pass(struct pollux *p)
 {
-	struct plx_row *row;
+	struct plx_row *row = row_of_pass(p);
 
-	if (!measured(p))
-		return;
-	row = plx_profile_row(&p->profile, p->shape, p->batch.per_gpu,
-			      p->cursor.step);
-	plx_row_add_pass(row, p->meter.pass_s);
+	if (row)
+		plx_row_add_pass(row, p->meter.pass_s);
 }
 
 int pollux_next(struct pollux *p, struct pollux_pass *pass)
@@ -329,13 +338,12 @@ static void count_step(struct pollux *p, double now_s)
 	struct plx_meter *m = &p->meter;
 	double iter_s =
 		m->told ? m->pass_s + m->sync_s : now_s - m->pass_begin_s;
+	struct plx_row *row = row_of_pass(p);
 
-	if (!measured(p))
+	if (!row)
 		return;
-	count_pass(p);
-	plx_row_add_step(plx_profile_row(&p->profile, p->shape,
-					 p->batch.per_gpu, p->cursor.step),
-			 iter_s);
+	plx_row_add_pass(row, m->pass_s);
+	plx_row_add_step(row, iter_s);
 }
 
 /* Samples a second by the wall clock, smoothed over some ten steps. */

@@ -59,7 +59,6 @@ void plx_tune_noise(struct pollux *p, const float *mean, double sqr_parts,
 		    double parts)
 {
 	struct plx_step *step = &p->step;
-	uint64_t full = plx_batch_total(&p->limits, p->shape.gpus, p->batch);
 	struct plx_noise_step seen = {
 		.parts = (int) parts,
 		.mean_sqr_parts = parts > 0 ? sqr_parts / parts : 0,
@@ -67,8 +66,7 @@ void plx_tune_noise(struct pollux *p, const float *mean, double sqr_parts,
 		.base_batch = p->limits.base_batch,
 	};
 
-	/* The end of an epoch: parts may differ much in size. */
-	if (step->batch < full && step->batch < p->cursor.samples)
+	if (!plx_step_whole(p))
 		return;
 	if (parts < 2) {
 		update_differenced(p, mean);
