@@ -52,6 +52,9 @@ static int find_limits(struct pollux *p)
 	l->min_per_gpu = first_of(o.min_gpu_batch, c->min_gpu_batch, 1);
 	l->max_per_gpu =
 		first_of(o.max_gpu_batch, c->max_gpu_batch, l->max_batch);
+	/* "No limit" as a large number; no pass is larger than the batch. */
+	if (l->max_per_gpu > l->max_batch)
+		l->max_per_gpu = l->max_batch;
 	l->accumulate = c->accumulate;
 	if (l->base_batch < 1 || l->max_batch < l->base_batch ||
 	    l->max_batch > PLX_BATCH_MAX)
