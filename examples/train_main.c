@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +190,33 @@ static void print_stopped(const struct train *t, const struct pollux_info *i)
 	       i->step, i->samples_used, i->loss, pollux_crc(t->pollux));
 }
 
+/* As %.6g; JSON has no infinity, which is a noise scale without a signal. */
+static const char *json_number(double value, char text[32])
+{
+	snprintf(text, 32, "%.6g", value);
+	return isfinite(value) ? text : "null";
+}
+
+static void print_json(const struct train *t, const struct pollux_info *i,
+		       double loss, double accuracy)
+{
+	char number[4][32];
+
+	printf("{\"finished\":true,\"epochs\":%d,\"steps\":%" PRIu64
+	       ",\"samples_used\":%" PRIu64
+	       ",\"loss\":%s,\"accuracy\":%.6f,\"crc\":\"%08" PRIx32
+	       "\",\"gpus\":%d,\"nodes\":%d,\"batch\":%d,"
+	       "\"samples_per_s\":%s,\"goodput\":%s,"
+	       "\"noise_scale\":%s,\"restored\":%s,"
+	       "\"emulated_timing\":%s}\n",
+	       i->epoch, i->step, i->samples_used, json_number(loss, number[0]),
+	       accuracy, pollux_crc(t->pollux), i->gpus, i->nodes, i->batch,
+	       json_number(i->samples_per_s, number[1]),
+	       json_number(i->goodput, number[2]),
+	       json_number(i->noise_scale, number[3]),
+	       i->restored ? "true" : "false", t->emulation ? "true" : "false");
+}
+
 static void print_finished(struct train *t, const struct pollux_info *i)
 {
 	uint32_t crc = pollux_crc(t->pollux);
@@ -199,18 +227,8 @@ static void print_finished(struct train *t, const struct pollux_info *i)
 	printf("finished after %" PRIu64 " steps, %" PRIu64
 	       " samples: loss %.4f, accuracy %.1f %%, crc %08" PRIx32 "\n",
 	       i->step, i->samples_used, loss, 100 * accuracy, crc);
-	if (!t->options.json)
-		return;
-	printf("{\"finished\":true,\"epochs\":%d,\"steps\":%" PRIu64
-	       ",\"samples_used\":%" PRIu64
-	       ",\"loss\":%.6f,\"accuracy\":%.6f,\"crc\":\"%08" PRIx32
-	       "\",\"gpus\":%d,\"nodes\":%d,\"batch\":%d,"
-	       "\"samples_per_s\":%.6g,\"goodput\":%.6g,"
-	       "\"noise_scale\":%.6g,\"restored\":%s,"
-	       "\"emulated_timing\":%s}\n",
-	       i->epoch, i->step, i->samples_used, loss, accuracy, crc, i->gpus,
-	       i->nodes, i->batch, i->samples_per_s, i->goodput, i->noise_scale,
-	       i->restored ? "true" : "false", t->emulation ? "true" : "false");
+	if (t->options.json)
+		print_json(t, i, loss, accuracy);
 }
 
 static void print_summary(struct train *t)

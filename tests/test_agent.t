@@ -97,6 +97,13 @@ batch_grows() {
 	less 64 "$(field batch grows.out)"
 }
 
+# Without any signal the noise scale is infinite, which JSON cannot say.
+json_when_diverged() {
+	ranks 0 "$train" --samples 256 --epochs 2 --lr 1e6 --json \
+		>diverged.out 2>&1 || return 1
+	grep '^{' diverged.out | jq -e '.noise_scale == null'
+}
+
 # ---- stopped and started again ----
 
 # stopped_on RANKS MODE ARGS...: one start under a launcher.
@@ -371,7 +378,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 32
+plan 33
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -381,6 +388,7 @@ ok "the mean gradient does not depend on the number of ranks" same_loss_on
 ok "a batch too large for the GPUs is accumulated" accumulated
 ok "Slurm's node numbers tell virtual nodes apart" virtual_nodes
 ok "the batch grows where that pays" batch_grows
+ok "a diverged training's summary is JSON, too" json_when_diverged
 ok "is stopped and started on changing numbers of ranks" stop_all
 ok "what was restored is bit for bit what was saved" all_crcs_agree
 ok "every sample was used once through all stops" \
