@@ -18,7 +18,7 @@
 /* IDX: two zero bytes, type 8 (unsigned byte), number of dimensions. */
 #define IDX_IMAGES    0x00000803u
 #define IDX_LABELS    0x00000801u
-#define IDX_BYTES_MAX ((uint64_t) 1 << 31) /* so that sizes fit an int */
+#define IDX_BYTES_MAX INT32_MAX /* so that sizes fit an int */
 
 /* Streams of random numbers that must not be the same. */
 enum { STREAM_TEACHER = 1, STREAM_FEATURES, STREAM_WRONG };
