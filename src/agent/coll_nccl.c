@@ -176,18 +176,24 @@ static bool all_ready(struct plx_coll *base, bool ready)
 	       (int) votes == base->ranks;
 }
 
+/* Rank 0's id, or its failure, reaches all: nobody waits for a lost rank. */
 static int connect_ranks(struct nccl_coll *n, struct plx_error *err)
 {
-	ncclUniqueId id = { 0 };
+	struct {
+		bool good;
+		ncclUniqueId id;
+	} key = { .good = true };
 
-	if (n->base->rank == 0 &&
-	    nccl_ok(n, n->calls.unique_id(&id), "ncclGetUniqueId", err) < 0)
+	if (n->base->rank == 0)
+		key.good = nccl_ok(n, n->calls.unique_id(&key.id),
+				   "ncclGetUniqueId", err) == 0;
+	if (n->base->ops->spread(n->base, &key, sizeof(key), err) < 0 ||
+	    !key.good)
 		return -1;
-	if (n->base->ops->spread(n->base, &id, sizeof(id), err) < 0)
-		return -1;
-	return nccl_ok(
-		n, n->calls.init(&n->comm, n->base->ranks, id, n->base->rank),
-		"ncclCommInitRank", err);
+	return nccl_ok(n,
+		       n->calls.init(&n->comm, n->base->ranks, key.id,
+				     n->base->rank),
+		       "ncclCommInitRank", err);
 }
 
 static int make_room(struct nccl_coll *n, size_t count, struct plx_error *err)
@@ -293,8 +299,7 @@ struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 	struct nccl_coll *n = calloc(1, sizeof(*n));
 	bool ready = false;
 
-	if (err)
-		plx_fail(err, "another rank cannot use NCCL");
+	plx_fail(err, "another rank cannot use NCCL");
 	if (n) {
 		n->coll = *base;
 		n->coll.ops = &nccl_ops;
@@ -309,7 +314,11 @@ struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 		if (all_ready(base, ready))
 			return &n->coll;
 	}
-	if (n)
+	if (n && n->comm)
+		n->calls.comm_abort(n->comm); /* destroy would wait for all */
+	if (n) {
+		n->comm = NULL;
 		release(n);
+	}
 	return NULL;
 }
