@@ -52,11 +52,14 @@ static int misuse(struct pollux *p, const char *call)
 /* All ranks have written their logs and left the step; rank 0 saves. */
 static int save(struct pollux *p, bool flush)
 {
+	int rc = -1;
+
 	p->save = false;
+	if (p->coll->ops->barrier(p->coll, &p->err) == 0)
+		rc = plx_save(p, flush);
+	/* From its end: slow storage must not make us save all the time. */
 	p->meter.saved_s = plx_now_s();
-	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
-		return -1;
-	return plx_save(p, flush);
+	return rc;
 }
 
 static int leave(struct pollux *p)
