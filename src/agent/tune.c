@@ -81,14 +81,21 @@ void plx_tune_noise(struct pollux *p, const float *mean, double sqr_parts,
 	plx_noise_update(&p->profile.tracker, &seen);
 }
 
+/* A job that was suspended while it started seems to take for ever. */
+static double restart_seconds(const struct plx_profile *profile)
+{
+	if (!(profile->restart_s > 0))
+		return RESTART_GUESS_S;
+	return fmin(profile->restart_s, PLX_RESTART_MAX_S);
+}
+
 static void send_hint(struct pollux *p, double now_s)
 {
 	struct plx_hint hint = {
 		.profiled = plx_profile_largest(&p->profile),
 		.now = p->batch,
 		.progress = plx_cursor_progress(&p->cursor),
-		.restart_s = p->profile.restart_s > 0 ? p->profile.restart_s
-						      : RESTART_GUESS_S,
+		.restart_s = restart_seconds(&p->profile),
 		.lr = p->step.lr,
 		/* A diverged loss is no number; the hint must be one. */
 		.loss = isfinite(p->step.loss) ? p->step.loss : 0,

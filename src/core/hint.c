@@ -132,7 +132,8 @@ static int read_present(const char *fields, struct plx_hint *hint,
 	if (need_counts(fields, "profiled", profiled, PAIR, err) < 0 ||
 	    need_counts(fields, "now", now, PAIR, err) < 0 ||
 	    need(fields, "progress", 1, &hint->progress, 1, err) < 0 ||
-	    need(fields, "restart", 3600, &hint->restart_s, 1, err) < 0)
+	    need(fields, "restart", PLX_RESTART_MAX_S, &hint->restart_s, 1,
+		 err) < 0)
 		return -1;
 	if (profiled[0] < 1 || profiled[1] < profiled[0] ||
 	    profiled[1] > PLX_GPUS_MAX)

@@ -15,12 +15,14 @@
 #include "core/fields.h"
 #include "core/goodput.h"
 
+#define PLX_RESTART_MAX_S 3600.0
+
 struct plx_hint {
 	struct plx_goodput job;	   /* model, noise, limits */
 	struct plx_shape profiled; /* largest shape measured, >= 1 GPU */
 	struct plx_batch now;	   /* in use */
 	double progress;	   /* 0 to 1, share of the training done */
-	double restart_s;	   /* training lost by a resize, 0 to 3600 */
+	double restart_s;	   /* training lost by a resize, from 0 */
 	double lr;		   /* in use */
 	double goodput;		   /* measured now, samples/s */
 	double loss;		   /* last mean training loss */
