@@ -141,6 +141,19 @@ static int ping(struct plx_error *err)
 	return plx_fail(err, "slurmctld does not answer; is it running?");
 }
 
+/*
+ * libslurm forgets a record's system_comment (22.05). Its memory is not ours to
+ * give to free(), and this function of libslurm is in no public header.
+ */
+extern void slurm_xfree(void **memory);
+
+static void free_jobs(job_info_msg_t *msg)
+{
+	for (uint32_t i = 0; i < msg->record_count; i++)
+		slurm_xfree((void **) &msg->job_array[i].system_comment);
+	slurm_free_job_info_msg(msg);
+}
+
 static int load_jobs(struct plx_view *view, struct plx_error *err)
 {
 	job_info_msg_t *msg = NULL;
@@ -152,7 +165,7 @@ static int load_jobs(struct plx_view *view, struct plx_error *err)
 	for (uint32_t i = 0; view->jobs && i < msg->record_count; i++)
 		read_job(&msg->job_array[i], view->now_s,
 			 &view->jobs[view->count++]);
-	slurm_free_job_info_msg(msg);
+	free_jobs(msg);
 	return view->jobs ? 0 : plx_fail(err, "out of memory");
 }
 
