@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "config.h"
@@ -117,6 +118,13 @@ static void tell(const char *sentence, void *arg)
 		printf("%s\n", sentence);
 }
 
+/* Does sacct leave out jobs that the log may have? --since is the user's. */
+static bool only_some(const struct plx_sacct *ask)
+{
+	return ask->jobs || ask->until ||
+	       (ask->user && strcasecmp(ask->user, "ALL") != 0);
+}
+
 static int check_log(const struct arguments *args,
 		     const struct plx_history *history, struct verdict *verdict,
 		     struct plx_error *err)
@@ -132,8 +140,8 @@ static int check_log(const struct arguments *args,
 	if (rc < 0)
 		return -1;
 	verdict->agreed =
-		plx_ledger_check(&ledger, history, args->sacct.jobs, tell,
-				 verdict, &verdict->differences);
+		plx_ledger_check(&ledger, history, only_some(&args->sacct),
+				 tell, verdict, &verdict->differences);
 	plx_ledger_release(&ledger);
 	if (args->json)
 		return 0;
