@@ -189,6 +189,17 @@ uneven_profiled() {
 	grep -c '^> hint .*profiled=1,3' uneven.out
 }
 
+# Starts of some 0.2 s, at least two steps each; 0.6 s is the time to flush.
+flushed_between_stops() {
+	local i
+	rm -rf saved
+	for i in 1 2 3 4 5 6; do
+		stopped_on 1 stop "${args[@]}" "${pace[@]}" --time-scale 0.5 \
+			--checkpoint-every 0.6 || return 1
+	done
+	grep -aho '"flushed":"[0-9]*"' saved/step-* | grep -v '"0"'
+}
+
 # ---- when things go wrong ----
 
 two_checkpoints() {
@@ -378,7 +389,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 33
+plan 34
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -397,6 +408,8 @@ ok "says hello, began, saved, done and nothing out of order" protocol_kept
 ok "an interrupted training ends with the same bits" interrupted_is_same
 ok "hints tell model and noise" hints_arrive
 ok "a batch that the ranks do not divide is measured" uneven_profiled
+ok "flushes in time also when it is stopped again and again" \
+	flushed_between_stops
 ok "keeps the last two checkpoints" two_checkpoints
 ok "a broken checkpoint is refused, the one before it used" broken_refused
 ok "what was rolled back is trained again, once" rollback_counted_once

@@ -54,7 +54,7 @@ struct plx_meter {
 	double pass_s;	  /* of the pass under way or just reduced */
 	double sync_s;	  /* exposed time of its all-reduce */
 	double commit_s;  /* of the last step, 0: none */
-	double saved_s;	  /* end of the last save, or start */
+	double flushed_s; /* end of the last save that was flushed */
 	double advised_s; /* last look for a better batch */
 	double samples_per_s;
 	bool told;    /* the program gave pass_s and sync_s */

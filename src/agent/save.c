@@ -29,14 +29,20 @@ enum note {
 	NOTE_SEED,
 	NOTE_CRC,
 	NOTE_FLUSHED,
+	NOTE_UNFLUSHED_MS,
 	NOTE_COUNT,
 };
 
 static const char *const note_keys[NOTE_COUNT] = {
-	[NOTE_FORMAT] = "format",     [NOTE_EPOCH] = "epoch",
-	[NOTE_POSITION] = "position", [NOTE_STEP] = "step",
-	[NOTE_DATASET] = "dataset",   [NOTE_SEED] = "seed",
-	[NOTE_CRC] = "crc",	      [NOTE_FLUSHED] = "flushed",
+	[NOTE_FORMAT] = "format",
+	[NOTE_EPOCH] = "epoch",
+	[NOTE_POSITION] = "position",
+	[NOTE_STEP] = "step",
+	[NOTE_DATASET] = "dataset",
+	[NOTE_SEED] = "seed",
+	[NOTE_CRC] = "crc",
+	[NOTE_FLUSHED] = "flushed",
+	[NOTE_UNFLUSHED_MS] = "unflushed_ms",
 };
 
 /* What rank 0 found, for all ranks. */
@@ -47,6 +53,7 @@ struct found {
 	uint64_t position;
 	uint64_t step;
 	uint64_t flushed;
+	uint64_t unflushed_ms;
 	struct plx_error err;
 };
 
@@ -64,7 +71,15 @@ static struct plx_tensor agent_tensor(struct plx_profile *profile)
 	return tensor;
 }
 
-static void fill_notes(const struct pollux *p, uint64_t flushed, uint32_t crc,
+/* Milliseconds of training that a loss of power would undo. */
+static uint64_t unflushed_ms(const struct pollux *p, bool flush)
+{
+	double since_s = plx_now_s() - p->meter.flushed_s;
+
+	return flush || since_s < 0 ? 0 : (uint64_t) (1e3 * since_s);
+}
+
+static void fill_notes(const struct pollux *p, bool flush, uint32_t crc,
 		       struct plx_note notes[NOTE_COUNT])
 {
 	const uint64_t values[NOTE_COUNT] = {
@@ -73,7 +88,8 @@ static void fill_notes(const struct pollux *p, uint64_t flushed, uint32_t crc,
 		[NOTE_STEP] = p->cursor.step,
 		[NOTE_DATASET] = p->cursor.samples,
 		[NOTE_SEED] = p->cursor.seed,
-		[NOTE_FLUSHED] = flushed,
+		[NOTE_FLUSHED] = flush ? p->cursor.step : p->flushed,
+		[NOTE_UNFLUSHED_MS] = unflushed_ms(p, flush),
 	};
 
 	for (int i = 0; i < NOTE_COUNT; i++) {
@@ -107,18 +123,18 @@ static int write_file(struct pollux *p, const struct plx_tensor *tensors,
 	};
 	char path[PATH_MAX];
 	double begin_s = plx_now_s();
-	uint64_t flushed = flush ? p->cursor.step : p->flushed;
 
 	p->saved.crc = pollux_crc(p);
-	fill_notes(p, flushed, p->saved.crc, notes);
+	fill_notes(p, flush, p->saved.crc, notes);
 	if (plx_folder_path(p->folder, p->cursor.step, path, sizeof(path),
 			    &p->err) < 0 ||
 	    plx_checkpoint_write(path, &saved, flush, &p->err) < 0)
 		return -1;
-	p->flushed = flushed;
+	if (flush)
+		p->flushed = p->cursor.step;
 	p->saved.seconds = plx_now_s() - begin_s;
 	p->saved.bytes = state_bytes(p);
-	plx_folder_prune(p->folder, flushed);
+	plx_folder_prune(p->folder, p->flushed);
 	plx_say(p, "saved step %" PRIu64 ", crc %08" PRIx32, p->cursor.step,
 		p->saved.crc);
 	return 0;
@@ -197,6 +213,8 @@ static int take(struct pollux *p, const struct plx_checkpoint *c,
 	    read_number(c, NOTE_POSITION, 10, &found->position, err) < 0 ||
 	    read_number(c, NOTE_STEP, 10, &found->step, err) < 0 ||
 	    read_number(c, NOTE_FLUSHED, 10, &found->flushed, err) < 0 ||
+	    read_number(c, NOTE_UNFLUSHED_MS, 10, &found->unflushed_ms, err) <
+		    0 ||
 	    read_number(c, NOTE_CRC, 16, &crc, err) < 0)
 		return -1;
 	if (found->position >= p->cursor.samples)
@@ -293,6 +311,7 @@ int plx_restore(struct pollux *p)
 	p->cursor.position = found.position;
 	p->cursor.step = found.step;
 	p->flushed = found.flushed;
+	p->meter.flushed_s -= 1e-3 * (double) found.unflushed_ms;
 	p->restored = true;
 	plx_say(p,
 		"restored step %" PRIu64 ", %" PRIu64 " samples used, crc "

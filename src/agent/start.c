@@ -148,6 +148,7 @@ static int start(struct pollux *p)
 	p->coll = plx_coll_create(p->collectives, &p->err);
 	if (!p->coll)
 		return -1;
+	p->meter.flushed_s = plx_now_s();
 	p->shape = (struct plx_shape){
 		.nodes = p->coll->nodes,
 		.gpus = p->coll->ranks,
@@ -157,7 +158,6 @@ static int start(struct pollux *p)
 		    0 ||
 	    choose_batch(p) < 0)
 		return -1;
-	p->meter.saved_s = plx_now_s();
 	p->meter.settling = 1;
 	p->stage = PLX_STAGE_BETWEEN;
 	return 0;

@@ -58,14 +58,20 @@ static int save(struct pollux *p, bool flush)
 	if (p->coll->ops->barrier(p->coll, &p->err) == 0)
 		rc = plx_save(p, flush);
 	/* From its end: slow storage must not make us save all the time. */
-	p->meter.saved_s = plx_now_s();
+	if (flush)
+		p->meter.flushed_s = plx_now_s();
 	return rc;
 }
 
 static int leave(struct pollux *p)
 {
-	/* No flush: the next start reads what this host's memory holds. */
-	if (save(p, p->gone) < 0)
+	bool flush = p->gone || p->config.checkpoint_every_s <= 0;
+
+	/*
+	 * The next start reads what this host's memory holds, and flushes when
+	 * that is due; but nobody else does without periodic saves.
+	 */
+	if (save(p, flush) < 0)
 		return -1;
 	plx_reporter_say(p->reporter,
 			 PLX_MSG_SAVED " samples=%" PRIu64 " crc=%08" PRIx32
@@ -252,7 +258,7 @@ static void add_wishes(struct pollux *p)
 	extra[EXTRA_STOP] = wish == PLX_WISH_STOP;
 	extra[EXTRA_GONE] = wish == PLX_WISH_GONE;
 	extra[EXTRA_SAVE] = p->folder[0] && every_s > 0 &&
-			    plx_now_s() > p->meter.saved_s + every_s;
+			    plx_now_s() > p->meter.flushed_s + every_s;
 	extra[EXTRA_PER_GPU] = (float) p->wanted.per_gpu;
 	extra[EXTRA_ACCUM] = (float) p->wanted.accum;
 }
