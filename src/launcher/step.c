@@ -29,6 +29,7 @@ struct line {
 	int count;
 	char *text;
 	size_t room;
+	bool full; /* something did not fit */
 };
 
 static void add(struct line *line, const char *fmt, ...)
@@ -42,6 +43,10 @@ static void add(struct line *line, const char *fmt, ...)
 	va_start(ap, fmt);
 	size = vsnprintf(line->text, line->room, fmt, ap);
 	va_end(ap);
+	if (size < 0 || (size_t) size >= line->room) {
+		line->full = true;
+		return;
+	}
 	line->args[line->count++] = line->text;
 	line->args[line->count] = NULL;
 	line->text += size + 1;
@@ -91,6 +96,10 @@ char **plx_step_arguments(const struct plx_step_order *order,
 	for (int i = 0; i < program; i++)
 		args[line.count++] = order->program[i];
 	args[line.count] = NULL;
+	if (line.full) {
+		free(args);
+		return NULL;
+	}
 	return args;
 }
 
@@ -164,7 +173,8 @@ int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
 		goto done;
 	args = plx_step_arguments(order, step);
 	if (!args) {
-		plx_fail(err, "out of memory");
+		plx_fail(err,
+			 "srun's command line is too long, or memory is out");
 		goto done;
 	}
 	step->started_s = plx_now_s();
