@@ -45,7 +45,8 @@ enum {
 	PROBE_MAX = 4096, /* k tried for a whole m in the window */
 	IMPROVE_MAX = 16, /* k tried to better what is found */
 };
-#define GOOD_ENOUGH 1e-4 /* relative gain not worth another k */
+#define SMALL_MAX   20000 /* m looked at for small passes */
+#define GOOD_ENOUGH 1e-4  /* relative gain not worth another k */
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {
@@ -188,12 +189,15 @@ static int64_t first_passes(const struct search *s)
 
 /*
  * Few k divide a number in a narrow window, or a good one where passes cost
- * nothing. Many k are left then, but few m.
+ * nothing. Many k are left then, but few m; a model made up to have many of
+ * both is looked at in strides.
  */
 static void try_small(struct search *s, int64_t k_tried)
 {
-	for (int64_t m = min(s->m_max, s->q_max / k_tried); m >= s->m_min;
-	     m--) {
+	int64_t m_top = min(s->m_max, s->q_max / k_tried);
+	int64_t stride = 1 + max(0, m_top - s->m_min) / SMALL_MAX;
+
+	for (int64_t m = m_top; m >= s->m_min; m -= stride) {
 		int64_t low = max(s->k_min, ceil_div(s->q_min, m));
 		int64_t high = s->q_max / m;
 		int64_t k;
