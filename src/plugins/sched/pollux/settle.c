@@ -43,7 +43,8 @@ static void _gain(job_record_t *job, bitstr_t *nodes)
 /*
  * Steps that go on (the launcher's) hold nothing of the new resources: they
  * become what --overlap would have made them, so that nothing is given back
- * for them when they end.
+ * for them when they end. Their GPUs are forgotten as well: Slurm 22.05 does
+ * not lengthen a step's counts when its job grows, and saves what lies beyond.
  */
 static void _release_steps(job_record_t *job)
 {
@@ -54,6 +55,7 @@ static void _release_steps(job_record_t *job)
 		return;
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
+		FREE_NULL_LIST(step->gres_list_alloc);
 		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
 			step->flags |= SSF_OVERLAP_FORCE;
 	}
