@@ -19,6 +19,7 @@
 struct spare {
 	int node;
 	int take;     /* GPUs it would take */
+	int parks;    /* jobs that would lose the GPU on their home */
 	int displace; /* of those, how many elastic jobs have */
 };
 
@@ -87,6 +88,21 @@ static int must_keep(const struct room *room, int n)
 	return gpus;
 }
 
+/* Jobs at home on the node that may be parked, but need not be. */
+static int at_home(const struct room *room, int n)
+{
+	int jobs = 0;
+
+	for (int j = 0; j < room->search->job_count; j++) {
+		const struct plx_elastic *e = &room->search->jobs[j];
+
+		if (!e->job->pinned && !e->stuck && e->may_park &&
+		    !room->parked[j] && e->now.count > 0 && e->job->home == n)
+			jobs++;
+	}
+	return jobs;
+}
+
 static int held(const struct room *room, int n)
 {
 	int gpus = 0;
@@ -114,6 +130,8 @@ static bool node_spare(const struct room *room,
 	int gpus = room->problem->gpus[n];
 	int take = request->gpus_per_node;
 	int idle = gpus - held(room, n);
+	int left;
+	int homes;
 
 	if ((request->allowed && !request->allowed[n]))
 		return false;
@@ -123,11 +141,14 @@ static bool node_spare(const struct room *room,
 			return false;
 		take = gpus;
 	}
-	if (take > gpus - must_keep(room, n))
+	left = gpus - must_keep(room, n) - take;
+	if (left < 0)
 		return false;
+	homes = at_home(room, n);
 	*spare = (struct spare){
 		.node = n,
 		.take = take,
+		.parks = homes > left ? homes - left : 0,
 		.displace = take > idle ? take - (idle > 0 ? idle : 0) : 0,
 	};
 	return true;
@@ -138,6 +159,8 @@ static int by_displacement(const void *a, const void *b)
 	const struct spare *x = a;
 	const struct spare *y = b;
 
+	if (x->parks != y->parks)
+		return x->parks - y->parks;
 	if (x->displace != y->displace)
 		return x->displace - y->displace;
 	return x->node - y->node;

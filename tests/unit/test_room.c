@@ -102,6 +102,24 @@ static void a_job_is_parked_only_for_whom_it_does_not_keep(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* Whether a job has all of the first or of the second node is the same to */
+/* who counts GPUs; but one of the two would have to leave its home. */
+static void a_node_that_parks_nobody_is_taken_first(void **state)
+{
+	struct plx_problem *problem = full(2, 4);
+	bool keeps[2] = { false, false };
+
+	(void) state;
+	problem->jobs[0].may_park = problem->jobs[1].may_park = true;
+	problem->jobs[1].home = -1;
+	assert_true(served(problem, (struct plx_request){ .nodes = 1,
+							  .gpus_per_node = 4,
+							  .keeps = keeps }));
+	assert_int_equal(4, problem->gpus[0]);
+	assert_int_equal(0, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
 static void a_pinned_job_makes_no_room(void **state)
 {
 	struct plx_problem *problem = full(2, 4);
@@ -433,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_home_keeps_one_gpu),
 		cmocka_unit_test(
 			a_job_is_parked_only_for_whom_it_does_not_keep),
+		cmocka_unit_test(a_node_that_parks_nobody_is_taken_first),
 		cmocka_unit_test(a_pinned_job_makes_no_room),
 		cmocka_unit_test(idle_gpus_are_taken_first),
 		cmocka_unit_test(whole_nodes_are_nobodys_home),
