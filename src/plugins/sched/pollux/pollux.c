@@ -13,6 +13,7 @@
 #include "sched/pollux/problem.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/requeue.h"
+#include "sched/pollux/steps.h"
 
 /* How often jobs in the middle of a resize are looked at. */
 #define TICK_S 0.03
@@ -365,6 +366,7 @@ static void _mend(void)
 	last.mended_s = pollux_now_s();
 	lock_slurmctld(lock);
 	pollux_hosts_mend();
+	pollux_steps_mend();
 	unlock_slurmctld(lock);
 }
 

@@ -9,6 +9,7 @@
 #include "sched/pollux/backfill.h"
 #include "sched/pollux/hosts.h"
 #include "sched/pollux/pollux.h"
+#include "sched/pollux/steps.h"
 
 /* Required Slurm plugin symbols: */
 const char plugin_name[] = "Pollux goodput scheduler plugin";
@@ -70,10 +71,12 @@ int sched_p_reconfig(void)
 {
 	(void) pollux_reconfig();
 	/* slurmctld calls this with all locks, first when it has its state. */
-	if (!started)
+	if (!started) {
 		pollux_hosts_started();
-	else
+		pollux_steps_started();
+	} else {
 		pollux_hosts_mend();
+	}
 	started = true;
 	pollux_backfill_reconfig();
 	return SLURM_SUCCESS;
