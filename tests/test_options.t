@@ -83,7 +83,9 @@ untouched() {
 	fields "$job" >"$WORK/fields.out"
 	sb scancel "$job"
 	cat "$WORK/fields.out"
-	[ "$got" = "$want" ] && ! grep -qi pollux "$WORK/fields.out"
+	# The folder of this test may well be called so.
+	[ "$got" = "$want" ] &&
+		! grep -v '^[^=]*=/' "$WORK/fields.out" | grep -i pollux
 }
 
 # sees WANT COMMAND...: the program's output has this line, and no other.
