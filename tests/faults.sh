@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+# faults.sh - finding, freezing and killing the processes of a job
+#
+# Sourced after elastic.sh. Daemons and steps of a test's sandbox carry its
+# folder in their environment, ranks and launchers the job's id as well.
+
+# pids_of JOB NAME [VARIABLE=VALUE]: the job's processes that are called so.
+pids_of() {
+	local file pid
+	for file in $(grep -lszxF "SLURM_JOB_ID=$1" /proc/[0-9]*/environ); do
+		pid=${file%/environ}
+		grep -qszxF "POLLUX_SANDBOX=$SB" "$file" || continue
+		[ -z "${3:-}" ] || grep -qszxF "$3" "$file" || continue
+		[ "$(cat "$pid/comm" 2>/dev/null)" = "$2" ] &&
+			echo "${pid#/proc/}"
+	done
+}
+
+rank_of() {
+	pids_of "$1" pollux-train "SLURM_PROCID=$2"
+}
+
+launcher_of() {
+	pids_of "$1" pollux-launch
+}
+
+# Whatever of a job lives: its script, srun, launcher, ranks and the step
+# daemons, whose environment is slurmd's.
+left_of() {
+	local file
+	for file in $(grep -lszxF "POLLUX_SANDBOX=$SB" /proc/[0-9]*/environ); do
+		grep -qszxF "SLURM_JOB_ID=$1" "$file" ||
+			grep -qsza "^slurmstepd: \[$1\." \
+				"${file%environ}cmdline" ||
+			grep -qszxF -e "--jobid=$1" "${file%environ}cmdline" ||
+			continue
+		tr '\0' ' ' <"${file%environ}cmdline" 2>/dev/null
+		echo
+	done
+}
+
+nothing_left() {
+	local left
+	left=$(left_of "$1")
+	echo "$left"
+	[ -z "$left" ]
+}
+
+# signal NAME PID...: fails when there is none
+signal() {
+	local name=$1
+	shift
+	[ $# -gt 0 ] && kill -s "$name" "$@"
+}
+
+# How often slurmctld's log has a line like this.
+times_logged() {
+	grep -cE "$1" "$SB/log/slurmctld.log" || true
+}
+
+logged_more() {
+	[ "$(times_logged "$1")" -gt "$2" ]
+}
+
+# Lines in a file that match, 0 when there is no file.
+lines_in() {
+	grep -cE "$2" "$1" 2>/dev/null || true
+}
+
+# starts_of NAME: how often its ranks were started
+starts_of() {
+	lines_in "$WORK/$1.ckpt/events.jsonl" '"event":"start"'
+}
+
+epochs_of() {
+	lines_in "$WORK/$1.out" '^epoch '
+}
+
+slurmctld_pid() {
+	cat "$SB/run/slurmctld.pid"
+}
+
+kill_slurmctld() {
+	kill -KILL "$(slurmctld_pid)"
+}
+
+restart_slurmctld() {
+	pollux-sandbox restart --dir "$SB" slurmctld
+}
+
+slurmctld_lives() {
+	kill -0 "$(slurmctld_pid)" && sb scontrol ping | grep -q 'is UP' &&
+		! grep -nE 'fatal:|assert|[Ss]egmentation|xmalloc' \
+			"$SB/log/slurmctld.log" "$SB/log/slurmctld.out"
+}
+
+# kill_node NODE: its slurmd, and all that it started.
+kill_node() {
+	local file pid pids=()
+	pids+=("$(cat "$SB/run/$1.pid")")
+	for file in $(grep -lszxF "SLURMD_NODENAME=$1" /proc/[0-9]*/environ); do
+		grep -qszxF "POLLUX_SANDBOX=$SB" "$file" || continue
+		pid=${file%/environ}
+		pids+=("${pid#/proc/}")
+	done
+	kill -KILL "${pids[@]}"
+}
