@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c - pollux-sim: workloads on a simulated cluster
+ *
+ * Exit codes: 0 printed; 1 failed; 2 bad options or files.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/batch.h"
+#include "sim/options.h"
+#include "sim/print.h"
+
+/* All that a run of the program holds. */
+struct run {
+	struct plx_sim_options options;
+	struct plx_catalog catalog;
+	struct plx_workload *workloads; /* [options.workload_count] */
+	struct plx_task *tasks;		/* policies times workloads */
+	int task_count;
+	struct plx_summary *summaries; /* [task_count] */
+};
+
+static int load(struct run *run, struct plx_error *err)
+{
+	const struct plx_sim_options *options = &run->options;
+
+	run->catalog.dir = options->traces;
+	run->workloads = calloc((size_t) options->workload_count,
+				sizeof(*run->workloads));
+	if (!run->workloads)
+		return plx_fail(err, "no memory");
+	for (int w = 0; w < options->workload_count; w++) {
+		if (plx_workload_load(options->workloads[w], &run->catalog,
+				      &run->workloads[w], err) < 0)
+			return -1;
+	}
+	for (int p = 0; p < options->policy_count; p++) {
+		for (int w = 0; w < options->workload_count; w++) {
+			if (plx_simulate_check(&options->setting,
+					       options->policies[p],
+					       &run->workloads[w], err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int simulate(struct run *run, struct plx_error *err)
+{
+	const struct plx_sim_options *options = &run->options;
+	int count = options->policy_count * options->workload_count;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int threads = cores < 1 ? 1 : cores > count ? count : (int) cores;
+
+	run->tasks = calloc((size_t) count, sizeof(*run->tasks));
+	run->summaries = calloc((size_t) count, sizeof(*run->summaries));
+	if (!run->tasks || !run->summaries)
+		return plx_fail(err, "no memory");
+	run->task_count = count;
+	for (int i = 0; i < count; i++) {
+		run->tasks[i].setting = &options->setting;
+		run->tasks[i].policy =
+			options->policies[i / options->workload_count];
+		run->tasks[i].workload =
+			&run->workloads[i % options->workload_count];
+	}
+	if (plx_tasks_run(run->tasks, count, threads, isatty(STDERR_FILENO),
+			  err) < 0)
+		return -1;
+	for (int i = 0; i < count; i++) {
+		if (plx_summarize(&run->tasks[i].story, &run->summaries[i],
+				  err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int write_jobs(const struct run *run, const char *path,
+		      struct plx_error *err)
+{
+	FILE *out = fopen(path, "w");
+	int failed;
+
+	if (!out)
+		return plx_fail(err, "%s: %s", path, strerror(errno));
+	plx_print_jobs_header(out);
+	for (int i = 0; i < run->task_count; i++)
+		plx_print_jobs(&run->tasks[i].story, out);
+	failed = ferror(out);
+	if (fclose(out) != 0 || failed)
+		return plx_fail(err, "%s: not all could be written", path);
+	return 0;
+}
+
+static int print(const struct run *run, struct plx_error *err)
+{
+	const struct plx_sim_options *options = &run->options;
+	struct plx_results results = {
+		.policies = options->policies,
+		.policy_count = options->policy_count,
+		.workload_count = options->workload_count,
+		.summaries = run->summaries,
+	};
+
+	if (options->jobs && write_jobs(run, options->jobs, err) < 0)
+		return -1;
+	if (options->json && plx_print_json(&results, stdout, err) < 0)
+		return -1;
+	if (!options->json)
+		plx_print_table(&results, stdout);
+	if (fflush(stdout) != 0)
+		return plx_fail(err, "standard output: %s", strerror(errno));
+	return 0;
+}
+
+static void release(struct run *run)
+{
+	for (int i = 0; i < run->task_count; i++)
+		plx_story_release(&run->tasks[i].story);
+	for (int w = 0; run->workloads && w < run->options.workload_count; w++)
+		plx_workload_release(&run->workloads[w]);
+	plx_catalog_release(&run->catalog);
+	free(run->summaries);
+	free(run->tasks);
+	free(run->workloads);
+	free(run->options.policies);
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = { 0 };
+	struct plx_error err;
+	int status = EXIT_FAILURE;
+
+	plx_sim_options_parse(argc, argv, &run.options);
+	if (load(&run, &err) < 0)
+		status = PLX_EXIT_MISUSE;
+	else if (simulate(&run, &err) == 0 && print(&run, &err) == 0)
+		status = EXIT_SUCCESS;
+	if (status != EXIT_SUCCESS)
+		fprintf(stderr, "pollux-sim: %s\n", err.text);
+	release(&run);
+	return status;
+}

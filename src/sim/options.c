@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* options.c - pollux-sim's command line */
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "sim/options.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+enum {
+	KEY_POLICY = 0x100,
+	KEY_TRACES,
+	KEY_JOBS,
+	KEY_JSON,
+	KEY_SEED,
+	KEY_FAIRNESS,
+	KEY_NUMBER, /* and on: one a row of numbers */
+};
+
+const char *argp_program_version = "pollux-sim " PACKAGE_VERSION;
+
+static const struct argp_option options[] = {
+	/* clang-format off */
+	{ "policy", KEY_POLICY, "NAME", 0, "who gets which GPUs (default: "
+	  "pollux); may be repeated, to compare", 0 },
+	{ "traces", KEY_TRACES, "DIR", 0, "what applications really do: a "
+	  "folder for each", 0 },
+	{ "nodes", KEY_NUMBER + 0, "N", 0, "nodes of the cluster (16)", 0 },
+	{ "gpus-per-node", KEY_NUMBER + 1, "N", 0, "(4)", 0 },
+	{ "interval", KEY_NUMBER + 2, "S", 0, "seconds from one decision to "
+	  "the next (60)", 0 },
+	{ "restart-delay", KEY_NUMBER + 3, "S", 0, "seconds without progress "
+	  "after each change of a job's GPUs (30)", 0 },
+	{ "interference", KEY_NUMBER + 4, "F", 0, "part of its speed that a "
+	  "job on several nodes loses where it meets another (0)", 0 },
+	{ "fairness", KEY_FAIRNESS, "P", 0, "p of the fitness that pollux "
+	  "maximises: lower is fairer, -inf the worst off alone (-1)", 0 },
+	{ "seed", KEY_SEED, "N", 0, "of pollux' search (0)", 0 },
+	{ "jobs", KEY_JOBS, "FILE.csv", 0, "write a row for each job", 0 },
+	{ "json", KEY_JSON, NULL, 0, "print JSON, an object a policy", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+	/* clang-format on */
+};
+
+/* Where a number goes, and what it may be. */
+struct number {
+	const char *option;
+	double low, high;
+	size_t offset; /* in struct plx_setting */
+	bool whole;    /* an int there, else a double */
+};
+
+static const struct number numbers[] = {
+	/* clang-format off */
+	{ "nodes", 1, 4096, offsetof(struct plx_setting, node_count), true },
+	{ "gpus-per-node", 1, 64, offsetof(struct plx_setting, node_gpus),
+	  true },
+	{ "interval", 1, 86400, offsetof(struct plx_setting, interval_s),
+	  false },
+	{ "restart-delay", 0, 86400, offsetof(struct plx_setting, restart_s),
+	  false },
+	{ "interference", 0, 0.99, offsetof(struct plx_setting, interference),
+	  false },
+	/* clang-format on */
+};
+
+/* One sentence, and the end. */
+static void refuse(const char *option, const char *value, const char *want)
+{
+	fprintf(stderr, "pollux-sim: --%s=%s: %s\n", option, value, want);
+	exit(PLX_EXIT_MISUSE);
+}
+
+static void set_number(struct plx_setting *setting, const struct number *row,
+		       const char *value)
+{
+	char want[80];
+	char *end;
+	double number = strtod(value, &end);
+
+	snprintf(want, sizeof(want), "want a %s from %g to %g",
+		 row->whole ? "whole number" : "number", row->low, row->high);
+	if (end == value || *end || !(number >= row->low) ||
+	    number > row->high || (row->whole && number != floor(number)))
+		refuse(row->option, value, want);
+	if (row->whole)
+		*(int *) ((char *) setting + row->offset) = (int) number;
+	else
+		*(double *) ((char *) setting + row->offset) = number;
+}
+
+static void set_fairness(struct plx_setting *setting, const char *value)
+{
+	char *end;
+	double p = strtod(value, &end);
+
+	if (end == value || *end || isnan(p) || p > 10)
+		refuse("fairness", value, "want a number up to 10, or -inf");
+	setting->fairness = p;
+}
+
+static void set_seed(struct plx_setting *setting, const char *value)
+{
+	char *end;
+	unsigned long long seed;
+
+	errno = 0;
+	seed = strtoull(value, &end, 10);
+	if (errno || *end || value[0] < '0' || value[0] > '9')
+		refuse("seed", value, "want a whole number from 0");
+	setting->seed = seed;
+}
+
+static void add_policy(struct plx_sim_options *to, const char *name)
+{
+	const struct plx_policy *policy = plx_policy_find(name);
+	char want[160] = "no such policy: want one of";
+
+	for (int i = 0; plx_policies[i]; i++) {
+		size_t used = strlen(want);
+
+		snprintf(want + used, sizeof(want) - used, "%s %s",
+			 i ? "," : "", plx_policies[i]->name);
+	}
+	if (!policy)
+		refuse("policy", name, want);
+	for (int i = 0; i < to->policy_count; i++) {
+		if (to->policies[i] == policy)
+			refuse("policy", name, "asked for twice");
+	}
+	to->policies[to->policy_count++] = policy;
+}
+
+static void finish(struct argp_state *state, struct plx_sim_options *to)
+{
+	if (to->policy_count == 0)
+		to->policies[to->policy_count++] = plx_policies[0];
+	if (!to->traces)
+		argp_error(state, "want --traces=DIR");
+	if (to->workload_count == 0)
+		argp_error(state, "want a workload: FILE.csv");
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+	struct plx_sim_options *to = state->input;
+
+	switch (key) {
+	case KEY_POLICY:
+		add_policy(to, value);
+		return 0;
+	case KEY_TRACES:
+		to->traces = value;
+		return 0;
+	case KEY_JOBS:
+		to->jobs = value;
+		return 0;
+	case KEY_JSON:
+		to->json = true;
+		return 0;
+	case KEY_SEED:
+		set_seed(&to->setting, value);
+		return 0;
+	case KEY_FAIRNESS:
+		set_fairness(&to->setting, value);
+		return 0;
+	case ARGP_KEY_ARGS:
+		to->workloads = state->argv + state->next;
+		to->workload_count = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_END:
+		finish(state, to);
+		return 0;
+	default:
+		break;
+	}
+	if (key < KEY_NUMBER || key >= KEY_NUMBER + (int) ARRAY_SIZE(numbers))
+		return ARGP_ERR_UNKNOWN;
+	set_number(&to->setting, &numbers[key - KEY_NUMBER], value);
+	return 0;
+}
+
+/* What the policies are, after the options. */
+static char *filter_help(int key, const char *text, void *input)
+{
+	char *help = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	(void) input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *) text;
+	out = open_memstream(&help, &size);
+	if (!out)
+		return NULL;
+	fprintf(out, "Policies:\n");
+	for (int i = 0; plx_policies[i]; i++)
+		fprintf(out, "  %-10s %s\n", plx_policies[i]->name,
+			plx_policies[i]->what);
+	fclose(out);
+	return help;
+}
+
+static const struct argp parser = {
+	.options = options,
+	.parser = parse_option,
+	.args_doc = "WORKLOAD.csv...",
+	.doc = "Replay workloads on a simulated cluster, from recorded traces."
+	       "\v",
+	.help_filter = filter_help,
+};
+
+void plx_sim_options_parse(int argc, char **argv, struct plx_sim_options *to)
+{
+	int policies = 0;
+
+	while (plx_policies[policies])
+		policies++;
+	*to = (struct plx_sim_options){
+		.setting = {
+			.node_count = 16,
+			.node_gpus = 4,
+			.interval_s = 60,
+			.restart_s = 30,
+			.fairness = -1,
+		},
+		.policies = calloc((size_t) policies,
+				   sizeof(const struct plx_policy *)),
+	};
+	if (!to->policies) {
+		fprintf(stderr, "pollux-sim: no memory\n");
+		exit(EXIT_FAILURE);
+	}
+	argp_err_exit_status = PLX_EXIT_MISUSE;
+	argp_parse(&parser, argc, argv, 0, NULL, to);
+}

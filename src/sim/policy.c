@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* policy.c - the table of policies, and what they share */
+
+#include <assert.h>
+#include <string.h>
+
+#include "sim/policy.h"
+
+const struct plx_policy *const plx_policies[] = {
+	&plx_policy_pollux,
+	&plx_policy_tiresias,
+	&plx_policy_optimus,
+	&plx_policy_fifo,
+	NULL,
+};
+
+const struct plx_policy *plx_policy_find(const char *name)
+{
+	int i = 0;
+
+	while (plx_policies[i] && strcmp(plx_policies[i]->name, name))
+		i++;
+	return plx_policies[i];
+}
+
+void plx_turn_count_free(struct plx_turn *turn)
+{
+	for (int n = 0; n < turn->setting->node_count; n++)
+		turn->free[n] = turn->setting->node_gpus;
+	for (int j = 0; j < turn->job_count; j++) {
+		const struct plx_placement *next = &turn->next[j];
+
+		for (int i = 0; i < next->count; i++)
+			turn->free[next->parts[i].node] -= next->parts[i].gpus;
+	}
+}
+
+void plx_turn_seat(struct plx_turn *turn, int j, int gpus)
+{
+	struct plx_placement *next = &turn->next[j];
+
+	assert(next->count == 0);
+	next->gpus = gpus;
+	while (gpus > 0) {
+		int most = 0;
+		int taken;
+
+		for (int n = 1; n < turn->setting->node_count; n++) {
+			if (turn->free[n] > turn->free[most])
+				most = n;
+		}
+		taken = turn->free[most] < gpus ? turn->free[most] : gpus;
+		assert(taken > 0);
+		next->parts[next->count].node = most;
+		next->parts[next->count++].gpus = taken;
+		turn->free[most] -= taken;
+		gpus -= taken;
+	}
+}

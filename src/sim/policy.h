@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * policy.h - who gets which GPUs: one file and one row a policy
+ *
+ * A policy is asked once an interval. It sees the jobs submitted and not yet
+ * done, with what they have, and says what they shall have.
+ */
+#ifndef PLX_SIM_POLICY_H
+#define PLX_SIM_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "sim/job.h"
+
+struct plx_setting {
+	int node_count;
+	int node_gpus;
+	double interval_s;
+	double restart_s;    /* that a changed allocation costs */
+	double interference; /* part of its speed a disturbed job loses */
+	double fairness;     /* p, for policies that know it */
+	uint64_t seed;	     /* for policies that draw lots */
+};
+
+struct plx_turn {
+	const struct plx_setting *setting;
+	double now_s;
+	struct plx_simjob **jobs; /* in the workload's order */
+	int job_count;
+	struct plx_placement *next; /* out; at first what each job has */
+	int *free;		    /* [node_count] memory for the policy */
+};
+
+struct plx_policy {
+	const char *name;
+	const char *what;  /* one line for --help */
+	bool adaptive;	   /* jobs choose their batch and measure themselves */
+	size_t state_size; /* zeroed memory a job, kept between turns */
+	/* states: [jobs of the workload], by job index. */
+	int (*decide)(struct plx_turn *turn, void *states,
+		      struct plx_error *err);
+};
+
+/* All policies; the last has no name. */
+extern const struct plx_policy *const plx_policies[];
+const struct plx_policy *plx_policy_find(const char *name); /* or NULL */
+
+extern const struct plx_policy plx_policy_fifo;
+extern const struct plx_policy plx_policy_optimus;
+extern const struct plx_policy plx_policy_pollux;
+extern const struct plx_policy plx_policy_tiresias;
+
+/* For policies: turn->free from turn->next. */
+void plx_turn_count_free(struct plx_turn *turn);
+
+/*
+ * Seat a job that has nothing: as much as possible on the node with most
+ * GPUs free (the first of equals), and so on. Takes them from turn->free;
+ * requires that there are so many.
+ */
+void plx_turn_seat(struct plx_turn *turn, int j, int gpus);
+
+#endif
