@@ -22,7 +22,23 @@ static struct plx_app_times blend(struct plx_app_times a,
 	};
 }
 
-/* Linear in the batch a GPU; the ends hold beyond them. */
+/* The line of the last two points, as long as it makes sense. */
+static struct plx_app_times beyond(const struct plx_app_curve *curve,
+				   int per_gpu)
+{
+	const struct plx_app_point *last = &curve->points[curve->count - 1];
+	struct plx_app_times t = last->times;
+
+	if (curve->count > 1)
+		t = blend(last[-1].times, t,
+			  (double) (per_gpu - last[-1].per_gpu) /
+				  (last->per_gpu - last[-1].per_gpu));
+	t.step = fmax(t.step, last->times.step);
+	t.sync = fmax(0, fmin(t.sync, last->times.sync));
+	return t;
+}
+
+/* Linear in the batch a GPU; below the smallest recorded, as there. */
 static struct plx_app_times curve_at(const struct plx_app_curve *curve,
 				     int per_gpu)
 {
@@ -31,10 +47,10 @@ static struct plx_app_times curve_at(const struct plx_app_curve *curve,
 
 	if (per_gpu <= p[0].per_gpu)
 		return p[0].times;
-	while (i + 1 < curve->count && p[i + 1].per_gpu < per_gpu)
+	if (per_gpu > p[curve->count - 1].per_gpu)
+		return beyond(curve, per_gpu);
+	while (p[i + 1].per_gpu < per_gpu)
 		i++;
-	if (i + 1 == curve->count)
-		return p[i].times;
 	return blend(p[i].times, p[i + 1].times,
 		     (double) (per_gpu - p[i].per_gpu) /
 			     (p[i + 1].per_gpu - p[i].per_gpu));
@@ -124,19 +140,31 @@ static bool placement_key(const int *counts, int nodes, char *key)
 	return true;
 }
 
+static int order(const struct plx_app_curve *a, const struct plx_app_curve *b)
+{
+	int keys = strcmp(a->key, b->key);
+
+	if (keys)
+		return keys;
+	if (a->shape.nodes != b->shape.nodes)
+		return a->shape.nodes - b->shape.nodes;
+	return a->shape.gpus - b->shape.gpus;
+}
+
+/* NULL: not recorded. */
 static const struct plx_app_curve *find_curve(const struct plx_app_curves *all,
-					      const char *key)
+					      const struct plx_app_curve *like)
 {
 	int low = 0;
 	int high = all->count;
 
 	while (low < high) {
 		int middle = low + (high - low) / 2;
-		int order = strcmp(all->curves[middle].key, key);
+		int d = order(&all->curves[middle], like);
 
-		if (order == 0)
+		if (d == 0)
 			return &all->curves[middle];
-		if (order < 0)
+		if (d < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -148,16 +176,19 @@ struct plx_app_times plx_app_step(const struct plx_app *app, const int *counts,
 				  int nodes, int per_gpu)
 {
 	const struct plx_app_curve *curve = NULL;
-	struct plx_shape shape = { .nodes = nodes };
-	char key[PLX_APP_NODES_MAX + 1];
+	struct plx_app_curve like = { .shape = { .nodes = nodes } };
 
-	if (placement_key(counts, nodes, key))
-		curve = find_curve(&app->placements, key);
+	for (int i = 0; i < nodes; i++)
+		like.shape.gpus += counts[i];
+	if (placement_key(counts, nodes, like.key))
+		curve = find_curve(&app->placements, &like);
+	if (!curve) {
+		like.key[0] = '\0';
+		curve = find_curve(&app->interpolated, &like);
+	}
 	if (curve)
 		return curve_at(curve, per_gpu);
-	for (int i = 0; i < nodes; i++)
-		shape.gpus += counts[i];
-	return plx_app_between(app, shape, per_gpu);
+	return plx_app_between(app, like.shape, per_gpu);
 }
 
 /* The run at the batch or next below it, and how far from it to the next. */
@@ -198,12 +229,15 @@ double plx_app_boundary(const struct plx_app *app, int epoch)
 	return least;
 }
 
+/* As published: from the end of this epoch, and one in the last. */
 static double run_iterations_left(const struct plx_app *app,
 				  const struct plx_app_run *run, int epoch)
 {
-	double end = run->iterations[app->limits.epochs - 1];
+	int last = app->limits.epochs - 1;
 
-	return end - (epoch > 0 ? run->iterations[epoch - 1] : 0);
+	if (epoch >= last)
+		return 1;
+	return run->iterations[last] - run->iterations[epoch];
 }
 
 double plx_app_iterations_left(const struct plx_app *app, int epoch, int batch)

@@ -6,6 +6,8 @@
  * placements.csv	step and sync time on exact placements, by batch a GPU
  * scalability.csv	the same by number of nodes and GPUs (may be absent)
  * validation-M.csv	progress and gradient statistics by epoch, at batch M
+ * interpolated.csv.gz	the same for shapes between, computed by others (may
+ *			be absent; also ../interpolated/APPLICATION.csv.gz)
  * limits.csv		one row: base_batch, max_batch, min_gpu_batch,
  *			max_gpu_batch, epochs, fixed_batch (0: none); absent
  *			for the applications of the published traces
@@ -62,9 +64,10 @@ struct plx_app_run {
 struct plx_app {
 	char *name;
 	struct plx_app_limits limits;
-	struct plx_app_curves placements; /* by key */
-	struct plx_app_curves shapes;	  /* by nodes, then GPUs */
-	struct plx_app_run *runs;	  /* by batch */
+	struct plx_app_curves placements;   /* by key */
+	struct plx_app_curves shapes;	    /* by nodes, then GPUs */
+	struct plx_app_curves interpolated; /* the same; may be empty */
+	struct plx_app_run *runs;	    /* by batch */
 	int run_count;
 	double unit_rate; /* progress a second, one GPU at the base batch */
 };
@@ -77,7 +80,8 @@ void plx_app_destroy(struct plx_app *app); /* accepts NULL */
 /*
  * Times of a pass of per_gpu samples; counts: GPUs on each of the nodes,
  * neighbours in their order. Exact placements are looked up, whatever
- * rotation; others are interpolated over nodes, GPUs and batch.
+ * rotation; others by nodes and GPUs in what others interpolated, or else
+ * interpolated here.
  */
 struct plx_app_times plx_app_step(const struct plx_app *app, const int *counts,
 				  int nodes, int per_gpu);
@@ -92,7 +96,10 @@ struct plx_noise plx_app_noise(const struct plx_app *app, int epoch, int batch);
 /* Progress at which this epoch (from 0) ends. */
 double plx_app_boundary(const struct plx_app *app, int epoch);
 
-/* Iterations from the beginning of this epoch to the end at this batch. */
+/*
+ * Iterations to the end at this batch, as the published oracle counts them:
+ * from the end of this epoch (from 0), and one in the last.
+ */
 double plx_app_iterations_left(const struct plx_app *app, int epoch, int batch);
 
 #endif

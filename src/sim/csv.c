@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "sim/csv.h"
 
@@ -191,37 +192,51 @@ done:
 	return rc;
 }
 
+/* The whole file, unpacked, the caller's to free. */
+static int read_file(const char *path, gzFile in, char **text, size_t *size,
+		     struct plx_error *err)
+{
+	size_t room = 0;
+	int got;
+
+	*size = 0;
+	do {
+		char *larger = realloc(*text, room = room ? 2 * room : 65536);
+
+		if (!larger)
+			return plx_fail(err, "%s: no memory to read it", path);
+		*text = larger;
+		errno = 0;
+		got = gzread(in, *text + *size, (unsigned) (room - *size));
+		if (got < 0)
+			return plx_fail(err, "%s: %s", path,
+					errno ? strerror(errno)
+					      : "not compressed as gzip does");
+		*size += (size_t) got;
+	} while (*size == room && *size <= PLX_CSV_SIZE_MAX);
+	if (*size > PLX_CSV_SIZE_MAX)
+		return plx_fail(err, "%s: larger than %d bytes", path,
+				PLX_CSV_SIZE_MAX);
+	return 0;
+}
+
 int plx_csv_load(const char *path, const char *const *columns,
 		 struct plx_csv *csv, struct plx_error *err)
 {
-	FILE *in = fopen(path, "r");
+	gzFile in = gzopen(path, "rb");
 	char *text = NULL;
-	size_t room = 0;
-	size_t size = 0;
+	size_t size;
 	int rc = -1;
 
 	if (!in)
 		return plx_fail(err, "%s: %s", path, strerror(errno));
-	do {
-		char *larger = realloc(text, room = room ? 2 * room : 65536);
-
-		if (!larger) {
-			plx_fail(err, "%s: no memory to read it", path);
-			goto done;
-		}
-		text = larger;
-		size += fread(text + size, 1, room - size, in);
-	} while (size == room && size <= PLX_CSV_SIZE_MAX);
-	if (ferror(in))
-		plx_fail(err, "%s: %s", path, strerror(errno));
-	else if (size > PLX_CSV_SIZE_MAX)
-		plx_fail(err, "%s: larger than %d bytes", path,
-			 PLX_CSV_SIZE_MAX);
-	else
+	if (read_file(path, in, &text, &size, err) == 0)
 		rc = plx_csv_parse(path, text, size, columns, csv, err);
-done:
 	free(text);
-	fclose(in);
+	if (gzclose(in) != Z_OK && rc == 0) {
+		plx_csv_release(csv);
+		rc = plx_fail(err, "%s: cut short", path);
+	}
 	return rc;
 }
 

@@ -3,8 +3,9 @@
  * csv.h - tables of numbers and names, with sentences that name the line
  *
  * Comma-separated, a header first, no quotes. Columns are found by name in
- * any order; others may be there. Blank lines and a carriage return at the
- * end of a line are passed over. What is wrong is told as "FILE:LINE: ...".
+ * any order; others may be there. Files may be compressed with gzip. Blank
+ * lines and a carriage return at the end of a line are passed over. What is
+ * wrong is told as "FILE:LINE: ...".
  */
 #ifndef PLX_SIM_CSV_H
 #define PLX_SIM_CSV_H
@@ -13,7 +14,7 @@
 
 #include "core/error.h"
 
-#define PLX_CSV_SIZE_MAX 67108864 /* bytes of a file */
+#define PLX_CSV_SIZE_MAX 67108864 /* bytes of a file, unpacked */
 
 struct plx_csv {
 	char *name;   /* of the file, for sentences */

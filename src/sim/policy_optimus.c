@@ -41,7 +41,10 @@ static int most_gpus(const struct plx_simjob *job)
 {
 	const struct plx_limits *limits = &job->app->limits.batch;
 
-	return limits->max_batch / limits->min_per_gpu;
+	/* Published so: ncf never leaves its one GPU. */
+	if (job->app->limits.fixed_batch)
+		return 1;
+	return job->fixed_batch / limits->min_per_gpu;
 }
 
 static void look_ahead(const struct plx_turn *turn, struct bid *bid,

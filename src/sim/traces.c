@@ -10,17 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/app.h"
 #include "sim/csv.h"
+#include "sim/traces.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #define PER_GPU_MAX 16777216
 #define EPOCHS_MAX  1000000
 
-static const double seconds_range[] = { 0, 1e6 };
 static const double sums_range[] = { 0, 1e300 };
-static const int per_gpu_range[] = { 1, PER_GPU_MAX };
 
 /* The published applications: what a user would have told the scheduler. */
 static const struct {
@@ -37,20 +35,13 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Where an application is being read from. */
-struct source {
-	struct plx_app *app;
-	const char *dir; /* of the application */
-};
-
-static int source_path(const struct source *source, const char *file,
-		       char path[PATH_MAX], struct plx_error *err)
+int plx_trace_path(const char *dir, const char *file, char path[PATH_MAX],
+		   struct plx_error *err)
 {
-	int n = snprintf(path, PATH_MAX, "%s/%s", source->dir, file);
+	int n = snprintf(path, PATH_MAX, "%s/%s", dir, file);
 
 	if (n < 0 || n >= PATH_MAX)
-		return plx_fail(err, "%s/%s: too long a path", source->dir,
-				file);
+		return plx_fail(err, "%s/%s: too long a path", dir, file);
 	return 0;
 }
 
@@ -86,7 +77,8 @@ static int read_limits(struct plx_csv *csv, struct plx_app_limits *limits,
 	return 0;
 }
 
-static int load_limits(const struct source *source, struct plx_error *err)
+static int load_limits(struct plx_app *app, const char *dir,
+		       struct plx_error *err)
 {
 	static const char *const columns[] = {
 		"base_batch",
@@ -97,12 +89,11 @@ static int load_limits(const struct source *source, struct plx_error *err)
 		"fixed_batch",
 		NULL,
 	};
-	struct plx_app *app = source->app;
 	struct plx_csv csv = { 0 };
 	char path[PATH_MAX];
 	int rc;
 
-	if (source_path(source, "limits.csv", path, err) < 0)
+	if (plx_trace_path(dir, "limits.csv", path, err) < 0)
 		return -1;
 	if (access(path, F_OK) == 0) {
 		if (plx_csv_load(path, columns, &csv, err) < 0)
@@ -121,202 +112,6 @@ static int load_limits(const struct source *source, struct plx_error *err)
 			"%s: no such file, and %s is no published "
 			"application",
 			path, app->name);
-}
-
-/* A point of a curve, before curves are made of them. */
-struct record {
-	char key[PLX_APP_NODES_MAX + 1];
-	struct plx_shape shape;
-	struct plx_app_point point;
-	int line;
-};
-
-static int by_curve(const void *a, const void *b)
-{
-	const struct record *x = a;
-	const struct record *y = b;
-	int order = strcmp(x->key, y->key);
-
-	if (order)
-		return order;
-	if (x->shape.nodes != y->shape.nodes)
-		return x->shape.nodes - y->shape.nodes;
-	if (x->shape.gpus != y->shape.gpus)
-		return x->shape.gpus - y->shape.gpus;
-	if (x->point.per_gpu != y->point.per_gpu)
-		return x->point.per_gpu - y->point.per_gpu;
-	return x->line - y->line;
-}
-
-static bool same_curve(const struct record *a, const struct record *b)
-{
-	return strcmp(a->key, b->key) == 0 &&
-	       a->shape.nodes == b->shape.nodes &&
-	       a->shape.gpus == b->shape.gpus;
-}
-
-/* Several records of the same point become their mean. Returns the points. */
-static int merge(const struct record *records, int count,
-		 struct plx_app_point *points)
-{
-	int made = 0;
-
-	for (int i = 0, n; i < count; i += n) {
-		struct plx_app_point mean = records[i].point;
-
-		for (n = 1; i + n < count &&
-			    records[i + n].point.per_gpu == mean.per_gpu;
-		     n++) {
-			mean.times.step += records[i + n].point.times.step;
-			mean.times.sync += records[i + n].point.times.sync;
-		}
-		mean.times.step /= n;
-		mean.times.sync /= n;
-		points[made++] = mean;
-	}
-	return made;
-}
-
-/* Sorts the records. */
-static int make_curves(struct record *records, int count,
-		       struct plx_app_curves *curves, struct plx_error *err)
-{
-	qsort(records, (size_t) count, sizeof(*records), by_curve);
-	curves->curves = calloc((size_t) count + 1, sizeof(*curves->curves));
-	for (int i = 0, n; curves->curves && i < count; i += n) {
-		struct plx_app_curve *curve = &curves->curves[curves->count];
-
-		for (n = 1;
-		     i + n < count && same_curve(&records[i], &records[i + n]);
-		     n++)
-			;
-		memcpy(curve->key, records[i].key, sizeof(curve->key));
-		curve->shape = records[i].shape;
-		curve->points = calloc((size_t) n, sizeof(*curve->points));
-		if (!curve->points)
-			goto fail;
-		curve->count = merge(&records[i], n, curve->points);
-		curves->count++;
-	}
-	if (curves->curves)
-		return 0;
-fail:
-	return plx_fail(err, "no memory for %d recorded points", count);
-}
-
-static int read_point(const struct plx_csv *csv, int row, int first,
-		      struct record *record, struct plx_error *err)
-{
-	struct plx_app_point *point = &record->point;
-
-	if (plx_csv_whole(csv, row, first, per_gpu_range, &point->per_gpu,
-			  err) < 0 ||
-	    plx_csv_real(csv, row, first + 1, seconds_range, &point->times.step,
-			 err) < 0 ||
-	    plx_csv_real(csv, row, first + 2, seconds_range, &point->times.sync,
-			 err) < 0)
-		return -1;
-	if (point->times.step <= 0 || point->times.sync > point->times.step)
-		return plx_csv_fail(csv, row, err,
-				    "step %g s with sync %g s: want more than "
-				    "nothing, and sync as a part of it",
-				    point->times.step, point->times.sync);
-	record->line = csv->lines[row];
-	return 0;
-}
-
-static int read_placement(const struct plx_csv *csv, int row,
-			  struct record *record, struct plx_error *err)
-{
-	const char *text = plx_csv_text(csv, row, 0);
-	size_t nodes = strlen(text);
-
-	if (nodes > PLX_APP_NODES_MAX || strspn(text, "123456789") != nodes)
-		return plx_csv_fail(csv, row, err,
-				    "placement \"%.20s\": want a digit from 1 "
-				    "to 9 for each of up to %d nodes",
-				    text, PLX_APP_NODES_MAX);
-	memcpy(record->key, text, nodes + 1);
-	record->shape.nodes = (int) nodes;
-	for (size_t i = 0; i < nodes; i++)
-		record->shape.gpus += text[i] - '0';
-	return read_point(csv, row, 1, record, err);
-}
-
-static int read_shape(const struct plx_csv *csv, int row, struct record *record,
-		      struct plx_error *err)
-{
-	static const int range[] = { 1, 65536 };
-
-	if (plx_csv_whole(csv, row, 0, range, &record->shape.nodes, err) < 0 ||
-	    plx_csv_whole(csv, row, 1, range, &record->shape.gpus, err) < 0)
-		return -1;
-	if (record->shape.gpus < record->shape.nodes)
-		return plx_csv_fail(csv, row, err, "%d GPUs on %d nodes",
-				    record->shape.gpus, record->shape.nodes);
-	return read_point(csv, row, 2, record, err);
-}
-
-static int make_app_curves(struct plx_app *app, const struct plx_csv *exact,
-			   const struct plx_csv *shapes, struct plx_error *err)
-{
-	int count = exact->row_count + shapes->row_count;
-	struct record *records = calloc((size_t) count + 1, sizeof(*records));
-	int rc = -1;
-
-	if (!records)
-		return plx_fail(err, "%s: no memory for %d records", app->name,
-				count);
-	for (int i = 0; i < exact->row_count; i++) {
-		if (read_placement(exact, i, &records[i], err) < 0)
-			goto done;
-	}
-	if (make_curves(records, exact->row_count, &app->placements, err) < 0)
-		goto done;
-	for (int i = 0; i < exact->row_count; i++)
-		records[i].key[0] = '\0';
-	for (int i = 0; i < shapes->row_count; i++) {
-		if (read_shape(shapes, i, &records[exact->row_count + i], err) <
-		    0)
-			goto done;
-	}
-	rc = make_curves(records, count, &app->shapes, err);
-done:
-	free(records);
-	return rc;
-}
-
-static int load_curves(const struct source *source, struct plx_error *err)
-{
-	static const char *const exact_columns[] = { "placement", "local_bsz",
-						     "step_time", "sync_time",
-						     NULL };
-	static const char *const shape_columns[] = {
-		"num_nodes", "num_replicas", "local_bsz",
-		"step_time", "sync_time",    NULL
-	};
-	struct plx_csv exact = { 0 };
-	struct plx_csv shapes = { 0 };
-	char path[PATH_MAX];
-	int rc = -1;
-
-	if (source_path(source, "placements.csv", path, err) < 0 ||
-	    plx_csv_load(path, exact_columns, &exact, err) < 0)
-		goto done;
-	if (exact.row_count == 0) {
-		plx_fail(err, "%s:1: nothing but the header", path);
-		goto done;
-	}
-	if (source_path(source, "scalability.csv", path, err) < 0)
-		goto done;
-	if (access(path, F_OK) == 0 &&
-	    plx_csv_load(path, shape_columns, &shapes, err) < 0)
-		goto done;
-	rc = make_app_curves(source->app, &exact, &shapes, err);
-done:
-	plx_csv_release(&exact);
-	plx_csv_release(&shapes);
-	return rc;
 }
 
 static int read_epoch(const struct plx_csv *csv, int row,
@@ -385,14 +180,13 @@ static int run_batch(const char *file)
 	return 0;
 }
 
-static int add_run(const struct source *source, const char *file,
+static int add_run(struct plx_app *app, const char *dir, const char *file,
 		   struct plx_error *err)
 {
-	struct plx_app *app = source->app;
 	char path[PATH_MAX];
 	struct plx_app_run *runs;
 
-	if (source_path(source, file, path, err) < 0)
+	if (plx_trace_path(dir, file, path, err) < 0)
 		return -1;
 	runs = realloc(app->runs,
 		       (size_t) (app->run_count + 1) * sizeof(*runs));
@@ -411,24 +205,24 @@ static int by_batch(const void *a, const void *b)
 	return x->batch - y->batch;
 }
 
-static int load_runs(const struct source *source, struct plx_error *err)
+static int load_runs(struct plx_app *app, const char *dir,
+		     struct plx_error *err)
 {
-	struct plx_app *app = source->app;
-	DIR *dir = opendir(source->dir);
+	DIR *folder = opendir(dir);
 	struct dirent *entry;
 	int rc = 0;
 
-	if (!dir)
-		return plx_fail(err, "%s: %s", source->dir, strerror(errno));
-	while (rc == 0 && (entry = readdir(dir))) {
+	if (!folder)
+		return plx_fail(err, "%s: %s", dir, strerror(errno));
+	while (rc == 0 && (entry = readdir(folder))) {
 		if (run_batch(entry->d_name))
-			rc = add_run(source, entry->d_name, err);
+			rc = add_run(app, dir, entry->d_name, err);
 	}
-	closedir(dir);
+	closedir(folder);
 	if (rc < 0)
 		return -1;
 	if (app->run_count == 0)
-		return plx_fail(err, "%s: no validation-M.csv", source->dir);
+		return plx_fail(err, "%s: no validation-M.csv", dir);
 	qsort(app->runs, (size_t) app->run_count, sizeof(*app->runs), by_batch);
 	return 0;
 }
@@ -450,7 +244,6 @@ struct plx_app *plx_app_load(const char *dir, const char *name,
 {
 	struct plx_app *app = calloc(1, sizeof(*app));
 	char path[PATH_MAX];
-	struct source source = { .app = app, .dir = path };
 	int n = snprintf(path, sizeof(path), "%s/%s", dir, name);
 
 	if (!app || !(app->name = strdup(name))) {
@@ -461,21 +254,15 @@ struct plx_app *plx_app_load(const char *dir, const char *name,
 		plx_fail(err, "%s/%s: too long a path", dir, name);
 		goto fail;
 	}
-	if (load_limits(&source, err) < 0 || load_curves(&source, err) < 0 ||
-	    load_runs(&source, err) < 0)
+	if (load_limits(app, path, err) < 0 ||
+	    plx_trace_curves(app, path, err) < 0 ||
+	    load_runs(app, path, err) < 0)
 		goto fail;
 	app->unit_rate = unit_rate(app);
 	return app;
 fail:
 	plx_app_destroy(app);
 	return NULL;
-}
-
-static void curves_release(struct plx_app_curves *curves)
-{
-	for (int i = 0; i < curves->count; i++)
-		free(curves->curves[i].points);
-	free(curves->curves);
 }
 
 void plx_app_destroy(struct plx_app *app)
@@ -488,8 +275,9 @@ void plx_app_destroy(struct plx_app *app)
 		free(app->runs[i].noise);
 	}
 	free(app->runs);
-	curves_release(&app->placements);
-	curves_release(&app->shapes);
+	plx_app_curves_release(&app->placements);
+	plx_app_curves_release(&app->shapes);
+	plx_app_curves_release(&app->interpolated);
 	free(app->name);
 	free(app);
 }

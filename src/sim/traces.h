@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* traces.h - reading an application's folder; for app_*.c and traces.c */
+#ifndef PLX_SIM_TRACES_H
+#define PLX_SIM_TRACES_H
+
+#include <limits.h>
+
+#include "sim/app.h"
+
+/* dir/file, or -1 with err set. */
+int plx_trace_path(const char *dir, const char *file, char path[PATH_MAX],
+		   struct plx_error *err);
+
+/*
+ * Read placements, and where they are there scalability and interpolated
+ * times, from an application's folder into app.
+ */
+int plx_trace_curves(struct plx_app *app, const char *dir,
+		     struct plx_error *err);
+void plx_app_curves_release(struct plx_app_curves *curves);
+
+#endif
