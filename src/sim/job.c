@@ -13,7 +13,8 @@
 
 #include "sim/job.h"
 
-/* A scheduler that may place it anywhere needs that much a job. */
+#define ALONE_MAX_S (20 * 366 * 86400.0) /* more is as good as for ever */
+
 int plx_simjob_init(struct plx_simjob *job, const struct plx_entry *entry,
 		    int node_count, struct plx_error *err)
 {
@@ -149,9 +150,9 @@ int plx_simjob_place(struct plx_simjob *job, const struct plx_placement *place,
 	return choose_batch(job, err);
 }
 
-/* What the job sees of itself while it trains. */
+/* A row for the profile, when the job has not yet run so. */
 static int measure(struct plx_simjob *job, struct plx_app_times times,
-		   struct plx_noise noise, struct plx_error *err)
+		   struct plx_error *err)
 {
 	struct plx_sample row = {
 		.shape = shape_of(&job->place),
@@ -160,7 +161,6 @@ static int measure(struct plx_simjob *job, struct plx_app_times times,
 		.iter_seconds = times.step,
 	};
 
-	job->goodput.noise = noise;
 	for (int i = 0; i < job->row_count; i++) {
 		if (job->rows[i].shape.nodes == row.shape.nodes &&
 		    job->rows[i].shape.gpus == row.shape.gpus &&
@@ -204,7 +204,8 @@ static int speed_now(struct plx_simjob *job, double slowdown,
 	speed->efficiency = plx_efficiency(&noise, base, total);
 	speed->rate =
 		speed->efficiency * total / base / seconds * (1 - slowdown);
-	return job->learns ? measure(job, t, noise, err) : 0;
+	job->goodput.noise = noise;
+	return job->learns ? measure(job, t, err) : 0;
 }
 
 static void train(struct plx_simjob *job, double seconds,
@@ -277,7 +278,9 @@ int plx_simjob_alone(const struct plx_simjob *like, int gpus, int per_node,
 	if (plx_simjob_init(&job, like->entry, nodes, err) < 0)
 		return -1;
 	job.fixed_batch = like->fixed_batch;
-	job.learns = like->learns;
+	/* What it has learnt it knows from the start: no fit is needed. */
+	job.modelled = like->modelled;
+	job.goodput = like->goodput;
 	job.place.count = nodes;
 	job.place.gpus = gpus;
 	for (int i = 0; i < nodes; i++) {
@@ -287,14 +290,11 @@ int plx_simjob_alone(const struct plx_simjob *like, int gpus, int per_node,
 	}
 	if (plx_simjob_place(&job, &job.place, pause_s, err) < 0)
 		goto done;
-	/* Training only ends; but a job cannot outlive the sun. */
-	while (!job.done && job.now_s < 1e17) {
+	while (!job.done && job.now_s < ALONE_MAX_S) {
 		if (plx_simjob_run(&job, 3600, 0, err) < 0)
 			goto done;
 	}
-	*seconds = job.now_s;
-	if (job.done)
-		*seconds = job.finish_s;
+	*seconds = job.done ? job.finish_s : job.now_s;
 	rc = 0;
 done:
 	plx_simjob_release(&job);

@@ -96,8 +96,8 @@ void plx_placement_copy(struct plx_placement *to,
 			const struct plx_placement *from);
 
 /*
- * Seconds that a fresh job like this one needs alone on so many GPUs, on as
- * few nodes as hold them, its first start included.
+ * Seconds that such a job needs alone on so many GPUs, on as few nodes as
+ * hold them, its first start included. It knows what this one has learnt.
  */
 int plx_simjob_alone(const struct plx_simjob *like, int gpus, int per_node,
 		     double pause_s, double *seconds, struct plx_error *err);

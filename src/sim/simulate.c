@@ -253,7 +253,8 @@ static double contention(const struct plx_story *story, int i)
 		if (end_s > begin_s)
 			shared_s += end_s - begin_s;
 	}
-	return shared_s / (mine->finish_s - from_s);
+	/* A job that took no time had no company. */
+	return shared_s > 0 ? shared_s / (mine->finish_s - from_s) : 1;
 }
 
 /* Themis: the time it took over the time on a 1/N share of the cluster. */

@@ -8,7 +8,7 @@
 
 #include "reference.h"
 
-static void reference_path(const char *file, char *path, size_t size)
+void reference_path(const char *file, char *path, size_t size)
 {
 	const char *shared = getenv("POLLUX_SHARED");
 	const char *source = getenv("POLLUX_SRCDIR");

@@ -21,6 +21,9 @@
  */
 size_t reference_runnable(size_t tests, size_t recorded);
 
+/* Where a file of them is, present or not. */
+void reference_path(const char *file, char *path, size_t size);
+
 /* The file's content, the caller's to json_decref(). */
 json_t *reference_load(const char *file);
 
