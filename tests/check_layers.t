@@ -27,7 +27,7 @@ impure() {
 		--include='*.c' "$src/core"
 }
 
-plan 9
+plan 10
 ok "core includes only core" none strangers core core
 ok "wire includes only core and wire" none strangers wire 'core|wire'
 ok "agent includes only core, wire and itself" none strangers agent \
@@ -35,6 +35,7 @@ ok "agent includes only core, wire and itself" none strangers agent \
 ok "launcher includes only core, wire and itself" none strangers launcher \
 	'core|wire|launcher'
 ok "report includes only core and itself" none strangers report 'core|report'
+ok "sim includes only core and itself" none strangers sim 'core|sim'
 ok "core reads no clock, environment, file or global random state" none impure
 ok "MPI, CUDA and NCCL are seen by their backends only" none vendor \
 	'mpi|nccl|cuda' 'agent/coll_(mpi|nccl)'

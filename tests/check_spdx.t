@@ -28,8 +28,8 @@ none() {
 }
 
 plan 4
-ok "what training programs link is MIT" none without MIT \
-	src/core src/wire src/agent examples
+ok "what does not link Slurm is MIT" none without MIT \
+	src/core src/wire src/agent src/sim examples
 ok "what links Slurm is GPL-2.0-or-later" none without \
 	'\(GPL-2.0-or-later\|MIT\)' src/plugins src/launcher src/report
 ok "every other source file has an SPDX line" none without \

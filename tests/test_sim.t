@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+# test_sim.t - pollux-sim from the outside: its answers, files and refusals
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+sim=$POLLUX_BUILDDIR/src/sim/pollux-sim
+data=${POLLUX_SHARED:-$POLLUX_SRCDIR/../shared}/data/osdi21
+
+# A training program: steps of a second in a node, two across nodes.
+make_traces() {
+	local toy=$WORK/traces/toy batch
+	mkdir -p "$toy"
+	echo base_batch,max_batch,min_gpu_batch,max_gpu_batch,epochs,fixed_batch \
+		>"$toy/limits.csv"
+	echo 16,512,4,32,10,0 >>"$toy/limits.csv"
+	awk 'BEGIN {
+		print "placement,local_bsz,step_time,sync_time"
+		for (m = 4; m <= 32; m *= 2) {
+			pass = 0.1 + m / 40
+			print "1," m "," pass ",0"
+			for (g = 2; g <= 4; g++)
+				print g "," m "," pass + 0.02 * g "," 0.02 * g
+			for (g = 1; g <= 4; g++)
+				print g "4," m "," pass + 0.3 ",0.3"
+			print "11," m "," pass + 0.3 ",0.3"
+			print "4444," m "," pass + 0.5 ",0.5"
+		}
+	}' >"$toy/placements.csv"
+	for batch in 16 128 512; do
+		awk -v batch=$batch 'BEGIN {
+			print "progress,iteration,grad_sqr,grad_var"
+			for (e = 1; e <= 10; e++)
+				print 60 * e "," 60 * e * 16 / batch "," \
+					0.2 / e "," 1 + batch / 100
+		}' >"$toy/validation-$batch.csv"
+	done
+}
+
+# make_workload NAME COUNT: jobs of 1 to 8 GPUs, two minutes apart.
+make_workload() {
+	awk -v count="$2" 'BEGIN {
+		print "name,time,application,num_replicas,batch_size"
+		for (i = 0; i < count; i++)
+			printf "toy-%d,%d,toy,%d,%d\n", i, 120 * i, 1 + i % 8,
+				16 * (1 + i % 8)
+	}' >"$WORK/$1.csv"
+}
+
+small() {
+	"$sim" --traces="$WORK/traces" --nodes=4 --gpus-per-node=4 "$@"
+}
+
+# What does not depend on the machine.
+lasting() {
+	jq -S 'del(.workloads[] | .decision_p50_ms, .decision_p99_ms, .wall_s)'
+}
+
+keys_are_as_promised() {
+	small --json "$WORK/one.csv" >"$WORK/one.json" || return 1
+	jq -ce 'keys_unsorted == ["policy", "mean_avg_jct_s", "workloads"] and
+		(.workloads[0] | keys_unsorted) == ["name", "jobs",
+		"avg_jct_s", "p50_jct_s", "p99_jct_s", "makespan_s",
+		"restarts", "gpu_hours", "avg_efficiency",
+		"avg_goodput_ratio", "worst_ftf", "unfair_jobs", "decisions",
+		"decision_p50_ms", "decision_p99_ms", "wall_s"] and
+		.policy == "pollux" and .workloads[0].name == "one" and
+		.workloads[0].jobs == 12' "$WORK/one.json"
+}
+
+together_as_alone() {
+	local name
+	for name in one two; do
+		small --policy=tiresias --json "$WORK/$name.csv" | lasting |
+			jq -c '.workloads[0]'
+	done >"$WORK/alone.json"
+	small --policy=tiresias --json "$WORK/one.csv" "$WORK/two.csv" |
+		lasting | jq -c '.workloads[]' >"$WORK/together.json"
+	cmp "$WORK/alone.json" "$WORK/together.json"
+}
+
+repeatable() {
+	small --json "$WORK/two.csv" | lasting >"$WORK/first.json" &&
+		small --json "$WORK/two.csv" | lasting |
+		cmp - "$WORK/first.json"
+}
+
+table_has_all() {
+	small --policy=pollux --policy=tiresias --policy=optimus --policy=fifo \
+		"$WORK/one.csv" "$WORK/two.csv" >"$WORK/table" || return 1
+	cat "$WORK/table"
+	awk 'NR == 1 && $1 == "WORKLOAD" { header = 1 }
+		$1 == "one" && $2 == "pollux" && $3 == 12 { one = 1 }
+		$1 == "two" && $2 == "pollux" && $3 == 20 { two = 1 }
+		{ lines++ }
+		END { exit !(header && one && two && lines == 13) }' \
+		"$WORK/table"
+}
+
+an_object_a_policy() {
+	small --policy=optimus --policy=fifo --json "$WORK/one.csv" |
+		jq -s -e 'map(.policy) == ["optimus", "fifo"]'
+}
+
+jobs_add_up() {
+	small --policy=fifo --jobs="$WORK/jobs.csv" --json "$WORK/one.csv" \
+		>"$WORK/jobs.json" || return 1
+	awk -F, 'NR > 1 { sum += $8; n++; if ($7 - $5 != $8) exit 1 }
+		END { print sum / n, n; exit n != 12 }' "$WORK/jobs.csv" \
+		>"$WORK/mean" || return 1
+	jq -e --argjson mean "$(cut -d' ' -f1 "$WORK/mean")" \
+		'.mean_avg_jct_s - $mean | fabs < 0.01' "$WORK/jobs.json"
+}
+
+# shorter WORKLOAD A B OPTION...: completion is sooner with A than with B.
+shorter() {
+	local workload=$WORK/$1.csv a=$2 b=$3
+	shift 3
+	small "$@" "$a" --json "$workload" >"$WORK/a.json" &&
+		small "$@" "$b" --json "$workload" >"$WORK/b.json" &&
+		jq -s -e '.[0].mean_avg_jct_s < .[1].mean_avg_jct_s' \
+			"$WORK/a.json" "$WORK/b.json"
+}
+
+# refused SENTENCE ARGUMENT...: exit code 2, and one line that contains it.
+refused() {
+	local sentence=$1 rc
+	shift
+	"$sim" "$@" >"$WORK/refused.out" 2>&1
+	rc=$?
+	cat "$WORK/refused.out"
+	[ $rc = 2 ] && [ "$(wc -l <"$WORK/refused.out")" = 1 ] &&
+		grep -qF -- "$sentence" "$WORK/refused.out"
+}
+
+bad_file() {
+	sed 's/^toy-3,360/toy-3,soon/' "$WORK/one.csv" >"$WORK/bad.csv"
+	refused "bad.csv:5: \"soon\": want a number" \
+		--traces="$WORK/traces" "$WORK/bad.csv"
+}
+
+bad_trace() {
+	cp -r "$WORK/traces" "$WORK/broken"
+	sed -i '4s/,[^,]*$//' "$WORK/broken/toy/placements.csv"
+	refused "toy/placements.csv:4: 3 cells: the header has 4" \
+		--traces="$WORK/broken" "$WORK/one.csv"
+}
+
+bad_numbers() {
+	local option
+	for option in nodes=0 nodes=2.5 nodes=x gpus-per-node=65 interval=0 \
+		restart-delay=-1 interference=1 fairness=11 fairness=nan \
+		seed=-1 seed= policy=pollu; do
+		refused "--$option: " --traces="$WORK/traces" "--$option" \
+			"$WORK/one.csv" || return 1
+	done
+}
+
+# published POLICY MEAN...: of the four workloads, within 0.1 %.
+published() {
+	local policy=$1
+	shift
+	"$sim" --policy="$policy" --json --traces="$data/traces" \
+		"$data"/workloads/workload-[1236].csv >"$WORK/published.json" ||
+		return 1
+	jq -c '.workloads[] | [.name, .avg_jct_s]' "$WORK/published.json"
+	jq -e --args '[.workloads[].avg_jct_s] as $got |
+		[$ARGS.positional[] | tonumber] as $want |
+		[range($want | length) |
+			$got[.] / $want[.] - 1 | fabs < 0.001] | all' \
+		"$@" <"$WORK/published.json"
+}
+
+make_traces
+make_workload one 12
+make_workload two 20
+# Two jobs on two nodes each, of three.
+printf '%s\n' name,time,application,num_replicas,batch_size \
+	a,0,toy,3,48 b,0,toy,3,48 >"$WORK/crowd.csv"
+
+plan 15
+ok "--json prints the promised object" keys_are_as_promised
+ok "workloads side by side end as each alone" together_as_alone
+ok "the same workload ends the same twice" repeatable
+ok "the table has all policies and workloads" table_has_all
+ok "--json prints an object a policy" an_object_a_policy
+ok "--jobs has a row for each job, which add up" jobs_add_up
+ok "restarts that cost nothing end jobs sooner" shorter two --restart-delay=0 \
+	--restart-delay=300
+ok "more nodes end jobs sooner" shorter two --nodes=8 --nodes=2 --policy=tiresias
+ok "interference ends jobs later" shorter crowd --interference=0 \
+	--interference=0.9 --policy=fifo --nodes=3 --gpus-per-node=2
+ok "a bad workload is refused by file and line" bad_file
+ok "bad traces are refused by file and line" bad_trace
+ok "a bad option is refused in a sentence" bad_numbers
+ok "a job that cannot fit is refused" refused "wants 5 GPUs: the cluster has 4" \
+	--policy=fifo --nodes=1 --traces="$WORK/traces" "$WORK/one.csv"
+if [ -r "$data/results.json" ]; then
+	ok "tiresias ends the published workloads as published" \
+		published tiresias 2473.65 5145 3876 3470
+	ok "optimus ends the published workloads as published" \
+		published optimus 4087 6914 3944 5302
+else
+	skip "tiresias ends the published workloads" "no $data"
+	skip "optimus ends the published workloads" "no $data"
+fi
