@@ -107,7 +107,7 @@ static int read_point(const struct plx_csv *csv, int row, int first,
 	    plx_csv_real(csv, row, first + 2, seconds_range, &point->times.sync,
 			 err) < 0)
 		return -1;
-	if (point->times.step <= 0 || point->times.sync > point->times.step)
+	if (point->times.step <= 0 || point->times.sync >= point->times.step)
 		return plx_csv_fail(csv, row, err,
 				    "step %g s with sync %g s: want more than "
 				    "nothing, and sync as a part of it",
