@@ -53,9 +53,22 @@ trains() {
 	sb scontrol show job "$1" | grep -q 'phase=training'
 }
 
-owners_once() {
-	sb scontrol -d show job >"$WORK/owners.txt" &&
-		awk -f "$POLLUX_SRCDIR/tests/gpu_owners.awk" "$WORK/owners.txt"
+# two_owners FILE: every GPU that two jobs hold, in "scontrol -d show job".
+two_owners() {
+	awk -f "$POLLUX_SRCDIR/examples/demo/owners.awk" "$1"
+}
+
+# The guard itself: one GPU of n2 is held twice.
+two_owners_are_seen() {
+	cat >"$WORK/twice.txt" <<-END
+		JobId=1 JobName=a
+		   JobState=RUNNING Reason=None
+		     Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=gpu:2(IDX:0-1)
+		JobId=2 JobName=b
+		   JobState=RUNNING Reason=None
+		     Nodes=n2 CPU_IDs=2-3 Mem=0 GRES=gpu:2(IDX:1-2)
+	END
+	[ "$(two_owners "$WORK/twice.txt")" = "n2 GPU 1 belongs to jobs 1 and 2" ]
 }
 
 # Look again and again until told to stop; what is wrong goes to owners.bad.
@@ -64,8 +77,7 @@ watch_owners() {
 	: >"$WORK/owners.looks"
 	while [ ! -e "$WORK/owners.stop" ]; do
 		sb scontrol -d show job >"$WORK/watched.txt" 2>/dev/null &&
-			awk -f "$POLLUX_SRCDIR/tests/gpu_owners.awk" \
-				"$WORK/watched.txt" >>"$WORK/owners.bad"
+			two_owners "$WORK/watched.txt" >>"$WORK/owners.bad"
 		echo look >>"$WORK/owners.looks"
 		sleep 0.5
 	done

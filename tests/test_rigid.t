@@ -3,7 +3,7 @@
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 
 sandbox_up --nodes 4 --gpus-per-node 4
-plan 14
+plan 15
 
 started() {
 	local start
@@ -12,6 +12,7 @@ started() {
 		! is_state "$1" PENDING
 }
 
+ok "a GPU with two owners would be seen" two_owners_are_seen
 watch_start
 elastic=$(submit_elastic filler pollux,max=16 --samples=4096 --batch=64 \
 	--max-batch=4096 --epochs=100000 --emulate-gpu=compute)

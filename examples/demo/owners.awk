@@ -42,7 +42,7 @@ function expand_range(text, list,    n, k, count, parts, ends, i) {
 	running = 0
 }
 /JobState=/ {
-	running = /JobState=RUNNING/
+	running = /JobState=(RUNNING|SUSPENDED)/
 }
 running && /^ *Nodes=.* GRES=.*gpu/ {
 	nodes = $1
