@@ -155,7 +155,7 @@ lib_end() {
 # The end of what the cluster said, for whoever reads a failed run later.
 show_logs() {
 	echo "# --- the end of slurmctld.log"
-	grep -E 'pollux|error|fatal' "$SB/log/slurmctld.log" |
+	grep -aE 'pollux|error|fatal' "$SB/log/slurmctld.log" |
 		grep -v 'setting comment' | cut -c 1-200 | tail -n 60 | diag
 	local out
 	for out in "$WORK"/*.out; do

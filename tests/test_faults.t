@@ -63,7 +63,7 @@ was_asked() {
 }
 
 serial_asked() {
-	grep -E "JobId=$job asked for" "$SB/log/slurmctld.log" |
+	grep -aE "JobId=$job asked for" "$SB/log/slurmctld.log" |
 		tail -n 1 | sed "s/.*serial \([0-9]*\):.*/\1/"
 }
 
