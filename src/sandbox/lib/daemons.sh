@@ -114,6 +114,8 @@ listens() {
 		grep -qxF -- "$inodes"
 }
 
+# The pid files that daemons write themselves are NAME.own: ours, NAME.pid, must
+# never be empty or missing for a moment.
 start_munged() {
 	local key=$dir/etc/munge.key
 
@@ -122,7 +124,7 @@ start_munged() {
 	rm -f "$dir/run/munge.socket"
 	spawn munged munged --foreground --force --key-file="$key" \
 		--socket="$root/run/munge.socket" \
-		--pid-file="$root/run/munged.pid" \
+		--pid-file="$root/run/munged.own" \
 		--seed-file="$root/run/munged.seed" \
 		--num-threads=4 &&
 		wait_for munged test -S "$dir/run/munge.socket"
@@ -158,7 +160,7 @@ start_mariadb() {
 	mapfile -t options < <(database_options)
 	rm -f "$dir/db/socket"
 	spawn mariadb mariadbd "${options[@]}" --skip-networking \
-		--socket="$root/db/socket" --pid-file="$root/run/mariadb.pid" \
+		--socket="$root/db/socket" --pid-file="$root/run/mariadb.own" \
 		--log-error="$root/log/mariadb.log" \
 		--innodb-lock-wait-timeout=900 --innodb-doublewrite=0 \
 		--performance-schema=OFF --skip-log-bin &&
