@@ -116,9 +116,16 @@ goes_on() {
 	wait_until started_again 30 && trains_on
 }
 
+# No question to the job is open. A slurmctld that came back with an older
+# state may still wait for an answer that was given.
+is_settled() {
+	sb scontrol show job "$1" |
+		grep -qE 'SystemComment=.* state=(done|refused|parked)'
+}
+
 # Back on most of the cluster, for the next fault.
 recovers() {
-	wait_until "give_back; is_large $job" 60
+	wait_until "give_back; is_large $job && is_settled $job" 60
 }
 
 rank_dies_training() {
