@@ -32,17 +32,14 @@ static bool row_changed(const struct plx_job *job, const int *row,
 	return false;
 }
 
-/* A job's speedup, less what a change of its allocation costs it. */
+/* The value of a row of counts to its job. */
 static double row_value(const struct plx_problem *problem,
 			const struct plx_job *job, const int *row)
 {
 	struct plx_yardstick fair = plx_fair_share(problem, job);
-	double speedup =
-		plx_speedup(job, &fair, row_shape(row, problem->node_count));
 
-	if (row_changed(job, row, problem->node_count))
-		speedup *= plx_restart_factor(job);
-	return speedup;
+	return plx_worth(job, &fair, row_shape(row, problem->node_count),
+			 row_changed(job, row, problem->node_count));
 }
 
 /* The power mean, scaled by its largest term so that no power overflows. */

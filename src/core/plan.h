@@ -28,6 +28,7 @@ struct plx_plan {
 	struct plx_choice *choices; /* in the problem's order of jobs */
 	double fitness;		    /* FITNESS_p of the plan */
 	double fitness_now;	    /* of leaving all as it is */
+	double bound;		    /* no plan's fitness is above this */
 };
 
 /* Search. *plan is the caller's to destroy; untouched on failure. */

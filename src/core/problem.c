@@ -79,6 +79,10 @@ void plx_problem_destroy(struct plx_problem *problem)
 	for (int j = 0; j < problem->job_count; j++) {
 		free(problem->jobs[j].now);
 		free(problem->jobs[j].allowed);
+		free(problem->jobs[j].sizes);
+		if (problem->jobs[j].table)
+			free(problem->jobs[j].table->speedup);
+		free(problem->jobs[j].table);
 	}
 	free(problem->jobs);
 	free(problem->gpus);

@@ -15,8 +15,19 @@
 #include "core/error.h"
 #include "core/goodput.h"
 
+/*
+ * Speedups that are given, not computed from a goodput: for problems recorded
+ * elsewhere. Shapes beyond the table are not possible.
+ */
+struct plx_table {
+	int nodes, gpus; /* the largest shape */
+	double *speedup; /* [(n - 1) * gpus + g - 1]: g GPUs on n nodes */
+	double kept;	 /* share of it after a re-allocation, 0 to 1 */
+};
+
 struct plx_job {
 	uint32_t id;
+	double weight; /* in the power mean, > 0; 0 counts as 1 */
 	int min_gpus;  /* >= 1: fewer is parked */
 	int max_gpus;  /* >= min_gpus: user, account and QOS limits */
 	bool profiled; /* goodput is known; otherwise SPEEDUP = GPU count */
@@ -30,6 +41,9 @@ struct plx_job {
 	int restarts;	  /* so far */
 	int *now;	  /* [node_count] GPUs it has on each node */
 	bool *allowed;	  /* [node_count] nodes it may use; NULL: all */
+	int *sizes;	  /* [size_count] GPU counts it may have, rising; */
+	int size_count;	  /* 0: every count from min to max */
+	struct plx_table *table; /* its speedups; NULL: by its goodput */
 };
 
 struct plx_problem {
@@ -42,6 +56,12 @@ struct plx_problem {
 	bool uniform;	   /* the same count on each of a job's nodes */
 	bool interference; /* true: at most one multi-node job a node */
 	uint64_t seed;
+	/*
+	 * Asked now and then; true ends the search with the best plan so far.
+	 * Borrowed; NULL: the search ends by itself.
+	 */
+	bool (*stop)(void *context);
+	void *stop_context;
 };
 
 /* Zeroed arrays of these sizes, or NULL with err set; `now` allocated. */

@@ -28,11 +28,7 @@
 #include <stdint.h>
 
 #include "core/problem.h"
-
-/* Added to every speedup, as published: parked is bad, but not infinitely. */
-#define PLX_SPEEDUP_FLOOR 1e-3
-/* A power so small that it is taken as 0: the geometric mean. */
-#define PLX_FAIRNESS_TINY 1e-6
+#include "core/worth.h"
 
 struct plx_spot {
 	int node;
@@ -52,12 +48,6 @@ struct plx_form {
 	int gpus;
 	double speedup;
 	double utility; /* when the job has to restart for it */
-};
-
-/* What a job's speedup is relative to. */
-struct plx_yardstick {
-	int gpus;	/* its fair share */
-	double goodput; /* there; 0: speedup is the count of GPUs */
 };
 
 struct plx_elastic {
@@ -123,14 +113,6 @@ struct plx_search {
 enum { PLX_FORM_NOW = -1 };
 
 /* search_menu.c */
-struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
-				    const struct plx_job *job);
-double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
-		   struct plx_shape shape);
-/* Share of its speedup that a job keeps when it is re-allocated, 0 to 1. */
-double plx_restart_factor(const struct plx_job *job);
-/* A term of the sum that fitness with fairness p grows with. */
-double plx_utility(double p, double value);
 /* Most GPUs for a job that has `held` now, wherever they are. */
 int plx_gpu_cap(const struct plx_job *job, int held);
 int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,

@@ -6,7 +6,6 @@
  * an eighth, so that a menu has some hundred forms on any cluster.
  */
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "core/search.h"
@@ -17,9 +16,7 @@
  * A job that would lose all its speedup by a re-allocation (a young one)
  * still prefers more GPUs to fewer when it has to be re-allocated.
  */
-#define YOUNG	    1e-9
-#define SPEEDUP_MAX 1e6 /* no power of it overflows */
-#define GPUS_MAX    65536
+#define YOUNG 1e-9
 
 /* Requires a >= 0, b >= 1. */
 static int ceil_div(int a, int b)
@@ -35,98 +32,6 @@ static int min_int(int a, int b)
 static int max_int(int a, int b)
 {
 	return a > b ? a : b;
-}
-
-static double goodput_of(const struct plx_job *job, struct plx_shape shape)
-{
-	double goodput = 0;
-
-	if (!plx_batch_best(&job->goodput, shape, NULL, &goodput) ||
-	    !isfinite(goodput) || goodput < 0)
-		return 0;
-	return goodput;
-}
-
-/*
- * Set the yardstick to this count, on as few nodes as hold it. False when no
- * batch of the job is possible there.
- */
-static bool measure(struct plx_yardstick *fair, const struct plx_job *job,
-		    int gpus, int largest)
-{
-	struct plx_shape shape = { .nodes = ceil_div(gpus, largest),
-				   .gpus = gpus };
-	double goodput = goodput_of(job, shape);
-
-	if (goodput <= 0)
-		return false;
-	fair->gpus = gpus;
-	fair->goodput = goodput;
-	return true;
-}
-
-/* Total GPUs by jobs; near that where its batch is too small or too large. */
-struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
-				    const struct plx_job *job)
-{
-	struct plx_yardstick fair = { .gpus = 1, .goodput = 0 };
-	int total = 0;
-	int largest = 1;
-
-	for (int n = 0; n < problem->node_count; n++) {
-		total += problem->gpus_total[n];
-		largest = max_int(largest, problem->gpus_total[n]);
-	}
-	fair.gpus = max_int(1, ceil_div(total, max_int(1, problem->job_count)));
-	fair.gpus = max_int(fair.gpus, min_int(job->min_gpus, GPUS_MAX));
-	if (!job->profiled)
-		return fair;
-	for (int gpus = fair.gpus; gpus > 0; gpus -= max_int(1, gpus / 8)) {
-		if (measure(&fair, job, gpus, largest))
-			return fair;
-	}
-	for (int gpus = fair.gpus; gpus <= GPUS_MAX; gpus *= 2) {
-		if (measure(&fair, job, gpus, largest))
-			return fair;
-	}
-	return fair;
-}
-
-double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
-		   struct plx_shape shape)
-{
-	double speedup;
-
-	if (shape.gpus < 1)
-		return 0;
-	if (!job->profiled)
-		speedup = (double) shape.gpus / fair->gpus;
-	else if (fair->goodput > 0)
-		speedup = goodput_of(job, shape) / fair->goodput;
-	else
-		return 0; /* no batch is possible anywhere */
-	return speedup < SPEEDUP_MAX ? speedup : SPEEDUP_MAX;
-}
-
-/* As published: Qiao et al., "Pollux", OSDI '21, section 4.2.1. */
-double plx_restart_factor(const struct plx_job *job)
-{
-	double spent = job->restart_s * job->restarts;
-
-	if (job->restart_s <= 0)
-		return 1;
-	if (spent >= job->age_s)
-		return 0;
-	return (job->age_s - spent) / (job->age_s + job->restart_s);
-}
-
-double plx_utility(double p, double value)
-{
-	double x = value + PLX_SPEEDUP_FLOOR;
-
-	if (fabs(p) < PLX_FAIRNESS_TINY)
-		return log(x);
-	return p > 0 ? pow(x, p) : -pow(x, p);
 }
 
 int plx_gpu_cap(const struct plx_job *job, int held)
@@ -164,8 +69,8 @@ static void add(struct menu *menu, int nodes, int per_node, int gpus)
 {
 	struct plx_elastic *e = menu->e;
 	struct plx_shape shape = { .nodes = nodes, .gpus = gpus };
-	double factor = plx_restart_factor(e->job);
 	double speedup = plx_speedup(e->job, &e->fair, shape);
+	double worth = plx_worth(e->job, &e->fair, shape, true);
 	struct plx_form *forms;
 
 	if (speedup <= 0 || menu->failed)
@@ -184,9 +89,10 @@ static void add(struct menu *menu, int nodes, int per_node, int gpus)
 		.per_node = per_node,
 		.gpus = gpus,
 		.speedup = speedup,
-		.utility = plx_utility(
-			menu->search->fairness,
-			speedup * (factor * (1 - HYSTERESIS) + YOUNG)),
+		.utility =
+			plx_weight(e->job) *
+			plx_utility(menu->search->fairness,
+				    worth * (1 - HYSTERESIS) + speedup * YOUNG),
 	};
 }
 
@@ -260,12 +166,14 @@ int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
 		  struct plx_error *err)
 {
 	struct menu menu = { .search = search, .e = e };
+	double weight = plx_weight(e->job);
 
 	e->fair = plx_fair_share(search->problem, e->job);
-	e->utility_parked = plx_utility(search->fairness, 0);
-	e->now.utility = plx_utility(search->fairness,
-				     plx_speedup(e->job, &e->fair,
-						 plx_seat_shape(&e->now)));
+	e->utility_parked = weight * plx_utility(search->fairness, 0);
+	e->now.utility =
+		weight * plx_utility(search->fairness,
+				     plx_worth(e->job, &e->fair,
+					       plx_seat_shape(&e->now), false));
 	e->cap = reachable_cap(search, e);
 	if (e->job->pinned)
 		return 0;

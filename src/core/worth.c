@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* worth.c - what an allocation is worth to a job */
+
+#include <math.h>
+#include <stddef.h>
+
+#include "core/worth.h"
+
+#define SPEEDUP_MAX 1e6 /* no power of it overflows */
+#define GPUS_MAX    65536
+
+/* Requires a >= 0, b >= 1. */
+static int ceil_div(int a, int b)
+{
+	return a / b + (a % b > 0);
+}
+
+static int min_int(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int max_int(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static double goodput_of(const struct plx_job *job, struct plx_shape shape)
+{
+	double goodput = 0;
+
+	if (!plx_batch_best(&job->goodput, shape, NULL, &goodput) ||
+	    !isfinite(goodput) || goodput < 0)
+		return 0;
+	return goodput;
+}
+
+/*
+ * Set the yardstick to this count, on as few nodes as hold it. False when no
+ * batch of the job is possible there.
+ */
+static bool measure(struct plx_yardstick *fair, const struct plx_job *job,
+		    int gpus, int largest)
+{
+	struct plx_shape shape = { .nodes = ceil_div(gpus, largest),
+				   .gpus = gpus };
+	double goodput = goodput_of(job, shape);
+
+	if (goodput <= 0)
+		return false;
+	fair->gpus = gpus;
+	fair->goodput = goodput;
+	return true;
+}
+
+/* Total GPUs by jobs; near that where its batch is too small or too large. */
+struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
+				    const struct plx_job *job)
+{
+	struct plx_yardstick fair = { .gpus = 1, .goodput = 0 };
+	int total = 0;
+	int largest = 1;
+
+	for (int n = 0; n < problem->node_count; n++) {
+		total += problem->gpus_total[n];
+		largest = max_int(largest, problem->gpus_total[n]);
+	}
+	fair.gpus = max_int(1, ceil_div(total, max_int(1, problem->job_count)));
+	fair.gpus = max_int(fair.gpus, min_int(job->min_gpus, GPUS_MAX));
+	if (!job->profiled)
+		return fair;
+	for (int gpus = fair.gpus; gpus > 0; gpus -= max_int(1, gpus / 8)) {
+		if (measure(&fair, job, gpus, largest))
+			return fair;
+	}
+	for (int gpus = fair.gpus; gpus <= GPUS_MAX; gpus *= 2) {
+		if (measure(&fair, job, gpus, largest))
+			return fair;
+	}
+	return fair;
+}
+
+static double table_speedup(const struct plx_table *table,
+			    struct plx_shape shape)
+{
+	if (shape.nodes > table->nodes || shape.gpus > table->gpus)
+		return 0;
+	return table->speedup[(shape.nodes - 1) * table->gpus + shape.gpus - 1];
+}
+
+double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
+		   struct plx_shape shape)
+{
+	double speedup;
+
+	if (shape.gpus < 1)
+		return 0;
+	if (job->table)
+		speedup = table_speedup(job->table, shape);
+	else if (!job->profiled)
+		speedup = (double) shape.gpus / fair->gpus;
+	else if (fair->goodput > 0)
+		speedup = goodput_of(job, shape) / fair->goodput;
+	else
+		return 0; /* no batch is possible anywhere */
+	return speedup < SPEEDUP_MAX ? speedup : SPEEDUP_MAX;
+}
+
+/* As published: Qiao et al., "Pollux", OSDI '21, section 4.2.1. */
+double plx_restart_factor(const struct plx_job *job)
+{
+	double spent = job->restart_s * job->restarts;
+
+	if (job->table)
+		return job->table->kept;
+	if (job->restart_s <= 0)
+		return 1;
+	if (spent >= job->age_s)
+		return 0;
+	return (job->age_s - spent) / (job->age_s + job->restart_s);
+}
+
+double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
+		 struct plx_shape shape, bool changed)
+{
+	double speedup = plx_speedup(job, fair, shape);
+
+	return changed ? speedup * plx_restart_factor(job) : speedup;
+}
+
+double plx_weight(const struct plx_job *job)
+{
+	return job->weight > 0 ? job->weight : 1;
+}
+
+double plx_utility(double p, double value)
+{
+	double x = value + PLX_SPEEDUP_FLOOR;
+
+	if (fabs(p) < PLX_FAIRNESS_TINY)
+		return log(x);
+	return p > 0 ? pow(x, p) : -pow(x, p);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worth.h - what an allocation is worth to a job, and to all together
+ *
+ * The objective of every policy that maximises FITNESS_p: the power mean,
+ * with each job's weight, of the jobs' speedups after what a re-allocation
+ * costs them. Pure; any thread may call it at any time.
+ */
+#ifndef PLX_CORE_WORTH_H
+#define PLX_CORE_WORTH_H
+
+#include "core/problem.h"
+
+/* Added to every speedup, as published: parked is bad, but not infinitely. */
+#define PLX_SPEEDUP_FLOOR 1e-3
+/* A power so small that it is taken as 0: the geometric mean. */
+#define PLX_FAIRNESS_TINY 1e-6
+
+/* What a job's speedup is relative to. */
+struct plx_yardstick {
+	int gpus;	/* its fair share */
+	double goodput; /* there; 0: speedup is the count of GPUs */
+};
+
+struct plx_yardstick plx_fair_share(const struct plx_problem *problem,
+				    const struct plx_job *job);
+
+/* Relative to the fair share; 0 for no GPUs, and where no batch is possible. */
+double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
+		   struct plx_shape shape);
+
+/* Share of its speedup that a job keeps when it is re-allocated, 0 to 1. */
+double plx_restart_factor(const struct plx_job *job);
+
+/*
+ * The job's value in the mean: its speedup there, less what the change to it
+ * costs. changed: the nodes or counts are not those it has now.
+ */
+double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
+		 struct plx_shape shape, bool changed);
+
+/* A job's weight in the mean. */
+double plx_weight(const struct plx_job *job);
+
+/* A term, before its weight, of the sum that fitness with power p grows with.
+ */
+double plx_utility(double p, double value);
+
+#endif
