@@ -13,6 +13,8 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/plan.h"
+#include "core/problem.h"
 #include "sim/job.h"
 
 struct plx_setting {
@@ -32,6 +34,7 @@ struct plx_turn {
 	int job_count;
 	struct plx_placement *next; /* out; at first what each job has */
 	int *free;		    /* [node_count] memory for the policy */
+	void *run;		    /* the policy's, see run_size */
 };
 
 struct plx_policy {
@@ -39,9 +42,15 @@ struct plx_policy {
 	const char *what;  /* one line for --help */
 	bool adaptive;	   /* jobs choose their batch and measure themselves */
 	size_t state_size; /* zeroed memory a job, kept between turns */
+	size_t run_size;   /* the same for the whole run: turn->run */
 	/* states: [jobs of the workload], by job index. */
 	int (*decide)(struct plx_turn *turn, void *states,
 		      struct plx_error *err);
+	/* The run is over: free what run points to, not run. NULL: nothing. */
+	void (*end)(void *run);
+	/* Decides on a snapshot as plx_plan_search() does. NULL: cannot. */
+	int (*plan)(const struct plx_problem *problem, struct plx_plan **plan,
+		    struct plx_error *err);
 };
 
 /* All policies; the last has no name. */
@@ -62,5 +71,14 @@ void plx_turn_count_free(struct plx_turn *turn);
  * requires that there are so many.
  */
 void plx_turn_seat(struct plx_turn *turn, int j, int gpus);
+
+/*
+ * The turn as a snapshot to be planned for: what the scheduler of a real
+ * cluster would know. The caller's to destroy; NULL with err set.
+ */
+struct plx_problem *plx_turn_problem(struct plx_turn *turn,
+				     struct plx_error *err);
+/* turn->next from a plan for that problem. */
+void plx_turn_take(struct plx_turn *turn, const struct plx_plan *plan);
 
 #endif

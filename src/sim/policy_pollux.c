@@ -1,97 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * policy_pollux.c - the scheduler's own search, as slurmctld runs it
- *
- * The jobs of a turn become a problem (core/problem.h); the plan that comes
- * back is what they get. Rules of the published simulator: age counts from
- * submission, a job never run gets one GPU, and no job more than GPUS_MAX.
- */
+/* policy_pollux.c - the scheduler's own search, as slurmctld runs it */
+
 #include <stdlib.h>
 
 #include "core/plan.h"
 #include "sim/policy.h"
 
-#define GPUS_MAX 64
-
-static int max_gpus(const struct plx_simjob *job)
-{
-	const struct plx_limits *limits = &job->app->limits.batch;
-	int most = limits->max_batch / limits->min_per_gpu;
-
-	/* A batch fixed on one GPU is the published exception: ncf. */
-	if (job->fixed_batch || !job->modelled)
-		return 1;
-	return most < GPUS_MAX ? most : GPUS_MAX;
-}
-
-static void describe(const struct plx_turn *turn, const struct plx_simjob *from,
-		     struct plx_job *job)
-{
-	job->id = (uint32_t) from->index;
-	job->min_gpus = 1;
-	job->max_gpus = max_gpus(from);
-	job->profiled = from->modelled;
-	job->profiled_gpus = from->profiled_gpus;
-	job->goodput = from->goodput;
-	job->may_park = true;
-	job->age_s = turn->now_s - from->entry->submit_s;
-	job->restart_s = turn->setting->restart_s;
-	job->restarts = from->restarts;
-	for (int i = 0; i < from->place.count; i++)
-		job->now[from->place.parts[i].node] = from->place.parts[i].gpus;
-}
-
-static struct plx_problem *make_problem(struct plx_turn *turn,
-					struct plx_error *err)
-{
-	const struct plx_setting *setting = turn->setting;
-	struct plx_problem *problem =
-		plx_problem_create(setting->node_count, turn->job_count, err);
-
-	if (!problem)
-		return NULL;
-	problem->fairness = setting->fairness;
-	problem->interference = true;
-	problem->seed = setting->seed;
-	for (int n = 0; n < setting->node_count; n++) {
-		problem->gpus[n] = setting->node_gpus;
-		problem->gpus_total[n] = setting->node_gpus;
-	}
-	for (int j = 0; j < turn->job_count; j++) {
-		if (plx_simjob_fit(turn->jobs[j], err) < 0) {
-			plx_problem_destroy(problem);
-			return NULL;
-		}
-		describe(turn, turn->jobs[j], &problem->jobs[j]);
-	}
-	return problem;
-}
-
-static void take(const struct plx_plan *plan, int j, struct plx_placement *next)
-{
-	const struct plx_choice *choice = &plan->choices[j];
-
-	next->count = 0;
-	next->gpus = choice->shape.gpus;
-	for (int n = 0; n < plan->node_count; n++) {
-		if (choice->gpus[n] > 0)
-			next->parts[next->count++] =
-				(struct plx_part){ .node = n,
-						   .gpus = choice->gpus[n] };
-	}
-}
-
 static int decide(struct plx_turn *turn, void *states, struct plx_error *err)
 {
-	struct plx_problem *problem = make_problem(turn, err);
+	struct plx_problem *problem = plx_turn_problem(turn, err);
 	struct plx_plan *plan = NULL;
 	int rc = -1;
 
 	(void) states;
 	if (!problem || plx_plan_search(problem, &plan, err) < 0)
 		goto done;
-	for (int j = 0; j < turn->job_count; j++)
-		take(plan, j, &turn->next[j]);
+	plx_turn_take(turn, plan);
 	rc = 0;
 done:
 	plx_plan_destroy(plan);
@@ -104,4 +28,5 @@ const struct plx_policy plx_policy_pollux = {
 	.what = "goodput: the search that slurmctld runs; jobs adapt",
 	.adaptive = true,
 	.decide = decide,
+	.plan = plx_plan_search,
 };

@@ -60,6 +60,9 @@ static void world_release(struct world *world)
 {
 	for (int i = 0; world->jobs && i < world->workload->count; i++)
 		plx_simjob_release(&world->jobs[i]);
+	if (world->turn.run && world->policy->end)
+		world->policy->end(world->turn.run);
+	free(world->turn.run);
 	free(world->jobs);
 	free(world->states);
 	free(world->next);
@@ -104,11 +107,12 @@ static int world_init(struct world *world, struct plx_error *err)
 	world->turn.jobs = calloc(jobs, sizeof(struct plx_simjob *));
 	world->turn.next = calloc(jobs, sizeof(*world->turn.next));
 	world->turn.free = calloc(nodes, sizeof(*world->turn.free));
+	world->turn.run = calloc(1, world->policy->run_size + 1);
 	world->multi = calloc(nodes, sizeof(*world->multi));
 	world->crowded = calloc(nodes, sizeof(*world->crowded));
 	if (!world->jobs || !world->states || !world->next || !world->parts ||
 	    !world->turn.jobs || !world->turn.next || !world->turn.free ||
-	    !world->multi || !world->crowded)
+	    !world->turn.run || !world->multi || !world->crowded)
 		return plx_fail(err, "no memory for %zu jobs on %zu nodes",
 				jobs, nodes);
 	world->turn.setting = world->setting;
