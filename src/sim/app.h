@@ -11,6 +11,8 @@
  * limits.csv		one row: base_batch, max_batch, min_gpu_batch,
  *			max_gpu_batch, epochs, fixed_batch (0: none); absent
  *			for the applications of the published traces
+ * restart.csv		one row: restart_s, what a restart really costs (may
+ *			be absent)
  */
 #ifndef PLX_SIM_APP_H
 #define PLX_SIM_APP_H
@@ -25,7 +27,8 @@
 struct plx_app_limits {
 	struct plx_limits batch;
 	int epochs;
-	int fixed_batch; /* on one GPU, when free to adapt; 0: adapts */
+	int fixed_batch;  /* on one GPU, when free to adapt; 0: adapts */
+	double restart_s; /* without progress after a change of its GPUs */
 };
 
 /* Seconds. */

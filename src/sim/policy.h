@@ -17,15 +17,31 @@
 #include "core/problem.h"
 #include "sim/job.h"
 
+/* A cluster that grows and shrinks. */
+struct plx_scaling {
+	int min_nodes;
+	int max_nodes; /* 0: it stays as it is */
+	double target; /* speedup a GPU, over one GPU alone, 0 to 1 */
+	double boot_s; /* until a node that was asked for can be used */
+};
+
 struct plx_setting {
 	int node_count;
 	int node_gpus;
 	double interval_s;
 	double restart_s;    /* that a changed allocation costs */
+	bool restart_auto;   /* each application's own instead */
 	double interference; /* part of its speed a disturbed job loses */
 	double fairness;     /* p, for policies that know it */
+	bool remaining;	     /* jobs also tell how much they have to do */
 	uint64_t seed;	     /* for policies that draw lots */
+	bool timeline;	     /* record what --html draws */
+	struct plx_scaling scaling;
 };
+
+/* What a change of its GPUs costs such a job, s. */
+double plx_setting_restart_s(const struct plx_setting *setting,
+			     const struct plx_app *app);
 
 struct plx_turn {
 	const struct plx_setting *setting;

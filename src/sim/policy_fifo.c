@@ -39,8 +39,8 @@ static int needs(struct plx_turn *turn, int j, struct state *states,
 
 	if (!state->known &&
 	    plx_simjob_alone(job, job->entry->gpus, turn->setting->node_gpus,
-			     turn->setting->restart_s, &state->needs_s,
-			     err) < 0)
+			     plx_setting_restart_s(turn->setting, job->app),
+			     &state->needs_s, err) < 0)
 		return -1;
 	state->known = true;
 	*seconds = state->needs_s;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* simulate.c - a workload under a policy, interval by interval */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "sim/autoscale.h"
+#include "sim/fairness.h"
 #include "sim/simulate.h"
 
 /* Nothing that makes sense takes as long as that after the last submission. */
@@ -12,7 +15,8 @@
 
 /* A simulation under way. */
 struct world {
-	const struct plx_setting *setting;
+	struct plx_setting setting; /* node_count: usable now */
+	int node_room;		    /* most nodes that there may be */
 	const struct plx_policy *policy;
 	const struct plx_workload *workload;
 	struct plx_simjob *jobs;    /* [workload->count] */
@@ -21,8 +25,10 @@ struct world {
 	struct plx_placement *next; /* [workload->count] */
 	struct plx_part *parts;	    /* memory of next */
 	struct plx_turn turn;
-	bool *multi; /* [node_count] scratch: a job on several nodes is here */
-	bool *crowded; /* [node_count] more than one is */
+	bool *multi;   /* [node_room] scratch: a job on several nodes is here */
+	bool *crowded; /* [node_room] more than one is */
+	struct plx_autoscaler scaler; /* unless scaling.max_nodes is 0 */
+	struct plx_tick totals;	      /* of all jobs, up to now_s */
 	double now_s;
 	struct plx_story *story;
 	int decision_room;
@@ -72,6 +78,7 @@ static void world_release(struct world *world)
 	free(world->turn.next);
 	free(world->multi);
 	free(world->crowded);
+	plx_autoscaler_release(&world->scaler);
 }
 
 static int make_jobs(struct world *world, struct plx_error *err)
@@ -82,8 +89,7 @@ static int make_jobs(struct world *world, struct plx_error *err)
 		const struct plx_entry *entry = &workload->entries[i];
 		struct plx_simjob *job = &world->jobs[i];
 
-		if (plx_simjob_init(job, entry, world->setting->node_count,
-				    err) < 0)
+		if (plx_simjob_init(job, entry, world->node_room, err) < 0)
 			return -1;
 		job->index = i;
 		job->learns = world->policy->adaptive;
@@ -98,7 +104,7 @@ static int make_jobs(struct world *world, struct plx_error *err)
 static int world_init(struct world *world, struct plx_error *err)
 {
 	size_t jobs = (size_t) world->workload->count;
-	size_t nodes = (size_t) world->setting->node_count;
+	size_t nodes = (size_t) world->node_room;
 
 	world->jobs = calloc(jobs, sizeof(*world->jobs));
 	world->states = calloc(jobs, world->policy->state_size + 1);
@@ -115,14 +121,18 @@ static int world_init(struct world *world, struct plx_error *err)
 	    !world->turn.run || !world->multi || !world->crowded)
 		return plx_fail(err, "no memory for %zu jobs on %zu nodes",
 				jobs, nodes);
-	world->turn.setting = world->setting;
+	world->turn.setting = &world->setting;
+	if (world->setting.scaling.max_nodes &&
+	    plx_autoscaler_init(&world->scaler, &world->setting, world->policy,
+				err) < 0)
+		return -1;
 	return make_jobs(world, err);
 }
 
 /* Nodes that more than one job on several nodes shares. */
 static void find_crowds(struct world *world)
 {
-	size_t size = (size_t) world->setting->node_count * sizeof(bool);
+	size_t size = (size_t) world->setting.node_count * sizeof(bool);
 
 	memset(world->multi, 0, size);
 	memset(world->crowded, 0, size);
@@ -147,16 +157,50 @@ static double slowdown_of(const struct world *world,
 		return 0;
 	for (int k = 0; k < place->count; k++) {
 		if (world->crowded[place->parts[k].node])
-			return world->setting->interference;
+			return world->setting.interference;
 	}
 	return 0;
 }
 
+static int nodes_paid(const struct world *world)
+{
+	return world->setting.scaling.max_nodes ? world->scaler.paid
+						: world->setting.node_count;
+}
+
+/* What all jobs together did in the seconds that ended now. */
+static void record(struct world *world, double seconds)
+{
+	const struct plx_tick *before = &world->totals;
+	struct plx_tick now = { .seconds = world->now_s };
+	struct plx_tick tick = { .seconds = seconds };
+
+	for (int i = 0; i < world->workload->count; i++) {
+		const struct plx_simjob *job = &world->jobs[i];
+
+		now.gpu_s += job->gpu_s;
+		now.trained_s += job->trained_s;
+		now.efficiency_s += job->efficiency_s;
+		now.useful_s += job->useful_s;
+		if (job->entry->submit_s < world->now_s && !job->done) {
+			tick.active_s += seconds;
+			tick.waiting_s += job->place.count ? 0 : seconds;
+		}
+	}
+	tick.gpu_s = now.gpu_s - before->gpu_s;
+	tick.trained_s = now.trained_s - before->trained_s;
+	tick.efficiency_s = now.efficiency_s - before->efficiency_s;
+	tick.useful_s = now.useful_s - before->useful_s;
+	tick.node_s = seconds * nodes_paid(world);
+	world->totals = now;
+	plx_timeline_add(&world->story->timeline, &tick);
+}
+
 static int run_jobs(struct world *world, struct plx_error *err)
 {
-	double seconds = world->setting->interval_s;
+	double seconds = world->setting.interval_s;
 
-	if (world->setting->interference > 0)
+	if (world->setting.interference > 0)
 		find_crowds(world);
 	for (int i = world->first; i < world->workload->count; i++) {
 		struct plx_simjob *job = &world->jobs[i];
@@ -168,30 +212,39 @@ static int run_jobs(struct world *world, struct plx_error *err)
 			return -1;
 	}
 	world->now_s += seconds;
+	world->story->node_s += seconds * nodes_paid(world);
+	if (world->setting.timeline)
+		record(world, seconds);
 	while (world->first < world->workload->count &&
 	       world->jobs[world->first].done)
 		world->first++;
 	return 0;
 }
 
-/* Who has come and is not done, with what each has. */
-static void begin_turn(struct world *world)
+/* Who has come and is not done. */
+static void gather(struct world *world)
 {
 	struct plx_turn *turn = &world->turn;
-	int nodes = world->setting->node_count;
 
 	turn->now_s = world->now_s;
 	turn->job_count = 0;
 	for (int i = world->first; i < world->workload->count; i++) {
 		struct plx_simjob *job = &world->jobs[i];
-		struct plx_placement *next = &turn->next[turn->job_count];
 
-		if (job->done || job->entry->submit_s > world->now_s)
-			continue;
-		next->parts = world->parts +
-			      (size_t) turn->job_count * (size_t) nodes;
-		plx_placement_copy(next, &job->place);
-		turn->jobs[turn->job_count++] = job;
+		if (!job->done && job->entry->submit_s <= world->now_s)
+			turn->jobs[turn->job_count++] = job;
+	}
+}
+
+/* The policy starts from what each has. */
+static void offer(struct world *world)
+{
+	struct plx_turn *turn = &world->turn;
+	size_t room = (size_t) world->node_room;
+
+	for (int j = 0; j < turn->job_count; j++) {
+		turn->next[j].parts = world->parts + (size_t) j * room;
+		plx_placement_copy(&turn->next[j], &turn->jobs[j]->place);
 	}
 }
 
@@ -216,70 +269,67 @@ static int note_decision(struct world *world, double seconds,
 	return 0;
 }
 
-static int decide(struct world *world, struct plx_error *err)
+static int place(struct world *world, int j, struct plx_error *err)
 {
-	struct plx_turn *turn = &world->turn;
-	double began_s;
+	struct plx_simjob *job = world->turn.jobs[j];
+	const struct plx_placement *next = &world->turn.next[j];
+	struct plx_span span = {
+		.job = job->index,
+		.gpus = next->gpus,
+		.nodes = next->count,
+		.begin_s = world->now_s,
+	};
 
-	begin_turn(world);
-	if (turn->job_count == 0)
-		return 0;
-	began_s = clock_s();
-	if (world->policy->decide(turn, world->states, err) < 0 ||
-	    note_decision(world, clock_s() - began_s, err) < 0)
+	if (plx_simjob_place(job, next,
+			     plx_setting_restart_s(&world->setting, job->app),
+			     err) < 0)
 		return -1;
-	for (int j = 0; j < turn->job_count; j++) {
-		struct plx_simjob *job = turn->jobs[j];
+	if (!world->setting.timeline)
+		return 0;
+	return plx_timeline_place(&world->story->timeline, span, err);
+}
 
-		if (plx_placement_equal(&job->place, &turn->next[j]))
-			continue;
-		if (plx_simjob_place(job, &turn->next[j],
-				     world->setting->restart_s, err) < 0)
+static int scale(struct world *world, struct plx_error *err)
+{
+	struct plx_timeline *timeline = &world->story->timeline;
+
+	if (plx_autoscale(&world->scaler, &world->turn, err) < 0)
+		return -1;
+	world->setting.node_count = world->scaler.usable;
+	for (int j = 0; world->setting.timeline && j < world->turn.job_count;
+	     j++) {
+		const struct plx_simjob *job = world->turn.jobs[j];
+		struct plx_span none = { .job = job->index,
+					 .begin_s = world->now_s };
+
+		/* Its nodes may have gone. */
+		if (job->place.count == 0 &&
+		    plx_timeline_place(timeline, none, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Time-average of the jobs that were there while this one was. */
-static double contention(const struct plx_story *story, int i)
+static int decide(struct world *world, struct plx_error *err)
 {
-	const struct plx_fate *mine = &story->fates[i];
-	double from_s = mine->entry->submit_s;
-	double shared_s = 0;
+	struct plx_turn *turn = &world->turn;
+	double began_s = clock_s();
 
-	for (int k = 0; k < story->workload->count; k++) {
-		const struct plx_fate *other = &story->fates[k];
-		double begin_s = other->entry->submit_s;
-		double end_s = other->finish_s;
-
-		begin_s = begin_s > from_s ? begin_s : from_s;
-		end_s = end_s < mine->finish_s ? end_s : mine->finish_s;
-		if (end_s > begin_s)
-			shared_s += end_s - begin_s;
-	}
-	/* A job that took no time had no company. */
-	return shared_s > 0 ? shared_s / (mine->finish_s - from_s) : 1;
-}
-
-/* Themis: the time it took over the time on a 1/N share of the cluster. */
-static int judge_fairness(struct world *world, int i, struct plx_error *err)
-{
-	const struct plx_setting *setting = world->setting;
-	struct plx_fate *fate = &world->story->fates[i];
-	const struct plx_simjob *job = &world->jobs[i];
-	const struct plx_limits *limits = &job->app->limits.batch;
-	int most = limits->max_batch / limits->min_per_gpu;
-	double share = setting->node_count * setting->node_gpus /
-		       contention(world->story, i);
-	int gpus = share > most ? most : (int) share;
-
-	if (world->policy->adaptive && job->fixed_batch)
-		gpus = 1;
-	if (plx_simjob_alone(job, gpus > 1 ? gpus : 1, setting->node_gpus,
-			     setting->restart_s, &fate->alone_s, err) < 0)
+	gather(world);
+	if (world->setting.scaling.max_nodes && scale(world, err) < 0)
 		return -1;
-	fate->fairness =
-		(fate->finish_s - fate->entry->submit_s) / fate->alone_s;
+	if (turn->job_count == 0)
+		return 0;
+	offer(world);
+	if (world->policy->decide(turn, world->states, err) < 0 ||
+	    note_decision(world, clock_s() - began_s, err) < 0)
+		return -1;
+	for (int j = 0; j < turn->job_count; j++) {
+		if (plx_placement_equal(&turn->jobs[j]->place, &turn->next[j]))
+			continue;
+		if (place(world, j, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -289,6 +339,13 @@ static int by_value(const void *a, const void *b)
 	double y = *(const double *) b;
 
 	return (x > y) - (x < y);
+}
+
+/* The last of each job is open: it ends when the job does. */
+static void end_span(const struct plx_story *story, struct plx_span *span)
+{
+	if (story->timeline.open[span->job] == span - story->timeline.spans)
+		span->end_s = story->fates[span->job].finish_s;
 }
 
 static int tell(struct world *world, struct plx_error *err)
@@ -308,11 +365,17 @@ static int tell(struct world *world, struct plx_error *err)
 			.efficiency_s = job->efficiency_s,
 			.useful_s = job->useful_s,
 		};
+		story->end_s = fmax(story->end_s, job->finish_s);
 	}
+	/* The last interval is not over when all are done. */
+	story->node_s -= (world->now_s - story->end_s) * nodes_paid(world);
 	for (int i = 0; i < story->workload->count; i++) {
-		if (judge_fairness(world, i, err) < 0)
+		if (plx_judge_fairness(&world->setting, &world->jobs[i], story,
+				       err) < 0)
 			return -1;
 	}
+	for (int i = 0; i < story->timeline.span_count; i++)
+		end_span(story, &story->timeline.spans[i]);
 	qsort(story->decisions_s, (size_t) story->decision_count,
 	      sizeof(*story->decisions_s), by_value);
 	return 0;
@@ -343,7 +406,7 @@ int plx_simulate(const struct plx_setting *setting,
 {
 	struct plx_story made = { .policy = policy, .workload = workload };
 	struct world world = {
-		.setting = setting,
+		.setting = *setting,
 		.policy = policy,
 		.workload = workload,
 		.story = &made,
@@ -351,6 +414,9 @@ int plx_simulate(const struct plx_setting *setting,
 	double began_s = clock_s();
 	int rc = -1;
 
+	world.node_room = setting->scaling.max_nodes
+				  ? setting->scaling.max_nodes
+				  : setting->node_count;
 	if (plx_simulate_check(setting, policy, workload, err) < 0)
 		return -1;
 	made.fates = calloc((size_t) workload->count, sizeof(*made.fates));
@@ -358,6 +424,10 @@ int plx_simulate(const struct plx_setting *setting,
 		plx_fail(err, "no memory for %d jobs", workload->count);
 		goto done;
 	}
+	if (setting->timeline &&
+	    plx_timeline_init(&made.timeline, workload->count,
+			      setting->interval_s, err) < 0)
+		goto done;
 	if (world_init(&world, err) < 0 || simulate(&world, err) < 0)
 		goto done;
 	made.wall_s = clock_s() - began_s;
@@ -374,5 +444,6 @@ void plx_story_release(struct plx_story *story)
 {
 	free(story->fates);
 	free(story->decisions_s);
+	plx_timeline_release(&story->timeline);
 	*story = (struct plx_story){ 0 };
 }

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "sim/policy.h"
+#include "sim/timeline.h"
 #include "sim/workload.h"
 
 /* What became of a job. */
@@ -33,6 +34,9 @@ struct plx_story {
 	struct plx_fate *fates; /* [workload->count] */
 	double *decisions_s;	/* [decision_count] of real time, rising */
 	int decision_count;
+	double end_s;		      /* when the last job was done */
+	double node_s;		      /* node-seconds until then */
+	struct plx_timeline timeline; /* empty unless setting->timeline */
 	double wall_s;
 };
 

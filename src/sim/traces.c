@@ -23,15 +23,17 @@ static const double sums_range[] = { 0, 1e300 };
 /* The published applications: what a user would have told the scheduler. */
 static const struct {
 	const char *name;
-	struct plx_app_limits limits;
+	struct plx_limits batch;
+	int epochs;
+	int fixed_batch;
 } published[] = {
 	/* clang-format off */
-	{ "bert",	 { { 12,    384,  4,    12, true },   2,     0 } },
-	{ "cifar10",	 { { 128,  4096, 32,  1024, true }, 100,     0 } },
-	{ "deepspeech2", { { 20,    640, 10,    80, true },  80,     0 } },
-	{ "imagenet",	 { { 200, 12800, 20,   200, true },  90,     0 } },
-	{ "ncf",	 { { 256, 32768, 32, 32768, true },  10, 32768 } },
-	{ "yolov3",	 { { 8,     512,  4,     8, true },  50,     0 } },
+	{ "bert",	 { 12,    384,  4,    12, true },   2,     0 },
+	{ "cifar10",	 { 128,  4096, 32,  1024, true }, 100,     0 },
+	{ "deepspeech2", { 20,    640, 10,    80, true },  80,     0 },
+	{ "imagenet",	 { 200, 12800, 20,   200, true },  90,     0 },
+	{ "ncf",	 { 256, 32768, 32, 32768, true },  10, 32768 },
+	{ "yolov3",	 { 8,     512,  4,     8, true },  50,     0 },
 	/* clang-format on */
 };
 
@@ -104,7 +106,9 @@ static int load_limits(struct plx_app *app, const char *dir,
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(published); i++) {
 		if (strcmp(published[i].name, app->name) == 0) {
-			app->limits = published[i].limits;
+			app->limits.batch = published[i].batch;
+			app->limits.epochs = published[i].epochs;
+			app->limits.fixed_batch = published[i].fixed_batch;
 			return 0;
 		}
 	}
@@ -255,6 +259,7 @@ struct plx_app *plx_app_load(const char *dir, const char *name,
 		goto fail;
 	}
 	if (load_limits(app, path, err) < 0 ||
+	    plx_trace_restart(app, path, err) < 0 ||
 	    plx_trace_curves(app, path, err) < 0 ||
 	    load_runs(app, path, err) < 0)
 		goto fail;

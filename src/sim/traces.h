@@ -17,6 +17,11 @@ int plx_trace_path(const char *dir, const char *file, char path[PATH_MAX],
  */
 int plx_trace_curves(struct plx_app *app, const char *dir,
 		     struct plx_error *err);
+
+/* What a restart costs, of restart.csv or an estimate. */
+int plx_trace_restart(struct plx_app *app, const char *dir,
+		      struct plx_error *err);
+
 void plx_app_curves_release(struct plx_app_curves *curves);
 
 #endif

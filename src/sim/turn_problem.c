@@ -32,7 +32,7 @@ static void describe(const struct plx_turn *turn, const struct plx_simjob *from,
 	job->goodput = from->goodput;
 	job->may_park = true;
 	job->age_s = turn->now_s - from->entry->submit_s;
-	job->restart_s = turn->setting->restart_s;
+	job->restart_s = plx_setting_restart_s(turn->setting, from->app);
 	job->restarts = from->restarts;
 	for (int i = 0; i < from->place.count; i++)
 		job->now[from->place.parts[i].node] = from->place.parts[i].gpus;

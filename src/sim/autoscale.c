@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* autoscale.c - a cluster that grows and shrinks with what it is used for */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/autoscale.h"
+
+int plx_autoscaler_init(struct plx_autoscaler *scaler,
+			const struct plx_setting *setting,
+			const struct plx_policy *policy, struct plx_error *err)
+{
+	const struct plx_scaling *scaling = &setting->scaling;
+	struct plx_autoscaler made = {
+		.policy = policy,
+		.scaling = *scaling,
+		.paid = scaling->min_nodes,
+		.usable = scaling->min_nodes,
+		.memory =
+			(int) ceil(PLX_SCALING_MEMORY_S / setting->interval_s),
+	};
+
+	made.ready_s =
+		calloc((size_t) scaling->max_nodes, sizeof(*made.ready_s));
+	made.wanted = calloc((size_t) made.memory, sizeof(*made.wanted));
+	if (!made.ready_s || !made.wanted) {
+		plx_autoscaler_release(&made);
+		return plx_fail(err, "no memory for %d nodes",
+				scaling->max_nodes);
+	}
+	*scaler = made;
+	return 0;
+}
+
+void plx_autoscaler_release(struct plx_autoscaler *scaler)
+{
+	free(scaler->ready_s);
+	free(scaler->wanted);
+	*scaler = (struct plx_autoscaler){ 0 };
+}
+
+/* Its goodput over that of one GPU; the count of GPUs where nobody knows. */
+static double speedup(const struct plx_job *job, struct plx_shape shape)
+{
+	static const struct plx_shape one = { .nodes = 1, .gpus = 1 };
+	double there;
+	double alone;
+
+	if (shape.gpus == 0)
+		return 0;
+	if (!job->profiled)
+		return shape.gpus;
+	if (!plx_batch_best(&job->goodput, shape, NULL, &there) ||
+	    !plx_batch_best(&job->goodput, one, NULL, &alone) || alone <= 0)
+		return 0;
+	return there / alone;
+}
+
+/*
+ * The jobs on the first so many nodes, with nothing yet: what such a cluster
+ * is good for in the long run, not what getting there costs.
+ */
+static struct plx_problem *imagine(struct plx_turn *turn, int nodes,
+				   struct plx_error *err)
+{
+	struct plx_problem *problem = plx_turn_problem(turn, err);
+
+	if (!problem)
+		return NULL;
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		memset(job->now, 0,
+		       (size_t) problem->node_count * sizeof(*job->now));
+		job->restart_s = 0;
+	}
+	problem->node_count = nodes;
+	return problem;
+}
+
+int plx_autoscale_utility(const struct plx_policy *policy,
+			  struct plx_turn *turn, int nodes, double *utility,
+			  struct plx_error *err)
+{
+	struct plx_setting all = *turn->setting;
+	struct plx_turn asked = *turn;
+	struct plx_problem *problem;
+	struct plx_plan *plan = NULL;
+	double sum = 0;
+	int rc = -1;
+
+	/* Jobs may now be on more nodes than are asked about. */
+	all.node_count = all.scaling.max_nodes;
+	asked.setting = &all;
+	problem = imagine(&asked, nodes, err);
+	if (!problem || policy->plan(problem, &plan, err) < 0)
+		goto done;
+	for (int j = 0; j < problem->job_count; j++)
+		sum += speedup(&problem->jobs[j], plan->choices[j].shape);
+	*utility = sum / (nodes * all.node_gpus);
+	rc = 0;
+done:
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+	return rc;
+}
+
+/* How many nodes would do best; utility falls with their number. */
+static int find_target(struct plx_autoscaler *scaler, struct plx_turn *turn,
+		       int *nodes, struct plx_error *err)
+{
+	const struct plx_scaling *scaling = &scaler->scaling;
+	int low = scaling->min_nodes;
+	int high = scaling->max_nodes;
+	double above; /* utility of low */
+	double below; /* of high */
+
+	if (plx_autoscale_utility(scaler->policy, turn, low, &above, err) < 0 ||
+	    plx_autoscale_utility(scaler->policy, turn, high, &below, err) < 0)
+		return -1;
+	while (high - low > 1) {
+		int middle = low + (high - low) / 2;
+		double utility;
+
+		if (plx_autoscale_utility(scaler->policy, turn, middle,
+					  &utility, err) < 0)
+			return -1;
+		if (utility < scaling->target) {
+			high = middle;
+			below = utility;
+		} else {
+			low = middle;
+			above = utility;
+		}
+	}
+	*nodes = fabs(below - scaling->target) < fabs(above - scaling->target)
+			 ? high
+			 : low;
+	return 0;
+}
+
+/* The most that was wanted lately, this time included. */
+static int remember(struct plx_autoscaler *scaler, int nodes)
+{
+	int most = nodes;
+
+	scaler->wanted[scaler->asked++ % scaler->memory] = nodes;
+	for (int i = 0; i < scaler->memory && i < scaler->asked; i++) {
+		if (scaler->wanted[i] > most)
+			most = scaler->wanted[i];
+	}
+	return most;
+}
+
+struct load {
+	int node;
+	int gpus;
+};
+
+static int by_load(const void *a, const void *b)
+{
+	const struct load *x = a;
+	const struct load *y = b;
+
+	return x->gpus != y->gpus ? y->gpus - x->gpus : x->node - y->node;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	return ((const struct plx_part *) a)->node -
+	       ((const struct plx_part *) b)->node;
+}
+
+/* A job's nodes by their new numbers. On one that goes it loses all. */
+static void renumber(struct plx_placement *place, const int *numbers, int keep)
+{
+	bool stays = true;
+
+	for (int i = 0; i < place->count; i++) {
+		place->parts[i].node = numbers[place->parts[i].node];
+		stays = stays && place->parts[i].node < keep;
+	}
+	qsort(place->parts, (size_t) place->count, sizeof(*place->parts),
+	      by_node);
+	if (!stays) {
+		place->count = 0;
+		place->gpus = 0;
+	}
+}
+
+/* Only the first nodes stay: number them so that the fullest do. */
+static int shrink(struct plx_autoscaler *scaler, struct plx_turn *turn,
+		  int keep, struct plx_error *err)
+{
+	size_t count = (size_t) scaler->usable;
+	struct load *loads = calloc(count, sizeof(*loads));
+	int *numbers = calloc(count, sizeof(*numbers));
+	int rc = -1;
+
+	if (!loads || !numbers) {
+		plx_fail(err, "no memory for %zu nodes", count);
+		goto done;
+	}
+	for (int n = 0; n < scaler->usable; n++)
+		loads[n].node = n;
+	for (int j = 0; j < turn->job_count; j++) {
+		const struct plx_placement *place = &turn->jobs[j]->place;
+
+		for (int i = 0; i < place->count; i++)
+			loads[place->parts[i].node].gpus +=
+				place->parts[i].gpus;
+	}
+	qsort(loads, count, sizeof(*loads), by_load);
+	for (int n = 0; n < scaler->usable; n++)
+		numbers[loads[n].node] = n;
+	for (int j = 0; j < turn->job_count; j++)
+		renumber(&turn->jobs[j]->place, numbers, keep);
+	scaler->usable = keep;
+	rc = 0;
+done:
+	free(loads);
+	free(numbers);
+	return rc;
+}
+
+int plx_autoscale(struct plx_autoscaler *scaler, struct plx_turn *turn,
+		  struct plx_error *err)
+{
+	int nodes = scaler->scaling.min_nodes;
+
+	if (turn->job_count > 0 && find_target(scaler, turn, &nodes, err) < 0)
+		return -1;
+	nodes = remember(scaler, nodes);
+	while (scaler->paid < nodes)
+		scaler->ready_s[scaler->paid++] =
+			turn->now_s + scaler->scaling.boot_s;
+	scaler->paid = nodes;
+	if (scaler->usable > nodes && shrink(scaler, turn, nodes, err) < 0)
+		return -1;
+	while (scaler->usable < scaler->paid &&
+	       scaler->ready_s[scaler->usable] <= turn->now_s)
+		scaler->usable++;
+	return 0;
+}
