@@ -105,6 +105,7 @@ static int print(const struct run *run, struct plx_error *err)
 		.policy_count = options->policy_count,
 		.workload_count = options->workload_count,
 		.summaries = run->summaries,
+		.scales = options->setting.scaling.max_nodes > 0,
 	};
 
 	if (options->jobs && write_jobs(run, options->jobs, err) < 0)

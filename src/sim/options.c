@@ -20,6 +20,9 @@ enum {
 	KEY_JSON,
 	KEY_SEED,
 	KEY_FAIRNESS,
+	KEY_HTML,
+	KEY_REMAINING,
+	KEY_RESTART,
 	KEY_NUMBER, /* and on: one a row of numbers */
 };
 
@@ -35,15 +38,25 @@ static const struct argp_option options[] = {
 	{ "gpus-per-node", KEY_NUMBER + 1, "N", 0, "(4)", 0 },
 	{ "interval", KEY_NUMBER + 2, "S", 0, "seconds from one decision to "
 	  "the next (60)", 0 },
-	{ "restart-delay", KEY_NUMBER + 3, "S", 0, "seconds without progress "
-	  "after each change of a job's GPUs (30)", 0 },
-	{ "interference", KEY_NUMBER + 4, "F", 0, "part of its speed that a "
+	{ "restart-delay", KEY_RESTART, "S", 0, "seconds without progress "
+	  "after each change of a job's GPUs (30); auto: each application's "
+	  "own", 0 },
+	{ "interference", KEY_NUMBER + 3, "F", 0, "part of its speed that a "
 	  "job on several nodes loses where it meets another (0)", 0 },
 	{ "fairness", KEY_FAIRNESS, "P", 0, "p of the fitness that pollux "
 	  "maximises: lower is fairer, -inf the worst off alone (-1)", 0 },
+	{ "remaining", KEY_REMAINING, NULL, 0, "jobs also tell the policy how "
+	  "much they have to do", 0 },
 	{ "seed", KEY_SEED, "N", 0, "of pollux' search (0)", 0 },
+	{ "target-utility", KEY_NUMBER + 4, "U", 0, "let the cluster grow and "
+	  "shrink: speedup a GPU that it is to have, from 0 to 1 (0.5)", 0 },
+	{ "min-nodes", KEY_NUMBER + 5, "N", 0, "then, at least (1)", 0 },
+	{ "max-nodes", KEY_NUMBER + 6, "N", 0, "then, at most (--nodes)", 0 },
+	{ "node-delay", KEY_NUMBER + 7, "S", 0, "then, seconds until a new "
+	  "node can be used (0)", 0 },
 	{ "jobs", KEY_JOBS, "FILE.csv", 0, "write a row for each job", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print JSON, an object a policy", 0 },
+	{ "html", KEY_HTML, "FILE", 0, "write a page with pictures", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 	/* clang-format on */
 };
@@ -63,9 +76,15 @@ static const struct number numbers[] = {
 	  true },
 	{ "interval", 1, 86400, offsetof(struct plx_setting, interval_s),
 	  false },
-	{ "restart-delay", 0, 86400, offsetof(struct plx_setting, restart_s),
-	  false },
 	{ "interference", 0, 0.99, offsetof(struct plx_setting, interference),
+	  false },
+	{ "target-utility", 0.01, 1,
+	  offsetof(struct plx_setting, scaling.target), false },
+	{ "min-nodes", 1, 4096, offsetof(struct plx_setting, scaling.min_nodes),
+	  true },
+	{ "max-nodes", 1, 4096, offsetof(struct plx_setting, scaling.max_nodes),
+	  true },
+	{ "node-delay", 0, 86400, offsetof(struct plx_setting, scaling.boot_s),
 	  false },
 	/* clang-format on */
 };
@@ -93,6 +112,20 @@ static void set_number(struct plx_setting *setting, const struct number *row,
 		*(int *) ((char *) setting + row->offset) = (int) number;
 	else
 		*(double *) ((char *) setting + row->offset) = number;
+}
+
+static void set_restart(struct plx_setting *setting, const char *value)
+{
+	char *end;
+	double seconds = strtod(value, &end);
+
+	setting->restart_auto = strcmp(value, "auto") == 0;
+	if (setting->restart_auto)
+		return;
+	if (end == value || *end || !(seconds >= 0 && seconds <= 86400))
+		refuse("restart-delay", value,
+		       "want a number from 0 to 86400, or auto");
+	setting->restart_s = seconds;
 }
 
 static void set_fairness(struct plx_setting *setting, const char *value)
@@ -137,6 +170,38 @@ static void add_policy(struct plx_sim_options *to, const char *name)
 	to->policies[to->policy_count++] = policy;
 }
 
+/* One of its options makes the cluster grow and shrink. */
+static void finish_scaling(const struct plx_sim_options *options,
+			   struct plx_setting *setting)
+{
+	struct plx_scaling *scaling = &setting->scaling;
+
+	if (!scaling->target && !scaling->min_nodes && !scaling->max_nodes &&
+	    !scaling->boot_s)
+		return;
+	if (!scaling->target)
+		scaling->target = 0.5;
+	if (!scaling->min_nodes)
+		scaling->min_nodes = 1;
+	if (!scaling->max_nodes)
+		scaling->max_nodes = setting->node_count;
+	if (scaling->min_nodes > scaling->max_nodes) {
+		fprintf(stderr,
+			"pollux-sim: --min-nodes=%d: more than "
+			"--max-nodes=%d\n",
+			scaling->min_nodes, scaling->max_nodes);
+		exit(PLX_EXIT_MISUSE);
+	}
+	setting->node_count = scaling->min_nodes;
+	for (int i = 0; i < options->policy_count; i++) {
+		if (!options->policies[i]->plan)
+			refuse("policy", options->policies[i]->name,
+			       "it does not tell what more nodes would be "
+			       "worth:"
+			       " a cluster of changing size wants another");
+	}
+}
+
 static void finish(struct argp_state *state, struct plx_sim_options *to)
 {
 	if (to->policy_count == 0)
@@ -145,6 +210,8 @@ static void finish(struct argp_state *state, struct plx_sim_options *to)
 		argp_error(state, "want --traces=DIR");
 	if (to->workload_count == 0)
 		argp_error(state, "want a workload: FILE.csv");
+	to->setting.timeline = to->html != NULL;
+	finish_scaling(to, &to->setting);
 }
 
 static error_t parse_option(int key, char *value, struct argp_state *state)
@@ -160,6 +227,15 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_JOBS:
 		to->jobs = value;
+		return 0;
+	case KEY_HTML:
+		to->html = value;
+		return 0;
+	case KEY_REMAINING:
+		to->setting.remaining = true;
+		return 0;
+	case KEY_RESTART:
+		set_restart(&to->setting, value);
 		return 0;
 	case KEY_JSON:
 		to->json = true;

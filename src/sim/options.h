@@ -17,6 +17,7 @@ struct plx_sim_options {
 	int workload_count;
 	const char *traces; /* folder; of argv */
 	const char *jobs;   /* file to write; NULL: none */
+	const char *html;   /* the same */
 	bool json;
 };
 

@@ -20,32 +20,39 @@ static double mean_jct_s(const struct plx_results *results, int policy)
 	return sum / results->workload_count;
 }
 
-static void print_row(const char *name, const char *policy,
-		      const struct plx_summary *s, FILE *out)
+static void print_row(const struct plx_results *results, const char *name,
+		      const char *policy, const struct plx_summary *s,
+		      FILE *out)
 {
 	fprintf(out,
 		"%-16s %-9s %5d %8.0f %8.0f %8.0f %9.0f %8.1f %7.0f %5.2f "
-		"%5.2f %6.2f %6d %7.2f %6.2f\n",
+		"%5.2f %6.2f %5.0f%% %7.2f %6.2f",
 		name, policy, s->jobs, s->avg_jct_s, s->p50_jct_s, s->p99_jct_s,
 		s->makespan_s, (double) s->restarts / s->jobs, s->gpu_hours,
 		s->avg_efficiency, s->avg_goodput_ratio, s->worst_ftf,
-		s->unfair_jobs, s->decision_p99_ms, s->wall_s);
+		100 * s->unfair_jobs, s->decision_p99_ms, s->wall_s);
+	if (results->scales)
+		fprintf(out, " %7.1f %6.2f", s->node_hours, s->mean_nodes);
+	fputc('\n', out);
 }
 
 void plx_print_table(const struct plx_results *results, FILE *out)
 {
 	fprintf(out,
 		"%-16s %-9s %5s %8s %8s %8s %9s %8s %7s %5s %5s %6s %6s %7s "
-		"%6s\n",
+		"%6s",
 		"WORKLOAD", "POLICY", "JOBS", "AVG JCT", "P50", "P99",
 		"MAKESPAN", "RESTARTS", "GPU H", "EFF", "GOOD", "FTF", "UNFAIR",
 		"P99 MS", "WALL S");
+	if (results->scales)
+		fprintf(out, " %7s %6s", "NODE H", "NODES");
+	fputc('\n', out);
 	for (int w = 0; w < results->workload_count; w++) {
 		for (int p = 0; p < results->policy_count; p++) {
 			const struct plx_summary *s = at(results, p, w);
 
-			print_row(p ? "" : s->name, results->policies[p]->name,
-				  s, out);
+			print_row(results, p ? "" : s->name,
+				  results->policies[p]->name, s, out);
 		}
 	}
 	if (results->workload_count < 2)
@@ -55,10 +62,10 @@ void plx_print_table(const struct plx_results *results, FILE *out)
 			results->policies[p]->name, "", mean_jct_s(results, p));
 }
 
-static json_t *summary_json(const struct plx_summary *s)
+static json_t *summary_json(const struct plx_summary *s, bool scales)
 {
-	return json_pack(
-		"{s:s, s:i, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:i, "
+	json_t *row = json_pack(
+		"{s:s, s:i, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:f, s:f, s:f, "
 		"s:i, s:f, s:f, s:f}",
 		"name", s->name, "jobs", s->jobs, "avg_jct_s", s->avg_jct_s,
 		"p50_jct_s", s->p50_jct_s, "p99_jct_s", s->p99_jct_s,
@@ -68,6 +75,18 @@ static json_t *summary_json(const struct plx_summary *s)
 		s->worst_ftf, "unfair_jobs", s->unfair_jobs, "decisions",
 		s->decisions, "decision_p50_ms", s->decision_p50_ms,
 		"decision_p99_ms", s->decision_p99_ms, "wall_s", s->wall_s);
+	json_t *nodes = NULL;
+
+	if (row && scales) {
+		nodes = json_pack("{s:f, s:f}", "node_hours", s->node_hours,
+				  "mean_nodes", s->mean_nodes);
+		if (!nodes || json_object_update(row, nodes) < 0) {
+			json_decref(row);
+			row = NULL;
+		}
+	}
+	json_decref(nodes);
+	return row;
 }
 
 static int print_policy(const struct plx_results *results, int p, FILE *out)
@@ -81,7 +100,8 @@ static int print_policy(const struct plx_results *results, int p, FILE *out)
 
 	for (int w = 0; rc == 0 && w < results->workload_count; w++)
 		rc = json_array_append_new(workloads,
-					   summary_json(at(results, p, w)));
+					   summary_json(at(results, p, w),
+							results->scales));
 	if (rc == 0)
 		rc = json_dumpf(root, out, JSON_REAL_PRECISION(10));
 	fputc('\n', out);

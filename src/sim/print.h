@@ -13,6 +13,7 @@ struct plx_results {
 	int policy_count;
 	int workload_count;
 	const struct plx_summary *summaries;
+	bool scales; /* the cluster changes its size */
 };
 
 /* A table: workloads, and under each the policies. */

@@ -43,7 +43,7 @@ static void add(const struct plx_fate *fate, struct sums *sums,
 	to->restarts += fate->restarts;
 	to->makespan_s = fmax(to->makespan_s, fate->finish_s);
 	to->worst_ftf = fmax(to->worst_ftf, fate->fairness);
-	to->unfair_jobs += fate->fairness > 1;
+	to->unfair_jobs += fate->fairness > 1 ? 1 : 0;
 }
 
 int plx_summarize(const struct plx_story *story, struct plx_summary *summary,
@@ -57,6 +57,8 @@ int plx_summarize(const struct plx_story *story, struct plx_summary *summary,
 		.jobs = count,
 		.decisions = story->decision_count,
 		.wall_s = story->wall_s,
+		.node_hours = story->node_s / 3600,
+		.mean_nodes = story->node_s / story->end_s,
 	};
 
 	if (!times)
@@ -67,6 +69,7 @@ int plx_summarize(const struct plx_story *story, struct plx_summary *summary,
 		add(&story->fates[i], &sums, &made);
 	}
 	qsort(times, (size_t) count, sizeof(*times), by_value);
+	made.unfair_jobs /= count;
 	made.avg_jct_s = sums.jct_s / count;
 	made.p50_jct_s = plx_quantile(times, count, 0.5);
 	made.p99_jct_s = plx_quantile(times, count, 0.99);

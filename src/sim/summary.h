@@ -18,11 +18,13 @@ struct plx_summary {
 	double avg_goodput_ratio; /* to GPUs that each train as one alone at
 				     the base batch; over GPU-time held */
 	double worst_ftf;	  /* finish-time fairness */
-	int unfair_jobs;	  /* of more than 1 */
+	double unfair_jobs;	  /* share of jobs of more than 1, 0 to 1 */
 	int decisions;
 	double decision_p50_ms;
 	double decision_p99_ms;
 	double wall_s;
+	double node_hours; /* paid for, until the last job is done */
+	double mean_nodes;
 };
 
 /* -1: no memory. */
