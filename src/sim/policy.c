@@ -8,6 +8,7 @@
 
 const struct plx_policy *const plx_policies[] = {
 	&plx_policy_pollux,
+	&plx_policy_ga,
 	&plx_policy_tiresias,
 	&plx_policy_optimus,
 	&plx_policy_fifo,

@@ -48,9 +48,10 @@ struct plx_turn {
 	double now_s;
 	struct plx_simjob **jobs; /* in the workload's order */
 	int job_count;
-	struct plx_placement *next; /* out; at first what each job has */
-	int *free;		    /* [node_count] memory for the policy */
-	void *run;		    /* the policy's, see run_size */
+	/* Out; at first what each has. Who sorts jobs has to set all. */
+	struct plx_placement *next;
+	int *free; /* [node_count] memory for the policy */
+	void *run; /* the policy's, see run_size */
 };
 
 struct plx_policy {
@@ -74,6 +75,7 @@ extern const struct plx_policy *const plx_policies[];
 const struct plx_policy *plx_policy_find(const char *name); /* or NULL */
 
 extern const struct plx_policy plx_policy_fifo;
+extern const struct plx_policy plx_policy_ga;
 extern const struct plx_policy plx_policy_optimus;
 extern const struct plx_policy plx_policy_pollux;
 extern const struct plx_policy plx_policy_tiresias;

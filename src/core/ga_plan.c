@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* ga_plan.c - a matrix of the genetic algorithm as a plan */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/ga_run.h"
+
+/* All choices share one block of counts, the first one's. */
+static struct plx_plan *plan_create(const struct plx_ga_run *run,
+				    struct plx_error *err)
+{
+	size_t jobs = (size_t) run->job_count;
+	size_t nodes = (size_t) run->node_count;
+	struct plx_plan *plan = calloc(1, sizeof(*plan));
+	struct plx_choice *choices = calloc(jobs + 1, sizeof(*choices));
+	int *gpus = calloc(jobs * nodes + 1, sizeof(*gpus));
+
+	if (!plan || !choices || !gpus) {
+		plx_fail(err, "no memory for a plan of %zu jobs", jobs);
+		free(plan);
+		free(choices);
+		free(gpus);
+		return NULL;
+	}
+	plan->job_count = run->job_count;
+	plan->node_count = run->node_count;
+	plan->choices = choices;
+	choices[0].gpus = gpus;
+	for (size_t j = 1; j < jobs; j++)
+		choices[j].gpus = gpus + j * nodes;
+	return plan;
+}
+
+static void explain(struct plx_choice *choice, int held)
+{
+	int gpus = choice->shape.gpus;
+
+	if (!choice->changed)
+		snprintf(choice->why, sizeof(choice->why),
+			 gpus > 0 ? "stays: %d GPUs in the fittest plan bred"
+				  : "waits: %d GPUs in the fittest plan bred",
+			 gpus);
+	else
+		snprintf(choice->why, sizeof(choice->why),
+			 "%d -> %d GPUs on %d nodes in the fittest plan bred",
+			 held, gpus, choice->shape.nodes);
+}
+
+static void choose(const struct plx_ga_run *run, int row,
+		   const struct plx_genome *genome, struct plx_choice *choice)
+{
+	const struct plx_ga_job *job = &run->jobs[row];
+	const uint16_t *genes =
+		genome->genes + (size_t) row * (size_t) run->node_count;
+	int held = 0;
+
+	for (int n = 0; n < run->node_count; n++) {
+		choice->gpus[n] = genes[n];
+		choice->changed =
+			choice->changed || genes[n] != job->job->now[n];
+		held += job->job->now[n];
+	}
+	choice->shape = plx_gene_shape(genes, run->node_count);
+	choice->speedup = plx_speedup(job->job, &job->fair, choice->shape);
+	explain(choice, held);
+}
+
+/* What jobs have now, in the problem's order; fitness as all else says. */
+static double fitness_now(const struct plx_ga_run *run, struct plx_error *err)
+{
+	size_t nodes = (size_t) run->node_count;
+	int *gpus = calloc(run->genes + 1, sizeof(*gpus));
+	double fitness;
+
+	if (!gpus) {
+		plx_fail(err, "no memory for %d jobs", run->job_count);
+		return -1;
+	}
+	for (int j = 0; j < run->job_count; j++) {
+		const struct plx_job *job = &run->problem->jobs[j];
+
+		for (size_t n = 0; n < nodes; n++)
+			gpus[(size_t) j * nodes + n] = job->now[n];
+	}
+	fitness = plx_plan_fitness(run->problem, gpus);
+	free(gpus);
+	return fitness;
+}
+
+struct plx_plan *plx_ga_plan_make(const struct plx_ga_run *run,
+				  const struct plx_genome *genome,
+				  struct plx_error *err)
+{
+	struct plx_plan *plan = plan_create(run, err);
+
+	if (!plan)
+		return NULL;
+	for (int j = 0; j < run->job_count; j++)
+		choose(run, j, genome, &plan->choices[run->jobs[j].index]);
+	plan->bound = INFINITY;
+	plan->fitness_now = fitness_now(run, err);
+	plan->fitness = plx_plan_fitness(run->problem, plan->choices[0].gpus);
+	if (plan->fitness >= 0 && plan->fitness_now >= 0)
+		return plan;
+	plx_fail(err, "no memory to judge the plan");
+	plx_plan_destroy(plan);
+	return NULL;
+}

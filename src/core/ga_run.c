@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* ga_run.c - the memory of a cycle of the genetic algorithm */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ga_run.h"
+#include "core/search.h"
+
+uint64_t plx_ga_random(struct plx_ga_run *run)
+{
+	/* splitmix64, by Steele, Lea and Flood */
+	uint64_t x = run->random += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+int plx_ga_below(struct plx_ga_run *run, int below)
+{
+	uint64_t draw = plx_ga_random(run) >> 32;
+
+	return (int) ((draw * (uint64_t) below) >> 32);
+}
+
+double plx_ga_chance(struct plx_ga_run *run)
+{
+	return (double) (plx_ga_random(run) >> 11) * 0x1p-53;
+}
+
+void plx_ga_shuffle(struct plx_ga_run *run, int *items, int count)
+{
+	for (int i = count - 1; i > 0; i--) {
+		int k = plx_ga_below(run, i + 1);
+		int item = items[i];
+
+		items[i] = items[k];
+		items[k] = item;
+	}
+}
+
+void plx_genome_seal(const struct plx_ga_run *run, struct plx_genome *genome)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < run->genes; i++)
+		hash = (hash ^ genome->genes[i]) * 0x100000001b3u;
+	genome->hash = hash;
+}
+
+bool plx_genome_same(const struct plx_ga_run *run, const struct plx_genome *a,
+		     const struct plx_genome *b)
+{
+	return a->hash == b->hash &&
+	       memcmp(a->genes, b->genes, run->genes * sizeof(uint16_t)) == 0;
+}
+
+struct plx_shape plx_gene_shape(const uint16_t *row, int node_count)
+{
+	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
+
+	for (int n = 0; n < node_count; n++) {
+		shape.nodes += row[n] > 0;
+		shape.gpus += row[n];
+	}
+	return shape;
+}
+
+static int held_gpus(const struct plx_job *job, int node_count)
+{
+	int held = 0;
+
+	for (int n = 0; n < node_count; n++)
+		held += job->now[n];
+	return held;
+}
+
+/* It cannot be left without anything. */
+static bool must_have(const struct plx_job *job, int node_count)
+{
+	return job->pinned ||
+	       (!job->may_park && held_gpus(job, node_count) > 0);
+}
+
+static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
+{
+	const struct plx_job *job = &run->problem->jobs[j];
+	struct plx_ga_job *row = &run->jobs[run->job_count];
+	size_t first = (size_t) run->job_count * (size_t) run->node_count;
+	int held = held_gpus(job, run->node_count);
+
+	for (int n = 0; n < run->node_count; n++)
+		run->now[first + (size_t) n] = (uint16_t) job->now[n];
+	row->job = job;
+	row->index = j;
+	row->must = must_have(job, run->node_count);
+	row->cap = plx_gpu_cap(job, held);
+	if (row->must && row->cap < held)
+		row->cap = held;
+	row->strict = run->problem->uniform || job->home >= 0 || job->allowed ||
+		      job->size_count > 0;
+	row->weight = plx_weight(job);
+	run->weight += row->weight;
+	run->job_count++;
+	return plx_ga_value_init(run, row, err);
+}
+
+static int add_jobs(struct plx_ga_run *run, struct plx_error *err)
+{
+	const struct plx_problem *problem = run->problem;
+
+	for (int must = 1; must >= 0; must--) {
+		for (int j = 0; j < problem->job_count; j++) {
+			if (must_have(&problem->jobs[j], run->node_count) ==
+				    must &&
+			    add_job(run, j, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static bool reserve(struct plx_ga_run *run, size_t jobs, size_t nodes)
+{
+	size_t all = 2 * (size_t) run->size;
+
+	run->genes = jobs * nodes;
+	run->jobs = calloc(jobs + 1, sizeof(*run->jobs));
+	run->now = calloc(run->genes + 1, sizeof(*run->now));
+	run->genomes = calloc(all, sizeof(*run->genomes));
+	run->memory = calloc(all * run->genes + 1, sizeof(*run->memory));
+	run->order = calloc(all, sizeof(*run->order));
+	run->nodes = calloc(nodes + 1, sizeof(*run->nodes));
+	run->used = calloc(nodes + 1, sizeof(*run->used));
+	run->sharers = calloc(nodes + 1, sizeof(*run->sharers));
+	if (!run->jobs || !run->now || !run->genomes || !run->memory ||
+	    !run->order || !run->nodes || !run->used || !run->sharers)
+		return false;
+	for (size_t i = 0; i < all; i++)
+		run->genomes[i].genes = run->memory + i * run->genes;
+	return true;
+}
+
+struct plx_ga_run *plx_ga_run_create(const struct plx_problem *problem,
+				     int size, uint64_t random,
+				     struct plx_error *err)
+{
+	struct plx_ga_run *run = calloc(1, sizeof(*run));
+
+	if (!run) {
+		plx_fail(err, "no memory for a genetic algorithm");
+		return NULL;
+	}
+	run->problem = problem;
+	run->node_count = problem->node_count;
+	run->size = size;
+	run->random = random;
+	if (!reserve(run, (size_t) problem->job_count,
+		     (size_t) problem->node_count))
+		plx_fail(err,
+			 "no memory for %d allocations of %d jobs on %d nodes",
+			 2 * size, problem->job_count, problem->node_count);
+	else if (add_jobs(run, err) == 0)
+		return run;
+	plx_ga_run_destroy(run);
+	return NULL;
+}
+
+void plx_ga_run_destroy(struct plx_ga_run *run)
+{
+	if (!run)
+		return;
+	for (int j = 0; run->jobs && j < run->job_count; j++)
+		free(run->jobs[j].cells);
+	free(run->jobs);
+	free(run->now);
+	free(run->genomes);
+	free(run->memory);
+	free(run->order);
+	free(run->nodes);
+	free(run->used);
+	free(run->sharers);
+	free(run);
+}
