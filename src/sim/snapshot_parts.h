@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* snapshot_parts.h - what snapshot*.c share */
+#ifndef PLX_SIM_SNAPSHOT_PARTS_H
+#define PLX_SIM_SNAPSHOT_PARTS_H
+
+#include "sim/snapshot.h"
+#include "sim/snapshot_spot.h"
+
+/* A snapshot while it is read. */
+struct plx_reading {
+	struct plx_snapshot *snapshot;
+	json_t *nodes; /* name -> index */
+	json_t *jobs;  /* name -> index */
+};
+
+/* Fill job j of the problem; its name is read already. */
+int plx_snapshot_job(struct plx_reading *reading, const struct plx_spot *spot,
+		     int j, struct plx_error *err);
+
+/*
+ * What replicas need besides GPUs: fill the shares, and keep jobs from nodes
+ * that would not hold them whoever else is there. problem: the spot of all.
+ */
+int plx_snapshot_resources(struct plx_reading *reading,
+			   const struct plx_spot *problem,
+			   struct plx_error *err);
+
+#endif

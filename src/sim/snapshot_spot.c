@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* snapshot_spot.c - a place in a JSON file, and what may stand there */
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/snapshot_spot.h"
+
+#define PATH_SIZE 128
+#define KEY_SHOWN 40
+#define TEXT_MAX  255
+
+int plx_page_parse(struct plx_page *page, size_t length, struct plx_error *err)
+{
+	json_error_t why;
+
+	page->root =
+		json_loadb(page->text, length, JSON_REJECT_DUPLICATES, &why);
+	if (!page->root)
+		return plx_fail(err, "%.100s:%d: column %d: %.100s", page->name,
+				why.line, why.column, why.text);
+	return 0;
+}
+
+struct plx_spot plx_spot_root(const struct plx_page *page)
+{
+	return (struct plx_spot){ .page = page, .value = page->root };
+}
+
+struct plx_spot plx_spot_at(const struct plx_spot *up, const char *key)
+{
+	return (struct plx_spot){
+		.page = up->page,
+		.up = up,
+		.key = key,
+		.value = json_object_get(up->value, key),
+	};
+}
+
+struct plx_spot plx_spot_item(const struct plx_spot *up, size_t index)
+{
+	return (struct plx_spot){
+		.page = up->page,
+		.up = up,
+		.index = index,
+		.value = json_array_get(up->value, index),
+	};
+}
+
+/* The rest of this file looks at text that Jansson has accepted. */
+static const char *skip_blank(const char *at)
+{
+	return at + strspn(at, " \t\r\n");
+}
+
+static const char *skip_string(const char *at)
+{
+	for (at++; *at && *at != '"'; at++)
+		at += *at == '\\' && at[1];
+	return *at ? at + 1 : at;
+}
+
+/* Past a value, of whatever depth. */
+static const char *skip_value(const char *at)
+{
+	int depth = 0;
+
+	for (at = skip_blank(at); *at; at++) {
+		if (*at == '"')
+			at = skip_string(at) - 1;
+		else if (*at == '{' || *at == '[')
+			depth++;
+		else if ((*at == '}' || *at == ']') && --depth < 0)
+			return at;
+		else if (*at == ',' && depth == 0)
+			return at;
+	}
+	return at;
+}
+
+/* The value of a key, at being the object's brace; NULL: not found. */
+static const char *find_key(const char *at, const char *key)
+{
+	size_t length = strlen(key);
+
+	at = skip_blank(at + 1);
+	while (*at == '"') {
+		const char *name = at + 1;
+		const char *end = skip_string(at);
+		const char *value = skip_blank(skip_blank(end) + 1);
+
+		if ((size_t) (end - 1 - name) == length &&
+		    !memcmp(name, key, length))
+			return value;
+		at = skip_value(value);
+		at = skip_blank(*at == ',' ? at + 1 : at);
+	}
+	return NULL;
+}
+
+static const char *find_item(const char *at, size_t index)
+{
+	at = skip_blank(at + 1);
+	for (; index > 0 && *at && *at != ']'; index--) {
+		at = skip_value(at);
+		at = skip_blank(*at == ',' ? at + 1 : at);
+	}
+	return *at && *at != ']' ? at : NULL;
+}
+
+/* Where the spot's text begins, or what it should be in. */
+static const char *find_spot(const struct plx_spot *spot)
+{
+	const char *up;
+	const char *found = NULL;
+
+	if (!spot->up)
+		return skip_blank(spot->page->text);
+	up = find_spot(spot->up);
+	if (spot->key && *up == '{')
+		found = find_key(up, spot->key);
+	else if (!spot->key && *up == '[')
+		found = find_item(up, spot->index);
+	return found ? found : up;
+}
+
+static int line_of(const struct plx_spot *spot)
+{
+	const char *end = find_spot(spot);
+	int line = 1;
+
+	for (const char *at = spot->page->text; at < end; at++)
+		line += *at == '\n';
+	return line;
+}
+
+/* "jobs[3].age", without what could disturb a terminal. */
+static void write_path(const struct plx_spot *spot, char path[PATH_SIZE])
+{
+	char last[KEY_SHOWN + 32];
+	size_t used;
+
+	if (!spot->up) {
+		path[0] = '\0';
+		return;
+	}
+	write_path(spot->up, path);
+	used = strlen(path);
+	if (spot->key)
+		snprintf(last, sizeof(last), "%s%.*s", used ? "." : "",
+			 KEY_SHOWN, spot->key);
+	else
+		snprintf(last, sizeof(last), "[%zu]", spot->index);
+	for (char *c = last; *c; c++) {
+		if ((unsigned char) *c < ' ' || (unsigned char) *c > '~')
+			*c = '?';
+	}
+	snprintf(path + used, PATH_SIZE - used, "%s", last);
+}
+
+int plx_spot_fail(const struct plx_spot *spot, struct plx_error *err,
+		  const char *fmt, ...)
+{
+	char path[PATH_SIZE];
+	char sentence[PLX_ERROR_SIZE];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	write_path(spot, path);
+	return plx_fail(err, "%.100s:%d: %s%s%s", spot->page->name,
+			line_of(spot), path, *path ? ": " : "", sentence);
+}
+
+int plx_spot_real(const struct plx_spot *spot, double low, double high,
+		  double *out, struct plx_error *err)
+{
+	double value = json_number_value(spot->value);
+
+	/* Not true of NaN. */
+	if (!json_is_number(spot->value) || !(value >= low && value <= high))
+		return plx_spot_fail(spot, err,
+				     "want a number from %.10g to "
+				     "%.10g",
+				     low, high);
+	*out = value;
+	return 0;
+}
+
+int plx_spot_whole(const struct plx_spot *spot, double low, double high,
+		   double *out, struct plx_error *err)
+{
+	double value = json_number_value(spot->value);
+
+	if (!json_is_number(spot->value) || !(value >= low && value <= high) ||
+	    value != floor(value))
+		return plx_spot_fail(spot, err,
+				     "want a whole number from %.10g to %.10g",
+				     low, high);
+	*out = value;
+	return 0;
+}
+
+int plx_spot_flag(const struct plx_spot *spot, bool *out, struct plx_error *err)
+{
+	if (!json_is_boolean(spot->value))
+		return plx_spot_fail(spot, err, "want true or false");
+	*out = json_is_true(spot->value);
+	return 0;
+}
+
+int plx_spot_text(const struct plx_spot *spot, const char **out,
+		  struct plx_error *err)
+{
+	size_t length = json_string_length(spot->value);
+
+	if (!json_is_string(spot->value) || length < 1 || length > TEXT_MAX)
+		return plx_spot_fail(
+			spot, err, "want text of 1 to %d characters", TEXT_MAX);
+	*out = json_string_value(spot->value);
+	return 0;
+}
+
+int plx_spot_object(const struct plx_spot *spot, struct plx_error *err)
+{
+	if (!json_is_object(spot->value))
+		return plx_spot_fail(spot, err, "want an object, {...}");
+	return 0;
+}
+
+int plx_spot_list(const struct plx_spot *spot, size_t least, size_t most,
+		  size_t *count, struct plx_error *err)
+{
+	size_t size = json_array_size(spot->value);
+
+	if (!json_is_array(spot->value) || size < least || size > most)
+		return plx_spot_fail(spot, err, "want a list of %zu to %zu",
+				     least, most);
+	*count = size;
+	return 0;
+}
