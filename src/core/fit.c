@@ -2,16 +2,16 @@
 /*
  * fit.c - the step model that explains measured times
  *
- * The loss has several valleys, mostly along gamma: one descent starts in
- * each of a few gammas, where straight lines through the rows give the other
- * parts. The best is polished without slopes, for the loss has an edge where
- * rows are explained exactly; two ways, for each gets stuck elsewhere.
+ * The loss may have several valleys, mostly along gamma: one descent starts
+ * in each of a few gammas, where straight lines through the rows give the
+ * other parts. A warm fit starts where the last one ended instead. Rows that
+ * the model of all others cannot explain at all are then left out.
  */
 #include <math.h>
-#include <nlopt.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "core/fit_loss.h"
+#include "core/fit_descend.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -19,11 +19,24 @@
 #define GAMMA_MAX 10.0 /* as published */
 #define PRIOR	  1.1 /* all-reduce over nodes against in a node, as published */
 
-#define TOLERANCE 1e-11 /* relative, of the loss */
+/* Gains, relative to the loss, that are too little to go on for: */
+#define GAIN_START 1e-3	 /* to tell which valley is deepest */
+#define GAIN_COLD  1e-11 /* a model to start from for long */
+#define GAIN_WARM  1e-6	 /* the next row comes soon */
+
+/* A loss this much above that of the rows but the last is suspicious. */
+#define LOSS_RISE 1.1
+
+#define NOTHING 1e-6 /* of a pass: such a part was held, or nearly */
+
+#define OUTLIER 4.0 /* a row this many times off is no measurement */
 
 enum {
-	DESCENT_STEPS = 120, /* evaluations from each start */
-	POLISH_STEPS = 800,
+	START_LOOKS = 30, /* from each start */
+	LOOKS = 150,	  /* from the best of them */
+	COLD_EVERY = 8,	  /* rows: a warm fit starts anew */
+	COLD_UP_TO = 3,
+	KEPT_PER_OUTLIER = 3, /* at most a quarter is left out */
 };
 
 /* What the usable rows show. */
@@ -37,12 +50,14 @@ struct seen {
 	bool over_two_gpus;
 };
 
-/* A fit under way. Vectors hold logarithms of all parts but gamma. */
+/* A fit under way. */
 struct fit {
 	const struct plx_sample *rows;
 	size_t count;
+	bool *left_out; /* which rows; NULL: none */
 	struct seen seen;
-	double lower[PLX_FIT_PARTS], upper[PLX_FIT_PARTS];
+	struct plx_fit_table table;
+	struct plx_fit_bounds bounds;
 	double best[PLX_FIT_PARTS]; /* of all points tried */
 	double best_loss;
 };
@@ -81,14 +96,20 @@ static void line_get(const struct line *l, double *alpha, double *beta)
 	}
 }
 
-static struct seen look(const struct plx_sample *rows, size_t count)
+static bool counts(const struct fit *fit, size_t row)
+{
+	return plx_fit_usable(&fit->rows[row]) &&
+	       !(fit->left_out && fit->left_out[row]);
+}
+
+static struct seen look(const struct fit *fit)
 {
 	struct seen seen = { 0 };
 
-	for (size_t i = 0; i < count; i++) {
-		const struct plx_sample *row = &rows[i];
+	for (size_t i = 0; i < fit->count; i++) {
+		const struct plx_sample *row = &fit->rows[i];
 
-		if (!plx_fit_usable(row))
+		if (!counts(fit, i))
 			continue;
 		if (seen.rows++ == 0)
 			seen.per_gpu = row->per_gpu;
@@ -105,8 +126,8 @@ static struct seen look(const struct plx_sample *rows, size_t count)
 
 static void hold(struct fit *fit, int part, double value)
 {
-	fit->lower[part] = log(value);
-	fit->upper[part] = log(value);
+	fit->bounds.lower[part] = value;
+	fit->bounds.upper[part] = value;
 }
 
 /*
@@ -118,11 +139,11 @@ static void set_bounds(struct fit *fit)
 	const struct seen *seen = &fit->seen;
 
 	for (int i = 0; i < PLX_GAMMA; i++) {
-		fit->lower[i] = log(PLX_FIT_FLOOR);
-		fit->upper[i] = log(PART_MAX);
+		fit->bounds.lower[i] = PLX_FIT_FLOOR;
+		fit->bounds.upper[i] = PART_MAX;
 	}
-	fit->lower[PLX_GAMMA] = 1;
-	fit->upper[PLX_GAMMA] = GAMMA_MAX;
+	fit->bounds.lower[PLX_GAMMA] = 1;
+	fit->bounds.upper[PLX_GAMMA] = GAMMA_MAX;
 	/* One m cannot tell alpha_c from beta_c: half the time each. */
 	if (!seen->many_per_gpu)
 		hold(fit, PLX_ALPHA_C,
@@ -135,32 +156,6 @@ static void set_bounds(struct fit *fit)
 		hold(fit, PLX_BETA_N, PLX_FIT_FLOOR);
 	if (!seen->in_node || !seen->over_two_gpus)
 		hold(fit, PLX_BETA_R, PLX_FIT_FLOOR);
-}
-
-static void to_parts(const double x[PLX_FIT_PARTS], double parts[PLX_FIT_PARTS])
-{
-	for (int i = 0; i < PLX_GAMMA; i++)
-		parts[i] = exp(x[i]);
-	parts[PLX_GAMMA] = x[PLX_GAMMA];
-}
-
-/* What NLopt calls. */
-static double objective(unsigned n, const double *x, double *grad, void *data)
-{
-	struct fit *fit = data;
-	double parts[PLX_FIT_PARTS];
-	double slope[PLX_FIT_PARTS];
-	double loss;
-
-	to_parts(x, parts);
-	loss = plx_fit_slope(parts, fit->rows, fit->count, slope);
-	if (loss < fit->best_loss) {
-		fit->best_loss = loss;
-		memcpy(fit->best, x, sizeof(fit->best));
-	}
-	for (unsigned i = 0; i < n && grad; i++)
-		grad[i] = i == PLX_GAMMA ? slope[i] : slope[i] * parts[i];
-	return loss;
 }
 
 /* Lines through the rows as if the overlap were this gamma. */
@@ -176,7 +171,7 @@ static void start_at(const struct fit *fit, double gamma,
 		double t = row->iter_seconds;
 		double shown;
 
-		if (!plx_fit_usable(row))
+		if (!counts(fit, i))
 			continue;
 		shown = 1 - pow(fmin(row->pass_seconds / t, 1), gamma);
 		line_add(&pass, row->per_gpu, row->pass_seconds,
@@ -188,84 +183,211 @@ static void start_at(const struct fit *fit, double gamma,
 				 1 / (t * t));
 	}
 	line_get(&pass, &x[PLX_ALPHA_C], &x[PLX_BETA_C]);
+	if (!fit->seen.many_per_gpu) /* the fixed half is held */
+		x[PLX_BETA_C] =
+			fmax(x[PLX_ALPHA_C] - fit->bounds.lower[PLX_ALPHA_C],
+			     0) /
+			fit->seen.per_gpu;
 	line_get(&sync[0], &x[PLX_ALPHA_N], &x[PLX_BETA_N]);
 	line_get(&sync[1], &x[PLX_ALPHA_R], &x[PLX_BETA_R]);
-	/* Not at the floor itself: slopes by logarithms vanish there. */
+	/* Not at the floor itself: a ratio of two floors holds both there. */
 	for (int i = 0; i < PLX_GAMMA; i++)
-		x[i] = log(fmax(x[i], 1e-3 * fit->seen.mean_pass /
-					      (i % 2 ? fit->seen.per_gpu : 1)));
+		x[i] = fmax(x[i], 1e-3 * fit->seen.mean_pass /
+					  (i % 2 ? fit->seen.per_gpu : 1));
 	x[PLX_GAMMA] = gamma;
 	for (int i = 0; i < PLX_FIT_PARTS; i++)
-		x[i] = fmin(fmax(x[i], fit->lower[i]), fit->upper[i]);
+		x[i] = fmin(fmax(x[i], fit->bounds.lower[i]),
+			    fit->bounds.upper[i]);
 }
 
-static int descend(struct fit *fit, nlopt_algorithm algorithm, int steps,
-		   double x[PLX_FIT_PARTS])
+static struct plx_model to_model(const double parts[PLX_FIT_PARTS])
 {
-	double loss;
-	nlopt_opt opt = nlopt_create(algorithm, PLX_FIT_PARTS);
-
-	if (!opt)
-		return -1;
-	/* A failure leaves the best point that was tried: good enough. */
-	if (nlopt_set_min_objective(opt, objective, fit) > 0 &&
-	    nlopt_set_lower_bounds(opt, fit->lower) > 0 &&
-	    nlopt_set_upper_bounds(opt, fit->upper) > 0 &&
-	    nlopt_set_maxeval(opt, steps) > 0 &&
-	    nlopt_set_ftol_rel(opt, TOLERANCE) > 0)
-		nlopt_optimize(opt, x, &loss);
-	nlopt_destroy(opt);
-	return 0;
+	return (struct plx_model){
+		.alpha_c = parts[PLX_ALPHA_C],
+		.beta_c = parts[PLX_BETA_C],
+		.alpha_n = parts[PLX_ALPHA_N],
+		.beta_n = parts[PLX_BETA_N],
+		.alpha_r = parts[PLX_ALPHA_R],
+		.beta_r = parts[PLX_BETA_R],
+		.gamma = parts[PLX_GAMMA],
+	};
 }
 
 static void take_best(const struct fit *fit, struct plx_model *model)
 {
 	double p[PLX_FIT_PARTS];
 
-	to_parts(fit->best, p);
+	memcpy(p, fit->best, sizeof(p));
 	/* Never seen over nodes: slower than in a node, by a little. */
 	if (!fit->seen.over_nodes) {
 		p[PLX_ALPHA_N] = fmax(p[PLX_ALPHA_N], PRIOR * p[PLX_ALPHA_R]);
 		p[PLX_BETA_N] = fmax(p[PLX_BETA_N], PRIOR * p[PLX_BETA_R]);
 	}
-	*model = (struct plx_model){
-		.alpha_c = p[PLX_ALPHA_C],
-		.beta_c = p[PLX_BETA_C],
-		.alpha_n = p[PLX_ALPHA_N],
-		.beta_n = p[PLX_BETA_N],
-		.alpha_r = p[PLX_ALPHA_R],
-		.beta_r = p[PLX_BETA_R],
-		.gamma = p[PLX_GAMMA],
+	*model = to_model(p);
+}
+
+static void descend(struct fit *fit, int looks, double gain,
+		    double x[PLX_FIT_PARTS])
+{
+	double loss =
+		plx_fit_descend(&fit->table, &fit->bounds, looks, gain, x);
+
+	if (!(loss < fit->best_loss))
+		return;
+	fit->best_loss = loss;
+	memcpy(fit->best, x, sizeof(fit->best));
+}
+
+static void fit_cold(struct fit *fit)
+{
+	static const double gammas[] = { 1.02, 1.5, 3, 7 };
+	double x[PLX_FIT_PARTS];
+
+	for (size_t i = 0; i < ARRAY_SIZE(gammas); i++) {
+		start_at(fit, gammas[i], x);
+		descend(fit, START_LOOKS, GAIN_START, x);
+	}
+	memcpy(x, fit->best, sizeof(x));
+	descend(fit, LOOKS, GAIN_COLD, x);
+}
+
+/* From this model; parts that it says nothing of from lines. */
+static void fit_warm(struct fit *fit, const struct plx_model *start)
+{
+	const double parts[PLX_FIT_PARTS] = {
+		[PLX_ALPHA_C] = start->alpha_c, [PLX_BETA_C] = start->beta_c,
+		[PLX_ALPHA_N] = start->alpha_n, [PLX_BETA_N] = start->beta_n,
+		[PLX_ALPHA_R] = start->alpha_r, [PLX_BETA_R] = start->beta_r,
+		[PLX_GAMMA] = start->gamma,
 	};
+	double x[PLX_FIT_PARTS];
+
+	start_at(fit, fmin(fmax(parts[PLX_GAMMA], 1), GAMMA_MAX), x);
+	for (int i = 0; i < PLX_GAMMA; i++) {
+		if (parts[i] > NOTHING * fit->seen.mean_pass)
+			x[i] = fmin(fmax(parts[i], fit->bounds.lower[i]),
+				    fit->bounds.upper[i]);
+	}
+	descend(fit, LOOKS, GAIN_WARM, x);
+}
+
+/* Look at the rows that count. -1 with err set when out of memory. */
+static int fit_begin(struct fit *fit, struct plx_error *err)
+{
+	fit->seen = look(fit);
+	fit->best_loss = INFINITY;
+	plx_fit_table_release(&fit->table);
+	if (plx_fit_table_init(&fit->table, fit->rows, fit->count,
+			       fit->left_out, err) < 0)
+		return -1;
+	set_bounds(fit);
+	return 0;
+}
+
+/* By how many times a row is off, the worse of both times; as logarithm. */
+static double row_off(const struct plx_model *model,
+		      const struct plx_sample *row)
+{
+	double pass = plx_grad_seconds(model, row->per_gpu);
+	double iter = plx_iter_seconds(model, row->shape, row->per_gpu);
+
+	return fmax(fabs(log(pass / row->pass_seconds)),
+		    fabs(log(iter / row->iter_seconds)));
+}
+
+/* The row that is most off, and how much. */
+static double worst_row(const struct fit *fit, size_t *worst)
+{
+	struct plx_model model = to_model(fit->best);
+	double most = 0;
+
+	for (size_t i = 0; i < fit->count; i++) {
+		double off =
+			counts(fit, i) ? row_off(&model, &fit->rows[i]) : 0;
+
+		if (off > most) {
+			most = off;
+			*worst = i;
+		}
+	}
+	return most;
+}
+
+/*
+ * Leave rows out, worst first, until a model explains what is left. When
+ * that takes too many, nothing is an outlier: no model explains these times.
+ */
+static int leave_out(struct fit *fit, struct plx_error *err)
+{
+	size_t most = fit->seen.rows / (KEPT_PER_OUTLIER + 1);
+	size_t worst = 0;
+	double off = worst_row(fit, &worst);
+
+	for (size_t i = 0; i < most && off > log(OUTLIER); i++) {
+		struct plx_model model = to_model(fit->best);
+
+		fit->left_out[worst] = true;
+		if (fit_begin(fit, err) < 0)
+			return -1;
+		fit_warm(fit, &model);
+		off = worst_row(fit, &worst);
+	}
+	if (off > log(OUTLIER))
+		memset(fit->left_out, 0, fit->count * sizeof(*fit->left_out));
+	if (fit_begin(fit, err) < 0)
+		return -1;
+	fit_cold(fit);
+	return 0;
+}
+
+/* No row can be off by more than all together are: mostly nothing to do. */
+static int fit_robust(struct fit *fit, struct plx_error *err)
+{
+	if (fit->best_loss * sqrt(fit->seen.rows) <= log(OUTLIER))
+		return 0;
+	fit->left_out = calloc(fit->count, sizeof(*fit->left_out));
+	if (!fit->left_out)
+		return plx_fail(err, "out of memory");
+	return leave_out(fit, err);
+}
+
+/* What the last row was expected to leave the loss at, with some room. */
+static double loss_expected(const struct plx_model *start,
+			    const struct fit *fit)
+{
+	return LOSS_RISE * plx_fit_loss(start, fit->rows, fit->count - 1);
+}
+
+int plx_fit_from(const struct plx_model *start, const struct plx_sample *rows,
+		 size_t count, struct plx_model *model, struct plx_error *err)
+{
+	struct fit fit = { .rows = rows, .count = count };
+	int rc = -1;
+
+	if (fit_begin(&fit, err) < 0)
+		return -1;
+	if (fit.seen.rows == 0) {
+		plx_fail(err, "no usable measurement among %zu", count);
+		goto done;
+	}
+	if (start && fit.seen.rows > COLD_UP_TO &&
+	    fit.seen.rows % COLD_EVERY != 0)
+		fit_warm(&fit, start);
+	if (isinf(fit.best_loss) ||
+	    !(fit.best_loss <= loss_expected(start, &fit)))
+		fit_cold(&fit);
+	if (fit_robust(&fit, err) < 0)
+		goto done;
+	take_best(&fit, model);
+	rc = 0;
+done:
+	plx_fit_table_release(&fit.table);
+	free(fit.left_out);
+	return rc;
 }
 
 int plx_fit(const struct plx_sample *rows, size_t count,
 	    struct plx_model *model, struct plx_error *err)
 {
-	static const double gammas[] = { 1.02, 1.5, 3, 7 };
-	static const nlopt_algorithm polishes[] = { NLOPT_LN_SBPLX,
-						    NLOPT_LN_NELDERMEAD };
-	struct fit fit = {
-		.rows = rows,
-		.count = count,
-		.seen = look(rows, count),
-		.best_loss = INFINITY,
-	};
-	double x[PLX_FIT_PARTS];
-
-	if (fit.seen.rows == 0)
-		return plx_fail(err, "no usable measurement among %zu", count);
-	set_bounds(&fit);
-	for (size_t i = 0; i < ARRAY_SIZE(gammas); i++) {
-		start_at(&fit, gammas[i], x);
-		if (descend(&fit, NLOPT_LD_SLSQP, DESCENT_STEPS, x) < 0)
-			return plx_fail(err, "out of memory");
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(polishes); i++) {
-		memcpy(x, fit.best, sizeof(x));
-		if (descend(&fit, polishes[i], POLISH_STEPS, x) < 0)
-			return plx_fail(err, "out of memory");
-	}
-	take_best(&fit, model);
-	return 0;
+	return plx_fit_from(NULL, rows, count, model, err);
 }

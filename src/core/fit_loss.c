@@ -14,142 +14,174 @@
 #define GAMMA_WEIGHT 1e-3 /* on (gamma - 1)^2 */
 #define RATIO_WEIGHT 1e-2 /* on (beta / alpha)^2 of either all-reduce */
 
-#define SECONDS_MIN 1e-9 /* of a row that is not absurd */
-#define SECONDS_MAX 1e5
-#define COUNT_MAX   (1 << 24) /* samples or GPUs */
+/* An RMSE bends without end at 0; below this it counts as this. */
+#define RMSE_MIN 1e-8
+/* Of an RMSE's own bend: all of it has none along the errors. */
+#define ROUND 0.9
 
-/* Sums over rows; slopes are by the parts themselves. */
+/* Sums over rows of squared errors, half their slopes and half their bends. */
 struct sums {
-	double squares; /* of the errors */
+	double squares;
 	double slope[PLX_FIT_PARTS];
+	double bend[PLX_FIT_PARTS][PLX_FIT_PARTS];
 };
 
-static bool sane_seconds(double t)
-{
-	return t >= SECONDS_MIN && t <= SECONDS_MAX; /* false for NaN */
-}
+/* A pass: its seconds, their logarithm, and the latter's two slopes. */
+struct pass {
+	double log_x;
+	double by_alpha, by_beta;
+};
 
-bool plx_fit_usable(const struct plx_sample *row)
+static struct pass add_pass(const double parts[PLX_FIT_PARTS],
+			    const struct plx_fit_pass *p, struct sums *sums)
 {
-	return row->shape.nodes >= 1 && row->shape.gpus >= row->shape.nodes &&
-	       row->shape.gpus <= COUNT_MAX && row->per_gpu >= 1 &&
-	       row->per_gpu <= COUNT_MAX && sane_seconds(row->pass_seconds) &&
-	       sane_seconds(row->iter_seconds);
-}
+	double x = parts[PLX_ALPHA_C] + parts[PLX_BETA_C] * p->per_gpu;
+	struct pass pass = { log(x), 1 / x, p->per_gpu / x };
+	double e = pass.log_x - p->log_s;
 
-/* Seconds of the all-reduce, and the parts that it consists of. */
-static double sync_seconds(const double parts[PLX_FIT_PARTS],
-			   struct plx_shape shape, int *alpha, double *extra)
-{
-	*alpha = shape.nodes > 1 ? PLX_ALPHA_N : PLX_ALPHA_R;
-	*extra = fmax(shape.gpus - 2, PLX_EXTRA_FLOOR);
-	if (shape.gpus < 2)
-		return PLX_SYNC_FLOOR_S;
-	return fmax(parts[*alpha] + parts[*alpha + 1] * *extra,
-		    PLX_SYNC_FLOOR_S);
-}
-
-/* A pass without all-reduce: alpha_c + beta_c m. Returns its logarithm. */
-static double add_pass(const double parts[PLX_FIT_PARTS],
-		       const struct plx_sample *row, struct sums *sums)
-{
-	double x = parts[PLX_ALPHA_C] + parts[PLX_BETA_C] * row->per_gpu;
-	double log_x = log(x);
-	double e = log_x - log(row->pass_seconds);
-
-	sums->squares += e * e;
-	sums->slope[PLX_ALPHA_C] += e / x;
-	sums->slope[PLX_BETA_C] += e / x * row->per_gpu;
-	return log_x;
+	sums->squares += p->rows * e * e;
+	sums->slope[0] += p->rows * e * pass.by_alpha;
+	sums->slope[1] += p->rows * e * pass.by_beta;
+	sums->bend[0][0] += p->rows * pass.by_alpha * pass.by_alpha;
+	sums->bend[1][0] += p->rows * pass.by_beta * pass.by_alpha;
+	sums->bend[1][1] += p->rows * pass.by_beta * pass.by_beta;
+	return pass;
 }
 
 /* A pass with all-reduce: the gamma-norm of both. */
-static void add_iter(const double parts[PLX_FIT_PARTS],
-		     const struct plx_sample *row, double log_x,
-		     struct sums *sums)
+static void add_iter(double gamma, const struct pass *pass,
+		     const struct plx_fit_sync *sync,
+		     const struct plx_fit_iter *iter, struct sums *sums)
 {
-	int alpha;
-	double extra;
-	double gamma = parts[PLX_GAMMA];
-	double sync = sync_seconds(parts, row->shape, &alpha, &extra);
-	double log_s = log(sync);
-	double z = exp(-gamma * fabs(log_x - log_s));
-	double share = (log_x > log_s ? 1 : z) / (1 + z); /* of the pass */
-	double log_t = fmax(log_x, log_s) + log1p(z) / gamma;
-	double e = log_t - log(row->iter_seconds);
-	double by_x = e * share * exp(-log_x);
-	double by_s = e * (1 - share) / sync;
+	/* In the order of the parts, but both kinds of all-reduce alike. */
+	static const int first[] = { PLX_ALPHA_C, PLX_BETA_C };
+	double far = pass->log_x - sync->log_s;
+	double z = exp(-gamma * fabs(far));
+	double share = (far > 0 ? 1 : z) / (1 + z); /* of the pass */
+	double log_t = fmax(pass->log_x, sync->log_s) + log1p(z) / gamma;
+	double e = log_t - iter->log_s;
+	double by_s = sync->alpha < 0 ? 0 : (1 - share) / sync->s;
+	int alpha = sync->alpha < 0 ? PLX_ALPHA_N : sync->alpha;
+	const int at[] = { first[0], first[1], alpha, alpha + 1, PLX_GAMMA };
+	const double by[] = {
+		share * pass->by_alpha,
+		share * pass->by_beta,
+		by_s,
+		by_s * sync->extra,
+		(share * pass->log_x + (1 - share) * sync->log_s - log_t) /
+			gamma,
+	};
 
-	sums->squares += e * e;
-	sums->slope[PLX_ALPHA_C] += by_x;
-	sums->slope[PLX_BETA_C] += by_x * row->per_gpu;
-	sums->slope[PLX_GAMMA] +=
-		e * (share * log_x + (1 - share) * log_s - log_t) / gamma;
-	if (row->shape.gpus < 2)
-		return;
-	sums->slope[alpha] += by_s;
-	sums->slope[alpha + 1] += by_s * extra;
+	sums->squares += iter->rows * e * e;
+	for (int i = 0; i < 5; i++) {
+		double weighted = iter->rows * by[i];
+
+		sums->slope[at[i]] += e * weighted;
+		for (int j = 0; j <= i; j++)
+			sums->bend[at[i]][at[j]] += weighted * by[j];
+	}
 }
 
-/* RMSE of the sums; its slope is added. */
-static double add_rmse(const struct sums *sums, size_t rows,
-		       double slope[PLX_FIT_PARTS])
+/* The RMSE of the sums is added, a norm of the errors. */
+static void add_rmse(const struct sums *sums, double spread, double rows,
+		     struct plx_fit_point *point)
 {
-	double rmse = sqrt(sums->squares / rows);
+	double rmse = sqrt((sums->squares + spread) / rows);
+	double scale = 1 / (fmax(rmse, RMSE_MIN) * rows);
+	double round = ROUND * scale /
+		       (sums->squares + spread + RMSE_MIN * RMSE_MIN * rows);
 
-	for (int i = 0; i < PLX_FIT_PARTS && rmse > 0; i++)
-		slope[i] += sums->slope[i] / (rmse * rows);
-	return rmse;
+	point->loss += rmse;
+	for (int i = 0; i < PLX_FIT_PARTS; i++) {
+		point->slope[i] += sums->slope[i] * scale;
+		for (int j = 0; j <= i; j++)
+			point->bend[i][j] +=
+				scale * sums->bend[i][j] -
+				round * sums->slope[i] * sums->slope[j];
+	}
 }
 
 /* An all-reduce whose time is mostly per GPU is unlikely. */
-static double add_ratio(const double parts[PLX_FIT_PARTS], int alpha,
-			double slope[PLX_FIT_PARTS])
+static void add_ratio(const double parts[PLX_FIT_PARTS], int alpha,
+		      struct plx_fit_point *point)
 {
-	double a = fmax(parts[alpha], PLX_FIT_FLOOR);
+	double a = parts[alpha];
 	double ratio = parts[alpha + 1] / a;
+	double by_a = -ratio / a;
+	double by_b = 1 / a;
 
-	slope[alpha] -= 2 * RATIO_WEIGHT * ratio * ratio / a;
-	slope[alpha + 1] += 2 * RATIO_WEIGHT * ratio / a;
-	return RATIO_WEIGHT * ratio * ratio;
+	point->loss += RATIO_WEIGHT * ratio * ratio;
+	point->slope[alpha] += 2 * RATIO_WEIGHT * ratio * by_a;
+	point->slope[alpha + 1] += 2 * RATIO_WEIGHT * ratio * by_b;
+	point->bend[alpha][alpha] += 2 * RATIO_WEIGHT * by_a * by_a;
+	point->bend[alpha + 1][alpha] += 2 * RATIO_WEIGHT * by_a * by_b;
+	point->bend[alpha + 1][alpha + 1] += 2 * RATIO_WEIGHT * by_b * by_b;
 }
 
-double plx_fit_slope(const double parts[PLX_FIT_PARTS],
-		     const struct plx_sample *rows, size_t count,
-		     double slope[PLX_FIT_PARTS])
+static void set_syncs(struct plx_fit_table *table,
+		      const double parts[PLX_FIT_PARTS])
 {
+	for (size_t i = 0; i < table->sync_count; i++) {
+		struct plx_fit_sync *sync = &table->syncs[i];
+
+		sync->s = PLX_SYNC_FLOOR_S;
+		if (sync->alpha >= 0)
+			sync->s = fmax(parts[sync->alpha] +
+					       parts[sync->alpha + 1] *
+						       sync->extra,
+				       PLX_SYNC_FLOOR_S);
+		sync->log_s = log(sync->s);
+	}
+}
+
+void plx_fit_look(struct plx_fit_table *table,
+		  const double parts[PLX_FIT_PARTS],
+		  struct plx_fit_point *point)
+{
+	double over = parts[PLX_GAMMA] - 1;
+	double rows = (double) table->rows;
 	struct sums pass = { 0 };
 	struct sums iter = { 0 };
-	double over = parts[PLX_GAMMA] - 1;
-	size_t used = 0;
+	size_t at = 0;
 
-	memset(slope, 0, PLX_FIT_PARTS * sizeof(*slope));
-	for (size_t i = 0; i < count; i++) {
-		if (!plx_fit_usable(&rows[i]))
-			continue;
-		add_iter(parts, &rows[i], add_pass(parts, &rows[i], &pass),
-			 &iter);
-		used++;
+	memset(point, 0, sizeof(*point));
+	set_syncs(table, parts);
+	for (size_t i = 0; i < table->pass_count; i++) {
+		struct pass p = add_pass(parts, &table->passes[i], &pass);
+
+		for (; at < table->passes[i].end; at++)
+			add_iter(parts[PLX_GAMMA], &p,
+				 &table->syncs[table->iters[at].sync],
+				 &table->iters[at], &iter);
 	}
-	if (used == 0)
-		return INFINITY;
-	slope[PLX_GAMMA] = 2 * GAMMA_WEIGHT * over;
-	return add_rmse(&pass, used, slope) + add_rmse(&iter, used, slope) +
-	       GAMMA_WEIGHT * over * over +
-	       add_ratio(parts, PLX_ALPHA_N, slope) +
-	       add_ratio(parts, PLX_ALPHA_R, slope);
+	add_rmse(&pass, table->pass_spread, rows, point);
+	add_rmse(&iter, table->iter_spread, rows, point);
+	point->loss += GAMMA_WEIGHT * over * over;
+	point->slope[PLX_GAMMA] += 2 * GAMMA_WEIGHT * over;
+	point->bend[PLX_GAMMA][PLX_GAMMA] += 2 * GAMMA_WEIGHT;
+	add_ratio(parts, PLX_ALPHA_N, point);
+	add_ratio(parts, PLX_ALPHA_R, point);
 }
 
 double plx_fit_loss(const struct plx_model *model,
 		    const struct plx_sample *rows, size_t count)
 {
-	double parts[PLX_FIT_PARTS] = {
-		[PLX_ALPHA_C] = model->alpha_c, [PLX_BETA_C] = model->beta_c,
-		[PLX_ALPHA_N] = model->alpha_n, [PLX_BETA_N] = model->beta_n,
-		[PLX_ALPHA_R] = model->alpha_r, [PLX_BETA_R] = model->beta_r,
+	const double parts[PLX_FIT_PARTS] = {
+		[PLX_ALPHA_C] = model->alpha_c,
+		[PLX_BETA_C] = model->beta_c,
+		[PLX_ALPHA_N] = fmax(model->alpha_n, PLX_FIT_FLOOR),
+		[PLX_BETA_N] = model->beta_n,
+		[PLX_ALPHA_R] = fmax(model->alpha_r, PLX_FIT_FLOOR),
+		[PLX_BETA_R] = model->beta_r,
 		[PLX_GAMMA] = model->gamma,
 	};
-	double slope[PLX_FIT_PARTS];
+	struct plx_fit_table table;
+	struct plx_fit_point point = { .loss = INFINITY };
 
-	return plx_fit_slope(parts, rows, count, slope);
+	if (plx_fit_table_init(&table, rows, count, NULL, NULL) < 0)
+		return NAN;
+	if (table.rows > 0)
+		plx_fit_look(&table, parts, &point);
+	plx_fit_table_release(&table);
+	return point.loss;
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* fit_loss.h - the loss of a step model, and its slope: inside of libfit */
+/*
+ * fit_loss.h - the loss of a step model, and how it bends: inside of libfit
+ *
+ * Rows are first put into a table: sorted, those that a model cannot tell
+ * apart made one, logarithms taken. The loss is the same as over the rows.
+ */
 #ifndef PLX_CORE_FIT_LOSS_H
 #define PLX_CORE_FIT_LOSS_H
 
@@ -22,15 +27,66 @@ enum plx_fit_part {
 /* No alpha or beta is fitted below this, seconds; as published. */
 #define PLX_FIT_FLOOR 1e-8
 
+/* Rows of one m: the pass is the same. */
+struct plx_fit_pass {
+	double per_gpu;
+	double rows;  /* how many */
+	double log_s; /* mean logarithm of the pass, seconds */
+	size_t end;   /* of its entries among the iterations */
+};
+
+/* All-reduces that take the same time. */
+struct plx_fit_sync {
+	int alpha; /* PLX_ALPHA_N or PLX_ALPHA_R, or -1: one GPU */
+	int gpus;
+	double extra; /* GPUs beyond the second */
+	double s;     /* seconds, of the model last looked at, */
+	double log_s; /* and their logarithm */
+};
+
+/* Rows of one m with one all-reduce. */
+struct plx_fit_iter {
+	size_t sync;  /* which */
+	double rows;  /* how many */
+	double log_s; /* mean logarithm of the iteration, seconds */
+};
+
+struct plx_fit_table {
+	size_t rows; /* usable ones */
+	size_t pass_count, sync_count, iter_count;
+	double pass_spread; /* sum of squares about the means of equal rows */
+	double iter_spread;
+	struct plx_fit_pass *passes;
+	struct plx_fit_sync *syncs;
+	struct plx_fit_iter *iters;
+	void *memory; /* of all three */
+};
+
+/* The loss at a point, its gradient, and a Gauss-Newton Hessian. */
+struct plx_fit_point {
+	double loss;
+	double slope[PLX_FIT_PARTS];
+	double bend[PLX_FIT_PARTS][PLX_FIT_PARTS]; /* the lower half */
+};
+
 /* The row is finite, positive and not absurd. */
 bool plx_fit_usable(const struct plx_sample *row);
 
 /*
- * The loss over the usable rows at these parts, and its gradient; INFINITY
- * without a usable row.
+ * The usable rows but those marked in `left_out` (NULL: none). The caller
+ * releases it. -1 with err set when out of memory; the table may be empty.
  */
-double plx_fit_slope(const double parts[PLX_FIT_PARTS],
-		     const struct plx_sample *rows, size_t count,
-		     double slope[PLX_FIT_PARTS]);
+int plx_fit_table_init(struct plx_fit_table *table,
+		       const struct plx_sample *rows, size_t count,
+		       const bool *left_out, struct plx_error *err);
+void plx_fit_table_release(struct plx_fit_table *table);
+
+/*
+ * What the parts are worth on a table that is not empty. The table is
+ * changed only in what it remembers of the point.
+ */
+void plx_fit_look(struct plx_fit_table *table,
+		  const double parts[PLX_FIT_PARTS],
+		  struct plx_fit_point *point);
 
 #endif

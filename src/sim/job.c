@@ -93,10 +93,12 @@ struct plx_batch plx_fixed_batch(const struct plx_app *app, int total, int gpus)
 
 int plx_simjob_fit(struct plx_simjob *job, struct plx_error *err)
 {
+	struct plx_model *model = &job->goodput.model;
+
 	if (!job->stale)
 		return 0;
-	if (plx_fit(job->rows, (size_t) job->row_count, &job->goodput.model,
-		    err) < 0)
+	if (plx_fit_from(job->modelled ? model : NULL, job->rows,
+			 (size_t) job->row_count, model, err) < 0)
 		return -1;
 	job->stale = false;
 	job->modelled = true;

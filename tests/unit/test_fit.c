@@ -263,6 +263,127 @@ static void equal_times_are_a_fixed_cost(void **state)
 	assert_near(0.25, plx_iter_seconds(&model, shapes[6], 256), 0.02);
 }
 
+static void an_all_reduce_of_no_time_is_fitted(void **state)
+{
+	struct plx_sample rows[ROWS_MAX];
+	size_t count = measure_all(&truth, rows);
+	struct plx_model model;
+	struct plx_error err;
+
+	(void) state;
+	for (size_t i = 0; i < count; i++)
+		rows[i].iter_seconds = rows[i].pass_seconds;
+	assert_int_equal(0, plx_fit(rows, count, &model, &err));
+	assert_true(sound(&model));
+	for (size_t i = 0; i < count; i++)
+		assert_near(rows[i].iter_seconds,
+			    plx_iter_seconds(&model, rows[i].shape,
+					     rows[i].per_gpu),
+			    0.02);
+}
+
+/* Each row in turn a hundred times too slow: a rank was suspended. */
+static void a_suspended_rank_does_not_ruin_the_model(void **state)
+{
+	struct plx_sample rows[ROWS_MAX];
+	size_t count = measure_all(&truth, rows);
+	struct plx_model want;
+	struct plx_model model;
+	struct plx_error err;
+
+	(void) state;
+	assert_int_equal(0, plx_fit(rows, count, &want, &err));
+	for (size_t i = 0; i < 2 * count; i++) {
+		struct plx_sample *row = &rows[i / 2];
+		struct plx_sample kept = *row;
+
+		row->iter_seconds *= 100;
+		if (i % 2)
+			row->pass_seconds *= 100;
+		assert_int_equal(0, plx_fit(rows, count, &model, &err));
+		*row = kept;
+		for (size_t k = 0; k < count; k++)
+			assert_near(plx_iter_seconds(&want, rows[k].shape,
+						     rows[k].per_gpu),
+				    plx_iter_seconds(&model, rows[k].shape,
+						     rows[k].per_gpu),
+				    0.02);
+	}
+}
+
+static void a_fifth_of_the_rows_may_be_outliers(void **state)
+{
+	struct plx_sample rows[ROWS_MAX];
+	size_t count = measure_all(&truth, rows);
+	struct plx_model model;
+	struct plx_error err;
+
+	(void) state;
+	for (size_t i = 0; i < count; i += 5) {
+		rows[i].pass_seconds *= i % 2 ? 30 : 0.01;
+		rows[i].iter_seconds *= i % 2 ? 50 : 0.02;
+	}
+	assert_int_equal(0, plx_fit(rows, count, &model, &err));
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		assert_near(plx_iter_seconds(&truth, shapes[i], 64),
+			    plx_iter_seconds(&model, shapes[i], 64), 0.02);
+}
+
+/* One row more at a time, as a job measures; a tenth of noise. */
+static void a_warm_fit_is_as_good_as_a_cold_one(void **state)
+{
+	struct plx_sample rows[ROWS_MAX];
+	uint64_t seed = 5;
+	struct plx_error err;
+
+	(void) state;
+	for (int i = 0; i < RANDOM_MODELS; i++) {
+		struct plx_model own = random_model(&seed);
+		struct plx_model warm;
+		struct plx_model cold;
+		size_t count = measure_all(&own, rows);
+
+		for (size_t n = 1; n <= count; n++) {
+			struct plx_sample *row = &rows[n - 1];
+
+			row->pass_seconds *= unit_uniform(&seed, 0.95, 1.05);
+			row->iter_seconds *= unit_uniform(&seed, 0.95, 1.05);
+			assert_int_equal(0, plx_fit_from(n > 1 ? &warm : NULL,
+							 rows, n, &warm, &err));
+			assert_true(sound(&warm));
+		}
+		assert_int_equal(0, plx_fit(rows, count, &cold, &err));
+		assert_true(plx_fit_loss(&warm, rows, count) <=
+			    plx_fit_loss(&cold, rows, count) * 1.02 + 1e-4);
+	}
+}
+
+static void a_useless_start_does_no_harm(void **state)
+{
+	const struct plx_model starts[] = {
+		{ 0, 0, 0, 0, 0, 0, 1 },
+		{ 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 10 },
+		{ NAN, NAN, NAN, NAN, NAN, NAN, NAN },
+		{ -1, -1, -1, -1, -1, -1, -1 },
+		{ INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY,
+		  INFINITY },
+	};
+	struct plx_sample rows[ROWS_MAX];
+	size_t count = measure_all(&truth, rows);
+	struct plx_error err;
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++) {
+		struct plx_model model;
+
+		assert_int_equal(0, plx_fit_from(&starts[i], rows, count,
+						 &model, &err));
+		assert_true(sound(&model));
+		assert_near(plx_iter_seconds(&truth, shapes[6], 64),
+			    plx_iter_seconds(&model, shapes[6], 64), 0.02);
+	}
+}
+
 static size_t recorded_rows(const json_t *c, struct plx_sample *rows)
 {
 	size_t count = json_array_size(json_object_get(c, "num_nodes"));
@@ -353,6 +474,11 @@ int main(void)
 		cmocka_unit_test(without_a_usable_row_the_model_stays),
 		cmocka_unit_test(odd_times_give_a_sound_model),
 		cmocka_unit_test(equal_times_are_a_fixed_cost),
+		cmocka_unit_test(an_all_reduce_of_no_time_is_fitted),
+		cmocka_unit_test(a_suspended_rank_does_not_ruin_the_model),
+		cmocka_unit_test(a_fifth_of_the_rows_may_be_outliers),
+		cmocka_unit_test(a_warm_fit_is_as_good_as_a_cold_one),
+		cmocka_unit_test(a_useless_start_does_no_harm),
 		cmocka_unit_test(no_published_fit_is_better),
 	};
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fit_table.c - measured rows made ready for fitting
+ *
+ * A model knows a row by its m, its GPUs, and whether they sit on one node:
+ * rows that agree in these are one entry, with their mean logarithms. Sorted
+ * by m, a pass is computed once for all rows of it. The order in which rows
+ * came makes no difference.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fit_loss.h"
+
+#define SECONDS_MIN 1e-9 /* of a row that is not absurd */
+#define SECONDS_MAX 1e5
+#define COUNT_MAX   (1 << 24) /* samples or GPUs */
+
+/* What a model sees of a row. */
+struct seen_row {
+	int per_gpu;
+	int gpus; /* negative on several nodes */
+	double log_pass, log_iter;
+};
+
+static bool sane_seconds(double t)
+{
+	return t >= SECONDS_MIN && t <= SECONDS_MAX; /* false for NaN */
+}
+
+bool plx_fit_usable(const struct plx_sample *row)
+{
+	return row->shape.nodes >= 1 && row->shape.gpus >= row->shape.nodes &&
+	       row->shape.gpus <= COUNT_MAX && row->per_gpu >= 1 &&
+	       row->per_gpu <= COUNT_MAX && sane_seconds(row->pass_seconds) &&
+	       sane_seconds(row->iter_seconds);
+}
+
+static int in_order(double a, double b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By what a model sees; times last, so that sums do not depend on order. */
+static int compare(const void *left, const void *right)
+{
+	const struct seen_row *a = left;
+	const struct seen_row *b = right;
+	int order = in_order(a->per_gpu, b->per_gpu);
+
+	if (order == 0)
+		order = in_order(a->gpus, b->gpus);
+	if (order == 0)
+		order = in_order(a->log_pass, b->log_pass);
+	return order ? order : in_order(a->log_iter, b->log_iter);
+}
+
+static size_t sync_of(struct plx_fit_table *table, int gpus)
+{
+	struct plx_fit_sync *sync;
+	size_t i;
+
+	for (i = 0; i < table->sync_count; i++) {
+		if (table->syncs[i].gpus == gpus)
+			return i;
+	}
+	sync = &table->syncs[table->sync_count++];
+	*sync = (struct plx_fit_sync){
+		.alpha = gpus < 0 ? PLX_ALPHA_N : PLX_ALPHA_R,
+		.gpus = gpus,
+		.extra = fmax(abs(gpus) - 2, PLX_EXTRA_FLOOR),
+	};
+	if (gpus == 1)
+		sync->alpha = -1;
+	return i;
+}
+
+/* One more row in a mean; returns what it adds to the sum of squares. */
+static double add_to_mean(double *rows, double *mean, double value)
+{
+	double off = value - *mean;
+
+	*rows += 1;
+	*mean += off / *rows;
+	return off * (value - *mean);
+}
+
+static void add_row(struct plx_fit_table *table, const struct seen_row *row,
+		    const struct seen_row *before)
+{
+	bool same_m = before && before->per_gpu == row->per_gpu;
+	struct plx_fit_pass *pass;
+	struct plx_fit_iter *iter;
+
+	if (!same_m)
+		table->passes[table->pass_count++] = (struct plx_fit_pass){
+			.per_gpu = row->per_gpu,
+		};
+	if (!same_m || before->gpus != row->gpus)
+		table->iters[table->iter_count++] = (struct plx_fit_iter){
+			.sync = sync_of(table, row->gpus),
+		};
+	pass = &table->passes[table->pass_count - 1];
+	iter = &table->iters[table->iter_count - 1];
+	pass->end = table->iter_count;
+	table->pass_spread +=
+		add_to_mean(&pass->rows, &pass->log_s, row->log_pass);
+	table->iter_spread +=
+		add_to_mean(&iter->rows, &iter->log_s, row->log_iter);
+	table->rows++;
+}
+
+int plx_fit_table_init(struct plx_fit_table *table,
+		       const struct plx_sample *rows, size_t count,
+		       const bool *left_out, struct plx_error *err)
+{
+	size_t each = sizeof(*table->passes) + sizeof(*table->syncs) +
+		      sizeof(*table->iters) + sizeof(struct seen_row);
+	struct seen_row *seen;
+	size_t used = 0;
+	char *memory = calloc(count ? count : 1, each);
+
+	*table = (struct plx_fit_table){ .memory = memory };
+	if (!memory)
+		return plx_fail(err, "out of memory");
+	table->passes = (struct plx_fit_pass *) memory;
+	table->syncs = (struct plx_fit_sync *) (table->passes + count);
+	table->iters = (struct plx_fit_iter *) (table->syncs + count);
+	seen = (struct seen_row *) (table->iters + count);
+	for (size_t i = 0; i < count; i++) {
+		const struct plx_sample *row = &rows[i];
+
+		if (!plx_fit_usable(row) || (left_out && left_out[i]))
+			continue;
+		seen[used++] = (struct seen_row){
+			.per_gpu = row->per_gpu,
+			.gpus = row->shape.nodes > 1 ? -row->shape.gpus
+						     : row->shape.gpus,
+			.log_pass = log(row->pass_seconds),
+			.log_iter = log(row->iter_seconds),
+		};
+	}
+	qsort(seen, used, sizeof(*seen), compare);
+	for (size_t i = 0; i < used; i++)
+		add_row(table, &seen[i], i ? &seen[i - 1] : NULL);
+	return 0;
+}
+
+void plx_fit_table_release(struct plx_fit_table *table)
+{
+	free(table->memory);
+	table->memory = NULL;
+}
