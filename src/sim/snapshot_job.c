@@ -263,7 +263,8 @@ int plx_snapshot_job(struct plx_reading *reading, const struct plx_spot *spot,
 		return plx_spot_fail(spot, err,
 				     "max_replicas %d is below min_replicas %d",
 				     job->max_gpus, job->min_gpus);
-	if (job->profiled_gpus < 1)
+	/* Recorded elsewhere, max_replicas has this in it already. */
+	if (!plx_spot_at(spot, "profiled_replicas").value)
 		job->profiled_gpus = job->max_gpus;
 	if (read_speedup(spot, job, err) < 0 ||
 	    read_allowed(reading, spot, j, err) < 0 ||
