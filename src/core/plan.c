@@ -11,6 +11,8 @@
 #include "core/plan.h"
 #include "core/search.h"
 
+#define ROUNDING 1e-9 /* of long sums */
+
 static struct plx_shape row_shape(const int *row, int node_count)
 {
 	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
@@ -42,47 +44,57 @@ static double row_value(const struct plx_problem *problem,
 			 row_changed(job, row, problem->node_count));
 }
 
-/* The power mean, scaled by its largest term so that no power overflows. */
-static double power_mean(const double *x, int count, double p)
-{
-	double edge = x[0];
-	double sum = 0;
+/* A job's part in the mean. */
+struct term {
+	double x; /* its worth, and the floor */
+	double weight;
+};
 
-	for (int j = 1; j < count; j++)
-		edge = p > 0 ? fmax(edge, x[j]) : fmin(edge, x[j]);
+/* The power mean, scaled by its largest term so that no power overflows. */
+static double power_mean(const struct term *terms, int count, double p)
+{
+	double edge = terms[0].x;
+	double sum = 0;
+	double weights = 0;
+
+	for (int j = 0; j < count; j++) {
+		edge = p > 0 ? fmax(edge, terms[j].x) : fmin(edge, terms[j].x);
+		weights += terms[j].weight;
+	}
 	if (isinf(p))
 		return edge;
 	if (fabs(p) < PLX_FAIRNESS_TINY) {
 		for (int j = 0; j < count; j++)
-			sum += log(x[j]);
-		return exp(sum / count);
+			sum += terms[j].weight * log(terms[j].x);
+		return exp(sum / weights);
 	}
 	for (int j = 0; j < count; j++)
-		sum += pow(x[j] / edge, p);
-	return edge * pow(sum / count, 1 / p);
+		sum += terms[j].weight * pow(terms[j].x / edge, p);
+	return edge * pow(sum / weights, 1 / p);
 }
 
 /* gpus NULL: what jobs have now. Negative: no memory. */
 static double fitness_of(const struct plx_problem *problem, const int *gpus)
 {
 	size_t count = (size_t) problem->job_count;
-	double *values;
+	struct term *terms;
 	double fitness;
 
 	if (count == 0)
 		return 0;
-	values = calloc(count, sizeof(*values));
-	if (!values)
+	terms = calloc(count, sizeof(*terms));
+	if (!terms)
 		return -1;
 	for (size_t j = 0; j < count; j++) {
 		const struct plx_job *job = &problem->jobs[j];
 		const int *row = gpus ? gpus + j * (size_t) problem->node_count
 				      : job->now;
 
-		values[j] = row_value(problem, job, row) + PLX_SPEEDUP_FLOOR;
+		terms[j].x = row_value(problem, job, row) + PLX_SPEEDUP_FLOOR;
+		terms[j].weight = plx_weight(job);
 	}
-	fitness = power_mean(values, problem->job_count, problem->fairness);
-	free(values);
+	fitness = power_mean(terms, problem->job_count, problem->fairness);
+	free(terms);
 	return fitness;
 }
 
@@ -152,6 +164,27 @@ static bool any_change(const struct plx_search *search)
 	return false;
 }
 
+/* What fitness the bound on the sum of utilities allows. */
+static double fitness_bound(const struct plx_search *search)
+{
+	double p = search->fairness;
+	double sum = search->bound_truly;
+	double most = 0;
+	double weights = 0;
+
+	for (int j = 0; j < search->job_count; j++) {
+		weights += plx_weight(search->jobs[j].job);
+		most = fmax(most, plx_search_most(search, &search->jobs[j]));
+	}
+	if (weights <= 0)
+		return 0;
+	if (fabs(p) < PLX_FAIRNESS_TINY)
+		most = fmin(most, exp(sum / weights));
+	else if (p > 0 ? sum >= 0 : sum < 0)
+		most = fmin(most, pow(fabs(sum) / weights, 1 / p));
+	return most * (1 + ROUNDING);
+}
+
 static int make_plan(struct plx_plan *plan, struct plx_search *search,
 		     struct plx_error *err)
 {
@@ -160,6 +193,7 @@ static int make_plan(struct plx_plan *plan, struct plx_search *search,
 
 	plx_search_repair(search);
 	now_feasible = !any_change(search);
+	plx_search_bound(search);
 	plx_search_improve(search);
 	plan_fill(plan, search);
 	plan->fitness_now = fitness_of(problem, NULL);
@@ -172,6 +206,7 @@ static int make_plan(struct plx_plan *plan, struct plx_search *search,
 		plan_fill(plan, search);
 		plan->fitness = plan->fitness_now;
 	}
+	plan->bound = fmax(fitness_bound(search), plan->fitness);
 	for (int j = 0; j < search->job_count; j++)
 		plx_search_why(search, &search->jobs[j],
 			       plan->choices[search->jobs[j].index].why,

@@ -37,6 +37,7 @@ struct plx_problem *plx_problem_create(int node_count, int job_count,
 		goto fail;
 	problem->node_count = node_count;
 	problem->fairness = -1;
+	problem->hysteresis = 0.005;
 	problem->gpus = zeroed(node_count, sizeof(int));
 	problem->gpus_total = zeroed(node_count, sizeof(int));
 	problem->jobs = zeroed(job_count, sizeof(*problem->jobs));

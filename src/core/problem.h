@@ -53,6 +53,12 @@ struct plx_problem {
 	int job_count;
 	struct plx_job *jobs;
 	double fairness;   /* p of FITNESS_p, default -1; -INFINITY: min */
+	/*
+	 * A change must raise a job's worth by more than this share of it;
+	 * default 0.005. It keeps needless moves away; plans may be so much
+	 * below the best.
+	 */
+	double hysteresis;
 	bool uniform;	   /* the same count on each of a job's nodes */
 	bool interference; /* true: at most one multi-node job a node */
 	uint64_t seed;

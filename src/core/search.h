@@ -8,10 +8,13 @@
  * A plan is a *seat* for each job. The search moves jobs to better forms;
  * those in the way get up and take the best form that is left for them.
  *
- * search_menu.c	what a form is worth
+ * search_value.c	what a count of GPUs is worth
+ * search_price.c	the price of a GPU, and a bound for all plans
+ * search_menu.c	the forms a job may take
  * search_state.c	who sits where; undo
  * search_pick.c	which nodes for a form, and who gives way there
  * search_move.c	giving a job a form, others giving way
+ * search_pack.c	from the counts that the price suggests to seats
  * search_repair.c	from what jobs have now to something feasible
  * search_improve.c	moves until nothing gets better, within a budget
  * search_why.c		the sentence for the operator
@@ -46,8 +49,14 @@ struct plx_form {
 	int nodes;
 	int per_node;
 	int gpus;
-	double speedup;
 	double utility; /* when the job has to restart for it */
+};
+
+/* A count of GPUs and its worth, on the upper concave hull of all. */
+struct plx_point {
+	int gpus;
+	bool guess; /* not asked for: the worth of the next larger count */
+	double utility;
 };
 
 struct plx_elastic {
@@ -62,9 +71,19 @@ struct plx_elastic {
 	bool touched;	/* by the present move */
 	bool dirty;	/* worth another look */
 
+	double *one;	/* [cap + 1] utility of a count on one node, ... */
+	double *many;	/* ... on several; NAN: not asked */
+	double *counts; /* the better of the two */
+	int one_max;	/* most GPUs on one node */
+	struct plx_point *hull;
+	int hull_count;
+	const struct plx_point *target; /* bought at the price; may be NULL */
+	double surplus;			/* of that */
+
 	struct plx_form *forms; /* by falling utility */
 	int form_count;
 	double utility_parked;
+	double now_utility; /* without hysteresis, which now.utility has */
 
 	struct plx_seat now;
 	struct plx_seat at;	/* in the plan being made */
@@ -76,6 +95,7 @@ struct plx_elastic {
 struct plx_node {
 	int free;	 /* negative: jobs have more than there is */
 	int open;	 /* GPUs that no fixed job holds */
+	int pinned;	 /* GPUs of pinned jobs */
 	int multi;	 /* jobs here that are on several nodes */
 	int fixed_multi; /* fixed ones of them */
 	uint64_t price;	 /* the lower, the better off who would give way */
@@ -89,7 +109,12 @@ struct plx_search {
 	int node_count;
 	int job_count;
 	int node_gpus_max;
-	double fairness; /* p that the search uses, -64 at least */
+	long gpus;	    /* of all nodes */
+	long open_gpus;	    /* that no pinned job holds */
+	double price;	    /* of a GPU, in utility */
+	double bound;	    /* of the sum of utilities in this search, ... */
+	double bound_truly; /* ... and without hysteresis */
+	double fairness;    /* p that the search uses, -64 at least */
 	struct plx_elastic *jobs;
 	struct plx_node *nodes;
 	int *node_jobs; /* memory of nodes[].jobs */
@@ -107,14 +132,38 @@ struct plx_search {
 	bool shake;   /* moves choose nodes at random */
 	long work;    /* nodes and forms looked at */
 	long budget;
+	double gap; /* that a better plan may gain at most */
 };
 
 /* What to move a job to: an index of its forms, or: */
 enum { PLX_FORM_NOW = -1 };
 
-/* search_menu.c */
+/* search_value.c */
 /* Most GPUs for a job that has `held` now, wherever they are. */
 int plx_gpu_cap(const struct plx_job *job, int held);
+int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
+		   struct plx_error *err);
+/* Utility after a restart; -INFINITY: impossible. Requires gpus >= 1. */
+double plx_value(const struct plx_search *search, struct plx_elastic *e,
+		 struct plx_shape shape);
+/* The same of the best shape; -INFINITY also where limits forbid it. */
+double plx_value_of_count(const struct plx_search *search,
+			  struct plx_elastic *e, int gpus);
+/* Within its limits, and one of the sizes it may have? */
+bool plx_size_allowed(const struct plx_elastic *e, int gpus);
+/* The fewest nodes, from 2, that may hold so many GPUs; 0: not possible. */
+int plx_many_nodes(const struct plx_search *search, int gpus);
+
+/* search_price.c */
+/* Sets price, and each job's target and surplus; asks what it needs. */
+void plx_search_price(struct plx_search *search);
+/* Sets the bounds, once it is known who is stuck. */
+void plx_search_bound(struct plx_search *search);
+/* No plan gives the job more than this value, the floor included. */
+double plx_search_most(const struct plx_search *search,
+		       const struct plx_elastic *e);
+
+/* search_menu.c */
 int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
 		  struct plx_error *err);
 
@@ -168,6 +217,15 @@ bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e);
  */
 bool plx_search_move(struct plx_search *search, struct plx_elastic *e,
 		     int form);
+
+/* Back to what it has now; false: somebody else is there. */
+bool plx_search_stay(struct plx_search *search, struct plx_elastic *e);
+/* Sit down where worth less price is largest; false: nowhere. */
+bool plx_search_buy(struct plx_search *search, struct plx_elastic *e);
+
+/* search_pack.c */
+/* Seat everybody close to the targets. False: somebody must sit and cannot. */
+bool plx_search_pack(struct plx_search *search);
 
 /* search_repair.c */
 /*

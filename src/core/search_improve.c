@@ -16,6 +16,8 @@
 /* A gain below this share of the terms it changes is noise. */
 #define GAIN_MIN 1e-9
 
+#define CLOSE 1e-4 /* share of the fitness that nobody looks for */
+
 #define BUDGET_BASE 200000L
 #define BUDGET_CELL 20000L /* per job and node */
 #define BUDGET_MAX  1000000000L
@@ -78,6 +80,13 @@ static int stride_of(const struct plx_elastic *e)
 	return 2 * (gpus > 0 ? gpus : e->job->min_gpus);
 }
 
+/* No plan better than the best so far has the job on this many GPUs. */
+static bool hopeless(const struct plx_search *search,
+		     const struct plx_elastic *e, double utility, int gpus)
+{
+	return e->surplus - (utility - search->price * gpus) > search->gap;
+}
+
 /* The best move of one job. */
 static bool improve_job(struct plx_search *search, struct plx_elastic *e)
 {
@@ -92,7 +101,8 @@ static bool improve_job(struct plx_search *search, struct plx_elastic *e)
 		if (e->forms[i].utility - e->at.utility <= best ||
 		    search->work > search->budget)
 			break;
-		if (search->stride && e->forms[i].gpus > stride_of(e))
+		if ((search->stride && e->forms[i].gpus > stride_of(e)) ||
+		    hopeless(search, e, e->forms[i].utility, e->forms[i].gpus))
 			continue;
 		if (try_form(search, e, i, &best))
 			choice = i;
@@ -212,13 +222,34 @@ static void return_to_best(struct plx_search *search)
 	search->work += search->job_count;
 }
 
+/* What a share of the fitness is in the sum of utilities. */
+static double share_of_sum(const struct plx_search *search, double sum)
+{
+	double weights = 0;
+
+	if (fabs(search->fairness) >= PLX_FAIRNESS_TINY)
+		return fabs(search->fairness * sum);
+	for (int j = 0; j < search->job_count; j++)
+		weights += plx_weight(search->jobs[j].job);
+	return weights;
+}
+
+/* Remember the sum of the best plan; false: good enough. */
+static bool set_gap(struct plx_search *search, double sum)
+{
+	search->gap = search->bound - sum;
+	return search->gap > CLOSE * share_of_sum(search, sum);
+}
+
 static void shake(struct plx_search *search)
 {
 	int patience = KICKS_BASE + KICKS_JOB * search->job_count;
 	double best = total(search);
+	bool open = set_gap(search, best);
 
 	keep_best(search);
-	for (int k = 0; k < patience && search->work < search->budget; k++) {
+	for (int k = 0; k < patience && open && search->work < search->budget;
+	     k++) {
 		double sum;
 
 		set_dirty(search, false);
@@ -230,12 +261,26 @@ static void shake(struct plx_search *search)
 		if (sum > best + GAIN_MIN * fabs(best)) {
 			best = sum;
 			keep_best(search);
+			open = set_gap(search, best);
 			k = -1;
 		} else {
 			return_to_best(search);
 		}
 	}
 	search->poorest = false;
+}
+
+/* The better one of what the price suggests and what there is. */
+static void choose_start(struct plx_search *search)
+{
+	double sum = total(search);
+
+	if (!set_gap(search, sum))
+		return;
+	keep_best(search);
+	if (!plx_search_pack(search) || !(total(search) > sum))
+		return_to_best(search);
+	set_gap(search, total(search));
 }
 
 void plx_search_improve(struct plx_search *search)
@@ -249,10 +294,8 @@ void plx_search_improve(struct plx_search *search)
 		search->budget = BUDGET_MAX;
 	search->work = 0;
 	seat_parked(search);
-	for (int stride = 1; stride >= 0; stride--) {
-		search->stride = stride;
-		set_dirty(search, true);
-		descend(search);
-	}
+	choose_start(search);
+	set_dirty(search, true);
+	descend(search);
 	shake(search);
 }

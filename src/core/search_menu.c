@@ -2,27 +2,15 @@
 /*
  * search_menu.c - the forms a job may take, and what each is worth
  *
- * The menu of a small job is complete. Large counts are thinned to steps of
- * an eighth, so that a menu has some hundred forms on any cluster.
+ * Counts are those that the price made known, and some around them and
+ * around what the job has: on any cluster a menu has some dozen forms.
  */
-#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/search.h"
 
-/* A re-allocation must bring more than this share of a job's speedup. */
-#define HYSTERESIS 0.005
-/*
- * A job that would lose all its speedup by a re-allocation (a young one)
- * still prefers more GPUs to fewer when it has to be re-allocated.
- */
-#define YOUNG 1e-9
-
-/* Requires a >= 0, b >= 1. */
-static int ceil_div(int a, int b)
-{
-	return a / b + (a % b > 0);
-}
+#define AROUND 4 /* counts asked within a part of so much, at least 2 */
 
 static int min_int(int a, int b)
 {
@@ -32,29 +20,6 @@ static int min_int(int a, int b)
 static int max_int(int a, int b)
 {
 	return a > b ? a : b;
-}
-
-int plx_gpu_cap(const struct plx_job *job, int held)
-{
-	int profiled = min_int(max_int(1, job->profiled_gpus), INT_MAX / 2);
-	int cap = max_int(2 * profiled, job->min_gpus);
-
-	/* What it runs on is being measured. */
-	return min_int(max_int(cap, held), job->max_gpus);
-}
-
-/* The cap, or all that there is on its nodes. */
-static int reachable_cap(const struct plx_search *search,
-			 const struct plx_elastic *e)
-{
-	int cap = plx_gpu_cap(e->job, plx_seat_shape(&e->now).gpus);
-	int reach = 0;
-
-	for (int n = 0; n < search->node_count; n++) {
-		if (plx_node_usable(search, e, n))
-			reach += search->problem->gpus[n];
-	}
-	return min_int(cap, reach);
 }
 
 /* A growing list of forms. */
@@ -69,14 +34,13 @@ static void add(struct menu *menu, int nodes, int per_node, int gpus)
 {
 	struct plx_elastic *e = menu->e;
 	struct plx_shape shape = { .nodes = nodes, .gpus = gpus };
-	double speedup = plx_speedup(e->job, &e->fair, shape);
-	double worth = plx_worth(e->job, &e->fair, shape, true);
+	double utility = plx_value(menu->search, e, shape);
 	struct plx_form *forms;
 
-	if (speedup <= 0 || menu->failed)
+	if (!(utility > -INFINITY) || menu->failed)
 		return;
 	if (e->form_count == menu->size) {
-		menu->size = menu->size ? 2 * menu->size : 16;
+		menu->size = menu->size ? 2 * menu->size : 32;
 		forms = realloc(e->forms, (size_t) menu->size * sizeof(*forms));
 		if (!forms) {
 			menu->failed = true;
@@ -88,41 +52,57 @@ static void add(struct menu *menu, int nodes, int per_node, int gpus)
 		.nodes = nodes,
 		.per_node = per_node,
 		.gpus = gpus,
-		.speedup = speedup,
-		.utility =
-			plx_weight(e->job) *
-			plx_utility(menu->search->fairness,
-				    worth * (1 - HYSTERESIS) + speedup * YOUNG),
+		.utility = utility,
 	};
 }
 
-/* The next count to offer: all small ones, then steps, then the last. */
-static int next_count(int count, int last)
+/* All ways to have so many GPUs. */
+static void add_count(struct menu *menu, int gpus)
 {
-	int next = count + max_int(1, count / 8);
+	const struct plx_search *search = menu->search;
+	int least = plx_many_nodes(search, gpus);
 
-	return count < last && next > last ? last : next;
+	if (gpus <= menu->e->one_max)
+		add(menu, 1, gpus, gpus);
+	if (least == 0)
+		return;
+	if (!search->problem->uniform) {
+		if (gpus % least == 0)
+			add(menu, least, gpus / least, gpus);
+		add(menu, least, 0, gpus);
+		return;
+	}
+	for (int k = least; k <= min_int(search->node_count, gpus); k++) {
+		if (gpus % k == 0)
+			add(menu, k, gpus / k, gpus);
+	}
+}
+
+static void ask_around(const struct plx_search *search, struct plx_elastic *e,
+		       int gpus)
+{
+	int reach = max_int(2, gpus / AROUND);
+
+	for (int g = max_int(1, gpus - reach);
+	     g <= min_int(e->cap, gpus + reach); g++) {
+		if (isnan(e->counts[g]))
+			e->counts[g] = plx_value_of_count(search, e, g);
+	}
 }
 
 static void add_forms(struct menu *menu)
 {
-	const struct plx_elastic *e = menu->e;
-	int min = e->job->min_gpus;
-	int largest = min_int(menu->search->node_gpus_max, e->cap);
+	struct plx_elastic *e = menu->e;
 
-	for (int g = min; g <= largest; g = next_count(g, largest))
-		add(menu, 1, g, g);
-	for (int g = 1; g <= largest; g = next_count(g, largest)) {
-		int last = min_int(menu->search->node_count, e->cap / g);
-
-		for (int k = max_int(2, ceil_div(min, g)); k <= last;
-		     k = next_count(k, last))
-			add(menu, k, g, k * g);
+	ask_around(menu->search, e, e->job->min_gpus);
+	if (e->now_valid && e->now.count > 0)
+		ask_around(menu->search, e, plx_seat_shape(&e->now).gpus);
+	if (e->target)
+		ask_around(menu->search, e, e->target->gpus);
+	for (int g = 1; g <= e->cap; g++) {
+		if (!isnan(e->counts[g]) && plx_size_allowed(e, g))
+			add_count(menu, g);
 	}
-	if (menu->search->problem->uniform || menu->search->node_count < 2)
-		return;
-	for (int r = max_int(2, min); r <= e->cap; r = next_count(r, e->cap))
-		add(menu, 2, 0, r);
 }
 
 static int by_utility(const void *a, const void *b)
@@ -166,15 +146,7 @@ int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
 		  struct plx_error *err)
 {
 	struct menu menu = { .search = search, .e = e };
-	double weight = plx_weight(e->job);
 
-	e->fair = plx_fair_share(search->problem, e->job);
-	e->utility_parked = weight * plx_utility(search->fairness, 0);
-	e->now.utility =
-		weight * plx_utility(search->fairness,
-				     plx_worth(e->job, &e->fair,
-					       plx_seat_shape(&e->now), false));
-	e->cap = reachable_cap(search, e);
 	if (e->job->pinned)
 		return 0;
 	add_forms(&menu);

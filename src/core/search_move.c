@@ -5,6 +5,7 @@
  * Whoever has to give way gets up as a whole and then takes the best that is
  * left, which mostly is a little less on the same nodes.
  */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -94,6 +95,51 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 	if (now)
 		plx_seat_put(search, e, &e->now);
 	return now || e->may_park;
+}
+
+bool plx_search_stay(struct plx_search *search, struct plx_elastic *e)
+{
+	if (!now_has_room(search, e))
+		return false;
+	plx_seat_put(search, e, &e->now);
+	return true;
+}
+
+static double at_price(const struct plx_search *search, double utility,
+		       int gpus)
+{
+	return utility - search->price * gpus;
+}
+
+bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
+{
+	const struct plx_form *best = NULL;
+	double most = -INFINITY;
+	bool now = now_has_room(search, e);
+
+	if (e->may_park)
+		most = at_price(search, e->utility_parked, 0);
+	now = now && at_price(search, e->now.utility,
+			      plx_seat_shape(&e->now).gpus) >= most;
+	if (now)
+		most = at_price(search, e->now.utility,
+				plx_seat_shape(&e->now).gpus);
+	survey(search, e);
+	for (int i = 0; i < e->form_count; i++) {
+		const struct plx_form *form = &e->forms[i];
+		double left = at_price(search, form->utility, form->gpus);
+
+		if (left > most && has_room(search, e, form) &&
+		    plx_search_pick(search, e, form, false)) {
+			most = left;
+			best = form;
+		}
+	}
+	if (best && plx_search_pick(search, e, best, false))
+		plx_seat_put(search, e, &search->picked);
+	else if (now)
+		plx_seat_put(search, e, &e->now);
+	return best || now || e->may_park;
 }
 
 bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e)

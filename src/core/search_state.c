@@ -49,6 +49,15 @@ void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from)
 	to->utility = from->utility;
 }
 
+static bool size_listed(const struct plx_job *job, int gpus)
+{
+	for (int i = 0; i < job->size_count; i++) {
+		if (job->sizes[i] == gpus)
+			return true;
+	}
+	return job->size_count == 0;
+}
+
 /* What a job has respects the job's own limits. */
 static bool seat_valid(const struct plx_search *search,
 		       const struct plx_elastic *e)
@@ -65,8 +74,8 @@ static bool seat_valid(const struct plx_search *search,
 		    e->now.spots[i].gpus != e->now.spots[0].gpus)
 			return false;
 	}
-	return at_home && shape.gpus >= e->job->min_gpus &&
-	       shape.gpus <= e->job->max_gpus;
+	return at_home && size_listed(e->job, shape.gpus) &&
+	       shape.gpus >= e->job->min_gpus && shape.gpus <= e->job->max_gpus;
 }
 
 /* Most nodes that a seat of this job can have. */
@@ -84,6 +93,23 @@ static size_t spots_max(const struct plx_problem *problem,
 	most = plx_gpu_cap(job, gpus);
 	most = most < problem->node_count ? most : problem->node_count;
 	return (size_t) (most > nodes ? most : nodes);
+}
+
+/* What it has, and what nothing, is worth to it. */
+static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
+{
+	double weight = plx_weight(e->job);
+	double p = search->fairness;
+	double worth =
+		plx_worth(e->job, &e->fair, plx_seat_shape(&e->now), false);
+
+	e->utility_parked = weight * plx_utility(p, 0);
+	e->now_utility = weight * plx_utility(p, worth);
+	worth *= 1 + search->problem->hysteresis;
+	e->now.utility = weight * plx_utility(p, worth);
+	for (int i = 0; e->job->pinned && i < e->now.count; i++)
+		search->nodes[e->now.spots[i].node].pinned +=
+			e->now.spots[i].gpus;
 }
 
 static int elastic_init(struct plx_search *search, struct plx_elastic *e,
@@ -110,7 +136,9 @@ static int elastic_init(struct plx_search *search, struct plx_elastic *e,
 	}
 	e->may_park = e->job->may_park || e->now.count == 0;
 	e->now_valid = seat_valid(search, e);
-	return plx_menu_fill(search, e, err);
+	e->fair = plx_fair_share(problem, e->job);
+	elastic_now(search, e);
+	return plx_value_init(search, e, err);
 }
 
 /* Jobs by id, whatever order the caller has them in. */
@@ -141,6 +169,7 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 
 	for (int n = 0; n < search->node_count; n++) {
 		jobs += node_jobs_max(search, n);
+		search->gpus += search->problem->gpus[n];
 		if (search->problem->gpus[n] > search->node_gpus_max)
 			search->node_gpus_max = search->problem->gpus[n];
 	}
@@ -195,6 +224,11 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 	}
 	qsort(search->jobs, (size_t) search->job_count, sizeof(*search->jobs),
 	      by_id);
+	plx_search_price(search);
+	for (int j = 0; j < problem->job_count; j++) {
+		if (plx_menu_fill(search, &search->jobs[j], err) < 0)
+			goto done;
+	}
 	plx_search_reset(search);
 	rc = 0;
 done:
@@ -211,6 +245,8 @@ void plx_search_destroy(struct plx_search *search)
 		return;
 	for (int j = 0; search->jobs && j < search->job_count; j++) {
 		free(search->jobs[j].spots);
+		free(search->jobs[j].one);
+		free(search->jobs[j].hull);
 		free(search->jobs[j].forms);
 	}
 	free(search->jobs);

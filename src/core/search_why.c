@@ -200,21 +200,30 @@ static long free_gpus(const struct line *line)
 	return gpus;
 }
 
+static double form_speedup(const struct plx_elastic *e,
+			   const struct plx_form *form)
+{
+	struct plx_shape shape = { .nodes = form->nodes, .gpus = form->gpus };
+
+	return plx_speedup(e->job, &e->fair, shape);
+}
+
 /* It could have more, and does not get it. */
 static void why_enough(const struct line *line)
 {
 	const struct plx_form *next = next_form(line);
 	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
+	double then = next ? form_speedup(line->e, next) : 0;
 	int gpus = line->to.gpus;
 	double gain;
 
-	if (!next || next->speedup <= now) {
+	if (then <= now) {
 		snprintf(line->text, line->size,
 			 "stays: %d GPU%s, more would not help", gpus,
 			 plural(gpus));
 		return;
 	}
-	gain = now > 0 ? next->speedup / now - 1 : 1;
+	gain = now > 0 ? then / now - 1 : 1;
 	if (gain < SMALL_GAIN)
 		snprintf(line->text, line->size,
 			 "stays: %d GPU%s, %d would add %.0f %%", gpus,

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search.c - how long a plan takes, and how far from the best it may be
+ *
+ *	bench/search [--json] [--largest=JOBS]
+ *
+ * Random clusters of several sizes, planned from nothing and again after
+ * one job has come. Times are of one core; the gap is to the bound that the
+ * search itself gives, so the true distance from the best plan is smaller.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/plan.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define REPEATS	      5 /* of a case; the median is told */
+
+/* Measured on nobody's cluster, but of the size of well-known programs. */
+static const struct plx_goodput kinds[] = {
+	/* clang-format off */
+	{ { 0.010, 0.0008, 0.080, 0.0020, 0.020, 0.0010, 2.0 },	/* images */
+	  { 2e-3, 0.4 }, { 128, 4096, 32, 1024, true } },
+	{ { 0.120, 0.0050, 0.300, 0.0080, 0.060, 0.0020, 1.6 },	/* photos */
+	  { 1e-2, 8.0 }, { 200, 12800, 20, 200, true } },
+	{ { 0.250, 0.0200, 0.900, 0.0300, 0.150, 0.0050, 1.3 },	/* text */
+	  { 5e-2, 2.5 }, { 12, 384, 4, 12, true } },
+	{ { 0.300, 0.0250, 0.350, 0.0250, 0.080, 0.0020, 1.5 },	/* speech */
+	  { 3e-4, 1.8 }, { 20, 640, 10, 80, true } },
+	{ { 0.180, 0.0260, 0.700, 0.0230, 0.140, 0.0210, 1.2 },	/* boxes */
+	  { 1.5, 5.5 }, { 8, 512, 4, 8, true } },
+	{ { 0.002, 0.00002, 0.030, 0.0010, 0.004, 0.0004, 3.0 }, /* ratings */
+	  { 1e-3, 0.02 }, { 256, 32768, 32, 32768, false } },
+	/* clang-format on */
+};
+
+static const struct bench_case {
+	int jobs;
+	int nodes;
+	int node_gpus;
+} cases[] = {
+	{ 10, 4, 4 },	 { 30, 16, 4 },	  { 60, 16, 4 },
+	{ 500, 250, 4 }, { 512, 256, 8 }, { 2000, 1250, 8 },
+};
+
+struct result {
+	double elapsed_ms;
+	double fitness;
+	double bound;
+	int changed; /* jobs */
+};
+
+/* splitmix64 */
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t x = *state += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+static double uniform(uint64_t *state, double low, double high)
+{
+	return low + (high - low) * (double) (draw(state) >> 11) / 0x1p53;
+}
+
+static double around(uint64_t *state, double x)
+{
+	return x * exp(uniform(state, -0.5, 0.5));
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double) t.tv_sec * 1e3 + (double) t.tv_nsec * 1e-6;
+}
+
+static void die(const struct plx_error *err)
+{
+	fprintf(stderr, "search: %s\n", err->text);
+	exit(1);
+}
+
+/* A job of some kind, some way into its training. */
+static void draw_job(uint64_t *state, struct plx_job *job, int id, int gpus)
+{
+	struct plx_goodput goodput = kinds[draw(state) % ARRAY_SIZE(kinds)];
+	int useful = goodput.limits.max_batch / goodput.limits.min_per_gpu;
+	double *model = &goodput.model.alpha_c;
+
+	for (int i = 0; i < 6; i++)
+		model[i] = around(state, model[i]);
+	goodput.noise.var *= exp(uniform(state, -1, 2));
+	job->id = (uint32_t) id;
+	job->min_gpus = 1;
+	job->max_gpus = useful < 64 ? useful : 64;
+	if (job->max_gpus > gpus)
+		job->max_gpus = gpus;
+	job->profiled = draw(state) % 10 > 0;
+	job->profiled_gpus = 1 << draw(state) % 5;
+	job->goodput = goodput;
+	job->may_park = true;
+	job->age_s = exp(uniform(state, 6.5, 10));
+	job->restart_s = uniform(state, 1, 40);
+	job->restarts = (int) (draw(state) % 4);
+}
+
+/* The same cluster for any number of jobs: the first ones are the same. */
+static struct plx_problem *draw_problem(const struct bench_case *c, int jobs,
+					uint64_t seed)
+{
+	struct plx_error err = { "" };
+	struct plx_problem *problem = plx_problem_create(c->nodes, jobs, &err);
+
+	if (!problem)
+		die(&err);
+	problem->interference = true;
+	for (int n = 0; n < c->nodes; n++)
+		problem->gpus[n] = problem->gpus_total[n] = c->node_gpus;
+	for (int j = 0; j < jobs; j++)
+		draw_job(&seed, &problem->jobs[j], j + 1,
+			 c->nodes * c->node_gpus);
+	return problem;
+}
+
+static struct result measure(const struct plx_problem *problem,
+			     struct plx_plan **plan)
+{
+	struct plx_error err = { "" };
+	struct result result = { 0 };
+	double times[REPEATS];
+
+	for (int i = 0; i < REPEATS; i++) {
+		double start = now_ms();
+
+		plx_plan_destroy(*plan);
+		*plan = NULL;
+		if (plx_plan_search(problem, plan, &err) < 0)
+			die(&err);
+		times[i] = now_ms() - start;
+		for (int k = i; k > 0 && times[k] < times[k - 1]; k--) {
+			double t = times[k];
+
+			times[k] = times[k - 1];
+			times[k - 1] = t;
+		}
+	}
+	result.elapsed_ms = times[REPEATS / 2];
+	result.fitness = (*plan)->fitness;
+	result.bound = (*plan)->bound;
+	for (int j = 0; j < problem->job_count; j++)
+		result.changed += (*plan)->choices[j].changed;
+	return result;
+}
+
+static void report(const struct bench_case *c, const struct result *r,
+		   bool cold, bool json)
+{
+	static bool comma;
+
+	if (json)
+		printf("%s{\"jobs\":%d,\"gpus\":%d,\"policy\":\"pollux\","
+		       "\"cold\":%s,\"elapsed_ms\":%.3f,\"fitness\":%.9g,"
+		       "\"bound\":%.9g}",
+		       comma ? "," : "", c->jobs, c->nodes * c->node_gpus,
+		       cold ? "true" : "false", r->elapsed_ms, r->fitness,
+		       r->bound);
+	else
+		printf("%5d %6d  %-7s %10.3f %10.6f %10.6f %7.3f %8d\n",
+		       c->jobs, c->nodes * c->node_gpus,
+		       cold ? "nothing" : "a plan", r->elapsed_ms, r->fitness,
+		       r->bound, 100 * (r->bound / r->fitness - 1), r->changed);
+	comma = true;
+	fflush(stdout);
+}
+
+/* Plan for all jobs but the last, then for all from there. */
+static void run(const struct bench_case *c, bool json)
+{
+	uint64_t seed = (uint64_t) c->jobs;
+	struct plx_problem *problem = draw_problem(c, c->jobs - 1, seed);
+	struct plx_problem *next = draw_problem(c, c->jobs, seed);
+	struct plx_plan *plan = NULL;
+	struct result result;
+
+	result = measure(problem, &plan);
+	for (int j = 0; j < problem->job_count; j++)
+		memcpy(next->jobs[j].now, plan->choices[j].gpus,
+		       (size_t) c->nodes * sizeof(int));
+	report(c, &result, true, json);
+	result = measure(next, &plan);
+	report(c, &result, false, json);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(next);
+	plx_problem_destroy(problem);
+}
+
+int main(int argc, char **argv)
+{
+	bool json = false;
+	int largest = 2000;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			json = true;
+		} else if (strncmp(argv[i], "--largest=", 10) == 0) {
+			largest = atoi(argv[i] + 10);
+		} else {
+			fprintf(stderr,
+				"usage: search [--json] [--largest=JOBS]\n");
+			return 2;
+		}
+	}
+	if (json)
+		printf("{\"cases\":[");
+	else
+		printf("%5s %6s  %-7s %10s %10s %10s %7s %8s\n", "jobs", "GPUs",
+		       "from", "ms", "fitness", "bound", "gap %", "changed");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (cases[i].jobs <= largest)
+			run(&cases[i], json);
+	}
+	if (json)
+		printf("]}\n");
+	return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_pack.c - from the counts that jobs would buy to seats
+ *
+ * Those that would keep what they have stay; the others come by falling
+ * count, so that large holes are still there for large jobs, and take what
+ * is best for them at the price of what is left.
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "core/search.h"
+
+/* A job's turn. */
+struct turn {
+	int job;
+	int gpus;
+	bool urgent; /* may not be parked */
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct turn *x = a;
+	const struct turn *y = b;
+
+	if (x->urgent != y->urgent)
+		return x->urgent ? -1 : 1;
+	if (x->gpus != y->gpus)
+		return y->gpus - x->gpus;
+	return x->job - y->job;
+}
+
+/* Would it keep what it has? */
+static bool keeps(const struct plx_search *search, const struct plx_elastic *e)
+{
+	int held = plx_seat_shape(&e->now).gpus;
+
+	return e->target && e->target->gpus == held && held > 0 &&
+	       e->now_valid &&
+	       e->now.utility - search->price * held >=
+		       e->surplus - 1e-9 * fabs(e->surplus);
+}
+
+static void get_up(struct plx_search *search)
+{
+	for (int j = 0; j < search->job_count; j++) {
+		if (!search->jobs[j].fixed)
+			plx_seat_take(search, &search->jobs[j]);
+	}
+}
+
+bool plx_search_pack(struct plx_search *search)
+{
+	size_t size = (size_t) search->job_count * sizeof(struct turn);
+	struct turn *turns = malloc(size > 0 ? size : 1);
+	bool seated = turns != NULL;
+	int count = 0;
+
+	if (!turns)
+		return false;
+	get_up(search);
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_elastic *e = &search->jobs[j];
+
+		if (e->fixed ||
+		    (keeps(search, e) && plx_search_stay(search, e)))
+			continue;
+		turns[count++] = (struct turn){
+			.job = j,
+			.gpus = e->target ? e->target->gpus : 0,
+			.urgent = !e->may_park,
+		};
+	}
+	qsort(turns, (size_t) count, sizeof(*turns), by_size);
+	for (int i = 0; i < count && seated; i++)
+		seated = plx_search_buy(search, &search->jobs[turns[i].job]);
+	free(turns);
+	plx_move_begin(search);
+	return seated;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_price.c - the price of a GPU, and what no plan can surpass
+ *
+ * Were GPUs for sale, each job would take the count whose worth less its
+ * price is largest. At the price where all that is there is sold, the sum of
+ * these surpluses and of the takings bounds every plan from above (the
+ * Lagrangian dual of the knapsack that remains when nodes are forgotten), and
+ * what the jobs would buy is close to the best plan.
+ *
+ * Of a job's worth only the upper concave hull matters. Counts that were not
+ * asked for are taken to be worth as much as the next larger one, and are
+ * asked for when a job would buy one.
+ */
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "core/search.h"
+
+#define ROUNDS	16   /* of asking for counts that somebody would buy */
+#define HALVES	48   /* of the range of prices */
+#define RANGE	1e-9 /* of prices, below the largest */
+#define UPGRADE 16   /* jobs that get what is left over */
+
+/* The first counts to ask for: 1, 2, 4, ... */
+static void ask_first(const struct plx_search *search, struct plx_elastic *e)
+{
+	bool all = e->job->table || e->job->size_count > 0;
+
+	for (int g = 1; g <= e->cap; g = all ? g + 1 : 2 * g)
+		e->counts[g] = plx_value_of_count(search, e, g);
+	if (e->cap > 0)
+		e->counts[e->cap] = plx_value_of_count(search, e, e->cap);
+	/* Nothing above it would bound what lies between. */
+	for (int g = e->cap; g > 0 && !(e->counts[g] > -INFINITY); g--) {
+		if (isnan(e->counts[g]))
+			e->counts[g] = plx_value_of_count(search, e, g);
+	}
+}
+
+static void hull_add(struct plx_elastic *e, int gpus, double utility,
+		     bool guess)
+{
+	struct plx_point *hull = e->hull;
+	int n = e->hull_count;
+
+	if (n > 0 && utility <= hull[n - 1].utility)
+		return;
+	while (n > 0 && hull[n - 1].gpus == gpus)
+		n--;
+	while (n > 1 && (utility - hull[n - 2].utility) *
+					(hull[n - 1].gpus - hull[n - 2].gpus) >=
+				(hull[n - 1].utility - hull[n - 2].utility) *
+					(gpus - hull[n - 2].gpus))
+		n--;
+	hull[n] = (struct plx_point){
+		.gpus = gpus,
+		.guess = guess,
+		.utility = utility,
+	};
+	e->hull_count = n + 1;
+}
+
+/* The worth of the next larger count that is known. */
+static double next_known(const struct plx_elastic *e, int g)
+{
+	while (g <= e->cap && !(e->counts[g] > -INFINITY))
+		g++;
+	return g <= e->cap ? e->counts[g] : -INFINITY;
+}
+
+static void hull_fill(struct plx_elastic *e)
+{
+	int now = e->now_valid ? plx_seat_shape(&e->now).gpus : 0;
+	bool gap = false;
+
+	e->hull_count = 0;
+	if (e->may_park)
+		hull_add(e, 0, e->utility_parked, false);
+	for (int g = 1; g <= e->cap || g <= now; g++) {
+		double worth = g <= e->cap ? e->counts[g] : -INFINITY;
+
+		if (isnan(worth)) {
+			if (!gap && next_known(e, g) > -INFINITY)
+				hull_add(e, g, next_known(e, g), true);
+			gap = true;
+		} else {
+			if (worth > -INFINITY)
+				hull_add(e, g, worth, false);
+			gap = false;
+		}
+		if (g == now)
+			hull_add(e, g, e->now.utility, false);
+	}
+}
+
+/* The point that is bought at this price; the fewest GPUs in doubt. */
+static const struct plx_point *bought(const struct plx_elastic *e, double price)
+{
+	const struct plx_point *point = e->hull;
+	const struct plx_point *last = e->hull + e->hull_count - 1;
+
+	while (point < last && point[1].utility - point->utility >
+				       price * (point[1].gpus - point->gpus))
+		point++;
+	return point;
+}
+
+static bool buys(const struct plx_elastic *e)
+{
+	return !e->job->pinned && e->hull_count > 0;
+}
+
+static long sold_at(const struct plx_search *search, double price)
+{
+	long sold = 0;
+
+	for (int j = 0; j < search->job_count; j++) {
+		const struct plx_elastic *e = &search->jobs[j];
+
+		if (buys(e))
+			sold += bought(e, price)->gpus;
+	}
+	return sold;
+}
+
+static double steepest(const struct plx_search *search)
+{
+	double most = 0;
+
+	for (int j = 0; j < search->job_count; j++) {
+		const struct plx_elastic *e = &search->jobs[j];
+
+		if (buys(e) && e->hull_count > 1)
+			most = fmax(
+				most,
+				(e->hull[1].utility - e->hull[0].utility) /
+					(e->hull[1].gpus - e->hull[0].gpus));
+	}
+	return most;
+}
+
+/* The lowest price, nearly, at which no more is sold than there is. */
+static double find_price(const struct plx_search *search)
+{
+	double high = steepest(search);
+	double low = high * RANGE;
+
+	if (sold_at(search, 0) <= search->open_gpus)
+		return 0;
+	while (low > DBL_MIN && sold_at(search, low) <= search->open_gpus) {
+		high = low;
+		low *= RANGE;
+	}
+	for (int i = 0; i < HALVES && high > low * (1 + 1e-12); i++) {
+		double middle = sqrt(low) * sqrt(high);
+
+		if (sold_at(search, middle) <= search->open_gpus)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
+/* Ask in the middle of the gap above the count; false: known already. */
+static bool ask_within(const struct plx_search *search, struct plx_elastic *e,
+		       int gpus)
+{
+	int end = gpus;
+	int middle;
+
+	while (end <= e->cap && isnan(e->counts[end]))
+		end++;
+	middle = gpus + (end - gpus) / 2;
+	if (middle > e->cap || !isnan(e->counts[middle]))
+		return false;
+	e->counts[middle] = plx_value_of_count(search, e, middle);
+	return true;
+}
+
+/* Ask for what somebody would buy unseen. */
+static bool ask_buyers(struct plx_search *search)
+{
+	bool asked = false;
+
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_elastic *e = &search->jobs[j];
+		const struct plx_point *point;
+
+		if (!buys(e))
+			continue;
+		point = bought(e, search->price);
+		if (!point->guess && point + 1 < e->hull + e->hull_count &&
+		    point[1].guess)
+			point++;
+		if (point->guess && ask_within(search, e, point->gpus)) {
+			hull_fill(e);
+			asked = true;
+		}
+	}
+	return asked;
+}
+
+/* What is left over goes to those that gain most by it. */
+static void sell_rest(struct plx_search *search)
+{
+	long rest = search->open_gpus - sold_at(search, search->price);
+
+	for (int i = 0; i < UPGRADE && rest > 0; i++) {
+		struct plx_elastic *best = NULL;
+		double best_slope = 0;
+
+		for (int j = 0; j < search->job_count; j++) {
+			struct plx_elastic *e = &search->jobs[j];
+			const struct plx_point *p = e->target;
+			double slope;
+
+			if (!buys(e) || p + 1 == e->hull + e->hull_count ||
+			    p[1].guess || p[1].gpus - p->gpus > rest)
+				continue;
+			slope = (p[1].utility - p->utility) /
+				(p[1].gpus - p->gpus);
+			if (slope > best_slope) {
+				best = e;
+				best_slope = slope;
+			}
+		}
+		if (!best)
+			return;
+		rest -= best->target[1].gpus - best->target->gpus;
+		best->target++;
+	}
+}
+
+/* The most a job adds to the bound when GPUs cost so much. */
+static double surplus(const struct plx_elastic *e, double price, double now)
+{
+	int held = plx_seat_shape(&e->now).gpus;
+	double most = e->may_park ? e->utility_parked : -INFINITY;
+	bool gap = false;
+
+	for (int g = 1; g <= e->cap; g++) {
+		double worth = e->counts[g];
+		bool guess = isnan(worth);
+
+		if (guess && !gap)
+			worth = next_known(e, g);
+		if (!isnan(worth))
+			most = fmax(most, worth - price * g);
+		gap = guess;
+	}
+	if (e->now_valid)
+		most = fmax(most, now - price * held);
+	return most;
+}
+
+/*
+ * The bound on the sum of utilities of every plan. A job that is stuck may
+ * have been given up too early, so it gets the best there is for nothing.
+ */
+static double bound_sum(const struct plx_search *search, bool truly)
+{
+	double sum = search->price * (double) search->open_gpus;
+
+	for (int j = 0; j < search->job_count; j++) {
+		const struct plx_elastic *e = &search->jobs[j];
+		double now = truly ? e->now_utility : e->now.utility;
+
+		if (e->job->pinned)
+			sum += now;
+		else if (e->stuck)
+			sum += fmax(now, surplus(e, 0, now));
+		else
+			sum += surplus(e, search->price, now);
+	}
+	return sum;
+}
+
+/* GPUs that no pinned job holds. */
+static long open_gpus(const struct plx_search *search)
+{
+	long gpus = 0;
+
+	for (int n = 0; n < search->node_count; n++) {
+		int open = search->problem->gpus[n];
+
+		open -= search->nodes[n].pinned;
+		gpus += open > 0 ? open : 0;
+	}
+	return gpus;
+}
+
+void plx_search_price(struct plx_search *search)
+{
+	search->open_gpus = open_gpus(search);
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_elastic *e = &search->jobs[j];
+
+		if (e->job->pinned)
+			continue;
+		ask_first(search, e);
+		hull_fill(e);
+	}
+	search->price = find_price(search);
+	for (int i = 0; i < ROUNDS && ask_buyers(search); i++)
+		search->price = find_price(search);
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_elastic *e = &search->jobs[j];
+
+		e->target = buys(e) ? bought(e, search->price) : NULL;
+		e->surplus = e->target ? e->target->utility -
+						 search->price * e->target->gpus
+				       : 0;
+	}
+	sell_rest(search);
+}
+
+void plx_search_bound(struct plx_search *search)
+{
+	search->bound = bound_sum(search, false);
+	search->bound_truly = bound_sum(search, true);
+}
+
+double plx_search_most(const struct plx_search *search,
+		       const struct plx_elastic *e)
+{
+	double p = search->fairness;
+	double utility = fmax(e->now_utility, e->utility_parked);
+
+	if (!e->job->pinned)
+		utility = fmax(utility, surplus(e, 0, e->now_utility));
+	utility /= plx_weight(e->job);
+	if (fabs(p) < PLX_FAIRNESS_TINY)
+		return exp(utility);
+	return pow(fabs(utility), 1 / p);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_value.c - what a count of GPUs is worth to a job
+ *
+ * To find out takes a search for the best batch, so it is asked only where
+ * somebody wants to know. A job's worth is taken to depend on its GPUs and on
+ * whether they are on one node or on several, but for jobs with a table.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/search.h"
+
+/*
+ * A job that would lose all its speedup by a re-allocation (a young one)
+ * still prefers more GPUs to fewer when it has to be re-allocated.
+ */
+#define YOUNG 1e-9
+
+static int min_int(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int max_int(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+int plx_gpu_cap(const struct plx_job *job, int held)
+{
+	int profiled = min_int(max_int(1, job->profiled_gpus), INT_MAX / 2);
+	int cap = max_int(2 * profiled, job->min_gpus);
+
+	if (job->table)
+		return min_int(job->table->gpus, job->max_gpus);
+	/* What it runs on is being measured. */
+	return min_int(max_int(cap, held), job->max_gpus);
+}
+
+static double ask(const struct plx_search *search, const struct plx_elastic *e,
+		  struct plx_shape shape)
+{
+	double worth = plx_worth(e->job, &e->fair, shape, true);
+
+	if (!(worth > 0))
+		worth = YOUNG * plx_speedup(e->job, &e->fair, shape);
+	if (!(worth > 0))
+		return -INFINITY;
+	return plx_weight(e->job) * plx_utility(search->fairness, worth);
+}
+
+double plx_value(const struct plx_search *search, struct plx_elastic *e,
+		 struct plx_shape shape)
+{
+	double *known;
+
+	if (shape.gpus > e->cap || e->job->table)
+		return ask(search, e, shape);
+	known = shape.nodes > 1 ? &e->many[shape.gpus] : &e->one[shape.gpus];
+	if (isnan(*known))
+		*known = ask(search, e, shape);
+	return *known;
+}
+
+bool plx_size_allowed(const struct plx_elastic *e, int gpus)
+{
+	const struct plx_job *job = e->job;
+
+	if (gpus < job->min_gpus || gpus > e->cap)
+		return false;
+	for (int i = 0; i < job->size_count; i++) {
+		if (job->sizes[i] >= gpus)
+			return job->sizes[i] == gpus;
+	}
+	return job->size_count == 0;
+}
+
+/* The fewest nodes, from 2, that hold so many; 0: not possible. */
+int plx_many_nodes(const struct plx_search *search, int gpus)
+{
+	int most = min_int(search->node_count, gpus);
+	int least = max_int(2, gpus / search->node_gpus_max +
+				       (gpus % search->node_gpus_max > 0));
+
+	if (!search->problem->uniform)
+		return least <= most ? least : 0;
+	for (int k = least; k <= most; k++) {
+		if (gpus % k == 0)
+			return k;
+	}
+	return 0;
+}
+
+double plx_value_of_count(const struct plx_search *search,
+			  struct plx_elastic *e, int gpus)
+{
+	struct plx_shape shape = { .nodes = 1, .gpus = gpus };
+	double best = -INFINITY;
+	int nodes;
+
+	if (!plx_size_allowed(e, gpus))
+		return best;
+	if (gpus <= e->one_max)
+		best = plx_value(search, e, shape);
+	nodes = plx_many_nodes(search, gpus);
+	if (nodes == 0)
+		return best;
+	/* Only a table tells one number of nodes from another. */
+	for (shape.nodes = nodes;
+	     shape.nodes <= min_int(search->node_count, gpus); shape.nodes++) {
+		best = fmax(best, plx_value(search, e, shape));
+		if (!e->job->table)
+			break;
+	}
+	return best;
+}
+
+/* Most GPUs on one node, and on all its nodes. */
+static int reach(const struct plx_search *search, const struct plx_elastic *e,
+		 int *largest)
+{
+	const struct plx_problem *problem = search->problem;
+	int sum = 0;
+
+	*largest = 0;
+	if (e->job->home < 0 && !e->job->allowed) {
+		*largest = search->node_gpus_max;
+		return search->gpus;
+	}
+	for (int n = 0; n < search->node_count; n++) {
+		if (!plx_node_usable(search, e, n))
+			continue;
+		sum += problem->gpus[n];
+		if (e->job->home < 0 || n == e->job->home)
+			*largest = max_int(*largest, problem->gpus[n]);
+	}
+	return sum;
+}
+
+int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
+		   struct plx_error *err)
+{
+	int held = plx_seat_shape(&e->now).gpus;
+	int cap = min_int(plx_gpu_cap(e->job, held),
+			  reach(search, e, &e->one_max));
+	size_t count = (size_t) max_int(cap, 0) + 1;
+	double *values = malloc(3 * count * sizeof(*values));
+
+	e->one = values;
+	e->hull = malloc((count + (size_t) held + 2) * sizeof(*e->hull));
+	if (!values || !e->hull)
+		return plx_fail(err, "no memory for the values of job %u",
+				e->job->id);
+	for (size_t i = 0; i < 3 * count; i++)
+		values[i] = NAN;
+	e->many = values + count;
+	e->counts = values + 2 * count;
+	e->cap = cap;
+	e->one_max = min_int(e->one_max, cap);
+	return 0;
+}
