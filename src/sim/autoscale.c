@@ -91,7 +91,7 @@ int plx_autoscale_utility(const struct plx_policy *policy,
 	int rc = -1;
 
 	/* Jobs may now be on more nodes than are asked about. */
-	all.node_count = all.scaling.max_nodes;
+	all.node_count = plx_setting_nodes(&all);
 	asked.setting = &all;
 	problem = imagine(&asked, nodes, err);
 	if (!problem || policy->plan(problem, &plan, err) < 0)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/batch.h"
+#include "sim/html.h"
 #include "sim/options.h"
 #include "sim/print.h"
 
@@ -80,21 +80,38 @@ static int simulate(struct run *run, struct plx_error *err)
 	return 0;
 }
 
-static int write_jobs(const struct run *run, const char *path,
+static int print_jobs(const struct plx_results *results, FILE *out,
 		      struct plx_error *err)
 {
-	FILE *out = fopen(path, "w");
+	(void) err;
+	plx_print_jobs_header(out);
+	for (int p = 0; p < results->policy_count; p++) {
+		for (int w = 0; w < results->workload_count; w++)
+			plx_print_jobs(plx_results_story(results, p, w), out);
+	}
+	return 0;
+}
+
+/* A file of its own for some of the results; path NULL: not asked for. */
+static int write_file(const struct plx_results *results, const char *path,
+		      int (*print)(const struct plx_results *results, FILE *out,
+				   struct plx_error *err),
+		      struct plx_error *err)
+{
+	FILE *out;
+	int rc;
 	int failed;
 
+	if (!path)
+		return 0;
+	out = fopen(path, "w");
 	if (!out)
 		return plx_fail(err, "%s: %s", path, strerror(errno));
-	plx_print_jobs_header(out);
-	for (int i = 0; i < run->task_count; i++)
-		plx_print_jobs(&run->tasks[i].story, out);
+	rc = print(results, out, err);
 	failed = ferror(out);
 	if (fclose(out) != 0 || failed)
 		return plx_fail(err, "%s: not all could be written", path);
-	return 0;
+	return rc;
 }
 
 static int print(const struct run *run, struct plx_error *err)
@@ -105,10 +122,15 @@ static int print(const struct run *run, struct plx_error *err)
 		.policy_count = options->policy_count,
 		.workload_count = options->workload_count,
 		.summaries = run->summaries,
+		.tasks = run->tasks,
+		.catalog = &run->catalog,
+		.gpus = plx_setting_nodes(&options->setting) *
+			options->setting.node_gpus,
 		.scales = options->setting.scaling.max_nodes > 0,
 	};
 
-	if (options->jobs && write_jobs(run, options->jobs, err) < 0)
+	if (write_file(&results, options->jobs, print_jobs, err) < 0 ||
+	    write_file(&results, options->html, plx_html_print, err) < 0)
 		return -1;
 	if (options->json && plx_print_json(&results, stdout, err) < 0)
 		return -1;

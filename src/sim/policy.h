@@ -39,6 +39,9 @@ struct plx_setting {
 	struct plx_scaling scaling;
 };
 
+/* The most nodes that there may be. */
+int plx_setting_nodes(const struct plx_setting *setting);
+
 /* What a change of its GPUs costs such a job, s. */
 double plx_setting_restart_s(const struct plx_setting *setting,
 			     const struct plx_app *app);

@@ -5,18 +5,25 @@
 
 #include "sim/print.h"
 
-static const struct plx_summary *at(const struct plx_results *results,
-				    int policy, int workload)
+const struct plx_summary *plx_results_summary(const struct plx_results *results,
+					      int policy, int workload)
 {
 	return &results->summaries[policy * results->workload_count + workload];
 }
 
-static double mean_jct_s(const struct plx_results *results, int policy)
+const struct plx_story *plx_results_story(const struct plx_results *results,
+					  int policy, int workload)
+{
+	return &results->tasks[policy * results->workload_count + workload]
+			.story;
+}
+
+double plx_results_mean_s(const struct plx_results *results, int policy)
 {
 	double sum = 0;
 
 	for (int w = 0; w < results->workload_count; w++)
-		sum += at(results, policy, w)->avg_jct_s;
+		sum += plx_results_summary(results, policy, w)->avg_jct_s;
 	return sum / results->workload_count;
 }
 
@@ -49,7 +56,8 @@ void plx_print_table(const struct plx_results *results, FILE *out)
 	fputc('\n', out);
 	for (int w = 0; w < results->workload_count; w++) {
 		for (int p = 0; p < results->policy_count; p++) {
-			const struct plx_summary *s = at(results, p, w);
+			const struct plx_summary *s =
+				plx_results_summary(results, p, w);
 
 			print_row(results, p ? "" : s->name,
 				  results->policies[p]->name, s, out);
@@ -59,7 +67,8 @@ void plx_print_table(const struct plx_results *results, FILE *out)
 		return;
 	for (int p = 0; p < results->policy_count; p++)
 		fprintf(out, "%-16s %-9s %5s %8.0f\n", p ? "" : "mean",
-			results->policies[p]->name, "", mean_jct_s(results, p));
+			results->policies[p]->name, "",
+			plx_results_mean_s(results, p));
 }
 
 static json_t *summary_json(const struct plx_summary *s, bool scales)
@@ -92,16 +101,17 @@ static json_t *summary_json(const struct plx_summary *s, bool scales)
 static int print_policy(const struct plx_results *results, int p, FILE *out)
 {
 	json_t *workloads = json_array();
-	json_t *root =
-		json_pack("{s:s, s:f, s:O}", "policy",
-			  results->policies[p]->name, "mean_avg_jct_s",
-			  mean_jct_s(results, p), "workloads", workloads);
+	json_t *root = json_pack("{s:s, s:f, s:O}", "policy",
+				 results->policies[p]->name, "mean_avg_jct_s",
+				 plx_results_mean_s(results, p), "workloads",
+				 workloads);
 	int rc = root ? 0 : -1;
 
 	for (int w = 0; rc == 0 && w < results->workload_count; w++)
-		rc = json_array_append_new(workloads,
-					   summary_json(at(results, p, w),
-							results->scales));
+		rc = json_array_append_new(
+			workloads,
+			summary_json(plx_results_summary(results, p, w),
+				     results->scales));
 	if (rc == 0)
 		rc = json_dumpf(root, out, JSON_REAL_PRECISION(10));
 	fputc('\n', out);

@@ -5,16 +5,27 @@
 
 #include <stdio.h>
 
+#include "sim/batch.h"
 #include "sim/summary.h"
 
-/* Summaries [policy_count][workload_count], in one block. */
+/* Blocks are [policy_count][workload_count]. */
 struct plx_results {
 	const struct plx_policy *const *policies;
 	int policy_count;
 	int workload_count;
 	const struct plx_summary *summaries;
-	bool scales; /* the cluster changes its size */
+	const struct plx_task *tasks;	   /* done */
+	const struct plx_catalog *catalog; /* of all workloads */
+	int gpus;			   /* of the cluster at its largest */
+	bool scales;			   /* the cluster changes its size */
 };
+
+const struct plx_summary *plx_results_summary(const struct plx_results *results,
+					      int policy, int workload);
+const struct plx_story *plx_results_story(const struct plx_results *results,
+					  int policy, int workload);
+/* Of the workloads' mean completion times, s. */
+double plx_results_mean_s(const struct plx_results *results, int policy);
 
 /* A table: workloads, and under each the policies. */
 void plx_print_table(const struct plx_results *results, FILE *out);

@@ -3,6 +3,12 @@
 
 #include "sim/policy.h"
 
+int plx_setting_nodes(const struct plx_setting *setting)
+{
+	return setting->scaling.max_nodes ? setting->scaling.max_nodes
+					  : setting->node_count;
+}
+
 double plx_setting_restart_s(const struct plx_setting *setting,
 			     const struct plx_app *app)
 {

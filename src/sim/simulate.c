@@ -414,9 +414,7 @@ int plx_simulate(const struct plx_setting *setting,
 	double began_s = clock_s();
 	int rc = -1;
 
-	world.node_room = setting->scaling.max_nodes
-				  ? setting->scaling.max_nodes
-				  : setting->node_count;
+	world.node_room = plx_setting_nodes(setting);
 	if (plx_simulate_check(setting, policy, workload, err) < 0)
 		return -1;
 	made.fates = calloc((size_t) workload->count, sizeof(*made.fates));

@@ -63,7 +63,7 @@ int plx_timeline_place(struct plx_timeline *timeline, struct plx_span span,
 	return 0;
 }
 
-static void sum(struct plx_tick *to, const struct plx_tick *from)
+void plx_tick_sum(struct plx_tick *to, const struct plx_tick *from)
 {
 	to->seconds += from->seconds;
 	to->gpu_s += from->gpu_s;
@@ -83,7 +83,7 @@ static void halve(struct plx_timeline *timeline)
 	for (int i = 0; i < PLX_TICKS_MAX / 2; i++) {
 		struct plx_tick both = ticks[2 * i];
 
-		sum(&both, &ticks[2 * i + 1]);
+		plx_tick_sum(&both, &ticks[2 * i + 1]);
 		ticks[i] = both;
 	}
 	timeline->tick_count = PLX_TICKS_MAX / 2;
@@ -98,7 +98,7 @@ void plx_timeline_add(struct plx_timeline *timeline,
 	/* Lengths are sums of equal intervals: half of one is tolerance. */
 	if (timeline->tick_count > 0 &&
 	    last->seconds + tick->seconds / 2 < timeline->tick_s) {
-		sum(last, tick);
+		plx_tick_sum(last, tick);
 		return;
 	}
 	if (timeline->tick_count == PLX_TICKS_MAX) {

@@ -50,6 +50,9 @@ int plx_timeline_init(struct plx_timeline *timeline, int jobs, double tick_s,
 		      struct plx_error *err);
 void plx_timeline_release(struct plx_timeline *timeline);
 
+/* Both parts of the run together. */
+void plx_tick_sum(struct plx_tick *to, const struct plx_tick *from);
+
 /* From now on the job has so many GPUs; 0: none. */
 int plx_timeline_place(struct plx_timeline *timeline, struct plx_span span,
 		       struct plx_error *err);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* html_gantt.c - what a policy gave to whom: by application, and by job */
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/html_chart.h"
+#include "sim/html_plot.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+enum {
+	BANDS = 240, /* points of time */
+	BAND_HEIGHT = 150,
+	APP_COLOURS = 8,
+	GANTT_HEIGHT = 420, /* at most */
+	GANTT_ROW = 12,	    /* at most */
+};
+
+/* GPU counts of one colour: up to this many. */
+static const struct {
+	int most;
+	const char *text;
+} grades[] = {
+	{ 1, "1 GPU" },	   { 2, "2" },	      { 4, "3 to 4" },
+	{ 8, "5 to 8" },   { 16, "9 to 16" }, { 32, "17 to 32" },
+	{ 65536, "more" },
+};
+
+static int grade(int gpus)
+{
+	int g = 0;
+
+	while (gpus > grades[g].most && g + 1 < (int) ARRAY_SIZE(grades))
+		g++;
+	return g;
+}
+
+static int app_index(const struct plx_results *results,
+		     const struct plx_app *app)
+{
+	int a = 0;
+
+	while (results->catalog->apps[a] != app)
+		a++;
+	return a;
+}
+
+/* Mean GPUs [apps][BANDS], then sums of all applications up to each. */
+static void stack(const struct plx_results *results,
+		  const struct plx_story *story, double width_s, double *stacks)
+{
+	const struct plx_timeline *timeline = &story->timeline;
+
+	for (int i = 0; i < timeline->span_count; i++) {
+		const struct plx_span *span = &timeline->spans[i];
+		const struct plx_entry *entry =
+			&story->workload->entries[span->job];
+		double *row = stacks + app_index(results, entry->app) * BANDS;
+
+		for (int b = (int) (span->begin_s / width_s);
+		     b < BANDS && b * width_s < span->end_s; b++) {
+			double from_s = fmax(b * width_s, span->begin_s);
+			double to_s = fmin((b + 1) * width_s, span->end_s);
+
+			row[b] += span->gpus * (to_s - from_s) / width_s;
+		}
+	}
+	for (int a = 1; a < results->catalog->count; a++) {
+		for (int b = 0; b < BANDS; b++)
+			stacks[a * BANDS + b] += stacks[(a - 1) * BANDS + b];
+	}
+}
+
+/* From the ground up to the sum: those above are painted before. */
+static void draw_band(const struct plx_plot *plot, const double *sums, int app)
+{
+	double width = plot->width / BANDS;
+	double before = plx_plot_y(plot, 0);
+
+	fprintf(plot->out, "<path class=\"area a%d\" d=\"M%.1f %.1f",
+		app % APP_COLOURS, plot->left, before);
+	for (int b = 0; b < BANDS; b++) {
+		double y = plx_plot_y(plot, sums[b]);
+
+		if (fabs(y - before) >= 0.05) {
+			fprintf(plot->out, "V%.1f", y);
+			before = y;
+		}
+		fprintf(plot->out, "H%.1f", plot->left + (b + 1) * width);
+	}
+	fprintf(plot->out, "V%.1fZ\"/>\n", plx_plot_y(plot, 0));
+}
+
+int plx_chart_bands(const struct plx_results *results, int policy, int workload,
+		    FILE *out, struct plx_error *err)
+{
+	const struct plx_story *story =
+		plx_results_story(results, policy, workload);
+	double end_s = plx_chart_end_s(results, workload);
+	int apps = results->catalog->count;
+	double *stacks = calloc((size_t) apps * BANDS, sizeof(*stacks));
+	struct plx_plot plot;
+
+	if (!stacks)
+		return plx_fail(err, "no memory for %d applications", apps);
+	stack(results, story, end_s / BANDS, stacks);
+	fprintf(out,
+		"<figure><figcaption><b>%s: GPUs by application</b>"
+		"</figcaption>\n",
+		story->policy->name);
+	plot = plx_plot_begin(out, BAND_HEIGHT, "GPUs by application");
+	plot.x = (struct plx_axis){ 0, end_s, PLX_UNIT_HOURS, "hours" };
+	plot.y = (struct plx_axis){ 0, results->gpus, PLX_UNIT_COUNT, "GPUs" };
+	plx_plot_frame(&plot);
+	for (int a = apps - 1; a >= 0; a--)
+		draw_band(&plot, stacks + a * BANDS, a);
+	plx_plot_end(&plot);
+	fprintf(out, "</figure>\n");
+	free(stacks);
+	return 0;
+}
+
+static void tell_job(const struct plx_story *story, int job, FILE *out)
+{
+	const struct plx_fate *fate = &story->fates[job];
+
+	fprintf(out, "<title>");
+	plx_html_text(out, fate->entry->name);
+	fprintf(out, " (");
+	plx_html_text(out, fate->entry->app->name);
+	fprintf(out,
+		"): submitted %.2f h, waited %.0f s, took %.0f s, %d "
+		"restarts, %.1f GPU hours, fairness %.2f</title>",
+		fate->entry->submit_s / 3600,
+		fate->start_s - fate->entry->submit_s,
+		fate->finish_s - fate->entry->submit_s, fate->restarts,
+		fate->gpu_s / 3600, fate->fairness);
+}
+
+/* A row: all its time thin, and thick where it had GPUs. */
+static void draw_job(const struct plx_plot *plot, const struct plx_story *story,
+		     const int *spans, int job)
+{
+	const struct plx_span *all = story->timeline.spans;
+	const struct plx_fate *fate = &story->fates[job];
+	double y = plx_plot_y(plot, job + 0.5);
+
+	fprintf(plot->out, "<g>");
+	tell_job(story, job, plot->out);
+	fprintf(plot->out, "<path class=\"wait\" d=\"M%.1f %.1fH%.1f\"/>",
+		plx_plot_x(plot, fate->entry->submit_s), y,
+		plx_plot_x(plot, fate->finish_s));
+	for (int i = spans[job]; i < spans[job + 1]; i++) {
+		const struct plx_span *span = &all[spans[i]];
+		double x = plx_plot_x(plot, span->begin_s);
+		double end = plx_plot_x(plot, span->end_s);
+
+		/* One that nobody could see is not worth its bytes. */
+		if (end - x >= 0.1)
+			fprintf(plot->out,
+				"<path class=\"g%d\" d=\"M%.1f %.1fH%.1f\"/>",
+				grade(span->gpus), x, y, end);
+	}
+	fprintf(plot->out, "</g>\n");
+}
+
+/*
+ * Spans by job: those of job j are [from[j]] to [from[j + 1] - 1] of the same
+ * array, which go on after the jobs. The caller's to free; NULL: no memory.
+ */
+static int *sort_spans(const struct plx_story *story)
+{
+	const struct plx_timeline *timeline = &story->timeline;
+	int jobs = story->workload->count;
+	size_t size = (size_t) (jobs + 1 + timeline->span_count);
+	int *from = calloc(size, sizeof(*from));
+	int sum = jobs + 1;
+
+	if (!from)
+		return NULL;
+	for (int i = 0; i < timeline->span_count; i++)
+		from[timeline->spans[i].job]++;
+	for (int j = 0; j <= jobs; j++) {
+		sum += from[j];
+		from[j] = sum;
+	}
+	for (int i = timeline->span_count - 1; i >= 0; i--)
+		from[--from[timeline->spans[i].job]] = i;
+	return from;
+}
+
+int plx_chart_gantt(const struct plx_results *results, int policy, int workload,
+		    FILE *out, struct plx_error *err)
+{
+	const struct plx_story *story =
+		plx_results_story(results, policy, workload);
+	int jobs = story->workload->count;
+	double row = fmin(GANTT_ROW, (double) GANTT_HEIGHT / jobs);
+	int *spans = sort_spans(story);
+	struct plx_plot plot;
+
+	if (!spans)
+		return plx_fail(err, "no memory for %d jobs", jobs);
+	fprintf(out,
+		"<figure><figcaption><b>%s: GPUs of each job</b> thin: "
+		"waiting; point at a job to see its name</figcaption>\n",
+		story->policy->name);
+	plot = plx_plot_begin(out, row * jobs, "GPUs of each job over time");
+	plot.x = (struct plx_axis){ 0, plx_chart_end_s(results, workload),
+				    PLX_UNIT_HOURS, "hours" };
+	/* The first submitted is on top. */
+	plot.y = (struct plx_axis){ jobs, 0, PLX_UNIT_COUNT,
+				    "jobs as submitted" };
+	plx_plot_frame(&plot);
+	fprintf(out, "<g class=\"gantt\" stroke-width=\"%.2f\">\n",
+		fmax(row * 0.85, 0.5));
+	for (int j = 0; j < jobs; j++)
+		draw_job(&plot, story, spans, j);
+	fprintf(out, "</g>\n");
+	plx_plot_end(&plot);
+	fprintf(out, "</figure>\n");
+	free(spans);
+	return 0;
+}
+
+void plx_chart_band_keys(const struct plx_results *results, FILE *out)
+{
+	fprintf(out, "<p class=\"keys\">Applications:\n");
+	for (int a = 0; a < results->catalog->count; a++)
+		plx_chart_key(out, 'a', a % APP_COLOURS,
+			      results->catalog->apps[a]->name);
+	fprintf(out, "</p>\n");
+}
+
+void plx_chart_gantt_keys(FILE *out)
+{
+	fprintf(out, "<p class=\"keys\">GPUs of a job:\n");
+	for (int g = 0; g < (int) ARRAY_SIZE(grades); g++)
+		plx_chart_key(out, 'g', g, grades[g].text);
+	fprintf(out, "</p>\n");
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* html_plot.c - axes and text of pictures, as inline SVG */
+
+#include <math.h>
+
+#include "sim/html_plot.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+enum { TICKS = 5, MARGIN_LEFT = 44, MARGIN_TOP = 22, MARGIN_BOTTOM = 34 };
+enum { MARGIN_RIGHT = 14 };
+
+void plx_html_text(FILE *out, const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		switch (*c) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		case '\'':
+			fputs("&#39;", out);
+			break;
+		default:
+			/* Control characters have no place in a page. */
+			fputc((unsigned char) *c < ' ' ? ' ' : *c, out);
+		}
+	}
+}
+
+struct plx_plot plx_plot_begin(FILE *out, double height, const char *title)
+{
+	struct plx_plot plot = {
+		.out = out,
+		.left = MARGIN_LEFT,
+		.top = MARGIN_TOP,
+		.width = PLX_PLOT_WIDTH - MARGIN_LEFT - MARGIN_RIGHT,
+		.height = height,
+	};
+
+	fprintf(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"",
+		PLX_PLOT_WIDTH, height + MARGIN_TOP + MARGIN_BOTTOM);
+	plx_html_text(out, title);
+	fprintf(out, "\">\n");
+	return plot;
+}
+
+void plx_plot_end(const struct plx_plot *plot)
+{
+	fprintf(plot->out, "</svg>\n");
+}
+
+/* 0 to 1 along the axis. */
+static double part(const struct plx_axis *axis, double value)
+{
+	double at = (value - axis->low) / (axis->high - axis->low);
+
+	if (axis->unit == PLX_UNIT_LOG_TIME)
+		at = log(fmax(value, axis->low) / axis->low) /
+		     log(axis->high / axis->low);
+	return fmin(fmax(at, 0), 1);
+}
+
+double plx_plot_x(const struct plx_plot *plot, double value)
+{
+	return plot->left + plot->width * part(&plot->x, value);
+}
+
+double plx_plot_y(const struct plx_plot *plot, double value)
+{
+	return plot->top + plot->height * (1 - part(&plot->y, value));
+}
+
+/* 1, 2 or 5 times a power of ten: about TICKS of them fit. */
+static double tick_step(double range)
+{
+	double rough = range / TICKS;
+	double power = pow(10, floor(log10(rough)));
+	double digit = rough / power;
+
+	return power * (digit > 5 ? 10 : digit > 2 ? 5 : digit > 1 ? 2 : 1);
+}
+
+double plx_plot_end_for(double value)
+{
+	double step;
+
+	if (!(value > 0))
+		return 1;
+	step = tick_step(value);
+	return ceil(value / step - 1e-9) * step;
+}
+
+static void tick_x(const struct plx_plot *plot, double value, const char *text)
+{
+	double x = plx_plot_x(plot, value);
+	double bottom = plot->top + plot->height;
+
+	fprintf(plot->out,
+		"<path class=\"grid\" d=\"M%.1f %gV%g\"/>"
+		"<text x=\"%.1f\" y=\"%g\" text-anchor=\"middle\">%s</text>\n",
+		x, plot->top, bottom, x, bottom + 14, text);
+}
+
+static void tick_y(const struct plx_plot *plot, double value, const char *text)
+{
+	double y = plx_plot_y(plot, value);
+
+	fprintf(plot->out,
+		"<path class=\"grid\" d=\"M%g %.1fH%g\"/>"
+		"<text x=\"%g\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+		plot->left, y, plot->left + plot->width, plot->left - 6, y + 4,
+		text);
+}
+
+typedef void tick_fn(const struct plx_plot *plot, double value,
+		     const char *text);
+
+static void log_ticks(const struct plx_plot *plot, const struct plx_axis *axis,
+		      tick_fn *tick)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} marks[] = {
+		{ 1, "1 s" },	       { 10, "10 s" },	{ 60, "1 min" },
+		{ 600, "10 min" },     { 3600, "1 h" }, { 36000, "10 h" },
+		{ 4 * 86400., "4 d" }, { 4e6, "46 d" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		if (marks[i].seconds >= axis->low &&
+		    marks[i].seconds <= axis->high)
+			tick(plot, marks[i].seconds, marks[i].text);
+	}
+}
+
+static void linear_ticks(const struct plx_plot *plot,
+			 const struct plx_axis *axis, tick_fn *tick)
+{
+	double scale = axis->unit == PLX_UNIT_HOURS ? 3600 : 1;
+	double low = fmin(axis->low, axis->high);
+	double high = fmax(axis->low, axis->high);
+	double step = tick_step((high - low) / scale) * scale;
+	double first = ceil(low / step - 1e-9) * step;
+	char text[32];
+
+	for (int i = 0; first + i * step <= high + step * 1e-6; i++) {
+		double value = first + i * step;
+		double shown = axis->unit == PLX_UNIT_PERCENT ? value * 100
+							      : value / scale;
+
+		snprintf(text, sizeof(text), "%.6g%s", shown,
+			 axis->unit == PLX_UNIT_PERCENT ? "%" : "");
+		tick(plot, value, text);
+	}
+}
+
+static void ticks(const struct plx_plot *plot, const struct plx_axis *axis,
+		  tick_fn *tick)
+{
+	if (axis->unit == PLX_UNIT_LOG_TIME)
+		log_ticks(plot, axis, tick);
+	else
+		linear_ticks(plot, axis, tick);
+}
+
+void plx_plot_frame(const struct plx_plot *plot)
+{
+	double bottom = plot->top + plot->height;
+
+	ticks(plot, &plot->x, tick_x);
+	ticks(plot, &plot->y, tick_y);
+	fprintf(plot->out,
+		"<path class=\"axis\" d=\"M%g %gV%gH%g\"/>\n"
+		"<text class=\"label\" x=\"%g\" y=\"%g\">%s</text>\n"
+		"<text class=\"label\" x=\"%g\" y=\"%g\" text-anchor=\"end\">"
+		"%s</text>\n",
+		plot->left, plot->top, bottom, plot->left + plot->width,
+		plot->left - 38, plot->top - 9, plot->y.label,
+		plot->left + plot->width, bottom + 29, plot->x.label);
+}
