@@ -127,14 +127,29 @@ static void shrink(const struct plx_ga_run *run, const struct plx_job *job,
 		row[last]--;
 }
 
+/* What the job has now breaks none of its rules, whatever nodes it may use. */
+static bool may_stay(const struct plx_ga_run *run, const struct plx_job *job,
+		     const uint16_t *now)
+{
+	struct plx_shape shape = plx_gene_shape(now, run->node_count);
+
+	for (int n = 0; n < run->node_count && run->problem->uniform; n++) {
+		if (now[n] > 0 && now[n] * shape.nodes != shape.gpus)
+			return false;
+	}
+	return size_allowed(job, shape.gpus) &&
+	       (job->home < 0 || now[job->home] > 0);
+}
+
 /* Rules of the job that the published algorithm has not. */
 static void obey(const struct plx_ga_run *run, const struct plx_job *job,
 		 const uint16_t *now, uint16_t *row)
 {
 	size_t size = (size_t) run->node_count * sizeof(*row);
-	bool kept = memcmp(row, now, size) == 0;
 
-	for (int n = 0; n < run->node_count && !kept && job->allowed; n++) {
+	if (memcmp(row, now, size) == 0 && may_stay(run, job, now))
+		return;
+	for (int n = 0; n < run->node_count && job->allowed; n++) {
 		bool home = n == job->home && now[n] > 0;
 
 		if (!job->allowed[n] && !home)

@@ -96,8 +96,6 @@ static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
 	row->index = j;
 	row->must = must_have(job, run->node_count);
 	row->cap = plx_gpu_cap(job, held);
-	if (row->must && row->cap < held)
-		row->cap = held;
 	row->strict = run->problem->uniform || job->home >= 0 || job->allowed ||
 		      job->size_count > 0;
 	row->weight = plx_weight(job);

@@ -34,12 +34,13 @@ struct plx_ga_cell {
 struct plx_ga_job {
 	const struct plx_job *job;
 	int index;   /* in the problem */
-	int cap;     /* most GPUs */
+	int cap;     /* most GPUs it may have */
+	int wide;    /* the same, or what it has now if that is more */
 	bool must;   /* pinned, or may not be parked */
 	bool strict; /* has rules that the published algorithm has not */
 	double weight;
 	struct plx_yardstick fair;
-	struct plx_ga_cell *cells; /* [tall][cap]; by nodes, then GPUs */
+	struct plx_ga_cell *cells; /* [tall][wide]; by nodes, then GPUs */
 	int tall;      /* nodes told apart; the last stands for more */
 	double parked; /* its term without any GPU */
 };

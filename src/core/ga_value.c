@@ -15,6 +15,11 @@ static int min_int(int a, int b)
 	return a < b ? a : b;
 }
 
+static int max_int(int a, int b)
+{
+	return a > b ? a : b;
+}
+
 static double term_of(const struct plx_ga_run *run, double value)
 {
 	double p = run->problem->fairness;
@@ -27,17 +32,20 @@ int plx_ga_value_init(struct plx_ga_run *run, struct plx_ga_job *job,
 {
 	const struct plx_table *table = job->job->table;
 	int gpus = 0;
+	int held = 0;
 
-	for (int n = 0; n < run->node_count; n++)
+	for (int n = 0; n < run->node_count; n++) {
 		gpus += run->problem->gpus[n];
-	if (!job->must)
-		job->cap = min_int(job->cap, gpus);
+		held += job->job->now[n];
+	}
+	job->cap = min_int(job->cap, gpus);
+	job->wide = max_int(job->cap, held);
 	/* A model knows one node from several; a table may know more. */
 	job->tall = min_int(table ? table->nodes : 2, run->node_count);
 	if (!table)
 		job->fair = plx_fair_share(run->problem, job->job);
 	job->parked = term_of(run, 0);
-	job->cells = calloc((size_t) job->tall * (size_t) job->cap + 1,
+	job->cells = calloc((size_t) job->tall * (size_t) job->wide + 1,
 			    sizeof(*job->cells));
 	if (!job->cells)
 		return plx_fail(err, "no memory for the speedups of job %u",
@@ -66,7 +74,7 @@ static void find_out(const struct plx_ga_run *run, const struct plx_ga_job *job,
 	cell->known = true;
 }
 
-/* NULL: no GPU, or more than the job can have. */
+/* NULL: no GPU, or more than the job has or can have. */
 static const struct plx_ga_cell *cell_of(const struct plx_ga_run *run,
 					 const struct plx_ga_job *job,
 					 struct plx_shape shape)
@@ -74,9 +82,9 @@ static const struct plx_ga_cell *cell_of(const struct plx_ga_run *run,
 	int row = min_int(shape.nodes, job->tall) - 1;
 	struct plx_ga_cell *cell;
 
-	if (shape.gpus == 0 || shape.gpus > job->cap)
+	if (shape.gpus == 0 || shape.gpus > job->wide)
 		return NULL;
-	cell = &job->cells[(size_t) row * (size_t) job->cap +
+	cell = &job->cells[(size_t) row * (size_t) job->wide +
 			   (size_t) shape.gpus - 1];
 	if (!cell->known)
 		find_out(run, job, shape, cell);

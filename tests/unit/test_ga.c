@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* test_ga.c - the published genetic algorithm, and that ours is like it */
+
+#include "core/ga.h"
+#include "core/osdi21.h"
+#include "plan_rules.h"
+#include "random_problem.h"
+#include "reference.h"
+#include "sim/snapshot.h"
+
+static const struct random_spec medium = { .nodes = 5, .jobs = 8, .gpus = 4 };
+static const struct random_spec calm = {
+	.nodes = 5, .jobs = 8, .gpus = 4, .calm = true
+};
+static const struct random_spec hostile = {
+	.nodes = 4, .jobs = 6, .gpus = 8, .hostile = true
+};
+
+static struct plx_ga *bred(int generations, uint64_t seed)
+{
+	const struct plx_ga_options options = { .population = 20,
+						.generations = generations,
+						.seed = seed };
+	struct plx_error err = { "" };
+	struct plx_ga *ga = plx_ga_create(&options, &err);
+
+	if (!ga)
+		fail_msg("%s", err.text);
+	return ga;
+}
+
+static struct plx_plan *planned(struct plx_ga *ga,
+				const struct plx_problem *problem)
+{
+	struct plx_plan *plan = NULL;
+	struct plx_error err = { "" };
+
+	if (plx_ga_plan(ga, problem, &plan, &err) < 0)
+		fail_msg("%s", err.text);
+	return plan;
+}
+
+static struct plx_plan *planned_once(const struct plx_problem *problem,
+				     int generations)
+{
+	struct plx_ga *ga = bred(generations, 1);
+	struct plx_plan *plan = planned(ga, problem);
+
+	plx_ga_destroy(ga);
+	return plan;
+}
+
+/* check_plan(), but for the promise that only the search makes. */
+static void check_bred(const struct plx_problem *problem,
+		       const struct plx_plan *plan)
+{
+	struct plx_plan promised = *plan;
+
+	promised.fitness = fmax(plan->fitness, plan->fitness_now);
+	check_plan(problem, &promised);
+	assert_near(plan->fitness,
+		    plx_plan_fitness(problem, plan->choices[0].gpus), 1e-12);
+}
+
+static void check_many(const struct random_spec *spec, int count)
+{
+	uint64_t seed = 5;
+
+	for (int i = 0; i < count; i++) {
+		struct plx_problem *problem = random_problem(&seed, spec);
+		struct plx_error err = { "" };
+
+		if (plx_problem_check(problem, &err) == 0) {
+			struct plx_plan *plan = planned_once(problem, 10);
+
+			check_bred(problem, plan);
+			plx_plan_destroy(plan);
+		} else if (!spec->hostile) {
+			fail_msg("%s", err.text);
+		}
+		plx_problem_destroy(problem);
+	}
+}
+
+static void every_plan_respects_every_limit(void **state)
+{
+	(void) state;
+	check_many(&medium, 400);
+}
+
+static void absurd_numbers_do_no_harm(void **state)
+{
+	(void) state;
+	check_many(&hostile, 200);
+}
+
+/* What the start is worth: nothing is bred in the first generation. */
+static void more_generations_are_never_worse(void **state)
+{
+	uint64_t seed = 8;
+	int better = 0;
+
+	(void) state;
+	for (int i = 0; i < 100; i++) {
+		struct plx_problem *problem = random_problem(&seed, &medium);
+		double before = -1;
+
+		for (int generations = 1; generations <= 16; generations *= 4) {
+			struct plx_plan *plan =
+				planned_once(problem, generations);
+
+			assert_true(plan->fitness >= before - 1e-12);
+			better += before >= 0 && plan->fitness > before;
+			before = plan->fitness;
+			plx_plan_destroy(plan);
+		}
+		plx_problem_destroy(problem);
+	}
+	assert_true(better > 50);
+}
+
+static void nothing_is_lost_of_a_feasible_start(void **state)
+{
+	uint64_t seed = 4;
+
+	(void) state;
+	for (int i = 0; i < 100; i++) {
+		struct plx_problem *problem = random_problem(&seed, &calm);
+		int *now = now_of(problem);
+		struct plx_plan *plan = planned_once(problem, 1);
+
+		if (feasible(problem, now)) {
+			assert_memory_equal(now, plan->choices[0].gpus,
+					    (size_t) (problem->job_count *
+						      problem->node_count) *
+						    sizeof(int));
+			assert_near(plan->fitness, plan->fitness_now, 1e-12);
+		}
+		free(now);
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+}
+
+static bool same_plan(const struct plx_plan *a, const struct plx_plan *b)
+{
+	return memcmp(a->choices[0].gpus, b->choices[0].gpus,
+		      (size_t) (a->job_count * a->node_count) * sizeof(int)) ==
+	       0;
+}
+
+/* Several cycles, so that what is remembered counts, too. */
+static int differing_plans(uint64_t seed_a, uint64_t seed_b)
+{
+	struct plx_ga *a = bred(10, seed_a);
+	struct plx_ga *b = bred(10, seed_b);
+	uint64_t seed = 6;
+	int differing = 0;
+
+	for (int i = 0; i < 60; i++) {
+		struct plx_problem *problem = random_problem(&seed, &medium);
+		struct plx_plan *of_a = planned(a, problem);
+		struct plx_plan *of_b = planned(b, problem);
+
+		differing += !same_plan(of_a, of_b);
+		plx_plan_destroy(of_a);
+		plx_plan_destroy(of_b);
+		plx_problem_destroy(problem);
+	}
+	plx_ga_destroy(a);
+	plx_ga_destroy(b);
+	return differing;
+}
+
+static void chance_comes_from_the_seed_alone(void **state)
+{
+	(void) state;
+	assert_int_equal(0, differing_plans(1, 1));
+	assert_true(differing_plans(1, 2) > 10);
+}
+
+/* A cluster of jobs without a profile: speedup is the count of GPUs. */
+static struct plx_problem *linear(int nodes, int gpus, int jobs)
+{
+	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
+
+	assert_non_null(problem);
+	problem->interference = true;
+	for (int n = 0; n < nodes; n++)
+		problem->gpus[n] = problem->gpus_total[n] = gpus;
+	for (int j = 0; j < jobs; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->id = (uint32_t) (j + 1);
+		job->min_gpus = 1;
+		job->max_gpus = nodes * gpus;
+		job->profiled_gpus = nodes * gpus;
+		job->may_park = true;
+		job->age_s = 1000;
+		job->restart_s = 30;
+	}
+	return problem;
+}
+
+static void a_cycle_goes_on_from_the_last(void **state)
+{
+	struct plx_problem *problem = linear(4, 4, 6);
+	struct plx_ga *ga = bred(5, 3);
+	double first = 0;
+	double last = 0;
+
+	(void) state;
+	for (int i = 0; i < 40; i++) {
+		struct plx_plan *plan = planned(ga, problem);
+
+		assert_true(plan->fitness >= last - 1e-12);
+		last = plan->fitness;
+		first = i == 0 ? last : first;
+		plx_plan_destroy(plan);
+	}
+	assert_true(last > 1.2 * first);
+	plx_ga_destroy(ga);
+	plx_problem_destroy(problem);
+}
+
+static void jobs_and_nodes_come_and_go(void **state)
+{
+	struct plx_ga *ga = bred(10, 3);
+
+	(void) state;
+	for (int i = 0; i < 30; i++) {
+		struct plx_problem *problem = linear(1 + i % 4, 4, i * 5 % 7);
+		struct plx_plan *plan;
+
+		for (int j = 0; j < problem->job_count; j++)
+			problem->jobs[j].id = (uint32_t) (1 + (i + j) % 9);
+		plan = planned(ga, problem);
+		if (problem->job_count > 0)
+			check_bred(problem, plan);
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	plx_ga_destroy(ga);
+}
+
+static bool at_once(void *context)
+{
+	++*(int *) context;
+	return true;
+}
+
+static void the_search_can_be_stopped(void **state)
+{
+	struct plx_problem *problem = linear(4, 4, 6);
+	struct plx_plan *plan;
+	int asked = 0;
+
+	(void) state;
+	problem->stop = at_once;
+	problem->stop_context = &asked;
+	plan = planned_once(problem, 1000000);
+	assert_int_equal(1, asked);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+static void absurd_options_are_refused(void **state)
+{
+	static const struct {
+		struct plx_ga_options options;
+		const char *why;
+	} cases[] = {
+		{ { .population = 1, .generations = 1 },
+		  "population of 1: want 2 to 10000" },
+		{ { .population = 10001, .generations = 1 },
+		  "population of 10001: want 2 to 10000" },
+		{ { .population = 2, .generations = 0 },
+		  "0 generations: want 1 to 1000000" },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plx_error err = { "" };
+
+		assert_null(plx_ga_create(&cases[i].options, &err));
+		assert_string_equal(cases[i].why, err.text);
+	}
+}
+
+/* ---- recorded runs of the published one ---- */
+
+/*
+ * The least and the most of the published fitness. From a cold start and
+ * with many jobs it is far below the best known; so is ours.
+ */
+static const struct {
+	const char *name;
+	double least;
+	double most;
+} recorded[] = {
+	/* clang-format off */
+	{ "p01_2x4_3j",		  0.999, 1.001 },
+	{ "p03_4x4_20j_overload", 0.90,  1.15 },
+	{ "p05_16x1_12j",	  0.99,  1.01 },
+	{ "p07_16x4_60j",	  0.90,  1.10 },
+	{ "p09_4x4_minrep",	  0.99,  1.01 },
+	{ "p13_all_unprofiled",	  0.999, 1.001 },
+	{ "p15_empty_start",	  0.75,  1.35 },
+	/* clang-format on */
+};
+
+#define SEEDS 12
+
+/* The harmonic mean, which tells how many jobs got nothing, over seeds. */
+static double published_fitness(const json_t *root, const char *name)
+{
+	const json_t *test;
+	size_t i;
+
+	json_array_foreach(json_object_get(root, "cases"), i, test)
+	{
+		const json_t *runs = json_object_get(test, "ga_results");
+		double sum = 0;
+
+		if (strcmp(reference_text(test, "name"), name))
+			continue;
+		for (size_t k = 0; k < json_array_size(runs); k++)
+			sum -= 1 / reference_at(json_array_get(runs, k),
+						"objectives", 0);
+		return (double) json_array_size(runs) / sum;
+	}
+	fail_msg("no recorded case %s", name);
+	return 0;
+}
+
+static double our_fitness(const char *path, const char *name)
+{
+	struct plx_snapshot *snapshot = NULL;
+	struct plx_error err = { "" };
+	double sum = 0;
+
+	if (plx_snapshot_load(path, name, &snapshot, &err) < 0 ||
+	    plx_osdi21_tables(snapshot->problem, snapshot->shares, &err) < 0)
+		fail_msg("%s", err.text);
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct plx_plan *plan = NULL;
+
+		snapshot->problem->seed = seed;
+		if (plx_ga_search(snapshot->problem, &plan, &err) < 0)
+			fail_msg("%s", err.text);
+		check_bred(snapshot->problem, plan);
+		sum += 1 / plan->fitness;
+		plx_plan_destroy(plan);
+	}
+	plx_snapshot_destroy(snapshot);
+	return SEEDS / sum;
+}
+
+static void plans_are_as_good_as_the_published_ones(void **state)
+{
+	const char *file = "allocation_fitness_osdi.json";
+	json_t *root = reference_load(file);
+	char path[4096];
+
+	(void) state;
+	reference_path(file, path, sizeof(path));
+	for (size_t i = 0; i < ARRAY_SIZE(recorded); i++) {
+		const char *name = recorded[i].name;
+		double theirs = published_fitness(root, name);
+		double ours = our_fitness(path, name);
+
+		print_message("# %s: %.5f, published %.5f\n", name, ours,
+			      theirs);
+		if (ours < recorded[i].least * theirs ||
+		    ours > recorded[i].most * theirs)
+			fail_msg("%s: %g, published %g", name, ours, theirs);
+	}
+	json_decref(root);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_plan_respects_every_limit),
+		cmocka_unit_test(absurd_numbers_do_no_harm),
+		cmocka_unit_test(more_generations_are_never_worse),
+		cmocka_unit_test(nothing_is_lost_of_a_feasible_start),
+		cmocka_unit_test(chance_comes_from_the_seed_alone),
+		cmocka_unit_test(a_cycle_goes_on_from_the_last),
+		cmocka_unit_test(jobs_and_nodes_come_and_go),
+		cmocka_unit_test(the_search_can_be_stopped),
+		cmocka_unit_test(absurd_options_are_refused),
+		cmocka_unit_test(plans_are_as_good_as_the_published_ones),
+	};
+
+	return _cmocka_run_group_tests("ga", tests,
+				       reference_runnable(ARRAY_SIZE(tests), 1),
+				       NULL, NULL);
+}
