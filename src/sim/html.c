@@ -27,7 +27,7 @@ static const struct column {
 	{ "Makespan", "h", AT(makespan_s), false, 1 / 3600., 2, -1, false },
 	{ "Restarts", "of all jobs", AT(restarts), true, 1, 0, 0, false },
 	{ "GPU time", "h", AT(gpu_hours), false, 1, 1, 0, false },
-	{ "Efficiency", "statistical", AT(avg_efficiency), false, 100, 1, 0,
+	{ "Efficiency", "statistical, %", AT(avg_efficiency), false, 100, 1, 0,
 	  false },
 	{ "Goodput ratio", "per GPU held", AT(avg_goodput_ratio), false, 1, 3,
 	  1, false },
@@ -89,7 +89,7 @@ static void print_row(const struct plx_results *results, int p, int w,
 static void print_table(const struct plx_results *results, int w, FILE *out)
 {
 	fprintf(out, "<div class=\"scroll\"><table><thead><tr>"
-		     "<th>Policy<small>&nbsp;</small></th>");
+		     "<th>Policy<small>&#160;</small></th>");
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
 		if (!columns[c].scaling || results->scales)
 			fprintf(out, "<th>%s<small>%s</small></th>",
@@ -200,8 +200,8 @@ int plx_html_print(const struct plx_results *results, FILE *out,
 {
 	fprintf(out,
 		"<!DOCTYPE html>\n<html lang=\"en\"><head>"
-		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
-		"content=\"width=device-width,initial-scale=1\">\n"
+		"<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+		"content=\"width=device-width,initial-scale=1\"/>\n"
 		"<title>pollux-sim</title>\n<style>\n%s</style></head><body>\n"
 		"<h1>Simulated workloads</h1>\n",
 		plx_html_style);

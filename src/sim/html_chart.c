@@ -146,22 +146,23 @@ static const struct series {
 	const char *title, *note, *label;
 	enum plx_unit unit;
 	double (*value)(const struct plx_tick *tick);
-	bool scaling; /* only where the cluster changes its size */
+	bool scaling;  /* only where the cluster changes its size */
+	bool all_gpus; /* the axis ends there */
 } all_series[] = {
 	/* clang-format off */
 	{ "Cluster goodput", "progress, as that of so many GPUs each alone at "
 	  "its job's base batch", "GPUs' worth", PLX_UNIT_COUNT, goodput,
-	  false },
+	  false, false },
 	{ "Statistical efficiency", "what a sample is worth at the batch sizes "
 	  "in use, to one at the base batch", "efficiency", PLX_UNIT_PERCENT,
-	  efficiency, false },
+	  efficiency, false, false },
 	{ "GPUs in use", "restarts included", "GPUs", PLX_UNIT_COUNT, busy,
-	  false },
+	  false, true },
 	{ "Jobs", "submitted and not done", "jobs", PLX_UNIT_COUNT, active,
-	  false },
+	  false, false },
 	{ "Queue", "of these without a GPU", "jobs", PLX_UNIT_COUNT, waiting,
-	  false },
-	{ "Nodes", "paid for", "nodes", PLX_UNIT_COUNT, nodes, true },
+	  false, false },
+	{ "Nodes", "paid for", "nodes", PLX_UNIT_COUNT, nodes, true, false },
 	/* clang-format on */
 };
 
@@ -226,18 +227,20 @@ static void draw_line(const struct plx_plot *plot,
 static void chart_series(const struct plx_results *results, int workload,
 			 const struct series *series, FILE *out)
 {
-	double most = peak(results, workload, series);
+	double most = series->all_gpus ? results->gpus
+				       : peak(results, workload, series);
 	struct plx_plot plot;
 
 	figure(out, series->title, series->note);
 	plot = plx_plot_begin(out, LINE_HEIGHT, series->title);
 	plot.x = (struct plx_axis){ 0, plx_chart_end_s(results, workload),
 				    PLX_UNIT_HOURS, "hours" };
-	plot.y = (struct plx_axis){ 0,
-				    series->unit == PLX_UNIT_PERCENT
-					    ? 1
-					    : plx_plot_end_for(most),
-				    series->unit, series->label };
+	plot.y = (struct plx_axis){ 0, plx_plot_end_for(most), series->unit,
+				    series->label };
+	if (series->unit == PLX_UNIT_PERCENT)
+		plot.y.high = 1;
+	else if (series->all_gpus)
+		plot.y.high = most;
 	plx_plot_frame(&plot);
 	for (int p = 0; p < results->policy_count; p++)
 		draw_line(&plot,

@@ -131,9 +131,13 @@ static void log_ticks(const struct plx_plot *plot, const struct plx_axis *axis,
 		double seconds;
 		const char *text;
 	} marks[] = {
-		{ 1, "1 s" },	       { 10, "10 s" },	{ 60, "1 min" },
-		{ 600, "10 min" },     { 3600, "1 h" }, { 36000, "10 h" },
-		{ 4 * 86400., "4 d" }, { 4e6, "46 d" },
+		/* clang-format off */
+		{ 1, "1 s" }, { 10, "10 s" }, { 60, "1 min" },
+		{ 180, "3 min" }, { 600, "10 min" }, { 1800, "30 min" },
+		{ 3600, "1 h" }, { 3 * 3600., "3 h" }, { 10 * 3600., "10 h" },
+		{ 86400, "1 d" }, { 4 * 86400., "4 d" }, { 20 * 86400., "20 d" },
+		{ 100 * 86400., "100 d" },
+		/* clang-format on */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
