@@ -22,9 +22,14 @@
 #define NORM_MAX    1e100
 
 #define AT(field) offsetof(struct plx_job, field)
+#define OF(field) offsetof(struct plx_problem, field)
 
 /* clang-format off */
 const struct plx_snapshot_field plx_snapshot_fields[] = {
+	{ "hysteresis", PLX_IN_PROBLEM, PLX_REAL, OF(hysteresis), 0, 1, 0 },
+	{ "uniform", PLX_IN_PROBLEM, PLX_FLAG, OF(uniform), 0, 1, 0 },
+	{ "interference", PLX_IN_PROBLEM, PLX_FLAG, OF(interference),
+	  0, 1, 0 },
 	{ "weight", PLX_IN_JOB, PLX_REAL, AT(weight), 0, 1e9, 1 },
 	{ "min_replicas", PLX_IN_JOB, PLX_WHOLE, AT(min_gpus),
 	  0, INT_MAX, 1 },
@@ -165,10 +170,9 @@ static void add_id(struct sheet *sheet, uint32_t id)
 }
 
 static void add_field(struct sheet *sheet,
-		      const struct plx_snapshot_field *field,
-		      const struct plx_job *job)
+		      const struct plx_snapshot_field *field, const void *owner)
 {
-	const char *at = (const char *) job + field->offset;
+	const char *at = (const char *) owner + field->offset;
 
 	add_key(sheet, field->key);
 	if (field->kind == PLX_FLAG)
@@ -179,9 +183,9 @@ static void add_field(struct sheet *sheet,
 		add_real(sheet, *(const double *) at);
 }
 
-/* All fields of this part, each but the first after a comma. */
+/* All fields of this part of a job or problem, with commas between. */
 static void add_part(struct sheet *sheet, enum plx_snapshot_part part,
-		     const struct plx_job *job)
+		     const void *owner)
 {
 	const char *comma = "";
 
@@ -189,7 +193,7 @@ static void add_part(struct sheet *sheet, enum plx_snapshot_part part,
 		if (plx_snapshot_fields[i].part != part)
 			continue;
 		add(sheet, comma);
-		add_field(sheet, &plx_snapshot_fields[i], job);
+		add_field(sheet, &plx_snapshot_fields[i], owner);
 		comma = ",";
 	}
 }
@@ -391,10 +395,8 @@ static void add_head(struct sheet *sheet, const struct plx_problem *problem)
 		add(sheet, "\"min\"");
 	else
 		add_real(sheet, problem->fairness);
-	add(sheet, ",\n\"uniform\":");
-	add(sheet, problem->uniform ? "true" : "false");
-	add(sheet, ",\n\"interference\":");
-	add(sheet, problem->interference ? "true" : "false");
+	add(sheet, ",\n");
+	add_part(sheet, PLX_IN_PROBLEM, problem);
 	snprintf(seed, sizeof(seed), ",\n\"seed\":\"%llu\",\n",
 		 (unsigned long long) problem->seed);
 	add(sheet, seed);

@@ -18,8 +18,9 @@
 #define PLX_SNAPSHOT_FORMAT 1		/* higher ones are not understood */
 #define PLX_SNAPSHOT_MAX    (64L << 20) /* bytes of text */
 
-/* Where in a job's object a field is. */
+/* Where a field is. */
 enum plx_snapshot_part {
+	PLX_IN_PROBLEM, /* beside the jobs; where it is absent: as created */
 	PLX_IN_JOB,
 	PLX_IN_PROFILE, /* in the job too, but for profiled ones only */
 	PLX_IN_MODEL,	/* "perf_params", profiled jobs only */
@@ -32,12 +33,12 @@ enum plx_snapshot_kind {
 	PLX_FLAG,  /* bool */
 };
 
-/* A number of struct plx_job: what it is called and may be. */
+/* A number of a problem or a job: what it is called and may be. */
 struct plx_snapshot_field {
 	const char *key;
 	enum plx_snapshot_part part;
 	enum plx_snapshot_kind kind;
-	size_t offset; /* in struct plx_job */
+	size_t offset; /* in struct plx_job, or struct plx_problem */
 	double low, high;
 	double standard; /* where it is absent; NAN: it must be there */
 };

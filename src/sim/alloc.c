@@ -54,9 +54,10 @@ int plx_alloc_load(const struct plx_alloc_options *options,
 	if (options->given_seed)
 		problem->seed = options->seed;
 	problem->uniform = problem->uniform || options->uniform;
-	if (options->osdi21)
-		return check_tables(problem, options->path, err);
-	return 0;
+	if (!options->osdi21)
+		return 0;
+	problem->hysteresis = 0; /* unknown to the published objective */
+	return check_tables(problem, options->path, err);
 }
 
 static bool too_late(void *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_job.c - one job of a snapshot */
+/* snapshot_job.c - numbers of a snapshot, and its jobs */
 
 #include <limits.h>
 #include <math.h>
@@ -13,11 +13,11 @@
 #define SPEEDUP_MAX 1e6
 
 static int read_field(const struct plx_spot *up,
-		      const struct plx_snapshot_field *field,
-		      struct plx_job *job, struct plx_error *err)
+		      const struct plx_snapshot_field *field, void *owner,
+		      struct plx_error *err)
 {
 	struct plx_spot spot = plx_spot_at(up, field->key);
-	char *at = (char *) job + field->offset;
+	char *at = (char *) owner + field->offset;
 	double value = field->standard;
 	bool flag = field->standard > 0;
 	bool absent = !spot.value && !isnan(field->standard);
@@ -36,6 +36,21 @@ static int read_field(const struct plx_spot *up,
 					     &value, err) < 0)
 			return -1;
 		*(double *) at = value;
+	}
+	return 0;
+}
+
+int plx_snapshot_settings(const struct plx_spot *up,
+			  struct plx_problem *problem, struct plx_error *err)
+{
+	for (int i = 0; plx_snapshot_fields[i].key; i++) {
+		const struct plx_snapshot_field *field =
+			&plx_snapshot_fields[i];
+
+		if (field->part == PLX_IN_PROBLEM &&
+		    json_object_get(up->value, field->key) &&
+		    read_field(up, field, problem, err) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -207,8 +207,6 @@ static int read_settings(const struct plx_spot *root,
 {
 	struct plx_spot format = plx_spot_at(root, "format");
 	struct plx_spot fairness = plx_spot_at(root, "fairness");
-	struct plx_spot uniform = plx_spot_at(root, "uniform");
-	struct plx_spot interference = plx_spot_at(root, "interference");
 	const char *text = json_string_value(fairness.value);
 	double number;
 
@@ -219,12 +217,10 @@ static int read_settings(const struct plx_spot *root,
 		 plx_spot_real(&fairness, -HUGE_VAL, FAIRNESS_MAX,
 			       &problem->fairness, err) < 0)
 		return -1;
-	if ((format.value && plx_spot_whole(&format, 1, PLX_SNAPSHOT_FORMAT,
-					    &number, err) < 0) ||
-	    (uniform.value &&
-	     plx_spot_flag(&uniform, &problem->uniform, err) < 0) ||
-	    (interference.value &&
-	     plx_spot_flag(&interference, &problem->interference, err) < 0))
+	if (format.value &&
+	    plx_spot_whole(&format, 1, PLX_SNAPSHOT_FORMAT, &number, err) < 0)
+		return -1;
+	if (plx_snapshot_settings(root, problem, err) < 0)
 		return -1;
 	return read_seed(root, problem, err);
 }

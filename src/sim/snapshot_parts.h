@@ -13,6 +13,10 @@ struct plx_reading {
 	json_t *jobs;  /* name -> index */
 };
 
+/* The problem's own numbers, where they are given. */
+int plx_snapshot_settings(const struct plx_spot *up,
+			  struct plx_problem *problem, struct plx_error *err);
+
 /* Fill job j of the problem; its name is read already. */
 int plx_snapshot_job(struct plx_reading *reading, const struct plx_spot *spot,
 		     int j, struct plx_error *err);

@@ -17,6 +17,7 @@ static void add_rare(uint64_t *seed, struct plx_problem *problem)
 		&problem->jobs[random_int(seed, 0, problem->job_count - 1)];
 	int cells;
 
+	problem->hysteresis = unit_uniform(seed, 0, 0.1);
 	job->weight = spread(seed, 1e-3, 1e3);
 	if (chance(seed, 50)) {
 		job->size_count = 2;
@@ -134,6 +135,7 @@ static void assert_same(const struct plx_problem *a,
 	assert_memory_equal(a->gpus, b->gpus, nodes);
 	assert_memory_equal(a->gpus_total, b->gpus_total, nodes);
 	assert_true(a->fairness == b->fairness);
+	assert_true(a->hysteresis == b->hysteresis);
 	assert_int_equal(a->uniform, b->uniform);
 	assert_int_equal(a->interference, b->interference);
 	assert_true(a->seed == b->seed);
