@@ -99,25 +99,40 @@ static void count(struct plx_ga_run *run, const uint16_t *child)
 	}
 }
 
+/* Nodes with a free GPU, listed in run->nodes. */
+static int free_nodes(struct plx_ga_run *run)
+{
+	int count = 0;
+
+	for (int n = 0; n < run->node_count; n++) {
+		if (run->used[n] < run->problem->gpus[n])
+			run->nodes[count++] = n;
+	}
+	return count;
+}
+
 /*
  * On each node with a free GPU one row grows on average, and one of those
  * that are there: by any number of GPUs, whether free or not.
  */
 static void grow(struct plx_ga_run *run, uint16_t *child)
 {
-	size_t nodes = (size_t) run->node_count;
 	double any = 1.0 / run->job_count;
+	int free;
 
 	count(run, child);
+	free = free_nodes(run);
 	for (int j = 0; j < run->job_count; j++) {
-		uint16_t *row = child + (size_t) j * nodes;
+		uint16_t *row = child + (size_t) j * (size_t) run->node_count;
 
-		for (size_t n = 0; n < nodes; n++) {
+		for (int i = 0; i < free; i++) {
+			int n = run->nodes[i];
 			int most = run->problem->gpus[n];
-			double there = row[n] > 0 ? 1.0 / run->sharers[n] : 0;
+			double chance = any;
 
-			if (run->used[n] < most &&
-			    plx_ga_chance(run) < any + there - any * there)
+			if (row[n] > 0)
+				chance += (1 - any) / run->sharers[n];
+			if (plx_ga_chance(run) < chance)
 				row[n] += (uint16_t) plx_ga_below(
 					run, most - row[n] + 1);
 		}

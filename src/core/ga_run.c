@@ -7,28 +7,6 @@
 #include "core/ga_run.h"
 #include "core/search.h"
 
-uint64_t plx_ga_random(struct plx_ga_run *run)
-{
-	/* splitmix64, by Steele, Lea and Flood */
-	uint64_t x = run->random += 0x9e3779b97f4a7c15u;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
-}
-
-int plx_ga_below(struct plx_ga_run *run, int below)
-{
-	uint64_t draw = plx_ga_random(run) >> 32;
-
-	return (int) ((draw * (uint64_t) below) >> 32);
-}
-
-double plx_ga_chance(struct plx_ga_run *run)
-{
-	return (double) (plx_ga_random(run) >> 11) * 0x1p-53;
-}
-
 void plx_ga_shuffle(struct plx_ga_run *run, int *items, int count)
 {
 	for (int i = count - 1; i > 0; i--) {
@@ -43,9 +21,18 @@ void plx_ga_shuffle(struct plx_ga_run *run, int *items, int count)
 void plx_genome_seal(const struct plx_ga_run *run, struct plx_genome *genome)
 {
 	uint64_t hash = 0xcbf29ce484222325u;
+	size_t at = 0;
 
-	for (size_t i = 0; i < run->genes; i++)
-		hash = (hash ^ genome->genes[i]) * 0x100000001b3u;
+	for (; at + 4 <= run->genes; at += 4) {
+		uint64_t four = 0;
+
+		for (size_t i = 0; i < 4; i++)
+			four = four << 16 | genome->genes[at + i];
+		hash = (hash ^ four) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	for (; at < run->genes; at++)
+		hash = (hash ^ genome->genes[at]) * 0x100000001b3u;
 	genome->hash = hash;
 }
 

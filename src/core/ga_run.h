@@ -81,11 +81,6 @@ struct plx_ga_run *plx_ga_run_create(const struct plx_problem *problem,
 				     int size, uint64_t random,
 				     struct plx_error *err);
 void plx_ga_run_destroy(struct plx_ga_run *run); /* accepts NULL */
-uint64_t plx_ga_random(struct plx_ga_run *run);
-/* 0 to below - 1. Requires below >= 1. */
-int plx_ga_below(struct plx_ga_run *run, int below);
-/* 0 to 1, without 1. */
-double plx_ga_chance(struct plx_ga_run *run);
 void plx_ga_shuffle(struct plx_ga_run *run, int *items, int count);
 /* A genome's genes have changed: find its hash again. */
 void plx_genome_seal(const struct plx_ga_run *run, struct plx_genome *genome);
@@ -113,5 +108,31 @@ void plx_ga_survive(struct plx_ga_run *run);
 struct plx_plan *plx_ga_plan_make(const struct plx_ga_run *run,
 				  const struct plx_genome *genome,
 				  struct plx_error *err);
+
+/* ---- chance: drawn ten times for each gene that changes ---- */
+
+static inline uint64_t plx_ga_random(struct plx_ga_run *run)
+{
+	/* splitmix64, by Steele, Lea and Flood */
+	uint64_t x = run->random += 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+/* 0 to below - 1. Requires below >= 1. */
+static inline int plx_ga_below(struct plx_ga_run *run, int below)
+{
+	uint64_t draw = plx_ga_random(run) >> 32;
+
+	return (int) ((draw * (uint64_t) below) >> 32);
+}
+
+/* 0 to 1, without 1. */
+static inline double plx_ga_chance(struct plx_ga_run *run)
+{
+	return (double) (plx_ga_random(run) >> 11) * 0x1p-53;
+}
 
 #endif
