@@ -32,9 +32,10 @@
 #define OUTLIER 4.0 /* a row this many times off is no measurement */
 
 enum {
-	START_LOOKS = 30, /* from each start */
-	LOOKS = 150,	  /* from the best of them */
-	COLD_EVERY = 8,	  /* rows: a warm fit starts anew */
+	START_LOOKS = 30,   /* from each start */
+	OUTLIER_LOOKS = 12, /* after each row left out */
+	LOOKS = 150,	    /* from the best of them */
+	COLD_EVERY = 8,	    /* rows: a warm fit starts anew */
 	COLD_UP_TO = 3,
 	KEPT_PER_OUTLIER = 3, /* at most a quarter is left out */
 };
@@ -252,7 +253,7 @@ static void fit_cold(struct fit *fit)
 }
 
 /* From this model; parts that it says nothing of from lines. */
-static void fit_warm(struct fit *fit, const struct plx_model *start)
+static void fit_warm(struct fit *fit, const struct plx_model *start, int looks)
 {
 	const double parts[PLX_FIT_PARTS] = {
 		[PLX_ALPHA_C] = start->alpha_c, [PLX_BETA_C] = start->beta_c,
@@ -268,7 +269,7 @@ static void fit_warm(struct fit *fit, const struct plx_model *start)
 			x[i] = fmin(fmax(parts[i], fit->bounds.lower[i]),
 				    fit->bounds.upper[i]);
 	}
-	descend(fit, LOOKS, GAIN_WARM, x);
+	descend(fit, looks, GAIN_WARM, x);
 }
 
 /* Look at the rows that count. -1 with err set when out of memory. */
@@ -322,18 +323,26 @@ static int leave_out(struct fit *fit, struct plx_error *err)
 	size_t most = fit->seen.rows / (KEPT_PER_OUTLIER + 1);
 	size_t worst = 0;
 	double off = worst_row(fit, &worst);
+	double first[PLX_FIT_PARTS];
 
+	memcpy(first, fit->best, sizeof(first));
+	if (off <= log(OUTLIER))
+		return 0;
 	for (size_t i = 0; i < most && off > log(OUTLIER); i++) {
 		struct plx_model model = to_model(fit->best);
 
 		fit->left_out[worst] = true;
 		if (fit_begin(fit, err) < 0)
 			return -1;
-		fit_warm(fit, &model);
+		fit_warm(fit, &model, OUTLIER_LOOKS);
 		off = worst_row(fit, &worst);
 	}
-	if (off > log(OUTLIER))
+	if (off > log(OUTLIER)) {
 		memset(fit->left_out, 0, fit->count * sizeof(*fit->left_out));
+		memcpy(fit->best, first, sizeof(first));
+		fit->seen = look(fit);
+		return 0;
+	}
 	if (fit_begin(fit, err) < 0)
 		return -1;
 	fit_cold(fit);
@@ -372,7 +381,7 @@ int plx_fit_from(const struct plx_model *start, const struct plx_sample *rows,
 	}
 	if (start && fit.seen.rows > COLD_UP_TO &&
 	    fit.seen.rows % COLD_EVERY != 0)
-		fit_warm(&fit, start);
+		fit_warm(&fit, start, LOOKS);
 	if (isinf(fit.best_loss) ||
 	    !(fit.best_loss <= loss_expected(start, &fit)))
 		fit_cold(&fit);

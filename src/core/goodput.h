@@ -97,6 +97,14 @@ double plx_goodput(const struct plx_goodput *job, struct plx_shape shape,
 bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
 		    struct plx_batch *best, double *goodput);
 
+/*
+ * The best goodput on 1 to count GPUs of a single node, and of more than one,
+ * at index GPUs - 1; 0 where no batch is allowed. That is a table of every
+ * shape there is: goodput tells two nodes from one, but not from three.
+ */
+void plx_goodput_table(const struct plx_goodput *job, int count,
+		       double *in_node, double *over_nodes);
+
 /* All numbers finite and in range: safe to give to the functions above. */
 bool plx_goodput_valid(const struct plx_goodput *job);
 

@@ -18,6 +18,7 @@
  * 3. At m = m_max, t is linear in k, and the best real k has a closed form.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/goodput.h"
@@ -325,4 +326,19 @@ bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
 	if (best)
 		*best = s.batch;
 	return true;
+}
+
+void plx_goodput_table(const struct plx_goodput *job, int count,
+		       double *in_node, double *over_nodes)
+{
+	for (int i = 0; i < count; i++) {
+		struct plx_shape one = { .nodes = 1, .gpus = i + 1 };
+		struct plx_shape more = { .nodes = 2, .gpus = i + 1 };
+
+		in_node[i] = 0;
+		over_nodes[i] = 0;
+		plx_batch_best(job, one, NULL, &in_node[i]);
+		if (more.gpus >= more.nodes)
+			plx_batch_best(job, more, NULL, &over_nodes[i]);
+	}
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* test_goodput_table.c - the best goodput on every shape at once */
+
+#include "core/goodput.h"
+#include "unit.h"
+
+enum { NODES = 64, NODE_GPUS = 8, GPUS = NODES * NODE_GPUS };
+
+static const struct plx_goodput job = {
+	.model = { 0.1, 0.01, 0.2, 0.01, 0.05, 0.002, 1.5 },
+	.noise = { 1, 10 },
+	.limits = { 128, 1000, 8, 256, true }, /* 125 GPUs at most */
+};
+
+static void a_table_holds_every_shape(void **state)
+{
+	double in_node[GPUS];
+	double over_nodes[GPUS];
+
+	(void) state;
+	plx_goodput_table(&job, GPUS, in_node, over_nodes);
+	for (int nodes = 1; nodes <= NODES; nodes++) {
+		for (int gpus = nodes; gpus <= nodes * NODE_GPUS; gpus++) {
+			struct plx_shape shape = { nodes, gpus };
+			double want = 0;
+
+			plx_batch_best(&job, shape, NULL, &want);
+			assert_true((want > 0) == (gpus <= 125));
+			if (nodes == 1)
+				assert_true(in_node[gpus - 1] == want);
+			else
+				assert_true(over_nodes[gpus - 1] == want);
+		}
+	}
+	assert_true(over_nodes[0] == 0); /* one GPU is on one node */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_holds_every_shape),
+	};
+
+	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
