@@ -2,7 +2,7 @@
 /*
  * osdi21.c - the objective of the published scheduler, quirks included
  *
- * A batch that cannot be better than the best so far is not looked at: the
+ * A batch that cannot be better than another is not looked at: the
  * synchronising pass takes at least as long as its longer part, which costs
  * no power to find out.
  */
@@ -87,37 +87,67 @@ static double goodput_of(const struct look *look, struct plx_batch batch)
 	       (batch.accum * pass + large * pow(1 + hidden, 1 / gamma));
 }
 
+/* A batch that is possible, and what its goodput does not surpass. */
+struct candidate {
+	struct plx_batch batch;
+	double bound;
+};
+
+static int list_batches(const struct look *look, struct candidate *list)
+{
+	const struct plx_limits *limits = &look->job->limits;
+	double first =
+		fmax(limits->base_batch, limits->min_per_gpu * look->gpus);
+	double last = limits->max_batch;
+	double ratio = pow(last / first, 1.0 / (BATCHES - 1));
+	double total = first;
+	int count = 0;
+
+	for (int i = 0; i < BATCHES; i++) {
+		struct candidate *c = &list[count];
+		double least_s;
+
+		if (spread(look, i < BATCHES - 1 ? total : last, &c->batch)) {
+			c->bound = useful_samples(look, c->batch, &least_s);
+			c->bound /= least_s;
+			count++;
+		}
+		total *= ratio;
+	}
+	return count;
+}
+
 double plx_osdi21_goodput(const struct plx_goodput *job, struct plx_shape shape,
 			  struct plx_batch *best)
 {
 	const struct look look = { .job = job,
 				   .gpus = shape.gpus,
 				   .sync = sync_seconds(&job->model, shape) };
-	double first = fmax(job->limits.base_batch,
-			    (double) job->limits.min_per_gpu * shape.gpus);
-	double last = job->limits.max_batch;
-	double low = log10(first);
-	double step = (log10(last) - low) / (BATCHES - 1);
+	struct candidate list[BATCHES];
+	int count = shape.gpus > 0 ? list_batches(&look, list) : 0;
+	int top = 0;
 	double found = 0;
 
-	for (int i = 0; i < BATCHES && shape.gpus > 0; i++) {
-		double total = i == 0		 ? first
-			       : i < BATCHES - 1 ? pow(10, low + step * i)
-						 : last;
-		struct plx_batch batch;
-		double least_s;
+	for (int i = 1; i < count; i++) {
+		if (list[i].bound > list[top].bound)
+			top = i;
+	}
+	if (count > 0)
+		found = goodput_of(&look, list[top].batch);
+	for (int i = 0; i < count; i++) {
 		double goodput;
 
-		if (!spread(&look, total, &batch) ||
-		    useful_samples(&look, batch, &least_s) <= found * least_s)
+		if (list[i].bound < found)
 			continue;
-		goodput = goodput_of(&look, batch);
-		if (goodput > found) {
+		goodput = goodput_of(&look, list[i].batch);
+		/* The smallest of equals. */
+		if (goodput > found || (goodput >= found && i < top)) {
 			found = goodput;
-			if (best)
-				*best = batch;
+			top = i;
 		}
 	}
+	if (best && count > 0)
+		*best = list[top].batch;
 	return found;
 }
 
@@ -228,6 +258,7 @@ int plx_osdi21_tables(struct plx_problem *problem, const double *dominant_share,
 	struct cluster cluster = { 0 };
 	int jobs = problem->job_count;
 
+	problem->hysteresis = 0;
 	for (int n = 0; n < problem->node_count; n++) {
 		cluster.gpus += problem->gpus_total[n];
 		if (problem->gpus_total[n] > cluster.largest)

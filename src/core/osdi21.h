@@ -38,7 +38,8 @@ double plx_osdi21_restart_factor(double age_s, int restarts);
  * Give every job of a problem, filled otherwise, its table: plx_plan_search()
  * then maximises the published objective. dominant_share: [job_count], or
  * NULL when replicas take nothing but a GPU of gpus_total. A job without a
- * profile is linear, relative to the fair share of the last job.
+ * profile is linear, relative to the fair share of the last job. Hysteresis is
+ * set to 0.
  */
 int plx_osdi21_tables(struct plx_problem *problem, const double *dominant_share,
 		      struct plx_error *err);

@@ -52,7 +52,7 @@ struct plx_problem {
 	int *gpus_total; /* [node_count] as fair shares count them */
 	int job_count;
 	struct plx_job *jobs;
-	double fairness;   /* p of FITNESS_p, default -1; -INFINITY: min */
+	double fairness; /* p of FITNESS_p, default -1; -INFINITY: min */
 	/*
 	 * A change must raise a job's worth by more than this share of it;
 	 * default 0.005. It keeps needless moves away; plans may be so much

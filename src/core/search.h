@@ -10,6 +10,7 @@
  *
  * search_value.c	what a count of GPUs is worth
  * search_price.c	the price of a GPU, and a bound for all plans
+ * search_exact.c	the best counts, were there no nodes
  * search_menu.c	the forms a job may take
  * search_state.c	who sits where; undo
  * search_pick.c	which nodes for a form, and who gives way there
@@ -79,6 +80,8 @@ struct plx_elastic {
 	int hull_count;
 	const struct plx_point *target; /* bought at the price; may be NULL */
 	double surplus;			/* of that */
+	double *others; /* [cap + 1] best of the others when it has so many */
+	int want;	/* GPUs that it is to have, were there no nodes */
 
 	struct plx_form *forms; /* by falling utility */
 	int form_count;
@@ -112,8 +115,11 @@ struct plx_search {
 	long gpus;	    /* of all nodes */
 	long open_gpus;	    /* that no pinned job holds */
 	double price;	    /* of a GPU, in utility */
-	double bound;	    /* of the sum of utilities in this search, ... */
+	double priced;	    /* bound of the sum of utilities by the price */
+	double bound;	    /* the best bound of it, ... */
 	double bound_truly; /* ... and without hysteresis */
+	bool exact;	    /* others[] of the jobs are known */
+	double best_sum;    /* of the best plan so far */
 	double fairness;    /* p that the search uses, -64 at least */
 	struct plx_elastic *jobs;
 	struct plx_node *nodes;
@@ -132,7 +138,6 @@ struct plx_search {
 	bool shake;   /* moves choose nodes at random */
 	long work;    /* nodes and forms looked at */
 	long budget;
-	double gap; /* that a better plan may gain at most */
 };
 
 /* What to move a job to: an index of its forms, or: */
@@ -159,9 +164,16 @@ int plx_many_nodes(const struct plx_search *search, int gpus);
 void plx_search_price(struct plx_search *search);
 /* Sets the bounds, once it is known who is stuck. */
 void plx_search_bound(struct plx_search *search);
+/* A better plan than the best has the job above this, on so many GPUs. */
+double plx_search_needed(const struct plx_search *search,
+			 const struct plx_elastic *e, int gpus);
 /* No plan gives the job more than this value, the floor included. */
 double plx_search_most(const struct plx_search *search,
 		       const struct plx_elastic *e);
+
+/* search_exact.c */
+/* Better bounds and counts, for small problems; false: it is not one. */
+bool plx_search_exact(struct plx_search *search);
 
 /* search_menu.c */
 int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,

@@ -80,11 +80,11 @@ static int stride_of(const struct plx_elastic *e)
 	return 2 * (gpus > 0 ? gpus : e->job->min_gpus);
 }
 
-/* No plan better than the best so far has the job on this many GPUs. */
+/* No plan better than the best so far has the job in this form. */
 static bool hopeless(const struct plx_search *search,
-		     const struct plx_elastic *e, double utility, int gpus)
+		     const struct plx_elastic *e, const struct plx_form *form)
 {
-	return e->surplus - (utility - search->price * gpus) > search->gap;
+	return form->utility <= plx_search_needed(search, e, form->gpus);
 }
 
 /* The best move of one job. */
@@ -102,7 +102,7 @@ static bool improve_job(struct plx_search *search, struct plx_elastic *e)
 		    search->work > search->budget)
 			break;
 		if ((search->stride && e->forms[i].gpus > stride_of(e)) ||
-		    hopeless(search, e, e->forms[i].utility, e->forms[i].gpus))
+		    hopeless(search, e, &e->forms[i]))
 			continue;
 		if (try_form(search, e, i, &best))
 			choice = i;
@@ -237,8 +237,8 @@ static double share_of_sum(const struct plx_search *search, double sum)
 /* Remember the sum of the best plan; false: good enough. */
 static bool set_gap(struct plx_search *search, double sum)
 {
-	search->gap = search->bound - sum;
-	return search->gap > CLOSE * share_of_sum(search, sum);
+	search->best_sum = sum;
+	return search->bound - sum > CLOSE * share_of_sum(search, sum);
 }
 
 static void shake(struct plx_search *search)
@@ -270,17 +270,15 @@ static void shake(struct plx_search *search)
 	search->poorest = false;
 }
 
-/* The better one of what the price suggests and what there is. */
-static void choose_start(struct plx_search *search)
+/* Seat everybody close to what they want, if that is better. */
+static bool pack(struct plx_search *search)
 {
 	double sum = total(search);
 
-	if (!set_gap(search, sum))
-		return;
 	keep_best(search);
 	if (!plx_search_pack(search) || !(total(search) > sum))
 		return_to_best(search);
-	set_gap(search, total(search));
+	return set_gap(search, total(search));
 }
 
 void plx_search_improve(struct plx_search *search)
@@ -294,7 +292,10 @@ void plx_search_improve(struct plx_search *search)
 		search->budget = BUDGET_MAX;
 	search->work = 0;
 	seat_parked(search);
-	choose_start(search);
+	if (!set_gap(search, total(search)) || !pack(search))
+		return;
+	if (plx_search_exact(search) && !pack(search))
+		return;
 	set_dirty(search, true);
 	descend(search);
 	shake(search);

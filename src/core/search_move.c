@@ -111,6 +111,21 @@ static double at_price(const struct plx_search *search, double utility,
 	return utility - search->price * gpus;
 }
 
+/* On just the count it wants, the best way; after survey(). */
+static bool sit_as_wanted(struct plx_search *search, struct plx_elastic *e)
+{
+	for (int i = 0; i < e->form_count; i++) {
+		const struct plx_form *form = &e->forms[i];
+
+		if (form->gpus == e->want && has_room(search, e, form) &&
+		    plx_search_pick(search, e, form, false)) {
+			plx_seat_put(search, e, &search->picked);
+			return true;
+		}
+	}
+	return false;
+}
+
 bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 {
 	const struct plx_form *best = NULL;
@@ -125,6 +140,8 @@ bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 		most = at_price(search, e->now.utility,
 				plx_seat_shape(&e->now).gpus);
 	survey(search, e);
+	if (sit_as_wanted(search, e))
+		return true;
 	for (int i = 0; i < e->form_count; i++) {
 		const struct plx_form *form = &e->forms[i];
 		double left = at_price(search, form->utility, form->gpus);

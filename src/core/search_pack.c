@@ -6,7 +6,6 @@
  * count, so that large holes are still there for large jobs, and take what
  * is best for them at the price of what is left.
  */
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -32,14 +31,12 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Would it keep what it has? */
-static bool keeps(const struct plx_search *search, const struct plx_elastic *e)
+static bool keeps(const struct plx_elastic *e)
 {
 	int held = plx_seat_shape(&e->now).gpus;
 
-	return e->target && e->target->gpus == held && held > 0 &&
-	       e->now_valid &&
-	       e->now.utility - search->price * held >=
-		       e->surplus - 1e-9 * fabs(e->surplus);
+	return e->now_valid && held > 0 && e->want == held &&
+	       (held > e->cap || !(e->counts[held] > e->now.utility));
 }
 
 static void get_up(struct plx_search *search)
@@ -63,12 +60,11 @@ bool plx_search_pack(struct plx_search *search)
 	for (int j = 0; j < search->job_count; j++) {
 		struct plx_elastic *e = &search->jobs[j];
 
-		if (e->fixed ||
-		    (keeps(search, e) && plx_search_stay(search, e)))
+		if (e->fixed || (keeps(e) && plx_search_stay(search, e)))
 			continue;
 		turns[count++] = (struct turn){
 			.job = j,
-			.gpus = e->target ? e->target->gpus : 0,
+			.gpus = e->want,
 			.urgent = !e->may_park,
 		};
 	}

@@ -315,12 +315,27 @@ void plx_search_price(struct plx_search *search)
 				       : 0;
 	}
 	sell_rest(search);
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_elastic *e = &search->jobs[j];
+
+		e->want = e->target ? e->target->gpus : 0;
+	}
 }
 
 void plx_search_bound(struct plx_search *search)
 {
-	search->bound = bound_sum(search, false);
+	search->priced = bound_sum(search, false);
+	search->bound = search->priced;
 	search->bound_truly = bound_sum(search, true);
+}
+
+double plx_search_needed(const struct plx_search *search,
+			 const struct plx_elastic *e, int gpus)
+{
+	if (search->exact && gpus <= e->cap)
+		return search->best_sum - e->others[gpus];
+	return search->best_sum - search->priced + e->surplus +
+	       search->price * gpus;
 }
 
 double plx_search_most(const struct plx_search *search,

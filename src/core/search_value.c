@@ -146,7 +146,7 @@ int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 	int cap = min_int(plx_gpu_cap(e->job, held),
 			  reach(search, e, &e->one_max));
 	size_t count = (size_t) max_int(cap, 0) + 1;
-	double *values = malloc(3 * count * sizeof(*values));
+	double *values = malloc(4 * count * sizeof(*values));
 
 	e->one = values;
 	e->hull = malloc((count + (size_t) held + 2) * sizeof(*e->hull));
@@ -157,6 +157,7 @@ int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 		values[i] = NAN;
 	e->many = values + count;
 	e->counts = values + 2 * count;
+	e->others = values + 3 * count;
 	e->cap = cap;
 	e->one_max = min_int(e->one_max, cap);
 	return 0;

@@ -167,13 +167,51 @@ static void our_measure_is_the_published_one(void **state)
 	json_decref(root);
 }
 
+/* The best fitness that anybody has found. */
+static double best_known(const json_t *recorded)
+{
+	const json_t *known = json_object_get(recorded, "best_known");
+	double best = known ? -reference_at(known, "objectives", 0) : 0;
+	size_t i;
+	json_t *one;
+
+	json_array_foreach(json_object_get(recorded, "ga_results"), i, one)
+		best = fmax(best, -reference_at(one, "objectives", 0));
+	return best;
+}
+
+static void our_plans_are_as_good_as_the_best_known(void **state)
+{
+	json_t *root = reference_load(FILE_NAME);
+	json_t *recorded;
+	size_t c;
+
+	(void) state;
+	json_array_foreach(json_object_get(root, "cases"), c, recorded)
+	{
+		struct plx_problem *problem = problem_of(recorded);
+		struct plx_plan *plan = searched(problem);
+
+		check_plan(problem, plan);
+		if (plan->fitness < 0.999 * best_known(recorded))
+			fail_msg("%s: fitness %.9g, want %.9g",
+				 reference_text(recorded, "name"),
+				 plan->fitness, best_known(recorded));
+		assert_true(plan->bound >= best_known(recorded) * (1 - 1e-9));
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	json_decref(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_measure_is_the_published_one),
+		cmocka_unit_test(our_plans_are_as_good_as_the_best_known),
 	};
 
 	return _cmocka_run_group_tests("recorded problems", tests,
-				       reference_runnable(ARRAY_SIZE(tests), 1),
+				       reference_runnable(ARRAY_SIZE(tests), 2),
 				       NULL, NULL);
 }
