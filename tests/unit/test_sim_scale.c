@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/* test_sim_scale.c - changing clusters, own restart costs, timelines */
+
+#include <math.h>
+
+#include "sim/autoscale.h"
+#include "sim/simulate.h"
+#include "sim/summary.h"
+#include "sim_world.h"
+
+#define HEADER "name,time,application,num_replicas,batch_size\n"
+
+static const char rows[] = "a,0,toy,1,10\nb,30,toy,1,10\nc,90,toy,1,10\n"
+			   "d,400,toy,1,10\ne,410,toy,1,10\nf,900,toy,1,10\n";
+
+static bool near(double a, double b)
+{
+	return fabs(a - b) < 1e-6 * (1 + fabs(b));
+}
+
+static char dir[64];
+
+static const struct plx_setting four_nodes = {
+	.node_count = 4,
+	.node_gpus = 2,
+	.interval_s = 60,
+	.restart_s = 30,
+	.fairness = -1,
+	.timeline = true,
+};
+
+static int begin(void **state)
+{
+	(void) state;
+	sim_write(dir);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void) state;
+	sim_remove(dir);
+	return 0;
+}
+
+/* Traces, a workload, and what became of it. */
+struct played {
+	struct plx_catalog catalog;
+	struct plx_workload workload;
+	struct plx_story story;
+};
+
+static void play(const struct plx_setting *setting, const char *policy,
+		 const char *jobs, struct played *played)
+{
+	char text[1024];
+	char path[128];
+	struct plx_error err;
+
+	*played = (struct played){ .catalog.dir = dir };
+	snprintf(text, sizeof(text), HEADER "%s", jobs);
+	sim_rewrite(dir, "workload.csv", text);
+	snprintf(path, sizeof(path), "%s/workload.csv", dir);
+	if (plx_workload_load(path, &played->catalog, &played->workload, &err) <
+		    0 ||
+	    plx_simulate(setting, plx_policy_find(policy), &played->workload,
+			 &played->story, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void release(struct played *played)
+{
+	plx_story_release(&played->story);
+	plx_workload_release(&played->workload);
+	plx_catalog_release(&played->catalog);
+}
+
+static struct plx_setting scaled(int min_nodes, int max_nodes, double target)
+{
+	struct plx_setting setting = four_nodes;
+
+	setting.node_count = min_nodes;
+	setting.scaling.min_nodes = min_nodes;
+	setting.scaling.max_nodes = max_nodes;
+	setting.scaling.target = target;
+	return setting;
+}
+
+static double mean_s(const struct played *played)
+{
+	struct plx_summary summary;
+	struct plx_error err;
+
+	assert_int_equal(plx_summarize(&played->story, &summary, &err), 0);
+	return summary.avg_jct_s;
+}
+
+static void a_cluster_that_may_not_change_is_like_any_other(void **state)
+{
+	struct plx_setting scaling = scaled(4, 4, 0.5);
+	struct played fixed;
+	struct played p;
+
+	(void) state;
+	play(&four_nodes, "pollux", rows, &fixed);
+	play(&scaling, "pollux", rows, &p);
+	for (int i = 0; i < p.workload.count; i++)
+		assert_true(p.story.fates[i].finish_s ==
+			    fixed.story.fates[i].finish_s);
+	assert_true(near(p.story.node_s, fixed.story.node_s));
+	assert_true(near(p.story.node_s, 4 * p.story.end_s));
+	release(&fixed);
+	release(&p);
+}
+
+static void a_higher_target_takes_less_node_time(void **state)
+{
+	struct plx_setting generous = scaled(1, 4, 0.2);
+	struct plx_setting tight = scaled(1, 4, 0.95);
+	struct played wide;
+	struct played narrow;
+
+	(void) state;
+	play(&generous, "pollux", rows, &wide);
+	play(&tight, "pollux", rows, &narrow);
+	assert_true(narrow.story.node_s < 0.9 * wide.story.node_s);
+	assert_true(mean_s(&narrow) > mean_s(&wide));
+	assert_true(mean_s(&narrow) < 3 * mean_s(&wide));
+	release(&wide);
+	release(&narrow);
+}
+
+static void the_cluster_stays_within_its_limits(void **state)
+{
+	struct plx_setting scaling = scaled(2, 3, 0.5);
+	struct played p;
+	double node_s = 0;
+
+	(void) state;
+	play(&scaling, "pollux", rows, &p);
+	for (int i = 0; i < p.story.timeline.tick_count; i++) {
+		const struct plx_tick *tick = &p.story.timeline.ticks[i];
+
+		assert_true(tick->node_s >= 2 * tick->seconds);
+		assert_true(tick->node_s <= 3 * tick->seconds);
+		assert_true(tick->gpu_s <= 2 * tick->node_s + 1e-6);
+		node_s += tick->node_s;
+	}
+	/* The last tick goes on to the end of the interval. */
+	assert_true(node_s >= p.story.node_s);
+	assert_true(node_s < p.story.node_s + 3 * 60);
+	release(&p);
+}
+
+static void a_node_that_boots_is_paid_for_and_not_used(void **state)
+{
+	struct plx_setting booting = scaled(1, 4, 0.2);
+	struct plx_setting one = four_nodes;
+	struct played fixed;
+	struct played p;
+
+	(void) state;
+	one.node_count = 1;
+	booting.scaling.boot_s = 1e6;
+	play(&one, "pollux", rows, &fixed);
+	play(&booting, "pollux", rows, &p);
+	for (int i = 0; i < p.workload.count; i++)
+		assert_true(p.story.fates[i].finish_s ==
+			    fixed.story.fates[i].finish_s);
+	assert_true(p.story.node_s > 1.5 * fixed.story.node_s);
+	release(&fixed);
+	release(&p);
+}
+
+static void seat(struct plx_simjob *job, int node, int gpus)
+{
+	job->place.parts[0] = (struct plx_part){ .node = node, .gpus = gpus };
+	job->place.count = 1;
+	job->place.gpus = gpus;
+}
+
+static void the_emptiest_nodes_go_first(void **state)
+{
+	struct plx_setting setting = scaled(1, 3, 0.5);
+	struct plx_setting lowered = scaled(1, 1, 0.5);
+	const struct plx_policy *policy = plx_policy_find("pollux");
+	struct plx_autoscaler scaler;
+	struct plx_simjob jobs[2];
+	struct plx_simjob *list[] = { &jobs[0], &jobs[1] };
+	struct plx_turn turn = { .setting = &setting, .jobs = list };
+	struct played p;
+	struct plx_error err;
+
+	(void) state;
+	play(&four_nodes, "fifo", rows, &p);
+	for (int j = 0; j < 2; j++) {
+		assert_int_equal(plx_simjob_init(&jobs[j],
+						 &p.workload.entries[j], 3,
+						 &err),
+				 0);
+		jobs[j].index = j;
+	}
+	seat(&jobs[0], 0, 1);
+	seat(&jobs[1], 2, 2);
+	turn.job_count = 2;
+	turn.now_s = 600;
+	assert_int_equal(plx_autoscaler_init(&scaler, &lowered, policy, &err),
+			 0);
+	scaler.paid = 3;
+	scaler.usable = 3;
+	if (plx_autoscale(&scaler, &turn, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(scaler.usable, 1);
+	assert_int_equal(scaler.paid, 1);
+	assert_int_equal(jobs[0].place.count, 0);
+	assert_int_equal(jobs[1].place.count, 1);
+	assert_int_equal(jobs[1].place.parts[0].node, 0);
+	plx_autoscaler_release(&scaler);
+	plx_simjob_release(&jobs[0]);
+	plx_simjob_release(&jobs[1]);
+	release(&p);
+}
+
+static void each_application_has_its_own_restart_cost(void **state)
+{
+	struct plx_setting own = four_nodes;
+	struct played p;
+	char path[128];
+
+	(void) state;
+	own.restart_auto = true;
+	/*
+	 * Of an unknown program: a second, and 100 MB out and in. Epochs end
+	 * on whole seconds.
+	 */
+	play(&own, "fifo", "a,0,toy,1,10\n", &p);
+	assert_true(fabs(p.story.fates[0].finish_s - 361.2) < 1.5);
+	release(&p);
+	sim_rewrite(dir, "toy/restart.csv", "restart_s\n12.0\n");
+	play(&own, "fifo", "a,0,toy,1,10\n", &p);
+	assert_true(near(p.story.fates[0].finish_s, 60 + 12 + 300));
+	release(&p);
+	own.restart_auto = false;
+	play(&own, "fifo", "a,0,toy,1,10\n", &p);
+	assert_true(near(p.story.fates[0].finish_s, 60 + 30 + 300));
+	release(&p);
+	snprintf(path, sizeof(path), "%s/toy/restart.csv", dir);
+	unlink(path);
+}
+
+static void a_bad_restart_cost_is_refused_by_line(void **state)
+{
+	static const char *const texts[] = {
+		"restart_s\n-1\n",   "restart_s\nsoon\n", "restart_s\n1e9\n",
+		"restart_s\n1\n2\n", "seconds\n1\n",	  "",
+	};
+	char path[128];
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct plx_error err;
+
+		sim_rewrite(dir, "toy/restart.csv", texts[i]);
+		assert_null(plx_app_load(dir, "toy", &err));
+		assert_non_null(strstr(err.text, "toy/restart.csv:"));
+	}
+	snprintf(path, sizeof(path), "%s/toy/restart.csv", dir);
+	unlink(path);
+}
+
+static void spans_are_the_times_that_jobs_held_gpus(void **state)
+{
+	struct played p;
+	double gpu_s[8] = { 0 };
+
+	(void) state;
+	play(&four_nodes, "pollux", rows, &p);
+	for (int i = 0; i < p.story.timeline.span_count; i++) {
+		const struct plx_span *span = &p.story.timeline.spans[i];
+
+		assert_true(span->end_s > span->begin_s);
+		assert_true(span->nodes >= 1 && span->nodes <= span->gpus);
+		gpu_s[span->job] += span->gpus * (span->end_s - span->begin_s);
+	}
+	for (int j = 0; j < p.workload.count; j++)
+		assert_true(near(gpu_s[j], p.story.fates[j].gpu_s));
+	release(&p);
+}
+
+static void parts_of_a_run_double_when_there_are_too_many(void **state)
+{
+	struct plx_timeline timeline;
+	struct plx_tick tick = { .seconds = 10, .gpu_s = 20 };
+	struct plx_tick sum = { 0 };
+	struct plx_error err;
+
+	(void) state;
+	assert_int_equal(plx_timeline_init(&timeline, 1, 10, &err), 0);
+	for (int i = 0; i < PLX_TICKS_MAX; i++)
+		plx_timeline_add(&timeline, &tick);
+	assert_int_equal(timeline.tick_count, PLX_TICKS_MAX);
+	assert_true(near(timeline.tick_s, 10));
+	for (int i = 0; i < 2 * PLX_TICKS_MAX + 1; i++)
+		plx_timeline_add(&timeline, &tick);
+	assert_true(near(timeline.tick_s, 40));
+	for (int i = 0; i < timeline.tick_count; i++) {
+		if (i + 1 < timeline.tick_count)
+			assert_true(near(timeline.ticks[i].seconds, 40));
+		plx_tick_sum(&sum, &timeline.ticks[i]);
+	}
+	assert_true(near(sum.seconds, 10 * (3 * PLX_TICKS_MAX + 1)));
+	assert_true(near(sum.gpu_s, 2 * sum.seconds));
+	plx_timeline_release(&timeline);
+}
+
+static void a_share_below_a_gpu_is_one_for_part_of_the_time(void **state)
+{
+	struct plx_setting tiny = four_nodes;
+	struct played p;
+
+	(void) state;
+	tiny.node_count = 1;
+	tiny.node_gpus = 1;
+	/* Alone each takes 330 s; there are 2 until one is done. */
+	play(&tiny, "fifo", "a,0,toy,1,10\nb,0,toy,1,10\n", &p);
+	assert_true(near(p.story.fates[0].finish_s, 390));
+	assert_true(near(p.story.fates[0].alone_s, 2 * 330));
+	assert_true(p.story.fates[0].fairness < 1);
+	assert_true(p.story.fates[1].alone_s > 330);
+	assert_true(p.story.fates[1].alone_s < 2 * 330);
+	release(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_cluster_that_may_not_change_is_like_any_other),
+		cmocka_unit_test(a_higher_target_takes_less_node_time),
+		cmocka_unit_test(the_cluster_stays_within_its_limits),
+		cmocka_unit_test(a_node_that_boots_is_paid_for_and_not_used),
+		cmocka_unit_test(the_emptiest_nodes_go_first),
+		cmocka_unit_test(each_application_has_its_own_restart_cost),
+		cmocka_unit_test(a_bad_restart_cost_is_refused_by_line),
+		cmocka_unit_test(spans_are_the_times_that_jobs_held_gpus),
+		cmocka_unit_test(parts_of_a_run_double_when_there_are_too_many),
+		cmocka_unit_test(
+			a_share_below_a_gpu_is_one_for_part_of_the_time),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
