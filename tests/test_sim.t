@@ -119,6 +119,74 @@ shorter() {
 			"$WORK/a.json" "$WORK/b.json"
 }
 
+# Policies and workloads in one page, with nothing from elsewhere.
+page_is_whole() {
+	local tag
+	small --policy=pollux --policy=fifo --html="$WORK/page.html" \
+		"$WORK/one.csv" "$WORK/names.csv" >"$WORK/page.out" || return 1
+	[ "$(grep -c '<section>' "$WORK/page.html")" = 2 ] || return 1
+	[ "$(grep -c '<svg' "$WORK/page.html")" = 20 ] || return 1
+	for tag in html section figure svg table g p; do
+		[ "$(grep -oE "<$tag[ >]" "$WORK/page.html" | wc -l)" = \
+			"$(grep -oF "</$tag>" "$WORK/page.html" | wc -l)" ] ||
+			return 1
+	done
+	! grep -iE '<script|https?:|url\(|src=|<link|nan|inf[^o]' \
+		"$WORK/page.html"
+}
+
+names_are_harmless() {
+	grep -qF '&lt;b&gt;&amp;&#39;x' "$WORK/page.html" &&
+		! grep -qF '<b>&' "$WORK/page.html"
+}
+
+# node_hours TARGET: what a cluster of 1 to 6 nodes takes.
+node_hours() {
+	small --target-utility="$1" --max-nodes=6 --json "$WORK/two.csv" |
+		jq -e '.workloads[0].node_hours'
+}
+
+higher_target_is_cheaper() {
+	local low high
+	low=$(node_hours 0.2) && high=$(node_hours 0.9) || return 1
+	echo "node-hours $low at a utility of 0.2, $high at 0.9"
+	awk "BEGIN { exit !($high < 0.8 * $low) }"
+}
+
+scaling_adds_keys() {
+	small --min-nodes=2 --max-nodes=5 --json "$WORK/one.csv" |
+		jq -e '.workloads[0] | keys_unsorted[-2:] == ["node_hours",
+			"mean_nodes"] and .mean_nodes >= 2 and
+			.mean_nodes <= 5' &&
+		small --min-nodes=2 "$WORK/one.csv" | grep 'NODE H  NODES'
+}
+
+own_restarts() {
+	cp -r "$WORK/traces" "$WORK/slow"
+	printf 'restart_s\n250\n' >"$WORK/slow/toy/restart.csv"
+	small --restart-delay=auto --json "$WORK/two.csv" | lasting \
+		>"$WORK/auto.json" &&
+		small --restart-delay=1.2 --json "$WORK/two.csv" | lasting |
+		cmp - "$WORK/auto.json" &&
+		"$sim" --restart-delay=auto --traces="$WORK/slow" --nodes=4 \
+			--json "$WORK/two.csv" >"$WORK/slow.json" &&
+		jq -s -e '.[0].mean_avg_jct_s < .[1].mean_avg_jct_s' \
+			"$WORK/auto.json" "$WORK/slow.json"
+}
+
+bad_scaling() {
+	refused "--min-nodes=5: more than --max-nodes=4" --min-nodes=5 \
+		--max-nodes=4 --traces="$WORK/traces" "$WORK/one.csv" &&
+		refused "--policy=fifo: it does not tell" --policy=fifo \
+			--min-nodes=2 --traces="$WORK/traces" "$WORK/one.csv"
+}
+
+bad_restart_cost() {
+	printf 'restart_s\nlong\n' >"$WORK/slow/toy/restart.csv"
+	refused "toy/restart.csv:2: \"long\": want a number" \
+		--traces="$WORK/slow" "$WORK/one.csv"
+}
+
 # refused SENTENCE ARGUMENT...: exit code 2, and one line that contains it.
 refused() {
 	local sentence=$1 rc
@@ -146,7 +214,9 @@ bad_trace() {
 bad_numbers() {
 	local option
 	for option in nodes=0 nodes=2.5 nodes=x gpus-per-node=65 interval=0 \
-		restart-delay=-1 interference=1 fairness=11 fairness=nan \
+		restart-delay=-1 restart-delay=soon restart-delay= \
+		interference=1 target-utility=0 target-utility=1.1 min-nodes=0 \
+		max-nodes=5000 node-delay=-1 fairness=11 fairness=nan \
 		seed=-1 seed= policy=pollu; do
 		refused "--$option: " --traces="$WORK/traces" "--$option" \
 			"$WORK/one.csv" || return 1
@@ -174,8 +244,10 @@ make_workload two 20
 # Two jobs on two nodes each, of three.
 printf '%s\n' name,time,application,num_replicas,batch_size \
 	a,0,toy,3,48 b,0,toy,3,48 >"$WORK/crowd.csv"
+printf '%s\n' name,time,application,num_replicas,batch_size \
+	"<b>&'x,0,toy,1,16" >"$WORK/names.csv"
 
-plan 15
+plan 22
 ok "--json prints the promised object" keys_are_as_promised
 ok "workloads side by side end as each alone" together_as_alone
 ok "the same workload ends the same twice" repeatable
@@ -189,7 +261,14 @@ ok "interference ends jobs later" shorter crowd --interference=0 \
 	--interference=0.9 --policy=fifo --nodes=3 --gpus-per-node=2
 ok "a bad workload is refused by file and line" bad_file
 ok "bad traces are refused by file and line" bad_trace
+ok "--html writes one page that needs nothing else" page_is_whole
+ok "names cannot hurt the page" names_are_harmless
+ok "a higher target utility takes fewer node-hours" higher_target_is_cheaper
+ok "a changing cluster is told in node-hours" scaling_adds_keys
+ok "--restart-delay=auto takes what restart.csv says" own_restarts
+ok "a bad restart cost is refused by file and line" bad_restart_cost
 ok "a bad option is refused in a sentence" bad_numbers
+ok "scaling that cannot be is refused" bad_scaling
 ok "a job that cannot fit is refused" refused "wants 5 GPUs: the cluster has 4" \
 	--policy=fifo --nodes=1 --traces="$WORK/traces" "$WORK/one.csv"
 if [ -r "$data/results.json" ]; then

@@ -233,8 +233,7 @@ static void chart_series(const struct plx_results *results, int workload,
 
 	figure(out, series->title, series->note);
 	plot = plx_plot_begin(out, LINE_HEIGHT, series->title);
-	plot.x = (struct plx_axis){ 0, plx_chart_end_s(results, workload),
-				    PLX_UNIT_HOURS, "hours" };
+	plot.x = plx_axis_time(plx_chart_end_s(results, workload));
 	plot.y = (struct plx_axis){ 0, plx_plot_end_for(most), series->unit,
 				    series->label };
 	if (series->unit == PLX_UNIT_PERCENT)

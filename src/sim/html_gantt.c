@@ -110,7 +110,7 @@ int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 		"</figcaption>\n",
 		story->policy->name);
 	plot = plx_plot_begin(out, BAND_HEIGHT, "GPUs by application");
-	plot.x = (struct plx_axis){ 0, end_s, PLX_UNIT_HOURS, "hours" };
+	plot.x = plx_axis_time(end_s);
 	plot.y = (struct plx_axis){ 0, results->gpus, PLX_UNIT_COUNT, "GPUs" };
 	plx_plot_frame(&plot);
 	for (int a = apps - 1; a >= 0; a--)
@@ -207,8 +207,7 @@ int plx_chart_gantt(const struct plx_results *results, int policy, int workload,
 		"waiting; point at a job to see its name</figcaption>\n",
 		story->policy->name);
 	plot = plx_plot_begin(out, row * jobs, "GPUs of each job over time");
-	plot.x = (struct plx_axis){ 0, plx_chart_end_s(results, workload),
-				    PLX_UNIT_HOURS, "hours" };
+	plot.x = plx_axis_time(plx_chart_end_s(results, workload));
 	/* The first submitted is on top. */
 	plot.y = (struct plx_axis){ jobs, 0, PLX_UNIT_COUNT,
 				    "jobs as submitted" };

@@ -58,6 +58,17 @@ void plx_plot_end(const struct plx_plot *plot)
 	fprintf(plot->out, "</svg>\n");
 }
 
+struct plx_axis plx_axis_time(double end_s)
+{
+	bool hours = end_s > 3 * 3600;
+
+	return (struct plx_axis){
+		.high = fmax(end_s, 1),
+		.unit = hours ? PLX_UNIT_HOURS : PLX_UNIT_MINUTES,
+		.label = hours ? "hours" : "minutes",
+	};
+}
+
 /* 0 to 1 along the axis. */
 static double part(const struct plx_axis *axis, double value)
 {
@@ -150,7 +161,9 @@ static void log_ticks(const struct plx_plot *plot, const struct plx_axis *axis,
 static void linear_ticks(const struct plx_plot *plot,
 			 const struct plx_axis *axis, tick_fn *tick)
 {
-	double scale = axis->unit == PLX_UNIT_HOURS ? 3600 : 1;
+	double scale = axis->unit == PLX_UNIT_HOURS	? 3600
+		       : axis->unit == PLX_UNIT_MINUTES ? 60
+							: 1;
 	double low = fmin(axis->low, axis->high);
 	double high = fmax(axis->low, axis->high);
 	double step = tick_step((high - low) / scale) * scale;

@@ -17,6 +17,7 @@
 enum plx_unit {
 	PLX_UNIT_COUNT,
 	PLX_UNIT_PERCENT, /* values are 0 to 1 */
+	PLX_UNIT_MINUTES, /* values are seconds */
 	PLX_UNIT_HOURS,	  /* values are seconds */
 	PLX_UNIT_LOG_TIME /* the same, each power as wide; low < high, > 0 */
 };
@@ -42,6 +43,9 @@ void plx_plot_end(const struct plx_plot *plot);
 
 /* Grid, numbers and labels. */
 void plx_plot_frame(const struct plx_plot *plot);
+
+/* Of time from 0, in hours or minutes. */
+struct plx_axis plx_axis_time(double end_s);
 
 /* Where a value is; kept within the rectangle. */
 double plx_plot_x(const struct plx_plot *plot, double value);
