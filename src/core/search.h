@@ -13,11 +13,13 @@
  * search_exact.c	the best counts, were there no nodes
  * search_menu.c	the forms a job may take
  * search_state.c	who sits where; undo
+ * search_look.c	which nodes are worth looking at
  * search_pick.c	which nodes for a form, and who gives way there
  * search_move.c	giving a job a form, others giving way
  * search_pack.c	from the counts that the price suggests to seats
  * search_repair.c	from what jobs have now to something feasible
- * search_improve.c	moves until nothing gets better, within a budget
+ * search_improve.c	moves until nothing gets better
+ * search_shake.c	the whole search, within a budget
  * search_why.c		the sentence for the operator
  *
  * What always holds: a job with any GPU has one on its home node, from its
@@ -29,6 +31,7 @@
 #define PLX_CORE_SEARCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/problem.h"
@@ -70,7 +73,8 @@ struct plx_elastic {
 	bool now_valid; /* what it has respects its own limits */
 	bool stuck;	/* nothing possible for it: keeps what it has */
 	bool touched;	/* by the present move */
-	bool dirty;	/* worth another look */
+	bool dirty;	/* worth another look: in the queue */
+	bool strayed;	/* may sit elsewhere than in the best plan */
 
 	double *one;	/* [cap + 1] utility of a count on one node, ... */
 	double *many;	/* ... on several; NAN: not asked */
@@ -103,6 +107,7 @@ struct plx_node {
 	int fixed_multi; /* fixed ones of them */
 	uint64_t price;	 /* the lower, the better off who would give way */
 	bool stale;	 /* price is to be found again */
+	int bucket;	 /* in the index; -1: none yet */
 	int *jobs;	 /* indexes into search->jobs, any order */
 	int job_count;
 };
@@ -127,13 +132,27 @@ struct plx_search {
 	int *touched;	/* jobs of the present move, the mover first */
 	int touched_count;
 	struct plx_seat picked; /* where the mover will sit */
-	uint64_t *keys;		/* [node_count] order of preference */
-	uint64_t *scratch;	/* [node_count] */
-	int *room_one;	 /* [node_gpus_max + 1] nodes with >= g free ... */
-	int *room_multi; /* ... also for a job on several nodes */
+	int *queue;		/* ring of jobs worth another look */
+	int queue_first;
+	int queue_count;
+	int *strayed; /* jobs that may not sit as in the best plan */
+	int strayed_count;
+	int parked;	   /* jobs without a GPU */
+	bool stopped;	   /* somebody asked to */
+	uint64_t *keys;	   /* [node_count] order of preference */
+	uint64_t *scratch; /* [node_count] */
+	int *room_one;	   /* [node_gpus_max + 1] nodes with >= g free ... */
+	int *room_multi;   /* ... also for a job on several nodes */
 	long room_multi_gpus;
+	int *look; /* [look_count] nodes to look at */
+	int look_count;
+	bool indexed;	  /* too many nodes to look at all */
+	uint64_t *looked; /* [node_count] look_stamp of the last look */
+	uint64_t look_stamp;
+	uint64_t *bits; /* nodes by free GPUs, quiet ones first */
+	size_t words;	/* of a bucket's nodes */
+	int *levels;	/* nodes in each bucket */
 	uint64_t random;
-	bool stride;  /* a job at most doubles in one move */
 	bool poorest; /* ask the worst off to give way, not the best */
 	bool shake;   /* moves choose nodes at random */
 	long work;    /* nodes and forms looked at */
@@ -201,6 +220,15 @@ double plx_move_gain(const struct plx_search *search);
 void plx_move_undo(struct plx_search *search);
 uint64_t plx_search_random(struct plx_search *search);
 
+/* search_look.c */
+bool plx_look_init(struct plx_search *search);
+void plx_look_release(struct plx_search *search);
+/* The node's free GPUs or jobs have changed. */
+void plx_look_update(struct plx_search *search, int n);
+/* Sets search->look. */
+void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
+		     const struct plx_form *form, bool eject);
+
 /* search_pick.c */
 /* May this job sit on the node at all? */
 bool plx_node_usable(const struct plx_search *search,
@@ -215,7 +243,7 @@ struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
  * Choose nodes for a job that does not sit: search->picked. With eject also
  * those that others have; otherwise only what is free.
  */
-bool plx_search_pick(struct plx_search *search, const struct plx_elastic *e,
+bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
 		     const struct plx_form *form, bool eject);
 
 /* search_move.c */
@@ -247,6 +275,15 @@ bool plx_search_pack(struct plx_search *search);
 int plx_search_repair(struct plx_search *search);
 
 /* search_improve.c */
+void plx_queue_push(struct plx_search *search, struct plx_elastic *e);
+void plx_queue_clear(struct plx_search *search);
+/* The present move is done. */
+void plx_move_keep(struct plx_search *search);
+/* Until nobody in the queue finds a better form. */
+void plx_search_descend(struct plx_search *search);
+bool plx_search_stopped(struct plx_search *search);
+
+/* search_shake.c */
 void plx_search_improve(struct plx_search *search);
 
 /* search_why.c */

@@ -13,6 +13,20 @@
 
 #define VICTIMS_MAX 12 /* of one move; more hardly ever pays */
 
+static void survey_nodes(struct plx_search *search, const struct plx_elastic *e)
+{
+	for (int n = 0; n < search->node_count; n++) {
+		int free = search->nodes[n].free;
+
+		if (free < 1 || !plx_node_usable(search, e, n))
+			continue;
+		search->room_one[free]++;
+		if (!plx_node_disturbs(search, n))
+			search->room_multi[free]++;
+	}
+	search->work += search->node_count;
+}
+
 /* Count the nodes that have so many GPUs free for this job. */
 static void survey(struct plx_search *search, const struct plx_elastic *e)
 {
@@ -22,22 +36,19 @@ static void survey(struct plx_search *search, const struct plx_elastic *e)
 	memset(search->room_one, 0, size);
 	memset(search->room_multi, 0, size);
 	search->room_multi_gpus = 0;
-	for (int n = 0; n < search->node_count; n++) {
-		int free = search->nodes[n].free;
-
-		if (free < 1 || !plx_node_usable(search, e, n))
-			continue;
-		search->room_one[free]++;
-		if (plx_node_disturbs(search, n))
-			continue;
-		search->room_multi[free]++;
-		search->room_multi_gpus += free;
+	if (!search->indexed || e->job->allowed)
+		survey_nodes(search, e);
+	for (int g = 1; search->indexed && !e->job->allowed && g <= top; g++) {
+		search->room_multi[g] = search->levels[g];
+		search->room_one[g] =
+			search->levels[g] + search->levels[g + top + 1];
 	}
+	for (int g = top; g > 0; g--)
+		search->room_multi_gpus += (long) g * search->room_multi[g];
 	for (int g = top; g > 0; g--) {
 		search->room_one[g - 1] += search->room_one[g];
 		search->room_multi[g - 1] += search->room_multi[g];
 	}
-	search->work += search->node_count;
 }
 
 /* After survey(): is there room without taking from anybody? */
@@ -208,7 +219,7 @@ static bool clear_spots(struct plx_search *search)
 }
 
 /* Where others can be asked to go away, choose. */
-static bool pick_target(struct plx_search *search, const struct plx_elastic *e,
+static bool pick_target(struct plx_search *search, struct plx_elastic *e,
 			int form)
 {
 	bool multi = e->now.count > 1 && search->problem->interference;

@@ -181,6 +181,19 @@ static uint64_t smallest(uint64_t *keys, int count, int k)
 	return keys[k - 1];
 }
 
+/* Seats are by node. */
+static void sort_spots(struct plx_seat *seat)
+{
+	for (int i = 1; i < seat->count; i++) {
+		struct plx_spot spot = seat->spots[i];
+		int k = i;
+
+		for (; k > 0 && seat->spots[k - 1].node > spot.node; k--)
+			seat->spots[k] = seat->spots[k - 1];
+		seat->spots[k] = spot;
+	}
+}
+
 /* Choose nodes for a form; with eject, also some that others have. */
 static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 			 const struct plx_form *form, bool eject)
@@ -190,22 +203,27 @@ static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 	uint64_t last;
 	int count = 0;
 
-	search->work += search->node_count;
-	for (int n = 0; n < search->node_count; n++) {
-		search->keys[n] = node_key(search, e, form, n, eject);
-		if (search->keys[n] != NEVER)
-			search->scratch[count++] = search->keys[n];
+	for (int i = 0; i < search->look_count; i++) {
+		int n = search->look[i];
+
+		search->keys[i] = node_key(search, e, form, n, eject);
+		if (search->keys[i] != NEVER)
+			search->scratch[count++] = search->keys[i];
+		else if (n == home)
+			return false;
 	}
-	if (count < form->nodes || (home >= 0 && search->keys[home] == NEVER))
+	if (count < form->nodes ||
+	    (home >= 0 && !plx_node_usable(search, e, home)))
 		return false;
 	last = smallest(search->scratch, count, form->nodes);
 	picked->count = 0;
-	for (int n = 0; n < search->node_count; n++) {
-		if (search->keys[n] <= last)
+	for (int i = 0; i < search->look_count; i++) {
+		if (search->keys[i] <= last)
 			picked->spots[picked->count++] =
-				(struct plx_spot){ .node = n,
+				(struct plx_spot){ .node = search->look[i],
 						   .gpus = form->per_node };
 	}
+	sort_spots(picked);
 	return true;
 }
 
@@ -216,10 +234,11 @@ static int next_to_fill(const struct plx_search *search,
 	int next = -1;
 	long best = -1;
 
-	for (int n = 0; n < search->node_count; n++) {
+	for (int i = 0; i < search->look_count; i++) {
+		int n = search->look[i];
 		long worth = search->nodes[n].free;
 
-		if (search->scratch[n] > 0 || worth < 1 ||
+		if (search->scratch[i] > 0 || worth < 1 ||
 		    plx_node_disturbs(search, n) ||
 		    !plx_node_usable(search, e, n))
 			continue;
@@ -227,7 +246,7 @@ static int next_to_fill(const struct plx_search *search,
 		worth += n == e->job->home ? 1L << 21 : 0;
 		if (worth > best) {
 			best = worth;
-			next = n;
+			next = i;
 		}
 	}
 	return next;
@@ -239,17 +258,18 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e)
 	uint64_t best = NEVER;
 	int next = -1;
 
-	for (int n = 0; n < search->node_count; n++) {
-		bool home = n == e->job->home && search->scratch[n] == 0;
+	for (int i = 0; i < search->look_count; i++) {
+		int n = search->look[i];
+		bool home = n == e->job->home && search->scratch[i] == 0;
 		uint64_t cost = home ? 0 : node_price(search, n) + 1;
 
 		if (plx_node_disturbs(search, n) ||
 		    !plx_node_usable(search, e, n) ||
-		    (long) search->scratch[n] >= search->nodes[n].open)
+		    (long) search->scratch[i] >= search->nodes[n].open)
 			continue;
 		if (cost < best) {
 			best = cost;
-			next = n;
+			next = i;
 		}
 	}
 	return next;
@@ -260,48 +280,59 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 			int gpus, bool eject)
 {
 	memset(search->scratch, 0,
-	       (size_t) search->node_count * sizeof(*search->scratch));
+	       (size_t) search->look_count * sizeof(*search->scratch));
 	while (gpus > 0) {
-		int n = next_to_fill(search, e);
+		int i = next_to_fill(search, e);
 		int take = 1;
 
-		if (n >= 0)
-			take = search->nodes[n].free;
+		if (i >= 0)
+			take = search->nodes[search->look[i]].free;
 		else if (eject)
-			n = next_to_take(search, e);
-		if (n < 0)
+			i = next_to_take(search, e);
+		if (i < 0)
 			return false;
 		take = take < gpus ? take : gpus;
-		search->scratch[n] += (uint64_t) take;
+		search->scratch[i] += (uint64_t) take;
 		gpus -= take;
-		search->work += search->node_count;
+		search->work += search->look_count;
 	}
 	return true;
 }
 
-static bool pick_ragged(struct plx_search *search, const struct plx_elastic *e,
+static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 			int gpus, bool eject)
 {
 	struct plx_seat *picked = &search->picked;
+	bool home = e->job->home < 0;
 
 	if (!fill_ragged(search, e, gpus, eject))
 		return false;
 	picked->count = 0;
-	for (int n = 0; n < search->node_count; n++) {
-		if (search->scratch[n] > 0)
-			picked->spots[picked->count++] = (struct plx_spot){
-				.node = n, .gpus = (int) search->scratch[n]
-			};
+	for (int i = 0; i < search->look_count; i++) {
+		int n = search->look[i];
+
+		if (search->scratch[i] == 0)
+			continue;
+		home = home || n == e->job->home;
+		picked->spots[picked->count++] =
+			(struct plx_spot){ .node = n,
+					   .gpus = (int) search->scratch[i] };
 	}
+	sort_spots(picked);
+	if (e->job->table)
+		picked->utility =
+			plx_value(search, e,
+				  (struct plx_shape){ .nodes = picked->count,
+						      .gpus = gpus });
 	/* On one node it would be another form. */
-	return picked->count > 1 &&
-	       (e->job->home < 0 || search->scratch[e->job->home] > 0);
+	return picked->count > 1 && home;
 }
 
-bool plx_search_pick(struct plx_search *search, const struct plx_elastic *e,
+bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
 		     const struct plx_form *form, bool eject)
 {
 	search->picked.utility = form->utility;
+	plx_search_look(search, e, form, eject);
 	if (form->per_node > 0)
 		return pick_uniform(search, e, form, eject);
 	return pick_ragged(search, e, form->gpus, eject);

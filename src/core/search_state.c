@@ -177,18 +177,22 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->nodes = zeroed(nodes, sizeof(*search->nodes));
 	search->node_jobs = zeroed(jobs, sizeof(int));
 	search->touched = zeroed((size_t) search->job_count, sizeof(int));
+	search->queue = zeroed((size_t) search->job_count, sizeof(int));
+	search->strayed = zeroed((size_t) search->job_count, sizeof(int));
 	search->picked.spots = zeroed(nodes, sizeof(struct plx_spot));
 	search->keys = zeroed(nodes, sizeof(uint64_t));
 	search->scratch = zeroed(nodes, sizeof(uint64_t));
 	search->room_one = zeroed(gpus, sizeof(int));
 	search->room_multi = zeroed(gpus, sizeof(int));
-	if (!search->nodes || !search->node_jobs || !search->touched ||
+	if (!plx_look_init(search) || !search->nodes || !search->node_jobs ||
+	    !search->touched || !search->queue || !search->strayed ||
 	    !search->picked.spots || !search->keys || !search->scratch ||
 	    !search->room_one || !search->room_multi)
 		return plx_fail(err, "no memory to search %zu nodes", nodes);
 	jobs = 0;
 	for (int n = 0; n < search->node_count; n++) {
 		search->nodes[n].jobs = search->node_jobs + jobs;
+		search->nodes[n].bucket = -1;
 		jobs += node_jobs_max(search, n);
 	}
 	return 0;
@@ -253,11 +257,14 @@ void plx_search_destroy(struct plx_search *search)
 	free(search->nodes);
 	free(search->node_jobs);
 	free(search->touched);
+	free(search->queue);
+	free(search->strayed);
 	free(search->picked.spots);
 	free(search->keys);
 	free(search->scratch);
 	free(search->room_one);
 	free(search->room_multi);
+	plx_look_release(search);
 	free(search);
 }
 
@@ -271,7 +278,7 @@ void plx_search_reset(struct plx_search *search)
 		node->multi = 0;
 		node->fixed_multi = 0;
 		node->job_count = 0;
-		node->stale = true;
+		plx_look_update(search, n);
 	}
 	for (int j = 0; j < search->job_count; j++) {
 		search->jobs[j].at.count = 0;
@@ -280,6 +287,7 @@ void plx_search_reset(struct plx_search *search)
 		search->jobs[j].touched = false;
 	}
 	search->touched_count = 0;
+	search->parked = search->job_count;
 }
 
 static void node_leave(struct plx_node *node, int job)
@@ -300,11 +308,12 @@ void plx_seat_take(struct plx_search *search, struct plx_elastic *e)
 		struct plx_node *node = &search->nodes[e->at.spots[i].node];
 
 		node->free += e->at.spots[i].gpus;
-		node->stale = true;
 		node->multi -= multi;
+		plx_look_update(search, e->at.spots[i].node);
 		node_leave(node, (int) (e - search->jobs));
 	}
 	search->work += e->at.count;
+	search->parked += e->at.count > 0;
 	e->at.count = 0;
 	e->at.utility = e->utility_parked;
 }
@@ -320,11 +329,12 @@ void plx_seat_put(struct plx_search *search, struct plx_elastic *e,
 		struct plx_node *node = &search->nodes[seat->spots[i].node];
 
 		node->free -= seat->spots[i].gpus;
-		node->stale = true;
 		node->multi += seat->count > 1;
+		plx_look_update(search, seat->spots[i].node);
 		node->jobs[node->job_count++] = (int) (e - search->jobs);
 	}
 	search->work += seat->count;
+	search->parked -= seat->count > 0;
 }
 
 void plx_seat_fix(struct plx_search *search, struct plx_elastic *e)

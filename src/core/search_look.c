@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_look.c - which nodes are worth looking at for a form
+ *
+ * On a small cluster: all. On a large one nodes are kept by the number of
+ * GPUs free on them, and a look takes the job's own ones, those where the form
+ * fits, and some where little is missing, from a random one on: whoever has
+ * to give way may be better off elsewhere, but there are other moves.
+ */
+#include <stdlib.h>
+
+#include "core/search.h"
+
+#define SMALL	  24		      /* nodes: all are looked at */
+#define INDEX_MAX (UINT64_C(1) << 20) /* words of 64 nodes */
+#define EJECT	  8  /* nodes of each level looked at for a victim */
+#define EJECT_ALL 16 /* of all levels */
+
+static int bucket_of(const struct plx_search *search, int n)
+{
+	const struct plx_node *node = &search->nodes[n];
+	int levels = search->node_gpus_max + 1;
+
+	return (node->free > 0 ? node->free : 0) +
+	       (plx_node_disturbs(search, n) ? levels : 0);
+}
+
+static uint64_t *bits_of(const struct plx_search *search, int bucket)
+{
+	return search->bits + (size_t) bucket * search->words;
+}
+
+bool plx_look_init(struct plx_search *search)
+{
+	size_t nodes = (size_t) search->node_count + 1;
+	size_t buckets = 2 * ((size_t) search->node_gpus_max + 1);
+
+	search->words = (nodes + 63) / 64;
+	search->look = calloc(nodes, sizeof(*search->look));
+	search->looked = calloc(nodes, sizeof(*search->looked));
+	search->indexed = search->node_count > SMALL &&
+			  buckets * search->words <= INDEX_MAX;
+	if (!search->indexed) {
+		for (int n = 0; search->look && n < search->node_count; n++)
+			search->look[n] = n;
+		search->look_count = search->node_count;
+		return search->look && search->looked;
+	}
+	search->bits = calloc(buckets * search->words, sizeof(*search->bits));
+	search->levels = calloc(buckets, sizeof(*search->levels));
+	return search->look && search->looked && search->bits && search->levels;
+}
+
+void plx_look_release(struct plx_search *search)
+{
+	free(search->look);
+	free(search->looked);
+	free(search->bits);
+	free(search->levels);
+}
+
+static void flip(struct plx_search *search, int bucket, int n, int step)
+{
+	bits_of(search, bucket)[n / 64] ^= UINT64_C(1) << n % 64;
+	search->levels[bucket] += step;
+}
+
+void plx_look_update(struct plx_search *search, int n)
+{
+	struct plx_node *node = &search->nodes[n];
+	int bucket;
+
+	node->stale = true;
+	if (!search->indexed)
+		return;
+	bucket = bucket_of(search, n);
+	if (bucket == node->bucket)
+		return;
+	if (node->bucket >= 0)
+		flip(search, node->bucket, n, -1);
+	flip(search, bucket, n, 1);
+	node->bucket = bucket;
+}
+
+/* The next node of the bucket from this one; -1: none. */
+static int next_of(const struct plx_search *search, int bucket, int n)
+{
+	const uint64_t *bits = bits_of(search, bucket);
+	size_t word = (size_t) n / 64;
+	uint64_t rest;
+
+	if (word >= search->words)
+		return -1;
+	rest = bits[word] & ~UINT64_C(0) << n % 64;
+	while (rest == 0) {
+		if (++word == search->words)
+			return -1;
+		rest = bits[word];
+	}
+	return (int) (word * 64) + __builtin_ctzll(rest);
+}
+
+static bool add(struct plx_search *search, const struct plx_elastic *e, int n)
+{
+	if (search->looked[n] == search->look_stamp ||
+	    !plx_node_usable(search, e, n))
+		return false;
+	search->looked[n] = search->look_stamp;
+	search->look[search->look_count++] = n;
+	return true;
+}
+
+/* Up to so many nodes with just these GPUs free, from this one on. */
+static int add_level(struct plx_search *search, const struct plx_elastic *e,
+		     int bucket, int first, int most)
+{
+	int added = 0;
+
+	if (search->levels[bucket] == 0)
+		return 0;
+	for (int n = next_of(search, bucket, first); n >= 0 && added < most;
+	     n = next_of(search, bucket, n + 1))
+		added += add(search, e, n);
+	for (int n = next_of(search, bucket, 0);
+	     n >= 0 && n < first && added < most;
+	     n = next_of(search, bucket, n + 1))
+		added += add(search, e, n);
+	search->work += added;
+	return added;
+}
+
+static void add_seat(struct plx_search *search, const struct plx_elastic *e,
+		     const struct plx_seat *seat)
+{
+	for (int i = 0; i < seat->count; i++)
+		add(search, e, seat->spots[i].node);
+}
+
+/* Where the form fits: the fullest first, or the emptiest for any counts. */
+static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
+			const struct plx_form *form)
+{
+	int top = search->node_gpus_max;
+	int disturbed = plx_form_multi(form) ? -1 : top + 1;
+	int nodes = form->nodes;
+	int gpus = form->gpus;
+
+	for (int g = form->per_node; form->per_node > 0 && g <= top; g++) {
+		nodes -= add_level(search, e, g, 0, nodes);
+		if (disturbed > 0)
+			nodes -= add_level(search, e, disturbed + g, 0, nodes);
+	}
+	for (int g = top; form->per_node == 0 && g > 0 && gpus > 0; g--)
+		gpus -= g * add_level(search, e, g, 0, gpus / g + 1);
+}
+
+static void add_victims(struct plx_search *search, const struct plx_elastic *e,
+			const struct plx_form *form)
+{
+	int top = search->node_gpus_max;
+	int g = form->per_node > 0 ? form->per_node : 1;
+	int start = (int) (plx_search_random(search) %
+			   (uint64_t) search->node_count);
+	int most = EJECT_ALL + form->nodes;
+
+	for (int free = g - 1; free >= 0 && most > 0; free--) {
+		int some = form->nodes > EJECT ? form->nodes : EJECT;
+
+		most -= add_level(search, e, free, start, some);
+		most -= add_level(search, e, free + top + 1, start, some / 2);
+	}
+}
+
+void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
+		     const struct plx_form *form, bool eject)
+{
+	if (!search->indexed) {
+		search->work += search->node_count;
+		return;
+	}
+	search->look_stamp++;
+	search->look_count = 0;
+	if (e->job->home >= 0)
+		add(search, e, e->job->home);
+	add_seat(search, e, &e->now);
+	if (e->touched)
+		add_seat(search, e, &e->saved);
+	add_fitting(search, e, form);
+	if (eject)
+		add_victims(search, e, form);
+	search->work += search->look_count;
+}

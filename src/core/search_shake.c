@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_shake.c - from a first plan to the best that the budget allows
+ *
+ * The search starts from what there is, or from what the price suggests if
+ * that is better, and lets everybody improve. Then a few random moves shake
+ * the plan and the search goes on from there; the best plan seen wins. It
+ * ends when the bound leaves little to look for. The budget counts nodes and
+ * forms looked at, not time: the same problem gives the same plan anywhere.
+ */
+#include <math.h>
+
+#include "core/search.h"
+
+/* A gain below this share of the sum is noise. */
+#define GAIN_MIN 1e-9
+
+#define CLOSE 1e-4 /* share of the fitness that nobody looks for */
+#define FAR   1e-2 /* share of it that deserves the whole budget */
+
+#define BUDGET_FIRST  300000000L /* until there is a first plan */
+#define BUDGET_BASE   200000.0	 /* of the shaking ... */
+#define BUDGET_SQUARE 8.0	 /* ... and for each pair of jobs */
+#define KICKS_BASE    100 /* without success, until the search ends ... */
+#define KICKS_JOB     2	  /* ... and so many more for each job */
+#define KICK_TRIES    4	  /* forms drawn until one has hope */
+
+/* Its GPUs are for others to try; it comes back if they do not need them. */
+static bool park(struct plx_search *search, struct plx_elastic *e)
+{
+	if (!e->may_park || e->at.count == 0)
+		return false;
+	plx_move_begin(search);
+	plx_move_touch(search, e);
+	plx_seat_take(search, e);
+	for (int j = 0; search->parked > 1 && j < search->job_count; j++) {
+		if (search->jobs[j].at.count == 0)
+			plx_queue_push(search, &search->jobs[j]);
+	}
+	plx_move_keep(search);
+	return true;
+}
+
+static int draw_form(struct plx_search *search, const struct plx_elastic *e)
+{
+	int form = 0;
+
+	for (int i = 0; i < KICK_TRIES; i++) {
+		form = (int) (plx_search_random(search) %
+			      (uint64_t) e->form_count);
+		if (e->forms[form].utility >
+		    plx_search_needed(search, e, e->forms[form].gpus))
+			break;
+	}
+	return form;
+}
+
+/* A random job gets a random form, or nothing. */
+static void kick(struct plx_search *search)
+{
+	uint64_t job = plx_search_random(search) % (uint64_t) search->job_count;
+	struct plx_elastic *e = &search->jobs[job];
+
+	search->work++;
+	if (e->fixed || e->form_count == 0)
+		return;
+	if (plx_search_random(search) % 4 == 0 && park(search, e))
+		return;
+	search->shake = true;
+	if (plx_search_move(search, e, draw_form(search, e)))
+		plx_move_keep(search);
+	search->shake = false;
+}
+
+/* Before anybody grows, all get what little they need. */
+static void seat_parked(struct plx_search *search)
+{
+	for (int j = 0; j < search->job_count; j++) {
+		struct plx_elastic *e = &search->jobs[j];
+
+		if (!e->fixed && e->at.count == 0)
+			plx_search_squeeze(search, e);
+	}
+}
+
+static double total(const struct plx_search *search)
+{
+	double sum = 0;
+
+	for (int j = 0; j < search->job_count; j++)
+		sum += search->jobs[j].at.utility;
+	return sum;
+}
+
+/* What a share of the fitness is in the sum of utilities. */
+static double share_of_sum(const struct plx_search *search, double sum)
+{
+	double weights = 0;
+
+	if (fabs(search->fairness) >= PLX_FAIRNESS_TINY)
+		return fabs(search->fairness * sum);
+	for (int j = 0; j < search->job_count; j++)
+		weights += plx_weight(search->jobs[j].job);
+	return weights;
+}
+
+/* What a better plan may gain, as a share of the fitness. */
+static double gap(const struct plx_search *search)
+{
+	double share = share_of_sum(search, search->best_sum);
+
+	return share > 0 ? (search->bound - search->best_sum) / share : 0;
+}
+
+/* All stray from the best plan, as far as anybody knows. */
+static void stray_all(struct plx_search *search)
+{
+	search->strayed_count = 0;
+	for (int j = 0; j < search->job_count; j++) {
+		if (search->jobs[j].fixed)
+			continue;
+		search->jobs[j].strayed = true;
+		search->strayed[search->strayed_count++] = j;
+	}
+}
+
+static double gain_over_best(const struct plx_search *search)
+{
+	double gain = 0;
+
+	for (int i = 0; i < search->strayed_count; i++) {
+		const struct plx_elastic *e = &search->jobs[search->strayed[i]];
+
+		gain += e->at.utility - e->best.utility;
+	}
+	return gain;
+}
+
+static void keep_best(struct plx_search *search)
+{
+	for (int i = 0; i < search->strayed_count; i++) {
+		struct plx_elastic *e = &search->jobs[search->strayed[i]];
+
+		e->strayed = false;
+		plx_seat_copy(&e->best, &e->at);
+	}
+	search->strayed_count = 0;
+	search->best_sum = total(search);
+}
+
+static void return_to_best(struct plx_search *search)
+{
+	plx_move_begin(search);
+	for (int i = 0; i < search->strayed_count; i++)
+		plx_seat_take(search, &search->jobs[search->strayed[i]]);
+	for (int i = 0; i < search->strayed_count; i++) {
+		struct plx_elastic *e = &search->jobs[search->strayed[i]];
+
+		e->strayed = false;
+		plx_seat_put(search, e, &e->best);
+	}
+	search->strayed_count = 0;
+}
+
+static void shake(struct plx_search *search)
+{
+	int patience = KICKS_BASE + KICKS_JOB * search->job_count;
+
+	for (int k = 0;
+	     k < patience && gap(search) > CLOSE &&
+	     search->work < search->budget && !plx_search_stopped(search);
+	     k++) {
+		plx_queue_clear(search);
+		for (int i = 0; i <= k % 3; i++)
+			kick(search);
+		search->poorest = k % 2;
+		plx_search_descend(search);
+		if (gain_over_best(search) >
+		    GAIN_MIN * fabs(search->best_sum)) {
+			keep_best(search);
+			k = -1;
+		} else {
+			return_to_best(search);
+		}
+	}
+	search->poorest = false;
+}
+
+/* Seat everybody close to what they want, if that is better. */
+static void pack(struct plx_search *search)
+{
+	bool packed = plx_search_pack(search);
+
+	stray_all(search);
+	if (packed && gain_over_best(search) > 0)
+		keep_best(search);
+	else
+		return_to_best(search);
+}
+
+static void shake_budget(struct plx_search *search)
+{
+	double jobs = search->job_count;
+	double budget = BUDGET_BASE + BUDGET_SQUARE * jobs * jobs;
+
+	budget *= fmin(1, gap(search) / FAR);
+	search->budget = search->work + (long) fmin(budget, BUDGET_FIRST);
+}
+
+void plx_search_improve(struct plx_search *search)
+{
+	if (search->job_count == 0)
+		return;
+	search->work = 0;
+	search->budget = BUDGET_FIRST;
+	seat_parked(search);
+	stray_all(search);
+	keep_best(search);
+	if (gap(search) > CLOSE)
+		pack(search);
+	if (gap(search) > CLOSE && plx_search_exact(search))
+		pack(search);
+	if (!(gap(search) > CLOSE) || plx_search_stopped(search))
+		return;
+	for (int j = 0; j < search->job_count; j++)
+		plx_queue_push(search, &search->jobs[j]);
+	plx_search_descend(search);
+	keep_best(search);
+	shake_budget(search);
+	shake(search);
+}
