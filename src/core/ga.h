@@ -39,8 +39,8 @@ struct plx_ga *plx_ga_create(const struct plx_ga_options *options,
 void plx_ga_destroy(struct plx_ga *ga); /* accepts NULL */
 
 /*
- * One cycle. *plan is the caller's to destroy; its bound is infinite: this
- * algorithm knows none. A plan may be worse than doing nothing, and a job
+ * One cycle. *plan is the caller's to destroy; its bound is a poor one, as
+ * if jobs shared nothing. A plan may be worse than doing nothing, and a job
  * that may not be parked keeps what it has if nothing else is found for it.
  * On failure *plan is untouched and the memory of earlier cycles is as it
  * was.

@@ -36,16 +36,20 @@ static struct plx_plan *plan_create(const struct plx_ga_run *run,
 static void explain(struct plx_choice *choice, int held)
 {
 	int gpus = choice->shape.gpus;
+	int nodes = choice->shape.nodes;
 
-	if (!choice->changed)
+	if (gpus == 0)
 		snprintf(choice->why, sizeof(choice->why),
-			 gpus > 0 ? "stays: %d GPUs in the fittest plan bred"
-				  : "waits: %d GPUs in the fittest plan bred",
-			 gpus);
+			 held > 0 ? "parked: no GPU in the fittest plan bred"
+				  : "waits: no GPU in the fittest plan bred");
+	else if (!choice->changed)
+		snprintf(choice->why, sizeof(choice->why),
+			 "stays: %d GPU%s in the fittest plan bred", gpus,
+			 gpus > 1 ? "s" : "");
 	else
 		snprintf(choice->why, sizeof(choice->why),
-			 "%d -> %d GPUs on %d nodes in the fittest plan bred",
-			 held, gpus, choice->shape.nodes);
+			 "%d -> %d GPUs on %d node%s in the fittest plan bred",
+			 held, gpus, nodes, nodes > 1 ? "s" : "");
 }
 
 static void choose(const struct plx_ga_run *run, int row,
@@ -99,9 +103,9 @@ struct plx_plan *plx_ga_plan_make(const struct plx_ga_run *run,
 		return NULL;
 	for (int j = 0; j < run->job_count; j++)
 		choose(run, j, genome, &plan->choices[run->jobs[j].index]);
-	plan->bound = INFINITY;
 	plan->fitness_now = fitness_now(run, err);
 	plan->fitness = plx_plan_fitness(run->problem, plan->choices[0].gpus);
+	plan->bound = fmax(plx_ga_bound(run), plan->fitness);
 	if (plan->fitness >= 0 && plan->fitness_now >= 0)
 		return plan;
 	plx_fail(err, "no memory to judge the plan");

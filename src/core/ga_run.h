@@ -92,6 +92,8 @@ struct plx_shape plx_gene_shape(const uint16_t *row, int node_count);
 int plx_ga_value_init(struct plx_ga_run *run, struct plx_ga_job *job,
 		      struct plx_error *err);
 void plx_ga_judge(struct plx_ga_run *run, struct plx_genome *genome);
+/* Fitness if every job had the cluster to itself. */
+double plx_ga_bound(const struct plx_ga_run *run);
 
 /* ga_repair.c */
 void plx_ga_repair(struct plx_ga_run *run, uint16_t *genes);

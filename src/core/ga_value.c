@@ -103,6 +103,39 @@ static double mean(const struct plx_ga_run *run, double sum)
 	return pow(fabs(sum), 1 / p);
 }
 
+/* The best term that any shape gives the job. */
+static double best_term(const struct plx_ga_run *run,
+			const struct plx_ga_job *job)
+{
+	double best = job->parked;
+
+	for (int nodes = 1; nodes <= job->tall; nodes++) {
+		for (int gpus = nodes; gpus <= job->wide; gpus++) {
+			struct plx_shape shape = { .nodes = nodes,
+						   .gpus = gpus };
+			const struct plx_ga_cell *cell =
+				cell_of(run, job, shape);
+
+			best = fmax(best, fmax(cell->stays, cell->moves));
+		}
+	}
+	return best;
+}
+
+double plx_ga_bound(const struct plx_ga_run *run)
+{
+	bool least = run->problem->fairness < FAIRNESS_LEAST;
+	double sum = least ? INFINITY : 0;
+
+	for (int j = 0; j < run->job_count; j++) {
+		double term = best_term(run, &run->jobs[j]);
+
+		sum = least ? fmin(sum, term)
+			    : sum + run->jobs[j].weight * term;
+	}
+	return run->job_count > 0 ? mean(run, sum) : 0;
+}
+
 static int gpus_in_use(const struct plx_ga_run *run)
 {
 	int gpus = 0;

@@ -6,6 +6,7 @@
 #include "plan_rules.h"
 #include "random_problem.h"
 #include "reference.h"
+#include "sim/simulate.h"
 #include "sim/snapshot.h"
 
 static const struct random_spec medium = { .nodes = 5, .jobs = 8, .gpus = 4 };
@@ -60,6 +61,7 @@ static void check_bred(const struct plx_problem *problem,
 	check_plan(problem, &promised);
 	assert_near(plan->fitness,
 		    plx_plan_fitness(problem, plan->choices[0].gpus), 1e-12);
+	assert_true(plan->bound >= plan->fitness && isfinite(plan->bound));
 }
 
 static void check_many(const struct random_spec *spec, int count)
@@ -378,6 +380,62 @@ static void plans_are_as_good_as_the_published_ones(void **state)
 	json_decref(root);
 }
 
+/* ---- the recorded jobs under it, as published ---- */
+
+#define PUBLISHED_JCT_S 2188.0 /* workload 3, on average */
+#define RESTARTS_LEAST	2.5    /* a job; 4.1 published, with a poorer fit */
+#define RESTARTS_MOST	5.0
+
+static void replay(const char *name, struct plx_workload *workload,
+		   struct plx_catalog *catalog, struct plx_story *story)
+{
+	const struct plx_setting setting = {
+		.node_count = 16,
+		.node_gpus = 4,
+		.interval_s = 60,
+		.restart_s = 30,
+		.fairness = -1,
+	};
+	struct plx_error err;
+	char path[4096];
+
+	reference_path(name, path, sizeof(path));
+	if (plx_workload_load(path, catalog, workload, &err) < 0 ||
+	    plx_simulate(&setting, &plx_policy_ga, workload, story, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void jobs_take_as_long_as_published(void **state)
+{
+	struct plx_workload workload;
+	struct plx_story story;
+	char traces[4096];
+	struct plx_catalog catalog = { .dir = traces };
+	double jct_s = 0;
+	double restarts = 0;
+
+	(void) state;
+	reference_path("../osdi21/traces", traces, sizeof(traces));
+	replay("../osdi21/workloads/workload-3.csv", &workload, &catalog,
+	       &story);
+	for (int i = 0; i < workload.count; i++) {
+		const struct plx_fate *fate = &story.fates[i];
+
+		jct_s += fate->finish_s - fate->entry->submit_s;
+		restarts += fate->restarts;
+	}
+	jct_s /= workload.count;
+	restarts /= workload.count;
+	print_message("# workload 3: %.0f s, published %.0f s; "
+		      "%.1f restarts a job\n",
+		      jct_s, PUBLISHED_JCT_S, restarts);
+	assert_near(jct_s, PUBLISHED_JCT_S, 0.05);
+	assert_true(restarts > RESTARTS_LEAST && restarts < RESTARTS_MOST);
+	plx_story_release(&story);
+	plx_workload_release(&workload);
+	plx_catalog_release(&catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,9 +449,10 @@ int main(void)
 		cmocka_unit_test(the_search_can_be_stopped),
 		cmocka_unit_test(absurd_options_are_refused),
 		cmocka_unit_test(plans_are_as_good_as_the_published_ones),
+		cmocka_unit_test(jobs_take_as_long_as_published),
 	};
 
 	return _cmocka_run_group_tests("ga", tests,
-				       reference_runnable(ARRAY_SIZE(tests), 1),
+				       reference_runnable(ARRAY_SIZE(tests), 2),
 				       NULL, NULL);
 }
