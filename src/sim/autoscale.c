@@ -106,37 +106,99 @@ done:
 	return rc;
 }
 
-/* How many nodes would do best; utility falls with their number. */
+/* What was asked about, and found. */
+struct ask {
+	const struct plx_autoscaler *scaler;
+	struct plx_turn *turn;
+	int low, high;	     /* the target is between; low may be high */
+	double above, below; /* utility there; of one not asked, the other's */
+};
+
+static int ask(const struct ask *ask, int nodes, double *utility,
+	       struct plx_error *err)
+{
+	return plx_autoscale_utility(ask->scaler->policy, ask->turn, nodes,
+				     utility, err);
+}
+
+/* Too much is used: up, ever faster, to where less is or there is no more. */
+static int look_up(struct ask *a, struct plx_error *err)
+{
+	const struct plx_scaling *scaling = &a->scaler->scaling;
+
+	for (int step = 1; a->high < scaling->max_nodes; step *= 2) {
+		a->low = a->high;
+		a->above = a->below;
+		a->high = step < scaling->max_nodes - a->low
+				  ? a->low + step
+				  : scaling->max_nodes;
+		if (ask(a, a->high, &a->below, err) < 0)
+			return -1;
+		if (a->below < scaling->target)
+			return 0;
+	}
+	a->low = a->high;
+	a->above = a->below;
+	return 0;
+}
+
+/* The same down. */
+static int look_down(struct ask *a, struct plx_error *err)
+{
+	const struct plx_scaling *scaling = &a->scaler->scaling;
+
+	for (int step = 1; a->low > scaling->min_nodes; step *= 2) {
+		a->high = a->low;
+		a->below = a->above;
+		a->low = step < a->high - scaling->min_nodes
+				 ? a->high - step
+				 : scaling->min_nodes;
+		if (ask(a, a->low, &a->above, err) < 0)
+			return -1;
+		if (a->above >= scaling->target)
+			return 0;
+	}
+	a->high = a->low;
+	a->below = a->above;
+	return 0;
+}
+
+/*
+ * How many nodes would do best. Utility falls with their number, and the
+ * answer is mostly close to the last one: look around that first.
+ */
 static int find_target(struct plx_autoscaler *scaler, struct plx_turn *turn,
 		       int *nodes, struct plx_error *err)
 {
-	const struct plx_scaling *scaling = &scaler->scaling;
-	int low = scaling->min_nodes;
-	int high = scaling->max_nodes;
-	double above; /* utility of low */
-	double below; /* of high */
+	double target = scaler->scaling.target;
+	struct ask a = {
+		.scaler = scaler,
+		.turn = turn,
+		.low = scaler->paid,
+		.high = scaler->paid,
+	};
 
-	if (plx_autoscale_utility(scaler->policy, turn, low, &above, err) < 0 ||
-	    plx_autoscale_utility(scaler->policy, turn, high, &below, err) < 0)
+	if (ask(&a, a.low, &a.above, err) < 0)
 		return -1;
-	while (high - low > 1) {
-		int middle = low + (high - low) / 2;
+	a.below = a.above;
+	if ((a.above < target ? look_down : look_up)(&a, err) < 0)
+		return -1;
+	while (a.high - a.low > 1) {
+		int middle = a.low + (a.high - a.low) / 2;
 		double utility;
 
-		if (plx_autoscale_utility(scaler->policy, turn, middle,
-					  &utility, err) < 0)
+		if (ask(&a, middle, &utility, err) < 0)
 			return -1;
-		if (utility < scaling->target) {
-			high = middle;
-			below = utility;
+		if (utility < target) {
+			a.high = middle;
+			a.below = utility;
 		} else {
-			low = middle;
-			above = utility;
+			a.low = middle;
+			a.above = utility;
 		}
 	}
-	*nodes = fabs(below - scaling->target) < fabs(above - scaling->target)
-			 ? high
-			 : low;
+	*nodes = fabs(a.below - target) < fabs(a.above - target) ? a.high
+								 : a.low;
 	return 0;
 }
 
@@ -227,14 +289,15 @@ done:
 int plx_autoscale(struct plx_autoscaler *scaler, struct plx_turn *turn,
 		  struct plx_error *err)
 {
-	int nodes = scaler->scaling.min_nodes;
+	const struct plx_scaling *scaling = &scaler->scaling;
+	int nodes = scaling->min_nodes;
 
-	if (turn->job_count > 0 && find_target(scaler, turn, &nodes, err) < 0)
+	if (turn->job_count > 0 && scaling->max_nodes > nodes &&
+	    find_target(scaler, turn, &nodes, err) < 0)
 		return -1;
 	nodes = remember(scaler, nodes);
 	while (scaler->paid < nodes)
-		scaler->ready_s[scaler->paid++] =
-			turn->now_s + scaler->scaling.boot_s;
+		scaler->ready_s[scaler->paid++] = turn->now_s + scaling->boot_s;
 	scaler->paid = nodes;
 	if (scaler->usable > nodes && shrink(scaler, turn, nodes, err) < 0)
 		return -1;

@@ -9,7 +9,7 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-enum { LINE_POINTS = 180, LINE_HEIGHT = 130, JCT_HEIGHT = 170 };
+enum { LINE_POINTS = 180, LINE_HEIGHT = 150, JCT_HEIGHT = 150 };
 
 void plx_chart_key(FILE *out, char class, int number, const char *text)
 {
