@@ -181,6 +181,12 @@ bad_scaling() {
 			--min-nodes=2 --traces="$WORK/traces" "$WORK/one.csv"
 }
 
+bad_output() {
+	refused "$WORK/nowhere/page.html: No such file or directory" \
+		--html="$WORK/nowhere/page.html" --traces="$WORK/traces" \
+		"$WORK/one.csv"
+}
+
 bad_restart_cost() {
 	printf 'restart_s\nlong\n' >"$WORK/slow/toy/restart.csv"
 	refused "toy/restart.csv:2: \"long\": want a number" \
@@ -247,7 +253,7 @@ printf '%s\n' name,time,application,num_replicas,batch_size \
 printf '%s\n' name,time,application,num_replicas,batch_size \
 	"<b>&'x,0,toy,1,16" >"$WORK/names.csv"
 
-plan 22
+plan 23
 ok "--json prints the promised object" keys_are_as_promised
 ok "workloads side by side end as each alone" together_as_alone
 ok "the same workload ends the same twice" repeatable
@@ -269,6 +275,7 @@ ok "--restart-delay=auto takes what restart.csv says" own_restarts
 ok "a bad restart cost is refused by file and line" bad_restart_cost
 ok "a bad option is refused in a sentence" bad_numbers
 ok "scaling that cannot be is refused" bad_scaling
+ok "a page that cannot be written is refused at once" bad_output
 ok "a job that cannot fit is refused" refused "wants 5 GPUs: the cluster has 4" \
 	--policy=fifo --nodes=1 --traces="$WORK/traces" "$WORK/one.csv"
 if [ -r "$data/results.json" ]; then

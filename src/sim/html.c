@@ -105,7 +105,8 @@ static void print_policy_keys(const struct plx_results *results, FILE *out)
 {
 	fprintf(out, "<p class=\"keys\">Policies:\n");
 	for (int p = 0; p < results->policy_count; p++)
-		plx_chart_key(out, 'p', p, results->policies[p]->name);
+		plx_chart_key(out, 'p', p % PLX_POLICY_COLOURS,
+			      results->policies[p]->name);
 	fprintf(out, "</p>\n");
 }
 

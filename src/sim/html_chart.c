@@ -60,8 +60,9 @@ static double *sorted_times(const struct plx_story *story)
 static void draw_jct(const struct plx_plot *plot, const double *times,
 		     int count, int policy)
 {
-	fprintf(plot->out, "<path class=\"line p%d\" d=\"M%.1f %.1f", policy,
-		plx_plot_x(plot, plot->x.low), plx_plot_y(plot, 0));
+	fprintf(plot->out, "<path class=\"line p%d\" d=\"M%.1f %.1f",
+		policy % PLX_POLICY_COLOURS, plx_plot_x(plot, plot->x.low),
+		plx_plot_y(plot, 0));
 	for (int i = 0; i < count; i++)
 		fprintf(plot->out, "H%.1fV%.1f", plx_plot_x(plot, times[i]),
 			plx_plot_y(plot, (i + 1.0) / count));
@@ -209,7 +210,8 @@ static void draw_line(const struct plx_plot *plot,
 	double at_s = 0;
 	bool down = false; /* the pen */
 
-	fprintf(plot->out, "<path class=\"line p%d\" d=\"", policy);
+	fprintf(plot->out, "<path class=\"line p%d\" d=\"",
+		policy % PLX_POLICY_COLOURS);
 	for (int i = 0; i < timeline->tick_count; i += step) {
 		struct plx_tick tick = merged(timeline, i, step);
 		double value = series->value(&tick);

@@ -11,6 +11,8 @@
 
 #include "sim/print.h"
 
+#define PLX_POLICY_COLOURS 6
+
 /* When the last job of any policy was done: the end of the axis of time. */
 double plx_chart_end_s(const struct plx_results *results, int workload);
 

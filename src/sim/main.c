@@ -25,10 +25,26 @@ struct run {
 	struct plx_summary *summaries; /* [task_count] */
 };
 
+/* Better told before a simulation than after it. path NULL: none. */
+static int check_writable(const char *path, struct plx_error *err)
+{
+	FILE *out;
+
+	if (!path)
+		return 0;
+	out = fopen(path, "a");
+	if (!out || fclose(out) != 0)
+		return plx_fail(err, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
 static int load(struct run *run, struct plx_error *err)
 {
 	const struct plx_sim_options *options = &run->options;
 
+	if (check_writable(options->jobs, err) < 0 ||
+	    check_writable(options->html, err) < 0)
+		return -1;
 	run->catalog.dir = options->traces;
 	run->workloads = calloc((size_t) options->workload_count,
 				sizeof(*run->workloads));
