@@ -212,8 +212,10 @@ int plx_chart_gantt(const struct plx_results *results, int policy, int workload,
 	plot.y = (struct plx_axis){ jobs, 0, PLX_UNIT_COUNT,
 				    "jobs as submitted" };
 	plx_plot_frame(&plot);
-	fprintf(out, "<g class=\"gantt\" stroke-width=\"%.2f\">\n",
-		fmax(row * 0.85, 0.5));
+	fprintf(out,
+		"<g class=\"gantt\" stroke-width=\"%.2f\" "
+		"style=\"--w:%.2f\">\n",
+		fmax(row * 0.85, 0.5), fmin(row * 0.4, 1));
 	for (int j = 0; j < jobs; j++)
 		draw_job(&plot, story, spans, j);
 	fprintf(out, "</g>\n");

@@ -57,5 +57,5 @@ const char plx_html_style[] =
 	"svg .line{stroke:var(--c);stroke-width:1.6;"
 	"stroke-linejoin:round}svg .area{fill:var(--c)}\n"
 	".gantt path{stroke:var(--c)}.gantt .wait{stroke:var(--wait);"
-	"stroke-width:1}\n";
+	"stroke-width:var(--w)}\n";
 /* clang-format on */
