@@ -53,9 +53,8 @@ struct seen {
 
 /* A fit under way. */
 struct fit {
-	const struct plx_sample *rows;
-	size_t count;
-	bool *left_out; /* which rows; NULL: none */
+	struct plx_fit_rows in;
+	bool *left_out; /* what in says of it */
 	struct seen seen;
 	struct plx_fit_table table;
 	struct plx_fit_bounds bounds;
@@ -99,7 +98,7 @@ static void line_get(const struct line *l, double *alpha, double *beta)
 
 static bool counts(const struct fit *fit, size_t row)
 {
-	return plx_fit_usable(&fit->rows[row]) &&
+	return plx_fit_usable(&fit->in.rows[row]) &&
 	       !(fit->left_out && fit->left_out[row]);
 }
 
@@ -107,8 +106,8 @@ static struct seen look(const struct fit *fit)
 {
 	struct seen seen = { 0 };
 
-	for (size_t i = 0; i < fit->count; i++) {
-		const struct plx_sample *row = &fit->rows[i];
+	for (size_t i = 0; i < fit->in.count; i++) {
+		const struct plx_sample *row = &fit->in.rows[i];
 
 		if (!counts(fit, i))
 			continue;
@@ -143,6 +142,10 @@ static void set_bounds(struct fit *fit)
 		fit->bounds.lower[i] = PLX_FIT_FLOOR;
 		fit->bounds.upper[i] = PART_MAX;
 	}
+	fit->bounds.lower[PLX_TWO] = 0;
+	fit->bounds.upper[PLX_TWO] = fit->in.growth == PLX_BY_DOUBLING
+					     ? log(1 + PLX_TWO_NODES_MAX)
+					     : 0;
 	fit->bounds.lower[PLX_GAMMA] = 1;
 	fit->bounds.upper[PLX_GAMMA] = GAMMA_MAX;
 	/* One m cannot tell alpha_c from beta_c: half the time each. */
@@ -167,8 +170,8 @@ static void start_at(const struct fit *fit, double gamma,
 	struct line sync[2]; /* over nodes, in a node */
 
 	memset(sync, 0, sizeof(sync));
-	for (size_t i = 0; i < fit->count; i++) {
-		const struct plx_sample *row = &fit->rows[i];
+	for (size_t i = 0; i < fit->in.count; i++) {
+		const struct plx_sample *row = &fit->in.rows[i];
 		double t = row->iter_seconds;
 		double shown;
 
@@ -179,7 +182,8 @@ static void start_at(const struct fit *fit, double gamma,
 			 1 / (row->pass_seconds * row->pass_seconds));
 		if (row->shape.gpus > 1)
 			line_add(&sync[row->shape.nodes == 1],
-				 row->shape.gpus - 2,
+				 plx_sync_extra(fit->in.growth,
+						row->shape.gpus),
 				 t * pow(fmax(shown, 1e-9), 1 / gamma),
 				 1 / (t * t));
 	}
@@ -196,12 +200,14 @@ static void start_at(const struct fit *fit, double gamma,
 		x[i] = fmax(x[i], 1e-3 * fit->seen.mean_pass /
 					  (i % 2 ? fit->seen.per_gpu : 1));
 	x[PLX_GAMMA] = gamma;
+	x[PLX_TWO] = log(1 + PLX_FIT_TWO_USUAL);
 	for (int i = 0; i < PLX_FIT_PARTS; i++)
 		x[i] = fmin(fmax(x[i], fit->bounds.lower[i]),
 			    fit->bounds.upper[i]);
 }
 
-static struct plx_model to_model(const double parts[PLX_FIT_PARTS])
+static struct plx_model to_model(const struct fit *fit,
+				 const double parts[PLX_FIT_PARTS])
 {
 	return (struct plx_model){
 		.alpha_c = parts[PLX_ALPHA_C],
@@ -211,6 +217,8 @@ static struct plx_model to_model(const double parts[PLX_FIT_PARTS])
 		.alpha_r = parts[PLX_ALPHA_R],
 		.beta_r = parts[PLX_BETA_R],
 		.gamma = parts[PLX_GAMMA],
+		.two_nodes = expm1(parts[PLX_TWO]),
+		.growth = fit->in.growth,
 	};
 }
 
@@ -224,7 +232,7 @@ static void take_best(const struct fit *fit, struct plx_model *model)
 		p[PLX_ALPHA_N] = fmax(p[PLX_ALPHA_N], PRIOR * p[PLX_ALPHA_R]);
 		p[PLX_BETA_N] = fmax(p[PLX_BETA_N], PRIOR * p[PLX_BETA_R]);
 	}
-	*model = to_model(p);
+	*model = to_model(fit, p);
 }
 
 static void descend(struct fit *fit, int looks, double gain,
@@ -256,10 +264,14 @@ static void fit_cold(struct fit *fit)
 static void fit_warm(struct fit *fit, const struct plx_model *start, int looks)
 {
 	const double parts[PLX_FIT_PARTS] = {
-		[PLX_ALPHA_C] = start->alpha_c, [PLX_BETA_C] = start->beta_c,
-		[PLX_ALPHA_N] = start->alpha_n, [PLX_BETA_N] = start->beta_n,
-		[PLX_ALPHA_R] = start->alpha_r, [PLX_BETA_R] = start->beta_r,
+		[PLX_ALPHA_C] = start->alpha_c,
+		[PLX_BETA_C] = start->beta_c,
+		[PLX_ALPHA_N] = start->alpha_n,
+		[PLX_BETA_N] = start->beta_n,
+		[PLX_ALPHA_R] = start->alpha_r,
+		[PLX_BETA_R] = start->beta_r,
 		[PLX_GAMMA] = start->gamma,
+		[PLX_TWO] = log(1 + start->two_nodes),
 	};
 	double x[PLX_FIT_PARTS];
 
@@ -269,6 +281,8 @@ static void fit_warm(struct fit *fit, const struct plx_model *start, int looks)
 			x[i] = fmin(fmax(parts[i], fit->bounds.lower[i]),
 				    fit->bounds.upper[i]);
 	}
+	if (parts[PLX_TWO] > 0)
+		x[PLX_TWO] = fmin(parts[PLX_TWO], fit->bounds.upper[PLX_TWO]);
 	descend(fit, looks, GAIN_WARM, x);
 }
 
@@ -278,8 +292,8 @@ static int fit_begin(struct fit *fit, struct plx_error *err)
 	fit->seen = look(fit);
 	fit->best_loss = INFINITY;
 	plx_fit_table_release(&fit->table);
-	if (plx_fit_table_init(&fit->table, fit->rows, fit->count,
-			       fit->left_out, err) < 0)
+	fit->in.left_out = fit->left_out;
+	if (plx_fit_table_init(&fit->table, &fit->in, err) < 0)
 		return -1;
 	set_bounds(fit);
 	return 0;
@@ -299,12 +313,12 @@ static double row_off(const struct plx_model *model,
 /* The row that is most off, and how much. */
 static double worst_row(const struct fit *fit, size_t *worst)
 {
-	struct plx_model model = to_model(fit->best);
+	struct plx_model model = to_model(fit, fit->best);
 	double most = 0;
 
-	for (size_t i = 0; i < fit->count; i++) {
+	for (size_t i = 0; i < fit->in.count; i++) {
 		double off =
-			counts(fit, i) ? row_off(&model, &fit->rows[i]) : 0;
+			counts(fit, i) ? row_off(&model, &fit->in.rows[i]) : 0;
 
 		if (off > most) {
 			most = off;
@@ -329,7 +343,7 @@ static int leave_out(struct fit *fit, struct plx_error *err)
 	if (off <= log(OUTLIER))
 		return 0;
 	for (size_t i = 0; i < most && off > log(OUTLIER); i++) {
-		struct plx_model model = to_model(fit->best);
+		struct plx_model model = to_model(fit, fit->best);
 
 		fit->left_out[worst] = true;
 		if (fit_begin(fit, err) < 0)
@@ -338,7 +352,8 @@ static int leave_out(struct fit *fit, struct plx_error *err)
 		off = worst_row(fit, &worst);
 	}
 	if (off > log(OUTLIER)) {
-		memset(fit->left_out, 0, fit->count * sizeof(*fit->left_out));
+		memset(fit->left_out, 0,
+		       fit->in.count * sizeof(*fit->left_out));
 		memcpy(fit->best, first, sizeof(first));
 		fit->seen = look(fit);
 		return 0;
@@ -354,7 +369,7 @@ static int fit_robust(struct fit *fit, struct plx_error *err)
 {
 	if (fit->best_loss * sqrt(fit->seen.rows) <= log(OUTLIER))
 		return 0;
-	fit->left_out = calloc(fit->count, sizeof(*fit->left_out));
+	fit->left_out = calloc(fit->in.count, sizeof(*fit->left_out));
 	if (!fit->left_out)
 		return plx_fail(err, "out of memory");
 	return leave_out(fit, err);
@@ -364,13 +379,15 @@ static int fit_robust(struct fit *fit, struct plx_error *err)
 static double loss_expected(const struct plx_model *start,
 			    const struct fit *fit)
 {
-	return LOSS_RISE * plx_fit_loss(start, fit->rows, fit->count - 1);
+	return LOSS_RISE * plx_fit_loss(start, fit->in.rows, fit->in.count - 1);
 }
 
 int plx_fit_from(const struct plx_model *start, const struct plx_sample *rows,
 		 size_t count, struct plx_model *model, struct plx_error *err)
 {
-	struct fit fit = { .rows = rows, .count = count };
+	struct fit fit = {
+		.in = { .rows = rows, .count = count, .growth = start->growth },
+	};
 	int rc = -1;
 
 	if (fit_begin(&fit, err) < 0)
@@ -379,8 +396,7 @@ int plx_fit_from(const struct plx_model *start, const struct plx_sample *rows,
 		plx_fail(err, "no usable measurement among %zu", count);
 		goto done;
 	}
-	if (start && fit.seen.rows > COLD_UP_TO &&
-	    fit.seen.rows % COLD_EVERY != 0)
+	if (fit.seen.rows > COLD_UP_TO && fit.seen.rows % COLD_EVERY != 0)
 		fit_warm(&fit, start, LOOKS);
 	if (isinf(fit.best_loss) ||
 	    !(fit.best_loss <= loss_expected(start, &fit)))
@@ -398,5 +414,6 @@ done:
 int plx_fit(const struct plx_sample *rows, size_t count,
 	    struct plx_model *model, struct plx_error *err)
 {
-	return plx_fit_from(NULL, rows, count, model, err);
+	return plx_fit_from(&(struct plx_model){ .growth = PLX_BY_GPU }, rows,
+			    count, model, err);
 }

@@ -23,8 +23,8 @@ struct plx_sample {
 };
 
 /*
- * Fit the model. Rows that are not finite, not positive or absurd are left
- * out; -1 with err set when none is left, model untouched. Never NaN.
+ * Fit the paper's model. Rows that are not finite, not positive or absurd are
+ * left out; -1 with err set when none is left, model untouched. Never NaN.
  *
  * Rows that are four times off what the model of the others says are left
  * out as well, a quarter of the rows at most: a rank was suspended. Should
@@ -37,9 +37,10 @@ int plx_fit(const struct plx_sample *rows, size_t count,
 
 /*
  * The same from the model that the rows but the last gave, for a tenth of
- * the time. Whether it starts anew after all depends on the rows alone: it
- * does with few, with every eighth, and when the loss rises notably. NULL
- * starts anew. model may be start.
+ * the time, of the same growth. Whether it starts anew after all depends on
+ * the rows alone: it does with few, with every eighth, and when the loss
+ * rises notably; and from a model of which only the growth is not 0. model
+ * may be start.
  */
 int plx_fit_from(const struct plx_model *start, const struct plx_sample *rows,
 		 size_t count, struct plx_model *model, struct plx_error *err);

@@ -12,6 +12,7 @@
 #include "core/fit_loss.h"
 
 #define GAMMA_WEIGHT 1e-3 /* on (gamma - 1)^2 */
+#define TWO_WEIGHT   1e-2 /* on log((1 + two_nodes) / (1 + usual))^2 */
 #define RATIO_WEIGHT 1e-2 /* on (beta / alpha)^2 of either all-reduce */
 
 /* An RMSE bends without end at 0; below this it counts as this. */
@@ -60,9 +61,10 @@ static void add_iter(double gamma, const struct pass *pass,
 	double share = (far > 0 ? 1 : z) / (1 + z); /* of the pass */
 	double log_t = fmax(pass->log_x, sync->log_s) + log1p(z) / gamma;
 	double e = log_t - iter->log_s;
-	double by_s = sync->alpha < 0 ? 0 : (1 - share) / sync->s;
+	double by_s = sync->alpha < 0 ? 0 : (1 - share) / sync->s * sync->times;
 	int alpha = sync->alpha < 0 ? PLX_ALPHA_N : sync->alpha;
-	const int at[] = { first[0], first[1], alpha, alpha + 1, PLX_GAMMA };
+	const int at[] = { first[0],  first[1],	 alpha,
+			   alpha + 1, PLX_GAMMA, PLX_TWO };
 	const double by[] = {
 		share * pass->by_alpha,
 		share * pass->by_beta,
@@ -70,10 +72,11 @@ static void add_iter(double gamma, const struct pass *pass,
 		by_s * sync->extra,
 		(share * pass->log_x + (1 - share) * sync->log_s - log_t) /
 			gamma,
+		sync->two ? 1 - share : 0,
 	};
 
 	sums->squares += iter->rows * e * e;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 5 + sync->two; i++) {
 		double weighted = iter->rows * by[i];
 
 		sums->slope[at[i]] += e * weighted;
@@ -118,6 +121,16 @@ static void add_ratio(const double parts[PLX_FIT_PARTS], int alpha,
 	point->bend[alpha + 1][alpha + 1] += 2 * RATIO_WEIGHT * by_b * by_b;
 }
 
+/* Of many programs on one network, two nodes take alike longer. */
+static void add_two(double two, struct plx_fit_point *point)
+{
+	double off = two - log(1 + PLX_FIT_TWO_USUAL);
+
+	point->loss += TWO_WEIGHT * off * off;
+	point->slope[PLX_TWO] += 2 * TWO_WEIGHT * off;
+	point->bend[PLX_TWO][PLX_TWO] += 2 * TWO_WEIGHT;
+}
+
 static void set_syncs(struct plx_fit_table *table,
 		      const double parts[PLX_FIT_PARTS])
 {
@@ -125,10 +138,11 @@ static void set_syncs(struct plx_fit_table *table,
 		struct plx_fit_sync *sync = &table->syncs[i];
 
 		sync->s = PLX_SYNC_FLOOR_S;
+		sync->times = sync->two ? exp(parts[PLX_TWO]) : 1;
 		if (sync->alpha >= 0)
-			sync->s = fmax(parts[sync->alpha] +
-					       parts[sync->alpha + 1] *
-						       sync->extra,
+			sync->s = fmax((parts[sync->alpha] +
+					parts[sync->alpha + 1] * sync->extra) *
+					       sync->times,
 				       PLX_SYNC_FLOOR_S);
 		sync->log_s = log(sync->s);
 	}
@@ -159,6 +173,8 @@ void plx_fit_look(struct plx_fit_table *table,
 	point->loss += GAMMA_WEIGHT * over * over;
 	point->slope[PLX_GAMMA] += 2 * GAMMA_WEIGHT * over;
 	point->bend[PLX_GAMMA][PLX_GAMMA] += 2 * GAMMA_WEIGHT;
+	if (table->growth == PLX_BY_DOUBLING)
+		add_two(parts[PLX_TWO], point);
 	add_ratio(parts, PLX_ALPHA_N, point);
 	add_ratio(parts, PLX_ALPHA_R, point);
 }
@@ -174,11 +190,15 @@ double plx_fit_loss(const struct plx_model *model,
 		[PLX_ALPHA_R] = fmax(model->alpha_r, PLX_FIT_FLOOR),
 		[PLX_BETA_R] = model->beta_r,
 		[PLX_GAMMA] = model->gamma,
+		[PLX_TWO] = log(1 + model->two_nodes),
 	};
+	const struct plx_fit_rows all = { .rows = rows,
+					  .count = count,
+					  .growth = model->growth };
 	struct plx_fit_table table;
 	struct plx_fit_point point = { .loss = INFINITY };
 
-	if (plx_fit_table_init(&table, rows, count, NULL, NULL) < 0)
+	if (plx_fit_table_init(&table, &all, NULL) < 0)
 		return NAN;
 	if (table.rows > 0)
 		plx_fit_look(&table, parts, &point);

@@ -21,11 +21,18 @@ enum plx_fit_part {
 	PLX_ALPHA_R,
 	PLX_BETA_R,
 	PLX_GAMMA,
+	PLX_TWO, /* logarithm of 1 + two_nodes */
 	PLX_FIT_PARTS,
 };
 
 /* No alpha or beta is fitted below this, seconds; as published. */
 #define PLX_FIT_FLOOR 1e-8
+
+/*
+ * Part that two nodes take longer when nothing else is known: measured, see
+ * docs/decisions/0009-step-model.md.
+ */
+#define PLX_FIT_TWO_USUAL 0.5
 
 /* Rows of one m: the pass is the same. */
 struct plx_fit_pass {
@@ -37,9 +44,12 @@ struct plx_fit_pass {
 
 /* All-reduces that take the same time. */
 struct plx_fit_sync {
+	int nodes; /* 1, 2, or 3 for more */
+	bool two;  /* nodes, which take longer */
 	int alpha; /* PLX_ALPHA_N or PLX_ALPHA_R, or -1: one GPU */
 	int gpus;
 	double extra; /* GPUs beyond the second */
+	double times; /* longer than over more nodes, */
 	double s;     /* seconds, of the model last looked at, */
 	double log_s; /* and their logarithm */
 };
@@ -51,7 +61,16 @@ struct plx_fit_iter {
 	double log_s; /* mean logarithm of the iteration, seconds */
 };
 
+/* What is to be explained. */
+struct plx_fit_rows {
+	const struct plx_sample *rows;
+	size_t count;
+	const bool *left_out; /* [count]; NULL: none */
+	enum plx_growth growth;
+};
+
 struct plx_fit_table {
+	enum plx_growth growth;
 	size_t rows; /* usable ones */
 	size_t pass_count, sync_count, iter_count;
 	double pass_spread; /* sum of squares about the means of equal rows */
@@ -73,12 +92,11 @@ struct plx_fit_point {
 bool plx_fit_usable(const struct plx_sample *row);
 
 /*
- * The usable rows but those marked in `left_out` (NULL: none). The caller
- * releases it. -1 with err set when out of memory; the table may be empty.
+ * The usable rows but those left out. The caller releases it. -1 with err
+ * set when out of memory; the table may be empty.
  */
 int plx_fit_table_init(struct plx_fit_table *table,
-		       const struct plx_sample *rows, size_t count,
-		       const bool *left_out, struct plx_error *err);
+		       const struct plx_fit_rows *rows, struct plx_error *err);
 void plx_fit_table_release(struct plx_fit_table *table);
 
 /*

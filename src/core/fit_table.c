@@ -20,7 +20,8 @@
 /* What a model sees of a row. */
 struct seen_row {
 	int per_gpu;
-	int gpus; /* negative on several nodes */
+	int gpus;
+	int nodes; /* 1, 2, or 3 for more */
 	double log_pass, log_iter;
 };
 
@@ -52,26 +53,31 @@ static int compare(const void *left, const void *right)
 	if (order == 0)
 		order = in_order(a->gpus, b->gpus);
 	if (order == 0)
+		order = in_order(a->nodes, b->nodes);
+	if (order == 0)
 		order = in_order(a->log_pass, b->log_pass);
 	return order ? order : in_order(a->log_iter, b->log_iter);
 }
 
-static size_t sync_of(struct plx_fit_table *table, int gpus)
+static size_t sync_of(struct plx_fit_table *table, const struct seen_row *row)
 {
 	struct plx_fit_sync *sync;
 	size_t i;
 
 	for (i = 0; i < table->sync_count; i++) {
-		if (table->syncs[i].gpus == gpus)
+		if (table->syncs[i].gpus == row->gpus &&
+		    table->syncs[i].nodes == row->nodes)
 			return i;
 	}
 	sync = &table->syncs[table->sync_count++];
 	*sync = (struct plx_fit_sync){
-		.alpha = gpus < 0 ? PLX_ALPHA_N : PLX_ALPHA_R,
-		.gpus = gpus,
-		.extra = fmax(abs(gpus) - 2, PLX_EXTRA_FLOOR),
+		.alpha = row->nodes > 1 ? PLX_ALPHA_N : PLX_ALPHA_R,
+		.gpus = row->gpus,
+		.nodes = row->nodes,
+		.two = row->nodes == 2,
+		.extra = plx_sync_extra(table->growth, row->gpus),
 	};
-	if (gpus == 1)
+	if (row->gpus == 1)
 		sync->alpha = -1;
 	return i;
 }
@@ -97,9 +103,9 @@ static void add_row(struct plx_fit_table *table, const struct seen_row *row,
 		table->passes[table->pass_count++] = (struct plx_fit_pass){
 			.per_gpu = row->per_gpu,
 		};
-	if (!same_m || before->gpus != row->gpus)
+	if (!same_m || before->gpus != row->gpus || before->nodes != row->nodes)
 		table->iters[table->iter_count++] = (struct plx_fit_iter){
-			.sync = sync_of(table, row->gpus),
+			.sync = sync_of(table, row),
 		};
 	pass = &table->passes[table->pass_count - 1];
 	iter = &table->iters[table->iter_count - 1];
@@ -112,16 +118,17 @@ static void add_row(struct plx_fit_table *table, const struct seen_row *row,
 }
 
 int plx_fit_table_init(struct plx_fit_table *table,
-		       const struct plx_sample *rows, size_t count,
-		       const bool *left_out, struct plx_error *err)
+		       const struct plx_fit_rows *rows, struct plx_error *err)
 {
 	size_t each = sizeof(*table->passes) + sizeof(*table->syncs) +
 		      sizeof(*table->iters) + sizeof(struct seen_row);
 	struct seen_row *seen;
+	size_t count = rows->count;
 	size_t used = 0;
 	char *memory = calloc(count ? count : 1, each);
 
-	*table = (struct plx_fit_table){ .memory = memory };
+	*table = (struct plx_fit_table){ .growth = rows->growth,
+					 .memory = memory };
 	if (!memory)
 		return plx_fail(err, "out of memory");
 	table->passes = (struct plx_fit_pass *) memory;
@@ -129,14 +136,15 @@ int plx_fit_table_init(struct plx_fit_table *table,
 	table->iters = (struct plx_fit_iter *) (table->syncs + count);
 	seen = (struct seen_row *) (table->iters + count);
 	for (size_t i = 0; i < count; i++) {
-		const struct plx_sample *row = &rows[i];
+		const struct plx_sample *row = &rows->rows[i];
 
-		if (!plx_fit_usable(row) || (left_out && left_out[i]))
+		if (!plx_fit_usable(row) ||
+		    (rows->left_out && rows->left_out[i]))
 			continue;
 		seen[used++] = (struct seen_row){
 			.per_gpu = row->per_gpu,
-			.gpus = row->shape.nodes > 1 ? -row->shape.gpus
-						     : row->shape.gpus,
+			.gpus = row->shape.gpus,
+			.nodes = row->shape.nodes < 3 ? row->shape.nodes : 3,
 			.log_pass = log(row->pass_seconds),
 			.log_iter = log(row->iter_seconds),
 		};

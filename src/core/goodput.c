@@ -29,14 +29,25 @@ double plx_grad_seconds(const struct plx_model *model, double per_gpu)
 	return model->alpha_c + model->beta_c * per_gpu;
 }
 
+double plx_sync_extra(enum plx_growth growth, int gpus)
+{
+	double extra =
+		growth == PLX_BY_DOUBLING ? log2(fmax(gpus, 2) / 2) : gpus - 2;
+
+	return fmax(extra, PLX_EXTRA_FLOOR);
+}
+
 double plx_sync_seconds(const struct plx_model *model, struct plx_shape shape)
 {
-	double extra = fmax(shape.gpus - 2, PLX_EXTRA_FLOOR);
+	double extra = plx_sync_extra(model->growth, shape.gpus);
+	double over_nodes = model->alpha_n + model->beta_n * extra;
 
 	if (shape.gpus < 2)
 		return 0;
+	if (shape.nodes > 2)
+		return over_nodes;
 	if (shape.nodes > 1)
-		return model->alpha_n + model->beta_n * extra;
+		return over_nodes * (1 + model->two_nodes);
 	return model->alpha_r + model->beta_r * extra;
 }
 
@@ -104,6 +115,8 @@ static bool model_valid(const struct plx_model *m)
 	       within(m->beta_n, 0, SECONDS_MAX) &&
 	       within(m->alpha_r, 0, SECONDS_MAX) &&
 	       within(m->beta_r, 0, SECONDS_MAX) &&
+	       within(m->two_nodes, 0, PLX_TWO_NODES_MAX) &&
+	       (m->growth == PLX_BY_GPU || m->growth == PLX_BY_DOUBLING) &&
 	       within(m->gamma, 1, GAMMA_MAX) && m->alpha_c + m->beta_c > 0;
 }
 

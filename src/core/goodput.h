@@ -6,19 +6,31 @@
  * Every function here is pure: nothing is allocated, and any thread may call
  * it at any time.
  *
- * The model is that of Qiao et al., "Pollux", OSDI '21, section 3.
+ * The model is that of Qiao et al., "Pollux", OSDI '21, section 3, or that
+ * with another all-reduce: docs/decisions/0009-step-model.md.
  */
 #ifndef PLX_CORE_GOODPUT_H
 #define PLX_CORE_GOODPUT_H
 
 #include <stdbool.h>
 
-/* How long a step takes; alpha and beta in seconds, all >= 0. */
+/* What an all-reduce grows with. */
+enum plx_growth {
+	PLX_BY_GPU,	 /* each GPU beyond 2: the paper's */
+	PLX_BY_DOUBLING, /* each doubling of 2 GPUs */
+};
+
+/*
+ * How long a step takes; alpha and beta in seconds, all >= 0. With the last
+ * two members 0, this is the paper's model.
+ */
 struct plx_model {
 	double alpha_c, beta_c; /* pass: fixed, and per sample on a GPU */
-	double alpha_n, beta_n; /* all-reduce over nodes: fixed, per GPU > 2 */
-	double alpha_r, beta_r; /* all-reduce in a node: fixed, per GPU > 2 */
+	double alpha_n, beta_n; /* all-reduce over nodes: fixed, by growth */
+	double alpha_r, beta_r; /* all-reduce in a node: fixed, by growth */
 	double gamma;		/* overlap of pass and all-reduce, 1 to 10 */
+	double two_nodes;	/* part that two nodes take longer, 0 to 10 */
+	enum plx_growth growth;
 };
 
 /* Where a job's ranks sit; one rank uses one GPU. */
@@ -60,8 +72,12 @@ double plx_grad_seconds(const struct plx_model *model, double per_gpu);
 
 /* Least an all-reduce counts for in a step, seconds; as published. */
 #define PLX_SYNC_FLOOR_S 1e-8
-/* Least number of GPUs beyond the second in an all-reduce; as published. */
-#define PLX_EXTRA_FLOOR 1e-8
+/* Least that beta is multiplied by in an all-reduce; as published. */
+#define PLX_EXTRA_FLOOR	  1e-8
+#define PLX_TWO_NODES_MAX 10.0
+
+/* What beta of an all-reduce is multiplied by. */
+double plx_sync_extra(enum plx_growth growth, int gpus);
 
 /* One all-reduce, seconds; 0 for one GPU. */
 double plx_sync_seconds(const struct plx_model *model, struct plx_shape shape);
@@ -97,13 +113,19 @@ double plx_goodput(const struct plx_goodput *job, struct plx_shape shape,
 bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
 		    struct plx_batch *best, double *goodput);
 
+/* The best goodput on so many GPUs; 0 where no batch is allowed. */
+struct plx_goodput_row {
+	double in_node;
+	double over_two; /* nodes */
+	double over_more;
+};
+
 /*
- * The best goodput on 1 to count GPUs of a single node, and of more than one,
- * at index GPUs - 1; 0 where no batch is allowed. That is a table of every
- * shape there is: goodput tells two nodes from one, but not from three.
+ * For 1 to count GPUs, at index GPUs - 1. That is a table of every shape
+ * there is: goodput tells three nodes from two, but not from four.
  */
 void plx_goodput_table(const struct plx_goodput *job, int count,
-		       double *in_node, double *over_nodes);
+		       struct plx_goodput_row *rows);
 
 /* All numbers finite and in range: safe to give to the functions above. */
 bool plx_goodput_valid(const struct plx_goodput *job);

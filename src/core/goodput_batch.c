@@ -329,16 +329,18 @@ bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
 }
 
 void plx_goodput_table(const struct plx_goodput *job, int count,
-		       double *in_node, double *over_nodes)
+		       struct plx_goodput_row *rows)
 {
 	for (int i = 0; i < count; i++) {
-		struct plx_shape one = { .nodes = 1, .gpus = i + 1 };
-		struct plx_shape more = { .nodes = 2, .gpus = i + 1 };
+		double *const best[] = { &rows[i].in_node, &rows[i].over_two,
+					 &rows[i].over_more };
 
-		in_node[i] = 0;
-		over_nodes[i] = 0;
-		plx_batch_best(job, one, NULL, &in_node[i]);
-		if (more.gpus >= more.nodes)
-			plx_batch_best(job, more, NULL, &over_nodes[i]);
+		for (int k = 0; k < 3; k++) {
+			struct plx_shape shape = { k + 1, i + 1 };
+
+			*best[k] = 0;
+			if (shape.gpus >= shape.nodes)
+				plx_batch_best(job, shape, NULL, best[k]);
+		}
 	}
 }

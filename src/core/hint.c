@@ -48,6 +48,11 @@ void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint)
 				  m->alpha_c, m->beta_c, m->alpha_n, m->beta_n,
 				  m->alpha_r, m->beta_r, m->gamma },
 			  MODEL_PARTS);
+	/* The paper's model has neither, and was all there once was. */
+	if (m->growth != PLX_BY_GPU || m->two_nodes > 0)
+		plx_write_doubles(w, "sync",
+				  (double[PAIR]){ m->growth, m->two_nodes },
+				  PAIR);
 	plx_write_doubles(w, "noise",
 			  (double[NOISE_PARTS]){ hint->job.noise.sqr,
 						 hint->job.noise.var },
@@ -90,6 +95,22 @@ static int need_counts(const char *fields, const char *key, int *out, int count,
 	return 0;
 }
 
+/* Of a model that is not the paper's. */
+static int read_sync(const char *fields, struct plx_model *model,
+		     struct plx_error *err)
+{
+	double sync[PAIR] = { PLX_BY_GPU, 0 };
+
+	if (plx_field_doubles(fields, "sync", 0, PLX_TWO_NODES_MAX, sync, PAIR,
+			      err) < 0)
+		return -1;
+	if (sync[0] != PLX_BY_GPU && sync[0] != PLX_BY_DOUBLING)
+		return plx_fail(err, "sync: growth is 0 or 1");
+	model->growth = sync[0] == PLX_BY_GPU ? PLX_BY_GPU : PLX_BY_DOUBLING;
+	model->two_nodes = sync[1];
+	return 0;
+}
+
 static int read_job(const char *fields, struct plx_goodput *job,
 		    struct plx_error *err)
 {
@@ -118,6 +139,8 @@ static int read_job(const char *fields, struct plx_goodput *job,
 			    .max_per_gpu = batch[3],
 			    .accumulate = batch[4] },
 	};
+	if (read_sync(fields, &job->model, err) < 0)
+		return -1;
 	if (!plx_goodput_valid(job))
 		return plx_fail(err, "model, noise or batch out of range");
 	return 0;

@@ -97,8 +97,8 @@ int plx_simjob_fit(struct plx_simjob *job, struct plx_error *err)
 
 	if (!job->stale)
 		return 0;
-	if (plx_fit_from(job->modelled ? model : NULL, job->rows,
-			 (size_t) job->row_count, model, err) < 0)
+	if (plx_fit_from(model, job->rows, (size_t) job->row_count, model,
+			 err) < 0)
 		return -1;
 	job->stale = false;
 	job->modelled = true;

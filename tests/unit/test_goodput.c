@@ -109,9 +109,10 @@ static struct plx_goodput random_job(uint64_t *seed)
 			   .beta_n = spread(seed, 1e-5, 1),
 			   .alpha_r = spread(seed, 1e-5, 10),
 			   .beta_r = spread(seed, 1e-5, 1),
-			   .gamma = one_in(seed, 3)
-					    ? 1
-					    : unit_uniform(seed, 1, 10) },
+			   .gamma = one_in(seed, 3) ? 1
+						    : unit_uniform(seed, 1, 10),
+			   .two_nodes = unit_uniform(seed, 0, 1),
+			   .growth = one_in(seed, 2) },
 		.noise = { .sqr = spread(seed, 1e-5, 10),
 			   .var = spread(seed, 1e-5, 1000) },
 		.limits = random_limits(seed),

@@ -7,18 +7,18 @@
 enum { NODES = 64, NODE_GPUS = 8, GPUS = NODES * NODE_GPUS };
 
 static const struct plx_goodput job = {
-	.model = { 0.1, 0.01, 0.2, 0.01, 0.05, 0.002, 1.5 },
+	.model = { 0.1, 0.01, 0.2, 0.01, 0.05, 0.002, 1.5, 0.6,
+		   PLX_BY_DOUBLING },
 	.noise = { 1, 10 },
 	.limits = { 128, 1000, 8, 256, true }, /* 125 GPUs at most */
 };
 
 static void a_table_holds_every_shape(void **state)
 {
-	double in_node[GPUS];
-	double over_nodes[GPUS];
+	struct plx_goodput_row rows[GPUS];
 
 	(void) state;
-	plx_goodput_table(&job, GPUS, in_node, over_nodes);
+	plx_goodput_table(&job, GPUS, rows);
 	for (int nodes = 1; nodes <= NODES; nodes++) {
 		for (int gpus = nodes; gpus <= nodes * NODE_GPUS; gpus++) {
 			struct plx_shape shape = { nodes, gpus };
@@ -27,12 +27,15 @@ static void a_table_holds_every_shape(void **state)
 			plx_batch_best(&job, shape, NULL, &want);
 			assert_true((want > 0) == (gpus <= 125));
 			if (nodes == 1)
-				assert_true(in_node[gpus - 1] == want);
+				assert_true(rows[gpus - 1].in_node == want);
+			else if (nodes == 2)
+				assert_true(rows[gpus - 1].over_two == want);
 			else
-				assert_true(over_nodes[gpus - 1] == want);
+				assert_true(rows[gpus - 1].over_more == want);
 		}
 	}
-	assert_true(over_nodes[0] == 0); /* one GPU is on one node */
+	assert_true(rows[0].over_two == 0); /* one GPU is on one node */
+	assert_true(rows[1].over_more == 0);
 }
 
 int main(void)
