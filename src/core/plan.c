@@ -73,8 +73,7 @@ static double power_mean(const struct term *terms, int count, double p)
 	return edge * pow(sum / weights, 1 / p);
 }
 
-/* gpus NULL: what jobs have now. Negative: no memory. */
-static double fitness_of(const struct plx_problem *problem, const int *gpus)
+double plx_plan_fitness(const struct plx_problem *problem, const int *gpus)
 {
 	size_t count = (size_t) problem->job_count;
 	struct term *terms;
@@ -87,8 +86,7 @@ static double fitness_of(const struct plx_problem *problem, const int *gpus)
 		return -1;
 	for (size_t j = 0; j < count; j++) {
 		const struct plx_job *job = &problem->jobs[j];
-		const int *row = gpus ? gpus + j * (size_t) problem->node_count
-				      : job->now;
+		const int *row = gpus + j * (size_t) problem->node_count;
 
 		terms[j].x = row_value(problem, job, row) + PLX_SPEEDUP_FLOOR;
 		terms[j].weight = plx_weight(job);
@@ -96,11 +94,6 @@ static double fitness_of(const struct plx_problem *problem, const int *gpus)
 	fitness = power_mean(terms, problem->job_count, problem->fairness);
 	free(terms);
 	return fitness;
-}
-
-double plx_plan_fitness(const struct plx_problem *problem, const int *gpus)
-{
-	return fitness_of(problem, gpus);
 }
 
 /* All choices share one block of counts, the first one's. */
@@ -164,6 +157,34 @@ static bool any_change(const struct plx_search *search)
 	return false;
 }
 
+/* FITNESS_p of the plan that the search has, or of what jobs have now. */
+static double search_fitness(const struct plx_search *search, bool now)
+{
+	size_t count = (size_t) search->job_count;
+	struct term *terms;
+	double fitness;
+
+	if (count == 0)
+		return 0;
+	terms = calloc(count, sizeof(*terms));
+	if (!terms)
+		return -1;
+	for (size_t j = 0; j < count; j++) {
+		const struct plx_elastic *e = &search->jobs[j];
+		double worth = e->now_worth;
+
+		if (!now && !plx_seat_equal(&e->at, &e->now))
+			worth = plx_worth(e->job, &e->fair,
+					  plx_seat_shape(&e->at), true);
+		terms[j].x = worth + PLX_SPEEDUP_FLOOR;
+		terms[j].weight = plx_weight(e->job);
+	}
+	fitness =
+		power_mean(terms, search->job_count, search->problem->fairness);
+	free(terms);
+	return fitness;
+}
+
 /* What fitness the bound on the sum of utilities allows. */
 static double fitness_bound(const struct plx_search *search)
 {
@@ -188,7 +209,6 @@ static double fitness_bound(const struct plx_search *search)
 static int make_plan(struct plx_plan *plan, struct plx_search *search,
 		     struct plx_error *err)
 {
-	const struct plx_problem *problem = search->problem;
 	bool now_feasible;
 
 	plx_search_repair(search);
@@ -196,8 +216,8 @@ static int make_plan(struct plx_plan *plan, struct plx_search *search,
 	plx_search_bound(search);
 	plx_search_improve(search);
 	plan_fill(plan, search);
-	plan->fitness_now = fitness_of(problem, NULL);
-	plan->fitness = fitness_of(problem, plan->choices[0].gpus);
+	plan->fitness_now = search_fitness(search, true);
+	plan->fitness = search_fitness(search, false);
 	if (plan->fitness < 0 || plan->fitness_now < 0)
 		return plx_fail(err, "no memory to judge the plan");
 	/* The search's own measure differs a little, see search_menu.c. */

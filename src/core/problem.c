@@ -14,6 +14,7 @@
 #define JOBS_MAX      65536
 #define NODE_GPUS_MAX 4096
 #define FAIRNESS_MAX  10.0
+#define WEIGHT_MAX    1e6
 
 /* calloc() that gives a pointer for nothing, too. */
 static void *zeroed(int count, size_t size)
@@ -96,6 +97,41 @@ static bool sane_seconds(double seconds)
 	return isfinite(seconds) && seconds >= 0 && seconds < 1e15;
 }
 
+static int check_sizes(const struct plx_job *job, struct plx_error *err)
+{
+	for (int i = 0; i < job->size_count; i++) {
+		if (job->sizes[i] < 1 ||
+		    (i > 0 && job->sizes[i] <= job->sizes[i - 1]))
+			return plx_fail(err,
+					"job %u: size %d: want rising numbers "
+					"from 1",
+					job->id, job->sizes[i]);
+	}
+	return 0;
+}
+
+static int check_table(const struct plx_job *job, struct plx_error *err)
+{
+	const struct plx_table *table = job->table;
+
+	if (table->nodes < 1 || table->gpus < 1 || !table->speedup)
+		return plx_fail(err, "job %u: its table of speedups is empty",
+				job->id);
+	if (!(table->kept >= 0 && table->kept <= 1))
+		return plx_fail(err,
+				"job %u: keeps %g of its speedup: want "
+				"0 to 1",
+				job->id, table->kept);
+	for (long i = 0; i < (long) table->nodes * table->gpus; i++) {
+		if (!(table->speedup[i] >= 0) || isinf(table->speedup[i]))
+			return plx_fail(err,
+					"job %u: speedup %g: want finite "
+					"numbers from 0",
+					job->id, table->speedup[i]);
+	}
+	return 0;
+}
+
 static int check_job(const struct plx_problem *problem,
 		     const struct plx_job *job, struct plx_error *err)
 {
@@ -122,33 +158,60 @@ static int check_job(const struct plx_problem *problem,
 	if (!job->now)
 		return plx_fail(err, "job %u: what it has now is missing",
 				job->id);
-	return 0;
+	if (!(job->weight >= 0 && job->weight <= WEIGHT_MAX))
+		return plx_fail(err, "job %u: weight %g: want 0 to %g", job->id,
+				job->weight, WEIGHT_MAX);
+	if (check_sizes(job, err) < 0)
+		return -1;
+	return job->table ? check_table(job, err) : 0;
 }
 
-static int check_node(const struct plx_problem *problem, int n,
+static int check_node(const struct plx_problem *problem, int n, long held,
 		      struct plx_error *err)
 {
 	int gpus = problem->gpus[n];
 	int total = problem->gpus_total[n];
 	/* Room taken for others lowers gpus below what jobs have. */
 	long limit = gpus > total ? gpus : total;
-	long held = 0;
 
 	if (gpus < 0 || total < 0 || limit > NODE_GPUS_MAX)
 		return plx_fail(err, "node %d: %d of %d GPUs: want 0 to %d", n,
 				gpus, total, NODE_GPUS_MAX);
-	for (int j = 0; j < problem->job_count; j++) {
-		int now = problem->jobs[j].now[n];
-
-		if (now < 0)
-			return plx_fail(err, "job %u has %d GPUs on node %d",
-					problem->jobs[j].id, now, n);
-		held += now;
-	}
 	if (held > limit)
 		return plx_fail(err, "node %d: jobs have %ld of its %ld GPUs",
 				n, held, limit);
 	return 0;
+}
+
+/* Job by job, as they lie in memory. */
+static int check_nodes(const struct plx_problem *problem, struct plx_error *err)
+{
+	long *held = zeroed(problem->node_count, sizeof(*held));
+	int rc = -1;
+
+	if (!held)
+		return plx_fail(err, "no memory to check %d nodes",
+				problem->node_count);
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+
+		for (int n = 0; n < problem->node_count; n++) {
+			if (job->now[n] < 0) {
+				plx_fail(err, "job %u has %d GPUs on node %d",
+					 job->id, job->now[n], n);
+				goto done;
+			}
+			held[n] += job->now[n];
+		}
+	}
+	for (int n = 0; n < problem->node_count; n++) {
+		if (check_node(problem, n, held[n], err) < 0)
+			goto done;
+	}
+	rc = 0;
+done:
+	free(held);
+	return rc;
 }
 
 static int by_value(const void *a, const void *b)
@@ -189,13 +252,14 @@ int plx_problem_check(const struct plx_problem *problem, struct plx_error *err)
 	if (isnan(problem->fairness) || problem->fairness > FAIRNESS_MAX)
 		return plx_fail(err, "fairness %g: want -inf to %g",
 				problem->fairness, FAIRNESS_MAX);
+	if (!(problem->hysteresis >= 0 && problem->hysteresis <= 1))
+		return plx_fail(err, "hysteresis %g: want 0 to 1",
+				problem->hysteresis);
 	for (int j = 0; j < problem->job_count; j++) {
 		if (check_job(problem, &problem->jobs[j], err) < 0)
 			return -1;
 	}
-	for (int n = 0; n < problem->node_count; n++) {
-		if (check_node(problem, n, err) < 0)
-			return -1;
-	}
+	if (check_nodes(problem, err) < 0)
+		return -1;
 	return check_ids(problem, err);
 }

@@ -90,6 +90,7 @@ struct plx_elastic {
 	struct plx_form *forms; /* by falling utility */
 	int form_count;
 	double utility_parked;
+	double now_worth;
 	double now_utility; /* without hysteresis, which now.utility has */
 
 	struct plx_seat now;

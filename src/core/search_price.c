@@ -21,6 +21,8 @@
 #define ROUNDS	16   /* of asking for counts that somebody would buy */
 #define HALVES	48   /* of the range of prices */
 #define RANGE	1e-9 /* of prices, below the largest */
+#define STEP	1.1  /* of a price that is nearly known */
+#define ALIKE	1e-9 /* prices */
 #define UPGRADE 16   /* jobs that get what is left over */
 
 /* The first counts to ask for: 1, 2, 4, ... */
@@ -141,25 +143,37 @@ static double steepest(const struct plx_search *search)
 	return most;
 }
 
-/* The lowest price, nearly, at which no more is sold than there is. */
-static double find_price(const struct plx_search *search)
+/* More is wanted than there is. */
+static bool scarce(const struct plx_search *search, double price)
 {
-	double high = steepest(search);
-	double low = high * RANGE;
+	return sold_at(search, price) > search->open_gpus;
+}
 
-	if (sold_at(search, 0) <= search->open_gpus)
+/* The lowest price, nearly, at which no more is sold than there is. */
+static double find_price(const struct plx_search *search, double near)
+{
+	double most = steepest(search);
+	double high = near > 0 ? fmin(most, near * STEP) : most;
+	double low = near > 0 ? high / STEP / STEP : most * RANGE;
+
+	if (!scarce(search, 0))
 		return 0;
-	while (low > DBL_MIN && sold_at(search, low) <= search->open_gpus) {
+	/* At the highest price all take as little as they may. */
+	if (scarce(search, high))
+		high = most;
+	while (low > DBL_MIN && !scarce(search, low)) {
+		double step = high / low;
+
 		high = low;
-		low *= RANGE;
+		low /= step * step;
 	}
-	for (int i = 0; i < HALVES && high > low * (1 + 1e-12); i++) {
+	for (int i = 0; i < HALVES && high > low * (1 + ALIKE); i++) {
 		double middle = sqrt(low) * sqrt(high);
 
-		if (sold_at(search, middle) <= search->open_gpus)
-			high = middle;
-		else
+		if (scarce(search, middle))
 			low = middle;
+		else
+			high = middle;
 	}
 	return high;
 }
@@ -303,9 +317,9 @@ void plx_search_price(struct plx_search *search)
 		ask_first(search, e);
 		hull_fill(e);
 	}
-	search->price = find_price(search);
+	search->price = find_price(search, 0);
 	for (int i = 0; i < ROUNDS && ask_buyers(search); i++)
-		search->price = find_price(search);
+		search->price = find_price(search, search->price);
 	for (int j = 0; j < search->job_count; j++) {
 		struct plx_elastic *e = &search->jobs[j];
 

@@ -201,10 +201,22 @@ static void pack(struct plx_search *search)
 static void shake_budget(struct plx_search *search)
 {
 	double jobs = search->job_count;
-	double budget = BUDGET_BASE + BUDGET_SQUARE * jobs * jobs;
+	double far = fmin(1, gap(search) / FAR);
+	double budget = BUDGET_BASE + BUDGET_SQUARE * jobs * jobs * far * far;
 
-	budget *= fmin(1, gap(search) / FAR);
 	search->budget = search->work + (long) fmin(budget, BUDGET_FIRST);
+}
+
+/* Those still without a GPU take one from whoever loses least. */
+static void admit(struct plx_search *search)
+{
+	for (int j = 0; search->parked > 0 && j < search->job_count; j++) {
+		if (search->jobs[j].at.count == 0)
+			plx_queue_push(search, &search->jobs[j]);
+	}
+	plx_search_descend(search);
+	plx_queue_clear(search);
+	keep_best(search);
 }
 
 void plx_search_improve(struct plx_search *search)
@@ -216,6 +228,9 @@ void plx_search_improve(struct plx_search *search)
 	seat_parked(search);
 	stray_all(search);
 	keep_best(search);
+	/* A large plan is not to be made anew for one who came. */
+	if (search->indexed)
+		admit(search);
 	if (gap(search) > CLOSE)
 		pack(search);
 	if (gap(search) > CLOSE && plx_search_exact(search))

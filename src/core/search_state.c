@@ -104,6 +104,7 @@ static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
 		plx_worth(e->job, &e->fair, plx_seat_shape(&e->now), false);
 
 	e->utility_parked = weight * plx_utility(p, 0);
+	e->now_worth = worth;
 	e->now_utility = weight * plx_utility(p, worth);
 	worth *= 1 + search->problem->hysteresis;
 	e->now.utility = weight * plx_utility(p, worth);
