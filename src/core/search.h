@@ -89,6 +89,7 @@ struct plx_elastic {
 
 	struct plx_form *forms; /* by falling utility */
 	int form_count;
+	int form_size; /* that there is memory for */
 	double utility_parked;
 	double now_worth;
 	double now_utility; /* without hysteresis, which now.utility has */

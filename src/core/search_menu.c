@@ -47,6 +47,7 @@ static void add(struct menu *menu, int nodes, int per_node, int gpus)
 			return;
 		}
 		e->forms = forms;
+		e->form_size = menu->size;
 	}
 	e->forms[e->form_count++] = (struct plx_form){
 		.nodes = nodes,
@@ -149,6 +150,8 @@ int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
 
 	if (e->job->pinned)
 		return 0;
+	e->form_count = 0;
+	menu.size = e->form_size;
 	add_forms(&menu);
 	if (menu.failed)
 		return plx_fail(err, "no memory for the forms of job %u",

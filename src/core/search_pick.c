@@ -279,6 +279,8 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e)
 static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 			int gpus, bool eject)
 {
+	int most = gpus - 1; /* on one node it would be another form */
+
 	memset(search->scratch, 0,
 	       (size_t) search->look_count * sizeof(*search->scratch));
 	while (gpus > 0) {
@@ -292,6 +294,7 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 		if (i < 0)
 			return false;
 		take = take < gpus ? take : gpus;
+		take = take < most ? take : most;
 		search->scratch[i] += (uint64_t) take;
 		gpus -= take;
 		search->work += search->look_count;
@@ -324,7 +327,6 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 			plx_value(search, e,
 				  (struct plx_shape){ .nodes = picked->count,
 						      .gpus = gpus });
-	/* On one node it would be another form. */
 	return picked->count > 1 && home;
 }
 

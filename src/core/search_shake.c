@@ -219,6 +219,13 @@ static void admit(struct plx_search *search)
 	keep_best(search);
 }
 
+/* More counts are known now. Without memory a menu is shorter. */
+static void refill_menus(struct plx_search *search)
+{
+	for (int j = 0; j < search->job_count; j++)
+		plx_menu_fill(search, &search->jobs[j], NULL);
+}
+
 void plx_search_improve(struct plx_search *search)
 {
 	if (search->job_count == 0)
@@ -233,8 +240,10 @@ void plx_search_improve(struct plx_search *search)
 		admit(search);
 	if (gap(search) > CLOSE)
 		pack(search);
-	if (gap(search) > CLOSE && plx_search_exact(search))
+	if (gap(search) > CLOSE && plx_search_exact(search)) {
+		refill_menus(search);
 		pack(search);
+	}
 	if (!(gap(search) > CLOSE) || plx_search_stopped(search))
 		return;
 	for (int j = 0; j < search->job_count; j++)
