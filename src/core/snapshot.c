@@ -5,6 +5,7 @@
  * One line a node and a job, so that a reader's complaint about a line says
  * which one is meant.
  */
+#include <assert.h>
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
@@ -21,6 +22,9 @@
 #define MODEL_MAX   1e9
 #define NORM_MAX    1e100
 
+/* An enum is written as an int. */
+static_assert(sizeof(enum plx_growth) == sizeof(int), "an enum is an int");
+
 #define AT(field) offsetof(struct plx_job, field)
 #define OF(field) offsetof(struct plx_problem, field)
 
@@ -30,7 +34,7 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	{ "uniform", PLX_IN_PROBLEM, PLX_FLAG, OF(uniform), 0, 1, 0 },
 	{ "interference", PLX_IN_PROBLEM, PLX_FLAG, OF(interference),
 	  0, 1, 0 },
-	{ "weight", PLX_IN_JOB, PLX_REAL, AT(weight), 0, 1e9, 1 },
+	{ "weight", PLX_IN_JOB, PLX_REAL, AT(weight), 0, 1e6, 1 },
 	{ "min_replicas", PLX_IN_JOB, PLX_WHOLE, AT(min_gpus),
 	  0, INT_MAX, 1 },
 	{ "max_replicas", PLX_IN_JOB, PLX_WHOLE, AT(max_gpus),
@@ -64,6 +68,10 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	  0, MODEL_MAX, NAN },
 	{ "gamma", PLX_IN_MODEL, PLX_REAL, AT(goodput.model.gamma),
 	  1, 10, NAN },
+	{ "two_nodes", PLX_IN_MODEL, PLX_REAL, AT(goodput.model.two_nodes),
+	  0, 10, 0 },
+	{ "growth", PLX_IN_MODEL, PLX_WHOLE, AT(goodput.model.growth),
+	  PLX_BY_GPU, PLX_BY_DOUBLING, PLX_BY_GPU },
 	{ "sqr", PLX_IN_NOISE, PLX_REAL, AT(goodput.noise.sqr),
 	  0, NORM_MAX, NAN },
 	{ "var", PLX_IN_NOISE, PLX_REAL, AT(goodput.noise.var),
