@@ -6,6 +6,7 @@
  * from others, those that the job has now, the fullest that fits (so that
  * large holes stay large), the lowest index.
  */
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -327,7 +328,7 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 			plx_value(search, e,
 				  (struct plx_shape){ .nodes = picked->count,
 						      .gpus = gpus });
-	return picked->count > 1 && home;
+	return picked->count > 1 && home && picked->utility > -INFINITY;
 }
 
 bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,

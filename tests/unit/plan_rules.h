@@ -44,10 +44,22 @@ static inline bool same_row(const struct plx_problem *problem, const int *a,
 	return memcmp(a, b, (size_t) problem->node_count * sizeof(int)) == 0;
 }
 
+static inline bool size_listed(const struct plx_job *job, int gpus)
+{
+	for (int i = 0; i < job->size_count; i++) {
+		if (job->sizes[i] == gpus)
+			return true;
+	}
+	return job->size_count == 0;
+}
+
 static inline int at_most(const struct plx_job *job, int now)
 {
 	long cap = 2L * job->profiled_gpus;
 
+	if (job->table)
+		return job->table->gpus < job->max_gpus ? job->table->gpus
+							: job->max_gpus;
 	cap = cap > job->min_gpus ? cap : job->min_gpus;
 	cap = cap > now ? cap : now;
 	return (int) (cap < job->max_gpus ? cap : job->max_gpus);
@@ -65,7 +77,11 @@ static inline bool row_allowed(const struct plx_problem *problem,
 		return kept;
 	if (shape.gpus == 0)
 		return job->may_park || kept;
-	if (shape.gpus < job->min_gpus || shape.gpus > at_most(job, now))
+	if (shape.gpus < job->min_gpus || !size_listed(job, shape.gpus))
+		return false;
+	if (shape.gpus > (kept ? job->max_gpus : at_most(job, now)))
+		return false;
+	if (job->table && !kept && shape.nodes > job->table->nodes)
 		return false;
 	if (job->home >= 0 && row[job->home] == 0)
 		return false;
@@ -180,6 +196,7 @@ static inline void check_plan(const struct plx_problem *problem,
 	}
 	check_nodes(problem, plan);
 	assert_true(isfinite(plan->fitness) && isfinite(plan->fitness_now));
+	assert_true(plan->bound >= plan->fitness && isfinite(plan->bound));
 	if (feasible(problem, now))
 		assert_true(plan->fitness >= plan->fitness_now);
 	free(now);

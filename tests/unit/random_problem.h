@@ -23,6 +23,7 @@ struct random_spec {
 	int gpus;     /* of a node, at most */
 	bool calm;    /* nothing lost, nothing lowered */
 	bool hostile; /* absurd but valid numbers */
+	bool rich;    /* weights, sizes and tables too */
 };
 
 static inline int random_int(uint64_t *seed, int low, int high)
@@ -150,6 +151,53 @@ static inline void random_now(uint64_t *seed, struct plx_problem *problem,
 		job->home = at[random_int(seed, 0, nodes - 1)];
 }
 
+/* Powers of two, and one more count. */
+static inline void random_sizes(uint64_t *seed, struct plx_job *job)
+{
+	int extra = random_int(seed, 1, 8);
+
+	job->sizes = calloc(6, sizeof(*job->sizes));
+	assert_non_null(job->sizes);
+	for (int g = 1; g <= 16; g++) {
+		if (g == extra || (g & (g - 1)) == 0)
+			job->sizes[job->size_count++] = g;
+	}
+}
+
+/* Speedups that grow, but not much beyond a node. */
+static inline void random_table(uint64_t *seed, struct plx_job *job, int nodes)
+{
+	struct plx_table *table = calloc(1, sizeof(*table));
+	double power = unit_uniform(seed, 0.2, 1);
+
+	assert_non_null(table);
+	*table = (struct plx_table){
+		.nodes = random_int(seed, 1, nodes),
+		.gpus = random_int(seed, 1, 16),
+		.kept = chance(seed, 20) ? 0 : unit_uniform(seed, 0.5, 1),
+	};
+	table->speedup = calloc((size_t) (table->nodes * table->gpus),
+				sizeof(*table->speedup));
+	assert_non_null(table->speedup);
+	for (int n = 1; n <= table->nodes; n++) {
+		for (int g = n; g <= table->gpus; g++)
+			table->speedup[(n - 1) * table->gpus + g - 1] =
+				0.3 * pow(g, power) /
+				(n > 1 ? unit_uniform(seed, 1, 2) : 1);
+	}
+	job->table = table;
+}
+
+static inline void enrich(uint64_t *seed, struct plx_job *job, int nodes)
+{
+	if (chance(seed, 50))
+		job->weight = spread(seed, 0.1, 10);
+	if (chance(seed, 30))
+		random_sizes(seed, job);
+	if (chance(seed, 30))
+		random_table(seed, job, nodes);
+}
+
 /* Rigid jobs came, nodes went, limits changed. */
 static inline void disturb(uint64_t *seed, struct plx_problem *problem)
 {
@@ -204,6 +252,8 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 			job->allowed[random_int(seed, 0, nodes - 1)] = false;
 		}
 		random_now(seed, problem, job);
+		if (spec->rich)
+			enrich(seed, job, nodes);
 	}
 	if (!spec->calm && chance(seed, 50))
 		disturb(seed, problem);

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* test_plan_best.c - plans and bounds, compared with all there is */
+
+#include "core/plan.h"
+#include "core/worth.h"
+#include "plan_rules.h"
+#include "random_problem.h"
+
+#define ROWS_MAX 125
+
+static const struct random_spec small = { .nodes = 3, .jobs = 3, .gpus = 4 };
+static const struct random_spec calm = {
+	.nodes = 3, .jobs = 3, .gpus = 4, .calm = true
+};
+static const struct random_spec rich = {
+	.nodes = 3, .jobs = 3, .gpus = 4, .rich = true
+};
+
+struct tally {
+	int compared;
+	int missed;
+};
+
+/* All rows a job may have, and the value of each. */
+struct rows {
+	int count;
+	int gpus[ROWS_MAX][3];
+	double value[ROWS_MAX];
+};
+
+/* The value of a row: of a plan with p = 1 where the others have nothing. */
+static double value_of(struct plx_problem *problem, int j, const int *row)
+{
+	size_t cells = (size_t) (problem->job_count * problem->node_count);
+	int *gpus = calloc(cells, sizeof(int));
+	double p = problem->fairness;
+	double weights = 0;
+	double none;
+	double with;
+
+	assert_non_null(gpus);
+	problem->fairness = 1;
+	none = plx_plan_fitness(problem, gpus);
+	memcpy(gpus + j * problem->node_count, row,
+	       (size_t) problem->node_count * sizeof(int));
+	with = plx_plan_fitness(problem, gpus);
+	problem->fairness = p;
+	free(gpus);
+	for (int i = 0; i < problem->job_count; i++)
+		weights += plx_weight(&problem->jobs[i]);
+	return (with - none) * weights / plx_weight(&problem->jobs[j]);
+}
+
+static void list_rows(struct plx_problem *problem, int j, struct rows *rows)
+{
+	int nodes = problem->node_count;
+	int row[3] = { 0 };
+
+	rows->count = 0;
+	for (int code = 0; code < 125; code++) {
+		bool fits = true;
+
+		row[0] = code % 5;
+		row[1] = code / 5 % 5;
+		row[2] = code / 25;
+		for (int n = 0; n < 3; n++)
+			fits = fits && (n < nodes ? row[n] <= problem->gpus[n]
+						  : row[n] == 0);
+		if (!fits || !row_allowed(problem, &problem->jobs[j], row))
+			continue;
+		memcpy(rows->gpus[rows->count], row, sizeof(row));
+		rows->value[rows->count++] = value_of(problem, j, row);
+	}
+}
+
+static double mean(const struct plx_problem *problem, const double *values)
+{
+	double p = problem->fairness;
+	double sum = 0;
+	double weights = 0;
+	double least = INFINITY;
+
+	for (int j = 0; j < problem->job_count; j++) {
+		double x = values[j] + 1e-3;
+		double weight = problem->jobs[j].weight;
+
+		weight = weight > 0 ? weight : 1;
+		weights += weight;
+		least = fmin(least, x);
+		sum += weight * (p == 0 ? log(x) : pow(x, p));
+	}
+	if (isinf(p))
+		return least;
+	return p == 0 ? exp(sum / weights) : pow(sum / weights, 1 / p);
+}
+
+/* The first jobs take no more than there is. */
+static bool fits_so_far(const struct plx_problem *problem, const int *gpus,
+			int jobs)
+{
+	for (int n = 0; n < problem->node_count; n++) {
+		int used = 0;
+
+		for (int j = 0; j < jobs; j++)
+			used += gpus[j * problem->node_count + n];
+		if (used > problem->gpus[n])
+			return false;
+	}
+	return true;
+}
+
+/* The best fitness of all plans; negative when none is feasible. */
+static double best_of_all(struct plx_problem *problem, struct rows *rows, int j,
+			  int *gpus, double *values)
+{
+	double best = -1;
+
+	if (j == problem->job_count)
+		return feasible(problem, gpus) ? mean(problem, values) : -1;
+	for (int i = 0; i < rows[j].count; i++) {
+		double fitness;
+
+		memcpy(gpus + j * problem->node_count, rows[j].gpus[i],
+		       (size_t) problem->node_count * sizeof(int));
+		if (!fits_so_far(problem, gpus, j + 1))
+			continue;
+		values[j] = rows[j].value[i];
+		fitness = best_of_all(problem, rows, j + 1, gpus, values);
+		best = fmax(best, fitness);
+	}
+	return best;
+}
+
+static double brute_force(struct plx_problem *problem)
+{
+	static struct rows rows[3];
+	double values[3];
+	int gpus[9] = { 0 };
+
+	for (int j = 0; j < problem->job_count; j++)
+		list_rows(problem, j, &rows[j]);
+	return best_of_all(problem, rows, 0, gpus, values);
+}
+
+/* Compare so many; the share of plans more than 0.1 % below the best. */
+static void compare_many(const struct random_spec *spec, uint64_t seed,
+			 int count, struct tally *tally)
+{
+	for (int i = 0; i < count; i++) {
+		struct plx_problem *problem = random_problem(&seed, spec);
+		struct plx_plan *plan;
+		double best;
+
+		problem->hysteresis = 0;
+		best = brute_force(problem);
+		plan = searched(problem);
+		if (best >= 0) {
+			tally->compared++;
+			if (plan->fitness < 0.999 * best) {
+				print_message("# case %d: %g, best %g\n", i,
+					      plan->fitness, best);
+				tally->missed++;
+			}
+			assert_true(plan->fitness <= best * (1 + 1e-9));
+			assert_true(plan->bound >= best * (1 - 1e-9));
+		}
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+}
+
+static void small_plans_are_the_best_but_for_one_in_a_thousand(void **state)
+{
+	struct tally tally = { 0 };
+
+	(void) state;
+	compare_many(&small, 7, 500, &tally);
+	compare_many(&calm, 8, 500, &tally);
+	compare_many(&rich, 9, 1000, &tally);
+	assert_true(tally.compared > 1200);
+	assert_true(tally.missed * 1000 <= tally.compared);
+}
+
+/* The nodes in another order. */
+static void reverse_row(int *row, int count)
+{
+	for (int n = 0; n < count / 2; n++) {
+		int gpus = row[n];
+
+		row[n] = row[count - 1 - n];
+		row[count - 1 - n] = gpus;
+	}
+}
+
+static void reverse_nodes(struct plx_problem *problem)
+{
+	int nodes = problem->node_count;
+
+	reverse_row(problem->gpus, nodes);
+	reverse_row(problem->gpus_total, nodes);
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		reverse_row(job->now, nodes);
+		if (job->home >= 0)
+			job->home = nodes - 1 - job->home;
+		for (int n = 0; job->allowed && n < nodes / 2; n++) {
+			bool allowed = job->allowed[n];
+
+			job->allowed[n] = job->allowed[nodes - 1 - n];
+			job->allowed[nodes - 1 - n] = allowed;
+		}
+	}
+}
+
+static void a_plan_is_as_good_with_nodes_in_another_order(void **state)
+{
+	uint64_t seed = 5;
+	int other = 0;
+
+	(void) state;
+	for (int i = 0; i < 500; i++) {
+		struct plx_problem *problem = random_problem(&seed, &rich);
+		struct plx_plan *plan = searched(problem);
+		struct plx_plan *back;
+
+		reverse_nodes(problem);
+		back = searched(problem);
+		other += fabs(plan->fitness - back->fitness) >
+			 2 * problem->hysteresis * plan->fitness;
+		plx_plan_destroy(back);
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	if (other > 5)
+		fail_msg("%d of 500 differ", other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			small_plans_are_the_best_but_for_one_in_a_thousand),
+		cmocka_unit_test(a_plan_is_as_good_with_nodes_in_another_order),
+	};
+
+	return cmocka_run_group_tests_name("best plans", tests, NULL, NULL);
+}
