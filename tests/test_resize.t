@@ -3,8 +3,9 @@
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/squeeze.sh"
 
-sandbox_up --nodes 4 --gpus-per-node 4
-plan 12
+mkdir "$WORK/dump"
+sandbox_up --nodes 4 --gpus-per-node 4 --params "pollux_dump=$WORK/dump"
+plan 14
 
 # The batch is fixed, so that only the order of additions may tell the
 # resized run from one that was never touched.
@@ -84,6 +85,29 @@ same_loss() {
 		'BEGIN { exit !(a > 0 && b > 0 && a < 1.02 * b && b < 1.02 * a) }'
 }
 
+# pollux-alloc says again what slurmctld has decided, and why.
+decided_again() {
+	local file count=0
+	for file in "$WORK"/dump/pollux-*.json; do
+		"$POLLUX_BUILDDIR/src/sim/pollux-alloc" --json "$file" |
+			jq -S 'del(.elapsed_ms)' >"$WORK/again.json"
+		jq -S .answer "$file" | diff - "$WORK/again.json" || return 1
+		count=$((count + 1))
+	done
+	echo "$count decisions"
+	[ "$count" -ge 20 ]
+}
+
+# What the log says that it was asked is in a file, with the same reason.
+asked_as_written() {
+	jq -r '.answer.why[]' "$WORK"/dump/pollux-*.json >"$WORK/whys.txt"
+	ctld_log | grep -oE "JobId=$job asked for .*" | sed 's/^[^:]*: //' |
+		tail -n 3 >"$WORK/asked.txt"
+	cat "$WORK/asked.txt"
+	[ -s "$WORK/asked.txt" ] &&
+		! grep -vxFf "$WORK/whys.txt" "$WORK/asked.txt"
+}
+
 pauses_told() {
 	jq -s 'map(select(.event == "resize").pause_s) | sort |
 		{ resizes: length, median: .[length / 2 | floor], worst: last }' \
@@ -102,6 +126,9 @@ ok "it was on a single GPU, on four and on all" \
 	eval 'seen_gpus 1 && seen_gpus 4 && seen_gpus 16'
 ok "it was parked without any GPU, and came back" was_parked
 sb scancel "$job"
+ok "each decision that was written is made again, to the last digit" \
+	decided_again
+ok "what the job was asked was decided there" asked_as_written
 ok "the job ends when cancelled" wait_until "ended $job" 30
 ok "every sample of every epoch was used exactly once" samples_once
 ok "each restored state has the checksum of the one saved" restored_is_saved

@@ -11,10 +11,12 @@
 
 #define PREFIX "pollux_"
 
+enum kind { NUMBER, YES_NO, FOLDER };
+
 struct rule {
 	const char *key;
 	size_t offset;
-	bool yes_no;
+	enum kind kind;
 	double low, high; /* of a number */
 	double standard;  /* default */
 	const char *want; /* ends "want ..." */
@@ -24,17 +26,19 @@ struct rule {
 
 /* clang-format off */
 static const struct rule rules[] = {
-	{ "interval", AT(interval_s), false, 0.1, 86400, 60,
+	{ "interval", AT(interval_s), NUMBER, 0.1, 86400, 60,
 	  "seconds from 0.1 to 86400" },
-	{ "min_gap", AT(min_gap_s), false, 0.05, 3600, 1,
+	{ "min_gap", AT(min_gap_s), NUMBER, 0.05, 3600, 1,
 	  "seconds from 0.05 to 3600" },
-	{ "ack_timeout", AT(ack_timeout_s), false, 1, 3600, 60,
+	{ "ack_timeout", AT(ack_timeout_s), NUMBER, 1, 3600, 60,
 	  "seconds from 1 to 3600" },
-	{ "fairness", AT(fairness), false, -10, 1, -1,
+	{ "fairness", AT(fairness), NUMBER, -10, 1, -1,
 	  "a number from -10 to 1, or min" },
-	{ "interference", AT(interference), true, 0, 1, 1, "yes or no" },
-	{ "enabled", AT(enabled), true, 0, 1, 1, "yes or no" },
-	{ "backfill", AT(backfill), true, 0, 1, 1, "yes or no" },
+	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
+	{ "enabled", AT(enabled), YES_NO, 0, 1, 1, "yes or no" },
+	{ "backfill", AT(backfill), YES_NO, 0, 1, 1, "yes or no" },
+	{ "dump", AT(dump), FOLDER, 0, 0, 0,
+	  "the path of a folder, from /, of at most 255 characters" },
 };
 /* clang-format on */
 
@@ -43,7 +47,9 @@ static void _set(const struct rule *rule, double value,
 {
 	char *at = (char *) params + rule->offset;
 
-	if (rule->yes_no)
+	if (rule->kind == FOLDER)
+		*at = '\0';
+	else if (rule->kind == YES_NO)
 		*(bool *) at = value != 0;
 	else
 		*(double *) at = value;
@@ -54,7 +60,7 @@ static bool _value(const struct rule *rule, const char *text, double *value)
 {
 	char *end = NULL;
 
-	if (rule->yes_no) {
+	if (rule->kind == YES_NO) {
 		*value = !strcmp(text, "yes");
 		return *value || !strcmp(text, "no");
 	}
@@ -65,6 +71,24 @@ static bool _value(const struct rule *rule, const char *text, double *value)
 	*value = strtod(text, &end);
 	return end != text && !*end && isfinite(*value) &&
 	       *value >= rule->low && *value <= rule->high;
+}
+
+/* Take a value; false when it is none of this key's. */
+static bool _take(const struct rule *rule, const char *text,
+		  struct pollux_params *params)
+{
+	double value = 0;
+
+	if (rule->kind == FOLDER) {
+		if (text[0] != '/' || strlen(text) >= POLLUX_FOLDER_SIZE)
+			return false;
+		strcpy((char *) params + rule->offset, text);
+		return true;
+	}
+	if (!_value(rule, text, &value))
+		return false;
+	_set(rule, value, params);
+	return true;
 }
 
 static const struct rule *_find(const char *key)
@@ -81,7 +105,6 @@ static void _read_word(char *word, struct pollux_params *params)
 {
 	const struct rule *rule = NULL;
 	char *text = NULL;
-	double value = 0;
 
 	if (strncmp(word, PREFIX, strlen(PREFIX)))
 		return;
@@ -95,13 +118,10 @@ static void _read_word(char *word, struct pollux_params *params)
 		      word);
 		return;
 	}
-	if (!text || !_value(rule, text, &value)) {
+	if (!text || !_take(rule, text, params))
 		error("sched/pollux: SchedulerParameters: %s=%s: want %s; the "
 		      "default is used",
 		      word, text ? text : "", rule->want);
-		return;
-	}
-	_set(rule, value, params);
 }
 
 void pollux_params_read(const char *text, struct pollux_params *params)

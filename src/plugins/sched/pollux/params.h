@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#define POLLUX_FOLDER_SIZE 256
+
 struct pollux_params {
 	double interval_s;    /* between cycles when nothing happens */
 	double min_gap_s;     /* between cycles when a lot happens */
@@ -18,6 +20,7 @@ struct pollux_params {
 	bool interference;    /* keep multi-node jobs off each other's nodes */
 	bool enabled;	      /* false: watch, but resize nothing */
 	bool backfill;	      /* run Slurm's backfill beside */
+	char dump[POLLUX_FOLDER_SIZE]; /* where decisions go; "": nowhere */
 };
 
 /*

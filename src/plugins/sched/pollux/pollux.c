@@ -7,6 +7,7 @@
 #include "common/slurm_compat.h"
 #include "core/plan.h"
 #include "sched/pollux/ask.h"
+#include "sched/pollux/dump.h"
 #include "sched/pollux/hosts.h"
 #include "sched/pollux/patience.h"
 #include "sched/pollux/pollux.h"
@@ -310,6 +311,8 @@ static void _decide(const struct pollux_view *view,
 		      plan->fitness);
 		pollux_patience_note(view, room.granted, last.cycled_s);
 		_apply(view, standings, room.reserved, plan, params);
+		if (params->dump[0])
+			pollux_dump(params->dump, view, problem, plan);
 	}
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);
