@@ -50,6 +50,7 @@ static void what_is_left_out_has_its_default(void **state)
 	assert_int_equal(2, problem->jobs[0].profiled_gpus);
 	assert_true(problem->jobs[0].may_park);
 	assert_false(problem->jobs[0].pinned);
+	assert_true(problem->jobs[0].age_s == 3600);
 	assert_true(problem->jobs[0].restart_s == 30);
 	assert_int_equal(-1, problem->jobs[0].home);
 	assert_int_equal(2, problem->jobs[0].now[0]);
