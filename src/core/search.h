@@ -48,7 +48,7 @@ struct plx_seat {
 	double utility;
 };
 
-/* per_node GPUs on each of `nodes`; per_node 0: any counts, several nodes. */
+/* per_node GPUs on each of `nodes`; per_node 0: any counts, nodes or more. */
 struct plx_form {
 	int nodes;
 	int per_node;
@@ -77,8 +77,9 @@ struct plx_elastic {
 	bool strayed;	/* may sit elsewhere than in the best plan */
 
 	double *one;	/* [cap + 1] utility of a count on one node, ... */
-	double *many;	/* ... on several; NAN: not asked */
-	double *counts; /* the better of the two */
+	double *two;	/* ... on two, ... */
+	double *many;	/* ... on more; NAN: not asked */
+	double *counts; /* the best of the three */
 	int one_max;	/* most GPUs on one node */
 	struct plx_point *hull;
 	int hull_count;
@@ -177,8 +178,10 @@ double plx_value_of_count(const struct plx_search *search,
 			  struct plx_elastic *e, int gpus);
 /* Within its limits, and one of the sizes it may have? */
 bool plx_size_allowed(const struct plx_elastic *e, int gpus);
-/* The fewest nodes, from 2, that may hold so many GPUs; 0: not possible. */
-int plx_many_nodes(const struct plx_search *search, int gpus);
+/* The fewest nodes, from least, that may hold so many GPUs; 0: none. */
+int plx_many_nodes(const struct plx_search *search, int gpus, int least);
+/* Does it matter to the job whether it is on two nodes or on more? */
+bool plx_two_differ(const struct plx_elastic *e);
 
 /* search_price.c */
 /* Sets price, and each job's target and surplus; asks what it needs. */

@@ -151,7 +151,7 @@ static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
 			nodes -= add_level(search, e, disturbed + g, 0, nodes);
 	}
 	for (int g = top; form->per_node == 0 && g > 0 && gpus > 0; g--)
-		gpus -= g * add_level(search, e, g, 0, gpus / g + 1);
+		gpus -= g * add_level(search, e, g, 0, gpus / g + nodes);
 }
 
 static void add_victims(struct plx_search *search, const struct plx_elastic *e,

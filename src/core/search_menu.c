@@ -57,26 +57,33 @@ static void add(struct menu *menu, int nodes, int per_node, int gpus)
 	};
 }
 
+/* On so many nodes or, in other counts, on more. */
+static void add_spread(struct menu *menu, int nodes, int gpus)
+{
+	if (gpus % nodes == 0)
+		add(menu, nodes, gpus / nodes, gpus);
+	add(menu, nodes, 0, gpus);
+}
+
 /* All ways to have so many GPUs. */
 static void add_count(struct menu *menu, int gpus)
 {
 	const struct plx_search *search = menu->search;
-	int least = plx_many_nodes(search, gpus);
+	int least = plx_many_nodes(search, gpus, 2);
 
 	if (gpus <= menu->e->one_max)
 		add(menu, 1, gpus, gpus);
-	if (least == 0)
-		return;
-	if (!search->problem->uniform) {
-		if (gpus % least == 0)
-			add(menu, least, gpus / least, gpus);
-		add(menu, least, 0, gpus);
-		return;
-	}
-	for (int k = least; k <= min_int(search->node_count, gpus); k++) {
-		if (gpus % k == 0)
+	if (search->problem->uniform) {
+		for (int k = least; k > 0;
+		     k = plx_many_nodes(search, gpus, k + 1))
 			add(menu, k, gpus / k, gpus);
+		return;
 	}
+	if (least > 0)
+		add_spread(menu, least, gpus);
+	if (least == 2 && plx_two_differ(menu->e) &&
+	    plx_many_nodes(search, gpus, 3) == 3)
+		add_spread(menu, 3, gpus);
 }
 
 static void ask_around(const struct plx_search *search, struct plx_elastic *e,
@@ -124,7 +131,8 @@ static int by_utility(const void *a, const void *b)
 static bool makes_idle(const struct plx_form *f, const struct plx_form *g)
 {
 	if (f->per_node == 0 || g->per_node == 0)
-		return f->per_node == g->per_node && f->gpus <= g->gpus;
+		return f->per_node == g->per_node && f->gpus <= g->gpus &&
+		       f->nodes <= g->nodes;
 	return f->nodes <= g->nodes && f->per_node <= g->per_node;
 }
 

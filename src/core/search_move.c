@@ -64,7 +64,8 @@ static bool has_room(const struct plx_search *search,
 	     (plx_form_multi(form) && plx_node_disturbs(search, home))))
 		return false;
 	if (form->per_node == 0)
-		return search->room_multi_gpus >= form->gpus;
+		return search->room_multi_gpus >= form->gpus &&
+		       search->room_multi[1] >= form->nodes;
 	if (plx_form_multi(form))
 		return search->room_multi[g] >= form->nodes;
 	return search->room_one[g] > 0;

@@ -278,9 +278,10 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e)
 
 /* Any counts on several nodes: what is free, then what others have. */
 static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
-			int gpus, bool eject)
+			const struct plx_form *form, bool eject)
 {
-	int most = gpus - 1; /* on one node it would be another form */
+	int gpus = form->gpus;
+	int nodes = form->nodes; /* still to be used, at least */
 
 	memset(search->scratch, 0,
 	       (size_t) search->look_count * sizeof(*search->scratch));
@@ -295,7 +296,12 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 		if (i < 0)
 			return false;
 		take = take < gpus ? take : gpus;
-		take = take < most ? take : most;
+		if (search->scratch[i] == 0 && nodes > 0)
+			nodes--;
+		/* Each of the others needs one. */
+		take = take < gpus - nodes ? take : gpus - nodes;
+		if (take < 1)
+			return false;
 		search->scratch[i] += (uint64_t) take;
 		gpus -= take;
 		search->work += search->look_count;
@@ -304,12 +310,12 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 }
 
 static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
-			int gpus, bool eject)
+			const struct plx_form *form, bool eject)
 {
 	struct plx_seat *picked = &search->picked;
 	bool home = e->job->home < 0;
 
-	if (!fill_ragged(search, e, gpus, eject))
+	if (!fill_ragged(search, e, form, eject))
 		return false;
 	picked->count = 0;
 	for (int i = 0; i < search->look_count; i++) {
@@ -327,8 +333,9 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 		picked->utility =
 			plx_value(search, e,
 				  (struct plx_shape){ .nodes = picked->count,
-						      .gpus = gpus });
-	return picked->count > 1 && home && picked->utility > -INFINITY;
+						      .gpus = form->gpus });
+	return picked->count >= form->nodes && home &&
+	       picked->utility > -INFINITY;
 }
 
 bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
@@ -338,5 +345,5 @@ bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
 	plx_search_look(search, e, form, eject);
 	if (form->per_node > 0)
 		return pick_uniform(search, e, form, eject);
-	return pick_ragged(search, e, form->gpus, eject);
+	return pick_ragged(search, e, form, eject);
 }

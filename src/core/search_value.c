@@ -3,8 +3,9 @@
  * search_value.c - what a count of GPUs is worth to a job
  *
  * To find out takes a search for the best batch, so it is asked only where
- * somebody wants to know. A job's worth is taken to depend on its GPUs and on
- * whether they are on one node or on several, but for jobs with a table.
+ * somebody wants to know. A job's worth depends on its GPUs and on whether
+ * they are on one node, on two or on more (see goodput.h), but for jobs with
+ * a table.
  */
 #include <limits.h>
 #include <math.h>
@@ -58,7 +59,9 @@ double plx_value(const struct plx_search *search, struct plx_elastic *e,
 
 	if (shape.gpus > e->cap || e->job->table)
 		return ask(search, e, shape);
-	known = shape.nodes > 1 ? &e->many[shape.gpus] : &e->one[shape.gpus];
+	known = &e->one[shape.gpus];
+	if (shape.nodes > 1)
+		known = &(shape.nodes > 2 ? e->many : e->two)[shape.gpus];
 	if (isnan(*known))
 		*known = ask(search, e, shape);
 	return *known;
@@ -77,13 +80,12 @@ bool plx_size_allowed(const struct plx_elastic *e, int gpus)
 	return job->size_count == 0;
 }
 
-/* The fewest nodes, from 2, that hold so many; 0: not possible. */
-int plx_many_nodes(const struct plx_search *search, int gpus)
+int plx_many_nodes(const struct plx_search *search, int gpus, int least)
 {
 	int most = min_int(search->node_count, gpus);
-	int least = max_int(2, gpus / search->node_gpus_max +
-				       (gpus % search->node_gpus_max > 0));
 
+	least = max_int(least, gpus / search->node_gpus_max +
+				       (gpus % search->node_gpus_max > 0));
 	if (!search->problem->uniform)
 		return least <= most ? least : 0;
 	for (int k = least; k <= most; k++) {
@@ -93,26 +95,29 @@ int plx_many_nodes(const struct plx_search *search, int gpus)
 	return 0;
 }
 
+bool plx_two_differ(const struct plx_elastic *e)
+{
+	return e->job->table || e->two != e->many;
+}
+
 double plx_value_of_count(const struct plx_search *search,
 			  struct plx_elastic *e, int gpus)
 {
 	struct plx_shape shape = { .nodes = 1, .gpus = gpus };
 	double best = -INFINITY;
-	int nodes;
 
 	if (!plx_size_allowed(e, gpus))
 		return best;
 	if (gpus <= e->one_max)
 		best = plx_value(search, e, shape);
-	nodes = plx_many_nodes(search, gpus);
-	if (nodes == 0)
-		return best;
-	/* Only a table tells one number of nodes from another. */
-	for (shape.nodes = nodes;
-	     shape.nodes <= min_int(search->node_count, gpus); shape.nodes++) {
+	shape.nodes = plx_many_nodes(search, gpus, 2);
+	/* Only a table tells more than three nodes from three. */
+	while (shape.nodes > 0 && shape.nodes <= gpus &&
+	       shape.nodes <= search->node_count) {
 		best = fmax(best, plx_value(search, e, shape));
-		if (!e->job->table)
+		if (!plx_two_differ(e) || (shape.nodes > 2 && !e->job->table))
 			break;
+		shape.nodes = plx_many_nodes(search, gpus, shape.nodes + 1);
 	}
 	return best;
 }
@@ -146,18 +151,21 @@ int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 	int cap = min_int(plx_gpu_cap(e->job, held),
 			  reach(search, e, &e->one_max));
 	size_t count = (size_t) max_int(cap, 0) + 1;
-	double *values = malloc(4 * count * sizeof(*values));
+	double *values = malloc(5 * count * sizeof(*values));
 
 	e->one = values;
 	e->hull = malloc((count + (size_t) held + 2) * sizeof(*e->hull));
 	if (!values || !e->hull)
 		return plx_fail(err, "no memory for the values of job %u",
 				e->job->id);
-	for (size_t i = 0; i < 3 * count; i++)
+	for (size_t i = 0; i < 5 * count; i++)
 		values[i] = NAN;
 	e->many = values + count;
 	e->counts = values + 2 * count;
 	e->others = values + 3 * count;
+	e->two = e->many;
+	if (e->job->profiled && e->job->goodput.model.two_nodes > 0)
+		e->two = values + 4 * count;
 	e->cap = cap;
 	e->one_max = min_int(e->one_max, cap);
 	return 0;

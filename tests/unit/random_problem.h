@@ -192,6 +192,10 @@ static inline void enrich(uint64_t *seed, struct plx_job *job, int nodes)
 {
 	if (chance(seed, 50))
 		job->weight = spread(seed, 0.1, 10);
+	if (chance(seed, 50))
+		job->goodput.model.two_nodes = unit_uniform(seed, 0, 2);
+	job->goodput.model.growth =
+		chance(seed, 50) ? PLX_BY_GPU : PLX_BY_DOUBLING;
 	if (chance(seed, 30))
 		random_sizes(seed, job);
 	if (chance(seed, 30))
