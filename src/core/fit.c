@@ -27,16 +27,19 @@
 /* A loss this much above that of the rows but the last is suspicious. */
 #define LOSS_RISE 1.1
 
-#define NOTHING 1e-6 /* of a pass: such a part was held, or nearly */
+#define USUAL_GAMMA 1.5
+#define NOTHING	    1e-6 /* of a pass: such a part was held, or nearly */
 
+#define SUSPECT 2.0 /* as much off is looked into when rows are few */
 #define OUTLIER 4.0 /* a row this many times off is no measurement */
 
 enum {
-	START_LOOKS = 30,   /* from each start */
+	START_LOOKS = 20,   /* from each start */
 	OUTLIER_LOOKS = 12, /* after each row left out */
-	LOOKS = 150,	    /* from the best of them */
+	LOOKS = 100,	    /* from the best of them */
 	COLD_EVERY = 8,	    /* rows: a warm fit starts anew */
 	COLD_UP_TO = 3,
+	FEW = 10,	      /* rows: each is tried as an outlier */
 	KEPT_PER_OUTLIER = 3, /* at most a quarter is left out */
 };
 
@@ -328,51 +331,104 @@ static double worst_row(const struct fit *fit, size_t *worst)
 	return most;
 }
 
-/*
- * Leave rows out, worst first, until a model explains what is left. When
- * that takes too many, nothing is an outlier: no model explains these times.
- */
-static int leave_out(struct fit *fit, struct plx_error *err)
+/* Forget the fit; the rows that count have changed. */
+static int fit_again(struct fit *fit, const struct plx_model *start,
+		     struct plx_error *err)
 {
+	double x[PLX_FIT_PARTS];
+
+	if (fit_begin(fit, err) < 0)
+		return -1;
+	fit_warm(fit, start, OUTLIER_LOOKS);
+	if (fit->seen.rows > FEW)
+		return 0;
+	/* One of few rows has drawn the model far away. */
+	start_at(fit, USUAL_GAMMA, x);
+	descend(fit, OUTLIER_LOOKS, GAIN_WARM, x);
+	return 0;
+}
+
+/* The row whose absence helps most: among few, often one less off. */
+static int find_outlier(struct fit *fit, const struct plx_model *start,
+			size_t *row, struct plx_error *err)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i < fit->in.count; i++) {
+		if (!counts(fit, i))
+			continue;
+		fit->left_out[i] = true;
+		if (fit_again(fit, start, err) < 0)
+			return -1;
+		fit->left_out[i] = false;
+		if (fit->best_loss < least) {
+			least = fit->best_loss;
+			*row = i;
+		}
+	}
+	return 0;
+}
+
+/* Rows left out on the way that the model explains after all. */
+static void take_back(struct fit *fit)
+{
+	struct plx_model model = to_model(fit, fit->best);
+
+	for (size_t i = 0; i < fit->in.count; i++) {
+		if (fit->left_out[i] &&
+		    row_off(&model, &fit->in.rows[i]) <= log(OUTLIER))
+			fit->left_out[i] = false;
+	}
+}
+
+/*
+ * Leave rows out, one by one, until a model explains what is left. When that
+ * takes too many, nothing is an outlier: no model explains these times.
+ */
+static int leave_out(struct fit *fit, double limit, struct plx_error *err)
+{
+	bool few = fit->seen.rows <= FEW;
 	size_t most = fit->seen.rows / (KEPT_PER_OUTLIER + 1);
-	size_t worst = 0;
-	double off = worst_row(fit, &worst);
+	size_t row = 0;
 	double first[PLX_FIT_PARTS];
 
 	memcpy(first, fit->best, sizeof(first));
-	if (off <= log(OUTLIER))
-		return 0;
-	for (size_t i = 0; i < most && off > log(OUTLIER); i++) {
+	for (size_t i = 0; i < most && worst_row(fit, &row) > limit; i++) {
 		struct plx_model model = to_model(fit, fit->best);
 
-		fit->left_out[worst] = true;
+		if (few && find_outlier(fit, &model, &row, err) < 0)
+			return -1;
+		fit->left_out[row] = true;
+		if (fit_again(fit, &model, err) < 0)
+			return -1;
+	}
+	if (worst_row(fit, &row) <= limit) {
+		take_back(fit);
 		if (fit_begin(fit, err) < 0)
 			return -1;
-		fit_warm(fit, &model, OUTLIER_LOOKS);
-		off = worst_row(fit, &worst);
-	}
-	if (off > log(OUTLIER)) {
-		memset(fit->left_out, 0,
-		       fit->in.count * sizeof(*fit->left_out));
-		memcpy(fit->best, first, sizeof(first));
-		fit->seen = look(fit);
+		fit_cold(fit);
 		return 0;
 	}
-	if (fit_begin(fit, err) < 0)
-		return -1;
-	fit_cold(fit);
+	memset(fit->left_out, 0, fit->in.count * sizeof(*fit->left_out));
+	memcpy(fit->best, first, sizeof(first));
+	fit->seen = look(fit);
 	return 0;
 }
 
 /* No row can be off by more than all together are: mostly nothing to do. */
 static int fit_robust(struct fit *fit, struct plx_error *err)
 {
-	if (fit->best_loss * sqrt(fit->seen.rows) <= log(OUTLIER))
+	/* A model bends towards one of few rows, which so hides. */
+	double limit = log(fit->seen.rows <= FEW ? SUSPECT : OUTLIER);
+	size_t row;
+
+	if (fit->best_loss * sqrt(fit->seen.rows) <= limit ||
+	    worst_row(fit, &row) <= limit)
 		return 0;
 	fit->left_out = calloc(fit->in.count, sizeof(*fit->left_out));
 	if (!fit->left_out)
 		return plx_fail(err, "out of memory");
-	return leave_out(fit, err);
+	return leave_out(fit, limit, err);
 }
 
 /* What the last row was expected to leave the loss at, with some room. */
