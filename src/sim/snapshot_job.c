@@ -12,27 +12,27 @@
 #define SIZES_MAX   65536
 #define SPEEDUP_MAX 1e6
 
-static int read_field(const struct plx_spot *up,
+static int read_field(const struct plx_json *up,
 		      const struct plx_snapshot_field *field, void *owner,
 		      struct plx_error *err)
 {
-	struct plx_spot spot = plx_spot_at(up, field->key);
+	struct plx_json spot = plx_json_at(up, field->key);
 	char *at = (char *) owner + field->offset;
 	double value = field->standard;
 	bool flag = field->standard > 0;
 	bool absent = !spot.value && !isnan(field->standard);
 
 	if (field->kind == PLX_FLAG) {
-		if (!absent && plx_spot_flag(&spot, &flag, err) < 0)
+		if (!absent && plx_json_flag(&spot, &flag, err) < 0)
 			return -1;
 		*(bool *) at = flag;
 	} else if (field->kind == PLX_WHOLE) {
-		if (!absent && plx_spot_whole(&spot, field->low, field->high,
+		if (!absent && plx_json_whole(&spot, field->low, field->high,
 					      &value, err) < 0)
 			return -1;
 		*(int *) at = (int) value;
 	} else {
-		if (!absent && plx_spot_real(&spot, field->low, field->high,
+		if (!absent && plx_json_real(&spot, field->low, field->high,
 					     &value, err) < 0)
 			return -1;
 		*(double *) at = value;
@@ -40,7 +40,7 @@ static int read_field(const struct plx_spot *up,
 	return 0;
 }
 
-int plx_snapshot_settings(const struct plx_spot *up,
+int plx_snapshot_settings(const struct plx_json *up,
 			  struct plx_problem *problem, struct plx_error *err)
 {
 	for (int i = 0; plx_snapshot_fields[i].key; i++) {
@@ -55,7 +55,7 @@ int plx_snapshot_settings(const struct plx_spot *up,
 	return 0;
 }
 
-static int read_part(const struct plx_spot *up, enum plx_snapshot_part part,
+static int read_part(const struct plx_json *up, enum plx_snapshot_part part,
 		     struct plx_job *job, struct plx_error *err)
 {
 	for (int i = 0; plx_snapshot_fields[i].key; i++) {
@@ -67,30 +67,30 @@ static int read_part(const struct plx_spot *up, enum plx_snapshot_part part,
 }
 
 /* One of the two sizes of a pass; null stands for no limit. */
-static int read_size(const struct plx_spot *range, size_t which, int standard,
+static int read_size(const struct plx_json *range, size_t which, int standard,
 		     int *out, struct plx_error *err)
 {
-	struct plx_spot spot = plx_spot_item(range, which);
+	struct plx_json spot = plx_json_item(range, which);
 	double value = standard;
 
 	if (!json_is_null(spot.value) &&
-	    plx_spot_whole(&spot, 1, INT_MAX, &value, err) < 0)
+	    plx_json_whole(&spot, 1, INT_MAX, &value, err) < 0)
 		return -1;
 	*out = (int) value;
 	return 0;
 }
 
-static int read_range(const struct plx_spot *up, struct plx_limits *limits,
+static int read_range(const struct plx_json *up, struct plx_limits *limits,
 		      struct plx_error *err)
 {
-	struct plx_spot spot = plx_spot_at(up, "atomic_bsz_range");
+	struct plx_json spot = plx_json_at(up, "atomic_bsz_range");
 	size_t count;
 
 	limits->min_per_gpu = 1;
 	limits->max_per_gpu = limits->max_batch;
 	if (!spot.value || json_is_null(spot.value))
 		return 0;
-	if (plx_spot_list(&spot, 2, 2, &count, err) < 0 ||
+	if (plx_json_list(&spot, 2, 2, &count, err) < 0 ||
 	    read_size(&spot, 0, 1, &limits->min_per_gpu, err) < 0 ||
 	    read_size(&spot, 1, limits->max_batch, &limits->max_per_gpu, err) <
 		    0)
@@ -98,21 +98,21 @@ static int read_range(const struct plx_spot *up, struct plx_limits *limits,
 	return 0;
 }
 
-static int read_goodput(const struct plx_spot *up, struct plx_job *job,
+static int read_goodput(const struct plx_json *up, struct plx_job *job,
 			struct plx_error *err)
 {
-	struct plx_spot model = plx_spot_at(up, "perf_params");
-	struct plx_spot noise = plx_spot_at(up, "grad_params");
+	struct plx_json model = plx_json_at(up, "perf_params");
+	struct plx_json noise = plx_json_at(up, "grad_params");
 
-	if (plx_spot_object(&model, err) < 0 ||
-	    plx_spot_object(&noise, err) < 0 ||
+	if (plx_json_object(&model, err) < 0 ||
+	    plx_json_object(&noise, err) < 0 ||
 	    read_part(up, PLX_IN_PROFILE, job, err) < 0 ||
 	    read_part(&model, PLX_IN_MODEL, job, err) < 0 ||
 	    read_part(&noise, PLX_IN_NOISE, job, err) < 0 ||
 	    read_range(up, &job->goodput.limits, err) < 0)
 		return -1;
 	if (!plx_goodput_valid(&job->goodput))
-		return plx_spot_fail(up, err,
+		return plx_json_fail(up, err,
 				     "want alpha_c + beta_c and sqr + var above"
 				     " 0, init_batch_size and the least of "
 				     "atomic_bsz_range up to max_batch_size");
@@ -120,14 +120,14 @@ static int read_goodput(const struct plx_spot *up, struct plx_job *job,
 	return 0;
 }
 
-static int read_table(const struct plx_spot *up, struct plx_job *job,
+static int read_table(const struct plx_json *up, struct plx_job *job,
 		      struct plx_error *err)
 {
-	struct plx_spot table = plx_spot_at(up, "table");
-	struct plx_spot nodes = plx_spot_at(&table, "nodes");
-	struct plx_spot gpus = plx_spot_at(&table, "gpus");
-	struct plx_spot kept = plx_spot_at(&table, "kept");
-	struct plx_spot list = plx_spot_at(&table, "speedup");
+	struct plx_json table = plx_json_at(up, "table");
+	struct plx_json nodes = plx_json_at(&table, "nodes");
+	struct plx_json gpus = plx_json_at(&table, "gpus");
+	struct plx_json kept = plx_json_at(&table, "kept");
+	struct plx_json list = plx_json_at(&table, "speedup");
 	double n;
 	double g;
 	size_t count;
@@ -135,14 +135,14 @@ static int read_table(const struct plx_spot *up, struct plx_job *job,
 	job->table = calloc(1, sizeof(*job->table));
 	if (!job->table)
 		return plx_fail(err, "no memory");
-	if (plx_spot_object(&table, err) < 0 ||
-	    plx_spot_whole(&nodes, 1, INT_MAX, &n, err) < 0 ||
-	    plx_spot_whole(&gpus, 1, INT_MAX, &g, err) < 0 ||
-	    plx_spot_real(&kept, 0, 1, &job->table->kept, err) < 0 ||
-	    plx_spot_list(&list, 1, SIZE_MAX, &count, err) < 0)
+	if (plx_json_object(&table, err) < 0 ||
+	    plx_json_whole(&nodes, 1, INT_MAX, &n, err) < 0 ||
+	    plx_json_whole(&gpus, 1, INT_MAX, &g, err) < 0 ||
+	    plx_json_real(&kept, 0, 1, &job->table->kept, err) < 0 ||
+	    plx_json_list(&list, 1, SIZE_MAX, &count, err) < 0)
 		return -1;
 	if (n * g != (double) count)
-		return plx_spot_fail(&list, err,
+		return plx_json_fail(&list, err,
 				     "%zu numbers for %.10g x %.10g shapes",
 				     count, n, g);
 	job->table->nodes = (int) n;
@@ -151,9 +151,9 @@ static int read_table(const struct plx_spot *up, struct plx_job *job,
 	if (!job->table->speedup)
 		return plx_fail(err, "no memory");
 	for (size_t i = 0; i < count; i++) {
-		struct plx_spot item = plx_spot_item(&list, i);
+		struct plx_json item = plx_json_item(&list, i);
 
-		if (plx_spot_real(&item, 0, SPEEDUP_MAX,
+		if (plx_json_real(&item, 0, SPEEDUP_MAX,
 				  &job->table->speedup[i], err) < 0)
 			return -1;
 	}
@@ -161,16 +161,16 @@ static int read_table(const struct plx_spot *up, struct plx_job *job,
 }
 
 /* How useful GPUs are to it. */
-static int read_speedup(const struct plx_spot *up, struct plx_job *job,
+static int read_speedup(const struct plx_json *up, struct plx_job *job,
 			struct plx_error *err)
 {
-	struct plx_spot model = plx_spot_at(up, "perf_params");
-	struct plx_spot linear = plx_spot_at(up, "speedup");
-	struct plx_spot table = plx_spot_at(up, "table");
+	struct plx_json model = plx_json_at(up, "perf_params");
+	struct plx_json linear = plx_json_at(up, "speedup");
+	struct plx_json table = plx_json_at(up, "table");
 	const char *text = json_string_value(linear.value);
 
 	if (linear.value && (!text || strcmp(text, "linear") != 0))
-		return plx_spot_fail(&linear, err, "want \"linear\"");
+		return plx_json_fail(&linear, err, "want \"linear\"");
 	if (table.value && read_table(up, job, err) < 0)
 		return -1;
 	if (linear.value || (table.value && !model.value))
@@ -179,34 +179,34 @@ static int read_speedup(const struct plx_spot *up, struct plx_job *job,
 }
 
 /* [[first, last], ...] of nodes. */
-static int read_allowed(struct plx_reading *reading, const struct plx_spot *up,
+static int read_allowed(struct plx_reading *reading, const struct plx_json *up,
 			int j, struct plx_error *err)
 {
 	struct plx_problem *problem = reading->snapshot->problem;
-	struct plx_spot list = plx_spot_at(up, "allowed");
+	struct plx_json list = plx_json_at(up, "allowed");
 	bool *allowed;
 	size_t count;
 
 	if (!list.value)
 		return 0;
-	if (plx_spot_list(&list, 0, (size_t) problem->node_count, &count, err) <
+	if (plx_json_list(&list, 0, (size_t) problem->node_count, &count, err) <
 		    0 ||
 	    plx_problem_restrict(problem, j, err) < 0)
 		return -1;
 	allowed = problem->jobs[j].allowed;
 	memset(allowed, 0, sizeof(*allowed) * (size_t) problem->node_count);
 	for (size_t i = 0; i < count; i++) {
-		struct plx_spot pair = plx_spot_item(&list, i);
-		struct plx_spot first = plx_spot_item(&pair, 0);
-		struct plx_spot last = plx_spot_item(&pair, 1);
+		struct plx_json pair = plx_json_item(&list, i);
+		struct plx_json first = plx_json_item(&pair, 0);
+		struct plx_json last = plx_json_item(&pair, 1);
 		double from;
 		double to;
 		size_t two;
 
-		if (plx_spot_list(&pair, 2, 2, &two, err) < 0 ||
-		    plx_spot_whole(&first, 0, problem->node_count - 1, &from,
+		if (plx_json_list(&pair, 2, 2, &two, err) < 0 ||
+		    plx_json_whole(&first, 0, problem->node_count - 1, &from,
 				   err) < 0 ||
-		    plx_spot_whole(&last, from, problem->node_count - 1, &to,
+		    plx_json_whole(&last, from, problem->node_count - 1, &to,
 				   err) < 0)
 			return -1;
 		memset(allowed + (int) from, 1,
@@ -215,25 +215,25 @@ static int read_allowed(struct plx_reading *reading, const struct plx_spot *up,
 	return 0;
 }
 
-static int read_sizes(const struct plx_spot *up, struct plx_job *job,
+static int read_sizes(const struct plx_json *up, struct plx_job *job,
 		      struct plx_error *err)
 {
-	struct plx_spot list = plx_spot_at(up, "sizes");
+	struct plx_json list = plx_json_at(up, "sizes");
 	double size = 0;
 	size_t count;
 
 	if (!list.value)
 		return 0;
-	if (plx_spot_list(&list, 1, SIZES_MAX, &count, err) < 0)
+	if (plx_json_list(&list, 1, SIZES_MAX, &count, err) < 0)
 		return -1;
 	job->sizes = calloc(count, sizeof(*job->sizes));
 	if (!job->sizes)
 		return plx_fail(err, "no memory");
 	for (size_t i = 0; i < count; i++) {
-		struct plx_spot item = plx_spot_item(&list, i);
+		struct plx_json item = plx_json_item(&list, i);
 
 		/* Rising. */
-		if (plx_spot_whole(&item, size + 1, INT_MAX, &size, err) < 0)
+		if (plx_json_whole(&item, size + 1, INT_MAX, &size, err) < 0)
 			return -1;
 		job->sizes[i] = (int) size;
 	}
@@ -241,45 +241,45 @@ static int read_sizes(const struct plx_spot *up, struct plx_job *job,
 	return 0;
 }
 
-static int read_identity(const struct plx_spot *up, int j, int nodes,
+static int read_identity(const struct plx_json *up, int j, int nodes,
 			 struct plx_job *job, struct plx_error *err)
 {
-	struct plx_spot id = plx_spot_at(up, "id");
-	struct plx_spot home = plx_spot_at(up, "home");
+	struct plx_json id = plx_json_at(up, "id");
+	struct plx_json home = plx_json_at(up, "home");
 	double value = j;
 	double at = -1;
 
-	if (id.value && plx_spot_whole(&id, 0, UINT32_MAX, &value, err) < 0)
+	if (id.value && plx_json_whole(&id, 0, UINT32_MAX, &value, err) < 0)
 		return -1;
-	if (home.value && plx_spot_whole(&home, 0, nodes - 1, &at, err) < 0)
+	if (home.value && plx_json_whole(&home, 0, nodes - 1, &at, err) < 0)
 		return -1;
 	job->id = (uint32_t) value;
 	job->home = (int) at;
 	return 0;
 }
 
-int plx_snapshot_job(struct plx_reading *reading, const struct plx_spot *spot,
+int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
 		     int j, struct plx_error *err)
 {
 	struct plx_problem *problem = reading->snapshot->problem;
 	struct plx_job *job = &problem->jobs[j];
-	struct plx_spot preemptible = plx_spot_at(spot, "preemptible");
+	struct plx_json preemptible = plx_json_at(spot, "preemptible");
 	bool may_move = true;
 
 	if (read_identity(spot, j, problem->node_count, job, err) < 0 ||
 	    read_part(spot, PLX_IN_JOB, job, err) < 0 ||
 	    (preemptible.value &&
-	     plx_spot_flag(&preemptible, &may_move, err) < 0))
+	     plx_json_flag(&preemptible, &may_move, err) < 0))
 		return -1;
 	job->pinned = job->pinned || !may_move;
 	/* None at all is always better said by may_park. */
 	job->min_gpus = job->min_gpus > 1 ? job->min_gpus : 1;
 	if (job->min_gpus > job->max_gpus)
-		return plx_spot_fail(spot, err,
+		return plx_json_fail(spot, err,
 				     "max_replicas %d is below min_replicas %d",
 				     job->max_gpus, job->min_gpus);
 	/* Recorded elsewhere, max_replicas has this in it already. */
-	if (!plx_spot_at(spot, "profiled_replicas").value)
+	if (!plx_json_at(spot, "profiled_replicas").value)
 		job->profiled_gpus = job->max_gpus;
 	if (read_speedup(spot, job, err) < 0 ||
 	    read_allowed(reading, spot, j, err) < 0 ||

@@ -16,21 +16,21 @@
 #define FAIRNESS_MAX  10
 
 /* How many of the file's objects there are, and their names. */
-static int read_names(const struct plx_spot *list, char **names, json_t *index,
+static int read_names(const struct plx_json *list, char **names, json_t *index,
 		      struct plx_error *err)
 {
 	size_t count = json_array_size(list->value);
 
 	for (size_t i = 0; i < count; i++) {
-		struct plx_spot item = plx_spot_item(list, i);
-		struct plx_spot key = plx_spot_at(&item, "key");
+		struct plx_json item = plx_json_item(list, i);
+		struct plx_json key = plx_json_at(&item, "key");
 		const char *name;
 
-		if (plx_spot_object(&item, err) < 0 ||
-		    plx_spot_text(&key, &name, err) < 0)
+		if (plx_json_object(&item, err) < 0 ||
+		    plx_json_text(&key, &name, err) < 0)
 			return -1;
 		if (json_object_get(index, name))
-			return plx_spot_fail(&key, err,
+			return plx_json_fail(&key, err,
 					     "\"%.40s\" is there "
 					     "twice",
 					     name);
@@ -44,24 +44,24 @@ static int read_names(const struct plx_spot *list, char **names, json_t *index,
 }
 
 /* GPUs of each node: all of them, and those for the jobs that are told. */
-static int read_nodes(const struct plx_spot *list, struct plx_problem *problem,
+static int read_nodes(const struct plx_json *list, struct plx_problem *problem,
 		      struct plx_error *err)
 {
 	for (int n = 0; n < problem->node_count; n++) {
-		struct plx_spot node = plx_spot_item(list, (size_t) n);
-		struct plx_spot resources = plx_spot_at(&node, "resources");
-		struct plx_spot gpu = plx_spot_at(&resources, "gpu");
-		struct plx_spot elastic = plx_spot_at(&node, "elastic");
+		struct plx_json node = plx_json_item(list, (size_t) n);
+		struct plx_json resources = plx_json_at(&node, "resources");
+		struct plx_json gpu = plx_json_at(&resources, "gpu");
+		struct plx_json elastic = plx_json_at(&node, "elastic");
 		double total = 0;
 		double some;
 
-		if (plx_spot_object(&resources, err) < 0 ||
+		if (plx_json_object(&resources, err) < 0 ||
 		    (gpu.value &&
-		     plx_spot_whole(&gpu, 0, NODE_GPUS_MAX, &total, err) < 0))
+		     plx_json_whole(&gpu, 0, NODE_GPUS_MAX, &total, err) < 0))
 			return -1;
 		some = total;
 		if (elastic.value &&
-		    plx_spot_whole(&elastic, 0, NODE_GPUS_MAX, &some, err) < 0)
+		    plx_json_whole(&elastic, 0, NODE_GPUS_MAX, &some, err) < 0)
 			return -1;
 		problem->gpus_total[n] = (int) total;
 		problem->gpus[n] = (int) some;
@@ -69,16 +69,16 @@ static int read_nodes(const struct plx_spot *list, struct plx_problem *problem,
 	return 0;
 }
 
-static int read_jobs(struct plx_reading *reading, const struct plx_spot *list,
+static int read_jobs(struct plx_reading *reading, const struct plx_json *list,
 		     struct plx_error *err)
 {
 	for (int j = 0; j < reading->snapshot->problem->job_count; j++) {
-		struct plx_spot job = plx_spot_item(list, (size_t) j);
-		struct plx_spot resources = plx_spot_at(&job, "resources");
-		struct plx_spot gpu = plx_spot_at(&resources, "gpu");
+		struct plx_json job = plx_json_item(list, (size_t) j);
+		struct plx_json resources = plx_json_at(&job, "resources");
+		struct plx_json gpu = plx_json_at(&resources, "gpu");
 		double one;
 
-		if (gpu.value && plx_spot_whole(&gpu, 1, 1, &one, err) < 0)
+		if (gpu.value && plx_json_whole(&gpu, 1, 1, &one, err) < 0)
 			return -1;
 		if (plx_snapshot_job(reading, &job, j, err) < 0)
 			return -1;
@@ -87,32 +87,32 @@ static int read_jobs(struct plx_reading *reading, const struct plx_spot *list,
 }
 
 /* [[job, node, GPUs], ...] */
-static int read_base_state(const struct plx_spot *list,
+static int read_base_state(const struct plx_json *list,
 			   struct plx_problem *problem, struct plx_error *err)
 {
 	size_t count;
 
-	if (plx_spot_list(list, 0, CELLS_MAX, &count, err) < 0)
+	if (plx_json_list(list, 0, CELLS_MAX, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		struct plx_spot item = plx_spot_item(list, i);
-		struct plx_spot part[3];
+		struct plx_json item = plx_json_item(list, i);
+		struct plx_json part[3];
 		double value[3] = { problem->job_count - 1,
 				    problem->node_count - 1, NODE_GPUS_MAX };
 		size_t three;
 		int *now;
 
-		if (plx_spot_list(&item, 3, 3, &three, err) < 0)
+		if (plx_json_list(&item, 3, 3, &three, err) < 0)
 			return -1;
 		for (size_t k = 0; k < three; k++) {
-			part[k] = plx_spot_item(&item, k);
-			if (plx_spot_whole(&part[k], k == 2, value[k],
+			part[k] = plx_json_item(&item, k);
+			if (plx_json_whole(&part[k], k == 2, value[k],
 					   &value[k], err) < 0)
 				return -1;
 		}
 		now = &problem->jobs[(int) value[0]].now[(int) value[1]];
 		if (*now > 0)
-			return plx_spot_fail(&item, err,
+			return plx_json_fail(&item, err,
 					     "this job and node were there "
 					     "before");
 		*now = (int) value[2];
@@ -121,40 +121,40 @@ static int read_base_state(const struct plx_spot *list,
 }
 
 /* Which of the names a text is; -1 with err set when it is none. */
-static int find_name(const struct plx_spot *spot, const json_t *index,
+static int find_name(const struct plx_json *spot, const json_t *index,
 		     const char *name, struct plx_error *err)
 {
 	const json_t *found = json_object_get(index, name);
 
 	if (!found)
-		return plx_spot_fail(spot, err, "\"%.40s\" is unknown", name);
+		return plx_json_fail(spot, err, "\"%.40s\" is unknown", name);
 	return (int) json_integer_value(found);
 }
 
 /* {"job": ["node of each replica", ...], ...}, added to now. */
 static int read_base_names(const struct plx_reading *reading,
-			   const struct plx_spot *object, struct plx_error *err)
+			   const struct plx_json *object, struct plx_error *err)
 {
 	const char *key;
 	json_t *value;
 
-	if (plx_spot_object(object, err) < 0)
+	if (plx_json_object(object, err) < 0)
 		return -1;
 	json_object_foreach(object->value, key, value)
 	{
-		struct plx_spot list = plx_spot_at(object, key);
+		struct plx_json list = plx_json_at(object, key);
 		int j = find_name(&list, reading->jobs, key, err);
 		size_t count;
 
 		if (j < 0 ||
-		    plx_spot_list(&list, 0, CELLS_MAX, &count, err) < 0)
+		    plx_json_list(&list, 0, CELLS_MAX, &count, err) < 0)
 			return -1;
 		for (size_t i = 0; i < count; i++) {
-			struct plx_spot item = plx_spot_item(&list, i);
+			struct plx_json item = plx_json_item(&list, i);
 			const char *name;
 			int n;
 
-			if (plx_spot_text(&item, &name, err) < 0)
+			if (plx_json_text(&item, &name, err) < 0)
 				return -1;
 			n = find_name(&item, reading->nodes, name, err);
 			if (n < 0)
@@ -167,10 +167,10 @@ static int read_base_names(const struct plx_reading *reading,
 
 /* Either way of telling what jobs have will do; nothing is: nothing. */
 static int read_base(const struct plx_reading *reading,
-		     const struct plx_spot *root, struct plx_error *err)
+		     const struct plx_json *root, struct plx_error *err)
 {
-	struct plx_spot state = plx_spot_at(root, "base_state");
-	struct plx_spot names = plx_spot_at(root, "base_allocations");
+	struct plx_json state = plx_json_at(root, "base_state");
+	struct plx_json names = plx_json_at(root, "base_allocations");
 
 	if (state.value)
 		return read_base_state(&state, reading->snapshot->problem, err);
@@ -179,10 +179,10 @@ static int read_base(const struct plx_reading *reading,
 	return 0;
 }
 
-static int read_seed(const struct plx_spot *root, struct plx_problem *problem,
+static int read_seed(const struct plx_json *root, struct plx_problem *problem,
 		     struct plx_error *err)
 {
-	struct plx_spot spot = plx_spot_at(root, "seed");
+	struct plx_json spot = plx_json_at(root, "seed");
 	const char *text = json_string_value(spot.value);
 	char *end = NULL;
 
@@ -196,17 +196,17 @@ static int read_seed(const struct plx_spot *root, struct plx_problem *problem,
 	if ((end && *end) || errno ||
 	    (!end && !(json_is_integer(spot.value) &&
 		       json_integer_value(spot.value) >= 0)))
-		return plx_spot_fail(&spot, err,
+		return plx_json_fail(&spot, err,
 				     "want a whole number, in "
 				     "quotes when it is large");
 	return 0;
 }
 
-static int read_settings(const struct plx_spot *root,
+static int read_settings(const struct plx_json *root,
 			 struct plx_problem *problem, struct plx_error *err)
 {
-	struct plx_spot format = plx_spot_at(root, "format");
-	struct plx_spot fairness = plx_spot_at(root, "fairness");
+	struct plx_json format = plx_json_at(root, "format");
+	struct plx_json fairness = plx_json_at(root, "fairness");
 	const char *text = json_string_value(fairness.value);
 	double number;
 
@@ -214,11 +214,11 @@ static int read_settings(const struct plx_spot *root,
 	if (text && !strcmp(text, "min"))
 		problem->fairness = -INFINITY;
 	else if (fairness.value &&
-		 plx_spot_real(&fairness, -HUGE_VAL, FAIRNESS_MAX,
+		 plx_json_real(&fairness, -HUGE_VAL, FAIRNESS_MAX,
 			       &problem->fairness, err) < 0)
 		return -1;
 	if (format.value &&
-	    plx_spot_whole(&format, 1, PLX_SNAPSHOT_FORMAT, &number, err) < 0)
+	    plx_json_whole(&format, 1, PLX_SNAPSHOT_FORMAT, &number, err) < 0)
 		return -1;
 	if (plx_snapshot_settings(root, problem, err) < 0)
 		return -1;
@@ -265,21 +265,21 @@ void plx_snapshot_destroy(struct plx_snapshot *snapshot)
 	free(snapshot);
 }
 
-static int read_lists(struct plx_reading *reading, const struct plx_spot *root,
+static int read_lists(struct plx_reading *reading, const struct plx_json *root,
 		      struct plx_error *err)
 {
-	struct plx_spot nodes = plx_spot_at(root, "nodes");
-	struct plx_spot jobs = plx_spot_at(root, "jobs");
+	struct plx_json nodes = plx_json_at(root, "nodes");
+	struct plx_json jobs = plx_json_at(root, "jobs");
 	struct plx_snapshot *snapshot;
 	size_t node_count;
 	size_t job_count;
 
-	if (plx_spot_object(root, err) < 0 ||
-	    plx_spot_list(&nodes, 1, COUNT_MAX, &node_count, err) < 0 ||
-	    plx_spot_list(&jobs, 0, COUNT_MAX, &job_count, err) < 0)
+	if (plx_json_object(root, err) < 0 ||
+	    plx_json_list(&nodes, 1, COUNT_MAX, &node_count, err) < 0 ||
+	    plx_json_list(&jobs, 0, COUNT_MAX, &job_count, err) < 0)
 		return -1;
 	if (node_count * job_count > CELLS_MAX)
-		return plx_spot_fail(root, err,
+		return plx_json_fail(root, err,
 				     "%zu jobs on %zu nodes: too many",
 				     job_count, node_count);
 	reading->snapshot = snapshot =
@@ -297,7 +297,7 @@ static int read_lists(struct plx_reading *reading, const struct plx_spot *root,
 	return 0;
 }
 
-static int read_problem(const struct plx_spot *root, struct plx_snapshot **out,
+static int read_problem(const struct plx_json *root, struct plx_snapshot **out,
 			struct plx_error *err)
 {
 	struct plx_reading reading = { .nodes = json_object(),
@@ -312,7 +312,7 @@ static int read_problem(const struct plx_spot *root, struct plx_snapshot **out,
 	if (read_lists(&reading, root, err) < 0)
 		goto done;
 	if (plx_problem_check(reading.snapshot->problem, &why) < 0) {
-		plx_spot_fail(root, err, "%s", why.text);
+		plx_json_fail(root, err, "%s", why.text);
 		goto done;
 	}
 	*out = reading.snapshot;
@@ -326,16 +326,16 @@ done:
 }
 
 /* The item of "cases" with this name, or the only one. */
-static int find_case(const struct plx_spot *cases, const char *name,
+static int find_case(const struct plx_json *cases, const char *name,
 		     size_t *found, struct plx_error *err)
 {
 	size_t count;
 
-	if (plx_spot_list(cases, 1, COUNT_MAX, &count, err) < 0)
+	if (plx_json_list(cases, 1, COUNT_MAX, &count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		struct plx_spot item = plx_spot_item(cases, i);
-		struct plx_spot label = plx_spot_at(&item, "name");
+		struct plx_json item = plx_json_item(cases, i);
+		struct plx_json label = plx_json_at(&item, "name");
 		const char *text = json_string_value(label.value);
 
 		if (name ? text && !strcmp(text, name) : count == 1) {
@@ -344,9 +344,9 @@ static int find_case(const struct plx_spot *cases, const char *name,
 		}
 	}
 	if (name)
-		return plx_spot_fail(cases, err, "none is named \"%.60s\"",
+		return plx_json_fail(cases, err, "none is named \"%.60s\"",
 				     name);
-	return plx_spot_fail(cases, err,
+	return plx_json_fail(cases, err,
 			     "there are %zu, choose one by its name", count);
 }
 
@@ -355,23 +355,23 @@ int plx_snapshot_parse(const char *text, size_t length, const char *path,
 		       struct plx_error *err)
 {
 	struct plx_page page = { .name = path, .text = text };
-	struct plx_spot root;
-	struct plx_spot cases;
-	struct plx_spot item;
+	struct plx_json root;
+	struct plx_json cases;
+	struct plx_json item;
 	size_t i = 0;
 	int rc = -1;
 
 	if (plx_page_parse(&page, length, err) < 0)
 		return -1;
-	root = plx_spot_root(&page);
-	cases = plx_spot_at(&root, "cases");
+	root = plx_json_root(&page);
+	cases = plx_json_at(&root, "cases");
 	if (cases.value) {
 		if (find_case(&cases, name, &i, err) < 0)
 			goto done;
-		item = plx_spot_item(&cases, i);
+		item = plx_json_item(&cases, i);
 		rc = read_problem(&item, out, err);
 	} else if (name) {
-		plx_spot_fail(&root, err, "there is no list of cases");
+		plx_json_fail(&root, err, "there is no list of cases");
 	} else {
 		rc = read_problem(&root, out, err);
 	}

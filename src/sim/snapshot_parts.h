@@ -4,7 +4,7 @@
 #define PLX_SIM_SNAPSHOT_PARTS_H
 
 #include "sim/snapshot.h"
-#include "sim/snapshot_spot.h"
+#include "sim/snapshot_json.h"
 
 /* A snapshot while it is read. */
 struct plx_reading {
@@ -14,11 +14,11 @@ struct plx_reading {
 };
 
 /* The problem's own numbers, where they are given. */
-int plx_snapshot_settings(const struct plx_spot *up,
+int plx_snapshot_settings(const struct plx_json *up,
 			  struct plx_problem *problem, struct plx_error *err);
 
 /* Fill job j of the problem; its name is read already. */
-int plx_snapshot_job(struct plx_reading *reading, const struct plx_spot *spot,
+int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
 		     int j, struct plx_error *err);
 
 /*
@@ -26,7 +26,7 @@ int plx_snapshot_job(struct plx_reading *reading, const struct plx_spot *spot,
  * that would not hold them whoever else is there. problem: the spot of all.
  */
 int plx_snapshot_resources(struct plx_reading *reading,
-			   const struct plx_spot *problem,
+			   const struct plx_json *problem,
 			   struct plx_error *err);
 
 #endif

@@ -30,30 +30,30 @@ static void release(struct kind *kind)
 }
 
 /* Amount of this kind in each item's "resources"; 0 where it is absent. */
-static int read_amounts(const struct plx_spot *list, const char *name,
+static int read_amounts(const struct plx_json *list, const char *name,
 			double *amounts, struct plx_error *err)
 {
 	size_t count = json_array_size(list->value);
 
 	for (size_t i = 0; i < count; i++) {
-		struct plx_spot item = plx_spot_item(list, i);
-		struct plx_spot all = plx_spot_at(&item, "resources");
-		struct plx_spot one = plx_spot_at(&all, name);
+		struct plx_json item = plx_json_item(list, i);
+		struct plx_json all = plx_json_at(&item, "resources");
+		struct plx_json one = plx_json_at(&all, name);
 
 		if (one.value &&
-		    plx_spot_real(&one, 0, AMOUNT_MAX, &amounts[i], err) < 0)
+		    plx_json_real(&one, 0, AMOUNT_MAX, &amounts[i], err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 static int read_kind(const struct plx_reading *reading,
-		     const struct plx_spot *root, struct kind *kind,
+		     const struct plx_json *root, struct kind *kind,
 		     struct plx_error *err)
 {
 	const struct plx_problem *problem = reading->snapshot->problem;
-	struct plx_spot nodes = plx_spot_at(root, "nodes");
-	struct plx_spot jobs = plx_spot_at(root, "jobs");
+	struct plx_json nodes = plx_json_at(root, "nodes");
+	struct plx_json jobs = plx_json_at(root, "jobs");
 
 	kind->has = calloc((size_t) problem->node_count + 1, sizeof(double));
 	kind->needs = calloc((size_t) problem->job_count + 1, sizeof(double));
@@ -68,10 +68,10 @@ static int read_kind(const struct plx_reading *reading,
 }
 
 /* Names of all that any job's replica needs, other than GPUs. */
-static int list_kinds(const struct plx_spot *root, struct kind *kinds,
+static int list_kinds(const struct plx_json *root, struct kind *kinds,
 		      int *count, struct plx_error *err)
 {
-	struct plx_spot jobs = plx_spot_at(root, "jobs");
+	struct plx_json jobs = plx_json_at(root, "jobs");
 	json_t *job;
 	size_t j;
 	const char *name;
@@ -79,7 +79,7 @@ static int list_kinds(const struct plx_spot *root, struct kind *kinds,
 
 	json_array_foreach(jobs.value, j, job)
 	{
-		struct plx_spot spot = plx_spot_item(&jobs, j);
+		struct plx_json spot = plx_json_item(&jobs, j);
 		json_t *resources = json_object_get(job, "resources");
 
 		json_object_foreach(resources, name, amount)
@@ -91,7 +91,7 @@ static int list_kinds(const struct plx_spot *root, struct kind *kinds,
 			if (i < *count || !strcmp(name, "gpu"))
 				continue;
 			if (i == KINDS_MAX)
-				return plx_spot_fail(&spot, err,
+				return plx_json_fail(&spot, err,
 						     "more than %d kinds of "
 						     "resources",
 						     KINDS_MAX);
@@ -156,26 +156,26 @@ static int restrict_jobs(struct plx_problem *problem, const struct kind *kind,
 	return 0;
 }
 
-static int apply_kind(struct plx_reading *reading, const struct plx_spot *root,
+static int apply_kind(struct plx_reading *reading, const struct plx_json *root,
 		      struct kind *kind, struct plx_error *err)
 {
 	struct plx_snapshot *snapshot = reading->snapshot;
-	struct plx_spot jobs = plx_spot_at(root, "jobs");
+	struct plx_json jobs = plx_json_at(root, "jobs");
 	struct plx_error why;
 
 	if (read_kind(reading, root, kind, err) < 0)
 		return -1;
 	for (int j = 0; j < snapshot->problem->job_count; j++) {
-		struct plx_spot job = plx_spot_item(&jobs, (size_t) j);
+		struct plx_json job = plx_json_item(&jobs, (size_t) j);
 
 		if (count_share(snapshot, kind, j, &why) < 0)
-			return plx_spot_fail(&job, err, "%s", why.text);
+			return plx_json_fail(&job, err, "%s", why.text);
 	}
 	return restrict_jobs(snapshot->problem, kind, err);
 }
 
 int plx_snapshot_resources(struct plx_reading *reading,
-			   const struct plx_spot *problem,
+			   const struct plx_json *problem,
 			   struct plx_error *err)
 {
 	struct plx_snapshot *snapshot = reading->snapshot;

@@ -10,43 +10,23 @@
 #include "random_problem.h"
 #include "sim/snapshot.h"
 
-/* Fields that random_problem() leaves alone. */
+/* What random_problem() leaves alone. */
 static void add_rare(uint64_t *seed, struct plx_problem *problem)
 {
-	struct plx_job *job =
-		&problem->jobs[random_int(seed, 0, problem->job_count - 1)];
-	int cells;
+	struct plx_model *model = &problem->jobs[0].goodput.model;
 
 	problem->hysteresis = unit_uniform(seed, 0, 0.1);
-	job->weight = spread(seed, 1e-3, 1e3);
-	job->goodput.model.two_nodes = unit_uniform(seed, 0, 10);
-	job->goodput.model.growth = PLX_BY_DOUBLING;
-	if (chance(seed, 50)) {
-		job->size_count = 2;
-		job->sizes = calloc(2, sizeof(*job->sizes));
-		assert_non_null(job->sizes);
-		job->sizes[0] = 1;
-		job->sizes[1] = random_int(seed, 2, 8);
-	}
-	if (chance(seed, 50))
-		return;
-	job->table = calloc(1, sizeof(*job->table));
-	assert_non_null(job->table);
-	job->table->nodes = random_int(seed, 1, 3);
-	job->table->gpus = random_int(seed, 3, 9);
-	job->table->kept = unit_uniform(seed, 0, 1);
-	cells = job->table->nodes * job->table->gpus;
-	job->table->speedup = calloc((size_t) cells, sizeof(double));
-	assert_non_null(job->table->speedup);
-	for (int i = 0; i < cells; i++)
-		job->table->speedup[i] = unit_uniform(seed, 0, 3);
+	model->two_nodes = unit_uniform(seed, 0, 10);
+	model->growth = PLX_BY_DOUBLING;
 }
 
 static struct plx_problem *any_problem(uint64_t *seed, bool hostile)
 {
-	const struct random_spec spec = {
-		.nodes = 9, .jobs = 9, .gpus = 8, .hostile = hostile
-	};
+	const struct random_spec spec = { .nodes = 9,
+					  .jobs = 9,
+					  .gpus = 8,
+					  .hostile = hostile,
+					  .rich = chance(seed, 60) };
 	struct plx_problem *problem = random_problem(seed, &spec);
 
 	if (chance(seed, 60))

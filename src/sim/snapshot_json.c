@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_spot.c - a place in a JSON file, and what may stand there */
+/* snapshot_json.c - a place in a JSON file, and what may stand there */
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/snapshot_spot.h"
+#include "sim/snapshot_json.h"
 
 #define PATH_SIZE 128
 #define KEY_SHOWN 40
@@ -24,14 +24,14 @@ int plx_page_parse(struct plx_page *page, size_t length, struct plx_error *err)
 	return 0;
 }
 
-struct plx_spot plx_spot_root(const struct plx_page *page)
+struct plx_json plx_json_root(const struct plx_page *page)
 {
-	return (struct plx_spot){ .page = page, .value = page->root };
+	return (struct plx_json){ .page = page, .value = page->root };
 }
 
-struct plx_spot plx_spot_at(const struct plx_spot *up, const char *key)
+struct plx_json plx_json_at(const struct plx_json *up, const char *key)
 {
-	return (struct plx_spot){
+	return (struct plx_json){
 		.page = up->page,
 		.up = up,
 		.key = key,
@@ -39,9 +39,9 @@ struct plx_spot plx_spot_at(const struct plx_spot *up, const char *key)
 	};
 }
 
-struct plx_spot plx_spot_item(const struct plx_spot *up, size_t index)
+struct plx_json plx_json_item(const struct plx_json *up, size_t index)
 {
-	return (struct plx_spot){
+	return (struct plx_json){
 		.page = up->page,
 		.up = up,
 		.index = index,
@@ -111,7 +111,7 @@ static const char *find_item(const char *at, size_t index)
 }
 
 /* Where the spot's text begins, or what it should be in. */
-static const char *find_spot(const struct plx_spot *spot)
+static const char *find_spot(const struct plx_json *spot)
 {
 	const char *up;
 	const char *found = NULL;
@@ -126,7 +126,7 @@ static const char *find_spot(const struct plx_spot *spot)
 	return found ? found : up;
 }
 
-static int line_of(const struct plx_spot *spot)
+static int line_of(const struct plx_json *spot)
 {
 	const char *end = find_spot(spot);
 	int line = 1;
@@ -137,7 +137,7 @@ static int line_of(const struct plx_spot *spot)
 }
 
 /* "jobs[3].age", without what could disturb a terminal. */
-static void write_path(const struct plx_spot *spot, char path[PATH_SIZE])
+static void write_path(const struct plx_json *spot, char path[PATH_SIZE])
 {
 	char last[KEY_SHOWN + 32];
 	size_t used;
@@ -160,7 +160,7 @@ static void write_path(const struct plx_spot *spot, char path[PATH_SIZE])
 	snprintf(path + used, PATH_SIZE - used, "%s", last);
 }
 
-int plx_spot_fail(const struct plx_spot *spot, struct plx_error *err,
+int plx_json_fail(const struct plx_json *spot, struct plx_error *err,
 		  const char *fmt, ...)
 {
 	char path[PATH_SIZE];
@@ -175,14 +175,14 @@ int plx_spot_fail(const struct plx_spot *spot, struct plx_error *err,
 			line_of(spot), path, *path ? ": " : "", sentence);
 }
 
-int plx_spot_real(const struct plx_spot *spot, double low, double high,
+int plx_json_real(const struct plx_json *spot, double low, double high,
 		  double *out, struct plx_error *err)
 {
 	double value = json_number_value(spot->value);
 
 	/* Not true of NaN. */
 	if (!json_is_number(spot->value) || !(value >= low && value <= high))
-		return plx_spot_fail(spot, err,
+		return plx_json_fail(spot, err,
 				     "want a number from %.10g to "
 				     "%.10g",
 				     low, high);
@@ -190,54 +190,54 @@ int plx_spot_real(const struct plx_spot *spot, double low, double high,
 	return 0;
 }
 
-int plx_spot_whole(const struct plx_spot *spot, double low, double high,
+int plx_json_whole(const struct plx_json *spot, double low, double high,
 		   double *out, struct plx_error *err)
 {
 	double value = json_number_value(spot->value);
 
 	if (!json_is_number(spot->value) || !(value >= low && value <= high) ||
 	    value != floor(value))
-		return plx_spot_fail(spot, err,
+		return plx_json_fail(spot, err,
 				     "want a whole number from %.10g to %.10g",
 				     low, high);
 	*out = value;
 	return 0;
 }
 
-int plx_spot_flag(const struct plx_spot *spot, bool *out, struct plx_error *err)
+int plx_json_flag(const struct plx_json *spot, bool *out, struct plx_error *err)
 {
 	if (!json_is_boolean(spot->value))
-		return plx_spot_fail(spot, err, "want true or false");
+		return plx_json_fail(spot, err, "want true or false");
 	*out = json_is_true(spot->value);
 	return 0;
 }
 
-int plx_spot_text(const struct plx_spot *spot, const char **out,
+int plx_json_text(const struct plx_json *spot, const char **out,
 		  struct plx_error *err)
 {
 	size_t length = json_string_length(spot->value);
 
 	if (!json_is_string(spot->value) || length < 1 || length > TEXT_MAX)
-		return plx_spot_fail(
+		return plx_json_fail(
 			spot, err, "want text of 1 to %d characters", TEXT_MAX);
 	*out = json_string_value(spot->value);
 	return 0;
 }
 
-int plx_spot_object(const struct plx_spot *spot, struct plx_error *err)
+int plx_json_object(const struct plx_json *spot, struct plx_error *err)
 {
 	if (!json_is_object(spot->value))
-		return plx_spot_fail(spot, err, "want an object, {...}");
+		return plx_json_fail(spot, err, "want an object, {...}");
 	return 0;
 }
 
-int plx_spot_list(const struct plx_spot *spot, size_t least, size_t most,
+int plx_json_list(const struct plx_json *spot, size_t least, size_t most,
 		  size_t *count, struct plx_error *err)
 {
 	size_t size = json_array_size(spot->value);
 
 	if (!json_is_array(spot->value) || size < least || size > most)
-		return plx_spot_fail(spot, err, "want a list of %zu to %zu",
+		return plx_json_fail(spot, err, "want a list of %zu to %zu",
 				     least, most);
 	*count = size;
 	return 0;
