@@ -85,7 +85,7 @@ int plx_alloc_decide(const struct plx_alloc_options *options,
 		problem->stop = too_late;
 		problem->stop_context = &end_ms;
 	}
-	rc = options->policy->plan(problem, &answer->plan, err);
+	rc = plx_alloc_plan(snapshot, options->policy, &answer->plan, err);
 	answer->elapsed_ms = now_ms() - start_ms;
 	problem->stop = NULL;
 	problem->stop_context = NULL;

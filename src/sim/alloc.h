@@ -40,6 +40,13 @@ int plx_alloc_load(const struct plx_alloc_options *options,
 /* Fill the rest. */
 int plx_alloc_decide(const struct plx_alloc_options *options,
 		     struct plx_answer *answer, struct plx_error *err);
+/*
+ * As policy->plan() does, but no node is asked for more than it has, of
+ * anything. May restrict the jobs of the snapshot.
+ */
+int plx_alloc_plan(struct plx_snapshot *snapshot,
+		   const struct plx_policy *policy, struct plx_plan **plan,
+		   struct plx_error *err);
 void plx_answer_release(struct plx_answer *answer);
 
 /* A line for each job, and totals. */

@@ -13,6 +13,12 @@
 #include "core/error.h"
 #include "core/problem.h"
 
+/* A resource that is not GPUs. */
+struct plx_kind {
+	double *has;   /* [node_count] */
+	double *needs; /* [job_count] a replica */
+};
+
 struct plx_snapshot {
 	struct plx_problem *problem; /* accepted by plx_problem_check() */
 	char **nodes;		     /* [node_count] names */
@@ -22,6 +28,8 @@ struct plx_snapshot {
 	 * resource of which that is most; > 0.
 	 */
 	double *shares;
+	int kind_count;
+	struct plx_kind *kinds; /* [kind_count] */
 };
 
 /*

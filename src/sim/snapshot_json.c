@@ -12,16 +12,26 @@
 #define KEY_SHOWN 40
 #define TEXT_MAX  255
 
+/* Texts come from a file: nothing of them may move a terminal's cursor. */
+static void make_plain(char *text)
+{
+	for (char *c = text; *c; c++) {
+		if ((unsigned char) *c < ' ' || (unsigned char) *c > '~')
+			*c = '?';
+	}
+}
+
 int plx_page_parse(struct plx_page *page, size_t length, struct plx_error *err)
 {
 	json_error_t why;
 
 	page->root =
 		json_loadb(page->text, length, JSON_REJECT_DUPLICATES, &why);
-	if (!page->root)
-		return plx_fail(err, "%.100s:%d: column %d: %.100s", page->name,
-				why.line, why.column, why.text);
-	return 0;
+	if (page->root)
+		return 0;
+	make_plain(why.text);
+	return plx_fail(err, "%.100s:%d: column %d: %.100s", page->name,
+			why.line, why.column, why.text);
 }
 
 struct plx_json plx_json_root(const struct plx_page *page)
@@ -136,7 +146,7 @@ static int line_of(const struct plx_json *spot)
 	return line;
 }
 
-/* "jobs[3].age", without what could disturb a terminal. */
+/* "jobs[3].age" */
 static void write_path(const struct plx_json *spot, char path[PATH_SIZE])
 {
 	char last[KEY_SHOWN + 32];
@@ -153,10 +163,6 @@ static void write_path(const struct plx_json *spot, char path[PATH_SIZE])
 			 KEY_SHOWN, spot->key);
 	else
 		snprintf(last, sizeof(last), "[%zu]", spot->index);
-	for (char *c = last; *c; c++) {
-		if ((unsigned char) *c < ' ' || (unsigned char) *c > '~')
-			*c = '?';
-	}
 	snprintf(path + used, PATH_SIZE - used, "%s", last);
 }
 
@@ -171,6 +177,8 @@ int plx_json_fail(const struct plx_json *spot, struct plx_error *err,
 	vsnprintf(sentence, sizeof(sentence), fmt, args);
 	va_end(args);
 	write_path(spot, path);
+	make_plain(path);
+	make_plain(sentence);
 	return plx_fail(err, "%.100s:%d: %s%s%s", spot->page->name,
 			line_of(spot), path, *path ? ": " : "", sentence);
 }

@@ -259,6 +259,11 @@ void plx_snapshot_destroy(struct plx_snapshot *snapshot)
 	if (!snapshot)
 		return;
 	plx_problem_destroy(snapshot->problem);
+	for (int i = 0; i < snapshot->kind_count; i++) {
+		free(snapshot->kinds[i].has);
+		free(snapshot->kinds[i].needs);
+	}
+	free(snapshot->kinds);
 	free_names(snapshot->nodes);
 	free_names(snapshot->jobs);
 	free(snapshot->shares);
@@ -292,7 +297,7 @@ static int read_lists(struct plx_reading *reading, const struct plx_json *root,
 	    read_nodes(&nodes, snapshot->problem, err) < 0 ||
 	    read_jobs(reading, &jobs, err) < 0 ||
 	    read_base(reading, root, err) < 0 ||
-	    plx_snapshot_resources(reading, root, err) < 0)
+	    plx_snapshot_resources(snapshot, root, err) < 0)
 		return -1;
 	return 0;
 }

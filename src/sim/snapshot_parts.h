@@ -21,11 +21,8 @@ int plx_snapshot_settings(const struct plx_json *up,
 int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
 		     int j, struct plx_error *err);
 
-/*
- * What replicas need besides GPUs: fill the shares, and keep jobs from nodes
- * that would not hold them whoever else is there. problem: the spot of all.
- */
-int plx_snapshot_resources(struct plx_reading *reading,
+/* Shares, and all but GPUs. problem: the place of all. */
+int plx_snapshot_resources(struct plx_snapshot *snapshot,
 			   const struct plx_json *problem,
 			   struct plx_error *err);
 

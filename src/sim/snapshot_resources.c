@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * snapshot_resources.c - what replicas need besides GPUs
- *
- * The search knows GPUs only. So a job is kept from a node where its
- * replicas would take more of something than an even part a GPU: then the
- * node holds whatever replicas its GPUs hold. That is on the safe side: a
- * node could hold some mixtures that are not considered here.
- */
+/* snapshot_resources.c - what replicas need besides GPUs, and nodes have */
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,20 +8,6 @@
 
 #define KINDS_MAX  16
 #define AMOUNT_MAX 1e15
-
-/* A kind of resource, on all nodes and for all jobs. */
-struct kind {
-	const char *name;
-	double *has;   /* [node_count] */
-	double *needs; /* [job_count] a replica */
-	double total;
-};
-
-static void release(struct kind *kind)
-{
-	free(kind->has);
-	free(kind->needs);
-}
 
 /* Amount of this kind in each item's "resources"; 0 where it is absent. */
 static int read_amounts(const struct plx_json *list, const char *name,
@@ -47,28 +27,27 @@ static int read_amounts(const struct plx_json *list, const char *name,
 	return 0;
 }
 
-static int read_kind(const struct plx_reading *reading,
-		     const struct plx_json *root, struct kind *kind,
-		     struct plx_error *err)
+static int read_kind(struct plx_snapshot *snapshot, const struct plx_json *root,
+		     const char *name, struct plx_error *err)
 {
-	const struct plx_problem *problem = reading->snapshot->problem;
+	struct plx_kind *kind = &snapshot->kinds[snapshot->kind_count++];
 	struct plx_json nodes = plx_json_at(root, "nodes");
 	struct plx_json jobs = plx_json_at(root, "jobs");
 
-	kind->has = calloc((size_t) problem->node_count + 1, sizeof(double));
-	kind->needs = calloc((size_t) problem->job_count + 1, sizeof(double));
+	kind->has = calloc((size_t) snapshot->problem->node_count + 1,
+			   sizeof(*kind->has));
+	kind->needs = calloc((size_t) snapshot->problem->job_count + 1,
+			     sizeof(*kind->needs));
 	if (!kind->has || !kind->needs)
 		return plx_fail(err, "no memory");
-	if (read_amounts(&nodes, kind->name, kind->has, err) < 0 ||
-	    read_amounts(&jobs, kind->name, kind->needs, err) < 0)
+	if (read_amounts(&nodes, name, kind->has, err) < 0 ||
+	    read_amounts(&jobs, name, kind->needs, err) < 0)
 		return -1;
-	for (int n = 0; n < problem->node_count; n++)
-		kind->total += kind->has[n];
 	return 0;
 }
 
 /* Names of all that any job's replica needs, other than GPUs. */
-static int list_kinds(const struct plx_json *root, struct kind *kinds,
+static int list_kinds(const struct plx_json *root, const char **names,
 		      int *count, struct plx_error *err)
 {
 	struct plx_json jobs = plx_json_at(root, "jobs");
@@ -86,7 +65,7 @@ static int list_kinds(const struct plx_json *root, struct kind *kinds,
 		{
 			int i = 0;
 
-			while (i < *count && strcmp(kinds[i].name, name) != 0)
+			while (i < *count && strcmp(names[i], name) != 0)
 				i++;
 			if (i < *count || !strcmp(name, "gpu"))
 				continue;
@@ -95,103 +74,61 @@ static int list_kinds(const struct plx_json *root, struct kind *kinds,
 						     "more than %d kinds of "
 						     "resources",
 						     KINDS_MAX);
-			kinds[(*count)++].name = name;
+			names[(*count)++] = name;
 		}
 	}
 	return 0;
 }
 
-static int count_share(struct plx_snapshot *snapshot, const struct kind *kind,
-		       int j, struct plx_error *err)
+static int count_shares(struct plx_snapshot *snapshot,
+			const struct plx_json *root,
+			const struct plx_kind *kind, const char *name,
+			struct plx_error *err)
 {
-	double share;
-
-	if (kind->needs[j] <= 0)
-		return 0;
-	if (kind->total <= 0)
-		return plx_fail(err, "needs \"%.40s\", which no node has",
-				kind->name);
-	share = kind->needs[j] / kind->total;
-	if (share > snapshot->shares[j])
-		snapshot->shares[j] = share < 1 ? share : 1;
-	return 0;
-}
-
-/* What is left of a node when all that is pinned there has its part. */
-static double left_for_others(const struct plx_problem *problem,
-			      const struct kind *kind, int n, int *gpus)
-{
-	double left = kind->has[n];
-
-	*gpus = problem->gpus[n];
-	for (int j = 0; j < problem->job_count; j++) {
-		int now = problem->jobs[j].now[n];
-
-		if (!problem->jobs[j].pinned || now == 0)
-			continue;
-		left -= now * kind->needs[j];
-		*gpus -= now;
-	}
-	return left;
-}
-
-static int restrict_jobs(struct plx_problem *problem, const struct kind *kind,
-			 struct plx_error *err)
-{
-	for (int n = 0; n < problem->node_count; n++) {
-		int gpus;
-		double left = left_for_others(problem, kind, n, &gpus);
-
-		for (int j = 0; j < problem->job_count; j++) {
-			struct plx_job *job = &problem->jobs[j];
-
-			if (kind->needs[j] * gpus <= left)
-				continue;
-			if (!job->allowed &&
-			    plx_problem_restrict(problem, j, err) < 0)
-				return -1;
-			job->allowed[n] = false;
-		}
-	}
-	return 0;
-}
-
-static int apply_kind(struct plx_reading *reading, const struct plx_json *root,
-		      struct kind *kind, struct plx_error *err)
-{
-	struct plx_snapshot *snapshot = reading->snapshot;
 	struct plx_json jobs = plx_json_at(root, "jobs");
-	struct plx_error why;
+	double total = 0;
 
-	if (read_kind(reading, root, kind, err) < 0)
-		return -1;
+	for (int n = 0; n < snapshot->problem->node_count; n++)
+		total += kind->has[n];
 	for (int j = 0; j < snapshot->problem->job_count; j++) {
 		struct plx_json job = plx_json_item(&jobs, (size_t) j);
+		double share = 0;
 
-		if (count_share(snapshot, kind, j, &why) < 0)
-			return plx_json_fail(&job, err, "%s", why.text);
+		if (kind->needs[j] > 0 && total <= 0)
+			return plx_json_fail(&job, err,
+					     "needs \"%.40s\", which no node "
+					     "has",
+					     name);
+		if (kind->needs[j] > 0)
+			share = kind->needs[j] / total;
+		if (share > snapshot->shares[j])
+			snapshot->shares[j] = share < 1 ? share : 1;
 	}
-	return restrict_jobs(snapshot->problem, kind, err);
+	return 0;
 }
 
-int plx_snapshot_resources(struct plx_reading *reading,
+int plx_snapshot_resources(struct plx_snapshot *snapshot,
 			   const struct plx_json *problem,
 			   struct plx_error *err)
 {
-	struct plx_snapshot *snapshot = reading->snapshot;
-	struct kind kinds[KINDS_MAX] = { 0 };
+	const char *names[KINDS_MAX];
 	double gpus = 0;
 	int count = 0;
-	int rc = 0;
 
 	for (int n = 0; n < snapshot->problem->node_count; n++)
 		gpus += snapshot->problem->gpus_total[n];
 	for (int j = 0; j < snapshot->problem->job_count; j++)
 		snapshot->shares[j] = 1 / (gpus > 1 ? gpus : 1);
-	rc = list_kinds(problem, kinds, &count, err);
-	for (int i = 0; i < count && rc == 0; i++)
-		rc = apply_kind(reading, problem, &kinds[i], err);
-	for (int i = 0; i < count; i++)
-		release(&kinds[i]);
-	return rc;
+	snapshot->kinds = calloc(KINDS_MAX, sizeof(*snapshot->kinds));
+	if (!snapshot->kinds)
+		return plx_fail(err, "no memory");
+	if (list_kinds(problem, names, &count, err) < 0)
+		return -1;
+	for (int i = 0; i < count; i++) {
+		if (read_kind(snapshot, problem, names[i], err) < 0 ||
+		    count_shares(snapshot, problem, &snapshot->kinds[i],
+				 names[i], err) < 0)
+			return -1;
+	}
+	return 0;
 }
