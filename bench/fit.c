@@ -118,7 +118,8 @@ static struct figures summarise(double *values, size_t count)
 }
 
 /* A job of so many rows and one after another: the last is timed. */
-static int time_fits(size_t count, struct figures *cold, struct figures *warm)
+static int time_fits(size_t count, enum plx_growth growth, struct figures *cold,
+		     struct figures *warm)
 {
 	static double cold_us[JOBS];
 	static double warm_us[JOBS];
@@ -128,19 +129,21 @@ static int time_fits(size_t count, struct figures *cold, struct figures *warm)
 
 	for (size_t i = 0; i < JOBS; i++) {
 		struct plx_goodput job = random_job(&state);
+		const struct plx_model nothing = { .growth = growth };
 		struct plx_model model;
 		double begin;
 
+		job.model.growth = growth;
 		for (size_t k = 0; k < count; k++)
 			rows[k] = random_row(&state, &job.model);
-		if (plx_fit(rows, count - 1, &model, &err) < 0)
+		if (plx_fit_from(&nothing, rows, count - 1, &model, &err) < 0)
 			goto failed;
 		begin = now_us();
 		if (plx_fit_from(&model, rows, count, &model, &err) < 0)
 			goto failed;
 		warm_us[i] = now_us() - begin;
 		begin = now_us();
-		if (plx_fit(rows, count, &model, &err) < 0)
+		if (plx_fit_from(&nothing, rows, count, &model, &err) < 0)
 			goto failed;
 		cold_us[i] = now_us() - begin;
 	}
@@ -162,9 +165,12 @@ static void time_tables(struct figures *table, struct figures *batch)
 
 	for (size_t i = 0; i < JOBS; i++) {
 		struct plx_goodput job = random_job(&state);
-		double begin = now_us();
+		double begin;
 		size_t chosen = 0;
 
+		job.model.growth = PLX_BY_DOUBLING;
+		job.model.two_nodes = 0.5; /* no two classes of nodes alike */
+		begin = now_us();
 		plx_goodput_table(&job, GPUS, rows);
 		table_us[i] = now_us() - begin;
 		for (int k = 0; k < GPUS; k++)
@@ -274,12 +280,17 @@ static int print_all(bool json, const char *file)
 	else
 		printf("%-22s %6s %10s %10s %10s %10s\n", "microseconds",
 		       "count", "min", "p50", "p99", "max");
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		if (time_fits(sizes[i], &a, &b) < 0)
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
+		size_t rows = sizes[i % ARRAY_SIZE(sizes)];
+		enum plx_growth growth =
+			i < ARRAY_SIZE(sizes) ? PLX_BY_GPU : PLX_BY_DOUBLING;
+		const char *kind = growth == PLX_BY_GPU ? "paper" : "ours";
+
+		if (time_fits(rows, growth, &a, &b) < 0)
 			return -1;
-		snprintf(name, sizeof(name), "cold_%zu_rows_us", sizes[i]);
+		snprintf(name, sizeof(name), "%s_%zu_rows_cold_us", kind, rows);
 		print_line(json, name, &a);
-		snprintf(name, sizeof(name), "warm_%zu_rows_us", sizes[i]);
+		snprintf(name, sizeof(name), "%s_%zu_rows_warm_us", kind, rows);
 		print_line(json, name, &b);
 	}
 	time_tables(&a, &b);

@@ -122,7 +122,8 @@ struct plx_goodput_row {
 
 /*
  * For 1 to count GPUs, at index GPUs - 1. That is a table of every shape
- * there is: goodput tells three nodes from two, but not from four.
+ * there is: goodput tells three nodes from two, but not from four. Each is
+ * as good as plx_batch_best()'s.
  */
 void plx_goodput_table(const struct plx_goodput *job, int count,
 		       struct plx_goodput_row *rows);
