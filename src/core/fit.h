@@ -36,7 +36,7 @@ int plx_fit(const struct plx_sample *rows, size_t count,
 	    struct plx_model *model, struct plx_error *err);
 
 /*
- * The same from the model that the rows but the last gave, for a tenth of
+ * The same from the model that the rows but the last gave, for a seventh of
  * the time, of the same growth. Whether it starts anew after all depends on
  * the rows alone: it does with few, with every eighth, and when the loss
  * rises notably; and from a model of which only the growth is not 0. model
