@@ -9,6 +9,7 @@
  * forms looked at, not time: the same problem gives the same plan anywhere.
  */
 #include <math.h>
+#include <stddef.h>
 
 #include "core/search.h"
 
@@ -19,11 +20,11 @@
 #define FAR   1e-2 /* share of it that deserves the whole budget */
 
 #define BUDGET_FIRST  300000000L /* until there is a first plan */
-#define BUDGET_BASE   200000.0	 /* of the shaking ... */
+#define BUDGET_BASE   150000.0	 /* of the shaking ... */
 #define BUDGET_SQUARE 8.0	 /* ... and for each pair of jobs */
 #define KICKS_BASE    100 /* without success, until the search ends ... */
 #define KICKS_JOB     2	  /* ... and so many more for each job */
-#define KICK_TRIES    4	  /* forms drawn until one has hope */
+#define KICK_TRIES    8	  /* jobs and forms drawn for a promising one */
 
 /* Its GPUs are for others to try; it comes back if they do not need them. */
 static bool park(struct plx_search *search, struct plx_elastic *e)
@@ -41,11 +42,38 @@ static bool park(struct plx_search *search, struct plx_elastic *e)
 	return true;
 }
 
-static int draw_form(struct plx_search *search, const struct plx_elastic *e)
+/* What the job gives away at the price; the more, the more it may gain. */
+static double regret(const struct plx_search *search,
+		     const struct plx_elastic *e)
+{
+	return e->surplus - e->at.utility +
+	       search->price * plx_seat_shape(&e->at).gpus;
+}
+
+/* The one with most to regret of a few. */
+static struct plx_elastic *draw_job(struct plx_search *search, int tries)
+{
+	struct plx_elastic *most = NULL;
+
+	for (int i = 0; i < tries; i++) {
+		uint64_t job = plx_search_random(search) %
+			       (uint64_t) search->job_count;
+		struct plx_elastic *e = &search->jobs[job];
+
+		if (e->fixed || e->form_count == 0)
+			continue;
+		if (!most || regret(search, e) > regret(search, most))
+			most = e;
+	}
+	return most;
+}
+
+static int draw_form(struct plx_search *search, const struct plx_elastic *e,
+		     int tries)
 {
 	int form = 0;
 
-	for (int i = 0; i < KICK_TRIES; i++) {
+	for (int i = 0; i < tries; i++) {
 		form = (int) (plx_search_random(search) %
 			      (uint64_t) e->form_count);
 		if (e->forms[form].utility >
@@ -56,18 +84,17 @@ static int draw_form(struct plx_search *search, const struct plx_elastic *e)
 }
 
 /* A random job gets a random form, or nothing. */
-static void kick(struct plx_search *search)
+static void kick(struct plx_search *search, int tries)
 {
-	uint64_t job = plx_search_random(search) % (uint64_t) search->job_count;
-	struct plx_elastic *e = &search->jobs[job];
+	struct plx_elastic *e = draw_job(search, tries);
 
 	search->work++;
-	if (e->fixed || e->form_count == 0)
+	if (!e)
 		return;
 	if (plx_search_random(search) % 4 == 0 && park(search, e))
 		return;
 	search->shake = true;
-	if (plx_search_move(search, e, draw_form(search, e)))
+	if (plx_search_move(search, e, draw_form(search, e, tries)))
 		plx_move_keep(search);
 	search->shake = false;
 }
@@ -171,9 +198,9 @@ static void shake(struct plx_search *search)
 	     search->work < search->budget && !plx_search_stopped(search);
 	     k++) {
 		plx_queue_clear(search);
-		for (int i = 0; i <= k % 3; i++)
-			kick(search);
-		search->poorest = k % 2;
+		for (int i = 0; i <= k % 2; i++)
+			kick(search, k % 3 == 2 ? 1 : KICK_TRIES);
+		search->poorest = k % 4 == 3;
 		plx_search_descend(search);
 		if (gain_over_best(search) >
 		    GAIN_MIN * fabs(search->best_sum)) {
