@@ -2,11 +2,14 @@
 /*
  * search.c - how long a plan takes, and how far from the best it may be
  *
- *	bench/search [--json] [--largest=JOBS]
+ *	bench/search [--json] [--largest=JOBS] [--largest-ga=JOBS]
  *
  * Random clusters of several sizes, planned from nothing and again after
- * one job has come. Times are of one core; the gap is to the bound that the
- * search itself gives, so the true distance from the best plan is smaller.
+ * one job has come, by our search and by the published genetic algorithm
+ * (policy pollux-ga: 100 plans in 100 generations), which is left out where
+ * it would take minutes. Times are of one core, the median of some runs of
+ * ours and one of the other; the gap is to the bound that the search itself
+ * gives, so the true distance from the best plan is smaller.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -16,10 +19,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/ga.h"
 #include "core/plan.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define REPEATS	      5 /* of a case; the median is told */
+#define REPEATS	      5
 
 /* Measured on nobody's cluster, but of the size of well-known programs. */
 static const struct plx_goodput kinds[] = {
@@ -46,6 +50,23 @@ static const struct bench_case {
 } cases[] = {
 	{ 10, 4, 4 },	 { 30, 16, 4 },	  { 60, 16, 4 },
 	{ 500, 250, 4 }, { 512, 256, 8 }, { 2000, 1250, 8 },
+};
+
+typedef int decide_fn(const struct plx_problem *problem, struct plx_plan **plan,
+		      struct plx_error *err);
+
+static const struct policy {
+	const char *name;
+	decide_fn *decide;
+	int repeats; /* of a case; the median is told */
+} ours = { "pollux", plx_plan_search, REPEATS },
+  genetic = { "pollux-ga", plx_ga_search, 1 };
+
+/* What to run, and how to tell. */
+struct options {
+	bool json;
+	int largest;	/* jobs of the largest case */
+	int largest_ga; /* ... for the genetic algorithm */
 };
 
 struct result {
@@ -132,18 +153,19 @@ static struct plx_problem *draw_problem(const struct bench_case *c, int jobs,
 }
 
 static struct result measure(const struct plx_problem *problem,
+			     const struct policy *policy,
 			     struct plx_plan **plan)
 {
 	struct plx_error err = { "" };
 	struct result result = { 0 };
 	double times[REPEATS];
 
-	for (int i = 0; i < REPEATS; i++) {
+	for (int i = 0; i < policy->repeats; i++) {
 		double start = now_ms();
 
 		plx_plan_destroy(*plan);
 		*plan = NULL;
-		if (plx_plan_search(problem, plan, &err) < 0)
+		if (policy->decide(problem, plan, &err) < 0)
 			die(&err);
 		times[i] = now_ms() - start;
 		for (int k = i; k > 0 && times[k] < times[k - 1]; k--) {
@@ -153,7 +175,7 @@ static struct result measure(const struct plx_problem *problem,
 			times[k - 1] = t;
 		}
 	}
-	result.elapsed_ms = times[REPEATS / 2];
+	result.elapsed_ms = times[policy->repeats / 2];
 	result.fitness = (*plan)->fitness;
 	result.bound = (*plan)->bound;
 	for (int j = 0; j < problem->job_count; j++)
@@ -161,29 +183,46 @@ static struct result measure(const struct plx_problem *problem,
 	return result;
 }
 
-static void report(const struct bench_case *c, const struct result *r,
-		   bool cold, bool json)
+static void report(const struct bench_case *c, const struct policy *policy,
+		   const struct result *r, bool cold, bool json)
 {
 	static bool comma;
 
 	if (json)
-		printf("%s{\"jobs\":%d,\"gpus\":%d,\"policy\":\"pollux\","
+		printf("%s{\"jobs\":%d,\"gpus\":%d,\"policy\":\"%s\","
 		       "\"cold\":%s,\"elapsed_ms\":%.3f,\"fitness\":%.9g,"
 		       "\"bound\":%.9g}",
 		       comma ? "," : "", c->jobs, c->nodes * c->node_gpus,
-		       cold ? "true" : "false", r->elapsed_ms, r->fitness,
-		       r->bound);
+		       policy->name, cold ? "true" : "false", r->elapsed_ms,
+		       r->fitness, r->bound);
 	else
-		printf("%5d %6d  %-7s %10.3f %10.6f %10.6f %7.3f %8d\n",
+		printf("%5d %6d  %-7s  %-9s %10.3f %10.6f %10.6f %8.3f %8d\n",
 		       c->jobs, c->nodes * c->node_gpus,
-		       cold ? "nothing" : "a plan", r->elapsed_ms, r->fitness,
-		       r->bound, 100 * (r->bound / r->fitness - 1), r->changed);
+		       cold ? "nothing" : "a plan", policy->name, r->elapsed_ms,
+		       r->fitness, r->bound, 100 * (1 - r->fitness / r->bound),
+		       r->changed);
 	comma = true;
 	fflush(stdout);
 }
 
+/* The genetic algorithm on the same problem, told beside our bound. */
+static void compare(const struct bench_case *c,
+		    const struct plx_problem *problem, double bound, bool cold,
+		    const struct options *options)
+{
+	struct plx_plan *plan = NULL;
+	struct result result;
+
+	if (c->jobs > options->largest_ga)
+		return;
+	result = measure(problem, &genetic, &plan);
+	result.bound = bound;
+	report(c, &genetic, &result, cold, options->json);
+	plx_plan_destroy(plan);
+}
+
 /* Plan for all jobs but the last, then for all from there. */
-static void run(const struct bench_case *c, bool json)
+static void run(const struct bench_case *c, const struct options *options)
 {
 	uint64_t seed = (uint64_t) c->jobs;
 	struct plx_problem *problem = draw_problem(c, c->jobs - 1, seed);
@@ -191,44 +230,58 @@ static void run(const struct bench_case *c, bool json)
 	struct plx_plan *plan = NULL;
 	struct result result;
 
-	result = measure(problem, &plan);
+	result = measure(problem, &ours, &plan);
 	for (int j = 0; j < problem->job_count; j++)
 		memcpy(next->jobs[j].now, plan->choices[j].gpus,
 		       (size_t) c->nodes * sizeof(int));
-	report(c, &result, true, json);
-	result = measure(next, &plan);
-	report(c, &result, false, json);
+	report(c, &ours, &result, true, options->json);
+	compare(c, problem, result.bound, true, options);
+	result = measure(next, &ours, &plan);
+	report(c, &ours, &result, false, options->json);
+	compare(c, next, result.bound, false, options);
 	plx_plan_destroy(plan);
 	plx_problem_destroy(next);
 	plx_problem_destroy(problem);
 }
 
+static bool read_options(int argc, char **argv, struct options *options)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			options->json = true;
+		else if (strncmp(argv[i], "--largest=", 10) == 0)
+			options->largest = atoi(argv[i] + 10);
+		else if (strncmp(argv[i], "--largest-ga=", 13) == 0)
+			options->largest_ga = atoi(argv[i] + 13);
+		else
+			return false;
+	}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
-	bool json = false;
-	int largest = 2000;
+	struct options options = { .largest = 2000, .largest_ga = 512 };
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0) {
-			json = true;
-		} else if (strncmp(argv[i], "--largest=", 10) == 0) {
-			largest = atoi(argv[i] + 10);
-		} else {
-			fprintf(stderr,
-				"usage: search [--json] [--largest=JOBS]\n");
-			return 2;
-		}
+	if (!read_options(argc, argv, &options)) {
+		fprintf(stderr, "usage: search [--json] [--largest=JOBS] "
+				"[--largest-ga=JOBS]\n");
+		return 2;
 	}
-	if (json)
+	if (options.json)
 		printf("{\"cases\":[");
 	else
-		printf("%5s %6s  %-7s %10s %10s %10s %7s %8s\n", "jobs", "GPUs",
-		       "from", "ms", "fitness", "bound", "gap %", "changed");
+		printf("%5s %6s  %-7s  %-9s %10s %10s %10s %8s %8s\n", "jobs",
+		       "GPUs", "from", "policy", "ms", "fitness", "bound",
+		       "gap %", "changed");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (cases[i].jobs <= largest)
-			run(&cases[i], json);
+		if (cases[i].jobs <= options.largest)
+			run(&cases[i], &options);
 	}
-	if (json)
+	if (options.json)
 		printf("]}\n");
+	else if (options.largest > options.largest_ga)
+		printf("pollux-ga is left out above %d jobs\n",
+		       options.largest_ga);
 	return 0;
 }
