@@ -16,7 +16,7 @@
 #include "core/problem.h"
 
 #define PLX_SNAPSHOT_FORMAT 1		/* higher ones are not understood */
-#define PLX_SNAPSHOT_MAX    (64L << 20) /* bytes of text */
+#define PLX_SNAPSHOT_MAX    (32L << 20) /* bytes of text */
 
 /* Where a field is. */
 enum plx_snapshot_part {

@@ -2,6 +2,7 @@
 /* alloc_print.c - an answer for people and for programs */
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,12 @@ static void print_totals(const struct plx_answer *answer,
 		plan->fitness, options->osdi21 ? "osdi21" : "pollux",
 		problem->fairness, plan->fitness_now, plan->bound,
 		plan->bound > 0 ? 100 * (1 - plan->fitness / plan->bound) : 0);
+	if (!isnan(answer->snapshot->recorded))
+		fprintf(out, "the file's own answer has fitness %.6g: %s\n",
+			answer->snapshot->recorded,
+			answer->snapshot->recorded == plan->fitness
+				? "the same"
+				: "another one");
 	fprintf(out, "policy %s, %.3f ms\n", options->policy->name,
 		answer->elapsed_ms);
 }

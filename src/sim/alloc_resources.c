@@ -5,9 +5,10 @@
  * The search knows GPUs only. So it is asked first as if there were nothing
  * else: that bounds what can be reached. While some node is asked for more
  * than it has, the job there whose replicas take most is kept from it, and
- * the search is asked again. In the end all jobs are kept from nodes where
- * they would take more than an even part a GPU: then whatever the GPUs hold
- * fits, but a few mixtures that would fit are not considered.
+ * the search is asked again. Then all jobs are kept from nodes where they
+ * would take more than an even part a GPU, so that whatever the GPUs hold
+ * fits, and it is asked once more. The better plan is taken; a few mixtures
+ * that would fit are not considered.
  */
 #include "sim/alloc.h"
 
@@ -107,33 +108,65 @@ static int forbid_some(struct plx_snapshot *snapshot,
 	return count;
 }
 
+/* Plan until all fits. On how many nodes it still does not; -1: failed. */
+static int plan_until_fit(struct plx_snapshot *snapshot,
+			  const struct plx_policy *policy,
+			  struct plx_plan **plan, struct plx_error *err)
+{
+	int excess = 1;
+
+	for (int i = 0; i < ROUNDS && excess > 0; i++) {
+		plx_plan_destroy(*plan);
+		*plan = NULL;
+		if (policy->plan(snapshot->problem, plan, err) < 0)
+			return -1;
+		excess = forbid_some(snapshot, *plan, err);
+	}
+	return excess;
+}
+
+/* The better of two ways to keep jobs from nodes, instead of *plan. */
+static int plan_within(struct plx_snapshot *snapshot,
+		       const struct plx_policy *policy, struct plx_plan **plan,
+		       struct plx_error *err)
+{
+	/* Fewer nodes are no proof that no plan is better. */
+	double bound = (*plan)->bound;
+	struct plx_plan *other = NULL;
+	int excess = plan_until_fit(snapshot, policy, plan, err);
+
+	if (excess < 0 || forbid_all(snapshot, err) < 0 ||
+	    policy->plan(snapshot->problem, &other, err) < 0)
+		return -1;
+	if (excess > 0 || other->fitness > (*plan)->fitness) {
+		struct plx_plan *worse = *plan;
+
+		*plan = other;
+		other = worse;
+	}
+	(*plan)->bound = bound;
+	plx_plan_destroy(other);
+	return 0;
+}
+
 int plx_alloc_plan(struct plx_snapshot *snapshot,
 		   const struct plx_policy *policy, struct plx_plan **plan,
 		   struct plx_error *err)
 {
 	struct plx_plan *made = NULL;
-	double bound = 0;
+	int excess;
+	int rc = -1;
 
-	for (int round = 0; round <= ROUNDS; round++) {
-		int forbidden;
-
-		plx_plan_destroy(made);
-		made = NULL;
-		if (round == ROUNDS && forbid_all(snapshot, err) < 0)
-			return -1;
-		if (policy->plan(snapshot->problem, &made, err) < 0)
-			return -1;
-		/* Fewer nodes are no proof that no plan is better. */
-		bound = round == 0 ? made->bound : bound;
-		made->bound = bound;
-		forbidden = forbid_some(snapshot, made, err);
-		if (forbidden < 0) {
-			plx_plan_destroy(made);
-			return -1;
-		}
-		if (forbidden == 0)
-			break;
-	}
+	if (policy->plan(snapshot->problem, &made, err) < 0)
+		goto done;
+	excess = forbid_some(snapshot, made, err);
+	if (excess < 0 ||
+	    (excess > 0 && plan_within(snapshot, policy, &made, err) < 0))
+		goto done;
 	*plan = made;
-	return 0;
+	made = NULL; /* now the caller's */
+	rc = 0;
+done:
+	plx_plan_destroy(made);
+	return rc;
 }

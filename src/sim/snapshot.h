@@ -28,6 +28,7 @@ struct plx_snapshot {
 	 * resource of which that is most; > 0.
 	 */
 	double *shares;
+	double recorded; /* fitness of the file's own answer; NAN: none */
 	int kind_count;
 	struct plx_kind *kinds; /* [kind_count] */
 };

@@ -270,6 +270,15 @@ void plx_snapshot_destroy(struct plx_snapshot *snapshot)
 	free(snapshot);
 }
 
+/* What was decided is of interest only if it makes sense. */
+static double recorded_fitness(const struct plx_json *root)
+{
+	const json_t *answer = json_object_get(root->value, "answer");
+	const json_t *fitness = json_object_get(answer, "fitness");
+
+	return json_is_number(fitness) ? json_number_value(fitness) : NAN;
+}
+
 static int read_lists(struct plx_reading *reading, const struct plx_json *root,
 		      struct plx_error *err)
 {
@@ -291,6 +300,7 @@ static int read_lists(struct plx_reading *reading, const struct plx_json *root,
 		snapshot_create(node_count, job_count, err);
 	if (!snapshot)
 		return -1;
+	snapshot->recorded = recorded_fitness(root);
 	if (read_names(&nodes, snapshot->nodes, reading->nodes, err) < 0 ||
 	    read_names(&jobs, snapshot->jobs, reading->jobs, err) < 0 ||
 	    read_settings(root, snapshot->problem, err) < 0 ||
@@ -352,7 +362,8 @@ static int find_case(const struct plx_json *cases, const char *name,
 		return plx_json_fail(cases, err, "none is named \"%.60s\"",
 				     name);
 	return plx_json_fail(cases, err,
-			     "there are %zu, choose one by its name", count);
+			     "there are %zu, one has to be chosen by its name",
+			     count);
 }
 
 int plx_snapshot_parse(const char *text, size_t length, const char *path,
@@ -396,16 +407,17 @@ static char *read_file(const char *path, size_t *length, struct plx_error *err)
 		plx_fail(err, "%.200s: %s", path, strerror(errno));
 		return NULL;
 	}
-	while (used == size && size <= (size_t) PLX_SNAPSHOT_MAX) {
-		char *more =
-			realloc(text, (size = size ? 2 * size : 65536) + 1);
+	while (used == size && used <= (size_t) PLX_SNAPSHOT_MAX) {
+		char *more;
 
+		size = size ? 2 * size : 65536;
+		more = realloc(text, size + 1);
 		if (!more)
 			break;
 		text = more;
 		used += fread(text + used, 1, size - used, in);
 	}
-	if (ferror(in) || used == size) {
+	if (ferror(in) || used == size || used > (size_t) PLX_SNAPSHOT_MAX) {
 		plx_fail(err, "%.200s: %s", path,
 			 ferror(in) ? strerror(errno) : "it is too large");
 		free(text);

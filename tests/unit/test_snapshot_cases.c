@@ -107,7 +107,7 @@ static const struct {
 	{ "", ",\"format\":2",
 	  "a.json:5: format: want a whole number from 1 to 1" },
 	{ "", ",\"cases\":[{},{}]",
-	  "a.json:5: cases: there are 2, choose one by its name" },
+	  "a.json:5: cases: there are 2, one has to be chosen by its name" },
 	{ "", ",\"cases\":[{}]", "a.json:5: cases[0].nodes: want a list of 1 "
 	  "to 65536" },
 	{ "", "}", "a.json:5: column 2: end of file expected near '}'" },
