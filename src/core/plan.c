@@ -203,6 +203,8 @@ static double fitness_bound(const struct plx_search *search)
 		most = fmin(most, exp(sum / weights));
 	else if (p > 0 ? sum >= 0 : sum < 0)
 		most = fmin(most, pow(fabs(sum) / weights, 1 / p));
+	if (isinf(search->problem->fairness))
+		most = plx_search_worst(search, most);
 	return most * (1 + ROUNDING);
 }
 

@@ -10,6 +10,7 @@
  *
  * search_value.c	what a count of GPUs is worth
  * search_price.c	the price of a GPU, and a bound for all plans
+ * search_worst.c	how well off the worst off can be
  * search_exact.c	the best counts, were there no nodes
  * search_menu.c	the forms a job may take
  * search_state.c	who sits where; undo
@@ -144,6 +145,7 @@ struct plx_search {
 	bool stopped;	   /* somebody asked to */
 	uint64_t *keys;	   /* [node_count] order of preference */
 	uint64_t *scratch; /* [node_count] */
+	int *fits;	   /* [node_gpus_max + 1] nodes with g GPUs at least */
 	int *room_one;	   /* [node_gpus_max + 1] nodes with >= g free ... */
 	int *room_multi;   /* ... also for a job on several nodes */
 	long room_multi_gpus;
@@ -191,9 +193,15 @@ void plx_search_bound(struct plx_search *search);
 /* A better plan than the best has the job above this, on so many GPUs. */
 double plx_search_needed(const struct plx_search *search,
 			 const struct plx_elastic *e, int gpus);
+/* Utility of the next larger count that is known; -INFINITY: none. */
+double plx_next_known(const struct plx_elastic *e, int gpus);
 /* No plan gives the job more than this value, the floor included. */
 double plx_search_most(const struct plx_search *search,
 		       const struct plx_elastic *e);
+
+/* search_worst.c */
+/* No plan has all jobs above this value, the floor included, nor above most. */
+double plx_search_worst(const struct plx_search *search, double most);
 
 /* search_exact.c */
 /* Better bounds and counts, for small problems; false: it is not one. */

@@ -64,8 +64,7 @@ static void hull_add(struct plx_elastic *e, int gpus, double utility,
 	e->hull_count = n + 1;
 }
 
-/* The worth of the next larger count that is known. */
-static double next_known(const struct plx_elastic *e, int g)
+double plx_next_known(const struct plx_elastic *e, int g)
 {
 	while (g <= e->cap && !(e->counts[g] > -INFINITY))
 		g++;
@@ -84,8 +83,8 @@ static void hull_fill(struct plx_elastic *e)
 		double worth = g <= e->cap ? e->counts[g] : -INFINITY;
 
 		if (isnan(worth)) {
-			if (!gap && next_known(e, g) > -INFINITY)
-				hull_add(e, g, next_known(e, g), true);
+			if (!gap && plx_next_known(e, g) > -INFINITY)
+				hull_add(e, g, plx_next_known(e, g), true);
 			gap = true;
 		} else {
 			if (worth > -INFINITY)
@@ -260,7 +259,7 @@ static double surplus(const struct plx_elastic *e, double price, double now)
 		bool guess = isnan(worth);
 
 		if (guess && !gap)
-			worth = next_known(e, g);
+			worth = plx_next_known(e, g);
 		if (!isnan(worth))
 			most = fmax(most, worth - price * g);
 		gap = guess;

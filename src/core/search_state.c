@@ -183,19 +183,23 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->picked.spots = zeroed(nodes, sizeof(struct plx_spot));
 	search->keys = zeroed(nodes, sizeof(uint64_t));
 	search->scratch = zeroed(nodes, sizeof(uint64_t));
+	search->fits = zeroed(gpus, sizeof(int));
 	search->room_one = zeroed(gpus, sizeof(int));
 	search->room_multi = zeroed(gpus, sizeof(int));
 	if (!plx_look_init(search) || !search->nodes || !search->node_jobs ||
 	    !search->touched || !search->queue || !search->strayed ||
 	    !search->picked.spots || !search->keys || !search->scratch ||
-	    !search->room_one || !search->room_multi)
+	    !search->fits || !search->room_one || !search->room_multi)
 		return plx_fail(err, "no memory to search %zu nodes", nodes);
 	jobs = 0;
 	for (int n = 0; n < search->node_count; n++) {
 		search->nodes[n].jobs = search->node_jobs + jobs;
 		search->nodes[n].bucket = -1;
+		search->fits[search->problem->gpus[n]]++;
 		jobs += node_jobs_max(search, n);
 	}
+	for (int g = search->node_gpus_max; g > 0; g--)
+		search->fits[g - 1] += search->fits[g];
 	return 0;
 }
 
@@ -263,6 +267,7 @@ void plx_search_destroy(struct plx_search *search)
 	free(search->picked.spots);
 	free(search->keys);
 	free(search->scratch);
+	free(search->fits);
 	free(search->room_one);
 	free(search->room_multi);
 	plx_look_release(search);

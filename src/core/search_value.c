@@ -89,7 +89,7 @@ int plx_many_nodes(const struct plx_search *search, int gpus, int least)
 	if (!search->problem->uniform)
 		return least <= most ? least : 0;
 	for (int k = least; k <= most; k++) {
-		if (gpus % k == 0)
+		if (gpus % k == 0 && search->fits[gpus / k] >= k)
 			return k;
 	}
 	return 0;
