@@ -42,7 +42,7 @@ int plx_alloc_decide(const struct plx_alloc_options *options,
 		     struct plx_answer *answer, struct plx_error *err);
 /*
  * As policy->plan() does, but no node is asked for more than it has, of
- * anything. May restrict the jobs of the snapshot.
+ * anything. The snapshot is the same afterwards.
  */
 int plx_alloc_plan(struct plx_snapshot *snapshot,
 		   const struct plx_policy *policy, struct plx_plan **plan,
