@@ -2,9 +2,11 @@
 /*
  * plan.h - who gets which GPUs, and why: problem in, plan out
  *
- * Deterministic: the same problem gives the same plan everywhere; ties go to
- * the job with the lower id, then to the node with the lower index. A plan
- * is never worse than doing nothing when doing nothing is allowed.
+ * Deterministic: the same problem gives the same plan everywhere, whatever
+ * order its jobs are listed in; ties go to the job with the lower id, then to
+ * the node with the lower index. With its nodes in another order a problem may
+ * get another plan, as good as the search finds any. A plan is never worse
+ * than doing nothing when doing nothing is allowed.
  */
 #ifndef PLX_CORE_PLAN_H
 #define PLX_CORE_PLAN_H
@@ -31,7 +33,11 @@ struct plx_plan {
 	double bound;		    /* no plan's fitness is above this */
 };
 
-/* Search. *plan is the caller's to destroy; untouched on failure. */
+/*
+ * Search. *plan is the caller's to destroy; untouched on failure. The search
+ * ends by itself, soon when the bound shows that little is to be gained;
+ * problem->stop ends it early. See docs/decisions/0010-allocation-search.md.
+ */
 int plx_plan_search(const struct plx_problem *problem, struct plx_plan **plan,
 		    struct plx_error *err);
 

@@ -14,7 +14,7 @@
 #include "core/search.h"
 
 #define CELLS_MAX 200000  /* jobs times GPUs */
-#define WORK_MAX  3000000 /* cells times counts to choose from */
+#define WORK_MAX  4000000 /* counts to choose from, times GPUs */
 
 struct option {
 	int gpus;
@@ -87,13 +87,13 @@ static bool table_init(struct table *table, struct plx_search *search)
 
 	table->search = search;
 	table->width = (size_t) search->open_gpus + 1;
-	if (cells > CELLS_MAX)
-		return false;
 	for (size_t j = 0; j < jobs; j++) {
 		if (search->jobs[j].stuck)
 			return false;
 		most += (size_t) search->jobs[j].cap + 2;
 	}
+	if (cells > CELLS_MAX || most * table->width > WORK_MAX)
+		return false;
 	table->options = malloc(most * sizeof(*table->options));
 	table->first = malloc((jobs + 1) * sizeof(*table->first));
 	table->head = malloc(2 * cells * sizeof(*table->head));
@@ -109,7 +109,7 @@ static bool table_init(struct table *table, struct plx_search *search)
 		table->first[j + 1] =
 			at + list_options(search, e, table->options + at);
 	}
-	return table->first[jobs] * table->width <= WORK_MAX;
+	return true;
 }
 
 static void table_release(struct table *table)

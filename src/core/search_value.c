@@ -19,6 +19,8 @@
  */
 #define YOUNG 1e-9
 
+#define COUNTS_MAX 4096 /* that a job is offered; it may need or have more */
+
 static int min_int(int a, int b)
 {
 	return a < b ? a : b;
@@ -148,7 +150,8 @@ int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 		   struct plx_error *err)
 {
 	int held = plx_seat_shape(&e->now).gpus;
-	int cap = min_int(plx_gpu_cap(e->job, held),
+	int offered = max_int(COUNTS_MAX, max_int(held, e->job->min_gpus));
+	int cap = min_int(min_int(plx_gpu_cap(e->job, held), offered),
 			  reach(search, e, &e->one_max));
 	size_t count = (size_t) max_int(cap, 0) + 1;
 	double *values = malloc(5 * count * sizeof(*values));
