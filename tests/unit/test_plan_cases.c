@@ -224,6 +224,69 @@ static void a_growing_job_keeps_its_node(void **state)
 	done(problem, plan);
 }
 
+static void a_job_gets_only_sizes_on_its_list(void **state)
+{
+	static const int sizes[] = { 1, 2, 4, 8 };
+	struct plx_problem *problem = cluster(2, 3, 1);
+	struct plx_job *job = &problem->jobs[0];
+	struct plx_plan *plan;
+
+	(void) state;
+	job->sizes = malloc(sizeof(sizes));
+	assert_non_null(job->sizes);
+	memcpy(job->sizes, sizes, sizeof(sizes));
+	job->size_count = (int) ARRAY_SIZE(sizes);
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "gets 4 GPUs on 2 nodes");
+	done(problem, plan);
+}
+
+static void a_heavier_job_gets_more(void **state)
+{
+	struct plx_problem *problem = cluster(1, 8, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[1].weight = 10;
+	plan = searched(problem);
+	assert_true(plan->choices[1].shape.gpus > 4);
+	assert_int_equal(8, plan->choices[0].shape.gpus +
+				    plan->choices[1].shape.gpus);
+	done(problem, plan);
+}
+
+static void three_nodes_are_taken_when_two_are_slower(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 1);
+	struct plx_job *job = &problem->jobs[0];
+	struct plx_plan *plan;
+
+	(void) state;
+	job->goodput.model.alpha_n = 1e-1;
+	job->goodput.model.two_nodes = 5;
+	job->goodput.model.alpha_r = 10;
+	job->max_gpus = 6;
+	plan = searched(problem);
+	assert_choice(plan, 0, 6, "gets 6 GPUs on 3 nodes");
+	problem->uniform = false;
+	plx_plan_destroy(plan);
+	plan = searched(problem);
+	assert_choice(plan, 0, 6, "gets 6 GPUs on 3 nodes");
+	done(problem, plan);
+}
+
+static void equal_jobs_share_equally_and_provably_well(void **state)
+{
+	struct plx_problem *problem = cluster(4, 4, 16);
+	struct plx_plan *plan = searched(problem);
+
+	(void) state;
+	for (int j = 0; j < 16; j++)
+		assert_choice(plan, j, 1, "gets 1 GPU on 1 node");
+	assert_true(plan->bound <= plan->fitness * (1 + 1e-6));
+	done(problem, plan);
+}
+
 static void nothing_to_do_is_a_plan(void **state)
 {
 	struct plx_problem *problem = plx_problem_create(0, 0, NULL);
@@ -265,6 +328,10 @@ int main(void)
 		cmocka_unit_test(a_job_gets_no_gpus_that_its_batch_cannot_use),
 		cmocka_unit_test(a_tiny_gain_moves_nobody),
 		cmocka_unit_test(a_growing_job_keeps_its_node),
+		cmocka_unit_test(a_job_gets_only_sizes_on_its_list),
+		cmocka_unit_test(a_heavier_job_gets_more),
+		cmocka_unit_test(three_nodes_are_taken_when_two_are_slower),
+		cmocka_unit_test(equal_jobs_share_equally_and_provably_well),
 		cmocka_unit_test(nothing_to_do_is_a_plan),
 		cmocka_unit_test(a_large_cluster_is_planned_in_bounded_work),
 	};

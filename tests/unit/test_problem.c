@@ -95,6 +95,49 @@ static void twins(struct plx_problem *problem)
 	problem->jobs[1].id = problem->jobs[0].id;
 }
 
+static void light_job(struct plx_problem *problem)
+{
+	problem->jobs[0].weight = -1;
+}
+
+static void falling_sizes(struct plx_problem *problem)
+{
+	struct plx_job *job = &problem->jobs[1];
+
+	job->sizes = calloc(2, sizeof(*job->sizes));
+	assert_non_null(job->sizes);
+	job->sizes[0] = 4;
+	job->sizes[1] = 2;
+	job->size_count = 2;
+}
+
+/* A table of one shape. */
+static struct plx_table *table_of(struct plx_job *job, double speedup)
+{
+	job->table = calloc(1, sizeof(*job->table));
+	assert_non_null(job->table);
+	job->table->speedup = malloc(sizeof(double));
+	assert_non_null(job->table->speedup);
+	job->table->nodes = job->table->gpus = 1;
+	job->table->speedup[0] = speedup;
+	return job->table;
+}
+
+static void endless_speedup(struct plx_problem *problem)
+{
+	table_of(&problem->jobs[0], INFINITY);
+}
+
+static void gain_by_restart(struct plx_problem *problem)
+{
+	table_of(&problem->jobs[0], 1)->kept = 2;
+}
+
+static void no_hysteresis(struct plx_problem *problem)
+{
+	problem->hysteresis = NAN;
+}
+
 static const struct {
 	void (*damage)(struct plx_problem *problem);
 	const char *why;
@@ -116,6 +159,11 @@ static const struct {
 	{ negative_now,    "job 6 has -2 GPUs on node 0" },
 	{ over_capacity,   "node 1: jobs have 5 of its 4 GPUs" },
 	{ twins,           "job 5 is there twice" },
+	{ light_job,	   "job 5: weight -1: want 0 to 1e+06" },
+	{ falling_sizes,   "job 6: size 2: want rising numbers from 1" },
+	{ endless_speedup, "job 5: speedup inf: want finite numbers from 0" },
+	{ gain_by_restart, "job 5: keeps 2 of its speedup: want 0 to 1" },
+	{ no_hysteresis,   "hysteresis nan: want 0 to 1" },
 	/* clang-format on */
 };
 
