@@ -15,6 +15,8 @@
 #define NODE_GPUS_MAX 4096
 #define FAIRNESS_MAX  10.0
 #define WEIGHT_MAX    1e6
+#define KINDS_MAX     16
+#define AMOUNT_MAX    1e15
 
 /* calloc() that gives a pointer for nothing, too. */
 static void *zeroed(int count, size_t size)
@@ -82,11 +84,13 @@ void plx_problem_destroy(struct plx_problem *problem)
 		free(problem->jobs[j].now);
 		free(problem->jobs[j].allowed);
 		free(problem->jobs[j].sizes);
+		free(problem->jobs[j].takes);
 		if (problem->jobs[j].table)
 			free(problem->jobs[j].table->speedup);
 		free(problem->jobs[j].table);
 	}
 	free(problem->jobs);
+	free(problem->stock);
 	free(problem->gpus);
 	free(problem->gpus_total);
 	free(problem);
@@ -242,6 +246,39 @@ static int check_ids(const struct plx_problem *problem, struct plx_error *err)
 	return rc;
 }
 
+static int check_amounts(const double *amounts, size_t count,
+			 struct plx_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!(amounts[i] >= 0 && amounts[i] <= AMOUNT_MAX))
+			return plx_fail(err,
+					"%g of some resource: want 0 to %g",
+					amounts[i], AMOUNT_MAX);
+	}
+	return 0;
+}
+
+/* What nodes have besides GPUs, and jobs take of it. */
+static int check_stock(const struct plx_problem *problem, struct plx_error *err)
+{
+	size_t kinds = (size_t) problem->stock_kinds;
+
+	if (problem->stock_kinds < 0 || problem->stock_kinds > KINDS_MAX ||
+	    (kinds > 0 && !problem->stock))
+		return plx_fail(err, "%d kinds of resources: want 0 to %d",
+				problem->stock_kinds, KINDS_MAX);
+	if (check_amounts(problem->stock, kinds * (size_t) problem->node_count,
+			  err) < 0)
+		return -1;
+	for (int j = 0; j < problem->job_count; j++) {
+		const double *takes = problem->jobs[j].takes;
+
+		if (takes && check_amounts(takes, kinds, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int plx_problem_check(const struct plx_problem *problem, struct plx_error *err)
 {
 	if (problem->node_count < 0 || problem->node_count > NODES_MAX ||
@@ -259,7 +296,7 @@ int plx_problem_check(const struct plx_problem *problem, struct plx_error *err)
 		if (check_job(problem, &problem->jobs[j], err) < 0)
 			return -1;
 	}
-	if (check_nodes(problem, err) < 0)
+	if (check_nodes(problem, err) < 0 || check_stock(problem, err) < 0)
 		return -1;
 	return check_ids(problem, err);
 }

@@ -44,12 +44,15 @@ struct plx_job {
 	int *sizes;	  /* [size_count] GPU counts it may have, rising; */
 	int size_count;	  /* 0: every count from min to max */
 	struct plx_table *table; /* its speedups; NULL: by its goodput */
+	double *takes; /* [stock_kinds] of a node's stock, a GPU; NULL: none */
 };
 
 struct plx_problem {
 	int node_count;
 	int *gpus;	 /* [node_count] for elastic jobs: free or theirs */
 	int *gpus_total; /* [node_count] as fair shares count them */
+	int stock_kinds; /* what nodes have besides GPUs, 0 to 16 */
+	double *stock;	 /* [node * stock_kinds + kind] free or the jobs' */
 	int job_count;
 	struct plx_job *jobs;
 	double fairness; /* p of FITNESS_p, default -1; -INFINITY: min */

@@ -14,6 +14,7 @@
  * search_exact.c	the best counts, were there no nodes
  * search_menu.c	the forms a job may take
  * search_state.c	who sits where; undo
+ * search_stock.c	what GPUs take of a node besides themselves
  * search_look.c	which nodes are worth looking at
  * search_pick.c	which nodes for a form, and who gives way there
  * search_move.c	giving a job a form, others giving way
@@ -141,13 +142,15 @@ struct plx_search {
 	int queue_count;
 	int *strayed; /* jobs that may not sit as in the best plan */
 	int strayed_count;
-	int parked;	   /* jobs without a GPU */
-	bool stopped;	   /* somebody asked to */
-	uint64_t *keys;	   /* [node_count] order of preference */
-	uint64_t *scratch; /* [node_count] */
-	int *fits;	   /* [node_gpus_max + 1] nodes with g GPUs at least */
-	int *room_one;	   /* [node_gpus_max + 1] nodes with >= g free ... */
-	int *room_multi;   /* ... also for a job on several nodes */
+	int parked;	    /* jobs without a GPU */
+	bool stopped;	    /* somebody asked to */
+	double *stock_left; /* [node * kinds + kind] */
+	double *stock_open; /* that no fixed job takes */
+	uint64_t *keys;	    /* [node_count] order of preference */
+	uint64_t *scratch;  /* [node_count] */
+	int *fits;	    /* [node_gpus_max + 1] nodes with g GPUs at least */
+	int *room_one;	    /* [node_gpus_max + 1] nodes with >= g free ... */
+	int *room_multi;    /* ... also for a job on several nodes */
 	long room_multi_gpus;
 	int *look; /* [look_count] nodes to look at */
 	int look_count;
@@ -232,6 +235,39 @@ void plx_move_touch(struct plx_search *search, struct plx_elastic *e);
 double plx_move_gain(const struct plx_search *search);
 void plx_move_undo(struct plx_search *search);
 uint64_t plx_search_random(struct plx_search *search);
+
+/* search_stock.c */
+bool plx_stock_init(struct plx_search *search);
+void plx_stock_reset(struct plx_search *search);
+/* The job's GPUs take from the stock; negative: they give back. */
+void plx_stock_take(struct plx_search *search, const struct plx_elastic *e,
+		    int n, int gpus);
+/* Its GPUs there are nobody else's for good. */
+void plx_stock_fix(struct plx_search *search, const struct plx_elastic *e,
+		   int n, int gpus);
+/* Jobs take more than there is. */
+bool plx_stock_short(const struct plx_search *search, int n);
+/* As many of the GPUs free or open on the node as there is stock for. */
+int plx_stock_free(const struct plx_search *search, const struct plx_elastic *e,
+		   int n);
+int plx_stock_open(const struct plx_search *search, const struct plx_elastic *e,
+		   int n);
+
+/* GPUs of the node that are free for the job. */
+static inline int plx_node_free(const struct plx_search *search,
+				const struct plx_elastic *e, int n)
+{
+	return e->job->takes ? plx_stock_free(search, e, n)
+			     : search->nodes[n].free;
+}
+
+/* The same were all gone that can be asked to. */
+static inline int plx_node_open(const struct plx_search *search,
+				const struct plx_elastic *e, int n)
+{
+	return e->job->takes ? plx_stock_open(search, e, n)
+			     : search->nodes[n].open;
+}
 
 /* search_look.c */
 bool plx_look_init(struct plx_search *search);

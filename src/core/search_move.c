@@ -16,7 +16,7 @@
 static void survey_nodes(struct plx_search *search, const struct plx_elastic *e)
 {
 	for (int n = 0; n < search->node_count; n++) {
-		int free = search->nodes[n].free;
+		int free = plx_node_free(search, e, n);
 
 		if (free < 1 || !plx_node_usable(search, e, n))
 			continue;
@@ -59,7 +59,7 @@ static bool has_room(const struct plx_search *search,
 	int g = form->per_node > 0 ? form->per_node : 1;
 
 	if (home >= 0 &&
-	    (search->nodes[home].free < g ||
+	    (plx_node_free(search, e, home) < g ||
 	     !plx_node_usable(search, e, home) ||
 	     (plx_form_multi(form) && plx_node_disturbs(search, home))))
 		return false;
@@ -80,7 +80,7 @@ static bool now_has_room(const struct plx_search *search,
 	for (int i = 0; i < e->now.count; i++) {
 		int n = e->now.spots[i].node;
 
-		if (search->nodes[n].free < e->now.spots[i].gpus ||
+		if (plx_node_free(search, e, n) < e->now.spots[i].gpus ||
 		    (e->now.count > 1 && plx_node_disturbs(search, n)))
 			return false;
 	}
@@ -195,15 +195,14 @@ bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e)
 }
 
 /* Empty the picked spots of others. */
-static bool clear_spots(struct plx_search *search)
+static bool clear_spots(struct plx_search *search, const struct plx_elastic *e)
 {
 	bool multi = search->picked.count > 1;
 
 	for (int i = 0; i < search->picked.count; i++) {
 		const struct plx_spot *spot = &search->picked.spots[i];
-		const struct plx_node *node = &search->nodes[spot->node];
 
-		while (node->free < spot->gpus ||
+		while (plx_node_free(search, e, spot->node) < spot->gpus ||
 		       (multi && plx_node_disturbs(search, spot->node))) {
 			bool conflict =
 				multi && plx_node_disturbs(search, spot->node);
@@ -233,7 +232,8 @@ static bool pick_target(struct plx_search *search, struct plx_elastic *e,
 		const struct plx_spot *spot = &e->now.spots[i];
 		const struct plx_node *node = &search->nodes[spot->node];
 
-		if (node->open < spot->gpus || (multi && node->fixed_multi > 0))
+		if (plx_node_open(search, e, spot->node) < spot->gpus ||
+		    (multi && node->fixed_multi > 0))
 			return false;
 	}
 	plx_seat_copy(&search->picked, &e->now);
@@ -247,7 +247,7 @@ bool plx_search_move(struct plx_search *search, struct plx_elastic *e, int form)
 	plx_move_begin(search);
 	plx_move_touch(search, e);
 	plx_seat_take(search, e);
-	if (!pick_target(search, e, form) || !clear_spots(search)) {
+	if (!pick_target(search, e, form) || !clear_spots(search, e)) {
 		plx_move_undo(search);
 		return false;
 	}

@@ -122,11 +122,12 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 {
 	const struct plx_node *node = &search->nodes[n];
 	int g = form->per_node;
-	uint64_t cost = node->free < g ? (uint64_t) (g - node->free) : 0;
+	int free = plx_node_free(search, e, n);
+	uint64_t cost = free < g ? (uint64_t) (g - free) : 0;
 	uint64_t elsewhere = e->job->now[n] == 0;
 	uint64_t rank;
 
-	if (node->open < g || !plx_node_usable(search, e, n))
+	if (plx_node_open(search, e, n) < g || !plx_node_usable(search, e, n))
 		return NEVER;
 	if (plx_form_multi(form) && plx_node_disturbs(search, n)) {
 		if (node->fixed_multi > 0)
@@ -140,7 +141,7 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 	if (cost > 0)
 		rank = node_price(search, n) << 1 | elsewhere;
 	else
-		rank = elsewhere << 33 | (uint64_t) (node->free - g);
+		rank = elsewhere << 33 | (uint64_t) (free - g);
 	if (search->shake && eject)
 		cost += plx_search_random(search) % 4;
 	cost = cost < 8190 ? cost : 8190;
@@ -237,7 +238,7 @@ static int next_to_fill(const struct plx_search *search,
 
 	for (int i = 0; i < search->look_count; i++) {
 		int n = search->look[i];
-		long worth = search->nodes[n].free;
+		long worth = plx_node_free(search, e, n);
 
 		if (search->scratch[i] > 0 || worth < 1 ||
 		    plx_node_disturbs(search, n) ||
@@ -266,7 +267,7 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e)
 
 		if (plx_node_disturbs(search, n) ||
 		    !plx_node_usable(search, e, n) ||
-		    (long) search->scratch[i] >= search->nodes[n].open)
+		    (long) search->scratch[i] >= plx_node_open(search, e, n))
 			continue;
 		if (cost < best) {
 			best = cost;
@@ -290,7 +291,7 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 		int take = 1;
 
 		if (i >= 0)
-			take = search->nodes[search->look[i]].free;
+			take = plx_node_free(search, e, search->look[i]);
 		else if (eject)
 			i = next_to_take(search, e);
 		if (i < 0)

@@ -23,12 +23,13 @@
 #define RANGE	1e-9 /* of prices, below the largest */
 #define STEP	1.1  /* of a price that is nearly known */
 #define ALIKE	1e-9 /* prices */
+#define FEW	16   /* counts are all asked for */
 #define UPGRADE 16   /* jobs that get what is left over */
 
-/* The first counts to ask for: 1, 2, 4, ... */
+/* The first counts to ask for: 1, 2, 4, ..., or all of few. */
 static void ask_first(const struct plx_search *search, struct plx_elastic *e)
 {
-	bool all = e->job->table || e->job->size_count > 0;
+	bool all = e->job->table || e->job->size_count > 0 || e->cap <= FEW;
 
 	for (int g = 1; g <= e->cap; g = all ? g + 1 : 2 * g)
 		e->counts[g] = plx_value_of_count(search, e, g);

@@ -12,10 +12,18 @@
 
 #include "core/search.h"
 
+/* Jobs have more of it than there is. */
+static bool too_much(const struct plx_search *search,
+		     const struct plx_node *node)
+{
+	return node->free < 0 ||
+	       plx_stock_short(search, (int) (node - search->nodes));
+}
+
 static bool crowded(const struct plx_search *search,
 		    const struct plx_node *node)
 {
-	return node->free < 0 ||
+	return too_much(search, node) ||
 	       (search->problem->interference && node->multi > 1);
 }
 
@@ -26,7 +34,7 @@ static bool only_fixed(const struct plx_search *search,
 	for (int i = 0; i < node->job_count; i++) {
 		const struct plx_elastic *e = &search->jobs[node->jobs[i]];
 
-		if (!e->fixed && (node->free < 0 || e->at.count > 1))
+		if (!e->fixed && (too_much(search, node) || e->at.count > 1))
 			return false;
 	}
 	return true;
@@ -69,7 +77,7 @@ static bool relieve(struct plx_search *search, const struct plx_node *node)
 
 	for (struct plx_elastic *e = next_job(search, node, -1); e;
 	     e = next_job(search, node, (int) (e - search->jobs))) {
-		if (e->fixed || (node->free >= 0 && e->at.count < 2))
+		if (e->fixed || (!too_much(search, node) && e->at.count < 2))
 			continue;
 		if (!give_way(search, e, &gain))
 			continue;

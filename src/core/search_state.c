@@ -186,10 +186,11 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->fits = zeroed(gpus, sizeof(int));
 	search->room_one = zeroed(gpus, sizeof(int));
 	search->room_multi = zeroed(gpus, sizeof(int));
-	if (!plx_look_init(search) || !search->nodes || !search->node_jobs ||
-	    !search->touched || !search->queue || !search->strayed ||
-	    !search->picked.spots || !search->keys || !search->scratch ||
-	    !search->fits || !search->room_one || !search->room_multi)
+	if (!plx_look_init(search) || !plx_stock_init(search) ||
+	    !search->nodes || !search->node_jobs || !search->touched ||
+	    !search->queue || !search->strayed || !search->picked.spots ||
+	    !search->keys || !search->scratch || !search->fits ||
+	    !search->room_one || !search->room_multi)
 		return plx_fail(err, "no memory to search %zu nodes", nodes);
 	jobs = 0;
 	for (int n = 0; n < search->node_count; n++) {
@@ -271,6 +272,8 @@ void plx_search_destroy(struct plx_search *search)
 	free(search->room_one);
 	free(search->room_multi);
 	plx_look_release(search);
+	free(search->stock_left);
+	free(search->stock_open);
 	free(search);
 }
 
@@ -294,6 +297,7 @@ void plx_search_reset(struct plx_search *search)
 	}
 	search->touched_count = 0;
 	search->parked = search->job_count;
+	plx_stock_reset(search);
 }
 
 static void node_leave(struct plx_node *node, int job)
@@ -314,6 +318,8 @@ void plx_seat_take(struct plx_search *search, struct plx_elastic *e)
 		struct plx_node *node = &search->nodes[e->at.spots[i].node];
 
 		node->free += e->at.spots[i].gpus;
+		plx_stock_take(search, e, e->at.spots[i].node,
+			       -e->at.spots[i].gpus);
 		node->multi -= multi;
 		plx_look_update(search, e->at.spots[i].node);
 		node_leave(node, (int) (e - search->jobs));
@@ -335,6 +341,8 @@ void plx_seat_put(struct plx_search *search, struct plx_elastic *e,
 		struct plx_node *node = &search->nodes[seat->spots[i].node];
 
 		node->free -= seat->spots[i].gpus;
+		plx_stock_take(search, e, seat->spots[i].node,
+			       seat->spots[i].gpus);
 		node->multi += seat->count > 1;
 		plx_look_update(search, seat->spots[i].node);
 		node->jobs[node->job_count++] = (int) (e - search->jobs);
@@ -350,6 +358,8 @@ void plx_seat_fix(struct plx_search *search, struct plx_elastic *e)
 		struct plx_node *node = &search->nodes[e->at.spots[i].node];
 
 		node->open -= e->at.spots[i].gpus;
+		plx_stock_fix(search, e, e->at.spots[i].node,
+			      e->at.spots[i].gpus);
 		node->fixed_multi += e->at.count > 1;
 	}
 }

@@ -193,9 +193,10 @@ static long free_gpus(const struct line *line)
 	long gpus = 0;
 
 	for (int n = 0; n < line->search->node_count; n++) {
-		if (line->search->nodes[n].free > 0 &&
-		    plx_node_usable(line->search, line->e, n))
-			gpus += line->search->nodes[n].free;
+		int free = plx_node_free(line->search, line->e, n);
+
+		if (free > 0 && plx_node_usable(line->search, line->e, n))
+			gpus += free;
 	}
 	return gpus;
 }

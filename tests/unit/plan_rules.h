@@ -98,6 +98,26 @@ static inline bool row_allowed(const struct plx_problem *problem,
 	return true;
 }
 
+static inline bool supplied(const struct plx_problem *problem, const int *gpus)
+{
+	int kinds = problem->stock_kinds;
+
+	for (int i = 0; i < problem->node_count * kinds; i++) {
+		double left = problem->stock[i] * (1 + 1e-6);
+
+		for (int j = 0; j < problem->job_count; j++) {
+			const double *takes = problem->jobs[j].takes;
+			int at = j * problem->node_count + i / kinds;
+
+			if (takes)
+				left -= takes[i % kinds] * gpus[at];
+		}
+		if (left < 0)
+			return false;
+	}
+	return true;
+}
+
 /* Rows of all jobs, one after the other. */
 static inline bool feasible(const struct plx_problem *problem, const int *gpus)
 {
@@ -120,7 +140,7 @@ static inline bool feasible(const struct plx_problem *problem, const int *gpus)
 				 gpus + j * problem->node_count))
 			return false;
 	}
-	return true;
+	return supplied(problem, gpus);
 }
 
 /* ---- the whole plan, with complaints ---- */
@@ -141,6 +161,28 @@ static inline bool all_immovable(const struct plx_problem *problem,
 			return false;
 	}
 	return true;
+}
+
+/* No more of any other resource than the node has. */
+static inline void check_stock(const struct plx_problem *problem,
+			       const struct plx_plan *plan)
+{
+	int kinds = problem->stock_kinds;
+
+	for (int i = 0; i < problem->node_count * kinds; i++) {
+		double taken = 0;
+
+		for (int j = 0; j < problem->job_count; j++) {
+			const double *takes = problem->jobs[j].takes;
+
+			if (takes)
+				taken += takes[i % kinds] *
+					 plan->choices[j].gpus[i / kinds];
+		}
+		if (taken > problem->stock[i] * (1 + 1e-6))
+			assert_true(
+				all_immovable(problem, plan, i / kinds, false));
+	}
 }
 
 static inline void check_nodes(const struct plx_problem *problem,
@@ -195,6 +237,7 @@ static inline void check_plan(const struct plx_problem *problem,
 		assert_null(strpbrk(choice->why, "\n[]"));
 	}
 	check_nodes(problem, plan);
+	check_stock(problem, plan);
 	assert_true(isfinite(plan->fitness) && isfinite(plan->fitness_now));
 	assert_true(plan->bound >= plan->fitness && isfinite(plan->bound));
 	if (feasible(problem, now))

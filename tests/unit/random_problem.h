@@ -202,6 +202,27 @@ static inline void enrich(uint64_t *seed, struct plx_job *job, int nodes)
 		random_table(seed, job, nodes);
 }
 
+/* CPUs, not enough for all. */
+static inline void random_stock(uint64_t *seed, struct plx_problem *problem)
+{
+	problem->stock_kinds = 1;
+	problem->stock = calloc((size_t) problem->node_count, sizeof(double));
+	assert_non_null(problem->stock);
+	for (int j = 0; j < problem->job_count; j++) {
+		double *takes = calloc(1, sizeof(double));
+
+		assert_non_null(takes);
+		*takes = random_int(seed, 0, 4);
+		problem->jobs[j].takes = takes;
+	}
+	for (int n = 0; n < problem->node_count; n++) {
+		problem->stock[n] = random_int(seed, 0, 8);
+		for (int j = 0; j < problem->job_count; j++)
+			problem->stock[n] += problem->jobs[j].now[n] *
+					     *problem->jobs[j].takes;
+	}
+}
+
 /* Rigid jobs came, nodes went, limits changed. */
 static inline void disturb(uint64_t *seed, struct plx_problem *problem)
 {
@@ -259,6 +280,8 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 		if (spec->rich)
 			enrich(seed, job, nodes);
 	}
+	if (spec->rich && chance(seed, 30))
+		random_stock(seed, problem);
 	if (!spec->calm && chance(seed, 50))
 		disturb(seed, problem);
 	return problem;

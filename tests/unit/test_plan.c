@@ -68,6 +68,11 @@ static void copy_speedups(const struct plx_job *job, struct plx_job *other)
 		assert_non_null(other->sizes);
 		memcpy(other->sizes, job->sizes, size);
 	}
+	if (job->takes) {
+		other->takes = malloc(sizeof(double));
+		assert_non_null(other->takes);
+		*other->takes = *job->takes;
+	}
 	if (!job->table)
 		return;
 	cells = (size_t) (job->table->nodes * job->table->gpus);
@@ -94,6 +99,12 @@ static struct plx_problem *reversed(const struct plx_problem *problem)
 	copy->interference = problem->interference;
 	copy->seed = problem->seed;
 	memcpy(copy->gpus, problem->gpus, nodes * sizeof(int));
+	if (problem->stock) {
+		copy->stock_kinds = problem->stock_kinds;
+		copy->stock = malloc(nodes * sizeof(double));
+		assert_non_null(copy->stock);
+		memcpy(copy->stock, problem->stock, nodes * sizeof(double));
+	}
 	memcpy(copy->gpus_total, problem->gpus_total, nodes * sizeof(int));
 	for (int j = 0; j < jobs; j++) {
 		const struct plx_job *job = &problem->jobs[j];

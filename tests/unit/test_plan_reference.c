@@ -89,6 +89,39 @@ static void fill_nodes(struct plx_problem *problem, const json_t *nodes)
 	}
 }
 
+static const char *const kinds[] = { "cpu", "pods" };
+
+static double amount_of(const json_t *item, const char *kind)
+{
+	return json_number_value(
+		json_object_get(json_object_get(item, "resources"), kind));
+}
+
+static void fill_stock(struct plx_problem *problem, const json_t *recorded)
+{
+	const json_t *nodes = json_object_get(recorded, "nodes");
+	const json_t *jobs = json_object_get(recorded, "jobs");
+	size_t count = ARRAY_SIZE(kinds);
+
+	if (amount_of(json_array_get(nodes, 0), kinds[0]) <= 0)
+		return;
+	problem->stock_kinds = (int) count;
+	problem->stock =
+		calloc((size_t) problem->node_count * count, sizeof(double));
+	assert_non_null(problem->stock);
+	for (size_t i = 0; i < (size_t) problem->node_count * count; i++)
+		problem->stock[i] = amount_of(json_array_get(nodes, i / count),
+					      kinds[i % count]);
+	for (size_t j = 0; j < (size_t) problem->job_count; j++) {
+		double *takes = calloc(count, sizeof(double));
+
+		assert_non_null(takes);
+		for (size_t k = 0; k < count; k++)
+			takes[k] = amount_of(json_array_get(jobs, j), kinds[k]);
+		problem->jobs[j].takes = takes;
+	}
+}
+
 static struct plx_problem *problem_of(const json_t *recorded)
 {
 	const json_t *jobs = json_object_get(recorded, "jobs");
@@ -103,6 +136,7 @@ static struct plx_problem *problem_of(const json_t *recorded)
 	assert_true(problem && shares && now);
 	problem->interference = true;
 	fill_nodes(problem, nodes);
+	fill_stock(problem, recorded);
 	read_rows(json_object_get(recorded, "base_state"), node_count, now);
 	for (int j = 0; j < job_count; j++) {
 		fill_job(json_array_get(jobs, (size_t) j), &problem->jobs[j],
