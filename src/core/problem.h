@@ -37,6 +37,12 @@ struct plx_job {
 	bool may_park;	   /* may be left without any GPU */
 	int home;	  /* node that holds a GPU of it if any does; -1 none */
 	double age_s;	  /* since it first started */
+	double service_s; /* GPU-seconds it has had */
+	/*
+	 * Samples it still needs, at the efficiency of its base batch; 0: it
+	 * does not tell. See plx_problem_weigh().
+	 */
+	double samples_left;
 	double restart_s; /* what a re-allocation costs it */
 	int restarts;	  /* so far */
 	int *now;	  /* [node_count] GPUs it has on each node */

@@ -9,6 +9,10 @@
 #define SPEEDUP_MAX 1e6 /* no power of it overflows */
 #define GPUS_MAX    65536
 
+/* How long a change is expected to last, as docs/decisions/0011 explains. */
+#define HORIZON_MIN_S 60.0
+#define HORIZON_MAX_S 300.0
+
 /* Requires a >= 0, b >= 1. */
 static int ceil_div(int a, int b)
 {
@@ -106,18 +110,17 @@ double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
 	return speedup < SPEEDUP_MAX ? speedup : SPEEDUP_MAX;
 }
 
-/* As published: Qiao et al., "Pollux", OSDI '21, section 4.2.1. */
+/*
+ * A change costs restart_s of training and pays for as long as it lasts: a
+ * job that has run for long will run for long, but others come and go.
+ */
 double plx_restart_factor(const struct plx_job *job)
 {
-	double spent = job->restart_s * job->restarts;
+	double horizon_s = fmin(fmax(job->age_s, HORIZON_MIN_S), HORIZON_MAX_S);
 
 	if (job->table)
 		return job->table->kept;
-	if (job->restart_s <= 0)
-		return 1;
-	if (spent >= job->age_s)
-		return 0;
-	return (job->age_s - spent) / (job->age_s + job->restart_s);
+	return horizon_s / (horizon_s + job->restart_s);
 }
 
 double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,

@@ -16,6 +16,12 @@
 /* A power so small that it is taken as 0: the geometric mean. */
 #define PLX_FAIRNESS_TINY 1e-6
 
+/*
+ * For problem->hysteresis of a scheduler: what is gained must be worth the
+ * unrest, and be more than models are off.
+ */
+#define PLX_HYSTERESIS 0.05
+
 /* What a job's speedup is relative to. */
 struct plx_yardstick {
 	int gpus;	/* its fair share */
@@ -38,6 +44,15 @@ double plx_restart_factor(const struct plx_job *job);
  */
 double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
 		 struct plx_shape shape, bool changed);
+
+/*
+ * Set the jobs' weights so that the mean of their times gets shorter. Jobs
+ * that have had little service weigh more, as most of them end soon. When
+ * some tell what they have left, the less that is the more a job weighs, by
+ * rank as in heSRPT; one that does not tell is taken to have as much left as
+ * it has had. 0, or -1 with err set and nothing changed.
+ */
+int plx_problem_weigh(struct plx_problem *problem, struct plx_error *err);
 
 /* A job's weight in the mean. */
 double plx_weight(const struct plx_job *job);

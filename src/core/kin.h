@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kin.h - what jobs of the same kind have learnt lends itself to the next
+ *
+ * A job that has just come knows nothing of how it scales, and would have to
+ * try sizes one by one, a restart each. Others of its kind tried them before:
+ * of the same batch limits and, where both measured, equally fast passes.
+ * What the one with the largest allocation knows is lent to those that know
+ * less. Memory is fixed; a zeroed plx_kinship knows nobody. Pure otherwise;
+ * a kinship belongs to one thread at a time.
+ */
+#ifndef PLX_CORE_KIN_H
+#define PLX_CORE_KIN_H
+
+#include "core/problem.h"
+
+#define PLX_KIN_MAX 64 /* kinds; the one not met for longest is forgotten */
+
+struct plx_kin {
+	struct plx_goodput goodput; /* of the first batch statistics seen */
+	int profiled_gpus;	    /* largest count measured */
+	double service_s;	    /* of the job that knows it */
+	unsigned long met;	    /* when a job of the kind was last there */
+};
+
+struct plx_kinship {
+	struct plx_kin kin[PLX_KIN_MAX];
+	int count;
+	unsigned long now; /* counts what was learnt */
+};
+
+/* Remember what a profiled job knows, unless its kind knows more already. */
+void plx_kin_learn(struct plx_kinship *kinship, const struct plx_job *job);
+
+/*
+ * Lend a job that has measured less what its kind knows: the step model, how
+ * far it was measured, and before it ran the first gradient statistics of the
+ * kind. True when something was lent. The job's limits must be set; whether
+ * it is profiled becomes true.
+ */
+bool plx_kin_lend(const struct plx_kinship *kinship, struct plx_job *job);
+
+#endif
