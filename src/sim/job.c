@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/measured.h"
 #include "sim/job.h"
 
 #define ALONE_MAX_S (20 * 366 * 86400.0) /* more is as good as for ever */
@@ -115,7 +116,7 @@ static int choose_batch(struct plx_simjob *job, struct plx_error *err)
 	const struct plx_limits *limits = &job->app->limits.batch;
 	int gpus = job->place.gpus;
 	int least = limits->min_per_gpu * gpus;
-	double goodput;
+	size_t rows = job->corrects ? (size_t) job->row_count : 0;
 
 	if (job->fixed_batch) {
 		job->batch = plx_fixed_batch(job->app, job->fixed_batch, gpus);
@@ -124,8 +125,8 @@ static int choose_batch(struct plx_simjob *job, struct plx_error *err)
 	if (plx_simjob_fit(job, err) < 0)
 		return -1;
 	if (job->modelled &&
-	    plx_batch_best(&job->goodput, shape_of(&job->place), &job->batch,
-			   &goodput)) {
+	    plx_batch_measured(&job->goodput, job->rows, rows,
+			       shape_of(&job->place), &job->batch)) {
 		cut_batch(&job->batch, job->app, gpus);
 		return 0;
 	}

@@ -34,6 +34,7 @@ struct plx_simjob {
 	int index;		       /* in the workload */
 	int fixed_batch; /* total; 0: the job chooses what suits it */
 	bool learns;	 /* it measures and fits its model */
+	bool corrects;	 /* and measured times correct its choice of batch */
 
 	struct plx_placement place;
 	int *counts; /* memory: GPUs of each part */

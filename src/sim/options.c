@@ -22,6 +22,7 @@ enum {
 	KEY_FAIRNESS,
 	KEY_HTML,
 	KEY_REMAINING,
+	KEY_WITHOUT,
 	KEY_RESTART,
 	KEY_NUMBER, /* and on: one a row of numbers */
 };
@@ -47,6 +48,9 @@ static const struct argp_option options[] = {
 	  "maximises: lower is fairer, -inf the worst off alone (-1)", 0 },
 	{ "remaining", KEY_REMAINING, NULL, 0, "jobs also tell the policy how "
 	  "much they have to do", 0 },
+	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
+	  "to see what each brings: model, measured, kin, weights, charge, "
+	  "hysteresis", 0 },
 	{ "seed", KEY_SEED, "N", 0, "of pollux' search (0)", 0 },
 	{ "target-utility", KEY_NUMBER + 4, "U", 0, "let the cluster grow and "
 	  "shrink: speedup a GPU that it is to have, from 0 to 1 (0.5)", 0 },
@@ -150,6 +154,31 @@ static void set_seed(struct plx_setting *setting, const char *value)
 	setting->seed = seed;
 }
 
+/* In the order of their bits. */
+static const char *const parts[] = { "model",	"measured", "kin",
+				     "weights", "charge",   "hysteresis" };
+
+static void set_without(struct plx_setting *setting, const char *value)
+{
+	const char *rest = value;
+
+	while (*rest) {
+		size_t size = strcspn(rest, ",");
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(parts) &&
+		       (strlen(parts[i]) != size ||
+			strncmp(parts[i], rest, size) != 0))
+			i++;
+		if (i == ARRAY_SIZE(parts))
+			refuse("without", value,
+			       "want of model, measured, kin, weights, "
+			       "charge, hysteresis");
+		setting->without |= 1u << i;
+		rest += size + (rest[size] == ',');
+	}
+}
+
 static void add_policy(struct plx_sim_options *to, const char *name)
 {
 	const struct plx_policy *policy = plx_policy_find(name);
@@ -233,6 +262,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_REMAINING:
 		to->setting.remaining = true;
+		return 0;
+	case KEY_WITHOUT:
+		set_without(&to->setting, value);
 		return 0;
 	case KEY_RESTART:
 		set_restart(&to->setting, value);

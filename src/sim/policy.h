@@ -34,9 +34,20 @@ struct plx_setting {
 	double interference; /* part of its speed a disturbed job loses */
 	double fairness;     /* p, for policies that know it */
 	bool remaining;	     /* jobs also tell how much they have to do */
+	unsigned without;    /* parts of pollux to leave out: PLX_PART_... */
 	uint64_t seed;	     /* for policies that draw lots */
 	bool timeline;	     /* record what --html draws */
 	struct plx_scaling scaling;
+};
+
+/* What makes pollux better than the published policy. */
+enum {
+	PLX_PART_MODEL = 1,	  /* a step model with better all-reduces */
+	PLX_PART_MEASURED = 2,	  /* measured times choose the batch */
+	PLX_PART_KIN = 4,	  /* jobs profit from others of their kind */
+	PLX_PART_WEIGHTS = 8,	  /* jobs with little service go first */
+	PLX_PART_CHARGE = 16,	  /* a restart costs what it does for a while */
+	PLX_PART_HYSTERESIS = 32, /* small gains move nobody */
 };
 
 /* The most nodes that there may be. */
@@ -61,6 +72,7 @@ struct plx_policy {
 	const char *name;
 	const char *what;  /* one line for --help */
 	bool adaptive;	   /* jobs choose their batch and measure themselves */
+	bool published;	   /* and do so as published */
 	size_t state_size; /* zeroed memory a job, kept between turns */
 	size_t run_size;   /* the same for the whole run: turn->run */
 	/* states: [jobs of the workload], by job index. */
@@ -82,6 +94,9 @@ extern const struct plx_policy plx_policy_ga;
 extern const struct plx_policy plx_policy_optimus;
 extern const struct plx_policy plx_policy_pollux;
 extern const struct plx_policy plx_policy_tiresias;
+
+/* Most GPUs a job can use, however little is known of it. */
+int plx_turn_most_gpus(const struct plx_simjob *job);
 
 /* For policies: turn->free from turn->next. */
 void plx_turn_count_free(struct plx_turn *turn);

@@ -64,6 +64,7 @@ const struct plx_policy plx_policy_ga = {
 	.name = "pollux-ga",
 	.what = "goodput: the published genetic algorithm; jobs adapt",
 	.adaptive = true,
+	.published = true,
 	.run_size = sizeof(struct run),
 	.decide = decide,
 	.end = end,

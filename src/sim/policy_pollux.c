@@ -1,10 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/* policy_pollux.c - the scheduler's own search, as slurmctld runs it */
-
+/*
+ * policy_pollux.c - the scheduler's own search, as slurmctld runs it
+ *
+ * To what a turn says of its jobs comes what jobs of their kind have learnt,
+ * and how much each weighs. Each part can be left out, to see what it brings.
+ */
 #include <stdlib.h>
 
+#include "core/kin.h"
 #include "core/plan.h"
+#include "core/worth.h"
 #include "sim/policy.h"
+
+/* What a job has still to do, samples at the base batch. */
+static double samples_left(const struct plx_simjob *job)
+{
+	double end = plx_app_boundary(job->app, job->app->limits.epochs - 1);
+
+	return (end - job->progress) * job->app->limits.batch.base_batch;
+}
+
+static void ask_kin(const struct plx_turn *turn, struct plx_problem *problem)
+{
+	struct plx_kinship *kinship = turn->run;
+
+	for (int j = 0; j < problem->job_count; j++) {
+		/* A batch that is fixed says nothing of others. */
+		if (!turn->jobs[j]->fixed_batch)
+			plx_kin_learn(kinship, &problem->jobs[j]);
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		if (!turn->jobs[j]->fixed_batch && plx_kin_lend(kinship, job))
+			job->max_gpus = plx_turn_most_gpus(turn->jobs[j]);
+	}
+}
+
+/* The turn as our scheduler sees it. */
+static int refine(const struct plx_turn *turn, struct plx_problem *problem,
+		  struct plx_error *err)
+{
+	unsigned without = turn->setting->without;
+
+	if (!(without & PLX_PART_HYSTERESIS))
+		problem->hysteresis = PLX_HYSTERESIS;
+	if (!(without & PLX_PART_KIN))
+		ask_kin(turn, problem);
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		if (without & PLX_PART_CHARGE)
+			job->restart_s = 0;
+		if (turn->setting->remaining)
+			job->samples_left = samples_left(turn->jobs[j]);
+	}
+	if (without & PLX_PART_WEIGHTS)
+		return 0;
+	return plx_problem_weigh(problem, err);
+}
 
 static int decide(struct plx_turn *turn, void *states, struct plx_error *err)
 {
@@ -13,7 +67,8 @@ static int decide(struct plx_turn *turn, void *states, struct plx_error *err)
 	int rc = -1;
 
 	(void) states;
-	if (!problem || plx_plan_search(problem, &plan, err) < 0)
+	if (!problem || refine(turn, problem, err) < 0 ||
+	    plx_plan_search(problem, &plan, err) < 0)
 		goto done;
 	plx_turn_take(turn, plan);
 	rc = 0;
@@ -27,6 +82,7 @@ const struct plx_policy plx_policy_pollux = {
 	.name = "pollux",
 	.what = "goodput: the search that slurmctld runs; jobs adapt",
 	.adaptive = true,
+	.run_size = sizeof(struct plx_kinship),
 	.decide = decide,
 	.plan = plx_plan_search,
 };

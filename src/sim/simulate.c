@@ -84,6 +84,8 @@ static void world_release(struct world *world)
 static int make_jobs(struct world *world, struct plx_error *err)
 {
 	const struct plx_workload *workload = world->workload;
+	unsigned without = world->setting.without;
+	bool published = world->policy->published;
 
 	for (int i = 0; i < workload->count; i++) {
 		const struct plx_entry *entry = &workload->entries[i];
@@ -93,6 +95,9 @@ static int make_jobs(struct world *world, struct plx_error *err)
 			return -1;
 		job->index = i;
 		job->learns = world->policy->adaptive;
+		job->corrects = !published && !(without & PLX_PART_MEASURED);
+		if (!published && !(without & PLX_PART_MODEL))
+			job->goodput.model.growth = PLX_BY_DOUBLING;
 		job->fixed_batch = world->policy->adaptive
 					   ? entry->app->limits.fixed_batch
 					   : entry->batch;

@@ -10,13 +10,13 @@
 
 #define GPUS_MAX 64
 
-static int max_gpus(const struct plx_simjob *job)
+int plx_turn_most_gpus(const struct plx_simjob *job)
 {
 	const struct plx_limits *limits = &job->app->limits.batch;
 	int most = limits->max_batch / limits->min_per_gpu;
 
 	/* A batch fixed on one GPU is the published exception: ncf. */
-	if (job->fixed_batch || !job->modelled)
+	if (job->fixed_batch)
 		return 1;
 	return most < GPUS_MAX ? most : GPUS_MAX;
 }
@@ -26,7 +26,7 @@ static void describe(const struct plx_turn *turn, const struct plx_simjob *from,
 {
 	job->id = (uint32_t) from->index;
 	job->min_gpus = 1;
-	job->max_gpus = max_gpus(from);
+	job->max_gpus = from->modelled ? plx_turn_most_gpus(from) : 1;
 	job->profiled = from->modelled;
 	job->profiled_gpus = from->profiled_gpus;
 	job->goodput = from->goodput;
@@ -34,6 +34,7 @@ static void describe(const struct plx_turn *turn, const struct plx_simjob *from,
 	job->age_s = turn->now_s - from->entry->submit_s;
 	job->restart_s = plx_setting_restart_s(turn->setting, from->app);
 	job->restarts = from->restarts;
+	job->service_s = from->gpu_s;
 	for (int i = 0; i < from->place.count; i++)
 		job->now[from->place.parts[i].node] = from->place.parts[i].gpus;
 }
