@@ -194,7 +194,7 @@ static double fitness_bound(const struct plx_search *search)
 	double weights = 0;
 
 	for (int j = 0; j < search->job_count; j++) {
-		weights += plx_weight(search->jobs[j].job);
+		weights += plx_job_weight(search, &search->jobs[j]);
 		most = fmax(most, plx_search_most(search, &search->jobs[j]));
 	}
 	if (weights <= 0)

@@ -171,6 +171,9 @@ struct plx_search {
 enum { PLX_FORM_NOW = -1 };
 
 /* search_value.c */
+/* Weights do not matter to the least of all values. */
+double plx_job_weight(const struct plx_search *search,
+		      const struct plx_elastic *e);
 /* Most GPUs for a job that has `held` now, wherever they are. */
 int plx_gpu_cap(const struct plx_job *job, int held);
 int plx_value_init(const struct plx_search *search, struct plx_elastic *e,

@@ -360,7 +360,7 @@ double plx_search_most(const struct plx_search *search,
 
 	if (!e->job->pinned)
 		utility = fmax(utility, surplus(e, 0, e->now_utility));
-	utility /= plx_weight(e->job);
+	utility /= plx_job_weight(search, e);
 	if (fabs(p) < PLX_FAIRNESS_TINY)
 		return exp(utility);
 	return pow(fabs(utility), 1 / p);

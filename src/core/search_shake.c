@@ -26,6 +26,15 @@
 #define KICKS_JOB     2	  /* ... and so many more for each job */
 #define KICK_TRIES    8	  /* jobs and forms drawn for a promising one */
 
+/* Those without a GPU are nobody's neighbours. */
+static void push_parked(struct plx_search *search)
+{
+	for (int j = 0; search->parked > 0 && j < search->job_count; j++) {
+		if (search->jobs[j].at.count == 0)
+			plx_queue_push(search, &search->jobs[j]);
+	}
+}
+
 /* Its GPUs are for others to try; it comes back if they do not need them. */
 static bool park(struct plx_search *search, struct plx_elastic *e)
 {
@@ -34,10 +43,6 @@ static bool park(struct plx_search *search, struct plx_elastic *e)
 	plx_move_begin(search);
 	plx_move_touch(search, e);
 	plx_seat_take(search, e);
-	for (int j = 0; search->parked > 1 && j < search->job_count; j++) {
-		if (search->jobs[j].at.count == 0)
-			plx_queue_push(search, &search->jobs[j]);
-	}
 	plx_move_keep(search);
 	return true;
 }
@@ -127,7 +132,7 @@ static double share_of_sum(const struct plx_search *search, double sum)
 	if (fabs(search->fairness) >= PLX_FAIRNESS_TINY)
 		return fabs(search->fairness * sum);
 	for (int j = 0; j < search->job_count; j++)
-		weights += plx_weight(search->jobs[j].job);
+		weights += plx_job_weight(search, &search->jobs[j]);
 	return weights;
 }
 
@@ -200,6 +205,7 @@ static void shake(struct plx_search *search)
 		plx_queue_clear(search);
 		for (int i = 0; i <= k % 2; i++)
 			kick(search, k % 3 == 2 ? 1 : KICK_TRIES);
+		push_parked(search);
 		search->poorest = k % 4 == 3;
 		plx_search_descend(search);
 		if (gain_over_best(search) >
@@ -237,10 +243,7 @@ static void shake_budget(struct plx_search *search)
 /* Those still without a GPU take one from whoever loses least. */
 static void admit(struct plx_search *search)
 {
-	for (int j = 0; search->parked > 0 && j < search->job_count; j++) {
-		if (search->jobs[j].at.count == 0)
-			plx_queue_push(search, &search->jobs[j]);
-	}
+	push_parked(search);
 	plx_search_descend(search);
 	plx_queue_clear(search);
 	keep_best(search);

@@ -98,7 +98,7 @@ static size_t spots_max(const struct plx_problem *problem,
 /* What it has, and what nothing, is worth to it. */
 static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
 {
-	double weight = plx_weight(e->job);
+	double weight = plx_job_weight(search, e);
 	double p = search->fairness;
 	double worth =
 		plx_worth(e->job, &e->fair, plx_seat_shape(&e->now), false);

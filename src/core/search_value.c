@@ -31,6 +31,12 @@ static int max_int(int a, int b)
 	return a > b ? a : b;
 }
 
+double plx_job_weight(const struct plx_search *search,
+		      const struct plx_elastic *e)
+{
+	return isinf(search->problem->fairness) ? 1 : plx_weight(e->job);
+}
+
 int plx_gpu_cap(const struct plx_job *job, int held)
 {
 	int profiled = min_int(max_int(1, job->profiled_gpus), INT_MAX / 2);
@@ -51,7 +57,7 @@ static double ask(const struct plx_search *search, const struct plx_elastic *e,
 		worth = YOUNG * plx_speedup(e->job, &e->fair, shape);
 	if (!(worth > 0))
 		return -INFINITY;
-	return plx_weight(e->job) * plx_utility(search->fairness, worth);
+	return plx_job_weight(search, e) * plx_utility(search->fairness, worth);
 }
 
 double plx_value(const struct plx_search *search, struct plx_elastic *e,

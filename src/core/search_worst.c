@@ -39,7 +39,7 @@ static bool all_have(const struct plx_search *search, double value)
 	for (int j = 0; j < search->job_count && gpus >= 0; j++) {
 		const struct plx_elastic *e = &search->jobs[j];
 		int need = needs(
-			e, plx_weight(e->job) *
+			e, plx_job_weight(search, e) *
 				   plx_utility(search->fairness,
 					       value - PLX_SPEEDUP_FLOOR));
 
