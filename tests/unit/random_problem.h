@@ -24,6 +24,7 @@ struct random_spec {
 	bool calm;    /* nothing lost, nothing lowered */
 	bool hostile; /* absurd but valid numbers */
 	bool rich;    /* weights, sizes and tables too */
+	bool stocked; /* other resources, too */
 };
 
 static inline int random_int(uint64_t *seed, int low, int high)
@@ -280,7 +281,7 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 		if (spec->rich)
 			enrich(seed, job, nodes);
 	}
-	if (spec->rich && chance(seed, 30))
+	if (spec->stocked && chance(seed, 30))
 		random_stock(seed, problem);
 	if (!spec->calm && chance(seed, 50))
 		disturb(seed, problem);

@@ -8,11 +8,11 @@
 static const struct random_spec small = { .nodes = 3, .jobs = 3, .gpus = 4 };
 static const struct random_spec medium = { .nodes = 5, .jobs = 8, .gpus = 4 };
 static const struct random_spec rich = {
-	.nodes = 5, .jobs = 8, .gpus = 4, .rich = true
+	.nodes = 5, .jobs = 8, .gpus = 4, .rich = true, .stocked = true
 };
 /* More nodes than the search looks at one by one. */
 static const struct random_spec wide = {
-	.nodes = 60, .jobs = 80, .gpus = 8, .rich = true
+	.nodes = 60, .jobs = 80, .gpus = 8, .rich = true, .stocked = true
 };
 static const struct random_spec hostile = {
 	.nodes = 4, .jobs = 6, .gpus = 8, .hostile = true

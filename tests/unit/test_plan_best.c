@@ -13,7 +13,7 @@ static const struct random_spec calm = {
 	.nodes = 3, .jobs = 3, .gpus = 4, .calm = true
 };
 static const struct random_spec rich = {
-	.nodes = 3, .jobs = 3, .gpus = 4, .rich = true
+	.nodes = 3, .jobs = 3, .gpus = 4, .rich = true, .stocked = true
 };
 
 struct tally {
