@@ -215,6 +215,7 @@ static void why_enough(const struct line *line)
 	const struct plx_form *next = next_form(line);
 	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
 	double then = next ? form_speedup(line->e, next) : 0;
+	double kept = plx_restart_factor(line->e->job);
 	int gpus = line->to.gpus;
 	double gain;
 
@@ -231,13 +232,20 @@ static void why_enough(const struct line *line)
 			 plural(gpus), next->gpus, 100 * gain);
 	else if (free_gpus(line) < next->gpus - gpus)
 		snprintf(line->text, line->size,
-			 "stays: %d GPU%s, others need the rest", gpus,
-			 plural(gpus));
+			 "stays: %d GPU%s, %d would add %.0f %% but others "
+			 "need them more",
+			 gpus, plural(gpus), next->gpus, 100 * gain);
+	else if ((1 + gain) * kept > 1 + line->search->problem->hysteresis)
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s, %d would add %.0f %% but do not fit "
+			 "on what is free",
+			 gpus, plural(gpus), next->gpus, 100 * gain);
 	else
 		snprintf(line->text, line->size,
-			 "stays: %d GPU%s, %d would add %.0f %% but not pay "
-			 "for the change",
-			 gpus, plural(gpus), next->gpus, 100 * gain);
+			 "stays: %d GPU%s, %d would add %.0f %% but a restart "
+			 "costs %.0f %%",
+			 gpus, plural(gpus), next->gpus, 100 * gain,
+			 100 * (1 - kept));
 }
 
 static void why_same(const struct line *line)
