@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fit_descend.h - the nearest valley of a fit's loss: inside of libfit */
+/* fit_descend.h - the nearest valley of a fit's loss: inside of fit.h */
 #ifndef PLX_CORE_FIT_DESCEND_H
 #define PLX_CORE_FIT_DESCEND_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fit_loss.h - the loss of a step model, and how it bends: inside of libfit
+ * fit_loss.h - the loss of a step model, and how it bends: inside of fit.h
  *
  * Rows are first put into a table: sorted, those that a model cannot tell
  * apart made one, logarithms taken. The loss is the same as over the rows.
