@@ -81,9 +81,11 @@ static void seconds_at(const struct known *known, double m, double *pass,
 		if (!plx_fit_usable(row))
 			continue;
 		/* Farther than a neighbour already known, it says nothing. */
-		if (at < pass_off.below && at < here_off.below)
+		if (at < pass_off.below &&
+		    (!here || (at < here_off.below && at < iter_off.below)))
 			continue;
-		if (at > pass_off.above && at > here_off.above)
+		if (at > pass_off.above &&
+		    (!here || (at > here_off.above && at > iter_off.above)))
 			continue;
 		log_off = log(row->pass_seconds / plx_grad_seconds(model, at));
 		off_add(&pass_off, m, at, log_off);
@@ -170,4 +172,15 @@ bool plx_batch_measured(const struct plx_goodput *job,
 		}
 	}
 	return true;
+}
+
+double plx_goodput_measured(const struct plx_goodput *job,
+			    const struct plx_sample *rows, size_t count,
+			    struct plx_shape shape, struct plx_batch batch)
+{
+	const struct known known = {
+		.job = job, .rows = rows, .count = count, .shape = shape
+	};
+
+	return shape.gpus > 0 ? goodput_at(&known, batch) : 0;
 }

@@ -19,10 +19,16 @@
  * say: by as much as the model was off there, linearly between measured
  * batches a GPU, and as at the nearest beyond. The all-reduce is corrected by
  * rows of the same GPUs in as many nodes (one or more), the pass by these or
- * else by all. Without rows it is plx_batch_best().
+ * else by all; of rows with the same batch a GPU the first counts. Without
+ * rows it is plx_batch_best().
  */
 bool plx_batch_measured(const struct plx_goodput *job,
 			const struct plx_sample *rows, size_t count,
 			struct plx_shape shape, struct plx_batch *best);
+
+/* As plx_goodput(), corrected in the same way. */
+double plx_goodput_measured(const struct plx_goodput *job,
+			    const struct plx_sample *rows, size_t count,
+			    struct plx_shape shape, struct plx_batch batch);
 
 #endif

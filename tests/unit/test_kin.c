@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* test_kin.c - what jobs of the same kind have learnt lends itself on */
+
+#include <math.h>
+#include <string.h>
+
+#include "core/kin.h"
+#include "unit.h"
+
+static const struct plx_limits limits = { 128, 4096, 8, 256, true };
+
+/* A job that has measured up to so many GPUs. */
+static struct plx_job known(int gpus)
+{
+	return (struct plx_job){
+		.profiled = true,
+		.profiled_gpus = gpus,
+		.goodput = {
+			.model = { 0.05, 0.002, 0.1, 0.01, 0.02, 0.001, 1.5 },
+			.noise = { 1, 20 },
+			.limits = limits,
+		},
+	};
+}
+
+/* One that has not: only its limits are known. */
+static struct plx_job unknown(void)
+{
+	return (struct plx_job){
+		.profiled_gpus = 1,
+		.goodput = { .limits = limits },
+	};
+}
+
+static void a_new_job_is_lent_what_its_kind_knows(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job teacher = known(16);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	assert_false(plx_kin_lend(&kinship, &pupil));
+	plx_kin_learn(&kinship, &teacher);
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(pupil.profiled);
+	assert_int_equal(16, pupil.profiled_gpus);
+	assert_memory_equal(&teacher.goodput, &pupil.goodput,
+			    sizeof(pupil.goodput));
+	assert_true(plx_goodput_valid(&pupil.goodput));
+}
+
+/* Gradients of its own say more than those of others. */
+static void one_that_measured_less_keeps_its_noise(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job teacher = known(16);
+	struct plx_job pupil = known(2);
+
+	(void) state;
+	pupil.goodput.noise.var = 77;
+	pupil.goodput.model.alpha_n = 0;
+	plx_kin_learn(&kinship, &teacher);
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(pupil.goodput.noise.var == 77);
+	assert_true(pupil.goodput.model.alpha_n == 0.1);
+	assert_int_equal(16, pupil.profiled_gpus);
+}
+
+static void nobody_is_lent_less_than_it_knows(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job teacher = known(4);
+
+	(void) state;
+	plx_kin_learn(&kinship, &teacher);
+	for (int gpus = 4; gpus <= 64; gpus *= 2) {
+		struct plx_job job = known(gpus);
+		struct plx_job before;
+
+		job.goodput.model.alpha_n = 3;
+		before = job;
+		assert_false(plx_kin_lend(&kinship, &job));
+		assert_memory_equal(&before, &job, sizeof(job));
+	}
+}
+
+static void other_limits_are_another_kind(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job teacher = known(16);
+
+	(void) state;
+	plx_kin_learn(&kinship, &teacher);
+	for (int part = 0; part < 5; part++) {
+		struct plx_job pupil = unknown();
+		struct plx_limits *l = &pupil.goodput.limits;
+
+		l->base_batch += part == 0;
+		l->max_batch += part == 1;
+		l->min_per_gpu += part == 2;
+		l->max_per_gpu += part == 3;
+		l->accumulate = part != 4;
+		assert_false(plx_kin_lend(&kinship, &pupil));
+	}
+}
+
+/* The same limits, but another program. */
+static void slower_passes_are_another_kind(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job teacher = known(16);
+	struct plx_job like = known(2);
+	struct plx_job unlike = known(2);
+
+	(void) state;
+	like.goodput.model.beta_c *= 1.1;
+	unlike.goodput.model.beta_c *= 2;
+	plx_kin_learn(&kinship, &teacher);
+	assert_true(plx_kin_lend(&kinship, &like));
+	assert_false(plx_kin_lend(&kinship, &unlike));
+	unlike.profiled_gpus = 8;
+	plx_kin_learn(&kinship, &unlike);
+	assert_int_equal(2, kinship.count);
+}
+
+static void of_several_the_one_that_went_farthest_counts(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job small = known(2);
+	struct plx_job large = known(32);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	large.goodput.model.alpha_n = 0.3;
+	small.goodput.model.alpha_n = 0.9;
+	plx_kin_learn(&kinship, &large);
+	plx_kin_learn(&kinship, &small);
+	assert_int_equal(1, kinship.count);
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(pupil.goodput.model.alpha_n == 0.3);
+	assert_int_equal(32, pupil.profiled_gpus);
+}
+
+/* Of equals the one that ran for longest: it has measured most often. */
+static void more_service_is_believed_more(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job old = known(8);
+	struct plx_job young = known(8);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	old.service_s = 1000;
+	young.goodput.model.alpha_n = 0.9;
+	plx_kin_learn(&kinship, &old);
+	plx_kin_learn(&kinship, &young);
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(pupil.goodput.model.alpha_n == 0.1);
+}
+
+/* A kind is told from the next by its base batch. */
+static struct plx_job of_kind(struct plx_job job, int kind)
+{
+	job.goodput.limits.base_batch = 128 + kind;
+	return job;
+}
+
+static void the_kind_not_met_for_longest_is_forgotten(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job job;
+
+	(void) state;
+	for (int kind = 0; kind < PLX_KIN_MAX; kind++) {
+		job = of_kind(known(16), kind);
+		plx_kin_learn(&kinship, &job);
+	}
+	job = of_kind(known(1), 0); /* met again */
+	plx_kin_learn(&kinship, &job);
+	job = of_kind(known(16), PLX_KIN_MAX);
+	plx_kin_learn(&kinship, &job);
+	assert_int_equal(PLX_KIN_MAX, kinship.count);
+	for (int kind = 0; kind <= PLX_KIN_MAX; kind++) {
+		job = of_kind(unknown(), kind);
+		assert_int_equal(kind != 1, plx_kin_lend(&kinship, &job));
+	}
+}
+
+static void recorded_speedups_are_nobodys_kin(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_table table = { 0 };
+	struct plx_job teacher = known(16);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	teacher.table = &table;
+	plx_kin_learn(&kinship, &teacher);
+	assert_int_equal(0, kinship.count);
+	teacher.table = NULL;
+	plx_kin_learn(&kinship, &teacher);
+	pupil.table = &table;
+	assert_false(plx_kin_lend(&kinship, &pupil));
+}
+
+static double any_number(uint64_t *seed)
+{
+	static const double numbers[] = { 0, 1e-9, 0.1,	  1,	1e6,
+					  7, 1e30, -1e-6, 1e300 };
+
+	switch (unit_random(seed) % 12) {
+	case 0:
+		return NAN;
+	case 1:
+		return INFINITY;
+	default:
+		return numbers[unit_random(seed) % ARRAY_SIZE(numbers)];
+	}
+}
+
+static struct plx_job any_job(uint64_t *seed)
+{
+	struct plx_job job = known((int) (unit_random(seed) % 4096) + 1);
+	struct plx_model *m = &job.goodput.model;
+
+	job.profiled = unit_random(seed) % 2;
+	if (unit_random(seed) % 2)
+		m->alpha_c = any_number(seed);
+	if (unit_random(seed) % 2)
+		m->beta_c = any_number(seed);
+	if (unit_random(seed) % 2)
+		m->alpha_n = any_number(seed);
+	if (unit_random(seed) % 2)
+		m->gamma = any_number(seed);
+	if (unit_random(seed) % 2)
+		job.goodput.noise.sqr = any_number(seed);
+	job.goodput.limits.base_batch = (int) (unit_random(seed) % 3) * 64;
+	job.service_s = any_number(seed);
+	return job;
+}
+
+/* What is lent is always something the search can be given. */
+static void hostile_numbers_are_not_passed_on(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	uint64_t seed = 5;
+	int lent = 0;
+
+	(void) state;
+	for (int i = 0; i < 20000; i++) {
+		struct plx_job teacher = any_job(&seed);
+		struct plx_job pupil = any_job(&seed);
+		int gpus = pupil.profiled ? pupil.profiled_gpus : 0;
+
+		plx_kin_learn(&kinship, &teacher);
+		assert_true(kinship.count <= PLX_KIN_MAX);
+		/* Its own numbers were looked at before. */
+		if (pupil.profiled && !plx_goodput_valid(&pupil.goodput))
+			continue;
+		if (!plx_kin_lend(&kinship, &pupil))
+			continue;
+		assert_true(plx_goodput_valid(&pupil.goodput));
+		assert_true(pupil.profiled_gpus > gpus);
+		lent++;
+	}
+	assert_true(lent > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_job_is_lent_what_its_kind_knows),
+		cmocka_unit_test(one_that_measured_less_keeps_its_noise),
+		cmocka_unit_test(nobody_is_lent_less_than_it_knows),
+		cmocka_unit_test(other_limits_are_another_kind),
+		cmocka_unit_test(slower_passes_are_another_kind),
+		cmocka_unit_test(of_several_the_one_that_went_farthest_counts),
+		cmocka_unit_test(more_service_is_believed_more),
+		cmocka_unit_test(the_kind_not_met_for_longest_is_forgotten),
+		cmocka_unit_test(recorded_speedups_are_nobodys_kin),
+		cmocka_unit_test(hostile_numbers_are_not_passed_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
