@@ -10,6 +10,7 @@
 #define SECONDS_MAX 1e6	 /* of one pass or all-reduce */
 #define NORM_MAX    1e30 /* squared gradient norms */
 #define SHOWN_MAX   1e30 /* numbers that are only shown */
+#define LEFT_MAX    1e18 /* samples */
 
 enum { BATCH_PARTS = 5, MODEL_PARTS = 7, NOISE_PARTS = 2, PAIR = 2 };
 
@@ -63,6 +64,8 @@ void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint)
 	write_counts(w, "now",
 		     (int[PAIR]){ hint->now.per_gpu, hint->now.accum }, PAIR);
 	plx_write_doubles(w, "progress", &hint->progress, 1);
+	if (hint->samples_left > 0)
+		plx_write_doubles(w, "left", &hint->samples_left, 1);
 	plx_write_doubles(w, "restart", &hint->restart_s, 1);
 	write_number(w, "lr", hint->lr);
 	write_number(w, "goodput", hint->goodput);
@@ -169,11 +172,13 @@ static int read_present(const char *fields, struct plx_hint *hint,
 	return 0;
 }
 
-/* For people to look at; each may be missing. */
-static int read_shown(const char *fields, struct plx_hint *hint,
-		      struct plx_error *err)
+/* Each may be missing; all but the first are for people to look at. */
+static int read_others(const char *fields, struct plx_hint *hint,
+		       struct plx_error *err)
 {
-	if (plx_field_doubles(fields, "lr", 0, SHOWN_MAX, &hint->lr, 1, err) <
+	if (plx_field_doubles(fields, "left", 0, LEFT_MAX, &hint->samples_left,
+			      1, err) < 0 ||
+	    plx_field_doubles(fields, "lr", 0, SHOWN_MAX, &hint->lr, 1, err) <
 		    0 ||
 	    plx_field_doubles(fields, "goodput", 0, SHOWN_MAX, &hint->goodput,
 			      1, err) < 0 ||
@@ -205,7 +210,7 @@ int plx_hint_read(const char *fields, struct plx_hint *hint,
 		return 0;
 	if (read_job(fields, &read.job, err) < 0 ||
 	    read_present(fields, &read, err) < 0 ||
-	    read_shown(fields, &read, err) < 0)
+	    read_others(fields, &read, err) < 0)
 		return -1;
 	*hint = read;
 	return 1;

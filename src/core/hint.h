@@ -4,8 +4,8 @@
  *
  * Fields of the status section (docs/resize.md): "batch=M0,max,minm,maxm,acc"
  * "model=7 numbers" "sync=growth,two" "noise=sqr,var" "profiled=nodes,gpus"
- * "now=m,s" "progress=0..1" "restart=s" "lr=" "goodput=" "loss=". Under 600
- * bytes.
+ * "now=m,s" "progress=0..1" "left=samples" "restart=s" "lr=" "goodput="
+ * "loss=". Under 600 bytes.
  */
 #ifndef PLX_CORE_HINT_H
 #define PLX_CORE_HINT_H
@@ -23,10 +23,13 @@ struct plx_hint {
 	struct plx_shape profiled; /* largest shape measured, >= 1 GPU */
 	struct plx_batch now;	   /* in use */
 	double progress;	   /* 0 to 1, share of the training done */
-	double restart_s;	   /* training lost by a resize, from 0 */
-	double lr;		   /* in use */
-	double goodput;		   /* measured now, samples/s */
-	double loss;		   /* last mean training loss */
+	/* To be trained on, at what one of the base batch is worth; 0: untold.
+	 */
+	double samples_left;
+	double restart_s; /* training lost by a resize, from 0 */
+	double lr;	  /* in use */
+	double goodput;	  /* measured now, samples/s */
+	double loss;	  /* last mean training loss */
 };
 
 void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint);

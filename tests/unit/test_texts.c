@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_texts.c - fields, sections of a comment, and the user's options */
+/* test_texts.c - fields, sections of a comment, hints, the user's options */
 
 #include <locale.h>
 #include <math.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/fields.h"
+#include "core/hint.h"
 #include "core/options.h"
 #include "core/section.h"
 #include "unit.h"
@@ -373,6 +374,91 @@ static void the_help_names_every_key(void **state)
 	assert_string_equal("", line);
 }
 
+/* A hint with as many digits as there can be. */
+static struct plx_hint long_hint(void)
+{
+	const double x = 1.23457e-10;
+
+	return (struct plx_hint){
+		.job = {
+			.model = { x, x, x, x, x, x, 1.23457, 1.23457,
+				   PLX_BY_DOUBLING },
+			.noise = { x, x },
+			.limits = { PLX_BATCH_MAX, PLX_BATCH_MAX,
+				    PLX_BATCH_MAX, PLX_BATCH_MAX, true },
+		},
+		.profiled = { PLX_GPUS_MAX, PLX_GPUS_MAX },
+		.now = { PLX_BATCH_MAX, PLX_BATCH_MAX },
+		.progress = x,
+		.samples_left = 1.23457e17,
+		.restart_s = x,
+		.lr = x,
+		.goodput = x,
+		.loss = -x,
+	};
+}
+
+static void hint_text(const struct plx_hint *hint, char text[PLX_FIELDS_MAX])
+{
+	struct plx_writer w;
+
+	plx_writer_init(&w, text, PLX_FIELDS_MAX);
+	plx_hint_write(&w, hint);
+	assert_false(w.overflow);
+}
+
+static void what_is_left_to_train_is_told(void **state)
+{
+	struct plx_hint hint = long_hint();
+	struct plx_hint read;
+	char text[PLX_FIELDS_MAX];
+	struct plx_error err;
+
+	(void) state;
+	hint_text(&hint, text);
+	assert_true(strlen(text) < 600);
+	assert_int_equal(1, plx_hint_read(text, &read, &err));
+	assert_true(read.samples_left == 1.23457e17);
+	assert_int_equal(PLX_BY_DOUBLING, read.job.model.growth);
+	assert_true(read.job.model.two_nodes == 1.23457);
+	assert_int_equal(PLX_BATCH_MAX, read.now.accum);
+}
+
+/* As those of an earlier libpollux are. */
+static void a_hint_need_not_tell_what_is_left(void **state)
+{
+	struct plx_hint hint = long_hint();
+	struct plx_hint read;
+	char text[PLX_FIELDS_MAX];
+
+	(void) state;
+	hint.samples_left = 0;
+	hint_text(&hint, text);
+	assert_null(strstr(text, "left="));
+	assert_int_equal(1, plx_hint_read(text, &read, NULL));
+	assert_true(read.samples_left == 0);
+}
+
+static void what_is_left_must_be_a_number_of_samples(void **state)
+{
+	static const char *const bad[] = { "nan", "-1", "inf", "1e19", "x" };
+	struct plx_hint hint = long_hint();
+	struct plx_hint read;
+	char text[PLX_FIELDS_MAX];
+	struct plx_error err;
+
+	(void) state;
+	hint.samples_left = 0;
+	hint_text(&hint, text);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		char with[PLX_FIELDS_MAX + 16];
+
+		snprintf(with, sizeof(with), "%s left=%s", text, bad[i]);
+		assert_int_equal(-1, plx_hint_read(with, &read, &err));
+		assert_non_null(strstr(err.text, "left: want 1 number"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +480,9 @@ int main(void)
 		cmocka_unit_test(every_option_reaches_its_field),
 		cmocka_unit_test(a_bad_option_is_told_in_one_sentence),
 		cmocka_unit_test(the_help_names_every_key),
+		cmocka_unit_test(what_is_left_to_train_is_told),
+		cmocka_unit_test(a_hint_need_not_tell_what_is_left),
+		cmocka_unit_test(what_is_left_must_be_a_number_of_samples),
 	};
 
 	return cmocka_run_group_tests_name("texts", tests, NULL, NULL);
