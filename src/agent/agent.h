@@ -83,6 +83,7 @@ struct pollux {
 	int tensor_count;
 
 	struct plx_limits limits;
+	enum plx_growth growth; /* of the step model to be fitted */
 	struct plx_shape shape;
 	struct plx_batch batch;	 /* in use */
 	struct plx_batch wanted; /* rank 0's for the next step */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/profile.h"
-#include "core/fit.h"
+#include "core/measured.h"
 
 /* A row says something only after a few measurements. */
 #define STEPS_MIN 3
@@ -92,17 +92,17 @@ bool plx_profile_stale(const struct plx_profile *profile)
 	return false;
 }
 
-int plx_profile_fit(struct plx_profile *profile, struct plx_error *err)
+/* What the rows say that were measured often enough. */
+static size_t samples_of(const struct plx_profile *profile,
+			 struct plx_sample samples[PLX_ROWS_MAX])
 {
-	struct plx_sample samples[PLX_ROWS_MAX];
 	size_t count = 0;
 
 	for (int i = 0; i < profile->row_count; i++) {
-		struct plx_row *row = &profile->rows[i];
+		const struct plx_row *row = &profile->rows[i];
 
 		if (row->steps < STEPS_MIN)
 			continue;
-		row->fitted = row->steps;
 		samples[count++] = (struct plx_sample){
 			.shape = row->shape,
 			.per_gpu = row->per_gpu,
@@ -110,8 +110,25 @@ int plx_profile_fit(struct plx_profile *profile, struct plx_error *err)
 			.iter_seconds = fmax(row->step_s, row->pass_s),
 		};
 	}
-	if (plx_fit(samples, count, &profile->model, err) < 0)
+	return count;
+}
+
+int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
+		    struct plx_error *err)
+{
+	struct plx_model model = { .growth = growth };
+	struct plx_sample samples[PLX_ROWS_MAX];
+	size_t count = samples_of(profile, samples);
+
+	if (profile->has_model && profile->model.growth == growth)
+		model = profile->model;
+	for (int i = 0; i < profile->row_count; i++) {
+		if (profile->rows[i].steps >= STEPS_MIN)
+			profile->rows[i].fitted = profile->rows[i].steps;
+	}
+	if (plx_fit_from(&model, samples, count, &model, err) < 0)
 		return -1;
+	profile->model = model;
 	profile->has_model = true;
 	return 0;
 }
@@ -175,13 +192,16 @@ struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 				    struct plx_batch now)
 {
 	struct plx_batch best = plx_batch_base(limits, shape.gpus);
+	struct plx_sample rows[PLX_ROWS_MAX];
+	size_t count = samples_of(profile, rows);
 	struct plx_goodput job;
-	double goodput = 0;
 
 	if (!plx_profile_goodput(profile, limits, &job) ||
-	    !plx_batch_best(&job, shape, &best, &goodput))
+	    !plx_batch_measured(&job, rows, count, shape, &best))
 		return now.per_gpu ? now : best;
-	if (now.per_gpu && goodput < WORTH * plx_goodput(&job, shape, now))
+	if (now.per_gpu &&
+	    plx_goodput_measured(&job, rows, count, shape, best) <
+		    WORTH * plx_goodput_measured(&job, rows, count, shape, now))
 		return now;
 	return best;
 }

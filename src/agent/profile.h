@@ -58,8 +58,12 @@ void plx_row_add_step(struct plx_row *row, double step_s);
 /* Some row is new, or has twice the measurements the model was fitted to. */
 bool plx_profile_stale(const struct plx_profile *profile);
 
-/* Fit the model to the rows. On failure it stays as it was. */
-int plx_profile_fit(struct plx_profile *profile, struct plx_error *err);
+/*
+ * Fit a model of this growth to the rows, from the last one if it is of the
+ * same. On failure it stays as it was.
+ */
+int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
+		    struct plx_error *err);
 
 /* The shape with most GPUs that was measured; zeros when none was. */
 struct plx_shape plx_profile_largest(const struct plx_profile *profile);
@@ -73,8 +77,8 @@ bool plx_profile_goodput(const struct plx_profile *profile,
 struct plx_batch plx_batch_base(const struct plx_limits *limits, int gpus);
 
 /*
- * The batch to use on this shape: the best if it beats `now` by 5 %, else
- * now. now.per_gpu = 0: none in use yet.
+ * The batch to use on this shape: the best, by the model and what was measured
+ * there, if it beats `now` by 5 %, else now. now.per_gpu = 0: none in use yet.
  */
 struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 				    const struct plx_limits *limits,

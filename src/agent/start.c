@@ -14,6 +14,8 @@
 #include "wire/env.h"
 #include "wire/message.h"
 
+#define ENV_MODEL "POLLUX_MODEL" /* which step model is fitted */
+
 /* What --scheduler-params says; all zero without it. */
 static int read_options(struct plx_options *options, struct plx_error *err)
 {
@@ -26,6 +28,20 @@ static int read_options(struct plx_options *options, struct plx_error *err)
 	if (plx_options_parse(text, options, &why) < 0)
 		return plx_fail(err, PLX_ENV_PARAMS ": %s", why.text);
 	return 0;
+}
+
+/* By doublings, unless the user wants the paper's. */
+static int read_model(enum plx_growth *growth, struct plx_error *err)
+{
+	const char *text = getenv(ENV_MODEL);
+
+	*growth = PLX_BY_DOUBLING;
+	if (!text || !*text || !strcmp(text, "doubling"))
+		return 0;
+	*growth = PLX_BY_GPU;
+	if (!strcmp(text, "paper"))
+		return 0;
+	return plx_fail(err, ENV_MODEL "=%.80s: want doubling or paper", text);
 }
 
 static int first_of(int a, int b, int c)
@@ -116,11 +132,19 @@ static int greet(struct pollux *p)
 	return 0;
 }
 
+/* The checkpoint may be of a run that was told to fit the other model. */
+static void refit(struct pollux *p)
+{
+	if (p->profile.has_model && p->profile.model.growth != p->growth)
+		(void) plx_profile_fit(&p->profile, p->growth, NULL);
+}
+
 /* Rank 0 knows best; all use the same from the first step on. */
 static int choose_batch(struct pollux *p)
 {
 	const struct plx_batch none = { 0 };
 
+	refit(p);
 	p->batch = plx_profile_advise(&p->profile, &p->limits, p->shape, none);
 	if (p->coll->ops->spread(p->coll, &p->batch, sizeof(p->batch),
 				 &p->err) < 0)
@@ -138,7 +162,8 @@ static int choose_batch(struct pollux *p)
 
 static int start(struct pollux *p)
 {
-	if (check_config(p) < 0 || find_limits(p) < 0)
+	if (check_config(p) < 0 || find_limits(p) < 0 ||
+	    read_model(&p->growth, &p->err) < 0)
 		return -1;
 	p->cursor = (struct plx_cursor){
 		.seed = p->config.seed,

@@ -89,6 +89,25 @@ static double restart_seconds(const struct plx_profile *profile)
 	return fmin(profile->restart_s, PLX_RESTART_MAX_S);
 }
 
+/*
+ * Of the samples still to come, at the present batch, as many as a base batch
+ * would need for the same progress.
+ */
+static double samples_left(const struct pollux *p,
+			   const struct plx_noise *noise)
+{
+	const struct plx_cursor *c = &p->cursor;
+	double left = (double) c->epochs * (double) c->samples -
+		      (double) plx_cursor_used(c);
+	double base = p->limits.base_batch;
+	double total =
+		(double) plx_batch_total(&p->limits, p->shape.gpus, p->batch);
+
+	if (total > base)
+		left *= plx_efficiency(noise, base, total);
+	return left;
+}
+
 static void send_hint(struct pollux *p, double now_s)
 {
 	struct plx_hint hint = {
@@ -105,6 +124,7 @@ static void send_hint(struct pollux *p, double now_s)
 	if (!plx_profile_goodput(&p->profile, &p->limits, &hint.job) ||
 	    hint.profiled.gpus == 0)
 		return;
+	hint.samples_left = samples_left(p, &hint.job.noise);
 	pollux_info(p, &info);
 	hint.goodput = info.goodput;
 	plx_reporter_hint(p->reporter, &hint, now_s);
@@ -118,7 +138,7 @@ void plx_tune(struct pollux *p)
 	if (p->coll->rank != 0)
 		return;
 	if (plx_profile_stale(&p->profile))
-		fitted = plx_profile_fit(&p->profile, NULL) == 0;
+		fitted = plx_profile_fit(&p->profile, p->growth, NULL) == 0;
 	if (fitted || now_s > p->meter.advised_s + ADVISE_EVERY_S) {
 		p->wanted = plx_profile_advise(&p->profile, &p->limits,
 					       p->shape, p->batch);

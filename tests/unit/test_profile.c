@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_profile.c - what was measured, and the batch it advises */
 
+#include <math.h>
 #include <string.h>
 
 #include "agent/profile.h"
@@ -30,12 +31,13 @@ static void measure(struct plx_profile *profile, struct plx_shape shape, int m,
 	}
 }
 
-static void see_noise(struct plx_profile *profile)
+/* Gradients of norm 1, with so much variance at 128 samples. */
+static void see_noise(struct plx_profile *profile, double var)
 {
 	const struct plx_noise_step step = {
 		.parts = 4,
-		.mean_sqr_parts = 11,
-		.sqr_mean = 3.5,
+		.mean_sqr_parts = 1 + 4 * var,
+		.sqr_mean = 1 + var,
 		.total_batch = 128,
 		.base_batch = 128,
 	};
@@ -85,10 +87,10 @@ static void it_is_fitted_when_there_is_news(void **state)
 	assert_false(plx_profile_stale(&profile));
 	measure(&profile, one, 128, 2);
 	assert_false(plx_profile_stale(&profile));
-	assert_int_equal(-1, plx_profile_fit(&profile, &err));
+	assert_int_equal(-1, plx_profile_fit(&profile, PLX_BY_DOUBLING, &err));
 	measure(&profile, one, 128, 4);
 	assert_true(plx_profile_stale(&profile));
-	assert_int_equal(0, plx_profile_fit(&profile, &err));
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, &err));
 	assert_false(plx_profile_stale(&profile));
 	measure(&profile, one, 128, 5);
 	assert_false(plx_profile_stale(&profile));
@@ -150,8 +152,8 @@ static void noisy_gradients_are_given_larger_batches(void **state)
 	plx_profile_init(&profile);
 	measure(&profile, one, 128, 10);
 	measure(&profile, four, 32, 10);
-	assert_int_equal(0, plx_profile_fit(&profile, NULL));
-	see_noise(&profile);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	see_noise(&profile, 2.5);
 	b = plx_profile_advise(&profile, &limits, four, none);
 	assert_true(plx_batch_total(&limits, 4, b) > 128);
 	/* What is best already is kept. */
@@ -172,13 +174,154 @@ static void a_batch_is_not_changed_for_a_few_percent(void **state)
 	plx_profile_init(&profile);
 	measure(&profile, one, 128, 10);
 	measure(&profile, four, 32, 10);
-	assert_int_equal(0, plx_profile_fit(&profile, NULL));
-	see_noise(&profile);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	see_noise(&profile, 2.5);
 	best = plx_profile_advise(&profile, &limits, four, none);
 	near = best;
 	near.per_gpu -= 1;
 	advised = plx_profile_advise(&profile, &limits, four, near);
 	assert_int_equal(near.per_gpu, advised.per_gpu);
+}
+
+/* All-reduces that take longer with each doubling of GPUs. */
+static void measure_doublings(struct plx_profile *profile)
+{
+	static const struct plx_shape shapes[] = {
+		{ 1, 1 }, { 1, 2 }, { 2, 4 }, { 3, 8 }, { 4, 16 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		struct plx_row *row =
+			plx_profile_row(profile, shapes[i], 32, 1);
+		double gpus = shapes[i].gpus;
+
+		for (int n = 0; n < 8; n++) {
+			plx_row_add_pass(row, 0.050);
+			plx_row_add_step(row, 0.050 + 0.02 * log2(gpus));
+		}
+	}
+}
+
+static double foreseen(const struct plx_profile *profile)
+{
+	return plx_iter_seconds(&profile->model, (struct plx_shape){ 16, 128 },
+				32);
+}
+
+static void either_model_can_be_fitted(void **state)
+{
+	struct plx_profile profile;
+
+	(void) state;
+	plx_profile_init(&profile);
+	measure_doublings(&profile);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	assert_int_equal(PLX_BY_DOUBLING, profile.model.growth);
+	/* 0.19 s; the paper's model is far off. */
+	assert_true(fabs(log(foreseen(&profile) / 0.190)) < 0.15);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_GPU, NULL));
+	assert_int_equal(PLX_BY_GPU, profile.model.growth);
+	assert_true(profile.model.two_nodes == 0);
+	assert_true(foreseen(&profile) > 1.5 * 0.190);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	assert_true(fabs(log(foreseen(&profile) / 0.190)) < 0.15);
+}
+
+/* Each from the last, as measurements come in. */
+static void fits_one_after_the_other_end_as_one_from_scratch(void **state)
+{
+	struct plx_profile warm;
+	struct plx_profile cold;
+
+	(void) state;
+	plx_profile_init(&warm);
+	plx_profile_init(&cold);
+	for (int round = 0; round < 10; round++) {
+		measure(&warm, one, 32, 3);
+		measure(&warm, four, 32 + 8 * round, 3);
+		assert_int_equal(0,
+				 plx_profile_fit(&warm, PLX_BY_DOUBLING, NULL));
+		measure(&cold, one, 32, 3);
+		measure(&cold, four, 32 + 8 * round, 3);
+	}
+	assert_int_equal(0, plx_profile_fit(&cold, PLX_BY_DOUBLING, NULL));
+	for (int m = 8; m <= 256; m *= 2)
+		assert_true(fabs(log(plx_iter_seconds(&warm.model, four, m) /
+				     plx_iter_seconds(&cold.model, four, m))) <
+			    0.01);
+}
+
+static void a_fit_of_nothing_leaves_the_model(void **state)
+{
+	struct plx_profile profile;
+	struct plx_model before;
+	struct plx_error err;
+
+	(void) state;
+	plx_profile_init(&profile);
+	measure(&profile, one, 128, 8);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	before = profile.model;
+	profile.row_count = 0;
+	assert_int_equal(-1, plx_profile_fit(&profile, PLX_BY_DOUBLING, &err));
+	assert_true(err.text[0]);
+	assert_true(before.alpha_c == profile.model.alpha_c &&
+		    before.gamma == profile.model.gamma);
+}
+
+/* Above 64 samples its passes take half as long again. */
+static double with_a_cliff(int m)
+{
+	return (0.010 + 0.0005 * m) * (m > 64 ? 1.5 : 1);
+}
+
+static double true_goodput(const struct plx_profile *profile,
+			   struct plx_batch b)
+{
+	double pass = with_a_cliff(b.per_gpu);
+	double total = 4.0 * b.per_gpu * (b.accum + 1);
+	struct plx_noise noise;
+
+	assert_true(plx_noise_get(&profile->tracker, &noise));
+	return total / (pass * (b.accum + 1) + 0.02) *
+	       plx_efficiency(&noise, limits.base_batch, total);
+}
+
+static void what_was_measured_corrects_the_model(void **state)
+{
+	static const int sizes[] = { 16, 32, 64, 65, 96, 128, 192, 256 };
+	const struct plx_batch none = { 0 };
+	struct plx_profile profile;
+	struct plx_goodput job;
+	struct plx_batch model;
+	struct plx_batch advised;
+	double goodput;
+
+	(void) state;
+	plx_profile_init(&profile);
+	see_noise(&profile, 20);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct plx_row *row =
+			plx_profile_row(&profile, four, sizes[i], 1);
+
+		for (int n = 0; n < 8; n++) {
+			plx_row_add_pass(row, with_a_cliff(sizes[i]));
+			plx_row_add_step(row, with_a_cliff(sizes[i]) + 0.02);
+		}
+	}
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	assert_true(plx_profile_goodput(&profile, &limits, &job));
+	assert_true(plx_batch_best(&job, four, &model, &goodput));
+	advised = plx_profile_advise(&profile, &limits, four, none);
+	assert_true(true_goodput(&profile, advised) >
+		    1.05 * true_goodput(&profile, model));
+	/* It leaves the model's choice for it, too, and stays. */
+	advised = plx_profile_advise(&profile, &limits, four, model);
+	assert_true(true_goodput(&profile, advised) >
+		    1.05 * true_goodput(&profile, model));
+	model = plx_profile_advise(&profile, &limits, four, advised);
+	assert_int_equal(advised.per_gpu, model.per_gpu);
+	assert_int_equal(advised.accum, model.accum);
 }
 
 static void totals_stop_at_the_limit(void **state)
@@ -218,6 +361,11 @@ int main(void)
 			a_base_batch_too_large_for_a_gpu_is_accumulated),
 		cmocka_unit_test(noisy_gradients_are_given_larger_batches),
 		cmocka_unit_test(a_batch_is_not_changed_for_a_few_percent),
+		cmocka_unit_test(either_model_can_be_fitted),
+		cmocka_unit_test(
+			fits_one_after_the_other_end_as_one_from_scratch),
+		cmocka_unit_test(a_fit_of_nothing_leaves_the_model),
+		cmocka_unit_test(what_was_measured_corrects_the_model),
 		cmocka_unit_test(totals_stop_at_the_limit),
 		cmocka_unit_test(another_layout_is_not_taken_for_ours),
 	};
