@@ -18,7 +18,9 @@
 #define FILES	   100 /* kept in the folder, by a number that wraps */
 #define COMPLAIN_S 3600
 #define PATH_SIZE  (POLLUX_FOLDER_SIZE + 32)
-#define AGE	   "\"age\":"
+
+/* What changes whenever one looks. */
+static const char *const fleeting[] = { "\"age\":", "\"weight\":" };
 
 /* The thread's own. */
 static struct {
@@ -52,13 +54,23 @@ static void _start(const char *dir)
 	}
 }
 
-/* FNV-1a of all but the jobs' ages, which change whenever one looks. */
+/* Does a number follow that is not worth another file? */
+static bool _is_fleeting(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fleeting); i++) {
+		if (!strncmp(text, fleeting[i], strlen(fleeting[i])))
+			return true;
+	}
+	return false;
+}
+
+/* FNV-1a of all that is not fleeting. */
 static uint64_t _print(const char *text)
 {
 	uint64_t print = 14695981039346656037ULL;
 
 	while (*text) {
-		if (*text == '"' && !strncmp(text, AGE, strlen(AGE)))
+		if (*text == '"' && _is_fleeting(text))
 			text += strcspn(text, ",}");
 		print = (print ^ (unsigned char) *text++) * 1099511628211ULL;
 	}

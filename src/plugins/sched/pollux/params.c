@@ -11,7 +11,7 @@
 
 #define PREFIX "pollux_"
 
-enum kind { NUMBER, YES_NO, FOLDER };
+enum kind { NUMBER, YES_NO, WEIGH, FOLDER };
 
 struct rule {
 	const char *key;
@@ -35,12 +35,20 @@ static const struct rule rules[] = {
 	{ "fairness", AT(fairness), NUMBER, -10, 1, -1,
 	  "a number from -10 to 1, or min" },
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
+	{ "weigh", AT(weigh), WEIGH, 0, 0, POLLUX_WEIGH_LEFT,
+	  "left, service or no" },
 	{ "enabled", AT(enabled), YES_NO, 0, 1, 1, "yes or no" },
 	{ "backfill", AT(backfill), YES_NO, 0, 1, 1, "yes or no" },
 	{ "dump", AT(dump), FOLDER, 0, 0, 0,
 	  "the path of a folder, from /, of at most 255 characters" },
 };
 /* clang-format on */
+
+static const char *const weights[] = {
+	[POLLUX_WEIGH_NO] = "no",
+	[POLLUX_WEIGH_SERVICE] = "service",
+	[POLLUX_WEIGH_LEFT] = "left",
+};
 
 static void _set(const struct rule *rule, double value,
 		 struct pollux_params *params)
@@ -51,8 +59,20 @@ static void _set(const struct rule *rule, double value,
 		*at = '\0';
 	else if (rule->kind == YES_NO)
 		*(bool *) at = value != 0;
+	else if (rule->kind == WEIGH)
+		*(enum pollux_weigh *) at = (enum pollux_weigh) value;
 	else
 		*(double *) at = value;
+}
+
+static bool _weight(const char *text, double *value)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
+		*value = (double) i;
+		if (!strcmp(text, weights[i]))
+			return true;
+	}
+	return false;
 }
 
 /* False when the text is not a value of this key. */
@@ -60,6 +80,8 @@ static bool _value(const struct rule *rule, const char *text, double *value)
 {
 	char *end = NULL;
 
+	if (rule->kind == WEIGH)
+		return _weight(text, value);
 	if (rule->kind == YES_NO) {
 		*value = !strcmp(text, "yes");
 		return *value || !strcmp(text, "no");

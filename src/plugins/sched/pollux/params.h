@@ -12,14 +12,22 @@
 
 #define POLLUX_FOLDER_SIZE 256
 
+/* What makes some jobs go before others. */
+enum pollux_weigh {
+	POLLUX_WEIGH_NO,      /* nothing: all weigh the same */
+	POLLUX_WEIGH_SERVICE, /* how little they have had */
+	POLLUX_WEIGH_LEFT,    /* how little they have left, where told */
+};
+
 struct pollux_params {
 	double interval_s;    /* between cycles when nothing happens */
 	double min_gap_s;     /* between cycles when a lot happens */
 	double ack_timeout_s; /* for a launcher to answer */
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
 	bool interference;    /* keep multi-node jobs off each other's nodes */
-	bool enabled;	      /* false: watch, but resize nothing */
-	bool backfill;	      /* run Slurm's backfill beside */
+	enum pollux_weigh weigh;
+	bool enabled;		       /* false: watch, but resize nothing */
+	bool backfill;		       /* run Slurm's backfill beside */
 	char dump[POLLUX_FOLDER_SIZE]; /* where decisions go; "": nowhere */
 };
 

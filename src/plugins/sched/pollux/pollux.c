@@ -160,6 +160,18 @@ static void _forget_ended(void)
 	unlock_slurmctld(lock);
 }
 
+/*
+ * GPU-seconds before the present shape, of a job seen for the first time:
+ * slurmctld was started since, and nobody knows what shapes it had.
+ */
+static double _service_before(const struct pollux_view *view,
+			      const struct pollux_job *job, int gpus)
+{
+	time_t before = job->age_s - (view->now - job->since);
+
+	return before > 0 ? (double) before * gpus : 0;
+}
+
 static void _update_tracks(const struct pollux_view *view,
 			   const struct pollux_params *params)
 {
@@ -169,12 +181,14 @@ static void _update_tracks(const struct pollux_view *view,
 		track->seen = false;
 	for (int j = 0; j < view->job_count; j++) {
 		const struct pollux_job *job = &view->jobs[j];
+		int gpus = 0;
 
 		track = pollux_track_get(job->id);
+		gpus = _sum(job->gpus, view->node_count);
 		track->seen = true;
-		pollux_track_hold(track, job->shape,
-				  _sum(job->gpus, view->node_count),
-				  job->since);
+		if (!track->since)
+			track->service_s = _service_before(view, job, gpus);
+		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
 		if (track->phase == POLLUX_IDLE &&
 		    job->target.state == PLX_TARGET_ASKED)
@@ -222,6 +236,7 @@ static struct pollux_standing *_standings(const struct pollux_view *view)
 
 		if (!track)
 			continue;
+		standings[j].service_s = pollux_track_service(track, view->now);
 		standings[j].busy = track->phase != POLLUX_IDLE;
 		standings[j].still = now_s < track->still_until_s || starting ||
 				     job->status.phase == PLX_PHASE_DONE;
@@ -267,60 +282,95 @@ static void _spend(const struct pollux_view *view, int j, const int *gpus,
 		spare[n] -= MAX(gpus[n] - view->jobs[j].gpus[n], 0);
 }
 
-static void _apply(const struct pollux_view *view,
-		   const struct pollux_standing *standings, const int *reserved,
-		   const struct plx_plan *plan,
-		   const struct pollux_params *params)
+/* What a cycle decides upon, and what it decides. */
+struct cycle {
+	const struct pollux_view *view;
+	const struct pollux_params *params;
+	struct pollux_standing *standings;
+	struct pollux_room room;
+	struct plx_problem *problem;
+	struct plx_plan *plan;
+};
+
+/* A job gets at most twice what it has measured, unless others know more. */
+static void _tell_kin(const struct cycle *cycle, int j)
 {
+	const struct pollux_job *job = &cycle->view->jobs[j];
+	int own = pollux_problem_measured(job);
+	int known = cycle->problem->jobs[j].profiled_gpus;
+
+	if (known > own && cycle->plan->choices[j].shape.gpus > 2 * own)
+		info("sched/pollux: JobId=%u: jobs of its kind measured up to "
+		     "%d GPUs, it has itself measured %d",
+		     job->id, known, own);
+}
+
+static void _apply(const struct cycle *cycle)
+{
+	const struct pollux_view *view = cycle->view;
 	int *spare = xcalloc(view->node_count + 1, sizeof(*spare));
 
 	for (int n = 0; n < view->node_count; n++)
-		spare[n] = view->nodes[n].gpus_free - reserved[n] -
-			   _claimed(view, standings, n);
-	for (int j = 0; j < plan->job_count; j++) {
-		const struct plx_choice *choice = &plan->choices[j];
+		spare[n] = view->nodes[n].gpus_free - cycle->room.reserved[n] -
+			   _claimed(view, cycle->standings, n);
+	for (int j = 0; j < cycle->plan->job_count; j++) {
+		const struct plx_choice *choice = &cycle->plan->choices[j];
 
-		if (!choice->changed || standings[j].busy ||
-		    !_fits_now(view, j, choice->gpus, spare))
+		if (!choice->changed || cycle->standings[j].busy ||
+		    !_fits_now(view, j, choice->gpus, spare) ||
+		    !pollux_ask(view, j, choice->gpus, choice->why,
+				cycle->params))
 			continue;
-		if (pollux_ask(view, j, choice->gpus, choice->why, params))
-			_spend(view, j, choice->gpus, spare);
+		_tell_kin(cycle, j);
+		_spend(view, j, choice->gpus, spare);
 	}
 	xfree(spare);
+}
+
+static void _conclude(const struct cycle *cycle)
+{
+	const struct pollux_view *view = cycle->view;
+
+	debug("sched/pollux: cycle: %d elastic jobs, %d jobs wait, "
+	      "fitness %.4f, can be %.4f",
+	      view->job_count, view->waiting_count, cycle->plan->fitness_now,
+	      cycle->plan->fitness);
+	pollux_patience_note(view, cycle->room.granted, last.cycled_s);
+	_apply(cycle);
+	if (cycle->params->dump[0])
+		pollux_dump(cycle->params->dump, view, cycle->problem,
+			    cycle->plan);
 }
 
 static void _decide(const struct pollux_view *view,
 		    const struct pollux_params *params)
 {
-	struct pollux_standing *standings = _standings(view);
-	struct pollux_room room = {
-		.reserved = xcalloc(view->node_count + 1, sizeof(int)),
-		.granted = xcalloc(view->waiting_count + 1, sizeof(bool)),
+	struct cycle cycle = {
+		.view = view,
+		.params = params,
+		.standings = _standings(view),
+		.room = {
+			.reserved = xcalloc(view->node_count + 1, sizeof(int)),
+			.granted = xcalloc(view->waiting_count + 1,
+					   sizeof(bool)),
+		},
 	};
-	struct plx_problem *problem = NULL;
-	struct plx_plan *plan = NULL;
 	struct plx_error why;
 
-	problem = pollux_problem_create(view, params, standings, &room, &why);
-	if (!problem || plx_plan_search(problem, &plan, &why) < 0)
+	cycle.problem = pollux_problem_create(view, params, cycle.standings,
+					      &cycle.room, &why);
+	if (!cycle.problem ||
+	    plx_plan_search(cycle.problem, &cycle.plan, &why) < 0)
 		error("sched/pollux: cycle skipped: %s", why.text);
-	else {
-		debug("sched/pollux: cycle: %d elastic jobs, %d jobs wait, "
-		      "fitness %.4f, can be %.4f",
-		      view->job_count, view->waiting_count, plan->fitness_now,
-		      plan->fitness);
-		pollux_patience_note(view, room.granted, last.cycled_s);
-		_apply(view, standings, room.reserved, plan, params);
-		if (params->dump[0])
-			pollux_dump(params->dump, view, problem, plan);
-	}
-	plx_plan_destroy(plan);
-	plx_problem_destroy(problem);
+	else
+		_conclude(&cycle);
+	plx_plan_destroy(cycle.plan);
+	plx_problem_destroy(cycle.problem);
 	for (int j = 0; j < view->job_count; j++)
-		xfree(standings[j].target);
-	xfree(standings);
-	xfree(room.reserved);
-	xfree(room.granted);
+		xfree(cycle.standings[j].target);
+	xfree(cycle.standings);
+	xfree(cycle.room.reserved);
+	xfree(cycle.room.granted);
 }
 
 /* Has slurmctld touched a job or node since we looked? */

@@ -4,11 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/kin.h"
 #include "core/room.h"
+#include "core/worth.h"
 #include "sched/pollux/problem.h"
 
 /* Of a job that has not said what a resize costs it. */
 #define RESTART_S 10
+
+/* What jobs have learnt, for as long as slurmctld runs. */
+static struct plx_kinship kinship;
 
 static int at_most(int a, int b)
 {
@@ -48,18 +53,51 @@ static int cluster_gpus(const struct pollux_view *view)
 	return at_least(gpus, 1);
 }
 
+static bool is_measured(const struct pollux_job *job)
+{
+	return job->status.has_hint && plx_goodput_valid(&job->status.hint.job);
+}
+
+int pollux_problem_measured(const struct pollux_job *job)
+{
+	return is_measured(job) ? at_least(job->status.hint.profiled.gpus, 1)
+				: 1;
+}
+
+/*
+ * The limits of a job that has not told them yet, as libpollux will find
+ * them; zeros, as nobody has them, when the user left them to the program.
+ */
+static struct plx_limits limits_of(const struct plx_options *options)
+{
+	int most = options->max_batch;
+
+	if (!options->base_batch || !most)
+		return (struct plx_limits){ 0 };
+	return (struct plx_limits){
+		.base_batch = options->base_batch,
+		.max_batch = most,
+		.min_per_gpu = at_least(options->min_gpu_batch, 1),
+		.max_per_gpu = options->max_gpu_batch
+				       ? at_most(options->max_gpu_batch, most)
+				       : most,
+		.accumulate = true,
+	};
+}
+
 static void fill_goodput(const struct pollux_job *from, struct plx_job *job)
 {
 	const struct plx_hint *hint = &from->status.hint;
 
-	job->profiled_gpus = 1;
+	job->profiled_gpus = pollux_problem_measured(from);
 	job->restart_s = RESTART_S;
-	if (!from->status.has_hint || !plx_goodput_valid(&hint->job))
+	job->goodput.limits = limits_of(&from->options);
+	if (!is_measured(from))
 		return;
 	job->profiled = true;
 	job->goodput = hint->job;
-	job->profiled_gpus = at_least(hint->profiled.gpus, 1);
 	job->restart_s = hint->restart_s;
+	job->samples_left = hint->samples_left;
 }
 
 static int fill_job(const struct pollux_view *view, int j,
@@ -80,6 +118,7 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->may_park = from->runs;
 	job->home = from->home;
 	job->age_s = (double) from->age_s;
+	job->service_s = standing->service_s;
 	job->restarts = (int) from->target.serial;
 	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
 	if (plx_problem_restrict(problem, j, err) < 0)
@@ -87,6 +126,27 @@ static int fill_job(const struct pollux_view *view, int j,
 	for (int n = 0; n < view->node_count; n++)
 		job->allowed[n] = from->allowed[n] && view->nodes[n].usable;
 	return 0;
+}
+
+/* Jobs of a kind know what any of them knows. */
+static void ask_kin(struct plx_problem *problem)
+{
+	for (int j = 0; j < problem->job_count; j++)
+		plx_kin_learn(&kinship, &problem->jobs[j]);
+	for (int j = 0; j < problem->job_count; j++)
+		plx_kin_lend(&kinship, &problem->jobs[j]);
+}
+
+static int weigh(const struct pollux_params *params,
+		 struct plx_problem *problem, struct plx_error *err)
+{
+	if (params->weigh == POLLUX_WEIGH_NO)
+		return 0;
+	for (int j = 0; j < problem->job_count; j++) {
+		if (params->weigh == POLLUX_WEIGH_SERVICE)
+			problem->jobs[j].samples_left = 0;
+	}
+	return plx_problem_weigh(problem, err);
 }
 
 static int make_room(const struct pollux_view *view,
@@ -140,6 +200,7 @@ struct plx_problem *pollux_problem_create(
 		return NULL;
 	problem->fairness = params->fairness;
 	problem->interference = params->interference;
+	problem->hysteresis = PLX_HYSTERESIS;
 	problem->uniform = true;
 	problem->seed = 1;
 	for (int n = 0; n < view->node_count; n++) {
@@ -151,7 +212,9 @@ struct plx_problem *pollux_problem_create(
 		if (fill_job(view, j, &standings[j], problem, err) < 0)
 			goto fail;
 	}
-	if (plx_problem_check(problem, err) < 0 ||
+	ask_kin(problem);
+	if (weigh(params, problem, err) < 0 ||
+	    plx_problem_check(problem, err) < 0 ||
 	    make_room(view, problem, room->granted, err) < 0)
 		goto fail;
 	for (int n = 0; n < view->node_count; n++)

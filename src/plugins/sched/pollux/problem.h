@@ -2,7 +2,8 @@
 /*
  * problem.h - from a view to what the core decides upon
  *
- * Pure: no lock, no Slurm.
+ * No lock, no Slurm. It remembers what jobs have learnt for others of their
+ * kind, so one thread alone may call it.
  */
 #ifndef SCHED_POLLUX_PROBLEM_H
 #define SCHED_POLLUX_PROBLEM_H
@@ -16,6 +17,7 @@ struct pollux_standing {
 	bool busy;	   /* being resized: it has what it was asked to have */
 	bool still;	   /* left alone for now (it was refused lately) */
 	const int *target; /* [node_count] when busy; borrowed */
+	double service_s;  /* GPU-seconds it has had */
 };
 
 /* What was kept back for waiting jobs. The caller's arrays. */
@@ -23,6 +25,12 @@ struct pollux_room {
 	int *reserved; /* [node_count] GPUs */
 	bool *granted; /* [waiting_count] */
 };
+
+/*
+ * GPUs that the job itself has measured; if the problem says more, jobs of its
+ * kind have.
+ */
+int pollux_problem_measured(const struct pollux_job *job);
 
 /*
  * The problem, with room made for waiting jobs that are not to be ignored;

@@ -86,7 +86,17 @@ void pollux_track_close(struct pollux_track *track, time_t end)
 	     "GPU-seconds",
 	     track->job_id, track->gpus, track->nodes, (long) track->since,
 	     (long) end, (long) (end - track->since) * track->gpus);
+	track->service_s += (double) (end - track->since) * track->gpus;
 	track->since = 0;
+}
+
+double pollux_track_service(const struct pollux_track *track, time_t now)
+{
+	double present = track->since && now > track->since
+				 ? (double) (now - track->since) * track->gpus
+				 : 0;
+
+	return track->service_s + present;
 }
 
 bool pollux_track_any_busy(void)

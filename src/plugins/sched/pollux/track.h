@@ -28,6 +28,7 @@ struct pollux_track {
 	char *nodes;
 	int gpus;
 	time_t since;
+	double service_s; /* GPU-seconds in the shapes before */
 
 	enum pollux_phase phase;
 	struct plx_target target; /* as last published */
@@ -57,6 +58,8 @@ void pollux_track_hold(struct pollux_track *track, const char *nodes, int gpus,
 		       time_t since);
 /* The job ended then (or was requeued). */
 void pollux_track_close(struct pollux_track *track, time_t end);
+/* GPU-seconds that the job has had since it started. */
+double pollux_track_service(const struct pollux_track *track, time_t now);
 
 /* Is any job in the middle of a resize? */
 bool pollux_track_any_busy(void);
