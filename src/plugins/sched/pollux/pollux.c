@@ -237,6 +237,7 @@ static struct pollux_standing *_standings(const struct pollux_view *view)
 		if (!track)
 			continue;
 		standings[j].service_s = pollux_track_service(track, view->now);
+		standings[j].most_gpus = track->most_gpus;
 		standings[j].busy = track->phase != POLLUX_IDLE;
 		standings[j].still = now_s < track->still_until_s || starting ||
 				     job->status.phase == PLX_PHASE_DONE;
@@ -298,8 +299,10 @@ static void _tell_kin(const struct cycle *cycle, int j)
 	const struct pollux_job *job = &cycle->view->jobs[j];
 	int own = pollux_problem_measured(job);
 	int known = cycle->problem->jobs[j].profiled_gpus;
+	int has = _sum(job->gpus, cycle->view->node_count);
 
-	if (known > own && cycle->plan->choices[j].shape.gpus > 2 * own)
+	if (known > own &&
+	    cycle->plan->choices[j].shape.gpus > MAX(has, 2 * own))
 		info("sched/pollux: JobId=%u: jobs of its kind measured up to "
 		     "%d GPUs, it has itself measured %d",
 		     job->id, known, own);

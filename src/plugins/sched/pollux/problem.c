@@ -128,11 +128,20 @@ static int fill_job(const struct pollux_view *view, int j,
 	return 0;
 }
 
-/* Jobs of a kind know what any of them knows. */
-static void ask_kin(struct plx_problem *problem)
+/*
+ * Jobs of a kind know what any of them knows. None is believed by others to
+ * have measured what it never had.
+ */
+static void ask_kin(const struct pollux_standing *standings,
+		    struct plx_problem *problem)
 {
-	for (int j = 0; j < problem->job_count; j++)
-		plx_kin_learn(&kinship, &problem->jobs[j]);
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job job = problem->jobs[j];
+
+		job.profiled_gpus = at_most(
+			job.profiled_gpus, at_least(standings[j].most_gpus, 1));
+		plx_kin_learn(&kinship, &job);
+	}
 	for (int j = 0; j < problem->job_count; j++)
 		plx_kin_lend(&kinship, &problem->jobs[j]);
 }
@@ -212,7 +221,7 @@ struct plx_problem *pollux_problem_create(
 		if (fill_job(view, j, &standings[j], problem, err) < 0)
 			goto fail;
 	}
-	ask_kin(problem);
+	ask_kin(standings, problem);
 	if (weigh(params, problem, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
 	    make_room(view, problem, room->granted, err) < 0)

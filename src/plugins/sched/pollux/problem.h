@@ -18,6 +18,7 @@ struct pollux_standing {
 	bool still;	   /* left alone for now (it was refused lately) */
 	const int *target; /* [node_count] when busy; borrowed */
 	double service_s;  /* GPU-seconds it has had */
+	int most_gpus;	   /* it was seen to hold */
 };
 
 /* What was kept back for waiting jobs. The caller's arrays. */

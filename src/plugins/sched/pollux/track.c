@@ -66,6 +66,7 @@ void pollux_track_remove_all(void)
 void pollux_track_hold(struct pollux_track *track, const char *nodes, int gpus,
 		       time_t since)
 {
+	track->most_gpus = MAX(track->most_gpus, gpus);
 	if (track->since == since && track->gpus == gpus &&
 	    !xstrcmp(track->nodes, nodes))
 		return;

@@ -29,6 +29,7 @@ struct pollux_track {
 	int gpus;
 	time_t since;
 	double service_s; /* GPU-seconds in the shapes before */
+	int most_gpus;	  /* it was seen to hold */
 
 	enum pollux_phase phase;
 	struct plx_target target; /* as last published */
