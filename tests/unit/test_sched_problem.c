@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* test_sched_problem.c - what slurmctld's plugin makes of the jobs it sees */
+
+#include <string.h>
+
+#include "core/worth.h"
+#include "sched/pollux/problem.h"
+#include "unit.h"
+
+enum { NODES = 2, JOBS = 2, GPUS = 8 };
+
+/* A cluster in which each job runs on one GPU of the first node. */
+struct world {
+	struct pollux_view view;
+	struct pollux_params params;
+	struct pollux_standing standings[JOBS];
+	struct pollux_node nodes[NODES];
+	struct pollux_job jobs[JOBS];
+	int gpus[JOBS][NODES];
+	int cpus[JOBS][NODES];
+	bool allowed[NODES];
+	int reserved[NODES];
+	bool granted[1];
+};
+
+static void set_up(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->view = (struct pollux_view){
+		.node_count = NODES,
+		.nodes = w->nodes,
+		.job_count = JOBS,
+		.jobs = w->jobs,
+	};
+	w->params.fairness = -1;
+	w->params.weigh = POLLUX_WEIGH_SERVICE;
+	for (int n = 0; n < NODES; n++) {
+		w->nodes[n] = (struct pollux_node){
+			.usable = true,
+			.gpus = GPUS,
+			.gpus_free = n ? GPUS : GPUS - JOBS,
+			.cpus = GPUS,
+			.cpus_used = n ? 0 : JOBS,
+		};
+		w->allowed[n] = true;
+	}
+	for (int j = 0; j < JOBS; j++) {
+		w->gpus[j][0] = w->cpus[j][0] = 1;
+		w->standings[j].most_gpus = 1;
+		w->jobs[j] = (struct pollux_job){
+			.id = (uint32_t) (j + 1),
+			.runs = true,
+			.options.min_gpus = 1,
+			.gpus = w->gpus[j],
+			.cpus = w->cpus[j],
+			.allowed = w->allowed,
+		};
+	}
+}
+
+/* The job has told that it measured so many GPUs. */
+static void measured(struct world *w, int j, int gpus, int base_batch)
+{
+	w->jobs[j].status.has_hint = true;
+	w->jobs[j].status.hint = (struct plx_hint){
+		.job = {
+			.model = { 0.05, 0.002, 0.1, 0.01, 0.02, 0.001, 1.5 },
+			.noise = { 1, 20 },
+			.limits = { base_batch, 4096, 8, 256, true },
+		},
+		.profiled = { 1, gpus },
+		.restart_s = 2,
+	};
+	w->standings[j].most_gpus = gpus;
+}
+
+static struct plx_problem *problem_of(struct world *w)
+{
+	const struct pollux_room room = { w->reserved, w->granted };
+	struct plx_error err = { "" };
+	struct plx_problem *problem = pollux_problem_create(
+		&w->view, &w->params, w->standings, &room, &err);
+
+	assert_string_equal("", err.text);
+	assert_non_null(problem);
+	return problem;
+}
+
+static void moves_must_be_worth_it(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	problem = problem_of(&w);
+	assert_true(problem->hysteresis == PLX_HYSTERESIS);
+	assert_false(problem->jobs[0].profiled);
+	assert_int_equal(1, problem->jobs[0].profiled_gpus);
+	plx_problem_destroy(problem);
+}
+
+static void a_job_is_lent_what_another_measured(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	measured(&w, 0, 16, 100);
+	measured(&w, 1, 1, 100);
+	problem = problem_of(&w);
+	assert_int_equal(16, problem->jobs[0].profiled_gpus);
+	assert_int_equal(16, problem->jobs[1].profiled_gpus);
+	assert_int_equal(1, pollux_problem_measured(&w.jobs[1]));
+	plx_problem_destroy(problem);
+}
+
+/* That it is there no more makes no difference. */
+static void what_was_measured_outlives_the_job(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	measured(&w, 0, 12, 200);
+	plx_problem_destroy(problem_of(&w));
+	set_up(&w);
+	w.view.job_count = 1;
+	w.jobs[0].id = 77;
+	measured(&w, 0, 2, 200);
+	problem = problem_of(&w);
+	assert_int_equal(12, problem->jobs[0].profiled_gpus);
+	plx_problem_destroy(problem);
+}
+
+/* Nobody saw it hold so many. */
+static void boasting_does_not_move_others(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	measured(&w, 0, 4096, 300);
+	w.standings[0].most_gpus = 4;
+	measured(&w, 1, 1, 300);
+	problem = problem_of(&w);
+	assert_int_equal(4096, problem->jobs[0].profiled_gpus);
+	assert_int_equal(4, problem->jobs[1].profiled_gpus);
+	plx_problem_destroy(problem);
+}
+
+/* Before its first hint, its options tell whose kin it is. */
+static void a_job_that_said_nothing_is_known_by_its_options(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	measured(&w, 0, 8, 400);
+	w.jobs[1].options = (struct plx_options){
+		.min_gpus = 1,
+		.base_batch = 400,
+		.max_batch = 4096,
+		.min_gpu_batch = 8,
+		.max_gpu_batch = 256,
+	};
+	problem = problem_of(&w);
+	assert_true(problem->jobs[1].profiled);
+	assert_int_equal(8, problem->jobs[1].profiled_gpus);
+	plx_problem_destroy(problem);
+
+	w.jobs[1].options.max_batch = 0; /* the program's own: not known */
+	problem = problem_of(&w);
+	assert_false(problem->jobs[1].profiled);
+	assert_int_equal(1, problem->jobs[1].profiled_gpus);
+	plx_problem_destroy(problem);
+}
+
+static void weights_are_what_the_administrator_wants(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	measured(&w, 0, 1, 500);
+	measured(&w, 1, 1, 500);
+	w.standings[0].service_s = 1e6;
+	w.jobs[0].status.hint.samples_left = 1e3;
+	w.jobs[1].status.hint.samples_left = 1e9;
+
+	problem = problem_of(&w);
+	assert_true(problem->jobs[0].service_s == 1e6);
+	assert_true(problem->jobs[0].weight < problem->jobs[1].weight);
+	plx_problem_destroy(problem);
+
+	w.params.weigh = POLLUX_WEIGH_LEFT;
+	problem = problem_of(&w);
+	assert_true(problem->jobs[0].weight > problem->jobs[1].weight);
+	plx_problem_destroy(problem);
+
+	w.params.weigh = POLLUX_WEIGH_NO;
+	problem = problem_of(&w);
+	assert_true(plx_weight(&problem->jobs[0]) == 1);
+	assert_true(plx_weight(&problem->jobs[1]) == 1);
+	plx_problem_destroy(problem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(moves_must_be_worth_it),
+		cmocka_unit_test(a_job_is_lent_what_another_measured),
+		cmocka_unit_test(what_was_measured_outlives_the_job),
+		cmocka_unit_test(boasting_does_not_move_others),
+		cmocka_unit_test(
+			a_job_that_said_nothing_is_known_by_its_options),
+		cmocka_unit_test(weights_are_what_the_administrator_wants),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
