@@ -220,23 +220,26 @@ static void rows_that_are_no_measurements_do_no_harm(void **state)
 	assert_memory_equal(&clean, &dirty, sizeof(clean));
 }
 
-/* A rank was suspended while it was measured. */
+/* A rank was suspended while it was measured, or its clock was set. */
 static void an_outlier_is_not_believed(void **state)
 {
+	static const double off[] = { 30, 1 / 30.0 };
 	struct plx_shape shape = { 2, 8 };
-	struct plx_sample rows[] = {
-		row(&usual, shape, 32, 1.05),
-		row(&usual, shape, 64, 30),
-		row(&usual, shape, 128, 1.05),
+	struct plx_sample rows[3] = {
+		row(&usual, shape, 16, 1.05),
+		row(&usual, shape, 200, 1.05),
 	};
-	const struct plx_sample without[] = { rows[0], rows[2] };
 	struct plx_batch clean;
 	struct plx_batch dirty;
 
 	(void) state;
-	assert_true(plx_batch_measured(&usual, without, 2, shape, &clean));
-	assert_true(plx_batch_measured(&usual, rows, 3, shape, &dirty));
-	assert_memory_equal(&clean, &dirty, sizeof(clean));
+	assert_true(plx_batch_measured(&usual, rows, 2, shape, &clean));
+	for (size_t i = 0; i < ARRAY_SIZE(off); i++) {
+		rows[2] = row(&usual, shape, clean.per_gpu + (i ? 30 : 0),
+			      off[i]);
+		assert_true(plx_batch_measured(&usual, rows, 3, shape, &dirty));
+		assert_memory_equal(&clean, &dirty, sizeof(clean));
+	}
 }
 
 /* Where no two of them have the same batch a GPU. */
