@@ -9,9 +9,8 @@
 #define SPEEDUP_MAX 1e6 /* no power of it overflows */
 #define GPUS_MAX    65536
 
-/* How long a change is expected to last, as docs/decisions/0011 explains. */
-#define HORIZON_MIN_S 60.0
-#define HORIZON_MAX_S 300.0
+/* How long a change is expected to last: docs/decisions/0011-objective.md. */
+#define HORIZON_S 240.0
 
 /* Requires a >= 0, b >= 1. */
 static int ceil_div(int a, int b)
@@ -111,16 +110,14 @@ double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
 }
 
 /*
- * A change costs restart_s of training and pays for as long as it lasts: a
- * job that has run for long will run for long, but others come and go.
+ * A change costs restart_s of training and pays for as long as it lasts: not
+ * for the rest of the job, as others come and go.
  */
 double plx_restart_factor(const struct plx_job *job)
 {
-	double horizon_s = fmin(fmax(job->age_s, HORIZON_MIN_S), HORIZON_MAX_S);
-
 	if (job->table)
 		return job->table->kept;
-	return horizon_s / (horizon_s + job->restart_s);
+	return HORIZON_S / (HORIZON_S + job->restart_s);
 }
 
 double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,

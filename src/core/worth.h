@@ -20,7 +20,7 @@
  * For problem->hysteresis of a scheduler: what is gained must be worth the
  * unrest, and be more than models are off.
  */
-#define PLX_HYSTERESIS 0.05
+#define PLX_HYSTERESIS 0.08
 
 /* What a job's speedup is relative to. */
 struct plx_yardstick {

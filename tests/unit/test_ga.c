@@ -199,7 +199,7 @@ static struct plx_problem *linear(int nodes, int gpus, int jobs)
 		job->profiled_gpus = nodes * gpus;
 		job->may_park = true;
 		job->age_s = 1000;
-		job->restart_s = 30;
+		job->restart_s = 5;
 	}
 	return problem;
 }

@@ -164,15 +164,14 @@ static void a_pinned_job_is_left_alone(void **state)
 	done(problem, plan);
 }
 
-static void a_young_job_is_not_disturbed(void **state)
+static void a_restart_dearer_than_its_gain_is_not_made(void **state)
 {
 	struct plx_problem *problem = cluster(1, 4, 1);
 	struct plx_plan *plan;
 
 	(void) state;
 	problem->jobs[0].now[0] = 3;
-	problem->jobs[0].age_s = 10;
-	problem->jobs[0].restart_s = 30;
+	problem->jobs[0].restart_s = 150;
 	plan = searched(problem);
 	assert_choice(plan, 0, 3, "stays: 3 GPUs, 4 would add ");
 	done(problem, plan);
@@ -324,7 +323,7 @@ int main(void)
 		cmocka_unit_test(reserved_room_is_left),
 		cmocka_unit_test(the_last_gpu_parks_whoever_may_be),
 		cmocka_unit_test(a_pinned_job_is_left_alone),
-		cmocka_unit_test(a_young_job_is_not_disturbed),
+		cmocka_unit_test(a_restart_dearer_than_its_gain_is_not_made),
 		cmocka_unit_test(a_job_gets_no_gpus_that_its_batch_cannot_use),
 		cmocka_unit_test(a_tiny_gain_moves_nobody),
 		cmocka_unit_test(a_growing_job_keeps_its_node),

@@ -11,6 +11,7 @@
 
 #include "reference.h"
 #include "sim/simulate.h"
+#include "sim/summary.h"
 
 #define JOB_TOLERANCE  0.02
 #define MEAN_TOLERANCE 0.002
@@ -96,6 +97,70 @@ static void optimus_ends_every_job_when_recorded(void **state)
 	prove_all("optimus");
 }
 
+/* Published with the traces: mean completion time of a workload's jobs, s. */
+static const struct {
+	const char *path;
+	double mean_s;
+} means[] = {
+	{ "../osdi21/workloads/workload-1.csv", 2089 },
+	{ "../osdi21/workloads/workload-2.csv", 3323 },
+	{ "../osdi21/workloads/workload-3.csv", 2188 },
+	{ "../osdi21/workloads/workload-6.csv", 2446 },
+};
+
+static double mean_of_pollux(struct plx_catalog *catalog, const char *name,
+			     const struct plx_setting *setting)
+{
+	struct plx_workload workload;
+	struct plx_summary summary;
+	struct plx_story story;
+	char path[4096];
+
+	reference_path(name, path, sizeof(path));
+	assert_int_equal(0, plx_workload_load(path, catalog, &workload, NULL));
+	assert_int_equal(0, plx_simulate(setting, plx_policy_find("pollux"),
+					 &workload, &story, NULL));
+	assert_int_equal(0, plx_summarize(&story, &summary, NULL));
+	plx_story_release(&story);
+	plx_workload_release(&workload);
+	return summary.avg_jct_s;
+}
+
+/* The mean over all, relative to the published; none far above its own. */
+static double relative_to_published(bool remaining)
+{
+	struct plx_setting setting = published;
+	char traces[4096];
+	struct plx_catalog catalog = { .dir = traces };
+	double ours = 0;
+	double theirs = 0;
+
+	setting.remaining = remaining;
+	reference_path("../osdi21/traces", traces, sizeof(traces));
+	for (size_t i = 0; i < ARRAY_SIZE(means); i++) {
+		double mean_s =
+			mean_of_pollux(&catalog, means[i].path, &setting);
+
+		assert_true(mean_s < 1.02 * means[i].mean_s);
+		ours += mean_s;
+		theirs += means[i].mean_s;
+	}
+	plx_catalog_release(&catalog);
+	return ours / theirs;
+}
+
+static void pollux_is_faster_than_what_was_published(void **state)
+{
+	(void) state;
+	assert_true(relative_to_published(false) < 0.93);
+}
+
+static void it_is_still_faster_when_jobs_tell_what_is_left(void **state)
+{
+	(void) state;
+	assert_true(relative_to_published(true) < 0.85);
+}
+
 static void all_policies_have_a_name_and_are_found_by_it(void **state)
 {
 	(void) state;
@@ -111,9 +176,12 @@ int main(void)
 		cmocka_unit_test(all_policies_have_a_name_and_are_found_by_it),
 		cmocka_unit_test(tiresias_ends_every_job_when_recorded),
 		cmocka_unit_test(optimus_ends_every_job_when_recorded),
+		cmocka_unit_test(pollux_is_faster_than_what_was_published),
+		cmocka_unit_test(
+			it_is_still_faster_when_jobs_tell_what_is_left),
 	};
 
 	return _cmocka_run_group_tests("tests", tests,
-				       reference_runnable(ARRAY_SIZE(tests), 2),
+				       reference_runnable(ARRAY_SIZE(tests), 4),
 				       NULL, NULL);
 }
