@@ -17,6 +17,12 @@
 #define PLX_FAIRNESS_TINY 1e-6
 
 /*
+ * For problem->fairness of a scheduler that is not told otherwise: the
+ * geometric mean, where all that counts is by how much each job gains.
+ */
+#define PLX_FAIRNESS 0.0
+
+/*
  * For problem->hysteresis of a scheduler: what is gained must be worth the
  * unrest, and be more than models are off.
  */

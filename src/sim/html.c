@@ -189,8 +189,9 @@ static void print_setting(const struct plx_results *results, FILE *out)
 		fprintf(out, "a restart costs what it costs the application");
 	else
 		fprintf(out, "a restart costs %g s", setting->restart_s);
-	fprintf(out, "; interference %g; fairness p = %g; ",
-		setting->interference, setting->fairness);
+	fprintf(out, "; interference %g; ", setting->interference);
+	if (!isnan(setting->fairness))
+		fprintf(out, "fairness p = %g; ", setting->fairness);
 	fprintf(out, "jobs %stell how much they have to do; seed %llu.</p>\n",
 		setting->remaining ? "" : "do not ",
 		(unsigned long long) setting->seed);

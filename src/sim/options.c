@@ -45,7 +45,8 @@ static const struct argp_option options[] = {
 	{ "interference", KEY_NUMBER + 3, "F", 0, "part of its speed that a "
 	  "job on several nodes loses where it meets another (0)", 0 },
 	{ "fairness", KEY_FAIRNESS, "P", 0, "p of the fitness that pollux "
-	  "maximises: lower is fairer, -inf the worst off alone (-1)", 0 },
+	  "maximises: lower is fairer, -inf the worst off alone (0; of "
+	  "pollux-ga: -1)", 0 },
 	{ "remaining", KEY_REMAINING, NULL, 0, "jobs also tell the policy how "
 	  "much they have to do", 0 },
 	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
@@ -336,7 +337,7 @@ void plx_sim_options_parse(int argc, char **argv, struct plx_sim_options *to)
 			.node_gpus = 4,
 			.interval_s = 60,
 			.restart_s = 30,
-			.fairness = -1,
+			.fairness = NAN,
 		},
 		.policies = calloc((size_t) policies,
 				   sizeof(const struct plx_policy *)),

@@ -32,7 +32,7 @@ struct plx_setting {
 	double restart_s;    /* that a changed allocation costs */
 	bool restart_auto;   /* each application's own instead */
 	double interference; /* part of its speed a disturbed job loses */
-	double fairness;     /* p, for policies that know it */
+	double fairness;     /* p, where policies know it; NAN: their own */
 	bool remaining;	     /* jobs also tell how much they have to do */
 	unsigned without;    /* parts of pollux to leave out: PLX_PART_... */
 	uint64_t seed;	     /* for policies that draw lots */

@@ -5,6 +5,7 @@
  * To what a turn says of its jobs comes what jobs of their kind have learnt,
  * and how much each weighs. Each part can be left out, to see what it brings.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/kin.h"
@@ -43,6 +44,8 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 {
 	unsigned without = turn->setting->without;
 
+	if (isnan(turn->setting->fairness))
+		problem->fairness = PLX_FAIRNESS;
 	if (!(without & PLX_PART_HYSTERESIS))
 		problem->hysteresis = PLX_HYSTERESIS;
 	if (!(without & PLX_PART_KIN))

@@ -6,6 +6,8 @@
  * back is what they get. Rules of the published simulator: age counts from
  * submission, a job never run gets one GPU, and no job more than GPUS_MAX.
  */
+#include <math.h>
+
 #include "sim/policy.h"
 
 #define GPUS_MAX 64
@@ -48,7 +50,8 @@ struct plx_problem *plx_turn_problem(struct plx_turn *turn,
 
 	if (!problem)
 		return NULL;
-	problem->fairness = setting->fairness;
+	if (!isnan(setting->fairness))
+		problem->fairness = setting->fairness;
 	problem->interference = true;
 	problem->seed = setting->seed;
 	for (int n = 0; n < setting->node_count; n++) {

@@ -7,6 +7,7 @@
  * interpolated, different code differs a little.
  */
 
+#include <math.h>
 #include <stdio.h>
 
 #include "reference.h"
@@ -21,7 +22,7 @@ static const struct plx_setting published = {
 	.node_gpus = 4,
 	.interval_s = 60,
 	.restart_s = 30,
-	.fairness = -1,
+	.fairness = NAN,
 };
 
 static void compare(const json_t *recorded, const struct plx_story *story)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/slurm_compat.h"
+#include "core/worth.h"
 #include "sched/pollux/params.h"
 
 #define PREFIX "pollux_"
@@ -32,7 +33,7 @@ static const struct rule rules[] = {
 	  "seconds from 0.05 to 3600" },
 	{ "ack_timeout", AT(ack_timeout_s), NUMBER, 1, 3600, 60,
 	  "seconds from 1 to 3600" },
-	{ "fairness", AT(fairness), NUMBER, -10, 1, -1,
+	{ "fairness", AT(fairness), NUMBER, -10, 1, PLX_FAIRNESS,
 	  "a number from -10 to 1, or min" },
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
 	{ "weigh", AT(weigh), WEIGH, 0, 0, POLLUX_WEIGH_SERVICE,
