@@ -274,8 +274,9 @@ void plx_search_improve(struct plx_search *search)
 		refill_menus(search);
 		pack(search);
 	}
-	if (!(gap(search) > CLOSE) || plx_search_stopped(search))
+	if (plx_search_stopped(search))
 		return;
+	/* Of little weight, a job may want what all would not notice. */
 	for (int j = 0; j < search->job_count; j++)
 		plx_queue_push(search, &search->jobs[j]);
 	plx_search_descend(search);

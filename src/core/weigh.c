@@ -5,7 +5,7 @@
  * What is left of a job is best known from itself. Berg, Vesilo and
  * Harchol-Balter ("heSRPT", 2020) give the shares that minimise the mean time
  * of jobs of known size whose speedup is a power of their share: they depend
- * on ranks alone. The weights here make the maximum of FITNESS_-1 have these
+ * on ranks alone. The weights here make the maximum of FITNESS_p have these
  * shares; where a job scales worse than a power, others get what it leaves.
  */
 #include <math.h>
@@ -16,8 +16,9 @@
 #define SERVICE_S     3600.0 /* GPU-seconds that are little service */
 #define SERVICE_POWER 0.3
 /* heSRPT: 1 / (1 - k), for a speedup that grows with the k-th power. */
-#define RANK_POWER    2.0
-#define SPEEDUP_POWER 0.7
+#define RANK_POWER    2.8
+#define SPEEDUP_POWER (1 - 1 / RANK_POWER)
+#define UNFAIR_MAX    4.0  /* -p beyond which weights no longer matter */
 #define SHARE_MIN     1e-3 /* of an equal share */
 
 /* What is left of a job on its fair share of the cluster. */
@@ -55,12 +56,18 @@ static int by_length(const void *a, const void *b)
 	return (x->id < y->id) - (x->id > y->id);
 }
 
-static double rank_weight(int rank, int count)
+/*
+ * Where sum w (share^k)^p is at its extreme, w goes with share^(1 - k p);
+ * with p = 0, the sum of logarithms, with the share itself.
+ */
+static double rank_weight(int rank, int count, double fairness)
 {
+	double unfair = fmin(fmax(-fairness, 0), UNFAIR_MAX);
 	double high = pow((rank + 1.0) / count, RANK_POWER);
 	double low = pow((double) rank / count, RANK_POWER);
 
-	return pow(fmax((high - low) * count, SHARE_MIN), 1 + SPEEDUP_POWER);
+	return pow(fmax((high - low) * count, SHARE_MIN),
+		   1 + SPEEDUP_POWER * unfair);
 }
 
 static bool any_tells(const struct plx_problem *problem)
@@ -95,7 +102,7 @@ int plx_problem_weigh(struct plx_problem *problem, struct plx_error *err)
 	qsort(left, (size_t) count, sizeof(*left), by_length);
 	for (int rank = 0; rank < count; rank++)
 		problem->jobs[left[rank].index].weight =
-			rank_weight(rank, count);
+			rank_weight(rank, count, problem->fairness);
 	free(left);
 	return 0;
 }
