@@ -7,12 +7,8 @@
 #include "sim/policy.h"
 
 const struct plx_policy *const plx_policies[] = {
-	&plx_policy_pollux,
-	&plx_policy_ga,
-	&plx_policy_tiresias,
-	&plx_policy_optimus,
-	&plx_policy_fifo,
-	NULL,
+	&plx_policy_pollux,  &plx_policy_ga,   &plx_policy_tiresias,
+	&plx_policy_optimus, &plx_policy_fifo, NULL,
 };
 
 const struct plx_policy *plx_policy_find(const char *name)
