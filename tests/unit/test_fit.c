@@ -178,6 +178,17 @@ static void nodes_never_seen_are_a_little_slower_than_one(void **state)
 	assert_true(model.alpha_n <= 1.11 * model.alpha_r + 1e-7);
 }
 
+/* Member by member: what lies between them is not the model's. */
+static void assert_same_model(const struct plx_model *a,
+			      const struct plx_model *b)
+{
+	assert_true(a->alpha_c == b->alpha_c && a->beta_c == b->beta_c);
+	assert_true(a->alpha_n == b->alpha_n && a->beta_n == b->beta_n);
+	assert_true(a->alpha_r == b->alpha_r && a->beta_r == b->beta_r);
+	assert_true(a->gamma == b->gamma && a->two_nodes == b->two_nodes);
+	assert_int_equal(a->growth, b->growth);
+}
+
 static void rows_that_are_no_measurement_are_left_out(void **state)
 {
 	const double bad[] = { NAN, INFINITY, -INFINITY, 0, -1, 1e300, 1e-300 };
@@ -204,7 +215,7 @@ static void rows_that_are_no_measurement_are_left_out(void **state)
 	rows[count++].shape = (struct plx_shape){ 4, 2 };
 	assert_int_equal(0, plx_fit(rows, good, &want, &err));
 	assert_int_equal(0, plx_fit(rows, count, &model, &err));
-	assert_memory_equal(&want, &model, sizeof(model));
+	assert_same_model(&want, &model);
 }
 
 static void without_a_usable_row_the_model_stays(void **state)
@@ -218,7 +229,7 @@ static void without_a_usable_row_the_model_stays(void **state)
 	assert_int_equal(-1, plx_fit(&row, 1, &model, &err));
 	assert_string_equal("no usable measurement among 1", err.text);
 	assert_int_equal(-1, plx_fit(NULL, 0, &model, NULL));
-	assert_memory_equal(&truth, &model, sizeof(model));
+	assert_same_model(&truth, &model);
 }
 
 /* Times that no model explains: the answer is poor but sound. */
