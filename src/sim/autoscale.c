@@ -94,7 +94,9 @@ int plx_autoscale_utility(const struct plx_policy *policy,
 	all.node_count = plx_setting_nodes(&all);
 	asked.setting = &all;
 	problem = imagine(&asked, nodes, err);
-	if (!problem || policy->plan(problem, &plan, err) < 0)
+	if (!problem ||
+	    (policy->refine && policy->refine(&asked, problem, err) < 0) ||
+	    policy->plan(problem, &plan, err) < 0)
 		goto done;
 	for (int j = 0; j < problem->job_count; j++)
 		sum += speedup(&problem->jobs[j], plan->choices[j].shape);

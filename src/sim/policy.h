@@ -78,6 +78,9 @@ struct plx_policy {
 	/* states: [jobs of the workload], by job index. */
 	int (*decide)(struct plx_turn *turn, void *states,
 		      struct plx_error *err);
+	/* What the turn's problem lacks, before the search. NULL: nothing. */
+	int (*refine)(const struct plx_turn *turn, struct plx_problem *problem,
+		      struct plx_error *err);
 	/* The run is over: free what run points to, not run. NULL: nothing. */
 	void (*end)(void *run);
 	/* Decides on a snapshot as plx_plan_search() does. NULL: cannot. */

@@ -38,7 +38,7 @@ static void ask_kin(const struct plx_turn *turn, struct plx_problem *problem)
 	}
 }
 
-/* The turn as our scheduler sees it. */
+/* The turn as our scheduler sees it, be it real or imagined. */
 static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 		  struct plx_error *err)
 {
@@ -87,5 +87,6 @@ const struct plx_policy plx_policy_pollux = {
 	.adaptive = true,
 	.run_size = sizeof(struct plx_kinship),
 	.decide = decide,
+	.refine = refine,
 	.plan = plx_plan_search,
 };
