@@ -6,6 +6,8 @@
 #include "core/kin.h"
 
 #define ALIKE 1.25 /* passes this many times longer are another program's */
+/* Learnt of a kind without a word from who knows it: that job has ended. */
+#define SILENCE_MAX 1000
 
 static bool same_limits(const struct plx_limits *a, const struct plx_limits *b)
 {
@@ -20,36 +22,75 @@ static bool alike(double a, double b)
 	return a <= b * ALIKE && b <= a * ALIKE; /* false for NaN */
 }
 
-/* Passes of the batch that both were tuned for last as long. */
-static bool same_speed(const struct plx_goodput *a, const struct plx_goodput *b)
+/* How long passes last, of the batch that all of these limits can run. */
+static double speed(const struct plx_goodput *goodput)
 {
-	const struct plx_limits *l = &a->limits;
+	const struct plx_limits *l = &goodput->limits;
 	double m = fmin(fmax(l->base_batch, l->min_per_gpu), l->max_per_gpu);
 
-	return alike(plx_grad_seconds(&a->model, m),
-		     plx_grad_seconds(&b->model, m));
+	return plx_grad_seconds(&goodput->model, m);
 }
 
-static bool is_kin(const struct plx_kin *kin, const struct plx_job *job)
+/* The more knowing of two; of equals the one whose knower is the older job. */
+static bool knows_more(const struct plx_kin *a, const struct plx_kin *b)
 {
-	return same_limits(&kin->goodput.limits, &job->goodput.limits) &&
-	       (!job->profiled || same_speed(&kin->goodput, &job->goodput));
+	return a->profiled_gpus != b->profiled_gpus
+		       ? a->profiled_gpus > b->profiled_gpus
+		       : a->knower < b->knower;
 }
 
-/* The most knowing one of the job's kind; -1: none. */
-static int find(const struct plx_kinship *kinship, const struct plx_job *job)
+/* The kind whose passes last most nearly as long; -1: none is alike. */
+static int find_measured(const struct plx_kinship *kinship,
+			 const struct plx_job *job)
 {
+	double own = speed(&job->goodput);
+	double least = INFINITY;
+	int found = -1;
+
+	for (int i = 0; i < kinship->count; i++) {
+		const struct plx_kin *kin = &kinship->kin[i];
+		double theirs = speed(&kin->goodput);
+		double off = fabs(theirs - own);
+
+		if (!same_limits(&kin->goodput.limits, &job->goodput.limits) ||
+		    !alike(theirs, own))
+			continue;
+		if (off < least ||
+		    (off == least && knows_more(kin, &kinship->kin[found])))
+			found = i;
+		least = fmin(least, off);
+	}
+	return found;
+}
+
+/*
+ * The most knowing kind of these limits. Nothing else tells kinds apart
+ * before a job has run: -1 also where several differ in speed.
+ */
+static int find_new(const struct plx_kinship *kinship,
+		    const struct plx_job *job)
+{
+	double shortest = INFINITY;
+	double longest = 0;
 	int found = -1;
 
 	for (int i = 0; i < kinship->count; i++) {
 		const struct plx_kin *kin = &kinship->kin[i];
 
-		if (is_kin(kin, job) &&
-		    (found < 0 ||
-		     kin->profiled_gpus > kinship->kin[found].profiled_gpus))
+		if (!same_limits(&kin->goodput.limits, &job->goodput.limits))
+			continue;
+		shortest = fmin(shortest, speed(&kin->goodput));
+		longest = fmax(longest, speed(&kin->goodput));
+		if (found < 0 || knows_more(kin, &kinship->kin[found]))
 			found = i;
 	}
-	return found;
+	return alike(shortest, longest) ? found : -1;
+}
+
+static int find(const struct plx_kinship *kinship, const struct plx_job *job)
+{
+	return job->profiled ? find_measured(kinship, job)
+			     : find_new(kinship, job);
 }
 
 /* Room for another kind: the one not met for longest has to go. */
@@ -65,8 +106,23 @@ static int add(struct plx_kinship *kinship, const struct plx_job *job)
 				oldest = i;
 		}
 	}
-	kinship->kin[oldest] = (struct plx_kin){ .goodput = job->goodput };
+	kinship->kin[oldest] = (struct plx_kin){
+		.goodput = job->goodput,
+		.knower = job->id,
+	};
 	return oldest;
+}
+
+/* Whether what the job knows shall stand for its kind. */
+static bool supersedes(const struct plx_job *job, const struct plx_kin *kin)
+{
+	if (job->profiled_gpus != kin->profiled_gpus)
+		return job->profiled_gpus > kin->profiled_gpus;
+	if (job->id == kin->knower || kin->silence > SILENCE_MAX)
+		return true;
+	if (job->service_s != kin->service_s)
+		return job->service_s > kin->service_s;
+	return job->id < kin->knower;
 }
 
 void plx_kin_learn(struct plx_kinship *kinship, const struct plx_job *job)
@@ -79,10 +135,11 @@ void plx_kin_learn(struct plx_kinship *kinship, const struct plx_job *job)
 	i = find(kinship, job);
 	kin = &kinship->kin[i < 0 ? add(kinship, job) : i];
 	kin->met = ++kinship->now;
-	if (job->profiled_gpus < kin->profiled_gpus ||
-	    (job->profiled_gpus == kin->profiled_gpus &&
-	     job->service_s < kin->service_s))
+	kin->silence++;
+	if (!supersedes(job, kin))
 		return;
+	kin->silence = 0;
+	kin->knower = job->id;
 	kin->profiled_gpus = job->profiled_gpus;
 	kin->service_s = job->service_s;
 	kin->goodput.model = job->goodput.model;

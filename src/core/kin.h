@@ -6,8 +6,10 @@
  * try sizes one by one, a restart each. Others of its kind tried them before:
  * of the same batch limits and, where both measured, equally fast passes.
  * What the one with the largest allocation knows is lent to those that know
- * less. Memory is fixed; a zeroed plx_kinship knows nobody. Pure otherwise;
- * a kinship belongs to one thread at a time.
+ * less; of equals the one with most service counts, the older in doubt, and
+ * once that has ended, the next. A job that never ran is lent nothing where
+ * kinds of its limits differ in speed. Memory is fixed; a zeroed plx_kinship
+ * knows nobody. Pure otherwise; a kinship belongs to one thread at a time.
  */
 #ifndef PLX_CORE_KIN_H
 #define PLX_CORE_KIN_H
@@ -19,7 +21,9 @@
 struct plx_kin {
 	struct plx_goodput goodput; /* of the first batch statistics seen */
 	int profiled_gpus;	    /* largest count measured */
-	double service_s;	    /* of the job that knows it */
+	uint32_t knower;	    /* the job that knows it, */
+	double service_s;	    /* what that had when it last told */
+	unsigned silence;	    /* how often others told since */
 	unsigned long met;	    /* when a job of the kind was last there */
 };
 

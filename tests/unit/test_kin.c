@@ -13,6 +13,7 @@ static const struct plx_limits limits = { 128, 4096, 8, 256, true };
 static struct plx_job known(int gpus)
 {
 	return (struct plx_job){
+		.id = 7,
 		.profiled = true,
 		.profiled_gpus = gpus,
 		.goodput = {
@@ -151,11 +152,132 @@ static void more_service_is_believed_more(void **state)
 
 	(void) state;
 	old.service_s = 1000;
+	young.id = 8;
 	young.goodput.model.alpha_n = 0.9;
 	plx_kin_learn(&kinship, &old);
 	plx_kin_learn(&kinship, &young);
 	assert_true(plx_kin_lend(&kinship, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
+}
+
+/* Three of a kind, each with numbers of its own, in this order. */
+static void tell(struct plx_kinship *kinship, const int order[3])
+{
+	for (int i = 0; i < 3; i++) {
+		struct plx_job job = known(8);
+
+		job.id = 10 + (uint32_t) order[i];
+		job.goodput.model.alpha_n = 0.1 * order[i];
+		plx_kin_learn(kinship, &job);
+	}
+}
+
+static void of_equals_the_oldest_counts_in_any_order(void **state)
+{
+	static const int orders[][3] = {
+		{ 1, 2, 3 }, { 1, 3, 2 }, { 2, 1, 3 },
+		{ 2, 3, 1 }, { 3, 1, 2 }, { 3, 2, 1 }
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
+		struct plx_kinship kinship = { 0 };
+		struct plx_job pupil = unknown();
+
+		tell(&kinship, orders[i]);
+		assert_int_equal(1, kinship.count);
+		assert_true(plx_kin_lend(&kinship, &pupil));
+		assert_true(pupil.goodput.model.alpha_n == 0.1);
+	}
+}
+
+/* What was true of a job that is long gone need not be any more. */
+static void who_has_ended_is_followed_by_the_next(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job gone = known(8);
+	struct plx_job less = known(4);
+	struct plx_job next = known(8);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	gone.service_s = 1e6;
+	less.id = 8;
+	next.id = 9;
+	next.goodput.model.alpha_n = 0.9;
+	plx_kin_learn(&kinship, &gone);
+	for (int i = 0; i < 2000; i++)
+		plx_kin_learn(&kinship, &less);
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(pupil.goodput.model.alpha_n == 0.1);
+	plx_kin_learn(&kinship, &next);
+	pupil = unknown();
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(pupil.goodput.model.alpha_n == 0.9);
+	assert_int_equal(8, pupil.profiled_gpus);
+}
+
+/* As long as it is there, others are of no account. */
+static void who_still_tells_is_believed(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job there = known(8);
+	struct plx_job other = known(8);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	there.service_s = 1e6;
+	other.id = 9;
+	other.goodput.model.alpha_n = 0.9;
+	for (int i = 0; i < 5000; i++) {
+		plx_kin_learn(&kinship, &there);
+		plx_kin_learn(&kinship, &other);
+	}
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(pupil.goodput.model.alpha_n == 0.1);
+}
+
+/* Its limits alone do not tell whether it is the fast or the slow program. */
+static void a_new_job_is_not_taken_for_either_of_two_kinds(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job fast = known(32);
+	struct plx_job slow = known(2);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	slow.id = 8;
+	slow.goodput.model.beta_c *= 3;
+	plx_kin_learn(&kinship, &fast);
+	plx_kin_learn(&kinship, &slow);
+	assert_false(plx_kin_lend(&kinship, &pupil));
+	assert_false(pupil.profiled);
+	pupil = known(1);
+	pupil.goodput.model.beta_c *= 3.1;
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_int_equal(2, pupil.profiled_gpus);
+}
+
+/* Of two kinds that are alike, though the other has measured more. */
+static void the_nearest_speed_lends(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job fast = known(32);
+	struct plx_job slow = known(4);
+	struct plx_job pupil = known(1);
+
+	(void) state;
+	/* Of nothing but the time a sample takes. */
+	fast.goodput.model.alpha_c = 0;
+	slow.goodput.model.alpha_c = 0;
+	pupil.goodput.model.alpha_c = 0;
+	slow.goodput.model.beta_c *= 1.3;
+	pupil.goodput.model.beta_c *= 1.2;
+	plx_kin_learn(&kinship, &fast);
+	plx_kin_learn(&kinship, &slow);
+	assert_int_equal(2, kinship.count);
+	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_int_equal(4, pupil.profiled_gpus);
 }
 
 /* A kind is told from the next by its base batch. */
@@ -276,6 +398,12 @@ int main(void)
 		cmocka_unit_test(slower_passes_are_another_kind),
 		cmocka_unit_test(of_several_the_one_that_went_farthest_counts),
 		cmocka_unit_test(more_service_is_believed_more),
+		cmocka_unit_test(of_equals_the_oldest_counts_in_any_order),
+		cmocka_unit_test(who_has_ended_is_followed_by_the_next),
+		cmocka_unit_test(who_still_tells_is_believed),
+		cmocka_unit_test(
+			a_new_job_is_not_taken_for_either_of_two_kinds),
+		cmocka_unit_test(the_nearest_speed_lends),
 		cmocka_unit_test(the_kind_not_met_for_longest_is_forgotten),
 		cmocka_unit_test(recorded_speedups_are_nobodys_kin),
 		cmocka_unit_test(hostile_numbers_are_not_passed_on),
