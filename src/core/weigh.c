@@ -28,6 +28,12 @@ struct left {
 	int index; /* of the job */
 };
 
+/* Numbers of programs and of files: what makes no sense counts as none. */
+static double sane(double amount)
+{
+	return isfinite(amount) && amount > 0 ? amount : 0;
+}
+
 static double service_weight(const struct plx_job *job)
 {
 	return pow(1 + job->service_s / SERVICE_S, -SERVICE_POWER);
@@ -84,6 +90,12 @@ int plx_problem_weigh(struct plx_problem *problem, struct plx_error *err)
 	int count = problem->job_count;
 	struct left *left;
 
+	for (int j = 0; j < count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->service_s = sane(job->service_s);
+		job->samples_left = sane(job->samples_left);
+	}
 	if (!any_tells(problem)) {
 		for (int j = 0; j < count; j++)
 			problem->jobs[j].weight =

@@ -56,7 +56,8 @@ double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
  * that have had little service weigh more, as most of them end soon. When
  * some tell what they have left, the less that is the more a job weighs, by
  * rank as in heSRPT; one that does not tell is taken to have as much left as
- * it has had. 0, or -1 with err set and nothing changed.
+ * it has had. Amounts that are negative or not finite become 0. 0, or -1 with
+ * err set and no weight changed.
  */
 int plx_problem_weigh(struct plx_problem *problem, struct plx_error *err);
 

@@ -190,6 +190,33 @@ static void absurd_numbers_still_make_weights(void **state)
 	}
 }
 
+/* What a program claims, or a file says, is never worth a refusal. */
+static void nonsense_counts_as_nothing(void **state)
+{
+	static const double nonsense[] = { NAN, INFINITY, -INFINITY, -1,
+					   -1e300 };
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(nonsense); i++) {
+		for (int tells = 0; tells < 2; tells++) {
+			struct plx_problem *problem = make(3);
+			struct plx_error err;
+
+			problem->jobs[0].service_s = nonsense[i];
+			problem->jobs[1].samples_left = nonsense[i];
+			problem->jobs[2].samples_left = tells ? 1e5 : 0;
+			weigh(problem);
+			assert_true(problem->jobs[0].service_s == 0);
+			assert_true(problem->jobs[1].samples_left == 0);
+			assert_int_equal(0, plx_problem_check(problem, &err));
+			/* Neither has had anything, as far as is known. */
+			assert_true(tells || weight_of(problem, 0) ==
+						     weight_of(problem, 1));
+			plx_problem_destroy(problem);
+		}
+	}
+}
+
 static void without_jobs_there_is_nothing_to_weigh(void **state)
 {
 	struct plx_problem *problem = make(0);
@@ -211,6 +238,7 @@ int main(void)
 		cmocka_unit_test(
 			one_that_tells_but_was_never_measured_goes_first),
 		cmocka_unit_test(absurd_numbers_still_make_weights),
+		cmocka_unit_test(nonsense_counts_as_nothing),
 		cmocka_unit_test(without_jobs_there_is_nothing_to_weigh),
 	};
 
