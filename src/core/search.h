@@ -89,6 +89,7 @@ struct plx_elastic {
 	double surplus;			/* of that */
 	double *others; /* [cap + 1] best of the others when it has so many */
 	int want;	/* GPUs that it is to have, were there no nodes */
+	int missed;	/* packs that found none for it */
 
 	struct plx_form *forms; /* by falling utility */
 	int form_count;

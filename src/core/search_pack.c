@@ -15,6 +15,7 @@
 struct turn {
 	int job;
 	int gpus;
+	int missed;  /* packs that found nothing for it */
 	bool urgent; /* may not be parked */
 };
 
@@ -25,6 +26,8 @@ static int by_size(const void *a, const void *b)
 
 	if (x->urgent != y->urgent)
 		return x->urgent ? -1 : 1;
+	if (x->missed != y->missed)
+		return y->missed - x->missed;
 	if (x->gpus != y->gpus)
 		return y->gpus - x->gpus;
 	return x->job - y->job;
@@ -65,12 +68,17 @@ bool plx_search_pack(struct plx_search *search)
 		turns[count++] = (struct turn){
 			.job = j,
 			.gpus = e->want,
+			.missed = e->missed,
 			.urgent = !e->may_park,
 		};
 	}
 	qsort(turns, (size_t) count, sizeof(*turns), by_size);
-	for (int i = 0; i < count && seated; i++)
-		seated = plx_search_buy(search, &search->jobs[turns[i].job]);
+	for (int i = 0; i < count && seated; i++) {
+		struct plx_elastic *e = &search->jobs[turns[i].job];
+
+		seated = plx_search_buy(search, e);
+		e->missed += seated && e->at.count == 0 && e->want > 0;
+	}
 	free(turns);
 	plx_move_begin(search);
 	return seated;

@@ -22,6 +22,7 @@
 #define BUDGET_FIRST  300000000L /* until there is a first plan */
 #define BUDGET_BASE   150000.0	 /* of the shaking ... */
 #define BUDGET_SQUARE 8.0	 /* ... and for each pair of jobs */
+#define PACKS	      4		 /* until all have what they need */
 #define KICKS_BASE    100 /* without success, until the search ends ... */
 #define KICKS_JOB     2	  /* ... and so many more for each job */
 #define KICK_TRIES    8	  /* jobs and forms drawn for a promising one */
@@ -219,12 +220,35 @@ static void shake(struct plx_search *search)
 	search->poorest = false;
 }
 
-/* Seat everybody close to what they want, if that is better. */
+/* Does somebody who is to have GPUs sit nowhere? */
+static bool any_missed(const struct plx_search *search)
+{
+	for (int j = 0; search->parked > 0 && j < search->job_count; j++) {
+		const struct plx_elastic *e = &search->jobs[j];
+
+		if (e->want > 0 && !e->fixed && e->at.count == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Seat everybody close to what they want, if that is better. One left without
+ * any is worse than all the others gain: whoever was comes first the next
+ * time, and in the end takes from others.
+ */
 static void pack(struct plx_search *search)
 {
 	bool packed = plx_search_pack(search);
 
+	for (int i = 1; i < PACKS && packed && any_missed(search); i++)
+		packed = plx_search_pack(search);
 	stray_all(search);
+	if (packed && any_missed(search)) {
+		push_parked(search);
+		plx_search_descend(search);
+		plx_queue_clear(search);
+	}
 	if (packed && gain_over_best(search) > 0)
 		keep_best(search);
 	else

@@ -242,12 +242,65 @@ static void a_plan_is_as_good_with_nodes_in_another_order(void **state)
 		fail_msg("%d of 500 differ", other);
 }
 
+/* Twice as many jobs as nodes, of which some need a few GPUs to run. */
+static struct plx_problem *needy_problem(uint64_t *seed, double p,
+					 bool restricted)
+{
+	int nodes = random_int(seed, 20, 64);
+	int jobs = 2 * nodes;
+	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
+
+	assert_non_null(problem);
+	problem->fairness = p;
+	problem->interference = true;
+	for (int n = 0; n < nodes; n++)
+		problem->gpus[n] = problem->gpus_total[n] = 8;
+	for (int j = 0; j < jobs; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->id = (uint32_t) j + 1;
+		job->min_gpus = random_int(seed, 1, 4);
+		job->max_gpus = 8 << random_int(seed, 0, 3);
+		job->profiled_gpus = 1 << random_int(seed, 0, 5);
+		job->may_park = true;
+		job->home = -1;
+		random_goodput(seed, &job->goodput, false);
+		job->profiled = true;
+		if (!restricted || !chance(seed, 30))
+			continue;
+		assert_int_equal(0, plx_problem_restrict(problem, j, NULL));
+		for (int n = random_int(seed, 4, nodes - 1); n < nodes; n++)
+			job->allowed[n] = false;
+	}
+	return problem;
+}
+
+static void from_nothing_a_plan_comes_close_to_its_bound(void **state)
+{
+	uint64_t seed = 12;
+
+	(void) state;
+	for (int i = 0; i < 24; i++) {
+		struct plx_problem *problem =
+			needy_problem(&seed, i % 2 ? -1 : 0, i % 4 > 1);
+		struct plx_plan *plan = searched(problem);
+
+		assert_true(feasible(problem, plan->choices[0].gpus));
+		if (plan->fitness < 0.95 * plan->bound)
+			fail_msg("case %d: %g, bound %g", i, plan->fitness,
+				 plan->bound);
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			small_plans_are_the_best_but_for_one_in_a_thousand),
 		cmocka_unit_test(a_plan_is_as_good_with_nodes_in_another_order),
+		cmocka_unit_test(from_nothing_a_plan_comes_close_to_its_bound),
 	};
 
 	return cmocka_run_group_tests_name("best plans", tests, NULL, NULL);
