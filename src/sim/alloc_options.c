@@ -34,7 +34,8 @@ static const struct argp_option options[] = {
 	  "possible: pollux, as the scheduler does, or osdi21, exactly as "
 	  "published (pollux)", 0 },
 	{ "fairness", KEY_FAIRNESS, "P", 0, "p of the fitness: lower is "
-	  "fairer, -inf the worst off alone (the file's, or -1)", 0 },
+	  "fairer, -inf the worst off alone (the file's, or -1; slurmctld's "
+	  "files say its own, 0)", 0 },
 	{ "uniform", KEY_UNIFORM, NULL, 0, "give each job the same number of "
 	  "GPUs on each of its nodes, even if the file does not ask for it",
 	  0 },
