@@ -5,10 +5,12 @@
  * It tells the first reason that holds; see the tables of the two callers.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/search.h"
 
-#define SMALL_GAIN 0.05
+#define SMALL_GAIN   0.05
+#define RESTART_SEEN 0.995 /* of the worth kept: less is told */
 
 /* The line being written. */
 struct line {
@@ -209,14 +211,37 @@ static double form_speedup(const struct plx_elastic *e,
 	return plx_speedup(e->job, &e->fair, shape);
 }
 
+/* What keeps the job from more that is free. Requires a gain. */
+static void obstacle(const struct line *line, double gain, char *text,
+		     size_t size)
+{
+	double kept = plx_restart_factor(line->e->job);
+	double least = line->search->problem->hysteresis;
+
+	if ((1 + gain) * kept > 1 + least)
+		snprintf(text, size, " but do not fit on what is free");
+	else if ((1 + gain) * kept <= 1)
+		snprintf(text, size, " but a restart costs %.0f %%",
+			 100 * (1 - kept));
+	else if (kept < RESTART_SEEN)
+		snprintf(text, size,
+			 ": after %.0f %% for a restart less than the %.3g %% "
+			 "that a change must bring",
+			 100 * (1 - kept), 100 * least);
+	else
+		snprintf(text, size,
+			 ": less than the %.3g %% that a change must bring",
+			 100 * least);
+}
+
 /* It could have more, and does not get it. */
 static void why_enough(const struct line *line)
 {
 	const struct plx_form *next = next_form(line);
 	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
 	double then = next ? form_speedup(line->e, next) : 0;
-	double kept = plx_restart_factor(line->e->job);
 	int gpus = line->to.gpus;
+	char reason[96] = "";
 	double gain;
 
 	if (then <= now) {
@@ -226,26 +251,13 @@ static void why_enough(const struct line *line)
 		return;
 	}
 	gain = now > 0 ? then / now - 1 : 1;
-	if (gain < SMALL_GAIN)
-		snprintf(line->text, line->size,
-			 "stays: %d GPU%s, %d would add %.0f %%", gpus,
-			 plural(gpus), next->gpus, 100 * gain);
-	else if (free_gpus(line) < next->gpus - gpus)
-		snprintf(line->text, line->size,
-			 "stays: %d GPU%s, %d would add %.0f %% but others "
-			 "need them more",
-			 gpus, plural(gpus), next->gpus, 100 * gain);
-	else if ((1 + gain) * kept > 1 + line->search->problem->hysteresis)
-		snprintf(line->text, line->size,
-			 "stays: %d GPU%s, %d would add %.0f %% but do not fit "
-			 "on what is free",
-			 gpus, plural(gpus), next->gpus, 100 * gain);
-	else
-		snprintf(line->text, line->size,
-			 "stays: %d GPU%s, %d would add %.0f %% but a restart "
-			 "costs %.0f %%",
-			 gpus, plural(gpus), next->gpus, 100 * gain,
-			 100 * (1 - kept));
+	if (gain >= SMALL_GAIN && free_gpus(line) < next->gpus - gpus)
+		snprintf(reason, sizeof(reason), " but others need them more");
+	else if (gain >= SMALL_GAIN)
+		obstacle(line, gain, reason, sizeof(reason));
+	snprintf(line->text, line->size,
+		 "stays: %d GPU%s, %d would add %.0f %%%s", gpus, plural(gpus),
+		 next->gpus, 100 * gain, reason);
 }
 
 static void why_same(const struct line *line)
@@ -276,6 +288,22 @@ static void why_same(const struct line *line)
 		why_enough(line);
 }
 
+/* What the change costs, where there is something to tell. */
+static void add_charge(const struct line *line)
+{
+	double kept = plx_restart_factor(line->e->job);
+	size_t length = strlen(line->text);
+	char charge[48];
+
+	if (kept >= RESTART_SEEN)
+		return;
+	snprintf(charge, sizeof(charge), ", a restart costs %.0f %%",
+		 100 * (1 - kept));
+	if (length + strlen(charge) < line->size)
+		snprintf(line->text + length, line->size - length, "%s",
+			 charge);
+}
+
 void plx_search_why(const struct plx_search *search,
 		    const struct plx_elastic *e, char *why, int size)
 {
@@ -298,4 +326,6 @@ void plx_search_why(const struct plx_search *search,
 		why_less(&line);
 	else
 		why_moved(&line);
+	if (line.to.gpus > 0 && !plx_seat_equal(&e->at, &e->now))
+		add_charge(&line);
 }

@@ -177,6 +177,49 @@ static void a_restart_dearer_than_its_gain_is_not_made(void **state)
 	done(problem, plan);
 }
 
+static void assert_tells(const struct plx_plan *plan, int j, const char *part)
+{
+	if (!strstr(plan->choices[j].why, part))
+		fail_msg("job %d: \"%s\" without \"%s\"", j,
+			 plan->choices[j].why, part);
+}
+
+static void a_gain_too_small_for_a_change_is_told(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->hysteresis = 0.5;
+	problem->jobs[0].now[0] = 3;
+	problem->jobs[0].restart_s = 0;
+	plan = searched(problem);
+	assert_choice(plan, 0, 3, "stays: 3 GPUs, 4 would add ");
+	assert_tells(plan, 0, ": less than the 50 % that a change must bring");
+	plx_plan_destroy(plan);
+	problem->jobs[0].restart_s = 12;
+	plan = searched(problem);
+	assert_tells(plan, 0, " for a restart less than the 50 % that a ");
+	done(problem, plan);
+}
+
+static void what_a_restart_costs_is_told(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[0] = 1;
+	plan = searched(problem);
+	assert_null(strstr(plan->choices[0].why, "restart"));
+	plx_plan_destroy(plan);
+	problem->jobs[0].restart_s = 12;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "grows 1 -> 4 GPUs on 1 node: goodput ");
+	assert_tells(plan, 0, " samples/s, a restart costs ");
+	done(problem, plan);
+}
+
 static void a_job_gets_no_gpus_that_its_batch_cannot_use(void **state)
 {
 	struct plx_problem *problem = cluster(1, 4, 1);
@@ -324,6 +367,8 @@ int main(void)
 		cmocka_unit_test(the_last_gpu_parks_whoever_may_be),
 		cmocka_unit_test(a_pinned_job_is_left_alone),
 		cmocka_unit_test(a_restart_dearer_than_its_gain_is_not_made),
+		cmocka_unit_test(a_gain_too_small_for_a_change_is_told),
+		cmocka_unit_test(what_a_restart_costs_is_told),
 		cmocka_unit_test(a_job_gets_no_gpus_that_its_batch_cannot_use),
 		cmocka_unit_test(a_tiny_gain_moves_nobody),
 		cmocka_unit_test(a_growing_job_keeps_its_node),
