@@ -193,6 +193,27 @@ bad_restart_cost() {
 		--traces="$WORK/slow" "$WORK/one.csv"
 }
 
+# gpus_held OPTION...: its mean over the life of a job that can use 3 GPUs.
+gpus_held() {
+	"$sim" --traces="$WORK/traces" --nodes=2 --gpus-per-node=2 \
+		--jobs="$WORK/held.csv" "$@" "$WORK/trio.csv" >"$WORK/held" &&
+		awk -F, 'NR == 2 { print $10 / ($7 - $6) }' "$WORK/held.csv"
+}
+
+# Three GPUs are two and one.
+uniform_is_uniform() {
+	local free even
+	cp -r "$WORK/traces/toy" "$WORK/traces/trio"
+	sed -i '2s/.*/96,96,32,32,10,0/' "$WORK/traces/trio/limits.csv"
+	cp "$WORK/traces/trio/validation-128.csv" \
+		"$WORK/traces/trio/validation-96.csv"
+	printf '%s\n' name,time,application,num_replicas,batch_size \
+		a,0,trio,1,96 >"$WORK/trio.csv"
+	free=$(gpus_held) && even=$(gpus_held --uniform) || return 1
+	echo "$free GPUs, uniform $even"
+	awk "BEGIN { exit !($free > 2.2 && $even > 1.2 && $even <= 2) }"
+}
+
 # refused SENTENCE ARGUMENT...: exit code 2, and one line that contains it.
 refused() {
 	local sentence=$1 rc
@@ -253,7 +274,7 @@ printf '%s\n' name,time,application,num_replicas,batch_size \
 printf '%s\n' name,time,application,num_replicas,batch_size \
 	"<b>&'x,0,toy,1,16" >"$WORK/names.csv"
 
-plan 23
+plan 24
 ok "--json prints the promised object" keys_are_as_promised
 ok "workloads side by side end as each alone" together_as_alone
 ok "the same workload ends the same twice" repeatable
@@ -265,6 +286,7 @@ ok "restarts that cost nothing end jobs sooner" shorter two --restart-delay=0 \
 ok "more nodes end jobs sooner" shorter two --nodes=8 --nodes=2 --policy=tiresias
 ok "interference ends jobs later" shorter crowd --interference=0 \
 	--interference=0.9 --policy=fifo --nodes=3 --gpus-per-node=2
+ok "--uniform gives as many GPUs on each node" uniform_is_uniform
 ok "a bad workload is refused by file and line" bad_file
 ok "bad traces are refused by file and line" bad_trace
 ok "--html writes one page that needs nothing else" page_is_whole

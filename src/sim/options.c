@@ -22,6 +22,7 @@ enum {
 	KEY_FAIRNESS,
 	KEY_HTML,
 	KEY_REMAINING,
+	KEY_UNIFORM,
 	KEY_WITHOUT,
 	KEY_RESTART,
 	KEY_NUMBER, /* and on: one a row of numbers */
@@ -49,6 +50,8 @@ static const struct argp_option options[] = {
 	  "pollux-ga: -1)", 0 },
 	{ "remaining", KEY_REMAINING, NULL, 0, "jobs also tell the policy how "
 	  "much they have to do", 0 },
+	{ "uniform", KEY_UNIFORM, NULL, 0, "pollux gives a job as many GPUs on "
+	  "each of its nodes, as in slurmctld", 0 },
 	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
 	  "to see what each brings: model, measured, kin, weights, charge, "
 	  "hysteresis", 0 },
@@ -263,6 +266,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_REMAINING:
 		to->setting.remaining = true;
+		return 0;
+	case KEY_UNIFORM:
+		to->setting.uniform = true;
 		return 0;
 	case KEY_WITHOUT:
 		set_without(&to->setting, value);

@@ -34,6 +34,7 @@ struct plx_setting {
 	double interference; /* part of its speed a disturbed job loses */
 	double fairness;     /* p, where policies know it; NAN: their own */
 	bool remaining;	     /* jobs also tell how much they have to do */
+	bool uniform;	     /* pollux: as many GPUs on each of a job's nodes */
 	unsigned without;    /* parts of pollux to leave out: PLX_PART_... */
 	uint64_t seed;	     /* for policies that draw lots */
 	bool timeline;	     /* record what --html draws */

@@ -44,6 +44,7 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 {
 	unsigned without = turn->setting->without;
 
+	problem->uniform = turn->setting->uniform;
 	if (isnan(turn->setting->fairness))
 		problem->fairness = PLX_FAIRNESS;
 	if (!(without & PLX_PART_HYSTERESIS))
