@@ -231,6 +231,50 @@ bad_file() {
 		--traces="$WORK/traces" "$WORK/bad.csv"
 }
 
+bad_tables() {
+	sed '1s/batch_size/time/' "$WORK/one.csv" >"$WORK/bad.csv"
+	refused "bad.csv:1: more than one column \"time\"" \
+		--traces="$WORK/traces" "$WORK/bad.csv" || return 1
+	sed 's/^toy-7,/toy-2,/' "$WORK/one.csv" >"$WORK/bad.csv"
+	refused "bad.csv:9: job \"toy-2\": line 4 has one of this name" \
+		--traces="$WORK/traces" "$WORK/bad.csv"
+}
+
+# Traces without the run at the base batch, or with one at no batch.
+bad_runs() {
+	local name
+	cp -r "$WORK/traces" "$WORK/runs"
+	mv "$WORK/runs/toy/validation-16.csv" "$WORK/runs/toy/validation-32.csv"
+	refused "toy: no validation-16.csv" --traces="$WORK/runs" \
+		"$WORK/one.csv" || return 1
+	for name in 016 0 -16 16x 1.5 '' x 99999999; do
+		cp -r "$WORK/traces" "$WORK/run-$name"
+		echo >"$WORK/run-$name/toy/validation-$name.csv"
+		refused "validation-$name.csv: want validation-M.csv, M a" \
+			--traces="$WORK/run-$name" "$WORK/one.csv" || return 1
+	done
+}
+
+# What would be written is one of the workloads, or both files are one.
+bad_names() {
+	local option
+	cp "$WORK/one.csv" "$WORK/kept.csv"
+	ln -s one.csv "$WORK/link.csv"
+	for option in jobs html; do
+		refused "--$option=$WORK/link.csv: this is a workload" \
+			"--$option=$WORK/link.csv" --traces="$WORK/traces" \
+			"$WORK/two.csv" "$WORK/one.csv" || return 1
+	done
+	refused "--jobs is the same file" --jobs="$WORK/new" \
+		--html="$WORK/new" --traces="$WORK/traces" "$WORK/one.csv" &&
+		[ ! -e "$WORK/new" ] &&
+		refused "--jobs is the same file" --jobs="$WORK/new" \
+			--html="$WORK/./new" --traces="$WORK/traces" \
+			"$WORK/one.csv" &&
+		[ ! -s "$WORK/new" ] && cmp "$WORK/one.csv" "$WORK/kept.csv" &&
+		small --jobs=/dev/null --html=/dev/null "$WORK/one.csv"
+}
+
 bad_trace() {
 	cp -r "$WORK/traces" "$WORK/broken"
 	sed -i '4s/,[^,]*$//' "$WORK/broken/toy/placements.csv"
@@ -274,7 +318,7 @@ printf '%s\n' name,time,application,num_replicas,batch_size \
 printf '%s\n' name,time,application,num_replicas,batch_size \
 	"<b>&'x,0,toy,1,16" >"$WORK/names.csv"
 
-plan 24
+plan 27
 ok "--json prints the promised object" keys_are_as_promised
 ok "workloads side by side end as each alone" together_as_alone
 ok "the same workload ends the same twice" repeatable
@@ -288,6 +332,9 @@ ok "interference ends jobs later" shorter crowd --interference=0 \
 	--interference=0.9 --policy=fifo --nodes=3 --gpus-per-node=2
 ok "--uniform gives as many GPUs on each node" uniform_is_uniform
 ok "a bad workload is refused by file and line" bad_file
+ok "columns and jobs that are there twice are refused" bad_tables
+ok "runs at no batch, and none at the base batch, are refused" bad_runs
+ok "files to write that are read or the same are refused" bad_names
 ok "bad traces are refused by file and line" bad_trace
 ok "--html writes one page that needs nothing else" page_is_whole
 ok "names cannot hurt the page" names_are_harmless

@@ -60,6 +60,18 @@ static int split(char *line, char *cells[COLUMNS_MAX])
 	return count;
 }
 
+/* Which cell of the header has the name; -1: none, -2: several. */
+static int find_cell(char *cells[], int count, const char *name)
+{
+	int found = -1;
+
+	for (int at = 0; at < count; at++) {
+		if (strcmp(cells[at], name) == 0)
+			found = found == -1 ? at : -2;
+	}
+	return found;
+}
+
 static int find_columns(struct reader *reader, char *line, int number,
 			struct plx_error *err)
 {
@@ -71,12 +83,11 @@ static int find_columns(struct reader *reader, char *line, int number,
 		return fail_at(reader->csv, number, err, "too many columns");
 	reader->file_columns = count;
 	for (int c = 0; reader->columns[c]; c++) {
-		int at = 0;
+		int at = find_cell(cells, count, reader->columns[c]);
 
-		while (at < count && strcmp(cells[at], reader->columns[c]))
-			at++;
-		if (at == count) {
-			snprintf(text, sizeof(text), "no column \"%s\"",
+		if (at < 0) {
+			snprintf(text, sizeof(text), "%s column \"%s\"",
+				 at == -1 ? "no" : "more than one",
 				 reader->columns[c]);
 			return fail_at(reader->csv, number, err, text);
 		}

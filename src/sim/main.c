@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/html.h"
@@ -24,6 +25,44 @@ struct run {
 	int task_count;
 	struct plx_summary *summaries; /* [task_count] */
 };
+
+/* By whatever names; a device takes what comes. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x;
+	struct stat y;
+
+	if (stat(a, &x) < 0 || stat(b, &y) < 0)
+		return strcmp(a, b) == 0;
+	return x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+	       S_ISREG(x.st_mode);
+}
+
+/* What is written must not be what is read. path NULL: none. */
+static int check_output(const struct plx_sim_options *options,
+			const char *option, const char *path,
+			struct plx_error *err)
+{
+	for (int w = 0; path && w < options->workload_count; w++) {
+		if (same_file(path, options->workloads[w]))
+			return plx_fail(err,
+					"--%s=%s: this is a workload to read",
+					option, path);
+	}
+	return 0;
+}
+
+static int check_outputs(const struct plx_sim_options *options,
+			 struct plx_error *err)
+{
+	if (options->jobs && options->html &&
+	    same_file(options->jobs, options->html))
+		return plx_fail(err, "--html=%s: --jobs is the same file",
+				options->html);
+	if (check_output(options, "jobs", options->jobs, err) < 0)
+		return -1;
+	return check_output(options, "html", options->html, err);
+}
 
 /* Better told before a simulation than after it. path NULL: none. */
 static int check_writable(const char *path, struct plx_error *err)
@@ -42,8 +81,11 @@ static int load(struct run *run, struct plx_error *err)
 {
 	const struct plx_sim_options *options = &run->options;
 
-	if (check_writable(options->jobs, err) < 0 ||
-	    check_writable(options->html, err) < 0)
+	/* Again, once both are there: names may differ. */
+	if (check_outputs(options, err) < 0 ||
+	    check_writable(options->jobs, err) < 0 ||
+	    check_writable(options->html, err) < 0 ||
+	    check_outputs(options, err) < 0)
 		return -1;
 	run->catalog.dir = options->traces;
 	run->workloads = calloc((size_t) options->workload_count,

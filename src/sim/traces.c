@@ -172,32 +172,54 @@ done:
 	return rc;
 }
 
-/* The batch in "validation-256.csv"; 0: another file. */
+#define RUN_START "validation-"
+#define RUN_END	  ".csv"
+
+/* Whether the file is "validation-M.csv", whatever M. */
+static bool is_run(const char *file)
+{
+	size_t size = strlen(file);
+	size_t end = strlen(RUN_END);
+
+	return size >= strlen(RUN_START) + end &&
+	       strncmp(file, RUN_START, strlen(RUN_START)) == 0 &&
+	       strcmp(file + size - end, RUN_END) == 0;
+}
+
+/* The batch in "validation-256.csv"; 0: none. */
 static int run_batch(const char *file)
 {
-	int batch = 0;
-	int end = 0;
+	const char *text = file + strlen(RUN_START);
+	char *end;
+	long batch;
 
-	if (sscanf(file, "validation-%8d.csv%n", &batch, &end) == 1 &&
-	    end > 0 && !file[end] && batch > 0)
-		return batch;
-	return 0;
+	if (text[0] < '1' || text[0] > '9')
+		return 0;
+	batch = strtol(text, &end, 10);
+	return strcmp(end, RUN_END) == 0 && batch <= PER_GPU_MAX ? (int) batch
+								 : 0;
 }
 
 static int add_run(struct plx_app *app, const char *dir, const char *file,
 		   struct plx_error *err)
 {
+	int batch = run_batch(file);
 	char path[PATH_MAX];
 	struct plx_app_run *runs;
 
 	if (plx_trace_path(dir, file, path, err) < 0)
 		return -1;
+	if (!batch)
+		return plx_fail(err,
+				"%s: want " RUN_START "M" RUN_END
+				", M a whole number from 1 to %d",
+				path, PER_GPU_MAX);
 	runs = realloc(app->runs,
 		       (size_t) (app->run_count + 1) * sizeof(*runs));
 	if (!runs)
 		return plx_fail(err, "%s: no memory", path);
 	app->runs = runs;
-	runs[app->run_count] = (struct plx_app_run){ .batch = run_batch(file) };
+	runs[app->run_count] = (struct plx_app_run){ .batch = batch };
 	return load_run(path, app->limits.epochs, &runs[app->run_count++], err);
 }
 
@@ -207,6 +229,22 @@ static int by_batch(const void *a, const void *b)
 	const struct plx_app_run *y = b;
 
 	return x->batch - y->batch;
+}
+
+/* Progress is counted in its samples. */
+static int check_base(const struct plx_app *app, const char *dir,
+		      struct plx_error *err)
+{
+	int base = app->limits.batch.base_batch;
+
+	for (int i = 0; i < app->run_count; i++) {
+		if (app->runs[i].batch == base)
+			return 0;
+	}
+	return plx_fail(err,
+			"%s: no " RUN_START "%d" RUN_END
+			", the run at the base batch",
+			dir, base);
 }
 
 static int load_runs(struct plx_app *app, const char *dir,
@@ -219,16 +257,16 @@ static int load_runs(struct plx_app *app, const char *dir,
 	if (!folder)
 		return plx_fail(err, "%s: %s", dir, strerror(errno));
 	while (rc == 0 && (entry = readdir(folder))) {
-		if (run_batch(entry->d_name))
+		if (is_run(entry->d_name))
 			rc = add_run(app, dir, entry->d_name, err);
 	}
 	closedir(folder);
 	if (rc < 0)
 		return -1;
-	if (app->run_count == 0)
-		return plx_fail(err, "%s: no validation-M.csv", dir);
-	qsort(app->runs, (size_t) app->run_count, sizeof(*app->runs), by_batch);
-	return 0;
+	if (app->run_count > 0)
+		qsort(app->runs, (size_t) app->run_count, sizeof(*app->runs),
+		      by_batch);
+	return check_base(app, dir, err);
 }
 
 /* One GPU at the base batch: what other configurations are measured by. */

@@ -97,6 +97,42 @@ static int by_submission(const void *a, const void *b)
 	return x->line - y->line;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct plx_entry *const *x = a;
+	const struct plx_entry *const *y = b;
+	int order = strcmp((*x)->name, (*y)->name);
+
+	return order ? order : (*x)->line - (*y)->line;
+}
+
+/* Results are told by name. */
+static int check_names(const char *path, const struct plx_workload *workload,
+		       struct plx_error *err)
+{
+	size_t count = (size_t) workload->count;
+	const struct plx_entry **sorted =
+		calloc(count, sizeof(const struct plx_entry *));
+	int rc = 0;
+
+	if (!sorted)
+		return plx_fail(err, "%s: no memory for %zu names", path,
+				count);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &workload->entries[i];
+	qsort(sorted, count, sizeof(const struct plx_entry *), by_name);
+	for (size_t i = 1; i < count && rc == 0; i++) {
+		if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
+			rc = plx_fail(err,
+				      "%s:%d: job \"%.40s\": line %d has one "
+				      "of this name",
+				      path, sorted[i]->line, sorted[i]->name,
+				      sorted[i - 1]->line);
+	}
+	free(sorted);
+	return rc;
+}
+
 static char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -134,6 +170,8 @@ int plx_workload_load(const char *path, struct plx_catalog *catalog,
 		if (read_entry(&csv, i, catalog, &made.entries[i], err) < 0)
 			goto done;
 	}
+	if (check_names(path, &made, err) < 0)
+		goto done;
 	qsort(made.entries, (size_t) made.count, sizeof(*made.entries),
 	      by_submission);
 	*workload = made;
