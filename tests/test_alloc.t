@@ -101,12 +101,16 @@ bad_files() {
 	sed 's/"age": 600/"age": -600/' "$WORK/three.json" >"$WORK/age.json"
 	sed 's/"right", "right"/"right", "top"/' "$WORK/three.json" \
 		>"$WORK/node.json"
+	sed '1,2s/"resources": { "gpu": 4 }/&, "elastic": 5/' \
+		"$WORK/three.json" >"$WORK/more.json"
 	head -n 7 "$WORK/three.json" >"$WORK/half.json"
 	: >"$WORK/empty.json"
 	refused "$WORK/age.json:5: jobs[0].age: want a number from 0" \
 		"$WORK/age.json" &&
 		refused "$WORK/node.json:15: base_allocations.fixed[1]: \"top\"" \
 			"$WORK/node.json" &&
+		refused "$WORK/more.json:2: nodes[0].elastic: want a whole" \
+			"$WORK/more.json" &&
 		refused "$WORK/half.json:8: column" "$WORK/half.json" &&
 		refused "$WORK/empty.json:1: column" "$WORK/empty.json" &&
 		refused "$WORK/none.json: No such file" "$WORK/none.json"

@@ -61,7 +61,7 @@ static int read_nodes(const struct plx_json *list, struct plx_problem *problem,
 			return -1;
 		some = total;
 		if (elastic.value &&
-		    plx_json_whole(&elastic, 0, NODE_GPUS_MAX, &some, err) < 0)
+		    plx_json_whole(&elastic, 0, total, &some, err) < 0)
 			return -1;
 		problem->gpus_total[n] = (int) total;
 		problem->gpus[n] = (int) some;
