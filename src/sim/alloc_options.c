@@ -34,8 +34,7 @@ static const struct argp_option options[] = {
 	  "possible: pollux, as the scheduler does, or osdi21, exactly as "
 	  "published (pollux)", 0 },
 	{ "fairness", KEY_FAIRNESS, "P", 0, "p of the fitness: lower is "
-	  "fairer, -inf the worst off alone (the file's, or -1; slurmctld's "
-	  "files say its own, 0)", 0 },
+	  "fairer, -inf the worst off alone (the file's, or -1)", 0 },
 	{ "uniform", KEY_UNIFORM, NULL, 0, "give each job the same number of "
 	  "GPUs on each of its nodes, even if the file does not ask for it",
 	  0 },
@@ -157,7 +156,10 @@ static char *filter_help(int key, const char *text, void *input)
 	out = open_memstream(&help, &size);
 	if (!out)
 		return NULL;
-	fprintf(out, "Policies:\n");
+	fprintf(out, "A file that does not say it has p = -1, and moves jobs "
+		     "for a gain of 0.005;\nthose of slurmctld say its own: "
+		     "0 and 0.08, unless told otherwise.\n\n"
+		     "Policies:\n");
 	for (int i = 0; plx_policies[i]; i++) {
 		if (plx_policies[i]->plan)
 			fprintf(out, "  %-10s %s\n", plx_policies[i]->name,

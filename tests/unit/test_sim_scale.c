@@ -220,6 +220,58 @@ static void the_emptiest_nodes_go_first(void **state)
 	release(&p);
 }
 
+/* What a policy adds to a turn, it adds to the imagined cluster. */
+static int mark(const struct plx_turn *turn, struct plx_problem *problem,
+		struct plx_error *err)
+{
+	(void) err;
+	assert_int_equal(turn->job_count, problem->job_count);
+	assert_int_equal(2, problem->node_count);
+	assert_int_equal(0, problem->jobs[0].now[0]);
+	problem->jobs[0].weight = 42;
+	return 0;
+}
+
+static int plan_marked(const struct plx_problem *problem,
+		       struct plx_plan **plan, struct plx_error *err)
+{
+	assert_true(problem->jobs[0].weight == 42);
+	return plx_plan_search(problem, plan, err);
+}
+
+static void nodes_are_asked_for_of_the_problem_as_refined(void **state)
+{
+	static const struct plx_policy marking = {
+		.name = "marking",
+		.refine = mark,
+		.plan = plan_marked,
+	};
+	struct plx_setting setting = scaled(1, 3, 0.5);
+	struct plx_simjob job;
+	struct plx_simjob *list[] = { &job };
+	struct plx_turn turn = {
+		.setting = &setting,
+		.jobs = list,
+		.job_count = 1,
+		.now_s = 600,
+	};
+	struct played p;
+	struct plx_error err;
+	double utility = -1;
+
+	(void) state;
+	play(&four_nodes, "fifo", rows, &p);
+	assert_int_equal(0, plx_simjob_init(&job, &p.workload.entries[0], 3,
+					    &err));
+	seat(&job, 0, 1);
+	assert_int_equal(0, plx_autoscale_utility(&marking, &turn, 2, &utility,
+						  &err));
+	/* It never ran: one GPU of four. */
+	assert_true(near(utility, 0.25));
+	plx_simjob_release(&job);
+	release(&p);
+}
+
 static void each_application_has_its_own_restart_cost(void **state)
 {
 	struct plx_setting own = four_nodes;
@@ -339,6 +391,7 @@ int main(void)
 		cmocka_unit_test(the_cluster_stays_within_its_limits),
 		cmocka_unit_test(a_node_that_boots_is_paid_for_and_not_used),
 		cmocka_unit_test(the_emptiest_nodes_go_first),
+		cmocka_unit_test(nodes_are_asked_for_of_the_problem_as_refined),
 		cmocka_unit_test(each_application_has_its_own_restart_cost),
 		cmocka_unit_test(a_bad_restart_cost_is_refused_by_line),
 		cmocka_unit_test(spans_are_the_times_that_jobs_held_gpus),
