@@ -107,26 +107,44 @@ static bool hopeless(const struct plx_search *search,
 	return form->utility <= plx_search_needed(search, e, form->gpus);
 }
 
+/* Make the move that was tried: by chance others would give way now. */
+static bool repeat(struct plx_search *search, struct plx_elastic *e, int form,
+		   uint64_t random)
+{
+	uint64_t next = search->random;
+	bool moved;
+
+	search->random = random;
+	moved = plx_search_move(search, e, form);
+	search->random = next;
+	return moved;
+}
+
 /* The best move of one job. */
 static bool improve_job(struct plx_search *search, struct plx_elastic *e)
 {
 	int choice = PLX_FORM_NOW - 1;
 	double best = 0;
+	uint64_t best_random = search->random;
 
 	if (e->now.utility > e->at.utility &&
 	    try_form(search, e, PLX_FORM_NOW, &best))
 		choice = PLX_FORM_NOW;
 	for (int i = 0; i < e->form_count; i++) {
+		uint64_t random = search->random;
+
 		/* Others hardly ever gain by giving way. */
 		if (e->forms[i].utility - e->at.utility <= best ||
 		    search->work > search->budget)
 			break;
 		if (hopeless(search, e, &e->forms[i]))
 			continue;
-		if (try_form(search, e, i, &best))
+		if (try_form(search, e, i, &best)) {
 			choice = i;
+			best_random = random;
+		}
 	}
-	if (choice < PLX_FORM_NOW || !plx_search_move(search, e, choice))
+	if (choice < PLX_FORM_NOW || !repeat(search, e, choice, best_random))
 		return false;
 	plx_move_keep(search);
 	return true;

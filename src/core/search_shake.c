@@ -16,8 +16,9 @@
 /* A gain below this share of the sum is noise. */
 #define GAIN_MIN 1e-9
 
-#define CLOSE 1e-4 /* share of the fitness that nobody looks for */
-#define FAR   1e-2 /* share of it that deserves the whole budget */
+#define CLOSE	 1e-4 /* share of the fitness that nobody looks for */
+#define FAR	 1e-2 /* share of it that deserves the whole budget */
+#define VERY_FAR 4    /* times that: as many times the base of the budget */
 
 #define BUDGET_FIRST  300000000L /* until there is a first plan */
 #define BUDGET_BASE   150000.0	 /* of the shaking ... */
@@ -258,8 +259,10 @@ static void pack(struct plx_search *search)
 static void shake_budget(struct plx_search *search)
 {
 	double jobs = search->job_count;
-	double far = fmin(1, gap(search) / FAR);
-	double budget = BUDGET_BASE + BUDGET_SQUARE * jobs * jobs * far * far;
+	double far = gap(search) / FAR;
+	double square = fmin(1, far * far);
+	double budget = BUDGET_BASE * fmin(fmax(1, far), VERY_FAR) +
+			BUDGET_SQUARE * jobs * jobs * square;
 
 	search->budget = search->work + (long) fmin(budget, BUDGET_FIRST);
 }
