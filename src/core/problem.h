@@ -32,11 +32,12 @@ struct plx_job {
 	int max_gpus;  /* >= min_gpus: user, account and QOS limits */
 	bool profiled; /* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
-	int profiled_gpus; /* largest count measured; at most doubled, >= 1 */
-	bool pinned;	   /* keeps what it has, whatever happens */
-	bool may_park;	   /* may be left without any GPU */
+	/* Largest count measured, by it or its kin: at most doubled, >= 1. */
+	int profiled_gpus;
+	bool pinned;	  /* keeps what it has, whatever happens */
+	bool may_park;	  /* may be left without any GPU */
 	int home;	  /* node that holds a GPU of it if any does; -1 none */
-	double age_s;	  /* since it first started */
+	double age_s;	  /* since it first started; for osdi21.h alone */
 	double service_s; /* GPU-seconds it has had */
 	/*
 	 * Samples it still needs, at the efficiency of its base batch; 0: it
