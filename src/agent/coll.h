@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "agent/pollux.h"
 #include "core/error.h"
 
 struct plx_coll;
@@ -21,10 +22,25 @@ struct plx_coll_ops {
 	/* Sum over ranks, in place; bit-identical on all of them. */
 	int (*sum)(struct plx_coll *coll, float *data, size_t count,
 		   struct plx_error *err);
+	/*
+	 * The same, in the background: NULL where a vendor cannot. Requests
+	 * end in the order begun, each by wait(); data is host memory, or the
+	 * device's where memory says so.
+	 */
+	int (*sum_begin)(struct plx_coll *coll, float *data, size_t count,
+			 enum pollux_memory memory, struct plx_error *err);
+	/* The oldest request that is under way. */
+	int (*sum_wait)(struct plx_coll *coll, struct plx_error *err);
 	/* From rank 0 to all. */
 	int (*spread)(struct plx_coll *coll, void *data, size_t bytes,
 		      struct plx_error *err);
 	int (*barrier)(struct plx_coll *coll, struct plx_error *err);
+	/* bytes of each rank to rank 0, in rank order; out elsewhere NULL. */
+	int (*gather)(struct plx_coll *coll, const void *data, size_t bytes,
+		      void *out, struct plx_error *err);
+	/* As spread, but without using up a CPU while rank 0 takes its time. */
+	int (*spread_idle)(struct plx_coll *coll, void *data, size_t bytes,
+			   struct plx_error *err);
 	/* End all ranks with this exit code; may return when alone. */
 	void (*abort)(struct plx_coll *coll, int code);
 	void (*destroy)(struct plx_coll *coll);
@@ -34,7 +50,11 @@ struct plx_coll {
 	const struct plx_coll_ops *ops;
 	int rank;
 	int ranks;
-	int nodes; /* distinct ones that hold ranks */
+	int nodes;	/* distinct ones that hold ranks */
+	int local_rank; /* among the ranks of this node, from 0 */
+	int local_ranks;
+	int node;	  /* number of this node, from 0 */
+	double timeout_s; /* for a late rank, 0: wait for ever */
 };
 
 /*

@@ -52,9 +52,10 @@ int plx_end(struct pollux *p)
 	return -1;
 }
 
-void pollux_config_init(struct pollux_config *config)
+void pollux_config_init_sized(struct pollux_config *config, size_t size)
 {
-	*config = (struct pollux_config){
+	const struct pollux_config defaults = {
+		.size = size,
 		.epochs = 1,
 		.batch = 32,
 		.min_gpu_batch = 1,
@@ -63,6 +64,10 @@ void pollux_config_init(struct pollux_config *config)
 		.collectives = "auto",
 		.checkpoint_every_s = 30,
 	};
+
+	memset(config, 0, size);
+	memcpy(config, &defaults,
+	       size < sizeof(defaults) ? size : sizeof(defaults));
 }
 
 struct pollux *pollux_create(const struct pollux_config *config)
@@ -72,7 +77,9 @@ struct pollux *pollux_create(const struct pollux_config *config)
 
 	if (!p)
 		return NULL;
-	p->config = *config;
+	memcpy(&p->config, config,
+	       config->size < sizeof(p->config) ? config->size
+						: sizeof(p->config));
 	snprintf(p->collectives, sizeof(p->collectives), "%s",
 		 kind ? kind : "auto");
 	snprintf(p->folder, sizeof(p->folder), "%s",
@@ -198,7 +205,7 @@ static double efficiency(const struct pollux *p, double total,
 	return total > base ? plx_efficiency(noise, base, total) : 1.0;
 }
 
-void pollux_info(const struct pollux *p, struct pollux_info *info)
+static void fill_info(const struct pollux *p, struct pollux_info *info)
 {
 	struct plx_noise noise = { 0 };
 	bool known = plx_noise_get(&p->profile.tracker, &noise);
@@ -228,4 +235,15 @@ void pollux_info(const struct pollux *p, struct pollux_info *info)
 		return;
 	info->noise_scale = p->limits.base_batch * noise.var / noise.sqr;
 	info->goodput *= efficiency(p, total, &noise);
+}
+
+void pollux_info_sized(const struct pollux *p, struct pollux_info *info,
+		       size_t size)
+{
+	struct pollux_info full;
+
+	fill_info(p, &full);
+	full.size = size;
+	memset(info, 0, size);
+	memcpy(info, &full, size < sizeof(full) ? size : sizeof(full));
 }

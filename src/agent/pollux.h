@@ -22,7 +22,8 @@
  *			die(pollux_error(p));
  *		if (!pass.sync)
  *			continue;
- *		optimiser_step(gradient, pollux_lr(p));
+ *		if (!pollux_skipped(p))
+ *			optimiser_step(gradient, pollux_lr(p));
  *		pollux_commit(p);
  *	}
  *	if (more < 0)
@@ -35,10 +36,15 @@
  * do not depend on that: each is used exactly once in each epoch.
  *
  * All functions are to be called by all ranks in the same order, from one
- * thread. Functions that can fail return -1; pollux_error() then has the
- * sentence, and the only thing left to do is to destroy and exit non-zero.
- * Memory given to pollux_register() stays the program's and must outlive p;
- * everything else is copied.
+ * thread; there is no global state, but a process has one run at a time when
+ * ranks talk over MPI. Functions that can fail return 0 (or a count) and a
+ * negative enum pollux_status; pollux_error() then has the sentence, and the
+ * only thing left to do is to destroy and exit non-zero: a launcher starts
+ * the ranks again. Memory given to pollux_register() and pollux_bucket()
+ * stays the program's and must outlive p; everything else is copied.
+ *
+ * Callable from C++ and, through ctypes, from any language; the caller needs
+ * no MPI. pollux(3) has a page for each group of functions.
  */
 #ifndef POLLUX_H
 #define POLLUX_H
@@ -53,11 +59,59 @@ extern "C" {
 
 struct pollux; /* one training run, as seen by one rank */
 
+/* What a negative return value means. */
+enum pollux_status {
+	POLLUX_OK = 0,
+	POLLUX_EINVAL = -1, /* a configuration, argument or variable */
+	POLLUX_ECALL = -2,  /* a call out of order */
+	POLLUX_ENOMEM = -3,
+	POLLUX_ECOMM = -4,  /* other ranks are lost or late */
+	POLLUX_ESTATE = -5, /* a checkpoint cannot be read or written */
+	POLLUX_EGONE = -6,  /* the launcher is gone; state is saved */
+};
+
+/* In which order samples are used. */
+enum pollux_order {
+	POLLUX_SHUFFLED,   /* a permutation of (seed, epoch) */
+	POLLUX_SEQUENTIAL, /* 0, 1, 2, ...: for streams, see seek */
+};
+
+/* What `epochs` counts. */
+enum pollux_counting {
+	POLLUX_DATA,	 /* passes over the data set */
+	POLLUX_PROGRESS, /* as many scale-invariant iterations: see progress */
+};
+
+/* What a rule for the learning rate may look at. */
+struct pollux_lr_state {
+	double scale;	  /* batch of this step / base batch */
+	double sqr;	  /* squared norm of the true gradient, group's */
+	double var;	  /* its variance at the base batch, group's */
+	double progress;  /* scale-invariant iterations so far */
+	double batch;	  /* base batch, samples */
+	uint64_t samples; /* in the data set */
+	int group;	  /* of parameters */
+};
+
+/* Factor on the learning rate; not finite or negative counts as 1. */
+typedef double pollux_lr_rule(const struct pollux_lr_state *state, void *user);
+
+/*
+ * Sequential order: this rank's next samples are first to first + count - 1 of
+ * that epoch, and do not follow those it had last. 0, or -1 to fail.
+ */
+typedef int pollux_seek(void *user, int epoch, uint64_t first, uint64_t count);
+
 /* What is trained, and within which limits its batch size may be chosen. */
 struct pollux_config {
-	uint64_t samples; /* in the dataset, >= 1; no default */
-	int epochs;	  /* >= 1; default 1 */
-	uint64_t seed;	  /* of the order of samples; default 0 */
+	size_t size;		 /* set by pollux_config_init(); leave it */
+	uint64_t samples;	 /* in the data set, >= 1; no default */
+	int epochs;		 /* >= 1; default 1 */
+	uint64_t seed;		 /* of the order of samples; default 0 */
+	enum pollux_order order; /* default POLLUX_SHUFFLED */
+	enum pollux_counting counting; /* default POLLUX_DATA */
+	pollux_seek *seek;	       /* default NULL */
+	void *seek_user;
 
 	/* Samples per optimiser step. --scheduler-params goes before these. */
 	int batch;	   /* total batch that lr was tuned for; default 32 */
@@ -65,7 +119,16 @@ struct pollux_config {
 	int min_gpu_batch; /* smallest part a rank can take; default 1 */
 	int max_gpu_batch; /* largest that fits a GPU; default 0: max_batch */
 	bool accumulate;   /* several passes a step allowed; default true */
-	double lr;	   /* learning rate tuned for `batch`; default 0.1 */
+
+	double lr; /* learning rate tuned for `batch`; default 0.1 */
+	/*
+	 * How it follows the batch: "adascale" (default), "adamscale",
+	 * "linear", "sqrt", "legw" or "fixed"; lr_rule goes before it.
+	 */
+	const char *lr_scaling;
+	double lr_warmup_epochs; /* of legw, at the base batch; default 0 */
+	pollux_lr_rule *lr_rule;
+	void *lr_user;
 
 	/*
 	 * How gradients travel: "self" (one rank), "mpi", "nccl", or "auto",
@@ -73,18 +136,28 @@ struct pollux_config {
 	 * started by mpirun or srun, else self.
 	 */
 	const char *collectives;
+	double timeout_s; /* a rank so late is lost; default 600, 0: never */
 
 	/*
 	 * Folder of checkpoints, made if missing. Default NULL: the launcher's
 	 * ($POLLUX_CHECKPOINT_DIR), none without one.
 	 */
 	const char *checkpoint_dir;
-	double checkpoint_every_s; /* 0: only when stopped; default 30 */
-	bool quiet;		   /* no "pollux: ..." lines on stderr */
+	/*
+	 * Seconds between checkpoints: 0 only when stopped; default -1: from
+	 * their measured cost and mtbf_s (Young 1974, Daly 2006).
+	 */
+	double checkpoint_every_s;
+	double mtbf_s;	     /* between failures of a node; default 86400 */
+	int checkpoint_keep; /* newest ones not removed; default 2 */
+	bool quiet;	     /* no "pollux: ..." lines on stderr */
 };
 
 /* Fill in the defaults. Call it first: later versions add fields. */
-void pollux_config_init(struct pollux_config *config);
+#define pollux_config_init(config)                                             \
+	pollux_config_init_sized(config, sizeof(struct pollux_config))
+/* The same for a caller that was built with another version: size is its. */
+void pollux_config_init_sized(struct pollux_config *config, size_t size);
 
 /*
  * A run, the caller's to destroy. NULL only when memory is out; what is wrong
@@ -97,6 +170,9 @@ void pollux_destroy(struct pollux *p);
 
 /* The sentence about the last failure; the library's, never NULL. */
 const char *pollux_error(const struct pollux *p);
+
+/* "0.1.0", of the library in use. */
+const char *pollux_version(void);
 
 /* ---- state ---- */
 
@@ -113,28 +189,68 @@ enum pollux_type {
 	POLLUX_U8,
 };
 
-/* An array to be saved and restored, in the program's (host) memory. */
+enum pollux_memory {
+	POLLUX_HOST,
+	POLLUX_CUDA, /* of the current device, from cudaMalloc() */
+};
+
+/* An array to be saved and restored. */
 struct pollux_tensor {
 	const char *name; /* unique; copied */
 	void *data;	  /* borrowed until pollux_destroy() */
 	enum pollux_type type;
 	int dims; /* 0 (one number) to POLLUX_DIMS_MAX */
 	uint64_t shape[POLLUX_DIMS_MAX];
+	enum pollux_memory memory;
 };
 
 /*
  * Have this array saved with every checkpoint, and filled by pollux_start()
  * when there is one. Register all that the next step depends on: weights,
- * momentum, counters. Data-parallel: the same on all ranks; rank 0's is saved.
+ * momentum, counters. Data-parallel: the same on all ranks.
  */
 int pollux_register(struct pollux *p, const struct pollux_tensor *tensor);
 
-/* CRC-32C of all registered arrays, in the order registered. */
+/* State that is no array: the program turns it into bytes and back. */
+struct pollux_blob {
+	const char *name;	    /* unique among tensors as well */
+	size_t (*size)(void *user); /* bytes that save() will write */
+	int (*save)(void *user, void *bytes, size_t size); /* 0 or -1 */
+	int (*load)(void *user, const void *bytes, size_t size);
+	void *user;
+};
+
+int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob);
+
+/* CRC-32C of all registered state, in the order registered. */
 uint32_t pollux_crc(const struct pollux *p);
+
+/* ---- gradients ---- */
+
+/*
+ * A part of the gradient that is ready at one moment of the backward pass,
+ * float32. One all-reduce a bucket, overlapped with the rest of the pass.
+ */
+struct pollux_bucket {
+	size_t count;		   /* numbers, >= 1 */
+	enum pollux_memory memory; /* where they are */
+	int group; /* of parameters, 0 to POLLUX_GROUPS_MAX - 1: an own lr */
+	/*
+	 * Adam: what its step divides each number by (the root of the second
+	 * moment plus epsilon), read at each step; NULL: SGD, all 1.
+	 */
+	const float *precondition;
+};
+
+#define POLLUX_GROUPS_MAX 16
+
+/* Before pollux_start(). Its number, from 0, or a negative status. */
+int pollux_bucket(struct pollux *p, const struct pollux_bucket *bucket);
 
 /*
  * Initialise collectives, connect to the launcher if there is one, restore
- * the newest good checkpoint. After that all ranks hold rank 0's state.
+ * the newest good checkpoint. After that all ranks hold the same state. A
+ * process started ahead of its turn waits here.
  */
 int pollux_start(struct pollux *p);
 
@@ -144,17 +260,18 @@ int pollux_start(struct pollux *p);
 struct pollux_pass {
 	const uint64_t *samples; /* their numbers; valid until the next call */
 	size_t count;		 /* may be 0 at the end of an epoch */
-	bool sync;		 /* last pass of its optimiser step */
-	int index;		 /* of the pass in its step, from 0 */
-	int per_gpu;		 /* samples of a full pass */
-	int epoch;		 /* from 0 */
-	uint64_t step;		 /* optimiser steps committed so far */
+	uint64_t first; /* position of the first in the epoch's order */
+	bool sync;	/* last pass of its optimiser step */
+	int index;	/* of the pass in its step, from 0 */
+	int per_gpu;	/* samples of a full pass */
+	int epoch;	/* from 0 */
+	uint64_t step;	/* optimiser steps committed so far */
 };
 
 /*
  * 1: *pass is filled. 0: no more, because training has finished or, if
  * pollux_stopped(), because the launcher wants the GPUs: exit with code 0
- * either way. -1: failed. Checkpoints are taken here, after a commit.
+ * either way. Negative: failed. Checkpoints are taken here, after a commit.
  */
 int pollux_next(struct pollux *p, struct pollux_pass *pass);
 
@@ -162,23 +279,55 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass);
 bool pollux_stopped(const struct pollux *p);
 
 /*
- * Give the pass's gradient: the mean over pass.count samples (ignored if 0),
- * n floats in host memory, n the same in each call; and the mean loss. In a
- * sync pass, gradient becomes the mean over all samples of the step, over
- * all passes and ranks; in others it is left as it is.
+ * This bucket of the pass's gradient is there: the mean over pass.count
+ * samples (ignored if 0), times the loss scale. Each bucket once a pass, in
+ * the same order on all ranks; not to be touched until pollux_sync().
  */
+int pollux_gradient(struct pollux *p, int bucket, float *data);
+
+/*
+ * The pass is done; loss is the mean over its samples. After a sync pass the
+ * buckets hold the mean over all samples of the step, over all passes and
+ * ranks, the loss scale divided out; after others they are as they were.
+ */
+int pollux_sync(struct pollux *p, double loss);
+
+/* For a gradient in one piece of host memory: bucket, gradient and sync. */
 int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss);
 
-/* Learning rate of this step, by AdaScale. Valid after a sync pass. */
+/*
+ * The pass does not fit into memory: call it in place of pollux_sync(). The
+ * step begins anew with a smaller batch, of which the limit is remembered;
+ * no sample counts as used. Fails when not even min_gpu_batch fits.
+ */
+int pollux_out_of_memory(struct pollux *p);
+
+/* Gradients come multiplied by this (mixed precision); from the next pass. */
+int pollux_loss_scale(struct pollux *p, double scale);
+
+/* The step's gradient was not finite: do not apply it, but commit. */
+bool pollux_skipped(const struct pollux *p);
+
+/* Learning rate of this step, and its factor. Valid after a sync pass. */
 double pollux_lr(const struct pollux *p);
+double pollux_lr_factor(const struct pollux *p, int group);
+
+/*
+ * Iterations at the base batch that would have brought training as far
+ * (AdaScale's count). Let schedules follow it, whatever the batch.
+ */
+double pollux_progress(const struct pollux *p);
 
 /* The optimiser step is done: its samples count as used. */
 int pollux_commit(struct pollux *p);
 
+/* Have a checkpoint written before the next step. */
+int pollux_checkpoint(struct pollux *p);
+
 /*
  * For programs that know better than the host's clock (GPU events, emulated
  * hardware): what the pass just reduced took, and the exposed part of its
- * all-reduce (0 unless sync), seconds. Call it between pollux_reduce() and
+ * all-reduce (0 unless sync), seconds. Call it between pollux_sync() and
  * pollux_commit() or pollux_next().
  */
 void pollux_timing(struct pollux *p, double pass_s, double sync_s);
@@ -186,6 +335,7 @@ void pollux_timing(struct pollux *p, double pass_s, double sync_s);
 /* ---- what is going on ---- */
 
 struct pollux_info {
+	size_t size;		 /* set by pollux_info(); leave it */
 	int rank;		 /* of this process, 0 to gpus - 1 */
 	int gpus;		 /* ranks */
 	int nodes;		 /* nodes that hold them */
@@ -203,9 +353,17 @@ struct pollux_info {
 	double goodput;	       /* samples_per_s times statistical efficiency */
 	double noise_scale;    /* samples; 0 while unknown */
 	bool profiled;	       /* the step model is fitted */
+	double progress;       /* scale-invariant iterations, pollux_progress */
+	double efficiency;     /* statistical, 0 to 1 */
+	double remaining_s;    /* at the present speed; 0: unknown */
+	double restart_s;      /* what the last restart cost, 0: unknown */
+	double checkpoint_s;   /* what the last checkpoint cost training */
 };
 
-void pollux_info(const struct pollux *p, struct pollux_info *info);
+#define pollux_info(p, info)                                                   \
+	pollux_info_sized(p, info, sizeof(struct pollux_info))
+void pollux_info_sized(const struct pollux *p, struct pollux_info *info,
+		       size_t size);
 
 #ifdef __cplusplus
 }

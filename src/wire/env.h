@@ -11,5 +11,13 @@
 #define PLX_ENV_PARAMS "POLLUX_PARAMS"
 /* How many times the ranks were started before, 0 at first. */
 #define PLX_ENV_STARTS "POLLUX_STARTS"
+/* Number of this start, from 1, over the job's whole life. */
+#define PLX_ENV_GENERATION "POLLUX_GENERATION"
+/* Set: started ahead of its turn, to wait in pollux_start(). */
+#define PLX_ENV_WARM "POLLUX_WARM"
+/* Key of the job, for names in a node's memory. */
+#define PLX_ENV_JOB "POLLUX_JOB"
+/* The launcher's memory on its own node, to keep state in over a restart. */
+#define PLX_ENV_RESIDENT "POLLUX_RESIDENT"
 
 #endif

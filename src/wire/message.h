@@ -7,12 +7,26 @@
 #ifndef PLX_WIRE_MESSAGE_H
 #define PLX_WIRE_MESSAGE_H
 
-#define PLX_MSG_HELLO "hello" /* ranks=R nodes=N */
-#define PLX_MSG_BEGAN "began" /* first optimiser step committed */
-#define PLX_MSG_HINT  "hint"  /* fields of core/hint.h */
-#define PLX_MSG_SAVED "saved" /* samples=S crc=HEX bytes=B seconds=T idle=I */
-#define PLX_MSG_DONE  "done"  /* training has ended */
-#define PLX_MSG_STOP  "stop"  /* to rank 0: save and leave */
+/* rank 0 to launcher */
+#define PLX_MSG_HELLO	 "hello"    /* ranks=R nodes=N */
+#define PLX_MSG_READY	 "ready"    /* warm: waits for go */
+#define PLX_MSG_RESTORED "restored" /* step=T from=WORD seconds=S */
+#define PLX_MSG_BEGAN	 "began"    /* first optimiser step committed */
+#define PLX_MSG_BEAT	 "beat"	    /* step=T; the training lives */
+#define PLX_MSG_HINT	 "hint"	    /* fields of core/hint.h */
+/* step=T samples=S crc=HEX bytes=B seconds=T idle=I [held=1] */
+#define PLX_MSG_SAVED	"saved"
+#define PLX_MSG_RESUMED "resumed" /* training again after held */
+#define PLX_MSG_DONE	"done"	  /* training has ended */
+
+/* launcher to rank 0 */
+#define PLX_MSG_STOP	"stop"	  /* save and leave */
+#define PLX_MSG_SAVE	"save"	  /* save and train on */
+#define PLX_MSG_PREPARE "prepare" /* get memory for a handover */
+#define PLX_MSG_HAND	"hand"	  /* hand the state over, then wait */
+#define PLX_MSG_LEAVE	"leave"	  /* after held: exit */
+#define PLX_MSG_RESUME	"resume"  /* after held: train on */
+#define PLX_MSG_GO	"go"	  /* [gen=G]; after ready: restore and train */
 
 /* The fields after word when line is that message, else NULL. */
 const char *plx_message(const char *line, const char *word);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * device.h - memory of the host and of a GPU, read and written alike
+ *
+ * CUDA's runtime is loaded when first needed and only then; a program that
+ * registers no device memory never touches it. Thread-safe.
+ */
+#ifndef PLX_AGENT_DEVICE_H
+#define PLX_AGENT_DEVICE_H
+
+#include <stddef.h>
+
+#include "agent/pollux.h"
+#include "core/error.h"
+
+/* Copy bytes from memory of that kind to the host, or back; blocks. */
+int plx_device_read(void *host, const void *data, size_t bytes,
+		    enum pollux_memory memory, struct plx_error *err);
+int plx_device_write(void *data, const void *host, size_t bytes,
+		     enum pollux_memory memory, struct plx_error *err);
+
+#endif

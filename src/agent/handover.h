@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handover.h - from one generation of ranks to the next, through memory
+ *
+ * The old ranks copy their state into memory of their node and wait; the new
+ * ones, initialised beside them, take it from there (docs/resize.md). All but
+ * plx_handover_prepare() are collective.
+ */
+#ifndef PLX_AGENT_HANDOVER_H
+#define PLX_AGENT_HANDOVER_H
+
+struct pollux;
+
+/* Get the memory for the copy, in the background. Every rank, any time. */
+void plx_handover_prepare(struct pollux *p);
+
+/*
+ * At a step's boundary: hand the state over, wait for the launcher's word.
+ * 1: nobody took it, train on. 0: leave. -1: failed.
+ */
+int plx_handover_give(struct pollux *p);
+
+/*
+ * In pollux_start(), of a process started ahead: say that we are ready, wait
+ * for the word to go, take the state from memory. 1: taken. 0: go on from a
+ * checkpoint (also when not started ahead). -1: failed, or called off.
+ */
+int plx_handover_take(struct pollux *p);
+
+void plx_handover_release(struct pollux *p);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * save.h - checkpoints of a run: when, how, and which one to go on from
+ *
+ * All but plx_save_due() and plx_rescue() are collective: each rank writes its
+ * share of the state, rank 0 commits. State must be consistent, that is
+ * between two optimiser steps.
+ */
+#ifndef PLX_AGENT_SAVE_H
+#define PLX_AGENT_SAVE_H
+
+#include <stdbool.h>
+
+struct pollux;
+
+enum plx_save_kind {
+	PLX_SAVE_FLUSHED, /* on disk when it returns: survives a power loss */
+	PLX_SAVE_ASYNC,	  /* copied when it returns; the rest while training */
+	PLX_SAVE_QUICK,	  /* readable by the next generation, flushed later */
+};
+
+int plx_save(struct pollux *p, enum plx_save_kind kind);
+
+/* Rank 0: is it time? From cost and failure rate, or as configured. */
+bool plx_save_due(struct pollux *p);
+
+/* Wait until an asynchronous save has ended well or badly. */
+int plx_save_wait(struct pollux *p);
+
+/* Bring back the newest good checkpoint or rescue, if there is one. */
+int plx_restore(struct pollux *p);
+
+/*
+ * One rank, on its own: the others are lost. State of the last commit, as a
+ * checkpoint that the next generation finds. At most some seconds.
+ */
+int plx_rescue(struct pollux *p);
+
+/* Threads and memory; before the collectives go. */
+void plx_save_release(struct pollux *p);
+
+#endif
