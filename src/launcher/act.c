@@ -13,40 +13,27 @@
 #define RETRY_FIRST_S	 0.2
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
 
-/* A socket that rank 0 can reach, wherever it runs. */
-static int open_socket(struct plx_launcher *l, struct plx_error *err)
-{
-	const struct plx_settings *s = l->settings;
-
-	if (plx_peer_open(&l->peer, err) < 0)
-		return -1;
-	l->order.dir = l->peer.dir;
-	l->order.socket = l->peer.path;
-	if (s->relay == PLX_RELAY_NEVER ||
-	    (s->relay == PLX_RELAY_AUTO && !l->job.away))
-		return 0;
-	if (plx_relay_start(&l->relay, s->job_id, l->job.layout.nodes[0].name,
-			    l->peer.dir, l->peer.path, err) < 0)
-		return -1;
-	l->order.socket = l->relay.path;
-	return 0;
-}
-
 static void act_start(struct plx_launcher *l)
 {
+	const struct plx_settings *s = l->settings;
+	struct plx_generation_order order = {
+		.step = l->order,
+		.number = ++l->newest,
+		.start = l->starts++,
+		.relay = s->relay == PLX_RELAY_ALWAYS ||
+			 (s->relay == PLX_RELAY_AUTO && l->job.away),
+		.layout = &l->job.layout,
+		.where = l->job.where,
+	};
 	struct plx_error err;
 
-	l->said = (struct plx_said){ 0 };
-	l->step.number = l->starts++;
 	l->marks.started_s = plx_now_s();
-	if (open_socket(l, &err) < 0 ||
-	    plx_step_start(&l->step, &l->order, &l->job.layout, &err) < 0) {
+	if (plx_generation_start(l->now, &order, &err) < 0) {
 		plx_say(l, PLX_QUIET, "%s", err.text);
 		l->exit_code = 1;
 		plx_raise(l, PLX_EVENT_FINISHED);
 		return;
 	}
-	snprintf(l->where, sizeof(l->where), "%s", l->job.where);
 	if (l->ever_met)
 		l->deadline_s = plx_now_s() + START_TIMEOUT_S;
 	plx_tell_start(l);
@@ -57,15 +44,15 @@ static void act_start(struct plx_launcher *l)
 static void act_stop(struct plx_launcher *l)
 {
 	double now_s = plx_now_s();
-	double from_s = l->peer.met ? now_s : l->step.started_s;
+	double from_s = l->now->peer.met ? now_s : l->now->step.started_s;
 
-	plx_peer_stop(&l->peer);
+	plx_peer_stop(&l->now->peer);
 	l->deadline_s = from_s + l->settings->save_timeout_s;
 	if (l->job.over)
 		l->deadline_s = now_s;
 	l->marks = (struct plx_marks){ .asked_s = now_s };
-	l->from_ranks = l->step.layout.ranks;
-	snprintf(l->from, sizeof(l->from), "%s", l->where);
+	l->from_ranks = l->now->step.layout.ranks;
+	snprintf(l->from, sizeof(l->from), "%s", l->now->where);
 	l->target = (struct plx_target){ 0 };
 	l->crc[0] = '\0';
 	l->samples[0] = '\0';
@@ -78,8 +65,8 @@ static void act_kill(struct plx_launcher *l)
 	plx_say(l, PLX_NORMAL, "ranks did not %s within %.1f s, killing them",
 		l->stage == PLX_STAGE_STARTING ? "find each other" : "leave",
 		plx_now_s() - l->stage_s);
-	if (plx_step_kill(&l->step))
-		plx_clerk_kill(l->clerk, l->step.name);
+	if (plx_step_kill(&l->now->step))
+		plx_clerk_kill(l->clerk, l->now->step.name);
 	l->deadline_s = plx_now_s() + KILL_AGAIN_S;
 }
 
@@ -122,7 +109,7 @@ static void act_publish(struct plx_launcher *l)
 
 static void act_finish(struct plx_launcher *l)
 {
-	if (l->signal && !l->said.done)
+	if (l->signal && !l->now->said.done)
 		l->exit_code = 128 + l->signal;
 	plx_tell_done(l);
 	plx_tell_status(l, plx_now_s());

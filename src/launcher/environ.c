@@ -43,6 +43,8 @@ static const struct rule rules[] = {
 	{ "HIP_VISIBLE_DEVICES", false, false },
 	{ "ROCR_VISIBLE_DEVICES", false, false },
 	{ "ZE_AFFINITY_MASK", false, false },
+	/* A launcher that is itself run by one has a word of its own here. */
+	{ "POLLUX_WARM", false, false },
 };
 
 bool plx_environ_passes(const char *var)

@@ -17,7 +17,12 @@
 #define LONGEST_S  10.0
 #define SHORTEST_S 0.001
 
-enum { WAIT_SIGNAL, WAIT_NEWS, WAIT_PEER, WAITS };
+enum {
+	WAIT_SIGNAL,
+	WAIT_NEWS,
+	WAIT_PEERS,
+	WAITS = WAIT_PEERS + PLX_GENERATIONS
+};
 
 static const int watched[] = { SIGTERM, SIGINT, SIGHUP, SIGURG, SIGCHLD };
 
@@ -65,7 +70,10 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	l->stage = PLX_STAGE_IDLE;
 	l->status.launcher = settings->wake;
 	l->fault_progress = -1;
-	plx_peer_init(&l->peer);
+	for (int i = 0; i < PLX_GENERATIONS; i++)
+		plx_generation_init(&l->slots[i]);
+	l->now = &l->slots[0];
+	l->newest = plx_generation_newest(settings->folder);
 	l->signals = open_signals(err);
 	if (l->signals < 0)
 		goto fail;
@@ -107,27 +115,28 @@ static void take_signals(struct plx_launcher *l)
 		plx_watch_signal(l, (int) info.ssi_signo);
 }
 
-static int peer_fd(const struct plx_launcher *l)
-{
-	if (l->peer.channel)
-		return plx_channel_fd(l->peer.channel);
-	return l->peer.listener;
-}
-
 static void turn(struct plx_launcher *l)
 {
 	struct pollfd waits[WAITS] = {
 		[WAIT_SIGNAL] = { .fd = l->signals, .events = POLLIN },
 		[WAIT_NEWS] = { .fd = plx_clerk_fd(l->clerk),
 				.events = POLLIN },
-		[WAIT_PEER] = { .fd = peer_fd(l), .events = POLLIN },
 	};
+	bool spoken = false;
+
+	for (int i = 0; i < PLX_GENERATIONS; i++)
+		waits[WAIT_PEERS + i] = (struct pollfd){
+			.fd = plx_generation_fd(&l->slots[i]),
+			.events = POLLIN,
+		};
 
 	if (poll(waits, WAITS, patience_ms(l)) < 0)
 		return;
 	/* What rank 0 said comes before the news that it is gone. */
-	if (waits[WAIT_PEER].revents)
-		plx_watch_peer(l);
+	for (int i = 0; i < PLX_GENERATIONS; i++)
+		spoken = spoken || waits[WAIT_PEERS + i].revents;
+	if (spoken)
+		plx_watch_peers(l);
 	if (waits[WAIT_SIGNAL].revents)
 		take_signals(l);
 	if (waits[WAIT_NEWS].revents)
@@ -147,9 +156,8 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	if (!l)
 		return;
 	plx_clerk_destroy(l->clerk, GOODBYE_S);
-	plx_relay_stop(&l->relay);
-	plx_peer_close(&l->peer);
-	plx_step_release(&l->step);
+	for (int i = 0; i < PLX_GENERATIONS; i++)
+		plx_generation_release(&l->slots[i]);
 	plx_pauses_release(&l->pauses);
 	plx_job_release(&l->job);
 	if (l->signals >= 0)

@@ -34,6 +34,8 @@ struct plx_settings {
 	double save_timeout_s;	/* for ranks to save and leave */
 	int max_restarts;	/* after faults, without progress */
 	enum plx_relaying relay;
+	bool prewarm;	       /* start ahead what is to follow */
+	double warm_timeout_s; /* for it to be ready */
 };
 
 struct plx_launcher;

@@ -46,6 +46,8 @@ enum {
 	KEY_MPI,
 	KEY_SRUN,
 	KEY_RELAY,
+	KEY_COLD,
+	KEY_WARM,
 };
 
 /* clang-format off */
@@ -67,6 +69,12 @@ static const struct argp_option options[] = {
 	{ "relay", KEY_RELAY, "WHEN", 0,
 	  "Reach rank 0 through a step on its node: auto (when it is on "
 	  "another machine), always or never (default auto)", 0 },
+	{ "no-prewarm", KEY_COLD, NULL, 0,
+	  "Stop the ranks before those that follow them are started, "
+	  "also where both could run", 0 },
+	{ "warm-timeout", KEY_WARM, "SECONDS", 0,
+	  "Ranks started beside the running ones that take longer to be "
+	  "ready are given up (default 60)", 0 },
 	{ "srun-option", KEY_SRUN, "OPTION", 0,
 	  "Given to the srun that starts the ranks; may be repeated", 0 },
 	{ "verbose", KEY_VERBOSE, NULL, 0, "Say every step", 0 },
@@ -157,6 +165,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_RELAY:
 		s->relay = read_relay(state, arg);
+		break;
+	case KEY_COLD:
+		s->prewarm = false;
+		break;
+	case KEY_WARM:
+		s->warm_timeout_s = read_seconds(state, "warm-timeout", arg, 0);
 		break;
 	case KEY_SRUN:
 		add_srun_option(state, command, arg);
@@ -269,6 +283,8 @@ int main(int argc, char **argv)
 			      .hint_interval_s = 2,
 			      .save_timeout_s = 20,
 			      .max_restarts = 3,
+			      .prewarm = true,
+			      .warm_timeout_s = 60,
 			      .loudness = PLX_NORMAL },
 	};
 	struct plx_settings *s = &command.settings;

@@ -85,10 +85,39 @@ static void pass_on_stop(struct plx_peer *peer)
 	peer->told = plx_channel_send(peer->channel, PLX_MSG_STOP, NULL) == 0;
 }
 
+/* Lines are short and few: they leave as soon as there is a connection. */
+static void pass_on_queue(struct plx_peer *peer)
+{
+	char *line = peer->queue;
+	char *end;
+
+	if (!peer->channel)
+		return;
+	while ((end = strchr(line, '\n'))) {
+		*end = '\0';
+		if (plx_channel_send(peer->channel, line, NULL) < 0)
+			break;
+		line = end + 1;
+	}
+	peer->queue[0] = '\0';
+}
+
 void plx_peer_stop(struct plx_peer *peer)
 {
 	peer->stop = true;
 	pass_on_stop(peer);
+}
+
+void plx_peer_tell(struct plx_peer *peer, const char *line)
+{
+	size_t used = strlen(peer->queue);
+	size_t size = strlen(line);
+
+	if (used + size + 2 > sizeof(peer->queue))
+		return;
+	memcpy(peer->queue + used, line, size);
+	strcpy(peer->queue + used + size, "\n");
+	pass_on_queue(peer);
 }
 
 static void meet(struct plx_peer *peer, struct plx_error *err)
@@ -99,6 +128,7 @@ static void meet(struct plx_peer *peer, struct plx_error *err)
 	if (!peer->channel)
 		return;
 	peer->told = false;
+	pass_on_queue(peer);
 	pass_on_stop(peer);
 }
 

@@ -23,6 +23,7 @@ struct plx_peer {
 	bool met;		     /* rank 0 has spoken since open */
 	bool stop;		     /* rank 0 is to be told to stop */
 	bool told;		     /* this connection was */
+	char queue[256];	     /* lines for it, each with a newline */
 };
 
 void plx_peer_init(struct plx_peer *peer);
@@ -39,6 +40,9 @@ void plx_peer_close(struct plx_peer *peer);
 
 /* Tell rank 0 to stop, now or as soon as it connects. */
 void plx_peer_stop(struct plx_peer *peer);
+
+/* Tell it that line, once, in the order of the calls; a short one. */
+void plx_peer_tell(struct plx_peer *peer, const char *line);
 
 /*
  * The next line of rank 0, if there is one. Accepts its connection. A broken

@@ -14,20 +14,12 @@
 
 #include "core/fields.h"
 #include "launcher/clerk.h"
+#include "launcher/generation.h"
 #include "launcher/launcher.h"
 #include "launcher/lifecycle.h"
 #include "launcher/pauses.h"
-#include "launcher/peer.h"
-#include "launcher/relay.h"
-#include "launcher/step.h"
 
-/* What rank 0 said since the last start. */
-struct plx_said {
-	bool hello;
-	bool began;
-	bool saved;
-	bool done;
-};
+#define PLX_GENERATIONS 2 /* that live at once */
 
 struct plx_launcher {
 	const struct plx_settings *settings;
@@ -49,20 +41,20 @@ struct plx_launcher {
 	char trouble[PLX_ERROR_SIZE]; /* last told, to tell it once */
 
 	/* the ranks' side */
-	struct plx_peer peer;
-	struct plx_relay relay; /* of peer, when rank 0 is away */
+	struct plx_generation slots[PLX_GENERATIONS];
+	struct plx_generation *now;  /* trains, or will; never NULL */
+	struct plx_generation *next; /* warm beside it, NULL: none */
+	struct plx_generation *old;  /* on its way out, NULL: none */
 	struct plx_step_order order;
-	struct plx_step step;
-	struct plx_said said;
-	char crc[32];		    /* of the state last saved */
-	char samples[32];	    /* trained when it was */
-	char where[PLX_WHERE_SIZE]; /* the ranks are */
-	bool ever_met;		    /* the training speaks to us */
-	int starts;		    /* so far */
-	int faults;		    /* since there was progress */
-	double progress;	    /* of the last hint */
-	double fault_progress;	    /* at the last fault */
-	double srun_trouble_s;	    /* since when srun fails, 0: it works */
+	uint64_t newest;       /* generation's number, so far */
+	char crc[32];	       /* of the state last saved */
+	char samples[32];      /* trained when it was */
+	bool ever_met;	       /* the training speaks to us */
+	int starts;	       /* so far */
+	int faults;	       /* since there was progress */
+	double progress;       /* of the last hint */
+	double fault_progress; /* at the last fault */
+	double srun_trouble_s; /* since when srun fails, 0: it works */
 
 	/* what is told */
 	struct plx_status status;
@@ -84,8 +76,8 @@ struct plx_launcher {
 
 /* watch.c: these raise events. */
 void plx_watch_news(struct plx_launcher *l);
-void plx_watch_peer(struct plx_launcher *l);
-void plx_watch_step(struct plx_launcher *l);
+void plx_watch_peers(struct plx_launcher *l);
+void plx_watch_steps(struct plx_launcher *l);
 void plx_watch_signal(struct plx_launcher *l, int signal);
 void plx_watch_time(struct plx_launcher *l);
 

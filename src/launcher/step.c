@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,6 +120,15 @@ static int write_hosts(const struct plx_layout *layout, const char *path,
 	return 0;
 }
 
+static int set_number(struct plx_environ *env, const char *name, uint64_t value,
+		      struct plx_error *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return plx_environ_set(env, name, text, err);
+}
+
 static int prepare_environ(struct plx_environ *env,
 			   const struct plx_step_order *order,
 			   const char *hosts, int number, struct plx_error *err)
@@ -133,7 +143,6 @@ static int prepare_environ(struct plx_environ *env,
 		{ PLX_ENV_CHECKPOINTS, order->folder },
 		{ PLX_ENV_PARAMS, order->params },
 	};
-	char text[16];
 
 	if (plx_environ_init(env, environ, err) < 0)
 		return -1;
@@ -142,8 +151,12 @@ static int prepare_environ(struct plx_environ *env,
 		    plx_environ_set(env, vars[i].name, vars[i].value, err) < 0)
 			return -1;
 	}
-	snprintf(text, sizeof(text), "%d", number);
-	return plx_environ_set(env, PLX_ENV_STARTS, text, err);
+	if (order->warm && plx_environ_set(env, PLX_ENV_WARM, "1", err) < 0)
+		return -1;
+	if (set_number(env, PLX_ENV_STARTS, (uint64_t) number, err) < 0 ||
+	    set_number(env, PLX_ENV_JOB, order->job_id, err) < 0)
+		return -1;
+	return set_number(env, PLX_ENV_GENERATION, order->generation, err);
 }
 
 static void become_srun(char **args, char **vars, pid_t parent)

@@ -34,6 +34,8 @@ struct plx_step_order {
 	uint32_t job_id;
 	const char *dir;	   /* private, for the host file */
 	const char *socket;	   /* for the ranks, NULL: none */
+	uint64_t generation;	   /* number of this start, 0: none */
+	bool warm;		   /* ahead of its turn: wait for "go" */
 	const char *folder;	   /* of checkpoints */
 	const char *params;	   /* --scheduler-params, NULL: not elastic */
 	const char *mpi;	   /* srun --mpi= */

@@ -62,13 +62,13 @@ static void write_event(struct plx_launcher *l, json_t *event)
 
 void plx_tell_start(struct plx_launcher *l)
 {
-	plx_say(l, PLX_VERBOSE, "start %d: %d ranks on %s", l->step.number,
-		l->step.layout.ranks, l->where);
+	plx_say(l, PLX_VERBOSE, "start %d: %d ranks on %s", l->now->step.number,
+		l->now->step.layout.ranks, l->now->where);
 	write_event(l, json_pack("{s:s, s:i, s:i, s:i, s:s}", "event", "start",
-				 "start", l->step.number, "gpus",
-				 l->step.layout.gpus ? l->step.layout.ranks : 0,
-				 "ranks", l->step.layout.ranks, "nodes",
-				 l->where));
+				 "start", l->now->step.number, "gpus",
+				 l->now->step.layout.gpus ? l->now->step.layout.ranks : 0,
+				 "ranks", l->now->step.layout.ranks, "nodes",
+				 l->now->where));
 }
 
 static json_t *pack_parts(const struct plx_pause *pause)
@@ -85,7 +85,7 @@ void plx_tell_resize(struct plx_launcher *l)
 {
 	struct plx_pause pause = plx_pause_of(&l->marks);
 	const char *why = l->target.why[0] ? l->target.why : "no reason given";
-	int to = l->step.layout.ranks;
+	int to = l->now->step.layout.ranks;
 
 	if (!l->target.serial)
 		why = "Slurm changed its nodes";
@@ -95,7 +95,7 @@ void plx_tell_resize(struct plx_launcher *l)
 	l->status.pause_s[0] = plx_pauses_median(&l->pauses);
 	l->status.pause_s[1] = plx_pauses_worst(&l->pauses);
 	plx_say(l, PLX_NORMAL, "%d -> %d GPUs on %s (%s), pause %.2f s",
-		l->from_ranks, to, l->where, why, pause.total_s);
+		l->from_ranks, to, l->now->where, why, pause.total_s);
 	write_event(l,
 		    json_pack("{s:s, s:i, s:s, s:i, s:i, s:s, s:s, s:f, "
 			      "s:o, s:s, s:s, s:s}",
@@ -103,7 +103,7 @@ void plx_tell_resize(struct plx_launcher *l)
 			      (int) l->target.serial, "answer",
 			      plx_target_state_name(l->target.state),
 			      "from_gpus", l->from_ranks, "to_gpus", to, "from",
-			      l->from, "to", l->where, "pause_s", pause.total_s,
+			      l->from, "to", l->now->where, "pause_s", pause.total_s,
 			      "parts", pack_parts(&pause), "saved_crc", l->crc,
 			      "saved_samples", l->samples, "why", why));
 }
@@ -126,7 +126,7 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 		"checkpoint in %.1f s (restart %d of %d)",
 		code, wait_s, l->faults, l->settings->max_restarts);
 	write_event(l, json_pack("{s:s, s:i, s:i, s:i}", "event", "fault",
-				 "start", l->step.number, "code", code,
+				 "start", l->now->step.number, "code", code,
 				 "faults", l->faults));
 }
 

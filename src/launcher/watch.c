@@ -38,8 +38,8 @@ static void consider_ranks(struct plx_launcher *l)
 {
 	if (is_asked(l))
 		plx_raise(l, PLX_EVENT_ASKED);
-	else if (l->looked_s > l->step.started_s &&
-		 !plx_layout_equal(&l->job.layout, &l->step.layout))
+	else if (l->looked_s > l->now->step.started_s &&
+		 !plx_layout_equal(&l->job.layout, &l->now->step.layout))
 		plx_raise(l, PLX_EVENT_SHAPE);
 }
 
@@ -186,7 +186,7 @@ static void take_saved(struct plx_launcher *l, const char *fields)
 	double seconds = 0;
 	double idle = 0;
 
-	l->said.saved = true;
+	l->now->said.saved = true;
 	l->marks.saved_s = plx_now_s();
 	plx_field_doubles(fields, "seconds", 0, 1e6, &seconds, 1, NULL);
 	plx_field_doubles(fields, "idle", 0, 1e6, &idle, 1, NULL);
@@ -197,7 +197,7 @@ static void take_saved(struct plx_launcher *l, const char *fields)
 
 static void take_hello(struct plx_launcher *l)
 {
-	l->said.hello = true;
+	l->now->said.hello = true;
 	l->ever_met = true;
 	l->srun_trouble_s = 0;
 	l->marks.hello_s = plx_now_s();
@@ -210,7 +210,7 @@ static void take_began(struct plx_launcher *l)
 {
 	bool resized = l->resizing;
 
-	l->said.began = true;
+	l->now->said.began = true;
 	l->marks.began_s = plx_now_s();
 	plx_raise(l, PLX_EVENT_BEGAN);
 	if (resized && l->stage == PLX_STAGE_TRAINING) {
@@ -232,17 +232,17 @@ static void take_line(struct plx_launcher *l, const char *line)
 	else if ((fields = plx_message(line, PLX_MSG_SAVED)))
 		take_saved(l, fields);
 	else if (plx_message(line, PLX_MSG_DONE))
-		l->said.done = true;
+		l->now->said.done = true;
 	else
 		plx_say(l, PLX_VERBOSE, "rank 0 said something unknown");
 }
 
-void plx_watch_peer(struct plx_launcher *l)
+void plx_watch_peers(struct plx_launcher *l)
 {
 	char line[PLX_LINE_MAX];
 	struct plx_error err;
 
-	while (plx_peer_receive(&l->peer, line, &err))
+	while (plx_peer_receive(&l->now->peer, line, &err))
 		take_line(l, line);
 }
 
@@ -250,7 +250,7 @@ void plx_watch_peer(struct plx_launcher *l)
 static bool may_try_srun(struct plx_launcher *l)
 {
 	if (!l->srun_trouble_s)
-		l->srun_trouble_s = l->step.started_s;
+		l->srun_trouble_s = l->now->step.started_s;
 	if (plx_now_s() - l->srun_trouble_s < SRUN_PATIENCE_S)
 		return true;
 	plx_say(l, PLX_QUIET, "srun could not start the ranks for %g s",
@@ -261,7 +261,7 @@ static bool may_try_srun(struct plx_launcher *l)
 /* May ranks that ended like this be started again? */
 static bool may_restart(struct plx_launcher *l, int code)
 {
-	if (code == PLX_SRUN_FAILED && !l->peer.met)
+	if (code == PLX_SRUN_FAILED && !l->now->peer.met)
 		return may_try_srun(l);
 	l->srun_trouble_s = 0;
 	/* The program's own words, before it ever spoke to us. */
@@ -281,9 +281,9 @@ static bool may_restart(struct plx_launcher *l, int code)
 
 static enum plx_event classify(struct plx_launcher *l, int code)
 {
-	if (l->said.done)
+	if (l->now->said.done)
 		return PLX_EVENT_FINISHED;
-	if (l->said.saved)
+	if (l->now->said.saved)
 		return PLX_EVENT_SAVED;
 	/* Ranks that went because we wanted it have not failed. */
 	if (l->stage != PLX_STAGE_STARTING && l->stage != PLX_STAGE_TRAINING &&
@@ -294,24 +294,23 @@ static enum plx_event classify(struct plx_launcher *l, int code)
 	return PLX_EVENT_FAILED;
 }
 
-void plx_watch_step(struct plx_launcher *l)
+void plx_watch_steps(struct plx_launcher *l)
 {
 	enum plx_event event;
 	int code;
 
-	plx_relay_reap(&l->relay);
-	if (!plx_step_reap(&l->step, &code))
+	plx_relay_reap(&l->now->relay);
+	if (!plx_step_reap(&l->now->step, &code))
 		return;
-	plx_watch_peer(l);
-	plx_relay_stop(&l->relay);
-	plx_peer_close(&l->peer);
-	l->marks.left_s = l->step.ended_s;
-	if (!l->said.saved)
+	plx_watch_peers(l);
+	plx_generation_close(l->now);
+	l->marks.left_s = l->now->step.ended_s;
+	if (!l->now->said.saved)
 		l->marks.last_s = l->marks.asked_s;
 	event = classify(l, code);
 	l->exit_code = code == PLX_SRUN_FAILED ? 1 : code;
 	plx_say(l, PLX_VERBOSE, "ranks left, exit code %d%s", code,
-		l->said.saved ? ", state saved" : "");
+		l->now->said.saved ? ", state saved" : "");
 	plx_raise(l, event);
 	if (!l->looking)
 		l->look_due_s = 0;
@@ -324,7 +323,7 @@ void plx_watch_signal(struct plx_launcher *l, int signal)
 		return;
 	}
 	if (signal == SIGCHLD) {
-		plx_watch_step(l);
+		plx_watch_steps(l);
 		return;
 	}
 	if (!l->signal)
