@@ -62,6 +62,9 @@ AS_IF([test "x$with_cuda" != xno], [
 		[AC_MSG_ERROR([no cuda_runtime_api.h in $cuda_dir/include])])
 ])
 AC_SUBST([CUDA_CPPFLAGS])
+AM_CONDITIONAL([HAVE_CUDA], [test $have_cuda = yes])
+AS_IF([test $have_cuda = yes],
+	[AC_DEFINE([HAVE_CUDA], [1], [Define when CUDA's headers are there])])
 ])
 
 # POLLUX_NCCL: --with-nccl[=DIR], auto; only with CUDA. The libraries are

@@ -38,7 +38,7 @@ ok "report includes only core and itself" none strangers report 'core|report'
 ok "sim includes only core and itself" none strangers sim 'core|sim'
 ok "core reads no clock, environment, file or global random state" none impure
 ok "MPI, CUDA and NCCL are seen by their backends only" none vendor \
-	'mpi|nccl|cuda' 'agent/coll_(mpi|nccl)'
+	'mpi|nccl|nvrtc|cuda' 'agent/(coll_(mpi|nccl)|cuda_)'
 ok "Slurm's internal headers are seen by the plugins only" none vendor \
 	'src/' 'plugins/'
 ok "libslurm is seen by plugins, launcher and report only" none vendor \

@@ -1,178 +1,183 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coll_mpi.c - collectives over MPI, the only file that includes it
+ * coll_mpi.c - the life of collectives over MPI
  *
  * A program that uses MPI itself may initialise it first; we then work on a
  * copy of MPI_COMM_WORLD and leave finalising to the program.
  */
 #include <config.h>
 
-#include <limits.h>
-#include <mpi.h>
-#include <stdbool.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "agent/coll.h"
+#include "agent/coll_mpi.h"
 
-/* MPI counts are ints; larger arrays go in pieces of this many elements. */
-#define PIECE (1 << 28)
+#define SETUP_TIMEOUT_S 600 /* until somebody sets another */
+#define ABORT_S		5   /* MPI_Abort has that long to end us */
 
-struct mpi_coll {
-	struct plx_coll base;
-	MPI_Comm comm;
-	bool ours; /* we initialised MPI, so we finalise it */
-};
+/* ---- the end ---- */
 
-static MPI_Comm comm_of(struct plx_coll *coll)
+/* MPI_Abort asks a daemon, which may hang: then we go by ourselves. */
+static void *leave_anyway(void *code)
 {
-	return ((struct mpi_coll *) coll)->comm;
+	sleep(ABORT_S);
+	_exit((int) (intptr_t) code);
 }
 
-static int check(int code, const char *what, struct plx_error *err)
+void plx_mpi_abort(struct plx_coll *coll, int code)
 {
-	char text[MPI_MAX_ERROR_STRING] = "";
-	int length = 0;
+	pthread_t thread;
 
-	if (code == MPI_SUCCESS)
-		return 0;
-	MPI_Error_string(code, text, &length);
-	return plx_fail(err, "%s failed: %s", what, text);
+	if (coll->ranks < 2)
+		return;
+	(void) pthread_create(&thread, NULL, leave_anyway,
+			      (void *) (intptr_t) code);
+	MPI_Abort(MPI_COMM_WORLD, code);
+	_exit(code);
 }
 
-static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
-		   struct plx_error *err)
+void plx_mpi_destroy(struct plx_coll *coll)
 {
-	for (size_t at = 0; at < count; at += PIECE) {
-		size_t left = count - at;
-		int piece = left < PIECE ? (int) left : PIECE;
+	struct plx_mpi *m = (struct plx_mpi *) coll;
 
-		if (check(MPI_Allreduce(MPI_IN_PLACE, data + at, piece,
-					MPI_FLOAT, MPI_SUM, comm_of(coll)),
-			  "MPI_Allreduce", err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int mpi_spread(struct plx_coll *coll, void *data, size_t bytes,
-		      struct plx_error *err)
-{
-	for (size_t at = 0; at < bytes; at += PIECE) {
-		size_t left = bytes - at;
-		int piece = left < PIECE ? (int) left : PIECE;
-
-		if (check(MPI_Bcast((char *) data + at, piece, MPI_BYTE, 0,
-				    comm_of(coll)),
-			  "MPI_Bcast", err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int mpi_barrier(struct plx_coll *coll, struct plx_error *err)
-{
-	return check(MPI_Barrier(comm_of(coll)), "MPI_Barrier", err);
-}
-
-static void mpi_abort(struct plx_coll *coll, int code)
-{
-	if (coll->ranks > 1)
-		MPI_Abort(comm_of(coll), code);
-}
-
-static void mpi_destroy(struct plx_coll *coll)
-{
-	struct mpi_coll *m = (struct mpi_coll *) coll;
-
-	if (m->comm != MPI_COMM_NULL)
+	plx_mpi_release_sums(m);
+	/* With others lost, both would wait for them for ever. */
+	if (m->comm != MPI_COMM_NULL && !m->broken)
 		MPI_Comm_free(&m->comm);
-	if (m->ours)
+	if (m->ours && !m->broken)
 		MPI_Finalize();
 	free(m);
 }
 
+/* ---- who is where ---- */
+
+/* What tells nodes apart. */
+struct place {
+	uint64_t host; /* hash of its name */
+	int64_t node;  /* Slurm's number, -1: none */
+};
+
+static uint64_t hash_of_host(void)
+{
+	char name[256] = "";
+	uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+	gethostname(name, sizeof(name) - 1);
+	for (const char *c = name; *c; c++)
+		hash = (hash ^ (unsigned char) *c) * 1099511628211u;
+	return hash;
+}
+
 /*
  * Slurm's node number where all ranks have one: several virtual nodes may
- * share a host. Else, the lowest rank on the same host.
+ * share a host. Else, the host's name.
  */
-static int node_number(struct mpi_coll *m)
+static bool same_node(const struct place *a, const struct place *b,
+		      bool numbered)
+{
+	return numbered ? a->node == b->node : a->host == b->host;
+}
+
+/* Nodes are numbered in the order of their first rank. */
+static void number_nodes(struct plx_coll *coll, const struct place *all)
+{
+	const struct place *mine = &all[coll->rank];
+	bool numbered = true;
+
+	for (int i = 0; i < coll->ranks; i++)
+		numbered = numbered && all[i].node >= 0;
+	for (int i = 0; i < coll->ranks; i++) {
+		bool is_new = true;
+
+		for (int j = 0; j < i && is_new; j++)
+			is_new = !same_node(&all[i], &all[j], numbered);
+		if (same_node(&all[i], mine, numbered)) {
+			if (is_new)
+				coll->node = coll->nodes;
+			coll->local_rank += i < coll->rank;
+			coll->local_ranks++;
+		}
+		coll->nodes += is_new;
+	}
+}
+
+static int find_nodes(struct plx_mpi *m, struct plx_error *err)
 {
 	const char *text = getenv("SLURM_NODEID");
-	int known = text && *text;
-	int number = m->base.rank;
-	MPI_Comm host = MPI_COMM_NULL;
-
-	MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, m->comm);
-	if (known)
-		return atoi(text);
-	MPI_Comm_split_type(m->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-			    &host);
-	MPI_Bcast(&number, 1, MPI_INT, 0, host);
-	MPI_Comm_free(&host);
-	return number;
-}
-
-static int compare_ints(const void *a, const void *b)
-{
-	int x = *(const int *) a;
-	int y = *(const int *) b;
-
-	return (x > y) - (x < y);
-}
-
-static int count_nodes(struct mpi_coll *m, struct plx_error *err)
-{
-	int mine = node_number(m);
-	int *all = calloc((size_t) m->base.ranks, sizeof(*all));
-	int nodes = 1;
+	struct place mine = {
+		.host = hash_of_host(),
+		.node = text && *text ? atoi(text) : -1,
+	};
+	struct place *all = calloc((size_t) m->base.ranks, sizeof(*all));
+	MPI_Request request = MPI_REQUEST_NULL;
+	int rc;
 
 	if (!all)
 		return plx_fail(err, "out of memory");
-	MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, m->comm);
-	qsort(all, (size_t) m->base.ranks, sizeof(*all), compare_ints);
-	for (int i = 1; i < m->base.ranks; i++)
-		nodes += all[i] != all[i - 1];
-	m->base.nodes = nodes;
+	rc = MPI_Iallgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine),
+			    MPI_BYTE, m->comm, &request);
+	rc = plx_mpi_finish(m, rc, &request, "exchange of node names", err);
+	if (rc == 0)
+		number_nodes(&m->base, all);
 	free(all);
+	return rc;
+}
+
+/* ---- the beginning ---- */
+
+static int initialise(struct plx_mpi *m, struct plx_error *err)
+{
+	int already = 0;
+	int level = 0;
+
+	MPI_Initialized(&already);
+	if (already)
+		return 0;
+	if (plx_mpi_check(
+		    m, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level),
+		    "MPI_Init_thread", err) < 0)
+		return -1;
+	m->ours = true;
+	/* Where errors that belong to no communicator go. */
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	return 0;
 }
 
-static const struct plx_coll_ops mpi_ops = {
-	.name = "mpi",
-	.sum = mpi_sum,
-	.spread = mpi_spread,
-	.barrier = mpi_barrier,
-	.abort = mpi_abort,
-	.destroy = mpi_destroy,
-};
+static int join(struct plx_mpi *m, struct plx_error *err)
+{
+	MPI_Request request = MPI_REQUEST_NULL;
+	MPI_Comm comm = MPI_COMM_NULL;
+	int code;
+
+	MPI_Comm_rank(MPI_COMM_WORLD, &m->base.rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &m->base.ranks);
+	code = MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+	if (plx_mpi_finish(m, code, &request, "MPI_Comm_idup", err) < 0)
+		return -1;
+	m->comm = comm;
+	return plx_mpi_check(m,
+			     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
+			     "MPI_Comm_set_errhandler", err);
+}
 
 struct plx_coll *plx_coll_mpi_create(struct plx_error *err)
 {
-	struct mpi_coll *m = calloc(1, sizeof(*m));
-	int already = 0;
-	int level = 0;
+	struct plx_mpi *m = calloc(1, sizeof(*m));
 
 	if (!m) {
 		plx_fail(err, "out of memory");
 		return NULL;
 	}
-	m->base.ops = &mpi_ops;
+	m->base.ops = &plx_mpi_ops;
+	m->base.timeout_s = SETUP_TIMEOUT_S;
 	m->comm = MPI_COMM_NULL;
-	MPI_Initialized(&already);
-	m->ours = !already;
-	if (!already &&
-	    check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level),
-		  "MPI_Init_thread", err) < 0) {
-		free(m);
-		return NULL;
-	}
-	/* The default error handler ends all ranks: what we want as well. */
-	MPI_Comm_dup(MPI_COMM_WORLD, &m->comm);
-	MPI_Comm_rank(m->comm, &m->base.rank);
-	MPI_Comm_size(m->comm, &m->base.ranks);
-	if (count_nodes(m, err) < 0) {
-		mpi_destroy(&m->base);
-		return NULL;
-	}
-	return &m->base;
+	if (initialise(m, err) == 0 && join(m, err) == 0 &&
+	    find_nodes(m, err) == 0)
+		return &m->base;
+	plx_mpi_destroy(&m->base);
+	return NULL;
 }

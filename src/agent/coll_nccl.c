@@ -254,6 +254,22 @@ static int nccl_barrier(struct plx_coll *coll, struct plx_error *err)
 	return base->ops->barrier(base, err);
 }
 
+static int nccl_gather(struct plx_coll *coll, const void *data, size_t bytes,
+		       void *out, struct plx_error *err)
+{
+	struct plx_coll *base = ((struct nccl_coll *) coll)->base;
+
+	return base->ops->gather(base, data, bytes, out, err);
+}
+
+static int nccl_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
+			    struct plx_error *err)
+{
+	struct plx_coll *base = ((struct nccl_coll *) coll)->base;
+
+	return base->ops->spread_idle(base, data, bytes, err);
+}
+
 static void nccl_abort(struct plx_coll *coll, int code)
 {
 	struct nccl_coll *n = (struct nccl_coll *) coll;
@@ -289,6 +305,8 @@ static const struct plx_coll_ops nccl_ops = {
 	.sum = nccl_sum,
 	.spread = nccl_spread,
 	.barrier = nccl_barrier,
+	.gather = nccl_gather,
+	.spread_idle = nccl_spread_idle,
 	.abort = nccl_abort,
 	.destroy = nccl_destroy,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* coll_self.c - collectives of one rank: nothing to do */
+/* coll_self.c - collectives of one rank: next to nothing to do */
 #include <config.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/coll.h"
 
@@ -12,6 +13,24 @@ static int self_sum(struct plx_coll *coll, float *data, size_t count,
 	(void) coll;
 	(void) data;
 	(void) count;
+	(void) err;
+	return 0;
+}
+
+static int self_sum_begin(struct plx_coll *coll, float *data, size_t count,
+			  enum pollux_memory memory, struct plx_error *err)
+{
+	(void) coll;
+	(void) data;
+	(void) count;
+	(void) memory;
+	(void) err;
+	return 0;
+}
+
+static int self_sum_wait(struct plx_coll *coll, struct plx_error *err)
+{
+	(void) coll;
 	(void) err;
 	return 0;
 }
@@ -33,6 +52,16 @@ static int self_barrier(struct plx_coll *coll, struct plx_error *err)
 	return 0;
 }
 
+static int self_gather(struct plx_coll *coll, const void *data, size_t bytes,
+		       void *out, struct plx_error *err)
+{
+	(void) coll;
+	(void) err;
+	if (bytes)
+		memmove(out, data, bytes);
+	return 0;
+}
+
 static void self_abort(struct plx_coll *coll, int code)
 {
 	(void) coll;
@@ -47,8 +76,12 @@ static void self_destroy(struct plx_coll *coll)
 static const struct plx_coll_ops self_ops = {
 	.name = "self",
 	.sum = self_sum,
+	.sum_begin = self_sum_begin,
+	.sum_wait = self_sum_wait,
 	.spread = self_spread,
 	.barrier = self_barrier,
+	.gather = self_gather,
+	.spread_idle = self_spread,
 	.abort = self_abort,
 	.destroy = self_destroy,
 };
@@ -64,5 +97,6 @@ struct plx_coll *plx_coll_self_create(struct plx_error *err)
 	coll->ops = &self_ops;
 	coll->ranks = 1;
 	coll->nodes = 1;
+	coll->local_ranks = 1;
 	return coll;
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coll_mpi.h - inside of the collectives over MPI
+ *
+ * coll_mpi.c      life: initialise, who is where, abort, destroy
+ * coll_mpi_ops.c  the operations, each with a patience of its own
+ *
+ * Nothing blocks inside MPI but MPI_Init and MPI_Finalize: operations are
+ * begun and then tested until they are done or too late. After a failure the
+ * communicator is never touched again, for it might not answer.
+ */
+#ifndef PLX_AGENT_COLL_MPI_H
+#define PLX_AGENT_COLL_MPI_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "agent/coll.h"
+
+/* A sum in the background: one request for each piece of it. */
+struct plx_mpi_sum {
+	float *data;
+	float *host; /* where it is added up: data itself, or a copy of it */
+	size_t count;
+	MPI_Request *requests;
+	int pieces;
+	enum pollux_memory memory;
+	struct plx_mpi_sum *next;
+};
+
+struct plx_mpi {
+	struct plx_coll base;
+	MPI_Comm comm;
+	bool ours;   /* we initialised MPI, so we finalise it */
+	bool broken; /* why says so; hands off the communicator */
+	struct plx_error why;
+	struct plx_mpi_sum *first; /* under way, in the order begun */
+	struct plx_mpi_sum *last;
+	struct plx_mpi_sum *spare; /* done, to be used again */
+};
+
+/* How to wait. */
+enum plx_mpi_patience {
+	PLX_MPI_BUSY, /* for what others are about to do; up to timeout_s */
+	PLX_MPI_IDLE, /* for what may take hours, asleep, without a limit */
+};
+
+/* -1 with a sentence, and broken from now on, unless code is success. */
+int plx_mpi_check(struct plx_mpi *m, int code, const char *what,
+		  struct plx_error *err);
+
+/* The request that call `what` has begun with this code is done. */
+int plx_mpi_finish(struct plx_mpi *m, int code, MPI_Request *request,
+		   const char *what, struct plx_error *err);
+
+/* -1 with the sentence of the first failure, if there was one. */
+int plx_mpi_usable(struct plx_mpi *m, struct plx_error *err);
+
+void plx_mpi_release_sums(struct plx_mpi *m);
+
+extern const struct plx_coll_ops plx_mpi_ops;
+
+/* In coll_mpi.c, for that table. */
+void plx_mpi_abort(struct plx_coll *coll, int code);
+void plx_mpi_destroy(struct plx_coll *coll);
+
+#endif

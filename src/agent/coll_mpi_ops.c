@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coll_mpi_ops.c - what ranks do together over MPI, and how long they wait
+ *
+ * A rank that hangs does not answer and is not noticed by MPI either: so all
+ * operations are nonblocking ones, tested in a loop that knows the time. The
+ * loop gives the CPU away: there may be more ranks than cores.
+ */
+#include <config.h>
+
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "agent/coll_mpi.h"
+#include "agent/device.h"
+
+/* MPI counts are ints; larger arrays go in pieces of this many elements. */
+#define PIECE (1 << 28)
+
+#define SPINS	       64      /* tests before the CPU is given away */
+#define TESTS_PER_LOOK 64      /* ... between two looks at the clock */
+#define IDLE_AFTER_S   0.002   /* of spinning, an idle wait falls asleep, */
+#define NAP_MIN_NS     50000   /* first for so long, */
+#define NAP_MAX_NS     2000000 /* then for twice as long, up to this */
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+/* ---- errors ---- */
+
+int plx_mpi_usable(struct plx_mpi *m, struct plx_error *err)
+{
+	if (!m->broken)
+		return 0;
+	return plx_fail(err, "%s", m->why.text);
+}
+
+static int broken(struct plx_mpi *m, struct plx_error *err)
+{
+	m->broken = true;
+	return plx_mpi_usable(m, err);
+}
+
+int plx_mpi_check(struct plx_mpi *m, int code, const char *what,
+		  struct plx_error *err)
+{
+	char text[MPI_MAX_ERROR_STRING] = "";
+	int length = 0;
+
+	if (code == MPI_SUCCESS)
+		return 0;
+	MPI_Error_string(code, text, &length);
+	plx_fail(&m->why, "%s failed: %s", what, text);
+	return broken(m, err);
+}
+
+static int too_late(struct plx_mpi *m, const char *what, struct plx_error *err)
+{
+	plx_fail(&m->why,
+		 "%s: rank %d of %d waits for others, which do not answer "
+		 "for %g s: lost, or they hang",
+		 what, m->base.rank, m->base.ranks, m->base.timeout_s);
+	return broken(m, err);
+}
+
+/* ---- waiting ---- */
+
+static void nap(long *ns)
+{
+	const struct timespec t = { .tv_nsec = *ns };
+
+	nanosleep(&t, NULL);
+	if (*ns < NAP_MAX_NS)
+		*ns *= 2;
+}
+
+/* A request is tested until it is done. */
+static int await(struct plx_mpi *m, MPI_Request *request,
+		 enum plx_mpi_patience patience, const char *what,
+		 struct plx_error *err)
+{
+	double begin_s = 0;
+	double waited_s = 0;
+	long nap_ns = NAP_MIN_NS;
+	int done = 0;
+
+	for (unsigned int tests = 1;; tests++) {
+		if (plx_mpi_check(m,
+				  MPI_Test(request, &done, MPI_STATUS_IGNORE),
+				  what, err) < 0)
+			return -1;
+		if (done)
+			return 0;
+		if (patience == PLX_MPI_IDLE && waited_s > IDLE_AFTER_S) {
+			nap(&nap_ns);
+			continue;
+		}
+		if (tests > SPINS)
+			sched_yield();
+		if (tests % TESTS_PER_LOOK)
+			continue;
+		if (!begin_s)
+			begin_s = now_s();
+		waited_s = now_s() - begin_s;
+		if (patience == PLX_MPI_BUSY && m->base.timeout_s > 0 &&
+		    waited_s > m->base.timeout_s)
+			return too_late(m, what, err);
+	}
+}
+
+int plx_mpi_finish(struct plx_mpi *m, int code, MPI_Request *request,
+		   const char *what, struct plx_error *err)
+{
+	if (plx_mpi_check(m, code, what, err) < 0)
+		return -1;
+	return await(m, request, PLX_MPI_BUSY, what, err);
+}
+
+/* ---- sums ---- */
+
+static void destroy_sum(struct plx_mpi_sum *s)
+{
+	if (s && s->host != s->data)
+		free(s->host);
+	if (s)
+		free(s->requests);
+	free(s);
+}
+
+static void destroy_sums(struct plx_mpi_sum *s)
+{
+	while (s) {
+		struct plx_mpi_sum *next = s->next;
+
+		destroy_sum(s);
+		s = next;
+	}
+}
+
+void plx_mpi_release_sums(struct plx_mpi *m)
+{
+	/* What is under way may still be written to, so it is left alone. */
+	if (!m->broken)
+		destroy_sums(m->first);
+	destroy_sums(m->spare);
+	m->first = m->last = m->spare = NULL;
+}
+
+/* One that was used before, for as many numbers of that memory. */
+static struct plx_mpi_sum *take_spare(struct plx_mpi *m, size_t count,
+				      enum pollux_memory memory)
+{
+	for (struct plx_mpi_sum **at = &m->spare; *at; at = &(*at)->next) {
+		struct plx_mpi_sum *s = *at;
+
+		if (s->count == count && s->memory == memory) {
+			*at = s->next;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+static struct plx_mpi_sum *create_sum(size_t count, enum pollux_memory memory,
+				      struct plx_error *err)
+{
+	struct plx_mpi_sum *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		goto fail;
+	s->count = count;
+	s->memory = memory;
+	s->pieces = (int) ((count + PIECE - 1) / PIECE);
+	s->requests = calloc((size_t) s->pieces + 1, sizeof(*s->requests));
+	if (memory == POLLUX_CUDA)
+		s->host = malloc(count * sizeof(*s->host));
+	if (s->requests && (s->host || memory == POLLUX_HOST))
+		return s;
+fail:
+	destroy_sum(s);
+	plx_fail(err, "out of memory for a sum of %zu numbers", count);
+	return NULL;
+}
+
+/* Hand its pieces to MPI. */
+static int begin(struct plx_mpi *m, struct plx_mpi_sum *s,
+		 struct plx_error *err)
+{
+	for (int i = 0; i < s->pieces; i++) {
+		size_t at = (size_t) i * PIECE;
+		size_t left = s->count - at;
+		int piece = left < PIECE ? (int) left : PIECE;
+
+		if (plx_mpi_check(m,
+				  MPI_Iallreduce(MPI_IN_PLACE, s->host + at,
+						 piece, MPI_FLOAT, MPI_SUM,
+						 m->comm, &s->requests[i]),
+				  "MPI_Iallreduce", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* MPI moves only while it is called: let what is under way get on. */
+static int push(struct plx_mpi *m, struct plx_error *err)
+{
+	int done;
+
+	if (!m->first || !m->first->pieces)
+		return 0;
+	return plx_mpi_check(
+		m, MPI_Test(&m->first->requests[0], &done, MPI_STATUS_IGNORE),
+		"MPI_Iallreduce", err);
+}
+
+static int mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
+			 enum pollux_memory memory, struct plx_error *err)
+{
+	struct plx_mpi *m = (struct plx_mpi *) coll;
+	struct plx_mpi_sum *s;
+
+	if (plx_mpi_usable(m, err) < 0 || push(m, err) < 0)
+		return -1;
+	s = take_spare(m, count, memory);
+	if (!s)
+		s = create_sum(count, memory, err);
+	if (!s)
+		return -1;
+	s->data = data;
+	s->next = NULL;
+	if (memory == POLLUX_HOST)
+		s->host = data;
+	else if (plx_device_read(s->host, data, count * sizeof(*data), memory,
+				 err) < 0)
+		goto fail;
+	if (begin(m, s, err) < 0)
+		goto fail;
+	if (m->last)
+		m->last->next = s;
+	else
+		m->first = s;
+	m->last = s;
+	return 0;
+fail:
+	if (!m->broken)
+		destroy_sum(s);
+	return -1;
+}
+
+static int mpi_sum_wait(struct plx_coll *coll, struct plx_error *err)
+{
+	struct plx_mpi *m = (struct plx_mpi *) coll;
+	struct plx_mpi_sum *s = m->first;
+
+	if (plx_mpi_usable(m, err) < 0)
+		return -1;
+	if (!s)
+		return plx_fail(err, "no sum is under way");
+	for (int i = 0; i < s->pieces; i++) {
+		if (await(m, &s->requests[i], PLX_MPI_BUSY, "sum over ranks",
+			  err) < 0)
+			return -1;
+	}
+	m->first = s->next;
+	if (!m->first)
+		m->last = NULL;
+	s->next = m->spare;
+	m->spare = s;
+	if (s->memory == POLLUX_HOST)
+		return 0;
+	return plx_device_write(s->data, s->host, s->count * sizeof(*s->data),
+				s->memory, err);
+}
+
+static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
+		   struct plx_error *err)
+{
+	struct plx_mpi *m = (struct plx_mpi *) coll;
+
+	if (plx_mpi_usable(m, err) < 0)
+		return -1;
+	for (size_t at = 0; at < count; at += PIECE) {
+		size_t left = count - at;
+		int piece = left < PIECE ? (int) left : PIECE;
+		MPI_Request request = MPI_REQUEST_NULL;
+		int code =
+			MPI_Iallreduce(MPI_IN_PLACE, data + at, piece,
+				       MPI_FLOAT, MPI_SUM, m->comm, &request);
+
+		if (plx_mpi_finish(m, code, &request, "sum over ranks", err) <
+		    0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the rest ---- */
+
+static int spread(struct plx_mpi *m, void *data, size_t bytes,
+		  enum plx_mpi_patience patience, struct plx_error *err)
+{
+	static const char what[] = "word from rank 0";
+
+	if (plx_mpi_usable(m, err) < 0)
+		return -1;
+	for (size_t at = 0; at < bytes; at += PIECE) {
+		size_t left = bytes - at;
+		int piece = left < PIECE ? (int) left : PIECE;
+		MPI_Request request = MPI_REQUEST_NULL;
+
+		if (plx_mpi_check(m,
+				  MPI_Ibcast((char *) data + at, piece,
+					     MPI_BYTE, 0, m->comm, &request),
+				  what, err) < 0 ||
+		    await(m, &request, patience, what, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int mpi_spread(struct plx_coll *coll, void *data, size_t bytes,
+		      struct plx_error *err)
+{
+	return spread((struct plx_mpi *) coll, data, bytes, PLX_MPI_BUSY, err);
+}
+
+static int mpi_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
+			   struct plx_error *err)
+{
+	return spread((struct plx_mpi *) coll, data, bytes, PLX_MPI_IDLE, err);
+}
+
+static int mpi_barrier(struct plx_coll *coll, struct plx_error *err)
+{
+	struct plx_mpi *m = (struct plx_mpi *) coll;
+	MPI_Request request = MPI_REQUEST_NULL;
+
+	if (plx_mpi_usable(m, err) < 0)
+		return -1;
+	return plx_mpi_finish(m, MPI_Ibarrier(m->comm, &request), &request,
+			      "barrier", err);
+}
+
+static int mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
+		      void *out, struct plx_error *err)
+{
+	struct plx_mpi *m = (struct plx_mpi *) coll;
+	MPI_Request request = MPI_REQUEST_NULL;
+	int code;
+
+	if (plx_mpi_usable(m, err) < 0)
+		return -1;
+	if (bytes > INT_MAX)
+		return plx_fail(err, "gather of %zu bytes a rank, at most %d",
+				bytes, INT_MAX);
+	code = MPI_Igather(data, (int) bytes, MPI_BYTE, out, (int) bytes,
+			   MPI_BYTE, 0, m->comm, &request);
+	return plx_mpi_finish(m, code, &request, "gather", err);
+}
+
+const struct plx_coll_ops plx_mpi_ops = {
+	.name = "mpi",
+	.sum = mpi_sum,
+	.sum_begin = mpi_sum_begin,
+	.sum_wait = mpi_sum_wait,
+	.spread = mpi_spread,
+	.barrier = mpi_barrier,
+	.gather = mpi_gather,
+	.spread_idle = mpi_spread_idle,
+	.abort = plx_mpi_abort,
+	.destroy = plx_mpi_destroy,
+};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* cuda_calls.c - the CUDA runtime, opened when it is first needed */
+#include <config.h>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "agent/cuda_calls.h"
+
+/* What a process has once; written under the mutex, then constant. */
+static struct {
+	pthread_mutex_t mutex;
+	struct plx_cuda calls;
+	struct plx_error why; /* there is none */
+	bool tried;
+	bool usable;
+} runtime = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+static const char *const driver_names[] = { "libcuda.so.1", NULL };
+static const char *const runtime_names[] = {
+	"libcudart.so.13",
+	"libcudart.so.12",
+	"libcudart.so.11.0",
+	"libcudart.so",
+	NULL,
+};
+
+void *plx_cuda_open(const char *const *names, struct plx_error *err)
+{
+	void *library = NULL;
+
+	for (int i = 0; names[i] && !library; i++)
+		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		plx_fail(err, "cannot open %s: %s", names[0], dlerror());
+	return library;
+}
+
+int plx_cuda_find(void *library, const struct plx_symbol *symbols, size_t count,
+		  struct plx_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		void *symbol = dlsym(library, symbols[i].name);
+
+		if (!symbol)
+			return plx_fail(err, "no %s in the GPU libraries",
+					symbols[i].name);
+		/* POSIX allows it, ISO C has no cast for it. */
+		*(void **) symbols[i].slot = symbol;
+	}
+	return 0;
+}
+
+static int load(struct plx_cuda *c, struct plx_error *err)
+{
+	const struct plx_symbol symbols[] = {
+		{ "cudaGetDeviceCount", &c->device_count },
+		{ "cudaGetDevice", &c->get_device },
+		{ "cudaSetDevice", &c->set_device },
+		{ "cudaDeviceGetAttribute", &c->attribute },
+		{ "cudaMalloc", &c->alloc },
+		{ "cudaFree", &c->release },
+		{ "cudaHostAlloc", &c->host_alloc },
+		{ "cudaFreeHost", &c->host_release },
+		{ "cudaMemcpy", &c->copy },
+		{ "cudaMemcpyAsync", &c->copy_async },
+		{ "cudaMemsetAsync", &c->fill_async },
+		{ "cudaPointerGetAttributes", &c->whose },
+		{ "cudaStreamCreateWithFlags", &c->stream_create },
+		{ "cudaStreamDestroy", &c->stream_destroy },
+		{ "cudaStreamSynchronize", &c->stream_wait },
+		{ "cudaStreamWaitEvent", &c->stream_after },
+		{ "cudaEventCreateWithFlags", &c->event_create },
+		{ "cudaEventDestroy", &c->event_destroy },
+		{ "cudaEventQuery", &c->event_query },
+		{ "cudaEventRecord", &c->event_record },
+		{ "cudaGetErrorString", &c->text },
+		{ "cudaGetLastError", &c->forget },
+	};
+	void *library;
+
+	/* Asked first: without it, loading the rest would cost a start 0.1 s.
+	 */
+	if (!plx_cuda_open(driver_names, err))
+		return -1;
+	library = plx_cuda_open(runtime_names, err);
+	if (!library)
+		return -1;
+	return plx_cuda_find(library, symbols,
+			     sizeof(symbols) / sizeof(symbols[0]), err);
+}
+
+const struct plx_cuda *plx_cuda_get(struct plx_error *err)
+{
+	bool usable;
+
+	pthread_mutex_lock(&runtime.mutex);
+	if (!runtime.tried)
+		runtime.usable = load(&runtime.calls, &runtime.why) == 0;
+	runtime.tried = true;
+	usable = runtime.usable;
+	pthread_mutex_unlock(&runtime.mutex);
+	if (usable)
+		return &runtime.calls;
+	plx_fail(err, "%s", runtime.why.text);
+	return NULL;
+}
+
+int plx_cuda_check(cudaError_t code, const char *what, struct plx_error *err)
+{
+	if (code == cudaSuccess)
+		return 0;
+	/* Called only where the runtime is loaded: it gave the code. */
+	return plx_fail(err, "%s failed: %s", what, runtime.calls.text(code));
+}
+
+/* The GPU that holds either of the two; -1 with err set when none does. */
+static int device_of(const struct plx_cuda *c, const void *a, const void *b,
+		     struct plx_error *err)
+{
+	const void *either[] = { a, b };
+
+	for (int i = 0; i < 2; i++) {
+		/* A later runtime may know more attributes than our header. */
+		union {
+			struct cudaPointerAttributes known;
+			char room[512];
+		} about = { .room = "" };
+
+		/* CUDA before 11 has an error for memory it does not know. */
+		if (c->whose(&about.known, either[i]) != cudaSuccess)
+			(void) c->forget();
+		else if (about.known.type == cudaMemoryTypeDevice ||
+			 about.known.type == cudaMemoryTypeManaged)
+			return about.known.device;
+	}
+	return plx_fail(err, "memory said to be a GPU's is not");
+}
+
+int plx_cuda_copy(void *to, const void *from, size_t bytes,
+		  struct plx_error *err)
+{
+	const struct plx_cuda *c = plx_cuda_get(err);
+	int before = 0;
+	int device;
+	int rc = -1;
+
+	if (!c)
+		return -1;
+	if (!bytes)
+		return 0;
+	device = device_of(c, to, from, err);
+	/* A thread of ours begins on GPU 0, whatever the program's uses. */
+	if (device < 0 ||
+	    plx_cuda_check(c->get_device(&before), "cudaGetDevice", err) < 0 ||
+	    plx_cuda_check(c->set_device(device), "cudaSetDevice", err) < 0)
+		return -1;
+	rc = plx_cuda_check(c->copy(to, from, bytes, cudaMemcpyDefault),
+			    "copy between host and GPU", err);
+	if (before != device &&
+	    plx_cuda_check(c->set_device(before), "cudaSetDevice",
+			   rc < 0 ? NULL : err) < 0)
+		rc = -1;
+	return rc;
+}
