@@ -21,6 +21,7 @@
 #include "agent/profile.h"
 #include "agent/report.h"
 #include "agent/samplelog.h"
+#include "agent/save.h"
 
 /* Which call is due. */
 enum plx_stage {
@@ -90,6 +91,7 @@ struct pollux {
 	struct plx_cursor cursor;
 	struct plx_profile profile;
 	uint64_t flushed; /* step of the newest save that is surely on disk */
+	struct plx_store *store; /* of save.h, from plx_restore() on */
 	bool restored;
 	struct plx_written saved;
 
@@ -127,13 +129,5 @@ void plx_tune(struct pollux *p);
 /* The step just reduced says something about noise. All ranks. */
 void plx_tune_noise(struct pollux *p, const float *mean, double sqr_parts,
 		    double parts);
-
-/* ---- save.c ---- */
-
-/* Rank 0 writes a checkpoint; flush as in checkpoint.h. */
-int plx_save(struct pollux *p, bool flush);
-
-/* Collective: bring back the newest good checkpoint, if there is one. */
-int plx_restore(struct pollux *p);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/pollux.h"
 #include "core/error.h"
 
 #define PLX_DIMS_MAX  8
@@ -28,6 +29,7 @@ struct plx_tensor {
 	uint64_t shape[PLX_DIMS_MAX];
 	void *data; /* borrowed */
 	size_t bytes;
+	enum pollux_memory memory; /* where data is */
 };
 
 /* A line of metadata. */

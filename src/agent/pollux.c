@@ -160,6 +160,7 @@ int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
 		return -1;
 	snprintf(new.name, sizeof(new.name), "%s", tensor->name);
 	new.dtype = types[tensor->type].dtype;
+	new.memory = tensor->memory;
 	new.bytes = types[tensor->type].bytes;
 	for (int i = 0; i < tensor->dims; i++) {
 		new.shape[i] = tensor->shape[i];

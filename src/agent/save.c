@@ -15,6 +15,7 @@
 
 #include "agent/agent.h"
 #include "agent/folder.h"
+#include "agent/save.h"
 #include "core/crc.h"
 
 #define FORMAT	   "pollux-1"
@@ -140,15 +141,12 @@ static int write_file(struct pollux *p, const struct plx_tensor *tensors,
 	return 0;
 }
 
-int plx_save(struct pollux *p, bool flush)
+static int write_all(struct pollux *p, bool flush)
 {
 	size_t count = (size_t) p->tensor_count;
-	struct plx_tensor *all;
+	struct plx_tensor *all = calloc(count + 1, sizeof(*all));
 	int rc;
 
-	if (!p->folder[0] || p->coll->rank != 0)
-		return 0;
-	all = calloc(count + 1, sizeof(*all));
 	if (!all)
 		return plx_fail(&p->err, "out of memory");
 	if (count)
@@ -157,6 +155,51 @@ int plx_save(struct pollux *p, bool flush)
 	rc = write_file(p, all, flush);
 	free(all);
 	return rc;
+}
+
+int plx_save(struct pollux *p, enum plx_save_kind kind)
+{
+	int rc = 0;
+
+	if (!p->folder[0])
+		return 0;
+	if (p->coll->rank == 0 && write_all(p, kind != PLX_SAVE_QUICK) < 0) {
+		plx_say(p, "%s", p->err.text);
+		rc = PLX_SAVE_LATER;
+	}
+	/* From its end: slow storage must not make us save all the time. */
+	if (kind != PLX_SAVE_QUICK)
+		p->meter.flushed_s = plx_now_s();
+	if (p->coll->ops->spread(p->coll, &rc, sizeof(rc), &p->err) < 0)
+		return POLLUX_ECOMM;
+	return rc;
+}
+
+bool plx_save_due(struct pollux *p)
+{
+	double every_s = p->config.checkpoint_every_s;
+
+	return p->folder[0] && every_s > 0 &&
+	       plx_now_s() > p->meter.flushed_s + every_s;
+}
+
+int plx_save_wait(struct pollux *p)
+{
+	(void) p; /* all of them have ended when plx_save() returns */
+	return 0;
+}
+
+int plx_rescue(struct pollux *p)
+{
+	if (!p->folder[0])
+		return 0;
+	return write_all(p, false);
+}
+
+void plx_save_release(struct pollux *p)
+{
+	free(p->store);
+	p->store = NULL;
 }
 
 static int read_number(const struct plx_checkpoint *c, enum note note, int base,

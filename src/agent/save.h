@@ -2,14 +2,16 @@
 /*
  * save.h - checkpoints of a run: when, how, and which one to go on from
  *
- * All but plx_save_due() and plx_rescue() are collective: each rank writes its
- * share of the state, rank 0 commits. State must be consistent, that is
- * between two optimiser steps.
+ * All but plx_save_due(), plx_rescue() and plx_state_*() are collective: each
+ * rank writes its share of the state, rank 0 commits. State must be
+ * consistent, that is between two optimiser steps. Failures are negative,
+ * a value of enum pollux_status, with the sentence in p->err.
  */
 #ifndef PLX_AGENT_SAVE_H
 #define PLX_AGENT_SAVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pollux;
 
@@ -19,12 +21,20 @@ enum plx_save_kind {
 	PLX_SAVE_QUICK,	  /* readable by the next generation, flushed later */
 };
 
+/* plx_save(): not saved (a line says why), the last good one stands. */
+#define PLX_SAVE_LATER 1
+
+/*
+ * 0: saved, or (ASYNC) under way. PLX_SAVE_LATER: the disk is full or broken;
+ * training may go on, plx_save_due() will ask again. Negative: leave; with
+ * POLLUX_ESTATE a newer generation owns the folder. The same on all ranks.
+ */
 int plx_save(struct pollux *p, enum plx_save_kind kind);
 
 /* Rank 0: is it time? From cost and failure rate, or as configured. */
 bool plx_save_due(struct pollux *p);
 
-/* Wait until an asynchronous save has ended well or badly. */
+/* Wait until an asynchronous save has ended well or badly; as plx_save(). */
 int plx_save_wait(struct pollux *p);
 
 /* Bring back the newest good checkpoint or rescue, if there is one. */

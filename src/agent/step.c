@@ -50,16 +50,13 @@ static int misuse(struct pollux *p, const char *call)
 /* ---- next ---- */
 
 /* All ranks have written their logs and left the step; rank 0 saves. */
-static int save(struct pollux *p, bool flush)
+static int save(struct pollux *p, enum plx_save_kind kind)
 {
 	int rc = -1;
 
 	p->save = false;
 	if (p->coll->ops->barrier(p->coll, &p->err) == 0)
-		rc = plx_save(p, flush);
-	/* From its end: slow storage must not make us save all the time. */
-	if (flush)
-		p->meter.flushed_s = plx_now_s();
+		rc = plx_save(p, kind);
 	return rc;
 }
 
@@ -71,7 +68,7 @@ static int leave(struct pollux *p)
 	 * The next start reads what this host's memory holds, and flushes when
 	 * that is due; but nobody else does without periodic saves.
 	 */
-	if (save(p, flush) < 0)
+	if (save(p, flush ? PLX_SAVE_FLUSHED : PLX_SAVE_QUICK) != 0)
 		return -1;
 	plx_reporter_say(p->reporter,
 			 PLX_MSG_SAVED " samples=%" PRIu64 " crc=%08" PRIx32
@@ -92,7 +89,7 @@ static int leave(struct pollux *p)
 
 static int finish(struct pollux *p)
 {
-	if (save(p, true) < 0)
+	if (save(p, PLX_SAVE_FLUSHED) != 0)
 		return -1;
 	plx_reporter_say(p->reporter, PLX_MSG_DONE);
 	p->stage = PLX_STAGE_ENDED;
@@ -106,9 +103,8 @@ static int between_steps(struct pollux *p)
 		return finish(p);
 	if (p->stop || p->gone)
 		return leave(p);
-	/* Training is worth more than this one checkpoint of it. */
-	if (p->save && save(p, true) < 0)
-		plx_say(p, "%s", p->err.text);
+	if (p->save && save(p, PLX_SAVE_ASYNC) < 0)
+		return -1;
 	p->step.batch = plx_cursor_batch(
 		&p->cursor,
 		plx_batch_total(&p->limits, p->shape.gpus, p->batch));
@@ -251,14 +247,12 @@ static void add_wishes(struct pollux *p)
 {
 	float *extra = p->step.sum + p->step.n;
 	enum plx_wish wish = plx_reporter_wish(p->reporter);
-	double every_s = p->config.checkpoint_every_s;
 
 	if (p->coll->rank != 0)
 		return;
 	extra[EXTRA_STOP] = wish == PLX_WISH_STOP;
 	extra[EXTRA_GONE] = wish == PLX_WISH_GONE;
-	extra[EXTRA_SAVE] = p->folder[0] && every_s > 0 &&
-			    plx_now_s() > p->meter.flushed_s + every_s;
+	extra[EXTRA_SAVE] = plx_save_due(p);
 	extra[EXTRA_PER_GPU] = (float) p->wanted.per_gpu;
 	extra[EXTRA_ACCUM] = (float) p->wanted.accum;
 }
