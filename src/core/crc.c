@@ -97,3 +97,40 @@ uint32_t plx_crc32c(uint32_t crc, const void *data, size_t size)
 		return plx_crc32c_instruction(crc, data, size);
 	return plx_crc32c_table(crc, data, size);
 }
+
+/* ---- two pieces ---- */
+
+/*
+ * A checksum is a polynomial over GF(2) modulo that of CRC-32C, highest power
+ * in the lowest bit. Appending n bits multiplies what is before them by x^n.
+ */
+#define ONE 0x80000000u /* x^0 */
+#define X   0x40000000u
+
+static uint32_t times(uint32_t a, uint32_t b)
+{
+	uint32_t product = 0;
+
+	for (; a; a <<= 1) {
+		if (a & ONE)
+			product ^= b;
+		b = b >> 1 ^ (b & 1 ? POLYNOMIAL : 0);
+	}
+	return product;
+}
+
+uint32_t plx_crc32c_join(uint32_t first, uint32_t second, uint64_t second_bytes)
+{
+	uint32_t shift = ONE;
+	uint32_t square = X;
+
+	/* x^(8 n) = (x^8)^n: three squarings first. */
+	for (int i = 0; i < 3; i++)
+		square = times(square, square);
+	for (; second_bytes; second_bytes >>= 1) {
+		if (second_bytes & 1)
+			shift = times(shift, square);
+		square = times(square, square);
+	}
+	return times(shift, first) ^ second;
+}

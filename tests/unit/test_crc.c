@@ -106,6 +106,25 @@ static void every_flipped_bit_shows(void **state)
 	}
 }
 
+static void pieces_join_to_the_whole(void **state)
+{
+	uint8_t data[NOISE_BYTES];
+	uint32_t whole;
+
+	(void) state;
+	fill(data, sizeof(data));
+	whole = plx_crc32c(0, data, sizeof(data));
+	for (size_t cut = 0; cut <= sizeof(data); cut += 113) {
+		size_t rest = sizeof(data) - cut;
+
+		assert_int_equal(
+			whole,
+			plx_crc32c_join(plx_crc32c(0, data, cut),
+					plx_crc32c(0, data + cut, rest), rest));
+	}
+	assert_int_equal(whole, plx_crc32c_join(whole, 0, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +132,7 @@ int main(void)
 		cmocka_unit_test(the_table_agrees_at_every_size_and_offset),
 		cmocka_unit_test(a_sum_goes_on_where_it_stopped),
 		cmocka_unit_test(every_flipped_bit_shows),
+		cmocka_unit_test(pieces_join_to_the_whole),
 		/* The last: not every processor has one. */
 		cmocka_unit_test(
 			the_instruction_agrees_at_every_size_and_offset),
