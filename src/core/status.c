@@ -43,6 +43,8 @@ int plx_status_write(const struct plx_status *status, char *fields, size_t size,
 	plx_write_uint(&w, "v", VERSION);
 	write_launcher(&w, status->launcher);
 	plx_write_uint(&w, "ack", status->ack);
+	if (status->live)
+		plx_write_uint(&w, "live", 1);
 	plx_write_text(&w, "phase", plx_phase_name(status->phase));
 	plx_write_uint(&w, "resizes", (uint64_t) status->resizes);
 	plx_write_doubles(&w, "pause", status->pause_s, 2);
@@ -106,6 +108,7 @@ static int read_fields(const char *fields, struct plx_status *status,
 		       struct plx_error *err)
 {
 	int version;
+	int live = 0;
 	int ack;
 	int found;
 
@@ -116,6 +119,7 @@ static int read_fields(const char *fields, struct plx_status *status,
 				VERSION);
 	if (read_launcher(fields, &status->launcher, err) < 0 ||
 	    read_count(fields, "ack", &ack, err) < 0 ||
+	    plx_field_int(fields, "live", 0, 1, &live, err) < 0 ||
 	    read_phase(fields, &status->phase, err) < 0 ||
 	    read_count(fields, "resizes", &status->resizes, err) < 0)
 		return -1;
@@ -124,6 +128,7 @@ static int read_fields(const char *fields, struct plx_status *status,
 	if (found == 0)
 		return plx_fail(err, "pause: missing");
 	status->ack = (uint32_t) ack;
+	status->live = live > 0;
 	return found < 0 ? -1 : 0;
 }
 

@@ -24,6 +24,7 @@ enum plx_phase {
 struct plx_status {
 	uint32_t launcher; /* step number, or PLX_WAKE_* */
 	uint32_t ack;	   /* serial of the last target answered, 0: none */
+	bool live;	   /* its ranks train on meanwhile */
 	enum plx_phase phase;
 	int resizes;	   /* of this job so far */
 	double pause_s[2]; /* median and worst pause of them */

@@ -2,6 +2,7 @@
 /* target.c - what the scheduler tells a job (docs/resize.md) */
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/fields.h"
@@ -14,12 +15,34 @@
 static const char *const states[] = {
 	[PLX_TARGET_NONE] = "none",	[PLX_TARGET_ASKED] = "asked",
 	[PLX_TARGET_DONE] = "done",	[PLX_TARGET_REFUSED] = "refused",
-	[PLX_TARGET_PARKED] = "parked",
+	[PLX_TARGET_PARKED] = "parked", [PLX_TARGET_LENT] = "lent",
 };
 
 const char *plx_target_state_name(enum plx_target_state state)
 {
 	return (size_t) state < COUNT(states) ? states[state] : "unknown";
+}
+
+/* Values have no brackets: n[1-4] is written n(1-4), and back. */
+static void swap_brackets(char *text, const char from[2], const char to[2])
+{
+	for (; *text; text++) {
+		if (*text == from[0])
+			*text = to[0];
+		else if (*text == from[1])
+			*text = to[1];
+	}
+}
+
+static void write_on(struct plx_writer *w, const char *on)
+{
+	char text[PLX_ON_SIZE];
+
+	if (!on[0])
+		return;
+	snprintf(text, sizeof(text), "%s", on);
+	swap_brackets(text, "[]", "()");
+	plx_write_text(w, "on", text);
 }
 
 int plx_target_write(const struct plx_target *target, char *fields, size_t size,
@@ -32,6 +55,9 @@ int plx_target_write(const struct plx_target *target, char *fields, size_t size,
 	plx_write_text(&w, "state", plx_target_state_name(target->state));
 	plx_write_uint(&w, "nodes", (uint64_t) target->nodes);
 	plx_write_uint(&w, "gpus", (uint64_t) target->gpus_per_node);
+	if (target->cold)
+		plx_write_uint(&w, "cold", 1);
+	write_on(&w, target->on);
 	plx_write_why(&w, target->why);
 	if (w.overflow)
 		return plx_fail(err, "the target does not fit %zu bytes", size);
@@ -71,6 +97,7 @@ int plx_target_read(const char *system_comment, struct plx_target *target,
 	struct plx_target read = { 0 };
 	char fields[PLX_FIELDS_MAX];
 	int serial;
+	int cold = 0;
 
 	if (!plx_section_get(system_comment, fields, sizeof(fields))) {
 		*target = read;
@@ -80,9 +107,13 @@ int plx_target_read(const char *system_comment, struct plx_target *target,
 	    read_state(fields, &read.state, err) < 0 ||
 	    read_int(fields, "nodes", 0, PLX_GPUS_MAX, &read.nodes, err) < 0 ||
 	    read_int(fields, "gpus", 0, PLX_GPUS_MAX, &read.gpus_per_node,
-		     err) < 0)
+		     err) < 0 ||
+	    plx_field_int(fields, "cold", 0, 1, &cold, err) < 0)
 		return -1;
 	read.serial = (uint32_t) serial;
+	read.cold = cold > 0;
+	if (plx_field_text(fields, "on", read.on, sizeof(read.on)))
+		swap_brackets(read.on, "()", "[]");
 	plx_field_text(fields, "why", read.why, sizeof(read.why));
 	*target = read;
 	return 1;

@@ -3,6 +3,7 @@
 #ifndef PLX_CORE_TARGET_H
 #define PLX_CORE_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,15 +15,19 @@ enum plx_target_state {
 	PLX_TARGET_DONE,
 	PLX_TARGET_REFUSED,
 	PLX_TARGET_PARKED,
+	PLX_TARGET_LENT, /* it has what it had and what it is to have */
 };
 
 #define PLX_WHY_SIZE 160
+#define PLX_ON_SIZE  256
 
 struct plx_target {
 	uint32_t serial; /* grows with every request to this job, from 1 */
 	enum plx_target_state state;
 	int nodes;
 	int gpus_per_node;
+	bool cold;	      /* asked: only of ranks that have left before */
+	char on[PLX_ON_SIZE]; /* the nodes, as "n[1-4]"; "" when too many */
 	char why[PLX_WHY_SIZE];
 };
 

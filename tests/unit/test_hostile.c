@@ -248,6 +248,50 @@ static void a_target_is_read_back(void **state)
 	assert_int_equal(PLX_TARGET_NONE, t.state);
 }
 
+static void a_lent_target_names_its_nodes(void **state)
+{
+	const struct plx_target lent = { .serial = 4,
+					 .state = PLX_TARGET_LENT,
+					 .nodes = 4,
+					 .gpus_per_node = 1,
+					 .cold = true,
+					 .on = "n[1-3],m7",
+					 .why = "others wait" };
+	char fields[PLX_FIELDS_MAX];
+	char comment[PLX_COMMENT_MAX];
+	struct plx_target t;
+
+	(void) state;
+	assert_int_equal(0,
+			 plx_target_write(&lent, fields, sizeof(fields), NULL));
+	assert_int_equal(0, plx_section_put("", fields, comment,
+					    sizeof(comment), NULL));
+	assert_int_equal(1, plx_target_read(comment, &t, NULL));
+	assert_int_equal(PLX_TARGET_LENT, t.state);
+	assert_true(t.cold);
+	assert_string_equal("n[1-3],m7", t.on);
+	assert_string_equal("others wait", t.why);
+}
+
+static void live_ranks_are_told_and_read(void **state)
+{
+	struct plx_status live = { .launcher = 0, .ack = 4, .live = true };
+	char fields[PLX_FIELDS_MAX];
+	char comment[PLX_COMMENT_MAX];
+	struct plx_status read;
+
+	(void) state;
+	for (int i = 0; i < 2; i++) {
+		live.live = i == 0;
+		assert_int_equal(0, plx_status_write(&live, fields,
+						     sizeof(fields), NULL));
+		assert_int_equal(0, plx_section_put("", fields, comment,
+						    sizeof(comment), NULL));
+		assert_int_equal(1, plx_status_read(comment, &read, NULL));
+		assert_int_equal(live.live, read.live);
+	}
+}
+
 static void a_broken_target_is_refused(void **state)
 {
 	static const char *const cases[][2] = {
@@ -378,6 +422,8 @@ int main(void)
 		cmocka_unit_test(a_job_with_a_broken_hint_is_unprofiled),
 		cmocka_unit_test(a_diverged_loss_keeps_the_hint_readable),
 		cmocka_unit_test(a_target_is_read_back),
+		cmocka_unit_test(a_lent_target_names_its_nodes),
+		cmocka_unit_test(live_ranks_are_told_and_read),
 		cmocka_unit_test(a_broken_target_is_refused),
 		cmocka_unit_test(every_phase_and_state_has_its_name),
 		cmocka_unit_test(no_text_harms_a_reader),
