@@ -16,7 +16,12 @@ uint64_t plx_cursor_batch(const struct plx_cursor *cursor, uint64_t total_batch)
 {
 	uint64_t left = cursor->samples - cursor->position;
 
-	return total_batch < left ? total_batch : left;
+	if (left <= total_batch)
+		return left;
+	/* Of two samples the mean gradient is noise, and momentum keeps it. */
+	if (left < 2 * total_batch && cursor->samples >= 2 * total_batch)
+		return left - left / 2;
+	return total_batch;
 }
 
 /* batch * part / parts without overflow: batch and parts are below 2^32. */

@@ -29,7 +29,10 @@ struct plx_range {
 
 bool plx_cursor_finished(const struct plx_cursor *cursor);
 
-/* Samples of the next step: total_batch, or what is left of the epoch. */
+/*
+ * Samples of the next step: total_batch, or what is left of the epoch. What
+ * is left for two steps is halved, so that the last one is not tiny.
+ */
 uint64_t plx_cursor_batch(const struct plx_cursor *cursor,
 			  uint64_t total_batch);
 

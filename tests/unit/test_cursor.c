@@ -85,6 +85,18 @@ static void a_batch_never_crosses_an_epoch(void **state)
 	assert_int_equal(2, cursor.step);
 }
 
+static void the_last_batch_of_an_epoch_is_not_tiny(void **state)
+{
+	struct plx_cursor cursor = { .samples = 18, .epochs = 1 };
+
+	(void) state;
+	assert_int_equal(8, plx_cursor_batch(&cursor, 8));
+	plx_cursor_advance(&cursor, 8);
+	assert_int_equal(5, plx_cursor_batch(&cursor, 8));
+	plx_cursor_advance(&cursor, 5);
+	assert_int_equal(5, plx_cursor_batch(&cursor, 8));
+}
+
 static void progress_goes_from_none_to_all(void **state)
 {
 	struct plx_cursor cursor = { .samples = 10, .epochs = 2 };
@@ -105,6 +117,7 @@ int main(void)
 		cmocka_unit_test(every_sample_is_used_once_whatever_the_shapes),
 		cmocka_unit_test(epochs_have_different_orders),
 		cmocka_unit_test(a_batch_never_crosses_an_epoch),
+		cmocka_unit_test(the_last_batch_of_an_epoch_is_not_tiny),
 		cmocka_unit_test(progress_goes_from_none_to_all),
 	};
 
