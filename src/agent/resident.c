@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/* resident.c - how state lies in a node's memory */
+#include <config.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/device.h"
+#include "agent/resident.h"
+#include "core/crc.h"
+
+#define MAGIC	    "pollux!"
+#define LAYOUT	    1 /* version of all this */
+#define PIECE_BYTES ((size_t) 1 << 20)
+#define ALIGNMENT   ((size_t) 64) /* of parts */
+#define PARTS_MAX   (1 << 20)
+
+struct head {
+	uint32_t word; /* enum plx_resident_word, futex */
+	uint32_t crc;  /* of all below and the table of parts and pieces */
+	char magic[8];
+	uint32_t version;
+	uint32_t parts;
+	uint32_t state_parts;
+	uint32_t pieces;
+	uint64_t bytes; /* of all there is */
+	struct plx_resident_facts facts;
+};
+
+/* The table's rows. */
+struct row {
+	uint64_t at; /* from the head */
+	uint64_t bytes;
+	uint32_t kind;
+	uint32_t first_piece;
+};
+
+/* After the rows: a checksum for each piece. */
+static struct row *rows_of(const void *base)
+{
+	return (struct row *) ((char *) base + sizeof(struct head));
+}
+
+static uint32_t *sums_of(const void *base)
+{
+	const struct head *head = base;
+
+	return (uint32_t *) (rows_of(base) + head->parts);
+}
+
+static size_t pieces_in(uint64_t bytes)
+{
+	return (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+}
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Of head and tables, given how many of each. */
+static size_t front_bytes(size_t parts, size_t pieces)
+{
+	return sizeof(struct head) + parts * sizeof(struct row) +
+	       pieces * sizeof(uint32_t);
+}
+
+static size_t count_pieces(const struct plx_parts *parts)
+{
+	size_t pieces = 0;
+
+	for (int i = 0; i < parts->count; i++)
+		pieces += pieces_in(parts->list[i].bytes);
+	return pieces;
+}
+
+size_t plx_resident_room(const struct plx_parts *parts)
+{
+	size_t room = aligned(
+		front_bytes((size_t) parts->count, count_pieces(parts)));
+
+	for (int i = 0; i < parts->count; i++)
+		room += aligned(parts->list[i].bytes);
+	return room;
+}
+
+/* ---- the word ---- */
+
+static void set_word(void *base, enum plx_resident_word word)
+{
+	struct head *head = base;
+
+	__atomic_store_n(&head->word, word, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &head->word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static uint32_t get_word(const void *base)
+{
+	const struct head *head = base;
+
+	return __atomic_load_n(&head->word, __ATOMIC_ACQUIRE);
+}
+
+static double clock_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+bool plx_resident_wait(const void *base, enum plx_resident_word word,
+		       double timeout_s)
+{
+	const struct head *head = base;
+	double end_s = clock_s() + timeout_s;
+	uint32_t now;
+
+	while ((now = get_word(base)) != (uint32_t) word) {
+		double left_s = end_s - clock_s();
+		struct timespec t = { .tv_sec = (time_t) left_s };
+
+		if (left_s <= 0)
+			return false;
+		t.tv_nsec = (long) ((left_s - (double) t.tv_sec) * 1e9);
+		syscall(SYS_futex, &head->word, FUTEX_WAIT, now, &t, NULL, 0);
+	}
+	return true;
+}
+
+void plx_resident_clear(void *base)
+{
+	set_word(base, PLX_RESIDENT_EMPTY);
+}
+
+/* ---- writing ---- */
+
+void plx_resident_lay(void *base, const struct plx_parts *parts,
+		      const struct plx_resident_facts *facts)
+{
+	struct head *head = base;
+	size_t pieces = count_pieces(parts);
+	size_t at = aligned(front_bytes((size_t) parts->count, pieces));
+	uint32_t piece = 0;
+
+	set_word(base, PLX_RESIDENT_EMPTY);
+	memcpy(head->magic, MAGIC, sizeof(head->magic));
+	head->version = LAYOUT;
+	head->parts = (uint32_t) parts->count;
+	head->state_parts = (uint32_t) parts->state;
+	head->pieces = (uint32_t) pieces;
+	head->facts = *facts;
+	for (int i = 0; i < parts->count; i++) {
+		const struct plx_part *part = &parts->list[i];
+
+		rows_of(base)[i] = (struct row){
+			.at = at,
+			.bytes = part->bytes,
+			.kind = part->kind,
+			.first_piece = piece,
+		};
+		at += aligned(part->bytes);
+		piece += (uint32_t) pieces_in(part->bytes);
+	}
+	head->bytes = at;
+	set_word(base, PLX_RESIDENT_LAID);
+}
+
+static size_t piece_bytes(const struct row *row, size_t piece)
+{
+	size_t left = row->bytes - piece * PIECE_BYTES;
+
+	return left < PIECE_BYTES ? left : PIECE_BYTES;
+}
+
+/* A blob is made in one go; its pieces are summed after that. */
+static int write_blob(void *base, int i, const struct pollux_blob *blob,
+		      struct plx_error *err)
+{
+	const struct row *row = &rows_of(base)[i];
+	char *to = (char *) base + row->at;
+
+	if (blob->save(blob->user, to, row->bytes) != 0)
+		return plx_fail(err, "state \"%.80s\" cannot be saved",
+				blob->name);
+	for (size_t p = 0; p < pieces_in(row->bytes); p++)
+		sums_of(base)[row->first_piece + p] = plx_crc32c(
+			0, to + p * PIECE_BYTES, piece_bytes(row, p));
+	return 0;
+}
+
+/* Pieces are dealt out in turn, over all parts. */
+static int write_part(void *base, int i, const struct plx_part *part,
+		      struct plx_share share, struct plx_error *err)
+{
+	const struct row *row = &rows_of(base)[i];
+
+	if (part->blob)
+		return share.mine == 0 ? write_blob(base, i, part->blob, err)
+				       : 0;
+	for (size_t p = 0; p < pieces_in(row->bytes); p++) {
+		size_t number = row->first_piece + p;
+		size_t bytes = piece_bytes(row, p);
+		char *to = (char *) base + row->at + p * PIECE_BYTES;
+
+		if (number % (size_t) share.of != (size_t) share.mine)
+			continue;
+		if (plx_device_read(to, (char *) part->data + p * PIECE_BYTES,
+				    bytes, part->memory, err) < 0)
+			return -1;
+		sums_of(base)[number] = plx_crc32c(0, to, bytes);
+	}
+	return 0;
+}
+
+int plx_resident_write(void *base, const struct plx_parts *parts,
+		       struct plx_share share, struct plx_error *err)
+{
+	for (int i = 0; i < parts->count; i++) {
+		if (write_part(base, i, &parts->list[i], share, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static uint32_t front_crc(const void *base)
+{
+	const struct head *head = base;
+	const char *from = head->magic;
+	size_t skipped = (size_t) (from - (const char *) base);
+
+	return plx_crc32c(0, from,
+			  front_bytes(head->parts, head->pieces) - skipped);
+}
+
+void plx_resident_commit(void *base)
+{
+	struct head *head = base;
+
+	head->crc = front_crc(base);
+	set_word(base, PLX_RESIDENT_GOOD);
+}
+
+/* ---- reading ---- */
+
+static int check_head(const void *base, size_t bytes, struct plx_error *err)
+{
+	const struct head *head = base;
+
+	if (bytes < sizeof(*head) || get_word(base) != PLX_RESIDENT_GOOD)
+		return plx_fail(err, "no state in this node's memory");
+	if (memcmp(head->magic, MAGIC, sizeof(head->magic)) != 0 ||
+	    head->version != LAYOUT)
+		return plx_fail(err, "state in memory is another version's");
+	if (head->parts > PARTS_MAX || head->bytes > bytes ||
+	    front_bytes(head->parts, head->pieces) > bytes ||
+	    front_crc(base) != head->crc)
+		return plx_fail(err, "state in memory has a damaged head");
+	return 0;
+}
+
+static int check_row(const void *base, int i, const struct plx_part *part,
+		     struct plx_error *err)
+{
+	const struct head *head = base;
+	const struct row *row = &rows_of(base)[i];
+
+	if (row->kind != part->kind ||
+	    (!part->blob && row->bytes != part->bytes))
+		return plx_fail(err,
+				"state in memory is another program's: its "
+				"part %d differs",
+				i);
+	if (row->at > head->bytes || row->bytes > head->bytes - row->at ||
+	    row->first_piece + pieces_in(row->bytes) > head->pieces)
+		return plx_fail(err, "state in memory has a damaged table");
+	return 0;
+}
+
+int plx_resident_check(const void *base, size_t bytes,
+		       const struct plx_parts *parts,
+		       const struct plx_resident_facts *want,
+		       struct plx_error *err)
+{
+	const struct head *head = base;
+
+	if (check_head(base, bytes, err) < 0)
+		return -1;
+	if (strncmp(head->facts.job, want->job, sizeof(want->job)) != 0)
+		return plx_fail(err, "state in memory is another job's");
+	if (want->generation && want->generation != head->facts.generation)
+		return plx_fail(err,
+				"state in memory is of generation %" PRIu64
+				", want %" PRIu64,
+				head->facts.generation, want->generation);
+	if (head->parts != (uint32_t) parts->count ||
+	    head->state_parts != (uint32_t) parts->state)
+		return plx_fail(err,
+				"state in memory has %" PRIu32
+				" parts, want %d",
+				head->parts, parts->count);
+	for (int i = 0; i < parts->count; i++) {
+		if (check_row(base, i, &parts->list[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int verify_part(const void *base, int i, struct plx_share share,
+		       struct plx_error *err)
+{
+	const struct row *row = &rows_of(base)[i];
+
+	for (size_t p = 0; p < pieces_in(row->bytes); p++) {
+		size_t number = row->first_piece + p;
+		const char *from =
+			(const char *) base + row->at + p * PIECE_BYTES;
+
+		if (number % (size_t) share.of == (size_t) share.mine &&
+		    plx_crc32c(0, from, piece_bytes(row, p)) !=
+			    sums_of(base)[number])
+			return plx_fail(err, "state in memory was changed: "
+					     "a checksum is wrong");
+	}
+	return 0;
+}
+
+int plx_resident_verify(const void *base, struct plx_share share,
+			struct plx_error *err)
+{
+	const struct head *head = base;
+
+	for (uint32_t i = 0; i < head->parts; i++) {
+		if (verify_part(base, (int) i, share, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_part(const void *base, int i, const struct plx_part *part,
+		     struct plx_error *err)
+{
+	size_t bytes;
+	const void *from = plx_resident_part(base, i, &bytes);
+
+	if (!part->blob)
+		return plx_device_write(part->data, from, bytes, part->memory,
+					err);
+	if (part->blob->load(part->blob->user, from, bytes) != 0)
+		return plx_fail(err, "state \"%.80s\" cannot be restored",
+				part->blob->name);
+	return 0;
+}
+
+int plx_resident_read(const void *base, const struct plx_parts *parts,
+		      enum plx_resident_what what, struct plx_error *err)
+{
+	for (int i = 0; i < parts->count; i++) {
+		const struct plx_part *part = &parts->list[i];
+		bool plain = !part->blob && part->memory == POLLUX_HOST;
+
+		if (plain != (what == PLX_RESIDENT_PLAIN))
+			continue;
+		if (read_part(base, i, part, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- facts ---- */
+
+uint64_t plx_resident_step(const void *base)
+{
+	return ((const struct head *) base)->facts.step;
+}
+
+uint32_t plx_resident_crc(const void *base)
+{
+	const struct head *head = base;
+	uint32_t crc = 0;
+
+	for (uint32_t i = 0; i < head->state_parts; i++) {
+		const struct row *row = &rows_of(base)[i];
+
+		for (size_t p = 0; p < pieces_in(row->bytes); p++)
+			crc = plx_crc32c_join(
+				crc, sums_of(base)[row->first_piece + p],
+				piece_bytes(row, p));
+	}
+	return crc;
+}
+
+size_t plx_resident_bytes(const void *base)
+{
+	const struct head *head = base;
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < head->state_parts; i++)
+		bytes += rows_of(base)[i].bytes;
+	return bytes;
+}
+
+const void *plx_resident_part(const void *base, int part, size_t *bytes)
+{
+	const struct row *row = &rows_of(base)[part];
+
+	*bytes = row->bytes;
+	return (const char *) base + row->at;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resident.h - how state lies in a node's memory
+ *
+ * A head, a table of parts, a checksum for each piece of a part, then the raw
+ * parts. Several ranks write and check it, each its share of the pieces. The
+ * word in the head is written last, so what was cut short is never believed;
+ * it is a futex, on which other processes may wait.
+ *
+ * Whoever reads trusts nothing: another version, another program's or job's
+ * state, changed bytes are all refused with a sentence.
+ */
+#ifndef PLX_AGENT_RESIDENT_H
+#define PLX_AGENT_RESIDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/pollux.h"
+#include "core/error.h"
+
+#define PLX_RESIDENT_JOB 64 /* bytes of a job's key, with its NUL */
+
+/* One registered array, or what a program makes of other state. */
+struct plx_part {
+	void *data;   /* borrowed; NULL for a blob */
+	size_t bytes; /* of a blob: as of now, when written */
+	enum pollux_memory memory;
+	uint32_t kind; /* checksum of its name, type and shape */
+	const struct pollux_blob *blob; /* borrowed, or NULL */
+};
+
+struct plx_parts {
+	const struct plx_part *list; /* borrowed */
+	int count;
+	int state; /* the first so many are the program's own */
+};
+
+/* Which share of the pieces is mine. */
+struct plx_share {
+	int mine; /* from 0; share 0 also does the blobs */
+	int of;
+};
+
+/* What is written above all parts. */
+struct plx_resident_facts {
+	char job[PLX_RESIDENT_JOB];
+	uint64_t generation;
+	uint64_t step;
+};
+
+enum plx_resident_word {
+	PLX_RESIDENT_EMPTY,
+	PLX_RESIDENT_LAID, /* being written */
+	PLX_RESIDENT_GOOD, /* all there */
+};
+
+/* Bytes it takes. */
+size_t plx_resident_room(const struct plx_parts *parts);
+
+/* Head and table; the memory has room for them. Ends in LAID. */
+void plx_resident_lay(void *base, const struct plx_parts *parts,
+		      const struct plx_resident_facts *facts);
+
+/* Nothing there any more. */
+void plx_resident_clear(void *base);
+
+/* Wait for a word, at most timeout_s: true when it is there. */
+bool plx_resident_wait(const void *base, enum plx_resident_word word,
+		       double timeout_s);
+
+/* My share into memory that was laid out. 0, or -1 with err set. */
+int plx_resident_write(void *base, const struct plx_parts *parts,
+		       struct plx_share share, struct plx_error *err);
+
+/* All shares are written: the word becomes GOOD. */
+void plx_resident_commit(void *base);
+
+/*
+ * The head of `bytes` of memory says GOOD and is sound, and its parts are
+ * these, of this job and generation (0: any). The state is left alone.
+ */
+int plx_resident_check(const void *base, size_t bytes,
+		       const struct plx_parts *parts,
+		       const struct plx_resident_facts *want,
+		       struct plx_error *err);
+
+/* Checked, so: do the bytes of my share have their checksums? */
+int plx_resident_verify(const void *base, struct plx_share share,
+			struct plx_error *err);
+
+/* Copy all parts back. blobs: those too, and only then device memory. */
+enum plx_resident_what {
+	PLX_RESIDENT_PLAIN, /* host memory: may be done by any thread */
+	PLX_RESIDENT_REST,  /* the other parts: by the program's */
+};
+int plx_resident_read(const void *base, const struct plx_parts *parts,
+		      enum plx_resident_what what, struct plx_error *err);
+
+/* What the head says. */
+uint64_t plx_resident_step(const void *base);
+uint32_t plx_resident_crc(const void *base); /* of the program's parts */
+size_t plx_resident_bytes(const void *base); /* of them */
+/* A part's raw bytes and how many. */
+const void *plx_resident_part(const void *base, int part, size_t *bytes);
+
+#endif

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* test_resident.c - memory of a node, and how state lies in it */
+
+#include <config.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/nodemem.h"
+#include "agent/resident.h"
+#include "core/crc.h"
+#include "unit.h"
+
+enum {
+	SMALL = 1000,
+	LARGE = 5 * 1024 * 1024 + 17,
+	BLOB = 3 * 1024 * 1024 + 1,
+	PARTS = 4,
+};
+
+static uint8_t small[SMALL];
+static uint8_t large[LARGE];
+static uint8_t blob[BLOB];
+static uint8_t own[8];
+
+static int blob_save(void *user, void *bytes, size_t size)
+{
+	memcpy(bytes, user, size);
+	return 0;
+}
+
+static int blob_load(void *user, const void *bytes, size_t size)
+{
+	memcpy(user, bytes, size);
+	return 0;
+}
+
+static const struct pollux_blob blob_is = {
+	.name = "blob",
+	.save = blob_save,
+	.load = blob_load,
+	.user = blob,
+};
+
+static const struct plx_part list[PARTS] = {
+	{ .data = small, .bytes = SMALL, .kind = 1 },
+	{ .data = large, .bytes = LARGE, .kind = 2 },
+	{ .blob = &blob_is, .bytes = BLOB, .kind = 3 },
+	{ .data = own, .bytes = sizeof(own), .kind = 4 },
+};
+
+static const struct plx_parts parts = {
+	.list = list,
+	.count = PARTS,
+	.state = PARTS - 1,
+};
+
+static const struct plx_resident_facts facts = {
+	.job = "some job",
+	.generation = 7,
+	.step = 1234,
+};
+
+static void fill(uint8_t *data, size_t size, uint64_t seed)
+{
+	for (size_t i = 0; i < size; i++)
+		data[i] = unit_random(&seed);
+}
+
+static void fill_all(void)
+{
+	fill(small, SMALL, 1);
+	fill(large, LARGE, 2);
+	fill(blob, BLOB, 3);
+	fill(own, sizeof(own), 4);
+}
+
+static void clear_all(void)
+{
+	memset(small, 0, SMALL);
+	memset(large, 0, LARGE);
+	memset(blob, 0, BLOB);
+	memset(own, 0, sizeof(own));
+}
+
+static uint32_t crc_of_state(void)
+{
+	uint32_t crc = plx_crc32c(0, small, SMALL);
+
+	crc = plx_crc32c(crc, large, LARGE);
+	return plx_crc32c(crc, blob, BLOB);
+}
+
+static struct plx_share share(int mine, int of)
+{
+	return (struct plx_share){ .mine = mine, .of = of };
+}
+
+/* As three ranks would. */
+static void write_all(void *base)
+{
+	struct plx_error err = { "" };
+
+	fill_all();
+	plx_resident_lay(base, &parts, &facts);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(0, plx_resident_write(base, &parts,
+						       share(i, 3), &err));
+	plx_resident_commit(base);
+}
+
+static int check(const void *base, struct plx_error *err)
+{
+	return plx_resident_check(base, plx_resident_room(&parts), &parts,
+				  &facts, err);
+}
+
+static int read_all(const void *base, struct plx_error *err)
+{
+	if (plx_resident_read(base, &parts, PLX_RESIDENT_PLAIN, err) < 0)
+		return -1;
+	return plx_resident_read(base, &parts, PLX_RESIDENT_REST, err);
+}
+
+static void *get_memory(void)
+{
+	void *base =
+		aligned_alloc(4096, (plx_resident_room(&parts) | 4095) + 1);
+
+	assert_non_null(base);
+	memset(base, 0xa5, plx_resident_room(&parts));
+	return base;
+}
+
+/* ---- resident.h ---- */
+
+static void what_is_written_is_read_by_any_number_of_ranks(void **state)
+{
+	void *base = get_memory();
+	struct plx_error err = { "" };
+	uint32_t before;
+
+	(void) state;
+	write_all(base);
+	before = crc_of_state();
+	clear_all();
+	assert_int_equal(0, check(base, &err));
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(0,
+				 plx_resident_verify(base, share(i, 5), &err));
+	assert_int_equal(0, read_all(base, &err));
+	assert_int_equal(before, crc_of_state());
+	assert_int_equal(before, plx_resident_crc(base));
+	assert_int_equal(SMALL + LARGE + BLOB, plx_resident_bytes(base));
+	assert_int_equal(1234, plx_resident_step(base));
+	free(base);
+}
+
+static void what_is_not_committed_is_not_believed(void **state)
+{
+	void *base = get_memory();
+	struct plx_error err = { "" };
+
+	(void) state;
+	assert_int_equal(-1, check(base, &err));
+	plx_resident_lay(base, &parts, &facts);
+	assert_int_equal(-1, check(base, &err));
+	plx_resident_write(base, &parts, share(0, 1), &err);
+	assert_int_equal(-1, check(base, &err));
+	assert_string_equal("no state in this node's memory", err.text);
+	plx_resident_commit(base);
+	assert_int_equal(0, check(base, &err));
+	plx_resident_clear(base);
+	assert_int_equal(-1, check(base, &err));
+	free(base);
+}
+
+static void a_flipped_bit_shows_wherever_it_is(void **state)
+{
+	uint8_t *base = get_memory();
+	struct plx_error err = { "" };
+	size_t at;
+
+	(void) state;
+	write_all(base);
+	/* The word itself only says whether there is anything. */
+	for (size_t i = 4; i < 260; i++) {
+		base[i] ^= 4;
+		assert_int_equal(-1, check(base, &err));
+		base[i] ^= 4;
+	}
+	for (int i = 0; i < PARTS; i++) {
+		size_t bytes;
+		const uint8_t *p = plx_resident_part(base, i, &bytes);
+
+		at = (size_t) (p - base) + bytes - 1;
+		base[at] ^= 1;
+		assert_int_equal(0, check(base, &err));
+		assert_int_equal(-1,
+				 plx_resident_verify(base, share(0, 1), &err));
+		base[at] ^= 1;
+	}
+	assert_int_equal(0, plx_resident_verify(base, share(0, 1), &err));
+	free(base);
+}
+
+static void another_program_or_job_is_refused(void **state)
+{
+	struct plx_part other[PARTS];
+	struct plx_parts others = { other, PARTS, PARTS - 1 };
+	struct plx_resident_facts want = facts;
+	size_t room = plx_resident_room(&parts);
+	void *base = get_memory();
+	struct plx_error err = { "" };
+
+	(void) state;
+	write_all(base);
+	memcpy(other, list, sizeof(other));
+	other[1].kind = 99;
+	assert_int_equal(-1,
+			 plx_resident_check(base, room, &others, &facts, &err));
+	assert_string_equal("state in memory is another program's: its part 1 "
+			    "differs",
+			    err.text);
+	others.count = PARTS - 1;
+	assert_int_equal(-1,
+			 plx_resident_check(base, room, &others, &facts, &err));
+	want.generation = 8;
+	assert_int_equal(-1,
+			 plx_resident_check(base, room, &parts, &want, &err));
+	assert_string_equal("state in memory is of generation 7, want 8",
+			    err.text);
+	want.generation = 0;
+	assert_int_equal(0,
+			 plx_resident_check(base, room, &parts, &want, &err));
+	want.job[0] = 'X';
+	assert_int_equal(-1,
+			 plx_resident_check(base, room, &parts, &want, &err));
+	/* Cut short. */
+	assert_int_equal(-1,
+			 plx_resident_check(base, 20, &parts, &facts, &err));
+	assert_int_equal(-1, plx_resident_check(base, room - 4096, &parts,
+						&facts, &err));
+	free(base);
+}
+
+/* ---- nodemem.h ---- */
+
+static void name_of_test(char name[PLX_NODEMEM_NAME])
+{
+	char job[32];
+
+	snprintf(job, sizeof(job), "test %d", (int) getpid());
+	plx_nodemem_name(name, job, 1, NULL);
+}
+
+/* What another process finds under this name: its exit code. */
+static int other_process(const char *name, int (*look)(struct plx_nodemem *))
+{
+	struct plx_error err = { "" };
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct plx_nodemem *mem = plx_nodemem_open(name, &err);
+
+		_exit(mem ? look(mem) : 99);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int sees_and_answers(struct plx_nodemem *mem)
+{
+	char *base = plx_nodemem_base(mem);
+
+	if (strcmp(base, "hello") != 0 || plx_nodemem_bytes(mem) < 100000)
+		return 1;
+	strcpy(base, "answer");
+	return 0;
+}
+
+static void another_process_finds_it_by_name_until_it_is_gone(void **state)
+{
+	char name[PLX_NODEMEM_NAME];
+	struct plx_error err = { "" };
+	struct plx_nodemem *mem;
+
+	(void) state;
+	name_of_test(name);
+	assert_int_equal(99, other_process(name, sees_and_answers));
+	mem = plx_nodemem_create(name, 100000, &err);
+	assert_non_null(mem);
+	assert_int_equal(0, plx_nodemem_ready(mem, &err));
+	strcpy(plx_nodemem_base(mem), "hello");
+	assert_int_equal(0, other_process(name, sees_and_answers));
+	assert_string_equal("answer", plx_nodemem_base(mem));
+	plx_nodemem_destroy(mem);
+	assert_int_equal(99, other_process(name, sees_and_answers));
+}
+
+static void it_grows_and_others_follow(void **state)
+{
+	char name[PLX_NODEMEM_NAME];
+	struct plx_error err = { "" };
+	struct plx_nodemem *mem;
+	struct plx_nodemem *seen;
+
+	(void) state;
+	name_of_test(name);
+	mem = plx_nodemem_create(name, 5000, &err);
+	assert_non_null(mem);
+	assert_int_equal(0, plx_nodemem_ready(mem, &err));
+	seen = plx_nodemem_open(name, &err);
+	assert_non_null(seen);
+	strcpy(plx_nodemem_base(mem), "before");
+	assert_int_equal(0, plx_nodemem_grow(mem, 70000, &err));
+	assert_string_equal("before", plx_nodemem_base(mem));
+	strcpy(plx_nodemem_base(mem) + 69000, "after");
+	assert_int_equal(0, plx_nodemem_follow(seen, &err));
+	assert_true(plx_nodemem_bytes(seen) >= 70000);
+	assert_string_equal("after", plx_nodemem_base(seen) + 69000);
+	plx_nodemem_destroy(seen);
+	plx_nodemem_destroy(mem);
+}
+
+static void what_is_not_to_be_had_is_said_not_suffered(void **state)
+{
+	char name[PLX_NODEMEM_NAME];
+	struct plx_error err = { "" };
+	struct plx_nodemem *mem;
+
+	(void) state;
+	name_of_test(name);
+	/* More than any machine has. */
+	mem = plx_nodemem_create(name, (size_t) 1 << 60, &err);
+	assert_non_null(mem);
+	assert_int_equal(-1, plx_nodemem_ready(mem, &err));
+	assert_non_null(strstr(err.text, "no memory for"));
+	plx_nodemem_destroy(mem);
+}
+
+static void memory_that_could_shrink_is_not_mapped(void **state)
+{
+	struct plx_error err = { "" };
+	char path[64];
+	int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	(void) state;
+	assert_int_equal(0, ftruncate(fd, 5000));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_null(plx_nodemem_open_path(path, &err));
+	assert_string_equal("not memory that this user shares", err.text);
+	close(fd);
+	assert_null(plx_nodemem_open_path(path, &err));
+	assert_null(plx_nodemem_open_path("/etc/hostname", &err));
+}
+
+static void long_names_fit_and_differ(void **state)
+{
+	char job[200];
+	char a[PLX_NODEMEM_NAME];
+	char b[PLX_NODEMEM_NAME];
+
+	(void) state;
+	memset(job, 'x', sizeof(job) - 1);
+	job[sizeof(job) - 1] = '\0';
+	plx_nodemem_name(a, job, 1, "n1");
+	plx_nodemem_name(b, job, 1, "n2");
+	assert_true(strlen(a) < sizeof(a) - 1);
+	assert_string_not_equal(a, b);
+}
+
+/* ---- waiting ---- */
+
+static void waiting_ends_with_the_word_or_in_time(void **state)
+{
+	void *base =
+		mmap(NULL, (plx_resident_room(&parts) | 4095) + 1,
+		     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status = -1;
+	pid_t pid;
+
+	(void) state;
+	assert_false(plx_resident_wait(base, PLX_RESIDENT_GOOD, 0.01));
+	pid = fork();
+	if (pid == 0)
+		_exit(!plx_resident_wait(base, PLX_RESIDENT_GOOD, 20));
+	write_all(base);
+	waitpid(pid, &status, 0);
+	assert_int_equal(0, status);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			what_is_written_is_read_by_any_number_of_ranks),
+		cmocka_unit_test(what_is_not_committed_is_not_believed),
+		cmocka_unit_test(a_flipped_bit_shows_wherever_it_is),
+		cmocka_unit_test(another_program_or_job_is_refused),
+		cmocka_unit_test(
+			another_process_finds_it_by_name_until_it_is_gone),
+		cmocka_unit_test(it_grows_and_others_follow),
+		cmocka_unit_test(what_is_not_to_be_had_is_said_not_suffered),
+		cmocka_unit_test(memory_that_could_shrink_is_not_mapped),
+		cmocka_unit_test(long_names_fit_and_differ),
+		cmocka_unit_test(waiting_ends_with_the_word_or_in_time),
+	};
+
+	return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
+}
