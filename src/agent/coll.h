@@ -3,13 +3,18 @@
  * coll.h - what ranks do together, whatever carries it
  *
  * One table of operations a vendor: coll_self.c (one rank), coll_mpi.c and
- * coll_nccl.c, the only files that include MPI, CUDA or NCCL. All operations
- * are collective and block until all ranks take part; a lost rank is the
- * business of mpirun or srun, which ends the others.
+ * coll_nccl.c, the only files that include MPI or NCCL. All operations are
+ * collective, and those that wait do so until all ranks take part.
+ *
+ * A rank that is lost or hangs makes them fail, when it is timeout_s late or
+ * when this process is told to leave: MPI itself says nothing. After the first
+ * failure every call fails at once with its sentence, and only abort() and
+ * destroy() make sense.
  */
 #ifndef PLX_AGENT_COLL_H
 #define PLX_AGENT_COLL_H
 
+#include <signal.h>
 #include <stddef.h>
 
 #include "agent/pollux.h"
@@ -38,10 +43,16 @@ struct plx_coll_ops {
 	/* bytes of each rank to rank 0, in rank order; out elsewhere NULL. */
 	int (*gather)(struct plx_coll *coll, const void *data, size_t bytes,
 		      void *out, struct plx_error *err);
-	/* As spread, but without using up a CPU while rank 0 takes its time. */
+	/*
+	 * As spread, but without using up a CPU while rank 0 takes its time,
+	 * for which there is no limit.
+	 */
 	int (*spread_idle)(struct plx_coll *coll, void *data, size_t bytes,
 			   struct plx_error *err);
-	/* End all ranks with this exit code; may return when alone. */
+	/*
+	 * End all ranks with this exit code, the others without warning; in 5 s
+	 * at most this one. Returns when alone.
+	 */
 	void (*abort)(struct plx_coll *coll, int code);
 	void (*destroy)(struct plx_coll *coll);
 };
@@ -55,7 +66,15 @@ struct plx_coll {
 	int local_ranks;
 	int node;	  /* number of this node, from 0 */
 	double timeout_s; /* for a late rank, 0: wait for ever */
+	/*
+	 * Set by a signal handler: we are told to leave, perhaps because a rank
+	 * is lost. Waits then go on for PLX_COLL_GRACE_S and fail. May be NULL.
+	 */
+	const volatile sig_atomic_t *leaving;
 };
+
+#define PLX_COLL_GRACE_S   0.5
+#define PLX_COLL_TIMEOUT_S 600 /* timeout_s, until somebody sets another */
 
 /*
  * Set up by name: "auto", "self", "mpi" or "nccl"; all ranks end with the

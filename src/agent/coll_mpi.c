@@ -15,8 +15,7 @@
 
 #include "agent/coll_mpi.h"
 
-#define SETUP_TIMEOUT_S 600 /* until somebody sets another */
-#define ABORT_S		5   /* MPI_Abort has that long to end us */
+#define ABORT_S 5 /* MPI_Abort has that long to end us */
 
 /* ---- the end ---- */
 
@@ -173,7 +172,7 @@ struct plx_coll *plx_coll_mpi_create(struct plx_error *err)
 		return NULL;
 	}
 	m->base.ops = &plx_mpi_ops;
-	m->base.timeout_s = SETUP_TIMEOUT_S;
+	m->base.timeout_s = PLX_COLL_TIMEOUT_S;
 	m->comm = MPI_COMM_NULL;
 	if (initialise(m, err) == 0 && join(m, err) == 0 &&
 	    find_nodes(m, err) == 0)

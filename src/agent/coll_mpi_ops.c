@@ -70,15 +70,60 @@ static int too_late(struct plx_mpi *m, const char *what, struct plx_error *err)
 	return broken(m, err);
 }
 
+static int told_to_leave(struct plx_mpi *m, const char *what,
+			 struct plx_error *err)
+{
+	plx_fail(&m->why,
+		 "%s: rank %d of %d is told to leave while it waits for others",
+		 what, m->base.rank, m->base.ranks);
+	return broken(m, err);
+}
+
 /* ---- waiting ---- */
 
-static void nap(long *ns)
-{
-	const struct timespec t = { .tv_nsec = *ns };
+/* One wait so far. */
+struct wait {
+	enum plx_mpi_patience patience;
+	const char *what;
+	double begin_s; /* 0: no look at the clock yet */
+	double waited_s;
+	double leaving_s; /* when we were seen to be told to leave, 0: not */
+	long nap_ns;
+};
 
+/* -1 when it has been too long. */
+static int look_at_clock(struct plx_mpi *m, struct wait *w,
+			 struct plx_error *err)
+{
+	double now = now_s();
+
+	if (!w->begin_s)
+		w->begin_s = now;
+	w->waited_s = now - w->begin_s;
+	if (m->base.leaving && *m->base.leaving) {
+		if (!w->leaving_s)
+			w->leaving_s = now;
+		if (now - w->leaving_s > PLX_COLL_GRACE_S)
+			return told_to_leave(m, w->what, err);
+	}
+	if (w->patience == PLX_MPI_BUSY && m->base.timeout_s > 0 &&
+	    w->waited_s > m->base.timeout_s)
+		return too_late(m, w->what, err);
+	return 0;
+}
+
+/* Give the CPU away for a moment. */
+static void rest(struct wait *w)
+{
+	const struct timespec t = { .tv_nsec = w->nap_ns };
+
+	if (w->patience != PLX_MPI_IDLE || w->waited_s < IDLE_AFTER_S) {
+		sched_yield();
+		return;
+	}
 	nanosleep(&t, NULL);
-	if (*ns < NAP_MAX_NS)
-		*ns *= 2;
+	if (w->nap_ns < NAP_MAX_NS)
+		w->nap_ns *= 2;
 }
 
 /* A request is tested until it is done. */
@@ -86,9 +131,11 @@ static int await(struct plx_mpi *m, MPI_Request *request,
 		 enum plx_mpi_patience patience, const char *what,
 		 struct plx_error *err)
 {
-	double begin_s = 0;
-	double waited_s = 0;
-	long nap_ns = NAP_MIN_NS;
+	struct wait w = {
+		.patience = patience,
+		.what = what,
+		.nap_ns = NAP_MIN_NS,
+	};
 	int done = 0;
 
 	for (unsigned int tests = 1;; tests++) {
@@ -98,20 +145,12 @@ static int await(struct plx_mpi *m, MPI_Request *request,
 			return -1;
 		if (done)
 			return 0;
-		if (patience == PLX_MPI_IDLE && waited_s > IDLE_AFTER_S) {
-			nap(&nap_ns);
+		if (tests < SPINS)
 			continue;
-		}
-		if (tests > SPINS)
-			sched_yield();
-		if (tests % TESTS_PER_LOOK)
-			continue;
-		if (!begin_s)
-			begin_s = now_s();
-		waited_s = now_s() - begin_s;
-		if (patience == PLX_MPI_BUSY && m->base.timeout_s > 0 &&
-		    waited_s > m->base.timeout_s)
-			return too_late(m, what, err);
+		rest(&w);
+		if ((tests % TESTS_PER_LOOK == 0 || w.nap_ns > NAP_MIN_NS) &&
+		    look_at_clock(m, &w, err) < 0)
+			return -1;
 	}
 }
 
