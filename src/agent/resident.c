@@ -180,15 +180,16 @@ static size_t piece_bytes(const struct row *row, size_t piece)
 }
 
 /* A blob is made in one go; its pieces are summed after that. */
-static int write_blob(void *base, int i, const struct pollux_blob *blob,
+static int write_blob(void *base, int i, const struct plx_part *part,
 		      struct plx_error *err)
 {
 	const struct row *row = &rows_of(base)[i];
+	const struct pollux_blob *blob = part->blob;
 	char *to = (char *) base + row->at;
 
 	if (blob->save(blob->user, to, row->bytes) != 0)
 		return plx_fail(err, "state \"%.80s\" cannot be saved",
-				blob->name);
+				part->name);
 	for (size_t p = 0; p < pieces_in(row->bytes); p++)
 		sums_of(base)[row->first_piece + p] = plx_crc32c(
 			0, to + p * PIECE_BYTES, piece_bytes(row, p));
@@ -197,19 +198,18 @@ static int write_blob(void *base, int i, const struct pollux_blob *blob,
 
 /* Pieces are dealt out in turn, over all parts. */
 static int write_part(void *base, int i, const struct plx_part *part,
-		      struct plx_share share, struct plx_error *err)
+		      struct plx_slice slice, struct plx_error *err)
 {
 	const struct row *row = &rows_of(base)[i];
 
 	if (part->blob)
-		return share.mine == 0 ? write_blob(base, i, part->blob, err)
-				       : 0;
+		return slice.mine == 0 ? write_blob(base, i, part, err) : 0;
 	for (size_t p = 0; p < pieces_in(row->bytes); p++) {
 		size_t number = row->first_piece + p;
 		size_t bytes = piece_bytes(row, p);
 		char *to = (char *) base + row->at + p * PIECE_BYTES;
 
-		if (number % (size_t) share.of != (size_t) share.mine)
+		if (number % (size_t) slice.of != (size_t) slice.mine)
 			continue;
 		if (plx_device_read(to, (char *) part->data + p * PIECE_BYTES,
 				    bytes, part->memory, err) < 0)
@@ -220,10 +220,10 @@ static int write_part(void *base, int i, const struct plx_part *part,
 }
 
 int plx_resident_write(void *base, const struct plx_parts *parts,
-		       struct plx_share share, struct plx_error *err)
+		       struct plx_slice slice, struct plx_error *err)
 {
 	for (int i = 0; i < parts->count; i++) {
-		if (write_part(base, i, &parts->list[i], share, err) < 0)
+		if (write_part(base, i, &parts->list[i], slice, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -312,7 +312,7 @@ int plx_resident_check(const void *base, size_t bytes,
 	return 0;
 }
 
-static int verify_part(const void *base, int i, struct plx_share share,
+static int verify_part(const void *base, int i, struct plx_slice slice,
 		       struct plx_error *err)
 {
 	const struct row *row = &rows_of(base)[i];
@@ -322,7 +322,7 @@ static int verify_part(const void *base, int i, struct plx_share share,
 		const char *from =
 			(const char *) base + row->at + p * PIECE_BYTES;
 
-		if (number % (size_t) share.of == (size_t) share.mine &&
+		if (number % (size_t) slice.of == (size_t) slice.mine &&
 		    plx_crc32c(0, from, piece_bytes(row, p)) !=
 			    sums_of(base)[number])
 			return plx_fail(err, "state in memory was changed: "
@@ -331,13 +331,13 @@ static int verify_part(const void *base, int i, struct plx_share share,
 	return 0;
 }
 
-int plx_resident_verify(const void *base, struct plx_share share,
+int plx_resident_verify(const void *base, struct plx_slice slice,
 			struct plx_error *err)
 {
 	const struct head *head = base;
 
 	for (uint32_t i = 0; i < head->parts; i++) {
-		if (verify_part(base, (int) i, share, err) < 0)
+		if (verify_part(base, (int) i, slice, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -354,7 +354,7 @@ static int read_part(const void *base, int i, const struct plx_part *part,
 					err);
 	if (part->blob->load(part->blob->user, from, bytes) != 0)
 		return plx_fail(err, "state \"%.80s\" cannot be restored",
-				part->blob->name);
+				part->name);
 	return 0;
 }
 

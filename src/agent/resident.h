@@ -3,7 +3,7 @@
  * resident.h - how state lies in a node's memory
  *
  * A head, a table of parts, a checksum for each piece of a part, then the raw
- * parts. Several ranks write and check it, each its share of the pieces. The
+ * parts. Several ranks write and check it, each its slice of the pieces. The
  * word in the head is written last, so what was cut short is never believed;
  * it is a futex, on which other processes may wait.
  *
@@ -27,7 +27,8 @@ struct plx_part {
 	void *data;   /* borrowed; NULL for a blob */
 	size_t bytes; /* of a blob: as of now, when written */
 	enum pollux_memory memory;
-	uint32_t kind; /* checksum of its name, type and shape */
+	uint32_t kind;	  /* checksum of its name, type and shape */
+	const char *name; /* borrowed */
 	const struct pollux_blob *blob; /* borrowed, or NULL */
 };
 
@@ -37,9 +38,9 @@ struct plx_parts {
 	int state; /* the first so many are the program's own */
 };
 
-/* Which share of the pieces is mine. */
-struct plx_share {
-	int mine; /* from 0; share 0 also does the blobs */
+/* Which slice of the pieces is mine. */
+struct plx_slice {
+	int mine; /* from 0; slice 0 also does the blobs */
 	int of;
 };
 
@@ -70,11 +71,11 @@ void plx_resident_clear(void *base);
 bool plx_resident_wait(const void *base, enum plx_resident_word word,
 		       double timeout_s);
 
-/* My share into memory that was laid out. 0, or -1 with err set. */
+/* My slice into memory that was laid out. 0, or -1 with err set. */
 int plx_resident_write(void *base, const struct plx_parts *parts,
-		       struct plx_share share, struct plx_error *err);
+		       struct plx_slice slice, struct plx_error *err);
 
-/* All shares are written: the word becomes GOOD. */
+/* All slices are written: the word becomes GOOD. */
 void plx_resident_commit(void *base);
 
 /*
@@ -86,8 +87,8 @@ int plx_resident_check(const void *base, size_t bytes,
 		       const struct plx_resident_facts *want,
 		       struct plx_error *err);
 
-/* Checked, so: do the bytes of my share have their checksums? */
-int plx_resident_verify(const void *base, struct plx_share share,
+/* Checked, so: do the bytes of my slice have their checksums? */
+int plx_resident_verify(const void *base, struct plx_slice slice,
 			struct plx_error *err);
 
 /* Copy all parts back. blobs: those too, and only then device memory. */

@@ -95,9 +95,9 @@ static uint32_t crc_of_state(void)
 	return plx_crc32c(crc, blob, BLOB);
 }
 
-static struct plx_share share(int mine, int of)
+static struct plx_slice slice(int mine, int of)
 {
-	return (struct plx_share){ .mine = mine, .of = of };
+	return (struct plx_slice){ .mine = mine, .of = of };
 }
 
 /* As three ranks would. */
@@ -109,7 +109,7 @@ static void write_all(void *base)
 	plx_resident_lay(base, &parts, &facts);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(0, plx_resident_write(base, &parts,
-						       share(i, 3), &err));
+						       slice(i, 3), &err));
 	plx_resident_commit(base);
 }
 
@@ -151,7 +151,7 @@ static void what_is_written_is_read_by_any_number_of_ranks(void **state)
 	assert_int_equal(0, check(base, &err));
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(0,
-				 plx_resident_verify(base, share(i, 5), &err));
+				 plx_resident_verify(base, slice(i, 5), &err));
 	assert_int_equal(0, read_all(base, &err));
 	assert_int_equal(before, crc_of_state());
 	assert_int_equal(before, plx_resident_crc(base));
@@ -169,7 +169,7 @@ static void what_is_not_committed_is_not_believed(void **state)
 	assert_int_equal(-1, check(base, &err));
 	plx_resident_lay(base, &parts, &facts);
 	assert_int_equal(-1, check(base, &err));
-	plx_resident_write(base, &parts, share(0, 1), &err);
+	plx_resident_write(base, &parts, slice(0, 1), &err);
 	assert_int_equal(-1, check(base, &err));
 	assert_string_equal("no state in this node's memory", err.text);
 	plx_resident_commit(base);
@@ -201,10 +201,10 @@ static void a_flipped_bit_shows_wherever_it_is(void **state)
 		base[at] ^= 1;
 		assert_int_equal(0, check(base, &err));
 		assert_int_equal(-1,
-				 plx_resident_verify(base, share(0, 1), &err));
+				 plx_resident_verify(base, slice(0, 1), &err));
 		base[at] ^= 1;
 	}
-	assert_int_equal(0, plx_resident_verify(base, share(0, 1), &err));
+	assert_int_equal(0, plx_resident_verify(base, slice(0, 1), &err));
 	free(base);
 }
 
