@@ -5,11 +5,15 @@
 #include <string.h>
 
 #include "sched/pollux/ask.h"
+#include "sched/pollux/lend.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/want.h"
 #include "sched/pollux/wake.h"
 
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60
+/* For new ranks to take over from the old ones, beyond an answer's time. */
+#define LEND_S 90
 /* A job that was refused is left alone, longer each time. */
 #define STILL_S	    15
 #define STILL_STEPS 5
@@ -32,8 +36,10 @@ static const slurmctld_lock_t touch_lock = {
 enum verdict {
 	WAIT,
 	DROP,	 /* the job is not there any more */
+	LEND,	 /* its ranks train on: give before we take */
 	MOVE,	 /* all is quiet: resize */
 	KILL,	 /* it did not answer */
+	CLEAR,	 /* it has, but the old ranks are still there */
 	GIVE_UP, /* nor did its steps end */
 };
 
@@ -79,22 +85,14 @@ static struct pollux_shape _shape(const struct pollux_view *view,
 	return shape;
 }
 
-static int _batch_host(const job_record_t *job)
+/* What is given back goes with nodes that the launcher has to know. */
+static void _name_nodes(struct pollux_track *track, char *want)
 {
-	node_record_t *node = find_node_record(job->batch_host);
-
-	return node ? (int) node->index : -1;
-}
-
-/* Neither the launcher's node nor the batch host can be given up. */
-static bool _keeps_home(job_record_t *job, const struct plx_status *status,
-			bitstr_t *nodes)
-{
-	int home = pollux_record_home(job, status);
-	int host = _batch_host(job);
-
-	return home >= 0 && host >= 0 && bit_test(nodes, home) &&
-	       (!job->batch_flag || bit_test(nodes, host));
+	xfree(track->want);
+	track->want = want;
+	track->target.on[0] = '\0';
+	if (strlen(want) < sizeof(track->target.on))
+		strcpy(track->target.on, want);
 }
 
 static void _publish(job_record_t *job, struct pollux_track *track,
@@ -156,8 +154,8 @@ static void _ask(job_record_t *job, const struct plx_status *status,
 	track->target.serial = _next_serial(job, track, status);
 	track->target.nodes = nodes;
 	track->target.gpus_per_node = shape->gpus;
-	xfree(track->want);
-	track->want = bitmap2node_name(shape->nodes);
+	track->target.cold = false;
+	_name_nodes(track, bitmap2node_name(shape->nodes));
 	track->phase = POLLUX_ASKED;
 	track->timeout_s = timeout_s;
 	track->deadline_s = pollux_now_s() + timeout_s;
@@ -187,7 +185,7 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 	_read_status(job, &status);
 	if (status.launcher == PLX_WAKE_NONE && !seen->runs)
 		goto done;
-	if (!_keeps_home(job, &status, shape.nodes))
+	if (!pollux_keeps_home(job, &status, shape.nodes))
 		goto done;
 	if (pollux_resize_test(job, &shape, &err) < 0) {
 		_leave_alone(job, pollux_track_get(seen->id), err.text);
@@ -206,21 +204,45 @@ void pollux_ask_again(struct pollux_track *track,
 		      const struct pollux_params *params)
 {
 	track->target = *target;
-	track->phase = POLLUX_ASKED;
+	track->phase =
+		target->state == PLX_TARGET_LENT ? POLLUX_LENT : POLLUX_ASKED;
+	track->steps_before = 0;
 	track->timeout_s = params->ack_timeout_s;
 	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
+	if (track->phase == POLLUX_LENT)
+		track->deadline_s += LEND_S;
 	xfree(track->want);
+	if (target->on[0])
+		track->want = xstrdup(target->on);
 	info("sched/pollux: JobId=%u was asked for %d GPUs, serial %u, before "
 	     "slurmctld was started: waiting for the answer",
 	     track->job_id, target->nodes * target->gpus_per_node,
 	     target->serial);
 }
 
+static bool _is_answered(const struct pollux_track *track,
+			 const struct plx_status *status)
+{
+	return status->ack == track->target.serial && !status->live;
+}
+
+/* Are the ranks gone that must be, before the job gets its new shape? */
+static bool _has_left(job_record_t *job, const struct pollux_track *track,
+		      const struct plx_status *status)
+{
+	uint32_t before = POLLUX_ALL_STEPS;
+
+	if (track->phase == POLLUX_LENT)
+		before = track->steps_before;
+	if (track->phase != POLLUX_KILLED && !_is_answered(track, status))
+		return false;
+	return pollux_record_steps(job, status, before) == 0;
+}
+
 static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 			   struct plx_status *status)
 {
 	double now_s = pollux_now_s();
-	int steps = 0;
 
 	if (!job || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
 	    IS_JOB_COMPLETING(job))
@@ -231,82 +253,28 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 		return WAIT;
 	}
 	_read_status(job, status);
-	steps = pollux_record_steps(job, status);
-	if ((status->ack == track->target.serial ||
-	     track->phase == POLLUX_KILLED) &&
-	    !steps)
+	if (status->ack == track->target.serial && status->live &&
+	    track->phase == POLLUX_ASKED && !track->target.cold)
+		return _second_is_new(job) ? LEND : WAIT;
+	if (_has_left(job, track, status))
 		return _second_is_new(job) ? MOVE : WAIT;
 	if (now_s < track->deadline_s)
 		return WAIT;
-	return track->phase == POLLUX_ASKED ? KILL : GIVE_UP;
-}
-
-/* Does the node have `gpus` for this job? */
-static bool _has_room(const job_record_t *job, int n, int own, int gpus)
-{
-	const node_record_t *node = node_record_table_ptr[n];
-	const gres_node_state_t *state = NULL;
-
-	if (!node || !bit_test(job->part_ptr->node_bitmap, n) ||
-	    (!bit_test(job->node_bitmap, n) && !bit_test(avail_node_bitmap, n)))
-		return false;
-	state = pollux_node_gpus(node);
-	return state && (int64_t) state->gres_cnt_avail -
-					(int64_t) state->gres_cnt_alloc + own >=
-				gpus;
-}
-
-/* Nodes for a target whose nodes were forgotten: home, its own, others. */
-static int _choose_nodes(job_record_t *job, const struct plx_status *status,
-			 const struct plx_target *target, bitstr_t *nodes,
-			 struct plx_error *err)
-{
-	int *own = xcalloc(node_record_count, sizeof(*own));
-	int home = pollux_record_home(job, status);
-	int want = MAX(target->nodes, 1);
-	int have = 0;
-
-	pollux_record_gpus(job, own);
-	for (int pass = 0; pass < 3; pass++) {
-		for (int n = 0; n < node_record_count && have < want; n++) {
-			bool is_own = bit_test(job->node_bitmap, n);
-
-			if (bit_test(nodes, n) || (pass == 0 && n != home) ||
-			    (pass == 1 && !is_own))
-				continue;
-			if (!_has_room(job, n, own[n], target->gpus_per_node))
-				continue;
-			bit_set(nodes, n);
-			have++;
-		}
-	}
-	xfree(own);
-	return have == want ? 0 : plx_fail(err, "its GPUs are gone");
+	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&
+	    track->steps_before)
+		return CLEAR;
+	return track->phase == POLLUX_KILLED ? GIVE_UP : KILL;
 }
 
 static int _move(job_record_t *job, struct pollux_track *track,
 		 const struct plx_status *status, struct plx_error *err)
 {
-	struct pollux_shape shape = { .gpus = track->target.gpus_per_node };
-	int rc = -1;
+	struct pollux_shape shape;
+	int rc = pollux_want(job, track, status, &shape, err);
 
-	if (track->want && node_name2bitmap(track->want, false, &shape.nodes)) {
-		plx_fail(err, "one of %s is not a node any more", track->want);
-		goto done;
-	}
-	if (!track->want) {
-		shape.nodes = bit_alloc(node_record_count);
-		if (_choose_nodes(job, status, &track->target, shape.nodes,
-				  err) < 0)
-			goto done;
-	}
-	if (!_keeps_home(job, status, shape.nodes)) {
-		plx_fail(err, "its home cannot be given up");
-		goto done;
-	}
-	rc = pollux_resize(job, &shape, err);
-done:
-	FREE_NULL_BITMAP(shape.nodes);
+	if (rc == 0)
+		rc = pollux_resize(job, &shape, err);
+	pollux_shape_release(&shape);
 	return rc;
 }
 
@@ -325,12 +293,79 @@ static void _done(job_record_t *job, struct pollux_track *track,
 	pollux_track_hold(track, job->nodes, gpus, pollux_record_since(job));
 }
 
+/* Its ranks have to leave first, as the new shape is not to be had beside. */
+static void _ask_cold(job_record_t *job, struct pollux_track *track,
+		      const struct plx_error *err)
+{
+	track->target.cold = true;
+	_publish(job, track, PLX_TARGET_ASKED, NULL);
+	info("sched/pollux: JobId=%u has to stop first, serial %u: %s",
+	     job->job_id, track->target.serial, err->text);
+}
+
+/* The old shape is there until the launcher says that it is not needed. */
+static void _lent(job_record_t *job, struct pollux_track *track,
+		  double locked_s)
+{
+	track->phase = POLLUX_LENT;
+	track->deadline_s = pollux_now_s() + track->timeout_s + LEND_S;
+	_publish(job, track, PLX_TARGET_LENT, NULL);
+	info("sched/pollux: JobId=%u hands over on %d GPUs on %s, serial %u "
+	     "(lock held %.2f ms)",
+	     job->job_id, pollux_record_gpu_count(job), job->nodes,
+	     track->target.serial, 1e3 * (pollux_now_s() - locked_s));
+	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
+			  pollux_record_since(job));
+}
+
+/* True when it got its shape already. */
+static bool _lend(job_record_t *job, struct pollux_track *track,
+		  const struct plx_status *status, double locked_s)
+{
+	struct pollux_shape want = { NULL };
+	struct pollux_shape lent = { NULL };
+	enum pollux_lending kind = POLLUX_LEND_NOTHING;
+	struct plx_error err;
+	int rc = pollux_want(job, track, status, &want, &err);
+
+	if (rc == 0) {
+		kind = pollux_lend(job, &want, &lent);
+		if (!want.gpus || !lent.gpus || !track->target.on[0])
+			rc = plx_fail(&err, "no GPU to train on meanwhile, or "
+					    "too many nodes to name");
+		else if (kind != POLLUX_LEND_NOTHING)
+			rc = pollux_resize(job, &lent, &err);
+	}
+	pollux_shape_release(&want);
+	pollux_shape_release(&lent);
+	track->steps_before = job->next_step_id;
+	if (rc < 0)
+		_ask_cold(job, track, &err);
+	else if (kind == POLLUX_LEND_NEW)
+		_done(job, track, locked_s);
+	else
+		_lent(job, track, locked_s);
+	return rc == 0 && kind == POLLUX_LEND_NEW;
+}
+
+static void _kill(job_record_t *job, struct pollux_track *track,
+		  const struct plx_status *status)
+{
+	info("sched/pollux: JobId=%u did not answer in %.0f s, its steps are "
+	     "killed",
+	     job->job_id, track->timeout_s);
+	pollux_kill_steps(job, status, POLLUX_ALL_STEPS);
+	track->phase = POLLUX_KILLED;
+	track->deadline_s = pollux_now_s() + KILL_WAIT_S;
+}
+
 /* True when it got its shape. */
 static bool _act(job_record_t *job, struct pollux_track *track,
 		 enum verdict verdict, const struct plx_status *status)
 {
 	double locked_s = pollux_now_s();
 	struct plx_error err;
+	bool moved = false;
 
 	switch (verdict) {
 	case WAIT:
@@ -338,12 +373,15 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 	case DROP:
 		track->phase = POLLUX_IDLE;
 		return false;
+	case LEND:
+		moved = _lend(job, track, status, locked_s);
+		pollux_wake(job, status);
+		return moved;
 	case KILL:
-		info("sched/pollux: JobId=%u did not answer in %.0f s, its "
-		     "steps are killed",
-		     job->job_id, track->timeout_s);
-		pollux_kill_steps(job, status);
-		track->phase = POLLUX_KILLED;
+		_kill(job, track, status);
+		return false;
+	case CLEAR:
+		pollux_kill_steps(job, status, track->steps_before);
 		track->deadline_s = locked_s + KILL_WAIT_S;
 		return false;
 	case GIVE_UP:

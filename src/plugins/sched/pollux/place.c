@@ -6,21 +6,21 @@
 #include "sched/pollux/place.h"
 #include "sched/pollux/record.h"
 
-/* Add the devices of one entry (one type of GPU). */
-static void _add_devices(const job_record_t *job, const gres_job_state_t *entry,
-			 bitstr_t **devices)
+/* Add the devices of one entry (one type of GPU): a bitmap a node of the job.
+ */
+static void _add_devices(const job_record_t *job, bitstr_t **alloc,
+			 uint32_t count, bitstr_t **devices)
 {
 	uint32_t offset = 0;
 
-	if (!entry->gres_bit_alloc)
+	if (!alloc)
 		return;
-	for (int n = 0; n < node_record_count && offset < entry->node_cnt;
-	     n++) {
+	for (int n = 0; n < node_record_count && offset < count; n++) {
 		bitstr_t *bits = NULL;
 
 		if (!bit_test(job->job_resrcs->node_bitmap, n))
 			continue;
-		bits = entry->gres_bit_alloc[offset++];
+		bits = alloc[offset++];
 		if (bits && !devices[n])
 			devices[n] = bit_copy(bits);
 		else if (bits && bit_size(bits) == bit_size(devices[n]))
@@ -39,8 +39,54 @@ static bitstr_t **_read_devices(const job_record_t *job)
 		return devices;
 	iter = list_iterator_create(job->gres_list_alloc);
 	while ((state = list_next(iter))) {
+		const gres_job_state_t *entry = state->gres_data;
+
 		if (state->plugin_id == gpu)
-			_add_devices(job, state->gres_data, devices);
+			_add_devices(job, entry->gres_bit_alloc,
+				     entry->node_cnt, devices);
+	}
+	list_iterator_destroy(iter);
+	return devices;
+}
+
+/* The newest step that holds GPUs; those that outlived a resize hold none. */
+static const step_record_t *_newest_step(const job_record_t *job)
+{
+	const step_record_t *newest = NULL;
+	const step_record_t *step = NULL;
+	ListIterator iter = NULL;
+
+	if (!job->step_list)
+		return NULL;
+	iter = list_iterator_create(job->step_list);
+	while ((step = list_next(iter))) {
+		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
+		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		    (!newest ||
+		     step->step_id.step_id > newest->step_id.step_id))
+			newest = step;
+	}
+	list_iterator_destroy(iter);
+	return newest;
+}
+
+static bitstr_t **_read_in_use(const job_record_t *job)
+{
+	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	const step_record_t *step = _newest_step(job);
+	uint32_t gpu = pollux_gpu_id();
+	ListIterator iter = NULL;
+	gres_state_t *state = NULL;
+
+	if (!step)
+		return devices;
+	iter = list_iterator_create(step->gres_list_alloc);
+	while ((state = list_next(iter))) {
+		const gres_step_state_t *entry = state->gres_data;
+
+		if (state->plugin_id == gpu)
+			_add_devices(job, entry->gres_bit_alloc,
+				     entry->node_cnt, devices);
 	}
 	list_iterator_destroy(iter);
 	return devices;
@@ -49,6 +95,7 @@ static bitstr_t **_read_devices(const job_record_t *job)
 void pollux_place_take_out(job_record_t *job, struct pollux_holding *held)
 {
 	held->devices = _read_devices(job);
+	held->in_use = _read_in_use(job);
 	(void) select_g_job_fini(job);
 	held->resources = job->job_resrcs;
 	held->gres_list_alloc = job->gres_list_alloc;
@@ -79,11 +126,19 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 	return rc;
 }
 
+static void _free_devices(bitstr_t **devices)
+{
+	for (int n = 0; devices && n < node_record_count; n++)
+		FREE_NULL_BITMAP(devices[n]);
+	xfree(devices);
+}
+
 void pollux_holding_release(struct pollux_holding *held)
 {
-	for (int n = 0; held->devices && n < node_record_count; n++)
-		FREE_NULL_BITMAP(held->devices[n]);
-	xfree(held->devices);
+	_free_devices(held->devices);
+	_free_devices(held->in_use);
+	held->devices = NULL;
+	held->in_use = NULL;
 	FREE_NULL_LIST(held->gres_list_alloc);
 	free_job_resources(&held->resources);
 }
@@ -109,6 +164,18 @@ static bitstr_t *_pick(bitstr_t *own, bitstr_t *taken, int count)
 	if (have < count)
 		FREE_NULL_BITMAP(picked);
 	return picked;
+}
+
+/* What of the job's devices on node n is to be kept before all others. */
+static bitstr_t *_kept(const struct pollux_holding *held, int n, int count)
+{
+	bitstr_t *own = held->devices[n];
+	bitstr_t *used = held->in_use[n];
+
+	if (own && used && bit_size(own) == bit_size(used) &&
+	    bit_set_count(used) == count && bit_super_set(used, own))
+		return used;
+	return own;
 }
 
 static void _clear_selection(gres_job_state_t *want)
@@ -142,18 +209,19 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 	for (int n = 0; n < node_record_count; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
 		const gres_node_state_t *gpus = NULL;
+		int count = pollux_shape_on(shape, n);
 
-		if (!bit_test(shape->nodes, n))
+		if (!count)
 			continue;
 		gpus = pollux_node_gpus(node);
-		want->gres_cnt_node_select[n] = (uint64_t) shape->gpus;
+		want->gres_cnt_node_select[n] = (uint64_t) count;
 		if (!gpus || !gpus->gres_bit_alloc)
 			continue; /* no device files: a mere number */
-		want->gres_bit_select[n] = _pick(
-			held->devices[n], gpus->gres_bit_alloc, shape->gpus);
+		want->gres_bit_select[n] = _pick(_kept(held, n, count),
+						 gpus->gres_bit_alloc, count);
 		if (!want->gres_bit_select[n])
 			return plx_fail(err, "node %s has no %d GPUs free",
-					node->name, shape->gpus);
+					node->name, count);
 	}
 	return 0;
 }
@@ -184,9 +252,7 @@ static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
 
 	pollux_record_gpus(job, gpus);
 	for (int n = 0; n < node_record_count; n++)
-		right = right &&
-			gpus[n] ==
-				(bit_test(shape->nodes, n) ? shape->gpus : 0);
+		right = right && gpus[n] == pollux_shape_on(shape, n);
 	xfree(gpus);
 	return right;
 }

@@ -11,6 +11,7 @@ struct pollux_holding {
 	job_resources_t *resources;
 	List gres_list_alloc;
 	bitstr_t **devices; /* [node_record_count], NULL where it has none */
+	bitstr_t **in_use;  /* those of them that its newest step holds */
 };
 
 /* Take the job's cores and GPUs out of the select plugin, and remember. */
@@ -22,8 +23,9 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 
 /*
  * Let the select plugin choose cores for the request in the record, on just
- * these nodes, and give the job GPUs there: those it had, then the lowest
- * free ones. -1 with err set when it cannot be; nothing is held then.
+ * these nodes, and give the job GPUs there: those it had, of these the ones
+ * that its newest step holds if they are as many, then the lowest free ones. -1
+ * with err set when it cannot be; nothing is held then.
  */
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 		     const struct pollux_holding *held, struct plx_error *err);

@@ -191,7 +191,8 @@ static void _update_tracks(const struct pollux_view *view,
 		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
 		if (track->phase == POLLUX_IDLE &&
-		    job->target.state == PLX_TARGET_ASKED)
+		    (job->target.state == PLX_TARGET_ASKED ||
+		     job->target.state == PLX_TARGET_LENT))
 			pollux_ask_again(track, &job->target, params);
 	}
 	_forget_ended();

@@ -112,7 +112,8 @@ int pollux_record_home(job_record_t *job, const struct plx_status *status)
 	return node ? (int) node->index : -1;
 }
 
-int pollux_record_steps(job_record_t *job, const struct plx_status *status)
+int pollux_record_steps(job_record_t *job, const struct plx_status *status,
+			uint32_t before)
 {
 	ListIterator iter = NULL;
 	step_record_t *step = NULL;
@@ -124,6 +125,7 @@ int pollux_record_steps(job_record_t *job, const struct plx_status *status)
 	while ((step = list_next(iter))) {
 		if (step->state == JOB_RUNNING &&
 		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		    step->step_id.step_id < before &&
 		    !_is_launcher(step, status))
 			count++;
 	}

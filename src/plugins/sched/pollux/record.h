@@ -32,8 +32,13 @@ bool pollux_record_runs(const job_record_t *job);
  */
 int pollux_record_home(job_record_t *job, const struct plx_status *status);
 
-/* Running steps that are neither the launcher's nor Slurm's own. */
-int pollux_record_steps(job_record_t *job, const struct plx_status *status);
+/*
+ * Running steps with numbers below `before`, those of the launcher and of
+ * Slurm itself not counted.
+ */
+int pollux_record_steps(job_record_t *job, const struct plx_status *status,
+			uint32_t before);
+#define POLLUX_ALL_STEPS UINT32_MAX
 
 /* When the present shape began, as accounting has it. */
 time_t pollux_record_since(const job_record_t *job);

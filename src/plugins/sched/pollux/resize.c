@@ -5,6 +5,19 @@
 #include "sched/pollux/request.h"
 #include "sched/pollux/settle.h"
 
+int pollux_shape_on(const struct pollux_shape *shape, int n)
+{
+	if (!bit_test(shape->nodes, n))
+		return 0;
+	return shape->counts ? shape->counts[n] : shape->gpus;
+}
+
+void pollux_shape_release(struct pollux_shape *shape)
+{
+	FREE_NULL_BITMAP(shape->nodes);
+	xfree(shape->counts);
+}
+
 static int _resize(job_record_t *job, const struct pollux_shape *shape,
 		   bool commit, struct plx_error *err)
 {

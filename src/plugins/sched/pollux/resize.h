@@ -12,6 +12,7 @@
  * request.c	what the job asks for
  * place.c	which devices; the select plugin's tables
  * settle.c	nodes, steps and accounting once the new shape is had
+ * lend.c	old and new shape at once, for ranks that train on
  */
 #ifndef SCHED_POLLUX_RESIZE_H
 #define SCHED_POLLUX_RESIZE_H
@@ -24,7 +25,13 @@
 struct pollux_shape {
 	bitstr_t *nodes; /* [node_record_count], at least the home node */
 	int gpus;	 /* on each of them; 0: parked, home node only */
+	int *counts;	 /* [node_record_count]: on each, `gpus` at least;
+			    NULL: `gpus` on every node */
 };
+
+/* GPUs on node n; 0 where it has none. */
+int pollux_shape_on(const struct pollux_shape *shape, int n);
+void pollux_shape_release(struct pollux_shape *shape);
 
 /*
  * Resize the job. Requires pollux_record_runs() and its batch host among the

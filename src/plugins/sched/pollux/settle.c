@@ -99,6 +99,9 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	_name_nodes(job);
 	_release_steps(job);
 	rebuild_step_bitmaps(job, before);
+	/* No step counts any more, though rebuilding has counted them all. */
+	bit_nclear(resources->core_bitmap_used, 0,
+		   bit_size(resources->core_bitmap_used) - 1);
 	gs_job_start(job);
 	job_post_resize_acctg(job);
 	gres_ctld_job_build_details(job->gres_list_alloc, &job->gres_detail_cnt,

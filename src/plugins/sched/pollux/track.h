@@ -17,6 +17,7 @@
 enum pollux_phase {
 	POLLUX_IDLE,
 	POLLUX_ASKED,  /* the launcher has to answer */
+	POLLUX_LENT,   /* old and new shape at once, while it hands over */
 	POLLUX_KILLED, /* it did not; its steps have to end */
 };
 
@@ -34,6 +35,7 @@ struct pollux_track {
 	enum pollux_phase phase;
 	struct plx_target target; /* as last published */
 	char *want;		  /* nodes asked for; NULL: any will do */
+	uint32_t steps_before;	  /* lent: the ranks before are below */
 	double timeout_s;	  /* for the answer */
 	double deadline_s;	  /* of the phase, monotonic clock */
 	int refusals;		  /* in a row */

@@ -12,7 +12,11 @@
  */
 void pollux_wake(job_record_t *job, const struct plx_status *status);
 
-/* Kill all steps but the launcher's and Slurm's own. WRITE lock on jobs. */
-void pollux_kill_steps(job_record_t *job, const struct plx_status *status);
+/*
+ * Kill the steps with numbers below `before`, but not the launcher's and
+ * Slurm's own. WRITE lock on jobs.
+ */
+void pollux_kill_steps(job_record_t *job, const struct plx_status *status,
+		       uint32_t before);
 
 #endif
