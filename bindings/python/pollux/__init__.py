@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Elastic, goodput-optimal data-parallel training with PyTorch.
+
+    import pollux
+
+    loader = pollux.DataLoader(dataset, batch_size=64, max_batch_size=512,
+                               shuffle=True)
+    model = pollux.DistributedDataParallel(model)
+    optimizer = pollux.Optimizer(torch.optim.SGD(model.parameters(), lr=0.1))
+    for epoch in pollux.epochs(10):
+        for inputs, targets in loader:
+            loss = criterion(model(inputs), targets)
+            pollux.backward(loss)
+            optimizer.step()
+
+The same script runs alone, under mpirun and under pollux-launch, which may
+change the number of its ranks at any step. docs/python.md has it all.
+"""
+
+import importlib
+from typing import Any, List
+
+from .environment import local_rank, rank, under_launcher, world_size
+from .library import Error, version
+
+# Loaded when first used: they need PyTorch.
+_WHERE = {
+    "DataLoader": "loader",
+    "DistributedDataParallel": "module",
+    "GradScaler": "scaler",
+    "LRScheduler": "scheduler",
+    "Optimizer": "optimizer",
+    "Run": "run",
+    "Stopped": "run",
+    "backward": "run",
+    "checkpoint": "run",
+    "current": "run",
+    "epochs": "run",
+    "finish": "run",
+    "info": "run",
+    "init": "run",
+    "memory_guard": "run",
+    "register": "run",
+}
+
+__all__ = ["Error", "local_rank", "rank", "under_launcher", "version",
+           "world_size", *_WHERE]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError("module 'pollux' has no attribute '%s'" % name)
+    try:
+        importlib.import_module("torch")
+    except ImportError as error:
+        raise Error("pollux.%s needs PyTorch: %s (Debian: python3-torch)"
+                    % (name, error)) from error
+    module = importlib.import_module("." + _WHERE[name], __name__)
+    return getattr(module, name)
+
+
+def __dir__() -> List[str]:
+    return sorted(__all__)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""From the numbers of samples to batches of data."""
+
+import collections
+from typing import Any, Deque, Dict, Iterator, List, Optional
+
+import torch
+from torch.utils.data import DataLoader, Sampler, default_collate
+
+from .library import Error, Pass
+
+# A rank without samples runs a pass on some, for two is the least that
+# batch normalisation can do with.
+FILLERS = 2
+
+
+def numbers_of(given: Pass) -> List[int]:
+    return given.samples[:given.count]
+
+
+class _Plan:
+    """As torch's loader sees it: batches to come, for ever."""
+
+    def __init__(self) -> None:
+        self.asked: Deque[List[int]] = collections.deque()
+        self.following: Deque[List[int]] = collections.deque()
+
+    def __iter__(self) -> Iterator[List[int]]:
+        while True:
+            batch = self.following.popleft()
+            self.asked.append(batch)
+            yield batch
+
+
+class Indexed:
+    """A dataset with numbers; torch's loader and its workers fetch."""
+
+    def __init__(self, dataset: Any, options: Dict[str, Any]) -> None:
+        self._dataset = dataset
+        self._options = options
+        self._plan = _Plan()
+        self._batches: Optional[Iterator[Any]] = None
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def index(self, number: int, epoch: int) -> int:
+        """Of sample `number`: with a sampler another one."""
+        return number
+
+    def fetch(self, given: Pass) -> Any:
+        numbers = numbers_of(given) or range(min(FILLERS, len(self)))
+        self._plan.following.append(
+            [self.index(number, given.epoch) for number in numbers])
+        if self._batches is None:
+            self._batches = iter(DataLoader(
+                self._dataset, batch_sampler=self._plan, **self._options))
+        return next(self._batches)
+
+
+class Sampled(Indexed):
+    """The order of a sampler of the program's, the same on all ranks."""
+
+    def __init__(self, dataset: Any, sampler: Sampler, seed: int,
+                 options: Dict[str, Any]) -> None:
+        super().__init__(dataset, options)
+        self._sampler = sampler
+        self._seed = seed
+        self._epoch = -1
+        self._order: List[int] = []
+
+    def __len__(self) -> int:
+        return len(self._sampler)
+
+    def index(self, number: int, epoch: int) -> int:
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._order = self._draw(epoch)
+        return self._order[number]
+
+    def _draw(self, epoch: int) -> List[int]:
+        if hasattr(self._sampler, "set_epoch"):
+            self._sampler.set_epoch(epoch)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._seed * 1000003 + epoch)
+            order = [int(index) for index in self._sampler]
+        if len(order) != len(self):
+            raise Error("the sampler yields %d samples and says that it has "
+                        "%d" % (len(order), len(self)))
+        return order
+
+
+class Stream:
+    """An IterableDataset, read where this rank's samples are."""
+
+    def __init__(self, dataset: Any, samples: Optional[int],
+                 options: Dict[str, Any]) -> None:
+        if samples is None:
+            raise Error("samples= is missing: how many samples an epoch of "
+                        "the IterableDataset has")
+        self._collate = options.pop("collate_fn", None) or default_collate
+        self._pin = options.pop("pin_memory", False)
+        if options.pop("num_workers", 0):
+            raise Error("num_workers: a stream is read by the rank itself")
+        if options:
+            raise Error("not for a stream: %s" % ", ".join(sorted(options)))
+        self._dataset = dataset
+        self._samples = samples
+        self._epoch = -1
+        self._position = 0  # of what the iterator yields next
+        self._iterator: Iterator[Any] = iter(())
+        self._last: List[Any] = []
+
+    def __len__(self) -> int:
+        return self._samples
+
+    def fetch(self, given: Pass) -> Any:
+        if given.count:
+            self._seek(given.epoch, given.first)
+            self._last = [self._take() for _ in range(given.count)]
+        elif not self._last:
+            self._seek(given.epoch, 0)
+            self._last = [self._take()
+                          for _ in range(min(FILLERS, len(self)))]
+        batch = self._collate(self._last)
+        return torch.utils.data._utils.pin_memory.pin_memory(batch) \
+            if self._pin else batch
+
+    def _seek(self, epoch: int, position: int) -> None:
+        if epoch == self._epoch and position == self._position:
+            return
+        if hasattr(self._dataset, "seek"):
+            self._dataset.seek(epoch, position)
+            self._iterator = iter(self._dataset)
+        else:
+            if epoch != self._epoch or position < self._position:
+                self._restart(epoch)
+            while self._position < position:
+                self._take()
+        self._epoch, self._position = epoch, position
+
+    def _restart(self, epoch: int) -> None:
+        if hasattr(self._dataset, "set_epoch"):
+            self._dataset.set_epoch(epoch)
+        self._iterator = iter(self._dataset)
+        self._epoch, self._position = epoch, 0
+
+    def _take(self) -> Any:
+        try:
+            sample = next(self._iterator)
+        except StopIteration:
+            raise Error("the dataset ends at sample %d of %d"
+                        % (self._position, self._samples)) from None
+        self._position += 1
+        return sample
+

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Loss scaling for mixed precision, in step with libpollux."""
+
+from typing import Any, Dict, Optional
+
+import torch
+
+from .run import Run, current
+
+
+class GradScaler:
+    """Used as torch.cuda.amp.GradScaler is.
+
+    libpollux divides the scale out and finds gradients that are not finite,
+    on all ranks alike; so when backward() returns gradients are unscaled.
+    """
+
+    def __init__(self, init_scale: float = 2.0 ** 16,
+                 growth_factor: float = 2.0, backoff_factor: float = 0.5,
+                 growth_interval: int = 2000, enabled: bool = True,
+                 run: Optional[Run] = None) -> None:
+        self._scale = float(init_scale) if enabled else 1.0
+        self._growth = growth_factor
+        self._backoff = backoff_factor
+        self._interval = growth_interval
+        self._enabled = enabled
+        self._good = 0  # steps since the last change
+        self._run = run or current()
+        self._run.attach_scaler(self)
+
+    def scale(self, loss: torch.Tensor) -> torch.Tensor:
+        return loss * self._scale if self._enabled else loss
+
+    def unscale_(self, optimizer: Any) -> None:
+        """Has been done."""
+
+    def step(self, optimizer: Any) -> None:
+        optimizer.step()
+
+    def update(self) -> None:
+        """Another scale for the next step, when it is time."""
+        if not self._enabled or not self._run.is_synced():
+            return
+        if self._run.skipped():
+            self._scale *= self._backoff
+            self._good = 0
+            return
+        self._good += 1
+        if self._good == self._interval:
+            self._scale *= self._growth
+            self._good = 0
+
+    def get_scale(self) -> float:
+        return self._scale
+
+    def is_enabled(self) -> bool:
+        return self._enabled
+
+    def state_dict(self) -> Dict[str, Any]:
+        return {"scale": self._scale, "good": self._good}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        self._scale = state["scale"]
+        self._good = state["good"]
