@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hang.c - since when has the training not moved, and is that too long? */
+
+#include <math.h>
+
+#include "launcher/hang.h"
+
+#define AUTO_LEAST_S 120.0
+#define AUTO_FACTOR  10.0 /* of the longest silence so far */
+#define FIRST_S	     600.0
+
+void plx_hang_begin(struct plx_hang *hang, double now_s)
+{
+	hang->beat_s = now_s;
+	hang->beats = false;
+}
+
+void plx_hang_beat(struct plx_hang *hang, double now_s)
+{
+	if (hang->beats)
+		hang->longest_s = fmax(hang->longest_s, now_s - hang->beat_s);
+	hang->beat_s = now_s;
+	hang->beats = true;
+}
+
+void plx_hang_end(struct plx_hang *hang)
+{
+	hang->beat_s = 0;
+	hang->beats = false;
+}
+
+double plx_hang_due_s(const struct plx_hang *hang, double timeout_s)
+{
+	double limit_s = timeout_s;
+
+	if (!hang->beat_s || timeout_s == PLX_HANG_OFF)
+		return 0;
+	if (timeout_s < 0)
+		limit_s = fmax(AUTO_LEAST_S, AUTO_FACTOR * hang->longest_s);
+	if (!hang->beats)
+		limit_s = fmax(FIRST_S, limit_s);
+	return hang->beat_s + limit_s;
+}

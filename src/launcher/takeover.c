@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* takeover.c - one launcher at a time for a folder of checkpoints */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "launcher/clock.h"
+#include "launcher/takeover.h"
+
+#define HOLD_NAME    "launcher"
+#define HOLD_SIZE    256 /* of the file, and so of what is in it */
+#define LOOK_S	     0.1
+#define NUMBER_WIDTH 20 /* digits of a generation, so that it can be redone */
+
+static void rest(double seconds)
+{
+	usleep((useconds_t) (1e6 * seconds));
+}
+
+/* "NUMBER OWNER": what the file says, as far as it can be read. */
+static void read_hold(int fd, uint64_t *newest, char owner[HOLD_SIZE])
+{
+	char text[HOLD_SIZE] = "";
+	char *rest_of = text;
+	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+
+	*newest = got > 0 ? strtoull(text, &rest_of, 10) : 0;
+	while (*rest_of == ' ')
+		rest_of++;
+	rest_of[strcspn(rest_of, "\n")] = '\0';
+	for (size_t n = strlen(rest_of); n > 0 && rest_of[n - 1] == ' '; n--)
+		rest_of[n - 1] = '\0';
+	snprintf(owner, HOLD_SIZE, "%s", *rest_of ? rest_of : "another one");
+}
+
+/* 1: locked, 0: by somebody else, -1: there are no locks here. */
+static int try_lock(int fd)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 1;
+	return errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
+}
+
+/* In place, so that a full disk does not matter. */
+static void write_hold(const struct plx_hold *hold, const char *owner)
+{
+	char text[HOLD_SIZE + 1];
+
+	snprintf(text, sizeof(text), "%*" PRIu64 " %-*.*s\n", NUMBER_WIDTH,
+		 hold->newest, HOLD_SIZE - NUMBER_WIDTH - 2,
+		 HOLD_SIZE - NUMBER_WIDTH - 2, owner);
+	if (pwrite(hold->fd, text, HOLD_SIZE, 0) < 0)
+		return; /* nobody will know our name */
+}
+
+int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
+		  double wait_s, struct plx_error *err)
+{
+	double until_s = plx_now_s() + wait_s;
+	char path[4096];
+	char other[HOLD_SIZE];
+	int locked;
+	int fd;
+
+	*hold = (struct plx_hold){ .fd = -1 };
+	snprintf(path, sizeof(path), "%s/" HOLD_NAME, folder);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return plx_fail(err, "cannot open %s: %s", path,
+				strerror(errno));
+	while ((locked = try_lock(fd)) == 0 && plx_now_s() < until_s)
+		rest(LOOK_S);
+	read_hold(fd, &hold->newest, other);
+	if (!locked) {
+		close(fd);
+		return plx_fail(err,
+				"%.150s belongs to a pollux-launch that lives "
+				"(%.60s): end that one first",
+				folder, other);
+	}
+	hold->fd = fd;
+	write_hold(hold, owner);
+	return 0;
+}
+
+void plx_hold_note(struct plx_hold *hold, uint64_t generation)
+{
+	char text[NUMBER_WIDTH + 1];
+
+	hold->newest = generation;
+	snprintf(text, sizeof(text), "%*" PRIu64, NUMBER_WIDTH, generation);
+	if (hold->fd >= 0 && pwrite(hold->fd, text, NUMBER_WIDTH, 0) < 0)
+		return; /* the checkpoints' fence knows nearly as much */
+}
+
+void plx_hold_release(struct plx_hold *hold)
+{
+	if (hold->fd >= 0)
+		close(hold->fd);
+	hold->fd = -1;
+}

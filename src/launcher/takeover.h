@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * takeover.h - one launcher at a time for a folder of checkpoints
+ *
+ * The file "launcher" in that folder is locked for as long as a launcher
+ * lives, and holds the number of the newest generation it has started. One
+ * that finds it unlocked takes the job over: it ends the steps that the one
+ * before it has left, and goes on with the numbers.
+ */
+#ifndef PLX_LAUNCHER_TAKEOVER_H
+#define PLX_LAUNCHER_TAKEOVER_H
+
+#include <stdint.h>
+
+#include "core/error.h"
+
+struct plx_hold {
+	int fd;		 /* -1: nothing is held */
+	uint64_t newest; /* generation that was started, 0: none yet */
+};
+
+/*
+ * Hold the folder; another launcher has wait_s to leave. owner (copied) says
+ * who we are, to whoever else wants it. Without locks on that file system the
+ * folder is taken as it is.
+ */
+int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
+		  double wait_s, struct plx_error *err);
+
+/* A generation of that number is about to be started. */
+void plx_hold_note(struct plx_hold *hold, uint64_t generation);
+
+/* Accepts one that holds nothing. */
+void plx_hold_release(struct plx_hold *hold);
+
+#endif

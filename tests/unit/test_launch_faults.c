@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* test_launch_faults.c - hanging, failing again and again, being replaced */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launcher/backoff.h"
+#include "launcher/hang.h"
+#include "launcher/takeover.h"
+#include "unit.h"
+
+/* ---- hang.h ---- */
+
+static void silence_counts_from_the_last_beat(void **state)
+{
+	struct plx_hang hang = { 0 };
+
+	(void) state;
+	plx_hang_begin(&hang, 100);
+	plx_hang_beat(&hang, 101);
+	assert_true(plx_hang_due_s(&hang, 5) == 106);
+	plx_hang_beat(&hang, 103);
+	assert_true(plx_hang_due_s(&hang, 5) == 108);
+}
+
+static void before_the_first_step_there_is_more_time(void **state)
+{
+	struct plx_hang hang = { 0 };
+
+	(void) state;
+	plx_hang_begin(&hang, 100);
+	assert_true(plx_hang_due_s(&hang, 5) == 700);
+	assert_true(plx_hang_due_s(&hang, 1000) == 1100);
+}
+
+static void nothing_hangs_when_nothing_is_awaited(void **state)
+{
+	struct plx_hang hang = { 0 };
+
+	(void) state;
+	assert_true(plx_hang_due_s(&hang, 5) == 0);
+	plx_hang_begin(&hang, 100);
+	plx_hang_beat(&hang, 101);
+	assert_true(plx_hang_due_s(&hang, PLX_HANG_OFF) == 0);
+	plx_hang_end(&hang);
+	assert_true(plx_hang_due_s(&hang, 5) == 0);
+}
+
+static void slow_steps_are_waited_for(void **state)
+{
+	struct plx_hang hang = { 0 };
+
+	(void) state;
+	plx_hang_begin(&hang, 100);
+	plx_hang_beat(&hang, 200);
+	assert_true(plx_hang_due_s(&hang, PLX_HANG_AUTO) == 320);
+	plx_hang_beat(&hang, 230);
+	assert_true(plx_hang_due_s(&hang, PLX_HANG_AUTO) == 530);
+	/* Over the next start as well, but its pause is no step. */
+	plx_hang_end(&hang);
+	plx_hang_begin(&hang, 1000);
+	plx_hang_beat(&hang, 1100);
+	assert_true(plx_hang_due_s(&hang, PLX_HANG_AUTO) == 1400);
+}
+
+/* ---- backoff.h ---- */
+
+/* One start of a program that always fails at that step. */
+static bool fails_at(struct plx_backoff *b, uint64_t from, uint64_t to)
+{
+	for (uint64_t step = from; step <= to; step++)
+		plx_backoff_reached(b, step, (double) step);
+	return plx_backoff_fault(b, 3);
+}
+
+static void an_error_of_the_program_ends_it(void **state)
+{
+	struct plx_backoff b = { 0 };
+
+	(void) state;
+	assert_true(fails_at(&b, 1, 1000));
+	/* Seen a beat later or earlier: that is no progress. */
+	assert_true(fails_at(&b, 990, 1002));
+	assert_true(fails_at(&b, 990, 1001));
+	assert_false(fails_at(&b, 990, 1003));
+}
+
+static void faults_are_forgotten_once_training_gets_past_them(void **state)
+{
+	struct plx_backoff b = { 0 };
+
+	(void) state;
+	for (uint64_t step = 100; step < 100 * 20; step += 100) {
+		assert_true(fails_at(&b, step - 100, step));
+		assert_int_equal(1, b.faults);
+	}
+}
+
+static void one_that_never_trains_is_given_up(void **state)
+{
+	struct plx_backoff b = { 0 };
+
+	(void) state;
+	for (int i = 0; i < 3; i++)
+		assert_true(plx_backoff_fault(&b, 3));
+	assert_false(plx_backoff_fault(&b, 3));
+	b = (struct plx_backoff){ 0 };
+	assert_false(plx_backoff_fault(&b, 0));
+}
+
+static void waits_double_up_to_a_minute(void **state)
+{
+	(void) state;
+	assert_true(plx_backoff_wait_s(1) == 0.4);
+	assert_true(plx_backoff_wait_s(3) == 1.6);
+	assert_true(plx_backoff_wait_s(100) == 60);
+}
+
+/* ---- takeover.h ---- */
+
+static void one_launcher_holds_a_folder(void **state)
+{
+	char folder[] = "/tmp/plx-hold-XXXXXX";
+	char file[64];
+	struct plx_hold first;
+	struct plx_hold second;
+	struct plx_error err;
+
+	(void) state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(0, plx_hold_take(&first, folder, "job 7", 0, &err));
+	assert_true(first.newest == 0);
+	plx_hold_note(&first, 12);
+	assert_int_equal(-1, plx_hold_take(&second, folder, "me", 0.2, &err));
+	assert_non_null(strstr(err.text, "pollux-launch that lives (job 7)"));
+	plx_hold_release(&first);
+
+	/* The numbers go on. */
+	assert_int_equal(0, plx_hold_take(&second, folder, "me", 0, &err));
+	assert_true(second.newest == 12);
+	plx_hold_release(&second);
+	snprintf(file, sizeof(file), "%s/launcher", folder);
+	unlink(file);
+	rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(silence_counts_from_the_last_beat),
+		cmocka_unit_test(before_the_first_step_there_is_more_time),
+		cmocka_unit_test(nothing_hangs_when_nothing_is_awaited),
+		cmocka_unit_test(slow_steps_are_waited_for),
+		cmocka_unit_test(an_error_of_the_program_ends_it),
+		cmocka_unit_test(
+			faults_are_forgotten_once_training_gets_past_them),
+		cmocka_unit_test(one_that_never_trains_is_given_up),
+		cmocka_unit_test(waits_double_up_to_a_minute),
+		cmocka_unit_test(one_launcher_holds_a_folder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
