@@ -17,13 +17,14 @@
 
 #include "agent/coll.h"
 
-/* A sum in the background: one request for each piece of it. */
+/* A sum under way. */
 struct plx_mpi_sum {
 	float *data;
 	float *host; /* where it is added up: data itself, or a copy of it */
 	size_t count;
-	MPI_Request *requests;
+	size_t piece; /* numbers in each but the last */
 	int pieces;
+	MPI_Request *requests; /* one each */
 	enum pollux_memory memory;
 	struct plx_mpi_sum *next;
 };

@@ -16,8 +16,16 @@
 #include "agent/coll_mpi.h"
 #include "agent/device.h"
 
-/* MPI counts are ints; larger arrays go in pieces of this many elements. */
+/* MPI counts are ints; larger arrays go in pieces of this many bytes. */
 #define PIECE (1 << 28)
+
+/*
+ * A sum is made of several at once, so that one's arithmetic overlaps with
+ * another's transfer: as many as that, of that many numbers or more.
+ */
+#define SUM_PIECES    64
+#define SUM_PIECE_MIN (1 << 17)
+#define SUM_PIECE_MAX (1 << 28)
 
 #define SPINS	       64      /* tests before the CPU is given away */
 #define TESTS_PER_LOOK 64      /* ... between two looks at the clock */
@@ -207,6 +215,15 @@ static struct plx_mpi_sum *take_spare(struct plx_mpi *m, size_t count,
 	return NULL;
 }
 
+static size_t piece_of(size_t count)
+{
+	size_t piece = (count + SUM_PIECES - 1) / SUM_PIECES;
+
+	if (piece < SUM_PIECE_MIN)
+		return SUM_PIECE_MIN;
+	return piece < SUM_PIECE_MAX ? piece : SUM_PIECE_MAX;
+}
+
 static struct plx_mpi_sum *create_sum(size_t count, enum pollux_memory memory,
 				      struct plx_error *err)
 {
@@ -216,7 +233,8 @@ static struct plx_mpi_sum *create_sum(size_t count, enum pollux_memory memory,
 		goto fail;
 	s->count = count;
 	s->memory = memory;
-	s->pieces = (int) ((count + PIECE - 1) / PIECE);
+	s->piece = piece_of(count);
+	s->pieces = (int) ((count + s->piece - 1) / s->piece);
 	s->requests = calloc((size_t) s->pieces + 1, sizeof(*s->requests));
 	if (memory == POLLUX_CUDA)
 		s->host = malloc(count * sizeof(*s->host));
@@ -229,22 +247,63 @@ fail:
 }
 
 /* Hand its pieces to MPI. */
-static int begin(struct plx_mpi *m, struct plx_mpi_sum *s,
-		 struct plx_error *err)
+static int hand_over(struct plx_mpi *m, struct plx_mpi_sum *s,
+		     struct plx_error *err)
 {
 	for (int i = 0; i < s->pieces; i++) {
-		size_t at = (size_t) i * PIECE;
+		size_t at = (size_t) i * s->piece;
 		size_t left = s->count - at;
-		int piece = left < PIECE ? (int) left : PIECE;
+		size_t piece = left < s->piece ? left : s->piece;
+		int code = MPI_Iallreduce(MPI_IN_PLACE, s->host + at,
+					  (int) piece, MPI_FLOAT, MPI_SUM,
+					  m->comm, &s->requests[i]);
 
-		if (plx_mpi_check(m,
-				  MPI_Iallreduce(MPI_IN_PLACE, s->host + at,
-						 piece, MPI_FLOAT, MPI_SUM,
-						 m->comm, &s->requests[i]),
-				  "MPI_Iallreduce", err) < 0)
+		if (plx_mpi_check(m, code, "MPI_Iallreduce", err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+/* NULL with err set. Else ended by end_sum(). */
+static struct plx_mpi_sum *begin_sum(struct plx_mpi *m, float *data,
+				     size_t count, enum pollux_memory memory,
+				     struct plx_error *err)
+{
+	struct plx_mpi_sum *s = take_spare(m, count, memory);
+
+	if (!s)
+		s = create_sum(count, memory, err);
+	if (!s)
+		return NULL;
+	s->data = data;
+	s->next = NULL;
+	if (memory == POLLUX_HOST)
+		s->host = data;
+	else if (plx_device_read(s->host, data, count * sizeof(*data), memory,
+				 err) < 0)
+		goto fail;
+	if (hand_over(m, s, err) == 0)
+		return s;
+fail:
+	if (!m->broken)
+		destroy_sum(s);
+	return NULL;
+}
+
+static int end_sum(struct plx_mpi *m, struct plx_mpi_sum *s,
+		   struct plx_error *err)
+{
+	for (int i = 0; i < s->pieces; i++) {
+		if (await(m, &s->requests[i], PLX_MPI_BUSY, "sum over ranks",
+			  err) < 0)
+			return -1;
+	}
+	s->next = m->spare;
+	m->spare = s;
+	if (s->memory == POLLUX_HOST)
+		return 0;
+	return plx_device_write(s->data, s->host, s->count * sizeof(*s->data),
+				s->memory, err);
 }
 
 /* MPI moves only while it is called: let what is under way get on. */
@@ -267,30 +326,15 @@ static int mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
 
 	if (plx_mpi_usable(m, err) < 0 || push(m, err) < 0)
 		return -1;
-	s = take_spare(m, count, memory);
-	if (!s)
-		s = create_sum(count, memory, err);
+	s = begin_sum(m, data, count, memory, err);
 	if (!s)
 		return -1;
-	s->data = data;
-	s->next = NULL;
-	if (memory == POLLUX_HOST)
-		s->host = data;
-	else if (plx_device_read(s->host, data, count * sizeof(*data), memory,
-				 err) < 0)
-		goto fail;
-	if (begin(m, s, err) < 0)
-		goto fail;
 	if (m->last)
 		m->last->next = s;
 	else
 		m->first = s;
 	m->last = s;
 	return 0;
-fail:
-	if (!m->broken)
-		destroy_sum(s);
-	return -1;
 }
 
 static int mpi_sum_wait(struct plx_coll *coll, struct plx_error *err)
@@ -302,42 +346,22 @@ static int mpi_sum_wait(struct plx_coll *coll, struct plx_error *err)
 		return -1;
 	if (!s)
 		return plx_fail(err, "no sum is under way");
-	for (int i = 0; i < s->pieces; i++) {
-		if (await(m, &s->requests[i], PLX_MPI_BUSY, "sum over ranks",
-			  err) < 0)
-			return -1;
-	}
 	m->first = s->next;
 	if (!m->first)
 		m->last = NULL;
-	s->next = m->spare;
-	m->spare = s;
-	if (s->memory == POLLUX_HOST)
-		return 0;
-	return plx_device_write(s->data, s->host, s->count * sizeof(*s->data),
-				s->memory, err);
+	return end_sum(m, s, err);
 }
 
 static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
 		   struct plx_error *err)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
+	struct plx_mpi_sum *s;
 
 	if (plx_mpi_usable(m, err) < 0)
 		return -1;
-	for (size_t at = 0; at < count; at += PIECE) {
-		size_t left = count - at;
-		int piece = left < PIECE ? (int) left : PIECE;
-		MPI_Request request = MPI_REQUEST_NULL;
-		int code =
-			MPI_Iallreduce(MPI_IN_PLACE, data + at, piece,
-				       MPI_FLOAT, MPI_SUM, m->comm, &request);
-
-		if (plx_mpi_finish(m, code, &request, "sum over ranks", err) <
-		    0)
-			return -1;
-	}
-	return 0;
+	s = begin_sum(m, data, count, POLLUX_HOST, err);
+	return s ? end_sum(m, s, err) : -1;
 }
 
 /* ---- the rest ---- */
