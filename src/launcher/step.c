@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* step.c - one start of the training: an srun and its ranks */
+/* step.c - one start of the training: an srun (or mpirun) and its ranks */
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,96 +13,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launcher/address.h"
 #include "launcher/clock.h"
 #include "launcher/environ.h"
 #include "launcher/peer.h"
 #include "launcher/spawn.h"
-#include "launcher/step.h"
+#include "launcher/step_line.h"
 #include "wire/env.h"
 
 #define PATH_SIZE 256
 #define TEXT(n)	  #n
 #define NUMBER(n) TEXT(n)
-
-/* A command line being put together in one block. */
-struct line {
-	char **args;
-	int count;
-	char *text;
-	size_t room;
-	bool full; /* something did not fit */
-};
-
-static void add(struct line *line, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void add(struct line *line, const char *fmt, ...)
-{
-	va_list ap;
-	int size;
-
-	va_start(ap, fmt);
-	size = vsnprintf(line->text, line->room, fmt, ap);
-	va_end(ap);
-	if (size < 0 || (size_t) size >= line->room) {
-		line->full = true;
-		return;
-	}
-	line->args[line->count++] = line->text;
-	line->args[line->count] = NULL;
-	line->text += size + 1;
-	line->room -= (size_t) size + 1;
-}
-
-static int count(char *const *list)
-{
-	int n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
-char **plx_step_arguments(const struct plx_step_order *order,
-			  const struct plx_step *step)
-{
-	const struct plx_layout *layout = &step->layout;
-	int options = count(order->srun_options);
-	int program = count(order->program);
-	size_t list =
-		(size_t) (PLX_STEP_ARGS + options + program) * sizeof(char *);
-	size_t room = PLX_STEP_ARGS * PATH_SIZE;
-	char **args = calloc(1, list + room);
-	struct line line = { .args = args, .room = room };
-
-	if (!args)
-		return NULL;
-	line.text = (char *) args + list;
-	add(&line, "srun");
-	add(&line, "--jobid=%u", order->job_id);
-	add(&line, "--job-name=%s", step->name);
-	add(&line, "--overlap");
-	add(&line, "--overcommit");
-	add(&line, "--export=ALL");
-	add(&line, "--kill-on-bad-exit=1");
-	add(&line, "--mpi=%s", order->mpi);
-	add(&line, "--ntasks=%d", layout->ranks);
-	add(&line, "--nodes=%d", layout->count);
-	add(&line, "--cpus-per-task=%d", plx_layout_cpus_per_rank(layout));
-	add(&line, "--distribution=arbitrary");
-	if (layout->gpus)
-		add(&line, "--gpus-per-task=1");
-	for (int i = 0; i < options; i++)
-		args[line.count++] = order->srun_options[i];
-	for (int i = 0; i < program; i++)
-		args[line.count++] = order->program[i];
-	args[line.count] = NULL;
-	if (line.full) {
-		free(args);
-		return NULL;
-	}
-	return args;
-}
 
 static int write_hosts(const struct plx_layout *layout, const char *path,
 		       struct plx_error *err)
@@ -129,41 +50,116 @@ static int set_number(struct plx_environ *env, const char *name, uint64_t value,
 	return plx_environ_set(env, name, text, err);
 }
 
-static int prepare_environ(struct plx_environ *env,
-			   const struct plx_step_order *order,
-			   const char *hosts, int number, struct plx_error *err)
-{
-	const struct {
-		const char *name;
-		const char *value;
-	} vars[] = {
-		{ "SLURM_HOSTFILE", hosts },
-		{ "SLURM_EXIT_ERROR", NUMBER(PLX_SRUN_FAILED) },
-		{ PLX_ENV_SOCKET, order->socket },
-		{ PLX_ENV_CHECKPOINTS, order->folder },
-		{ PLX_ENV_PARAMS, order->params },
-	};
+struct variable {
+	const char *name;
+	const char *value; /* NULL: not set */
+};
 
-	if (plx_environ_init(env, environ, err) < 0)
-		return -1;
-	for (size_t i = 0; i < sizeof(vars) / sizeof(vars[0]); i++) {
+static int set_texts(struct plx_environ *env, const struct variable *vars,
+		     size_t count, struct plx_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
 		if (vars[i].value &&
 		    plx_environ_set(env, vars[i].name, vars[i].value, err) < 0)
 			return -1;
 	}
-	if (order->warm && plx_environ_set(env, PLX_ENV_WARM, "1", err) < 0)
-		return -1;
-	if (set_number(env, PLX_ENV_STARTS, (uint64_t) number, err) < 0 ||
-	    set_number(env, PLX_ENV_JOB, order->job_id, err) < 0)
-		return -1;
-	return set_number(env, PLX_ENV_GENERATION, order->generation, err);
+	return 0;
 }
 
-static void become_srun(char **args, char **vars, pid_t parent)
+/* What all ranks of torchrun's have alike; pollux-rank sets the rest. */
+static int set_meeting(struct plx_environ *env,
+		       const struct plx_step_order *order,
+		       const struct plx_step *step, struct plx_error *err)
+{
+	const struct plx_layout *layout = &step->layout;
+	char address[PLX_NODE_NAME_SIZE] = "127.0.0.1";
+	const struct {
+		const char *name;
+		uint64_t value;
+	} numbers[] = {
+		{ "MASTER_PORT",
+		  (uint64_t) plx_port_of(order->job_id, order->generation) },
+		{ "TORCHELASTIC_RUN_ID", order->job_id },
+		{ "TORCHELASTIC_RESTART_COUNT", (uint64_t) step->number },
+		{ "TORCHELASTIC_MAX_RESTARTS", (uint64_t) order->max_restarts },
+		{ PLX_ENV_STARTS, (uint64_t) step->number },
+		{ PLX_ENV_JOB, order->job_id },
+		{ PLX_ENV_GENERATION, order->generation },
+	};
+
+	if (!order->local && layout->count > 0)
+		plx_address_of(layout->nodes[0].name, address, sizeof(address));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (set_number(env, numbers[i].name, numbers[i].value, err) < 0)
+			return -1;
+	}
+	return plx_environ_set(env, "MASTER_ADDR", address, err);
+}
+
+/* The first GPUs of this machine, one a rank. */
+static int set_devices(struct plx_environ *env,
+		       const struct plx_step_order *order,
+		       const struct plx_layout *layout, struct plx_error *err)
+{
+	const char *end = order->devices;
+	char list[PLX_GRES_SIZE];
+
+	if (!order->local || !end)
+		return 0;
+	for (int i = 0; i < layout->ranks && *end; i++) {
+		end += *end == ',';
+		end += strcspn(end, ",");
+	}
+	snprintf(list, sizeof(list), "%.*s", (int) (end - order->devices),
+		 order->devices);
+	return plx_environ_set(env, "CUDA_VISIBLE_DEVICES", list, err);
+}
+
+static int prepare_environ(struct plx_environ *env,
+			   const struct plx_step_order *order,
+			   const struct plx_step *step, const char *hosts,
+			   struct plx_error *err)
+{
+	const struct variable vars[] = {
+		{ "SLURM_HOSTFILE", order->local ? NULL : hosts },
+		{ "SLURM_EXIT_ERROR",
+		  order->local ? NULL : NUMBER(PLX_SRUN_FAILED) },
+		{ PLX_ENV_SOCKET, order->socket },
+		{ PLX_ENV_CHECKPOINTS, order->folder },
+		{ PLX_ENV_PARAMS, order->params },
+		{ PLX_ENV_WARM, order->warm ? "1" : NULL },
+	};
+
+	if (plx_environ_init(env, environ, err) < 0 ||
+	    set_texts(env, vars, sizeof(vars) / sizeof(vars[0]), err) < 0 ||
+	    set_meeting(env, order, step, err) < 0)
+		return -1;
+	return set_devices(env, order, &step->layout, err);
+}
+
+/*
+ * mpirun kills its ranks on the SIGINT of a terminal, before they have saved:
+ * it is in a group of its own, and so must not read the terminal.
+ */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDONLY);
+
+	setpgid(0, 0);
+	if (isatty(STDIN_FILENO) && null >= 0)
+		dup2(null, STDIN_FILENO);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+static void become_starter(const struct plx_step_order *order, char **args,
+			   char **vars, pid_t parent)
 {
 	plx_spawned(parent);
-	execvpe("srun", args, vars);
-	dprintf(STDERR_FILENO, "pollux-launch: cannot run srun: %s\n",
+	if (order->local)
+		leave_terminal();
+	execvpe(args[0], args, vars);
+	dprintf(STDERR_FILENO, "pollux-launch: cannot run %s: %s\n", args[0],
 		strerror(errno));
 	_exit(127);
 }
@@ -182,18 +178,17 @@ int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
 	snprintf(hosts, sizeof(hosts), "%s/" PLX_PEER_HOSTS, order->dir);
 	if (plx_layout_copy(&step->layout, layout, err) < 0 ||
 	    write_hosts(layout, hosts, err) < 0 ||
-	    prepare_environ(&env, order, hosts, step->number, err) < 0)
+	    prepare_environ(&env, order, step, hosts, err) < 0)
 		goto done;
 	args = plx_step_arguments(order, step);
 	if (!args) {
-		plx_fail(err,
-			 "srun's command line is too long, or memory is out");
+		plx_fail(err, "the command line is too long, or memory is out");
 		goto done;
 	}
 	step->started_s = plx_now_s();
 	step->pid = fork();
 	if (step->pid == 0)
-		become_srun(args, env.vars, parent);
+		become_starter(order, args, env.vars, parent);
 	if (step->pid < 0) {
 		step->pid = 0;
 		plx_fail(err, "cannot fork: %s", strerror(errno));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * step.h - one start of the training: an srun and its ranks
+ * step.h - one start of the training: an srun (or mpirun) and its ranks
  *
  * libslurm has no call to create a step, so srun is run, with the ranks'
  * places in a host file and an environment free of the job's stale shape.
@@ -17,7 +17,6 @@
 
 /* What srun itself returns when it cannot start the step. */
 #define PLX_SRUN_FAILED 250
-#define PLX_STEP_ARGS	24 /* of srun, before the program's */
 
 struct plx_step {
 	pid_t pid;		  /* of srun; 0: no step */
@@ -38,18 +37,14 @@ struct plx_step_order {
 	bool warm;		   /* ahead of its turn: wait for "go" */
 	const char *folder;	   /* of checkpoints */
 	const char *params;	   /* --scheduler-params, NULL: not elastic */
+	char *const *shim;	   /* starts each rank's program, NULL: none */
+	int max_restarts;	   /* told to the program */
+	bool local;		   /* on this machine, by mpirun */
+	const char *devices;	   /* local: its GPUs, "0,1"; NULL: none */
 	const char *mpi;	   /* srun --mpi= */
 	char *const *srun_options; /* more of them, NULL-terminated */
 	char *const *program;	   /* and its arguments, NULL-terminated */
-	bool unbuffered;
 };
-
-/*
- * srun's command line in *args, a NULL-terminated list of texts in one block,
- * the caller's to free; NULL when out of memory.
- */
-char **plx_step_arguments(const struct plx_step_order *order,
-			  const struct plx_step *step);
 
 /* Start ranks on layout (copied) as number; *step was released before. */
 int plx_step_start(struct plx_step *step, const struct plx_step_order *order,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "launcher/environ.h"
-#include "launcher/step.h"
+#include "launcher/step_line.h"
 #include "unit.h"
 
 static void stale_shapes_never_reach_the_inner_srun(void **state)
