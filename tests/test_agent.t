@@ -133,7 +133,7 @@ stop_all() {
 	for n in $shapes; do
 		stopped_on "$n" stop "${args[@]}" "${pace[@]}" \
 			>"stop.$i" 2>&1 || return 1
-		grep -q '^> saved samples=' "stop.$i" || return 1
+		grep -q '^> saved step=.* samples=' "stop.$i" || return 1
 		i=$((i + 1))
 	done
 	stopped_on 2 listen "${args[@]}" --json >stop.last 2>&1
@@ -152,12 +152,18 @@ all_crcs_agree() {
 	crcs_agree stop.last "stop.$((i - 1))"
 }
 
-# hello, began, (hints,) saved; then hello, began, ..., done.
+# What was said, but for what is said again and again.
+words() {
+	sed -n 's/^> \([a-z]*\).*/\1/p' "$1" | grep -v '^\(hint\|beat\)$' |
+		paste -sd' '
+}
+
 protocol_kept() {
-	grep '^> ' stop.0 | sed 's/ [a-z]*=.*//' | tr -d '\n' |
-		grep -x '> hello> began\(> hint\)*> saved' || return 1
-	grep '^> ' stop.last | sed 's/ [a-z]*=.*//' | tr -d '\n' |
-		grep -x '> hello> began\(> hint\)*> done'
+	same "$(words stop.0)" 'hello restored began saved' &&
+		same "$(words stop.last)" 'hello restored began done' &&
+		grep '^> restored step=0 from=none seconds=' stop.0 &&
+		grep '^> restored step=[1-9][0-9]* from=disk ' stop.last &&
+		grep '^> beat step=[1-9]' stop.0
 }
 
 # With a fixed batch and the same ranks, the very same bits.

@@ -2,10 +2,15 @@
 /*
  * agent.h - inside of struct pollux, for the files that implement pollux.h
  *
- * pollux.c  life: create, register, start, destroy, info
- * step.c	   the loop: next, reduce, commit
- * tune.c	   rank 0 thinks: fit, batch size, hint
- * save.c	   checkpoints of all that
+ * pollux.c	life: create, destroy, stages and statuses; info.c
+ * register.c	what the program registers
+ * start.c	pollux_start()
+ * step.c	the loop: next, commit
+ * gradient.c	sums of gradients and what travels behind them; fold.c
+ * rate.c	noise, learning rate, progress
+ * memory.c	passes that do not fit
+ * tune.c	rank 0 thinks: fit, batch size, hint
+ * save.c	checkpoints of all that
  */
 #ifndef PLX_AGENT_AGENT_H
 #define PLX_AGENT_AGENT_H
@@ -17,20 +22,50 @@
 #include "agent/checkpoint.h"
 #include "agent/coll.h"
 #include "agent/cursor.h"
+#include "agent/gradient_cuda.h"
 #include "agent/pollux.h"
 #include "agent/profile.h"
 #include "agent/report.h"
 #include "agent/samplelog.h"
 #include "agent/save.h"
+#include "core/lr_rule.h"
 
 /* Which call is due. */
 enum plx_stage {
 	PLX_STAGE_NEW,	   /* pollux_start() */
 	PLX_STAGE_BETWEEN, /* pollux_next(), at a step's boundary */
-	PLX_STAGE_PASS,	   /* pollux_reduce() */
+	PLX_STAGE_PASS,	   /* pollux_gradient(), pollux_sync() */
 	PLX_STAGE_ADDED,   /* pollux_next(), inside a step */
 	PLX_STAGE_SYNCED,  /* pollux_commit() */
 	PLX_STAGE_ENDED,   /* pollux_destroy(): finished, stopped or failed */
+};
+
+/* A part of the gradient, and where this pass's is. */
+struct plx_bucket {
+	struct pollux_bucket is;
+	size_t first;	/* of its numbers, in the step's sum */
+	float *data;	/* the program's, of this pass; NULL: not there yet */
+	float *gpu_sum; /* of device memory, in place of the step's sum */
+	float *gpu_previous;
+};
+
+/* What all ranks have to say about the step. */
+struct plx_verdict {
+	double parts;			     /* passes with samples */
+	double sqr_parts[POLLUX_GROUPS_MAX]; /* sum of their squared norms */
+	double sqr_mean[POLLUX_GROUPS_MAX];  /* squared norm of the mean */
+	double loss;			     /* mean over the samples */
+	bool full; /* a pass did not fit into memory: begin anew */
+	bool bad;  /* the mean is not finite */
+};
+
+/* What one rank adds to that. */
+struct plx_share {
+	double parts;
+	double sqr[POLLUX_GROUPS_MAX];
+	double loss; /* sum over its samples */
+	double samples;
+	bool full;
 };
 
 /* The optimiser step under way. */
@@ -39,13 +74,20 @@ struct plx_step {
 	int pass;	   /* index of the pass given out last */
 	uint64_t *numbers; /* its samples */
 	size_t numbers_room;
-	size_t count;	     /* its samples, how many */
-	float *sum;	     /* n gradient sums, then PLX_EXTRA_COUNT numbers */
-	size_t n;	     /* 0 before the first pollux_reduce() */
-	float *previous;     /* last step's gradient: noise on one GPU */
-	double previous_sqr; /* its squared norm, 0: none */
+	size_t count;	 /* its samples, how many */
+	size_t n;	 /* numbers of all buckets */
+	float *sum;	 /* [n] over passes; NULL: no memory yet */
+	float *previous; /* [n] last step's gradient: noise on one GPU */
+	bool has_previous;
+	double previous_sqr[POLLUX_GROUPS_MAX];
+	double cross[POLLUX_GROUPS_MAX]; /* its product with this one */
+	int arrived;			 /* buckets of this pass */
+	int begun;			 /* all-reduces under way */
+	struct plx_share own;
+	struct plx_verdict all;
 	double lr;
-	double loss;
+	double factor[POLLUX_GROUPS_MAX]; /* on the learning rate */
+	double gain;			  /* iterations at the base batch */
 };
 
 /* Clock readings and what they say, seconds. */
@@ -62,6 +104,12 @@ struct plx_meter {
 	int settling; /* steps not to be measured */
 };
 
+/* A registered blob; its name is here. */
+struct plx_blob {
+	char name[PLX_NAME_SIZE];
+	struct pollux_blob is;
+};
+
 /* The last checkpoint written by this process, rank 0. */
 struct plx_written {
 	uint32_t crc; /* of the registered state */
@@ -72,8 +120,10 @@ struct plx_written {
 struct pollux {
 	struct pollux_config config;
 	char collectives[16];
+	char lr_scaling[16];
 	char folder[PATH_MAX]; /* of checkpoints, "" for none */
 	struct plx_error err;
+	enum pollux_status code; /* what kind of error, of the first one */
 	enum plx_stage stage;
 
 	struct plx_coll *coll;
@@ -82,6 +132,16 @@ struct pollux {
 
 	struct plx_tensor *tensors; /* registered */
 	int tensor_count;
+	struct plx_blob *blobs; /* registered */
+	int blob_count;
+	struct plx_bucket *buckets;
+	int bucket_count;
+	int groups;	     /* of parameters, 1 and more */
+	int *order;	     /* [buckets] in which gradients come, ... */
+	bool order_set;	     /* ... once a whole step has shown it */
+	struct plx_gpu *gpu; /* arithmetic there, or NULL */
+	double loss_scale;   /* of this pass's gradients */
+	double loss_scale_next;
 
 	struct plx_limits limits;
 	enum plx_growth growth; /* of the step model to be fitted */
@@ -91,18 +151,23 @@ struct pollux {
 	struct plx_cursor cursor;
 	struct plx_profile profile;
 	uint64_t flushed; /* step of the newest save that is surely on disk */
-	struct plx_store *store; /* of save.h, from plx_restore() on */
+	struct plx_store *store;       /* of save.h, from plx_restore() on */
+	struct plx_handover *handover; /* of handover.h, or NULL */
 	bool restored;
+	const char *restored_from; /* "resident", "rescue", "disk", "none" */
 	struct plx_written saved;
 
 	struct plx_step step;
 	struct plx_meter meter;
-	bool began;   /* a step was committed since the start */
-	bool save;    /* all ranks agreed: save before the next step */
-	bool stop;    /* ... and then leave, for the launcher wants it */
-	bool gone;    /* ... or because it is gone */
-	bool failed;  /* err says why */
-	bool stopped; /* left before training has finished */
+	enum plx_lr_rule rule;
+	struct plx_range next; /* samples that would follow, and ... */
+	uint64_t next_epoch;   /* ... of which epoch: see pollux_seek */
+	uint64_t skipped;      /* steps without a finite gradient, in a row */
+	unsigned int wishes;   /* enum plx_wish, agreed on by all ranks */
+	bool save_asked;       /* pollux_checkpoint() */
+	bool began;	       /* a step was committed since the start */
+	bool failed;	       /* err says why */
+	bool stopped;	       /* left before training has finished */
 };
 
 /* Seconds of a clock that never goes back. */
@@ -112,8 +177,20 @@ double plx_now_s(void);
 void plx_say(const struct pollux *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The stage becomes ENDED. Always -1. */
+/*
+ * Every change of stage. While it is PLX_STAGE_SYNCED the registered state is
+ * being changed; at any other time it is that of the last commit.
+ */
+void plx_stage(struct pollux *p, enum plx_stage stage);
+
+/* Remember what kind of error this is, unless one is known. Always -1. */
+int plx_fault(struct pollux *p, enum pollux_status code);
+
+/* The stage becomes ENDED. Always negative: what kind of error it was. */
 int plx_end(struct pollux *p);
+
+/* This call is not the one that is due. Negative, as plx_end(). */
+int plx_misuse(struct pollux *p, const char *call);
 
 /*
  * The step has all the samples it may have, so that its parts are alike: not
@@ -121,13 +198,69 @@ int plx_end(struct pollux *p);
  */
 bool plx_step_whole(const struct pollux *p);
 
+/* Samples of a full step, at the batch in use. */
+uint64_t plx_step_total(const struct pollux *p);
+
+/* ---- register.c ---- */
+
+/* Room for one more in an array; NULL when memory is out. */
+void *plx_grow(void *array, int count, size_t size);
+
+int plx_bucket_add(struct pollux *p, const struct pollux_bucket *bucket);
+
+/* ---- gradient.c ---- */
+
+/* The step begins, or begins anew. */
+void plx_gradient_begin(struct pollux *p);
+void plx_gradient_release(struct pollux *p);
+
+/* ---- extras.c ---- */
+
+/* How many numbers travel behind the gradient. */
+size_t plx_extras_count(const struct pollux *p);
+#define PLX_EXTRAS_MAX (16 + 2 * POLLUX_GROUPS_MAX)
+
+/* What this rank has to say about the step, to be summed. */
+void plx_extras_write(struct pollux *p, float *extra);
+
+/* What all have said, summed. -1: they do not agree. */
+int plx_extras_read(struct pollux *p, const float *extra);
+
+/* ---- rate.c ---- */
+
+/* The step's gradient is there: noise, learning rate and gain. */
+void plx_rate_update(struct pollux *p);
+
+/* Noise of all parameters; false while it is unknown. */
+bool plx_rate_noise(const struct pollux *p, struct plx_noise *noise);
+
+/* Progress of a sample at this batch, against one of the base batch. */
+double plx_rate_efficiency(const struct pollux *p, double total);
+
+/* Iterations at the base batch that the training has. */
+double plx_rate_target(const struct pollux *p);
+
+/* Share of the training done, 0 to 1, and whether it is all. */
+double plx_rate_share(const struct pollux *p);
+bool plx_rate_finished(const struct pollux *p);
+
+/* Still to be trained on, at what one of the base batch is worth. */
+double plx_rate_left(const struct pollux *p);
+
+/* ---- memory.c ---- */
+
+/* What is known of memory narrows the limits. */
+void plx_memory_limit(struct pollux *p);
+
+/* Passes of this size fit. */
+void plx_memory_fits(struct pollux *p);
+
+/* They do not: choose a smaller batch, the same on all ranks. */
+int plx_memory_shrink(struct pollux *p);
+
 /* ---- tune.c ---- */
 
 /* Rank 0: fit if there is news, choose `wanted`, tell the launcher. */
-void plx_tune(struct pollux *p);
-
-/* The step just reduced says something about noise. All ranks. */
-void plx_tune_noise(struct pollux *p, const float *mean, double sqr_parts,
-		    double parts);
+void plx_tune(struct pollux *p, double now_s);
 
 #endif

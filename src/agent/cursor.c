@@ -53,7 +53,7 @@ uint64_t plx_cursor_sample(const struct plx_cursor *cursor, uint64_t position)
 		.count = cursor->samples,
 	};
 
-	return plx_order_at(&order, position);
+	return cursor->sequential ? position : plx_order_at(&order, position);
 }
 
 void plx_cursor_advance(struct plx_cursor *cursor, uint64_t batch)

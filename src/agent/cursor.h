@@ -3,8 +3,9 @@
  * cursor.h - where a training is in its data
  *
  * Samples are used in a keyed random order that depends on seed and epoch
- * only, so any number of ranks walks the same order. The cursor moves when
- * an optimiser step is committed, never before. Pure.
+ * only, or in the order of their numbers, so any number of ranks walks the
+ * same order. The cursor moves when an optimiser step is committed, never
+ * before. Pure.
  */
 #ifndef PLX_AGENT_CURSOR_H
 #define PLX_AGENT_CURSOR_H
@@ -19,6 +20,7 @@ struct plx_cursor {
 	uint64_t epoch;	   /* from 0; equals epochs at the end */
 	uint64_t position; /* in the epoch's order, < samples */
 	uint64_t step;	   /* optimiser steps committed */
+	bool sequential;   /* in the order of their numbers */
 };
 
 /* Consecutive positions of the epoch's order. */

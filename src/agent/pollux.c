@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pollux.c - the life of a run: create, register, start, destroy */
+/* pollux.c - the life of a run: create, stages and statuses, destroy */
 #include <config.h>
 
 #include <inttypes.h>
@@ -10,19 +10,8 @@
 #include <time.h>
 
 #include "agent/agent.h"
+#include "agent/handover.h"
 #include "core/crc.h"
-
-#define OWN_PREFIX "pollux." /* names of tensors that are the library's */
-
-static const struct {
-	const char *dtype; /* as safetensors calls it */
-	size_t bytes;
-} types[] = {
-	[POLLUX_F32] = { "F32", 4 }, [POLLUX_F64] = { "F64", 8 },
-	[POLLUX_F16] = { "F16", 2 }, [POLLUX_BF16] = { "BF16", 2 },
-	[POLLUX_I32] = { "I32", 4 }, [POLLUX_I64] = { "I64", 8 },
-	[POLLUX_U8] = { "U8", 1 },
-};
 
 double plx_now_s(void)
 {
@@ -45,12 +34,49 @@ void plx_say(const struct pollux *p, const char *fmt, ...)
 	fprintf(stderr, "pollux: %s\n", text);
 }
 
-int plx_end(struct pollux *p)
+/* ---- stages and statuses ---- */
+
+void plx_stage(struct pollux *p, enum plx_stage stage)
 {
-	p->stage = PLX_STAGE_ENDED;
-	p->failed = true;
+	p->stage = stage;
+}
+
+int plx_fault(struct pollux *p, enum pollux_status code)
+{
+	if (p->code == POLLUX_OK)
+		p->code = code;
 	return -1;
 }
+
+int plx_end(struct pollux *p)
+{
+	plx_stage(p, PLX_STAGE_ENDED);
+	p->failed = true;
+	/* What nobody has classified concerns state or files. */
+	plx_fault(p, POLLUX_ESTATE);
+	return p->code;
+}
+
+int plx_misuse(struct pollux *p, const char *call)
+{
+	static const char *const due[] = {
+		[PLX_STAGE_NEW] = "pollux_start()",
+		[PLX_STAGE_BETWEEN] = "pollux_next()",
+		[PLX_STAGE_PASS] = "pollux_reduce() or pollux_sync()",
+		[PLX_STAGE_ADDED] = "pollux_next()",
+		[PLX_STAGE_SYNCED] = "pollux_commit()",
+		[PLX_STAGE_ENDED] = "pollux_destroy()",
+	};
+
+	/* After a failure the first sentence is the one to be kept. */
+	if (p->failed)
+		return p->code;
+	plx_fail(&p->err, "%s is called where %s is due", call, due[p->stage]);
+	plx_fault(p, POLLUX_ECALL);
+	return plx_end(p);
+}
+
+/* ---- create, destroy ---- */
 
 void pollux_config_init_sized(struct pollux_config *config, size_t size)
 {
@@ -61,8 +87,12 @@ void pollux_config_init_sized(struct pollux_config *config, size_t size)
 		.min_gpu_batch = 1,
 		.accumulate = true,
 		.lr = 0.1,
+		.lr_scaling = "adascale",
 		.collectives = "auto",
-		.checkpoint_every_s = 30,
+		.timeout_s = 600,
+		.checkpoint_every_s = -1,
+		.mtbf_s = 86400,
+		.checkpoint_keep = 2,
 	};
 
 	memset(config, 0, size);
@@ -70,23 +100,40 @@ void pollux_config_init_sized(struct pollux_config *config, size_t size)
 	       size < sizeof(defaults) ? size : sizeof(defaults));
 }
 
+/* A text of the program's; too long: known by its having no end. */
+static void keep_text(char *copy, size_t size, const char *text,
+		      const char *absent)
+{
+	strncpy(copy, text ? text : absent, size);
+}
+
 struct pollux *pollux_create(const struct pollux_config *config)
 {
 	struct pollux *p = calloc(1, sizeof(*p));
-	const char *kind = config->collectives;
+	struct pollux_config *own;
 
 	if (!p)
 		return NULL;
-	memcpy(&p->config, config,
-	       config->size < sizeof(p->config) ? config->size
-						: sizeof(p->config));
-	snprintf(p->collectives, sizeof(p->collectives), "%s",
-		 kind ? kind : "auto");
-	snprintf(p->folder, sizeof(p->folder), "%s",
-		 config->checkpoint_dir ? config->checkpoint_dir : "");
-	p->config.collectives = p->collectives;
-	p->config.checkpoint_dir = p->folder;
+	own = &p->config;
+	/* A caller built with fewer members means the defaults of others. */
+	pollux_config_init(own);
+	memcpy(own, config,
+	       config->size < sizeof(*own) ? config->size : sizeof(*own));
+	own->size = config->size;
+	keep_text(p->collectives, sizeof(p->collectives), own->collectives,
+		  "auto");
+	keep_text(p->lr_scaling, sizeof(p->lr_scaling), own->lr_scaling,
+		  "adascale");
+	keep_text(p->folder, sizeof(p->folder), own->checkpoint_dir, "");
+	own->collectives = p->collectives;
+	own->lr_scaling = p->lr_scaling;
+	own->checkpoint_dir = p->folder;
 	p->meter.created_s = plx_now_s();
+	p->restored_from = "none";
+	p->groups = 1;
+	p->loss_scale_next = 1;
+	for (int g = 0; g < POLLUX_GROUPS_MAX; g++)
+		p->step.factor[g] = 1;
 	plx_profile_init(&p->profile);
 	return p;
 }
@@ -98,85 +145,22 @@ void pollux_destroy(struct pollux *p)
 	/* The other ranks may wait for us in a collective for ever. */
 	if (p->coll && p->failed)
 		p->coll->ops->abort(p->coll, EXIT_FAILURE);
+	plx_handover_release(p);
+	plx_save_release(p);
 	plx_samplelog_destroy(p->log);
 	plx_reporter_destroy(p->reporter);
+	plx_gradient_release(p);
 	if (p->coll)
 		p->coll->ops->destroy(p->coll);
 	free(p->step.numbers);
-	free(p->step.sum);
-	free(p->step.previous);
 	free(p->tensors);
+	free(p->blobs);
 	free(p);
 }
 
 const char *pollux_error(const struct pollux *p)
 {
 	return p->err.text[0] ? p->err.text : "no error";
-}
-
-static bool name_taken(const struct pollux *p, const char *name)
-{
-	for (int i = 0; i < p->tensor_count; i++) {
-		if (!strcmp(p->tensors[i].name, name))
-			return true;
-	}
-	return false;
-}
-
-static int check_tensor(struct pollux *p, const struct pollux_tensor *t)
-{
-	const char *name = t->name ? t->name : "";
-
-	if (p->stage != PLX_STAGE_NEW)
-		return plx_fail(&p->err, "pollux_register() is called after "
-					 "pollux_start()");
-	if (!*name || strlen(name) >= POLLUX_NAME_MAX)
-		return plx_fail(&p->err,
-				"a tensor's name has 1 to %d bytes: \"%.80s\"",
-				POLLUX_NAME_MAX - 1, name);
-	if (!strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)) || name[0] == '_')
-		return plx_fail(&p->err, "tensor name \"%s\" is reserved",
-				name);
-	if (name_taken(p, name))
-		return plx_fail(&p->err, "tensor \"%s\" is registered twice",
-				name);
-	if ((unsigned int) t->type >= sizeof(types) / sizeof(types[0]))
-		return plx_fail(&p->err, "tensor \"%s\" has no known type",
-				name);
-	if (t->dims < 0 || t->dims > POLLUX_DIMS_MAX)
-		return plx_fail(&p->err,
-				"tensor \"%s\": %d dimensions, want "
-				"0 to %d",
-				name, t->dims, POLLUX_DIMS_MAX);
-	return 0;
-}
-
-int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
-{
-	struct plx_tensor new = { .dims = tensor->dims, .data = tensor->data };
-	struct plx_tensor *more;
-
-	if (check_tensor(p, tensor) < 0)
-		return -1;
-	snprintf(new.name, sizeof(new.name), "%s", tensor->name);
-	new.dtype = types[tensor->type].dtype;
-	new.memory = tensor->memory;
-	new.bytes = types[tensor->type].bytes;
-	for (int i = 0; i < tensor->dims; i++) {
-		new.shape[i] = tensor->shape[i];
-		if (__builtin_mul_overflow(new.bytes, new.shape[i], &new.bytes))
-			return plx_fail(&p->err, "tensor \"%s\" is too large",
-					new.name);
-	}
-	if (new.bytes && !new.data)
-		return plx_fail(&p->err, "tensor \"%s\" has no data", new.name);
-	more = realloc(p->tensors,
-		       ((size_t) p->tensor_count + 1) * sizeof(*more));
-	if (!more)
-		return plx_fail(&p->err, "out of memory");
-	more[p->tensor_count++] = new;
-	p->tensors = more;
-	return 0;
 }
 
 uint32_t pollux_crc(const struct pollux *p)
@@ -186,65 +170,4 @@ uint32_t pollux_crc(const struct pollux *p)
 	for (int i = 0; i < p->tensor_count; i++)
 		crc = plx_crc32c(crc, p->tensors[i].data, p->tensors[i].bytes);
 	return crc;
-}
-
-bool pollux_stopped(const struct pollux *p)
-{
-	return p->stopped;
-}
-
-double pollux_lr(const struct pollux *p)
-{
-	return p->step.lr;
-}
-
-static double efficiency(const struct pollux *p, double total,
-			 const struct plx_noise *noise)
-{
-	double base = p->limits.base_batch;
-
-	return total > base ? plx_efficiency(noise, base, total) : 1.0;
-}
-
-static void fill_info(const struct pollux *p, struct pollux_info *info)
-{
-	struct plx_noise noise = { 0 };
-	bool known = plx_noise_get(&p->profile.tracker, &noise);
-	double total = p->coll ? (double) plx_batch_total(
-					 &p->limits, p->shape.gpus, p->batch)
-			       : 0;
-
-	*info = (struct pollux_info){
-		.rank = p->coll ? p->coll->rank : 0,
-		.gpus = p->shape.gpus,
-		.nodes = p->shape.nodes,
-		.collectives = p->coll ? p->coll->ops->name : "",
-		.restored = p->restored,
-		.epoch = (int) p->cursor.epoch,
-		.step = p->cursor.step,
-		.samples_used = plx_cursor_used(&p->cursor),
-		.batch = (int) total,
-		.per_gpu = p->batch.per_gpu,
-		.accum = p->batch.accum,
-		.lr = p->step.lr,
-		.loss = p->step.loss,
-		.samples_per_s = p->meter.samples_per_s,
-		.goodput = p->meter.samples_per_s,
-		.profiled = p->profile.has_model,
-	};
-	if (!known)
-		return;
-	info->noise_scale = p->limits.base_batch * noise.var / noise.sqr;
-	info->goodput *= efficiency(p, total, &noise);
-}
-
-void pollux_info_sized(const struct pollux *p, struct pollux_info *info,
-		       size_t size)
-{
-	struct pollux_info full;
-
-	fill_info(p, &full);
-	full.size = size;
-	memset(info, 0, size);
-	memcpy(info, &full, size < sizeof(full) ? size : sizeof(full));
 }

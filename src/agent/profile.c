@@ -20,13 +20,17 @@ void plx_profile_init(struct plx_profile *profile)
 	memset(profile, 0, sizeof(*profile));
 	profile->version = PLX_PROFILE_VERSION;
 	profile->size = sizeof(*profile);
+	profile->noise.count = 1;
 }
 
 bool plx_profile_valid(const struct plx_profile *profile)
 {
 	return profile->version == PLX_PROFILE_VERSION &&
 	       profile->size == sizeof(*profile) && profile->row_count >= 0 &&
-	       profile->row_count <= PLX_ROWS_MAX;
+	       profile->row_count <= PLX_ROWS_MAX &&
+	       profile->noise.count >= 1 &&
+	       profile->noise.count <= PLX_NOISE_GROUPS &&
+	       isfinite(profile->progress) && profile->progress >= 0;
 }
 
 static bool same_row(const struct plx_row *row, struct plx_shape shape,
@@ -156,7 +160,7 @@ bool plx_profile_goodput(const struct plx_profile *profile,
 	};
 
 	if (!profile->has_model ||
-	    !plx_noise_get(&profile->tracker, &found.noise) ||
+	    !plx_noise_sum(&profile->noise, &found.noise) ||
 	    !plx_goodput_valid(&found))
 		return false;
 	*job = found;

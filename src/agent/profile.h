@@ -16,7 +16,7 @@
 #include "core/noise.h"
 
 #define PLX_ROWS_MAX	    128
-#define PLX_PROFILE_VERSION 1
+#define PLX_PROFILE_VERSION 2
 
 /* Running means of one shape and batch per GPU. */
 struct plx_row {
@@ -35,11 +35,14 @@ struct plx_profile {
 	uint32_t size; /* of this struct: else it is another layout */
 	int row_count;
 	bool has_model;
-	bool differenced; /* the tracker holds estimates of one GPU */
+	bool differenced; /* noise holds estimates of one GPU */
 	struct plx_row rows[PLX_ROWS_MAX];
 	struct plx_model model;
-	struct plx_noise_tracker tracker;
+	struct plx_noise_groups noise;
+	double progress;  /* iterations at the base batch so far */
 	double restart_s; /* last seen cost of a restart, 0: not seen */
+	int fits;	  /* samples of the largest pass that went well */
+	int fits_not;	  /* of the smallest that did not, 0: none */
 };
 
 void plx_profile_init(struct plx_profile *profile);

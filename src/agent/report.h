@@ -9,29 +9,56 @@
 #define PLX_AGENT_REPORT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/error.h"
 #include "core/hint.h"
 
 struct plx_reporter;
 
-/* What the launcher wants. */
+/* What the launcher wants, one bit each. */
 enum plx_wish {
-	PLX_WISH_NONE,
-	PLX_WISH_STOP, /* save and leave */
-	PLX_WISH_GONE, /* it went away: nobody would restart us */
+	PLX_WISH_STOP = 1,	/* save and leave; stays */
+	PLX_WISH_GONE = 2,	/* it went away, nobody would restart us; stays
+				 */
+	PLX_WISH_SAVE = 4,	/* and train on */
+	PLX_WISH_PREPARE = 8,	/* for a handover */
+	PLX_WISH_HAND = 16,	/* the state over, then wait for ... */
+	PLX_WISH_LEAVE = 32,	/* ... this, exit code 0 */
+	PLX_WISH_RESUME = 64,	/* ... or this, train on */
+	PLX_WISH_GO = 128,	/* started ahead: it is our turn */
+	PLX_WISH_PERIODIC = 256 /* not the launcher's: a checkpoint is due */
 };
 
 /* Connect to POLLUX_SOCKET; *reporter is NULL when that is not set. */
 int plx_reporter_create(struct plx_reporter **reporter, struct plx_error *err);
 void plx_reporter_destroy(struct plx_reporter *reporter);
 
-/* Look at what came in; never blocks. Stays what it was once it is not NONE. */
-enum plx_wish plx_reporter_wish(struct plx_reporter *reporter);
+/*
+ * Wishes that came in since the last call, and those that stay. Never blocks.
+ */
+unsigned int plx_reporter_wishes(struct plx_reporter *reporter);
 
-/* Send one line. A launcher that went away shows in plx_reporter_wish(). */
+/*
+ * Wait at most timeout_s for one of these, or until the launcher is gone.
+ * Returns those that came, which then are no longer new; 0: it is late.
+ */
+unsigned int plx_reporter_wait(struct plx_reporter *reporter, unsigned int any,
+			       double timeout_s);
+
+/* Whose state PLX_WISH_GO said to take; 0: that of a checkpoint. */
+long plx_reporter_source(const struct plx_reporter *reporter);
+
+/* The training lives: at most one line a second. */
+void plx_reporter_beat(struct plx_reporter *reporter, uint64_t step,
+		       double now_s);
+
+/* Send one line. A launcher that went away shows in its wishes. */
 void plx_reporter_say(struct plx_reporter *reporter, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Would a hint be sent now? */
+bool plx_reporter_hint_due(const struct plx_reporter *reporter, double now_s);
 
 /* Send a hint, at most one a second: others are dropped. */
 void plx_reporter_hint(struct plx_reporter *reporter,

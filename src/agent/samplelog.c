@@ -107,6 +107,12 @@ int plx_samplelog_add(struct plx_samplelog *log, const struct plx_range *part,
 	return 0;
 }
 
+void plx_samplelog_drop(struct plx_samplelog *log)
+{
+	if (log)
+		log->count = 0;
+}
+
 int plx_samplelog_commit(struct plx_samplelog *log,
 			 const struct plx_cursor *cursor, struct plx_error *err)
 {

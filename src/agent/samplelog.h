@@ -32,6 +32,9 @@ void plx_samplelog_destroy(struct plx_samplelog *log); /* accepts NULL */
 int plx_samplelog_add(struct plx_samplelog *log, const struct plx_range *part,
 		      uint64_t sum, struct plx_error *err);
 
+/* The step begins anew: forget its parts. */
+void plx_samplelog_drop(struct plx_samplelog *log);
+
 /* The step is committed: write its parts. cursor is not yet advanced. */
 int plx_samplelog_commit(struct plx_samplelog *log,
 			 const struct plx_cursor *cursor,

@@ -10,11 +10,13 @@
 
 #include "agent/agent.h"
 #include "agent/folder.h"
+#include "agent/handover.h"
 #include "core/options.h"
 #include "wire/env.h"
 #include "wire/message.h"
 
-#define ENV_MODEL "POLLUX_MODEL" /* which step model is fitted */
+#define ENV_MODEL  "POLLUX_MODEL" /* which step model is fitted */
+#define EPOCHS_MAX ((uint64_t) 1 << 32)
 
 /* What --scheduler-params says; all zero without it. */
 static int read_options(struct plx_options *options, struct plx_error *err)
@@ -86,23 +88,100 @@ static int find_limits(struct pollux *p)
 	return 0;
 }
 
+/* Texts that were too long to be copied have no end. */
+static int check_texts(struct pollux *p)
+{
+	const char *const texts[] = { p->collectives, p->lr_scaling,
+				      p->folder };
+	const size_t sizes[] = { sizeof(p->collectives), sizeof(p->lr_scaling),
+				 sizeof(p->folder) };
+	static const char *const names[] = { "collectives", "lr_scaling",
+					     "checkpoint_dir" };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (!memchr(texts[i], '\0', sizes[i]))
+			return plx_fail(&p->err, "%s \"%.12s...\" is too long",
+					names[i], texts[i]);
+	}
+	return plx_lr_rule_parse(p->lr_scaling, &p->rule, &p->err);
+}
+
+static int check_seconds(struct pollux *p)
+{
+	const struct pollux_config *c = &p->config;
+
+	if (!(c->timeout_s >= 0))
+		return plx_fail(&p->err, "timeout_s is %g, want 0 or more",
+				c->timeout_s);
+	if (!(c->checkpoint_every_s >= 0) && c->checkpoint_every_s != -1)
+		return plx_fail(&p->err,
+				"checkpoint_every_s is %g, want 0 or more, or "
+				"-1",
+				c->checkpoint_every_s);
+	if (!(c->mtbf_s > 0))
+		return plx_fail(&p->err, "mtbf_s is %g, want more than 0",
+				c->mtbf_s);
+	return 0;
+}
+
 static int check_config(struct pollux *p)
 {
 	const struct pollux_config *c = &p->config;
 
-	if (p->stage != PLX_STAGE_NEW)
-		return plx_fail(&p->err, "pollux_start() is called twice");
+	if (c->size == 0)
+		return plx_fail(&p->err, "the configuration has no size: call "
+					 "pollux_config_init() first");
 	if (c->samples < 1)
 		return plx_fail(&p->err, "the dataset has no samples");
 	if (c->epochs < 1)
 		return plx_fail(&p->err, "epochs is %d, want 1 or more",
 				c->epochs);
+	if (c->order != POLLUX_SHUFFLED && c->order != POLLUX_SEQUENTIAL)
+		return plx_fail(&p->err,
+				"order is %d, want shuffled (0) or "
+				"sequential (1)",
+				(int) c->order);
+	if (c->counting != POLLUX_DATA && c->counting != POLLUX_PROGRESS)
+		return plx_fail(&p->err,
+				"counting is %d, want data (0) or "
+				"progress (1)",
+				(int) c->counting);
 	if (!(c->lr > 0) || !isfinite(c->lr))
 		return plx_fail(&p->err, "lr is %g, want more than 0", c->lr);
-	if (!(c->checkpoint_every_s >= 0))
+	if (!(c->lr_warmup_epochs >= 0) || !isfinite(c->lr_warmup_epochs))
 		return plx_fail(&p->err,
-				"checkpoint_every_s is %g, want 0 or more",
-				c->checkpoint_every_s);
+				"lr_warmup_epochs is %g, want 0 or more",
+				c->lr_warmup_epochs);
+	if (c->checkpoint_keep < 1)
+		return plx_fail(&p->err,
+				"checkpoint_keep is %d, want 1 or more",
+				c->checkpoint_keep);
+	if (check_seconds(p) < 0 || check_texts(p) < 0 || find_limits(p) < 0)
+		return -1;
+	return read_model(&p->growth, &p->err);
+}
+
+static int connect_ranks(struct pollux *p)
+{
+	const struct pollux_config *c = &p->config;
+	bool progress = c->counting == POLLUX_PROGRESS;
+
+	p->cursor = (struct plx_cursor){
+		.seed = c->seed,
+		.samples = c->samples,
+		/* Whatever the epoch: progress says when it is enough. */
+		.epochs = progress ? EPOCHS_MAX : (uint64_t) c->epochs,
+		.sequential = c->order == POLLUX_SEQUENTIAL,
+	};
+	p->coll = plx_coll_create(p->collectives, &p->err);
+	if (!p->coll)
+		return -1;
+	p->coll->timeout_s = c->timeout_s;
+	p->meter.flushed_s = plx_now_s();
+	p->shape = (struct plx_shape){
+		.nodes = p->coll->nodes,
+		.gpus = p->coll->ranks,
+	};
 	return 0;
 }
 
@@ -132,6 +211,33 @@ static int greet(struct pollux *p)
 	return 0;
 }
 
+/* From another generation's memory, or a checkpoint, or the beginning. */
+static int restore(struct pollux *p)
+{
+	int taken = plx_handover_take(p);
+	double begin_s = plx_now_s();
+
+	if (taken < 0)
+		return -1;
+	if (taken == 0 && plx_restore(p) < 0)
+		return -1;
+	/* Whoever knew better has said so. */
+	if (p->restored && !strcmp(p->restored_from, "none"))
+		p->restored_from = taken ? "resident" : "disk";
+	plx_reporter_say(p->reporter,
+			 PLX_MSG_RESTORED " step=%" PRIu64
+					  " from=%s seconds=%.6f",
+			 p->cursor.step, p->restored_from,
+			 plx_now_s() - begin_s);
+	plx_memory_limit(p);
+	return 0;
+}
+
+static int open_log(struct pollux *p)
+{
+	return plx_samplelog_create(&p->log, p->coll, p->cursor.step, &p->err);
+}
+
 /* The checkpoint may be of a run that was told to fit the other model. */
 static void refit(struct pollux *p)
 {
@@ -155,40 +261,33 @@ static int choose_batch(struct pollux *p)
 		" = %d x %d x %d",
 		p->shape.gpus, p->shape.gpus == 1 ? "" : "s", p->shape.nodes,
 		p->shape.nodes == 1 ? "" : "s", p->coll->ops->name,
-		plx_batch_total(&p->limits, p->shape.gpus, p->batch),
-		p->shape.gpus, p->batch.per_gpu, p->batch.accum + 1);
+		plx_step_total(p), p->shape.gpus, p->batch.per_gpu,
+		p->batch.accum + 1);
 	return 0;
 }
 
-static int start(struct pollux *p)
-{
-	if (check_config(p) < 0 || find_limits(p) < 0 ||
-	    read_model(&p->growth, &p->err) < 0)
-		return -1;
-	p->cursor = (struct plx_cursor){
-		.seed = p->config.seed,
-		.samples = p->config.samples,
-		.epochs = (uint64_t) p->config.epochs,
-	};
-	p->coll = plx_coll_create(p->collectives, &p->err);
-	if (!p->coll)
-		return -1;
-	p->meter.flushed_s = plx_now_s();
-	p->shape = (struct plx_shape){
-		.nodes = p->coll->nodes,
-		.gpus = p->coll->ranks,
-	};
-	if (find_folder(p) < 0 || greet(p) < 0 || plx_restore(p) < 0 ||
-	    plx_samplelog_create(&p->log, p->coll, p->cursor.step, &p->err) <
-		    0 ||
-	    choose_batch(p) < 0)
-		return -1;
-	p->meter.settling = 1;
-	p->stage = PLX_STAGE_BETWEEN;
-	return 0;
-}
+/* What is done, and what kind of error it is if it cannot be. */
+static const struct {
+	int (*run)(struct pollux *p);
+	enum pollux_status code;
+} parts[] = {
+	{ check_config, POLLUX_EINVAL }, { connect_ranks, POLLUX_ECOMM },
+	{ find_folder, POLLUX_ESTATE },	 { greet, POLLUX_ECOMM },
+	{ restore, POLLUX_ESTATE },	 { open_log, POLLUX_ESTATE },
+	{ choose_batch, POLLUX_ECOMM },
+};
 
 int pollux_start(struct pollux *p)
 {
-	return start(p) < 0 ? plx_end(p) : 0;
+	if (p->stage != PLX_STAGE_NEW)
+		return plx_misuse(p, "pollux_start()");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (parts[i].run(p) < 0) {
+			plx_fault(p, parts[i].code);
+			return plx_end(p);
+		}
+	}
+	p->meter.settling = 1;
+	plx_stage(p, PLX_STAGE_BETWEEN);
+	return 0;
 }

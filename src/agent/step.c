@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step.c - the loop: next, reduce, commit
+ * step.c - the loop: next, commit
  *
- * Ranks agree on what happens between steps without extra messages: rank 0
- * appends its wishes to the gradient, whose sum all ranks receive. They are
- * acted upon after the commit of that step, never inside one.
+ * What ranks agreed on (extras.c) takes effect after the commit of the step
+ * that carried it, never inside one.
  */
 #include <config.h>
 
@@ -13,56 +12,30 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/handover.h"
+#include "agent/save.h"
 #include "wire/message.h"
 
-/* Numbers that travel behind the gradient; the last five are rank 0's. */
-enum extra {
-	EXTRA_SQR,     /* sum of squared norms of the parts' gradients */
-	EXTRA_PARTS,   /* parts with samples */
-	EXTRA_LOSS,    /* sum over samples */
-	EXTRA_SAMPLES, /* to be sure that all agree on the step */
-	EXTRA_STOP,
-	EXTRA_GONE,
-	EXTRA_SAVE,
-	EXTRA_PER_GPU, /* of the next step; below 2^24, so exact */
-	EXTRA_ACCUM,
-	EXTRA_COUNT,
-};
+/* Progress that is counted would never come to an end. */
+#define SKIPPED_MAX 1000
 
-static int misuse(struct pollux *p, const char *call)
-{
-	static const char *const due[] = {
-		[PLX_STAGE_NEW] = "pollux_start()",
-		[PLX_STAGE_BETWEEN] = "pollux_next()",
-		[PLX_STAGE_PASS] = "pollux_reduce()",
-		[PLX_STAGE_ADDED] = "pollux_next()",
-		[PLX_STAGE_SYNCED] = "pollux_commit()",
-		[PLX_STAGE_ENDED] = "pollux_destroy()",
-	};
+/* ---- between steps ---- */
 
-	/* After a failure the first sentence is the one to be kept. */
-	if (p->failed)
-		return -1;
-	plx_fail(&p->err, "%s is called where %s is due", call, due[p->stage]);
-	return plx_end(p);
-}
-
-/* ---- next ---- */
-
-/* All ranks have written their logs and left the step; rank 0 saves. */
+/* All ranks have written their logs and left the step. */
 static int save(struct pollux *p, enum plx_save_kind kind)
 {
-	int rc = -1;
+	int rc;
 
-	p->save = false;
-	if (p->coll->ops->barrier(p->coll, &p->err) == 0)
-		rc = plx_save(p, kind);
-	return rc;
+	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	rc = plx_save(p, kind);
+	return rc < 0 ? plx_fault(p, (enum pollux_status) rc) : rc;
 }
 
 static int leave(struct pollux *p)
 {
-	bool flush = p->gone || p->config.checkpoint_every_s <= 0;
+	bool gone = p->wishes & PLX_WISH_GONE;
+	bool flush = gone || p->config.checkpoint_every_s == 0;
 
 	/*
 	 * The next start reads what this host's memory holds, and flushes when
@@ -71,19 +44,21 @@ static int leave(struct pollux *p)
 	if (save(p, flush ? PLX_SAVE_FLUSHED : PLX_SAVE_QUICK) != 0)
 		return -1;
 	plx_reporter_say(p->reporter,
-			 PLX_MSG_SAVED " samples=%" PRIu64 " crc=%08" PRIx32
+			 PLX_MSG_SAVED " step=%" PRIu64 " samples=%" PRIu64
+				       " crc=%08" PRIx32
 				       " bytes=%zu seconds=%.6f idle=%.6f",
-			 plx_cursor_used(&p->cursor), p->saved.crc,
-			 p->saved.bytes, p->saved.seconds,
+			 p->cursor.step, plx_cursor_used(&p->cursor),
+			 p->saved.crc, p->saved.bytes, p->saved.seconds,
 			 plx_now_s() - p->meter.commit_s);
 	/* Nobody may leave, still less fail, while rank 0 saves. */
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
-		return -1;
-	if (p->gone)
-		return plx_fail(&p->err,
-				"the launcher is gone; state is saved");
+		return plx_fault(p, POLLUX_ECOMM);
+	if (gone) {
+		plx_fail(&p->err, "the launcher is gone; state is saved");
+		return plx_fault(p, POLLUX_EGONE);
+	}
 	p->stopped = true;
-	p->stage = PLX_STAGE_ENDED;
+	plx_stage(p, PLX_STAGE_ENDED);
 	return 0;
 }
 
@@ -92,61 +67,144 @@ static int finish(struct pollux *p)
 	if (save(p, PLX_SAVE_FLUSHED) != 0)
 		return -1;
 	plx_reporter_say(p->reporter, PLX_MSG_DONE);
-	p->stage = PLX_STAGE_ENDED;
+	plx_stage(p, PLX_STAGE_ENDED);
 	return 0;
 }
 
 /* 1: train on, 0: leave, -1: failed. */
+static int hand_over(struct pollux *p)
+{
+	int rc;
+
+	p->wishes &= ~PLX_WISH_HAND;
+	rc = plx_handover_give(p);
+	if (rc == 0) {
+		p->stopped = true;
+		plx_stage(p, PLX_STAGE_ENDED);
+	}
+	/* What was waited for is no part of any step. */
+	p->meter.commit_s = 0;
+	p->meter.settling = 1;
+	return rc;
+}
+
+/* What all ranks were asked for. 1: train on, 0: leave, -1: failed. */
+static int obey(struct pollux *p)
+{
+	unsigned int wishes = p->wishes;
+	int rc = 1;
+
+	if (plx_rate_finished(p))
+		return finish(p);
+	if (wishes & PLX_WISH_HAND)
+		rc = hand_over(p);
+	else if (wishes & (PLX_WISH_STOP | PLX_WISH_GONE))
+		return leave(p);
+	if (rc <= 0)
+		return rc;
+	p->wishes &= ~(PLX_WISH_SAVE | PLX_WISH_PERIODIC);
+	if (p->save_asked || (wishes & PLX_WISH_SAVE))
+		rc = save(p, PLX_SAVE_FLUSHED);
+	else if (wishes & PLX_WISH_PERIODIC)
+		rc = save(p, PLX_SAVE_ASYNC);
+	p->save_asked = false;
+	return rc < 0 ? -1 : 1;
+}
+
 static int between_steps(struct pollux *p)
 {
-	if (plx_cursor_finished(&p->cursor))
-		return finish(p);
-	if (p->stop || p->gone)
-		return leave(p);
-	if (p->save && save(p, PLX_SAVE_ASYNC) < 0)
-		return -1;
-	p->step.batch = plx_cursor_batch(
-		&p->cursor,
-		plx_batch_total(&p->limits, p->shape.gpus, p->batch));
+	int rc = obey(p);
+
+	if (rc <= 0)
+		return rc;
+	p->step.batch = plx_cursor_batch(&p->cursor, plx_step_total(p));
 	p->step.pass = -1;
+	plx_gradient_begin(p);
 	return 1;
 }
 
-/* This rank's samples of the pass. */
-static int give_out(struct pollux *p)
+int pollux_checkpoint(struct pollux *p)
 {
-	struct plx_step *step = &p->step;
-	uint64_t ranks = (uint64_t) p->coll->ranks;
-	uint64_t passes = (uint64_t) p->batch.accum + 1;
-	struct plx_range part = plx_cursor_part(
-		&p->cursor, step->batch,
-		(uint64_t) step->pass * ranks + (uint64_t) p->coll->rank,
-		passes * ranks);
-	uint64_t sum = 0;
+	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)
+		return plx_misuse(p, "pollux_checkpoint()");
+	p->save_asked = true;
+	return 0;
+}
 
-	if (part.count > step->numbers_room) {
-		uint64_t *more =
-			realloc(step->numbers, part.count * sizeof(*more));
+/* ---- passes ---- */
 
-		if (!more)
-			return plx_fail(&p->err, "out of memory");
-		step->numbers = more;
-		step->numbers_room = part.count;
-	}
-	for (uint64_t i = 0; i < part.count; i++) {
-		step->numbers[i] =
-			plx_cursor_sample(&p->cursor, part.first + i);
-		sum += step->numbers[i];
-	}
-	step->count = part.count;
-	return plx_samplelog_add(p->log, &part, sum, &p->err);
+uint64_t plx_step_total(const struct pollux *p)
+{
+	return plx_batch_total(&p->limits, p->shape.gpus, p->batch);
 }
 
 bool plx_step_whole(const struct pollux *p)
 {
-	uint64_t full = plx_batch_total(&p->limits, p->shape.gpus, p->batch);
+	return p->step.batch >= plx_step_total(p) ||
+	       p->step.batch >= p->cursor.samples;
+}
 
-	return p->step.batch >= full || p->step.batch >= p->cursor.samples;
+/* Streams are told where to go on when that is not where they are. */
+static int seek(struct pollux *p, const struct plx_range *part)
+{
+	const struct pollux_config *c = &p->config;
+	bool follows = part->first == p->next.first &&
+		       p->cursor.epoch == p->next_epoch && p->next.count;
+
+	if (!c->seek || !p->cursor.sequential || !part->count)
+		return 0;
+	p->next = (struct plx_range){ part->first + part->count, 1 };
+	p->next_epoch = p->cursor.epoch;
+	if (follows || c->seek(c->seek_user, (int) p->cursor.epoch, part->first,
+			       part->count) >= 0)
+		return 0;
+	plx_fail(&p->err,
+		 "the program cannot go to sample %" PRIu64
+		 " of epoch %" PRIu64,
+		 part->first, p->cursor.epoch);
+	return plx_fault(p, POLLUX_EINVAL);
+}
+
+static int make_room(struct pollux *p, uint64_t count)
+{
+	struct plx_step *step = &p->step;
+	uint64_t *more;
+
+	if (count <= step->numbers_room)
+		return 0;
+	more = realloc(step->numbers, count * sizeof(*more));
+	if (!more) {
+		plx_fail(&p->err, "out of memory");
+		return plx_fault(p, POLLUX_ENOMEM);
+	}
+	step->numbers = more;
+	step->numbers_room = count;
+	return 0;
+}
+
+/* This rank's samples of the pass. */
+static int give_out(struct pollux *p, struct plx_range *part)
+{
+	struct plx_step *step = &p->step;
+	uint64_t ranks = (uint64_t) p->coll->ranks;
+	uint64_t passes = (uint64_t) p->batch.accum + 1;
+	uint64_t index =
+		(uint64_t) step->pass * ranks + (uint64_t) p->coll->rank;
+	uint64_t sum = 0;
+
+	*part = plx_cursor_part(&p->cursor, step->batch, index, passes * ranks);
+	/* The step is given up: no need to try again before it ends. */
+	if (step->own.full)
+		part->count = 0;
+	if (make_room(p, part->count) < 0 || seek(p, part) < 0)
+		return -1;
+	for (uint64_t i = 0; i < part->count; i++) {
+		step->numbers[i] =
+			plx_cursor_sample(&p->cursor, part->first + i);
+		sum += step->numbers[i];
+	}
+	step->count = part->count;
+	return plx_samplelog_add(p->log, part, sum, &p->err);
 }
 
 /* Where to note how long this pass takes; NULL when that says nothing. */
@@ -169,162 +227,54 @@ static void count_pass(struct pollux *p)
 		plx_row_add_pass(row, p->meter.pass_s);
 }
 
+/* A pass did not fit into some rank's memory: smaller ones from now on. */
+static int begin_anew(struct pollux *p)
+{
+	plx_samplelog_drop(p->log);
+	if (plx_memory_shrink(p) < 0)
+		return -1;
+	p->step.has_previous = false;
+	p->step.own.full = false;
+	p->step.all.full = false;
+	p->next.count = 0;
+	p->meter.settling = 1;
+	plx_stage(p, PLX_STAGE_BETWEEN);
+	return 0;
+}
+
 int pollux_next(struct pollux *p, struct pollux_pass *pass)
 {
-	if (p->stage == PLX_STAGE_BETWEEN) {
-		int more = between_steps(p);
+	struct plx_range part;
+	int more = 1;
 
-		if (more <= 0)
-			return more < 0 ? plx_end(p) : 0;
-	} else if (p->stage == PLX_STAGE_ADDED) {
+	if (p->stage == PLX_STAGE_SYNCED && p->step.all.full)
+		more = begin_anew(p) < 0 ? -1 : 1;
+	if (more > 0 && p->stage == PLX_STAGE_BETWEEN)
+		more = between_steps(p);
+	else if (p->stage == PLX_STAGE_ADDED)
 		count_pass(p);
-	} else {
-		return misuse(p, "pollux_next()");
-	}
+	else if (more > 0)
+		return plx_misuse(p, "pollux_next()");
+	if (more <= 0)
+		return more < 0 ? plx_end(p) : 0;
 	p->step.pass++;
-	if (give_out(p) < 0)
+	p->loss_scale = p->loss_scale_next;
+	if (give_out(p, &part) < 0)
 		return plx_end(p);
 	*pass = (struct pollux_pass){
 		.samples = p->step.numbers,
 		.count = p->step.count,
+		.first = part.first,
 		.sync = p->step.pass == p->batch.accum,
 		.index = p->step.pass,
 		.per_gpu = p->batch.per_gpu,
 		.epoch = (int) p->cursor.epoch,
 		.step = p->cursor.step,
 	};
-	p->stage = PLX_STAGE_PASS;
+	plx_stage(p, PLX_STAGE_PASS);
 	p->meter.told = false;
 	p->meter.pass_begin_s = plx_now_s();
 	return 1;
-}
-
-/* ---- reduce ---- */
-
-static int make_room(struct pollux *p, size_t n)
-{
-	struct plx_step *step = &p->step;
-
-	if (step->n == n && n)
-		return 0;
-	if (step->n || !n)
-		return plx_fail(&p->err,
-				"pollux_reduce() gets %zu numbers, want %zu", n,
-				step->n ? step->n : 1);
-	step->sum = calloc(n + EXTRA_COUNT, sizeof(*step->sum));
-	step->previous = calloc(n, sizeof(*step->previous));
-	if (!step->sum || !step->previous)
-		return plx_fail(&p->err, "out of memory");
-	step->n = n;
-	return 0;
-}
-
-/* Add the pass to the step's sums. */
-static void add_pass(struct pollux *p, const float *gradient, double loss)
-{
-	struct plx_step *step = &p->step;
-	float *extra = step->sum + step->n;
-	float weight = (float) step->count;
-	double sqr = 0;
-
-	if (step->pass == 0)
-		memset(step->sum, 0,
-		       (step->n + EXTRA_COUNT) * sizeof(*step->sum));
-	if (step->count == 0)
-		return;
-	for (size_t i = 0; i < step->n; i++) {
-		step->sum[i] += weight * gradient[i];
-		sqr += (double) gradient[i] * (double) gradient[i];
-	}
-	extra[EXTRA_SQR] += (float) sqr;
-	extra[EXTRA_PARTS]++;
-	extra[EXTRA_LOSS] += weight * (float) loss;
-	extra[EXTRA_SAMPLES] += weight;
-}
-
-/* Rank 0 says what is to happen after this step. */
-static void add_wishes(struct pollux *p)
-{
-	float *extra = p->step.sum + p->step.n;
-	enum plx_wish wish = plx_reporter_wish(p->reporter);
-
-	if (p->coll->rank != 0)
-		return;
-	extra[EXTRA_STOP] = wish == PLX_WISH_STOP;
-	extra[EXTRA_GONE] = wish == PLX_WISH_GONE;
-	extra[EXTRA_SAVE] = plx_save_due(p);
-	extra[EXTRA_PER_GPU] = (float) p->wanted.per_gpu;
-	extra[EXTRA_ACCUM] = (float) p->wanted.accum;
-}
-
-static void take_wishes(struct pollux *p)
-{
-	const float *extra = p->step.sum + p->step.n;
-
-	p->stop = extra[EXTRA_STOP] > 0;
-	p->gone = extra[EXTRA_GONE] > 0;
-	p->save = extra[EXTRA_SAVE] > 0;
-	p->wanted.per_gpu = (int) extra[EXTRA_PER_GPU];
-	p->wanted.accum = (int) extra[EXTRA_ACCUM];
-}
-
-/* AdaScale's learning rate; a smaller rest of an epoch uses the tuned one. */
-static double scaled_lr(const struct pollux *p)
-{
-	double scale = (double) p->step.batch / p->limits.base_batch;
-	struct plx_noise noise;
-
-	if (scale <= 1 || !plx_noise_get(&p->profile.tracker, &noise))
-		return p->config.lr;
-	return p->config.lr * plx_noise_gain(&noise, scale);
-}
-
-static int synchronise(struct pollux *p, float *gradient)
-{
-	struct plx_step *step = &p->step;
-	const float *extra = step->sum + step->n;
-	double begin_s;
-	float scale;
-
-	add_wishes(p);
-	begin_s = plx_now_s();
-	if (p->coll->ops->sum(p->coll, step->sum, step->n + EXTRA_COUNT,
-			      &p->err) < 0)
-		return -1;
-	p->meter.sync_s = plx_now_s() - begin_s;
-	if ((uint64_t) extra[EXTRA_SAMPLES] != step->batch)
-		return plx_fail(&p->err,
-				"ranks disagree on the step: %.0f samples, "
-				"want %" PRIu64,
-				(double) extra[EXTRA_SAMPLES], step->batch);
-	scale = 1.0f / (float) step->batch;
-	for (size_t i = 0; i < step->n; i++)
-		gradient[i] = step->sum[i] * scale;
-	step->loss = (double) extra[EXTRA_LOSS] / (double) step->batch;
-	take_wishes(p);
-	plx_tune_noise(p, gradient, (double) extra[EXTRA_SQR],
-		       (double) extra[EXTRA_PARTS]);
-	step->lr = scaled_lr(p);
-	return 0;
-}
-
-int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss)
-{
-	if (p->stage != PLX_STAGE_PASS)
-		return misuse(p, "pollux_reduce()");
-	p->meter.pass_s = plx_now_s() - p->meter.pass_begin_s;
-	p->meter.sync_s = 0;
-	if (make_room(p, n) < 0)
-		return plx_end(p);
-	add_pass(p, gradient, loss);
-	if (p->step.pass < p->batch.accum) {
-		p->stage = PLX_STAGE_ADDED;
-		return 0;
-	}
-	if (synchronise(p, gradient) < 0)
-		return plx_end(p);
-	p->stage = PLX_STAGE_SYNCED;
-	return 0;
 }
 
 void pollux_timing(struct pollux *p, double pass_s, double sync_s)
@@ -364,6 +314,27 @@ static void count_rate(struct pollux *p, double now_s)
 	m->commit_s = now_s;
 }
 
+/*
+ * Skipped steps are usual while a loss scale is sought; many in a row, or one
+ * without a scale, are not.
+ */
+static int count_skipped(struct pollux *p)
+{
+	uint64_t n = p->step.all.bad ? ++p->skipped : (p->skipped = 0);
+	bool power = n && !(n & (n - 1));
+
+	if (power && (p->loss_scale == 1 || n >= 8))
+		plx_say(p,
+			"step %" PRIu64 ": the gradient is not finite, "
+			"skipped (%" PRIu64 " in a row)",
+			p->cursor.step, n);
+	if (n < SKIPPED_MAX || p->config.counting != POLLUX_PROGRESS)
+		return 0;
+	plx_fail(&p->err,
+		 "%" PRIu64 " steps in a row without a finite gradient", n);
+	return plx_fault(p, POLLUX_EINVAL);
+}
+
 /* The first step since the start: what did it cost to get here? */
 static void begin(struct pollux *p, double now_s)
 {
@@ -383,11 +354,18 @@ static void change_batch(struct pollux *p)
 		return;
 	p->batch = p->wanted;
 	p->meter.settling = 1;
-	p->step.previous_sqr = 0;
+	p->step.has_previous = false;
 	plx_say(p, "step %" PRIu64 ": batch %" PRIu64 " = %d x %d x %d",
-		p->cursor.step,
-		plx_batch_total(&p->limits, p->shape.gpus, p->batch),
-		p->shape.gpus, p->batch.per_gpu, p->batch.accum + 1);
+		p->cursor.step, plx_step_total(p), p->shape.gpus,
+		p->batch.per_gpu, p->batch.accum + 1);
+}
+
+static void prepare(struct pollux *p)
+{
+	if (!(p->wishes & PLX_WISH_PREPARE))
+		return;
+	p->wishes &= ~PLX_WISH_PREPARE;
+	plx_handover_prepare(p);
 }
 
 int pollux_commit(struct pollux *p)
@@ -395,15 +373,22 @@ int pollux_commit(struct pollux *p)
 	double now_s = plx_now_s();
 
 	if (p->stage != PLX_STAGE_SYNCED)
-		return misuse(p, "pollux_commit()");
+		return plx_misuse(p, "pollux_commit()");
+	if (p->step.all.full)
+		return begin_anew(p) < 0 ? plx_end(p) : 0;
 	count_step(p, now_s);
 	count_rate(p, now_s);
-	if (plx_samplelog_commit(p->log, &p->cursor, &p->err) < 0)
+	if (plx_samplelog_commit(p->log, &p->cursor, &p->err) < 0 ||
+	    count_skipped(p) < 0)
 		return plx_end(p);
 	plx_cursor_advance(&p->cursor, p->step.batch);
+	p->profile.progress += p->step.gain;
+	plx_memory_fits(p);
+	plx_stage(p, PLX_STAGE_BETWEEN);
 	begin(p, now_s);
+	plx_reporter_beat(p->reporter, p->cursor.step, now_s);
+	prepare(p);
 	change_batch(p);
-	plx_tune(p);
-	p->stage = PLX_STAGE_BETWEEN;
+	plx_tune(p, now_s);
 	return 0;
 }

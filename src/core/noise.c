@@ -55,6 +55,32 @@ bool plx_noise_get(const struct plx_noise_tracker *tracker,
 	return true;
 }
 
+struct plx_noise plx_noise_or_first(const struct plx_noise_tracker *tracker)
+{
+	struct plx_noise noise = { .sqr = 1, .var = VAR_MIN };
+
+	plx_noise_get(tracker, &noise);
+	return noise;
+}
+
+bool plx_noise_sum(const struct plx_noise_groups *groups,
+		   struct plx_noise *noise)
+{
+	struct plx_noise sum = { 0 };
+	bool any = false;
+
+	for (int i = 0; i < groups->count && i < PLX_NOISE_GROUPS; i++) {
+		struct plx_noise one = plx_noise_or_first(&groups->of[i]);
+
+		any = any || groups->of[i].updates > 0;
+		sum.sqr += one.sqr;
+		sum.var += one.var;
+	}
+	if (any)
+		*noise = sum;
+	return any;
+}
+
 double plx_noise_gain(const struct plx_noise *noise, double scale)
 {
 	double sqr = fmax(noise->sqr, 0);

@@ -41,6 +41,22 @@ void plx_noise_update(struct plx_noise_tracker *tracker,
 bool plx_noise_get(const struct plx_noise_tracker *tracker,
 		   struct plx_noise *noise);
 
+#define PLX_NOISE_GROUPS 16
+
+/* Of each group of parameters, that has a learning rate of its own. */
+struct plx_noise_groups {
+	int count; /* 1 to PLX_NOISE_GROUPS */
+	struct plx_noise_tracker of[PLX_NOISE_GROUPS];
+};
+
+/* As plx_noise_get(); what the published code begins with while there is none.
+ */
+struct plx_noise plx_noise_or_first(const struct plx_noise_tracker *tracker);
+
+/* All parameters' estimate, the sum of the groups'; false without any. */
+bool plx_noise_sum(const struct plx_noise_groups *groups,
+		   struct plx_noise *noise);
+
 /*
  * AdaScale's gain of a step with total batch M = scale * M0: learning rate
  * factor and equivalent base-batch steps, 1 to scale.

@@ -43,7 +43,7 @@ static void see_noise(struct plx_profile *profile, double var)
 	};
 
 	for (int i = 0; i < 50; i++)
-		plx_noise_update(&profile->tracker, &step);
+		plx_noise_update(&profile->noise.of[0], &step);
 }
 
 static void rows_are_running_means(void **state)
@@ -282,7 +282,7 @@ static double true_goodput(const struct plx_profile *profile,
 	double total = 4.0 * b.per_gpu * (b.accum + 1);
 	struct plx_noise noise;
 
-	assert_true(plx_noise_get(&profile->tracker, &noise));
+	assert_true(plx_noise_sum(&profile->noise, &noise));
 	return total / (pass * (b.accum + 1) + 0.02) *
 	       plx_efficiency(&noise, limits.base_batch, total);
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * extras.c - the numbers that travel behind the gradient
+ *
+ * Ranks agree on what happens between steps without messages of their own:
+ * each appends what it has to say to the gradient, whose sum all receive. The
+ * wishes are acted upon after the commit of that step, never inside one.
+ */
+#include <config.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/save.h"
+
+enum extra {
+	EXTRA_PARTS,   /* passes with samples */
+	EXTRA_LOSS,    /* sum over samples */
+	EXTRA_SAMPLES, /* to be sure that all agree on the step */
+	EXTRA_FULL,    /* ranks with a pass that did not fit into memory */
+	EXTRA_WISHES,  /* rank 0's, as are the next two */
+	EXTRA_PER_GPU, /* of the next step; below 2^24, so exact */
+	EXTRA_ACCUM,
+	EXTRA_SQR, /* squared norms: two numbers a group */
+};
+
+/*
+ * Two floats carry a double: the first has 12 bits, so that the sum of as many
+ * as 4096 like it is exact, the second what is left.
+ */
+#define HIGH_BITS 12
+
+size_t plx_extras_count(const struct pollux *p)
+{
+	return EXTRA_SQR + 2 * (size_t) p->groups;
+}
+
+static void split(double value, float *pair)
+{
+	int exponent;
+	double mantissa = frexp(value, &exponent);
+
+	pair[0] = (float) ldexp(rint(ldexp(mantissa, HIGH_BITS)),
+				exponent - HIGH_BITS);
+	pair[1] = (float) (value - (double) pair[0]);
+}
+
+static unsigned int own_wishes(struct pollux *p)
+{
+	unsigned int wishes = plx_reporter_wishes(p->reporter);
+	double every_s = p->config.checkpoint_every_s;
+
+	if (p->folder[0] && every_s > 0 &&
+	    plx_now_s() > p->meter.flushed_s + every_s)
+		wishes |= PLX_WISH_PERIODIC;
+	return wishes;
+}
+
+void plx_extras_write(struct pollux *p, float *extra)
+{
+	const struct plx_share *own = &p->step.own;
+
+	memset(extra, 0, plx_extras_count(p) * sizeof(*extra));
+	extra[EXTRA_PARTS] = (float) own->parts;
+	extra[EXTRA_LOSS] = (float) own->loss;
+	extra[EXTRA_SAMPLES] = (float) own->samples;
+	extra[EXTRA_FULL] = own->full;
+	for (int g = 0; g < p->groups; g++)
+		split(own->sqr[g], extra + EXTRA_SQR + 2 * g);
+	if (p->coll->rank != 0)
+		return;
+	extra[EXTRA_WISHES] = (float) own_wishes(p);
+	extra[EXTRA_PER_GPU] = (float) p->wanted.per_gpu;
+	extra[EXTRA_ACCUM] = (float) p->wanted.accum;
+}
+
+int plx_extras_read(struct pollux *p, const float *extra)
+{
+	struct plx_verdict *all = &p->step.all;
+	uint64_t batch = p->step.batch;
+
+	*all = (struct plx_verdict){ .full = extra[EXTRA_FULL] > 0 };
+	/* What is given up was not counted either. */
+	if (!all->full && (uint64_t) extra[EXTRA_SAMPLES] != batch)
+		return plx_fail(&p->err,
+				"ranks disagree on the step: %.0f samples, "
+				"want %" PRIu64,
+				(double) extra[EXTRA_SAMPLES], batch);
+	all->parts = (double) extra[EXTRA_PARTS];
+	all->loss = (double) extra[EXTRA_LOSS] / (double) batch;
+	for (int g = 0; g < p->groups; g++)
+		all->sqr_parts[g] = (double) extra[EXTRA_SQR + 2 * g] +
+				    (double) extra[EXTRA_SQR + 2 * g + 1];
+	p->wishes |= (unsigned int) extra[EXTRA_WISHES];
+	p->wanted.per_gpu = (int) extra[EXTRA_PER_GPU];
+	p->wanted.accum = (int) extra[EXTRA_ACCUM];
+	return 0;
+}

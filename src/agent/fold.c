@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold.c - one pass over the numbers of a gradient
+ *
+ * Four numbers at a time, in vectors that the compiler maps to what the
+ * machine has. One walk for each of the few things that are done, so that
+ * none has to decide anything on its way.
+ */
+#include <config.h>
+
+#include <string.h>
+
+#include "agent/fold.h"
+
+#define WIDTH  4
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float floats __attribute__((vector_size(WIDTH * sizeof(float))));
+typedef double doubles __attribute__((vector_size(WIDTH * sizeof(double))));
+
+/* What a walk does; constant in each. */
+struct kind {
+	bool write;
+	bool add;
+	bool turn;
+	bool divide;
+};
+
+/* Sums so far, four of each. */
+struct sums {
+	doubles sqr;
+	doubles cross;
+};
+
+/* Numbers i to i + WIDTH - 1. */
+INLINE void walk(const struct plx_fold *f, struct kind kind, size_t i,
+		 struct sums *sums)
+{
+	floats in;
+	floats out;
+	doubles seen;
+	doubles by;
+
+	memcpy(&in, f->in + i, sizeof(in));
+	out = in;
+	if (kind.write)
+		out = in * f->weight;
+	seen = __builtin_convertvector(kind.turn ? out : in, doubles);
+	if (kind.divide) {
+		floats precondition;
+
+		memcpy(&precondition, f->precondition + i, sizeof(in));
+		by = __builtin_convertvector(precondition, doubles);
+		seen /= by;
+	}
+	sums->sqr += seen * seen;
+	if (kind.turn) {
+		floats before;
+		doubles old;
+
+		memcpy(&before, f->previous + i, sizeof(before));
+		old = __builtin_convertvector(before, doubles);
+		if (kind.divide)
+			old /= by;
+		sums->cross += seen * old;
+		memcpy(f->previous + i, &out, sizeof(out));
+	}
+	if (kind.add) {
+		floats sum;
+
+		memcpy(&sum, f->out + i, sizeof(sum));
+		out += sum;
+	}
+	if (kind.write)
+		memcpy(f->out + i, &out, sizeof(out));
+}
+
+/* The same for one number. */
+INLINE void step(const struct plx_fold *f, struct kind kind, size_t i,
+		 struct plx_folded *folded)
+{
+	float in = f->in[i];
+	float out = kind.write ? in * f->weight : in;
+	double by = kind.divide ? (double) f->precondition[i] : 1;
+	double seen = (double) (kind.turn ? out : in) / by;
+
+	folded->sqr += seen * seen;
+	if (kind.turn) {
+		folded->cross += seen * ((double) f->previous[i] / by);
+		f->previous[i] = out;
+	}
+	if (kind.write)
+		f->out[i] = kind.add ? f->out[i] + out : out;
+}
+
+INLINE struct plx_folded run(const struct plx_fold *f, struct kind kind)
+{
+	/* Two chains: an addition need not wait for the one before it. */
+	struct sums sums[2] = { 0 };
+	struct plx_folded folded = { 0 };
+	size_t i = 0;
+
+	for (; i + 2 * WIDTH <= f->n; i += 2 * WIDTH) {
+		walk(f, kind, i, &sums[0]);
+		walk(f, kind, i + WIDTH, &sums[1]);
+	}
+	for (; i < f->n; i++)
+		step(f, kind, i, &folded);
+	for (int k = 0; k < WIDTH; k++) {
+		folded.sqr += sums[0].sqr[k] + sums[1].sqr[k];
+		folded.cross += sums[0].cross[k] + sums[1].cross[k];
+	}
+	return folded;
+}
+
+INLINE struct plx_folded choose(const struct plx_fold *f, bool divide)
+{
+	if (f->previous && f->out)
+		return run(f, (struct kind){ true, false, true, divide });
+	if (f->previous)
+		return run(f, (struct kind){ false, false, true, divide });
+	if (f->out && f->add)
+		return run(f, (struct kind){ true, true, false, divide });
+	if (f->out)
+		return run(f, (struct kind){ true, false, false, divide });
+	return run(f, (struct kind){ false, false, false, divide });
+}
+
+struct plx_folded plx_fold(const struct plx_fold *fold)
+{
+	return fold->precondition ? choose(fold, true) : choose(fold, false);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold.h - one pass over the numbers of a gradient
+ *
+ * All that is wanted of them at one moment is done in one walk through
+ * memory, norms in double precision. A number that is not finite makes the
+ * norm so. Pure.
+ */
+#ifndef PLX_AGENT_FOLD_H
+#define PLX_AGENT_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct plx_fold {
+	const float *in;
+	float *out;		   /* = weight * in; may be in; or NULL */
+	bool add;		   /* out += weight * in */
+	float weight;		   /* 1 without out */
+	float *previous;	   /* compared with out, then = out; or NULL */
+	const float *precondition; /* divides each number for norms, or NULL */
+	size_t n;
+};
+
+/* Sums over all numbers, each divided by its precondition. */
+struct plx_folded {
+	double sqr;   /* in * in; of out instead where there is previous */
+	double cross; /* out * previous as it was */
+};
+
+struct plx_folded plx_fold(const struct plx_fold *fold);
+
+#endif

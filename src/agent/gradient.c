@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gradient.c - from gradients of passes to the mean over all samples
+ *
+ * A pass's gradient is a mean over its samples, so it counts as often as it
+ * has samples. Where it is added up:
+ *
+ * - one pass a step: where the program has it, without a copy. On one rank
+ *   nothing is left to be done but to look at it;
+ * - several passes, or so small that a second message would cost more than a
+ *   copy: in `sum`, with what travels behind it;
+ * - on a GPU: there (gradient_cuda.h).
+ *
+ * Norms are taken on the way: no number is read for them alone that would not
+ * be read anyway, but where nothing else is to be done.
+ */
+#include <config.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/device.h"
+#include "agent/fold.h"
+
+/* Numbers that are copied sooner than sent by themselves. */
+#define SMALL 16384
+
+enum {
+	PLACES = 3
+}; /* for norms of a group on a GPU: a part's, the mean's
+      and its product with the one before */
+
+/* ---- how this step's gradient travels ---- */
+
+/* One gradient a step and rank: no sum over passes is needed. */
+static bool single(const struct pollux *p)
+{
+	return p->batch.accum == 0;
+}
+
+static bool on_host(const struct pollux *p)
+{
+	return !p->gpu;
+}
+
+/* Sum over ranks where the program has it. */
+static bool in_place(const struct pollux *p)
+{
+	return single(p) &&
+	       (p->coll->ranks == 1 || p->step.n > SMALL || !on_host(p));
+}
+
+/* All in one message, with what travels behind it. */
+static bool in_one(const struct pollux *p)
+{
+	return on_host(p) && !in_place(p) &&
+	       (p->bucket_count == 1 || p->step.n <= SMALL);
+}
+
+static uint64_t parts(const struct pollux *p)
+{
+	return (uint64_t) p->coll->ranks * ((uint64_t) p->batch.accum + 1);
+}
+
+/* All parts have as many samples: the sum needs no weights. */
+static bool alike(const struct pollux *p)
+{
+	return p->step.batch % parts(p) == 0;
+}
+
+/* Compared with that of the step before: there is nothing else. */
+static bool differenced(const struct pollux *p)
+{
+	return p->coll->ranks == 1 && single(p) && plx_step_whole(p);
+}
+
+/* What this pass's numbers are multiplied with before they are added. */
+static float weight(const struct pollux *p)
+{
+	if (in_place(p) && alike(p))
+		return 1;
+	return (float) ((double) p->step.count / p->loss_scale);
+}
+
+/* ... and what the sum is multiplied with. */
+static float factor(const struct pollux *p)
+{
+	if (in_place(p) && alike(p))
+		return (float) (1 / ((double) parts(p) * p->loss_scale));
+	return (float) (1 / (double) p->step.batch);
+}
+
+static float *place(const struct pollux *p, const struct plx_bucket *b)
+{
+	if (b->is.memory == POLLUX_CUDA)
+		return b->gpu_sum;
+	if (in_place(p) && b->data)
+		return b->data;
+	return p->step.sum + b->first;
+}
+
+/* ---- memory ---- */
+
+static int make_gpu(struct pollux *p, struct plx_bucket *b)
+{
+	if (b->is.memory != POLLUX_CUDA)
+		return 0;
+	if (!p->gpu)
+		p->gpu = plx_gpu_create(PLACES * p->groups, &p->err);
+	if (!p->gpu)
+		return -1;
+	b->gpu_sum = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
+	if (b->gpu_sum && p->coll->ranks == 1)
+		b->gpu_previous = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
+	return b->gpu_sum && (b->gpu_previous || p->coll->ranks > 1) ? 0 : -1;
+}
+
+/* Pages that are never touched cost nothing. */
+static int make_room(struct pollux *p)
+{
+	struct plx_step *step = &p->step;
+
+	if (step->sum)
+		return 0;
+	step->sum = calloc(step->n + PLX_EXTRAS_MAX, sizeof(*step->sum));
+	step->previous = calloc(step->n, sizeof(*step->previous));
+	p->order = calloc((size_t) p->bucket_count, sizeof(*p->order));
+	if (!step->sum || !step->previous || !p->order) {
+		plx_fail(&p->err, "out of memory");
+		return plx_fault(p, POLLUX_ENOMEM);
+	}
+	for (int i = 0; i < p->bucket_count; i++) {
+		p->order[i] = i;
+		if (make_gpu(p, &p->buckets[i]) < 0)
+			return plx_fault(p, POLLUX_ENOMEM);
+	}
+	return 0;
+}
+
+void plx_gradient_release(struct pollux *p)
+{
+	for (int i = 0; i < p->bucket_count && p->gpu; i++) {
+		plx_gpu_free(p->gpu, p->buckets[i].gpu_sum);
+		plx_gpu_free(p->gpu, p->buckets[i].gpu_previous);
+	}
+	plx_gpu_destroy(p->gpu);
+	free(p->step.sum);
+	free(p->step.previous);
+	free(p->order);
+	free(p->buckets);
+}
+
+/* ---- a bucket of a pass ---- */
+
+static int add_on_gpu(struct pollux *p, struct plx_bucket *b)
+{
+	const struct plx_gpu_bucket bucket = {
+		.n = b->is.count,
+		.gradient = b->data,
+		.sum = b->gpu_sum,
+		.precondition = b->is.precondition,
+		.norm = PLACES * b->is.group,
+	};
+
+	/* Weight 0 would make NaN of what is not to be looked at. */
+	if (!p->step.count && p->step.pass > 0)
+		return 0;
+	return plx_gpu_add(p->gpu, &bucket, p->step.count ? weight(p) : 0,
+			   p->step.pass == 0, &p->err);
+}
+
+/* Nothing to add; but a sum must begin with something. */
+static void add_nothing(struct pollux *p, struct plx_bucket *b)
+{
+	if (in_place(p) || p->step.pass == 0)
+		memset(place(p, b), 0, b->is.count * sizeof(float));
+}
+
+static void add_on_host(struct pollux *p, struct plx_bucket *b)
+{
+	double scale = p->loss_scale;
+	float by = weight(p);
+	struct plx_fold fold = {
+		.in = b->data,
+		.out = place(p, b),
+		.add = !in_place(p) && p->step.pass > 0,
+		.weight = by,
+		.precondition = b->is.precondition,
+		.n = b->is.count,
+	};
+
+	if (!p->step.count) {
+		add_nothing(p, b);
+		return;
+	}
+	/* The mean of one part is looked at when it is made. */
+	if (in_place(p) && p->coll->ranks == 1)
+		return;
+	if (in_place(p) && alike(p))
+		fold.out = NULL;
+	p->step.own.sqr[b->is.group] += plx_fold(&fold).sqr / (scale * scale);
+}
+
+/* ---- all-reduce ---- */
+
+static bool can_begin(const struct pollux *p)
+{
+	return p->coll->ops->sum_begin && !in_one(p);
+}
+
+static int begin_sum(struct pollux *p, struct plx_bucket *b)
+{
+	const struct plx_coll_ops *ops = p->coll->ops;
+
+	p->step.begun++;
+	return ops->sum_begin(p->coll, place(p, b), b->is.count, b->is.memory,
+			      &p->err);
+}
+
+/*
+ * In the last pass each bucket's sum over ranks begins as soon as it is there
+ * and those before it are: all ranks keep the order of the first step, also
+ * one that gives up in the middle.
+ */
+static int begin_sums(struct pollux *p)
+{
+	struct plx_step *step = &p->step;
+
+	if (!p->order_set || !can_begin(p) || step->pass < p->batch.accum ||
+	    step->own.full)
+		return 0;
+	while (step->begun < p->bucket_count) {
+		struct plx_bucket *b = &p->buckets[p->order[step->begun]];
+
+		if (!b->data)
+			break;
+		if (begin_sum(p, b) < 0)
+			return plx_fault(p, POLLUX_ECOMM);
+	}
+	return 0;
+}
+
+int pollux_gradient(struct pollux *p, int bucket, float *data)
+{
+	struct plx_bucket *b;
+
+	if (p->stage != PLX_STAGE_PASS)
+		return plx_misuse(p, "pollux_gradient()");
+	if (bucket < 0 || bucket >= p->bucket_count || !data ||
+	    p->buckets[bucket].data) {
+		plx_fail(&p->err, "bucket %d of %d: %s", bucket,
+			 p->bucket_count,
+			 bucket < 0 || bucket >= p->bucket_count ? "unknown"
+			 : data ? "twice in one pass"
+				: "no data");
+		plx_fault(p, POLLUX_EINVAL);
+		return plx_end(p);
+	}
+	if (make_room(p) < 0)
+		return plx_end(p);
+	b = &p->buckets[bucket];
+	b->data = data;
+	if (!p->order_set)
+		p->order[p->step.arrived] = bucket;
+	p->step.arrived++;
+	if (b->is.memory != POLLUX_CUDA)
+		add_on_host(p, b);
+	else if (add_on_gpu(p, b) < 0)
+		return plx_end(p);
+	return begin_sums(p) < 0 ? plx_end(p) : 0;
+}
+
+/* Norms that were taken on the GPU, of parts (0) or means (1). */
+static int read_norms(struct pollux *p, int which)
+{
+	double norms[PLACES * POLLUX_GROUPS_MAX];
+	double scale = p->loss_scale * p->loss_scale;
+
+	if (!p->gpu)
+		return 0;
+	if (plx_gpu_norms(p->gpu, norms, &p->err) < 0)
+		return -1;
+	for (int g = 0; g < p->groups; g++) {
+		const double *n = norms + (ptrdiff_t) PLACES * g;
+
+		if (which == 0) {
+			p->step.own.sqr[g] += n[0] / scale;
+		} else {
+			p->step.all.sqr_mean[g] += n[1];
+			p->step.cross[g] += n[2];
+		}
+	}
+	return 0;
+}
+
+/* One message for everything. */
+static int sum_at_once(struct pollux *p)
+{
+	float *extra = p->step.sum + p->step.n;
+
+	plx_extras_write(p, extra);
+	return p->coll->ops->sum(p->coll, p->step.sum,
+				 p->step.n + plx_extras_count(p), &p->err);
+}
+
+static int sum_one(struct pollux *p, struct plx_bucket *b)
+{
+	const struct plx_coll_ops *ops = p->coll->ops;
+	size_t bytes = b->is.count * sizeof(float);
+	float *host = p->step.sum + b->first;
+
+	if (can_begin(p))
+		return begin_sum(p, b);
+	if (b->is.memory != POLLUX_CUDA)
+		return ops->sum(p->coll, place(p, b), b->is.count, &p->err);
+	if (plx_device_read(host, b->gpu_sum, bytes, POLLUX_CUDA, &p->err) <
+		    0 ||
+	    ops->sum(p->coll, host, b->is.count, &p->err) < 0)
+		return -1;
+	return plx_device_write(b->gpu_sum, host, bytes, POLLUX_CUDA, &p->err);
+}
+
+/* Bucket by bucket; what was not begun yet, now. */
+static int sum_in_parts(struct pollux *p)
+{
+	const struct plx_coll_ops *ops = p->coll->ops;
+	float *extra = p->step.sum + p->step.n;
+	int requests = p->bucket_count + 1;
+
+	for (int i = p->step.begun; i < p->bucket_count; i++) {
+		int at = p->order_set ? p->order[i] : i;
+
+		if (sum_one(p, &p->buckets[at]) < 0)
+			return -1;
+	}
+	plx_extras_write(p, extra);
+	if (!can_begin(p))
+		return ops->sum(p->coll, extra, plx_extras_count(p), &p->err);
+	if (ops->sum_begin(p->coll, extra, plx_extras_count(p), POLLUX_HOST,
+			   &p->err) < 0)
+		return -1;
+	while (requests-- > 0) {
+		if (ops->sum_wait(p->coll, &p->err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- the mean ---- */
+
+static int mean_on_gpu(struct pollux *p, struct plx_bucket *b)
+{
+	const struct plx_gpu_bucket bucket = {
+		.n = b->is.count,
+		.gradient = b->data,
+		.sum = b->gpu_sum,
+		.previous = differenced(p) ? b->gpu_previous : NULL,
+		.precondition = b->is.precondition,
+		.norm = PLACES * b->is.group + 1,
+	};
+
+	return plx_gpu_mean(p->gpu, &bucket, factor(p), &p->err);
+}
+
+static void mean_on_host(struct pollux *p, struct plx_bucket *b)
+{
+	struct plx_step *step = &p->step;
+	const float *in = place(p, b);
+	float by = factor(p);
+	struct plx_fold fold = {
+		.in = in,
+		.out = in == b->data && by == 1 ? NULL : b->data,
+		.weight = by,
+		.previous = differenced(p) ? step->previous + b->first : NULL,
+		.precondition = b->is.precondition,
+		.n = b->is.count,
+	};
+	struct plx_folded seen = plx_fold(&fold);
+	/* Without previous it is the sum that was looked at. */
+	double scale = fold.previous ? 1 : (double) by * (double) by;
+
+	step->all.sqr_mean[b->is.group] += scale * seen.sqr;
+	step->cross[b->is.group] += seen.cross;
+}
+
+static int make_means(struct pollux *p)
+{
+	memset(p->step.cross, 0, sizeof(p->step.cross));
+	for (int i = 0; i < p->bucket_count; i++) {
+		struct plx_bucket *b = &p->buckets[i];
+
+		if (b->is.memory != POLLUX_CUDA)
+			mean_on_host(p, b);
+		else if (mean_on_gpu(p, b) < 0)
+			return -1;
+	}
+	if (read_norms(p, 1) < 0)
+		return -1;
+	for (int g = 0; g < p->groups; g++) {
+		if (!isfinite(p->step.all.sqr_mean[g]))
+			p->step.all.bad = true;
+	}
+	return 0;
+}
+
+static int synchronise(struct pollux *p)
+{
+	double begin_s = plx_now_s();
+	int rc;
+
+	if (read_norms(p, 0) < 0)
+		return -1;
+	rc = in_one(p) ? sum_at_once(p) : sum_in_parts(p);
+	if (rc < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	p->meter.sync_s = plx_now_s() - begin_s;
+	plx_stage(p, PLX_STAGE_SYNCED);
+	if (plx_extras_read(p, p->step.sum + p->step.n) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	if (p->step.all.full)
+		return 0;
+	if (make_means(p) < 0)
+		return -1;
+	p->order_set = true;
+	plx_rate_update(p);
+	return 0;
+}
+
+/* ---- the end of a pass ---- */
+
+void plx_gradient_begin(struct pollux *p)
+{
+	p->step.begun = 0;
+	p->step.own = (struct plx_share){ 0 };
+}
+
+static int end_pass(struct pollux *p)
+{
+	int rc = 0;
+
+	p->meter.pass_s = plx_now_s() - p->meter.pass_begin_s;
+	p->meter.sync_s = 0;
+	if (p->step.pass < p->batch.accum)
+		plx_stage(p, PLX_STAGE_ADDED);
+	else
+		rc = synchronise(p);
+	for (int i = 0; i < p->bucket_count; i++)
+		p->buckets[i].data = NULL;
+	p->step.arrived = 0;
+	return rc < 0 ? plx_end(p) : 0;
+}
+
+int pollux_sync(struct pollux *p, double loss)
+{
+	struct plx_share *own = &p->step.own;
+
+	if (p->stage != PLX_STAGE_PASS)
+		return plx_misuse(p, "pollux_sync()");
+	if (p->step.arrived < p->bucket_count || !p->bucket_count) {
+		plx_fail(&p->err,
+			 "pollux_sync() after %d of %d buckets' gradients",
+			 p->step.arrived, p->bucket_count);
+		plx_fault(p, POLLUX_ECALL);
+		return plx_end(p);
+	}
+	if (p->step.count) {
+		own->parts++;
+		own->loss += (double) p->step.count * loss;
+		own->samples += (double) p->step.count;
+	}
+	return end_pass(p);
+}
+
+/* A rank that gives up takes part in the sum all the same, with nothing. */
+int pollux_out_of_memory(struct pollux *p)
+{
+	if (p->stage != PLX_STAGE_PASS)
+		return plx_misuse(p, "pollux_out_of_memory()");
+	p->step.own.full = true;
+	if (p->bucket_count)
+		return make_room(p) < 0 ? plx_end(p) : end_pass(p);
+	if (p->coll->ranks == 1) {
+		p->step.all.full = true;
+		plx_stage(p, PLX_STAGE_SYNCED);
+		return 0;
+	}
+	plx_fail(&p->err, "pollux_out_of_memory() before the gradient's size "
+			  "is known: call pollux_bucket() first");
+	plx_fault(p, POLLUX_ECALL);
+	return plx_end(p);
+}
+
+int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss)
+{
+	const struct pollux_bucket all = { .count = n };
+	int rc;
+
+	if (p->stage != PLX_STAGE_PASS)
+		return plx_misuse(p, "pollux_reduce()");
+	if (!p->bucket_count && n > 0 && plx_bucket_add(p, &all) < 0) {
+		plx_fault(p, POLLUX_ENOMEM);
+		return plx_end(p);
+	}
+	if (p->bucket_count != 1 || p->buckets[0].is.count != n) {
+		plx_fail(&p->err,
+			 "pollux_reduce() gets %zu numbers, want %zu in %d "
+			 "bucket%s",
+			 n, p->step.n ? p->step.n : 1,
+			 p->bucket_count ? p->bucket_count : 1,
+			 p->bucket_count > 1 ? "s" : "");
+		plx_fault(p, POLLUX_EINVAL);
+		return plx_end(p);
+	}
+	rc = pollux_gradient(p, 0, gradient);
+	return rc < 0 ? rc : pollux_sync(p, loss);
+}
+
+int pollux_loss_scale(struct pollux *p, double scale)
+{
+	if (!(scale > 0) || !isfinite(scale)) {
+		plx_fail(&p->err, "loss scale %g: want more than 0", scale);
+		return POLLUX_EINVAL;
+	}
+	p->loss_scale_next = scale;
+	return 0;
+}

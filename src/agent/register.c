@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* register.c - what the program hands over: tensors, blobs, buckets */
+#include <config.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/agent.h"
+
+#define OWN_PREFIX "pollux." /* names of tensors that are the library's */
+
+static const struct {
+	const char *dtype; /* as safetensors calls it */
+	size_t bytes;
+} types[] = {
+	[POLLUX_F32] = { "F32", 4 }, [POLLUX_F64] = { "F64", 8 },
+	[POLLUX_F16] = { "F16", 2 }, [POLLUX_BF16] = { "BF16", 2 },
+	[POLLUX_I32] = { "I32", 4 }, [POLLUX_I64] = { "I64", 8 },
+	[POLLUX_U8] = { "U8", 1 },
+};
+
+/* The sentence is in err; the run is not over for it. */
+static int refuse(struct pollux *p, enum pollux_status code, const char *fmt,
+		  ...) __attribute__((format(printf, 3, 4)));
+
+static int refuse(struct pollux *p, enum pollux_status code, const char *fmt,
+		  ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(p->err.text, sizeof(p->err.text), fmt, args);
+	va_end(args);
+	return code;
+}
+
+void *plx_grow(void *array, int count, size_t size)
+{
+	return realloc(array, ((size_t) count + 1) * size);
+}
+
+/* ---- tensors and blobs ---- */
+
+static bool name_taken(const struct pollux *p, const char *name)
+{
+	for (int i = 0; i < p->tensor_count; i++) {
+		if (!strcmp(p->tensors[i].name, name))
+			return true;
+	}
+	for (int i = 0; i < p->blob_count; i++) {
+		if (!strcmp(p->blobs[i].name, name))
+			return true;
+	}
+	return false;
+}
+
+static int check_name(struct pollux *p, const char *what, const char *name)
+{
+	if (p->stage != PLX_STAGE_NEW)
+		return refuse(p, POLLUX_ECALL,
+			      "%s \"%.63s\" is registered after pollux_start()",
+			      what, name ? name : "");
+	if (!name || !*name || strlen(name) >= POLLUX_NAME_MAX)
+		return refuse(p, POLLUX_EINVAL,
+			      "a %s's name has 1 to %d bytes: \"%.80s\"", what,
+			      POLLUX_NAME_MAX - 1, name ? name : "");
+	if (!strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)) || name[0] == '_')
+		return refuse(p, POLLUX_EINVAL, "%s name \"%s\" is reserved",
+			      what, name);
+	if (name_taken(p, name))
+		return refuse(p, POLLUX_EINVAL, "%s \"%s\" is registered twice",
+			      what, name);
+	return 0;
+}
+
+static int check_tensor(struct pollux *p, const struct pollux_tensor *t)
+{
+	int rc = check_name(p, "tensor", t->name);
+
+	if (rc < 0)
+		return rc;
+	if ((unsigned int) t->type >= sizeof(types) / sizeof(types[0]))
+		return refuse(p, POLLUX_EINVAL,
+			      "tensor \"%s\" has no known type", t->name);
+	if (t->memory != POLLUX_HOST && t->memory != POLLUX_CUDA)
+		return refuse(p, POLLUX_EINVAL,
+			      "tensor \"%s\" is in no known memory", t->name);
+	if (t->dims < 0 || t->dims > POLLUX_DIMS_MAX)
+		return refuse(p, POLLUX_EINVAL,
+			      "tensor \"%s\": %d dimensions, want 0 to %d",
+			      t->name, t->dims, POLLUX_DIMS_MAX);
+	return 0;
+}
+
+int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
+{
+	struct plx_tensor new = { .dims = tensor->dims, .data = tensor->data };
+	struct plx_tensor *more;
+	int rc = check_tensor(p, tensor);
+
+	if (rc < 0)
+		return rc;
+	snprintf(new.name, sizeof(new.name), "%s", tensor->name);
+	new.dtype = types[tensor->type].dtype;
+	new.bytes = types[tensor->type].bytes;
+	new.memory = tensor->memory;
+	for (int i = 0; i < tensor->dims; i++) {
+		new.shape[i] = tensor->shape[i];
+		if (__builtin_mul_overflow(new.bytes, new.shape[i], &new.bytes))
+			return refuse(p, POLLUX_EINVAL,
+				      "tensor \"%s\" is too large", new.name);
+	}
+	if (new.bytes && !new.data)
+		return refuse(p, POLLUX_EINVAL, "tensor \"%s\" has no data",
+			      new.name);
+	more = plx_grow(p->tensors, p->tensor_count, sizeof(*more));
+	if (!more)
+		return refuse(p, POLLUX_ENOMEM, "out of memory");
+	more[p->tensor_count++] = new;
+	p->tensors = more;
+	return 0;
+}
+
+int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob)
+{
+	struct plx_blob *more;
+	int rc = check_name(p, "blob", blob->name);
+
+	if (rc < 0)
+		return rc;
+	if (!blob->size || !blob->save || !blob->load)
+		return refuse(p, POLLUX_EINVAL,
+			      "blob \"%s\" needs size(), save() and load()",
+			      blob->name);
+	more = plx_grow(p->blobs, p->blob_count, sizeof(*more));
+	if (!more)
+		return refuse(p, POLLUX_ENOMEM, "out of memory");
+	p->blobs = more;
+	more += p->blob_count++;
+	more->is = *blob;
+	snprintf(more->name, sizeof(more->name), "%s", blob->name);
+	/* The array moves as it grows: who wants the name takes ours. */
+	more->is.name = NULL;
+	return 0;
+}
+
+/* ---- buckets ---- */
+
+int pollux_bucket(struct pollux *p, const struct pollux_bucket *bucket)
+{
+	int number = p->bucket_count;
+
+	if (p->stage != PLX_STAGE_NEW)
+		return refuse(p, POLLUX_ECALL,
+			      "bucket %d comes after pollux_start()", number);
+	if (bucket->count < 1)
+		return refuse(p, POLLUX_EINVAL, "bucket %d is empty", number);
+	if (bucket->group < 0 || bucket->group >= POLLUX_GROUPS_MAX)
+		return refuse(p, POLLUX_EINVAL,
+			      "bucket %d is of group %d, want 0 to %d", number,
+			      bucket->group, POLLUX_GROUPS_MAX - 1);
+	if (bucket->memory != POLLUX_HOST && bucket->memory != POLLUX_CUDA)
+		return refuse(p, POLLUX_EINVAL,
+			      "bucket %d is in no known memory", number);
+	if (plx_bucket_add(p, bucket) < 0)
+		return refuse(p, POLLUX_ENOMEM, "out of memory");
+	return number;
+}
+
+int plx_bucket_add(struct pollux *p, const struct pollux_bucket *bucket)
+{
+	struct plx_bucket *more =
+		plx_grow(p->buckets, p->bucket_count, sizeof(*more));
+
+	if (!more)
+		return plx_fail(&p->err, "out of memory");
+	p->buckets = more;
+	more[p->bucket_count++] = (struct plx_bucket){
+		.is = *bucket,
+		.first = p->step.n,
+	};
+	p->step.n += bucket->count;
+	if (bucket->group >= p->groups)
+		p->groups = bucket->group + 1;
+	return 0;
+}
