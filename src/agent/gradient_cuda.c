@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gradient_cuda.c - arithmetic on gradients where they are: on a GPU */
+/* gradient_cuda.c - gradient_cuda.h, where libpollux is built without CUDA */
 #include <config.h>
 
 #include "agent/gradient_cuda.h"
