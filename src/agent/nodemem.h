@@ -37,12 +37,18 @@ const char *plx_nodemem_here(void);
 struct plx_nodemem *plx_nodemem_create(const char *name, size_t bytes,
 				       struct plx_error *err);
 
-/* The owner waits until it is there. 0, or -1: it is not to be had. */
+/* Wait until it is there. 0, or -1 with err set: it is not to be had. */
 int plx_nodemem_ready(struct plx_nodemem *mem, struct plx_error *err);
 
 /* The owner, ready, wants at least so much: what is there stays. */
 int plx_nodemem_grow(struct plx_nodemem *mem, size_t bytes,
 		     struct plx_error *err);
+
+/*
+ * Look for another process's memory until it is there, in the background; see
+ * plx_nodemem_ready(). NULL with err set.
+ */
+struct plx_nodemem *plx_nodemem_expect(const char *name, struct plx_error *err);
 
 /*
  * Another process's memory, mapped and touched. NULL with err set when there

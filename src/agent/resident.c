@@ -343,12 +343,9 @@ int plx_resident_verify(const void *base, struct plx_slice slice,
 	return 0;
 }
 
-static int read_part(const void *base, int i, const struct plx_part *part,
-		     struct plx_error *err)
+int plx_part_load(const struct plx_part *part, const void *from, size_t bytes,
+		  struct plx_error *err)
 {
-	size_t bytes;
-	const void *from = plx_resident_part(base, i, &bytes);
-
 	if (!part->blob)
 		return plx_device_write(part->data, from, bytes, part->memory,
 					err);
@@ -356,6 +353,15 @@ static int read_part(const void *base, int i, const struct plx_part *part,
 		return plx_fail(err, "state \"%.80s\" cannot be restored",
 				part->name);
 	return 0;
+}
+
+static int read_part(const void *base, int i, const struct plx_part *part,
+		     struct plx_error *err)
+{
+	size_t bytes;
+	const void *from = plx_resident_part(base, i, &bytes);
+
+	return plx_part_load(part, from, bytes, err);
 }
 
 int plx_resident_read(const void *base, const struct plx_parts *parts,

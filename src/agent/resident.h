@@ -91,13 +91,17 @@ int plx_resident_check(const void *base, size_t bytes,
 int plx_resident_verify(const void *base, struct plx_slice slice,
 			struct plx_error *err);
 
-/* Copy all parts back. blobs: those too, and only then device memory. */
+/* Copy parts back. */
 enum plx_resident_what {
 	PLX_RESIDENT_PLAIN, /* host memory: may be done by any thread */
 	PLX_RESIDENT_REST,  /* the other parts: by the program's */
 };
 int plx_resident_read(const void *base, const struct plx_parts *parts,
 		      enum plx_resident_what what, struct plx_error *err);
+
+/* Put bytes where they belong: as many as it has, unless it is a blob. */
+int plx_part_load(const struct plx_part *part, const void *from, size_t bytes,
+		  struct plx_error *err);
 
 /* What the head says. */
 uint64_t plx_resident_step(const void *base);

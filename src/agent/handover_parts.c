@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* handover_parts.c - what goes from one generation to the next */
+#include <config.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/handover.h"
+#include "agent/handover_parts.h"
+#include "core/crc.h"
+#include "wire/env.h"
+
+#define OWN_NAME "pollux.handed"
+
+static uint32_t kind_of_tensor(const struct plx_tensor *t)
+{
+	uint32_t crc = plx_crc32c(0, t->name, strlen(t->name) + 1);
+
+	crc = plx_crc32c(crc, t->dtype, strlen(t->dtype) + 1);
+	return plx_crc32c(crc, t->shape,
+			  (size_t) t->dims * sizeof(t->shape[0]));
+}
+
+static void fill_list(struct pollux *p, struct plx_handover *h)
+{
+	struct plx_part *part = h->list;
+
+	for (int i = 0; i < p->tensor_count; i++) {
+		const struct plx_tensor *t = &p->tensors[i];
+
+		*part++ = (struct plx_part){
+			.data = t->data,
+			.bytes = t->bytes,
+			.memory = t->memory,
+			.kind = kind_of_tensor(t),
+			.name = t->name,
+		};
+	}
+	for (int i = 0; i < p->blob_count; i++) {
+		const struct plx_blob *blob = &p->blobs[i];
+
+		*part++ = (struct plx_part){
+			.kind = plx_crc32c(0, blob->name, strlen(blob->name)),
+			.name = blob->name,
+			.blob = &blob->is,
+		};
+	}
+	/* Its size tells apart versions of this library. */
+	*part = (struct plx_part){
+		.data = &h->handed,
+		.bytes = sizeof(h->handed),
+		.kind = plx_crc32c(0, OWN_NAME, strlen(OWN_NAME)),
+		.name = OWN_NAME,
+	};
+}
+
+static void who_we_are(struct plx_resident_facts *facts)
+{
+	const char *job = getenv(PLX_ENV_JOB);
+	const char *generation = getenv(PLX_ENV_GENERATION);
+
+	memset(facts, 0, sizeof(*facts));
+	snprintf(facts->job, sizeof(facts->job), "%s", job ? job : "");
+	facts->generation = generation ? strtoull(generation, NULL, 10) : 0;
+}
+
+struct plx_handover *plx_handover_get(struct pollux *p)
+{
+	int state = p->tensor_count + p->blob_count;
+	struct plx_handover *h = p->handover;
+
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h));
+	if (h)
+		h->list = calloc((size_t) state + 1, sizeof(*h->list));
+	if (!h || !h->list) {
+		plx_fail(&p->err, "out of memory");
+		free(h);
+		return NULL;
+	}
+	h->parts = (struct plx_parts){
+		.list = h->list,
+		.count = state + 1,
+		.state = state,
+	};
+	who_we_are(&h->facts);
+	fill_list(p, h);
+	p->handover = h;
+	return h;
+}
+
+void plx_handover_pack(struct pollux *p)
+{
+	struct plx_handover *h = p->handover;
+
+	for (int i = 0; i < h->parts.state; i++) {
+		struct plx_part *part = &h->list[i];
+
+		if (part->blob)
+			part->bytes = part->blob->size(part->blob->user);
+	}
+	h->facts.step = p->cursor.step;
+	h->handed.cursor = p->cursor;
+	h->handed.flushed = p->flushed;
+	h->handed.unflushed_s = plx_now_s() - p->meter.flushed_s;
+	h->handed.profile = p->profile;
+}
+
+int plx_handover_unpack(struct pollux *p)
+{
+	const struct plx_handed *handed = &p->handover->handed;
+	const struct plx_cursor *c = &handed->cursor;
+
+	if (c->samples != p->cursor.samples || c->seed != p->cursor.seed ||
+	    c->position >= c->samples)
+		return plx_fail(&p->err, "state in memory is of a training "
+					 "on other data");
+	p->cursor.epoch = c->epoch;
+	p->cursor.position = c->position;
+	p->cursor.step = c->step;
+	p->flushed = handed->flushed;
+	p->meter.flushed_s = plx_now_s() - handed->unflushed_s;
+	p->profile = handed->profile;
+	if (!plx_profile_valid(&p->profile))
+		plx_profile_init(&p->profile);
+	return 0;
+}
+
+void plx_handover_release(struct pollux *p)
+{
+	struct plx_handover *h = p->handover;
+
+	if (!h)
+		return;
+	plx_fetch_destroy(h->fetch);
+	plx_nodemem_destroy(h->mem);
+	free(h->list);
+	free(h);
+	p->handover = NULL;
+}

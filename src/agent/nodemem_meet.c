@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nodemem_meet.c - how processes of one user find each other's memory
+ *
+ * Over abstract UNIX sockets: they have names, but no files that would stay.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/nodemem.h"
+#include "agent/nodemem_meet.h"
+#include "core/crc.h"
+
+#define BACKLOG	   64
+#define PATIENCE_S 5 /* with a peer that does not speak */
+
+/* ---- names ---- */
+
+const char *plx_nodemem_here(void)
+{
+	static _Thread_local char host[64];
+	const char *node = getenv("SLURMD_NODENAME");
+
+	if (node && *node)
+		return node;
+	if (gethostname(host, sizeof(host) - 1) < 0)
+		return "node";
+	return host;
+}
+
+void plx_nodemem_name(char name[PLX_NODEMEM_NAME], const char *job,
+		      uint64_t generation, const char *node)
+{
+	char full[512];
+	int length = snprintf(full, sizeof(full),
+			      "pollux.%u.%.200s.%" PRIu64 ".%.200s",
+			      (unsigned int) geteuid(), job, generation,
+			      node ? node : plx_nodemem_here());
+
+	if (length < PLX_NODEMEM_NAME - 1)
+		memcpy(name, full, (size_t) length + 1);
+	else
+		snprintf(name, PLX_NODEMEM_NAME, "%.80s.%08" PRIx32, full,
+			 plx_crc32c(0, full, strlen(full)));
+}
+
+/* An abstract address: begins with a NUL, ends with its length. */
+static socklen_t make_address(struct sockaddr_un *address, const char *name)
+{
+	size_t length = strlen(name);
+
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(address->sun_path + 1, name, length);
+	return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 +
+			    length);
+}
+
+static bool same_user(int sock)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       peer.uid == geteuid();
+}
+
+/* ---- descriptors over sockets ---- */
+
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+static int send_fd(int sock, int fd)
+{
+	union control control = { 0 };
+	struct iovec part = { .iov_base = (char[]){ 'm' }, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(sock, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+/* -1 when none came. */
+static int receive_fd(int sock)
+{
+	union control control = { 0 };
+	char byte;
+	struct iovec part = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *c;
+	int fd = -1;
+
+	if (recvmsg(sock, &message, MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	c = CMSG_FIRSTHDR(&message);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+static int make_socket(void)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (sock < 0)
+		return -1;
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	return sock;
+}
+
+/* ---- who has, and who wants ---- */
+
+int plx_meet_listen(const char *name, struct plx_error *err)
+{
+	struct sockaddr_un address;
+	socklen_t length = make_address(&address, name);
+	int sock = make_socket();
+
+	if (sock < 0)
+		return plx_fail(err, "no socket: %s", strerror(errno));
+	if (bind(sock, (struct sockaddr *) &address, length) < 0 ||
+	    listen(sock, BACKLOG) < 0) {
+		plx_fail(err, "cannot listen as %s: %s", name, strerror(errno));
+		close(sock);
+		return -1;
+	}
+	return sock;
+}
+
+void plx_meet_answer(int listener, int fd)
+{
+	int peer = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (peer < 0)
+		return;
+	if (same_user(peer))
+		(void) send_fd(peer, fd);
+	close(peer);
+}
+
+int plx_meet_ask(const char *name)
+{
+	struct sockaddr_un address;
+	socklen_t length = make_address(&address, name);
+	int sock = make_socket();
+	int fd = -1;
+
+	if (sock < 0)
+		return -1;
+	if (connect(sock, (struct sockaddr *) &address, length) == 0 &&
+	    same_user(sock))
+		fd = receive_fd(sock);
+	close(sock);
+	return fd;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* thread.c - threads of the library, out of the program's way */
+#include <config.h>
+
+#include <signal.h>
+#include <stddef.h>
+
+#include "agent/thread.h"
+
+int plx_thread_begin(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	sigset_t all;
+	sigset_t old;
+	int code;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	code = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return code ? -1 : 0;
+}
