@@ -27,6 +27,7 @@ struct train_options {
 	const char *profile; /* --emulate-gpu */
 	const char *traces;  /* --emulate-traces */
 	double time_scale;   /* emulated seconds that pass in a second */
+	int ballast_mb;	     /* state that is not trained */
 	bool json;
 };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "ballast.h"
 #include "data.h"
 #include "emulate.h"
 #include "mlp.h"
@@ -25,6 +26,7 @@ struct train {
 	struct train_options options;
 	struct data data;
 	struct mlp mlp;
+	struct ballast ballast;	     /* --ballast-mb */
 	struct emulation *emulation; /* NULL: this machine's own pace */
 	float *input;		     /* one sample */
 	double epoch[2]; /* saved: sum of losses, samples; of this epoch */
@@ -115,6 +117,7 @@ static int update(struct train *t, const struct pollux_pass *pass)
 	mlp_step(&t->mlp, (float) pollux_lr(t->pollux),
 		 (float) t->options.momentum);
 	pollux_info(t->pollux, &before);
+	ballast_step(&t->ballast, before.step);
 	if (pollux_commit(t->pollux) < 0)
 		return -1;
 	pollux_info(t->pollux, &after);
@@ -275,6 +278,8 @@ static int open_model(struct train *t)
 	sizes[layers] = t->data.classes;
 	if (mlp_init(&t->mlp, sizes, layers, o->config.seed) < 0)
 		return complain("out of memory");
+	if (ballast_init(&t->ballast, o->ballast_mb) < 0)
+		return complain("out of memory for ballast");
 	return 0;
 }
 
@@ -290,6 +295,19 @@ static int open_emulation(struct train *t)
 	else
 		return 0;
 	return t->emulation ? 0 : complain(error);
+}
+
+static int register_ballast(struct train *t)
+{
+	const struct pollux_tensor tensor = {
+		.name = "ballast",
+		.data = t->ballast.data,
+		.type = POLLUX_F32,
+		.dims = 1,
+		.shape = { t->ballast.n },
+	};
+
+	return t->ballast.n ? pollux_register(t->pollux, &tensor) : 0;
 }
 
 static int register_array(struct train *t, const char *kind, int layer,
@@ -332,7 +350,9 @@ static int register_state(struct train *t)
 		    register_array(t, "momentum.", l, "bias", m) < 0)
 			return -1;
 	}
-	return pollux_register(t->pollux, &epoch);
+	if (pollux_register(t->pollux, &epoch) < 0)
+		return -1;
+	return register_ballast(t);
 }
 
 static int open_pollux(struct train *t)
@@ -345,6 +365,8 @@ static int open_pollux(struct train *t)
 	if (register_state(t) < 0 || pollux_start(t->pollux) < 0)
 		return complain(pollux_error(t->pollux));
 	pollux_info(t->pollux, &i);
+	if (!ballast_right(&t->ballast, i.step))
+		return complain("the state is not that of its step");
 	if (t->emulation && i.rank == 0)
 		printf("emulated timing of %s: passes take as long as they "
 		       "would there; gradients are real\n",
@@ -374,6 +396,7 @@ int main(int argc, char **argv)
 	rc = run(&t);
 	pollux_destroy(t.pollux);
 	emulation_destroy(t.emulation);
+	ballast_release(&t.ballast);
 	mlp_release(&t.mlp);
 	data_release(&t.data);
 	free(t.input);

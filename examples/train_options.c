@@ -29,6 +29,7 @@ enum key {
 	KEY_PROFILE,
 	KEY_TRACES,
 	KEY_TIME_SCALE,
+	KEY_BALLAST,
 	KEY_JSON,
 	KEY_QUIET,
 };
@@ -53,6 +54,7 @@ static const struct argp_option rows[] = {
 	{ "collectives", KEY_COLLECTIVES, "KIND", 0, "auto, self, mpi or nccl (auto)", 0 },
 	{ "checkpoint-dir", KEY_CHECKPOINTS, "DIR", 0, "save there and restore from there ($POLLUX_CHECKPOINT_DIR, or not at all)", 0 },
 	{ "checkpoint-every", KEY_CHECKPOINT_EVERY, "S", 0, "seconds between checkpoints, 0: only when stopped (30)", 0 },
+	{ "ballast-mb", KEY_BALLAST, "N", 0, "megabytes of state that is saved and restored but not trained (0)", 0 },
 	{ NULL, 0, NULL, 0, "At another machine's pace (timing is emulated, the training is real):", 3 },
 	{ "emulate-gpu", KEY_PROFILE, "PROFILE", 0, "a built-in profile (compute, network, fixed) or a file of one", 0 },
 	{ "emulate-traces", KEY_TRACES, "DIR", 0, "recorded times: DIR/placements.csv and DIR/scalability.csv", 0 },
@@ -200,6 +202,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_TIME_SCALE:
 		o->time_scale = number(state, arg, 1e-6, 1e6);
+		return 0;
+	case KEY_BALLAST:
+		o->ballast_mb = (int) whole(state, arg, 0, 65536);
 		return 0;
 	case KEY_JSON:
 		o->json = true;
