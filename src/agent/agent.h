@@ -214,6 +214,21 @@ int plx_bucket_add(struct pollux *p, const struct pollux_bucket *bucket);
 void plx_gradient_begin(struct pollux *p);
 void plx_gradient_release(struct pollux *p);
 
+/* ---- gradient_gpu.c ---- */
+
+/* Memory for a bucket on a GPU; nothing to do for others. */
+int plx_bucket_open(struct pollux *p, struct plx_bucket *b);
+void plx_bucket_close(struct pollux *p); /* of all */
+
+/* Add the pass's gradient to the sum, and make it the mean, in the end. */
+int plx_bucket_sum(struct pollux *p, struct plx_bucket *b, float weight);
+int plx_bucket_mean(struct pollux *p, struct plx_bucket *b, float factor,
+		    bool differenced);
+
+/* Norms taken on the way are added to those of the host. */
+int plx_bucket_sum_norms(struct pollux *p);
+int plx_bucket_mean_norms(struct pollux *p);
+
 /* ---- extras.c ---- */
 
 /* How many numbers travel behind the gradient. */

@@ -28,11 +28,6 @@
 /* Numbers that are copied sooner than sent by themselves. */
 #define SMALL 16384
 
-enum {
-	PLACES = 3
-}; /* for norms of a group on a GPU: a part's, the mean's
-      and its product with the one before */
-
 /* ---- how this step's gradient travels ---- */
 
 /* One gradient a step and rank: no sum over passes is needed. */
@@ -104,20 +99,6 @@ static float *place(const struct pollux *p, const struct plx_bucket *b)
 
 /* ---- memory ---- */
 
-static int make_gpu(struct pollux *p, struct plx_bucket *b)
-{
-	if (b->is.memory != POLLUX_CUDA)
-		return 0;
-	if (!p->gpu)
-		p->gpu = plx_gpu_create(PLACES * p->groups, &p->err);
-	if (!p->gpu)
-		return -1;
-	b->gpu_sum = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
-	if (b->gpu_sum && p->coll->ranks == 1)
-		b->gpu_previous = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
-	return b->gpu_sum && (b->gpu_previous || p->coll->ranks > 1) ? 0 : -1;
-}
-
 /* Pages that are never touched cost nothing. */
 static int make_room(struct pollux *p)
 {
@@ -134,7 +115,7 @@ static int make_room(struct pollux *p)
 	}
 	for (int i = 0; i < p->bucket_count; i++) {
 		p->order[i] = i;
-		if (make_gpu(p, &p->buckets[i]) < 0)
+		if (plx_bucket_open(p, &p->buckets[i]) < 0)
 			return plx_fault(p, POLLUX_ENOMEM);
 	}
 	return 0;
@@ -142,11 +123,7 @@ static int make_room(struct pollux *p)
 
 void plx_gradient_release(struct pollux *p)
 {
-	for (int i = 0; i < p->bucket_count && p->gpu; i++) {
-		plx_gpu_free(p->gpu, p->buckets[i].gpu_sum);
-		plx_gpu_free(p->gpu, p->buckets[i].gpu_previous);
-	}
-	plx_gpu_destroy(p->gpu);
+	plx_bucket_close(p);
 	free(p->step.sum);
 	free(p->step.previous);
 	free(p->order);
@@ -154,23 +131,6 @@ void plx_gradient_release(struct pollux *p)
 }
 
 /* ---- a bucket of a pass ---- */
-
-static int add_on_gpu(struct pollux *p, struct plx_bucket *b)
-{
-	const struct plx_gpu_bucket bucket = {
-		.n = b->is.count,
-		.gradient = b->data,
-		.sum = b->gpu_sum,
-		.precondition = b->is.precondition,
-		.norm = PLACES * b->is.group,
-	};
-
-	/* Weight 0 would make NaN of what is not to be looked at. */
-	if (!p->step.count && p->step.pass > 0)
-		return 0;
-	return plx_gpu_add(p->gpu, &bucket, p->step.count ? weight(p) : 0,
-			   p->step.pass == 0, &p->err);
-}
 
 /* Nothing to add; but a sum must begin with something. */
 static void add_nothing(struct pollux *p, struct plx_bucket *b)
@@ -268,32 +228,9 @@ int pollux_gradient(struct pollux *p, int bucket, float *data)
 	p->step.arrived++;
 	if (b->is.memory != POLLUX_CUDA)
 		add_on_host(p, b);
-	else if (add_on_gpu(p, b) < 0)
+	else if (plx_bucket_sum(p, b, weight(p)) < 0)
 		return plx_end(p);
 	return begin_sums(p) < 0 ? plx_end(p) : 0;
-}
-
-/* Norms that were taken on the GPU, of parts (0) or means (1). */
-static int read_norms(struct pollux *p, int which)
-{
-	double norms[PLACES * POLLUX_GROUPS_MAX];
-	double scale = p->loss_scale * p->loss_scale;
-
-	if (!p->gpu)
-		return 0;
-	if (plx_gpu_norms(p->gpu, norms, &p->err) < 0)
-		return -1;
-	for (int g = 0; g < p->groups; g++) {
-		const double *n = norms + (ptrdiff_t) PLACES * g;
-
-		if (which == 0) {
-			p->step.own.sqr[g] += n[0] / scale;
-		} else {
-			p->step.all.sqr_mean[g] += n[1];
-			p->step.cross[g] += n[2];
-		}
-	}
-	return 0;
 }
 
 /* One message for everything. */
@@ -351,20 +288,6 @@ static int sum_in_parts(struct pollux *p)
 
 /* ---- the mean ---- */
 
-static int mean_on_gpu(struct pollux *p, struct plx_bucket *b)
-{
-	const struct plx_gpu_bucket bucket = {
-		.n = b->is.count,
-		.gradient = b->data,
-		.sum = b->gpu_sum,
-		.previous = differenced(p) ? b->gpu_previous : NULL,
-		.precondition = b->is.precondition,
-		.norm = PLACES * b->is.group + 1,
-	};
-
-	return plx_gpu_mean(p->gpu, &bucket, factor(p), &p->err);
-}
-
 static void mean_on_host(struct pollux *p, struct plx_bucket *b)
 {
 	struct plx_step *step = &p->step;
@@ -394,10 +317,10 @@ static int make_means(struct pollux *p)
 
 		if (b->is.memory != POLLUX_CUDA)
 			mean_on_host(p, b);
-		else if (mean_on_gpu(p, b) < 0)
+		else if (plx_bucket_mean(p, b, factor(p), differenced(p)) < 0)
 			return -1;
 	}
-	if (read_norms(p, 1) < 0)
+	if (plx_bucket_mean_norms(p) < 0)
 		return -1;
 	for (int g = 0; g < p->groups; g++) {
 		if (!isfinite(p->step.all.sqr_mean[g]))
@@ -411,7 +334,7 @@ static int synchronise(struct pollux *p)
 	double begin_s = plx_now_s();
 	int rc;
 
-	if (read_norms(p, 0) < 0)
+	if (plx_bucket_sum_norms(p) < 0)
 		return -1;
 	rc = in_one(p) ? sum_at_once(p) : sum_in_parts(p);
 	if (rc < 0)

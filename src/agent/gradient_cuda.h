@@ -50,7 +50,7 @@ struct plx_gpu_bucket {
 
 /*
  * sum += weight * gradient (= where first), and norm[place] gets the squared
- * norm of gradient / precondition added.
+ * norm of gradient / precondition added. Of weight 0 the gradient is not read.
  */
 int plx_gpu_add(struct plx_gpu *gpu, const struct plx_gpu_bucket *bucket,
 		float weight, bool first, struct plx_error *err);
