@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launcher/clock.h"
+#include "launcher/handover.h"
 #include "launcher/state.h"
 
 #define ANSWER_TIMEOUT_S 90.0  /* beyond pollux_ack_timeout */
@@ -13,10 +14,12 @@
 #define RETRY_FIRST_S	 0.2
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
 
-static void act_start(struct plx_launcher *l)
+void plx_order_generation(struct plx_launcher *l,
+			  struct plx_generation_order *order)
 {
 	const struct plx_settings *s = l->settings;
-	struct plx_generation_order order = {
+
+	*order = (struct plx_generation_order){
 		.step = l->order,
 		.number = ++l->newest,
 		.start = l->starts++,
@@ -25,8 +28,14 @@ static void act_start(struct plx_launcher *l)
 		.layout = &l->job.layout,
 		.where = l->job.where,
 	};
+}
+
+static void act_start(struct plx_launcher *l)
+{
+	struct plx_generation_order order;
 	struct plx_error err;
 
+	plx_order_generation(l, &order);
 	l->marks.started_s = plx_now_s();
 	if (plx_generation_start(l->now, &order, &err) < 0) {
 		plx_say(l, PLX_QUIET, "%s", err.text);
@@ -36,7 +45,7 @@ static void act_start(struct plx_launcher *l)
 	}
 	if (l->ever_met)
 		l->deadline_s = plx_now_s() + START_TIMEOUT_S;
-	plx_tell_start(l);
+	plx_tell_start(l, l->now);
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
 }
 
@@ -46,6 +55,8 @@ static void act_stop(struct plx_launcher *l)
 	double now_s = plx_now_s();
 	double from_s = l->now->peer.met ? now_s : l->now->step.started_s;
 
+	plx_handover_call_off(l);
+	plx_handover_release(l);
 	plx_peer_stop(&l->now->peer);
 	l->deadline_s = from_s + l->settings->save_timeout_s;
 	if (l->job.over)
@@ -73,6 +84,7 @@ static void act_kill(struct plx_launcher *l)
 static void act_ack(struct plx_launcher *l)
 {
 	l->status.ack = l->job.target.serial;
+	l->status.live = l->status.live && l->old;
 	l->ack_number = 0;
 	l->marks.acked_s = 0;
 	l->deadline_s = plx_now_s() + ANSWER_TIMEOUT_S;
@@ -102,6 +114,18 @@ static void act_park(struct plx_launcher *l)
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
 }
 
+static void act_give_up(struct plx_launcher *l)
+{
+	plx_handover_give_up(l);
+	act_stop(l);
+}
+
+static void act_lost(struct plx_launcher *l)
+{
+	plx_tell_fault(l, l->exit_code, 0);
+	act_ack(l);
+}
+
 static void act_publish(struct plx_launcher *l)
 {
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
@@ -111,6 +135,7 @@ static void act_finish(struct plx_launcher *l)
 {
 	if (l->signal && !l->now->said.done)
 		l->exit_code = 128 + l->signal;
+	plx_handover_call_off(l);
 	plx_tell_done(l);
 	plx_tell_status(l, plx_now_s());
 	plx_publish(l);
@@ -122,11 +147,26 @@ static void act_none(struct plx_launcher *l)
 }
 
 static void (*const actions[])(struct plx_launcher *) = {
-	[PLX_ACTION_NONE] = act_none,	  [PLX_ACTION_START] = act_start,
-	[PLX_ACTION_STOP] = act_stop,	  [PLX_ACTION_KILL] = act_kill,
-	[PLX_ACTION_ACK] = act_ack,	  [PLX_ACTION_PUBLISH] = act_publish,
-	[PLX_ACTION_PARK] = act_park,	  [PLX_ACTION_RETRY] = act_retry,
+	[PLX_ACTION_NONE] = act_none,
+	[PLX_ACTION_START] = act_start,
+	[PLX_ACTION_STOP] = act_stop,
+	[PLX_ACTION_KILL] = act_kill,
+	[PLX_ACTION_ACK] = act_ack,
+	[PLX_ACTION_PUBLISH] = act_publish,
+	[PLX_ACTION_PARK] = act_park,
+	[PLX_ACTION_RETRY] = act_retry,
 	[PLX_ACTION_FINISH] = act_finish,
+	[PLX_ACTION_LEND] = plx_handover_lend,
+	[PLX_ACTION_KEEP] = plx_handover_keep,
+	[PLX_ACTION_WARM] = plx_handover_warm,
+	[PLX_ACTION_HAND] = plx_handover_hand,
+	[PLX_ACTION_GO] = plx_handover_go,
+	[PLX_ACTION_PROMOTE] = plx_handover_promote,
+	[PLX_ACTION_RESUME] = plx_handover_resume,
+	[PLX_ACTION_ADOPT] = plx_handover_adopt,
+	[PLX_ACTION_FOLLOW] = plx_handover_follow,
+	[PLX_ACTION_GIVE_UP] = act_give_up,
+	[PLX_ACTION_LOST] = act_lost,
 };
 
 void plx_raise(struct plx_launcher *l, enum plx_event event)
@@ -144,4 +184,5 @@ void plx_raise(struct plx_launcher *l, enum plx_event event)
 		l->stage_s = plx_now_s();
 	}
 	actions[next.action](l);
+	plx_handover_give_back(l);
 }

@@ -53,6 +53,7 @@ int plx_generation_start(struct plx_generation *g,
 	step.warm = order->warm;
 	if (open_socket(g, order, &step, err) < 0)
 		return -1;
+	snprintf(g->socket, sizeof(g->socket), "%s", step.socket);
 	return plx_step_start(&g->step, &step, order->layout, err);
 }
 

@@ -34,6 +34,7 @@ struct plx_generation {
 	struct plx_step step;
 	struct plx_peer peer;
 	struct plx_relay relay; /* of peer, when rank 0 is away */
+	char socket[96];	/* as the ranks know it */
 	struct plx_said said;
 	char where[PLX_WHERE_SIZE]; /* the ranks are */
 	double kill_s;		    /* on its way out: when to kill it */

@@ -134,6 +134,43 @@ static int read_layout(const slurm_job_info_t *record, bool elastic,
 	return 0;
 }
 
+static bool names(const char *list, const char *name)
+{
+	hostlist_t hosts = slurm_hostlist_create(list);
+	int at = hosts ? slurm_hostlist_find(hosts, name) : -1;
+
+	if (hosts)
+		slurm_hostlist_destroy(hosts);
+	return at >= 0;
+}
+
+/* Of what is lent, the target's nodes with as many GPUs as it says. */
+static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
+		    struct plx_error *err)
+{
+	const struct plx_target *target = &job->target;
+	int cpus = record->cpus_per_task < NO_VAL16 ? record->cpus_per_task : 0;
+
+	if (target->state != PLX_TARGET_LENT) {
+		snprintf(job->aim_where, sizeof(job->aim_where), "%s",
+			 job->where);
+		return plx_layout_copy(&job->aim, &job->layout, err);
+	}
+	for (int i = 0; i < job->layout.count; i++) {
+		struct plx_layout_node node = job->layout.nodes[i];
+
+		if (!names(target->on, node.name) ||
+		    node.ranks < target->gpus_per_node)
+			continue;
+		plx_layout_keep(&node, target->gpus_per_node, cpus);
+		if (plx_layout_add(&job->aim, &node, err) < 0)
+			return -1;
+	}
+	job->aim.gpus = job->layout.gpus;
+	snprintf(job->aim_where, sizeof(job->aim_where), "%s", target->on);
+	return 0;
+}
+
 static int read_record(const slurm_job_info_t *record, bool elastic,
 		       struct plx_job *job, struct plx_error *err)
 {
@@ -146,7 +183,9 @@ static int read_record(const slurm_job_info_t *record, bool elastic,
 		job->status[0] = '\0';
 	if (job->over || !record->nodes)
 		return 0;
-	return read_layout(record, elastic, job, err);
+	if (read_layout(record, elastic, job, err) < 0)
+		return -1;
+	return read_aim(record, job, err);
 }
 
 int plx_job_load(uint32_t id, bool elastic, const char *home,
@@ -170,8 +209,10 @@ int plx_job_load(uint32_t id, bool elastic, const char *home,
 		return -1;
 	}
 	free_answer(answer);
-	if (home)
+	if (home) {
 		plx_layout_lead(&read.layout, home);
+		plx_layout_lead(&read.aim, home);
+	}
 	if (check_away(home, &read, err) < 0) {
 		plx_job_release(&read);
 		return -1;
@@ -183,6 +224,7 @@ int plx_job_load(uint32_t id, bool elastic, const char *home,
 void plx_job_release(struct plx_job *job)
 {
 	plx_layout_release(&job->layout);
+	plx_layout_release(&job->aim);
 }
 
 static int load_comment(uint32_t id, char comment[PLX_COMMENT_MAX],
@@ -232,7 +274,8 @@ int plx_job_publish(uint32_t id, const char *fields, const char *bare,
 	return 0;
 }
 
-int plx_job_kill_step(uint32_t id, const char *name, struct plx_error *err)
+int plx_job_signal_step(uint32_t id, const char *name, int signal,
+			struct plx_error *err)
 {
 	job_step_info_response_msg_t *answer = NULL;
 	int rc = 0;
@@ -245,10 +288,10 @@ int plx_job_kill_step(uint32_t id, const char *name, struct plx_error *err)
 
 		if (!step->name || strcmp(step->name, name) != 0)
 			continue;
-		if (slurm_kill_job_step(id, step->step_id.step_id, SIGKILL) !=
-			    SLURM_SUCCESS &&
+		if (slurm_kill_job_step(id, step->step_id.step_id,
+					(uint16_t) signal) != SLURM_SUCCESS &&
 		    errno != ESLURM_ALREADY_DONE)
-			rc = fail_slurm(err, "kill a step", id);
+			rc = fail_slurm(err, "signal a step", id);
 	}
 	slurm_free_job_step_info_response_msg(answer);
 	return rc;

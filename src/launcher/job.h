@@ -20,8 +20,10 @@
 
 struct plx_job {
 	uint32_t id;
-	bool over;		    /* no longer running: completed, requeued */
-	struct plx_layout layout;   /* where ranks go now; none when parked */
+	bool over;		  /* no longer running: completed, requeued */
+	struct plx_layout layout; /* where ranks go now; none when parked */
+	struct plx_layout aim;	  /* and where they are to stay, when lent */
+	char aim_where[PLX_WHERE_SIZE];
 	bool away;		    /* rank 0 runs on another machine than we */
 	char where[PLX_WHERE_SIZE]; /* its nodes, as n[1-4] */
 	struct plx_target target;   /* zeroed when there is none */
@@ -49,7 +51,8 @@ void plx_job_release(struct plx_job *job);
 int plx_job_publish(uint32_t id, const char *fields, const char *bare,
 		    bool *shortened, struct plx_error *err);
 
-/* Kill the job's running steps of that name; none is no failure. */
-int plx_job_kill_step(uint32_t id, const char *name, struct plx_error *err);
+/* Signal the job's running steps of that name; none is no failure. */
+int plx_job_signal_step(uint32_t id, const char *name, int signal,
+			struct plx_error *err);
 
 #endif

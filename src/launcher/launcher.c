@@ -24,7 +24,9 @@ enum {
 	WAITS = WAIT_PEERS + PLX_GENERATIONS
 };
 
-static const int watched[] = { SIGTERM, SIGINT, SIGHUP, SIGURG, SIGCHLD };
+static const int watched[] = {
+	SIGTERM, SIGINT, SIGHUP, SIGURG, SIGUSR1, SIGCHLD
+};
 
 /* The signals come as data; SIGPIPE is an error of write(). */
 static int open_signals(struct plx_error *err)
@@ -54,6 +56,10 @@ static void order_step(struct plx_launcher *l)
 		.mpi = s->mpi,
 		.srun_options = s->srun_options,
 		.program = s->program,
+		.shim = s->shim,
+		.max_restarts = s->max_restarts,
+		.local = s->registry != NULL,
+		.devices = s->devices,
 	};
 }
 
@@ -78,11 +84,14 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	if (l->signals < 0)
 		goto fail;
 	order_step(l);
-	plx_job_setup();
+	if (!settings->registry)
+		plx_job_setup();
 	l->clerk = plx_clerk_create(settings->job_id, settings->params != NULL,
 				    settings->node, err);
 	if (!l->clerk)
 		goto fail;
+	if (settings->registry)
+		plx_clerk_use(l->clerk, settings->registry);
 	return l;
 fail:
 	plx_launcher_destroy(l);
@@ -104,6 +113,8 @@ static int patience_ms(const struct plx_launcher *l)
 		due_s = fmin(due_s, l->hint_due_s);
 	if (l->stage == PLX_STAGE_IDLE && l->not_before_s > now_s)
 		due_s = fmin(due_s, l->not_before_s);
+	if (l->old)
+		due_s = fmin(due_s, l->old->kill_s);
 	return (int) ceil(fmax(due_s - now_s, SHORTEST_S) * 1e3);
 }
 
@@ -146,7 +157,13 @@ static void turn(struct plx_launcher *l)
 
 int plx_launcher_run(struct plx_launcher *l)
 {
+	double until_s;
+
 	while (l->stage != PLX_STAGE_DONE)
+		turn(l);
+	/* Ranks that are not needed any more go before us. */
+	until_s = plx_now_s() + GOODBYE_S;
+	while (l->old && plx_now_s() < until_s)
 		turn(l);
 	return l->exit_code;
 }

@@ -110,10 +110,49 @@ bool plx_layout_equal(const struct plx_layout *a, const struct plx_layout *b)
 		const struct plx_layout_node *other = find(b, mine->name);
 
 		if (!other || other->ranks != mine->ranks ||
-		    strcmp(other->gres, mine->gres) != 0)
+		    (other->gres[0] && mine->gres[0] &&
+		     strcmp(other->gres, mine->gres) != 0))
 			return false;
 	}
 	return true;
+}
+
+bool plx_layout_within(const struct plx_layout *part,
+		       const struct plx_layout *whole)
+{
+	for (int i = 0; i < part->count; i++) {
+		const struct plx_layout_node *mine = &part->nodes[i];
+		const struct plx_layout_node *other = find(whole, mine->name);
+
+		if (!other || other->ranks < mine->ranks)
+			return false;
+	}
+	return true;
+}
+
+void plx_layout_learn(struct plx_layout *layout, const struct plx_layout *known)
+{
+	for (int i = 0; i < layout->count; i++) {
+		struct plx_layout_node *node = &layout->nodes[i];
+		const struct plx_layout_node *other = find(known, node->name);
+
+		if (other && !node->gres[0])
+			strcpy(node->gres, other->gres);
+	}
+}
+
+void plx_layout_keep(struct plx_layout_node *node, int ranks, int cpus)
+{
+	int share = node->ranks ? node->cpus * ranks / node->ranks : 0;
+
+	if (ranks == node->ranks)
+		return;
+	if (share < cpus * ranks)
+		share = cpus * ranks;
+	if (share < node->cpus)
+		node->cpus = share;
+	node->ranks = ranks;
+	node->gres[0] = '\0';
 }
 
 int plx_layout_cpus_per_rank(const struct plx_layout *layout)

@@ -18,7 +18,8 @@
 
 struct plx_layout_node {
 	char name[PLX_NODE_NAME_SIZE];
-	char gres[PLX_GRES_SIZE]; /* as Slurm says it: "gpu:2(IDX:0-1)" */
+	char gres[PLX_GRES_SIZE]; /* as Slurm says it: "gpu:2(IDX:0-1)";
+				     "": not known yet */
 	int ranks;
 	int cpus; /* of the job on this node */
 };
@@ -44,8 +45,25 @@ void plx_layout_spread(struct plx_layout *layout, int tasks);
 /* Put the node called first at the head, if it is there. */
 void plx_layout_lead(struct plx_layout *layout, const char *first);
 
-/* The same ranks on the same devices, in whatever order? */
+/*
+ * The same ranks on the same devices, in whatever order? Devices that are not
+ * known are taken for the same.
+ */
 bool plx_layout_equal(const struct plx_layout *a, const struct plx_layout *b);
+
+/* Has whole at least as many ranks on each node that part has any on? */
+bool plx_layout_within(const struct plx_layout *part,
+		       const struct plx_layout *whole);
+
+/* Learn the devices not known from a layout that is equal. */
+void plx_layout_learn(struct plx_layout *layout,
+		      const struct plx_layout *known);
+
+/*
+ * What is left of a node when it keeps so many ranks, each with cpus of them
+ * if that is known (0: not): its CPUs in proportion.
+ */
+void plx_layout_keep(struct plx_layout_node *node, int ranks, int cpus);
 
 /* CPUs each rank can have on every node, at least 1. */
 int plx_layout_cpus_per_rank(const struct plx_layout *layout);

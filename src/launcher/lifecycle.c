@@ -33,11 +33,57 @@ static const struct rule rules[] = {
 	RULE(STARTING, STOP,     ENDING,   STOP),
 
 	RULE(TRAINING, ASKED,    SAVING,   STOP),
+	RULE(TRAINING, OFFERED,  LENDING,  LEND),
 	RULE(TRAINING, SHAPE,    YIELDING, STOP),
 	RULE(TRAINING, SAVED,    IDLE,     RETRY),
 	RULE(TRAINING, FAILED,   IDLE,     RETRY),
 	RULE(TRAINING, FINISHED, DONE,     FINISH),
 	RULE(TRAINING, STOP,     ENDING,   STOP),
+
+	RULE(LENDING,  ANSWERED, WARMING,  WARM),
+	RULE(LENDING,  KEPT,     TRAINING, KEEP),
+	RULE(LENDING,  ASKED,    SAVING,   STOP),
+	RULE(LENDING,  OFFERED,  LENDING,  LEND),
+	RULE(LENDING,  SHAPE,    YIELDING, STOP),
+	RULE(LENDING,  SAVED,    AGREED,   ACK),
+	RULE(LENDING,  FAILED,   AGREED,   LOST),
+	RULE(LENDING,  FINISHED, DONE,     FINISH),
+	RULE(LENDING,  STOP,     ENDING,   STOP),
+
+	RULE(WARMING,  READY,    HANDING,  HAND),
+	RULE(WARMING,  NO_NEXT,  SAVING,   GIVE_UP),
+	RULE(WARMING,  LATE,     SAVING,   GIVE_UP),
+	RULE(WARMING,  SHAPE,    YIELDING, STOP),
+	RULE(WARMING,  SAVED,    STARTING, ADOPT),
+	RULE(WARMING,  FAILED,   STARTING, ADOPT),
+	RULE(WARMING,  FINISHED, DONE,     FINISH),
+	RULE(WARMING,  STOP,     ENDING,   STOP),
+
+	RULE(HANDING,  HELD,     TAKING,   GO),
+	RULE(HANDING,  NO_NEXT,  RESUMING, RESUME),
+	RULE(HANDING,  LATE,     SAVING,   GIVE_UP),
+	RULE(HANDING,  SHAPE,    YIELDING, STOP),
+	RULE(HANDING,  SAVED,    STARTING, ADOPT),
+	RULE(HANDING,  FAILED,   STARTING, ADOPT),
+	RULE(HANDING,  FINISHED, DONE,     FINISH),
+	RULE(HANDING,  STOP,     ENDING,   STOP),
+
+	RULE(TAKING,   BEGAN,    TRAINING, PROMOTE),
+	RULE(TAKING,   NO_NEXT,  RESUMING, RESUME),
+	RULE(TAKING,   LATE,     RESUMING, RESUME),
+	RULE(TAKING,   SHAPE,    YIELDING, STOP),
+	RULE(TAKING,   SAVED,    STARTING, FOLLOW),
+	RULE(TAKING,   FAILED,   STARTING, FOLLOW),
+	RULE(TAKING,   FINISHED, STARTING, FOLLOW),
+	RULE(TAKING,   STOP,     ENDING,   STOP),
+
+	RULE(RESUMING, RESUMED,  SAVING,   STOP),
+	RULE(RESUMING, LATE,     SAVING,   STOP),
+	RULE(RESUMING, SHAPE,    YIELDING, STOP),
+	RULE(RESUMING, SAVED,    AGREED,   ACK),
+	RULE(RESUMING, FAILED,   AGREED,   LOST),
+	RULE(RESUMING, FINISHED, DONE,     FINISH),
+	RULE(RESUMING, STOP,     ENDING,   STOP),
 
 	RULE(SAVING,   SAVED,    AGREED,   ACK),
 	RULE(SAVING,   FAILED,   AGREED,   ACK),
@@ -67,17 +113,24 @@ static const struct rule rules[] = {
 
 static const struct {
 	const char *name;
-	enum plx_phase phase;
+	enum plx_phase phase; /* STARTING: not to be asked again at once */
 	bool has_ranks;
+	bool trains;
+	bool hands_over;
 } stages[] = {
-	[PLX_STAGE_IDLE]     = { "idle",     PLX_PHASE_WAITING,  false },
-	[PLX_STAGE_STARTING] = { "starting", PLX_PHASE_STARTING, true  },
-	[PLX_STAGE_TRAINING] = { "training", PLX_PHASE_TRAINING, true  },
-	[PLX_STAGE_SAVING]   = { "saving",   PLX_PHASE_SAVING,   true  },
-	[PLX_STAGE_YIELDING] = { "yielding", PLX_PHASE_SAVING,   true  },
-	[PLX_STAGE_AGREED]   = { "agreed",   PLX_PHASE_WAITING,  false },
-	[PLX_STAGE_ENDING]   = { "ending",   PLX_PHASE_SAVING,   true  },
-	[PLX_STAGE_DONE]     = { "done",     PLX_PHASE_DONE,     false },
+	[PLX_STAGE_IDLE]     = { "idle",     PLX_PHASE_WAITING,  0, 0, 0 },
+	[PLX_STAGE_STARTING] = { "starting", PLX_PHASE_STARTING, 1, 1, 0 },
+	[PLX_STAGE_TRAINING] = { "training", PLX_PHASE_TRAINING, 1, 1, 0 },
+	[PLX_STAGE_LENDING]  = { "lending",  PLX_PHASE_TRAINING, 1, 1, 1 },
+	[PLX_STAGE_WARMING]  = { "warming",  PLX_PHASE_STARTING, 1, 1, 1 },
+	[PLX_STAGE_HANDING]  = { "handing",  PLX_PHASE_STARTING, 1, 1, 1 },
+	[PLX_STAGE_TAKING]   = { "taking",   PLX_PHASE_STARTING, 1, 1, 1 },
+	[PLX_STAGE_RESUMING] = { "resuming", PLX_PHASE_STARTING, 1, 1, 1 },
+	[PLX_STAGE_SAVING]   = { "saving",   PLX_PHASE_SAVING,   1, 0, 0 },
+	[PLX_STAGE_YIELDING] = { "yielding", PLX_PHASE_SAVING,   1, 0, 0 },
+	[PLX_STAGE_AGREED]   = { "agreed",   PLX_PHASE_WAITING,  0, 0, 0 },
+	[PLX_STAGE_ENDING]   = { "ending",   PLX_PHASE_SAVING,   1, 0, 0 },
+	[PLX_STAGE_DONE]     = { "done",     PLX_PHASE_DONE,     0, 0, 0 },
 };
 /* clang-format on */
 
@@ -98,6 +151,16 @@ enum plx_phase plx_stage_phase(enum plx_stage stage)
 bool plx_stage_has_ranks(enum plx_stage stage)
 {
 	return stages[stage].has_ranks;
+}
+
+bool plx_stage_trains(enum plx_stage stage)
+{
+	return stages[stage].trains;
+}
+
+bool plx_stage_hands_over(enum plx_stage stage)
+{
+	return stages[stage].hands_over;
 }
 
 const char *plx_stage_name(enum plx_stage stage)

@@ -9,16 +9,24 @@
 const char *plx_part_name(enum plx_part part)
 {
 	static const char *const names[] = {
+		[PLX_PART_LEND] = "lend_s",
+		[PLX_PART_WARM] = "warm_s",
 		[PLX_PART_STOP] = "stop_s",
 		[PLX_PART_SAVE] = "save_s",
 		[PLX_PART_LEAVE] = "leave_s",
 		[PLX_PART_ACK] = "ack_s",
 		[PLX_PART_RESIZE] = "resize_s",
 		[PLX_PART_START] = "start_s",
+		[PLX_PART_GO] = "go_s",
 		[PLX_PART_FIRST_STEP] = "first_step_s",
 	};
 
 	return names[part];
+}
+
+static double between(double from_s, double to_s)
+{
+	return from_s && to_s > from_s ? to_s - from_s : 0;
 }
 
 struct plx_pause plx_pause_of(const struct plx_marks *marks)
@@ -34,15 +42,19 @@ struct plx_pause plx_pause_of(const struct plx_marks *marks)
 		{ PLX_PART_ACK, marks->acked_s },
 		{ PLX_PART_RESIZE, marks->answered_s },
 		{ PLX_PART_START, marks->hello_s },
-		{ PLX_PART_FIRST_STEP, marks->began_s },
+		{ PLX_PART_GO, marks->go_s },
+		{ PLX_PART_FIRST_STEP, marks->first_s },
 	};
 	struct plx_pause pause = { 0 };
 	double at_s;
 
 	if (!begin_s)
 		begin_s = marks->started_s;
-	if (marks->asked_s && marks->last_s > marks->asked_s)
-		pause.part_s[PLX_PART_STOP] = marks->last_s - marks->asked_s;
+	pause.part_s[PLX_PART_STOP] = between(marks->asked_s, marks->last_s);
+	pause.part_s[PLX_PART_LEND] =
+		between(marks->offered_s, marks->answered_s);
+	pause.part_s[PLX_PART_WARM] =
+		between(marks->ready_s ? marks->started_s : 0, marks->ready_s);
 	at_s = begin_s;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		if (parts[i].end_s <= at_s)

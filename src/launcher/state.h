@@ -3,8 +3,11 @@
  * state.h - the launcher's state, shared by the files that make it up
  *
  *	launcher.c  the loop: waits, hands out what happened
- *	watch.c     turns what happened into events
- *	act.c       does what the lifecycle table says
+ *	news.c	    turns what slurmctld says into events,
+ *	hear.c	    what rank 0 says,
+ *	watch.c	    and the end of ranks, signals and time
+ *	act.c	    does what the lifecycle table says,
+ *	handover.c  also from one generation of ranks to the next
  *	tell.c      says it: to the user, to events.jsonl, to slurmctld
  */
 #ifndef PLX_LAUNCHER_STATE_H
@@ -47,6 +50,8 @@ struct plx_launcher {
 	struct plx_generation *old;  /* on its way out, NULL: none */
 	struct plx_step_order order;
 	uint64_t newest;       /* generation's number, so far */
+	double cool_until_s;   /* no handover before */
+	int failed_handovers;  /* in a row */
 	char crc[32];	       /* of the state last saved */
 	char samples[32];      /* trained when it was */
 	bool ever_met;	       /* the training speaks to us */
@@ -74,7 +79,9 @@ struct plx_launcher {
 	bool resizing;
 };
 
-/* watch.c: these raise events. */
+/* news.c, hear.c, watch.c: these raise events. */
+void plx_consider(struct plx_launcher *l); /* the job as last seen */
+void plx_hear(struct plx_launcher *l, struct plx_generation *g);
 void plx_watch_news(struct plx_launcher *l);
 void plx_watch_peers(struct plx_launcher *l);
 void plx_watch_steps(struct plx_launcher *l);
@@ -83,11 +90,14 @@ void plx_watch_time(struct plx_launcher *l);
 
 /* act.c: change stage and do what is to be done. */
 void plx_raise(struct plx_launcher *l, enum plx_event event);
+/* What the next start is to be, on the job's present shape. */
+void plx_order_generation(struct plx_launcher *l,
+			  struct plx_generation_order *order);
 
 /* tell.c */
 void plx_say(const struct plx_launcher *l, enum plx_loudness least,
 	     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void plx_tell_start(struct plx_launcher *l);
+void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g);
 void plx_tell_resize(struct plx_launcher *l);
 void plx_tell_parked(struct plx_launcher *l);
 void plx_tell_fault(struct plx_launcher *l, int code, double wait_s);

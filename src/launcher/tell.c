@@ -60,15 +60,15 @@ static void write_event(struct plx_launcher *l, json_t *event)
 	json_decref(event);
 }
 
-void plx_tell_start(struct plx_launcher *l)
+void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g)
 {
-	plx_say(l, PLX_VERBOSE, "start %d: %d ranks on %s", l->now->step.number,
-		l->now->step.layout.ranks, l->now->where);
+	plx_say(l, PLX_VERBOSE, "start %d: %d ranks on %s", g->step.number,
+		g->step.layout.ranks, g->where);
 	write_event(l, json_pack("{s:s, s:i, s:i, s:i, s:s}", "event", "start",
-				 "start", l->now->step.number, "gpus",
-				 l->now->step.layout.gpus ? l->now->step.layout.ranks : 0,
-				 "ranks", l->now->step.layout.ranks, "nodes",
-				 l->now->where));
+				 "start", g->step.number, "gpus",
+				 g->step.layout.gpus ? g->step.layout.ranks : 0,
+				 "ranks", g->step.layout.ranks, "nodes",
+				 g->where));
 }
 
 static json_t *pack_parts(const struct plx_pause *pause)
@@ -179,6 +179,7 @@ void plx_publish(struct plx_launcher *l)
 		return;
 	strcpy(l->told, fields);
 	l->told_number = plx_clerk_publish(l->clerk, l->told, l->told_bare);
-	if (l->stage == PLX_STAGE_AGREED && !l->ack_number)
+	if ((l->stage == PLX_STAGE_AGREED || l->stage == PLX_STAGE_LENDING) &&
+	    !l->ack_number)
 		l->ack_number = l->told_number;
 }

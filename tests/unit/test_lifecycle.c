@@ -114,7 +114,91 @@ static void a_second_signal_kills(void **state)
 	assert_int_equal(PLX_ACTION_FINISH, did[2]);
 }
 
+static void a_handover_stops_nobody_before_the_next_are_ready(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_OFFERED, PLX_EVENT_ANSWERED,
+					  PLX_EVENT_READY, PLX_EVENT_HELD,
+					  PLX_EVENT_BEGAN };
+	const enum plx_action wanted[] = { PLX_ACTION_LEND, PLX_ACTION_WARM,
+					   PLX_ACTION_HAND, PLX_ACTION_GO,
+					   PLX_ACTION_PROMOTE };
+	enum plx_action did[5];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_TRAINING,
+			 follow(PLX_STAGE_TRAINING, events, 5, did));
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(wanted[i], did[i]);
+}
+
+static void ranks_that_hold_train_on_when_the_next_are_lost(void **state)
+{
+	static const enum plx_event lost[] = { PLX_EVENT_NO_NEXT,
+					       PLX_EVENT_LATE };
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++) {
+		const enum plx_event events[] = { lost[i], PLX_EVENT_RESUMED,
+						  PLX_EVENT_SAVED,
+						  PLX_EVENT_ANSWERED };
+		enum plx_action did[4];
+
+		assert_int_equal(PLX_STAGE_STARTING,
+				 follow(PLX_STAGE_TAKING, events, 4, did));
+		assert_int_equal(PLX_ACTION_RESUME, did[0]);
+		assert_int_equal(PLX_ACTION_STOP, did[1]);
+		assert_int_equal(PLX_ACTION_ACK, did[2]);
+		assert_int_equal(PLX_ACTION_START, did[3]);
+	}
+}
+
+static void the_next_take_over_from_ranks_that_are_lost(void **state)
+{
+	static const struct {
+		enum plx_stage now;
+		enum plx_action action;
+	} cases[] = {
+		{ PLX_STAGE_WARMING, PLX_ACTION_ADOPT },
+		{ PLX_STAGE_HANDING, PLX_ACTION_ADOPT },
+		{ PLX_STAGE_TAKING, PLX_ACTION_FOLLOW },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plx_step_to next =
+			plx_lifecycle_next(cases[i].now, PLX_EVENT_FAILED);
+
+		assert_int_equal(PLX_STAGE_STARTING, next.stage);
+		assert_int_equal(cases[i].action, next.action);
+	}
+}
+
+static void what_is_not_to_be_had_beside_is_had_cold(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_OFFERED, PLX_EVENT_ASKED,
+					  PLX_EVENT_SAVED, PLX_EVENT_ANSWERED };
+	enum plx_action did[4];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_STARTING,
+			 follow(PLX_STAGE_TRAINING, events, 4, did));
+	assert_int_equal(PLX_ACTION_STOP, did[1]);
+	assert_int_equal(PLX_ACTION_ACK, did[2]);
+}
+
 /* What must hold of every row, whoever adds one. */
+static void no_handover_waits_for_ever(void **state)
+{
+	(void) state;
+	for (int s = PLX_STAGE_WARMING; s <= PLX_STAGE_RESUMING; s++) {
+		struct plx_step_to next = plx_lifecycle_next(s, PLX_EVENT_LATE);
+
+		assert_true(plx_stage_hands_over(s));
+		assert_true((int) next.stage > s);
+		assert_int_not_equal(PLX_ACTION_NONE, next.action);
+	}
+}
+
 static void every_stage_can_end(void **state)
 {
 	(void) state;
@@ -141,7 +225,9 @@ static void no_stage_with_ranks_outlives_them(void **state)
 			struct plx_step_to next =
 				plx_lifecycle_next(s, gone[i]);
 
-			if (plx_stage_has_ranks(s))
+			if (next.action != PLX_ACTION_ADOPT &&
+			    next.action != PLX_ACTION_FOLLOW &&
+			    plx_stage_has_ranks(s))
 				assert_false(plx_stage_has_ranks(next.stage));
 		}
 	}
@@ -196,6 +282,13 @@ int main(void)
 			a_shape_changed_by_slurm_restarts_without_a_word),
 		cmocka_unit_test(lost_ranks_are_started_again),
 		cmocka_unit_test(a_second_signal_kills),
+		cmocka_unit_test(
+			a_handover_stops_nobody_before_the_next_are_ready),
+		cmocka_unit_test(
+			ranks_that_hold_train_on_when_the_next_are_lost),
+		cmocka_unit_test(the_next_take_over_from_ranks_that_are_lost),
+		cmocka_unit_test(what_is_not_to_be_had_beside_is_had_cold),
+		cmocka_unit_test(no_handover_waits_for_ever),
 		cmocka_unit_test(every_stage_can_end),
 		cmocka_unit_test(no_stage_with_ranks_outlives_them),
 		cmocka_unit_test(

@@ -32,7 +32,7 @@ static void a_pause_is_the_sum_of_its_parts(void **state)
 		.answered_s = 10.7,
 		.started_s = 10.7,
 		.hello_s = 11.2,
-		.began_s = 11.3,
+		.first_s = 11.3,
 	};
 	struct plx_pause pause = plx_pause_of(&marks);
 
@@ -57,7 +57,7 @@ static void what_did_not_happen_takes_no_time(void **state)
 		.left_s = 30,
 		.answered_s = 31,
 		.hello_s = 32,
-		.began_s = 33,
+		.first_s = 33,
 	};
 	struct plx_pause pause = plx_pause_of(&marks);
 
@@ -76,7 +76,7 @@ static void a_parked_job_pauses_from_the_answer_on(void **state)
 		.answered_s = 100,
 		.started_s = 100,
 		.hello_s = 100.5,
-		.began_s = 101,
+		.first_s = 101,
 	};
 	struct plx_pause pause = plx_pause_of(&marks);
 
@@ -84,6 +84,34 @@ static void a_parked_job_pauses_from_the_answer_on(void **state)
 	assert_near(1, pause.total_s);
 	assert_near(0.5, pause.part_s[PLX_PART_START]);
 	assert_near(0.5, pause.part_s[PLX_PART_FIRST_STEP]);
+}
+
+static void a_handover_pauses_for_its_own_parts_alone(void **state)
+{
+	const struct plx_marks marks = {
+		.offered_s = 5,
+		.answered_s = 5.5,
+		.started_s = 5.5,
+		.hello_s = 6.2,
+		.ready_s = 6.3,
+		.asked_s = 6.3,
+		.last_s = 6.4,
+		.saved_s = 6.41,
+		.go_s = 6.42,
+		.first_s = 6.45,
+	};
+	struct plx_pause pause = plx_pause_of(&marks);
+
+	(void) state;
+	assert_near(0.05, pause.total_s);
+	assert_near(0.5, pause.part_s[PLX_PART_LEND]);
+	assert_near(0.8, pause.part_s[PLX_PART_WARM]);
+	assert_near(0.1, pause.part_s[PLX_PART_STOP]);
+	assert_near(0.01, pause.part_s[PLX_PART_SAVE]);
+	assert_near(0, pause.part_s[PLX_PART_START]);
+	assert_near(0.01, pause.part_s[PLX_PART_GO]);
+	assert_near(0.03, pause.part_s[PLX_PART_FIRST_STEP]);
+	assert_near(pause.total_s, sum_of_parts(&pause));
 }
 
 static void median_and_worst_need_no_order(void **state)
@@ -109,6 +137,7 @@ int main(void)
 		cmocka_unit_test(a_pause_is_the_sum_of_its_parts),
 		cmocka_unit_test(what_did_not_happen_takes_no_time),
 		cmocka_unit_test(a_parked_job_pauses_from_the_answer_on),
+		cmocka_unit_test(a_handover_pauses_for_its_own_parts_alone),
 		cmocka_unit_test(median_and_worst_need_no_order),
 	};
 

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* handover.c - the launcher's acts of a handover */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "launcher/clock.h"
+#include "launcher/handover.h"
+#include "launcher/memory.h"
+#include "launcher/state.h"
+#include "wire/message.h"
+
+#define COOL_FIRST_S 60.0 /* without handover after one that failed */
+#define COOL_TIMES   5	  /* that it doubles */
+#define KILL_AGAIN_S 5.0
+#define HELLO_S	     120.0 /* for ranks that were to be the next */
+
+static bool has_memory(const struct plx_launcher *l)
+{
+	const struct plx_target *target = &l->job.target;
+	const struct plx_layout *now = &l->now->step.layout;
+	int here = now->count ? now->nodes[0].ranks : 0;
+	struct plx_error err;
+
+	if (plx_memory_suffices(l->now->socket, l->settings->node, here,
+				target->gpus_per_node, &err) == 0)
+		return true;
+	plx_say(l, PLX_NORMAL,
+		"the next ranks have to wait for these to end: "
+		"%s",
+		err.text);
+	return false;
+}
+
+bool plx_handover_possible(struct plx_launcher *l)
+{
+	const struct plx_target *target = &l->job.target;
+
+	return l->settings->prewarm && l->now->said.hello &&
+	       l->now->said.began && !l->old && !l->next &&
+	       l->now->step.layout.gpus && target->gpus_per_node > 0 &&
+	       !target->cold && plx_now_s() >= l->cool_until_s && has_memory(l);
+}
+
+void plx_handover_lend(struct plx_launcher *l)
+{
+	l->status.ack = l->job.target.serial;
+	l->status.live = true;
+	l->ack_number = 0;
+	l->deadline_s = 0;
+	l->marks = (struct plx_marks){ .offered_s = plx_now_s() };
+	plx_peer_tell(&l->now->peer, PLX_MSG_PREPARE);
+	plx_tell_status(l, plx_now_s());
+	plx_publish(l);
+}
+
+void plx_handover_keep(struct plx_launcher *l)
+{
+	l->status.live = false;
+	plx_tell_status(l, plx_now_s());
+}
+
+/* Memory may be short, a node bad: for a while, without. */
+void plx_handover_give_up(struct plx_launcher *l)
+{
+	double wait_s = COOL_FIRST_S;
+
+	for (int i = 0; i < l->failed_handovers && i < COOL_TIMES; i++)
+		wait_s *= 2;
+	l->failed_handovers++;
+	l->cool_until_s = plx_now_s() + wait_s;
+	plx_say(l, PLX_NORMAL,
+		"the next ranks do not take over, resizes are cold for %.0f s",
+		wait_s);
+	plx_handover_call_off(l);
+}
+
+static struct plx_generation *free_slot(struct plx_launcher *l)
+{
+	return l->now == &l->slots[0] ? &l->slots[1] : &l->slots[0];
+}
+
+void plx_handover_warm(struct plx_launcher *l)
+{
+	struct plx_generation *g = free_slot(l);
+	struct plx_generation_order order;
+	struct plx_error err;
+
+	plx_order_generation(l, &order);
+	order.warm = true;
+	order.layout = &l->job.aim;
+	order.where = l->job.aim_where;
+	l->from_ranks = l->now->step.layout.ranks;
+	snprintf(l->from, sizeof(l->from), "%s", l->now->where);
+	l->resizing = true;
+	l->marks.started_s = plx_now_s();
+	l->deadline_s = plx_now_s() + l->settings->warm_timeout_s;
+	if (plx_generation_start(g, &order, &err) < 0) {
+		plx_say(l, PLX_NORMAL, "%s", err.text);
+		plx_generation_close(g);
+		plx_raise(l, PLX_EVENT_NO_NEXT);
+		return;
+	}
+	l->next = g;
+	plx_tell_start(l, g);
+	plx_tell_status(l, plx_now_s());
+}
+
+void plx_handover_hand(struct plx_launcher *l)
+{
+	l->marks.asked_s = plx_now_s();
+	l->deadline_s = plx_now_s() + l->settings->save_timeout_s;
+	plx_peer_tell(&l->now->peer, PLX_MSG_HAND);
+}
+
+void plx_handover_go(struct plx_launcher *l)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), PLX_MSG_GO " gen=%" PRIu64,
+		 l->now->number);
+	plx_peer_tell(&l->next->peer, line);
+	l->marks.go_s = plx_now_s();
+	l->deadline_s = plx_now_s() + l->settings->warm_timeout_s;
+}
+
+/* The next ranks are those that train now. */
+static void take_over(struct plx_launcher *l)
+{
+	struct plx_generation *before = l->now;
+
+	l->now = l->next;
+	l->next = NULL;
+	if (plx_generation_lives(before))
+		l->old = before;
+	l->deadline_s = 0;
+	l->failed_handovers = 0;
+}
+
+void plx_handover_promote(struct plx_launcher *l)
+{
+	take_over(l);
+	if (l->old) {
+		plx_peer_tell(&l->old->peer, PLX_MSG_LEAVE);
+		l->old->kill_s = plx_now_s() + l->settings->save_timeout_s;
+	}
+	plx_tell_status(l, plx_now_s());
+}
+
+void plx_handover_release(struct plx_launcher *l)
+{
+	char line[64];
+
+	if (!l->now->said.held)
+		return;
+	/* The next ones may have raised the fence: these must be above it. */
+	l->now->number = ++l->newest;
+	l->now->said.held = false;
+	snprintf(line, sizeof(line), PLX_MSG_RESUME " gen=%" PRIu64,
+		 l->now->number);
+	plx_peer_tell(&l->now->peer, line);
+}
+
+void plx_handover_resume(struct plx_launcher *l)
+{
+	plx_handover_give_up(l);
+	l->deadline_s = plx_now_s() + l->settings->save_timeout_s;
+	/* If they do not hold yet, they are told as soon as they do. */
+	plx_handover_release(l);
+}
+
+void plx_handover_adopt(struct plx_launcher *l)
+{
+	plx_say(l, PLX_NORMAL,
+		"ranks failed (exit code %d), the next ones take over from "
+		"the last checkpoint",
+		l->exit_code);
+	plx_peer_tell(&l->next->peer, PLX_MSG_GO);
+	plx_handover_follow(l);
+}
+
+void plx_handover_follow(struct plx_launcher *l)
+{
+	take_over(l);
+	if (!l->now->said.hello)
+		l->deadline_s = plx_now_s() + HELLO_S;
+	plx_tell_status(l, plx_now_s());
+}
+
+void plx_handover_call_off(struct plx_launcher *l)
+{
+	if (!l->next)
+		return;
+	if (plx_generation_lives(l->next)) {
+		l->old = l->next;
+		l->old->kill_s = plx_now_s();
+	}
+	l->next = NULL;
+	plx_handover_see_off(l);
+}
+
+void plx_handover_see_off(struct plx_launcher *l)
+{
+	struct plx_generation *old = l->old;
+
+	if (!old || plx_now_s() < old->kill_s)
+		return;
+	if (plx_step_kill(&old->step))
+		plx_clerk_kill(l->clerk, old->step.name);
+	old->kill_s = plx_now_s() + KILL_AGAIN_S;
+}
+
+void plx_handover_give_back(struct plx_launcher *l)
+{
+	if (!l->status.live || l->old || l->next ||
+	    plx_stage_hands_over(l->stage))
+		return;
+	/* Those about to leave acknowledge when they have. */
+	if (plx_stage_has_ranks(l->stage) && !plx_stage_trains(l->stage))
+		return;
+	l->status.live = false;
+	plx_tell_status(l, plx_now_s());
+}

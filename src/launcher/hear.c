@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* hear.c - what rank 0 says, as events */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "launcher/clock.h"
+#include "launcher/handover.h"
+#include "launcher/state.h"
+#include "wire/message.h"
+
+static void take_hint(struct plx_launcher *l, struct plx_generation *g,
+		      const char *fields)
+{
+	struct plx_hint hint;
+	struct plx_error err;
+
+	if (g == l->old)
+		return;
+	if (plx_hint_read(fields, &hint, &err) <= 0) {
+		plx_say(l, PLX_VERBOSE, "rank 0 sent a bad hint: %s", err.text);
+		return;
+	}
+	l->status.hint = hint;
+	l->status.has_hint = true;
+	l->hint_waits = true;
+	l->progress = hint.progress;
+	if (hint.progress > l->fault_progress)
+		l->faults = 0;
+}
+
+/* Seconds ago that what it tells of has happened. */
+static double idle_of(const char *fields)
+{
+	double idle = 0;
+
+	plx_field_doubles(fields, "idle", 0, 1e6, &idle, 1, NULL);
+	return idle;
+}
+
+/* All ranks leave now, or hold their state in memory and wait. */
+static void take_saved(struct plx_launcher *l, struct plx_generation *g,
+		       const char *fields)
+{
+	int held = 0;
+
+	if (g != l->now)
+		return;
+	plx_field_int(fields, "held", 0, 1, &held, NULL);
+	l->marks.saved_s = plx_now_s();
+	l->marks.last_s = l->marks.saved_s - idle_of(fields);
+	plx_field_text(fields, "crc", l->crc, sizeof(l->crc));
+	plx_field_text(fields, "samples", l->samples, sizeof(l->samples));
+	if (held <= 0) {
+		g->said.saved = true;
+		return;
+	}
+	g->said.held = true;
+	/* Nobody waits for it any more. */
+	if (l->stage != PLX_STAGE_HANDING)
+		plx_handover_release(l);
+	plx_raise(l, PLX_EVENT_HELD);
+}
+
+static void take_ready(struct plx_launcher *l, struct plx_generation *g)
+{
+	g->said.ready = true;
+	if (g != l->next)
+		return;
+	l->marks.ready_s = plx_now_s();
+	plx_raise(l, PLX_EVENT_READY);
+}
+
+static void take_hello(struct plx_launcher *l, struct plx_generation *g)
+{
+	g->said.hello = true;
+	l->ever_met = true;
+	l->srun_trouble_s = 0;
+	l->marks.hello_s = plx_now_s();
+	if (l->stage == PLX_STAGE_STARTING)
+		l->deadline_s = 0;
+	plx_tell_status(l, plx_now_s());
+}
+
+static void take_began(struct plx_launcher *l, struct plx_generation *g,
+		       const char *fields)
+{
+	bool resized = l->resizing;
+
+	if (g == l->old)
+		return;
+	g->said.began = true;
+	l->marks.first_s = plx_now_s() - idle_of(fields);
+	plx_raise(l, PLX_EVENT_BEGAN);
+	if (resized && l->stage == PLX_STAGE_TRAINING) {
+		plx_tell_resize(l);
+		l->resizing = false;
+	}
+}
+
+static void take_line(struct plx_launcher *l, struct plx_generation *g,
+		      const char *line)
+{
+	const char *fields;
+
+	if (plx_message(line, PLX_MSG_HELLO))
+		take_hello(l, g);
+	else if (plx_message(line, PLX_MSG_READY))
+		take_ready(l, g);
+	else if ((fields = plx_message(line, PLX_MSG_BEGAN)))
+		take_began(l, g, fields);
+	else if ((fields = plx_message(line, PLX_MSG_HINT)))
+		take_hint(l, g, fields);
+	else if ((fields = plx_message(line, PLX_MSG_SAVED)))
+		take_saved(l, g, fields);
+	else if (plx_message(line, PLX_MSG_RESUMED))
+		plx_raise(l, PLX_EVENT_RESUMED);
+	else if (plx_message(line, PLX_MSG_DONE))
+		g->said.done = true;
+	else if (plx_message(line, PLX_MSG_BEAT) ||
+		 plx_message(line, PLX_MSG_RESTORED))
+		return; /* the training lives */
+	else
+		plx_say(l, PLX_VERBOSE, "rank 0 said something unknown");
+}
+
+void plx_hear(struct plx_launcher *l, struct plx_generation *g)
+{
+	char line[PLX_LINE_MAX];
+	struct plx_error err;
+
+	while (plx_peer_receive(&g->peer, line, &err))
+		take_line(l, g, line);
+}
+
+void plx_watch_peers(struct plx_launcher *l)
+{
+	for (int i = 0; i < PLX_GENERATIONS; i++)
+		plx_hear(l, &l->slots[i]);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* news.c - what slurmctld says of the job, as events */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "launcher/clock.h"
+#include "launcher/handover.h"
+#include "launcher/state.h"
+
+#define WAIT_POLL_S    0.02 /* between looks while an answer is due */
+#define TROUBLE_POLL_S 1.0  /* while slurmctld does not answer */
+
+/* A target that we have not acknowledged. Serials may fall: slurmctld can
+ * come back with an older state. */
+static bool is_asked(const struct plx_launcher *l)
+{
+	return l->job.target.state == PLX_TARGET_ASKED &&
+	       l->job.target.serial != l->status.ack;
+}
+
+static void consider_start(struct plx_launcher *l)
+{
+	/* Only a look after the ranks were gone tells where to start. */
+	if (l->looked_s < l->stage_s)
+		return;
+	if (is_asked(l))
+		plx_raise(l, PLX_EVENT_ASKED);
+	else if (l->job.layout.ranks > 0 && plx_now_s() >= l->not_before_s)
+		plx_raise(l, PLX_EVENT_ROOM);
+}
+
+/* Of a job that has been lent GPUs, ranks need not use all. */
+static bool fits(const struct plx_launcher *l, const struct plx_generation *g)
+{
+	if (l->looked_s <= g->step.started_s)
+		return true;
+	if (l->job.target.state == PLX_TARGET_LENT ||
+	    plx_stage_hands_over(l->stage))
+		return plx_layout_within(&g->step.layout, &l->job.layout);
+	return plx_layout_equal(&l->job.layout, &g->step.layout);
+}
+
+static void consider_ranks(struct plx_launcher *l)
+{
+	if (is_asked(l)) {
+		/* Those on their way out are waited for; it is not long. */
+		if (!l->old)
+			plx_raise(l, plx_handover_possible(l)
+					     ? PLX_EVENT_OFFERED
+					     : PLX_EVENT_ASKED);
+	} else if (!fits(l, l->now)) {
+		plx_raise(l, PLX_EVENT_SHAPE);
+	} else if (l->looked_s > l->now->step.started_s) {
+		plx_layout_learn(&l->now->step.layout, &l->job.layout);
+	}
+}
+
+/*
+ * Has slurmctld made up its mind since our acknowledgement? Another serial:
+ * it has forgotten what it asked for.
+ */
+static bool is_settled(const struct plx_launcher *l)
+{
+	const struct plx_target *target = &l->job.target;
+
+	return target->serial == l->status.ack ||
+	       (l->marks.acked_s && l->looked_s >= l->marks.acked_s);
+}
+
+static void consider_answer(struct plx_launcher *l)
+{
+	const struct plx_target *target = &l->job.target;
+
+	if (is_asked(l)) {
+		plx_raise(l, PLX_EVENT_ASKED);
+		return;
+	}
+	if (target->state == PLX_TARGET_ASKED ||
+	    target->state == PLX_TARGET_LENT) {
+		if (l->looked_s > l->deadline_s)
+			plx_raise(l, PLX_EVENT_LATE);
+		return;
+	}
+	if (!is_settled(l))
+		return;
+	l->target = *target;
+	l->marks.answered_s = plx_now_s();
+	plx_raise(l, l->job.layout.ranks > 0 ? PLX_EVENT_ANSWERED
+					     : PLX_EVENT_PARKED);
+}
+
+/* Ranks train on while their job gets what the next ones need. */
+static void consider_offer(struct plx_launcher *l)
+{
+	const struct plx_target *target = &l->job.target;
+
+	if (is_asked(l)) {
+		plx_raise(l, plx_handover_possible(l) ? PLX_EVENT_OFFERED
+						      : PLX_EVENT_ASKED);
+		return;
+	}
+	if (target->state == PLX_TARGET_ASKED && target->cold) {
+		plx_raise(l, PLX_EVENT_ASKED);
+		return;
+	}
+	if (target->state == PLX_TARGET_ASKED || !is_settled(l))
+		return;
+	l->target = *target;
+	l->marks.answered_s = plx_now_s();
+	if (!fits(l, l->now))
+		plx_raise(l, PLX_EVENT_SHAPE);
+	else if (target->serial == l->status.ack && l->job.aim.ranks > 0 &&
+		 (target->state == PLX_TARGET_LENT ||
+		  target->state == PLX_TARGET_DONE))
+		plx_raise(l, PLX_EVENT_ANSWERED);
+	else
+		plx_raise(l, PLX_EVENT_KEPT);
+}
+
+/* slurmctld may have lost a node, or come back with an older state. */
+static void consider_handover(struct plx_launcher *l)
+{
+	if (!fits(l, l->now) || (l->next && !fits(l, l->next)))
+		plx_raise(l, PLX_EVENT_SHAPE);
+}
+
+/* What the job's record, as last seen, means in this stage. */
+void plx_consider(struct plx_launcher *l)
+{
+	if (!l->has_job)
+		return;
+	if (l->job.over) {
+		if (l->stage != PLX_STAGE_ENDING &&
+		    l->stage != PLX_STAGE_DONE) {
+			plx_say(l, PLX_NORMAL, "job %u has ended",
+				l->settings->job_id);
+			l->exit_code = l->exit_code ? l->exit_code : 1;
+			plx_raise(l, PLX_EVENT_STOP);
+		}
+		return;
+	}
+	if (l->stage == PLX_STAGE_IDLE)
+		consider_start(l);
+	else if (l->stage == PLX_STAGE_AGREED)
+		consider_answer(l);
+	else if (l->stage == PLX_STAGE_LENDING)
+		consider_offer(l);
+	else if (plx_stage_hands_over(l->stage))
+		consider_handover(l);
+	else if (plx_stage_has_ranks(l->stage))
+		consider_ranks(l);
+}
+
+/* The first look: what was settled before our time needs no answer. */
+static void settle(struct plx_launcher *l)
+{
+	l->has_job = true;
+	if (l->job.target.state != PLX_TARGET_ASKED)
+		l->status.ack = l->job.target.serial;
+}
+
+static void take_job(struct plx_launcher *l, struct plx_news *news)
+{
+	plx_job_release(&l->job);
+	l->job = news->job;
+	l->looked_s = news->looked_s;
+	l->looking = false;
+	l->look_due_s = plx_now_s() + l->settings->poll_s;
+	if (l->stage == PLX_STAGE_AGREED || l->stage == PLX_STAGE_LENDING)
+		l->look_due_s = plx_now_s() + WAIT_POLL_S;
+	if (l->job.bad_target)
+		plx_say(l, PLX_VERBOSE, "the target of job %u is unreadable",
+			l->settings->job_id);
+	if (!l->has_job)
+		settle(l);
+}
+
+/*
+ * Does the record still hold what we wrote? slurmctld may have come back with
+ * an older state, or the user has set another comment.
+ */
+static void check_status(struct plx_launcher *l, const struct plx_news *news)
+{
+	const char *told = news->shortened ? l->told_bare : l->told;
+
+	if (!l->told[0] || news->published != l->told_number ||
+	    news->looked_s < news->published_s || l->job.over ||
+	    !strcmp(told, l->job.status))
+		return;
+	plx_say(l, PLX_VERBOSE, "the job's comment has lost our status");
+	l->told[0] = '\0';
+	plx_tell_status(l, plx_now_s());
+}
+
+void plx_watch_news(struct plx_launcher *l)
+{
+	struct plx_news news;
+
+	plx_clerk_take(l->clerk, &news);
+	if (l->ack_number && news.published >= l->ack_number &&
+	    !l->marks.acked_s) {
+		l->marks.acked_s = news.published_s;
+		l->look_due_s = 0;
+	}
+	if (news.shortened && !l->shortened) {
+		l->shortened = true;
+		plx_say(l, PLX_NORMAL,
+			"the job's comment is too long for the hint: the "
+			"scheduler does not see how this job scales");
+	}
+	if (news.is_trouble && strcmp(news.trouble.text, l->trouble) != 0) {
+		snprintf(l->trouble, sizeof(l->trouble), "%s",
+			 news.trouble.text);
+		plx_say(l, PLX_NORMAL, "%s, trying again", l->trouble);
+	}
+	if (news.is_trouble) {
+		l->looking = false;
+		l->look_due_s = plx_now_s() + TROUBLE_POLL_S;
+	}
+	if (!news.has_job)
+		return;
+	take_job(l, &news);
+	check_status(l, &news);
+	if (!news.is_trouble)
+		l->trouble[0] = '\0';
+	plx_consider(l);
+}
