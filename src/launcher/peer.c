@@ -2,6 +2,7 @@
 /* peer.c - the launcher's end of the socket to rank 0 */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,8 @@
 
 #include "launcher/peer.h"
 #include "wire/message.h"
+
+#define ROOM 4096 /* for the host file */
 
 static const char template[] = "pollux-XXXXXX";
 
@@ -21,16 +24,50 @@ static bool make_dir(struct plx_peer *peer, const char *parent)
 	       mkdtemp(peer->dir);
 }
 
+/* A full disk shows only when something is written. */
+static bool has_room(const struct plx_peer *peer)
+{
+	static const char page[ROOM];
+	char path[sizeof(peer->dir) + sizeof(PLX_PEER_HOSTS)];
+	bool wrote;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", peer->dir, PLX_PEER_HOSTS);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	wrote = write(fd, page, sizeof(page)) == sizeof(page);
+	if (close(fd) == 0 && wrote)
+		return true;
+	unlink(path);
+	return false;
+}
+
+static bool try_dir(struct plx_peer *peer, const char *parent)
+{
+	int saved;
+
+	if (!parent || parent[0] != '/' || !make_dir(peer, parent))
+		return false;
+	if (has_room(peer))
+		return true;
+	saved = errno;
+	rmdir(peer->dir);
+	errno = saved;
+	return false;
+}
+
 static int make_any_dir(struct plx_peer *peer, struct plx_error *err)
 {
-	const char *parent = getenv("TMPDIR");
+	const char *const parents[] = { getenv("TMPDIR"), "/tmp", "/dev/shm" };
 
-	if (parent && parent[0] == '/' && make_dir(peer, parent))
-		return 0;
-	if (make_dir(peer, "/tmp"))
-		return 0;
+	for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
+		if (try_dir(peer, parents[i]))
+			return 0;
+	}
 	peer->dir[0] = '\0';
-	return plx_fail(err, "cannot make a folder in /tmp: %s",
+	return plx_fail(err,
+			"cannot make a folder in $TMPDIR, /tmp or /dev/shm: %s",
 			strerror(errno));
 }
 

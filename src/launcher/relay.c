@@ -110,10 +110,16 @@ done:
 	return rc;
 }
 
+static void reap(pid_t *pid)
+{
+	if (*pid && waitpid(*pid, NULL, WNOHANG) != 0)
+		*pid = 0;
+}
+
 void plx_relay_reap(struct plx_relay *relay)
 {
-	if (relay->pid && waitpid(relay->pid, NULL, WNOHANG) == relay->pid)
-		relay->pid = 0;
+	reap(&relay->pid);
+	reap(&relay->leaving);
 }
 
 void plx_relay_stop(struct plx_relay *relay)
@@ -123,6 +129,11 @@ void plx_relay_stop(struct plx_relay *relay)
 		return;
 	/* srun kills the far end, but a hanging one is not waited for. */
 	kill(relay->pid, SIGTERM);
+	if (relay->leaving) {
+		kill(relay->leaving, SIGKILL);
+		waitpid(relay->leaving, NULL, 0);
+	}
+	relay->leaving = relay->pid;
 	relay->pid = 0;
 }
 

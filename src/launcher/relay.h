@@ -24,6 +24,7 @@
 
 struct plx_relay {
 	pid_t pid;     /* of its srun; 0: none */
+	pid_t leaving; /* of one that was told to end */
 	char path[96]; /* of the socket there */
 };
 
