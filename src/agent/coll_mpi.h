@@ -3,7 +3,7 @@
  * coll_mpi.h - inside of the collectives over MPI
  *
  * coll_mpi.c      life: initialise, who is where, abort, destroy
- * coll_mpi_ops.c  the operations, each with a patience of its own
+ * coll_mpi_ops.c  the operations, begun, and tested until done
  *
  * Nothing blocks inside MPI but MPI_Init and MPI_Finalize: operations are
  * begun and then tested until they are done or too late. After a failure the
@@ -38,12 +38,6 @@ struct plx_mpi {
 	struct plx_mpi_sum *first; /* under way, in the order begun */
 	struct plx_mpi_sum *last;
 	struct plx_mpi_sum *spare; /* done, to be used again */
-};
-
-/* How to wait. */
-enum plx_mpi_patience {
-	PLX_MPI_BUSY, /* for what others are about to do; up to timeout_s */
-	PLX_MPI_IDLE, /* for what may take hours, asleep, without a limit */
 };
 
 /* -1 with a sentence, and broken from now on, unless code is success. */

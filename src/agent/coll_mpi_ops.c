@@ -3,17 +3,15 @@
  * coll_mpi_ops.c - what ranks do together over MPI, and how long they wait
  *
  * A rank that hangs does not answer and is not noticed by MPI either: so all
- * operations are nonblocking ones, tested in a loop that knows the time. The
- * loop gives the CPU away: there may be more ranks than cores.
+ * operations are nonblocking ones, tested in a loop that knows the time.
  */
 #include <config.h>
 
 #include <limits.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "agent/coll_mpi.h"
+#include "agent/coll_wait.h"
 #include "agent/device.h"
 
 /* MPI counts are ints; larger arrays go in pieces of this many bytes. */
@@ -26,20 +24,6 @@
 #define SUM_PIECES    64
 #define SUM_PIECE_MIN (1 << 17)
 #define SUM_PIECE_MAX (1 << 28)
-
-#define SPINS	       64      /* tests before the CPU is given away */
-#define TESTS_PER_LOOK 64      /* ... between two looks at the clock */
-#define IDLE_AFTER_S   0.002   /* of spinning, an idle wait falls asleep, */
-#define NAP_MIN_NS     50000   /* first for so long, */
-#define NAP_MAX_NS     2000000 /* then for twice as long, up to this */
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 /* ---- errors ---- */
 
@@ -69,96 +53,24 @@ int plx_mpi_check(struct plx_mpi *m, int code, const char *what,
 	return broken(m, err);
 }
 
-static int too_late(struct plx_mpi *m, const char *what, struct plx_error *err)
-{
-	plx_fail(&m->why,
-		 "%s: rank %d of %d waits for others, which do not answer "
-		 "for %g s: lost, or they hang",
-		 what, m->base.rank, m->base.ranks, m->base.timeout_s);
-	return broken(m, err);
-}
-
-static int told_to_leave(struct plx_mpi *m, const char *what,
-			 struct plx_error *err)
-{
-	plx_fail(&m->why,
-		 "%s: rank %d of %d is told to leave while it waits for others",
-		 what, m->base.rank, m->base.ranks);
-	return broken(m, err);
-}
-
 /* ---- waiting ---- */
 
-/* One wait so far. */
-struct wait {
-	enum plx_mpi_patience patience;
-	const char *what;
-	double begin_s; /* 0: no look at the clock yet */
-	double waited_s;
-	double leaving_s; /* when we were seen to be told to leave, 0: not */
-	long nap_ns;
-};
-
-/* -1 when it has been too long. */
-static int look_at_clock(struct plx_mpi *m, struct wait *w,
-			 struct plx_error *err)
-{
-	double now = now_s();
-
-	if (!w->begin_s)
-		w->begin_s = now;
-	w->waited_s = now - w->begin_s;
-	if (m->base.leaving && *m->base.leaving) {
-		if (!w->leaving_s)
-			w->leaving_s = now;
-		if (now - w->leaving_s > PLX_COLL_GRACE_S)
-			return told_to_leave(m, w->what, err);
-	}
-	if (w->patience == PLX_MPI_BUSY && m->base.timeout_s > 0 &&
-	    w->waited_s > m->base.timeout_s)
-		return too_late(m, w->what, err);
-	return 0;
-}
-
-/* Give the CPU away for a moment. */
-static void rest(struct wait *w)
-{
-	const struct timespec t = { .tv_nsec = w->nap_ns };
-
-	if (w->patience != PLX_MPI_IDLE || w->waited_s < IDLE_AFTER_S) {
-		sched_yield();
-		return;
-	}
-	nanosleep(&t, NULL);
-	if (w->nap_ns < NAP_MAX_NS)
-		w->nap_ns *= 2;
-}
-
 /* A request is tested until it is done. */
-static int await(struct plx_mpi *m, MPI_Request *request,
-		 enum plx_mpi_patience patience, const char *what,
-		 struct plx_error *err)
+static int await(struct plx_mpi *m, MPI_Request *request, bool idle,
+		 const char *what, struct plx_error *err)
 {
-	struct wait w = {
-		.patience = patience,
-		.what = what,
-		.nap_ns = NAP_MIN_NS,
-	};
+	struct plx_wait w = { .coll = &m->base, .what = what, .idle = idle };
 	int done = 0;
 
-	for (unsigned int tests = 1;; tests++) {
-		if (plx_mpi_check(m,
-				  MPI_Test(request, &done, MPI_STATUS_IGNORE),
-				  what, err) < 0)
+	for (;;) {
+		int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+
+		if (plx_mpi_check(m, code, what, err) < 0)
 			return -1;
 		if (done)
 			return 0;
-		if (tests < SPINS)
-			continue;
-		rest(&w);
-		if ((tests % TESTS_PER_LOOK == 0 || w.nap_ns > NAP_MIN_NS) &&
-		    look_at_clock(m, &w, err) < 0)
-			return -1;
+		if (plx_wait_more(&w, &m->why) < 0)
+			return broken(m, err);
 	}
 }
 
@@ -167,7 +79,7 @@ int plx_mpi_finish(struct plx_mpi *m, int code, MPI_Request *request,
 {
 	if (plx_mpi_check(m, code, what, err) < 0)
 		return -1;
-	return await(m, request, PLX_MPI_BUSY, what, err);
+	return await(m, request, false, what, err);
 }
 
 /* ---- sums ---- */
@@ -294,8 +206,7 @@ static int end_sum(struct plx_mpi *m, struct plx_mpi_sum *s,
 		   struct plx_error *err)
 {
 	for (int i = 0; i < s->pieces; i++) {
-		if (await(m, &s->requests[i], PLX_MPI_BUSY, "sum over ranks",
-			  err) < 0)
+		if (await(m, &s->requests[i], false, "sum over ranks", err) < 0)
 			return -1;
 	}
 	s->next = m->spare;
@@ -366,8 +277,8 @@ static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
 
 /* ---- the rest ---- */
 
-static int spread(struct plx_mpi *m, void *data, size_t bytes,
-		  enum plx_mpi_patience patience, struct plx_error *err)
+static int spread(struct plx_mpi *m, void *data, size_t bytes, bool idle,
+		  struct plx_error *err)
 {
 	static const char what[] = "word from rank 0";
 
@@ -382,7 +293,7 @@ static int spread(struct plx_mpi *m, void *data, size_t bytes,
 				  MPI_Ibcast((char *) data + at, piece,
 					     MPI_BYTE, 0, m->comm, &request),
 				  what, err) < 0 ||
-		    await(m, &request, patience, what, err) < 0)
+		    await(m, &request, idle, what, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -391,13 +302,13 @@ static int spread(struct plx_mpi *m, void *data, size_t bytes,
 static int mpi_spread(struct plx_coll *coll, void *data, size_t bytes,
 		      struct plx_error *err)
 {
-	return spread((struct plx_mpi *) coll, data, bytes, PLX_MPI_BUSY, err);
+	return spread((struct plx_mpi *) coll, data, bytes, false, err);
 }
 
 static int mpi_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
 			   struct plx_error *err)
 {
-	return spread((struct plx_mpi *) coll, data, bytes, PLX_MPI_IDLE, err);
+	return spread((struct plx_mpi *) coll, data, bytes, true, err);
 }
 
 static int mpi_barrier(struct plx_coll *coll, struct plx_error *err)
