@@ -99,6 +99,7 @@ struct plx_meter {
 	double commit_s;  /* of the last step, 0: none */
 	double flushed_s; /* end of the last save that was flushed */
 	double advised_s; /* last look for a better batch */
+	double first_s;	  /* the first pass was given out, 0: none was */
 	double samples_per_s;
 	bool told;    /* the program gave pass_s and sync_s */
 	int settling; /* steps not to be measured */

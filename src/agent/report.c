@@ -91,7 +91,7 @@ static void understand(struct plx_reporter *reporter, const char *line)
 		if (!fields)
 			continue;
 		reporter->wishes |= words[i].wish;
-		if (words[i].wish == PLX_WISH_GO &&
+		if (words[i].wish & (PLX_WISH_GO | PLX_WISH_RESUME) &&
 		    plx_field_doubles(fields, "gen", 1, GENERATIONS_MAX,
 				      &source, 1, NULL) >= 0)
 			reporter->source = (long) source;

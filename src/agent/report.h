@@ -46,7 +46,10 @@ unsigned int plx_reporter_wishes(struct plx_reporter *reporter);
 unsigned int plx_reporter_wait(struct plx_reporter *reporter, unsigned int any,
 			       double timeout_s);
 
-/* Whose state PLX_WISH_GO said to take; 0: that of a checkpoint. */
+/*
+ * Whose state PLX_WISH_GO said to take; 0: that of a checkpoint. The number
+ * that PLX_WISH_RESUME gives this generation, 0: that which it has.
+ */
 long plx_reporter_source(const struct plx_reporter *reporter);
 
 /* The training lives: at most one line a second. */

@@ -274,6 +274,8 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass)
 	plx_stage(p, PLX_STAGE_PASS);
 	p->meter.told = false;
 	p->meter.pass_begin_s = plx_now_s();
+	if (!p->meter.first_s)
+		p->meter.first_s = p->meter.pass_begin_s;
 	return 1;
 }
 
@@ -342,7 +344,8 @@ static void begin(struct pollux *p, double now_s)
 		return;
 	p->began = true;
 	p->profile.restart_s = now_s - p->meter.created_s;
-	plx_reporter_say(p->reporter, PLX_MSG_BEGAN);
+	plx_reporter_say(p->reporter, PLX_MSG_BEGAN " idle=%.6f",
+			 now_s - p->meter.first_s);
 }
 
 static void change_batch(struct pollux *p)

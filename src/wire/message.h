@@ -11,7 +11,7 @@
 #define PLX_MSG_HELLO	 "hello"    /* ranks=R nodes=N */
 #define PLX_MSG_READY	 "ready"    /* warm: waits for go */
 #define PLX_MSG_RESTORED "restored" /* step=T from=WORD seconds=S */
-#define PLX_MSG_BEGAN	 "began"    /* first optimiser step committed */
+#define PLX_MSG_BEGAN	 "began"    /* idle=I; first step, begun I s ago */
 #define PLX_MSG_BEAT	 "beat"	    /* step=T; the training lives */
 #define PLX_MSG_HINT	 "hint"	    /* fields of core/hint.h */
 /* step=T samples=S crc=HEX bytes=B seconds=T idle=I [held=1] */
@@ -25,7 +25,7 @@
 #define PLX_MSG_PREPARE "prepare" /* get memory for a handover */
 #define PLX_MSG_HAND	"hand"	  /* hand the state over, then wait */
 #define PLX_MSG_LEAVE	"leave"	  /* after held: exit */
-#define PLX_MSG_RESUME	"resume"  /* after held: train on */
+#define PLX_MSG_RESUME	"resume"  /* [gen=G]; after held: train on, as G */
 #define PLX_MSG_GO	"go"	  /* [gen=G]; after ready: restore and train */
 
 /* The fields after word when line is that message, else NULL. */
