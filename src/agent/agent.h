@@ -74,6 +74,8 @@ struct plx_step {
 	int pass;	   /* index of the pass given out last */
 	uint64_t *numbers; /* its samples */
 	size_t numbers_room;
+	uint64_t *peeked; /* those of a later pass, pollux_peek() */
+	size_t peeked_room;
 	size_t count;	 /* its samples, how many */
 	size_t n;	 /* numbers of all buckets */
 	float *sum;	 /* [n] over passes; NULL: no memory yet */

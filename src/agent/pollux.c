@@ -153,6 +153,7 @@ void pollux_destroy(struct pollux *p)
 	if (p->coll)
 		p->coll->ops->destroy(p->coll);
 	free(p->step.numbers);
+	free(p->step.peeked);
 	free(p->tensors);
 	free(p->blobs);
 	free(p);

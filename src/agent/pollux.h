@@ -275,6 +275,14 @@ struct pollux_pass {
  */
 int pollux_next(struct pollux *p, struct pollux_pass *pass);
 
+/*
+ * To read ahead, after pollux_next(): what this rank will be given `ahead`
+ * passes after that one (0: itself), if neither batch nor ranks change. 1:
+ * *pass is filled, its samples valid until the next pollux_peek(). 0: none,
+ * the data end before. pollux_next() may say something else.
+ */
+int pollux_peek(struct pollux *p, int ahead, struct pollux_pass *pass);
+
 /* The last pollux_next() returned 0 although training has not finished. */
 bool pollux_stopped(const struct pollux *p);
 
