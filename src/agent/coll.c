@@ -34,19 +34,25 @@ struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 }
 #endif
 
-/* Over MPI; with NCCL on top when it is wanted, or there and not unwanted. */
-static struct plx_coll *over_mpi(bool try_nccl, bool need_nccl,
-				 struct plx_error *err)
+/* Over MPI where there are other ranks. */
+static struct plx_coll *create_base(struct plx_error *err)
 {
-	struct plx_coll *base = plx_coll_mpi_create(err);
+	return started_by_mpi() ? plx_coll_mpi_create(err)
+				: plx_coll_self_create(err);
+}
+
+/* NCCL on top when it is wanted, or of use and not unwanted. */
+static struct plx_coll *with_nccl(bool needed, struct plx_error *err)
+{
+	struct plx_coll *base = create_base(err);
 	struct plx_coll *nccl = NULL;
 
-	if (!base || !try_nccl)
+	if (!base || (!needed && base->ranks == 1))
 		return base;
 	nccl = plx_coll_nccl_create(base, err);
 	if (nccl)
 		return nccl;
-	if (!need_nccl)
+	if (!needed)
 		return base;
 	base->ops->destroy(base);
 	return NULL;
@@ -54,17 +60,14 @@ static struct plx_coll *over_mpi(bool try_nccl, bool need_nccl,
 
 struct plx_coll *plx_coll_create(const char *name, struct plx_error *err)
 {
-	if (!name || !strcmp(name, "auto")) {
-		if (!started_by_mpi())
-			return plx_coll_self_create(err);
-		return over_mpi(true, false, err);
-	}
+	if (!name || !strcmp(name, "auto"))
+		return with_nccl(false, err);
 	if (!strcmp(name, "self"))
 		return plx_coll_self_create(err);
 	if (!strcmp(name, "mpi"))
-		return over_mpi(false, false, err);
+		return plx_coll_mpi_create(err);
 	if (!strcmp(name, "nccl"))
-		return over_mpi(true, true, err);
+		return with_nccl(true, err);
 	plx_fail(err, "collectives \"%s\": want auto, self, mpi or nccl", name);
 	return NULL;
 }

@@ -1,170 +1,258 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coll_nccl.c - sums over NCCL, the only file that includes CUDA or NCCL
+ * coll_nccl.c - the life of sums over NCCL
  *
- * Both libraries are opened at run time, so that one build runs on machines
- * with and without GPUs: without a driver this answers with a sentence, and
- * MPI carries the gradients. They come from host memory and are staged
- * through one buffer on the GPU. Everything but sums stays with the base.
- *
- * Compiled only where the headers are. Written against NCCL 2.18 and later;
- * what runs in this project's tests is the refusal, not the sum.
+ * NCCL is opened at run time, like CUDA (cuda_calls.h), so that one build
+ * runs on machines with and without GPUs: without a driver this answers with
+ * a sentence, and MPI carries the gradients. Compiled only where the headers
+ * are. See coll_nccl.h.
  */
 #include <config.h>
 
-#include <dlfcn.h>
-#include <stdbool.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-/* Their headers are not held to our warnings. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wundef"
-#pragma GCC diagnostic ignored "-Wstrict-prototypes"
-#include <cuda_runtime_api.h>
-#include <nccl.h>
-#pragma GCC diagnostic pop
+#include "agent/coll_nccl.h"
 
-#include "agent/coll.h"
+#define ABORT_MS   2000 /* ncclCommAbort() is given that long */
+#define FINALIZE_S 10	/* and the orderly end so */
 
-/* What we call, by the types of the headers. */
-struct calls {
-	__typeof__(&cudaGetDeviceCount) device_count;
-	__typeof__(&cudaSetDevice) set_device;
-	cudaError_t (*alloc)(void **, size_t);
-	__typeof__(&cudaFree) release;
-	__typeof__(&cudaMemcpyAsync) copy;
-	__typeof__(&cudaStreamCreate) stream_create;
-	__typeof__(&cudaStreamDestroy) stream_destroy;
-	__typeof__(&cudaStreamSynchronize) wait;
-	__typeof__(&cudaGetErrorString) cuda_text;
-	__typeof__(&ncclGetUniqueId) unique_id;
-	__typeof__(&ncclCommInitRank) init;
-	__typeof__(&ncclAllReduce) all_reduce;
-	__typeof__(&ncclCommDestroy) comm_destroy;
-	__typeof__(&ncclCommAbort) comm_abort;
-	__typeof__(&ncclGetErrorString) nccl_text;
-};
+/* ncclConfig_t of 2.14, which all later ones take: its size then. */
+#define CONFIG_SIZE 24
 
-struct nccl_coll {
-	struct plx_coll coll;
-	struct plx_coll *base; /* ours: rank numbers, spread, barrier */
-	struct calls calls;
-	void *cuda; /* from dlopen(); kept until the process ends */
-	void *nccl;
-	ncclComm_t comm;
-	cudaStream_t stream;
-	float *buffer; /* on the GPU */
-	size_t room;   /* floats that fit */
-};
-
-static const char *const driver_names[] = { "libcuda.so.1", NULL };
-static const char *const cuda_names[] = {
-	"libcudart.so.13",
-	"libcudart.so.12",
-	"libcudart.so.11.0",
-	"libcudart.so",
-	NULL,
-};
 static const char *const nccl_names[] = { "libnccl.so.2", "libnccl.so", NULL };
 
-static void *open_first(const char *const *names, struct plx_error *err)
-{
-	void *library = NULL;
-
-	for (int i = 0; names[i] && !library; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		plx_fail(err, "cannot open %s: %s", names[0], dlerror());
-	return library;
-}
-
-static int find_calls(struct nccl_coll *n, struct plx_error *err)
-{
-	struct calls *c = &n->calls;
-	const struct {
-		void *library;
-		const char *name;
-		void *slot; /* of a function pointer */
-	} wanted[] = {
-		{ n->cuda, "cudaGetDeviceCount", &c->device_count },
-		{ n->cuda, "cudaSetDevice", &c->set_device },
-		{ n->cuda, "cudaMalloc", &c->alloc },
-		{ n->cuda, "cudaFree", &c->release },
-		{ n->cuda, "cudaMemcpyAsync", &c->copy },
-		{ n->cuda, "cudaStreamCreate", &c->stream_create },
-		{ n->cuda, "cudaStreamDestroy", &c->stream_destroy },
-		{ n->cuda, "cudaStreamSynchronize", &c->wait },
-		{ n->cuda, "cudaGetErrorString", &c->cuda_text },
-		{ n->nccl, "ncclGetUniqueId", &c->unique_id },
-		{ n->nccl, "ncclCommInitRank", &c->init },
-		{ n->nccl, "ncclAllReduce", &c->all_reduce },
-		{ n->nccl, "ncclCommDestroy", &c->comm_destroy },
-		{ n->nccl, "ncclCommAbort", &c->comm_abort },
-		{ n->nccl, "ncclGetErrorString", &c->nccl_text },
-	};
-
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *symbol = dlsym(wanted[i].library, wanted[i].name);
-
-		if (!symbol)
-			return plx_fail(err, "no %s in the GPU libraries",
-					wanted[i].name);
-		/* POSIX allows it, ISO C has no cast for it. */
-		*(void **) wanted[i].slot = symbol;
-	}
-	return 0;
-}
-
-static int cuda_ok(struct nccl_coll *n, cudaError_t code, const char *what,
-		   struct plx_error *err)
-{
-	if (code == cudaSuccess)
-		return 0;
-	return plx_fail(err, "%s failed: %s", what, n->calls.cuda_text(code));
-}
-
-static int nccl_ok(struct nccl_coll *n, ncclResult_t code, const char *what,
+static int nccl_ok(struct plx_nccl *n, ncclResult_t code, const char *what,
 		   struct plx_error *err)
 {
 	if (code == ncclSuccess)
 		return 0;
-	return plx_fail(err, "%s failed: %s", what, n->calls.nccl_text(code));
+	return plx_fail(err, "%s failed: %s", what, n->calls.text(code));
 }
 
-/* Slurm shows each rank its own GPU; without that, they take turns. */
-static int choose_device(struct nccl_coll *n, struct plx_error *err)
+/* ---- the end of a communicator ---- */
+
+/* In a thread of its own, which outlives its owner if need be. */
+struct abortion {
+	int device;
+	ncclComm_t comm;
+	__typeof__(&ncclCommAbort) abort;
+	__typeof__(&cudaSetDevice) set_device;
+	atomic_int parties; /* who holds this: the last one frees it */
+	atomic_bool done;
+};
+
+static void let_go(struct abortion *a)
 {
-	const char *local = getenv("SLURM_LOCALID");
-	int number;
+	if (atomic_fetch_sub(&a->parties, 1) == 1)
+		free(a);
+}
+
+static void *abort_comm(void *arg)
+{
+	struct abortion *a = arg;
+
+	(void) a->set_device(a->device);
+	(void) a->abort(a->comm);
+	atomic_store(&a->done, true);
+	let_go(a);
+	return NULL;
+}
+
+/*
+ * End its kernels, so that the GPU can be used again, say to save what is in
+ * its memory. It may hang as well: then it is left behind.
+ */
+static void end_comm(struct plx_nccl *n)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	struct abortion *a = n->comm ? calloc(1, sizeof(*a)) : NULL;
+	pthread_t thread;
+
+	if (!a)
+		return;
+	a->device = n->device;
+	a->comm = n->comm;
+	a->abort = n->calls.abort;
+	a->set_device = n->cuda->set_device;
+	atomic_init(&a->parties, 2);
+	n->comm = NULL;
+	if (pthread_create(&thread, NULL, abort_comm, a) != 0) {
+		free(a);
+		return;
+	}
+	pthread_detach(thread);
+	for (int ms = 0; ms < ABORT_MS && !atomic_load(&a->done); ms++)
+		nanosleep(&moment, NULL);
+	let_go(a);
+}
+
+int plx_nccl_broken(struct plx_nccl *n, struct plx_error *err)
+{
+	n->broken = true;
+	end_comm(n);
+	return plx_fail(err, "%s", n->why.text);
+}
+
+/* ---- what is the base's ---- */
+
+/* It waits as long as we are told to wait. */
+static struct plx_coll *base_of(struct plx_coll *coll)
+{
+	struct plx_coll *base = ((struct plx_nccl *) coll)->base;
+
+	base->timeout_s = coll->timeout_s;
+	base->leaving = coll->leaving;
+	return base;
+}
+
+static int nccl_spread(struct plx_coll *coll, void *data, size_t bytes,
+		       struct plx_error *err)
+{
+	struct plx_coll *base = base_of(coll);
+
+	return base->ops->spread(base, data, bytes, err);
+}
+
+static int nccl_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
+			    struct plx_error *err)
+{
+	struct plx_coll *base = base_of(coll);
+
+	return base->ops->spread_idle(base, data, bytes, err);
+}
+
+static int nccl_barrier(struct plx_coll *coll, struct plx_error *err)
+{
+	struct plx_coll *base = base_of(coll);
+
+	return base->ops->barrier(base, err);
+}
+
+static int nccl_gather(struct plx_coll *coll, const void *data, size_t bytes,
+		       void *out, struct plx_error *err)
+{
+	struct plx_coll *base = base_of(coll);
+
+	return base->ops->gather(base, data, bytes, out, err);
+}
+
+static void nccl_abort(struct plx_coll *coll, int code)
+{
+	struct plx_nccl *n = (struct plx_nccl *) coll;
+
+	end_comm(n);
+	n->base->ops->abort(n->base, code);
+}
+
+/* All but the base. */
+static void release(struct plx_nccl *n)
+{
+	plx_nccl_release_sums(n);
+	n->coll.timeout_s = FINALIZE_S;
+	if (n->comm && n->calls.finalize)
+		(void) plx_nccl_settle(n, n->calls.finalize(n->comm),
+				       "ncclCommFinalize", NULL);
+	if (n->comm)
+		(void) n->calls.destroy(n->comm);
+	if (n->ready)
+		(void) n->cuda->event_destroy(n->ready);
+	if (n->stream)
+		(void) n->cuda->stream_destroy(n->stream);
+	free(n);
+}
+
+static void nccl_destroy(struct plx_coll *coll)
+{
+	struct plx_coll *base = base_of(coll);
+
+	release((struct plx_nccl *) coll);
+	base->ops->destroy(base);
+}
+
+static const struct plx_coll_ops nccl_ops = {
+	.name = "nccl",
+	.sum = plx_nccl_sum,
+	.sum_begin = plx_nccl_sum_begin,
+	.sum_wait = plx_nccl_sum_wait,
+	.spread = nccl_spread,
+	.barrier = nccl_barrier,
+	.gather = nccl_gather,
+	.spread_idle = nccl_spread_idle,
+	.abort = nccl_abort,
+	.destroy = nccl_destroy,
+};
+
+/* ---- the beginning ---- */
+
+static int find_calls(struct plx_nccl_calls *c, struct plx_error *err)
+{
+	const struct plx_symbol needed[] = {
+		{ "ncclGetUniqueId", &c->unique_id },
+		{ "ncclCommInitRank", &c->init },
+		{ "ncclAllReduce", &c->all_reduce },
+		{ "ncclCommGetAsyncError", &c->state },
+		{ "ncclCommDestroy", &c->destroy },
+		{ "ncclCommAbort", &c->abort },
+		{ "ncclGetErrorString", &c->text },
+	};
+	const struct plx_symbol newer[] = {
+		{ "ncclCommInitRankConfig", &c->init_config },
+		{ "ncclCommFinalize", &c->finalize },
+	};
+	void *library = plx_cuda_open(nccl_names, err);
+
+	if (!library ||
+	    plx_cuda_find(library, needed, sizeof(needed) / sizeof(needed[0]),
+			  err) < 0)
+		return -1;
+	if (plx_cuda_find(library, newer, sizeof(newer) / sizeof(newer[0]),
+			  NULL) < 0) {
+		c->init_config = NULL;
+		c->finalize = NULL;
+	}
+	return 0;
+}
+
+/*
+ * A program that has chosen a GPU keeps it. Else: Slurm shows each rank its
+ * own, and without Slurm the ranks of a node take turns.
+ */
+static int choose_device(struct plx_nccl *n, struct plx_error *err)
+{
 	int count = 0;
 
-	if (!local)
-		local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
-	number = local ? atoi(local) : n->base->rank;
-	if (cuda_ok(n, n->calls.device_count(&count), "cudaGetDeviceCount",
-		    err) < 0)
+	if (plx_cuda_check(n->cuda->device_count(&count), "cudaGetDeviceCount",
+			   err) < 0)
 		return -1;
 	if (count < 1)
 		return plx_fail(err, "there is no GPU");
-	return cuda_ok(n, n->calls.set_device(number % count), "cudaSetDevice",
-		       err);
+	if (plx_cuda_check(n->cuda->get_device(&n->device), "cudaGetDevice",
+			   err) < 0)
+		return -1;
+	if (n->device == 0)
+		n->device = n->base->local_rank % count;
+	return plx_cuda_check(n->cuda->set_device(n->device), "cudaSetDevice",
+			      err);
 }
 
 /* All that a rank can find out alone. */
-static int prepare(struct nccl_coll *n, struct plx_error *err)
+static int prepare(struct plx_nccl *n, struct plx_error *err)
 {
-	/* Asked first: without it, loading the rest would cost a start 0.1 s.
-	 */
-	if (!open_first(driver_names, err))
+	n->cuda = plx_cuda_get(err);
+	if (!n->cuda || find_calls(&n->calls, err) < 0 ||
+	    choose_device(n, err) < 0)
 		return -1;
-	n->cuda = open_first(cuda_names, err);
-	if (!n->cuda)
+	if (plx_cuda_check(n->cuda->stream_create(&n->stream,
+						  cudaStreamNonBlocking),
+			   "cudaStreamCreateWithFlags", err) < 0)
 		return -1;
-	n->nccl = open_first(nccl_names, err);
-	if (!n->nccl || find_calls(n, err) < 0 || choose_device(n, err) < 0)
-		return -1;
-	return cuda_ok(n, n->calls.stream_create(&n->stream),
-		       "cudaStreamCreate", err);
+	return plx_cuda_check(n->cuda->event_create(&n->ready,
+						    cudaEventDisableTiming),
+			      "cudaEventCreateWithFlags", err);
 }
 
 /* True when all ranks are: one that is not makes the sum fall short. */
@@ -176,8 +264,25 @@ static bool all_ready(struct plx_coll *base, bool ready)
 	       (int) votes == base->ranks;
 }
 
+static int join(struct plx_nccl *n, ncclUniqueId id, struct plx_error *err)
+{
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+	ncclResult_t code;
+
+	config.size = CONFIG_SIZE;
+	config.version = NCCL_VERSION(2, 14, 0);
+	config.blocking = 0;
+	if (n->calls.init_config)
+		code = n->calls.init_config(&n->comm, n->base->ranks, id,
+					    n->base->rank, &config);
+	else
+		code = n->calls.init(&n->comm, n->base->ranks, id,
+				     n->base->rank);
+	return plx_nccl_settle(n, code, "start of NCCL", err);
+}
+
 /* Rank 0's id, or its failure, reaches all: nobody waits for a lost rank. */
-static int connect_ranks(struct nccl_coll *n, struct plx_error *err)
+static int connect_ranks(struct plx_nccl *n, struct plx_error *err)
 {
 	struct {
 		bool good;
@@ -190,131 +295,13 @@ static int connect_ranks(struct nccl_coll *n, struct plx_error *err)
 	if (n->base->ops->spread(n->base, &key, sizeof(key), err) < 0 ||
 	    !key.good)
 		return -1;
-	return nccl_ok(n,
-		       n->calls.init(&n->comm, n->base->ranks, key.id,
-				     n->base->rank),
-		       "ncclCommInitRank", err);
+	return join(n, key.id, err);
 }
-
-static int make_room(struct nccl_coll *n, size_t count, struct plx_error *err)
-{
-	void *buffer = NULL;
-
-	if (count <= n->room)
-		return 0;
-	if (n->buffer)
-		n->calls.release(n->buffer);
-	n->buffer = NULL;
-	n->room = 0;
-	if (cuda_ok(n, n->calls.alloc(&buffer, count * sizeof(float)),
-		    "cudaMalloc", err) < 0)
-		return -1;
-	n->buffer = buffer;
-	n->room = count;
-	return 0;
-}
-
-static int nccl_sum(struct plx_coll *coll, float *data, size_t count,
-		    struct plx_error *err)
-{
-	struct nccl_coll *n = (struct nccl_coll *) coll;
-	const struct calls *c = &n->calls;
-	size_t bytes = count * sizeof(*data);
-
-	if (make_room(n, count, err) < 0)
-		return -1;
-	if (cuda_ok(n,
-		    c->copy(n->buffer, data, bytes, cudaMemcpyHostToDevice,
-			    n->stream),
-		    "copy to the GPU", err) < 0 ||
-	    nccl_ok(n,
-		    c->all_reduce(n->buffer, n->buffer, count, ncclFloat32,
-				  ncclSum, n->comm, n->stream),
-		    "ncclAllReduce", err) < 0 ||
-	    cuda_ok(n,
-		    c->copy(data, n->buffer, bytes, cudaMemcpyDeviceToHost,
-			    n->stream),
-		    "copy from the GPU", err) < 0)
-		return -1;
-	return cuda_ok(n, c->wait(n->stream), "cudaStreamSynchronize", err);
-}
-
-static int nccl_spread(struct plx_coll *coll, void *data, size_t bytes,
-		       struct plx_error *err)
-{
-	struct plx_coll *base = ((struct nccl_coll *) coll)->base;
-
-	return base->ops->spread(base, data, bytes, err);
-}
-
-static int nccl_barrier(struct plx_coll *coll, struct plx_error *err)
-{
-	struct plx_coll *base = ((struct nccl_coll *) coll)->base;
-
-	return base->ops->barrier(base, err);
-}
-
-static int nccl_gather(struct plx_coll *coll, const void *data, size_t bytes,
-		       void *out, struct plx_error *err)
-{
-	struct plx_coll *base = ((struct nccl_coll *) coll)->base;
-
-	return base->ops->gather(base, data, bytes, out, err);
-}
-
-static int nccl_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
-			    struct plx_error *err)
-{
-	struct plx_coll *base = ((struct nccl_coll *) coll)->base;
-
-	return base->ops->spread_idle(base, data, bytes, err);
-}
-
-static void nccl_abort(struct plx_coll *coll, int code)
-{
-	struct nccl_coll *n = (struct nccl_coll *) coll;
-
-	if (n->comm)
-		n->calls.comm_abort(n->comm);
-	n->comm = NULL;
-	n->base->ops->abort(n->base, code);
-}
-
-/* All but the base. */
-static void release(struct nccl_coll *n)
-{
-	if (n->buffer)
-		n->calls.release(n->buffer);
-	if (n->comm)
-		n->calls.comm_destroy(n->comm);
-	if (n->stream)
-		n->calls.stream_destroy(n->stream);
-	free(n);
-}
-
-static void nccl_destroy(struct plx_coll *coll)
-{
-	struct plx_coll *base = ((struct nccl_coll *) coll)->base;
-
-	release((struct nccl_coll *) coll);
-	base->ops->destroy(base);
-}
-
-static const struct plx_coll_ops nccl_ops = {
-	.name = "nccl",
-	.sum = nccl_sum,
-	.spread = nccl_spread,
-	.barrier = nccl_barrier,
-	.gather = nccl_gather,
-	.spread_idle = nccl_spread_idle,
-	.abort = nccl_abort,
-	.destroy = nccl_destroy,
-};
 
 struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 				      struct plx_error *err)
 {
-	struct nccl_coll *n = calloc(1, sizeof(*n));
+	struct plx_nccl *n = calloc(1, sizeof(*n));
 	bool ready = false;
 
 	plx_fail(err, "another rank cannot use NCCL");
@@ -332,10 +319,8 @@ struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 		if (all_ready(base, ready))
 			return &n->coll;
 	}
-	if (n && n->comm)
-		n->calls.comm_abort(n->comm); /* destroy would wait for all */
 	if (n) {
-		n->comm = NULL;
+		end_comm(n); /* an orderly end would wait for all */
 		release(n);
 	}
 	return NULL;

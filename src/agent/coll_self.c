@@ -98,5 +98,6 @@ struct plx_coll *plx_coll_self_create(struct plx_error *err)
 	coll->ranks = 1;
 	coll->nodes = 1;
 	coll->local_ranks = 1;
+	coll->timeout_s = PLX_COLL_TIMEOUT_S;
 	return coll;
 }
