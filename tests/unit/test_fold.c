@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* test_fold.c - one pass over the numbers of a gradient, against plain loops */
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/fold.h"
+#include "unit.h"
+
+enum { ROOM = 80 };
+
+struct arrays {
+	float in[ROOM];
+	float out[ROOM];
+	float previous[ROOM];
+	float precondition[ROOM];
+};
+
+static void fill(struct arrays *a, uint64_t *seed)
+{
+	for (int i = 0; i < ROOM; i++) {
+		a->in[i] = (float) unit_uniform(seed, -3, 3);
+		a->out[i] = (float) unit_uniform(seed, -3, 3);
+		a->previous[i] = (float) unit_uniform(seed, -3, 3);
+		a->precondition[i] = (float) unit_uniform(seed, 0.1, 4);
+	}
+}
+
+/* What is asked for, number by number. */
+static struct plx_folded plainly(const struct plx_fold *f)
+{
+	struct plx_folded folded = { 0 };
+
+	for (size_t i = 0; i < f->n; i++) {
+		double by = f->precondition ? (double) f->precondition[i] : 1;
+		float in = f->in[i];
+		float out = f->out ? f->weight * in : in;
+		double seen = (double) (f->previous ? out : in) / by;
+
+		folded.sqr += seen * seen;
+		if (f->previous) {
+			folded.cross += seen * (double) f->previous[i] / by;
+			f->previous[i] = out;
+		}
+		if (f->out)
+			f->out[i] = f->add ? f->out[i] + out : out;
+	}
+	return folded;
+}
+
+static struct plx_fold fold_of(struct arrays *a, unsigned int kind, size_t from,
+			       size_t n)
+{
+	struct plx_fold f = {
+		.in = a->in + from,
+		.out = kind & 1 ? a->out + from : NULL,
+		.add = (kind & 3) == 3 && !(kind & 4),
+		.weight = kind & 1 ? 0.37f : 1,
+		.previous = kind & 4 ? a->previous + from : NULL,
+		.precondition = kind & 8 ? a->precondition + from : NULL,
+		.n = n,
+	};
+
+	if (kind & 16 && f.out)
+		f.out = a->in + from;
+	return f;
+}
+
+static void near(double want, double is)
+{
+	if (!(fabs(want - is) <= 1e-12 * (1 + fabs(want))))
+		fail_msg("%.17g, want %.17g", is, want);
+}
+
+/* All that can be asked for, at any length and wherever it begins. */
+static void a_walk_does_what_plain_loops_do(void **state)
+{
+	uint64_t seed = 3;
+
+	(void) state;
+	for (unsigned int kind = 0; kind < 32; kind++) {
+		for (size_t n = 0; n < 40; n++) {
+			struct arrays a;
+			struct arrays b;
+			struct plx_fold f;
+			struct plx_folded want;
+			struct plx_folded is;
+
+			fill(&a, &seed);
+			b = a;
+			f = fold_of(&a, kind, kind % 5, n);
+			is = plx_fold(&f);
+			f = fold_of(&b, kind, kind % 5, n);
+			want = plainly(&f);
+			near(want.sqr, is.sqr);
+			near(want.cross, is.cross);
+			assert_memory_equal(&b, &a, sizeof(a));
+		}
+	}
+}
+
+static void a_number_that_is_none_shows_in_the_norm(void **state)
+{
+	const float bad[] = { NAN, INFINITY, -INFINITY };
+	uint64_t seed = 4;
+
+	(void) state;
+	for (size_t k = 0; k < ARRAY_SIZE(bad); k++) {
+		for (size_t at = 0; at < 19; at++) {
+			struct arrays a;
+			struct plx_fold f;
+
+			fill(&a, &seed);
+			a.in[at] = bad[k];
+			f = fold_of(&a, 0, 0, 19);
+			assert_false(isfinite(plx_fold(&f).sqr));
+		}
+	}
+}
+
+/* Floats' squares overflow, doubles' do not. */
+static void large_numbers_are_no_infinite_ones(void **state)
+{
+	struct arrays a = { .in = { 1e30f, 3e38f } };
+	struct plx_fold f = fold_of(&a, 0, 0, ROOM);
+
+	(void) state;
+	assert_true(isfinite(plx_fold(&f).sqr));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_walk_does_what_plain_loops_do),
+		cmocka_unit_test(a_number_that_is_none_shows_in_the_norm),
+		cmocka_unit_test(large_numbers_are_no_infinite_ones),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
