@@ -11,7 +11,6 @@
 #define ANSWER_TIMEOUT_S 90.0  /* beyond pollux_ack_timeout */
 #define START_TIMEOUT_S	 120.0 /* for ranks that are known to say hello */
 #define KILL_AGAIN_S	 5.0
-#define RETRY_FIRST_S	 0.2
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
 
 void plx_order_generation(struct plx_launcher *l,
@@ -95,12 +94,10 @@ static void act_ack(struct plx_launcher *l)
 /* A fault, or srun could not start the ranks: not at once again. */
 static void act_retry(struct plx_launcher *l)
 {
-	double wait_s = RETRY_FIRST_S;
+	double wait_s = plx_fault_wait_s(l);
 
-	for (int i = 0; i < l->faults && i < 5; i++)
-		wait_s *= 2;
 	l->not_before_s = plx_now_s() + wait_s;
-	if (!l->srun_trouble_s)
+	if (!l->fault.srun)
 		plx_tell_fault(l, l->exit_code, wait_s);
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
 }

@@ -24,9 +24,6 @@ static void take_hint(struct plx_launcher *l, struct plx_generation *g,
 	l->status.hint = hint;
 	l->status.has_hint = true;
 	l->hint_waits = true;
-	l->progress = hint.progress;
-	if (hint.progress > l->fault_progress)
-		l->faults = 0;
 }
 
 /* Seconds ago that what it tells of has happened. */
@@ -75,7 +72,8 @@ static void take_hello(struct plx_launcher *l, struct plx_generation *g)
 {
 	g->said.hello = true;
 	l->ever_met = true;
-	l->srun_trouble_s = 0;
+	if (g == l->now)
+		plx_fault_hello(l);
 	l->marks.hello_s = plx_now_s();
 	if (l->stage == PLX_STAGE_STARTING)
 		l->deadline_s = 0;
@@ -98,6 +96,16 @@ static void take_began(struct plx_launcher *l, struct plx_generation *g,
 	}
 }
 
+static void take_beat(struct plx_launcher *l, struct plx_generation *g,
+		      const char *fields)
+{
+	double step = 0;
+
+	plx_field_doubles(fields, "step", 0, 1e18, &step, 1, NULL);
+	if (g == l->now)
+		plx_fault_beat(l, (uint64_t) step);
+}
+
 static void take_line(struct plx_launcher *l, struct plx_generation *g,
 		      const char *line)
 {
@@ -117,8 +125,9 @@ static void take_line(struct plx_launcher *l, struct plx_generation *g,
 		plx_raise(l, PLX_EVENT_RESUMED);
 	else if (plx_message(line, PLX_MSG_DONE))
 		g->said.done = true;
-	else if (plx_message(line, PLX_MSG_BEAT) ||
-		 plx_message(line, PLX_MSG_RESTORED))
+	else if ((fields = plx_message(line, PLX_MSG_BEAT)))
+		take_beat(l, g, fields);
+	else if (plx_message(line, PLX_MSG_RESTORED))
 		return; /* the training lives */
 	else
 		plx_say(l, PLX_VERBOSE, "rank 0 said something unknown");

@@ -75,7 +75,6 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	l->settings = settings;
 	l->stage = PLX_STAGE_IDLE;
 	l->status.launcher = settings->wake;
-	l->fault_progress = -1;
 	for (int i = 0; i < PLX_GENERATIONS; i++)
 		plx_generation_init(&l->slots[i]);
 	l->now = &l->slots[0];

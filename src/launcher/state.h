@@ -17,6 +17,7 @@
 
 #include "core/fields.h"
 #include "launcher/clerk.h"
+#include "launcher/fault.h"
 #include "launcher/generation.h"
 #include "launcher/launcher.h"
 #include "launcher/lifecycle.h"
@@ -49,17 +50,14 @@ struct plx_launcher {
 	struct plx_generation *next; /* warm beside it, NULL: none */
 	struct plx_generation *old;  /* on its way out, NULL: none */
 	struct plx_step_order order;
-	uint64_t newest;       /* generation's number, so far */
-	double cool_until_s;   /* no handover before */
-	int failed_handovers;  /* in a row */
-	char crc[32];	       /* of the state last saved */
-	char samples[32];      /* trained when it was */
-	bool ever_met;	       /* the training speaks to us */
-	int starts;	       /* so far */
-	int faults;	       /* since there was progress */
-	double progress;       /* of the last hint */
-	double fault_progress; /* at the last fault */
-	double srun_trouble_s; /* since when srun fails, 0: it works */
+	uint64_t newest;      /* generation's number, so far */
+	double cool_until_s;  /* no handover before */
+	int failed_handovers; /* in a row */
+	char crc[32];	      /* of the state last saved */
+	char samples[32];     /* trained when it was */
+	bool ever_met;	      /* the training speaks to us */
+	int starts;	      /* so far */
+	struct plx_faults fault;
 
 	/* what is told */
 	struct plx_status status;

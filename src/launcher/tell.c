@@ -96,16 +96,16 @@ void plx_tell_resize(struct plx_launcher *l)
 	l->status.pause_s[1] = plx_pauses_worst(&l->pauses);
 	plx_say(l, PLX_NORMAL, "%d -> %d GPUs on %s (%s), pause %.2f s",
 		l->from_ranks, to, l->now->where, why, pause.total_s);
-	write_event(l,
-		    json_pack("{s:s, s:i, s:s, s:i, s:i, s:s, s:s, s:f, "
-			      "s:o, s:s, s:s, s:s}",
-			      "event", "resize", "serial",
-			      (int) l->target.serial, "answer",
-			      plx_target_state_name(l->target.state),
-			      "from_gpus", l->from_ranks, "to_gpus", to, "from",
-			      l->from, "to", l->now->where, "pause_s", pause.total_s,
-			      "parts", pack_parts(&pause), "saved_crc", l->crc,
-			      "saved_samples", l->samples, "why", why));
+	write_event(l, json_pack("{s:s, s:i, s:s, s:i, s:i, s:s, s:s, s:f, "
+				 "s:o, s:s, s:s, s:s}",
+				 "event", "resize", "serial",
+				 (int) l->target.serial, "answer",
+				 plx_target_state_name(l->target.state),
+				 "from_gpus", l->from_ranks, "to_gpus", to,
+				 "from", l->from, "to", l->now->where,
+				 "pause_s", pause.total_s, "parts",
+				 pack_parts(&pause), "saved_crc", l->crc,
+				 "saved_samples", l->samples, "why", why));
 }
 
 void plx_tell_parked(struct plx_launcher *l)
@@ -124,10 +124,11 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 	plx_say(l, PLX_NORMAL,
 		"ranks failed (exit code %d), starting again from the last "
 		"checkpoint in %.1f s (restart %d of %d)",
-		code, wait_s, l->faults, l->settings->max_restarts);
+		code, wait_s, l->fault.backoff.faults,
+		l->settings->max_restarts);
 	write_event(l, json_pack("{s:s, s:i, s:i, s:i}", "event", "fault",
 				 "start", l->now->step.number, "code", code,
-				 "faults", l->faults));
+				 "faults", l->fault.backoff.faults));
 }
 
 void plx_tell_done(struct plx_launcher *l)

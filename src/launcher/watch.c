@@ -9,41 +9,7 @@
 #include "launcher/handover.h"
 #include "launcher/state.h"
 
-#define SRUN_PATIENCE_S 30.0 /* with an srun that cannot start ranks */
-#define SIGNAL_CODE	128  /* exit codes above it: killed */
-
-/* Once srun fails for too long, the fault is not a passing one. */
-static bool may_try_srun(struct plx_launcher *l)
-{
-	if (!l->srun_trouble_s)
-		l->srun_trouble_s = l->now->step.started_s;
-	if (plx_now_s() - l->srun_trouble_s < SRUN_PATIENCE_S)
-		return true;
-	plx_say(l, PLX_QUIET, "srun could not start the ranks for %g s",
-		SRUN_PATIENCE_S);
-	return false;
-}
-
-/* May ranks that ended like this be started again? */
-static bool may_restart(struct plx_launcher *l, int code)
-{
-	if (code == PLX_SRUN_FAILED && !l->now->peer.met)
-		return may_try_srun(l);
-	l->srun_trouble_s = 0;
-	/* The program's own words, before it ever spoke to us. */
-	if (!l->ever_met && code <= SIGNAL_CODE)
-		return false;
-	if (l->faults >= l->settings->max_restarts) {
-		plx_say(l, PLX_QUIET,
-			"ranks failed (exit code %d) after %d restarts without "
-			"progress, giving up",
-			code, l->faults);
-		return false;
-	}
-	l->faults++;
-	l->fault_progress = l->progress;
-	return true;
-}
+#define SIGNAL_CODE 128 /* exit codes above it: killed */
 
 static enum plx_event classify(struct plx_launcher *l, int code)
 {
@@ -54,7 +20,7 @@ static enum plx_event classify(struct plx_launcher *l, int code)
 	/* Ranks that went because we wanted it have not failed. */
 	if (!plx_stage_trains(l->stage) && code)
 		return PLX_EVENT_FAILED;
-	if (!code || !may_restart(l, code))
+	if (!code || !plx_fault_may_restart(l, code))
 		return PLX_EVENT_FINISHED;
 	return PLX_EVENT_FAILED;
 }
@@ -150,6 +116,7 @@ void plx_watch_time(struct plx_launcher *l)
 		plx_raise(l, PLX_EVENT_LATE);
 	if (l->stage == PLX_STAGE_IDLE)
 		plx_consider(l);
+	plx_fault_watch(l);
 	plx_handover_see_off(l);
 	if (now_s >= l->look_due_s)
 		look(l);

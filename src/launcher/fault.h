@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fault.h - ranks that failed or hang: what follows (docs/faults.md)
+ *
+ * The rules are in backoff.h and hang.h; here they meet the launcher.
+ */
+#ifndef PLX_LAUNCHER_FAULT_H
+#define PLX_LAUNCHER_FAULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launcher/backoff.h"
+#include "launcher/hang.h"
+
+struct plx_launcher;
+
+struct plx_faults {
+	struct plx_backoff backoff;
+	struct plx_hang hang;
+	double watched_s; /* last look for hanging ranks */
+	double kill_s;	  /* when to kill them harder, 0: none hang */
+	int srun;	  /* times in a row that srun could start no ranks */
+};
+
+/* May ranks that ended with this code be started again? Says so if not. */
+bool plx_fault_may_restart(struct plx_launcher *l, int code);
+
+/* How long to wait before that. */
+double plx_fault_wait_s(const struct plx_launcher *l);
+
+/* The ranks that train: have met, have committed a step. */
+void plx_fault_hello(struct plx_launcher *l);
+void plx_fault_beat(struct plx_launcher *l, uint64_t step);
+
+/* Kill ranks that hang. */
+void plx_fault_watch(struct plx_launcher *l);
+
+#endif
