@@ -2,7 +2,7 @@
 """From the numbers of samples to batches of data."""
 
 import collections
-from typing import Any, Deque, Dict, Iterator, List, Optional
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 
 import torch
 from torch.utils.data import DataLoader, Sampler, default_collate
@@ -14,20 +14,42 @@ from .library import Error, Pass
 FILLERS = 2
 
 
+Peek = Callable[[int], Optional[Pass]]  # so many passes ahead
+
+
 def numbers_of(given: Pass) -> List[int]:
     return given.samples[:given.count]
 
 
 class _Plan:
-    """As torch's loader sees it: batches to come, for ever."""
+    """As torch's loader sees it: batches, one after the other, for ever.
 
-    def __init__(self) -> None:
+    It asks for some that are not due yet, for its workers to fetch. These are
+    guesses: what follows a pass if nothing changes.
+    """
+
+    def __init__(self, batch_of: Callable[[Pass], List[int]]) -> None:
+        self._batch_of = batch_of
+        self._peek: Peek
+        self.due: List[int] = []
         self.asked: Deque[List[int]] = collections.deque()
-        self.following: Deque[List[int]] = collections.deque()
+        self.stale = 0  # of those asked for: guessed wrong
+
+    def follow(self, given: Pass, peek: Peek) -> None:
+        """This pass is due."""
+        self._peek = peek
+        self.due = self._batch_of(given)
+        if self.asked and self.asked[0] != self.due:
+            self.stale = len(self.asked)
 
     def __iter__(self) -> Iterator[List[int]]:
         while True:
-            batch = self.following.popleft()
+            ahead = len(self.asked) - self.stale
+            batch = self.due
+            if ahead:
+                given = self._peek(ahead)
+                # Beyond the end of training any batch will do.
+                batch = self._batch_of(given) if given else self.due
             self.asked.append(batch)
             yield batch
 
@@ -38,7 +60,7 @@ class Indexed:
     def __init__(self, dataset: Any, options: Dict[str, Any]) -> None:
         self._dataset = dataset
         self._options = options
-        self._plan = _Plan()
+        self._plan = _Plan(self._batch_of)
         self._batches: Optional[Iterator[Any]] = None
 
     def __len__(self) -> int:
@@ -48,14 +70,25 @@ class Indexed:
         """Of sample `number`: with a sampler another one."""
         return number
 
-    def fetch(self, given: Pass) -> Any:
+    def _batch_of(self, given: Pass) -> List[int]:
         numbers = numbers_of(given) or range(min(FILLERS, len(self)))
-        self._plan.following.append(
-            [self.index(number, given.epoch) for number in numbers])
+        return [self.index(number, given.epoch) for number in numbers]
+
+    def fetch(self, given: Pass, peek: Peek) -> Any:
+        plan = self._plan
+        plan.follow(given, peek)
         if self._batches is None:
             self._batches = iter(DataLoader(
-                self._dataset, batch_sampler=self._plan, **self._options))
-        return next(self._batches)
+                self._dataset, batch_sampler=plan, **self._options))
+        while plan.stale:
+            self._take()
+            plan.stale -= 1
+        return self._take()
+
+    def _take(self) -> Any:
+        batch = next(self._batches)
+        self._plan.asked.popleft()
+        return batch
 
 
 class Sampled(Indexed):
@@ -66,17 +99,17 @@ class Sampled(Indexed):
         super().__init__(dataset, options)
         self._sampler = sampler
         self._seed = seed
-        self._epoch = -1
-        self._order: List[int] = []
+        self._orders: Dict[int, List[int]] = {}  # of this epoch and the next
 
     def __len__(self) -> int:
         return len(self._sampler)
 
     def index(self, number: int, epoch: int) -> int:
-        if epoch != self._epoch:
-            self._epoch = epoch
-            self._order = self._draw(epoch)
-        return self._order[number]
+        if epoch not in self._orders:
+            self._orders = {e: order for e, order in self._orders.items()
+                            if e == epoch - 1}
+            self._orders[epoch] = self._draw(epoch)
+        return self._orders[epoch][number]
 
     def _draw(self, epoch: int) -> List[int]:
         if hasattr(self._sampler, "set_epoch"):
@@ -114,7 +147,7 @@ class Stream:
     def __len__(self) -> int:
         return self._samples
 
-    def fetch(self, given: Pass) -> Any:
+    def fetch(self, given: Pass, _peek: Peek) -> Any:
         if given.count:
             self._seek(given.epoch, given.first)
             self._last = [self._take() for _ in range(given.count)]

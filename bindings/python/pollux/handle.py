@@ -118,6 +118,14 @@ class Handle:
             return out
         return None
 
+    def peek(self, ahead: int) -> Optional[library.Pass]:
+        """What will probably come `ahead` passes after this one."""
+        out = library.Pass()
+        if self._check(self._lib.pollux_peek(self._run, ahead,
+                                             ctypes.byref(out))):
+            return out
+        return None
+
     def stopped(self) -> bool:
         return self._lib.pollux_stopped(self._run)
 

@@ -183,6 +183,7 @@ FUNCTIONS = {
     "pollux_bucket": (c_int, [RUN, POINTER(Bucket)]),
     "pollux_start": (c_int, [RUN]),
     "pollux_next": (c_int, [RUN, POINTER(Pass)]),
+    "pollux_peek": (c_int, [RUN, c_int, POINTER(Pass)]),
     "pollux_stopped": (c_bool, [RUN]),
     "pollux_gradient": (c_int, [RUN, c_int, c_void_p]),
     "pollux_sync": (c_int, [RUN, c_double]),

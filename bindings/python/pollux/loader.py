@@ -3,7 +3,6 @@
 
 from typing import Any, Dict, Iterator, Optional
 
-import torch
 from torch.utils.data import IterableDataset, Sampler
 
 from . import library
@@ -86,7 +85,7 @@ class DataLoader:
             return
         epoch = upcoming.epoch
         while True:
-            data = self._feed.fetch(run.begin_pass())
+            data = self._feed.fetch(run.begin_pass(), run.peek)
             yield data
             run.end_pass()
             # Not by asking for more: what the script does at the end of an

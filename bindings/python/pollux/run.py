@@ -229,6 +229,8 @@ class Run:
         self.start()
         self.end_pass()
         if self._ahead is None and not self._over:
+            if self._scaler is not None:
+                self._handle.loss_scale(self._scaler.get_scale())
             self._ahead = self._handle.next()
             if self._ahead is None:
                 self._over = True
@@ -240,8 +242,6 @@ class Run:
         """Use what look_ahead() has shown."""
         self._pass, self._ahead = self._ahead, None
         self._synced = False
-        if self._scaler is not None:
-            self._handle.loss_scale(self._scaler.get_scale())
         self.buckets.begin()
         return self._pass
 
@@ -255,8 +255,14 @@ class Run:
         done, self._pass = self._pass, None
         self.buckets.stage = 0
         if done.sync:
+            if self._scaler is not None:
+                self._scaler.follow(self._handle.skipped())
             self._handle.commit()
             self._follow()
+
+    def peek(self, ahead: int) -> Optional[library.Pass]:
+        """What will probably follow, to read ahead."""
+        return self._handle.peek(ahead)
 
     def epoch_is_over(self, epoch: int) -> bool:
         """Without asking for a batch: a checkpoint may be taken there."""
@@ -322,13 +328,6 @@ class Run:
             raise Error("step() without a backward() in the body of a loop "
                         "over a pollux.DataLoader")
         return self._pass.sync and not self._handle.skipped()
-
-    def is_synced(self) -> bool:
-        """A whole step's gradient is there."""
-        return self._pass is not None and self._pass.sync and self._synced
-
-    def skipped(self) -> bool:
-        return self._handle.skipped()
 
     def lr_factor(self, group: int) -> float:
         return self._handle.lr_factor(min(group, library.GROUPS_MAX - 1))
@@ -447,4 +446,9 @@ register = _of_current("register")
 info = _of_current("info")
 checkpoint = _of_current("checkpoint")
 memory_guard = _of_current("memory_guard")
-finish = _of_current("finish")
+
+
+def finish(failed: bool = False) -> None:
+    """Leave, also before training has finished (on all ranks alike)."""
+    if _current is not None:
+        _current.finish(failed)

@@ -38,10 +38,13 @@ class GradScaler:
         optimizer.step()
 
     def update(self) -> None:
-        """Another scale for the next step, when it is time."""
-        if not self._enabled or not self._run.is_synced():
+        """Happens by itself when the loop's body has ended."""
+
+    def follow(self, skipped: bool) -> None:
+        """A step has ended: another scale when it is time."""
+        if not self._enabled:
             return
-        if self._run.skipped():
+        if skipped:
             self._scale *= self._backoff
             self._good = 0
             return
