@@ -151,10 +151,17 @@ static int leave_cold(struct pollux *p, enum plx_save_kind kind)
 	return 0;
 }
 
-static int train_on(struct pollux *p)
+/* Under the number that we have now, if that is another: memory too. */
+static int train_on(struct pollux *p, uint64_t generation)
 {
-	if (p->coll->local_rank == 0)
-		plx_resident_clear(plx_nodemem_base(p->handover->mem));
+	struct plx_handover *h = p->handover;
+
+	plx_resident_clear(plx_nodemem_base(h->mem));
+	if (generation > h->facts.generation) {
+		plx_nodemem_destroy(h->mem);
+		h->mem = NULL;
+		h->facts.generation = generation;
+	}
 	plx_reporter_say(p->reporter, PLX_MSG_RESUMED);
 	plx_say(p, "nobody took the state of step %" PRIu64 ", training on",
 		p->cursor.step);
@@ -174,7 +181,7 @@ static int hold(struct pollux *p)
 		return 0;
 	}
 	if (word.wish & PLX_WISH_RESUME)
-		return train_on(p);
+		return train_on(p, word.generation);
 	if (word.wish & PLX_WISH_STOP)
 		return leave_cold(p, PLX_SAVE_QUICK);
 	if (leave_cold(p, PLX_SAVE_FLUSHED) < 0)
