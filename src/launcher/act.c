@@ -52,11 +52,13 @@ static void act_start(struct plx_launcher *l)
 static void act_stop(struct plx_launcher *l)
 {
 	double now_s = plx_now_s();
-	double from_s = l->now->peer.met ? now_s : l->now->step.started_s;
+	bool known = l->now->peer.met || l->now->said.began;
+	double from_s = known ? now_s : l->now->step.started_s;
 
 	plx_handover_call_off(l);
 	plx_handover_release(l);
 	plx_peer_stop(&l->now->peer);
+	plx_alien_stop(l);
 	l->deadline_s = from_s + l->settings->save_timeout_s;
 	if (l->job.over)
 		l->deadline_s = now_s;

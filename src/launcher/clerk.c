@@ -23,19 +23,26 @@
 #define BACKOFF_FIRST_S 0.25
 #define BACKOFF_LAST_S	4.0
 
-enum order { ORDER_NONE, ORDER_PUBLISH, ORDER_KILL, ORDER_LOOK, ORDER_LEAVE };
+enum order {
+	ORDER_NONE,
+	ORDER_PUBLISH,
+	ORDER_SIGNAL,
+	ORDER_LOOK,
+	ORDER_LEAVE,
+};
 
 struct plx_clerk {
 	uint32_t job_id;
 	bool elastic;
 	const char *home;
+	struct plx_registry registry;
 	int fd;
 	pthread_t thread;
 	pthread_mutex_t mutex; /* protects all that follows */
 	pthread_cond_t wake;
 	bool leave;
 	bool look;
-	bool kill;
+	int signal; /* for all processes of step, 0: none */
 	char step[PLX_NODE_NAME_SIZE];
 	unsigned int wanted; /* number of the status to write */
 	char fields[PLX_FIELDS_MAX];
@@ -53,8 +60,8 @@ static enum order next_order(const struct plx_clerk *clerk, double *until_s)
 	*until_s = 0;
 	if (behind && plx_now_s() >= clerk->retry_s)
 		return ORDER_PUBLISH;
-	if (clerk->kill)
-		return ORDER_KILL;
+	if (clerk->signal)
+		return ORDER_SIGNAL;
 	/* The last status is tried as long as the owner has patience. */
 	if (clerk->leave && !behind)
 		return ORDER_LEAVE;
@@ -99,7 +106,8 @@ static void do_publish(struct plx_clerk *clerk)
 	strcpy(fields, clerk->fields);
 	strcpy(bare, clerk->bare);
 	pthread_mutex_unlock(&clerk->mutex);
-	rc = plx_job_publish(clerk->job_id, fields, bare, &shortened, &err);
+	rc = clerk->registry.publish(clerk->registry.self, fields, bare,
+				     &shortened, &err);
 	pthread_mutex_lock(&clerk->mutex);
 	if (rc < 0) {
 		clerk->retry_s = plx_now_s() + clerk->backoff_s;
@@ -115,16 +123,18 @@ static void do_publish(struct plx_clerk *clerk)
 	hand_in(clerk, rc < 0 ? &err : NULL);
 }
 
-static void do_kill(struct plx_clerk *clerk)
+static void do_signal(struct plx_clerk *clerk)
 {
+	int signal = clerk->signal;
 	char step[PLX_NODE_NAME_SIZE];
 	struct plx_error err;
 	int rc;
 
 	strcpy(step, clerk->step);
-	clerk->kill = false;
+	clerk->signal = 0;
 	pthread_mutex_unlock(&clerk->mutex);
-	rc = plx_job_kill_step(clerk->job_id, step, &err);
+	rc = clerk->registry.signal_step(clerk->registry.self, step, signal,
+					 &err);
 	pthread_mutex_lock(&clerk->mutex);
 	hand_in(clerk, rc < 0 ? &err : NULL);
 }
@@ -138,8 +148,7 @@ static void do_look(struct plx_clerk *clerk)
 
 	clerk->look = false;
 	pthread_mutex_unlock(&clerk->mutex);
-	rc = plx_job_load(clerk->job_id, clerk->elastic, clerk->home, &job,
-			  &err);
+	rc = clerk->registry.load(clerk->registry.self, &job, &err);
 	pthread_mutex_lock(&clerk->mutex);
 	if (rc == 0) {
 		if (clerk->news.has_job)
@@ -161,8 +170,8 @@ static void *work(void *arg)
 	while ((order = next_order(clerk, &until_s)) != ORDER_LEAVE) {
 		if (order == ORDER_PUBLISH)
 			do_publish(clerk);
-		else if (order == ORDER_KILL)
-			do_kill(clerk);
+		else if (order == ORDER_SIGNAL)
+			do_signal(clerk);
 		else if (order == ORDER_LOOK)
 			do_look(clerk);
 		else
@@ -170,6 +179,30 @@ static void *work(void *arg)
 	}
 	pthread_mutex_unlock(&clerk->mutex);
 	return NULL;
+}
+
+static int load_job(void *self, struct plx_job *job, struct plx_error *err)
+{
+	const struct plx_clerk *clerk = self;
+
+	return plx_job_load(clerk->job_id, clerk->elastic, clerk->home, job,
+			    err);
+}
+
+static int publish_job(void *self, const char *fields, const char *bare,
+		       bool *shortened, struct plx_error *err)
+{
+	const struct plx_clerk *clerk = self;
+
+	return plx_job_publish(clerk->job_id, fields, bare, shortened, err);
+}
+
+static int signal_step(void *self, const char *name, int signal,
+		       struct plx_error *err)
+{
+	const struct plx_clerk *clerk = self;
+
+	return plx_job_signal_step(clerk->job_id, name, signal, err);
 }
 
 static void init_sync(struct plx_clerk *clerk)
@@ -209,6 +242,10 @@ struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
 	clerk->job_id = job_id;
 	clerk->elastic = elastic;
 	clerk->home = home;
+	clerk->registry = (struct plx_registry){ .self = clerk,
+						 .load = load_job,
+						 .publish = publish_job,
+						 .signal_step = signal_step };
 	clerk->backoff_s = BACKOFF_FIRST_S;
 	init_sync(clerk);
 	clerk->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -271,13 +308,30 @@ unsigned int plx_clerk_publish(struct plx_clerk *clerk, const char *fields,
 	return number;
 }
 
-void plx_clerk_kill(struct plx_clerk *clerk, const char *name)
+void plx_clerk_use(struct plx_clerk *clerk, const struct plx_registry *registry)
 {
 	pthread_mutex_lock(&clerk->mutex);
-	clerk->kill = true;
+	clerk->registry = *registry;
+	pthread_mutex_unlock(&clerk->mutex);
+}
+
+static void order_signal(struct plx_clerk *clerk, const char *name, int signal)
+{
+	pthread_mutex_lock(&clerk->mutex);
+	clerk->signal = signal;
 	snprintf(clerk->step, sizeof(clerk->step), "%s", name);
 	pthread_cond_signal(&clerk->wake);
 	pthread_mutex_unlock(&clerk->mutex);
+}
+
+void plx_clerk_kill(struct plx_clerk *clerk, const char *name)
+{
+	order_signal(clerk, name, SIGKILL);
+}
+
+void plx_clerk_nudge(struct plx_clerk *clerk, const char *name)
+{
+	order_signal(clerk, name, SIGURG);
 }
 
 void plx_clerk_take(struct plx_clerk *clerk, struct plx_news *news)

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "launcher/job.h"
+#include "launcher/registry.h"
 
 struct plx_clerk;
 
@@ -33,6 +34,10 @@ struct plx_news {
 struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
 				   const char *home, struct plx_error *err);
 
+/* Before all else: another record than slurmctld's (copied). */
+void plx_clerk_use(struct plx_clerk *clerk,
+		   const struct plx_registry *registry);
+
 /*
  * Let it finish what it has to write, at most patience_s; a clerk stuck in
  * slurmctld is left behind, for the process ends now. Accepts NULL.
@@ -49,6 +54,9 @@ unsigned int plx_clerk_publish(struct plx_clerk *clerk, const char *fields,
 
 /* Kill steps of that name (copied). */
 void plx_clerk_kill(struct plx_clerk *clerk, const char *name);
+
+/* Send SIGURG to all processes of such steps: they are to save and leave. */
+void plx_clerk_nudge(struct plx_clerk *clerk, const char *name);
 
 void plx_clerk_take(struct plx_clerk *clerk, struct plx_news *news);
 

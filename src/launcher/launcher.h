@@ -18,6 +18,15 @@ enum plx_loudness { PLX_QUIET, PLX_NORMAL, PLX_VERBOSE };
 /* Reach rank 0 through a step on its node? AUTO: if it is away. */
 enum plx_relaying { PLX_RELAY_AUTO, PLX_RELAY_ALWAYS, PLX_RELAY_NEVER };
 
+/* How ranks are told to save: by a message, or by a signal; AUTO: see man. */
+enum plx_on_resize {
+	PLX_ON_RESIZE_AUTO,
+	PLX_ON_RESIZE_LIBPOLLUX,
+	PLX_ON_RESIZE_SIGNAL,
+};
+
+struct plx_registry;
+
 /* All borrowed for the launcher's life. */
 struct plx_settings {
 	uint32_t job_id;
@@ -36,6 +45,17 @@ struct plx_settings {
 	enum plx_relaying relay;
 	bool prewarm;	       /* start ahead what is to follow */
 	double warm_timeout_s; /* for it to be ready */
+	double hang_timeout_s; /* as in hang.h */
+	enum plx_on_resize on_resize;
+	int stop_signal;      /* of programs without libpollux */
+	int saved_code;	      /* their exit code: saved, start me again */
+	char *const *shim;    /* what starts each rank, NULL-terminated */
+	const char *notes;    /* folder it leaves notes in (rank_notes.h) */
+	const char *json_log; /* of events, NULL: only DIR/events.jsonl */
+	bool progress;	      /* a line on the terminal, if there is one */
+	/* Without Slurm: who keeps the record. NULL: slurmctld. */
+	const struct plx_registry *registry;
+	const char *devices; /* of this machine, "0,1"; NULL: none */
 };
 
 struct plx_launcher;

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* main.c - pollux-launch: its command line and its place in a job */
-
+/* main.c - pollux-launch: its place in a job, or without one */
 #include "config.h"
 
-#include <argp.h>
 #include <errno.h>
-#include <math.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,193 +12,17 @@
 
 #include "core/error.h"
 #include "core/status.h"
+#include "launcher/control.h"
 #include "launcher/launcher.h"
+#include "launcher/local.h"
+#include "launcher/options.h"
 #include "launcher/relay.h"
+#include "launcher/shim.h"
 #include "wire/env.h"
 
-#define EXIT_USAGE   2
-#define SRUN_OPTIONS 32
 #define HIGHEST_STEP 0xfffffff0U /* above: batch, interactive, extern */
-#define SECONDS_MAX  86400.0
-
-const char *argp_program_version = "pollux-launch " PACKAGE_VERSION;
 
 static const char far_end[] = "--" PLX_RELAY_OPTION "=";
-
-static const char doc[] =
-	"Run PROGRAM on all GPUs of this Slurm job, one MPI rank a GPU, and "
-	"move it when the job is resized.\v"
-	"Start it inside a job, with or without srun:\n"
-	"  sbatch --scheduler-params=pollux,min=1,max=8 --wrap "
-	"'srun pollux-launch ./train'\n"
-	"The exit code is that of PROGRAM.";
-
-enum {
-	KEY_QUIET = 'q',
-	KEY_VERBOSE = 'v',
-	KEY_FOLDER = 'd',
-	KEY_POLL = 0x100,
-	KEY_HINT,
-	KEY_SAVE,
-	KEY_RESTARTS,
-	KEY_MPI,
-	KEY_SRUN,
-	KEY_RELAY,
-	KEY_COLD,
-	KEY_WARM,
-};
-
-/* clang-format off */
-static const struct argp_option options[] = {
-	{ "checkpoint-dir", KEY_FOLDER, "DIR", 0,
-	  "Where checkpoints are kept (default ./pollux-JOBID)", 0 },
-	{ "save-timeout", KEY_SAVE, "SECONDS", 0,
-	  "Ranks that take longer to save and leave are killed "
-	  "(default 20)", 0 },
-	{ "max-restarts", KEY_RESTARTS, "N", 0,
-	  "Restarts after faults without progress in between "
-	  "(default 3)", 0 },
-	{ "poll", KEY_POLL, "SECONDS", 0,
-	  "Time between looks at the job's record (default 1)", 0 },
-	{ "hint-interval", KEY_HINT, "SECONDS", 0,
-	  "Least time between hints passed to the scheduler "
-	  "(default 2)", 0 },
-	{ "mpi", KEY_MPI, "TYPE", 0, "As srun's --mpi (default pmix)", 0 },
-	{ "relay", KEY_RELAY, "WHEN", 0,
-	  "Reach rank 0 through a step on its node: auto (when it is on "
-	  "another machine), always or never (default auto)", 0 },
-	{ "no-prewarm", KEY_COLD, NULL, 0,
-	  "Stop the ranks before those that follow them are started, "
-	  "also where both could run", 0 },
-	{ "warm-timeout", KEY_WARM, "SECONDS", 0,
-	  "Ranks started beside the running ones that take longer to be "
-	  "ready are given up (default 60)", 0 },
-	{ "srun-option", KEY_SRUN, "OPTION", 0,
-	  "Given to the srun that starts the ranks; may be repeated", 0 },
-	{ "verbose", KEY_VERBOSE, NULL, 0, "Say every step", 0 },
-	{ "quiet", KEY_QUIET, NULL, 0, "Say nothing but errors", 0 },
-	{ 0 },
-};
-/* clang-format on */
-
-struct command {
-	struct plx_settings settings;
-	const char *folder; /* as given, NULL: default */
-	char *srun_options[SRUN_OPTIONS + 1];
-	int srun_count;
-};
-
-static double read_seconds(struct argp_state *state, const char *name,
-			   const char *text, double min)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || *end || !(value >= min && value <= SECONDS_MAX))
-		argp_error(state, "--%s=%s: want seconds from %g to %g", name,
-			   text, min, SECONDS_MAX);
-	return value;
-}
-
-static int read_count(struct argp_state *state, const char *name,
-		      const char *text)
-{
-	char *end;
-	long value = strtol(text, &end, 10);
-
-	if (end == text || *end || value < 0 || value > 1000000)
-		argp_error(state, "--%s=%s: want a number from 0 to 1000000",
-			   name, text);
-	return (int) value;
-}
-
-static void add_srun_option(struct argp_state *state, struct command *command,
-			    char *option)
-{
-	if (command->srun_count == SRUN_OPTIONS)
-		argp_error(state, "more than %d --srun-option", SRUN_OPTIONS);
-	command->srun_options[command->srun_count++] = option;
-}
-
-static enum plx_relaying read_relay(struct argp_state *state, const char *text)
-{
-	static const char *const names[] = {
-		[PLX_RELAY_AUTO] = "auto",
-		[PLX_RELAY_ALWAYS] = "always",
-		[PLX_RELAY_NEVER] = "never",
-	};
-
-	for (int i = PLX_RELAY_AUTO; i <= PLX_RELAY_NEVER; i++) {
-		if (!strcmp(text, names[i]))
-			return i;
-	}
-	argp_error(state, "--relay=%s: want auto, always or never", text);
-	return PLX_RELAY_AUTO;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct command *command = state->input;
-	struct plx_settings *s = &command->settings;
-
-	switch (key) {
-	case KEY_FOLDER:
-		command->folder = arg;
-		break;
-	case KEY_SAVE:
-		s->save_timeout_s = read_seconds(state, "save-timeout", arg, 0);
-		break;
-	case KEY_RESTARTS:
-		s->max_restarts = read_count(state, "max-restarts", arg);
-		break;
-	case KEY_POLL:
-		s->poll_s = read_seconds(state, "poll", arg, 0.01);
-		break;
-	case KEY_HINT:
-		s->hint_interval_s =
-			read_seconds(state, "hint-interval", arg, 0);
-		break;
-	case KEY_MPI:
-		s->mpi = arg;
-		break;
-	case KEY_RELAY:
-		s->relay = read_relay(state, arg);
-		break;
-	case KEY_COLD:
-		s->prewarm = false;
-		break;
-	case KEY_WARM:
-		s->warm_timeout_s = read_seconds(state, "warm-timeout", arg, 0);
-		break;
-	case KEY_SRUN:
-		add_srun_option(state, command, arg);
-		break;
-	case KEY_VERBOSE:
-		s->loudness = PLX_VERBOSE;
-		break;
-	case KEY_QUIET:
-		s->loudness = PLX_QUIET;
-		break;
-	case ARGP_KEY_ARG:
-		/* The rest is the program's, options and all. */
-		s->program = state->argv + state->next - 1;
-		state->next = state->argc;
-		break;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "no PROGRAM to run");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	return 0;
-}
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.args_doc = "PROGRAM [ARGUMENT...]",
-	.doc = doc,
-};
 
 /* A number that Slurm put into the environment; false when it did not. */
 static bool slurm_number(const char *name, uint32_t *value)
@@ -230,22 +52,22 @@ static uint32_t own_step(void)
 	return getenv("SLURM_PROCID") ? PLX_WAKE_BATCH : PLX_WAKE_NONE;
 }
 
-static int make_folder(const struct command *command, char *path, size_t size,
+/* As given, or ./pollux-KEY. Made if needed; absolute. */
+static int make_folder(const char *given, const char *key, char path[PATH_MAX],
 		       struct plx_error *err)
 {
-	char cwd[2048] = "";
+	char cwd[PATH_MAX / 2] = "";
 	struct stat st;
 
 	if (!getcwd(cwd, sizeof(cwd)))
 		return plx_fail(err, "no working directory: %s",
 				strerror(errno));
-	if (!command->folder)
-		snprintf(path, size, "%s/pollux-%u", cwd,
-			 command->settings.job_id);
-	else if (command->folder[0] == '/')
-		snprintf(path, size, "%s", command->folder);
+	if (!given)
+		snprintf(path, PATH_MAX, "%s/pollux-%s", cwd, key);
+	else if (given[0] == '/')
+		snprintf(path, PATH_MAX, "%s", given);
 	else
-		snprintf(path, size, "%s/%s", cwd, command->folder);
+		snprintf(path, PATH_MAX, "%s/%s", cwd, given);
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
 		return plx_fail(err, "cannot make %s: %s", path,
 				strerror(errno));
@@ -254,58 +76,119 @@ static int make_folder(const struct command *command, char *path, size_t size,
 	return 0;
 }
 
-static int launch(struct command *command)
+/* key: what the checkpoints' folder is named after by default. */
+static int run(struct plx_command *command, const char *key, int *code,
+	       struct plx_error *err)
 {
 	struct plx_launcher *launcher = NULL;
-	struct plx_error err;
-	char folder[4096];
-	int code = EXIT_FAILURE;
+	struct plx_shim shim;
+	char folder[PATH_MAX];
 
-	if (make_folder(command, folder, sizeof(folder), &err) < 0)
-		goto done;
+	if (make_folder(command->folder, key, folder, err) < 0 ||
+	    plx_shim_init(&shim, command, folder, err) < 0)
+		return -1;
 	command->settings.folder = folder;
-	launcher = plx_launcher_create(&command->settings, &err);
+	command->settings.notes = shim.notes;
+	command->settings.shim = shim.args;
+	launcher = plx_launcher_create(&command->settings, err);
 	if (!launcher)
-		goto done;
-	code = plx_launcher_run(launcher);
-done:
-	if (!launcher)
-		fprintf(stderr, "pollux-launch: %s\n", err.text);
+		return -1;
+	*code = plx_launcher_run(launcher);
 	plx_launcher_destroy(launcher);
-	return code;
+	return 0;
 }
 
-int main(int argc, char **argv)
+static int run_in_job(struct plx_command *command, int *code,
+		      struct plx_error *err)
 {
-	struct command command = {
-		.settings = { .mpi = "pmix",
-			      .poll_s = 1,
-			      .hint_interval_s = 2,
-			      .save_timeout_s = 20,
-			      .max_restarts = 3,
-			      .prewarm = true,
-			      .warm_timeout_s = 60,
-			      .loudness = PLX_NORMAL },
-	};
-	struct plx_settings *s = &command.settings;
-	uint32_t rank;
+	struct plx_settings *s = &command->settings;
+	char key[16];
 
-	/* Our own far end, started by srun: no command line of a user. */
-	if (argc == 2 && !strncmp(argv[1], far_end, strlen(far_end)))
-		return plx_relay_run(argv[1] + strlen(far_end));
-	argp_err_exit_status = EXIT_USAGE;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command);
-	/* srun starts a copy for each task; one is enough. */
-	if (slurm_number("SLURM_PROCID", &rank) && rank != 0)
-		return EXIT_SUCCESS;
 	if (!slurm_number("SLURM_JOB_ID", &s->job_id)) {
-		fprintf(stderr, "pollux-launch: not inside a Slurm job; start "
-				"it with srun, sbatch or salloc\n");
-		return EXIT_USAGE;
+		*code = PLX_EXIT_USAGE;
+		return plx_fail(err,
+				"not inside a Slurm job; start it with srun, "
+				"sbatch or salloc, or with --local on this "
+				"machine alone");
 	}
 	s->wake = own_step();
 	s->node = getenv("SLURMD_NODENAME");
 	s->params = getenv(PLX_ENV_PARAMS);
-	s->srun_options = command.srun_options;
-	return launch(&command);
+	snprintf(key, sizeof(key), "%u", s->job_id);
+	return run(command, key, code, err);
+}
+
+/* Is there an mpirun to be run? */
+static bool has_mpirun(void)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+
+	while (path && *path) {
+		size_t length = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/mpirun", (int) length, path);
+		if (access(file, X_OK) == 0)
+			return true;
+		path += length;
+		path += *path == ':';
+	}
+	return false;
+}
+
+static int run_here(struct plx_command *command, int *code,
+		    struct plx_error *err)
+{
+	struct plx_settings *s = &command->settings;
+	const struct plx_local_order order = { .name = command->name,
+					       .program = s->program[0],
+					       .params = command->params,
+					       .ranks = command->ranks };
+	struct plx_local *local = NULL;
+	int rc;
+
+	if (!has_mpirun())
+		return plx_fail(err, "there is no mpirun in PATH; install Open "
+				     "MPI (Debian: openmpi-bin)");
+	local = plx_local_create(&order, err);
+	if (!local)
+		return -1;
+	s->job_id = (uint32_t) getpid();
+	s->wake = PLX_WAKE_NONE;
+	s->relay = PLX_RELAY_NEVER;
+	s->params = plx_local_params(local);
+	s->devices = plx_local_devices(local);
+	s->registry = plx_local_registry(local);
+	if (s->loudness > PLX_QUIET)
+		fprintf(stderr,
+			"pollux-launch: job %s; pollux-launch --job=%s "
+			"--resize=N changes its size\n",
+			plx_local_name(local), plx_local_name(local));
+	rc = run(command, plx_local_name(local), code, err);
+	plx_local_destroy(local);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	int code = EXIT_FAILURE;
+	struct plx_command command;
+	struct plx_error err;
+	uint32_t rank;
+	int rc;
+
+	/* Our own far end, started by srun: no command line of a user. */
+	if (argc == 2 && !strncmp(argv[1], far_end, strlen(far_end)))
+		return plx_relay_run(argv[1] + strlen(far_end));
+	plx_options_read(argc, argv, &command);
+	if (command.request)
+		return plx_control_request(&command);
+	/* srun starts a copy for each task; one is enough. */
+	if (slurm_number("SLURM_PROCID", &rank) && rank != 0)
+		return EXIT_SUCCESS;
+	rc = command.local ? run_here(&command, &code, &err)
+			   : run_in_job(&command, &code, &err);
+	if (rc < 0)
+		fprintf(stderr, "pollux-launch: %s\n", err.text);
+	return code;
 }

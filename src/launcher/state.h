@@ -16,6 +16,7 @@
 #include <jansson.h>
 
 #include "core/fields.h"
+#include "launcher/alien.h"
 #include "launcher/clerk.h"
 #include "launcher/fault.h"
 #include "launcher/generation.h"
@@ -57,6 +58,7 @@ struct plx_launcher {
 	char samples[32];     /* trained when it was */
 	bool ever_met;	      /* the training speaks to us */
 	int starts;	      /* so far */
+	struct plx_alien alien;
 	struct plx_faults fault;
 
 	/* what is told */

@@ -174,6 +174,7 @@ int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
 	int rc = -1;
 
 	step->kills = 0;
+	step->generation = order->generation;
 	snprintf(step->name, sizeof(step->name), "pollux.%d", step->number);
 	snprintf(hosts, sizeof(hosts), "%s/" PLX_PEER_HOSTS, order->dir);
 	if (plx_layout_copy(&step->layout, layout, err) < 0 ||

@@ -21,6 +21,7 @@
 struct plx_step {
 	pid_t pid;		  /* of srun; 0: no step */
 	int number;		  /* of this start, from 0 */
+	uint64_t generation;	  /* as its ranks know it */
 	int kills;		  /* how often it was killed */
 	char name[64];		  /* of the step, unique in the job */
 	struct plx_layout layout; /* where its ranks are */

@@ -61,6 +61,7 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 		return;
 	/* What rank 0 said comes before the news that it is gone. */
 	plx_hear(l, g);
+	plx_alien_end(l, g, &code);
 	plx_generation_close(g);
 	if (g == l->next) {
 		lose_next(l, code);
@@ -90,6 +91,10 @@ void plx_watch_signal(struct plx_launcher *l, int signal)
 		plx_watch_steps(l);
 		return;
 	}
+	if (signal == SIGUSR1) {
+		plx_alien_checkpoint(l);
+		return;
+	}
 	if (!l->signal)
 		l->signal = signal;
 	plx_say(l, PLX_NORMAL, "%s: %s", strsignal(signal),
@@ -117,6 +122,7 @@ void plx_watch_time(struct plx_launcher *l)
 	if (l->stage == PLX_STAGE_IDLE)
 		plx_consider(l);
 	plx_fault_watch(l);
+	plx_alien_watch(l);
 	plx_handover_see_off(l);
 	if (now_s >= l->look_due_s)
 		look(l);

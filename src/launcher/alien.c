@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* alien.c - programs that do not link libpollux, and how ranks ended */
+
+#include <math.h>
+#include <string.h>
+
+#include "launcher/alien.h"
+#include "launcher/clock.h"
+#include "launcher/state.h"
+#include "wire/message.h"
+
+#define LOOK_S	0.1 /* between looks for a note */
+#define NUDGE_S 1.0 /* a rank may have been too young for the one before */
+
+/* Do these ranks listen to signals, as far as we know? */
+static bool by_signal(const struct plx_launcher *l)
+{
+	const struct plx_generation *g = l->now;
+
+	if (l->settings->on_resize == PLX_ON_RESIZE_LIBPOLLUX ||
+	    !l->settings->notes || !plx_generation_lives(g))
+		return false;
+	return l->settings->on_resize == PLX_ON_RESIZE_SIGNAL || !g->peer.met;
+}
+
+static bool is_leaving(const struct plx_launcher *l)
+{
+	return plx_stage_has_ranks(l->stage) && !plx_stage_trains(l->stage);
+}
+
+static bool may_begin(const struct plx_launcher *l)
+{
+	return l->stage == PLX_STAGE_STARTING && !l->now->said.began;
+}
+
+double plx_alien_due_s(const struct plx_launcher *l)
+{
+	if (!by_signal(l) || !(is_leaving(l) || may_begin(l)))
+		return INFINITY;
+	return l->alien.look_s;
+}
+
+void plx_alien_stop(struct plx_launcher *l)
+{
+	const struct plx_settings *s = l->settings;
+	struct plx_error err;
+
+	if (!by_signal(l))
+		return;
+	if (plx_note_write(s->notes, PLX_NOTE_STOP,
+			   (int) l->now->step.generation, NULL, &err) < 0)
+		plx_say(l, PLX_NORMAL, "%s", err.text);
+	plx_clerk_nudge(l->clerk, l->now->step.name);
+	l->alien.look_s = plx_now_s() + NUDGE_S;
+}
+
+/* As if rank 0 had said hello and began. */
+static void begin(struct plx_launcher *l)
+{
+	double now_s = plx_now_s();
+
+	l->now->said.began = true;
+	l->ever_met = true;
+	l->deadline_s = 0;
+	l->marks.hello_s = now_s;
+	l->marks.first_s = now_s;
+	plx_raise(l, PLX_EVENT_BEGAN);
+	if (l->resizing && l->stage == PLX_STAGE_TRAINING) {
+		plx_tell_resize(l);
+		l->resizing = false;
+	}
+	plx_tell_status(l, now_s);
+}
+
+void plx_alien_watch(struct plx_launcher *l)
+{
+	double now_s = plx_now_s();
+
+	if (now_s < plx_alien_due_s(l))
+		return;
+	if (is_leaving(l)) {
+		plx_clerk_nudge(l->clerk, l->now->step.name);
+		l->alien.look_s = now_s + NUDGE_S;
+		return;
+	}
+	l->alien.look_s = now_s + LOOK_S;
+	if (plx_note_is(l->settings->notes, PLX_NOTE_BEGAN,
+			(int) l->now->step.generation))
+		begin(l);
+}
+
+void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
+{
+	int generation = (int) g->step.generation;
+	const char *notes = l->settings->notes;
+	struct plx_alien *alien = &l->alien;
+
+	alien->has_exit = false;
+	if (!notes)
+		return;
+	if (plx_note_is(notes, PLX_NOTE_SAVED, generation))
+		g->said.saved = true;
+	alien->has_exit =
+		*code && plx_exit_read(notes, generation, &alien->exit);
+	if (alien->has_exit)
+		*code = plx_exit_code(&alien->exit);
+	plx_notes_clear(notes, generation);
+}
+
+void plx_alien_checkpoint(struct plx_launcher *l)
+{
+	if (!l->now->said.hello || !plx_stage_trains(l->stage)) {
+		plx_say(l, PLX_NORMAL,
+			"no checkpoint: the training cannot be asked for one "
+			"now");
+		return;
+	}
+	plx_say(l, PLX_VERBOSE, "asking for a checkpoint");
+	plx_peer_tell(&l->now->peer, PLX_MSG_SAVE);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* control.c - the job's end of the socket for requests */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "launcher/clock.h"
+#include "launcher/control.h"
+#include "launcher/run_folder.h"
+#include "wire/channel.h"
+
+#define PATIENCE_S 2.0 /* with a caller that says nothing */
+
+struct plx_control {
+	struct plx_local *local;
+	int listener;
+	int end; /* readable: leave */
+	pthread_t thread;
+};
+
+/* One line, one answer. Nobody can keep the next one waiting for long. */
+static void serve(struct plx_control *control, struct plx_channel *channel)
+{
+	double until_s = plx_now_s() + PATIENCE_S;
+	char line[PLX_LINE_MAX];
+	char answer[PLX_LINE_MAX];
+	struct plx_error err;
+	int got;
+
+	while ((got = plx_channel_receive(channel, line, &err)) == 0) {
+		struct pollfd wait = { .fd = plx_channel_fd(channel),
+				       .events = POLLIN };
+		double left_s = until_s - plx_now_s();
+
+		if (left_s <= 0 || poll(&wait, 1, (int) (left_s * 1e3)) <= 0)
+			return;
+	}
+	if (got < 0)
+		return;
+	plx_local_answer(control->local, line, answer, sizeof(answer));
+	plx_channel_send(channel, answer, &err);
+}
+
+static void *work(void *arg)
+{
+	struct plx_control *control = arg;
+	struct pollfd waits[] = {
+		{ .fd = control->listener, .events = POLLIN },
+		{ .fd = control->end, .events = POLLIN },
+	};
+	struct plx_error err;
+
+	while (!waits[1].revents) {
+		struct plx_channel *channel;
+
+		if (poll(waits, 2, -1) < 0 && errno != EINTR)
+			break;
+		channel = plx_accept(control->listener, &err);
+		if (channel)
+			serve(control, channel);
+		plx_channel_destroy(channel);
+	}
+	return NULL;
+}
+
+/* Signals are for the main thread only. */
+static int start(struct plx_control *control)
+{
+	sigset_t all;
+	sigset_t before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&control->thread, NULL, work, control);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+struct plx_control *plx_control_create(struct plx_local *local,
+				       struct plx_error *err)
+{
+	struct plx_control *control = calloc(1, sizeof(*control));
+	char path[PLX_RUN_PATH];
+
+	if (!control) {
+		plx_fail(err, "out of memory");
+		return NULL;
+	}
+	control->local = local;
+	control->listener = -1;
+	control->end = eventfd(0, EFD_CLOEXEC);
+	if (plx_run_socket(plx_local_name(local), path, err) == 0)
+		control->listener = plx_listen(path, err);
+	if (control->listener >= 0 && control->end >= 0 && start(control) == 0)
+		return control;
+	if (control->listener >= 0)
+		plx_fail(err, "cannot start a thread: %s", strerror(errno));
+	if (control->listener >= 0)
+		close(control->listener);
+	if (control->end >= 0)
+		close(control->end);
+	free(control);
+	return NULL;
+}
+
+void plx_control_destroy(struct plx_control *control)
+{
+	uint64_t one = 1;
+
+	if (!control)
+		return;
+	while (write(control->end, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+	pthread_join(control->thread, NULL);
+	close(control->listener);
+	close(control->end);
+	free(control);
+}
