@@ -164,6 +164,7 @@ pollux $PACKAGE_VERSION will build
   NCCL backend         $have_nccl (CUDA $have_cuda)
   unit tests           $have_cmocka
   hwloc                $have_hwloc
+  Python package       $have_python
 and install under $prefix, plugins in $plugins_in
 
 EOF
