@@ -27,6 +27,7 @@ void plx_order_generation(struct plx_launcher *l,
 		.layout = &l->job.layout,
 		.where = l->job.where,
 	};
+	plx_hold_note(&l->hold, l->newest);
 }
 
 static void act_start(struct plx_launcher *l)

@@ -296,3 +296,27 @@ int plx_job_signal_step(uint32_t id, const char *name, int signal,
 	slurm_free_job_step_info_response_msg(answer);
 	return rc;
 }
+
+int plx_job_left_steps(uint32_t id, const char *prefix, int signal,
+		       struct plx_error *err)
+{
+	job_step_info_response_msg_t *answer = NULL;
+	int left = 0;
+
+	if (slurm_get_job_steps(0, id, NO_VAL, &answer, SHOW_ALL) !=
+	    SLURM_SUCCESS)
+		return fail_slurm(err, "list the steps", id);
+	for (uint32_t i = 0; i < answer->job_step_count; i++) {
+		const job_step_info_t *step = &answer->job_steps[i];
+
+		if (!step->name || strncmp(step->name, prefix, strlen(prefix)))
+			continue;
+		left++;
+		/* One that cannot be killed shows by being left. */
+		if (signal)
+			slurm_kill_job_step(id, step->step_id.step_id,
+					    (uint16_t) signal);
+	}
+	slurm_free_job_step_info_response_msg(answer);
+	return left;
+}

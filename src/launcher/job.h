@@ -55,4 +55,11 @@ int plx_job_publish(uint32_t id, const char *fields, const char *bare,
 int plx_job_signal_step(uint32_t id, const char *name, int signal,
 			struct plx_error *err);
 
+/*
+ * How many of the job's steps have a name that begins so? They are sent the
+ * signal, 0: none. -1 with err set.
+ */
+int plx_job_left_steps(uint32_t id, const char *prefix, int signal,
+		       struct plx_error *err);
+
 #endif

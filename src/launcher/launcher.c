@@ -78,13 +78,15 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	for (int i = 0; i < PLX_GENERATIONS; i++)
 		plx_generation_init(&l->slots[i]);
 	l->now = &l->slots[0];
-	l->newest = plx_generation_newest(settings->folder);
+	l->hold.fd = -1;
 	l->signals = open_signals(err);
 	if (l->signals < 0)
 		goto fail;
 	order_step(l);
 	if (!settings->registry)
 		plx_job_setup();
+	if (plx_takeover(l, err) < 0)
+		goto fail;
 	l->clerk = plx_clerk_create(settings->job_id, settings->params != NULL,
 				    settings->node, err);
 	if (!l->clerk)
@@ -176,6 +178,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	for (int i = 0; i < PLX_GENERATIONS; i++)
 		plx_generation_release(&l->slots[i]);
 	plx_pauses_release(&l->pauses);
+	plx_hold_release(&l->hold);
 	plx_job_release(&l->job);
 	if (l->signals >= 0)
 		close(l->signals);

@@ -158,6 +158,7 @@ static void settle(struct plx_launcher *l)
 	l->has_job = true;
 	if (l->job.target.state != PLX_TARGET_ASKED)
 		l->status.ack = l->job.target.serial;
+	plx_takeover_status(l);
 }
 
 static void take_job(struct plx_launcher *l, struct plx_news *news)

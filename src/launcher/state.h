@@ -23,6 +23,7 @@
 #include "launcher/launcher.h"
 #include "launcher/lifecycle.h"
 #include "launcher/pauses.h"
+#include "launcher/takeover.h"
 
 #define PLX_GENERATIONS 2 /* that live at once */
 
@@ -60,6 +61,7 @@ struct plx_launcher {
 	int starts;	      /* so far */
 	struct plx_alien alien;
 	struct plx_faults fault;
+	struct plx_hold hold; /* of the folder of checkpoints */
 
 	/* what is told */
 	struct plx_status status;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,18 @@
 #include <unistd.h>
 
 #include "launcher/clock.h"
+#include "launcher/state.h"
 #include "launcher/takeover.h"
 
-#define HOLD_NAME    "launcher"
-#define HOLD_SIZE    256 /* of the file, and so of what is in it */
-#define LOOK_S	     0.1
-#define NUMBER_WIDTH 20 /* digits of a generation, so that it can be redone */
+#define HOLD_NAME      "launcher"
+#define HOLD_SIZE      256 /* of the file, and so of what is in it */
+#define LOOK_S	       0.1
+#define AWAY_S	       1.0	 /* between looks while slurmctld is away */
+#define STEP_PREFIX    "pollux." /* of the names that step.c gives */
+#define OTHER_LEAVES_S 5.0
+#define STEPS_SAVE_S   3.0  /* for ranks that lost their launcher */
+#define STEPS_WAIT_S   30.0 /* then the fence has to do */
+#define NUMBER_WIDTH   20 /* digits of a generation, so that it can be redone */
 
 static void rest(double seconds)
 {
@@ -79,6 +86,7 @@ int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
 	while ((locked = try_lock(fd)) == 0 && plx_now_s() < until_s)
 		rest(LOOK_S);
 	read_hold(fd, &hold->newest, other);
+	hold->again = !strcmp(other, owner);
 	if (!locked) {
 		close(fd);
 		return plx_fail(err,
@@ -106,4 +114,78 @@ void plx_hold_release(struct plx_hold *hold)
 	if (hold->fd >= 0)
 		close(hold->fd);
 	hold->fd = -1;
+}
+
+/* ---- of the launcher ---- */
+
+/* Its signals are blocked: does one want us to leave? */
+static bool told_to_end(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 &&
+	       (sigismember(&set, SIGTERM) || sigismember(&set, SIGINT));
+}
+
+/*
+ * Ranks that lost their launcher save and leave by themselves. slurmctld may
+ * be away: nothing can be started before it is back either.
+ */
+static void end_steps(struct plx_launcher *l)
+{
+	double begun_s = plx_now_s();
+	double waited_s = 0;
+	struct plx_error err;
+	bool told = false;
+	int left;
+
+	while (waited_s < STEPS_WAIT_S && !told_to_end()) {
+		left = plx_job_left_steps(l->settings->job_id, STEP_PREFIX,
+					  waited_s < STEPS_SAVE_S ? 0 : SIGKILL,
+					  &err);
+		if (left == 0)
+			return;
+		if (!told)
+			plx_say(l, PLX_NORMAL, "%s",
+				left < 0 ? err.text
+					 : "an earlier launcher has left ranks "
+					   "behind: ending them");
+		told = true;
+		/* The time without slurmctld does not count. */
+		if (left < 0)
+			begun_s = plx_now_s();
+		rest(left < 0 ? AWAY_S : LOOK_S);
+		waited_s = plx_now_s() - begun_s;
+	}
+}
+
+int plx_takeover(struct plx_launcher *l, struct plx_error *err)
+{
+	const struct plx_settings *s = l->settings;
+	char owner[64];
+
+	snprintf(owner, sizeof(owner), "job %" PRIu32, s->job_id);
+	if (plx_hold_take(&l->hold, s->folder, owner, OTHER_LEAVES_S, err) < 0)
+		return -1;
+	l->newest = plx_generation_newest(s->folder);
+	if (l->hold.newest > l->newest)
+		l->newest = l->hold.newest;
+	if (l->hold.again && !s->registry)
+		end_steps(l);
+	return 0;
+}
+
+void plx_takeover_status(struct plx_launcher *l)
+{
+	char comment[PLX_FIELDS_MAX + 16];
+	struct plx_status before;
+	struct plx_error err;
+
+	snprintf(comment, sizeof(comment), "[pollux %s]", l->job.status);
+	if (!l->job.status[0] || plx_status_read(comment, &before, &err) <= 0)
+		return;
+	l->status.resizes = before.resizes;
+	memcpy(l->status.pause_s, before.pause_s, sizeof(before.pause_s));
+	l->status.has_hint = before.has_hint;
+	l->status.hint = before.hint;
 }

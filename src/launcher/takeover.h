@@ -10,13 +10,17 @@
 #ifndef PLX_LAUNCHER_TAKEOVER_H
 #define PLX_LAUNCHER_TAKEOVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/error.h"
 
+struct plx_launcher;
+
 struct plx_hold {
 	int fd;		 /* -1: nothing is held */
 	uint64_t newest; /* generation that was started, 0: none yet */
+	bool again;	 /* the one before us was of the same owner */
 };
 
 /*
@@ -30,7 +34,18 @@ int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
 /* A generation of that number is about to be started. */
 void plx_hold_note(struct plx_hold *hold, uint64_t generation);
 
-/* Accepts one that holds nothing. */
+/* Once; accepts one that holds nothing. */
 void plx_hold_release(struct plx_hold *hold);
+
+/* ---- of the launcher ---- */
+
+/*
+ * Hold its folder. What an earlier launcher of the same job has left running
+ * has some seconds to save, is then killed and waited for.
+ */
+int plx_takeover(struct plx_launcher *l, struct plx_error *err);
+
+/* The job's record has been seen: go on with what it says of the past. */
+void plx_takeover_status(struct plx_launcher *l);
 
 #endif
