@@ -136,7 +136,7 @@ void plx_layout_learn(struct plx_layout *layout, const struct plx_layout *known)
 		struct plx_layout_node *node = &layout->nodes[i];
 		const struct plx_layout_node *other = find(known, node->name);
 
-		if (other && !node->gres[0])
+		if (other && other->ranks == node->ranks && !node->gres[0])
 			strcpy(node->gres, other->gres);
 	}
 }

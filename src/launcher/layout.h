@@ -55,7 +55,7 @@ bool plx_layout_equal(const struct plx_layout *a, const struct plx_layout *b);
 bool plx_layout_within(const struct plx_layout *part,
 		       const struct plx_layout *whole);
 
-/* Learn the devices not known from a layout that is equal. */
+/* Learn the devices not known, where it has as many ranks as known has. */
 void plx_layout_learn(struct plx_layout *layout,
 		      const struct plx_layout *known);
 
