@@ -98,8 +98,12 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 	alien->has_exit = false;
 	if (!notes)
 		return;
-	if (plx_note_is(notes, PLX_NOTE_SAVED, generation))
+	if (plx_note_is(notes, PLX_NOTE_SAVED, generation)) {
 		g->said.saved = true;
+		/* When it trained last, only the program knows. */
+		l->marks.last_s = l->marks.asked_s;
+		l->marks.saved_s = g->step.ended_s;
+	}
 	alien->has_exit =
 		*code && plx_exit_read(notes, generation, &alien->exit);
 	if (alien->has_exit)

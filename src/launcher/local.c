@@ -52,12 +52,13 @@ static int put_ranks(const struct plx_local *local, int ranks,
 	struct plx_layout_node node = { .ranks = ranks };
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	layout->gpus = local->devices != NULL;
+	/* Without GPUs, processors are dealt out as if they were. */
+	layout->gpus = true;
 	if (!ranks)
 		return 0;
 	node.cpus = cpus > 0 ? (int) cpus : 1;
 	snprintf(node.name, sizeof(node.name), "%s", local->node);
-	if (layout->gpus)
+	if (local->devices)
 		snprintf(node.gres, sizeof(node.gres), "gpu:%d(IDX:0-%d)",
 			 ranks, ranks - 1);
 	return plx_layout_add(layout, &node, err);
@@ -353,6 +354,11 @@ void plx_local_destroy(struct plx_local *local)
 const char *plx_local_name(const struct plx_local *local)
 {
 	return local->name;
+}
+
+const char *plx_local_node(const struct plx_local *local)
+{
+	return local->node;
 }
 
 const char *plx_local_devices(const struct plx_local *local)

@@ -38,6 +38,7 @@ struct plx_local *plx_local_create(const struct plx_local_order *order,
 void plx_local_destroy(struct plx_local *local); /* accepts NULL */
 
 const char *plx_local_name(const struct plx_local *local);
+const char *plx_local_node(const struct plx_local *local); /* this machine */
 /* GPUs, as for CUDA_VISIBLE_DEVICES; NULL: none. */
 const char *plx_local_devices(const struct plx_local *local);
 /* --scheduler-params as the ranks are to know them. */

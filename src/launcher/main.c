@@ -155,6 +155,7 @@ static int run_here(struct plx_command *command, int *code,
 		return -1;
 	s->job_id = (uint32_t) getpid();
 	s->wake = PLX_WAKE_NONE;
+	s->node = plx_local_node(local);
 	s->relay = PLX_RELAY_NEVER;
 	s->params = plx_local_params(local);
 	s->devices = plx_local_devices(local);
