@@ -16,56 +16,51 @@
  *
  * --resizes=N --ranks=MAX --seed=N --dir=DIR --json --cold
  * --finish	train to the end after that: else stop
- * --fail=ready|held|lost	instead: the next generation comes to nothing
+ * --fail=ready|held|damaged|lost|gone	instead of resizes, the next generation
+ *	is killed when ready or when the state is held, finds it damaged, has
+ *	lost the old one, or the launcher goes while the state is held
+ * --held=COMMAND	with damaged: does the damage; $RANKS is mpirun's
+ *process
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "core/fields.h"
-#include "wire/channel.h"
+#include "generation.h"
 #include "wire/env.h"
 #include "wire/message.h"
 
-#define LIMIT_S 60.0 /* for each step of a handover */
-#define TRAIN_S 0.3  /* between resizes */
+#define TRAIN_S 0.3 /* between resizes */
 
 enum failure {
 	FAIL_NONE,
-	FAIL_READY, /* the new one is killed when it is ready */
-	FAIL_HELD,  /* ... when the old one has handed over */
-	FAIL_LOST,  /* the old one is killed when the new one is ready */
+	FAIL_READY,   /* the new one is killed when it is ready */
+	FAIL_HELD,    /* ... when the old one has handed over */
+	FAIL_DAMAGED, /* it finds the state damaged */
+	FAIL_LOST,    /* the old one is killed when the new one is ready */
+	FAIL_GONE,    /* we go when the old one has handed over */
+};
+
+static const char *const failures[] = {
+	[FAIL_NONE] = "none", [FAIL_READY] = "ready",
+	[FAIL_HELD] = "held", [FAIL_DAMAGED] = "damaged",
+	[FAIL_LOST] = "lost", [FAIL_GONE] = "gone",
 };
 
 struct settings {
 	int resizes;
 	int ranks; /* at most */
 	uint64_t seed;
-	const char *dir;
+	struct play play;
 	bool json;
 	bool cold;
 	bool finish;
 	enum failure failure;
-	char **command;
-};
-
-/* One start of the ranks. */
-struct generation {
-	uint64_t number;
-	int ranks;
-	pid_t pid;
-	int listener;
-	char path[256];
-	struct plx_channel *channel;
+	const char *held; /* command */
 };
 
 struct sample {
@@ -79,153 +74,8 @@ static struct settings settings = {
 	.resizes = 10,
 	.ranks = 4,
 	.seed = 1,
-	.dir = ".",
+	.play.dir = ".",
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
-
-static void fail(const char *what, const char *why)
-{
-	fprintf(stderr, "generations: %s: %s\n", what, why);
-	exit(1);
-}
-
-/* ---- a generation ---- */
-
-static void set_number(const char *name, uint64_t number)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	setenv(name, text, 1);
-}
-
-static void run(const struct generation *g, bool warm)
-{
-	char *argv[64] = { (char *) "mpirun", (char *) "-n" };
-	char job[64];
-	char ranks[16];
-	int n = 2;
-
-	snprintf(ranks, sizeof(ranks), "%d", g->ranks);
-	snprintf(job, sizeof(job), "generations.%d", (int) getppid());
-	argv[n++] = ranks;
-	for (char **arg = settings.command; *arg && n < 62; arg++)
-		argv[n++] = *arg;
-	setenv(PLX_ENV_SOCKET, g->path, 1);
-	setenv(PLX_ENV_JOB, job, 1);
-	set_number(PLX_ENV_GENERATION, g->number);
-	set_number(PLX_ENV_STARTS, g->number - 1);
-	if (warm)
-		setenv(PLX_ENV_WARM, "1", 1);
-	setpgid(0, 0);
-	execvp(argv[0], argv);
-	perror(argv[0]);
-	_exit(127);
-}
-
-static void start(struct generation *g, uint64_t number, int ranks, bool warm)
-{
-	struct plx_error err = { "" };
-
-	*g = (struct generation){ .number = number, .ranks = ranks };
-	snprintf(g->path, sizeof(g->path), "%s/s.%" PRIu64, settings.dir,
-		 number);
-	g->listener = plx_listen(g->path, &err);
-	if (g->listener < 0)
-		fail("listen", err.text);
-	g->pid = fork();
-	if (g->pid < 0)
-		fail("fork", strerror(errno));
-	if (g->pid == 0)
-		run(g, warm);
-}
-
-/* Exit code; killed: 128 and more. */
-static int end(struct generation *g)
-{
-	double limit_s = now_s() + LIMIT_S;
-	int status = 0;
-
-	while (waitpid(g->pid, &status, WNOHANG) == 0) {
-		if (now_s() > limit_s)
-			fail("ranks", "do not leave");
-		usleep(1000);
-	}
-	plx_channel_destroy(g->channel);
-	close(g->listener);
-	unlink(g->path);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void say(struct generation *g, const char *line)
-{
-	struct plx_error err = { "" };
-
-	if (plx_channel_send(g->channel, line, &err) < 0)
-		fail(line, err.text);
-}
-
-static void meet(struct generation *g, double limit_s)
-{
-	struct plx_error err = { "" };
-
-	while (!g->channel) {
-		struct pollfd p = { .fd = g->listener, .events = POLLIN };
-
-		poll(&p, 1, 100);
-		g->channel = plx_accept(g->listener, &err);
-		if (waitpid(g->pid, NULL, WNOHANG) > 0)
-			fail("ranks", "left before they said anything");
-		if (now_s() > limit_s)
-			fail("ranks", "say nothing");
-	}
-}
-
-/* Wait until rank 0 says this word; its fields are copied. When it came. */
-static double hear(struct generation *g, const char *word,
-		   char fields[PLX_LINE_MAX])
-{
-	double limit_s = now_s() + LIMIT_S;
-	struct plx_error err = { "gone" };
-	char line[PLX_LINE_MAX];
-
-	meet(g, limit_s);
-	while (now_s() < limit_s) {
-		struct pollfd p = { .events = POLLIN };
-		int got = plx_channel_receive(g->channel, line, &err);
-		const char *found;
-
-		if (got < 0)
-			fail(word, err.text);
-		if (got == 0) {
-			p.fd = plx_channel_fd(g->channel);
-			poll(&p, 1, 100);
-			continue;
-		}
-		found = plx_message(line, word);
-		if (!found)
-			continue;
-		snprintf(fields, PLX_LINE_MAX, "%s", found);
-		return now_s();
-	}
-	fail(word, "was never said");
-	return 0;
-}
-
-static double field(const char *fields, const char *key)
-{
-	double value = 0;
-
-	plx_field_doubles(fields, key, 0, 1e18, &value, 1, NULL);
-	return value;
-}
 
 /* ---- resizes ---- */
 
@@ -241,6 +91,12 @@ static int other_size(int now)
 	int ranks = settings.ranks > 1 ? 1 + draw(settings.ranks - 1) : 1;
 
 	return ranks >= now && settings.ranks > 1 ? ranks + 1 : ranks;
+}
+
+static void begin(struct generation *g, uint64_t number, int ranks, bool warm)
+{
+	*g = (struct generation){ .number = number, .ranks = ranks };
+	start(g, &settings.play, warm);
 }
 
 static void train(double seconds)
@@ -293,7 +149,7 @@ static void resize_warm(struct generation *now, struct sample *sample)
 {
 	struct generation next;
 
-	start(&next, now->number + 1, other_size(now->ranks), true);
+	begin(&next, now->number + 1, other_size(now->ranks), true);
 	hand_over(now, &next, sample);
 }
 
@@ -308,15 +164,43 @@ static void resize_cold(struct generation *now, struct sample *sample)
 	saved_s = hear(now, PLX_MSG_SAVED, fields);
 	if (end(now) != 0)
 		fail("old ranks", "left with an error");
-	start(&next, now->number + 1, other_size(now->ranks), false);
+	begin(&next, now->number + 1, other_size(now->ranks), false);
 	measure(&next, saved_s, fields, sample);
 	*now = next;
 }
 
-static void kill_all(struct generation *g)
+/* The old one holds its state; the next comes to nothing, or we do. */
+static void fail_held(struct generation *now, struct generation *next)
 {
-	kill(-g->pid, SIGKILL);
-	end(g);
+	char fields[PLX_LINE_MAX];
+	char go[64];
+
+	say(now, PLX_MSG_HAND);
+	hear(now, PLX_MSG_SAVED, fields);
+	if (settings.failure == FAIL_GONE) {
+		kill_all(next);
+		plx_channel_destroy(now->channel);
+		now->channel = NULL;
+		if (end(now) == 0)
+			fail("old ranks", "left as if nothing had happened");
+		begin(now, next->number + 1, now->ranks, false);
+		hear(now, PLX_MSG_BEGAN, fields);
+		return;
+	}
+	if (settings.failure == FAIL_DAMAGED) {
+		set_number("RANKS", (uint64_t) now->pid);
+		if (!settings.held || system(settings.held) != 0)
+			fail("--held", "the command failed");
+		snprintf(go, sizeof(go), PLX_MSG_GO " gen=%" PRIu64,
+			 now->number);
+		say(next, go);
+		if (end(next) == 0)
+			fail("new ranks", "took what was damaged");
+	} else {
+		kill_all(next);
+	}
+	say(now, PLX_MSG_RESUME);
+	hear(now, PLX_MSG_RESUMED, fields);
 }
 
 /* The next generation comes to nothing; the training must not. */
@@ -326,7 +210,7 @@ static void fail_once(struct generation *now)
 	struct sample sample;
 	char fields[PLX_LINE_MAX];
 
-	start(&next, now->number + 1, other_size(now->ranks), true);
+	begin(&next, now->number + 1, other_size(now->ranks), true);
 	say(now, PLX_MSG_PREPARE);
 	hear(&next, PLX_MSG_READY, fields);
 	if (settings.failure == FAIL_LOST) {
@@ -336,18 +220,13 @@ static void fail_once(struct generation *now)
 		*now = next;
 		return;
 	}
-	if (settings.failure == FAIL_HELD) {
-		say(now, PLX_MSG_HAND);
-		hear(now, PLX_MSG_SAVED, fields);
+	if (settings.failure == FAIL_READY)
 		kill_all(&next);
-		say(now, PLX_MSG_RESUME);
-		hear(now, PLX_MSG_RESUMED, fields);
-	} else {
-		kill_all(&next);
-	}
+	else
+		fail_held(now, &next);
 	train(TRAIN_S);
 	/* And the one after that goes well, numbered as a launcher would. */
-	start(&next, next.number + 1, other_size(now->ranks), true);
+	begin(&next, now->number + 2, other_size(now->ranks), true);
 	hand_over(now, &next, &sample);
 }
 
@@ -404,6 +283,15 @@ static void print_results(const struct sample *samples)
 
 /* ---- the run ---- */
 
+static enum failure failure_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+		if (!strcmp(failures[i], name))
+			return (enum failure) i;
+	}
+	fail("--fail", "no such failure");
+}
+
 static void read_options(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -415,6 +303,7 @@ static void read_options(int argc, char **argv)
 		{ "cold", no_argument, NULL, 'c' },
 		{ "finish", no_argument, NULL, 'e' },
 		{ "fail", required_argument, NULL, 'f' },
+		{ "held", required_argument, NULL, 'h' },
 		{ 0 },
 	};
 	int key;
@@ -427,7 +316,7 @@ static void read_options(int argc, char **argv)
 		else if (key == 's')
 			settings.seed = strtoull(optarg, NULL, 10);
 		else if (key == 'd')
-			settings.dir = optarg;
+			settings.play.dir = optarg;
 		else if (key == 'j')
 			settings.json = true;
 		else if (key == 'c')
@@ -435,14 +324,13 @@ static void read_options(int argc, char **argv)
 		else if (key == 'e')
 			settings.finish = true;
 		else if (key == 'f')
-			settings.failure = !strcmp(optarg, "ready") ? FAIL_READY
-					   : !strcmp(optarg, "held")
-						   ? FAIL_HELD
-						   : FAIL_LOST;
+			settings.failure = failure_of(optarg);
+		else if (key == 'h')
+			settings.held = optarg;
 		else
 			exit(2);
 	}
-	settings.command = argv + optind;
+	settings.play.command = argv + optind;
 	if (settings.resizes < 1 || settings.ranks < 1 || !argv[optind])
 		fail("usage", "generations [OPTION...] -- COMMAND [ARG...]");
 }
@@ -455,11 +343,11 @@ int main(int argc, char **argv)
 	char fields[PLX_LINE_MAX];
 
 	read_options(argc, argv);
-	setenv(PLX_ENV_CHECKPOINTS, settings.dir, 0);
+	setenv(PLX_ENV_CHECKPOINTS, settings.play.dir, 0);
 	samples = calloc((size_t) settings.resizes, sizeof(*samples));
 	if (!samples)
 		fail("start", "out of memory");
-	start(&now, 1, 1 + draw(settings.ranks), false);
+	begin(&now, 1, 1 + draw(settings.ranks), false);
 	hear(&now, PLX_MSG_BEGAN, fields);
 	if (settings.failure != FAIL_NONE)
 		fail_once(&now);
