@@ -14,7 +14,7 @@
  *	take	... then, until the new ones have said "restored"
  *	first	until the first step of the new ones is committed
  *
- * --resizes=N --ranks=MAX --seed=N --dir=DIR --json --cold
+ * --resizes=N --ranks=MAX --min=MIN --seed=N --dir=DIR --json --cold
  * --finish	train to the end after that: else stop
  * --fail=ready|held|damaged|lost|gone	instead of resizes, the next generation
  *	is killed when ready or when the state is held, finds it damaged, has
@@ -54,6 +54,7 @@ static const char *const failures[] = {
 struct settings {
 	int resizes;
 	int ranks; /* at most */
+	int min;
 	uint64_t seed;
 	struct play play;
 	bool json;
@@ -73,6 +74,7 @@ struct sample {
 static struct settings settings = {
 	.resizes = 10,
 	.ranks = 4,
+	.min = 1,
 	.seed = 1,
 	.play.dir = ".",
 };
@@ -86,11 +88,13 @@ static int draw(int below)
 	return (int) (settings.seed >> 33) % below;
 }
 
+/* From min to ranks, but not as many as now, unless there is no other. */
 static int other_size(int now)
 {
-	int ranks = settings.ranks > 1 ? 1 + draw(settings.ranks - 1) : 1;
+	int others = settings.ranks - settings.min;
+	int ranks = settings.min + (others > 0 ? draw(others) : 0);
 
-	return ranks >= now && settings.ranks > 1 ? ranks + 1 : ranks;
+	return ranks >= now && others > 0 ? ranks + 1 : ranks;
 }
 
 static void begin(struct generation *g, uint64_t number, int ranks, bool warm)
@@ -191,6 +195,9 @@ static void fail_held(struct generation *now, struct generation *next)
 		set_number("RANKS", (uint64_t) now->pid);
 		if (!settings.held || system(settings.held) != 0)
 			fail("--held", "the command failed");
+		/* One that waits has copied it by now: nobody has. */
+		start(next, &settings.play, true);
+		hear(next, PLX_MSG_READY, fields);
 		snprintf(go, sizeof(go), PLX_MSG_GO " gen=%" PRIu64,
 			 now->number);
 		say(next, go);
@@ -210,9 +217,13 @@ static void fail_once(struct generation *now)
 	struct sample sample;
 	char fields[PLX_LINE_MAX];
 
-	begin(&next, now->number + 1, other_size(now->ranks), true);
+	next = (struct generation){ .number = now->number + 1,
+				    .ranks = other_size(now->ranks) };
 	say(now, PLX_MSG_PREPARE);
-	hear(&next, PLX_MSG_READY, fields);
+	if (settings.failure != FAIL_DAMAGED) {
+		start(&next, &settings.play, true);
+		hear(&next, PLX_MSG_READY, fields);
+	}
 	if (settings.failure == FAIL_LOST) {
 		kill_all(now);
 		say(&next, PLX_MSG_GO);
@@ -297,6 +308,7 @@ static void read_options(int argc, char **argv)
 	static const struct option options[] = {
 		{ "resizes", required_argument, NULL, 'r' },
 		{ "ranks", required_argument, NULL, 'n' },
+		{ "min", required_argument, NULL, 'm' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "dir", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, 'j' },
@@ -313,6 +325,8 @@ static void read_options(int argc, char **argv)
 			settings.resizes = atoi(optarg);
 		else if (key == 'n')
 			settings.ranks = atoi(optarg);
+		else if (key == 'm')
+			settings.min = atoi(optarg);
 		else if (key == 's')
 			settings.seed = strtoull(optarg, NULL, 10);
 		else if (key == 'd')
@@ -331,7 +345,8 @@ static void read_options(int argc, char **argv)
 			exit(2);
 	}
 	settings.play.command = argv + optind;
-	if (settings.resizes < 1 || settings.ranks < 1 || !argv[optind])
+	if (settings.resizes < 1 || settings.min < 1 ||
+	    settings.ranks < settings.min || !argv[optind])
 		fail("usage", "generations [OPTION...] -- COMMAND [ARG...]");
 }
 
@@ -347,7 +362,7 @@ int main(int argc, char **argv)
 	samples = calloc((size_t) settings.resizes, sizeof(*samples));
 	if (!samples)
 		fail("start", "out of memory");
-	begin(&now, 1, 1 + draw(settings.ranks), false);
+	begin(&now, 1, other_size(settings.ranks + 1), false);
 	hear(&now, PLX_MSG_BEGAN, fields);
 	if (settings.failure != FAIL_NONE)
 		fail_once(&now);

@@ -350,6 +350,9 @@ int plx_fetch_spread(struct pollux *p, int here)
 					    "all nodes")
 				 : -1;
 	r.from = plan.from;
+	if (!plan.all)
+		plx_say(p, "state comes from rank %d to those on other nodes",
+			plan.from);
 	if (r.from != 0 && p->coll->rank == 0 &&
 	    !(r.pieces = malloc((size_t) p->coll->ranks * PIECE)))
 		return plx_fail(&p->err, "out of memory");
