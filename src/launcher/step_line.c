@@ -59,6 +59,16 @@ static void add_list(struct line *line, char *const *list)
 	line->args[line->count] = NULL;
 }
 
+/* As many ranks on every node? */
+static bool is_even(const struct plx_layout *layout)
+{
+	for (int i = 1; i < layout->count; i++) {
+		if (layout->nodes[i].ranks != layout->nodes[0].ranks)
+			return false;
+	}
+	return true;
+}
+
 static void add_srun(struct line *line, const struct plx_step_order *order,
 		     const struct plx_step *step)
 {
@@ -78,12 +88,17 @@ static void add_srun(struct line *line, const struct plx_step_order *order,
 	add(line, "--distribution=arbitrary");
 	if (!layout->gpus)
 		return;
-	add(line, "--gpus-per-task=1");
 	/*
-	 * A rank sees its node's GPUs, so that LOCAL_RANK is the number of its
-	 * own. (With "none" Slurm 22.05 shows none at all.)
+	 * A rank sees its node's GPUs in the step, so that LOCAL_RANK is the
+	 * number of its own: they are asked for by node, as many as ranks. If
+	 * that differs from node to node, each rank sees its own alone. (With
+	 * --gpu-bind=none Slurm 22.05 shows none at all; its masks must name
+	 * no GPU beyond the node's last one.)
 	 */
-	add(line, "--gpu-bind=mask_gpu:0xffffffff");
+	if (is_even(layout))
+		add(line, "--gres=gpu:%d", layout->nodes[0].ranks);
+	else
+		add(line, "--gpus-per-task=1");
 }
 
 static void add_mpirun(struct line *line, const struct plx_step *step)

@@ -134,6 +134,22 @@ static void the_inner_srun_takes_a_gpu_a_rank(void **state)
 	free(args);
 }
 
+static void ranks_see_their_nodes_gpus_where_nodes_are_alike(void **state)
+{
+	struct plx_layout_node nodes[] = {
+		{ .name = "n1", .ranks = 2, .cpus = 4 },
+		{ .name = "n2", .ranks = 2, .cpus = 4 },
+	};
+	struct plx_step step = { .layout = { nodes, 2, 4, true } };
+	char **args = plx_step_arguments(&order, &step);
+
+	(void) state;
+	assert_non_null(args);
+	assert_true(has(args, "--gres=gpu:2"));
+	assert_false(has(args, "--gpus-per-task=1"));
+	free(args);
+}
+
 static void without_gpus_none_is_asked_for(void **state)
 {
 	struct plx_layout_node node = { .name = "n1", .ranks = 2, .cpus = 1 };
@@ -174,6 +190,8 @@ int main(void)
 		cmocka_unit_test(what_the_user_set_passes),
 		cmocka_unit_test(a_variable_is_set_or_replaced),
 		cmocka_unit_test(the_inner_srun_takes_a_gpu_a_rank),
+		cmocka_unit_test(
+			ranks_see_their_nodes_gpus_where_nodes_are_alike),
 		cmocka_unit_test(without_gpus_none_is_asked_for),
 		cmocka_unit_test(the_program_comes_last_and_whole),
 	};
