@@ -203,7 +203,7 @@ flushed_between_stops() {
 		stopped_on 1 stop "${args[@]}" "${pace[@]}" --time-scale 0.5 \
 			--checkpoint-every 0.6 || return 1
 	done
-	grep -aho '"flushed":"[0-9]*"' saved/step-* | grep -v '"0"'
+	grep -ho '"flushed":[0-9]*' saved/step-*/*.json | grep -v ':0'
 }
 
 # ---- when things go wrong ----
@@ -215,7 +215,7 @@ two_checkpoints() {
 	stopped_on 1 stop "${args[@]}" "${pace[@]}" || return 1
 	stopped_on 2 stop "${args[@]}" "${pace[@]}" || return 1
 	ls saved
-	[ "$(find saved -name 'step-*.safetensors' | wc -l)" -eq 2 ]
+	[ "$(find saved -name 'step-*' | wc -l)" -eq 2 ]
 }
 
 # Change one byte in the middle of a file.
@@ -226,16 +226,16 @@ damage() {
 }
 
 newest() {
-	find saved -name 'step-*.safetensors' | sort | tail -n 1
+	find saved -name 'step-*' ! -name '*.tmp' | sort | tail -n 1
 }
 
 broken_refused() {
 	local file
 	file=$(newest)
-	damage "$file"
+	damage "$file"/model-00001-of-00001.safetensors
 	stopped_on 2 listen "${args[@]}" --json >broken.out 2>&1 || return 1
-	grep 'pollux: cannot use checkpoint .*: checksum is' broken.out &&
-		grep 'pollux: restored step' broken.out && [ -f "$file.broken" ]
+	grep 'pollux: cannot use checkpoint .* has checksum' broken.out &&
+		grep 'pollux: restored step' broken.out && [ -d "$file.broken" ]
 }
 
 rollback_counted_once() {
@@ -245,7 +245,7 @@ rollback_counted_once() {
 
 all_broken_fails() {
 	local file
-	for file in saved/step-*.safetensors; do
+	for file in saved/step-*/*.json; do
 		damage "$file"
 	done
 	# Nor the second time: a launcher tries again.

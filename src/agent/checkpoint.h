@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checkpoint.h - saved state in one file, in the safetensors layout
+ * checkpoint.h - a tensor to be saved; checkpoints as they were before 0.2
+ *
+ * Those were one file in the safetensors layout, "pollux-1", which is still
+ * read (restore_old.c) but written no more; see manifest.h for what is.
  *
  * 8 bytes length of the header (little-endian), the header (JSON: name ->
  * dtype, shape, data_offsets; "__metadata__": text -> text), raw tensors. The
@@ -20,7 +23,6 @@
 
 #define PLX_DIMS_MAX  8
 #define PLX_NAME_SIZE 64
-#define PLX_NOTE_SIZE 64
 
 struct plx_tensor {
 	char name[PLX_NAME_SIZE];
@@ -31,26 +33,6 @@ struct plx_tensor {
 	size_t bytes;
 	enum pollux_memory memory; /* where data is */
 };
-
-/* A line of metadata. */
-struct plx_note {
-	char key[PLX_NAME_SIZE];
-	char value[PLX_NOTE_SIZE];
-};
-
-struct plx_saved {
-	const struct plx_tensor *tensors;
-	int tensor_count;
-	const struct plx_note *notes;
-	int note_count;
-};
-
-/*
- * Write saved to path: complete or not at all (a temporary file beside it,
- * renamed). flush: only return when it would survive a loss of power.
- */
-int plx_checkpoint_write(const char *path, const struct plx_saved *saved,
-			 bool flush, struct plx_error *err);
 
 /* A checkpoint in memory, whole and checked. */
 struct plx_checkpoint;

@@ -18,6 +18,7 @@
 
 #include "agent/checkpoint.h"
 #include "agent/checkpoint_file.h"
+#include "agent/device.h"
 #include "core/crc.h"
 
 struct plx_checkpoint {
@@ -123,7 +124,7 @@ struct plx_checkpoint *plx_checkpoint_read(const char *path,
 	if (c && load(c, path, &why) == 0 && check_seal(c, &why) == 0 &&
 	    parse(c, &why) == 0)
 		return c;
-	plx_fail(err, "cannot use checkpoint %.120s: %.80s", path, why.text);
+	plx_fail(err, "%s", why.text);
 	plx_checkpoint_destroy(c);
 	return NULL;
 }
@@ -203,7 +204,6 @@ int plx_checkpoint_fill(const struct plx_checkpoint *checkpoint,
 
 	if (!bytes)
 		return -1;
-	if (tensor->bytes)
-		memcpy(tensor->data, bytes, tensor->bytes);
-	return 0;
+	return plx_device_write(tensor->data, bytes, tensor->bytes,
+				tensor->memory, err);
 }

@@ -50,10 +50,8 @@ static void split(double value, float *pair)
 static unsigned int own_wishes(struct pollux *p)
 {
 	unsigned int wishes = plx_reporter_wishes(p->reporter);
-	double every_s = p->config.checkpoint_every_s;
 
-	if (p->folder[0] && every_s > 0 &&
-	    plx_now_s() > p->meter.flushed_s + every_s)
+	if (plx_save_due(p))
 		wishes |= PLX_WISH_PERIODIC;
 	return wishes;
 }

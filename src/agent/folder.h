@@ -1,38 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * folder.h - a job's checkpoints, one file a saved step
+ * folder.h - a job's checkpoints
  *
- * step-000000001234.safetensors. A broken one is set aside under the name
- * *.broken, once there is a good one to go on from, and counts no more.
+ * Each is a folder, step-000000001234, that was renamed when it was complete;
+ * before 0.2 it was a file, step-000000001234.safetensors. A broken one is
+ * set aside under the name *.broken, once there is a good one to go on from,
+ * and counts no more. One that is being written is step-*.TAG.tmp; the tag
+ * says by whom: "g3.17-1a2b3c4d", the generation, how many it had begun before
+ * and a number drawn at its start.
  */
 #ifndef PLX_AGENT_FOLDER_H
 #define PLX_AGENT_FOLDER_H
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/error.h"
 
-#define PLX_FOLDER_MAX 256 /* files looked at */
+/* One checkpoint. */
+struct plx_entry {
+	uint64_t step;
+	bool file; /* of the former kind */
+};
 
 /* Make the folder (one level) if it is missing. */
 int plx_folder_make(const char *folder, struct plx_error *err);
 
-/* Path of a step's file; -1 when it does not fit. */
-int plx_folder_path(const char *folder, uint64_t step, char *path, size_t size,
-		    struct plx_error *err);
+/* Where a checkpoint is; -1 when that does not fit. */
+int plx_folder_path(const char *folder, const struct plx_entry *entry,
+		    char path[PATH_MAX], struct plx_error *err);
 
-/* Steps saved there, newest first; how many, or -1 with err set. */
-int plx_folder_list(const char *folder, uint64_t steps[PLX_FOLDER_MAX],
-		    struct plx_error *err);
-
-/* Set a step's file aside as broken. */
-void plx_folder_refuse(const char *folder, uint64_t step);
+/* Where it is while it is being written. */
+int plx_folder_tmp(const char *folder, uint64_t step, const char *tag,
+		   char path[PATH_MAX], struct plx_error *err);
 
 /*
- * Remove all but the two newest, and the one of step `flushed`, which is
- * known to survive a loss of power. Leftovers of saves cut short go too.
+ * Checkpoints there, newest first, the caller's to free; how many, or -1 with
+ * err set.
  */
-void plx_folder_prune(const char *folder, uint64_t flushed);
+int plx_folder_list(const char *folder, struct plx_entry **entries,
+		    struct plx_error *err);
+
+/* What was written in tmp is a checkpoint from now on. */
+int plx_folder_commit(const char *folder, const char *tmp, uint64_t step,
+		      bool flush, struct plx_error *err);
+
+/* Set one aside as broken. */
+void plx_folder_refuse(const char *folder, const struct plx_entry *entry);
+
+/*
+ * Remove all but the `keep` newest, and the one of step `flushed`, which is
+ * known to survive a loss of power.
+ */
+void plx_folder_prune(const char *folder, int keep, uint64_t flushed);
+
+/*
+ * Remove leftovers of saves cut short, but not those of a later generation,
+ * or of this one, if they end with this number.
+ */
+void plx_folder_clean(const char *folder, uint64_t generation,
+		      const char *number);
+
+/* Remove a folder and the files in it. */
+void plx_folder_remove(const char *path);
+
+/* Names of files in it are on disk. */
+int plx_folder_flush(const char *path, struct plx_error *err);
+
+/* The same, for the files as well. */
+int plx_folder_flush_all(const char *path, struct plx_error *err);
 
 #endif

@@ -38,6 +38,10 @@ void plx_say(const struct pollux *p, const char *fmt, ...)
 
 void plx_stage(struct pollux *p, enum plx_stage stage)
 {
+	if (stage == PLX_STAGE_SYNCED)
+		plx_state_changing(p);
+	else if (p->stage == PLX_STAGE_SYNCED && stage == PLX_STAGE_BETWEEN)
+		plx_state_settled(p);
 	p->stage = stage;
 }
 
@@ -54,6 +58,9 @@ int plx_end(struct pollux *p)
 	p->failed = true;
 	/* What nobody has classified concerns state or files. */
 	plx_fault(p, POLLUX_ESTATE);
+	/* Before anybody aborts, which leaves no time to the others. */
+	if (p->code == POLLUX_ECOMM)
+		(void) plx_rescue(p);
 	return p->code;
 }
 

@@ -1,364 +1,323 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * save.c - what a checkpoint holds, and how all ranks get it back
+ * save.c - when and how all ranks save the state together
  *
- * The registered tensors, the profile ("pollux.agent") and, as metadata, the
- * position in the data. Rank 0 alone touches files; the others receive.
+ * Each writes its share into a folder of a temporary name; rank 0 adds the
+ * manifest, looks at the fence and renames the folder. What one of them
+ * cannot write is said once, and training goes on with the last good one.
  */
 #include <config.h>
 
-#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#include "agent/agent.h"
 #include "agent/folder.h"
 #include "agent/save.h"
-#include "core/crc.h"
+#include "agent/store.h"
+#include "core/interval.h"
 
-#define FORMAT	   "pollux-1"
-#define AGENT_NAME "pollux.agent"
+#define ASSUMED_BYTES_PER_S 1e9	 /* before the first save */
+#define RETRY_S		    30.0 /* after a failure, at most */
 
-enum note {
-	NOTE_FORMAT,
-	NOTE_EPOCH,
-	NOTE_POSITION,
-	NOTE_STEP,
-	NOTE_DATASET,
-	NOTE_SEED,
-	NOTE_CRC,
-	NOTE_FLUSHED,
-	NOTE_UNFLUSHED_MS,
-	NOTE_COUNT,
-};
-
-static const char *const note_keys[NOTE_COUNT] = {
-	[NOTE_FORMAT] = "format",
-	[NOTE_EPOCH] = "epoch",
-	[NOTE_POSITION] = "position",
-	[NOTE_STEP] = "step",
-	[NOTE_DATASET] = "dataset",
-	[NOTE_SEED] = "seed",
-	[NOTE_CRC] = "crc",
-	[NOTE_FLUSHED] = "flushed",
-	[NOTE_UNFLUSHED_MS] = "unflushed_ms",
-};
-
-/* What rank 0 found, for all ranks. */
-struct found {
-	int status; /* 1 restored, 0 nothing there, -1 failed */
-	uint32_t crc;
-	uint64_t epoch;
-	uint64_t position;
-	uint64_t step;
-	uint64_t flushed;
-	uint64_t unflushed_ms;
+/* What rank 0 decides before a save. */
+struct order {
+	int rc; /* negative: leave */
+	bool skip;
 	struct plx_error err;
 };
 
-static struct plx_tensor agent_tensor(struct plx_profile *profile)
-{
-	struct plx_tensor tensor = {
-		.name = AGENT_NAME,
-		.dtype = "U8",
-		.dims = 1,
-		.shape = { sizeof(*profile) },
-		.data = profile,
-		.bytes = sizeof(*profile),
-	};
+/* ---- what was ---- */
 
-	return tensor;
-}
-
-/* Milliseconds of training that a loss of power would undo. */
-static uint64_t unflushed_ms(const struct pollux *p, bool flush)
+struct plx_facts plx_store_facts(const struct pollux *p,
+				 const struct plx_cursor *cursor, bool flush)
 {
 	double since_s = plx_now_s() - p->meter.flushed_s;
 
-	return flush || since_s < 0 ? 0 : (uint64_t) (1e3 * since_s);
-}
-
-static void fill_notes(const struct pollux *p, bool flush, uint32_t crc,
-		       struct plx_note notes[NOTE_COUNT])
-{
-	const uint64_t values[NOTE_COUNT] = {
-		[NOTE_EPOCH] = p->cursor.epoch,
-		[NOTE_POSITION] = p->cursor.position,
-		[NOTE_STEP] = p->cursor.step,
-		[NOTE_DATASET] = p->cursor.samples,
-		[NOTE_SEED] = p->cursor.seed,
-		[NOTE_FLUSHED] = flush ? p->cursor.step : p->flushed,
-		[NOTE_UNFLUSHED_MS] = unflushed_ms(p, flush),
+	return (struct plx_facts){
+		.step = cursor->step,
+		.epoch = cursor->epoch,
+		.position = cursor->position,
+		.dataset = cursor->samples,
+		.seed = cursor->seed,
+		.generation = p->store->fence.own.generation,
+		.ranks = (uint64_t) p->coll->ranks,
+		.flushed = flush ? cursor->step : p->flushed,
+		.unflushed_ms =
+			flush || since_s < 0 ? 0 : (uint64_t) (1e3 * since_s),
+		.cost_us = (uint64_t) (1e6 * p->store->cost_s),
 	};
-
-	for (int i = 0; i < NOTE_COUNT; i++) {
-		snprintf(notes[i].key, sizeof(notes[i].key), "%s",
-			 note_keys[i]);
-		snprintf(notes[i].value, sizeof(notes[i].value), "%" PRIu64,
-			 values[i]);
-	}
-	snprintf(notes[NOTE_FORMAT].value, PLX_NOTE_SIZE, "%s", FORMAT);
-	snprintf(notes[NOTE_CRC].value, PLX_NOTE_SIZE, "%08" PRIx32, crc);
 }
 
-static size_t state_bytes(const struct pollux *p)
+void plx_store_tag(const struct plx_store *store, const char *kind,
+		   char tag[PLX_TAG_SIZE])
 {
-	size_t bytes = 0;
-
-	for (int i = 0; i < p->tensor_count; i++)
-		bytes += p->tensors[i].bytes;
-	return bytes;
+	snprintf(tag, PLX_TAG_SIZE, "g%" PRIu64 ".%s%" PRIu32 "-%08" PRIx32,
+		 store->fence.own.generation, kind, store->serial,
+		 store->number);
 }
 
-static int write_file(struct pollux *p, const struct plx_tensor *tensors,
-		      bool flush)
+static void note_success(struct pollux *p, const struct plx_outcome *o)
 {
-	struct plx_note notes[NOTE_COUNT];
-	const struct plx_saved saved = {
-		.tensors = tensors,
-		.tensor_count = p->tensor_count + 1,
-		.notes = notes,
-		.note_count = NOTE_COUNT,
-	};
-	char path[PATH_MAX];
-	double begin_s = plx_now_s();
+	struct plx_store *s = p->store;
 
-	p->saved.crc = pollux_crc(p);
-	fill_notes(p, flush, p->saved.crc, notes);
-	if (plx_folder_path(p->folder, p->cursor.step, path, sizeof(path),
-			    &p->err) < 0 ||
-	    plx_checkpoint_write(path, &saved, flush, &p->err) < 0)
-		return -1;
-	if (flush)
-		p->flushed = p->cursor.step;
-	p->saved.seconds = plx_now_s() - begin_s;
-	p->saved.bytes = state_bytes(p);
-	plx_folder_prune(p->folder, p->flushed);
-	plx_say(p, "saved step %" PRIu64 ", crc %08" PRIx32, p->cursor.step,
-		p->saved.crc);
-	return 0;
-}
-
-static int write_all(struct pollux *p, bool flush)
-{
-	size_t count = (size_t) p->tensor_count;
-	struct plx_tensor *all = calloc(count + 1, sizeof(*all));
-	int rc;
-
-	if (!all)
-		return plx_fail(&p->err, "out of memory");
-	if (count)
-		memcpy(all, p->tensors, count * sizeof(*all));
-	all[count] = agent_tensor(&p->profile);
-	rc = write_file(p, all, flush);
-	free(all);
-	return rc;
-}
-
-int plx_save(struct pollux *p, enum plx_save_kind kind)
-{
-	int rc = 0;
-
-	if (!p->folder[0])
-		return 0;
-	if (p->coll->rank == 0 && write_all(p, kind != PLX_SAVE_QUICK) < 0) {
-		plx_say(p, "%s", p->err.text);
-		rc = PLX_SAVE_LATER;
-	}
-	/* From its end: slow storage must not make us save all the time. */
-	if (kind != PLX_SAVE_QUICK)
+	s->failures = 0;
+	s->has_newest = true;
+	s->newest = o->step;
+	s->is_flushed = o->flushed;
+	s->crc = o->crc;
+	s->disk_s = o->seconds;
+	p->saved.crc = o->crc;
+	p->saved.bytes = o->bytes;
+	p->saved.seconds = o->seconds;
+	if (o->flushed) {
+		p->flushed = o->step;
+		/* From its end: slow storage must not have us save always. */
 		p->meter.flushed_s = plx_now_s();
-	if (p->coll->ops->spread(p->coll, &rc, sizeof(rc), &p->err) < 0)
-		return POLLUX_ECOMM;
-	return rc;
+	}
+	plx_say(p, "saved step %" PRIu64 ", crc %08" PRIx32, o->step, o->crc);
+}
+
+void plx_store_note(struct pollux *p, const struct plx_outcome *outcome)
+{
+	struct plx_store *s = p->store;
+
+	s->tried_s = plx_now_s();
+	snprintf(s->left, sizeof(s->left), "%s",
+		 outcome->rc > 0 ? outcome->left : "");
+	if (outcome->rc == 0) {
+		note_success(p, outcome);
+		return;
+	}
+	p->err = outcome->err;
+	if (outcome->rc < 0) {
+		s->fenced = true;
+		return;
+	}
+	s->failures++;
+	plx_say(p, "cannot save step %" PRIu64 ": %s; %s", outcome->step,
+		outcome->err.text,
+		s->has_newest ? "the one before stays" : "there is none yet");
+}
+
+/* ---- when ---- */
+
+static double interval_s(const struct pollux *p)
+{
+	const struct plx_store *s = p->store;
+	double bytes = 0;
+	struct plx_interval job = {
+		.cost_s = s->cost_s,
+		.disk_s = s->disk_s,
+		.mtbf_s = p->config.mtbf_s,
+		.nodes = p->coll->nodes,
+	};
+
+	if (p->config.checkpoint_every_s >= 0)
+		return p->config.checkpoint_every_s;
+	for (int i = 0; i < p->tensor_count; i++)
+		bytes += (double) p->tensors[i].bytes;
+	if (!job.cost_s)
+		job.cost_s = bytes / ASSUMED_BYTES_PER_S;
+	return plx_interval_best(&job);
 }
 
 bool plx_save_due(struct pollux *p)
 {
-	double every_s = p->config.checkpoint_every_s;
+	struct plx_store *s = p->store;
+	double every_s;
+	double last_s = p->meter.flushed_s;
 
-	return p->folder[0] && every_s > 0 &&
-	       plx_now_s() > p->meter.flushed_s + every_s;
+	if (!s || !p->folder[0] || p->coll->rank != 0)
+		return false;
+	plx_background_look(p);
+	if (s->background.begun)
+		return false;
+	if (s->fenced)
+		return true;
+	every_s = interval_s(p);
+	if (every_s <= 0)
+		return false;
+	if (s->failures) {
+		last_s = s->tried_s;
+		every_s = fmin(every_s, RETRY_S);
+	}
+	return plx_now_s() > last_s + every_s;
+}
+
+/* ---- how ---- */
+
+/* A state that is there need not be written again, at most flushed. */
+static bool is_there(struct pollux *p, bool flush)
+{
+	const struct plx_entry entry = { .step = p->cursor.step };
+	struct plx_store *s = p->store;
+	char path[PATH_MAX];
+
+	if (!s->has_newest || s->newest != entry.step ||
+	    plx_folder_path(p->folder, &entry, path, NULL) < 0 ||
+	    access(path, F_OK) < 0)
+		return false;
+	if (flush && !s->is_flushed) {
+		if (plx_folder_flush_all(path, NULL) < 0 ||
+		    plx_folder_flush(p->folder, NULL) < 0)
+			return false;
+		s->is_flushed = true;
+		p->flushed = entry.step;
+	}
+	if (flush)
+		p->meter.flushed_s = plx_now_s();
+	p->saved.crc = s->crc;
+	p->saved.seconds = 0;
+	return true;
+}
+
+static int agree(struct pollux *p, struct order *order, bool flush)
+{
+	struct plx_store *s = p->store;
+
+	*order = (struct order){ .rc = 0 };
+	if (p->coll->rank == 0) {
+		if (s->fenced) {
+			order->rc = POLLUX_ESTATE;
+			order->err = p->err;
+		} else {
+			order->skip = is_there(p, flush);
+		}
+		if (s->left[0])
+			plx_folder_remove(s->left);
+		s->left[0] = '\0';
+	}
+	if (p->coll->ops->spread(p->coll, order, sizeof(*order), &p->err) < 0)
+		return POLLUX_ECOMM;
+	if (order->rc < 0)
+		plx_fail(&p->err, "%s", order->err.text);
+	return order->rc;
+}
+
+void plx_outcome_fill(struct plx_outcome *outcome, const struct plx_job *job,
+		      int rc)
+{
+	outcome->rc = rc < 0 ? PLX_SAVE_LATER : 0;
+	if (rc == PLX_FENCED)
+		outcome->rc = POLLUX_ESTATE;
+	outcome->crc = job->facts.crc;
+	outcome->flushed = job->flush;
+	outcome->step = job->facts.step;
+	outcome->bytes = job->state_bytes;
+	snprintf(outcome->left, sizeof(outcome->left), "%s", job->tmp);
+}
+
+static int save_now(struct pollux *p, struct plx_job *job, double begin_s)
+{
+	const struct plx_coll_ops *ops = p->coll->ops;
+	struct plx_outcome outcome = { .rc = PLX_SAVE_LATER };
+	struct plx_report *reports = NULL;
+	int rc;
+
+	plx_job_write(job);
+	if (p->coll->rank == 0)
+		reports = calloc((size_t) p->coll->ranks, sizeof(*reports));
+	if (p->coll->rank == 0 && !reports) {
+		plx_fail(&p->err, "out of memory");
+		return POLLUX_ENOMEM;
+	}
+	rc = ops->gather(p->coll, &job->report, sizeof(job->report), reports,
+			 &p->err);
+	if (rc == 0 && p->coll->rank == 0) {
+		plx_outcome_fill(&outcome, job,
+				 plx_job_commit(job, reports, &p->store->fence,
+						&outcome.err));
+		outcome.seconds = plx_now_s() - begin_s;
+		plx_store_note(p, &outcome);
+	}
+	free(reports);
+	if (rc < 0 ||
+	    ops->spread(p->coll, &outcome, sizeof(outcome), &p->err) < 0)
+		return POLLUX_ECOMM;
+	if (outcome.rc)
+		plx_fail(&p->err, "cannot save: %s", outcome.err.text);
+	return outcome.rc;
+}
+
+/* What it costs is what training waits for. */
+static void count_cost(struct pollux *p, double begin_s)
+{
+	struct plx_store *s = p->store;
+	double cost_s = plx_now_s() - begin_s;
+
+	s->cost_s = s->cost_s ? 0.5 * s->cost_s + 0.5 * cost_s : cost_s;
+}
+
+static struct plx_job *begin_job(struct pollux *p, enum plx_save_kind kind,
+				 struct plx_job *job)
+{
+	const struct plx_writer_rank who = { p->coll->rank, p->coll->ranks };
+	bool flush = kind != PLX_SAVE_QUICK;
+	struct plx_facts facts = plx_store_facts(p, &p->cursor, flush);
+
+	p->store->serial++;
+	(void) plx_job_init(job, p, who, &facts, &p->profile);
+	job->flush = flush;
+	plx_store_tag(p->store, "", job->tag);
+	return job;
+}
+
+static int save(struct pollux *p, enum plx_save_kind kind)
+{
+	double begin_s = plx_now_s();
+	struct plx_job job;
+	int rc;
+
+	if (kind == PLX_SAVE_ASYNC) {
+		begin_job(p, kind, &p->store->background.job);
+		plx_background_begin(p);
+		count_cost(p, begin_s);
+		return 0;
+	}
+	rc = save_now(p, begin_job(p, kind, &job), begin_s);
+	plx_job_release(&job);
+	return rc;
 }
 
 int plx_save_wait(struct pollux *p)
 {
-	(void) p; /* all of them have ended when plx_save() returns */
-	return 0;
+	if (!p->folder[0] || !p->store)
+		return 0;
+	return plx_background_end(p) < 0 ? POLLUX_ECOMM : 0;
 }
 
-int plx_rescue(struct pollux *p)
+int plx_save(struct pollux *p, enum plx_save_kind kind)
 {
+	struct order order;
+	int rc;
+
 	if (!p->folder[0])
 		return 0;
-	return write_all(p, false);
+	rc = plx_save_wait(p);
+	if (rc == 0)
+		rc = agree(p, &order, kind != PLX_SAVE_QUICK);
+	if (rc < 0 || order.skip)
+		return rc;
+	return save(p, kind);
 }
 
 void plx_save_release(struct pollux *p)
 {
-	free(p->store);
+	struct plx_store *s = p->store;
+
+	if (!s)
+		return;
+	plx_guard_end(p);
+	plx_background_release(&s->background);
+	if (s->image)
+		munmap(s->image, s->image_bytes);
+	pthread_cond_destroy(&s->moved);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
 	p->store = NULL;
-}
-
-static int read_number(const struct plx_checkpoint *c, enum note note, int base,
-		       uint64_t *out, struct plx_error *err)
-{
-	const char *text = plx_checkpoint_note(c, note_keys[note]);
-	char *end = NULL;
-
-	errno = 0;
-	if (text && *text)
-		*out = strtoull(text, &end, base);
-	if (!end || *end || errno)
-		return plx_fail(err, "its note \"%s\" is no number",
-				note_keys[note]);
-	return 0;
-}
-
-/* A good file, but is it this training's? Nothing is changed unless it is. */
-static int check_fit(const struct pollux *p, const struct plx_checkpoint *c,
-		     struct plx_error *err)
-{
-	const char *format = plx_checkpoint_note(c, note_keys[NOTE_FORMAT]);
-	uint64_t dataset;
-	uint64_t seed;
-
-	if (!format || strcmp(format, FORMAT) != 0)
-		return plx_fail(err, "its format is not " FORMAT);
-	if (read_number(c, NOTE_DATASET, 10, &dataset, err) < 0 ||
-	    read_number(c, NOTE_SEED, 10, &seed, err) < 0)
-		return -1;
-	if (dataset != p->cursor.samples)
-		return plx_fail(err,
-				"its dataset had %" PRIu64
-				" samples, this one has %" PRIu64,
-				dataset, p->cursor.samples);
-	if (seed != p->cursor.seed)
-		return plx_fail(err, "its seed was %" PRIu64 ", not %" PRIu64,
-				seed, p->cursor.seed);
-	for (int i = 0; i < p->tensor_count; i++) {
-		if (plx_checkpoint_has(c, &p->tensors[i], err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int take(struct pollux *p, const struct plx_checkpoint *c,
-		struct found *found, struct plx_error *err)
-{
-	struct plx_tensor agent = agent_tensor(&p->profile);
-	uint64_t crc;
-
-	if (check_fit(p, c, err) < 0 ||
-	    read_number(c, NOTE_EPOCH, 10, &found->epoch, err) < 0 ||
-	    read_number(c, NOTE_POSITION, 10, &found->position, err) < 0 ||
-	    read_number(c, NOTE_STEP, 10, &found->step, err) < 0 ||
-	    read_number(c, NOTE_FLUSHED, 10, &found->flushed, err) < 0 ||
-	    read_number(c, NOTE_UNFLUSHED_MS, 10, &found->unflushed_ms, err) <
-		    0 ||
-	    read_number(c, NOTE_CRC, 16, &crc, err) < 0)
-		return -1;
-	if (found->position >= p->cursor.samples)
-		return plx_fail(err, "its position is outside the dataset");
-	found->crc = (uint32_t) crc;
-	for (int i = 0; i < p->tensor_count; i++)
-		plx_checkpoint_fill(c, &p->tensors[i], NULL);
-	/* A profile of another version is measured anew: no harm done. */
-	if (plx_checkpoint_fill(c, &agent, NULL) < 0 ||
-	    !plx_profile_valid(&p->profile))
-		plx_profile_init(&p->profile);
-	return 0;
-}
-
-/*
- * Newest first. A broken file is passed over and the one before is tried; a
- * good one of another training ends the search: to go on past it, or from
- * the beginning, would be to lose somebody's work in silence. For the same
- * reason broken ones are set aside only when a good one was found: else the
- * next start would find an empty folder and begin anew.
- */
-static int search(struct pollux *p, struct found *found)
-{
-	uint64_t steps[PLX_FOLDER_MAX];
-	struct plx_error why;
-	char path[PATH_MAX];
-	int count = plx_folder_list(p->folder, steps, &found->err);
-
-	if (count <= 0)
-		return count;
-	for (int i = 0; i < count; i++) {
-		struct plx_checkpoint *c;
-		int rc;
-
-		if (plx_folder_path(p->folder, steps[i], path, sizeof(path),
-				    &found->err) < 0)
-			return -1;
-		c = plx_checkpoint_read(path, &why);
-		if (!c) {
-			plx_say(p, "%s", why.text);
-			continue;
-		}
-		rc = take(p, c, found, &why);
-		plx_checkpoint_destroy(c);
-		if (rc < 0)
-			return plx_fail(
-				&found->err,
-				"checkpoint %.120s does not fit: %.100s", path,
-				why.text);
-		while (i-- > 0)
-			plx_folder_refuse(p->folder, steps[i]);
-		return 1;
-	}
-	return plx_fail(&found->err, "all checkpoints in %.150s are broken",
-			p->folder);
-}
-
-static int spread_state(struct pollux *p)
-{
-	const struct plx_coll_ops *ops = p->coll->ops;
-
-	for (int i = 0; i < p->tensor_count; i++) {
-		struct plx_tensor *t = &p->tensors[i];
-
-		if (ops->spread(p->coll, t->data, t->bytes, &p->err) < 0)
-			return -1;
-	}
-	return ops->spread(p->coll, &p->profile, sizeof(p->profile), &p->err);
-}
-
-int plx_restore(struct pollux *p)
-{
-	struct found found = { 0 };
-	uint32_t crc;
-
-	if (p->coll->rank == 0 && p->folder[0])
-		found.status = search(p, &found);
-	if (p->coll->ops->spread(p->coll, &found, sizeof(found), &p->err) < 0)
-		return -1;
-	if (found.status < 0)
-		return plx_fail(&p->err, "%s", found.err.text);
-	/* Also a fresh start begins with the same state on all ranks. */
-	if (spread_state(p) < 0)
-		return -1;
-	if (!found.status)
-		return 0;
-	crc = pollux_crc(p);
-	if (crc != found.crc)
-		return plx_fail(&p->err,
-				"restored state has crc %08" PRIx32
-				", saved was %08" PRIx32,
-				crc, found.crc);
-	p->cursor.epoch = found.epoch;
-	p->cursor.position = found.position;
-	p->cursor.step = found.step;
-	p->flushed = found.flushed;
-	p->meter.flushed_s -= 1e-3 * (double) found.unflushed_ms;
-	p->restored = true;
-	plx_say(p,
-		"restored step %" PRIu64 ", %" PRIu64 " samples used, crc "
-		"%08" PRIx32 " as saved",
-		found.step, plx_cursor_used(&p->cursor), crc);
-	return 0;
 }

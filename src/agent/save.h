@@ -28,6 +28,7 @@ enum plx_save_kind {
  * 0: saved, or (ASYNC) under way. PLX_SAVE_LATER: the disk is full or broken;
  * training may go on, plx_save_due() will ask again. Negative: leave; with
  * POLLUX_ESTATE a newer generation owns the folder. The same on all ranks.
+ * A state that is there already is not written again.
  */
 int plx_save(struct pollux *p, enum plx_save_kind kind);
 
@@ -41,10 +42,29 @@ int plx_save_wait(struct pollux *p);
 int plx_restore(struct pollux *p);
 
 /*
+ * The same for state that came another way, from memory: p's cursor, profile,
+ * `flushed` and meter are set. From now on this generation owns the folder.
+ */
+int plx_save_adopt(struct pollux *p);
+
+/*
+ * The generation that came after us is dead and the launcher has us train on,
+ * under a new number (0: it said none): the folder is ours again.
+ */
+int plx_save_resume(struct pollux *p, uint64_t generation);
+
+/*
  * One rank, on its own: the others are lost. State of the last commit, as a
  * checkpoint that the next generation finds. At most some seconds.
  */
 int plx_rescue(struct pollux *p);
+
+/*
+ * The program begins to change the state (an optimiser step), and is done:
+ * between the two there is nothing to rescue. Called at every change of stage.
+ */
+void plx_state_changing(struct pollux *p);
+void plx_state_settled(struct pollux *p);
 
 /* Threads and memory; before the collectives go. */
 void plx_save_release(struct pollux *p);

@@ -221,7 +221,7 @@ static int restore(struct pollux *p)
 
 	if (taken < 0)
 		return -1;
-	if (taken == 0 && plx_restore(p) < 0)
+	if ((taken ? plx_save_adopt(p) : plx_restore(p)) < 0)
 		return -1;
 	/* Whoever knew better has said so. */
 	if (p->restored && !strcmp(p->restored_from, "none"))

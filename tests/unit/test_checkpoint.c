@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_checkpoint.c - what was saved comes back, or is refused */
+/* test_checkpoint.c - what was saved as "pollux-1" comes back, or is refused */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/checkpoint.h"
-#include "agent/folder.h"
+#include "old_checkpoint.h"
 #include "unit.h"
 
 struct place {
@@ -55,8 +54,7 @@ static int place_setup(void **state)
 	assert_non_null(p);
 	strcpy(p->dir, "/tmp/pollux-checkpoint.XXXXXX");
 	assert_non_null(mkdtemp(p->dir));
-	assert_int_equal(0, plx_folder_path(p->dir, 12, p->path,
-					    sizeof(p->path), &err));
+	snprintf(p->path, sizeof(p->path), "%s/state.safetensors", p->dir);
 	assert_int_equal(0, plx_checkpoint_write(p->path, &saved, true, &err));
 	*state = p;
 	return 0;
@@ -160,8 +158,7 @@ static void one_flipped_bit_anywhere_is_found(void **state)
 		flipped = (unsigned char) (byte ^ (1u << i % 8));
 		assert_int_equal(1, pwrite(fd, &flipped, 1, (off_t) i / 8));
 		assert_null(plx_checkpoint_read(p->path, &err));
-		assert_int_equal(0, strncmp("cannot use checkpoint", err.text,
-					    21));
+		assert_true(err.text[0]);
 		assert_int_equal(1, pwrite(fd, &byte, 1, (off_t) i / 8));
 	}
 	close(fd);
@@ -199,9 +196,7 @@ static void a_missing_file_is_refused_in_a_sentence(void **state)
 
 	(void) state;
 	assert_null(plx_checkpoint_read("/nowhere/at/all", &err));
-	assert_string_equal("cannot use checkpoint /nowhere/at/all: No such "
-			    "file or directory",
-			    err.text);
+	assert_string_equal("No such file or directory", err.text);
 }
 
 static void two_tensors_of_one_name_are_not_written(void **state)
@@ -234,39 +229,6 @@ static void a_save_that_fails_leaves_the_old_file(void **state)
 	plx_checkpoint_destroy(c);
 }
 
-static void touch(const char *dir, const char *name)
-{
-	char path[160];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fclose(file);
-}
-
-static void two_are_kept_and_the_one_on_disk(void **state)
-{
-	struct place *p = *state;
-	uint64_t steps[PLX_FOLDER_MAX];
-	struct plx_error err;
-
-	touch(p->dir, "step-000000000099.safetensors");
-	touch(p->dir, "step-000000000013.safetensors");
-	touch(p->dir, "step-000000000100.safetensors");
-	touch(p->dir, "step-000000000101.safetensors.tmp");
-	touch(p->dir, "step-102.safetensors");
-	touch(p->dir, "mine");
-	plx_folder_prune(p->dir, 12);
-	assert_int_equal(3, plx_folder_list(p->dir, steps, &err));
-	assert_int_equal(100, steps[0]);
-	assert_int_equal(99, steps[1]);
-	assert_int_equal(12, steps[2]);
-	plx_folder_refuse(p->dir, 100);
-	assert_int_equal(2, plx_folder_list(p->dir, steps, &err));
-	assert_int_equal(99, steps[0]);
-}
-
 #define IN_PLACE(test)                                                         \
 	cmocka_unit_test_setup_teardown(test, place_setup, place_teardown)
 
@@ -282,7 +244,6 @@ int main(void)
 		cmocka_unit_test(a_missing_file_is_refused_in_a_sentence),
 		IN_PLACE(two_tensors_of_one_name_are_not_written),
 		IN_PLACE(a_save_that_fails_leaves_the_old_file),
-		IN_PLACE(two_are_kept_and_the_one_on_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* checkpoint_write.c - write state in the safetensors layout */
+/*
+ * old_checkpoint.c - write a checkpoint as "pollux-1" was
+ *
+ * The library reads those still; this is what it wrote them with.
+ */
 #include <config.h>
 
 #include <errno.h>
@@ -12,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/checkpoint.h"
 #include "agent/checkpoint_file.h"
 #include "core/crc.h"
+#include "old_checkpoint.h"
 
 /* A file being written, and the checksum of what was. */
 struct sink {

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * background.c - save while training goes on
+ *
+ * At the step's boundary each rank copies its share; a thread writes it. No
+ * collective may be used beside the training's, so the others tell rank 0's
+ * thread through a small file beside their share, which is removed before
+ * the commit. What rank 0 has not heard when all ranks meet for the next save
+ * it is told then.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/folder.h"
+#include "agent/nodemem.h"
+#include "agent/store.h"
+#include "agent/thread.h"
+
+#define NAP_MIN_NS 1000000
+#define NAP_MAX_NS 50000000
+
+/* No more than this part of the memory that is left is used for copies. */
+#define SHARE_OF_MEMORY 0.5
+
+/* ---- the word to rank 0 ---- */
+
+static int word_path(const struct plx_job *job, int rank, const char *end,
+		     char path[PATH_MAX])
+{
+	return snprintf(path, PATH_MAX, "%s/report-%05d%s", job->tmp, rank,
+			end) < PATH_MAX
+		       ? 0
+		       : -1;
+}
+
+/* Best effort: what is not heard so is heard at the next save. */
+static void tell(struct plx_job *job)
+{
+	const struct plx_report *r = &job->report;
+	char path[PATH_MAX];
+	char last[PATH_MAX];
+	FILE *out;
+
+	if (plx_folder_tmp(job->folder, job->facts.step, job->tag, job->tmp,
+			   NULL) < 0 ||
+	    (mkdir(job->tmp, 0777) < 0 && errno != EEXIST) ||
+	    word_path(job, job->who.rank, ".new", path) < 0 ||
+	    word_path(job, job->who.rank, "", last) < 0)
+		return;
+	out = fopen(path, "we");
+	if (!out)
+		return;
+	fprintf(out,
+		"%d %08" PRIx32 " %08" PRIx32 " %" PRIu64 " %" PRIu64 " %s\n",
+		r->rc, r->crc, r->part, r->bytes, r->data_at, r->why.text);
+	if (fclose(out) == 0)
+		rename(path, last);
+}
+
+static bool hear(const struct plx_job *job, int rank, struct plx_report *r)
+{
+	char path[PATH_MAX];
+	FILE *in;
+	int got;
+
+	if (word_path(job, rank, "", path) < 0)
+		return false;
+	in = fopen(path, "re");
+	if (!in)
+		return false;
+	got = fscanf(in,
+		     "%d %" SCNx32 " %" SCNx32 " %" SCNu64 " %" SCNu64
+		     " %255[^\n]",
+		     &r->rc, &r->crc, &r->part, &r->bytes, &r->data_at,
+		     r->why.text);
+	fclose(in);
+	return got >= 5;
+}
+
+/* Rank 0 waits for all; false when it is to give up. */
+static bool hear_all(struct plx_background *b, struct plx_report *reports)
+{
+	struct timespec nap = { .tv_nsec = NAP_MIN_NS };
+	char path[PATH_MAX];
+	int rank = 1;
+
+	while (rank < b->job.parts.shards) {
+		if (b->told) {
+			reports[rank] = b->reports[rank];
+			rank++;
+		} else if (hear(&b->job, rank, &reports[rank])) {
+			nap.tv_nsec = NAP_MIN_NS;
+			rank++;
+		} else if (b->stop) {
+			return false;
+		} else {
+			nanosleep(&nap, NULL);
+			if (nap.tv_nsec < NAP_MAX_NS)
+				nap.tv_nsec *= 2;
+		}
+	}
+	for (rank = 1; rank < b->job.parts.shards; rank++) {
+		if (word_path(&b->job, rank, "", path) == 0)
+			unlink(path);
+	}
+	return true;
+}
+
+/* ---- the thread ---- */
+
+static void commit(struct plx_background *b)
+{
+	struct plx_outcome *out = &b->outcome;
+	struct plx_job *job = &b->job;
+	struct plx_report *reports;
+	int rc = -1;
+
+	reports = calloc((size_t) job->who.ranks, sizeof(*reports));
+	if (!reports) {
+		plx_fail(&out->err, "out of memory");
+	} else {
+		reports[0] = job->report;
+		if (job->report.rc < 0)
+			rc = plx_fail(&out->err, "%s", job->report.why.text);
+		else if (!hear_all(b, reports))
+			rc = plx_fail(&out->err, "training has ended");
+		else
+			rc = plx_job_commit(job, reports, b->fence, &out->err);
+	}
+	free(reports);
+	if (rc < 0)
+		plx_job_drop(job);
+	plx_outcome_fill(out, job, rc);
+	out->seconds = plx_now_s() - b->begin_s;
+}
+
+static void *run(void *arg)
+{
+	struct plx_background *b = arg;
+	struct plx_job *job = &b->job;
+
+	if (!b->written)
+		plx_job_write(job);
+	if (job->who.rank == 0)
+		commit(b);
+	else if (job->has_shard || job->report.rc < 0)
+		tell(job);
+	b->done = true;
+	return NULL;
+}
+
+/* ---- the copy ---- */
+
+/* Kept for the next time; NULL when it would be too much. */
+static unsigned char *get_image(struct pollux *p, uint64_t bytes)
+{
+	struct plx_store *s = p->store;
+	double room = SHARE_OF_MEMORY * (double) plx_nodemem_room();
+	void *image;
+
+	if (s->image_bytes >= bytes)
+		return s->image;
+	if (s->image)
+		munmap(s->image, s->image_bytes);
+	s->image = NULL;
+	s->image_bytes = 0;
+	/* All ranks of this node do the same now. */
+	if ((double) bytes * p->coll->local_ranks > room)
+		return NULL;
+	image = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (image == MAP_FAILED)
+		return NULL;
+	s->image = image;
+	s->image_bytes = bytes;
+	return image;
+}
+
+static void copy(struct pollux *p, struct plx_background *b)
+{
+	unsigned char *image;
+
+	if (!b->job.has_shard || b->job.report.rc < 0)
+		return;
+	image = get_image(p, plx_job_bytes(&b->job));
+	if (image) {
+		(void) plx_job_copy(&b->job, image);
+		return;
+	}
+	plx_say(p, "no memory for a copy of the state: training waits for "
+		   "the disk");
+	plx_job_write(&b->job);
+	b->written = true;
+}
+
+void plx_background_begin(struct pollux *p)
+{
+	struct plx_background *b = &p->store->background;
+
+	b->pending = true;
+	b->begun = true;
+	b->done = false;
+	b->told = false;
+	b->written = false;
+	b->fence = &p->store->fence;
+	b->begin_s = plx_now_s();
+	b->outcome = (struct plx_outcome){ .rc = PLX_SAVE_LATER };
+	copy(p, b);
+	if (plx_thread_begin(&b->thread, run, b) == 0)
+		return;
+	/* Without a thread; rank 0 commits when all ranks meet again. */
+	b->begun = false;
+	b->deferred = p->coll->rank == 0;
+	if (!b->deferred)
+		run(b);
+}
+
+void plx_background_look(struct pollux *p)
+{
+	struct plx_background *b = &p->store->background;
+
+	if (!b->begun || !b->done)
+		return;
+	pthread_join(b->thread, NULL);
+	b->begun = false;
+	plx_store_note(p, &b->outcome);
+}
+
+/* Reports of all to rank 0, whose thread may be waiting for some. */
+static int gather(struct pollux *p, struct plx_background *b)
+{
+	size_t ranks = (size_t) p->coll->ranks;
+	struct plx_report own = { .rc = 0 };
+	int rc;
+
+	if (p->coll->rank != 0) {
+		own = b->job.report;
+	} else {
+		b->reports = calloc(ranks, sizeof(*b->reports));
+		if (!b->reports)
+			return plx_fail(&p->err, "out of memory");
+	}
+	rc = p->coll->ops->gather(p->coll, &own, sizeof(own), b->reports,
+				  &p->err);
+	b->told = rc == 0;
+	b->stop = rc < 0;
+	return rc;
+}
+
+int plx_background_end(struct pollux *p)
+{
+	struct plx_background *b = &p->store->background;
+	int rc;
+
+	if (!b->pending)
+		return 0;
+	b->pending = false;
+	if (p->coll->rank != 0 && b->begun)
+		pthread_join(b->thread, NULL);
+	rc = gather(p, b);
+	if (p->coll->rank == 0 && b->begun)
+		pthread_join(b->thread, NULL);
+	if (b->deferred)
+		run(b);
+	if (b->begun || b->deferred)
+		plx_store_note(p, &b->outcome);
+	b->begun = false;
+	b->deferred = false;
+	free(b->reports);
+	b->reports = NULL;
+	plx_job_release(&b->job);
+	return rc;
+}
+
+void plx_background_release(struct plx_background *background)
+{
+	struct plx_background *b = background;
+
+	b->stop = true;
+	if (b->begun)
+		pthread_join(b->thread, NULL);
+	b->begun = false;
+	if (b->pending)
+		plx_job_release(&b->job);
+	b->pending = false;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* fence.c - who may write into a job's checkpoints */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/fence.h"
+
+#define FILE_NAME "fence"
+#define TRIES	  3000 /* of 20 ms, for the lock */
+
+/* One length, so that a new number covers the old one. */
+#define FORMAT	    "%020" PRIu64 " %010" PRIu64 "\n"
+#define FORMAT_SIZE 32
+
+int plx_fence_init(struct plx_fence *fence, const char *folder,
+		   uint64_t generation, struct plx_error *err)
+{
+	*fence = (struct plx_fence){ .own.generation = generation };
+	if (snprintf(fence->path, sizeof(fence->path), "%s/" FILE_NAME,
+		     folder) >= (int) sizeof(fence->path))
+		return plx_fail(err,
+				"the checkpoint folder's name is too long");
+	return 0;
+}
+
+/* Some file systems have no locks; the number still holds there. */
+static int lock(int fd, struct plx_error *err)
+{
+	const struct timespec nap = { .tv_nsec = 20000000 };
+
+	for (int i = 0; i < TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno == ENOSYS ||
+		    errno == EOPNOTSUPP || errno == ENOLCK)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return plx_fail(err, "cannot lock the fence: %s",
+					strerror(errno));
+		nanosleep(&nap, NULL);
+	}
+	return plx_fail(err, "another process has held the fence for %d s",
+			TRIES / 50);
+}
+
+static int open_locked(const struct plx_fence *fence, struct plx_error *err)
+{
+	int fd = open(fence->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return plx_fail(err, "cannot open the fence: %s",
+				strerror(errno));
+	if (lock(fd, err) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* A new, empty fence stops nobody. */
+static int read_turn(int fd, struct plx_turn *turn, struct plx_error *err)
+{
+	char text[FORMAT_SIZE + 1] = "";
+	ssize_t got = pread(fd, text, FORMAT_SIZE, 0);
+
+	*turn = (struct plx_turn){ 0 };
+	if (got == 0)
+		return 0;
+	if (got != FORMAT_SIZE ||
+	    sscanf(text, "%" SCNu64 " %" SCNu64, &turn->generation,
+		   &turn->resumed) != 2)
+		return plx_fail(err, "the fence has no number in it");
+	return 0;
+}
+
+static int write_turn(int fd, const struct plx_turn *turn,
+		      struct plx_error *err)
+{
+	char text[FORMAT_SIZE + 16];
+
+	snprintf(text, sizeof(text), FORMAT, turn->generation, turn->resumed);
+	if (pwrite(fd, text, FORMAT_SIZE, 0) != FORMAT_SIZE || fsync(fd) < 0)
+		return plx_fail(err, "cannot write the fence: %s",
+				strerror(errno));
+	return 0;
+}
+
+static int compare(const struct plx_turn *a, const struct plx_turn *b)
+{
+	if (a->generation != b->generation)
+		return a->generation < b->generation ? -1 : 1;
+	return (a->resumed > b->resumed) - (a->resumed < b->resumed);
+}
+
+int plx_fence_enter(const struct plx_fence *fence, struct plx_error *err)
+{
+	int fd = open_locked(fence, err);
+	struct plx_turn turn;
+	int order;
+
+	if (fd < 0 || !fence->own.generation)
+		return fd;
+	if (read_turn(fd, &turn, err) < 0)
+		goto fail;
+	order = compare(&turn, &fence->own);
+	if (order > 0) {
+		close(fd);
+		plx_fail(err,
+			 "generation %" PRIu64 " has gone on from these "
+			 "checkpoints: generation %" PRIu64
+			 " may write no more",
+			 turn.generation, fence->own.generation);
+		return PLX_FENCED;
+	}
+	if (order == 0 || write_turn(fd, &fence->own, err) == 0)
+		return fd;
+fail:
+	close(fd);
+	return -1;
+}
+
+void plx_fence_leave(int lock)
+{
+	close(lock); /* and with it the lock goes */
+}
+
+int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
+		     struct plx_error *err)
+{
+	struct plx_turn turn;
+	int rc = -1;
+	int fd;
+
+	if (!fence->own.generation)
+		return 0;
+	fd = open_locked(fence, err);
+	if (fd < 0)
+		return -1;
+	if (read_turn(fd, &turn, err) == 0) {
+		turn.resumed++;
+		if (generation > turn.generation)
+			turn = (struct plx_turn){ .generation = generation };
+		rc = write_turn(fd, &turn, err);
+	}
+	if (rc == 0)
+		fence->own = turn;
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* job.c - one checkpoint being written, this rank's part in it */
+#include <config.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/checkpoint_file.h"
+#include "agent/folder.h"
+#include "agent/job.h"
+#include "core/crc.h"
+
+#define ROUND_UP(n, to) (((n) + (to) -1) / (to) * (to))
+
+/* ---- what goes in ---- */
+
+static struct plx_tensor bytes_tensor(const char *name, void *data,
+				      size_t bytes)
+{
+	struct plx_tensor tensor = {
+		.dtype = "U8",
+		.dims = 1,
+		.shape = { bytes },
+		.data = data,
+		.bytes = bytes,
+	};
+
+	snprintf(tensor.name, sizeof(tensor.name), "%s", name);
+	return tensor;
+}
+
+static size_t blob_bytes(const struct pollux_blob *blob)
+{
+	return blob->size(blob->user);
+}
+
+/* The program turns its other state into bytes. */
+static int save_blobs(struct plx_job *job, const struct pollux *p)
+{
+	struct plx_error *err = &job->report.why;
+	size_t total = 0;
+	size_t at = 0;
+
+	for (int i = 0; i < p->blob_count; i++)
+		total += ROUND_UP(blob_bytes(&p->blobs[i].is), 8);
+	job->blobs = calloc(1, total + 1);
+	if (!job->blobs)
+		return plx_fail(err, "cannot get memory for %zu bytes of blobs",
+				total);
+	for (int i = 0; i < p->blob_count; i++) {
+		const struct plx_blob *b = &p->blobs[i];
+		size_t size = blob_bytes(&b->is);
+
+		if (at + size > total)
+			return plx_fail(err, "blob \"%s\" changes its size",
+					b->name);
+		if (b->is.save(b->is.user, job->blobs + at, size) < 0)
+			return plx_fail(err, "blob \"%s\" cannot be saved",
+					b->name);
+		job->tensors[job->count++] =
+			bytes_tensor(b->name, job->blobs + at, size);
+		at += ROUND_UP(size, 8);
+	}
+	return 0;
+}
+
+static int list_tensors(struct plx_job *job, const struct pollux *p)
+{
+	size_t room = (size_t) p->tensor_count + (size_t) p->blob_count + 1;
+
+	job->tensors = calloc(room, sizeof(*job->tensors));
+	if (!job->tensors)
+		return plx_fail(&job->report.why, "out of memory");
+	for (int i = 0; i < p->tensor_count; i++) {
+		job->tensors[i] = p->tensors[i];
+		job->state_bytes += p->tensors[i].bytes;
+	}
+	job->shared = job->count = p->tensor_count;
+	if (job->who.rank != 0)
+		return 0;
+	job->tensors[job->count++] = bytes_tensor(PLX_AGENT_NAME, &job->profile,
+						  sizeof(job->profile));
+	return save_blobs(job, p);
+}
+
+static int lay_shard(struct plx_job *job)
+{
+	struct plx_piece *pieces;
+	int count;
+
+	if (plx_partition_make(&job->parts, job->tensors, job->shared,
+			       job->count, job->who.ranks) < 0)
+		return plx_fail(&job->report.why, "out of memory");
+	job->has_shard = job->who.rank < job->parts.shards;
+	if (!job->has_shard)
+		return 0;
+	count = plx_partition_of(&job->parts, job->who.rank, &pieces);
+	return plx_shard_lay(&job->shard, job->tensors, pieces, count,
+			     &job->report.why);
+}
+
+int plx_job_init(struct plx_job *job, const struct pollux *p,
+		 struct plx_writer_rank who, const struct plx_facts *facts,
+		 const struct plx_profile *profile)
+{
+	*job = (struct plx_job){
+		.who = who,
+		.facts = *facts,
+		.profile = *profile,
+		.keep = p->config.checkpoint_keep,
+	};
+	if (job->keep < 1)
+		job->keep = 1;
+	snprintf(job->folder, sizeof(job->folder), "%s", p->folder);
+	job->report.rc = -1;
+	if (list_tensors(job, p) < 0 || lay_shard(job) < 0)
+		return -1;
+	job->report.rc = 0;
+	return 0;
+}
+
+void plx_job_release(struct plx_job *job)
+{
+	plx_shard_release(&job->shard);
+	plx_partition_release(&job->parts);
+	free(job->tensors);
+	free(job->blobs);
+	job->tensors = NULL;
+	job->blobs = NULL;
+}
+
+/* ---- the own file ---- */
+
+uint64_t plx_job_bytes(const struct plx_job *job)
+{
+	return ROUND_UP(plx_stream_bytes(&job->shard.stream), PLX_PAGE);
+}
+
+int plx_job_copy(struct plx_job *job, unsigned char *image)
+{
+	job->report.rc =
+		plx_stream_copy(&job->shard.stream, image, &job->report.why);
+	job->shard.stream.image = job->report.rc == 0 ? image : NULL;
+	return job->report.rc;
+}
+
+/* Bytes of the state, as registered, that follow after this piece. */
+static uint64_t bytes_after(const struct plx_job *job,
+			    const struct plx_piece *piece)
+{
+	uint64_t bytes = job->tensors[piece->tensor].bytes - piece->offset -
+			 piece->bytes;
+
+	for (int i = piece->tensor + 1; i < job->shared; i++)
+		bytes += job->tensors[i].bytes;
+	return bytes;
+}
+
+/*
+ * The checksum of A, B and C in a row is the xor of A's, taken over zeros as
+ * long as B and C, of B's over zeros as long as C, and of C's: so each rank
+ * has its part of it, in whatever order the pieces lie in files.
+ */
+static uint32_t crc_part(const struct plx_job *job,
+			 const struct plx_piece *pieces, int count)
+{
+	uint32_t part = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (pieces[i].tensor >= job->shared)
+			continue;
+		part ^= plx_crc32c_join(job->shard.segments[i + 1].crc, 0,
+					bytes_after(job, &pieces[i]));
+	}
+	return part;
+}
+
+static int write_shard(struct plx_job *job, struct plx_error *err)
+{
+	char name[PLX_SHARD_NAME];
+	char path[PATH_MAX];
+
+	if (mkdir(job->tmp, 0777) < 0 && errno != EEXIST)
+		return plx_fail(err, "cannot make its folder: %s",
+				strerror(errno));
+	plx_shard_name(name, job->who.rank, job->parts.shards);
+	if (snprintf(path, sizeof(path), "%s/%s", job->tmp, name) >=
+	    (int) sizeof(path))
+		return plx_fail(err, "its name is too long");
+	return plx_stream_write(&job->shard.stream, path, job->flush, err);
+}
+
+void plx_job_write(struct plx_job *job)
+{
+	struct plx_report *r = &job->report;
+	struct plx_piece *pieces;
+	int count;
+
+	if (!job->has_shard || r->rc < 0)
+		return;
+	r->rc = plx_folder_tmp(job->folder, job->facts.step, job->tag, job->tmp,
+			       &r->why);
+	if (r->rc == 0)
+		r->rc = write_shard(job, &r->why);
+	if (r->rc < 0)
+		return;
+	count = plx_partition_of(&job->parts, job->who.rank, &pieces);
+	r->crc = job->shard.stream.crc;
+	r->bytes = plx_stream_bytes(&job->shard.stream);
+	r->data_at = job->shard.segments[0].bytes;
+	r->part = crc_part(job, pieces, count);
+}
+
+/* ---- commit ---- */
+
+/* Where in their files the other ranks' pieces are. */
+static void place_pieces(struct plx_job *job, const struct plx_report *reports)
+{
+	uint64_t at = 0;
+
+	for (int i = 0; i < job->parts.count; i++) {
+		struct plx_piece *piece = &job->parts.pieces[i];
+
+		if (i == 0 || piece->shard != piece[-1].shard)
+			at = reports[piece->shard].data_at;
+		piece->at = at;
+		at += piece->bytes;
+	}
+}
+
+static char *manifest_text(struct plx_job *job, struct plx_file *files,
+			   struct plx_error *err)
+{
+	const struct plx_manifest manifest = {
+		.facts = job->facts,
+		.files = files,
+		.tensors = job->tensors,
+		.count = job->count,
+		.shared = job->shared,
+		.parts = job->parts,
+	};
+
+	return plx_manifest_text(&manifest, err);
+}
+
+static int write_text(const struct plx_job *job, const char *text,
+		      struct plx_error *err)
+{
+	struct plx_segment segment = {
+		.data = (void *) text,
+		.bytes = strlen(text),
+	};
+	struct plx_stream stream = { .segments = &segment, .count = 1 };
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/" PLX_MANIFEST_FILE, job->tmp) >=
+	    (int) sizeof(path))
+		return plx_fail(err, "its name is too long");
+	return plx_stream_write(&stream, path, job->flush, err);
+}
+
+static int write_manifest(struct plx_job *job, const struct plx_report *reports,
+			  struct plx_error *err)
+{
+	unsigned int shards = (unsigned int) job->parts.shards;
+	struct plx_file *files = calloc(shards, sizeof(*files));
+	char *text = NULL;
+	int rc = -1;
+
+	if (!files)
+		return plx_fail(err, "out of memory");
+	job->facts.crc = 0;
+	for (int i = 0; i < job->parts.shards; i++) {
+		files[i] = (struct plx_file){
+			.bytes = reports[i].bytes,
+			.crc = reports[i].crc,
+		};
+		job->facts.crc ^= reports[i].part;
+	}
+	place_pieces(job, reports);
+	text = manifest_text(job, files, err);
+	if (text)
+		rc = write_text(job, text, err);
+	if (rc == 0 && job->flush)
+		rc = plx_folder_flush(job->tmp, err);
+	free(text);
+	free(files);
+	return rc;
+}
+
+int plx_job_seal(struct plx_job *job, const struct plx_report *reports,
+		 struct plx_error *err)
+{
+	if (job->report.rc < 0)
+		return plx_fail(err, "%s", job->report.why.text);
+	for (int i = 0; i < job->parts.shards; i++) {
+		if (reports[i].rc < 0)
+			return plx_fail(err, "rank %d: %.200s", i,
+					reports[i].why.text);
+	}
+	return write_manifest(job, reports, err);
+}
+
+int plx_job_rename(struct plx_job *job, struct plx_error *err)
+{
+	const char *number = strchr(job->tag, '-');
+
+	if (plx_folder_commit(job->folder, job->tmp, job->facts.step,
+			      job->flush, err) < 0)
+		return -1;
+	plx_folder_prune(job->folder, job->keep, job->facts.flushed);
+	plx_folder_clean(job->folder, job->facts.generation,
+			 number ? number + 1 : "");
+	return 0;
+}
+
+int plx_job_commit(struct plx_job *job, const struct plx_report *reports,
+		   const struct plx_fence *fence, struct plx_error *err)
+{
+	int rc = plx_job_seal(job, reports, err);
+	int lock;
+
+	if (rc == 0) {
+		lock = plx_fence_enter(fence, err);
+		rc = lock < 0 ? lock : plx_job_rename(job, err);
+		if (lock >= 0)
+			plx_fence_leave(lock);
+	}
+	if (rc < 0)
+		plx_job_drop(job);
+	return rc;
+}
+
+void plx_job_drop(struct plx_job *job)
+{
+	if (job->tmp[0])
+		plx_folder_remove(job->tmp);
+}

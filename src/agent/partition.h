@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * partition.h - which part of the state each rank writes
+ *
+ * Every rank holds all of it, so each writes a share: whole tensors, dealt
+ * out by size; one that is more than a fair share is cut between rows. All
+ * ranks come to the same result by themselves. Pure.
+ */
+#ifndef PLX_AGENT_PARTITION_H
+#define PLX_AGENT_PARTITION_H
+
+#include "agent/checkpoint.h"
+
+/* A tensor, or rows of one: what is one tensor to readers of the file. */
+struct plx_piece {
+	int tensor;	    /* number of it */
+	int shard;	    /* from 0 */
+	bool whole;	    /* else, of its first dimension: */
+	uint64_t first_row; /* from 0 */
+	uint64_t rows;
+	uint64_t offset; /* in the tensor, bytes */
+	uint64_t bytes;
+	int align;   /* bytes of one number: what `at` divides by */
+	uint64_t at; /* in the shard's file; set by plx_shard_lay() */
+};
+
+struct plx_partition {
+	struct plx_piece *pieces; /* by shard, and as they lie there */
+	int count;
+	int shards;
+	int room;
+};
+
+/* No shard is made for less than this. */
+#define PLX_SHARD_MIN (UINT64_C(16) << 20)
+
+/*
+ * Deal out `count` tensors; those from number `shared` on, which the other
+ * ranks may not know, go to shard 0. Release it, also after a failure.
+ */
+int plx_partition_make(struct plx_partition *out,
+		       const struct plx_tensor *tensors, int shared, int count,
+		       int ranks);
+void plx_partition_release(struct plx_partition *partition);
+
+/* The pieces of one shard; how many. */
+int plx_partition_of(struct plx_partition *partition, int shard,
+		     struct plx_piece **first);
+
+#endif

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * restore_read.c - the state out of a checkpoint, on however many ranks
+ *
+ * On few nodes every rank reads and checks all of it: the page cache, or the
+ * file system's, has it after the first. On many, rank 0 reads, and it goes
+ * over their network, which is faster than so many readers of one file.
+ */
+#include <config.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/checkpoint_file.h"
+#include "agent/device.h"
+#include "agent/store.h"
+#include "core/crc.h"
+
+#define READERS_MAX 4 /* nodes that read for themselves */
+#define BOUNCE	    (UINT64_C(8) << 20)
+
+/* What is read, where it goes. */
+struct incoming {
+	const struct plx_manifest *manifest;
+	const char *path;
+	struct plx_tensor *to; /* one for each tensor of the manifest */
+	unsigned char **own;   /* memory for what is no array */
+};
+
+/* What a rank has to say; plain data. */
+struct verdict {
+	enum plx_read read;
+	struct plx_error why;
+};
+
+/* ---- where it goes ---- */
+
+static const struct plx_tensor *find_array(const struct pollux *p,
+					   const char *name)
+{
+	for (int i = 0; i < p->tensor_count; i++) {
+		if (!strcmp(p->tensors[i].name, name))
+			return &p->tensors[i];
+	}
+	return NULL;
+}
+
+static const struct plx_blob *find_blob(const struct pollux *p,
+					const char *name)
+{
+	for (int i = 0; i < p->blob_count; i++) {
+		if (!strcmp(p->blobs[i].name, name))
+			return &p->blobs[i];
+	}
+	return NULL;
+}
+
+static bool same_form(const struct plx_tensor *a, const struct plx_tensor *b)
+{
+	if (strcmp(a->dtype, b->dtype) != 0 || a->dims != b->dims)
+		return false;
+	for (int i = 0; i < a->dims; i++) {
+		if (a->shape[i] != b->shape[i])
+			return false;
+	}
+	return true;
+}
+
+static int place_array(const struct pollux *p, struct plx_tensor *to,
+		       struct plx_error *err)
+{
+	const struct plx_tensor *want = find_array(p, to->name);
+
+	if (!want)
+		return plx_fail(err, "its tensor \"%s\" is not registered here",
+				to->name);
+	if (!same_form(want, to))
+		return plx_fail(err,
+				"tensor \"%s\" has another type or shape there",
+				to->name);
+	to->data = want->data;
+	to->memory = want->memory;
+	return 0;
+}
+
+static int place_other(const struct pollux *p, struct incoming *in, int i,
+		       struct plx_error *err)
+{
+	struct plx_tensor *to = &in->to[i];
+
+	if (strcmp(to->name, PLX_AGENT_NAME) != 0 && !find_blob(p, to->name))
+		return plx_fail(err, "its blob \"%s\" is not registered here",
+				to->name);
+	in->own[i] = calloc(1, to->bytes + 1);
+	if (!in->own[i])
+		return plx_fail(err, "no memory for blob \"%s\"", to->name);
+	to->data = in->own[i];
+	return 0;
+}
+
+/* What is registered must be there. */
+static int check_all_there(const struct pollux *p, const struct incoming *in,
+			   struct plx_error *err)
+{
+	const struct plx_manifest *m = in->manifest;
+	int blobs = 0;
+
+	/* Names are unique on both sides, and all of theirs are ours. */
+	if (m->shared != p->tensor_count) {
+		for (int i = 0; i < p->tensor_count; i++) {
+			int k = 0;
+
+			while (k < m->shared && strcmp(m->tensors[k].name,
+						       p->tensors[i].name) != 0)
+				k++;
+			if (k == m->shared)
+				return plx_fail(err, "it has no tensor \"%s\"",
+						p->tensors[i].name);
+		}
+	}
+	for (int i = m->shared; i < m->count; i++)
+		blobs += find_blob(p, m->tensors[i].name) != NULL;
+	if (blobs != p->blob_count)
+		return plx_fail(err, "it has %d of the %d registered blobs",
+				blobs, p->blob_count);
+	return 0;
+}
+
+static int place(const struct pollux *p, struct incoming *in,
+		 struct plx_error *err)
+{
+	const struct plx_manifest *m = in->manifest;
+	size_t count = (size_t) m->count;
+
+	in->to = calloc(count + 1, sizeof(*in->to));
+	in->own = calloc(count + 1, sizeof(*in->own));
+	if (!in->to || !in->own)
+		return plx_fail(err, "out of memory");
+	memcpy(in->to, m->tensors, count * sizeof(*in->to));
+	for (int i = 0; i < m->count; i++) {
+		int rc = i < m->shared ? place_array(p, &in->to[i], err)
+				       : place_other(p, in, i, err);
+
+		if (rc < 0)
+			return -1;
+	}
+	return check_all_there(p, in, err);
+}
+
+static void release(struct incoming *in)
+{
+	for (int i = 0; in->own && i < in->manifest->count; i++)
+		free(in->own[i]);
+	free(in->own);
+	free(in->to);
+}
+
+/* ---- one file ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct plx_piece *x = *(const struct plx_piece *const *) a;
+	const struct plx_piece *y = *(const struct plx_piece *const *) b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* Its pieces, one after the other, and the header before them. */
+static int lay_out(const struct incoming *in, int shard,
+		   struct plx_segment *segments, int *count)
+{
+	const struct plx_partition *parts = &in->manifest->parts;
+	const struct plx_piece **list =
+		calloc((size_t) parts->count + 1, sizeof(*list));
+	uint64_t at = 0;
+	int n = 0;
+	int rc = -1;
+
+	if (!list)
+		return -1;
+	for (int i = 0; i < parts->count; i++) {
+		if (parts->pieces[i].shard == shard)
+			list[n++] = &parts->pieces[i];
+	}
+	qsort(list, (size_t) n, sizeof(*list), by_place);
+	at = n ? list[0]->at : in->manifest->files[shard].bytes;
+	segments[0] =
+		(struct plx_segment){ .data = malloc(at + 1), .bytes = at };
+	for (int i = 0; i < n; i++) {
+		const struct plx_tensor *to = &in->to[list[i]->tensor];
+
+		if (list[i]->at != at)
+			goto done;
+		segments[i + 1] = (struct plx_segment){
+			.data = (char *) to->data + list[i]->offset,
+			.bytes = list[i]->bytes,
+			.memory = to->memory,
+		};
+		at += list[i]->bytes;
+	}
+	*count = n + 1;
+	rc = segments[0].data && at == in->manifest->files[shard].bytes ? 0
+									: -1;
+done:
+	free(list);
+	return rc;
+}
+
+static int read_shard(const struct incoming *in, int shard,
+		      struct plx_error *err)
+{
+	const struct plx_manifest *m = in->manifest;
+	struct plx_segment *segments =
+		calloc((size_t) m->parts.count + 1, sizeof(*segments));
+	struct plx_stream stream = { .segments = segments };
+	char name[PLX_SHARD_NAME];
+	char path[PATH_MAX];
+	struct plx_error why;
+	int rc = -1;
+
+	plx_shard_name(name, shard, m->parts.shards);
+	if (!segments || lay_out(in, shard, segments, &stream.count) < 0) {
+		plx_fail(err, "%s is not laid out as its manifest says", name);
+		goto done;
+	}
+	if (snprintf(path, sizeof(path), "%s/%s", in->path, name) >=
+		    (int) sizeof(path) ||
+	    plx_stream_read(&stream, path, &why) < 0) {
+		plx_fail(err, "%s: %.160s", name, why.text);
+		goto done;
+	}
+	if (stream.crc != m->files[shard].crc) {
+		plx_fail(err,
+			 "%s has checksum %08" PRIx32
+			 ", its manifest says %08" PRIx32,
+			 name, stream.crc, m->files[shard].crc);
+		goto done;
+	}
+	rc = 0;
+done:
+	if (segments)
+		free(segments[0].data);
+	free(segments);
+	return rc;
+}
+
+/* ---- all ranks ---- */
+
+static void read_own(const struct pollux *p, struct incoming *in, bool reader,
+		     struct verdict *verdict)
+{
+	if (plx_restore_fits(p, &in->manifest->facts, &verdict->why) < 0 ||
+	    place(p, in, &verdict->why) < 0) {
+		verdict->read = PLX_READ_FOREIGN;
+		return;
+	}
+	for (int i = 0; reader && i < in->manifest->parts.shards; i++) {
+		if (read_shard(in, i, &verdict->why) < 0) {
+			verdict->read = PLX_READ_BROKEN;
+			return;
+		}
+	}
+}
+
+/* The worst that a rank has to say is what all go by. */
+static int agree(struct pollux *p, struct verdict *verdict)
+{
+	size_t ranks = (size_t) p->coll->ranks;
+	struct verdict *all = NULL;
+	int rc;
+
+	if (p->coll->rank == 0) {
+		all = calloc(ranks, sizeof(*all));
+		if (!all)
+			return plx_fail(&p->err, "out of memory");
+	}
+	rc = p->coll->ops->gather(p->coll, verdict, sizeof(*verdict), all,
+				  &p->err);
+	for (size_t i = 0; rc == 0 && all && i < ranks; i++) {
+		if (all[i].read > verdict->read)
+			*verdict = all[i];
+	}
+	free(all);
+	if (rc == 0)
+		rc = p->coll->ops->spread(p->coll, verdict, sizeof(*verdict),
+					  &p->err);
+	return rc;
+}
+
+/* A tensor from rank 0 to all, through the host's memory if need be. */
+static int spread_tensor(struct pollux *p, const struct plx_tensor *t)
+{
+	const struct plx_coll_ops *ops = p->coll->ops;
+	char *bounce;
+	int rc = 0;
+
+	if (t->memory == POLLUX_HOST)
+		return ops->spread(p->coll, t->data, t->bytes, &p->err);
+	bounce = malloc(BOUNCE);
+	if (!bounce)
+		return plx_fail(&p->err, "out of memory");
+	for (uint64_t at = 0; rc == 0 && at < t->bytes; at += BOUNCE) {
+		uint64_t left = t->bytes - at;
+		size_t size = left < BOUNCE ? left : BOUNCE;
+		char *data = (char *) t->data + at;
+
+		if (p->coll->rank == 0)
+			rc = plx_device_read(bounce, data, size, t->memory,
+					     &p->err);
+		if (rc == 0)
+			rc = ops->spread(p->coll, bounce, size, &p->err);
+		if (rc == 0 && p->coll->rank != 0)
+			rc = plx_device_write(data, bounce, size, t->memory,
+					      &p->err);
+	}
+	free(bounce);
+	return rc;
+}
+
+int plx_restore_spread(struct pollux *p)
+{
+	for (int i = 0; i < p->tensor_count; i++) {
+		if (spread_tensor(p, &p->tensors[i]) < 0)
+			return -1;
+	}
+	return p->coll->ops->spread(p->coll, &p->profile, sizeof(p->profile),
+				    &p->err);
+}
+
+/* ---- what was read ---- */
+
+static int add_crc(const struct plx_tensor *t, uint32_t *crc,
+		   struct plx_error *err)
+{
+	char *bounce;
+	int rc = 0;
+
+	if (t->memory == POLLUX_HOST) {
+		*crc = plx_crc32c(*crc, t->data, t->bytes);
+		return 0;
+	}
+	bounce = malloc(BOUNCE);
+	if (!bounce)
+		return plx_fail(err, "out of memory");
+	for (uint64_t at = 0; rc == 0 && at < t->bytes; at += BOUNCE) {
+		uint64_t left = t->bytes - at;
+		size_t size = left < BOUNCE ? left : BOUNCE;
+
+		rc = plx_device_read(bounce, (char *) t->data + at, size,
+				     t->memory, err);
+		if (rc == 0)
+			*crc = plx_crc32c(*crc, bounce, size);
+	}
+	free(bounce);
+	return rc;
+}
+
+/* It is in place; is it what was saved? */
+static void check_crc(const struct incoming *in, struct verdict *verdict)
+{
+	const struct plx_manifest *m = in->manifest;
+	uint32_t crc = 0;
+
+	for (int i = 0; i < m->shared; i++) {
+		if (add_crc(&in->to[i], &crc, &verdict->why) < 0) {
+			verdict->read = PLX_READ_LOST;
+			return;
+		}
+	}
+	if (crc == m->facts.crc)
+		return;
+	plx_fail(&verdict->why,
+		 "restored state has crc %08" PRIx32 ", saved was %08" PRIx32,
+		 crc, m->facts.crc);
+	verdict->read = PLX_READ_FOREIGN;
+}
+
+/* A profile of another version is measured anew: no harm done. */
+static void take_profile(struct pollux *p, const struct plx_tensor *t)
+{
+	if (t->bytes == sizeof(p->profile))
+		memcpy(&p->profile, t->data, sizeof(p->profile));
+	if (t->bytes != sizeof(p->profile) || !plx_profile_valid(&p->profile))
+		plx_profile_init(&p->profile);
+}
+
+static void take_others(struct pollux *p, const struct incoming *in,
+			struct verdict *verdict)
+{
+	for (int i = in->manifest->shared; i < in->manifest->count; i++) {
+		const struct plx_tensor *t = &in->to[i];
+		const struct plx_blob *blob = find_blob(p, t->name);
+
+		if (!blob) {
+			take_profile(p, t);
+		} else if (blob->is.load(blob->is.user, t->data, t->bytes) <
+			   0) {
+			plx_fail(&verdict->why,
+				 "the program does not take its blob \"%s\"",
+				 t->name);
+			verdict->read = PLX_READ_FOREIGN;
+		}
+	}
+}
+
+enum plx_read plx_restore_read(struct pollux *p,
+			       const struct plx_manifest *manifest,
+			       const char *path, struct plx_error *err)
+{
+	bool all_read = p->coll->nodes <= READERS_MAX;
+	struct incoming in = { .manifest = manifest, .path = path };
+	struct verdict verdict = { .read = PLX_READ_GOOD };
+	int rc;
+
+	read_own(p, &in, all_read || p->coll->rank == 0, &verdict);
+	rc = agree(p, &verdict);
+	if (rc < 0 || verdict.read != PLX_READ_GOOD)
+		goto done;
+	for (int i = 0; rc == 0 && !all_read && i < manifest->count; i++)
+		rc = spread_tensor(p, &in.to[i]);
+	if (rc < 0)
+		goto done;
+	check_crc(&in, &verdict);
+	if (verdict.read == PLX_READ_GOOD)
+		take_others(p, &in, &verdict);
+	rc = agree(p, &verdict);
+done:
+	release(&in);
+	*err = rc < 0 ? p->err : verdict.why;
+	return rc < 0 ? PLX_READ_LOST : verdict.read;
+}

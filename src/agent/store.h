@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store.h - the inside of save.h
+ *
+ * save.c	saving, all ranks together
+ * background.c	the same while training goes on
+ * restore.c	which checkpoint to go on from; restore_read.c, restore_old.c
+ * rescue.c	saving, one rank alone; guard.c, when it is told to leave
+ * job.c	one checkpoint, one rank's share
+ * manifest.c, shard.c, partition.c, stream.c, folder.c, fence.c
+ *		how it lies on disk
+ */
+#ifndef PLX_AGENT_STORE_H
+#define PLX_AGENT_STORE_H
+
+#include <pthread.h>
+
+#include "agent/agent.h"
+#include "agent/fence.h"
+#include "agent/job.h"
+
+/* How a save ended. */
+struct plx_outcome {
+	int rc; /* as plx_save() */
+	uint32_t crc;
+	bool flushed;
+	uint64_t step;
+	size_t bytes;	     /* of the state */
+	double seconds;	     /* from its begin to its commit */
+	char left[PATH_MAX]; /* what a failed one may have left behind */
+	struct plx_error err;
+};
+
+/* After plx_job_commit() said rc. */
+void plx_outcome_fill(struct plx_outcome *outcome, const struct plx_job *job,
+		      int rc);
+
+/* A save in the background; its thread's while that runs. */
+struct plx_background {
+	pthread_t thread;
+	bool pending;	   /* all ranks have one, and have not met since */
+	bool begun;	   /* the thread is there, to be joined */
+	bool deferred;	   /* rank 0 could not have a thread */
+	_Atomic bool done; /* joining will not block */
+	_Atomic bool stop; /* give up waiting for other ranks */
+	bool written;	   /* the own share, before the thread began */
+	struct plx_report *reports; /* of all ranks, once ... */
+	_Atomic bool told;	    /* ... this is set */
+	double begin_s;
+	struct plx_job job;
+	const struct plx_fence *fence;
+	struct plx_outcome outcome; /* rank 0's */
+};
+
+struct plx_guard;
+
+struct plx_store {
+	struct plx_fence fence;
+	uint32_t number; /* in the names of files being written; all ranks' */
+	uint32_t serial; /* saves begun, by all ranks */
+
+	/* Rank 0's view of what was. */
+	double tried_s;	     /* end of the last try; 0: none */
+	int failures;	     /* of tries, in a row */
+	double cost_s;	     /* what a save costs training, 0: unknown */
+	double disk_s;	     /* how long it takes in all */
+	bool fenced;	     /* a newer generation is there: err says */
+	uint64_t newest;     /* step of the newest that is there, ... */
+	bool has_newest;     /* ... if there is one ... */
+	bool is_flushed;     /* ... and it would survive a loss of power */
+	uint32_t crc;	     /* of its state */
+	char left[PATH_MAX]; /* of one that failed, "" for none */
+
+	struct plx_background background;
+	unsigned char *image; /* room for a copy of the own share */
+	size_t image_bytes;
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t moved; /* one of the next two changed */
+	bool changing;	      /* the program changes the state */
+	bool rescuing;	      /* it is being read for a rescue */
+	bool has_commit;      /* there is something to rescue: */
+	struct plx_cursor cursor;
+	struct plx_profile profile;
+
+	struct plx_guard *guard;
+};
+
+/* Where training is, as a manifest says it. */
+struct plx_facts plx_store_facts(const struct pollux *p,
+				 const struct plx_cursor *cursor, bool flush);
+
+/* The name for files of the next save. */
+void plx_store_tag(const struct plx_store *store, const char *kind,
+		   char tag[PLX_TAG_SIZE]);
+
+/* Rank 0 learns how a save ended, and tells. */
+void plx_store_note(struct pollux *p, const struct plx_outcome *outcome);
+
+/* ---- background.c ---- */
+
+/* Begin the one that is in store->background.job. */
+void plx_background_begin(struct pollux *p);
+
+/* Rank 0: if it has ended, note how. */
+void plx_background_look(struct pollux *p);
+
+/* Collective: wait for it, rank 0 notes how it ended. 0 or -1. */
+int plx_background_end(struct pollux *p);
+
+/* Give up what is under way. */
+void plx_background_release(struct plx_background *background);
+
+/* ---- restore.c ---- */
+
+/* Whether what was saved is this training's: dataset and seed. */
+int plx_restore_fits(const struct pollux *p, const struct plx_facts *facts,
+		     struct plx_error *err);
+
+/* ---- restore_read.c ---- */
+
+enum plx_read {
+	PLX_READ_GOOD,
+	PLX_READ_BROKEN,  /* try the one before */
+	PLX_READ_FOREIGN, /* good, but not this training's */
+	PLX_READ_LOST,	  /* other ranks, or memory */
+};
+
+/*
+ * Collective: fill arrays, profile and blobs from the checkpoint in this
+ * folder; all ranks come to the same. err is set unless it is GOOD.
+ */
+enum plx_read plx_restore_read(struct pollux *p,
+			       const struct plx_manifest *manifest,
+			       const char *path, struct plx_error *err);
+
+/* Collective: rank 0's arrays and profile to all. */
+int plx_restore_spread(struct pollux *p);
+
+/* ---- restore_old.c ---- */
+
+/* Rank 0: fill arrays and profile from a file of the former kind. */
+enum plx_read plx_restore_old(struct pollux *p, const char *path,
+			      struct plx_facts *facts, struct plx_error *err);
+
+/* ---- guard.c ---- */
+
+/* From now on a SIGTERM saves the last commit before it ends us. */
+void plx_guard_begin(struct pollux *p);
+void plx_guard_end(struct pollux *p);
+
+#endif
