@@ -156,6 +156,8 @@ static int train_on(struct pollux *p, uint64_t generation)
 {
 	struct plx_handover *h = p->handover;
 
+	if (plx_save_resume(p, generation) < 0)
+		return -1;
 	plx_resident_clear(plx_nodemem_base(h->mem));
 	if (generation > h->facts.generation) {
 		plx_nodemem_destroy(h->mem);
