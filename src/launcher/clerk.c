@@ -329,6 +329,11 @@ void plx_clerk_kill(struct plx_clerk *clerk, const char *name)
 	order_signal(clerk, name, SIGKILL);
 }
 
+void plx_clerk_end(struct plx_clerk *clerk, const char *name)
+{
+	order_signal(clerk, name, SIGTERM);
+}
+
 void plx_clerk_nudge(struct plx_clerk *clerk, const char *name)
 {
 	order_signal(clerk, name, SIGURG);

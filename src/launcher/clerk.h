@@ -52,6 +52,9 @@ void plx_clerk_look(struct plx_clerk *clerk);
 unsigned int plx_clerk_publish(struct plx_clerk *clerk, const char *fields,
 			       const char *bare);
 
+/* Have the ranks of that step (copied) end: survivors save first. */
+void plx_clerk_end(struct plx_clerk *clerk, const char *name);
+
 /* Kill steps of that name (copied). */
 void plx_clerk_kill(struct plx_clerk *clerk, const char *name);
 

@@ -11,6 +11,8 @@
 #define SRUN_WAIT_S  5.0 /* at most between two tries */
 #define SIGNAL_CODE  128 /* exit codes above it: killed */
 #define KILL_AGAIN_S 5.0
+#define NOTE_LOOK_S  1.0
+#define SRUN_SEES_S  3.0  /* by then srun knows that a rank is gone */
 #define OWN_SLEEP_S  20.0 /* between two looks: we were stopped ourselves */
 
 /*
@@ -74,12 +76,70 @@ static bool should_move(const struct plx_launcher *l)
 	       l->stage != PLX_STAGE_RESUMING;
 }
 
-/* Survivors save what they have when srun is told; then srun is killed. */
-static void kill_ranks(struct plx_launcher *l)
+/* Survivors save what they have; then srun is told, then killed. */
+static void end_ranks(struct plx_launcher *l)
 {
-	if (plx_step_kill(&l->now->step))
-		plx_clerk_kill(l->clerk, l->now->step.name);
+	struct plx_step *step = &l->now->step;
+
+	if (!l->fault.kill_s) {
+		plx_clerk_end(l->clerk, step->name);
+		l->fault.kill_s = plx_now_s() + l->settings->save_timeout_s;
+		return;
+	}
+	if (plx_step_kill(step))
+		plx_clerk_kill(l->clerk, step->name);
 	l->fault.kill_s = plx_now_s() + KILL_AGAIN_S;
+}
+
+static bool is_hanging(const struct plx_launcher *l, double now_s)
+{
+	const struct plx_hang *hang = &l->fault.hang;
+	double due_s = plx_hang_due_s(hang, l->settings->hang_timeout_s);
+
+	if (!due_s || now_s < due_s)
+		return false;
+	plx_say(l, PLX_NORMAL,
+		"no step for %.0f s: the ranks hang, ending them",
+		now_s - hang->beat_s);
+	return true;
+}
+
+/*
+ * When slurmstepd is killed its ranks die, but srun and the ranks of other
+ * nodes wait for ever. Its pollux-rank has left a note.
+ */
+static bool has_lost_one(struct plx_launcher *l, double now_s)
+{
+	const char *notes = l->settings->notes;
+	int generation = (int) l->now->step.generation;
+	struct plx_faults *f = &l->fault;
+	struct plx_exit how;
+	char text[512];
+
+	if (!notes || now_s < f->note_s)
+		return false;
+	f->note_s = now_s + NOTE_LOOK_S;
+	if (!plx_note_is(notes, PLX_NOTE_EXIT, generation) &&
+	    !plx_note_is(notes, PLX_NOTE_FAIL, generation))
+		return false;
+	if (!f->lost_s)
+		f->lost_s = now_s;
+	if (now_s < f->lost_s + SRUN_SEES_S ||
+	    !plx_exit_read(notes, generation, &how))
+		return false;
+	plx_exit_say(&how, text, sizeof(text));
+	plx_say(l, PLX_NORMAL, "%s, and the others wait for it: ending them",
+		text);
+	return true;
+}
+
+/* We were stopped ourselves, or the ranks may be silent: no time counts. */
+static void excuse(struct plx_launcher *l, double slept_s)
+{
+	struct plx_hang *hang = &l->fault.hang;
+
+	if (hang->beat_s && (slept_s > OWN_SLEEP_S || !should_move(l)))
+		hang->beat_s += slept_s;
 }
 
 void plx_fault_watch(struct plx_launcher *l)
@@ -87,26 +147,23 @@ void plx_fault_watch(struct plx_launcher *l)
 	struct plx_faults *f = &l->fault;
 	double now_s = plx_now_s();
 	double slept_s = now_s - f->watched_s;
-	double due_s;
 
 	f->watched_s = now_s;
+	if (f->watched != l->now->number || !plx_generation_lives(l->now)) {
+		f->watched = l->now->number;
+		f->kill_s = 0;
+		f->lost_s = 0;
+	}
 	if (!plx_generation_lives(l->now)) {
 		plx_hang_end(&f->hang);
-		f->kill_s = 0;
 		return;
 	}
-	if (f->hang.beat_s && (slept_s > OWN_SLEEP_S || !should_move(l)))
-		f->hang.beat_s += slept_s;
+	excuse(l, slept_s);
 	if (f->kill_s) {
 		if (now_s >= f->kill_s)
-			kill_ranks(l);
-		return;
+			end_ranks(l);
+	} else if (should_move(l) &&
+		   (is_hanging(l, now_s) || has_lost_one(l, now_s))) {
+		end_ranks(l);
 	}
-	due_s = plx_hang_due_s(&f->hang, l->settings->hang_timeout_s);
-	if (!due_s || now_s < due_s)
-		return;
-	plx_say(l, PLX_NORMAL,
-		"no step for %.0f s: the ranks hang, killing them",
-		now_s - f->hang.beat_s);
-	kill_ranks(l);
 }

@@ -18,8 +18,11 @@ struct plx_launcher;
 struct plx_faults {
 	struct plx_backoff backoff;
 	struct plx_hang hang;
+	uint64_t watched; /* number of the generation that this is about */
 	double watched_s; /* last look for hanging ranks */
-	double kill_s;	  /* when to kill them harder, 0: none hang */
+	double note_s;	  /* next look for a note of one that is gone */
+	double lost_s;	  /* since when a rank is known to be gone, 0: none */
+	double kill_s;	  /* when to end them harder, 0: they train */
 	int srun;	  /* times in a row that srun could start no ranks */
 };
 
@@ -33,7 +36,7 @@ double plx_fault_wait_s(const struct plx_launcher *l);
 void plx_fault_hello(struct plx_launcher *l);
 void plx_fault_beat(struct plx_launcher *l, uint64_t step);
 
-/* Kill ranks that hang. */
+/* End ranks that hang, and those that wait for one that is gone. */
 void plx_fault_watch(struct plx_launcher *l);
 
 #endif

@@ -23,8 +23,8 @@
 #define AWAY_S	       1.0	 /* between looks while slurmctld is away */
 #define STEP_PREFIX    "pollux." /* of the names that step.c gives */
 #define OTHER_LEAVES_S 5.0
-#define STEPS_SAVE_S   3.0  /* for ranks that lost their launcher */
-#define STEPS_WAIT_S   30.0 /* then the fence has to do */
+#define STEPS_SAVE_S   3.0 /* for ranks that lost their launcher */
+#define STEPS_WAIT_S   8.0 /* then the fence has to do */
 #define NUMBER_WIDTH   20 /* digits of a generation, so that it can be redone */
 
 static void rest(double seconds)
