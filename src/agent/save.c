@@ -20,6 +20,7 @@
 #include "agent/save.h"
 #include "agent/store.h"
 #include "core/interval.h"
+#include "wire/message.h"
 
 #define ASSUMED_BYTES_PER_S 1e9	 /* before the first save */
 #define RETRY_S		    30.0 /* after a failure, at most */
@@ -80,6 +81,10 @@ static void note_success(struct pollux *p, const struct plx_outcome *o)
 		p->meter.flushed_s = plx_now_s();
 	}
 	plx_say(p, "saved step %" PRIu64 ", crc %08" PRIx32, o->step, o->crc);
+	plx_reporter_say(p->reporter,
+			 PLX_MSG_KEPT " step=%" PRIu64
+				      " bytes=%zu seconds=%.6f",
+			 o->step, o->bytes, o->seconds);
 }
 
 void plx_store_note(struct pollux *p, const struct plx_outcome *outcome)

@@ -123,6 +123,8 @@ static void take_line(struct plx_launcher *l, struct plx_generation *g,
 		take_saved(l, g, fields);
 	else if (plx_message(line, PLX_MSG_RESUMED))
 		plx_raise(l, PLX_EVENT_RESUMED);
+	else if ((fields = plx_message(line, PLX_MSG_KEPT)))
+		plx_tell_kept(l, fields);
 	else if (plx_message(line, PLX_MSG_DONE))
 		g->said.done = true;
 	else if ((fields = plx_message(line, PLX_MSG_BEAT)))

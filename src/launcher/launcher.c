@@ -12,6 +12,7 @@
 
 #include "launcher/clock.h"
 #include "launcher/state.h"
+#include "launcher/terminal.h"
 
 #define GOODBYE_S  3.0 /* for the last status to reach slurmctld */
 #define LONGEST_S  10.0
@@ -57,6 +58,7 @@ static void order_step(struct plx_launcher *l)
 		.srun_options = s->srun_options,
 		.program = s->program,
 		.shim = s->shim,
+		.output = l->terminal ? plx_terminal_output(l->terminal) : NULL,
 		.max_restarts = s->max_restarts,
 		.local = s->registry != NULL,
 		.devices = s->devices,
@@ -82,6 +84,8 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	l->signals = open_signals(err);
 	if (l->signals < 0)
 		goto fail;
+	if (settings->progress && settings->loudness > PLX_QUIET)
+		l->terminal = plx_terminal_create();
 	order_step(l);
 	if (!settings->registry)
 		plx_job_setup();
@@ -177,6 +181,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	plx_clerk_destroy(l->clerk, GOODBYE_S);
 	for (int i = 0; i < PLX_GENERATIONS; i++)
 		plx_generation_release(&l->slots[i]);
+	plx_terminal_destroy(l->terminal);
 	plx_pauses_release(&l->pauses);
 	plx_hold_release(&l->hold);
 	plx_job_release(&l->job);

@@ -60,6 +60,8 @@ struct plx_launcher {
 	bool ever_met;	      /* the training speaks to us */
 	int starts;	      /* so far */
 	struct plx_alien alien;
+	struct plx_terminal *terminal; /* NULL: none */
+	double drawn_s;		       /* its line */
 	struct plx_faults fault;
 	struct plx_hold hold; /* of the folder of checkpoints */
 
@@ -103,7 +105,11 @@ void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g);
 void plx_tell_resize(struct plx_launcher *l);
 void plx_tell_parked(struct plx_launcher *l);
 void plx_tell_fault(struct plx_launcher *l, int code, double wait_s);
+/* A checkpoint is written, the training goes on. */
+void plx_tell_kept(struct plx_launcher *l, const char *fields);
 void plx_tell_done(struct plx_launcher *l);
+/* Draw the line on the terminal, if it is time to. */
+void plx_tell_progress(struct plx_launcher *l);
 /* Have the status written at due_s at the latest. */
 void plx_tell_status(struct plx_launcher *l, double due_s);
 /* Write it if it is due. */

@@ -158,6 +158,10 @@ static void become_starter(const struct plx_step_order *order, char **args,
 	plx_spawned(parent);
 	if (order->local)
 		leave_terminal();
+	for (int i = 0; order->output && i < 2; i++) {
+		if (order->output[i] >= 0)
+			dup2(order->output[i], STDOUT_FILENO + i);
+	}
 	execvpe(args[0], args, vars);
 	dprintf(STDERR_FILENO, "pollux-launch: cannot run %s: %s\n", args[0],
 		strerror(errno));

@@ -42,6 +42,7 @@ struct plx_step_order {
 	int max_restarts;	   /* told to the program */
 	bool local;		   /* on this machine, by mpirun */
 	const char *devices;	   /* local: its GPUs, "0,1"; NULL: none */
+	const int *output;	   /* their stdout, stderr; NULL, -1: ours */
 	const char *mpi;	   /* srun --mpi= */
 	char *const *srun_options; /* more of them, NULL-terminated */
 	char *const *program;	   /* and its arguments, NULL-terminated */

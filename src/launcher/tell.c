@@ -5,70 +5,72 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "launcher/clock.h"
+#include "launcher/events.h"
+#include "launcher/progress.h"
 #include "launcher/state.h"
+#include "launcher/terminal.h"
+
+#define DRAW_EVERY_S 0.25 /* the line on the terminal */
 
 void plx_say(const struct plx_launcher *l, enum plx_loudness least,
 	     const char *fmt, ...)
 {
+	static const char name[] = "pollux-launch: ";
 	char text[1024];
 	va_list ap;
 
 	if (l->settings->loudness < least)
 		return;
+	strcpy(text, name);
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(text + sizeof(name) - 1, sizeof(text) - sizeof(name) + 1, fmt,
+		  ap);
 	va_end(ap);
-	fprintf(stderr, "pollux-launch: %s\n", text);
+	if (l->terminal)
+		plx_terminal_say(l->terminal, text);
+	else
+		fprintf(stderr, "%s\n", text);
 }
 
-/* Append one line; a full disk must not end the training. event is taken. */
+/* Said once for each reason: it may fail every time. */
 static void write_event(struct plx_launcher *l, json_t *event)
 {
-	char path[4096];
-	char *text = NULL;
-	char *line = NULL;
-	int length = -1;
-	int fd = -1;
+	static int last;
 
-	if (event) {
-		json_object_set_new(event, "time", json_real(plx_wall_s()));
-		text = json_dumps(event,
-				  JSON_COMPACT | JSON_REAL_PRECISION(16));
+	if (plx_event_write(l->settings, event)) {
+		last = 0;
+		return;
 	}
-	snprintf(path, sizeof(path), "%s/events.jsonl", l->settings->folder);
-	if (text)
-		length = asprintf(&line, "%s\n", text);
-	if (length > 0)
-		fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-			  0666);
-	if (fd < 0 || write(fd, line, (size_t) length) != length)
-		plx_say(l, PLX_VERBOSE, "cannot write %s: %s", path,
+	if (errno != last)
+		plx_say(l, PLX_NORMAL, "cannot write the log of events: %s",
 			strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	if (length >= 0)
-		free(line);
-	free(text);
-	json_decref(event);
+	last = errno;
+}
+
+/* What a rank is called that has, or has not, a GPU of its own. */
+static const char *unit_of(const struct plx_launcher *l)
+{
+	if (l->settings->registry && !l->settings->devices)
+		return "ranks";
+	return l->now->step.layout.gpus ? "GPUs" : "ranks";
 }
 
 void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g)
 {
 	plx_say(l, PLX_VERBOSE, "start %d: %d ranks on %s", g->step.number,
 		g->step.layout.ranks, g->where);
-	write_event(l, json_pack("{s:s, s:i, s:i, s:i, s:s}", "event", "start",
-				 "start", g->step.number, "gpus",
-				 g->step.layout.gpus ? g->step.layout.ranks : 0,
-				 "ranks", g->step.layout.ranks, "nodes",
-				 g->where));
+	write_event(
+		l, json_pack("{s:s, s:i, s:I, s:b, s:i, s:i, s:s}", "event",
+			     "start", "start", g->step.number, "generation",
+			     (json_int_t) g->number, "warm", g->warm, "gpus",
+			     g->step.layout.gpus ? g->step.layout.ranks : 0,
+			     "ranks", g->step.layout.ranks, "nodes", g->where));
 }
 
 static json_t *pack_parts(const struct plx_pause *pause)
@@ -81,11 +83,30 @@ static json_t *pack_parts(const struct plx_pause *pause)
 	return parts;
 }
 
+/* "save 0.01, start 0.31": what made up the pause, as far as it shows. */
+static void name_parts(const struct plx_pause *pause, char *text, size_t size)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = PLX_PART_SAVE; i < PLX_PARTS; i++) {
+		const char *name = plx_part_name(i);
+		int length = (int) strlen(name) - 2; /* without "_s" */
+
+		if (pause->part_s[i] < 0.0005 || used >= size)
+			continue;
+		used += (size_t) snprintf(text + used, size - used,
+					  "%s%.*s %.3f", used ? ", " : ": ",
+					  length, name, pause->part_s[i]);
+	}
+}
+
 void plx_tell_resize(struct plx_launcher *l)
 {
 	struct plx_pause pause = plx_pause_of(&l->marks);
 	const char *why = l->target.why[0] ? l->target.why : "no reason given";
 	int to = l->now->step.layout.ranks;
+	char parts[256];
 
 	if (!l->target.serial)
 		why = "Slurm changed its nodes";
@@ -94,8 +115,10 @@ void plx_tell_resize(struct plx_launcher *l)
 	plx_pauses_add(&l->pauses, pause.total_s, NULL);
 	l->status.pause_s[0] = plx_pauses_median(&l->pauses);
 	l->status.pause_s[1] = plx_pauses_worst(&l->pauses);
-	plx_say(l, PLX_NORMAL, "%d -> %d GPUs on %s (%s), pause %.2f s",
-		l->from_ranks, to, l->now->where, why, pause.total_s);
+	name_parts(&pause, parts, sizeof(parts));
+	plx_say(l, PLX_NORMAL, "%d -> %d %s on %s (%s), pause %.3f s%s",
+		l->from_ranks, to, unit_of(l), l->now->where, why,
+		pause.total_s, parts);
 	write_event(l, json_pack("{s:s, s:i, s:s, s:i, s:i, s:s, s:s, s:f, "
 				 "s:o, s:s, s:s, s:s}",
 				 "event", "resize", "serial",
@@ -110,8 +133,8 @@ void plx_tell_resize(struct plx_launcher *l)
 
 void plx_tell_parked(struct plx_launcher *l)
 {
-	plx_say(l, PLX_NORMAL, "%d -> 0 GPUs (%s), waiting for room",
-		l->from_ranks, l->job.target.why);
+	plx_say(l, PLX_NORMAL, "%d -> 0 %s (%s), waiting for room",
+		l->from_ranks, unit_of(l), l->job.target.why);
 	write_event(l,
 		    json_pack("{s:s, s:i, s:i, s:s, s:s, s:s}", "event", "park",
 			      "serial", (int) l->job.target.serial, "from_gpus",
@@ -119,24 +142,111 @@ void plx_tell_parked(struct plx_launcher *l)
 			      l->crc, "saved_samples", l->samples));
 }
 
+/* Who is to blame, and its last lines, as far as it left any word. */
+static void say_exit(const struct plx_launcher *l, enum plx_loudness least)
+{
+	const struct plx_exit *how = &l->alien.exit;
+	const char *line = how->lines;
+	char text[512];
+
+	if (!l->alien.has_exit)
+		return;
+	plx_exit_say(how, text, sizeof(text));
+	plx_say(l, least, "%s%s", text,
+		*line ? "; its last lines:" : "; it said nothing");
+	while (*line) {
+		size_t length = strcspn(line, "\n");
+
+		plx_say(l, least, "  | %.*s", (int) length, line);
+		line += length;
+		line += *line == '\n';
+	}
+}
+
+static void pack_exit(const struct plx_launcher *l, json_t *event)
+{
+	const struct plx_exit *how = &l->alien.exit;
+
+	if (!event || !l->alien.has_exit)
+		return;
+	json_object_set_new(event, "rank", json_integer(how->rank));
+	json_object_set_new(event, "node", json_string(how->node));
+	json_object_set_new(event, "signal", json_integer(how->signal));
+	/* NULL, and left out, if the program's words are no UTF-8. */
+	json_object_set_new(event, "lines", json_string(how->lines));
+}
+
 void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 {
-	plx_say(l, PLX_NORMAL,
-		"ranks failed (exit code %d), starting again from the last "
-		"checkpoint in %.1f s (restart %d of %d)",
-		code, wait_s, l->fault.backoff.faults,
-		l->settings->max_restarts);
-	write_event(l, json_pack("{s:s, s:i, s:i, s:i}", "event", "fault",
-				 "start", l->now->step.number, "code", code,
-				 "faults", l->fault.backoff.faults));
+	bool saved = l->now->said.saved && !l->alien.has_exit;
+	json_t *event;
+
+	say_exit(l, PLX_NORMAL);
+	if (saved)
+		plx_say(l, PLX_NORMAL,
+			"ranks saved and left without being asked, starting "
+			"again in %.1f s (restart %d of %d)",
+			wait_s, l->fault.backoff.faults,
+			l->settings->max_restarts);
+	else
+		plx_say(l, PLX_NORMAL,
+			"ranks failed (exit code %d), starting again from the "
+			"last checkpoint in %.1f s (restart %d of %d)",
+			code, wait_s, l->fault.backoff.faults,
+			l->settings->max_restarts);
+	event = json_pack("{s:s, s:i, s:i, s:i, s:f, s:b}", "event", "fault",
+			  "start", l->now->step.number, "code", code, "faults",
+			  l->fault.backoff.faults, "wait_s", wait_s, "saved",
+			  l->now->said.saved);
+	pack_exit(l, event);
+	write_event(l, event);
+	l->alien.has_exit = false;
+}
+
+void plx_tell_kept(struct plx_launcher *l, const char *fields)
+{
+	double step = 0;
+	double bytes = 0;
+	double seconds = 0;
+
+	plx_field_doubles(fields, "step", 0, 1e18, &step, 1, NULL);
+	plx_field_doubles(fields, "bytes", 0, 1e18, &bytes, 1, NULL);
+	plx_field_doubles(fields, "seconds", 0, 1e9, &seconds, 1, NULL);
+	plx_say(l, PLX_VERBOSE, "checkpoint of step %.0f: %.1f MB in %.3f s",
+		step, bytes / 1e6, seconds);
+	write_event(l, json_pack("{s:s, s:I, s:I, s:f}", "event", "checkpoint",
+				 "step", (json_int_t) step, "bytes",
+				 (json_int_t) bytes, "seconds", seconds));
 }
 
 void plx_tell_done(struct plx_launcher *l)
 {
-	plx_say(l, PLX_VERBOSE, "done, exit code %d", l->exit_code);
-	write_event(l, json_pack("{s:s, s:i, s:i, s:i}", "event", "done",
-				 "code", l->exit_code, "starts", l->starts,
-				 "resizes", l->status.resizes));
+	json_t *event;
+
+	if (l->exit_code)
+		say_exit(l, PLX_QUIET);
+	plx_say(l, l->exit_code ? PLX_NORMAL : PLX_VERBOSE,
+		"done, exit code %d", l->exit_code);
+	event = json_pack("{s:s, s:i, s:i, s:i}", "event", "done", "code",
+			  l->exit_code, "starts", l->starts, "resizes",
+			  l->status.resizes);
+	if (l->exit_code)
+		pack_exit(l, event);
+	write_event(l, event);
+}
+
+void plx_tell_progress(struct plx_launcher *l)
+{
+	double now_s = plx_now_s();
+	char text[256];
+
+	if (!l->terminal || now_s < l->drawn_s + DRAW_EVERY_S)
+		return;
+	l->drawn_s = now_s;
+	l->status.phase = plx_stage_phase(l->stage);
+	plx_progress_text(&l->status, l->now->step.layout.ranks, unit_of(l),
+			  text, sizeof(text));
+	plx_terminal_draw(l->terminal, text);
 }
 
 void plx_tell_status(struct plx_launcher *l, double due_s)

@@ -132,4 +132,5 @@ void plx_watch_time(struct plx_launcher *l)
 		plx_tell_status(l, now_s);
 	}
 	plx_publish(l);
+	plx_tell_progress(l);
 }

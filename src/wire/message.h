@@ -15,7 +15,9 @@
 #define PLX_MSG_BEAT	 "beat"	    /* step=T; the training lives */
 #define PLX_MSG_HINT	 "hint"	    /* fields of core/hint.h */
 /* step=T samples=S crc=HEX bytes=B seconds=T idle=I [held=1] */
-#define PLX_MSG_SAVED	"saved"
+#define PLX_MSG_SAVED "saved"
+/* step=T bytes=B seconds=S; written, training goes on */
+#define PLX_MSG_KEPT	"kept"
 #define PLX_MSG_RESUMED "resumed" /* training again after held */
 #define PLX_MSG_DONE	"done"	  /* training has ended */
 

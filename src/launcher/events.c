@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* events.c - what happens, a line of JSON each */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launcher/clock.h"
+#include "launcher/events.h"
+
+/* In one write, so that no two launchers' lines mix. */
+static bool append(const char *path, const char *line)
+{
+	size_t length = strlen(line);
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	bool right;
+
+	if (fd < 0)
+		return false;
+	right = write(fd, line, length) == (ssize_t) length;
+	close(fd);
+	return right;
+}
+
+bool plx_event_write(const struct plx_settings *settings, json_t *event)
+{
+	char path[PATH_MAX];
+	char *text = NULL;
+	char *line = NULL;
+	bool right = false;
+
+	if (event) {
+		json_object_set_new(event, "time", json_real(plx_wall_s()));
+		text = json_dumps(event,
+				  JSON_COMPACT | JSON_REAL_PRECISION(16));
+	}
+	errno = ENOMEM;
+	if (text && asprintf(&line, "%s\n", text) > 0) {
+		snprintf(path, sizeof(path), "%s/events.jsonl",
+			 settings->folder);
+		right = append(path, line);
+		if (settings->json_log)
+			right = append(settings->json_log, line) && right;
+	}
+	free(line);
+	free(text);
+	json_decref(event);
+	return right;
+}
