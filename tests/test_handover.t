@@ -117,7 +117,7 @@ alone_and_warm() {
 # Sockets are abstract and memory has no name: only processes could stay.
 nothing_is_left() {
 	! grep -a "pollux.$(id -u).generations" /proc/net/unix &&
-		! ls /dev/shm | grep pollux
+		! ls /dev/shm | grep "pollux.*generations"
 }
 
 plan 14

@@ -26,7 +26,7 @@
 /* ---- the launcher's word, for all ranks ---- */
 
 struct word {
-	unsigned int wish;   /* one of enum plx_wish; 0: told to leave */
+	unsigned int wish;   /* of enum plx_wish; 0: we are told to leave */
 	uint64_t generation; /* whose state to take; 0: a checkpoint */
 	char home[64];	     /* node of rank 0 */
 };
@@ -49,7 +49,13 @@ static int await(struct pollux *p, unsigned int any, struct word *word)
 	memset(word, 0, sizeof(*word));
 	if (p->coll->rank == 0)
 		hear(p, any, word);
-	return p->coll->ops->spread_idle(p->coll, word, sizeof(*word), &p->err);
+	if (p->coll->ops->spread_idle(p->coll, word, sizeof(*word), &p->err) <
+	    0)
+		return plx_fault(p, POLLUX_ECOMM);
+	if (word->wish)
+		return 0;
+	plx_fail(&p->err, "told to leave while waiting for the launcher");
+	return plx_fault(p, POLLUX_EGONE);
 }
 
 /* How many ranks say so; -1: lost. */
@@ -58,7 +64,7 @@ static int count_of(struct pollux *p, bool so)
 	float sum = so;
 
 	if (p->coll->ops->sum(p->coll, &sum, 1, &p->err) < 0)
-		return -1;
+		return plx_fault(p, POLLUX_ECOMM);
 	return (int) sum;
 }
 
@@ -142,11 +148,13 @@ static int leave_cold(struct pollux *p, enum plx_save_kind kind)
 
 	if (rc < 0)
 		return rc;
-	if (rc > 0)
-		return plx_fail(&p->err, "state could not be saved");
+	if (rc > 0) {
+		plx_fail(&p->err, "state could not be saved");
+		return plx_fault(p, POLLUX_ESTATE);
+	}
 	say_saved(p, "");
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
-		return -1;
+		return plx_fault(p, POLLUX_ECOMM);
 	p->stopped = true;
 	return 0;
 }
@@ -259,6 +267,8 @@ static int take_from(struct pollux *p, const struct word *word)
 	int here = plx_fetch_finish(p, word->generation, word->home, &p->err);
 
 	if (plx_fetch_spread(p, here) < 0 || plx_handover_unpack(p) < 0)
+		return plx_fault(p, POLLUX_ESTATE);
+	if (plx_save_adopt(p) < 0)
 		return -1;
 	p->restored = true;
 	plx_say(p,
@@ -275,11 +285,13 @@ static int take(struct pollux *p)
 	if (get_ready(p) < 0 ||
 	    await(p, PLX_WISH_GO | PLX_WISH_STOP | PLX_WISH_LEAVE, &word) < 0)
 		return -1;
-	if (!(word.wish & PLX_WISH_GO))
-		return plx_fail(&p->err, "started ahead, but %s",
-				word.wish & PLX_WISH_GONE
-					? "the launcher is gone"
-					: "the launcher wants us no more");
+	if (!(word.wish & PLX_WISH_GO)) {
+		plx_fail(&p->err, "started ahead, but %s",
+			 word.wish & PLX_WISH_GONE
+				 ? "the launcher is gone"
+				 : "the launcher wants us no more");
+		return plx_fault(p, POLLUX_EGONE);
+	}
 	return word.generation ? take_from(p, &word) : 0;
 }
 
