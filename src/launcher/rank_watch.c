@@ -94,9 +94,29 @@ static void look(struct plx_rank *rank, double now_s)
 	rank->look_s = now_s + rank->pause_s;
 }
 
+/* For the launcher: how, and what it said last. */
+static void leave_word(struct plx_rank *rank, struct plx_exit *how)
+{
+	const struct plx_rank_order *order = rank->order;
+	const char *node = getenv("SLURMD_NODENAME");
+	struct plx_error err;
+
+	how->rank = rank->place.rank;
+	if (node)
+		snprintf(how->node, sizeof(how->node), "%s", node);
+	else
+		gethostname(how->node, sizeof(how->node) - 1);
+	plx_tail_text(&rank->tail, how->lines);
+	if (plx_exit_write(order->notes, order->generation, how, &err) < 0)
+		fprintf(stderr, "pollux-rank: %s\n", err.text);
+}
+
 /* Nobody would start it again, or hear it. */
 static void mourn(struct plx_rank *rank, double now_s)
 {
+	static const char word[] = "pollux-rank: what started us is gone\n";
+	struct plx_exit how = { .signal = SIGHUP };
+
 	if (rank->kill_s) {
 		if (now_s >= rank->kill_s)
 			kill(rank->pid, SIGKILL);
@@ -104,6 +124,11 @@ static void mourn(struct plx_rank *rank, double now_s)
 	}
 	close(rank->parent_fd);
 	rank->parent_fd = -1;
+	/* Ranks of other nodes would wait, and their srun with them. */
+	if (rank->order->notes && !rank->ended) {
+		plx_tail_add(&rank->tail, word, sizeof(word) - 1);
+		leave_word(rank, &how);
+	}
 	rank->ended = true;
 	rank->kill_s = now_s + ORPHAN_S;
 	kill(rank->pid, SIGTERM);
@@ -174,22 +199,13 @@ static void await_own_end(struct plx_rank *rank)
 
 static void blame(struct plx_rank *rank)
 {
-	const struct plx_rank_order *order = rank->order;
-	const char *node = getenv("SLURMD_NODENAME");
-	struct plx_exit how = { .rank = rank->place.rank };
-	struct plx_error err;
+	struct plx_exit how = { 0 };
 
 	if (WIFSIGNALED(rank->status))
 		how.signal = WTERMSIG(rank->status);
 	else
 		how.code = WEXITSTATUS(rank->status);
-	if (node)
-		snprintf(how.node, sizeof(how.node), "%s", node);
-	else
-		gethostname(how.node, sizeof(how.node) - 1);
-	plx_tail_text(&rank->tail, how.lines);
-	if (plx_exit_write(order->notes, order->generation, &how, &err) < 0)
-		fprintf(stderr, "pollux-rank: %s\n", err.text);
+	leave_word(rank, &how);
 }
 
 static int exit_code(struct plx_rank *rank)
