@@ -61,7 +61,7 @@ static void print_status(const char *answer)
 	       pid);
 	snprintf(comment, sizeof(comment), "[pollux %s]", answer + 3);
 	if (plx_status_read(comment, &status, NULL) <= 0) {
-		printf(", nothing heard of the training yet\n");
+		printf(", nothing heard of it yet\n");
 		return;
 	}
 	printf(", %s", plx_phase_name(status.phase));

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+# test_local.t - pollux-launch without Slurm: resized from another process
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+use_build_tree
+command -v mpirun >/dev/null || skip_all "there is no mpirun"
+command -v pollux-train >/dev/null || skip_all "pollux-train is not built"
+cd "$WORK" || exit 1
+# Its sockets are found below this; a path of $TMPDIR may be too long.
+run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
+export XDG_RUNTIME_DIR=$run
+trap 'rm -rf "$run"; lib_end' EXIT
+plan 27
+
+samples=5000
+train="pollux-train --samples=$samples --batch=256 --max-batch=256
+	--emulate-gpu=compute"
+mkdir samples
+export POLLUX_SAMPLE_LOG=$WORK/samples
+
+# launch OPTIONS...: in the background; $launcher is its process.
+launch() {
+	pollux-launch --local -d ckpt --name=job --params=min=1,max=4 \
+		--json-log=json --log-dir=logs "$@" >>out 2>>err &
+	launcher=$!
+}
+
+tell() {
+	pollux-launch --job=job "$@"
+}
+
+trains_on() {
+	tell --status | tee status.txt | grep -q "^job: $1 rank.* training"
+}
+
+refused() {
+	fails "$@" >refused.txt 2>&1
+	cat refused.txt
+}
+
+second_is_refused() {
+	refused pollux-launch --local --name=job true &&
+		grep -q 'a job called job runs already' refused.txt
+}
+
+too_large_is_refused() {
+	refused tell --resize=5 && grep -q 'takes 1 to 4' refused.txt &&
+		trains_on 2
+}
+
+unknown_is_refused() {
+	refused pollux-launch --job=nosuch --status &&
+		grep -q 'no job is called nosuch; there is: job' refused.txt
+}
+
+# kids PID NAME: its children that are called so
+kids() {
+	pgrep -P "$1" -x "$2"
+}
+
+rank_killed() {
+	local shims
+	shims=($(kids "$(kids "$launcher" mpirun)" pollux-rank))
+	kill -KILL "$(pgrep -P "${shims[1]}")" &&
+		wait_until 'grep -q "restart 1 of 3" err' 10 &&
+		wait_until 'trains_on 3' 20
+}
+
+events() {
+	jq -se "map(select(.event == \"$1\")) | $2" json
+}
+
+blamed() {
+	grep 'on .* was killed by signal 9 (Killed)' err &&
+		events fault 'any(.signal == 9 and .code == 137 and .rank >= 0)'
+}
+
+checkpoint_told() {
+	local before
+	before=$(events checkpoint length)
+	tell --checkpoint &&
+		wait_until "events checkpoint 'length > $before'" 10
+}
+
+paused() {
+	tell --resize=0 && tell --status | grep '^job: 0 ranks.* waiting' &&
+		! kids "$launcher" mpirun && tell --resize=2 && trains_on 2
+}
+
+ends_with() {
+	local code=0
+	wait "$launcher" || code=$?
+	echo "exit code $code"
+	[ "$code" -eq "$1" ]
+}
+
+# Resizes without a pause were handed over.
+handed_over() {
+	jq -c 'select(.event == "resize") | [.from_gpus, .to_gpus, .pause_s]' \
+		json
+	events start '.[1].warm and .[1].generation == 2' &&
+		events resize '.[0].pause_s < 0.5 and .[1].pause_s < 0.5'
+}
+
+samples_once() {
+	bash "$POLLUX_SRCDIR/tests/samples.sh" samples $samples 14
+}
+
+logs_are_there() {
+	ls logs
+	grep -q 'ranks on 1 node over mpi' logs/gen-0001/rank-0000.log &&
+		grep -q 'finished after' "$(ls -d logs/gen-* |
+			tail -n 1)/rank-0000.log"
+}
+
+nothing_left() {
+	local left
+	left=$(grep -lsxzF "XDG_RUNTIME_DIR=$run" /proc/[0-9]*/environ |
+		xargs -rn 1 dirname | while read -r pid; do
+		grep -qsE '^(pollux|mpirun)' "$pid/comm" && echo "$pid"
+	done)
+	echo "processes: $left"
+	[ -z "$left" ] && [ -z "$(ls "$run/pollux")" ]
+}
+
+# Counts to $1 in steps of 50 ms, saves on the signal $2: no libpollux.
+cat >count.sh <<'END'
+n=$(cat "$POLLUX_CHECKPOINT_DIR/count" 2>/dev/null || echo 0)
+trap 'stop=1' "$2"
+while [ "$n" -lt "$1" ] && [ -z "${stop:-}" ]; do
+	sleep 0.05
+	n=$((n + 1))
+	[ "$RANK" -ne 0 ] || echo "$WORLD_SIZE $n"
+done
+[ "$RANK" -ne 0 ] || echo "$n" >"$POLLUX_CHECKPOINT_DIR/count"
+[ -z "${stop:-}" ] || exit "$3"
+END
+
+# counted HOW SIGNAL CODE: a program is resized by a signal, none is lost.
+counted() {
+	rm -rf alien out err
+	pollux-launch --local --name=job -n 2 -d alien "$1" \
+		bash count.sh 80 "$2" "$3" >out 2>err &
+	launcher=$!
+	wait_until 'trains_on 2' 10 && tell --resize=3 && ends_with 0 &&
+		seq 80 | diff - <(cut -d ' ' -f 2 out) &&
+		[ "$(cut -d ' ' -f 1 out | uniq | xargs)" = "2 3" ]
+}
+
+fails_as_it_did() {
+	pollux-launch --local --name=job -n 2 -d failed bash -c \
+		'echo "rank $RANK is lost" >&2; [ $RANK = 0 ] || exit 7; sleep 9' \
+		>out 2>err
+	local code=$?
+	cat err
+	[ $code -eq 7 ] && grep -q 'rank 1 on .* ended with exit code 7' err &&
+		grep -q '  | rank 1 is lost' err
+}
+
+no_mpirun() {
+	mkdir -p bin && ln -sf "$(command -v pollux-launch)" bin/ &&
+		refused env PATH="$WORK/bin" pollux-launch --local true &&
+		grep -q 'no mpirun in PATH; install' refused.txt
+}
+
+# A word of the environment on each rank
+torch_sees() {
+	pollux-launch --local --name=job -n 3 -d torch bash -c \
+		'echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE \
+			$GROUP_RANK $MASTER_ADDR ${MASTER_PORT:+port} \
+			$TORCHELASTIC_RESTART_COUNT ${OMP_NUM_THREADS:+omp}' \
+		>out 2>err
+	sort out | diff - <(for rank in 0 1 2; do
+		echo "$rank 3 $rank 3 0 127.0.0.1 port 0 omp"
+	done)
+}
+
+progress_line() {
+	script -qec "pollux-launch --local --name=job -n 2 -d bar \
+		$(echo $train) --epochs=2" typescript </dev/null >/dev/null &&
+		grep -aE ' %  loss .* 2 ranks  batch 256' typescript
+}
+
+no_progress_line() {
+	! grep -aq ' %  loss' out err
+}
+
+launch -n 2 $train --epochs=14
+ok "a job begins with the ranks it was given" wait_until 'trains_on 2' 20
+ok "another launcher of its name is refused" second_is_refused
+ok "so is a name that nobody has" unknown_is_refused
+ok "another process gives it more ranks" tell --resize=4
+ok "and takes some away" tell --resize=2
+ok "but no more than its limits allow" too_large_is_refused
+ok "its launcher can be named by its process" \
+	pollux-launch --job=$launcher --resize=3
+ok "the next ranks were started ahead: no pause to speak of" handed_over
+ok "a rank that is killed is started again" rank_killed
+ok "the launcher says who failed, and how" blamed
+ok "a checkpoint is written when asked for" checkpoint_told
+ok "without ranks it is paused, and goes on" paused
+ok "it is told to save and end" tell --stop
+ok "its exit code says that it was told" ends_with 143
+launch -n 4 $train --epochs=14
+ok "a new launcher goes on to the end" ends_with 0
+ok "every sample of every epoch was used exactly once" samples_once
+ok "each line of the log of events is JSON" jq -se 'length > 8' json
+ok "it ends with the exit code" events done '.[1].code == 0'
+ok "each generation has its ranks' logs" logs_are_there
+ok "no line is drawn where there is no terminal" no_progress_line
+ok "a program without libpollux is resized by USR1" \
+	counted --on-resize=auto USR1 85
+ok "or by another signal, and another exit code" \
+	counted --on-resize=signal:TERM,grace=5,exit=9 TERM 9
+ok "ranks find torchrun's environment" torch_sees
+ok "a failure is told with its last lines, and its exit code" fails_as_it_did
+ok "without mpirun it says what to install" no_mpirun
+if command -v script >/dev/null; then
+	ok "on a terminal a line shows how far it is" progress_line
+else
+	skip "on a terminal a line shows how far it is" "no script(1)"
+fi
+ok "no process and no folder of a job is left" wait_until nothing_left 5
