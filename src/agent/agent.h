@@ -147,6 +147,7 @@ struct pollux {
 	double loss_scale_next;
 
 	struct plx_limits limits;
+	int allowed_per_gpu;	/* max_per_gpu before memory narrowed it */
 	enum plx_growth growth; /* of the step model to be fitted */
 	struct plx_shape shape;
 	struct plx_batch batch;	 /* in use */

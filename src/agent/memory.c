@@ -2,18 +2,20 @@
 /*
  * memory.c - how large a pass may be that fits into a GPU
  *
- * Learned from passes that did not, by halving what lies between them and the
- * largest that did; remembered in the profile, so that no later start tries
+ * Learned from passes that did not: the limit lies halfway between the
+ * smallest of them and the largest that did, until that is near enough. Both
+ * are remembered in the profile, so that no later start begins to search
  * again. All ranks know the same and so choose the same.
  */
 #include <config.h>
 
 #include <inttypes.h>
+#include <limits.h>
 
 #include "agent/agent.h"
 
-/* Of a pass that does not fit, when nothing near it is known to. */
-#define FIRST_CUT 0.75
+/* What fits is not looked for more closely than that. */
+#define NEAR_ENOUGH 1.25
 
 static int min(int a, int b)
 {
@@ -25,33 +27,37 @@ static int max(int a, int b)
 	return a > b ? a : b;
 }
 
-/* The largest pass worth trying, below the one that did not fit. */
+/* The largest pass worth trying. */
 static int largest(const struct plx_profile *profile)
 {
 	int above = profile->fits_not;
-	int below = profile->fits;
+	int below = profile->fits < above ? profile->fits : 0;
 
-	if (below < 1 || below >= above)
-		below = (int) (FIRST_CUT * above);
-	else
-		below += (above - below) / 2;
-	return max(1, min(below, above - 1));
+	if (!above)
+		return INT_MAX;
+	if (below && below * NEAR_ENOUGH >= above)
+		return below;
+	return max(1, below + (above - below) / 2);
 }
 
 void plx_memory_limit(struct pollux *p)
 {
 	struct plx_limits *l = &p->limits;
 
-	if (p->profile.fits_not > 1 && largest(&p->profile) < l->max_per_gpu)
-		l->max_per_gpu = max(l->min_per_gpu, largest(&p->profile));
+	if (!p->allowed_per_gpu)
+		p->allowed_per_gpu = l->max_per_gpu;
+	l->max_per_gpu = max(l->min_per_gpu,
+			     min(p->allowed_per_gpu, largest(&p->profile)));
 }
 
 void plx_memory_fits(struct pollux *p)
 {
 	int samples = p->batch.per_gpu;
 
-	if (plx_step_whole(p) && samples > p->profile.fits)
-		p->profile.fits = samples;
+	if (!plx_step_whole(p) || samples <= p->profile.fits)
+		return;
+	p->profile.fits = samples;
+	plx_memory_limit(p);
 }
 
 /* As many samples as before, in more passes where that is allowed. */
@@ -74,7 +80,7 @@ static struct plx_batch smaller(const struct pollux *p)
 int plx_memory_shrink(struct pollux *p)
 {
 	int samples = p->batch.per_gpu;
-	struct plx_limits *l = &p->limits;
+	const struct plx_limits *l = &p->limits;
 
 	if (samples <= l->min_per_gpu) {
 		plx_fail(&p->err,
@@ -86,7 +92,7 @@ int plx_memory_shrink(struct pollux *p)
 	p->profile.fits_not = samples;
 	if (p->profile.fits >= samples)
 		p->profile.fits = 0;
-	l->max_per_gpu = max(l->min_per_gpu, largest(&p->profile));
+	plx_memory_limit(p);
 	p->batch = smaller(p);
 	p->wanted = p->batch;
 	plx_say(p,

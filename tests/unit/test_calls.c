@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* test_calls.c - calls that are refused, and what is said of them */
+
+#include <math.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "unit.h"
+
+static struct pollux_config usual(void)
+{
+	struct pollux_config config;
+
+	pollux_config_init(&config);
+	config.samples = 1000;
+	config.quiet = true;
+	config.collectives = "self";
+	return config;
+}
+
+static void calls_out_of_order_are_told(void **state)
+{
+	struct pollux_config config = usual();
+	struct pollux_pass pass;
+	struct pollux *p;
+	float gradient[4] = { 0 };
+
+	(void) state;
+	p = pollux_create(&config);
+	assert_int_equal(POLLUX_ECALL, pollux_next(p, &pass));
+	assert_string_equal("pollux_next() is called where pollux_start() is "
+			    "due",
+			    pollux_error(p));
+	/* The first sentence stays, whatever is called then. */
+	assert_int_equal(POLLUX_ECALL, pollux_start(p));
+	assert_int_equal(POLLUX_ECALL, pollux_commit(p));
+	assert_non_null(strstr(pollux_error(p), "pollux_next()"));
+	pollux_destroy(p);
+
+	p = pollux_create(&config);
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	assert_int_equal(1, pollux_next(p, &pass));
+	assert_int_equal(POLLUX_EINVAL, pollux_reduce(p, gradient, 0, 1));
+	pollux_destroy(p);
+
+	p = pollux_create(&config);
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	assert_int_equal(1, pollux_next(p, &pass));
+	assert_int_equal(POLLUX_ECALL, pollux_sync(p, 1));
+	pollux_destroy(p);
+}
+
+static void what_is_registered_is_checked(void **state)
+{
+	const struct pollux_bucket empty = { .count = 0 };
+	const struct pollux_bucket far = { .count = 1, .group = 99 };
+	const struct pollux_blob blob = { .name = "weights" };
+	double number;
+	const struct pollux_tensor good = { .name = "weights",
+					    .data = &number,
+					    .type = POLLUX_F64 };
+	struct pollux_tensor bad = good;
+	struct pollux_config config = usual();
+	struct pollux *p;
+
+	(void) state;
+	p = pollux_create(&config);
+	assert_int_equal(POLLUX_OK, pollux_register(p, &good));
+	assert_int_equal(POLLUX_EINVAL, pollux_register(p, &good));
+	assert_int_equal(POLLUX_EINVAL, pollux_register_blob(p, &blob));
+	assert_string_equal("blob \"weights\" is registered twice",
+			    pollux_error(p));
+	bad.name = "pollux.x";
+	assert_int_equal(POLLUX_EINVAL, pollux_register(p, &bad));
+	bad.name = "x";
+	bad.memory = 7;
+	assert_int_equal(POLLUX_EINVAL, pollux_register(p, &bad));
+	assert_int_equal(POLLUX_EINVAL, pollux_bucket(p, &empty));
+	assert_int_equal(POLLUX_EINVAL, pollux_bucket(p, &far));
+	/* A refusal is not the end. */
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	assert_int_equal(POLLUX_ECALL, pollux_register(p, &good));
+	assert_int_equal(POLLUX_EINVAL, pollux_loss_scale(p, 0));
+	assert_int_equal(POLLUX_EINVAL, pollux_loss_scale(p, INFINITY));
+	pollux_destroy(p);
+}
+
+static void refused(struct pollux_config *config, const char *sentence)
+{
+	struct pollux *p;
+
+	p = pollux_create(config);
+	assert_int_equal(POLLUX_EINVAL, pollux_start(p));
+	if (!strstr(pollux_error(p), sentence))
+		fail_msg("\"%s\", want \"%s\"", pollux_error(p), sentence);
+	pollux_destroy(p);
+}
+
+static void wrong_configurations_are_refused_in_a_sentence(void **state)
+{
+	struct pollux_config c;
+
+	(void) state;
+	c = usual();
+	c.samples = 0;
+	refused(&c, "the dataset has no samples");
+	c = usual();
+	c.order = 3;
+	refused(&c, "order is 3, want");
+	c = usual();
+	c.counting = 3;
+	refused(&c, "counting is 3, want");
+	c = usual();
+	c.lr_scaling = "cubic";
+	refused(&c, "lr_scaling \"cubic\": want adascale");
+	c = usual();
+	c.lr_scaling = "a rule with a very long name";
+	refused(&c, "lr_scaling \"a rule with ...\" is too long");
+	c = usual();
+	c.lr_warmup_epochs = NAN;
+	refused(&c, "lr_warmup_epochs is nan");
+	c = usual();
+	c.timeout_s = -1;
+	refused(&c, "timeout_s is -1");
+	c = usual();
+	c.checkpoint_every_s = -2;
+	refused(&c, "checkpoint_every_s is -2, want 0 or more, or -1");
+	c = usual();
+	c.checkpoint_keep = 0;
+	refused(&c, "checkpoint_keep is 0");
+	c = usual();
+	c.size = 0;
+	refused(&c, "call pollux_config_init() first");
+}
+
+/* A caller built with a later header, or an earlier one. */
+static void callers_of_other_versions_are_served(void **state)
+{
+	struct {
+		struct pollux_config config;
+		char later[64];
+	} large;
+	union {
+		struct pollux_config config;
+		char bytes[sizeof(struct pollux_config)];
+	} small;
+	struct {
+		struct pollux_info info;
+		char later[64];
+	} info;
+	const size_t early = offsetof(struct pollux_config, lr_scaling);
+	struct pollux *p;
+
+	(void) state;
+	pollux_config_init_sized(&large.config, sizeof(large));
+	assert_int_equal(sizeof(large), large.config.size);
+	assert_int_equal(0, large.later[63]);
+	large.config.samples = 10;
+	large.config.collectives = "self";
+	large.config.quiet = true;
+	p = pollux_create(&large.config);
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	memset(&info, 1, sizeof(info));
+	pollux_info_sized(p, &info.info, sizeof(info));
+	assert_int_equal(sizeof(info), info.info.size);
+	assert_int_equal(0, info.later[63]);
+	assert_int_equal(1, info.info.gpus);
+	pollux_destroy(p);
+
+	memset(small.bytes, 1, sizeof(small));
+	pollux_config_init_sized(&small.config, early);
+	assert_int_equal(1, small.bytes[early]);
+	small.config.samples = 10;
+	p = pollux_create(&small.config);
+	/* What it knows nothing of has its default. */
+	assert_string_equal("adascale", p->lr_scaling);
+	assert_true(p->config.timeout_s == 600);
+	pollux_destroy(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_out_of_order_are_told),
+		cmocka_unit_test(what_is_registered_is_checked),
+		cmocka_unit_test(
+			wrong_configurations_are_refused_in_a_sentence),
+		cmocka_unit_test(callers_of_other_versions_are_served),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
