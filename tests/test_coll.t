@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+# test_coll.t - what ranks do together, and what they do without one of them
+#
+# Over MPI for real. Over CUDA and NCCL with what stands in for their
+# libraries (unit/fake_cuda.h): there need be no GPU here.
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR}/tests/mpi.sh"
+
+probe=$POLLUX_BUILDDIR/tests/unit/coll_probe
+fake=$POLLUX_BUILDDIR/tests/unit/.libs/fake_cuda.so
+cd "$WORK" || exit 1
+
+# stand_in NAME...: libraries that are the fake's, in a folder of their own.
+stand_in() {
+	local name
+	for name; do
+		mkdir -p "$WORK/gpu"
+		ln -s "$fake" "$WORK/gpu/$name"
+	done
+}
+
+# on_gpu N COMMAND...: with the libraries standing in.
+on_gpu() {
+	local n=$1
+	shift
+	if [ "$n" -eq 0 ]; then
+		LD_LIBRARY_PATH=$WORK/gpu:$LD_LIBRARY_PATH ranks 0 "$@"
+	else
+		ranks "$n" env LD_LIBRARY_PATH="$WORK/gpu:$LD_LIBRARY_PATH" "$@"
+	fi
+}
+
+# says N SENTENCE COMMAND...: exactly N ranks do.
+says() {
+	local n=$1 sentence=$2
+	shift 2
+	"$@" >says.out 2>&1
+	cat says.out
+	[ "$(grep -c -- "$sentence" says.out)" -eq "$n" ]
+}
+
+virtual_nodes() {
+	local place='SLURM_NODEID=$((OMPI_COMM_WORLD_RANK % 2 + 3)) exec "$@"'
+	ranks 5 bash -c "$place" - "$probe" sums mpi >nodes.out 2>&1
+	cat nodes.out
+	grep 'rank 0 of 5 over mpi, node 0 of 2, local 0 of 3' nodes.out &&
+		grep 'rank 3 of 5 over mpi, node 1 of 2, local 1 of 2' nodes.out &&
+		grep 'rank 4 of 5 over mpi, node 0 of 2, local 2 of 3' nodes.out
+}
+
+# mpirun ends all, and nobody is left stopped.
+hangs() {
+	says 2 'waits for others, which do not answer for 1 s' \
+		ranks 3 "$probe" late mpi hang 1 &&
+		says 0 . pgrep -f "$probe late"
+}
+
+without_gpu() {
+	export CUDA_VISIBLE_DEVICES=
+	says 2 '' ranks 2 "$probe" sums auto
+	grep -c 'of 2 over mpi' says.out | grep -x 2
+	fails ranks 1 "$probe" sums nccl >none.out 2>&1 || return 1
+	cat none.out
+	unset CUDA_VISIBLE_DEVICES
+	grep 'cannot open libcuda\|there is no GPU\|cudaGetDeviceCount failed\|built without NCCL' none.out
+}
+
+# All take what all have.
+one_without_gpu() {
+	local own='FAKE_GPUS=$((OMPI_COMM_WORLD_RANK != 1)) exec "$@"'
+	says 3 'over mpi' on_gpu 3 bash -c "$own" - "$probe" sums auto
+	fails on_gpu 3 bash -c "$own" - "$probe" sums nccl >lone.out 2>&1 ||
+		return 1
+	grep 'no CUDA-capable device' lone.out
+}
+
+gpu_fault() {
+	FAKE_NCCL=$1 says 3 "$2" on_gpu 3 "$probe" late nccl none 1
+}
+
+kernels_on_host() {
+	FAKE_NVRTC=broken on_gpu 0 "$probe" gradient >host.out 2>&1 || return 1
+	grep 'agree, on the host, for NVRTC: line 1: this is not C' host.out
+}
+
+kernels_for_old() {
+	FAKE_NVRTC=old on_gpu 0 "$probe" gradient
+}
+
+# The compiler needs no GPU; what it made is not run.
+compiled_for_real() {
+	rm -rf gpu
+	stand_in libcuda.so.1 libcudart.so.13
+	on_gpu 0 "$probe" compile
+}
+
+plan 16
+ok "one rank does everything by itself" ranks 0 "$probe" sums self
+ok "every operation is right over MPI" ranks 3 "$probe" sums mpi
+ok "ranks of a node are numbered, and nodes" virtual_nodes
+ok "a rank that hangs is an error for the others, in time" hangs
+ok "a rank told to leave does not wait for those that are lost" \
+	says 2 'is told to leave while it waits' ranks 3 "$probe" late mpi told 9
+ok "without a GPU, NCCL is refused in a sentence" without_gpu
+if [ ! -f "$fake" ]; then
+	for sentence in 7 8 9 10 11 12 13 14 15 16; do
+		skip "what concerns GPUs ($sentence)" "built without NCCL"
+	done
+	exit 0
+fi
+stand_in libcuda.so.1 libcudart.so.13 libnccl.so.2 libnvrtc.so.13
+export FAKE_GPUS=4
+ok "sums over NCCL come after the default stream's work, on three ranks" \
+	on_gpu 3 "$probe" sums nccl cuda
+ok "... and on one, without MPI" on_gpu 0 "$probe" sums nccl cuda
+ok "device memory is summed over MPI, too" on_gpu 2 "$probe" sums mpi cuda
+ok "one rank without a GPU, and all use MPI" one_without_gpu
+ok "an asynchronous error of NCCL ends the sum" \
+	gpu_fault error:12 'NCCL failed: remote process exited'
+ok "a sum over NCCL that never ends is an error in time" \
+	gpu_fault 1:stuck:12 'NCCL: .* do not answer for 1 s'
+ok "... also where NCCL cannot even be aborted" \
+	gpu_fault deaf:12 'NCCL: .* do not answer for 1 s'
+if command -v "${CXX:-c++}" >/dev/null; then
+	ok "gradients on a GPU add up as on the host" on_gpu 0 "$probe" gradient
+	ok "... compiled for an unknown GPU, or by the host without NVRTC" \
+		eval 'kernels_for_old && kernels_on_host'
+else
+	skip "gradients on a GPU add up as on the host" "no C++ compiler"
+	skip "... compiled for an unknown GPU, or on the host" "no C++ compiler"
+fi
+if ldconfig -p | grep -q 'libnvrtc\.so\.1[123]'; then
+	ok "NVRTC compiles the kernels for a real GPU" compiled_for_real
+else
+	skip "NVRTC compiles the kernels for a real GPU" "no NVRTC here"
+fi
