@@ -14,7 +14,6 @@
 #include "agent/checkpoint_file.h"
 #include "agent/folder.h"
 #include "agent/job.h"
-#include "core/crc.h"
 
 #define ROUND_UP(n, to) (((n) + (to) -1) / (to) * (to))
 
@@ -150,37 +149,6 @@ int plx_job_copy(struct plx_job *job, unsigned char *image)
 	return job->report.rc;
 }
 
-/* Bytes of the state, as registered, that follow after this piece. */
-static uint64_t bytes_after(const struct plx_job *job,
-			    const struct plx_piece *piece)
-{
-	uint64_t bytes = job->tensors[piece->tensor].bytes - piece->offset -
-			 piece->bytes;
-
-	for (int i = piece->tensor + 1; i < job->shared; i++)
-		bytes += job->tensors[i].bytes;
-	return bytes;
-}
-
-/*
- * The checksum of A, B and C in a row is the xor of A's, taken over zeros as
- * long as B and C, of B's over zeros as long as C, and of C's: so each rank
- * has its part of it, in whatever order the pieces lie in files.
- */
-static uint32_t crc_part(const struct plx_job *job,
-			 const struct plx_piece *pieces, int count)
-{
-	uint32_t part = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (pieces[i].tensor >= job->shared)
-			continue;
-		part ^= plx_crc32c_join(job->shard.segments[i + 1].crc, 0,
-					bytes_after(job, &pieces[i]));
-	}
-	return part;
-}
-
 static int write_shard(struct plx_job *job, struct plx_error *err)
 {
 	char name[PLX_SHARD_NAME];
@@ -214,7 +182,9 @@ void plx_job_write(struct plx_job *job)
 	r->crc = job->shard.stream.crc;
 	r->bytes = plx_stream_bytes(&job->shard.stream);
 	r->data_at = job->shard.segments[0].bytes;
-	r->part = crc_part(job, pieces, count);
+	for (int i = 0; i < count; i++)
+		r->part ^= plx_piece_crc(&pieces[i], job->tensors, job->shared,
+					 job->shard.segments[i + 1].crc);
 }
 
 /* ---- commit ---- */

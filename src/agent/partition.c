@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/partition.h"
+#include "core/crc.h"
 
 /* A tensor may exceed a fair share by this factor before it is cut. */
 #define CUT_ABOVE 1.25
@@ -174,4 +175,18 @@ int plx_partition_of(struct plx_partition *partition, int shard,
 			*first = &partition->pieces[i];
 	}
 	return count;
+}
+
+uint32_t plx_piece_crc(const struct plx_piece *piece,
+		       const struct plx_tensor *tensors, int shared,
+		       uint32_t crc)
+{
+	uint64_t after;
+
+	if (piece->tensor >= shared)
+		return 0;
+	after = tensors[piece->tensor].bytes - piece->offset - piece->bytes;
+	for (int i = piece->tensor + 1; i < shared; i++)
+		after += tensors[i].bytes;
+	return plx_crc32c_join(crc, 0, after);
 }

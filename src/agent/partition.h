@@ -47,4 +47,15 @@ void plx_partition_release(struct plx_partition *partition);
 int plx_partition_of(struct plx_partition *partition, int shard,
 		     struct plx_piece **first);
 
+/*
+ * A piece's part of the checksum of the first `shared` tensors in a row, from
+ * the piece's own: the xor of all parts is the checksum.
+ *
+ * The checksum of A, B and C in a row is the xor of A's, taken over zeros as
+ * long as B and C, of B's over zeros as long as C, and of C's.
+ */
+uint32_t plx_piece_crc(const struct plx_piece *piece,
+		       const struct plx_tensor *tensors, int shared,
+		       uint32_t crc);
+
 #endif

@@ -148,7 +148,7 @@ static char *read_text(const char *path, size_t *bytes, struct plx_error *err)
 		return NULL;
 	}
 	*bytes = segment.bytes;
-	if (plx_stream_read(&stream, file, err) == 0)
+	if (plx_stream_read(&stream, file, true, err) == 0)
 		return segment.data;
 	free(segment.data);
 	return NULL;

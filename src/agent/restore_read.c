@@ -24,9 +24,10 @@
 /* What is read, where it goes. */
 struct incoming {
 	const struct plx_manifest *manifest;
-	const char *path;
+	struct plx_source from;
 	struct plx_tensor *to; /* one for each tensor of the manifest */
 	unsigned char **own;   /* memory for what is no array */
+	uint32_t crc;	       /* of the arrays, as far as read */
 };
 
 /* What a rank has to say; plain data. */
@@ -146,6 +147,7 @@ static int place(const struct pollux *p, struct incoming *in,
 		if (rc < 0)
 			return -1;
 	}
+	in->from.to = in->to;
 	return check_all_there(p, in, err);
 }
 
@@ -155,97 +157,6 @@ static void release(struct incoming *in)
 		free(in->own[i]);
 	free(in->own);
 	free(in->to);
-}
-
-/* ---- one file ---- */
-
-static int by_place(const void *a, const void *b)
-{
-	const struct plx_piece *x = *(const struct plx_piece *const *) a;
-	const struct plx_piece *y = *(const struct plx_piece *const *) b;
-
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
-}
-
-/* Its pieces, one after the other, and the header before them. */
-static int lay_out(const struct incoming *in, int shard,
-		   struct plx_segment *segments, int *count)
-{
-	const struct plx_partition *parts = &in->manifest->parts;
-	const struct plx_piece **list =
-		calloc((size_t) parts->count + 1, sizeof(*list));
-	uint64_t at = 0;
-	int n = 0;
-	int rc = -1;
-
-	if (!list)
-		return -1;
-	for (int i = 0; i < parts->count; i++) {
-		if (parts->pieces[i].shard == shard)
-			list[n++] = &parts->pieces[i];
-	}
-	qsort(list, (size_t) n, sizeof(*list), by_place);
-	at = n ? list[0]->at : in->manifest->files[shard].bytes;
-	segments[0] =
-		(struct plx_segment){ .data = malloc(at + 1), .bytes = at };
-	for (int i = 0; i < n; i++) {
-		const struct plx_tensor *to = &in->to[list[i]->tensor];
-
-		if (list[i]->at != at)
-			goto done;
-		segments[i + 1] = (struct plx_segment){
-			.data = (char *) to->data + list[i]->offset,
-			.bytes = list[i]->bytes,
-			.memory = to->memory,
-		};
-		at += list[i]->bytes;
-	}
-	*count = n + 1;
-	rc = segments[0].data && at == in->manifest->files[shard].bytes ? 0
-									: -1;
-done:
-	free(list);
-	return rc;
-}
-
-static int read_shard(const struct incoming *in, int shard,
-		      struct plx_error *err)
-{
-	const struct plx_manifest *m = in->manifest;
-	struct plx_segment *segments =
-		calloc((size_t) m->parts.count + 1, sizeof(*segments));
-	struct plx_stream stream = { .segments = segments };
-	char name[PLX_SHARD_NAME];
-	char path[PATH_MAX];
-	struct plx_error why;
-	int rc = -1;
-
-	plx_shard_name(name, shard, m->parts.shards);
-	if (!segments || lay_out(in, shard, segments, &stream.count) < 0) {
-		plx_fail(err, "%s is not laid out as its manifest says", name);
-		goto done;
-	}
-	if (snprintf(path, sizeof(path), "%s/%s", in->path, name) >=
-		    (int) sizeof(path) ||
-	    plx_stream_read(&stream, path, &why) < 0) {
-		plx_fail(err, "%s: %.160s", name, why.text);
-		goto done;
-	}
-	if (stream.crc != m->files[shard].crc) {
-		plx_fail(err,
-			 "%s has checksum %08" PRIx32
-			 ", its manifest says %08" PRIx32,
-			 name, stream.crc, m->files[shard].crc);
-		goto done;
-	}
-	rc = 0;
-done:
-	if (segments)
-		free(segments[0].data);
-	free(segments);
-	return rc;
 }
 
 /* ---- all ranks ---- */
@@ -259,7 +170,8 @@ static void read_own(const struct pollux *p, struct incoming *in, bool reader,
 		return;
 	}
 	for (int i = 0; reader && i < in->manifest->parts.shards; i++) {
-		if (read_shard(in, i, &verdict->why) < 0) {
+		if (plx_restore_shard(in->manifest, &in->from, i, &in->crc,
+				      &verdict->why) < 0) {
 			verdict->read = PLX_READ_BROKEN;
 			return;
 		}
@@ -359,13 +271,14 @@ static int add_crc(const struct plx_tensor *t, uint32_t *crc,
 	return rc;
 }
 
-/* It is in place; is it what was saved? */
-static void check_crc(const struct incoming *in, struct verdict *verdict)
+/* It is in place; is it what was saved? Who has read it knows. */
+static void check_crc(const struct incoming *in, bool reader,
+		      struct verdict *verdict)
 {
 	const struct plx_manifest *m = in->manifest;
-	uint32_t crc = 0;
+	uint32_t crc = reader ? in->crc : 0;
 
-	for (int i = 0; i < m->shared; i++) {
+	for (int i = 0; !reader && i < m->shared; i++) {
 		if (add_crc(&in->to[i], &crc, &verdict->why) < 0) {
 			verdict->read = PLX_READ_LOST;
 			return;
@@ -412,11 +325,16 @@ enum plx_read plx_restore_read(struct pollux *p,
 			       const char *path, struct plx_error *err)
 {
 	bool all_read = p->coll->nodes <= READERS_MAX;
-	struct incoming in = { .manifest = manifest, .path = path };
+	struct incoming in = {
+		.manifest = manifest,
+		.from.path = path,
+		.from.alone = !all_read || p->coll->local_ranks == 1,
+	};
 	struct verdict verdict = { .read = PLX_READ_GOOD };
+	bool reader = all_read || p->coll->rank == 0;
 	int rc;
 
-	read_own(p, &in, all_read || p->coll->rank == 0, &verdict);
+	read_own(p, &in, reader, &verdict);
 	rc = agree(p, &verdict);
 	if (rc < 0 || verdict.read != PLX_READ_GOOD)
 		goto done;
@@ -424,7 +342,7 @@ enum plx_read plx_restore_read(struct pollux *p,
 		rc = spread_tensor(p, &in.to[i]);
 	if (rc < 0)
 		goto done;
-	check_crc(&in, &verdict);
+	check_crc(&in, reader, &verdict);
 	if (verdict.read == PLX_READ_GOOD)
 		take_others(p, &in, &verdict);
 	rc = agree(p, &verdict);

@@ -137,6 +137,23 @@ enum plx_read plx_restore_read(struct pollux *p,
 /* Collective: rank 0's arrays and profile to all. */
 int plx_restore_spread(struct pollux *p);
 
+/* ---- restore_shard.c ---- */
+
+/* A checkpoint, and where its tensors go. */
+struct plx_source {
+	const char *path;	     /* of its folder */
+	bool alone;		     /* see plx_stream_read() */
+	const struct plx_tensor *to; /* one for each of the manifest's */
+};
+
+/*
+ * Read and check one file. Its part of the checksum of all arrays is xored to
+ * *crc.
+ */
+int plx_restore_shard(const struct plx_manifest *manifest,
+		      const struct plx_source *from, int shard, uint32_t *crc,
+		      struct plx_error *err);
+
 /* ---- restore_old.c ---- */
 
 /* Rank 0: fill arrays and profile from a file of the former kind. */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/device.h"
@@ -23,9 +24,13 @@
 #include "agent/thread.h"
 #include "core/crc.h"
 
-#define CHUNK	    (UINT64_C(8) << 20)
+#ifndef CHUNK
+#define CHUNK (UINT64_C(8) << 20)
+#endif
+#ifndef THREADS_MAX
 #define THREADS_MAX 4
-#define DIRECT_MIN  (UINT64_C(1) << 20) /* below, the page cache is as good */
+#endif
+#define DIRECT_MIN (UINT64_C(1) << 20) /* below, the page cache is as good */
 
 /* One file under way, shared by its threads. */
 struct run {
@@ -35,6 +40,7 @@ struct run {
 	uint64_t bytes;
 	uint64_t chunks;
 	int fd;
+	int direct_fd; /* reading: the same file past the page cache, or -1 */
 	_Atomic bool direct;
 	int (*work)(struct run *run, uint64_t chunk, unsigned char *buffer,
 		    struct plx_error *err);
@@ -183,6 +189,26 @@ static int write_chunk(struct run *run, uint64_t chunk, unsigned char *buffer,
 		   err);
 }
 
+/* From a page border on; less than wanted only at the end of the file. */
+static int get_direct(struct run *run, unsigned char *to, uint64_t bytes,
+		      uint64_t at)
+{
+	uint64_t have = 0;
+
+	while (have < bytes) {
+		ssize_t got =
+			pread(run->direct_fd, to + have,
+			      up_to_page(bytes) - have, (off_t) (at + have));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -1;
+		have += (uint64_t) got;
+	}
+	return 0;
+}
+
 static int get(struct run *run, unsigned char *to, uint64_t bytes, uint64_t at,
 	       struct plx_error *err)
 {
@@ -203,12 +229,44 @@ static int get(struct run *run, unsigned char *to, uint64_t bytes, uint64_t at,
 	return 0;
 }
 
+/* A page of it is in the cache, so the rest will be. */
+static bool is_cached(const struct run *run, uint64_t chunk)
+{
+	char byte;
+	struct iovec one = { .iov_base = &byte, .iov_len = 1 };
+
+	return preadv2(run->fd, &one, 1, (off_t) (chunk * CHUNK), RWF_NOWAIT) ==
+	       1;
+}
+
+/*
+ * Bytes of a segment: from the chunk in the buffer if it is there, else from
+ * the file.
+ */
+static int get_part(struct run *run, const unsigned char *buffer,
+		    const struct shared *part, unsigned char *to,
+		    struct plx_error *err)
+{
+	if (!buffer)
+		return get(run, to, part->bytes, part->first, err);
+	memcpy(to, buffer + part->first % CHUNK, part->bytes);
+	return 0;
+}
+
 static int read_chunk(struct run *run, uint64_t chunk, unsigned char *buffer,
 		      struct plx_error *err)
 {
 	const struct plx_stream *stream = run->stream;
+	uint64_t bytes = chunk_bytes(run, chunk);
+	const unsigned char *from = NULL;
 	struct shared part;
 
+	if (run->direct_fd >= 0 && !is_cached(run, chunk) &&
+	    get_direct(run, buffer, bytes, chunk * CHUNK) == 0)
+		from = buffer;
+	else
+		posix_fadvise(run->fd, (off_t) (chunk * CHUNK), (off_t) bytes,
+			      POSIX_FADV_WILLNEED);
 	for (int s = first_segment(run, chunk);
 	     s < stream->count && share(run, chunk, s, &part); s++) {
 		const struct plx_segment *segment = &stream->segments[s];
@@ -218,12 +276,15 @@ static int read_chunk(struct run *run, uint64_t chunk, unsigned char *buffer,
 		if (!part.bytes)
 			continue;
 		data += part.first - run->starts[s];
-		to = segment->memory == POLLUX_HOST ? data : buffer;
-		if (get(run, to, part.bytes, part.first, err) < 0)
+		to = data;
+		if (segment->memory != POLLUX_HOST)
+			to = buffer + part.first % CHUNK;
+		if ((to == data || !from) &&
+		    get_part(run, from, &part, to, err) < 0)
 			return -1;
 		run->crcs[chunk + (uint64_t) s] = plx_crc32c(0, to, part.bytes);
-		if (to == buffer && plx_device_write(data, buffer, part.bytes,
-						     segment->memory, err) < 0)
+		if (to != data && plx_device_write(data, to, part.bytes,
+						   segment->memory, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -318,7 +379,7 @@ static int run_init(struct run *run, struct plx_stream *stream,
 {
 	size_t count = (size_t) stream->count;
 
-	*run = (struct run){ .stream = stream, .fd = -1 };
+	*run = (struct run){ .stream = stream, .fd = -1, .direct_fd = -1 };
 	pthread_mutex_init(&run->lock, NULL);
 	run->bytes = plx_stream_bytes(stream);
 	run->chunks = (run->bytes + CHUNK - 1) / CHUNK;
@@ -336,6 +397,8 @@ static void run_release(struct run *run)
 {
 	if (run->fd >= 0)
 		close(run->fd);
+	if (run->direct_fd >= 0)
+		close(run->direct_fd);
 	free(run->starts);
 	free(run->crcs);
 	pthread_mutex_destroy(&run->lock);
@@ -391,7 +454,7 @@ done:
 	return rc;
 }
 
-int plx_stream_read(struct plx_stream *stream, const char *path,
+int plx_stream_read(struct plx_stream *stream, const char *path, bool alone,
 		    struct plx_error *err)
 {
 	struct run run;
@@ -411,6 +474,8 @@ int plx_stream_read(struct plx_stream *stream, const char *path,
 			 (long long) st.st_size, run.bytes);
 		goto done;
 	}
+	if (alone && run.bytes >= DIRECT_MIN)
+		run.direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (work(&run, err) < 0)
 		goto done;
 	join_crcs(&run);

@@ -50,8 +50,12 @@ int plx_stream_copy(const struct plx_stream *stream, unsigned char *image,
 int plx_stream_write(struct plx_stream *stream, const char *path, bool flush,
 		     struct plx_error *err);
 
-/* Fill the segments; the file must have exactly as many bytes. */
-int plx_stream_read(struct plx_stream *stream, const char *path,
+/*
+ * Fill the segments; the file must have exactly as many bytes. alone: no other
+ * process of this node reads it as well, so what the page cache does not have
+ * need not go through it.
+ */
+int plx_stream_read(struct plx_stream *stream, const char *path, bool alone,
 		    struct plx_error *err);
 
 #endif
