@@ -150,5 +150,9 @@ int plx_control_request(const struct plx_command *command)
 	    do_request(command, path, &err) == 0)
 		return EXIT_SUCCESS;
 	fprintf(stderr, "pollux-launch: %s\n", err.text);
+	if (getenv("SLURM_JOB_ID") ||
+	    strspn(command->job, "0123456789") == strlen(command->job))
+		fprintf(stderr, "pollux-launch: of a Slurm job the scheduler "
+				"decides the size; scancel ends it\n");
 	return EXIT_FAILURE;
 }
