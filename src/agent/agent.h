@@ -105,6 +105,7 @@ struct plx_meter {
 	double samples_per_s;
 	bool told;    /* the program gave pass_s and sync_s */
 	int settling; /* steps not to be measured */
+	double alone_s; /* others start beside until then: no measuring */
 };
 
 /* A registered blob; its name is here. */

@@ -285,6 +285,8 @@ static int take(struct pollux *p)
 	if (get_ready(p) < 0 ||
 	    await(p, PLX_WISH_GO | PLX_WISH_STOP | PLX_WISH_LEAVE, &word) < 0)
 		return -1;
+	/* What a start costs counts from here: nobody stood still before. */
+	p->meter.created_s = plx_now_s();
 	if (!(word.wish & PLX_WISH_GO)) {
 		plx_fail(&p->err, "started ahead, but %s",
 			 word.wish & PLX_WISH_GONE

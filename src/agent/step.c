@@ -16,6 +16,9 @@
 #include "agent/save.h"
 #include "wire/message.h"
 
+/* Ranks that start beside disturb for that long, at most. */
+#define BESIDE_S 30.0
+
 /* Progress that is counted would never come to an end. */
 #define SKIPPED_MAX 1000
 
@@ -211,7 +214,8 @@ static int give_out(struct pollux *p, struct plx_range *part)
 static struct plx_row *row_of_pass(struct pollux *p)
 {
 	/* The first step warms up. */
-	if (p->coll->rank != 0 || p->meter.settling || !plx_step_whole(p) ||
+	if (p->coll->rank != 0 || p->meter.settling ||
+	    p->meter.pass_begin_s < p->meter.alone_s || !plx_step_whole(p) ||
 	    !p->step.count)
 		return NULL;
 	/* What it has, not per_gpu: a batch that does not divide has less. */
@@ -368,6 +372,7 @@ static void prepare(struct pollux *p)
 	if (!(p->wishes & PLX_WISH_PREPARE))
 		return;
 	p->wishes &= ~PLX_WISH_PREPARE;
+	p->meter.alone_s = plx_now_s() + BESIDE_S;
 	plx_handover_prepare(p);
 }
 
