@@ -257,6 +257,19 @@ static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
 	return right;
 }
 
+/* A step may ask for as many GPUs a node as the request has on any. */
+static void _let_steps_ask(job_record_t *job, const struct pollux_shape *shape)
+{
+	uint32_t gpu = pollux_gpu_id();
+	gres_state_t *state =
+		list_find_first(job->gres_list_req, gres_find_id, &gpu);
+	gres_job_state_t *want = state ? state->gres_data : NULL;
+
+	for (int n = 0; want && n < node_record_count; n++)
+		want->gres_per_node = MAX(want->gres_per_node,
+					  (uint64_t) pollux_shape_on(shape, n));
+}
+
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 		     const struct pollux_holding *held, struct plx_error *err)
 {
@@ -267,8 +280,11 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 		return -1;
 	}
 	if (select_g_select_nodeinfo_set(job) == SLURM_SUCCESS &&
-	    _as_asked(job, shape))
+	    _as_asked(job, shape)) {
+		if (shape->counts)
+			_let_steps_ask(job, shape);
 		return 0;
+	}
 	pollux_place_drop(job);
 	return plx_fail(err, "Slurm gave other GPUs than it was asked for");
 }
