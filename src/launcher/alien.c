@@ -9,8 +9,9 @@
 #include "launcher/state.h"
 #include "wire/message.h"
 
-#define LOOK_S	0.1 /* between looks for a note */
-#define NUDGE_S 1.0 /* a rank may have been too young for the one before */
+#define LOOK_S	   0.1 /* between looks for a note */
+#define PROGRESS_S 600.0
+#define NUDGE_S	   1.0 /* a rank may have been too young for the one before */
 
 /* Do these ranks listen to signals, as far as we know? */
 static bool by_signal(const struct plx_launcher *l)
@@ -98,8 +99,13 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 	alien->has_exit = false;
 	if (!notes)
 		return;
+	/* It sends no beats: that it ran long, or saved, is its progress. */
+	if (g == l->now && g->said.began && !g->said.hello &&
+	    g->step.ended_s - g->step.started_s > PROGRESS_S)
+		l->fault.backoff.faults = 0;
 	if (plx_note_is(notes, PLX_NOTE_SAVED, generation)) {
 		g->said.saved = true;
+		l->fault.backoff.faults = 0;
 		/* When it trained last, only the program knows. */
 		l->marks.last_s = l->marks.asked_s;
 		l->marks.saved_s = g->step.ended_s;

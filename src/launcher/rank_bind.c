@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #ifdef HAVE_HWLOC
-#include <hwloc.h>
+#include "launcher/rank_share.h"
 #endif
 
 #include "launcher/rank_bind.h"
@@ -144,39 +144,14 @@ done:
 	hwloc_bitmap_free(local);
 }
 
-/* Cut the set down to the share; by cores, as long as there are enough. */
-static void cut_share(hwloc_topology_t topology, struct share *share)
-{
-	int cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology, share->set,
-							   HWLOC_OBJ_CORE);
-	bool by_core = cores >= share->count;
-	int all = by_core ? cores : hwloc_bitmap_weight(share->set);
-	int from = (int) ((long) all * share->index / share->count);
-	int to = (int) ((long) all * (share->index + 1) / share->count);
-	hwloc_bitmap_t own = hwloc_bitmap_alloc();
-
-	for (int i = from; own && i < to; i++) {
-		hwloc_obj_t unit = hwloc_get_obj_inside_cpuset_by_type(
-			topology, share->set,
-			by_core ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU,
-			(unsigned int) i);
-
-		if (unit)
-			hwloc_bitmap_or(own, own, unit->cpuset);
-	}
-	if (own)
-		hwloc_bitmap_and(share->set, share->set, own);
-	hwloc_bitmap_free(own);
-}
-
 static int bind_share(hwloc_topology_t topology, struct share *share,
 		      char *says, size_t size)
 {
 	char list[TEXT_SIZE];
 	int weight;
 
-	cut_share(topology, share);
-	weight = hwloc_bitmap_weight(share->set);
+	weight =
+		plx_share_cut(topology, share->set, share->index, share->count);
 	hwloc_bitmap_list_snprintf(list, sizeof(list), share->set);
 	if (weight < LEAST_SHARE)
 		snprintf(says, size, "not bound: less than %d processors",
