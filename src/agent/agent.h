@@ -103,9 +103,11 @@ struct plx_meter {
 	double advised_s; /* last look for a better batch */
 	double first_s;	  /* the first pass was given out, 0: none was */
 	double samples_per_s;
-	bool told;	/* the program gave pass_s and sync_s */
-	int settling;	/* steps not to be measured */
-	double alone_s; /* others start beside until then: no measuring */
+	uint64_t changed; /* step of the last change of batch, 0: none */
+	bool grew;	  /* it was to a larger one */
+	bool told;	  /* the program gave pass_s and sync_s */
+	int settling;	  /* steps not to be measured */
+	double alone_s;	  /* others start beside until then: no measuring */
 };
 
 /* A registered blob; its name is here. */

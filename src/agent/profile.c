@@ -11,9 +11,6 @@
 /* A row says something only after a few measurements. */
 #define STEPS_MIN 3
 
-/* A change of batch must be worth it: estimates wander by a few percent. */
-#define WORTH 1.05
-
 void plx_profile_init(struct plx_profile *profile)
 {
 	/* Saved as bytes: padding must not differ between runs. */
@@ -193,7 +190,7 @@ struct plx_batch plx_batch_base(const struct plx_limits *limits, int gpus)
 struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 				    const struct plx_limits *limits,
 				    struct plx_shape shape,
-				    struct plx_batch now)
+				    struct plx_batch now, double worth)
 {
 	struct plx_batch best = plx_batch_base(limits, shape.gpus);
 	struct plx_sample rows[PLX_ROWS_MAX];
@@ -205,7 +202,7 @@ struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 		return now.per_gpu ? now : best;
 	if (now.per_gpu &&
 	    plx_goodput_measured(&job, rows, count, shape, best) <
-		    WORTH * plx_goodput_measured(&job, rows, count, shape, now))
+		    worth * plx_goodput_measured(&job, rows, count, shape, now))
 		return now;
 	return best;
 }

@@ -79,14 +79,18 @@ bool plx_profile_goodput(const struct plx_profile *profile,
 /* The smallest batch that is not below base_batch: for the unprofiled. */
 struct plx_batch plx_batch_base(const struct plx_limits *limits, int gpus);
 
+/* A change of batch must be worth it: estimates wander by a few percent. */
+#define PLX_WORTH 1.05
+
 /*
  * The batch to use on this shape: the best, by the model and what was measured
- * there, if it beats `now` by 5 %, else now. now.per_gpu = 0: none in use yet.
+ * there, if it is `worth` times as good as `now`, else now. now.per_gpu = 0:
+ * none in use yet.
  */
 struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 				    const struct plx_limits *limits,
 				    struct plx_shape shape,
-				    struct plx_batch now);
+				    struct plx_batch now, double worth);
 
 /* gpus * m * (s + 1), at most max_batch. */
 uint64_t plx_batch_total(const struct plx_limits *limits, int gpus,

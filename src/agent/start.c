@@ -253,7 +253,8 @@ static int choose_batch(struct pollux *p)
 	const struct plx_batch none = { 0 };
 
 	refit(p);
-	p->batch = plx_profile_advise(&p->profile, &p->limits, p->shape, none);
+	p->batch = plx_profile_advise(&p->profile, &p->limits, p->shape, none,
+				      PLX_WORTH);
 	if (p->coll->ops->spread(p->coll, &p->batch, sizeof(p->batch),
 				 &p->err) < 0)
 		return -1;

@@ -354,13 +354,18 @@ static void begin(struct pollux *p, double now_s)
 
 static void change_batch(struct pollux *p)
 {
+	uint64_t before;
+
 	if (p->meter.settling)
 		p->meter.settling--;
 	if (p->wanted.per_gpu == p->batch.per_gpu &&
 	    p->wanted.accum == p->batch.accum)
 		return;
+	before = plx_step_total(p);
 	p->batch = p->wanted;
 	p->meter.settling = 1;
+	p->meter.changed = p->cursor.step;
+	p->meter.grew = plx_step_total(p) > before;
 	p->step.has_previous = false;
 	plx_say(p, "step %" PRIu64 ": batch %" PRIu64 " = %d x %d x %d",
 		p->cursor.step, plx_step_total(p), p->shape.gpus,

@@ -9,6 +9,10 @@
 /* How often a better batch is looked for, besides after each fit. */
 #define ADVISE_EVERY_S 2.0
 
+/* A change back must be worth more, and so many steps long: */
+#define WORTH_BACK 1.25
+#define BACK_STEPS 200
+
 /* What a restart is taken to cost before the first one was seen. */
 #define RESTART_GUESS_S 5.0
 
@@ -43,6 +47,25 @@ static void send_hint(struct pollux *p, double now_s)
 	plx_reporter_hint(p->reporter, &hint, now_s);
 }
 
+/*
+ * Estimates wander, most of all in the beginning: what was just given up is
+ * not taken again for a few per cent.
+ */
+static struct plx_batch choose(const struct pollux *p)
+{
+	struct plx_batch best = plx_profile_advise(
+		&p->profile, &p->limits, p->shape, p->batch, PLX_WORTH);
+	uint64_t now = plx_step_total(p);
+	uint64_t then = plx_batch_total(&p->limits, p->shape.gpus, best);
+	bool back = p->meter.grew ? then < now : then > now;
+
+	if (!p->meter.changed || !back ||
+	    p->cursor.step > p->meter.changed + BACK_STEPS)
+		return best;
+	return plx_profile_advise(&p->profile, &p->limits, p->shape, p->batch,
+				  WORTH_BACK);
+}
+
 void plx_tune(struct pollux *p, double now_s)
 {
 	bool fitted = false;
@@ -52,8 +75,7 @@ void plx_tune(struct pollux *p, double now_s)
 	if (plx_profile_stale(&p->profile))
 		fitted = plx_profile_fit(&p->profile, p->growth, NULL) == 0;
 	if (fitted || now_s > p->meter.advised_s + ADVISE_EVERY_S) {
-		p->wanted = plx_profile_advise(&p->profile, &p->limits,
-					       p->shape, p->batch);
+		p->wanted = choose(p);
 		p->meter.advised_s = now_s;
 	}
 	send_hint(p, now_s);
