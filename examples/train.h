@@ -5,6 +5,7 @@
  * train_main.c    the run: set up, loop, summary
  * train_options.c the command line
  * mlp.c           the model      data.c     what it learns from
+ * mlp_cuda.c      the same on a GPU, which gpu.c opens
  * emulate.c       other hardware's pace, emulate_traces.c from recordings
  */
 #ifndef TRAIN_TRAIN_H
@@ -22,12 +23,14 @@ struct train_options {
 	int hidden[MLP_LAYERS_MAX - 1]; /* units of each hidden layer */
 	int hidden_count;
 	double momentum;
+	int memory; /* samples of a pass that fit into a rank's, 0: any */
 	const char *images; /* IDX files, both or none */
 	const char *labels;
 	const char *profile; /* --emulate-gpu */
 	const char *traces;  /* --emulate-traces */
 	double time_scale;   /* emulated seconds that pass in a second */
 	int ballast_mb;	     /* state that is not trained */
+	bool cuda;	     /* --device=cuda */
 	bool json;
 };
 

@@ -4,6 +4,7 @@
  *
  * What a training program does with pollux.h, and nothing else. With
  * --emulate-gpu a pass takes as long as it would elsewhere; see emulate.h.
+ * With --device=cuda model and gradient live on a GPU, one bucket a layer.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@
 #include "data.h"
 #include "emulate.h"
 #include "mlp.h"
+#include "mlp_cuda.h"
 #include "pollux.h"
 #include "train.h"
 
@@ -26,9 +28,12 @@ struct train {
 	struct train_options options;
 	struct data data;
 	struct mlp mlp;
+	struct mlp_cuda cuda;	     /* --device=cuda */
 	struct ballast ballast;	     /* --ballast-mb */
 	struct emulation *emulation; /* NULL: this machine's own pace */
-	float *input;		     /* one sample */
+	float *input;		     /* one sample; for a GPU, of a pass */
+	int *labels;		     /* for a GPU, of a pass */
+	size_t room;		     /* samples in those two */
 	double epoch[2]; /* saved: sum of losses, samples; of this epoch */
 	struct pollux *pollux;
 };
@@ -89,6 +94,72 @@ static double learn(struct train *t, const struct pollux_pass *pass)
 	return loss * (double) scale;
 }
 
+static bool on_gpu(const struct train *t)
+{
+	return t->cuda.gpu != NULL;
+}
+
+static int make_room(struct train *t, size_t count)
+{
+	size_t bytes = (size_t) t->data.features * sizeof(*t->input);
+	float *input;
+	int *labels;
+
+	if (count <= t->room)
+		return 0;
+	input = realloc(t->input, count * bytes);
+	if (input)
+		t->input = input;
+	labels = realloc(t->labels, count * sizeof(*labels));
+	if (labels)
+		t->labels = labels;
+	if (!input || !labels)
+		return complain("out of memory");
+	t->room = count;
+	return 0;
+}
+
+/* While one layer's gradient travels, that of the layer below is computed. */
+static int learn_on_gpu(struct train *t, const struct pollux_pass *pass)
+{
+	size_t features = (size_t) t->data.features;
+	double loss;
+
+	if (make_room(t, pass->count) < 0)
+		return -1;
+	for (size_t i = 0; i < pass->count; i++)
+		t->labels[i] = data_get(&t->data, pass->samples[i],
+					t->input + i * features);
+	if (mlp_cuda_forward(&t->cuda, t->input, t->labels, pass->count) < 0)
+		return complain(gpu_error());
+	for (int l = t->mlp.layers - 1; l >= 0; l--) {
+		float *gradient = t->cuda.gradient + mlp_offset(&t->mlp, l);
+
+		if (mlp_cuda_backward(&t->cuda, l, pass->count) < 0)
+			return complain(gpu_error());
+		if (pollux_gradient(t->pollux, l, gradient) < 0)
+			return -1;
+	}
+	if (mlp_cuda_loss(&t->cuda, pass->count, &loss) < 0)
+		return complain(gpu_error());
+	return pollux_sync(t->pollux, loss);
+}
+
+/* A gradient that is none must not reach the weights. */
+static int step(struct train *t)
+{
+	float lr = (float) pollux_lr(t->pollux);
+	float momentum = (float) t->options.momentum;
+
+	if (pollux_skipped(t->pollux))
+		return 0;
+	if (!on_gpu(t))
+		mlp_step(&t->mlp, lr, momentum);
+	else if (mlp_cuda_step(&t->cuda, lr, momentum) < 0)
+		return complain(gpu_error());
+	return 0;
+}
+
 static void print_epoch(struct train *t, int epoch)
 {
 	struct pollux_info i;
@@ -114,8 +185,8 @@ static int update(struct train *t, const struct pollux_pass *pass)
 	struct pollux_info after;
 	double samples;
 
-	mlp_step(&t->mlp, (float) pollux_lr(t->pollux),
-		 (float) t->options.momentum);
+	if (step(t) < 0)
+		return -1;
 	pollux_info(t->pollux, &before);
 	ballast_step(&t->ballast, before.step);
 	if (pollux_commit(t->pollux) < 0)
@@ -136,6 +207,14 @@ static int run_pass(struct train *t, const struct pollux_pass *pass)
 	double pass_s;
 	double loss;
 
+	/* As if an allocation had failed. */
+	if (t->options.memory && (int) pass->count > t->options.memory)
+		return pollux_out_of_memory(t->pollux);
+	if (on_gpu(t)) {
+		if (learn_on_gpu(t, pass) < 0)
+			return -1;
+		return pass->sync ? update(t, pass) : 0;
+	}
 	loss = learn(t, pass);
 	if (t->emulation) {
 		e = pace(t, pass->count);
@@ -226,6 +305,8 @@ static void print_finished(struct train *t, const struct pollux_info *i)
 	double loss;
 	double accuracy;
 
+	if (on_gpu(t) && mlp_cuda_fetch(&t->cuda, &t->mlp) < 0)
+		complain(gpu_error());
 	judge(t, &loss, &accuracy);
 	printf("finished after %" PRIu64 " steps, %" PRIu64
 	       " samples: loss %.4f, accuracy %.1f %%, crc %08" PRIx32 "\n",
@@ -278,6 +359,8 @@ static int open_model(struct train *t)
 	sizes[layers] = t->data.classes;
 	if (mlp_init(&t->mlp, sizes, layers, o->config.seed) < 0)
 		return complain("out of memory");
+	if (o->cuda && mlp_cuda_init(&t->cuda, &t->mlp) < 0)
+		return complain(gpu_error());
 	if (ballast_init(&t->ballast, o->ballast_mb) < 0)
 		return complain("out of memory for ballast");
 	return 0;
@@ -323,6 +406,7 @@ static int register_array(struct train *t, const char *kind, int layer,
 		.type = POLLUX_F32,
 		.dims = bias ? 1 : 2,
 		.shape = { out, in },
+		.memory = on_gpu(t) ? POLLUX_CUDA : POLLUX_HOST,
 	};
 
 	snprintf(name, sizeof(name), "%slayer%d.%s", kind, layer, part);
@@ -341,8 +425,10 @@ static int register_state(struct train *t)
 	};
 
 	for (int l = 0; l < t->mlp.layers; l++) {
-		float *w = t->mlp.weights + mlp_offset(&t->mlp, l);
-		float *m = t->mlp.momentum + mlp_offset(&t->mlp, l);
+		size_t at = mlp_offset(&t->mlp, l);
+		float *w = at + (on_gpu(t) ? t->cuda.weights : t->mlp.weights);
+		float *m =
+			at + (on_gpu(t) ? t->cuda.momentum : t->mlp.momentum);
 
 		if (register_array(t, "", l, "weight", w) < 0 ||
 		    register_array(t, "", l, "bias", w) < 0 ||
@@ -355,14 +441,33 @@ static int register_state(struct train *t)
 	return register_ballast(t);
 }
 
+/* In one piece, or one a layer: their numbers are the layers'. */
+static int add_buckets(struct train *t)
+{
+	struct pollux_bucket bucket = { .count = t->mlp.n };
+
+	if (!on_gpu(t))
+		return pollux_bucket(t->pollux, &bucket);
+	bucket.memory = POLLUX_CUDA;
+	for (int l = 0; l < t->mlp.layers; l++) {
+		bucket.count =
+			mlp_offset(&t->mlp, l + 1) - mlp_offset(&t->mlp, l);
+		if (pollux_bucket(t->pollux, &bucket) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int open_pollux(struct train *t)
 {
+	const struct pollux_bucket gradient = { .count = t->mlp.n };
 	struct pollux_info i;
 
 	t->pollux = pollux_create(&t->options.config);
 	if (!t->pollux)
 		return complain("out of memory");
-	if (register_state(t) < 0 || pollux_start(t->pollux) < 0)
+	if (register_state(t) < 0 || add_buckets(t) < 0 ||
+	    pollux_start(t->pollux) < 0)
 		return complain(pollux_error(t->pollux));
 	pollux_info(t->pollux, &i);
 	if (!ballast_right(&t->ballast, i.step))
@@ -397,8 +502,10 @@ int main(int argc, char **argv)
 	pollux_destroy(t.pollux);
 	emulation_destroy(t.emulation);
 	ballast_release(&t.ballast);
+	mlp_cuda_release(&t.cuda);
 	mlp_release(&t.mlp);
 	data_release(&t.data);
 	free(t.input);
+	free(t.labels);
 	return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -19,11 +19,16 @@ enum key {
 	KEY_MIN_GPU_BATCH,
 	KEY_MAX_GPU_BATCH,
 	KEY_LR,
+	KEY_LR_SCALING,
+	KEY_LR_WARMUP,
+	KEY_BY_PROGRESS,
+	KEY_MEMORY,
 	KEY_MOMENTUM,
 	KEY_SEED,
 	KEY_IMAGES,
 	KEY_LABELS,
 	KEY_COLLECTIVES,
+	KEY_DEVICE,
 	KEY_CHECKPOINTS,
 	KEY_CHECKPOINT_EVERY,
 	KEY_PROFILE,
@@ -49,11 +54,16 @@ static const struct argp_option rows[] = {
 	{ "min-gpu-batch", KEY_MIN_GPU_BATCH, "N", 0, "smallest batch of a GPU (1)", 0 },
 	{ "max-gpu-batch", KEY_MAX_GPU_BATCH, "N", 0, "largest batch of a GPU (as --max-batch)", 0 },
 	{ "lr", KEY_LR, "X", 0, "learning rate at --batch (0.05)", 0 },
+	{ "lr-scaling", KEY_LR_SCALING, "RULE", 0, "how it follows the batch: adascale, adamscale, linear, sqrt, legw or fixed (adascale)", 0 },
+	{ "lr-warmup", KEY_LR_WARMUP, "X", 0, "epochs that legw warms up (0)", 0 },
+	{ "by-progress", KEY_BY_PROGRESS, NULL, 0, "--epochs counts progress, as many steps at --batch, not passes over the data", 0 },
+	{ "memory", KEY_MEMORY, "N", 0, "as if no more samples than that fitted into a GPU at once (any number)", 0 },
 	{ "momentum", KEY_MOMENTUM, "X", 0, "of the optimiser, 0 to below 1 (0.9)", 0 },
 	{ "seed", KEY_SEED, "N", 0, "of data, model and order (1)", 0 },
 	{ "collectives", KEY_COLLECTIVES, "KIND", 0, "auto, self, mpi or nccl (auto)", 0 },
+	{ "device", KEY_DEVICE, "KIND", 0, "where model and gradient live: cpu or cuda (cpu)", 0 },
 	{ "checkpoint-dir", KEY_CHECKPOINTS, "DIR", 0, "save there and restore from there ($POLLUX_CHECKPOINT_DIR, or not at all)", 0 },
-	{ "checkpoint-every", KEY_CHECKPOINT_EVERY, "S", 0, "seconds between checkpoints, 0: only when stopped (30)", 0 },
+	{ "checkpoint-every", KEY_CHECKPOINT_EVERY, "S", 0, "seconds between checkpoints, 0: only when stopped (from their cost)", 0 },
 	{ "ballast-mb", KEY_BALLAST, "N", 0, "megabytes of state that is saved and restored but not trained (0)", 0 },
 	{ NULL, 0, NULL, 0, "At another machine's pace (timing is emulated, the training is real):", 3 },
 	{ "emulate-gpu", KEY_PROFILE, "PROFILE", 0, "a built-in profile (compute, network, fixed) or a file of one", 0 },
@@ -142,6 +152,15 @@ static error_t parse_config(int key, char *arg, struct argp_state *state,
 	case KEY_LR:
 		c->lr = number(state, arg, 1e-12, 1e6);
 		return 0;
+	case KEY_LR_SCALING:
+		c->lr_scaling = arg;
+		return 0;
+	case KEY_LR_WARMUP:
+		c->lr_warmup_epochs = number(state, arg, 0, 1e6);
+		return 0;
+	case KEY_BY_PROGRESS:
+		c->counting = POLLUX_PROGRESS;
+		return 0;
 	case KEY_SEED:
 		c->seed = (uint64_t) whole(state, arg, 0, INT64_MAX);
 		return 0;
@@ -165,6 +184,8 @@ static void check(struct argp_state *state, struct train_options *o)
 {
 	if (!o->images != !o->labels)
 		argp_error(state, "--images and --labels go together");
+	if (o->cuda && (o->profile || o->traces))
+		argp_error(state, "--device=cuda has a pace of its own");
 	if (o->profile && o->traces)
 		argp_error(state, "--emulate-gpu and --emulate-traces "
 				  "exclude each other");
@@ -185,6 +206,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_HIDDEN:
 		parse_hidden(state, o, arg);
 		return 0;
+	case KEY_MEMORY:
+		o->memory = (int) whole(state, arg, 1, INT_LIMIT);
+		return 0;
 	case KEY_MOMENTUM:
 		o->momentum = number(state, arg, 0, 0.9999);
 		return 0;
@@ -193,6 +217,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_LABELS:
 		o->labels = arg;
+		return 0;
+	case KEY_DEVICE:
+		o->cuda = !strcmp(arg, "cuda");
+		if (!o->cuda && strcmp(arg, "cpu"))
+			argp_error(state, "\"%s\": want cpu or cuda", arg);
 		return 0;
 	case KEY_PROFILE:
 		o->profile = arg;

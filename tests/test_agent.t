@@ -154,7 +154,7 @@ all_crcs_agree() {
 
 # What was said, but for what is said again and again.
 words() {
-	sed -n 's/^> \([a-z]*\).*/\1/p' "$1" | grep -v '^\(hint\|beat\)$' |
+	sed -n 's/^> \([a-z]*\).*/\1/p' "$1" | grep -vx "hint\|beat\|kept" |
 		paste -sd' '
 }
 
@@ -204,6 +204,61 @@ flushed_between_stops() {
 			--checkpoint-every 0.6 || return 1
 	done
 	grep -ho '"flushed":[0-9]*' saved/step-*/*.json | grep -v ':0'
+}
+
+# Asked for in between, and training goes on.
+saved_on_demand() {
+	rm -rf saved
+	stopped_on 2 save --samples 2048 --epochs 2 --checkpoint-every 0 \
+		"${pace[@]}" >demand.out 2>&1 || return 1
+	[ "$(grep -c '^pollux: saved step' demand.out)" -eq 2 ] || return 1
+	same "$(words demand.out)" 'hello restored began done'
+}
+
+# ---- what a training may do ----
+
+too_large_for_memory() {
+	rm -rf saved
+	mkdir log.memory
+	POLLUX_SAMPLE_LOG=log.memory ranks 2 "$train" --samples 1001 \
+		--epochs 3 --batch 100 --max-batch 100 --memory 20 \
+		--checkpoint-dir saved >memory.out 2>&1 || return 1
+	grep 'a pass of 50 samples does not fit into memory, so at most 25' \
+		memory.out || return 1
+	bash "$POLLUX_SRCDIR/tests/samples.sh" log.memory 1001 3
+}
+
+memory_is_remembered() {
+	ranks 2 "$train" --samples 1001 --epochs 4 --batch 100 --max-batch 100 \
+		--memory 20 --checkpoint-dir saved >memory.out 2>&1 || return 1
+	grep 'restored step' memory.out && ! grep 'does not fit' memory.out
+}
+
+nothing_fits() {
+	fails ranks 2 "$train" --min-gpu-batch 30 --max-gpu-batch 60 \
+		--memory 20 >memory.out 2>&1 || return 1
+	grep 'a pass of 3[0-9] samples does not fit into memory, and' memory.out
+}
+
+# A batch of 256 brings less than four steps of 64: more than two epochs.
+ends_by_progress() {
+	ranks 2 "$train" --samples 4096 --epochs 2 --by-progress --batch 64 \
+		--emulate-gpu fixed --time-scale 20 --json >progress.out 2>&1 ||
+		return 1
+	less 8192 "$(field samples_used progress.out)"
+}
+
+# rate RULE: of the last epoch, at four times the base batch.
+rate() {
+	ranks 2 "$train" --samples 4096 --epochs 2 --batch 64 --max-batch 256 \
+		--min-gpu-batch 128 --lr-scaling "$1" 2>&1 |
+		sed -n 's/^epoch 2.* batch 256 .* lr \([0-9.]*\),.*/\1/p'
+}
+
+rules_differ() {
+	same "$(rate fixed)" 0.05 && same "$(rate linear)" 0.2 &&
+		same "$(rate sqrt)" 0.1 && same "$(rate legw)" 0.1 &&
+		less 0.05 "$(rate adascale)" && less "$(rate adascale)" 0.2
 }
 
 # ---- when things go wrong ----
@@ -318,6 +373,7 @@ bad_options() {
 		says 'batch 64 and max_batch 32' --max-batch 32 &&
 		says '--images and --labels go together' --images x &&
 		says 'collectives "smoke": want' --collectives smoke &&
+		says 'lr_scaling "cubic": want adascale' --lr-scaling cubic &&
 		POLLUX_PARAMS=pollux,batch=no says 'POLLUX_PARAMS: batch=no' &&
 		POLLUX_SOCKET=$WORK/none says 'no folder for checkpoints'
 }
@@ -395,7 +451,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 34
+plan 40
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -416,6 +472,12 @@ ok "hints tell model and noise" hints_arrive
 ok "a batch that the ranks do not divide is measured" uneven_profiled
 ok "flushes in time also when it is stopped again and again" \
 	flushed_between_stops
+ok "saves on demand and trains on" saved_on_demand
+ok "a pass that does not fit into memory is tried smaller" too_large_for_memory
+ok "what does not fit is remembered" memory_is_remembered
+ok "fails in a sentence when nothing fits" nothing_fits
+ok "training can end by progress" ends_by_progress
+ok "the learning rate follows the rule that is chosen" rules_differ
 ok "keeps the last two checkpoints" two_checkpoints
 ok "a broken checkpoint is refused, the one before it used" broken_refused
 ok "what was rolled back is trained again, once" rollback_counted_once

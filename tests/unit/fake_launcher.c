@@ -2,12 +2,12 @@
 /*
  * fake_launcher.c - the launcher's end of the socket, for tests of the agent
  *
- *	fake_launcher SOCKET stop|vanish|listen COMMAND [ARG...]
+ *	fake_launcher SOCKET stop|save|vanish|listen COMMAND [ARG...]
  *
  * Runs the command with POLLUX_SOCKET set and prints every line that rank 0
- * sends, each after "> ". When training has begun it says "stop", or closes
- * the socket, or does nothing. The exit code is the command's. Leaves after
- * two minutes, whatever happens.
+ * sends, each after "> ". When training has begun it says "stop" or "save",
+ * or closes the socket, or does nothing. The exit code is the command's. Leaves
+ *after two minutes, whatever happens.
  */
 #include <poll.h>
 #include <signal.h>
@@ -51,6 +51,8 @@ static bool hear(struct plx_channel *channel, const char *mode)
 			return false;
 		if (!strcmp(mode, "stop"))
 			plx_channel_send(channel, PLX_MSG_STOP, &err);
+		if (!strcmp(mode, "save"))
+			plx_channel_send(channel, PLX_MSG_SAVE, &err);
 	}
 	return got == 0;
 }
@@ -91,7 +93,8 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: %s SOCKET stop|vanish|listen COMMAND\n",
+		fprintf(stderr,
+			"usage: %s SOCKET stop|save|vanish|listen COMMAND\n",
 			argv[0]);
 		return 2;
 	}
