@@ -222,7 +222,7 @@ struct pollux_blob {
 
 int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob);
 
-/* CRC-32C of all registered state, in the order registered. */
+/* CRC-32C of all registered tensors, in the order registered. */
 uint32_t pollux_crc(const struct pollux *p);
 
 /* ---- gradients ---- */
@@ -288,8 +288,8 @@ bool pollux_stopped(const struct pollux *p);
 
 /*
  * This bucket of the pass's gradient is there: the mean over pass.count
- * samples (ignored if 0), times the loss scale. Each bucket once a pass, in
- * the same order on all ranks; not to be touched until pollux_sync().
+ * samples (not looked at if 0), times the loss scale. Each bucket once a pass,
+ * in the same order on all ranks; not to be touched until pollux_sync().
  */
 int pollux_gradient(struct pollux *p, int bucket, float *data);
 
@@ -304,19 +304,31 @@ int pollux_sync(struct pollux *p, double loss);
 int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss);
 
 /*
- * The pass does not fit into memory: call it in place of pollux_sync(). The
- * step begins anew with a smaller batch, of which the limit is remembered;
- * no sample counts as used. Fails when not even min_gpu_batch fits.
+ * The pass does not fit into memory: call it in place of pollux_sync(), also
+ * after some of pollux_gradient(), then go on as after that. The step begins
+ * anew with smaller passes, whose limit is remembered; no sample counts as
+ * used. The other ranks learn it when they end the step: see
+ * pollux_skipped(). Fails when not even min_gpu_batch fits. With several ranks
+ * the gradient's size must be known: call pollux_bucket() at the beginning.
  */
 int pollux_out_of_memory(struct pollux *p);
 
-/* Gradients come multiplied by this (mixed precision); from the next pass. */
+/*
+ * Gradients come multiplied by this (mixed precision); from the next pass. The
+ * same on all ranks.
+ */
 int pollux_loss_scale(struct pollux *p, double scale);
 
-/* The step's gradient was not finite: do not apply it, but commit. */
+/*
+ * The step's gradient was not finite, or a rank's pass did not fit into memory:
+ * do not apply it, but commit. Valid after a sync pass.
+ */
 bool pollux_skipped(const struct pollux *p);
 
-/* Learning rate of this step, and its factor. Valid after a sync pass. */
+/*
+ * Learning rate of this step (group 0's), and the factor on a group's. Valid
+ * after a sync pass.
+ */
 double pollux_lr(const struct pollux *p);
 double pollux_lr_factor(const struct pollux *p, int group);
 
