@@ -3,6 +3,7 @@
  * train.h - pollux-train, a training program that uses only pollux.h
  *
  * train_main.c    the run: set up, loop, summary
+ * train_gpu.c     its passes on a GPU
  * train_options.c the command line
  * mlp.c           the model      data.c     what it learns from
  * mlp_cuda.c      the same on a GPU, which gpu.c opens
@@ -14,7 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ballast.h"
+#include "data.h"
+#include "emulate.h"
 #include "mlp.h"
+#include "mlp_cuda.h"
 #include "pollux.h"
 
 struct train_options {
@@ -36,5 +41,36 @@ struct train_options {
 
 /* Fill options from the command line; leaves with a message if it is wrong. */
 void train_options_parse(struct train_options *options, int argc, char **argv);
+
+struct train {
+	struct train_options options;
+	struct data data;
+	struct mlp mlp;
+	struct mlp_cuda cuda;	     /* --device=cuda */
+	struct ballast ballast;	     /* --ballast-mb */
+	struct emulation *emulation; /* NULL: this machine's own pace */
+	float *input;		     /* one sample; for a GPU, of a pass */
+	int *labels;		     /* for a GPU, of a pass */
+	size_t room;		     /* samples in those two */
+	double epoch[2]; /* saved: sum of losses, samples; of this epoch */
+	struct pollux *pollux;
+};
+
+/* Say so on stderr. Always -1. */
+int train_complain(const char *sentence);
+
+/* ---- train_gpu.c ---- */
+
+/* --device=cuda */
+bool train_on_gpu(const struct train *t);
+
+/* The gradient's buckets, before pollux_start(). */
+int train_add_buckets(struct train *t);
+
+/* A pass on the GPU, up to pollux_sync(). */
+int train_gpu_learn(struct train *t, const struct pollux_pass *pass);
+
+/* The optimiser's step, wherever the weights are. */
+int train_step(struct train *t);
 
 #endif

@@ -14,31 +14,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "ballast.h"
-#include "data.h"
-#include "emulate.h"
-#include "mlp.h"
-#include "mlp_cuda.h"
 #include "pollux.h"
 #include "train.h"
 
 #define JUDGED_MAX 4096 /* samples that the final loss is taken over */
 
-struct train {
-	struct train_options options;
-	struct data data;
-	struct mlp mlp;
-	struct mlp_cuda cuda;	     /* --device=cuda */
-	struct ballast ballast;	     /* --ballast-mb */
-	struct emulation *emulation; /* NULL: this machine's own pace */
-	float *input;		     /* one sample; for a GPU, of a pass */
-	int *labels;		     /* for a GPU, of a pass */
-	size_t room;		     /* samples in those two */
-	double epoch[2]; /* saved: sum of losses, samples; of this epoch */
-	struct pollux *pollux;
-};
-
-static int complain(const char *sentence)
+int train_complain(const char *sentence)
 {
 	fprintf(stderr, "pollux-train: %s\n", sentence);
 	return -1;
@@ -94,72 +75,6 @@ static double learn(struct train *t, const struct pollux_pass *pass)
 	return loss * (double) scale;
 }
 
-static bool on_gpu(const struct train *t)
-{
-	return t->cuda.gpu != NULL;
-}
-
-static int make_room(struct train *t, size_t count)
-{
-	size_t bytes = (size_t) t->data.features * sizeof(*t->input);
-	float *input;
-	int *labels;
-
-	if (count <= t->room)
-		return 0;
-	input = realloc(t->input, count * bytes);
-	if (input)
-		t->input = input;
-	labels = realloc(t->labels, count * sizeof(*labels));
-	if (labels)
-		t->labels = labels;
-	if (!input || !labels)
-		return complain("out of memory");
-	t->room = count;
-	return 0;
-}
-
-/* While one layer's gradient travels, that of the layer below is computed. */
-static int learn_on_gpu(struct train *t, const struct pollux_pass *pass)
-{
-	size_t features = (size_t) t->data.features;
-	double loss;
-
-	if (make_room(t, pass->count) < 0)
-		return -1;
-	for (size_t i = 0; i < pass->count; i++)
-		t->labels[i] = data_get(&t->data, pass->samples[i],
-					t->input + i * features);
-	if (mlp_cuda_forward(&t->cuda, t->input, t->labels, pass->count) < 0)
-		return complain(gpu_error());
-	for (int l = t->mlp.layers - 1; l >= 0; l--) {
-		float *gradient = t->cuda.gradient + mlp_offset(&t->mlp, l);
-
-		if (mlp_cuda_backward(&t->cuda, l, pass->count) < 0)
-			return complain(gpu_error());
-		if (pollux_gradient(t->pollux, l, gradient) < 0)
-			return -1;
-	}
-	if (mlp_cuda_loss(&t->cuda, pass->count, &loss) < 0)
-		return complain(gpu_error());
-	return pollux_sync(t->pollux, loss);
-}
-
-/* A gradient that is none must not reach the weights. */
-static int step(struct train *t)
-{
-	float lr = (float) pollux_lr(t->pollux);
-	float momentum = (float) t->options.momentum;
-
-	if (pollux_skipped(t->pollux))
-		return 0;
-	if (!on_gpu(t))
-		mlp_step(&t->mlp, lr, momentum);
-	else if (mlp_cuda_step(&t->cuda, lr, momentum) < 0)
-		return complain(gpu_error());
-	return 0;
-}
-
 static void print_epoch(struct train *t, int epoch)
 {
 	struct pollux_info i;
@@ -185,7 +100,7 @@ static int update(struct train *t, const struct pollux_pass *pass)
 	struct pollux_info after;
 	double samples;
 
-	if (step(t) < 0)
+	if (train_step(t) < 0)
 		return -1;
 	pollux_info(t->pollux, &before);
 	ballast_step(&t->ballast, before.step);
@@ -210,8 +125,8 @@ static int run_pass(struct train *t, const struct pollux_pass *pass)
 	/* As if an allocation had failed. */
 	if (t->options.memory && (int) pass->count > t->options.memory)
 		return pollux_out_of_memory(t->pollux);
-	if (on_gpu(t)) {
-		if (learn_on_gpu(t, pass) < 0)
+	if (train_on_gpu(t)) {
+		if (train_gpu_learn(t, pass) < 0)
 			return -1;
 		return pass->sync ? update(t, pass) : 0;
 	}
@@ -305,8 +220,8 @@ static void print_finished(struct train *t, const struct pollux_info *i)
 	double loss;
 	double accuracy;
 
-	if (on_gpu(t) && mlp_cuda_fetch(&t->cuda, &t->mlp) < 0)
-		complain(gpu_error());
+	if (train_on_gpu(t) && mlp_cuda_fetch(&t->cuda, &t->mlp) < 0)
+		train_complain(gpu_error());
 	judge(t, &loss, &accuracy);
 	printf("finished after %" PRIu64 " steps, %" PRIu64
 	       " samples: loss %.4f, accuracy %.1f %%, crc %08" PRIx32 "\n",
@@ -338,14 +253,14 @@ static int open_data(struct train *t)
 
 	if (o->images) {
 		if (data_idx(&t->data, o->images, o->labels, error) < 0)
-			return complain(error);
+			return train_complain(error);
 		o->config.samples = t->data.samples;
 	} else if (data_teacher(&t->data, o->config.samples, o->features,
 				o->config.seed) < 0) {
-		return complain("out of memory");
+		return train_complain("out of memory");
 	}
 	t->input = calloc((size_t) t->data.features, sizeof(float));
-	return t->input ? 0 : complain("out of memory");
+	return t->input ? 0 : train_complain("out of memory");
 }
 
 static int open_model(struct train *t)
@@ -358,11 +273,11 @@ static int open_model(struct train *t)
 	memcpy(sizes + 1, o->hidden, (size_t) o->hidden_count * sizeof(*sizes));
 	sizes[layers] = t->data.classes;
 	if (mlp_init(&t->mlp, sizes, layers, o->config.seed) < 0)
-		return complain("out of memory");
+		return train_complain("out of memory");
 	if (o->cuda && mlp_cuda_init(&t->cuda, &t->mlp) < 0)
-		return complain(gpu_error());
+		return train_complain(gpu_error());
 	if (ballast_init(&t->ballast, o->ballast_mb) < 0)
-		return complain("out of memory for ballast");
+		return train_complain("out of memory for ballast");
 	return 0;
 }
 
@@ -377,7 +292,7 @@ static int open_emulation(struct train *t)
 		t->emulation = emulation_traces(o->traces, error);
 	else
 		return 0;
-	return t->emulation ? 0 : complain(error);
+	return t->emulation ? 0 : train_complain(error);
 }
 
 static int register_ballast(struct train *t)
@@ -406,7 +321,7 @@ static int register_array(struct train *t, const char *kind, int layer,
 		.type = POLLUX_F32,
 		.dims = bias ? 1 : 2,
 		.shape = { out, in },
-		.memory = on_gpu(t) ? POLLUX_CUDA : POLLUX_HOST,
+		.memory = train_on_gpu(t) ? POLLUX_CUDA : POLLUX_HOST,
 	};
 
 	snprintf(name, sizeof(name), "%slayer%d.%s", kind, layer, part);
@@ -426,9 +341,10 @@ static int register_state(struct train *t)
 
 	for (int l = 0; l < t->mlp.layers; l++) {
 		size_t at = mlp_offset(&t->mlp, l);
-		float *w = at + (on_gpu(t) ? t->cuda.weights : t->mlp.weights);
-		float *m =
-			at + (on_gpu(t) ? t->cuda.momentum : t->mlp.momentum);
+		float *w = at +
+			   (train_on_gpu(t) ? t->cuda.weights : t->mlp.weights);
+		float *m = at + (train_on_gpu(t) ? t->cuda.momentum
+						 : t->mlp.momentum);
 
 		if (register_array(t, "", l, "weight", w) < 0 ||
 		    register_array(t, "", l, "bias", w) < 0 ||
@@ -441,37 +357,19 @@ static int register_state(struct train *t)
 	return register_ballast(t);
 }
 
-/* In one piece, or one a layer: their numbers are the layers'. */
-static int add_buckets(struct train *t)
-{
-	struct pollux_bucket bucket = { .count = t->mlp.n };
-
-	if (!on_gpu(t))
-		return pollux_bucket(t->pollux, &bucket);
-	bucket.memory = POLLUX_CUDA;
-	for (int l = 0; l < t->mlp.layers; l++) {
-		bucket.count =
-			mlp_offset(&t->mlp, l + 1) - mlp_offset(&t->mlp, l);
-		if (pollux_bucket(t->pollux, &bucket) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int open_pollux(struct train *t)
 {
-	const struct pollux_bucket gradient = { .count = t->mlp.n };
 	struct pollux_info i;
 
 	t->pollux = pollux_create(&t->options.config);
 	if (!t->pollux)
-		return complain("out of memory");
-	if (register_state(t) < 0 || add_buckets(t) < 0 ||
+		return train_complain("out of memory");
+	if (register_state(t) < 0 || train_add_buckets(t) < 0 ||
 	    pollux_start(t->pollux) < 0)
-		return complain(pollux_error(t->pollux));
+		return train_complain(pollux_error(t->pollux));
 	pollux_info(t->pollux, &i);
 	if (!ballast_right(&t->ballast, i.step))
-		return complain("the state is not that of its step");
+		return train_complain("the state is not that of its step");
 	if (t->emulation && i.rank == 0)
 		printf("emulated timing of %s: passes take as long as they "
 		       "would there; gradients are real\n",
@@ -487,7 +385,7 @@ static int run(struct train *t)
 	    open_pollux(t) < 0)
 		return -1;
 	if (train(t) < 0)
-		return complain(pollux_error(t->pollux));
+		return train_complain(pollux_error(t->pollux));
 	print_summary(t);
 	return 0;
 }
