@@ -27,6 +27,7 @@ class Bucket:
         self.device = device
         self.params: List[torch.nn.Parameter] = []
         self.count = 0
+        self.mixed = False  # some are not float32
         self.number = -1  # libpollux's
         self.missing = 0  # gradients of the pass under way
         self.flat: torch.Tensor
@@ -36,6 +37,7 @@ class Bucket:
     def add(self, param: torch.nn.Parameter) -> None:
         self.params.append(param)
         self.count += param.numel()
+        self.mixed |= param.dtype != torch.float32
 
     def views_of(self, flat: torch.Tensor) -> List[torch.Tensor]:
         """A flat buffer of this bucket, parameter by parameter."""
@@ -54,10 +56,8 @@ class Bucket:
         self.flat.zero_()
         self.missing = len(self.params)
         for param, view in zip(self.params, self.views):
-            if param.dtype == torch.float32:
-                param.grad = view
-            else:
-                param.grad = None
+            if param.grad is not view:
+                param.grad = view if param.dtype == torch.float32 else None
 
     def take(self, index: int) -> None:
         """This parameter's gradient into the bucket, if it is not there."""
@@ -119,10 +119,19 @@ class Buckets:
                 self._nodes.append(node)
 
     def _hook_for(self, bucket: Bucket, index: int) -> Callable:
-        def ready(*_unused) -> None:
-            self._dirty = True
-            if self.stage != IDLE:
-                self._ready(bucket, index)
+        param, view = bucket.params[index], bucket.views[index]
+
+        def ready(*_unused) -> None:  # for each parameter: kept short
+            if self.stage != WATCHING or not bucket.missing:
+                self._unexpected()
+                return
+            if param.grad is not view:
+                bucket.take(index)
+            if not self._queued:
+                self._queue_end()
+            bucket.missing -= 1
+            if not bucket.missing:
+                self._advance()
         return ready
 
     def begin(self) -> None:
@@ -139,20 +148,19 @@ class Buckets:
                 bucket.begin()
         self._dirty = False
 
-    def _ready(self, bucket: Bucket, index: int) -> None:
-        if self.stage == OVER or bucket.missing == 0:
+    def _unexpected(self) -> None:
+        if self.stage != IDLE:
             raise Error("a second backward() in one pass: run all but the "
                         "last one in \"with model.no_sync():\"")
-        if not self._queued:
-            self._queued = True
-            engine = torch.autograd.Variable._execution_engine
-            engine.queue_callback(self._end)
-        bucket.take(index)
-        bucket.missing -= 1
-        self._advance(lambda b: b.missing == 0)
+        self._dirty = True
 
-    def _advance(self, complete: Callable[[Bucket], bool]) -> None:
-        while self._next < len(self.all) and complete(self.all[self._next]):
+    def _queue_end(self) -> None:
+        self._queued = self._dirty = True
+        torch.autograd.Variable._execution_engine.queue_callback(self._end)
+
+    def _advance(self) -> None:
+        while self._next < len(self.all) and \
+                not self.all[self._next].missing:
             bucket = self.all[self._next]
             self._next += 1
             self._hand_over(bucket)
@@ -160,19 +168,13 @@ class Buckets:
     def _end(self) -> None:
         """backward() is over: what has no gradient keeps its zeros."""
         for bucket in self.all:
-            for index in range(len(bucket.params)):
-                if bucket.missing:
+            if bucket.missing:
+                for index in range(len(bucket.params)):
                     bucket.take(index)
-            bucket.missing = 0
-        self._advance(lambda b: True)
+                bucket.missing = 0
+        self._advance()
         self.stage = OVER
         self._finish()
         for bucket in self.all:
-            bucket.give()
-
-    def preconditioned(self, bucket: Bucket) -> torch.Tensor:
-        """The buffer of what Adam divides by, ones at first."""
-        if bucket.precondition is None:
-            bucket.precondition = torch.ones(bucket.count,
-                                             device=bucket.device)
-        return bucket.precondition
+            if bucket.mixed:
+                bucket.give()

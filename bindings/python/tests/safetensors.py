@@ -7,6 +7,7 @@
 import glob
 import json
 import os
+import re
 import struct
 import sys
 import zlib
@@ -35,9 +36,17 @@ def load_file(path):
 
 
 def load_folder(folder):
-    tensors = {}
+    """All files; what ranks have written in parts ("NAME[0:8]") as one."""
+    tensors, parts = {}, {}
     for path in sorted(glob.glob(os.path.join(folder, "*.safetensors"))):
-        tensors.update(load_file(path))
+        for name, tensor in load_file(path).items():
+            part = re.fullmatch(r"(.*)\[(\d+):\d+\]", name)
+            if part:
+                parts.setdefault(part[1], {})[int(part[2])] = tensor
+            else:
+                tensors[name] = tensor
+    for name, rows in parts.items():
+        tensors[name] = torch.cat([rows[first] for first in sorted(rows)])
     return tensors
 
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What the package costs: a step with it and without, in turn, one rank.
+
+    python3 cost.py [--json]
+
+Of the fastest half of all steps, so that what else the machine does counts
+little. "wide" is one large layer, "deep" many small ones, where each step is
+mostly Python.
+"""
+
+import json
+import sys
+import time
+
+import pollux
+import torch
+
+MODELS = {  # (layers, numbers a layer has on each side, batch)
+    "wide": (3, 1024, 64),
+    "deep": (50, 64, 64),
+}
+TURNS, STEPS = 6, 20
+
+
+def network(layers, width):
+    parts = []
+    for _ in range(layers):
+        parts += [torch.nn.Linear(width, width), torch.nn.Tanh()]
+    return torch.nn.Sequential(*parts)
+
+
+def plain_loop(dataset, layers, width, batch):
+    model = network(layers, width)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+    while True:
+        for (inputs,) in torch.utils.data.DataLoader(dataset, batch):
+            optimizer.zero_grad()
+            loss = model(inputs).square().mean()
+            loss.backward()
+            optimizer.step()
+            float(loss)
+            yield
+
+
+def our_loop(dataset, layers, width, batch):
+    run = pollux.init(collectives="self", quiet=True)
+    loader = pollux.DataLoader(dataset, batch)
+    model = pollux.DistributedDataParallel(network(layers, width))
+    optimizer = pollux.Optimizer(torch.optim.SGD(
+        model.parameters(), lr=1e-3, momentum=0.9))
+    for _epoch in run.epochs(1000000):
+        for (inputs,) in loader:
+            optimizer.zero_grad()
+            run.backward(model(inputs).square().mean())
+            optimizer.step()
+            yield
+
+
+def fast_half_ms(times):
+    times = sorted(times)[:len(times) // 2]
+    return 1e3 * sum(times) / len(times)
+
+
+def measure(layers, width, batch):
+    dataset = torch.utils.data.TensorDataset(torch.randn(1024, width))
+    loops = {"plain": plain_loop(dataset, layers, width, batch),
+             "pollux": our_loop(dataset, layers, width, batch)}
+    times = {name: [] for name in loops}
+    for turn in range(TURNS):
+        for name, loop in loops.items():
+            for _ in range(STEPS):
+                begin = time.perf_counter()
+                next(loop)
+                times[name].append(time.perf_counter() - begin)
+            if turn == 0:
+                times[name].clear()
+    pollux.finish()
+    plain, ours = (fast_half_ms(times[name]) for name in ("plain", "pollux"))
+    return {"plain_ms": round(plain, 3), "pollux_ms": round(ours, 3),
+            "overhead_pct": round(100 * (ours / plain - 1), 2)}
+
+
+def main():
+    torch.set_num_threads(1)
+    found = {name: measure(*size) for name, size in MODELS.items()}
+    if "--json" in sys.argv:
+        print(json.dumps(found))
+        return
+    for name, row in found.items():
+        print("%s: %.3f ms plain, %.3f ms with pollux, %+.2f %%" % (
+            name, row["plain_ms"], row["pollux_ms"], row["overhead_pct"]))
+
+
+if __name__ == "__main__":
+    main()
