@@ -105,7 +105,7 @@ AC_ARG_WITH([slurm-plugindir], [AS_HELP_STRING([--with-slurm-plugindir=DIR],
 	[], [with_slurm_plugindir=auto])
 
 AC_CHECK_HEADER([slurm/slurm.h], [have_libslurm=yes],
-	[have_libslurm="no (launcher, reports and plugins left out; Debian: libslurm-dev)"])
+	[have_libslurm="no (launcher for --local alone, no pollux-top and plugins; Debian: libslurm-dev)"])
 AM_CONDITIONAL([HAVE_LIBSLURM], [test "x$have_libslurm" = xyes])
 
 slurm_src=

@@ -15,6 +15,8 @@
 #include "core/section.h"
 #include "launcher/job.h"
 
+const bool plx_job_slurm = true;
+
 void plx_job_setup(void)
 {
 	slurm_init(NULL);

@@ -31,6 +31,9 @@ struct plx_job {
 	char status[PLX_FIELDS_MAX]; /* our section of its comment, "": none */
 };
 
+/* False: built without libslurm, every call here fails. */
+extern const bool plx_job_slurm;
+
 /* Once, before all else. */
 void plx_job_setup(void);
 

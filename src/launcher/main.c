@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/status.h"
 #include "launcher/control.h"
+#include "launcher/job.h"
 #include "launcher/launcher.h"
 #include "launcher/local.h"
 #include "launcher/options.h"
@@ -111,6 +112,9 @@ static int run_in_job(struct plx_command *command, int *code,
 				"sbatch or salloc, or with --local on this "
 				"machine alone");
 	}
+	if (!plx_job_slurm)
+		return plx_fail(err, "this pollux-launch was built without "
+				     "libslurm: only --local works");
 	s->wake = own_step();
 	s->node = getenv("SLURMD_NODENAME");
 	s->params = getenv(PLX_ENV_PARAMS);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_none.c - stands in for job.c and address.c where there is no libslurm:
+ * only jobs without Slurm can be run then
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "launcher/address.h"
+#include "launcher/job.h"
+
+const bool plx_job_slurm = false;
+
+static int refuse(struct plx_error *err)
+{
+	return plx_fail(err, "this pollux-launch was built without libslurm");
+}
+
+void plx_job_setup(void)
+{
+}
+
+int plx_job_load(uint32_t id, bool elastic, const char *home,
+		 struct plx_job *job, struct plx_error *err)
+{
+	(void) id;
+	(void) elastic;
+	(void) home;
+	(void) job;
+	return refuse(err);
+}
+
+void plx_job_release(struct plx_job *job)
+{
+	plx_layout_release(&job->layout);
+	plx_layout_release(&job->aim);
+}
+
+int plx_job_publish(uint32_t id, const char *fields, const char *bare,
+		    bool *shortened, struct plx_error *err)
+{
+	(void) id;
+	(void) fields;
+	(void) bare;
+	(void) shortened;
+	return refuse(err);
+}
+
+int plx_job_signal_step(uint32_t id, const char *name, int signal,
+			struct plx_error *err)
+{
+	(void) id;
+	(void) name;
+	(void) signal;
+	return refuse(err);
+}
+
+int plx_job_left_steps(uint32_t id, const char *prefix, int signal,
+		       struct plx_error *err)
+{
+	(void) id;
+	(void) prefix;
+	(void) signal;
+	return refuse(err);
+}
+
+void plx_address_of(const char *node, char *address, size_t size)
+{
+	snprintf(address, size, "%s", node);
+}
