@@ -51,6 +51,7 @@ int plx_generation_start(struct plx_generation *g,
 	snprintf(g->where, sizeof(g->where), "%s", order->where);
 	step.generation = order->number;
 	step.warm = order->warm;
+	step.spared = order->spared;
 	if (open_socket(g, order, &step, err) < 0)
 		return -1;
 	snprintf(g->socket, sizeof(g->socket), "%s", step.socket);

@@ -49,6 +49,7 @@ struct plx_generation_order {
 	bool relay;
 	const struct plx_layout *layout;
 	const char *where;
+	const char *spared; /* nodes of the job that get no rank, NULL: none */
 };
 
 void plx_generation_init(struct plx_generation *g);

@@ -92,6 +92,7 @@ void plx_handover_warm(struct plx_launcher *l)
 	order.warm = true;
 	order.layout = &l->job.aim;
 	order.where = l->job.aim_where;
+	order.spared = l->job.spared;
 	l->from_ranks = l->now->step.layout.ranks;
 	snprintf(l->from, sizeof(l->from), "%s", l->now->where);
 	l->resizing = true;

@@ -152,25 +152,33 @@ static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
 {
 	const struct plx_target *target = &job->target;
 	int cpus = record->cpus_per_task < NO_VAL16 ? record->cpus_per_task : 0;
+	hostlist_t spared;
+	int rc = 0;
 
 	if (target->state != PLX_TARGET_LENT) {
 		snprintf(job->aim_where, sizeof(job->aim_where), "%s",
 			 job->where);
 		return plx_layout_copy(&job->aim, &job->layout, err);
 	}
-	for (int i = 0; i < job->layout.count; i++) {
+	spared = slurm_hostlist_create(NULL);
+	for (int i = 0; rc == 0 && i < job->layout.count; i++) {
 		struct plx_layout_node node = job->layout.nodes[i];
 
 		if (!names(target->on, node.name) ||
-		    node.ranks < target->gpus_per_node)
+		    node.ranks < target->gpus_per_node) {
+			slurm_hostlist_push_host(spared, node.name);
 			continue;
+		}
 		plx_layout_keep(&node, target->gpus_per_node, cpus);
-		if (plx_layout_add(&job->aim, &node, err) < 0)
-			return -1;
+		rc = plx_layout_add(&job->aim, &node, err);
 	}
+	if (slurm_hostlist_ranged_string(spared, sizeof(job->spared),
+					 job->spared) < 0)
+		job->spared[0] = '\0';
+	slurm_hostlist_destroy(spared);
 	job->aim.gpus = job->layout.gpus;
 	snprintf(job->aim_where, sizeof(job->aim_where), "%s", target->on);
-	return 0;
+	return rc;
 }
 
 static int read_record(const slurm_job_info_t *record, bool elastic,

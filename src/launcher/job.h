@@ -24,6 +24,7 @@ struct plx_job {
 	struct plx_layout layout; /* where ranks go now; none when parked */
 	struct plx_layout aim;	  /* and where they are to stay, when lent */
 	char aim_where[PLX_WHERE_SIZE];
+	char spared[PLX_WHERE_SIZE]; /* nodes with GPUs that are not, or "" */
 	bool away;		    /* rank 0 runs on another machine than we */
 	char where[PLX_WHERE_SIZE]; /* its nodes, as n[1-4] */
 	struct plx_target target;   /* zeroed when there is none */

@@ -36,6 +36,7 @@ struct plx_step_order {
 	const char *socket;	   /* for the ranks, NULL: none */
 	uint64_t generation;	   /* number of this start, 0: none */
 	bool warm;		   /* ahead of its turn: wait for "go" */
+	const char *spared;	   /* nodes without ranks; NULL, "": none */
 	const char *folder;	   /* of checkpoints */
 	const char *params;	   /* --scheduler-params, NULL: not elastic */
 	char *const *shim;	   /* starts each rank's program, NULL: none */

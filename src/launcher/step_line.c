@@ -86,6 +86,9 @@ static void add_srun(struct line *line, const struct plx_step_order *order,
 	add(line, "--nodes=%d", layout->count);
 	add(line, "--cpus-per-task=%d", plx_layout_cpus_per_rank(layout));
 	add(line, "--distribution=arbitrary");
+	/* Slurm tests them as well, and has to find GPUs there. */
+	if (order->spared && order->spared[0])
+		add(line, "--exclude=%s", order->spared);
 	if (!layout->gpus)
 		return;
 	/*
