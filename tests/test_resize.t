@@ -5,7 +5,7 @@
 
 mkdir "$WORK/dump"
 sandbox_up --nodes 4 --gpus-per-node 4 --params "pollux_dump=$WORK/dump"
-plan 14
+plan 21
 
 # The batch is fixed, so that only the order of additions may tell the
 # resized run from one that was never touched.
@@ -50,22 +50,92 @@ samples_once() {
 		"$(whole_epochs)" so-far
 }
 
-# Every restore has the checksum of the save before it.
+# Every restore has the checksum of the state saved or held before it.
 restored_is_saved() {
-	grep -oE 'pollux: (saved|restored) .*crc [0-9a-f]{8}' \
-		"$WORK/resized.out" | awk '
-		/saved step/ { saved = $NF; saves++ }
-		/restored step/ {
-			restores++
-			if ($NF != saved) {
-				print "restored " $NF ", saved was " saved
-				bad = 1
-			}
+	grep -oE 'pollux: restored .*crc [0-9a-f]{8}' "$WORK/resized.out" |
+		grep -oE '[0-9a-f]{8}$' >"$WORK/restored.txt"
+	jq -r 'select(.event == "resize").saved_crc' "$events" \
+		>"$WORK/saved.txt"
+	echo "$(wc -l <"$WORK/saved.txt") saves"
+	[ "$(wc -l <"$WORK/saved.txt")" -ge 18 ] &&
+		diff "$WORK/saved.txt" "$WORK/restored.txt"
+}
+
+# resizes_are FILE warm|cold: all but those of a parked job.
+resizes_are() {
+	jq -se 'map(select(.event == "resize" and .from_gpus > 0)
+		| (.parts.warm_s > 0) == ($how == "warm"))
+		| { resizes: length, so: (map(select(.)) | length) }
+		| ., (.resizes > 0 and .resizes == .so)' \
+		--arg how "$2" "$1"
+}
+
+# "n1 0,1" for each node of the job where it has GPUs.
+job_devices() {
+	sb scontrol -d show job "$1" | awk '
+		match($0, /IDX:[0-9,-]+/) {
+			list = substr($0, RSTART + 4, RLENGTH - 4)
+			match($0, /Nodes=[^ ]+/)
+			print substr($0, RSTART + 6, RLENGTH - 6), list
+		}' | while read -r nodes list; do
+		sb scontrol show hostnames "$nodes" | sed "s/\$/ $list/"
+	done | sort
+}
+
+# The same of its ranks, as Slurm told them; "0-2" where it wrote "0,1,2".
+rank_devices() {
+	local pid
+	for pid in $(pgrep -x pollux-train); do
+		tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | awk -F= '
+			{ var[$1] = $2 }
+			END {
+				if (var["SLURM_JOB_ID"] == job &&
+				    var["SLURM_CONF"] ~ sandbox)
+					print var["SLURMD_NODENAME"], \
+						var["SLURM_STEP_GPUS"]
+			}' job="$1" sandbox="^$SB/"
+	done | sort -u | awk '{
+		count = split($2, at, ",")
+		text = ""
+		for (i = 1; i <= count; i = j) {
+			for (j = i + 1; j <= count && at[j] == at[j - 1] + 1;)
+				j++
+			text = text (i > 1 ? "," : "") at[i] \
+				(j > i + 1 ? "-" at[j - 1] : "")
 		}
-		END {
-			print saves + 0 " saves, " restores + 0 " restores"
-			exit bad || restores < 18
-		}'
+		print $1, text
+	}'
+}
+
+# The ranks are on the GPUs that the job has, and on no others.
+sits_on_its_own() {
+	job_devices "$1" >"$WORK/job.gpus"
+	rank_devices "$1" >"$WORK/rank.gpus"
+	[ -s "$WORK/job.gpus" ] && diff "$WORK/job.gpus" "$WORK/rank.gpus"
+}
+
+# Of one GPU on each node it is to have four on the first: it gains and loses.
+move_to_first() {
+	local first others waits
+	first=$(submit_rigid -w n1 --gpus-per-node=3 -- 600)
+	others=$(submit_rigid -N3 -x n1 --gpus-per-node=3 -- 600)
+	wait_until "began_on $1 4 && has_nodes $1 4" 30 || return 1
+	sb scancel "$first"
+	waits=$(submit_rigid -N3 -x n1 --gpus-per-node=1 -- 600)
+	wait_until "began_on $1 4 && has_nodes $1 1" 30 || return 1
+	wait_until "sits_on_its_own $1" 10
+	sb scancel "$others" "$waits"
+}
+
+has_nodes() {
+	[ "$(job_field "$1" NumNodes)" -eq "$2" ]
+}
+
+# submit_cold NAME: as the others, but for one option of the launcher.
+submit_cold() {
+	sb sbatch --parsable -J "$1" --scheduler-params=pollux,max=8 \
+		-o "$WORK/$1.out" --wrap \
+		"srun pollux-launch -v --no-prewarm --checkpoint-dir $WORK/$1.ckpt pollux-train $training --epochs=1000000"
 }
 
 # The same training without a resize, on this machine's own pace.
@@ -125,6 +195,12 @@ ok "that makes at least 20 resizes" enough_resizes
 ok "it was on a single GPU, on four and on all" \
 	eval 'seen_gpus 1 && seen_gpus 4 && seen_gpus 16'
 ok "it was parked without any GPU, and came back" was_parked
+ok "it moves, from one GPU on each node to all of the first" \
+	move_to_first "$job"
+ok "while it did, it had both" logged \
+	"JobId=$job hands over on 7 GPUs on n\[1-4\]"
+ok "ranks sit on the GPUs that the job has, and on no others" \
+	wait_until "began_on $job 16 && sits_on_its_own $job" 60
 sb scancel "$job"
 ok "each decision that was written is made again, to the last digit" \
 	decided_again
@@ -132,7 +208,16 @@ ok "what the job was asked was decided there" asked_as_written
 ok "the job ends when cancelled" wait_until "ended $job" 30
 ok "every sample of every epoch was used exactly once" samples_once
 ok "each restored state has the checksum of the one saved" restored_is_saved
+ok "ranks trained on while the next ones started" resizes_are "$events" warm
 ok "the loss is that of a run that was never resized" same_loss
+
+cold=$(submit_cold cold)
+ok "with --no-prewarm a job grows as well" \
+	wait_until "began_on $cold 8" 60
+ok "and is on its GPUs, too" wait_until "sits_on_its_own $cold" 10
+sb scancel "$cold"
+ok "but its ranks stop before the next ones start" \
+	resizes_are "$WORK/cold.ckpt/events.jsonl" cold
 ok "no GPU had two owners in any look" watch_end
 ok "afterwards all nodes are idle, with no GPU allocated" \
 	wait_until cluster_is_idle 30
