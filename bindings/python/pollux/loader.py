@@ -46,6 +46,7 @@ class DataLoader:
             raise Error("shuffle and a sampler exclude each other")
         self.dataset = dataset
         self.batch_size = batch_size
+        self.is_filler = False  # the batch counts for nothing
         self._max = max_batch_size or batch_size
         self._shuffle = shuffle
         self._run = run or current()
@@ -85,8 +86,9 @@ class DataLoader:
             return
         epoch = upcoming.epoch
         while True:
-            data = self._feed.fetch(run.begin_pass(), run.peek)
-            yield data
+            given = run.begin_pass()
+            self.is_filler = given.count == 0
+            yield self._feed.fetch(given, run.peek)
             run.end_pass()
             # Not by asking for more: what the script does at the end of an
             # epoch must come before a checkpoint is taken there.
