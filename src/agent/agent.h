@@ -101,6 +101,7 @@ struct plx_meter {
 	double commit_s;  /* of the last step, 0: none */
 	double flushed_s; /* end of the last save that was flushed */
 	double advised_s; /* last look for a better batch */
+	double asked_s;	  /* last look for the launcher's wishes */
 	double first_s;	  /* the first pass was given out, 0: none was */
 	double samples_per_s;
 	uint64_t changed; /* step of the last change of batch, 0: none */

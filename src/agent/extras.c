@@ -32,6 +32,9 @@ enum extra {
  */
 #define HIGH_BITS 12
 
+/* Steps may be shorter than it takes to ask what others want of us. */
+#define ASK_EVERY_S 0.5e-3
+
 size_t plx_extras_count(const struct pollux *p)
 {
 	return EXTRA_SQR + 2 * (size_t) p->groups;
@@ -49,8 +52,13 @@ static void split(double value, float *pair)
 
 static unsigned int own_wishes(struct pollux *p)
 {
-	unsigned int wishes = plx_reporter_wishes(p->reporter);
+	double now_s = plx_now_s();
+	unsigned int wishes;
 
+	if (now_s < p->meter.asked_s + ASK_EVERY_S)
+		return 0;
+	p->meter.asked_s = now_s;
+	wishes = plx_reporter_wishes(p->reporter);
 	if (plx_save_due(p))
 		wishes |= PLX_WISH_PERIODIC;
 	return wishes;

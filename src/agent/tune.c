@@ -43,6 +43,7 @@ static void send_hint(struct pollux *p, double now_s)
 		return;
 	hint.samples_left = plx_rate_left(p);
 	pollux_info(p, &info);
+	hint.speed = info.samples_per_s;
 	hint.goodput = info.goodput;
 	plx_reporter_hint(p->reporter, &hint, now_s);
 }

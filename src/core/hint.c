@@ -68,6 +68,7 @@ void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint)
 		plx_write_doubles(w, "left", &hint->samples_left, 1);
 	plx_write_doubles(w, "restart", &hint->restart_s, 1);
 	write_number(w, "lr", hint->lr);
+	write_number(w, "speed", hint->speed);
 	write_number(w, "goodput", hint->goodput);
 	write_number(w, "loss", hint->loss);
 }
@@ -180,6 +181,8 @@ static int read_others(const char *fields, struct plx_hint *hint,
 			      1, err) < 0 ||
 	    plx_field_doubles(fields, "lr", 0, SHOWN_MAX, &hint->lr, 1, err) <
 		    0 ||
+	    plx_field_doubles(fields, "speed", 0, SHOWN_MAX, &hint->speed, 1,
+			      err) < 0 ||
 	    plx_field_doubles(fields, "goodput", 0, SHOWN_MAX, &hint->goodput,
 			      1, err) < 0 ||
 	    plx_field_doubles(fields, "loss", -SHOWN_MAX, SHOWN_MAX,

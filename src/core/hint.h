@@ -28,7 +28,8 @@ struct plx_hint {
 	double samples_left;
 	double restart_s; /* training lost by a resize, from 0 */
 	double lr;	  /* in use */
-	double goodput;	  /* measured now, samples/s */
+	double speed;	  /* measured now, samples/s */
+	double goodput;	  /* the same, times statistical efficiency */
 	double loss;	  /* last mean training loss */
 };
 

@@ -393,6 +393,7 @@ static struct plx_hint long_hint(void)
 		.samples_left = 1.23457e17,
 		.restart_s = x,
 		.lr = x,
+		.speed = x,
 		.goodput = x,
 		.loss = -x,
 	};
@@ -419,6 +420,7 @@ static void what_is_left_to_train_is_told(void **state)
 	assert_true(strlen(text) < 600);
 	assert_int_equal(1, plx_hint_read(text, &read, &err));
 	assert_true(read.samples_left == 1.23457e17);
+	assert_true(read.speed == hint.speed);
 	assert_int_equal(PLX_BY_DOUBLING, read.job.model.growth);
 	assert_true(read.job.model.two_nodes == 1.23457);
 	assert_int_equal(PLX_BATCH_MAX, read.now.accum);
