@@ -385,7 +385,7 @@ static int read_option(struct options *o, const char *text)
 int main(int argc, char **argv)
 {
 	static struct bench b = {
-		.options = { .params = 200000, .batch = 32, .steps = 1000 },
+		.options = { .params = 200000, .batch = 64, .steps = 1000 },
 	};
 	const char *ranks = getenv("OMPI_COMM_WORLD_SIZE");
 	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
