@@ -56,48 +56,6 @@ uint32_t plx_crc32c_table(uint32_t crc, const void *data, size_t size)
 	return ~crc;
 }
 
-#ifdef __x86_64__
-bool plx_crc32c_has_instruction(void)
-{
-	return __builtin_cpu_supports("sse4.2");
-}
-
-__attribute__((target("sse4.2"))) uint32_t plx_crc32c_instruction(
-	uint32_t crc, const void *data, size_t size)
-{
-	const uint8_t *p = data;
-	uint64_t wide = ~crc;
-
-	for (; size >= 8; size -= 8, p += 8) {
-		uint64_t word;
-
-		memcpy(&word, p, sizeof(word));
-		wide = __builtin_ia32_crc32di(wide, word);
-	}
-	crc = wide;
-	for (; size; size--, p++)
-		crc = __builtin_ia32_crc32qi(crc, *p);
-	return ~crc;
-}
-#else
-bool plx_crc32c_has_instruction(void)
-{
-	return false;
-}
-
-uint32_t plx_crc32c_instruction(uint32_t crc, const void *data, size_t size)
-{
-	return plx_crc32c_table(crc, data, size);
-}
-#endif
-
-uint32_t plx_crc32c(uint32_t crc, const void *data, size_t size)
-{
-	if (plx_crc32c_has_instruction())
-		return plx_crc32c_instruction(crc, data, size);
-	return plx_crc32c_table(crc, data, size);
-}
-
 /* ---- two pieces ---- */
 
 /*
@@ -133,4 +91,82 @@ uint32_t plx_crc32c_join(uint32_t first, uint32_t second, uint64_t second_bytes)
 		square = times(square, square);
 	}
 	return times(shift, first) ^ second;
+}
+
+/* ---- by instruction ---- */
+
+#ifdef __x86_64__
+/*
+ * One instruction must wait for the result of that before: three lanes, each
+ * a piece of its own, keep the processor busy.
+ */
+#define LANE_BYTES ((size_t) 8192)
+#define LANE_SHIFT 0x28461564u /* x^(8 LANE_BYTES) */
+
+bool plx_crc32c_has_instruction(void)
+{
+	return __builtin_cpu_supports("sse4.2");
+}
+
+static uint64_t word_at(const uint8_t *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+	return word;
+}
+
+/* Three lanes in a row; crc without the final complement, here and below. */
+__attribute__((target("sse4.2"))) static uint32_t three_lanes(uint32_t crc,
+							      const uint8_t *p)
+{
+	uint64_t a = crc;
+	uint64_t b = 0;
+	uint64_t c = 0;
+
+	for (size_t i = 0; i < LANE_BYTES; i += 8) {
+		a = __builtin_ia32_crc32di(a, word_at(p + i));
+		b = __builtin_ia32_crc32di(b, word_at(p + LANE_BYTES + i));
+		c = __builtin_ia32_crc32di(c, word_at(p + 2 * LANE_BYTES + i));
+	}
+	b ^= times(LANE_SHIFT, (uint32_t) a);
+	return (uint32_t) c ^ times(LANE_SHIFT, (uint32_t) b);
+}
+
+__attribute__((target("sse4.2"))) uint32_t plx_crc32c_instruction(
+	uint32_t crc, const void *data, size_t size)
+{
+	const uint8_t *p = data;
+	uint64_t wide;
+
+	crc = ~crc;
+	for (; size >= 3 * LANE_BYTES; size -= 3 * LANE_BYTES) {
+		crc = three_lanes(crc, p);
+		p += 3 * LANE_BYTES;
+	}
+	wide = crc;
+	for (; size >= 8; size -= 8, p += 8)
+		wide = __builtin_ia32_crc32di(wide, word_at(p));
+	crc = (uint32_t) wide;
+	for (; size; size--, p++)
+		crc = __builtin_ia32_crc32qi(crc, *p);
+	return ~crc;
+}
+#else
+bool plx_crc32c_has_instruction(void)
+{
+	return false;
+}
+
+uint32_t plx_crc32c_instruction(uint32_t crc, const void *data, size_t size)
+{
+	return plx_crc32c_table(crc, data, size);
+}
+#endif
+
+uint32_t plx_crc32c(uint32_t crc, const void *data, size_t size)
+{
+	if (plx_crc32c_has_instruction())
+		return plx_crc32c_instruction(crc, data, size);
+	return plx_crc32c_table(crc, data, size);
 }

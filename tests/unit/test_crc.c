@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/crc_ways.h"
@@ -106,6 +107,23 @@ static void every_flipped_bit_shows(void **state)
 	}
 }
 
+static void large_sizes_agree_with_the_table(void **state)
+{
+	const size_t lanes = 3 * 8192;
+	uint8_t *data = malloc(3 * lanes);
+
+	(void) state;
+	assert_non_null(data);
+	fill(data, 3 * lanes);
+	for (size_t at = 0; at < 3; at++) {
+		for (size_t size = lanes - 2; size < 3 * lanes - at;
+		     size += 4093)
+			assert_int_equal(plx_crc32c_table(7, data + at, size),
+					 plx_crc32c(7, data + at, size));
+	}
+	free(data);
+}
+
 static void pieces_join_to_the_whole(void **state)
 {
 	uint8_t data[NOISE_BYTES];
@@ -132,6 +150,7 @@ int main(void)
 		cmocka_unit_test(the_table_agrees_at_every_size_and_offset),
 		cmocka_unit_test(a_sum_goes_on_where_it_stopped),
 		cmocka_unit_test(every_flipped_bit_shows),
+		cmocka_unit_test(large_sizes_agree_with_the_table),
 		cmocka_unit_test(pieces_join_to_the_whole),
 		/* The last: not every processor has one. */
 		cmocka_unit_test(
