@@ -123,7 +123,7 @@ unit_tests
 ok "all unit tests were run" test "${ended:-no}" = yes
 ok "all files compile, with lines of at most 79 columns" compiles
 ok "python3 -m pollux says what is there" says_what_is_there
-for what in sgd adam norm; do
+for what in sgd adam norm tight; do
 	ok "three ranks train as one process does: $what" alike $what
 done
 ok "an exception in one rank ends the others" \

@@ -10,18 +10,27 @@ from . import buckets
 from .library import Error
 from .run import Run, current
 
+_MEANINGLESS = ("broadcast_buffers", "bucket_cap_mb", "find_unused_parameters",
+                "gradient_as_bucket_view", "static_graph")
+
 
 class DistributedDataParallel(torch.nn.Module):
     """Wraps a model as torch.nn.parallel.DistributedDataParallel does.
 
     Parameters and persistent buffers become part of each checkpoint and are
     restored, in place, before the first batch. When backward() returns, the
-    gradients are those of the whole step, on all ranks.
+    gradients are those of the whole step, on all ranks. Options of PyTorch's
+    that say how its reducer works are taken, and have no meaning here.
     """
 
-    def __init__(self, module: torch.nn.Module,
-                 run: Optional[Run] = None) -> None:
+    def __init__(self, module: torch.nn.Module, device_ids: Any = None,
+                 output_device: Any = None, *, run: Optional[Run] = None,
+                 **options: Any) -> None:
         super().__init__()
+        for name in options:
+            if name not in _MEANINGLESS:
+                raise Error("DistributedDataParallel() has no option \"%s\""
+                            % name)
         self.module = module
         self._run = run or current()
         self._run.attach_model(module)

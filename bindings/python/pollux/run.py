@@ -123,6 +123,9 @@ class Run:
             raise Error("training needs a pollux.DataLoader, a "
                         "pollux.DistributedDataParallel and a "
                         "pollux.Optimizer before it begins")
+        if self._options.get("epochs") is None:
+            raise Error("how many epochs? Loop over pollux.epochs(count), or "
+                        "give epochs to pollux.init()")
         self._make_buckets()
         self._handle = Handle(self._config())
         self._register_all()

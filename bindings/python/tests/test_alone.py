@@ -15,7 +15,8 @@ from common import (BATCH, SAMPLES, Points, loss_of, network, plain,
 def start(make=common.sgd, model=None, options=None, **loading):
     """A run over Points: (run, loader, model, optimizer)."""
     run = pollux.init(**{"collectives": "self", "quiet": True,
-                         "lr_scaling": "fixed", **(options or {})})
+                         "lr_scaling": "fixed", "epochs": 1,
+                         **(options or {})})
     loader = pollux.DataLoader(loading.pop("dataset", None) or Points(),
                                loading.pop("batch_size", BATCH), **loading)
     model = pollux.DistributedDataParallel(model or network())
@@ -123,6 +124,33 @@ class SameAsPlain(Alone):
                 half.backward()
                 optimizer.step()
         self.same_weights(ours, theirs)
+
+    def test_idle(self):
+        """parameters that are frozen or unused do not disturb"""
+        class Idle(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.used = network()
+                self.used[0].bias.requires_grad = False
+                self.unused = torch.nn.Linear(3, 3)
+
+            def forward(self, inputs):
+                return self.used(inputs)
+        ours, theirs = Idle(), Idle()
+        plain(theirs, common.sgd, 2)
+        train(start(model=ours), 2)
+        self.same_weights(ours.used, theirs.used)
+
+    def test_double(self):
+        """parameters of another type get their gradient back"""
+        class Doubles(Points):
+            def __getitem__(self, number):
+                own, inputs, target = super().__getitem__(number)
+                return own, inputs.double(), target.double()
+        ours, theirs = network().double(), network().double()
+        expected = plain(theirs, common.sgd, 2, dataset=Doubles())
+        losses, _n = train(start(model=ours, dataset=Doubles()), 2)
+        self.same(losses, expected, 1e-5)
 
     def test_set_to_none(self):
         """gradients set to None by the model find their place again"""
@@ -258,6 +286,29 @@ class Checkpoints(Alone):
     def test_other(self):
         """an optimiser that is not known does so too"""
         self.resumed(common.rmsprop)
+
+    def test_names_and_layouts(self):
+        """long names and channels_last are saved and restored"""
+        class Pictures(torch.nn.Module):
+            def __init__(self, value):
+                super().__init__()
+                self.names = torch.nn.ModuleDict({
+                    "n" * 60 + str(i): torch.nn.Conv2d(1, 2, 2)
+                    for i in range(2)}).to(memory_format=torch.channels_last)
+                for param in self.parameters():
+                    param.data.normal_().mul_(value)
+
+            def forward(self, inputs):
+                pictures = inputs.view(-1, 1, 2, 4)
+                return sum(layer(pictures).mean((1, 2, 3))
+                           for layer in self.names.values()).unsqueeze(-1)
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"checkpoint_dir": folder, "checkpoint_every_s": 0.0}
+            first, second = Pictures(1), Pictures(0)
+            train(start(model=first, options=options), 1)
+            pollux.finish()
+            train(start(model=second, options=options), 1)
+            self.same_weights(second, first, 0)
 
     def test_own_state(self):
         """state of the program's own is saved and restored"""

@@ -41,6 +41,11 @@ class Refused(Alone):
         loader = pollux.DataLoader(Points())
         self.refused("needs a pollux.DataLoader, a", next, iter(loader))
 
+    def test_epochs(self):
+        """training without a number of epochs"""
+        parts = start(options={"epochs": None})
+        self.refused("how many epochs", next, iter(parts[1]))
+
     def test_batching(self):
         """a loader that would lose samples, or has none"""
         self.refused("drop_last", pollux.DataLoader, Points(), drop_last=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Several ranks under mpirun: the same as one process with all samples.
 
-    mpirun -n 3 python3 together.py sgd|adam|norm|crash|exit|interrupt
+    mpirun -n 3 python3 together.py sgd|adam|norm|tight|crash|exit|interrupt
 """
 
 import signal
@@ -22,17 +22,26 @@ SAMPLES = 101
 
 def train(make, model, dataset, epochs, batch=BATCH):
     run = pollux.init(collectives="mpi", quiet=True, lr_scaling="fixed")
-    loader = pollux.DataLoader(dataset, batch)
+    loader = pollux.DataLoader(dataset, batch,
+                               num_workers=int(make is common.adam))
     wrapped = pollux.DistributedDataParallel(model)
     optimizer = pollux.Optimizer(make(model))
     scheduler = pollux.LRScheduler(common.schedule(optimizer))
     for _epoch in run.epochs(epochs):
         for _numbers, inputs, targets in loader:
-            optimizer.zero_grad()
-            pollux.backward(loss_of(wrapped, inputs, targets))
-            optimizer.step()
+            with pollux.memory_guard():
+                optimizer.zero_grad()
+                pollux.backward(loss_of(wrapped, inputs, targets))
+                optimizer.step()
         scheduler.step()
     return run
+
+
+def compare(ours, theirs):
+    for (name, a), b in zip(ours.state_dict().items(),
+                            theirs.state_dict().values()):
+        apart = float((a - b).abs().max())
+        assert apart < 1e-4, "%s is %g apart" % (name, apart)
 
 
 def check(make):
@@ -43,10 +52,7 @@ def check(make):
     ours = network(seed=3 + pollux.rank())
     run = train(make, ours, Points(SAMPLES), 3)
     assert run.world_size == 3, run.world_size
-    for (name, a), b in zip(ours.state_dict().items(),
-                            theirs.state_dict().values()):
-        apart = float((a - b).abs().max())
-        assert apart < 1e-4, "%s is %g apart" % (name, apart)
+    compare(ours, theirs)
     print("rank %d: crc %08x" % (run.rank, run.crc()))
 
 
@@ -81,6 +87,26 @@ class Failing(Points):
         return super().__getitem__(number)
 
 
+class Tight(torch.nn.Sequential):
+    """Rank 1 has memory for two samples a pass."""
+
+    def forward(self, inputs):
+        if pollux.rank() == 1 and len(inputs) > 2:
+            raise MemoryError("%d samples are too many" % len(inputs))
+        return super().forward(inputs)
+
+
+def check_tight():
+    """Smaller passes on all ranks, and the same weights in the end."""
+    theirs = network()
+    plain(theirs, common.sgd, 3, 12, Points(SAMPLES))
+    ours = Tight(*network())
+    run = train(common.sgd, ours, Points(SAMPLES), 3, 12)
+    assert run.info().per_gpu <= 2, run.info().per_gpu
+    compare(ours, theirs)
+    print("rank %d: crc %08x" % (run.rank, run.crc()))
+
+
 def main():
     what = sys.argv[1]
     torch.manual_seed(pollux.rank())
@@ -88,6 +114,8 @@ def main():
         check(getattr(common, what))
     elif what == "norm":
         check_norm()
+    elif what == "tight":
+        check_tight()
     else:
         train(common.sgd, network(), Failing(what), 3)
 
