@@ -94,7 +94,41 @@ compiled_for_real() {
 	on_gpu 0 "$probe" compile
 }
 
-plan 16
+# Two ranks with a GPU each: every loss is the CPU's.
+example_on_gpu() {
+	local small=(--samples 256 --epochs 2 --batch 32 --max-batch 32)
+	ranks 2 "$train" "${small[@]}" --collectives mpi 2>/dev/null |
+		sed -n 's/.*\(loss [0-9.]*\).*/\1/p' >cpu.loss
+	on_gpu 2 "$train" "${small[@]}" --device=cuda >gpu.out 2>&1
+	cat gpu.out
+	sed -n 's/.*\(loss [0-9.]*\).*/\1/p' gpu.out >gpu.loss
+	grep 'over nccl' gpu.out && [ "$(wc -l <cpu.loss)" -eq 3 ] &&
+		diff cpu.loss gpu.loss
+}
+
+# Device memory goes from one generation to the next, through a node's.
+example_handed_over() {
+	local play=$POLLUX_BUILDDIR/bench/generations
+	mkdir -p turns/log
+	LD_LIBRARY_PATH=$WORK/gpu:$LD_LIBRARY_PATH \
+		POLLUX_SAMPLE_LOG=$WORK/turns/log $limit "$play" --finish \
+		--ranks=2 --resizes=1 --seed=2 --dir="$WORK/turns" -- "$train" \
+		--device=cuda --samples 2000 --epochs 2 --batch 100 \
+		--max-batch 100 --checkpoint-every 0 >turns.out 2>&1
+	local rc=$?
+	cat turns.out
+	[ $rc -eq 0 ] && grep '^resize 1:' turns.out &&
+		bash "$POLLUX_SRCDIR/tests/samples.sh" turns/log 2000 2
+}
+
+no_gpu_said() {
+	bash "$POLLUX_SRCDIR/tests/check_gpu.sh" >check.out 2>&1
+	local rc=$?
+	cat check.out
+	[ $rc -eq 77 ] && grep '^no GPU here: ' check.out
+}
+
+plan 19
 ok "one rank does everything by itself" ranks 0 "$probe" sums self
 ok "every operation is right over MPI" ranks 3 "$probe" sums mpi
 ok "ranks of a node are numbered, and nodes" virtual_nodes
@@ -103,11 +137,12 @@ ok "a rank told to leave does not wait for those that are lost" \
 	says 2 'is told to leave while it waits' ranks 3 "$probe" late mpi told 9
 ok "without a GPU, NCCL is refused in a sentence" without_gpu
 if [ ! -f "$fake" ]; then
-	for sentence in 7 8 9 10 11 12 13 14 15 16; do
+	for sentence in 7 8 9 10 11 12 13 14 15 16 17 18 19; do
 		skip "what concerns GPUs ($sentence)" "built without NCCL"
 	done
 	exit 0
 fi
+CUDA_VISIBLE_DEVICES='' ok "make check-gpu says that there is no GPU" no_gpu_said
 stand_in libcuda.so.1 libcudart.so.13 libnccl.so.2 libnvrtc.so.13
 export FAKE_GPUS=4
 ok "sums over NCCL come after the default stream's work, on three ranks" \
@@ -125,7 +160,15 @@ if command -v "${CXX:-c++}" >/dev/null; then
 	ok "gradients on a GPU add up as on the host" on_gpu 0 "$probe" gradient
 	ok "... compiled for an unknown GPU, or by the host without NVRTC" \
 		eval 'kernels_for_old && kernels_on_host'
+	ok "the example's losses on a GPU are the CPU's" example_on_gpu
+	if [ -x "$POLLUX_BUILDDIR/bench/generations" ]; then
+		ok "device memory is handed over" example_handed_over
+	else
+		skip "device memory is handed over" "bench is not built"
+	fi
 else
+	skip "the example's losses on a GPU are the CPU's" "no C++ compiler"
+	skip "device memory is handed over" "no C++ compiler"
 	skip "gradients on a GPU add up as on the host" "no C++ compiler"
 	skip "... compiled for an unknown GPU, or on the host" "no C++ compiler"
 fi
