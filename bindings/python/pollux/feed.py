@@ -85,6 +85,10 @@ class Indexed:
             plan.stale -= 1
         return self._take()
 
+    def close(self) -> None:
+        """End the workers now: found by a later clean-up they take long."""
+        self._batches = None
+
     def _take(self) -> Any:
         batch = next(self._batches)
         self._plan.asked.popleft()
@@ -158,6 +162,9 @@ class Stream:
         batch = self._collate(self._last)
         return torch.utils.data._utils.pin_memory.pin_memory(batch) \
             if self._pin else batch
+
+    def close(self) -> None:
+        self._iterator = iter(())
 
     def _seek(self, epoch: int, position: int) -> None:
         if epoch == self._epoch and position == self._position:

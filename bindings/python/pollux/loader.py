@@ -74,6 +74,10 @@ class DataLoader:
             else library.SEQUENTIAL,
         }
 
+    def close(self) -> None:
+        """No batch will be asked for any more."""
+        self._feed.close()
+
     def __len__(self) -> int:
         """Steps of an epoch at the base batch; in fact there may be fewer."""
         return -(-len(self._feed) // self.batch_size)

@@ -237,6 +237,7 @@ class Run:
             self._ahead = self._handle.next()
             if self._ahead is None:
                 self._over = True
+                self._loader.close()
                 if self._handle.stopped():
                     raise Stopped(0)
         return self._ahead
@@ -395,6 +396,8 @@ class Run:
         atexit.unregister(self._at_exit)
         if _current is self:
             _current = None
+        if self._loader is not None:
+            self._loader.close()
         if handle is None:
             return
         sys.stdout.flush()
