@@ -248,6 +248,19 @@ ends_by_progress() {
 	less 8192 "$(field samples_used progress.out)"
 }
 
+# What was reached is not counted again: 64 steps an epoch at a fixed batch.
+progress_is_restored() {
+	local fixed=(--samples 4096 --epochs 2 --by-progress --batch 64
+		--max-batch 64)
+	rm -rf saved
+	stopped_on 2 stop "${fixed[@]}" "${pace[@]}" >progress.out 2>&1 &&
+		stopped_on 1 stop "${fixed[@]}" "${pace[@]}" >progress.out 2>&1 &&
+		stopped_on 2 listen "${fixed[@]}" --json >progress.out 2>&1 ||
+		return 1
+	grep 'restored step' progress.out &&
+		same "$(field samples_used progress.out)" 8192
+}
+
 # rate RULE: of the last epoch, at four times the base batch.
 rate() {
 	ranks 2 "$train" --samples 4096 --epochs 2 --batch 64 --max-batch 256 \
@@ -451,7 +464,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 40
+plan 41
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -477,6 +490,7 @@ ok "a pass that does not fit into memory is tried smaller" too_large_for_memory
 ok "what does not fit is remembered" memory_is_remembered
 ok "fails in a sentence when nothing fits" nothing_fits
 ok "training can end by progress" ends_by_progress
+ok "progress goes on where it was" progress_is_restored
 ok "the learning rate follows the rule that is chosen" rules_differ
 ok "keeps the last two checkpoints" two_checkpoints
 ok "a broken checkpoint is refused, the one before it used" broken_refused
