@@ -9,7 +9,6 @@
 #include <config.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,7 +27,6 @@
 struct word {
 	unsigned int wish;   /* of enum plx_wish; 0: we are told to leave */
 	uint64_t generation; /* whose state to take; 0: a checkpoint */
-	char home[64];	     /* node of rank 0 */
 };
 
 /* Rank 0: wait for one of these. */
@@ -41,7 +39,6 @@ static void hear(struct pollux *p, unsigned int any, struct word *word)
 	while (!word->wish && !(leaving && *leaving))
 		word->wish = plx_reporter_wait(p->reporter, any, LOOK_S);
 	word->generation = (uint64_t) plx_reporter_source(p->reporter);
-	snprintf(word->home, sizeof(word->home), "%s", plx_nodemem_here());
 }
 
 static int await(struct pollux *p, unsigned int any, struct word *word)
@@ -79,8 +76,8 @@ void plx_handover_prepare(struct pollux *p)
 	if (!h || h->mem)
 		return;
 	plx_handover_pack(p);
-	plx_nodemem_name(name, h->facts.job, h->facts.generation, NULL);
-	h->mem = p->coll->local_rank == 0
+	plx_nodemem_name(name, h->facts.job, h->facts.generation);
+	h->mem = h->slice.mine == 0
 			 ? plx_nodemem_create(
 				   name, plx_resident_room(&h->parts), &err)
 			 : plx_nodemem_expect(name, &err);
@@ -88,24 +85,16 @@ void plx_handover_prepare(struct pollux *p)
 		plx_say(p, "%s", err.text);
 }
 
-static struct plx_slice slice_of(const struct pollux *p)
-{
-	return (struct plx_slice){
-		.mine = p->coll->local_rank,
-		.of = p->coll->local_ranks,
-	};
-}
-
-/* One rank a node lays out what all of them write. */
+/* One rank a host lays out what all of them write. */
 static int lay(struct pollux *p, struct plx_error *err)
 {
 	struct plx_handover *h = p->handover;
 
-	if (p->coll->local_rank != 0) {
+	if (h->slice.mine != 0) {
 		if (plx_resident_wait(plx_nodemem_base(h->mem),
 				      PLX_RESIDENT_LAID, LAID_S))
 			return plx_nodemem_follow(h->mem, err);
-		return plx_fail(err, "this node's first rank is late");
+		return plx_fail(err, "the first rank here is late");
 	}
 	if (plx_nodemem_grow(h->mem, plx_resident_room(&h->parts), err) < 0)
 		return -1;
@@ -126,8 +115,8 @@ static int copy(struct pollux *p, struct plx_error *err)
 	plx_handover_pack(p);
 	if (lay(p, err) < 0)
 		return -1;
-	return plx_resident_write(plx_nodemem_base(h->mem), &h->parts,
-				  slice_of(p), err);
+	return plx_resident_write(plx_nodemem_base(h->mem), &h->parts, h->slice,
+				  err);
 }
 
 static void say_saved(struct pollux *p, const char *held)
@@ -214,7 +203,7 @@ int plx_handover_give(struct pollux *p)
 		return leave_cold(p, PLX_SAVE_QUICK);
 	}
 	/* The sum has told: all slices are written. */
-	if (p->coll->local_rank == 0)
+	if (p->handover->slice.mine == 0)
 		plx_resident_commit(plx_nodemem_base(p->handover->mem));
 	if (p->coll->rank == 0) {
 		const char *base = plx_nodemem_base(p->handover->mem);
@@ -264,7 +253,7 @@ static int get_ready(struct pollux *p)
 
 static int take_from(struct pollux *p, const struct word *word)
 {
-	int here = plx_fetch_finish(p, word->generation, word->home, &p->err);
+	int here = plx_fetch_finish(p, word->generation, &p->err);
 
 	if (plx_fetch_spread(p, here) < 0 || plx_handover_unpack(p) < 0)
 		return plx_fault(p, POLLUX_ESTATE);

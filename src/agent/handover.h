@@ -3,15 +3,15 @@
  * handover.h - from one generation of ranks to the next, through memory
  *
  * The old ranks copy their state into memory of their node and wait; the new
- * ones, initialised beside them, take it from there (docs/resize.md). All but
- * plx_handover_prepare() are collective.
+ * ones, initialised beside them, take it from there (docs/resize.md). All are
+ * collective.
  */
 #ifndef PLX_AGENT_HANDOVER_H
 #define PLX_AGENT_HANDOVER_H
 
 struct pollux;
 
-/* Get the memory for the copy, in the background. Every rank, any time. */
+/* Get the memory for the copy, in the background; between two steps. */
 void plx_handover_prepare(struct pollux *p);
 
 /*

@@ -50,12 +50,11 @@ static bool quits(const struct plx_fetch *f, int wait_ms)
 }
 
 static struct plx_nodemem *open_of(const struct plx_fetch *f,
-				   uint64_t generation, const char *node,
-				   struct plx_error *err)
+				   uint64_t generation, struct plx_error *err)
 {
 	char name[PLX_NODEMEM_NAME];
 
-	plx_nodemem_name(name, f->facts.job, generation, node);
+	plx_nodemem_name(name, f->facts.job, generation);
 	return plx_nodemem_open(name, err);
 }
 
@@ -66,7 +65,7 @@ static void look(struct plx_fetch *f)
 	struct plx_error err;
 
 	for (uint64_t back = 1; back <= BACK_MAX && back < own; back++) {
-		f->mem = open_of(f, own - back, NULL, &err);
+		f->mem = open_of(f, own - back, &err);
 		f->generation = own - back;
 		if (f->mem)
 			return;
@@ -121,10 +120,7 @@ struct plx_fetch *plx_fetch_start(struct pollux *p, struct plx_error *err)
 	}
 	f->parts = &p->handover->parts;
 	f->facts = p->handover->facts;
-	f->slice = (struct plx_slice){
-		.mine = p->coll->local_rank,
-		.of = p->coll->local_ranks,
-	};
+	f->slice = p->handover->slice;
 	f->quit = eventfd(0, EFD_CLOEXEC);
 	f->running =
 		f->quit >= 0 && plx_thread_begin(&f->thread, fetch, f) == 0;
@@ -159,17 +155,14 @@ void plx_fetch_destroy(struct plx_fetch *f)
 /* ---- at the word ---- */
 
 /* Another generation's than was thought, or none found yet. */
-static void reopen(struct plx_fetch *f, uint64_t generation, const char *home)
+static void reopen(struct plx_fetch *f, uint64_t generation)
 {
 	if (f->mem && f->generation == generation)
 		return;
 	plx_nodemem_destroy(f->mem);
 	f->generation = generation;
 	f->loaded = 0;
-	f->mem = open_of(f, generation, NULL, &f->err);
-	/* Virtual nodes may share a host, and so its memory. */
-	if (!f->mem && !getenv("POLLUX_NODES_APART"))
-		f->mem = open_of(f, generation, home, &f->err);
+	f->mem = open_of(f, generation, &f->err);
 }
 
 /* What the thread has copied may be older than the last word. */
@@ -179,14 +172,14 @@ static bool is_stale(const struct plx_fetch *f)
 	       f->step != plx_resident_step(plx_nodemem_base(f->mem));
 }
 
-int plx_fetch_finish(struct pollux *p, uint64_t generation, const char *home,
+int plx_fetch_finish(struct pollux *p, uint64_t generation,
 		     struct plx_error *err)
 {
 	struct plx_fetch *f = p->handover->fetch;
 	int rc = 0;
 
 	join(f);
-	reopen(f, generation, home);
+	reopen(f, generation);
 	if (!f->mem) {
 		*err = f->err;
 		return 0;

@@ -65,6 +65,33 @@ static void who_we_are(struct plx_resident_facts *facts)
 	facts->generation = generation ? strtoull(generation, NULL, 10) : 0;
 }
 
+/* Number the ranks that share our memory: those of the same host. */
+static int find_slice(struct pollux *p, struct plx_slice *slice)
+{
+	const char *name = plx_nodemem_here();
+	uint32_t mine = plx_crc32c(0, name, strlen(name));
+	size_t ranks = (size_t) p->coll->ranks;
+	uint32_t *all = calloc(ranks, sizeof(*all));
+	int rc = -1;
+
+	if (!all)
+		return plx_fail(&p->err, "out of memory");
+	if (p->coll->ops->gather(p->coll, &mine, sizeof(mine),
+				 p->coll->rank == 0 ? all : NULL,
+				 &p->err) < 0 ||
+	    p->coll->ops->spread(p->coll, all, ranks * sizeof(*all), &p->err) <
+		    0)
+		goto done;
+	for (size_t i = 0; i < ranks; i++) {
+		slice->mine += all[i] == mine && (int) i < p->coll->rank;
+		slice->of += all[i] == mine;
+	}
+	rc = 0;
+done:
+	free(all);
+	return rc;
+}
+
 struct plx_handover *plx_handover_get(struct pollux *p)
 {
 	int state = p->tensor_count + p->blob_count;
@@ -88,7 +115,10 @@ struct plx_handover *plx_handover_get(struct pollux *p)
 	who_we_are(&h->facts);
 	fill_list(p, h);
 	p->handover = h;
-	return h;
+	if (find_slice(p, &h->slice) == 0)
+		return h;
+	plx_handover_release(p);
+	return NULL;
 }
 
 void plx_handover_pack(struct pollux *p)

@@ -28,11 +28,12 @@ struct plx_handover {
 	struct plx_parts parts; /* of list: registered state, then handed */
 	struct plx_handed handed;
 	struct plx_resident_facts facts; /* who we are */
+	struct plx_slice slice;	 /* of the ranks that share our memory */
 	struct plx_nodemem *mem; /* this node's, to give; NULL: none yet */
 	struct plx_fetch *fetch; /* to take */
 };
 
-/* p->handover, made if it is not there. NULL with p->err set. */
+/* p->handover, made if it is not there: collective. NULL with p->err set. */
 struct plx_handover *plx_handover_get(struct pollux *p);
 
 /* Blobs have the size they have now; handed is what p says. */
@@ -51,11 +52,11 @@ int plx_handover_unpack(struct pollux *p);
 struct plx_fetch *plx_fetch_start(struct pollux *p, struct plx_error *err);
 
 /*
- * The word has come to take what that generation holds; home is the node of
- * rank 0. 1: it is in p's memory, checked. 0: this node has none (err says
- * why). -1: it has, but that is not good.
+ * The word has come to take what that generation holds. 1: it is in p's memory,
+ * checked. 0: this node has none (err says why). -1: it has, but that is not
+ * good.
  */
-int plx_fetch_finish(struct pollux *p, uint64_t generation, const char *home,
+int plx_fetch_finish(struct pollux *p, uint64_t generation,
 		     struct plx_error *err);
 
 /* Accepts NULL. */

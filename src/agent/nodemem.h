@@ -20,13 +20,16 @@
 struct plx_nodemem;
 
 /*
- * The name of what generation keeps for job on a node, the same for all
- * processes of this user. node NULL: the one we are on.
+ * The name of what generation keeps for job here, the same for all processes
+ * of this user.
  */
 void plx_nodemem_name(char name[PLX_NODEMEM_NAME], const char *job,
-		      uint64_t generation, const char *node);
+		      uint64_t generation);
 
-/* This node: Slurm's name for it (several may share a host), or the host's. */
+/*
+ * Where memory can be shared: the host. Several virtual nodes of Slurm may be
+ * one; with POLLUX_NODES_APART they behave as if they were not.
+ */
 const char *plx_nodemem_here(void);
 
 /*

@@ -21,6 +21,7 @@
 #include "agent/nodemem_meet.h"
 #include "core/crc.h"
 
+#define ENV_APART  "POLLUX_NODES_APART"
 #define BACKLOG	   64
 #define PATIENCE_S 5 /* with a peer that does not speak */
 
@@ -31,7 +32,7 @@ const char *plx_nodemem_here(void)
 	static _Thread_local char host[64];
 	const char *node = getenv("SLURMD_NODENAME");
 
-	if (node && *node)
+	if (node && *node && getenv(ENV_APART))
 		return node;
 	if (gethostname(host, sizeof(host) - 1) < 0)
 		return "node";
@@ -39,13 +40,13 @@ const char *plx_nodemem_here(void)
 }
 
 void plx_nodemem_name(char name[PLX_NODEMEM_NAME], const char *job,
-		      uint64_t generation, const char *node)
+		      uint64_t generation)
 {
 	char full[512];
 	int length = snprintf(full, sizeof(full),
 			      "pollux.%u.%.200s.%" PRIu64 ".%.200s",
 			      (unsigned int) geteuid(), job, generation,
-			      node ? node : plx_nodemem_here());
+			      plx_nodemem_here());
 
 	if (length < PLX_NODEMEM_NAME - 1)
 		memcpy(name, full, (size_t) length + 1);

@@ -19,6 +19,7 @@
 #define LAYOUT	    1 /* version of all this */
 #define PIECE_BYTES ((size_t) 1 << 20)
 #define ALIGNMENT   ((size_t) 64) /* of parts */
+#define BLOCK_BYTES ((size_t) 64 << 10)
 #define PARTS_MAX   (1 << 20)
 
 struct head {
@@ -196,6 +197,33 @@ static int write_blob(void *base, int i, const struct plx_part *part,
 	return 0;
 }
 
+struct piece {
+	char *to;
+	const char *from;
+	size_t bytes;
+	uint32_t *sum;
+};
+
+/* In blocks that stay in the cache, unless they come from a GPU. */
+static int write_piece(const struct piece *piece, enum pollux_memory memory,
+		       struct plx_error *err)
+{
+	size_t most = memory == POLLUX_HOST ? BLOCK_BYTES : piece->bytes;
+	uint32_t sum = 0;
+
+	for (size_t at = 0; at < piece->bytes; at += most) {
+		size_t left = piece->bytes - at;
+		size_t bytes = left < most ? left : most;
+
+		if (plx_device_read(piece->to + at, piece->from + at, bytes,
+				    memory, err) < 0)
+			return -1;
+		sum = plx_crc32c(sum, piece->to + at, bytes);
+	}
+	*piece->sum = sum;
+	return 0;
+}
+
 /* Pieces are dealt out in turn, over all parts. */
 static int write_part(void *base, int i, const struct plx_part *part,
 		      struct plx_slice slice, struct plx_error *err)
@@ -206,15 +234,16 @@ static int write_part(void *base, int i, const struct plx_part *part,
 		return slice.mine == 0 ? write_blob(base, i, part, err) : 0;
 	for (size_t p = 0; p < pieces_in(row->bytes); p++) {
 		size_t number = row->first_piece + p;
-		size_t bytes = piece_bytes(row, p);
-		char *to = (char *) base + row->at + p * PIECE_BYTES;
+		const struct piece piece = {
+			.to = (char *) base + row->at + p * PIECE_BYTES,
+			.from = (const char *) part->data + p * PIECE_BYTES,
+			.bytes = piece_bytes(row, p),
+			.sum = &sums_of(base)[number],
+		};
 
-		if (number % (size_t) slice.of != (size_t) slice.mine)
-			continue;
-		if (plx_device_read(to, (char *) part->data + p * PIECE_BYTES,
-				    bytes, part->memory, err) < 0)
+		if (number % (size_t) slice.of == (size_t) slice.mine &&
+		    write_piece(&piece, part->memory, err) < 0)
 			return -1;
-		sums_of(base)[number] = plx_crc32c(0, to, bytes);
 	}
 	return 0;
 }

@@ -255,7 +255,7 @@ static void name_of_test(char name[PLX_NODEMEM_NAME])
 	char job[32];
 
 	snprintf(job, sizeof(job), "test %d", (int) getpid());
-	plx_nodemem_name(name, job, 1, NULL);
+	plx_nodemem_name(name, job, 1);
 }
 
 /* What another process finds under this name: its exit code. */
@@ -369,8 +369,8 @@ static void long_names_fit_and_differ(void **state)
 	(void) state;
 	memset(job, 'x', sizeof(job) - 1);
 	job[sizeof(job) - 1] = '\0';
-	plx_nodemem_name(a, job, 1, "n1");
-	plx_nodemem_name(b, job, 1, "n2");
+	plx_nodemem_name(a, job, 1);
+	plx_nodemem_name(b, job, 2);
 	assert_true(strlen(a) < sizeof(a) - 1);
 	assert_string_not_equal(a, b);
 }
