@@ -81,7 +81,8 @@ static void end_ranks(struct plx_launcher *l)
 {
 	struct plx_step *step = &l->now->step;
 
-	if (!l->fault.kill_s) {
+	/* mpirun gives its ranks a second itself. */
+	if (!l->fault.kill_s && !l->settings->registry) {
 		plx_clerk_end(l->clerk, step->name);
 		l->fault.kill_s = plx_now_s() + l->settings->save_timeout_s;
 		return;

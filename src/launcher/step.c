@@ -16,12 +16,14 @@
 #include "launcher/address.h"
 #include "launcher/clock.h"
 #include "launcher/environ.h"
+#include "launcher/guard.h"
 #include "launcher/peer.h"
 #include "launcher/spawn.h"
 #include "launcher/step_line.h"
 #include "wire/env.h"
 
 #define PATH_SIZE 256
+#define GUARD_S	  20 /* for ranks to leave when we are gone */
 #define TEXT(n)	  #n
 #define NUMBER(n) TEXT(n)
 
@@ -155,9 +157,12 @@ static void leave_terminal(void)
 static void become_starter(const struct plx_step_order *order, char **args,
 			   char **vars, pid_t parent)
 {
-	plx_spawned(parent);
-	if (order->local)
+	if (order->local) {
+		plx_spawned(parent);
 		leave_terminal();
+	} else {
+		plx_guarded(parent, GUARD_S);
+	}
 	for (int i = 0; order->output && i < 2; i++) {
 		if (order->output[i] >= 0)
 			dup2(order->output[i], STDOUT_FILENO + i);
@@ -178,6 +183,7 @@ int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
 	int rc = -1;
 
 	step->kills = 0;
+	step->killer = order->local ? SIGKILL : PLX_GUARD_KILL;
 	step->generation = order->generation;
 	snprintf(step->name, sizeof(step->name), "pollux.%d", step->number);
 	snprintf(hosts, sizeof(hosts), "%s/" PLX_PEER_HOSTS, order->dir);
@@ -208,8 +214,10 @@ done:
 
 bool plx_step_kill(struct plx_step *step)
 {
+	int signal = step->kills ? step->killer : SIGTERM;
+
 	if (step->pid)
-		kill(step->pid, step->kills ? SIGKILL : SIGTERM);
+		kill(step->pid, step->kills > 1 ? SIGKILL : signal);
 	return step->kills++ > 0;
 }
 

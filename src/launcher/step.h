@@ -19,10 +19,11 @@
 #define PLX_SRUN_FAILED 250
 
 struct plx_step {
-	pid_t pid;		  /* of srun; 0: no step */
+	pid_t pid;		  /* of srun's guard; 0: no step */
 	int number;		  /* of this start, from 0 */
 	uint64_t generation;	  /* as its ranks know it */
 	int kills;		  /* how often it was killed */
+	int killer;		  /* signal that makes pid kill srun */
 	char name[64];		  /* of the step, unique in the job */
 	struct plx_layout layout; /* where its ranks are */
 	double started_s;	  /* CLOCK_MONOTONIC */
