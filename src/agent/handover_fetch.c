@@ -207,6 +207,7 @@ int plx_fetch_finish(struct pollux *p, uint64_t generation,
 struct route {
 	struct pollux *p;
 	bool here;    /* this rank has it */
+	bool all;     /* all have */
 	int from;     /* the lowest rank that has */
 	char *pieces; /* rank 0's: one of each rank, where it has not */
 };
@@ -262,7 +263,7 @@ static int route_copy(struct route *r, int i)
 	return rc;
 }
 
-/* Of all that the program registered, as its writers knew it. */
+/* Of all arrays, as their writers knew it. */
 static int route_crc(struct route *r)
 {
 	struct pollux *p = r->p;
@@ -271,7 +272,7 @@ static int route_crc(struct route *r)
 
 	if (r->here)
 		crc = plx_resident_crc(plx_nodemem_base(f->mem));
-	if (route_bytes(r, (char *) &crc, sizeof(crc)) < 0)
+	if (!r->all && route_bytes(r, (char *) &crc, sizeof(crc)) < 0)
 		return -1;
 	p->saved.crc = crc;
 	if (r->here || pollux_crc(p) == crc)
@@ -343,6 +344,7 @@ int plx_fetch_spread(struct pollux *p, int here)
 					    "all nodes")
 				 : -1;
 	r.from = plan.from;
+	r.all = plan.all;
 	if (!plan.all)
 		plx_say(p, "state comes from rank %d to those on other nodes",
 			plan.from);

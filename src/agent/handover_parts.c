@@ -110,7 +110,7 @@ struct plx_handover *plx_handover_get(struct pollux *p)
 	h->parts = (struct plx_parts){
 		.list = h->list,
 		.count = state + 1,
-		.state = state,
+		.arrays = p->tensor_count,
 	};
 	who_we_are(&h->facts);
 	fill_list(p, h);
@@ -125,7 +125,7 @@ void plx_handover_pack(struct pollux *p)
 {
 	struct plx_handover *h = p->handover;
 
-	for (int i = 0; i < h->parts.state; i++) {
+	for (int i = 0; i < h->parts.count; i++) {
 		struct plx_part *part = &h->list[i];
 
 		if (part->blob)

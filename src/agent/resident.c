@@ -28,7 +28,7 @@ struct head {
 	char magic[8];
 	uint32_t version;
 	uint32_t parts;
-	uint32_t state_parts;
+	uint32_t arrays;
 	uint32_t pieces;
 	uint64_t bytes; /* of all there is */
 	struct plx_resident_facts facts;
@@ -154,7 +154,7 @@ void plx_resident_lay(void *base, const struct plx_parts *parts,
 	memcpy(head->magic, MAGIC, sizeof(head->magic));
 	head->version = LAYOUT;
 	head->parts = (uint32_t) parts->count;
-	head->state_parts = (uint32_t) parts->state;
+	head->arrays = (uint32_t) parts->arrays;
 	head->pieces = (uint32_t) pieces;
 	head->facts = *facts;
 	for (int i = 0; i < parts->count; i++) {
@@ -329,7 +329,7 @@ int plx_resident_check(const void *base, size_t bytes,
 				", want %" PRIu64,
 				head->facts.generation, want->generation);
 	if (head->parts != (uint32_t) parts->count ||
-	    head->state_parts != (uint32_t) parts->state)
+	    head->arrays != (uint32_t) parts->arrays)
 		return plx_fail(err,
 				"state in memory has %" PRIu32
 				" parts, want %d",
@@ -420,7 +420,7 @@ uint32_t plx_resident_crc(const void *base)
 	const struct head *head = base;
 	uint32_t crc = 0;
 
-	for (uint32_t i = 0; i < head->state_parts; i++) {
+	for (uint32_t i = 0; i < head->arrays; i++) {
 		const struct row *row = &rows_of(base)[i];
 
 		for (size_t p = 0; p < pieces_in(row->bytes); p++)
@@ -436,7 +436,7 @@ size_t plx_resident_bytes(const void *base)
 	const struct head *head = base;
 	size_t bytes = 0;
 
-	for (uint32_t i = 0; i < head->state_parts; i++)
+	for (uint32_t i = 0; i < head->arrays; i++)
 		bytes += rows_of(base)[i].bytes;
 	return bytes;
 }

@@ -35,7 +35,7 @@ struct plx_part {
 struct plx_parts {
 	const struct plx_part *list; /* borrowed */
 	int count;
-	int state; /* the first so many are the program's own */
+	int arrays; /* the first so many: what pollux_crc() looks at */
 };
 
 /* Which slice of the pieces is mine. */
@@ -105,7 +105,7 @@ int plx_part_load(const struct plx_part *part, const void *from, size_t bytes,
 
 /* What the head says. */
 uint64_t plx_resident_step(const void *base);
-uint32_t plx_resident_crc(const void *base); /* of the program's parts */
+uint32_t plx_resident_crc(const void *base); /* of the arrays */
 size_t plx_resident_bytes(const void *base); /* of them */
 /* A part's raw bytes and how many. */
 const void *plx_resident_part(const void *base, int part, size_t *bytes);
