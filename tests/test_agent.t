@@ -245,6 +245,13 @@ rules_differ() {
 		less 0.05 "$(rate adascale)" && less "$(rate adascale)" 0.2
 }
 
+folder_of_rank_0() {
+	rm -rf saved
+	ranks 2 bash -c '[ "$OMPI_COMM_WORLD_RANK" = 0 ] &&
+		export POLLUX_CHECKPOINT_DIR=saved
+		exec "$@"' - "$train" "${args[@]}" 2>&1 | grep 'saved step'
+}
+
 # ---- when things go wrong ----
 
 two_checkpoints() {
@@ -435,7 +442,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 41
+plan 42
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -463,6 +470,7 @@ ok "fails in a sentence when nothing fits" nothing_fits
 ok "training can end by progress" ends_by_progress
 ok "progress goes on where it was" progress_is_restored
 ok "the learning rate follows the rule that is chosen" rules_differ
+ok "all ranks use the folder of rank 0" folder_of_rank_0
 ok "keeps the last two checkpoints" two_checkpoints
 ok "a broken checkpoint is refused, the one before it used" broken_refused
 ok "what was rolled back is trained again, once" rollback_counted_once

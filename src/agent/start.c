@@ -187,6 +187,7 @@ static int connect_ranks(struct pollux *p)
 	return 0;
 }
 
+/* Rank 0's: variables need not reach all nodes. */
 static int find_folder(struct pollux *p)
 {
 	const char *given = getenv(PLX_ENV_CHECKPOINTS);
@@ -198,8 +199,12 @@ static int find_folder(struct pollux *p)
 				"there is a launcher, but no folder "
 				"for checkpoints: set "
 				"checkpoint_dir or " PLX_ENV_CHECKPOINTS);
-	if (p->folder[0] && p->coll->rank == 0)
-		return plx_folder_make(p->folder, &p->err);
+	if (p->folder[0] && p->coll->rank == 0 &&
+	    plx_folder_make(p->folder, &p->err) < 0)
+		return -1;
+	if (p->coll->ops->spread(p->coll, p->folder, sizeof(p->folder),
+				 &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
 	return 0;
 }
 
