@@ -291,6 +291,9 @@ int plx_handover_take(struct pollux *p)
 	const char *warm = getenv(PLX_ENV_WARM);
 	int rc;
 
+	/* Who has no launcher will never hand over. */
+	if (getenv(PLX_ENV_SOCKET) && !plx_handover_get(p))
+		return -1;
 	if (!warm || !*warm || !strcmp(warm, "0"))
 		return 0;
 	rc = take(p);
