@@ -200,9 +200,11 @@ too_large_for_memory() {
 }
 
 memory_is_remembered() {
-	ranks 2 "$train" --samples 1001 --epochs 4 --batch 100 --max-batch 100 \
-		--memory 20 --checkpoint-dir saved >memory.out 2>&1 || return 1
-	grep 'restored step' memory.out && ! grep 'does not fit' memory.out
+	stopped_on 2 listen --samples 1001 --epochs 4 --batch 100 \
+		--max-batch 100 --memory 20 "${pace[@]}" >memory.out 2>&1 ||
+		return 1
+	grep 'restored step' memory.out && ! grep 'does not fit' memory.out &&
+		grep '^> hint batch=100,100,1,\(1[0-9]\|2[0-4]\),1 ' memory.out
 }
 
 nothing_fits() {
