@@ -191,7 +191,9 @@ enum pollux_type {
 
 enum pollux_memory {
 	POLLUX_HOST,
-	POLLUX_CUDA, /* of the current device, from cudaMalloc() */
+	/* From cudaMalloc(); as it is after the legacy default stream's work.
+	 */
+	POLLUX_CUDA,
 };
 
 /* An array to be saved and restored. */
@@ -290,6 +292,10 @@ bool pollux_stopped(const struct pollux *p);
  * This bucket of the pass's gradient is there: the mean over pass.count
  * samples (not looked at if 0), times the loss scale. Each bucket once a pass,
  * in the same order on all ranks; not to be touched until pollux_sync().
+ *
+ * Device memory is taken as it will be after all work that is on CUDA's legacy
+ * default stream by now: what other streams do must be finished, or joined to
+ * that one. After pollux_sync() every stream sees the mean.
  */
 int pollux_gradient(struct pollux *p, int bucket, float *data);
 
