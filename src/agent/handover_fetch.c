@@ -19,10 +19,10 @@
 #include "agent/handover_parts.h"
 #include "agent/thread.h"
 
-#define LOOK_MS	 20   /* between looks for the memory */
+#define LOOK_MS	 50   /* between looks for the memory */
 #define WAIT_S	 0.05 /* for the state, between looks whether to end */
 #define COMMIT_S 5.0  /* the last of the old ranks is so late at most */
-#define BACK_MAX 16   /* generations before ours that may hold state */
+#define BACK_MAX 8    /* generations before ours that may hold state */
 #define PIECE	 ((size_t) 1 << 20)
 
 struct plx_fetch {
