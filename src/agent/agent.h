@@ -218,6 +218,8 @@ int plx_bucket_add(struct pollux *p, const struct pollux_bucket *bucket);
 
 /* ---- gradient.c ---- */
 
+/* Memory for buckets that are known, before passes want it. */
+int plx_gradient_open(struct pollux *p);
 /* The step begins, or begins anew. */
 void plx_gradient_begin(struct pollux *p);
 void plx_gradient_release(struct pollux *p);

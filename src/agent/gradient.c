@@ -121,6 +121,11 @@ static int make_room(struct pollux *p)
 	return 0;
 }
 
+int plx_gradient_open(struct pollux *p)
+{
+	return p->bucket_count ? make_room(p) : 0;
+}
+
 void plx_gradient_release(struct pollux *p)
 {
 	plx_bucket_close(p);

@@ -18,8 +18,9 @@ int plx_bucket_open(struct pollux *p, struct plx_bucket *b)
 		return 0;
 	if (!p->gpu)
 		p->gpu = plx_gpu_create(PLACES * p->groups, &p->err);
+	/* Not there at all: no restart will help. */
 	if (!p->gpu)
-		return -1;
+		return plx_fault(p, POLLUX_EINVAL);
 	b->gpu_sum = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
 	if (b->gpu_sum && alone)
 		b->gpu_previous = plx_gpu_alloc(p->gpu, b->is.count, &p->err);

@@ -282,7 +282,7 @@ static const struct {
 	{ check_config, POLLUX_EINVAL }, { connect_ranks, POLLUX_ECOMM },
 	{ find_folder, POLLUX_ESTATE },	 { greet, POLLUX_ECOMM },
 	{ restore, POLLUX_ESTATE },	 { open_log, POLLUX_ESTATE },
-	{ choose_batch, POLLUX_ECOMM },
+	{ choose_batch, POLLUX_ECOMM },	 { plx_gradient_open, POLLUX_ENOMEM },
 };
 
 int pollux_start(struct pollux *p)

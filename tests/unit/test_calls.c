@@ -85,6 +85,25 @@ static void what_is_registered_is_checked(void **state)
 	pollux_destroy(p);
 }
 
+/* Where there is a GPU, it is not refused. */
+static void device_memory_without_a_device_is_refused(void **state)
+{
+	const struct pollux_bucket bucket = { .count = 8,
+					      .memory = POLLUX_CUDA };
+	struct pollux_config config = usual();
+	struct pollux *p = pollux_create(&config);
+	int rc;
+
+	(void) state;
+	assert_int_equal(0, pollux_bucket(p, &bucket));
+	rc = pollux_start(p);
+	assert_true(rc == POLLUX_OK || rc == POLLUX_EINVAL);
+	print_message("# %s\n", pollux_error(p));
+	assert_true(rc == POLLUX_OK || strstr(pollux_error(p), "CUDA") ||
+		    strstr(pollux_error(p), "cuda"));
+	pollux_destroy(p);
+}
+
 static void refused(struct pollux_config *config, const char *sentence)
 {
 	struct pollux *p;
@@ -183,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_out_of_order_are_told),
 		cmocka_unit_test(what_is_registered_is_checked),
+		cmocka_unit_test(device_memory_without_a_device_is_refused),
 		cmocka_unit_test(
 			wrong_configurations_are_refused_in_a_sentence),
 		cmocka_unit_test(callers_of_other_versions_are_served),
