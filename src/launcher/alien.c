@@ -112,8 +112,10 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 	}
 	alien->has_exit =
 		*code && plx_exit_read(notes, generation, &alien->exit);
-	if (alien->has_exit)
+	if (alien->has_exit) {
 		*code = plx_exit_code(&alien->exit);
+		plx_tell_exit(l, g == l->old ? PLX_VERBOSE : PLX_NORMAL);
+	}
 	plx_notes_clear(notes, generation);
 }
 

@@ -91,6 +91,8 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 		plx_job_setup();
 	if (plx_takeover(l, err) < 0)
 		goto fail;
+	if (settings->notes)
+		plx_notes_clear(settings->notes, 0);
 	l->clerk = plx_clerk_create(settings->job_id, settings->params != NULL,
 				    settings->node, err);
 	if (!l->clerk)

@@ -47,9 +47,12 @@ int plx_bind_none(const struct plx_place *place)
 /* The device of this rank: the local-th visible one, or the only one. */
 static int own_gpu(const struct plx_place *place, char *gpu, size_t size)
 {
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	/* Where Slurm hides devices, CUDA counts only those that are left. */
+	const char *visible = getenv("SLURM_STEP_GPUS");
 	int skip = place->local;
 
+	if (!visible || getenv("OMPI_COMM_WORLD_RANK"))
+		visible = getenv("CUDA_VISIBLE_DEVICES");
 	if (!visible || !*visible)
 		return -1;
 	if (!strchr(visible, ','))

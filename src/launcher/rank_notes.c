@@ -2,6 +2,7 @@
 /* rank_notes.c - what pollux-rank and pollux-launch tell each other */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -71,10 +72,43 @@ bool plx_note_is(const char *folder, enum plx_note note, int generation)
 	return fd >= 0;
 }
 
+/* "began-12" and its like. */
+static bool is_note(const char *file)
+{
+	for (int note = 0; note < PLX_NOTES; note++) {
+		size_t length = strlen(names[note]);
+
+		if (!strncmp(file, names[note], length) && file[length] == '-')
+			return true;
+	}
+	return false;
+}
+
+static void clear_all(const char *folder)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir = opendir(folder);
+
+	while (dir && (entry = readdir(dir))) {
+		if (!is_note(entry->d_name))
+			continue;
+		snprintf(path, sizeof(path), "%.3800s/%s", folder,
+			 entry->d_name);
+		unlink(path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 void plx_notes_clear(const char *folder, int generation)
 {
 	char path[PATH_MAX];
 
+	if (!generation) {
+		clear_all(folder);
+		return;
+	}
 	for (int note = 0; note < PLX_NOTES; note++) {
 		path_of(path, folder, note, generation);
 		unlink(path);

@@ -50,7 +50,7 @@ int plx_note_write(const char *folder, enum plx_note note, int generation,
 		   const char *text, struct plx_error *err);
 bool plx_note_is(const char *folder, enum plx_note note, int generation);
 
-/* Forget all notes of a generation. */
+/* Forget all notes of a generation; of all of them (0). */
 void plx_notes_clear(const char *folder, int generation);
 
 int plx_exit_write(const char *folder, int generation,

@@ -105,6 +105,8 @@ void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g);
 void plx_tell_resize(struct plx_launcher *l);
 void plx_tell_parked(struct plx_launcher *l);
 void plx_tell_fault(struct plx_launcher *l, int code, double wait_s);
+/* Which rank failed first, and its last lines, if it left word. */
+void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least);
 /* A checkpoint is written, the training goes on. */
 void plx_tell_kept(struct plx_launcher *l, const char *fields);
 void plx_tell_done(struct plx_launcher *l);

@@ -142,8 +142,7 @@ void plx_tell_parked(struct plx_launcher *l)
 			      l->crc, "saved_samples", l->samples));
 }
 
-/* Who is to blame, and its last lines, as far as it left any word. */
-static void say_exit(const struct plx_launcher *l, enum plx_loudness least)
+void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least)
 {
 	const struct plx_exit *how = &l->alien.exit;
 	const char *line = how->lines;
@@ -181,7 +180,6 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 	bool saved = l->now->said.saved && !l->alien.has_exit;
 	json_t *event;
 
-	say_exit(l, PLX_NORMAL);
 	if (saved)
 		plx_say(l, PLX_NORMAL,
 			"ranks saved and left without being asked, starting "
@@ -223,8 +221,9 @@ void plx_tell_done(struct plx_launcher *l)
 {
 	json_t *event;
 
-	if (l->exit_code)
-		say_exit(l, PLX_QUIET);
+	/* The others have been told already. */
+	if (l->exit_code && l->settings->loudness == PLX_QUIET)
+		plx_tell_exit(l, PLX_QUIET);
 	plx_say(l, l->exit_code ? PLX_NORMAL : PLX_VERBOSE,
 		"done, exit code %d", l->exit_code);
 	event = json_pack("{s:s, s:i, s:i, s:i}", "event", "done", "code",

@@ -302,7 +302,12 @@ static void a_broken_note_is_none(void **state)
 	assert_int_equal(0, plx_note_write(notes_folder(), PLX_NOTE_FAIL, 8,
 					   "rank=x node=n1\nlines", NULL));
 	assert_false(plx_exit_read(notes_folder(), 8, &read));
-	plx_notes_clear(notes_folder(), 8);
+	assert_int_equal(0, plx_note_write(notes_folder(), PLX_NOTE_STOP, 9,
+					   NULL, NULL));
+	assert_true(plx_note_is(notes_folder(), PLX_NOTE_STOP, 9));
+	plx_notes_clear(notes_folder(), 0);
+	assert_false(plx_note_is(notes_folder(), PLX_NOTE_STOP, 9));
+	assert_false(plx_note_is(notes_folder(), PLX_NOTE_FAIL, 8));
 	rmdir(notes_folder());
 }
 
