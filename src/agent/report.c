@@ -149,6 +149,9 @@ unsigned int plx_reporter_wait(struct plx_reporter *reporter, unsigned int any,
 
 		listen_once(reporter);
 		came = reporter->wishes & any;
+		/* Also one that had said stop before: nobody will answer. */
+		if (!reporter->channel)
+			came |= PLX_WISH_GONE;
 		if (came || left_s <= 0)
 			break;
 		p.fd = plx_channel_fd(reporter->channel);
