@@ -180,6 +180,8 @@ static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (image == MAP_FAILED)
 		return NULL;
+	/* Not for children, as data loaders are: they would have to pay. */
+	madvise(image, bytes, MADV_DONTFORK);
 	s->image = image;
 	s->image_bytes = bytes;
 	return image;

@@ -85,7 +85,8 @@ static int write_turn(int fd, const struct plx_turn *turn,
 	char text[FORMAT_SIZE + 16];
 
 	snprintf(text, sizeof(text), FORMAT, turn->generation, turn->resumed);
-	if (pwrite(fd, text, FORMAT_SIZE, 0) != FORMAT_SIZE || fsync(fd) < 0)
+	/* Not flushed: after a loss of power nobody is left to be kept out. */
+	if (pwrite(fd, text, FORMAT_SIZE, 0) != FORMAT_SIZE)
 		return plx_fail(err, "cannot write the fence: %s",
 				strerror(errno));
 	return 0;

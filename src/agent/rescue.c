@@ -98,8 +98,10 @@ static bool is_there(const struct pollux *p, uint64_t step)
 static int write_it(struct plx_job *job, struct plx_error *err)
 {
 	plx_job_write(job);
+	/* What is old is left to those who know what else there is. */
 	if (plx_job_seal(job, &job->report, err) == 0 &&
-	    plx_job_rename(job, err) == 0)
+	    plx_folder_commit(job->folder, job->tmp, job->facts.step, false,
+			      err) == 0)
 		return 0;
 	plx_job_drop(job);
 	return -1;
@@ -112,6 +114,7 @@ static int save_alone(struct pollux *p, struct plx_error *err)
 	struct plx_store *s = p->store;
 	struct plx_facts facts = plx_store_facts(p, &s->cursor, false);
 	struct plx_job job;
+	char kind[32];
 	int lock = plx_fence_enter(&s->fence, err);
 	int rc = 0;
 
@@ -120,7 +123,8 @@ static int save_alone(struct pollux *p, struct plx_error *err)
 	if (!is_there(p, s->cursor.step)) {
 		facts.rescue = true;
 		(void) plx_job_init(&job, p, alone, &facts, &s->profile);
-		plx_store_tag(s, "r", job.tag);
+		snprintf(kind, sizeof(kind), "r%d.", p->coll->rank);
+		plx_store_tag(s, kind, job.tag);
 		rc = write_it(&job, err) < 0 ? -1 : 1;
 		plx_job_release(&job);
 	}

@@ -224,6 +224,33 @@ static void find_next(struct pollux *p, struct search *s, struct found *found)
 			 p->folder);
 }
 
+/*
+ * The newest checkpoint that would survive a loss of power: the manifest gone
+ * on from may be by a survivor, who does not know.
+ */
+static uint64_t newest_flushed(const struct pollux *p, const struct search *s)
+{
+	uint64_t newest = 0;
+
+	for (int i = s->next - 1; i < s->count; i++) {
+		struct plx_manifest *m = NULL;
+		char path[PATH_MAX];
+		char *text = NULL;
+		size_t bytes;
+
+		if (!s->list[i].file &&
+		    plx_folder_path(p->folder, &s->list[i], path, NULL) == 0)
+			text = read_text(path, &bytes, NULL);
+		if (text)
+			m = plx_manifest_parse(text, bytes, NULL);
+		if (m && m->facts.flushed > newest)
+			newest = m->facts.flushed;
+		plx_manifest_destroy(m);
+		free(text);
+	}
+	return newest;
+}
+
 /* ---- all ranks ---- */
 
 /* The manifest from rank 0, which has read it. */
@@ -323,6 +350,8 @@ static int try_all(struct pollux *p, struct search *s)
 	for (int i = 0; i < s->next - 1; i++)
 		plx_folder_refuse(p->folder, &s->list[i]);
 	adopt(p, &found);
+	if (p->coll->rank == 0 && newest_flushed(p, s) > p->flushed)
+		p->flushed = newest_flushed(p, s);
 	return 0;
 }
 

@@ -98,23 +98,36 @@ void plx_store_note(struct pollux *p, const struct plx_outcome *outcome)
 		note_success(p, outcome);
 		return;
 	}
-	p->err = outcome->err;
 	if (outcome->rc < 0) {
 		s->fenced = true;
+		s->why = outcome->err;
 		return;
 	}
 	s->failures++;
-	plx_say(p, "cannot save step %" PRIu64 ": %s; %s", outcome->step,
-		outcome->err.text,
-		s->has_newest ? "the one before stays" : "there is none yet");
+	if (s->has_newest)
+		plx_say(p,
+			"cannot save step %" PRIu64 ": %s; the checkpoint of "
+			"step %" PRIu64 " stands",
+			outcome->step, outcome->err.text, s->newest);
+	else
+		plx_say(p, "cannot save step %" PRIu64 ": %s", outcome->step,
+			outcome->err.text);
 }
 
 /* ---- when ---- */
 
+static size_t state_bytes(const struct pollux *p)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < p->tensor_count; i++)
+		bytes += p->tensors[i].bytes;
+	return bytes;
+}
+
 static double interval_s(const struct pollux *p)
 {
 	const struct plx_store *s = p->store;
-	double bytes = 0;
 	struct plx_interval job = {
 		.cost_s = s->cost_s,
 		.disk_s = s->disk_s,
@@ -124,10 +137,8 @@ static double interval_s(const struct pollux *p)
 
 	if (p->config.checkpoint_every_s >= 0)
 		return p->config.checkpoint_every_s;
-	for (int i = 0; i < p->tensor_count; i++)
-		bytes += (double) p->tensors[i].bytes;
 	if (!job.cost_s)
-		job.cost_s = bytes / ASSUMED_BYTES_PER_S;
+		job.cost_s = (double) state_bytes(p) / ASSUMED_BYTES_PER_S;
 	return plx_interval_best(&job);
 }
 
@@ -177,6 +188,7 @@ static bool is_there(struct pollux *p, bool flush)
 	if (flush)
 		p->meter.flushed_s = plx_now_s();
 	p->saved.crc = s->crc;
+	p->saved.bytes = state_bytes(p);
 	p->saved.seconds = 0;
 	return true;
 }
@@ -189,7 +201,7 @@ static int agree(struct pollux *p, struct order *order, bool flush)
 	if (p->coll->rank == 0) {
 		if (s->fenced) {
 			order->rc = POLLUX_ESTATE;
-			order->err = p->err;
+			order->err = s->why;
 		} else {
 			order->skip = is_there(p, flush);
 		}

@@ -60,11 +60,12 @@ struct plx_store {
 	uint32_t serial; /* saves begun, by all ranks */
 
 	/* Rank 0's view of what was. */
-	double tried_s;	     /* end of the last try; 0: none */
-	int failures;	     /* of tries, in a row */
-	double cost_s;	     /* what a save costs training, 0: unknown */
-	double disk_s;	     /* how long it takes in all */
-	bool fenced;	     /* a newer generation is there: err says */
+	double tried_s; /* end of the last try; 0: none */
+	int failures;	/* of tries, in a row */
+	double cost_s;	/* what a save costs training, 0: unknown */
+	double disk_s;	/* how long it takes in all */
+	bool fenced;	/* a newer generation is there: */
+	struct plx_error why;
 	uint64_t newest;     /* step of the newest that is there, ... */
 	bool has_newest;     /* ... if there is one ... */
 	bool is_flushed;     /* ... and it would survive a loss of power */

@@ -24,13 +24,9 @@
 #include "agent/thread.h"
 #include "core/crc.h"
 
-#ifndef CHUNK
-#define CHUNK (UINT64_C(8) << 20)
-#endif
-#ifndef THREADS_MAX
+#define CHUNK	    (UINT64_C(8) << 20)
 #define THREADS_MAX 4
-#endif
-#define DIRECT_MIN (UINT64_C(1) << 20) /* below, the page cache is as good */
+#define DIRECT_MIN  (UINT64_C(1) << 20) /* below, the page cache is as good */
 
 /* One file under way, shared by its threads. */
 struct run {
@@ -433,8 +429,9 @@ int plx_stream_write(struct plx_stream *stream, const char *path, bool flush,
 	}
 	/* A full disk is better known before than after. */
 	if (run.bytes > CHUNK &&
-	    posix_fallocate(run.fd, 0, (off_t) run.bytes) == ENOSPC) {
-		plx_fail(err, "cannot write: %s", strerror(ENOSPC));
+	    fallocate(run.fd, 0, 0, (off_t) run.bytes) < 0 &&
+	    (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
+		plx_fail(err, "cannot write: %s", strerror(errno));
 		goto done;
 	}
 	if (work(&run, err) < 0)
