@@ -63,8 +63,11 @@ static const char *unit_of(const struct plx_launcher *l)
 
 void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g)
 {
-	plx_say(l, PLX_VERBOSE, "start %d: %d ranks on %s", g->step.number,
-		g->step.layout.ranks, g->where);
+	/* Later ones are told by what they follow: a resize, a fault. */
+	plx_say(l, g->step.number ? PLX_VERBOSE : PLX_NORMAL,
+		"start %d: %d rank%s on %s", g->step.number,
+		g->step.layout.ranks, g->step.layout.ranks == 1 ? "" : "s",
+		g->where);
 	write_event(
 		l, json_pack("{s:s, s:i, s:I, s:b, s:i, s:i, s:s}", "event",
 			     "start", "start", g->step.number, "generation",
@@ -224,8 +227,8 @@ void plx_tell_done(struct plx_launcher *l)
 	/* The others have been told already. */
 	if (l->exit_code && l->settings->loudness == PLX_QUIET)
 		plx_tell_exit(l, PLX_QUIET);
-	plx_say(l, l->exit_code ? PLX_NORMAL : PLX_VERBOSE,
-		"done, exit code %d", l->exit_code);
+	plx_say(l, PLX_NORMAL, "done, exit code %d, after %d start%s",
+		l->exit_code, l->starts, l->starts == 1 ? "" : "s");
 	event = json_pack("{s:s, s:i, s:i, s:i}", "event", "done", "code",
 			  l->exit_code, "starts", l->starts, "resizes",
 			  l->status.resizes);
