@@ -10,12 +10,26 @@ dir=${1:?folder} samples=${2:?samples} epochs=${3:?epochs}
 limit=-1
 [ "${4:-}" != so-far ] || limit=$epochs
 
+# A rank killed between sum and commit took part in that step. If nobody has
+# committed it, it is rolled back as any other.
+unsaid() {
+	awk '
+		$1 == "sum" && NF == 2 { last = $2; count = 0; next }
+		$1 == "sum" { sub(/^sum /, ""); parts[count++] = $0; next }
+		$1 == last { count = 0 }
+		{ print }
+		END {
+			for (i = 0; i < count; i++)
+				print parts[i]
+		}' "$1"
+}
+
 # "GENERATION from STEP" or "GENERATION STEP EPOCH FIRST COUNT SUM"
 all_lines() {
 	local file generation
 	for file in "$dir"/*.*; do
 		generation=$(basename "$file")
-		sed "s/^/${generation%.*} /" "$file"
+		unsaid "$file" | sed "s/^/${generation%.*} /"
 	done
 }
 

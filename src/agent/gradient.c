@@ -339,7 +339,8 @@ static int synchronise(struct pollux *p)
 	double begin_s = plx_now_s();
 	int rc;
 
-	if (plx_bucket_sum_norms(p) < 0)
+	if (plx_samplelog_sum(p->log, &p->cursor, &p->err) < 0 ||
+	    plx_bucket_sum_norms(p) < 0)
 		return -1;
 	rc = in_one(p) ? sum_at_once(p) : sum_in_parts(p);
 	if (rc < 0)

@@ -113,23 +113,40 @@ void plx_samplelog_drop(struct plx_samplelog *log)
 		log->count = 0;
 }
 
+static int write_parts(struct plx_samplelog *log, const char *word,
+		       const struct plx_cursor *cursor, struct plx_error *err)
+{
+	for (size_t i = 0; i < log->count; i++) {
+		const struct part *part = &log->parts[i];
+
+		fprintf(log->file,
+			"%s%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			" %" PRIu64 "\n",
+			word, cursor->step, cursor->epoch, part->range.first,
+			part->range.count, part->sum);
+	}
+	if (fflush(log->file) != 0)
+		return plx_fail(err, "cannot write the sample log: %s",
+				strerror(errno));
+	return 0;
+}
+
+int plx_samplelog_sum(struct plx_samplelog *log,
+		      const struct plx_cursor *cursor, struct plx_error *err)
+{
+	if (!log)
+		return 0;
+	fprintf(log->file, "sum %" PRIu64 "\n", cursor->step);
+	return write_parts(log, "sum ", cursor, err);
+}
+
 int plx_samplelog_commit(struct plx_samplelog *log,
 			 const struct plx_cursor *cursor, struct plx_error *err)
 {
 	if (!log)
 		return 0;
-	for (size_t i = 0; i < log->count; i++) {
-		const struct part *part = &log->parts[i];
-
-		fprintf(log->file,
-			"%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-			" %" PRIu64 "\n",
-			cursor->step, cursor->epoch, part->range.first,
-			part->range.count, part->sum);
-	}
+	if (write_parts(log, "", cursor, err) < 0)
+		return -1;
 	log->count = 0;
-	if (fflush(log->file) != 0)
-		return plx_fail(err, "cannot write the sample log: %s",
-				strerror(errno));
 	return 0;
 }

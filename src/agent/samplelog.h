@@ -8,6 +8,10 @@
  *
  *	STEP EPOCH FIRST COUNT SUM
  *
+ * The same after the word "sum", with a line "sum STEP" before them, when the
+ * gradients are about to be summed up: a rank that is killed before it commits
+ * has all the same taken part in the step that the others committed.
+ *
  * COUNT positions of the epoch's order from FIRST on, and the sum of the
  * numbers of their samples. Lines with a STEP not below a later generation's
  * "from" were rolled back. tests/samples.sh reads all this.
@@ -34,6 +38,10 @@ int plx_samplelog_add(struct plx_samplelog *log, const struct plx_range *part,
 
 /* The step begins anew: forget its parts. */
 void plx_samplelog_drop(struct plx_samplelog *log);
+
+/* The parts are about to be summed up with those of the others. */
+int plx_samplelog_sum(struct plx_samplelog *log,
+		      const struct plx_cursor *cursor, struct plx_error *err);
 
 /* The step is committed: write its parts. cursor is not yet advanced. */
 int plx_samplelog_commit(struct plx_samplelog *log,
