@@ -127,7 +127,22 @@ full_disk() {
 	return $rc
 }
 
-echo 1..7
+# Rank 1 of 3 may not write files as long as its share.
+one_cannot_write() {
+	mkdir one
+	fails ranks 3 bash -c 'trap "" XFSZ
+		[ "$OMPI_COMM_WORLD_RANK" -ne 1 ] || ulimit -f 1000
+		exec "$@"' - "$train" --checkpoint-dir one --ballast-mb 64 \
+		--samples 2000 --epochs 3 --checkpoint-every 0.05 \
+		--emulate-gpu compute >one.out 2>&1 || return 1
+	cat one.out
+	find one
+	[ -z "$(find one -name 'step-*')" ] &&
+		[ "$(grep -c '^epoch' one.out)" -ge 2 ] &&
+		grep 'cannot save step .*: rank 1: cannot write' one.out
+}
+
+echo 1..8
 ok "all ranks write a part of a large state, in the background" in_shards
 ok "which is restored on fewer ranks, bit for bit" on_fewer_ranks
 ok "when rank 0 is killed at most one step is lost" lost lost0 0
@@ -135,3 +150,4 @@ ok "when rank 1 is killed at most one step is lost" lost lost1 1
 ok "when rank 2 is killed at most one step is lost" lost lost2 2
 ok "who is told to leave loses at most one step" told_to_leave
 ok "a full disk leaves the last good checkpoint" full_disk
+ok "nor is there one when another rank cannot write" one_cannot_write
