@@ -392,6 +392,9 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		break;
 	}
 	if (_move(job, track, status, &err) < 0) {
+		/* A node may still be busy with another job's end. */
+		if (track->phase == POLLUX_LENT && locked_s < track->deadline_s)
+			return false;
 		_refuse(job, track, err.text);
 		pollux_wake(job, status);
 		return false;
