@@ -47,6 +47,13 @@ bool plx_fault_may_restart(struct plx_launcher *l, int code)
 	return false;
 }
 
+int plx_fault_code(const struct plx_launcher *l, int code)
+{
+	if (code == 0 && l->fault.speaks && !l->now->peer.met)
+		return PLX_SRUN_FAILED;
+	return code;
+}
+
 double plx_fault_wait_s(const struct plx_launcher *l)
 {
 	if (l->fault.srun)
@@ -57,6 +64,7 @@ double plx_fault_wait_s(const struct plx_launcher *l)
 void plx_fault_hello(struct plx_launcher *l)
 {
 	l->fault.srun = 0;
+	l->fault.speaks = true;
 	plx_hang_begin(&l->fault.hang, plx_now_s());
 }
 
@@ -141,6 +149,21 @@ static void excuse(struct plx_launcher *l, double slept_s)
 
 	if (hang->beat_s && (slept_s > OWN_SLEEP_S || !should_move(l)))
 		hang->beat_s += slept_s;
+}
+
+double plx_fault_due_s(const struct plx_launcher *l)
+{
+	const struct plx_faults *f = &l->fault;
+	double due_s = plx_hang_due_s(&f->hang, l->settings->hang_timeout_s);
+
+	if (!plx_generation_lives(l->now))
+		return INFINITY;
+	if (f->kill_s)
+		return f->kill_s;
+	if (!should_move(l))
+		return INFINITY;
+	return fmin(due_s ? due_s : INFINITY,
+		    l->settings->notes ? f->note_s : INFINITY);
 }
 
 void plx_fault_watch(struct plx_launcher *l)

@@ -23,11 +23,18 @@ struct plx_faults {
 	double note_s;	  /* next look for a note of one that is gone */
 	double lost_s;	  /* since when a rank is known to be gone, 0: none */
 	double kill_s;	  /* when to end them harder, 0: they train */
+	bool speaks;	  /* the program has libpollux */
 	int srun;	  /* times in a row that srun could start no ranks */
 };
 
 /* May ranks that ended with this code be started again? Says so if not. */
 bool plx_fault_may_restart(struct plx_launcher *l, int code);
+
+/*
+ * srun's exit code, but for an srun that returns 0 although slurmd refused all
+ * its tasks: that is PLX_SRUN_FAILED.
+ */
+int plx_fault_code(const struct plx_launcher *l, int code);
 
 /* How long to wait before that. */
 double plx_fault_wait_s(const struct plx_launcher *l);
@@ -35,6 +42,9 @@ double plx_fault_wait_s(const struct plx_launcher *l);
 /* The ranks that train: have met, have committed a step. */
 void plx_fault_hello(struct plx_launcher *l);
 void plx_fault_beat(struct plx_launcher *l, uint64_t step);
+
+/* When to look again at the latest; INFINITY: no need. */
+double plx_fault_due_s(const struct plx_launcher *l);
 
 /* End ranks that hang, and those that wait for one that is gone. */
 void plx_fault_watch(struct plx_launcher *l);

@@ -121,6 +121,7 @@ static int patience_ms(const struct plx_launcher *l)
 	if (l->stage == PLX_STAGE_IDLE && l->not_before_s > now_s)
 		due_s = fmin(due_s, l->not_before_s);
 	due_s = fmin(due_s, plx_alien_due_s(l));
+	due_s = fmin(due_s, plx_fault_due_s(l));
 	if (l->old)
 		due_s = fmin(due_s, l->old->kill_s);
 	return (int) ceil(fmax(due_s - now_s, SHORTEST_S) * 1e3);

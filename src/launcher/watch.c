@@ -30,6 +30,7 @@ static void lose_now(struct plx_launcher *l, int code)
 {
 	enum plx_event event;
 
+	code = plx_fault_code(l, code);
 	l->marks.left_s = l->now->step.ended_s;
 	if (!l->now->said.saved && !l->now->said.held)
 		l->marks.last_s = l->marks.asked_s;
