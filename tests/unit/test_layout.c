@@ -137,6 +137,49 @@ static void a_rank_gets_the_cpus_that_every_node_can_give(void **state)
 	plx_layout_release(&crowd);
 }
 
+static void what_is_kept_of_a_node_is_its_share(void **state)
+{
+	struct plx_layout_node node = { .ranks = 4,
+					.cpus = 8,
+					.gres = "gpu:4(IDX:0-3)" };
+	struct plx_layout_node same = node;
+
+	(void) state;
+	plx_layout_keep(&same, 4, 1);
+	assert_string_equal("gpu:4(IDX:0-3)", same.gres);
+	assert_int_equal(8, same.cpus);
+	plx_layout_keep(&node, 2, 0);
+	assert_int_equal(2, node.ranks);
+	assert_int_equal(4, node.cpus);
+	assert_string_equal("", node.gres);
+	/* Ranks get the CPUs they asked for, where the node has them. */
+	node = (struct plx_layout_node){ .ranks = 4, .cpus = 8 };
+	plx_layout_keep(&node, 2, 3);
+	assert_int_equal(6, node.cpus);
+}
+
+static void devices_not_known_are_learnt_where_ranks_are_as_many(void **state)
+{
+	struct plx_layout whole = layout_of("n1:4 n2:2");
+	struct plx_layout part = layout_of("n1:2 n2:2");
+
+	(void) state;
+	part.nodes[0].gres[0] = '\0';
+	part.nodes[1].gres[0] = '\0';
+	assert_true(plx_layout_within(&part, &whole));
+	assert_false(plx_layout_within(&whole, &part));
+	plx_layout_learn(&part, &whole);
+	assert_string_equal("", part.nodes[0].gres);
+	assert_string_equal("gpu:2(IDX:0)", part.nodes[1].gres);
+	plx_layout_release(&whole);
+	whole = layout_of("n2:2 n1:2");
+	assert_true(plx_layout_equal(&part, &whole));
+	strcpy(whole.nodes[0].gres, "gpu:2(IDX:2-3)");
+	assert_false(plx_layout_equal(&part, &whole));
+	plx_layout_release(&whole);
+	plx_layout_release(&part);
+}
+
 static void a_copy_is_its_own(void **state)
 {
 	struct plx_layout layout = layout_of("n1:2 n2:1");
@@ -160,6 +203,9 @@ int main(void)
 		cmocka_unit_test(order_does_not_make_a_difference_devices_do),
 		cmocka_unit_test(without_gpus_tasks_are_spread),
 		cmocka_unit_test(a_rank_gets_the_cpus_that_every_node_can_give),
+		cmocka_unit_test(what_is_kept_of_a_node_is_its_share),
+		cmocka_unit_test(
+			devices_not_known_are_learnt_where_ranks_are_as_many),
 		cmocka_unit_test(a_copy_is_its_own),
 	};
 
