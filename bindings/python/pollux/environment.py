@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What the launcher says about this rank before training begins."""
+"""Which rank this is: as the launcher says, until training has begun."""
 
 import os
+from typing import Optional, Sequence, Tuple
 
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
 _SIZE = ("OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "WORLD_SIZE")
 _LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK")
 
 
-def _first(names, default: int) -> int:
+_known: Optional[Tuple[int, int]] = None  # rank and ranks, libpollux's
+
+
+def set_known(known: Optional[Tuple[int, int]]) -> None:
+    """What libpollux has found when training began."""
+    global _known
+    _known = known
+
+
+def _first(names: Sequence[str], default: int) -> int:
     for name in names:
         text = os.environ.get(name, "")
         if text.isdigit():
@@ -17,11 +27,13 @@ def _first(names, default: int) -> int:
 
 
 def rank() -> int:
-    return _first(_RANK, 0)
+    """Of this process, from 0."""
+    return _known[0] if _known else _first(_RANK, 0)
 
 
 def world_size() -> int:
-    return _first(_SIZE, 1)
+    """Ranks in all."""
+    return _known[1] if _known else _first(_SIZE, 1)
 
 
 def local_rank() -> int:

@@ -132,7 +132,9 @@ class Run:
         self._hand_in_buckets()
         self.started = True
         self._handle.start()
-        self._statistics.begin(self._handle.info().gpus)
+        info = self._handle.info()
+        environment.set_known((info.rank, info.gpus))
+        self._statistics.begin(info.gpus)
         self._follow()
 
     def _config(self) -> Dict[str, Any]:
@@ -377,14 +379,10 @@ class Run:
 
     @property
     def rank(self) -> int:
-        if self.started and self._handle is not None:
-            return self._handle.info().rank
         return environment.rank()
 
     @property
     def world_size(self) -> int:
-        if self.started and self._handle is not None:
-            return self._handle.info().gpus
         return environment.world_size()
 
     # The end.
@@ -396,6 +394,7 @@ class Run:
         atexit.unregister(self._at_exit)
         if _current is self:
             _current = None
+            environment.set_known(None)
         if self._loader is not None:
             self._loader.close()
         if handle is None:
