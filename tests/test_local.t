@@ -58,8 +58,14 @@ kids() {
 	pgrep -P "$1" -x "$2"
 }
 
+# The ranks before a resize may take a while to leave.
+one_mpirun() {
+	[ "$(kids "$launcher" mpirun | wc -l)" -eq 1 ]
+}
+
 rank_killed() {
 	local shims
+	wait_until one_mpirun 10 || return 1
 	shims=($(kids "$(kids "$launcher" mpirun)" pollux-rank))
 	kill -KILL "$(pgrep -P "${shims[1]}")" &&
 		wait_until 'grep -q "restart 1 of 3" err' 10 &&
