@@ -326,6 +326,8 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 	struct pollux_shape lent = { NULL };
 	enum pollux_lending kind = POLLUX_LEND_NOTHING;
 	struct plx_error err;
+	struct plx_error same;
+	bool vain = false;
 	int rc = pollux_want(job, track, status, &want, &err);
 
 	if (rc == 0) {
@@ -335,11 +337,16 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 					    "too many nodes to name");
 		else if (kind != POLLUX_LEND_NOTHING)
 			rc = pollux_resize(job, &lent, &err);
+		/* Nor without what it has: no reason to stop its ranks. */
+		vain = rc < 0 && want.gpus &&
+		       pollux_resize_test(job, &want, &same) < 0;
 	}
 	pollux_shape_release(&want);
 	pollux_shape_release(&lent);
 	track->steps_before = job->next_step_id;
-	if (rc < 0)
+	if (vain)
+		_refuse(job, track, same.text);
+	else if (rc < 0)
 		_ask_cold(job, track, &err);
 	else if (kind == POLLUX_LEND_NEW)
 		_done(job, track, locked_s);
