@@ -19,6 +19,8 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+#define WARM_UP 4 /* rounds */
+
 enum way { PLAIN, SUM, BEGUN, WAYS };
 
 static const char *const names[WAYS] = { "MPI_Allreduce", "sum", "begun" };
@@ -99,14 +101,15 @@ static void measure(struct bench *b, size_t count)
 	double p50[WAYS];
 	double p99[WAYS];
 
-	for (int round = -3; round < rounds; round++) {
+	for (int round = 0; round < rounds + WARM_UP; round++) {
 		for (int turn = 0; turn < WAYS; turn++) {
 			/* Each comes after each as often. */
-			enum way way = (enum way)((round + 3 + turn) % WAYS);
+			int at = round % 2 ? WAYS - turn : turn;
+			enum way way = (enum way)((round / 2 + at) % WAYS);
 			double us = once(b, way, count);
 
-			if (round >= 0)
-				b->us[way][round] = us;
+			if (round >= WARM_UP)
+				b->us[way][round - WARM_UP] = us;
 		}
 	}
 	for (enum way way = PLAIN; way < WAYS; way++) {

@@ -50,8 +50,8 @@ virtual_nodes() {
 
 # mpirun ends all, and nobody is left stopped.
 hangs() {
-	says 2 'waits for others, which do not answer for 1 s' \
-		ranks 3 "$probe" late mpi hang 1 &&
+	says 2 'waits for others, which do not answer for 3 s' \
+		ranks 3 "$probe" late mpi hang 3 &&
 		says 0 . pgrep -f "$probe late"
 }
 
@@ -75,7 +75,7 @@ one_without_gpu() {
 }
 
 gpu_fault() {
-	FAKE_NCCL=$1 says 3 "$2" on_gpu 3 "$probe" late nccl none 1
+	FAKE_NCCL=$1 says 3 "$2" on_gpu 3 "$probe" late nccl none 3
 }
 
 kernels_on_host() {
@@ -153,9 +153,9 @@ ok "one rank without a GPU, and all use MPI" one_without_gpu
 ok "an asynchronous error of NCCL ends the sum" \
 	gpu_fault error:12 'NCCL failed: remote process exited'
 ok "a sum over NCCL that never ends is an error in time" \
-	gpu_fault 1:stuck:12 'NCCL: .* do not answer for 1 s'
+	gpu_fault 1:stuck:12 'NCCL: .* do not answer for 3 s'
 ok "... also where NCCL cannot even be aborted" \
-	gpu_fault deaf:12 'NCCL: .* do not answer for 1 s'
+	gpu_fault deaf:12 'NCCL: .* do not answer for 3 s'
 if command -v "${CXX:-c++}" >/dev/null; then
 	ok "gradients on a GPU add up as on the host" on_gpu 0 "$probe" gradient
 	ok "... compiled for an unknown GPU, or by the host without NVRTC" \
