@@ -75,6 +75,7 @@ ok "make install honours DESTDIR" \
 if [ -n "$slurm_src" ]; then
 	ok "programs, plugins and manuals are where they are looked for" has \
 		opt/pollux/bin/pollux-{launch,report,top,sandbox} \
+		opt/pollux/libexec/pollux/pollux-rank \
 		opt/pollux/lib/libpollux.so \
 		opt/pollux/include/pollux.h \
 		opt/pollux/lib/pkgconfig/pollux.pc \

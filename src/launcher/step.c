@@ -122,7 +122,12 @@ static int prepare_environ(struct plx_environ *env,
 			   const struct plx_step *step, const char *hosts,
 			   struct plx_error *err)
 {
+	const struct plx_layout *layout = &step->layout;
 	const struct variable vars[] = {
+		/* Whoever asks which ranks share a node goes by it. */
+		{ "SLURMD_NODENAME", order->local && layout->count
+					     ? layout->nodes[0].name
+					     : NULL },
 		{ "SLURM_HOSTFILE", order->local ? NULL : hosts },
 		{ "SLURM_EXIT_ERROR",
 		  order->local ? NULL : NUMBER(PLX_SRUN_FAILED) },
@@ -136,7 +141,7 @@ static int prepare_environ(struct plx_environ *env,
 	    set_texts(env, vars, sizeof(vars) / sizeof(vars[0]), err) < 0 ||
 	    set_meeting(env, order, step, err) < 0)
 		return -1;
-	return set_devices(env, order, &step->layout, err);
+	return set_devices(env, order, layout, err);
 }
 
 /*
