@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,28 +15,33 @@
 
 #define NAME "/pollux-rank"
 
-/* Where it was built or moved with us, else where it was installed. */
-static int find_program(char path[PATH_MAX], struct plx_error *err)
+/* In a folder that is named after the one this program is in. */
+static bool is_near(const char *below, char path[PATH_MAX])
 {
-	char self[PATH_MAX] = "";
+	char self[PATH_MAX / 2] = "";
 	char *slash;
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - sizeof(NAME)) > 0) {
-		slash = strrchr(self, '/');
-		if (slash)
-			strcpy(slash, NAME);
-	}
-	if (self[0] && access(self, X_OK) == 0) {
-		strcpy(path, self);
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
+		return false;
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	snprintf(path, PATH_MAX, "%s%s" NAME, self, below);
+	return access(path, X_OK) == 0;
+}
+
+/* Where it was built, where it was installed, or moved to since then. */
+static int find_program(char path[PATH_MAX], struct plx_error *err)
+{
+	if (is_near("", path))
 		return 0;
-	}
 	snprintf(path, PATH_MAX, "%s" NAME, PLX_LIBEXEC);
-	if (access(path, X_OK) == 0)
+	if (access(path, X_OK) == 0 || is_near("/../libexec/pollux", path))
 		return 0;
 	return plx_fail(err,
 			"cannot find pollux-rank, neither beside pollux-launch "
-			"nor as %s: is Pollux installed whole?",
-			path);
+			"nor in " PLX_LIBEXEC ": is Pollux installed whole?");
 }
 
 static int make_logs(struct plx_shim *shim, const char *given,
