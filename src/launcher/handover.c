@@ -173,18 +173,25 @@ void plx_handover_resume(struct plx_launcher *l)
 	plx_handover_release(l);
 }
 
+/* Where memory did not do, they have left a checkpoint: no fault. */
+static void tell_end(struct plx_launcher *l)
+{
+	if (!l->now->said.saved)
+		plx_tell_fault(l, l->exit_code, 0);
+	plx_say(l, PLX_NORMAL, "the next ranks, started beside, go on from %s",
+		l->now->said.held ? "what these held" : "their checkpoint");
+}
+
 void plx_handover_adopt(struct plx_launcher *l)
 {
-	plx_say(l, PLX_NORMAL,
-		"ranks failed (exit code %d), the next ones take over from "
-		"the last checkpoint",
-		l->exit_code);
 	plx_peer_tell(&l->next->peer, PLX_MSG_GO);
+	l->marks.go_s = plx_now_s();
 	plx_handover_follow(l);
 }
 
 void plx_handover_follow(struct plx_launcher *l)
 {
+	tell_end(l);
 	take_over(l);
 	if (!l->now->said.hello)
 		l->deadline_s = plx_now_s() + HELLO_S;
