@@ -315,11 +315,14 @@ void plx_clerk_use(struct plx_clerk *clerk, const struct plx_registry *registry)
 	pthread_mutex_unlock(&clerk->mutex);
 }
 
+/* A wish to save, which is said again and again, must not undo a kill. */
 static void order_signal(struct plx_clerk *clerk, const char *name, int signal)
 {
 	pthread_mutex_lock(&clerk->mutex);
-	clerk->signal = signal;
-	snprintf(clerk->step, sizeof(clerk->step), "%s", name);
+	if (!clerk->signal || signal != SIGURG) {
+		clerk->signal = signal;
+		snprintf(clerk->step, sizeof(clerk->step), "%s", name);
+	}
 	pthread_cond_signal(&clerk->wake);
 	pthread_mutex_unlock(&clerk->mutex);
 }
