@@ -28,6 +28,8 @@
 #define NAP_MIN_NS 1000000
 #define NAP_MAX_NS 50000000
 
+#define FOR_OTHERS (UINT64_C(1) << 20) /* header, profile, small blobs */
+
 /* No more than this part of the memory that is left is used for copies. */
 #define SHARE_OF_MEMORY 0.5
 
@@ -160,6 +162,23 @@ static void *run(void *arg)
 
 /* ---- the copy ---- */
 
+/* Pages are got when they are first touched, which takes longest. */
+static void *touch(void *arg)
+{
+	struct plx_store *s = arg;
+
+	for (uint64_t at = 0; at < s->image_bytes; at += PLX_PAGE)
+		((volatile unsigned char *) s->image)[at] = 0;
+	return NULL;
+}
+
+static void end_touch(struct plx_store *s)
+{
+	if (s->touching)
+		pthread_join(s->toucher, NULL);
+	s->touching = false;
+}
+
 /* Kept for the next time; NULL when it would be too much. */
 static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 {
@@ -167,6 +186,7 @@ static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 	double room = SHARE_OF_MEMORY * (double) plx_nodemem_room();
 	void *image;
 
+	end_touch(s);
 	if (s->image_bytes >= bytes)
 		return s->image;
 	if (s->image)
@@ -185,6 +205,28 @@ static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 	s->image = image;
 	s->image_bytes = bytes;
 	return image;
+}
+
+void plx_background_prepare(struct pollux *p)
+{
+	struct plx_store *s = p->store;
+	struct plx_partition parts;
+	struct plx_piece *pieces;
+	uint64_t bytes = FOR_OTHERS;
+	int count;
+
+	if (s->image || s->touching)
+		return;
+	if (plx_partition_make(&parts, p->tensors, p->tensor_count,
+			       p->tensor_count, p->coll->ranks) == 0 &&
+	    p->coll->rank < parts.shards) {
+		count = plx_partition_of(&parts, p->coll->rank, &pieces);
+		for (int i = 0; i < count; i++)
+			bytes += pieces[i].bytes;
+		s->touching = get_image(p, bytes) &&
+			      plx_thread_begin(&s->toucher, touch, s) == 0;
+	}
+	plx_partition_release(&parts);
 }
 
 static void copy(struct pollux *p, struct plx_background *b)
@@ -283,10 +325,11 @@ int plx_background_end(struct pollux *p)
 	return rc;
 }
 
-void plx_background_release(struct plx_background *background)
+void plx_background_release(struct plx_store *store)
 {
-	struct plx_background *b = background;
+	struct plx_background *b = &store->background;
 
+	end_touch(store);
 	b->stop = true;
 	if (b->begun)
 		pthread_join(b->thread, NULL);
@@ -294,4 +337,7 @@ void plx_background_release(struct plx_background *background)
 	if (b->pending)
 		plx_job_release(&b->job);
 	b->pending = false;
+	if (store->image)
+		munmap(store->image, store->image_bytes);
+	store->image = NULL;
 }

@@ -18,7 +18,8 @@
 #include "agent/save.h"
 #include "agent/store.h"
 
-#define SETTLE_S 2 /* that an optimiser step may go on */
+#define SETTLE_S   2 /* that an optimiser step may go on */
+#define PREPARE_AT 5 /* commits after the start, which is busy enough */
 
 /* ---- is the state that of the last commit? ---- */
 
@@ -50,6 +51,9 @@ void plx_state_settled(struct pollux *p)
 	s->profile = p->profile;
 	pthread_cond_broadcast(&s->moved);
 	pthread_mutex_unlock(&s->lock);
+	if (++s->commits == PREPARE_AT && p->folder[0] &&
+	    p->config.checkpoint_every_s != 0)
+		plx_background_prepare(p);
 }
 
 /* From now on it is, until we say that we are done. */

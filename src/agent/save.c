@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/folder.h"
@@ -330,9 +329,7 @@ void plx_save_release(struct pollux *p)
 	if (!s)
 		return;
 	plx_guard_end(p);
-	plx_background_release(&s->background);
-	if (s->image)
-		munmap(s->image, s->image_bytes);
+	plx_background_release(s);
 	pthread_cond_destroy(&s->moved);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

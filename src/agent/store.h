@@ -75,6 +75,9 @@ struct plx_store {
 	struct plx_background background;
 	unsigned char *image; /* room for a copy of the own share */
 	size_t image_bytes;
+	pthread_t toucher; /* gets its pages ... */
+	bool touching;	   /* ... if there is one */
+	uint64_t commits;
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t moved; /* one of the next two changed */
@@ -109,8 +112,11 @@ void plx_background_look(struct pollux *p);
 /* Collective: wait for it, rank 0 notes how it ended. 0 or -1. */
 int plx_background_end(struct pollux *p);
 
+/* Get the memory for the copy, in yet another thread; it is needed soon. */
+void plx_background_prepare(struct pollux *p);
+
 /* Give up what is under way. */
-void plx_background_release(struct plx_background *background);
+void plx_background_release(struct plx_store *store);
 
 /* ---- restore.c ---- */
 

@@ -54,6 +54,25 @@ static void a_save_in_the_background_comes_back(void **state)
 	comes_back(*state, PLX_SAVE_ASYNC);
 }
 
+static void memory_for_the_copy_is_got_ahead(void **state)
+{
+	struct world *w = *state;
+	struct pollux *p = world_run(w);
+	const unsigned char *image;
+
+	for (uint64_t step = 1; step <= 6; step++)
+		world_step(w, p, step);
+	image = p->store->image;
+	assert_non_null(image);
+	assert_int_equal(0, plx_save(p, PLX_SAVE_ASYNC));
+	assert_int_equal(0, plx_save_wait(p));
+	assert_ptr_equal(image, p->store->image);
+	pollux_destroy(p);
+	p = world_run(w);
+	world_assert_step(w, p, 6);
+	pollux_destroy(p);
+}
+
 static void a_fresh_start_has_nothing_to_restore(void **state)
 {
 	struct pollux *p = world_run(*state);
@@ -341,6 +360,7 @@ int main(void)
 		IN_WORLD(a_flushed_save_comes_back),
 		IN_WORLD(a_quick_save_comes_back),
 		IN_WORLD(a_save_in_the_background_comes_back),
+		IN_WORLD(memory_for_the_copy_is_got_ahead),
 		IN_WORLD(a_fresh_start_has_nothing_to_restore),
 		IN_WORLD(a_blob_may_change_its_size),
 		IN_WORLD(two_are_kept_and_the_one_on_disk),
