@@ -10,7 +10,6 @@ model, optimisers and data known. From then on a loop over the data loader is
 
 import atexit
 import contextlib
-import pickle
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
@@ -20,8 +19,9 @@ from . import environment, library
 from .buckets import Bucket, Buckets
 from .handle import Handle
 from .library import Error
+from .state import State
 from .statistics import Statistics
-from .tensors import describe, memory_of, short_name
+from .tensors import memory_of
 
 OPTIONS = ("epochs", "seed", "counting", "min_gpu_batch", "max_gpu_batch",
            "accumulate", "lr_scaling", "lr_warmup_epochs", "lr_rule",
@@ -172,37 +172,16 @@ class Run:
         self.buckets.hook(self._gradient, self._sync)
 
     def _register_all(self) -> None:
-        for name, tensor in self._model.named_parameters():
-            self._register_tensor("model." + name, tensor)
-        for name, tensor in self._statistics.named():
-            self._register_tensor("model." + name, tensor)
-        names = {p: n for n, p in self._model.named_parameters()}
+        state = State(self._handle)
+        state.add_model(self._model, self._statistics)
         for i, optimizer in enumerate(self._optimizers):
-            prefix = "optimizer%s" % (i or "")
-            for key, param, tensor in optimizer.tensors():
-                self._register_tensor("%s.%s.%s" % (
-                    prefix, key, names.get(param, "?")), tensor)
-            self._handle.register_blob(prefix, optimizer.dump,
-                                       optimizer.load)
+            state.add_optimizer("optimizer%s" % (i or ""), optimizer)
         for i, scheduler in enumerate(self._schedulers):
-            self._register_dict("scheduler%s" % (i or ""), scheduler.inner)
+            state.add("scheduler%s" % (i or ""), scheduler.inner)
         if self._scaler is not None:
-            self._register_dict("scaler", self._scaler)
+            state.add("scaler", self._scaler)
         for name, thing in self._extra:
-            if isinstance(thing, torch.Tensor):
-                self._register_tensor(name, thing)
-            else:
-                self._register_dict(name, thing)
-
-    def _register_tensor(self, name: str, tensor: torch.Tensor) -> None:
-        data, kind, shape = describe(name, tensor)
-        self._handle.register(short_name(name), data, kind, shape,
-                              memory_of(tensor))
-
-    def _register_dict(self, name: str, thing: Any) -> None:
-        self._handle.register_blob(
-            short_name(name), lambda: pickle.dumps(thing.state_dict()),
-            lambda data: thing.load_state_dict(pickle.loads(data)))
+            state.add(name, thing)
 
     def _hand_in_buckets(self) -> None:
         for bucket in self.buckets.all:

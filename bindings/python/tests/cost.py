@@ -4,8 +4,8 @@
     python3 cost.py [--json]
 
 CPU time of the fastest half of all steps, so that what else the machine does
-counts little. "wide" is one large layer, "deep" many small ones, where each step is
-mostly Python.
+counts little. "wide" has a few large layers, "deep" many small ones, where
+each step is mostly Python.
 """
 
 import json

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""What a checkpoint holds, by name: tensors in place, all else as bytes."""
+
+import pickle
+from typing import Any, Dict
+
+import torch
+
+from .handle import Handle
+from .statistics import Statistics
+from .tensors import describe, memory_of, short_name
+
+
+class State:
+    """Registers with libpollux, before it starts."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._names: Dict[torch.nn.Parameter, str] = {}
+
+    def add_model(self, model: torch.nn.Module,
+                  statistics: Statistics) -> None:
+        """Parameters and persistent buffers."""
+        for name, param in model.named_parameters():
+            self._names[param] = name
+            self._add_tensor("model." + name, param)
+        for name, buffer in statistics.named():
+            self._add_tensor("model." + name, buffer)
+
+    def add_optimizer(self, prefix: str, optimizer: Any) -> None:
+        """After the model, whose names its state has."""
+        for key, param, tensor in optimizer.tensors():
+            name = self._names.get(param, "?")
+            self._add_tensor("%s.%s.%s" % (prefix, key, name), tensor)
+        self._handle.register_blob(prefix, optimizer.dump, optimizer.load)
+
+    def add(self, name: str, thing: Any) -> None:
+        """A tensor, or whatever has state_dict() and load_state_dict()."""
+        if isinstance(thing, torch.Tensor):
+            self._add_tensor(name, thing)
+            return
+        self._handle.register_blob(
+            short_name(name), lambda: pickle.dumps(thing.state_dict()),
+            lambda data: thing.load_state_dict(pickle.loads(data)))
+
+    def _add_tensor(self, name: str, tensor: torch.Tensor) -> None:
+        data, kind, shape = describe(name, tensor)
+        self._handle.register(short_name(name), data, kind, shape,
+                              memory_of(tensor))
