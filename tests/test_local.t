@@ -10,7 +10,7 @@ cd "$WORK" || exit 1
 run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
-plan 27
+plan 28
 
 samples=5000
 train="pollux-train --samples=$samples --batch=256 --max-batch=256
@@ -129,6 +129,14 @@ nothing_left() {
 	[ -z "$left" ] && [ -z "$(ls "$run/pollux")" ]
 }
 
+deaf_is_let_be() {
+	pollux-launch --local --name=job -n 2 -d deaf sleep 3 >out 2>err &
+	launcher=$!
+	wait_until 'tell --status | grep -q "^job: 2 ranks"' 10 && sleep 0.5 &&
+		refused tell --resize=1 &&
+		grep -q 'it cannot be resized (yet)' refused.txt && ends_with 0
+}
+
 # Counts to $1 in steps of 50 ms, saves on the signal $2: no libpollux.
 cat >count.sh <<'END'
 n=$(cat "$POLLUX_CHECKPOINT_DIR/count" 2>/dev/null || echo 0)
@@ -218,6 +226,7 @@ ok "a program without libpollux is resized by USR1" \
 	counted --on-resize=auto USR1 85
 ok "or by another signal, and another exit code" \
 	counted --on-resize=signal:TERM,grace=5,exit=9 TERM 9
+ok "one that knows neither is let be" deaf_is_let_be
 ok "ranks find torchrun's environment" torch_sees
 ok "a failure is told with its last lines, and its exit code" fails_as_it_did
 ok "without mpirun it says what to install" no_mpirun

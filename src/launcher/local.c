@@ -169,6 +169,13 @@ static void ask_resize(struct plx_local *local, int ranks, char *answer,
 			 ranks, least, most);
 		return;
 	}
+	/* Ranks that cannot be told to save would be killed. */
+	if (!local->status[0]) {
+		snprintf(answer, size,
+			 "error it cannot be resized (yet): its ranks neither "
+			 "use libpollux nor catch the signal of --on-resize");
+		return;
+	}
 	if (target->state == PLX_TARGET_ASKED ||
 	    target->state == PLX_TARGET_LENT) {
 		snprintf(answer, size, "error it is being resized to %d ranks",

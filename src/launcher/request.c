@@ -113,9 +113,7 @@ static int resize(const char *path, int ranks, struct plx_error *err)
 	if (!settled)
 		return plx_fail(err,
 				"asked, but after %g s it does not train on "
-				"%d ranks yet; a training that does not use "
-				"libpollux has to catch the signal of "
-				"--on-resize",
+				"%d ranks yet",
 				SETTLE_S, ranks);
 	printf("it has %d rank%s now\n", ranks, ranks == 1 ? "" : "s");
 	return 0;
