@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_faults.t - what is killed, frozen or lost in the middle of a resize
 #
+# Of a cold one, where ranks stop before the next ones start; test_phases.t
+# has the phases of a handover, test_outcomes.t faults while training.
 # One job lives through a row of faults and then completes; others must end
 # at once. A frozen process holds a resize in its middle until the fault.
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
@@ -31,13 +33,14 @@ echo 1000000 >"$WORK/epochs"
 submit() {
 	# shellcheck disable=SC2086
 	sb sbatch --parsable -J "$1" --scheduler-params="pollux,$2" \
-		-o "$WORK/$1.out" --wrap "$3 -v --checkpoint-dir \
+		-o "$WORK/$1.out" --wrap "$3 -v --no-prewarm --max-restarts=100 --checkpoint-dir \
 $WORK/$1.ckpt $WORK/train $(echo $training)"
 }
 
-# A node can be lost, and another be asked for.
+# All that is to be had: no growth is to come in between.
+large=6
 is_large() {
-	has_gpus_or_more "$1" 4 && trains "$1"
+	has_gpus_or_more "$1" $large && trains "$1"
 }
 
 # make_way: a rigid job that the elastic one must shrink for.
