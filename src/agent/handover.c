@@ -257,8 +257,6 @@ static int take_from(struct pollux *p, const struct word *word)
 
 	if (plx_fetch_spread(p, here) < 0 || plx_handover_unpack(p) < 0)
 		return plx_fault(p, POLLUX_ESTATE);
-	if (plx_save_adopt(p) < 0)
-		return -1;
 	p->restored = true;
 	plx_say(p,
 		"restored step %" PRIu64 ", %" PRIu64 " samples used, crc "
