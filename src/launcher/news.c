@@ -8,6 +8,7 @@
 #include "launcher/handover.h"
 #include "launcher/state.h"
 
+#define PASSING_S      30.0 /* for slurmctld to take back what it lent */
 #define WAIT_POLL_S    0.02 /* between looks while an answer is due */
 #define TROUBLE_POLL_S 1.0  /* while slurmctld does not answer */
 
@@ -19,6 +20,13 @@ static bool is_asked(const struct plx_launcher *l)
 	       l->job.target.serial != l->status.ack;
 }
 
+/* What was lent is about to go back: ranks started on it would have to move. */
+static bool is_passing(const struct plx_launcher *l)
+{
+	return l->job.target.state == PLX_TARGET_LENT &&
+	       plx_now_s() < l->stage_s + PASSING_S;
+}
+
 static void consider_start(struct plx_launcher *l)
 {
 	/* Only a look after the ranks were gone tells where to start. */
@@ -26,7 +34,8 @@ static void consider_start(struct plx_launcher *l)
 		return;
 	if (is_asked(l))
 		plx_raise(l, PLX_EVENT_ASKED);
-	else if (l->job.layout.ranks > 0 && plx_now_s() >= l->not_before_s)
+	else if (l->job.layout.ranks > 0 && !is_passing(l) &&
+		 plx_now_s() >= l->not_before_s)
 		plx_raise(l, PLX_EVENT_ROOM);
 }
 
