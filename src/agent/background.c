@@ -202,6 +202,7 @@ static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 		return NULL;
 	/* Not for children, as data loaders are: they would have to pay. */
 	madvise(image, bytes, MADV_DONTFORK);
+	madvise(image, bytes, MADV_HUGEPAGE);
 	s->image = image;
 	s->image_bytes = bytes;
 	return image;

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@
 #include "core/crc.h"
 
 #define CHUNK	    (UINT64_C(8) << 20)
+#define HUGE_PAGE   (2u << 20)
+#define CACHED	    (UINT64_C(256) << 10)
 #define THREADS_MAX 4
 #define DIRECT_MIN  (UINT64_C(1) << 20) /* below, the page cache is as good */
 
@@ -154,35 +157,56 @@ static int put(struct run *run, const unsigned char *from, uint64_t bytes,
 	return 0;
 }
 
+/*
+ * A part of a segment into the buffer, and its checksum while it is in the
+ * processor's cache.
+ */
+static int take_part(const struct plx_segment *segment, uint64_t at,
+		     unsigned char *to, uint64_t bytes, uint32_t *crc,
+		     struct plx_error *err)
+{
+	const char *data = (const char *) segment->data + at;
+
+	*crc = 0;
+	for (uint64_t done = 0; done < bytes; done += CACHED) {
+		uint64_t now = smaller(CACHED, bytes - done);
+
+		if (plx_device_read(to + done, data + done, now,
+				    segment->memory, err) < 0)
+			return -1;
+		*crc = plx_crc32c(*crc, to + done, now);
+	}
+	return 0;
+}
+
 static int write_chunk(struct run *run, uint64_t chunk, unsigned char *buffer,
 		       struct plx_error *err)
 {
 	const struct plx_stream *stream = run->stream;
 	uint64_t begin = chunk * CHUNK;
 	uint64_t bytes = chunk_bytes(run, chunk);
-	const unsigned char *from =
-		stream->image ? stream->image + begin : buffer;
+	const unsigned char *image =
+		stream->image ? stream->image + begin : NULL;
 	struct shared part;
 
 	for (int s = first_segment(run, chunk);
 	     s < stream->count && share(run, chunk, s, &part); s++) {
-		const struct plx_segment *segment = &stream->segments[s];
-		const char *data = segment->data;
+		uint32_t *crc = &run->crcs[chunk + (uint64_t) s];
+		uint64_t at = part.first - begin;
 
 		if (!part.bytes)
 			continue;
-		if (!stream->image &&
-		    plx_device_read(buffer + (part.first - begin),
-				    data + (part.first - run->starts[s]),
-				    part.bytes, segment->memory, err) < 0)
+		if (image)
+			*crc = plx_crc32c(0, image + at, part.bytes);
+		else if (take_part(&stream->segments[s],
+				   part.first - run->starts[s], &buffer[at],
+				   part.bytes, crc, err) < 0)
 			return -1;
-		run->crcs[chunk + (uint64_t) s] =
-			plx_crc32c(0, from + (part.first - begin), part.bytes);
 	}
-	if (!stream->image)
+	if (!image)
 		memset(buffer + bytes, 0, up_to_page(bytes) - bytes);
-	return put(run, from, run->direct ? up_to_page(bytes) : bytes, begin,
-		   err);
+	return put(run, image ? image : buffer,
+		   run->direct ? up_to_page(bytes) : bytes, begin, err);
 }
 
 /* From a page border on; less than wanted only at the end of the file. */
@@ -313,7 +337,7 @@ static void *worker(void *arg)
 {
 	struct run *run = arg;
 	struct plx_error why;
-	unsigned char *buffer = aligned_alloc(PLX_PAGE, CHUNK);
+	unsigned char *buffer = aligned_alloc(HUGE_PAGE, CHUNK);
 	uint64_t chunk;
 
 	if (!buffer) {
@@ -321,6 +345,9 @@ static void *worker(void *arg)
 			 (int) (CHUNK >> 20));
 		note_failure(run, &why);
 	}
+	/* As few page faults as can be. */
+	if (buffer)
+		madvise(buffer, CHUNK, MADV_HUGEPAGE);
 	while (take_chunk(run, &chunk)) {
 		if (run->work(run, chunk, buffer, &why) < 0)
 			note_failure(run, &why);
