@@ -161,10 +161,12 @@ class Handle:
         return self._lib.pollux_crc(self._run)
 
     def info(self) -> library.Info:
-        out = library.Info()
+        out = library.CInfo()
         self._lib.pollux_info_sized(self._run, ctypes.byref(out),
                                     ctypes.sizeof(out))
-        return out
+        info = library.Info(*(getattr(out, name)
+                              for name in library.Info._fields))
+        return info._replace(collectives=info.collectives.decode())
 
     def destroy(self, failed: bool = False) -> None:
         """Leave; after a failure of ours the other ranks are ended too."""

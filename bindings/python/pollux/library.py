@@ -5,6 +5,7 @@ The mirror of pollux.h, and nothing more. Sizes are told to the library
 (pollux_config_init_sized), so a newer one with more fields works too.
 """
 
+import collections
 import ctypes
 import ctypes.util
 import functools
@@ -138,8 +139,8 @@ class Pass(Structure):
     ]
 
 
-class Info(Structure):
-    """struct pollux_info: how training goes. Fields as in pollux.h."""
+class CInfo(Structure):
+    """struct pollux_info."""
 
     _fields_ = [
         ("size", c_size_t),
@@ -167,6 +168,10 @@ class Info(Structure):
         ("checkpoint_s", c_double),
     ]
 
+
+# How training goes: the fields of struct pollux_info, as in pollux.h.
+Info = collections.namedtuple("Info", [field for field, _type
+                                       in CInfo._fields_[1:]])
 
 RUN = c_void_p  # struct pollux *
 
@@ -196,7 +201,7 @@ FUNCTIONS = {
     "pollux_commit": (c_int, [RUN]),
     "pollux_checkpoint": (c_int, [RUN]),
     "pollux_timing": (None, [RUN, c_double, c_double]),
-    "pollux_info_sized": (None, [RUN, POINTER(Info), c_size_t]),
+    "pollux_info_sized": (None, [RUN, POINTER(CInfo), c_size_t]),
 }
 
 

@@ -339,7 +339,7 @@ class Run:
     # For the program.
 
     def info(self) -> library.Info:
-        """How training goes: struct pollux_info."""
+        """How training goes: the fields of struct pollux_info."""
         return self._need().info()
 
     def checkpoint(self) -> None:

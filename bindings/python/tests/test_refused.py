@@ -138,7 +138,7 @@ class Layout(unittest.TestCase):
         "pollux_blob": library.Blob,
         "pollux_bucket": library.Bucket,
         "pollux_pass": library.Pass,
-        "pollux_info": library.Info,
+        "pollux_info": library.CInfo,
     }
 
     def source(self):
