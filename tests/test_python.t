@@ -77,6 +77,13 @@ fails_together() {
 		[ $((SECONDS - begin)) -lt 30 ]
 }
 
+# The second run goes on at the step that the first one had committed.
+survives_sigterm() {
+	local run=("$python" "$bindings/tests/terminated.py" "$WORK/term.ckpt")
+	"${run[@]}"
+	[ $? -eq 143 ] && [ "$(timeout 60 "${run[@]}")" = restored ]
+}
+
 # The diff shown in docs/python.md makes one example out of the other.
 diff_applies() {
 	mkdir -p "$WORK/diff" && cd "$WORK/diff" &&
@@ -130,6 +137,7 @@ ok "an exception in one rank ends the others" \
 	fails_together crash "ValueError: sample . is broken"
 ok "so does sys.exit()" fails_together exit "before its training has finished"
 ok "so does Ctrl-C" fails_together interrupt KeyboardInterrupt
+ok "SIGTERM saves what was committed, pickled state too" survives_sigterm
 ok "the diff in docs/python.md turns one example into the other" diff_applies
 ok "the example trains before" plain_example
 ok "the example trains after" elastic_example
