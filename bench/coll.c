@@ -36,8 +36,12 @@ struct bench {
 
 static void die(const char *sentence)
 {
+	int up = 0;
+
 	fprintf(stderr, "coll: %s\n", sentence);
-	MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+	MPI_Initialized(&up);
+	if (up)
+		MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
 	exit(EXIT_FAILURE);
 }
 
@@ -133,7 +137,6 @@ int main(int argc, char **argv)
 	struct bench b = { .rounds = 400 };
 	size_t largest = sizes[ARRAY_SIZE(sizes) - 1];
 	struct plx_error err;
-	int level;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--json"))
@@ -141,7 +144,6 @@ int main(int argc, char **argv)
 		else
 			b.rounds = atoi(argv[i]);
 	}
-	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
 	b.coll = b.rounds > 0 ? plx_coll_create("mpi", &err) : NULL;
 	if (!b.coll)
 		die(b.rounds > 0 ? err.text : "usage: coll [--json] [ROUNDS]");
@@ -160,6 +162,5 @@ int main(int argc, char **argv)
 		free(b.us[way]);
 	free(b.data);
 	b.coll->ops->destroy(b.coll);
-	MPI_Finalize();
 	return EXIT_SUCCESS;
 }
