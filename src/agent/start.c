@@ -236,6 +236,9 @@ static int restore(struct pollux *p)
 					  " from=%s seconds=%.6f",
 			 p->cursor.step, p->restored_from,
 			 plx_now_s() - begin_s);
+	/* The profile was of another version: no step brings less than one. */
+	if (p->restored && p->profile.progress <= 0)
+		p->profile.progress = (double) p->cursor.step;
 	plx_memory_limit(p);
 	return 0;
 }
