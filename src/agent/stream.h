@@ -15,8 +15,9 @@
 #include "agent/pollux.h"
 #include "core/error.h"
 
-#define PLX_PAGE 4096 /* what O_DIRECT wants addresses and sizes to divide by  \
-		       */
+#define PLX_PAGE                                                               \
+	4096 /* what O_DIRECT wants addresses and sizes to divide by           \
+	      */
 
 struct plx_segment {
 	void *data; /* borrowed */
