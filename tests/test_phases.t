@@ -49,6 +49,7 @@ until pollux-launch -v --max-restarts=100 --checkpoint-dir "\$1" \
 	\$(cat '$WORK/options') $WORK/train $(echo $args); do
 	[ -e '$WORK/end' ] && exit 1
 done
+exit 0
 END
 chmod +x "$WORK/train" "$WORK/script"
 echo 1000000 >"$WORK/epochs"
