@@ -281,7 +281,15 @@ static int take(struct pollux *p)
 				 : "the launcher wants us no more");
 		return plx_fault(p, POLLUX_EGONE);
 	}
-	return word.generation ? take_from(p, &word) : 0;
+	if (word.generation)
+		return take_from(p, &word);
+	p->handover->spoilt = plx_fetch_touched(p->handover->fetch);
+	return 0;
+}
+
+bool plx_handover_spoilt(const struct pollux *p)
+{
+	return p->handover && p->handover->spoilt;
 }
 
 int plx_handover_take(struct pollux *p)

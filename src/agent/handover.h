@@ -9,6 +9,8 @@
 #ifndef PLX_AGENT_HANDOVER_H
 #define PLX_AGENT_HANDOVER_H
 
+#include <stdbool.h>
+
 struct pollux;
 
 /* Get the memory for the copy, in the background; between two steps. */
@@ -26,6 +28,12 @@ int plx_handover_give(struct pollux *p);
  * checkpoint (also when not started ahead). -1: failed, or called off.
  */
 int plx_handover_take(struct pollux *p);
+
+/*
+ * The old ranks handed over and died: what the program has registered is not
+ * as it was at first, so that only a checkpoint will do.
+ */
+bool plx_handover_spoilt(const struct pollux *p);
 
 void plx_handover_release(struct pollux *p);
 

@@ -141,6 +141,12 @@ static void join(struct plx_fetch *f)
 	f->running = false;
 }
 
+bool plx_fetch_touched(struct plx_fetch *f)
+{
+	join(f);
+	return f->loaded != 0;
+}
+
 void plx_fetch_destroy(struct plx_fetch *f)
 {
 	if (!f)

@@ -30,6 +30,7 @@ struct plx_handover {
 	struct plx_resident_facts facts; /* who we are */
 	struct plx_slice slice;	 /* of the ranks that share our memory */
 	struct plx_nodemem *mem; /* this node's, to give; NULL: none yet */
+	bool spoilt; /* arrays have changed, but we go on from a checkpoint */
 	struct plx_fetch *fetch; /* to take */
 };
 
@@ -58,6 +59,9 @@ struct plx_fetch *plx_fetch_start(struct pollux *p, struct plx_error *err);
  */
 int plx_fetch_finish(struct pollux *p, uint64_t generation,
 		     struct plx_error *err);
+
+/* Has it copied anything? It will no more. */
+bool plx_fetch_touched(struct plx_fetch *fetch);
 
 /* Accepts NULL. */
 void plx_fetch_destroy(struct plx_fetch *fetch);

@@ -228,6 +228,9 @@ static int restore(struct pollux *p)
 		return -1;
 	if ((taken ? plx_save_adopt(p) : plx_restore(p)) < 0)
 		return -1;
+	if (!p->restored && plx_handover_spoilt(p))
+		return plx_fail(&p->err, "the ranks before are lost, and there "
+					 "is no checkpoint: start again");
 	/* Whoever knew better has said so. */
 	if (p->restored && !strcmp(p->restored_from, "none"))
 		p->restored_from = taken ? "resident" : "disk";

@@ -378,6 +378,32 @@ static void what_is_held_goes_to_disk_when_asked_to_stop(void **state)
 	all_samples_were_used_once();
 }
 
+/* Nobody else's state is to be taken for that of a beginning. */
+static void who_has_copied_needs_a_checkpoint_to_begin_without(void **state)
+{
+	struct generation now;
+	struct generation next;
+	char fields[PLX_LINE_MAX];
+
+	(void) state;
+	begin(&now, 1, 2, false);
+	hear(&now, PLX_MSG_BEGAN, fields);
+	begin(&next, 2, 2, true);
+	hear(&next, PLX_MSG_READY, fields);
+	hand(&now);
+	usleep(200000);
+	say(&next, PLX_MSG_GO);
+	pthread_join(next.thread, NULL);
+	assert_int_equal(POLLUX_ESTATE, next.rc);
+	say(&now, PLX_MSG_RESUME " gen=3");
+	hear(&now, PLX_MSG_DONE, fields);
+	end(&now);
+	plx_channel_destroy(next.channel);
+	close(next.listener);
+	free(next.states);
+	all_samples_were_used_once();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +419,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			what_is_held_goes_to_disk_when_asked_to_stop, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(
+			who_has_copied_needs_a_checkpoint_to_begin_without,
+			set_up, tear_down),
 	};
 
 	alarm(120);
