@@ -308,31 +308,42 @@ static int route_all(struct route *r)
 /* What rank 0 makes of how the ranks fared. */
 struct plan {
 	int from; /* the lowest rank that has it; -1: none */
-	bool bad; /* some rank's is damaged */
+	bool bad; /* some rank's is damaged, or of another step */
 	bool all; /* nobody lacks it */
+};
+
+/* How a rank fared. */
+struct fared {
+	int here; /* as plx_fetch_finish() */
+	uint64_t step;
 };
 
 static int make_plan(struct pollux *p, int here, struct plan *plan)
 {
+	const struct fared mine = { here, p->handover->fetch->step };
 	int ranks = p->coll->ranks;
-	int *fared = calloc((size_t) ranks, sizeof(*fared));
+	struct fared *all = calloc((size_t) ranks, sizeof(*all));
 	int rc = -1;
 
-	if (!fared)
+	if (!all)
 		return plx_fail(&p->err, "out of memory");
 	*plan = (struct plan){ .from = -1, .all = true };
-	if (p->coll->ops->gather(p->coll, &here, sizeof(here),
-				 p->coll->rank == 0 ? fared : NULL,
-				 &p->err) < 0)
+	if (p->coll->ops->gather(p->coll, &mine, sizeof(mine),
+				 p->coll->rank == 0 ? all : NULL, &p->err) < 0)
 		goto done;
 	for (int i = ranks - 1; p->coll->rank == 0 && i >= 0; i--) {
-		plan->from = fared[i] == 1 ? i : plan->from;
-		plan->bad |= fared[i] < 0;
-		plan->all &= fared[i] == 1;
+		int last = plan->from;
+
+		plan->bad |= all[i].here < 0;
+		plan->all &= all[i].here == 1;
+		if (all[i].here != 1)
+			continue;
+		plan->from = i;
+		plan->bad |= last >= 0 && all[last].step != all[i].step;
 	}
 	rc = p->coll->ops->spread(p->coll, plan, sizeof(*plan), &p->err);
 done:
-	free(fared);
+	free(all);
 	return rc;
 }
 
