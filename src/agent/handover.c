@@ -102,18 +102,31 @@ static int lay(struct pollux *p, struct plx_error *err)
 	return 0;
 }
 
+/*
+ * Any rank of a node may come to write what is handed, but rank 0 alone knows
+ * what was measured, and when state was flushed last.
+ */
+static int pack(struct pollux *p)
+{
+	struct plx_handover *h = plx_handover_get(p);
+
+	if (!h)
+		return plx_fault(p, POLLUX_ENOMEM);
+	plx_handover_prepare(p);
+	plx_handover_pack(p);
+	if (p->coll->ops->spread(p->coll, &h->handed, sizeof(h->handed),
+				 &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	return 0;
+}
+
 static int copy(struct pollux *p, struct plx_error *err)
 {
-	struct plx_handover *h;
+	struct plx_handover *h = p->handover;
 
-	plx_handover_prepare(p);
-	h = p->handover;
-	if (!h || !h->mem)
+	if (!h->mem)
 		return plx_fail(err, "no memory to hand state over in");
-	if (plx_nodemem_ready(h->mem, err) < 0)
-		return -1;
-	plx_handover_pack(p);
-	if (lay(p, err) < 0)
+	if (plx_nodemem_ready(h->mem, err) < 0 || lay(p, err) < 0)
 		return -1;
 	return plx_resident_write(plx_nodemem_base(h->mem), &h->parts, h->slice,
 				  err);
@@ -193,8 +206,11 @@ int plx_handover_give(struct pollux *p)
 {
 	double begin_s = plx_now_s();
 	struct plx_error err = { "" };
-	int failed = count_of(p, copy(p, &err) < 0);
+	int failed;
 
+	if (pack(p) < 0)
+		return -1;
+	failed = count_of(p, copy(p, &err) < 0);
 	if (failed < 0)
 		return -1;
 	if (failed) {

@@ -48,6 +48,7 @@ struct generation {
 	struct plx_channel *channel;
 	struct state *states;
 	bool wrong; /* state that is not that of its step */
+	int rows;   /* of measurements that rank 0 began with */
 };
 
 /* ---- the program ---- */
@@ -132,6 +133,8 @@ static int train(struct crew_rank *rank)
 
 	if (more < 0)
 		return more;
+	if (rank->rank == 0)
+		g->rows = rank->p->profile.row_count;
 	while ((more = pollux_next(rank->p, &pass)) > 0) {
 		float gradient = 1;
 
@@ -303,6 +306,29 @@ static void arrays_and_blobs_pass_from_each_number_of_ranks_to_each(
 	all_samples_were_used_once();
 }
 
+/* Whichever rank writes it. */
+static void what_rank_0_has_measured_passes_on(void **state)
+{
+	struct generation now;
+	struct generation next;
+	char fields[PLX_LINE_MAX];
+
+	(void) state;
+	begin(&now, 1, 3, false);
+	hear(&now, PLX_MSG_BEGAN, fields);
+	usleep(50000);
+	begin(&next, 2, 1, true);
+	hear(&next, PLX_MSG_READY, fields);
+	hand(&now);
+	say(&next, PLX_MSG_GO " gen=1");
+	hear(&next, PLX_MSG_BEGAN, fields);
+	say(&now, PLX_MSG_LEAVE);
+	end(&now);
+	hear(&next, PLX_MSG_DONE, fields);
+	end(&next);
+	assert_true(next.rows > 0);
+}
+
 /* It has copied what it is not to take, and a number is not there twice. */
 static void who_waits_takes_the_last_state_that_was_handed(void **state)
 {
@@ -407,6 +433,8 @@ static void who_has_copied_needs_a_checkpoint_to_begin_without(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			what_rank_0_has_measured_passes_on, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			arrays_and_blobs_pass_from_each_number_of_ranks_to_each,
 			set_up, tear_down),
