@@ -112,7 +112,7 @@ parent_of() {
 
 kill_rank() {
 	# shellcheck disable=SC2046
-	signal KILL $(rank_of "$steady" "${1:-3}")
+	signal KILL $(rank_of "$steady" 3)
 }
 
 hang_rank() {

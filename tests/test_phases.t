@@ -65,7 +65,7 @@ begin_job() {
 		-J "$name" --scheduler-params=pollux,min=2,max=6 \
 		-o "$WORK/$name.out" --export=ALL \
 		"$WORK/script" "$WORK/$name.ckpt")
-	wait_until "is_ready" 60
+	wait_until "give_back; is_ready" 60
 }
 
 trained_more() {
