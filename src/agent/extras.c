@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/handover.h"
 #include "agent/save.h"
 
 enum extra {
@@ -58,7 +59,7 @@ static unsigned int own_wishes(struct pollux *p)
 	if (now_s < p->meter.asked_s + ASK_EVERY_S)
 		return 0;
 	p->meter.asked_s = now_s;
-	wishes = plx_reporter_wishes(p->reporter);
+	wishes = plx_handover_defer(p, plx_reporter_wishes(p->reporter));
 	if (plx_save_due(p))
 		wishes |= PLX_WISH_PERIODIC;
 	return wishes;

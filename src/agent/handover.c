@@ -19,8 +19,9 @@
 #include "wire/env.h"
 #include "wire/message.h"
 
-#define LAID_S 5.0 /* the owner of a node's memory is so late at most */
-#define LOOK_S 1.0 /* between looks whether we are told to leave */
+#define LAID_S	5.0 /* the owner of a node's memory is so late at most */
+#define DEFER_S 5.0 /* a hand waits for memory so long at most */
+#define LOOK_S	1.0 /* between looks whether we are told to leave */
 
 /* ---- the launcher's word, for all ranks ---- */
 
@@ -83,6 +84,27 @@ void plx_handover_prepare(struct pollux *p)
 			 : plx_nodemem_expect(name, &err);
 	if (!h->mem)
 		plx_say(p, "%s", err.text);
+}
+
+unsigned int plx_handover_defer(struct pollux *p, unsigned int wishes)
+{
+	struct plx_handover *h = p->handover;
+	bool late;
+
+	if (!h)
+		return wishes;
+	if (wishes & PLX_WISH_HAND)
+		h->hand_s = plx_now_s();
+	if (!h->hand_s)
+		return wishes;
+	wishes &= ~(unsigned int) PLX_WISH_HAND;
+	late = plx_now_s() > h->hand_s + DEFER_S;
+	if (!late && !h->mem)
+		return wishes | PLX_WISH_PREPARE;
+	if (!late && !plx_nodemem_settled(h->mem))
+		return wishes;
+	h->hand_s = 0;
+	return wishes | PLX_WISH_HAND;
 }
 
 /* One rank a host lays out what all of them write. */

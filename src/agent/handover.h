@@ -17,6 +17,12 @@ struct pollux;
 void plx_handover_prepare(struct pollux *p);
 
 /*
+ * Rank 0, of wishes that have come: a hand waits until the memory is there,
+ * training goes on meanwhile. Not collective.
+ */
+unsigned int plx_handover_defer(struct pollux *p, unsigned int wishes);
+
+/*
  * At a step's boundary: hand the state over, wait for the launcher's word.
  * 1: nobody took it, train on. 0: leave. -1: failed.
  */

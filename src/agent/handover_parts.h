@@ -30,7 +30,8 @@ struct plx_handover {
 	struct plx_resident_facts facts; /* who we are */
 	struct plx_slice slice;	 /* of the ranks that share our memory */
 	struct plx_nodemem *mem; /* this node's, to give; NULL: none yet */
-	bool spoilt; /* arrays have changed, but we go on from a checkpoint */
+	double hand_s; /* rank 0 was asked to hand over, and waits; 0: not */
+	bool spoilt;   /* arrays have changed, but we go on from a checkpoint */
 	struct plx_fetch *fetch; /* to take */
 };
 

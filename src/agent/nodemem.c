@@ -301,6 +301,16 @@ int plx_nodemem_ready(struct plx_nodemem *mem, struct plx_error *err)
 	return rc;
 }
 
+bool plx_nodemem_settled(struct plx_nodemem *mem)
+{
+	bool settled;
+
+	pthread_mutex_lock(&mem->mutex);
+	settled = mem->settled;
+	pthread_mutex_unlock(&mem->mutex);
+	return settled;
+}
+
 int plx_nodemem_grow(struct plx_nodemem *mem, size_t bytes,
 		     struct plx_error *err)
 {

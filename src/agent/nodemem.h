@@ -43,6 +43,9 @@ struct plx_nodemem *plx_nodemem_create(const char *name, size_t bytes,
 /* Wait until it is there. 0, or -1 with err set: it is not to be had. */
 int plx_nodemem_ready(struct plx_nodemem *mem, struct plx_error *err);
 
+/* It would not have to wait. */
+bool plx_nodemem_settled(struct plx_nodemem *mem);
+
 /* The owner, ready, wants at least so much: what is there stays. */
 int plx_nodemem_grow(struct plx_nodemem *mem, size_t bytes,
 		     struct plx_error *err);
