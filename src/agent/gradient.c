@@ -185,6 +185,20 @@ static int begin_sum(struct pollux *p, struct plx_bucket *b)
 			      &p->err);
 }
 
+/* That of rank 0: ranks need not come to their gradients alike. */
+static int agree_on_order(struct pollux *p)
+{
+	size_t bytes = (size_t) p->bucket_count * sizeof(*p->order);
+
+	if (p->order_set)
+		return 0;
+	if (p->bucket_count > 1 &&
+	    p->coll->ops->spread(p->coll, p->order, bytes, &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	p->order_set = true;
+	return 0;
+}
+
 /*
  * In the last pass each bucket's sum over ranks begins as soon as it is there
  * and those before it are: all ranks keep the order of the first step, also
@@ -351,9 +365,8 @@ static int synchronise(struct pollux *p)
 		return plx_fault(p, POLLUX_ECOMM);
 	if (p->step.all.full)
 		return 0;
-	if (make_means(p) < 0)
+	if (agree_on_order(p) < 0 || make_means(p) < 0)
 		return -1;
-	p->order_set = true;
 	plx_rate_update(p);
 	return 0;
 }

@@ -290,8 +290,9 @@ bool pollux_stopped(const struct pollux *p);
 
 /*
  * This bucket of the pass's gradient is there: the mean over pass.count
- * samples (not looked at if 0), times the loss scale. Each bucket once a pass,
- * in the same order on all ranks; not to be touched until pollux_sync().
+ * samples (not looked at if 0), times the loss scale. Each bucket once a pass;
+ * not to be touched until pollux_sync(). Sums over ranks follow the order of
+ * rank 0's first step, so keep to one.
  *
  * Device memory is taken as it will be after all work that is on CUDA's legacy
  * default stream by now: what other streams do must be finished, or joined to

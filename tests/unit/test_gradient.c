@@ -19,7 +19,8 @@ enum { BUCKETS = 3, LARGE = 20000 };
 struct job {
 	size_t sizes[BUCKETS];
 	int buckets;
-	bool backwards; /* last bucket first */
+	bool backwards; /* last bucket first, ... */
+	bool forwards0; /* ... but not on rank 0 */
 	bool lazy;	/* pollux_reduce() alone */
 	double loss_scale;
 	uint64_t bad_step; /* from 1: one rank's gradient is none */
@@ -105,7 +106,8 @@ static int give(struct crew_rank *rank, const struct pollux_pass *pass,
 	for (int b = 0; b < job->buckets; b++)
 		first[b + 1] = first[b] + job->sizes[b];
 	for (int k = 0; k < job->buckets && rc == 0; k++) {
-		int b = job->backwards ? job->buckets - 1 - k : k;
+		bool back = job->backwards && (rank->rank || !job->forwards0);
+		int b = back ? job->buckets - 1 - k : k;
 
 		fill(job, pass, first[b], gradient + first[b], job->sizes[b]);
 		if (pass->step + 1 == job->bad_step && rank->rank == 1)
@@ -245,6 +247,22 @@ static void a_smaller_rest_weighs_what_it_has(void **state)
 	assert_true(job.off < 1e-6 && job.loss_off < 1e-6);
 }
 
+static void ranks_may_come_to_their_buckets_in_another_order(void **state)
+{
+	struct job job = {
+		.sizes = { LARGE, LARGE, 60 },
+		.buckets = 3,
+		.backwards = true,
+		.forwards0 = true,
+	};
+	struct pollux_config config = small();
+
+	(void) state;
+	run(&job, 3, true, &config);
+	assert_true(job.steps > 2);
+	assert_true(job.off < 2e-6 && job.loss_off < 1e-6);
+}
+
 static void the_loss_scale_is_divided_out(void **state)
 {
 	static const double scales[] = { 1, 1024, 65536, 0.25 };
@@ -302,6 +320,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_mean_is_over_all_samples_of_a_step),
 		cmocka_unit_test(a_smaller_rest_weighs_what_it_has),
+		cmocka_unit_test(
+			ranks_may_come_to_their_buckets_in_another_order),
 		cmocka_unit_test(the_loss_scale_is_divided_out),
 		cmocka_unit_test(a_gradient_that_is_none_is_skipped_by_all),
 	};
