@@ -152,7 +152,7 @@ static void start(struct bench *b)
 	config.quiet = true;
 	b->p = pollux_create(&config);
 	for (int i = 0; i < TENSORS; i++) {
-		char name[16];
+		char name[24];
 		struct pollux_tensor t = {
 			.name = name,
 			.data = b->state + (size_t) i * part,

@@ -145,7 +145,7 @@ bool plx_save_due(struct pollux *p)
 {
 	struct plx_store *s = p->store;
 	double every_s;
-	double last_s = p->meter.flushed_s;
+	double last_s;
 
 	if (!s || !p->folder[0] || p->coll->rank != 0)
 		return false;
@@ -157,6 +157,8 @@ bool plx_save_due(struct pollux *p)
 	every_s = interval_s(p);
 	if (every_s <= 0)
 		return false;
+	/* After the look, which may have seen the last one end. */
+	last_s = p->meter.flushed_s;
 	if (s->failures) {
 		last_s = s->tried_s;
 		every_s = fmin(every_s, RETRY_S);

@@ -41,6 +41,7 @@ static const struct plx_status training = {
 		.restart_s = 30,
 		.lr = 0.1,
 		.goodput = 1000,
+		.speed = 1500,
 		.loss = -2.5,
 	},
 };
@@ -49,8 +50,8 @@ static const char good_status[] =
 	"mine [pollux v=1 launcher=batch ack=3 phase=training resizes=2 "
 	"pause=0.41,0.93 batch=128,16777215,1,1024,1 "
 	"model=0.1,0.01,0.05,0.002,0.02,0.001,1.5 noise=0.25,12.5 "
-	"profiled=2,4 now=16,1 progress=0.5 restart=30 lr=0.1 goodput=1000 "
-	"loss=-2.5]";
+	"profiled=2,4 now=16,1 progress=0.5 restart=30 lr=0.1 speed=1500 "
+	"goodput=1000 loss=-2.5]";
 
 static const char good_target[] =
 	"[pollux serial=4 state=asked nodes=2 gpus=4 why=2 GPUs became free]";
