@@ -4,7 +4,8 @@
 # Runs of the real training on one checkpoint folder, each with another number
 # of ranks and other batch limits, each ended by chance: one rank killed, all
 # killed at once, its launcher killed, or told to stop. When a training has
-# finished the next one begins. The seed is printed; POLLUX_SEED=N repeats a
+# finished the next one begins. Then one more is resized while it trains, by
+# handover, and ranks of it are killed. The seed is printed; POLLUX_SEED=N repeats a
 # run as far as time allows, POLLUX_THOROUGH=1 does ten times as many.
 . "${POLLUX_SRCDIR}/tests/lib.sh"
 . "${POLLUX_SRCDIR}/tests/mpi.sh"
@@ -179,10 +180,83 @@ was_varied() {
 		grep -qhE 'pollux: step [0-9]+: batch' t*.out.*
 }
 
-plan 4
+# ---- resized while it trains ----
+
+# Sockets are found below this: a short path.
+home=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$home"
+trap 'rm -rf "$home"; lib_end' EXIT
+
+# A rank of the live job, any.
+live_rank() {
+	local pids pid
+	pids=$(grep -lszxF "XDG_RUNTIME_DIR=$home" /proc/[0-9]*/environ |
+		while read -r pid; do
+			pid=${pid%/environ}
+			[ "$(cat "$pid/comm" 2>/dev/null)" = pollux-train ] &&
+				echo "${pid#/proc/}"
+		done | shuf -n 1 --random-source=<(yes "$1"))
+	echo "$pids"
+}
+
+# By turns of chance: another size, or a rank is killed (twice at most).
+live_turn() {
+	local kills=$1
+	sleep "$((200 + RANDOM % 1000))e-3"
+	below 5
+	if [ "$chosen" = 0 ] && [ "$kills" -lt 2 ]; then
+		kill -KILL "$(live_rank "$RANDOM")" 2>/dev/null
+		return 1
+	fi
+	below 4
+	XDG_RUNTIME_DIR=$home pollux-launch --job=live \
+		--resize=$((chosen + 1)) >>live.resizes 2>&1
+	return 0
+}
+
+live_job() {
+	local i kills=0 turns=$((runs / 2)) launch
+	mkdir live.log
+	echo 100000 >live.epochs
+	printf '#!/bin/sh\nexec "%s" "$@" --epochs=$(cat "%s")\n' "$train" \
+		"$WORK/live.epochs" >live.sh
+	chmod +x live.sh
+	XDG_RUNTIME_DIR=$home POLLUX_SAMPLE_LOG=$WORK/live.log pollux-launch \
+		--local -n 2 -d live --name=live --params=min=1,max=4 \
+		--max-restarts=100 "$WORK/live.sh" --samples $samples \
+		--batch $batch --max-batch $((4 * batch)) --emulate-gpu fixed \
+		--checkpoint-every 1 >live.out 2>live.err &
+	launch=$!
+	wait_until 'grep -q "^epoch 1/" live.out' 30 || return 1
+	for ((i = 0; i < turns; i++)); do
+		live_turn $kills || kills=$((kills + 1))
+	done
+	live_ends "$launch"
+}
+
+# The end is read when ranks are started, and so the size is changed.
+live_ends() {
+	local at
+	at=$(grep -oE '^epoch [0-9]+' live.out | tail -n 1)
+	last=$((${at#epoch } + 12))
+	echo $last >live.epochs
+	XDG_RUNTIME_DIR=$home pollux-launch --job=live --resize=3 ||
+		XDG_RUNTIME_DIR=$home pollux-launch --job=live --resize=2
+	XDG_RUNTIME_DIR=$home pollux-launch --job=live --resize=1
+	wait_until "! kill -0 $1" 60 && wait "$1"
+	local rc=$?
+	grep -v 'epoch' live.out
+	cat live.err
+	[ $rc = 0 ] && grep -q '^finished after' live.out &&
+		grep -cE ' -> [0-9]+ (GPUs|ranks)' live.err
+}
+
+plan 6
 echo "# seed $seed: POLLUX_SEED=$seed repeats this"
 ok "runs of a training end by chance, $runs times, and go on" all_runs
 ok "they ended in different ways, on different shapes" was_varied
 ok "every sample of every epoch was used exactly once" each_once
 ok "what was restored is bit for bit what was saved" bytes_agree
+ok "one is resized while it trains, and ranks of it killed" live_job
+ok "every sample of every epoch of it was used exactly once" \
+	bash "$POLLUX_SRCDIR/tests/samples.sh" live.log $samples "${last:-0}"
 echo "# $trainings trainings, $runs runs:" "${!count[@]}" "${count[@]}"
