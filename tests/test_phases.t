@@ -108,6 +108,9 @@ renew() {
 
 prepare() {
 	victims=
+	# Without the node of its script a job ends, whoever schedules it.
+	lost=n3
+	[ "$(job_field "$job" BatchHost)" != n3 ] || lost=n2
 	case $1 in
 	old) victims=$(rank_of "$job" 1) ;;
 	launcher) victims=$(launcher_of "$job") ;;
@@ -145,8 +148,8 @@ inject() {
 	old | launcher | slurmctld) kill -KILL $victims ;;
 	new) kill_new ;;
 	node)
-		kill_node n3
-		sb scontrol update nodename=n3 state=down reason=test
+		kill_node $lost
+		sb scontrol update nodename=$lost state=down reason=test
 		;;
 	cancel) sb scancel "$job" ;;
 	esac 2>/dev/null
@@ -157,8 +160,8 @@ mend() {
 	case $1 in
 	slurmctld) restart_slurmctld ;;
 	node)
-		pollux-sandbox restart --dir "$SB" n3
-		sb scontrol update nodename=n3 state=resume
+		pollux-sandbox restart --dir "$SB" $lost
+		sb scontrol update nodename=$lost state=resume
 		;;
 	esac >/dev/null 2>&1
 	return 0
