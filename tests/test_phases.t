@@ -13,7 +13,7 @@ warm="lending warming handing taking training"
 cold="saving agreed starting"
 faults="old new launcher slurmctld node cancel"
 cells=${POLLUX_CELLS:-"warming:new handing:old handing:launcher taking:new
-	taking:slurmctld warming:node saving:old starting:cancel"}
+	taking:slurmctld warming:node starting:cancel"}
 if [ -n "${POLLUX_THOROUGH:-}" ]; then
 	cells=
 	for phase in $warm $cold; do
