@@ -4,11 +4,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/samplelog.h"
 
@@ -47,6 +49,24 @@ static int next_generation(const char *folder)
 	return next;
 }
 
+/* Two generations may begin at once; each has to have its own number. */
+static int take_generation(const char *folder)
+{
+	int generation = next_generation(folder);
+	char path[PATH_MAX];
+	int fd;
+
+	for (;;) {
+		snprintf(path, sizeof(path), "%s/%d.0", folder, generation);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			close(fd);
+		if (fd >= 0 || errno != EEXIST)
+			return generation;
+		generation++;
+	}
+}
+
 int plx_samplelog_create(struct plx_samplelog **log, struct plx_coll *coll,
 			 uint64_t from_step, struct plx_error *err)
 {
@@ -57,7 +77,7 @@ int plx_samplelog_create(struct plx_samplelog **log, struct plx_coll *coll,
 
 	/* All ranks take part, also one that was not told to write. */
 	if (coll->rank == 0 && folder)
-		generation = next_generation(folder);
+		generation = take_generation(folder);
 	if (coll->ops->spread(coll, &generation, sizeof(generation), err) < 0)
 		return -1;
 	if (!folder)
