@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* act.c - changes the stage and does what the lifecycle table says */
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #define ANSWER_TIMEOUT_S 90.0  /* beyond pollux_ack_timeout */
 #define START_TIMEOUT_S	 120.0 /* for ranks that are known to say hello */
 #define KILL_AGAIN_S	 5.0
+#define OVER_S		 5.0 /* for ranks of a job that has ended */
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
 
 void plx_order_generation(struct plx_launcher *l,
@@ -61,8 +63,9 @@ static void act_stop(struct plx_launcher *l)
 	plx_peer_stop(&l->now->peer);
 	plx_alien_stop(l);
 	l->deadline_s = from_s + l->settings->save_timeout_s;
+	/* Slurm has told the ranks itself: those that can save. */
 	if (l->job.over)
-		l->deadline_s = now_s;
+		l->deadline_s = fmin(l->deadline_s, now_s + OVER_S);
 	l->marks = (struct plx_marks){ .asked_s = now_s };
 	l->from_ranks = l->now->step.layout.ranks;
 	snprintf(l->from, sizeof(l->from), "%s", l->now->where);

@@ -9,6 +9,7 @@
 #include "launcher/handover.h"
 #include "launcher/state.h"
 
+#define TWICE_S	    2.0 /* two signals within it are one */
 #define SIGNAL_CODE 128 /* exit codes above it: killed */
 
 static enum plx_event classify(struct plx_launcher *l, int code)
@@ -96,6 +97,10 @@ void plx_watch_signal(struct plx_launcher *l, int signal)
 		plx_alien_checkpoint(l);
 		return;
 	}
+	/* Slurm and srun both tell us; only who asks later is in a hurry. */
+	if (l->stage == PLX_STAGE_ENDING && l->signal &&
+	    plx_now_s() - l->stage_s < TWICE_S)
+		return;
 	if (!l->signal)
 		l->signal = signal;
 	plx_say(l, PLX_NORMAL, "%s: %s", strsignal(signal),
