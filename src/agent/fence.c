@@ -49,6 +49,16 @@ static int lock(int fd, struct plx_error *err)
 			TRIES / 50);
 }
 
+/*
+ * Not by closing alone: a child that was forked meanwhile, as data loaders
+ * are, has the file open too, and so would have the lock as long as it lives.
+ */
+static void unlock(int fd)
+{
+	(void) flock(fd, LOCK_UN);
+	close(fd);
+}
+
 static int open_locked(const struct plx_fence *fence, struct plx_error *err)
 {
 	int fd = open(fence->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -63,19 +73,22 @@ static int open_locked(const struct plx_fence *fence, struct plx_error *err)
 	return fd;
 }
 
-/* A new, empty fence stops nobody. */
+/*
+ * A new, empty fence stops nobody, nor does one that has lost its number: that
+ * takes a loss of power, after which nobody is left to be kept out.
+ */
 static int read_turn(int fd, struct plx_turn *turn, struct plx_error *err)
 {
 	char text[FORMAT_SIZE + 1] = "";
 	ssize_t got = pread(fd, text, FORMAT_SIZE, 0);
 
 	*turn = (struct plx_turn){ 0 };
-	if (got == 0)
-		return 0;
-	if (got != FORMAT_SIZE ||
-	    sscanf(text, "%" SCNu64 " %" SCNu64, &turn->generation,
+	if (got < 0)
+		return plx_fail(err, "cannot read the fence: %s",
+				strerror(errno));
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &turn->generation,
 		   &turn->resumed) != 2)
-		return plx_fail(err, "the fence has no number in it");
+		*turn = (struct plx_turn){ 0 };
 	return 0;
 }
 
@@ -111,7 +124,7 @@ int plx_fence_enter(const struct plx_fence *fence, struct plx_error *err)
 		goto fail;
 	order = compare(&turn, &fence->own);
 	if (order > 0) {
-		close(fd);
+		unlock(fd);
 		plx_fail(err,
 			 "generation %" PRIu64 " has gone on from these "
 			 "checkpoints: generation %" PRIu64
@@ -122,13 +135,13 @@ int plx_fence_enter(const struct plx_fence *fence, struct plx_error *err)
 	if (order == 0 || write_turn(fd, &fence->own, err) == 0)
 		return fd;
 fail:
-	close(fd);
+	unlock(fd);
 	return -1;
 }
 
 void plx_fence_leave(int lock)
 {
-	close(lock); /* and with it the lock goes */
+	unlock(lock);
 }
 
 int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
@@ -151,6 +164,6 @@ int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
 	}
 	if (rc == 0)
 		fence->own = turn;
-	close(fd);
+	unlock(fd);
 	return rc;
 }

@@ -5,10 +5,12 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,6 +117,54 @@ static void one_that_is_called_back_saves_again(void **state)
 	world_step(w, p, 10);
 	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
 	assert_int_equal(6, p->store->fence.own.generation);
+	pollux_destroy(p);
+}
+
+static void a_fence_that_lost_its_number_stops_nobody(void **state)
+{
+	struct world *w = *state;
+	char path[PATH_MAX];
+	struct pollux *p;
+
+	generation("3");
+	p = world_run(w);
+	snprintf(path, sizeof(path), "%s", p->store->fence.path);
+	assert_int_equal(0, truncate(path, 0));
+	assert_int_equal(0, truncate(path, 32)); /* zeros */
+	world_step(w, p, 1);
+	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
+	assert_int_equal(0, in_child(w, next_generation));
+	world_step(w, p, 9);
+	assert_int_equal(POLLUX_ESTATE, plx_save(p, PLX_SAVE_FLUSHED));
+	pollux_destroy(p);
+}
+
+/* As a worker that reads data lives on. */
+static void a_child_does_not_keep_the_lock(void **state)
+{
+	struct world *w = *state;
+	struct plx_error err;
+	struct plx_fence fence;
+	struct pollux *p = world_run(w);
+	int lock;
+	int fd;
+	pid_t pid;
+
+	fence = p->store->fence;
+	lock = plx_fence_enter(&fence, &err);
+	assert_true(lock >= 0);
+	pid = fork();
+	if (pid == 0) {
+		alarm(5);
+		pause();
+		_exit(0);
+	}
+	plx_fence_leave(lock);
+	fd = open(fence.path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(0, flock(fd, LOCK_EX | LOCK_NB));
+	close(fd);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 	pollux_destroy(p);
 }
 
@@ -286,6 +336,8 @@ int main(void)
 		IN_WORLD(an_old_generation_can_save_no_more),
 		IN_WORLD(in_the_background_it_learns_that_too),
 		IN_WORLD(one_that_is_called_back_saves_again),
+		IN_WORLD(a_fence_that_lost_its_number_stops_nobody),
+		IN_WORLD(a_child_does_not_keep_the_lock),
 		IN_WORLD(two_trainings_in_one_folder_do_not_mix),
 		IN_WORLD(the_last_commit_is_rescued),
 		IN_WORLD(what_is_there_is_not_rescued_again),
