@@ -74,6 +74,13 @@ static int finish(struct pollux *p)
 	return 0;
 }
 
+static int relog(struct pollux *p)
+{
+	plx_samplelog_destroy(p->log);
+	p->log = NULL;
+	return plx_samplelog_create(&p->log, p->coll, p->cursor.step, &p->err);
+}
+
 /* 1: train on, 0: leave, -1: failed. */
 static int hand_over(struct pollux *p)
 {
@@ -88,6 +95,9 @@ static int hand_over(struct pollux *p)
 	/* What was waited for is no part of any step. */
 	p->meter.commit_s = 0;
 	p->meter.settling = 1;
+	/* The next ranks may have logged steps that now are ours. */
+	if (rc > 0 && relog(p) < 0)
+		return -1;
 	return rc;
 }
 
