@@ -11,6 +11,7 @@
 
 #define ANSWER_TIMEOUT_S 90.0  /* beyond pollux_ack_timeout */
 #define START_TIMEOUT_S	 120.0 /* for ranks that are known to say hello */
+#define UNKNOWN_ENDS_S	 2.0 /* for ranks that never spoke, so never trained */
 #define KILL_AGAIN_S	 5.0
 #define OVER_S		 5.0 /* for ranks of a job that has ended */
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
@@ -45,7 +46,8 @@ static void act_start(struct plx_launcher *l)
 		plx_raise(l, PLX_EVENT_FINISHED);
 		return;
 	}
-	if (l->ever_met)
+	/* Others say nothing until they can be told to save. */
+	if (l->fault.speaks)
 		l->deadline_s = plx_now_s() + START_TIMEOUT_S;
 	plx_tell_start(l, l->now);
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
@@ -63,6 +65,8 @@ static void act_stop(struct plx_launcher *l)
 	plx_peer_stop(&l->now->peer);
 	plx_alien_stop(l);
 	l->deadline_s = from_s + l->settings->save_timeout_s;
+	if (!known && l->stage == PLX_STAGE_ENDING)
+		l->deadline_s = now_s + UNKNOWN_ENDS_S;
 	/* Slurm has told the ranks itself: those that can save. */
 	if (l->job.over)
 		l->deadline_s = fmin(l->deadline_s, now_s + OVER_S);
