@@ -10,7 +10,7 @@ cd "$WORK" || exit 1
 run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
-plan 28
+plan 30
 
 samples=5000
 train="pollux-train --samples=$samples --batch=256 --max-batch=256
@@ -129,6 +129,15 @@ nothing_left() {
 	[ -z "$left" ] && [ -z "$(ls "$run/pollux")" ]
 }
 
+# It cannot save: nothing to wait for.
+deaf_ends_soon() {
+	pollux-launch --local --name=job -d deaf sleep 60 >out 2>err &
+	launcher=$!
+	wait_until 'grep -q "start 0" err' 10 && sleep 0.5 &&
+		kill -TERM "$launcher" && local begun=$SECONDS &&
+		ends_with 143 && cat err && [ $((SECONDS - begun)) -lt 15 ]
+}
+
 deaf_is_let_be() {
 	pollux-launch --local --name=job -n 2 -d deaf sleep 3 >out 2>err &
 	launcher=$!
@@ -214,7 +223,8 @@ ok "the launcher says who failed, and how" blamed
 ok "a checkpoint is written when asked for" checkpoint_told
 ok "without ranks it is paused, and goes on" paused
 ok "it is told to save and end" tell --stop
-ok "its exit code says that it was told" ends_with 143
+ok "its exit code says that it has done so" ends_with 0
+ok "and so does what it says" grep -q "asked to end: saving, then" err
 launch -n 4 $train --epochs=14
 ok "a new launcher goes on to the end" ends_with 0
 ok "every sample of every epoch was used exactly once" samples_once
@@ -227,6 +237,7 @@ ok "a program without libpollux is resized by USR1" \
 ok "or by another signal, and another exit code" \
 	counted --on-resize=signal:TERM,grace=5,exit=9 TERM 9
 ok "one that knows neither is let be" deaf_is_let_be
+ok "and ended at once when its launcher is told to end" deaf_ends_soon
 ok "ranks find torchrun's environment" torch_sees
 ok "a failure is told with its last lines, and its exit code" fails_as_it_did
 ok "without mpirun it says what to install" no_mpirun

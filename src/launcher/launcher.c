@@ -132,7 +132,8 @@ static void take_signals(struct plx_launcher *l)
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == sizeof(info))
-		plx_watch_signal(l, (int) info.ssi_signo);
+		plx_watch_signal(l, (int) info.ssi_signo,
+				 info.ssi_pid == (uint32_t) getpid());
 }
 
 static void turn(struct plx_launcher *l)

@@ -89,7 +89,8 @@ void plx_hear(struct plx_launcher *l, struct plx_generation *g);
 void plx_watch_news(struct plx_launcher *l);
 void plx_watch_peers(struct plx_launcher *l);
 void plx_watch_steps(struct plx_launcher *l);
-void plx_watch_signal(struct plx_launcher *l, int signal);
+/* own: we sent it ourselves, as somebody asked us to. */
+void plx_watch_signal(struct plx_launcher *l, int signal, bool own);
 void plx_watch_time(struct plx_launcher *l);
 
 /* act.c: change stage and do what is to be done. */

@@ -83,7 +83,7 @@ void plx_watch_steps(struct plx_launcher *l)
 		watch_step(l, &l->slots[i]);
 }
 
-void plx_watch_signal(struct plx_launcher *l, int signal)
+void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 {
 	if (signal == SIGURG) {
 		l->look_due_s = 0;
@@ -98,15 +98,17 @@ void plx_watch_signal(struct plx_launcher *l, int signal)
 		return;
 	}
 	/* Slurm and srun both tell us; only who asks later is in a hurry. */
-	if (l->stage == PLX_STAGE_ENDING && l->signal &&
+	if (l->stage == PLX_STAGE_ENDING && (l->signal || own) &&
 	    plx_now_s() - l->stage_s < TWICE_S)
 		return;
-	if (!l->signal)
+	/* An end that was asked for is a success, if the ranks make it one. */
+	if (!l->signal && !own)
 		l->signal = signal;
-	plx_say(l, PLX_NORMAL, "%s: %s", strsignal(signal),
+	plx_say(l, PLX_NORMAL, "%s: %s",
+		own ? "asked to end" : strsignal(signal),
 		l->stage == PLX_STAGE_ENDING ? "killing the ranks"
 					     : "saving, then leaving");
-	l->exit_code = SIGNAL_CODE + signal;
+	l->exit_code = own ? 0 : SIGNAL_CODE + signal;
 	plx_raise(l, PLX_EVENT_STOP);
 }
 
