@@ -12,8 +12,8 @@
 static void take_hint(struct plx_launcher *l, struct plx_generation *g,
 		      const char *fields)
 {
+	struct plx_error err = { "it is empty" };
 	struct plx_hint hint;
-	struct plx_error err;
 
 	if (g == l->old)
 		return;

@@ -66,7 +66,7 @@ bool plx_note_is(const char *folder, enum plx_note note, int generation)
 
 	/* open() looks again where NFS would answer stat() from memory. */
 	path_of(path, folder, note, generation);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
@@ -136,7 +136,7 @@ static bool read_exit(const char *folder, enum plx_note note, int generation,
 	int fd;
 
 	path_of(path, folder, note, generation);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0) {
 		got = read(fd, text, sizeof(text) - 1);
 		close(fd);
@@ -152,6 +152,9 @@ static bool read_exit(const char *folder, enum plx_note note, int generation,
 	if (plx_field_int(text, "rank", 0, INT_MAX, &how->rank, NULL) <= 0 ||
 	    plx_field_int(text, "code", 0, 255, &how->code, NULL) <= 0 ||
 	    plx_field_int(text, "signal", 0, 127, &how->signal, NULL) <= 0)
+		return false;
+	/* Nobody leaves word of a success: it would hide a failure. */
+	if (!how->code && !how->signal)
 		return false;
 	plx_field_text(text, "node", how->node, sizeof(how->node));
 	snprintf(how->lines, sizeof(how->lines), "%s", lines);

@@ -302,6 +302,9 @@ static void a_broken_note_is_none(void **state)
 	assert_int_equal(0, plx_note_write(notes_folder(), PLX_NOTE_FAIL, 8,
 					   "rank=x node=n1\nlines", NULL));
 	assert_false(plx_exit_read(notes_folder(), 8, &read));
+	assert_int_equal(0, plx_note_write(notes_folder(), PLX_NOTE_EXIT, 8,
+					   "rank=0 code=0 signal=0\n", NULL));
+	assert_false(plx_exit_read(notes_folder(), 8, &read));
 	assert_int_equal(0, plx_note_write(notes_folder(), PLX_NOTE_STOP, 9,
 					   NULL, NULL));
 	assert_true(plx_note_is(notes_folder(), PLX_NOTE_STOP, 9));
