@@ -197,6 +197,18 @@ static void ask_resize(struct plx_local *local, int ranks, char *answer,
 	wake();
 }
 
+/* Caller holds the mutex. */
+static void ask_checkpoint(const struct plx_local *local, char *answer,
+			   size_t size)
+{
+	if (!local->has)
+		snprintf(answer, size, "error it is paused: all is saved");
+	else if (!local->status[0])
+		snprintf(answer, size, "error its ranks cannot be asked (yet)");
+	else
+		kill(getpid(), SIGUSR1);
+}
+
 static void tell(const struct plx_local *local, char *answer, size_t size)
 {
 	snprintf(answer, size,
@@ -220,7 +232,7 @@ void plx_local_answer(struct plx_local *local, const char *request,
 	else if (!strcmp(request, "status"))
 		tell(local, answer, size);
 	else if (!strcmp(request, "checkpoint"))
-		kill(getpid(), SIGUSR1);
+		ask_checkpoint(local, answer, size);
 	else if (!strcmp(request, "stop"))
 		kill(getpid(), SIGTERM);
 	else

@@ -181,6 +181,7 @@ int plx_run_find(const char *job, char path[PLX_RUN_PATH],
 	if (found)
 		return 0;
 	if (!others[0])
-		return plx_fail(err, "no job of yours runs without Slurm here");
+		return plx_fail(
+			err, "no job that you started with --local runs here");
 	return plx_fail(err, "no job is called %s; there is:%s", job, others);
 }
