@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "agent/folder.h"
 #include "agent/handover.h"
+#include "core/crc.h"
 #include "core/options.h"
 #include "wire/env.h"
 #include "wire/message.h"
@@ -187,6 +188,113 @@ static int connect_ranks(struct pollux *p)
 	return 0;
 }
 
+/* ---- what all ranks must have alike ---- */
+
+static const char *const terms[] = { "data set, seed or order of samples",
+				     "batch sizes or learning rate",
+				     "registered state", "buckets" };
+
+enum { TERMS = sizeof(terms) / sizeof(terms[0]) };
+
+static uint32_t state_crc(const struct pollux *p)
+{
+	uint32_t crc = 0;
+
+	for (int i = 0; i < p->tensor_count; i++) {
+		const struct plx_tensor *t = &p->tensors[i];
+
+		crc = plx_crc32c(crc, t->name, strlen(t->name) + 1);
+		crc = plx_crc32c(crc, t->dtype, strlen(t->dtype) + 1);
+		crc = plx_crc32c(crc, t->shape,
+				 (size_t) t->dims * sizeof(t->shape[0]));
+	}
+	for (int i = 0; i < p->blob_count; i++) {
+		const char *name = p->blobs[i].name;
+
+		crc = plx_crc32c(crc, name, strlen(name) + 1);
+	}
+	return crc;
+}
+
+static uint32_t buckets_crc(const struct pollux *p)
+{
+	uint32_t crc = 0;
+
+	for (int i = 0; i < p->bucket_count; i++) {
+		const struct pollux_bucket *b = &p->buckets[i].is;
+		const uint64_t is[] = { b->count, (uint64_t) b->group,
+					(uint64_t) b->memory };
+
+		crc = plx_crc32c(crc, is, sizeof(is));
+	}
+	return crc;
+}
+
+static void sum_up(const struct pollux *p, uint32_t crcs[TERMS])
+{
+	const struct pollux_config *c = &p->config;
+	const struct plx_limits *l = &p->limits;
+	const uint64_t data[] = { c->samples, (uint64_t) c->epochs, c->seed,
+				  (uint64_t) c->order, (uint64_t) c->counting };
+	const double rate[] = {
+		l->base_batch,	  l->max_batch,	       l->min_per_gpu,
+		l->max_per_gpu,	  l->accumulate,       c->lr,
+		(double) p->rule, c->lr_warmup_epochs,
+	};
+
+	crcs[0] = plx_crc32c(0, data, sizeof(data));
+	crcs[1] = plx_crc32c(0, rate, sizeof(rate));
+	crcs[2] = state_crc(p);
+	crcs[3] = buckets_crc(p);
+}
+
+/* The first that differs from rank 0's, and whose it is; rank 0: none. */
+struct other {
+	int rank;
+	int term;
+};
+
+static struct other find_other(const uint32_t all[][TERMS], int ranks)
+{
+	for (int rank = 1; rank < ranks; rank++) {
+		for (int i = 0; i < TERMS; i++) {
+			if (all[rank][i] != all[0][i])
+				return (struct other){ rank, i };
+		}
+	}
+	return (struct other){ 0 };
+}
+
+/* Else samples would be used twice or never, or ranks wait for ever. */
+static int compare_ranks(struct pollux *p)
+{
+	const struct plx_coll_ops *ops = p->coll->ops;
+	uint32_t(*all)[TERMS] = NULL;
+	struct other other = { 0 };
+	uint32_t own[TERMS];
+	int rc;
+
+	sum_up(p, own);
+	if (p->coll->rank == 0) {
+		all = calloc((size_t) p->coll->ranks, sizeof(*all));
+		if (!all)
+			return plx_fail(&p->err, "out of memory");
+	}
+	rc = ops->gather(p->coll, own, sizeof(own), all, &p->err);
+	if (rc == 0 && all)
+		other = find_other((const uint32_t(*)[TERMS]) all,
+				   p->coll->ranks);
+	free(all);
+	if (rc < 0 || ops->spread(p->coll, &other, sizeof(other), &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	if (!other.rank)
+		return 0;
+	return plx_fail(&p->err, "rank %d has other %s than rank 0", other.rank,
+			terms[other.term]);
+}
+
+/* ---- where, and from where ---- */
+
 /* Rank 0's: variables need not reach all nodes. */
 static int find_folder(struct pollux *p)
 {
@@ -285,10 +393,15 @@ static const struct {
 	int (*run)(struct pollux *p);
 	enum pollux_status code;
 } parts[] = {
-	{ check_config, POLLUX_EINVAL }, { connect_ranks, POLLUX_ECOMM },
-	{ find_folder, POLLUX_ESTATE },	 { greet, POLLUX_ECOMM },
-	{ restore, POLLUX_ESTATE },	 { open_log, POLLUX_ESTATE },
-	{ choose_batch, POLLUX_ECOMM },	 { plx_gradient_open, POLLUX_ENOMEM },
+	{ check_config, POLLUX_EINVAL },
+	{ connect_ranks, POLLUX_ECOMM },
+	{ compare_ranks, POLLUX_EINVAL },
+	{ find_folder, POLLUX_ESTATE },
+	{ greet, POLLUX_ECOMM },
+	{ restore, POLLUX_ESTATE },
+	{ open_log, POLLUX_ESTATE },
+	{ choose_batch, POLLUX_ECOMM },
+	{ plx_gradient_open, POLLUX_ENOMEM },
 };
 
 int pollux_start(struct pollux *p)

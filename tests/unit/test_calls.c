@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/agent.h"
+#include "crew.h"
 #include "unit.h"
 
 static struct pollux_config usual(void)
@@ -197,6 +197,59 @@ static void callers_of_other_versions_are_served(void **state)
 	pollux_destroy(p);
 }
 
+/* What differs on rank 2, and what all say. */
+struct odd {
+	int what;
+	int told;
+};
+
+static const char *const odd_sentences[] = {
+	"rank 2 has other data set, seed or order of samples than rank 0",
+	"rank 2 has other batch sizes or learning rate than rank 0",
+	"rank 2 has other registered state than rank 0",
+	"rank 2 has other buckets than rank 0",
+};
+
+static int start_oddly(struct crew_rank *rank)
+{
+	struct odd *odd = rank->user;
+	const struct pollux_bucket bucket = { .count = 1 };
+	const struct pollux_tensor tensor = { .name = "odd",
+					      .shape = { 0 },
+					      .dims = 1 };
+	bool is_odd = rank->rank == 2;
+	int rc;
+
+	if (is_odd && odd->what == 0)
+		rank->p->config.seed++;
+	if (is_odd && odd->what == 1)
+		rank->p->config.lr *= 2;
+	if (is_odd && odd->what == 2)
+		pollux_register(rank->p, &tensor);
+	if (is_odd && odd->what == 3)
+		pollux_bucket(rank->p, &bucket);
+	rc = pollux_start(rank->p);
+	if (rc == POLLUX_EINVAL &&
+	    !strcmp(pollux_error(rank->p), odd_sentences[odd->what]))
+		__atomic_add_fetch(&odd->told, 1, __ATOMIC_RELAXED);
+	return rc;
+}
+
+static void ranks_that_differ_are_refused_by_all(void **state)
+{
+	struct pollux_config config = usual();
+
+	(void) state;
+	for (int i = 0; i < (int) ARRAY_SIZE(odd_sentences); i++) {
+		struct crew crew = { .ranks = 4 };
+		struct odd odd = { .what = i };
+
+		assert_int_equal(POLLUX_EINVAL,
+				 crew_run(&crew, &config, start_oddly, &odd));
+		assert_int_equal(4, odd.told);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +259,7 @@ int main(void)
 		cmocka_unit_test(
 			wrong_configurations_are_refused_in_a_sentence),
 		cmocka_unit_test(callers_of_other_versions_are_served),
+		cmocka_unit_test(ranks_that_differ_are_refused_by_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
