@@ -291,8 +291,10 @@ static int gather(struct pollux *p, struct plx_background *b)
 		own = b->job.report;
 	} else {
 		b->reports = calloc(ranks, sizeof(*b->reports));
-		if (!b->reports)
+		if (!b->reports) {
+			b->stop = true;
 			return plx_fail(&p->err, "out of memory");
+		}
 	}
 	rc = p->coll->ops->gather(p->coll, &own, sizeof(own), b->reports,
 				  &p->err);

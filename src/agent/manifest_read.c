@@ -158,8 +158,10 @@ static int read_tensor(struct plx_tensor *t, const json_t *object,
 			json_integer_value(json_array_get(shape, (size_t) i));
 
 		t->shape[i] = (uint64_t) size;
+		/* So that neither a sum nor a byte more overflows. */
 		if (size < 0 ||
-		    __builtin_mul_overflow(t->bytes, t->shape[i], &t->bytes))
+		    __builtin_mul_overflow(t->bytes, t->shape[i], &t->bytes) ||
+		    t->bytes > INT64_MAX / 2)
 			return plx_fail(err, "tensor \"%s\" is too large",
 					t->name);
 	}
