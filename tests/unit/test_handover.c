@@ -316,7 +316,6 @@ static void what_rank_0_has_measured_passes_on(void **state)
 	(void) state;
 	begin(&now, 1, 3, false);
 	hear(&now, PLX_MSG_BEGAN, fields);
-	usleep(50000);
 	begin(&next, 2, 1, true);
 	hear(&next, PLX_MSG_READY, fields);
 	hand(&now);
