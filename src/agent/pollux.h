@@ -13,8 +13,8 @@
  *	pollux_config_init(&config);
  *	config.samples = ...; config.epochs = ...; config.batch = ...;
  *	p = pollux_create(&config);
- *	pollux_register(p, &weights);	   (each tensor of model and optimiser)
- *	if (pollux_start(p) < 0)
+ *	if (pollux_register(p, &weights) < 0 ||	 (and each other tensor)
+ *	    pollux_start(p) < 0)
  *		die(pollux_error(p));
  *	while ((more = pollux_next(p, &pass)) > 0) {
  *		loss = forward_and_backward(pass.samples, pass.count, gradient);
@@ -213,7 +213,10 @@ struct pollux_tensor {
  */
 int pollux_register(struct pollux *p, const struct pollux_tensor *tensor);
 
-/* State that is no array: the program turns it into bytes and back. */
+/*
+ * State that is no array: the program turns it into bytes and back. On some
+ * ranks only, and in a rescue by another thread: save() waits for nobody.
+ */
 struct pollux_blob {
 	const char *name;	    /* unique among tensors as well */
 	size_t (*size)(void *user); /* bytes that save() will write */

@@ -2,6 +2,7 @@
 /* register.c - what the program hands over: tensors, blobs, buckets */
 #include <config.h>
 
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,16 @@ static bool name_taken(const struct pollux *p, const char *name)
 	return false;
 }
 
+/* Checkpoints name it in JSON, which has no other bytes. */
+static bool is_utf8(const char *name)
+{
+	json_t *text = json_string(name);
+	bool good = text;
+
+	json_decref(text);
+	return good;
+}
+
 static int check_name(struct pollux *p, const char *what, const char *name)
 {
 	if (p->stage != PLX_STAGE_NEW)
@@ -66,6 +77,9 @@ static int check_name(struct pollux *p, const char *what, const char *name)
 		return refuse(p, POLLUX_EINVAL,
 			      "a %s's name has 1 to %d bytes: \"%.80s\"", what,
 			      POLLUX_NAME_MAX - 1, name ? name : "");
+	if (!is_utf8(name))
+		return refuse(p, POLLUX_EINVAL, "a %s's name is not UTF-8",
+			      what);
 	if (!strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)) || name[0] == '_')
 		return refuse(p, POLLUX_EINVAL, "%s name \"%s\" is reserved",
 			      what, name);

@@ -72,6 +72,9 @@ static void what_is_registered_is_checked(void **state)
 			    pollux_error(p));
 	bad.name = "pollux.x";
 	assert_int_equal(POLLUX_EINVAL, pollux_register(p, &bad));
+	bad.name = "\xff";
+	assert_int_equal(POLLUX_EINVAL, pollux_register(p, &bad));
+	assert_string_equal("a tensor's name is not UTF-8", pollux_error(p));
 	bad.name = "x";
 	bad.memory = 7;
 	assert_int_equal(POLLUX_EINVAL, pollux_register(p, &bad));
