@@ -172,7 +172,7 @@ struct pollux {
 	uint64_t next_epoch;   /* ... of which epoch: see pollux_seek */
 	uint64_t skipped;      /* steps without a finite gradient, in a row */
 	unsigned int wishes;   /* enum plx_wish, agreed on by all ranks */
-	bool save_asked;       /* pollux_checkpoint() */
+	bool save_asked;       /* pollux_checkpoint(), not told yet */
 	bool began;	       /* a step was committed since the start */
 	bool failed;	       /* err says why */
 	bool stopped;	       /* left before training has finished */

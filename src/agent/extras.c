@@ -21,6 +21,7 @@ enum extra {
 	EXTRA_LOSS,    /* sum over samples */
 	EXTRA_SAMPLES, /* to be sure that all agree on the step */
 	EXTRA_FULL,    /* ranks with a pass that did not fit into memory */
+	EXTRA_SAVE,    /* ranks whose program wants a checkpoint */
 	EXTRA_WISHES,  /* rank 0's, as are the next two */
 	EXTRA_PER_GPU, /* of the next step; below 2^24, so exact */
 	EXTRA_ACCUM,
@@ -74,6 +75,8 @@ void plx_extras_write(struct pollux *p, float *extra)
 	extra[EXTRA_LOSS] = (float) own->loss;
 	extra[EXTRA_SAMPLES] = (float) own->samples;
 	extra[EXTRA_FULL] = own->full;
+	extra[EXTRA_SAVE] = p->save_asked;
+	p->save_asked = false;
 	for (int g = 0; g < p->groups; g++)
 		split(own->sqr[g], extra + EXTRA_SQR + 2 * g);
 	if (p->coll->rank != 0)
@@ -101,6 +104,8 @@ int plx_extras_read(struct pollux *p, const float *extra)
 		all->sqr_parts[g] = (double) extra[EXTRA_SQR + 2 * g] +
 				    (double) extra[EXTRA_SQR + 2 * g + 1];
 	p->wishes |= (unsigned int) extra[EXTRA_WISHES];
+	if (extra[EXTRA_SAVE] > 0)
+		p->wishes |= PLX_WISH_SAVE;
 	p->wanted.per_gpu = (int) extra[EXTRA_PER_GPU];
 	p->wanted.accum = (int) extra[EXTRA_ACCUM];
 	return 0;

@@ -351,7 +351,10 @@ double pollux_progress(const struct pollux *p);
 /* The optimiser step is done: its samples count as used. */
 int pollux_commit(struct pollux *p);
 
-/* Have a checkpoint written before the next step. */
+/*
+ * Have a checkpoint written after the step whose gradients are summed next. One
+ * rank that asks is enough.
+ */
 int pollux_checkpoint(struct pollux *p);
 
 /*
@@ -387,7 +390,7 @@ struct pollux_info {
 	double efficiency;     /* statistical, 0 to 1 */
 	double remaining_s;    /* at the present speed; 0: unknown */
 	double restart_s;      /* what the last restart cost, 0: unknown */
-	double checkpoint_s;   /* what the last checkpoint cost training */
+	double checkpoint_s;   /* what the last checkpoint took, to its end */
 };
 
 #define pollux_info(p, info)                                                   \

@@ -116,11 +116,10 @@ static int obey(struct pollux *p)
 	if (rc <= 0)
 		return rc;
 	p->wishes &= ~(PLX_WISH_SAVE | PLX_WISH_PERIODIC);
-	if (p->save_asked || (wishes & PLX_WISH_SAVE))
+	if (wishes & PLX_WISH_SAVE)
 		rc = save(p, PLX_SAVE_FLUSHED);
 	else if (wishes & PLX_WISH_PERIODIC)
 		rc = save(p, PLX_SAVE_ASYNC);
-	p->save_asked = false;
 	return rc < 0 ? -1 : 1;
 }
 
@@ -136,6 +135,7 @@ static int between_steps(struct pollux *p)
 	return 1;
 }
 
+/* Ranks need not ask at the same moment: the next sum tells them all. */
 int pollux_checkpoint(struct pollux *p)
 {
 	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)

@@ -2,7 +2,10 @@
 /* test_calls.c - calls that are refused, and what is said of them */
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "crew.h"
 #include "unit.h"
@@ -253,6 +256,42 @@ static void ranks_that_differ_are_refused_by_all(void **state)
 	}
 }
 
+/* Where only one rank wants it, and no other knows. */
+static int ask_alone(struct crew_rank *rank)
+{
+	struct pollux_pass pass;
+	float gradient = 1;
+	int more = pollux_start(rank->p);
+
+	while (more >= 0 && (more = pollux_next(rank->p, &pass)) > 0) {
+		if (rank->rank == 1 && pass.step == 2)
+			more = pollux_checkpoint(rank->p);
+		if (more < 0 || pollux_reduce(rank->p, &gradient, 1, 1) < 0 ||
+		    pollux_commit(rank->p) < 0)
+			return -1;
+	}
+	return more;
+}
+
+static void one_rank_may_ask_for_a_checkpoint(void **state)
+{
+	char folder[] = "/tmp/plx-calls.XXXXXX";
+	struct crew crew = { .ranks = 3 };
+	struct pollux_config config = usual();
+	char path[64];
+
+	(void) state;
+	assert_non_null(mkdtemp(folder));
+	config.batch = 100;
+	config.checkpoint_dir = folder;
+	config.checkpoint_every_s = 0;
+	assert_int_equal(0, crew_run(&crew, &config, ask_alone, NULL));
+	snprintf(path, sizeof(path), "%s/step-000000000003", folder);
+	assert_int_equal(0, access(path, F_OK));
+	snprintf(path, sizeof(path), "rm -r %s", folder);
+	assert_int_equal(0, system(path));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +302,7 @@ int main(void)
 			wrong_configurations_are_refused_in_a_sentence),
 		cmocka_unit_test(callers_of_other_versions_are_served),
 		cmocka_unit_test(ranks_that_differ_are_refused_by_all),
+		cmocka_unit_test(one_rank_may_ask_for_a_checkpoint),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
