@@ -352,8 +352,8 @@ double pollux_progress(const struct pollux *p);
 int pollux_commit(struct pollux *p);
 
 /*
- * Have a checkpoint written after the step whose gradients are summed next. One
- * rank that asks is enough.
+ * Have a checkpoint written after the step whose gradients are summed next, on
+ * one rank after this step. One rank that asks is enough.
  */
 int pollux_checkpoint(struct pollux *p);
 

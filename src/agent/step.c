@@ -135,12 +135,18 @@ static int between_steps(struct pollux *p)
 	return 1;
 }
 
-/* Ranks need not ask at the same moment: the next sum tells them all. */
+/*
+ * Ranks need not ask at the same moment: the next sum tells them all. One that
+ * is alone need not wait for it.
+ */
 int pollux_checkpoint(struct pollux *p)
 {
 	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)
 		return plx_misuse(p, "pollux_checkpoint()");
-	p->save_asked = true;
+	if (p->coll->ranks == 1)
+		p->wishes |= PLX_WISH_SAVE;
+	else
+		p->save_asked = true;
 	return 0;
 }
 

@@ -343,7 +343,7 @@ class Run:
         return self._need().info()
 
     def checkpoint(self) -> None:
-        """Have a checkpoint written after the step under way, or the next."""
+        """Have a checkpoint written after this step, or the next."""
         self._need().checkpoint()
 
     def crc(self) -> int:
