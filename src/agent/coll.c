@@ -46,10 +46,11 @@ static struct plx_coll *with_nccl(bool needed, struct plx_error *err)
 {
 	struct plx_coll *base = create_base(err);
 	struct plx_coll *nccl = NULL;
+	struct plx_error unsaid; /* who did not ask for it need not know */
 
 	if (!base || (!needed && base->ranks == 1))
 		return base;
-	nccl = plx_coll_nccl_create(base, err);
+	nccl = plx_coll_nccl_create(base, needed ? err : &unsaid);
 	if (nccl)
 		return nccl;
 	if (!needed)
