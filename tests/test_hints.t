@@ -5,7 +5,7 @@
 
 sandbox_up --nodes 2 --gpus-per-node 12 --cpus-per-node 24 \
 	--params pollux_ack_timeout=5
-plan 14
+plan 15
 
 status="v=1 launcher=none ack=0 phase=training resizes=0 pause=0,0"
 limits="batch=128,1024,1,1024,1"
@@ -57,7 +57,31 @@ launcher=batch ack=${serial:-0} phase=training resizes=0 pause=0,0]"
 	sleep 0.1
 done
 END
-chmod +x "$WORK/hostile" "$WORK/forger"
+# And this one begins a step on all that it was lent, then gives it back.
+cat >"$WORK/borrower" <<'END'
+#!/bin/sh
+say() {
+	scontrol update job="$SLURM_JOB_ID" comment="[pollux v=1 \
+launcher=batch ack=$1 phase=training resizes=0 pause=0,0]"
+}
+say 0
+while :; do
+	set -- $(scontrol show job "$SLURM_JOB_ID" |
+		sed -n 's/.*pollux serial=\([0-9]*\) state=\([a-z]*\).*/\1 \2/p')
+	case $2 in
+	asked) say "$1 live=1" ;;
+	lent)
+		srun --overlap -n1 --gres=gpu:2 sleep 600 &
+		sleep 2
+		say "$1"
+		echo answered
+		wait
+		;;
+	esac
+	sleep 0.1
+done
+END
+chmod +x "$WORK/hostile" "$WORK/forger" "$WORK/borrower"
 
 submit() {
 	sb sbatch --parsable --scheduler-params="pollux,$1" -o "$WORK/job.out" \
@@ -133,6 +157,18 @@ keeps_text() {
 	[[ $(comment_of "$1") == "$2 [pollux v=1 "*" phase=training "*] ]]
 }
 
+# On the one node, the rigid job has room beside one GPU, not beside two.
+keeps_what_it_uses() {
+	local borrower rigid
+	sb scontrol update nodename=n2 state=drain reason=test
+	borrower=$(submit min=1,max=2 "$WORK/borrower")
+	wait_until "has_gpus $borrower 2" 30 || return 1
+	rigid=$(submit_rigid -N 1 --gres=gpu:11 -- 600)
+	wait_until "logged 'JobId=$borrower hands over on 2 GPUs'" 30 &&
+		wait_until "grep -q answered $WORK/job.out" 15 && sleep 2 &&
+		has_gpus "$borrower" 2 && is_state "$rigid" PENDING
+}
+
 watch_start
 ok "jobs with hostile comments are submitted" submit_cases
 ok "all of them start" wait_until all_run 60
@@ -166,3 +202,4 @@ ok "no GPU had two owners in any look" watch_end
 sb scancel "${jobs[@]}" "$good" "$absent" "$forger"
 ok "afterwards all nodes are idle, with no GPU allocated" \
 	wait_until cluster_is_idle 60
+ok "GPUs that were lent are not taken from under a step" keeps_what_it_uses

@@ -6,6 +6,7 @@
 
 #include "sched/pollux/ask.h"
 #include "sched/pollux/lend.h"
+#include "sched/pollux/place.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/want.h"
 #include "sched/pollux/wake.h"
@@ -226,6 +227,22 @@ static bool _is_answered(const struct pollux_track *track,
 	return status->ack == track->target.serial && !status->live;
 }
 
+/* Do steps begun on a loan hold no more than the job is to keep of it? */
+static bool _suits(job_record_t *job, const struct pollux_track *track,
+		   const struct plx_status *status)
+{
+	struct pollux_shape shape = { NULL };
+	struct plx_error err;
+	bool suits = true;
+
+	/* One that cannot be had is told as such when it is tried. */
+	if (job->step_list && track->want &&
+	    pollux_want(job, track, status, &shape, &err) == 0)
+		suits = pollux_place_suits(job, status, &shape);
+	pollux_shape_release(&shape);
+	return suits;
+}
+
 /* Are the ranks gone that must be, before the job gets its new shape? */
 static bool _has_left(job_record_t *job, const struct pollux_track *track,
 		      const struct plx_status *status)
@@ -236,7 +253,9 @@ static bool _has_left(job_record_t *job, const struct pollux_track *track,
 		before = track->steps_before;
 	if (track->phase != POLLUX_KILLED && !_is_answered(track, status))
 		return false;
-	return pollux_record_steps(job, status, before) == 0;
+	if (pollux_record_steps(job, status, before) > 0)
+		return false;
+	return track->phase != POLLUX_LENT || _suits(job, track, status);
 }
 
 static enum verdict _judge(job_record_t *job, struct pollux_track *track,
@@ -261,7 +280,7 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 	if (now_s < track->deadline_s)
 		return WAIT;
 	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&
-	    track->steps_before)
+	    pollux_record_steps(job, status, track->steps_before) > 0)
 		return CLEAR;
 	return track->phase == POLLUX_KILLED ? GIVE_UP : KILL;
 }

@@ -70,17 +70,13 @@ static const step_record_t *_newest_step(const job_record_t *job)
 	return newest;
 }
 
-static bitstr_t **_read_in_use(const job_record_t *job)
+static void _add_step(const job_record_t *job, const step_record_t *step,
+		      bitstr_t **devices)
 {
-	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
-	const step_record_t *step = _newest_step(job);
 	uint32_t gpu = pollux_gpu_id();
-	ListIterator iter = NULL;
+	ListIterator iter = list_iterator_create(step->gres_list_alloc);
 	gres_state_t *state = NULL;
 
-	if (!step)
-		return devices;
-	iter = list_iterator_create(step->gres_list_alloc);
 	while ((state = list_next(iter))) {
 		const gres_step_state_t *entry = state->gres_data;
 
@@ -89,6 +85,15 @@ static bitstr_t **_read_in_use(const job_record_t *job)
 				     entry->node_cnt, devices);
 	}
 	list_iterator_destroy(iter);
+}
+
+static bitstr_t **_read_in_use(const job_record_t *job)
+{
+	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	const step_record_t *step = _newest_step(job);
+
+	if (step)
+		_add_step(job, step, devices);
 	return devices;
 }
 
@@ -131,6 +136,31 @@ static void _free_devices(bitstr_t **devices)
 	for (int n = 0; devices && n < node_record_count; n++)
 		FREE_NULL_BITMAP(devices[n]);
 	xfree(devices);
+}
+
+bool pollux_place_suits(const job_record_t *job,
+			const struct plx_status *status,
+			const struct pollux_shape *shape)
+{
+	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	ListIterator iter = list_iterator_create(job->step_list);
+	step_record_t *step = NULL;
+	bool suits = true;
+
+	while ((step = list_next(iter))) {
+		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
+		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		    step->step_id.step_id != status->launcher)
+			_add_step(job, step, devices);
+	}
+	list_iterator_destroy(iter);
+	/* Where the job leaves a node, steps are ended there. */
+	for (int n = 0; n < node_record_count; n++)
+		suits = suits && (!devices[n] || !bit_test(shape->nodes, n) ||
+				  bit_set_count(devices[n]) <=
+					  pollux_shape_on(shape, n));
+	_free_devices(devices);
+	return suits;
 }
 
 void pollux_holding_release(struct pollux_holding *held)

@@ -3,6 +3,7 @@
 #ifndef SCHED_POLLUX_PLACE_H
 #define SCHED_POLLUX_PLACE_H
 
+#include "core/status.h"
 #include "sched/pollux/resize.h"
 
 /* What a job holds. Owns what it points to, but for the while it is put back.
@@ -32,6 +33,14 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 
 /* Take out and forget what pollux_place_new() placed. */
 void pollux_place_drop(job_record_t *job);
+
+/*
+ * Would the steps that run, but the launcher's, have the GPUs that they hold
+ * if the job were given this shape?
+ */
+bool pollux_place_suits(const job_record_t *job,
+			const struct plx_status *status,
+			const struct pollux_shape *shape);
 
 void pollux_holding_release(struct pollux_holding *held);
 
