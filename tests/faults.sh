@@ -24,6 +24,13 @@ launcher_of() {
 	pids_of "$1" pollux-launch
 }
 
+# A slurmstepd whose ranks are gone may hang for good in PMIx's finalisation,
+# in Slurm 22.05: it holds nothing of the job, and goes with the sandbox.
+hangs_in_pmix() {
+	grep -qa '^slurmstepd: ' "$1cmdline" 2>/dev/null &&
+		[ -z "$(cat "$1"task/*/children 2>/dev/null)" ]
+}
+
 # Whatever of a job lives: its script, srun, launcher, ranks and the step
 # daemons, whose environment is slurmd's.
 left_of() {
@@ -34,6 +41,7 @@ left_of() {
 				"${file%environ}cmdline" ||
 			grep -qszxF -e "--jobid=$1" "${file%environ}cmdline" ||
 			continue
+		hangs_in_pmix "${file%environ}" && continue
 		tr '\0' ' ' <"${file%environ}cmdline" 2>/dev/null
 		echo
 	done

@@ -34,8 +34,10 @@ unmount_end() {
 }
 trap unmount_end EXIT
 
+# What a save that was under way gives back is filled by the next call.
 fill() {
-	dd if=/dev/zero of="$1/filler" bs=64k count=1000 2>/dev/null
+	dd if=/dev/zero of="$1/filler" bs=4k count=1000 oflag=append \
+		conv=notrunc 2>/dev/null
 	[ -s "$1/filler" ]
 }
 
@@ -181,6 +183,7 @@ requeue() {
 }
 
 cannot_save() {
+	fill "$WORK/steady.ckpt"
 	grep -q 'pollux: cannot save step .*No space left' "$WORK/steady.out"
 }
 
@@ -191,7 +194,7 @@ saves_again() {
 # It trains on without saving, and saves as soon as there is room.
 fill_checkpoints() {
 	local saved
-	fill "$WORK/steady.ckpt" && wait_until cannot_save 30 || return 1
+	wait_until cannot_save 30 || return 1
 	kill_rank && wait_until "! trains $steady" 10
 	trains_well || return 1
 	rm "$WORK/steady.ckpt/filler"
