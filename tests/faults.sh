@@ -28,7 +28,7 @@ launcher_of() {
 # in Slurm 22.05: it holds nothing of the job, and goes with the sandbox.
 hangs_in_pmix() {
 	grep -qa '^slurmstepd: ' "$1cmdline" 2>/dev/null &&
-		[ -z "$(cat "$1"task/*/children 2>/dev/null)" ]
+		! pgrep -P "${1//[!0-9]/}" >/dev/null
 }
 
 # Whatever of a job lives: its script, srun, launcher, ranks and the step
