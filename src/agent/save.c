@@ -309,19 +309,30 @@ int plx_save_wait(struct pollux *p)
 	return plx_background_end(p) < 0 ? POLLUX_ECOMM : 0;
 }
 
-int plx_save(struct pollux *p, enum plx_save_kind kind)
+static int save_all(struct pollux *p, enum plx_save_kind kind)
 {
 	struct order order;
-	int rc;
+	int rc = plx_save_wait(p);
 
-	if (!p->folder[0])
-		return 0;
-	rc = plx_save_wait(p);
 	if (rc == 0)
 		rc = agree(p, &order, kind != PLX_SAVE_QUICK);
 	if (rc < 0 || order.skip)
 		return rc;
 	return save(p, kind);
+}
+
+int plx_save(struct pollux *p, enum plx_save_kind kind)
+{
+	double timeout_s = p->coll->timeout_s;
+	int rc;
+
+	if (!p->folder[0])
+		return 0;
+	/* Ranks wait for a slow disk as long as it takes: none is lost. */
+	p->coll->timeout_s = 0;
+	rc = save_all(p, kind);
+	p->coll->timeout_s = timeout_s;
+	return rc;
 }
 
 void plx_save_release(struct pollux *p)
