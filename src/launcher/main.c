@@ -77,7 +77,7 @@ static int make_folder(const char *given, const char *key, char path[PATH_MAX],
 	return 0;
 }
 
-/* key: what the checkpoints' folder is named after by default. */
+/* key: the job; the checkpoints' folder is named after it by default. */
 static int run(struct plx_command *command, const char *key, int *code,
 	       struct plx_error *err)
 {
@@ -94,6 +94,11 @@ static int run(struct plx_command *command, const char *key, int *code,
 	launcher = plx_launcher_create(&command->settings, err);
 	if (!launcher)
 		return -1;
+	if (command->local && command->settings.loudness > PLX_QUIET)
+		fprintf(stderr,
+			"pollux-launch: job %s; pollux-launch --job=%s "
+			"--resize=N changes its size\n",
+			key, key);
 	*code = plx_launcher_run(launcher);
 	plx_launcher_destroy(launcher);
 	return 0;
@@ -164,11 +169,6 @@ static int run_here(struct plx_command *command, int *code,
 	s->params = plx_local_params(local);
 	s->devices = plx_local_devices(local);
 	s->registry = plx_local_registry(local);
-	if (s->loudness > PLX_QUIET)
-		fprintf(stderr,
-			"pollux-launch: job %s; pollux-launch --job=%s "
-			"--resize=N changes its size\n",
-			plx_local_name(local), plx_local_name(local));
 	rc = run(command, plx_local_name(local), code, err);
 	plx_local_destroy(local);
 	return rc;
