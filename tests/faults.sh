@@ -54,6 +54,11 @@ nothing_left() {
 	[ -z "$left" ]
 }
 
+# Every process of a job goes; says which do not.
+all_left() {
+	wait_until "nothing_left $1" 30 || fails left_of "$1"
+}
+
 # signal NAME PID...: fails when there is none
 signal() {
 	local name=$1

@@ -291,7 +291,7 @@ ok "a node dies: the job goes on on the others" node_dies
 ok "the node comes back, and the job onto it" node_comes_back
 ok "after all that the job completes" completes
 ok "every sample of every epoch was used exactly once" samples_once
-ok "no process of the job is left" wait_until "nothing_left $survivor" 30
+ok "no process of the job is left" all_left "$survivor"
 ok "all nodes are idle, with no GPU allocated" wait_until cluster_is_idle 60
 
 unset POLLUX_SAMPLE_LOG
@@ -300,7 +300,7 @@ cancelled=$(submit cancelled min=2,max=6 "srun pollux-launch")
 wait_until "is_large $cancelled" 60
 ok "a job can be cancelled in the middle of a resize" \
 	cancelled_saving "$cancelled"
-ok "no process of it is left" wait_until "nothing_left $cancelled" 30
+ok "no process of it is left" all_left "$cancelled"
 give_back
 ok "all nodes are idle again" wait_until cluster_is_idle 60
 
@@ -308,14 +308,14 @@ orphan=$(submit orphan min=2,max=6 "srun pollux-launch")
 wait_until "is_large $orphan" 60
 ok "a launcher is killed in the middle of a resize: its job fails" \
 	launcher_dies_saving "$orphan"
-ok "no rank of it is left" wait_until "nothing_left $orphan" 30
+ok "no rank of it is left" all_left "$orphan"
 give_back
 
 bare=$(submit bare min=2,max=2 "pollux-launch")
 wait_until "trains $bare" 60
 ok "a launcher without srun is killed: its job fails as well" \
 	bare_launcher_dies "$bare"
-ok "no rank of it is left" wait_until "nothing_left $bare" 30
+ok "no rank of it is left" all_left "$bare"
 ok "all nodes are idle at the end" wait_until cluster_is_idle 60
 ok "no folder of a launcher is left" no_folders
 ok "slurmctld lives" slurmctld_lives

@@ -246,7 +246,7 @@ else
 fi
 ok "after all that the job completes" completes
 ok "every sample of every epoch was used exactly once" samples_once
-ok "no process of the job is left" wait_until "nothing_left $steady" 30
+ok "no process of the job is left" all_left "$steady"
 diag <"$WORK/losses"
 
 # ---- what ends a job ----
@@ -350,6 +350,6 @@ else
 	skip "at its time limit a job saves" "takes two minutes: POLLUX_THOROUGH"
 fi
 ok "a job is cancelled" cancelled
-ok "no process of it is left" wait_until "nothing_left $gone" 30
+ok "no process of it is left" all_left "$gone"
 ok "all nodes are idle, and slurmctld lives" \
 	wait_until "cluster_is_idle && slurmctld_lives" 60

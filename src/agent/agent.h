@@ -130,8 +130,8 @@ struct pollux {
 	char lr_scaling[16];
 	char folder[PATH_MAX]; /* of checkpoints, "" for none */
 	struct plx_error err;
-	enum pollux_status code; /* what kind of error, of the first one */
-	enum plx_stage stage;
+	enum pollux_status code;      /* what kind of error, of the first one */
+	_Atomic enum plx_stage stage; /* also read by the guard's thread */
 
 	struct plx_coll *coll;
 	struct plx_reporter *reporter; /* rank 0's */

@@ -7,10 +7,15 @@
  * which saves and then lets the signal do what it does by default. A program
  * that has its own handler before pollux_start(), or sets one later, keeps it
  * and goes without.
+ *
+ * The thread of rank 0 also sees when the launcher is gone for long while this
+ * rank waits for others: they are lost then, and nobody is there to say so.
  */
 #include <config.h>
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -20,9 +25,13 @@
 #include "agent/store.h"
 #include "agent/thread.h"
 
+/* With the launcher gone, healthy ranks save and leave after their step. */
+#define LOST_MS 30000
+
 struct plx_guard {
 	pthread_t thread;
 	struct pollux *p;
+	int launcher; /* its socket, to see it close; -1: none */
 	_Atomic bool stop;
 };
 
@@ -59,16 +68,36 @@ static void die(void)
 	raise(SIGTERM);
 }
 
+/* Until we are woken. False when that can never be. */
+static bool wait_for_wake(struct plx_guard *g)
+{
+	struct pollfd fds[2] = {
+		{ .fd = wake, .events = POLLIN },
+		{ .fd = g->launcher, .events = POLLRDHUP },
+	};
+	int patience_ms = -1;
+
+	for (;;) {
+		int ready = poll(fds, 2, patience_ms);
+
+		if (ready < 0 && errno != EINTR)
+			return false;
+		if (ready > 0 && fds[0].revents)
+			return true;
+		if (ready > 0) {
+			fds[1].fd = -1;
+			patience_ms = LOST_MS;
+		} else if (ready == 0 && g->p->stage == PLX_STAGE_PASS) {
+			told = 1; /* collectives end */
+		}
+	}
+}
+
 static void *watch(void *arg)
 {
 	struct plx_guard *g = arg;
-	uint64_t count;
 
-	while (read(wake, &count, sizeof(count)) < 0) {
-		if (errno != EINTR)
-			return NULL;
-	}
-	if (g->stop)
+	if (!wait_for_wake(g) || g->stop)
 		return NULL;
 	(void) plx_rescue(g->p);
 	die();
@@ -98,6 +127,16 @@ static void give_signal_back(void)
 		signal(SIGTERM, SIG_DFL);
 }
 
+static void release(struct plx_guard *g)
+{
+	if (wake >= 0)
+		close(wake);
+	wake = -1;
+	if (g->launcher >= 0)
+		close(g->launcher);
+	free(g);
+}
+
 void plx_guard_begin(struct pollux *p)
 {
 	struct plx_guard *g;
@@ -108,12 +147,11 @@ void plx_guard_begin(struct pollux *p)
 	if (!g)
 		return;
 	g->p = p;
+	/* Our own, for the reporter closes its one when it sees the end. */
+	g->launcher = fcntl(plx_reporter_fd(p->reporter), F_DUPFD_CLOEXEC, 0);
 	wake = eventfd(0, EFD_CLOEXEC);
 	if (wake < 0 || plx_thread_begin(&g->thread, watch, g) < 0) {
-		if (wake >= 0)
-			close(wake);
-		wake = -1;
-		free(g);
+		release(g);
 		return;
 	}
 	p->store->guard = g;
@@ -138,8 +176,6 @@ void plx_guard_end(struct pollux *p)
 	while (write(wake, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 	pthread_join(g->thread, NULL);
-	close(wake);
-	wake = -1;
 	p->store->guard = NULL;
-	free(g);
+	release(g);
 }

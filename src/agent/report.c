@@ -73,6 +73,12 @@ void plx_reporter_destroy(struct plx_reporter *reporter)
 	free(reporter);
 }
 
+int plx_reporter_fd(const struct plx_reporter *reporter)
+{
+	return reporter && reporter->channel ? plx_channel_fd(reporter->channel)
+					     : -1;
+}
+
 static void close_channel(struct plx_reporter *reporter)
 {
 	plx_channel_destroy(reporter->channel);

@@ -34,6 +34,9 @@ enum plx_wish {
 int plx_reporter_create(struct plx_reporter **reporter, struct plx_error *err);
 void plx_reporter_destroy(struct plx_reporter *reporter);
 
+/* Its socket, to see whether it closes; -1: none. */
+int plx_reporter_fd(const struct plx_reporter *reporter);
+
 /*
  * Wishes that came in since the last call, and those that stay. Never blocks.
  */
