@@ -144,6 +144,21 @@ void plx_fence_leave(int lock)
 	unlock(lock);
 }
 
+bool plx_fence_passed(const struct plx_fence *fence)
+{
+	struct plx_turn now = { 0 };
+	int fd;
+
+	if (!fence->own.generation)
+		return false;
+	fd = open(fence->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	(void) read_turn(fd, &now, NULL);
+	close(fd);
+	return now.generation > fence->own.generation;
+}
+
 int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
 		     struct plx_error *err)
 {

@@ -11,6 +11,7 @@
 #define PLX_AGENT_FENCE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/error.h"
@@ -39,6 +40,9 @@ int plx_fence_init(struct plx_fence *fence, const char *folder,
  */
 int plx_fence_enter(const struct plx_fence *fence, struct plx_error *err);
 void plx_fence_leave(int lock);
+
+/* A later generation has taken the folder. Never waits; false when unknown. */
+bool plx_fence_passed(const struct plx_fence *fence);
 
 /*
  * The launcher says that who came after us is dead, and that it is our turn

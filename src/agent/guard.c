@@ -8,8 +8,10 @@
  * that has its own handler before pollux_start(), or sets one later, keeps it
  * and goes without.
  *
- * The thread of rank 0 also sees when the launcher is gone for long while this
- * rank waits for others: they are lost then, and nobody is there to say so.
+ * The thread also looks whether this rank still waits for others when its time
+ * is over: when the launcher (rank 0 sees it) is gone for long, or the folder
+ * of checkpoints is a later generation's. Slurm may have lost sight of us, and
+ * nobody is there to say so.
  */
 #include <config.h>
 
@@ -25,8 +27,8 @@
 #include "agent/store.h"
 #include "agent/thread.h"
 
-/* With the launcher gone, healthy ranks save and leave after their step. */
-#define LOST_MS 30000
+/* Between looks. Healthy ranks save and leave after their step meanwhile. */
+#define LOOK_MS 30000
 
 struct plx_guard {
 	pthread_t thread;
@@ -68,6 +70,13 @@ static void die(void)
 	raise(SIGTERM);
 }
 
+/* Nobody wants this generation's work any more. */
+static bool is_over(const struct plx_guard *g, bool launcher_gone)
+{
+	return g->p->stage == PLX_STAGE_PASS &&
+	       (launcher_gone || plx_fence_passed(&g->p->store->fence));
+}
+
 /* Until we are woken. False when that can never be. */
 static bool wait_for_wake(struct plx_guard *g)
 {
@@ -75,20 +84,20 @@ static bool wait_for_wake(struct plx_guard *g)
 		{ .fd = wake, .events = POLLIN },
 		{ .fd = g->launcher, .events = POLLRDHUP },
 	};
-	int patience_ms = -1;
+	bool gone = false;
 
 	for (;;) {
-		int ready = poll(fds, 2, patience_ms);
+		int ready = poll(fds, 2, LOOK_MS);
 
 		if (ready < 0 && errno != EINTR)
 			return false;
 		if (ready > 0 && fds[0].revents)
 			return true;
-		if (ready > 0) {
-			fds[1].fd = -1;
-			patience_ms = LOST_MS;
-		} else if (ready == 0 && g->p->stage == PLX_STAGE_PASS) {
+		if (ready == 0 && is_over(g, gone))
 			told = 1; /* collectives end */
+		if (ready > 0) {
+			gone = true;
+			fds[1].fd = -1;
 		}
 	}
 }

@@ -62,7 +62,9 @@ static void an_old_generation_can_save_no_more(void **state)
 	p = world_run(w);
 	world_step(w, p, 1);
 	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
+	assert_false(plx_fence_passed(&p->store->fence));
 	assert_int_equal(0, in_child(w, next_generation));
+	assert_true(plx_fence_passed(&p->store->fence));
 	world_step(w, p, 9);
 	assert_int_equal(POLLUX_ESTATE, plx_save(p, PLX_SAVE_FLUSHED));
 	assert_string_equal("cannot save: generation 4 has gone on from these "
