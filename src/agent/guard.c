@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -37,7 +38,10 @@ struct plx_guard {
 	_Atomic bool stop;
 };
 
-/* A handler can know nothing else. One run at a time has the guard. */
+/* One run at a time has the guard, whichever threads begin theirs at once. */
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+
+/* A handler can know nothing else. */
 static volatile sig_atomic_t told; /* a SIGTERM came */
 static volatile int wake = -1;	   /* an eventfd; -1: no guard */
 static volatile pid_t owner;
@@ -144,17 +148,20 @@ static void release(struct plx_guard *g)
 	if (g->launcher >= 0)
 		close(g->launcher);
 	free(g);
+	atomic_flag_clear(&taken);
 }
 
 void plx_guard_begin(struct pollux *p)
 {
 	struct plx_guard *g;
 
-	if (!p->folder[0] || wake >= 0)
+	if (!p->folder[0] || atomic_flag_test_and_set(&taken))
 		return;
 	g = calloc(1, sizeof(*g));
-	if (!g)
+	if (!g) {
+		atomic_flag_clear(&taken);
 		return;
+	}
 	g->p = p;
 	/* Our own, for the reporter closes its one when it sees the end. */
 	g->launcher = fcntl(plx_reporter_fd(p->reporter), F_DUPFD_CLOEXEC, 0);
