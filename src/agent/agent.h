@@ -185,6 +185,9 @@ double plx_now_s(void);
 void plx_say(const struct pollux *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Rank 0 tells the launcher that state is saved; held: "" or " held=1". */
+void plx_say_saved(struct pollux *p, const char *held);
+
 /*
  * Every change of stage. While it is PLX_STAGE_SYNCED the registered state is
  * being changed; at any other time it is that of the last commit.

@@ -154,17 +154,6 @@ static int copy(struct pollux *p, struct plx_error *err)
 				  err);
 }
 
-static void say_saved(struct pollux *p, const char *held)
-{
-	plx_reporter_say(p->reporter,
-			 PLX_MSG_SAVED " step=%" PRIu64 " samples=%" PRIu64
-				       " crc=%08" PRIx32
-				       " bytes=%zu seconds=%.6f idle=%.6f%s",
-			 p->cursor.step, plx_cursor_used(&p->cursor),
-			 p->saved.crc, p->saved.bytes, p->saved.seconds,
-			 plx_now_s() - p->meter.commit_s, held);
-}
-
 /* Memory did not do, or nobody waits for it: the next start finds a file. */
 static int leave_cold(struct pollux *p, enum plx_save_kind kind)
 {
@@ -176,7 +165,7 @@ static int leave_cold(struct pollux *p, enum plx_save_kind kind)
 		plx_fail(&p->err, "state could not be saved");
 		return plx_fault(p, POLLUX_ESTATE);
 	}
-	say_saved(p, "");
+	plx_say_saved(p, "");
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
 	p->stopped = true;
@@ -250,7 +239,7 @@ int plx_handover_give(struct pollux *p)
 		p->saved.bytes = plx_resident_bytes(base);
 		p->saved.seconds = plx_now_s() - begin_s;
 	}
-	say_saved(p, " held=1");
+	plx_say_saved(p, " held=1");
 	return hold(p);
 }
 

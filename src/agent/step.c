@@ -35,6 +35,17 @@ static int save(struct pollux *p, enum plx_save_kind kind)
 	return rc < 0 ? plx_fault(p, (enum pollux_status) rc) : rc;
 }
 
+void plx_say_saved(struct pollux *p, const char *held)
+{
+	plx_reporter_say(p->reporter,
+			 PLX_MSG_SAVED " step=%" PRIu64 " samples=%" PRIu64
+				       " crc=%08" PRIx32
+				       " bytes=%zu seconds=%.6f idle=%.6f%s",
+			 p->cursor.step, plx_cursor_used(&p->cursor),
+			 p->saved.crc, p->saved.bytes, p->saved.seconds,
+			 plx_now_s() - p->meter.commit_s, held);
+}
+
 static int leave(struct pollux *p)
 {
 	bool gone = p->wishes & PLX_WISH_GONE;
@@ -46,13 +57,7 @@ static int leave(struct pollux *p)
 	 */
 	if (save(p, flush ? PLX_SAVE_FLUSHED : PLX_SAVE_QUICK) != 0)
 		return -1;
-	plx_reporter_say(p->reporter,
-			 PLX_MSG_SAVED " step=%" PRIu64 " samples=%" PRIu64
-				       " crc=%08" PRIx32
-				       " bytes=%zu seconds=%.6f idle=%.6f",
-			 p->cursor.step, plx_cursor_used(&p->cursor),
-			 p->saved.crc, p->saved.bytes, p->saved.seconds,
-			 plx_now_s() - p->meter.commit_s);
+	plx_say_saved(p, "");
 	/* Nobody may leave, still less fail, while rank 0 saves. */
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
