@@ -23,7 +23,7 @@
 #include "agent/folder.h"
 #include "agent/nodemem.h"
 #include "agent/store.h"
-#include "agent/thread.h"
+#include "wire/thread.h"
 
 #define NAP_MIN_NS 1000000
 #define NAP_MAX_NS 50000000

@@ -26,7 +26,7 @@
 
 #include "agent/save.h"
 #include "agent/store.h"
-#include "agent/thread.h"
+#include "wire/thread.h"
 
 /* Between looks. Healthy ranks save and leave after their step meanwhile. */
 #define LOOK_MS 30000

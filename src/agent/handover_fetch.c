@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "agent/handover_parts.h"
-#include "agent/thread.h"
+#include "wire/thread.h"
 
 #define LOOK_MS	 50   /* between looks for the memory */
 #define WAIT_S	 0.05 /* for the state, between looks whether to end */

@@ -18,7 +18,7 @@
 
 #include "agent/nodemem.h"
 #include "agent/nodemem_meet.h"
-#include "agent/thread.h"
+#include "wire/thread.h"
 
 #define STEP_BYTES  ((size_t) 16 << 20) /* got in one go: bounds a refusal */
 #define SPARE_BYTES ((size_t) 64 << 20) /* left to others */

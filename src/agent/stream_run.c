@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/stream_run.h"
-#include "agent/thread.h"
+#include "wire/thread.h"
 #include "core/crc.h"
 
 #define THREADS_MAX 4

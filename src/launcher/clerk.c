@@ -19,6 +19,7 @@
 #include "core/fields.h"
 #include "launcher/clerk.h"
 #include "launcher/clock.h"
+#include "wire/thread.h"
 
 #define BACKOFF_FIRST_S 0.25
 #define BACKOFF_LAST_S	4.0
@@ -216,20 +217,6 @@ static void init_sync(struct plx_clerk *clerk)
 	pthread_mutex_init(&clerk->mutex, NULL);
 }
 
-/* Signals are for the main thread only. */
-static int start_thread(struct plx_clerk *clerk)
-{
-	sigset_t all;
-	sigset_t before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&clerk->thread, NULL, work, clerk);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
 				   const char *home, struct plx_error *err)
 {
@@ -249,7 +236,8 @@ struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
 	clerk->backoff_s = BACKOFF_FIRST_S;
 	init_sync(clerk);
 	clerk->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (clerk->fd < 0 || start_thread(clerk) != 0) {
+	if (clerk->fd < 0 ||
+	    plx_thread_begin(&clerk->thread, work, clerk) < 0) {
 		plx_fail(err, "cannot start a thread");
 		if (clerk->fd >= 0)
 			close(clerk->fd);

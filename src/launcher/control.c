@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,6 +14,7 @@
 #include "launcher/control.h"
 #include "launcher/run_folder.h"
 #include "wire/channel.h"
+#include "wire/thread.h"
 
 #define PATIENCE_S 2.0 /* with a caller that says nothing */
 
@@ -70,20 +70,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Signals are for the main thread only. */
-static int start(struct plx_control *control)
-{
-	sigset_t all;
-	sigset_t before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&control->thread, NULL, work, control);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return rc;
-}
-
 struct plx_control *plx_control_create(struct plx_local *local,
 				       struct plx_error *err)
 {
@@ -99,7 +85,8 @@ struct plx_control *plx_control_create(struct plx_local *local,
 	control->end = eventfd(0, EFD_CLOEXEC);
 	if (plx_run_socket(plx_local_name(local), path, err) == 0)
 		control->listener = plx_listen(path, err);
-	if (control->listener >= 0 && control->end >= 0 && start(control) == 0)
+	if (control->listener >= 0 && control->end >= 0 &&
+	    plx_thread_begin(&control->thread, work, control) == 0)
 		return control;
 	if (control->listener >= 0)
 		plx_fail(err, "cannot start a thread: %s", strerror(errno));

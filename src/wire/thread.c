@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* thread.c - threads of the library, out of the program's way */
+/* thread.c - threads that leave signals to the main one */
 #include <config.h>
 
 #include <signal.h>
 #include <stddef.h>
 
-#include "agent/thread.h"
+#include "wire/thread.h"
 
 int plx_thread_begin(pthread_t *thread, void *(*run)(void *), void *arg)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* thread.h - threads of the library, out of the program's way */
-#ifndef PLX_AGENT_THREAD_H
-#define PLX_AGENT_THREAD_H
+/* thread.h - threads that leave signals to the main one */
+#ifndef PLX_WIRE_THREAD_H
+#define PLX_WIRE_THREAD_H
 
 #include <pthread.h>
 
