@@ -214,9 +214,6 @@ uint64_t plx_step_total(const struct pollux *p);
 
 /* ---- register.c ---- */
 
-/* Room for one more in an array; NULL when memory is out. */
-void *plx_grow(void *array, int count, size_t size);
-
 int plx_bucket_add(struct pollux *p, const struct pollux_bucket *bucket);
 
 /* ---- gradient.c ---- */
@@ -264,9 +261,6 @@ bool plx_rate_noise(const struct pollux *p, struct plx_noise *noise);
 
 /* Progress of a sample at this batch, against one of the base batch. */
 double plx_rate_efficiency(const struct pollux *p, double total);
-
-/* Iterations at the base batch that the training has. */
-double plx_rate_target(const struct pollux *p);
 
 /* Share of the training done, 0 to 1, and whether it is all. */
 double plx_rate_share(const struct pollux *p);

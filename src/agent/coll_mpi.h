@@ -48,9 +48,6 @@ int plx_mpi_check(struct plx_mpi *m, int code, const char *what,
 int plx_mpi_finish(struct plx_mpi *m, int code, MPI_Request *request,
 		   const char *what, struct plx_error *err);
 
-/* -1 with the sentence of the first failure, if there was one. */
-int plx_mpi_usable(struct plx_mpi *m, struct plx_error *err);
-
 void plx_mpi_release_sums(struct plx_mpi *m);
 
 extern const struct plx_coll_ops plx_mpi_ops;

@@ -27,7 +27,8 @@
 
 /* ---- errors ---- */
 
-int plx_mpi_usable(struct plx_mpi *m, struct plx_error *err)
+/* -1 with the sentence of the first failure, if there was one. */
+static int usable(struct plx_mpi *m, struct plx_error *err)
 {
 	if (!m->broken)
 		return 0;
@@ -37,7 +38,7 @@ int plx_mpi_usable(struct plx_mpi *m, struct plx_error *err)
 static int broken(struct plx_mpi *m, struct plx_error *err)
 {
 	m->broken = true;
-	return plx_mpi_usable(m, err);
+	return usable(m, err);
 }
 
 int plx_mpi_check(struct plx_mpi *m, int code, const char *what,
@@ -235,7 +236,7 @@ static int mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	struct plx_mpi_sum *s;
 
-	if (plx_mpi_usable(m, err) < 0 || push(m, err) < 0)
+	if (usable(m, err) < 0 || push(m, err) < 0)
 		return -1;
 	s = begin_sum(m, data, count, memory, err);
 	if (!s)
@@ -253,7 +254,7 @@ static int mpi_sum_wait(struct plx_coll *coll, struct plx_error *err)
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	struct plx_mpi_sum *s = m->first;
 
-	if (plx_mpi_usable(m, err) < 0)
+	if (usable(m, err) < 0)
 		return -1;
 	if (!s)
 		return plx_fail(err, "no sum is under way");
@@ -269,7 +270,7 @@ static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	struct plx_mpi_sum *s;
 
-	if (plx_mpi_usable(m, err) < 0)
+	if (usable(m, err) < 0)
 		return -1;
 	s = begin_sum(m, data, count, POLLUX_HOST, err);
 	return s ? end_sum(m, s, err) : -1;
@@ -282,7 +283,7 @@ static int spread(struct plx_mpi *m, void *data, size_t bytes, bool idle,
 {
 	static const char what[] = "word from rank 0";
 
-	if (plx_mpi_usable(m, err) < 0)
+	if (usable(m, err) < 0)
 		return -1;
 	for (size_t at = 0; at < bytes; at += PIECE) {
 		size_t left = bytes - at;
@@ -316,7 +317,7 @@ static int mpi_barrier(struct plx_coll *coll, struct plx_error *err)
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	MPI_Request request = MPI_REQUEST_NULL;
 
-	if (plx_mpi_usable(m, err) < 0)
+	if (usable(m, err) < 0)
 		return -1;
 	return plx_mpi_finish(m, MPI_Ibarrier(m->comm, &request), &request,
 			      "barrier", err);
@@ -329,7 +330,7 @@ static int mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
 	MPI_Request request = MPI_REQUEST_NULL;
 	int code;
 
-	if (plx_mpi_usable(m, err) < 0)
+	if (usable(m, err) < 0)
 		return -1;
 	if (bytes > INT_MAX)
 		return plx_fail(err, "gather of %zu bytes a rank, at most %d",

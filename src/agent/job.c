@@ -277,7 +277,8 @@ int plx_job_seal(struct plx_job *job, const struct plx_report *reports,
 	return write_manifest(job, reports, err);
 }
 
-int plx_job_rename(struct plx_job *job, struct plx_error *err)
+/* Who holds the fence's lock: commit, remove what is old. */
+static int rename_it(struct plx_job *job, struct plx_error *err)
 {
 	const char *number = strchr(job->tag, '-');
 
@@ -298,7 +299,7 @@ int plx_job_commit(struct plx_job *job, const struct plx_report *reports,
 
 	if (rc == 0) {
 		lock = plx_fence_enter(fence, err);
-		rc = lock < 0 ? lock : plx_job_rename(job, err);
+		rc = lock < 0 ? lock : rename_it(job, err);
 		if (lock >= 0)
 			plx_fence_leave(lock);
 	}

@@ -77,10 +77,10 @@ void plx_job_write(struct plx_job *job);
 int plx_job_seal(struct plx_job *job, const struct plx_report *reports,
 		 struct plx_error *err);
 
-/* Who holds the fence's lock: commit, remove what is old. */
-int plx_job_rename(struct plx_job *job, struct plx_error *err);
-
-/* Both. 0, -1 or PLX_FENCED with err set; then nothing is left of it. */
+/*
+ * Seal, then, with the fence's lock, give it its name and remove what is old.
+ * 0, -1 or PLX_FENCED with err set; then nothing is left of it.
+ */
 int plx_job_commit(struct plx_job *job, const struct plx_report *reports,
 		   const struct plx_fence *fence, struct plx_error *err);
 

@@ -178,7 +178,8 @@ double pollux_progress(const struct pollux *p)
 	return p->profile.progress + now;
 }
 
-double plx_rate_target(const struct pollux *p)
+/* Iterations at the base batch that the training has. */
+static double target(const struct pollux *p)
 {
 	return (double) p->config.epochs * (double) p->config.samples /
 	       p->limits.base_batch;
@@ -187,14 +188,14 @@ double plx_rate_target(const struct pollux *p)
 double plx_rate_share(const struct pollux *p)
 {
 	if (p->config.counting == POLLUX_PROGRESS)
-		return fmin(1, p->profile.progress / plx_rate_target(p));
+		return fmin(1, p->profile.progress / target(p));
 	return plx_cursor_progress(&p->cursor);
 }
 
 bool plx_rate_finished(const struct pollux *p)
 {
 	if (p->config.counting == POLLUX_PROGRESS)
-		return p->profile.progress >= plx_rate_target(p);
+		return p->profile.progress >= target(p);
 	return plx_cursor_finished(&p->cursor);
 }
 
@@ -205,6 +206,6 @@ double plx_rate_left(const struct pollux *p)
 
 	if (p->config.counting == POLLUX_PROGRESS)
 		return p->limits.base_batch *
-		       fmax(0, plx_rate_target(p) - p->profile.progress);
+		       fmax(0, target(p) - p->profile.progress);
 	return left * plx_rate_efficiency(p, (double) plx_step_total(p));
 }

@@ -37,7 +37,8 @@ static int refuse(struct pollux *p, enum pollux_status code, const char *fmt,
 	return code;
 }
 
-void *plx_grow(void *array, int count, size_t size)
+/* Room for one more in an array; NULL when memory is out. */
+static void *grow(void *array, int count, size_t size)
 {
 	return realloc(array, ((size_t) count + 1) * size);
 }
@@ -129,7 +130,7 @@ int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
 	if (new.bytes && !new.data)
 		return refuse(p, POLLUX_EINVAL, "tensor \"%s\" has no data",
 			      new.name);
-	more = plx_grow(p->tensors, p->tensor_count, sizeof(*more));
+	more = grow(p->tensors, p->tensor_count, sizeof(*more));
 	if (!more)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
 	more[p->tensor_count++] = new;
@@ -148,7 +149,7 @@ int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob)
 		return refuse(p, POLLUX_EINVAL,
 			      "blob \"%s\" needs size(), save() and load()",
 			      blob->name);
-	more = plx_grow(p->blobs, p->blob_count, sizeof(*more));
+	more = grow(p->blobs, p->blob_count, sizeof(*more));
 	if (!more)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
 	p->blobs = more;
@@ -186,7 +187,7 @@ int pollux_bucket(struct pollux *p, const struct pollux_bucket *bucket)
 int plx_bucket_add(struct pollux *p, const struct pollux_bucket *bucket)
 {
 	struct plx_bucket *more =
-		plx_grow(p->buckets, p->bucket_count, sizeof(*more));
+		grow(p->buckets, p->bucket_count, sizeof(*more));
 
 	if (!more)
 		return plx_fail(&p->err, "out of memory");

@@ -23,15 +23,21 @@
 
 /* ---- is the state that of the last commit? ---- */
 
+/* Not while a rescue reads the state. */
+static void lock(struct plx_store *s)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->rescuing)
+		pthread_cond_wait(&s->moved, &s->lock);
+}
+
 void plx_state_changing(struct pollux *p)
 {
 	struct plx_store *s = p->store;
 
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->lock);
-	while (s->rescuing)
-		pthread_cond_wait(&s->moved, &s->lock);
+	lock(s);
 	s->changing = true;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -42,9 +48,7 @@ void plx_state_settled(struct pollux *p)
 
 	if (!s)
 		return;
-	pthread_mutex_lock(&s->lock);
-	while (s->rescuing)
-		pthread_cond_wait(&s->moved, &s->lock);
+	lock(s);
 	s->changing = false;
 	s->has_commit = true;
 	s->cursor = p->cursor;

@@ -18,7 +18,8 @@ static const char *const modes[] = {
 	[PLX_ON_RESIZE_SIGNAL] = "signal",
 };
 
-int plx_signal_read(const char *text)
+/* "USR1", "SIGUSR1" or "10"; 0 for what is no signal. */
+static int signal_of(const char *text)
 {
 	char *end;
 	long number = strtol(text, &end, 10);
@@ -39,7 +40,7 @@ int plx_signal_read(const char *text)
 static int read_signal(const char *text, struct plx_command *command,
 		       struct plx_error *err)
 {
-	int signal = plx_signal_read(text);
+	int signal = signal_of(text);
 
 	/* SIGURG is between launcher and ranks; two cannot be caught. */
 	if (!signal || signal == SIGKILL || signal == SIGSTOP ||

@@ -47,7 +47,4 @@ void plx_options_read(int argc, char **argv, struct plx_command *command);
 int plx_on_resize_read(const char *text, struct plx_command *command,
 		       struct plx_error *err);
 
-/* "USR1", "SIGUSR1" or "10"; 0 for what is no signal. */
-int plx_signal_read(const char *text);
-
 #endif

@@ -88,7 +88,6 @@ void plx_consider(struct plx_launcher *l); /* the job as last seen */
 void plx_hear(struct plx_launcher *l, struct plx_generation *g);
 void plx_watch_news(struct plx_launcher *l);
 void plx_watch_peers(struct plx_launcher *l);
-void plx_watch_steps(struct plx_launcher *l);
 /* own: we sent it ourselves, as somebody asked us to. */
 void plx_watch_signal(struct plx_launcher *l, int signal, bool own);
 void plx_watch_time(struct plx_launcher *l);

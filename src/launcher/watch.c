@@ -77,7 +77,7 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 	plx_handover_give_back(l);
 }
 
-void plx_watch_steps(struct plx_launcher *l)
+static void watch_steps(struct plx_launcher *l)
 {
 	for (int i = 0; i < PLX_GENERATIONS; i++)
 		watch_step(l, &l->slots[i]);
@@ -90,7 +90,7 @@ void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 		return;
 	}
 	if (signal == SIGCHLD) {
-		plx_watch_steps(l);
+		watch_steps(l);
 		return;
 	}
 	if (signal == SIGUSR1) {
