@@ -17,7 +17,5 @@
 #define PLX_ENV_WARM "POLLUX_WARM"
 /* Key of the job, for names in a node's memory. */
 #define PLX_ENV_JOB "POLLUX_JOB"
-/* The launcher's memory on its own node, to keep state in over a restart. */
-#define PLX_ENV_RESIDENT "POLLUX_RESIDENT"
 
 #endif
