@@ -12,7 +12,6 @@
 #define ANSWER_TIMEOUT_S 90.0  /* beyond pollux_ack_timeout */
 #define START_TIMEOUT_S	 120.0 /* for ranks that are known to say hello */
 #define UNKNOWN_ENDS_S	 2.0 /* for ranks that never spoke, so never trained */
-#define KILL_AGAIN_S	 5.0
 #define OVER_S		 5.0 /* for ranks of a job that has ended */
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
 
@@ -87,7 +86,7 @@ static void act_kill(struct plx_launcher *l)
 		plx_now_s() - l->stage_s);
 	if (plx_step_kill(&l->now->step))
 		plx_clerk_kill(l->clerk, l->now->step.name);
-	l->deadline_s = plx_now_s() + KILL_AGAIN_S;
+	l->deadline_s = plx_now_s() + PLX_KILL_AGAIN_S;
 }
 
 static void act_ack(struct plx_launcher *l)

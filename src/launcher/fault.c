@@ -7,13 +7,12 @@
 #include "launcher/fault.h"
 #include "launcher/state.h"
 
-#define SRUN_TIMES   12	 /* it is tried, if it can start no ranks */
-#define SRUN_WAIT_S  5.0 /* at most between two tries */
-#define SIGNAL_CODE  128 /* exit codes above it: killed */
-#define KILL_AGAIN_S 5.0
-#define NOTE_LOOK_S  1.0
-#define SRUN_SEES_S  3.0  /* by then srun knows that a rank is gone */
-#define OWN_SLEEP_S  20.0 /* between two looks: we were stopped ourselves */
+#define SRUN_TIMES  12	/* it is tried, if it can start no ranks */
+#define SRUN_WAIT_S 5.0 /* at most between two tries */
+#define SIGNAL_CODE 128 /* exit codes above it: killed */
+#define NOTE_LOOK_S 1.0
+#define SRUN_SEES_S 3.0	 /* by then srun knows that a rank is gone */
+#define OWN_SLEEP_S 20.0 /* between two looks: we were stopped ourselves */
 
 /*
  * Each try has to wait for slurmctld's word on where the job's GPUs are: while
@@ -97,7 +96,7 @@ static void end_ranks(struct plx_launcher *l)
 	}
 	if (plx_step_kill(step))
 		plx_clerk_kill(l->clerk, step->name);
-	l->fault.kill_s = plx_now_s() + KILL_AGAIN_S;
+	l->fault.kill_s = plx_now_s() + PLX_KILL_AGAIN_S;
 }
 
 static bool is_hanging(const struct plx_launcher *l, double now_s)

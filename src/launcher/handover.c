@@ -12,9 +12,8 @@
 #include "launcher/state.h"
 #include "wire/message.h"
 
-#define COOL_FIRST_S 60.0 /* without handover after one that failed */
-#define COOL_TIMES   5	  /* that it doubles */
-#define KILL_AGAIN_S 5.0
+#define COOL_FIRST_S 60.0  /* without handover after one that failed */
+#define COOL_TIMES   5	   /* that it doubles */
 #define HELLO_S	     120.0 /* for ranks that were to be the next */
 
 static bool has_memory(const struct plx_launcher *l)
@@ -218,7 +217,7 @@ void plx_handover_see_off(struct plx_launcher *l)
 		return;
 	if (plx_step_kill(&old->step))
 		plx_clerk_kill(l->clerk, old->step.name);
-	old->kill_s = plx_now_s() + KILL_AGAIN_S;
+	old->kill_s = plx_now_s() + PLX_KILL_AGAIN_S;
 }
 
 void plx_handover_give_back(struct plx_launcher *l)

@@ -57,7 +57,9 @@ int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
 /*
  * Kill it, harder each time: first srun is told, which kills the ranks; then
  * srun itself. True from the second time on: slurmctld must kill the step.
+ * Do it again after so many seconds:
  */
+#define PLX_KILL_AGAIN_S 5.0
 bool plx_step_kill(struct plx_step *step);
 
 /* Has srun ended? Then its exit code as a shell has it, and no step is left. */
