@@ -71,6 +71,7 @@ one_without_gpu() {
 	says 3 'over mpi' on_gpu 3 bash -c "$own" - "$probe" sums auto
 	fails on_gpu 3 bash -c "$own" - "$probe" sums nccl >lone.out 2>&1 ||
 		return 1
+	cat lone.out
 	grep 'no CUDA-capable device' lone.out
 }
 

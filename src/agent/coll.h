@@ -87,7 +87,7 @@ struct plx_coll *plx_coll_mpi_create(struct plx_error *err);
 
 /*
  * NCCL for sums, over base for all else. Collective over base: NULL on all
- * ranks if one cannot (err says why on that one), base then untouched; on
+ * ranks if one cannot (err says why, on all of them), base then untouched; on
  * success base belongs to the result.
  */
 struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,

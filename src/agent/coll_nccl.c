@@ -298,6 +298,37 @@ static int connect_ranks(struct plx_nccl *n, struct plx_error *err)
 	return join(n, key.id, err);
 }
 
+/* What hindered a rank. */
+struct hindrance {
+	bool is;
+	struct plx_error why;
+};
+
+/*
+ * All say what hindered the first that could not: that one may be ended by
+ * the others' leaving before it has said so itself.
+ */
+static void share_hindrance(struct plx_coll *base, bool ready,
+			    struct plx_error *why)
+{
+	struct hindrance own = { .is = !ready, .why = *why };
+	struct hindrance *all = NULL;
+
+	if (base->rank == 0)
+		all = calloc((size_t) base->ranks, sizeof(*all));
+	if ((base->rank == 0 && !all) ||
+	    base->ops->gather(base, &own, sizeof(own), all, NULL) < 0)
+		goto done;
+	for (int i = base->ranks - 1; all && i >= 0; i--) {
+		if (all[i].is)
+			own = all[i];
+	}
+	if (base->ops->spread(base, &own, sizeof(own), NULL) == 0 && own.is)
+		*why = own.why;
+done:
+	free(all);
+}
+
 struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 				      struct plx_error *err)
 {
@@ -319,6 +350,7 @@ struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 		if (all_ready(base, ready))
 			return &n->coll;
 	}
+	share_hindrance(base, ready, err);
 	if (n) {
 		end_comm(n); /* an orderly end would wait for all */
 		release(n);
