@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/worth.h"
-#include "sched/pollux/problem.h"
+#include "sched/pollux/plan/problem.h"
 #include "unit.h"
 
 enum { NODES = 2, JOBS = 2, GPUS = 8 };

@@ -6,10 +6,10 @@
  * by slurmctld's own loop and by Slurm's backfill scheduler beside us.
  */
 #include "common/slurm_compat.h"
-#include "sched/pollux/backfill.h"
-#include "sched/pollux/hosts.h"
+#include "sched/pollux/backfill/backfill.h"
+#include "sched/pollux/look/hosts.h"
 #include "sched/pollux/pollux.h"
-#include "sched/pollux/steps.h"
+#include "sched/pollux/look/steps.h"
 
 /* Required Slurm plugin symbols: */
 const char plugin_name[] = "Pollux goodput scheduler plugin";

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cycle.c - one decision about all elastic jobs */
+
+#include <string.h>
+
+#include "common/slurm_compat.h"
+#include "core/plan.h"
+#include "sched/pollux/plan/cycle.h"
+#include "sched/pollux/plan/dump.h"
+#include "sched/pollux/plan/patience.h"
+#include "sched/pollux/plan/problem.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/track.h"
+
+/* A launcher that starts ranks is given this long before it is asked again. */
+#define START_S 30
+
+/* The GPUs a job in the middle of a resize will have. */
+static int *_target_gpus(const struct pollux_view *view,
+			 const struct pollux_job *job,
+			 const struct pollux_track *track)
+{
+	int *gpus = xcalloc(view->node_count, sizeof(*gpus));
+	hostlist_t want = NULL;
+	char *name = NULL;
+
+	if (!track->want) {
+		memcpy(gpus, job->gpus, sizeof(*gpus) * view->node_count);
+		return gpus;
+	}
+	want = hostlist_create(track->want);
+	while ((name = hostlist_shift(want))) {
+		for (int n = 0; n < view->node_count; n++) {
+			if (!xstrcmp(view->nodes[n].name, name))
+				gpus[n] = track->target.gpus_per_node;
+		}
+		free(name);
+	}
+	hostlist_destroy(want);
+	return gpus;
+}
+
+static struct pollux_standing *_standings(const struct pollux_view *view)
+{
+	struct pollux_standing *standings =
+		xcalloc(view->job_count + 1, sizeof(*standings));
+	double now_s = pollux_now_s();
+
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+		struct pollux_track *track = pollux_track_find(job->id);
+		bool starting = job->status.phase == PLX_PHASE_STARTING &&
+				view->now - job->since < START_S;
+
+		if (!track)
+			continue;
+		standings[j].service_s = pollux_track_service(track, view->now);
+		standings[j].most_gpus = track->most_gpus;
+		standings[j].busy = track->phase != POLLUX_IDLE;
+		standings[j].still = now_s < track->still_until_s || starting ||
+				     job->status.phase == PLX_PHASE_DONE;
+		if (standings[j].busy)
+			standings[j].target = _target_gpus(view, job, track);
+	}
+	return standings;
+}
+
+/* GPUs on node n that jobs asked to grow will need. */
+static int _claimed(const struct pollux_view *view,
+		    const struct pollux_standing *standings, int n)
+{
+	int claimed = 0;
+
+	for (int j = 0; j < view->job_count; j++) {
+		if (standings[j].busy)
+			claimed += MAX(standings[j].target[n] -
+					       view->jobs[j].gpus[n],
+				       0);
+	}
+	return claimed;
+}
+
+/*
+ * Does the choice need no GPU that another job still has to give up? Free
+ * GPUs are those that nobody has, was promised, or waits for.
+ */
+static bool _fits_now(const struct pollux_view *view, int j, const int *gpus,
+		      const int *spare)
+{
+	for (int n = 0; n < view->node_count; n++) {
+		if (gpus[n] - view->jobs[j].gpus[n] > MAX(spare[n], 0))
+			return false;
+	}
+	return true;
+}
+
+static void _spend(const struct pollux_view *view, int j, const int *gpus,
+		   int *spare)
+{
+	for (int n = 0; n < view->node_count; n++)
+		spare[n] -= MAX(gpus[n] - view->jobs[j].gpus[n], 0);
+}
+
+/* What a cycle decides upon, and what it decides. */
+struct cycle {
+	const struct pollux_view *view;
+	const struct pollux_params *params;
+	double now_s; /* monotonic clock */
+	struct pollux_standing *standings;
+	struct pollux_room room;
+	struct plx_problem *problem;
+	struct plx_plan *plan;
+};
+
+/* A job gets at most twice what it has measured, unless others know more. */
+static void _tell_kin(const struct cycle *cycle, int j)
+{
+	const struct pollux_job *job = &cycle->view->jobs[j];
+	int own = pollux_problem_measured(job);
+	int known = cycle->problem->jobs[j].profiled_gpus;
+	int has = pollux_view_gpus(cycle->view, j);
+
+	if (known > own &&
+	    cycle->plan->choices[j].shape.gpus > MAX(has, 2 * own))
+		info("sched/pollux: JobId=%u: jobs of its kind measured up to "
+		     "%d GPUs, it has itself measured %d",
+		     job->id, known, own);
+}
+
+static void _apply(const struct cycle *cycle)
+{
+	const struct pollux_view *view = cycle->view;
+	int *spare = xcalloc(view->node_count + 1, sizeof(*spare));
+
+	for (int n = 0; n < view->node_count; n++)
+		spare[n] = view->nodes[n].gpus_free - cycle->room.reserved[n] -
+			   _claimed(view, cycle->standings, n);
+	for (int j = 0; j < cycle->plan->job_count; j++) {
+		const struct plx_choice *choice = &cycle->plan->choices[j];
+
+		if (!choice->changed || cycle->standings[j].busy ||
+		    !_fits_now(view, j, choice->gpus, spare) ||
+		    !pollux_ask(view, j, choice->gpus, choice->why,
+				cycle->params))
+			continue;
+		_tell_kin(cycle, j);
+		_spend(view, j, choice->gpus, spare);
+	}
+	xfree(spare);
+}
+
+static void _conclude(const struct cycle *cycle)
+{
+	const struct pollux_view *view = cycle->view;
+
+	debug("sched/pollux: cycle: %d elastic jobs, %d jobs wait, "
+	      "fitness %.4f, can be %.4f",
+	      view->job_count, view->waiting_count, cycle->plan->fitness_now,
+	      cycle->plan->fitness);
+	pollux_patience_note(view, cycle->room.granted, cycle->now_s);
+	_apply(cycle);
+	if (cycle->params->dump[0])
+		pollux_dump(cycle->params->dump, view, cycle->problem,
+			    cycle->plan);
+}
+
+void pollux_cycle(const struct pollux_view *view,
+		  const struct pollux_params *params, double now_s)
+{
+	struct cycle cycle = {
+		.view = view,
+		.params = params,
+		.now_s = now_s,
+		.standings = _standings(view),
+		.room = {
+			.reserved = xcalloc(view->node_count + 1, sizeof(int)),
+			.granted = xcalloc(view->waiting_count + 1,
+					   sizeof(bool)),
+		},
+	};
+	struct plx_error why;
+
+	cycle.problem = pollux_problem_create(view, params, cycle.standings,
+					      &cycle.room, &why);
+	if (!cycle.problem ||
+	    plx_plan_search(cycle.problem, &cycle.plan, &why) < 0)
+		error("sched/pollux: cycle skipped: %s", why.text);
+	else
+		_conclude(&cycle);
+	plx_plan_destroy(cycle.plan);
+	plx_problem_destroy(cycle.problem);
+	for (int j = 0; j < view->job_count; j++)
+		xfree(cycle.standings[j].target);
+	xfree(cycle.standings);
+	xfree(cycle.room.reserved);
+	xfree(cycle.room.granted);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* dump.c - decisions written to files, for bug reports */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/slurm_compat.h"
+#include "core/snapshot.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/plan/dump.h"
+#include "sched/pollux/params.h"
+
+#define FILES	   100 /* kept in the folder, by a number that wraps */
+#define COMPLAIN_S 3600
+#define PATH_SIZE  (POLLUX_FOLDER_SIZE + 32)
+
+/* What changes whenever one looks. */
+static const char *const fleeting[] = { "\"age\":", "\"weight\":" };
+
+/* The thread's own. */
+static struct {
+	char dir[POLLUX_FOLDER_SIZE]; /* that the rest is about */
+	int next;		      /* number of the next file */
+	uint64_t print;		      /* of the last text */
+	bool complained;
+	double complained_s; /* monotonic clock */
+} dump;
+
+static void _path(int number, char path[PATH_SIZE])
+{
+	snprintf(path, PATH_SIZE, "%s/pollux-%02d.json", dump.dir, number);
+}
+
+/* Go on after the newest file that an earlier slurmctld left. */
+static void _start(const char *dir)
+{
+	struct stat about;
+	time_t newest = 0;
+	char path[PATH_SIZE];
+
+	memset(&dump, 0, sizeof(dump));
+	snprintf(dump.dir, sizeof(dump.dir), "%s", dir);
+	for (int i = 0; i < FILES; i++) {
+		_path(i, path);
+		if (lstat(path, &about) == 0 && about.st_mtime >= newest) {
+			newest = about.st_mtime;
+			dump.next = (i + 1) % FILES;
+		}
+	}
+}
+
+/* Does a number follow that is not worth another file? */
+static bool _is_fleeting(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fleeting); i++) {
+		if (!strncmp(text, fleeting[i], strlen(fleeting[i])))
+			return true;
+	}
+	return false;
+}
+
+/* FNV-1a of all that is not fleeting. */
+static uint64_t _print(const char *text)
+{
+	uint64_t print = 14695981039346656037ULL;
+
+	while (*text) {
+		if (*text == '"' && _is_fleeting(text))
+			text += strcspn(text, ",}");
+		print = (print ^ (unsigned char) *text++) * 1099511628211ULL;
+	}
+	return print;
+}
+
+/* 0, or -1 with errno set. */
+static int _write(const char *path, const char *text)
+{
+	size_t left = strlen(text);
+	int saved = 0;
+	/* Not through a link that somebody else has put there. */
+	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (file < 0)
+		return -1;
+	while (left > 0 && saved == 0) {
+		ssize_t done = write(file, text, left);
+
+		if (done > 0) {
+			text += done;
+			left -= (size_t) done;
+		} else if (done == 0 || errno != EINTR) {
+			saved = done ? errno : ENOSPC;
+		}
+	}
+	if (close(file) < 0 && saved == 0)
+		saved = errno;
+	errno = saved;
+	return saved ? -1 : 0;
+}
+
+/* Nobody sees half a file. */
+static int _replace(const char *text, struct plx_error *err)
+{
+	char draft[PATH_SIZE];
+	char path[PATH_SIZE];
+
+	snprintf(draft, sizeof(draft), "%s/.pollux-draft", dump.dir);
+	_path(dump.next, path);
+	if (unlink(draft) < 0 && errno != ENOENT)
+		return plx_fail(err, "%s: %s", draft, strerror(errno));
+	if (_write(draft, text) < 0 || rename(draft, path) < 0) {
+		plx_fail(err, "%s: %s", path, strerror(errno));
+		unlink(draft);
+		return -1;
+	}
+	dump.next = (dump.next + 1) % FILES;
+	return 0;
+}
+
+static void _complain(const struct plx_error *err)
+{
+	double now_s = pollux_now_s();
+
+	if (dump.complained && now_s - dump.complained_s < COMPLAIN_S)
+		return;
+	dump.complained = true;
+	dump.complained_s = now_s;
+	error("sched/pollux: a decision is not written for later: %s",
+	      err->text);
+}
+
+void pollux_dump(const char *dir, const struct pollux_view *view,
+		 const struct plx_problem *problem, const struct plx_plan *plan)
+{
+	const char **names = xcalloc(view->node_count + 1, sizeof(*names));
+	struct plx_error err;
+	uint64_t print = 0;
+	char *text = NULL;
+
+	if (strcmp(dir, dump.dir))
+		_start(dir);
+	for (int n = 0; n < view->node_count; n++)
+		names[n] = view->nodes[n].name;
+	text = plx_snapshot_text(problem, names, plan, &err);
+	if (!text) {
+		_complain(&err);
+		goto done;
+	}
+	print = _print(text);
+	if (print == dump.print)
+		goto done;
+	if (_replace(text, &err) < 0)
+		_complain(&err);
+	else
+		dump.print = print;
+done:
+	free(text);
+	xfree(names);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* problem.c - from a view to what the core decides upon */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/kin.h"
+#include "core/room.h"
+#include "core/worth.h"
+#include "sched/pollux/plan/problem.h"
+
+/* Of a job that has not said what a resize costs it. */
+#define RESTART_S 10
+
+/* What jobs have learnt, for as long as slurmctld runs. */
+static struct plx_kinship kinship;
+
+static int at_most(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int at_least(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * GPUs that elastic jobs may have on a node: theirs and, if the node may be
+ * used, the free ones, as far as there is a CPU for each.
+ */
+static int elastic_gpus(const struct pollux_view *view, int n)
+{
+	const struct pollux_node *node = &view->nodes[n];
+	int held = 0;
+	int cpus = node->cpus - node->cpus_used;
+
+	for (int i = 0; i < view->job_count; i++) {
+		held += view->jobs[i].gpus[n];
+		cpus += view->jobs[i].cpus[n];
+	}
+	if (!node->usable)
+		return held;
+	return at_least(held, at_most(held + node->gpus_free, cpus));
+}
+
+static int cluster_gpus(const struct pollux_view *view)
+{
+	int gpus = 0;
+
+	for (int n = 0; n < view->node_count; n++)
+		gpus += view->nodes[n].usable ? view->nodes[n].gpus : 0;
+	return at_least(gpus, 1);
+}
+
+static bool is_measured(const struct pollux_job *job)
+{
+	return job->status.has_hint && plx_goodput_valid(&job->status.hint.job);
+}
+
+int pollux_problem_measured(const struct pollux_job *job)
+{
+	return is_measured(job) ? at_least(job->status.hint.profiled.gpus, 1)
+				: 1;
+}
+
+/*
+ * The limits of a job that has not told them yet, as libpollux will find
+ * them; zeros, as nobody has them, when the user left them to the program.
+ */
+static struct plx_limits limits_of(const struct plx_options *options)
+{
+	int most = options->max_batch;
+
+	if (!options->base_batch || !most)
+		return (struct plx_limits){ 0 };
+	return (struct plx_limits){
+		.base_batch = options->base_batch,
+		.max_batch = most,
+		.min_per_gpu = at_least(options->min_gpu_batch, 1),
+		.max_per_gpu = options->max_gpu_batch
+				       ? at_most(options->max_gpu_batch, most)
+				       : most,
+		.accumulate = true,
+	};
+}
+
+static void fill_goodput(const struct pollux_job *from, struct plx_job *job)
+{
+	const struct plx_hint *hint = &from->status.hint;
+
+	job->profiled_gpus = pollux_problem_measured(from);
+	job->restart_s = RESTART_S;
+	job->goodput.limits = limits_of(&from->options);
+	if (!is_measured(from))
+		return;
+	job->profiled = true;
+	job->goodput = hint->job;
+	job->restart_s = hint->restart_s;
+	job->samples_left = hint->samples_left;
+}
+
+static int fill_job(const struct pollux_view *view, int j,
+		    const struct pollux_standing *standing,
+		    struct plx_problem *problem, struct plx_error *err)
+{
+	const struct pollux_job *from = &view->jobs[j];
+	struct plx_job *job = &problem->jobs[j];
+	const int *now = standing->busy ? standing->target : from->gpus;
+	int most = cluster_gpus(view);
+
+	job->id = from->id;
+	job->min_gpus = at_least(from->options.min_gpus, 1);
+	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
+	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
+	fill_goodput(from, job);
+	job->pinned = !from->runs || standing->busy || standing->still;
+	job->may_park = from->runs;
+	job->home = from->home;
+	job->age_s = (double) from->age_s;
+	job->service_s = standing->service_s;
+	job->restarts = (int) from->target.serial;
+	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
+	if (plx_problem_restrict(problem, j, err) < 0)
+		return -1;
+	for (int n = 0; n < view->node_count; n++)
+		job->allowed[n] = from->allowed[n] && view->nodes[n].usable;
+	return 0;
+}
+
+/*
+ * Jobs of a kind know what any of them knows. None is believed by others to
+ * have measured what it never had.
+ */
+static void ask_kin(const struct pollux_standing *standings,
+		    struct plx_problem *problem)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job job = problem->jobs[j];
+
+		job.profiled_gpus = at_most(
+			job.profiled_gpus, at_least(standings[j].most_gpus, 1));
+		plx_kin_learn(&kinship, &job);
+	}
+	for (int j = 0; j < problem->job_count; j++)
+		plx_kin_lend(&kinship, &problem->jobs[j]);
+}
+
+static int weigh(const struct pollux_params *params,
+		 struct plx_problem *problem, struct plx_error *err)
+{
+	if (params->weigh == POLLUX_WEIGH_NO)
+		return 0;
+	for (int j = 0; j < problem->job_count; j++) {
+		if (params->weigh == POLLUX_WEIGH_SERVICE)
+			problem->jobs[j].samples_left = 0;
+	}
+	return plx_problem_weigh(problem, err);
+}
+
+static int make_room(const struct pollux_view *view,
+		     struct plx_problem *problem, bool *granted,
+		     struct plx_error *err)
+{
+	size_t count = (size_t) view->waiting_count + 1;
+	size_t jobs = (size_t) view->job_count + 1;
+	struct plx_request *requests = calloc(count, sizeof(*requests));
+	bool *keeps = calloc(count * jobs, sizeof(*keeps));
+	int rc = -1;
+
+	if (!requests || !keeps) {
+		plx_fail(err, "no memory for the jobs that wait");
+		goto done;
+	}
+	for (int i = 0; i < view->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &view->waiting[i];
+		bool *kept = keeps + (size_t) i * jobs;
+
+		for (int j = 0; j < view->job_count; j++)
+			kept[j] = view->jobs[j].priority >= waiting->priority;
+		requests[i] = (struct plx_request){
+			.id = waiting->id,
+			.nodes = waiting->nodes,
+			.gpus_per_node =
+				waiting->ignored ? 0 : waiting->gpus_per_node,
+			.whole_nodes =
+				waiting->whole_nodes && !waiting->ignored,
+			.allowed = waiting->allowed,
+			.keeps = kept,
+		};
+	}
+	rc = plx_room_reserve(problem, requests, view->waiting_count, granted,
+			      err);
+done:
+	free(keeps);
+	free(requests);
+	return rc;
+}
+
+struct plx_problem *pollux_problem_create(
+	const struct pollux_view *view, const struct pollux_params *params,
+	const struct pollux_standing *standings, const struct pollux_room *room,
+	struct plx_error *err)
+{
+	struct plx_problem *problem =
+		plx_problem_create(view->node_count, view->job_count, err);
+
+	if (!problem)
+		return NULL;
+	problem->fairness = params->fairness;
+	problem->interference = params->interference;
+	problem->hysteresis = PLX_HYSTERESIS;
+	problem->uniform = true;
+	problem->seed = 1;
+	for (int n = 0; n < view->node_count; n++) {
+		problem->gpus[n] = elastic_gpus(view, n);
+		problem->gpus_total[n] = view->nodes[n].gpus;
+		room->reserved[n] = problem->gpus[n];
+	}
+	for (int j = 0; j < view->job_count; j++) {
+		if (fill_job(view, j, &standings[j], problem, err) < 0)
+			goto fail;
+	}
+	ask_kin(standings, problem);
+	if (weigh(params, problem, err) < 0 ||
+	    plx_problem_check(problem, err) < 0 ||
+	    make_room(view, problem, room->granted, err) < 0)
+		goto fail;
+	for (int n = 0; n < view->node_count; n++)
+		room->reserved[n] -= problem->gpus[n];
+	return problem;
+fail:
+	plx_problem_destroy(problem);
+	return NULL;
+}

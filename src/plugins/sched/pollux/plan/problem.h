@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * problem.h - from a view to what the core decides upon
+ *
+ * No lock, no Slurm. It remembers what jobs have learnt for others of their
+ * kind, so one thread alone may call it.
+ */
+#ifndef SCHED_POLLUX_PROBLEM_H
+#define SCHED_POLLUX_PROBLEM_H
+
+#include "core/problem.h"
+#include "sched/pollux/params.h"
+#include "sched/pollux/look/view.h"
+
+/* What the problem does not have: what became of a job we asked. */
+struct pollux_standing {
+	bool busy;	   /* being resized: it has what it was asked to have */
+	bool still;	   /* left alone for now (it was refused lately) */
+	const int *target; /* [node_count] when busy; borrowed */
+	double service_s;  /* GPU-seconds it has had */
+	int most_gpus;	   /* it was seen to hold */
+};
+
+/* What was kept back for waiting jobs. The caller's arrays. */
+struct pollux_room {
+	int *reserved; /* [node_count] GPUs */
+	bool *granted; /* [waiting_count] */
+};
+
+/*
+ * GPUs that the job itself has measured; if the problem says more, jobs of its
+ * kind have.
+ */
+int pollux_problem_measured(const struct pollux_job *job);
+
+/*
+ * The problem, with room made for waiting jobs that are not to be ignored;
+ * standings has one entry for each job of the view. The caller's to destroy;
+ * NULL with err set.
+ */
+struct plx_problem *pollux_problem_create(
+	const struct pollux_view *view, const struct pollux_params *params,
+	const struct pollux_standing *standings, const struct pollux_room *room,
+	struct plx_error *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * lend.h - old and new shape at once, for a job whose ranks train on
+ *
+ * While new ranks get ready beside the old ones, the job holds on each node
+ * the larger of what it had and what it is to have. Where that is more than
+ * either, what is too much is only lent, and taken back once the launcher says
+ * that the old ranks are gone.
+ */
+#ifndef SCHED_POLLUX_LEND_H
+#define SCHED_POLLUX_LEND_H
+
+#include "sched/pollux/resize/resize.h"
+
+enum pollux_lending {
+	POLLUX_LEND_NOTHING, /* it has all already, and is to give some back */
+	POLLUX_LEND_NEW,     /* nothing is to be given back */
+	POLLUX_LEND_BOTH,
+};
+
+/*
+ * The shape to hold meanwhile, in *lent, the caller's to release. Under a lock
+ * on jobs; want is the same number on each node.
+ */
+enum pollux_lending pollux_lend(const job_record_t *job,
+				const struct pollux_shape *want,
+				struct pollux_shape *lent);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* place.c - which devices a job gets; in and out of Slurm's select plugin */
+
+#include <string.h>
+
+#include "sched/pollux/resize/place.h"
+#include "sched/pollux/record.h"
+
+/* Add the devices of one entry (one type of GPU): a bitmap a node of the job.
+ */
+static void _add_devices(const job_record_t *job, bitstr_t **alloc,
+			 uint32_t count, bitstr_t **devices)
+{
+	uint32_t offset = 0;
+
+	if (!alloc)
+		return;
+	for (int n = 0; n < node_record_count && offset < count; n++) {
+		bitstr_t *bits = NULL;
+
+		if (!bit_test(job->job_resrcs->node_bitmap, n))
+			continue;
+		bits = alloc[offset++];
+		if (bits && !devices[n])
+			devices[n] = bit_copy(bits);
+		else if (bits && bit_size(bits) == bit_size(devices[n]))
+			bit_or(devices[n], bits);
+	}
+}
+
+static bitstr_t **_read_devices(const job_record_t *job)
+{
+	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	uint32_t gpu = pollux_gpu_id();
+	ListIterator iter = NULL;
+	gres_state_t *state = NULL;
+
+	if (!job->gres_list_alloc)
+		return devices;
+	iter = list_iterator_create(job->gres_list_alloc);
+	while ((state = list_next(iter))) {
+		const gres_job_state_t *entry = state->gres_data;
+
+		if (state->plugin_id == gpu)
+			_add_devices(job, entry->gres_bit_alloc,
+				     entry->node_cnt, devices);
+	}
+	list_iterator_destroy(iter);
+	return devices;
+}
+
+/* The newest step that holds GPUs; those that outlived a resize hold none. */
+static const step_record_t *_newest_step(const job_record_t *job)
+{
+	const step_record_t *newest = NULL;
+	const step_record_t *step = NULL;
+	ListIterator iter = NULL;
+
+	if (!job->step_list)
+		return NULL;
+	iter = list_iterator_create(job->step_list);
+	while ((step = list_next(iter))) {
+		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
+		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		    (!newest ||
+		     step->step_id.step_id > newest->step_id.step_id))
+			newest = step;
+	}
+	list_iterator_destroy(iter);
+	return newest;
+}
+
+static void _add_step(const job_record_t *job, const step_record_t *step,
+		      bitstr_t **devices)
+{
+	uint32_t gpu = pollux_gpu_id();
+	ListIterator iter = list_iterator_create(step->gres_list_alloc);
+	gres_state_t *state = NULL;
+
+	while ((state = list_next(iter))) {
+		const gres_step_state_t *entry = state->gres_data;
+
+		if (state->plugin_id == gpu)
+			_add_devices(job, entry->gres_bit_alloc,
+				     entry->node_cnt, devices);
+	}
+	list_iterator_destroy(iter);
+}
+
+static bitstr_t **_read_in_use(const job_record_t *job)
+{
+	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	const step_record_t *step = _newest_step(job);
+
+	if (step)
+		_add_step(job, step, devices);
+	return devices;
+}
+
+void pollux_place_take_out(job_record_t *job, struct pollux_holding *held)
+{
+	held->devices = _read_devices(job);
+	held->in_use = _read_in_use(job);
+	(void) select_g_job_fini(job);
+	held->resources = job->job_resrcs;
+	held->gres_list_alloc = job->gres_list_alloc;
+	job->job_resrcs = NULL;
+	job->gres_list_alloc = NULL;
+}
+
+int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
+			  struct plx_error *err)
+{
+	List request = job->gres_list_req;
+	int rc = 0;
+
+	job->job_resrcs = held->resources;
+	job->gres_list_alloc = held->gres_list_alloc;
+	held->resources = NULL;
+	held->gres_list_alloc = NULL;
+	/*
+	 * As after a restart of slurmctld: the tables are filled from what is
+	 * allocated. A node lost since is missing there, but not in the
+	 * request, so the one stands in for the other.
+	 */
+	job->gres_list_req = gres_job_state_list_dup(job->gres_list_alloc);
+	if (select_g_select_nodeinfo_set(job) != SLURM_SUCCESS)
+		rc = plx_fail(err, "Slurm does not take back what it had");
+	FREE_NULL_LIST(job->gres_list_req);
+	job->gres_list_req = request;
+	return rc;
+}
+
+static void _free_devices(bitstr_t **devices)
+{
+	for (int n = 0; devices && n < node_record_count; n++)
+		FREE_NULL_BITMAP(devices[n]);
+	xfree(devices);
+}
+
+bool pollux_place_suits(const job_record_t *job,
+			const struct plx_status *status,
+			const struct pollux_shape *shape)
+{
+	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	ListIterator iter = list_iterator_create(job->step_list);
+	step_record_t *step = NULL;
+	bool suits = true;
+
+	while ((step = list_next(iter))) {
+		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
+		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		    step->step_id.step_id != status->launcher)
+			_add_step(job, step, devices);
+	}
+	list_iterator_destroy(iter);
+	/* Where the job leaves a node, steps are ended there. */
+	for (int n = 0; n < node_record_count; n++)
+		suits = suits && (!devices[n] || !bit_test(shape->nodes, n) ||
+				  bit_set_count(devices[n]) <=
+					  pollux_shape_on(shape, n));
+	_free_devices(devices);
+	return suits;
+}
+
+void pollux_holding_release(struct pollux_holding *held)
+{
+	_free_devices(held->devices);
+	_free_devices(held->in_use);
+	held->devices = NULL;
+	held->in_use = NULL;
+	FREE_NULL_LIST(held->gres_list_alloc);
+	free_job_resources(&held->resources);
+}
+
+/* `count` devices: of its own ones the lowest, then free ones, lowest first. */
+static bitstr_t *_pick(bitstr_t *own, bitstr_t *taken, int count)
+{
+	int size = (int) bit_size(taken);
+	bitstr_t *picked = bit_alloc(size);
+	int have = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = 0; i < size && have < count; i++) {
+			bool mine =
+				own && i < bit_size(own) && bit_test(own, i);
+
+			if (mine != (pass == 0) || bit_test(taken, i))
+				continue;
+			bit_set(picked, i);
+			have++;
+		}
+	}
+	if (have < count)
+		FREE_NULL_BITMAP(picked);
+	return picked;
+}
+
+/* What of the job's devices on node n is to be kept before all others. */
+static bitstr_t *_kept(const struct pollux_holding *held, int n, int count)
+{
+	bitstr_t *own = held->devices[n];
+	bitstr_t *used = held->in_use[n];
+
+	if (own && used && bit_size(own) == bit_size(used) &&
+	    bit_set_count(used) == count && bit_super_set(used, own))
+		return used;
+	return own;
+}
+
+static void _clear_selection(gres_job_state_t *want)
+{
+	for (uint32_t n = 0; want->gres_bit_select && n < want->total_node_cnt;
+	     n++)
+		FREE_NULL_BITMAP(want->gres_bit_select[n]);
+	xfree(want->gres_bit_select);
+	xfree(want->gres_cnt_node_select);
+	want->total_node_cnt = (uint32_t) node_record_count;
+	want->gres_bit_select =
+		xcalloc(node_record_count, sizeof(*want->gres_bit_select));
+	want->gres_cnt_node_select =
+		xcalloc(node_record_count, sizeof(*want->gres_cnt_node_select));
+}
+
+/* Write the choice where the select plugin leaves its own. */
+static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
+			   const struct pollux_holding *held,
+			   struct plx_error *err)
+{
+	uint32_t gpu = pollux_gpu_id();
+	gres_state_t *state =
+		list_find_first(job->gres_list_req, gres_find_id, &gpu);
+	gres_job_state_t *want = NULL;
+
+	if (!state)
+		return plx_fail(err, "Slurm made no request for GPUs");
+	want = state->gres_data;
+	_clear_selection(want);
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+		const gres_node_state_t *gpus = NULL;
+		int count = pollux_shape_on(shape, n);
+
+		if (!count)
+			continue;
+		gpus = pollux_node_gpus(node);
+		want->gres_cnt_node_select[n] = (uint64_t) count;
+		if (!gpus || !gpus->gres_bit_alloc)
+			continue; /* no device files: a mere number */
+		want->gres_bit_select[n] = _pick(_kept(held, n, count),
+						 gpus->gres_bit_alloc, count);
+		if (!want->gres_bit_select[n])
+			return plx_fail(err, "node %s has no %d GPUs free",
+					node->name, count);
+	}
+	return 0;
+}
+
+static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
+			 struct plx_error *err)
+{
+	uint32_t count = (uint32_t) bit_set_count(shape->nodes);
+	bitstr_t *nodes = bit_copy(shape->nodes);
+	int rc = select_g_job_test(job, nodes, count, count, count,
+				   SELECT_MODE_RUN_NOW, NULL, NULL, NULL);
+
+	if (rc == SLURM_SUCCESS && job->job_resrcs &&
+	    bit_equal(job->job_resrcs->node_bitmap, shape->nodes)) {
+		FREE_NULL_BITMAP(nodes);
+		return 0;
+	}
+	FREE_NULL_BITMAP(nodes);
+	free_job_resources(&job->job_resrcs);
+	return plx_fail(err, "not enough CPUs, memory or GPUs are free there");
+}
+
+/* Trust nothing: does the job hold what was asked for? */
+static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
+{
+	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	bool right = true;
+
+	pollux_record_gpus(job, gpus);
+	for (int n = 0; n < node_record_count; n++)
+		right = right && gpus[n] == pollux_shape_on(shape, n);
+	xfree(gpus);
+	return right;
+}
+
+/* A step may ask for as many GPUs a node as the request has on any. */
+static void _let_steps_ask(job_record_t *job, const struct pollux_shape *shape)
+{
+	uint32_t gpu = pollux_gpu_id();
+	gres_state_t *state =
+		list_find_first(job->gres_list_req, gres_find_id, &gpu);
+	gres_job_state_t *want = state ? state->gres_data : NULL;
+
+	for (int n = 0; want && n < node_record_count; n++)
+		want->gres_per_node = MAX(want->gres_per_node,
+					  (uint64_t) pollux_shape_on(shape, n));
+}
+
+int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
+		     const struct pollux_holding *held, struct plx_error *err)
+{
+	if (_choose_cores(job, shape, err) < 0)
+		return -1;
+	if (shape->gpus && _choose_devices(job, shape, held, err) < 0) {
+		free_job_resources(&job->job_resrcs);
+		return -1;
+	}
+	if (select_g_select_nodeinfo_set(job) == SLURM_SUCCESS &&
+	    _as_asked(job, shape)) {
+		if (shape->counts)
+			_let_steps_ask(job, shape);
+		return 0;
+	}
+	pollux_place_drop(job);
+	return plx_fail(err, "Slurm gave other GPUs than it was asked for");
+}
+
+void pollux_place_drop(job_record_t *job)
+{
+	(void) select_g_job_fini(job);
+	free_job_resources(&job->job_resrcs);
+	FREE_NULL_LIST(job->gres_list_alloc);
+}

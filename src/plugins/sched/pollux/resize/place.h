@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* place.h - which devices a job gets; in and out of Slurm's select plugin */
+#ifndef SCHED_POLLUX_PLACE_H
+#define SCHED_POLLUX_PLACE_H
+
+#include "core/status.h"
+#include "sched/pollux/resize/resize.h"
+
+/* What a job holds. Owns what it points to, but for the while it is put back.
+ */
+struct pollux_holding {
+	job_resources_t *resources;
+	List gres_list_alloc;
+	bitstr_t **devices; /* [node_record_count], NULL where it has none */
+	bitstr_t **in_use;  /* those of them that its newest step holds */
+};
+
+/* Take the job's cores and GPUs out of the select plugin, and remember. */
+void pollux_place_take_out(job_record_t *job, struct pollux_holding *held);
+
+/* The other way round: the job holds again what it held. */
+int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
+			  struct plx_error *err);
+
+/*
+ * Let the select plugin choose cores for the request in the record, on just
+ * these nodes, and give the job GPUs there: those it had, of these the ones
+ * that its newest step holds if they are as many, then the lowest free ones. -1
+ * with err set when it cannot be; nothing is held then.
+ */
+int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
+		     const struct pollux_holding *held, struct plx_error *err);
+
+/* Take out and forget what pollux_place_new() placed. */
+void pollux_place_drop(job_record_t *job);
+
+/*
+ * Would the steps that run, but the launcher's, have the GPUs that they hold
+ * if the job were given this shape?
+ */
+bool pollux_place_suits(const job_record_t *job,
+			const struct plx_status *status,
+			const struct pollux_shape *shape);
+
+void pollux_holding_release(struct pollux_holding *held);
+
+#endif

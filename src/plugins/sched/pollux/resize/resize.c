@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* resize.c - give a running job other nodes and GPUs, in place */
+
+#include "sched/pollux/rules/limits.h"
+#include "sched/pollux/resize/request.h"
+#include "sched/pollux/resize/settle.h"
+
+int pollux_shape_on(const struct pollux_shape *shape, int n)
+{
+	if (!bit_test(shape->nodes, n))
+		return 0;
+	return shape->counts ? shape->counts[n] : shape->gpus;
+}
+
+void pollux_shape_release(struct pollux_shape *shape)
+{
+	FREE_NULL_BITMAP(shape->nodes);
+	xfree(shape->counts);
+}
+
+static int _resize(job_record_t *job, const struct pollux_shape *shape,
+		   bool commit, struct plx_error *err)
+{
+	struct pollux_request request;
+	struct pollux_holding held = { NULL };
+	struct plx_error lost;
+	int rc = -1;
+
+	pollux_place_take_out(job, &held);
+	pollux_request_save(job, &request);
+	if (pollux_request_write(job, shape, &request, err) < 0 ||
+	    pollux_place_new(job, shape, &held, err) < 0)
+		goto back;
+	rc = pollux_limits_test(job, err);
+	if (rc < 0 || !commit) {
+		pollux_place_drop(job);
+		goto back;
+	}
+	pollux_settle(job, &held, request.total_cpus);
+	pollux_request_keep(job, &request);
+	goto done;
+back:
+	pollux_request_restore(job, &request);
+	if (pollux_place_put_back(job, &held, &lost) < 0)
+		error("sched/pollux: JobId=%u: %s", job->job_id, lost.text);
+done:
+	pollux_holding_release(&held);
+	return rc;
+}
+
+int pollux_resize(job_record_t *job, const struct pollux_shape *shape,
+		  struct plx_error *err)
+{
+	return _resize(job, shape, true, err);
+}
+
+int pollux_resize_test(job_record_t *job, const struct pollux_shape *shape,
+		       struct plx_error *err)
+{
+	return _resize(job, shape, false, err);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* settle.c - nodes, steps and accounting of a job that has a new shape */
+
+#include "sched/pollux/resize/settle.h"
+
+/*
+ * The message for a node's epilog is made from the job's request for GPUs,
+ * by position among the job's nodes. The request is the new shape's by now:
+ * slurmd would look beyond its end and crash, so it is sent without.
+ */
+static void _abort_on_nodes(job_record_t *job, bitstr_t *nodes)
+{
+	List request = job->gres_list_req;
+
+	job->gres_list_req = NULL;
+	abort_job_on_nodes(job, nodes);
+	job->gres_list_req = request;
+}
+
+static void _give_up(job_record_t *job, bitstr_t *nodes)
+{
+	if (bit_ffs(nodes) < 0)
+		return;
+	_abort_on_nodes(job, nodes);
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(nodes, n))
+			continue;
+		kill_step_on_node(job, node_record_table_ptr[n], false);
+		make_node_idle(node_record_table_ptr[n], job);
+	}
+}
+
+static void _gain(job_record_t *job, bitstr_t *nodes)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(nodes, n))
+			continue;
+		make_node_alloc(node_record_table_ptr[n], job);
+		bit_set(job->node_bitmap, n);
+	}
+}
+
+/*
+ * Steps that go on (the launcher's) hold nothing of the new resources: they
+ * become what --overlap would have made them, so that nothing is given back
+ * for them when they end. Their GPUs are forgotten as well: Slurm 22.05 does
+ * not lengthen a step's counts when its job grows, and saves what lies beyond.
+ */
+static void _release_steps(job_record_t *job)
+{
+	ListIterator iter = NULL;
+	step_record_t *step = NULL;
+
+	if (!job->step_list)
+		return;
+	iter = list_iterator_create(job->step_list);
+	while ((step = list_next(iter))) {
+		FREE_NULL_LIST(step->gres_list_alloc);
+		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
+			step->flags |= SSF_OVERLAP_FORCE;
+	}
+	list_iterator_destroy(iter);
+}
+
+/* build_node_details() would make the first node the batch host. */
+static void _name_nodes(job_record_t *job)
+{
+	char *host = xstrdup(job->batch_host);
+
+	xfree(job->nodes);
+	job->nodes = xstrdup(job->job_resrcs->nodes);
+	job->cpu_cnt = job->total_cpus;
+	build_node_details(job, true);
+	xfree(job->batch_host);
+	job->batch_host = host;
+}
+
+void pollux_settle(job_record_t *job, struct pollux_holding *held,
+		   uint32_t old_cpus)
+{
+	job_resources_t *resources = job->job_resrcs;
+	uint32_t new_cpus = job->total_cpus;
+	bitstr_t *before = bit_copy(job->node_bitmap);
+	bitstr_t *gone = bit_copy(before);
+	bitstr_t *gained = bit_copy(resources->node_bitmap);
+
+	bit_and_not(gone, resources->node_bitmap);
+	bit_and_not(gained, before);
+
+	/* Accounting closes the old shape, so the record has to show that. */
+	job->job_resrcs = held->resources;
+	job->total_cpus = old_cpus;
+	job_pre_resize_acctg(job);
+	_give_up(job, gone);
+
+	job->job_resrcs = resources;
+	job->total_cpus = new_cpus;
+	_gain(job, gained);
+	_name_nodes(job);
+	_release_steps(job);
+	rebuild_step_bitmaps(job, before);
+	/* No step counts any more, though rebuilding has counted them all. */
+	bit_nclear(resources->core_bitmap_used, 0,
+		   bit_size(resources->core_bitmap_used) - 1);
+	gs_job_start(job);
+	job_post_resize_acctg(job);
+	gres_ctld_job_build_details(job->gres_list_alloc, &job->gres_detail_cnt,
+				    &job->gres_detail_str, &job->gres_used);
+	last_job_update = last_node_update = time(NULL);
+
+	FREE_NULL_BITMAP(before);
+	FREE_NULL_BITMAP(gone);
+	FREE_NULL_BITMAP(gained);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* want.c - which nodes a job that was asked is to have */
+
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/want.h"
+
+static int _batch_host(const job_record_t *job)
+{
+	node_record_t *node = find_node_record(job->batch_host);
+
+	return node ? (int) node->index : -1;
+}
+
+bool pollux_keeps_home(job_record_t *job, const struct plx_status *status,
+		       bitstr_t *nodes)
+{
+	int home = pollux_record_home(job, status);
+	int host = _batch_host(job);
+
+	return home >= 0 && host >= 0 && bit_test(nodes, home) &&
+	       (!job->batch_flag || bit_test(nodes, host));
+}
+
+/* Does the node have `gpus` for this job? */
+static bool _has_room(const job_record_t *job, int n, int own, int gpus)
+{
+	const node_record_t *node = node_record_table_ptr[n];
+	const gres_node_state_t *state = NULL;
+
+	if (!node || !bit_test(job->part_ptr->node_bitmap, n) ||
+	    (!bit_test(job->node_bitmap, n) && !bit_test(avail_node_bitmap, n)))
+		return false;
+	state = pollux_node_gpus(node);
+	return state && (int64_t) state->gres_cnt_avail -
+					(int64_t) state->gres_cnt_alloc + own >=
+				gpus;
+}
+
+/* Nodes for a target whose nodes were forgotten: home, its own, others. */
+static int _choose_nodes(job_record_t *job, const struct plx_status *status,
+			 const struct plx_target *target, bitstr_t *nodes,
+			 struct plx_error *err)
+{
+	int *own = xcalloc(node_record_count, sizeof(*own));
+	int home = pollux_record_home(job, status);
+	int want = MAX(target->nodes, 1);
+	int have = 0;
+
+	pollux_record_gpus(job, own);
+	for (int pass = 0; pass < 3; pass++) {
+		for (int n = 0; n < node_record_count && have < want; n++) {
+			bool is_own = bit_test(job->node_bitmap, n);
+
+			if (bit_test(nodes, n) || (pass == 0 && n != home) ||
+			    (pass == 1 && !is_own))
+				continue;
+			if (!_has_room(job, n, own[n], target->gpus_per_node))
+				continue;
+			bit_set(nodes, n);
+			have++;
+		}
+	}
+	xfree(own);
+	return have == want ? 0 : plx_fail(err, "its GPUs are gone");
+}
+
+int pollux_want(job_record_t *job, const struct pollux_track *track,
+		const struct plx_status *status, struct pollux_shape *shape,
+		struct plx_error *err)
+{
+	*shape = (struct pollux_shape){ .gpus = track->target.gpus_per_node };
+	if (track->want && node_name2bitmap(track->want, false, &shape->nodes))
+		return plx_fail(err, "one of %s is not a node any more",
+				track->want);
+	if (!track->want) {
+		shape->nodes = bit_alloc(node_record_count);
+		if (_choose_nodes(job, status, &track->target, shape->nodes,
+				  err) < 0)
+			return -1;
+	}
+	if (!pollux_keeps_home(job, status, shape->nodes))
+		return plx_fail(err, "its home cannot be given up");
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* want.h - which nodes a job that was asked is to have */
+#ifndef SCHED_POLLUX_WANT_H
+#define SCHED_POLLUX_WANT_H
+
+#include "core/status.h"
+#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/track.h"
+
+/*
+ * Are those among the nodes that cannot be given up: the launcher's, and that
+ * of the batch script? Under a lock on jobs.
+ */
+bool pollux_keeps_home(job_record_t *job, const struct plx_status *status,
+		       bitstr_t *nodes);
+
+/*
+ * The shape that the job was asked to take; nodes that were forgotten are
+ * chosen anew. *shape is the caller's to release, also when it fails. Under
+ * locks on jobs, nodes and partitions.
+ */
+int pollux_want(job_record_t *job, const struct pollux_track *track,
+		const struct plx_status *status, struct pollux_shape *shape,
+		struct plx_error *err);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* requeue.c - elastic jobs that Slurm put back into the queue */
+
+#include <string.h>
+
+#include "common/elastic.h"
+#include "core/section.h"
+#include "core/target.h"
+#include "job_submit/pollux/shape.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/request.h"
+#include "sched/pollux/start/requeue.h"
+
+bool pollux_requeued(const job_record_t *job)
+{
+	struct plx_target target;
+
+	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) && job->details &&
+	       job->restart_cnt && job->system_comment &&
+	       elastic_text(job->spank_job_env, job->spank_job_env_size) &&
+	       plx_target_read(job->system_comment, &target, NULL) != 0;
+}
+
+/* Without our section; the user's text stays. */
+static void _forget(char **comment)
+{
+	size_t size = 0;
+	char *text = NULL;
+
+	if (!*comment)
+		return;
+	size = strlen(*comment) + PLX_COMMENT_MAX;
+	text = xmalloc(size);
+	if (plx_section_put(*comment, NULL, text, size, NULL) == 0) {
+		xfree(*comment);
+		*comment = text[0] ? xstrdup(text) : NULL;
+	}
+	xfree(text);
+}
+
+static struct shape_cluster _cluster(void)
+{
+	struct shape_cluster cluster = { 0 };
+
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+		const gres_node_state_t *gpus =
+			node ? pollux_node_gpus(node) : NULL;
+
+		if (!gpus || !gpus->gres_cnt_config)
+			continue;
+		cluster.nodes++;
+		cluster.gpus =
+			MAX(cluster.gpus, (uint32_t) gpus->gres_cnt_config);
+	}
+	return cluster;
+}
+
+static void _reset(job_record_t *job)
+{
+	struct shape_request nothing = { 0 };
+	struct shape_cluster cluster = _cluster();
+	struct pollux_request saved;
+	struct plx_options options;
+	struct shape shape;
+	struct plx_error err;
+
+	/* An old acknowledgement must not answer a new target. */
+	_forget(&job->system_comment);
+	_forget(&job->comment);
+	/* Slurm leaves it; accounting would take the new run for the old. */
+	job->resize_time = 0;
+	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
+			    &options, &err) != 1 ||
+	    shape_choose(&options, &nothing, &cluster, &shape, &err) < 0) {
+		error("sched/pollux: JobId=%u was requeued as it was: %s",
+		      job->job_id, err.text);
+		return;
+	}
+	pollux_request_save(job, &saved);
+	if (pollux_request_write_counts(job, (int) shape.nodes,
+					(int) shape.gpus_per_node, &saved,
+					&err) < 0) {
+		error("sched/pollux: JobId=%u was requeued as it was: %s",
+		      job->job_id, err.text);
+		pollux_request_restore(job, &saved);
+		return;
+	}
+	pollux_request_keep(job, &saved);
+	info("sched/pollux: JobId=%u was requeued and will start on %u GPUs",
+	     job->job_id, shape.nodes * shape.gpus_per_node);
+}
+
+void pollux_requeue_reset(void)
+{
+	slurmctld_lock_t lock = { .conf = READ_LOCK,
+				  .job = WRITE_LOCK,
+				  .node = READ_LOCK,
+				  .part = READ_LOCK };
+	ListIterator iter = NULL;
+	job_record_t *job = NULL;
+
+	lock_slurmctld(lock);
+	iter = list_iterator_create(job_list);
+	while ((job = list_next(iter))) {
+		if (pollux_requeued(job))
+			_reset(job);
+	}
+	list_iterator_destroy(iter);
+	last_job_update = time(NULL);
+	unlock_slurmctld(lock);
+}
