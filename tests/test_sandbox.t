@@ -327,6 +327,7 @@ up --nodes many|not 'many'
 up --nodes|--nodes needs a value
 up --scheduler fifo|must be one of pollux, backfill, builtin, not 'fifo'
 up --params a=$(id)|--params wants KEY=VALUE
+up --conf-extra nonsense|--conf-extra wants KEY=VALUE
 up --detach=yes|--detach takes no value
 up --colour|unknown option '--colour' of up
 up now|up takes no argument 'now'

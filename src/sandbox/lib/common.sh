@@ -19,6 +19,7 @@ dir=./pollux-sandbox.d
 nodes=4 gpus=4 cpus=8
 scheduler=pollux
 params=""
+conf_extra=""
 accounting=1
 detach=0
 owner="" owner_start=""

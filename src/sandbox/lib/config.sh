@@ -172,6 +172,9 @@ RealMemory=65536 State=UNKNOWN$([ "$gpus" = 0 ] || echo " Gres=gpu:$gpus")
 PartitionName=main Nodes=ALL Default=YES LLN=YES OverSubscribe=NO \
 MaxTime=INFINITE State=UP
 $(write_accounting)
+${conf_extra:+
+# --conf-extra
+$conf_extra}
 END
 }
 
