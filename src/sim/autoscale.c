@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/worth.h"
 #include "sim/autoscale.h"
 
 int plx_autoscaler_init(struct plx_autoscaler *scaler,
@@ -38,23 +39,6 @@ void plx_autoscaler_release(struct plx_autoscaler *scaler)
 	free(scaler->ready_s);
 	free(scaler->wanted);
 	*scaler = (struct plx_autoscaler){ 0 };
-}
-
-/* Its goodput over that of one GPU; the count of GPUs where nobody knows. */
-static double speedup(const struct plx_job *job, struct plx_shape shape)
-{
-	static const struct plx_shape one = { .nodes = 1, .gpus = 1 };
-	double there;
-	double alone;
-
-	if (shape.gpus == 0)
-		return 0;
-	if (!job->profiled)
-		return shape.gpus;
-	if (!plx_batch_best(&job->goodput, shape, NULL, &there) ||
-	    !plx_batch_best(&job->goodput, one, NULL, &alone) || alone <= 0)
-		return 0;
-	return there / alone;
 }
 
 /*
@@ -99,7 +83,8 @@ int plx_autoscale_utility(const struct plx_policy *policy,
 	    policy->plan(problem, &plan, err) < 0)
 		goto done;
 	for (int j = 0; j < problem->job_count; j++)
-		sum += speedup(&problem->jobs[j], plan->choices[j].shape);
+		sum += plx_speedup_alone(&problem->jobs[j],
+					 plan->choices[j].shape);
 	*utility = sum / (nodes * all.node_gpus);
 	rc = 0;
 done:

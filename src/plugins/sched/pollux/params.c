@@ -12,7 +12,7 @@
 
 #define PREFIX "pollux_"
 
-enum kind { NUMBER, YES_NO, WEIGH, FOLDER };
+enum kind { NUMBER, YES_NO, WEIGH, FOLDER, FILE_OR_NO };
 
 struct rule {
 	const char *key;
@@ -42,6 +42,8 @@ static const struct rule rules[] = {
 	{ "backfill", AT(backfill), YES_NO, 0, 1, 1, "yes or no" },
 	{ "dump", AT(dump), FOLDER, 0, 0, 0,
 	  "the path of a folder, from /, of at most 255 characters" },
+	{ "metrics", AT(metrics), FILE_OR_NO, 0, 0, 0,
+	  "no, or the path of a file, from /, of at most 255 characters" },
 };
 /* clang-format on */
 
@@ -56,7 +58,7 @@ static void _set(const struct rule *rule, double value,
 {
 	char *at = (char *) params + rule->offset;
 
-	if (rule->kind == FOLDER)
+	if (rule->kind == FOLDER || rule->kind == FILE_OR_NO)
 		*at = '\0';
 	else if (rule->kind == YES_NO)
 		*(bool *) at = value != 0;
@@ -102,8 +104,11 @@ static bool _take(const struct rule *rule, const char *text,
 {
 	double value = 0;
 
-	if (rule->kind == FOLDER) {
-		if (text[0] != '/' || strlen(text) >= POLLUX_FOLDER_SIZE)
+	if (rule->kind == FOLDER || rule->kind == FILE_OR_NO) {
+		bool no = rule->kind == FILE_OR_NO && !strcmp(text, "no");
+
+		if ((text[0] != '/' && !no) ||
+		    strlen(text) >= POLLUX_FOLDER_SIZE)
 			return false;
 		strcpy((char *) params + rule->offset, text);
 		return true;

@@ -26,9 +26,10 @@ struct pollux_params {
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
 	bool interference;    /* keep multi-node jobs off each other's nodes */
 	enum pollux_weigh weigh;
-	bool enabled;		       /* false: watch, but resize nothing */
-	bool backfill;		       /* run Slurm's backfill beside */
-	char dump[POLLUX_FOLDER_SIZE]; /* where decisions go; "": nowhere */
+	bool enabled;			  /* false: watch, but resize nothing */
+	bool backfill;			  /* run Slurm's backfill beside */
+	char dump[POLLUX_FOLDER_SIZE];	  /* where decisions go; "": nowhere */
+	char metrics[POLLUX_FOLDER_SIZE]; /* file; "no": none, "": default */
 };
 
 /*

@@ -13,6 +13,8 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
+#include "sched/pollux/tell/count.h"
+#include "sched/pollux/tell/publish.h"
 
 /* How often jobs in the middle of a resize are looked at. */
 #define TICK_S 0.03
@@ -61,6 +63,7 @@ bool pollux_reconfig(void)
 	slurm_mutex_lock(&shared.mutex);
 	if (!shared.text || strcmp(shared.text, text)) {
 		pollux_params_read(text, &shared.params);
+		pollux_publish_path(&shared.params);
 		xfree(shared.text);
 		shared.text = xstrdup(text);
 	}
@@ -110,6 +113,7 @@ static void _complain(const struct pollux_job *job, struct pollux_track *track)
 	if (!job->complaint[0])
 		return;
 	track->complaints++;
+	pollux_count(POLLUX_DROPPED_HINT);
 	track->complained_s = now_s;
 	info("sched/pollux: JobId=%u: its status is not believed, it counts as "
 	     "unprofiled: %s",
@@ -249,6 +253,7 @@ void *pollux_agent(void *unused)
 		if (pollux_ask_tick() && last.waiting)
 			schedule(false);
 		_look(&params);
+		pollux_publish(params.metrics);
 	}
 	pollux_track_remove_all();
 	slurm_mutex_lock(&shared.mutex);

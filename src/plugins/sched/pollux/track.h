@@ -33,16 +33,19 @@ struct pollux_track {
 	int most_gpus;	  /* it was seen to hold */
 
 	enum pollux_phase phase;
-	struct plx_target target; /* as last published */
-	char *want;		  /* nodes asked for; NULL: any will do */
-	uint32_t steps_before;	  /* lent: the ranks before are below */
-	double timeout_s;	  /* for the answer */
-	double deadline_s;	  /* of the phase, monotonic clock */
-	int refusals;		  /* in a row */
-	double still_until_s;	  /* no request before, monotonic clock */
-	char *complaint;	  /* last one logged about its status */
-	int complaints;		  /* logged so far */
-	double complained_s;	  /* when last, monotonic clock */
+	struct plx_target target;   /* as last published */
+	char *want;		    /* nodes asked for; NULL: any will do */
+	uint32_t steps_before;	    /* lent: the ranks before are below */
+	double timeout_s;	    /* for the answer */
+	double deadline_s;	    /* of the phase, monotonic clock */
+	int from_gpus;		    /* it had before it was asked */
+	int refusals;		    /* in a row */
+	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */
+	double told_s;		    /* last sentence on its record, monotonic */
+	double still_until_s;	    /* no request before, monotonic clock */
+	char *complaint;	    /* last one logged about its status */
+	int complaints;		    /* logged so far */
+	double complained_s;	    /* when last, monotonic clock */
 };
 
 struct pollux_track *pollux_track_find(uint32_t job_id);

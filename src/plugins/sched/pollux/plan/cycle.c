@@ -10,6 +10,8 @@
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/resize/ask.h"
+#include "sched/pollux/tell/count.h"
+#include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/track.h"
 
 /* A launcher that starts ranks is given this long before it is asked again. */
@@ -157,11 +159,18 @@ static void _conclude(const struct cycle *cycle)
 	      "fitness %.4f, can be %.4f",
 	      view->job_count, view->waiting_count, cycle->plan->fitness_now,
 	      cycle->plan->fitness);
+	pollux_gauges(view, cycle->problem, cycle->plan, cycle->room.reserved);
 	pollux_patience_note(view, cycle->room.granted, cycle->now_s);
 	_apply(cycle);
 	if (cycle->params->dump[0])
 		pollux_dump(cycle->params->dump, view, cycle->problem,
 			    cycle->plan);
+}
+
+static void _skip(const struct plx_error *why)
+{
+	pollux_count(POLLUX_DID_SKIP);
+	error("sched/pollux: cycle skipped: %s", why->text);
 }
 
 void pollux_cycle(const struct pollux_view *view,
@@ -184,9 +193,10 @@ void pollux_cycle(const struct pollux_view *view,
 					      &cycle.room, &why);
 	if (!cycle.problem ||
 	    plx_plan_search(cycle.problem, &cycle.plan, &why) < 0)
-		error("sched/pollux: cycle skipped: %s", why.text);
+		_skip(&why);
 	else
 		_conclude(&cycle);
+	pollux_count_cycle(pollux_now_s() - now_s);
 	plx_plan_destroy(cycle.plan);
 	plx_problem_destroy(cycle.problem);
 	for (int j = 0; j < view->job_count; j++)

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dump.c - decisions written to files, for bug reports */
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/slurm_compat.h"
 #include "core/snapshot.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/params.h"
+#include "sched/pollux/tell/file.h"
 
 #define FILES	   100 /* kept in the folder, by a number that wraps */
 #define COMPLAIN_S 3600
@@ -77,32 +75,6 @@ static uint64_t _print(const char *text)
 	return print;
 }
 
-/* 0, or -1 with errno set. */
-static int _write(const char *path, const char *text)
-{
-	size_t left = strlen(text);
-	int saved = 0;
-	/* Not through a link that somebody else has put there. */
-	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (file < 0)
-		return -1;
-	while (left > 0 && saved == 0) {
-		ssize_t done = write(file, text, left);
-
-		if (done > 0) {
-			text += done;
-			left -= (size_t) done;
-		} else if (done == 0 || errno != EINTR) {
-			saved = done ? errno : ENOSPC;
-		}
-	}
-	if (close(file) < 0 && saved == 0)
-		saved = errno;
-	errno = saved;
-	return saved ? -1 : 0;
-}
-
 /* Nobody sees half a file. */
 static int _replace(const char *text, struct plx_error *err)
 {
@@ -111,13 +83,8 @@ static int _replace(const char *text, struct plx_error *err)
 
 	snprintf(draft, sizeof(draft), "%s/.pollux-draft", dump.dir);
 	_path(dump.next, path);
-	if (unlink(draft) < 0 && errno != ENOENT)
-		return plx_fail(err, "%s: %s", draft, strerror(errno));
-	if (_write(draft, text) < 0 || rename(draft, path) < 0) {
-		plx_fail(err, "%s: %s", path, strerror(errno));
-		unlink(draft);
+	if (pollux_file_replace(path, draft, text, 0600, err) < 0)
 		return -1;
-	}
 	dump.next = (dump.next + 1) % FILES;
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/want.h"
 #include "sched/pollux/resize/wake.h"
+#include "sched/pollux/tell/count.h"
 
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60
@@ -114,6 +115,9 @@ static void _leave_alone(const job_record_t *job, struct pollux_track *track,
 	int steps = MIN(track->refusals, STILL_STEPS);
 
 	track->refusals++;
+	snprintf(track->refused, sizeof(track->refused), "%.*s",
+		 (int) sizeof(track->refused) - 1, why);
+	pollux_count_refusal(why);
 	track->still_until_s = pollux_now_s() + STILL_S * (1 << steps);
 	info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
 	     pollux_record_gpu_count(job), why);
@@ -156,12 +160,14 @@ static void _ask(job_record_t *job, const struct plx_status *status,
 	track->target.nodes = nodes;
 	track->target.gpus_per_node = shape->gpus;
 	track->target.cold = false;
+	track->from_gpus = pollux_record_gpu_count(job);
 	_name_nodes(track, bitmap2node_name(shape->nodes));
 	track->phase = POLLUX_ASKED;
 	track->timeout_s = timeout_s;
 	track->deadline_s = pollux_now_s() + timeout_s;
 	_publish(job, track, PLX_TARGET_ASKED, why);
 	pollux_wake(job, status);
+	pollux_count(POLLUX_DID_ASK);
 	info("sched/pollux: JobId=%u asked for %d GPUs on %s, serial %u: %s",
 	     job->job_id, nodes * shape->gpus, track->want,
 	     track->target.serial, track->target.why);
@@ -205,6 +211,7 @@ void pollux_ask_again(struct pollux_track *track,
 		      const struct pollux_params *params)
 {
 	track->target = *target;
+	track->from_gpus = track->gpus;
 	track->phase =
 		target->state == PLX_TARGET_LENT ? POLLUX_LENT : POLLUX_ASKED;
 	track->steps_before = 0;
@@ -303,6 +310,8 @@ static void _done(job_record_t *job, struct pollux_track *track,
 	int gpus = pollux_record_gpu_count(job);
 
 	track->refusals = 0;
+	track->refused[0] = '\0';
+	pollux_count_resize(plx_resize_kind_of(track->from_gpus, gpus));
 	track->phase = POLLUX_IDLE;
 	_publish(job, track, gpus ? PLX_TARGET_DONE : PLX_TARGET_PARKED, NULL);
 	info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (lock held "
@@ -380,6 +389,8 @@ static void _kill(job_record_t *job, struct pollux_track *track,
 	info("sched/pollux: JobId=%u did not answer in %.0f s, its steps are "
 	     "killed",
 	     job->job_id, track->timeout_s);
+	pollux_count(POLLUX_WAS_OVERDUE);
+	pollux_count(POLLUX_DID_KILL);
 	pollux_kill_steps(job, status, POLLUX_ALL_STEPS);
 	track->phase = POLLUX_KILLED;
 	track->deadline_s = pollux_now_s() + KILL_WAIT_S;
@@ -407,6 +418,7 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		_kill(job, track, status);
 		return false;
 	case CLEAR:
+		pollux_count(POLLUX_DID_KILL);
 		pollux_kill_steps(job, status, track->steps_before);
 		track->deadline_s = locked_s + KILL_WAIT_S;
 		return false;

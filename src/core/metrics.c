@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* metrics.c - a scheduler's numbers as text for Prometheus, format 0.0.4 */
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/metrics.h"
+
+#define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
+#define TEXT_SIZE 32768 /* several times what can be written */
+#define LINE_SIZE 512
+
+static const double bounds[PLX_BUCKETS] = {
+	0.0001, 0.0003, 0.001, 0.002, 0.005, 0.01, 0.03,
+	0.1,	0.3,	1,     3,     10,    30,   100,
+};
+
+static const char *const resize_names[] = {
+	[PLX_RESIZE_GROW] = "grow", [PLX_RESIZE_SHRINK] = "shrink",
+	[PLX_RESIZE_MOVE] = "move", [PLX_RESIZE_PARK] = "park",
+	[PLX_RESIZE_WAKE] = "wake", [PLX_RESIZE_START] = "start",
+};
+
+enum type { COUNTER, GAUGE };
+
+/* A number by itself. */
+struct row {
+	const char *name; /* without "pollux_" */
+	const char *help;
+	enum type type;
+	bool whole; /* an int; else a double, or a uint64_t of a counter */
+	size_t offset;
+	const char *label; /* 'state="idle"', or NULL */
+};
+
+#define AT(field)  offsetof(struct plx_metrics, field)
+#define NOW(field) offsetof(struct plx_metrics, now.field)
+
+/* Rows of one name follow each other; the first one's help counts. */
+/* clang-format off */
+static const struct row rows[] = {
+	{ "cycles_skipped_total", "Cycles that made no plan.",
+	  COUNTER, false, AT(skipped), NULL },
+	{ "asked_total", "Requests to launchers to make way for a shape.",
+	  COUNTER, false, AT(asked), NULL },
+	{ "overdue_total", "Requests that no launcher answered in time.",
+	  COUNTER, false, AT(overdue), NULL },
+	{ "kills_total", "Times that a job's steps were killed for a resize.",
+	  COUNTER, false, AT(kills), NULL },
+	{ "hints_dropped_total", "What jobs told and was not believed.",
+	  COUNTER, false, AT(hints_dropped), NULL },
+	{ "explained_total", "Sentences written on job records.",
+	  COUNTER, false, AT(told), NULL },
+	{ "gpus", "GPUs of usable nodes, by who has them.",
+	  GAUGE, true, NOW(gpus_elastic), "state=\"elastic\"" },
+	{ "gpus", NULL, GAUGE, true, NOW(gpus_rigid), "state=\"rigid\"" },
+	{ "gpus", NULL, GAUGE, true, NOW(gpus_idle), "state=\"idle\"" },
+	{ "gpus_reserved", "Idle GPUs kept back for jobs that wait.",
+	  GAUGE, true, NOW(gpus_reserved), NULL },
+	{ "jobs", "Elastic jobs that run.",
+	  GAUGE, true, NOW(jobs), NULL },
+	{ "jobs_parked", "Elastic jobs that have no GPU.",
+	  GAUGE, true, NOW(jobs_parked), NULL },
+	{ "jobs_resizing", "Elastic jobs in the middle of a resize.",
+	  GAUGE, true, NOW(jobs_busy), NULL },
+	{ "jobs_profiled", "Elastic jobs whose goodput is known.",
+	  GAUGE, true, NOW(jobs_profiled), NULL },
+	{ "jobs_waiting", "Jobs of any kind that wait for resources.",
+	  GAUGE, true, NOW(jobs_waiting), NULL },
+	{ "nodes", "Nodes with GPUs that may be used.",
+	  GAUGE, true, NOW(nodes), NULL },
+	{ "nodes_wanted", "Nodes at which utility is in its band; 0: "
+	  "not asked.", GAUGE, true, NOW(nodes_wanted), NULL },
+	{ "fitness", "Mean speedup as weighed, of what jobs have.",
+	  GAUGE, false, NOW(fitness), NULL },
+	{ "fitness_planned", "The same of the plan.",
+	  GAUGE, false, NOW(fitness_best), NULL },
+	{ "utility_ratio", "Speedups over one GPU, by the jobs' GPUs.",
+	  GAUGE, false, NOW(utility), NULL },
+	{ "speedup_mean", "Mean goodput of measured jobs over that of their "
+	  "fair share.", GAUGE, false, NOW(speedup_mean), NULL },
+	{ "speedup_min", "The same of the worst off.",
+	  GAUGE, false, NOW(speedup_min), NULL },
+	{ "finish_time_fairness_mean", "Time jobs take by the time their fair "
+	  "share would, estimated; 0: not known.",
+	  GAUGE, false, NOW(finish_mean), NULL },
+	{ "finish_time_fairness_worst", "The same of the worst off.",
+	  GAUGE, false, NOW(finish_worst), NULL },
+	{ "pause_median_seconds", "Median of running jobs' median pauses.",
+	  GAUGE, false, NOW(pause_median_s), NULL },
+	{ "pause_worst_seconds", "Worst pause of the running jobs.",
+	  GAUGE, false, NOW(pause_worst_s), NULL },
+	{ "start_time_seconds", "When counting began, since 1970.",
+	  GAUGE, false, AT(since_s), NULL },
+	{ "written_time_seconds", "When this was written, since 1970.",
+	  GAUGE, false, AT(now_s), NULL },
+};
+/* clang-format on */
+
+/* The text so far. */
+struct sheet {
+	char *text;
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct sheet *sheet,
+						      const char *format, ...)
+{
+	char line[LINE_SIZE];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (length < 0 || (size_t) length >= sizeof(line) ||
+	    sheet->used + (size_t) length >= TEXT_SIZE)
+		return;
+	memcpy(sheet->text + sheet->used, line, (size_t) length + 1);
+	sheet->used += (size_t) length;
+}
+
+/* With a point whatever the locale says; never NaN: nobody can add it up. */
+static const char *number(double value, char text[32])
+{
+	if (!isfinite(value))
+		value = 0;
+	snprintf(text, 32, "%.10g", value);
+	for (char *c = text; *c; c++) {
+		if (*c == ',')
+			*c = '.';
+	}
+	return text;
+}
+
+static void head(struct sheet *sheet, const char *name, const char *help,
+		 const char *type)
+{
+	add(sheet, "# HELP pollux_%s %s\n# TYPE pollux_%s %s\n", name, help,
+	    name, type);
+}
+
+static void add_row(struct sheet *sheet, const struct plx_metrics *metrics,
+		    const struct row *row)
+{
+	const char *at = (const char *) metrics + row->offset;
+	char text[32];
+
+	if (row->help)
+		head(sheet, row->name, row->help,
+		     row->type == COUNTER ? "counter" : "gauge");
+	add(sheet, "pollux_%s%s%s%s ", row->name, row->label ? "{" : "",
+	    row->label ? row->label : "", row->label ? "}" : "");
+	if (row->type == COUNTER)
+		add(sheet, "%" PRIu64 "\n", *(const uint64_t *) at);
+	else if (row->whole)
+		add(sheet, "%d\n", *(const int *) at);
+	else
+		add(sheet, "%s\n", number(*(const double *) at, text));
+}
+
+/* label: 'lock="job",' or "". */
+static void add_times(struct sheet *sheet, const char *name, const char *label,
+		      const struct plx_times *times)
+{
+	size_t length = strlen(label);
+	uint64_t count = 0;
+	char bare[64] = "";
+	char text[32];
+
+	if (length)
+		snprintf(bare, sizeof(bare), "{%.*s}", (int) length - 1, label);
+	for (int i = 0; i < PLX_BUCKETS; i++) {
+		count += times->counts[i];
+		add(sheet, "pollux_%s_bucket{%sle=\"%s\"} %" PRIu64 "\n", name,
+		    label, number(bounds[i], text), count);
+	}
+	count += times->counts[PLX_BUCKETS];
+	add(sheet, "pollux_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, label,
+	    count);
+	add(sheet, "pollux_%s_sum%s %s\n", name, bare,
+	    number(times->sum_s, text));
+	add(sheet, "pollux_%s_count%s %" PRIu64 "\n", name, bare, count);
+}
+
+static void add_cycles(struct sheet *sheet, const struct plx_metrics *metrics)
+{
+	char text[32];
+
+	head(sheet, "cycle_seconds",
+	     "Duration of a cycle, the search included.", "histogram");
+	add_times(sheet, "cycle_seconds", "", &metrics->cycles);
+	head(sheet, "cycle_longest_seconds", "The longest cycle.", "gauge");
+	add(sheet, "pollux_cycle_longest_seconds %s\n",
+	    number(metrics->cycles.most_s, text));
+}
+
+/* Names of locks are ours: nothing in them to escape. */
+static void add_held(struct sheet *sheet, const struct plx_metrics *metrics)
+{
+	char label[40];
+	char text[32];
+
+	if (!metrics->held_count)
+		return;
+	head(sheet, "lock_held_seconds",
+	     "How long slurmctld's locks were held.", "histogram");
+	for (int i = 0; i < metrics->held_count; i++) {
+		snprintf(label, sizeof(label), "lock=\"%.24s\",",
+			 metrics->held[i].lock);
+		add_times(sheet, "lock_held_seconds", label,
+			  &metrics->held[i].times);
+	}
+	head(sheet, "lock_held_longest_seconds", "The longest of these.",
+	     "gauge");
+	for (int i = 0; i < metrics->held_count; i++)
+		add(sheet,
+		    "pollux_lock_held_longest_seconds{lock=\"%.24s\"} %s\n",
+		    metrics->held[i].lock,
+		    number(metrics->held[i].times.most_s, text));
+}
+
+static void add_kinds(struct sheet *sheet, const struct plx_metrics *metrics)
+{
+	head(sheet, "resizes_total", "Jobs that got another shape, by kind.",
+	     "counter");
+	for (int i = 0; i < PLX_RESIZES; i++)
+		add(sheet, "pollux_resizes_total{kind=\"%s\"} %" PRIu64 "\n",
+		    plx_resize_name(i), metrics->resizes[i]);
+	head(sheet, "refusals_total",
+	     "Jobs that did not get a shape they were to have, by reason.",
+	     "counter");
+	for (int i = 0; i < PLX_REFUSALS; i++)
+		add(sheet, "pollux_refusals_total{reason=\"%s\"} %" PRIu64 "\n",
+		    plx_refusal_name(i), metrics->refusals[i]);
+}
+
+const char *plx_resize_name(enum plx_resize_kind kind)
+{
+	return (size_t) kind < COUNT(resize_names) ? resize_names[kind] : "?";
+}
+
+enum plx_resize_kind plx_resize_kind_of(int from, int to)
+{
+	if (to == 0)
+		return PLX_RESIZE_PARK;
+	if (from == 0)
+		return PLX_RESIZE_WAKE;
+	if (to == from)
+		return PLX_RESIZE_MOVE;
+	return to > from ? PLX_RESIZE_GROW : PLX_RESIZE_SHRINK;
+}
+
+double plx_times_bound(int i)
+{
+	return i < PLX_BUCKETS ? bounds[i] : INFINITY;
+}
+
+void plx_times_add(struct plx_times *times, double seconds)
+{
+	int i = 0;
+
+	if (!(seconds > 0) || !isfinite(seconds))
+		seconds = 0;
+	while (i < PLX_BUCKETS && seconds > bounds[i])
+		i++;
+	times->counts[i]++;
+	times->sum_s += seconds;
+	times->most_s = fmax(times->most_s, seconds);
+}
+
+uint64_t plx_times_count(const struct plx_times *times)
+{
+	uint64_t count = 0;
+
+	for (int i = 0; i <= PLX_BUCKETS; i++)
+		count += times->counts[i];
+	return count;
+}
+
+char *plx_metrics_text(const struct plx_metrics *metrics)
+{
+	struct sheet sheet = { .text = calloc(1, TEXT_SIZE) };
+
+	if (!sheet.text)
+		return NULL;
+	add_cycles(&sheet, metrics);
+	add_held(&sheet, metrics);
+	add_kinds(&sheet, metrics);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		add_row(&sheet, metrics, &rows[i]);
+	return sheet.text;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * count.h - what the plugin has done, counted
+ *
+ * Any thread, under any lock or none: a leaf mutex, held for nanoseconds.
+ * Counters begin at 0 when slurmctld starts.
+ */
+#ifndef SCHED_POLLUX_COUNT_H
+#define SCHED_POLLUX_COUNT_H
+
+#include <stddef.h>
+
+#include "core/metrics.h"
+
+enum pollux_event {
+	POLLUX_DID_SKIP,    /* a cycle made no plan */
+	POLLUX_DID_ASK,	    /* a launcher to make way */
+	POLLUX_WAS_OVERDUE, /* it did not answer in time */
+	POLLUX_DID_KILL,    /* a job's steps */
+	POLLUX_DROPPED_HINT,
+	POLLUX_DID_TELL, /* a sentence on a job record */
+	POLLUX_EVENTS,
+};
+
+void pollux_count(enum pollux_event event);
+void pollux_count_resize(enum plx_resize_kind kind);
+/* why: the sentence that the log or the job gets. */
+void pollux_count_refusal(const char *why);
+void pollux_count_cycle(double seconds);
+/* What the last cycle found. */
+void pollux_count_gauges(const struct plx_gauges *gauges);
+/* The number of nodes that would do, see core/scale.h. */
+void pollux_count_wanted(int nodes);
+
+/* A copy of all; now_s since 1970. */
+void pollux_count_read(struct plx_metrics *metrics, double now_s);
+
+#endif

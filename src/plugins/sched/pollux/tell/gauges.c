@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gauges.c - how the cluster does, as the last cycle found it */
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/slurm_compat.h"
+#include "core/worth.h"
+#include "sched/pollux/tell/count.h"
+#include "sched/pollux/tell/gauges.h"
+#include "sched/pollux/track.h"
+
+static void _nodes(const struct pollux_view *view, const int *reserved,
+		   struct plx_gauges *now)
+{
+	for (int n = 0; n < view->node_count; n++) {
+		const struct pollux_node *node = &view->nodes[n];
+
+		if (!node->usable || !node->gpus)
+			continue;
+		now->nodes++;
+		now->gpus += node->gpus;
+		now->gpus_idle += node->gpus_free;
+		now->gpus_reserved += MAX(MIN(reserved[n], node->gpus_free), 0);
+		for (int j = 0; j < view->job_count; j++)
+			now->gpus_elastic += view->jobs[j].gpus[n];
+	}
+	now->gpus_rigid =
+		MAX(now->gpus - now->gpus_idle - now->gpus_elastic, 0);
+}
+
+/* What a job has now, as the problem sees it. */
+static struct plx_shape _shape(const struct plx_problem *problem, int j)
+{
+	struct plx_shape shape = { 0 };
+
+	for (int n = 0; n < problem->node_count; n++) {
+		shape.gpus += problem->jobs[j].now[n];
+		shape.nodes += problem->jobs[j].now[n] > 0;
+	}
+	return shape;
+}
+
+static void _finish(const struct pollux_job *job, double goodput_now,
+		    double goodput_fair, int *told, struct plx_gauges *now)
+{
+	const struct plx_hint *hint = &job->status.hint;
+	double ratio = 0;
+
+	if (!job->status.has_hint)
+		return;
+	ratio = plx_finish_ratio((double) job->age_s, hint->progress,
+				 hint->samples_left, goodput_now, goodput_fair);
+	if (ratio <= 0)
+		return;
+	(*told)++;
+	now->finish_mean += ratio;
+	now->finish_worst = fmax(now->finish_worst, ratio);
+}
+
+static void _worths(const struct pollux_view *view,
+		    const struct plx_problem *problem, struct plx_gauges *now)
+{
+	double sum = now->gpus_rigid; /* each as useful as one GPU can be */
+	int told = 0;
+
+	now->speedup_min = INFINITY;
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+		struct plx_yardstick fair = plx_fair_share(problem, job);
+		struct plx_shape shape = _shape(problem, j);
+		double speedup = plx_speedup(job, &fair, shape);
+
+		sum += plx_speedup_alone(job, shape);
+		now->jobs_parked += shape.gpus == 0;
+		if (!job->profiled)
+			continue;
+		now->jobs_profiled++;
+		now->speedup_mean += speedup;
+		now->speedup_min = fmin(now->speedup_min, speedup);
+		_finish(&view->jobs[j], speedup * fair.goodput, fair.goodput,
+			&told, now);
+	}
+	now->speedup_mean /= MAX(now->jobs_profiled, 1);
+	now->finish_mean /= MAX(told, 1);
+	now->speedup_min = now->jobs_profiled ? now->speedup_min : 0;
+	now->utility = now->gpus ? sum / now->gpus : 0;
+}
+
+static int _by_size(const void *a, const void *b)
+{
+	double x = *(const double *) a;
+	double y = *(const double *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void _pauses(const struct pollux_view *view, struct plx_gauges *now)
+{
+	double *medians = xcalloc(view->job_count + 1, sizeof(*medians));
+	int count = 0;
+
+	for (int j = 0; j < view->job_count; j++) {
+		const struct plx_status *status = &view->jobs[j].status;
+
+		if (status->resizes <= 0)
+			continue;
+		medians[count++] = status->pause_s[0];
+		now->pause_worst_s =
+			fmax(now->pause_worst_s, status->pause_s[1]);
+	}
+	qsort(medians, (size_t) count, sizeof(*medians), _by_size);
+	if (count)
+		now->pause_median_s = medians[count / 2];
+	xfree(medians);
+}
+
+void pollux_gauges(const struct pollux_view *view,
+		   const struct plx_problem *problem,
+		   const struct plx_plan *plan, const int *reserved)
+{
+	struct plx_gauges now = {
+		.jobs = view->job_count,
+		.jobs_waiting = view->waiting_count,
+		.fitness = plan->fitness_now,
+		.fitness_best = plan->fitness,
+	};
+	const struct pollux_track *track = NULL;
+
+	for (int i = 0; (track = pollux_track_at(i)); i++)
+		now.jobs_busy += track->phase != POLLUX_IDLE;
+	_nodes(view, reserved, &now);
+	_worths(view, problem, &now);
+	_pauses(view, &now);
+	pollux_count_gauges(&now);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* test_metrics.c - a scheduler's numbers as text, and reasons in a word */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/metrics.h"
+#include "core/worth.h"
+#include "unit.h"
+
+static void assert_line(const char *text, const char *line)
+{
+	char want[160];
+
+	snprintf(want, sizeof(want), "\n%s\n", line);
+	if (!strstr(text, want))
+		fail_msg("no line \"%s\" in\n%s", line, text);
+}
+
+static void numbers_are_told_by_name(void **state)
+{
+	struct plx_metrics metrics = { .skipped = 3 };
+	char *text;
+
+	(void) state;
+	metrics.resizes[PLX_RESIZE_MOVE] = 7;
+	metrics.refusals[PLX_REFUSED_LIMITS] = 2;
+	metrics.now.gpus_idle = 5;
+	metrics.now.fitness = 1.25;
+	text = plx_metrics_text(&metrics);
+	assert_non_null(text);
+	assert_line(text, "pollux_cycles_skipped_total 3");
+	assert_line(text, "pollux_resizes_total{kind=\"move\"} 7");
+	assert_line(text, "pollux_refusals_total{reason=\"limits\"} 2");
+	assert_line(text, "pollux_gpus{state=\"idle\"} 5");
+	assert_line(text, "pollux_fitness 1.25");
+	assert_line(text, "# TYPE pollux_resizes_total counter");
+	free(text);
+}
+
+/* A scraper wants HELP and TYPE once a name, before its samples. */
+static void each_name_is_introduced_once(void **state)
+{
+	struct plx_metrics metrics = {
+		.held = { { .lock = "look" }, { .lock = "touch" } },
+		.held_count = 2,
+	};
+	char *text = plx_metrics_text(&metrics);
+	char *rest = NULL;
+	char known[100][64];
+	int count = 0;
+
+	(void) state;
+	for (char *line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		char name[64];
+
+		if (sscanf(line, "# TYPE %63s", name) != 1)
+			continue;
+		assert_true(count < 100);
+		for (int i = 0; i < count; i++)
+			assert_string_not_equal(known[i], name);
+		strcpy(known[count++], name);
+	}
+	assert_true(count > 25);
+	free(text);
+}
+
+static void times_fill_their_buckets(void **state)
+{
+	struct plx_metrics metrics = { .skipped = 0 };
+	char *text;
+
+	(void) state;
+	plx_times_add(&metrics.cycles, 0.0015);
+	plx_times_add(&metrics.cycles, 0.002);
+	plx_times_add(&metrics.cycles, 1000);
+	plx_times_add(&metrics.cycles, -1);
+	assert_int_equal(4, plx_times_count(&metrics.cycles));
+	text = plx_metrics_text(&metrics);
+	assert_line(text, "pollux_cycle_seconds_bucket{le=\"0.0001\"} 1");
+	assert_line(text, "pollux_cycle_seconds_bucket{le=\"0.001\"} 1");
+	assert_line(text, "pollux_cycle_seconds_bucket{le=\"0.002\"} 3");
+	assert_line(text, "pollux_cycle_seconds_bucket{le=\"+Inf\"} 4");
+	assert_line(text, "pollux_cycle_seconds_count 4");
+	assert_line(text, "pollux_cycle_longest_seconds 1000");
+	free(text);
+}
+
+static void a_resize_is_of_a_kind(void **state)
+{
+	(void) state;
+	assert_int_equal(PLX_RESIZE_PARK, plx_resize_kind_of(4, 0));
+	assert_int_equal(PLX_RESIZE_WAKE, plx_resize_kind_of(0, 4));
+	assert_int_equal(PLX_RESIZE_MOVE, plx_resize_kind_of(4, 4));
+	assert_int_equal(PLX_RESIZE_GROW, plx_resize_kind_of(4, 5));
+	assert_int_equal(PLX_RESIZE_SHRINK, plx_resize_kind_of(5, 4));
+}
+
+static void a_refusal_is_of_a_kind(void **state)
+{
+	static const struct {
+		const char *why;
+		enum plx_refusal kind;
+	} cases[] = {
+		/* clang-format off */
+		{ "its account or QOS is at its limit", PLX_REFUSED_LIMITS },
+		{ "its QOS allows a job no gres/gpu=4", PLX_REFUSED_LIMITS },
+		{ "node n1 has no 4 GPUs free", PLX_REFUSED_ROOM },
+		{ "not enough CPUs, memory or GPUs are free there",
+		  PLX_REFUSED_ROOM },
+		{ "its home cannot be given up", PLX_REFUSED_HOME },
+		{ "its steps do not end", PLX_REFUSED_STEPS },
+		{ "one of n[1-2] is not a node any more", PLX_REFUSED_NODES },
+		{ "", PLX_REFUSED_OTHER },
+		/* clang-format on */
+	};
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(cases[i].kind, plx_refusal_of(cases[i].why));
+}
+
+static void a_job_at_its_fair_share_is_treated_fairly(void **state)
+{
+	(void) state;
+	/* Half done in 100 s, 1000 samples left at 10 a second. */
+	assert_true(plx_finish_ratio(100, 0.5, 1000, 10, 10) == 1);
+	assert_true(plx_finish_ratio(100, 0.5, 1000, 5, 10) == 1.5);
+	assert_true(plx_finish_ratio(100, 0, 1000, 10, 10) == 0);
+	assert_true(plx_finish_ratio(100, 0.5, 1000, 0, 10) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_told_by_name),
+		cmocka_unit_test(each_name_is_introduced_once),
+		cmocka_unit_test(times_fill_their_buckets),
+		cmocka_unit_test(a_resize_is_of_a_kind),
+		cmocka_unit_test(a_refusal_is_of_a_kind),
+		cmocka_unit_test(a_job_at_its_fair_share_is_treated_fairly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
