@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* limits.c - what a job's account and QOS allow */
+/* limits.c - what a job's associations and QOS allow */
 
-#include "sched/pollux/rules/limits.h"
+#include <string.h>
 
 #include "src/common/assoc_mgr.h"
+
+#include "sched/pollux/rules/books.h"
+#include "sched/pollux/rules/bounds.h"
+#include "sched/pollux/rules/limits.h"
 
 /* As select_nodes() counts what a job is about to get. */
 static void _count(job_record_t *job, uint64_t *count)
 {
 	uint32_t nodes = job->job_resrcs->nhosts;
 
+	if (job->tres_req_cnt)
+		memcpy(count, job->tres_req_cnt,
+		       sizeof(*count) * (size_t) slurmctld_tres_cnt);
 	count[TRES_ARRAY_CPU] = job->total_cpus;
 	count[TRES_ARRAY_NODE] = nodes;
 	count[TRES_ARRAY_MEM] = job_get_tres_mem(
@@ -17,77 +24,162 @@ static void _count(job_record_t *job, uint64_t *count)
 		count[TRES_ARRAY_CPU], nodes, job->part_ptr, job->gres_list_req,
 		job->bit_flags & JOB_MEM_SET, job_get_sockets_per_node(job),
 		job->details->num_tasks);
-	gres_ctld_set_job_tres_cnt(job->gres_list_req, nodes, count, true);
+	/* Not those of the request: a job that was lent GPUs has more. */
+	gres_ctld_set_job_tres_cnt(job->gres_list_alloc, nodes, count, true);
 	count[TRES_ARRAY_BILLING] = (uint64_t) assoc_mgr_tres_weighted(
 		count, job->part_ptr->billing_weights,
 		slurm_conf.priority_flags, true);
 }
 
-static bool _over(uint64_t count, const uint64_t *limits, int i)
-{
-	return limits && limits[i] != INFINITE64 && limits[i] != NO_VAL64 &&
-	       count > limits[i];
-}
-
-/* Limits of a single job: account and QOS. */
-static int _test_job(const job_record_t *job, const uint64_t *count,
-		     struct plx_error *err)
+static bool _grows(const job_record_t *job, const uint64_t *count)
 {
 	for (int i = 0; i < slurmctld_tres_cnt; i++) {
-		const char *name = assoc_mgr_tres_name_array[i];
-
-		if (job->assoc_ptr &&
-		    _over(count[i], job->assoc_ptr->max_tres_ctld, i))
-			return plx_fail(err,
-					"its account allows a job no %s=%lu",
-					name, (unsigned long) count[i]);
-		if (job->qos_ptr &&
-		    _over(count[i], job->qos_ptr->max_tres_pj_ctld, i))
-			return plx_fail(err, "its QOS allows a job no %s=%lu",
-					name, (unsigned long) count[i]);
+		if (pollux_books_count(count, i) >
+		    pollux_books_count(job->tres_alloc_cnt, i))
+			return true;
 	}
-	return 0;
+	return false;
 }
 
-/*
- * Limits of a group of jobs: usage counts the old shape already, so only
- * what comes in addition is asked for.
- */
-static int _test_group(job_record_t *job, uint64_t *count,
-		       struct plx_error *err)
+/* "8 GPUs", "16 of cpu"; minutes: "480 GPU-minutes". */
+static void _say_amount(const struct pollux_bound *bound, char *text,
+			size_t size)
+{
+	const char *name = assoc_mgr_tres_name_array[bound->tres];
+	bool minutes = bound->unit != POLLUX_NOW;
+	unsigned long most = (unsigned long) bound->most;
+
+	if (!xstrcmp(name, "gres/gpu"))
+		snprintf(text, size, "%lu %s", most,
+			 minutes ? "GPU-minutes" : "GPUs");
+	else if (bound->tres == TRES_ARRAY_CPU)
+		snprintf(text, size, "%lu %s", most,
+			 minutes ? "CPU-minutes" : "CPUs");
+	else if (bound->tres == TRES_ARRAY_NODE && !minutes)
+		snprintf(text, size, "%lu nodes", most);
+	else
+		snprintf(text, size, "%lu %sof %s", most,
+			 minutes ? "minutes " : "", name);
+}
+
+static const char *const to_whom[] = {
+	[POLLUX_OF_JOB] = " a job",	[POLLUX_OF_NODE] = " a job's node",
+	[POLLUX_OF_USER] = " its user", [POLLUX_OF_ACCOUNT] = " its account",
+	[POLLUX_OF_ALL] = "",
+};
+
+/* What is asked for, and what is found against it. */
+struct asked {
+	const job_record_t *job;
+	const uint64_t *count;
+	struct plx_error *err;
+	bool found;
+};
+
+static bool _is_over(const struct asked *asked,
+		     const struct pollux_bound *bound)
+{
+	uint64_t need = pollux_books_count(asked->count, bound->tres);
+	uint64_t nodes = asked->count[TRES_ARRAY_NODE];
+	uint64_t spent = bound->spent ? (uint64_t) (*bound->spent / 60) : 0;
+
+	if (!need)
+		return false;
+	if (bound->unit != POLLUX_NOW)
+		need *= pollux_bounds_minutes(asked->job);
+	if (bound->scope == POLLUX_OF_NODE && nodes)
+		need /= nodes;
+	if (bound->unit == POLLUX_SPENT &&
+	    !(accounting_enforce & ACCOUNTING_ENFORCE_SAFE))
+		return spent >= bound->most;
+	if (bound->unit == POLLUX_SPENT)
+		need += spent;
+	if (bound->scope == POLLUX_OF_JOB || bound->scope == POLLUX_OF_NODE)
+		return need > bound->most;
+	if (bound->unit != POLLUX_NOW)
+		return need + *bound->run_s / 60 > bound->most;
+	return need + (bound->used ? *bound->used : 0) > bound->most;
+}
+
+static bool _explain(const struct pollux_bound *bound, void *context)
+{
+	struct asked *asked = context;
+	char amount[64];
+	bool all = bound->scope == POLLUX_OF_ALL;
+
+	if (!_is_over(asked, bound))
+		return true;
+	asked->found = true;
+	_say_amount(bound, amount, sizeof(amount));
+	if (bound->qos)
+		plx_fail(asked->err, "QOS %.40s allows%s %s%s",
+			 bound->qos->name, to_whom[bound->scope], amount,
+			 all ? " in all" : "");
+	else
+		plx_fail(asked->err, "%s %.40s allows%s %s%s",
+			 bound->assoc->user ? "its user's account" : "account",
+			 bound->assoc->acct, to_whom[bound->scope], amount,
+			 all ? " in all" : "");
+	return false;
+}
+
+/* Slurm's answer; what it wrote on the job is put back. */
+static uint32_t _ask_slurm(job_record_t *job, uint64_t *count)
 {
 	uint32_t reason = job->state_reason;
-	bool fits = true;
+	char *words = job->state_desc;
+	slurmdb_qos_rec_t *blocking = job->qos_blocking_ptr;
+	uint32_t answer = WAIT_NO_REASON;
 
-	for (int i = 0; i < slurmctld_tres_cnt; i++) {
-		uint64_t had = job->tres_alloc_cnt ? job->tres_alloc_cnt[i] : 0;
-
-		if (had == NO_CONSUME_VAL64 || had == NO_VAL64)
-			had = 0;
-		count[i] -= MIN(count[i], had);
-	}
-	fits = acct_policy_job_runnable_post_select(job, count, true);
-	job->state_reason = reason;
+	job->state_desc = NULL;
+	job->state_reason = WAIT_NO_REASON;
+	if (!acct_policy_job_runnable_post_select(job, count, true))
+		answer = job->state_reason ? job->state_reason
+					   : WAIT_ASSOC_RESOURCE_LIMIT;
 	xfree(job->state_desc);
-	return fits ? 0 : plx_fail(err, "its account or QOS is at its limit");
+	job->state_desc = words;
+	job->state_reason = reason;
+	job->qos_blocking_ptr = blocking;
+	return answer;
+}
+
+static int _test(job_record_t *job, uint64_t *count, struct plx_error *err)
+{
+	struct asked asked = { .job = job, .count = count, .err = err };
+	struct pollux_books_copy *copy = NULL;
+	struct pollux_books books;
+	uint32_t reason = WAIT_NO_REASON;
+
+	_count(job, count);
+	if (!_grows(job, count))
+		return 0;
+	pollux_books_open(job, &books);
+	copy = pollux_books_uncount(job, &books);
+	reason = _ask_slurm(job, count);
+	if (reason)
+		pollux_bounds_each(job, _explain, &asked);
+	pollux_books_recount(&books, copy);
+	pollux_books_release(&books);
+	if (!reason || asked.found)
+		return reason ? -1 : 0;
+	return plx_fail(err, "Slurm's limits say no: %s",
+			job_reason_string(reason));
 }
 
 int pollux_limits_test(job_record_t *job, struct plx_error *err)
 {
-	assoc_mgr_lock_t lock = { .assoc = READ_LOCK,
-				  .qos = READ_LOCK,
+	assoc_mgr_lock_t lock = { .assoc = WRITE_LOCK,
+				  .qos = WRITE_LOCK,
 				  .tres = READ_LOCK };
 	uint64_t *count = NULL;
-	int rc = -1;
+	int rc = 0;
 
-	if (!(accounting_enforce & ACCOUNTING_ENFORCE_LIMITS))
+	if (!(accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) ||
+	    !job->assoc_ptr)
 		return 0;
 	count = xcalloc(slurmctld_tres_cnt, sizeof(*count));
 	assoc_mgr_lock(&lock);
-	_count(job, count);
-	if (_test_job(job, count, err) == 0 &&
-	    _test_group(job, count, err) == 0)
-		rc = 0;
+	rc = _test(job, count, err);
 	assoc_mgr_unlock(&lock);
 	xfree(count);
 	return rc;
