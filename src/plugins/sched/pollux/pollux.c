@@ -11,6 +11,7 @@
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/ledger.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
 #include "sched/pollux/tell/count.h"
@@ -236,6 +237,7 @@ static void _mend(void)
 	lock_slurmctld(lock);
 	pollux_hosts_mend();
 	pollux_steps_mend();
+	pollux_ledger_settle();
 	unlock_slurmctld(lock);
 }
 

@@ -2,6 +2,7 @@
 /* settle.c - nodes, steps and accounting of a job that has a new shape */
 
 #include "sched/pollux/resize/settle.h"
+#include "sched/pollux/rules/ledger.h"
 
 /*
  * The message for a node's epilog is made from the job's request for GPUs,
@@ -83,6 +84,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	bitstr_t *before = bit_copy(job->node_bitmap);
 	bitstr_t *gone = bit_copy(before);
 	bitstr_t *gained = bit_copy(resources->node_bitmap);
+	struct pollux_ledger ledger;
 
 	bit_and_not(gone, resources->node_bitmap);
 	bit_and_not(gained, before);
@@ -90,7 +92,9 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	/* Accounting closes the old shape, so the record has to show that. */
 	job->job_resrcs = held->resources;
 	job->total_cpus = old_cpus;
+	pollux_ledger_open(job, &ledger);
 	job_pre_resize_acctg(job);
+	pollux_ledger_ended(job, &ledger);
 	_give_up(job, gone);
 
 	job->job_resrcs = resources;
@@ -104,6 +108,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 		   bit_size(resources->core_bitmap_used) - 1);
 	gs_job_start(job);
 	job_post_resize_acctg(job);
+	pollux_ledger_close(job, &ledger);
 	gres_ctld_job_build_details(job->gres_list_alloc, &job->gres_detail_cnt,
 				    &job->gres_detail_str, &job->gres_used);
 	last_job_update = last_node_update = time(NULL);
