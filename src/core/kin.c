@@ -2,6 +2,7 @@
 /* kin.c - what jobs of the same kind have learnt lends itself to the next */
 
 #include <math.h>
+#include <stddef.h>
 
 #include "core/kin.h"
 
@@ -15,6 +16,13 @@ static bool same_limits(const struct plx_limits *a, const struct plx_limits *b)
 	       a->min_per_gpu == b->min_per_gpu &&
 	       a->max_per_gpu == b->max_per_gpu &&
 	       a->accumulate == b->accumulate;
+}
+
+/* What one user's jobs say is nothing to another's. */
+static bool may_be_kin(const struct plx_kin *kin, const struct plx_job *job)
+{
+	return kin->owner == job->owner &&
+	       same_limits(&kin->goodput.limits, &job->goodput.limits);
 }
 
 static bool alike(double a, double b)
@@ -52,8 +60,7 @@ static int find_measured(const struct plx_kinship *kinship,
 		double theirs = speed(&kin->goodput);
 		double off = fabs(theirs - own);
 
-		if (!same_limits(&kin->goodput.limits, &job->goodput.limits) ||
-		    !alike(theirs, own))
+		if (!may_be_kin(kin, job) || !alike(theirs, own))
 			continue;
 		if (off < least ||
 		    (off == least && knows_more(kin, &kinship->kin[found])))
@@ -77,7 +84,7 @@ static int find_new(const struct plx_kinship *kinship,
 	for (int i = 0; i < kinship->count; i++) {
 		const struct plx_kin *kin = &kinship->kin[i];
 
-		if (!same_limits(&kin->goodput.limits, &job->goodput.limits))
+		if (!may_be_kin(kin, job))
 			continue;
 		shortest = fmin(shortest, speed(&kin->goodput));
 		longest = fmax(longest, speed(&kin->goodput));
@@ -93,24 +100,44 @@ static int find(const struct plx_kinship *kinship, const struct plx_job *job)
 			     : find_new(kinship, job);
 }
 
-/* Room for another kind: the one not met for longest has to go. */
+/* The kind not met for longest, of this owner or (NULL) of all. */
+static int oldest_of(const struct plx_kinship *kinship, const uint32_t *owner)
+{
+	int oldest = -1;
+
+	for (int i = 0; i < kinship->count; i++) {
+		const struct plx_kin *kin = &kinship->kin[i];
+
+		if (owner && kin->owner != *owner)
+			continue;
+		if (oldest < 0 || kin->met < kinship->kin[oldest].met)
+			oldest = i;
+	}
+	return oldest;
+}
+
+/* Room for another kind: who has many makes it for himself. */
+static int make_room(struct plx_kinship *kinship, uint32_t owner)
+{
+	int own = 0;
+
+	if (kinship->count < PLX_KIN_MAX)
+		return kinship->count++;
+	for (int i = 0; i < kinship->count; i++)
+		own += kinship->kin[i].owner == owner;
+	return oldest_of(kinship, own >= PLX_KIN_OWN ? &owner : NULL);
+}
+
 static int add(struct plx_kinship *kinship, const struct plx_job *job)
 {
-	int oldest = 0;
+	int i = make_room(kinship, job->owner);
 
-	if (kinship->count < PLX_KIN_MAX) {
-		oldest = kinship->count++;
-	} else {
-		for (int i = 1; i < PLX_KIN_MAX; i++) {
-			if (kinship->kin[i].met < kinship->kin[oldest].met)
-				oldest = i;
-		}
-	}
-	kinship->kin[oldest] = (struct plx_kin){
+	kinship->kin[i] = (struct plx_kin){
 		.goodput = job->goodput,
+		.owner = job->owner,
 		.knower = job->id,
 	};
-	return oldest;
+	return i;
 }
 
 /* Whether what the job knows shall stand for its kind. */

@@ -4,7 +4,8 @@
  *
  * A job that has just come knows nothing of how it scales, and would have to
  * try sizes one by one, a restart each. Others of its kind tried them before:
- * of the same batch limits and, where both measured, equally fast passes.
+ * of the same owner and batch limits and, where both measured, equally fast
+ * passes.
  * What the one with the largest allocation knows is lent to those that know
  * less; of equals the one with most service counts, the older in doubt, and
  * once that has ended, the next. A job that never ran is lent nothing where
@@ -16,11 +17,13 @@
 
 #include "core/problem.h"
 
-#define PLX_KIN_MAX 64 /* kinds; the one not met for longest is forgotten */
+#define PLX_KIN_MAX 64 /* kinds; the one not met for longest is forgotten, */
+#define PLX_KIN_OWN 16 /* of its owner's, where that has so many */
 
 struct plx_kin {
 	struct plx_goodput goodput; /* of the first batch statistics seen */
 	int profiled_gpus;	    /* largest count measured */
+	uint32_t owner;		    /* whose jobs they are */
 	uint32_t knower;	    /* the job that knows it, */
 	double service_s;	    /* what that had when it last told */
 	unsigned silence;	    /* how often others told since */

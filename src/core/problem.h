@@ -27,10 +27,11 @@ struct plx_table {
 
 struct plx_job {
 	uint32_t id;
-	double weight; /* in the power mean, > 0; 0 counts as 1 */
-	int min_gpus;  /* >= 1: fewer is parked */
-	int max_gpus;  /* >= min_gpus: user, account and QOS limits */
-	bool profiled; /* goodput is known; otherwise SPEEDUP = GPU count */
+	uint32_t owner; /* whose it is: see kin.h */
+	double weight;	/* in the power mean, > 0; 0 counts as 1 */
+	int min_gpus;	/* >= 1: fewer is parked */
+	int max_gpus;	/* >= min_gpus: user, account and QOS limits */
+	bool profiled;	/* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
 	/* Largest count measured, by it or its kin: at most doubled, >= 1. */
 	int profiled_gpus;
@@ -41,7 +42,7 @@ struct plx_job {
 	double service_s; /* GPU-seconds it has had */
 	/*
 	 * Samples it still needs, at the efficiency of its base batch; 0: it
-	 * does not tell. See plx_problem_weigh().
+	 * does not tell; PLX_LEFT_LAST: go last. See plx_problem_weigh().
 	 */
 	double samples_left;
 	double restart_s; /* what a re-allocation costs it */

@@ -44,6 +44,8 @@ static double seconds_left(const struct plx_problem *problem,
 {
 	struct plx_yardstick fair = plx_fair_share(problem, job);
 
+	if (job->samples_left >= PLX_LEFT_LAST)
+		return INFINITY;
 	if (job->samples_left > 0 && fair.goodput > 0)
 		return job->samples_left / fair.goodput;
 	if (job->samples_left > 0)

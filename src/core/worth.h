@@ -28,6 +28,9 @@
  */
 #define PLX_HYSTERESIS 0.08
 
+/* For plx_job's samples_left: goes after all others in plx_problem_weigh(). */
+#define PLX_LEFT_LAST 1e18
+
 /* What a job's speedup is relative to. */
 struct plx_yardstick {
 	int gpus;	/* its fair share */

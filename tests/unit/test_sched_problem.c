@@ -147,7 +147,7 @@ static void boasting_does_not_move_others(void **state)
 	w.standings[0].most_gpus = 4;
 	measured(&w, 1, 1, 300);
 	problem = problem_of(&w);
-	assert_int_equal(4096, problem->jobs[0].profiled_gpus);
+	assert_int_equal(4, problem->jobs[0].profiled_gpus);
 	assert_int_equal(4, problem->jobs[1].profiled_gpus);
 	plx_problem_destroy(problem);
 }

@@ -7,6 +7,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/look/hosts.h"
+#include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/pollux.h"
@@ -182,6 +183,7 @@ static void _update_tracks(const struct pollux_view *view,
 			track->service_s = _service_before(view, job, gpus);
 		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
+		pollux_claims_hear(view, j, track);
 		if (track->phase == POLLUX_IDLE &&
 		    (job->target.state == PLX_TARGET_ASKED ||
 		     job->target.state == PLX_TARGET_LENT))

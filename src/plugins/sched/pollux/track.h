@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "core/target.h"
+#include "core/trust.h"
 
 enum pollux_phase {
 	POLLUX_IDLE,
@@ -46,6 +47,7 @@ struct pollux_track {
 	char *complaint;	    /* last one logged about its status */
 	int complaints;		    /* logged so far */
 	double complained_s;	    /* when last, monotonic clock */
+	struct plx_trust trust;	    /* in what it says of itself */
 };
 
 struct pollux_track *pollux_track_find(uint32_t job_id);

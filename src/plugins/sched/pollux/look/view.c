@@ -115,6 +115,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	struct pollux_job *job = &view->jobs[view->job_count++];
 
 	job->id = record->job_id;
+	job->uid = record->user_id;
 	job->options = *options;
 	job->runs = pollux_record_runs(record) && _plain(record);
 	_read_status(record, job);

@@ -30,6 +30,7 @@ struct pollux_node {
 /* A running elastic job. */
 struct pollux_job {
 	uint32_t id;
+	uint32_t uid;
 	struct plx_options options;
 	struct plx_status status;	/* launcher none when there is none */
 	char complaint[PLX_ERROR_SIZE]; /* about status or hint; or "" */

@@ -58,6 +58,7 @@ static struct pollux_standing *_standings(const struct pollux_view *view)
 			continue;
 		standings[j].service_s = pollux_track_service(track, view->now);
 		standings[j].most_gpus = track->most_gpus;
+		standings[j].trust = track->trust;
 		standings[j].busy = track->phase != POLLUX_IDLE;
 		standings[j].still = now_s < track->still_until_s || starting ||
 				     job->status.phase == PLX_PHASE_DONE;

@@ -110,10 +110,12 @@ static int fill_job(const struct pollux_view *view, int j,
 	int most = cluster_gpus(view);
 
 	job->id = from->id;
+	job->owner = from->uid;
 	job->min_gpus = at_least(from->options.min_gpus, 1);
 	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 	fill_goodput(from, job);
+	plx_trust_apply(&standing->trust, standing->most_gpus, job);
 	job->pinned = !from->runs || standing->busy || standing->still;
 	job->may_park = from->runs;
 	job->home = from->home;
@@ -128,22 +130,18 @@ static int fill_job(const struct pollux_view *view, int j,
 	return 0;
 }
 
-/*
- * Jobs of a kind know what any of them knows. None is believed by others to
- * have measured what it never had.
- */
+/* Jobs of a kind know what any of them knows, as far as it is believed. */
 static void ask_kin(const struct pollux_standing *standings,
 		    struct plx_problem *problem)
 {
 	for (int j = 0; j < problem->job_count; j++) {
-		struct plx_job job = problem->jobs[j];
-
-		job.profiled_gpus = at_most(
-			job.profiled_gpus, at_least(standings[j].most_gpus, 1));
-		plx_kin_learn(&kinship, &job);
+		if (standings[j].trust.doubt == PLX_BELIEVED)
+			plx_kin_learn(&kinship, &problem->jobs[j]);
 	}
-	for (int j = 0; j < problem->job_count; j++)
-		plx_kin_lend(&kinship, &problem->jobs[j]);
+	for (int j = 0; j < problem->job_count; j++) {
+		if (standings[j].trust.doubt != PLX_DISBELIEVED)
+			plx_kin_lend(&kinship, &problem->jobs[j]);
+	}
 }
 
 static int weigh(const struct pollux_params *params,

@@ -9,6 +9,7 @@
 #define SCHED_POLLUX_PROBLEM_H
 
 #include "core/problem.h"
+#include "core/trust.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/view.h"
 
@@ -19,6 +20,7 @@ struct pollux_standing {
 	const int *target; /* [node_count] when busy; borrowed */
 	double service_s;  /* GPU-seconds it has had */
 	int most_gpus;	   /* it was seen to hold */
+	struct plx_trust trust;
 };
 
 /* What was kept back for waiting jobs. The caller's arrays. */

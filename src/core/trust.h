@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trust.h - how far what a job says of itself is believed
+ *
+ * Model, noise, samples left and restart cost are the job's own words, and
+ * decide what it gets. Each claim is held against the ones before and against
+ * what was seen: how long the job trained, on how many GPUs, how long its
+ * resizes took. A job caught at a contradiction is doubted for an hour, at the
+ * next one within it disbelieved: docs/security.md says what each costs it,
+ * and what a liar can gain at most. Pure; a zeroed plx_trust believes.
+ */
+#ifndef PLX_CORE_TRUST_H
+#define PLX_CORE_TRUST_H
+
+#include <stdbool.h>
+
+#include "core/hint.h"
+#include "core/problem.h"
+
+enum plx_doubt {
+	PLX_BELIEVED,
+	PLX_DOUBTED,	 /* who have less left go first; it teaches nobody */
+	PLX_DISBELIEVED, /* nothing it says counts: as one that was never
+			    measured */
+};
+
+/* Seconds of training after which what was promised must be seen. */
+#define PLX_TRUST_WINDOW_S 300.0
+/* What must be seen of it: models are wrong, machines are shared. */
+#define PLX_TRUST_SHARE 0.25
+/*
+ * After so long without a contradiction a job is believed one step more; twice
+ * as long for each time that it was.
+ */
+#define PLX_TRUST_PARDON_S 3600.0
+/* Restart cost believed without having seen a resize. */
+#define PLX_TRUST_RESTART_S 120.0
+/* And how many times that of the longest resize seen. */
+#define PLX_TRUST_RESTARTS 4.0
+
+/* What a job says, and what is known of it then. */
+struct plx_claim {
+	double now_s;		/* of a clock that never jumps, > 0 */
+	struct plx_shape shape; /* that it holds; no GPUs: parked */
+	bool trains;		/* neither starting, saving nor resized */
+	bool moves;		/* starts, saves or is resized */
+	const struct plx_hint *hint;
+};
+
+struct plx_trust {
+	enum plx_doubt doubt;
+	const char *why; /* of the present doubt, a sentence; NULL: none */
+	/* The rest is trust.c's own. */
+	double changed_s; /* last contradiction, or last pardon */
+	int pardons;
+	double last_s; /* last claim; 0: none yet */
+	bool trained;  /* then */
+	double left;   /* last told; 0: never */
+	double window_left;
+	double window_s; /* trained since */
+	double due;	 /* samples promised for that, by its own model */
+	double slow_s;	 /* it has measured far less than its model says */
+	double noise;	 /* scale, relative to the base batch */
+	double speed;	 /* measured, a GPU; 0: not told */
+	double moving_s; /* since when it does not train; 0: it does */
+	double pause_s;	 /* longest seen */
+};
+
+/*
+ * Take the next claim; hint->job is valid. True when the job is believed less
+ * or more than before: see doubt and why.
+ */
+bool plx_trust_hear(struct plx_trust *trust, const struct plx_claim *claim);
+
+/*
+ * Make of the job in a problem what of its claims is believed; most_gpus is
+ * what it was seen to hold at most.
+ */
+void plx_trust_apply(const struct plx_trust *trust, int most_gpus,
+		     struct plx_job *job);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* claims.c - what jobs say of themselves, held against what is seen */
+
+#include "common/slurm_compat.h"
+#include "sched/pollux/plan/claims.h"
+#include "sched/pollux/resize/ask.h"
+
+static struct plx_shape _shape(const struct pollux_view *view,
+			       const struct pollux_job *job)
+{
+	struct plx_shape shape = { 0 };
+
+	for (int n = 0; n < view->node_count; n++) {
+		shape.nodes += job->gpus[n] > 0;
+		shape.gpus += job->gpus[n];
+	}
+	return shape;
+}
+
+static void _tell(const struct pollux_track *track)
+{
+	const struct plx_trust *trust = &track->trust;
+
+	if (trust->doubt == PLX_BELIEVED)
+		info("sched/pollux: JobId=%u: what it says of itself is "
+		     "believed again",
+		     track->job_id);
+	else
+		info("sched/pollux: JobId=%u: what it says of itself is %s: %s",
+		     track->job_id,
+		     trust->doubt == PLX_DOUBTED ? "doubted" : "not believed",
+		     trust->why);
+}
+
+void pollux_claims_hear(const struct pollux_view *view, int j,
+			struct pollux_track *track)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	bool trains = job->runs && track->phase == POLLUX_IDLE &&
+		      job->status.phase == PLX_PHASE_TRAINING;
+	struct plx_claim claim = {
+		.now_s = pollux_now_s(),
+		.shape = _shape(view, job),
+		.trains = trains,
+		.moves = job->runs && !trains,
+		.hint = &job->status.hint,
+	};
+
+	if (job->status.has_hint && plx_trust_hear(&track->trust, &claim))
+		_tell(track);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* claims.h - what jobs say of themselves, held against what is seen */
+#ifndef SCHED_POLLUX_CLAIMS_H
+#define SCHED_POLLUX_CLAIMS_H
+
+#include "sched/pollux/look/view.h"
+#include "sched/pollux/track.h"
+
+/*
+ * Take what job j of the view says; one line in the log when it is believed
+ * less or more than before. By the plugin's thread, which holds no lock.
+ */
+void pollux_claims_hear(const struct pollux_view *view, int j,
+			struct pollux_track *track);
+
+#endif

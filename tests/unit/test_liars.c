@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_liars.c - what a job gains by lying, beside honest jobs of its kind
+ *
+ * Six equal jobs share 32 GPUs for six hours, looked at once a minute, with
+ * the same trust, weights and search as in slurmctld. Then the last one does
+ * it again, and lies. Its gain is the GPU time that it gets, over what it got
+ * when it was honest. docs/security.md quotes the bounds.
+ */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/plan.h"
+#include "core/trust.h"
+#include "core/worth.h"
+#include "unit.h"
+
+enum { NODES = 8, NODE_GPUS = 4, JOBS = 6, LIAR = JOBS - 1 };
+
+#define STEP_S	60.0
+#define HOURS_S (6 * 3600.0)
+
+static const struct plx_goodput truth = {
+	.model = { 0.05, 0.002, 0.1, 0.01, 0.05, 0.004, 1.5 },
+	.noise = { 1, 20 },
+	.limits = { 128, 4096, 8, 256, true },
+};
+
+/* What a job says, and when; the rest of the hint is true. */
+typedef void (*story)(struct plx_hint *hint, double t);
+
+struct job {
+	int gpus[NODES];
+	int most_gpus;
+	double service_s; /* GPU-seconds */
+	double left;	  /* samples */
+	struct plx_trust trust;
+};
+
+struct world {
+	struct job jobs[JOBS];
+	bool weigh_left; /* pollux_weigh=left */
+	story lie;	 /* NULL: all are honest */
+};
+
+static struct plx_shape shape_of(const struct job *job)
+{
+	struct plx_shape shape = { 0 };
+
+	for (int n = 0; n < NODES; n++) {
+		shape.nodes += job->gpus[n] > 0;
+		shape.gpus += job->gpus[n];
+	}
+	return shape;
+}
+
+static struct plx_hint hint_of(const struct world *w, int j, double t)
+{
+	const struct job *job = &w->jobs[j];
+	struct plx_shape shape = shape_of(job);
+	struct plx_hint hint = {
+		.job = truth,
+		.profiled = { 1, job->most_gpus ? job->most_gpus : 1 },
+		.now = { 32, 0 },
+		.samples_left = job->left,
+		.restart_s = 30,
+	};
+	double goodput = 0;
+
+	if (shape.gpus)
+		plx_batch_best(&hint.job, shape, &hint.now, &goodput);
+	if (j == LIAR && w->lie)
+		w->lie(&hint, t);
+	if (shape.gpus)
+		hint.speed = plx_throughput(&hint.job.model, shape, hint.now);
+	return hint;
+}
+
+static void fill(struct world *w, int j, double t, struct plx_job *out)
+{
+	struct job *job = &w->jobs[j];
+	struct plx_hint hint = hint_of(w, j, t);
+	const struct plx_claim claim = {
+		.now_s = t + 1,
+		.shape = shape_of(job),
+		.trains = shape_of(job).gpus > 0,
+		.hint = &hint,
+	};
+
+	plx_trust_hear(&job->trust, &claim);
+	out->id = (uint32_t) j + 1;
+	out->min_gpus = 1;
+	out->max_gpus = NODES * NODE_GPUS;
+	out->profiled = true;
+	out->goodput = hint.job;
+	out->profiled_gpus = hint.profiled.gpus;
+	out->restart_s = hint.restart_s;
+	out->samples_left = w->weigh_left ? hint.samples_left : 0;
+	out->service_s = job->service_s;
+	out->may_park = true;
+	memcpy(out->now, job->gpus, sizeof(job->gpus));
+	plx_trust_apply(&job->trust, job->most_gpus, out);
+}
+
+static struct plx_plan *decide(struct world *w, double t)
+{
+	struct plx_error err;
+	struct plx_problem *problem = plx_problem_create(NODES, JOBS, &err);
+	struct plx_plan *plan = NULL;
+
+	problem->fairness = PLX_FAIRNESS;
+	problem->hysteresis = PLX_HYSTERESIS;
+	problem->uniform = true;
+	problem->interference = true;
+	problem->seed = 1;
+	for (int n = 0; n < NODES; n++)
+		problem->gpus[n] = problem->gpus_total[n] = NODE_GPUS;
+	for (int j = 0; j < JOBS; j++)
+		fill(w, j, t, &problem->jobs[j]);
+	assert_int_equal(0, plx_problem_weigh(problem, &err));
+	assert_int_equal(0, plx_plan_search(problem, &plan, &err));
+	plx_problem_destroy(problem);
+	return plan;
+}
+
+static void step(struct world *w, double t)
+{
+	struct plx_plan *plan = decide(w, t);
+
+	for (int j = 0; j < JOBS; j++) {
+		struct job *job = &w->jobs[j];
+		struct plx_shape shape;
+		double goodput = 0;
+
+		memcpy(job->gpus, plan->choices[j].gpus, sizeof(job->gpus));
+		shape = shape_of(job);
+		if (shape.gpus)
+			plx_batch_best(&truth, shape, NULL, &goodput);
+		job->most_gpus = shape.gpus > job->most_gpus ? shape.gpus
+							     : job->most_gpus;
+		job->service_s += shape.gpus * STEP_S;
+		job->left -= goodput * STEP_S;
+	}
+	plx_plan_destroy(plan);
+}
+
+/* GPU-seconds of the last job. */
+static double got(bool weigh_left, story lie)
+{
+	struct world w = { .weigh_left = weigh_left, .lie = lie };
+
+	for (int j = 0; j < JOBS; j++)
+		w.jobs[j].left = 1e8 * (j + 1);
+	for (double t = 0; t < HOURS_S; t += STEP_S)
+		step(&w, t);
+	return w.jobs[LIAR].service_s;
+}
+
+static void nearly_done(struct plx_hint *hint, double t)
+{
+	(void) t;
+	hint->samples_left = 1000;
+}
+
+/* A new end whenever the last one is reached. */
+static void done_soon_again_and_again(struct plx_hint *hint, double t)
+{
+	hint->samples_left = 1e6 - 3000 * fmod(t, 290);
+}
+
+/* No lie: it is then ranked by what it has had. */
+static void does_not_tell(struct plx_hint *hint, double t)
+{
+	(void) t;
+	hint->samples_left = 0;
+}
+
+static void lies_now_and_then(struct plx_hint *hint, double t)
+{
+	if (fmod(t, 3900) < 290)
+		hint->samples_left = 1e6 - 3000 * fmod(t, 3900);
+}
+
+static void scales_without_end(struct plx_hint *hint, double t)
+{
+	(void) t;
+	hint->job.model = (struct plx_model){ .alpha_c = 1, .gamma = 1 };
+	hint->job.noise = (struct plx_noise){ .var = 1e20 };
+	hint->samples_left = 0;
+}
+
+/* Nothing goes with fewer than all GPUs. */
+static void needs_all(struct plx_hint *hint, double t)
+{
+	(void) t;
+	hint->job.limits = (struct plx_limits){ 4096, 4096, 256, 256, false };
+	hint->samples_left = 0;
+}
+
+static void has_measured_all(struct plx_hint *hint, double t)
+{
+	(void) t;
+	hint->profiled = (struct plx_shape){ 1, 4096 };
+}
+
+static void cannot_be_moved(struct plx_hint *hint, double t)
+{
+	(void) t;
+	hint->restart_s = 3600;
+}
+
+static void noise_that_comes_and_goes(struct plx_hint *hint, double t)
+{
+	hint->job.noise.var = fmod(t, 2 * STEP_S) < STEP_S ? 1e9 : 1e-9;
+}
+
+static const struct {
+	const char *name;
+	story lie;
+	bool weigh_left;
+	double most; /* gain */
+} liars[] = {
+	{ "nearly done", nearly_done, true, 1.10 },
+	{ "done soon, again and again", done_soon_again_and_again, true, 1.25 },
+	{ "lies now and then", lies_now_and_then, true, 1.25 },
+	{ "does not tell what is left", does_not_tell, true, 9 },
+	{ "scales without end", scales_without_end, false, 2.0 },
+	{ "needs all GPUs", needs_all, false, 2.0 },
+	{ "has measured all", has_measured_all, false, 1.05 },
+	{ "cannot be moved", cannot_be_moved, false, 1.10 },
+	{ "noise comes and goes", noise_that_comes_and_goes, false, 1.0 },
+};
+
+static void no_liar_gains_more_than_is_documented(void **state)
+{
+	double honest[2] = { got(false, NULL), got(true, NULL) };
+	bool bad = false;
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(liars); i++) {
+		bool by_left = liars[i].weigh_left;
+		double gain = got(by_left, liars[i].lie) / honest[by_left];
+
+		print_message("# %s: gains %.2f, at most %.2f\n", liars[i].name,
+			      gain, liars[i].most);
+		bad |= gain > liars[i].most;
+	}
+	assert_false(bad);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_liar_gains_more_than_is_documented),
+	};
+
+	return cmocka_run_group_tests_name("liars", tests, NULL, NULL);
+}

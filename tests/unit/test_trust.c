@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* test_trust.c - claims are held against each other and against what is seen */
+
+#include <math.h>
+#include <string.h>
+
+#include "core/trust.h"
+#include "core/worth.h"
+#include "unit.h"
+
+enum { SECOND_LOOK = 5 };
+
+/* A job that trains on four GPUs of one node, looked at every 5 seconds. */
+struct story {
+	struct plx_trust trust;
+	struct plx_claim claim;
+	struct plx_hint hint;
+	double rate; /* samples a second, as its model says */
+	int changes; /* of how far it is believed */
+};
+
+static void begin(struct story *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->hint = (struct plx_hint){
+		.job = {
+			.model = { 0.05, 0.002, 0.1, 0.01, 0.02, 0.001, 1.5 },
+			.noise = { 1, 20 },
+			.limits = { 128, 4096, 8, 256, true },
+		},
+		.profiled = { 1, 4 },
+		.now = { 32, 0 },
+		.restart_s = 30,
+	};
+	s->claim = (struct plx_claim){
+		.now_s = 1000,
+		.shape = { 1, 4 },
+		.trains = true,
+		.hint = &s->hint,
+	};
+	assert_true(
+		plx_batch_best(&s->hint.job, s->claim.shape, NULL, &s->rate));
+	s->hint.samples_left = 1e5 * s->rate;
+	s->hint.speed =
+		plx_throughput(&s->hint.job.model, s->claim.shape, s->hint.now);
+}
+
+/* Time passes; the job tells that it does `done` of what it promises. */
+static void go_on(struct story *s, double seconds, double done)
+{
+	for (double t = 0; t < seconds; t += SECOND_LOOK) {
+		s->changes += plx_trust_hear(&s->trust, &s->claim);
+		s->claim.now_s += SECOND_LOOK;
+		s->hint.samples_left -= done * s->rate * SECOND_LOOK;
+	}
+}
+
+static void an_honest_job_is_believed(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	go_on(&s, 7200, 0.8);
+	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	assert_int_equal(0, s.changes);
+}
+
+static void one_whose_end_never_comes_nearer_is_doubted(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.hint.samples_left = 100 * s.rate;
+	go_on(&s, PLX_TRUST_WINDOW_S - SECOND_LOOK, 0);
+	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	go_on(&s, 4 * SECOND_LOOK, 0);
+	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+	go_on(&s, PLX_TRUST_WINDOW_S + SECOND_LOOK, 0);
+	assert_int_equal(PLX_DISBELIEVED, s.trust.doubt);
+	assert_non_null(strstr(s.trust.why, "does not fall"));
+}
+
+/* By a quarter each window: it gets ever smaller, and never ends. */
+static void one_that_nears_its_end_for_ever_is_doubted(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.hint.samples_left = 100 * s.rate;
+	for (int i = 0; i < 10; i++) {
+		go_on(&s, PLX_TRUST_WINDOW_S, 0);
+		s.hint.samples_left *= 0.7;
+	}
+	assert_int_equal(PLX_DISBELIEVED, s.trust.doubt);
+}
+
+static void not_to_tell_for_a_while_does_not_help(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	for (int i = 0; i < 10; i++) {
+		s.hint.samples_left = 10 * s.rate;
+		go_on(&s, PLX_TRUST_WINDOW_S / 4, 0);
+		s.hint.samples_left = 0;
+		go_on(&s, 2 * SECOND_LOOK, 0);
+	}
+	assert_int_not_equal(PLX_BELIEVED, s.trust.doubt);
+}
+
+static void a_restart_from_a_checkpoint_is_no_lie(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	go_on(&s, 3000, 1);
+	s.hint.samples_left += 600 * s.rate;
+	go_on(&s, 3000, 1);
+	assert_true(s.trust.doubt <= PLX_DOUBTED);
+	assert_true(!s.trust.why || !strstr(s.trust.why, "more left"));
+}
+
+static void more_left_than_ever_is_a_contradiction(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.hint.samples_left = 1000 * s.rate;
+	go_on(&s, 60, 1);
+	s.hint.samples_left = 1e6 * s.rate;
+	go_on(&s, SECOND_LOOK, 1);
+	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+	assert_string_equal("it has more left than before", s.trust.why);
+}
+
+static void a_model_faster_than_its_job_is_doubted(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.hint.samples_left = 0;
+	s.hint.speed /= 5;
+	go_on(&s, 60, 1);
+	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	go_on(&s, 120, 1);
+	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+}
+
+static void leaps_are_contradictions(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	go_on(&s, 60, 1);
+	s.hint.job.noise.var *= 100;
+	go_on(&s, SECOND_LOOK, 1);
+	assert_string_equal("its noise scale leaps", s.trust.why);
+	begin(&s);
+	go_on(&s, 60, 1);
+	s.hint.speed *= 20;
+	go_on(&s, SECOND_LOOK, 1);
+	assert_string_equal("its speed leaps", s.trust.why);
+}
+
+static void who_waits_or_is_suspended_need_not_progress(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	go_on(&s, 60, 1);
+	s.claim.trains = false;
+	go_on(&s, 36000, 0);
+	s.claim.trains = true;
+	go_on(&s, 7200, 1);
+	assert_int_equal(0, s.changes);
+	assert_true(s.trust.pause_s == 0);
+}
+
+static void after_an_hour_a_job_is_believed_again(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	go_on(&s, 60, 1);
+	s.hint.job.noise.var *= 100;
+	go_on(&s, PLX_TRUST_PARDON_S, 1);
+	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+	go_on(&s, 2 * SECOND_LOOK, 1);
+	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	assert_null(s.trust.why);
+	assert_int_equal(2, s.changes);
+}
+
+/* But later each time. */
+static void a_pardon_takes_longer_each_time(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	for (int i = 0; i < 3; i++) {
+		go_on(&s, 60, 1);
+		s.hint.job.noise.var *= i % 2 ? 0.01 : 100;
+		go_on(&s, 60, 1);
+		assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+		go_on(&s, (1 << i) * PLX_TRUST_PARDON_S - 120, 1);
+		assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+		go_on(&s, 120, 1);
+		assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	}
+}
+
+/* However often it contradicts itself, there is little to log. */
+static void a_noisy_liar_changes_little(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	for (int i = 0; i < 2000; i++) {
+		s.hint.job.noise.var = i % 2 ? 1e6 : 1;
+		go_on(&s, SECOND_LOOK, 1);
+	}
+	assert_int_equal(PLX_DISBELIEVED, s.trust.doubt);
+	assert_int_equal(2, s.changes);
+}
+
+static struct plx_job applied(const struct story *s, int most_gpus)
+{
+	struct plx_job job = {
+		.profiled = true,
+		.profiled_gpus = 4096,
+		.samples_left = 1000,
+		.restart_s = 3600,
+	};
+
+	plx_trust_apply(&s->trust, most_gpus, &job);
+	return job;
+}
+
+static void only_what_was_held_was_measured(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	assert_int_equal(8, applied(&s, 8).profiled_gpus);
+	assert_int_equal(1, applied(&s, 0).profiled_gpus);
+	assert_true(applied(&s, 8).samples_left == 1000);
+}
+
+static void restart_costs_are_believed_as_far_as_resizes_took(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	assert_true(applied(&s, 1).restart_s == PLX_TRUST_RESTART_S);
+	go_on(&s, 60, 1);
+	s.claim.trains = false;
+	s.claim.moves = true;
+	go_on(&s, 200, 0);
+	s.claim.trains = true;
+	s.claim.moves = false;
+	go_on(&s, SECOND_LOOK, 1);
+	assert_true(s.trust.pause_s == 200);
+	assert_true(applied(&s, 1).restart_s == 800);
+}
+
+static void doubt_takes_away_what_was_claimed(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.trust.doubt = PLX_DOUBTED;
+	assert_true(applied(&s, 4).samples_left == PLX_LEFT_LAST);
+	assert_true(applied(&s, 4).restart_s == 10);
+	assert_true(applied(&s, 4).profiled);
+	s.trust.doubt = PLX_DISBELIEVED;
+	assert_false(applied(&s, 4).profiled);
+	assert_int_equal(1, applied(&s, 4).profiled_gpus);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_honest_job_is_believed),
+		cmocka_unit_test(one_whose_end_never_comes_nearer_is_doubted),
+		cmocka_unit_test(one_that_nears_its_end_for_ever_is_doubted),
+		cmocka_unit_test(not_to_tell_for_a_while_does_not_help),
+		cmocka_unit_test(a_restart_from_a_checkpoint_is_no_lie),
+		cmocka_unit_test(more_left_than_ever_is_a_contradiction),
+		cmocka_unit_test(a_model_faster_than_its_job_is_doubted),
+		cmocka_unit_test(leaps_are_contradictions),
+		cmocka_unit_test(who_waits_or_is_suspended_need_not_progress),
+		cmocka_unit_test(after_an_hour_a_job_is_believed_again),
+		cmocka_unit_test(a_pardon_takes_longer_each_time),
+		cmocka_unit_test(a_noisy_liar_changes_little),
+		cmocka_unit_test(only_what_was_held_was_measured),
+		cmocka_unit_test(
+			restart_costs_are_believed_as_far_as_resizes_took),
+		cmocka_unit_test(doubt_takes_away_what_was_claimed),
+	};
+
+	return cmocka_run_group_tests_name("trust", tests, NULL, NULL);
+}
