@@ -103,6 +103,16 @@ AC_ARG_WITH([slurm-src], [AS_HELP_STRING([--with-slurm-src=DIR],
 AC_ARG_WITH([slurm-plugindir], [AS_HELP_STRING([--with-slurm-plugindir=DIR],
 	[where Slurm looks for plugins @<:@LIBDIR/slurm-wlm, as Debian@:>@])],
 	[], [with_slurm_plugindir=auto])
+AC_ARG_WITH([slurm], [AS_HELP_STRING([--with-slurm=DIR],
+	[a Slurm installed under DIR, in place of the system's])],
+	[], [with_slurm=])
+AS_CASE([$with_slurm], [yes|no], [with_slurm=])
+AS_IF([test -n "$with_slurm"], [
+	test -f "$with_slurm/include/slurm/slurm.h" ||
+		AC_MSG_ERROR([no Slurm is installed under $with_slurm (no include/slurm/slurm.h)])
+	CPPFLAGS="$CPPFLAGS -isystem $with_slurm/include"
+	LDFLAGS="$LDFLAGS -L$with_slurm/lib -Wl,-rpath,$with_slurm/lib"
+])
 
 AC_CHECK_HEADER([slurm/slurm.h], [have_libslurm=yes],
 	[have_libslurm="no (launcher for --local alone, no pollux-top and plugins; Debian: libslurm-dev)"])
@@ -127,7 +137,7 @@ have_plugins="no (no Slurm source: give --with-slurm-src=DIR or run ./bootstrap)
 AS_IF([test -n "$slurm_src" && test "x$have_libslurm" = xyes], [
 	AC_MSG_CHECKING([that Slurm's source and slurmctld agree])
 	slurm_src_version=$($AWK '$[]1 == "Version:" {print $[]2}' "$slurm_src/META")
-	slurmctld=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v slurmctld)
+	slurmctld=$(PATH=${with_slurm:+$with_slurm/sbin:}$PATH:/usr/sbin:/usr/local/sbin command -v slurmctld)
 	AS_IF([test -n "$slurmctld"],
 		[slurmctld_version=$("$slurmctld" -V | $AWK '{print $[]2}' | sed 's/^.*-wlm //; s/^wlm-//')],
 		[slurmctld_version="none"])
@@ -142,7 +152,8 @@ AS_IF([test -n "$slurm_src" && test "x$have_libslurm" = xyes], [
 AM_CONDITIONAL([HAVE_SLURM_SRC], [test -n "$slurm_src" && test "x$have_libslurm" = xyes])
 AC_SUBST([SLURM_SRC], [$slurm_src])
 AS_IF([test "x$with_slurm_plugindir" = xauto],
-	[slurm_plugindir='${libdir}/slurm-wlm'],
+	[slurm_plugindir=${with_slurm:+$with_slurm/lib/slurm}
+	: "${slurm_plugindir:=\${libdir}/slurm-wlm}"],
 	[slurm_plugindir=$with_slurm_plugindir])
 AC_SUBST([slurm_plugindir])
 ])

@@ -33,13 +33,14 @@ ok "wire includes only core and wire" none strangers wire 'core|wire'
 ok "agent includes only core, wire and itself" none strangers agent \
 	'core|wire|agent'
 ok "launcher includes only core, wire and itself" none strangers launcher \
-	'core|wire|launcher'
-ok "report includes only core and itself" none strangers report 'core|report'
+	'client|core|wire|launcher'
+ok "report includes only core and itself" none strangers report \
+	'client|core|report'
 ok "sim includes only core and itself" none strangers sim 'core|sim'
 ok "core reads no clock, environment, file or global random state" none impure
 ok "MPI, CUDA and NCCL are seen by their backends only" none vendor \
 	'mpi|nccl|nvrtc|cuda' 'agent/(coll_(mpi|nccl)|cuda_)'
 ok "Slurm's internal headers are seen by the plugins only" none vendor \
 	'src/' 'plugins/'
-ok "libslurm is seen by plugins, launcher and report only" none vendor \
-	'slurm/' '(plugins|launcher|report)/'
+ok "libslurm is seen by plugins and src/client only" none vendor \
+	'slurm/' '(plugins|client)/'

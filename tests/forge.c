@@ -10,11 +10,11 @@
  */
 
 #include <errno.h>
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "client/libslurm.h"
 
 static char environment_path[] = "PATH=/usr/bin:/bin";
 static char script[] = "#!/bin/sh\nexit 0\n";
@@ -41,12 +41,12 @@ int main(int argc, char **argv)
 	job.spank_job_env = argv + 1;
 	job.spank_job_env_size = (uint32_t) (argc - 1);
 	if (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS) {
-		int error = slurm_get_errno();
+		int error = errno;
 
 		printf("%s\n", slurm_strerror(error));
 		return error == SLURM_COMMUNICATIONS_CONNECTION_ERROR ? 2 : 1;
 	}
-	printf("%u\n", answer->job_id);
+	printf("%u\n", plx_slurm_submitted(answer));
 	slurm_free_submit_response_response_msg(answer);
 	return 0;
 }

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <slurm/slurm.h>
-
+#include "client/libslurm.h"
 #include "launcher/address.h"
 #include "launcher/layout.h"
 

@@ -9,9 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-
+#include "client/libslurm.h"
 #include "core/section.h"
 #include "launcher/job.h"
 
@@ -50,9 +48,7 @@ static void describe_node(const slurm_job_info_t *record, uint32_t j,
 
 	if (j < record->gres_detail_cnt && record->gres_detail_str[j])
 		gres = record->gres_detail_str[j];
-	if (record->job_resrcs)
-		cpus = slurm_job_cpus_allocated_on_node(record->job_resrcs,
-							name);
+	cpus = plx_slurm_cpus(record, name);
 	*node = (struct plx_layout_node){
 		.ranks = plx_gres_gpus(gres),
 		.cpus = cpus > 0 ? cpus : 0,
@@ -65,8 +61,8 @@ static void describe_node(const slurm_job_info_t *record, uint32_t j,
 static int read_nodes(const slurm_job_info_t *record, bool gpus,
 		      struct plx_job *job, struct plx_error *err)
 {
-	hostlist_t all = slurm_hostlist_create(record->nodes);
-	hostlist_t used = slurm_hostlist_create(NULL);
+	plx_hostlist all = slurm_hostlist_create(record->nodes);
+	plx_hostlist used = slurm_hostlist_create(NULL);
 	struct plx_layout_node node;
 	char *name;
 	int rc = -1;
@@ -138,7 +134,7 @@ static int read_layout(const slurm_job_info_t *record, bool elastic,
 
 static bool names(const char *list, const char *name)
 {
-	hostlist_t hosts = slurm_hostlist_create(list);
+	plx_hostlist hosts = slurm_hostlist_create(list);
 	int at = hosts ? slurm_hostlist_find(hosts, name) : -1;
 
 	if (hosts)
@@ -152,7 +148,7 @@ static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
 {
 	const struct plx_target *target = &job->target;
 	int cpus = record->cpus_per_task < NO_VAL16 ? record->cpus_per_task : 0;
-	hostlist_t spared;
+	plx_hostlist spared;
 	int rc = 0;
 
 	if (target->state != PLX_TARGET_LENT) {
@@ -277,7 +273,7 @@ int plx_job_publish(uint32_t id, const char *fields, const char *bare,
 			return -1;
 	}
 	slurm_init_job_desc_msg(&update);
-	update.job_id = id;
+	plx_slurm_name_job(&update, id);
 	update.comment = text;
 	if (slurm_update_job(&update) != SLURM_SUCCESS)
 		return fail_slurm(err, "write the comment", id);
@@ -290,16 +286,15 @@ int plx_job_signal_step(uint32_t id, const char *name, int signal,
 	job_step_info_response_msg_t *answer = NULL;
 	int rc = 0;
 
-	if (slurm_get_job_steps(0, id, NO_VAL, &answer, SHOW_ALL) !=
-	    SLURM_SUCCESS)
+	if (plx_slurm_steps(id, &answer) != SLURM_SUCCESS)
 		return fail_slurm(err, "list the steps", id);
 	for (uint32_t i = 0; i < answer->job_step_count; i++) {
 		const job_step_info_t *step = &answer->job_steps[i];
 
 		if (!step->name || strcmp(step->name, name) != 0)
 			continue;
-		if (slurm_kill_job_step(id, step->step_id.step_id,
-					(uint16_t) signal) != SLURM_SUCCESS &&
+		if (plx_slurm_kill_step(id, step->step_id.step_id, signal) !=
+			    SLURM_SUCCESS &&
 		    errno != ESLURM_ALREADY_DONE)
 			rc = fail_slurm(err, "signal a step", id);
 	}
@@ -313,8 +308,7 @@ int plx_job_left_steps(uint32_t id, const char *prefix, int signal,
 	job_step_info_response_msg_t *answer = NULL;
 	int left = 0;
 
-	if (slurm_get_job_steps(0, id, NO_VAL, &answer, SHOW_ALL) !=
-	    SLURM_SUCCESS)
+	if (plx_slurm_steps(id, &answer) != SLURM_SUCCESS)
 		return fail_slurm(err, "list the steps", id);
 	for (uint32_t i = 0; i < answer->job_step_count; i++) {
 		const job_step_info_t *step = &answer->job_steps[i];
@@ -324,8 +318,7 @@ int plx_job_left_steps(uint32_t id, const char *prefix, int signal,
 		left++;
 		/* One that cannot be killed shows by being left. */
 		if (signal)
-			slurm_kill_job_step(id, step->step_id.step_id,
-					    (uint16_t) signal);
+			plx_slurm_kill_step(id, step->step_id.step_id, signal);
 	}
 	slurm_free_job_step_info_response_msg(answer);
 	return left;

@@ -4,13 +4,12 @@
 #define _GNU_SOURCE
 
 #include <fcntl.h>
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "client/libslurm.h"
 #include "report/view.h"
 
 static const char *const state_names[JOB_END] = {
@@ -69,7 +68,7 @@ static void read_id(const slurm_job_info_t *info, struct plx_view_job *job)
 /* gres_detail_str[i] is for the i-th node of the job's list. */
 static void read_spots(const slurm_job_info_t *info, struct plx_view_job *job)
 {
-	hostlist_t nodes = slurm_hostlist_create(info->nodes);
+	plx_hostlist nodes = slurm_hostlist_create(info->nodes);
 	char *node;
 
 	for (uint32_t i = 0; nodes && (node = slurm_hostlist_shift(nodes));
@@ -141,19 +140,6 @@ static int ping(struct plx_error *err)
 	return plx_fail(err, "slurmctld does not answer; is it running?");
 }
 
-/*
- * libslurm forgets a record's system_comment (22.05). Its memory is not ours to
- * give to free(), and this function of libslurm is in no public header.
- */
-extern void slurm_xfree(void **memory);
-
-static void free_jobs(job_info_msg_t *msg)
-{
-	for (uint32_t i = 0; i < msg->record_count; i++)
-		slurm_xfree((void **) &msg->job_array[i].system_comment);
-	slurm_free_job_info_msg(msg);
-}
-
 static int load_jobs(struct plx_view *view, struct plx_error *err)
 {
 	job_info_msg_t *msg = NULL;
@@ -165,7 +151,7 @@ static int load_jobs(struct plx_view *view, struct plx_error *err)
 	for (uint32_t i = 0; view->jobs && i < msg->record_count; i++)
 		read_job(&msg->job_array[i], view->now_s,
 			 &view->jobs[view->count++]);
-	free_jobs(msg);
+	plx_slurm_free_jobs(msg);
 	return view->jobs ? 0 : plx_fail(err, "out of memory");
 }
 

@@ -10,13 +10,13 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
-#include <slurm/slurm.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "config.h"
+#include "client/libslurm.h"
 #include "report/view.h"
 
 #define EXIT_MISUSE  2

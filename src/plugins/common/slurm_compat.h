@@ -13,11 +13,15 @@
 #include "slurm/slurm_errno.h"
 
 #if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(22, 5, 0) ||                      \
-	SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-#error "sched/pollux knows the internals of Slurm 22.05 only"
+	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0) &&                \
+	 SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 0)) ||               \
+	SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 11, 0)
+#error "sched/pollux knows Slurm 22.05 and 24.11 to 26.05 only"
 #endif
 
-#include "src/common/gres.h"
+/* 23.02 moved the plugin interfaces, 24.05 what stepmgr needs. */
+#define POLLUX_SLURM_24 (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0))
+
 #include "src/common/job_resources.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
@@ -25,13 +29,11 @@
 #include "src/common/node_conf.h"
 #include "src/common/plugin.h"
 #include "src/common/read_config.h"
-#include "src/common/select.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/slurmctld/acct_policy.h"
 #include "src/slurmctld/agent.h"
 #include "src/slurmctld/gang.h"
-#include "src/slurmctld/gres_ctld.h"
 #include "src/slurmctld/job_scheduler.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/node_scheduler.h"
@@ -39,7 +41,133 @@
 #include "src/slurmctld/slurmctld.h"
 #include "src/slurmctld/state_save.h"
 
-/* How a request for GPUs on each node is written: 25.05 wants "gres/gpu:". */
+#if POLLUX_SLURM_24
+#include "src/interfaces/gres.h"
+#include "src/interfaces/select.h"
+#include "src/stepmgr/gres_stepmgr.h"
+#include "src/stepmgr/stepmgr.h"
+#else
+#include "src/common/gres.h"
+#include "src/common/select.h"
+#include "src/slurmctld/gres_ctld.h"
+#endif
+
+/* Names that came or went between the two. */
+#if POLLUX_SLURM_24
+typedef list_t *List;
+typedef list_itr_t *ListIterator;
+typedef hostlist_t *pollux_hostlist_t;
+#define gres_ctld_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
+#else
+typedef struct job_details job_details_t;
+typedef hostlist_t pollux_hostlist_t;
+#endif
+
+/* How a request for GPUs on each node is written. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+#define POLLUX_TRES_PER_NODE "gres/gpu:%d"
+#else
 #define POLLUX_TRES_PER_NODE "gres:gpu:%d"
+#endif
+
+/* Have the select plugin place the job on just these nodes, now. */
+static inline int pollux_slurm_job_test(job_record_t *job, bitstr_t *nodes,
+					uint32_t count)
+{
+#if POLLUX_SLURM_24
+	resv_exc_t none = { 0 };
+
+	return select_g_job_test(job, nodes, count, count, count,
+				 SELECT_MODE_RUN_NOW, NULL, NULL, &none, NULL);
+#else
+	return select_g_job_test(job, nodes, count, count, count,
+				 SELECT_MODE_RUN_NOW, NULL, NULL, NULL);
+#endif
+}
+
+/* gres_list_req from tres_per_node and cpus_per_tres; a Slurm error. */
+static inline int pollux_slurm_validate_gres(job_record_t *job)
+{
+	job_details_t *details = job->details;
+	uint16_t tasks_per_socket = NO_VAL16;
+	uint16_t sockets_per_node = NO_VAL16;
+	uint16_t tasks_per_tres = NO_VAL16;
+#if POLLUX_SLURM_24
+	gres_job_state_validate_t request = {
+		.cpus_per_tres = job->cpus_per_tres,
+		.mem_per_tres = job->mem_per_tres,
+		.tres_freq = job->tres_freq,
+		.tres_per_job = job->tres_per_job,
+		.tres_per_node = job->tres_per_node,
+		.tres_per_socket = job->tres_per_socket,
+		.tres_per_task = job->tres_per_task,
+		.cpus_per_task = &details->cpus_per_task,
+		.max_nodes = &details->max_nodes,
+		.min_cpus = &details->min_cpus,
+		.min_nodes = &details->min_nodes,
+		.ntasks_per_node = &details->ntasks_per_node,
+		.ntasks_per_socket = &tasks_per_socket,
+		.ntasks_per_tres = &tasks_per_tres,
+		.num_tasks = &details->num_tasks,
+		.sockets_per_node = &sockets_per_node,
+		.gres_list = &job->gres_list_req,
+	};
+
+	return gres_job_state_validate(&request);
+#else
+	return gres_job_state_validate(
+		job->cpus_per_tres, job->tres_freq, job->tres_per_job,
+		job->tres_per_node, job->tres_per_socket, job->tres_per_task,
+		job->mem_per_tres, &details->num_tasks, &details->min_nodes,
+		&details->max_nodes, &details->ntasks_per_node,
+		&tasks_per_socket, &sockets_per_node, &details->cpus_per_task,
+		&tasks_per_tres, &job->gres_list_req);
+#endif
+}
+
+/* What scontrol shows of the job's GPUs. */
+static inline void pollux_slurm_gres_details(job_record_t *job)
+{
+#if POLLUX_SLURM_24
+	gres_stepmgr_job_build_details(job->gres_list_alloc, job->nodes,
+				       &job->gres_detail_cnt,
+				       &job->gres_detail_str, &job->gres_used);
+#else
+	gres_ctld_job_build_details(job->gres_list_alloc, &job->gres_detail_cnt,
+				    &job->gres_detail_str, &job->gres_used);
+#endif
+}
+
+/* node_cnt and the batch host from node_bitmap. */
+static inline void pollux_slurm_node_details(job_record_t *job)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	build_node_details(job);
+#else
+	build_node_details(job, true);
+#endif
+}
+
+/* "n[1-4]" as a bitmap, the caller's to free; a Slurm error. */
+static inline int pollux_slurm_nodes(char *names, bitstr_t **nodes)
+{
+#if POLLUX_SLURM_24
+	return node_name2bitmap(names, false, nodes, NULL);
+#else
+	return node_name2bitmap(names, false, nodes);
+#endif
+}
+
+/* End a job as slurmctld does when its node is lost. */
+static inline int pollux_slurm_job_lost(job_record_t *job, bool requeue)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	return job_complete(&job->step_id, slurm_conf.slurm_user_id, requeue,
+			    true, NO_VAL);
+#else
+	return job_complete(job->job_id, slurm_conf.slurm_user_id, requeue,
+			    true, NO_VAL);
+#endif
+}
 
 #endif

@@ -10,14 +10,8 @@
  * locks during job_modify(), which runs at every update of a comment.
  */
 
-#include "src/common/gres.h"
-#include "src/common/hostlist.h"
-#include "src/common/node_conf.h"
-#include "src/common/xmalloc.h"
-#include "src/common/xstring.h"
-#include "src/slurmctld/slurmctld.h"
-
 #include "common/elastic.h"
+#include "common/slurm_compat.h"
 #include "job_submit/pollux/shape.h"
 
 /* Required Slurm plugin symbols: */
@@ -123,7 +117,7 @@ static uint32_t _given(uint32_t count)
 static int _read_request(const job_desc_msg_t *job,
 			 struct shape_request *request, struct plx_error *err)
 {
-	hostlist_t hosts;
+	pollux_hostlist_t hosts;
 
 	*request = (struct shape_request){
 		.min_nodes = _given(job->min_nodes),

@@ -46,9 +46,12 @@ int init(void)
 		pollux_backfill_start();
 	slurm_mutex_lock(&thread_mutex);
 	if (!running) {
-		slurm_thread_create(&thread, pollux_agent, NULL);
-		running = true;
-		verbose("sched/pollux: started");
+		running = !pthread_create(&thread, NULL, pollux_agent, NULL);
+		if (running)
+			verbose("sched/pollux: started");
+		else
+			error("sched/pollux: no thread: elastic jobs keep "
+			      "what they have");
 	}
 	slurm_mutex_unlock(&thread_mutex);
 	return SLURM_SUCCESS;

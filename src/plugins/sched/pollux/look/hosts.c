@@ -48,8 +48,7 @@ static void _end_lost(job_record_t *job)
 	info("sched/pollux: JobId=%u: its script is not on %s any more%s",
 	     job->job_id, job->batch_host, requeue ? ", it is requeued" : "");
 	job->exit_code = 1;
-	(void) job_complete(job->job_id, slurm_conf.slurm_user_id, requeue,
-			    true, NO_VAL);
+	(void) pollux_slurm_job_lost(job, requeue);
 }
 
 static void _mend(job_record_t *job)

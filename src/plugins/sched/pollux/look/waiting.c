@@ -82,7 +82,7 @@ static int _gpus_for_cpus(const struct pollux_view *view,
 static void _fill(const job_record_t *job, const struct pollux_view *view,
 		  struct pollux_waiting *waiting)
 {
-	const struct job_details *details = job->details;
+	const job_details_t *details = job->details;
 	int largest = 1;
 	int gpus = 0;
 

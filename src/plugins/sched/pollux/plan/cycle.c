@@ -23,7 +23,7 @@ static int *_target_gpus(const struct pollux_view *view,
 			 const struct pollux_track *track)
 {
 	int *gpus = xcalloc(view->node_count, sizeof(*gpus));
-	hostlist_t want = NULL;
+	pollux_hostlist_t want = NULL;
 	char *name = NULL;
 
 	if (!track->want) {

@@ -261,8 +261,7 @@ static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
 {
 	uint32_t count = (uint32_t) bit_set_count(shape->nodes);
 	bitstr_t *nodes = bit_copy(shape->nodes);
-	int rc = select_g_job_test(job, nodes, count, count, count,
-				   SELECT_MODE_RUN_NOW, NULL, NULL, NULL);
+	int rc = pollux_slurm_job_test(job, nodes, count);
 
 	if (rc == SLURM_SUCCESS && job->job_resrcs &&
 	    bit_equal(job->job_resrcs->node_bitmap, shape->nodes)) {

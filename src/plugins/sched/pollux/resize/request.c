@@ -7,7 +7,7 @@
 
 static void _take_pointers(job_record_t *job, struct pollux_request *saved)
 {
-	struct job_details *details = job->details;
+	job_details_t *details = job->details;
 
 	saved->tres_per_job = job->tres_per_job;
 	saved->tres_per_node = job->tres_per_node;
@@ -29,7 +29,7 @@ static void _take_pointers(job_record_t *job, struct pollux_request *saved)
 
 void pollux_request_save(job_record_t *job, struct pollux_request *saved)
 {
-	const struct job_details *details = job->details;
+	const job_details_t *details = job->details;
 
 	*saved = (struct pollux_request){
 		.min_nodes = details->min_nodes,
@@ -55,7 +55,7 @@ void pollux_request_save(job_record_t *job, struct pollux_request *saved)
 /* What the select plugin alone writes or reads goes back in any case. */
 static void _restore_nodes(job_record_t *job, struct pollux_request *saved)
 {
-	struct job_details *details = job->details;
+	job_details_t *details = job->details;
 
 	FREE_NULL_BITMAP(details->req_node_bitmap);
 	xfree(details->req_nodes);
@@ -81,7 +81,7 @@ static void _free_pointers(job_record_t *job)
 
 void pollux_request_restore(job_record_t *job, struct pollux_request *saved)
 {
-	struct job_details *details = job->details;
+	job_details_t *details = job->details;
 
 	_free_pointers(job);
 	job->tres_per_job = saved->tres_per_job;
@@ -124,17 +124,7 @@ void pollux_request_keep(job_record_t *job, struct pollux_request *saved)
 /* gres_list_req from tres_per_node and cpus_per_tres. */
 static int _validate(job_record_t *job, struct plx_error *err)
 {
-	struct job_details *details = job->details;
-	uint16_t tasks_per_socket = NO_VAL16;
-	uint16_t sockets_per_node = NO_VAL16;
-	uint16_t tasks_per_tres = NO_VAL16;
-	int rc = gres_job_state_validate(
-		job->cpus_per_tres, job->tres_freq, job->tres_per_job,
-		job->tres_per_node, job->tres_per_socket, job->tres_per_task,
-		job->mem_per_tres, &details->num_tasks, &details->min_nodes,
-		&details->max_nodes, &details->ntasks_per_node,
-		&tasks_per_socket, &sockets_per_node, &details->cpus_per_task,
-		&tasks_per_tres, &job->gres_list_req);
+	int rc = pollux_slurm_validate_gres(job);
 
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "Slurm refuses to ask for %s: %s",
@@ -146,7 +136,7 @@ int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
 				const struct pollux_request *saved,
 				struct plx_error *err)
 {
-	struct job_details *details = job->details;
+	job_details_t *details = job->details;
 	uint32_t nodes = (uint32_t) node_count;
 	uint32_t tasks = (uint32_t) MAX(gpus, 1);
 	uint32_t cpus = MAX(details->cpus_per_task, 1);

@@ -71,7 +71,7 @@ static void _name_nodes(job_record_t *job)
 	xfree(job->nodes);
 	job->nodes = xstrdup(job->job_resrcs->nodes);
 	job->cpu_cnt = job->total_cpus;
-	build_node_details(job, true);
+	pollux_slurm_node_details(job);
 	xfree(job->batch_host);
 	job->batch_host = host;
 }
@@ -109,8 +109,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	gs_job_start(job);
 	job_post_resize_acctg(job);
 	pollux_ledger_close(job, &ledger);
-	gres_ctld_job_build_details(job->gres_list_alloc, &job->gres_detail_cnt,
-				    &job->gres_detail_str, &job->gres_used);
+	pollux_slurm_gres_details(job);
 	last_job_update = last_node_update = time(NULL);
 
 	FREE_NULL_BITMAP(before);

@@ -69,7 +69,7 @@ int pollux_want(job_record_t *job, const struct pollux_track *track,
 		struct plx_error *err)
 {
 	*shape = (struct pollux_shape){ .gpus = track->target.gpus_per_node };
-	if (track->want && node_name2bitmap(track->want, false, &shape->nodes))
+	if (track->want && pollux_slurm_nodes(track->want, &shape->nodes))
 		return plx_fail(err, "one of %s is not a node any more",
 				track->want);
 	if (!track->want) {
