@@ -42,6 +42,7 @@
 #include "src/slurmctld/state_save.h"
 
 #if POLLUX_SLURM_24
+#include "src/common/job_state_reason.h"
 #include "src/interfaces/gres.h"
 #include "src/interfaces/select.h"
 #include "src/stepmgr/gres_stepmgr.h"
@@ -58,6 +59,7 @@ typedef list_t *List;
 typedef list_itr_t *ListIterator;
 typedef hostlist_t *pollux_hostlist_t;
 #define gres_ctld_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
+#define job_reason_string job_state_reason_string
 #else
 typedef struct job_details job_details_t;
 typedef hostlist_t pollux_hostlist_t;
