@@ -151,10 +151,10 @@ AS_IF([test -n "$slurm_src" && test "x$have_libslurm" = xyes], [
 ])
 AM_CONDITIONAL([HAVE_SLURM_SRC], [test -n "$slurm_src" && test "x$have_libslurm" = xyes])
 AC_SUBST([SLURM_SRC], [$slurm_src])
-AS_IF([test "x$with_slurm_plugindir" = xauto],
-	[slurm_plugindir=${with_slurm:+$with_slurm/lib/slurm}
-	: "${slurm_plugindir:=\${libdir}/slurm-wlm}"],
-	[slurm_plugindir=$with_slurm_plugindir])
+AS_IF([test "x$with_slurm_plugindir" != xauto],
+	[slurm_plugindir=$with_slurm_plugindir],
+	[test -n "$with_slurm"], [slurm_plugindir=$with_slurm/lib/slurm],
+	[slurm_plugindir='${libdir}/slurm-wlm'])
 AC_SUBST([slurm_plugindir])
 ])
 
