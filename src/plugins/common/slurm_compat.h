@@ -59,7 +59,7 @@ typedef list_t *List;
 typedef list_itr_t *ListIterator;
 typedef hostlist_t *pollux_hostlist_t;
 #define gres_ctld_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
-#define job_reason_string job_state_reason_string
+#define job_reason_string	   job_state_reason_string
 #else
 typedef struct job_details job_details_t;
 typedef hostlist_t pollux_hostlist_t;
