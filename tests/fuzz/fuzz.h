@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz.h - what must be true of every parser in slurmctld, whatever it reads
+ *
+ * Each target takes the bytes, feeds them to one parser and stops the program
+ * when an invariant does not hold; sanitizers find the rest. `fuzz` runs them
+ * with bytes of its own (fuzz.c); with -DFUZZ_ONE=fuzz_hint, one.c gives one
+ * of them to libFuzzer or AFL++. See tests/fuzz/run.
+ */
+#ifndef PLX_FUZZ_H
+#define PLX_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+
+#define TEXT_MAX 2048 /* bytes of an input, with the NUL that text gets */
+
+#define MUST(condition)                                                        \
+	do {                                                                   \
+		if (!(condition)) {                                            \
+			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__,       \
+				__LINE__, #condition);                         \
+			abort();                                               \
+		}                                                              \
+	} while (0)
+
+/* The bytes up to the first NUL, as text. */
+static inline const char *fuzz_text(const uint8_t *data, size_t size,
+				    char text[TEXT_MAX])
+{
+	if (size >= TEXT_MAX)
+		size = TEXT_MAX - 1;
+	memcpy(text, data, size);
+	text[size] = '\0';
+	return text;
+}
+
+/* One line, short, of what a terminal and a log can bear. */
+static inline void fuzz_is_a_line(const char *text, size_t most)
+{
+	MUST(strlen(text) < most);
+	for (; *text; text++)
+		MUST((unsigned char) *text >= ' ' && *text != 127);
+}
+
+int fuzz_fields(const uint8_t *data, size_t size);
+int fuzz_hint(const uint8_t *data, size_t size);
+int fuzz_options(const uint8_t *data, size_t size);
+int fuzz_params(const uint8_t *data, size_t size);
+int fuzz_section(const uint8_t *data, size_t size);
+int fuzz_snapshot(const uint8_t *data, size_t size);
+int fuzz_spank(const uint8_t *data, size_t size);
+int fuzz_status(const uint8_t *data, size_t size);
+int fuzz_submit(const uint8_t *data, size_t size);
+int fuzz_target(const uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_submit.c - what a submission brings: job_submit/pollux, SPANK, params */
+
+#include <math.h>
+#include <setjmp.h>
+
+#include "common/elastic.h"
+#include "fuzz.h"
+#include "job_submit/pollux/shape.h"
+#include "sched/pollux/params.h"
+
+static jmp_buf refused;
+
+static void leave(int code)
+{
+	(void) code;
+	longjmp(refused, 1);
+}
+
+#define exit leave
+#include "spank/pollux/spank_pollux.c"
+#undef exit
+
+static uint32_t number(const uint8_t *data, size_t size, size_t i)
+{
+	uint32_t value = 0;
+
+	for (size_t k = 4 * i; k < 4 * i + 4; k++)
+		value = value << 8 | (k < size ? data[k] : 0);
+	/* Small ones, and any. */
+	return value & 0x80000000u ? value : value % 70;
+}
+
+static void choose(const struct plx_options *wanted, const uint8_t *data,
+		   size_t size)
+{
+	struct shape_request request = { number(data, size, 0),
+					 number(data, size, 1),
+					 number(data, size, 2),
+					 number(data, size, 3) };
+	struct shape_cluster cluster = { number(data, size, 4) % 70000,
+					 number(data, size, 5) % 5000 };
+	struct plx_error err;
+	struct shape shape;
+	uint64_t all;
+
+	if (shape_choose(wanted, &request, &cluster, &shape, &err) < 0) {
+		fuzz_is_a_line(err.text, sizeof(err.text));
+		return;
+	}
+	all = (uint64_t) shape.nodes * shape.gpus_per_node;
+	MUST(all >= (uint64_t) wanted->min_gpus && all <= PLX_GPUS_MAX);
+	MUST(shape.nodes >= 1 && shape.nodes <= cluster.nodes);
+	MUST(shape.gpus_per_node >= 1 && shape.gpus_per_node <= cluster.gpus);
+}
+
+int fuzz_submit(const uint8_t *data, size_t size)
+{
+	char text[TEXT_MAX];
+	char *job_env[] = { "OTHER=1", text };
+	struct plx_options wanted = { .min_gpus = 1 };
+	struct plx_error err;
+	uint32_t gpus = 0;
+
+	fuzz_text(data, size, text);
+	if (shape_read_gpus(text, &gpus, &err) < 0)
+		fuzz_is_a_line(err.text, sizeof(err.text));
+	else
+		MUST(gpus <= 10 * (PLX_GPUS_MAX + 1));
+	if (elastic_options(job_env, 2, &wanted, &err) < 0)
+		fuzz_is_a_line(err.text, sizeof(err.text));
+	choose(&wanted, data, size);
+	return 0;
+}
+
+/* As a command sees it, which may end; as slurmstepd sees it. */
+int fuzz_spank(const uint8_t *data, size_t size)
+{
+	char text[TEXT_MAX];
+
+	fuzz_text(data, size, text);
+	for (int remote = 0; remote < 2; remote++) {
+		if (setjmp(refused) == 0)
+			(void) option_given(0, text, remote);
+		MUST(strlen(params) < sizeof(params));
+	}
+	return 0;
+}
+
+int fuzz_params(const uint8_t *data, size_t size)
+{
+	char text[TEXT_MAX];
+	struct pollux_params read;
+
+	memset(&read, 0, sizeof(read));
+	pollux_params_read(fuzz_text(data, size, text), &read);
+	MUST(read.interval_s >= 0.1 && read.interval_s <= 86400);
+	MUST(read.min_gap_s >= 0.05 && read.min_gap_s <= 3600);
+	MUST(read.ack_timeout_s >= 1 && read.ack_timeout_s <= 3600);
+	MUST(!isnan(read.fairness) && read.fairness <= 1);
+	MUST(strlen(read.dump) < sizeof(read.dump));
+	MUST(!read.dump[0] || read.dump[0] == '/');
+	return 0;
+}
