@@ -143,6 +143,9 @@ static int check_job(const struct plx_problem *problem,
 		return plx_fail(err,
 				"job %u: %d to %d GPUs: want 1 <= min <= max",
 				job->id, job->min_gpus, job->max_gpus);
+	if (job->max_by < 0 || job->max_by >= PLX_BOUNDS)
+		return plx_fail(err, "job %u: limit of kind %d: want 0 to %d",
+				job->id, job->max_by, PLX_BOUNDS - 1);
 	if (job->profiled && job->profiled_gpus < 1)
 		return plx_fail(err, "job %u: %d GPUs profiled: want 1 or more",
 				job->id, job->profiled_gpus);

@@ -15,6 +15,14 @@
 #include "core/error.h"
 #include "core/goodput.h"
 
+/* Who says that a job may not have more than max_gpus; for the explanation. */
+enum plx_bound {
+	PLX_BOUND_OWN,	   /* its own max= */
+	PLX_BOUND_CLUSTER, /* that is all there is for it */
+	PLX_BOUND_LIMITS,  /* account, QOS, partition */
+	PLX_BOUNDS,
+};
+
 /*
  * Speedups that are given, not computed from a goodput: for problems recorded
  * elsewhere. Shapes beyond the table are not possible.
@@ -31,6 +39,7 @@ struct plx_job {
 	double weight;	/* in the power mean, > 0; 0 counts as 1 */
 	int min_gpus;	/* >= 1: fewer is parked */
 	int max_gpus;	/* >= min_gpus: user, account and QOS limits */
+	int max_by;	/* enum plx_bound */
 	bool profiled;	/* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
 	/* Largest count measured, by it or its kin: at most doubled, >= 1. */

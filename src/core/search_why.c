@@ -4,12 +4,12 @@
  *
  * It tells the first reason that holds; see the tables of the two callers.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/search.h"
 
-#define SMALL_GAIN   0.05
 #define RESTART_SEEN 0.995 /* of the worth kept: less is told */
 
 /* The line being written. */
@@ -211,27 +211,36 @@ static double form_speedup(const struct plx_elastic *e,
 	return plx_speedup(e->job, &e->fair, shape);
 }
 
-/* What keeps the job from more that is free. Requires a gain. */
-static void obstacle(const struct line *line, double gain, char *text,
-		     size_t size)
+/* Of a change: what it has to bring, as a share. */
+static double needed(const struct line *line)
 {
 	double kept = plx_restart_factor(line->e->job);
 	double least = line->search->problem->hysteresis;
 
-	if ((1 + gain) * kept > 1 + least)
-		snprintf(text, size, " but do not fit on what is free");
-	else if ((1 + gain) * kept <= 1)
-		snprintf(text, size, " but a restart costs %.0f %%",
-			 100 * (1 - kept));
-	else if (kept < RESTART_SEEN)
-		snprintf(text, size,
-			 ": after %.0f %% for a restart less than the %.3g %% "
-			 "that a change must bring",
-			 100 * (1 - kept), 100 * least);
+	return kept > 0 ? (1 + least) / kept - 1 : INFINITY;
+}
+
+/* ", worth it from 9 % (a restart takes 2 s): others need them more" */
+static void obstacle(const struct line *line, double gain, int missing,
+		     char *text, size_t size)
+{
+	const struct plx_job *job = line->e->job;
+	double least = needed(line);
+	char charge[48] = "";
+	const char *why = "";
+
+	if (plx_restart_factor(job) < RESTART_SEEN && !job->table)
+		snprintf(charge, sizeof(charge), " (a restart takes %.2g s)",
+			 job->restart_s);
+	if (gain > least && free_gpus(line) < missing)
+		why = ": others need them more";
+	else if (gain > least)
+		why = ": they do not fit on what is free";
+	if (least > 99)
+		snprintf(text, size, ", a restart costs more");
 	else
-		snprintf(text, size,
-			 ": less than the %.3g %% that a change must bring",
-			 100 * least);
+		snprintf(text, size, ", worth it from %.0f %%%s%s", 100 * least,
+			 charge, why);
 }
 
 /* It could have more, and does not get it. */
@@ -241,7 +250,7 @@ static void why_enough(const struct line *line)
 	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
 	double then = next ? form_speedup(line->e, next) : 0;
 	int gpus = line->to.gpus;
-	char reason[96] = "";
+	char reason[128] = "";
 	double gain;
 
 	if (then <= now) {
@@ -251,13 +260,49 @@ static void why_enough(const struct line *line)
 		return;
 	}
 	gain = now > 0 ? then / now - 1 : 1;
-	if (gain >= SMALL_GAIN && free_gpus(line) < next->gpus - gpus)
-		snprintf(reason, sizeof(reason), " but others need them more");
-	else if (gain >= SMALL_GAIN)
-		obstacle(line, gain, reason, sizeof(reason));
+	obstacle(line, gain, next->gpus - gpus, reason, sizeof(reason));
 	snprintf(line->text, line->size,
 		 "stays: %d GPU%s, %d would add %.0f %%%s", gpus, plural(gpus),
 		 next->gpus, 100 * gain, reason);
+}
+
+/* ", 5 would add 12 %", of one GPU more than a limit allows. */
+static void beyond(const struct line *line, char *text, size_t size)
+{
+	const struct plx_elastic *e = line->e;
+	int per_node = line->search->node_gpus_max;
+	struct plx_shape more = line->to;
+	double now = plx_speedup(e->job, &e->fair, line->to);
+	double then;
+
+	text[0] = '\0';
+	if (!e->job->profiled || now <= 0 || per_node < 1)
+		return;
+	more.gpus++;
+	if (more.gpus > more.nodes * per_node)
+		more.nodes++;
+	then = plx_speedup(e->job, &e->fair, more);
+	if (then > now)
+		snprintf(text, size, ", %d would add %.0f %%", more.gpus,
+			 100 * (then / now - 1));
+	else if (then > 0)
+		snprintf(text, size, ", %d would not help", more.gpus);
+}
+
+static void why_at_limit(const struct line *line)
+{
+	static const char *const limits[PLX_BOUNDS] = {
+		[PLX_BOUND_OWN] = "its max=",
+		[PLX_BOUND_CLUSTER] = "all there are for it",
+		[PLX_BOUND_LIMITS] = "set by its account, QOS or partition",
+	};
+	const struct plx_job *job = line->e->job;
+	char more[48];
+
+	beyond(line, more, sizeof(more));
+	snprintf(line->text, line->size,
+		 "stays: at its limit of %d GPU%s (%s)%s", job->max_gpus,
+		 plural(job->max_gpus), limits[job->max_by], more);
 }
 
 static void why_same(const struct line *line)
@@ -277,9 +322,7 @@ static void why_same(const struct line *line)
 			 "stays: %d GPU%s, nothing in its limits is possible",
 			 gpus, plural(gpus));
 	else if (gpus >= job->max_gpus)
-		snprintf(line->text, line->size,
-			 "stays: at its limit of %d GPU%s", job->max_gpus,
-			 plural(job->max_gpus));
+		why_at_limit(line);
 	else if (gpus >= plx_gpu_cap(job, 0))
 		snprintf(line->text, line->size,
 			 "stays: at most twice the %d GPU%s measured so far",

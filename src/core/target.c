@@ -10,6 +10,8 @@
 #include "core/section.h"
 #include "core/target.h"
 
+#define SPEEDUP_MAX 1e6
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const states[] = {
@@ -58,6 +60,8 @@ int plx_target_write(const struct plx_target *target, char *fields, size_t size,
 	if (target->cold)
 		plx_write_uint(&w, "cold", 1);
 	write_on(&w, target->on);
+	if (target->speedup > 0)
+		plx_write_doubles(&w, "speedup", &target->speedup, 1);
 	plx_write_why(&w, target->why);
 	if (w.overflow)
 		return plx_fail(err, "the target does not fit %zu bytes", size);
@@ -103,12 +107,15 @@ int plx_target_read(const char *system_comment, struct plx_target *target,
 		*target = read;
 		return 0;
 	}
-	if (read_int(fields, "serial", 1, INT_MAX, &serial, err) < 0 ||
-	    read_state(fields, &read.state, err) < 0 ||
+	if (read_state(fields, &read.state, err) < 0 ||
+	    read_int(fields, "serial", read.state != PLX_TARGET_NONE, INT_MAX,
+		     &serial, err) < 0 ||
 	    read_int(fields, "nodes", 0, PLX_GPUS_MAX, &read.nodes, err) < 0 ||
 	    read_int(fields, "gpus", 0, PLX_GPUS_MAX, &read.gpus_per_node,
 		     err) < 0 ||
-	    plx_field_int(fields, "cold", 0, 1, &cold, err) < 0)
+	    plx_field_int(fields, "cold", 0, 1, &cold, err) < 0 ||
+	    plx_field_doubles(fields, "speedup", 0, SPEEDUP_MAX, &read.speedup,
+			      1, err) < 0)
 		return -1;
 	read.serial = (uint32_t) serial;
 	read.cold = cold > 0;

@@ -18,16 +18,18 @@ enum plx_target_state {
 	PLX_TARGET_LENT, /* it has what it had and what it is to have */
 };
 
-#define PLX_WHY_SIZE 160
+#define PLX_WHY_SIZE 224
 #define PLX_ON_SIZE  256
 
 struct plx_target {
-	uint32_t serial; /* grows with every request to this job, from 1 */
+	uint32_t serial; /* grows with every request to this job, from 1; 0:
+			    none yet, and state is PLX_TARGET_NONE */
 	enum plx_target_state state;
 	int nodes;
 	int gpus_per_node;
 	bool cold;	      /* asked: only of ranks that have left before */
 	char on[PLX_ON_SIZE]; /* the nodes, as "n[1-4]"; "" when too many */
+	double speedup;	      /* over its fair share; 0: not known */
 	char why[PLX_WHY_SIZE];
 };
 

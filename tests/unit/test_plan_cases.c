@@ -101,7 +101,8 @@ static void a_job_stops_at_its_limit(void **state)
 	problem->jobs[0].max_gpus = 2;
 	problem->jobs[0].now[0] = 2;
 	plan = searched(problem);
-	assert_choice(plan, 0, 2, "stays: at its limit of 2 GPUs");
+	assert_choice(plan, 0, 2,
+		      "stays: at its limit of 2 GPUs (its max=), 3 would add ");
 	done(problem, plan);
 }
 
@@ -195,11 +196,11 @@ static void a_gain_too_small_for_a_change_is_told(void **state)
 	problem->jobs[0].restart_s = 0;
 	plan = searched(problem);
 	assert_choice(plan, 0, 3, "stays: 3 GPUs, 4 would add ");
-	assert_tells(plan, 0, ": less than the 50 % that a change must bring");
+	assert_tells(plan, 0, ", worth it from 50 %");
 	plx_plan_destroy(plan);
 	problem->jobs[0].restart_s = 12;
 	plan = searched(problem);
-	assert_tells(plan, 0, " for a restart less than the 50 % that a ");
+	assert_tells(plan, 0, ", worth it from 58 % (a restart takes 12 s)");
 	done(problem, plan);
 }
 

@@ -17,6 +17,7 @@
 #include "sched/pollux/look/steps.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/publish.h"
+#include "sched/pollux/tell/standing.h"
 
 /* How often jobs in the middle of a resize are looked at. */
 #define TICK_S 0.03
@@ -214,6 +215,8 @@ static void _look(const struct pollux_params *params)
 		pollux_requeue_reset();
 	last.waiting = view->waiting_count > 0;
 	_update_tracks(view, params);
+	if (!params->enabled)
+		pollux_tell_off(view);
 	last.due = params->enabled &&
 		   (view->print != last.print ||
 		    now_s - last.cycled_s >= params->interval_s);

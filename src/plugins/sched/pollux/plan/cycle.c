@@ -12,6 +12,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
+#include "sched/pollux/tell/standing.h"
 #include "sched/pollux/track.h"
 
 /* A launcher that starts ranks is given this long before it is asked again. */
@@ -42,6 +43,25 @@ static int *_target_gpus(const struct pollux_view *view,
 	return gpus;
 }
 
+/* Why the job is left as it is, if it is. */
+static enum plx_hold _hold(const struct pollux_view *view,
+			   const struct pollux_job *job,
+			   const struct pollux_track *track, double now_s)
+{
+	if (job->status.phase == PLX_PHASE_DONE)
+		return PLX_HOLD_DONE;
+	if (job->status.launcher == PLX_WAKE_NONE && !job->runs)
+		return PLX_HOLD_SILENT;
+	if (!job->runs)
+		return PLX_HOLD_BOUND;
+	if (now_s < track->still_until_s)
+		return PLX_HOLD_REFUSED;
+	if (job->status.phase == PLX_PHASE_STARTING &&
+	    view->now - job->since < START_S)
+		return PLX_HOLD_STARTING;
+	return PLX_HOLD_NONE;
+}
+
 static struct pollux_standing *_standings(const struct pollux_view *view)
 {
 	struct pollux_standing *standings =
@@ -51,8 +71,6 @@ static struct pollux_standing *_standings(const struct pollux_view *view)
 	for (int j = 0; j < view->job_count; j++) {
 		const struct pollux_job *job = &view->jobs[j];
 		struct pollux_track *track = pollux_track_find(job->id);
-		bool starting = job->status.phase == PLX_PHASE_STARTING &&
-				view->now - job->since < START_S;
 
 		if (!track)
 			continue;
@@ -60,8 +78,8 @@ static struct pollux_standing *_standings(const struct pollux_view *view)
 		standings[j].most_gpus = track->most_gpus;
 		standings[j].trust = track->trust;
 		standings[j].busy = track->phase != POLLUX_IDLE;
-		standings[j].still = now_s < track->still_until_s || starting ||
-				     job->status.phase == PLX_PHASE_DONE;
+		standings[j].hold = _hold(view, job, track, now_s);
+		standings[j].still = standings[j].hold != PLX_HOLD_NONE;
 		if (standings[j].busy)
 			standings[j].target = _target_gpus(view, job, track);
 	}
@@ -152,6 +170,17 @@ static void _apply(const struct cycle *cycle)
 	xfree(spare);
 }
 
+static void _tell(const struct cycle *cycle)
+{
+	int count = cycle->view->job_count;
+	enum plx_hold *held = xcalloc(count + 1, sizeof(*held));
+
+	for (int j = 0; j < count; j++)
+		held[j] = cycle->standings[j].hold;
+	pollux_tell(cycle->view, cycle->plan, held);
+	xfree(held);
+}
+
 static void _conclude(const struct cycle *cycle)
 {
 	const struct pollux_view *view = cycle->view;
@@ -163,6 +192,7 @@ static void _conclude(const struct cycle *cycle)
 	pollux_gauges(view, cycle->problem, cycle->plan, cycle->room.reserved);
 	pollux_patience_note(view, cycle->room.granted, cycle->now_s);
 	_apply(cycle);
+	_tell(cycle);
 	if (cycle->params->dump[0])
 		pollux_dump(cycle->params->dump, view, cycle->problem,
 			    cycle->plan);

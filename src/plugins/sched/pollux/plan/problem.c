@@ -113,6 +113,8 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->owner = from->uid;
 	job->min_gpus = at_least(from->options.min_gpus, 1);
 	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
+	job->max_by =
+		from->options.max_gpus ? PLX_BOUND_OWN : PLX_BOUND_CLUSTER;
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 	fill_goodput(from, job);
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);

@@ -9,17 +9,19 @@
 #define SCHED_POLLUX_PROBLEM_H
 
 #include "core/problem.h"
+#include "core/standing.h"
 #include "core/trust.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/view.h"
 
 /* What the problem does not have: what became of a job we asked. */
 struct pollux_standing {
-	bool busy;	   /* being resized: it has what it was asked to have */
-	bool still;	   /* left alone for now (it was refused lately) */
-	const int *target; /* [node_count] when busy; borrowed */
-	double service_s;  /* GPU-seconds it has had */
-	int most_gpus;	   /* it was seen to hold */
+	bool busy;  /* being resized: it has what it was asked to have */
+	bool still; /* left alone for now: */
+	enum plx_hold hold; /* why */
+	const int *target;  /* [node_count] when busy; borrowed */
+	double service_s;   /* GPU-seconds it has had */
+	int most_gpus;	    /* it was seen to hold */
 	struct plx_trust trust;
 };
 

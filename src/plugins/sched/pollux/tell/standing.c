@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* standing.c - on each job record, why the job has what it has */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/tell/count.h"
+#include "sched/pollux/tell/standing.h"
+#include "sched/pollux/track.h"
+
+/* So long a job says why it was resized, for its launcher to read. */
+#define FRESH_S 3
+#define DIGITS	100.0 /* of a speedup: two after the point */
+
+/* What is to be written about one job. */
+struct note {
+	uint32_t job_id;
+	double speedup;
+	char why[PLX_WHY_SIZE];
+};
+
+static bool _is_asked(const struct plx_target *target)
+{
+	return target->state == PLX_TARGET_ASKED ||
+	       target->state == PLX_TARGET_LENT;
+}
+
+/* False when there is nothing new to tell. */
+static bool _note(const struct pollux_view *view, int j,
+		  const struct plx_plan *plan, enum plx_hold hold,
+		  struct note *note)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	const struct plx_choice *choice = plan ? &plan->choices[j] : NULL;
+	const struct pollux_track *track = pollux_track_find(job->id);
+	struct plx_standing standing = {
+		.gpus = pollux_view_gpus(view, j),
+		.hold = hold,
+		.changes = choice && choice->changed,
+		.plan = choice ? choice->why : NULL,
+		.refused = track ? track->refused : "",
+	};
+
+	if (!track || track->phase != POLLUX_IDLE || _is_asked(&job->target) ||
+	    (job->target.why[0] && view->now - job->since < FRESH_S))
+		return false;
+	plx_standing_text(&standing, note->why, sizeof(note->why));
+	note->job_id = job->id;
+	note->speedup = choice && !choice->changed && job->status.has_hint
+				? round(DIGITS * choice->speedup) / DIGITS
+				: 0;
+	return plx_standing_is_news(job->target.why, note->why,
+				    pollux_now_s() - track->told_s);
+}
+
+/* Write lock on jobs. */
+static void _write(const struct note *note)
+{
+	job_record_t *job = find_job_record(note->job_id);
+	struct pollux_track *track = pollux_track_find(note->job_id);
+	struct plx_target target;
+
+	if (!job || !track || !IS_JOB_RUNNING(job) ||
+	    plx_target_read(job->system_comment, &target, NULL) < 0 ||
+	    _is_asked(&target))
+		return;
+	target.speedup = note->speedup;
+	memcpy(target.why, note->why, sizeof(target.why));
+	/* Not worth saving slurmctld's state: the next cycle knows it again. */
+	pollux_record_publish(job, &target);
+	track->told_s = pollux_now_s();
+	pollux_count(POLLUX_DID_TELL);
+	verbose("sched/pollux: JobId=%u %s", note->job_id, note->why);
+}
+
+void pollux_tell(const struct pollux_view *view, const struct plx_plan *plan,
+		 const enum plx_hold *held)
+{
+	slurmctld_lock_t lock = { .job = WRITE_LOCK };
+	struct note *notes = xcalloc(view->job_count + 1, sizeof(*notes));
+	int count = 0;
+
+	for (int j = 0; j < view->job_count; j++)
+		count += _note(view, j, plan, held[j], &notes[count]);
+	if (count) {
+		lock_slurmctld(lock);
+		for (int i = 0; i < count; i++)
+			_write(&notes[i]);
+		unlock_slurmctld(lock);
+	}
+	xfree(notes);
+}
+
+void pollux_tell_off(const struct pollux_view *view)
+{
+	enum plx_hold *held = xcalloc(view->job_count + 1, sizeof(*held));
+
+	for (int j = 0; j < view->job_count; j++)
+		held[j] = PLX_HOLD_OFF;
+	pollux_tell(view, NULL, held);
+	xfree(held);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * standing.h - on each job record, why the job has what it has
+ *
+ * In system_comment, as docs/resize.md says; written when the meaning is
+ * another, or once a minute when figures are. While a job is being resized,
+ * the reason for that stays.
+ */
+#ifndef SCHED_POLLUX_STANDING_H
+#define SCHED_POLLUX_STANDING_H
+
+#include "core/plan.h"
+#include "core/standing.h"
+#include "sched/pollux/look/view.h"
+
+/*
+ * Tell each job of the view: held[job_count] is what keeps it from what the
+ * plan says. plan NULL: none was made. By the plugin's thread; takes the write
+ * lock on jobs once, if there is something to write.
+ */
+void pollux_tell(const struct pollux_view *view, const struct plx_plan *plan,
+		 const enum plx_hold *held);
+
+/* Tell all that resizing is switched off. */
+void pollux_tell_off(const struct pollux_view *view);
+
+#endif
