@@ -20,6 +20,7 @@ nodes=4 gpus=4 cpus=8
 scheduler=pollux
 params=""
 conf_extra=""
+slurm_prefix=${POLLUX_SLURM_PREFIX:-}
 accounting=1
 detach=0
 owner="" owner_start=""
@@ -29,7 +30,7 @@ port=""
 starter=$$
 
 state_keys="root nodes gpus cpus scheduler params accounting detach owner \
-owner_start port started ready_timeout path"
+owner_start port started ready_timeout path slurm_prefix"
 
 say() { echo "pollux-sandbox: $*"; }
 complain() { echo "pollux-sandbox: $*" >&2; }
@@ -113,9 +114,14 @@ wait_until() {
 	done
 }
 
+# The caller's PATH, another Slurm's programs before all (--slurm-prefix).
+slurm_path() {
+	echo "${slurm_prefix:+$slurm_prefix/bin:$slurm_prefix/sbin:}$PATH"
+}
+
 # find_program NAME: daemons live in sbin, which ordinary users do not search.
 find_program() {
-	PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin type -P -- "$1"
+	PATH=$(slurm_path):/usr/local/sbin:/usr/sbin:/sbin type -P -- "$1"
 }
 
 # Names of the daemons, in the order in which they start.

@@ -45,7 +45,8 @@ choose_ports() {
 slurm_plugindir() {
 	local folder
 
-	for folder in "${POLLUX_SLURM_PLUGINDIR:-}" "$plugindir" \
+	for folder in "${POLLUX_SLURM_PLUGINDIR:-}" \
+		${slurm_prefix:+"$slurm_prefix/lib/slurm"} "$plugindir" \
 		/usr/lib/*/slurm-wlm /usr/lib/*/slurm /usr/lib64/slurm \
 		/usr/lib/slurm /usr/local/lib/slurm; do
 		[ -e "$folder/select_cons_tres.so" ] && echo "$folder" && return
@@ -233,6 +234,17 @@ write_gres_conf() {
 		"File=$root/dev/gpu[0-$((gpus - 1))]"
 }
 
+# Proctrack and task plugins need no cgroup, but slurmd insists on a cgroup
+# plugin; left to look by itself it fails where none is mounted. Newer releases
+# (those that --slurm-prefix is for) can be told so.
+write_cgroup_conf() {
+	if [ -n "$slurm_prefix" ]; then
+		echo "CgroupPlugin=disabled"
+	else
+		printf '%s\n' "CgroupPlugin=cgroup/v1" "CgroupAutomount=no"
+	fi
+}
+
 write_configuration() {
 	local i spank
 
@@ -242,10 +254,7 @@ write_configuration() {
 	done
 	write_slurm_conf >"$dir/etc/slurm.conf" || return 1
 	write_gres_conf >"$dir/etc/gres.conf"
-	# Proctrack and task plugins need no cgroup, but slurmd insists on a
-	# cgroup plugin; left to look by itself it fails where none is mounted.
-	printf '%s\n' "CgroupPlugin=cgroup/v1" "CgroupAutomount=no" \
-		>"$dir/etc/cgroup.conf"
+	write_cgroup_conf >"$dir/etc/cgroup.conf"
 	# The default tree fence crashes or hangs one start of 16 ranks in six.
 	echo "PMIxCollFence=ring" >"$dir/etc/mpi.conf"
 	spank=$(find_plugin spank_pollux) && spank="required $spank"

@@ -15,6 +15,7 @@ guilty=""
 enter() {
 	unset_slurm
 	export POLLUX_SANDBOX=$dir SLURM_CONF=$root/etc/slurm.conf
+	[ -z "$slurm_prefix" ] || PATH=$(slurm_path)
 	unset POLLUX_KEEPER
 	"$@"
 }
