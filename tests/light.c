@@ -12,58 +12,24 @@
  */
 #include "config.h"
 
-#include <getopt.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/status.h"
 #include "launcher/clock.h"
 #include "launcher/job.h"
+#include "light.h"
 
 #define WAIT_POLL_S    0.05 /* while an answer is due */
 #define TROUBLE_POLL_S 0.5  /* while slurmctld does not answer */
 
-static const char help[] =
-	"Usage: light [OPTION]...\n"
-	"  --log=FILE       append what happens, a line each (default stdout)\n"
-	"  --samples=N      train that many (goodput) and end (default: "
-	"never)\n"
-	"  --seconds=S      end after that time, whatever was trained\n"
-	"  --ack=S|never    answer so much later (default 0)\n"
-	"  --live[=S]       hand over: both shapes for S seconds (default 0)\n"
-	"  --poll=S         look at the record as often (default 1; it is\n"
-	"                   also woken by SIGURG)\n"
-	"  --wake=none      only poll\n"
-	"  --no-hint        never measured\n"
-	"  --batch=M0,MAX,MIN_GPU,MAX_GPU,ACCUMULATE\n"
-	"  --model=AC,BC,AN,BN,AR,BR,GAMMA  --noise=SQR,VAR\n"
-	"                   as in a hint (default: scales to many GPUs)\n"
-	"  --profiled=N     measured up to N GPUs (default: what it had)\n"
-	"  --restart=S      what a resize costs it, as told (default 1)\n"
-	"  --left=N         samples left, as told (default: of --samples)\n"
-	"  --tell=S         write its progress as often (default 10)\n";
+static struct light set;
 
 static struct {
-	const char *log;
-	double samples;
-	double seconds;
-	double ack_s; /* below 0: never */
-	double live_s;
-	double poll_s;
-	double tell_s;
-	double left;
-	bool live;
-	bool no_hint;
-} set = { .poll_s = 1, .tell_s = 10, .left = -1 };
-
-static struct {
-	uint32_t id;
-	const char *home;
 	struct plx_job job;
-	struct plx_status status;
 	char told[PLX_FIELDS_MAX]; /* "": to be told */
 	double told_s;
 	double began_s;
@@ -71,6 +37,7 @@ static struct {
 	double samples;	 /* done */
 	double asked_s;	 /* when the target was first seen, 0: none is */
 	double lent_s;	 /* when it was lent */
+	double whim_s;	 /* last one */
 	uint32_t seen;	 /* serial of the last target */
 	bool settled;	 /* an answer to our last one has come */
 } my;
@@ -83,7 +50,7 @@ static void say(const char *event, const char *more)
 		return;
 	fprintf(out,
 		"%.3f job=%u event=%s serial=%u gpus=%d nodes=%d on=%s %s\n",
-		plx_wall_s(), my.id, event, my.job.target.serial,
+		plx_wall_s(), set.id, event, my.job.target.serial,
 		my.job.layout.ranks, my.job.layout.count,
 		my.job.layout.ranks ? my.job.where : "-", more);
 	if (set.log)
@@ -94,7 +61,7 @@ static void say(const char *event, const char *more)
 
 static void tell_progress(void)
 {
-	struct plx_hint *hint = &my.status.hint;
+	struct plx_hint *hint = &set.status.hint;
 
 	if (set.samples > 0) {
 		hint->progress = my.samples / set.samples;
@@ -116,8 +83,8 @@ static void tell(void)
 	bool shortened;
 
 	tell_progress();
-	if (plx_status_write(&my.status, fields, sizeof(fields), &err) < 0 ||
-	    plx_job_publish(my.id, fields, fields, &shortened, &err) < 0) {
+	if (plx_status_write(&set.status, fields, sizeof(fields), &err) < 0 ||
+	    plx_job_publish(set.id, fields, fields, &shortened, &err) < 0) {
 		say("trouble", err.text);
 		my.told[0] = '\0';
 		return;
@@ -132,10 +99,10 @@ static void work(void)
 	double now_s = plx_now_s();
 	struct plx_shape shape = { .nodes = my.job.layout.count,
 				   .gpus = my.job.layout.ranks };
-	struct plx_hint *hint = &my.status.hint;
+	struct plx_hint *hint = &set.status.hint;
 	double speed = 0;
 
-	if (shape.gpus > 0 && my.status.phase == PLX_PHASE_TRAINING &&
+	if (shape.gpus > 0 && set.status.phase == PLX_PHASE_TRAINING &&
 	    plx_batch_best(&hint->job, shape, &hint->now, &speed))
 		my.samples += speed * (now_s - my.worked_s);
 	hint->goodput = speed;
@@ -151,7 +118,7 @@ static bool is_over(void)
 
 static void measure(void)
 {
-	struct plx_hint *hint = &my.status.hint;
+	struct plx_hint *hint = &set.status.hint;
 
 	if (my.job.layout.ranks <= hint->profiled.gpus)
 		return;
@@ -165,8 +132,8 @@ static bool is_asked(void)
 	const struct plx_target *target = &my.job.target;
 
 	return target->state == PLX_TARGET_ASKED &&
-	       (target->serial != my.status.ack ||
-		(my.status.live && target->cold));
+	       (target->serial != set.status.ack ||
+		(set.status.live && target->cold));
 }
 
 static void answer(void)
@@ -180,20 +147,20 @@ static void answer(void)
 	}
 	if (set.ack_s < 0 || plx_now_s() < my.asked_s + set.ack_s)
 		return;
-	my.status.ack = target->serial;
-	my.status.live = set.live && !target->cold &&
-			 target->gpus_per_node > 0 && my.job.layout.ranks > 0;
-	my.status.phase =
-		my.status.live ? PLX_PHASE_TRAINING : PLX_PHASE_SAVING;
+	set.status.ack = target->serial;
+	set.status.live = set.live && !target->cold &&
+			  target->gpus_per_node > 0 && my.job.layout.ranks > 0;
+	set.status.phase =
+		set.status.live ? PLX_PHASE_TRAINING : PLX_PHASE_SAVING;
 	my.lent_s = 0;
 	my.settled = false;
 	tell();
-	say("ack", my.status.live ? "live" : "cold");
+	say("ack", set.status.live ? "live" : "cold");
 }
 
 static void take_over(void)
 {
-	if (!my.status.live)
+	if (!set.status.live)
 		return;
 	if (!my.lent_s) {
 		my.lent_s = plx_now_s();
@@ -201,7 +168,7 @@ static void take_over(void)
 	}
 	if (plx_now_s() < my.lent_s + set.live_s)
 		return;
-	my.status.live = false;
+	set.status.live = false;
 	tell();
 	say("taken", "");
 }
@@ -213,20 +180,33 @@ static void settle(void)
 						       : PLX_PHASE_WAITING;
 
 	my.asked_s = 0;
-	if (my.settled && my.status.phase == phase)
+	if (my.settled && set.status.phase == phase)
 		return;
 	if (!my.settled && target->state != PLX_TARGET_REFUSED)
-		my.status.resizes++;
+		set.status.resizes++;
 	my.settled = true;
-	my.status.live = false;
-	my.status.phase = phase;
+	set.status.live = false;
+	set.status.phase = phase;
 	measure();
 	tell();
 	say(plx_target_state_name(target->state), target->why);
 }
 
+/* Gradients that are noisier than before, or less: it scales otherwise. */
+static void change_mind(void)
+{
+	struct plx_noise *noise = &set.status.hint.job.noise;
+
+	if (set.whim_s <= 0 || plx_now_s() < my.whim_s + set.whim_s)
+		return;
+	my.whim_s = plx_now_s();
+	noise->var = noise->sqr * exp(12.0 * drand48() - 4);
+	my.told[0] = '\0';
+}
+
 static void follow(void)
 {
+	change_mind();
 	if (is_asked())
 		answer();
 	else if (my.job.target.state == PLX_TARGET_LENT)
@@ -247,15 +227,17 @@ static bool look(bool first)
 	struct plx_job job;
 	struct plx_error err;
 
-	if (plx_job_load(my.id, true, my.home, &job, &err) < 0) {
+	if (plx_job_load(set.id, true, set.home, &job, &err) < 0) {
 		say("trouble", err.text);
 		return false;
 	}
 	work();
 	plx_job_release(&my.job);
 	my.job = job;
-	if (first && job.target.state != PLX_TARGET_ASKED)
-		my.status.ack = job.target.serial;
+	if (first && job.target.state != PLX_TARGET_ASKED) {
+		set.status.ack = job.target.serial;
+		my.settled = true;
+	}
 	return true;
 }
 
@@ -305,178 +287,9 @@ static int live(void)
 			return 143;
 		}
 	}
-	my.status.phase = PLX_PHASE_DONE;
+	set.status.phase = PLX_PHASE_DONE;
 	tell();
 	say("end", "");
-	return 0;
-}
-
-static bool read_doubles(const char *text, double *out, int count)
-{
-	for (int i = 0; i < count; i++) {
-		char *end;
-
-		out[i] = strtod(text, &end);
-		if (end == text || *end != (i + 1 < count ? ',' : '\0'))
-			return false;
-		text = end + 1;
-	}
-	return true;
-}
-
-static bool set_batch(const char *text)
-{
-	double part[5];
-
-	if (!read_doubles(text, part, 5))
-		return false;
-	my.status.hint.job.limits =
-		(struct plx_limits){ .base_batch = (int) part[0],
-				     .max_batch = (int) part[1],
-				     .min_per_gpu = (int) part[2],
-				     .max_per_gpu = (int) part[3],
-				     .accumulate = part[4] > 0 };
-	return true;
-}
-
-static bool set_model(const char *text)
-{
-	double part[7];
-
-	if (!read_doubles(text, part, 7))
-		return false;
-	my.status.hint.job.model = (struct plx_model){
-		.alpha_c = part[0],
-		.beta_c = part[1],
-		.alpha_n = part[2],
-		.beta_n = part[3],
-		.alpha_r = part[4],
-		.beta_r = part[5],
-		.gamma = part[6],
-	};
-	return true;
-}
-
-static bool set_noise(const char *text)
-{
-	double part[2];
-
-	if (!read_doubles(text, part, 2))
-		return false;
-	my.status.hint.job.noise =
-		(struct plx_noise){ .sqr = part[0], .var = part[1] };
-	return true;
-}
-
-static bool set_profiled(const char *text)
-{
-	int gpus = atoi(text);
-
-	my.status.hint.profiled =
-		(struct plx_shape){ .nodes = 1, .gpus = gpus };
-	return gpus > 0;
-}
-
-static bool set_ack(const char *text)
-{
-	set.ack_s = -1;
-	return !strcmp(text, "never") || read_doubles(text, &set.ack_s, 1);
-}
-
-static bool set_live(const char *text)
-{
-	set.live = true;
-	return !text || read_doubles(text, &set.live_s, 1);
-}
-
-static bool set_wake(const char *text)
-{
-	my.status.launcher = PLX_WAKE_NONE;
-	return !strcmp(text, "none");
-}
-
-static bool set_option(int option, const char *text)
-{
-	switch (option) {
-	case 'l':
-		set.log = text;
-		return true;
-	case 'n':
-		return read_doubles(text, &set.samples, 1);
-	case 's':
-		return read_doubles(text, &set.seconds, 1);
-	case 'a':
-		return set_ack(text);
-	case 'v':
-		return set_live(text);
-	case 'p':
-		return read_doubles(text, &set.poll_s, 1);
-	case 'w':
-		return set_wake(text);
-	case 'h':
-		set.no_hint = true;
-		return true;
-	case 'b':
-		return set_batch(text);
-	case 'm':
-		return set_model(text);
-	case 'o':
-		return set_noise(text);
-	case 'g':
-		return set_profiled(text);
-	case 'r':
-		return read_doubles(text, &my.status.hint.restart_s, 1);
-	case 'f':
-		return read_doubles(text, &set.left, 1);
-	case 't':
-		return read_doubles(text, &set.tell_s, 1);
-	default:
-		return false;
-	}
-}
-
-static void set_defaults(void)
-{
-	my.status = (struct plx_status){
-		.launcher = PLX_WAKE_BATCH,
-		.phase = PLX_PHASE_STARTING,
-		.hint = { .now = { .per_gpu = 1 },
-			  .profiled = { .nodes = 1, .gpus = 1 },
-			  .restart_s = 1 },
-	};
-	set_batch("128,8192,1,256,1");
-	set_model("0.02,0.002,0.01,0.0005,0.005,0.0002,1.5");
-	set_noise("0.25,12.5");
-}
-
-static int read_options(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{ "log", 1, NULL, 'l' },     { "samples", 1, NULL, 'n' },
-		{ "seconds", 1, NULL, 's' }, { "ack", 1, NULL, 'a' },
-		{ "live", 2, NULL, 'v' },    { "poll", 1, NULL, 'p' },
-		{ "wake", 1, NULL, 'w' },    { "no-hint", 0, NULL, 'h' },
-		{ "batch", 1, NULL, 'b' },   { "model", 1, NULL, 'm' },
-		{ "noise", 1, NULL, 'o' },   { "profiled", 1, NULL, 'g' },
-		{ "restart", 1, NULL, 'r' }, { "left", 1, NULL, 'f' },
-		{ "tell", 1, NULL, 't' },    { NULL, 0, NULL, 0 },
-	};
-	const char *id = getenv("SLURM_JOB_ID");
-	int option;
-
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (!set_option(option, optarg)) {
-			fputs(help, stderr);
-			return -1;
-		}
-	}
-	if (!id || optind < argc) {
-		fputs(help, stderr);
-		return -1;
-	}
-	my.id = (uint32_t) atoi(id);
-	my.home = getenv("SLURMD_NODENAME");
-	my.status.has_hint = !set.no_hint;
 	return 0;
 }
 
@@ -484,9 +297,9 @@ int main(int argc, char **argv)
 {
 	sigset_t wakes;
 
-	set_defaults();
-	if (read_options(argc, argv) < 0)
+	if (light_read(argc, argv, &set) < 0)
 		return 2;
+	srand48((long) set.id);
 	sigemptyset(&wakes);
 	sigaddset(&wakes, SIGURG);
 	sigaddset(&wakes, SIGTERM);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* light.h - what a light job was told to be */
+#ifndef TESTS_LIGHT_H
+#define TESTS_LIGHT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+struct light {
+	uint32_t id;
+	const char *home; /* our node, may be NULL */
+	struct plx_status status;
+	const char *log;
+	double samples;
+	double seconds;
+	double ack_s; /* below 0: never */
+	double live_s;
+	double poll_s;
+	double tell_s;
+	double left;
+	double whim_s;
+	bool live;
+	bool no_hint;
+};
+
+/* From the command line and Slurm's environment; -1: help was printed. */
+int light_read(int argc, char **argv, struct light *set);
+
+#endif
