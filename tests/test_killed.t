@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+# test_killed.t - slurmctld is killed at a chosen instruction of a resize
+#
+# A cell is OPERATION:FUNCTION[:STEPS[:WITHIN]], as mine.c has it. After each,
+# slurmctld is started again: no GPU has two owners or none, and the same job
+# goes on to be resized. POLLUX_THOROUGH=1 has all cells, and instructions
+# chosen by chance; POLLUX_CELLS="..." has those.
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR}/tests/faults.sh"
+
+mine=$POLLUX_BUILDDIR/tests/mine
+"$mine" 2>/dev/null
+[ $? != 77 ] || skip_all "mine.c knows x86_64 only"
+
+few="ask:pollux_record_publish ask:pollux_wake
+	grow:pollux_settle grow:pollux_request_keep
+	lend:pollux_settle park:pollux_place_new"
+# What a resize calls, from its beginning to its end.
+parts="pollux_resize pollux_place_take_out pollux_request_write
+	pollux_place_new pollux_settle abort_job_on_nodes
+	rebuild_step_bitmaps gs_job_start pollux_request_keep
+	pollux_record_publish pollux_wake"
+
+all_cells() {
+	local operation part
+	echo "$few"
+	for operation in grow shrink lend park; do
+		for part in $parts; do
+			echo "$operation:$part:0:pollux_resize"
+		done
+		# A resize takes some 200,000 instructions.
+		for part in 1 2 3; do
+			echo "$operation:pollux_resize:$((SRANDOM % 200000))"
+		done
+	done
+}
+
+cells=${POLLUX_CELLS:-$few}
+[ -z "${POLLUX_THOROUGH:-}" ] || cells=$(all_cells)
+# shellcheck disable=SC2086
+set -- $cells
+
+sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.1
+plan $(($# + 4))
+jobs=()
+
+checked() {
+	sb "$POLLUX_SRCDIR/tests/pollux-check" --no-sacct --log \
+		"$SB/log/slurmctld.log"
+}
+
+# lay FUNCTION [STEPS [WITHIN]]: in slurmctld, which lives on until then.
+lay() {
+	"$mine" "$(slurmctld_pid)" "$@" >"$WORK/mine.out" &
+	miner=$!
+	wait_until "grep -q laid $WORK/mine.out || ! kill -0 $miner" 10
+	grep -q laid "$WORK/mine.out"
+}
+
+# What makes the plugin do it to the job, now on all GPUs or on two.
+provoke() {
+	case $1 in
+	ask | grow) sb scancel --name=way ;;
+	shrink | lend) submit_rigid -J way -N2 --gpus-per-node=3 -- 600 ;;
+	park) submit_rigid -J way -N2 --gpus-per-node=4 \
+		--priority=4294910000 -- 600 ;;
+	esac >/dev/null
+}
+
+# The job is where the operation begins.
+prepare() {
+	case $1 in
+	ask | grow)
+		submit_rigid -J way -N2 --gpus-per-node=3 -- 600 >/dev/null
+		wait_until "has_gpus $job 2 && is_done" 20
+		;;
+	*) wait_until "has_gpus $job 8 && is_done" 20 ;;
+	esac
+}
+
+is_done() {
+	sb scontrol show job "$job" | grep -qE 'SystemComment=.* state=done'
+}
+
+# goes_on: nothing is lost, and the job is resized again.
+goes_on() {
+	checked && is_state "$job" RUNNING || return 1
+	sb scancel --name=way
+	# Submitted a moment before, it may come back with an older state.
+	wait_until "sb scancel --name=way; has_gpus $job 8 && is_done" 30 &&
+		checked
+}
+
+# The cluster's only elastic job, of that kind.
+use_job() {
+	[ "${kind:-}" != "$1" ] || return 0
+	kind=$1
+	[ -z "${job:-}" ] || sb scancel "$job"
+	job=$(submit_light "$kind" pollux,max=8 --priority=1000 -- "$2")
+	jobs+=("$job")
+}
+
+dies() {
+	local operation function steps within
+	IFS=: read -r operation function steps within <<<"$1"
+	case $operation in
+	lend | park) use_job live --live=0.2 ;;
+	*) use_job cold --ack=0.1 ;;
+	esac
+	prepare "$operation" &&
+		lay "$function" "${steps:-0}" ${within:+"$within"} || return 1
+	provoke "$operation"
+	wait_until "! kill -0 $miner" 30
+	wait "$miner" || {
+		echo "slurmctld was not killed there"
+		return 1
+	}
+	restart_slurmctld && goes_on
+}
+
+for cell; do
+	ok "slurmctld dies at $cell, and all goes on" dies "$cell"
+done
+sb scancel --name=way,cold,live
+ok "no job was lost, and none runs on" wait_until "ended ${jobs[*]}" 30
+ok "all nodes are idle, with no GPU allocated" wait_until cluster_is_idle 30
+ok "nothing is leaked" checked
+ok "slurmctld lives" slurmctld_lives
