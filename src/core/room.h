@@ -14,26 +14,68 @@
 #include "core/problem.h"
 
 struct plx_request {
-	uint32_t id;
+	uint32_t id;	     /* of those with one id, not 0, one is served */
 	int nodes;	     /* nodes it wants, >= 1 */
-	int gpus_per_node;   /* >= 0; a job without GPUs needs no room */
-	bool whole_nodes;    /* --exclusive: all GPUs of its nodes */
+	int gpus_per_node;   /* >= 0 */
+	double cpus;	     /* of each of its nodes */
+	double memory;	     /* the same, MB */
+	bool whole_nodes;    /* --exclusive: all of its nodes */
+	double seconds;	     /* until it has ended, by its time limit */
 	const bool *allowed; /* [node_count], borrowed; NULL: all */
 	/*
 	 * [job_count] of the problem, borrowed: elastic jobs it may not park
 	 * (their priority is higher, or they may not be parked); NULL: all.
 	 */
 	const bool *keeps;
+	/*
+	 * It is a parked job of the problem that is to come back: others that
+	 * come later have no room here, but problem->gpus has it again.
+	 */
+	bool wakes;
+};
+
+/* What a job has of a node until it ends. */
+struct plx_stay {
+	int node;
+	int gpus;
+	double cpus;
+	double memory;
+	double ends_s; /* from now */
+	bool elastic;  /* the least that a job of the problem has */
+};
+
+/* What the problem does not know of the cluster. */
+struct plx_rest {
+	const double *cpus;   /* [node_count] that rigid jobs do not have */
+	const double *memory; /* the same, MB; NULL: no matter */
+	const double *cpus_per_gpu;   /* [node_count] elastic jobs take there */
+	const double *memory_per_gpu; /* the same, MB */
+	double home_cpus;	      /* that a parked job keeps at its home */
+	double home_memory;	      /* the same, MB */
+	const struct plx_stay *stays;
+	int stay_count;
+	double now_s;	     /* on the clock that promises are rounded on ... */
+	double resolution_s; /* ... to this; 0: not at all */
+	double window_s;     /* how far promises go; 0: without end */
+};
+
+struct plx_grant {
+	bool granted;	 /* there is room now */
+	bool displaces;	 /* elastic jobs have to give way for it */
+	double starts_s; /* otherwise: when it could; INFINITY: unknown */
+	bool *nodes;	 /* [node_count] of the caller's, or NULL: which */
 };
 
 /*
  * Take room for the requests, in the order given (Slurm's priority order),
- * out of problem->gpus. granted[i] says which found room. A request that
- * cannot be served even when elastic jobs are as small as allowed takes
- * nothing. Never leaves a pinned job or one in `keeps` without its minimum.
+ * out of problem->gpus. A request that cannot be served even when elastic
+ * jobs are as small as allowed takes nothing now; it is promised nodes for
+ * later, and those that come after it have to be gone from them by then.
+ * Never leaves a pinned job or one in `keeps` without its minimum. rest NULL:
+ * only GPUs matter, and nothing is promised.
  */
-int plx_room_reserve(struct plx_problem *problem,
+int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
 		     const struct plx_request *requests, int count,
-		     bool *granted, struct plx_error *err);
+		     struct plx_grant *grants, struct plx_error *err);
 
 #endif

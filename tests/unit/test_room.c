@@ -35,11 +35,11 @@ static struct plx_problem *full(int nodes, int gpus)
 static bool served(struct plx_problem *problem, struct plx_request request)
 {
 	struct plx_error err = { "" };
-	bool granted = false;
+	struct plx_grant grant = { 0 };
 
-	if (plx_room_reserve(problem, &request, 1, &granted, &err) < 0)
+	if (plx_room_reserve(problem, NULL, &request, 1, &grant, &err) < 0)
 		fail_msg("%s", err.text);
-	return granted;
+	return grant.granted;
 }
 
 static int gpus_left(const struct plx_problem *problem)
@@ -214,14 +214,14 @@ static void requests_are_served_in_their_order(void **state)
 		{ .id = 7, .nodes = 1, .gpus_per_node = 1 },
 	};
 	struct plx_problem *problem = full(2, 4);
-	bool granted[3];
+	struct plx_grant grants[3] = { 0 };
 
 	(void) state;
-	assert_int_equal(0,
-			 plx_room_reserve(problem, requests, 3, granted, NULL));
-	assert_true(granted[0]);
-	assert_false(granted[1]);
-	assert_true(granted[2]);
+	assert_int_equal(0, plx_room_reserve(problem, NULL, requests, 3, grants,
+					     NULL));
+	assert_true(grants[0].granted);
+	assert_false(grants[1].granted);
+	assert_true(grants[2].granted);
 	assert_int_equal(3, gpus_left(problem));
 	plx_problem_destroy(problem);
 }
@@ -239,7 +239,7 @@ static void a_job_parked_for_one_does_not_stop_another(void **state)
 		{ .nodes = 1, .gpus_per_node = 4, .keeps = keeps },
 	};
 	struct plx_problem *problem = plx_problem_create(2, 1, NULL);
-	bool granted[2];
+	struct plx_grant grants[2] = { 0 };
 
 	(void) state;
 	assert_non_null(problem);
@@ -251,10 +251,10 @@ static void a_job_parked_for_one_does_not_stop_another(void **state)
 	problem->jobs[0].may_park = true;
 	problem->jobs[0].home = 0;
 	problem->jobs[0].now[0] = 4;
-	assert_int_equal(0,
-			 plx_room_reserve(problem, requests, 2, granted, NULL));
-	assert_true(granted[0]);
-	assert_true(granted[1]);
+	assert_int_equal(0, plx_room_reserve(problem, NULL, requests, 2, grants,
+					     NULL));
+	assert_true(grants[0].granted);
+	assert_true(grants[1].granted);
 	plx_problem_destroy(problem);
 }
 
@@ -265,14 +265,14 @@ static void a_refusal_leaves_no_trace(void **state)
 		{ .nodes = 1, .gpus_per_node = 2 },
 	};
 	struct plx_problem *problem = full(1, 4);
-	bool granted[2];
+	struct plx_grant grants[2] = { 0 };
 
 	(void) state;
 	problem->jobs[0].min_gpus = 2;
-	assert_int_equal(0,
-			 plx_room_reserve(problem, requests, 2, granted, NULL));
-	assert_false(granted[0]);
-	assert_true(granted[1]);
+	assert_int_equal(0, plx_room_reserve(problem, NULL, requests, 2, grants,
+					     NULL));
+	assert_false(grants[0].granted);
+	assert_true(grants[1].granted);
 	assert_int_equal(2, problem->gpus[0]);
 	plx_problem_destroy(problem);
 }
@@ -282,11 +282,11 @@ static void a_request_without_nodes_is_refused(void **state)
 	struct plx_problem *problem = full(1, 1);
 	struct plx_request request = { .id = 3, .nodes = 0 };
 	struct plx_error err = { "" };
-	bool granted = false;
+	struct plx_grant grant = { 0 };
 
 	(void) state;
-	assert_int_equal(-1, plx_room_reserve(problem, &request, 1, &granted,
-					      &err));
+	assert_int_equal(-1, plx_room_reserve(problem, NULL, &request, 1,
+					      &grant, &err));
 	assert_string_equal("job 3 wants 0 GPUs on each of 0 nodes", err.text);
 	plx_problem_destroy(problem);
 }
@@ -403,14 +403,15 @@ static void granted_room_can_be_had(void **state)
 /* Parked may be who yields to one of those that were granted. */
 static void hold_unless_granted(struct plx_problem *problem,
 				const struct plx_request *requests,
-				const bool *granted, int count)
+				const struct plx_grant *granted, int count)
 {
 	for (int j = 0; j < problem->job_count; j++) {
 		bool yields = false;
 
 		for (int i = 0; i < count; i++)
-			yields = yields || (granted[i] && requests[i].keeps &&
-					    !requests[i].keeps[j]);
+			yields = yields ||
+				 (granted[i].granted && requests[i].keeps &&
+				  !requests[i].keeps[j]);
 		problem->jobs[j].may_park &= yields;
 	}
 }
@@ -426,18 +427,19 @@ static void many_grants_can_be_had_together(void **state)
 		struct plx_request requests[4];
 		bool allowed[4][4];
 		bool keeps[4][6];
-		bool granted[4];
+		struct plx_grant granted[4] = { 0 };
 
 		for (int r = 0; r < 4; r++)
 			requests[r] = random_request(&seed, problem, allowed[r],
 						     keeps[r]);
 		if (now_feasible(problem)) {
-			assert_int_equal(0, plx_room_reserve(problem, requests,
-							     4, granted, NULL));
+			assert_int_equal(0, plx_room_reserve(problem, NULL,
+							     requests, 4,
+							     granted, NULL));
 			hold_unless_granted(problem, requests, granted, 4);
 			assert_plan_exists(problem);
 			for (int r = 0; r < 4; r++)
-				grants += granted[r];
+				grants += granted[r].granted;
 		}
 		plx_problem_destroy(problem);
 	}

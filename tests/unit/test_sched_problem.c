@@ -20,7 +20,7 @@ struct world {
 	int cpus[JOBS][NODES];
 	bool allowed[NODES];
 	int reserved[NODES];
-	bool granted[1];
+	struct plx_grant grants[1];
 };
 
 static void set_up(struct world *w)
@@ -76,7 +76,7 @@ static void measured(struct world *w, int j, int gpus, int base_batch)
 
 static struct plx_problem *problem_of(struct world *w)
 {
-	const struct pollux_room room = { w->reserved, w->granted };
+	const struct pollux_room room = { w->reserved, w->grants };
 	struct plx_error err = { "" };
 	struct plx_problem *problem = pollux_problem_create(
 		&w->view, &w->params, w->standings, &room, &err);

@@ -35,6 +35,7 @@
 #include "src/slurmctld/agent.h"
 #include "src/slurmctld/gang.h"
 #include "src/slurmctld/job_scheduler.h"
+#include "src/slurmctld/licenses.h"
 #include "src/slurmctld/locks.h"
 #include "src/slurmctld/node_scheduler.h"
 #include "src/slurmctld/reservation.h"
@@ -46,11 +47,13 @@
 #include "src/interfaces/gres.h"
 #include "src/interfaces/select.h"
 #include "src/stepmgr/gres_stepmgr.h"
+#include "src/slurmctld/proc_req.h"
 #include "src/stepmgr/stepmgr.h"
 #else
 #include "src/common/gres.h"
 #include "src/common/select.h"
 #include "src/slurmctld/gres_ctld.h"
+#include "src/slurmctld/srun_comm.h"
 #endif
 
 /* Names that came or went between the two. */
@@ -63,6 +66,11 @@ typedef hostlist_t *pollux_hostlist_t;
 #else
 typedef struct job_details job_details_t;
 typedef hostlist_t pollux_hostlist_t;
+#endif
+
+/* Memory is given out like CPUs: 25.11 calls it so. */
+#ifndef CR_MEMORY
+#define CR_MEMORY SELECT_MEMORY
 #endif
 
 /* How a request for GPUs on each node is written. */
@@ -169,6 +177,26 @@ static inline int pollux_slurm_job_lost(job_record_t *job, bool requeue)
 #else
 	return job_complete(job->job_id, slurm_conf.slurm_user_id, requeue,
 			    true, NO_VAL);
+#endif
+}
+
+/* 22.05 has --prefer: schedulers say which features count this time. */
+static inline void pollux_slurm_use_features(job_record_t *job)
+{
+	job->details->features_use = job->details->features;
+	job->details->feature_list_use = job->details->feature_list;
+}
+
+/* Start a waiting job where it may be; 22.05: before job queue records. */
+static inline int pollux_slurm_select_nodes(job_record_t *job,
+					    uint32_t scheduler)
+{
+#if POLLUX_SLURM_24
+	job_node_select_t select = { .job_ptr = job };
+
+	return select_nodes(&select, false, false, scheduler);
+#else
+	return select_nodes(job, false, NULL, NULL, false, scheduler);
 #endif
 }
 

@@ -33,6 +33,8 @@ static const struct rule rules[] = {
 	  "seconds from 0.05 to 3600" },
 	{ "ack_timeout", AT(ack_timeout_s), NUMBER, 1, 3600, 60,
 	  "seconds from 1 to 3600" },
+	{ "patience", AT(patience_s), NUMBER, 1, 86400, 60,
+	  "seconds from 1 to 86400" },
 	{ "fairness", AT(fairness), NUMBER, -10, 1, PLX_FAIRNESS,
 	  "a number from -10 to 1, or min" },
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
@@ -163,4 +165,5 @@ void pollux_params_read(const char *text, struct pollux_params *params)
 	     word = strtok_r(NULL, ",", &rest))
 		_read_word(word, params);
 	xfree(copy);
+	pollux_terms_read(text, &params->terms);
 }

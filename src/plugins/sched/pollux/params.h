@@ -3,12 +3,14 @@
  * params.h - what the administrator sets: SchedulerParameters=pollux_*
  *
  * Documented in sched_pollux(5). Other words of SchedulerParameters belong
- * to Slurm and to the backfill scheduler and are not looked at.
+ * to Slurm and to the backfill scheduler; see backfill/terms.h.
  */
 #ifndef SCHED_POLLUX_PARAMS_H
 #define SCHED_POLLUX_PARAMS_H
 
 #include <stdbool.h>
+
+#include "sched/pollux/backfill/terms.h"
 
 #define POLLUX_FOLDER_SIZE 256
 
@@ -23,11 +25,13 @@ struct pollux_params {
 	double interval_s;    /* between cycles when nothing happens */
 	double min_gap_s;     /* between cycles when a lot happens */
 	double ack_timeout_s; /* for a launcher to answer */
+	double patience_s;    /* with a job that does not take its room */
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
 	bool interference;    /* keep multi-node jobs off each other's nodes */
 	enum pollux_weigh weigh;
 	bool enabled;			  /* false: watch, but resize nothing */
 	bool backfill;			  /* run Slurm's backfill beside */
+	struct pollux_terms terms;	  /* of that backfill */
 	char dump[POLLUX_FOLDER_SIZE];	  /* where decisions go; "": nowhere */
 	char metrics[POLLUX_FOLDER_SIZE]; /* file; "no": none, "": default */
 };

@@ -13,6 +13,7 @@
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/ledger.h"
+#include "sched/pollux/start/enter.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
 #include "sched/pollux/tell/count.h"
@@ -199,7 +200,8 @@ static bool _touched(double now_s, const struct pollux_params *params)
 	time_t since = time(NULL) - (time_t) (now_s - last.looked_s) - 1;
 
 	return last.due || now_s - last.cycled_s >= params->interval_s ||
-	       last_job_update >= since || last_node_update >= since;
+	       now_s >= pollux_patience_next_s() || last_job_update >= since ||
+	       last_node_update >= since;
 }
 
 static void _look(const struct pollux_params *params)
@@ -215,10 +217,13 @@ static void _look(const struct pollux_params *params)
 		pollux_requeue_reset();
 	last.waiting = view->waiting_count > 0;
 	_update_tracks(view, params);
-	if (!params->enabled)
+	if (!params->enabled) {
 		pollux_tell_off(view);
+		pollux_enter_forget_all();
+	}
 	last.due = params->enabled &&
 		   (view->print != last.print ||
+		    now_s >= pollux_patience_next_s() ||
 		    now_s - last.cycled_s >= params->interval_s);
 	if (last.due && now_s - last.cycled_s >= params->min_gap_s) {
 		last.due = false;
@@ -246,23 +251,29 @@ static void _mend(void)
 	unlock_slurmctld(lock);
 }
 
+static bool _is_busy(void)
+{
+	return pollux_track_any_busy() || pollux_enter_any();
+}
+
 void *pollux_agent(void *unused)
 {
 	struct pollux_params params;
 	bool mend = false;
 
 	(void) unused;
-	while (_sleep(pollux_track_any_busy() ? TICK_S : LOOK_S, &params,
-		      &mend)) {
+	while (_sleep(_is_busy() ? TICK_S : LOOK_S, &params, &mend)) {
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
 		/* GPUs were given up: do not let who waits for them wait on. */
 		if (pollux_ask_tick() && last.waiting)
 			schedule(false);
+		pollux_enter(pollux_now_s());
 		_look(&params);
 		pollux_publish(params.metrics);
 	}
 	pollux_track_remove_all();
+	pollux_enter_forget_all();
 	slurm_mutex_lock(&shared.mutex);
 	xfree(shared.text);
 	shared.stop = false; /* for a thread to come */

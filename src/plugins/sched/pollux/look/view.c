@@ -6,6 +6,7 @@
 #include "common/elastic.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/start/requeue.h"
+#include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/look/waiting.h"
 
@@ -46,6 +47,8 @@ static void _fill_nodes(struct pollux_view *view)
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
 		node->cpus = record->cpus_efctv;
+		node->memory = (double) record->real_memory -
+			       (double) record->mem_spec_limit;
 		if (gpus) {
 			node->gpus = (int) gpus->gres_cnt_avail;
 			node->gpus_free = (int) gpus->gres_cnt_avail -
@@ -56,8 +59,9 @@ static void _fill_nodes(struct pollux_view *view)
 	}
 }
 
-/* CPUs of the job on each node, added to cpus[]. */
-static void _add_cpus(const job_record_t *record, int *cpus, int node_count)
+/* CPUs and memory of the job on each node, added to these. */
+static void _add_held(const job_record_t *record, int *cpus, double *memory,
+		      int node_count)
 {
 	const job_resources_t *held = record->job_resrcs;
 	int offset = 0;
@@ -65,8 +69,12 @@ static void _add_cpus(const job_record_t *record, int *cpus, int node_count)
 	if (!held || !held->node_bitmap || !held->cpus)
 		return;
 	for (int n = 0; n < node_count; n++) {
-		if (bit_test(held->node_bitmap, n))
-			cpus[n] += held->cpus[offset++];
+		if (!bit_test(held->node_bitmap, n))
+			continue;
+		cpus[n] += held->cpus[offset];
+		if (held->memory_allocated)
+			memory[n] += (double) held->memory_allocated[offset];
+		offset++;
 	}
 }
 
@@ -121,7 +129,8 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	_read_status(record, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0;
-	job->priority = record->priority;
+	job->priority = pollux_priority(record, record->part_ptr);
+	job->ends_s = pollux_ends_s(record, view->now);
 	job->age_s = view->now > record->start_time
 			     ? view->now - record->start_time
 			     : 0;
@@ -129,8 +138,9 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->since = pollux_record_since(record);
 	job->gpus = xcalloc(view->node_count, sizeof(*job->gpus));
 	job->cpus = xcalloc(view->node_count, sizeof(*job->cpus));
+	job->memory = xcalloc(view->node_count, sizeof(*job->memory));
 	pollux_record_gpus(record, job->gpus);
-	_add_cpus(record, job->cpus, view->node_count);
+	_add_held(record, job->cpus, job->memory, view->node_count);
 	job->allowed = _allowed(record, view->node_count);
 }
 
@@ -138,6 +148,7 @@ static void _fill_jobs(struct pollux_view *view)
 {
 	ListIterator iter = list_iterator_create(job_list);
 	int *cpus = xcalloc(view->node_count, sizeof(*cpus));
+	double *memory = xcalloc(view->node_count, sizeof(*memory));
 	job_record_t *record = NULL;
 	struct plx_options options;
 
@@ -146,7 +157,7 @@ static void _fill_jobs(struct pollux_view *view)
 		view->requeued += pollux_requeued(record);
 		if (!_holds_resources(record))
 			continue;
-		_add_cpus(record, cpus, view->node_count);
+		_add_held(record, cpus, memory, view->node_count);
 		if (record->details && record->part_ptr &&
 		    record->part_ptr->node_bitmap &&
 		    elastic_options(record->spank_job_env,
@@ -155,9 +166,12 @@ static void _fill_jobs(struct pollux_view *view)
 			_fill_job(record, &options, view);
 	}
 	list_iterator_destroy(iter);
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < view->node_count; n++) {
 		view->nodes[n].cpus_used = cpus[n];
+		view->nodes[n].memory_used = memory[n];
+	}
 	xfree(cpus);
+	xfree(memory);
 }
 
 /* What, when it changes, is worth a cycle before its time. */
@@ -197,10 +211,13 @@ struct pollux_view *pollux_view_create(void)
 	lock_slurmctld(lock);
 	view->now = time(NULL);
 	view->node_count = node_record_count;
+	view->counts_memory = slurm_conf.select_type_param & CR_MEMORY;
 	view->nodes = xcalloc(view->node_count, sizeof(*view->nodes));
 	_fill_nodes(view);
 	_fill_jobs(view);
 	pollux_waiting_fill(view);
+	if (view->job_count && view->waiting_count)
+		pollux_stays_fill(view);
 	unlock_slurmctld(lock);
 	view->print = _print(view);
 	return view;
@@ -216,10 +233,14 @@ void pollux_view_destroy(struct pollux_view *view)
 		xfree(view->jobs[i].shape);
 		xfree(view->jobs[i].gpus);
 		xfree(view->jobs[i].cpus);
+		xfree(view->jobs[i].memory);
 		xfree(view->jobs[i].allowed);
 	}
-	for (int i = 0; i < view->waiting_count; i++)
+	for (int i = 0; i < view->waiting_count; i++) {
 		xfree(view->waiting[i].allowed);
+		xfree(view->waiting[i].partition);
+	}
+	xfree(view->stays);
 	xfree(view->nodes);
 	xfree(view->jobs);
 	xfree(view->waiting);

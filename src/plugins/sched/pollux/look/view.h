@@ -25,6 +25,8 @@ struct pollux_node {
 	int gpus_free;
 	int cpus;
 	int cpus_used;
+	double memory; /* MB */
+	double memory_used;
 };
 
 /* A running elastic job. */
@@ -37,21 +39,39 @@ struct pollux_job {
 	struct plx_target target;
 	bool runs; /* may be resized as far as Slurm is concerned */
 	int home;
-	uint32_t priority;
-	time_t age_s;  /* since its start */
-	char *shape;   /* nodes as accounting has them */
-	time_t since;  /* its present shape */
-	int *gpus;     /* [node_count] */
-	int *cpus;     /* [node_count] */
-	bool *allowed; /* [node_count] */
+	uint64_t priority; /* see pollux_priority() */
+	time_t age_s;	   /* since its start */
+	double ends_s;	   /* from now, by its time limit */
+	char *shape;	   /* nodes as accounting has them */
+	time_t since;	   /* its present shape */
+	int *gpus;	   /* [node_count] */
+	int *cpus;	   /* [node_count] */
+	double *memory;	   /* [node_count] MB */
+	bool *allowed;	   /* [node_count] */
 };
 
-/* A job, elastic or not, that Slurm could not start for want of resources. */
+/* What a job that is not elastic has of a node. */
+struct pollux_stay {
+	int node;
+	int gpus;
+	int cpus;
+	double memory;
+	double ends_s; /* from now, by its time limit */
+};
+
+/*
+ * A job, elastic or not, that Slurm could not start for want of resources; one
+ * for each partition it may start in.
+ */
 struct pollux_waiting {
 	uint32_t id;
-	uint32_t priority;
+	uint64_t priority; /* see pollux_priority() */
+	char *partition;
 	int nodes;
-	int gpus_per_node; /* or those that stand in its CPUs' way */
+	int gpus_per_node;
+	double cpus;	/* of each node */
+	double memory;	/* the same, MB */
+	double seconds; /* its time limit */
 	bool whole_nodes;
 	bool ignored;  /* see patience.h */
 	bool *allowed; /* [node_count] */
@@ -65,7 +85,10 @@ struct pollux_view {
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
-	int requeued;			/* jobs to be reset, see requeue.h */
+	bool counts_memory;		/* Slurm gives it out like CPUs */
+	int stay_count;
+	struct pollux_stay *stays; /* none unless jobs and waiting are */
+	int requeued;		   /* jobs to be reset, see requeue.h */
 	uint64_t print; /* changes when there is something to decide */
 };
 

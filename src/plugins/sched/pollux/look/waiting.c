@@ -6,15 +6,17 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/look/waiting.h"
 
-/*
- * Slurm's word for why it does not run. Jobs that wait for a dependency, a
- * limit or a person would not start even if there were room.
- */
-static bool _wants_room(const job_record_t *job, time_t now)
+uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
+{
+	return (uint64_t) part->priority_tier << 32 | job->priority;
+}
+
+/* As Slurm says why it does not run. */
+bool pollux_waits_for_room(const job_record_t *job, time_t now)
 {
 	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !job->priority ||
-	    !job->details || !job->part_ptr || !job->part_ptr->node_bitmap ||
-	    job->het_job_id || job->resv_name)
+	    !job->details || !job->part_ptr || job->het_job_id ||
+	    job->resv_name)
 		return false;
 	if (job->details->begin_time > now)
 		return false;
@@ -51,49 +53,100 @@ static int _gpus_per_node(const job_record_t *job, int nodes)
 	return most;
 }
 
-static int _cpus_per_node(const job_record_t *job, int nodes)
+/* What a GPU brings along of CPUs and of memory, by request or partition. */
+static void _beside_gpus(const job_record_t *job, double *cpus, double *memory)
 {
-	int cpus = _ceil_div(job->details->min_cpus, (uint64_t) nodes);
+	uint32_t gpu = pollux_gpu_id();
+	gres_state_t *state = NULL;
+	const gres_job_state_t *want = NULL;
 
-	return MAX(cpus, (int) job->details->pn_min_cpus);
+	if (job->gres_list_req)
+		state = list_find_first(job->gres_list_req, gres_find_id, &gpu);
+	want = state ? state->gres_data : NULL;
+	if (!want)
+		return;
+	*cpus = want->cpus_per_gres ? want->cpus_per_gres
+				    : want->def_cpus_per_gres;
+	*memory = (double) (want->mem_per_gres ? want->mem_per_gres
+					       : want->def_mem_per_gres);
 }
 
-/*
- * It may need more CPUs of a node than elastic jobs leave when they have all
- * GPUs but those it needs: count the excess as GPUs.
- */
-static int _gpus_for_cpus(const struct pollux_view *view,
-			  const struct pollux_waiting *waiting, int cpus)
-{
-	int gpus = 0;
-	int most = 0;
-
-	for (int n = 0; n < view->node_count; n++) {
-		const struct pollux_node *node = &view->nodes[n];
-
-		if (!waiting->allowed[n] || !node->gpus)
-			continue;
-		most = MAX(most, node->gpus);
-		gpus = MAX(gpus, cpus - (node->cpus - node->gpus));
-	}
-	return MIN(gpus, most);
-}
-
-static void _fill(const job_record_t *job, const struct pollux_view *view,
-		  struct pollux_waiting *waiting)
+/* What it takes of each of its nodes besides GPUs. */
+static void _fill_rest(const job_record_t *job, struct pollux_waiting *waiting)
 {
 	const job_details_t *details = job->details;
+	uint64_t memory = details->pn_min_memory;
+	double gpu_cpus = 0;
+	double gpu_memory = 0;
+
+	_beside_gpus(job, &gpu_cpus, &gpu_memory);
+	waiting->cpus = _ceil_div(details->min_cpus, (uint64_t) waiting->nodes);
+	if (details->pn_min_cpus != NO_VAL)
+		waiting->cpus = MAX(waiting->cpus, details->pn_min_cpus);
+	waiting->cpus = MAX(waiting->cpus, gpu_cpus * waiting->gpus_per_node);
+	waiting->memory = gpu_memory * waiting->gpus_per_node;
+	if (!memory || memory == NO_VAL64)
+		return;
+	if (memory & MEM_PER_CPU)
+		waiting->memory =
+			waiting->cpus * (double) (memory & ~MEM_PER_CPU);
+	else
+		waiting->memory = MAX(waiting->memory, (double) memory);
+}
+
+static double _seconds(const job_record_t *job, const part_record_t *part)
+{
+	uint32_t minutes = job->time_limit;
+
+	if (job->time_min && job->time_min < minutes)
+		minutes = job->time_min;
+	if (minutes == NO_VAL || minutes == INFINITE)
+		minutes = part->max_time;
+	if (minutes == INFINITE)
+		minutes = 365 * 24 * 60;
+	return 60.0 * minutes;
+}
+
+static bool *_allowed(const job_record_t *job, const part_record_t *part,
+		      int nodes, const struct pollux_view *view)
+{
+	const job_details_t *details = job->details;
+	bool *allowed = xcalloc(view->node_count, sizeof(*allowed));
+	bitstr_t *all = details->req_node_bitmap;
+
+	if (all && bit_set_count(all) < nodes)
+		all = NULL;
+	for (int n = 0; n < view->node_count; n++)
+		allowed[n] = view->nodes[n].usable &&
+			     bit_test(part->node_bitmap, n) &&
+			     !(details->exc_node_bitmap &&
+			       bit_test(details->exc_node_bitmap, n)) &&
+			     !(all && !bit_test(all, n));
+	return allowed;
+}
+
+/* A job, and a partition it may start in. */
+struct candidate {
+	const job_record_t *job;
+	const part_record_t *part;
+	uint64_t priority;
+};
+
+static void _fill(const struct candidate *from, const struct pollux_view *view,
+		  struct pollux_waiting *waiting)
+{
+	const job_details_t *details = from->job->details;
 	int largest = 1;
-	int gpus = 0;
 
 	for (int n = 0; n < view->node_count; n++)
 		largest = MAX(largest, view->nodes[n].gpus);
-	waiting->id = job->job_id;
-	waiting->priority = job->priority;
+	waiting->id = from->job->job_id;
+	waiting->priority = from->priority;
+	waiting->partition = xstrdup(from->part->name);
 	waiting->nodes = details->min_nodes > 0 && details->min_nodes < NO_VAL
 				 ? (int) details->min_nodes
 				 : 1;
-	waiting->gpus_per_node = _gpus_per_node(job, waiting->nodes);
+	waiting->gpus_per_node = _gpus_per_node(from->job, waiting->nodes);
 	if (waiting->gpus_per_node > largest) {
 		waiting->nodes = _ceil_div((uint64_t) waiting->nodes *
 						   waiting->gpus_per_node,
@@ -101,51 +154,82 @@ static void _fill(const job_record_t *job, const struct pollux_view *view,
 		waiting->gpus_per_node = largest;
 	}
 	waiting->whole_nodes = details->whole_node == WHOLE_NODE_REQUIRED ||
-			       job->part_ptr->max_share == 0;
-	waiting->allowed = xcalloc(view->node_count, sizeof(bool));
-	for (int n = 0; n < view->node_count; n++)
-		waiting->allowed[n] =
-			view->nodes[n].usable &&
-			bit_test(job->part_ptr->node_bitmap, n) &&
-			!(details->exc_node_bitmap &&
-			  bit_test(details->exc_node_bitmap, n)) &&
-			!(details->req_node_bitmap &&
-			  bit_set_count(details->req_node_bitmap) >=
-				  waiting->nodes &&
-			  !bit_test(details->req_node_bitmap, n));
-	gpus = _gpus_for_cpus(view, waiting,
-			      _cpus_per_node(job, waiting->nodes));
-	waiting->gpus_per_node = MAX(waiting->gpus_per_node, gpus);
+			       from->part->max_share == 0;
+	waiting->seconds = _seconds(from->job, from->part);
+	waiting->allowed =
+		_allowed(from->job, from->part, waiting->nodes, view);
+	_fill_rest(from->job, waiting);
 }
 
 /* Highest priority first, then the oldest. */
 static int _by_priority(const void *a, const void *b)
 {
-	const job_record_t *x = *(job_record_t *const *) a;
-	const job_record_t *y = *(job_record_t *const *) b;
+	const struct candidate *x = a;
+	const struct candidate *y = b;
 
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
-	return x->job_id < y->job_id ? -1 : x->job_id > y->job_id;
+	return x->job->job_id < y->job->job_id
+		       ? -1
+		       : x->job->job_id > y->job->job_id;
+}
+
+struct candidates {
+	struct candidate *at;
+	int count;
+	int size;
+};
+
+static void _offer(const job_record_t *job, const part_record_t *part,
+		   struct candidates *candidates)
+{
+	if (!part->node_bitmap || !(part->state_up & PARTITION_SCHED))
+		return;
+	if (candidates->count == candidates->size) {
+		candidates->size = MAX(2 * candidates->size, 64);
+		xrecalloc(candidates->at, candidates->size,
+			  sizeof(*candidates->at));
+	}
+	candidates->at[candidates->count++] = (struct candidate){
+		.job = job,
+		.part = part,
+		.priority = pollux_priority(job, part),
+	};
+}
+
+static void _offer_all(const job_record_t *job, struct candidates *candidates)
+{
+	ListIterator iter = NULL;
+	const part_record_t *part = NULL;
+
+	if (!job->part_ptr_list) {
+		_offer(job, job->part_ptr, candidates);
+		return;
+	}
+	iter = list_iterator_create(job->part_ptr_list);
+	while ((part = list_next(iter)))
+		_offer(job, part, candidates);
+	list_iterator_destroy(iter);
 }
 
 void pollux_waiting_fill(struct pollux_view *view)
 {
 	ListIterator iter = list_iterator_create(job_list);
-	job_record_t **jobs = xcalloc(list_count(job_list) + 1, sizeof(*jobs));
-	job_record_t *job = NULL;
-	int count = 0;
+	struct candidates candidates = { NULL, 0, 0 };
+	const job_record_t *job = NULL;
 
 	while ((job = list_next(iter))) {
-		if (_wants_room(job, view->now))
-			jobs[count++] = job;
+		if (pollux_waits_for_room(job, view->now))
+			_offer_all(job, &candidates);
 	}
 	list_iterator_destroy(iter);
-	qsort(jobs, (size_t) count, sizeof(*jobs), _by_priority);
-	count = MIN(count, POLLUX_PENDING_MAX);
-	view->waiting = xcalloc(count + 1, sizeof(*view->waiting));
-	for (int i = 0; i < count; i++)
-		_fill(jobs[i], view, &view->waiting[i]);
-	view->waiting_count = count;
-	xfree(jobs);
+	if (candidates.count > 1)
+		qsort(candidates.at, (size_t) candidates.count,
+		      sizeof(*candidates.at), _by_priority);
+	view->waiting_count = MIN(candidates.count, POLLUX_PENDING_MAX);
+	view->waiting =
+		xcalloc(view->waiting_count + 1, sizeof(*view->waiting));
+	for (int i = 0; i < view->waiting_count; i++)
+		_fill(&candidates.at[i], view, &view->waiting[i]);
+	xfree(candidates.at);
 }

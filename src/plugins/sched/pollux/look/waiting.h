@@ -7,6 +7,18 @@
 #include "sched/pollux/look/view.h"
 
 /*
+ * Jobs of a partition with a higher PriorityTier go before all others, as in
+ * Slurm; then it is the job's priority.
+ */
+uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
+
+/*
+ * Would it start if there were room? Not if it waits for a dependency, a
+ * limit, a time or a person. Read lock on jobs.
+ */
+bool pollux_waits_for_room(const job_record_t *job, time_t now);
+
+/*
  * Fill view->waiting with at most POLLUX_PENDING_MAX jobs, highest priority
  * first. view->nodes is filled already. Under a read lock on jobs and nodes.
  */

@@ -10,6 +10,7 @@
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/resize/ask.h"
+#include "sched/pollux/start/enter.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/tell/standing.h"
@@ -190,12 +191,24 @@ static void _conclude(const struct cycle *cycle)
 	      view->job_count, view->waiting_count, cycle->plan->fitness_now,
 	      cycle->plan->fitness);
 	pollux_gauges(view, cycle->problem, cycle->plan, cycle->room.reserved);
-	pollux_patience_note(view, cycle->room.granted, cycle->now_s);
+	pollux_patience_note(view, cycle->room.grants,
+			     cycle->params->patience_s, cycle->now_s);
+	pollux_enter_note(view, cycle->room.grants);
 	_apply(cycle);
 	_tell(cycle);
 	if (cycle->params->dump[0])
 		pollux_dump(cycle->params->dump, view, cycle->problem,
 			    cycle->plan);
+}
+
+static struct plx_grant *_grants(const struct pollux_view *view)
+{
+	struct plx_grant *grants =
+		xcalloc(view->waiting_count + 1, sizeof(*grants));
+
+	for (int i = 0; i < view->waiting_count; i++)
+		grants[i].nodes = xcalloc(view->node_count + 1, sizeof(bool));
+	return grants;
 }
 
 static void _skip(const struct plx_error *why)
@@ -214,8 +227,7 @@ void pollux_cycle(const struct pollux_view *view,
 		.standings = _standings(view),
 		.room = {
 			.reserved = xcalloc(view->node_count + 1, sizeof(int)),
-			.granted = xcalloc(view->waiting_count + 1,
-					   sizeof(bool)),
+			.grants = _grants(view),
 		},
 	};
 	struct plx_error why;
@@ -234,5 +246,7 @@ void pollux_cycle(const struct pollux_view *view,
 		xfree(cycle.standings[j].target);
 	xfree(cycle.standings);
 	xfree(cycle.room.reserved);
-	xfree(cycle.room.granted);
+	for (int i = 0; i < view->waiting_count; i++)
+		xfree(cycle.room.grants[i].nodes);
+	xfree(cycle.room.grants);
 }

@@ -1,72 +1,119 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* patience.c - jobs that do not start in the room made for them */
 
+#include <math.h>
 #include <string.h>
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/plan/patience.h"
 
-/* More than a resize can take, launchers that do not answer included. */
-#define PATIENCE_S 300
+/* For how long GPUs are lent out, at first and at most. */
+#define LEND_S	    60
+#define LEND_MOST_S 3600
 
 struct entry {
 	uint32_t id;
-	double since_s; /* room was made */
-	bool ignored;
+	double gives_up_s; /* INFINITY: its room is not free yet */
+	double ignored_until_s;
+	double lend_s; /* the next time */
 };
 
 static struct {
 	struct entry at[POLLUX_PENDING_MAX];
 	int count;
-} granted_to;
+} waits;
 
 static struct entry *_find(uint32_t id)
 {
-	for (int i = 0; i < granted_to.count; i++) {
-		if (granted_to.at[i].id == id)
-			return &granted_to.at[i];
+	for (int i = 0; i < waits.count; i++) {
+		if (waits.at[i].id == id)
+			return &waits.at[i];
 	}
 	return NULL;
 }
 
+static void _give_up(struct entry *entry, double now_s)
+{
+	info("sched/pollux: JobId=%u does not start in the room made for it, "
+	     "its GPUs are lent out for %.0f s",
+	     entry->id, entry->lend_s);
+	entry->gives_up_s = INFINITY;
+	entry->ignored_until_s = now_s + entry->lend_s;
+	entry->lend_s = MIN(2 * entry->lend_s, LEND_MOST_S);
+}
+
 void pollux_patience_apply(struct pollux_view *view, double now_s)
 {
+	for (int i = 0; i < waits.count; i++) {
+		if (now_s >= waits.at[i].gives_up_s)
+			_give_up(&waits.at[i], now_s);
+	}
 	for (int i = 0; i < view->waiting_count; i++) {
-		struct pollux_waiting *waiting = &view->waiting[i];
-		struct entry *entry = _find(waiting->id);
+		const struct entry *entry = _find(view->waiting[i].id);
 
-		if (!entry)
-			continue;
-		waiting->ignored =
-			(int) ((now_s - entry->since_s) / PATIENCE_S) % 2 == 1;
-		if (waiting->ignored && !entry->ignored)
-			info("sched/pollux: JobId=%u does not start in the "
-			     "room made for it, its GPUs are lent out for %d s",
-			     waiting->id, PATIENCE_S);
-		entry->ignored = waiting->ignored;
+		view->waiting[i].ignored =
+			entry && now_s < entry->ignored_until_s;
 	}
 }
 
-void pollux_patience_note(const struct pollux_view *view, const bool *granted,
+/* Nobody else is there any more. */
+static bool _is_free(const struct pollux_view *view,
+		     const struct pollux_waiting *waiting,
+		     const struct plx_grant *grant)
+{
+	for (int n = 0; n < view->node_count; n++) {
+		const struct pollux_node *node = &view->nodes[n];
+
+		if (!grant->nodes[n])
+			continue;
+		if (node->gpus_free < waiting->gpus_per_node ||
+		    node->cpus - node->cpus_used < waiting->cpus ||
+		    (waiting->whole_nodes && node->cpus_used > 0))
+			return false;
+	}
+	return true;
+}
+
+static bool _holds_gpus(const struct pollux_waiting *waiting)
+{
+	return waiting->gpus_per_node > 0 || waiting->whole_nodes;
+}
+
+void pollux_patience_note(const struct pollux_view *view,
+			  const struct plx_grant *grants, double patience_s,
 			  double now_s)
 {
 	struct entry kept[POLLUX_PENDING_MAX];
 	int count = 0;
 
 	for (int i = 0; i < view->waiting_count; i++) {
-		const struct entry *entry = _find(view->waiting[i].id);
+		const struct pollux_waiting *waiting = &view->waiting[i];
+		const struct entry *before = _find(waiting->id);
+		struct entry *entry = &kept[count];
+		bool free_now = grants[i].granted && _holds_gpus(waiting) &&
+				_is_free(view, waiting, &grants[i]);
 
-		if (!view->waiting[i].gpus_per_node &&
-		    !view->waiting[i].whole_nodes)
-			continue; /* needs no room */
-		if (!granted[i] && !view->waiting[i].ignored)
+		if (!before && !free_now)
 			continue;
-		kept[count++] = entry ? *entry
-				      : (struct entry){
-						.id = view->waiting[i].id,
-						.since_s = now_s,
-					};
+		count++;
+		*entry = before ? *before
+				: (struct entry){ .id = waiting->id,
+						  .gives_up_s = INFINITY,
+						  .lend_s = LEND_S };
+		if (!free_now)
+			entry->gives_up_s = INFINITY;
+		else if (isinf(entry->gives_up_s))
+			entry->gives_up_s = now_s + patience_s;
 	}
-	memcpy(granted_to.at, kept, sizeof(kept[0]) * (size_t) count);
-	granted_to.count = count;
+	memcpy(waits.at, kept, sizeof(kept[0]) * (size_t) count);
+	waits.count = count;
+}
+
+double pollux_patience_next_s(void)
+{
+	double next_s = INFINITY;
+
+	for (int i = 0; i < waits.count; i++)
+		next_s = fmin(next_s, waits.at[i].gives_up_s);
+	return next_s;
 }

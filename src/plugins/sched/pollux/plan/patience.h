@@ -4,19 +4,24 @@
  *
  * GPUs are kept back for a waiting job only as far as this plugin understands
  * what it waits for. A job that waits for something else must not keep GPUs
- * idle for ever: after a while they are lent out, for a while.
- * Used by the plugin's thread alone.
+ * idle: some time after its room is free they are lent out, for longer each
+ * time. Used by the plugin's thread alone.
  */
 #ifndef SCHED_POLLUX_PATIENCE_H
 #define SCHED_POLLUX_PATIENCE_H
 
+#include "core/room.h"
 #include "sched/pollux/look/view.h"
 
-/* Set waiting[].ignored for those whose turn it is to wait in vain. */
+/* Set waiting[].ignored for those that waited in vain. */
 void pollux_patience_apply(struct pollux_view *view, double now_s);
 
-/* Remember who got room in this cycle: granted[waiting_count]. */
-void pollux_patience_note(const struct pollux_view *view, const bool *granted,
+/* Remember whose room is free in this cycle: grants[waiting_count]. */
+void pollux_patience_note(const struct pollux_view *view,
+			  const struct plx_grant *grants, double patience_s,
 			  double now_s);
+
+/* When there is something to be changed; INFINITY: never. */
+double pollux_patience_next_s(void);
 
 #endif

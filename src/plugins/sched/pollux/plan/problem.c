@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core/kin.h"
-#include "core/room.h"
 #include "core/worth.h"
 #include "sched/pollux/plan/problem.h"
+#include "sched/pollux/plan/rooms.h"
 
 /* Of a job that has not said what a resize costs it. */
 #define RESTART_S 10
@@ -158,45 +158,6 @@ static int weigh(const struct pollux_params *params,
 	return plx_problem_weigh(problem, err);
 }
 
-static int make_room(const struct pollux_view *view,
-		     struct plx_problem *problem, bool *granted,
-		     struct plx_error *err)
-{
-	size_t count = (size_t) view->waiting_count + 1;
-	size_t jobs = (size_t) view->job_count + 1;
-	struct plx_request *requests = calloc(count, sizeof(*requests));
-	bool *keeps = calloc(count * jobs, sizeof(*keeps));
-	int rc = -1;
-
-	if (!requests || !keeps) {
-		plx_fail(err, "no memory for the jobs that wait");
-		goto done;
-	}
-	for (int i = 0; i < view->waiting_count; i++) {
-		const struct pollux_waiting *waiting = &view->waiting[i];
-		bool *kept = keeps + (size_t) i * jobs;
-
-		for (int j = 0; j < view->job_count; j++)
-			kept[j] = view->jobs[j].priority >= waiting->priority;
-		requests[i] = (struct plx_request){
-			.id = waiting->id,
-			.nodes = waiting->nodes,
-			.gpus_per_node =
-				waiting->ignored ? 0 : waiting->gpus_per_node,
-			.whole_nodes =
-				waiting->whole_nodes && !waiting->ignored,
-			.allowed = waiting->allowed,
-			.keeps = kept,
-		};
-	}
-	rc = plx_room_reserve(problem, requests, view->waiting_count, granted,
-			      err);
-done:
-	free(keeps);
-	free(requests);
-	return rc;
-}
-
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
 	const struct pollux_standing *standings, const struct pollux_room *room,
@@ -224,7 +185,8 @@ struct plx_problem *pollux_problem_create(
 	ask_kin(standings, problem);
 	if (weigh(params, problem, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
-	    make_room(view, problem, room->granted, err) < 0)
+	    pollux_rooms_make(view, &params->terms, problem, room->grants,
+			      err) < 0)
 		goto fail;
 	for (int n = 0; n < view->node_count; n++)
 		room->reserved[n] -= problem->gpus[n];

@@ -9,6 +9,7 @@
 #define SCHED_POLLUX_PROBLEM_H
 
 #include "core/problem.h"
+#include "core/room.h"
 #include "core/standing.h"
 #include "core/trust.h"
 #include "sched/pollux/params.h"
@@ -27,8 +28,8 @@ struct pollux_standing {
 
 /* What was kept back for waiting jobs. The caller's arrays. */
 struct pollux_room {
-	int *reserved; /* [node_count] GPUs */
-	bool *granted; /* [waiting_count] */
+	int *reserved;		  /* [node_count] GPUs */
+	struct plx_grant *grants; /* [waiting_count], with nodes */
 };
 
 /*

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calendar.h - when a job that cannot start now could; for core/ only
+ *
+ * What backfill does: who waits longest is promised nodes for the time at
+ * which the jobs that run there have ended, and nobody who comes later in the
+ * queue may run there into that time. Elastic jobs count as if they were as
+ * small as they may be, so nothing is kept idle for a promise.
+ */
+#ifndef PLX_CORE_CALENDAR_H
+#define PLX_CORE_CALENDAR_H
+
+#include "core/room.h"
+
+struct plx_calendar;
+
+/*
+ * Jobs and free GPUs as the problem and rest have them before any room is
+ * taken; both are borrowed. Promises for `count` requests fit. NULL with err
+ * set.
+ */
+struct plx_calendar *plx_calendar_create(const struct plx_problem *problem,
+					 const struct plx_rest *rest,
+					 const struct plx_request *requests,
+					 int count, struct plx_error *err);
+void plx_calendar_destroy(struct plx_calendar *calendar); /* accepts NULL */
+
+/* The request starts now, and has so many GPUs of the node until its end. */
+void plx_calendar_start(struct plx_calendar *calendar,
+			const struct plx_request *request, int node, int gpus);
+
+/* Would it have left the node before somebody else was promised it? */
+bool plx_calendar_open(const struct plx_calendar *calendar,
+		       const struct plx_request *request, int node);
+
+/*
+ * Promise the request its nodes for the first time at which it could start.
+ * Seconds from now; INFINITY: none within the window, nothing is promised.
+ */
+double plx_calendar_promise(struct plx_calendar *calendar,
+			    const struct plx_request *request);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* terms.c - what the operator told Slurm's backfill scheduler */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/pollux/backfill/terms.h"
+
+/* The number after "key=", a word of its own; or the default. */
+static long number(const char *text, const char *key, long most, long standard)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = text; at && *at; at += strcspn(at, ",")) {
+		at += strspn(at, ", ");
+		if (!strncmp(at, key, length)) {
+			char *end = NULL;
+			long value = strtol(at + length, &end, 10);
+
+			if (end != at + length && value > 0 && value <= most)
+				return value;
+		}
+	}
+	return standard;
+}
+
+void pollux_terms_read(const char *text, struct pollux_terms *terms)
+{
+	terms->max_job_test =
+		(int) number(text, "bf_max_job_test=", 1000000, 500);
+	terms->window_s =
+		60.0 * (double) number(text, "bf_window=", 43200, 1440);
+	terms->resolution_s = (double) number(text, "bf_resolution=", 3600, 60);
+}

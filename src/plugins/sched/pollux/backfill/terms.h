@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * terms.h - what the operator told Slurm's backfill scheduler
+ *
+ * Room is made for whom backfill would start, so its own words of
+ * SchedulerParameters count here, too. One that makes no sense has its
+ * default, without a word: that is for backfill to say.
+ */
+#ifndef SCHED_POLLUX_TERMS_H
+#define SCHED_POLLUX_TERMS_H
+
+struct pollux_terms {
+	int max_job_test;    /* bf_max_job_test: waiting jobs looked at */
+	double window_s;     /* bf_window, how far ahead it plans */
+	double resolution_s; /* bf_resolution, of its plans */
+};
+
+/* text may be NULL. */
+void pollux_terms_read(const char *text, struct pollux_terms *terms);
+
+#endif

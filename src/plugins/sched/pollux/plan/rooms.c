@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rooms.c - room for the jobs of a view that wait */
+
+#include <stdlib.h>
+
+#include "sched/pollux/plan/rooms.h"
+
+/* A parked job keeps a CPU for its batch script. */
+#define HOME_CPUS 1
+
+/* All that plx_room_reserve() is to be told. */
+struct rooms {
+	const struct pollux_view *view;
+	const struct plx_problem *problem;
+	int limit; /* waiting jobs that count */
+	double *cpus;
+	double *memory;
+	double *cpus_per_gpu;
+	double *memory_per_gpu;
+	struct plx_stay *stays;
+	int stay_count;
+	struct plx_request *requests;
+	struct plx_grant *grants; /* in the order of requests */
+	int *waiting; /* [count] index of the request's job; -1: it wakes */
+	int count;
+	bool *keeps; /* [job_count] for each request */
+	bool *homes; /* [node_count] for each job: its home alone */
+};
+
+static double at_least(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static void release(struct rooms *rooms)
+{
+	free(rooms->cpus);
+	free(rooms->memory);
+	free(rooms->cpus_per_gpu);
+	free(rooms->memory_per_gpu);
+	free(rooms->stays);
+	free(rooms->requests);
+	free(rooms->grants);
+	free(rooms->waiting);
+	free(rooms->keeps);
+	free(rooms->homes);
+}
+
+static int get_memory(struct rooms *rooms, struct plx_error *err)
+{
+	size_t nodes = (size_t) rooms->view->node_count + 1;
+	size_t jobs = (size_t) rooms->view->job_count + 1;
+	size_t most = (size_t) rooms->view->waiting_count + jobs;
+	size_t stays = (size_t) rooms->view->stay_count + jobs;
+
+	rooms->cpus = calloc(nodes, sizeof(double));
+	rooms->memory = calloc(nodes, sizeof(double));
+	rooms->cpus_per_gpu = calloc(nodes, sizeof(double));
+	rooms->memory_per_gpu = calloc(nodes, sizeof(double));
+	rooms->stays = calloc(stays, sizeof(*rooms->stays));
+	rooms->requests = calloc(most, sizeof(*rooms->requests));
+	rooms->grants = calloc(most, sizeof(*rooms->grants));
+	rooms->waiting = calloc(most, sizeof(*rooms->waiting));
+	rooms->keeps = calloc(most * jobs, sizeof(bool));
+	rooms->homes = calloc(nodes * jobs, sizeof(bool));
+	if (!rooms->cpus || !rooms->memory || !rooms->cpus_per_gpu ||
+	    !rooms->memory_per_gpu || !rooms->stays || !rooms->requests ||
+	    !rooms->grants || !rooms->waiting || !rooms->keeps || !rooms->homes)
+		return plx_fail(err, "no memory for the jobs that wait");
+	return 0;
+}
+
+/* What nodes have for all but rigid jobs, and what elastic ones take of it. */
+static void fill_nodes(struct rooms *rooms)
+{
+	for (int n = 0; n < rooms->view->node_count; n++) {
+		const struct pollux_node *node = &rooms->view->nodes[n];
+
+		rooms->cpus[n] = node->cpus - node->cpus_used;
+		rooms->memory[n] = node->memory - node->memory_used;
+	}
+	for (int j = 0; j < rooms->view->job_count; j++) {
+		const struct pollux_job *job = &rooms->view->jobs[j];
+
+		for (int n = 0; n < rooms->view->node_count; n++) {
+			int gpus = job->gpus[n];
+
+			rooms->cpus[n] += job->cpus[n];
+			rooms->memory[n] += job->memory[n];
+			if (!gpus)
+				continue;
+			rooms->cpus_per_gpu[n] =
+				at_least(rooms->cpus_per_gpu[n],
+					 (double) job->cpus[n] / gpus);
+			rooms->memory_per_gpu[n] =
+				at_least(rooms->memory_per_gpu[n],
+					 job->memory[n] / gpus);
+		}
+	}
+	for (int n = 0; n < rooms->view->node_count; n++) {
+		rooms->cpus[n] = at_least(rooms->cpus[n], 0);
+		rooms->memory[n] = at_least(rooms->memory[n], 0);
+	}
+}
+
+static void fill_stays(struct rooms *rooms)
+{
+	const struct pollux_view *view = rooms->view;
+
+	for (int i = 0; i < view->stay_count; i++) {
+		const struct pollux_stay *from = &view->stays[i];
+
+		rooms->stays[rooms->stay_count++] = (struct plx_stay){
+			.node = from->node,
+			.gpus = from->gpus,
+			.cpus = from->cpus,
+			.memory = from->memory,
+			.ends_s = from->ends_s,
+		};
+	}
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+		int gpus = rooms->problem->jobs[j].min_gpus;
+
+		if (job->home < 0)
+			continue;
+		rooms->stays[rooms->stay_count++] = (struct plx_stay){
+			.node = job->home,
+			.gpus = gpus,
+			.cpus = at_least(gpus * rooms->cpus_per_gpu[job->home],
+					 HOME_CPUS),
+			.memory = gpus * rooms->memory_per_gpu[job->home],
+			.ends_s = job->ends_s,
+			.elastic = true,
+		};
+	}
+}
+
+/* A parked job waits as well, for its least number of GPUs at its home. */
+static void add_parked(struct rooms *rooms, int j)
+{
+	const struct plx_job *job = &rooms->problem->jobs[j];
+	bool *home = rooms->homes + (size_t) j * rooms->view->node_count;
+	int at = rooms->view->jobs[j].home;
+	int least = job->min_gpus;
+
+	if (at < 0)
+		return;
+	home[at] = true;
+	if (least > rooms->view->nodes[at].gpus)
+		least = rooms->view->nodes[at].gpus;
+	rooms->waiting[rooms->count] = -1;
+	rooms->requests[rooms->count++] = (struct plx_request){
+		.id = job->id,
+		.nodes = 1,
+		.gpus_per_node = least,
+		.cpus = least,
+		.seconds = rooms->view->jobs[j].ends_s,
+		.allowed = home,
+		.wakes = true,
+	};
+}
+
+static void add_waiting(struct rooms *rooms, int i)
+{
+	const struct pollux_waiting *waiting = &rooms->view->waiting[i];
+	int jobs = rooms->view->job_count;
+	bool *keeps = rooms->keeps + (size_t) rooms->count * (size_t) jobs;
+
+	for (int j = 0; j < jobs; j++)
+		keeps[j] = rooms->view->jobs[j].priority >= waiting->priority;
+	rooms->waiting[rooms->count] = i;
+	rooms->requests[rooms->count++] = (struct plx_request){
+		.id = waiting->id,
+		.nodes = waiting->nodes,
+		.gpus_per_node = waiting->gpus_per_node,
+		.cpus = waiting->cpus,
+		.memory = waiting->memory,
+		.whole_nodes = waiting->whole_nodes,
+		.seconds = waiting->seconds,
+		.allowed = waiting->allowed,
+		.keeps = keeps,
+	};
+}
+
+static bool is_parked(const struct rooms *rooms, int j)
+{
+	const struct plx_job *job = &rooms->problem->jobs[j];
+
+	for (int n = 0; n < rooms->view->node_count; n++) {
+		if (job->now[n] > 0)
+			return false;
+	}
+	return !job->pinned;
+}
+
+/* Parked jobs above this priority that are not in the queue yet. */
+static void add_parked_above(struct rooms *rooms, uint64_t from, uint64_t to)
+{
+	for (int j = 0; j < rooms->view->job_count; j++) {
+		uint64_t priority = rooms->view->jobs[j].priority;
+
+		if (priority >= from && priority < to && is_parked(rooms, j))
+			add_parked(rooms, j);
+	}
+}
+
+static void fill_requests(struct rooms *rooms)
+{
+	const struct pollux_view *view = rooms->view;
+	uint64_t above = UINT64_MAX;
+
+	for (int i = 0; i < view->waiting_count && i < rooms->limit; i++) {
+		const struct pollux_waiting *waiting = &view->waiting[i];
+
+		if (waiting->priority < above)
+			add_parked_above(rooms, waiting->priority, above);
+		above = waiting->priority;
+		if (!waiting->ignored)
+			add_waiting(rooms, i);
+	}
+}
+
+int pollux_rooms_make(const struct pollux_view *view,
+		      const struct pollux_terms *terms,
+		      struct plx_problem *problem, struct plx_grant *grants,
+		      struct plx_error *err)
+{
+	struct rooms rooms = { .view = view,
+			       .problem = problem,
+			       .limit = terms->max_job_test };
+	struct plx_rest rest;
+	int rc = -1;
+
+	if (!view->waiting_count)
+		return 0;
+	if (get_memory(&rooms, err) < 0)
+		goto done;
+	fill_nodes(&rooms);
+	fill_stays(&rooms);
+	fill_requests(&rooms);
+	rest = (struct plx_rest){
+		.cpus = rooms.cpus,
+		.memory = view->counts_memory ? rooms.memory : NULL,
+		.cpus_per_gpu = rooms.cpus_per_gpu,
+		.memory_per_gpu = rooms.memory_per_gpu,
+		.home_cpus = HOME_CPUS,
+		.stays = rooms.stays,
+		.stay_count = rooms.stay_count,
+		.now_s = (double) view->now,
+		.resolution_s = terms->resolution_s,
+		.window_s = terms->window_s,
+	};
+	for (int i = 0; i < rooms.count; i++) {
+		if (rooms.waiting[i] >= 0)
+			rooms.grants[i].nodes = grants[rooms.waiting[i]].nodes;
+	}
+	rc = plx_room_reserve(problem, &rest, rooms.requests, rooms.count,
+			      rooms.grants, err);
+	for (int i = 0; i < rooms.count && rc == 0; i++) {
+		if (rooms.waiting[i] >= 0)
+			grants[rooms.waiting[i]] = rooms.grants[i];
+	}
+done:
+	release(&rooms);
+	return rc;
+}

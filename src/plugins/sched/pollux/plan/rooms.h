@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rooms.h - room for the jobs of a view that wait
+ *
+ * No lock, no Slurm.
+ */
+#ifndef SCHED_POLLUX_ROOMS_H
+#define SCHED_POLLUX_ROOMS_H
+
+#include "core/room.h"
+#include "sched/pollux/backfill/terms.h"
+#include "sched/pollux/look/view.h"
+
+/*
+ * Take GPUs out of the problem, which is about the view's jobs, for waiting
+ * jobs that are not to be ignored; parked jobs come back in the order of
+ * their priority, as if they waited, too. grants[waiting_count].
+ */
+int pollux_rooms_make(const struct pollux_view *view,
+		      const struct pollux_terms *terms,
+		      struct plx_problem *problem, struct plx_grant *grants,
+		      struct plx_error *err);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* enter.c - jobs start in the room made for them, at once */
+
+#include "common/slurm_compat.h"
+#include "sched/pollux/look/waiting.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/start/enter.h"
+
+/* After a start that Slurm refused; then twice that, and so on. */
+#define AGAIN_S	     0.5
+#define AGAIN_MOST_S 30
+
+struct room {
+	uint32_t id;
+	char *partition;
+	char *nodes;
+	int gpus; /* on each */
+	double cpus;
+	double again_s;	     /* between tries */
+	double not_before_s; /* monotonic clock */
+};
+
+/* The thread's own. */
+static struct {
+	struct room at[POLLUX_PENDING_MAX];
+	int count;
+} rooms;
+
+static void _release(struct room *room)
+{
+	xfree(room->partition);
+	xfree(room->nodes);
+	memset(room, 0, sizeof(*room));
+}
+
+void pollux_enter_forget_all(void)
+{
+	for (int i = 0; i < rooms.count; i++)
+		_release(&rooms.at[i]);
+	rooms.count = 0;
+}
+
+bool pollux_enter_any(void)
+{
+	return rooms.count > 0;
+}
+
+static struct room *_find(uint32_t id)
+{
+	for (int i = 0; i < rooms.count; i++) {
+		if (rooms.at[i].id == id)
+			return &rooms.at[i];
+	}
+	return NULL;
+}
+
+static char *_names(const struct pollux_view *view, const bool *nodes)
+{
+	bitstr_t *bitmap = bit_alloc(view->node_count);
+	char *names = NULL;
+
+	for (int n = 0; n < view->node_count; n++) {
+		if (nodes[n])
+			bit_set(bitmap, n);
+	}
+	names = bitmap2node_name(bitmap);
+	FREE_NULL_BITMAP(bitmap);
+	return names;
+}
+
+void pollux_enter_note(const struct pollux_view *view,
+		       const struct plx_grant *grants)
+{
+	struct room kept[POLLUX_PENDING_MAX];
+	int count = 0;
+
+	for (int i = 0; i < view->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &view->waiting[i];
+		const struct room *before = _find(waiting->id);
+
+		if (!grants[i].granted || !(grants[i].displaces || before))
+			continue;
+		kept[count++] = (struct room){
+			.id = waiting->id,
+			.partition = xstrdup(waiting->partition),
+			.nodes = _names(view, grants[i].nodes),
+			.gpus = waiting->gpus_per_node,
+			.cpus = waiting->cpus,
+			.again_s = before ? before->again_s : AGAIN_S,
+			.not_before_s = before ? before->not_before_s : 0,
+		};
+	}
+	pollux_enter_forget_all();
+	memcpy(rooms.at, kept, sizeof(kept[0]) * (size_t) count);
+	rooms.count = count;
+}
+
+/* Are the GPUs given up? Read lock on nodes. */
+static bool _is_free(const struct room *room, bitstr_t **nodes)
+{
+	*nodes = NULL;
+	if (pollux_slurm_nodes(room->nodes, nodes) != SLURM_SUCCESS ||
+	    !bit_set_count(*nodes))
+		return false;
+	for (int n = 0; n < node_record_count; n++) {
+		const gres_node_state_t *gpus = NULL;
+
+		if (!bit_test(*nodes, n) || !room->gpus)
+			continue;
+		gpus = pollux_node_gpus(node_record_table_ptr[n]);
+		if (!gpus ||
+		    (int) gpus->gres_cnt_avail - (int) gpus->gres_cnt_alloc <
+			    room->gpus)
+			return false;
+	}
+	return true;
+}
+
+/* What Slurm's schedulers ask before they look for nodes. Write lock. */
+static bool _may_start(job_record_t **job)
+{
+	if ((*job)->fed_details || (*job)->burst_buffer ||
+	    (*job)->preempt_in_progress)
+		return false;
+	if (((*job)->array_recs || (*job)->array_task_id != NO_VAL) &&
+	    !job_array_start_test(*job))
+		return false;
+	return job_limits_check(job, true) == WAIT_NO_REASON &&
+	       license_job_test(*job, time(NULL), true) == SLURM_SUCCESS &&
+	       job_independent(*job) &&
+	       !(((*job)->deadline && (*job)->deadline != NO_VAL) &&
+		 !deadline_ok(*job, (char *) "pollux"));
+}
+
+/* Nodes other than these are out of the question, for the while of it. */
+static int _select(job_record_t *job, bitstr_t *nodes)
+{
+	bitstr_t *others = bit_copy(nodes);
+	bitstr_t *excluded = job->details->exc_node_bitmap;
+	uint32_t id = job->job_id;
+	int rc = SLURM_ERROR;
+
+	bit_not(others);
+	if (excluded)
+		bit_or(others, excluded);
+	job->details->exc_node_bitmap = others;
+	pollux_slurm_use_features(job);
+	rc = pollux_slurm_select_nodes(job, SLURMDB_JOB_FLAG_BACKFILL);
+	/* The rest of an array has become a record that was copied from it. */
+	if (job->array_job_id) {
+		job_record_t *rest = find_job_record(job->array_job_id);
+
+		if (rest && rest->job_id != id && rest != job &&
+		    rest->details && IS_JOB_PENDING(rest)) {
+			FREE_NULL_BITMAP(rest->details->exc_node_bitmap);
+			if (excluded)
+				rest->details->exc_node_bitmap =
+					bit_copy(excluded);
+		}
+	}
+	if (job->details) {
+		FREE_NULL_BITMAP(job->details->exc_node_bitmap);
+		job->details->exc_node_bitmap = excluded;
+	}
+	return rc;
+}
+
+static void _launch(job_record_t *job)
+{
+	last_job_update = time(NULL);
+	info("sched/pollux: JobId=%u starts on %s in the room made for it",
+	     job->job_id, job->nodes);
+	if (!job->batch_flag)
+		srun_allocate(job);
+	else if (!IS_JOB_CONFIGURING(job))
+		launch_job(job);
+	rebuild_job_part_list(job);
+}
+
+static void _wait_longer(struct room *room, double now_s, int rc)
+{
+	debug("sched/pollux: JobId=%u does not start on %s: %s", room->id,
+	      room->nodes, slurm_strerror(rc));
+	room->not_before_s = now_s + room->again_s;
+	room->again_s = MIN(2 * room->again_s, AGAIN_MOST_S);
+}
+
+/* Under the write locks. */
+static bool _start(struct room *room, double now_s)
+{
+	job_record_t *job = find_job_record(room->id);
+	part_record_t *part = find_part_record(room->partition);
+	part_record_t *before = NULL;
+	bitstr_t *nodes = NULL;
+	int rc = ESLURM_NODES_BUSY;
+
+	if (!job || !part || !pollux_waits_for_room(job, time(NULL)) ||
+	    !_is_free(room, &nodes))
+		goto done;
+	before = job->part_ptr;
+	job->part_ptr = part;
+	if (_may_start(&job))
+		rc = _select(job, nodes);
+	if (rc == SLURM_SUCCESS) {
+		_launch(job);
+	} else {
+		job->part_ptr = before;
+		_wait_longer(room, now_s, rc);
+	}
+done:
+	FREE_NULL_BITMAP(nodes);
+	return rc == SLURM_SUCCESS;
+}
+
+/* Is there anything to be done? */
+static bool _any_due(double now_s)
+{
+	slurmctld_lock_t lock = { .node = READ_LOCK };
+	bool due = false;
+
+	if (!rooms.count)
+		return false;
+	lock_slurmctld(lock);
+	for (int i = 0; i < rooms.count && !due; i++) {
+		bitstr_t *nodes = NULL;
+
+		due = now_s >= rooms.at[i].not_before_s &&
+		      _is_free(&rooms.at[i], &nodes);
+		FREE_NULL_BITMAP(nodes);
+	}
+	unlock_slurmctld(lock);
+	return due;
+}
+
+int pollux_enter(double now_s)
+{
+	slurmctld_lock_t lock = { .conf = READ_LOCK,
+				  .job = WRITE_LOCK,
+				  .node = WRITE_LOCK,
+				  .part = READ_LOCK,
+				  .fed = READ_LOCK };
+	int started = 0;
+
+	if (!_any_due(now_s))
+		return 0;
+	lock_slurmctld(lock);
+	for (int i = 0; i < rooms.count; i++) {
+		if (now_s >= rooms.at[i].not_before_s)
+			started += _start(&rooms.at[i], now_s);
+	}
+	unlock_slurmctld(lock);
+	return started;
+}

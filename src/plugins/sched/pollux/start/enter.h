@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * enter.h - jobs start in the room made for them, at once
+ *
+ * Slurm's own schedulers would find it, too, but backfill looks every half
+ * minute, and what elastic jobs gave up would lie idle. Only jobs for which
+ * some had to give way are started here: all others are Slurm's alone.
+ * Used by the plugin's thread alone.
+ */
+#ifndef SCHED_POLLUX_ENTER_H
+#define SCHED_POLLUX_ENTER_H
+
+#include "core/room.h"
+#include "sched/pollux/look/view.h"
+
+/* Remember which jobs have room, and where: grants[waiting_count]. */
+void pollux_enter_note(const struct pollux_view *view,
+		       const struct plx_grant *grants);
+
+/* Does any job wait for its room to become free? */
+bool pollux_enter_any(void);
+
+/*
+ * Start those whose room is free, as far as Slurm agrees. Their number. Takes
+ * slurmctld's locks.
+ */
+int pollux_enter(double now_s);
+
+void pollux_enter_forget_all(void);
+
+#endif
