@@ -207,7 +207,7 @@ start_nodes() {
 }
 
 nodes_ready() {
-	[ "$(client sinfo -h -N -t idle -o %N | wc -l)" = "$nodes" ]
+	[ "$(client sinfo -h -N -t idle -o %N | sort -u | wc -l)" = "$nodes" ]
 }
 
 # Succeeds also when a slurmd has died: there is no use in waiting on.
