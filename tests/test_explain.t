@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+# test_explain.t - why jobs have what they have, and the scheduler in numbers
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+
+mkdir "$WORK/dump"
+sandbox_up --nodes 3 --gpus-per-node 4 \
+	--params "pollux_min_gap=0.2,pollux_dump=$WORK/dump,pollux_ack_timeout=3"
+plan 19
+
+# What the record of a running job says of it.
+why() {
+	sb scontrol show job -o "$1" |
+		sed -n 's/.*SystemComment=\[pollux [^]]*why=\([^]]*\)\].*/\1/p'
+}
+
+says() {
+	why "$1"
+	why "$1" | grep -qE "$2"
+}
+
+# Running jobs whose record once had a reason, and has none in some look.
+watch_whys() {
+	: >"$WORK/known"
+	: >"$WORK/silent"
+	: >"$WORK/whys"
+	while [ ! -e "$WORK/whys.stop" ]; do
+		sb scontrol show job -o 2>/dev/null | grep JobState=RUNNING |
+			while read -r line; do
+				id=${line%% *}
+				if [[ $line == *" why="* ]]; then
+					echo "$id" >>"$WORK/known"
+					echo "$line" | sed 's/.*\(why=[^]]*\).*/\1/' >>"$WORK/whys"
+				elif grep -qx "$id" "$WORK/known"; then
+					echo "$line" >>"$WORK/silent"
+				fi
+			done
+		sleep 0.3
+	done
+}
+
+metric() {
+	sed -n "s/^pollux_$1 //p" "$SB/log/pollux.prom"
+}
+
+sum() {
+	awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+# The file says what the log says, once it has been written again.
+as_logged() {
+	local asked done refused
+	asked=$(ctld_log | grep -cE 'JobId=[0-9]+ asked for ')
+	done=$(ctld_log | grep -cE 'JobId=[0-9]+ has [0-9]+ GPUs on ')
+	refused=$(ctld_log | grep -cE 'JobId=[0-9]+ keeps its [0-9]+ GPUs: ')
+	echo "log: $asked $done $refused"
+	grep -E 'asked|resizes|refusals' "$SB/log/pollux.prom"
+	[ "$(metric asked_total)" = "$asked" ] &&
+		[ "$(metric 'resizes_total{.*}' | sum)" = "$done" ] &&
+		[ "$(metric 'refusals_total{.*}' | sum)" = "$refused" ]
+}
+
+# Each sample line has a TYPE before it, and a number.
+well_formed() {
+	awk '
+		/^# TYPE / { known[$3] = $4; next }
+		/^# HELP / { next }
+		!/^pollux_[a-z_]+({[a-z]+="[^"{}]*"(,[a-z]+="[^"{}]*")*})? [-+0-9.e]+$/ {
+			print "not a sample: " $0; bad = 1; next }
+		{
+			name = $1
+			sub(/{.*/, "", name)
+			stem = name
+			sub(/_(bucket|sum|count)$/, "", stem)
+			if (!(name in known) && known[stem] != "histogram") {
+				print "no TYPE: " name; bad = 1
+			}
+			seen++
+		}
+		END { exit bad || seen < 40 }' "$SB/log/pollux.prom"
+}
+
+# pollux-alloc says again what slurmctld has decided, and why.
+decided_again() {
+	local file count=0
+	for file in "$WORK"/dump/pollux-*.json; do
+		"$POLLUX_BUILDDIR/src/sim/pollux-alloc" --json "$file" |
+			jq -S 'del(.elapsed_ms)' >"$WORK/again.json"
+		jq -S .answer "$file" | diff - "$WORK/again.json" || return 1
+		count=$((count + 1))
+	done
+	echo "$count decisions"
+	[ "$count" -ge 5 ]
+}
+
+watch_whys &
+watcher=$!
+small=$(submit_light small pollux,max=2 -- --restart=12)
+big=$(submit_light big pollux,max=12 -- --restart=12)
+ok "a job with max=2 is told that this is its limit" wait_until \
+	"has_gpus $small 2 && says $small 'at its limit of 2 GPUs .its max=.'" 60
+ok "and what one more would add" says "$small" '3 would (add [0-9]+ %|not help)'
+ok "a job that cannot grow any more is told what keeps it" wait_until \
+	"says $big '^stays: [0-9]+ GPUs, .*worth it from [0-9]+ %'" 60
+ok "that includes what a restart costs" says "$big" 'a restart takes 12 s'
+ok "its record has its speedup" bash -c "pollux-sandbox exec --dir $SB \
+	scontrol show job $big | grep -q ' speedup=[0-9.]* why='"
+mute=$(submit_light mute pollux,max=4 -- --ack=never)
+ok "a job that does not answer is told why it has what it has" \
+	wait_until "why $mute | grep -q ." 60
+ok "which is counted as overdue" wait_until \
+	"[ \"\$(metric overdue_total)\" -ge 1 ]" 60
+rigid=$(submit_rigid -N1 --gpus-per-node=4 --priority=4294910000 -- 600)
+wait_until "is_state $rigid RUNNING" 60
+ok "GPUs of rigid jobs are counted" wait_until \
+	"[ \"\$(metric 'gpus{state=\"rigid\"}')\" = 4 ]" 60
+sb scancel "$mute"
+ok "requests, resizes and refusals are counted as logged" \
+	wait_until as_logged 60
+touch "$WORK/whys.stop"
+wait "$watcher"
+ok "jobs said why in many looks" \
+	test "$(wc -l <"$WORK/whys")" -ge 20
+ok "and none that runs was without a reason in any" test ! -s "$WORK/silent"
+
+ok "each decision that was written is made again, to the last digit" \
+	decided_again
+ok "the numbers are text as Prometheus reads it" well_formed
+ok "anybody may read them" \
+	test "$(stat -c '%a %F' "$SB/log/pollux.prom")" = '644 regular file'
+
+sb pollux-stat >"$WORK/stat.txt"
+ok "pollux-stat finds the file and prints it for people" \
+	grep -qE '^GPUs +[0-9]+ elastic, 4 rigid, [0-9]+ idle; ' "$WORK/stat.txt"
+ok "as JSON for programs" bash -c "pollux-sandbox exec --dir $SB \
+	pollux-stat --json | jq -e '.gpus.rigid == 4 and .asked_total > 3 and
+		.cycle_seconds_quantiles.all.p99 >= 0'"
+ok "and each job's reason" bash -c "pollux-sandbox exec --dir $SB \
+	pollux-stat --jobs | grep -E '^ *$small +2 +training +[0-9.]+ +stays: '"
+
+# A link at its place is replaced, what it points to is left alone.
+echo precious >"$WORK/precious"
+ln -sf "$WORK/precious" "$SB/log/pollux.prom"
+ok "a link in its place is not followed" wait_until \
+	"[ ! -L $SB/log/pollux.prom ] && grep -qx precious $WORK/precious" 30
+ok "with pollux_enabled=no jobs are told that" bash -c "
+	sed -i 's/pollux_min_gap=0.2/pollux_enabled=no/' $SB/etc/slurm.conf &&
+	pollux-sandbox exec --dir $SB scontrol reconfigure &&
+	for i in {1..100}; do
+		pollux-sandbox exec --dir $SB scontrol show job $small |
+			grep -q 'switched off, pollux_enabled=no' && exit 0
+		sleep 0.3
+	done; exit 1"
