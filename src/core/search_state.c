@@ -70,6 +70,8 @@ static bool seat_valid(const struct plx_search *search,
 	for (int i = 0; i < e->now.count; i++) {
 		if (e->now.spots[i].node == e->job->home)
 			at_home = true;
+		if (!plx_node_usable(search, e, e->now.spots[i].node))
+			return false;
 		if (search->problem->uniform &&
 		    e->now.spots[i].gpus != e->now.spots[0].gpus)
 			return false;
