@@ -43,8 +43,10 @@
 #include "src/slurmctld/state_save.h"
 
 #if POLLUX_SLURM_24
+#include "src/common/job_features.h"
 #include "src/common/job_state_reason.h"
 #include "src/interfaces/gres.h"
+#include "src/interfaces/mcs.h"
 #include "src/interfaces/select.h"
 #include "src/stepmgr/gres_stepmgr.h"
 #include "src/slurmctld/proc_req.h"
@@ -52,6 +54,7 @@
 #else
 #include "src/common/gres.h"
 #include "src/common/select.h"
+#include "src/common/slurm_mcs.h"
 #include "src/slurmctld/gres_ctld.h"
 #include "src/slurmctld/srun_comm.h"
 #endif
@@ -62,6 +65,8 @@ typedef list_t *List;
 typedef list_itr_t *ListIterator;
 typedef hostlist_t *pollux_hostlist_t;
 #define gres_ctld_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
+#define FEATURE_OP_XOR		   FEATURE_OP_MOR
+#define power_node_bitmap	   power_down_node_bitmap
 #define job_reason_string	   job_state_reason_string
 #else
 typedef struct job_details job_details_t;
@@ -80,18 +85,83 @@ typedef hostlist_t pollux_hostlist_t;
 #define POLLUX_TRES_PER_NODE "gres:gpu:%d"
 #endif
 
-/* Have the select plugin place the job on just these nodes, now. */
-static inline int pollux_slurm_job_test(job_record_t *job, bitstr_t *nodes,
-					uint32_t count)
+/* What reservations keep from a job on nodes that it may use. */
+#if POLLUX_SLURM_24
+typedef resv_exc_t pollux_barred_t;
+#else
+typedef struct {
+	bitstr_t *core_bitmap; /* NULL: nothing */
+} pollux_barred_t;
+#endif
+
+static inline void pollux_slurm_barred_release(pollux_barred_t *barred)
 {
 #if POLLUX_SLURM_24
-	resv_exc_t none = { 0 };
+	reservation_delete_resv_exc_parts(barred);
+#else
+	FREE_NULL_BITMAP(barred->core_bitmap);
+#endif
+}
 
+/*
+ * Which nodes do reservations leave to the job from now on? A Slurm error, or
+ * *nodes and *barred, which was zeroed, for the caller to free.
+ */
+static inline int pollux_slurm_test_resv(job_record_t *job, time_t now,
+					 bitstr_t **nodes,
+					 pollux_barred_t *barred)
+{
+	bool overlap = false;
+#if POLLUX_SLURM_24
+	return job_test_resv(job, &now, false, nodes, barred, &overlap, false);
+#else
+	return job_test_resv(job, &now, false, nodes, &barred->core_bitmap,
+			     &overlap, false);
+#endif
+}
+
+/* details->feature_list from details->features; a Slurm error. */
+static inline int pollux_slurm_read_features(job_record_t *job)
+{
+#if POLLUX_SLURM_24
+	return build_feature_list(job, false, false);
+#else
+	return build_feature_list(job, false);
+#endif
+}
+
+/* Is its QOS allowed in its partition? A Slurm error. */
+static inline int pollux_slurm_valid_qos(const job_record_t *job)
+{
+#if POLLUX_SLURM_24
+	return part_policy_valid_qos(job->part_ptr, job->qos_ptr, job->user_id,
+				     NULL);
+#else
+	return part_policy_valid_qos(job->part_ptr, job->qos_ptr, NULL);
+#endif
+}
+
+/* Nobody else's jobs are on its nodes, not even of its user. */
+static inline bool pollux_slurm_whole_nodes(const job_record_t *job)
+{
+#if POLLUX_SLURM_24
+	return job->details->whole_node & WHOLE_NODE_REQUIRED;
+#else
+	return job->details->whole_node == WHOLE_NODE_REQUIRED;
+#endif
+}
+
+/* Have the select plugin place the job on just these nodes, now. */
+static inline int pollux_slurm_job_test(job_record_t *job, bitstr_t *nodes,
+					uint32_t count, pollux_barred_t *barred)
+{
+#if POLLUX_SLURM_24
 	return select_g_job_test(job, nodes, count, count, count,
-				 SELECT_MODE_RUN_NOW, NULL, NULL, &none, NULL);
+				 SELECT_MODE_RUN_NOW, NULL, NULL, barred, NULL);
 #else
 	return select_g_job_test(job, nodes, count, count, count,
-				 SELECT_MODE_RUN_NOW, NULL, NULL, NULL);
+				 SELECT_MODE_RUN_NOW, NULL, NULL,
+				 barred->core_bitmap);
 #endif
 }
 

@@ -124,6 +124,16 @@ static void _complain(const struct pollux_job *job, struct pollux_track *track)
 	     job->id, job->complaint);
 }
 
+/* Once, why a job is never resized. */
+static void _tell_fixed(const struct pollux_job *job,
+			struct pollux_track *track, int gpus)
+{
+	if (job->fixed && job->fixed != track->fixed)
+		info("sched/pollux: JobId=%u keeps its %d GPUs for good: %s",
+		     job->id, gpus, job->fixed);
+	track->fixed = job->fixed;
+}
+
 /* A requeued job has forgotten its end, but was submitted anew then. */
 static time_t _end(const job_record_t *job, time_t since)
 {
@@ -186,6 +196,7 @@ static void _update_tracks(const struct pollux_view *view,
 		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
 		pollux_claims_hear(view, j, track);
+		_tell_fixed(job, track, gpus);
 		if (track->phase == POLLUX_IDLE &&
 		    (job->target.state == PLX_TARGET_ASKED ||
 		     job->target.state == PLX_TARGET_LENT))

@@ -48,6 +48,7 @@ struct pollux_track {
 	int complaints;		    /* logged so far */
 	double complained_s;	    /* when last, monotonic clock */
 	struct plx_trust trust;	    /* in what it says of itself */
+	const char *fixed;	    /* why it keeps its shape, as logged */
 };
 
 struct pollux_track *pollux_track_find(uint32_t job_id);

@@ -5,10 +5,17 @@
 
 #include "common/elastic.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/look/waiting.h"
+
+/* Nodes that some jobs may use. */
+struct pollux_set {
+	bitstr_t *bits;
+	bool *nodes; /* [node_count] the same */
+};
 
 /* FNV-1a over bytes. */
 static void _stir(uint64_t *print, const void *bytes, size_t size)
@@ -29,12 +36,12 @@ static bool _usable(const node_record_t *node)
 	return !IS_NODE_DOWN(node) && !IS_NODE_DRAIN(node) &&
 	       !IS_NODE_FAIL(node) && !IS_NODE_NO_RESPOND(node) &&
 	       !IS_NODE_FUTURE(node) && !IS_NODE_UNKNOWN(node) &&
-	       !IS_NODE_MAINT(node) && !IS_NODE_POWERED_DOWN(node) &&
-	       !IS_NODE_POWERING_DOWN(node) && !IS_NODE_POWERING_UP(node) &&
-	       !(node->node_state & NODE_STATE_RES);
+	       !IS_NODE_POWERED_DOWN(node) && !IS_NODE_POWERING_DOWN(node) &&
+	       !IS_NODE_POWERING_UP(node);
 }
 
-static void _fill_nodes(struct pollux_view *view)
+static void _fill_nodes(struct pollux_view *view,
+			const struct pollux_rules *rules)
 {
 	for (int n = 0; n < view->node_count; n++) {
 		const node_record_t *record = node_record_table_ptr[n];
@@ -54,7 +61,7 @@ static void _fill_nodes(struct pollux_view *view)
 			node->gpus_free = (int) gpus->gres_cnt_avail -
 					  (int) gpus->gres_cnt_alloc;
 		}
-		if (node->gpus_free < 0)
+		if (node->gpus_free < 0 || !pollux_node_open(rules, n))
 			node->gpus_free = 0;
 	}
 }
@@ -98,34 +105,47 @@ static void _read_status(const job_record_t *record, struct pollux_job *job)
 		memset(&job->target, 0, sizeof(job->target));
 }
 
-/* Nodes of its partition and not excluded by the user. */
-static bool *_allowed(const job_record_t *record, int node_count)
+/* As an array; many jobs have the same. Takes the bits over. */
+static const bool *_as_array(struct pollux_view *view, bitstr_t *bits)
 {
-	bool *allowed = xcalloc(node_count, sizeof(*allowed));
-	bitstr_t *excluded = record->details->exc_node_bitmap;
+	struct pollux_set *set = NULL;
 
-	for (int n = 0; n < node_count; n++)
-		allowed[n] = bit_test(record->part_ptr->node_bitmap, n) &&
-			     !(excluded && bit_test(excluded, n));
-	return allowed;
+	for (int i = 0; i < view->set_count; i++) {
+		set = &view->sets[i];
+		if (bit_equal(set->bits, bits)) {
+			FREE_NULL_BITMAP(bits);
+			return set->nodes;
+		}
+	}
+	xrecalloc(view->sets, view->set_count + 1, sizeof(*view->sets));
+	set = &view->sets[view->set_count++];
+	set->bits = bits;
+	set->nodes = xcalloc(view->node_count + 1, sizeof(*set->nodes));
+	for (int n = 0; n < view->node_count; n++)
+		set->nodes[n] = bit_test(bits, n);
+	return set->nodes;
 }
 
-/* Can its request be written anew for another shape? */
-static bool _plain(const job_record_t *record)
+static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
+		       struct pollux_view *view, struct pollux_job *job)
 {
-	return !record->het_job_id && record->details->whole_node == 0 &&
-	       !record->resv_name && !record->burst_buffer;
+	bitstr_t *allowed = pollux_nodes_allowed(rules, record);
+
+	job->allowed_count = bit_set_count(allowed);
+	job->allowed = _as_array(view, allowed);
+	job->fixed = pollux_nodes_fixed(rules, record);
+	job->runs = job->runs && !job->fixed;
 }
 
 static void _fill_job(job_record_t *record, const struct plx_options *options,
-		      struct pollux_view *view)
+		      struct pollux_rules *rules, struct pollux_view *view)
 {
 	struct pollux_job *job = &view->jobs[view->job_count++];
 
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->options = *options;
-	job->runs = pollux_record_runs(record) && _plain(record);
+	job->runs = pollux_record_runs(record);
 	_read_status(record, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0;
@@ -141,10 +161,10 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->memory = xcalloc(view->node_count, sizeof(*job->memory));
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, view->node_count);
-	job->allowed = _allowed(record, view->node_count);
+	_ask_rules(rules, record, view, job);
 }
 
-static void _fill_jobs(struct pollux_view *view)
+static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 {
 	ListIterator iter = list_iterator_create(job_list);
 	int *cpus = xcalloc(view->node_count, sizeof(*cpus));
@@ -163,7 +183,7 @@ static void _fill_jobs(struct pollux_view *view)
 		    elastic_options(record->spank_job_env,
 				    record->spank_job_env_size, &options,
 				    NULL) == 1)
-			_fill_job(record, &options, view);
+			_fill_job(record, &options, rules, view);
 	}
 	list_iterator_destroy(iter);
 	for (int n = 0; n < view->node_count; n++) {
@@ -188,6 +208,7 @@ static uint64_t _print(const struct pollux_view *view)
 
 		_stir_number(&print, job->id);
 		_stir_number(&print, job->runs);
+		_stir_number(&print, (uint64_t) job->allowed_count);
 		_stir_number(&print, job->target.serial);
 		_stir_number(&print, job->target.state);
 		_stir_number(&print, job->status.has_hint);
@@ -207,17 +228,20 @@ struct pollux_view *pollux_view_create(void)
 				  .node = READ_LOCK,
 				  .part = READ_LOCK };
 	struct pollux_view *view = xmalloc(sizeof(*view));
+	struct pollux_rules *rules = NULL;
 
 	lock_slurmctld(lock);
 	view->now = time(NULL);
 	view->node_count = node_record_count;
 	view->counts_memory = slurm_conf.select_type_param & CR_MEMORY;
 	view->nodes = xcalloc(view->node_count, sizeof(*view->nodes));
-	_fill_nodes(view);
-	_fill_jobs(view);
+	rules = pollux_rules_create();
+	_fill_nodes(view, rules);
+	_fill_jobs(view, rules);
 	pollux_waiting_fill(view);
 	if (view->job_count && view->waiting_count)
 		pollux_stays_fill(view);
+	pollux_rules_destroy(rules);
 	unlock_slurmctld(lock);
 	view->print = _print(view);
 	return view;
@@ -234,8 +258,12 @@ void pollux_view_destroy(struct pollux_view *view)
 		xfree(view->jobs[i].gpus);
 		xfree(view->jobs[i].cpus);
 		xfree(view->jobs[i].memory);
-		xfree(view->jobs[i].allowed);
 	}
+	for (int i = 0; i < view->set_count; i++) {
+		FREE_NULL_BITMAP(view->sets[i].bits);
+		xfree(view->sets[i].nodes);
+	}
+	xfree(view->sets);
 	for (int i = 0; i < view->waiting_count; i++) {
 		xfree(view->waiting[i].allowed);
 		xfree(view->waiting[i].partition);

@@ -20,9 +20,9 @@
 
 struct pollux_node {
 	char *name;
-	bool usable; /* up, neither drained nor reserved */
+	bool usable; /* jobs may stay: up, not being drained */
 	int gpus;
-	int gpus_free;
+	int gpus_free; /* that a job could have now */
 	int cpus;
 	int cpus_used;
 	double memory; /* MB */
@@ -37,17 +37,19 @@ struct pollux_job {
 	struct plx_status status;	/* launcher none when there is none */
 	char complaint[PLX_ERROR_SIZE]; /* about status or hint; or "" */
 	struct plx_target target;
-	bool runs; /* may be resized as far as Slurm is concerned */
+	bool runs;	   /* may be resized as far as Slurm is concerned */
+	const char *fixed; /* why it keeps its shape for good, or NULL */
 	int home;
-	uint64_t priority; /* see pollux_priority() */
-	time_t age_s;	   /* since its start */
-	double ends_s;	   /* from now, by its time limit */
-	char *shape;	   /* nodes as accounting has them */
-	time_t since;	   /* its present shape */
-	int *gpus;	   /* [node_count] */
-	int *cpus;	   /* [node_count] */
-	double *memory;	   /* [node_count] MB */
-	bool *allowed;	   /* [node_count] */
+	uint64_t priority;   /* see pollux_priority() */
+	time_t age_s;	     /* since its start */
+	double ends_s;	     /* from now, by its time limit */
+	char *shape;	     /* nodes as accounting has them */
+	time_t since;	     /* its present shape */
+	int *gpus;	     /* [node_count] */
+	int *cpus;	     /* [node_count] */
+	double *memory;	     /* [node_count] MB */
+	const bool *allowed; /* [node_count], one of the view's sets */
+	int allowed_count;
 };
 
 /* What a job that is not elastic has of a node. */
@@ -83,6 +85,8 @@ struct pollux_view {
 	struct pollux_node *nodes;
 	int job_count;
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
+	int set_count;
+	struct pollux_set *sets; /* of nodes; each is different */
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
 	bool counts_memory;		/* Slurm gives it out like CPUs */

@@ -169,6 +169,7 @@ void pollux_holding_release(struct pollux_holding *held)
 	_free_devices(held->in_use);
 	held->devices = NULL;
 	held->in_use = NULL;
+	pollux_slurm_barred_release(&held->barred);
 	FREE_NULL_LIST(held->gres_list_alloc);
 	free_job_resources(&held->resources);
 }
@@ -257,11 +258,11 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 }
 
 static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
-			 struct plx_error *err)
+			 pollux_barred_t *barred, struct plx_error *err)
 {
 	uint32_t count = (uint32_t) bit_set_count(shape->nodes);
 	bitstr_t *nodes = bit_copy(shape->nodes);
-	int rc = pollux_slurm_job_test(job, nodes, count);
+	int rc = pollux_slurm_job_test(job, nodes, count, barred);
 
 	if (rc == SLURM_SUCCESS && job->job_resrcs &&
 	    bit_equal(job->job_resrcs->node_bitmap, shape->nodes)) {
@@ -300,9 +301,9 @@ static void _let_steps_ask(job_record_t *job, const struct pollux_shape *shape)
 }
 
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
-		     const struct pollux_holding *held, struct plx_error *err)
+		     struct pollux_holding *held, struct plx_error *err)
 {
-	if (_choose_cores(job, shape, err) < 0)
+	if (_choose_cores(job, shape, &held->barred, err) < 0)
 		return -1;
 	if (shape->gpus && _choose_devices(job, shape, held, err) < 0) {
 		free_job_resources(&job->job_resrcs);

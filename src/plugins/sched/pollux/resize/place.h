@@ -13,6 +13,7 @@ struct pollux_holding {
 	List gres_list_alloc;
 	bitstr_t **devices; /* [node_record_count], NULL where it has none */
 	bitstr_t **in_use;  /* those of them that its newest step holds */
+	pollux_barred_t barred; /* what reservations keep from it */
 };
 
 /* Take the job's cores and GPUs out of the select plugin, and remember. */
@@ -29,7 +30,7 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
  * with err set when it cannot be; nothing is held then.
  */
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
-		     const struct pollux_holding *held, struct plx_error *err);
+		     struct pollux_holding *held, struct plx_error *err);
 
 /* Take out and forget what pollux_place_new() placed. */
 void pollux_place_drop(job_record_t *job);

@@ -2,6 +2,7 @@
 /* resize.c - give a running job other nodes and GPUs, in place */
 
 #include "sched/pollux/rules/limits.h"
+#include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/settle.h"
 
@@ -26,6 +27,8 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 	struct plx_error lost;
 	int rc = -1;
 
+	if (pollux_nodes_test(job, shape, &held.barred, err) < 0)
+		goto done;
 	pollux_place_take_out(job, &held);
 	pollux_request_save(job, &request);
 	if (pollux_request_write(job, shape, &request, err) < 0 ||

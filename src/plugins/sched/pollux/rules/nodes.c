@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* nodes.c - the nodes that Slurm lets a job use */
+
+#include "sched/pollux/record.h"
+#include "sched/pollux/rules/features.h"
+#include "sched/pollux/rules/nodes.h"
+#include "sched/pollux/rules/reserved.h"
+
+#include "src/common/assoc_mgr.h"
+
+struct pollux_rules {
+	struct pollux_features *features;
+	struct pollux_reserved *reserved;
+	bitstr_t *open;		 /* nodes that take new jobs */
+	bool owned;		 /* some nodes are one user's */
+	bool labelled;		 /* MCS is in use */
+	pollux_barred_t *barred; /* to be told, or NULL */
+};
+
+/* As Slurm narrows them down before it starts a job on shared nodes. */
+static bitstr_t *_open_nodes(void)
+{
+	bitstr_t *open = bit_copy(avail_node_bitmap);
+
+	bit_and(open, share_node_bitmap);
+	bit_and_not(open, cg_node_bitmap);
+	bit_and_not(open, rs_node_bitmap);
+	/* A running job cannot wait for a node that has to boot first. */
+	bit_and_not(open, power_node_bitmap);
+	bit_and_not(open, booting_node_bitmap);
+	return open;
+}
+
+static bool _any_owned(void)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (node && node->owner != NO_VAL)
+			return true;
+	}
+	return false;
+}
+
+struct pollux_rules *pollux_rules_create(void)
+{
+	struct pollux_rules *rules = xmalloc(sizeof(*rules));
+
+	rules->features = pollux_features_create();
+	rules->reserved = pollux_reserved_create();
+	rules->open = _open_nodes();
+	rules->owned = _any_owned();
+	rules->labelled = slurm_conf.mcs_plugin &&
+			  xstrcmp(slurm_conf.mcs_plugin, "mcs/none");
+	return rules;
+}
+
+void pollux_rules_destroy(struct pollux_rules *rules)
+{
+	if (!rules)
+		return;
+	pollux_features_destroy(rules->features);
+	pollux_reserved_destroy(rules->reserved);
+	FREE_NULL_BITMAP(rules->open);
+	xfree(rules);
+}
+
+bool pollux_node_open(const struct pollux_rules *rules, int n)
+{
+	return bit_test(rules->open, n);
+}
+
+static void _open(struct pollux_rules *rules, const job_record_t *job,
+		  bitstr_t *nodes)
+{
+	bit_and(nodes, rules->open);
+}
+
+static void _in_partition(struct pollux_rules *rules, const job_record_t *job,
+			  bitstr_t *nodes)
+{
+	bit_and(nodes, job->part_ptr->node_bitmap);
+	if (job->part_ptr->state_up != PARTITION_UP && !IS_JOB_PENDING(job))
+		bit_clear_all(nodes);
+}
+
+static void _not_excluded(struct pollux_rules *rules, const job_record_t *job,
+			  bitstr_t *nodes)
+{
+	if (job->details->exc_node_bitmap)
+		bit_and_not(nodes, job->details->exc_node_bitmap);
+}
+
+static void _featured(struct pollux_rules *rules, const job_record_t *job,
+		      bitstr_t *nodes)
+{
+	pollux_features_filter(rules->features, job, nodes);
+}
+
+static void _not_reserved(struct pollux_rules *rules, const job_record_t *job,
+			  bitstr_t *nodes)
+{
+	pollux_reserved_filter(rules->reserved, job, POLLUX_TIME_LEFT, nodes,
+			       rules->barred);
+}
+
+/* Slurm's filters only read the record, though they do not say so. */
+static void _not_owned(struct pollux_rules *rules, const job_record_t *job,
+		       bitstr_t *nodes)
+{
+	if (rules->owned || job->details->whole_node ||
+	    job->part_ptr->flags & PART_FLAG_EXCLUSIVE_USER)
+		filter_by_node_owner((job_record_t *) job, nodes);
+	if (rules->labelled)
+		filter_by_node_mcs((job_record_t *) job,
+				   slurm_mcs_get_select((job_record_t *) job),
+				   nodes);
+}
+
+static void _large(struct pollux_rules *rules, const job_record_t *job,
+		   bitstr_t *nodes)
+{
+	uint32_t disk = job->details->pn_min_tmp_disk;
+
+	for (int n = 0; disk && disk != NO_VAL && n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (node && node->tmp_disk < disk)
+			bit_clear(nodes, n);
+	}
+}
+
+/* All rules about nodes; each clears those that it forbids. */
+static const struct {
+	void (*filter)(struct pollux_rules *rules, const job_record_t *job,
+		       bitstr_t *nodes);
+	const char *why;
+} filters[] = {
+	{ _open, "takes no new jobs now" },
+	{ _in_partition, "is not in its partition, or that is not up" },
+	{ _not_excluded, "was excluded by its user" },
+	{ _featured, "lacks the features it asks for" },
+	{ _not_reserved, "is reserved" },
+	{ _not_owned, "is in use by another user" },
+	{ _large, "has too little temporary disk space" },
+};
+
+bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
+{
+	bitstr_t *nodes = node_conf_get_active_bitmap();
+
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
+		filters[i].filter(rules, job, nodes);
+	return nodes;
+}
+
+bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
+			       const job_record_t *job)
+{
+	bitstr_t *nodes = pollux_nodes_gain(rules, job);
+	bitstr_t *own = NULL;
+
+	if (!job->node_bitmap || bit_super_set(job->node_bitmap, nodes))
+		return nodes;
+	own = bit_copy(job->node_bitmap);
+	pollux_reserved_filter(rules->reserved, job, POLLUX_TIME_SOON, own,
+			       NULL);
+	bit_or(nodes, own);
+	FREE_NULL_BITMAP(own);
+	return nodes;
+}
+
+const char *pollux_nodes_fixed(struct pollux_rules *rules,
+			       const job_record_t *job)
+{
+	if (job->het_job_id)
+		return "it is part of a heterogeneous job";
+	if (pollux_slurm_whole_nodes(job))
+		return "it has its nodes for itself";
+	if (job->details->contiguous)
+		return "it asks for nodes side by side";
+	if (job->burst_buffer)
+		return "it has a burst buffer";
+	if (pollux_features_counted(rules->features, job))
+		return "it asks for a number of nodes with a feature";
+	return NULL;
+}
+
+/* Nodes where the shape has more than the job. */
+static bitstr_t *_gained(const job_record_t *job,
+			 const struct pollux_shape *shape)
+{
+	bitstr_t *gained = bit_alloc(node_record_count);
+	int *held = xcalloc(node_record_count, sizeof(*held));
+
+	pollux_record_gpus(job, held);
+	for (int n = 0; n < node_record_count; n++) {
+		if (pollux_shape_on(shape, n) > held[n] ||
+		    (bit_test(shape->nodes, n) &&
+		     !bit_test(job->node_bitmap, n)))
+			bit_set(gained, n);
+	}
+	xfree(held);
+	return gained;
+}
+
+static int _test_filters(struct pollux_rules *rules, const job_record_t *job,
+			 bitstr_t *gained, struct plx_error *err)
+{
+	int count = bit_set_count(gained);
+	bitstr_t *left = bit_copy(gained);
+	const char *why = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(filters) && !why; i++) {
+		filters[i].filter(rules, job, left);
+		if (bit_set_count(left) < count)
+			why = filters[i].why;
+	}
+	if (why) {
+		bit_and_not(gained, left);
+		plx_fail(err, "%s %s",
+			 node_record_table_ptr[bit_ffs(gained)]->name, why);
+	}
+	FREE_NULL_BITMAP(left);
+	return why ? -1 : 0;
+}
+
+/* Rights that may have been taken from it since it was started. */
+static int _test_access(const job_record_t *job, struct plx_error *err)
+{
+	assoc_mgr_lock_t lock = { .assoc = READ_LOCK, .qos = READ_LOCK };
+	part_record_t *part = job->part_ptr;
+	int rc = SLURM_SUCCESS;
+
+	assoc_mgr_lock(&lock);
+	rc = part_policy_valid_acct(
+		part, job->assoc_ptr ? job->assoc_ptr->acct : NULL, NULL);
+	if (rc == SLURM_SUCCESS)
+		rc = pollux_slurm_valid_qos(job);
+	assoc_mgr_unlock(&lock);
+	if (rc == SLURM_SUCCESS)
+		return 0;
+	return plx_fail(err, "its account or QOS may not use partition %s now",
+			part->name);
+}
+
+int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,
+		      pollux_barred_t *barred, struct plx_error *err)
+{
+	struct pollux_rules *rules = NULL;
+	bitstr_t *gained = _gained(job, shape);
+	int rc = 0;
+
+	if (bit_ffs(gained) < 0)
+		goto done;
+	rules = pollux_rules_create();
+	rules->barred = barred;
+	if (_test_filters(rules, job, gained, err) < 0 ||
+	    _test_access(job, err) < 0)
+		rc = -1;
+done:
+	pollux_rules_destroy(rules);
+	FREE_NULL_BITMAP(gained);
+	return rc;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * nodes.h - the nodes that Slurm lets a job use
+ *
+ * A running job may gain GPUs where a new job with its request, its user and
+ * the time that is left to it would be started. All under READ locks on conf,
+ * job, node and partition, which are held from _create() to _destroy(): what
+ * is the same for many jobs is found out once.
+ */
+#ifndef SCHED_POLLUX_NODES_H
+#define SCHED_POLLUX_NODES_H
+
+#include "common/slurm_compat.h"
+#include "core/error.h"
+#include "sched/pollux/resize/resize.h"
+
+struct pollux_rules;
+
+struct pollux_rules *pollux_rules_create(void);
+void pollux_rules_destroy(struct pollux_rules *rules); /* accepts NULL */
+
+/* Takes the node new jobs of anybody, now? Not while others end there. */
+bool pollux_node_open(const struct pollux_rules *rules, int n);
+
+/* Where the job may have GPUs that it does not have yet. Caller's to free. */
+bitstr_t *pollux_nodes_gain(struct pollux_rules *rules,
+			    const job_record_t *job);
+
+/*
+ * The same, and those of its own nodes where it may stay: all but nodes that
+ * are being drained or kept for a reservation that begins soon.
+ */
+bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
+			       const job_record_t *job);
+
+/* Why the job keeps its shape whatever happens; NULL: it need not. */
+const char *pollux_nodes_fixed(struct pollux_rules *rules,
+			       const job_record_t *job);
+
+/*
+ * May the job, which holds what its record says, have this shape? -1 with err
+ * naming the first node and rule against it. *barred, which was zeroed: what
+ * it may not have there, the caller's to release. WRITE locks will do as well.
+ */
+int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,
+		      pollux_barred_t *barred, struct plx_error *err);
+
+#endif
