@@ -13,9 +13,8 @@ mine=$POLLUX_BUILDDIR/tests/mine
 "$mine" 2>/dev/null
 [ $? != 77 ] || skip_all "mine.c knows x86_64 only"
 
-few="ask:pollux_record_publish ask:pollux_wake
-	grow:pollux_settle grow:pollux_request_keep
-	lend:pollux_settle park:pollux_place_new"
+few="ask:pollux_wake grow:pollux_settle
+	lend:pollux_request_keep park:pollux_place_new"
 # What a resize calls, from its beginning to its end.
 parts="pollux_resize pollux_place_take_out pollux_request_write
 	pollux_place_new pollux_settle abort_job_on_nodes
@@ -24,7 +23,7 @@ parts="pollux_resize pollux_place_take_out pollux_request_write
 
 all_cells() {
 	local operation part
-	echo "$few"
+	echo ask:pollux_wake ask:pollux_record_publish
 	for operation in grow shrink lend park; do
 		for part in $parts; do
 			echo "$operation:$part:0:pollux_resize"
@@ -52,6 +51,7 @@ checked() {
 
 # lay FUNCTION [STEPS [WITHIN]]: in slurmctld, which lives on until then.
 lay() {
+	: >"$WORK/mine.out"
 	"$mine" "$(slurmctld_pid)" "$@" >"$WORK/mine.out" &
 	miner=$!
 	wait_until "grep -q laid $WORK/mine.out || ! kill -0 $miner" 10
@@ -79,8 +79,13 @@ prepare() {
 	esac
 }
 
+# And Slurm has saved that: it does so a few seconds later, and of a slurmctld
+# that dies before, Slurm knows neither starts nor submissions.
 is_done() {
-	sb scontrol show job "$job" | grep -qE 'SystemComment=.* state=done'
+	local serial
+	serial=$(sb scontrol show job "$job" |
+		sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=done\).*/\1/p')
+	[ -n "$serial" ] && grep -qa "$serial" "$SB/state/job_state"
 }
 
 # goes_on: nothing is lost, and the job is resized again.

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+# test_check.t - pollux-check finds each thing that is wrong, and nothing else
+#
+# A folder has what scontrol, sacct and the log said of a healthy cluster;
+# each case changes one word of it.
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+command -v python3 >/dev/null || skip_all "no python3"
+now=1790000600
+
+job() {
+	echo "JobId=$1 JobName=$2 UserId=u(7) Account=a QOS=q JobState=RUNNING SecsPreSuspend=0 NodeList=$3 NumNodes=$4 TRES=cpu=$5,mem=$6M,gres/gpu=$5 $7 MinCPUsNode=1 Licenses=toy:1 Command=x Comment=JobState=PENDING SystemComment=[pollux serial=3 state=$8 nodes=1]"
+}
+
+node() {
+	echo "NodeName=$1 CPUAlloc=$2 GresUsed=gpu:$2(IDX:0) AllocMem=$3 State=MIXED CfgTRES=cpu=8 AllocTRES=cpu=$2,mem=$3M,gres/gpu=$2 "
+}
+
+stamp() {
+	date -d "@$1" '+[%Y-%m-%dT%H:%M:%S.000]'
+}
+
+healthy() {
+	rm -rf "$WORK/in"
+	mkdir "$WORK/in"
+	cd "$WORK/in" || exit 1
+	{
+		job 5 a 'n[1-2]' 2 3 30 "Nodes=n1 CPU_IDs=0-1 Mem=20 GRES=gpu:2(IDX:0-1) Nodes=n2 CPU_IDs=0 Mem=10 GRES=gpu:1(IDX:3)" done
+		job 6 b n2 1 1 10 "Nodes=n2 CPU_IDs=1 Mem=10 GRES=gpu:1(IDX:0)" asked
+	} >jobs
+	{
+		node n1 2 20
+		node n2 2 20
+	} >nodes
+	echo "LicenseName=toy Total=4 Used=2 Free=2 Remote=no" >licences
+	echo "QOS=q(1) GrpTRES=cpu=N(4),mem=N(40),node=9(3),gres/gpu=N(4)" >limits
+	sed -i 's/,gres\/gpu=\([31]\) /,node=0,gres\/gpu=\1 /; s/node=0,/node=1,/' jobs
+	sed -i '/JobId=5 /s/node=1,/node=2,/' jobs
+	echo "AccountingStorageEnforce = limits" >config
+	echo "SchedulerParameters = pollux_ack_timeout=30" >>config
+	printf '%s\n' "5|RESIZING|gres/gpu=1|1790000000|1790000010" \
+		"5|RUNNING|gres/gpu=3|1790000010|Unknown" \
+		"6|RUNNING|gres/gpu=1|1790000000|Unknown" \
+		"4|COMPLETED|gres/gpu=2|1790000000|1790000500" >sacct
+	{
+		echo "$(stamp 1790000000) _slurm_rpc_submit_batch_job: JobId=4 x"
+		echo "$(stamp $((now - 20))) sched/pollux: JobId=6 asked for 1 GPUs on n2"
+		echo "$(stamp 1790000501) sched/pollux: JobId=4 held 2 GPUs on n2 from 1790000000 to 1790000500: 1000 GPU-seconds"
+	} >log
+}
+
+look() {
+	"$POLLUX_SRCDIR/tests/pollux-check" --from="$WORK/in" --log="$WORK/in/log" \
+		--now=$now "$@"
+}
+
+# finds KIND FILE SED-SCRIPT: that, once the file is changed so.
+finds() {
+	healthy
+	sed -i "$3" "$2" && ! look >"$WORK/found" && cat "$WORK/found" &&
+		grep -q "^$1: " "$WORK/found"
+}
+
+# Something that moves between two looks is no finding.
+moves() {
+	healthy
+	sed 's/IDX:0-1/IDX:0/; s/gpu:2(/gpu:1(/' jobs >jobs2
+	sed -i '/NodeName=n1/s/gpu:2/gpu:1/' nodes
+	look
+}
+
+cases=(
+	"two-owners|jobs|s/IDX:3/IDX:0/|a GPU with two owners"
+	"leak|nodes|/NodeName=n1/s/gpu:2/gpu:3/|a GPU of a node that no job has"
+	"leak|nodes|/NodeName=n2/s/CPUAlloc=2/CPUAlloc=4/|a CPU of a node that no job has"
+	"leak|nodes|/NodeName=n2/s/AllocMem=20/AllocMem=50/|memory of a node that no job has"
+	"leak|jobs|/JobId=/s/JobState=RUNNING/JobState=COMPLETED/|a busy node without a job"
+	"node-record|nodes|/NodeName=n1/s/gpu:2/gpu:1/|a GPU of a job that the node does not know"
+	"node-record|nodes|/NodeName=n1/s/MIXED/IDLE/|an idle node with a job"
+	"node-record|nodes|/NodeName=n1/s/AllocTRES=cpu=2,mem=20M,gres.gpu=2/AllocTRES=cpu=2/|a node whose AllocTRES is behind"
+	"job-record|jobs|/JobId=5/s/gres.gpu=3/gres\\/gpu=2/|a job with fewer GPUs in TRES than on its nodes"
+	"job-record|jobs|/JobId=5/s/NodeList=n.1-2. NumNodes=2/NodeList=n1 NumNodes=1/|a job on a node that it does not list"
+	"job-record|nodes|/NodeName=n1/d|a job on a node that is gone"
+	"licences|licences|s/Used=2/Used=3/|a licence in use that no job has"
+	"limits|limits|s/gpu=N(4)/gpu=N(6)/|GPUs charged to a QOS that no job has"
+	"overdue|log|s/^.*asked for 1/$(stamp 1789990000) sched\\/pollux: JobId=6 asked for 1/|a job that is asked for hours"
+	"lost|log|s/submit_batch_job: JobId=4/submit_batch_job: JobId=3/|a job that nobody knows"
+	"sacct|sacct|s/^5|RESIZING\\(.*\\)10\$/5|RESIZING\\120/|rows of a job that overlap"
+	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
+)
+
+plan $((${#cases[@]} + 3))
+healthy
+ok "a healthy cluster has nothing to find" look
+ok "nor has one where a job is resized between two looks" moves
+for case in "${cases[@]}"; do
+	kind=${case%%|*} rest=${case#*|}
+	file=${rest%%|*} rest=${rest#*|}
+	ok "${rest##*|} is found" finds "$kind" "$file" "${rest%|*}"
+done
+healthy
+sed -i 's/IDX:3/IDX:0/' jobs
+ok "--json says the same" eval \
+	'! look --json >json; jq -e ".violations == 1 and .found[0].kind == \"two-owners\"" json'
