@@ -45,6 +45,7 @@
 #if POLLUX_SLURM_24
 #include "src/common/job_features.h"
 #include "src/common/job_state_reason.h"
+#include "src/interfaces/accounting_storage.h"
 #include "src/interfaces/gres.h"
 #include "src/interfaces/mcs.h"
 #include "src/interfaces/select.h"
@@ -55,6 +56,7 @@
 #include "src/common/gres.h"
 #include "src/common/select.h"
 #include "src/common/slurm_mcs.h"
+#include "src/common/slurm_accounting_storage.h"
 #include "src/slurmctld/gres_ctld.h"
 #include "src/slurmctld/srun_comm.h"
 #endif
@@ -225,6 +227,30 @@ static inline void pollux_slurm_node_details(job_record_t *job)
 	build_node_details(job);
 #else
 	build_node_details(job, true);
+#endif
+}
+
+/*
+ * Newer ones number a job's rows in slurmctld, so a resize waits for nobody;
+ * 22.05 has slurmdbd number them and waits (sched/pollux/acct/acct.h).
+ */
+#define POLLUX_SLURMDBD_NUMBERS (!POLLUX_SLURM_24)
+
+/* As job_post_resize_acctg(), but that accounting is not told. */
+static inline void pollux_slurm_begin_shape(job_record_t *job)
+{
+#if POLLUX_SLURMDBD_NUMBERS
+	acct_policy_add_job_submit(job);
+	/* acct_policy_job_begin() wants to know these. */
+	job_set_alloc_tres(job, false);
+	acct_policy_job_begin(job);
+	job_claim_resv(job);
+	job->job_state &= ~JOB_RESIZING;
+	job->end_time_exp = job->end_time;
+	if (job->step_list && list_count(job->step_list) > 0)
+		job->bit_flags |= JOB_RESIZED;
+#else
+	job_post_resize_acctg(job);
 #endif
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/slurm_compat.h"
+#include "sched/pollux/acct/acct.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/plan/claims.h"
@@ -46,6 +47,7 @@ static struct {
 	double cycled_s; /* last cycle */
 	double mended_s; /* batch hosts */
 	bool due;	 /* a cycle is, once the gap has passed */
+	bool any;	 /* there was a view before */
 	bool waiting;	 /* jobs were, in the last view */
 	uint64_t print;	 /* of the view it saw */
 } last;
@@ -181,7 +183,9 @@ static void _update_tracks(const struct pollux_view *view,
 			   const struct pollux_params *params)
 {
 	struct pollux_track *track = NULL;
+	bool first = !last.any;
 
+	last.any = true;
 	for (int i = 0; (track = pollux_track_at(i)); i++)
 		track->seen = false;
 	for (int j = 0; j < view->job_count; j++) {
@@ -191,6 +195,8 @@ static void _update_tracks(const struct pollux_view *view,
 		track = pollux_track_get(job->id);
 		gpus = pollux_view_gpus(view, j);
 		track->seen = true;
+		if (first)
+			pollux_acct_audit(job->id);
 		if (!track->since)
 			track->service_s = _service_before(view, job, gpus);
 		pollux_track_hold(track, job->shape, gpus, job->since);
@@ -273,6 +279,7 @@ void *pollux_agent(void *unused)
 	bool mend = false;
 
 	(void) unused;
+	pollux_acct_start();
 	while (_sleep(_is_busy() ? TICK_S : LOOK_S, &params, &mend)) {
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
@@ -283,6 +290,7 @@ void *pollux_agent(void *unused)
 		_look(&params);
 		pollux_publish(params.metrics);
 	}
+	pollux_acct_stop();
 	pollux_track_remove_all();
 	pollux_enter_forget_all();
 	slurm_mutex_lock(&shared.mutex);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/pollux/acct/acct.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/resize/place.h"
@@ -61,13 +62,16 @@ static void _read_status(const job_record_t *job, struct plx_status *status)
 	}
 }
 
-/* Accounting tells shapes apart by the second in which they began. */
-static bool _second_is_new(const job_record_t *job)
+/*
+ * Accounting tells shapes apart by the second in which they began, and can
+ * close one only once that has its number there.
+ */
+static bool _may_end(const job_record_t *job)
 {
 	time_t now = time(NULL);
 
 	return now > pollux_record_since(job) &&
-	       now > job->details->submit_time;
+	       now > job->details->submit_time && pollux_acct_ready(job);
 }
 
 /* The shape as a set of nodes. The caller's to free; gpus 0: parked. */
@@ -189,6 +193,9 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 	    pollux_record_since(job) != seen->since ||
 	    xstrcmp(job->nodes, seen->shape))
 		goto done;
+	/* It would stop, and then wait until slurmdbd is back. */
+	if (!pollux_acct_ready(job) && pollux_acct_away())
+		goto done;
 	_read_status(job, &status);
 	if (status.launcher == PLX_WAKE_NONE && !seen->runs)
 		goto done;
@@ -281,9 +288,9 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 	_read_status(job, status);
 	if (status->ack == track->target.serial && status->live &&
 	    track->phase == POLLUX_ASKED && !track->target.cold)
-		return _second_is_new(job) ? LEND : WAIT;
+		return _may_end(job) ? LEND : WAIT;
 	if (_has_left(job, track, status))
-		return _second_is_new(job) ? MOVE : WAIT;
+		return _may_end(job) ? MOVE : WAIT;
 	if (now_s < track->deadline_s)
 		return WAIT;
 	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* resize.c - give a running job other nodes and GPUs, in place */
 
+#include "sched/pollux/acct/acct.h"
 #include "sched/pollux/rules/limits.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/resize/request.h"
@@ -29,6 +30,8 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 
 	if (pollux_nodes_test(job, shape, &held.barred, err) < 0)
 		goto done;
+	if (commit)
+		pollux_acct_note(job);
 	pollux_place_take_out(job, &held);
 	pollux_request_save(job, &request);
 	if (pollux_request_write(job, shape, &request, err) < 0 ||

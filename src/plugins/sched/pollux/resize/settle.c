@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* settle.c - nodes, steps and accounting of a job that has a new shape */
 
+#include "sched/pollux/acct/acct.h"
 #include "sched/pollux/resize/settle.h"
 #include "sched/pollux/rules/ledger.h"
 
@@ -93,7 +94,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	job->job_resrcs = held->resources;
 	job->total_cpus = old_cpus;
 	pollux_ledger_open(job, &ledger);
-	job_pre_resize_acctg(job);
+	pollux_acct_end_shape(job);
 	pollux_ledger_ended(job, &ledger);
 	_give_up(job, gone);
 
@@ -107,7 +108,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	bit_nclear(resources->core_bitmap_used, 0,
 		   bit_size(resources->core_bitmap_used) - 1);
 	gs_job_start(job);
-	job_post_resize_acctg(job);
+	pollux_acct_begin_shape(job);
 	pollux_ledger_close(job, &ledger);
 	pollux_slurm_gres_details(job);
 	last_job_update = last_node_update = time(NULL);

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* book.c - which jobs wait for the number of their row, and who asks for it */
+
+#include <string.h>
+
+#include "sched/pollux/acct/acct.h"
+#include "sched/pollux/acct/book.h"
+
+/* The first time, in seconds; then twice as long, up to: */
+#define ASK_S	  0.1
+#define ASK_MAX_S 15.0
+/* How often to look whether jobs have ended, and whether slurmdbd is back. */
+#define SWEEP_S 5.0
+/* Jobs in one question. */
+#define BATCH 500
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_t thread;
+	bool stop;
+	bool away;  /* until it has answered once */
+	bool fresh; /* an entry is new */
+	struct pollux_account *at;
+	int count;
+} book = {
+	/* all but the thread protected by the mutex, taken after any lock of
+	   slurmctld */
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+	.away = true,
+};
+
+static struct pollux_account *_find(uint32_t job_id)
+{
+	for (int i = 0; i < book.count; i++) {
+		if (book.at[i].job_id == job_id)
+			return &book.at[i];
+	}
+	return NULL;
+}
+
+static struct pollux_account *_get(uint32_t job_id)
+{
+	struct pollux_account *account = _find(job_id);
+
+	if (account)
+		return account;
+	xrealloc(book.at, sizeof(*book.at) * (size_t) (book.count + 1));
+	account = &book.at[book.count++];
+	*account =
+		(struct pollux_account){ .job_id = job_id, .numbered = true };
+	return account;
+}
+
+/*
+ * Requeued before its row had a number, Slurm wrote the last shape into the
+ * first row, that of the job's submission.
+ */
+static void _restore_first(const job_record_t *job,
+			   const struct pollux_account *account)
+{
+	if (account->numbered || account->key == account->submit)
+		return;
+	if (!account->first.submit) {
+		error("sched/pollux: JobId=%u was requeued before its row had "
+		      "a number: its first shape is wrong in accounting",
+		      job->job_id);
+		return;
+	}
+	info("sched/pollux: JobId=%u was requeued before its row had a number: "
+	     "its first shape is told again",
+	     job->job_id);
+	pollux_tell_start(job, &account->first);
+}
+
+/* That of the job's present life. */
+static struct pollux_account *_of(const job_record_t *job)
+{
+	struct pollux_account *account = _get(job->job_id);
+
+	if (account->submit && account->submit != job->details->submit_time) {
+		_restore_first(job, account);
+		account->numbered = true;
+		pollux_row_free(&account->first);
+	}
+	account->submit = job->details->submit_time;
+	return account;
+}
+
+static void _remove(struct pollux_account *account)
+{
+	pollux_row_free(&account->first);
+	*account = book.at[--book.count];
+}
+
+/* Ask for its number soon. */
+static void _expect(struct pollux_account *account, const job_record_t *job)
+{
+	account->key = pollux_row_key(job);
+	account->numbered = false;
+	book.fresh = true;
+	slurm_cond_signal(&book.cond);
+}
+
+static bool _counts(void)
+{
+	return POLLUX_SLURMDBD_NUMBERS && slurm_with_slurmdbd() &&
+	       !(slurm_conf.accounting_storage_enforce &
+		 ACCOUNTING_ENFORCE_NO_JOBS);
+}
+
+bool pollux_acct_ready(const job_record_t *job)
+{
+	struct pollux_account *account = NULL;
+	struct pollux_row row;
+	bool first = false;
+
+	if (!_counts() || pollux_row_numbered(job))
+		return true;
+	slurm_mutex_lock(&book.mutex);
+	account = _of(job);
+	first = account->numbered || account->key != pollux_row_key(job);
+	if (first)
+		_expect(account, job);
+	slurm_mutex_unlock(&book.mutex);
+	/* Slurm tells of a job up to 5 s after it started. */
+	if (first) {
+		pollux_row_read(job, &row);
+		pollux_tell_start(job, &row);
+		pollux_row_free(&row);
+	}
+	return false;
+}
+
+bool pollux_acct_away(void)
+{
+	bool away = false;
+
+	slurm_mutex_lock(&book.mutex);
+	away = book.away && _counts();
+	slurm_mutex_unlock(&book.mutex);
+	return away;
+}
+
+void pollux_acct_note(const job_record_t *job)
+{
+	struct pollux_account *account = NULL;
+
+	if (!_counts() || pollux_row_key(job) != job->details->submit_time)
+		return;
+	slurm_mutex_lock(&book.mutex);
+	account = _of(job);
+	pollux_row_free(&account->first);
+	pollux_row_read(job, &account->first);
+	slurm_mutex_unlock(&book.mutex);
+}
+
+void pollux_acct_end_shape(job_record_t *job)
+{
+	job_pre_resize_acctg(job);
+}
+
+/* As Slurm's job_post_resize_acctg(), but that nobody waits. */
+void pollux_acct_begin_shape(job_record_t *job)
+{
+	struct pollux_row row;
+
+	pollux_slurm_begin_shape(job);
+	if (!POLLUX_SLURMDBD_NUMBERS)
+		return;
+	/* Rows without a number are found by the time of the resize. */
+	job->db_index = 0;
+	if (!_counts())
+		return;
+	pollux_row_read(job, &row);
+	pollux_tell_start(job, &row);
+	pollux_row_free(&row);
+	slurm_mutex_lock(&book.mutex);
+	_expect(_of(job), job);
+	slurm_mutex_unlock(&book.mutex);
+}
+
+void pollux_acct_audit(uint32_t job_id)
+{
+	if (!_counts())
+		return;
+	slurm_mutex_lock(&book.mutex);
+	_get(job_id)->audit = true;
+	book.fresh = true;
+	slurm_cond_signal(&book.cond);
+	slurm_mutex_unlock(&book.mutex);
+}
+
+/* ---- the thread ---- */
+
+static void _add_job(slurmdb_job_cond_t *what, uint32_t job_id)
+{
+	slurm_selected_step_t *job = xmalloc(sizeof(*job));
+
+	job->array_task_id = NO_VAL;
+	job->het_job_offset = NO_VAL;
+	job->step_id.job_id = job_id;
+	job->step_id.step_id = NO_VAL;
+	job->step_id.step_het_comp = NO_VAL;
+	list_append(what->step_list, job);
+}
+
+/* The question: rows of the jobs that wait, as far as they may matter. */
+static slurmdb_job_cond_t *_question(void)
+{
+	slurmdb_job_cond_t *what = xmalloc(sizeof(*what));
+	time_t since = time(NULL);
+	int count = 0;
+
+	what->flags =
+		JOBCOND_FLAG_DUP | JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_TRUNC;
+	what->db_flags = SLURMDB_JOB_FLAG_NOTSET;
+	what->cluster_list = list_create(xfree_ptr);
+	list_append(what->cluster_list, xstrdup(slurm_conf.cluster_name));
+	what->step_list = list_create(slurm_destroy_selected_step);
+	for (int i = 0; i < book.count && count < BATCH; i++) {
+		const struct pollux_account *account = &book.at[i];
+
+		if (account->numbered && !account->audit)
+			continue;
+		_add_job(what, account->job_id);
+		if (account->key)
+			since = MIN(since, account->key);
+		count++;
+	}
+	/* Nobody waits, but is slurmdbd there? */
+	if (!count && book.away)
+		_add_job(what, 1);
+	what->usage_start = since > 1 ? since - 1 : 1;
+	what->usage_end = time(NULL) + 3600;
+	if (list_count(what->step_list))
+		return what;
+	slurmdb_destroy_job_cond(what);
+	return NULL;
+}
+
+static void _number(job_record_t *job, struct pollux_account *account,
+		    const slurmdb_job_rec_t *row)
+{
+	if (pollux_row_key(job) != account->key) {
+		/* Slurm itself took a lost node away meanwhile. */
+		if (!row->end && pollux_row_key(job) > row->start)
+			pollux_tell_end(job, row->db_index, pollux_row_key(job),
+					row->tres_alloc_str);
+		account->key = pollux_row_key(job);
+		account->numbered = pollux_row_numbered(job);
+		return;
+	}
+	if (!pollux_row_numbered(job))
+		job->db_index = row->db_index;
+	account->numbered = true;
+}
+
+/* True when there is nothing more to be done for the job. */
+static bool _settle(struct pollux_account *account, List rows)
+{
+	job_record_t *job = find_job_record(account->job_id);
+	slurmdb_job_rec_t *row = NULL;
+
+	if (!job || !job->details)
+		return true;
+	if (!account->submit)
+		account->submit = job->details->submit_time;
+	if (job->details->submit_time != account->submit) {
+		_restore_first(job, account);
+		return true;
+	}
+	if (account->audit && rows && IS_JOB_RUNNING(job)) {
+		account->key = pollux_row_key(job);
+		account->numbered = pollux_row_numbered(job);
+		account->audit = false;
+		pollux_audit(job, account, rows);
+	}
+	if (!account->numbered && rows)
+		row = pollux_audit_find(rows, job->job_id, account->key);
+	if (row)
+		_number(job, account, row);
+	if (!IS_JOB_FINISHED(job))
+		return false;
+	/* Slurm would tell of it once more, as of its first shape. */
+	if (!job->db_index)
+		job->db_index = NO_VAL64;
+	return account->numbered;
+}
+
+static void _settle_all(List rows)
+{
+	slurmctld_lock_t lock = { .job = WRITE_LOCK, .part = READ_LOCK };
+	int i = 0;
+
+	lock_slurmctld(lock);
+	slurm_mutex_lock(&book.mutex);
+	while (i < book.count) {
+		if (_settle(&book.at[i], rows))
+			_remove(&book.at[i]);
+		else
+			i++;
+	}
+	slurm_mutex_unlock(&book.mutex);
+	unlock_slurmctld(lock);
+}
+
+static bool _anyone_waits(void)
+{
+	for (int i = 0; i < book.count; i++) {
+		if (!book.at[i].numbered || book.at[i].audit)
+			return true;
+	}
+	return false;
+}
+
+static void _wait(double seconds)
+{
+	struct timespec until;
+	long nanoseconds = 0;
+
+	if (book.stop)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	nanoseconds = until.tv_nsec + (long) (1e9 * seconds);
+	until.tv_sec += nanoseconds / 1000000000;
+	until.tv_nsec = nanoseconds % 1000000000;
+	slurm_cond_timedwait(&book.cond, &book.mutex, &until);
+}
+
+/* Sleep; false when it is time to end. */
+static bool _sleep(double *wait_s)
+{
+	bool go_on = false;
+
+	slurm_mutex_lock(&book.mutex);
+	*wait_s = _anyone_waits() ? MIN(2 * *wait_s, ASK_MAX_S) : SWEEP_S;
+	if (!book.fresh)
+		_wait(*wait_s);
+	/* Slurm's queue is to be first, and others may come. */
+	if (book.fresh) {
+		book.fresh = false;
+		*wait_s = ASK_S;
+		_wait(ASK_S);
+	}
+	go_on = !book.stop;
+	slurm_mutex_unlock(&book.mutex);
+	return go_on;
+}
+
+/* No lock of slurmctld is held while slurmdbd is asked. */
+static List _rows(void)
+{
+	slurmdb_job_cond_t *what = NULL;
+	List rows = NULL;
+
+	slurm_mutex_lock(&book.mutex);
+	what = _question();
+	slurm_mutex_unlock(&book.mutex);
+	if (!what)
+		return NULL;
+	if (acct_db_conn)
+		rows = jobacct_storage_g_get_jobs_cond(
+			acct_db_conn, slurm_conf.slurm_user_id, what);
+	slurmdb_destroy_job_cond(what);
+	slurm_mutex_lock(&book.mutex);
+	book.away = !rows;
+	slurm_mutex_unlock(&book.mutex);
+	return rows;
+}
+
+static void *_run(void *unused)
+{
+	double wait_s = ASK_S;
+	List rows = NULL;
+
+	(void) unused;
+	while (_sleep(&wait_s)) {
+		if (!_counts())
+			continue;
+		rows = _rows();
+		_settle_all(rows);
+		FREE_NULL_LIST(rows);
+	}
+	return NULL;
+}
+
+void pollux_acct_start(void)
+{
+	book.stop = false;
+	book.away = true;
+	book.fresh = true;
+	slurm_thread_create(&book.thread, _run, NULL);
+}
+
+void pollux_acct_stop(void)
+{
+	slurm_mutex_lock(&book.mutex);
+	book.stop = true;
+	slurm_cond_signal(&book.cond);
+	slurm_mutex_unlock(&book.mutex);
+	pthread_join(book.thread, NULL);
+	while (book.count)
+		_remove(&book.at[0]);
+	xfree(book.at);
+}

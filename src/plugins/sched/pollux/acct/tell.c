@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* tell.c - messages for slurmdbd, through Slurm's own queue */
+
+#include <string.h>
+
+#include "sched/pollux/acct/tell.h"
+
+/* Requeueing forgets a resize, but Slurm does not: an old time is none. */
+static bool _resized(const job_record_t *job)
+{
+	return job->resize_time && job->resize_time >= job->start_time;
+}
+
+time_t pollux_row_key(const job_record_t *job)
+{
+	return _resized(job) ? job->resize_time : job->details->submit_time;
+}
+
+bool pollux_row_numbered(const job_record_t *job)
+{
+	return job->db_index && job->db_index != NO_VAL64;
+}
+
+void pollux_row_read(const job_record_t *job, struct pollux_row *row)
+{
+	bool resized = _resized(job);
+
+	*row = (struct pollux_row){
+		.submit = pollux_row_key(job),
+		.start = resized ? job->resize_time : job->start_time,
+		.eligible =
+			resized ? job->resize_time : job->details->begin_time,
+		.nodes = xstrdup(job->nodes),
+		.tres_alloc = xstrdup(job->tres_alloc_str),
+		.tres_req = xstrdup(job->tres_req_str),
+		.node_count = job->total_nodes,
+		.cpus = job->details->min_cpus,
+		.priority = job->priority,
+		.memory = job->details->pn_min_memory,
+	};
+}
+
+void pollux_row_free(struct pollux_row *row)
+{
+	xfree(row->nodes);
+	xfree(row->tres_alloc);
+	xfree(row->tres_req);
+	memset(row, 0, sizeof(*row));
+}
+
+/*
+ * Slurm's plugin reads all it sends from a job record, and waits for the answer
+ * when the job is resizing. So it gets a record in which nothing is: a job that
+ * was submitted when the row began finds or makes the same row.
+ */
+void pollux_tell_start(const job_record_t *job, const struct pollux_row *row)
+{
+	struct job_details details = *job->details;
+	job_record_t copy = *job;
+
+	copy.details = &details;
+	copy.db_index = NO_VAL64;
+	copy.job_state = JOB_RUNNING;
+	copy.resize_time = 0;
+	copy.start_time = row->start;
+	copy.nodes = row->nodes;
+	copy.tres_alloc_str = row->tres_alloc;
+	copy.tres_req_str = row->tres_req;
+	copy.total_nodes = row->node_count;
+	copy.priority = row->priority;
+	details.submit_time = row->submit;
+	details.begin_time = row->eligible;
+	details.min_cpus = row->cpus;
+	details.pn_min_memory = row->memory;
+	(void) jobacct_storage_g_job_start(acct_db_conn, &copy);
+}
+
+void pollux_tell_end(const job_record_t *job, uint64_t number, time_t end,
+		     const char *tres_alloc)
+{
+	job_record_t copy = *job;
+
+	copy.db_index = number;
+	copy.job_state = JOB_RUNNING | JOB_RESIZING;
+	copy.resize_time = end;
+	copy.tres_alloc_str = (char *) tres_alloc;
+	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
+}
