@@ -5,6 +5,7 @@
 
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/book.h"
+#include "sched/pollux/held.h"
 
 /* The first time, in seconds; then twice as long, up to: */
 #define ASK_S	  0.1
@@ -291,10 +292,9 @@ static bool _settle(struct pollux_account *account, List rows)
 
 static void _settle_all(List rows)
 {
-	slurmctld_lock_t lock = { .job = WRITE_LOCK, .part = READ_LOCK };
 	int i = 0;
 
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_ACCOUNT);
 	slurm_mutex_lock(&book.mutex);
 	while (i < book.count) {
 		if (_settle(&book.at[i], rows))
@@ -303,7 +303,7 @@ static void _settle_all(List rows)
 			i++;
 	}
 	slurm_mutex_unlock(&book.mutex);
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_ACCOUNT);
 }
 
 static bool _anyone_waits(void)

@@ -55,7 +55,7 @@ void pollux_row_free(struct pollux_row *row)
  */
 void pollux_tell_start(const job_record_t *job, const struct pollux_row *row)
 {
-	struct job_details details = *job->details;
+	job_details_t details = *job->details;
 	job_record_t copy = *job;
 
 	copy.details = &details;

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+# test_accounts.t - sacct shows each shape of a job once, whatever happens
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+
+sandbox_up --nodes 3 --gpus-per-node 1 \
+	--params pollux_min_gap=0.2,pollux_interval=2
+plan 17
+
+# Rows of a job, oldest first: id state start end GPUs nodes.
+rows_of() {
+	sb env SLURM_TIME_FORMAT=%s sacct -D -X -n -P -j "$1" \
+		-o jobidraw,state,start,end,alloctres,nodelist |
+		awk -F'|' '{
+			gpus = match($5, /gres\/gpu=[0-9]+/) ? \
+				substr($5, RSTART + 9, RLENGTH - 9) : 0
+			split($2, state, " ")
+			print $1, state[1], $3, $4, gpus, $6
+		}' | sort -k3n -k4n
+}
+
+# rows_are JOB STATE...: its rows have these states, "RESIZING*" for any
+# number of shapes; each begins where the last one ended, but after a requeue.
+rows_are() {
+	local job=$1 want
+	shift
+	want=$(printf '%s ' "$@" | sed 's/RESIZING\* /(RESIZING )*/g')
+	rows_of "$job" | tee "$WORK/rows.txt"
+	cut -d' ' -f2 "$WORK/rows.txt" | tr '\n' ' ' | grep -qxE "$want" &&
+		awk 'NR > 1 && $3 < end { print "overlap at", $3; bad = 1 }
+			NR > 1 && last == "RESIZING" && $3 != end {
+				print "gap at", end; bad = 1 }
+			$4 !~ /^[0-9]+$/ && $2 != "RUNNING" {
+				print "open row from", $3; bad = 1 }
+			$4 ~ /^[0-9]+$/ && $4 <= $3 && $2 == "RESIZING" {
+				print "empty row at", $3; bad = 1 }
+			{ end = $4; last = $2 }
+			END { exit bad }' "$WORK/rows.txt"
+}
+
+# The sum of its rows is that of the shapes in the log, within 0.1 %.
+seconds_agree() {
+	local job
+	for job; do
+		rows_of "$job" | awk '{ sum += ($4 - $3) * $5 }
+			END { print sum }' >"$WORK/sacct.sum"
+		grep -oE "JobId=$job held .*: [0-9]+ GPU-s" \
+			"$SB/log/slurmctld.log" |
+			sed 's/.*: \([0-9]*\) .*/\1/' |
+			awk '{ sum += $1 } END { print sum }' >"$WORK/log.sum"
+		echo "job $job: sacct $(cat "$WORK/sacct.sum")," \
+			"log $(cat "$WORK/log.sum")"
+		paste "$WORK/sacct.sum" "$WORK/log.sum" | awk '{
+			d = $1 - $2; exit !($2 > 0 && d * d <= (1e-3 * $2) ^ 2)
+		}' || return 1
+	done
+}
+
+# grow NAME: a job that was resized once, and whose row then has a number.
+grow() {
+	job=$(submit_light "$1" pollux,max=2 --requeue -- --ack=0.1) &&
+		wait_until "has_gpus $job 2" 30 &&
+		wait_until "rows_are $job RESIZING RUNNING" 20
+}
+
+# From two GPUs to one, by a job that takes two nodes.
+shrink() {
+	local shrunk="JobId=$job has 1 GPUs" before
+	before=$(times_logged "$shrunk")
+	rigid=$(submit_rigid -N2 --gpus-per-node=1 --priority=4294910000 \
+		-- 600) && wait_until "logged_more '$shrunk' $before" 30
+}
+
+stop_slurmdbd() {
+	kill "$(cat "$SB/run/slurmdbd.pid")"
+	wait_until "! sb sacctmgr -n show cluster" 20
+}
+
+start_slurmdbd() {
+	pollux-sandbox restart --dir "$SB" slurmdbd
+}
+
+# The node of its batch script is lost, a second after a resize at least: one
+# that ends in its first second leaves no row. Slurm starts it anew.
+lose_home() {
+	local restarts
+	sleep 1.1
+	home=$(job_field "$job" BatchHost)
+	restarts=$(job_field "$job" Restarts)
+	sb scontrol update "nodename=$home" state=down reason=test &&
+		wait_until "[ \"\$(job_field $job Restarts)\" -gt $restarts ]" 20
+}
+
+mend_home() {
+	sb scontrol update "nodename=$home" state=resume
+}
+
+ok "a job grows, and its row has a number" grow cancelled
+ok "it shrinks" shrink
+sb scancel "$job"
+ok "cancelled at once, it has each shape once" \
+	wait_until "rows_are $job RESIZING RESIZING CANCELLED" 20
+all=$job
+sb scancel "$rigid"
+
+ok "the batch host is lost right after a resize" eval \
+	'grow lost && shrink && lose_home'
+sb scancel "$rigid" "$job"
+mend_home
+ok "the shapes before are as they were" wait_until \
+	"rows_are $job RESIZING RESIZING '(NODE_FAIL|REQUEUED)' \
+	'RESIZING*' CANCELLED" 30
+all="$all $job"
+
+ok "slurmdbd goes away" eval 'grow away && stop_slurmdbd'
+ok "a resize does not wait for it" shrink
+sb scancel "$rigid"
+ok "the batch host is lost before its row has a number" lose_home
+mend_home
+ok "slurmdbd comes back" start_slurmdbd
+ok "the first shape is told again" wait_until \
+	"logged 'JobId=$job was requeued before its row had a number: its'" 30
+sb scancel "$job"
+ok "all its shapes are there, once" wait_until \
+	"rows_are $job RESIZING RESIZING '(NODE_FAIL|REQUEUED)' \
+	'RESIZING*' CANCELLED" 30
+all="$all $job"
+
+# Rows without a number, slurmdbd away: slurmctld ends, then it is killed.
+ok "slurmctld is restarted after a resize, with slurmdbd away" eval \
+	'grow killed && stop_slurmdbd && shrink && restart_slurmctld'
+ok "it is killed, and slurmdbd comes back" eval \
+	'kill_slurmctld && restart_slurmctld && start_slurmdbd'
+sb scancel "$rigid"
+ok "the job is resized again" wait_until "has_gpus $job 2" 60
+kill_slurmctld
+restart_slurmctld
+ok "slurmctld was killed at once, but has the job" \
+	wait_until "rows_are $job RESIZING RESIZING 'RESIZING*' RUNNING" 60
+sb scancel "$job"
+ok "none of its rows overlap" wait_until \
+	"rows_are $job RESIZING RESIZING 'RESIZING*' CANCELLED" 60
+
+# shellcheck disable=SC2086
+ok "sacct's GPU-seconds of the others are those in the log" \
+	wait_until "seconds_agree $all" 10
