@@ -223,6 +223,12 @@ static void add_held(struct sheet *sheet, const struct plx_metrics *metrics)
 		    "pollux_lock_held_longest_seconds{lock=\"%.24s\"} %s\n",
 		    metrics->held[i].lock,
 		    number(metrics->held[i].times.most_s, text));
+	head(sheet, "lock_cpu_seconds_total", "Processor time of these.",
+	     "counter");
+	for (int i = 0; i < metrics->held_count; i++)
+		add(sheet, "pollux_lock_cpu_seconds_total{lock=\"%.24s\"} %s\n",
+		    metrics->held[i].lock,
+		    number(metrics->held[i].cpu_s, text));
 }
 
 static void add_kinds(struct sheet *sheet, const struct plx_metrics *metrics)

@@ -35,8 +35,9 @@ struct plx_times {
 struct plx_held {
 	const char *lock;
 	struct plx_times times;
+	double cpu_s; /* of that on a processor */
 };
-#define PLX_LOCKS 4
+#define PLX_LOCKS 8
 
 /* What the last cycle found. */
 struct plx_gauges {

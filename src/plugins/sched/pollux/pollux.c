@@ -6,6 +6,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/held.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/plan/claims.h"
@@ -147,11 +148,10 @@ static time_t _end(const job_record_t *job, time_t since)
 /* Jobs that are not running any more: close their last shape. */
 static void _forget_ended(void)
 {
-	slurmctld_lock_t lock = { .job = READ_LOCK };
 	struct pollux_track *track = NULL;
 	int i = 0;
 
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_JUDGE);
 	while ((track = pollux_track_at(i))) {
 		job_record_t *job = NULL;
 
@@ -164,7 +164,7 @@ static void _forget_ended(void)
 			pollux_track_close(track, _end(job, track->since));
 		pollux_track_remove(track);
 	}
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_JUDGE);
 }
 
 /*
@@ -254,18 +254,12 @@ static void _look(const struct pollux_params *params)
 
 static void _mend(void)
 {
-	slurmctld_lock_t lock = { .conf = READ_LOCK,
-				  .job = WRITE_LOCK,
-				  .node = WRITE_LOCK,
-				  .part = READ_LOCK,
-				  .fed = READ_LOCK };
-
 	last.mended_s = pollux_now_s();
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_MENDING);
 	pollux_hosts_mend();
 	pollux_steps_mend();
 	pollux_ledger_settle();
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_MENDING);
 }
 
 static bool _is_busy(void)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/elastic.h"
+#include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/requeue.h"
@@ -223,14 +224,10 @@ static uint64_t _print(const struct pollux_view *view)
 
 struct pollux_view *pollux_view_create(void)
 {
-	slurmctld_lock_t lock = { .conf = READ_LOCK,
-				  .job = READ_LOCK,
-				  .node = READ_LOCK,
-				  .part = READ_LOCK };
 	struct pollux_view *view = xmalloc(sizeof(*view));
 	struct pollux_rules *rules = NULL;
 
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_LOOK);
 	view->now = time(NULL);
 	view->node_count = node_record_count;
 	view->counts_memory = slurm_conf.select_type_param & CR_MEMORY;
@@ -242,7 +239,7 @@ struct pollux_view *pollux_view_create(void)
 	if (view->job_count && view->waiting_count)
 		pollux_stays_fill(view);
 	pollux_rules_destroy(rules);
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_LOOK);
 	view->print = _print(view);
 	return view;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/held.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/resize/place.h"
@@ -22,19 +23,6 @@
 #define STILL_STEPS 5
 /* How far ahead of the record an answer may be. */
 #define SERIALS_LOST 1000
-
-static const slurmctld_lock_t look_lock = {
-	.conf = READ_LOCK,
-	.job = READ_LOCK,
-	.node = READ_LOCK,
-};
-static const slurmctld_lock_t touch_lock = {
-	.conf = READ_LOCK,
-	.job = WRITE_LOCK,
-	.node = WRITE_LOCK,
-	.part = READ_LOCK,
-	.fed = READ_LOCK,
-};
 
 enum verdict {
 	WAIT,
@@ -187,7 +175,7 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 	job_record_t *job = NULL;
 	bool asked = false;
 
-	lock_slurmctld(touch_lock);
+	pollux_lock(POLLUX_ASKING);
 	job = find_job_record(seen->id);
 	if (!job || !pollux_view_same_nodes(view) || !pollux_record_runs(job) ||
 	    pollux_record_since(job) != seen->since ||
@@ -208,7 +196,7 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 	_ask(job, &status, &shape, why, params->ack_timeout_s);
 	asked = true;
 done:
-	unlock_slurmctld(touch_lock);
+	pollux_unlock(POLLUX_ASKING);
 	FREE_NULL_BITMAP(shape.nodes);
 	return asked;
 }
@@ -456,10 +444,10 @@ static bool _touch(struct pollux_track *track)
 	job_record_t *job = NULL;
 	bool moved = false;
 
-	lock_slurmctld(touch_lock);
+	pollux_lock(POLLUX_TOUCH);
 	job = find_job_record(track->job_id);
 	moved = _act(job, track, _judge(job, track, &status), &status);
-	unlock_slurmctld(touch_lock);
+	pollux_unlock(POLLUX_TOUCH);
 	return moved;
 }
 
@@ -468,9 +456,9 @@ static bool _is_due(struct pollux_track *track)
 	struct plx_status status;
 	enum verdict verdict = WAIT;
 
-	lock_slurmctld(look_lock);
+	pollux_lock(POLLUX_JUDGE);
 	verdict = _judge(find_job_record(track->job_id), track, &status);
-	unlock_slurmctld(look_lock);
+	pollux_unlock(POLLUX_JUDGE);
 	return verdict != WAIT;
 }
 

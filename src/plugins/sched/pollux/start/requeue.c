@@ -7,6 +7,7 @@
 #include "core/section.h"
 #include "core/target.h"
 #include "job_submit/pollux/shape.h"
+#include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/start/requeue.h"
@@ -93,14 +94,10 @@ static void _reset(job_record_t *job)
 
 void pollux_requeue_reset(void)
 {
-	slurmctld_lock_t lock = { .conf = READ_LOCK,
-				  .job = WRITE_LOCK,
-				  .node = READ_LOCK,
-				  .part = READ_LOCK };
 	ListIterator iter = NULL;
 	job_record_t *job = NULL;
 
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_ASKING);
 	iter = list_iterator_create(job_list);
 	while ((job = list_next(iter))) {
 		if (pollux_requeued(job))
@@ -108,5 +105,5 @@ void pollux_requeue_reset(void)
 	}
 	list_iterator_destroy(iter);
 	last_job_update = time(NULL);
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_ASKING);
 }

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "common/slurm_compat.h"
+#include "sched/pollux/held.h"
 #include "sched/pollux/tell/count.h"
 
 static struct {
@@ -77,5 +78,6 @@ void pollux_count_read(struct plx_metrics *metrics, double now_s)
 	*metrics = shared.metrics;
 	metrics->now.nodes_wanted = shared.nodes_wanted;
 	slurm_mutex_unlock(&shared.mutex);
+	pollux_held_read(metrics);
 	metrics->now_s = now_s;
 }
