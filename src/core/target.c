@@ -18,6 +18,7 @@ static const char *const states[] = {
 	[PLX_TARGET_NONE] = "none",	[PLX_TARGET_ASKED] = "asked",
 	[PLX_TARGET_DONE] = "done",	[PLX_TARGET_REFUSED] = "refused",
 	[PLX_TARGET_PARKED] = "parked", [PLX_TARGET_LENT] = "lent",
+	[PLX_TARGET_MOVING] = "moving",
 };
 
 const char *plx_target_state_name(enum plx_target_state state)
@@ -57,8 +58,16 @@ int plx_target_write(const struct plx_target *target, char *fields, size_t size,
 	plx_write_text(&w, "state", plx_target_state_name(target->state));
 	plx_write_uint(&w, "nodes", (uint64_t) target->nodes);
 	plx_write_uint(&w, "gpus", (uint64_t) target->gpus_per_node);
+	if (target->each[0])
+		plx_write_text(&w, "each", target->each);
 	if (target->cold)
 		plx_write_uint(&w, "cold", 1);
+	if (target->move)
+		plx_write_uint(&w, "move", 1);
+	if (target->accrued)
+		plx_write_uint(&w, "accrued", (uint64_t) target->accrued);
+	if (target->left_s)
+		plx_write_uint(&w, "left", (uint64_t) target->left_s);
 	write_on(&w, target->on);
 	if (target->speedup > 0)
 		plx_write_doubles(&w, "speedup", &target->speedup, 1);
@@ -95,6 +104,105 @@ static int read_int(const char *fields, const char *key, int min, int max,
 	return found < 0 ? -1 : 0;
 }
 
+/* The number at *text, and on to what follows its comma; -1: there is none. */
+static int next_count(const char **text)
+{
+	int count = 0;
+
+	if (**text < '0' || **text > '9')
+		return -1;
+	for (; **text >= '0' && **text <= '9'; (*text)++) {
+		count = count * 10 + (**text - '0');
+		if (count > PLX_GPUS_MAX)
+			return -1;
+	}
+	if (**text == ',' && (*text)[1])
+		(*text)++;
+	else if (**text)
+		return -1;
+	return count;
+}
+
+/* As many counts as nodes, the fewest of which is gpus_per_node. */
+static int check_each(const struct plx_target *target, struct plx_error *err)
+{
+	const char *text = target->each;
+	int least = PLX_GPUS_MAX;
+
+	for (int i = 0; i < target->nodes; i++) {
+		int count = next_count(&text);
+
+		if (count < 1)
+			return plx_fail(err, "each: want a number of GPUs for "
+					     "each node");
+		least = count < least ? count : least;
+	}
+	if (*text || least != target->gpus_per_node)
+		return plx_fail(err, "each: does not agree with nodes and "
+				     "gpus");
+	return 0;
+}
+
+static int read_each(const char *fields, struct plx_target *target,
+		     struct plx_error *err)
+{
+	if (!plx_field_text(fields, "each", target->each, sizeof(target->each)))
+		return 0;
+	if (!target->on[0])
+		return plx_fail(err, "each: without on");
+	return check_each(target, err);
+}
+
+int plx_target_each(const struct plx_target *target, int i)
+{
+	const char *text = target->each;
+
+	if (!text[0])
+		return target->gpus_per_node;
+	for (; i > 0 && *text; i--)
+		next_count(&text);
+	return *text ? next_count(&text) : 0;
+}
+
+int plx_target_gpus(const struct plx_target *target)
+{
+	const char *text = target->each;
+	int sum = 0;
+
+	if (!text[0])
+		return target->nodes * target->gpus_per_node;
+	for (int i = 0; i < target->nodes && *text; i++)
+		sum += next_count(&text);
+	return sum;
+}
+
+int plx_target_count(struct plx_target *target, const int *counts, int nodes,
+		     struct plx_error *err)
+{
+	char each[PLX_ON_SIZE] = "";
+	bool differ = false;
+	size_t used = 0;
+	int least = nodes ? counts[0] : 0;
+
+	for (int i = 0; i < nodes; i++) {
+		differ = differ || counts[i] != counts[0];
+		least = counts[i] < least ? counts[i] : least;
+		if (used < sizeof(each))
+			used += (size_t) snprintf(each + used,
+						  sizeof(each) - used, "%s%d",
+						  i ? "," : "", counts[i]);
+	}
+	if (differ && (used >= sizeof(each) || !target->on[0]))
+		return plx_fail(err,
+				"its GPUs on %d nodes are too many "
+				"different counts to be told",
+				nodes);
+	target->nodes = nodes;
+	target->gpus_per_node = least;
+	strcpy(target->each, differ ? each : "");
+	return 0;
+}
+
 int plx_target_read(const char *system_comment, struct plx_target *target,
 		    struct plx_error *err)
 {
@@ -102,6 +210,7 @@ int plx_target_read(const char *system_comment, struct plx_target *target,
 	char fields[PLX_FIELDS_MAX];
 	int serial;
 	int cold = 0;
+	int move = 0;
 
 	if (!plx_section_get(system_comment, fields, sizeof(fields))) {
 		*target = read;
@@ -114,13 +223,20 @@ int plx_target_read(const char *system_comment, struct plx_target *target,
 	    read_int(fields, "gpus", 0, PLX_GPUS_MAX, &read.gpus_per_node,
 		     err) < 0 ||
 	    plx_field_int(fields, "cold", 0, 1, &cold, err) < 0 ||
+	    plx_field_int(fields, "move", 0, 1, &move, err) < 0 ||
+	    plx_field_int(fields, "accrued", 0, INT_MAX, &read.accrued, err) <
+		    0 ||
+	    plx_field_int(fields, "left", 0, INT_MAX, &read.left_s, err) < 0 ||
 	    plx_field_doubles(fields, "speedup", 0, SPEEDUP_MAX, &read.speedup,
 			      1, err) < 0)
 		return -1;
 	read.serial = (uint32_t) serial;
 	read.cold = cold > 0;
+	read.move = move > 0;
 	if (plx_field_text(fields, "on", read.on, sizeof(read.on)))
 		swap_brackets(read.on, "()", "[]");
+	if (read_each(fields, &read, err) < 0)
+		return -1;
 	plx_field_text(fields, "why", read.why, sizeof(read.why));
 	*target = read;
 	return 1;

@@ -15,7 +15,8 @@ enum plx_target_state {
 	PLX_TARGET_DONE,
 	PLX_TARGET_REFUSED,
 	PLX_TARGET_PARKED,
-	PLX_TARGET_LENT, /* it has what it had and what it is to have */
+	PLX_TARGET_LENT,   /* it has what it had and what it is to have */
+	PLX_TARGET_MOVING, /* ended here, to be started there */
 };
 
 #define PLX_WHY_SIZE 224
@@ -26,10 +27,15 @@ struct plx_target {
 			    none yet, and state is PLX_TARGET_NONE */
 	enum plx_target_state state;
 	int nodes;
-	int gpus_per_node;
-	bool cold;	      /* asked: only of ranks that have left before */
-	char on[PLX_ON_SIZE]; /* the nodes, as "n[1-4]"; "" when too many */
-	double speedup;	      /* over its fair share; 0: not known */
+	int gpus_per_node;	/* the fewest, where each says more */
+	char each[PLX_ON_SIZE]; /* GPUs on each of `on`, as "4,1,2", where
+				   they differ; else "" */
+	bool cold;		/* asked: only of ranks that have left before */
+	bool move;		/* of the whole job, its script included */
+	int accrued;		/* moving: since when its age counts; 0: none */
+	int left_s;		/* moving: of its time limit; 0: no limit */
+	char on[PLX_ON_SIZE];	/* the nodes, as "n[1-4]"; "" when too many */
+	double speedup;		/* over its fair share; 0: not known */
 	char why[PLX_WHY_SIZE];
 };
 
@@ -42,5 +48,17 @@ int plx_target_write(const struct plx_target *target, char *fields, size_t size,
 /* 1: found; 0: no section (target zeroed); -1: broken, err says why. */
 int plx_target_read(const char *system_comment, struct plx_target *target,
 		    struct plx_error *err);
+
+/* GPUs on the i-th node of `on`. */
+int plx_target_each(const struct plx_target *target, int i);
+/* GPUs in all. */
+int plx_target_gpus(const struct plx_target *target);
+
+/*
+ * Ask for counts[nodes], each of 1 or more, on the nodes of `on` in order. -1
+ * when they differ and are too many to be told; nothing is changed then.
+ */
+int plx_target_count(struct plx_target *target, const int *counts, int nodes,
+		     struct plx_error *err);
 
 #endif

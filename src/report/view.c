@@ -127,6 +127,7 @@ static void why_text(const struct plx_view_job *job, char *text, size_t size)
 		[PLX_TARGET_REFUSED] = "refused ",
 		[PLX_TARGET_PARKED] = "parked: ",
 		[PLX_TARGET_LENT] = "moves: ",
+		[PLX_TARGET_MOVING] = "moves: ",
 	};
 	const struct plx_target *t = &job->target;
 
