@@ -276,6 +276,18 @@ static inline int pollux_slurm_job_lost(job_record_t *job, bool requeue)
 #endif
 }
 
+/* Put a running batch job back into the queue; a Slurm error. */
+static inline int pollux_slurm_requeue(job_record_t *job)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	return job_requeue_external(slurm_conf.slurm_user_id, &job->step_id,
+				    false, 0);
+#else
+	return job_requeue(slurm_conf.slurm_user_id, job->job_id, NULL, false,
+			   0);
+#endif
+}
+
 /* 22.05 has --prefer: schedulers say which features count this time. */
 static inline void pollux_slurm_use_features(job_record_t *job)
 {

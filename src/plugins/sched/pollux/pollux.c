@@ -16,6 +16,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/ledger.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
 #include "sched/pollux/tell/count.h"
@@ -155,7 +156,7 @@ static void _forget_ended(void)
 	while ((track = pollux_track_at(i))) {
 		job_record_t *job = NULL;
 
-		if (track->seen) {
+		if (track->seen || track->phase == POLLUX_MOVING) {
 			i++;
 			continue;
 		}
@@ -232,6 +233,7 @@ static void _look(const struct pollux_params *params)
 	view = pollux_view_create();
 	if (view->requeued)
 		pollux_requeue_reset();
+	pollux_move_claim(view);
 	last.waiting = view->waiting_count > 0;
 	_update_tracks(view, params);
 	if (!params->enabled) {

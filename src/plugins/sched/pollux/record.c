@@ -133,6 +133,14 @@ int pollux_record_steps(job_record_t *job, const struct plx_status *status,
 	return count;
 }
 
+void pollux_record_status(const job_record_t *job, struct plx_status *status)
+{
+	if (plx_status_read(job->comment, status, NULL) < 1) {
+		memset(status, 0, sizeof(*status));
+		status->launcher = PLX_WAKE_NONE;
+	}
+}
+
 time_t pollux_record_since(const job_record_t *job)
 {
 	return job->resize_time > job->start_time ? job->resize_time

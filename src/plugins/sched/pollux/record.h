@@ -32,6 +32,9 @@ bool pollux_record_runs(const job_record_t *job);
  */
 int pollux_record_home(job_record_t *job, const struct plx_status *status);
 
+/* What its launcher says; of a job that has none, or lies: "no launcher". */
+void pollux_record_status(const job_record_t *job, struct plx_status *status);
+
 /*
  * Running steps with numbers below `before`, those of the launcher and of
  * Slurm itself not counted.

@@ -46,6 +46,7 @@ static void _free_strings(struct pollux_track *track)
 {
 	xfree(track->nodes);
 	xfree(track->want);
+	xfree(track->from_nodes);
 	xfree(track->complaint);
 }
 

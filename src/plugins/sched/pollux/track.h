@@ -20,6 +20,7 @@ enum pollux_phase {
 	POLLUX_ASKED,  /* the launcher has to answer */
 	POLLUX_LENT,   /* old and new shape at once, while it hands over */
 	POLLUX_KILLED, /* it did not; its steps have to end */
+	POLLUX_MOVING, /* put back into the queue, to be started elsewhere */
 };
 
 struct pollux_track {
@@ -36,6 +37,9 @@ struct pollux_track {
 	enum pollux_phase phase;
 	struct plx_target target;   /* as last published */
 	char *want;		    /* nodes asked for; NULL: any will do */
+	struct plx_target from;	    /* moving: where it was, ... */
+	char *from_nodes;	    /* ... there; NULL: not known */
+	double departed_s;	    /* monotonic clock */
 	uint32_t steps_before;	    /* lent: the ranks before are below */
 	double timeout_s;	    /* for the answer */
 	double deadline_s;	    /* of the phase, monotonic clock */

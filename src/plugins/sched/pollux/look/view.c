@@ -7,6 +7,7 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/nodes.h"
+#include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/view.h"
@@ -41,6 +42,13 @@ static bool _usable(const node_record_t *node)
 	       !IS_NODE_POWERING_UP(node);
 }
 
+/* Its administrator wants it empty, and not only nothing new there. */
+static bool _is_to_be_left(const node_record_t *node)
+{
+	return IS_NODE_DRAIN(node) && node->reason &&
+	       !xstrncasecmp(node->reason, "leave", 5);
+}
+
 static void _fill_nodes(struct pollux_view *view,
 			const struct pollux_rules *rules)
 {
@@ -54,6 +62,7 @@ static void _fill_nodes(struct pollux_view *view,
 		gpus = pollux_node_gpus(record);
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
+		node->leave = _is_to_be_left(record);
 		node->cpus = record->cpus_efctv;
 		node->memory = (double) record->real_memory -
 			       (double) record->mem_spec_limit;
@@ -150,6 +159,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	_read_status(record, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0;
+	job->moves = job->runs && pollux_move_possible(record);
 	job->priority = pollux_priority(record, record->part_ptr);
 	job->ends_s = pollux_ends_s(record, view->now);
 	job->age_s = view->now > record->start_time
@@ -202,6 +212,7 @@ static uint64_t _print(const struct pollux_view *view)
 
 	for (int n = 0; n < view->node_count; n++) {
 		_stir_number(&print, view->nodes[n].usable);
+		_stir_number(&print, view->nodes[n].leave);
 		_stir_number(&print, (uint64_t) view->nodes[n].gpus_free);
 	}
 	for (int i = 0; i < view->job_count; i++) {
@@ -270,6 +281,15 @@ void pollux_view_destroy(struct pollux_view *view)
 	xfree(view->jobs);
 	xfree(view->waiting);
 	xfree(view);
+}
+
+int pollux_view_find(const struct pollux_view *view, const char *name)
+{
+	for (int n = 0; n < view->node_count; n++) {
+		if (!xstrcmp(view->nodes[n].name, name))
+			return n;
+	}
+	return -1;
 }
 
 int pollux_view_gpus(const struct pollux_view *view, int j)

@@ -21,6 +21,7 @@
 struct pollux_node {
 	char *name;
 	bool usable; /* jobs may stay: up, not being drained */
+	bool leave;  /* elastic jobs are to go elsewhere */
 	int gpus;
 	int gpus_free; /* that a job could have now */
 	int cpus;
@@ -40,6 +41,7 @@ struct pollux_job {
 	bool runs;	   /* may be resized as far as Slurm is concerned */
 	const char *fixed; /* why it keeps its shape for good, or NULL */
 	int home;
+	bool moves;	     /* as a whole, its script included, if it has to */
 	uint64_t priority;   /* see pollux_priority() */
 	time_t age_s;	     /* since its start */
 	double ends_s;	     /* from now, by its time limit */
@@ -99,6 +101,9 @@ struct pollux_view {
 /* Locks slurmctld for reading. The caller's to destroy. */
 struct pollux_view *pollux_view_create(void);
 void pollux_view_destroy(struct pollux_view *view); /* accepts NULL */
+
+/* Index of the node so called; -1: there is none. */
+int pollux_view_find(const struct pollux_view *view, const char *name);
 
 /* GPUs that elastic job j holds. */
 int pollux_view_gpus(const struct pollux_view *view, int j);

@@ -33,11 +33,11 @@ static int *_target_gpus(const struct pollux_view *view,
 		return gpus;
 	}
 	want = hostlist_create(track->want);
-	while ((name = hostlist_shift(want))) {
-		for (int n = 0; n < view->node_count; n++) {
-			if (!xstrcmp(view->nodes[n].name, name))
-				gpus[n] = track->target.gpus_per_node;
-		}
+	for (int i = 0; (name = hostlist_shift(want)); i++) {
+		int n = pollux_view_find(view, name);
+
+		if (n >= 0)
+			gpus[n] = plx_target_each(&track->target, i);
 		free(name);
 	}
 	hostlist_destroy(want);
@@ -149,6 +149,25 @@ static void _tell_kin(const struct cycle *cycle, int j)
 		     job->id, known, own);
 }
 
+/* Where its script runs it is to have nothing, elsewhere something. */
+static bool _leaves_home(const struct pollux_job *job,
+			 const struct plx_choice *choice)
+{
+	return choice->shape.gpus > 0 && job->home >= 0 &&
+	       choice->gpus[job->home] == 0;
+}
+
+static bool _ask(const struct cycle *cycle, int j)
+{
+	const struct plx_choice *choice = &cycle->plan->choices[j];
+
+	if (_leaves_home(&cycle->view->jobs[j], choice))
+		return pollux_move_ask(cycle->view, j, choice->gpus,
+				       choice->why, cycle->params);
+	return pollux_ask(cycle->view, j, choice->gpus, choice->why,
+			  cycle->params);
+}
+
 static void _apply(const struct cycle *cycle)
 {
 	const struct pollux_view *view = cycle->view;
@@ -161,9 +180,7 @@ static void _apply(const struct cycle *cycle)
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
 		if (!choice->changed || cycle->standings[j].busy ||
-		    !_fits_now(view, j, choice->gpus, spare) ||
-		    !pollux_ask(view, j, choice->gpus, choice->why,
-				cycle->params))
+		    !_fits_now(view, j, choice->gpus, spare) || !_ask(cycle, j))
 			continue;
 		_tell_kin(cycle, j);
 		_spend(view, j, choice->gpus, spare);

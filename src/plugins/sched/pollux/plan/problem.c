@@ -11,6 +11,8 @@
 
 /* Of a job that has not said what a resize costs it. */
 #define RESTART_S 10
+/* What a move of the whole job costs beyond a restart of its ranks. */
+#define MOVE_S 3
 
 /* What jobs have learnt, for as long as slurmctld runs. */
 static struct plx_kinship kinship;
@@ -25,11 +27,30 @@ static int at_least(int a, int b)
 	return a > b ? a : b;
 }
 
+/* GPUs on a node that is to be left, of jobs that cannot leave it now. */
+static int stuck_gpus(const struct pollux_view *view,
+		      const struct pollux_standing *standings, int n)
+{
+	int held = 0;
+
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+		const int *now =
+			standings[j].busy ? standings[j].target : job->gpus;
+
+		if (!job->runs || standings[j].busy || standings[j].still ||
+		    (job->home == n && !job->moves))
+			held += now[n];
+	}
+	return held;
+}
+
 /*
  * GPUs that elastic jobs may have on a node: theirs and, if the node may be
  * used, the free ones, as far as there is a CPU for each.
  */
-static int elastic_gpus(const struct pollux_view *view, int n)
+static int elastic_gpus(const struct pollux_view *view,
+			const struct pollux_standing *standings, int n)
 {
 	const struct pollux_node *node = &view->nodes[n];
 	int held = 0;
@@ -39,6 +60,8 @@ static int elastic_gpus(const struct pollux_view *view, int n)
 		held += view->jobs[i].gpus[n];
 		cpus += view->jobs[i].cpus[n];
 	}
+	if (node->leave)
+		return stuck_gpus(view, standings, n);
 	if (!node->usable)
 		return held;
 	return at_least(held, at_most(held + node->gpus_free, cpus));
@@ -100,6 +123,20 @@ static void fill_goodput(const struct pollux_job *from, struct plx_job *job)
 	job->samples_left = hint->samples_left;
 }
 
+/*
+ * Its home cannot be given up in place. A node that is to be left, though, is
+ * left by the whole job, which costs it a little more.
+ */
+static void fill_home(const struct pollux_view *view,
+		      const struct pollux_job *from, struct plx_job *job)
+{
+	job->home = from->home;
+	if (from->home < 0 || !view->nodes[from->home].leave || !from->moves)
+		return;
+	job->home = -1;
+	job->restart_s += MOVE_S;
+}
+
 static int fill_job(const struct pollux_view *view, int j,
 		    const struct pollux_standing *standing,
 		    struct plx_problem *problem, struct plx_error *err)
@@ -120,7 +157,7 @@ static int fill_job(const struct pollux_view *view, int j,
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);
 	job->pinned = !from->runs || standing->busy || standing->still;
 	job->may_park = from->runs;
-	job->home = from->home;
+	fill_home(view, from, job);
 	job->age_s = (double) from->age_s;
 	job->service_s = standing->service_s;
 	job->restarts = (int) from->target.serial;
@@ -174,7 +211,7 @@ struct plx_problem *pollux_problem_create(
 	problem->uniform = true;
 	problem->seed = 1;
 	for (int n = 0; n < view->node_count; n++) {
-		problem->gpus[n] = elastic_gpus(view, n);
+		problem->gpus[n] = elastic_gpus(view, standings, n);
 		problem->gpus_total[n] = view->nodes[n].gpus;
 		room->reserved[n] = problem->gpus[n];
 	}

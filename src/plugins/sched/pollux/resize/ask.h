@@ -13,16 +13,35 @@
 #include "sched/pollux/track.h"
 #include "sched/pollux/look/view.h"
 
+/* For new ranks to take over from the old ones, beyond an answer's time. */
+#define POLLUX_LEND_S 90
+
 /* Seconds of a clock that never jumps. */
 double pollux_now_s(void);
 
 /*
- * Ask job j of the view for the shape gpus[node_count] (the same number on
- * each node that has any; all 0: park it), if it still is what it was in the
- * view and Slurm could give it that now. False when it was not asked.
+ * Ask job j of the view for the shape gpus[node_count] (all 0: park it), if it
+ * still is what it was in the view and Slurm could give it that now. False
+ * when it was not asked.
  */
 bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 		const char *why, const struct pollux_params *params);
+
+/*
+ * The same, to leave all its nodes: once it has saved it is put back into the
+ * queue and started there at once (start/move.h).
+ */
+bool pollux_move_ask(const struct pollux_view *view, int j, const int *gpus,
+		     const char *why, const struct pollux_params *params);
+
+/*
+ * Publish the track's target in a state; why NULL: as before. WRITE lock on
+ * jobs, also for the next, which says that the job keeps what it has.
+ */
+void pollux_announce(job_record_t *job, struct pollux_track *track,
+		     enum plx_target_state state, const char *why);
+void pollux_refuse(job_record_t *job, struct pollux_track *track,
+		   const char *why);
 
 /* Wait again for the answer to a target that an earlier slurmctld asked for. */
 void pollux_ask_again(struct pollux_track *track,

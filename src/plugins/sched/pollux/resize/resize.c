@@ -7,6 +7,38 @@
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/settle.h"
 
+struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home)
+{
+	struct pollux_shape shape = { .nodes = bit_alloc(node_count) };
+	bool differ = false;
+
+	for (int n = 0; n < node_count; n++) {
+		if (gpus[n] <= 0)
+			continue;
+		differ = differ || (shape.gpus && shape.gpus != gpus[n]);
+		if (!shape.gpus || gpus[n] < shape.gpus)
+			shape.gpus = gpus[n];
+		bit_set(shape.nodes, n);
+	}
+	if (!shape.gpus)
+		bit_set(shape.nodes, home);
+	if (differ) {
+		shape.counts = xcalloc(node_count, sizeof(*shape.counts));
+		for (int n = 0; n < node_count; n++)
+			shape.counts[n] = MAX(gpus[n], 0);
+	}
+	return shape;
+}
+
+int pollux_shape_gpus(const struct pollux_shape *shape)
+{
+	int sum = 0;
+
+	for (int n = 0; n < node_record_count; n++)
+		sum += pollux_shape_on(shape, n);
+	return sum;
+}
+
 int pollux_shape_on(const struct pollux_shape *shape, int n)
 {
 	if (!bit_test(shape->nodes, n))

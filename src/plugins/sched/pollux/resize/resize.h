@@ -29,6 +29,13 @@ struct pollux_shape {
 			    NULL: `gpus` on every node */
 };
 
+/*
+ * The shape of a plan's row, gpus[node_count]; without any GPU: parked on its
+ * home. The caller's to release.
+ */
+struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home);
+/* GPUs in all. */
+int pollux_shape_gpus(const struct pollux_shape *shape);
 /* GPUs on node n; 0 where it has none. */
 int pollux_shape_on(const struct pollux_shape *shape, int n);
 void pollux_shape_release(struct pollux_shape *shape);

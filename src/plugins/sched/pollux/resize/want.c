@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* want.c - which nodes a job that was asked is to have */
 
+#include <string.h>
+
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/want.h"
 
@@ -64,21 +66,81 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 	return have == want ? 0 : plx_fail(err, "its GPUs are gone");
 }
 
+int pollux_want_tell(const struct pollux_shape *shape,
+		     struct plx_target *target, char **names,
+		     struct plx_error *err)
+{
+	int *counts = xcalloc(node_record_count, sizeof(*counts));
+	char *text = bitmap2node_name(shape->nodes);
+	pollux_hostlist_t hosts = hostlist_create(text);
+	char *name = NULL;
+	int count = 0;
+	int rc = 0;
+
+	while ((name = hostlist_shift(hosts))) {
+		const node_record_t *node = find_node_record(name);
+
+		if (node)
+			counts[count++] =
+				pollux_shape_on(shape, (int) node->index);
+		free(name);
+	}
+	hostlist_destroy(hosts);
+	target->on[0] = '\0';
+	if (strlen(text) < sizeof(target->on))
+		strcpy(target->on, text);
+	rc = plx_target_count(target, counts, count, err);
+	xfree(counts);
+	if (rc == 0)
+		*names = text;
+	else
+		xfree(text);
+	return rc;
+}
+
+int pollux_want_read(const struct plx_target *target, char *names,
+		     struct pollux_shape *shape, struct plx_error *err)
+{
+	pollux_hostlist_t hosts = NULL;
+	char *name = NULL;
+
+	*shape = (struct pollux_shape){ .gpus = target->gpus_per_node };
+	if (pollux_slurm_nodes(names, &shape->nodes))
+		return plx_fail(err, "one of %s is not a node any more", names);
+	if (!target->each[0])
+		return 0;
+	shape->counts = xcalloc(node_record_count, sizeof(*shape->counts));
+	hosts = hostlist_create(names);
+	for (int i = 0; (name = hostlist_shift(hosts)); i++) {
+		const node_record_t *node = find_node_record(name);
+
+		if (node)
+			shape->counts[node->index] = plx_target_each(target, i);
+		free(name);
+	}
+	hostlist_destroy(hosts);
+	return 0;
+}
+
 int pollux_want(job_record_t *job, const struct pollux_track *track,
 		const struct plx_status *status, struct pollux_shape *shape,
 		struct plx_error *err)
 {
-	*shape = (struct pollux_shape){ .gpus = track->target.gpus_per_node };
-	if (track->want && pollux_slurm_nodes(track->want, &shape->nodes))
-		return plx_fail(err, "one of %s is not a node any more",
-				track->want);
-	if (!track->want) {
-		shape->nodes = bit_alloc(node_record_count);
+	if (track->want) {
+		if (pollux_want_read(&track->target, track->want, shape, err) <
+		    0)
+			return -1;
+	} else {
+		*shape = (struct pollux_shape){
+			.gpus = track->target.gpus_per_node,
+			.nodes = bit_alloc(node_record_count),
+		};
 		if (_choose_nodes(job, status, &track->target, shape->nodes,
 				  err) < 0)
 			return -1;
 	}
-	if (!pollux_keeps_home(job, status, shape->nodes))
+	if (!track->target.move &&
+	    !pollux_keeps_home(job, status, shape->nodes))
 		return plx_fail(err, "its home cannot be given up");
 	return 0;
 }

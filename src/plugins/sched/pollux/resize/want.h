@@ -23,4 +23,16 @@ int pollux_want(job_record_t *job, const struct pollux_track *track,
 		const struct plx_status *status, struct pollux_shape *shape,
 		struct plx_error *err);
 
+/*
+ * The shape in words: nodes and GPUs of *target, its nodes in *names, the
+ * caller's to xfree(). -1 when counts that differ are too many to be told.
+ */
+int pollux_want_tell(const struct pollux_shape *shape,
+		     struct plx_target *target, char **names,
+		     struct plx_error *err);
+
+/* And back. *shape is the caller's to release, also when it fails. */
+int pollux_want_read(const struct plx_target *target, char *names,
+		     struct pollux_shape *shape, struct plx_error *err);
+
 #endif

@@ -10,20 +10,27 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/request.h"
+#include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
+#include "sched/pollux/track.h"
 
 bool pollux_requeued(const job_record_t *job)
 {
+	const struct pollux_track *track = NULL;
 	struct plx_target target;
 
+	if (!IS_JOB_PENDING(job))
+		return false;
+	track = pollux_track_find(job->job_id);
+	if (track && track->phase == POLLUX_MOVING)
+		return false;
 	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) && job->details &&
 	       job->restart_cnt && job->system_comment &&
 	       elastic_text(job->spank_job_env, job->spank_job_env_size) &&
 	       plx_target_read(job->system_comment, &target, NULL) != 0;
 }
 
-/* Without our section; the user's text stays. */
-static void _forget(char **comment)
+void pollux_requeue_forget(char **comment)
 {
 	size_t size = 0;
 	char *text = NULL;
@@ -67,8 +74,8 @@ static void _reset(job_record_t *job)
 	struct plx_error err;
 
 	/* An old acknowledgement must not answer a new target. */
-	_forget(&job->system_comment);
-	_forget(&job->comment);
+	pollux_requeue_forget(&job->system_comment);
+	pollux_requeue_forget(&job->comment);
 	/* Slurm leaves it; accounting would take the new run for the old. */
 	job->resize_time = 0;
 	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
@@ -92,6 +99,42 @@ static void _reset(job_record_t *job)
 	     job->job_id, shape.nodes * shape.gpus_per_node);
 }
 
+/*
+ * Was it put into the queue while it was moved, or right after: before its
+ * new run had said anything?
+ */
+static bool _was_moved(const job_record_t *job, struct plx_target *target)
+{
+	struct plx_status status;
+
+	if (plx_target_read(job->system_comment, target, NULL) != 1 ||
+	    !target->move)
+		return false;
+	return target->state == PLX_TARGET_MOVING ||
+	       target->state == PLX_TARGET_ASKED ||
+	       plx_status_read(job->comment, &status, NULL) == 0;
+}
+
+void pollux_requeue_let(job_record_t *job)
+{
+	struct plx_target target;
+
+	if (_was_moved(job, &target))
+		pollux_move_mend(job, &target);
+	_reset(job);
+}
+
+static void _look_after(job_record_t *job)
+{
+	struct plx_target target;
+
+	if (_was_moved(job, &target) && target.state == PLX_TARGET_MOVING &&
+	    target.on[0])
+		pollux_move_adopt(job, &target);
+	else
+		pollux_requeue_let(job);
+}
+
 void pollux_requeue_reset(void)
 {
 	ListIterator iter = NULL;
@@ -101,7 +144,7 @@ void pollux_requeue_reset(void)
 	iter = list_iterator_create(job_list);
 	while ((job = list_next(iter))) {
 		if (pollux_requeued(job))
-			_reset(job);
+			_look_after(job);
 	}
 	list_iterator_destroy(iter);
 	last_job_update = time(NULL);

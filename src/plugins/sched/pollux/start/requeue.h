@@ -16,4 +16,13 @@ bool pollux_requeued(const job_record_t *job);
 /* All of them ask for their smallest shape again. Takes slurmctld's locks. */
 void pollux_requeue_reset(void);
 
+/*
+ * One of them asks for its smallest shape again, and forgets its target.
+ * WRITE lock on jobs.
+ */
+void pollux_requeue_let(job_record_t *job);
+
+/* Leave out our section of a comment; the user's text stays. */
+void pollux_requeue_forget(char **comment);
+
 #endif

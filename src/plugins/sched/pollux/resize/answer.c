@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* answer.c - what becomes of a job that was asked (docs/resize.md) */
+
+#include "sched/pollux/acct/acct.h"
+#include "sched/pollux/held.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/lend.h"
+#include "sched/pollux/resize/place.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/want.h"
+#include "sched/pollux/resize/wake.h"
+#include "sched/pollux/start/move.h"
+#include "sched/pollux/tell/count.h"
+
+/* For killed steps to be gone. */
+#define KILL_WAIT_S 60
+
+enum verdict {
+	WAIT,
+	DROP,	 /* the job is not there any more */
+	LEND,	 /* its ranks train on: give before we take */
+	MOVE,	 /* all is quiet: resize */
+	KILL,	 /* it did not answer */
+	CLEAR,	 /* it has, but the old ranks are still there */
+	GIVE_UP, /* nor did its steps end */
+	ARRIVE,	 /* a job on its way may be started */
+};
+
+/*
+ * Accounting tells shapes apart by the second in which they began, and can
+ * close one only once that has its number there.
+ */
+static bool _may_end(const job_record_t *job)
+{
+	time_t now = time(NULL);
+
+	return now > pollux_record_since(job) &&
+	       now > job->details->submit_time && pollux_acct_ready(job);
+}
+
+static bool _is_answered(const struct pollux_track *track,
+			 const struct plx_status *status)
+{
+	return status->ack == track->target.serial && !status->live;
+}
+
+/* Do steps begun on a loan hold no more than the job is to keep of it? */
+static bool _suits(job_record_t *job, const struct pollux_track *track,
+		   const struct plx_status *status)
+{
+	struct pollux_shape shape = { NULL };
+	struct plx_error err;
+	bool suits = true;
+
+	/* One that cannot be had is told as such when it is tried. */
+	if (job->step_list && track->want &&
+	    pollux_want(job, track, status, &shape, &err) == 0)
+		suits = pollux_place_suits(job, status, &shape);
+	pollux_shape_release(&shape);
+	return suits;
+}
+
+/* Are the ranks gone that must be, before the job gets its new shape? */
+static bool _has_left(job_record_t *job, const struct pollux_track *track,
+		      const struct plx_status *status)
+{
+	uint32_t before = POLLUX_ALL_STEPS;
+
+	if (track->phase == POLLUX_LENT)
+		before = track->steps_before;
+	if (track->phase != POLLUX_KILLED && !_is_answered(track, status))
+		return false;
+	if (pollux_record_steps(job, status, before) > 0)
+		return false;
+	return track->phase != POLLUX_LENT || _suits(job, track, status);
+}
+
+static enum verdict _judge(job_record_t *job, struct pollux_track *track,
+			   struct plx_status *status)
+{
+	double now_s = pollux_now_s();
+
+	if (track->phase == POLLUX_MOVING)
+		return pollux_move_due(job, track) ? ARRIVE : WAIT;
+	if (!job || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
+	    IS_JOB_COMPLETING(job))
+		return DROP;
+	if (!pollux_record_runs(job)) {
+		/* Suspended: nobody can answer, so its time stands still. */
+		track->deadline_s = now_s + track->timeout_s;
+		return WAIT;
+	}
+	pollux_record_status(job, status);
+	if (status->ack == track->target.serial && status->live &&
+	    track->phase == POLLUX_ASKED && !track->target.cold)
+		return _may_end(job) ? LEND : WAIT;
+	if (_has_left(job, track, status))
+		return _may_end(job) ? MOVE : WAIT;
+	if (now_s < track->deadline_s)
+		return WAIT;
+	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&
+	    pollux_record_steps(job, status, track->steps_before) > 0)
+		return CLEAR;
+	return track->phase == POLLUX_KILLED ? GIVE_UP : KILL;
+}
+
+static int _move(job_record_t *job, struct pollux_track *track,
+		 const struct plx_status *status, struct plx_error *err)
+{
+	struct pollux_shape shape;
+	int rc = pollux_want(job, track, status, &shape, err);
+
+	if (rc == 0)
+		rc = pollux_resize(job, &shape, err);
+	pollux_shape_release(&shape);
+	return rc;
+}
+
+static void _done(job_record_t *job, struct pollux_track *track,
+		  double locked_s)
+{
+	int gpus = pollux_record_gpu_count(job);
+
+	track->refusals = 0;
+	track->refused[0] = '\0';
+	pollux_count_resize(plx_resize_kind_of(track->from_gpus, gpus));
+	track->phase = POLLUX_IDLE;
+	pollux_announce(job, track, gpus ? PLX_TARGET_DONE : PLX_TARGET_PARKED,
+			NULL);
+	info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (lock held "
+	     "%.2f ms)",
+	     job->job_id, gpus, job->nodes, track->target.serial,
+	     1e3 * (pollux_now_s() - locked_s));
+	pollux_track_hold(track, job->nodes, gpus, pollux_record_since(job));
+}
+
+/* Its ranks have to leave first, as the new shape is not to be had beside. */
+static void _ask_cold(job_record_t *job, struct pollux_track *track,
+		      const struct plx_error *err)
+{
+	track->target.cold = true;
+	pollux_announce(job, track, PLX_TARGET_ASKED, NULL);
+	info("sched/pollux: JobId=%u has to stop first, serial %u: %s",
+	     job->job_id, track->target.serial, err->text);
+}
+
+/* The old shape is there until the launcher says that it is not needed. */
+static void _lent(job_record_t *job, struct pollux_track *track,
+		  double locked_s)
+{
+	track->phase = POLLUX_LENT;
+	track->deadline_s = pollux_now_s() + track->timeout_s + POLLUX_LEND_S;
+	pollux_announce(job, track, PLX_TARGET_LENT, NULL);
+	info("sched/pollux: JobId=%u hands over on %d GPUs on %s, serial %u "
+	     "(lock held %.2f ms)",
+	     job->job_id, pollux_record_gpu_count(job), job->nodes,
+	     track->target.serial, 1e3 * (pollux_now_s() - locked_s));
+	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
+			  pollux_record_since(job));
+}
+
+/* True when it got its shape already. */
+static bool _lend(job_record_t *job, struct pollux_track *track,
+		  const struct plx_status *status, double locked_s)
+{
+	struct pollux_shape want = { NULL };
+	struct pollux_shape lent = { NULL };
+	enum pollux_lending kind = POLLUX_LEND_NOTHING;
+	struct plx_error err;
+	struct plx_error same;
+	bool vain = false;
+	int rc = pollux_want(job, track, status, &want, &err);
+
+	if (rc == 0) {
+		kind = pollux_lend(job, &want, &lent);
+		if (!want.gpus || !lent.gpus || !track->target.on[0])
+			rc = plx_fail(&err, "no GPU to train on meanwhile, or "
+					    "too many nodes to name");
+		else if (kind != POLLUX_LEND_NOTHING)
+			rc = pollux_resize(job, &lent, &err);
+		/* Nor without what it has: no reason to stop its ranks. */
+		vain = rc < 0 && want.gpus &&
+		       pollux_resize_test(job, &want, &same) < 0;
+	}
+	pollux_shape_release(&want);
+	pollux_shape_release(&lent);
+	track->steps_before = job->next_step_id;
+	if (vain)
+		pollux_refuse(job, track, same.text);
+	else if (rc < 0)
+		_ask_cold(job, track, &err);
+	else if (kind == POLLUX_LEND_NEW)
+		_done(job, track, locked_s);
+	else
+		_lent(job, track, locked_s);
+	return rc == 0 && kind == POLLUX_LEND_NEW;
+}
+
+/* Nobody who waits can start in what it leaves before it is somewhere else. */
+static bool _depart(job_record_t *job, struct pollux_track *track,
+		    const struct plx_status *status)
+{
+	struct plx_error err;
+
+	if (pollux_move_depart(job, track, &err) < 0) {
+		pollux_refuse(job, track, err.text);
+		pollux_wake(job, status);
+	}
+	return false;
+}
+
+static void _kill(job_record_t *job, struct pollux_track *track,
+		  const struct plx_status *status)
+{
+	info("sched/pollux: JobId=%u did not answer in %.0f s, its steps are "
+	     "killed",
+	     job->job_id, track->timeout_s);
+	pollux_count(POLLUX_WAS_OVERDUE);
+	pollux_count(POLLUX_DID_KILL);
+	pollux_kill_steps(job, status, POLLUX_ALL_STEPS);
+	track->phase = POLLUX_KILLED;
+	track->deadline_s = pollux_now_s() + KILL_WAIT_S;
+}
+
+/* True when it got its shape. */
+static bool _act(job_record_t *job, struct pollux_track *track,
+		 enum verdict verdict, const struct plx_status *status)
+{
+	double locked_s = pollux_now_s();
+	struct plx_error err;
+	bool moved = false;
+
+	switch (verdict) {
+	case WAIT:
+		return false;
+	case DROP:
+		track->phase = POLLUX_IDLE;
+		return false;
+	case LEND:
+		moved = _lend(job, track, status, locked_s);
+		pollux_wake(job, status);
+		return moved;
+	case KILL:
+		_kill(job, track, status);
+		return false;
+	case CLEAR:
+		pollux_count(POLLUX_DID_KILL);
+		pollux_kill_steps(job, status, track->steps_before);
+		track->deadline_s = locked_s + KILL_WAIT_S;
+		return false;
+	case GIVE_UP:
+		pollux_refuse(job, track, "its steps do not end");
+		pollux_wake(job, status);
+		return false;
+	case ARRIVE:
+		return pollux_move_arrive(job, track);
+	case MOVE:
+		break;
+	}
+	if (track->target.move)
+		return _depart(job, track, status);
+	if (_move(job, track, status, &err) < 0) {
+		/* A node may still be busy with another job's end. */
+		if (track->phase == POLLUX_LENT && locked_s < track->deadline_s)
+			return false;
+		pollux_refuse(job, track, err.text);
+		pollux_wake(job, status);
+		return false;
+	}
+	_done(job, track, locked_s);
+	pollux_wake(job, status);
+	return true;
+}
+
+/* Judged again under the write lock: it may not be so any more. */
+static bool _touch(struct pollux_track *track)
+{
+	struct plx_status status;
+	job_record_t *job = NULL;
+	bool moved = false;
+
+	pollux_lock(POLLUX_TOUCH);
+	job = find_job_record(track->job_id);
+	moved = _act(job, track, _judge(job, track, &status), &status);
+	pollux_unlock(POLLUX_TOUCH);
+	return moved;
+}
+
+static bool _is_due(struct pollux_track *track)
+{
+	struct plx_status status;
+	enum verdict verdict = WAIT;
+
+	pollux_lock(POLLUX_JUDGE);
+	verdict = _judge(find_job_record(track->job_id), track, &status);
+	pollux_unlock(POLLUX_JUDGE);
+	return verdict != WAIT;
+}
+
+bool pollux_ask_tick(void)
+{
+	struct pollux_track *track = NULL;
+	bool moved = false;
+
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		if (track->phase != POLLUX_IDLE && _is_due(track))
+			moved |= _touch(track);
+	}
+	return moved;
+}

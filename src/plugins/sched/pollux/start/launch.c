@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* launch.c - start a pending job in a shape of our choice */
+
+#include "sched/pollux/resize/request.h"
+#include "sched/pollux/start/launch.h"
+
+/* What schedule() asks of a job before it looks for nodes. */
+static int _may_start(job_record_t *job, struct plx_error *err)
+{
+	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !job->details ||
+	    !job->part_ptr || job->details->prolog_running ||
+	    (job->step_list && list_count(job->step_list)))
+		return plx_fail(err, "its last run has not ended yet");
+	if (!job->priority)
+		return plx_fail(err, "it is held");
+	if (!job_independent(job))
+		return plx_fail(err, "it waits for another job, or its time");
+	if (!job_array_start_test(job))
+		return plx_fail(err, "as many of its array run as may");
+	if (job_limits_check(&job, false) != WAIT_NO_REASON)
+		return plx_fail(err, "its partition does not take it now");
+	if (license_job_test(job, time(NULL), true) != SLURM_SUCCESS)
+		return plx_fail(err, "its licences are in use");
+	return 0;
+}
+
+static int _select(job_record_t *job, struct plx_error *err)
+{
+	int rc = 0;
+
+	pollux_slurm_use_features(job);
+	rc = pollux_slurm_select_nodes(job, SLURMDB_JOB_FLAG_SCHED);
+	if (rc != SLURM_SUCCESS)
+		return plx_fail(err, "%s", slurm_strerror(rc));
+	return 0;
+}
+
+int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
+		  struct plx_error *err)
+{
+	struct pollux_request request;
+
+	if (_may_start(job, err) < 0)
+		return -1;
+	pollux_request_save(job, &request);
+	if (pollux_request_write(job, shape, &request, err) < 0 ||
+	    _select(job, err) < 0) {
+		pollux_request_restore(job, &request);
+		return -1;
+	}
+	pollux_request_keep(job, &request);
+	last_job_update = last_node_update = time(NULL);
+	if (job->batch_flag && !IS_JOB_CONFIGURING(job))
+		launch_job(job);
+	else if (!job->batch_flag)
+		srun_allocate(job);
+	rebuild_job_part_list(job);
+	return 0;
+}

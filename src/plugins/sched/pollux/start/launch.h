@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* launch.h - start a pending job in a shape of our choice */
+#ifndef SCHED_POLLUX_LAUNCH_H
+#define SCHED_POLLUX_LAUNCH_H
+
+#include "sched/pollux/resize/resize.h"
+
+/*
+ * Start it now, in this shape, through Slurm's own select_nodes(): whatever
+ * forbids a job to start forbids it here. -1 with err set; it is pending as
+ * before then. Locks: conf READ, job WRITE, node WRITE, part READ, fed READ.
+ */
+int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
+		  struct plx_error *err);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* move.c - a whole job goes elsewhere, its batch script included */
+
+#include <string.h>
+
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/want.h"
+#include "sched/pollux/start/launch.h"
+#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/requeue.h"
+
+/* slurmd refuses credentials from the second in which it was told to kill. */
+#define CREDENTIAL_S 1.05
+/* Between tries, and how long it is tried there, then where it was. */
+#define AGAIN_S 0.5
+#define THERE_S 3
+#define BACK_S	10
+
+bool pollux_move_possible(const job_record_t *job)
+{
+	return job->batch_flag && job->details && job->details->requeue &&
+	       !job->het_job_id && !job->fed_details;
+}
+
+/* What the requeue would make it forget. */
+static void _note(const job_record_t *job, struct pollux_track *track)
+{
+	struct plx_target *target = &track->target;
+	time_t left = job->end_time - time(NULL);
+
+	target->accrued = (int) job->details->accrue_time;
+	target->left_s = 0;
+	if (job->time_limit != INFINITE)
+		target->left_s = (int) MIN(MAX(left, 1), INT32_MAX);
+}
+
+static void _note_place(const job_record_t *job, struct pollux_track *track)
+{
+	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	struct pollux_shape shape = { NULL };
+	struct plx_error err;
+
+	pollux_record_gpus(job, gpus);
+	shape = pollux_shape_of(gpus, node_record_count,
+				bit_ffs(job->node_bitmap));
+	xfree(track->from_nodes);
+	if (!shape.gpus || pollux_want_tell(&shape, &track->from,
+					    &track->from_nodes, &err) < 0)
+		track->from_nodes = NULL;
+	pollux_shape_release(&shape);
+	xfree(gpus);
+}
+
+/* To its user this is no requeue but a resize: nobody gets a mail. */
+static int _requeue(job_record_t *job)
+{
+	uint16_t mail_type = job->mail_type;
+	int rc = 0;
+
+	job->mail_type = 0;
+	rc = pollux_slurm_requeue(job);
+	job->mail_type = mail_type;
+	return rc;
+}
+
+int pollux_move_depart(job_record_t *job, struct pollux_track *track,
+		       struct plx_error *err)
+{
+	time_t now = time(NULL);
+	int rc = 0;
+
+	if (!pollux_move_possible(job))
+		return plx_fail(err, "it may not be requeued");
+	_note(job, track);
+	_note_place(job, track);
+	rc = _requeue(job);
+	if (rc != SLURM_SUCCESS)
+		return plx_fail(err, "it cannot be requeued: %s",
+				slurm_strerror(rc));
+	track->phase = POLLUX_MOVING;
+	track->departed_s = pollux_now_s();
+	track->deadline_s = 0;
+	pollux_announce(job, track, PLX_TARGET_MOVING, NULL);
+	info("sched/pollux: JobId=%u leaves %s for %s, serial %u", job->job_id,
+	     track->nodes, track->want, track->target.serial);
+	pollux_track_close(track, now);
+	return 0;
+}
+
+void pollux_move_adopt(const job_record_t *job, const struct plx_target *target)
+{
+	struct pollux_track *track = pollux_track_get(job->job_id);
+
+	if (track->phase == POLLUX_MOVING)
+		return;
+	track->target = *target;
+	xfree(track->want);
+	track->want = xstrdup(target->on);
+	xfree(track->from_nodes);
+	track->phase = POLLUX_MOVING;
+	track->departed_s = pollux_now_s();
+	track->deadline_s = 0;
+	info("sched/pollux: JobId=%u was on its way to %s before slurmctld was "
+	     "started",
+	     job->job_id, track->want);
+}
+
+bool pollux_move_due(const job_record_t *job, const struct pollux_track *track)
+{
+	if (job && IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
+		return false;
+	if (!job || !IS_JOB_PENDING(job) || !job->details)
+		return true;
+	return pollux_now_s() >= track->departed_s + CREDENTIAL_S &&
+	       pollux_now_s() >= track->deadline_s &&
+	       time(NULL) >= job->details->submit_time;
+}
+
+void pollux_move_mend(job_record_t *job, const struct plx_target *target)
+{
+	job_details_t *details = job->details;
+
+	details->begin_time = 0;
+	job->resize_time = 0;
+	if (!target->accrued)
+		return;
+	/* Slurm counts who gets older; it has to begin that itself. */
+	(void) acct_policy_handle_accrue_time(job, false);
+	if (details->accrue_time > target->accrued)
+		details->accrue_time = target->accrued;
+}
+
+static int _start(job_record_t *job, const struct plx_target *target,
+		  char *nodes, struct plx_error *err)
+{
+	uint16_t mail_type = job->mail_type;
+	struct pollux_shape shape = { NULL };
+	int rc = -1;
+
+	job->mail_type = 0;
+	if (pollux_want_read(target, nodes, &shape, err) == 0)
+		rc = pollux_launch(job, &shape, err);
+	job->mail_type = mail_type;
+	pollux_shape_release(&shape);
+	return rc;
+}
+
+/* There, or after a while where it was. */
+static int _start_somewhere(job_record_t *job, struct pollux_track *track,
+			    struct plx_error *err)
+{
+	double passed_s = pollux_now_s() - track->departed_s;
+	struct plx_target *target = &track->target;
+	struct plx_error back;
+
+	if (_start(job, target, track->want, err) == 0)
+		return 0;
+	if (passed_s < THERE_S || !track->from_nodes ||
+	    _start(job, &track->from, track->from_nodes, &back) < 0)
+		return -1;
+	info("sched/pollux: JobId=%u cannot start on %s and is back on %s: %s",
+	     job->job_id, track->want, track->from_nodes, err->text);
+	target->nodes = track->from.nodes;
+	target->gpus_per_node = track->from.gpus_per_node;
+	strcpy(target->each, track->from.each);
+	strcpy(target->on, track->from.on);
+	return 0;
+}
+
+/* What is left of its time limit goes on counting. */
+static void _done(job_record_t *job, struct pollux_track *track)
+{
+	struct plx_target *target = &track->target;
+	int gpus = pollux_record_gpu_count(job);
+
+	if (target->left_s && job->end_time > time(NULL) + target->left_s) {
+		job->end_time = time(NULL) + target->left_s;
+		job->end_time_exp = job->end_time;
+	}
+	target->accrued = 0;
+	target->left_s = 0;
+	track->refusals = 0;
+	track->refused[0] = '\0';
+	track->phase = POLLUX_IDLE;
+	pollux_announce(job, track, PLX_TARGET_DONE, NULL);
+	info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (moved in "
+	     "%.2f s)",
+	     job->job_id, gpus, job->nodes, target->serial,
+	     pollux_now_s() - track->departed_s);
+	pollux_track_hold(track, job->nodes, gpus, job->start_time);
+}
+
+bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
+{
+	double now_s = pollux_now_s();
+	struct plx_error err = { "" };
+
+	if (!job || !IS_JOB_PENDING(job) || !job->details) {
+		/* Cancelled; or started by Slurm, in whatever shape. */
+		track->phase = POLLUX_IDLE;
+		if (job && IS_JOB_RUNNING(job))
+			pollux_announce(job, track, PLX_TARGET_DONE, NULL);
+		return false;
+	}
+	pollux_requeue_forget(&job->comment);
+	pollux_move_mend(job, &track->target);
+	if (_start_somewhere(job, track, &err) == 0) {
+		_done(job, track);
+		return true;
+	}
+	track->deadline_s = now_s + AGAIN_S;
+	if (now_s < track->departed_s + BACK_S && job->priority)
+		return false;
+	info("sched/pollux: JobId=%u cannot start on %s and waits: %s",
+	     job->job_id, track->want, err.text);
+	track->phase = POLLUX_IDLE;
+	pollux_requeue_let(job);
+	return true;
+}
+
+void pollux_move_claim(struct pollux_view *view)
+{
+	struct pollux_track *track = NULL;
+
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		pollux_hostlist_t hosts = NULL;
+		char *name = NULL;
+
+		if (track->phase != POLLUX_MOVING)
+			continue;
+		hosts = hostlist_create(track->want);
+		for (int k = 0; (name = hostlist_shift(hosts)); k++) {
+			int n = pollux_view_find(view, name);
+
+			if (n >= 0)
+				view->nodes[n].gpus_free -=
+					MIN(plx_target_each(&track->target, k),
+					    view->nodes[n].gpus_free);
+			free(name);
+		}
+		hostlist_destroy(hosts);
+	}
+}
