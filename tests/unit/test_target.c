@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_target.c - shapes and moves in what the scheduler tells a job */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/fields.h"
