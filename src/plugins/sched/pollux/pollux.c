@@ -12,6 +12,7 @@
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/patience.h"
+#include "sched/pollux/plan/shares.h"
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/ledger.h"
@@ -225,6 +226,7 @@ static bool _touched(double now_s, const struct pollux_params *params)
 static void _look(const struct pollux_params *params)
 {
 	struct pollux_view *view = NULL;
+	struct plx_error err;
 	double now_s = pollux_now_s();
 
 	if (now_s - last.looked_s < LOOK_S || !_touched(now_s, params))
@@ -249,6 +251,8 @@ static void _look(const struct pollux_params *params)
 		last.cycled_s = now_s;
 		last.print = view->print;
 		pollux_patience_apply(view, now_s);
+		if (pollux_shares_claim(view, &err) < 0)
+			error("sched/pollux: %s", err.text);
 		pollux_cycle(view, params, now_s);
 	}
 	pollux_view_destroy(view);

@@ -6,6 +6,7 @@
 #include "common/elastic.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/caps.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
@@ -158,7 +159,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->runs = pollux_record_runs(record);
 	_read_status(record, job);
 	job->home = pollux_record_home(record, &job->status);
-	job->runs = job->runs && job->home >= 0;
+	job->runs = job->runs && job->home >= 0 && record->priority;
 	job->moves = job->runs && pollux_move_possible(record);
 	job->priority = pollux_priority(record, record->part_ptr);
 	job->ends_s = pollux_ends_s(record, view->now);
@@ -249,6 +250,7 @@ struct pollux_view *pollux_view_create(void)
 	pollux_waiting_fill(view);
 	if (view->job_count && view->waiting_count)
 		pollux_stays_fill(view);
+	pollux_caps_fill(view);
 	pollux_rules_destroy(rules);
 	pollux_unlock(POLLUX_LOOK);
 	view->print = _print(view);
@@ -259,6 +261,7 @@ void pollux_view_destroy(struct pollux_view *view)
 {
 	if (!view)
 		return;
+	pollux_caps_release(view);
 	for (int n = 0; n < view->node_count; n++)
 		xfree(view->nodes[n].name);
 	for (int i = 0; i < view->job_count; i++) {

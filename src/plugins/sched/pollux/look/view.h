@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "core/options.h"
+#include "core/purse.h"
 #include "core/status.h"
 #include "core/target.h"
 
@@ -52,6 +53,12 @@ struct pollux_job {
 	double *memory;	     /* [node_count] MB */
 	const bool *allowed; /* [node_count], one of the view's sets */
 	int allowed_count;
+	bool *within;  /* [node_count] what limits of nodes leave; or NULL */
+	bool capped;   /* limits allow it alone ... */
+	int most_gpus; /* ... so many, its own at least */
+	int take_count;
+	struct plx_take *takes; /* from limits that it shares */
+	bool to_park;		/* a waiting job needs its part of a limit */
 };
 
 /* What a job that is not elastic has of a node. */
@@ -77,8 +84,12 @@ struct pollux_waiting {
 	double memory;	/* the same, MB */
 	double seconds; /* its time limit */
 	bool whole_nodes;
-	bool ignored;  /* see patience.h */
-	bool *allowed; /* [node_count] */
+	bool ignored; /* see patience.h */
+	bool limited; /* Slurm says that a limit is in its way */
+	bool blocked; /* and no elastic job can help, see shares.h */
+	int take_count;
+	struct plx_take *takes; /* from limits of elastic jobs, in all */
+	bool *allowed;		/* [node_count] */
 };
 
 struct pollux_view {
@@ -94,7 +105,9 @@ struct pollux_view {
 	bool counts_memory;		/* Slurm gives it out like CPUs */
 	int stay_count;
 	struct pollux_stay *stays; /* none unless jobs and waiting are */
-	int requeued;		   /* jobs to be reset, see requeue.h */
+	int purse_count;
+	struct plx_purse *purses; /* limits that elastic jobs share */
+	int requeued;		  /* jobs to be reset, see requeue.h */
 	uint64_t print; /* changes when there is something to decide */
 };
 

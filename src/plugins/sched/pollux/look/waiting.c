@@ -11,18 +11,36 @@ uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
 	return (uint64_t) part->priority_tier << 32 | job->priority;
 }
 
-/* As Slurm says why it does not run. */
-bool pollux_waits_for_room(const job_record_t *job, time_t now)
+/* Nothing but resources or a limit can be what it waits for. */
+static bool _is_due(const job_record_t *job, time_t now)
 {
 	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !job->priority ||
 	    !job->details || !job->part_ptr || job->het_job_id ||
 	    job->resv_name)
 		return false;
-	if (job->details->begin_time > now)
-		return false;
-	return job->state_reason == WAIT_NO_REASON ||
-	       job->state_reason == WAIT_RESOURCES ||
-	       job->state_reason == WAIT_PRIORITY;
+	return job->details->begin_time <= now;
+}
+
+/* As Slurm says why it does not run. */
+bool pollux_waits_for_room(const job_record_t *job, time_t now)
+{
+	return _is_due(job, now) && (job->state_reason == WAIT_NO_REASON ||
+				     job->state_reason == WAIT_RESOURCES ||
+				     job->state_reason == WAIT_PRIORITY);
+}
+
+/* Slurm's own test of that (runnable_state) knows no limit of GPUs. */
+static bool _is_limited(const job_record_t *job)
+{
+	const char *reason = job_reason_string(job->state_reason);
+
+	return !xstrncmp(reason, "QOS", 3) || !xstrncmp(reason, "Assoc", 5);
+}
+
+/* Elastic jobs under the same limit may be in its way: see shares.h. */
+static bool _waits_for_limit(const job_record_t *job, time_t now)
+{
+	return _is_due(job, now) && _is_limited(job);
 }
 
 static int _ceil_div(uint64_t a, uint64_t b)
@@ -143,6 +161,7 @@ static void _fill(const struct candidate *from, const struct pollux_view *view,
 	waiting->id = from->job->job_id;
 	waiting->priority = from->priority;
 	waiting->partition = xstrdup(from->part->name);
+	waiting->limited = _is_limited(from->job);
 	waiting->nodes = details->min_nodes > 0 && details->min_nodes < NO_VAL
 				 ? (int) details->min_nodes
 				 : 1;
@@ -219,7 +238,8 @@ void pollux_waiting_fill(struct pollux_view *view)
 	const job_record_t *job = NULL;
 
 	while ((job = list_next(iter))) {
-		if (pollux_waits_for_room(job, view->now))
+		if (pollux_waits_for_room(job, view->now) ||
+		    _waits_for_limit(job, view->now))
 			_offer_all(job, &candidates);
 	}
 	list_iterator_destroy(iter);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cycle.c - one decision about all elastic jobs */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/slurm_compat.h"
@@ -9,6 +10,7 @@
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/problem.h"
+#include "sched/pollux/plan/shares.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/start/enter.h"
 #include "sched/pollux/tell/count.h"
@@ -172,6 +174,7 @@ static void _apply(const struct cycle *cycle)
 {
 	const struct pollux_view *view = cycle->view;
 	int *spare = xcalloc(view->node_count + 1, sizeof(*spare));
+	double *left = pollux_shares_left(view, cycle->problem);
 
 	for (int n = 0; n < view->node_count; n++)
 		spare[n] = view->nodes[n].gpus_free - cycle->room.reserved[n] -
@@ -180,11 +183,15 @@ static void _apply(const struct cycle *cycle)
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
 		if (!choice->changed || cycle->standings[j].busy ||
-		    !_fits_now(view, j, choice->gpus, spare) || !_ask(cycle, j))
+		    !_fits_now(view, j, choice->gpus, spare) ||
+		    !pollux_shares_allow(view, j, choice->shape.gpus, left) ||
+		    !_ask(cycle, j))
 			continue;
 		_tell_kin(cycle, j);
 		_spend(view, j, choice->gpus, spare);
+		pollux_shares_spend(view, j, choice->shape.gpus, left);
 	}
+	free(left);
 	xfree(spare);
 }
 
@@ -252,7 +259,7 @@ void pollux_cycle(const struct pollux_view *view,
 	cycle.problem = pollux_problem_create(view, params, cycle.standings,
 					      &cycle.room, &why);
 	if (!cycle.problem ||
-	    plx_plan_search(cycle.problem, &cycle.plan, &why) < 0)
+	    pollux_shares_search(view, cycle.problem, &cycle.plan, &why) < 0)
 		_skip(&why);
 	else
 		_conclude(&cycle);

@@ -137,6 +137,22 @@ static void fill_home(const struct pollux_view *view,
 	job->restart_s += MOVE_S;
 }
 
+/* Do limits allow it so many GPUs? */
+static bool may_have(const struct pollux_job *from, int gpus)
+{
+	return !from->capped || from->most_gpus >= gpus;
+}
+
+/* No more than limits allow; and nothing that comes too late to be of use. */
+static void limit(const struct pollux_job *from, int held, struct plx_job *job)
+{
+	if (from->capped)
+		job->max_gpus = at_most(job->max_gpus, from->most_gpus);
+	if (held && from->ends_s > 0 && from->ends_s <= job->restart_s)
+		job->max_gpus = at_most(job->max_gpus, held);
+	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
+}
+
 static int fill_job(const struct pollux_view *view, int j,
 		    const struct pollux_standing *standing,
 		    struct plx_problem *problem, struct plx_error *err)
@@ -145,7 +161,10 @@ static int fill_job(const struct pollux_view *view, int j,
 	struct plx_job *job = &problem->jobs[j];
 	const int *now = standing->busy ? standing->target : from->gpus;
 	int most = cluster_gpus(view);
+	int held = 0;
 
+	for (int n = 0; n < view->node_count; n++)
+		held += from->gpus[n];
 	job->id = from->id;
 	job->owner = from->uid;
 	job->min_gpus = at_least(from->options.min_gpus, 1);
@@ -155,6 +174,7 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 	fill_goodput(from, job);
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);
+	limit(from, held, job);
 	job->pinned = !from->runs || standing->busy || standing->still;
 	job->may_park = from->runs;
 	fill_home(view, from, job);
@@ -165,7 +185,9 @@ static int fill_job(const struct pollux_view *view, int j,
 	if (plx_problem_restrict(problem, j, err) < 0)
 		return -1;
 	for (int n = 0; n < view->node_count; n++)
-		job->allowed[n] = from->allowed[n] && view->nodes[n].usable;
+		job->allowed[n] = from->allowed[n] && view->nodes[n].usable &&
+				  (!from->within || from->within[n]) &&
+				  (held || may_have(from, job->min_gpus));
 	return 0;
 }
 

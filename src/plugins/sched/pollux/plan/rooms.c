@@ -216,7 +216,7 @@ static void fill_requests(struct rooms *rooms)
 		if (waiting->priority < above)
 			add_parked_above(rooms, waiting->priority, above);
 		above = waiting->priority;
-		if (!waiting->ignored)
+		if (!waiting->ignored && !waiting->blocked)
 			add_waiting(rooms, i);
 	}
 }

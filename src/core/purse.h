@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * purse.h - limits that several jobs share
+ *
+ * An account or a QOS may allow so many GPUs to all of its jobs, or to those
+ * of a user. The search knows only what one job may have. So each such limit
+ * is a purse, and what is in it is split among its jobs before: the least
+ * that each needs first, then evenly, as far as they want it. A job takes from
+ * any number of purses, and all of them must do: that is how accounts below
+ * accounts are said. Pure and deterministic; ties go to the lower id.
+ */
+#ifndef PLX_CORE_PURSE_H
+#define PLX_CORE_PURSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+struct plx_purse {
+	double room;  /* for its jobs, with what they hold; below 0: too little
+		       */
+	bool claimed; /* set by plx_purse_grant() */
+};
+
+/* What comes out of a purse. */
+struct plx_take {
+	int purse;   /* index */
+	double each; /* for a GPU of a job; of a claim: in all; >= 0 */
+};
+
+struct plx_sharer {
+	uint32_t id;
+	int now;    /* GPUs it holds */
+	int least;  /* it runs with, >= 1 */
+	int wants;  /* it could use; below `least`: none */
+	bool fixed; /* keeps what it holds */
+	int take_count;
+	const struct plx_take *takes; /* borrowed, one of each purse at most */
+};
+
+/* A job that waits and may not start before its purses have room. */
+struct plx_draw {
+	int take_count;
+	const struct plx_take *takes; /* borrowed */
+	const bool *keeps; /* [sharers] it may not park; borrowed; NULL: all */
+};
+
+/*
+ * Take what claims need out of the purses, in the order given: those that fit
+ * when each sharer is as small as it can be, and when some that it may park
+ * (the highest id first) are parked. granted[claims] and parked[sharers] are
+ * written, the rooms of purses with a granted claim made smaller.
+ */
+int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
+		    struct plx_purse *purses, int purse_count,
+		    const struct plx_draw *claims, int claim_count,
+		    bool *granted, bool *parked, struct plx_error *err);
+
+/*
+ * How many GPUs each may have: shares[sharers], 0 or at least `least`, and as
+ * many as it holds if it is fixed. A job keeps what it holds and wants up to
+ * half as much again as its even share, and one GPU more in any case. If more
+ * is held than there is room for (the limit was lowered), that much may be
+ * held, unless a claim was granted.
+ */
+int plx_purse_split(const struct plx_sharer *sharers, int sharer_count,
+		    const struct plx_purse *purses, int purse_count,
+		    int *shares, struct plx_error *err);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* shares.c - a plan that keeps to limits which jobs share */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sched/pollux/plan/shares.h"
+
+/* Each search settles one more limit; what is over is refused by Slurm. */
+#define SEARCHES 4
+
+static int least_of(const struct pollux_job *job)
+{
+	return job->options.min_gpus > 1 ? job->options.min_gpus : 1;
+}
+
+static bool is_claiming(const struct pollux_waiting *waiting)
+{
+	return waiting->take_count > 0 && !waiting->ignored;
+}
+
+/* The entry that speaks for a job which waits in several partitions. */
+static int first_of(const struct pollux_view *view, int i)
+{
+	int first = 0;
+
+	while (view->waiting[first].id != view->waiting[i].id)
+		first++;
+	return first;
+}
+
+static void fill_claims(const struct pollux_view *view, struct plx_draw *claims,
+			bool *keeps)
+{
+	for (int i = 0; i < view->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &view->waiting[i];
+		bool *kept = keeps + (size_t) i * (size_t) view->job_count;
+
+		for (int j = 0; j < view->job_count; j++)
+			kept[j] = view->jobs[j].priority >= waiting->priority ||
+				  !view->jobs[j].runs;
+		claims[i] = (struct plx_draw){
+			.take_count =
+				is_claiming(waiting) ? waiting->take_count : 0,
+			.takes = waiting->takes,
+			.keeps = kept,
+		};
+	}
+}
+
+static struct plx_sharer *sharers_of(const struct pollux_view *view)
+{
+	struct plx_sharer *sharers =
+		calloc((size_t) view->job_count + 1, sizeof(*sharers));
+
+	for (int j = 0; sharers && j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+
+		sharers[j] = (struct plx_sharer){
+			.id = job->id,
+			.now = pollux_view_gpus(view, j),
+			.least = least_of(job),
+			.fixed = !job->runs,
+			.take_count = job->take_count,
+			.takes = job->takes,
+		};
+	}
+	return sharers;
+}
+
+int pollux_shares_claim(struct pollux_view *view, struct plx_error *err)
+{
+	size_t jobs = (size_t) view->job_count + 1;
+	size_t count = (size_t) view->waiting_count + 1;
+	struct plx_sharer *sharers = sharers_of(view);
+	struct plx_draw *claims = calloc(count, sizeof(*claims));
+	bool *keeps = calloc(count * jobs, sizeof(*keeps));
+	bool *granted = calloc(count, sizeof(*granted));
+	bool *parked = calloc(jobs, sizeof(*parked));
+	int rc = -1;
+
+	if (!sharers || !claims || !keeps || !granted || !parked) {
+		plx_fail(err, "no memory for limits that jobs share");
+		goto done;
+	}
+	fill_claims(view, claims, keeps);
+	rc = plx_purse_grant(sharers, view->job_count, view->purses,
+			     view->purse_count, claims, view->waiting_count,
+			     granted, parked, err);
+	if (rc < 0)
+		goto done;
+	for (int i = 0; i < view->waiting_count; i++)
+		view->waiting[i].blocked = view->waiting[i].limited &&
+					   !(granted[first_of(view, i)] &&
+					     is_claiming(&view->waiting[i]));
+	for (int j = 0; j < view->job_count; j++)
+		view->jobs[j].to_park = parked[j];
+done:
+	free(parked);
+	free(granted);
+	free(keeps);
+	free(claims);
+	free(sharers);
+	return rc;
+}
+
+static int sum(const int *gpus, int count)
+{
+	int all = 0;
+
+	for (int n = 0; n < count; n++)
+		all += gpus[n];
+	return all;
+}
+
+static void shut_out(struct plx_problem *problem, int j)
+{
+	if (problem->jobs[j].allowed && problem->jobs[j].may_park)
+		memset(problem->jobs[j].allowed, 0,
+		       sizeof(bool) * (size_t) problem->node_count);
+}
+
+/* True when a job is to have less than the plan gives it. */
+static bool tighten(const struct plx_sharer *sharers, const int *shares,
+		    struct plx_problem *problem)
+{
+	bool bound = false;
+
+	for (int j = 0; j < problem->job_count; j++)
+		bound = bound || shares[j] < sharers[j].wants;
+	/* Nobody may take what is given up so. */
+	for (int j = 0; bound && j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		if (!sharers[j].take_count || job->pinned)
+			continue;
+		if (shares[j] < job->min_gpus)
+			shut_out(problem, j);
+		else if (shares[j] < job->max_gpus)
+			job->max_gpus = shares[j];
+	}
+	return bound;
+}
+
+/* 1: search again; 0: the plan keeps to all limits; -1: err is set. */
+static int judge(const struct pollux_view *view, struct plx_problem *problem,
+		 const struct plx_plan *plan, struct plx_sharer *sharers,
+		 struct plx_error *err)
+{
+	int *shares = calloc((size_t) problem->job_count + 1, sizeof(*shares));
+	int rc = -1;
+
+	if (!shares)
+		return plx_fail(err, "no memory for limits that jobs share");
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+
+		sharers[j].now = sum(job->now, problem->node_count);
+		sharers[j].fixed = job->pinned;
+		sharers[j].least = job->min_gpus;
+		sharers[j].wants =
+			sum(plan->choices[j].gpus, problem->node_count);
+	}
+	rc = plx_purse_split(sharers, problem->job_count, view->purses,
+			     view->purse_count, shares, err);
+	if (rc == 0 && tighten(sharers, shares, problem))
+		rc = 1;
+	free(shares);
+	return rc;
+}
+
+int pollux_shares_search(const struct pollux_view *view,
+			 struct plx_problem *problem, struct plx_plan **plan,
+			 struct plx_error *err)
+{
+	struct plx_sharer *sharers = sharers_of(view);
+	struct plx_plan *found = NULL;
+	int rc = 1;
+
+	if (!sharers)
+		return plx_fail(err, "no memory for limits that jobs share");
+	for (int j = 0; j < view->job_count; j++) {
+		if (view->jobs[j].to_park)
+			shut_out(problem, j);
+	}
+	for (int i = 0; rc == 1 && i < SEARCHES; i++) {
+		plx_plan_destroy(found);
+		found = NULL;
+		rc = plx_plan_search(problem, &found, err);
+		if (rc == 0 && view->purse_count)
+			rc = judge(view, problem, found, sharers, err);
+	}
+	free(sharers);
+	if (rc < 0) {
+		plx_plan_destroy(found);
+		return -1;
+	}
+	*plan = found;
+	return 0;
+}
+
+double *pollux_shares_left(const struct pollux_view *view,
+			   const struct plx_problem *problem)
+{
+	double *left = calloc((size_t) view->purse_count + 1, sizeof(*left));
+
+	for (int p = 0; left && p < view->purse_count; p++)
+		left[p] = view->purses[p].room;
+	for (int j = 0; left && j < view->job_count; j++) {
+		int now = pollux_view_gpus(view, j);
+		int then = sum(problem->jobs[j].now, problem->node_count);
+
+		/* One in the middle of a resize has the larger of both. */
+		now = now > then ? now : then;
+		for (int t = 0; t < view->jobs[j].take_count; t++)
+			left[view->jobs[j].takes[t].purse] -=
+				now * view->jobs[j].takes[t].each;
+	}
+	return left;
+}
+
+bool pollux_shares_allow(const struct pollux_view *view, int j, int gpus,
+			 const double *left)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	int more = gpus - pollux_view_gpus(view, j);
+
+	for (int t = 0; left && more > 0 && t < job->take_count; t++) {
+		if (more * job->takes[t].each >
+		    left[job->takes[t].purse] + 1e-6)
+			return false;
+	}
+	return true;
+}
+
+void pollux_shares_spend(const struct pollux_view *view, int j, int gpus,
+			 double *left)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	int more = gpus - pollux_view_gpus(view, j);
+
+	for (int t = 0; left && more > 0 && t < job->take_count; t++)
+		left[job->takes[t].purse] -= more * job->takes[t].each;
+}

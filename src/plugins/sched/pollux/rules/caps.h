@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * caps.h - what limits leave to each elastic job, for the plan
+ *
+ * So that nothing is planned that limits.h would refuse, again and again.
+ */
+#ifndef SCHED_POLLUX_CAPS_H
+#define SCHED_POLLUX_CAPS_H
+
+#include "sched/pollux/look/view.h"
+
+/*
+ * Fill capped, most_gpus and takes of the view's jobs, takes of its waiting
+ * jobs, and its purses; take away nodes that a limit of nodes forbids. All else
+ * is filled already. Under slurmctld's read lock on jobs.
+ */
+void pollux_caps_fill(struct pollux_view *view);
+void pollux_caps_release(struct pollux_view *view);
+
+#endif
