@@ -48,6 +48,9 @@ static void _free_strings(struct pollux_track *track)
 	xfree(track->want);
 	xfree(track->from_nodes);
 	xfree(track->complaint);
+	xfree(track->had);
+	xfree(track->fresh);
+	FREE_NULL_BITMAP(track->left);
 }
 
 void pollux_track_remove(struct pollux_track *track)

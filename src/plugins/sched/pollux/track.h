@@ -17,10 +17,11 @@
 
 enum pollux_phase {
 	POLLUX_IDLE,
-	POLLUX_ASKED,  /* the launcher has to answer */
-	POLLUX_LENT,   /* old and new shape at once, while it hands over */
-	POLLUX_KILLED, /* it did not; its steps have to end */
-	POLLUX_MOVING, /* put back into the queue, to be started elsewhere */
+	POLLUX_ASKED,	/* the launcher has to answer */
+	POLLUX_LENT,	/* old and new shape at once, while it hands over */
+	POLLUX_KILLED,	/* it did not; its steps have to end */
+	POLLUX_READIED, /* it has the shape; prologs run on new nodes */
+	POLLUX_MOVING,	/* put back into the queue, to be started elsewhere */
 };
 
 struct pollux_track {
@@ -53,6 +54,16 @@ struct pollux_track {
 	double complained_s;	    /* when last, monotonic clock */
 	struct plx_trust trust;	    /* in what it says of itself */
 	const char *fixed;	    /* why it keeps its shape, as logged */
+
+	/* prolog.h */
+	int *had;	   /* GPUs on each node before; -1 where none of it */
+	int had_count;	   /* of nodes then */
+	void *left;	   /* bitstr_t: nodes that it once gave up */
+	char *fresh;	   /* nodes where a prolog runs */
+	bool lends;	   /* readied: to hand over, not done yet */
+	bool again;	   /* it has to be started again */
+	double launched_s; /* monotonic clock */
+	double verdict_s;  /* when it is known how it ended; 0: not yet */
 };
 
 struct pollux_track *pollux_track_find(uint32_t job_id);

@@ -32,9 +32,6 @@ static void _check_configuration(void)
 		error("sched/pollux: SelectType=%s: elastic jobs need "
 		      "select/cons_tres and are not resized",
 		      slurm_conf.select_type);
-	if (slurm_conf.prolog_flags & (PROLOG_FLAG_ALLOC | PROLOG_FLAG_CONTAIN))
-		error("sched/pollux: PrologFlags: Alloc and Contain run no "
-		      "prolog on nodes that a job gains");
 }
 
 int init(void)

@@ -6,6 +6,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/resize/place.h"
+#include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/want.h"
 #include "sched/pollux/resize/wake.h"
@@ -23,6 +24,9 @@ enum verdict {
 	KILL,	 /* it did not answer */
 	CLEAR,	 /* it has, but the old ranks are still there */
 	GIVE_UP, /* nor did its steps end */
+	AGAIN,	 /* prologs on new nodes have to be started again */
+	READY,	 /* they have ended */
+	UNDO,	 /* one has failed */
 	ARRIVE,	 /* a job on its way may be started */
 };
 
@@ -75,6 +79,22 @@ static bool _has_left(job_record_t *job, const struct pollux_track *track,
 	return track->phase != POLLUX_LENT || _suits(job, track, status);
 }
 
+static enum verdict _judge_prolog(const job_record_t *job,
+				  struct pollux_track *track)
+{
+	switch (pollux_prolog_look(job, track)) {
+	case POLLUX_PROLOG_RUNS:
+		break;
+	case POLLUX_PROLOG_AGAIN:
+		return AGAIN;
+	case POLLUX_PROLOG_ENDED:
+		return READY;
+	case POLLUX_PROLOG_FAILED:
+		return _may_end(job) ? UNDO : WAIT;
+	}
+	return WAIT;
+}
+
 static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 			   struct plx_status *status)
 {
@@ -91,6 +111,8 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 		return WAIT;
 	}
 	pollux_record_status(job, status);
+	if (track->phase == POLLUX_READIED)
+		return _judge_prolog(job, track);
 	if (status->ack == track->target.serial && status->live &&
 	    track->phase == POLLUX_ASKED && !track->target.cold)
 		return _may_end(job) ? LEND : WAIT;
@@ -110,6 +132,7 @@ static int _move(job_record_t *job, struct pollux_track *track,
 	struct pollux_shape shape;
 	int rc = pollux_want(job, track, status, &shape, err);
 
+	pollux_prolog_before(job, track);
 	if (rc == 0)
 		rc = pollux_resize(job, &shape, err);
 	pollux_shape_release(&shape);
@@ -159,6 +182,51 @@ static void _lent(job_record_t *job, struct pollux_track *track,
 			  pollux_record_since(job));
 }
 
+/* It has the shape, and may use it when prologs have ended on new nodes. */
+static void _has_shape(job_record_t *job, struct pollux_track *track,
+		       bool lends, double locked_s)
+{
+	track->lends = lends;
+	if (pollux_prolog_after(job, track))
+		track->phase = POLLUX_READIED;
+	else if (lends)
+		_lent(job, track, locked_s);
+	else
+		_done(job, track, locked_s);
+}
+
+static void _undo(job_record_t *job, struct pollux_track *track)
+{
+	struct plx_error err;
+	struct plx_error why;
+
+	plx_fail(&why, "the prolog failed on one of %.60s", track->fresh);
+	if (pollux_prolog_undo(job, track, &err) < 0)
+		error("sched/pollux: JobId=%u keeps nodes where the prolog "
+		      "failed: %s",
+		      job->job_id, err.text);
+	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
+			  pollux_record_since(job));
+	pollux_refuse(job, track, why.text);
+}
+
+/* True when it may use its shape. */
+static bool _after_prolog(job_record_t *job, struct pollux_track *track,
+			  enum verdict verdict, double locked_s)
+{
+	if (verdict == AGAIN) {
+		pollux_prolog_again(job, track);
+		return false;
+	}
+	if (verdict == UNDO)
+		_undo(job, track);
+	else if (track->lends)
+		_lent(job, track, locked_s);
+	else
+		_done(job, track, locked_s);
+	return verdict == READY && !track->lends;
+}
+
 /* True when it got its shape already. */
 static bool _lend(job_record_t *job, struct pollux_track *track,
 		  const struct plx_status *status, double locked_s)
@@ -171,6 +239,7 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 	bool vain = false;
 	int rc = pollux_want(job, track, status, &want, &err);
 
+	pollux_prolog_before(job, track);
 	if (rc == 0) {
 		kind = pollux_lend(job, &want, &lent);
 		if (!want.gpus || !lent.gpus || !track->target.on[0])
@@ -189,10 +258,8 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 		pollux_refuse(job, track, same.text);
 	else if (rc < 0)
 		_ask_cold(job, track, &err);
-	else if (kind == POLLUX_LEND_NEW)
-		_done(job, track, locked_s);
 	else
-		_lent(job, track, locked_s);
+		_has_shape(job, track, kind != POLLUX_LEND_NEW, locked_s);
 	return rc == 0 && kind == POLLUX_LEND_NEW;
 }
 
@@ -254,6 +321,12 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		return false;
 	case ARRIVE:
 		return pollux_move_arrive(job, track);
+	case AGAIN:
+	case READY:
+	case UNDO:
+		moved = _after_prolog(job, track, verdict, locked_s);
+		pollux_wake(job, status);
+		return moved;
 	case MOVE:
 		break;
 	}
@@ -267,7 +340,7 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		pollux_wake(job, status);
 		return false;
 	}
-	_done(job, track, locked_s);
+	_has_shape(job, track, false, locked_s);
 	pollux_wake(job, status);
 	return true;
 }

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* prolog.c - the prolog on nodes that a running job gains */
+
+#include <string.h>
+
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/prolog.h"
+
+/* From slurmd's word that a prolog has ended to the one that it failed. */
+#define VERDICT_S 0.5
+/*
+ * When a prolog fails, slurmd also asks for the job to be requeued and held:
+ * for the heterogeneous job it is part of, if it is. No job has this number,
+ * so ours runs on. The prolog sees it as SLURM_HET_JOB_ID.
+ */
+#define NOBODY 0x03fffffe
+/*
+ * slurmd keeps a job that left it in mind, and runs no prolog when it comes
+ * back: the first request only makes it forget, two seconds later at most.
+ */
+#define FORGET_S 2.5
+
+static bool _is_wanted(void)
+{
+	return slurm_conf.prolog || (slurm_conf.prolog_flags &
+				     (PROLOG_FLAG_ALLOC | PROLOG_FLAG_CONTAIN));
+}
+
+void pollux_prolog_before(const job_record_t *job, struct pollux_track *track)
+{
+	xfree(track->had);
+	xfree(track->fresh);
+	track->verdict_s = 0;
+	if (!_is_wanted())
+		return;
+	track->had = xcalloc(node_record_count, sizeof(*track->had));
+	track->had_count = node_record_count;
+	pollux_record_gpus(job, track->had);
+	/* What a parked job has is its home, though no GPU there. */
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(job->node_bitmap, n))
+			track->had[n] = -1;
+	}
+}
+
+/* Does it come back to a node it once gave up? And which does it give up now?
+ */
+static bool _comes_back(const job_record_t *job, struct pollux_track *track,
+			bitstr_t *gained)
+{
+	bitstr_t *left = track->left;
+	bool back = false;
+
+	if (left && bit_size(left) != node_record_count)
+		FREE_NULL_BITMAP(left);
+	if (!left)
+		left = bit_alloc(node_record_count);
+	track->left = left;
+	back = gained && bit_overlap_any(left, gained);
+	for (int n = 0; n < node_record_count; n++) {
+		if (track->had[n] >= 0 && !bit_test(job->node_bitmap, n))
+			bit_set(left, n);
+	}
+	return back;
+}
+
+/* Those that it did not have; NULL: none. */
+static bitstr_t *_gained(const job_record_t *job,
+			 const struct pollux_track *track)
+{
+	bitstr_t *gained = bit_copy(job->node_bitmap);
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (track->had[n] >= 0)
+			bit_clear(gained, n);
+	}
+	if (bit_ffs(gained) < 0)
+		FREE_NULL_BITMAP(gained);
+	return gained;
+}
+
+/*
+ * On all nodes, as if it had been started in its present shape: those that
+ * ran it for this job do not run it again, and the others learn their place.
+ */
+static void _launch(job_record_t *job, bitstr_t *gained)
+{
+	uint32_t het_job_id = job->het_job_id;
+
+	job->het_job_id = NOBODY;
+	launch_prolog(job);
+	job->het_job_id = het_job_id;
+	/* Slurm clears a bit when the node says that it is done. */
+	FREE_NULL_BITMAP(job->node_bitmap_pr);
+	job->node_bitmap_pr = gained;
+}
+
+bool pollux_prolog_after(job_record_t *job, struct pollux_track *track)
+{
+	bitstr_t *gained = NULL;
+
+	if (!track->had || track->had_count != node_record_count)
+		return false;
+	gained = _gained(job, track);
+	track->again = _comes_back(job, track, gained);
+	if (!gained)
+		return false;
+	track->launched_s = pollux_now_s();
+	track->fresh = bitmap2node_name(gained);
+	_launch(job, gained);
+	verbose("sched/pollux: JobId=%u: the prolog runs on %s", job->job_id,
+		track->fresh);
+	return true;
+}
+
+void pollux_prolog_again(job_record_t *job, struct pollux_track *track)
+{
+	bitstr_t *nodes = NULL;
+
+	track->again = false;
+	track->verdict_s = 0;
+	(void) pollux_slurm_nodes(track->fresh, &nodes);
+	bit_and(nodes, job->node_bitmap);
+	_launch(job, nodes);
+}
+
+static bool _is_lost(const node_record_t *node)
+{
+	return !node || IS_NODE_DOWN(node) || IS_NODE_DRAIN(node) ||
+	       IS_NODE_FAIL(node);
+}
+
+/* Nodes that the job has just gained, and on which it failed. */
+static bitstr_t *_failed(const struct pollux_track *track)
+{
+	bitstr_t *failed = NULL;
+
+	/* One that is no node any more is left out. */
+	(void) pollux_slurm_nodes(track->fresh, &failed);
+	for (int n = 0; n < node_record_count; n++) {
+		if (bit_test(failed, n) && !_is_lost(node_record_table_ptr[n]))
+			bit_clear(failed, n);
+	}
+	return failed;
+}
+
+enum pollux_prolog pollux_prolog_look(const job_record_t *job,
+				      struct pollux_track *track)
+{
+	bitstr_t *failed = _failed(track);
+	bool lost = bit_ffs(failed) >= 0;
+
+	FREE_NULL_BITMAP(failed);
+	if (lost)
+		return POLLUX_PROLOG_FAILED;
+	if (job->node_bitmap_pr && bit_ffs(job->node_bitmap_pr) >= 0)
+		return POLLUX_PROLOG_RUNS;
+	if (track->again)
+		return pollux_now_s() < track->launched_s + FORGET_S
+			       ? POLLUX_PROLOG_RUNS
+			       : POLLUX_PROLOG_AGAIN;
+	if (!track->verdict_s)
+		track->verdict_s = pollux_now_s() + VERDICT_S;
+	return pollux_now_s() < track->verdict_s ? POLLUX_PROLOG_RUNS
+						 : POLLUX_PROLOG_ENDED;
+}
+
+/* gpus[node_record_count], -1 where it is not to have the node. */
+static struct pollux_shape _shape(const int *gpus)
+{
+	struct pollux_shape shape = {
+		.nodes = bit_alloc(node_record_count),
+		.counts = xcalloc(node_record_count, sizeof(int)),
+	};
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (gpus[n] < 0)
+			continue;
+		bit_set(shape.nodes, n);
+		shape.counts[n] = gpus[n];
+		if (gpus[n] && (!shape.gpus || gpus[n] < shape.gpus))
+			shape.gpus = gpus[n];
+	}
+	if (!shape.gpus)
+		xfree(shape.counts); /* parked */
+	return shape;
+}
+
+/* What it has, without those nodes. */
+static void _without(const job_record_t *job, bitstr_t *failed, int *gpus)
+{
+	pollux_record_gpus(job, gpus);
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(job->node_bitmap, n) || bit_test(failed, n))
+			gpus[n] = -1;
+	}
+}
+
+int pollux_prolog_undo(job_record_t *job, const struct pollux_track *track,
+		       struct plx_error *err)
+{
+	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	struct pollux_shape shape = { NULL };
+	bitstr_t *failed = _failed(track);
+	int rc = -1;
+
+	if (track->had_count == node_record_count) {
+		shape = _shape(track->had);
+		rc = pollux_resize(job, &shape, err);
+		pollux_shape_release(&shape);
+	}
+	if (rc < 0) {
+		_without(job, failed, gpus);
+		shape = _shape(gpus);
+		rc = pollux_resize(job, &shape, err);
+		pollux_shape_release(&shape);
+	}
+	FREE_NULL_BITMAP(failed);
+	xfree(gpus);
+	return rc;
+}
