@@ -28,6 +28,14 @@ END
 chmod 755 "$WORK/prolog" "$WORK/epilog" "$WORK/mail"
 : >"$WORK/scripts"
 
+logged_times() {
+	grep -cE "$1" "$SB/log/slurmctld.log"
+}
+
+squeue_has_any() {
+	sb squeue -h -t R,CG,S | grep .
+}
+
 # ran WHAT JOB NODE COUNT: the script ran so often
 ran() {
 	[ "$(grep -c "^$1 job=$2 node=$3\>" "$WORK/scripts")" -eq "$4" ]
@@ -36,32 +44,91 @@ ran() {
 sandbox_up --nodes 4 --gpus-per-node 2 --params pollux_min_gap=0.2 \
 	--conf-extra "Prolog=$WORK/prolog" --conf-extra "Epilog=$WORK/epilog" \
 	--conf-extra PrologFlags=Alloc --conf-extra "MailProg=$WORK/mail"
-plan 9
+plan 25
 
 touch "$WORK/slow.n2"
-job=$(submit_light grows pollux,max=4 -w n1 -x "n[3-4]" -- --live=0.3)
-ok "a job grows onto a second node" wait_until "lit grows 'event=done .*gpus=4'" 40
+job=$(submit_light grows pollux,max=4 -w n1 -x "n[3-4]" \
+	--mail-type=ALL --mail-user=nobody -- --live=0.3)
+after=$(sb sbatch --parsable -d "afterok:$job" -o /dev/null --wrap true)
+any=$(sb sbatch --parsable -d "afterany:$job" -o /dev/null --wrap true)
+ok "a job grows onto a second node" \
+	wait_until "lit grows 'event=done .*gpus=4'" 40
 ok "the prolog ran there, and on its first node, once" \
 	eval 'ran prolog $job n1 1 && ran prolog $job n2 1'
-ok "it knew the GPUs" grep -q "^prolog job=$job node=n2 gpus=0,1" "$WORK/scripts"
+ok "it knew the GPUs" \
+	grep -q "^prolog job=$job node=n2 gpus=0,1" "$WORK/scripts"
 ok "the job got the node when the prolog had ended" \
-	eval '[ -s "$WORK/seen" ] && ! grep -q "event=done .*gpus=4" "$WORK/seen"'
-cat "$WORK/scripts"
+	eval '[ -s "$WORK/seen" ] &&
+		! grep -q "event=done .*gpus=4" "$WORK/seen"'
 rigid=$(submit_rigid -w n2 --gpus-per-node=2 -- 2)
-ok "it gives the node up for a rigid job" wait_until "is_state $rigid RUNNING" 40
+ok "it gives the node up for a rigid job" \
+	wait_until "is_state $rigid RUNNING" 40
 ok "and the epilog ran there" wait_until "ran epilog $job n2 1" 10
-ok "when it comes back, so does the prolog" wait_until "ran prolog $job n2 2" 40
+ok "when it comes back, so does the prolog" \
+	wait_until "ran prolog $job n2 2" 40
+ok "no mail but that it began" \
+	eval '[ $(wc -l <"$WORK/mails") = 1 ] && grep -q Began "$WORK/mails"'
+ok "who waits for its end still waits" \
+	eval 'is_state $after PENDING && is_state $any PENDING'
 sb scancel "$job"
 ok "at its end the epilog runs everywhere" \
 	wait_until "ran epilog $job n1 1 && ran epilog $job n2 2" 40
+ok "there is one mail about that" \
+	wait_until '[ $(wc -l <"$WORK/mails") = 2 ] &&
+		grep -qE "Ended|Failed" "$WORK/mails"' 20
+ok "who waited for any end runs, who waited for success never does" \
+	eval 'wait_until "is_state $any COMPLETED" 30 &&
+		! is_state $after RUNNING && ! is_state $after COMPLETED'
+sb scancel "$after"
 
 touch "$WORK/fail.n4"
 job=$(submit_light fails pollux,max=4 -w n3 -x "n[1-2]" -- --live=0.3)
-wait_until "ran prolog $job n4 1" 40
-ok "where the prolog fails the node is drained, and the job goes on without it" \
-	wait_until "sb sinfo -h -n n4 -o %T | grep -q drain &&
-		is_state $job RUNNING && has_gpus $job 2 &&
+array=$(submit_light array pollux,max=2 -x "n[3-4]" --array=1-2 --)
+ok "where the prolog fails the node is drained" \
+	wait_until "ran prolog $job n4 1 &&
+		sb sinfo -h -n n4 -o %T | grep -q drain" 40
+ok "and the job goes on as it was" \
+	wait_until "logged 'JobId=$job keeps its [12] GPUs: the prolog failed' &&
+		is_state $job RUNNING &&
 		[ \"\$(job_field $job NodeList)\" = n3 ]" 40
-sb scontrol show node n4 | grep Reason
-cat $WORK/scripts $WORK/*.light; cat $WORK/mails
-grep -a "JobId=$job\|prolog\|Prolog" $SB/log/slurmctld.log | grep -v "setting comm" | tail -20; sb scontrol show job $job | head -12
+ok "each task of an array is elastic by itself" \
+	wait_until "has_gpus ${array}_1 2 && has_gpus ${array}_2 2" 40
+sb scancel "$array"
+
+# A cluster that is free but for n4.
+sb scancel "$job"
+wait_until "ended $job" 30
+held=$(submit_light held pollux,max=4 -H -w n1 -x "n[3-4]" --)
+ok "a het job is refused, as by Slurm without sched/backfill" \
+	fails sb sbatch -o /dev/null -w n3 -n1 : -w n3 -n1 --wrap "sleep 1"
+ok "a held job stays" is_state "$held" PENDING
+sb scontrol release "$held"
+ok "a released one starts, and grows" wait_until "has_gpus $held 4" 40
+sb scontrol suspend "$held"
+before=$(logged_times "JobId=$held asked")
+rigid=$(submit_rigid -w n2 --gpus-per-node=2 -- 1)
+ok "a suspended job keeps what it has" \
+	eval 'sleep 3; has_gpus $held 4 && is_state $held SUSPENDED &&
+		[ $(logged_times "JobId=$held asked") = $before ]'
+sb scontrol resume "$held"
+ok "resumed, it makes room as ever" \
+	wait_until "is_state $rigid COMPLETED" 40
+ok "a time limit may be changed while it runs" \
+	eval 'sb scontrol update jobid=$held TimeLimit=90 &&
+		wait_until "has_gpus $held 4" 40 &&
+		[ "$(job_field $held TimeLimit)" = 01:30:00 ]'
+ok "and so may its nodes: it goes on from there" \
+	eval 'sb scontrol update jobid=$held NumNodes=1 &&
+		wait_until "has_gpus $held 4" 60'
+sb scontrol requeuehold "$held"
+ok "requeued and held, it waits in its smallest shape" \
+	wait_until "is_state $held PENDING &&
+		logged 'JobId=$held was requeued and will start on 1 GPUs'" 40
+sb scancel "$held"
+timeout 60 pollux-sandbox exec --dir "$SB" salloc -w n3 -J alloc \
+	--scheduler-params=pollux,max=2 \
+	"$light" --wake=none --log="$WORK/alloc.light" --seconds=12 \
+	>"$WORK/salloc.out" 2>&1
+ok "an allocation of salloc's grows as well" \
+	lit alloc 'event=done .*gpus=2'
+ok "all is given back" wait_until "! squeue_has_any" 40
