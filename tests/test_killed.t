@@ -127,7 +127,8 @@ dies() {
 for cell; do
 	ok "slurmctld dies at $cell, and all goes on" dies "$cell"
 done
-sb scancel --name=way,cold,live
+sb scancel "${jobs[@]}"
+sb scancel --name=way
 ok "no job was lost, and none runs on" wait_until "ended ${jobs[*]}" 30
 ok "all nodes are idle, with no GPU allocated" wait_until cluster_is_idle 30
 ok "nothing is leaked" checked
