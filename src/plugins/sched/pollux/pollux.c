@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pollux.c - the scheduling thread */
 
+#define _GNU_SOURCE /* pthread_cond_clockwait */
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,13 +92,14 @@ static bool _sleep(double seconds, struct pollux_params *params, bool *mend)
 	bool go_on = false;
 	long nanoseconds = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	nanoseconds = until.tv_nsec + (long) (1e9 * seconds);
 	until.tv_sec += nanoseconds / 1000000000;
 	until.tv_nsec = nanoseconds % 1000000000;
 	slurm_mutex_lock(&shared.mutex);
 	if (!shared.stop && !shared.mend)
-		slurm_cond_timedwait(&shared.cond, &shared.mutex, &until);
+		pthread_cond_clockwait(&shared.cond, &shared.mutex,
+				       CLOCK_MONOTONIC, &until);
 	*params = shared.params;
 	*mend = shared.mend;
 	shared.mend = false;

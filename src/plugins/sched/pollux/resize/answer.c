@@ -16,6 +16,9 @@
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60
 
+/* The clock is not taken to be set back for less. */
+#define CLOCK_BACK_S 5
+
 enum verdict {
 	WAIT,
 	DROP,	 /* the job is not there any more */
@@ -30,6 +33,12 @@ enum verdict {
 	ARRIVE,	 /* a job on its way may be started */
 };
 
+/* Has this second ended? Or it is so far ahead that the clock was set back. */
+static bool _is_past(time_t second, time_t now)
+{
+	return now > second || now < second - CLOCK_BACK_S;
+}
+
 /*
  * Accounting tells shapes apart by the second in which they began, and can
  * close one only once that has its number there.
@@ -38,8 +47,9 @@ static bool _may_end(const job_record_t *job)
 {
 	time_t now = time(NULL);
 
-	return now > pollux_record_since(job) &&
-	       now > job->details->submit_time && pollux_acct_ready(job);
+	return _is_past(pollux_record_since(job), now) &&
+	       _is_past(job->details->submit_time, now) &&
+	       pollux_acct_ready(job);
 }
 
 static bool _is_answered(const struct pollux_track *track,
