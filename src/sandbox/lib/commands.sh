@@ -260,6 +260,7 @@ cmd_exec() {
 	export POLLUX_SANDBOX=$dir SLURM_CONF=$root/etc/slurm.conf
 	unset POLLUX_KEEPER
 	set_mpi_environment
+	[ -z "$slurm_prefix" ] || PATH=$(slurm_path)
 	exec "$@"
 }
 
