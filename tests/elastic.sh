@@ -75,7 +75,7 @@ two_owners_are_seen() {
 watch_owners() {
 	: >"$WORK/owners.bad"
 	: >"$WORK/owners.looks"
-	while [ ! -e "$WORK/owners.stop" ]; do
+	while [ ! -e "$WORK/owners.stop" ] && kill -0 $$ 2>/dev/null; do
 		sb scontrol -d show job >"$WORK/watched.txt" 2>/dev/null &&
 			two_owners "$WORK/watched.txt" >>"$WORK/owners.bad"
 		echo look >>"$WORK/owners.looks"

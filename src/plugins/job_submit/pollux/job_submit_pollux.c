@@ -162,7 +162,7 @@ static void _write_request(job_desc_msg_t *job, const struct shape *shape)
 	xfree(job->tres_per_job);
 	xfree(job->tres_per_node);
 	job->tres_per_node =
-		xstrdup_printf("gres:gpu:%u", shape->gpus_per_node);
+		xstrdup_printf(POLLUX_TRES_PER_NODE, shape->gpus_per_node);
 	job->min_nodes = shape->nodes;
 	job->max_nodes = shape->nodes;
 	job->ntasks_per_node = shape->gpus_per_node;
