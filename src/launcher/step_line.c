@@ -83,7 +83,6 @@ static void add_srun(struct line *line, const struct plx_step_order *order,
 	add(line, "--kill-on-bad-exit=1");
 	add(line, "--mpi=%s", order->mpi);
 	add(line, "--ntasks=%d", layout->ranks);
-	add(line, "--nodes=%d", layout->count);
 	add(line, "--cpus-per-task=%d", plx_layout_cpus_per_rank(layout));
 	add(line, "--distribution=arbitrary");
 	/* Slurm tests them as well, and has to find GPUs there. */
