@@ -32,7 +32,9 @@ job_field() {
 # GPUs that a job holds now; 0 when none.
 gpus_of() {
 	local gpus
-	gpus=$(job_field "$1" TRES | grep -oE 'gres/gpu=[0-9]+' | head -n 1)
+	# Newer releases tell what was asked for as well.
+	gpus=$(sb scontrol show job "$1" | grep -E '^ +(Alloc)?TRES=' |
+		grep -oE 'gres/gpu=[0-9]+' | head -n 1)
 	echo "${gpus##*=}" | grep . || echo 0
 }
 
