@@ -247,7 +247,7 @@ struct pollux_view *pollux_view_create(void)
 	rules = pollux_rules_create();
 	_fill_nodes(view, rules);
 	_fill_jobs(view, rules);
-	pollux_waiting_fill(view);
+	pollux_waiting_fill(view, rules);
 	if (view->job_count && view->waiting_count)
 		pollux_stays_fill(view);
 	pollux_caps_fill(view);

@@ -125,24 +125,6 @@ static double _seconds(const job_record_t *job, const part_record_t *part)
 	return 60.0 * minutes;
 }
 
-static bool *_allowed(const job_record_t *job, const part_record_t *part,
-		      int nodes, const struct pollux_view *view)
-{
-	const job_details_t *details = job->details;
-	bool *allowed = xcalloc(view->node_count, sizeof(*allowed));
-	bitstr_t *all = details->req_node_bitmap;
-
-	if (all && bit_set_count(all) < nodes)
-		all = NULL;
-	for (int n = 0; n < view->node_count; n++)
-		allowed[n] = view->nodes[n].usable &&
-			     bit_test(part->node_bitmap, n) &&
-			     !(details->exc_node_bitmap &&
-			       bit_test(details->exc_node_bitmap, n)) &&
-			     !(all && !bit_test(all, n));
-	return allowed;
-}
-
 /* A job, and a partition it may start in. */
 struct candidate {
 	const job_record_t *job;
@@ -150,8 +132,25 @@ struct candidate {
 	uint64_t priority;
 };
 
+static bool *_allowed(const struct candidate *from, int nodes,
+		      const struct pollux_view *view,
+		      struct pollux_rules *rules)
+{
+	bool *allowed = xcalloc(view->node_count, sizeof(*allowed));
+	bitstr_t *all = from->job->details->req_node_bitmap;
+	bitstr_t *may = pollux_nodes_waited(rules, from->job, from->part);
+
+	if (all && bit_set_count(all) < nodes)
+		all = NULL;
+	for (int n = 0; n < view->node_count; n++)
+		allowed[n] = view->nodes[n].usable && bit_test(may, n) &&
+			     !(all && !bit_test(all, n));
+	FREE_NULL_BITMAP(may);
+	return allowed;
+}
+
 static void _fill(const struct candidate *from, const struct pollux_view *view,
-		  struct pollux_waiting *waiting)
+		  struct pollux_rules *rules, struct pollux_waiting *waiting)
 {
 	const job_details_t *details = from->job->details;
 	int largest = 1;
@@ -175,8 +174,7 @@ static void _fill(const struct candidate *from, const struct pollux_view *view,
 	waiting->whole_nodes = details->whole_node == WHOLE_NODE_REQUIRED ||
 			       from->part->max_share == 0;
 	waiting->seconds = _seconds(from->job, from->part);
-	waiting->allowed =
-		_allowed(from->job, from->part, waiting->nodes, view);
+	waiting->allowed = _allowed(from, waiting->nodes, view, rules);
 	_fill_rest(from->job, waiting);
 }
 
@@ -231,7 +229,7 @@ static void _offer_all(const job_record_t *job, struct candidates *candidates)
 	list_iterator_destroy(iter);
 }
 
-void pollux_waiting_fill(struct pollux_view *view)
+void pollux_waiting_fill(struct pollux_view *view, struct pollux_rules *rules)
 {
 	ListIterator iter = list_iterator_create(job_list);
 	struct candidates candidates = { NULL, 0, 0 };
@@ -250,6 +248,6 @@ void pollux_waiting_fill(struct pollux_view *view)
 	view->waiting =
 		xcalloc(view->waiting_count + 1, sizeof(*view->waiting));
 	for (int i = 0; i < view->waiting_count; i++)
-		_fill(&candidates.at[i], view, &view->waiting[i]);
+		_fill(&candidates.at[i], view, rules, &view->waiting[i]);
 	xfree(candidates.at);
 }

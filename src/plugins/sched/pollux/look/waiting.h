@@ -5,6 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/view.h"
+#include "sched/pollux/rules/nodes.h"
 
 /*
  * Jobs of a partition with a higher PriorityTier go before all others, as in
@@ -22,6 +23,6 @@ bool pollux_waits_for_room(const job_record_t *job, time_t now);
  * Fill view->waiting with at most POLLUX_PENDING_MAX jobs, highest priority
  * first. view->nodes is filled already. Under a read lock on jobs and nodes.
  */
-void pollux_waiting_fill(struct pollux_view *view);
+void pollux_waiting_fill(struct pollux_view *view, struct pollux_rules *rules);
 
 #endif

@@ -134,15 +134,16 @@ static void _large(struct pollux_rules *rules, const job_record_t *job,
 static const struct {
 	void (*filter)(struct pollux_rules *rules, const job_record_t *job,
 		       bitstr_t *nodes);
+	bool passes; /* with the jobs that are there now */
 	const char *why;
 } filters[] = {
-	{ _open, "takes no new jobs now" },
-	{ _in_partition, "is not in its partition, or that is not up" },
-	{ _not_excluded, "was excluded by its user" },
-	{ _featured, "lacks the features it asks for" },
-	{ _not_reserved, "is reserved" },
-	{ _not_owned, "is in use by another user" },
-	{ _large, "has too little temporary disk space" },
+	{ _open, true, "takes no new jobs now" },
+	{ _in_partition, false, "is not in its partition, or that is not up" },
+	{ _not_excluded, false, "was excluded by its user" },
+	{ _featured, false, "lacks the features it asks for" },
+	{ _not_reserved, false, "is reserved" },
+	{ _not_owned, true, "is in use by another user" },
+	{ _large, false, "has too little temporary disk space" },
 };
 
 bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
@@ -151,6 +152,21 @@ bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
 
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
 		filters[i].filter(rules, job, nodes);
+	return nodes;
+}
+
+bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
+			      const job_record_t *job,
+			      const part_record_t *part)
+{
+	job_record_t there = *job;
+	bitstr_t *nodes = node_conf_get_active_bitmap();
+
+	there.part_ptr = (part_record_t *) part;
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		if (!filters[i].passes)
+			filters[i].filter(rules, &there, nodes);
+	}
 	return nodes;
 }
 

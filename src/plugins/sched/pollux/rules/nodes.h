@@ -33,6 +33,14 @@ bitstr_t *pollux_nodes_gain(struct pollux_rules *rules,
 bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
 			       const job_record_t *job);
 
+/*
+ * Where a pending job may wait for room in one of its partitions: on nodes
+ * that are in use, too. Caller's to free.
+ */
+bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
+			      const job_record_t *job,
+			      const part_record_t *part);
+
 /* Why the job keeps its shape whatever happens; NULL: it need not. */
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job);
