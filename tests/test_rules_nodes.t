@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+# test_rules_nodes.t - elastic jobs get GPUs where Slurm would let them start
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+
+sandbox_up --nodes 6 --gpus-per-node 4 --params pollux_interval=1
+plan 23
+
+# on JOB NODES GPUS: it has just these nodes, and so many GPUs in all.
+on() {
+	[ "$(sb squeue -h -j "$1" -o %N)" = "$2" ] && has_gpus "$1" "$3"
+}
+
+# grows NAME NODES GPUS OPTION...: how far such a job gets; it stays in $job.
+grows() {
+	local name=$1 nodes=$2 gpus=$3
+	shift 3
+	job=$(submit_light "$name" pollux "$@" --) &&
+		wait_until "on $job '$nodes' $gpus" 20
+}
+
+# Nodes may be reserved or drained.
+is_empty() {
+	[ -z "$(sb squeue -h)" ] &&
+		! sb scontrol show node -o |
+			grep -E 'AllocTRES=[^ ]*gres/gpu=[1-9]'
+}
+
+# Then all jobs are to go, so that the next one has the cluster for itself.
+gone() {
+	sb scancel --user="$(id -un)"
+	wait_until is_empty 20
+}
+
+# alone COMMAND...: on the empty cluster.
+alone() {
+	"$@"
+	local rc=$?
+	gone && return $rc
+}
+
+# still COMMAND: true now, and after decisions that could have changed it.
+still() {
+	eval "$1" && sleep 3 && eval "$1"
+}
+
+node() {
+	sb scontrol update node="$1" "${@:2}"
+}
+
+reserve() {
+	sb scontrol create reservation reservationname="$@" >"$WORK/reserve.out"
+}
+
+unreserve() {
+	sb scontrol delete reservation="$1"
+}
+
+node n[1-6] availablefeatures=fast,big,slow
+node n[1-2] activefeatures=fast,big
+node n3 activefeatures=fast
+node n[4-6] activefeatures=slow
+ok "--constraint=fast: it grows over those nodes alone" \
+	alone grows fast 'n[1-3]' 12 -C fast
+ok "--constraint=fast&big: over those that have both" \
+	alone grows both 'n[1-2]' 8 -C 'fast&big'
+ok "--constraint=big|slow: over those that have either" \
+	alone grows either 'n[1-2,4-6]' 20 -C 'big|slow'
+ok "--constraint=[fast|slow]: over nodes of one kind" \
+	alone grows kind 'n[4-6]' 12 -C '[fast|slow]' -w n5
+ok "it gets a node that has the feature now, and keeps one that had" alone eval '
+	grows moves "n[1-2]" 8 -C "fast&big" &&
+	node n3 activefeatures=fast,big && wait_until "on $job n[1-3] 12" 10 &&
+	node n3 activefeatures=fast && still "on $job n[1-3] 12"'
+counted=$(submit_light counted pollux -N2 -C '[fast*1&slow*1]' --)
+ok "a job that asks for numbers of nodes with a feature keeps its shape" \
+	wait_until "logged 'JobId=$counted keeps its .* GPUs for good: .*number of nodes'" 20
+gone
+
+ok "--exclude: it grows around the node" \
+	alone grows around 'n[1-3,5-6]' 20 -x n4
+
+ok "it leaves a node that is drained, and comes back to it" eval '
+	grows drained "n[1-6]" 24 &&
+	node n3 state=drain reason=test && wait_until "on $job n[1-2,4-6] 20" 10 &&
+	node n3 state=resume && wait_until "on $job n[1-6] 24" 10'
+ok "it goes on without a node that is down, and comes back to it" eval '
+	node n4 state=down reason=test && wait_until "on $job n[1-3,5-6] 20" 15 &&
+	node n4 state=resume && wait_until "on $job n[1-6] 24" 15'
+gone
+
+sb scontrol create partition=left nodes=n[1-3] >"$WORK/left.out"
+ok "a job grows within its partition, which is a part of another one" \
+	alone grows left 'n[1-3]' 12 -p left
+ok "a job that may start in two partitions grows in the one it is in" \
+	alone grows two 'n[1-3]' 12 -p left,main -w n1
+ok "it does not grow in a partition that is down, and does when it is up" alone eval '
+	node n2 state=drain reason=test
+	grows down "n[1,3]" 8 -p left &&
+	sb scontrol update partition=left state=down && node n2 state=resume &&
+	still "on $job n[1,3] 8" &&
+	sb scontrol update partition=left state=up &&
+	wait_until "on $job n[1-3] 12" 10'
+
+reserve later nodes=n6 starttime=now+30minutes duration=60 users=root
+ok "a job that ends before a reservation begins uses its nodes" \
+	alone grows short 'n[1-6]' 24 -t 10
+ok "one that does not end before leaves them alone" \
+	alone grows long 'n[1-5]' 20 -t 60
+unreserve later
+ok "a job in a reservation grows over its nodes alone" eval '
+	reserve mine nodes=n[4-5] starttime=now duration=60 users=root &&
+	grows within "n[4-5]" 8 --reservation=mine'
+ok "and others over the rest" alone grows outside 'n[1-3,6]' 16
+unreserve mine
+ok "in a flexible one it grows over all nodes" eval '
+	reserve flex nodes=n2 starttime=now duration=60 users=root flags=flex &&
+	alone grows flexible "n[1-6]" 24 --reservation=flex'
+unreserve flex
+ok "it leaves nodes when their maintenance begins" eval '
+	grows serviced "n[1-6]" 24 &&
+	reserve service nodes=n5 starttime=now duration=60 users=root \
+		flags=maint,ignore_jobs && wait_until "on $job n[1-4,6] 20" 10'
+unreserve service
+ok "and comes back when it is over" wait_until "on $job 'n[1-6]' 24" 10
+gone
+
+sb scontrol create partition=own nodes=n[1-2] exclusiveuser=yes \
+	>"$WORK/own.out"
+if [ "$(id -u)" = 0 ]; then
+	other=$(sb sbatch --parsable --uid=nobody --chdir=/ -p own -w n1 \
+		-o /dev/null --wrap "sleep 600")
+	wait_until "is_state $other RUNNING" 20
+	ok "it keeps off a node where another user is alone" eval '
+		grows shy n2 4 -p own && still "on $job n2 4"'
+	sb scancel "$other"
+	ok "and takes it when that user is gone" \
+		wait_until "on $job 'n[1-2]' 8" 20
+	ok "its own node is closed to others then" eval '
+		other=$(sb sbatch --parsable --uid=nobody --chdir=/ -w n2 \
+			-o /dev/null --wrap "sleep 600")
+		still "is_state $other PENDING"; rc=$?
+		sb scancel "$other"; [ $rc = 0 ] && gone'
+else
+	for sentence in "off another user's node" "when gone" "closed"; do
+		skip "$sentence" "takes root to be two users"
+	done
+fi
+ok "afterwards all nodes are idle" wait_until cluster_is_idle 20
