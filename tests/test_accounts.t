@@ -89,7 +89,8 @@ lose_home() {
 	home=$(job_field "$job" BatchHost)
 	restarts=$(job_field "$job" Restarts)
 	sb scontrol update "nodename=$home" state=down reason=test &&
-		wait_until "[ \"\$(job_field $job Restarts)\" -gt $restarts ]" 20
+		wait_until "[ \"\$(job_field $job Restarts)\" -gt $restarts ]" 20 &&
+		wait_until "logged 'JobId=$job was requeued and will'" 20
 }
 
 mend_home() {
