@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/scale.h"
 #include "core/worth.h"
 #include "sim/autoscale.h"
 
@@ -93,100 +94,27 @@ done:
 	return rc;
 }
 
-/* What was asked about, and found. */
-struct ask {
+struct asked {
 	const struct plx_autoscaler *scaler;
 	struct plx_turn *turn;
-	int low, high;	     /* the target is between; low may be high */
-	double above, below; /* utility there; of one not asked, the other's */
 };
 
-static int ask(const struct ask *ask, int nodes, double *utility,
-	       struct plx_error *err)
+static int ask(void *context, int nodes, double *utility, struct plx_error *err)
 {
-	return plx_autoscale_utility(ask->scaler->policy, ask->turn, nodes,
+	const struct asked *asked = context;
+
+	return plx_autoscale_utility(asked->scaler->policy, asked->turn, nodes,
 				     utility, err);
 }
 
-/* Too much is used: up, ever faster, to where less is or there is no more. */
-static int look_up(struct ask *a, struct plx_error *err)
-{
-	const struct plx_scaling *scaling = &a->scaler->scaling;
-
-	for (int step = 1; a->high < scaling->max_nodes; step *= 2) {
-		a->low = a->high;
-		a->above = a->below;
-		a->high = step < scaling->max_nodes - a->low
-				  ? a->low + step
-				  : scaling->max_nodes;
-		if (ask(a, a->high, &a->below, err) < 0)
-			return -1;
-		if (a->below < scaling->target)
-			return 0;
-	}
-	a->low = a->high;
-	a->above = a->below;
-	return 0;
-}
-
-/* The same down. */
-static int look_down(struct ask *a, struct plx_error *err)
-{
-	const struct plx_scaling *scaling = &a->scaler->scaling;
-
-	for (int step = 1; a->low > scaling->min_nodes; step *= 2) {
-		a->high = a->low;
-		a->below = a->above;
-		a->low = step < a->high - scaling->min_nodes
-				 ? a->high - step
-				 : scaling->min_nodes;
-		if (ask(a, a->low, &a->above, err) < 0)
-			return -1;
-		if (a->above >= scaling->target)
-			return 0;
-	}
-	a->high = a->low;
-	a->below = a->above;
-	return 0;
-}
-
-/*
- * How many nodes would do best. Utility falls with their number, and the
- * answer is mostly close to the last one: look around that first.
- */
 static int find_target(struct plx_autoscaler *scaler, struct plx_turn *turn,
 		       int *nodes, struct plx_error *err)
 {
-	double target = scaler->scaling.target;
-	struct ask a = {
-		.scaler = scaler,
-		.turn = turn,
-		.low = scaler->paid,
-		.high = scaler->paid,
-	};
+	const struct plx_scaling *scaling = &scaler->scaling;
+	struct asked asked = { .scaler = scaler, .turn = turn };
 
-	if (ask(&a, a.low, &a.above, err) < 0)
-		return -1;
-	a.below = a.above;
-	if ((a.above < target ? look_down : look_up)(&a, err) < 0)
-		return -1;
-	while (a.high - a.low > 1) {
-		int middle = a.low + (a.high - a.low) / 2;
-		double utility;
-
-		if (ask(&a, middle, &utility, err) < 0)
-			return -1;
-		if (utility < target) {
-			a.high = middle;
-			a.below = utility;
-		} else {
-			a.low = middle;
-			a.above = utility;
-		}
-	}
-	*nodes = fabs(a.below - target) < fabs(a.above - target) ? a.high
-								 : a.low;
-	return 0;
+	return plx_scale_find(ask, &asked, scaling->target, scaling->min_nodes,
+			      scaling->max_nodes, scaler->paid, nodes, err);
 }
 
 /* The most that was wanted lately, this time included. */

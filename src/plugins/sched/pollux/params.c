@@ -12,7 +12,7 @@
 
 #define PREFIX "pollux_"
 
-enum kind { NUMBER, YES_NO, WEIGH, FOLDER, FILE_OR_NO };
+enum kind { NUMBER, YES_NO, WEIGH, FOLDER, FILE_OR_NO, RANGE };
 
 struct rule {
 	const char *key;
@@ -40,6 +40,12 @@ static const struct rule rules[] = {
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
 	{ "weigh", AT(weigh), WEIGH, 0, 0, POLLUX_WEIGH_SERVICE,
 	  "service, left or no" },
+	{ "utility", AT(utility), RANGE, 0.01, 10, 0,
+	  "LOW-HIGH, two numbers from 0.01 to 10" },
+	{ "scale_nodes", AT(scale_nodes), RANGE, 0, 1e6, 0,
+	  "MIN-MAX, two numbers of nodes" },
+	{ "scale_window", AT(scale_window_s), NUMBER, 0, 86400, 300,
+	  "seconds from 0 to 86400" },
 	{ "enabled", AT(enabled), YES_NO, 0, 1, 1, "yes or no" },
 	{ "backfill", AT(backfill), YES_NO, 0, 1, 1, "yes or no" },
 	{ "dump", AT(dump), FOLDER, 0, 0, 0,
@@ -62,6 +68,8 @@ static void _set(const struct rule *rule, double value,
 
 	if (rule->kind == FOLDER || rule->kind == FILE_OR_NO)
 		*at = '\0';
+	else if (rule->kind == RANGE)
+		*(struct pollux_range *) at = (struct pollux_range){ 0 };
 	else if (rule->kind == YES_NO)
 		*(bool *) at = value != 0;
 	else if (rule->kind == WEIGH)
@@ -100,6 +108,25 @@ static bool _value(const struct rule *rule, const char *text, double *value)
 	       *value >= rule->low && *value <= rule->high;
 }
 
+/* "LOW-HIGH" */
+static bool _range(const struct rule *rule, const char *text,
+		   struct pollux_range *range)
+{
+	char *end = NULL;
+	double low = strtod(text, &end);
+	double high = 0;
+
+	if (end == text || *end != '-' || end[1] == '-' || end[1] == '+')
+		return false;
+	text = end + 1;
+	high = strtod(text, &end);
+	if (end == text || *end || !(low >= rule->low) || !(low <= high) ||
+	    !(high <= rule->high))
+		return false;
+	*range = (struct pollux_range){ .low = low, .high = high };
+	return true;
+}
+
 /* Take a value; false when it is none of this key's. */
 static bool _take(const struct rule *rule, const char *text,
 		  struct pollux_params *params)
@@ -115,6 +142,10 @@ static bool _take(const struct rule *rule, const char *text,
 		strcpy((char *) params + rule->offset, text);
 		return true;
 	}
+	if (rule->kind == RANGE)
+		return _range(rule, text,
+			      (struct pollux_range *) ((char *) params +
+						       rule->offset));
 	if (!_value(rule, text, &value))
 		return false;
 	_set(rule, value, params);

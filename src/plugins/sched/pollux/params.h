@@ -14,6 +14,10 @@
 
 #define POLLUX_FOLDER_SIZE 256
 
+struct pollux_range {
+	double low, high;
+};
+
 /* What makes some jobs go before others. */
 enum pollux_weigh {
 	POLLUX_WEIGH_NO,      /* nothing: all weigh the same */
@@ -29,6 +33,9 @@ struct pollux_params {
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
 	bool interference;    /* keep multi-node jobs off each other's nodes */
 	enum pollux_weigh weigh;
+	struct pollux_range utility; /* band; 0: nodes are not our business */
+	struct pollux_range scale_nodes;  /* high 0: all there are */
+	double scale_window_s;		  /* before nodes are let go */
 	bool enabled;			  /* false: watch, but resize nothing */
 	bool backfill;			  /* run Slurm's backfill beside */
 	struct pollux_terms terms;	  /* of that backfill */

@@ -15,6 +15,7 @@
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/shares.h"
+#include "sched/pollux/plan/scale.h"
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/ledger.h"
@@ -256,6 +257,7 @@ static void _look(const struct pollux_params *params)
 		pollux_patience_apply(view, now_s);
 		if (pollux_shares_claim(view, &err) < 0)
 			error("sched/pollux: %s", err.text);
+		pollux_scale_apply(view, params);
 		pollux_cycle(view, params, now_s);
 	}
 	pollux_view_destroy(view);

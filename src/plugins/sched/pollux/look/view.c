@@ -64,6 +64,10 @@ static void _fill_nodes(struct pollux_view *view,
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
 		node->leave = _is_to_be_left(record);
+		node->waking = IS_NODE_POWERING_UP(record) ||
+			       (record->node_state & NODE_STATE_POWER_UP);
+		node->asleep = IS_NODE_POWERED_DOWN(record) && !node->waking &&
+			       !IS_NODE_DOWN(record) && !IS_NODE_DRAIN(record);
 		node->cpus = record->cpus_efctv;
 		node->memory = (double) record->real_memory -
 			       (double) record->mem_spec_limit;

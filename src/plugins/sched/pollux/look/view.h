@@ -23,6 +23,9 @@ struct pollux_node {
 	char *name;
 	bool usable; /* jobs may stay: up, not being drained */
 	bool leave;  /* elastic jobs are to go elsewhere */
+	bool asleep; /* suspended by Slurm, and may be woken */
+	bool waking;
+	bool surplus; /* closed to elastic jobs, see plan/scale.h */
 	int gpus;
 	int gpus_free; /* that a job could have now */
 	int cpus;

@@ -11,6 +11,7 @@
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/shares.h"
+#include "sched/pollux/plan/scale.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/start/enter.h"
 #include "sched/pollux/tell/count.h"
@@ -220,6 +221,7 @@ static void _conclude(const struct cycle *cycle)
 	pollux_enter_note(view, cycle->room.grants);
 	_apply(cycle);
 	_tell(cycle);
+	pollux_scale_decide(view, cycle->problem, cycle->params, cycle->now_s);
 	if (cycle->params->dump[0])
 		pollux_dump(cycle->params->dump, view, cycle->problem,
 			    cycle->plan);

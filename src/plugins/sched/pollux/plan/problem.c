@@ -62,7 +62,7 @@ static int elastic_gpus(const struct pollux_view *view,
 	}
 	if (node->leave)
 		return stuck_gpus(view, standings, n);
-	if (!node->usable)
+	if (!node->usable || node->surplus)
 		return held;
 	return at_least(held, at_most(held + node->gpus_free, cpus));
 }
@@ -186,6 +186,7 @@ static int fill_job(const struct pollux_view *view, int j,
 		return -1;
 	for (int n = 0; n < view->node_count; n++)
 		job->allowed[n] = from->allowed[n] && view->nodes[n].usable &&
+				  !view->nodes[n].surplus &&
 				  (!from->within || from->within[n]) &&
 				  (held || may_have(from, job->min_gpus));
 	return 0;
