@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+# test_rules_limits.t - a growth is limited exactly as a new job of that size
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+
+sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
+	--conf-extra AccountingStorageEnforce=associations,limits,qos \
+	--conf-extra PriorityType=priority/multifactor \
+	--conf-extra PriorityCalcPeriod=1 \
+	--conf-extra Licenses=solver:4 \
+	--params pollux_interval=1,pollux_min_gap=0.2
+plan 25
+
+acct() {
+	sb sacctmgr -i "$@" >"$WORK/sacctmgr.txt" 2>&1
+}
+acct add account phys
+acct add account bio parent=phys
+acct add user root account=bio
+acct add user nobody account=bio
+for qos in job user minutes running part cpus; do
+	acct add qos $qos
+done
+acct modify qos job set MaxTRESPerJob=gres/gpu=6
+acct modify qos user set MaxTRESPerUser=gres/gpu=6
+acct modify qos minutes set MaxTRESMinsPerJob=gres/gpu=300
+acct modify qos running set GrpTRESRunMins=gres/gpu=420
+acct modify qos part set GrpTRES=gres/gpu=5
+acct modify qos cpus set GrpTRES=cpu=14
+acct modify user root set qos=normal,job,user,minutes,running,part,cpus
+acct modify user nobody set qos=normal,user
+
+# elastic NAME QOS [SBATCH-OPTION...]: 60 minutes, up to 16 GPUs.
+elastic() {
+	local name=$1 qos=$2
+	shift 2
+	submit_light "$name" pollux,max=16 -A bio -q "$qos" -t 60 "$@" \
+		-- --profiled=16 --restart=0.1
+}
+
+pends_for() {
+	[ "$(sb squeue -h -j "$1" -o %r)" = "$2" ]
+}
+
+# The same for a rigid job of the same user, account, QOS and time limit.
+rigid() {
+	local gpus=$1 qos=$2
+	shift 2
+	submit_rigid -A bio -q "$qos" -t 60 -N1 --gpus-per-node="$gpus" \
+		--ntasks-per-node="$gpus" "$@" \
+		-- 600
+}
+
+# stops_at NAME QOS GPUS REASON [SBATCH-OPTION...]: a job of that QOS grows to
+# so many GPUs; a new job of one more has to wait for REASON, a job of as many
+# starts when the elastic one is gone.
+stops_at() {
+	local name=$1 qos=$2 gpus=$3 reason=$4 job more same
+	shift 4
+	job=$(elastic "$name" "$qos" "$@")
+	wait_until "has_gpus $job $gpus" 20 || return 1
+	sb scancel "$job"
+	wait_until "ended $job" 10 || return 1
+	grep -oE 'gpus=[0-9]+' "$WORK/$name.light" | sort -u
+	! grep -qE "gpus=($((gpus + 1))|$((gpus + 2)))( |\$)" \
+		"$WORK/$name.light" || return 1
+	more=$(rigid $((gpus + 1)) "$qos" "$@")
+	wait_until "pends_for $more $reason" 10 || return 1
+	sb scancel "$more"
+	same=$(rigid "$gpus" "$qos" "$@")
+	wait_until "is_state $same RUNNING" 10 || return 1
+	sb scancel "$same"
+	wait_until "ended $same" 10
+}
+
+# What stands in the books: book FLAGS... KEY TRES prints "limit(used)".
+book() {
+	sb scontrol show assoc_mgr "flags=$1" "$2" |
+		awk -v key="$3" -v user="${5:-}" '
+			/UserName=/ { mine = !user || index($0, "=" user "(") }
+			/^QOS=/ { mine = 1 }
+			mine && $1 ~ "^" key "=" { print; exit }' |
+		grep -oE "$4=[^,]*" | head -n 1 | cut -d= -f2
+}
+
+user_books() {
+	book assoc account=bio "$1" "$2" root
+}
+
+books_are() {
+	local want=$1 gpus cpus
+	gpus=$(user_books GrpTRES gres/gpu)
+	cpus=$(user_books GrpTRES "cpu")
+	echo "association: $gpus GPUs, $cpus CPUs"
+	[ "$gpus" = "N($want)" ] && [ "$cpus" = "N($want)" ] &&
+		[ "$(book qos qos=normal GrpTRES gres/gpu)" = "N($want)" ]
+}
+
+# TRES-minutes that running jobs may still use: between two bounds.
+running_minutes() {
+	local minutes
+	minutes=$(user_books GrpTRESRunMins gres/gpu | tr -dc 0-9)
+	echo "$minutes minutes, want $1 to $2"
+	[ "$minutes" -ge "$1" ] && [ "$minutes" -le "$2" ]
+}
+
+no_underflow() {
+	! grep -E 'underflow|[Ll]icense.*(error|negative)' \
+		"$SB/log/slurmctld.log"
+}
+
+licences_in_use() {
+	sb scontrol show lic solver | grep -q " Used=$1 "
+}
+
+ok "MaxTRESPerJob of a QOS: up to 6 GPUs, as a new job" \
+	stops_at perjob job 6 QOSMaxGRESPerJob
+ok "MaxTRESMinsPerJob: 5 GPUs for 60 minutes" \
+	stops_at minutes minutes 5 QOSMaxGRESMinutesPerJob
+ok "GrpTRESRunMins: 7 GPUs for 60 minutes" \
+	stops_at running running 7 QOSGrpGRESRunMinutes
+ok "GrpTRES of CPUs: 7 GPUs with two CPUs each" \
+	stops_at cpus cpus 7 QOSGrpCpuLimit -c2
+acct modify account phys set GrpTRES=gres/gpu=4
+ok "GrpTRES of the account above its own: 4 GPUs" \
+	stops_at parent normal 4 AssocGrpGRES
+acct modify account phys set GrpTRES=gres/gpu=-1
+acct modify user root account=bio set MaxTRES=gres/gpu=3
+ok "MaxTRES of an association: 3 GPUs" \
+	stops_at assoc normal 3 AssocMaxGRESPerJob
+acct modify user root account=bio set MaxTRES=gres/gpu=-1
+sb scontrol update PartitionName=main QOS=part
+ok "GrpTRES of the partition's QOS: 5 GPUs" \
+	stops_at part normal 5 QOSGrpGRES
+sb scontrol update PartitionName=main QOS=
+
+# Two jobs under one limit of their user, and another user's beside them.
+one=$(elastic one user)
+ok "MaxTRESPerUser: one job grows up to it" wait_until "has_gpus $one 6" 20
+two=$(elastic two user)
+ok "it shrinks for a second one, and they share" \
+	wait_until "has_gpus_or_more $two 2 && has_gpus_or_more $one 3" 20
+other=$(rigid 4 user --uid=nobody)
+ok "another user's job is not held back" \
+	wait_until "is_state $other RUNNING" 20
+wide=$(rigid 4 user --priority=4294910000)
+ok "both shrink for a job of 4 GPUs under the limit" \
+	wait_until "is_state $wide RUNNING" 20
+ok "and have what is left" eval 'has_gpus $one 1 && has_gpus $two 1'
+sb scancel "$wide"
+ok "afterwards they grow again" \
+	wait_until "[ \$((\$(gpus_of $one) + \$(gpus_of $two))) -eq 6 ]" 30
+ok "no growth was refused by a limit" fails logged 'keeps its .* allows'
+sb scancel "$one" "$two" "$other"
+
+# Books, licences and time limit of one job through many resizes.
+job=$(elastic books normal -L solver:2)
+wait_until "has_gpus $job 16" 20
+ends=$(job_field "$job" EndTime)
+ok "after growths the books have what it has" wait_until 'books_are 16' 20
+ok "and what it may use of its time limit" running_minutes 920 960
+ok "a job that waits for both nodes makes it smaller" eval '
+	waits=$(submit_rigid -N2 --gpus-per-node=6 --priority=4294910000 -- 600)
+	wait_until "is_state $waits RUNNING" 20'
+ok "after that the books have what it has" \
+	eval 'sb scancel $waits; wait_until "ended $waits" 10
+		now=$(gpus_of $job); books_are $now || wait_until "books_are 16" 20'
+ok "its time limit is what it was" \
+	eval '[ -n "$ends" ] && [ "$(job_field "$job" EndTime)" = "$ends" ]'
+ok "it has its two licences, once" licences_in_use 2
+wait_until "books_are 16" 20
+sb pollux-sandbox --dir "$SB" restart slurmctld >"$WORK/restart.txt" 2>&1 ||
+	pollux-sandbox --dir "$SB" restart slurmctld >"$WORK/restart.txt" 2>&1
+ok "slurmctld started again has the same in its books" \
+	wait_until "books_are 16" 20
+sb scancel "$job"
+wait_until "ended $job" 20
+ok "at its end the books are empty" wait_until 'books_are 0' 20
+ok "so are those of minutes" wait_until 'running_minutes 0 0' 20
+ok "and the licences are back" wait_until 'licences_in_use 0' 10
+ok "Slurm has found no count below zero" no_underflow
