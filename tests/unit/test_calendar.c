@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* test_calendar.c - room for jobs that wait, planned like backfill does */
+
+#include <math.h>
+
+#include "core/room.h"
+#include "unit.h"
+
+enum { NODES = 2, GPUS = 4, CPUS = 8, MEMORY = 1000 };
+
+/* One elastic job on all of the first node; a rigid one on the second. */
+struct world {
+	struct plx_problem *problem;
+	struct plx_stay stays[2];
+	double cpus[NODES], memory[NODES];
+	double cpus_per_gpu[NODES], memory_per_gpu[NODES];
+	struct plx_rest rest;
+};
+
+static void set_up(struct world *w)
+{
+	struct plx_problem *problem = plx_problem_create(NODES, 1, NULL);
+	struct plx_job *job = NULL;
+
+	assert_non_null(problem);
+	*w = (struct world){
+		.problem = problem,
+		.stays = { { .node = 1,
+			     .gpus = 4,
+			     .cpus = 4,
+			     .memory = 100,
+			     .ends_s = 100 },
+			   { .node = 0,
+			     .gpus = 1,
+			     .cpus = 2,
+			     .memory = 200,
+			     .ends_s = 1e6,
+			     .elastic = true } },
+		.cpus = { CPUS, CPUS - 4 },
+		.memory = { MEMORY, MEMORY - 100 },
+		.cpus_per_gpu = { 2, 0 },
+		.memory_per_gpu = { 200, 0 },
+	};
+	w->rest = (struct plx_rest){
+		.cpus = w->cpus,
+		.memory = w->memory,
+		.cpus_per_gpu = w->cpus_per_gpu,
+		.memory_per_gpu = w->memory_per_gpu,
+		.home_cpus = 1,
+		.stays = w->stays,
+		.stay_count = 2,
+	};
+	problem->uniform = true;
+	problem->gpus[0] = GPUS;
+	problem->gpus_total[0] = problem->gpus_total[1] = GPUS;
+	job = &problem->jobs[0];
+	job->id = 1;
+	job->min_gpus = 1;
+	job->max_gpus = NODES * GPUS;
+	job->home = 0;
+	job->now[0] = GPUS;
+}
+
+static void ask(struct world *w, const struct plx_request *requests, int count,
+		struct plx_grant *grants)
+{
+	struct plx_error err = { "" };
+
+	if (plx_room_reserve(w->problem, &w->rest, requests, count, grants,
+			     &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void gpus_make_room_for_cpus(void **state)
+{
+	const struct plx_request request = {
+		.id = 9, .nodes = 1, .cpus = 5, .seconds = 60
+	};
+	struct plx_grant grant = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	ask(&w, &request, 1, &grant);
+	assert_true(grant.granted);
+	assert_true(grant.displaces);
+	/* Of 8 CPUs 3 are left, of which a GPU takes 2. */
+	assert_int_equal(1, w.problem->gpus[0]);
+	plx_problem_destroy(w.problem);
+}
+
+static void gpus_make_room_for_memory(void **state)
+{
+	const struct plx_request request = {
+		.id = 9, .nodes = 1, .cpus = 1, .memory = 920, .seconds = 60
+	};
+	const struct plx_request less = {
+		.id = 9, .nodes = 1, .cpus = 1, .memory = 600, .seconds = 60
+	};
+	const bool first[NODES] = { true, false };
+	struct plx_request here = less;
+	struct plx_grant grant = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	/* Not beside the one GPU that a home keeps. */
+	ask(&w, &request, 1, &grant);
+	assert_false(grant.granted);
+	here.allowed = first;
+	ask(&w, &here, 1, &grant);
+	assert_true(grant.granted);
+	assert_int_equal(2, w.problem->gpus[0]);
+	plx_problem_destroy(w.problem);
+}
+
+static void nothing_is_kept_for_who_starts_later(void **state)
+{
+	const struct plx_request request = {
+		.id = 9, .nodes = 2, .gpus_per_node = 2, .seconds = 60
+	};
+	struct plx_grant grant = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	ask(&w, &request, 1, &grant);
+	assert_false(grant.granted);
+	assert_true(grant.starts_s == 100);
+	assert_int_equal(GPUS, w.problem->gpus[0]);
+	plx_problem_destroy(w.problem);
+}
+
+static void only_the_short_go_before_a_promise(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 9, .nodes = 2, .gpus_per_node = 2, .seconds = 60 },
+		{ .id = 8, .nodes = 1, .gpus_per_node = 1, .seconds = 101 },
+		{ .id = 7, .nodes = 1, .gpus_per_node = 1, .seconds = 99 },
+	};
+	struct plx_grant grants[3] = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	ask(&w, requests, 3, grants);
+	assert_false(grants[1].granted);
+	/* After the promise: it takes from 100 to 160. */
+	assert_true(grants[1].starts_s == 160);
+	assert_true(grants[2].granted);
+	assert_int_equal(GPUS - 1, w.problem->gpus[0]);
+	plx_problem_destroy(w.problem);
+}
+
+static void nobody_is_promised_more_than_there_ever_is(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 9, .nodes = 2, .gpus_per_node = 5, .seconds = 60 },
+		{ .id = 8, .nodes = 1, .gpus_per_node = 1, .seconds = 1000 },
+	};
+	struct plx_grant grants[2] = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	ask(&w, requests, 2, grants);
+	assert_true(isinf(grants[0].starts_s));
+	assert_true(grants[1].granted);
+	plx_problem_destroy(w.problem);
+}
+
+static void promises_end_with_the_window(void **state)
+{
+	const struct plx_request request = {
+		.id = 9, .nodes = 2, .gpus_per_node = 2, .seconds = 60
+	};
+	struct plx_grant grant = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.rest.window_s = 99;
+	ask(&w, &request, 1, &grant);
+	assert_true(isinf(grant.starts_s));
+	plx_problem_destroy(w.problem);
+}
+
+static void a_job_of_two_partitions_has_room_once(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 9, .nodes = 1, .gpus_per_node = 1, .seconds = 60 },
+		{ .id = 9, .nodes = 1, .gpus_per_node = 1, .seconds = 60 },
+	};
+	struct plx_grant grants[2] = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	ask(&w, requests, 2, grants);
+	assert_true(grants[0].granted);
+	assert_false(grants[1].granted);
+	assert_int_equal(GPUS - 1, w.problem->gpus[0]);
+	plx_problem_destroy(w.problem);
+}
+
+static void a_parked_job_comes_back_in_its_turn(void **state)
+{
+	const bool home[NODES] = { true, false };
+	const bool keeps[] = { true };
+	const struct plx_request requests[] = {
+		{ .id = 1,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .cpus = 1,
+		  .seconds = 60,
+		  .allowed = home,
+		  .wakes = true },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 4,
+		  .seconds = 60,
+		  .keeps = keeps },
+		{ .id = 7,
+		  .nodes = 1,
+		  .gpus_per_node = 3,
+		  .seconds = 60,
+		  .keeps = keeps },
+	};
+	struct plx_grant grants[3] = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.problem->jobs[0].now[0] = 0;
+	ask(&w, requests, 3, grants);
+	assert_true(grants[0].granted);
+	assert_false(grants[1].granted);
+	/* Beside the GPU that the parked job is to have, and has again. */
+	assert_true(grants[2].granted);
+	assert_int_equal(1, w.problem->gpus[0]);
+	plx_problem_destroy(w.problem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gpus_make_room_for_cpus),
+		cmocka_unit_test(gpus_make_room_for_memory),
+		cmocka_unit_test(nothing_is_kept_for_who_starts_later),
+		cmocka_unit_test(only_the_short_go_before_a_promise),
+		cmocka_unit_test(nobody_is_promised_more_than_there_ever_is),
+		cmocka_unit_test(promises_end_with_the_window),
+		cmocka_unit_test(a_job_of_two_partitions_has_room_once),
+		cmocka_unit_test(a_parked_job_comes_back_in_its_turn),
+	};
+
+	return cmocka_run_group_tests_name("calendar", tests, NULL, NULL);
+}
