@@ -103,10 +103,6 @@ runs() {
 	is_state "$(id_of "$1")" RUNNING
 }
 
-waits() {
-	is_state "$(id_of "$1")" PENDING
-}
-
 # held_by LEAST MOST NAME...: GPUs that the jobs have together.
 held_by() {
 	local least=$1 most=$2 sum=0 name
