@@ -241,6 +241,16 @@ static slurmdb_job_cond_t *_question(void)
 	return NULL;
 }
 
+/*
+ * Slurm itself has asked for this number. Its answer would be taken for that of
+ * the job's row at that time, even if the job was resized meanwhile.
+ */
+static bool _slurm_asks(const job_record_t *job)
+{
+	return job->db_index == NO_VAL64 &&
+	       job->details->submit_time >= slurmctld_config.boot_time;
+}
+
 static void _number(job_record_t *job, struct pollux_account *account,
 		    const slurmdb_job_rec_t *row)
 {
@@ -253,6 +263,8 @@ static void _number(job_record_t *job, struct pollux_account *account,
 		account->numbered = pollux_row_numbered(job);
 		return;
 	}
+	if (_slurm_asks(job))
+		return;
 	if (!pollux_row_numbered(job))
 		job->db_index = row->db_index;
 	account->numbered = true;
