@@ -7,13 +7,11 @@
 #include "core/trust.h"
 #include "core/worth.h"
 
-#define STEP_S	  60.0	 /* between two contradictions that count */
-#define GAP_S	  120.0	 /* of a longer silence only so much is training */
-#define RISE	  1.1	 /* what is left may rise by this factor, */
-#define REDO_S	  3600.0 /* or by what was lost since a checkpoint so old */
-#define SLOW	  4.0	 /* model over measurement */
-#define SLOW_S	  120.0	 /* of training, for that to be no accident */
-#define NOISE	  64.0	 /* factor by which a claim may leave the last one */
+#define STEP_S	  60.0	/* between two contradictions that count */
+#define GAP_S	  120.0 /* of a longer silence only so much is training */
+#define SLOW	  4.0	/* model over measurement */
+#define SLOW_S	  120.0 /* of training, for that to be no accident */
+#define NOISE	  64.0	/* factor by which a claim may leave the last one */
 #define SPEED	  16.0
 #define RESTART_S 10.0 /* of a job that is not believed */
 #define PARDONS	  10   /* that count */
@@ -47,15 +45,6 @@ static double speed_of(const struct plx_claim *claim)
 	if (!claim->trains || claim->shape.gpus < 1)
 		return 0;
 	return claim->hint->speed / claim->shape.gpus;
-}
-
-static bool left_rises(const struct plx_trust *trust,
-		       const struct plx_claim *claim)
-{
-	double left = claim->hint->samples_left;
-
-	return trust->left > 0 && left > RISE * trust->left &&
-	       left > trust->left + REDO_S * promised(claim);
 }
 
 /* The window is over: has it done what it promised, or ended? */
@@ -94,7 +83,6 @@ static const struct {
 			const struct plx_claim *claim);
 	const char *why;
 } contradictions[] = {
-	{ left_rises, "it has more left than before" },
 	{ left_stays, "what it has left does not fall as its model says" },
 	{ model_flatters, "it measures less than a quarter of what its model "
 			  "says" },
