@@ -12,7 +12,6 @@ squeeze_rounds=(
 	"8:-N4 --gpus-per-node=2"
 	"1:-N3 --gpus-per-node=4;-N1 --gpus-per-node=3"
 	"0:-N4 --gpus-per-node=4 --priority=4294910000"
-	"12:-N1 --gpus-per-node=4"
 )
 
 resizes_of() {
