@@ -34,13 +34,23 @@ static void _stir_number(uint64_t *print, uint64_t number)
 	_stir(print, &number, sizeof(number));
 }
 
+/* After its start slurmctld has all nodes register within seconds. */
+#define REGISTER_S 120
+
+/* Who is not heard yet after slurmctld's start is not lost: its jobs stay. */
+static bool _is_silent(const node_record_t *node)
+{
+	if (time(NULL) < slurmctld_config.boot_time + REGISTER_S)
+		return false;
+	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
+}
+
 static bool _usable(const node_record_t *node)
 {
 	return !IS_NODE_DOWN(node) && !IS_NODE_DRAIN(node) &&
-	       !IS_NODE_FAIL(node) && !IS_NODE_NO_RESPOND(node) &&
-	       !IS_NODE_FUTURE(node) && !IS_NODE_UNKNOWN(node) &&
-	       !IS_NODE_POWERED_DOWN(node) && !IS_NODE_POWERING_DOWN(node) &&
-	       !IS_NODE_POWERING_UP(node);
+	       !IS_NODE_FAIL(node) && !_is_silent(node) &&
+	       !IS_NODE_FUTURE(node) && !IS_NODE_POWERED_DOWN(node) &&
+	       !IS_NODE_POWERING_DOWN(node) && !IS_NODE_POWERING_UP(node);
 }
 
 /* Its administrator wants it empty, and not only nothing new there. */
