@@ -69,6 +69,17 @@ moves() {
 	look
 }
 
+# given_away SED-SCRIPT: of what Slurm says of CPUs of job 6 that it gave away.
+given_away() {
+	healthy
+	{
+		echo "$(stamp $((now - 9))) _slurm_rpc_suspend(suspend) for 6 usec=9"
+		echo "$(stamp $((now - 5))) error: job overflow: could not find idle resources for JobId=6"
+	} | sed "$1" >>log
+	sed -i '/NodeName=n2/s/CPUAlloc=2/CPUAlloc=1/' nodes
+	look
+}
+
 cases=(
 	"two-owners|jobs|s/IDX:3/IDX:0/|a GPU with two owners"
 	"leak|nodes|/NodeName=n1/s/gpu:2/gpu:3/|a GPU of a node that no job has"
@@ -89,10 +100,12 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 3))
+plan $((${#cases[@]} + 5))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
+ok "nor one that gave away CPUs of a suspended job" given_away ''
+ok "but CPUs are missed if nobody was suspended" fails given_away /suspend/d
 for case in "${cases[@]}"; do
 	kind=${case%%|*} rest=${case#*|}
 	file=${rest%%|*} rest=${rest#*|}
