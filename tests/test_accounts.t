@@ -6,7 +6,7 @@
 
 sandbox_up --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 17
+plan 21
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
@@ -109,6 +109,21 @@ sb scancel "$job"
 ok "cancelled at once, it has each shape once" \
 	wait_until "rows_are $job RESIZING RESIZING CANCELLED" 20
 all=$job
+sb scancel "$rigid"
+
+# Slurm then tells of the row as if it had begun when the job did.
+update() {
+	sb scontrol hold "$job" && sb scontrol release "$job" &&
+		sb scontrol update "job=$job" TimeLimit=50 Priority=77
+}
+
+ok "a resized job is held, released and updated" eval 'grow updated && update'
+ok "its row begins when it did" wait_until "rows_are $job RESIZING RUNNING" 30
+ok "updated right after a resize, it ends" eval \
+	'shrink && update && sb scancel "$job"'
+ok "each of its rows is its own" \
+	wait_until "rows_are $job RESIZING RESIZING CANCELLED" 30
+all="$all $job"
 sb scancel "$rigid"
 
 ok "the batch host is lost right after a resize" eval \

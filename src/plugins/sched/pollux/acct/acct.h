@@ -10,6 +10,7 @@
  *
  * tell.c	the messages, all through Slurm's queue, in order
  * book.c	which jobs wait for a number; the thread
+ * account.c	what has to be told again
  * audit.c	what is in the data base, against the job record
  */
 #ifndef SCHED_POLLUX_ACCT_H

@@ -54,36 +54,14 @@ static struct pollux_account *_get(uint32_t job_id)
 	return account;
 }
 
-/*
- * Requeued before its row had a number, Slurm wrote the last shape into the
- * first row, that of the job's submission.
- */
-static void _restore_first(const job_record_t *job,
-			   const struct pollux_account *account)
-{
-	if (account->numbered || account->key == account->submit)
-		return;
-	if (!account->first.submit) {
-		error("sched/pollux: JobId=%u was requeued before its row had "
-		      "a number: its first shape is wrong in accounting",
-		      job->job_id);
-		return;
-	}
-	info("sched/pollux: JobId=%u was requeued before its row had a number: "
-	     "its first shape is told again",
-	     job->job_id);
-	pollux_tell_start(job, &account->first);
-}
-
 /* That of the job's present life. */
 static struct pollux_account *_of(const job_record_t *job)
 {
 	struct pollux_account *account = _get(job->job_id);
 
 	if (account->submit && account->submit != job->details->submit_time) {
-		_restore_first(job, account);
+		pollux_account_end_life(job, account);
 		account->numbered = true;
-		pollux_row_free(&account->first);
 	}
 	account->submit = job->details->submit_time;
 	return account;
@@ -92,6 +70,7 @@ static struct pollux_account *_of(const job_record_t *job)
 static void _remove(struct pollux_account *account)
 {
 	pollux_row_free(&account->first);
+	pollux_row_free(&account->last);
 	*account = book.at[--book.count];
 }
 
@@ -117,9 +96,16 @@ bool pollux_acct_ready(const job_record_t *job)
 	struct pollux_row row;
 	bool first = false;
 
-	if (!_counts() || pollux_row_numbered(job))
+	if (!_counts())
 		return true;
 	slurm_mutex_lock(&book.mutex);
+	account = _find(job->job_id);
+	/* Numbered, but by an update: with the number of another row. */
+	if (pollux_row_numbered(job) &&
+	    !(account && pollux_account_doubtful(account, job))) {
+		slurm_mutex_unlock(&book.mutex);
+		return true;
+	}
 	account = _of(job);
 	first = account->numbered || account->key != pollux_row_key(job);
 	if (first)
@@ -159,12 +145,22 @@ void pollux_acct_note(const job_record_t *job)
 
 void pollux_acct_end_shape(job_record_t *job)
 {
+	const struct pollux_account *account = NULL;
+
+	if (_counts()) {
+		slurm_mutex_lock(&book.mutex);
+		account = _find(job->job_id);
+		if (account && account->last.submit == pollux_row_key(job))
+			pollux_account_tell(job, account);
+		slurm_mutex_unlock(&book.mutex);
+	}
 	job_pre_resize_acctg(job);
 }
 
 /* As Slurm's job_post_resize_acctg(), but that nobody waits. */
 void pollux_acct_begin_shape(job_record_t *job)
 {
+	struct pollux_account *account = NULL;
 	struct pollux_row row;
 
 	pollux_slurm_begin_shape(job);
@@ -178,7 +174,9 @@ void pollux_acct_begin_shape(job_record_t *job)
 	pollux_tell_start(job, &row);
 	pollux_row_free(&row);
 	slurm_mutex_lock(&book.mutex);
-	_expect(_of(job), job);
+	account = _of(job);
+	_expect(account, job);
+	pollux_account_keep(job, account);
 	slurm_mutex_unlock(&book.mutex);
 }
 
@@ -252,7 +250,7 @@ static bool _slurm_asks(const job_record_t *job)
 }
 
 static void _number(job_record_t *job, struct pollux_account *account,
-		    const slurmdb_job_rec_t *row)
+		    const slurmdb_job_rec_t *row, List rows)
 {
 	if (pollux_row_key(job) != account->key) {
 		/* Slurm itself took a lost node away meanwhile. */
@@ -265,6 +263,9 @@ static void _number(job_record_t *job, struct pollux_account *account,
 	}
 	if (_slurm_asks(job))
 		return;
+	if (pollux_row_numbered(job) && job->db_index != row->db_index &&
+	    account->last.submit)
+		pollux_account_part(job, account, row->db_index, rows);
 	if (!pollux_row_numbered(job))
 		job->db_index = row->db_index;
 	account->numbered = true;
@@ -281,7 +282,7 @@ static bool _settle(struct pollux_account *account, List rows)
 	if (!account->submit)
 		account->submit = job->details->submit_time;
 	if (job->details->submit_time != account->submit) {
-		_restore_first(job, account);
+		pollux_account_end_life(job, account);
 		return true;
 	}
 	if (account->audit && rows && IS_JOB_RUNNING(job)) {
@@ -293,12 +294,16 @@ static bool _settle(struct pollux_account *account, List rows)
 	if (!account->numbered && rows)
 		row = pollux_audit_find(rows, job->job_id, account->key);
 	if (row)
-		_number(job, account, row);
+		_number(job, account, row, rows);
+	if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job))
+		pollux_account_mend(job, account);
 	if (!IS_JOB_FINISHED(job))
 		return false;
 	/* Slurm would tell of it once more, as of its first shape. */
 	if (!job->db_index)
 		job->db_index = NO_VAL64;
+	if (account->numbered)
+		pollux_account_tell(job, account);
 	return account->numbered;
 }
 

@@ -13,8 +13,33 @@ struct pollux_account {
 	bool numbered; /* slurmctld knows that row's number */
 	bool audit;    /* compare all its rows with the record */
 	struct pollux_row
-		first; /* before its first resize; submit 0: unknown */
+		first;		/* before its first resize; submit 0: unknown */
+	struct pollux_row last; /* present one of a resized job, as first */
+	uint64_t print;		/* of what Slurm tells of it, see tell.h */
 };
+
+/* The row of its present shape is read, or forgotten if it was not resized. */
+void pollux_account_keep(const job_record_t *job,
+			 struct pollux_account *account);
+/* That row, as it was read. */
+void pollux_account_tell(const job_record_t *job,
+			 const struct pollux_account *account);
+/* The same for a running job, if it was updated meanwhile. */
+void pollux_account_mend(const job_record_t *job,
+			 struct pollux_account *account);
+/* What was to be told of a life of the job that is over. */
+void pollux_account_end_life(const job_record_t *job,
+			     struct pollux_account *account);
+/* The number that the job has may be that of another of its rows. */
+bool pollux_account_doubtful(const struct pollux_account *account,
+			     const job_record_t *job);
+/*
+ * It was, as an update came before its row had a number: Slurm has told of the
+ * first row, and taken that one's number. Both rows are told again.
+ */
+void pollux_account_part(job_record_t *job,
+			 const struct pollux_account *account, uint64_t number,
+			 List rows);
 
 /*
  * The rows of one job, as slurmdbd has them, against its record; `rows` is a

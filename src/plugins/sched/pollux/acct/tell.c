@@ -48,6 +48,36 @@ void pollux_row_free(struct pollux_row *row)
 	memset(row, 0, sizeof(*row));
 }
 
+/* FNV-1a */
+static uint64_t _stir(uint64_t print, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		print = (print ^ at[i]) * 0x100000001b3u;
+	return print;
+}
+
+static uint64_t _stir_text(uint64_t print, const char *text)
+{
+	return text ? _stir(print, text, strlen(text) + 1) : print;
+}
+
+uint64_t pollux_row_print(const job_record_t *job)
+{
+	const uint64_t numbers[] = {
+		job->priority, job->time_limit,
+		job->qos_id,   job->assoc_id,
+		job->resv_id,  (uint64_t) job->details->begin_time,
+	};
+	uint64_t print = _stir(0, numbers, sizeof(numbers));
+
+	print = _stir_text(print, job->name);
+	print = _stir_text(print, job->account);
+	print = _stir_text(print, job->wckey);
+	return _stir_text(print, job->tres_req_str);
+}
+
 /*
  * Slurm's plugin reads all it sends from a job record, and waits for the answer
  * when the job is resizing. So it gets a record in which nothing is: a job that

@@ -27,6 +27,9 @@ bool pollux_row_numbered(const job_record_t *job);
 void pollux_row_read(const job_record_t *job, struct pollux_row *row);
 void pollux_row_free(struct pollux_row *row);
 
+/* Another when an update of the job made Slurm tell of its row again. */
+uint64_t pollux_row_print(const job_record_t *job);
+
 /*
  * The row begins, or is as it was told before: telling twice does no harm.
  * Returns at once. Under locks on jobs and partitions.

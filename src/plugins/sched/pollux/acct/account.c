@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* account.c - what of a job's rows has to be told again, and when */
+
+#include "sched/pollux/acct/book.h"
+
+/*
+ * Requeued before its row had a number, Slurm wrote the last shape into the
+ * first row, that of the job's submission.
+ */
+static void _restore_first(const job_record_t *job,
+			   const struct pollux_account *account)
+{
+	if (account->numbered || account->key == account->submit)
+		return;
+	if (!account->first.submit) {
+		error("sched/pollux: JobId=%u was requeued before its row had "
+		      "a number: its first shape is wrong in accounting",
+		      job->job_id);
+		return;
+	}
+	info("sched/pollux: JobId=%u was requeued before its row had a number: "
+	     "its first shape is told again",
+	     job->job_id);
+	pollux_tell_start(job, &account->first);
+}
+
+/*
+ * When a running job is updated (priority, limits, name), Slurm tells of it
+ * again, and moves the start of its row to that of the job. There is no telling
+ * whether it did: so the row is told as it is whenever it ends, after that. Not
+ * if the next life has begun in the same second: then it is in the same row.
+ */
+void pollux_account_tell(const job_record_t *job,
+			 const struct pollux_account *account)
+{
+	if (account->last.submit &&
+	    (account->last.submit < job->details->submit_time ||
+	     account->submit == job->details->submit_time))
+		pollux_tell_start(job, &account->last);
+}
+
+void pollux_account_keep(const job_record_t *job,
+			 struct pollux_account *account)
+{
+	pollux_row_free(&account->last);
+	if (pollux_row_key(job) == job->details->submit_time)
+		return;
+	pollux_row_read(job, &account->last);
+	account->print = pollux_row_print(job);
+}
+
+/* What was to be told of a life that is over. */
+void pollux_account_end_life(const job_record_t *job,
+			     struct pollux_account *account)
+{
+	_restore_first(job, account);
+	pollux_account_tell(job, account);
+	pollux_row_free(&account->first);
+	pollux_row_free(&account->last);
+}
+
+/*
+ * A running job's row is right, whatever Slurm told of it meanwhile; as is its
+ * first one, which is what Slurm tells of if the present one has no number.
+ */
+void pollux_account_mend(const job_record_t *job,
+			 struct pollux_account *account)
+{
+	if (account->last.submit != pollux_row_key(job))
+		pollux_account_keep(job, account); /* resized by Slurm itself */
+	if (!account->last.submit || account->print == pollux_row_print(job))
+		return;
+	account->print = pollux_row_print(job);
+	pollux_account_tell(job, account);
+	if (account->first.submit)
+		pollux_tell_start(job, &account->first);
+}
+
+/* When the job's first row ended: the next one began then. */
+static time_t _first_end(const struct pollux_account *account, List rows)
+{
+	ListIterator iter = list_iterator_create(rows);
+	slurmdb_job_rec_t *row = NULL;
+	time_t end = account->key;
+
+	while ((row = list_next(iter))) {
+		if (row->jobid == account->job_id &&
+		    row->submit > account->submit)
+			end = MIN(end, row->submit);
+	}
+	list_iterator_destroy(iter);
+	return end;
+}
+
+void pollux_account_part(job_record_t *job,
+			 const struct pollux_account *account, uint64_t number,
+			 List rows)
+{
+	uint64_t first = job->db_index;
+
+	info("sched/pollux: JobId=%u was updated before its row had a number: "
+	     "its first shape is told again",
+	     job->job_id);
+	job->db_index = number;
+	if (account->first.submit)
+		pollux_tell_start(job, &account->first);
+	if (!IS_JOB_FINISHED(job))
+		return;
+	/* It has even ended as the first one. */
+	pollux_tell_end(job, first, _first_end(account, rows),
+			account->first.tres_alloc);
+	(void) jobacct_storage_g_job_complete(acct_db_conn, job);
+}
+
+bool pollux_account_doubtful(const struct pollux_account *account,
+			     const job_record_t *job)
+{
+	return !account->numbered && account->key == pollux_row_key(job) &&
+	       account->key != job->details->submit_time;
+}
