@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+# test_doctor.t - pollux-doctor finds each thing that is wrong, nothing else
+#
+# A folder has what was seen of a healthy cluster; each case changes a word of
+# it. Then a real cluster is looked at, and a user's environment is broken.
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+need_daemons
+use_build_tree
+IN=$WORK/in
+
+healthy() {
+	rm -rf "$IN"
+	mkdir "$IN"
+	cat >"$IN/config" <<'END'
+asked 1790000000
+Configuration data as of 2026-09-21T14:13:20
+AccountingStorageTRES   = cpu,mem,gres/gpu
+AccountingStorageType   = accounting_storage/slurmdbd
+AccountingStoreFlags    = job_comment
+ClusterName             = tiny
+GresTypes               = gpu
+JobSubmitPlugins        = lua,pollux
+PluginDir               = /p:/s
+SchedulerParameters     = bf_interval=30,pollux_interval=60
+SchedulerType           = sched/pollux
+SelectType              = select/cons_tres
+SlurmctldHost[0]        = head(10.0.0.1)
+SLURM_VERSION           = 22.05.8
+answered 1790000000
+END
+	echo head >"$IN/host"
+	echo slurm-wlm 22.05.8 >"$IN/client"
+	printf '%s 0x160508 /p/%s.so\n' sched_pollux{,} job_submit_pollux{,} \
+		spank_pollux{,} >"$IN/plugins"
+	echo sched_backfill - /s/sched_backfill.so >>"$IN/plugins"
+	printf '%s\n' "file /etc/slurm/plugstack.conf" \
+		"required spank_pollux.so" >"$IN/plugstack"
+	echo "      --scheduler-params=pollux[,key=value...]" >"$IN/sbatch"
+	printf 'NodeName=n%d Gres=gpu:4 NodeHostName=h%d State=IDLE\n' \
+		1 1 2 2 >"$IN/nodes"
+	printf 'PartitionName=%s Nodes=n1 OverSubscribe=%s State=UP\n' \
+		main NO more NO >"$IN/partitions"
+	echo tiny >"$IN/clusters"
+	printf 'MPI plugin types are...\n\tnone\n\tpmix\n' >"$IN/mpi"
+	printf '%s\n' ompi:version:full:4.1.4 \
+		mca:pmix:ext3x:version:x >"$IN/openmpi"
+	printf '%s\n' "gpu yes" "driver libcuda.so.1" "cudart libcudart.so.12" \
+		"nvrtc libnvrtc.so.12" "nccl libnccl.so.2" \
+		"pollux libpollux.so.0" >"$IN/libraries"
+	printf '%s\n' "path /b/pollux-launch" "rank /b/pollux-rank" \
+		>"$IN/launcher"
+	printf '%s\n' "dir /home/u" "writable yes" "free 90000000" \
+		"type nfs4" >"$IN/checkpoints"
+	printf 'Filesystem\nshm 9000000 0 9000000 0%% /dev/shm\n' >"$IN/memory"
+	echo "dir /tmp" >"$IN/sockets"
+	printf '%s\n' "submitted 7" "changed yes" >"$IN/job"
+}
+
+look() {
+	TZ=UTC pollux-doctor --from="$IN" "$@"
+}
+
+# finds STATE CHECK WORDS FILE SED-SCRIPT: that alone, once the file is changed
+finds() {
+	local rc=0 want=0
+	healthy
+	sed -i "$5" "$IN/$4"
+	look --quiet >"$WORK/said" || rc=$?
+	cat "$WORK/said"
+	[ "$1" != wrong ] || want=1
+	[ "$rc" = $want ] && [ "$(wc -l <"$WORK/said")" = 1 ] &&
+		grep -qE "^$1 +$2 .*$3" "$WORK/said"
+}
+
+# What is looked at; what it says; which fact, and the word that is changed.
+cases=(
+	"wrong|scheduler|set SchedulerType=sched/pollux|config|s,sched/pollux,sched/backfill,"
+	"wrong|scheduler|built for Slurm 22.05.9, but slurmctld is 22.05.8|plugins|/sched_p/s/508/509/"
+	"wrong|scheduler|in no folder of PluginDir=/p:/s|plugins|/sched_p/d"
+	"warning|scheduler|does not say for which|plugins|/sched_p/s/0x160508/-/"
+	"warning|versions|same release|client|s/22.05/21.08/"
+	"wrong|submit|add pollux to JobSubmitPlugins|config|s/lua,pollux/lua/"
+	"wrong|submit|built for Slurm 23.02.0|plugins|/submit/s/0x160508/0x170200/"
+	"wrong|option|required spank_pollux.so|plugstack|s/^required/#required/"
+	"wrong|option|does not show|sbatch|d"
+	"wrong|option|built for Slurm 21.08, but|plugins|/spank/s/0x1605/0x1508/"
+	"wrong|select|CR_Core|config|s,cons_tres,linear,"
+	"wrong|parameters|unknown keys: pollux_intervall|config|s/interval=60/intervall=60/"
+	"warning|parameters|keep the shape|config|s/pollux_interval=60/pollux_enabled=no/"
+	"warning|backfill|no job starts before|config|s/pollux_interval=60/pollux_backfill=no/"
+	"wrong|backfill|no sched_backfill.so|plugins|/sched_backfill/d"
+	"wrong|gres|set GresTypes=gpu|config|/GresTypes/d"
+	"wrong|gpus|no node has GPUs|nodes|s/gpu:4/mps:4/"
+	"warning|accounting|nothing to tell|config|s,storage/slurmdbd,storage/none,"
+	"wrong|accounting|sacctmgr add cluster tiny|clusters|s/tiny/other/"
+	"warning|shapes|no gres/gpu|config|s,mem.gres/gpu,mem,"
+	"warning|comments|no job_comment|config|s/job_comment/job_script/"
+	"warning|partitions|given whole .*: more: |partitions|/more/s/=NO/=EXCLUSIVE/"
+	"wrong|partitions|every partition|partitions|s/=NO/=EXCLUSIVE/"
+	"wrong|pmix|no pmix|mpi|s/pmix/pmi2/"
+	"warning|openmpi|no Open MPI|openmpi|d"
+	"wrong|openmpi|without PMIx|openmpi|s/ext3x/isolated/"
+	"wrong|cuda|driver's libraries|libraries|/driver/s/ .*/ none/"
+	"wrong|cuda|install CUDA's runtime|libraries|/cudart/s/ .*/ none/"
+	"wrong|cuda|NVRTC|libraries|/nvrtc/s/ .*/ none/"
+	"wrong|nccl|install NCCL|libraries|/nccl/s/ .*/ none/"
+	"wrong|launcher|no pollux-launch in PATH|launcher|d"
+	"wrong|launcher|without its pollux-rank|launcher|/rank/{/path/!d}"
+	"warning|launcher|libpollux.so cannot|libraries|/pollux/s/ .*/ none/"
+	"wrong|checkpoints|cannot write .* /home/u|checkpoints|/writable/d"
+	"wrong|checkpoints|has 1 MiB left|checkpoints|s/90000000/1500/"
+	"warning|checkpoints|this machine alone .ext4.|checkpoints|s/nfs4/ext4/"
+	"warning|memory|has 8 MiB left|memory|s/9000000 0%/9000 0%/"
+	"wrong|sockets|set TMPDIR|sockets|d"
+	"wrong|sockets|too long|sockets|s,/tmp,/$(printf '%090d' 0),"
+	"warning|clock|are 5 s apart|config|s/14:13:20/14:13:25/"
+	"wrong|clock|are 3600 s apart|config|s/14:13:20/13:13:20/"
+	"wrong|job|was not taken .*No partition|job|s/.*/refused No partition/"
+	"wrong|job|may not change|job|/changed/d"
+)
+
+all_is_well() {
+	healthy
+	look
+	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 24 }'
+}
+
+# Not slurmctld's machine: its plugins need not be here.
+elsewhere() {
+	healthy
+	echo login >"$IN/host"
+	sed -i '/sched_p/d; /submit/d; /backfill/d' "$IN/plugins"
+	look --quiet
+}
+
+every_check_has_been_wrong() {
+	local check
+	for check in $(pollux-doctor --list); do
+		[ "$check" != slurmctld ] || continue
+		printf '%s\n' "${cases[@]}" | grep -q "^[a-z]*|$check|" && continue
+		echo "no case breaks $check"
+		return 1
+	done
+}
+
+without_slurmctld() {
+	healthy
+	echo "scontrol: error: unable to contact" >"$IN/config"
+	fails look >"$WORK/said" || return
+	cat "$WORK/said"
+	grep -q '^wrong *slurmctld .*unable to contact' "$WORK/said" &&
+		[ "$(grep -c '^wrong' "$WORK/said")" = 1 ]
+}
+
+in_json() {
+	healthy
+	sed -i 's/lua,pollux/l"u\\a/' "$IN/config"
+	look --json | jq -e '.wrong == 1 and (.checks | length) == 24 and
+		(.checks[] | select(.check == "submit") |
+		.state == "wrong" and (.what | contains("l\"u\\a")))'
+}
+
+# exits CODE COMMAND...
+exits() {
+	local want=$1 rc=0
+	shift
+	"$@" || rc=$?
+	[ $rc = "$want" ]
+}
+
+misuse() {
+	exits 2 pollux-doctor --nonsense && exits 2 pollux-doctor liver &&
+		exits 2 pollux-doctor --from=/nonexistent &&
+		exits 0 pollux-doctor --help && exits 0 pollux-doctor --usage &&
+		exits 0 pollux-doctor --version
+}
+
+# A real cluster; whether this machine has a GPU is none of its business.
+real=(slurmctld versions scheduler submit option select parameters backfill
+	gres gpus accounting shapes comments partitions pmix sockets clock job)
+
+finds_a_real_cluster_healthy() {
+	sb pollux-doctor --try --save="$WORK/kept" "${real[@]}" >"$WORK/said" &&
+		[ "$(grep -c '^ok' "$WORK/said")" = ${#real[@]} ]
+	local rc=$?
+	cat "$WORK/said"
+	return $rc
+}
+
+sees_the_same_later() {
+	TZ='' pollux-doctor --from="$WORK/kept" "${real[@]}" |
+		diff - "$WORK/said"
+}
+
+# broken STATE CHECK VARIABLE=VALUE... [OPTION...]
+broken() {
+	local state=$1 check=$2
+	shift 2
+	sb env "${@:1:1}" pollux-doctor "${@:2}" "$check" >"$WORK/said" 2>&1
+	cat "$WORK/said"
+	grep -q "^$state *$check " "$WORK/said"
+}
+
+bare() {
+	mkdir -p "$WORK/bin"
+	ln -sf /usr/bin/* "$WORK/bin/" 2>/dev/null
+	rm -f "$WORK/bin/pollux-launch"
+	ln -sf "$(command -v pollux-doctor)" "$WORK/bin/"
+	broken wrong launcher PATH="$WORK/bin"
+}
+
+# Held back by Slurm's own rules: the reason is sbatch's last line.
+refused() {
+	broken wrong job SBATCH_PARTITION=nowhere --try &&
+		grep -q 'not taken (.*nvalid partition' "$WORK/said"
+}
+
+plan $((14 + ${#cases[@]}))
+ok "a healthy cluster is found healthy" all_is_well
+ok "only slurmctld's machine needs slurmctld's plugins" elsewhere
+for case in "${cases[@]}"; do
+	IFS='|' read -r state check words file script <<<"$case"
+	ok "$check: $words" finds "$state" "$check" "$words" "$file" "$script"
+done
+ok "no check is left out here" every_check_has_been_wrong
+ok "without slurmctld that alone is wrong" without_slurmctld
+ok "JSON has the same" in_json
+ok "misuse is told, with exit code 2" misuse
+sandbox_up --nodes 1
+ok "a real cluster is found healthy, and takes a job" \
+	finds_a_real_cluster_healthy
+ok "what was kept of it is judged the same" sees_the_same_later
+ok "no slurm.conf" broken wrong slurmctld SLURM_CONF=/nonexistent
+ok "no folder for checkpoints" broken wrong checkpoints A=B \
+	--checkpoint-dir=/proc/nonexistent
+ok "no launcher in PATH" bare
+mkdir "$WORK/$(printf '%090d' 0)"
+ok "a long TMPDIR" broken wrong sockets TMPDIR="$WORK/$(printf '%090d' 0)"
+sed 's,^PluginDir=[^:]*:,PluginDir=,' "$SB/etc/slurm.conf" >"$WORK/slurm.conf"
+ok "another slurm.conf without its plugstack" \
+	broken wrong option SLURM_CONF="$WORK/slurm.conf"
+ok "a job that is refused" refused
