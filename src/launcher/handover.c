@@ -16,6 +16,21 @@
 #define COOL_TIMES   5	   /* that it doubles */
 #define HELLO_S	     120.0 /* for ranks that were to be the next */
 
+/* Ranks there are to be on a node: on ours, no more than that. */
+static int most_ranks(const struct plx_target *target)
+{
+	int most = 0;
+
+	for (int i = 0; i < target->nodes; i++) {
+		int each = plx_target_each(target, i);
+
+		most = each > most ? each : most;
+		if (!target->each[0])
+			break; /* as many on all */
+	}
+	return most;
+}
+
 static bool has_memory(const struct plx_launcher *l)
 {
 	const struct plx_target *target = &l->job.target;
@@ -24,7 +39,7 @@ static bool has_memory(const struct plx_launcher *l)
 	struct plx_error err;
 
 	if (plx_memory_suffices(l->now->socket, l->settings->node, here,
-				target->gpus_per_node, &err) == 0)
+				most_ranks(target), &err) == 0)
 		return true;
 	plx_say(l, PLX_NORMAL,
 		"the next ranks have to wait for these to end: "

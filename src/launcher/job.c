@@ -132,14 +132,15 @@ static int read_layout(const slurm_job_info_t *record, bool elastic,
 	return 0;
 }
 
-static bool names(const char *list, const char *name)
+/* GPUs that the target gives it on this node; 0: none. */
+static int aimed_gpus(const struct plx_target *target, const char *name)
 {
-	plx_hostlist hosts = slurm_hostlist_create(list);
+	plx_hostlist hosts = slurm_hostlist_create(target->on);
 	int at = hosts ? slurm_hostlist_find(hosts, name) : -1;
 
 	if (hosts)
 		slurm_hostlist_destroy(hosts);
-	return at >= 0;
+	return at >= 0 ? plx_target_each(target, at) : 0;
 }
 
 /* Of what is lent, the target's nodes with as many GPUs as it says. */
@@ -159,13 +160,13 @@ static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
 	spared = slurm_hostlist_create(NULL);
 	for (int i = 0; rc == 0 && i < job->layout.count; i++) {
 		struct plx_layout_node node = job->layout.nodes[i];
+		int ranks = aimed_gpus(target, node.name);
 
-		if (!names(target->on, node.name) ||
-		    node.ranks < target->gpus_per_node) {
+		if (!ranks || node.ranks < ranks) {
 			slurm_hostlist_push_host(spared, node.name);
 			continue;
 		}
-		plx_layout_keep(&node, target->gpus_per_node, cpus);
+		plx_layout_keep(&node, ranks, cpus);
 		rc = plx_layout_add(&job->aim, &node, err);
 	}
 	if (slurm_hostlist_ranged_string(spared, sizeof(job->spared),

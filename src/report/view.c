@@ -137,7 +137,7 @@ static void why_text(const struct plx_view_job *job, char *text, size_t size)
 		snprintf(text, size, "%s", job->reason);
 	else if (t->state == PLX_TARGET_ASKED || t->state == PLX_TARGET_REFUSED)
 		snprintf(text, size, "%s%d GPUs: %s", lead[t->state],
-			 t->nodes * t->gpus_per_node, t->why);
+			 plx_target_gpus(t), t->why);
 	else if (t->state != PLX_TARGET_NONE)
 		snprintf(text, size, "%s%s", lead[t->state], t->why);
 	else

@@ -37,6 +37,7 @@ static const struct rule rules[] = {
 	  "seconds from 1 to 86400" },
 	{ "fairness", AT(fairness), NUMBER, -10, 1, PLX_FAIRNESS,
 	  "a number from -10 to 1, or min" },
+	{ "uniform", AT(uniform), YES_NO, 0, 1, 1, "yes or no" },
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
 	{ "weigh", AT(weigh), WEIGH, 0, 0, POLLUX_WEIGH_SERVICE,
 	  "service, left or no" },

@@ -31,6 +31,7 @@ struct pollux_params {
 	double ack_timeout_s; /* for a launcher to answer */
 	double patience_s;    /* with a job that does not take its room */
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
+	bool uniform;	      /* as many GPUs on each of a job's nodes */
 	bool interference;    /* keep multi-node jobs off each other's nodes */
 	enum pollux_weigh weigh;
 	struct pollux_range utility; /* band; 0: nodes are not our business */

@@ -231,7 +231,7 @@ struct plx_problem *pollux_problem_create(
 	problem->fairness = params->fairness;
 	problem->interference = params->interference;
 	problem->hysteresis = PLX_HYSTERESIS;
-	problem->uniform = true;
+	problem->uniform = params->uniform;
 	problem->seed = 1;
 	for (int n = 0; n < view->node_count; n++) {
 		problem->gpus[n] = elastic_gpus(view, standings, n);

@@ -131,7 +131,19 @@ static bool _may_ask(job_record_t *job, const struct pollux_view *view,
 	return status->launcher != PLX_WAKE_NONE || seen->runs;
 }
 
-static bool _try(const struct pollux_view *view, int j, const struct wish *wish)
+/* What it is started on has to be even, as any request of Slurm's. */
+static int _level(struct wish *wish, const struct pollux_job *seen,
+		  struct plx_error *err)
+{
+	if (!wish->move || !wish->shape.counts)
+		return 0;
+	pollux_shape_level(&wish->shape);
+	if (pollux_shape_gpus(&wish->shape) >= seen->options.min_gpus)
+		return 0;
+	return plx_fail(err, "it cannot start on different numbers of GPUs");
+}
+
+static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 {
 	const struct pollux_job *seen = &view->jobs[j];
 	job_record_t *job = NULL;
@@ -145,7 +157,8 @@ static bool _try(const struct pollux_view *view, int j, const struct wish *wish)
 	    (wish->move ? !pollux_move_possible(job)
 			: !pollux_keeps_home(job, &status, wish->shape.nodes)))
 		goto done;
-	if (pollux_resize_test(job, &wish->shape, &err) == 0 &&
+	if (_level(wish, seen, &err) == 0 &&
+	    pollux_resize_test(job, &wish->shape, &err) == 0 &&
 	    _ask(job, &status, wish, &err) == 0)
 		asked = true;
 	else

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lend.c - old and new shape at once, for a job whose ranks train on */
 
+#include "core/options.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/record.h"
 
 /*
- * The request is for so many on each node, and CPUs go with it: as many as
- * the job is to have, unless a node that it leaves has less.
+ * CPUs go with what the job is to have; on a node that it leaves, with no more
+ * GPUs than on any that it goes to.
  */
-static int _least(const struct pollux_shape *lent, int wanted)
+static void _be_lean(const struct pollux_shape *want, struct pollux_shape *lent)
 {
-	int least = wanted;
-
+	lent->gpus = PLX_GPUS_MAX;
+	lent->lean = xcalloc(node_record_count, sizeof(*lent->lean));
 	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(lent->nodes, n) && lent->counts[n] < least)
-			least = lent->counts[n];
+		int wanted = pollux_shape_on(want, n);
+
+		if (!bit_test(lent->nodes, n))
+			continue;
+		if (!wanted)
+			wanted = want->gpus;
+		lent->lean[n] = MIN(wanted, lent->counts[n]);
+		lent->gpus = MIN(lent->gpus, lent->counts[n]);
 	}
-	return least;
 }
 
 enum pollux_lending pollux_lend(const job_record_t *job,
@@ -43,7 +49,7 @@ enum pollux_lending pollux_lend(const job_record_t *job,
 		if (lent->counts[n] || bit_test(job->node_bitmap, n))
 			bit_set(lent->nodes, n);
 	}
-	lent->gpus = _least(lent, want->gpus);
+	_be_lean(want, lent);
 	if (!gains)
 		return POLLUX_LEND_NOTHING;
 	return loses ? POLLUX_LEND_BOTH : POLLUX_LEND_NEW;

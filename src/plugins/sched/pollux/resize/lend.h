@@ -20,7 +20,7 @@ enum pollux_lending {
 
 /*
  * The shape to hold meanwhile, in *lent, the caller's to release. Under a lock
- * on jobs; want is the same number on each node.
+ * on jobs.
  */
 enum pollux_lending pollux_lend(const job_record_t *job,
 				const struct pollux_shape *want,

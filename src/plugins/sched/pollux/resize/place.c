@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/pollux/resize/cores.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/record.h"
 
@@ -257,23 +258,6 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 	return 0;
 }
 
-static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
-			 pollux_barred_t *barred, struct plx_error *err)
-{
-	uint32_t count = (uint32_t) bit_set_count(shape->nodes);
-	bitstr_t *nodes = bit_copy(shape->nodes);
-	int rc = pollux_slurm_job_test(job, nodes, count, barred);
-
-	if (rc == SLURM_SUCCESS && job->job_resrcs &&
-	    bit_equal(job->job_resrcs->node_bitmap, shape->nodes)) {
-		FREE_NULL_BITMAP(nodes);
-		return 0;
-	}
-	FREE_NULL_BITMAP(nodes);
-	free_job_resources(&job->job_resrcs);
-	return plx_fail(err, "not enough CPUs, memory or GPUs are free there");
-}
-
 /* Trust nothing: does the job hold what was asked for? */
 static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
 {
@@ -301,9 +285,10 @@ static void _let_steps_ask(job_record_t *job, const struct pollux_shape *shape)
 }
 
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
-		     struct pollux_holding *held, struct plx_error *err)
+		     struct pollux_holding *held,
+		     const struct pollux_request *saved, struct plx_error *err)
 {
-	if (_choose_cores(job, shape, &held->barred, err) < 0)
+	if (pollux_cores_choose(job, shape, saved, &held->barred, err) < 0)
 		return -1;
 	if (shape->gpus && _choose_devices(job, shape, held, err) < 0) {
 		free_job_resources(&job->job_resrcs);

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_PLACE_H
 
 #include "core/status.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/resize/request.h"
 
 /* What a job holds. Owns what it points to, but for the while it is put back.
  */
@@ -24,13 +24,15 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 			  struct plx_error *err);
 
 /*
- * Let the select plugin choose cores for the request in the record, on just
- * these nodes, and give the job GPUs there: those it had, of these the ones
- * that its newest step holds if they are as many, then the lowest free ones. -1
- * with err set when it cannot be; nothing is held then.
+ * Let the select plugin choose cores on just these nodes, and give the job
+ * GPUs there, as the shape wants them; the request in the record is for it,
+ * `saved` what it was. Which GPUs: those it had, of these the ones that its
+ * newest step holds if they are as many, then the lowest free ones. -1 with
+ * err set when it cannot be; nothing is held then.
  */
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
-		     struct pollux_holding *held, struct plx_error *err);
+		     struct pollux_holding *held,
+		     const struct pollux_request *saved, struct plx_error *err);
 
 /* Take out and forget what pollux_place_new() placed. */
 void pollux_place_drop(job_record_t *job);

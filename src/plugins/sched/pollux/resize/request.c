@@ -132,6 +132,13 @@ static int _validate(job_record_t *job, struct plx_error *err)
 	return 0;
 }
 
+void pollux_request_clear(job_record_t *job)
+{
+	_free_pointers(job);
+	FREE_NULL_LIST(job->gres_list_req_accum);
+	FREE_NULL_BITMAP(job->details->req_node_bitmap);
+}
+
 int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
 				const struct pollux_request *saved,
 				struct plx_error *err)

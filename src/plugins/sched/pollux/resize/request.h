@@ -40,6 +40,9 @@ void pollux_request_restore(job_record_t *job, struct pollux_request *saved);
 /* Keep the new one: only what the user wrote about nodes comes back. */
 void pollux_request_keep(job_record_t *job, struct pollux_request *saved);
 
+/* Forget what was written so far, to write anew. */
+void pollux_request_clear(job_record_t *job);
+
 /* Ask for the shape. -1 with err set; the record is then for _restore(). */
 int pollux_request_write(job_record_t *job, const struct pollux_shape *shape,
 			 const struct pollux_request *saved,

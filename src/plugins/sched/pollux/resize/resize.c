@@ -46,8 +46,45 @@ int pollux_shape_on(const struct pollux_shape *shape, int n)
 	return shape->counts ? shape->counts[n] : shape->gpus;
 }
 
+int pollux_shape_cpus_for(const struct pollux_shape *shape, int n)
+{
+	return shape->lean ? shape->lean[n] : MAX(pollux_shape_on(shape, n), 1);
+}
+
+/* Nodes that have so many. */
+static int _nodes_with(const struct pollux_shape *shape, int gpus)
+{
+	int nodes = 0;
+
+	for (int n = 0; n < node_record_count; n++)
+		nodes += pollux_shape_on(shape, n) >= gpus;
+	return nodes;
+}
+
+void pollux_shape_level(struct pollux_shape *shape)
+{
+	int best = shape->gpus;
+
+	if (!shape->counts)
+		return;
+	for (int n = 0; n < node_record_count; n++) {
+		int gpus = pollux_shape_on(shape, n);
+
+		if (gpus && gpus * _nodes_with(shape, gpus) >
+				    best * _nodes_with(shape, best))
+			best = gpus;
+	}
+	for (int n = 0; n < node_record_count; n++) {
+		if (pollux_shape_on(shape, n) < best)
+			bit_clear(shape->nodes, n);
+	}
+	shape->gpus = best;
+	xfree(shape->counts);
+}
+
 void pollux_shape_release(struct pollux_shape *shape)
 {
+	xfree(shape->lean);
 	FREE_NULL_BITMAP(shape->nodes);
 	xfree(shape->counts);
 }
@@ -67,7 +104,7 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 	pollux_place_take_out(job, &held);
 	pollux_request_save(job, &request);
 	if (pollux_request_write(job, shape, &request, err) < 0 ||
-	    pollux_place_new(job, shape, &held, err) < 0)
+	    pollux_place_new(job, shape, &held, &request, err) < 0)
 		goto back;
 	rc = pollux_limits_test(job, err);
 	if (rc < 0 || !commit) {

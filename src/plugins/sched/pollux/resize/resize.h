@@ -10,6 +10,7 @@
  *
  * resize.c	the order of things, and the way back
  * request.c	what the job asks for
+ * cores.c	CPUs and memory
  * place.c	which devices; the select plugin's tables
  * settle.c	nodes, steps and accounting once the new shape is had
  * lend.c	old and new shape at once, for ranks that train on
@@ -27,6 +28,8 @@ struct pollux_shape {
 	int gpus;	 /* on each of them; 0: parked, home node only */
 	int *counts;	 /* [node_record_count]: on each, `gpus` at least;
 			    NULL: `gpus` on every node */
+	int *lean;	 /* [node_record_count]: CPUs for so many of them, 1
+			    at least; NULL: for all */
 };
 
 /*
@@ -38,6 +41,10 @@ struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home);
 int pollux_shape_gpus(const struct pollux_shape *shape);
 /* GPUs on node n; 0 where it has none. */
 int pollux_shape_on(const struct pollux_shape *shape, int n);
+/* GPUs that CPUs go with on a node of the shape. */
+int pollux_shape_cpus_for(const struct pollux_shape *shape, int n);
+/* Make it even, with as many GPUs as that leaves; parked stays parked. */
+void pollux_shape_level(struct pollux_shape *shape);
 void pollux_shape_release(struct pollux_shape *shape);
 
 /*

@@ -44,6 +44,7 @@ static void _note_place(const job_record_t *job, struct pollux_track *track)
 	pollux_record_gpus(job, gpus);
 	shape = pollux_shape_of(gpus, node_record_count,
 				bit_ffs(job->node_bitmap));
+	pollux_shape_level(&shape);
 	xfree(track->from_nodes);
 	if (!shape.gpus || pollux_want_tell(&shape, &track->from,
 					    &track->from_nodes, &err) < 0)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cores.c - CPUs and memory for a shape */
+
+#include <string.h>
+
+#include "sched/pollux/resize/cores.h"
+
+static int _select(job_record_t *job, bitstr_t *wanted, pollux_barred_t *barred,
+		   struct plx_error *err)
+{
+	uint32_t count = (uint32_t) bit_set_count(wanted);
+	bitstr_t *nodes = bit_copy(wanted);
+	int rc = pollux_slurm_job_test(job, nodes, count, barred);
+
+	if (rc == SLURM_SUCCESS && job->job_resrcs &&
+	    bit_equal(job->job_resrcs->node_bitmap, wanted)) {
+		FREE_NULL_BITMAP(nodes);
+		return 0;
+	}
+	FREE_NULL_BITMAP(nodes);
+	free_job_resources(&job->job_resrcs);
+	return plx_fail(err, "not enough CPUs, memory or GPUs are free there");
+}
+
+/* Nothing on the nodes of the shape yet. */
+static job_resources_t *_create(const struct pollux_shape *shape)
+{
+	job_resources_t *all = create_job_resources();
+	uint32_t count = (uint32_t) bit_set_count(shape->nodes);
+
+	all->node_bitmap = bit_copy(shape->nodes);
+	/* In the order of the nodes' numbers, as all arrays here. */
+	all->nodes = bitmap2node_name_sortable(shape->nodes, false);
+	all->nhosts = count;
+	all->cpus = xcalloc(count, sizeof(*all->cpus));
+	all->cpus_used = xcalloc(count, sizeof(*all->cpus_used));
+	all->memory_allocated = xcalloc(count, sizeof(*all->memory_allocated));
+	all->memory_used = xcalloc(count, sizeof(*all->memory_used));
+	(void) build_job_resources(all);
+	return all;
+}
+
+static void _copy_cores(const node_record_t *node, const job_resources_t *from,
+			int from_core, job_resources_t *to, int to_core)
+{
+	for (int c = 0; c < node->tot_cores; c++) {
+		if (bit_test(from->core_bitmap, from_core + c))
+			bit_set(to->core_bitmap, to_core + c);
+	}
+}
+
+/* Those of `part`, each at its place among all nodes. */
+static void _add(job_resources_t *all, const job_resources_t *part)
+{
+	int from = 0, to = 0;
+	int from_core = 0, to_core = 0;
+
+	all->node_req = part->node_req;
+	all->cr_type = part->cr_type;
+	all->whole_node = part->whole_node;
+	all->threads_per_core = part->threads_per_core;
+	all->ncpus += part->ncpus;
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (!bit_test(all->node_bitmap, n))
+			continue;
+		if (bit_test(part->node_bitmap, n)) {
+			all->cpus[to] = part->cpus[from];
+			all->memory_allocated[to] =
+				part->memory_allocated[from];
+			_copy_cores(node, part, from_core, all, to_core);
+			from_core += node->tot_cores;
+			from++;
+		}
+		to_core += node->tot_cores;
+		to++;
+	}
+}
+
+/* The nodes on which CPUs for `gpus` are wanted; NULL: there are none. */
+static bitstr_t *_nodes_with(const struct pollux_shape *shape, int gpus)
+{
+	bitstr_t *nodes = bit_alloc(node_record_count);
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (bit_test(shape->nodes, n) &&
+		    pollux_shape_cpus_for(shape, n) == gpus)
+			bit_set(nodes, n);
+	}
+	if (bit_ffs(nodes) < 0)
+		FREE_NULL_BITMAP(nodes);
+	return nodes;
+}
+
+static int _add_part(job_record_t *job, bitstr_t *nodes, int gpus,
+		     const struct pollux_request *saved,
+		     pollux_barred_t *barred, job_resources_t *all,
+		     struct plx_error *err)
+{
+	const struct pollux_shape part = { .nodes = nodes, .gpus = gpus };
+
+	pollux_request_clear(job);
+	if (pollux_request_write(job, &part, saved, err) < 0 ||
+	    _select(job, nodes, barred, err) < 0)
+		return -1;
+	_add(all, job->job_resrcs);
+	free_job_resources(&job->job_resrcs);
+	return 0;
+}
+
+/* What the parts' requests come to. */
+static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
+		    job_resources_t *all)
+{
+	job_details_t *details = job->details;
+	uint32_t tasks = 0;
+	uint32_t cpus = 0;
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (bit_test(shape->nodes, n))
+			tasks += (uint32_t) pollux_shape_cpus_for(shape, n);
+	}
+	for (uint32_t i = 0; i < all->nhosts; i++)
+		cpus += all->cpus[i];
+	FREE_NULL_BITMAP(details->req_node_bitmap);
+	details->req_node_bitmap = bit_copy(shape->nodes);
+	details->min_nodes = details->max_nodes = all->nhosts;
+	details->num_tasks = tasks;
+	details->min_cpus =
+		tasks *
+		MAX(details->pn_min_cpus / MAX(details->ntasks_per_node, 1), 1);
+	(void) build_job_resources_cpu_array(all);
+	job->total_cpus = cpus;
+	job->job_resrcs = all;
+}
+
+/* The largest count first: the request that stays is for the fewest. */
+int pollux_cores_choose(job_record_t *job, const struct pollux_shape *shape,
+			const struct pollux_request *saved,
+			pollux_barred_t *barred, struct plx_error *err)
+{
+	job_resources_t *all = NULL;
+	int most = 0;
+	int rc = 0;
+
+	if (!shape->counts)
+		return _select(job, shape->nodes, barred, err);
+	for (int n = 0; n < node_record_count; n++) {
+		if (bit_test(shape->nodes, n))
+			most = MAX(most, pollux_shape_cpus_for(shape, n));
+	}
+	all = _create(shape);
+	for (int gpus = most; gpus > 0 && rc == 0; gpus--) {
+		bitstr_t *nodes = _nodes_with(shape, gpus);
+
+		if (nodes)
+			rc = _add_part(job, nodes, gpus, saved, barred, all,
+				       err);
+		FREE_NULL_BITMAP(nodes);
+	}
+	if (rc < 0)
+		free_job_resources(&all);
+	else
+		_sum_up(job, shape, all);
+	return rc;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cores.h - CPUs and memory for a shape
+ *
+ * A request of Slurm's is for the same on every node. A shape that is not is
+ * asked for in parts, one for each count: on each of its nodes the job gets
+ * what Slurm gives to a job with so many GPUs a node.
+ */
+#ifndef SCHED_POLLUX_CORES_H
+#define SCHED_POLLUX_CORES_H
+
+#include "sched/pollux/resize/request.h"
+
+/*
+ * Fill job->job_resrcs and the job's request; no cores of `barred`. -1 with err
+ * set; the record is then for pollux_request_restore().
+ */
+int pollux_cores_choose(job_record_t *job, const struct pollux_shape *shape,
+			const struct pollux_request *saved,
+			pollux_barred_t *barred, struct plx_error *err);
+
+#endif

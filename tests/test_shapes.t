@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# test_shapes.t - different counts of GPUs on the nodes of one job
+#
+# POLLUX_THOROUGH=1 also has chains, one job shrinks so that another one grows,
+# with a fault in each.
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR}/tests/shapes.sh"
+
+sandbox_up --nodes 2 --gpus-per-node 4 \
+	--conf-extra SelectTypeParameters=CR_Core_Memory \
+	--conf-extra DefMemPerCPU=100 \
+	--params "pollux_min_gap=0.2,pollux_uniform=no"
+if [ -n "${POLLUX_THOROUGH:-}" ]; then
+	plan 25
+else
+	plan 17
+fi
+watch_start
+
+# It needs two GPUs, so it starts on n1.
+rigid=$(submit_rigid -w n2 --gpus-per-node=3 -- 600)
+wait_until "is_state $rigid RUNNING" 20
+job=$(submit_light uneven pollux,min=2,max=8 --cpus-per-task=2 \
+	--mem-per-cpu=100 -- --live=0.2 --profiled=8)
+ok "a job takes what is left on each node: four and one" \
+	wait_until "has_counts $job 4,1" 30
+ok "with the CPUs and the memory of its GPUs on each node" \
+	shares_are_right "$job"
+ok "its record says the counts" wait_until "says_each $job 4,1" 10
+ok "pollux-top shows them" eval 'sb pollux-top --once | grep "n1:4 n2:1"'
+devices_of "$job" >"$WORK/before.txt"
+sb scancel "$rigid"
+ok "it grows on one node" wait_until "has_counts $job 4,4" 30
+ok "and keeps the GPUs that it had" keeps_devices "$job"
+ok "CPUs and memory have grown with it" shares_are_right "$job"
+rigid=$(submit_rigid -w n1 --gpus-per-node=3 -- 600)
+ok "it shrinks on its own node for a rigid job" \
+	wait_until "is_state $rigid RUNNING && has_counts $job 1,4" 30
+ok "CPUs and memory have shrunk with it" shares_are_right "$job"
+ok "jobs and nodes agree" checked
+sb scancel "$job" "$rigid"
+ok "all nodes are idle, with no GPU allocated" wait_until cluster_is_idle 30
+
+# For one more GPU on n2 there is a CPU, but it needs two.
+cpus=$(sb scontrol show node n2 | sed -n 's/.*CPUTot=\([0-9]*\).*/\1/p')
+rigid=$(submit_rigid -w n2 -n1 -c $((cpus - 1)) --gpus-per-node=3 -- 600)
+wait_until "is_state $rigid RUNNING" 20
+job=$(submit_light refused pollux,min=2,max=8 --cpus-per-task=2 \
+	--mem-per-cpu=100 -- --profiled=8)
+ok "where the CPUs of its GPUs are not to be had, the step is refused" \
+	wait_until "logged 'JobId=$job keeps its [24] GPUs: not enough CPUs'" 30
+ok "and the job is whole" \
+	eval 'shares_are_right $job && checked &&
+		[ "$(job_field $job NodeList)" = n1 ]'
+sb scancel "$job" "$rigid"
+
+# Three GPUs or none, first of n1; when two of them are needed, 2 and 1.
+rigid=$(submit_rigid -w n2 --gpus-per-node=3 -- 600)
+wait_until "is_state $rigid RUNNING" 20
+job=$(submit_elastic ranks pollux,min=3,max=3 --samples=10000 --batch=256 \
+	--max-batch=256 --emulate-gpu=compute --epochs=1000000)
+wait_until "has_counts $job 3 && trains $job" 60
+other=$(submit_rigid -w n1 --gpus-per-node=2 -- 600)
+ok "ranks follow to two GPUs here and one there" \
+	wait_until "has_counts $job 2,1 && ranks_are $job 2 1" 60
+ok "and train there" wait_until "trains $job && has_counts $job 2,1" 60
+sb scancel "$job" "$rigid" "$other"
+ok "then all is idle" wait_until cluster_is_idle 30
+ok "no GPU ever had two owners" watch_end
+if [ -n "${POLLUX_THOROUGH:-}" ]; then
+	. "${POLLUX_SRCDIR}/tests/chains.sh"
+fi
