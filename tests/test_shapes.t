@@ -13,9 +13,9 @@ sandbox_up --nodes 2 --gpus-per-node 4 \
 	--conf-extra DefMemPerCPU=100 \
 	--params "pollux_min_gap=0.2,pollux_uniform=no"
 if [ -n "${POLLUX_THOROUGH:-}" ]; then
-	plan 25
+	plan 30
 else
-	plan 17
+	plan 22
 fi
 watch_start
 
@@ -42,6 +42,24 @@ ok "CPUs and memory have shrunk with it" shares_are_right "$job"
 ok "jobs and nodes agree" checked
 sb scancel "$job" "$rigid"
 ok "all nodes are idle, with no GPU allocated" wait_until cluster_is_idle 30
+
+# A number of nodes that the user wants is kept in all shapes.
+one=$(submit_light one pollux,max=8 -N1 -- --profiled=8)
+ok "a job for one node has all of that" wait_until "has_counts $one 4" 30
+ok "and is told that it may have no more nodes" \
+	wait_until 'sb scontrol show job $one | grep "as many nodes as it may"' 30
+sb scancel "$one"
+two=$(submit_light two pollux,min=1,max=8 -N2-3 -- --profiled=8)
+ok "one for two or three has both" wait_until "has_counts $two 4,4" 30
+rigid=$(submit_rigid -N2 --gpus-per-node=3 -- 600)
+ok "it makes room on both" \
+	wait_until "is_state $rigid RUNNING && has_counts $two 1,1" 30
+sb scancel "$rigid"
+rigid=$(submit_rigid -w n2 --gpus-per-node=4 --priority=4294910000 -- 600)
+ok "and without room on two it waits, on none" \
+	wait_until "is_state $rigid RUNNING && has_gpus $two 0" 30
+sb scancel "$two" "$rigid"
+wait_until cluster_is_idle 30
 
 # For one more GPU on n2 there is a CPU, but it needs two.
 cpus=$(sb scontrol show node n2 | sed -n 's/.*CPUTot=\([0-9]*\).*/\1/p')

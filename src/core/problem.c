@@ -143,6 +143,11 @@ static int check_job(const struct plx_problem *problem,
 		return plx_fail(err,
 				"job %u: %d to %d GPUs: want 1 <= min <= max",
 				job->id, job->min_gpus, job->max_gpus);
+	if (job->min_nodes < 0 || job->max_nodes < 0 ||
+	    (job->max_nodes && job->max_nodes < job->min_nodes))
+		return plx_fail(err,
+				"job %u: %d to %d nodes: want 0 <= min <= max",
+				job->id, job->min_nodes, job->max_nodes);
 	if (job->max_by < 0 || job->max_by >= PLX_BOUNDS)
 		return plx_fail(err, "job %u: limit of kind %d: want 0 to %d",
 				job->id, job->max_by, PLX_BOUNDS - 1);

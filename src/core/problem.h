@@ -40,6 +40,8 @@ struct plx_job {
 	int min_gpus;	/* >= 1: fewer is parked */
 	int max_gpus;	/* >= min_gpus: user, account and QOS limits */
 	int max_by;	/* enum plx_bound */
+	int min_nodes;	/* that it is on when it runs; 0: any */
+	int max_nodes;	/* 0: any; otherwise >= min_nodes */
 	bool profiled;	/* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
 	/* Largest count measured, by it or its kin: at most doubled, >= 1. */

@@ -25,9 +25,10 @@
  * search_why.c		the sentence for the operator
  *
  * What always holds: a job with any GPU has one on its home node, from its
- * minimum to its cap, uniform if asked; new seats are on allowed nodes (a
- * home where it has GPUs counts as allowed). A job for which nothing of that
- * is possible keeps what it has, even over capacity: see plx_search_repair().
+ * minimum to its cap, on as many nodes as it may, uniform if asked; new seats
+ * are on allowed nodes (a home where it has GPUs counts as allowed). A job for
+ * which nothing of that is possible keeps what it has, even over capacity: see
+ * plx_search_repair().
  */
 #ifndef PLX_CORE_SEARCH_H
 #define PLX_CORE_SEARCH_H
@@ -187,8 +188,13 @@ double plx_value_of_count(const struct plx_search *search,
 			  struct plx_elastic *e, int gpus);
 /* Within its limits, and one of the sizes it may have? */
 bool plx_size_allowed(const struct plx_elastic *e, int gpus);
-/* The fewest nodes, from least, that may hold so many GPUs; 0: none. */
-int plx_many_nodes(const struct plx_search *search, int gpus, int least);
+/* May it have so many GPUs on one node? */
+bool plx_one_node(const struct plx_elastic *e, int gpus);
+/* The fewest nodes, from least, that may hold so many GPUs of it; 0: none. */
+int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
+		   int gpus, int least);
+/* Most nodes that it may be on. */
+int plx_nodes_max(const struct plx_search *search, const struct plx_elastic *e);
 /* Does it matter to the job whether it is on two nodes or on more? */
 bool plx_two_differ(const struct plx_elastic *e);
 

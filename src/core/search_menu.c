@@ -69,20 +69,20 @@ static void add_spread(struct menu *menu, int nodes, int gpus)
 static void add_count(struct menu *menu, int gpus)
 {
 	const struct plx_search *search = menu->search;
-	int least = plx_many_nodes(search, gpus, 2);
+	int least = plx_many_nodes(search, menu->e, gpus, 2);
 
-	if (gpus <= menu->e->one_max)
+	if (plx_one_node(menu->e, gpus))
 		add(menu, 1, gpus, gpus);
 	if (search->problem->uniform) {
 		for (int k = least; k > 0;
-		     k = plx_many_nodes(search, gpus, k + 1))
+		     k = plx_many_nodes(search, menu->e, gpus, k + 1))
 			add(menu, k, gpus / k, gpus);
 		return;
 	}
 	if (least > 0)
 		add_spread(menu, least, gpus);
 	if (least == 2 && plx_two_differ(menu->e) &&
-	    plx_many_nodes(search, gpus, 3) == 3)
+	    plx_many_nodes(search, menu->e, gpus, 3) == 3)
 		add_spread(menu, 3, gpus);
 }
 

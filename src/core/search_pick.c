@@ -229,9 +229,16 @@ static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 	return true;
 }
 
+/* A node that it does not use so far, though it may use no more of them. */
+static bool one_too_many(const struct plx_search *search,
+			 const struct plx_elastic *e, int i, int used)
+{
+	return search->scratch[i] == 0 && used >= plx_nodes_max(search, e);
+}
+
 /* The next node to fill: the home, nodes it has now, then the emptiest. */
 static int next_to_fill(const struct plx_search *search,
-			const struct plx_elastic *e)
+			const struct plx_elastic *e, int used)
 {
 	int next = -1;
 	long best = -1;
@@ -241,6 +248,7 @@ static int next_to_fill(const struct plx_search *search,
 		long worth = plx_node_free(search, e, n);
 
 		if (search->scratch[i] > 0 || worth < 1 ||
+		    one_too_many(search, e, i, used) ||
 		    plx_node_disturbs(search, n) ||
 		    !plx_node_usable(search, e, n))
 			continue;
@@ -255,7 +263,8 @@ static int next_to_fill(const struct plx_search *search,
 }
 
 /* The next GPU to take from others: at home, then where it costs least. */
-static int next_to_take(struct plx_search *search, const struct plx_elastic *e)
+static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
+			int used)
 {
 	uint64_t best = NEVER;
 	int next = -1;
@@ -267,6 +276,7 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e)
 
 		if (plx_node_disturbs(search, n) ||
 		    !plx_node_usable(search, e, n) ||
+		    one_too_many(search, e, i, used) ||
 		    (long) search->scratch[i] >= plx_node_open(search, e, n))
 			continue;
 		if (cost < best) {
@@ -283,22 +293,24 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 {
 	int gpus = form->gpus;
 	int nodes = form->nodes; /* still to be used, at least */
+	int used = 0;
 
 	memset(search->scratch, 0,
 	       (size_t) search->look_count * sizeof(*search->scratch));
 	while (gpus > 0) {
-		int i = next_to_fill(search, e);
+		int i = next_to_fill(search, e, used);
 		int take = 1;
 
 		if (i >= 0)
 			take = plx_node_free(search, e, search->look[i]);
 		else if (eject)
-			i = next_to_take(search, e);
+			i = next_to_take(search, e, used);
 		if (i < 0)
 			return false;
 		take = take < gpus ? take : gpus;
 		if (search->scratch[i] == 0 && nodes > 0)
 			nodes--;
+		used += search->scratch[i] == 0;
 		/* Each of the others needs one. */
 		take = take < gpus - nodes ? take : gpus - nodes;
 		if (take < 1)

@@ -67,6 +67,9 @@ static bool seat_valid(const struct plx_search *search,
 
 	if (shape.gpus == 0)
 		return true;
+	if (shape.nodes < e->job->min_nodes ||
+	    (e->job->max_nodes && shape.nodes > e->job->max_nodes))
+		return false;
 	for (int i = 0; i < e->now.count; i++) {
 		if (e->now.spots[i].node == e->job->home)
 			at_home = true;

@@ -88,10 +88,24 @@ bool plx_size_allowed(const struct plx_elastic *e, int gpus)
 	return job->size_count == 0;
 }
 
-int plx_many_nodes(const struct plx_search *search, int gpus, int least)
+bool plx_one_node(const struct plx_elastic *e, int gpus)
 {
-	int most = min_int(search->node_count, gpus);
+	return gpus <= e->one_max && e->job->min_nodes <= 1;
+}
 
+int plx_nodes_max(const struct plx_search *search, const struct plx_elastic *e)
+{
+	int most = e->job->max_nodes;
+
+	return most ? min_int(most, search->node_count) : search->node_count;
+}
+
+int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
+		   int gpus, int least)
+{
+	int most = min_int(plx_nodes_max(search, e), gpus);
+
+	least = max_int(least, e->job->min_nodes);
 	least = max_int(least, gpus / search->node_gpus_max +
 				       (gpus % search->node_gpus_max > 0));
 	if (!search->problem->uniform)
@@ -116,16 +130,16 @@ double plx_value_of_count(const struct plx_search *search,
 
 	if (!plx_size_allowed(e, gpus))
 		return best;
-	if (gpus <= e->one_max)
+	if (plx_one_node(e, gpus))
 		best = plx_value(search, e, shape);
-	shape.nodes = plx_many_nodes(search, gpus, 2);
+	shape.nodes = plx_many_nodes(search, e, gpus, 2);
 	/* Only a table tells more than three nodes from three. */
 	while (shape.nodes > 0 && shape.nodes <= gpus &&
 	       shape.nodes <= search->node_count) {
 		best = fmax(best, plx_value(search, e, shape));
 		if (!plx_two_differ(e) || (shape.nodes > 2 && !e->job->table))
 			break;
-		shape.nodes = plx_many_nodes(search, gpus, shape.nodes + 1);
+		shape.nodes = plx_many_nodes(search, e, gpus, shape.nodes + 1);
 	}
 	return best;
 }

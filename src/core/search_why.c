@@ -243,6 +243,15 @@ static void obstacle(const struct line *line, double gain, int missing,
 			 charge, why);
 }
 
+/* The user, or the partition, says on how many nodes it may be. */
+static bool all_its_nodes(const struct line *line)
+{
+	int most = line->e->job->max_nodes;
+
+	return most && line->to.nodes >= most &&
+	       most < line->search->node_count;
+}
+
 /* It could have more, and does not get it. */
 static void why_enough(const struct line *line)
 {
@@ -253,6 +262,14 @@ static void why_enough(const struct line *line)
 	char reason[128] = "";
 	double gain;
 
+	if (then <= now && all_its_nodes(line)) {
+		snprintf(line->text, line->size,
+			 "stays: %d GPU%s on %d node%s, as many nodes as it "
+			 "may have",
+			 gpus, plural(gpus), line->to.nodes,
+			 plural(line->to.nodes));
+		return;
+	}
 	if (then <= now) {
 		snprintf(line->text, line->size,
 			 "stays: %d GPU%s, more would not help", gpus,

@@ -41,6 +41,8 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	  1, INT_MAX, NAN },
 	{ "max_by", PLX_IN_JOB, PLX_WHOLE, AT(max_by),
 	  0, PLX_BOUNDS - 1, PLX_BOUND_OWN },
+	{ "min_nodes", PLX_IN_JOB, PLX_WHOLE, AT(min_nodes), 0, INT_MAX, 0 },
+	{ "max_nodes", PLX_IN_JOB, PLX_WHOLE, AT(max_nodes), 0, INT_MAX, 0 },
 	{ "profiled_replicas", PLX_IN_JOB, PLX_WHOLE, AT(profiled_gpus),
 	  0, INT_MAX, 0 },
 	{ "pinned", PLX_IN_JOB, PLX_FLAG, AT(pinned), 0, 1, 0 },

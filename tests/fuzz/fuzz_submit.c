@@ -67,6 +67,7 @@ int fuzz_submit(const uint8_t *data, size_t size)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	else
 		MUST(gpus <= 10 * (PLX_GPUS_MAX + 1));
+	(void) elastic_read_nodes(job_env, 2);
 	if (elastic_options(job_env, 2, &wanted, &err) < 0)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	choose(&wanted, data, size);

@@ -85,6 +85,9 @@ static inline bool row_allowed(const struct plx_problem *problem,
 		return false;
 	if (job->home >= 0 && row[job->home] == 0)
 		return false;
+	if (shape.nodes < job->min_nodes ||
+	    (job->max_nodes && shape.nodes > job->max_nodes))
+		return false;
 	for (int n = 0; n < problem->node_count; n++) {
 		bool home = n == job->home && job->now[n] > 0;
 

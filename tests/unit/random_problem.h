@@ -25,6 +25,7 @@ struct random_spec {
 	bool hostile; /* absurd but valid numbers */
 	bool rich;    /* weights, sizes and tables too */
 	bool stocked; /* other resources, too */
+	bool bounded; /* numbers of nodes, too */
 };
 
 static inline int random_int(uint64_t *seed, int low, int high)
@@ -88,6 +89,13 @@ static inline void random_limits(uint64_t *seed, struct plx_job *job,
 	job->age_s = chance(seed, 10) ? 0 : spread(seed, 1, 1e5);
 	job->restart_s = chance(seed, 30) ? 0 : spread(seed, 0.1, 100);
 	job->restarts = random_int(seed, 0, 20);
+	if (spec->bounded && chance(seed, 50)) {
+		job->min_nodes = random_int(seed, 0, spec->nodes);
+		job->max_nodes =
+			chance(seed, 30)
+				? 0
+				: random_int(seed, job->min_nodes, spec->nodes);
+	}
 	if (spec->hostile && chance(seed, 20)) {
 		job->age_s = 1e14;
 		job->restart_s = 3600;

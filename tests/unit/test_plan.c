@@ -10,6 +10,9 @@ static const struct random_spec medium = { .nodes = 5, .jobs = 8, .gpus = 4 };
 static const struct random_spec rich = {
 	.nodes = 5, .jobs = 8, .gpus = 4, .rich = true, .stocked = true
 };
+static const struct random_spec bounded = {
+	.nodes = 5, .jobs = 8, .gpus = 4, .rich = true, .bounded = true
+};
 /* More nodes than the search looks at one by one. */
 static const struct random_spec wide = {
 	.nodes = 60, .jobs = 80, .gpus = 8, .rich = true, .stocked = true
@@ -46,6 +49,7 @@ static void a_plan_respects_every_limit(void **state)
 	check_many(&small, 3000);
 	check_many(&medium, 1000);
 	check_many(&rich, 2000);
+	check_many(&bounded, 2000);
 	check_many(&wide, 60);
 }
 

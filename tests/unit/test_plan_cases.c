@@ -106,6 +106,49 @@ static void a_job_stops_at_its_limit(void **state)
 	done(problem, plan);
 }
 
+static void a_job_keeps_to_as_many_nodes_as_it_may_have(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].max_nodes = 1;
+	problem->jobs[0].now[0] = 2;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "grows 2 -> 4 GPUs on 1 node: ");
+	plx_plan_destroy(plan);
+	problem->jobs[0].now[0] = 4;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4,
+		      "stays: 4 GPUs on 1 node, as many nodes as it may have");
+	plx_plan_destroy(plan);
+	problem->jobs[0].max_nodes = 2;
+	problem->uniform = false;
+	plan = searched(problem);
+	assert_choice(plan, 0, 8, "grows 4 -> 8 GPUs on 2 nodes: ");
+	done(problem, plan);
+}
+
+/* One GPU is left on the second node; none on two of three. */
+static void a_job_is_on_as_many_nodes_as_it_must_or_parked(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].min_nodes = problem->jobs[0].min_gpus = 2;
+	problem->jobs[0].now[0] = problem->jobs[0].now[1] = 2;
+	problem->gpus[1] = 1;
+	problem->gpus[2] = 0;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "shrinks 4 -> 2 GPUs: ");
+	plx_plan_destroy(plan);
+	problem->gpus[1] = 0;
+	plan = searched(problem);
+	assert_choice(plan, 0, 0, "parked: ");
+	done(problem, plan);
+}
+
 static void a_newcomer_takes_its_share(void **state)
 {
 	struct plx_problem *problem = cluster(1, 4, 2);
@@ -363,6 +406,9 @@ int main(void)
 		cmocka_unit_test(a_lone_job_grows_and_says_so),
 		cmocka_unit_test(a_job_at_most_doubles_what_it_measured),
 		cmocka_unit_test(a_job_stops_at_its_limit),
+		cmocka_unit_test(a_job_keeps_to_as_many_nodes_as_it_may_have),
+		cmocka_unit_test(
+			a_job_is_on_as_many_nodes_as_it_must_or_parked),
 		cmocka_unit_test(a_newcomer_takes_its_share),
 		cmocka_unit_test(reserved_room_is_left),
 		cmocka_unit_test(the_last_gpu_parks_whoever_may_be),

@@ -18,6 +18,8 @@ static void add_rare(uint64_t *seed, struct plx_problem *problem)
 	problem->hysteresis = unit_uniform(seed, 0, 0.1);
 	model->two_nodes = unit_uniform(seed, 0, 10);
 	model->growth = PLX_BY_DOUBLING;
+	problem->jobs[0].min_nodes = 2;
+	problem->jobs[0].max_nodes = 3;
 }
 
 static struct plx_problem *any_problem(uint64_t *seed, bool hostile)

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* elastic.c - is this job elastic, and what did its user allow? */
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/elastic.h"
 
 /* As SPANK names the option "scheduler-params" of plugin "pollux". */
 static const char prefix[] = "_SLURM_SPANK_OPTION_pollux_scheduler_params=";
+
+static const char nodes_prefix[] = "_POLLUX_NODES=";
 
 const char *elastic_text(char **spank_job_env, uint32_t count)
 {
@@ -28,4 +32,47 @@ int elastic_options(char **spank_job_env, uint32_t count,
 	if (!text)
 		return 0;
 	return plx_options_parse(text, options, err) < 0 ? -1 : 1;
+}
+
+/* A number of up to five digits at *text, and on to what follows it. */
+static bool read_count(const char **text, uint32_t *count)
+{
+	int digits = 0;
+
+	*count = 0;
+	for (; **text >= '0' && **text <= '9' && digits < 6; (*text)++) {
+		*count = *count * 10 + (uint32_t) (**text - '0');
+		digits++;
+	}
+	return digits > 0 && digits < 6;
+}
+
+struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count)
+{
+	struct elastic_nodes none = { 0 };
+	size_t length = sizeof(nodes_prefix) - 1;
+
+	for (uint32_t i = 0; spank_job_env && i < count; i++) {
+		struct elastic_nodes nodes;
+		const char *text = spank_job_env[i];
+
+		if (!text || strncmp(text, nodes_prefix, length) != 0)
+			continue;
+		text += length;
+		if (!read_count(&text, &nodes.min) || *text++ != '-' ||
+		    !read_count(&text, &nodes.max) || *text ||
+		    (nodes.max && nodes.max < nodes.min))
+			return none;
+		return nodes;
+	}
+	return none;
+}
+
+const char *elastic_write_nodes(struct elastic_nodes nodes, char *text)
+{
+	if (nodes.min <= 1 && !nodes.max)
+		return NULL;
+	snprintf(text, ELASTIC_NODES_SIZE, "%s%u-%u", nodes_prefix, nodes.min,
+		 nodes.max);
+	return text;
 }

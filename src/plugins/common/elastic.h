@@ -21,6 +21,23 @@
 int elastic_options(char **spank_job_env, uint32_t count,
 		    struct plx_options *options, struct plx_error *err);
 
+/* On how many nodes a job's user wants it; 0: any. */
+struct elastic_nodes {
+	uint32_t min;
+	uint32_t max;
+};
+
+/*
+ * job_submit/pollux keeps --nodes in spank_job_env, as the request is written
+ * anew for each shape. Users can write there, too: any text is read, and what
+ * makes no sense is as nothing.
+ */
+struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count);
+/* The string to keep; NULL: it may be on any. `text` has ELASTIC_NODES_SIZE
+ * bytes. */
+#define ELASTIC_NODES_SIZE 48
+const char *elastic_write_nodes(struct elastic_nodes nodes, char *text);
+
 /* The option's text, or NULL when the job has none. Borrowed. */
 const char *elastic_text(char **spank_job_env, uint32_t count);
 

@@ -153,6 +153,21 @@ static int _check_tasks(const job_desc_msg_t *job, const struct shape *shape,
 			job->num_tasks, shape->nodes);
 }
 
+/* For resizes: the request is overwritten with the shape it starts in. */
+static void _keep_nodes(job_desc_msg_t *job)
+{
+	struct elastic_nodes nodes = { .min = _given(job->min_nodes),
+				       .max = _given(job->max_nodes) };
+	char text[ELASTIC_NODES_SIZE];
+	uint32_t count = job->spank_job_env_size;
+
+	if (!elastic_write_nodes(nodes, text))
+		return;
+	xrecalloc(job->spank_job_env, count + 1, sizeof(char *));
+	job->spank_job_env[count] = xstrdup(text);
+	job->spank_job_env_size = count + 1;
+}
+
 static void _write_request(job_desc_msg_t *job, const struct shape *shape)
 {
 	uint32_t cpus = job->cpus_per_task;
@@ -202,6 +217,7 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0 ||
 	    _check_tasks(job_desc, &shape, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
+	_keep_nodes(job_desc);
 	_write_request(job_desc, &shape);
 	return SLURM_SUCCESS;
 }

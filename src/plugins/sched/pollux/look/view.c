@@ -162,6 +162,26 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	job->runs = job->runs && !job->fixed;
 }
 
+/* On how many it may be: as its user wants, and the partition allows. */
+static void _read_nodes(const job_record_t *record, struct pollux_job *job)
+{
+	const part_record_t *part = record->part_ptr;
+	const slurmdb_qos_rec_t *qos = record->qos_ptr;
+	uint32_t flags = qos ? qos->flags : 0;
+	struct elastic_nodes nodes = elastic_read_nodes(
+		record->spank_job_env, record->spank_job_env_size);
+
+	if (!(flags & QOS_FLAG_PART_MIN_NODE))
+		nodes.min = MAX(nodes.min, part->min_nodes);
+	if (!(flags & QOS_FLAG_PART_MAX_NODE) && part->max_nodes < NO_VAL &&
+	    (!nodes.max || part->max_nodes < nodes.max))
+		nodes.max = part->max_nodes;
+	if (nodes.max)
+		nodes.min = MIN(nodes.min, nodes.max);
+	job->min_nodes = (int) MIN(nodes.min, INT32_MAX);
+	job->max_nodes = (int) nodes.max;
+}
+
 static void _fill_job(job_record_t *record, const struct plx_options *options,
 		      struct pollux_rules *rules, struct pollux_view *view)
 {
@@ -170,6 +190,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->options = *options;
+	_read_nodes(record, job);
 	job->runs = pollux_record_runs(record);
 	_read_status(record, job);
 	job->home = pollux_record_home(record, &job->status);

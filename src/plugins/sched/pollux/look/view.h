@@ -46,6 +46,8 @@ struct pollux_job {
 	const char *fixed; /* why it keeps its shape for good, or NULL */
 	int home;
 	bool moves;	     /* as a whole, its script included, if it has to */
+	int min_nodes;	     /* by its user and its partition */
+	int max_nodes;	     /* 0: any */
 	uint64_t priority;   /* see pollux_priority() */
 	time_t age_s;	     /* since its start */
 	double ends_s;	     /* from now, by its time limit */

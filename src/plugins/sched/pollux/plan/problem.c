@@ -171,6 +171,10 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
 	job->max_by =
 		from->options.max_gpus ? PLX_BOUND_OWN : PLX_BOUND_CLUSTER;
+	job->min_nodes = from->min_nodes;
+	job->max_nodes = from->max_nodes;
+	/* One on each, at least. */
+	job->min_gpus = at_least(job->min_gpus, job->min_nodes);
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 	fill_goodput(from, job);
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);

@@ -66,7 +66,10 @@ static struct shape_cluster _cluster(void)
 
 static void _reset(job_record_t *job)
 {
-	struct shape_request nothing = { 0 };
+	struct elastic_nodes nodes =
+		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
+	struct shape_request request = { .min_nodes = nodes.min,
+					 .max_nodes = nodes.max };
 	struct shape_cluster cluster = _cluster();
 	struct pollux_request saved;
 	struct plx_options options;
@@ -80,7 +83,7 @@ static void _reset(job_record_t *job)
 	job->resize_time = 0;
 	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
 			    &options, &err) != 1 ||
-	    shape_choose(&options, &nothing, &cluster, &shape, &err) < 0) {
+	    shape_choose(&options, &request, &cluster, &shape, &err) < 0) {
 		error("sched/pollux: JobId=%u was requeued as it was: %s",
 		      job->job_id, err.text);
 		return;
