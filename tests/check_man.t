@@ -41,9 +41,111 @@ none() {
 	[ -z "$found" ]
 }
 
-plan 3
+programs=(src/launcher/pollux-launch src/report/pollux-{report,stat,top}
+	src/sim/pollux-{alloc,sim} src/sandbox/pollux-sandbox
+	src/doctor/pollux-doctor examples/pollux-train)
+
+# of_help PROGRAM: its options, as --help shows them
+of_help() {
+	POLLUX_SANDBOX_LIB=$POLLUX_SRCDIR/src/sandbox/lib \
+		"$POLLUX_BUILDDIR/$1" --help |
+		grep -E '^ *(-|[a-z]+ \[--)' | cut -c 1-29 |
+		grep -oE -- '--[a-z][a-z-]*' | sort -u
+}
+
+# of_page PROGRAM: those that its page's section on options has a tag for
+of_page() {
+	sed -n '/^\.SH "\?OPTIONS/,$p' "man/${1##*/}.1" |
+		sed 's/\\-/-/g; s/\\f[BIRP]//g' | grep -A1 '^\.TP' |
+		grep -oE -- '--[a-z][a-z-]*' | sort -u
+}
+
+# Options that no line of the page has, and tags that --help knows nothing of.
+otherwise() {
+	local program option
+	for program in "${programs[@]}"; do
+		[ -x "$POLLUX_BUILDDIR/$program" ] || continue
+		for option in $(of_help "$program"); do
+			[[ $option =~ ^--(usage|help)$ ]] ||
+				sed 's/\\-/-/g' "man/${program##*/}.1" |
+				grep -qE -- "$option([^a-z-]|\$)" ||
+				echo "$program: no word about $option"
+		done
+		comm -13 <(of_help "$program") <(of_page "$program") |
+			grep -vxE -- '--(help|version)' |
+			sed "s|^|$program has no |"
+	done
+}
+
+# What bash completes, where it is not what --help shows.
+completed_otherwise() {
+	local program
+	# shellcheck source=/dev/null
+	. etc/pollux.completion
+	export POLLUX_SANDBOX_LIB=$POLLUX_SRCDIR/src/sandbox/lib
+	for program in "${programs[@]}"; do
+		[ -x "$POLLUX_BUILDDIR/$program" ] || continue
+		complete -p "${program##*/}" >/dev/null ||
+			echo "$program is not completed"
+		COMP_WORDS=("$POLLUX_BUILDDIR/$program" --)
+		COMP_CWORD=1
+		_pollux "$POLLUX_BUILDDIR/$program"
+		diff <(printf '%s\n' "${COMPREPLY[@]}" | sort -u) \
+			<(of_help "$program") | sed -n "s|^[<>]|$program: &|p"
+	done
+}
+
+completes_a_value() {
+	# shellcheck source=/dev/null
+	. etc/pollux.completion
+	COMP_WORDS=("$POLLUX_BUILDDIR/src/sim/pollux-sim" --policy = tir)
+	COMP_CWORD=3
+	_pollux "${COMP_WORDS[0]}"
+	[ "${COMPREPLY[*]}" = tiresias ] || echo "not: ${COMPREPLY[*]}"
+}
+
+# Keys of the example that slurmctld does not know, and the other way round.
+other_keys() {
+	diff <(sed -nE 's/^# (pollux_[a-z_]+)=.*/\1/p' \
+		etc/pollux.conf.example | sort) \
+		<(sed -nE 's/^\t\{ "([a-z_]+)", AT\(.*/pollux_\1/p' \
+			src/plugins/sched/pollux/params.c | sort)
+}
+
+# The sentences that docs/troubleshooting.md explains, in no source. C breaks
+# them over lines.
+made_up() {
+	local said
+	find src -name '*.[ch]' -o -name '*.sh' | xargs cat |
+		tr -d '\n\t' | sed 's/" *"//g' >"$WORK/said"
+	grep -oE '(log|launcher): `[^`]*`|`[^`]*` \(pollux' \
+		docs/troubleshooting.md | sed 's/^[^`]*`//; s/`.*//; s/ *$//' |
+		while read -r said; do
+			grep -qF -- "$said" "$WORK/said" || echo "$said"
+		done
+}
+
+# Pages and programs that the README does not name.
+unmentioned() {
+	local name
+	for name in docs/*.md HACKING.md; do
+		grep -qF "($name)" README.md || echo "$name"
+	done
+	for name in "${programs[@]##*/}"; do
+		grep -qF "$name" README.md || echo "$name"
+	done
+}
+
+plan 9
 ok "every function of pollux.h has a page" none missing
 ok "pages that point to another are named there" none astray
+ok "each option of --help has a place in the page, and the other way round" \
+	none otherwise
+ok "bash completes the options of --help" none completed_otherwise
+ok "and values that have names" none completes_a_value
+ok "the example of slurm.conf has each key of the scheduler" none other_keys
+ok "docs/troubleshooting.md explains what is really said" none made_up
+ok "the README names each document and program" none unmentioned
 if [ -e /usr/share/groff/current/tmac/an.tmac ]; then
 	ok "all pages format without a complaint" none complaints
 else
