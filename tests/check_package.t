@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+# check_package.t - packages say the same as the source, build, and work
+#
+# With POLLUX_THOROUGH=1 the Debian packages are built and tried: minutes.
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+cd "$POLLUX_SRCDIR" || exit 1
+
+version=$(sed -nE 's/^AC_INIT\(\[pollux\], \[([0-9.]+)\].*/\1/p' configure.ac)
+slurm_src=$(sed -n 's/^SLURM_SRC = //p' "$POLLUX_BUILDDIR/Makefile")
+root=$WORK/root
+
+same_version() {
+	echo "configure.ac has $version"
+	[ -n "$version" ] &&
+		head -n 1 debian/changelog | grep -qF "pollux ($version)" &&
+		grep -qE "^Version: +$version\$" etc/pollux.spec
+}
+
+# Every file of debian/ is in the tarball.
+all_carried() {
+	local file missing=0
+	while read -r file; do
+		grep -qF "$file" Makefile.am && continue
+		echo "not in EXTRA_DIST: $file"
+		missing=1
+	done < <(git ls-files debian 2>/dev/null)
+	return $missing
+}
+
+spec_parses() {
+	rpmspec -P etc/pollux.spec >/dev/null
+}
+
+source_tree() {
+	make -s -C "$POLLUX_BUILDDIR" dist-gzip distdir="pollux-package" &&
+		tar -xzf "$POLLUX_BUILDDIR/pollux-package.tar.gz" -C "$WORK" &&
+		rm "$POLLUX_BUILDDIR/pollux-package.tar.gz"
+}
+
+package() {
+	cd "$WORK/pollux-package" && unset MAKEFLAGS MAKELEVEL MFLAGS &&
+		SLURM_SRC=$slurm_src DEB_BUILD_OPTIONS="parallel=2" \
+			dpkg-buildpackage -us -uc -b -d
+}
+
+lintian_is_content() {
+	lintian --allow-root --fail-on error "$WORK"/pollux_*.changes
+}
+
+# As dpkg does, without its scripts.
+unpack() {
+	local deb
+	mkdir "$root"
+	for deb in "$WORK"/*.deb; do
+		dpkg-deb -x "$deb" "$root" || return
+	done
+}
+
+split_as_told() {
+	local package
+	for package in slurm-wlm-pollux-plugins:sched_pollux.so \
+		slurm-wlm-pollux-plugins:job_submit_pollux.so \
+		pollux:spank_pollux.so pollux:bin/pollux-launch \
+		pollux:bin/pollux-doctor pollux:bin/pollux-report \
+		pollux:completions/pollux-top pollux:pollux-rank \
+		libpollux0:libpollux.so.0 libpollux-dev:libpollux.a \
+		libpollux-dev:pollux.h libpollux-dev:pollux.pc \
+		python3-pollux:dist-packages/pollux/__init__.py; do
+		dpkg-deb -c "$WORK/${package%%:*}"_*.deb |
+			grep -q "${package#*:}" || {
+			echo "${package%%:*} lacks ${package#*:}"
+			return 1
+		}
+	done
+}
+
+none_touches_etc() {
+	! find "$root/etc" -type f 2>/dev/null | grep . && ! grep -l slurm.conf \
+		"$WORK"/pollux-package/debian/*.postinst 2>/dev/null
+}
+
+# The Slurm that the plugins were built for, and no other.
+held_at_this_slurm() {
+	dpkg-deb -f "$WORK"/slurm-wlm-pollux-plugins_*.deb Depends |
+		grep -E 'basic-plugins \(>= [0-9.]+\), .*basic-plugins \(<< [0-9.]+~\)'
+}
+
+use_packages() {
+	libdir=$(dirname "$(find "$root" -name 'libpollux.so.0')")
+	export PATH=$root/usr/bin:$PATH LD_LIBRARY_PATH=$libdir
+	export POLLUX_SANDBOX_LIB=$root/usr/share/pollux/sandbox
+	export POLLUX_PLUGIN_PATH=$libdir/slurm-wlm
+}
+
+programs_run() {
+	local program
+	for program in "$root"/usr/bin/pollux-*; do
+		"$program" --help >/dev/null || return
+		grep -q "${program##*/}" <<<"$("$program" --help)" || return
+	done
+}
+
+links_statically() {
+	cat >"$WORK/one.c" <<'END'
+#include <pollux.h>
+#include <stdio.h>
+int main(void) { return puts(pollux_version()) < 0; }
+END
+	# shellcheck disable=SC2046 # flags
+	gcc -o "$WORK/one" "$WORK/one.c" -I"$root/usr/include" \
+		"$libdir/libpollux.a" $(pkg-config --libs ompi-c jansson zlib) \
+		-lm -ldl -lpthread && "$WORK/one" | grep -qF "$version"
+}
+
+links_dynamically() {
+	PKG_CONFIG_PATH=$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root \
+		pkg-config --cflags --libs pollux >"$WORK/flags" &&
+		gcc -o "$WORK/two" "$WORK/one.c" -I"$root/usr/include" \
+			$(cat "$WORK/flags") && "$WORK/two" | grep -qF "$version"
+}
+
+python_finds_it() {
+	PYTHONPATH=$root/usr/lib/python3/dist-packages \
+		POLLUX_LIBRARY=$libdir/libpollux.so.0 /usr/bin/python3 -c \
+		'import pollux.library; print(pollux.library.__file__)' |
+		grep -F "$root"
+}
+
+# sandbox_up uses the build tree; this one the packages.
+cluster_of_packages() {
+	SB=$WORK/sb
+	pollux-sandbox up --dir "$SB" --nodes 1 && sb pollux-doctor --try \
+		scheduler submit option job
+}
+
+# refuses PACKAGE FILE LINE: to be removed while it is named, not after.
+refuses() {
+	local script=$WORK/$1.prerm
+	mkdir -p "$WORK/etc/slurm"
+	dpkg-deb -I "$WORK/$1"_*.deb prerm |
+		sed "s,/etc/slurm,$WORK/etc/slurm,g" >"$script"
+	echo "$3" >"$WORK/etc/slurm/$2"
+	fails sh "$script" remove && sh "$script" upgrade 9 || return
+	echo "#$3" >"$WORK/etc/slurm/$2"
+	sh "$script" remove
+}
+
+thorough=14
+plan $((3 + thorough))
+ok "Debian's and RPM's packages have the source's version" same_version
+ok "the tarball carries all of debian/" all_carried
+if command -v rpmspec >/dev/null; then
+	ok "the RPM spec can be parsed" spec_parses
+else
+	skip "the RPM spec can be parsed" "no rpmspec"
+fi
+why=
+[ -n "${POLLUX_THOROUGH:-}" ] || why="POLLUX_THOROUGH=1 builds packages"
+[ -n "$slurm_src" ] || why="built without the Slurm source"
+command -v dh >/dev/null || why="no debhelper"
+if [ -n "$why" ]; then
+	for ((i = 0; i < thorough; i++)); do
+		skip "packages" "$why"
+	done
+	exit
+fi
+ok "a tarball can be made" source_tree
+ok "dpkg-buildpackage builds it, unit tests pass" package
+if command -v lintian >/dev/null; then
+	ok "lintian finds no error" lintian_is_content
+else
+	skip "lintian finds no error" "no lintian"
+fi
+ok "the packages unpack" unpack
+ok "each has what it is for" split_as_told
+ok "none brings or changes configuration" none_touches_etc
+ok "the plugins hold Slurm at their version" held_at_this_slurm
+use_packages
+ok "programs run from where they were unpacked" programs_run
+ok "a program can be linked with libpollux.a" links_statically
+ok "and with libpollux.so, by pkg-config" links_dynamically
+ok "Python finds the package" python_finds_it
+need_daemons
+ok "a cluster runs on them, and the doctor finds them well" \
+	cluster_of_packages
+ok "the plugins are not removed while slurm.conf names them" refuses \
+	slurm-wlm-pollux-plugins slurm.conf SchedulerType=sched/pollux
+ok "nor is the option while plugstack.conf requires it" refuses \
+	pollux plugstack.conf "required spank_pollux.so"
