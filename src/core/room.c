@@ -13,332 +13,276 @@
 
 #include "core/calendar.h"
 #include "core/room.h"
+#include "core/room_state.h"
 #include "core/search.h"
 
 #define GUESSES 8 /* sets of nodes tried for one request */
 
-/* A node as the present request sees it. */
-struct spare {
-	int node;
-	int take;     /* GPUs it would take */
-	int parks;    /* jobs that would lose the GPU on their home */
-	int displace; /* of those, how many elastic jobs have */
+enum outcome {
+	IMPOSSIBLE,
+	AT_A_LOSS, /* possible if somebody is left without a GPU */
+	TAKEN,
 };
 
-/* Of a node, besides GPUs. */
-struct amount {
-	double cpus, memory;
+/* What elastic jobs may be asked for beside GPUs. */
+struct way {
+	bool leaving; /* to leave their home, as a whole */
+	bool parks;   /* to have no GPU, where they yield */
 };
 
-struct room {
-	struct plx_problem *problem;
-	const struct plx_rest *rest; /* NULL: only GPUs matter */
-	struct plx_calendar *calendar;
-	struct plx_search *search;
-	struct amount *given; /* [node_count] to requests so far */
-	int *woken;	      /* [node_count] GPUs for parked jobs */
-	struct spare *spares; /* [node_count] */
-	int spare_count;
-	int *gpus;    /* [node_count] before the guess */
-	bool *parked; /* [job_count], search order: so far, for granted ones */
-	bool tight;   /* jobs have to move already */
-	bool *stuck;  /* [job_count], search order: from the beginning */
-};
-
-static void room_release(struct room *room)
+static void room_release(struct plx_making *making)
 {
-	plx_search_destroy(room->search);
-	plx_calendar_destroy(room->calendar);
-	free(room->given);
-	free(room->woken);
-	free(room->spares);
-	free(room->gpus);
-	free(room->parked);
-	free(room->stuck);
+	plx_search_destroy(making->search);
+	plx_calendar_destroy(making->calendar);
+	free(making->given);
+	free(making->woken);
+	free(making->spares);
+	free(making->gpus);
+	free(making->parked);
+	free(making->stuck);
+	free(making->homes);
 }
 
-static int room_init(struct room *room, struct plx_error *err)
+static int room_init(struct plx_making *making, struct plx_error *err)
 {
-	struct plx_problem *problem = room->problem;
+	struct plx_problem *problem = making->problem;
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t jobs = (size_t) problem->job_count + 1;
 
-	room->given = calloc(nodes, sizeof(*room->given));
-	room->woken = calloc(nodes, sizeof(*room->woken));
-	room->spares = calloc(nodes, sizeof(*room->spares));
-	room->gpus = calloc(nodes, sizeof(*room->gpus));
-	room->parked = calloc(jobs, sizeof(*room->parked));
-	room->stuck = calloc(jobs, sizeof(*room->stuck));
-	if (!room->given || !room->woken || !room->spares || !room->gpus ||
-	    !room->parked || !room->stuck)
+	making->given = calloc(nodes, sizeof(*making->given));
+	making->woken = calloc(nodes, sizeof(*making->woken));
+	making->spares = calloc(nodes, sizeof(*making->spares));
+	making->gpus = calloc(nodes, sizeof(*making->gpus));
+	making->parked = calloc(jobs, sizeof(*making->parked));
+	making->stuck = calloc(jobs, sizeof(*making->stuck));
+	making->homes = calloc(jobs, sizeof(*making->homes));
+	if (!making->given || !making->woken || !making->spares ||
+	    !making->gpus || !making->parked || !making->stuck ||
+	    !making->homes)
 		return plx_fail(err, "no memory to make room");
-	room->search = plx_search_create(problem, err);
-	return room->search ? 0 : -1;
+	making->search = plx_search_create(problem, err);
+	return making->search ? 0 : -1;
 }
 
 /* Who may be parked for this request, or already is for another one. */
-static void set_parking(struct room *room, const struct plx_request *request)
+static void set_parking(struct plx_making *making,
+			const struct plx_request *request)
 {
-	for (int j = 0; j < room->search->job_count; j++) {
-		struct plx_elastic *e = &room->search->jobs[j];
+	for (int j = 0; j < making->search->job_count; j++) {
+		struct plx_elastic *e = &making->search->jobs[j];
 		bool keeps = !request->keeps || request->keeps[e->index];
 
 		e->may_park = (e->job->may_park && !keeps) ||
-			      e->now.count == 0 || room->parked[j];
+			      e->now.count == 0 || making->parked[j];
 	}
-}
-
-/* What elastic jobs must keep on the node, at the very least. */
-static int must_keep(const struct room *room, int n)
-{
-	int gpus = 0;
-
-	for (int j = 0; j < room->search->job_count; j++) {
-		const struct plx_elastic *e = &room->search->jobs[j];
-
-		if (e->job->pinned || e->stuck)
-			gpus += e->job->now[n];
-		else if (!e->may_park && e->job->home == n)
-			gpus++;
-	}
-	return gpus;
-}
-
-/* Jobs at home on the node that may be parked, but need not be. */
-static int at_home(const struct room *room, int n)
-{
-	int jobs = 0;
-
-	for (int j = 0; j < room->search->job_count; j++) {
-		const struct plx_elastic *e = &room->search->jobs[j];
-
-		if (!e->job->pinned && !e->stuck && e->may_park &&
-		    !room->parked[j] && e->now.count > 0 && e->job->home == n)
-			jobs++;
-	}
-	return jobs;
-}
-
-static int held(const struct room *room, int n)
-{
-	int gpus = 0;
-
-	for (int j = 0; j < room->problem->job_count; j++)
-		gpus += room->problem->jobs[j].now[n];
-	return gpus;
-}
-
-/* A parked job's batch script stays on its home. */
-static bool is_home(const struct room *room, int n)
-{
-	for (int j = 0; j < room->problem->job_count; j++) {
-		if (room->problem->jobs[j].home == n)
-			return true;
-	}
-	return false;
-}
-
-/* Parked jobs, some for requests so far, that are at home on the node. */
-static int parked_at(const struct room *room, int n)
-{
-	int jobs = 0;
-
-	for (int j = 0; j < room->search->job_count; j++) {
-		const struct plx_elastic *e = &room->search->jobs[j];
-
-		jobs += e->job->home == n &&
-			(room->parked[j] || e->now.count == 0);
-	}
-	return jobs;
-}
-
-/* GPUs for which elastic jobs find so much there, at most `most`. */
-static int supplied(double left, double per_gpu, int most)
-{
-	if (left < 0)
-		return -1;
-	return per_gpu > 0 && left < per_gpu * most ? (int) (left / per_gpu)
-						    : most;
-}
-
-/*
- * GPUs of the node that elastic jobs may have if the request is to find its
- * CPUs and memory there; negative: it cannot.
- */
-static int gpus_beside(const struct room *room,
-		       const struct plx_request *request, int n, int most)
-{
-	const struct plx_rest *rest = room->rest;
-	int parked = rest ? parked_at(room, n) : 0;
-
-	if (rest && rest->cpus)
-		most = supplied(rest->cpus[n] - room->given[n].cpus -
-					request->cpus -
-					parked * rest->home_cpus,
-				rest->cpus_per_gpu[n], most);
-	if (rest && rest->memory && most >= 0)
-		most = supplied(rest->memory[n] - room->given[n].memory -
-					request->memory -
-					parked * rest->home_memory,
-				rest->memory_per_gpu[n], most);
-	return most;
-}
-
-/* Could the node serve the request? */
-static bool node_spare(const struct room *room,
-		       const struct plx_request *request, int n,
-		       struct spare *spare)
-{
-	int gpus = room->problem->gpus[n];
-	int take = request->gpus_per_node;
-	int idle = gpus - held(room, n);
-	int beside;
-	int left;
-	int homes;
-
-	if ((request->allowed && !request->allowed[n]) ||
-	    (room->calendar && !plx_calendar_open(room->calendar, request, n)))
-		return false;
-	if (request->whole_nodes) {
-		if (gpus != room->problem->gpus_total[n] || take > gpus ||
-		    is_home(room, n))
-			return false;
-		take = gpus;
-	}
-	beside = gpus_beside(room, request, n, gpus);
-	if (beside < 0)
-		return false;
-	if (gpus - take > beside)
-		take = gpus - beside;
-	left = gpus - must_keep(room, n) - take;
-	if (left < 0)
-		return false;
-	homes = at_home(room, n);
-	*spare = (struct spare){
-		.node = n,
-		.take = take,
-		.parks = homes > left ? homes - left : 0,
-		.displace = take > idle ? take - (idle > 0 ? idle : 0) : 0,
-	};
-	return true;
-}
-
-static int by_displacement(const void *a, const void *b)
-{
-	const struct spare *x = a;
-	const struct spare *y = b;
-
-	if (x->parks != y->parks)
-		return x->parks - y->parks;
-	if (x->displace != y->displace)
-		return x->displace - y->displace;
-	return x->node - y->node;
-}
-
-static void survey(struct room *room, const struct plx_request *request)
-{
-	room->spare_count = 0;
-	for (int n = 0; n < room->problem->node_count; n++) {
-		if (node_spare(room, request, n,
-			       &room->spares[room->spare_count]))
-			room->spare_count++;
-	}
-	qsort(room->spares, (size_t) room->spare_count, sizeof(*room->spares),
-	      by_displacement);
 }
 
 /* Stuck are those that were so from the beginning; their number. */
-static int reset_stuck(struct room *room)
+static int reset_stuck(struct plx_making *making)
 {
 	int stuck = 0;
 
-	for (int j = 0; j < room->search->job_count; j++) {
-		room->search->jobs[j].stuck = room->stuck[j];
-		stuck += room->stuck[j];
+	for (int j = 0; j < making->search->job_count; j++) {
+		making->search->jobs[j].stuck = making->stuck[j];
+		stuck += making->stuck[j];
 	}
 	return stuck;
 }
 
 /* Is there a plan that leaves all elastic jobs what they must have? */
-static bool feasible(struct room *room)
+static bool feasible(struct plx_making *making)
 {
-	int after = plx_search_repair(room->search);
+	int after = plx_search_repair(making->search);
 
-	return after <= reset_stuck(room);
+	return after <= reset_stuck(making);
 }
 
 /* The nodes of a guess: the first ones, then a window that slides on. */
-static const struct spare *guessed(const struct room *room, int guess, int i)
+static const struct plx_spare *guessed(const struct plx_making *making,
+				       int guess, int i)
 {
-	return &room->spares[(guess + i) % room->spare_count];
+	return &making->spares[(guess + i) % making->spare_count];
 }
 
-static bool try_guess(struct room *room, const struct plx_request *request,
-		      int guess)
+static bool is_guessed(const struct plx_making *making,
+		       const struct plx_request *request, int guess, int n)
 {
-	int *gpus = room->problem->gpus;
-	size_t size = (size_t) room->problem->node_count * sizeof(*gpus);
-	bool tight = room->tight;
-	int displaced = 0;
-
-	memcpy(room->gpus, gpus, size);
 	for (int i = 0; i < request->nodes; i++) {
-		const struct spare *spare = guessed(room, guess, i);
+		if (guessed(making, guess, i)->node == n)
+			return true;
+	}
+	return false;
+}
+
+/* Who lives on nodes of the guess and may leave need not stay; their number. */
+static int free_leavers(struct plx_making *making,
+			const struct plx_request *request, int guess)
+{
+	int leavers = 0;
+
+	for (int j = 0; j < making->problem->job_count; j++) {
+		struct plx_job *job = &making->problem->jobs[j];
+
+		making->homes[j] = job->home;
+		if (!making->leaving || job->home < 0 ||
+		    !plx_spare_leaves(request, job, j) ||
+		    !is_guessed(making, request, guess, job->home))
+			continue;
+		job->home = -1;
+		leavers++;
+	}
+	return leavers;
+}
+
+static void restore_homes(struct plx_making *making)
+{
+	for (int j = 0; j < making->problem->job_count; j++)
+		making->problem->jobs[j].home = making->homes[j];
+}
+
+static bool sits_on(const struct plx_seat *seat, int n)
+{
+	for (int i = 0; i < seat->count; i++) {
+		if (seat->spots[i].node == n)
+			return true;
+	}
+	return false;
+}
+
+/* Who could leave and need not stays at home. */
+static void stay_home(struct plx_making *making)
+{
+	for (int j = 0; j < making->search->job_count; j++) {
+		const struct plx_elastic *e = &making->search->jobs[j];
+		int home = making->homes[e->index];
+
+		if (home >= 0 && sits_on(&e->at, home))
+			making->problem->jobs[e->index].home = home;
+	}
+}
+
+/* Jobs that would lose all they have, after a repair. */
+static int losers(const struct plx_making *making)
+{
+	int jobs = 0;
+
+	for (int j = 0; j < making->search->job_count; j++)
+		jobs += making->search->jobs[j].at.count == 0 &&
+			!making->parked[j];
+	return jobs;
+}
+
+static enum outcome try_guess(struct plx_making *making,
+			      const struct plx_request *request, int guess,
+			      bool parks)
+{
+	int *gpus = making->problem->gpus;
+	size_t size = (size_t) making->problem->node_count * sizeof(*gpus);
+	bool tight = making->tight;
+	int displaced = free_leavers(making, request, guess);
+	enum outcome outcome = IMPOSSIBLE;
+
+	memcpy(making->gpus, gpus, size);
+	for (int i = 0; i < request->nodes; i++) {
+		const struct plx_spare *spare = guessed(making, guess, i);
 
 		gpus[spare->node] -= spare->take;
 		displaced += spare->displace;
 	}
 	/* Once jobs have to move, they may need what is idle. */
-	room->tight = room->tight || displaced > 0;
-	if (!room->tight || feasible(room))
-		return true;
-	room->tight = tight;
-	memcpy(gpus, room->gpus, size);
-	return false;
+	making->tight = making->tight || displaced > 0;
+	if (!making->tight)
+		return TAKEN;
+	if (feasible(making))
+		outcome = parks || losers(making) == 0 ? TAKEN : AT_A_LOSS;
+	if (outcome == TAKEN) {
+		stay_home(making);
+		return TAKEN;
+	}
+	making->tight = tight;
+	memcpy(gpus, making->gpus, size);
+	restore_homes(making);
+	return outcome;
 }
 
 /* Remember what the grant did. */
-static void settle(struct room *room, const struct plx_request *request,
+static void settle(struct plx_making *making, const struct plx_request *request,
 		   int guess, struct plx_grant *grant)
 {
 	for (int i = 0; i < request->nodes; i++) {
-		const struct spare *spare = guessed(room, guess, i);
-		struct amount *given = &room->given[spare->node];
+		const struct plx_spare *spare = guessed(making, guess, i);
+		struct plx_amount *given = &making->given[spare->node];
 
 		given->cpus += request->cpus;
 		given->memory += request->memory;
-		grant->displaces = grant->displaces || spare->displace > 0;
+		grant->displaces = grant->displaces || spare->displace > 0 ||
+				   spare->leavers > 0;
 		if (grant->nodes)
 			grant->nodes[spare->node] = true;
 		if (request->wakes)
-			room->woken[spare->node] += spare->take;
-		else if (room->calendar)
-			plx_calendar_start(room->calendar, request, spare->node,
-					   spare->take);
+			making->woken[spare->node] += spare->take;
+		else if (making->calendar)
+			plx_calendar_start(making->calendar, request,
+					   spare->node, spare->take);
 	}
-	for (int j = 0; room->tight && j < room->search->job_count; j++) {
-		if (room->search->jobs[j].at.count == 0)
-			room->parked[j] = true;
+	for (int j = 0; making->tight && j < making->search->job_count; j++) {
+		if (making->search->jobs[j].at.count == 0)
+			making->parked[j] = true;
 	}
 }
 
-/* Room now? */
-static bool serve(struct room *room, const struct plx_request *request,
-		  struct plx_grant *grant)
+/* Room now, in this way? AT_A_LOSS: only by parking somebody. */
+static enum outcome serve_so(struct plx_making *making,
+			     const struct plx_request *request,
+			     const struct way *way, struct plx_grant *grant)
 {
-	int guesses;
+	enum outcome best = IMPOSSIBLE;
+	int guesses = 0;
 
-	set_parking(room, request);
-	survey(room, request);
-	if (room->spare_count < request->nodes)
-		return false;
-	guesses = 1 + room->spare_count - request->nodes;
+	making->leaving = way->leaving;
+	plx_spare_survey(making, request);
+	if (making->spare_count < request->nodes)
+		return IMPOSSIBLE;
+	guesses = 1 + making->spare_count - request->nodes;
 	guesses = guesses < GUESSES ? guesses : GUESSES;
 	for (int guess = 0; guess < guesses; guess++) {
-		if (try_guess(room, request, guess)) {
-			settle(room, request, guess, grant);
-			return true;
+		enum outcome outcome =
+			try_guess(making, request, guess, way->parks);
+
+		if (outcome == TAKEN) {
+			settle(making, request, guess, grant);
+			return TAKEN;
 		}
+		best = outcome > best ? outcome : best;
+	}
+	return best;
+}
+
+/* Room now? */
+static bool serve(struct plx_making *making, const struct plx_request *request,
+		  struct plx_grant *grant)
+{
+	/* Shrink; go elsewhere; be parked at home; wait in the queue. */
+	static const struct way ways[] = {
+		{ .leaving = false, .parks = false },
+		{ .leaving = true, .parks = false },
+		{ .leaving = false, .parks = true },
+		{ .leaving = true, .parks = true },
+	};
+	/* Of ways without parking, by leaving: what came of it. */
+	enum outcome outcome[2] = { AT_A_LOSS, AT_A_LOSS };
+
+	set_parking(making, request);
+	for (int i = 0; i < 4; i++) {
+		const struct way *way = &ways[i];
+
+		if (way->leaving && !request->leaves)
+			continue;
+		if (way->parks && outcome[way->leaving] == IMPOSSIBLE)
+			continue;
+		outcome[way->leaving] = serve_so(making, request, way, grant);
+		if (outcome[way->leaving] == TAKEN)
+			return true;
 	}
 	return false;
 }
@@ -349,14 +293,15 @@ static bool needs_room(const struct plx_request *request)
 	       request->cpus > 0 || request->memory > 0;
 }
 
-static void answer(struct room *room, const struct plx_request *request,
+static void answer(struct plx_making *making, const struct plx_request *request,
 		   struct plx_grant *grant)
 {
-	grant->granted = !needs_room(request) || serve(room, request, grant);
+	grant->granted = !needs_room(request) || serve(making, request, grant);
 	if (grant->granted)
 		grant->starts_s = 0;
-	else if (room->calendar && !request->wakes)
-		grant->starts_s = plx_calendar_promise(room->calendar, request);
+	else if (making->calendar && !request->wakes)
+		grant->starts_s =
+			plx_calendar_promise(making->calendar, request);
 }
 
 /* The same job, which another partition would take. */
@@ -384,36 +329,38 @@ static int check_request(const struct plx_request *request,
 }
 
 /* What is impossible already is nobody's fault here. */
-static void begin(struct room *room)
+static void begin(struct plx_making *making)
 {
-	plx_search_repair(room->search);
-	for (int j = 0; j < room->search->job_count; j++) {
-		const struct plx_elastic *e = &room->search->jobs[j];
+	plx_search_repair(making->search);
+	for (int j = 0; j < making->search->job_count; j++) {
+		const struct plx_elastic *e = &making->search->jobs[j];
 
-		room->stuck[j] = e->stuck;
-		room->parked[j] = e->at.count == 0;
-		room->tight = room->tight || !plx_seat_equal(&e->at, &e->now);
+		making->stuck[j] = e->stuck;
+		making->parked[j] = e->at.count == 0;
+		making->tight =
+			making->tight || !plx_seat_equal(&e->at, &e->now);
 	}
 }
 
-static void serve_all(struct room *room, const struct plx_request *requests,
-		      int count, struct plx_grant *grants)
+static void serve_all(struct plx_making *making,
+		      const struct plx_request *requests, int count,
+		      struct plx_grant *grants)
 {
 	for (int i = 0; i < count; i++) {
 		grants[i] = (struct plx_grant){ .nodes = grants[i].nodes,
 						.starts_s = INFINITY };
 		if (!served_already(requests, grants, i))
-			answer(room, &requests[i], &grants[i]);
+			answer(making, &requests[i], &grants[i]);
 	}
-	for (int n = 0; n < room->problem->node_count; n++)
-		room->problem->gpus[n] += room->woken[n];
+	for (int n = 0; n < making->problem->node_count; n++)
+		making->problem->gpus[n] += making->woken[n];
 }
 
 int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
 		     const struct plx_request *requests, int count,
 		     struct plx_grant *grants, struct plx_error *err)
 {
-	struct room room = { .problem = problem, .rest = rest };
+	struct plx_making making = { .problem = problem, .rest = rest };
 	int rc = -1;
 
 	if (plx_problem_check(problem, err) < 0)
@@ -422,18 +369,18 @@ int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
 		if (check_request(&requests[i], err) < 0)
 			goto done;
 	}
-	if (room_init(&room, err) < 0)
+	if (room_init(&making, err) < 0)
 		goto done;
 	if (rest) {
-		room.calendar = plx_calendar_create(problem, rest, requests,
-						    count, err);
-		if (!room.calendar)
+		making.calendar = plx_calendar_create(problem, rest, requests,
+						      count, err);
+		if (!making.calendar)
 			goto done;
 	}
-	begin(&room);
-	serve_all(&room, requests, count, grants);
+	begin(&making);
+	serve_all(&making, requests, count, grants);
 	rc = 0;
 done:
-	room_release(&room);
+	room_release(&making);
 	return rc;
 }

@@ -28,6 +28,11 @@ struct plx_request {
 	 */
 	const bool *keeps;
 	/*
+	 * [job_count] of the problem, borrowed: elastic jobs that may be put
+	 * into the queue for it, to be started elsewhere, or later; NULL: none.
+	 */
+	const bool *leaves;
+	/*
 	 * It is a parked job of the problem that is to come back: others that
 	 * come later have no room here, but problem->gpus has it again.
 	 */
@@ -73,6 +78,12 @@ struct plx_grant {
  * later, and those that come after it have to be gone from them by then.
  * Never leaves a pinned job or one in `keeps` without its minimum. rest NULL:
  * only GPUs matter, and nothing is promised.
+ *
+ * A job at home on a node that cannot be had otherwise leaves it if it may: its
+ * `home` in the problem becomes -1, so that the search finds another place for
+ * it. One for which that finds none has to wait in the queue. Of all ways the
+ * first is taken that suffices: jobs shrink, go elsewhere, are parked at home,
+ * wait in the queue.
  */
 int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
 		     const struct plx_request *requests, int count,

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * room_state.h - room that is being made; for room.c and room_spare.c only
+ */
+#ifndef PLX_CORE_ROOM_STATE_H
+#define PLX_CORE_ROOM_STATE_H
+
+#include "core/calendar.h"
+#include "core/search.h"
+
+/* A node as the present request sees it. */
+struct plx_spare {
+	int node;
+	int take;     /* GPUs it would take */
+	int parks;    /* jobs that would lose the GPU on their home */
+	int leavers;  /* jobs at home there that may be asked to leave it */
+	int displace; /* of those, how many elastic jobs have */
+};
+
+/* Of a node, besides GPUs. */
+struct plx_amount {
+	double cpus, memory;
+};
+
+struct plx_making {
+	struct plx_problem *problem;
+	const struct plx_rest *rest; /* NULL: only GPUs matter */
+	struct plx_calendar *calendar;
+	struct plx_search *search;
+	struct plx_amount *given; /* [node_count] to requests so far */
+	int *woken;		  /* [node_count] GPUs for parked jobs */
+	struct plx_spare *spares; /* [node_count] */
+	int spare_count;
+	int *gpus;    /* [node_count] before the guess */
+	bool *parked; /* [job_count], search order: so far, for granted ones */
+	bool tight;   /* jobs have to move already */
+	bool *stuck;  /* [job_count], search order: from the beginning */
+	bool leaving; /* homes may be left, in the present guess */
+	int *homes;   /* [job_count] before the guess */
+};
+
+/*
+ * Fill making->spares with the nodes that could serve the request, those where
+ * it displaces least first.
+ */
+void plx_spare_survey(struct plx_making *making,
+		      const struct plx_request *request);
+
+/* May the job be asked to leave its home for the request? */
+bool plx_spare_leaves(const struct plx_request *request,
+		      const struct plx_job *job, int index);
+
+#endif
