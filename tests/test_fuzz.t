@@ -4,7 +4,7 @@
 
 rounds=2000
 [ -z "${POLLUX_THOROUGH:-}" ] || rounds=300000
-targets="fields hint options params section snapshot spank status submit target"
+targets="fields hint notice options params section snapshot spank status submit target"
 
 # shellcheck disable=SC2086 # words
 set -- $targets

@@ -27,6 +27,7 @@ static const char *const seeds[] = {
 	"pollux_dump=/var/tmp,pollux_enabled=no",
 	"gres:gpu:4",
 	"a=1 b=-2.5e-3 c=0x1 d=nan why=the rest of it",
+	"spot notice until=2026-01-01T12:00:00, or until=now+10minutes, 12:30",
 };
 
 static const char *const words[] = {
@@ -55,6 +56,8 @@ static const char *const words[] = {
 	"nodes=",
 	"4294967296",
 	"serial=",
+	"until=",
+	"leave ",
 	"\x7f",
 };
 
@@ -68,6 +71,7 @@ static const struct {
 	{ "section", fuzz_section, 3 }, { "snapshot", fuzz_snapshot, 6 },
 	{ "spank", fuzz_spank, 0 },	{ "status", fuzz_status, 1 },
 	{ "submit", fuzz_submit, 5 },	{ "target", fuzz_target, 3 },
+	{ "notice", fuzz_notice, 7 },
 };
 
 static uint64_t state;

@@ -57,6 +57,7 @@ int fuzz_snapshot(const uint8_t *data, size_t size);
 int fuzz_spank(const uint8_t *data, size_t size);
 int fuzz_status(const uint8_t *data, size_t size);
 int fuzz_submit(const uint8_t *data, size_t size);
+int fuzz_notice(const uint8_t *data, size_t size);
 int fuzz_target(const uint8_t *data, size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/hint.h"
+#include "core/notice.h"
 #include "core/options.h"
 #include "core/section.h"
 #include "core/status.h"
@@ -11,6 +12,7 @@
 #include "fuzz.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define DAY_S	 86400.0
 
 /* A failure is told in one line; on success err is not looked at. */
 static void told(int rc, const struct plx_error *err)
@@ -139,6 +141,23 @@ int fuzz_hint(const uint8_t *data, size_t size)
 	told(rc, &err);
 	if (rc == 1)
 		is_sane(&hint);
+	return 0;
+}
+
+/* An administrator's text: a time that can be computed with, or none. */
+int fuzz_notice(const uint8_t *data, size_t size)
+{
+	char text[TEXT_MAX];
+	struct plx_notice notice;
+	struct plx_error err;
+	int rc = plx_notice_read(fuzz_text(data, size, text), 1767225600, 3600,
+				 &notice, &err);
+
+	told(rc, &err);
+	MUST(rc == 0 || notice.kind == PLX_NOTICE_NONE);
+	MUST(notice.until_s >= -DAY_S && notice.until_s < 1e15);
+	MUST(notice.kind != PLX_NOTICE_UNTIL ||
+	     plx_notice_is_due(&notice, notice.until_s));
 	return 0;
 }
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notice.h - what the reason of a drained node says of the time to leave it
+ *
+ *	leave			jobs are to be gone as soon as they can
+ *	until=TIME		... when that time comes
+ *
+ * `leave` is the reason's first word; until= stands at the beginning of any.
+ * TIME is one of those that Slurm knows: seconds since 1970,
+ * YYYY-MM-DD[THH:MM[:SS]], HH:MM[:SS] (the next one), or
+ * now[+N[seconds|minutes|hours|days|weeks]], by the time the reason was set.
+ */
+#ifndef PLX_CORE_NOTICE_H
+#define PLX_CORE_NOTICE_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+
+/* Whole jobs begin to leave so long before the deadline. */
+#define PLX_NOTICE_S 120
+
+enum plx_notice_kind {
+	PLX_NOTICE_NONE, /* nothing is said: who is there may stay */
+	PLX_NOTICE_LEAVE,
+	PLX_NOTICE_UNTIL,
+};
+
+struct plx_notice {
+	enum plx_notice_kind kind;
+	double until_s; /* PLX_NOTICE_UNTIL: seconds since 1970 */
+};
+
+/*
+ * Read a reason (NULL: none) that was set at set_s, where local time is
+ * utc_offset_s ahead of UTC. -1 with err set when it has a time that is none:
+ * *notice is PLX_NOTICE_NONE then.
+ */
+int plx_notice_read(const char *reason, double set_s, double utc_offset_s,
+		    struct plx_notice *notice, struct plx_error *err);
+
+/* Is it time for whole jobs to leave? */
+bool plx_notice_is_due(const struct plx_notice *notice, double now_s);
+
+#endif
