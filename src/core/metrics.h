@@ -74,7 +74,9 @@ struct plx_metrics {
 	uint64_t overdue; /* acknowledgements that did not come in time */
 	uint64_t kills;	  /* of steps */
 	uint64_t hints_dropped;
-	uint64_t told; /* records written to explain */
+	uint64_t told;	  /* records written to explain */
+	uint64_t moved;	  /* whole jobs, batch script included */
+	uint64_t evicted; /* whole jobs, to wait in the queue */
 	struct plx_times cycles;
 	struct plx_held held[PLX_LOCKS];
 	int held_count;

@@ -70,6 +70,8 @@ static void print_work(const struct plx_stat *stat, FILE *out)
 	print_locks(stat, out);
 	fprintf(out, "resizes   %.0f asked; ", value(stat, "asked_total"));
 	print_kinds(stat, "resizes_total", out);
+	fprintf(out, "; whole jobs: %.0f moved, %.0f put into the queue",
+		value(stat, "moved_total"), value(stat, "evicted_total"));
 	fputs("\nrefused   ", out);
 	print_kinds(stat, "refusals_total", out);
 	fprintf(out,

@@ -24,6 +24,8 @@ static const size_t events[] = {
 	[POLLUX_DID_KILL] = AT(kills),
 	[POLLUX_DROPPED_HINT] = AT(hints_dropped),
 	[POLLUX_DID_TELL] = AT(told),
+	[POLLUX_DID_MOVE] = AT(moved),
+	[POLLUX_DID_EVICT] = AT(evicted),
 };
 
 void pollux_count(enum pollux_event event)
