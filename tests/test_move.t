@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 # test_move.t - a whole job goes elsewhere, its batch script included
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 3 --gpus-per-node 2 --params pollux_min_gap=0.2
-plan 7
+checks=20
+[ -z "${POLLUX_THOROUGH:-}" ] || checks=24
+plan $checks
 
 mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
@@ -43,6 +46,48 @@ no_mail() {
 	! logged 'email msg to .* Name=moved .*(Requeued|Failed)'
 }
 
+# drain NODES [REASON]
+drain() {
+	sb scontrol update NodeName="$1" State=DRAIN Reason="${2:-leave}"
+}
+
+# resume NODE...: drained or not.
+resume() {
+	local node
+	for node; do
+		sb scontrol update NodeName="$node" State=RESUME 2>/dev/null
+	done
+}
+
+# What its record says of it, the line breaks of scontrol left out.
+says() {
+	sb scontrol show job "$1" | tr -d '\n' | grep -qE "why=$2"
+}
+
+evicted() {
+	is_state "$1" PENDING && logged "JobId=$1 waits in the queue: $2"
+}
+
+counted() {
+	grep -qE "^pollux_$1 $2\$" "$SB/log/pollux.prom"
+}
+
+no_sample_lost() {
+	bash "$POLLUX_SRCDIR/tests/samples.sh" "$POLLUX_SAMPLE_LOG" \
+		"$samples" "$(epochs_of "$1")" so-far
+}
+
+# Of the two jobs: which one runs, and which one waits?
+sort_out() {
+	runs=$1 waits=$2
+	is_state "$1" RUNNING || runs=$2 waits=$1
+	is_state "$runs" RUNNING && is_state "$waits" PENDING
+}
+
+told_once() {
+	[ "$(ctld_log | grep -c "$1")" -eq 1 ]
+}
+
 time_of_moves() {
 	ctld_log | grep -oE 'moved in [0-9.]+ s' |
 		awk '{ sum += $3; if ($3 > most) most = $3 }
@@ -57,7 +102,7 @@ ok "a job trains" wait_until "has_gpus_or_more $job 2 && trains $job" 60
 first=$(batch_host "$job")
 before=$(ends_at "$job")
 sleep 1
-sb scontrol update NodeName="$first" State=DRAIN Reason=leave
+drain "$first"
 ok "it leaves the node of its script when that is drained" \
 	wait_until "runs_elsewhere $job $first" 30
 ok "by a move of the whole job" logged \
@@ -70,3 +115,73 @@ ok "accounting shows it requeued, then running" \
 ok "its user gets no mail of a requeue" no_mail
 ok "the node that it left is empty" \
 	wait_until "sb scontrol show node $first | grep -q 'State=.*DRAINED\|CPUAlloc=0'" 20
+
+# ---- nowhere to go: it is saved and waits
+
+resume "$first"
+drain_all() {
+	drain n1,n2,n3
+	wait_until "evicted $job 'leaves n[123], which is drained: no other'" 60
+}
+ok "a job that finds no other place is put into the queue" drain_all
+ok "its record says why" says "$job" "leaves n[123], which is drained"
+began=$(epochs_of moved)
+resume "$first"
+ok "it goes on when there is a place again" wait_until \
+	"is_state $job RUNNING && trains $job && [ \$(epochs_of moved) -gt $began ]" 60
+sb scancel "$job"
+wait_until "ended $job" 30
+ok "with nothing lost: each sample was used once in each epoch" \
+	no_sample_lost moved
+ok "both are counted" wait_until \
+	"counted moved_total 1 && counted evicted_total 1" 20
+
+# ---- whole nodes for a job of higher priority
+
+drain n3 until=soon
+ok "a deadline that is no time is told" \
+	wait_until "logged 'node n3 is drained.*until=soon is not a time'" 20
+resume n1 n2
+one=$(submit_light one pollux,max=2 --priority=1000 --)
+wait_until "has_gpus $one 2" 60
+two=$(submit_light two pollux,max=2 --priority=1000 --)
+ok "two elastic jobs live on two nodes" wait_until "has_gpus $two 2" 60
+resume n3
+filler=$(submit_rigid -N1 -w n3 --gpus-per-node=1 --priority=2000 -- 600)
+wait_until "is_state $filler RUNNING" 30
+low=$(submit_rigid -N2 --exclusive --priority=10 -- 600)
+whole=$(submit_rigid -N2 --exclusive --gpus-per-node=2 --priority=100000 -- 600)
+ok "a job of higher priority gets both nodes for itself" \
+	wait_until "is_state $whole RUNNING" 60
+ok "one of lower priority does not" is_state "$low" PENDING
+sb scancel "$low"
+ok "one of the two goes on where there is a GPU left" \
+	wait_until "sort_out $one $two && [ \$(batch_host \$runs) = n3 ]" 30
+sort_out "$one" "$two"
+ok "the other waits, and says for whom" \
+	says "$waits" "leaves n[12] to job $whole: no other place"
+sb scancel "$whole"
+ok "it is started again, and grows" wait_until "has_gpus $waits 2" 60
+ok "a deadline that is none was told once" told_once 'until=soon is not a time'
+sb scancel "$one" "$two" "$filler"
+
+[ -n "${POLLUX_THOROUGH:-}" ] || exit 0
+
+# ---- a deadline
+
+moved_to() {
+	is_state "$1" RUNNING && [ "$(batch_host "$1")" != "$2" ]
+}
+
+wait_until "ended $one $two" 30
+job=$(submit_light late pollux,max=2 --)
+ok "a job runs" wait_until "has_gpus $job 2" 60
+home=$(batch_host "$job")
+until=$(($(date +%s) + 180))
+drain "$home" "spot until=$(date -d "@$until" +%Y-%m-%dT%H:%M:%S)"
+ok "it leaves its node before the deadline" \
+	wait_until "moved_to $job $home" 60
+at=$(date -d "$(job_field "$job" StartTime)" +%s)
+ok "but not before two minutes of it" [ "$at" -ge $((until - 121)) ]
+ok "and long before its end" [ "$at" -lt "$until" ]
+sb scancel "$job"

@@ -11,6 +11,7 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/look/hosts.h"
+#include "sched/pollux/look/notices.h"
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/patience.h"
@@ -258,6 +259,7 @@ static void _look(const struct pollux_params *params)
 		if (pollux_shares_claim(view, &err) < 0)
 			error("sched/pollux: %s", err.text);
 		pollux_scale_apply(view, params);
+		pollux_enter_clear(view);
 		pollux_cycle(view, params, now_s);
 	}
 	pollux_view_destroy(view);
@@ -297,6 +299,7 @@ void *pollux_agent(void *unused)
 	}
 	pollux_acct_stop();
 	pollux_track_remove_all();
+	pollux_notices_forget_all();
 	pollux_enter_forget_all();
 	slurm_mutex_lock(&shared.mutex);
 	xfree(shared.text);

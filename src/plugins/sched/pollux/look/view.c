@@ -10,6 +10,7 @@
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
+#include "sched/pollux/look/notices.h"
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/look/waiting.h"
@@ -53,11 +54,21 @@ static bool _usable(const node_record_t *node)
 	       !IS_NODE_POWERING_DOWN(node) && !IS_NODE_POWERING_UP(node);
 }
 
-/* Its administrator wants it empty, and not only nothing new there. */
-static bool _is_to_be_left(const node_record_t *node)
+/*
+ * It was put back into the queue before, and has not run for long since: a
+ * minute after the first time, then twice that, up to an hour.
+ */
+#define CALM_S	   60
+#define CALM_STEPS 6
+
+static bool _is_calm(const job_record_t *record, const struct pollux_job *job)
 {
-	return IS_NODE_DRAIN(node) && node->reason &&
-	       !xstrncasecmp(node->reason, "leave", 5);
+	int steps = 0;
+
+	if (!record->restart_cnt)
+		return true;
+	steps = MIN(record->restart_cnt - 1, CALM_STEPS);
+	return job->age_s >= MIN(CALM_S << steps, 3600);
 }
 
 static void _fill_nodes(struct pollux_view *view,
@@ -73,7 +84,7 @@ static void _fill_nodes(struct pollux_view *view,
 		gpus = pollux_node_gpus(record);
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
-		node->leave = _is_to_be_left(record);
+		node->leave = pollux_notices_due(record, n, view->now);
 		node->waking = IS_NODE_POWERING_UP(record) ||
 			       (record->node_state & NODE_STATE_POWER_UP);
 		node->asleep = IS_NODE_POWERED_DOWN(record) && !node->waking &&
@@ -201,6 +212,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->age_s = view->now > record->start_time
 			     ? view->now - record->start_time
 			     : 0;
+	job->yields = job->moves && _is_calm(record, job);
 	job->shape = xstrdup(record->nodes);
 	job->since = pollux_record_since(record);
 	job->gpus = xcalloc(view->node_count, sizeof(*job->gpus));

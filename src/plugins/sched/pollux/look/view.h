@@ -48,6 +48,7 @@ struct pollux_job {
 	bool moves;	     /* as a whole, its script included, if it has to */
 	int min_nodes;	     /* by its user and its partition */
 	int max_nodes;	     /* 0: any */
+	bool yields;	     /* its home to a job that waits, where it moves */
 	uint64_t priority;   /* see pollux_priority() */
 	time_t age_s;	     /* since its start */
 	double ends_s;	     /* from now, by its time limit */
@@ -90,6 +91,7 @@ struct pollux_waiting {
 	double seconds; /* its time limit */
 	bool whole_nodes;
 	bool ignored; /* see patience.h */
+	bool clears;  /* whole nodes, of jobs that yield: see enter.h */
 	bool limited; /* Slurm says that a limit is in its way */
 	bool blocked; /* and no elastic job can help, see shares.h */
 	int take_count;

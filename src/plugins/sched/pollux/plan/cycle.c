@@ -8,6 +8,7 @@
 #include "core/plan.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/dump.h"
+#include "sched/pollux/plan/leave.h"
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/shares.h"
@@ -47,6 +48,12 @@ static int *_target_gpus(const struct pollux_view *view,
 	return gpus;
 }
 
+static bool _has_to_leave(const struct pollux_view *view,
+			  const struct pollux_job *job)
+{
+	return job->home >= 0 && view->nodes[job->home].leave;
+}
+
 /* Why the job is left as it is, if it is. */
 static enum plx_hold _hold(const struct pollux_view *view,
 			   const struct pollux_job *job,
@@ -58,7 +65,7 @@ static enum plx_hold _hold(const struct pollux_view *view,
 		return PLX_HOLD_SILENT;
 	if (!job->runs)
 		return PLX_HOLD_BOUND;
-	if (now_s < track->still_until_s)
+	if (pollux_left_alone(track, _has_to_leave(view, job), now_s))
 		return PLX_HOLD_REFUSED;
 	if (job->status.phase == PLX_PHASE_STARTING &&
 	    view->now - job->since < START_S)
@@ -82,6 +89,7 @@ static struct pollux_standing *_standings(const struct pollux_view *view)
 		standings[j].most_gpus = track->most_gpus;
 		standings[j].trust = track->trust;
 		standings[j].busy = track->phase != POLLUX_IDLE;
+		standings[j].leaves = standings[j].busy && track->target.move;
 		standings[j].hold = _hold(view, job, track, now_s);
 		standings[j].still = standings[j].hold != PLX_HOLD_NONE;
 		if (standings[j].busy)
@@ -152,23 +160,32 @@ static void _tell_kin(const struct cycle *cycle, int j)
 		     job->id, known, own);
 }
 
-/* Where its script runs it is to have nothing, elsewhere something. */
-static bool _leaves_home(const struct pollux_job *job,
-			 const struct plx_choice *choice)
+static enum pollux_leave _leave(const struct cycle *cycle, int j)
 {
-	return choice->shape.gpus > 0 && job->home >= 0 &&
-	       choice->gpus[job->home] == 0;
+	return pollux_leave_of(cycle->view, cycle->problem, j,
+			       &cycle->plan->choices[j]);
+}
+
+/* Also one that has no GPU now, and gets none. */
+static bool _changes(const struct cycle *cycle, int j)
+{
+	return cycle->plan->choices[j].changed ||
+	       _leave(cycle, j) == POLLUX_LEAVE_QUEUES;
 }
 
 static bool _ask(const struct cycle *cycle, int j)
 {
 	const struct plx_choice *choice = &cycle->plan->choices[j];
+	enum pollux_leave leave = _leave(cycle, j);
+	char why[PLX_WHY_SIZE];
 
-	if (_leaves_home(&cycle->view->jobs[j], choice))
-		return pollux_move_ask(cycle->view, j, choice->gpus,
-				       choice->why, cycle->params);
-	return pollux_ask(cycle->view, j, choice->gpus, choice->why,
-			  cycle->params);
+	if (leave == POLLUX_LEAVE_NOT)
+		return pollux_ask(cycle->view, j, choice->gpus, choice->why,
+				  cycle->params);
+	pollux_leave_why(cycle->view, cycle->room.grants, j, leave, choice, why,
+			 sizeof(why));
+	return pollux_move_ask(cycle->view, j, choice->gpus, why,
+			       cycle->params);
 }
 
 static void _apply(const struct cycle *cycle)
@@ -183,7 +200,7 @@ static void _apply(const struct cycle *cycle)
 	for (int j = 0; j < cycle->plan->job_count; j++) {
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
-		if (!choice->changed || cycle->standings[j].busy ||
+		if (!_changes(cycle, j) || cycle->standings[j].busy ||
 		    !_fits_now(view, j, choice->gpus, spare) ||
 		    !pollux_shares_allow(view, j, choice->shape.gpus, left) ||
 		    !_ask(cycle, j))

@@ -128,9 +128,13 @@ static void fill_goodput(const struct pollux_job *from, struct plx_job *job)
  * left by the whole job, which costs it a little more.
  */
 static void fill_home(const struct pollux_view *view,
-		      const struct pollux_job *from, struct plx_job *job)
+		      const struct pollux_job *from,
+		      const struct pollux_standing *standing,
+		      struct plx_job *job)
 {
-	job->home = from->home;
+	job->home = standing->leaves ? -1 : from->home;
+	if (standing->leaves)
+		return;
 	if (from->home < 0 || !view->nodes[from->home].leave || !from->moves)
 		return;
 	job->home = -1;
@@ -181,7 +185,7 @@ static int fill_job(const struct pollux_view *view, int j,
 	limit(from, held, job);
 	job->pinned = !from->runs || standing->busy || standing->still;
 	job->may_park = from->runs;
-	fill_home(view, from, job);
+	fill_home(view, from, standing, job);
 	job->age_s = (double) from->age_s;
 	job->service_s = standing->service_s;
 	job->restarts = (int) from->target.serial;

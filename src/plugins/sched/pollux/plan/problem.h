@@ -17,8 +17,9 @@
 
 /* What the problem does not have: what became of a job we asked. */
 struct pollux_standing {
-	bool busy;  /* being resized: it has what it was asked to have */
-	bool still; /* left alone for now: */
+	bool busy;   /* being resized: it has what it was asked to have */
+	bool leaves; /* busy: its home, as a whole job */
+	bool still;  /* left alone for now: */
 	enum plx_hold hold; /* why */
 	const int *target;  /* [node_count] when busy; borrowed */
 	double service_s;   /* GPU-seconds it has had */

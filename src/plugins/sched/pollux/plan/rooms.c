@@ -23,8 +23,9 @@ struct rooms {
 	struct plx_grant *grants; /* in the order of requests */
 	int *waiting; /* [count] index of the request's job; -1: it wakes */
 	int count;
-	bool *keeps; /* [job_count] for each request */
-	bool *homes; /* [node_count] for each job: its home alone */
+	bool *keeps;  /* [job_count] for each request */
+	bool *leaves; /* the same */
+	bool *homes;  /* [node_count] for each job: its home alone */
 };
 
 static double at_least(double a, double b)
@@ -43,6 +44,7 @@ static void release(struct rooms *rooms)
 	free(rooms->grants);
 	free(rooms->waiting);
 	free(rooms->keeps);
+	free(rooms->leaves);
 	free(rooms->homes);
 }
 
@@ -62,10 +64,12 @@ static int get_memory(struct rooms *rooms, struct plx_error *err)
 	rooms->grants = calloc(most, sizeof(*rooms->grants));
 	rooms->waiting = calloc(most, sizeof(*rooms->waiting));
 	rooms->keeps = calloc(most * jobs, sizeof(bool));
+	rooms->leaves = calloc(most * jobs, sizeof(bool));
 	rooms->homes = calloc(nodes * jobs, sizeof(bool));
 	if (!rooms->cpus || !rooms->memory || !rooms->cpus_per_gpu ||
 	    !rooms->memory_per_gpu || !rooms->stays || !rooms->requests ||
-	    !rooms->grants || !rooms->waiting || !rooms->keeps || !rooms->homes)
+	    !rooms->grants || !rooms->waiting || !rooms->keeps ||
+	    !rooms->leaves || !rooms->homes)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
 }
@@ -166,9 +170,12 @@ static void add_waiting(struct rooms *rooms, int i)
 	const struct pollux_waiting *waiting = &rooms->view->waiting[i];
 	int jobs = rooms->view->job_count;
 	bool *keeps = rooms->keeps + (size_t) rooms->count * (size_t) jobs;
+	bool *leaves = rooms->leaves + (size_t) rooms->count * (size_t) jobs;
 
-	for (int j = 0; j < jobs; j++)
+	for (int j = 0; j < jobs; j++) {
 		keeps[j] = rooms->view->jobs[j].priority >= waiting->priority;
+		leaves[j] = !keeps[j] && rooms->view->jobs[j].yields;
+	}
 	rooms->waiting[rooms->count] = i;
 	rooms->requests[rooms->count++] = (struct plx_request){
 		.id = waiting->id,
@@ -180,6 +187,7 @@ static void add_waiting(struct rooms *rooms, int i)
 		.seconds = waiting->seconds,
 		.allowed = waiting->allowed,
 		.keeps = keeps,
+		.leaves = waiting->clears ? leaves : NULL,
 	};
 }
 

@@ -61,6 +61,17 @@ static void _leave_alone(const job_record_t *job, struct pollux_track *track,
 	     pollux_record_gpu_count(job), why);
 }
 
+bool pollux_left_alone(const struct pollux_track *track, bool urgent,
+		       double now_s)
+{
+	double until_s = track->still_until_s;
+	int steps = MIN(track->refusals - 1, STILL_STEPS);
+
+	if (urgent && steps > 0)
+		until_s -= STILL_S * ((1 << steps) - 1);
+	return now_s < until_s;
+}
+
 void pollux_refuse(job_record_t *job, struct pollux_track *track,
 		   const char *why)
 {
@@ -111,7 +122,10 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	pollux_count(POLLUX_DID_ASK);
 	info("sched/pollux: JobId=%u asked for %d GPUs on %s, serial %u%s: %s",
 	     job->job_id, plx_target_gpus(&track->target), track->want,
-	     track->target.serial, wish->move ? ", to be moved" : "",
+	     track->target.serial,
+	     !wish->move	? ""
+	     : wish->shape.gpus ? ", to be moved"
+				: ", to wait in the queue",
 	     track->target.why);
 	return 0;
 }
@@ -157,8 +171,10 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 	    (wish->move ? !pollux_move_possible(job)
 			: !pollux_keeps_home(job, &status, wish->shape.nodes)))
 		goto done;
-	if (_level(wish, seen, &err) == 0 &&
-	    pollux_resize_test(job, &wish->shape, &err) == 0 &&
+	/* No GPU, and not at home: it will wait in the queue. */
+	if (((wish->move && !wish->shape.gpus) ||
+	     (_level(wish, seen, &err) == 0 &&
+	      pollux_resize_test(job, &wish->shape, &err) == 0)) &&
 	    _ask(job, &status, wish, &err) == 0)
 		asked = true;
 	else

@@ -29,7 +29,8 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 
 /*
  * The same, to leave all its nodes: once it has saved it is put back into the
- * queue and started there at once (start/move.h).
+ * queue and started there at once (start/move.h); all 0: left in the queue
+ * (start/evict.h).
  */
 bool pollux_move_ask(const struct pollux_view *view, int j, const int *gpus,
 		     const char *why, const struct pollux_params *params);
@@ -42,6 +43,13 @@ void pollux_announce(job_record_t *job, struct pollux_track *track,
 		     enum plx_target_state state, const char *why);
 void pollux_refuse(job_record_t *job, struct pollux_track *track,
 		   const char *why);
+
+/*
+ * Was it refused so lately that it is not asked again? Where it is urgent each
+ * refusal counts as the first one.
+ */
+bool pollux_left_alone(const struct pollux_track *track, bool urgent,
+		       double now_s);
 
 /* Wait again for the answer to a target that an earlier slurmctld asked for. */
 void pollux_ask_again(struct pollux_track *track,

@@ -9,12 +9,15 @@
 /* After a start that Slurm refused; then twice that, and so on. */
 #define AGAIN_S	     0.5
 #define AGAIN_MOST_S 30
+/* Jobs, in a cycle, that others may have to leave nodes to. */
+#define CLEARS_MAX 10
 
 struct room {
 	uint32_t id;
 	char *partition;
 	char *nodes;
-	int gpus; /* on each */
+	int gpus;   /* on each */
+	bool whole; /* and nobody else there */
 	double cpus;
 	double again_s;	     /* between tries */
 	double not_before_s; /* monotonic clock */
@@ -85,6 +88,7 @@ void pollux_enter_note(const struct pollux_view *view,
 			.partition = xstrdup(waiting->partition),
 			.nodes = _names(view, grants[i].nodes),
 			.gpus = waiting->gpus_per_node,
+			.whole = waiting->whole_nodes,
 			.cpus = waiting->cpus,
 			.again_s = before ? before->again_s : AGAIN_S,
 			.not_before_s = before ? before->not_before_s : 0,
@@ -105,7 +109,12 @@ static bool _is_free(const struct room *room, bitstr_t **nodes)
 	for (int n = 0; n < node_record_count; n++) {
 		const gres_node_state_t *gpus = NULL;
 
-		if (!bit_test(*nodes, n) || !room->gpus)
+		if (!bit_test(*nodes, n))
+			continue;
+		if (room->whole && (node_record_table_ptr[n]->run_job_cnt ||
+				    node_record_table_ptr[n]->comp_job_cnt))
+			return false;
+		if (!room->gpus)
 			continue;
 		gpus = pollux_node_gpus(node_record_table_ptr[n]);
 		if (!gpus ||
@@ -183,6 +192,68 @@ static void _wait_longer(struct room *room, double now_s, int rc)
 	      room->nodes, slurm_strerror(rc));
 	room->not_before_s = now_s + room->again_s;
 	room->again_s = MIN(2 * room->again_s, AGAIN_MOST_S);
+}
+
+/* Would Slurm start it on free nodes of the partition? Write lock. */
+static bool _could_start(job_record_t *job, part_record_t *part)
+{
+	part_record_t *before = job->part_ptr;
+	bool could = false;
+
+	job->part_ptr = part;
+	could = _may_start(&job) && acct_policy_job_runnable_state(job) &&
+		acct_policy_job_runnable_pre_select(job, false);
+	job->part_ptr = before;
+	return could;
+}
+
+/* Might a job that yields be in its way? */
+static bool _wants_nodes(const struct pollux_view *view,
+			 const struct pollux_waiting *waiting)
+{
+	bool any = false;
+
+	if (waiting->ignored || waiting->limited || waiting->blocked)
+		return false;
+	for (int j = 0; j < view->job_count && !any; j++)
+		any = view->jobs[j].yields &&
+		      view->jobs[j].priority < waiting->priority;
+	for (int n = 0; n < view->node_count && any; n++) {
+		if (waiting->allowed[n] &&
+		    waiting->gpus_per_node >= view->nodes[n].gpus &&
+		    view->nodes[n].gpus)
+			return true;
+	}
+	return any && waiting->whole_nodes;
+}
+
+void pollux_enter_clear(struct pollux_view *view)
+{
+	slurmctld_lock_t lock = { .conf = READ_LOCK,
+				  .job = WRITE_LOCK,
+				  .node = READ_LOCK,
+				  .part = READ_LOCK,
+				  .fed = READ_LOCK };
+	int asked[CLEARS_MAX];
+	int count = 0;
+
+	for (int i = 0; i < view->waiting_count && count < CLEARS_MAX; i++) {
+		if (_wants_nodes(view, &view->waiting[i]))
+			asked[count++] = i;
+	}
+	if (!count)
+		return;
+	lock_slurmctld(lock);
+	for (int i = 0; i < count; i++) {
+		struct pollux_waiting *waiting = &view->waiting[asked[i]];
+		job_record_t *job = find_job_record(waiting->id);
+		part_record_t *part = find_part_record(waiting->partition);
+
+		waiting->clears = job && part &&
+				  pollux_waits_for_room(job, time(NULL)) &&
+				  _could_start(job, part);
+	}
+	unlock_slurmctld(lock);
 }
 
 /* Under the write locks. */

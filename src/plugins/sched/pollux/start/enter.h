@@ -13,6 +13,13 @@
 #include "core/room.h"
 #include "sched/pollux/look/view.h"
 
+/*
+ * Mark the first jobs that want whole nodes and that Slurm would start there:
+ * running jobs of lower priority may be put into the queue for these alone
+ * (plan/leave.h). Takes slurmctld's locks.
+ */
+void pollux_enter_clear(struct pollux_view *view);
+
 /* Remember which jobs have room, and where: grants[waiting_count]. */
 void pollux_enter_note(const struct pollux_view *view,
 		       const struct plx_grant *grants);

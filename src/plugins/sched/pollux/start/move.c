@@ -6,9 +6,11 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/want.h"
+#include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/launch.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
+#include "sched/pollux/tell/count.h"
 
 /* slurmd refuses credentials from the second in which it was told to kill. */
 #define CREDENTIAL_S 1.05
@@ -84,7 +86,9 @@ int pollux_move_depart(job_record_t *job, struct pollux_track *track,
 	track->deadline_s = 0;
 	pollux_announce(job, track, PLX_TARGET_MOVING, NULL);
 	info("sched/pollux: JobId=%u leaves %s for %s, serial %u", job->job_id,
-	     track->nodes, track->want, track->target.serial);
+	     track->nodes,
+	     pollux_evicts(&track->target) ? "the queue" : track->want,
+	     track->target.serial);
 	pollux_track_close(track, now);
 	return 0;
 }
@@ -184,6 +188,7 @@ static void _done(job_record_t *job, struct pollux_track *track)
 	track->refusals = 0;
 	track->refused[0] = '\0';
 	track->phase = POLLUX_IDLE;
+	pollux_count(POLLUX_DID_MOVE);
 	pollux_announce(job, track, PLX_TARGET_DONE, NULL);
 	info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (moved in "
 	     "%.2f s)",
@@ -203,6 +208,10 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 		if (job && IS_JOB_RUNNING(job))
 			pollux_announce(job, track, PLX_TARGET_DONE, NULL);
 		return false;
+	}
+	if (pollux_evicts(&track->target)) {
+		pollux_evict(job, track);
+		return true;
 	}
 	pollux_requeue_forget(&job->comment);
 	pollux_move_mend(job, &track->target);

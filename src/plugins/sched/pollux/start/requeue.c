@@ -10,24 +10,38 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/request.h"
+#include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/track.h"
+
+/* It only says why it waits: see evict.h. */
+static bool _only_explains(const job_record_t *job,
+			   const struct plx_target *target)
+{
+	struct plx_status status;
+
+	return target->state == PLX_TARGET_NONE && !target->serial &&
+	       plx_status_read(job->comment, &status, NULL) == 0;
+}
 
 bool pollux_requeued(const job_record_t *job)
 {
 	const struct pollux_track *track = NULL;
 	struct plx_target target;
+	int found = 0;
 
 	if (!IS_JOB_PENDING(job))
 		return false;
 	track = pollux_track_find(job->job_id);
 	if (track && track->phase == POLLUX_MOVING)
 		return false;
-	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) && job->details &&
-	       job->restart_cnt && job->system_comment &&
-	       elastic_text(job->spank_job_env, job->spank_job_env_size) &&
-	       plx_target_read(job->system_comment, &target, NULL) != 0;
+	if (IS_JOB_COMPLETING(job) || !job->details || !job->restart_cnt ||
+	    !job->system_comment ||
+	    !elastic_text(job->spank_job_env, job->spank_job_env_size))
+		return false;
+	found = plx_target_read(job->system_comment, &target, NULL);
+	return found < 0 || (found > 0 && !_only_explains(job, &target));
 }
 
 void pollux_requeue_forget(char **comment)
@@ -132,7 +146,7 @@ static void _look_after(job_record_t *job)
 	struct plx_target target;
 
 	if (_was_moved(job, &target) && target.state == PLX_TARGET_MOVING &&
-	    target.on[0])
+	    target.on[0] && !pollux_evicts(&target))
 		pollux_move_adopt(job, &target);
 	else
 		pollux_requeue_let(job);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* notices.c - nodes that were announced to go away */
+
+#include <string.h>
+
+#include "core/notice.h"
+#include "sched/pollux/look/notices.h"
+
+/* The thread's own: for each node the mark of the reason last told of. */
+static struct {
+	uint64_t *marks;
+	int count;
+} told;
+
+/* FNV-1a; never 0. */
+static uint64_t _mark(uint64_t mark, const char *text)
+{
+	for (; *text; text++)
+		mark = (mark ^ (unsigned char) *text) * 0x100000001b3u;
+	return mark | 1;
+}
+
+static double _utc_offset_s(time_t at)
+{
+	struct tm local;
+
+	return localtime_r(&at, &local) ? (double) local.tm_gmtoff : 0;
+}
+
+static void _complain(const node_record_t *node, int n,
+		      const struct plx_error *err)
+{
+	uint64_t mark =
+		_mark(_mark(0xcbf29ce484222325u, node->name), node->reason);
+
+	if (n >= told.count) {
+		xrecalloc(told.marks, n + 1, sizeof(*told.marks));
+		told.count = n + 1;
+	}
+	if (told.marks[n] == mark)
+		return;
+	told.marks[n] = mark;
+	error("sched/pollux: node %s is drained and nobody is told when to "
+	      "leave it: %s",
+	      node->name, err->text);
+}
+
+bool pollux_notices_due(const node_record_t *node, int n, time_t now)
+{
+	struct plx_notice notice;
+	struct plx_error err;
+
+	if (!IS_NODE_DRAIN(node) || !node->reason)
+		return false;
+	if (plx_notice_read(node->reason, (double) node->reason_time,
+			    _utc_offset_s(node->reason_time), &notice,
+			    &err) < 0) {
+		_complain(node, n, &err);
+		return false;
+	}
+	/* Clocks may have been changed by an hour until then. */
+	if (notice.kind == PLX_NOTICE_UNTIL && notice.until_s < INT32_MAX)
+		plx_notice_read(node->reason, (double) node->reason_time,
+				_utc_offset_s((time_t) notice.until_s), &notice,
+				&err);
+	return plx_notice_is_due(&notice, (double) now);
+}
+
+void pollux_notices_forget_all(void)
+{
+	xfree(told.marks);
+	told.count = 0;
+}

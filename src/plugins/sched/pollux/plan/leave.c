@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* leave.c - whole jobs that leave the node of their batch script */
+
+#include <stdio.h>
+
+#include "sched/pollux/plan/leave.h"
+
+enum pollux_leave pollux_leave_of(const struct pollux_view *view,
+				  const struct plx_problem *problem, int j,
+				  const struct plx_choice *choice)
+{
+	int home = view->jobs[j].home;
+	bool may = problem->jobs[j].home < 0 && !problem->jobs[j].pinned;
+
+	if (home < 0 || choice->gpus[home] > 0)
+		return POLLUX_LEAVE_NOT;
+	if (choice->shape.gpus > 0)
+		return POLLUX_LEAVE_MOVES;
+	return may ? POLLUX_LEAVE_QUEUES : POLLUX_LEAVE_NOT;
+}
+
+/* Who has got the node; 0: nobody. */
+static unsigned int heir(const struct pollux_view *view,
+			 const struct plx_grant *grants, int n)
+{
+	for (int i = 0; i < view->waiting_count; i++) {
+		if (grants[i].granted && grants[i].displaces &&
+		    view->waiting[i].clears && grants[i].nodes[n])
+			return view->waiting[i].id;
+	}
+	return 0;
+}
+
+void pollux_leave_why(const struct pollux_view *view,
+		      const struct plx_grant *grants, int j,
+		      enum pollux_leave leave, const struct plx_choice *choice,
+		      char *why, size_t size)
+{
+	int home = view->jobs[j].home;
+	const struct pollux_node *node = &view->nodes[home];
+	const char *then = leave == POLLUX_LEAVE_QUEUES
+				   ? "no other place, waits in the queue"
+				   : choice->why;
+	unsigned int id = heir(view, grants, home);
+
+	if (node->leave)
+		snprintf(why, size, "leaves %.64s, which is drained: %s",
+			 node->name, then);
+	else if (id)
+		snprintf(why, size, "leaves %.64s to job %u: %s", node->name,
+			 id, then);
+	else
+		snprintf(why, size, "leaves %.64s: %s", node->name, then);
+}

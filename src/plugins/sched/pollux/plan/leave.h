@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * leave.h - whole jobs that leave the node of their batch script
+ *
+ * For a job of higher priority that wants the node, or because the node is
+ * to be empty. Where the plan has another place for it, it is moved there
+ * (start/move.h); otherwise it is put into the queue (start/evict.h).
+ */
+#ifndef SCHED_POLLUX_LEAVE_H
+#define SCHED_POLLUX_LEAVE_H
+
+#include "core/plan.h"
+#include "core/room.h"
+#include "sched/pollux/look/view.h"
+
+enum pollux_leave {
+	POLLUX_LEAVE_NOT,
+	POLLUX_LEAVE_MOVES,  /* to another place */
+	POLLUX_LEAVE_QUEUES, /* there is none */
+};
+
+/* Job j of the view and the problem, and what the plan chose for it. */
+enum pollux_leave pollux_leave_of(const struct pollux_view *view,
+				  const struct plx_problem *problem, int j,
+				  const struct plx_choice *choice);
+
+/* Why, in one line; grants[waiting_count] with nodes. */
+void pollux_leave_why(const struct pollux_view *view,
+		      const struct plx_grant *grants, int j,
+		      enum pollux_leave leave, const struct plx_choice *choice,
+		      char *why, size_t size);
+
+#endif

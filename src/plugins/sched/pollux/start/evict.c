@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* evict.c - a whole job gives up its place and waits in the queue */
+
+#include <stdio.h>
+
+#include "sched/pollux/record.h"
+#include "sched/pollux/start/evict.h"
+#include "sched/pollux/start/requeue.h"
+#include "sched/pollux/tell/count.h"
+
+bool pollux_evicts(const struct plx_target *target)
+{
+	return target->move && plx_target_gpus(target) == 0;
+}
+
+void pollux_evict(job_record_t *job, struct pollux_track *track)
+{
+	struct plx_target waits = { .state = PLX_TARGET_NONE };
+
+	snprintf(waits.why, sizeof(waits.why), "%s", track->target.why);
+	track->phase = POLLUX_IDLE;
+	pollux_requeue_let(job);
+	pollux_record_publish(job, &waits);
+	schedule_job_save();
+	pollux_count(POLLUX_DID_EVICT);
+	info("sched/pollux: JobId=%u waits in the queue: %s", job->job_id,
+	     waits.why);
+}
