@@ -27,7 +27,7 @@
 #include "pollux.h"
 #include "sim/app.h"
 
-#define WEIGHTS	  512
+#define WEIGHTS	  2048
 #define EPOCHS	  4    /* of ours, for the learning rate's schedule alone */
 #define STEPS_MIN 40   /* of ours, to the end */
 #define STEP_S	  0.08 /* the least that a pass on one GPU may last here */
@@ -232,6 +232,8 @@ static void configure(const struct trainee *t, struct pollux_config *config)
 	config->max_batch = t->fixed_batch ? batch : t->limits.max_batch;
 	config->min_gpu_batch = t->fixed_batch ? 1 : t->limits.min_per_gpu;
 	config->max_gpu_batch = t->limits.max_per_gpu;
+	/* Our steps are fewer than the recorded ones by as much. */
+	config->noise_window = fmax(config->noise_window / t->coarse, 10);
 	config->lr = 1e-6;
 	config->quiet = true;
 }

@@ -101,6 +101,7 @@ void pollux_config_init_sized(struct pollux_config *config, size_t size)
 		.checkpoint_every_s = -1,
 		.mtbf_s = 86400,
 		.checkpoint_keep = 2,
+		.noise_window = PLX_NOISE_WINDOW,
 	};
 
 	memset(config, 0, size);

@@ -151,6 +151,12 @@ struct pollux_config {
 	double mtbf_s;	     /* between failures of a node; default 86400 */
 	int checkpoint_keep; /* newest ones not removed; default 2 */
 	bool quiet;	     /* no "pollux: ..." lines on stderr */
+	/*
+	 * Steps at `batch`, 1 or more, over which the noise of the gradient is
+	 * averaged; default 1000, as published. In a training of a few
+	 * thousand steps an average over fewer follows better.
+	 */
+	double noise_window;
 };
 
 /* Fill in the defaults. Call it first: later versions add fields. */

@@ -36,6 +36,7 @@ static void update_differenced(struct pollux *p)
 			.sqr_mean = (both + 2 * step->cross[g]) / 4,
 			.total_batch = 2.0 * (double) step->batch,
 			.base_batch = p->limits.base_batch,
+			.window = p->config.noise_window,
 		};
 
 		if (step->has_previous)
@@ -62,6 +63,7 @@ static void update_from_parts(struct pollux *p)
 			.sqr_mean = all->sqr_mean[g],
 			.total_batch = (double) p->step.batch,
 			.base_batch = p->limits.base_batch,
+			.window = p->config.noise_window,
 		};
 
 		plx_noise_update(&p->profile.noise.of[g], &seen);

@@ -107,7 +107,7 @@ static int check_texts(struct pollux *p)
 	return plx_lr_rule_parse(p->lr_scaling, &p->rule, &p->err);
 }
 
-static int check_seconds(struct pollux *p)
+static int check_numbers(struct pollux *p)
 {
 	const struct pollux_config *c = &p->config;
 
@@ -119,6 +119,9 @@ static int check_seconds(struct pollux *p)
 				"checkpoint_every_s is %g, want 0 or more, or "
 				"-1",
 				c->checkpoint_every_s);
+	if (!(c->noise_window >= 1))
+		return plx_fail(&p->err, "noise_window is %g, want 1 or more",
+				c->noise_window);
 	if (!(c->mtbf_s > 0))
 		return plx_fail(&p->err, "mtbf_s is %g, want more than 0",
 				c->mtbf_s);
@@ -157,7 +160,7 @@ static int check_config(struct pollux *p)
 		return plx_fail(&p->err,
 				"checkpoint_keep is %d, want 1 or more",
 				c->checkpoint_keep);
-	if (check_seconds(p) < 0 || check_texts(p) < 0 || find_limits(p) < 0)
+	if (check_numbers(p) < 0 || check_texts(p) < 0 || find_limits(p) < 0)
 		return -1;
 	return read_model(&p->growth, &p->err);
 }

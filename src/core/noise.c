@@ -5,8 +5,7 @@
 
 #include "core/noise.h"
 
-#define SMOOTHING 0.999 /* weight of history after one base batch */
-#define VAR_MIN	  1e-6	/* as published: a gain always exists */
+#define VAR_MIN 1e-6 /* as published: a gain always exists */
 
 static void smooth(double *biased, double *weight, double theta, double value)
 {
@@ -19,11 +18,12 @@ void plx_noise_update(struct plx_noise_tracker *tracker,
 {
 	double n = step->parts;
 	double scale = step->total_batch / step->base_batch;
-	double theta = pow(SMOOTHING, scale);
+	double theta = pow(1 - 1 / step->window, scale);
 	double sqr;
 	double var;
 
-	if (step->parts < 2 || !(scale > 0) || !isfinite(scale))
+	if (step->parts < 2 || !(scale > 0) || !isfinite(scale) ||
+	    !(step->window >= 1))
 		return;
 	/*
 	 * The squared norm of a mean of n parts is expected to be that of the

@@ -28,11 +28,14 @@ struct plx_noise_step {
 	double sqr_mean;       /* squared norm of their mean */
 	double total_batch;    /* samples in the step */
 	double base_batch;     /* M0 */
+	double window;	       /* of smoothing, base batches, >= 1 */
 };
+
+#define PLX_NOISE_WINDOW 1000 /* as published */
 
 /*
  * Take one step in; ignores a step with one part or numbers that are not
- * finite. The weight of history falls with total_batch / base_batch.
+ * finite. History loses 1 / window of its weight with each base batch.
  */
 void plx_noise_update(struct plx_noise_tracker *tracker,
 		      const struct plx_noise_step *step);

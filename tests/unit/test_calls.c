@@ -151,6 +151,9 @@ static void wrong_configurations_are_refused_in_a_sentence(void **state)
 	c.checkpoint_every_s = -2;
 	refused(&c, "checkpoint_every_s is -2, want 0 or more, or -1");
 	c = usual();
+	c.noise_window = 0.5;
+	refused(&c, "noise_window is 0.5");
+	c.noise_window = 1000;
 	c.checkpoint_keep = 0;
 	refused(&c, "checkpoint_keep is 0");
 	c = usual();

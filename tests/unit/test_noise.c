@@ -31,6 +31,7 @@ static struct plx_noise_step step_of(uint64_t *seed, int parts, double samples,
 		.parts = parts,
 		.total_batch = parts * samples,
 		.base_batch = 32,
+		.window = PLX_NOISE_WINDOW,
 	};
 
 	for (int i = 0; i < parts; i++) {
@@ -59,8 +60,10 @@ static void there_is_no_estimate_before_the_first_step(void **state)
 /* One gradient, or numbers that are not any. */
 static void steps_that_say_nothing_are_ignored(void **state)
 {
-	const struct plx_noise_step good = { 4, 3, 1, 128, 32 };
-	struct plx_noise_step bad[] = { good, good, good, good, good, good };
+	const struct plx_noise_step good = { 4, 3, 1, 128, 32, 1000 };
+	struct plx_noise_step bad[] = {
+		good, good, good, good, good, good, good
+	};
 	struct plx_noise_tracker tracker = { 0 };
 
 	(void) state;
@@ -70,6 +73,7 @@ static void steps_that_say_nothing_are_ignored(void **state)
 	bad[3].total_batch = 0;
 	bad[4].base_batch = 0;
 	bad[5].total_batch = NAN;
+	bad[6].window = 0;
 	plx_noise_update(&tracker, &good);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct plx_noise_tracker before = tracker;
@@ -138,6 +142,31 @@ static void the_estimate_does_not_jump_when_the_shape_changes(void **state)
 	}
 }
 
+/* The noise becomes nine times as strong; how much of it is seen after 100. */
+static double seen_of_a_change(double window)
+{
+	struct plx_noise_tracker tracker = { 0 };
+	struct plx_noise noise = { 0 };
+	uint64_t seed = 8;
+
+	for (int n = 0; n < 1100; n++) {
+		struct plx_noise_step step =
+			step_of(&seed, 4, 8, 0.2, n < 1000 ? 3 : 27);
+
+		step.window = window;
+		plx_noise_update(&tracker, &step);
+	}
+	assert_true(plx_noise_get(&tracker, &noise));
+	return noise.var / (WEIGHTS * 27. / 32);
+}
+
+static void a_short_window_follows_a_change(void **state)
+{
+	(void) state;
+	assert_true(seen_of_a_change(1000) < 0.35);
+	assert_true(seen_of_a_change(25) > 0.85);
+}
+
 static void a_gain_lies_between_one_and_the_scale(void **state)
 {
 	uint64_t seed = 7;
@@ -204,6 +233,7 @@ int main(void)
 		cmocka_unit_test(estimates_approach_the_truth),
 		cmocka_unit_test(
 			the_estimate_does_not_jump_when_the_shape_changes),
+		cmocka_unit_test(a_short_window_follows_a_change),
 		cmocka_unit_test(a_gain_lies_between_one_and_the_scale),
 		cmocka_unit_test(the_noise_of_all_is_the_sum_of_the_groups),
 		cmocka_unit_test(the_gain_is_adascales),

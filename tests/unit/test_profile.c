@@ -40,6 +40,7 @@ static void see_noise(struct plx_profile *profile, double var)
 		.sqr_mean = 1 + var,
 		.total_batch = 128,
 		.base_batch = 128,
+		.window = PLX_NOISE_WINDOW,
 	};
 
 	for (int i = 0; i < 50; i++)

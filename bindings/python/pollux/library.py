@@ -80,6 +80,7 @@ class Config(Structure):
         ("mtbf_s", c_double),
         ("checkpoint_keep", c_int),
         ("quiet", c_bool),
+        ("noise_window", c_double),
     ]
 
 
