@@ -65,9 +65,9 @@ without_lines() {
 
 parsable_is_the_same() {
 	sb sacct -S now-1hours -D -P -o \
-		jobid,jobname,state,submit,start,end,alloctres,nodelist,comment \
+		jobid,jobname,state,submit,start,end,alloctres,nodelist,user,account,partition,systemcomment,comment \
 		>"$WORK/sacct.txt" || return 1
-	pollux-report --parsable "$WORK/sacct.txt" >"$WORK/from_file.txt" &&
+	pollux-report --from "$WORK/sacct.txt" >"$WORK/from_file.txt" &&
 		report >"$WORK/from_sacct.txt" &&
 		diff "$WORK/from_file.txt" "$WORK/from_sacct.txt"
 }
@@ -111,9 +111,9 @@ ok "the output of sacct may come from a file" parsable_is_the_same
 ok "a wrong job id is answered with one sentence" one_sentence 1 \
 	'^pollux-report: sacct failed: .*abc' report --jobs=abc
 ok "a file that is not there is answered with one sentence" one_sentence 1 \
-	'^pollux-report: /nope: No such file' pollux-report --parsable=/nope
+	'^pollux-report: /nope: No such file' pollux-report --from=/nope
 echo "bound to fail" >"$WORK/text"
 ok "a text that is not sacct's is answered with one sentence" one_sentence 1 \
 	'^pollux-report: line 1: want the column names' \
-	pollux-report --parsable="$WORK/text"
+	pollux-report --from="$WORK/text"
 report --log "$log" | diag

@@ -9,6 +9,8 @@
 #include "core/status.h"
 #include "report/history.h"
 
+#define NODES_MAX 1000000
+
 int plx_id_compare(const char *a, const char *b)
 {
 	return strverscmp(a, b);
@@ -61,6 +63,8 @@ static void add_span(struct plx_record *record, const struct plx_row *row,
 		.gpus = row->gpus,
 		.nodes = row->nodes,
 		.open = !has_ended(row),
+		.comment = row->comment,
+		.story = row->story,
 	};
 
 	/* A shape left within its second, or a job that never ran. */
@@ -106,6 +110,9 @@ static int make_record(const struct plx_row **rows, size_t count, int64_t now_s,
 		.id = last->id,
 		.name = last->name,
 		.state = last->state,
+		.user = last->user,
+		.account = last->account,
+		.partition = last->partition,
 		.submit_s = rows[0]->submit,
 		.end_s = has_ended(last) ? last->end : now_s,
 	};
@@ -217,14 +224,50 @@ done:
 	return rc;
 }
 
+static int compare_id(const void *id, const void *record)
+{
+	return plx_id_compare(id, ((const struct plx_record *) record)->id);
+}
+
 const struct plx_record *plx_history_find(const struct plx_history *history,
 					  const char *id)
 {
-	for (size_t i = 0; i < history->count; i++) {
-		if (!strcmp(history->records[i].id, id))
-			return &history->records[i];
+	return history->count ? bsearch(id, history->records, history->count,
+					sizeof(*history->records), compare_id)
+			      : NULL;
+}
+
+/* "1-3": 3; "7": 1. */
+static int range_count(const char *text)
+{
+	char *rest;
+	long from = strtol(text, &rest, 10);
+	long to = from;
+
+	if (*rest == '-')
+		to = strtol(rest + 1, NULL, 10);
+	return to >= from && to - from < NODES_MAX ? (int) (to - from + 1) : 1;
+}
+
+int plx_nodes_count(const char *nodes)
+{
+	int count = 0;
+	bool inside = false;
+
+	if (!*nodes || !strcmp(nodes, "None assigned"))
+		return 0;
+	for (const char *p = nodes; *p && count < NODES_MAX; p++) {
+		if (*p == '[')
+			inside = true;
+		else if (*p == ']')
+			inside = false;
+		if (*p == '[' || (inside && *p == ','))
+			count += range_count(p + 1);
+		/* A plain name: one without brackets before the comma. */
+		if (!inside && (p[1] == ',' || !p[1]) && *p != ']')
+			count++;
 	}
-	return NULL;
+	return count;
 }
 
 void plx_history_release(struct plx_history *history)

@@ -20,15 +20,34 @@
 struct plx_span {
 	int64_t start_s; /* Unix time */
 	int64_t end_s;
-	int gpus;	   /* 0: parked, or a job without GPUs */
-	const char *nodes; /* borrowed from the rows */
-	bool open;	   /* still so: end_s is now */
+	int gpus;	     /* 0: parked, or a job without GPUs */
+	const char *nodes;   /* borrowed from the rows */
+	bool open;	     /* still so: end_s is now */
+	const char *comment; /* when it was left: the launcher's hint */
+	const char *story;   /* when it was left: what the job was told */
+	const char *why;     /* it was left, by slurmctld's log; or NULL */
+};
+
+/* What a job got from its GPUs: yield.h. NAN where it is not known. */
+struct plx_yield {
+	double goodput;	    /* mean, useful samples/s */
+	double efficiency;  /* mean, 0 to 1 */
+	double lost_s;	    /* training stood still for resizes */
+	int fixed_gpus;	    /* had it had these all the time ... */
+	double fixed_s;	    /* ... it would have trained so long, */
+	double fixed_low_s; /* or between these two */
+	double fixed_high_s;
+	bool beyond; /* many more GPUs than it ever measured */
+	double rho;  /* finish-time fairness */
 };
 
 struct plx_record {
-	const char *id; /* borrowed from the rows, as are the next two */
+	const char *id; /* borrowed from the rows, as are the next texts */
 	const char *name;
 	const char *state;
+	const char *user;
+	const char *account;
+	const char *partition;
 	bool elastic;	   /* has a launcher's section in its comment */
 	int pauses;	   /* the launcher measured; 0: pause_s unknown */
 	double pause_s[2]; /* median and worst, as the launcher measured */
@@ -40,6 +59,7 @@ struct plx_record {
 	int resizes;		/* shapes left for another */
 	struct plx_span *spans; /* by time */
 	size_t span_count;
+	struct plx_yield yield;
 };
 
 struct plx_totals {
@@ -65,6 +85,9 @@ struct plx_history {
  */
 int plx_history_make(const struct plx_rows *rows, int64_t now_s,
 		     struct plx_history *history, struct plx_error *err);
+
+/* How many nodes a list names: 5 for "n[1-3,7],x". */
+int plx_nodes_count(const char *nodes);
 
 /* The record of this job, or NULL. */
 const struct plx_record *plx_history_find(const struct plx_history *history,

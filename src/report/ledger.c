@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "core/target.h"
 #include "report/ledger.h"
 
 #define SENTENCE_SIZE 512
@@ -63,6 +64,24 @@ static int parse_entry(const char *line, struct plx_entry *entry)
 	return 1;
 }
 
+/* The reason in "5 asked for 4 GPUs on n3, serial 2: why": 1 with both set. */
+static int parse_asked(const char *line, char id[64], const char **why)
+{
+	int at = 0;
+
+	line = our_line(line);
+	if (!line ||
+	    sscanf(line,
+		   "%63s asked for %*d GPU%*[s] on %*s serial "
+		   "%*u: %n",
+		   id, &at) != 1 ||
+	    at == 0)
+		return 0;
+	id[strcspn(id, "(")] = '\0';
+	*why = line + at;
+	return 1;
+}
+
 static int compare_entries(const void *a, const void *b)
 {
 	const struct plx_entry *x = a;
@@ -95,26 +114,74 @@ static int append(struct plx_ledger *ledger, const struct plx_entry *entry)
 
 static void entry_release(struct plx_entry *entry)
 {
+	free(entry->why);
 	free(entry->id);
 	free(entry->nodes);
 }
 
+/* Requests under way, by job: the last of each of the last so many jobs. */
+enum { ASKS = 512 };
+
+struct asks {
+	char ids[ASKS][64];
+	char whys[ASKS][PLX_WHY_SIZE];
+	unsigned next;
+};
+
+static int ask_of(const struct asks *asks, const char *id)
+{
+	for (int i = 0; i < ASKS; i++) {
+		if (!strcmp(asks->ids[i], id))
+			return i;
+	}
+	return -1;
+}
+
+static void keep_ask(struct asks *asks, const char *id, const char *why)
+{
+	int i = ask_of(asks, id);
+
+	if (i < 0)
+		i = (int) (asks->next++ % ASKS);
+	snprintf(asks->ids[i], sizeof(asks->ids[i]), "%s", id);
+	snprintf(asks->whys[i], sizeof(asks->whys[i]), "%.*s",
+		 (int) strcspn(why, "\n"), why);
+}
+
+static int keep_entry(struct plx_ledger *ledger, struct asks *asks,
+		      struct plx_entry *entry)
+{
+	int i = ask_of(asks, entry->id);
+
+	if (i >= 0) {
+		entry->why = strdup(asks->whys[i]);
+		/* A job's last shape is left without a request. */
+		asks->ids[i][0] = '\0';
+	}
+	if (append(ledger, entry) == 0)
+		return 0;
+	entry_release(entry);
+	return -1;
+}
+
 /* Bounded: a line without end is read in pieces, of which none is ours. */
-static int read_lines(FILE *log, struct plx_ledger *ledger,
+static int read_lines(FILE *log, struct asks *asks, struct plx_ledger *ledger,
 		      struct plx_error *err)
 {
 	struct plx_entry entry;
 	char line[4096];
+	char id[64];
+	const char *why;
 	bool whole = true;
 	int found;
 
 	while (fgets(line, sizeof(line), log)) {
 		found = whole ? parse_entry(line, &entry) : 0;
+		if (whole && found == 0 && parse_asked(line, id, &why))
+			keep_ask(asks, id, why);
 		whole = strchr(line, '\n');
-		if (found > 0 && append(ledger, &entry) < 0) {
-			entry_release(&entry);
+		if (found > 0 && keep_entry(ledger, asks, &entry) < 0)
 			found = -1;
-		}
 		if (found < 0)
 			return plx_fail(err, "out of memory");
 	}
@@ -126,8 +193,12 @@ static int read_lines(FILE *log, struct plx_ledger *ledger,
 int plx_ledger_read(FILE *log, struct plx_ledger *ledger, struct plx_error *err)
 {
 	struct plx_ledger read = { NULL, 0 };
+	struct asks *asks = calloc(1, sizeof(*asks));
+	int rc = asks ? read_lines(log, asks, &read, err)
+		      : plx_fail(err, "out of memory");
 
-	if (read_lines(log, &read, err) < 0) {
+	free(asks);
+	if (rc < 0) {
 		plx_ledger_release(&read);
 		return -1;
 	}
@@ -236,21 +307,46 @@ static void check_job(struct check *check, const struct plx_record *record,
 	}
 }
 
-/* Entries of this job: first and count; they stand together. */
+/* Entries of this job: first and count; they stand together, by job. */
 static const struct plx_entry *entries_of(const struct plx_ledger *ledger,
 					  const char *id, size_t *count)
 {
-	const struct plx_entry *first = NULL;
+	size_t low = 0;
+	size_t high = ledger->count;
 
-	*count = 0;
-	for (size_t i = 0; i < ledger->count; i++) {
-		if (strcmp(ledger->entries[i].id, id) != 0)
-			continue;
-		if (!first)
-			first = &ledger->entries[i];
-		(*count)++;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (plx_id_compare(ledger->entries[middle].id, id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return first;
+	for (high = low; high < ledger->count; high++) {
+		if (strcmp(ledger->entries[high].id, id) != 0)
+			break;
+	}
+	*count = high - low;
+	return *count ? &ledger->entries[low] : NULL;
+}
+
+void plx_ledger_explain(const struct plx_ledger *ledger,
+			struct plx_history *history)
+{
+	for (size_t i = 0; i < history->count; i++) {
+		struct plx_record *r = &history->records[i];
+		size_t count;
+		const struct plx_entry *e = entries_of(ledger, r->id, &count);
+
+		for (size_t s = 0; s < r->span_count && count > 0; s++) {
+			while (count > 0 && e->end_s < r->spans[s].end_s) {
+				e++;
+				count--;
+			}
+			if (count > 0 && e->end_s == r->spans[s].end_s)
+				r->spans[s].why = e->why;
+		}
+	}
 }
 
 int plx_ledger_check(const struct plx_ledger *ledger,

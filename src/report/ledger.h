@@ -22,6 +22,7 @@ struct plx_entry {
 	int64_t start_s;
 	int64_t end_s;
 	int64_t gpu_seconds; /* as logged */
+	char *why;	     /* the last request before it was left; or NULL */
 };
 
 struct plx_ledger {
@@ -34,6 +35,10 @@ int plx_ledger_read(FILE *log, struct plx_ledger *ledger,
 		    struct plx_error *err);
 
 void plx_ledger_release(struct plx_ledger *ledger);
+
+/* Tell each shape why it was left, from the ledger that must live as long. */
+void plx_ledger_explain(const struct plx_ledger *ledger,
+			struct plx_history *history);
 
 /*
  * Compare. Rigid jobs have no entries and are left out; so are shapes that

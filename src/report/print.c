@@ -4,11 +4,16 @@
 #define _GNU_SOURCE
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "core/target.h"
+#include "report/columns.h"
 #include "report/print.h"
 #include "report/text.h"
+#include "report/yield.h"
 
 #define LINE_WIDTH 78 /* columns of a line of shapes */
 #define CLEAN_SIZE 256
@@ -102,6 +107,42 @@ static void print_shapes(const struct plx_record *r, int indent, FILE *out)
 		fputc('\n', out);
 }
 
+void plx_print_why(const struct plx_span *span, char *text, size_t size)
+{
+	struct plx_target target;
+
+	text[0] = '\0';
+	if (span->open)
+		return;
+	if (span->why)
+		plx_text_clean(span->why, text, size);
+	else if (plx_target_read(span->story, &target, NULL) == 1 &&
+		 target.state == PLX_TARGET_ASKED)
+		plx_text_clean(target.why, text, size);
+}
+
+/* "16:39:36  4@n[1-2] 4s  then: grows 4 -> 8 GPUs". */
+static void print_story(const struct plx_record *r, int indent, FILE *out)
+{
+	char text[CLEAN_SIZE + 64];
+	char why[PLX_WHY_SIZE];
+	char when[16];
+	struct tm tm;
+
+	for (size_t i = 0; i < r->span_count; i++) {
+		const struct plx_span *span = &r->spans[i];
+		time_t at = (time_t) span->start_s;
+
+		when[0] = '\0';
+		if (localtime_r(&at, &tm))
+			strftime(when, sizeof(when), "%H:%M:%S", &tm);
+		shape_text(span, r->elastic, text, sizeof(text));
+		plx_print_why(span, why, sizeof(why));
+		fprintf(out, "%*s%s  %s%s%s\n", indent, "", when, text,
+			*why ? "  then: " : "", why);
+	}
+}
+
 static void print_totals(const struct plx_totals *t, FILE *out)
 {
 	char wall[24];
@@ -119,7 +160,7 @@ static void print_totals(const struct plx_totals *t, FILE *out)
 	fputs(".\n", out);
 }
 
-void plx_print_table(const struct plx_history *history, FILE *out)
+void plx_print_table(const struct plx_history *history, bool whys, FILE *out)
 {
 	struct widths w = measure(history);
 
@@ -132,7 +173,10 @@ void plx_print_table(const struct plx_history *history, FILE *out)
 		"GPU-SECONDS", "RESIZES", "PAUSE (median/worst)");
 	for (size_t i = 0; i < history->count; i++) {
 		print_job(&history->records[i], &w, out);
-		print_shapes(&history->records[i], w.id + 2, out);
+		if (whys)
+			print_story(&history->records[i], w.id + 2, out);
+		else
+			print_shapes(&history->records[i], w.id + 2, out);
 	}
 	print_totals(&history->totals, out);
 }
@@ -152,23 +196,61 @@ static json_t *pause_json(int pauses, const double pause_s[2])
 			 pause_s[1]);
 }
 
+static json_t *real_json(double value)
+{
+	return isfinite(value) ? json_real(value) : json_null();
+}
+
 static json_t *span_json(const struct plx_span *s)
 {
-	return json_pack("{s:i, s:o, s:I, s:I, s:I, s:b}", "gpus", s->gpus,
-			 "nodes", clean_string(s->nodes), "start",
-			 (json_int_t) s->start_s, "end", (json_int_t) s->end_s,
-			 "gpu_seconds",
+	char why[PLX_WHY_SIZE];
+	double goodput;
+	double efficiency;
+
+	plx_print_why(s, why, sizeof(why));
+	plx_yield_span(s, &goodput, &efficiency);
+	return json_pack("{s:i, s:o, s:I, s:I, s:I, s:b, s:o, s:o, s:s}",
+			 "gpus", s->gpus, "nodes", clean_string(s->nodes),
+			 "start", (json_int_t) s->start_s, "end",
+			 (json_int_t) s->end_s, "gpu_seconds",
 			 (json_int_t) ((s->end_s - s->start_s) * s->gpus),
-			 "open", (int) s->open);
+			 "open", (int) s->open, "goodput", real_json(goodput),
+			 "efficiency", real_json(efficiency), "why", why);
+}
+
+static json_t *fixed_json(const struct plx_yield *y)
+{
+	if (!isfinite(y->fixed_s))
+		return json_null();
+	return json_pack("{s:i, s:o, s:o, s:o, s:b}", "gpus", y->fixed_gpus,
+			 "s", real_json(y->fixed_s), "low_s",
+			 real_json(y->fixed_low_s), "high_s",
+			 real_json(y->fixed_high_s), "beyond", (int) y->beyond);
+}
+
+static json_t *yield_json(const struct plx_record *r)
+{
+	const struct plx_yield *y = &r->yield;
+
+	return json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
+			 "user", clean_string(r->user), "account",
+			 clean_string(r->account), "partition",
+			 clean_string(r->partition), "finish_s",
+			 (json_int_t) (r->end_s - r->submit_s), "goodput",
+			 real_json(y->goodput), "efficiency",
+			 real_json(y->efficiency), "lost_s",
+			 real_json(y->lost_s), "fixed", fixed_json(y), "rho",
+			 real_json(y->rho));
 }
 
 static json_t *record_json(const struct plx_record *r)
 {
 	json_t *shapes = json_array();
+	json_t *job;
 
 	for (size_t i = 0; i < r->span_count; i++)
 		json_array_append_new(shapes, span_json(&r->spans[i]));
-	return json_pack(
+	job = json_pack(
 		"{s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:i, s:o, s:o}",
 		"job", clean_string(r->id), "name", clean_string(r->name),
 		"state", clean_string(r->state), "elastic", (int) r->elastic,
@@ -177,19 +259,62 @@ static json_t *record_json(const struct plx_record *r)
 		"ran_s", (json_int_t) r->ran_s, "gpu_seconds",
 		(json_int_t) r->gpu_seconds, "resizes", r->resizes, "pause_s",
 		pause_json(r->pauses, r->pause_s), "shapes", shapes);
+	if (job)
+		json_object_update_new(job, yield_json(r));
+	return job;
 }
 
-json_t *plx_print_json(const struct plx_history *history)
+static json_t *total_json(const struct plx_totals *t)
 {
-	const struct plx_totals *t = &history->totals;
-	json_t *jobs = json_array();
-
-	for (size_t i = 0; i < history->count; i++)
-		json_array_append_new(jobs, record_json(&history->records[i]));
-	return json_pack("{s:o, s:{s:i, s:i, s:i, s:I, s:I, s:i, s:o}}", "jobs",
-			 jobs, "total", "jobs", t->jobs, "elastic", t->elastic,
-			 "completed", t->completed, "wall_s",
-			 (json_int_t) t->wall_s, "gpu_seconds",
+	return json_pack("{s:i, s:i, s:i, s:I, s:I, s:i, s:o}", "jobs", t->jobs,
+			 "elastic", t->elastic, "completed", t->completed,
+			 "wall_s", (json_int_t) t->wall_s, "gpu_seconds",
 			 (json_int_t) t->gpu_seconds, "resizes", t->resizes,
 			 "pause_s", pause_json(t->pauses, t->pause_s));
+}
+
+/* Write one value and forget it. */
+static int dump(json_t *value, FILE *out)
+{
+	int rc = value ? json_dumpf(value, out, JSON_COMPACT) : -1;
+
+	json_decref(value);
+	return rc;
+}
+
+int plx_print_json(const struct plx_history *history, json_t *extra, FILE *out,
+		   struct plx_error *err)
+{
+	int rc = 0;
+
+	fputs("{\"jobs\": [\n", out);
+	for (size_t i = 0; i < history->count && rc == 0; i++) {
+		rc = dump(record_json(&history->records[i]), out);
+		fputs(i + 1 < history->count ? ",\n" : "\n", out);
+	}
+	fputs("],\n\"total\": ", out);
+	if (rc == 0)
+		rc = dump(total_json(&history->totals), out);
+	if (extra && rc == 0) {
+		fputs(",\n\"log\": ", out);
+		rc = json_dumpf(extra, out, JSON_COMPACT);
+	}
+	fputs("}\n", out);
+	return rc < 0 ? plx_fail(err, "cannot write JSON") : 0;
+}
+
+int plx_print_groups_json(const struct plx_groups *groups, const char *by,
+			  FILE *out, struct plx_error *err)
+{
+	int rc = 0;
+
+	fprintf(out, "{\"by\": \"%s\", \"groups\": [\n", by);
+	for (size_t i = 0; i < groups->count && rc == 0; i++) {
+		rc = dump(plx_columns_json(plx_fields_group,
+					   &groups->groups[i]),
+			  out);
+		fputs(i + 1 < groups->count ? ",\n" : "\n", out);
+	}
+	fputs("]}\n", out);
+	return rc < 0 ? plx_fail(err, "cannot write JSON") : 0;
 }

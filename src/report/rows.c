@@ -23,6 +23,10 @@ enum column {
 	COLUMN_END,
 	COLUMN_TRES,
 	COLUMN_NODES,
+	COLUMN_USER,
+	COLUMN_ACCOUNT,
+	COLUMN_PARTITION,
+	COLUMN_STORY,
 	COLUMN_COMMENT,
 	COLUMN_COUNT,
 };
@@ -39,6 +43,10 @@ static const struct {
 	[COLUMN_END] = { "End", true },
 	[COLUMN_TRES] = { "AllocTRES", true },
 	[COLUMN_NODES] = { "NodeList", false },
+	[COLUMN_USER] = { "User", false },
+	[COLUMN_ACCOUNT] = { "Account", false },
+	[COLUMN_PARTITION] = { "Partition", false },
+	[COLUMN_STORY] = { "SystemComment", false },
 	[COLUMN_COMMENT] = { "Comment", false },
 };
 
@@ -220,6 +228,10 @@ static void row_release(struct plx_row *row)
 	free(row->name);
 	free(row->state);
 	free(row->nodes);
+	free(row->user);
+	free(row->account);
+	free(row->partition);
+	free(row->story);
 	free(row->comment);
 }
 
@@ -234,6 +246,20 @@ static int fill_row(const struct span *fields, int line, struct plx_row *row,
 		{ COLUMN_START, &row->start },
 		{ COLUMN_END, &row->end },
 	};
+	const struct {
+		enum column column;
+		char **out;
+	} texts[] = {
+		{ COLUMN_ID, &row->id },
+		{ COLUMN_NAME, &row->name },
+		{ COLUMN_STATE, &row->state },
+		{ COLUMN_NODES, &row->nodes },
+		{ COLUMN_USER, &row->user },
+		{ COLUMN_ACCOUNT, &row->account },
+		{ COLUMN_PARTITION, &row->partition },
+		{ COLUMN_STORY, &row->story },
+		{ COLUMN_COMMENT, &row->comment },
+	};
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		if (parse_time(fields[times[i].column], times[i].out) < 0)
@@ -242,12 +268,10 @@ static int fill_row(const struct span *fields, int line, struct plx_row *row,
 	}
 	if (parse_gpus(fields[COLUMN_TRES], &row->gpus) < 0)
 		return plx_fail(err, "line %d: more GPUs than can be", line);
-	if (!copy(fields[COLUMN_ID], &row->id) ||
-	    !copy(fields[COLUMN_NAME], &row->name) ||
-	    !copy(fields[COLUMN_STATE], &row->state) ||
-	    !copy(fields[COLUMN_NODES], &row->nodes) ||
-	    !copy(fields[COLUMN_COMMENT], &row->comment))
-		return plx_fail(err, "out of memory");
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!copy(fields[texts[i].column], texts[i].out))
+			return plx_fail(err, "out of memory");
+	}
 	row->state[strcspn(row->state, " ")] = '\0'; /* "CANCELLED by 0" */
 	return 0;
 }
@@ -340,6 +364,40 @@ int plx_rows_parse(const char *text, size_t size, struct plx_rows *rows,
 done:
 	plx_rows_release(&read);
 	return rc;
+}
+
+/* Is it on the list? With parts, "3_1" is where "3" is. */
+static bool listed(const char *list, const char *name, bool parts)
+{
+	size_t bare = parts ? strcspn(name, "_+") : strlen(name);
+	size_t length;
+
+	for (; list && *list; list += length + (list[length] == ',')) {
+		length = strcspn(list, ",");
+		if ((length == strlen(name) || length == bare) && length > 0 &&
+		    !strncmp(list, name, length))
+			return true;
+	}
+	return !list;
+}
+
+void plx_rows_keep(struct plx_rows *rows, const char *jobs, const char *users,
+		   const char *accounts, const char *partitions)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		struct plx_row *row = &rows->rows[i];
+
+		if (listed(jobs, row->id, true) &&
+		    listed(users, row->user, false) &&
+		    listed(accounts, row->account, false) &&
+		    listed(partitions, row->partition, false))
+			rows->rows[kept++] = *row;
+		else
+			row_release(row);
+	}
+	rows->count = kept;
 }
 
 void plx_rows_release(struct plx_rows *rows)

@@ -20,10 +20,14 @@
 
 /* One row of `sacct -D -X`: a job, or one shape of a resized job. */
 struct plx_row {
-	char *id;	/* "5", "3_1", "7+0" */
-	char *name;	/* "" when the column is not there; as below */
-	char *state;	/* first word only: "CANCELLED" */
-	char *nodes;	/* "n[1-2]" */
+	char *id;    /* "5", "3_1", "7+0" */
+	char *name;  /* "" when the column is not there; as below */
+	char *state; /* first word only: "CANCELLED" */
+	char *nodes; /* "n[1-2]" */
+	char *user;
+	char *account;
+	char *partition;
+	char *story;	/* system_comment: what the scheduler told the job */
 	char *comment;	/* with the launcher's section */
 	int gpus;	/* of AllocTRES */
 	int64_t submit; /* Unix time, or PLX_TIME_NONE */
@@ -38,7 +42,8 @@ struct plx_rows {
 
 /* Columns to ask sacct for. */
 #define PLX_SACCT_FORMAT                                                       \
-	"jobid,jobname,state,submit,start,end,alloctres,nodelist,comment"
+	"jobid,jobname,state,submit,start,end,alloctres,nodelist,"             \
+	"user,account,partition,systemcomment,comment"
 
 /*
  * Read text of size bytes. On success *rows is the caller's to release; on
@@ -46,6 +51,13 @@ struct plx_rows {
  */
 int plx_rows_parse(const char *text, size_t size, struct plx_rows *rows,
 		   struct plx_error *err);
+
+/*
+ * Drop all rows but those of jobs in each list: names with commas between, or
+ * NULL for any. Of job ids, "3" stands for its tasks "3_1" and parts "3+1".
+ */
+void plx_rows_keep(struct plx_rows *rows, const char *jobs, const char *users,
+		   const char *accounts, const char *partitions);
 
 void plx_rows_release(struct plx_rows *rows);
 

@@ -191,10 +191,9 @@ int plx_sacct_run(const struct plx_sacct *ask, char **text, size_t *size,
 		const char *option;
 		const char *value;
 	} options[] = {
-		{ "-j", ask->jobs },
-		{ "-S", ask->since },
-		{ "-E", ask->until },
-		{ "-u", ask->user },
+		{ "-j", ask->jobs },	{ "-S", ask->since },
+		{ "-E", ask->until },	{ "-u", ask->user },
+		{ "-A", ask->account }, { "-r", ask->partition },
 	};
 	char delimiter[48];
 	const char *argv[ARGS_MAX] = {
@@ -211,6 +210,8 @@ int plx_sacct_run(const struct plx_sacct *ask, char **text, size_t *size,
 		argv[argc++] = options[i].option;
 		argv[argc++] = options[i].value;
 	}
+	if (ask->all)
+		argv[argc++] = "-a";
 	/* Seconds since 1970 need no time zone and know no summer time. */
 	setenv("SLURM_TIME_FORMAT", "%s", 1);
 	rc = run((char *const *) argv, which, err);

@@ -3,16 +3,20 @@
 #ifndef PLX_REPORT_SACCT_H
 #define PLX_REPORT_SACCT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
 
 /* What to ask for; NULL leaves it to sacct. Borrowed. */
 struct plx_sacct {
-	const char *jobs;  /* -j */
-	const char *since; /* -S */
-	const char *until; /* -E */
-	const char *user;  /* -u; "ALL": every user's */
+	const char *jobs;      /* -j */
+	const char *since;     /* -S */
+	const char *until;     /* -E */
+	const char *user;      /* -u; "ALL": every user's */
+	const char *account;   /* -A */
+	const char *partition; /* -r */
+	bool all;	       /* -a */
 };
 
 /*

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+# test_report_file.t - pollux-report's formats and numbers, from a recorded
+# accounting database: tests/data/README
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+use_build_tree
+export TZ=UTC
+data=$POLLUX_SRCDIR/tests/data
+
+report() {
+	pollux-report --from="$data/sandbox.sacct" "$@"
+}
+
+# as_recorded NAME OPTION...: exactly what stands in data/NAME.want.
+as_recorded() {
+	local want=$data/$1.want
+	shift
+	report "$@" >"$WORK/now.txt" || return 1
+	[ -z "${POLLUX_RECORD:-}" ] || cp "$WORK/now.txt" "$want"
+	diff "$want" "$WORK/now.txt"
+}
+
+# The same of JSON; the last digits are the mathematical library's.
+json_as_recorded() {
+	local want=$data/json.want
+	report --json --log="$data/sandbox.ctld" | jq 'walk(if type == "number"
+		then (. * 100 | round) / 100 else . end)' >"$WORK/now.txt" ||
+		return 1
+	[ -z "${POLLUX_RECORD:-}" ] || cp "$WORK/now.txt" "$want"
+	diff "$want" "$WORK/now.txt"
+}
+
+# GPU-seconds of a user, straight from sacct's rows.
+gpu_seconds_of() {
+	awk -F'|' -v user="$1" 'NR > 1 && $9 == user {
+		match($7, /gres\/gpu=[0-9]+/)
+		gpus = RSTART ? substr($7, RSTART + 9, RLENGTH - 9) : 0
+		from = $4 > $5 ? $4 : $5
+		sum += gpus * ($6 - from)
+	} END { print sum }' "$data/sandbox.sacct"
+}
+
+sums_are_sacct_s() {
+	local user
+	for user in ada grace alan; do
+		[ "$(report --by=user --json | jq -e ".groups[] |
+			select(.group == \"$user\") | .gpuhours * 3600 |
+			round")" -eq "$(gpu_seconds_of $user)" ] || return 1
+	done
+}
+
+periods_are_the_whole() {
+	local by
+	for by in hour day week month year user account partition state name; do
+		[ "$(report --by=$by --json | jq '[.groups[].gpuhours] | add *
+			3600 | round')" -eq 454 ] || return 1
+	done
+}
+
+# A job with four GPUs of eight, from 0 to 100, and its double: half of the
+# cluster was each one's share, so both had what was theirs.
+rho_is_what_it_says() {
+	printf '%s\n' 'JobID|State|Submit|Start|End|AllocTRES' \
+		'1|COMPLETED|1000|1000|1100|gres/gpu=4' \
+		'2|COMPLETED|1000|1000|1100|gres/gpu=4' \
+		'3|COMPLETED|2000|2100|2200|gres/gpu=8' >"$WORK/rho.sacct"
+	pollux-report --from="$WORK/rho.sacct" -nP --format=JobID,Rho |
+		diff - <(printf '1|1.00\n2|1.00\n3|2.00\n') &&
+		pollux-report --from="$WORK/rho.sacct" -nP -j3 --gpus=4 \
+			--format=rho | grep -x 1.00
+}
+
+# A model by which a GPU trains a sample in 10 ms, whatever it does, and
+# twice the GPUs twice as many: 2 s on 4 and 4 s on 2 are 8 s on 2.
+fixed_is_what_it_says() {
+	local hint='batch=64,4096,1,4096,0 model=1e-9,0.01,0,0,0,0,1 noise=0,1 profiled=1,4 now=64,0 progress=1 restart=1'
+	printf '%s\n' 'JobID|State|Submit|Start|End|AllocTRES|NodeList|Comment' \
+		"1|RESIZING|1000|1000|1002|gres/gpu=4|n1|[pollux v=1 launcher=0 ack=0 phase=training resizes=1 pause=0,0 $hint]" \
+		"1|COMPLETED|1002|1000|1006|gres/gpu=2|n1|[pollux v=1 launcher=0 ack=0 phase=done resizes=1 pause=0,0 $hint]" \
+		>"$WORK/fixed.sacct"
+	pollux-report --from="$WORK/fixed.sacct" --fixed=2 --json |
+		jq -e '.jobs[0].fixed | (.s - 8 | fabs) < 0.01 and
+			(.low_s - 8 | fabs) < 0.01 and .gpus == 2 and
+			.beyond == false' &&
+		pollux-report --from="$WORK/fixed.sacct" --fixed=9 --json |
+		jq -e '.jobs[0].fixed.beyond'
+}
+
+filters() {
+	[ "$(report -n -P --format=jobid -u ada | paste -sd,)" = 1,5,7 ] &&
+		[ "$(report -n -P --format=jobid -A theory | paste -sd,)" = 3,6 ] &&
+		[ "$(report -n -P --format=jobid -j 2,5 | paste -sd,)" = 2_1,2_2,5 ] &&
+		[ "$(report -n -P --format=jobid -r nope | wc -l)" -eq 0 ]
+}
+
+# refused REGEX OPTION...: with a sentence, and exit code 2.
+refused() {
+	local regex=$1 rc
+	shift
+	report "$@" >"$WORK/refused.txt" 2>&1
+	rc=$?
+	cat "$WORK/refused.txt"
+	[ "$rc" -eq 2 ] && grep -qE "$regex" "$WORK/refused.txt"
+}
+
+plan 14
+ok "the table is as recorded" as_recorded table
+ok "reasons come from the log, which agrees" as_recorded why --why \
+	--log="$data/sandbox.ctld"
+ok "a line a job is as recorded" as_recorded brief --brief
+ok "columns may be chosen" as_recorded columns -p \
+	--format=jobid,JobName%4,Shapes,fixedtime,RHO
+ok "sums by user are as recorded" as_recorded by_user --by=user
+ok "sums by user are those of sacct's rows" sums_are_sacct_s
+ok "all ways to sum have all GPU-seconds" periods_are_the_whole
+ok "JSON is as recorded" json_as_recorded
+ok "finish-time fairness is what it says" rho_is_what_it_says
+ok "a fixed allocation is what it says" fixed_is_what_it_says
+ok "jobs are chosen as sacct chooses them" filters
+ok "an unknown field is refused" refused "no field 'nope'" --format=nope
+ok "an unknown sum is refused" refused "cannot sum by 'colour'" --by=colour
+ok "fields are listed" eval 'pollux-report --format=help | grep -q ^FixedRange'
