@@ -102,7 +102,28 @@ refused() {
 	[ "$rc" -eq 2 ] && grep -qE "$regex" "$WORK/refused.txt"
 }
 
-plan 14
+# One whole page: well formed, nothing fetched, and no markup of a user's.
+page_is_safe() {
+	printf '%s\n' 'JobID|JobName|State|Submit|Start|End|AllocTRES|NodeList' \
+		"1|<script>alert('x')</script>\"&|COMPLETED|1|2|9|gres/gpu=4|\"<b>" \
+		>"$WORK/hostile.sacct"
+	pollux-report --from="$WORK/hostile.sacct" --html="$WORK/page.html" &&
+		[ "$(grep -c '<script' "$WORK/page.html")" -eq 1 ] &&
+		grep -qF '&#60;script&#62;alert(&#39;x&#39;)' "$WORK/page.html" &&
+		grep -qF '4 GPUs on &#34;&#60;b&#62; for 7s' "$WORK/page.html" &&
+		! grep -qE 'https?:|src=|@import|url\(' "$WORK/page.html"
+}
+
+# A bar for each shape, with what was measured and why it was left.
+page_has_all() {
+	report --log="$data/sandbox.ctld" --html >"$WORK/page.html" &&
+		[ "$(grep -o '<rect' "$WORK/page.html" | wc -l)" -eq 19 ] &&
+		grep -qF 'goodput 5532/s, efficiency 93 %&#10;then: moves 4 GPUs' \
+			"$WORK/page.html" && tail -n 1 "$WORK/page.html" |
+		grep -q '</html>'
+}
+
+plan 16
 ok "the table is as recorded" as_recorded table
 ok "reasons come from the log, which agrees" as_recorded why --why \
 	--log="$data/sandbox.ctld"
@@ -119,3 +140,5 @@ ok "jobs are chosen as sacct chooses them" filters
 ok "an unknown field is refused" refused "no field 'nope'" --format=nope
 ok "an unknown sum is refused" refused "cannot sum by 'colour'" --by=colour
 ok "fields are listed" eval 'pollux-report --format=help | grep -q ^FixedRange'
+ok "the page has no markup of a user's, and fetches nothing" page_is_safe
+ok "the page has all shapes" page_has_all

@@ -128,8 +128,8 @@ static void real_text(const struct plx_field *field, double value, bool people,
 		snprintf(text, size, "%.*f", field->decimals, value);
 }
 
-static void value_text(const struct plx_field *field, const void *item,
-		       bool people, char *text, size_t size)
+void plx_columns_text(const struct plx_field *field, const void *item,
+		      bool people, char *text, size_t size)
 {
 	const void *value = at(field, item);
 
@@ -242,8 +242,8 @@ void plx_columns_row(const struct plx_columns *columns, enum plx_style style,
 	char text[TEXT_SIZE];
 
 	for (int i = 0; i < columns->count; i++) {
-		value_text(columns->fields[i], item, people, text,
-			   sizeof(text));
+		plx_columns_text(columns->fields[i], item, people, text,
+				 sizeof(text));
 		if (!*text && people)
 			snprintf(text, sizeof(text), "-");
 		put(columns, i, style, text, out);
@@ -271,7 +271,7 @@ static json_t *value_json(const struct plx_field *field, const void *item)
 			       ? json_real(*(const double *) value)
 			       : json_null();
 	default:
-		value_text(field, item, false, text, sizeof(text));
+		plx_columns_text(field, item, false, text, sizeof(text));
 		return json_string(text);
 	}
 }

@@ -64,6 +64,10 @@ int plx_columns_read(const struct plx_field *table, const char *text,
 /* A line for each field: what --format=help prints. */
 void plx_columns_help(const struct plx_field *table, FILE *out);
 
+/* One field of an item; "" where it is not known. */
+void plx_columns_text(const struct plx_field *field, const void *item,
+		      bool people, char *text, size_t size);
+
 void plx_columns_head(const struct plx_columns *columns, enum plx_style style,
 		      FILE *out);
 void plx_columns_row(const struct plx_columns *columns, enum plx_style style,

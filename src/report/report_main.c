@@ -14,6 +14,7 @@
 #include "report/group.h"
 #include "report/history.h"
 #include "report/ledger.h"
+#include "report/page.h"
 #include "report/print.h"
 #include "report/report_options.h"
 #include "report/rows.h"
@@ -146,10 +147,27 @@ static void print_columns(const struct plx_report_options *args,
 				&history->records[i], stdout);
 }
 
+static int print_page(const struct plx_report_options *args,
+		      const struct plx_history *history, struct plx_error *err)
+{
+	bool is_stdout = !strcmp(args->html, "-");
+	FILE *out = is_stdout ? stdout : fopen(args->html, "we");
+	int rc;
+
+	if (!out)
+		return plx_fail(err, "%s: %s", args->html, strerror(errno));
+	rc = plx_page_print(history, args->setting.cluster_gpus, out, err);
+	if (!is_stdout && fclose(out) != 0)
+		rc = plx_fail(err, "cannot write %s", args->html);
+	return rc;
+}
+
 /* All but JSON of jobs, which the log's verdict is a part of. */
 static int print(const struct plx_report_options *args,
 		 const struct plx_history *history, struct plx_error *err)
 {
+	if (args->html)
+		return print_page(args, history, err);
 	if (args->by)
 		return print_groups(args, history, err);
 	if (args->formatted)
@@ -167,7 +185,7 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 	struct plx_ledger ledger = { NULL, 0 };
 	struct verdict verdict = {
 		.sentences = json_array(),
-		.quiet = args->json || args->formatted,
+		.quiet = args->json || args->formatted || args->html,
 	};
 	bool whole_json = args->json && !args->by;
 	int rc = -1;

@@ -24,6 +24,7 @@ enum {
 	KEY_FROM,
 	KEY_FORMAT,
 	KEY_BY,
+	KEY_HTML,
 	KEY_FIXED,
 	KEY_GPUS,
 	KEY_WHY,
@@ -57,6 +58,8 @@ static const struct argp_option options[] = {
 	{ "json", KEY_JSON, NULL, 0, "print JSON", 0 },
 	{ "why", KEY_WHY, NULL, 0, "a line a shape, with the reason why it "
 	  "was left where it is known (see --log)", 0 },
+	{ "html", KEY_HTML, "FILE", OPTION_ARG_OPTIONAL, "write a page with "
+	  "pictures to FILE (default: standard output)", 0 },
 	{ NULL, 0, NULL, 0, "How it is judged:", 3 },
 	{ "fixed", KEY_FIXED, "GPUS", 0, "compare with so many GPUs all the "
 	  "time (default: the mean of each job)", 0 },
@@ -145,6 +148,9 @@ static bool read_look(int key, char *value, struct reading *reading)
 	case KEY_WHY:
 		o->whys = true;
 		return true;
+	case KEY_HTML:
+		o->html = value ? value : "-";
+		return true;
 	default:
 		return false;
 	}
@@ -164,6 +170,8 @@ static void settle(struct reading *reading, struct argp_state *state)
 	if (o->from && (o->sacct.since || o->sacct.until))
 		argp_error(state, "--from has all of its file: leave out "
 				  "--starttime and --endtime");
+	if (o->html && (o->by || o->json))
+		argp_error(state, "--html has neither sums nor JSON");
 	if (reading->format && !strcasecmp(reading->format, "help")) {
 		plx_columns_help(table, stdout);
 		exit(EXIT_SUCCESS);

@@ -16,6 +16,7 @@ struct plx_report_options {
 	const char *from; /* file in place of sacct */
 	const char *log;  /* of slurmctld */
 	const char *by;	  /* NULL: a line a job */
+	const char *html; /* file, "-": standard output; NULL: no page */
 	bool json;
 	bool whys;
 	bool no_header;

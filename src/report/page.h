@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * page.h - a history as one page with pictures
+ *
+ * It needs nothing but itself: style, pictures and script are inline, and
+ * nothing is fetched. More GPUs are darker and have their number in them, so
+ * it can be read without colours. All texts of users are escaped.
+ */
+#ifndef PLX_REPORT_PAGE_H
+#define PLX_REPORT_PAGE_H
+
+#include <stdio.h>
+
+#include "report/history.h"
+
+/* Drawn and listed: those with the most GPU time. */
+#define PLX_PAGE_JOBS 1000
+
+/* cluster_gpus: the line that 100 % is. */
+int plx_page_print(const struct plx_history *history, int cluster_gpus,
+		   FILE *out, struct plx_error *err);
+
+#endif
