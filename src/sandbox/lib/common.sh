@@ -20,6 +20,7 @@ nodes=4 gpus=4 cpus=8
 scheduler=pollux
 params=""
 conf_extra=""
+gpu_types=""
 slurm_prefix=${POLLUX_SLURM_PREFIX:-}
 accounting=1
 detach=0
@@ -29,7 +30,7 @@ root=""
 port=""
 starter=$$
 
-state_keys="root nodes gpus cpus scheduler params accounting detach owner \
+state_keys="root nodes gpus gpu_types cpus scheduler params accounting detach owner \
 owner_start port started ready_timeout path slurm_prefix"
 
 say() { echo "pollux-sandbox: $*"; }

@@ -166,10 +166,7 @@ MpiDefault=pmix
 MailProg=/bin/true
 
 SlurmdParameters=config_overrides
-NodeName=n[1-$nodes] NodeHostname=$host NodeAddr=127.0.0.1 \
-Port=[$((port + 2))-$((port + 1 + nodes))] CPUs=$cpus Boards=1 \
-SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 \
-RealMemory=65536 State=UNKNOWN$([ "$gpus" = 0 ] || echo " Gres=gpu:$gpus")
+$(write_nodes "$host")
 PartitionName=main Nodes=ALL Default=YES LLN=YES OverSubscribe=NO \
 MaxTime=INFINITE State=UP
 $(write_accounting)
@@ -177,6 +174,47 @@ ${conf_extra:+
 # --conf-extra
 $conf_extra}
 END
+}
+
+# Types are told apart by node, so each then has a line of its own.
+write_nodes() {
+	local i
+
+	if [ -z "$gpu_types" ] || [ "$gpus" = 0 ]; then
+		write_node "$1" "n[1-$nodes]" \
+			"[$((port + 2))-$((port + 1 + nodes))]" \
+			"$([ "$gpus" = 0 ] || echo " Gres=gpu:$gpus")"
+		return
+	fi
+	for ((i = 1; i <= nodes; i++)); do
+		write_node "$1" "n$i" "$((port + 1 + i))" \
+			" Gres=$(types_of "$i" | awk '{
+				printf "%sgpu:%s:%d", (NR > 1 ? "," : ""), $1, $3
+			}')"
+	done
+}
+
+# write_node HOST NAMES PORTS GRES
+write_node() {
+	cat <<END
+NodeName=$2 NodeHostname=$1 NodeAddr=127.0.0.1 \
+Port=$3 CPUs=$cpus Boards=1 \
+SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 \
+RealMemory=65536 State=UNKNOWN$4
+END
+}
+
+# types_of N: the types of node N's GPUs, each with its first device and number.
+types_of() {
+	local -a all parts
+	local i part
+
+	IFS=, read -ra all <<<"$gpu_types"
+	IFS=+ read -ra parts <<<"${all[($1 - 1) % ${#all[@]}]}"
+	part=$((gpus / ${#parts[@]}))
+	for ((i = 0; i < ${#parts[@]}; i++)); do
+		echo "${parts[i]} $((i * part)) $part"
+	done
 }
 
 write_accounting() {
@@ -229,7 +267,18 @@ make_devices() {
 }
 
 write_gres_conf() {
+	local i type first count
+
 	echo "# Written by pollux-sandbox."
+	if [ -n "$gpu_types" ]; then
+		for ((i = 1; i <= nodes; i++)); do
+			types_of "$i" | while read -r type first count; do
+				echo "NodeName=n$i Name=gpu Type=$type" \
+					"File=$root/dev/gpu[$first-$((first + count - 1))]"
+			done
+		done
+		return
+	fi
 	[ "$gpus" = 0 ] || echo "NodeName=n[1-$nodes] Name=gpu" \
 		"File=$root/dev/gpu[0-$((gpus - 1))]"
 }
