@@ -166,14 +166,15 @@ ok "GPUs asked for in all are spread evenly" starts_as "2 4 8" \
 
 ok "more GPUs than max are refused" refused \
 	"cannot start with min=2 to max=8 GPUs" --gpus=12
-ok "a GPU type is refused" refused "use --constraint" --gres=gpu:a100:1
+ok "a GPU type that no node has is refused" refused \
+	"no node of this cluster has GPUs of type a100" --gres=gpu:a100:1
 ok "--exclusive is refused" refused "leave out --exclusive" --exclusive
 ok "--gpus-per-task is refused" refused "leave out --gpus-per-task" \
 	--gpus-per-task=1 -n2
-ok "--mem-per-gpu is refused" refused "use --mem-per-cpu" \
-	--mem-per-gpu=10 --gpus=2
-ok "--cpus-per-gpu is refused" refused "use --cpus-per-task" \
-	--cpus-per-gpu=1 --gpus=2
+ok "GPUs of two types are refused" refused "all of them of one type" \
+	--gres=gpu:a:1,gpu:b:1
+ok "as is another resource beside GPUs" refused "no other resource" \
+	--gres=gpu:1,disk:1
 ok "more than the whole cluster is refused" says \
 	"min=13: the cluster has 3 nodes of at most 4 GPUs" \
 	sbatch --scheduler-params=pollux,min=13 --wrap true

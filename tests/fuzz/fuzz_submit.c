@@ -5,6 +5,7 @@
 #include <setjmp.h>
 
 #include "common/elastic.h"
+#include "common/gpus.h"
 #include "fuzz.h"
 #include "job_submit/pollux/shape.h"
 #include "sched/pollux/params.h"
@@ -58,15 +59,20 @@ int fuzz_submit(const uint8_t *data, size_t size)
 {
 	char text[TEXT_MAX];
 	char *job_env[] = { "OTHER=1", text };
+	struct pollux_beside beside = { 0 };
+	struct pollux_needs needs;
 	struct plx_options wanted = { .min_gpus = 1 };
 	struct plx_error err;
-	uint32_t gpus = 0;
+	struct pollux_gpus gpus = { 0 };
 
 	fuzz_text(data, size, text);
-	if (shape_read_gpus(text, &gpus, &err) < 0)
+	if (pollux_gpu_request(text, &gpus, &err) < 0)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	else
-		MUST(gpus <= 10 * (PLX_GPUS_MAX + 1));
+		MUST(gpus.count <= PLX_GPUS_MAX);
+	beside.cpus_per_tres = beside.mem_per_tres = text;
+	needs = pollux_needs(&beside);
+	MUST(needs.cpus >= 1 && needs.cpus < 65536);
 	(void) elastic_read_nodes(job_env, 2);
 	if (elastic_options(job_env, 2, &wanted, &err) < 0)
 		fuzz_is_a_line(err.text, sizeof(err.text));

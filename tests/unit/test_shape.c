@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plugins/common/gpus.h"
 #include "plugins/job_submit/pollux/shape.h"
 #include "unit.h"
 
@@ -66,6 +67,7 @@ static void a_refusal_says_why(void **state)
 {
 	const struct shape_cluster none = { 0 };
 	const struct shape_request nothing = { 0 };
+	const struct shape_request typed = { .type = "a100" };
 	const struct shape_request eight = { .gpus = 8 };
 	const struct plx_options any = { .min_gpus = 1 };
 	const struct plx_options few = { .min_gpus = 1, .max_gpus = 4 };
@@ -76,6 +78,9 @@ static void a_refusal_says_why(void **state)
 	(void) state;
 	shape_choose(&any, &nothing, &none, &shape, &err);
 	assert_string_equal("no node of this cluster has GPUs", err.text);
+	shape_choose(&any, &typed, &none, &shape, &err);
+	assert_string_equal("no node of this cluster has GPUs of type a100",
+			    err.text);
 	shape_choose(&huge, &nothing, &four_by_four, &shape, &err);
 	assert_string_equal("min=99: the cluster has 4 nodes of at most 4 GPUs",
 			    err.text);
@@ -88,25 +93,77 @@ static void gpus_are_read_as_slurm_writes_them(void **state)
 	static const struct {
 		const char *text;
 		int gpus; /* -1: must be refused */
+		const char *type;
 	} cases[] = {
 		/* clang-format off */
-		{ NULL, 0 }, { "", 0 },
-		{ "gres:gpu", 1 }, { "gpu", 1 }, { "gres:gpu:4", 4 },
-		{ "gres/gpu:4", 4 }, { "gres/gpu=4", 4 }, { "gpu:2", 2 },
-		{ "gres:gpu:a100:2", -1 }, { "gres:gpu:", -1 },
-		{ "gres:gpu:2,gres:nvme:1", -1 }, { "gres:nvme:1", -1 },
-		{ "gres:gpus:1", -1 }, { "gres:", -1 }, { "gres:gpu:-1", -1 },
-		{ "gres:gpu:99999999999999999999", -1 }, { "gres:gpu:2k", -1 },
+		{ NULL, 0, "" }, { "", 0, "" },
+		{ "gres:gpu", 1, "" }, { "gpu", 1, "" },
+		{ "gres:gpu:4", 4, "" }, { "gres/gpu:4", 4, "" },
+		{ "gres/gpu=4", 4, "" }, { "gpu:2", 2, "" },
+		{ "gres:gpu:a100:2", 2, "a100" },
+		{ "gres/gpu:a100:2", 2, "a100" },
+		{ "gpu:a100", 1, "a100" }, { "gpu:a-1_x.y:0", 0, "a-1_x.y" },
+		{ "gpu:1080ti:3", 3, "1080ti" },
+		{ "gres:gpu:a100:", -1, "" }, { "gres:gpu::2", -1, "" },
+		{ "gres:gpu:a100:b:2", -1, "" }, { "gres:gpu:a b:2", -1, "" },
+		{ "gres:gpu:", -1, "" }, { "gres:gpu:a100:2k", -1, "" },
+		{ "gres:gpu:a:1,gres:gpu:b:1", -1, "" },
+		{ "gres:gpu:2,gres:nvme:1", -1, "" }, { "gres:nvme:1", -1, "" },
+		{ "gres:gpus:1", -1, "" }, { "gres:", -1, "" },
+		{ "gres:gpu:-1", -1, "" }, { "gres:gpu:2k", -1, "" },
+		{ "gres:gpu:99999999999999999999", -1, "" },
+		{ "gpu:xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+		  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx:1", -1, "" },
 		/* clang-format on */
 	};
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		uint32_t gpus = 77;
-		int rc = shape_read_gpus(cases[i].text, &gpus, NULL);
+		struct pollux_gpus gpus = { 77, "old" };
+		bool bad = cases[i].gpus < 0;
 
-		assert_int_equal(cases[i].gpus < 0 ? -1 : 0, rc);
-		assert_int_equal(cases[i].gpus < 0 ? 77 : cases[i].gpus, gpus);
+		assert_int_equal(bad ? -1 : 0, pollux_gpu_request(cases[i].text,
+								  &gpus, NULL));
+		assert_int_equal(bad ? 77 : cases[i].gpus, gpus.count);
+		assert_string_equal(bad ? "old" : cases[i].type, gpus.type);
+	}
+}
+
+static void each_gpu_brings_what_the_job_asks_for(void **state)
+{
+	static const struct {
+		struct pollux_beside asks;
+		struct pollux_needs needs;
+	} cases[] = {
+		/* clang-format off */
+		{ { .cpus_per_tres = NULL }, { 1, 0, 0 } },
+		{ { .cpus_per_task = 3 }, { 3, 0, 0 } },
+		{ { .cpus_per_tres = "gres:gpu:4", .cpus_per_task = 1 },
+		  { 4, 0, 0 } },
+		{ { .cpus_per_tres = "gpu:4", .cpus_per_task = 6 },
+		  { 6, 0, 0 } },
+		{ { .cpus_per_tres = "gres/gpu:2",
+		    .mem_per_tres = "gres:gpu:1000" }, { 2, 1000, 0 } },
+		{ { .memory = 500 }, { 1, 0, 500 } },
+		{ { .memory = 500, .memory_per_cpu = true,
+		    .cpus_per_task = 2 }, { 2, 1000, 0 } },
+		/* A default a GPU gives way to what the user asked for. */
+		{ { .mem_per_tres = "gpu:1000", .memory = 500,
+		    .memory_asked = true }, { 1, 0, 500 } },
+		{ { .mem_per_tres = "gpu:1000", .memory = 500 },
+		  { 1, 1000, 0 } },
+		{ { .cpus_per_tres = "gres:gpu:99999999999999999999",
+		    .mem_per_tres = "gres:craynetwork:5" }, { 1, 0, 0 } },
+		/* clang-format on */
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct pollux_needs needs = pollux_needs(&cases[i].asks);
+
+		assert_int_equal(cases[i].needs.cpus, needs.cpus);
+		assert_int_equal(cases[i].needs.memory, needs.memory);
+		assert_int_equal(cases[i].needs.node_memory, needs.node_memory);
 	}
 }
 
@@ -116,6 +173,7 @@ int main(void)
 		cmocka_unit_test(a_job_starts_small_and_uniform),
 		cmocka_unit_test(a_refusal_says_why),
 		cmocka_unit_test(gpus_are_read_as_slurm_writes_them),
+		cmocka_unit_test(each_gpu_brings_what_the_job_asks_for),
 	};
 
 	return cmocka_run_group_tests_name("shape", tests, NULL, NULL);

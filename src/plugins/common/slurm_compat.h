@@ -80,12 +80,22 @@ typedef hostlist_t pollux_hostlist_t;
 #define CR_MEMORY SELECT_MEMORY
 #endif
 
-/* How a request for GPUs on each node is written. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
-#define POLLUX_TRES_PER_NODE "gres/gpu:%d"
+#define POLLUX_TRES_GPU "gres/gpu"
 #else
-#define POLLUX_TRES_PER_NODE "gres:gpu:%d"
+#define POLLUX_TRES_GPU "gres:gpu"
 #endif
+
+/*
+ * A request for GPUs on each node as it is written; type: "" or NULL for any.
+ * Slurm takes a count of 0 for no request. The caller's to xfree().
+ */
+static inline char *pollux_slurm_gpu_text(const char *type, int gpus)
+{
+	if (!type || !type[0])
+		return xstrdup_printf(POLLUX_TRES_GPU ":%d", gpus);
+	return xstrdup_printf(POLLUX_TRES_GPU ":%s:%d", type, gpus);
+}
 
 /* What reservations keep from a job on nodes that it may use. */
 #if POLLUX_SLURM_24

@@ -11,7 +11,7 @@
  */
 
 #include "common/elastic.h"
-#include "common/slurm_compat.h"
+#include "common/node_gpus.h"
 #include "job_submit/pollux/shape.h"
 
 /* Required Slurm plugin symbols: */
@@ -45,16 +45,6 @@ static bool _has_gpus_per_socket(const job_desc_msg_t *job)
 	return job->tres_per_socket && job->tres_per_socket[0];
 }
 
-static bool _has_mem_per_gpu(const job_desc_msg_t *job)
-{
-	return job->mem_per_tres && job->mem_per_tres[0];
-}
-
-static bool _has_cpus_per_gpu(const job_desc_msg_t *job)
-{
-	return job->cpus_per_tres && job->cpus_per_tres[0];
-}
-
 static bool _has_tasks_per_gpu(const job_desc_msg_t *job)
 {
 	return job->ntasks_per_tres && job->ntasks_per_tres != NO_VAL16;
@@ -74,10 +64,6 @@ static const struct {
 	{ _has_gpus_per_socket, "an elastic job's GPUs are counted by node; "
 				"leave out --gpus-per-socket and use "
 				"--gpus-per-node" },
-	{ _has_mem_per_gpu, "an elastic job's memory cannot be counted by GPU; "
-			    "use --mem-per-cpu in place of --mem-per-gpu" },
-	{ _has_cpus_per_gpu, "an elastic job has one task a GPU; use "
-			     "--cpus-per-task in place of --cpus-per-gpu" },
 	{ _has_tasks_per_gpu, "an elastic job has one task a GPU; leave out "
 			      "--ntasks-per-gpu" },
 };
@@ -91,42 +77,42 @@ static int _check_request(const job_desc_msg_t *job, struct plx_error *err)
 	return 0;
 }
 
-static struct shape_cluster _look_at_cluster(void)
-{
-	static char gpu[] = "gpu";
-	struct shape_cluster cluster = { 0 };
-	node_record_t *node;
-
-	for (int i = 0; (node = next_node(&i)); i++) {
-		uint64_t gpus = gres_node_config_cnt(node->gres_list, gpu);
-
-		/* A defunct node says NO_VAL64. */
-		if (!gpus || gpus > PLX_GPUS_MAX)
-			continue;
-		cluster.nodes++;
-		cluster.gpus = MAX(cluster.gpus, (uint32_t) gpus);
-	}
-	return cluster;
-}
-
 static uint32_t _given(uint32_t count)
 {
 	return count == NO_VAL || count == INFINITE ? 0 : count;
 }
 
-static int _read_request(const job_desc_msg_t *job,
+/* --gpus, and --gres or --gpus-per-node; of one type, if they name any. */
+static int _read_gpus(const job_desc_msg_t *job, struct pollux_gpus *all,
+		      struct pollux_gpus *each, struct plx_error *err)
+{
+	if (pollux_gpu_request(job->tres_per_job, all, err) < 0 ||
+	    pollux_gpu_request(job->tres_per_node, each, err) < 0)
+		return -1;
+	if (all->type[0] && each->type[0] && xstrcmp(all->type, each->type))
+		return plx_fail(err,
+				"an elastic job has GPUs of one type: %s or %s",
+				all->type, each->type);
+	if (!each->type[0])
+		memcpy(each->type, all->type, sizeof(each->type));
+	return 0;
+}
+
+static int _read_request(const job_desc_msg_t *job, struct pollux_gpus *each,
 			 struct shape_request *request, struct plx_error *err)
 {
 	pollux_hostlist_t hosts;
+	struct pollux_gpus all;
 
+	if (_read_gpus(job, &all, each, err) < 0)
+		return -1;
 	*request = (struct shape_request){
 		.min_nodes = _given(job->min_nodes),
 		.max_nodes = _given(job->max_nodes),
+		.gpus = all.count,
+		.gpus_per_node = each->count,
+		.type = each->type,
 	};
-	if (shape_read_gpus(job->tres_per_job, &request->gpus, err) < 0 ||
-	    shape_read_gpus(job->tres_per_node, &request->gpus_per_node, err) <
-		    0)
-		return -1;
 	/* --nodelist names nodes of which the job gets all. */
 	if (job->req_nodes && job->req_nodes[0] &&
 	    (hosts = hostlist_create(job->req_nodes))) {
@@ -168,21 +154,30 @@ static void _keep_nodes(job_desc_msg_t *job)
 	job->spank_job_env_size = count + 1;
 }
 
-static void _write_request(job_desc_msg_t *job, const struct shape *shape)
+/* CPUs that it wants for each GPU. */
+static uint32_t _cpus(const job_desc_msg_t *job)
 {
-	uint32_t cpus = job->cpus_per_task;
+	struct pollux_beside beside = {
+		.cpus_per_tres = job->cpus_per_tres,
+		.cpus_per_task =
+			job->cpus_per_task == NO_VAL16 ? 0 : job->cpus_per_task,
+	};
 
-	if (!cpus || cpus == NO_VAL16)
-		cpus = 1;
+	return pollux_needs(&beside).cpus;
+}
+
+static void _write_request(job_desc_msg_t *job, const struct shape *shape,
+			   const char *type)
+{
 	xfree(job->tres_per_job);
 	xfree(job->tres_per_node);
 	job->tres_per_node =
-		xstrdup_printf(POLLUX_TRES_PER_NODE, shape->gpus_per_node);
+		pollux_slurm_gpu_text(type, (int) shape->gpus_per_node);
 	job->min_nodes = shape->nodes;
 	job->max_nodes = shape->nodes;
 	job->ntasks_per_node = shape->gpus_per_node;
 	job->num_tasks = shape->nodes * shape->gpus_per_node;
-	job->min_cpus = job->num_tasks * cpus;
+	job->min_cpus = job->num_tasks * _cpus(job);
 	job->max_cpus = NO_VAL;
 	/* The launcher goes on without a node that is lost. */
 	job->kill_on_node_fail = 0;
@@ -201,6 +196,7 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 {
 	struct shape_cluster cluster;
 	struct shape_request request;
+	struct pollux_gpus gpus;
 	struct plx_options options;
 	struct plx_error err;
 	struct shape shape;
@@ -211,14 +207,14 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	if (!elastic)
 		return SLURM_SUCCESS;
 	if (elastic < 0 || _check_request(job_desc, &err) < 0 ||
-	    _read_request(job_desc, &request, &err) < 0)
+	    _read_request(job_desc, &gpus, &request, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
-	cluster = _look_at_cluster();
+	cluster = pollux_gpu_cluster(gpus.type);
 	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0 ||
 	    _check_tasks(job_desc, &shape, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
 	_keep_nodes(job_desc);
-	_write_request(job_desc, &shape);
+	_write_request(job_desc, &shape, gpus.type);
 	return SLURM_SUCCESS;
 }
 

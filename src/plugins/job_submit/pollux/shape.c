@@ -7,48 +7,6 @@
 
 #include "job_submit/pollux/shape.h"
 
-/* text behind the word, or NULL when it does not begin with it. */
-static const char *after(const char *text, const char *word)
-{
-	size_t length = strlen(word);
-
-	return strncmp(text, word, length) ? NULL : text + length;
-}
-
-int shape_read_gpus(const char *tres, uint32_t *gpus, struct plx_error *err)
-{
-	const char *at = tres ? tres : "";
-	uint32_t count = 0;
-
-	if (!*at) {
-		*gpus = 0;
-		return 0;
-	}
-	if (after(at, "gres:") || after(at, "gres/"))
-		at += strlen("gres:");
-	at = after(at, "gpu");
-	if (!at)
-		goto bad;
-	if (!*at) {
-		*gpus = 1;
-		return 0;
-	}
-	if (*at != ':' && *at != '=')
-		goto bad;
-	do {
-		at++;
-		if (*at < '0' || *at > '9' || count > PLX_GPUS_MAX)
-			goto bad;
-		count = count * 10 + (uint32_t) (*at - '0');
-	} while (at[1]);
-	*gpus = count;
-	return 0;
-bad:
-	return plx_fail(err,
-			"an elastic job can have GPUs of any type and no "
-			"other resource; use --constraint to choose nodes");
-}
-
 /* GPUs on each of n nodes, 0 when there is no such number. */
 static uint32_t per_node(const struct plx_options *options,
 			 const struct shape_request *request, uint32_t n)
@@ -74,6 +32,10 @@ static int refuse(const struct plx_options *options,
 		     request->min_nodes || request->max_nodes;
 	char range[48];
 
+	if (!all && request->type && request->type[0])
+		return plx_fail(err,
+				"no node of this cluster has GPUs of type %s",
+				request->type);
 	if (!all)
 		return plx_fail(err, "no node of this cluster has GPUs");
 	if ((uint64_t) options->min_gpus > all)

@@ -18,9 +18,10 @@ struct shape_request {
 	uint32_t max_nodes;
 	uint32_t gpus;		/* --gpus: in all */
 	uint32_t gpus_per_node; /* --gres, --gpus-per-node */
+	const char *type;	/* of GPU; NULL and "": any */
 };
 
-/* What there is. */
+/* What there is, of that type. */
 struct shape_cluster {
 	uint32_t nodes; /* with at least one GPU */
 	uint32_t gpus;	/* of the largest node */
@@ -30,13 +31,6 @@ struct shape {
 	uint32_t nodes;
 	uint32_t gpus_per_node;
 };
-
-/*
- * Read one of Slurm's TRES texts: "gres:gpu:2" and "gpu" are understood. 0
- * with the count (0 for NULL and ""); -1 for a GPU type or another resource,
- * which no resize could carry along.
- */
-int shape_read_gpus(const char *tres, uint32_t *gpus, struct plx_error *err);
 
 /* Choose. -1 with the sentence for the user when there is none. */
 int shape_choose(const struct plx_options *options,

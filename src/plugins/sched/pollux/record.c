@@ -6,23 +6,6 @@
 #include "core/section.h"
 #include "sched/pollux/record.h"
 
-uint32_t pollux_gpu_id(void)
-{
-	char name[] = "gpu";
-
-	return gres_build_id(name);
-}
-
-const gres_node_state_t *pollux_node_gpus(const node_record_t *node)
-{
-	uint32_t gpu = pollux_gpu_id();
-	gres_state_t *state = NULL;
-
-	if (node->gres_list)
-		state = list_find_first(node->gres_list, gres_find_id, &gpu);
-	return state ? state->gres_data : NULL;
-}
-
 /* Add one entry (one type of GPU) of the job's allocation. */
 static void _add_entry(const job_record_t *job, const gres_job_state_t *entry,
 		       int *gpus)

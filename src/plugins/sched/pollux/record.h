@@ -8,20 +8,14 @@
 #ifndef SCHED_POLLUX_RECORD_H
 #define SCHED_POLLUX_RECORD_H
 
-#include "common/slurm_compat.h"
+#include "common/node_gpus.h"
 #include "core/status.h"
 #include "core/target.h"
-
-/* Slurm's number for the resource "gpu". */
-uint32_t pollux_gpu_id(void);
 
 /* GPUs the job has on each node: gpus[node_record_count], all written. */
 void pollux_record_gpus(const job_record_t *job, int *gpus);
 /* The same summed up. */
 int pollux_record_gpu_count(const job_record_t *job);
-
-/* The GPUs of a node as Slurm counts them; NULL when it has none. */
-const gres_node_state_t *pollux_node_gpus(const node_record_t *node);
 
 /* Running, all nodes up, not ending, not suspended: may be resized. */
 bool pollux_record_runs(const job_record_t *job);

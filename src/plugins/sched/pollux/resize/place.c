@@ -224,6 +224,18 @@ static void _clear_selection(gres_job_state_t *want)
 		xcalloc(node_record_count, sizeof(*want->gres_cnt_node_select));
 }
 
+/* Devices of the node that the job cannot have: another's, another type. */
+static bitstr_t *_barred(const gres_node_state_t *gpus, const char *type)
+{
+	bitstr_t *barred = bit_copy(gpus->gres_bit_alloc);
+
+	for (int i = 0; i < bit_size(barred); i++) {
+		if (!pollux_node_device_is(gpus, i, type))
+			bit_set(barred, i);
+	}
+	return barred;
+}
+
 /* Write the choice where the select plugin leaves its own. */
 static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 			   const struct pollux_holding *held,
@@ -233,7 +245,10 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 	gres_state_t *state =
 		list_find_first(job->gres_list_req, gres_find_id, &gpu);
 	gres_job_state_t *want = NULL;
+	bitstr_t *barred = NULL;
+	char type[POLLUX_GPU_TYPE_SIZE];
 
+	pollux_job_gpu_type(job, type);
 	if (!state)
 		return plx_fail(err, "Slurm made no request for GPUs");
 	want = state->gres_data;
@@ -249,11 +264,14 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 		want->gres_cnt_node_select[n] = (uint64_t) count;
 		if (!gpus || !gpus->gres_bit_alloc)
 			continue; /* no device files: a mere number */
-		want->gres_bit_select[n] = _pick(_kept(held, n, count),
-						 gpus->gres_bit_alloc, count);
+		barred = _barred(gpus, type);
+		want->gres_bit_select[n] =
+			_pick(_kept(held, n, count), barred, count);
+		FREE_NULL_BITMAP(barred);
 		if (!want->gres_bit_select[n])
-			return plx_fail(err, "node %s has no %d GPUs free",
-					node->name, count);
+			return plx_fail(err, "node %s has no %d %s%sGPUs free",
+					node->name, count, type,
+					type[0] ? " " : "");
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@ static void _take_pointers(job_record_t *job, struct pollux_request *saved)
 	saved->tres_per_socket = job->tres_per_socket;
 	saved->tres_per_task = job->tres_per_task;
 	saved->cpus_per_tres = job->cpus_per_tres;
+	saved->mem_per_tres = job->mem_per_tres;
 	saved->gres_list_req = job->gres_list_req;
 	saved->req_node_bitmap = details->req_node_bitmap;
 	saved->req_nodes = details->req_nodes;
@@ -22,6 +23,7 @@ static void _take_pointers(job_record_t *job, struct pollux_request *saved)
 	job->tres_per_socket = NULL;
 	job->tres_per_task = NULL;
 	job->cpus_per_tres = NULL;
+	job->mem_per_tres = NULL;
 	job->gres_list_req = NULL;
 	details->req_node_bitmap = NULL;
 	details->req_nodes = NULL;
@@ -44,9 +46,12 @@ void pollux_request_save(job_record_t *job, struct pollux_request *saved)
 		.min_gres_cpu = details->min_gres_cpu,
 		.min_job_gres_cpu = details->min_job_gres_cpu,
 		.total_cpus = job->total_cpus,
+		.pn_min_memory = details->pn_min_memory,
+		.needs = pollux_job_needs(job),
 		.req_switch = job->req_switch,
 		.best_switch = job->best_switch,
 	};
+	pollux_job_gpu_type(job, saved->type);
 	_take_pointers(job, saved);
 	/* Rebuilt by the select plugin from gres_list_req. */
 	FREE_NULL_LIST(job->gres_list_req_accum);
@@ -76,6 +81,7 @@ static void _free_pointers(job_record_t *job)
 	xfree(job->tres_per_socket);
 	xfree(job->tres_per_task);
 	xfree(job->cpus_per_tres);
+	xfree(job->mem_per_tres);
 	FREE_NULL_LIST(job->gres_list_req);
 }
 
@@ -89,12 +95,14 @@ void pollux_request_restore(job_record_t *job, struct pollux_request *saved)
 	job->tres_per_socket = saved->tres_per_socket;
 	job->tres_per_task = saved->tres_per_task;
 	job->cpus_per_tres = saved->cpus_per_tres;
+	job->mem_per_tres = saved->mem_per_tres;
 	job->gres_list_req = saved->gres_list_req;
 	details->min_nodes = saved->min_nodes;
 	details->max_nodes = saved->max_nodes;
 	details->min_cpus = saved->min_cpus;
 	details->max_cpus = saved->max_cpus;
 	details->pn_min_cpus = saved->pn_min_cpus;
+	details->pn_min_memory = saved->pn_min_memory;
 	details->num_tasks = saved->num_tasks;
 	details->ntasks_per_node = saved->ntasks_per_node;
 	details->ntasks_per_tres = saved->ntasks_per_tres;
@@ -108,20 +116,25 @@ void pollux_request_restore(job_record_t *job, struct pollux_request *saved)
 void pollux_request_keep(job_record_t *job, struct pollux_request *saved)
 {
 	_restore_nodes(job, saved);
-	/* A parked job has no GPUs; the user's CPUs a GPU count again later. */
+	/* A parked job has no GPUs; what each brings counts again later. */
 	if (!job->cpus_per_tres) {
 		job->cpus_per_tres = saved->cpus_per_tres;
 		saved->cpus_per_tres = NULL;
+	}
+	if (!job->mem_per_tres) {
+		job->mem_per_tres = saved->mem_per_tres;
+		saved->mem_per_tres = NULL;
 	}
 	xfree(saved->tres_per_job);
 	xfree(saved->tres_per_node);
 	xfree(saved->tres_per_socket);
 	xfree(saved->tres_per_task);
 	xfree(saved->cpus_per_tres);
+	xfree(saved->mem_per_tres);
 	FREE_NULL_LIST(saved->gres_list_req);
 }
 
-/* gres_list_req from tres_per_node and cpus_per_tres. */
+/* gres_list_req from tres_per_node, cpus_per_tres and mem_per_tres. */
 static int _validate(job_record_t *job, struct plx_error *err)
 {
 	int rc = pollux_slurm_validate_gres(job);
@@ -146,11 +159,9 @@ int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
 	job_details_t *details = job->details;
 	uint32_t nodes = (uint32_t) node_count;
 	uint32_t tasks = (uint32_t) MAX(gpus, 1);
-	uint32_t cpus = MAX(details->cpus_per_task, 1);
-
 	/* Without a GPU, a CPU for the batch script is all it keeps. */
-	if (!gpus || details->cpus_per_task == NO_VAL16)
-		cpus = 1;
+	uint32_t cpus = gpus ? saved->needs.cpus : 1;
+
 	details->min_nodes = nodes;
 	details->max_nodes = nodes;
 	details->num_tasks = nodes * tasks;
@@ -161,10 +172,16 @@ int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
 	details->pn_min_cpus = tasks * cpus;
 	details->contiguous = 0;
 	job->req_switch = 0;
+	/* And the memory of one GPU, where that is counted by them. */
+	if (saved->mem_per_tres && saved->needs.memory)
+		details->pn_min_memory = gpus ? 0 : saved->needs.memory;
+	/* A parked job remembers the type. */
+	if (gpus || saved->type[0])
+		job->tres_per_node = pollux_slurm_gpu_text(saved->type, gpus);
 	if (!gpus)
 		return 0;
-	job->tres_per_node = xstrdup_printf(POLLUX_TRES_PER_NODE, gpus);
 	job->cpus_per_tres = xstrdup(saved->cpus_per_tres);
+	job->mem_per_tres = xstrdup(saved->mem_per_tres);
 	return _validate(job, err);
 }
 

@@ -3,6 +3,7 @@
 #ifndef SCHED_POLLUX_REQUEST_H
 #define SCHED_POLLUX_REQUEST_H
 
+#include "common/node_gpus.h"
 #include "sched/pollux/resize/resize.h"
 
 /* All that pollux_request_write() changes. Owns what it points to. */
@@ -12,6 +13,7 @@ struct pollux_request {
 	char *tres_per_socket;
 	char *tres_per_task;
 	char *cpus_per_tres;
+	char *mem_per_tres;
 	List gres_list_req;
 	bitstr_t *req_node_bitmap;
 	char *req_nodes;
@@ -27,6 +29,9 @@ struct pollux_request {
 	int min_gres_cpu;
 	int min_job_gres_cpu;
 	uint32_t total_cpus;
+	uint64_t pn_min_memory;
+	struct pollux_needs needs; /* of each of its GPUs */
+	char type[POLLUX_GPU_TYPE_SIZE];
 	uint32_t req_switch;
 	bool best_switch;
 };

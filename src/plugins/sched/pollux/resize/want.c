@@ -23,19 +23,16 @@ bool pollux_keeps_home(job_record_t *job, const struct plx_status *status,
 	       (!job->batch_flag || bit_test(nodes, host));
 }
 
-/* Does the node have `gpus` for this job? */
-static bool _has_room(const job_record_t *job, int n, int own, int gpus)
+/* Does the node have `gpus` of this type for this job? */
+static bool _has_room(const job_record_t *job, int n, int own, int gpus,
+		      const char *type)
 {
 	const node_record_t *node = node_record_table_ptr[n];
-	const gres_node_state_t *state = NULL;
 
 	if (!node || !bit_test(job->part_ptr->node_bitmap, n) ||
 	    (!bit_test(job->node_bitmap, n) && !bit_test(avail_node_bitmap, n)))
 		return false;
-	state = pollux_node_gpus(node);
-	return state && (int64_t) state->gres_cnt_avail -
-					(int64_t) state->gres_cnt_alloc + own >=
-				gpus;
+	return pollux_node_free(pollux_node_gpus(node), type) + own >= gpus;
 }
 
 /* Nodes for a target whose nodes were forgotten: home, its own, others. */
@@ -47,7 +44,9 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 	int home = pollux_record_home(job, status);
 	int want = MAX(target->nodes, 1);
 	int have = 0;
+	char type[POLLUX_GPU_TYPE_SIZE];
 
+	pollux_job_gpu_type(job, type);
 	pollux_record_gpus(job, own);
 	for (int pass = 0; pass < 3; pass++) {
 		for (int n = 0; n < node_record_count && have < want; n++) {
@@ -56,7 +55,8 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 			if (bit_test(nodes, n) || (pass == 0 && n != home) ||
 			    (pass == 1 && !is_own))
 				continue;
-			if (!_has_room(job, n, own[n], target->gpus_per_node))
+			if (!_has_room(job, n, own[n], target->gpus_per_node,
+				       type))
 				continue;
 			bit_set(nodes, n);
 			have++;

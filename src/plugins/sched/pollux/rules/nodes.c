@@ -130,6 +130,21 @@ static void _large(struct pollux_rules *rules, const job_record_t *job,
 	}
 }
 
+static void _typed(struct pollux_rules *rules, const job_record_t *job,
+		   bitstr_t *nodes)
+{
+	char type[POLLUX_GPU_TYPE_SIZE];
+
+	pollux_job_gpu_type(job, type);
+	for (int n = 0; type[0] && n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (node && bit_test(nodes, n) &&
+		    !pollux_node_count(pollux_node_gpus(node), type))
+			bit_clear(nodes, n);
+	}
+}
+
 /* All rules about nodes; each clears those that it forbids. */
 static const struct {
 	void (*filter)(struct pollux_rules *rules, const job_record_t *job,
@@ -144,6 +159,7 @@ static const struct {
 	{ _not_reserved, false, "is reserved" },
 	{ _not_owned, true, "is in use by another user" },
 	{ _large, false, "has too little temporary disk space" },
+	{ _typed, false, "has no GPU of the type it asks for" },
 };
 
 bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)

@@ -117,9 +117,7 @@ static bool _is_free(const struct room *room, bitstr_t **nodes)
 		if (!room->gpus)
 			continue;
 		gpus = pollux_node_gpus(node_record_table_ptr[n]);
-		if (!gpus ||
-		    (int) gpus->gres_cnt_avail - (int) gpus->gres_cnt_alloc <
-			    room->gpus)
+		if (pollux_node_free(gpus, NULL) < room->gpus)
 			return false;
 	}
 	return true;

@@ -60,31 +60,15 @@ void pollux_requeue_forget(char **comment)
 	xfree(text);
 }
 
-static struct shape_cluster _cluster(void)
-{
-	struct shape_cluster cluster = { 0 };
-
-	for (int n = 0; n < node_record_count; n++) {
-		const node_record_t *node = node_record_table_ptr[n];
-		const gres_node_state_t *gpus =
-			node ? pollux_node_gpus(node) : NULL;
-
-		if (!gpus || !gpus->gres_cnt_config)
-			continue;
-		cluster.nodes++;
-		cluster.gpus =
-			MAX(cluster.gpus, (uint32_t) gpus->gres_cnt_config);
-	}
-	return cluster;
-}
-
 static void _reset(job_record_t *job)
 {
+	char type[POLLUX_GPU_TYPE_SIZE];
 	struct elastic_nodes nodes =
 		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
 	struct shape_request request = { .min_nodes = nodes.min,
-					 .max_nodes = nodes.max };
-	struct shape_cluster cluster = _cluster();
+					 .max_nodes = nodes.max,
+					 .type = type };
+	struct shape_cluster cluster;
 	struct pollux_request saved;
 	struct plx_options options;
 	struct shape shape;
@@ -95,6 +79,8 @@ static void _reset(job_record_t *job)
 	pollux_requeue_forget(&job->comment);
 	/* Slurm leaves it; accounting would take the new run for the old. */
 	job->resize_time = 0;
+	pollux_job_gpu_type(job, type);
+	cluster = pollux_gpu_cluster(type);
 	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
 			    &options, &err) != 1 ||
 	    shape_choose(&options, &request, &cluster, &shape, &err) < 0) {

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpus.h - GPUs as jobs ask for them, and what each brings along
+ *
+ * Shared by job_submit/pollux and sched/pollux. Pure; texts may be hostile.
+ */
+#ifndef POLLUX_COMMON_GPUS_H
+#define POLLUX_COMMON_GPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+#define POLLUX_GPU_TYPE_SIZE 64
+
+struct pollux_gpus {
+	uint32_t count;			 /* 0: none, or it does not say */
+	char type[POLLUX_GPU_TYPE_SIZE]; /* "": any */
+};
+
+/*
+ * Read one of Slurm's TRES texts: "gres:gpu:a100:2", "gres/gpu:2", "gpu";
+ * NULL and "" ask for none. -1 with err set, and gpus as it was, for another
+ * resource, two types, or nonsense.
+ */
+int pollux_gpu_request(const char *tres, struct pollux_gpus *gpus,
+		       struct plx_error *err);
+
+/* An amount for each GPU, "gres:gpu:4096"; 0 where there is none. */
+uint64_t pollux_gpu_amount(const char *tres);
+
+/* What a job takes of a node besides GPUs, as its record says. */
+struct pollux_beside {
+	const char *cpus_per_tres; /* --cpus-per-gpu, DefCpuPerGPU */
+	const char *mem_per_tres;  /* --mem-per-gpu, DefMemPerGPU */
+	uint32_t cpus_per_task;	   /* 0: not said; it has a task a GPU */
+	uint64_t memory;	   /* MB; 0: not said */
+	bool memory_per_cpu;	   /* else it is for the node */
+	bool memory_asked;	   /* by the user: it is not a default */
+};
+
+struct pollux_needs {
+	uint32_t cpus;	      /* of each GPU, at least 1 */
+	uint64_t memory;      /* of each GPU, MB */
+	uint64_t node_memory; /* of each node, MB */
+};
+
+struct pollux_needs pollux_needs(const struct pollux_beside *beside);
+
+#endif

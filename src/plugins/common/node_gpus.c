@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* node_gpus.c - the GPUs of a node as slurmctld counts them */
+
+#include "common/node_gpus.h"
+
+uint32_t pollux_gpu_id(void)
+{
+	char name[] = "gpu";
+
+	return gres_build_id(name);
+}
+
+const gres_node_state_t *pollux_node_gpus(const node_record_t *node)
+{
+	uint32_t gpu = pollux_gpu_id();
+	gres_state_t *state = NULL;
+
+	if (node->gres_list)
+		state = list_find_first(node->gres_list, gres_find_id, &gpu);
+	return state ? state->gres_data : NULL;
+}
+
+static bool _is_any(const char *type)
+{
+	return !type || !type[0];
+}
+
+/* GPUs whose types are known by device are told apart by that. */
+static bool _has_devices(const gres_node_state_t *gpus)
+{
+	return gpus->gres_bit_alloc && gpus->topo_cnt &&
+	       gpus->topo_gres_bitmap && gpus->topo_type_name;
+}
+
+bool pollux_node_device_is(const gres_node_state_t *gpus, int i,
+			   const char *type)
+{
+	if (_is_any(type))
+		return true;
+	if (!_has_devices(gpus))
+		return pollux_node_count(gpus, type) > 0;
+	for (int t = 0; t < gpus->topo_cnt; t++) {
+		bitstr_t *bits = gpus->topo_gres_bitmap[t];
+
+		if (!xstrcmp(gpus->topo_type_name[t], type) && bits &&
+		    i < bit_size(bits) && bit_test(bits, i))
+			return true;
+	}
+	return false;
+}
+
+/* A defunct node says NO_VAL64. */
+static int _sane(uint64_t count)
+{
+	return count > PLX_GPUS_MAX ? 0 : (int) count;
+}
+
+int pollux_node_count(const gres_node_state_t *gpus, const char *type)
+{
+	int count = 0;
+
+	if (!gpus)
+		return 0;
+	if (_is_any(type))
+		return _sane(gpus->gres_cnt_avail);
+	for (int t = 0; t < gpus->type_cnt; t++) {
+		if (!xstrcmp(gpus->type_name[t], type))
+			count += _sane(gpus->type_cnt_avail[t]);
+	}
+	return MIN(count, _sane(gpus->gres_cnt_avail));
+}
+
+static int _free_devices(const gres_node_state_t *gpus, const char *type)
+{
+	int count = 0;
+
+	for (int i = 0; i < bit_size(gpus->gres_bit_alloc); i++) {
+		if (!bit_test(gpus->gres_bit_alloc, i) &&
+		    pollux_node_device_is(gpus, i, type))
+			count++;
+	}
+	return count;
+}
+
+int pollux_node_free(const gres_node_state_t *gpus, const char *type)
+{
+	int all = 0;
+	int used = 0;
+
+	if (!gpus)
+		return 0;
+	all = _sane(gpus->gres_cnt_avail) - _sane(gpus->gres_cnt_alloc);
+	if (_is_any(type) || all <= 0)
+		return MAX(all, 0);
+	if (_has_devices(gpus))
+		return MIN(all, _free_devices(gpus, type));
+	for (int t = 0; t < gpus->type_cnt; t++) {
+		if (!xstrcmp(gpus->type_name[t], type))
+			used += _sane(gpus->type_cnt_alloc[t]);
+	}
+	return MIN(all, MAX(pollux_node_count(gpus, type) - used, 0));
+}
+
+bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type)
+{
+	int count = pollux_node_count(gpus, type);
+
+	return count && count < pollux_node_count(gpus, NULL);
+}
+
+struct shape_cluster pollux_gpu_cluster(const char *type)
+{
+	struct shape_cluster cluster = { 0 };
+	node_record_t *node = NULL;
+
+	for (int i = 0; (node = next_node(&i)); i++) {
+		const gres_node_state_t *gpus = pollux_node_gpus(node);
+		uint64_t count = gpus ? gpus->gres_cnt_config : 0;
+
+		if (!_is_any(type))
+			count = (uint64_t) pollux_node_count(gpus, type);
+		if (!count || count > PLX_GPUS_MAX)
+			continue;
+		cluster.nodes++;
+		cluster.gpus = MAX(cluster.gpus, (uint32_t) count);
+	}
+	return cluster;
+}
+
+void pollux_job_gpu_type(const job_record_t *job,
+			 char type[POLLUX_GPU_TYPE_SIZE])
+{
+	const char *const texts[] = { job->tres_per_node, job->tres_per_job,
+				      job->tres_per_socket,
+				      job->tres_per_task };
+	struct pollux_gpus gpus;
+
+	type[0] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && !type[0]; i++) {
+		if (pollux_gpu_request(texts[i], &gpus, NULL) == 0)
+			memcpy(type, gpus.type, sizeof(gpus.type));
+	}
+}
+
+struct pollux_needs pollux_job_needs(const job_record_t *job)
+{
+	const job_details_t *details = job->details;
+	uint64_t memory = details->pn_min_memory;
+	struct pollux_beside beside = {
+		.cpus_per_tres = job->cpus_per_tres,
+		.mem_per_tres = job->mem_per_tres,
+		.cpus_per_task = details->cpus_per_task == NO_VAL16
+					 ? 0
+					 : details->cpus_per_task,
+		.memory = memory == NO_VAL64 ? 0 : memory & ~MEM_PER_CPU,
+		.memory_per_cpu = memory != NO_VAL64 && memory & MEM_PER_CPU,
+		.memory_asked = job->bit_flags & JOB_MEM_SET,
+	};
+
+	return pollux_needs(&beside);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * node_gpus.h - the GPUs of a node as slurmctld counts them
+ *
+ * Under a lock on nodes. A type of NULL or "" stands for all of them.
+ */
+#ifndef POLLUX_COMMON_NODE_GPUS_H
+#define POLLUX_COMMON_NODE_GPUS_H
+
+#include "common/gpus.h"
+#include "common/slurm_compat.h"
+#include "job_submit/pollux/shape.h"
+
+/* Slurm's number for the resource "gpu". */
+uint32_t pollux_gpu_id(void);
+
+/* NULL when it has none. */
+const gres_node_state_t *pollux_node_gpus(const node_record_t *node);
+
+/* How many of a type it has; how many of these no job holds. Accepts NULL. */
+int pollux_node_count(const gres_node_state_t *gpus, const char *type);
+int pollux_node_free(const gres_node_state_t *gpus, const char *type);
+
+/* Has it GPUs of other types, too? */
+bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type);
+
+/* Device i is of that type. */
+bool pollux_node_device_is(const gres_node_state_t *gpus, int i,
+			   const char *type);
+
+/* The nodes that have GPUs of that type, as they are configured. */
+struct shape_cluster pollux_gpu_cluster(const char *type);
+
+/* What the job's GPUs have to be; "" for any, or several types. */
+void pollux_job_gpu_type(const job_record_t *job,
+			 char type[POLLUX_GPU_TYPE_SIZE]);
+
+/* What each of its GPUs brings along. */
+struct pollux_needs pollux_job_needs(const job_record_t *job);
+
+#endif
