@@ -274,6 +274,22 @@ static void add_goodput(struct sheet *sheet, const struct plx_job *job)
 	add(sheet, "}");
 }
 
+/* ,"key":[...]; nothing where there are none. */
+static void add_amounts(struct sheet *sheet, const char *key,
+			const double *amounts, int count)
+{
+	if (!amounts || count == 0)
+		return;
+	add(sheet, ",");
+	add_key(sheet, key);
+	add(sheet, "[");
+	for (int i = 0; i < count; i++) {
+		add(sheet, i ? "," : "");
+		add_real(sheet, amounts[i]);
+	}
+	add(sheet, "]");
+}
+
 static void add_job(struct sheet *sheet, const struct plx_problem *problem,
 		    int j)
 {
@@ -298,6 +314,7 @@ static void add_job(struct sheet *sheet, const struct plx_problem *problem,
 		}
 		add(sheet, "]");
 	}
+	add_amounts(sheet, "takes", job->takes, problem->stock_kinds);
 	if (job->profiled)
 		add_goodput(sheet, job);
 	else
@@ -321,6 +338,11 @@ static void add_nodes(struct sheet *sheet, const struct plx_problem *problem,
 		add_whole(sheet, problem->gpus_total[n]);
 		add(sheet, "},\"elastic\":");
 		add_whole(sheet, problem->gpus[n]);
+		add_amounts(sheet, "stock",
+			    problem->stock_kinds > 0
+				    ? problem->stock + n * problem->stock_kinds
+				    : NULL,
+			    problem->stock_kinds);
 		add(sheet, "}");
 	}
 	add(sheet, "],\n");

@@ -21,6 +21,10 @@ int plx_snapshot_settings(const struct plx_json *up,
 int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
 		     int j, struct plx_error *err);
 
+/* What the search itself knows besides GPUs: stock, and what jobs take. */
+int plx_snapshot_stock(struct plx_problem *problem, const struct plx_json *root,
+		       struct plx_error *err);
+
 /* Shares, and all but GPUs. problem: the place of all. */
 int plx_snapshot_resources(struct plx_snapshot *snapshot,
 			   const struct plx_json *problem,

@@ -107,6 +107,74 @@ static int count_shares(struct plx_snapshot *snapshot,
 	return 0;
 }
 
+/* As many amounts as there are kinds; absent: zeros stay. */
+static int read_list(const struct plx_json *list, int count, double *amounts,
+		     struct plx_error *err)
+{
+	size_t length;
+
+	if (!list->value)
+		return 0;
+	if (plx_json_list(list, (size_t) count, (size_t) count, &length, err) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < length; i++) {
+		struct plx_json item = plx_json_item(list, i);
+
+		if (plx_json_real(&item, 0, AMOUNT_MAX, &amounts[i], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int read_takes(struct plx_job *job, const struct plx_json *spot,
+		      int kinds, struct plx_error *err)
+{
+	struct plx_json list = plx_json_at(spot, "takes");
+
+	if (!list.value)
+		return 0;
+	job->takes = calloc((size_t) kinds, sizeof(*job->takes));
+	if (!job->takes)
+		return plx_fail(err, "no memory");
+	return read_list(&list, kinds, job->takes, err);
+}
+
+int plx_snapshot_stock(struct plx_problem *problem, const struct plx_json *root,
+		       struct plx_error *err)
+{
+	struct plx_json nodes = plx_json_at(root, "nodes");
+	struct plx_json jobs = plx_json_at(root, "jobs");
+	struct plx_json first = plx_json_item(&nodes, 0);
+	struct plx_json stock = plx_json_at(&first, "stock");
+	size_t kinds;
+
+	if (!stock.value)
+		return 0;
+	if (plx_json_list(&stock, 1, KINDS_MAX, &kinds, err) < 0)
+		return -1;
+	problem->stock = calloc((size_t) problem->node_count * kinds,
+				sizeof(*problem->stock));
+	if (!problem->stock)
+		return plx_fail(err, "no memory");
+	problem->stock_kinds = (int) kinds;
+	for (int n = 0; n < problem->node_count; n++) {
+		struct plx_json node = plx_json_item(&nodes, (size_t) n);
+		struct plx_json list = plx_json_at(&node, "stock");
+
+		if (read_list(&list, (int) kinds,
+			      problem->stock + (size_t) n * kinds, err) < 0)
+			return -1;
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_json job = plx_json_item(&jobs, (size_t) j);
+
+		if (read_takes(&problem->jobs[j], &job, (int) kinds, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int plx_snapshot_resources(struct plx_snapshot *snapshot,
 			   const struct plx_json *problem,
 			   struct plx_error *err)

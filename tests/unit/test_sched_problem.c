@@ -56,6 +56,7 @@ static void set_up(struct world *w)
 			.gpus = w->gpus[j],
 			.cpus = w->cpus[j],
 			.allowed = w->allowed,
+			.kind = -1,
 		};
 	}
 }
@@ -343,6 +344,53 @@ static void a_job_that_leaves_says_why(void **state)
 	assert_string_equal("leaves n1, which is drained: moves", why);
 }
 
+static void only_what_may_run_out_is_counted(void **state)
+{
+	int free_of_kind[NODES] = { 1, 0 };
+	struct pollux_kind kind = { .type = "a100", .free = free_of_kind };
+	double memory[JOBS][NODES] = { { 500, 0 }, { 100, 0 } };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	problem = problem_of(&w);
+	assert_int_equal(0, problem->stock_kinds);
+	plx_problem_destroy(problem);
+
+	/* Three CPUs a GPU: 6 free and 2 held there, 8 on the other. */
+	w.jobs[0].needs.cpus = 3;
+	problem = problem_of(&w);
+	assert_int_equal(1, problem->stock_kinds);
+	assert_true(problem->stock[0] == 8 && problem->stock[1] == 8);
+	assert_true(problem->jobs[0].takes[0] == 3);
+	assert_true(problem->jobs[1].takes[0] == 1);
+	plx_problem_destroy(problem);
+
+	/* Memory, and a type that half a node has. */
+	w.jobs[0].needs.cpus = 1;
+	w.view.counts_memory = true;
+	w.view.kind_count = 1;
+	w.view.kinds = &kind;
+	w.jobs[1].kind = 0;
+	for (int j = 0; j < JOBS; j++)
+		w.jobs[j].memory = memory[j];
+	w.nodes[0].memory = 2000;
+	w.nodes[0].memory_used = 900;
+	w.nodes[1].memory = 400;
+	w.jobs[0].needs.memory = 500;
+	w.jobs[1].needs.node_memory = 600;
+	problem = problem_of(&w);
+	assert_int_equal(2, problem->stock_kinds);
+	assert_true(problem->stock[0] == 1700 && problem->stock[2] == 400);
+	assert_true(problem->stock[1] == 2 && problem->stock[3] == 0);
+	assert_true(problem->jobs[0].takes[0] == 500);
+	assert_true(problem->jobs[1].takes[1] == 1);
+	assert_true(problem->jobs[1].allowed[0]);
+	assert_false(problem->jobs[1].allowed[1]);
+	plx_problem_destroy(problem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +400,7 @@ int main(void)
 		cmocka_unit_test(boasting_does_not_move_others),
 		cmocka_unit_test(
 			a_job_that_said_nothing_is_known_by_its_options),
+		cmocka_unit_test(only_what_may_run_out_is_counted),
 		cmocka_unit_test(weights_are_what_the_administrator_wants),
 		cmocka_unit_test(a_whole_node_is_left_by_who_yields),
 		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),

@@ -28,7 +28,8 @@ static struct plx_problem *any_problem(uint64_t *seed, bool hostile)
 					  .jobs = 9,
 					  .gpus = 8,
 					  .hostile = hostile,
-					  .rich = chance(seed, 60) };
+					  .rich = chance(seed, 60),
+					  .stocked = true };
 	struct plx_problem *problem = random_problem(seed, &spec);
 
 	if (chance(seed, 60))
@@ -125,6 +126,16 @@ static void assert_same(const struct plx_problem *a,
 	assert_int_equal(a->uniform, b->uniform);
 	assert_int_equal(a->interference, b->interference);
 	assert_true(a->seed == b->seed);
+	assert_int_equal(a->stock_kinds, b->stock_kinds);
+	for (int i = 0; i < a->stock_kinds * a->node_count; i++)
+		assert_true(a->stock[i] == b->stock[i]);
+	for (int j = 0; j < a->job_count; j++) {
+		const double *takes = a->jobs[j].takes;
+
+		assert_int_equal(!takes, !b->jobs[j].takes);
+		for (int k = 0; takes && k < a->stock_kinds; k++)
+			assert_true(takes[k] == b->jobs[j].takes[k]);
+	}
 	for (int j = 0; j < a->job_count; j++)
 		assert_same_job(&a->jobs[j], &b->jobs[j], a->node_count);
 }

@@ -93,11 +93,10 @@ static void _fill_nodes(struct pollux_view *view,
 		node->memory = (double) record->real_memory -
 			       (double) record->mem_spec_limit;
 		if (gpus) {
-			node->gpus = (int) gpus->gres_cnt_avail;
-			node->gpus_free = (int) gpus->gres_cnt_avail -
-					  (int) gpus->gres_cnt_alloc;
+			node->gpus = pollux_node_count(gpus, NULL);
+			node->gpus_free = pollux_node_free(gpus, NULL);
 		}
-		if (node->gpus_free < 0 || !pollux_node_open(rules, n))
+		if (!pollux_node_open(rules, n))
 			node->gpus_free = 0;
 	}
 }
@@ -193,6 +192,34 @@ static void _read_nodes(const job_record_t *record, struct pollux_job *job)
 	job->max_nodes = (int) nodes.max;
 }
 
+/* Its type of GPU, as one of the view's; -1: any. */
+static int _find_kind(struct pollux_view *view, const job_record_t *record,
+		      const struct pollux_rules *rules)
+{
+	char type[POLLUX_GPU_TYPE_SIZE];
+	struct pollux_kind *kind = NULL;
+
+	pollux_job_gpu_type(record, type);
+	if (!type[0])
+		return -1;
+	for (int i = 0; i < view->kind_count; i++) {
+		if (!xstrcmp(view->kinds[i].type, type))
+			return i;
+	}
+	xrecalloc(view->kinds, view->kind_count + 1, sizeof(*view->kinds));
+	kind = &view->kinds[view->kind_count];
+	memcpy(kind->type, type, sizeof(type));
+	kind->free = xcalloc(view->node_count + 1, sizeof(*kind->free));
+	for (int n = 0; n < view->node_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (node && pollux_node_open(rules, n))
+			kind->free[n] =
+				pollux_node_free(pollux_node_gpus(node), type);
+	}
+	return view->kind_count++;
+}
+
 static void _fill_job(job_record_t *record, const struct plx_options *options,
 		      struct pollux_rules *rules, struct pollux_view *view)
 {
@@ -218,6 +245,8 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->gpus = xcalloc(view->node_count, sizeof(*job->gpus));
 	job->cpus = xcalloc(view->node_count, sizeof(*job->cpus));
 	job->memory = xcalloc(view->node_count, sizeof(*job->memory));
+	job->needs = pollux_job_needs(record);
+	job->kind = _find_kind(view, record, rules);
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, view->node_count);
 	_ask_rules(rules, record, view, job);
@@ -326,6 +355,9 @@ void pollux_view_destroy(struct pollux_view *view)
 		xfree(view->waiting[i].allowed);
 		xfree(view->waiting[i].partition);
 	}
+	for (int i = 0; i < view->kind_count; i++)
+		xfree(view->kinds[i].free);
+	xfree(view->kinds);
 	xfree(view->stays);
 	xfree(view->nodes);
 	xfree(view->jobs);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "common/gpus.h"
 #include "core/options.h"
 #include "core/purse.h"
 #include "core/status.h"
@@ -45,19 +46,21 @@ struct pollux_job {
 	bool runs;	   /* may be resized as far as Slurm is concerned */
 	const char *fixed; /* why it keeps its shape for good, or NULL */
 	int home;
-	bool moves;	     /* as a whole, its script included, if it has to */
-	int min_nodes;	     /* by its user and its partition */
-	int max_nodes;	     /* 0: any */
-	bool yields;	     /* its home to a job that waits, where it moves */
-	uint64_t priority;   /* see pollux_priority() */
-	time_t age_s;	     /* since its start */
-	double ends_s;	     /* from now, by its time limit */
-	char *shape;	     /* nodes as accounting has them */
-	time_t since;	     /* its present shape */
-	int *gpus;	     /* [node_count] */
-	int *cpus;	     /* [node_count] */
-	double *memory;	     /* [node_count] MB */
-	const bool *allowed; /* [node_count], one of the view's sets */
+	bool moves;	   /* as a whole, its script included, if it has to */
+	int min_nodes;	   /* by its user and its partition */
+	int max_nodes;	   /* 0: any */
+	bool yields;	   /* its home to a job that waits, where it moves */
+	uint64_t priority; /* see pollux_priority() */
+	time_t age_s;	   /* since its start */
+	double ends_s;	   /* from now, by its time limit */
+	char *shape;	   /* nodes as accounting has them */
+	time_t since;	   /* its present shape */
+	struct pollux_needs needs; /* of each of its GPUs */
+	int kind;		   /* of GPU, one of the view's; -1: any */
+	int *gpus;		   /* [node_count] */
+	int *cpus;		   /* [node_count] */
+	double *memory;		   /* [node_count] MB */
+	const bool *allowed;	   /* [node_count], one of the view's sets */
 	int allowed_count;
 	bool *within;  /* [node_count] what limits of nodes leave; or NULL */
 	bool capped;   /* limits allow it alone ... */
@@ -65,6 +68,12 @@ struct pollux_job {
 	int take_count;
 	struct plx_take *takes; /* from limits that it shares */
 	bool to_park;		/* a waiting job needs its part of a limit */
+};
+
+/* A type of GPU that elastic jobs ask for. */
+struct pollux_kind {
+	char type[POLLUX_GPU_TYPE_SIZE];
+	int *free; /* [node_count] that a job could have now */
 };
 
 /* What a job that is not elastic has of a node. */
@@ -107,6 +116,8 @@ struct pollux_view {
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
 	int set_count;
 	struct pollux_set *sets; /* of nodes; each is different */
+	int kind_count;
+	struct pollux_kind *kinds;
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
 	bool counts_memory;		/* Slurm gives it out like CPUs */

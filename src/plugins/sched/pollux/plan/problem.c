@@ -8,6 +8,7 @@
 #include "core/worth.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/rooms.h"
+#include "sched/pollux/plan/stock.h"
 
 /* Of a job that has not said what a resize costs it. */
 #define RESTART_S 10
@@ -252,6 +253,7 @@ struct plx_problem *pollux_problem_create(
 	}
 	ask_kin(standings, problem);
 	if (weigh(params, problem, err) < 0 ||
+	    pollux_stock_fill(view, problem, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
 	    pollux_rooms_make(view, &params->terms, problem, room->grants,
 			      err) < 0)

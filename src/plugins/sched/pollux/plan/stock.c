@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stock.c - CPUs, memory and types of GPUs, as far as they are short
+ *
+ * Kind 0 is CPUs, kind 1 memory, the others are types of GPUs of which a node
+ * has more than one. A node has what no job holds and what elastic jobs do.
+ */
+#include <stdlib.h>
+
+#include "sched/pollux/plan/stock.h"
+
+#define KINDS  16
+#define CPUS   0
+#define MEMORY 1
+#define TYPES  2
+
+/* One kind: what nodes have of it, and what a GPU of each job takes. */
+struct kind {
+	double *has;   /* [node_count] */
+	double *takes; /* [job_count] */
+};
+
+static double at_least(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static bool has_gpus(const struct plx_problem *problem, int j)
+{
+	for (int n = 0; n < problem->node_count; n++) {
+		if (problem->jobs[j].now[n] > 0)
+			return true;
+	}
+	return false;
+}
+
+static double job_takes(const struct pollux_view *view, int j, int k)
+{
+	const struct pollux_job *job = &view->jobs[j];
+
+	if (k == CPUS)
+		return at_least(job->needs.cpus, 1);
+	if (k == MEMORY)
+		return (double) job->needs.memory;
+	return job->kind == k - TYPES ? 1 : 0;
+}
+
+/* What nobody holds. */
+static double node_left(const struct pollux_view *view, int n, int k)
+{
+	const struct pollux_node *node = &view->nodes[n];
+
+	if (k == CPUS)
+		return node->cpus - node->cpus_used;
+	if (k == MEMORY)
+		return node->memory - node->memory_used;
+	return view->kinds[k - TYPES].free[n];
+}
+
+static double job_holds(const struct pollux_view *view, int j, int n, int k)
+{
+	const struct pollux_job *job = &view->jobs[j];
+
+	if (k == CPUS)
+		return job->cpus[n];
+	if (k == MEMORY)
+		return job->memory[n];
+	return job->kind == k - TYPES ? job->gpus[n] : 0;
+}
+
+/* What parked jobs keep is not for others; what runs is never too much. */
+static double node_has(const struct pollux_view *view,
+		       const struct plx_problem *problem, int n, int k,
+		       const double *takes)
+{
+	double has = node_left(view, n, k);
+	double now = 0;
+
+	for (int j = 0; j < view->job_count; j++) {
+		if (has_gpus(problem, j))
+			has += job_holds(view, j, n, k);
+		now += problem->jobs[j].now[n] * takes[j];
+	}
+	return at_least(at_least(has, now), 0);
+}
+
+/* Could the node's GPUs need more of it than there is? */
+static bool is_short(const struct plx_problem *problem, const struct kind *kind)
+{
+	double most = 0;
+
+	for (int j = 0; j < problem->job_count; j++)
+		most = at_least(most, kind->takes[j]);
+	for (int n = 0; n < problem->node_count; n++) {
+		if (problem->gpus[n] * most > kind->has[n])
+			return true;
+	}
+	return false;
+}
+
+/* False when there is no memory. */
+static bool fill_kind(const struct pollux_view *view,
+		      const struct plx_problem *problem, int k,
+		      struct kind *kind)
+{
+	kind->has = calloc((size_t) view->node_count + 1, sizeof(double));
+	kind->takes = calloc((size_t) view->job_count + 1, sizeof(double));
+	if (!kind->has || !kind->takes)
+		return false;
+	for (int j = 0; j < view->job_count; j++)
+		kind->takes[j] = job_takes(view, j, k);
+	for (int n = 0; n < view->node_count; n++)
+		kind->has[n] = node_has(view, problem, n, k, kind->takes);
+	return true;
+}
+
+static int write_kinds(const struct kind *kinds, int count,
+		       struct plx_problem *problem, struct plx_error *err)
+{
+	size_t nodes = (size_t) problem->node_count;
+
+	problem->stock = calloc(nodes * (size_t) count + 1, sizeof(double));
+	if (!problem->stock)
+		return plx_fail(err, "no memory for what nodes have");
+	problem->stock_kinds = count;
+	for (size_t n = 0; n < nodes; n++) {
+		for (int k = 0; k < count; k++)
+			problem->stock[n * (size_t) count + (size_t) k] =
+				kinds[k].has[n];
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->takes = calloc((size_t) count, sizeof(double));
+		if (!job->takes)
+			return plx_fail(err, "no memory for what jobs take");
+		for (int k = 0; k < count; k++)
+			job->takes[k] = kinds[k].takes[j];
+	}
+	return 0;
+}
+
+/* --mem: a job gains no node that has not as much. */
+static void forbid_full_nodes(const struct pollux_view *view,
+			      struct plx_problem *problem)
+{
+	for (int j = 0; j < view->job_count; j++) {
+		double memory = (double) view->jobs[j].needs.node_memory;
+		bool *allowed = problem->jobs[j].allowed;
+
+		for (int n = 0; memory > 0 && allowed && n < view->node_count;
+		     n++) {
+			if (!job_holds(view, j, n, MEMORY) &&
+			    node_left(view, n, MEMORY) < memory)
+				allowed[n] = false;
+		}
+	}
+}
+
+int pollux_stock_fill(const struct pollux_view *view,
+		      struct plx_problem *problem, struct plx_error *err)
+{
+	struct kind kinds[KINDS] = { { NULL, NULL } };
+	int count = 0;
+	int rc = 0;
+
+	for (int k = 0; k < TYPES + view->kind_count && count < KINDS; k++) {
+		if (k == MEMORY && !view->counts_memory)
+			continue;
+		if (!fill_kind(view, problem, k, &kinds[count])) {
+			rc = plx_fail(err, "no memory for what nodes have");
+			break;
+		}
+		if (is_short(problem, &kinds[count])) {
+			count++;
+			continue;
+		}
+		free(kinds[count].has);
+		free(kinds[count].takes);
+		kinds[count] = (struct kind){ NULL, NULL };
+	}
+	if (rc == 0 && count > 0)
+		rc = write_kinds(kinds, count, problem, err);
+	if (rc == 0 && view->counts_memory)
+		forbid_full_nodes(view, problem);
+	for (int k = 0; k < KINDS; k++) {
+		free(kinds[k].has);
+		free(kinds[k].takes);
+	}
+	return rc;
+}
