@@ -7,6 +7,7 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/caps.h"
+#include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
@@ -315,7 +316,9 @@ struct pollux_view *pollux_view_create(void)
 	struct pollux_view *view = xmalloc(sizeof(*view));
 	struct pollux_rules *rules = NULL;
 
+	pollux_decay_read();
 	pollux_lock(POLLUX_LOOK);
+	pollux_decay_find();
 	view->now = time(NULL);
 	view->node_count = node_record_count;
 	view->counts_memory = slurm_conf.select_type_param & CR_MEMORY;

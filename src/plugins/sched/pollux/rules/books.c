@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/rules/books.h"
+#include "sched/pollux/rules/decay.h"
 
 struct pollux_books_copy {
 	uint64_t *used;	  /* [book * slurmctld_tres_cnt + i] */
@@ -97,10 +98,14 @@ uint64_t pollux_books_unused_s(const job_record_t *job, time_t now)
 {
 	uint64_t limit_s = (uint64_t) job->time_limit * 60;
 	uint64_t ends = (uint64_t) job->start_time + limit_s;
+	time_t last = pollux_decay_last();
 
 	/* It takes off what has passed when a job ends, and not before. */
 	if (!xstrcmp(slurm_conf.priority_type, "priority/basic"))
 		return limit_s;
+	/* What has passed is taken off by the decay thread, now and then. */
+	if (last && last <= now)
+		now = MAX(last, job->start_time);
 	if (ends <= (uint64_t) now)
 		return 0;
 	ends -= (uint64_t) now;

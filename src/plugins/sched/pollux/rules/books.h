@@ -49,7 +49,10 @@ struct pollux_books_copy *pollux_books_uncount(job_record_t *job,
 void pollux_books_recount(struct pollux_books *books,
 			  struct pollux_books_copy *copy);
 
-/* Seconds of its time limit for which the job is counted in run_s, at least. */
+/*
+ * Seconds of its time limit for which the job is counted in run_s: those after
+ * the decay thread's last run; where that is unknown, those after now.
+ */
 uint64_t pollux_books_unused_s(const job_record_t *job, time_t now);
 
 #endif
