@@ -133,7 +133,7 @@ END
 # shellcheck disable=SC2016 # the variable is for the job's shell
 show='echo "params=$POLLUX_PARAMS"'
 
-plan 39
+plan 38
 for command in sbatch srun salloc; do
 	ok "$command --help shows the option and its keys" helps $command
 	ok "$command refuses a bad key in one sentence" one_sentence \
@@ -173,8 +173,6 @@ ok "--gpus-per-task is refused" refused "leave out --gpus-per-task" \
 	--gpus-per-task=1 -n2
 ok "GPUs of two types are refused" refused "all of them of one type" \
 	--gres=gpu:a:1,gpu:b:1
-ok "as is another resource beside GPUs" refused "no other resource" \
-	--gres=gpu:1,disk:1
 ok "more than the whole cluster is refused" says \
 	"min=13: the cluster has 3 nodes of at most 4 GPUs" \
 	sbatch --scheduler-params=pollux,min=13 --wrap true

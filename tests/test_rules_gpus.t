@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+# test_rules_gpus.t - types of GPUs, and what each GPU brings along
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+
+# n1 and n3 have GPUs 0-3 of type big; n2 and n4 0-1 of big, 2-3 of small.
+sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \
+	--gpu-types big,big+small --params pollux_interval=1 --no-accounting \
+	--conf-extra SelectTypeParameters=CR_Core_Memory \
+	--conf-extra DefMemPerCPU=100 \
+	--conf-extra "PartitionName=shares Nodes=n[1-4] DefCpuPerGPU=3 DefMemPerGPU=700"
+plan 8
+
+# holds JOB FIELD REGEX: in what "scontrol -d" shows of the job.
+holds() {
+	sb scontrol show job -d -o "$1" | grep -qE "$2"
+}
+
+# on JOB NODES GPUS: it has just these nodes, and so many GPUs in all.
+on() {
+	[ "$(sb squeue -h -j "$1" -o %N)" = "$2" ] && has_detail "$1" "$3"
+}
+
+# GPUs without accounting: by what each node gives.
+has_detail() {
+	local sum
+	sum=$(sb scontrol show job -d "$1" | awk -v RS='[ \n]' '
+		/^Nodes=/ { n = expanded($0) }
+		/^GRES=gpu/ {
+			text = $0
+			while (match(text, /:[0-9]+\(/)) {
+				count = substr(text, RSTART + 1, RLENGTH - 2)
+				sum += n * count
+				text = substr(text, RSTART + RLENGTH)
+			}
+		}
+		END { print sum + 0 }
+		function expanded(names, part, count, range, i, k) {
+			if (names !~ /\[/)
+				return 1
+			sub(/.*\[/, "", names)
+			sub(/\].*/, "", names)
+			k = split(names, part, ",")
+			for (i = 1; i <= k; i++)
+				count += split(part[i], range, "-") == 2 \
+					? range[2] - range[1] + 1 : 1
+			return count
+		}')
+	[ "$sum" = "$2" ]
+}
+
+gone() {
+	sb scancel --user="$(id -un)"
+	wait_until '[ -z "$(sb squeue -h)" ]' 20
+}
+
+# grows NAME MAX NODES GPUS OPTION...: how far it gets; it stays in $job.
+grows() {
+	local name=$1 max=$2 nodes=$3 gpus=$4
+	shift 4
+	job=$(submit_light "$name" "pollux,max=$max" "$@" --) &&
+		wait_until "on $job '$nodes' $gpus" 30
+}
+
+ok "a job of one type grows over the GPUs of that type alone" eval '
+	grows small 16 "n[2,4]" 4 --gpus-per-node=small:1 &&
+	holds $job "GRES=gpu:small:2\(IDX:2-3\)" &&
+	holds $job "TresPerNode=gres.gpu:small:2"'
+ok "one of the other type has its own, on nodes that no other spans" eval '
+	other=$(submit_light big pollux --gres=gpu:big:1 --) &&
+	wait_until "on $other n[1,3] 8" 30 &&
+	! logged "JobId=($job|$other) keeps its .*not enough"'
+gone
+ok "jobs of any type and of one share nodes of both" eval '
+	job=$(submit_light any pollux,max=6 -w n2 --) &&
+	wait_until "has_detail $job 6" 30 &&
+	other=$(submit_light shy pollux --gpus=small:1 --) &&
+	wait_until "has_detail $other 2" 30 &&
+	! logged "JobId=($job|$other) keeps its .*not enough"'
+gone
+ok "a job asks for a type that no node has in vain" eval '
+	! submit_light none pollux --gpus-per-node=huge:1 -- 2>"$WORK/none" &&
+	grep -q "no node of this cluster has GPUs of type huge" "$WORK/none"'
+
+# brings JOB NODE-CPUS NODE-MEMORY: of each of its nodes.
+brings() {
+	sb scontrol show job -d -o "$1" | grep -qE "CPU_IDs=$2 Mem=$3 "
+}
+
+ok "CPUs and memory a GPU grow with the GPUs" eval '
+	grows each 4 n1 4 -w n1 --gpus=1 --cpus-per-gpu=2 --mem-per-gpu=500 &&
+	brings $job 0-7 2000'
+gone
+ok "DefCpuPerGPU and DefMemPerGPU count in the same way" eval '
+	grows default 4 n1 4 -p shares -w n1 && brings $job 0-11 2800'
+gone
+rigid=$(submit_rigid -w n3 -n 13 -- 600)
+wait_until "is_state $rigid RUNNING" 20
+ok "no GPU is planned where its CPUs are taken" eval '
+	grows lean 16 "n[1-2,4]" 12 --cpus-per-gpu=4 &&
+	! logged "JobId=$job keeps its .*not enough"'
+gone
+rigid=$(submit_rigid -w n3 --mem=65000 -- 600)
+wait_until "is_state $rigid RUNNING" 20
+ok "nor where its memory is" eval '
+	grows heavy 16 "n[1-2,4]" 12 --gpus=1 --mem-per-gpu=1100 &&
+	! logged "JobId=$job keeps its .*not enough"'
+gone
