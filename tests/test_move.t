@@ -5,7 +5,7 @@
 
 sandbox_up --nodes 3 --gpus-per-node 2 --params pollux_min_gap=0.2
 checks=20
-[ -z "${POLLUX_THOROUGH:-}" ] || checks=24
+[ -z "${POLLUX_THOROUGH:-}" ] || checks=28
 plan $checks
 
 mkdir "$WORK/samples"
@@ -167,13 +167,48 @@ sb scancel "$one" "$two" "$filler"
 
 [ -n "${POLLUX_THOROUGH:-}" ] || exit 0
 
+# ---- a parked job holds its home no less
+
+wait_until "ended $one $two" 30
+job=$(submit_elastic parked pollux,max=2 "$training")
+sb scontrol update JobId="$job" Priority=1000
+wait_until "has_gpus $job 2 && trains $job" 60
+blockers=
+home=$(batch_host "$job")
+# At home last: it is to have no other place to go.
+for node in $(echo n1 n2 n3 | sed "s/$home//") $home; do
+	blockers+=" $(submit_rigid -w $node --gpus-per-node=2 \
+		--priority=100000 -- 600)"
+	[ "$node" = "$home" ] ||
+		wait_until "is_state ${blockers##* } RUNNING" 30
+done
+parked() {
+	is_state "$1" RUNNING && has_gpus "$1" 0
+}
+ok "a job is parked at home" wait_until "parked $job" 60
+home=$(batch_host "$job")
+whole=$(submit_rigid -w "$home" --exclusive --priority=200000 -- 5)
+for blocker in $blockers; do
+	[ "$(batch_host "$blocker")" != "$home" ] || sb scancel "$blocker"
+done
+ok "it leaves that, too, to a job of higher priority" wait_until \
+	"evicted $job 'leaves $home to job $whole: no other'" 60
+ok "which runs" wait_until "is_state $whole COMPLETED" 60
+# shellcheck disable=SC2086 # words
+sb scancel $blockers
+ok "and then trains on" wait_until \
+	"is_state $job RUNNING && trains $job && has_gpus $job 2" 60
+sb scancel "$job"
+wait_until "ended $job" 30
+
 # ---- a deadline
 
 moved_to() {
-	is_state "$1" RUNNING && [ "$(batch_host "$1")" != "$2" ]
+	local host
+	host=$(batch_host "$1")
+	[ -n "$host" ] && [ "$host" != "$2" ] && is_state "$1" RUNNING
 }
 
-wait_until "ended $one $two" 30
 job=$(submit_light late pollux,max=2 --)
 ok "a job runs" wait_until "has_gpus $job 2" 60
 home=$(batch_host "$job")
