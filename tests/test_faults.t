@@ -9,7 +9,7 @@
 . "${POLLUX_SRCDIR}/tests/faults.sh"
 
 sandbox_up --nodes 3 --gpus-per-node 2
-plan 24
+plan 27
 
 samples=4096
 training="--samples=$samples --batch=256 --max-batch=256
@@ -35,6 +35,27 @@ submit() {
 	sb sbatch --parsable -J "$1" --scheduler-params="pollux,$2" \
 		-o "$WORK/$1.out" --wrap "$3 -v --no-prewarm --max-restarts=100 --checkpoint-dir \
 $WORK/$1.ckpt $WORK/train $(echo $training)"
+}
+
+# On n3 it has another GPU than on n1 and n2, of which it loses n2.
+loses_its_middle() {
+	beside=$(submit_rigid -w n3 --gpus-per-node=1 -- 600)
+	wait_until "is_state $beside RUNNING" 30 || return 1
+	whole=$(submit_rigid -N3 --no-kill --gpus-per-node=1 -- 600)
+	wait_until "is_state $whole RUNNING" 30 || return 1
+	sb scontrol update nodename=n2 state=down reason=test
+	wait_until "has_gpus $whole 2" 30 &&
+		wait_until "logged 'JobId=$whole: what it asks for has 2 nodes'" 30
+}
+
+# Slurm's tables are filled anew from what jobs asked for.
+keeps_its_gpus() {
+	sb scontrol reconfigure
+	wants=$(submit_rigid -w n3 --gpus-per-node=1 -- 600)
+	wait_until "sb squeue -h -j $wants -o %r | grep -q Resources" 30 &&
+		sb scontrol -d show job >"$WORK/owners.txt" &&
+		[ -z "$(two_owners "$WORK/owners.txt")" ] &&
+		is_state "$whole" RUNNING
 }
 
 # All that is to be had: no growth is to come in between.
@@ -318,4 +339,10 @@ ok "a launcher without srun is killed: its job fails as well" \
 ok "no rank of it is left" all_left "$bare"
 ok "all nodes are idle at the end" wait_until cluster_is_idle 60
 ok "no folder of a launcher is left" no_folders
+ok "a job loses one of its nodes, and keeps its GPUs on the others" \
+	loses_its_middle
+ok "after a reconfigure they are still its own" keeps_its_gpus
+sb scancel "$beside" "$whole" "$wants"
+sb scontrol update nodename=n2 state=resume
+ok "all nodes are idle after that" wait_until cluster_is_idle 60
 ok "slurmctld lives" slurmctld_lives

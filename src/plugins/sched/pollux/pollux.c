@@ -24,6 +24,7 @@
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
+#include "sched/pollux/look/torn.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/publish.h"
 #include "sched/pollux/tell/standing.h"
@@ -228,6 +229,17 @@ static bool _touched(double now_s, const struct pollux_params *params)
 	       last_node_update >= since;
 }
 
+static void _mend(void)
+{
+	last.mended_s = pollux_now_s();
+	pollux_lock(POLLUX_MENDING);
+	pollux_hosts_mend();
+	pollux_steps_mend();
+	pollux_torn_mend();
+	pollux_ledger_settle();
+	pollux_unlock(POLLUX_MENDING);
+}
+
 static void _look(const struct pollux_params *params)
 {
 	struct pollux_view *view = NULL;
@@ -240,6 +252,8 @@ static void _look(const struct pollux_params *params)
 	view = pollux_view_create();
 	if (view->requeued)
 		pollux_requeue_reset();
+	if (view->torn)
+		_mend();
 	pollux_move_claim(view);
 	last.waiting = view->waiting_count > 0;
 	_update_tracks(view, params);
@@ -263,16 +277,6 @@ static void _look(const struct pollux_params *params)
 		pollux_cycle(view, params, now_s);
 	}
 	pollux_view_destroy(view);
-}
-
-static void _mend(void)
-{
-	last.mended_s = pollux_now_s();
-	pollux_lock(POLLUX_MENDING);
-	pollux_hosts_mend();
-	pollux_steps_mend();
-	pollux_ledger_settle();
-	pollux_unlock(POLLUX_MENDING);
 }
 
 static bool _is_busy(void)

@@ -13,6 +13,7 @@
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/notices.h"
 #include "sched/pollux/look/stays.h"
+#include "sched/pollux/look/torn.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/look/waiting.h"
 
@@ -266,6 +267,7 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 		view->requeued += pollux_requeued(record);
 		if (!_holds_resources(record))
 			continue;
+		view->torn += pollux_torn(record);
 		_add_held(record, cpus, memory, view->node_count);
 		if (record->details && record->part_ptr &&
 		    record->part_ptr->node_bitmap &&

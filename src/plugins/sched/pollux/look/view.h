@@ -126,6 +126,7 @@ struct pollux_view {
 	int purse_count;
 	struct plx_purse *purses; /* limits that elastic jobs share */
 	int requeued;		  /* jobs to be reset, see requeue.h */
+	int torn;		  /* jobs to be mended, see torn.h */
 	uint64_t print; /* changes when there is something to decide */
 };
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * torn.h - jobs that Slurm took a lost node away from
+ *
+ * Slurm forgets the node's GPUs in what the job has, but not in its request,
+ * which has the same counts by place in the job's list of nodes. When it
+ * fills its tables again (scontrol reconfigure, a restart) it reads the
+ * request: the job's other nodes get GPUs of the lost one, which may be
+ * another job's by then.
+ */
+#ifndef SCHED_POLLUX_TORN_H
+#define SCHED_POLLUX_TORN_H
+
+#include "common/slurm_compat.h"
+
+/* Under a lock on jobs. */
+bool pollux_torn(const job_record_t *job);
+
+/* Requests become as what the jobs have. WRITE lock on jobs. */
+void pollux_torn_mend(void);
+
+#endif
