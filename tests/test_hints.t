@@ -150,7 +150,7 @@ all_have_one() {
 }
 
 comment_of() {
-	sb scontrol show job "$1" | sed -n 's/^ *Comment=\(.*\) $/\1/p'
+	sb scontrol show job "$1" | sed -n 's/^ *Comment=\(.*[^ ]\) *$/\1/p'
 }
 
 keeps_text() {
