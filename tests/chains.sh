@@ -138,21 +138,20 @@ killed_controller() {
 		wait_until 'sb scontrol release $grow; settled' 90 && finish
 }
 
-# A training gives, and loses a rank when it is asked.
+# A training has to leave two of its three GPUs, and loses a rank when asked.
 dying_rank() {
-	give=$(submit_elastic dying pollux,max=9 --cpus-per-task=2 \
-		--samples=100000 --batch=4096 --max-batch=4096 \
-		--emulate-gpu=compute --epochs=1000000)
-	wait_until "has_gpus_or_more $give 4 && trains $give" 90 || return 1
+	local home
+	give=$(submit_elastic dying pollux,min=3,max=3 --samples=10000 \
+		--batch=256 --max-batch=256 --emulate-gpu=compute \
+		--epochs=1000000)
+	wait_until "has_gpus $give 3 && trains $give" 90 || return 1
+	home=$(job_field "$give" BatchHost)
 	asked_before=$(times_logged "JobId=$give asked for")
-	submit_rigid -J way -N3 --gpus-per-node=2 -- 600 >/dev/null
-	wait_until 'logged_more "JobId=$give asked for" $asked_before' 60 &&
-		signal KILL $(rank_of "$give" 0) || return 1
-	wait_until "[ \$(sb squeue -h -n way -t R | wc -l) = 1 ] &&
-		quiet $give && trains $give" 120 && checked || return 1
-	sb scancel --name=way
-	sb scancel "$give"
-	wait_until cluster_is_idle 60
+	grow=$(submit_rigid -w "$home" --gpus-per-node=2 -- 600)
+	# shellcheck disable=SC2046
+	chain_begins && signal KILL $(rank_of "$give" 0) || return 1
+	wait_until 'is_state $grow RUNNING && quiet $give &&
+		has_gpus $give 3 && trains $give' 120 && finish
 }
 
 ok "a chain: one shrinks, the other one grows" plain_chain
