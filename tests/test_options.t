@@ -71,6 +71,8 @@ helps() {
 	for key in min max batch max-batch min-gpu-batch max-gpu-batch; do
 		grep -qE "^ +$key=(GPUS|SAMPLES) " "$WORK/help.out" || return 1
 	done
+	grep -qE "^ +mode=live\|requeue " "$WORK/help.out" || return 1
+	grep -qE "^ +checkpoint=SECONDS " "$WORK/help.out" || return 1
 	grep -q -- "--scheduler-params=pollux" "$WORK/help.out"
 }
 

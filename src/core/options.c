@@ -32,7 +32,11 @@
 	X("min-gpu-batch", min_gpu_batch, "samples", PLX_BATCH_MAX, \
 	  "min-gpu-batch=SAMPLES  fewest per GPU and pass") \
 	X("max-gpu-batch", max_gpu_batch, "samples", PLX_BATCH_MAX, \
-	  "max-gpu-batch=SAMPLES  most per GPU and pass")
+	  "max-gpu-batch=SAMPLES  most per GPU and pass") \
+	X("mode", mode, NULL, 0, \
+	  "mode=live|requeue      resized or requeued (live)") \
+	X("checkpoint", checkpoint_s, "seconds", PLX_CHECKPOINT_MAX_S, \
+	  "checkpoint=SECONDS     most lost by a requeue")
 /* clang-format on */
 
 #define TABLE_ROW(k, field, u, most, meaning)                                  \
@@ -46,10 +50,15 @@
 
 static const struct option {
 	const char *key;
-	const char *unit;
-	int max;       /* the smallest is 1 */
-	size_t offset; /* in struct plx_options */
+	const char *unit; /* NULL: one of `modes`, not a number */
+	int max;	  /* the smallest is 1 */
+	size_t offset;	  /* in struct plx_options */
 } table[] = { OPTIONS(TABLE_ROW) };
+
+static const char *const modes[] = {
+	[PLX_MODE_LIVE] = "live",
+	[PLX_MODE_REQUEUE] = "requeue",
+};
 
 /* Pairs of which the second may not be less than the first. */
 static const struct {
@@ -133,7 +142,7 @@ static int unknown_key(const char *key, struct plx_error *err)
 				nearest->key);
 	return plx_fail(err,
 			"%s: unknown key, want min, max, batch, max-batch, "
-			"min-gpu-batch or max-gpu-batch",
+			"min-gpu-batch, max-gpu-batch, mode or checkpoint",
 			seen);
 }
 
@@ -163,13 +172,40 @@ static int read_value(const char *text, int max)
 	return value >= 1 ? (int) value : -1;
 }
 
+/* One of the words, as its number; -1 for all others. */
+static int read_mode(const char *text)
+{
+	for (size_t i = 0; i < COUNT(modes); i++) {
+		if (!strcmp(text, modes[i]))
+			return (int) i;
+	}
+	return -1;
+}
+
+/* The value of an option, or -1 with err set. */
+static int take_value(const struct option *option, const char *text,
+		      struct plx_error *err)
+{
+	char seen[SHOWN_SIZE];
+	int value =
+		option->unit ? read_value(text, option->max) : read_mode(text);
+
+	shown(text, strlen(text), seen);
+	if (value >= 0)
+		return value;
+	if (!option->unit)
+		return plx_fail(err, "%s=%s: want live or requeue", option->key,
+				seen);
+	return plx_fail(err, "%s=%s: want %s from 1 to %d", option->key, seen,
+			option->unit, option->max);
+}
+
 /* One "key=value"; given has one bit for each row of the table. */
 static int read_item(char *item, struct plx_options *options, unsigned *given,
 		     struct plx_error *err)
 {
 	char *equals = strchr(item, '=');
 	const struct option *option;
-	char seen[SHOWN_SIZE];
 	unsigned bit;
 	int value;
 
@@ -179,18 +215,27 @@ static int read_item(char *item, struct plx_options *options, unsigned *given,
 	if (!option)
 		return unknown_key(item, err);
 	if (!equals)
-		return plx_fail(err, "%s: want %s=NUMBER", option->key,
-				option->key);
-	value = read_value(equals + 1, option->max);
+		return plx_fail(err, "%s: want %s=%s", option->key, option->key,
+				option->unit ? "NUMBER" : "live|requeue");
+	value = take_value(option, equals + 1, err);
 	if (value < 0)
-		return plx_fail(err, "%s=%s: want %s from 1 to %d", option->key,
-				shown(equals + 1, strlen(equals + 1), seen),
-				option->unit, option->max);
+		return -1;
 	bit = 1u << (option - table);
 	if (*given & bit)
 		return plx_fail(err, "%s: given twice", option->key);
 	*given |= bit;
 	*field(options, option) = value;
+	return 0;
+}
+
+/* What has a meaning in one mode alone. */
+static int check_mode(const struct plx_options *options, struct plx_error *err)
+{
+	if (options->checkpoint_s && options->mode != PLX_MODE_REQUEUE)
+		return plx_fail(err,
+				"checkpoint=%d: is of use with mode=requeue "
+				"alone",
+				options->checkpoint_s);
 	return 0;
 }
 
@@ -243,7 +288,7 @@ int plx_options_parse(const char *text, struct plx_options *options,
 		if (read_item(item, &read, &given, err) < 0)
 			return -1;
 	}
-	if (check_order(&read, err) < 0)
+	if (check_order(&read, err) < 0 || check_mode(&read, err) < 0)
 		return -1;
 	*options = read;
 	return 0;

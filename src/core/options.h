@@ -4,8 +4,9 @@
  *
  * Keys: min, max (GPUs of the job), batch (M0: total batch size the user
  * tuned for), max-batch (largest total batch), min-gpu-batch and
- * max-gpu-batch (samples a GPU takes in one pass). Driven by one table, which
- * also makes the help text.
+ * max-gpu-batch (samples a GPU takes in one pass); mode (can it be resized
+ * while it runs?) and checkpoint (seconds of training that a requeue may lose).
+ * Driven by one table, which also makes the help text.
  */
 #ifndef PLX_CORE_OPTIONS_H
 #define PLX_CORE_OPTIONS_H
@@ -15,6 +16,13 @@
 #define PLX_GPUS_MAX  4096     /* of one job */
 #define PLX_BATCH_MAX 16777216 /* samples */
 
+#define PLX_CHECKPOINT_MAX_S 86400
+
+enum plx_mode {
+	PLX_MODE_LIVE,	  /* pollux-launch resizes it */
+	PLX_MODE_REQUEUE, /* its shape changes by a requeue: see mold.h */
+};
+
 struct plx_options {
 	int min_gpus;	   /* default 1 */
 	int max_gpus;	   /* 0: as many as the cluster has */
@@ -22,6 +30,8 @@ struct plx_options {
 	int max_batch;	   /* 0: the program's own */
 	int min_gpu_batch; /* 0: the program's own */
 	int max_gpu_batch; /* 0: the program's own */
+	int mode;	   /* enum plx_mode */
+	int checkpoint_s;  /* of a moldable job; 0: nothing is known */
 };
 
 /*

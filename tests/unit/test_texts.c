@@ -323,7 +323,8 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 		{ "pollux,max_batch=3",
 		  "max_batch: unknown key, did you mean max-batch?" },
 		{ "pollux,zzzzz=1", "zzzzz: unknown key, want min, max, batch, "
-		  "max-batch, min-gpu-batch or max-gpu-batch" },
+		  "max-batch, min-gpu-batch, max-gpu-batch, mode or "
+		  "checkpoint" },
 		{ "pollux,max=0", "max=0: want GPUs from 1 to 4096" },
 		{ "pollux,max=4097", "max=4097: want GPUs from 1 to 4096" },
 		{ "pollux,max=-1", "max=-1: want GPUs from 1 to 4096" },
@@ -360,8 +361,8 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 static void the_help_names_every_key(void **state)
 {
 	static const char *const keys[] = {
-		"min=",	      "max=",		"batch=",
-		"max-batch=", "min-gpu-batch=", "max-gpu-batch="
+		"min=",		  "max=",	    "batch=", "max-batch=",
+		"min-gpu-batch=", "max-gpu-batch=", "mode=",  "checkpoint="
 	};
 	const char *line = plx_options_help();
 
