@@ -9,7 +9,7 @@ sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \
 	--conf-extra SelectTypeParameters=CR_Core_Memory \
 	--conf-extra DefMemPerCPU=100 \
 	--conf-extra "PartitionName=shares Nodes=n[1-4] DefCpuPerGPU=3 DefMemPerGPU=700"
-plan 8
+plan 9
 
 # holds JOB FIELD REGEX: in what "scontrol -d" shows of the job.
 holds() {
@@ -93,6 +93,18 @@ ok "CPUs and memory a GPU grow with the GPUs" eval '
 gone
 ok "DefCpuPerGPU and DefMemPerGPU count in the same way" eval '
 	grows default 4 n1 4 -p shares -w n1 && brings $job 0-11 2800'
+gone
+cat >"$WORK/mold.sh" <<-'END'
+	#!/bin/bash
+	while :; do sleep 1; done
+END
+ok "a moldable job starts on GPUs of its type, with what each brings" eval '
+	job=$(sb sbatch --parsable -o /dev/null --gpus-per-node=small:1 \
+		--cpus-per-gpu=2 --mem-per-gpu=500 --time=60 \
+		--scheduler-params=pollux,mode=requeue,max=16,checkpoint=86400 \
+		"$WORK/mold.sh") &&
+	wait_until "on $job n[2,4] 4" 60 && brings $job 0-3 1000 &&
+	! logged "JobId=$job does not start on"'
 gone
 rigid=$(submit_rigid -w n3 -n 13 -- 600)
 wait_until "is_state $rigid RUNNING" 20

@@ -24,6 +24,9 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid);
 
+/* Seconds from the submission of a moldable job to its earliest start. */
+#define MOLD_BEGIN_S 1
+
 static bool _is_het(const job_desc_msg_t *job)
 {
 	return job->het_job_offset != NO_VAL;
@@ -75,6 +78,15 @@ static int _check_request(const job_desc_msg_t *job, struct plx_error *err)
 			return plx_fail(err, "%s", refusals[i].why);
 	}
 	return 0;
+}
+
+/* Only what has a script can be put back into the queue. */
+static int _check_mode(const job_desc_msg_t *job,
+		       const struct plx_options *options, struct plx_error *err)
+{
+	if (options->mode == PLX_MODE_LIVE || job->script)
+		return 0;
+	return plx_fail(err, "mode=requeue: is for batch jobs; use sbatch");
 }
 
 static uint32_t _given(uint32_t count)
@@ -183,6 +195,18 @@ static void _write_request(job_desc_msg_t *job, const struct shape *shape,
 	job->kill_on_node_fail = 0;
 }
 
+/*
+ * Slurm would start it in its smallest shape before its submission has ended.
+ * It begins a moment later, when sched/pollux has seen it.
+ */
+static void _begin_later(job_desc_msg_t *job)
+{
+	time_t soon = time(NULL) + MOLD_BEGIN_S;
+
+	if (job->begin_time < soon)
+		job->begin_time = soon;
+}
+
 static int _refuse(uint32_t uid, const struct plx_error *err, char **err_msg)
 {
 	info("%s: job of uid %u refused: %s", plugin_type, uid, err->text);
@@ -207,7 +231,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	if (!elastic)
 		return SLURM_SUCCESS;
 	if (elastic < 0 || _check_request(job_desc, &err) < 0 ||
-	    _read_request(job_desc, &gpus, &request, &err) < 0)
+	    _read_request(job_desc, &gpus, &request, &err) < 0 ||
+	    _check_mode(job_desc, &options, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
 	cluster = pollux_gpu_cluster(gpus.type);
 	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0 ||
@@ -215,6 +240,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		return _refuse(submit_uid, &err, err_msg);
 	_keep_nodes(job_desc);
 	_write_request(job_desc, &shape, gpus.type);
+	if (options.mode == PLX_MODE_REQUEUE)
+		_begin_later(job_desc);
 	return SLURM_SUCCESS;
 }
 

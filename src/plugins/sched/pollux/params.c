@@ -12,7 +12,7 @@
 
 #define PREFIX "pollux_"
 
-enum kind { NUMBER, YES_NO, WEIGH, FOLDER, FILE_OR_NO, RANGE };
+enum kind { NUMBER, MINUTES, YES_NO, WEIGH, FOLDER, FILE_OR_NO, RANGE };
 
 struct rule {
 	const char *key;
@@ -35,6 +35,8 @@ static const struct rule rules[] = {
 	  "seconds from 1 to 3600" },
 	{ "patience", AT(patience_s), NUMBER, 1, 86400, 60,
 	  "seconds from 1 to 86400" },
+	{ "requeue_min", AT(requeue_min_s), MINUTES, 0, 1440, 10,
+	  "minutes from 0 to 1440" },
 	{ "fairness", AT(fairness), NUMBER, -10, 1, PLX_FAIRNESS,
 	  "a number from -10 to 1, or min" },
 	{ "uniform", AT(uniform), YES_NO, 0, 1, 1, "yes or no" },
@@ -75,6 +77,8 @@ static void _set(const struct rule *rule, double value,
 		*(bool *) at = value != 0;
 	else if (rule->kind == WEIGH)
 		*(enum pollux_weigh *) at = (enum pollux_weigh) value;
+	else if (rule->kind == MINUTES)
+		*(double *) at = 60 * value;
 	else
 		*(double *) at = value;
 }

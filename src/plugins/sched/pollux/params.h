@@ -30,6 +30,7 @@ struct pollux_params {
 	double min_gap_s;     /* between cycles when a lot happens */
 	double ack_timeout_s; /* for a launcher to answer */
 	double patience_s;    /* with a job that does not take its room */
+	double requeue_min_s; /* between requeues of a moldable job */
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
 	bool uniform;	      /* as many GPUs on each of a job's nodes */
 	bool interference;    /* keep multi-node jobs off each other's nodes */

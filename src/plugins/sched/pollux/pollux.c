@@ -21,6 +21,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/ledger.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/mold.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
@@ -57,6 +58,7 @@ static struct {
 	bool due;	 /* a cycle is, once the gap has passed */
 	bool any;	 /* there was a view before */
 	bool waiting;	 /* jobs were, in the last view */
+	double begins_s; /* a moldable job may start then; 0: none */
 	uint64_t print;	 /* of the view it saw */
 } last;
 
@@ -226,6 +228,7 @@ static bool _touched(double now_s, const struct pollux_params *params)
 
 	return last.due || now_s - last.cycled_s >= params->interval_s ||
 	       now_s >= pollux_patience_next_s() || last_job_update >= since ||
+	       (last.begins_s && (double) time(NULL) >= last.begins_s) ||
 	       last_node_update >= since;
 }
 
@@ -256,6 +259,7 @@ static void _look(const struct pollux_params *params)
 		_mend();
 	pollux_move_claim(view);
 	last.waiting = view->waiting_count > 0;
+	last.begins_s = view->begins_s;
 	_update_tracks(view, params);
 	if (!params->enabled) {
 		pollux_tell_off(view);
@@ -305,6 +309,7 @@ void *pollux_agent(void *unused)
 	pollux_track_remove_all();
 	pollux_notices_forget_all();
 	pollux_enter_forget_all();
+	pollux_mold_forget_all();
 	slurm_mutex_lock(&shared.mutex);
 	xfree(shared.text);
 	shared.stop = false; /* for a thread to come */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/elastic.h"
 #include "core/section.h"
 #include "sched/pollux/record.h"
 
@@ -51,6 +52,16 @@ int pollux_record_gpu_count(const job_record_t *job)
 		count += gpus[n];
 	xfree(gpus);
 	return count;
+}
+
+bool pollux_record_is_moldable(const job_record_t *job)
+{
+	struct plx_options options;
+
+	return job->spank_job_env_size &&
+	       elastic_options(job->spank_job_env, job->spank_job_env_size,
+			       &options, NULL) == 1 &&
+	       options.mode == PLX_MODE_REQUEUE;
 }
 
 bool pollux_record_runs(const job_record_t *job)

@@ -17,6 +17,9 @@ void pollux_record_gpus(const job_record_t *job, int *gpus);
 /* The same summed up. */
 int pollux_record_gpu_count(const job_record_t *job);
 
+/* Its user said mode=requeue: its shape changes by a requeue alone. */
+bool pollux_record_is_moldable(const job_record_t *job);
+
 /* Running, all nodes up, not ending, not suspended: may be resized. */
 bool pollux_record_runs(const job_record_t *job);
 

@@ -41,6 +41,7 @@ struct pollux_track {
 	struct plx_target from;	    /* moving: where it was, ... */
 	char *from_nodes;	    /* ... there; NULL: not known */
 	double departed_s;	    /* monotonic clock */
+	double freed_s;		    /* its old nodes let it go; 0: not yet */
 	uint32_t steps_before;	    /* lent: the ranks before are below */
 	double timeout_s;	    /* for the answer */
 	double deadline_s;	    /* of the phase, monotonic clock */

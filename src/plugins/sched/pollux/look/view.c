@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/elastic.h"
+#include "core/mold.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/caps.h"
@@ -11,6 +12,7 @@
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
+#include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/notices.h"
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/torn.h"
@@ -132,18 +134,25 @@ static void _read_status(const job_record_t *record, struct pollux_job *job)
 {
 	struct plx_error err = { .text = "" };
 
+	if (pollux_is_moldable(job)) {
+		pollux_mold_status(record, job);
+		return;
+	}
 	if (plx_status_read(record->comment, &job->status, &err) < 1) {
 		memset(&job->status, 0, sizeof(job->status));
 		job->status.launcher = PLX_WAKE_NONE;
 		job->runs = false;
 	}
 	snprintf(job->complaint, sizeof(job->complaint), "%s", err.text);
+}
+
+static void _read_target(const job_record_t *record, struct pollux_job *job)
+{
 	if (plx_target_read(record->system_comment, &job->target, NULL) < 0)
 		memset(&job->target, 0, sizeof(job->target));
 }
 
-/* As an array; many jobs have the same. Takes the bits over. */
-static const bool *_as_array(struct pollux_view *view, bitstr_t *bits)
+const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits)
 {
 	struct pollux_set *set = NULL;
 
@@ -169,13 +178,12 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	bitstr_t *allowed = pollux_nodes_allowed(rules, record);
 
 	job->allowed_count = bit_set_count(allowed);
-	job->allowed = _as_array(view, allowed);
+	job->allowed = pollux_view_set(view, allowed);
 	job->fixed = pollux_nodes_fixed(rules, record);
 	job->runs = job->runs && !job->fixed;
 }
 
-/* On how many it may be: as its user wants, and the partition allows. */
-static void _read_nodes(const job_record_t *record, struct pollux_job *job)
+void pollux_view_bounds(const job_record_t *record, struct pollux_job *job)
 {
 	const part_record_t *part = record->part_ptr;
 	const slurmdb_qos_rec_t *qos = record->qos_ptr;
@@ -194,9 +202,8 @@ static void _read_nodes(const job_record_t *record, struct pollux_job *job)
 	job->max_nodes = (int) nodes.max;
 }
 
-/* Its type of GPU, as one of the view's; -1: any. */
-static int _find_kind(struct pollux_view *view, const job_record_t *record,
-		      const struct pollux_rules *rules)
+int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
+		     const struct pollux_rules *rules)
 {
 	char type[POLLUX_GPU_TYPE_SIZE];
 	struct pollux_kind *kind = NULL;
@@ -230,25 +237,29 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->options = *options;
-	_read_nodes(record, job);
+	pollux_view_bounds(record, job);
 	job->runs = pollux_record_runs(record);
 	_read_status(record, job);
+	_read_target(record, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0 && record->priority;
 	job->moves = job->runs && pollux_move_possible(record);
+	if (pollux_is_moldable(job))
+		job->runs = job->moves;
 	job->priority = pollux_priority(record, record->part_ptr);
 	job->ends_s = pollux_ends_s(record, view->now);
 	job->age_s = view->now > record->start_time
 			     ? view->now - record->start_time
 			     : 0;
-	job->yields = job->moves && _is_calm(record, job);
+	job->yields =
+		job->moves && !pollux_is_moldable(job) && _is_calm(record, job);
 	job->shape = xstrdup(record->nodes);
 	job->since = pollux_record_since(record);
 	job->gpus = xcalloc(view->node_count, sizeof(*job->gpus));
 	job->cpus = xcalloc(view->node_count, sizeof(*job->cpus));
 	job->memory = xcalloc(view->node_count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
-	job->kind = _find_kind(view, record, rules);
+	job->kind = pollux_view_kind(view, record, rules);
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, view->node_count);
 	_ask_rules(rules, record, view, job);
@@ -305,10 +316,13 @@ static uint64_t _print(const struct pollux_view *view)
 		_stir_number(&print, job->target.state);
 		_stir_number(&print, job->status.has_hint);
 		_stir_number(&print, (uint64_t) job->status.hint.profiled.gpus);
+		_stir_number(&print, job->saved_s >= 0 &&
+					     job->saved_s < PLX_MOLD_RECENT_S);
 	}
 	for (int i = 0; i < view->waiting_count; i++) {
 		_stir_number(&print, view->waiting[i].id);
 		_stir_number(&print, view->waiting[i].priority);
+		_stir_number(&print, view->waiting[i].mold >= 0);
 	}
 	return print;
 }
@@ -329,6 +343,7 @@ struct pollux_view *pollux_view_create(void)
 	_fill_nodes(view, rules);
 	_fill_jobs(view, rules);
 	pollux_waiting_fill(view, rules);
+	pollux_molds_fill(view, rules);
 	if (view->job_count && view->waiting_count)
 		pollux_stays_fill(view);
 	pollux_caps_fill(view);
@@ -345,7 +360,7 @@ void pollux_view_destroy(struct pollux_view *view)
 	pollux_caps_release(view);
 	for (int n = 0; n < view->node_count; n++)
 		xfree(view->nodes[n].name);
-	for (int i = 0; i < view->job_count; i++) {
+	for (int i = 0; i < view->job_count + view->mold_count; i++) {
 		xfree(view->jobs[i].shape);
 		xfree(view->jobs[i].gpus);
 		xfree(view->jobs[i].cpus);

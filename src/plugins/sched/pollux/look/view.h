@@ -35,7 +35,7 @@ struct pollux_node {
 	double memory_used;
 };
 
-/* A running elastic job. */
+/* A running elastic job; or a moldable one that waits for its start. */
 struct pollux_job {
 	uint32_t id;
 	uint32_t uid;
@@ -68,6 +68,7 @@ struct pollux_job {
 	int take_count;
 	struct plx_take *takes; /* from limits that it shares */
 	bool to_park;		/* a waiting job needs its part of a limit */
+	double saved_s; /* moldable: its checkpoint's age; negative: untold */
 };
 
 /* A type of GPU that elastic jobs ask for. */
@@ -101,6 +102,7 @@ struct pollux_waiting {
 	bool whole_nodes;
 	bool ignored; /* see patience.h */
 	bool clears;  /* whole nodes, of jobs that yield: see enter.h */
+	int mold;     /* moldable: its index among jobs; -1: it is not */
 	bool limited; /* Slurm says that a limit is in its way */
 	bool blocked; /* and no elastic job can help, see shares.h */
 	int take_count;
@@ -114,6 +116,8 @@ struct pollux_view {
 	struct pollux_node *nodes;
 	int job_count;
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
+	int mold_count;		 /* after those, moldable ones that wait */
+	double begins_s; /* time of day at which one may start; 0: none */
 	int set_count;
 	struct pollux_set *sets; /* of nodes; each is different */
 	int kind_count;
@@ -136,6 +140,12 @@ void pollux_view_destroy(struct pollux_view *view); /* accepts NULL */
 
 /* Index of the node so called; -1: there is none. */
 int pollux_view_find(const struct pollux_view *view, const char *name);
+
+/* A job whose shape changes by a requeue alone. */
+static inline bool pollux_is_moldable(const struct pollux_job *job)
+{
+	return job->options.mode == PLX_MODE_REQUEUE;
+}
 
 /* GPUs that elastic job j holds. */
 int pollux_view_gpus(const struct pollux_view *view, int j);

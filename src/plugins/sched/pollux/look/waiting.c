@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sched/pollux/look/molds.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/look/waiting.h"
 
@@ -237,8 +238,10 @@ void pollux_waiting_fill(struct pollux_view *view, struct pollux_rules *rules)
 
 	while ((job = list_next(iter))) {
 		if (pollux_waits_for_room(job, view->now) ||
-		    _waits_for_limit(job, view->now))
+		    _waits_for_limit(job, view->now) ||
+		    pollux_mold_waits(job, view->now))
 			_offer_all(job, &candidates);
+		pollux_mold_begins(job, view);
 	}
 	list_iterator_destroy(iter);
 	if (candidates.count > 1)

@@ -9,12 +9,15 @@
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/plan/leave.h"
+#include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/shares.h"
 #include "sched/pollux/plan/scale.h"
+#include "sched/pollux/plan/stock.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/mold.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/tell/standing.h"
@@ -61,22 +64,25 @@ static enum plx_hold _hold(const struct pollux_view *view,
 {
 	if (job->status.phase == PLX_PHASE_DONE)
 		return PLX_HOLD_DONE;
-	if (job->status.launcher == PLX_WAKE_NONE && !job->runs)
+	if (job->status.launcher == PLX_WAKE_NONE && !job->runs &&
+	    !pollux_is_moldable(job))
 		return PLX_HOLD_SILENT;
 	if (!job->runs)
 		return PLX_HOLD_BOUND;
 	if (pollux_left_alone(track, _has_to_leave(view, job), now_s))
 		return PLX_HOLD_REFUSED;
-	if (job->status.phase == PLX_PHASE_STARTING &&
+	if (!pollux_is_moldable(job) &&
+	    job->status.phase == PLX_PHASE_STARTING &&
 	    view->now - job->since < START_S)
 		return PLX_HOLD_STARTING;
 	return PLX_HOLD_NONE;
 }
 
-static struct pollux_standing *_standings(const struct pollux_view *view)
+static struct pollux_standing *_standings(const struct pollux_view *view,
+					  const struct pollux_params *params)
 {
-	struct pollux_standing *standings =
-		xcalloc(view->job_count + 1, sizeof(*standings));
+	struct pollux_standing *standings = xcalloc(
+		view->job_count + view->mold_count + 1, sizeof(*standings));
 	double now_s = pollux_now_s();
 
 	for (int j = 0; j < view->job_count; j++) {
@@ -92,6 +98,11 @@ static struct pollux_standing *_standings(const struct pollux_view *view)
 		standings[j].leaves = standings[j].busy && track->target.move;
 		standings[j].hold = _hold(view, job, track, now_s);
 		standings[j].still = standings[j].hold != PLX_HOLD_NONE;
+		if (pollux_is_moldable(job)) {
+			standings[j].mold = pollux_mold_of(view, job, params);
+			if (standings[j].hold == PLX_HOLD_NONE)
+				pollux_mold_hold(&standings[j]);
+		}
 		if (standings[j].busy)
 			standings[j].target = _target_gpus(view, job, track);
 	}
@@ -114,7 +125,7 @@ static int _claimed(const struct pollux_view *view,
 }
 
 /*
- * Does the choice need no GPU that another job still has to give up? Free
+ * Does the choice need nothing that another job still has to give up? Free
  * GPUs are those that nobody has, was promised, or waits for.
  */
 static bool _fits_now(const struct pollux_view *view, int j, const int *gpus,
@@ -124,7 +135,8 @@ static bool _fits_now(const struct pollux_view *view, int j, const int *gpus,
 		if (gpus[n] - view->jobs[j].gpus[n] > MAX(spare[n], 0))
 			return false;
 	}
-	return true;
+	/* Who runs is tried, and keeps what it has. */
+	return j < view->job_count || pollux_stock_is_free(view, j, gpus);
 }
 
 static void _spend(const struct pollux_view *view, int j, const int *gpus,
@@ -169,6 +181,8 @@ static enum pollux_leave _leave(const struct cycle *cycle, int j)
 /* Also one that has no GPU now, and gets none. */
 static bool _changes(const struct cycle *cycle, int j)
 {
+	if (pollux_is_moldable(&cycle->view->jobs[j]))
+		return cycle->plan->choices[j].changed;
 	return cycle->plan->choices[j].changed ||
 	       _leave(cycle, j) == POLLUX_LEAVE_QUEUES;
 }
@@ -176,9 +190,18 @@ static bool _changes(const struct cycle *cycle, int j)
 static bool _ask(const struct cycle *cycle, int j)
 {
 	const struct plx_choice *choice = &cycle->plan->choices[j];
-	enum pollux_leave leave = _leave(cycle, j);
+	enum pollux_leave leave = POLLUX_LEAVE_NOT;
 	char why[PLX_WHY_SIZE];
 
+	if (j >= cycle->view->job_count)
+		return pollux_mold_start(cycle->view, j, choice->gpus,
+					 cycle->room.grants);
+	if (pollux_is_moldable(&cycle->view->jobs[j]))
+		return pollux_move_at_once(cycle->view, j, choice->gpus,
+					   cycle->standings[j].why[0]
+						   ? cycle->standings[j].why
+						   : choice->why);
+	leave = _leave(cycle, j);
 	if (leave == POLLUX_LEAVE_NOT)
 		return pollux_ask(cycle->view, j, choice->gpus, choice->why,
 				  cycle->params);
@@ -201,11 +224,13 @@ static void _apply(const struct cycle *cycle)
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
 		if (!_changes(cycle, j) || cycle->standings[j].busy ||
+		    cycle->standings[j].still ||
 		    !_fits_now(view, j, choice->gpus, spare) ||
 		    !pollux_shares_allow(view, j, choice->shape.gpus, left) ||
 		    !_ask(cycle, j))
 			continue;
-		_tell_kin(cycle, j);
+		if (!pollux_is_moldable(&view->jobs[j]))
+			_tell_kin(cycle, j);
 		_spend(view, j, choice->gpus, spare);
 		pollux_shares_spend(view, j, choice->shape.gpus, left);
 	}
@@ -213,14 +238,33 @@ static void _apply(const struct cycle *cycle)
 	xfree(spare);
 }
 
+/* Why a moldable job is not requeued, or that nothing is against it. */
+static void _note_mold(const struct cycle *cycle, int j)
+{
+	const struct pollux_standing *standing = &cycle->standings[j];
+	struct pollux_track *track = NULL;
+
+	if (!pollux_is_moldable(&cycle->view->jobs[j]) ||
+	    (standing->hold != PLX_HOLD_MOLDED &&
+	     (standing->hold != PLX_HOLD_NONE ||
+	      cycle->plan->choices[j].changed)))
+		return;
+	track = pollux_track_find(cycle->view->jobs[j].id);
+	if (track)
+		memcpy(track->refused, standing->why, sizeof(track->refused));
+}
+
 static void _tell(const struct cycle *cycle)
 {
 	int count = cycle->view->job_count;
 	enum plx_hold *held = xcalloc(count + 1, sizeof(*held));
 
-	for (int j = 0; j < count; j++)
+	for (int j = 0; j < count; j++) {
 		held[j] = cycle->standings[j].hold;
+		_note_mold(cycle, j);
+	}
 	pollux_tell(cycle->view, cycle->plan, held);
+	pollux_mold_tell(cycle->view, cycle->plan, cycle->room.grants);
 	xfree(held);
 }
 
@@ -260,6 +304,25 @@ static void _skip(const struct plx_error *why)
 	error("sched/pollux: cycle skipped: %s", why->text);
 }
 
+/* Until what is found will be done. */
+static int _search(struct cycle *cycle, struct plx_error *err)
+{
+	int rc = 0;
+	int searches = 0;
+
+	do {
+		plx_plan_destroy(cycle->plan);
+		cycle->plan = NULL;
+		rc = pollux_shares_search(cycle->view, cycle->problem,
+					  &cycle->plan, err);
+		searches++;
+	} while (rc == 0 &&
+		 pollux_mold_settle(cycle->view, cycle->plan, cycle->problem,
+				    cycle->standings, &cycle->room) &&
+		 searches < POLLUX_MOLD_SEARCHES);
+	return rc;
+}
+
 void pollux_cycle(const struct pollux_view *view,
 		  const struct pollux_params *params, double now_s)
 {
@@ -267,7 +330,7 @@ void pollux_cycle(const struct pollux_view *view,
 		.view = view,
 		.params = params,
 		.now_s = now_s,
-		.standings = _standings(view),
+		.standings = _standings(view, params),
 		.room = {
 			.reserved = xcalloc(view->node_count + 1, sizeof(int)),
 			.grants = _grants(view),
@@ -277,8 +340,7 @@ void pollux_cycle(const struct pollux_view *view,
 
 	cycle.problem = pollux_problem_create(view, params, cycle.standings,
 					      &cycle.room, &why);
-	if (!cycle.problem ||
-	    pollux_shares_search(view, cycle.problem, &cycle.plan, &why) < 0)
+	if (!cycle.problem || _search(&cycle, &why) < 0)
 		_skip(&why);
 	else
 		_conclude(&cycle);

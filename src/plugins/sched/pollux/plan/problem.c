@@ -6,6 +6,7 @@
 
 #include "core/kin.h"
 #include "core/worth.h"
+#include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/rooms.h"
 #include "sched/pollux/plan/stock.h"
@@ -190,6 +191,8 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->age_s = (double) from->age_s;
 	job->service_s = standing->service_s;
 	job->restarts = (int) from->target.serial;
+	if (pollux_is_moldable(from))
+		pollux_mold_fill(view, j, standing, job);
 	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
 	if (plx_problem_restrict(problem, j, err) < 0)
 		return -1;
@@ -229,11 +232,11 @@ static int weigh(const struct pollux_params *params,
 
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings, const struct pollux_room *room,
+	const struct pollux_standing *standings, struct pollux_room *room,
 	struct plx_error *err)
 {
-	struct plx_problem *problem =
-		plx_problem_create(view->node_count, view->job_count, err);
+	struct plx_problem *problem = plx_problem_create(
+		view->node_count, view->job_count + view->mold_count, err);
 
 	if (!problem)
 		return NULL;
@@ -247,11 +250,12 @@ struct plx_problem *pollux_problem_create(
 		problem->gpus_total[n] = view->nodes[n].gpus;
 		room->reserved[n] = problem->gpus[n];
 	}
-	for (int j = 0; j < view->job_count; j++) {
+	for (int j = 0; j < problem->job_count; j++) {
 		if (fill_job(view, j, &standings[j], problem, err) < 0)
 			goto fail;
 	}
 	ask_kin(standings, problem);
+	pollux_mold_assume(view, problem);
 	if (weigh(params, problem, err) < 0 ||
 	    pollux_stock_fill(view, problem, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
@@ -260,6 +264,7 @@ struct plx_problem *pollux_problem_create(
 		goto fail;
 	for (int n = 0; n < view->node_count; n++)
 		room->reserved[n] -= problem->gpus[n];
+	pollux_mold_grant(view, problem, room);
 	return problem;
 fail:
 	plx_problem_destroy(problem);

@@ -8,6 +8,7 @@
 #ifndef SCHED_POLLUX_PROBLEM_H
 #define SCHED_POLLUX_PROBLEM_H
 
+#include "core/mold.h"
 #include "core/problem.h"
 #include "core/room.h"
 #include "core/standing.h"
@@ -25,12 +26,15 @@ struct pollux_standing {
 	double service_s;   /* GPU-seconds it has had */
 	int most_gpus;	    /* it was seen to hold */
 	struct plx_trust trust;
+	struct plx_mold mold;	/* of a moldable job that runs, ... */
+	char why[PLX_WHY_SIZE]; /* ... why it is requeued, or not; or "" */
 };
 
 /* What was kept back for waiting jobs. The caller's arrays. */
 struct pollux_room {
 	int *reserved;		  /* [node_count] GPUs */
 	struct plx_grant *grants; /* [waiting_count], with nodes */
+	bool displaces;		  /* elastic jobs give way for any of them */
 };
 
 /*
@@ -46,7 +50,7 @@ int pollux_problem_measured(const struct pollux_job *job);
  */
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings, const struct pollux_room *room,
+	const struct pollux_standing *standings, struct pollux_room *room,
 	struct plx_error *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/rooms.h"
 
 /* A parked job keeps a CPU for its batch script. */
@@ -23,7 +24,7 @@ struct rooms {
 	struct plx_grant *grants; /* in the order of requests */
 	int *waiting; /* [count] index of the request's job; -1: it wakes */
 	int count;
-	bool *keeps;  /* [job_count] for each request */
+	bool *keeps;  /* [problem->job_count] for each request */
 	bool *leaves; /* the same */
 	bool *homes;  /* [node_count] for each job: its home alone */
 };
@@ -51,9 +52,10 @@ static void release(struct rooms *rooms)
 static int get_memory(struct rooms *rooms, struct plx_error *err)
 {
 	size_t nodes = (size_t) rooms->view->node_count + 1;
-	size_t jobs = (size_t) rooms->view->job_count + 1;
+	size_t jobs = (size_t) rooms->problem->job_count + 1;
 	size_t most = (size_t) rooms->view->waiting_count + jobs;
-	size_t stays = (size_t) rooms->view->stay_count + jobs;
+	size_t stays = (size_t) rooms->view->stay_count + jobs +
+		       (size_t) pollux_mold_stays(rooms->view, rooms->problem);
 
 	rooms->cpus = calloc(nodes, sizeof(double));
 	rooms->memory = calloc(nodes, sizeof(double));
@@ -107,6 +109,23 @@ static void fill_nodes(struct rooms *rooms)
 	}
 }
 
+/* A moldable job that may not be requeued stays as it is. */
+static void add_fixed(struct rooms *rooms, const struct pollux_job *job)
+{
+	for (int n = 0; n < rooms->view->node_count; n++) {
+		if (!job->gpus[n] && !job->cpus[n])
+			continue;
+		rooms->stays[rooms->stay_count++] = (struct plx_stay){
+			.node = n,
+			.gpus = job->gpus[n],
+			.cpus = job->cpus[n],
+			.memory = job->memory[n],
+			.ends_s = job->ends_s,
+			.elastic = true,
+		};
+	}
+}
+
 static void fill_stays(struct rooms *rooms)
 {
 	const struct pollux_view *view = rooms->view;
@@ -128,6 +147,10 @@ static void fill_stays(struct rooms *rooms)
 
 		if (job->home < 0)
 			continue;
+		if (pollux_mold_is_fixed(job, &rooms->problem->jobs[j])) {
+			add_fixed(rooms, job);
+			continue;
+		}
 		rooms->stays[rooms->stay_count++] = (struct plx_stay){
 			.node = job->home,
 			.gpus = gpus,
@@ -168,11 +191,12 @@ static void add_parked(struct rooms *rooms, int j)
 static void add_waiting(struct rooms *rooms, int i)
 {
 	const struct pollux_waiting *waiting = &rooms->view->waiting[i];
-	int jobs = rooms->view->job_count;
+	int jobs = rooms->problem->job_count;
 	bool *keeps = rooms->keeps + (size_t) rooms->count * (size_t) jobs;
 	bool *leaves = rooms->leaves + (size_t) rooms->count * (size_t) jobs;
 
-	for (int j = 0; j < jobs; j++) {
+	/* Those behind have nothing yet. */
+	for (int j = 0; j < rooms->view->job_count; j++) {
 		keeps[j] = rooms->view->jobs[j].priority >= waiting->priority;
 		leaves[j] = !keeps[j] && rooms->view->jobs[j].yields;
 	}

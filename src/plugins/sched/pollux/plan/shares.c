@@ -50,10 +50,11 @@ static void fill_claims(const struct pollux_view *view, struct plx_draw *claims,
 
 static struct plx_sharer *sharers_of(const struct pollux_view *view)
 {
+	int count = view->job_count + view->mold_count;
 	struct plx_sharer *sharers =
-		calloc((size_t) view->job_count + 1, sizeof(*sharers));
+		calloc((size_t) count + 1, sizeof(*sharers));
 
-	for (int j = 0; sharers && j < view->job_count; j++) {
+	for (int j = 0; sharers && j < count; j++) {
 		const struct pollux_job *job = &view->jobs[j];
 
 		sharers[j] = (struct plx_sharer){

@@ -17,7 +17,7 @@
 /* One kind: what nodes have of it, and what a GPU of each job takes. */
 struct kind {
 	double *has;   /* [node_count] */
-	double *takes; /* [job_count] */
+	double *takes; /* [problem->job_count] */
 };
 
 static double at_least(double a, double b)
@@ -104,10 +104,10 @@ static bool fill_kind(const struct pollux_view *view,
 		      struct kind *kind)
 {
 	kind->has = calloc((size_t) view->node_count + 1, sizeof(double));
-	kind->takes = calloc((size_t) view->job_count + 1, sizeof(double));
+	kind->takes = calloc((size_t) problem->job_count + 1, sizeof(double));
 	if (!kind->has || !kind->takes)
 		return false;
-	for (int j = 0; j < view->job_count; j++)
+	for (int j = 0; j < problem->job_count; j++)
 		kind->takes[j] = job_takes(view, j, k);
 	for (int n = 0; n < view->node_count; n++)
 		kind->has[n] = node_has(view, problem, n, k, kind->takes);
@@ -140,21 +140,40 @@ static int write_kinds(const struct kind *kinds, int count,
 	return 0;
 }
 
+bool pollux_stock_has(const struct pollux_view *view, int j, int n)
+{
+	double memory = (double) view->jobs[j].needs.node_memory;
+
+	return !view->counts_memory || memory <= 0 ||
+	       job_holds(view, j, n, MEMORY) ||
+	       node_left(view, n, MEMORY) >= memory;
+}
+
 /* --mem: a job gains no node that has not as much. */
 static void forbid_full_nodes(const struct pollux_view *view,
 			      struct plx_problem *problem)
 {
-	for (int j = 0; j < view->job_count; j++) {
-		double memory = (double) view->jobs[j].needs.node_memory;
+	for (int j = 0; j < problem->job_count; j++) {
 		bool *allowed = problem->jobs[j].allowed;
 
-		for (int n = 0; memory > 0 && allowed && n < view->node_count;
-		     n++) {
-			if (!job_holds(view, j, n, MEMORY) &&
-			    node_left(view, n, MEMORY) < memory)
-				allowed[n] = false;
+		for (int n = 0; allowed && n < view->node_count; n++)
+			allowed[n] = allowed[n] && pollux_stock_has(view, j, n);
+	}
+}
+
+bool pollux_stock_is_free(const struct pollux_view *view, int j,
+			  const int *gpus)
+{
+	for (int k = 0; k < TYPES + view->kind_count; k++) {
+		if (k == MEMORY && !view->counts_memory)
+			continue;
+		for (int n = 0; n < view->node_count; n++) {
+			if (gpus[n] && node_left(view, n, k) <
+					       gpus[n] * job_takes(view, j, k))
+				return false;
 		}
 	}
+	return true;
 }
 
 int pollux_stock_fill(const struct pollux_view *view,

@@ -18,4 +18,11 @@
 int pollux_stock_fill(const struct pollux_view *view,
 		      struct plx_problem *problem, struct plx_error *err);
 
+/* Has node n, or has job j of it, what the job needs on each node? */
+bool pollux_stock_has(const struct pollux_view *view, int j, int n);
+
+/* Is what these GPUs need besides, for a job that has none, free now? */
+bool pollux_stock_is_free(const struct pollux_view *view, int j,
+			  const int *gpus);
+
 #endif

@@ -25,6 +25,7 @@ struct wish {
 	const char *why;
 	double timeout_s; /* for the answer */
 	bool move;	  /* the whole job, its script included */
+	bool at_once;	  /* without asking it */
 };
 
 double pollux_now_s(void)
@@ -157,6 +158,22 @@ static int _level(struct wish *wish, const struct pollux_job *seen,
 	return plx_fail(err, "it cannot start on different numbers of GPUs");
 }
 
+/* Nobody is to answer: it is put back into the queue now. */
+static bool _requeue(job_record_t *job)
+{
+	struct pollux_track *track = pollux_track_get(job->job_id);
+	int from = pollux_record_gpu_count(job);
+	struct plx_error err;
+
+	if (pollux_move_depart(job, track, &err) < 0) {
+		pollux_refuse(job, track, err.text);
+		return false;
+	}
+	pollux_count_resize(
+		plx_resize_kind_of(from, plx_target_gpus(&track->target)));
+	return true;
+}
+
 static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 {
 	const struct pollux_job *seen = &view->jobs[j];
@@ -176,7 +193,7 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 	     (_level(wish, seen, &err) == 0 &&
 	      pollux_resize_test(job, &wish->shape, &err) == 0)) &&
 	    _ask(job, &status, wish, &err) == 0)
-		asked = true;
+		asked = !wish->at_once || _requeue(job);
 	else
 		_leave_alone(job, pollux_track_get(seen->id), err.text);
 done:
@@ -211,6 +228,14 @@ bool pollux_move_ask(const struct pollux_view *view, int j, const int *gpus,
 		     (struct wish){ .why = why,
 				    .timeout_s = params->ack_timeout_s,
 				    .move = true });
+}
+
+bool pollux_move_at_once(const struct pollux_view *view, int j, const int *gpus,
+			 const char *why)
+{
+	return _wish(
+		view, j, gpus,
+		(struct wish){ .why = why, .move = true, .at_once = true });
 }
 
 void pollux_ask_again(struct pollux_track *track,

@@ -36,6 +36,13 @@ bool pollux_move_ask(const struct pollux_view *view, int j, const int *gpus,
 		     const char *why, const struct pollux_params *params);
 
 /*
+ * The same without asking it: a moldable job is put back into the queue as it
+ * is, and started there.
+ */
+bool pollux_move_at_once(const struct pollux_view *view, int j, const int *gpus,
+			 const char *why);
+
+/*
  * Publish the track's target in a state; why NULL: as before. WRITE lock on
  * jobs, also for the next, which says that the job keeps what it has.
  */

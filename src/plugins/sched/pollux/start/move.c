@@ -83,6 +83,7 @@ int pollux_move_depart(job_record_t *job, struct pollux_track *track,
 				slurm_strerror(rc));
 	track->phase = POLLUX_MOVING;
 	track->departed_s = pollux_now_s();
+	track->freed_s = 0;
 	track->deadline_s = 0;
 	pollux_announce(job, track, PLX_TARGET_MOVING, NULL);
 	info("sched/pollux: JobId=%u leaves %s for %s, serial %u", job->job_id,
@@ -105,6 +106,7 @@ void pollux_move_adopt(const job_record_t *job, const struct plx_target *target)
 	xfree(track->from_nodes);
 	track->phase = POLLUX_MOVING;
 	track->departed_s = pollux_now_s();
+	track->freed_s = 0;
 	track->deadline_s = 0;
 	info("sched/pollux: JobId=%u was on its way to %s before slurmctld was "
 	     "started",
@@ -155,7 +157,7 @@ static int _start(job_record_t *job, const struct plx_target *target,
 static int _start_somewhere(job_record_t *job, struct pollux_track *track,
 			    struct plx_error *err)
 {
-	double passed_s = pollux_now_s() - track->departed_s;
+	double passed_s = pollux_now_s() - track->freed_s;
 	struct plx_target *target = &track->target;
 	struct plx_error back;
 
@@ -213,14 +215,18 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 		pollux_evict(job, track);
 		return true;
 	}
-	pollux_requeue_forget(&job->comment);
+	/* Its old run may take its time to end. */
+	if (!track->freed_s)
+		track->freed_s = now_s;
+	if (!pollux_record_is_moldable(job))
+		pollux_requeue_forget(&job->comment);
 	pollux_move_mend(job, &track->target);
 	if (_start_somewhere(job, track, &err) == 0) {
 		_done(job, track);
 		return true;
 	}
 	track->deadline_s = now_s + AGAIN_S;
-	if (now_s < track->departed_s + BACK_S && job->priority)
+	if (now_s < track->freed_s + BACK_S && job->priority)
 		return false;
 	info("sched/pollux: JobId=%u cannot start on %s and waits: %s",
 	     job->job_id, track->want, err.text);

@@ -22,7 +22,8 @@ static bool _only_explains(const job_record_t *job,
 	struct plx_status status;
 
 	return target->state == PLX_TARGET_NONE && !target->serial &&
-	       plx_status_read(job->comment, &status, NULL) == 0;
+	       (pollux_record_is_moldable(job) ||
+		plx_status_read(job->comment, &status, NULL) == 0);
 }
 
 bool pollux_requeued(const job_record_t *job)
@@ -76,7 +77,8 @@ static void _reset(job_record_t *job)
 
 	/* An old acknowledgement must not answer a new target. */
 	pollux_requeue_forget(&job->system_comment);
-	pollux_requeue_forget(&job->comment);
+	if (!pollux_record_is_moldable(job))
+		pollux_requeue_forget(&job->comment);
 	/* Slurm leaves it; accounting would take the new run for the old. */
 	job->resize_time = 0;
 	pollux_job_gpu_type(job, type);
@@ -115,7 +117,8 @@ static bool _was_moved(const job_record_t *job, struct plx_target *target)
 		return false;
 	return target->state == PLX_TARGET_MOVING ||
 	       target->state == PLX_TARGET_ASKED ||
-	       plx_status_read(job->comment, &status, NULL) == 0;
+	       (!pollux_record_is_moldable(job) &&
+		plx_status_read(job->comment, &status, NULL) == 0);
 }
 
 void pollux_requeue_let(job_record_t *job)

@@ -65,7 +65,7 @@ static void _worths(const struct pollux_view *view,
 	int told = 0;
 
 	now->speedup_min = INFINITY;
-	for (int j = 0; j < problem->job_count; j++) {
+	for (int j = 0; j < view->job_count; j++) {
 		const struct plx_job *job = &problem->jobs[j];
 		struct plx_yardstick fair = plx_fair_share(problem, job);
 		struct plx_shape shape = _shape(problem, j);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* molds.c - moldable jobs that wait for their start, or run */
+
+#include <string.h>
+
+#include "common/elastic.h"
+#include "common/node_gpus.h"
+#include "core/section.h"
+#include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/waiting.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/start/mold.h"
+#include "sched/pollux/track.h"
+
+/* A start so far ahead is not looked out for: other things happen before. */
+#define SOON_S 120
+
+/* What is done with all jobs in a queue; the rest is for few of them. */
+static bool _may_be_due(const job_record_t *job)
+{
+	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) &&
+	       job->priority && job->batch_flag && job->details &&
+	       job->part_ptr && job->spank_job_env_size;
+}
+
+/* Its time has come: we know before Slurm, which has looked too early. */
+static bool _is_its_time(const job_record_t *job)
+{
+	return job->state_reason == WAIT_TIME &&
+	       !(job->details->depend_list &&
+		 list_count(job->details->depend_list));
+}
+
+bool pollux_mold_waits(const job_record_t *job, time_t now)
+{
+	const struct pollux_track *track = NULL;
+
+	if (!_may_be_due(job) || job->details->begin_time > now ||
+	    job->het_job_id || job->resv_name || job->fed_details ||
+	    job->burst_buffer || job->array_recs ||
+	    job->details->req_node_bitmap)
+		return false;
+	if (!_is_its_time(job) && !pollux_waits_for_room(job, now))
+		return false;
+	track = pollux_track_find(job->job_id);
+	return !(track && track->phase == POLLUX_MOVING) &&
+	       !pollux_mold_is_slurms(job->job_id) &&
+	       pollux_record_is_moldable(job);
+}
+
+void pollux_mold_begins(const job_record_t *job, struct pollux_view *view)
+{
+	double begins_s = 0;
+
+	if (!_may_be_due(job) || job->details->begin_time <= view->now ||
+	    job->details->begin_time > view->now + SOON_S ||
+	    !pollux_record_is_moldable(job))
+		return;
+	begins_s = (double) job->details->begin_time;
+	if (!view->begins_s || begins_s < view->begins_s)
+		view->begins_s = begins_s;
+}
+
+/* Whoever writes nothing but the time of a checkpoint makes no mistake. */
+void pollux_mold_status(const job_record_t *record, struct pollux_job *job)
+{
+	char fields[PLX_FIELDS_MAX];
+	struct plx_error err = { .text = "" };
+	double now_s = (double) time(NULL);
+	double saved = 0;
+	bool told = false;
+
+	memset(&job->status, 0, sizeof(job->status));
+	job->status.launcher = PLX_WAKE_NONE;
+	job->saved_s = -1;
+	job->complaint[0] = '\0';
+	if (!plx_section_get(record->comment, fields, sizeof(fields)))
+		return;
+	told = plx_field_doubles(fields, "saved", 1, now_s, &saved, 1, NULL) ==
+	       1;
+	if (told && saved >= (double) record->start_time)
+		job->saved_s = now_s - saved;
+	if (plx_status_read(record->comment, &job->status, &err) < 1) {
+		memset(&job->status, 0, sizeof(job->status));
+		if (told)
+			err.text[0] = '\0';
+	}
+	job->status.launcher = PLX_WAKE_NONE;
+	snprintf(job->complaint, sizeof(job->complaint), "%s", err.text);
+}
+
+static void _fill(const job_record_t *record, struct pollux_rules *rules,
+		  struct pollux_view *view, int i)
+{
+	struct pollux_job *job =
+		&view->jobs[view->job_count + view->mold_count];
+	int count = MAX(view->node_count, 1);
+	bitstr_t *allowed = NULL;
+
+	memset(job, 0, sizeof(*job));
+	if (elastic_options(record->spank_job_env, record->spank_job_env_size,
+			    &job->options, NULL) != 1)
+		return;
+	job->id = record->job_id;
+	job->uid = record->user_id;
+	job->home = -1;
+	pollux_view_bounds(record, job);
+	job->priority = view->waiting[i].priority;
+	job->ends_s = view->waiting[i].seconds;
+	pollux_mold_status(record, job);
+	job->saved_s = -1;
+	if (plx_target_read(record->system_comment, &job->target, NULL) < 0)
+		memset(&job->target, 0, sizeof(job->target));
+	job->capped = true;
+	job->most_gpus = pollux_mold_most(job->id);
+	job->gpus = xcalloc(count, sizeof(*job->gpus));
+	job->cpus = xcalloc(count, sizeof(*job->cpus));
+	job->memory = xcalloc(count, sizeof(*job->memory));
+	job->needs = pollux_job_needs(record);
+	job->kind = pollux_view_kind(view, record, rules);
+	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
+	job->allowed_count = bit_set_count(allowed);
+	job->allowed = pollux_view_set(view, allowed);
+	view->waiting[i].mold = view->job_count + view->mold_count++;
+}
+
+/* Where it is known already, from another of its partitions. */
+static int _seen(const struct pollux_view *view, uint32_t id)
+{
+	for (int j = view->job_count; j < view->job_count + view->mold_count;
+	     j++) {
+		if (view->jobs[j].id == id)
+			return j;
+	}
+	return -1;
+}
+
+void pollux_molds_fill(struct pollux_view *view, struct pollux_rules *rules)
+{
+	for (int i = 0; i < view->waiting_count; i++) {
+		const job_record_t *record = NULL;
+
+		view->waiting[i].mold = _seen(view, view->waiting[i].id);
+		if (view->waiting[i].mold >= 0)
+			continue;
+		record = find_job_record(view->waiting[i].id);
+		if (record && pollux_mold_waits(record, view->now))
+			_fill(record, rules, view, i);
+	}
+}

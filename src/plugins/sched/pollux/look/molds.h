@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* molds.h - moldable jobs that wait for their start, or run */
+#ifndef SCHED_POLLUX_MOLDS_H
+#define SCHED_POLLUX_MOLDS_H
+
+#include "common/slurm_compat.h"
+#include "sched/pollux/look/view.h"
+#include "sched/pollux/rules/nodes.h"
+
+/*
+ * Is this a moldable job that Slurm may start now, and pollux in another shape
+ * than its smallest? Not one that is held, depends on another, begins later,
+ * has to have certain nodes, or is an array of which none has started. Any
+ * lock on jobs.
+ */
+bool pollux_mold_waits(const job_record_t *job, time_t now);
+
+/*
+ * The status of a moldable job in its comment: a hint, as any elastic job's,
+ * but it need not have any; and "saved=TIME" (seconds since 1970), its last
+ * checkpoint.
+ */
+void pollux_mold_status(const job_record_t *record, struct pollux_job *job);
+
+/* Add those of view->waiting to view->jobs, behind the ones that run. */
+void pollux_molds_fill(struct pollux_view *view, struct pollux_rules *rules);
+
+/* When a moldable job that is not held begins, if soon; for view->begins_s. */
+void pollux_mold_begins(const job_record_t *job, struct pollux_view *view);
+
+/* view.c: as an array, which many jobs have in common. Takes the bits over. */
+const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits);
+/* view.c: on how many nodes it may be, by its user and the partition. */
+void pollux_view_bounds(const job_record_t *record, struct pollux_job *job);
+/* view.c: its type of GPU, as one of the view's; -1: any. */
+int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
+		     const struct pollux_rules *rules);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* mold.c - moldable jobs in the plan */
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/worth.h"
+#include "sched/pollux/plan/mold.h"
+#include "sched/pollux/plan/stock.h"
+
+static struct plx_shape shape_of(const int *gpus, int node_count)
+{
+	struct plx_shape shape = { 0 };
+
+	for (int n = 0; n < node_count; n++) {
+		shape.nodes += gpus[n] > 0;
+		shape.gpus += gpus[n];
+	}
+	return shape;
+}
+
+/* Nodes on which there are so many of these. */
+static int nodes_with(const int *gpus, int node_count, int least)
+{
+	int nodes = 0;
+
+	for (int n = 0; n < node_count; n++)
+		nodes += gpus[n] >= least;
+	return nodes;
+}
+
+/* What is left of it at a start: as many on each node (decision 0025). */
+static struct plx_shape level_of(const int *gpus, int node_count)
+{
+	struct plx_shape best = { 0 };
+
+	for (int n = 0; n < node_count; n++) {
+		int nodes = gpus[n] ? nodes_with(gpus, node_count, gpus[n]) : 0;
+
+		if (nodes * gpus[n] > best.gpus)
+			best = (struct plx_shape){ .nodes = nodes,
+						   .gpus = nodes * gpus[n] };
+	}
+	return best;
+}
+
+/* By its own word, at the speed that it says it has; 0: untold. */
+static double left_s(const struct pollux_job *job)
+{
+	const struct plx_hint *hint = &job->status.hint;
+
+	if (!job->status.has_hint || !(hint->samples_left > 0) ||
+	    !(hint->goodput > 0))
+		return 0;
+	return hint->samples_left / hint->goodput;
+}
+
+struct plx_mold pollux_mold_of(const struct pollux_view *view,
+			       const struct pollux_job *job,
+			       const struct pollux_params *params)
+{
+	double age_s = (double) (view->now - job->since);
+	bool again = job->target.state == PLX_TARGET_DONE && job->target.move;
+
+	return (struct plx_mold){
+		.age_s = age_s,
+		.requeued_s = again ? age_s : INFINITY,
+		.saved_s = job->saved_s,
+		.may_lose_s = job->options.checkpoint_s,
+		.ends_s = job->ends_s,
+		.left_s = left_s(job),
+		.restart_s = PLX_MOLD_RESTART_S,
+		.least_gap_s = params->requeue_min_s,
+	};
+}
+
+static void refuse(struct pollux_standing *standing, double ratio,
+		   enum plx_mold_answer answer)
+{
+	standing->still = true;
+	standing->hold = PLX_HOLD_MOLDED;
+	plx_mold_text(&standing->mold, ratio, answer, standing->why,
+		      sizeof(standing->why));
+}
+
+void pollux_mold_hold(struct pollux_standing *standing)
+{
+	enum plx_mold_answer answer = plx_mold_may(&standing->mold);
+
+	if (answer != PLX_MOLD_YES)
+		refuse(standing, 1, answer);
+}
+
+void pollux_mold_fill(const struct pollux_view *view, int j,
+		      const struct pollux_standing *standing,
+		      struct plx_job *job)
+{
+	job->home = -1;
+	if (j >= view->job_count) {
+		job->pinned = true;
+		job->may_park = true;
+		job->restart_s = PLX_MOLD_RESTART_S;
+		return;
+	}
+	job->may_park = false;
+	job->restart_s =
+		standing->mold.restart_s + plx_mold_loss(&standing->mold);
+}
+
+void pollux_mold_assume(const struct pollux_view *view,
+			struct plx_problem *problem)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		if (pollux_is_moldable(&view->jobs[j]) &&
+		    !problem->jobs[j].profiled)
+			plx_mold_assume(&problem->jobs[j]);
+	}
+}
+
+bool pollux_mold_is_fixed(const struct pollux_job *job,
+			  const struct plx_job *planned)
+{
+	return pollux_is_moldable(job) && planned->pinned;
+}
+
+int pollux_mold_stays(const struct pollux_view *view,
+		      const struct plx_problem *problem)
+{
+	int count = 0;
+
+	for (int j = 0; j < view->job_count; j++) {
+		if (pollux_mold_is_fixed(&view->jobs[j], &problem->jobs[j]))
+			count += view->node_count;
+	}
+	return count;
+}
+
+/* A job of higher priority waits for nodes that were promised to it. */
+static bool is_promised(const struct pollux_view *view,
+			const struct pollux_room *room, int i)
+{
+	for (int k = 0; k < i; k++) {
+		const struct pollux_waiting *before = &view->waiting[k];
+
+		if (before->id != view->waiting[i].id && !before->ignored &&
+		    !before->blocked && !room->grants[k].granted)
+			return true;
+	}
+	return false;
+}
+
+static void take_part(const struct pollux_view *view, int i,
+		      struct plx_problem *problem, struct pollux_room *room)
+{
+	const struct pollux_waiting *waiting = &view->waiting[i];
+	const bool *granted = room->grants[i].nodes;
+	struct plx_job *job = &problem->jobs[waiting->mold];
+	/* It could not make way when their time comes. */
+	bool small = !view->jobs[waiting->mold].options.checkpoint_s &&
+		     is_promised(view, room, i);
+
+	for (int n = 0; n < view->node_count; n++) {
+		if (granted[n]) {
+			problem->gpus[n] += waiting->gpus_per_node;
+			room->reserved[n] -= waiting->gpus_per_node;
+		}
+		job->allowed[n] =
+			waiting->allowed[n] && view->nodes[n].usable &&
+			!view->nodes[n].surplus &&
+			(granted[n] ||
+			 (!small && pollux_stock_has(view, waiting->mold, n)));
+	}
+	if (small)
+		job->max_gpus = job->min_gpus;
+	job->pinned = false;
+	room->grants[i].displaces = false;
+}
+
+void pollux_mold_grant(const struct pollux_view *view,
+		       struct plx_problem *problem, struct pollux_room *room)
+{
+	for (int i = 0; i < view->waiting_count; i++) {
+		if (!room->grants[i].granted)
+			continue;
+		room->displaces |= room->grants[i].displaces;
+		if (view->waiting[i].mold >= 0)
+			take_part(view, i, problem, room);
+	}
+}
+
+/* It does not take part after all: its room is kept, as for other jobs. */
+static void keep_room(const struct pollux_view *view, int i,
+		      struct plx_problem *problem, struct pollux_room *room)
+{
+	const struct pollux_waiting *waiting = &view->waiting[i];
+
+	for (int n = 0; n < view->node_count; n++) {
+		int gpus = waiting->gpus_per_node;
+
+		if (!room->grants[i].nodes[n])
+			continue;
+		if (gpus > problem->gpus[n])
+			gpus = problem->gpus[n];
+		problem->gpus[n] -= gpus;
+		room->reserved[n] += gpus;
+	}
+	problem->jobs[waiting->mold].pinned = true;
+	room->grants[i].displaces = true;
+}
+
+static bool settle_waiting(const struct pollux_view *view,
+			   const struct plx_plan *plan,
+			   struct plx_problem *problem,
+			   struct pollux_room *room)
+{
+	bool changed = false;
+
+	for (int i = 0; i < view->waiting_count; i++) {
+		int j = view->waiting[i].mold;
+
+		if (j < 0 || !room->grants[i].granted ||
+		    problem->jobs[j].pinned || plan->choices[j].shape.gpus > 0)
+			continue;
+		keep_room(view, i, problem, room);
+		changed = true;
+	}
+	return changed;
+}
+
+/* Does it stand on a node that is to be left? */
+static bool is_to_leave(const struct pollux_view *view, int j)
+{
+	for (int n = 0; n < view->node_count; n++) {
+		if (view->nodes[n].leave && view->jobs[j].gpus[n])
+			return true;
+	}
+	return false;
+}
+
+/* For a job that gains; what others gain is the plan's to tell. */
+static void tell_requeue(struct pollux_standing *standing, int from, int to,
+			 double ratio)
+{
+	char gain[128];
+
+	if (to <= from || !(ratio > 1))
+		return;
+	plx_mold_text(&standing->mold, ratio, PLX_MOLD_YES, gain, sizeof(gain));
+	snprintf(standing->why, sizeof(standing->why),
+		 "requeued for %d GPUs in place of %d: %s", to, from, gain);
+}
+
+static bool settle_running(const struct pollux_view *view,
+			   const struct plx_plan *plan, int j,
+			   struct plx_problem *problem,
+			   struct pollux_standing *standing, bool displaces)
+{
+	const struct plx_choice *choice = &plan->choices[j];
+	struct plx_job *job = &problem->jobs[j];
+	struct plx_yardstick fair = plx_fair_share(problem, job);
+	struct plx_shape now = shape_of(job->now, problem->node_count);
+	struct plx_shape then = level_of(choice->gpus, problem->node_count);
+	double before = plx_speedup(job, &fair, now);
+	double ratio = before > 0 ? plx_speedup(job, &fair, then) / before : 1;
+	bool for_others =
+		(displaces && then.gpus <= now.gpus) || is_to_leave(view, j);
+	enum plx_mold_answer answer = plx_mold_judge(
+		&standing->mold, ratio,
+		for_others ? PLX_MOLD_FOR_OTHERS : PLX_MOLD_FOR_ITSELF);
+
+	if (answer == PLX_MOLD_YES) {
+		tell_requeue(standing, now.gpus, then.gpus, ratio);
+		return false;
+	}
+	job->pinned = true;
+	refuse(standing, ratio, answer);
+	return true;
+}
+
+bool pollux_mold_settle(const struct pollux_view *view,
+			const struct plx_plan *plan,
+			struct plx_problem *problem,
+			struct pollux_standing *standings,
+			struct pollux_room *room)
+{
+	bool changed = settle_waiting(view, plan, problem, room);
+
+	for (int j = 0; j < view->job_count; j++) {
+		if (pollux_is_moldable(&view->jobs[j]) &&
+		    plan->choices[j].changed && !standings[j].still)
+			changed |=
+				settle_running(view, plan, j, problem,
+					       &standings[j], room->displaces);
+	}
+	return changed;
+}

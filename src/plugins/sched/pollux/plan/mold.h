@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mold.h - moldable jobs in the plan
+ *
+ * One that waits is a job of the problem without any GPU. It takes part once
+ * there is room for its smallest shape, found in the order of priorities as
+ * for any waiting job: that room is given back to the problem, and the search
+ * says in which shape it starts. One that runs may be given any shape, like a
+ * job that is moved as a whole; pollux_mold_settle() pins those for which the
+ * plan's is not worth a requeue, and the search is run again.
+ *
+ * No lock, no Slurm.
+ */
+#ifndef SCHED_POLLUX_PLAN_MOLD_H
+#define SCHED_POLLUX_PLAN_MOLD_H
+
+#include "core/mold.h"
+#include "core/plan.h"
+#include "sched/pollux/plan/problem.h"
+
+/* After so many searches, those that are not settled are left as they are. */
+#define POLLUX_MOLD_SEARCHES 3
+
+/* What is known of a running job, for core/mold.h. */
+struct plx_mold pollux_mold_of(const struct pollux_view *view,
+			       const struct pollux_job *job,
+			       const struct pollux_params *params);
+
+/* Hold the job where it may not be requeued, whatever for. */
+void pollux_mold_hold(struct pollux_standing *standing);
+
+/* What is different from other elastic jobs; j as in the view. */
+void pollux_mold_fill(const struct pollux_view *view, int j,
+		      const struct pollux_standing *standing,
+		      struct plx_job *job);
+
+/* Those of which nothing is known are taken to scale somehow. */
+void pollux_mold_assume(const struct pollux_view *view,
+			struct plx_problem *problem);
+
+/* Is it to stay as it is? As long as its time limit, then. */
+bool pollux_mold_is_fixed(const struct pollux_job *job,
+			  const struct plx_job *planned);
+/* Nodes that such jobs have, in all. */
+int pollux_mold_stays(const struct pollux_view *view,
+		      const struct plx_problem *problem);
+
+/*
+ * Room was made: waiting ones that have some take part. room->displaces is
+ * set; the grants of those jobs do not displace any more, as the plan does.
+ */
+void pollux_mold_grant(const struct pollux_view *view,
+		       struct plx_problem *problem, struct pollux_room *room);
+
+/*
+ * True when something of the plan will not be done, so that it is worth
+ * another search: the problem, standings and room are changed accordingly.
+ */
+bool pollux_mold_settle(const struct pollux_view *view,
+			const struct plx_plan *plan,
+			struct plx_problem *problem,
+			struct pollux_standing *standings,
+			struct pollux_room *room);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* mold.c - moldable jobs are started in the shape that is best now */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/standing.h"
+#include "sched/pollux/held.h"
+#include "sched/pollux/look/molds.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/want.h"
+#include "sched/pollux/start/launch.h"
+#include "sched/pollux/start/mold.h"
+#include "sched/pollux/tell/count.h"
+
+/* For so long a job is not tried again with as many GPUs. */
+#define REFUSED_S 60
+/* How often those that wait are told why, at most. */
+#define TELL_S 5
+
+struct refusal {
+	uint32_t id;
+	int most; /* GPUs it may be tried with */
+	bool slurms;
+	double until_s; /* monotonic clock */
+};
+
+/* The thread's own; the one that ends first gives way to another. */
+static struct refusal refusals[POLLUX_PENDING_MAX];
+
+static const struct refusal *_find(uint32_t id)
+{
+	double now_s = pollux_now_s();
+
+	for (int i = 0; i < POLLUX_PENDING_MAX; i++) {
+		if (refusals[i].id == id && now_s < refusals[i].until_s)
+			return &refusals[i];
+	}
+	return NULL;
+}
+
+int pollux_mold_most(uint32_t job_id)
+{
+	const struct refusal *refusal = _find(job_id);
+
+	return refusal ? refusal->most : PLX_GPUS_MAX;
+}
+
+bool pollux_mold_is_slurms(uint32_t job_id)
+{
+	const struct refusal *refusal = _find(job_id);
+
+	return refusal && refusal->slurms;
+}
+
+void pollux_mold_forget_all(void)
+{
+	memset(refusals, 0, sizeof(refusals));
+}
+
+static void _note_refusal(const struct pollux_job *job, int gpus,
+			  const char *why)
+{
+	struct refusal *at = &refusals[0];
+	int least = MAX(job->options.min_gpus, 1);
+
+	for (int i = 0; i < POLLUX_PENDING_MAX; i++) {
+		if (refusals[i].id == job->id) {
+			at = &refusals[i];
+			break;
+		}
+		if (refusals[i].until_s < at->until_s)
+			at = &refusals[i];
+	}
+	*at = (struct refusal){
+		.id = job->id,
+		.most = MAX(gpus / 2, least),
+		.slurms = gpus <= least,
+		.until_s = pollux_now_s() + REFUSED_S,
+	};
+	pollux_count_refusal(why);
+	info("sched/pollux: JobId=%u does not start on %d GPUs: %s", job->id,
+	     gpus, why);
+}
+
+/* The partition in which there is room for it. */
+static part_record_t *_partition(const struct pollux_view *view, int j,
+				 const struct plx_grant *grants)
+{
+	for (int i = 0; i < view->waiting_count; i++) {
+		if (view->waiting[i].mold == j && grants[i].granted)
+			return find_part_record(view->waiting[i].partition);
+	}
+	return NULL;
+}
+
+/* Its record says so, and a slurmctld that comes after knows it from there. */
+static void _announce(job_record_t *job, const struct pollux_shape *shape,
+		      const struct pollux_job *seen)
+{
+	struct pollux_track *track = pollux_track_get(job->job_id);
+	int gpus = pollux_shape_gpus(shape);
+	struct plx_error err;
+	char why[PLX_WHY_SIZE];
+	char *names = NULL;
+
+	track->target =
+		(struct plx_target){ .serial = seen->target.serial + 1 };
+	if (pollux_want_tell(shape, &track->target, &names, &err) < 0)
+		track->target.gpus_per_node = shape->gpus;
+	xfree(names);
+	snprintf(why, sizeof(why),
+		 "starts on %d GPU%s, %d at least, as is "
+		 "best now",
+		 gpus, gpus == 1 ? "" : "s", MAX(seen->options.min_gpus, 1));
+	pollux_announce(job, track, PLX_TARGET_DONE, why);
+	pollux_track_hold(track, job->nodes, gpus, job->start_time);
+	track->seen = true;
+	pollux_count_resize(PLX_RESIZE_START);
+	info("sched/pollux: JobId=%u starts on %d GPUs on %s, as is best now",
+	     job->job_id, gpus, job->nodes);
+}
+
+/* Under the write locks. */
+static int _start(job_record_t *job, part_record_t *part,
+		  const struct pollux_shape *shape, struct plx_error *err)
+{
+	part_record_t *before = job->part_ptr;
+
+	job->part_ptr = part;
+	if (pollux_launch(job, shape, err) == 0)
+		return 0;
+	job->part_ptr = before;
+	return -1;
+}
+
+bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
+		       const struct plx_grant *grants)
+{
+	const struct pollux_job *seen = &view->jobs[j];
+	struct pollux_shape shape = pollux_shape_of(gpus, view->node_count, 0);
+	struct plx_error err = { .text = "" };
+	part_record_t *part = NULL;
+	job_record_t *job = NULL;
+	bool started = false;
+
+	pollux_shape_level(&shape);
+	pollux_lock(POLLUX_ASKING);
+	job = find_job_record(seen->id);
+	part = _partition(view, j, grants);
+	if (!job || !part || !pollux_view_same_nodes(view) ||
+	    !pollux_mold_waits(job, time(NULL)))
+		goto done;
+	started = _start(job, part, &shape, &err) == 0;
+	if (started)
+		_announce(job, &shape, seen);
+	else
+		_note_refusal(seen, pollux_shape_gpus(&shape), err.text);
+done:
+	pollux_unlock(POLLUX_ASKING);
+	pollux_shape_release(&shape);
+	return started;
+}
+
+static bool _is_granted(const struct pollux_view *view, int j,
+			const struct plx_grant *grants)
+{
+	for (int i = 0; i < view->waiting_count; i++) {
+		if (view->waiting[i].mold == j && grants[i].granted)
+			return true;
+	}
+	return false;
+}
+
+static void _why(const struct pollux_view *view, int j,
+		 const struct plx_choice *choice,
+		 const struct plx_grant *grants, char *why, size_t size)
+{
+	int least = MAX(view->jobs[j].options.min_gpus, 1);
+
+	if (choice->shape.gpus > 0)
+		snprintf(why, size,
+			 "waits: %d GPUs on %d node%s are best now, "
+			 "others have to give theirs",
+			 choice->shape.gpus, choice->shape.nodes,
+			 choice->shape.nodes == 1 ? "" : "s");
+	else if (_is_granted(view, j, grants))
+		snprintf(why, size,
+			 "waits: others make room for its least "
+			 "%d GPUs",
+			 least);
+	else
+		snprintf(why, size,
+			 "waits: there is no room for its least "
+			 "%d GPUs",
+			 least);
+}
+
+static void _write(uint32_t job_id, const char *why)
+{
+	struct plx_target target = { 0 };
+	job_record_t *job = NULL;
+
+	pollux_lock(POLLUX_ASKING);
+	job = find_job_record(job_id);
+	if (job && pollux_mold_waits(job, time(NULL)) &&
+	    plx_target_read(job->system_comment, &target, NULL) >= 0 &&
+	    target.state == PLX_TARGET_NONE) {
+		snprintf(target.why, sizeof(target.why), "%s", why);
+		pollux_record_publish(job, &target);
+		pollux_count(POLLUX_DID_TELL);
+	}
+	pollux_unlock(POLLUX_ASKING);
+}
+
+void pollux_mold_tell(const struct pollux_view *view,
+		      const struct plx_plan *plan,
+		      const struct plx_grant *grants)
+{
+	static double told_s;
+	double now_s = pollux_now_s();
+
+	if (told_s && now_s - told_s < TELL_S)
+		return;
+	told_s = now_s;
+	for (int j = view->job_count; j < view->job_count + view->mold_count;
+	     j++) {
+		const struct pollux_job *job = &view->jobs[j];
+		char why[PLX_WHY_SIZE];
+
+		_why(view, j, &plan->choices[j], grants, why, sizeof(why));
+		if (job->target.state == PLX_TARGET_NONE &&
+		    !plx_standing_same(job->target.why, why))
+			_write(job->id, why);
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * mold.h - moldable jobs are started in the shape that is best now
+ *
+ * By Slurm's own select_nodes(), after all that its schedulers ask, with the
+ * job's request written for the shape; when that is refused the request is put
+ * back, and for a minute the job is not tried with so many GPUs. One that is
+ * refused its smallest shape, too, is left to Slurm for that minute. Used by
+ * the plugin's thread alone.
+ */
+#ifndef SCHED_POLLUX_START_MOLD_H
+#define SCHED_POLLUX_START_MOLD_H
+
+#include "core/plan.h"
+#include "core/room.h"
+#include "sched/pollux/look/view.h"
+
+/* GPUs it may be tried with now; PLX_GPUS_MAX: any number. */
+int pollux_mold_most(uint32_t job_id);
+
+/* Is it left to Slurm for now? */
+bool pollux_mold_is_slurms(uint32_t job_id);
+
+/*
+ * Start job j of the view, which waits, with gpus[node_count]. False when it
+ * was not: Slurm refused, or it does not wait any more. Takes the locks.
+ */
+bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
+		       const struct plx_grant *grants);
+
+/* Those that still wait have on their record why. Takes the locks if needed. */
+void pollux_mold_tell(const struct pollux_view *view,
+		      const struct plx_plan *plan,
+		      const struct plx_grant *grants);
+
+void pollux_mold_forget_all(void);
+
+#endif

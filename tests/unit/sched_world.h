@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* sched_world.h - a small cluster as the scheduler's plugin sees it */
+#ifndef UNIT_SCHED_WORLD_H
+#define UNIT_SCHED_WORLD_H
+
+#include <string.h>
+
+#include "sched/pollux/plan/problem.h"
+#include "unit.h"
+
+enum { NODES = 2, JOBS = 2, GPUS = 8 };
+
+/* A cluster in which each job runs on one GPU of the first node. */
+struct world {
+	struct pollux_view view;
+	struct pollux_params params;
+	struct pollux_standing standings[JOBS];
+	struct pollux_node nodes[NODES];
+	struct pollux_job jobs[JOBS];
+	int gpus[JOBS][NODES];
+	int cpus[JOBS][NODES];
+	bool allowed[NODES];
+	int reserved[NODES];
+	struct plx_grant grants[1];
+};
+
+static inline void set_up(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->view = (struct pollux_view){
+		.node_count = NODES,
+		.nodes = w->nodes,
+		.job_count = JOBS,
+		.jobs = w->jobs,
+	};
+	w->params.fairness = -1;
+	w->params.weigh = POLLUX_WEIGH_SERVICE;
+	for (int n = 0; n < NODES; n++) {
+		w->nodes[n] = (struct pollux_node){
+			.usable = true,
+			.gpus = GPUS,
+			.gpus_free = n ? GPUS : GPUS - JOBS,
+			.cpus = GPUS,
+			.cpus_used = n ? 0 : JOBS,
+		};
+		w->allowed[n] = true;
+	}
+	for (int j = 0; j < JOBS; j++) {
+		w->gpus[j][0] = w->cpus[j][0] = 1;
+		w->standings[j].most_gpus = 1;
+		w->jobs[j] = (struct pollux_job){
+			.id = (uint32_t) (j + 1),
+			.runs = true,
+			.options.min_gpus = 1,
+			.gpus = w->gpus[j],
+			.cpus = w->cpus[j],
+			.allowed = w->allowed,
+			.kind = -1,
+		};
+	}
+}
+
+static inline struct plx_problem *problem_of(struct world *w)
+{
+	struct pollux_room room = { w->reserved, w->grants, false };
+	struct plx_error err = { "" };
+	struct plx_problem *problem = pollux_problem_create(
+		&w->view, &w->params, w->standings, &room, &err);
+
+	assert_string_equal("", err.text);
+	assert_non_null(problem);
+	return problem;
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* test_sched_mold.c - moldable jobs in the plan */
+
+#include <string.h>
+
+#include "sched/pollux/plan/mold.h"
+#include "sched/pollux/plan/stock.h"
+#include "sched_world.h"
+
+/* The second job waits for its start, and may be molded. */
+static void let_one_wait(struct world *w, bool granted)
+{
+	static bool first[NODES] = { true, false };
+	static struct pollux_waiting waiting;
+	static double memory[NODES] = { 0 };
+
+	w->jobs[0].memory = w->jobs[1].memory = memory;
+	waiting = (struct pollux_waiting){
+		.id = 2,
+		.mold = 1,
+		.nodes = 1,
+		.gpus_per_node = 1,
+		.cpus = 1,
+		.seconds = 3600,
+		.allowed = w->allowed,
+		.blocked = !granted,
+	};
+	w->view.job_count = 1;
+	w->view.mold_count = 1;
+	w->view.waiting = &waiting;
+	w->view.waiting_count = 1;
+	w->params.terms.max_job_test = 100;
+	w->grants[0].nodes = first;
+	w->gpus[1][0] = w->cpus[1][0] = 0;
+	w->jobs[1].home = -1;
+	w->jobs[1].options.mode = PLX_MODE_REQUEUE;
+	w->nodes[0].gpus_free++;
+	w->nodes[0].cpus_used--;
+}
+
+static void a_moldable_job_with_room_takes_part_in_the_plan(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	let_one_wait(&w, true);
+	problem = problem_of(&w);
+	assert_int_equal(2, problem->job_count);
+	assert_true(w.grants[0].granted);
+	assert_false(w.grants[0].displaces);
+	assert_false(problem->jobs[1].pinned);
+	assert_true(problem->jobs[1].profiled);
+	assert_int_equal(NODES * GPUS, problem->gpus[0] + problem->gpus[1]);
+	assert_int_equal(0, w.reserved[0] + w.reserved[1]);
+	plx_problem_destroy(problem);
+}
+
+static void a_moldable_job_without_room_waits(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	let_one_wait(&w, false);
+	problem = problem_of(&w);
+	assert_true(problem->jobs[1].pinned);
+	plx_problem_destroy(problem);
+}
+
+static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
+{
+	static const int one[NODES] = { 1, 0 };
+	static const int three[NODES] = { 3, 0 };
+	static const int elsewhere[NODES] = { 0, 1 };
+	int free_of_kind[NODES] = { 2, 0 };
+	struct pollux_kind kind = { .type = "a100", .free = free_of_kind };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	let_one_wait(&w, true);
+	w.jobs[1].needs.cpus = 3;
+	problem = problem_of(&w);
+	assert_int_equal(1, problem->stock_kinds);
+	assert_true(problem->jobs[1].takes[0] == 3);
+	assert_true(problem->jobs[0].takes[0] == 1);
+	plx_problem_destroy(problem);
+	assert_true(pollux_stock_is_free(&w.view, 1, one));
+	assert_false(pollux_stock_is_free(&w.view, 1, three));
+
+	w.jobs[1].needs.cpus = 1;
+	w.jobs[1].kind = 0;
+	w.view.kinds = &kind;
+	w.view.kind_count = 1;
+	assert_false(pollux_stock_is_free(&w.view, 1, three));
+	assert_false(pollux_stock_is_free(&w.view, 1, elsewhere));
+
+	/* On each node; where its room is, others will leave it. */
+	w.view.counts_memory = true;
+	w.jobs[1].needs.node_memory = 600;
+	w.nodes[0].memory = w.nodes[1].memory = 500;
+	problem = problem_of(&w);
+	assert_true(problem->jobs[1].allowed[0]);
+	assert_false(problem->jobs[1].allowed[1]);
+	plx_problem_destroy(problem);
+}
+
+static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.jobs[0].options.mode = PLX_MODE_REQUEUE;
+	w.standings[0].mold = (struct plx_mold){
+		.age_s = 50, .saved_s = 20, .ends_s = 3600, .restart_s = 30
+	};
+	problem = problem_of(&w);
+	assert_int_equal(-1, problem->jobs[0].home);
+	assert_false(problem->jobs[0].may_park);
+	assert_false(problem->jobs[0].pinned);
+	assert_true(problem->jobs[0].restart_s == 50);
+	plx_problem_destroy(problem);
+	w.standings[0].mold.saved_s = -1;
+	w.standings[0].mold.age_s = 3600;
+	pollux_mold_hold(&w.standings[0]);
+	assert_int_equal(PLX_HOLD_MOLDED, w.standings[0].hold);
+	problem = problem_of(&w);
+	assert_true(problem->jobs[0].pinned);
+	plx_problem_destroy(problem);
+}
+
+/* It runs on one GPU of sixteen, alone. */
+static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
+{
+	struct pollux_room room = { NULL, NULL, false };
+	struct plx_problem *problem;
+	struct plx_plan *plan = NULL;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.view.job_count = 1;
+	w.jobs[0].options.mode = PLX_MODE_REQUEUE;
+	w.standings[0].mold = (struct plx_mold){ .age_s = 50,
+						 .requeued_s = 50,
+						 .saved_s = -1,
+						 .ends_s = 3600,
+						 .restart_s = 30,
+						 .least_gap_s = 600 };
+	problem = problem_of(&w);
+	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
+	assert_true(plan->choices[0].shape.gpus > 1);
+	assert_true(
+		pollux_mold_settle(&w.view, plan, problem, w.standings, &room));
+	assert_true(problem->jobs[0].pinned);
+	assert_int_equal(PLX_HOLD_MOLDED, w.standings[0].hold);
+	assert_non_null(strstr(w.standings[0].why, "requeued 50 s ago"));
+
+	w.standings[0].still = false;
+	w.standings[0].mold.requeued_s = 600;
+	assert_false(
+		pollux_mold_settle(&w.view, plan, problem, w.standings, &room));
+	assert_non_null(strstr(w.standings[0].why, "times as fast"));
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_moldable_job_with_room_takes_part_in_the_plan),
+		cmocka_unit_test(a_moldable_job_without_room_waits),
+		cmocka_unit_test(
+			a_moldable_job_that_waits_needs_more_than_gpus),
+		cmocka_unit_test(a_moldable_job_moves_as_a_whole_or_not_at_all),
+		cmocka_unit_test(
+			a_plan_that_is_not_worth_a_requeue_is_not_followed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
