@@ -128,8 +128,11 @@ sb scancel "$rigid"
 
 ok "the batch host is lost right after a resize" eval \
 	'grow lost && shrink && lose_home'
-sb scancel "$rigid" "$job"
+sb scancel "$rigid"
 mend_home
+# One that is cancelled while it waits has a row from 0.
+wait_until "is_state $job RUNNING" 60
+sb scancel "$job"
 ok "the shapes before are as they were" wait_until \
 	"rows_are $job RESIZING RESIZING '(NODE_FAIL|REQUEUED)' \
 	'RESIZING*' CANCELLED" 30
@@ -143,6 +146,7 @@ mend_home
 ok "slurmdbd comes back" start_slurmdbd
 ok "the first shape is told again" wait_until \
 	"logged 'JobId=$job was requeued before its row had a number: its'" 30
+wait_until "is_state $job RUNNING" 60
 sb scancel "$job"
 ok "all its shapes are there, once" wait_until \
 	"rows_are $job RESIZING RESIZING '(NODE_FAIL|REQUEUED)' \
