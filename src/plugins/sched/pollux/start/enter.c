@@ -57,17 +57,19 @@ static struct room *_find(uint32_t id)
 	return NULL;
 }
 
+/* By the view: no lock is held, and slurmctld's table may be rebuilt. */
 static char *_names(const struct pollux_view *view, const bool *nodes)
 {
-	bitstr_t *bitmap = bit_alloc(view->node_count);
+	pollux_hostlist_t hosts = hostlist_create(NULL);
 	char *names = NULL;
 
 	for (int n = 0; n < view->node_count; n++) {
-		if (nodes[n])
-			bit_set(bitmap, n);
+		if (nodes[n] && view->nodes[n].name)
+			hostlist_push_host(hosts, view->nodes[n].name);
 	}
-	names = bitmap2node_name(bitmap);
-	FREE_NULL_BITMAP(bitmap);
+	hostlist_sort(hosts);
+	names = hostlist_ranged_string_xmalloc(hosts);
+	hostlist_destroy(hosts);
 	return names;
 }
 
