@@ -13,7 +13,7 @@ static const struct random_spec crowded = {
 static const bool all[8] = { true, true, true, true, true, true, true, true };
 static const bool none[8] = { false };
 
-/* Jobs at home on a node each, with so many GPUs of it. */
+/* Jobs at home on the nodes in turn, each with so many GPUs there. */
 static struct plx_problem *homes(int nodes, int jobs, int gpus, int held)
 {
 	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
@@ -30,8 +30,8 @@ static struct plx_problem *homes(int nodes, int jobs, int gpus, int held)
 		job->max_gpus = gpus;
 		job->profiled_gpus = gpus;
 		job->may_park = true;
-		job->home = j;
-		job->now[j] = held;
+		job->home = j % nodes;
+		job->now[job->home] = held;
 	}
 	return problem;
 }
@@ -189,9 +189,6 @@ static void who_need_not_leave_stays_at_home(void **state)
 	struct plx_problem *problem = homes(1, 2, 4, 2);
 
 	(void) state;
-	problem->jobs[1].home = 0;
-	problem->jobs[1].now[0] = 2;
-	problem->jobs[1].now[1] = 0;
 	assert_true(reserved(problem, (struct plx_request){ .nodes = 1,
 							    .gpus_per_node = 2,
 							    .keeps = none,
