@@ -38,6 +38,18 @@ gpus_of() {
 	echo "${gpus##*=}" | grep . || echo 0
 }
 
+# "n1 0-3" for each node of the job where it has GPUs.
+devices_of() {
+	sb scontrol -d show job "$1" | awk '
+		match($0, /IDX:[0-9,-]+/) {
+			list = substr($0, RSTART + 4, RLENGTH - 4)
+			match($0, /Nodes=[^ ]+/)
+			print substr($0, RSTART + 6, RLENGTH - 6), list
+		}' | while read -r nodes list; do
+		sb scontrol show hostnames "$nodes" | sed "s/\$/ $list/"
+	done | sort
+}
+
 has_gpus() {
 	[ "$(gpus_of "$1")" -eq "$2" ]
 }

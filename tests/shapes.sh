@@ -3,18 +3,6 @@
 #
 # Sourced after elastic.sh and faults.sh.
 
-# "n1 0-3" for each node of the job where it has GPUs.
-devices_of() {
-	sb scontrol -d show job "$1" | awk '
-		match($0, /IDX:[0-9,-]+/) {
-			list = substr($0, RSTART + 4, RLENGTH - 4)
-			match($0, /Nodes=[^ ]+/)
-			print substr($0, RSTART + 6, RLENGTH - 6), list
-		}' | while read -r nodes list; do
-		sb scontrol show hostnames "$nodes" | sed "s/\$/ $list/"
-	done | sort
-}
-
 # "n1 2" for each GPU, from lines as above.
 one_by_one() {
 	awk '{

@@ -71,18 +71,6 @@ resizes_are() {
 		--arg how "$2" "$1"
 }
 
-# "n1 0,1" for each node of the job where it has GPUs.
-job_devices() {
-	sb scontrol -d show job "$1" | awk '
-		match($0, /IDX:[0-9,-]+/) {
-			list = substr($0, RSTART + 4, RLENGTH - 4)
-			match($0, /Nodes=[^ ]+/)
-			print substr($0, RSTART + 6, RLENGTH - 6), list
-		}' | while read -r nodes list; do
-		sb scontrol show hostnames "$nodes" | sed "s/\$/ $list/"
-	done | sort
-}
-
 # The same of its ranks, as Slurm told them; "0-2" where it wrote "0,1,2".
 rank_devices() {
 	local pid
@@ -110,7 +98,7 @@ rank_devices() {
 
 # The ranks are on the GPUs that the job has, and on no others.
 sits_on_its_own() {
-	job_devices "$1" >"$WORK/job.gpus"
+	devices_of "$1" >"$WORK/job.gpus"
 	rank_devices "$1" >"$WORK/rank.gpus"
 	[ -s "$WORK/job.gpus" ] && diff "$WORK/job.gpus" "$WORK/rank.gpus"
 }
