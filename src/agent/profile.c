@@ -10,6 +10,10 @@
 
 /* A row says something only after a few measurements. */
 #define STEPS_MIN 3
+/* A time this many times the mean, or the reverse, is no measurement. */
+#define FAR 4.0
+/* So many times may all have been disturbed. */
+#define FEW 8
 
 void plx_profile_init(struct plx_profile *profile)
 {
@@ -70,16 +74,32 @@ struct plx_row *plx_profile_row(struct plx_profile *profile,
 	return row;
 }
 
+/*
+ * A rank that was suspended for seconds must not make a shape look slow for
+ * good: what is far above the mean counts as little as it can, and among the
+ * first few one far below says that those before were disturbed. A shape that
+ * has become slow shows after a while all the same.
+ */
+static void add_time(double *count, double *mean_s, double time_s)
+{
+	if (*count > 0 && *count<FEW && * mean_s> FAR * time_s)
+		*count = 0;
+	if (*count > 0 && *mean_s > 0 && time_s > FAR * *mean_s)
+		time_s = FAR * *mean_s;
+	++*count;
+	*mean_s += (time_s - *mean_s) / *count;
+}
+
 void plx_row_add_pass(struct plx_row *row, double pass_s)
 {
-	row->passes++;
-	row->pass_s += (pass_s - row->pass_s) / row->passes;
+	add_time(&row->passes, &row->pass_s, pass_s);
 }
 
 void plx_row_add_step(struct plx_row *row, double step_s)
 {
-	row->steps++;
-	row->step_s += (step_s - row->step_s) / row->steps;
+	add_time(&row->steps, &row->step_s, step_s);
+	if (row->steps < row->fitted)
+		row->fitted = 0; /* to something else */
 }
 
 bool plx_profile_stale(const struct plx_profile *profile)

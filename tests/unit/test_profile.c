@@ -64,6 +64,46 @@ static void rows_are_running_means(void **state)
 	assert_ptr_not_equal(row, plx_profile_row(&profile, four, 32, 2));
 }
 
+/* Steps of 0.1 s, but one of 5 s: after so many, what is their mean? */
+static double with_a_frozen_step(int which, int steps)
+{
+	struct plx_row row = { .passes = 0 };
+
+	for (int i = 0; i < steps; i++)
+		plx_row_add_step(&row, i == which ? 5 : 0.1);
+	return row.step_s;
+}
+
+static void a_frozen_step_hardly_counts(void **state)
+{
+	(void) state;
+	for (int which = 0; which < 20; which++)
+		assert_true(with_a_frozen_step(which, 20) < 0.12);
+	assert_true(with_a_frozen_step(0, 2) < 0.11);
+}
+
+static void steps_that_stay_slow_are_believed(void **state)
+{
+	struct plx_row row = { .passes = 0 };
+
+	(void) state;
+	for (int i = 0; i < 20; i++)
+		plx_row_add_step(&row, 0.1);
+	for (int i = 0; i < 60; i++)
+		plx_row_add_step(&row, 2);
+	assert_true(row.step_s > 1);
+}
+
+static void a_time_of_nothing_is_no_trap(void **state)
+{
+	struct plx_row row = { .passes = 0 };
+
+	(void) state;
+	for (int i = 0; i < 9; i++)
+		plx_row_add_step(&row, i ? 1 : 0);
+	assert_true(row.step_s > 0.8);
+}
+
 static void the_least_recent_row_makes_room(void **state)
 {
 	struct plx_profile profile;
@@ -355,6 +395,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_running_means),
+		cmocka_unit_test(a_frozen_step_hardly_counts),
+		cmocka_unit_test(steps_that_stay_slow_are_believed),
+		cmocka_unit_test(a_time_of_nothing_is_no_trap),
 		cmocka_unit_test(the_least_recent_row_makes_room),
 		cmocka_unit_test(it_is_fitted_when_there_is_news),
 		cmocka_unit_test(the_unprofiled_use_the_base_batch),
