@@ -26,6 +26,23 @@ astray() {
 	done
 }
 
+# Numbers for operators, and what they are split by.
+numbers() {
+	sed -n 's/^[^/]*{ "\([a-z_]*\)", .*/\1/p' src/core/metrics.c
+	grep -oE '(head|add_times)\(sheet, "[a-z_]+' src/core/metrics.c |
+		sed 's/.*"//'
+	sed -n 's/.*\.name = "\([a-z]*\)".*/\1/p' \
+		src/plugins/sched/pollux/held.c
+}
+
+unexplained() {
+	local name
+	for name in $(numbers | sort -u); do
+		sed -n '/^.SH METRICS/,/^.SH DIAGNOSTICS/p' man/sched_pollux.5 |
+			grep -qw "$name" || echo "$name"
+	done
+}
+
 # What groff has to complain about.
 complaints() {
 	for page in man/*.[1357]; do
@@ -136,7 +153,7 @@ unmentioned() {
 	done
 }
 
-plan 9
+plan 10
 ok "every function of pollux.h has a page" none missing
 ok "pages that point to another are named there" none astray
 ok "each option of --help has a place in the page, and the other way round" \
@@ -146,6 +163,7 @@ ok "and values that have names" none completes_a_value
 ok "the example of slurm.conf has each key of the scheduler" none other_keys
 ok "docs/troubleshooting.md explains what is really said" none made_up
 ok "the README names each document and program" none unmentioned
+ok "every number for operators is explained" none unexplained
 if [ -e /usr/share/groff/current/tmac/an.tmac ]; then
 	ok "all pages format without a complaint" none complaints
 else

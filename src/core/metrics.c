@@ -12,7 +12,7 @@
 #include "core/metrics.h"
 
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
-#define TEXT_SIZE 32768 /* several times what can be written */
+#define TEXT_SIZE 65536 /* several times what can be written */
 #define LINE_SIZE 512
 
 static const double bounds[PLX_BUCKETS] = {
@@ -27,6 +27,11 @@ static const char *const resize_names[] = {
 };
 
 enum type { COUNTER, GAUGE };
+
+static const char *const type_names[] = {
+	[COUNTER] = "counter",
+	[GAUGE] = "gauge",
+};
 
 /* A number by itself. */
 struct row {
@@ -156,8 +161,7 @@ static void add_row(struct sheet *sheet, const struct plx_metrics *metrics,
 	char text[32];
 
 	if (row->help)
-		head(sheet, row->name, row->help,
-		     row->type == COUNTER ? "counter" : "gauge");
+		head(sheet, row->name, row->help, type_names[row->type]);
 	add(sheet, "pollux_%s%s%s%s ", row->name, row->label ? "{" : "",
 	    row->label ? row->label : "", row->label ? "}" : "");
 	if (row->type == COUNTER)
@@ -204,6 +208,21 @@ static void add_cycles(struct sheet *sheet, const struct plx_metrics *metrics)
 	    number(metrics->cycles.most_s, text));
 }
 
+/* What is told of each lock besides how its times are spread. */
+static const struct {
+	const char *name;
+	const char *help;
+	enum type type;
+	size_t offset; /* of a double in struct plx_held */
+} held_rows[] = {
+	{ "lock_held_longest_seconds", "The longest of these.", GAUGE,
+	  offsetof(struct plx_held, times.most_s) },
+	{ "lock_cpu_seconds_total", "Processor time of these.", COUNTER,
+	  offsetof(struct plx_held, cpu_s) },
+	{ "lock_cpu_longest_seconds", "The most processor time of one.", GAUGE,
+	  offsetof(struct plx_held, cpu_most_s) },
+};
+
 /* Names of locks are ours: nothing in them to escape. */
 static void add_held(struct sheet *sheet, const struct plx_metrics *metrics)
 {
@@ -220,19 +239,17 @@ static void add_held(struct sheet *sheet, const struct plx_metrics *metrics)
 		add_times(sheet, "lock_held_seconds", label,
 			  &metrics->held[i].times);
 	}
-	head(sheet, "lock_held_longest_seconds", "The longest of these.",
-	     "gauge");
-	for (int i = 0; i < metrics->held_count; i++)
-		add(sheet,
-		    "pollux_lock_held_longest_seconds{lock=\"%.24s\"} %s\n",
-		    metrics->held[i].lock,
-		    number(metrics->held[i].times.most_s, text));
-	head(sheet, "lock_cpu_seconds_total", "Processor time of these.",
-	     "counter");
-	for (int i = 0; i < metrics->held_count; i++)
-		add(sheet, "pollux_lock_cpu_seconds_total{lock=\"%.24s\"} %s\n",
-		    metrics->held[i].lock,
-		    number(metrics->held[i].cpu_s, text));
+	for (size_t r = 0; r < COUNT(held_rows); r++) {
+		head(sheet, held_rows[r].name, held_rows[r].help,
+		     type_names[held_rows[r].type]);
+		for (int i = 0; i < metrics->held_count; i++)
+			add(sheet, "pollux_%s{lock=\"%.24s\"} %s\n",
+			    held_rows[r].name, metrics->held[i].lock,
+			    number(*(const double *) ((const char *) &metrics
+							      ->held[i] +
+						      held_rows[r].offset),
+				   text));
+	}
 }
 
 static void add_kinds(struct sheet *sheet, const struct plx_metrics *metrics)

@@ -36,8 +36,9 @@ struct plx_held {
 	const char *lock;
 	struct plx_times times;
 	double cpu_s; /* of that on a processor */
+	double cpu_most_s;
 };
-#define PLX_LOCKS 8
+#define PLX_LOCKS 12
 
 /* What the last cycle found. */
 struct plx_gauges {

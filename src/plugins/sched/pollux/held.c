@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* held.c - slurmctld's locks as the plugin takes them, and how long it does */
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/held.h"
+
+/* A lock that is held for many jobs is given up between them after this. */
+#define BREATH_S 0.002
+/* Said later; more are said at once. */
+#define LINES 64
 
 static const struct {
 	const char *name;
@@ -36,12 +43,31 @@ static const struct {
 			     .lock = { .conf = READ_LOCK,
 				       .job = WRITE_LOCK,
 				       .part = READ_LOCK } },
+	[POLLUX_DOUBTING] = { .name = "doubt",
+			      .lock = { .conf = READ_LOCK,
+					.job = READ_LOCK,
+					.node = READ_LOCK } },
 	[POLLUX_MENDING] = { .name = "mend",
 			     .lock = { .conf = READ_LOCK,
 				       .job = WRITE_LOCK,
 				       .node = WRITE_LOCK,
 				       .part = READ_LOCK,
 				       .fed = READ_LOCK } },
+	[POLLUX_ROOMS] = { .name = "room", .lock = { .node = READ_LOCK } },
+	[POLLUX_STARTING] = { .name = "start",
+			      .lock = { .conf = READ_LOCK,
+					.job = WRITE_LOCK,
+					.node = WRITE_LOCK,
+					.part = READ_LOCK,
+					.fed = READ_LOCK } },
+	[POLLUX_TELLING] = { .name = "tell", .lock = { .job = WRITE_LOCK } },
+	/* As slurmctld takes them for an operator's request. */
+	[POLLUX_POWER] = { .name = "power",
+			   .lock = { .conf = READ_LOCK,
+				     .job = WRITE_LOCK,
+				     .node = WRITE_LOCK,
+				     .part = WRITE_LOCK,
+				     .fed = READ_LOCK } },
 };
 
 static struct {
@@ -52,7 +78,18 @@ static struct {
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
 };
 
-static __thread double wall_s, cpu_s; /* when it was taken */
+_Static_assert((int) POLLUX_PURPOSES <= (int) PLX_LOCKS, "all are counted");
+
+/* What is held, and what is to be said afterwards. */
+static __thread struct {
+	bool locked;
+	double wall_s, cpu_s; /* when it was taken */
+	struct line {
+		log_level_t level;
+		char *text;
+	} lines[LINES];
+	int count;
+} my;
 
 static double _clock(clockid_t clock)
 {
@@ -62,25 +99,103 @@ static double _clock(clockid_t clock)
 	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
+static void _say(log_level_t level, const char *text)
+{
+	if (level == LOG_LEVEL_INFO)
+		info("%s", text);
+	else
+		verbose("%s", text);
+}
+
+static void _say_all(void)
+{
+	for (int i = 0; i < my.count; i++) {
+		_say(my.lines[i].level, my.lines[i].text);
+		xfree(my.lines[i].text);
+	}
+	my.count = 0;
+}
+
+static char *_format(const char *format, va_list args)
+{
+	va_list again;
+	char *text = NULL;
+	int length = 0;
+
+	va_copy(again, args);
+	length = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (length < 0)
+		length = 0;
+	text = xmalloc((size_t) length + 1);
+	(void) vsnprintf(text, (size_t) length + 1, format, args);
+	return text;
+}
+
+static void _note(log_level_t level, const char *format, va_list args)
+{
+	char *text = NULL;
+
+	if (get_log_level() < (int) level)
+		return;
+	text = _format(format, args);
+	if (my.locked && my.count < LINES) {
+		my.lines[my.count++] = (struct line){ level, text };
+		return;
+	}
+	_say_all(); /* in their order */
+	_say(level, text);
+	xfree(text);
+}
+
+void pollux_info(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	_note(LOG_LEVEL_INFO, format, args);
+	va_end(args);
+}
+
+void pollux_verbose(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	_note(LOG_LEVEL_VERBOSE, format, args);
+	va_end(args);
+}
+
 void pollux_lock(enum pollux_purpose purpose)
 {
 	lock_slurmctld(purposes[purpose].lock);
-	wall_s = _clock(CLOCK_MONOTONIC);
-	cpu_s = _clock(CLOCK_THREAD_CPUTIME_ID);
+	my.locked = true;
+	my.wall_s = _clock(CLOCK_MONOTONIC);
+	my.cpu_s = _clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void pollux_unlock(enum pollux_purpose purpose)
 {
 	struct plx_held *held = &shared.held[purpose];
-	double used_s = _clock(CLOCK_THREAD_CPUTIME_ID) - cpu_s;
-	double took_s = 0;
+	double used_s = _clock(CLOCK_THREAD_CPUTIME_ID) - my.cpu_s;
+	double took_s = _clock(CLOCK_MONOTONIC) - my.wall_s;
 
 	unlock_slurmctld(purposes[purpose].lock);
-	took_s = _clock(CLOCK_MONOTONIC) - wall_s;
+	my.locked = false;
 	slurm_mutex_lock(&shared.mutex);
 	plx_times_add(&held->times, took_s);
 	held->cpu_s += used_s;
+	held->cpu_most_s = MAX(held->cpu_most_s, used_s);
 	slurm_mutex_unlock(&shared.mutex);
+	_say_all();
+}
+
+void pollux_breathe(enum pollux_purpose purpose)
+{
+	if (_clock(CLOCK_MONOTONIC) - my.wall_s < BREATH_S)
+		return;
+	pollux_unlock(purpose);
+	pollux_lock(purpose);
 }
 
 void pollux_held_read(struct plx_metrics *metrics)

@@ -4,20 +4,28 @@
  *
  * While a write lock is held, slurmctld answers nobody; a read lock holds up
  * who wants to write, and with that who comes after. So every lock is taken
- * here, for one of a few purposes, and timed.
+ * here, for one of a few purposes, and timed; what the plugin has to say
+ * meanwhile is said when the lock is given up, as a log may be slow.
  */
 #ifndef SCHED_POLLUX_HELD_H
 #define SCHED_POLLUX_HELD_H
 
+#include <stdbool.h>
+
 #include "core/metrics.h"
 
 enum pollux_purpose {
-	POLLUX_LOOK,	/* read: a view of all jobs and nodes */
-	POLLUX_JUDGE,	/* read: is anything due for one job? */
-	POLLUX_ASKING,	/* write: a target for one job */
-	POLLUX_TOUCH,	/* write: what is due for one job */
-	POLLUX_ACCOUNT, /* write: numbers of rows */
-	POLLUX_MENDING, /* write: after a restart, now and then */
+	POLLUX_LOOK,	 /* read: a view of all jobs and nodes */
+	POLLUX_JUDGE,	 /* read: is anything due for some jobs? */
+	POLLUX_ASKING,	 /* write: a target for one job */
+	POLLUX_TOUCH,	 /* write: what is due for one job */
+	POLLUX_ACCOUNT,	 /* write: numbers of rows */
+	POLLUX_DOUBTING, /* read: is anything to be mended? */
+	POLLUX_MENDING,	 /* write: after a restart, now and then */
+	POLLUX_ROOMS,	 /* read: is room free that was made? */
+	POLLUX_STARTING, /* write: jobs in the room there is for them */
+	POLLUX_TELLING,	 /* write: sentences on job records */
+	POLLUX_POWER,	 /* write: nodes are woken */
 	POLLUX_PURPOSES,
 };
 
@@ -25,7 +33,18 @@ enum pollux_purpose {
 void pollux_lock(enum pollux_purpose purpose);
 void pollux_unlock(enum pollux_purpose purpose);
 
+/*
+ * Between two jobs of many: let others have the lock if it was held for long.
+ * Whatever was read under it has to be read again.
+ */
+void pollux_breathe(enum pollux_purpose purpose);
+
 /* Into metrics->held; any thread. */
 void pollux_held_read(struct plx_metrics *metrics);
+
+/* As info() and verbose(): at once, or when the lock is given up. */
+__attribute__((format(printf, 1, 2))) void pollux_info(const char *format, ...);
+__attribute__((format(printf, 1, 2))) void pollux_verbose(const char *format,
+							  ...);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/track.h"
+#include "sched/pollux/held.h"
 
 static struct {
 	struct pollux_track *at;
@@ -87,10 +88,12 @@ void pollux_track_close(struct pollux_track *track, time_t end)
 	if (!track->since)
 		return;
 	end = MAX(end, track->since);
-	info("sched/pollux: JobId=%u held %d GPUs on %s from %ld to %ld: %ld "
-	     "GPU-seconds",
-	     track->job_id, track->gpus, track->nodes, (long) track->since,
-	     (long) end, (long) (end - track->since) * track->gpus);
+	pollux_info("sched/pollux: JobId=%u held %d GPUs on %s from %ld to "
+		    "%ld: %ld "
+		    "GPU-seconds",
+		    track->job_id, track->gpus, track->nodes,
+		    (long) track->since, (long) end,
+		    (long) (end - track->since) * track->gpus);
 	track->service_s += (double) (end - track->since) * track->gpus;
 	track->since = 0;
 }

@@ -45,6 +45,7 @@ struct pollux_track {
 	uint32_t steps_before;	    /* lent: the ranks before are below */
 	double timeout_s;	    /* for the answer */
 	double deadline_s;	    /* of the phase, monotonic clock */
+	bool due;		    /* something is to be done about it */
 	int from_gpus;		    /* it had before it was asked */
 	int refusals;		    /* in a row */
 	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */

@@ -2,6 +2,7 @@
 /* account.c - what of a job's rows has to be told again, and when */
 
 #include "sched/pollux/acct/book.h"
+#include "sched/pollux/held.h"
 
 /*
  * Requeued before its row had a number, Slurm wrote the last shape into the
@@ -18,9 +19,10 @@ static void _restore_first(const job_record_t *job,
 		      job->job_id);
 		return;
 	}
-	info("sched/pollux: JobId=%u was requeued before its row had a number: "
-	     "its first shape is told again",
-	     job->job_id);
+	pollux_info("sched/pollux: JobId=%u was requeued before its row had a "
+		    "number: "
+		    "its first shape is told again",
+		    job->job_id);
 	pollux_tell_start(job, &account->first);
 }
 
@@ -98,9 +100,10 @@ void pollux_account_part(job_record_t *job,
 {
 	uint64_t first = job->db_index;
 
-	info("sched/pollux: JobId=%u was updated before its row had a number: "
-	     "its first shape is told again",
-	     job->job_id);
+	pollux_info("sched/pollux: JobId=%u was updated before its row had a "
+		    "number: "
+		    "its first shape is told again",
+		    job->job_id);
 	job->db_index = number;
 	if (account->first.submit)
 		pollux_tell_start(job, &account->first);

@@ -8,6 +8,7 @@
  */
 
 #include "sched/pollux/acct/book.h"
+#include "sched/pollux/held.h"
 
 slurmdb_job_rec_t *pollux_audit_find(List rows, uint32_t job_id, time_t key)
 {
@@ -32,9 +33,10 @@ static void _close(const job_record_t *job, List rows, time_t but, time_t end)
 		if (row->jobid != job->job_id || row->end || !row->start ||
 		    row->submit == but || row->submit > end)
 			continue;
-		info("sched/pollux: JobId=%u: its row from %ld was left open "
-		     "in accounting, it ends at %ld",
-		     job->job_id, (long) row->start, (long) end);
+		pollux_info("sched/pollux: JobId=%u: its row from %ld was left "
+			    "open "
+			    "in accounting, it ends at %ld",
+			    job->job_id, (long) row->start, (long) end);
 		pollux_tell_end(job, row->db_index, MAX(end, row->start),
 				row->tres_alloc_str);
 	}
@@ -62,9 +64,10 @@ static void _begin_again(job_record_t *job, struct pollux_account *account,
 	time_t now = MAX(time(NULL), newest + 1);
 	struct pollux_row row;
 
-	info("sched/pollux: JobId=%u: slurmctld lost its resize at %ld; a new "
-	     "row begins in accounting",
-	     job->job_id, (long) newest);
+	pollux_info("sched/pollux: JobId=%u: slurmctld lost its resize at %ld; "
+		    "a new "
+		    "row begins in accounting",
+		    job->job_id, (long) newest);
 	_close(job, rows, 0, now);
 	job->resize_time = now;
 	job->db_index = 0;

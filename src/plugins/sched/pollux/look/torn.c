@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* torn.c - jobs that Slurm took a lost node away from */
 
+#include "sched/pollux/held.h"
 #include "sched/pollux/look/torn.h"
 #include "sched/pollux/record.h"
 
@@ -44,7 +45,8 @@ static void _mend(job_record_t *job)
 	FREE_NULL_LIST(job->gres_list_req);
 	FREE_NULL_LIST(job->gres_list_req_accum);
 	job->gres_list_req = list;
-	verbose("sched/pollux: JobId=%u: what it asks for has %u nodes as well",
+	pollux_verbose(
+		"sched/pollux: JobId=%u: what it asks for has %u nodes as well",
 		job->job_id, entry->node_cnt);
 }
 

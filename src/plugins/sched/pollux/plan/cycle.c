@@ -22,6 +22,7 @@
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/tell/standing.h"
 #include "sched/pollux/track.h"
+#include "sched/pollux/held.h"
 
 /* A launcher that starts ranks is given this long before it is asked again. */
 #define START_S 30
@@ -167,9 +168,10 @@ static void _tell_kin(const struct cycle *cycle, int j)
 
 	if (known > own &&
 	    cycle->plan->choices[j].shape.gpus > MAX(has, 2 * own))
-		info("sched/pollux: JobId=%u: jobs of its kind measured up to "
-		     "%d GPUs, it has itself measured %d",
-		     job->id, known, own);
+		pollux_info("sched/pollux: JobId=%u: jobs of its kind measured "
+			    "up to "
+			    "%d GPUs, it has itself measured %d",
+			    job->id, known, own);
 }
 
 static enum pollux_leave _leave(const struct cycle *cycle, int j)

@@ -160,10 +160,11 @@ static void _done(job_record_t *job, struct pollux_track *track,
 	track->phase = POLLUX_IDLE;
 	pollux_announce(job, track, gpus ? PLX_TARGET_DONE : PLX_TARGET_PARKED,
 			NULL);
-	info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (lock held "
-	     "%.2f ms)",
-	     job->job_id, gpus, job->nodes, track->target.serial,
-	     1e3 * (pollux_now_s() - locked_s));
+	pollux_info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (lock "
+		    "held "
+		    "%.2f ms)",
+		    job->job_id, gpus, job->nodes, track->target.serial,
+		    1e3 * (pollux_now_s() - locked_s));
 	pollux_track_hold(track, job->nodes, gpus, pollux_record_since(job));
 }
 
@@ -173,8 +174,8 @@ static void _ask_cold(job_record_t *job, struct pollux_track *track,
 {
 	track->target.cold = true;
 	pollux_announce(job, track, PLX_TARGET_ASKED, NULL);
-	info("sched/pollux: JobId=%u has to stop first, serial %u: %s",
-	     job->job_id, track->target.serial, err->text);
+	pollux_info("sched/pollux: JobId=%u has to stop first, serial %u: %s",
+		    job->job_id, track->target.serial, err->text);
 }
 
 /* The old shape is there until the launcher says that it is not needed. */
@@ -184,10 +185,11 @@ static void _lent(job_record_t *job, struct pollux_track *track,
 	track->phase = POLLUX_LENT;
 	track->deadline_s = pollux_now_s() + track->timeout_s + POLLUX_LEND_S;
 	pollux_announce(job, track, PLX_TARGET_LENT, NULL);
-	info("sched/pollux: JobId=%u hands over on %d GPUs on %s, serial %u "
-	     "(lock held %.2f ms)",
-	     job->job_id, pollux_record_gpu_count(job), job->nodes,
-	     track->target.serial, 1e3 * (pollux_now_s() - locked_s));
+	pollux_info(
+		"sched/pollux: JobId=%u hands over on %d GPUs on %s, serial %u "
+		"(lock held %.2f ms)",
+		job->job_id, pollux_record_gpu_count(job), job->nodes,
+		track->target.serial, 1e3 * (pollux_now_s() - locked_s));
 	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
 			  pollux_record_since(job));
 }
@@ -289,9 +291,10 @@ static bool _depart(job_record_t *job, struct pollux_track *track,
 static void _kill(job_record_t *job, struct pollux_track *track,
 		  const struct plx_status *status)
 {
-	info("sched/pollux: JobId=%u did not answer in %.0f s, its steps are "
-	     "killed",
-	     job->job_id, track->timeout_s);
+	pollux_info("sched/pollux: JobId=%u did not answer in %.0f s, its "
+		    "steps are "
+		    "killed",
+		    job->job_id, track->timeout_s);
 	pollux_count(POLLUX_WAS_OVERDUE);
 	pollux_count(POLLUX_DID_KILL);
 	pollux_kill_steps(job, status, POLLUX_ALL_STEPS);
@@ -369,15 +372,19 @@ static bool _touch(struct pollux_track *track)
 	return moved;
 }
 
-static bool _is_due(struct pollux_track *track)
+/* Of all that are in the middle of a resize. */
+static void _judge_all(void)
 {
+	struct pollux_track *track = NULL;
 	struct plx_status status;
-	enum verdict verdict = WAIT;
 
 	pollux_lock(POLLUX_JUDGE);
-	verdict = _judge(find_job_record(track->job_id), track, &status);
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		track->due = track->phase != POLLUX_IDLE &&
+			     _judge(find_job_record(track->job_id), track,
+				    &status) != WAIT;
+	}
 	pollux_unlock(POLLUX_JUDGE);
-	return verdict != WAIT;
 }
 
 bool pollux_ask_tick(void)
@@ -385,8 +392,11 @@ bool pollux_ask_tick(void)
 	struct pollux_track *track = NULL;
 	bool moved = false;
 
+	if (!pollux_track_any_busy())
+		return false;
+	_judge_all();
 	for (int i = 0; (track = pollux_track_at(i)); i++) {
-		if (track->phase != POLLUX_IDLE && _is_due(track))
+		if (track->due)
 			moved |= _touch(track);
 	}
 	return moved;

@@ -58,8 +58,8 @@ static void _leave_alone(const job_record_t *job, struct pollux_track *track,
 		 (int) sizeof(track->refused) - 1, why);
 	pollux_count_refusal(why);
 	track->still_until_s = pollux_now_s() + STILL_S * (1 << steps);
-	info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
-	     pollux_record_gpu_count(job), why);
+	pollux_info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
+		    pollux_record_gpu_count(job), why);
 }
 
 bool pollux_left_alone(const struct pollux_track *track, bool urgent,
@@ -121,13 +121,14 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	pollux_announce(job, track, PLX_TARGET_ASKED, wish->why);
 	pollux_wake(job, status);
 	pollux_count(POLLUX_DID_ASK);
-	info("sched/pollux: JobId=%u asked for %d GPUs on %s, serial %u%s: %s",
-	     job->job_id, plx_target_gpus(&track->target), track->want,
-	     track->target.serial,
-	     !wish->move	? ""
-	     : wish->shape.gpus ? ", to be moved"
-				: ", to wait in the queue",
-	     track->target.why);
+	pollux_info("sched/pollux: JobId=%u asked for %d GPUs on %s, serial "
+		    "%u%s: %s",
+		    job->job_id, plx_target_gpus(&track->target), track->want,
+		    track->target.serial,
+		    !wish->move	       ? ""
+		    : wish->shape.gpus ? ", to be moved"
+				       : ", to wait in the queue",
+		    track->target.why);
 	return 0;
 }
 
@@ -174,6 +175,24 @@ static bool _requeue(job_record_t *job)
 	return true;
 }
 
+/*
+ * A part of what it has, as much on each node: there is nothing that it could
+ * be refused.
+ */
+static bool _only_gives(const job_record_t *job,
+			const struct pollux_shape *shape)
+{
+	int *held = xcalloc(node_record_count, sizeof(*held));
+	bool only =
+		!shape->counts && bit_super_set(shape->nodes, job->node_bitmap);
+
+	pollux_record_gpus(job, held);
+	for (int n = 0; only && n < node_record_count; n++)
+		only = pollux_shape_on(shape, n) <= held[n];
+	xfree(held);
+	return only;
+}
+
 static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 {
 	const struct pollux_job *seen = &view->jobs[j];
@@ -191,7 +210,8 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 	/* No GPU, and not at home: it will wait in the queue. */
 	if (((wish->move && !wish->shape.gpus) ||
 	     (_level(wish, seen, &err) == 0 &&
-	      pollux_resize_test(job, &wish->shape, &err) == 0)) &&
+	      ((!wish->at_once && _only_gives(job, &wish->shape)) ||
+	       pollux_resize_test(job, &wish->shape, &err) == 0))) &&
 	    _ask(job, &status, wish, &err) == 0)
 		asked = !wish->at_once || _requeue(job);
 	else
@@ -254,7 +274,8 @@ void pollux_ask_again(struct pollux_track *track,
 	xfree(track->want);
 	if (target->on[0])
 		track->want = xstrdup(target->on);
-	info("sched/pollux: JobId=%u was asked for %d GPUs, serial %u, before "
-	     "slurmctld was started: waiting for the answer",
-	     track->job_id, plx_target_gpus(target), target->serial);
+	pollux_info("sched/pollux: JobId=%u was asked for %d GPUs, serial %u, "
+		    "before "
+		    "slurmctld was started: waiting for the answer",
+		    track->job_id, plx_target_gpus(target), target->serial);
 }

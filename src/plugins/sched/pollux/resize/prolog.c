@@ -6,6 +6,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/prolog.h"
+#include "sched/pollux/held.h"
 
 /* From slurmd's word that a prolog has ended to the one that it failed. */
 #define VERDICT_S 0.5
@@ -109,8 +110,8 @@ bool pollux_prolog_after(job_record_t *job, struct pollux_track *track)
 	track->launched_s = pollux_now_s();
 	track->fresh = bitmap2node_name(gained);
 	_launch(job, gained);
-	verbose("sched/pollux: JobId=%u: the prolog runs on %s", job->job_id,
-		track->fresh);
+	pollux_verbose("sched/pollux: JobId=%u: the prolog runs on %s",
+		       job->job_id, track->fresh);
 	return true;
 }
 

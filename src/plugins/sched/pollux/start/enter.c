@@ -5,6 +5,7 @@
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/held.h"
 
 /* After a start that Slurm refused; then twice that, and so on. */
 #define AGAIN_S	     0.5
@@ -16,8 +17,9 @@ struct room {
 	uint32_t id;
 	char *partition;
 	char *nodes;
-	int gpus;   /* on each */
-	bool whole; /* and nobody else there */
+	bitstr_t *bits; /* the same, until nodes are configured anew */
+	int gpus;	/* on each */
+	bool whole;	/* and nobody else there */
 	double cpus;
 	double again_s;	     /* between tries */
 	double not_before_s; /* monotonic clock */
@@ -33,6 +35,7 @@ static void _release(struct room *room)
 {
 	xfree(room->partition);
 	xfree(room->nodes);
+	FREE_NULL_BITMAP(room->bits);
 	memset(room, 0, sizeof(*room));
 }
 
@@ -57,20 +60,31 @@ static struct room *_find(uint32_t id)
 	return NULL;
 }
 
-/* By the view: no lock is held, and slurmctld's table may be rebuilt. */
-static char *_names(const struct pollux_view *view, const bool *nodes)
+static bitstr_t *_bits(const struct pollux_view *view, const bool *nodes)
 {
-	pollux_hostlist_t hosts = hostlist_create(NULL);
-	char *names = NULL;
+	bitstr_t *bits = bit_alloc(view->node_count);
 
 	for (int n = 0; n < view->node_count; n++) {
-		if (nodes[n] && view->nodes[n].name)
-			hostlist_push_host(hosts, view->nodes[n].name);
+		if (nodes[n])
+			bit_set(bits, n);
 	}
-	hostlist_sort(hosts);
-	names = hostlist_ranged_string_xmalloc(hosts);
-	hostlist_destroy(hosts);
-	return names;
+	return bits;
+}
+
+/* By the view: no lock is held, and slurmctld's table may be rebuilt. */
+static char *_names(const struct pollux_view *view, bitstr_t *bits)
+{
+	pollux_hostlist_t names = hostlist_create(NULL);
+	char *text = NULL;
+
+	for (int n = 0; n < view->node_count; n++) {
+		if (bit_test(bits, n) && view->nodes[n].name)
+			hostlist_push_host(names, view->nodes[n].name);
+	}
+	hostlist_sort(names);
+	text = hostlist_ranged_string_xmalloc(names);
+	hostlist_destroy(names);
+	return text;
 }
 
 void pollux_enter_note(const struct pollux_view *view,
@@ -82,13 +96,16 @@ void pollux_enter_note(const struct pollux_view *view,
 	for (int i = 0; i < view->waiting_count; i++) {
 		const struct pollux_waiting *waiting = &view->waiting[i];
 		const struct room *before = _find(waiting->id);
+		bitstr_t *bits = NULL;
 
 		if (!grants[i].granted || !(grants[i].displaces || before))
 			continue;
+		bits = _bits(view, grants[i].nodes);
 		kept[count++] = (struct room){
 			.id = waiting->id,
 			.partition = xstrdup(waiting->partition),
-			.nodes = _names(view, grants[i].nodes),
+			.nodes = _names(view, bits),
+			.bits = bits,
 			.gpus = waiting->gpus_per_node,
 			.whole = waiting->whole_nodes,
 			.cpus = waiting->cpus,
@@ -102,23 +119,20 @@ void pollux_enter_note(const struct pollux_view *view,
 }
 
 /* Are the GPUs given up? Read lock on nodes. */
-static bool _is_free(const struct room *room, bitstr_t **nodes)
+static bool _is_free(const struct room *room, bitstr_t *nodes)
 {
-	*nodes = NULL;
-	if (pollux_slurm_nodes(room->nodes, nodes) != SLURM_SUCCESS ||
-	    !bit_set_count(*nodes))
-		return false;
 	for (int n = 0; n < node_record_count; n++) {
 		const gres_node_state_t *gpus = NULL;
+		const node_record_t *node = node_record_table_ptr[n];
 
-		if (!bit_test(*nodes, n))
+		if (!bit_test(nodes, n))
 			continue;
-		if (room->whole && (node_record_table_ptr[n]->run_job_cnt ||
-				    node_record_table_ptr[n]->comp_job_cnt))
+		if (!node ||
+		    (room->whole && (node->run_job_cnt || node->comp_job_cnt)))
 			return false;
 		if (!room->gpus)
 			continue;
-		gpus = pollux_node_gpus(node_record_table_ptr[n]);
+		gpus = pollux_node_gpus(node);
 		if (pollux_node_free(gpus, NULL) < room->gpus)
 			return false;
 	}
@@ -177,8 +191,9 @@ static int _select(job_record_t *job, bitstr_t *nodes)
 static void _launch(job_record_t *job)
 {
 	last_job_update = time(NULL);
-	info("sched/pollux: JobId=%u starts on %s in the room made for it",
-	     job->job_id, job->nodes);
+	pollux_info(
+		"sched/pollux: JobId=%u starts on %s in the room made for it",
+		job->job_id, job->nodes);
 	if (!job->batch_flag)
 		srun_allocate(job);
 	else if (!IS_JOB_CONFIGURING(job))
@@ -266,7 +281,8 @@ static bool _start(struct room *room, double now_s)
 	int rc = ESLURM_NODES_BUSY;
 
 	if (!job || !part || !pollux_waits_for_room(job, time(NULL)) ||
-	    !_is_free(room, &nodes))
+	    pollux_slurm_nodes(room->nodes, &nodes) != SLURM_SUCCESS ||
+	    !bit_set_count(nodes) || !_is_free(room, nodes))
 		goto done;
 	before = job->part_ptr;
 	job->part_ptr = part;
@@ -286,39 +302,35 @@ done:
 /* Is there anything to be done? */
 static bool _any_due(double now_s)
 {
-	slurmctld_lock_t lock = { .node = READ_LOCK };
 	bool due = false;
 
 	if (!rooms.count)
 		return false;
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_ROOMS);
 	for (int i = 0; i < rooms.count && !due; i++) {
-		bitstr_t *nodes = NULL;
+		const struct room *room = &rooms.at[i];
 
-		due = now_s >= rooms.at[i].not_before_s &&
-		      _is_free(&rooms.at[i], &nodes);
-		FREE_NULL_BITMAP(nodes);
+		due = now_s >= room->not_before_s &&
+		      bit_size(room->bits) == node_record_count &&
+		      _is_free(room, room->bits);
 	}
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_ROOMS);
 	return due;
 }
 
 int pollux_enter(double now_s)
 {
-	slurmctld_lock_t lock = { .conf = READ_LOCK,
-				  .job = WRITE_LOCK,
-				  .node = WRITE_LOCK,
-				  .part = READ_LOCK,
-				  .fed = READ_LOCK };
 	int started = 0;
 
 	if (!_any_due(now_s))
 		return 0;
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_STARTING);
 	for (int i = 0; i < rooms.count; i++) {
-		if (now_s >= rooms.at[i].not_before_s)
-			started += _start(&rooms.at[i], now_s);
+		if (now_s < rooms.at[i].not_before_s)
+			continue;
+		started += _start(&rooms.at[i], now_s);
+		pollux_breathe(POLLUX_STARTING);
 	}
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_STARTING);
 	return started;
 }

@@ -80,8 +80,8 @@ static void _note_refusal(const struct pollux_job *job, int gpus,
 		.until_s = pollux_now_s() + REFUSED_S,
 	};
 	pollux_count_refusal(why);
-	info("sched/pollux: JobId=%u does not start on %d GPUs: %s", job->id,
-	     gpus, why);
+	pollux_info("sched/pollux: JobId=%u does not start on %d GPUs: %s",
+		    job->id, gpus, why);
 }
 
 /* The partition in which there is room for it. */
@@ -118,8 +118,9 @@ static void _announce(job_record_t *job, const struct pollux_shape *shape,
 	pollux_track_hold(track, job->nodes, gpus, job->start_time);
 	track->seen = true;
 	pollux_count_resize(PLX_RESIZE_START);
-	info("sched/pollux: JobId=%u starts on %d GPUs on %s, as is best now",
-	     job->job_id, gpus, job->nodes);
+	pollux_info("sched/pollux: JobId=%u starts on %d GPUs on %s, as is "
+		    "best now",
+		    job->job_id, gpus, job->nodes);
 }
 
 /* Under the write locks. */
@@ -146,7 +147,7 @@ bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
 	bool started = false;
 
 	pollux_shape_level(&shape);
-	pollux_lock(POLLUX_ASKING);
+	pollux_lock(POLLUX_STARTING);
 	job = find_job_record(seen->id);
 	part = _partition(view, j, grants);
 	if (!job || !part || !pollux_view_same_nodes(view) ||
@@ -158,7 +159,7 @@ bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
 	else
 		_note_refusal(seen, pollux_shape_gpus(&shape), err.text);
 done:
-	pollux_unlock(POLLUX_ASKING);
+	pollux_unlock(POLLUX_STARTING);
 	pollux_shape_release(&shape);
 	return started;
 }

@@ -11,6 +11,7 @@
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/tell/count.h"
+#include "sched/pollux/held.h"
 
 /* slurmd refuses credentials from the second in which it was told to kill. */
 #define CREDENTIAL_S 1.05
@@ -86,10 +87,10 @@ int pollux_move_depart(job_record_t *job, struct pollux_track *track,
 	track->freed_s = 0;
 	track->deadline_s = 0;
 	pollux_announce(job, track, PLX_TARGET_MOVING, NULL);
-	info("sched/pollux: JobId=%u leaves %s for %s, serial %u", job->job_id,
-	     track->nodes,
-	     pollux_evicts(&track->target) ? "the queue" : track->want,
-	     track->target.serial);
+	pollux_info("sched/pollux: JobId=%u leaves %s for %s, serial %u",
+		    job->job_id, track->nodes,
+		    pollux_evicts(&track->target) ? "the queue" : track->want,
+		    track->target.serial);
 	pollux_track_close(track, now);
 	return 0;
 }
@@ -108,9 +109,10 @@ void pollux_move_adopt(const job_record_t *job, const struct plx_target *target)
 	track->departed_s = pollux_now_s();
 	track->freed_s = 0;
 	track->deadline_s = 0;
-	info("sched/pollux: JobId=%u was on its way to %s before slurmctld was "
-	     "started",
-	     job->job_id, track->want);
+	pollux_info("sched/pollux: JobId=%u was on its way to %s before "
+		    "slurmctld was "
+		    "started",
+		    job->job_id, track->want);
 }
 
 bool pollux_move_due(const job_record_t *job, const struct pollux_track *track)
@@ -166,8 +168,9 @@ static int _start_somewhere(job_record_t *job, struct pollux_track *track,
 	if (passed_s < THERE_S || !track->from_nodes ||
 	    _start(job, &track->from, track->from_nodes, &back) < 0)
 		return -1;
-	info("sched/pollux: JobId=%u cannot start on %s and is back on %s: %s",
-	     job->job_id, track->want, track->from_nodes, err->text);
+	pollux_info("sched/pollux: JobId=%u cannot start on %s and is back on "
+		    "%s: %s",
+		    job->job_id, track->want, track->from_nodes, err->text);
 	target->nodes = track->from.nodes;
 	target->gpus_per_node = track->from.gpus_per_node;
 	strcpy(target->each, track->from.each);
@@ -192,10 +195,11 @@ static void _done(job_record_t *job, struct pollux_track *track)
 	track->phase = POLLUX_IDLE;
 	pollux_count(POLLUX_DID_MOVE);
 	pollux_announce(job, track, PLX_TARGET_DONE, NULL);
-	info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (moved in "
-	     "%.2f s)",
-	     job->job_id, gpus, job->nodes, target->serial,
-	     pollux_now_s() - track->departed_s);
+	pollux_info(
+		"sched/pollux: JobId=%u has %d GPUs on %s, serial %u (moved in "
+		"%.2f s)",
+		job->job_id, gpus, job->nodes, target->serial,
+		pollux_now_s() - track->departed_s);
 	pollux_track_hold(track, job->nodes, gpus, job->start_time);
 }
 
@@ -228,8 +232,8 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 	track->deadline_s = now_s + AGAIN_S;
 	if (now_s < track->freed_s + BACK_S && job->priority)
 		return false;
-	info("sched/pollux: JobId=%u cannot start on %s and waits: %s",
-	     job->job_id, track->want, err.text);
+	pollux_info("sched/pollux: JobId=%u cannot start on %s and waits: %s",
+		    job->job_id, track->want, err.text);
 	track->phase = POLLUX_IDLE;
 	pollux_requeue_let(job);
 	return true;

@@ -2,25 +2,20 @@
 /* power.c - nodes that Slurm has suspended */
 
 #include "common/slurm_compat.h"
+#include "sched/pollux/held.h"
 #include "sched/pollux/start/power.h"
 
 bool pollux_power_up(const struct pollux_view *view, int n)
 {
-	/* As slurmctld takes them for an operator's request. */
-	slurmctld_lock_t lock = { .conf = READ_LOCK,
-				  .job = WRITE_LOCK,
-				  .node = WRITE_LOCK,
-				  .part = WRITE_LOCK,
-				  .fed = READ_LOCK };
 	update_node_msg_t request;
 	int rc = SLURM_SUCCESS;
 
 	slurm_init_update_node_msg(&request);
 	request.node_names = view->nodes[n].name;
 	request.node_state = NODE_STATE_POWER_UP;
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_POWER);
 	rc = update_node(&request, slurm_conf.slurm_user_id);
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_POWER);
 	if (rc == SLURM_SUCCESS)
 		info("sched/pollux: node %s is woken: more nodes are wanted",
 		     view->nodes[n].name);

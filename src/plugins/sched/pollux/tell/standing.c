@@ -10,6 +10,7 @@
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/standing.h"
 #include "sched/pollux/track.h"
+#include "sched/pollux/held.h"
 
 /* So long a job says why it was resized, for its launcher to read. */
 #define FRESH_S 3
@@ -73,23 +74,24 @@ static void _write(const struct note *note)
 	pollux_record_publish(job, &target);
 	track->told_s = pollux_now_s();
 	pollux_count(POLLUX_DID_TELL);
-	verbose("sched/pollux: JobId=%u %s", note->job_id, note->why);
+	pollux_verbose("sched/pollux: JobId=%u %s", note->job_id, note->why);
 }
 
 void pollux_tell(const struct pollux_view *view, const struct plx_plan *plan,
 		 const enum plx_hold *held)
 {
-	slurmctld_lock_t lock = { .job = WRITE_LOCK };
 	struct note *notes = xcalloc(view->job_count + 1, sizeof(*notes));
 	int count = 0;
 
 	for (int j = 0; j < view->job_count; j++)
 		count += _note(view, j, plan, held[j], &notes[count]);
 	if (count) {
-		lock_slurmctld(lock);
-		for (int i = 0; i < count; i++)
+		pollux_lock(POLLUX_TELLING);
+		for (int i = 0; i < count; i++) {
 			_write(&notes[i]);
-		unlock_slurmctld(lock);
+			pollux_breathe(POLLUX_TELLING);
+		}
+		pollux_unlock(POLLUX_TELLING);
 	}
 	xfree(notes);
 }
