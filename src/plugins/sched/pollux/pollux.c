@@ -25,6 +25,7 @@
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
+#include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/torn.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/publish.h"
@@ -34,6 +35,8 @@
 #define TICK_S 0.03
 /* How often to see whether something has changed, at most. */
 #define LOOK_S 0.2
+/* How often to wake Slurm's own scheduler, at most. */
+#define WAKE_S 0.5
 /* About one job's status before it is heard less often. */
 #define COMPLAINTS 10
 
@@ -55,12 +58,20 @@ static struct {
 	double looked_s; /* last view */
 	double cycled_s; /* last cycle */
 	double mended_s; /* batch hosts */
+	double woken_s;	 /* Slurm's scheduler */
+	bool freed;	 /* GPUs were given up since */
 	bool due;	 /* a cycle is, once the gap has passed */
 	bool any;	 /* there was a view before */
 	bool waiting;	 /* jobs were, in the last view */
 	double begins_s; /* a moldable job may start then; 0: none */
 	uint64_t print;	 /* of the view it saw */
 } last;
+
+/* Jobs that something may be wrong with. */
+struct mend {
+	uint32_t *ids;
+	int count;
+};
 
 void pollux_stop(void)
 {
@@ -232,15 +243,43 @@ static bool _touched(double now_s, const struct pollux_params *params)
 	       last_node_update >= since;
 }
 
+/* Most jobs need nothing: those that do are looked for under a read lock. */
+static int _note_mend(void *x, void *arg)
+{
+	const job_record_t *job = x;
+	struct mend *mend = arg;
+
+	if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
+		return 0;
+	if (!pollux_hosts_due(job) && !pollux_steps_due(job) &&
+	    !pollux_torn(job))
+		return 0;
+	xrecalloc(mend->ids, mend->count + 1, sizeof(*mend->ids));
+	mend->ids[mend->count++] = job->job_id;
+	return 0;
+}
+
 static void _mend(void)
 {
+	struct mend mend = { NULL, 0 };
+
 	last.mended_s = pollux_now_s();
+	pollux_lock(POLLUX_DOUBTING);
+	if (job_list)
+		list_for_each_ro(job_list, _note_mend, &mend);
+	pollux_unlock(POLLUX_DOUBTING);
+	if (!mend.count && !pollux_ledger_any())
+		return;
 	pollux_lock(POLLUX_MENDING);
-	pollux_hosts_mend();
-	pollux_steps_mend();
-	pollux_torn_mend();
+	for (int i = 0; i < mend.count; i++) {
+		pollux_hosts_mend(find_job_record(mend.ids[i]));
+		pollux_steps_mend(find_job_record(mend.ids[i]));
+		pollux_torn_mend(find_job_record(mend.ids[i]));
+		pollux_breathe(POLLUX_MENDING);
+	}
 	pollux_ledger_settle();
 	pollux_unlock(POLLUX_MENDING);
+	xfree(mend.ids);
 }
 
 static void _look(const struct pollux_params *params)
@@ -253,8 +292,8 @@ static void _look(const struct pollux_params *params)
 		return;
 	last.looked_s = now_s;
 	view = pollux_view_create();
-	if (view->requeued)
-		pollux_requeue_reset();
+	if (view->requeued_count)
+		pollux_requeue_reset(view->requeued, view->requeued_count);
 	if (view->torn)
 		_mend();
 	pollux_move_claim(view);
@@ -283,6 +322,21 @@ static void _look(const struct pollux_params *params)
 	pollux_view_destroy(view);
 }
 
+/*
+ * GPUs were given up: do not let who waits for them wait on. Slurm holds its
+ * lock while it goes through its queue, so not after each of many resizes.
+ */
+static void _wake_scheduler(void)
+{
+	double now_s = pollux_now_s();
+
+	if (!last.freed || !last.waiting || now_s - last.woken_s < WAKE_S)
+		return;
+	last.freed = false;
+	last.woken_s = now_s;
+	schedule(false);
+}
+
 static bool _is_busy(void)
 {
 	return pollux_track_any_busy() || pollux_enter_any();
@@ -298,9 +352,8 @@ void *pollux_agent(void *unused)
 	while (_sleep(_is_busy() ? TICK_S : LOOK_S, &params, &mend)) {
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
-		/* GPUs were given up: do not let who waits for them wait on. */
-		if (pollux_ask_tick() && last.waiting)
-			schedule(false);
+		last.freed = pollux_ask_tick() || last.freed;
+		_wake_scheduler();
 		pollux_enter(pollux_now_s());
 		_look(&params);
 		pollux_publish(params.metrics);
@@ -310,6 +363,7 @@ void *pollux_agent(void *unused)
 	pollux_notices_forget_all();
 	pollux_enter_forget_all();
 	pollux_mold_forget_all();
+	pollux_texts_forget_all();
 	slurm_mutex_lock(&shared.mutex);
 	xfree(shared.text);
 	shared.stop = false; /* for a thread to come */

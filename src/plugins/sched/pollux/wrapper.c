@@ -75,7 +75,7 @@ int sched_p_reconfig(void)
 		pollux_hosts_started();
 		pollux_steps_started();
 	} else {
-		pollux_hosts_mend();
+		pollux_hosts_mend_all();
 	}
 	started = true;
 	pollux_backfill_reconfig();

@@ -12,12 +12,19 @@
 
 #include <stdbool.h>
 
+#include "common/slurm_compat.h"
+
 /*
  * Name the right batch hosts and keep such jobs from being thought lost;
  * end those whose script really is gone. Under slurmctld's WRITE locks on
- * jobs and nodes; at least every POLLUX_HOSTS_S seconds.
+ * jobs and nodes; at least every POLLUX_HOSTS_S seconds for those that are
+ * due. job may be NULL.
  */
-void pollux_hosts_mend(void);
+void pollux_hosts_mend(job_record_t *job);
+void pollux_hosts_mend_all(void);
+
+/* Is it such a job, or one with a wrong name? A read lock will do. */
+bool pollux_hosts_due(const job_record_t *job);
 
 /*
  * slurmctld was just started from a saved state, and no node has registered

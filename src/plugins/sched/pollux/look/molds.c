@@ -92,8 +92,7 @@ void pollux_mold_status(const job_record_t *record, struct pollux_job *job)
 static void _fill(const job_record_t *record, struct pollux_rules *rules,
 		  struct pollux_view *view, int i)
 {
-	struct pollux_job *job =
-		&view->jobs[view->job_count + view->mold_count];
+	struct pollux_job *job = pollux_view_next(view);
 	int count = MAX(view->node_count, 1);
 	bitstr_t *allowed = NULL;
 

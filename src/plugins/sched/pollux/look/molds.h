@@ -28,6 +28,8 @@ void pollux_molds_fill(struct pollux_view *view, struct pollux_rules *rules);
 /* When a moldable job that is not held begins, if soon; for view->begins_s. */
 void pollux_mold_begins(const job_record_t *job, struct pollux_view *view);
 
+/* view.c: room for another job, behind all that are counted. */
+struct pollux_job *pollux_view_next(struct pollux_view *view);
 /* view.c: as an array, which many jobs have in common. Takes the bits over. */
 const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits);
 /* view.c: on how many nodes it may be, by its user and the partition. */

@@ -13,16 +13,15 @@ double pollux_ends_s(const job_record_t *job, time_t now)
 	return job->end_time > now ? (double) (job->end_time - now) : 0;
 }
 
-/* Is it one of the view's jobs? Both are in the order of slurmctld's list. */
-static bool _is_elastic(const struct pollux_view *view, uint32_t id, int *next)
+bool pollux_stays(const job_record_t *job)
 {
-	if (*next >= view->job_count || view->jobs[*next].id != id)
-		return false;
-	(*next)++;
-	return true;
+	return (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) &&
+	       job->job_resrcs && job->job_resrcs->node_bitmap &&
+	       job->job_resrcs->cpus && job->node_bitmap;
 }
 
-static void _add(const job_record_t *job, int *gpus, struct pollux_view *view)
+void pollux_stays_add(const job_record_t *job, int *gpus,
+		      struct pollux_view *view)
 {
 	const job_resources_t *held = job->job_resrcs;
 	int offset = 0;
@@ -49,23 +48,4 @@ static void _add(const job_record_t *job, int *gpus, struct pollux_view *view)
 		};
 		offset++;
 	}
-}
-
-void pollux_stays_fill(struct pollux_view *view)
-{
-	ListIterator iter = list_iterator_create(job_list);
-	int *gpus = xcalloc(view->node_count + 1, sizeof(*gpus));
-	job_record_t *job = NULL;
-	int next = 0;
-
-	while ((job = list_next(iter))) {
-		if (!(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
-		    !job->job_resrcs || !job->job_resrcs->node_bitmap ||
-		    !job->job_resrcs->cpus || !job->node_bitmap ||
-		    _is_elastic(view, job->job_id, &next))
-			continue;
-		_add(job, gpus, view);
-	}
-	list_iterator_destroy(iter);
-	xfree(gpus);
 }

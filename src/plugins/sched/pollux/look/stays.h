@@ -8,11 +8,15 @@
 
 #define POLLUX_STAYS_MAX 100000 /* nodes of such jobs looked at */
 
+/* Does the job hold something that it will give back at its end? */
+bool pollux_stays(const job_record_t *job);
+
 /*
- * Fill view->stays. The rest of the view is there already. Under a read lock
- * on jobs and nodes.
+ * Add what it holds to view->stays. gpus: room for a number a node. Under a
+ * read lock on jobs and nodes.
  */
-void pollux_stays_fill(struct pollux_view *view);
+void pollux_stays_add(const job_record_t *job, int *gpus,
+		      struct pollux_view *view);
 
 /* Seconds until the job has to end. */
 double pollux_ends_s(const job_record_t *job, time_t now);

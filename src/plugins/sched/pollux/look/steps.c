@@ -5,6 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/steps.h"
+#include "sched/pollux/held.h"
 
 /* More than the second that slurmctld takes off when a node is told twice. */
 #define DOUBT_S 2
@@ -45,13 +46,34 @@ static void _end(const slurm_step_id_t *id, int nodes)
 	uint32_t code = 0;
 	int rest = 0;
 
-	info("sched/pollux: JobId=%u: step %u has ended unseen", id->job_id,
-	     id->step_id);
+	pollux_info("sched/pollux: JobId=%u: step %u has ended unseen",
+		    id->job_id, id->step_id);
 	(void) step_partial_comp(&message, slurm_conf.slurm_user_id, true,
 				 &rest, &code);
 }
 
-static void _mend(job_record_t *job)
+static bool _runs(const job_record_t *job)
+{
+	return job && job->step_list && job->job_resrcs && job->node_bitmap &&
+	       IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job);
+}
+
+bool pollux_steps_due(const job_record_t *job)
+{
+	ListIterator iter = NULL;
+	step_record_t *step = NULL;
+	bool due = false;
+
+	if (!_runs(job))
+		return false;
+	iter = list_iterator_create(job->step_list);
+	while (!due && (step = list_next(iter)))
+		due = _is_doubtful(step);
+	list_iterator_destroy(iter);
+	return due;
+}
+
+void pollux_steps_mend(job_record_t *job)
 {
 	slurm_step_id_t *ids = NULL;
 	ListIterator iter = NULL;
@@ -59,6 +81,8 @@ static void _mend(job_record_t *job)
 	int *nodes = NULL;
 	int count = 0;
 
+	if (!_runs(job))
+		return;
 	ids = xcalloc(list_count(job->step_list) + 1, sizeof(*ids));
 	nodes = xcalloc(list_count(job->step_list) + 1, sizeof(*nodes));
 	iter = list_iterator_create(job->step_list);
@@ -88,7 +112,7 @@ static void _doubt(job_record_t *job)
 	list_iterator_destroy(iter);
 }
 
-static void _for_each(void (*act)(job_record_t *job))
+void pollux_steps_started(void)
 {
 	ListIterator iter = NULL;
 	job_record_t *job = NULL;
@@ -97,19 +121,8 @@ static void _for_each(void (*act)(job_record_t *job))
 		return;
 	iter = list_iterator_create(job_list);
 	while ((job = list_next(iter))) {
-		if (job->step_list && job->job_resrcs && job->node_bitmap &&
-		    IS_JOB_RUNNING(job) && !IS_JOB_COMPLETING(job))
-			act(job);
+		if (_runs(job))
+			_doubt(job);
 	}
 	list_iterator_destroy(iter);
-}
-
-void pollux_steps_started(void)
-{
-	_for_each(_doubt);
-}
-
-void pollux_steps_mend(void)
-{
-	_for_each(_mend);
 }

@@ -12,10 +12,15 @@
 #ifndef SCHED_POLLUX_STEPS_H
 #define SCHED_POLLUX_STEPS_H
 
+#include "common/slurm_compat.h"
+
 /* slurmctld was just started from a saved state; no node has registered. */
 void pollux_steps_started(void);
 
-/* End steps that are not there any more; every few seconds. */
-void pollux_steps_mend(void);
+/* Has the job a step that may be gone? A read lock will do. */
+bool pollux_steps_due(const job_record_t *job);
+
+/* End its steps that are not there any more; job may be NULL. */
+void pollux_steps_mend(job_record_t *job);
 
 #endif

@@ -50,15 +50,9 @@ static void _mend(job_record_t *job)
 		job->job_id, entry->node_cnt);
 }
 
-void pollux_torn_mend(void)
+void pollux_torn_mend(job_record_t *job)
 {
-	ListIterator iter = list_iterator_create(job_list);
-	job_record_t *job = NULL;
-
-	while ((job = list_next(iter))) {
-		if ((IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) &&
-		    !IS_JOB_COMPLETING(job) && pollux_torn(job))
-			_mend(job);
-	}
-	list_iterator_destroy(iter);
+	if (job && (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) &&
+	    !IS_JOB_COMPLETING(job) && pollux_torn(job))
+		_mend(job);
 }

@@ -16,7 +16,7 @@
 /* Under a lock on jobs. */
 bool pollux_torn(const job_record_t *job);
 
-/* Requests become as what the jobs have. WRITE lock on jobs. */
-void pollux_torn_mend(void);
+/* Its request becomes as what it has. WRITE lock on jobs; job may be NULL. */
+void pollux_torn_mend(job_record_t *job);
 
 #endif

@@ -15,6 +15,7 @@
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/notices.h"
 #include "sched/pollux/look/stays.h"
+#include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/torn.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/look/waiting.h"
@@ -130,26 +131,15 @@ static bool _holds_resources(const job_record_t *record)
 	       (IS_JOB_RUNNING(record) || IS_JOB_SUSPENDED(record));
 }
 
-static void _read_status(const job_record_t *record, struct pollux_job *job)
+static void _read_texts(const job_record_t *record, int at,
+			struct pollux_job *job)
 {
-	struct plx_error err = { .text = "" };
+	bool told = pollux_texts_read(record, at, job);
 
-	if (pollux_is_moldable(job)) {
+	if (pollux_is_moldable(job))
 		pollux_mold_status(record, job);
-		return;
-	}
-	if (plx_status_read(record->comment, &job->status, &err) < 1) {
-		memset(&job->status, 0, sizeof(job->status));
-		job->status.launcher = PLX_WAKE_NONE;
-		job->runs = false;
-	}
-	snprintf(job->complaint, sizeof(job->complaint), "%s", err.text);
-}
-
-static void _read_target(const job_record_t *record, struct pollux_job *job)
-{
-	if (plx_target_read(record->system_comment, &job->target, NULL) < 0)
-		memset(&job->target, 0, sizeof(job->target));
+	else
+		job->runs = job->runs && told;
 }
 
 const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits)
@@ -229,18 +219,28 @@ int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
 	return view->kind_count++;
 }
 
+struct pollux_job *pollux_view_next(struct pollux_view *view)
+{
+	int count = view->job_count + view->mold_count;
+
+	/* Most jobs of the list are none: there is memory for a power of 2. */
+	if (!(count & (count - 1)))
+		xrecalloc(view->jobs, MAX(2 * count, 1), sizeof(*view->jobs));
+	return &view->jobs[count];
+}
+
 static void _fill_job(job_record_t *record, const struct plx_options *options,
 		      struct pollux_rules *rules, struct pollux_view *view)
 {
-	struct pollux_job *job = &view->jobs[view->job_count++];
+	struct pollux_job *job = pollux_view_next(view);
+	int at = view->job_count++;
 
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->options = *options;
 	pollux_view_bounds(record, job);
 	job->runs = pollux_record_runs(record);
-	_read_status(record, job);
-	_read_target(record, job);
+	_read_texts(record, at, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0 && record->priority;
 	job->moves = job->runs && pollux_move_possible(record);
@@ -265,35 +265,95 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	_ask_rules(rules, record, view, job);
 }
 
-static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
+/* One walk over slurmctld's jobs. */
+struct walk {
+	struct pollux_view *view;
+	struct pollux_rules *rules;
+	int *cpus;	/* [node_count] held by all */
+	double *memory; /* the same, MB */
+	struct pollux_candidates candidates;
+	job_record_t **holders; /* jobs that hold something, ... */
+	int holder_count;
+	int rigid_count; /* ... then the first of them that are not elastic */
+};
+
+static void _see_pending(const job_record_t *record, struct walk *walk)
 {
-	ListIterator iter = list_iterator_create(job_list);
-	int *cpus = xcalloc(view->node_count, sizeof(*cpus));
-	double *memory = xcalloc(view->node_count, sizeof(*memory));
-	job_record_t *record = NULL;
+	struct pollux_view *view = walk->view;
+
+	if (pollux_requeued(record)) {
+		xrecalloc(view->requeued, view->requeued_count + 1,
+			  sizeof(*view->requeued));
+		view->requeued[view->requeued_count++] = record->job_id;
+	}
+	pollux_waiting_offer(record, view->now, &walk->candidates);
+	pollux_mold_begins(record, view);
+}
+
+static void _see_holder(job_record_t *record, struct walk *walk)
+{
+	struct pollux_view *view = walk->view;
 	struct plx_options options;
 
-	view->jobs = xcalloc(list_count(job_list), sizeof(*view->jobs));
-	while ((record = list_next(iter))) {
-		view->requeued += pollux_requeued(record);
-		if (!_holds_resources(record))
-			continue;
-		view->torn += pollux_torn(record);
-		_add_held(record, cpus, memory, view->node_count);
-		if (record->details && record->part_ptr &&
-		    record->part_ptr->node_bitmap &&
-		    elastic_options(record->spank_job_env,
-				    record->spank_job_env_size, &options,
-				    NULL) == 1)
-			_fill_job(record, &options, rules, view);
-	}
-	list_iterator_destroy(iter);
+	view->torn += pollux_torn(record);
+	_add_held(record, walk->cpus, walk->memory, view->node_count);
+	if (record->details && record->part_ptr &&
+	    record->part_ptr->node_bitmap &&
+	    elastic_options(record->spank_job_env, record->spank_job_env_size,
+			    &options, NULL) == 1)
+		_fill_job(record, &options, walk->rules, view);
+	else if (pollux_stays(record))
+		walk->holders[walk->rigid_count++] = record;
+}
+
+/* The list is locked meanwhile: nothing is called that may walk over it too. */
+static int _see(void *x, void *arg)
+{
+	job_record_t *record = x;
+	struct walk *walk = arg;
+
+	if (IS_JOB_PENDING(record))
+		_see_pending(record, walk);
+	else if (_holds_resources(record))
+		walk->holders[walk->holder_count++] = record;
+	return 0;
+}
+
+static void _fill_stays(const struct walk *walk)
+{
+	struct pollux_view *view = walk->view;
+	int *gpus = xcalloc(view->node_count + 1, sizeof(*gpus));
+
+	for (int i = 0; i < walk->rigid_count; i++)
+		pollux_stays_add(walk->holders[i], gpus, view);
+	xfree(gpus);
+}
+
+static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
+{
+	int count = list_count(job_list);
+	struct walk walk = {
+		.view = view,
+		.rules = rules,
+		.cpus = xcalloc(view->node_count, sizeof(*walk.cpus)),
+		.memory = xcalloc(view->node_count, sizeof(*walk.memory)),
+		.holders = xcalloc(count + 1, sizeof(*walk.holders)),
+	};
+
+	list_for_each_ro(job_list, _see, &walk);
+	for (int i = 0; i < walk.holder_count; i++)
+		_see_holder(walk.holders[i], &walk);
 	for (int n = 0; n < view->node_count; n++) {
-		view->nodes[n].cpus_used = cpus[n];
-		view->nodes[n].memory_used = memory[n];
+		view->nodes[n].cpus_used = walk.cpus[n];
+		view->nodes[n].memory_used = walk.memory[n];
 	}
-	xfree(cpus);
-	xfree(memory);
+	pollux_waiting_fill(&walk.candidates, view, rules);
+	pollux_molds_fill(view, rules);
+	if (view->job_count && view->waiting_count)
+		_fill_stays(&walk);
+	xfree(walk.cpus);
+	xfree(walk.memory);
+	xfree(walk.holders);
 }
 
 /* What, when it changes, is worth a cycle before its time. */
@@ -342,10 +402,6 @@ struct pollux_view *pollux_view_create(void)
 	rules = pollux_rules_create();
 	_fill_nodes(view, rules);
 	_fill_jobs(view, rules);
-	pollux_waiting_fill(view, rules);
-	pollux_molds_fill(view, rules);
-	if (view->job_count && view->waiting_count)
-		pollux_stays_fill(view);
 	pollux_caps_fill(view);
 	pollux_rules_destroy(rules);
 	pollux_unlock(POLLUX_LOOK);
@@ -378,6 +434,7 @@ void pollux_view_destroy(struct pollux_view *view)
 	for (int i = 0; i < view->kind_count; i++)
 		xfree(view->kinds[i].free);
 	xfree(view->kinds);
+	xfree(view->requeued);
 	xfree(view->stays);
 	xfree(view->nodes);
 	xfree(view->jobs);

@@ -129,9 +129,10 @@ struct pollux_view {
 	struct pollux_stay *stays; /* none unless jobs and waiting are */
 	int purse_count;
 	struct plx_purse *purses; /* limits that elastic jobs share */
-	int requeued;		  /* jobs to be reset, see requeue.h */
-	int torn;		  /* jobs to be mended, see torn.h */
-	uint64_t print; /* changes when there is something to decide */
+	int requeued_count;
+	uint32_t *requeued; /* jobs to be reset, see requeue.h */
+	int torn;	    /* jobs to be mended, see torn.h */
+	uint64_t print;	    /* changes when there is something to decide */
 };
 
 /* Locks slurmctld for reading. The caller's to destroy. */

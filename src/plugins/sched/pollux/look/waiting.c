@@ -126,14 +126,7 @@ static double _seconds(const job_record_t *job, const part_record_t *part)
 	return 60.0 * minutes;
 }
 
-/* A job, and a partition it may start in. */
-struct candidate {
-	const job_record_t *job;
-	const part_record_t *part;
-	uint64_t priority;
-};
-
-static bool *_allowed(const struct candidate *from, int nodes,
+static bool *_allowed(const struct pollux_candidate *from, int nodes,
 		      const struct pollux_view *view,
 		      struct pollux_rules *rules)
 {
@@ -150,8 +143,9 @@ static bool *_allowed(const struct candidate *from, int nodes,
 	return allowed;
 }
 
-static void _fill(const struct candidate *from, const struct pollux_view *view,
-		  struct pollux_rules *rules, struct pollux_waiting *waiting)
+static void _fill(const struct pollux_candidate *from,
+		  const struct pollux_view *view, struct pollux_rules *rules,
+		  struct pollux_waiting *waiting)
 {
 	const job_details_t *details = from->job->details;
 	int largest = 1;
@@ -182,44 +176,89 @@ static void _fill(const struct candidate *from, const struct pollux_view *view,
 /* Highest priority first, then the oldest. */
 static int _by_priority(const void *a, const void *b)
 {
-	const struct candidate *x = a;
-	const struct candidate *y = b;
+	const struct pollux_candidate *x = a;
+	const struct pollux_candidate *y = b;
 
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
-	return x->job->job_id < y->job->job_id
-		       ? -1
-		       : x->job->job_id > y->job->job_id;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-struct candidates {
-	struct candidate *at;
-	int count;
-	int size;
-};
+static bool _is_after(const struct pollux_candidate *a,
+		      const struct pollux_candidate *b)
+{
+	return _by_priority(a, b) > 0;
+}
+
+static void _swap(struct pollux_candidate *a, struct pollux_candidate *b)
+{
+	struct pollux_candidate kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* The last one moves up to where it belongs. */
+static void _sift_up(struct pollux_candidates *candidates)
+{
+	struct pollux_candidate *at = candidates->at;
+
+	for (int i = candidates->count - 1;
+	     i > 0 && _is_after(&at[i], &at[(i - 1) / 2]); i = (i - 1) / 2)
+		_swap(&at[i], &at[(i - 1) / 2]);
+}
+
+/* The first one moves down to where it belongs. */
+static void _sift_down(struct pollux_candidates *candidates)
+{
+	struct pollux_candidate *at = candidates->at;
+	int i = 0;
+
+	for (;;) {
+		int top = i;
+
+		for (int child = 2 * i + 1;
+		     child <= 2 * i + 2 && child < candidates->count; child++) {
+			if (_is_after(&at[child], &at[top]))
+				top = child;
+		}
+		if (top == i)
+			return;
+		_swap(&at[i], &at[top]);
+		i = top;
+	}
+}
 
 static void _offer(const job_record_t *job, const part_record_t *part,
-		   struct candidates *candidates)
+		   struct pollux_candidates *candidates)
 {
-	if (!part->node_bitmap || !(part->state_up & PARTITION_SCHED))
-		return;
-	if (candidates->count == candidates->size) {
-		candidates->size = MAX(2 * candidates->size, 64);
-		xrecalloc(candidates->at, candidates->size,
-			  sizeof(*candidates->at));
-	}
-	candidates->at[candidates->count++] = (struct candidate){
+	const struct pollux_candidate new = {
 		.job = job,
 		.part = part,
 		.priority = pollux_priority(job, part),
+		.id = job->job_id,
 	};
+
+	if (!part->node_bitmap || !(part->state_up & PARTITION_SCHED))
+		return;
+	if (candidates->count < POLLUX_PENDING_MAX) {
+		candidates->at[candidates->count++] = new;
+		_sift_up(candidates);
+	} else if (_is_after(&candidates->at[0], &new)) {
+		candidates->at[0] = new;
+		_sift_down(candidates);
+	}
 }
 
-static void _offer_all(const job_record_t *job, struct candidates *candidates)
+void pollux_waiting_offer(const job_record_t *job, time_t now,
+			  struct pollux_candidates *candidates)
 {
 	ListIterator iter = NULL;
 	const part_record_t *part = NULL;
 
+	if (!pollux_waits_for_room(job, now) && !_waits_for_limit(job, now) &&
+	    !pollux_mold_waits(job, now))
+		return;
 	if (!job->part_ptr_list) {
 		_offer(job, job->part_ptr, candidates);
 		return;
@@ -230,27 +269,15 @@ static void _offer_all(const job_record_t *job, struct candidates *candidates)
 	list_iterator_destroy(iter);
 }
 
-void pollux_waiting_fill(struct pollux_view *view, struct pollux_rules *rules)
+void pollux_waiting_fill(struct pollux_candidates *candidates,
+			 struct pollux_view *view, struct pollux_rules *rules)
 {
-	ListIterator iter = list_iterator_create(job_list);
-	struct candidates candidates = { NULL, 0, 0 };
-	const job_record_t *job = NULL;
-
-	while ((job = list_next(iter))) {
-		if (pollux_waits_for_room(job, view->now) ||
-		    _waits_for_limit(job, view->now) ||
-		    pollux_mold_waits(job, view->now))
-			_offer_all(job, &candidates);
-		pollux_mold_begins(job, view);
-	}
-	list_iterator_destroy(iter);
-	if (candidates.count > 1)
-		qsort(candidates.at, (size_t) candidates.count,
-		      sizeof(*candidates.at), _by_priority);
-	view->waiting_count = MIN(candidates.count, POLLUX_PENDING_MAX);
+	if (candidates->count > 1)
+		qsort(candidates->at, (size_t) candidates->count,
+		      sizeof(candidates->at[0]), _by_priority);
+	view->waiting_count = candidates->count;
 	view->waiting =
 		xcalloc(view->waiting_count + 1, sizeof(*view->waiting));
 	for (int i = 0; i < view->waiting_count; i++)
-		_fill(&candidates.at[i], view, rules, &view->waiting[i]);
-	xfree(candidates.at);
+		_fill(&candidates->at[i], view, rules, &view->waiting[i]);
 }

@@ -19,10 +19,32 @@ uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
  */
 bool pollux_waits_for_room(const job_record_t *job, time_t now);
 
+/* A job, and a partition it may start in. */
+struct pollux_candidate {
+	const job_record_t *job;
+	const part_record_t *part;
+	uint64_t priority;
+	uint32_t id; /* the job's */
+};
+
+/* The best of all that were offered: a heap, the last in turn on top. */
+struct pollux_candidates {
+	int count;
+	struct pollux_candidate at[POLLUX_PENDING_MAX];
+};
+
 /*
- * Fill view->waiting with at most POLLUX_PENDING_MAX jobs, highest priority
- * first. view->nodes is filled already. Under a read lock on jobs and nodes.
+ * Take the job in if it waits and is one of the best. Read lock on jobs, and
+ * until pollux_waiting_fill().
  */
-void pollux_waiting_fill(struct pollux_view *view, struct pollux_rules *rules);
+void pollux_waiting_offer(const job_record_t *job, time_t now,
+			  struct pollux_candidates *candidates);
+
+/*
+ * Fill view->waiting with those, highest priority first. view->nodes is filled
+ * already. Under a read lock on jobs and nodes.
+ */
+void pollux_waiting_fill(struct pollux_candidates *candidates,
+			 struct pollux_view *view, struct pollux_rules *rules);
 
 #endif

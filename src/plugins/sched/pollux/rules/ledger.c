@@ -230,6 +230,11 @@ static bool _pay(const struct debt *debt)
 	return covered;
 }
 
+bool pollux_ledger_any(void)
+{
+	return debts.count > 0;
+}
+
 void pollux_ledger_settle(void)
 {
 	assoc_mgr_lock_t lock = write_lock;

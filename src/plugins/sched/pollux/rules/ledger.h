@@ -41,4 +41,7 @@ void pollux_ledger_close(job_record_t *job, struct pollux_ledger *ledger);
  */
 void pollux_ledger_settle(void);
 
+/* Is there anything to be taken off? By the plugin's thread. */
+bool pollux_ledger_any(void);
+
 #endif

@@ -32,14 +32,13 @@ bool pollux_requeued(const job_record_t *job)
 	struct plx_target target;
 	int found = 0;
 
-	if (!IS_JOB_PENDING(job))
+	if (!job->restart_cnt || !job->system_comment || !job->details ||
+	    !IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job))
 		return false;
 	track = pollux_track_find(job->job_id);
 	if (track && track->phase == POLLUX_MOVING)
 		return false;
-	if (IS_JOB_COMPLETING(job) || !job->details || !job->restart_cnt ||
-	    !job->system_comment ||
-	    !elastic_text(job->spank_job_env, job->spank_job_env_size))
+	if (!elastic_text(job->spank_job_env, job->spank_job_env_size))
 		return false;
 	found = plx_target_read(job->system_comment, &target, NULL);
 	return found < 0 || (found > 0 && !_only_explains(job, &target));
@@ -100,8 +99,9 @@ static void _reset(job_record_t *job)
 		return;
 	}
 	pollux_request_keep(job, &saved);
-	info("sched/pollux: JobId=%u was requeued and will start on %u GPUs",
-	     job->job_id, shape.nodes * shape.gpus_per_node);
+	pollux_info(
+		"sched/pollux: JobId=%u was requeued and will start on %u GPUs",
+		job->job_id, shape.nodes * shape.gpus_per_node);
 }
 
 /*
@@ -141,18 +141,16 @@ static void _look_after(job_record_t *job)
 		pollux_requeue_let(job);
 }
 
-void pollux_requeue_reset(void)
+void pollux_requeue_reset(const uint32_t *ids, int count)
 {
-	ListIterator iter = NULL;
-	job_record_t *job = NULL;
-
 	pollux_lock(POLLUX_ASKING);
-	iter = list_iterator_create(job_list);
-	while ((job = list_next(iter))) {
-		if (pollux_requeued(job))
+	for (int i = 0; i < count; i++) {
+		job_record_t *job = find_job_record(ids[i]);
+
+		if (job && pollux_requeued(job))
 			_look_after(job);
+		pollux_breathe(POLLUX_ASKING);
 	}
-	list_iterator_destroy(iter);
 	last_job_update = time(NULL);
 	pollux_unlock(POLLUX_ASKING);
 }

@@ -13,8 +13,11 @@
  */
 bool pollux_requeued(const job_record_t *job);
 
-/* All of them ask for their smallest shape again. Takes slurmctld's locks. */
-void pollux_requeue_reset(void);
+/*
+ * Those of these jobs that still are ask for their smallest shape again. Takes
+ * slurmctld's locks.
+ */
+void pollux_requeue_reset(const uint32_t *ids, int count);
 
 /*
  * One of them asks for its smallest shape again, and forgets its target.
