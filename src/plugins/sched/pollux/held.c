@@ -60,6 +60,12 @@ static const struct {
 					.node = WRITE_LOCK,
 					.part = READ_LOCK,
 					.fed = READ_LOCK } },
+	[POLLUX_CLEARING] = { .name = "clear",
+			      .lock = { .conf = READ_LOCK,
+					.job = WRITE_LOCK,
+					.node = READ_LOCK,
+					.part = READ_LOCK,
+					.fed = READ_LOCK } },
 	[POLLUX_TELLING] = { .name = "tell", .lock = { .job = WRITE_LOCK } },
 	/* As slurmctld takes them for an operator's request. */
 	[POLLUX_POWER] = { .name = "power",

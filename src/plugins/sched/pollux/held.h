@@ -24,6 +24,7 @@ enum pollux_purpose {
 	POLLUX_MENDING,	 /* write: after a restart, now and then */
 	POLLUX_ROOMS,	 /* read: is room free that was made? */
 	POLLUX_STARTING, /* write: jobs in the room there is for them */
+	POLLUX_CLEARING, /* write: would a job start on nodes for itself? */
 	POLLUX_TELLING,	 /* write: sentences on job records */
 	POLLUX_POWER,	 /* write: nodes are woken */
 	POLLUX_PURPOSES,

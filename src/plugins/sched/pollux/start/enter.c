@@ -244,11 +244,6 @@ static bool _wants_nodes(const struct pollux_view *view,
 
 void pollux_enter_clear(struct pollux_view *view)
 {
-	slurmctld_lock_t lock = { .conf = READ_LOCK,
-				  .job = WRITE_LOCK,
-				  .node = READ_LOCK,
-				  .part = READ_LOCK,
-				  .fed = READ_LOCK };
 	int asked[CLEARS_MAX];
 	int count = 0;
 
@@ -258,7 +253,7 @@ void pollux_enter_clear(struct pollux_view *view)
 	}
 	if (!count)
 		return;
-	lock_slurmctld(lock);
+	pollux_lock(POLLUX_CLEARING);
 	for (int i = 0; i < count; i++) {
 		struct pollux_waiting *waiting = &view->waiting[asked[i]];
 		job_record_t *job = find_job_record(waiting->id);
@@ -267,8 +262,9 @@ void pollux_enter_clear(struct pollux_view *view)
 		waiting->clears = job && part &&
 				  pollux_waits_for_room(job, time(NULL)) &&
 				  _could_start(job, part);
+		pollux_breathe(POLLUX_CLEARING);
 	}
-	unlock_slurmctld(lock);
+	pollux_unlock(POLLUX_CLEARING);
 }
 
 /* Under the write locks. */

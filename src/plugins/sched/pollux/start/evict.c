@@ -7,6 +7,7 @@
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/tell/count.h"
+#include "sched/pollux/held.h"
 
 bool pollux_evicts(const struct plx_target *target)
 {
@@ -23,6 +24,6 @@ void pollux_evict(job_record_t *job, struct pollux_track *track)
 	pollux_record_publish(job, &waits);
 	schedule_job_save();
 	pollux_count(POLLUX_DID_EVICT);
-	info("sched/pollux: JobId=%u waits in the queue: %s", job->job_id,
-	     waits.why);
+	pollux_info("sched/pollux: JobId=%u waits in the queue: %s",
+		    job->job_id, waits.why);
 }
