@@ -167,14 +167,15 @@ static double normal(struct trainee *t, int rank)
 }
 
 /*
- * The mean over count samples: signal and noise at the base batch are as
- * recorded, in units of both together, for some recorded signals are 0.
+ * The mean over count samples: signal and noise are as recorded at the batch
+ * in use, for they change with it as training does; in units of both together,
+ * for some recorded signals are 0.
  */
 static void learn(struct trainee *t, const struct pollux_info *i, size_t count)
 {
 	double progress = i->progress * t->coarse;
-	struct plx_noise noise = plx_app_noise(
-		t->app, epoch_at(t->app, progress), t->limits.base_batch);
+	int epoch = epoch_at(t->app, progress);
+	struct plx_noise noise = plx_app_noise(t->app, epoch, i->batch);
 	double all = fmax(noise.sqr + noise.var, 1e-300);
 	double signal = sqrt(noise.sqr / all / WEIGHTS);
 	double sigma = 0;
