@@ -82,5 +82,6 @@ def predict(place, o, jobs):
     pace = [f"--restart-delay={START_S * o.compress:g}",
             f"--interval={max(1, round(INTERVAL_S * o.compress))}"]
     backfill, _ = simulate(place, o, jobs, "fifo", *pace)
-    pollux, _ = simulate(place, o, jobs, "pollux", "--remaining", *pace)
+    pollux, _ = simulate(place, o, jobs, "pollux", "--remaining",
+                         "--uniform", "--home", *pace)
     return {"backfill": backfill["avg_jct_s"], "pollux": pollux["avg_jct_s"]}

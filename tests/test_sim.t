@@ -177,6 +177,8 @@ own_restarts() {
 bad_scaling() {
 	refused "--min-nodes=5: more than --max-nodes=4" --min-nodes=5 \
 		--max-nodes=4 --traces="$WORK/traces" "$WORK/one.csv" &&
+		refused "--home: a cluster that shrinks" --home --max-nodes=4 \
+			--traces="$WORK/traces" "$WORK/one.csv" &&
 		refused "--policy=fifo: it does not tell" --policy=fifo \
 			--min-nodes=2 --traces="$WORK/traces" "$WORK/one.csv"
 }

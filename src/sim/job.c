@@ -21,7 +21,9 @@ int plx_simjob_init(struct plx_simjob *job, const struct plx_entry *entry,
 {
 	size_t count = (size_t) node_count;
 
-	*job = (struct plx_simjob){ .entry = entry, .app = entry->app };
+	*job = (struct plx_simjob){ .entry = entry,
+				    .app = entry->app,
+				    .home = -1 };
 	job->goodput.limits = entry->app->limits.batch;
 	job->place.parts = calloc(count, sizeof(*job->place.parts));
 	job->counts = calloc(count, sizeof(*job->counts));
@@ -136,6 +138,13 @@ static int choose_batch(struct plx_simjob *job, struct plx_error *err)
 	return 0;
 }
 
+static void begin(struct plx_simjob *job, const struct plx_placement *place)
+{
+	job->started = true;
+	job->start_s = job->now_s;
+	job->home = place->parts[0].node;
+}
+
 int plx_simjob_place(struct plx_simjob *job, const struct plx_placement *place,
 		     double pause_s, struct plx_error *err)
 {
@@ -148,8 +157,7 @@ int plx_simjob_place(struct plx_simjob *job, const struct plx_placement *place,
 	if (job->started)
 		job->restarts++;
 	else
-		job->start_s = job->now_s;
-	job->started = true;
+		begin(job, place);
 	return choose_batch(job, err);
 }
 

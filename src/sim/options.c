@@ -23,6 +23,7 @@ enum {
 	KEY_HTML,
 	KEY_REMAINING,
 	KEY_UNIFORM,
+	KEY_HOME,
 	KEY_WITHOUT,
 	KEY_RESTART,
 	KEY_NUMBER, /* and on: one a row of numbers */
@@ -52,6 +53,8 @@ static const struct argp_option options[] = {
 	  "much they have to do", 0 },
 	{ "uniform", KEY_UNIFORM, NULL, 0, "pollux gives a job as many GPUs on "
 	  "each of its nodes, as in slurmctld", 0 },
+	{ "home", KEY_HOME, NULL, 0, "pollux lets no job leave its first node, "
+	  "where slurmctld runs its batch script", 0 },
 	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
 	  "to see what each brings: model, measured, kin, weights, charge, "
 	  "hysteresis", 0 },
@@ -225,6 +228,12 @@ static void finish_scaling(const struct plx_sim_options *options,
 			scaling->min_nodes, scaling->max_nodes);
 		exit(PLX_EXIT_MISUSE);
 	}
+	if (setting->home) {
+		fputs("pollux-sim: --home: a cluster that shrinks has jobs "
+		      "leave their nodes: want either\n",
+		      stderr);
+		exit(PLX_EXIT_MISUSE);
+	}
 	setting->node_count = scaling->min_nodes;
 	for (int i = 0; i < options->policy_count; i++) {
 		if (!options->policies[i]->plan)
@@ -269,6 +278,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_UNIFORM:
 		to->setting.uniform = true;
+		return 0;
+	case KEY_HOME:
+		to->setting.home = true;
 		return 0;
 	case KEY_WITHOUT:
 		set_without(&to->setting, value);

@@ -56,6 +56,8 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 
 		if (without & PLX_PART_CHARGE)
 			job->restart_s = 0;
+		if (turn->setting->home)
+			job->home = turn->jobs[j]->home;
 		if (turn->setting->remaining)
 			job->samples_left = samples_left(turn->jobs[j]);
 	}

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "core/kin.h"
 #include "sim/batch.h"
 #include "sim/summary.h"
 #include "sim_world.h"
@@ -197,6 +198,52 @@ static void pollux_lets_a_job_grow_and_adapt(void **state)
 }
 
 /* GPUs held by all jobs together cannot be more than there were. */
+/* Where a job that is parked, and was on the second node first, starts. */
+static int comes_back_to(bool home)
+{
+	const struct plx_policy *policy = plx_policy_find("pollux");
+	struct plx_setting setting = two_nodes;
+	struct plx_placement second = {
+		.parts = &(struct plx_part){ .node = 1, .gpus = 1 },
+		.count = 1,
+		.gpus = 1,
+	};
+	struct plx_part parts[2];
+	struct plx_placement next = { .parts = parts };
+	struct plx_simjob job;
+	struct plx_simjob *list[] = { &job };
+	struct plx_kinship kinship = { .count = 0 };
+	struct plx_turn turn = {
+		.setting = &setting,
+		.now_s = 600,
+		.jobs = list,
+		.job_count = 1,
+		.next = &next,
+		.run = &kinship,
+	};
+	struct plx_workload workload;
+	struct plx_error err;
+
+	setting.home = home;
+	load("a,0,toy,1,10\n", &workload);
+	assert_int_equal(0, plx_simjob_init(&job, workload.entries, 2, &err));
+	assert_int_equal(0, plx_simjob_place(&job, &second, 30, &err));
+	job.place.count = 0;
+	job.place.gpus = 0;
+	assert_int_equal(0, policy->decide(&turn, NULL, &err));
+	assert_int_equal(1, next.count);
+	plx_simjob_release(&job);
+	plx_workload_release(&workload);
+	return next.parts[0].node;
+}
+
+static void a_job_with_a_home_comes_back_to_it(void **state)
+{
+	(void) state;
+	assert_int_equal(0, comes_back_to(false));
+	assert_int_equal(1, comes_back_to(true));
+}
+
 static void no_policy_hands_out_more_than_there_is(void **state)
 {
 	static const char rows[] = "a,0,toy,4,40\nb,1,toy,2,20\nc,2,toy,8,80\n"
@@ -338,6 +385,7 @@ int main(void)
 		cmocka_unit_test(fifo_backfills_without_delaying_the_first),
 		cmocka_unit_test(optimus_gives_gpus_as_long_as_they_help),
 		cmocka_unit_test(pollux_lets_a_job_grow_and_adapt),
+		cmocka_unit_test(a_job_with_a_home_comes_back_to_it),
 		cmocka_unit_test(no_policy_hands_out_more_than_there_is),
 		cmocka_unit_test(fairness_is_against_a_share_of_the_cluster),
 		cmocka_unit_test(quantiles_are_numpys),
