@@ -2,6 +2,7 @@
 /* text.c - see text.h */
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,16 @@ char *plx_text_duration(int64_t seconds, char *text, size_t size)
 		snprintf(text, size, "%" PRId64 "d%02dh", seconds / 86400,
 			 (int) (seconds % 86400 / 3600));
 	return text;
+}
+
+/* U+200E-F, 2028-E, 2066-9: they end lines, or turn what follows around. */
+static bool turns(const unsigned char *u)
+{
+	if (u[0] != 0xe2)
+		return false;
+	return (u[1] == 0x80 && ((u[2] >= 0x8e && u[2] <= 0x8f) ||
+				 (u[2] >= 0xa8 && u[2] <= 0xae))) ||
+	       (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9);
 }
 
 /* Bytes of the UTF-8 character at s, or 0 when it is none, or unprintable. */
@@ -47,6 +58,8 @@ static size_t character(const char *s)
 	if ((*u == 0xe0 && u[1] < 0xa0) || (*u == 0xed && u[1] > 0x9f) ||
 	    (*u == 0xf0 && u[1] < 0x90) || (*u == 0xf4 && u[1] > 0x8f) ||
 	    (*u == 0xc2 && u[1] < 0xa0))
+		return 0;
+	if (length == 3 && turns(u))
 		return 0;
 	return length;
 }
