@@ -15,6 +15,9 @@
  */
 void plx_print_table(const struct plx_history *history, bool whys, FILE *out);
 
+/* A line for each shape of one job, with its time, and why it was left. */
+void plx_print_story(const struct plx_record *r, int indent, FILE *out);
+
 /*
  * Write {"jobs": [...], "total": {...}}, a job a line, without holding more
  * than one job in memory; extra, if not NULL, is taken as its member "log".

@@ -118,18 +118,26 @@ static const char *last_words(struct text *text)
 	return line;
 }
 
+/* Signals end it, whatever the thread that runs it hears. */
 static int spawn(char *const argv[], const int pipes[2][2], pid_t *child,
 		 struct plx_error *err)
 {
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
 	int rc = ENOMEM;
 
-	if (posix_spawn_file_actions_init(&actions) != 0)
+	if (posix_spawn_file_actions_init(&actions) != 0 ||
+	    posix_spawnattr_init(&attr) != 0)
 		return plx_fail(err, "out of memory");
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	if (!posix_spawn_file_actions_adddup2(&actions, pipes[0][1], 1) &&
 	    !posix_spawn_file_actions_adddup2(&actions, pipes[1][1], 2))
-		rc = posix_spawnp(child, argv[0], &actions, NULL, argv,
+		rc = posix_spawnp(child, argv[0], &actions, &attr, argv,
 				  environ);
+	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	if (rc != 0)
 		return plx_fail(err, "cannot run %s: %s", argv[0],

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* view.c - see view.h; all of it but the loading */
+/* view.c - see view.h; all of it but the loading and the JSON */
 
 #define _GNU_SOURCE
 
-#include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "report/text.h"
 #include "report/view.h"
 
-#define NAME_WIDTH  20
-#define SPOTS_WIDTH 24 /* longer ones push their line only */
+#define LEFT_MAX_S 1e9 /* a guess beyond that is none */
 
 /* The count of one entry: the last number before '(' or its end. */
 static int entry_gpus(const char *entry, size_t size)
@@ -54,6 +52,42 @@ int plx_gres_gpus(const char *gres)
 	}
 }
 
+/* The bits of "0-1,3)". */
+static uint64_t read_list(const char *list)
+{
+	uint64_t mask = 0;
+	char *end = NULL;
+
+	while (*list >= '0' && *list <= '9') {
+		unsigned long first = strtoul(list, &end, 10);
+		unsigned long last = first;
+
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		for (; first <= last && first < PLX_NODE_GPUS; first++)
+			mask |= (uint64_t) 1 << first;
+		list = end + (*end == ',');
+	}
+	return mask;
+}
+
+uint64_t plx_gres_which(const char *gres)
+{
+	static const char lead[] = "(IDX:";
+	uint64_t mask = 0;
+	bool gpus = false;
+
+	for (const char *p = gres ? gres : ""; *p; p++) {
+		/* Where an entry begins; lists have commas, but no letters. */
+		if (p == gres || p[-1] == ',')
+			gpus = !strncmp(p, "gpu:", 4) ||
+			       (gpus && *p >= '0' && *p <= '9');
+		if (gpus && !strncmp(p, lead, sizeof(lead) - 1))
+			mask |= read_list(p + sizeof(lead) - 1);
+	}
+	return mask;
+}
+
 void plx_spots_add(char spots[PLX_SPOTS_SIZE], const char *node, int gpus)
 {
 	size_t used = strlen(spots);
@@ -65,6 +99,82 @@ void plx_spots_add(char spots[PLX_SPOTS_SIZE], const char *node, int gpus)
 			  used ? " " : "", node, gpus);
 	if (used + length + 4 >= PLX_SPOTS_SIZE)
 		snprintf(spots + used, PLX_SPOTS_SIZE - used, "...");
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct plx_view_node *x = a;
+	const struct plx_view_node *y = b;
+
+	return strverscmp(x->name, y->name);
+}
+
+void plx_view_sort_nodes(struct plx_view *view)
+{
+	if (view->node_count)
+		qsort(view->nodes, view->node_count, sizeof(*view->nodes),
+		      by_name);
+	for (size_t i = 0; i < view->node_count; i++) {
+		for (int g = 0; g < PLX_NODE_GPUS; g++)
+			view->nodes[i].holders[g] = PLX_HOLDER_NONE;
+	}
+}
+
+/* Those of which, then any: so many in all. */
+static void mark(struct plx_view_node *node, int32_t holder, int count,
+		 uint64_t which)
+{
+	int gpus = node->gpus < PLX_NODE_GPUS ? node->gpus : PLX_NODE_GPUS;
+
+	for (int any = 0; any < 2; any++) {
+		for (int g = 0; g < gpus && count > 0; g++) {
+			if (node->holders[g] != PLX_HOLDER_NONE ||
+			    (!any && !(which >> g & 1)))
+				continue;
+			node->holders[g] = holder;
+			count--;
+		}
+	}
+}
+
+/* NULL: a node that we do not see. */
+static struct plx_view_node *find_node(struct plx_view *view, const char *name)
+{
+	struct plx_view_node key;
+
+	if (!view->node_count)
+		return NULL;
+	snprintf(key.name, sizeof(key.name), "%s", name);
+	return bsearch(&key, view->nodes, view->node_count,
+		       sizeof(*view->nodes), by_name);
+}
+
+void plx_view_hold(struct plx_view *view, size_t job, const char *node,
+		   const char *gres)
+{
+	int gpus = plx_gres_gpus(gres);
+	struct plx_view_node *found = find_node(view, node);
+
+	if (gpus <= 0)
+		return;
+	plx_spots_add(view->jobs[job].spots, node, gpus);
+	view->jobs[job].gpus += gpus;
+	view->jobs[job].nodes++;
+	if (found)
+		mark(found, (int32_t) job, gpus, plx_gres_which(gres));
+}
+
+void plx_view_unknown(struct plx_view *view, const char *node, const char *gres)
+{
+	struct plx_view_node *found = find_node(view, node);
+	int held = 0;
+
+	if (!found)
+		return;
+	for (int g = 0; g < PLX_NODE_GPUS; g++)
+		held += found->holders[g] != PLX_HOLDER_NONE;
+	mark(found, PLX_HOLDER_UNKNOWN, found->busy - held,
+	     plx_gres_which(gres));
 }
 
 void plx_view_read(struct plx_view_job *job, const char *comment,
@@ -81,17 +191,87 @@ void plx_view_read(struct plx_view_job *job, const char *comment,
 		job->target = (struct plx_target){ .serial = 0 };
 }
 
+bool plx_view_measured(const struct plx_view_job *job)
+{
+	return job->told && job->status.has_hint && job->running &&
+	       job->gpus > 0;
+}
+
 int64_t plx_view_batch(const struct plx_view_job *job)
 {
 	const struct plx_batch *now = &job->status.hint.now;
 
-	if (!job->told || !job->status.has_hint || !job->running)
+	if (!plx_view_measured(job))
 		return 0;
 	return (int64_t) now->per_gpu * (now->accum + 1) * job->gpus;
 }
 
-/* "RUNNING", or what an elastic job is at when it does not train. */
-static const char *state_text(const struct plx_view_job *job)
+double plx_view_efficiency(const struct plx_view_job *job)
+{
+	const struct plx_hint *hint = &job->status.hint;
+	double efficiency = NAN;
+
+	if (!plx_view_measured(job))
+		return NAN;
+	if (hint->goodput > 0 && hint->speed > 0)
+		efficiency = hint->goodput / hint->speed;
+	else
+		efficiency = plx_efficiency(&hint->job.noise,
+					    hint->job.limits.base_batch,
+					    (double) plx_view_batch(job));
+	return fmin(efficiency, 1);
+}
+
+int64_t plx_view_left_s(const struct plx_view_job *job)
+{
+	const struct plx_hint *hint = &job->status.hint;
+	double left_s;
+
+	if (!plx_view_measured(job) || !(hint->samples_left > 0) ||
+	    !(hint->goodput > 0))
+		return -1;
+	left_s = hint->samples_left / hint->goodput;
+	return left_s < LEFT_MAX_S ? (int64_t) left_s : -1;
+}
+
+double plx_view_promised(const struct plx_view_job *job, int gpus, int nodes)
+{
+	struct plx_shape shape = { .nodes = nodes, .gpus = gpus };
+	double goodput = 0;
+
+	if (!job->told || !job->status.has_hint || gpus < 1 ||
+	    !plx_batch_best(&job->status.hint.job, shape, NULL, &goodput) ||
+	    !isfinite(goodput) || goodput < 0)
+		return 0;
+	return goodput;
+}
+
+/* By how much its GPUs do more than one alone. */
+static double worth(const struct plx_view_job *job)
+{
+	double alone = plx_view_promised(job, 1, 1);
+
+	if (!plx_view_measured(job) || !(alone > 0))
+		return job->gpus;
+	return plx_view_promised(job, job->gpus, job->nodes) / alone;
+}
+
+double plx_view_utility(const struct plx_view *view)
+{
+	double sum = view->gpus_busy;
+	int gpus = 0;
+
+	for (size_t i = 0; i < view->node_count; i++) {
+		const struct plx_view_node *node = &view->nodes[i];
+
+		gpus += !strcmp(node->state, "up") ? node->gpus : node->busy;
+	}
+	for (size_t i = 0; i < view->count; i++)
+		sum += worth(&view->jobs[i]) - view->jobs[i].gpus;
+	return gpus > 0 ? fmax(sum, 0) / gpus : NAN;
+}
+
+const char *plx_view_state(const struct plx_view_job *job)
 {
 	if (job->running && job->told && job->gpus == 0)
 		return "parked";
@@ -144,118 +324,17 @@ static void why_text(const struct plx_view_job *job, char *text, size_t size)
 		snprintf(text, size, "%s", job->elastic ? "" : "rigid");
 }
 
-static void print_head(const struct plx_view *view, FILE *out)
+char *plx_view_why(const struct plx_view_job *job, char *text, size_t size)
 {
-	time_t now = (time_t) view->now_s;
-	char when[16] = "";
-	struct tm tm;
-	int running = 0;
-	int waiting = 0;
-
-	for (size_t i = 0; i < view->count; i++) {
-		running += view->jobs[i].running;
-		waiting += !strcmp(view->jobs[i].state, "PENDING");
-	}
-	if (localtime_r(&now, &tm))
-		strftime(when, sizeof(when), "%H:%M:%S", &tm);
-	fprintf(out,
-		"%s  %d nodes, %d of %d GPUs busy; %d jobs running, "
-		"%d waiting\n",
-		when, view->nodes, view->gpus_busy, view->gpus, running,
-		waiting);
-	fprintf(out, "%5s  %-*s  %-9s  %-*s  %6s  %8s  %5s  %s\n", "JOB",
-		NAME_WIDTH, "NAME", "STATE", SPOTS_WIDTH, "GPUS", "BATCH",
-		"GOODPUT", "DONE", "WHY");
-}
-
-static void print_job(const struct plx_view_job *job, FILE *out)
-{
-	const struct plx_hint *hint = &job->status.hint;
-	int64_t batch_size = plx_view_batch(job);
-	char name[NAME_WIDTH + 1];
-	char batch[24] = "-";
-	char goodput[24] = "-";
-	char done[16] = "-";
 	char why[PLX_WHY_SIZE + 64];
-	char clean[sizeof(why)];
 
-	if (batch_size > 0) {
-		snprintf(batch, sizeof(batch), "%" PRId64, batch_size);
-		snprintf(goodput, sizeof(goodput), "%.0f/s", hint->goodput);
-	}
-	if (job->told && job->status.has_hint && job->running)
-		snprintf(done, sizeof(done), "%.0f%%", 100 * hint->progress);
 	why_text(job, why, sizeof(why));
-	fprintf(out, "%5s  %-*s  %-9s  %-*s  %6s  %8s  %5s  %s\n", job->id,
-		NAME_WIDTH, plx_text_clean(job->name, name, sizeof(name)),
-		state_text(job), SPOTS_WIDTH, job->gpus ? job->spots : "-",
-		batch, goodput, done,
-		plx_text_clean(why, clean, sizeof(clean)));
-}
-
-void plx_view_print(const struct plx_view *view, FILE *out)
-{
-	print_head(view, out);
-	for (size_t i = 0; i < view->count; i++)
-		print_job(&view->jobs[i], out);
-}
-
-static json_t *clean_string(const char *text)
-{
-	char clean[512];
-
-	return json_string(plx_text_clean(text, clean, sizeof(clean)));
-}
-
-static json_t *elastic_json(const struct plx_view_job *job)
-{
-	const struct plx_hint *h = &job->status.hint;
-	json_t *out = json_pack("{s:I, s:s, s:o}", "serial",
-				(json_int_t) job->target.serial, "target",
-				plx_target_state_name(job->target.state), "why",
-				clean_string(job->target.why));
-
-	if (!out || !job->told)
-		return out;
-	json_object_set_new(out, "phase",
-			    json_string(plx_phase_name(job->status.phase)));
-	json_object_set_new(out, "resizes", json_integer(job->status.resizes));
-	if (job->status.has_hint)
-		json_object_update_new(
-			out,
-			json_pack("{s:I, s:f, s:f, s:f, s:f}", "batch",
-				  (json_int_t) plx_view_batch(job), "goodput",
-				  h->goodput, "progress", h->progress, "lr",
-				  h->lr, "loss", h->loss));
-	return out;
-}
-
-static json_t *job_json(const struct plx_view_job *job)
-{
-	json_t *elastic = job->elastic ? elastic_json(job) : json_null();
-
-	return json_pack("{s:o, s:o, s:s, s:i, s:o, s:I, s:o, s:o}", "job",
-			 clean_string(job->id), "name", clean_string(job->name),
-			 "state", job->state, "gpus", job->gpus, "nodes",
-			 clean_string(job->spots), "ran_s",
-			 (json_int_t) job->ran_s, "reason",
-			 clean_string(job->reason), "elastic", elastic);
-}
-
-json_t *plx_view_json(const struct plx_view *view)
-{
-	json_t *jobs = json_array();
-
-	for (size_t i = 0; i < view->count; i++)
-		json_array_append_new(jobs, job_json(&view->jobs[i]));
-	return json_pack("{s:I, s:i, s:i, s:i, s:o}", "time",
-			 (json_int_t) view->now_s, "nodes", view->nodes, "gpus",
-			 view->gpus, "gpus_busy", view->gpus_busy, "jobs",
-			 jobs);
+	return plx_text_clean(why, text, size);
 }
 
 void plx_view_release(struct plx_view *view)
 {
+	free(view->nodes);
 	free(view->jobs);
 	*view = (struct plx_view){ .count = 0 };
 }
