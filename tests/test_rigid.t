@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 # test_rigid.t - rigid jobs beside elastic ones that fill the cluster
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
 
-sandbox_up --nodes 4 --gpus-per-node 4
-plan 15
+sandbox_up --nodes 4 --gpus-per-node 4 --conf-extra Licenses=toy:1 \
+	--params bf_interval=1
+plan 19
 
 started() {
 	local start
@@ -53,4 +55,30 @@ ok "a small short job is backfilled past a job that waits for everything" \
 	wait_until "is_state $small COMPLETED" 60
 ok "which still waits" is_state "$waiting" PENDING
 sb scancel "$blocker" "$waiting" "$elastic"
+wait_until cluster_is_idle 30
+
+# A job leaves its node and cannot start elsewhere, as its licence and then all
+# nodes are gone. Slurm starts it where it was, one GPU of which is another's.
+leaves_for_rigid() {
+	local priority=--priority=4294910000
+	home=$(job_field "$mover" BatchHost)
+	taker=$(submit_rigid $priority --licenses=toy:1 -x "$home" -- 2)
+	whole=$(submit_rigid $priority -w "$home" --exclusive \
+		--gpus-per-node=4 -- 1)
+	wait_until "logged 'JobId=$mover leaves $home'" 30 &&
+		wait_until "started $whole && started $taker" 30 || return 1
+	others=$(sb sinfo -h -N -o %N | grep -vx "$home" | paste -sd,)
+	sb scontrol update nodename="$others" state=drain reason=full
+	one=$(submit_rigid $priority -w "$home" --gpus-per-node=1 -- 600)
+}
+
+mover=$(submit_light mover pollux,max=3 --licenses=toy:1 -- --profiled=4)
+ok "an elastic job has three GPUs of a node" \
+	wait_until "has_gpus $mover 3" 60
+ok "it leaves for a rigid job, and another takes its licence" \
+	leaves_for_rigid
+ok "both start where the elastic one was" \
+	wait_until "is_state $one RUNNING && is_state $mover RUNNING" 60
+ok "on other GPUs" fails logged "gres bitmap overlap"
+sb scancel "$mover" "$one"
 ok "no GPU had two owners in any look" watch_end

@@ -217,6 +217,12 @@ static void _clear_selection(gres_job_state_t *want)
 		FREE_NULL_BITMAP(want->gres_bit_select[n]);
 	xfree(want->gres_bit_select);
 	xfree(want->gres_cnt_node_select);
+	want->total_node_cnt = 0;
+}
+
+static void _begin_selection(gres_job_state_t *want)
+{
+	_clear_selection(want);
 	want->total_node_cnt = (uint32_t) node_record_count;
 	want->gres_bit_select =
 		xcalloc(node_record_count, sizeof(*want->gres_bit_select));
@@ -252,7 +258,7 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 	if (!state)
 		return plx_fail(err, "Slurm made no request for GPUs");
 	want = state->gres_data;
-	_clear_selection(want);
+	_begin_selection(want);
 	for (int n = 0; n < node_record_count; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
 		const gres_node_state_t *gpus = NULL;
@@ -289,17 +295,37 @@ static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
 	return right;
 }
 
+static gres_job_state_t *_wanted(const job_record_t *job)
+{
+	uint32_t gpu = pollux_gpu_id();
+	gres_state_t *state = job->gres_list_req
+				      ? list_find_first(job->gres_list_req,
+							gres_find_id, &gpu)
+				      : NULL;
+
+	return state ? state->gres_data : NULL;
+}
+
 /* A step may ask for as many GPUs a node as the request has on any. */
 static void _let_steps_ask(job_record_t *job, const struct pollux_shape *shape)
 {
-	uint32_t gpu = pollux_gpu_id();
-	gres_state_t *state =
-		list_find_first(job->gres_list_req, gres_find_id, &gpu);
-	gres_job_state_t *want = state ? state->gres_data : NULL;
+	gres_job_state_t *want = _wanted(job);
 
 	for (int n = 0; want && n < node_record_count; n++)
 		want->gres_per_node = MAX(want->gres_per_node,
 					  (uint64_t) pollux_shape_on(shape, n));
+}
+
+/*
+ * The choice is made. Where GPUs belong to no socket, Slurm makes none of its
+ * own: requeued, the job would get these devices, whoever has them then.
+ */
+static void _forget_choice(job_record_t *job)
+{
+	gres_job_state_t *want = _wanted(job);
+
+	if (want)
+		_clear_selection(want);
 }
 
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
@@ -314,6 +340,7 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 	}
 	if (select_g_select_nodeinfo_set(job) == SLURM_SUCCESS &&
 	    _as_asked(job, shape)) {
+		_forget_choice(job);
 		if (shape->counts)
 			_let_steps_ask(job, shape);
 		return 0;
