@@ -3,10 +3,9 @@
 #
 # With POLLUX_THOROUGH=1 the Debian packages are built and tried: minutes.
 . "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR}/tests/package.sh"
 cd "$POLLUX_SRCDIR" || exit 1
 
-version=$(sed -nE 's/^AC_INIT\(\[pollux\], \[([0-9.]+)\].*/\1/p' configure.ac)
-slurm_src=$(sed -n 's/^SLURM_SRC = //p' "$POLLUX_BUILDDIR/Makefile")
 root=$WORK/root
 
 same_version() {
@@ -29,18 +28,6 @@ all_carried() {
 
 spec_parses() {
 	rpmspec -P etc/pollux.spec >/dev/null
-}
-
-source_tree() {
-	make -s -C "$POLLUX_BUILDDIR" dist-gzip distdir="pollux-package" &&
-		tar -xzf "$POLLUX_BUILDDIR/pollux-package.tar.gz" -C "$WORK" &&
-		rm "$POLLUX_BUILDDIR/pollux-package.tar.gz"
-}
-
-package() {
-	cd "$WORK/pollux-package" && unset MAKEFLAGS MAKELEVEL MFLAGS &&
-		SLURM_SRC=$slurm_src DEB_BUILD_OPTIONS="parallel=2" \
-			dpkg-buildpackage -us -uc -b -d
 }
 
 lintian_is_content() {
@@ -154,10 +141,7 @@ if command -v rpmspec >/dev/null; then
 else
 	skip "the RPM spec can be parsed" "no rpmspec"
 fi
-why=
-[ -n "${POLLUX_THOROUGH:-}" ] || why="POLLUX_THOROUGH=1 builds packages"
-[ -n "$slurm_src" ] || why="built without the Slurm source"
-command -v dh >/dev/null || why="no debhelper"
+why=$(no_packages)
 if [ -n "$why" ]; then
 	for ((i = 0; i < thorough; i++)); do
 		skip "packages" "$why"
