@@ -72,6 +72,20 @@ parsable_is_the_same() {
 		diff "$WORK/from_file.txt" "$WORK/from_sacct.txt"
 }
 
+# whys OPTION: why each shape of the elastic job was left.
+whys() {
+	sb pollux-report -j "$elastic" --json "$1" | jq -c '[.jobs[].shapes[].why]'
+}
+
+# What its user can read says the same as slurmctld's log.
+events_say_the_same() {
+	local events log_says
+	events=$(whys --events="$WORK/elastic.ckpt/events.jsonl") &&
+		log_says=$(whys --log="$log") || return 1
+	echo "events $events, log $log_says"
+	[ "$events" = "$log_says" ] && [[ $events == *GPUs* ]]
+}
+
 # one_sentence CODE REGEX COMMAND...: it fails so, with a line that matches.
 one_sentence() {
 	local code=$1 regex=$2 rc
@@ -89,7 +103,7 @@ top_shows() {
 		grep -qE "[0-9]+/s" "$WORK/top.txt"
 }
 
-plan 13
+plan 14
 shrinks=$(shrinks_itself)
 array=$(sb sbatch --parsable -J array --array=1-2 --gpus-per-node=1 \
 	-o /dev/null --wrap 'sleep 2')
@@ -105,6 +119,7 @@ ok "tasks of an array are jobs of their own" wait_until array_told 10
 ok "an elastic job has resizes, and pauses that its launcher measured" \
 	wait_until elastic_told 10
 ok "sacct and slurmctld's log agree" wait_until log_agrees 10
+ok "the launcher's events have the log's reasons" events_say_the_same
 ok "a false line in the log is found" log_differs
 ok "a missing line in the log is found" without_lines
 ok "the output of sacct may come from a file" parsable_is_the_same

@@ -123,10 +123,48 @@ page_has_all() {
 		grep -q '</html>'
 }
 
-plan 16
+# event JOB SECOND KIND FROM TO WHY: a line of a launcher's.
+event() {
+	printf '{"event":"%s","job":"%s","time":%s,"from_gpus":%s,%s"why":"%s"}\n' \
+		"$3" "$1" "$2" "$4" "${5:+"\"to_gpus\":$5,"}" "$6"
+}
+
+# The nearest that led from one shape to the next, of the same job; and text
+# that is nothing of ours is no harm.
+events_explain() {
+	{
+		event 1 1795365600 resize 4 6 later
+		event 1 1795365580.4 resize 4 6 sooner
+		event 8 1795365580.2 resize 4 6 else
+		echo '{"event":"resize"'
+		event 1 1795365595 resize 2 6 other
+	} >"$WORK/1.jsonl"
+	event 8 1795365579.8 park 1 '' 'no room' >"$WORK/8.jsonl"
+	report --json --events="$WORK/1.jsonl" --events="$WORK/8.jsonl" |
+		jq -c '[.jobs[] | .job as $job | .shapes[] | select(.why // "" |
+			test("sooner|later|else|other|no room")) |
+			[$job, .gpus, .why]]' >"$WORK/whys.txt"
+	cat "$WORK/whys.txt"
+	[ "$(cat "$WORK/whys.txt")" = '[["1",4,"sooner"],["8",1,"no room"]]' ]
+}
+
+# sentence REGEX OPTION...: it fails so, with one line that matches.
+sentence() {
+	local regex=$1
+	shift
+	! report "$@" >/dev/null 2>"$WORK/sentence.txt" || return 1
+	cat "$WORK/sentence.txt"
+	[ "$(wc -l <"$WORK/sentence.txt")" -eq 1 ] &&
+		grep -qE "$regex" "$WORK/sentence.txt"
+}
+
+plan 18
 ok "the table is as recorded" as_recorded table
 ok "reasons come from the log, which agrees" as_recorded why --why \
 	--log="$data/sandbox.ctld"
+ok "reasons come from launchers' events" events_explain
+ok "a file without events is refused" sentence \
+	'sandbox.sacct: no line is an event' --events="$data/sandbox.sacct"
 ok "a line a job is as recorded" as_recorded brief --brief
 ok "columns may be chosen" as_recorded columns -p \
 	--format=jobid,JobName%4,Shapes,fixedtime,RHO

@@ -27,6 +27,17 @@ static bool append(const char *path, const char *line)
 	return right;
 }
 
+/* As sacct calls it: 12, or 12_3 of an array. */
+static json_t *job_name(const struct plx_settings *settings)
+{
+	const char *array = getenv("SLURM_ARRAY_JOB_ID");
+	const char *task = getenv("SLURM_ARRAY_TASK_ID");
+
+	if (array && task)
+		return json_sprintf("%s_%s", array, task);
+	return json_sprintf("%u", settings->job_id);
+}
+
 bool plx_event_write(const struct plx_settings *settings, json_t *event)
 {
 	char path[PATH_MAX];
@@ -36,6 +47,8 @@ bool plx_event_write(const struct plx_settings *settings, json_t *event)
 
 	if (event) {
 		json_object_set_new(event, "time", json_real(plx_wall_s()));
+		if (settings->job_id)
+			json_object_set_new(event, "job", job_name(settings));
 		text = json_dumps(event,
 				  JSON_COMPACT | JSON_REAL_PRECISION(16));
 	}

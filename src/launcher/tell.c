@@ -138,11 +138,11 @@ void plx_tell_parked(struct plx_launcher *l)
 {
 	plx_say(l, PLX_NORMAL, "%d -> 0 %s (%s), waiting for room",
 		l->from_ranks, unit_of(l), l->job.target.why);
-	write_event(l,
-		    json_pack("{s:s, s:i, s:i, s:s, s:s, s:s}", "event", "park",
-			      "serial", (int) l->job.target.serial, "from_gpus",
-			      l->from_ranks, "from", l->from, "saved_crc",
-			      l->crc, "saved_samples", l->samples));
+	write_event(l, json_pack("{s:s, s:i, s:i, s:s, s:s, s:s, s:s}", "event",
+				 "park", "serial", (int) l->job.target.serial,
+				 "from_gpus", l->from_ranks, "from", l->from,
+				 "saved_crc", l->crc, "saved_samples",
+				 l->samples, "why", l->job.target.why));
 }
 
 void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least)

@@ -13,6 +13,7 @@
 
 #include "report/group.h"
 #include "report/history.h"
+#include "report/events.h"
 #include "report/ledger.h"
 #include "report/page.h"
 #include "report/print.h"
@@ -78,6 +79,27 @@ static int read_log(const char *path, struct plx_ledger *ledger,
 	rc = plx_ledger_read(log, ledger, err);
 	fclose(log);
 	return rc;
+}
+
+static int read_events(const struct plx_report_options *args,
+		       struct plx_changes *changes, struct plx_error *err)
+{
+	struct plx_error why = { "" };
+
+	for (size_t i = 0; i < args->event_count; i++) {
+		FILE *file = fopen(args->events[i], "re");
+
+		if (!file)
+			return plx_fail(err, "%s: %s", args->events[i],
+					strerror(errno));
+		if (plx_events_read(file, changes, &why) < 0) {
+			fclose(file);
+			return plx_fail(err, "%s: %s", args->events[i],
+					why.text);
+		}
+		fclose(file);
+	}
+	return 0;
 }
 
 static void check_log(const struct plx_report_options *args,
@@ -183,6 +205,7 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 	struct plx_rows rows = { NULL, 0 };
 	struct plx_history history = { .count = 0 };
 	struct plx_ledger ledger = { NULL, 0 };
+	struct plx_changes changes = { NULL, 0 };
 	struct verdict verdict = {
 		.sentences = json_array(),
 		.quiet = args->json || args->formatted || args->html,
@@ -196,7 +219,10 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 		goto done;
 	if (args->log && read_log(args->log, &ledger, err) < 0)
 		goto done;
+	if (read_events(args, &changes, err) < 0)
+		goto done;
 	plx_ledger_explain(&ledger, &history);
+	plx_events_explain(&changes, &history);
 	if (!whole_json && print(args, &history, err) < 0)
 		goto done;
 	if (args->log)
@@ -209,6 +235,7 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 	}
 	rc = verdict.differences > 0;
 done:
+	plx_events_release(&changes);
 	plx_ledger_release(&ledger);
 	plx_history_release(&history);
 	plx_rows_release(&rows);
@@ -226,5 +253,6 @@ int main(int argc, char **argv)
 	rc = report(&args, &err);
 	if (rc < 0)
 		fprintf(stderr, "pollux-report: %s\n", err.text);
+	free(args.events);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

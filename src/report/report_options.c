@@ -21,6 +21,7 @@
 enum {
 	KEY_JSON = 0x100,
 	KEY_LOG,
+	KEY_EVENTS,
 	KEY_FROM,
 	KEY_FORMAT,
 	KEY_BY,
@@ -57,7 +58,7 @@ static const struct argp_option options[] = {
 	{ "parsable2", 'P', NULL, 0, "columns are separated by |", 0 },
 	{ "json", KEY_JSON, NULL, 0, "print JSON", 0 },
 	{ "why", KEY_WHY, NULL, 0, "a line a shape, with the reason why it "
-	  "was left where it is known (see --log)", 0 },
+	  "was left where it is known (see --events and --log)", 0 },
 	{ "html", KEY_HTML, "FILE", OPTION_ARG_OPTIONAL, "write a page with "
 	  "pictures to FILE (default: standard output)", 0 },
 	{ NULL, 0, NULL, 0, "How it is judged:", 3 },
@@ -65,6 +66,9 @@ static const struct argp_option options[] = {
 	  "time (default: the mean of each job)", 0 },
 	{ "gpus", KEY_GPUS, "GPUS", 0, "of the cluster, for fairness "
 	  "(default: the most held at once)", 0 },
+	{ "events", KEY_EVENTS, "FILE", 0, "take reasons from the events.jsonl "
+	  "that a job's launcher keeps with its checkpoints; may be repeated",
+	  0 },
 	{ "log", KEY_LOG, "FILE", 0, "check sacct against sched/pollux's lines "
 	  "in slurmctld's log, and take reasons from it; exit code 1 when they "
 	  "differ", 0 },
@@ -120,6 +124,19 @@ static bool read_choice(int key, char *value, struct plx_sacct *sacct)
 	default:
 		return false;
 	}
+}
+
+static void add_events(struct plx_report_options *o, const char *path)
+{
+	const char **grown =
+		reallocarray(o->events, o->event_count + 1, sizeof(*grown));
+
+	if (!grown) {
+		fputs("pollux-report: out of memory\n", stderr);
+		exit(EXIT_FAILURE);
+	}
+	grown[o->event_count++] = path;
+	o->events = grown;
 }
 
 static bool read_look(int key, char *value, struct reading *reading)
@@ -198,6 +215,9 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		break;
 	case KEY_LOG:
 		o->log = value;
+		break;
+	case KEY_EVENTS:
+		add_events(o, value);
 		break;
 	case KEY_FROM:
 		o->from = value;

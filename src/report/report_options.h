@@ -13,8 +13,10 @@
 struct plx_report_options {
 	struct plx_sacct sacct;
 	struct plx_yield_setting setting;
-	const char *from; /* file in place of sacct */
-	const char *log;  /* of slurmctld */
+	const char *from;    /* file in place of sacct */
+	const char *log;     /* of slurmctld */
+	const char **events; /* [event_count] files of launchers; malloc()ed */
+	size_t event_count;
 	const char *by;	  /* NULL: a line a job */
 	const char *html; /* file, "-": standard output; NULL: no page */
 	bool json;
