@@ -33,7 +33,7 @@ for line in SuspendProgram="$WORK/suspend" ResumeProgram="$WORK/resume" \
 done
 sandbox_up --nodes 4 --gpus-per-node 2 "${power[@]}" \
 	--params "pollux_min_gap=0.2,pollux_utility=0.1-0.3,pollux_scale_nodes=1-4,pollux_scale_window=2"
-plan 8
+plan 9
 
 # asleep N: so many nodes are suspended.
 asleep() {
@@ -48,6 +48,8 @@ ok "a job that may have them has nodes woken, and gets them all" \
 ok "the plugin asked for them" logged 'node n[0-9] is woken: more nodes are'
 ok "how many are wanted is told" wait_until \
 	"grep -qx 'pollux_nodes_wanted 4' $SB/log/pollux.prom" 30
+ok "and the band that utility is to be in" \
+	grep -qx 'pollux_utility_band_ratio{bound="high"} 0.3' "$SB/log/pollux.prom"
 
 sed -i 's/pollux_utility=0.1-0.3/pollux_utility=0.98-1.02/' "$SB/etc/slurm.conf"
 sb scontrol reconfigure

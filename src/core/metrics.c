@@ -91,6 +91,10 @@ static const struct row rows[] = {
 	  GAUGE, false, NOW(fitness_best), NULL },
 	{ "utility_ratio", "Speedups over one GPU, by the jobs' GPUs.",
 	  GAUGE, false, NOW(utility), NULL },
+	{ "utility_band_ratio", "Band that utility is to be in; 0: not asked.",
+	  GAUGE, false, NOW(utility_low), "bound=\"low\"" },
+	{ "utility_band_ratio", NULL,
+	  GAUGE, false, NOW(utility_high), "bound=\"high\"" },
 	{ "speedup_mean", "Mean goodput of measured jobs over that of their "
 	  "fair share.", GAUGE, false, NOW(speedup_mean), NULL },
 	{ "speedup_min", "The same of the worst off.",

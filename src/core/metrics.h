@@ -57,6 +57,8 @@ struct plx_gauges {
 	double fitness;
 	double fitness_best; /* of the plan */
 	double utility;	     /* speedups over one GPU, by the jobs' GPUs */
+	double utility_low;  /* the band it is to be in; 0: nobody asked */
+	double utility_high;
 	double speedup_mean; /* of profiled jobs: over the fair share */
 	double speedup_min;
 	double finish_mean; /* finish-time fairness, 0: nobody tells */

@@ -28,6 +28,7 @@ static void numbers_are_told_by_name(void **state)
 	metrics.refusals[PLX_REFUSED_LIMITS] = 2;
 	metrics.now.gpus_idle = 5;
 	metrics.now.fitness = 1.25;
+	metrics.now.utility_high = 0.9;
 	text = plx_metrics_text(&metrics);
 	assert_non_null(text);
 	assert_line(text, "pollux_cycles_skipped_total 3");
@@ -35,6 +36,8 @@ static void numbers_are_told_by_name(void **state)
 	assert_line(text, "pollux_refusals_total{reason=\"limits\"} 2");
 	assert_line(text, "pollux_gpus{state=\"idle\"} 5");
 	assert_line(text, "pollux_fitness 1.25");
+	assert_line(text, "pollux_utility_band_ratio{bound=\"low\"} 0");
+	assert_line(text, "pollux_utility_band_ratio{bound=\"high\"} 0.9");
 	assert_line(text, "# TYPE pollux_resizes_total counter");
 	free(text);
 }

@@ -173,7 +173,7 @@ static void _decide(const struct pollux_view *view,
 		     "would be %.2f",
 		     wanted, _count_up(view), near, utility);
 	last.wanted = wanted;
-	pollux_count_wanted(wanted);
+	pollux_count_wanted(wanted, rule.low, rule.high);
 }
 
 void pollux_scale_decide(const struct pollux_view *view,
@@ -182,7 +182,7 @@ void pollux_scale_decide(const struct pollux_view *view,
 {
 	if (!_is_on(params)) {
 		memset(&last, 0, sizeof(last));
-		pollux_count_wanted(0);
+		pollux_count_wanted(0, 0, 0);
 		return;
 	}
 	_decide(view, problem, params, now_s);

@@ -11,6 +11,7 @@ static struct {
 	pthread_mutex_t mutex;
 	struct plx_metrics metrics; /* protected by it, all of it */
 	int nodes_wanted;
+	double utility_low, utility_high;
 } shared = {
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
 };
@@ -65,10 +66,12 @@ void pollux_count_gauges(const struct plx_gauges *gauges)
 	slurm_mutex_unlock(&shared.mutex);
 }
 
-void pollux_count_wanted(int nodes)
+void pollux_count_wanted(int nodes, double low, double high)
 {
 	slurm_mutex_lock(&shared.mutex);
 	shared.nodes_wanted = nodes;
+	shared.utility_low = low;
+	shared.utility_high = high;
 	slurm_mutex_unlock(&shared.mutex);
 }
 
@@ -79,6 +82,8 @@ void pollux_count_read(struct plx_metrics *metrics, double now_s)
 		shared.metrics.since_s = now_s;
 	*metrics = shared.metrics;
 	metrics->now.nodes_wanted = shared.nodes_wanted;
+	metrics->now.utility_low = shared.utility_low;
+	metrics->now.utility_high = shared.utility_high;
 	slurm_mutex_unlock(&shared.mutex);
 	pollux_held_read(metrics);
 	metrics->now_s = now_s;

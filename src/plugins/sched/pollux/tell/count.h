@@ -31,8 +31,8 @@ void pollux_count_refusal(const char *why);
 void pollux_count_cycle(double seconds);
 /* What the last cycle found. */
 void pollux_count_gauges(const struct plx_gauges *gauges);
-/* The number of nodes that would do, see core/scale.h. */
-void pollux_count_wanted(int nodes);
+/* How many nodes would do, and the band of utility: see core/scale.h. */
+void pollux_count_wanted(int nodes, double low, double high);
 
 /* A copy of all; now_s since 1970. */
 void pollux_count_read(struct plx_metrics *metrics, double now_s);
