@@ -52,6 +52,7 @@ unpack() {
 split_as_told() {
 	local package
 	for package in slurm-wlm-pollux-plugins:sched_pollux.so \
+		slurm-wlm-pollux-plugins:examples/pollux-grafana.json \
 		slurm-wlm-pollux-plugins:job_submit_pollux.so \
 		pollux:spank_pollux.so pollux:bin/pollux-launch \
 		pollux:bin/pollux-doctor pollux:bin/pollux-report \

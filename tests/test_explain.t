@@ -2,11 +2,12 @@
 # test_explain.t - why jobs have what they have, and the scheduler in numbers
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR}/tests/metrics.sh"
 
 mkdir "$WORK/dump"
 sandbox_up --nodes 3 --gpus-per-node 4 \
 	--params "pollux_min_gap=0.2,pollux_dump=$WORK/dump,pollux_ack_timeout=3"
-plan 19
+plan 21
 
 # What the record of a running job says of it.
 why() {
@@ -60,26 +61,6 @@ as_logged() {
 		[ "$(metric 'refusals_total{.*}' | sum)" = "$refused" ]
 }
 
-# Each sample line has a TYPE before it, and a number.
-well_formed() {
-	awk '
-		/^# TYPE / { known[$3] = $4; next }
-		/^# HELP / { next }
-		!/^pollux_[a-z_]+({[a-z]+="[^"{}]*"(,[a-z]+="[^"{}]*")*})? [-+0-9.e]+$/ {
-			print "not a sample: " $0; bad = 1; next }
-		{
-			name = $1
-			sub(/{.*/, "", name)
-			stem = name
-			sub(/_(bucket|sum|count)$/, "", stem)
-			if (!(name in known) && known[stem] != "histogram") {
-				print "no TYPE: " name; bad = 1
-			}
-			seen++
-		}
-		END { exit bad || seen < 40 }' "$SB/log/pollux.prom"
-}
-
 # pollux-alloc says again what slurmctld has decided, and why.
 decided_again() {
 	local file count=0
@@ -125,7 +106,10 @@ ok "and none that runs was without a reason in any" test ! -s "$WORK/silent"
 
 ok "each decision that was written is made again, to the last digit" \
 	decided_again
-ok "the numbers are text as Prometheus reads it" well_formed
+cp "$SB/log/pollux.prom" "$WORK/exported"
+ok "the numbers are text as Prometheus reads it" well_formed "$WORK/exported"
+ok "the dashboard asks for nothing else" asked_is_exported "$WORK/exported"
+ok "and leaves nothing of it out" exported_is_asked "$WORK/exported"
 ok "anybody may read them" \
 	test "$(stat -c '%a %F' "$SB/log/pollux.prom")" = '644 regular file'
 
