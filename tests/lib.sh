@@ -10,13 +10,17 @@ set -u
 # Waits are multiplied by this: a slow machine must not fail a right program.
 : "${POLLUX_PATIENCE:=4}"
 
+tap_planned=
 tap_count=0
 tap_failed=0
+tap_now= # the sentence that is being tried
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/plx.XXXXXX") || exit 1
 chmod 755 "$WORK"
 SB=
+exec 3>&1 # of the test itself, see lib_end()
 
 plan() {
+	tap_planned=$1
 	echo "1..$1"
 }
 
@@ -26,15 +30,23 @@ ok() {
 	local sentence=$1
 	shift
 	tap_count=$((tap_count + 1))
-	if "$@" >"$WORK/ok.out" 2>&1; then
+	tap_now=$sentence
+	if [ $# -gt 0 ] && "$@" >"$WORK/ok.out" 2>&1; then
 		echo "ok $tap_count - $sentence"
 	else
-		local rc=$?
-		tap_failed=$((tap_failed + 1))
-		echo "not ok $tap_count - $sentence"
-		echo "# failed ($rc): $*"
-		tail -n 40 "$WORK/ok.out" | sed 's/^/# /'
+		not_ok $? "$@"
 	fi
+	tap_now=
+}
+
+# not_ok RC COMMAND...: of the sentence that is being tried.
+not_ok() {
+	local rc=$1
+	shift
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_count - $tap_now"
+	echo "# failed ($rc): $*"
+	tail -n 40 "$WORK/ok.out" | diag
 }
 
 # The same for "must fail".
@@ -48,6 +60,7 @@ skip() {
 }
 
 skip_all() {
+	tap_planned=
 	echo "1..0 # SKIP $1"
 	exit 0
 }
@@ -138,6 +151,14 @@ ended() {
 lib_end() {
 	local rc=$?
 	trap - EXIT INT TERM HUP
+	# A parameter that is not set ends bash in the middle of a command, with
+	# what that said still going into its file.
+	exec >&3
+	[ -z "$tap_now" ] || not_ok "$rc" "it ended the test"
+	if [ "${tap_planned:-$tap_count}" -ne "$tap_count" ]; then
+		echo "# $tap_count of $tap_planned tests were run"
+		tap_failed=$((tap_failed + 1))
+	fi
 	if [ -n "$SB" ]; then
 		[ "$tap_failed" -eq 0 ] || show_logs
 		pollux-sandbox down --dir "$SB" >/dev/null 2>&1

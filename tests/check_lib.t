@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# check_lib.t - a test that goes wrong says so, whatever it does (lib.sh)
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+# ends RC BODY [LINE]: a test with this body ends so, having said this line.
+ends() {
+	local rc=0
+	printf '. "%s/tests/lib.sh"\nplan 2\nneeds_two() { [ "$2" ]; }\n%s\n' \
+		"$POLLUX_SRCDIR" "$2" >"$WORK/body.t"
+	bash "$WORK/body.t" >"$WORK/said" 2>&1 || rc=$?
+	cat "$WORK/said"
+	[ "$rc" -eq "$1" ] && grep -qxE "${3:-.*}" "$WORK/said"
+}
+
+plan 8
+ok "two tests that pass end with 0" ends 0 'ok a true
+ok b true' 'ok 2 - b'
+ok "one that fails ends with 1" ends 1 'ok a false
+ok b true' 'not ok 1 - a'
+ok "a helper with too few arguments fails its test, and is named" \
+	ends 1 'ok a needs_two 1
+ok b true' '# .*needs_two.*|# .*[$]2: unbound variable'
+ok "it says which test that was" ends 1 'ok a wait_until "needs_two 1" 5' \
+	'not ok 1 - a'
+ok "it fails outside a test, too" ends 1 'needs_two 1
+ok a true
+ok b true'
+ok "a sentence without a command fails" ends 1 'ok a
+ok b true' 'not ok 1 - a'
+ok "tests that are not run fail" ends 1 'ok a true' '# 1 of 2 tests were run'
+ok "as does an end in their middle" ends 1 'ok a true
+exit 0' '# 1 of 2 tests were run'
