@@ -10,26 +10,36 @@
 #include "report/history.h"
 #include "report/text.h"
 
-/* "4@n1 2s;8@n[1-2] 6s": GPUs, nodes and seconds of each shape. */
+/*
+ * "4@n1 2s;8@n[1-2] 6s": GPUs, nodes and seconds of each shape; "..." in place
+ * of those that do not fit. Room for the dots is always left.
+ */
 static void write_shapes(const void *item, char *text, size_t size)
 {
 	const struct plx_record *r = item;
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (size_t i = 0; i < r->span_count && used + 4 < size; i++) {
+	for (size_t i = 0; i < r->span_count; i++) {
 		const struct plx_span *span = &r->spans[i];
 		char duration[24];
 		char nodes[128];
+		char shape[192];
+		size_t length;
 
 		plx_text_duration(span->end_s - span->start_s, duration,
 				  sizeof(duration));
 		plx_text_clean(span->nodes, nodes, sizeof(nodes));
-		used += snprintf(text + used, size - used, "%s%d@%s %s",
-				 i ? ";" : "", span->gpus, nodes, duration);
+		length = (size_t) snprintf(shape, sizeof(shape), "%s%d@%s %s",
+					   i ? ";" : "", span->gpus, nodes,
+					   duration);
+		if (used + length + 4 > size) {
+			snprintf(text + used, size - used, "...");
+			return;
+		}
+		memcpy(text + used, shape, length + 1);
+		used += length;
 	}
-	if (used >= size)
-		snprintf(text + size - 4, 4, "...");
 }
 
 static void write_finish(const void *item, char *text, size_t size)
