@@ -40,14 +40,8 @@ static int parse_entry(const char *line, struct plx_entry *entry)
 	line = our_line(line);
 	if (!line)
 		return 0;
-	/* A job without a GPU is on a node all the same, or on none. */
 	if (sscanf(line,
-		   "%63s held %d GPU%*[s] on %1023s from %" SCNd64
-		   " to %" SCNd64 ": %" SCNd64 " GPU-seconds",
-		   id, &e.gpus, nodes, &e.start_s, &e.end_s,
-		   &e.gpu_seconds) != 6 &&
-	    sscanf(line,
-		   "%63s held %d GPU on %1023s from %" SCNd64 " to %" SCNd64
+		   "%63s held %d GPUs on %1023s from %" SCNd64 " to %" SCNd64
 		   ": %" SCNd64 " GPU-seconds",
 		   id, &e.gpus, nodes, &e.start_s, &e.end_s,
 		   &e.gpu_seconds) != 6)
@@ -64,21 +58,25 @@ static int parse_entry(const char *line, struct plx_entry *entry)
 	return 1;
 }
 
-/* The reason in "5 asked for 4 GPUs on n3, serial 2: why": 1 with both set. */
+/*
+ * The reason in "5 asked for 4 GPUs on n3, serial 2: why": 1 with both set.
+ * Of whole jobs it is "serial 2, to be moved: why".
+ */
 static int parse_asked(const char *line, char id[64], const char **why)
 {
 	int at = 0;
 
 	line = our_line(line);
 	if (!line ||
-	    sscanf(line,
-		   "%63s asked for %*d GPU%*[s] on %*s serial "
-		   "%*u: %n",
-		   id, &at) != 1 ||
-	    at == 0)
+	    sscanf(line, "%63s asked for %*d GPUs on %*s serial %*u%n", id,
+		   &at) != 1 ||
+	    at == 0 || !strchr(":,", line[at]))
+		return 0;
+	line = strstr(line + at, ": ");
+	if (!line)
 		return 0;
 	id[strcspn(id, "(")] = '\0';
-	*why = line + at;
+	*why = line + 2;
 	return 1;
 }
 
