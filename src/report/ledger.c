@@ -11,6 +11,7 @@
 
 #include "core/target.h"
 #include "report/ledger.h"
+#include "report/text.h"
 
 #define SENTENCE_SIZE 512
 
@@ -227,12 +228,14 @@ __attribute__((format(printf, 2, 3))) static void differ(struct check *check,
 							 const char *fmt, ...)
 {
 	char sentence[SENTENCE_SIZE];
+	char clean[SENTENCE_SIZE];
 	va_list args;
 
 	va_start(args, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, args);
 	va_end(args);
-	check->tell(sentence, check->arg);
+	/* Names of nodes are as somebody wrote them into a log. */
+	check->tell(plx_text_clean(sentence, clean, sizeof(clean)), check->arg);
 	check->differences++;
 }
 

@@ -52,7 +52,9 @@ static struct widths measure(const struct plx_history *history)
 static void print_job(const struct plx_record *r, const struct widths *w,
 		      FILE *out)
 {
+	char id[CLEAN_SIZE];
 	char name[CLEAN_SIZE];
+	char state[CLEAN_SIZE];
 	char queued[24];
 	char ran[24];
 	char pause[48] = "-";
@@ -62,9 +64,10 @@ static void print_job(const struct plx_record *r, const struct widths *w,
 			 r->pause_s[1]);
 	else if (!r->elastic)
 		snprintf(pause, sizeof(pause), "rigid");
-	fprintf(out, "%*s  %-*.*s  %-*s %7s %7s %11" PRId64 " %7d  %s\n", w->id,
-		r->id, w->name, w->name,
-		plx_text_clean(r->name, name, sizeof(name)), w->state, r->state,
+	fprintf(out, "%*s  %-*s  %-*s %7s %7s %11" PRId64 " %7d  %s\n", w->id,
+		plx_text_clean(r->id, id, sizeof(id)), w->name,
+		plx_text_clean(r->name, name, (size_t) w->name + 1), w->state,
+		plx_text_clean(r->state, state, sizeof(state)),
 		plx_text_duration(r->queued_s, queued, sizeof(queued)),
 		plx_text_duration(r->ran_s, ran, sizeof(ran)), r->gpu_seconds,
 		r->resizes, pause);

@@ -13,6 +13,8 @@
 
 #define COLUMNS_MAX   64
 #define DELIMITER_MAX 64
+/* The year 2286: GPU-seconds until then can be added up. */
+#define TIME_MAX 10000000000
 
 enum column {
 	COLUMN_ID,
@@ -190,10 +192,10 @@ static int parse_time(struct span field, int64_t *out)
 	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest && !*rest) {
 		*out = mktime(&tm);
-		return *out < 0 ? -1 : 0;
+		return *out < 0 || *out > TIME_MAX ? -1 : 0;
 	}
 	*out = strtoll(text, &rest, 10);
-	return *rest || *out < 0 ? -1 : 0;
+	return *rest || *out < 0 || *out > TIME_MAX ? -1 : 0;
 }
 
 /* "billing=2,cpu=2,gres/gpu=4,node=2": 4; typed counts are parts of it. */

@@ -10,6 +10,14 @@
 #define PREFIX	    "pollux_"
 #define SAMPLES_MAX 4096
 
+/* Ours are: what is printed of them can neither steer nor be cut in two. */
+static bool is_plain(const char *text)
+{
+	while (*text >= ' ' && *text < 127)
+		text++;
+	return !*text;
+}
+
 /* "pollux_name{labels} value", or what it is not: false. */
 static bool read_sample(const char *line, struct plx_sample *sample)
 {
@@ -34,7 +42,8 @@ static bool read_sample(const char *line, struct plx_sample *sample)
 	if (labels || *at == '}')
 		at += labels + 1;
 	sample->value = strtod(at, &end);
-	return end != at && (*end == '\n' || !*end) && !isnan(sample->value);
+	return end != at && (*end == '\n' || !*end) && !isnan(sample->value) &&
+	       is_plain(sample->name) && is_plain(sample->labels);
 }
 
 int plx_stat_read(const char *text, struct plx_stat *stat,
