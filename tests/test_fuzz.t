@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-# test_fuzz.t - every parser in slurmctld, fed with damaged and random texts
+# test_fuzz.t - parsers in slurmctld and operators' tools, fed with damaged and
+# random texts
 . "${POLLUX_SRCDIR}/tests/lib.sh"
 
 rounds=2000
 [ -z "${POLLUX_THOROUGH:-}" ] || rounds=300000
-targets="fields hint notice options params section snapshot spank status submit target"
+targets="fields hint ledger notice options params rows section snapshot spank stat \
+status submit target view"
 
 # shellcheck disable=SC2086 # words
 set -- $targets

@@ -27,6 +27,30 @@ static const char *const seeds[] = {
 	"pollux_dump=/var/tmp,pollux_enabled=no",
 	"gres:gpu:4",
 	"a=1 b=-2.5e-3 c=0x1 d=nan why=the rest of it",
+	"JobID|JobName|State|Submit|Start|End|AllocTRES|NodeList|User|Comment\n"
+	"5|two\nlines|RESIZING|100|103|106|cpu=2,gres/gpu=4|n[1-3,7],x|u|"
+	"[pollux v=1 launcher=batch ack=3 phase=done resizes=2 pause=0.25,0.5 "
+	"batch=64,4096,1,4096,0 model=1e-9,0.01,0,0,0,0,1 noise=0,1 "
+	"profiled=1,4 now=64,0 progress=1 restart=1]\n"
+	"5|two|COMPLETED|106|103|2026-01-01T12:00:00|gres/gpu=2|n1|u|\n"
+	"7_1|<b>|CANCELLED by 0|106|None|Unknown||None assigned|v|a|b\n",
+	"[2026-11-21T11:36:16.123] sched/pollux: JobId=5 asked for 4 GPUs on "
+	"n[1-2], serial 2, to be moved: grows 2 -> "
+	"4\n[2026-11-21T11:36:17.123] "
+	"sched/pollux: JobId=5 held 2 GPUs on n[1-2] from 110 to 120: 20 "
+	"GPU-seconds\n[x] sched/pollux: JobId=3_1(7) held 1 GPUs on n1 from 2 "
+	"to 3: 1 GPU-seconds\n",
+	"# TYPE pollux_cycle_seconds histogram\n"
+	"pollux_cycle_seconds_bucket{le=\"0.01\"} 3\n"
+	"pollux_cycle_seconds_bucket{le=\"+Inf\"} 4\n"
+	"pollux_cycle_seconds_sum 0.5\npollux_cycle_seconds_count 4\n"
+	"pollux_lock_held_seconds_bucket{lock=\"look\",le=\"+Inf\"} 4\n"
+	"pollux_lock_held_seconds_count{lock=\"look\"} 4\n"
+	"pollux_resizes_total{kind=\"grow\"} 7\npollux_gpus{state=\"idle\"} 2\n"
+	"pollux_start_time_seconds 1e9\npollux_written_time_seconds 2e9\n",
+	"gpu:2(IDX:0-1),gpu:t4:4(IDX:0,2-3),craynet:1 [pollux v=1 "
+	"launcher=batch ack=3 phase=saving resizes=2 pause=0.41,0.93 serial=4 "
+	"state=asked nodes=2 gpus=4 on=n(1-2),m7 cold=1 why=2 GPUs are free]",
 	"spot notice until=2026-01-01T12:00:00, or until=now+10minutes, 12:30",
 };
 
@@ -71,7 +95,9 @@ static const struct {
 	{ "section", fuzz_section, 3 }, { "snapshot", fuzz_snapshot, 6 },
 	{ "spank", fuzz_spank, 0 },	{ "status", fuzz_status, 1 },
 	{ "submit", fuzz_submit, 5 },	{ "target", fuzz_target, 3 },
-	{ "notice", fuzz_notice, 7 },
+	{ "notice", fuzz_notice, 11 },	{ "rows", fuzz_rows, 7 },
+	{ "ledger", fuzz_ledger, 8 },	{ "stat", fuzz_stat, 9 },
+	{ "view", fuzz_view, 10 },
 };
 
 static uint64_t state;

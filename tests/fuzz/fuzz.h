@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz.h - what must be true of every parser in slurmctld, whatever it reads
+ * fuzz.h - what must be true of every parser of others' text, whatever it reads
  *
  * Each target takes the bytes, feeds them to one parser and stops the program
  * when an invariant does not hold; sanitizers find the rest. `fuzz` runs them
@@ -50,14 +50,18 @@ static inline void fuzz_is_a_line(const char *text, size_t most)
 
 int fuzz_fields(const uint8_t *data, size_t size);
 int fuzz_hint(const uint8_t *data, size_t size);
+int fuzz_ledger(const uint8_t *data, size_t size);
 int fuzz_options(const uint8_t *data, size_t size);
 int fuzz_params(const uint8_t *data, size_t size);
+int fuzz_rows(const uint8_t *data, size_t size);
 int fuzz_section(const uint8_t *data, size_t size);
 int fuzz_snapshot(const uint8_t *data, size_t size);
 int fuzz_spank(const uint8_t *data, size_t size);
+int fuzz_stat(const uint8_t *data, size_t size);
 int fuzz_status(const uint8_t *data, size_t size);
 int fuzz_submit(const uint8_t *data, size_t size);
 int fuzz_notice(const uint8_t *data, size_t size);
 int fuzz_target(const uint8_t *data, size_t size);
+int fuzz_view(const uint8_t *data, size_t size);
 
 #endif
