@@ -17,6 +17,16 @@ AS_IF([test "x$enable_sanitize" = xyes], [
 ])
 ])
 
+# POLLUX_COVERAGE: --enable-coverage, for make coverage. Needs gcc and its gcov.
+AC_DEFUN([POLLUX_COVERAGE], [
+AC_ARG_ENABLE([coverage], [AS_HELP_STRING([--enable-coverage],
+	[build with gcc's counters of lines run, for make coverage])])
+AS_IF([test "x$enable_coverage" = xyes], [
+	CFLAGS="$CFLAGS -O0 --coverage"
+	LIBS="$LIBS -lgcov"
+])
+])
+
 # POLLUX_NEED(VAR, module, package): a library nothing works without.
 AC_DEFUN([POLLUX_NEED], [
 PKG_CHECK_MODULES([$1], [$2], [],
