@@ -127,6 +127,17 @@ static void shrink(const struct plx_ga_run *run, const struct plx_job *job,
 		row[last]--;
 }
 
+/* It has a GPU wherever it needs one. */
+static bool complete(const struct plx_ga_run *run, const struct plx_job *job,
+		     const uint16_t *row)
+{
+	for (int n = 0; n < run->node_count; n++) {
+		if (plx_job_sits(job, n) && row[n] == 0)
+			return false;
+	}
+	return true;
+}
+
 /* What the job has now breaks none of its rules, whatever nodes it may use. */
 static bool may_stay(const struct plx_ga_run *run, const struct plx_job *job,
 		     const uint16_t *now)
@@ -137,8 +148,7 @@ static bool may_stay(const struct plx_ga_run *run, const struct plx_job *job,
 		if (now[n] > 0 && now[n] * shape.nodes != shape.gpus)
 			return false;
 	}
-	return size_allowed(job, shape.gpus) &&
-	       (job->home < 0 || now[job->home] > 0);
+	return size_allowed(job, shape.gpus) && complete(run, job, now);
 }
 
 /* Rules of the job that the published algorithm has not. */
@@ -155,13 +165,17 @@ static void obey(const struct plx_ga_run *run, const struct plx_job *job,
 		if (!job->allowed[n] && !home)
 			row[n] = 0;
 	}
-	if (job->home >= 0 && row[job->home] == 0)
+	for (int n = 0; n < run->node_count && job->node_gpus; n++)
+		row[n] = (uint16_t) min_int(row[n], job->node_gpus);
+	if (!complete(run, job, row))
 		clear(run, row);
 	if (run->problem->uniform)
 		even_out(run, job, row);
 	while (!size_allowed(job, plx_gene_shape(row, run->node_count).gpus) &&
 	       plx_gene_shape(row, run->node_count).gpus > 0)
 		shrink(run, job, row);
+	if (!complete(run, job, row))
+		clear(run, row);
 }
 
 /* False: a job that must have something would have nothing. */

@@ -84,7 +84,7 @@ static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
 	row->must = must_have(job, run->node_count);
 	row->cap = plx_gpu_cap(job, held);
 	row->strict = run->problem->uniform || job->home >= 0 || job->allowed ||
-		      job->size_count > 0;
+		      job->required || job->node_gpus || job->size_count > 0;
 	row->weight = plx_weight(job);
 	run->weight += row->weight;
 	run->job_count++;

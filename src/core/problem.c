@@ -76,6 +76,19 @@ int plx_problem_restrict(struct plx_problem *problem, int j,
 	return 0;
 }
 
+int plx_problem_require(struct plx_problem *problem, int j,
+			struct plx_error *err)
+{
+	struct plx_job *job = &problem->jobs[j];
+
+	if (!job->required)
+		job->required = zeroed(problem->node_count, sizeof(bool));
+	if (!job->required)
+		return plx_fail(err, "no memory for the nodes of job %u",
+				job->id);
+	return 0;
+}
+
 void plx_problem_destroy(struct plx_problem *problem)
 {
 	if (!problem)
@@ -83,6 +96,7 @@ void plx_problem_destroy(struct plx_problem *problem)
 	for (int j = 0; j < problem->job_count; j++) {
 		free(problem->jobs[j].now);
 		free(problem->jobs[j].allowed);
+		free(problem->jobs[j].required);
 		free(problem->jobs[j].sizes);
 		free(problem->jobs[j].takes);
 		if (problem->jobs[j].table)
@@ -148,6 +162,9 @@ static int check_job(const struct plx_problem *problem,
 		return plx_fail(err,
 				"job %u: %d to %d nodes: want 0 <= min <= max",
 				job->id, job->min_nodes, job->max_nodes);
+	if (job->node_gpus < 0)
+		return plx_fail(err, "job %u: %d GPUs a node: want 0 or more",
+				job->id, job->node_gpus);
 	if (job->max_by < 0 || job->max_by >= PLX_BOUNDS)
 		return plx_fail(err, "job %u: limit of kind %d: want 0 to %d",
 				job->id, job->max_by, PLX_BOUNDS - 1);

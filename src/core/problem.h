@@ -42,6 +42,7 @@ struct plx_job {
 	int max_by;	/* enum plx_bound */
 	int min_nodes;	/* that it is on when it runs; 0: any */
 	int max_nodes;	/* 0: any; otherwise >= min_nodes */
+	int node_gpus;	/* most on one node, at least what it has; 0: any */
 	bool profiled;	/* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
 	/* Largest count measured, by it or its kin: at most doubled, >= 1. */
@@ -60,6 +61,7 @@ struct plx_job {
 	int restarts;	  /* so far */
 	int *now;	  /* [node_count] GPUs it has on each node */
 	bool *allowed;	  /* [node_count] nodes it may use; NULL: all */
+	bool *required;	  /* [node_count] each holds one, as home; NULL: none */
 	int *sizes;	  /* [size_count] GPU counts it may have, rising; */
 	int size_count;	  /* 0: every count from min to max */
 	struct plx_table *table; /* its speedups; NULL: by its goodput */
@@ -98,7 +100,16 @@ struct plx_problem *plx_problem_create(int node_count, int job_count,
 /* Give job j its own `allowed` array, all true. */
 int plx_problem_restrict(struct plx_problem *problem, int j,
 			 struct plx_error *err);
+/* Give job j its own `required` array, all false. */
+int plx_problem_require(struct plx_problem *problem, int j,
+			struct plx_error *err);
 void plx_problem_destroy(struct plx_problem *problem); /* accepts NULL */
+
+/* Does node n hold a GPU of the job if any does? */
+static inline bool plx_job_sits(const struct plx_job *job, int n)
+{
+	return n == job->home || (job->required && job->required[n]);
+}
 
 /* -1 with the first inconsistency named: negative, NaN, now over gpus, ... */
 int plx_problem_check(const struct plx_problem *problem, struct plx_error *err);

@@ -138,6 +138,8 @@ static struct plx_problem *imagine(const struct plx_problem *from, int nodes,
 		*job = from->jobs[j];
 		job->now = now;
 		job->allowed = NULL;
+		job->required = NULL;
+		job->node_gpus = 0;
 		job->sizes = NULL;
 		job->size_count = 0;
 		job->table = NULL;

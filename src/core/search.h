@@ -24,11 +24,11 @@
  * search_shake.c	the whole search, within a budget
  * search_why.c		the sentence for the operator
  *
- * What always holds: a job with any GPU has one on its home node, from its
- * minimum to its cap, on as many nodes as it may, uniform if asked; new seats
- * are on allowed nodes (a home where it has GPUs counts as allowed). A job for
- * which nothing of that is possible keeps what it has, even over capacity: see
- * plx_search_repair().
+ * What always holds: a job with any GPU has one on its home node and on each
+ * that it requires, no more than it may on any, from its minimum to its cap, on
+ * as many nodes as it may, uniform if asked; new seats are on allowed nodes (a
+ * home where it has GPUs counts as allowed). A job for which nothing of that is
+ * possible keeps what it has, even over capacity: see plx_search_repair().
  */
 #ifndef PLX_CORE_SEARCH_H
 #define PLX_CORE_SEARCH_H
@@ -84,6 +84,7 @@ struct plx_elastic {
 	double *many;	/* ... on more; NAN: not asked */
 	double *counts; /* the best of the three */
 	int one_max;	/* most GPUs on one node */
+	int required;	/* nodes, as the job says */
 	struct plx_point *hull;
 	int hull_count;
 	const struct plx_point *target; /* bought at the price; may be NULL */
@@ -239,6 +240,9 @@ void plx_seat_fix(struct plx_search *search, struct plx_elastic *e);
 bool plx_seat_equal(const struct plx_seat *a, const struct plx_seat *b);
 void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from);
 struct plx_shape plx_seat_shape(const struct plx_seat *seat);
+/* Has the job a GPU there wherever it needs one? */
+bool plx_seat_complete(const struct plx_elastic *e,
+		       const struct plx_seat *seat);
 void plx_move_begin(struct plx_search *search);
 void plx_move_touch(struct plx_search *search, struct plx_elastic *e);
 /* Gain in the sum of utilities since plx_move_begin(). */
@@ -263,20 +267,28 @@ int plx_stock_free(const struct plx_search *search, const struct plx_elastic *e,
 int plx_stock_open(const struct plx_search *search, const struct plx_elastic *e,
 		   int n);
 
+/* Of these GPUs of a node, as many as the job may have on one. */
+static inline int plx_node_most(const struct plx_elastic *e, int gpus)
+{
+	int most = e->job->node_gpus;
+
+	return most && most < gpus ? most : gpus;
+}
+
 /* GPUs of the node that are free for the job. */
 static inline int plx_node_free(const struct plx_search *search,
 				const struct plx_elastic *e, int n)
 {
-	return e->job->takes ? plx_stock_free(search, e, n)
-			     : search->nodes[n].free;
+	return plx_node_most(e, e->job->takes ? plx_stock_free(search, e, n)
+					      : search->nodes[n].free);
 }
 
 /* The same were all gone that can be asked to. */
 static inline int plx_node_open(const struct plx_search *search,
 				const struct plx_elastic *e, int n)
 {
-	return e->job->takes ? plx_stock_open(search, e, n)
-			     : search->nodes[n].open;
+	return plx_node_most(e, e->job->takes ? plx_stock_open(search, e, n)
+					      : search->nodes[n].open);
 }
 
 /* search_look.c */

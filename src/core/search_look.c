@@ -152,7 +152,9 @@ static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
 			nodes -= add_level(search, e, disturbed + g, 0, nodes);
 	}
 	for (int g = top; form->per_node == 0 && g > 0 && gpus > 0; g--)
-		gpus -= g * add_level(search, e, g, 0, gpus / g + nodes);
+		gpus -= plx_node_most(e, g) *
+			add_level(search, e, g, 0,
+				  gpus / plx_node_most(e, g) + nodes);
 }
 
 static void add_victims(struct plx_search *search, const struct plx_elastic *e,
@@ -183,6 +185,10 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 	search->look_count = 0;
 	if (e->job->home >= 0)
 		add(search, e, e->job->home);
+	for (int n = 0; e->required && n < search->node_count; n++) {
+		if (e->job->required[n])
+			add(search, e, n);
+	}
 	add_seat(search, e, &e->now);
 	if (e->touched)
 		add_seat(search, e, &e->saved);

@@ -51,6 +51,18 @@ static void survey(struct plx_search *search, const struct plx_elastic *e)
 	}
 }
 
+/* It can have so many GPUs there, with nobody giving way. */
+static bool has_room_on(const struct plx_search *search,
+			const struct plx_elastic *e,
+			const struct plx_form *form, int n)
+{
+	int g = form->per_node > 0 ? form->per_node : 1;
+
+	return plx_node_free(search, e, n) >= g &&
+	       plx_node_usable(search, e, n) &&
+	       !(plx_form_multi(form) && plx_node_disturbs(search, n));
+}
+
 /* After survey(): is there room without taking from anybody? */
 static bool has_room(const struct plx_search *search,
 		     const struct plx_elastic *e, const struct plx_form *form)
@@ -58,11 +70,12 @@ static bool has_room(const struct plx_search *search,
 	int home = e->job->home;
 	int g = form->per_node > 0 ? form->per_node : 1;
 
-	if (home >= 0 &&
-	    (plx_node_free(search, e, home) < g ||
-	     !plx_node_usable(search, e, home) ||
-	     (plx_form_multi(form) && plx_node_disturbs(search, home))))
+	if (home >= 0 && !has_room_on(search, e, form, home))
 		return false;
+	for (int n = 0; e->required && n < search->node_count; n++) {
+		if (e->job->required[n] && !has_room_on(search, e, form, n))
+			return false;
+	}
 	if (form->per_node == 0)
 		return search->room_multi_gpus >= form->gpus &&
 		       search->room_multi[1] >= form->nodes;

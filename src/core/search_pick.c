@@ -2,9 +2,9 @@
 /*
  * search_pick.c - which nodes for a form, and who gives way there
  *
- * Nodes are chosen in this order: the home, those with the least to take
- * from others, those that the job has now, the fullest that fits (so that
- * large holes stay large), the lowest index.
+ * Nodes are chosen in this order: the home and those required, those with the
+ * least to take from others, those that the job has now, the fullest that fits
+ * (so that large holes stay large), the lowest index.
  */
 #include <math.h>
 #include <stddef.h>
@@ -49,7 +49,7 @@ static bool can_give(const struct plx_elastic *e, int n)
 {
 	if (e->fixed || plx_seat_shape(&e->at).gpus <= e->job->min_gpus)
 		return false;
-	return n != e->job->home || gpus_at(e, n) > 1;
+	return !plx_job_sits(e->job, n) || gpus_at(e, n) > 1;
 }
 
 /* Is a rather to give way than b? The higher id in doubt. */
@@ -136,7 +136,7 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 	}
 	if (cost > 0 && !eject)
 		return NEVER;
-	if (n == e->job->home)
+	if (plx_job_sits(e->job, n))
 		return (uint64_t) n;
 	if (cost > 0)
 		rank = node_price(search, n) << 1 | elsewhere;
@@ -211,7 +211,7 @@ static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 		search->keys[i] = node_key(search, e, form, n, eject);
 		if (search->keys[i] != NEVER)
 			search->scratch[count++] = search->keys[i];
-		else if (n == home)
+		else if (plx_job_sits(e->job, n))
 			return false;
 	}
 	if (count < form->nodes ||
@@ -226,7 +226,7 @@ static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 						   .gpus = form->per_node };
 	}
 	sort_spots(picked);
-	return true;
+	return plx_seat_complete(e, picked);
 }
 
 /* A node that it does not use so far, though it may use no more of them. */
@@ -236,7 +236,7 @@ static bool one_too_many(const struct plx_search *search,
 	return search->scratch[i] == 0 && used >= plx_nodes_max(search, e);
 }
 
-/* The next node to fill: the home, nodes it has now, then the emptiest. */
+/* The next node to fill: one it needs, one it has now, then the emptiest. */
 static int next_to_fill(const struct plx_search *search,
 			const struct plx_elastic *e, int used)
 {
@@ -253,7 +253,7 @@ static int next_to_fill(const struct plx_search *search,
 		    !plx_node_usable(search, e, n))
 			continue;
 		worth += e->job->now[n] > 0 ? 1L << 20 : 0;
-		worth += n == e->job->home ? 1L << 21 : 0;
+		worth += plx_job_sits(e->job, n) ? 1L << 21 : 0;
 		if (worth > best) {
 			best = worth;
 			next = i;
@@ -262,7 +262,7 @@ static int next_to_fill(const struct plx_search *search,
 	return next;
 }
 
-/* The next GPU to take from others: at home, then where it costs least. */
+/* The next GPU to take from others: where it needs one, then the cheapest. */
 static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
 			int used)
 {
@@ -271,8 +271,8 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
 
 	for (int i = 0; i < search->look_count; i++) {
 		int n = search->look[i];
-		bool home = n == e->job->home && search->scratch[i] == 0;
-		uint64_t cost = home ? 0 : node_price(search, n) + 1;
+		bool first = plx_job_sits(e->job, n) && search->scratch[i] == 0;
+		uint64_t cost = first ? 0 : node_price(search, n) + 1;
 
 		if (plx_node_disturbs(search, n) ||
 		    !plx_node_usable(search, e, n) ||
@@ -326,7 +326,6 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 			const struct plx_form *form, bool eject)
 {
 	struct plx_seat *picked = &search->picked;
-	bool home = e->job->home < 0;
 
 	if (!fill_ragged(search, e, form, eject))
 		return false;
@@ -336,7 +335,6 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 
 		if (search->scratch[i] == 0)
 			continue;
-		home = home || n == e->job->home;
 		picked->spots[picked->count++] =
 			(struct plx_spot){ .node = n,
 					   .gpus = (int) search->scratch[i] };
@@ -347,7 +345,7 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 			plx_value(search, e,
 				  (struct plx_shape){ .nodes = picked->count,
 						      .gpus = form->gpus });
-	return picked->count >= form->nodes && home &&
+	return picked->count >= form->nodes && plx_seat_complete(e, picked) &&
 	       picked->utility > -INFINITY;
 }
 

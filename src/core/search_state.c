@@ -49,6 +49,20 @@ void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from)
 	to->utility = from->utility;
 }
 
+bool plx_seat_complete(const struct plx_elastic *e, const struct plx_seat *seat)
+{
+	bool at_home = e->job->home < 0;
+	int required = 0;
+
+	for (int i = 0; i < seat->count; i++) {
+		int n = seat->spots[i].node;
+
+		at_home = at_home || n == e->job->home;
+		required += e->job->required && e->job->required[n];
+	}
+	return at_home && required == e->required;
+}
+
 static bool size_listed(const struct plx_job *job, int gpus)
 {
 	for (int i = 0; i < job->size_count; i++) {
@@ -63,7 +77,6 @@ static bool seat_valid(const struct plx_search *search,
 		       const struct plx_elastic *e)
 {
 	struct plx_shape shape = plx_seat_shape(&e->now);
-	bool at_home = e->job->home < 0;
 
 	if (shape.gpus == 0)
 		return true;
@@ -71,15 +84,16 @@ static bool seat_valid(const struct plx_search *search,
 	    (e->job->max_nodes && shape.nodes > e->job->max_nodes))
 		return false;
 	for (int i = 0; i < e->now.count; i++) {
-		if (e->now.spots[i].node == e->job->home)
-			at_home = true;
-		if (!plx_node_usable(search, e, e->now.spots[i].node))
+		if (!plx_node_usable(search, e, e->now.spots[i].node) ||
+		    plx_node_most(e, e->now.spots[i].gpus) <
+			    e->now.spots[i].gpus)
 			return false;
 		if (search->problem->uniform &&
 		    e->now.spots[i].gpus != e->now.spots[0].gpus)
 			return false;
 	}
-	return at_home && size_listed(e->job, shape.gpus) &&
+	return plx_seat_complete(e, &e->now) &&
+	       size_listed(e->job, shape.gpus) &&
 	       shape.gpus >= e->job->min_gpus && shape.gpus <= e->job->max_gpus;
 }
 
@@ -135,6 +149,7 @@ static int elastic_init(struct plx_search *search, struct plx_elastic *e,
 	e->saved.spots = e->spots + 2 * max;
 	e->best.spots = e->spots + 3 * max;
 	for (int n = 0; n < problem->node_count; n++) {
+		e->required += e->job->required && e->job->required[n];
 		if (e->job->now[n] > 0)
 			e->now.spots[e->now.count++] =
 				(struct plx_spot){ .node = n,

@@ -90,7 +90,7 @@ bool plx_size_allowed(const struct plx_elastic *e, int gpus)
 
 bool plx_one_node(const struct plx_elastic *e, int gpus)
 {
-	return gpus <= e->one_max && e->job->min_nodes <= 1;
+	return gpus <= e->one_max && e->job->min_nodes <= 1 && e->required <= 1;
 }
 
 int plx_nodes_max(const struct plx_search *search, const struct plx_elastic *e)
@@ -104,10 +104,10 @@ int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
 		   int gpus, int least)
 {
 	int most = min_int(plx_nodes_max(search, e), gpus);
+	int largest = plx_node_most(e, search->node_gpus_max);
 
-	least = max_int(least, e->job->min_nodes);
-	least = max_int(least, gpus / search->node_gpus_max +
-				       (gpus % search->node_gpus_max > 0));
+	least = max_int(least, max_int(e->job->min_nodes, e->required));
+	least = max_int(least, gpus / largest + (gpus % largest > 0));
 	if (!search->problem->uniform)
 		return least <= most ? least : 0;
 	for (int k = least; k <= most; k++) {
@@ -152,16 +152,19 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 	int sum = 0;
 
 	*largest = 0;
-	if (e->job->home < 0 && !e->job->allowed) {
-		*largest = search->node_gpus_max;
+	if (e->job->home < 0 && !e->job->allowed && !e->required) {
+		*largest = plx_node_most(e, search->node_gpus_max);
 		return search->gpus;
 	}
 	for (int n = 0; n < search->node_count; n++) {
+		int gpus = plx_node_most(e, problem->gpus[n]);
+
 		if (!plx_node_usable(search, e, n))
 			continue;
-		sum += problem->gpus[n];
-		if (e->job->home < 0 || n == e->job->home)
-			*largest = max_int(*largest, problem->gpus[n]);
+		sum += gpus;
+		if ((e->job->home < 0 && !e->required) ||
+		    plx_job_sits(e->job, n))
+			*largest = max_int(*largest, gpus);
 	}
 	return sum;
 }

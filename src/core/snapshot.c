@@ -43,6 +43,7 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	  0, PLX_BOUNDS - 1, PLX_BOUND_OWN },
 	{ "min_nodes", PLX_IN_JOB, PLX_WHOLE, AT(min_nodes), 0, INT_MAX, 0 },
 	{ "max_nodes", PLX_IN_JOB, PLX_WHOLE, AT(max_nodes), 0, INT_MAX, 0 },
+	{ "node_gpus", PLX_IN_JOB, PLX_WHOLE, AT(node_gpus), 0, INT_MAX, 0 },
 	{ "profiled_replicas", PLX_IN_JOB, PLX_WHOLE, AT(profiled_gpus),
 	  0, INT_MAX, 0 },
 	{ "pinned", PLX_IN_JOB, PLX_FLAG, AT(pinned), 0, 1, 0 },
@@ -210,20 +211,23 @@ static void add_part(struct sheet *sheet, enum plx_snapshot_part part,
 	}
 }
 
-/* [[first, last], ...]; nothing where all nodes are allowed. */
-static void add_allowed(struct sheet *sheet, const bool *allowed, int count)
+/* ,"key":[[first, last], ...]; nothing where all nodes are as is usual. */
+static void add_ranges(struct sheet *sheet, const char *key, const bool *nodes,
+		       int count, bool usual)
 {
 	const char *comma = "";
 	int first = -1;
 	int n = 0;
 
-	while (n < count && allowed && allowed[n])
+	while (n < count && nodes && nodes[n] == usual)
 		n++;
-	if (n == count || !allowed)
+	if (n == count || !nodes)
 		return;
-	add(sheet, ",\"allowed\":[");
+	add(sheet, ",");
+	add_key(sheet, key);
+	add(sheet, "[");
 	for (n = 0; n <= count; n++) {
-		bool yes = n < count && allowed[n];
+		bool yes = n < count && nodes[n];
 
 		if (yes && first < 0)
 			first = n;
@@ -305,7 +309,9 @@ static void add_job(struct sheet *sheet, const struct plx_problem *problem,
 		add(sheet, ",\"home\":");
 		add_whole(sheet, job->home);
 	}
-	add_allowed(sheet, job->allowed, problem->node_count);
+	add_ranges(sheet, "allowed", job->allowed, problem->node_count, true);
+	add_ranges(sheet, "required", job->required, problem->node_count,
+		   false);
 	if (job->size_count > 0) {
 		add(sheet, ",\"sizes\":[");
 		for (int i = 0; i < job->size_count; i++) {

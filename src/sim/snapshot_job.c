@@ -179,24 +179,16 @@ static int read_speedup(const struct plx_json *up, struct plx_job *job,
 }
 
 /* [[first, last], ...] of nodes. */
-static int read_allowed(struct plx_reading *reading, const struct plx_json *up,
-			int j, struct plx_error *err)
+static int read_ranges(const struct plx_json *list, int node_count, bool *nodes,
+		       struct plx_error *err)
 {
-	struct plx_problem *problem = reading->snapshot->problem;
-	struct plx_json list = plx_json_at(up, "allowed");
-	bool *allowed;
 	size_t count;
 
-	if (!list.value)
-		return 0;
-	if (plx_json_list(&list, 0, (size_t) problem->node_count, &count, err) <
-		    0 ||
-	    plx_problem_restrict(problem, j, err) < 0)
+	memset(nodes, 0, sizeof(*nodes) * (size_t) node_count);
+	if (plx_json_list(list, 0, (size_t) node_count, &count, err) < 0)
 		return -1;
-	allowed = problem->jobs[j].allowed;
-	memset(allowed, 0, sizeof(*allowed) * (size_t) problem->node_count);
 	for (size_t i = 0; i < count; i++) {
-		struct plx_json pair = plx_json_item(&list, i);
+		struct plx_json pair = plx_json_item(list, i);
 		struct plx_json first = plx_json_item(&pair, 0);
 		struct plx_json last = plx_json_item(&pair, 1);
 		double from;
@@ -204,14 +196,31 @@ static int read_allowed(struct plx_reading *reading, const struct plx_json *up,
 		size_t two;
 
 		if (plx_json_list(&pair, 2, 2, &two, err) < 0 ||
-		    plx_json_whole(&first, 0, problem->node_count - 1, &from,
-				   err) < 0 ||
-		    plx_json_whole(&last, from, problem->node_count - 1, &to,
-				   err) < 0)
+		    plx_json_whole(&first, 0, node_count - 1, &from, err) < 0 ||
+		    plx_json_whole(&last, from, node_count - 1, &to, err) < 0)
 			return -1;
-		memset(allowed + (int) from, 1,
-		       sizeof(*allowed) * (size_t) (to - from + 1));
+		memset(nodes + (int) from, 1,
+		       sizeof(*nodes) * (size_t) (to - from + 1));
 	}
+	return 0;
+}
+
+static int read_nodes(struct plx_reading *reading, const struct plx_json *up,
+		      int j, struct plx_error *err)
+{
+	struct plx_problem *problem = reading->snapshot->problem;
+	struct plx_job *job = &problem->jobs[j];
+	struct plx_json allowed = plx_json_at(up, "allowed");
+	struct plx_json required = plx_json_at(up, "required");
+
+	if (allowed.value &&
+	    (plx_problem_restrict(problem, j, err) < 0 ||
+	     read_ranges(&allowed, problem->node_count, job->allowed, err) < 0))
+		return -1;
+	if (required.value && (plx_problem_require(problem, j, err) < 0 ||
+			       read_ranges(&required, problem->node_count,
+					   job->required, err) < 0))
+		return -1;
 	return 0;
 }
 
@@ -282,7 +291,7 @@ int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
 	if (!plx_json_at(spot, "profiled_replicas").value)
 		job->profiled_gpus = job->max_gpus;
 	if (read_speedup(spot, job, err) < 0 ||
-	    read_allowed(reading, spot, j, err) < 0 ||
+	    read_nodes(reading, spot, j, err) < 0 ||
 	    read_sizes(spot, job, err) < 0)
 		return -1;
 	return 0;

@@ -91,6 +91,10 @@ static inline bool row_allowed(const struct plx_problem *problem,
 	for (int n = 0; n < problem->node_count; n++) {
 		bool home = n == job->home && job->now[n] > 0;
 
+		if (job->required && job->required[n] && row[n] == 0)
+			return false;
+		if (job->node_gpus && row[n] > job->node_gpus)
+			return false;
 		if (row[n] == 0)
 			continue;
 		if (problem->uniform && row[n] * shape.nodes != shape.gpus)

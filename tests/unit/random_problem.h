@@ -25,7 +25,7 @@ struct random_spec {
 	bool hostile; /* absurd but valid numbers */
 	bool rich;    /* weights, sizes and tables too */
 	bool stocked; /* other resources, too */
-	bool bounded; /* numbers of nodes, too */
+	bool bounded; /* numbers of nodes, nodes required, GPUs a node, too */
 };
 
 static inline int random_int(uint64_t *seed, int low, int high)
@@ -160,6 +160,26 @@ static inline void random_now(uint64_t *seed, struct plx_problem *problem,
 		job->home = at[random_int(seed, 0, nodes - 1)];
 }
 
+/* Nodes it needs, those it has in most cases; and what it may have on one. */
+static inline void random_bounds(uint64_t *seed, struct plx_problem *problem,
+				 int j)
+{
+	struct plx_job *job = &problem->jobs[j];
+	bool needs = chance(seed, 30);
+
+	assert_int_equal(0, plx_problem_require(problem, j, NULL));
+	for (int n = 0; n < problem->node_count; n++)
+		job->required[n] =
+			needs && chance(seed, job->now[n] > 0 ? 50 : 10);
+	if (chance(seed, 70))
+		return;
+	job->node_gpus = random_int(seed, 1, 4);
+	for (int n = 0; n < problem->node_count; n++) {
+		if (job->now[n] > job->node_gpus)
+			job->node_gpus = job->now[n];
+	}
+}
+
 /* Powers of two, and one more count. */
 static inline void random_sizes(uint64_t *seed, struct plx_job *job)
 {
@@ -286,6 +306,8 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 			job->allowed[random_int(seed, 0, nodes - 1)] = false;
 		}
 		random_now(seed, problem, job);
+		if (spec->bounded)
+			random_bounds(seed, problem, j);
 		if (spec->rich)
 			enrich(seed, job, nodes);
 	}

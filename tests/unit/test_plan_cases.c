@@ -129,6 +129,56 @@ static void a_job_keeps_to_as_many_nodes_as_it_may_have(void **state)
 	done(problem, plan);
 }
 
+/* Whoever needs the first and the last of three. */
+static void a_job_is_on_each_node_it_requires_or_parked(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->uniform = false;
+	problem->interference = false;
+	problem->jobs[0].min_gpus = 2;
+	problem->jobs[0].max_gpus = 3;
+	problem->jobs[1].max_gpus = 4;
+	problem->jobs[1].now[2] = 4;
+	problem->jobs[1].home = 2;
+	assert_int_equal(0, plx_problem_require(problem, 0, NULL));
+	problem->jobs[0].required[0] = problem->jobs[0].required[2] = true;
+	plan = searched(problem);
+	assert_int_equal(3, plan->choices[0].shape.gpus);
+	assert_true(plan->choices[0].gpus[0] > 0);
+	assert_true(plan->choices[0].gpus[2] > 0);
+	assert_true(plan->choices[1].gpus[2] > 0);
+	check_plan(problem, plan);
+	plx_plan_destroy(plan);
+	problem->gpus[0] = 0;
+	plan = searched(problem);
+	assert_int_equal(0, plan->choices[0].shape.gpus);
+	assert_int_equal(4, plan->choices[1].shape.gpus);
+	done(problem, plan);
+}
+
+static void a_job_has_no_more_on_a_node_than_it_may(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].node_gpus = 2;
+	problem->jobs[0].now[0] = 1;
+	problem->jobs[0].home = 0;
+	plan = searched(problem);
+	assert_choice(plan, 0, 6, "grows 1 -> 6 GPUs on 3 nodes: ");
+	check_plan(problem, plan);
+	plx_plan_destroy(plan);
+	problem->jobs[0].max_nodes = 1;
+	problem->uniform = false;
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "grows 1 -> 2 GPUs on 1 node: ");
+	done(problem, plan);
+}
+
 /* One GPU is left on the second node; none on two of three. */
 static void a_job_is_on_as_many_nodes_as_it_must_or_parked(void **state)
 {
@@ -409,6 +459,8 @@ int main(void)
 		cmocka_unit_test(a_job_keeps_to_as_many_nodes_as_it_may_have),
 		cmocka_unit_test(
 			a_job_is_on_as_many_nodes_as_it_must_or_parked),
+		cmocka_unit_test(a_job_is_on_each_node_it_requires_or_parked),
+		cmocka_unit_test(a_job_has_no_more_on_a_node_than_it_may),
 		cmocka_unit_test(a_newcomer_takes_its_share),
 		cmocka_unit_test(reserved_room_is_left),
 		cmocka_unit_test(the_last_gpu_parks_whoever_may_be),

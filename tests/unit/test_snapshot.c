@@ -29,7 +29,8 @@ static struct plx_problem *any_problem(uint64_t *seed, bool hostile)
 					  .gpus = 8,
 					  .hostile = hostile,
 					  .rich = chance(seed, 60),
-					  .stocked = true };
+					  .stocked = true,
+					  .bounded = chance(seed, 30) };
 	struct plx_problem *problem = random_problem(seed, &spec);
 
 	if (chance(seed, 60))
@@ -72,6 +73,11 @@ static void assert_same_text(const struct plx_problem *a,
 	free(again);
 }
 
+static bool required(const struct plx_job *job, int n)
+{
+	return job->required && job->required[n];
+}
+
 static bool allowed(const struct plx_job *job, int n)
 {
 	return !job->allowed || job->allowed[n];
@@ -106,8 +112,11 @@ static void assert_same_job(const struct plx_job *a, const struct plx_job *b,
 	assert_true(a->restart_s == b->restart_s);
 	assert_int_equal(a->restarts, b->restarts);
 	assert_memory_equal(a->now, b->now, (size_t) nodes * sizeof(int));
-	for (int n = 0; n < nodes; n++)
+	for (int n = 0; n < nodes; n++) {
 		assert_int_equal(allowed(a, n), allowed(b, n));
+		assert_int_equal(required(a, n), required(b, n));
+	}
+	assert_int_equal(a->node_gpus, b->node_gpus);
 	assert_int_equal(a->size_count, b->size_count);
 	assert_int_equal(!a->table, !b->table);
 }
