@@ -30,6 +30,7 @@ static const struct {
 	{ "reserv",		PLX_REFUSED_NODES },
 	{ "drain",		PLX_REFUSED_NODES },
 	{ "may not",		PLX_REFUSED_NODES },
+	{ "its user asked",	PLX_REFUSED_NODES },
 	{ " free",		PLX_REFUSED_ROOM },
 	{ "GPUs are gone",	PLX_REFUSED_ROOM },
 	{ "enough",		PLX_REFUSED_ROOM },

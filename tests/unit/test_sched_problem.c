@@ -326,6 +326,91 @@ static void only_what_may_run_out_is_counted(void **state)
 	plx_problem_destroy(problem);
 }
 
+static void a_partition_allows_its_jobs_so_many_cpus_a_node(void **state)
+{
+	int left[NODES] = { 2, 3 };
+	struct pollux_quota quota = { .left = left };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.view.quota_count = 1;
+	w.view.quotas = &quota;
+	w.jobs[1].quota = 0;
+	problem = problem_of(&w);
+	assert_int_equal(1, problem->stock_kinds);
+	/* What it has there is its own: one CPU. */
+	assert_true(problem->stock[0] == 3 && problem->stock[1] == 3);
+	assert_true(problem->jobs[0].takes[0] == 0);
+	assert_true(problem->jobs[1].takes[0] == 1);
+	plx_problem_destroy(problem);
+}
+
+static void a_limit_on_a_node_takes_nothing_away(void **state)
+{
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.jobs[0].node_gpus = w.jobs[1].node_gpus = 2;
+	w.gpus[0][0] = 3;
+	problem = problem_of(&w);
+	assert_int_equal(3, problem->jobs[0].node_gpus);
+	assert_int_equal(2, problem->jobs[1].node_gpus);
+	plx_problem_destroy(problem);
+}
+
+/* The first job's user named both nodes. */
+static void a_job_needs_the_nodes_that_its_user_named(void **state)
+{
+	const bool both[NODES] = { true, true };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.jobs[0].required = both;
+	w.jobs[0].options.max_gpus = 4;
+	w.gpus[0][1] = w.cpus[0][1] = 1;
+	problem = problem_of(&w);
+	assert_true(problem->jobs[0].required[0]);
+	assert_true(problem->jobs[0].required[1]);
+	assert_null(problem->jobs[1].required);
+	assert_int_equal(2, problem->jobs[0].min_nodes);
+	assert_int_equal(2, problem->jobs[0].min_gpus);
+	assert_int_equal(4, problem->jobs[0].max_gpus);
+	plx_problem_destroy(problem);
+}
+
+static void without_one_of_them_it_gains_nothing(void **state)
+{
+	const bool both[NODES] = { true, true };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.jobs[0].required = both;
+	w.jobs[0].min_nodes = 2;
+	w.gpus[0][1] = w.cpus[0][1] = 1;
+	w.nodes[1].usable = false;
+	problem = problem_of(&w);
+	assert_null(problem->jobs[0].required);
+	assert_int_equal(1, problem->jobs[0].min_nodes);
+	assert_int_equal(2, problem->jobs[0].max_gpus);
+	assert_true(problem->jobs[0].allowed[0]);
+	plx_problem_destroy(problem);
+
+	/* Parked, it waits for both. */
+	w.gpus[0][0] = w.gpus[0][1] = 0;
+	problem = problem_of(&w);
+	assert_false(problem->jobs[0].allowed[0]);
+	assert_false(problem->jobs[0].allowed[1]);
+	plx_problem_destroy(problem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +421,11 @@ int main(void)
 		cmocka_unit_test(
 			a_job_that_said_nothing_is_known_by_its_options),
 		cmocka_unit_test(only_what_may_run_out_is_counted),
+		cmocka_unit_test(
+			a_partition_allows_its_jobs_so_many_cpus_a_node),
+		cmocka_unit_test(a_limit_on_a_node_takes_nothing_away),
+		cmocka_unit_test(a_job_needs_the_nodes_that_its_user_named),
+		cmocka_unit_test(without_one_of_them_it_gains_nothing),
 		cmocka_unit_test(weights_are_what_the_administrator_wants),
 		cmocka_unit_test(a_whole_node_is_left_by_who_yields),
 		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),

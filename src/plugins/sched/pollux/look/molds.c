@@ -7,8 +7,10 @@
 #include "common/node_gpus.h"
 #include "core/section.h"
 #include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/caps.h"
 #include "sched/pollux/start/mold.h"
 #include "sched/pollux/track.h"
 
@@ -117,6 +119,8 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->memory = xcalloc(count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_view_kind(view, record, rules);
+	job->quota = pollux_quota_of(view, record);
+	pollux_caps_node(view, record, job);
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_view_set(view, allowed);

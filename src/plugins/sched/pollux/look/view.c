@@ -14,6 +14,7 @@
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/notices.h"
+#include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/torn.h"
@@ -169,6 +170,9 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_view_set(view, allowed);
+	if (record->details->req_node_bitmap)
+		job->required = pollux_view_set(
+			view, bit_copy(record->details->req_node_bitmap));
 	job->fixed = pollux_nodes_fixed(rules, record);
 	job->runs = job->runs && !job->fixed;
 }
@@ -260,6 +264,8 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->memory = xcalloc(view->node_count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_view_kind(view, record, rules);
+	job->quota = pollux_quota_of(view, record);
+	pollux_caps_node(view, record, job);
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, view->node_count);
 	_ask_rules(rules, record, view, job);
@@ -297,6 +303,7 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 
 	view->torn += pollux_torn(record);
 	_add_held(record, walk->cpus, walk->memory, view->node_count);
+	pollux_quota_take(view, record);
 	if (record->details && record->part_ptr &&
 	    record->part_ptr->node_bitmap &&
 	    elastic_options(record->spank_job_env, record->spank_job_env_size,
@@ -435,6 +442,9 @@ void pollux_view_destroy(struct pollux_view *view)
 		xfree(view->kinds[i].free);
 	xfree(view->kinds);
 	xfree(view->requeued);
+	for (int i = 0; i < view->quota_count; i++)
+		xfree(view->quotas[i].left);
+	xfree(view->quotas);
 	xfree(view->stays);
 	xfree(view->nodes);
 	xfree(view->jobs);

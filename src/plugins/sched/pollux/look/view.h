@@ -61,10 +61,13 @@ struct pollux_job {
 	int *cpus;		   /* [node_count] */
 	double *memory;		   /* [node_count] MB */
 	const bool *allowed;	   /* [node_count], one of the view's sets */
+	const bool *required;	   /* the same, by --nodelist; NULL: none */
 	int allowed_count;
 	bool *within;  /* [node_count] what limits of nodes leave; or NULL */
 	bool capped;   /* limits allow it alone ... */
 	int most_gpus; /* ... so many, its own at least */
+	int node_gpus; /* most on one node by limits; 0: any */
+	int quota;     /* of CPUs, one of the view's; -1: none */
 	int take_count;
 	struct plx_take *takes; /* from limits that it shares */
 	bool to_park;		/* a waiting job needs its part of a limit */
@@ -75,6 +78,12 @@ struct pollux_job {
 struct pollux_kind {
 	char type[POLLUX_GPU_TYPE_SIZE];
 	int *free; /* [node_count] that a job could have now */
+};
+
+/* MaxCPUsPerNode of a partition. */
+struct pollux_quota {
+	const void *partition; /* Slurm's, to compare */
+	int *left;	       /* [node_count] that no job has; or below 0 */
 };
 
 /* What a job that is not elastic has of a node. */
@@ -122,6 +131,8 @@ struct pollux_view {
 	struct pollux_set *sets; /* of nodes; each is different */
 	int kind_count;
 	struct pollux_kind *kinds;
+	int quota_count;
+	struct pollux_quota *quotas;
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
 	bool counts_memory;		/* Slurm gives it out like CPUs */

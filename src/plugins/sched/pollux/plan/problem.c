@@ -150,13 +150,95 @@ static bool may_have(const struct pollux_job *from, int gpus)
 }
 
 /* No more than limits allow; and nothing that comes too late to be of use. */
-static void limit(const struct pollux_job *from, int held, struct plx_job *job)
+static void limit(const struct pollux_job *from, int held, bool whole,
+		  struct plx_job *job)
 {
+	if (!whole)
+		job->max_gpus = at_most(job->max_gpus, held);
 	if (from->capped)
 		job->max_gpus = at_most(job->max_gpus, from->most_gpus);
 	if (held && from->ends_s > 0 && from->ends_s <= job->restart_s)
 		job->max_gpus = at_most(job->max_gpus, held);
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
+}
+
+/* Is the node open to the job, as far as nodes go? */
+static bool may_use(const struct pollux_view *view,
+		    const struct pollux_job *from, int n)
+{
+	return from->allowed[n] && view->nodes[n].usable &&
+	       !view->nodes[n].surplus && (!from->within || from->within[n]);
+}
+
+/* Can it have all nodes that its user named? */
+static bool is_whole(const struct pollux_view *view,
+		     const struct plx_problem *problem, int j)
+{
+	const struct pollux_job *from = &view->jobs[j];
+
+	for (int n = 0; from->required && n < view->node_count; n++) {
+		if (from->required[n] &&
+		    !(may_use(view, from, n) &&
+		      (problem->jobs[j].now[n] > 0 || problem->gpus[n] > 0)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * --nodelist: a new job would have all of these. While one is not to be had,
+ * a job goes on with what it has, and gains nothing.
+ */
+static int require(const struct pollux_view *view, int j, bool whole,
+		   struct plx_problem *problem, struct plx_error *err)
+{
+	const bool *required = view->jobs[j].required;
+	struct plx_job *job = &problem->jobs[j];
+
+	if (required && whole && plx_problem_require(problem, j, err) < 0)
+		return -1;
+	for (int n = 0; required && n < view->node_count; n++) {
+		if (whole)
+			job->required[n] = required[n];
+		else
+			job->allowed[n] = job->allowed[n] && job->now[n] > 0;
+	}
+	return 0;
+}
+
+/* What it has counts, whatever limits became. */
+static void limit_on_node(const struct pollux_view *view, int j,
+			  struct plx_job *job)
+{
+	job->node_gpus = view->jobs[j].node_gpus;
+	for (int n = 0; job->node_gpus && n < view->node_count; n++)
+		job->node_gpus = at_least(job->node_gpus, job->now[n]);
+}
+
+/* On how many nodes, and with how many GPUs. */
+static void fill_range(const struct pollux_view *view, int j, bool whole,
+		       struct plx_job *job)
+{
+	const struct pollux_job *from = &view->jobs[j];
+	int most = cluster_gpus(view);
+	int required = 0;
+	int nodes = 0;
+
+	for (int n = 0; n < view->node_count; n++) {
+		required += from->required && from->required[n];
+		nodes += job->now[n] > 0 && may_use(view, from, n);
+	}
+	job->min_gpus = at_least(from->options.min_gpus, 1);
+	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
+	job->max_by =
+		from->options.max_gpus ? PLX_BOUND_OWN : PLX_BOUND_CLUSTER;
+	job->max_nodes = from->max_nodes;
+	job->min_nodes = whole ? at_least(from->min_nodes, required)
+			       : at_most(from->min_nodes, nodes);
+	/* One on each, at least. */
+	job->min_gpus = at_least(job->min_gpus, job->min_nodes);
+	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
+	limit_on_node(view, j, job);
 }
 
 static int fill_job(const struct pollux_view *view, int j,
@@ -166,25 +248,19 @@ static int fill_job(const struct pollux_view *view, int j,
 	const struct pollux_job *from = &view->jobs[j];
 	struct plx_job *job = &problem->jobs[j];
 	const int *now = standing->busy ? standing->target : from->gpus;
-	int most = cluster_gpus(view);
+	bool whole = false;
 	int held = 0;
 
 	for (int n = 0; n < view->node_count; n++)
 		held += from->gpus[n];
 	job->id = from->id;
 	job->owner = from->uid;
-	job->min_gpus = at_least(from->options.min_gpus, 1);
-	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
-	job->max_by =
-		from->options.max_gpus ? PLX_BOUND_OWN : PLX_BOUND_CLUSTER;
-	job->min_nodes = from->min_nodes;
-	job->max_nodes = from->max_nodes;
-	/* One on each, at least. */
-	job->min_gpus = at_least(job->min_gpus, job->min_nodes);
-	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
+	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
+	whole = is_whole(view, problem, j);
+	fill_range(view, j, whole, job);
 	fill_goodput(from, job);
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);
-	limit(from, held, job);
+	limit(from, held, whole, job);
 	job->pinned = !from->runs || standing->busy || standing->still;
 	job->may_park = from->runs;
 	fill_home(view, from, standing, job);
@@ -193,15 +269,12 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->restarts = (int) from->target.serial;
 	if (pollux_is_moldable(from))
 		pollux_mold_fill(view, j, standing, job);
-	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
 	if (plx_problem_restrict(problem, j, err) < 0)
 		return -1;
 	for (int n = 0; n < view->node_count; n++)
-		job->allowed[n] = from->allowed[n] && view->nodes[n].usable &&
-				  !view->nodes[n].surplus &&
-				  (!from->within || from->within[n]) &&
+		job->allowed[n] = may_use(view, from, n) &&
 				  (held || may_have(from, job->min_gpus));
-	return 0;
+	return require(view, j, whole, problem, err);
 }
 
 /* Jobs of a kind know what any of them knows, as far as it is believed. */

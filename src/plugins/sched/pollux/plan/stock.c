@@ -2,8 +2,9 @@
 /*
  * stock.c - CPUs, memory and types of GPUs, as far as they are short
  *
- * Kind 0 is CPUs, kind 1 memory, the others are types of GPUs of which a node
- * has more than one. A node has what no job holds and what elastic jobs do.
+ * Kind 0 is CPUs, kind 1 memory, then come types of GPUs of which a node has
+ * more than one, and the CPUs that a partition allows its jobs. A node has what
+ * no job holds and what elastic jobs do.
  */
 #include <stdlib.h>
 
@@ -34,14 +35,28 @@ static bool has_gpus(const struct plx_problem *problem, int j)
 	return false;
 }
 
+static int kind_count(const struct pollux_view *view)
+{
+	return TYPES + view->kind_count + view->quota_count;
+}
+
+/* Which quota kind k is; negative: it is none. */
+static int quota_at(const struct pollux_view *view, int k)
+{
+	return k - TYPES - view->kind_count;
+}
+
 static double job_takes(const struct pollux_view *view, int j, int k)
 {
 	const struct pollux_job *job = &view->jobs[j];
+	int quota = quota_at(view, k);
 
-	if (k == CPUS)
+	if (k == CPUS || (quota >= 0 && job->quota == quota))
 		return at_least(job->needs.cpus, 1);
 	if (k == MEMORY)
 		return (double) job->needs.memory;
+	if (quota >= 0)
+		return 0;
 	return job->kind == k - TYPES ? 1 : 0;
 }
 
@@ -49,7 +64,10 @@ static double job_takes(const struct pollux_view *view, int j, int k)
 static double node_left(const struct pollux_view *view, int n, int k)
 {
 	const struct pollux_node *node = &view->nodes[n];
+	int quota = quota_at(view, k);
 
+	if (quota >= 0)
+		return view->quotas[quota].left[n];
 	if (k == CPUS)
 		return node->cpus - node->cpus_used;
 	if (k == MEMORY)
@@ -60,11 +78,14 @@ static double node_left(const struct pollux_view *view, int n, int k)
 static double job_holds(const struct pollux_view *view, int j, int n, int k)
 {
 	const struct pollux_job *job = &view->jobs[j];
+	int quota = quota_at(view, k);
 
-	if (k == CPUS)
+	if (k == CPUS || (quota >= 0 && job->quota == quota))
 		return job->cpus[n];
 	if (k == MEMORY)
 		return job->memory[n];
+	if (quota >= 0)
+		return 0;
 	return job->kind == k - TYPES ? job->gpus[n] : 0;
 }
 
@@ -164,7 +185,7 @@ static void forbid_full_nodes(const struct pollux_view *view,
 bool pollux_stock_is_free(const struct pollux_view *view, int j,
 			  const int *gpus)
 {
-	for (int k = 0; k < TYPES + view->kind_count; k++) {
+	for (int k = 0; k < kind_count(view); k++) {
 		if (k == MEMORY && !view->counts_memory)
 			continue;
 		for (int n = 0; n < view->node_count; n++) {
@@ -183,7 +204,7 @@ int pollux_stock_fill(const struct pollux_view *view,
 	int count = 0;
 	int rc = 0;
 
-	for (int k = 0; k < TYPES + view->kind_count && count < KINDS; k++) {
+	for (int k = 0; k < kind_count(view) && count < KINDS; k++) {
 		if (k == MEMORY && !view->counts_memory)
 			continue;
 		if (!fill_kind(view, problem, k, &kinds[count])) {

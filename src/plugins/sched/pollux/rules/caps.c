@@ -6,6 +6,7 @@
 #include "sched/pollux/rules/books.h"
 #include "sched/pollux/rules/bounds.h"
 #include "sched/pollux/rules/caps.h"
+#include "sched/pollux/rules/partition.h"
 
 /* The view, and what each of its purses is in Slurm. */
 struct caps {
@@ -99,6 +100,30 @@ static void _cap(struct pollux_job *job, double gpus)
 	job->capped = true;
 }
 
+static void _cap_on_node(struct pollux_job *job, double gpus)
+{
+	int most = gpus < PLX_GPUS_MAX ? (int) (gpus + 1e-6) : PLX_GPUS_MAX;
+
+	if (most < 1)
+		_cap(job, 0);
+	most = MAX(most, 1);
+	if (!job->node_gpus || most < job->node_gpus)
+		job->node_gpus = most;
+}
+
+void pollux_caps_node(const struct pollux_view *view,
+		      const job_record_t *record, struct pollux_job *job)
+{
+	int largest = 0;
+	int most = 0;
+
+	for (int n = 0; n < view->node_count; n++)
+		largest = MAX(largest, view->nodes[n].gpus);
+	most = pollux_partition_node_gpus(record, largest);
+	if (most < largest)
+		_cap_on_node(job, most);
+}
+
 /* It may use the nodes that its like have, and so many more. */
 static void _cap_nodes(const struct look *look,
 		       const struct pollux_bound *bound)
@@ -171,8 +196,9 @@ static bool _see_job(const struct pollux_bound *bound, void *context)
 		_cap(look->job, 0);
 	if (bound->unit != POLLUX_NOW)
 		each *= (double) pollux_bounds_minutes(look->record);
-	if (bound->scope == POLLUX_OF_JOB || bound->scope == POLLUX_OF_NODE ||
-	    !_key(bound))
+	if (bound->scope == POLLUX_OF_NODE)
+		_cap_on_node(look->job, (double) bound->most / each);
+	else if (bound->scope == POLLUX_OF_JOB || !_key(bound))
 		_cap(look->job, (double) bound->most / each);
 	else if (!spent || safe)
 		_share(look, bound, each);

@@ -7,6 +7,7 @@
 #ifndef SCHED_POLLUX_CAPS_H
 #define SCHED_POLLUX_CAPS_H
 
+#include "common/slurm_compat.h"
 #include "sched/pollux/look/view.h"
 
 /*
@@ -15,6 +16,9 @@
  * is filled already. Under slurmctld's read lock on jobs.
  */
 void pollux_caps_fill(struct pollux_view *view);
+/* Fill node_gpus by limits of memory; before the above, of a running job. */
+void pollux_caps_node(const struct pollux_view *view,
+		      const job_record_t *record, struct pollux_job *job);
 void pollux_caps_release(struct pollux_view *view);
 
 #endif

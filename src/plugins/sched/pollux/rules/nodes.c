@@ -4,9 +4,8 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/features.h"
 #include "sched/pollux/rules/nodes.h"
+#include "sched/pollux/rules/partition.h"
 #include "sched/pollux/rules/reserved.h"
-
-#include "src/common/assoc_mgr.h"
 
 struct pollux_rules {
 	struct pollux_features *features;
@@ -257,23 +256,21 @@ static int _test_filters(struct pollux_rules *rules, const job_record_t *job,
 	return why ? -1 : 0;
 }
 
-/* Rights that may have been taken from it since it was started. */
-static int _test_access(const job_record_t *job, struct plx_error *err)
+/* --nodelist: a new job would have all of these. */
+int pollux_nodes_required(const job_record_t *job,
+			  const struct pollux_shape *shape,
+			  struct plx_error *err)
 {
-	assoc_mgr_lock_t lock = { .assoc = READ_LOCK, .qos = READ_LOCK };
-	part_record_t *part = job->part_ptr;
-	int rc = SLURM_SUCCESS;
+	bitstr_t *required = job->details->req_node_bitmap;
 
-	assoc_mgr_lock(&lock);
-	rc = part_policy_valid_acct(
-		part, job->assoc_ptr ? job->assoc_ptr->acct : NULL, NULL);
-	if (rc == SLURM_SUCCESS)
-		rc = pollux_slurm_valid_qos(job);
-	assoc_mgr_unlock(&lock);
-	if (rc == SLURM_SUCCESS)
+	if (!required || !shape->gpus)
 		return 0;
-	return plx_fail(err, "its account or QOS may not use partition %s now",
-			part->name);
+	for (int n = 0; n < node_record_count; n++) {
+		if (bit_test(required, n) && !bit_test(shape->nodes, n))
+			return plx_fail(err, "its user asked for %s, too",
+					node_record_table_ptr[n]->name);
+	}
+	return 0;
 }
 
 int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,
@@ -288,7 +285,8 @@ int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,
 	rules = pollux_rules_create();
 	rules->barred = barred;
 	if (_test_filters(rules, job, gained, err) < 0 ||
-	    _test_access(job, err) < 0)
+	    pollux_nodes_required(job, shape, err) < 0 ||
+	    pollux_partition_test(job, shape, err) < 0)
 		rc = -1;
 done:
 	pollux_rules_destroy(rules);

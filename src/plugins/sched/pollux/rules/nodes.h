@@ -45,6 +45,11 @@ bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job);
 
+/* Has the shape, unless parked, all nodes that its user named? Or -1. */
+int pollux_nodes_required(const job_record_t *job,
+			  const struct pollux_shape *shape,
+			  struct plx_error *err);
+
 /*
  * May the job, which holds what its record says, have this shape? -1 with err
  * naming the first node and rule against it. *barred, which was zeroed: what

@@ -2,10 +2,13 @@
 /* launch.c - start a pending job in a shape of our choice */
 
 #include "sched/pollux/resize/request.h"
+#include "sched/pollux/rules/nodes.h"
+#include "sched/pollux/rules/partition.h"
 #include "sched/pollux/start/launch.h"
 
 /* What schedule() asks of a job before it looks for nodes. */
-static int _may_start(job_record_t *job, struct plx_error *err)
+static int _may_start(job_record_t *job, const struct pollux_shape *shape,
+		      struct plx_error *err)
 {
 	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !job->details ||
 	    !job->part_ptr || job->details->prolog_running ||
@@ -17,8 +20,9 @@ static int _may_start(job_record_t *job, struct plx_error *err)
 		return plx_fail(err, "it waits for another job, or its time");
 	if (!job_array_start_test(job))
 		return plx_fail(err, "as many of its array run as may");
-	if (job_limits_check(&job, false) != WAIT_NO_REASON)
-		return plx_fail(err, "its partition does not take it now");
+	if (pollux_nodes_required(job, shape, err) < 0 ||
+	    pollux_partition_test(job, shape, err) < 0)
+		return -1;
 	if (license_job_test(job, time(NULL), true) != SLURM_SUCCESS)
 		return plx_fail(err, "its licences are in use");
 	return 0;
@@ -40,7 +44,7 @@ int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
 {
 	struct pollux_request request;
 
-	if (_may_start(job, err) < 0)
+	if (_may_start(job, shape, err) < 0)
 		return -1;
 	pollux_request_save(job, &request);
 	if (pollux_request_write(job, shape, &request, err) < 0 ||
