@@ -8,8 +8,11 @@ sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \
 	--gpu-types big,big+small --params pollux_interval=1 --no-accounting \
 	--conf-extra SelectTypeParameters=CR_Core_Memory \
 	--conf-extra DefMemPerCPU=100 \
-	--conf-extra "PartitionName=shares Nodes=n[1-4] DefCpuPerGPU=3 DefMemPerGPU=700"
-plan 9
+	--conf-extra "PartitionName=shares Nodes=n[1-4] DefCpuPerGPU=3 DefMemPerGPU=700" \
+	--conf-extra "PartitionName=lean Nodes=n[1-4] MaxMemPerNode=250" \
+	--conf-extra "PartitionName=dense Nodes=n[1-4] MaxMemPerCPU=50" \
+	--conf-extra "PartitionName=thin Nodes=n[1-4] MaxCPUsPerNode=3"
+plan 14
 
 # holds JOB FIELD REGEX: in what "scontrol -d" shows of the job.
 holds() {
@@ -117,4 +120,34 @@ wait_until "is_state $rigid RUNNING" 20
 ok "nor where its memory is" eval '
 	grows heavy 16 "n[1-2,4]" 12 --gpus=1 --mem-per-gpu=1100 &&
 	! logged "JobId=$job keeps its .*not enough"'
+gone
+
+# waits_for JOB REASON: and does not start.
+waits_for() {
+	wait_until "[ \"\$(sb squeue -h -j $1 -o %r)\" = $2 ]" 20
+}
+
+ok "MaxMemPerNode: as many GPUs on a node as memory goes with" eval '
+	grows frugal 16 "n[1-4]" 8 -p lean --mem-per-cpu=100 &&
+	brings $job 0-1 200 && ! logged "JobId=$job keeps its"'
+gone
+ok "a new job may have as much on a node, and no more" eval '
+	large=$(submit_rigid -p lean -N1 -n3 --mem-per-cpu=100 -- 600) &&
+	waits_for $large MaxMemPerLimit &&
+	small=$(submit_rigid -p lean -N1 -n2 --mem-per-cpu=100 -- 600) &&
+	wait_until "is_state $small RUNNING" 20'
+gone
+ok "MaxMemPerCPU: each GPU brings more CPUs" eval '
+	grows dense 4 n1 4 -p dense -w n1 --mem-per-cpu=100 &&
+	brings $job 0-7 400'
+gone
+rigid=$(submit_rigid -p thin -w n3 -n2 -- 600)
+wait_until "is_state $rigid RUNNING" 20
+ok "MaxCPUsPerNode: jobs of the partition share as many" eval '
+	grows thin 16 "n[1-2,4]" 9 -p thin && ! logged "JobId=$job keeps its"'
+ok "beside another one that is one GPU, and two do not start" eval '
+	more=$(submit_rigid -p thin -w n3 -n2 --gpus-per-node=2 -- 600) &&
+	waits_for $more Resources && sb scancel $more &&
+	less=$(submit_rigid -p thin -w n3 -n1 --gpus-per-node=1 -- 600) &&
+	wait_until "is_state $less RUNNING" 20'
 gone

@@ -4,7 +4,7 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 6 --gpus-per-node 4 --params pollux_interval=1
-plan 23
+plan 31
 
 # on JOB NODES GPUS: it has just these nodes, and so many GPUs in all.
 on() {
@@ -79,6 +79,50 @@ gone
 
 ok "--exclude: it grows around the node" \
 	alone grows around 'n[1-3,5-6]' 20 -x n4
+
+# Without the rule it would be on two nodes as well, but on others.
+listed=$(submit_light listed pollux -N2 -w "n[2,5]" --)
+ok "--nodelist: it grows on those nodes" wait_until "on $listed 'n[2,5]' 8" 20
+rigid=$(submit_rigid -w n5 --gpus-per-node=3 --priority=4294910000 -- 600)
+ok "it stays on both when it has to give GPUs on one" eval '
+	wait_until "is_state $rigid RUNNING" 20 && wait_until "on $listed n[2,5] 2" 20'
+sb scancel "$rigid"
+wait_until "on $listed 'n[2,5]' 8" 20
+rigid=$(submit_rigid -w n5 --gpus-per-node=4 --priority=4294910000 -- 600)
+ok "and is parked when it can have none there" eval '
+	wait_until "is_state $rigid RUNNING" 20 && has_gpus $listed 0 &&
+		still "has_gpus $listed 0"'
+sb scancel "$rigid"
+ok "until it can have both again" wait_until "on $listed 'n[2,5]' 8" 20
+node n5 state=drain reason=test
+ok "when one is drained it goes on upon the other, and gains none" eval '
+	wait_until "on $listed n2 4" 20 && still "on $listed n2 4"'
+node n5 state=resume
+ok "and has both when that is over" wait_until "on $listed 'n[2,5]' 8" 20
+gone
+
+# has_nodes JOB COUNT
+has_nodes() {
+	[ "$(sb squeue -h -j "$1" -o %D)" = "$2" ]
+}
+
+sb scontrol create partition=few nodes=n[1-6] maxnodes=2 >"$WORK/few.out"
+ok "MaxNodes: on as many as a new job may have" eval '
+	few=$(submit_light few pollux -p few --) &&
+	wait_until "has_gpus $few 8 && has_nodes $few 2" 20 &&
+	more=$(submit_rigid -p few -N3 -- 600) &&
+	wait_until "sb squeue -h -j $more -o %r | grep PartitionNodeLimit" 20 &&
+	sb scancel $more && still "has_gpus $few 8" &&
+	sb scontrol update partition=few maxnodes=3 &&
+	wait_until "has_gpus $few 12 && has_nodes $few 3" 20'
+gone
+sb scontrol update partition=few maxnodes=unlimited
+ok "MinNodes, raised while it runs: on no fewer" eval '
+	few=$(submit_light fewer pollux,max=2 -p few --) &&
+	wait_until "has_gpus $few 2 && has_nodes $few 1" 20 &&
+	sb scontrol update partition=few minnodes=2 &&
+	wait_until "has_gpus $few 2 && has_nodes $few 2" 20'
+gone
 
 ok "it leaves a node that is drained, and comes back to it" eval '
 	grows drained "n[1-6]" 24 &&
