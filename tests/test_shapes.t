@@ -13,9 +13,9 @@ sandbox_up --nodes 2 --gpus-per-node 4 \
 	--conf-extra DefMemPerCPU=100 \
 	--params "pollux_min_gap=0.2,pollux_uniform=no"
 if [ -n "${POLLUX_THOROUGH:-}" ]; then
-	plan 30
+	plan 33
 else
-	plan 22
+	plan 25
 fi
 watch_start
 
@@ -73,6 +73,32 @@ ok "where the CPUs of its GPUs are not to be had, it stays on one node" \
 ok "and the job is whole" \
 	eval 'shares_are_right $job && checked &&
 		[ "$(job_field $job NodeList)" = n1 ]'
+sb scancel "$job" "$rigid"
+
+# Between question and answer somebody else takes the CPUs of the step.
+rigid=$(submit_rigid -w n1 --gpus-per-node=3 -- 600)
+last=$(submit_rigid -w n1 --gpus-per-node=1 -- 600)
+wait_until "is_state $rigid RUNNING && is_state $last RUNNING" 20
+job=$(submit_light late pollux,min=2,max=8 --cpus-per-task=2 \
+	--mem-per-cpu=100 -- --profiled=8)
+wait_until "has_counts $job 4" 30
+frozen=$(pids_of "$job" light)
+# shellcheck disable=SC2086
+signal STOP $frozen
+sb scancel "$last"
+wait_until "logged 'JobId=$job asked for 5 GPUs'" 30
+other=$(submit_rigid -w n1 -n1 -c $((cpus - 2)) -- 600)
+wait_until "is_state $other RUNNING" 20
+# shellcheck disable=SC2086
+signal CONT $frozen
+ok "a step whose second node has no CPUs any more fails" \
+	wait_until "logged 'JobId=$job keeps its 4 GPUs: not enough CPUs'" 30
+ok "and is rolled back whole" \
+	eval 'has_counts $job 4 && shares_are_right $job && checked &&
+		[ "$(job_field $job NodeList)" = n2 ]'
+sb scancel "$other"
+ok "it is tried again, and succeeds when there is room" \
+	wait_until "has_counts $job 1,4 && shares_are_right $job" 60
 sb scancel "$job" "$rigid"
 
 # Three GPUs or none, first of n1; when two of them are needed, 2 and 1.
