@@ -25,7 +25,12 @@ cat >"$WORK/mail" <<END
 #!/bin/sh
 echo "mail \$*" >>$WORK/mails
 END
-chmod 755 "$WORK/prolog" "$WORK/epilog" "$WORK/mail"
+cat >"$WORK/trigger" <<END
+#!/bin/sh
+echo "trigger \$*" >>$WORK/triggers
+END
+chmod 755 "$WORK/prolog" "$WORK/epilog" "$WORK/mail" "$WORK/trigger"
+: >"$WORK/triggers"
 : >"$WORK/scripts"
 
 logged_times() {
@@ -36,6 +41,16 @@ squeue_has_any() {
 	sb squeue -h -t R,CG,S | grep .
 }
 
+# fired WHAT COUNT: its trigger did so often
+fired() {
+	[ "$(grep -c "^trigger $1\$" "$WORK/triggers")" -eq "$2" ]
+}
+
+# still COMMAND: true now, and after decisions that could have changed it.
+still() {
+	eval "$1" && sleep 3 && eval "$1"
+}
+
 # ran WHAT JOB NODE COUNT: the script ran so often
 ran() {
 	[ "$(grep -c "^$1 job=$2 node=$3\>" "$WORK/scripts")" -eq "$4" ]
@@ -44,11 +59,13 @@ ran() {
 sandbox_up --nodes 4 --gpus-per-node 2 --params pollux_min_gap=0.2 \
 	--conf-extra "Prolog=$WORK/prolog" --conf-extra "Epilog=$WORK/epilog" \
 	--conf-extra PrologFlags=Alloc --conf-extra "MailProg=$WORK/mail"
-plan 25
+plan 35
 
 touch "$WORK/slow.n2"
 job=$(submit_light grows pollux,max=4 -w n1 -x "n[3-4]" \
 	--mail-type=ALL --mail-user=nobody -- --live=0.3)
+sb strigger --set --jobid="$job" --fini --program="$WORK/trigger"
+sb strigger --set --node=n2 --drained --program="$WORK/trigger"
 after=$(sb sbatch --parsable -d "afterok:$job" -o /dev/null --wrap true)
 any=$(sb sbatch --parsable -d "afterany:$job" -o /dev/null --wrap true)
 ok "a job grows onto a second node" \
@@ -68,14 +85,21 @@ ok "when it comes back, so does the prolog" \
 	wait_until "ran prolog $job n2 2" 40
 ok "no mail but that it began" \
 	eval '[ $(wc -l <"$WORK/mails") = 1 ] && grep -q Began "$WORK/mails"'
+sb scontrol update node=n2 state=drain reason=test
+ok "a node is drained when it has left, and triggers that" \
+	wait_until "fired n2 1 && has_gpus $job 2" 60
+sb scontrol update node=n2 state=resume
 ok "who waits for its end still waits" \
 	eval 'is_state $after PENDING && is_state $any PENDING'
+ok "it comes back again" wait_until "has_gpus $job 4" 40
+ok "its own end was not triggered by all that" fired "$job" 0
 sb scancel "$job"
 ok "at its end the epilog runs everywhere" \
-	wait_until "ran epilog $job n1 1 && ran epilog $job n2 2" 40
+	wait_until "ran epilog $job n1 1 && ran epilog $job n2 3" 40
 ok "there is one mail about that" \
 	wait_until '[ $(wc -l <"$WORK/mails") = 2 ] &&
 		grep -qE "Ended|Failed" "$WORK/mails"' 20
+ok "and the trigger of its end, once" wait_until "fired $job 1" 60
 ok "who waited for any end runs, who waited for success never does" \
 	eval 'wait_until "is_state $any COMPLETED" 30 &&
 		! is_state $after RUNNING && ! is_state $after COMPLETED'
@@ -98,6 +122,37 @@ sb scancel "$array"
 # A cluster that is free but for n4.
 sb scancel "$job"
 wait_until "ended $job" 30
+array=$(submit_light limited pollux,max=2 -x n4 --array=1-3%2 --)
+ok "of an array with %2 two tasks grow, and the third waits" eval '
+	wait_until "has_gpus ${array}_1 2 && has_gpus ${array}_2 2" 40 &&
+	still "[ $(sb squeue -h -r -j $array -t R | wc -l) = 2 ]" &&
+	sb squeue -h -r -j ${array}_3 -o %r | grep -q JobArrayTaskLimit'
+sb scancel "${array}_1"
+ok "until one has ended" wait_until "has_gpus ${array}_3 2" 40
+sb scancel "$array"
+wait_until "ended ${array}_2 ${array}_3" 30
+
+# While it is held it keeps what it has, more or less.
+held=$(submit_light keeps pollux,max=4 -x "n[3-4]" --)
+wait_until "has_gpus $held 4" 40
+sb scontrol hold "$held"
+rigid=$(submit_rigid -w n2 --gpus-per-node=2 -- 600)
+ok "a running job that is held makes no room" \
+	still "has_gpus $held 4 && is_state $rigid PENDING"
+sb scontrol release "$held"
+ok "released, it does" wait_until "is_state $rigid RUNNING" 40
+rigids="$rigid $(submit_rigid -w n1 --gpus-per-node=2 \
+	--priority=4294910000 -- 600)"
+wait_until "has_gpus $held 0" 40
+sb scontrol hold "$held"
+# shellcheck disable=SC2086
+sb scancel $rigids
+ok "a parked one that is held stays parked" eval '
+	wait_until "ended $rigids" 30 && still "has_gpus $held 0"'
+sb scontrol release "$held"
+ok "and wakes when it is released" wait_until "has_gpus $held 4" 40
+sb scancel "$held"
+wait_until "ended $held" 30
 held=$(submit_light held pollux,max=4 -H -w n1 -x "n[3-4]" --)
 ok "a het job is refused, as by Slurm without sched/backfill" \
 	fails sb sbatch -o /dev/null -w n3 -n1 : -w n3 -n1 --wrap "sleep 1"
