@@ -9,7 +9,7 @@ sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
 	--conf-extra PriorityCalcPeriod=1 \
 	--conf-extra Licenses=solver:4 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 25
+plan 34
 
 acct() {
 	sb sacctmgr -i "$@" >"$WORK/sacctmgr.txt" 2>&1
@@ -18,7 +18,7 @@ acct add account phys
 acct add account bio parent=phys
 acct add user root account=bio
 acct add user nobody account=bio
-for qos in job user minutes running part cpus; do
+for qos in job user minutes running part cpus node nodes; do
 	acct add qos $qos
 done
 acct modify qos job set MaxTRESPerJob=gres/gpu=6
@@ -27,7 +27,10 @@ acct modify qos minutes set MaxTRESMinsPerJob=gres/gpu=300
 acct modify qos running set GrpTRESRunMins=gres/gpu=420
 acct modify qos part set GrpTRES=gres/gpu=5
 acct modify qos cpus set GrpTRES=cpu=14
-acct modify user root set qos=normal,job,user,minutes,running,part,cpus
+acct modify qos node set MaxTRESPerNode=gres/gpu=3
+acct modify qos nodes set MaxTRESPerJob=node=1
+acct modify user root set \
+	qos=normal,job,user,minutes,running,part,cpus,node,nodes
 acct modify user nobody set qos=normal,user
 
 # elastic NAME QOS [SBATCH-OPTION...]: 60 minutes, up to 16 GPUs.
@@ -104,6 +107,38 @@ running_minutes() {
 	[ "$minutes" -ge "$1" ] && [ "$minutes" -le "$2" ]
 }
 
+# When Slurm last took what had passed off the running minutes.
+decay_ran() {
+	od -An -tu1 -N8 "$SB/state/priority_last_decay_ran" |
+		awk '{ for (i = 1; i <= 8; i++) t = t * 256 + $i; print t }'
+}
+
+seconds_of() {
+	date -d "$(job_field "$1" "$2")" +%s
+}
+
+# What Slurm would have in the books of a job that had its present shape from
+# its start: the time from the decay thread's last run to the job's end. With
+# a second argument, this QOS has no other job.
+counted_exactly() {
+	local ran from gpus want user all=-
+	ran=$(decay_ran)
+	gpus=$(gpus_of "$1")
+	from=$(seconds_of "$1" StartTime)
+	[ "$ran" -lt "$from" ] || from=$ran
+	want=$((gpus * ($(seconds_of "$1" EndTime) - from) / 60))
+	user=$(user_books GrpTRESRunMins gres/gpu)
+	[ -z "${2:-}" ] || all=$(book qos "qos=$2" GrpTRESRunMins gres/gpu)
+	echo "$gpus GPUs from $from: $want, association $user, QOS $all"
+	[ "$ran" = "$(decay_ran)" ] && [ "$gpus" = "$(gpus_of "$1")" ] &&
+		[ "$user" = "N($want)" ] &&
+		{ [ -z "${2:-}" ] || [ "$all" = "N($want)" ]; }
+}
+
+has_gpus_or_less() {
+	[ "$(gpus_of "$1")" -le "$2" ]
+}
+
 no_underflow() {
 	! grep -E 'underflow|[Ll]icense.*(error|negative)' \
 		"$SB/log/slurmctld.log"
@@ -134,6 +169,50 @@ ok "GrpTRES of the partition's QOS: 5 GPUs" \
 	stops_at part normal 5 QOSGrpGRES
 sb scontrol update PartitionName=main QOS=
 
+job=$(elastic pernode node)
+ok "MaxTRESPerNode: 3 GPUs on each of two nodes" \
+	wait_until "has_gpus $job 6" 20
+sb scancel "$job"
+wait_until "ended $job" 10
+ok "a new job may have as many there, and no more" eval '
+	more=$(rigid 4 node) && wait_until "pends_for $more QOSMaxGRESPerNode" 10
+	same=$(rigid 3 node -N2 -n6) && wait_until "is_state $same RUNNING" 10'
+sb scancel "$more" "$same"
+wait_until "ended $more $same" 10
+job=$(elastic onenode nodes)
+ok "MaxTRESPerJob of nodes: all GPUs of one" wait_until "has_gpus $job 8" 20
+sb scancel "$job"
+wait_until "ended $job" 10
+
+# shut_out SETTING OPEN: while its partition is closed to it, a new job waits,
+# and one that runs does not grow over GPUs that become free.
+shut_out() {
+	local beside more told says rc=1
+	says="JobId=$job keeps its 8 GPUs: its account or QOS may not use"
+	beside=$(rigid 8 normal --priority=4294910000)
+	wait_until "is_state $beside RUNNING && has_gpus $job 8" 20 || return 1
+	told=$(grep -c "$says" "$SB/log/slurmctld.log")
+	sb scontrol update PartitionName=main "$1"
+	sb scancel "$beside"
+	wait_until "[ \$(grep -c '$says' $SB/log/slurmctld.log) -gt $told ]" 20 &&
+		has_gpus "$job" 8 && rc=0
+	more=$(rigid 1 normal)
+	wait_until "sb squeue -h -j $more -o %r | grep 'not permitted to use'" \
+		20 || rc=1
+	sb scancel "$more"
+	sb scontrol update PartitionName=main "${1%%=*}=$2"
+	wait_until "has_gpus $job 16" 40 && return $rc
+}
+
+job=$(elastic shutout normal)
+wait_until "has_gpus $job 16" 20
+ok "DenyAccounts: no growth, until it is allowed again" \
+	shut_out DenyAccounts=bio ""
+ok "AllowAccounts" shut_out AllowAccounts=root ALL
+ok "AllowQos" shut_out AllowQos=part ALL
+sb scancel "$job"
+wait_until "ended $job" 10
+
 # Two jobs under one limit of their user, and another user's beside them.
 one=$(elastic one user)
 ok "MaxTRESPerUser: one job grows up to it" wait_until "has_gpus $one 6" 20
@@ -158,13 +237,23 @@ job=$(elastic books normal -L solver:2)
 wait_until "has_gpus $job 16" 20
 ends=$(job_field "$job" EndTime)
 ok "after growths the books have what it has" wait_until 'books_are 16' 20
-ok "and what it may use of its time limit" running_minutes 920 960
+ok "and what it may use of its time limit, to the minute" \
+	wait_until "counted_exactly $job" 20
 ok "a job that waits for both nodes makes it smaller" eval '
-	waits=$(submit_rigid -N2 --gpus-per-node=6 --priority=4294910000 -- 600)
+	waits=$(submit_rigid -A bio --uid=nobody -N2 --gpus-per-node=6 \
+		--priority=4294910000 -- 600)
 	wait_until "is_state $waits RUNNING" 20'
+ran=$(decay_ran)
+ok "then it may use fewer minutes, just as many fewer" \
+	wait_until "has_gpus_or_less $job 4 && counted_exactly $job" 20
+ok "and what has passed is not among them" eval '
+	wait_until "[ \$(decay_ran) != $ran ]" 90 &&
+	wait_until "has_gpus_or_less $job 4 && counted_exactly $job" 20'
+sb scancel "$waits"
+ok "when it has grown again they are right, in the QOS as well" \
+	wait_until "has_gpus $job 16 && counted_exactly $job normal" 40
 ok "after that the books have what it has" \
-	eval 'sb scancel $waits; wait_until "ended $waits" 10
-		now=$(gpus_of $job); books_are $now || wait_until "books_are 16" 20'
+	wait_until "books_are 16" 20
 ok "its time limit is what it was" \
 	eval '[ -n "$ends" ] && [ "$(job_field "$job" EndTime)" = "$ends" ]'
 ok "it has its two licences, once" licences_in_use 2
