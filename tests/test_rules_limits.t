@@ -9,7 +9,7 @@ sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
 	--conf-extra PriorityCalcPeriod=1 \
 	--conf-extra Licenses=solver:4 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 34
+plan 36
 
 acct() {
 	sb sacctmgr -i "$@" >"$WORK/sacctmgr.txt" 2>&1
@@ -231,6 +231,21 @@ ok "afterwards they grow again" \
 	wait_until "[ \$((\$(gpus_of $one) + \$(gpus_of $two))) -eq 6 ]" 30
 ok "no growth was refused by a limit" fails logged 'keeps its .* allows'
 sb scancel "$one" "$two" "$other"
+
+# costly NAME MINUTES: a job that loses two minutes by a restart.
+costly() {
+	submit_light "$1" pollux,max=16 -A bio -q normal -t "$2" \
+		-- --profiled=16 --restart=120
+}
+
+near=$(costly near 1)
+ok "a job that ends sooner than a restart would pay is not grown" eval '
+	wait_until "lit near event=begin" 20 && sleep 5 && has_gpus $near 1'
+sb scancel "$near"
+far=$(costly far 60)
+ok "one that has more time is" wait_until "has_gpus $far 16" 20
+sb scancel "$far"
+wait_until "ended $near $far" 20
 
 # Books, licences and time limit of one job through many resizes.
 job=$(elastic books normal -L solver:2)
