@@ -6,11 +6,11 @@
 
 sandbox_up --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 21
+plan 25
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
-	sb env SLURM_TIME_FORMAT=%s sacct -D -X -n -P -j "$1" \
+	sb env SLURM_TIME_FORMAT=%s sacct -D -X -n -P -j "$1" -S now-1days \
 		-o jobidraw,state,start,end,alloctres,nodelist |
 		awk -F'|' '{
 			gpus = match($5, /gres\/gpu=[0-9]+/) ? \
@@ -132,6 +132,25 @@ ok "each of its rows is its own" \
 all="$all $job"
 sb scancel "$rigid"
 
+# Of a running job that is held, Slurm forgets since when it was eligible; and
+# sacct leaves out what never was.
+hold_first() {
+	rigid=$(submit_rigid -N2 --gpus-per-node=1 -- 600) &&
+		wait_until "is_state $rigid RUNNING" 30 || return 1
+	job=$(submit_light held pollux,max=2 -- --ack=0.1) &&
+		wait_until "has_gpus $job 1" 30 &&
+		wait_until "rows_are $job RUNNING" 30 &&
+		sb scontrol hold "$job" && sb scontrol release "$job"
+}
+
+ok "a job is held and released before it is resized" hold_first
+sb scancel "$rigid"
+ok "its first row is there when it is" wait_until \
+	"has_gpus $job 2 && rows_are $job RESIZING RUNNING" 60
+all="$all $job"
+updated="$updated $job"
+sb scancel "$job"
+
 ok "the batch host is lost right after a resize" eval \
 	'grow lost && shrink && lose_home'
 sb scancel "$rigid"
@@ -173,6 +192,39 @@ ok "slurmctld was killed at once, but has the job" \
 sb scancel "$job"
 ok "none of its rows overlap" wait_until \
 	"rows_are $job RESIZING RESIZING 'RESIZING*' CANCELLED" 60
+
+saved() {
+	stat -c %Y "$SB/state/job_state"
+}
+
+# Right after Slurm has saved that it waits: it saves again 5 s later.
+dies_early() {
+	local before
+	job=$(submit_light early pollux,max=1 --hold --requeue --)
+	wait_until "rows_of $job | grep PENDING" 30 || return 1
+	before=$(saved)
+	sb scontrol update "job=$job" comment=saved
+	wait_until "[ \$(saved) -gt $before ]" 20
+	sb scontrol release "$job"
+	wait_until "rows_are $job RUNNING" 20
+	kill_slurmctld
+	restart_slurmctld
+}
+
+# Its start was lost, or on a slow machine it was not.
+started_or_not() {
+	is_state "$job" RUNNING && return
+	wait_until "logged 'JobId=$job: slurmctld lost its start'" 30
+	sb scancel "$job"
+	wait_until "rows_of $job | grep CANCELLED" 20
+	rows_of "$job" | tee "$WORK/rows.txt"
+	awk '$3 ~ /^[0-9]+$/ && $3 > 0 { bad = 1 } END { exit bad }' \
+		"$WORK/rows.txt"
+}
+
+ok "slurmctld is killed right after a job started" dies_early
+ok "what it had not saved never was, for accounting as well" started_or_not
+sb scancel "$job"
 
 # shellcheck disable=SC2086
 ok "sacct's GPU-seconds of the others are those in the log" \

@@ -204,8 +204,9 @@ static void _update_tracks(const struct pollux_view *view,
 			   const struct pollux_params *params)
 {
 	struct pollux_track *track = NULL;
-	bool first = !last.any;
 
+	if (!last.any)
+		pollux_acct_audit();
 	last.any = true;
 	for (int i = 0; (track = pollux_track_at(i)); i++)
 		track->seen = false;
@@ -216,8 +217,6 @@ static void _update_tracks(const struct pollux_view *view,
 		track = pollux_track_get(job->id);
 		gpus = pollux_view_gpus(view, j);
 		track->seen = true;
-		if (first)
-			pollux_acct_audit(job->id);
 		if (!track->since)
 			track->service_s = _service_before(view, job, gpus);
 		pollux_track_hold(track, job->shape, gpus, job->since);

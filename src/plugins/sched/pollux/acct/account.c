@@ -32,8 +32,8 @@ static void _restore_first(const job_record_t *job,
  * whether it did: so the row is told as it is whenever it ends, after that. Not
  * if the next life has begun in the same second: then it is in the same row.
  */
-void pollux_account_tell(const job_record_t *job,
-			 const struct pollux_account *account)
+static void _tell_last(const job_record_t *job,
+		       const struct pollux_account *account)
 {
 	if (account->last.submit &&
 	    (account->last.submit < job->details->submit_time ||
@@ -56,9 +56,31 @@ void pollux_account_end_life(const job_record_t *job,
 			     struct pollux_account *account)
 {
 	_restore_first(job, account);
-	pollux_account_tell(job, account);
+	_tell_last(job, account);
 	pollux_row_free(&account->first);
 	pollux_row_free(&account->last);
+}
+
+/* Slurm itself may have taken a node away, even in the row's first second. */
+static void _keep_up(const job_record_t *job, struct pollux_account *account)
+{
+	if (account->last.submit != pollux_row_key(job) ||
+	    xstrcmp(account->last.tres_alloc, job->tres_alloc_str))
+		pollux_account_keep(job, account);
+}
+
+/*
+ * A first row is told again as well: Slurm may have told of the job's start
+ * before it told that it waits.
+ */
+void pollux_account_end_row(const job_record_t *job,
+			    struct pollux_account *account)
+{
+	_keep_up(job, account);
+	if (account->last.submit)
+		_tell_last(job, account);
+	else if (account->first.submit)
+		pollux_tell_start(job, &account->first);
 }
 
 /*
@@ -68,12 +90,11 @@ void pollux_account_end_life(const job_record_t *job,
 void pollux_account_mend(const job_record_t *job,
 			 struct pollux_account *account)
 {
-	if (account->last.submit != pollux_row_key(job))
-		pollux_account_keep(job, account); /* resized by Slurm itself */
+	_keep_up(job, account);
 	if (!account->last.submit || account->print == pollux_row_print(job))
 		return;
 	account->print = pollux_row_print(job);
-	pollux_account_tell(job, account);
+	_tell_last(job, account);
 	if (account->first.submit)
 		pollux_tell_start(job, &account->first);
 }

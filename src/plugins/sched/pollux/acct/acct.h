@@ -42,7 +42,7 @@ void pollux_acct_note(const job_record_t *job);
 void pollux_acct_end_shape(job_record_t *job);
 void pollux_acct_begin_shape(job_record_t *job);
 
-/* A record from before slurmctld was started may be older than its rows. */
-void pollux_acct_audit(uint32_t job_id);
+/* Records from before slurmctld was started may be older than their rows. */
+void pollux_acct_audit(void);
 
 #endif

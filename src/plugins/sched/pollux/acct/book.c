@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* book.c - which jobs wait for the number of their row, and who asks for it */
 
+#define _GNU_SOURCE /* pthread_cond_clockwait */
+#include <pthread.h>
 #include <string.h>
 
+#include "common/elastic.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/book.h"
 #include "sched/pollux/held.h"
+#include "sched/pollux/resize/ask.h"
 
 /* The first time, in seconds; then twice as long, up to: */
 #define ASK_S	  0.1
 #define ASK_MAX_S 15.0
+/* After a start rows are compared before jobs are resized, for so long. */
+#define AUDIT_S	     15.0
+#define AUDIT_EACH_S 0.4
 /* How often to look whether jobs have ended, and whether slurmdbd is back. */
 #define SWEEP_S 5.0
 /* Jobs in one question. */
@@ -20,8 +27,9 @@ static struct {
 	pthread_cond_t cond;
 	pthread_t thread;
 	bool stop;
-	bool away;  /* until it has answered once */
-	bool fresh; /* an entry is new */
+	bool away;	  /* until it has answered once */
+	bool fresh;	  /* an entry is new */
+	double started_s; /* monotonic clock */
 	struct pollux_account *at;
 	int count;
 } book = {
@@ -90,6 +98,22 @@ static bool _counts(void)
 		 ACCOUNTING_ENFORCE_NO_JOBS);
 }
 
+static bool _is_young(void)
+{
+	return pollux_now_s() - book.started_s < AUDIT_S;
+}
+
+/*
+ * A number may be that of another row, or of one that a slurmctld that was
+ * killed had ended.
+ */
+static bool _is_unsure(const struct pollux_account *account,
+		       const job_record_t *job)
+{
+	return account && ((account->audit && _is_young()) ||
+			   pollux_account_doubtful(account, job));
+}
+
 bool pollux_acct_ready(const job_record_t *job)
 {
 	struct pollux_account *account = NULL;
@@ -100,9 +124,7 @@ bool pollux_acct_ready(const job_record_t *job)
 		return true;
 	slurm_mutex_lock(&book.mutex);
 	account = _find(job->job_id);
-	/* Numbered, but by an update: with the number of another row. */
-	if (pollux_row_numbered(job) &&
-	    !(account && pollux_account_doubtful(account, job))) {
+	if (pollux_row_numbered(job) && !_is_unsure(account, job)) {
 		slurm_mutex_unlock(&book.mutex);
 		return true;
 	}
@@ -145,13 +167,13 @@ void pollux_acct_note(const job_record_t *job)
 
 void pollux_acct_end_shape(job_record_t *job)
 {
-	const struct pollux_account *account = NULL;
+	struct pollux_account *account = NULL;
 
 	if (_counts()) {
 		slurm_mutex_lock(&book.mutex);
 		account = _find(job->job_id);
-		if (account && account->last.submit == pollux_row_key(job))
-			pollux_account_tell(job, account);
+		if (account)
+			pollux_account_end_row(job, account);
 		slurm_mutex_unlock(&book.mutex);
 	}
 	job_pre_resize_acctg(job);
@@ -180,15 +202,40 @@ void pollux_acct_begin_shape(job_record_t *job)
 	slurm_mutex_unlock(&book.mutex);
 }
 
-void pollux_acct_audit(uint32_t job_id)
+/* Waiting ones as well: they may have run, and slurmctld has forgotten it. */
+static bool _may_be_older(const job_record_t *job)
 {
-	if (!_counts())
+	return !IS_JOB_FINISHED(job) && job->details &&
+	       elastic_text(job->spank_job_env, job->spank_job_env_size);
+}
+
+static void _audit(const job_record_t *job)
+{
+	struct pollux_account *account = _get(job->job_id);
+
+	account->audit = true;
+	account->key = job->details->submit_time; /* all rows since */
+}
+
+void pollux_acct_audit(void)
+{
+	ListIterator iter = NULL;
+	job_record_t *job = NULL;
+
+	if (!_counts() || !job_list)
 		return;
+	pollux_lock(POLLUX_JUDGE);
 	slurm_mutex_lock(&book.mutex);
-	_get(job_id)->audit = true;
+	iter = list_iterator_create(job_list);
+	while ((job = list_next(iter))) {
+		if (_may_be_older(job))
+			_audit(job);
+	}
+	list_iterator_destroy(iter);
 	book.fresh = true;
 	slurm_cond_signal(&book.cond);
 	slurm_mutex_unlock(&book.mutex);
+	pollux_unlock(POLLUX_JUDGE);
 }
 
 /* ---- the thread ---- */
@@ -218,10 +265,12 @@ static slurmdb_job_cond_t *_question(void)
 	what->cluster_list = list_create(xfree_ptr);
 	list_append(what->cluster_list, xstrdup(slurm_conf.cluster_name));
 	what->step_list = list_create(slurm_destroy_selected_step);
-	for (int i = 0; i < book.count && count < BATCH; i++) {
-		const struct pollux_account *account = &book.at[i];
+	for (int i = 0; i < book.count; i++) {
+		struct pollux_account *account = &book.at[i];
 
-		if (account->numbered && !account->audit)
+		account->asked =
+			count < BATCH && (!account->numbered || account->audit);
+		if (!account->asked)
 			continue;
 		_add_job(what, account->job_id);
 		if (account->key)
@@ -271,6 +320,26 @@ static void _number(job_record_t *job, struct pollux_account *account,
 	account->numbered = true;
 }
 
+static bool _is_running(const job_record_t *job)
+{
+	return IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job);
+}
+
+static void _compare(struct pollux_account *account, job_record_t *job,
+		     List rows)
+{
+	if (!account->audit || !rows || IS_JOB_SUSPENDED(job))
+		return;
+	account->audit = false;
+	if (!IS_JOB_RUNNING(job)) {
+		pollux_audit_over(job, rows);
+		return;
+	}
+	account->key = pollux_row_key(job);
+	account->numbered = pollux_row_numbered(job);
+	pollux_audit(job, account, rows);
+}
+
 /* True when there is nothing more to be done for the job. */
 static bool _settle(struct pollux_account *account, List rows)
 {
@@ -279,32 +348,32 @@ static bool _settle(struct pollux_account *account, List rows)
 
 	if (!job || !job->details)
 		return true;
+	if (!account->asked)
+		rows = NULL;
 	if (!account->submit)
 		account->submit = job->details->submit_time;
+	_compare(account, job, rows);
 	if (job->details->submit_time != account->submit) {
+		if (account->audit)
+			return false;
 		pollux_account_end_life(job, account);
 		return true;
-	}
-	if (account->audit && rows && IS_JOB_RUNNING(job)) {
-		account->key = pollux_row_key(job);
-		account->numbered = pollux_row_numbered(job);
-		account->audit = false;
-		pollux_audit(job, account, rows);
 	}
 	if (!account->numbered && rows)
 		row = pollux_audit_find(rows, job->job_id, account->key);
 	if (row)
 		_number(job, account, row, rows);
-	if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job))
+	if (_is_running(job))
 		pollux_account_mend(job, account);
 	if (!IS_JOB_FINISHED(job))
 		return false;
 	/* Slurm would tell of it once more, as of its first shape. */
 	if (!job->db_index)
 		job->db_index = NO_VAL64;
-	if (account->numbered)
-		pollux_account_tell(job, account);
-	return account->numbered;
+	if (!account->numbered || account->audit)
+		return false;
+	pollux_account_end_row(job, account);
+	return true;
 }
 
 static void _settle_all(List rows)
@@ -339,11 +408,12 @@ static void _wait(double seconds)
 
 	if (book.stop)
 		return;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	nanoseconds = until.tv_nsec + (long) (1e9 * seconds);
 	until.tv_sec += nanoseconds / 1000000000;
 	until.tv_nsec = nanoseconds % 1000000000;
-	slurm_cond_timedwait(&book.cond, &book.mutex, &until);
+	pthread_cond_clockwait(&book.cond, &book.mutex, CLOCK_MONOTONIC,
+			       &until);
 }
 
 /* Sleep; false when it is time to end. */
@@ -352,7 +422,9 @@ static bool _sleep(double *wait_s)
 	bool go_on = false;
 
 	slurm_mutex_lock(&book.mutex);
-	*wait_s = _anyone_waits() ? MIN(2 * *wait_s, ASK_MAX_S) : SWEEP_S;
+	*wait_s = MIN(2 * *wait_s, _is_young() ? AUDIT_EACH_S : ASK_MAX_S);
+	if (!_anyone_waits())
+		*wait_s = SWEEP_S;
 	if (!book.fresh)
 		_wait(*wait_s);
 	/* Slurm's queue is to be first, and others may come. */
@@ -408,6 +480,7 @@ void pollux_acct_start(void)
 	book.stop = false;
 	book.away = true;
 	book.fresh = true;
+	book.started_s = pollux_now_s();
 	slurm_thread_create(&book.thread, _run, NULL);
 }
 

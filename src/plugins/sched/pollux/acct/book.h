@@ -12,6 +12,7 @@ struct pollux_account {
 	time_t key;    /* of its present row */
 	bool numbered; /* slurmctld knows that row's number */
 	bool audit;    /* compare all its rows with the record */
+	bool asked;    /* its rows are in the question that is on its way */
 	struct pollux_row
 		first;		/* before its first resize; submit 0: unknown */
 	struct pollux_row last; /* present one of a resized job, as first */
@@ -21,9 +22,9 @@ struct pollux_account {
 /* The row of its present shape is read, or forgotten if it was not resized. */
 void pollux_account_keep(const job_record_t *job,
 			 struct pollux_account *account);
-/* That row, as it was read. */
-void pollux_account_tell(const job_record_t *job,
-			 const struct pollux_account *account);
+/* It ends: it is told again as it is. */
+void pollux_account_end_row(const job_record_t *job,
+			    struct pollux_account *account);
 /* The same for a running job, if it was updated meanwhile. */
 void pollux_account_mend(const job_record_t *job,
 			 struct pollux_account *account);
@@ -47,6 +48,12 @@ void pollux_account_part(job_record_t *job,
  * right. WRITE lock on jobs, READ on partitions.
  */
 void pollux_audit(job_record_t *job, struct pollux_account *account, List rows);
+
+/*
+ * The same when the job has ended or waits: rows of what is over are closed.
+ * A job may wait because slurmctld was killed before it had saved its start.
+ */
+void pollux_audit_over(const job_record_t *job, List rows);
 
 /* The row with that key; NULL when there is none. */
 slurmdb_job_rec_t *pollux_audit_find(List rows, uint32_t job_id, time_t key);

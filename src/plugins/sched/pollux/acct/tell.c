@@ -24,12 +24,15 @@ bool pollux_row_numbered(const job_record_t *job)
 void pollux_row_read(const job_record_t *job, struct pollux_row *row)
 {
 	bool resized = _resized(job);
+	time_t eligible = job->details->begin_time;
 
+	/* Slurm forgets that when a running job is held, and sacct the row. */
+	if (!IS_JOB_PENDING(job) && (!eligible || eligible > job->start_time))
+		eligible = job->start_time;
 	*row = (struct pollux_row){
 		.submit = pollux_row_key(job),
 		.start = resized ? job->resize_time : job->start_time,
-		.eligible =
-			resized ? job->resize_time : job->details->begin_time,
+		.eligible = resized ? job->resize_time : eligible,
 		.nodes = xstrdup(job->nodes),
 		.tres_alloc = xstrdup(job->tres_alloc_str),
 		.tres_req = xstrdup(job->tres_req_str),
