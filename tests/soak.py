@@ -17,7 +17,6 @@ import sys
 import time
 
 CHECK_EVERY_S = 4
-ELASTIC_MAX = 22
 RIGID_MAX = 8
 NEVER_LOST = re.compile(r'fatal:|[Ss]egmentation|assertion|xmalloc')
 
@@ -46,6 +45,7 @@ class Soak:
         self.hurt = set()       # nodes that something is done to
         self.counts = {}
         self.found = {}
+        self.slurm = set()      # what Slurm does wrong by itself
         self.offset = 0
         self.resizes = 0
         self.submitted = 0
@@ -75,8 +75,14 @@ class Soak:
                               *more], capture_output=True, text=True)
         if out.returncode == 2:
             return False        # slurmctld is away
-        for item in json.loads(out.stdout or '{"found":[]}')['found']:
+        if not out.stdout:
+            self.violate('check', out.stderr.strip().splitlines()[-1])
+            return False
+        told = json.loads(out.stdout)
+        for item in told['found']:
             self.violate(item['kind'], item['what'])
+        self.slurm |= {f'{item["kind"]}: {item["what"]}'
+                       for item in told['slurm']}
         return True
 
     def refresh(self):
@@ -103,7 +109,7 @@ class Soak:
     # The events.
 
     def elastic(self):
-        if self.count('elastic') >= ELASTIC_MAX:
+        if self.count('elastic') >= self.options.elastic:
             return
         c = self.chance
         low = c.choice((1, 1, 1, 2, 4))
@@ -263,7 +269,7 @@ class Soak:
 
     def fill(self):
         """Enough jobs that there is something to take from."""
-        while self.count('elastic') < ELASTIC_MAX // 2:
+        while self.count('elastic') < self.options.elastic // 2:
             before = self.submitted
             self.elastic()
             if self.submitted == before:
@@ -311,7 +317,8 @@ class Soak:
             time.sleep(1)
         time.sleep(6)           # what is still on its way to slurmdbd
         self.read_log()
-        self.check()
+        if not self.check():
+            self.violate('check', 'it could not look at the end')
 
 
 def main():
@@ -323,6 +330,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=60)
     parser.add_argument('--resizes', type=int, default=0)
     parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--elastic', type=int, default=22, metavar='JOBS')
     parser.add_argument('--verbose', action='store_true')
     soak = Soak(parser.parse_args())
     began = time.monotonic()
@@ -333,7 +341,7 @@ def main():
         'resizes': soak.resizes, 'violations': len(soak.found),
         'seconds': round(took, 1), 'jobs': soak.submitted,
         'seed': soak.options.seed, 'events': soak.counts,
-        'found': sorted(soak.found)}))
+        'found': sorted(soak.found), 'slurm': sorted(soak.slurm)}))
     return 1 if soak.found else 0
 
 

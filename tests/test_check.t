@@ -77,7 +77,88 @@ given_away() {
 		echo "$(stamp $((now - 5))) error: job overflow: could not find idle resources for JobId=6"
 	} | sed "$1" >>log
 	sed -i '/NodeName=n2/s/CPUAlloc=2/CPUAlloc=1/' nodes
-	look
+	look >found && grep -q '^slurm-overflow: ' found
+}
+
+# killed AGO: slurmctld was killed so long after a row of job 5 began, which
+# overlaps another.
+killed() {
+	healthy
+	{
+		echo "$(stamp 1789999000) slurmctld version 22.05.8 started on cluster x"
+		echo "$(stamp 1790000010) sched/pollux: JobId=5 has 3 GPUs on n[1-2], serial 3"
+		echo "$(stamp $((1790000010 + $1))) debug:  anything"
+		echo "$(stamp $((1790000012 + $1))) slurmctld version 22.05.8 started on cluster x"
+	} >>log
+	sed -i 's/^5|RESIZING\(.*\)10$/5|RESIZING\120/' sacct
+	look >found
+}
+
+told_apart() {
+	killed 3 && grep -q '^slurm-unsaved: job 5' found
+}
+
+saved_before() {
+	! killed 9 && grep -q '^sacct: job 5' found
+}
+
+# Job 4 was suspended for its last eight seconds, which sacct does not have.
+ended_suspended() {
+	healthy
+	sed -i "1i $(stamp 1790000492) _slurm_rpc_suspend(suspend) for 4 usec=9" \
+		log
+	sed -i "s/1790000500/$1/" sacct
+	look >found
+}
+
+# kept LINE: n1 has a GPU that job 9 had; what happened to it first.
+kept() {
+	healthy
+	{
+		echo "$(stamp 1790000001) requeue job JobId=9 due to failure of node n2"
+		echo "$(stamp 1790000002) $1"
+		echo "$(stamp 1790000003) sched/backfill: _start_job: Started JobId=9 in main on n1"
+		echo "$(stamp 1790000004) error: gres/gpu: job 9 dealloc of node n1 bad node_offset 0 count is 0"
+	} >>log
+	sed -i '/NodeName=n1/s/gpu:2/gpu:3/' nodes
+	look >found
+}
+
+# A row that has no start; how it ended.
+unstarted() {
+	healthy
+	sed -i "s/^4|COMPLETED|\\(.*\\)|1790000000|/4|$1|\\1|Unknown|/" sacct
+	echo "4|COMPLETED|gres/gpu=2|1790000600|1790000700" >>sacct
+	echo "$(stamp 1790000701) sched/pollux: JobId=4 held 2 GPUs on n2 from 1790000600 to 1790000700: 200 GPU-seconds" >>log
+	look >found
+}
+
+# The log has a second more, as the job was requeued.
+requeued() {
+	healthy
+	sed -i "1i $(stamp 1790000500) Requeuing JobId=4" log
+	sed -i "s/1790000500/$1/" sacct
+	look >found
+}
+
+# Slurm came back with an older state: what it says twice counts once.
+said_twice() {
+	healthy
+	{
+		echo "$(stamp 1790000400) sched/pollux: JobId=4 has 5 GPUs on n[1-2], serial 3"
+		echo "$(stamp 1790000411) sched/pollux: JobId=4: slurmctld lost its resize at 1790000400; a new row begins at 1790000410 in accounting"
+		echo "$(stamp 1790000411) sched/pollux: JobId=4 held 2 GPUs on n2 from 1790000000 to 1790000410: 820 GPU-seconds"
+	} >log.new
+	sed -i 's/from 1790000000 to 1790000500/from 1790000410 to 1790000500/' log
+	cat log >>log.new
+	sed -i '1i JobId=4 held 2 GPUs on n2 from 1790000000 to 1790000400:' log.new
+	sed -i '1s/^/sched\/pollux: /' log.new
+	mv log.new log
+	sed -i '/^4|/d' sacct
+	printf '%s\n' "4|RESIZING|gres/gpu=2|1790000000|1790000400" \
+		"4|RESIZING|gres/gpu=$1|1790000400|1790000410" \
+		"4|COMPLETED|gres/gpu=2|1790000410|1790000500" >>sacct
+	look >found
 }
 
 cases=(
@@ -100,12 +181,27 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 5))
+plan $((${#cases[@]} + 17))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
 ok "nor one that gave away CPUs of a suspended job" given_away ''
 ok "but CPUs are missed if nobody was suspended" fails given_away /suspend/d
+ok "what slurmctld had not saved is told apart" told_apart
+ok "but not what it must have saved" saved_before
+ok "a job that ended while suspended is told apart" eval \
+	'ended_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
+ok "but not if more is missing than that" fails ended_suspended 1790000480
+ok "GPUs that Slurm does not take back are told apart" eval \
+	'kept nothing && grep -q "^slurm-requeue: node n1" found'
+ok "but not if the job had been requeued" fails kept "Requeuing JobId=9"
+ok "a row without a start is told apart" eval \
+	'unstarted REQUEUED && grep -q "^slurm-unstarted: job 4" found'
+ok "but not that of a shape" fails unstarted RESIZING
+ok "a requeued job may have ended a second before" requeued 1790000499
+ok "but no two" fails requeued 1790000498
+ok "a time that is told twice counts once, as it was first" said_twice 5
+ok "and then it has to be right" fails said_twice 2
 for case in "${cases[@]}"; do
 	kind=${case%%|*} rest=${case#*|}
 	file=${rest%%|*} rest=${rest#*|}
