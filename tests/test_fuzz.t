@@ -5,7 +5,7 @@
 
 rounds=2000
 [ -z "${POLLUX_THOROUGH:-}" ] || rounds=300000
-targets="fields hint ledger notice options params rows section snapshot spank stat \
+targets="events fields hint ledger notice options params rows section snapshot spank stat \
 status submit target view"
 
 # shellcheck disable=SC2086 # words

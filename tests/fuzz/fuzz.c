@@ -51,6 +51,10 @@ static const char *const seeds[] = {
 	"gpu:2(IDX:0-1),gpu:t4:4(IDX:0,2-3),craynet:1 [pollux v=1 "
 	"launcher=batch ack=3 phase=saving resizes=2 pause=0.41,0.93 serial=4 "
 	"state=asked nodes=2 gpus=4 on=n(1-2),m7 cold=1 why=2 GPUs are free]",
+	"{\"event\": \"done\", \"job\": \"5\", \"time\": 119.5, \"why\": "
+	"\"grows\", \"from_gpus\": 2, \"to_gpus\": 4}\n{\"event\": \"parked\", "
+	"\"job\": \"5\", \"time\": 1e2, \"why\": \"\\u001b\", \"from_gpus\": "
+	"2}\n",
 	"spot notice until=2026-01-01T12:00:00, or until=now+10minutes, 12:30",
 };
 
@@ -95,9 +99,9 @@ static const struct {
 	{ "section", fuzz_section, 3 }, { "snapshot", fuzz_snapshot, 6 },
 	{ "spank", fuzz_spank, 0 },	{ "status", fuzz_status, 1 },
 	{ "submit", fuzz_submit, 5 },	{ "target", fuzz_target, 3 },
-	{ "notice", fuzz_notice, 11 },	{ "rows", fuzz_rows, 7 },
-	{ "ledger", fuzz_ledger, 8 },	{ "stat", fuzz_stat, 9 },
-	{ "view", fuzz_view, 10 },
+	{ "notice", fuzz_notice, 12 },	{ "events", fuzz_events, 11 },
+	{ "rows", fuzz_rows, 7 },	{ "ledger", fuzz_ledger, 8 },
+	{ "stat", fuzz_stat, 9 },	{ "view", fuzz_view, 10 },
 };
 
 static uint64_t state;

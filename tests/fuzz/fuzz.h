@@ -48,6 +48,7 @@ static inline void fuzz_is_a_line(const char *text, size_t most)
 		MUST((unsigned char) *text >= ' ' && *text != 127);
 }
 
+int fuzz_events(const uint8_t *data, size_t size);
 int fuzz_fields(const uint8_t *data, size_t size);
 int fuzz_hint(const uint8_t *data, size_t size);
 int fuzz_ledger(const uint8_t *data, size_t size);

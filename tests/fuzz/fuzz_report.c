@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 #include "report/columns.h"
+#include "report/events.h"
 #include "report/group.h"
 #include "report/ledger.h"
 #include "report/page.h"
@@ -205,6 +206,37 @@ int fuzz_ledger(const uint8_t *data, size_t size)
 	if (size % 4 == 0)
 		print_all(&history, 4);
 	plx_ledger_release(&ledger);
+	plx_history_release(&history);
+	plx_rows_release(&rows);
+	return 0;
+}
+
+/* Of a job's folder, in which its owner writes what they like. */
+int fuzz_events(const uint8_t *data, size_t size)
+{
+	static const char sacct[] =
+		"JobID|State|Submit|Start|End|AllocTRES|NodeList|Comment\n"
+		"5|RESIZING|100|110|120|gres/gpu=2|n[1-2]|\n"
+		"5|COMPLETED|120|110|190|gres/gpu=4|n[1-2]|\n";
+	struct plx_changes changes = { .count = 0 };
+	struct plx_history history;
+	struct plx_error err;
+	struct plx_rows rows;
+	FILE *file = size ? fmemopen((void *) (uintptr_t) data, size, "r") : 0;
+
+	if (!file)
+		return 0;
+	if (plx_events_read(file, &changes, &err) < 0)
+		fuzz_is_a_line(err.text, sizeof(err.text));
+	fclose(file);
+	MUST(!plx_rows_parse(sacct, strlen(sacct), &rows, &err));
+	MUST(!plx_history_make(&rows, NOW_S, &history, &err));
+	for (size_t i = 0; i < changes.count; i++)
+		MUST(changes.changes[i].id && changes.changes[i].why);
+	plx_events_explain(&changes, &history);
+	if (history.records[0].spans[0].why)
+		print_all(&history, 4);
+	plx_events_release(&changes);
 	plx_history_release(&history);
 	plx_rows_release(&rows);
 	return 0;
