@@ -10,7 +10,7 @@ cd "$WORK" || exit 1
 run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
-plan 30
+plan 31
 
 samples=5000
 train="pollux-train --samples=$samples --batch=256 --max-batch=256
@@ -208,6 +208,32 @@ no_progress_line() {
 	! grep -aq ' %  loss' out err
 }
 
+# The program of docs/c.md, with this build's compiler and flags.
+guide_builds() {
+	local cc
+	cc=$(sed -nE 's/^(CC|CFLAGS) = //p' "$POLLUX_BUILDDIR/Makefile" | xargs)
+	sed -n '/^```c$/,/^```$/p' "$POLLUX_SRCDIR/docs/c.md" |
+		grep -v '^```' >train.c &&
+		$cc -Wall -Wextra -Werror -o train train.c \
+			-I"$POLLUX_SRCDIR/src/agent" \
+			-L"$POLLUX_BUILDDIR/src/agent/.libs" -lpollux
+}
+
+# It learns the same on one rank and on four, and can be resized.
+guide_works() {
+	local learnt='after 10 epochs: 1.000 2.000 ... 32.000'
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	unset POLLUX_SAMPLE_LOG
+	guide_builds && ./train | grep -xF "$learnt" &&
+		mpirun --oversubscribe -n 4 ./train | grep -xF "$learnt" ||
+		return
+	pollux-launch --local -n 2 ./train 1000000 >guide.txt 2>&1 &
+	launcher=$!
+	wait_until 'pollux-launch --job=train --resize=4' 10 &&
+		pollux-launch --job=train --stop && ends_with 0 &&
+		cat guide.txt && grep '2 -> 4 ranks' guide.txt
+}
+
 launch -n 2 $train --epochs=14
 ok "a job begins with the ranks it was given" wait_until 'trains_on 2' 20
 ok "another launcher of its name is refused" second_is_refused
@@ -246,4 +272,5 @@ if command -v script >/dev/null; then
 else
 	skip "on a terminal a line shows how far it is" "no script(1)"
 fi
+ok "docs/c.md has a program that learns, resized or not" guide_works
 ok "no process and no folder of a job is left" wait_until nothing_left 5
