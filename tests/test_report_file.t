@@ -158,7 +158,17 @@ sentence() {
 		grep -qE "$regex" "$WORK/sentence.txt"
 }
 
-plan 18
+# as_printed: "$ pollux-report ..." in docs/report.md, and what stands below it.
+as_printed() {
+	(cd "$data" && sed -n 's/^    //p' "$POLLUX_SRCDIR/docs/report.md" |
+		while read -r line; do
+			[[ $line != '$ '* ]] || eval "${line#$ }" || exit
+		done) >"$WORK/printed.txt" &&
+		sed -n 's/^    //p' "$POLLUX_SRCDIR/docs/report.md" |
+		grep -v '^\$ ' | diff - "$WORK/printed.txt"
+}
+
+plan 19
 ok "the table is as recorded" as_recorded table
 ok "reasons come from the log, which agrees" as_recorded why --why \
 	--log="$data/sandbox.ctld"
@@ -180,3 +190,4 @@ ok "an unknown sum is refused" refused "cannot sum by 'colour'" --by=colour
 ok "fields are listed" eval 'pollux-report --format=help | grep -q ^FixedRange'
 ok "the page has no markup of a user's, and fetches nothing" page_is_safe
 ok "the page has all shapes" page_has_all
+ok "docs/report.md shows what is printed" as_printed
