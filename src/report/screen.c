@@ -208,9 +208,10 @@ static void write_paint(int paint, bool colour, FILE *out)
 {
 	int hue = paint & PLX_HUE_MASK;
 
-	fprintf(out, "\033[0%s%s%s%sm", paint & PLX_BOLD ? ";1" : "",
-		paint & PLX_FAINT ? ";2" : "", paint & PLX_REVERSE ? ";7" : "",
-		colour ? hues[hue] : "");
+	fprintf(out, "\033[0%s%s%s%s%sm", paint & PLX_BOLD ? ";1" : "",
+		paint & PLX_FAINT ? ";2" : "",
+		paint & PLX_UNDERLINE ? ";4" : "",
+		paint & PLX_REVERSE ? ";7" : "", colour ? hues[hue] : "");
 }
 
 /* Columns of a row up to its last that is not blank. */

@@ -30,6 +30,7 @@ enum {
 	PLX_BOLD = 0x10,
 	PLX_FAINT = 0x20,
 	PLX_REVERSE = 0x40,
+	PLX_UNDERLINE = 0x80,
 };
 
 struct plx_cell {

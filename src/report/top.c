@@ -143,17 +143,22 @@ static void note_change(struct plx_top_memory *memory, struct plx_view_job *job,
 static void remember(struct plx_top_memory *now, struct plx_top_memory *before,
 		     struct plx_view_job *job, int64_t now_s)
 {
+	bool lent;
+
 	*now = (struct plx_top_memory){ .number = job->number, .letter = -1 };
 	if (before) {
 		*now = *before;
 		before->changes = NULL;
 	}
-	if (job->running && now->ran && strcmp(now->spots, job->spots) != 0)
+	/* What is lent is had for the time of a handover only. */
+	lent = now->ran && job->target.state == PLX_TARGET_LENT;
+	if (job->running && now->ran && !lent &&
+	    strcmp(now->spots, job->spots) != 0)
 		note_change(now, job, now_s);
 	if (now->change_count)
 		job->was_gpus = now->changes[now->change_count - 1].from;
 	now->ran = job->running;
-	if (job->running) {
+	if (job->running && !lent) {
 		now->gpus = job->gpus;
 		memcpy(now->spots, job->spots, sizeof(now->spots));
 	}

@@ -138,7 +138,7 @@ static void put_cell(struct plx_screen *screen, const struct place *place,
 static void draw_title(const struct plx_top *top, struct plx_screen *screen,
 		       const struct place *places, int count, int y)
 {
-	int paint = PLX_REVERSE;
+	int paint = PLX_UNDERLINE;
 
 	for (int i = 0; i < count; i++) {
 		const struct plx_top_column *column = places[i].column;

@@ -61,9 +61,11 @@ static enum plx_top_wish open_story(struct plx_top *top)
 	return PLX_TOP_ASK;
 }
 
-/* The job whose id was typed. */
+/* The job whose id was typed; what is typed waits for the first look. */
 static enum plx_top_wish open_typed(struct plx_top *top)
 {
+	if (!top->seen)
+		return PLX_TOP_WAIT;
 	for (size_t i = 0; i < top->shown; i++) {
 		if (!strcmp(top->view.jobs[top->order[i]].id, top->typed)) {
 			top->typed[0] = '\0';

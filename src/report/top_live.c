@@ -24,6 +24,7 @@
 
 #define ESCAPE_MS 50   /* in which the rest of a key's sequence comes */
 #define REDRAW_MS 1000 /* for times that pass while nothing happens */
+#define STORY_MS  5000 /* a story is asked for anew */
 #define KEYS_SIZE 256
 
 struct look {
@@ -48,9 +49,10 @@ struct live {
 	struct plx_errand *stories;
 	int64_t next_ms; /* when to look again */
 	bool looking;
-	bool asked;  /* accounting is to be asked, as soon as it can be */
-	long seen;   /* looks that came back */
-	bool failed; /* the last one did */
+	bool asked;	  /* accounting is to be asked, as soon as it can be */
+	int64_t story_ms; /* when it has answered */
+	long seen;	  /* looks that came back */
+	bool failed;	  /* the last one did */
 	bool over;
 	char keys[KEYS_SIZE];
 	size_t key_count;
@@ -146,6 +148,7 @@ static void take_story(struct live *live)
 
 	if (!plx_errand_take(live->stories, &story))
 		return;
+	live->story_ms = now_ms();
 	if (story.text && story.number == live->top->at)
 		plx_top_tell(live->top, story.number, story.text, story.failed);
 	else
@@ -294,6 +297,8 @@ static void look_if_due(struct live *live)
 		return;
 	live->looking = true;
 	live->next_ms = now + (int64_t) (1000 * live->set->interval_s);
+	if (now > live->story_ms + STORY_MS)
+		live->asked = true;
 }
 
 int plx_live_run(const struct plx_live *set, struct plx_top *top,
@@ -319,7 +324,7 @@ int plx_live_run(const struct plx_live *set, struct plx_top *top,
 		wait_for_news(&live, err);
 	}
 	plx_tty_close();
-	if (live.failed)
+	if (live.failed && top->trouble.text[0])
 		return plx_fail(err, "%s", top->trouble.text);
-	return 0;
+	return live.failed ? -1 : 0;
 }

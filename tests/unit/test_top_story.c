@@ -101,6 +101,31 @@ static void old_changes_make_room_for_new_ones(void **state)
 	plx_top_release(&top);
 }
 
+static void what_is_lent_for_a_handover_is_no_change(void **state)
+{
+	struct given job = usual[0];
+	const struct plx_top_memory *memory;
+	struct plx_view view;
+	struct plx_top top;
+
+	(void) state;
+	plx_top_init(&top, NULL);
+	take(&top, &job, 1);
+	job.spots = "n1:3";
+	view = look(&job, 1);
+	view.jobs[0].target.state = PLX_TARGET_LENT;
+	plx_top_take(&top, &view);
+	memory = plx_top_recall(&top, job.number);
+	assert_int_equal(0, memory->change_count);
+	job.spots = "n1:1";
+	take(&top, &job, 1);
+	memory = plx_top_recall(&top, job.number);
+	assert_int_equal(1, memory->change_count);
+	assert_int_equal(2, memory->changes[0].from);
+	assert_int_equal(1, memory->changes[0].to);
+	plx_top_release(&top);
+}
+
 static void names_of_jobs_cannot_pose_as_something_else(void **state)
 {
 	static const struct given hostile = {
@@ -129,6 +154,7 @@ int main(void)
 		cmocka_unit_test(
 			a_story_longer_than_the_window_scrolls_to_its_end),
 		cmocka_unit_test(old_changes_make_room_for_new_ones),
+		cmocka_unit_test(what_is_lent_for_a_handover_is_no_change),
 		cmocka_unit_test(names_of_jobs_cannot_pose_as_something_else),
 	};
 

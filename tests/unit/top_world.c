@@ -66,12 +66,10 @@ static void add_job(struct plx_view *view, const struct given *given)
 	view->count++;
 }
 
-/* n1, n2, n10, and a drained n3; a look at these jobs. */
-static struct plx_view look_at(const struct given *given, size_t count,
-			       int64_t now_s)
+struct plx_view look(const struct given *given, size_t count)
 {
 	struct plx_view view = {
-		.now_s = now_s,
+		.now_s = NOW,
 		.nodes = calloc(4, sizeof(struct plx_view_node)),
 		.jobs = calloc(count + 1, sizeof(struct plx_view_job)),
 	};
@@ -89,7 +87,7 @@ static struct plx_view look_at(const struct given *given, size_t count,
 
 void take(struct plx_top *top, const struct given *given, size_t count)
 {
-	struct plx_view view = look_at(given, count, NOW);
+	struct plx_view view = look(given, count);
 
 	plx_top_take(top, &view);
 }

@@ -23,6 +23,7 @@ struct given {
 extern const struct given usual[USUAL];
 
 /* A look at these jobs; n3 is drained, nodes have four GPUs. */
+struct plx_view look(const struct given *given, size_t count);
 void take(struct plx_top *top, const struct given *given, size_t count);
 /* One that has taken the usual look. */
 struct plx_top usual_top(void);
