@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_metrics.c - a scheduler's numbers as text, and reasons in a word */
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,23 @@ static void times_fill_their_buckets(void **state)
 	assert_line(text, "pollux_cycle_seconds_bucket{le=\"+Inf\"} 4");
 	assert_line(text, "pollux_cycle_seconds_count 4");
 	assert_line(text, "pollux_cycle_longest_seconds 1000");
+	assert_true(plx_times_bound(0) == 0.0001);
+	assert_true(plx_times_bound(PLX_BUCKETS - 1) == 100);
+	assert_true(plx_times_bound(PLX_BUCKETS) == (double) INFINITY);
+	free(text);
+}
+
+/* One that a reader cannot add up would stop it for good. */
+static void what_is_no_number_is_told_as_nothing(void **state)
+{
+	struct plx_metrics metrics = { .now.fitness = NAN,
+				       .now.utility = -INFINITY };
+	char *text = plx_metrics_text(&metrics);
+
+	(void) state;
+	assert_line(text, "pollux_fitness 0");
+	assert_line(text, "pollux_utility_ratio 0");
+	assert_null(strstr(text, "nan"));
 	free(text);
 }
 
@@ -144,6 +162,7 @@ int main(void)
 		cmocka_unit_test(numbers_are_told_by_name),
 		cmocka_unit_test(each_name_is_introduced_once),
 		cmocka_unit_test(times_fill_their_buckets),
+		cmocka_unit_test(what_is_no_number_is_told_as_nothing),
 		cmocka_unit_test(a_resize_is_of_a_kind),
 		cmocka_unit_test(a_refusal_is_of_a_kind),
 		cmocka_unit_test(a_job_at_its_fair_share_is_treated_fairly),

@@ -133,6 +133,59 @@ static void gain_by_restart(struct plx_problem *problem)
 	table_of(&problem->jobs[0], 1)->kept = 2;
 }
 
+static void empty_table(struct plx_problem *problem)
+{
+	table_of(&problem->jobs[0], 1)->gpus = 0;
+}
+
+static void negative_nodes(struct plx_problem *problem)
+{
+	problem->node_count = -1;
+}
+
+static void crossed_nodes(struct plx_problem *problem)
+{
+	problem->jobs[0].min_nodes = 2;
+	problem->jobs[0].max_nodes = 1;
+}
+
+static void negative_node_gpus(struct plx_problem *problem)
+{
+	problem->jobs[0].node_gpus = -1;
+}
+
+static void unknown_bound(struct plx_problem *problem)
+{
+	problem->jobs[0].max_by = PLX_BOUNDS;
+}
+
+static void stock_of_nothing(struct plx_problem *problem)
+{
+	problem->stock_kinds = 1;
+}
+
+/* One kind of resource, on both nodes. */
+static double *stock(struct plx_problem *problem)
+{
+	problem->stock_kinds = 1;
+	problem->stock = calloc(2, sizeof(*problem->stock));
+	assert_non_null(problem->stock);
+	return problem->stock;
+}
+
+static void negative_stock(struct plx_problem *problem)
+{
+	stock(problem)[1] = -1;
+}
+
+static void takes_back(struct plx_problem *problem)
+{
+	stock(problem);
+	problem->jobs[1].takes = calloc(1, sizeof(double));
+	assert_non_null(problem->jobs[1].takes);
+	problem->jobs[1].takes[0] = -2;
+}
+
 static void no_hysteresis(struct plx_problem *problem)
 {
 	problem->hysteresis = NAN;
@@ -163,6 +216,14 @@ static const struct {
 	{ falling_sizes,   "job 6: size 2: want rising numbers from 1" },
 	{ endless_speedup, "job 5: speedup inf: want finite numbers from 0" },
 	{ gain_by_restart, "job 5: keeps 2 of its speedup: want 0 to 1" },
+	{ empty_table,	   "job 5: its table of speedups is empty" },
+	{ negative_nodes,  "-1 nodes and 2 jobs: want 0 to 65536" },
+	{ crossed_nodes,   "job 5: 2 to 1 nodes: want 0 <= min <= max" },
+	{ negative_node_gpus, "job 5: -1 GPUs a node: want 0 or more" },
+	{ unknown_bound,   "job 5: limit of kind 3: want 0 to 2" },
+	{ stock_of_nothing, "1 kinds of resources: want 0 to 16" },
+	{ negative_stock,  "-1 of some resource: want 0 to 1e+15" },
+	{ takes_back,	   "-2 of some resource: want 0 to 1e+15" },
 	{ no_hysteresis,   "hysteresis nan: want 0 to 1" },
 	/* clang-format on */
 };
