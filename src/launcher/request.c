@@ -66,12 +66,14 @@ static void print_status(const char *answer)
 	}
 	printf(", %s", plx_phase_name(status.phase));
 	if (status.has_hint)
-		printf(", %.1f %% done, loss %.4g, %.0f samples/s",
-		       1e2 * status.hint.progress, status.hint.loss,
-		       status.hint.goodput);
+		printf(", %.1f %% done, loss %.4g", 1e2 * status.hint.progress,
+		       status.hint.loss);
+	if (status.has_hint && status.hint.goodput > 0)
+		printf(", %.0f samples/s", status.hint.goodput);
 	if (status.resizes)
-		printf(", %d resizes, pauses %.2f s (median), %.2f s (worst)",
-		       status.resizes, status.pause_s[0], status.pause_s[1]);
+		printf(", %d resize%s, pauses %.2f s (median), %.2f s (worst)",
+		       status.resizes, status.resizes == 1 ? "" : "s",
+		       status.pause_s[0], status.pause_s[1]);
 	putchar('\n');
 }
 
