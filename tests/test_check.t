@@ -136,7 +136,7 @@ unstarted() {
 # The log has a second more, as the job was requeued.
 requeued() {
 	healthy
-	sed -i "1i $(stamp 1790000500) Requeuing JobId=4" log
+	sed -i "1i $(stamp 1790000500) ${2:-Requeuing JobId=4}" log
 	sed -i "s/1790000500/$1/" sacct
 	look >found
 }
@@ -181,7 +181,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 17))
+plan $((${#cases[@]} + 18))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -199,6 +199,8 @@ ok "a row without a start is told apart" eval \
 	'unstarted REQUEUED && grep -q "^slurm-unstarted: job 4" found'
 ok "but not that of a shape" fails unstarted RESIZING
 ok "a requeued job may have ended a second before" requeued 1790000499
+ok "and one that lost a node right before a resize" eval \
+	'requeued 1790000499 "error: Removing failed node n1 from JobId=4"'
 ok "but no two" fails requeued 1790000498
 ok "a time that is told twice counts once, as it was first" said_twice 5
 ok "and then it has to be right" fails said_twice 2
