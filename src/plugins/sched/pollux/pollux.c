@@ -363,6 +363,8 @@ void *pollux_agent(void *unused)
 	pollux_enter_forget_all();
 	pollux_mold_forget_all();
 	pollux_texts_forget_all();
+	/* A backup may take over once more: for that thread all is new. */
+	memset(&last, 0, sizeof(last));
 	slurm_mutex_lock(&shared.mutex);
 	xfree(shared.text);
 	shared.stop = false; /* for a thread to come */
