@@ -124,6 +124,21 @@ kept() {
 	look >found
 }
 
+# Job 4 was held while it ran, and has no row; what happened to it before.
+held() {
+	healthy
+	sed -i '/^4|/d' sacct
+	echo "4|COMPLETED|gres/gpu=2|1790000600|1790000700" >>sacct
+	{
+		echo "$(stamp 1790000001) sched/pollux: JobId=4 $1"
+		echo "$(stamp 1790000002) sched: _hold_job_rec: hold on JobId=4 by uid 0"
+		cat log
+		echo "$(stamp 1790000701) sched/pollux: JobId=4 held 2 GPUs on n2 from 1790000600 to 1790000700: 200 GPU-seconds"
+	} >log.new
+	mv log.new log
+	look >found
+}
+
 # A row that has no start; how it ended.
 unstarted() {
 	healthy
@@ -181,7 +196,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 18))
+plan $((${#cases[@]} + 20))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -195,6 +210,9 @@ ok "but not if more is missing than that" fails ended_suspended 1790000480
 ok "GPUs that Slurm does not take back are told apart" eval \
 	'kept nothing && grep -q "^slurm-requeue: node n1" found'
 ok "but not if the job had been requeued" fails kept "Requeuing JobId=9"
+ok "a row that Slurm hides, as its job was held, is told apart" eval \
+	'held "starts on n2 in the room" && grep -q "^slurm-held: job 4" found'
+ok "but not one of a resized job" fails held "has 2 GPUs on n2, serial 3"
 ok "a row without a start is told apart" eval \
 	'unstarted REQUEUED && grep -q "^slurm-unstarted: job 4" found'
 ok "but not that of a shape" fails unstarted RESIZING
