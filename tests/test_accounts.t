@@ -6,7 +6,7 @@
 
 sandbox_up --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 25
+plan 27
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
@@ -131,6 +131,22 @@ ok "each of its rows is its own" \
 	wait_until "rows_are $job RESIZING RESIZING CANCELLED" 30
 all="$all $job"
 sb scancel "$rigid"
+
+# Slurm takes a lost node from it before the plugin has seen the update.
+lose_other() {
+	sleep 1.1
+	home=$(job_field "$job" BatchHost)
+	other=$(sb scontrol show hostnames "$(job_field "$job" NodeList)" |
+		grep -vx "$home")
+	update && sb scontrol update "nodename=$other" state=down reason=test
+}
+
+ok "a job is updated, and loses a node" eval 'grow torn && lose_other'
+ok "each of its rows is its own as well" wait_until \
+	"rows_are $job RESIZING RESIZING 'RESIZING*' RUNNING" 30
+sb scontrol update "nodename=$other" state=resume 2>/dev/null
+sb scancel "$job"
+all="$all $job"
 
 # Of a running job that is held, Slurm forgets since when it was eligible; and
 # sacct leaves out what never was.

@@ -61,12 +61,20 @@ void pollux_account_end_life(const job_record_t *job,
 	pollux_row_free(&account->last);
 }
 
-/* Slurm itself may have taken a node away, even in the row's first second. */
+/*
+ * Slurm itself may have taken a node away, even in the row's first second. The
+ * row before has ended then, perhaps with the start that an update gave it.
+ */
 static void _keep_up(const job_record_t *job, struct pollux_account *account)
 {
-	if (account->last.submit != pollux_row_key(job) ||
-	    xstrcmp(account->last.tres_alloc, job->tres_alloc_str))
-		pollux_account_keep(job, account);
+	time_t key = pollux_row_key(job);
+
+	if (account->last.submit == key &&
+	    !xstrcmp(account->last.tres_alloc, job->tres_alloc_str))
+		return;
+	if (account->last.submit != key)
+		_tell_last(job, account);
+	pollux_account_keep(job, account);
 }
 
 /*
