@@ -322,9 +322,10 @@ char *plx_top_summary(const struct plx_view *view, char *text, size_t size)
 	if (localtime_r(&now, &tm))
 		strftime(when, sizeof(when), "%H:%M:%S", &tm);
 	snprintf(text, size,
-		 "%s  %zu nodes, %d of %d GPUs busy; %d jobs running, "
+		 "%s  %zu node%s, %d of %d GPUs busy; %d job%s running, "
 		 "%d waiting",
-		 when, view->node_count, view->gpus_busy, view->gpus, running,
+		 when, view->node_count, view->node_count == 1 ? "" : "s",
+		 view->gpus_busy, view->gpus, running, running == 1 ? "" : "s",
 		 waiting);
 	if (isfinite(utility))
 		snprintf(text + strlen(text), size - strlen(text),
