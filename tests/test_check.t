@@ -156,6 +156,21 @@ requeued() {
 	look >found
 }
 
+# restarted SECONDS: job 7 with two licences ended so long before slurmctld
+# started; both that jobs 5 and 6 have are missing.
+restarted() {
+	healthy
+	sed -n '/JobId=6 /s/JobId=6 /JobId=7 /p' jobs |
+		sed "s/RUNNING/COMPLETED/; s/Nodes=.*MinCPUs/MinCPUs/; s/toy:1/toy:2/
+			s/ NodeList/ EndTime=$(date -d "@$((1790000300 - $1))" \
+			'+%Y-%m-%dT%H:%M:%S')&/" >job7
+	cat job7 >>jobs
+	rm job7
+	sed -i 's/Used=2/Used=0/' licences
+	echo "$(stamp 1790000300) slurmctld version 22.05.8 started on cluster c" >>log
+	look >found
+}
+
 # Slurm came back with an older state: what it says twice counts once.
 said_twice() {
 	healthy
@@ -196,7 +211,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 20))
+plan $((${#cases[@]} + 22))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -213,6 +228,9 @@ ok "but not if the job had been requeued" fails kept "Requeuing JobId=9"
 ok "a row that Slurm hides, as its job was held, is told apart" eval \
 	'held "starts on n2 in the room" && grep -q "^slurm-held: job 4" found'
 ok "but not one of a resized job" fails held "has 2 GPUs on n2, serial 3"
+ok "licences that Slurm takes back once too often are told apart" eval \
+	'restarted 5 && grep -q "^slurm-licences: 0 of toy" found'
+ok "but not of a job that had completed long before" fails restarted 500
 ok "a row without a start is told apart" eval \
 	'unstarted REQUEUED && grep -q "^slurm-unstarted: job 4" found'
 ok "but not that of a shape" fails unstarted RESIZING
