@@ -118,3 +118,13 @@ kill_node() {
 	done
 	kill -KILL "${pids[@]}"
 }
+
+# The last resize of $job is done, and Slurm has saved that: it does so up to
+# five seconds later, and of a slurmctld that dies before, Slurm knows neither
+# starts nor submissions.
+is_saved() {
+	local serial
+	serial=$(sb scontrol show job "$job" |
+		sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=done\).*/\1/p')
+	[ -n "$serial" ] && grep -qa "$serial" "$SB/state/job_state"
+}

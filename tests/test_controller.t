@@ -125,14 +125,6 @@ ok "the node comes back, and the job has it" eval \
 	'nodes_are "n1 n2 n3" && wait_until "has_gpus $job 6" 120'
 ok "nothing is leaked" eval 'checked && slurmctld_lives'
 
-# Slurm saves its state up to five seconds later.
-is_saved() {
-	local serial
-	serial=$(sb scontrol show job "$job" |
-		sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=done\).*/\1/p')
-	[ -n "$serial" ] && grep -qa "$serial" "$SB/state/job_state"
-}
-
 # Slurm itself ends then, with every scheduler.
 reconfigured() {
 	local pid first

@@ -73,19 +73,10 @@ prepare() {
 	case $1 in
 	ask | grow)
 		submit_rigid -J way -N2 --gpus-per-node=3 -- 600 >/dev/null
-		wait_until "has_gpus $job 2 && is_done" 20
+		wait_until "has_gpus $job 2 && is_saved" 20
 		;;
-	*) wait_until "has_gpus $job 8 && is_done" 20 ;;
+	*) wait_until "has_gpus $job 8 && is_saved" 20 ;;
 	esac
-}
-
-# And Slurm has saved that: it does so a few seconds later, and of a slurmctld
-# that dies before, Slurm knows neither starts nor submissions.
-is_done() {
-	local serial
-	serial=$(sb scontrol show job "$job" |
-		sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=done\).*/\1/p')
-	[ -n "$serial" ] && grep -qa "$serial" "$SB/state/job_state"
 }
 
 # goes_on: nothing is lost, and the job is resized again.
@@ -93,7 +84,7 @@ goes_on() {
 	checked && is_state "$job" RUNNING || return 1
 	sb scancel --name=way
 	# Submitted a moment before, it may come back with an older state.
-	wait_until "sb scancel --name=way; has_gpus $job 8 && is_done" 30 &&
+	wait_until "sb scancel --name=way; has_gpus $job 8 && is_saved" 30 &&
 		checked
 }
 
