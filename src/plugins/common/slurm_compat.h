@@ -153,6 +153,16 @@ static inline int pollux_slurm_valid_qos(const job_record_t *job)
 #endif
 }
 
+/* Was it no limit of accounting that kept it waiting when it was last tried? */
+static inline bool pollux_slurm_within_limits(job_record_t *job)
+{
+#if POLLUX_SLURM_24
+	return !job_state_reason_check(job->state_reason, JSR_QOS_ASSOC);
+#else
+	return acct_policy_job_runnable_state(job);
+#endif
+}
+
 /* Nobody else's jobs are on its nodes, not even of its user. */
 static inline bool pollux_slurm_whole_nodes(const job_record_t *job)
 {

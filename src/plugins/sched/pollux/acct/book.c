@@ -481,7 +481,8 @@ void pollux_acct_start(void)
 	book.away = true;
 	book.fresh = true;
 	book.started_s = pollux_now_s();
-	slurm_thread_create(&book.thread, _run, NULL);
+	if (pthread_create(&book.thread, NULL, _run, NULL))
+		fatal("sched/pollux: no thread to ask slurmdbd");
 }
 
 void pollux_acct_stop(void)

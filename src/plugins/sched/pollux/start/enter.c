@@ -216,7 +216,7 @@ static bool _could_start(job_record_t *job, part_record_t *part)
 	bool could = false;
 
 	job->part_ptr = part;
-	could = _may_start(&job) && acct_policy_job_runnable_state(job) &&
+	could = _may_start(&job) && pollux_slurm_within_limits(job) &&
 		acct_policy_job_runnable_pre_select(job, false);
 	job->part_ptr = before;
 	return could;
