@@ -18,7 +18,7 @@ import time
 
 CHECK_EVERY_S = 4
 RIGID_MAX = 8
-NEVER_LOST = re.compile(r'fatal:|[Ss]egmentation|assertion|xmalloc')
+NEVER = re.compile(r'fatal:|[Ss]egmentation|assertion|xmalloc|cycle skipped')
 
 
 def run(*command, check=False, timeout=60):
@@ -61,7 +61,7 @@ class Soak:
             return
         self.resizes += len(re.findall(r'JobId=\d+ has \d+ GPUs on', text))
         for line in text.splitlines():
-            if NEVER_LOST.search(line):
+            if NEVER.search(line):
                 self.violate('log', line)
 
     def violate(self, kind, what):

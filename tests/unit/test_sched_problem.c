@@ -6,6 +6,7 @@
 
 #include "core/worth.h"
 #include "sched/pollux/plan/leave.h"
+#include "sched/pollux/plan/promises.h"
 #include "sched_world.h"
 
 /* The job has told that it measured so many GPUs. */
@@ -221,7 +222,7 @@ static void a_whole_node_is_left_by_who_yields(void **state)
 
 static void who_is_on_its_way_is_not_in_the_way(void **state)
 {
-	static const int nothing[NODES] = { 0 };
+	int nothing[NODES] = { 0 };
 	struct pollux_waiting waiting;
 	struct world w;
 	bool granted;
@@ -236,6 +237,47 @@ static void who_is_on_its_way_is_not_in_the_way(void **state)
 	}
 	assert_int_equal(JOBS, leavers(&w, &granted));
 	assert_true(granted);
+}
+
+/* Slurm may start a job on what another one was asked to have. */
+static void what_was_promised_and_is_gone_stops_no_cycle(void **state)
+{
+	static const struct {
+		int has[JOBS];
+		int asked[JOBS]; /* -1: it is not */
+		int want[JOBS];
+	} cases[] = {
+		{ { 5, 1 }, { -1, 4 }, { 5, 3 } },
+		{ { 7, 0 }, { -1, 4 }, { 7, 1 } },
+		{ { 8, 0 }, { -1, 1 }, { 8, 0 } },
+		{ { 1, 5 }, { 4, -1 }, { 3, 5 } },
+		{ { 1, 1 }, { 6, 6 }, { 6, 2 } },
+		{ { 6, 2 }, { 2, 6 }, { 2, 6 } },
+		{ { 6, 2 }, { 3, 7 }, { 3, 5 } },
+		{ { 4, 3 }, { 5, -1 }, { 5, 3 } },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int targets[JOBS][NODES] = { { 0 } };
+		struct plx_problem *problem;
+		struct world w;
+
+		set_up(&w);
+		w.nodes[0].gpus_free = 0;
+		for (int j = 0; j < JOBS; j++) {
+			w.gpus[j][0] = cases[i].has[j];
+			targets[j][0] = cases[i].asked[j];
+			w.standings[j].busy = cases[i].asked[j] >= 0;
+			w.standings[j].target = targets[j];
+		}
+		pollux_promises_keep(&w.view, w.standings);
+		problem = problem_of(&w);
+		for (int j = 0; j < JOBS; j++)
+			assert_int_equal(cases[i].want[j],
+					 problem->jobs[j].now[0]);
+		plx_problem_destroy(problem);
+	}
 }
 
 static void a_job_that_leaves_says_why(void **state)
@@ -429,6 +471,7 @@ int main(void)
 		cmocka_unit_test(weights_are_what_the_administrator_wants),
 		cmocka_unit_test(a_whole_node_is_left_by_who_yields),
 		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),
+		cmocka_unit_test(what_was_promised_and_is_gone_stops_no_cycle),
 		cmocka_unit_test(a_job_that_leaves_says_why),
 	};
 

@@ -12,6 +12,7 @@
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/problem.h"
+#include "sched/pollux/plan/promises.h"
 #include "sched/pollux/plan/shares.h"
 #include "sched/pollux/plan/scale.h"
 #include "sched/pollux/plan/stock.h"
@@ -107,6 +108,7 @@ static struct pollux_standing *_standings(const struct pollux_view *view,
 		if (standings[j].busy)
 			standings[j].target = _target_gpus(view, job, track);
 	}
+	pollux_promises_keep(view, standings);
 	return standings;
 }
 

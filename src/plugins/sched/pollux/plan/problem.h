@@ -22,7 +22,7 @@ struct pollux_standing {
 	bool leaves; /* busy: its home, as a whole job */
 	bool still;  /* left alone for now: */
 	enum plx_hold hold; /* why */
-	const int *target;  /* [node_count] when busy; borrowed */
+	int *target;	    /* [node_count] when busy; borrowed */
 	double service_s;   /* GPU-seconds it has had */
 	int most_gpus;	    /* it was seen to hold */
 	struct plx_trust trust;

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* promises.c - see promises.h */
+
+#include "sched/pollux/plan/promises.h"
+
+/* GPUs of node n that job j is to gain. */
+static int promised(const struct pollux_view *view,
+		    const struct pollux_standing *standings, int j, int n)
+{
+	int more = 0;
+
+	if (standings[j].busy)
+		more = standings[j].target[n] - view->jobs[j].gpus[n];
+	return more > 0 ? more : 0;
+}
+
+/* GPUs of node n that jobs have, or will have, beyond those that it has. */
+static int missing(const struct pollux_view *view,
+		   const struct pollux_standing *standings, int n)
+{
+	int held = 0;
+
+	for (int j = 0; j < view->job_count; j++)
+		held += standings[j].busy ? standings[j].target[n]
+					  : view->jobs[j].gpus[n];
+	return held - view->nodes[n].gpus;
+}
+
+void pollux_promises_keep(const struct pollux_view *view,
+			  struct pollux_standing *standings)
+{
+	for (int n = 0; n < view->node_count; n++) {
+		int over = missing(view, standings, n);
+
+		for (int j = view->job_count - 1; j >= 0 && over > 0; j--) {
+			int less = promised(view, standings, j, n);
+
+			if (less > over)
+				less = over;
+			if (less > 0)
+				standings[j].target[n] -= less;
+			over -= less;
+		}
+	}
+}
