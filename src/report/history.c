@@ -108,6 +108,7 @@ static int make_record(const struct plx_row **rows, size_t count, int64_t now_s,
 
 	*record = (struct plx_record){
 		.id = last->id,
+		.number = last->number[0] ? last->number : last->id,
 		.name = last->name,
 		.state = last->state,
 		.user = last->user,

@@ -42,7 +42,8 @@ struct plx_yield {
 };
 
 struct plx_record {
-	const char *id; /* borrowed from the rows, as are the next texts */
+	const char *id;	    /* borrowed from the rows, as are the next texts */
+	const char *number; /* as slurmctld's log has it; id if not known */
 	const char *name;
 	const char *state;
 	const char *user;

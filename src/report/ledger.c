@@ -47,7 +47,6 @@ static int parse_entry(const char *line, struct plx_entry *entry)
 		   id, &e.gpus, nodes, &e.start_s, &e.end_s,
 		   &e.gpu_seconds) != 6)
 		return 0;
-	id[strcspn(id, "(")] = '\0'; /* "3_1(7)" is 3_1 to sacct */
 	e.id = strdup(id);
 	e.nodes = strdup(nodes);
 	if (!e.id || !e.nodes) {
@@ -76,7 +75,6 @@ static int parse_asked(const char *line, char id[64], const char **why)
 	line = strstr(line + at, ": ");
 	if (!line)
 		return 0;
-	id[strcspn(id, "(")] = '\0';
 	*why = line + 2;
 	return 1;
 }
@@ -269,13 +267,13 @@ static void only_sacct(struct check *check, const struct plx_record *record,
 	       record->id, span->gpus, span->nodes, span->start_s, span->end_s);
 }
 
-static void only_log(struct check *check, const struct plx_entry *entry)
+static void only_log(struct check *check, const char *id,
+		     const struct plx_entry *entry)
 {
 	differ(check,
 	       "job %s: sacct has no %d GPUs on %s from %" PRId64 " to %" PRId64
 	       ", the log has",
-	       entry->id, entry->gpus, entry->nodes, entry->start_s,
-	       entry->end_s);
+	       id, entry->gpus, entry->nodes, entry->start_s, entry->end_s);
 }
 
 /* Entries of no length are shapes of less than a second: sacct has none. */
@@ -302,15 +300,15 @@ static void check_job(struct check *check, const struct plx_record *record,
 			only_sacct(check, record, span);
 			s++;
 		} else {
-			only_log(check, entry);
+			only_log(check, record->id, entry);
 			e++;
 		}
 	}
 }
 
 /* Entries of this job: first and count; they stand together, by job. */
-static const struct plx_entry *entries_of(const struct plx_ledger *ledger,
-					  const char *id, size_t *count)
+static struct plx_entry *entries_of(const struct plx_ledger *ledger,
+				    const char *number, size_t *count)
 {
 	size_t low = 0;
 	size_t high = ledger->count;
@@ -318,13 +316,13 @@ static const struct plx_entry *entries_of(const struct plx_ledger *ledger,
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (plx_id_compare(ledger->entries[middle].id, id) < 0)
+		if (plx_id_compare(ledger->entries[middle].id, number) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (high = low; high < ledger->count; high++) {
-		if (strcmp(ledger->entries[high].id, id) != 0)
+		if (strcmp(ledger->entries[high].id, number) != 0)
 			break;
 	}
 	*count = high - low;
@@ -337,7 +335,8 @@ void plx_ledger_explain(const struct plx_ledger *ledger,
 	for (size_t i = 0; i < history->count; i++) {
 		struct plx_record *r = &history->records[i];
 		size_t count;
-		const struct plx_entry *e = entries_of(ledger, r->id, &count);
+		const struct plx_entry *e =
+			entries_of(ledger, r->number, &count);
 
 		for (size_t s = 0; s < r->span_count && count > 0; s++) {
 			while (count > 0 && e->end_s < r->spans[s].end_s) {
@@ -350,25 +349,28 @@ void plx_ledger_explain(const struct plx_ledger *ledger,
 	}
 }
 
-int plx_ledger_check(const struct plx_ledger *ledger,
+int plx_ledger_check(struct plx_ledger *ledger,
 		     const struct plx_history *history, bool only_these,
 		     void (*tell)(const char *sentence, void *arg), void *arg,
 		     int *differences)
 {
 	struct check check = { .tell = tell, .arg = arg };
-	const struct plx_entry *entries;
+	struct plx_entry *entries;
 	size_t count;
 
 	for (size_t i = 0; i < history->count; i++) {
 		const struct plx_record *record = &history->records[i];
 
-		entries = entries_of(ledger, record->id, &count);
+		entries = entries_of(ledger, record->number, &count);
+		for (size_t e = 0; e < count; e++)
+			entries[e].known = true;
 		if (count > 0 || record->elastic)
 			check_job(&check, record, entries, count);
 	}
 	for (size_t i = 0; i < ledger->count && !only_these; i++) {
-		if (!plx_history_find(history, ledger->entries[i].id))
-			only_log(&check, &ledger->entries[i]);
+		if (!ledger->entries[i].known)
+			only_log(&check, ledger->entries[i].id,
+				 &ledger->entries[i]);
 	}
 	*differences = check.differences;
 	return check.agreed;

@@ -16,17 +16,18 @@
 #include "report/history.h"
 
 struct plx_entry {
-	char *id;
+	char *id; /* the job's own number, of a task of an array as well */
 	char *nodes;
 	int gpus;
 	int64_t start_s;
 	int64_t end_s;
 	int64_t gpu_seconds; /* as logged */
 	char *why;	     /* the last request before it was left; or NULL */
+	bool known;	     /* sacct has the job: plx_ledger_check() */
 };
 
 struct plx_ledger {
-	struct plx_entry *entries; /* by job id and time */
+	struct plx_entry *entries; /* by job and time */
 	size_t count;
 };
 
@@ -46,7 +47,7 @@ void plx_ledger_explain(const struct plx_ledger *ledger,
  * for. Each difference is one sentence given to tell(); returns the number
  * of shapes that agree, and of differences in *differences.
  */
-int plx_ledger_check(const struct plx_ledger *ledger,
+int plx_ledger_check(struct plx_ledger *ledger,
 		     const struct plx_history *history, bool only_these,
 		     void (*tell)(const char *sentence, void *arg), void *arg,
 		     int *differences);

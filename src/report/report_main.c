@@ -103,7 +103,7 @@ static int read_events(const struct plx_report_options *args,
 }
 
 static void check_log(const struct plx_report_options *args,
-		      const struct plx_ledger *ledger,
+		      struct plx_ledger *ledger,
 		      const struct plx_history *history,
 		      struct verdict *verdict)
 {

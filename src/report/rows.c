@@ -18,6 +18,7 @@
 
 enum column {
 	COLUMN_ID,
+	COLUMN_NUMBER,
 	COLUMN_NAME,
 	COLUMN_STATE,
 	COLUMN_SUBMIT,
@@ -38,6 +39,7 @@ static const struct {
 	bool needed;
 } columns[COLUMN_COUNT] = {
 	[COLUMN_ID] = { "JobID", true },
+	[COLUMN_NUMBER] = { "JobIDRaw", false },
 	[COLUMN_NAME] = { "JobName", false },
 	[COLUMN_STATE] = { "State", true },
 	[COLUMN_SUBMIT] = { "Submit", true },
@@ -227,6 +229,7 @@ static bool copy(struct span field, char **out)
 static void row_release(struct plx_row *row)
 {
 	free(row->id);
+	free(row->number);
 	free(row->name);
 	free(row->state);
 	free(row->nodes);
@@ -253,6 +256,7 @@ static int fill_row(const struct span *fields, int line, struct plx_row *row,
 		char **out;
 	} texts[] = {
 		{ COLUMN_ID, &row->id },
+		{ COLUMN_NUMBER, &row->number },
 		{ COLUMN_NAME, &row->name },
 		{ COLUMN_STATE, &row->state },
 		{ COLUMN_NODES, &row->nodes },

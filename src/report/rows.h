@@ -20,10 +20,11 @@
 
 /* One row of `sacct -D -X`: a job, or one shape of a resized job. */
 struct plx_row {
-	char *id;    /* "5", "3_1", "7+0" */
-	char *name;  /* "" when the column is not there; as below */
-	char *state; /* first word only: "CANCELLED" */
-	char *nodes; /* "n[1-2]" */
+	char *id;     /* "5", "3_1", "7+0" */
+	char *number; /* the job's own: "4" of task "3_1"; "" as below */
+	char *name;   /* "" when the column is not there; as below */
+	char *state;  /* first word only: "CANCELLED" */
+	char *nodes;  /* "n[1-2]" */
 	char *user;
 	char *account;
 	char *partition;
@@ -42,7 +43,7 @@ struct plx_rows {
 
 /* Columns to ask sacct for. */
 #define PLX_SACCT_FORMAT                                                       \
-	"jobid,jobname,state,submit,start,end,alloctres,nodelist,"             \
+	"jobid,jobidraw,jobname,state,submit,start,end,alloctres,nodelist,"    \
 	"user,account,partition,systemcomment,comment"
 
 /*

@@ -80,19 +80,6 @@ static void a_whole_job_is_asked_with_more_words(void **state)
 	}
 }
 
-static void tasks_of_arrays_are_named_as_by_sacct(void **state)
-{
-	struct plx_ledger ledger =
-		read_log(ASKED("3_1(7)", "4 GPUs", "why")
-				 HELD("3_1(7)", "2 GPUs", "from 1 to 2: 2"));
-
-	(void) state;
-	assert_int_equal(1, ledger.count);
-	assert_string_equal("3_1", ledger.entries[0].id);
-	assert_string_equal("why", ledger.entries[0].why);
-	plx_ledger_release(&ledger);
-}
-
 static void entries_come_by_job_and_time(void **state)
 {
 	static const int starts[] = { 5, 10, 20, 20, 7 };
@@ -304,6 +291,37 @@ static void jobs_that_sacct_was_not_asked_for_are_left_out(void **state)
 	assert_int_equal(2, agreed);
 }
 
+/* slurmctld's log has their own numbers; sacct prints both. */
+static void tasks_of_arrays_are_known_by_their_numbers(void **state)
+{
+	static const char text[] =
+		"JobID|JobIDRaw|State|Submit|Start|End|AllocTRES|NodeList\n"
+		"6_1|7|COMPLETED|1000|1000|1010|gres/gpu=2|n1\n"
+		"6_2|6|COMPLETED|1000|1000|1020|gres/gpu=1|n1\n";
+	struct plx_ledger ledger = read_log(
+		ASKED("7", "4 GPUs", "why")
+			HELD("7", "2 GPUs", "from 1000 to 1010: 20")
+				HELD("6", "1 GPUs", "from 1000 to 1030: 30"));
+	struct told told = { .count = 0 };
+	struct plx_history history;
+	struct plx_rows made;
+	int count = 0;
+
+	(void) state;
+	assert_int_equal(0,
+			 plx_rows_parse(text, sizeof(text) - 1, &made, NULL));
+	assert_int_equal(0, plx_history_make(&made, 0, &history, NULL));
+	plx_ledger_explain(&ledger, &history);
+	assert_string_equal("why", history.records[0].spans[0].why);
+	assert_int_equal(1, plx_ledger_check(&ledger, &history, false, keep,
+					     &told, &count));
+	assert_int_equal(1, told.count);
+	assert_memory_equal("job 6_2 from 1000: ", told.last, 19);
+	plx_ledger_release(&ledger);
+	plx_history_release(&history);
+	plx_rows_release(&made);
+}
+
 static void a_difference_cannot_steer_a_terminal(void **state)
 {
 	int agreed;
@@ -322,7 +340,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_shape_is_left_for_what_was_asked_last),
 		cmocka_unit_test(a_whole_job_is_asked_with_more_words),
-		cmocka_unit_test(tasks_of_arrays_are_named_as_by_sacct),
 		cmocka_unit_test(entries_come_by_job_and_time),
 		cmocka_unit_test(other_lines_are_not_ours),
 		cmocka_unit_test(a_request_that_says_nothing_is_none),
@@ -332,6 +349,7 @@ int main(void)
 		cmocka_unit_test(each_shape_is_told_why_it_was_left),
 		cmocka_unit_test(
 			jobs_that_sacct_was_not_asked_for_are_left_out),
+		cmocka_unit_test(tasks_of_arrays_are_known_by_their_numbers),
 		cmocka_unit_test(a_difference_cannot_steer_a_terminal),
 	};
 
