@@ -80,13 +80,13 @@ given_away() {
 	look >found && grep -q '^slurm-overflow: ' found
 }
 
-# killed AGO: slurmctld was killed so long after a row of job 5 began, which
-# overlaps another.
+# killed AGO [LINE]: slurmctld was killed so long after a row of job 5 began,
+# which overlaps another; LINE says that the job changed.
 killed() {
 	healthy
 	{
 		echo "$(stamp 1789999000) slurmctld version 22.05.8 started on cluster x"
-		echo "$(stamp 1790000010) sched/pollux: JobId=5 has 3 GPUs on n[1-2], serial 3"
+		echo "$(stamp 1790000010) ${2:-sched/pollux: JobId=5 has 3 GPUs on n[1-2], serial 3}"
 		echo "$(stamp $((1790000010 + $1))) debug:  anything"
 		echo "$(stamp $((1790000012 + $1))) slurmctld version 22.05.8 started on cluster x"
 	} >>log
@@ -98,8 +98,40 @@ told_apart() {
 	killed 3 && grep -q '^slurm-unsaved: job 5' found
 }
 
+# changed_later: it changed all right, but after the row had begun.
+changed_later() {
+	killed 5 "nothing" || true
+	sed -i "s/\(\[[^]]*\] \)debug:  anything/&\n\1sched\/pollux: JobId=5 held 1 GPUs on n1 from 1 to 2: 1/" log
+	! look >found && grep -q '^sacct: job 5' found
+}
+
 saved_before() {
 	! killed 9 && grep -q '^sacct: job 5' found
+}
+
+# forgotten KNOWN SEEN: slurmctld was killed at 1790000011, and then knew jobs
+# up to KNOWN. Rows of job 5, which was submitted at SEEN, overlap for long.
+forgotten() {
+	healthy
+	{
+		echo "$(stamp 1789999000) slurmctld version 22.05.8 started on cluster x"
+		echo "$(stamp "$2") _slurm_rpc_submit_batch_job: JobId=5 x"
+		cat log
+		echo "$(stamp 1790000011) debug:  anything"
+		echo "$(stamp 1790000012) slurmctld version 22.05.8 started on cluster x"
+		echo "$(stamp 1790000012) Recovered JobId=$1 Assoc=2"
+	} >log.new
+	mv log.new log
+	sed -i 's/^5|RESIZING\(.*\)10$/5|RESIZING\150/; s/^5|RUNNING\(.*\)10|/5|RUNNING\140|/' sacct
+	look >found
+}
+
+# submitted FILE: job 3 was, and is in that file alone.
+submitted() {
+	healthy
+	echo "$(stamp 1790000000) _slurm_rpc_submit_batch_job: JobId=3 x" >>log
+	echo "3|COMPLETED||1790000000|1790000002" >>"$1"
+	look >found
 }
 
 # Job 4 was suspended for its last eight seconds, which sacct does not have.
@@ -211,7 +243,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 22))
+plan $((${#cases[@]} + 29))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -219,6 +251,15 @@ ok "nor one that gave away CPUs of a suspended job" given_away ''
 ok "but CPUs are missed if nobody was suspended" fails given_away /suspend/d
 ok "what slurmctld had not saved is told apart" told_apart
 ok "but not what it must have saved" saved_before
+ok "nor what began before it changed" changed_later
+ok "a task of an array has a number of its own" killed 3 \
+	"sched: Allocate JobId=2_1(5) NodeList=n1 #CPUs=1 Partition=x"
+ok "and is not the job of that number" fails killed 3 \
+	"sched: Allocate JobId=5_1(2) NodeList=n1 #CPUs=1 Partition=x"
+ok "a number that Slurm forgot has rows of two jobs" forgotten 4 1790000008
+ok "but not one that it knew again" fails forgotten 5 1790000008
+ok "or must have known" fails forgotten 4 1790000002
+ok "a job that was held is asked for by number" submitted named
 ok "a job that ended while suspended is told apart" eval \
 	'ended_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
 ok "but not if more is missing than that" fails ended_suspended 1790000480
