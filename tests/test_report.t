@@ -41,14 +41,15 @@ elastic_told() {
 			.pause_s.median <= .pause_s.worst')" = true ]
 }
 
+# Also those of tasks of an array, whose lines have their own numbers.
 log_agrees() {
 	report --log "$log" && report --json --log "$log" |
-		jq -e '.log.shapes_agreed >= 2 and .log.differences == []'
+		jq -e '.log.shapes_agreed >= 4 and .log.differences == []'
 }
 
 # The same log, with a GPU-second more in one line.
 log_differs() {
-	awk '/held .* GPU-seconds$/ && !done {
+	awk -v job="JobId=$elastic held" 'index($0, job) && !done {
 			$(NF - 1) = $(NF - 1) + 1
 			done = 1
 		}
@@ -105,9 +106,10 @@ top_shows() {
 
 plan 14
 shrinks=$(shrinks_itself)
-array=$(sb sbatch --parsable -J array --array=1-2 --gpus-per-node=1 \
+# Elastic, but without a launcher: slurmctld's log has its shapes.
+array=$(sb sbatch --parsable -J array --array=1-2 --scheduler-params=pollux,max=1 \
 	-o /dev/null --wrap 'sleep 2')
-ok "rigid jobs end" wait_until "ended $shrinks ${array}_1 ${array}_2" 30
+ok "jobs that are never resized end" wait_until "ended $shrinks ${array}_1 ${array}_2" 30
 elastic=$(submit_elastic elastic pollux,max=8 --epochs=30 --batch=128 \
 	--emulate-gpu=compute)
 ok "pollux-top shows an elastic job's GPUs and goodput" \
