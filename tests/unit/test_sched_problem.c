@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/plan.h"
 #include "core/worth.h"
 #include "sched/pollux/plan/leave.h"
 #include "sched/pollux/plan/promises.h"
@@ -240,31 +241,37 @@ static void who_is_on_its_way_is_not_in_the_way(void **state)
 }
 
 /* Slurm may start a job on what another one was asked to have. */
-static void what_was_promised_and_is_gone_stops_no_cycle(void **state)
+static void what_was_promised_and_is_gone_is_taken_from_nobody(void **state)
 {
 	static const struct {
+		int free;
 		int has[JOBS];
 		int asked[JOBS]; /* -1: it is not */
 		int want[JOBS];
 	} cases[] = {
-		{ { 5, 1 }, { -1, 4 }, { 5, 3 } },
-		{ { 7, 0 }, { -1, 4 }, { 7, 1 } },
-		{ { 8, 0 }, { -1, 1 }, { 8, 0 } },
-		{ { 1, 5 }, { 4, -1 }, { 3, 5 } },
-		{ { 1, 1 }, { 6, 6 }, { 6, 2 } },
-		{ { 6, 2 }, { 2, 6 }, { 2, 6 } },
-		{ { 6, 2 }, { 3, 7 }, { 3, 5 } },
-		{ { 4, 3 }, { 5, -1 }, { 5, 3 } },
+		{ 2, { 5, 1 }, { -1, 4 }, { 5, 3 } },
+		{ 1, { 7, 0 }, { -1, 4 }, { 7, 1 } },
+		{ 0, { 8, 0 }, { -1, 1 }, { 8, 0 } },
+		{ 2, { 1, 5 }, { 4, -1 }, { 3, 5 } },
+		{ 6, { 1, 1 }, { 6, 6 }, { 6, 2 } },
+		{ 0, { 6, 2 }, { 2, 6 }, { 2, 6 } },
+		{ 0, { 6, 2 }, { 3, 7 }, { 3, 5 } },
+		{ 1, { 4, 3 }, { 5, -1 }, { 5, 3 } },
+		/* Rigid jobs have the others. */
+		{ 0, { 2, 1 }, { -1, 4 }, { 2, 1 } },
+		{ 1, { 2, 1 }, { 3, 4 }, { 3, 1 } },
 	};
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int targets[JOBS][NODES] = { { 0 } };
 		struct plx_problem *problem;
+		struct plx_plan *plan = NULL;
 		struct world w;
 
 		set_up(&w);
-		w.nodes[0].gpus_free = 0;
+		w.nodes[1].usable = false;
+		w.nodes[0].gpus_free = cases[i].free;
 		for (int j = 0; j < JOBS; j++) {
 			w.gpus[j][0] = cases[i].has[j];
 			targets[j][0] = cases[i].asked[j];
@@ -273,9 +280,14 @@ static void what_was_promised_and_is_gone_stops_no_cycle(void **state)
 		}
 		pollux_promises_keep(&w.view, w.standings);
 		problem = problem_of(&w);
-		for (int j = 0; j < JOBS; j++)
+		assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
+		for (int j = 0; j < JOBS; j++) {
 			assert_int_equal(cases[i].want[j],
 					 problem->jobs[j].now[0]);
+			assert_int_equal(cases[i].want[j],
+					 plan->choices[j].gpus[0]);
+		}
+		plx_plan_destroy(plan);
 		plx_problem_destroy(problem);
 	}
 }
@@ -471,7 +483,8 @@ int main(void)
 		cmocka_unit_test(weights_are_what_the_administrator_wants),
 		cmocka_unit_test(a_whole_node_is_left_by_who_yields),
 		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),
-		cmocka_unit_test(what_was_promised_and_is_gone_stops_no_cycle),
+		cmocka_unit_test(
+			what_was_promised_and_is_gone_is_taken_from_nobody),
 		cmocka_unit_test(a_job_that_leaves_says_why),
 	};
 

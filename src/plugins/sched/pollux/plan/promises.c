@@ -14,16 +14,17 @@ static int promised(const struct pollux_view *view,
 	return more > 0 ? more : 0;
 }
 
-/* GPUs of node n that jobs have, or will have, beyond those that it has. */
+/* GPUs of node n that jobs are to gain, and nobody gives up or leaves free. */
 static int missing(const struct pollux_view *view,
 		   const struct pollux_standing *standings, int n)
 {
-	int held = 0;
+	int more = 0;
 
-	for (int j = 0; j < view->job_count; j++)
-		held += standings[j].busy ? standings[j].target[n]
-					  : view->jobs[j].gpus[n];
-	return held - view->nodes[n].gpus;
+	for (int j = 0; j < view->job_count; j++) {
+		if (standings[j].busy)
+			more += standings[j].target[n] - view->jobs[j].gpus[n];
+	}
+	return more - view->nodes[n].gpus_free;
 }
 
 void pollux_promises_keep(const struct pollux_view *view,

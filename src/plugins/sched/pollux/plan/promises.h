@@ -7,8 +7,9 @@
 
 /*
  * Slurm starts jobs where it likes, on GPUs too that a busy job was asked to
- * have. What a node does not have twice is taken from the targets of those who
- * do not hold it yet, of the last job first. Targets are changed.
+ * have. Who would be planned upon as if it had them would take them from
+ * others. So what is neither free nor being given up is taken from the targets,
+ * of the last job first. Targets are changed.
  */
 void pollux_promises_keep(const struct pollux_view *view,
 			  struct pollux_standing *standings);
