@@ -156,11 +156,13 @@ kept() {
 	look >found
 }
 
-# Job 4 was held while it ran, and has no row; what happened to it before.
+# held LINE FILE: job 4 was held while it ran, and its row is in that file, not
+# in sacct; what happened to it before.
 held() {
 	healthy
+	grep '^4|' sacct >"$2"
 	sed -i '/^4|/d' sacct
-	echo "4|COMPLETED|gres/gpu=2|1790000600|1790000700" >>sacct
+	echo "4|COMPLETED|gres/gpu=2|1790000600|1790000700" | tee -a "$2" >>sacct
 	{
 		echo "$(stamp 1790000001) sched/pollux: JobId=4 $1"
 		echo "$(stamp 1790000002) sched: _hold_job_rec: hold on JobId=4 by uid 0"
@@ -243,7 +245,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 29))
+plan $((${#cases[@]} + 30))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -267,8 +269,10 @@ ok "GPUs that Slurm does not take back are told apart" eval \
 	'kept nothing && grep -q "^slurm-requeue: node n1" found'
 ok "but not if the job had been requeued" fails kept "Requeuing JobId=9"
 ok "a row that Slurm hides, as its job was held, is told apart" eval \
-	'held "starts on n2 in the room" && grep -q "^slurm-held: job 4" found'
-ok "but not one of a resized job" fails held "has 2 GPUs on n2, serial 3"
+	'held "starts on n2 in the room" named && grep -q "^slurm-held: job 4" found'
+ok "but not one that it does not have at all" fails held \
+	"starts on n2 in the room" nowhere
+ok "nor one of a resized job" fails held "has 2 GPUs on n2, serial 3" named
 ok "licences that Slurm takes back once too often are told apart" eval \
 	'restarted 5 && grep -q "^slurm-licences: 0 of toy" found'
 ok "but not of a job that had completed long before" fails restarted 500
