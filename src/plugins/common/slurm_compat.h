@@ -173,13 +173,22 @@ static inline bool pollux_slurm_whole_nodes(const job_record_t *job)
 #endif
 }
 
-/* Have the select plugin place the job on just these nodes, now. */
+/*
+ * Have the select plugin place the running job on just these nodes, now.
+ * Newer ones want its licences to be free, too, though it holds them.
+ */
 static inline int pollux_slurm_job_test(job_record_t *job, bitstr_t *nodes,
 					uint32_t count, pollux_barred_t *barred)
 {
 #if POLLUX_SLURM_24
-	return select_g_job_test(job, nodes, count, count, count,
-				 SELECT_MODE_RUN_NOW, NULL, NULL, barred, NULL);
+	list_t *licenses = job->license_list;
+	int rc = SLURM_ERROR;
+
+	job->license_list = NULL;
+	rc = select_g_job_test(job, nodes, count, count, count,
+			       SELECT_MODE_RUN_NOW, NULL, NULL, barred, NULL);
+	job->license_list = licenses;
+	return rc;
 #else
 	return select_g_job_test(job, nodes, count, count, count,
 				 SELECT_MODE_RUN_NOW, NULL, NULL,
