@@ -287,24 +287,25 @@ kill_while_starting_leaves_nothing() {
 # --- whoever you are, wherever you stand
 
 # With a copy: the source tree may lie where others cannot read.
-as_nobody() {
-	setpriv --reuid=nobody --regid=nogroup --clear-groups \
-		env HOME="$WORK/nobody" PATH="$WORK/nobody/bin:$PATH" \
-		POLLUX_SANDBOX_LIB="$WORK/nobody/bin/lib" "$@"
+# 25.11 refuses nobody as SlurmUser; daemon is on each Debian, too.
+as_daemon() {
+	setpriv --reuid=daemon --regid=daemon --clear-groups \
+		env HOME="$WORK/daemon" PATH="$WORK/daemon/bin:$PATH" \
+		POLLUX_SANDBOX_LIB="$WORK/daemon/bin/lib" "$@"
 }
 
 an_ordinary_user_needs_no_root() {
-	mkdir -m 755 "$WORK/nobody" "$WORK/nobody/bin" &&
+	mkdir -m 755 "$WORK/daemon" "$WORK/daemon/bin" &&
 		cp -r "$(type -P pollux-sandbox)" "$POLLUX_SANDBOX_LIB" \
-			"$WORK/nobody/bin" && chmod -R a+rX "$WORK/nobody/bin" &&
-		chown nobody "$WORK/nobody" && cd "$WORK/nobody" || return 1
-	as_nobody bash -c "pollux-sandbox up --scheduler builtin --nodes 2 &&
+			"$WORK/daemon/bin" && chmod -R a+rX "$WORK/daemon/bin" &&
+		chown daemon "$WORK/daemon" && cd "$WORK/daemon" || return 1
+	as_daemon bash -c "pollux-sandbox up --scheduler builtin --nodes 2 &&
 		pollux-sandbox exec srun -N2 --gpus-per-node=4 id -un &&
 		pollux-sandbox exec sinfo &&
-		pollux-sandbox down" >"$WORK/nobody.log" 2>&1
-	cat "$WORK/nobody.log"
-	[ "$(grep -cx nobody "$WORK/nobody.log")" = 2 ] &&
-		vanished "$WORK/nobody/pollux-sandbox.d"
+		pollux-sandbox down" >"$WORK/daemon.log" 2>&1
+	cat "$WORK/daemon.log"
+	[ "$(grep -cx daemon "$WORK/daemon.log")" = 2 ] &&
+		vanished "$WORK/daemon/pollux-sandbox.d"
 }
 
 odd_folders_work() {
@@ -351,12 +352,13 @@ bad_options_are_refused() {
 	[ ! -e "$WORK/none" ]
 }
 
+# Of the system's Slurm: another one's slurmctld goes before that of PATH.
 failure_names_the_guilty() {
 	mkdir -p "$WORK/bad" && printf '%s\n' '#!/bin/sh' \
 		'echo the wheels came off >&2; exit 1' >"$WORK/bad/slurmctld" &&
 		chmod +x "$WORK/bad/slurmctld"
 	# shellcheck disable=SC2086 # words
-	PATH=$WORK/bad:$PATH exits 1 sandbox up $small \
+	PATH=$WORK/bad:$PATH POLLUX_SLURM_PREFIX='' exits 1 sandbox up $small \
 		--dir "$WORK/broken" >"$WORK/broken.log" 2>&1 || return 1
 	cat "$WORK/broken.log"
 	grep -q "slurmctld did not start" "$WORK/broken.log" &&

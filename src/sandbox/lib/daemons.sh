@@ -184,9 +184,15 @@ add_cluster() {
 	client sacctmgr -i add cluster sandbox >>"$dir/log/slurmdbd.out" 2>&1
 }
 
+# 25.11 saves the usage of accounts after minutes at first, and killed
+# before that does not start again unless it is told to (-i).
 start_slurmctld() {
+	local -a options=(-D)
+
 	guilty=slurmctld
-	spawn slurmctld slurmctld -D &&
+	[ -z "$slurm_prefix" ] || [ -e "$dir/state/assoc_usage" ] ||
+		options+=(-i)
+	spawn slurmctld slurmctld "${options[@]}" &&
 		wait_for slurmctld listens slurmctld "$port" &&
 		wait_for slurmctld client scontrol ping
 }
