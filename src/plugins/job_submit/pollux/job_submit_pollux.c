@@ -38,9 +38,13 @@ static bool _is_exclusive(const job_desc_msg_t *job)
 	return job->shared != NO_VAL16 && job->shared != JOB_SHARED_OK;
 }
 
+/* Newer releases write --cpus-per-task there as well: "cpu=2". */
 static bool _has_gpus_per_task(const job_desc_msg_t *job)
 {
-	return job->tres_per_task && job->tres_per_task[0];
+	const char *text = job->tres_per_task;
+
+	return text && text[0] &&
+	       (strncmp(text, "cpu", 3) || strchr(text, ','));
 }
 
 static bool _has_gpus_per_socket(const job_desc_msg_t *job)
