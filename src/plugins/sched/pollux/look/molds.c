@@ -40,7 +40,7 @@ bool pollux_mold_waits(const job_record_t *job, time_t now)
 	if (!_may_be_due(job) || job->details->begin_time > now ||
 	    job->het_job_id || job->resv_name || job->fed_details ||
 	    job->burst_buffer || job->array_recs ||
-	    job->details->req_node_bitmap)
+	    (job->details->req_nodes && job->details->req_nodes[0]))
 		return false;
 	if (!_is_its_time(job) && !pollux_waits_for_room(job, now))
 		return false;

@@ -167,12 +167,12 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 		       struct pollux_view *view, struct pollux_job *job)
 {
 	bitstr_t *allowed = pollux_nodes_allowed(rules, record);
+	bitstr_t *listed = pollux_nodes_listed(record);
 
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_view_set(view, allowed);
-	if (record->details->req_node_bitmap)
-		job->required = pollux_view_set(
-			view, bit_copy(record->details->req_node_bitmap));
+	if (listed)
+		job->required = pollux_view_set(view, listed);
 	job->fixed = pollux_nodes_fixed(rules, record);
 	job->runs = job->runs && !job->fixed;
 }

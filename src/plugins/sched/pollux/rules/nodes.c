@@ -256,21 +256,36 @@ static int _test_filters(struct pollux_rules *rules, const job_record_t *job,
 	return why ? -1 : 0;
 }
 
-/* --nodelist: a new job would have all of these. */
+/*
+ * By their names: while a job is on fewer, newer releases forget the bitmap
+ * as soon as anything of the job is updated.
+ */
+bitstr_t *pollux_nodes_listed(const job_record_t *job)
+{
+	bitstr_t *listed = NULL;
+	char *names = job->details->req_nodes;
+
+	/* One that is no node any more is left out. */
+	if (names && names[0])
+		(void) pollux_slurm_nodes(names, &listed);
+	return listed;
+}
+
+/* A new job would have all of these. */
 int pollux_nodes_required(const job_record_t *job,
 			  const struct pollux_shape *shape,
 			  struct plx_error *err)
 {
-	bitstr_t *required = job->details->req_node_bitmap;
+	bitstr_t *listed = shape->gpus ? pollux_nodes_listed(job) : NULL;
+	int rc = 0;
 
-	if (!required || !shape->gpus)
-		return 0;
-	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(required, n) && !bit_test(shape->nodes, n))
-			return plx_fail(err, "its user asked for %s, too",
-					node_record_table_ptr[n]->name);
+	for (int n = 0; listed && rc == 0 && n < node_record_count; n++) {
+		if (bit_test(listed, n) && !bit_test(shape->nodes, n))
+			rc = plx_fail(err, "its user asked for %s, too",
+				      node_record_table_ptr[n]->name);
 	}
-	return 0;
+	FREE_NULL_BITMAP(listed);
+	return rc;
 }
 
 int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,

@@ -45,6 +45,9 @@ bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job);
 
+/* Those of --nodelist, the caller's to free; NULL: its user named none. */
+bitstr_t *pollux_nodes_listed(const job_record_t *job);
+
 /* Has the shape, unless parked, all nodes that its user named? Or -1. */
 int pollux_nodes_required(const job_record_t *job,
 			  const struct pollux_shape *shape,
