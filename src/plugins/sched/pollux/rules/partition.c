@@ -5,7 +5,10 @@
 
 #include "sched/pollux/rules/partition.h"
 
-/* As scheduler loops ask, about a request for so many nodes and GPUs. */
+/*
+ * As scheduler loops ask, about a request for so many nodes and GPUs. What the
+ * answer writes into the record, or replaces there, is not the job's.
+ */
 static int _ask(const job_record_t *job, int nodes, int gpus, int most)
 {
 	job_details_t details = *job->details;
@@ -19,7 +22,9 @@ static int _ask(const job_record_t *job, int nodes, int gpus, int most)
 	details.ntasks_per_node = (uint16_t) most;
 	probe.details = &details;
 	probe.prio_factors = NULL;
+	probe.tres_per_task = xstrdup(job->tres_per_task);
 	reason = job_limits_check(&asked, false);
+	xfree(probe.tres_per_task);
 	xfree(probe.prio_factors);
 	return reason;
 }
