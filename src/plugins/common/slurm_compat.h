@@ -173,6 +173,17 @@ static inline bool pollux_slurm_whole_nodes(const job_record_t *job)
 #endif
 }
 
+/* Its steps are known to a node alone, in a copy of its record. */
+static inline bool pollux_slurm_has_stepmgr(const job_record_t *job)
+{
+#if POLLUX_SLURM_24
+	return job->bit_flags & STEPMGR_ENABLED;
+#else
+	(void) job;
+	return false;
+#endif
+}
+
 /*
  * Have the select plugin place the running job on just these nodes, now.
  * Newer ones want its licences to be free, too, though it holds them.
@@ -290,6 +301,28 @@ static inline int pollux_slurm_nodes(char *names, bitstr_t **nodes)
 	return node_name2bitmap(names, false, nodes, NULL);
 #else
 	return node_name2bitmap(names, false, nodes);
+#endif
+}
+
+/*
+ * Run the prolog of a job on its nodes. Where that fails slurmd asks for the
+ * heterogeneous job it is part of to be requeued: for het_job_id. 25.11 would
+ * find the job by the identity of its present run first, so that is not told.
+ */
+static inline void pollux_slurm_launch_prolog(job_record_t *job,
+					      uint32_t het_job_id)
+{
+	uint32_t own = job->het_job_id;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	sluid_t run = job->step_id.sluid;
+
+	job->step_id.sluid = 0;
+#endif
+	job->het_job_id = het_job_id;
+	launch_prolog(job);
+	job->het_job_id = own;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	job->step_id.sluid = run;
 #endif
 }
 

@@ -87,11 +87,7 @@ static bitstr_t *_gained(const job_record_t *job,
  */
 static void _launch(job_record_t *job, bitstr_t *gained)
 {
-	uint32_t het_job_id = job->het_job_id;
-
-	job->het_job_id = NOBODY;
-	launch_prolog(job);
-	job->het_job_id = het_job_id;
+	pollux_slurm_launch_prolog(job, NOBODY);
 	/* Slurm clears a bit when the node says that it is done. */
 	FREE_NULL_BITMAP(job->node_bitmap_pr);
 	job->node_bitmap_pr = gained;

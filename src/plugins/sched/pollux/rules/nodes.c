@@ -212,6 +212,8 @@ const char *pollux_nodes_fixed(struct pollux_rules *rules,
 		return "it asks for nodes side by side";
 	if (job->burst_buffer)
 		return "it has a burst buffer";
+	if (pollux_slurm_has_stepmgr(job))
+		return "its steps are managed on its nodes (--stepmgr)";
 	if (pollux_features_counted(rules->features, job))
 		return "it asks for a number of nodes with a feature";
 	return NULL;
