@@ -112,7 +112,7 @@ gone
 rigid=$(submit_rigid -w n3 -n 13 -- 600)
 wait_until "is_state $rigid RUNNING" 20
 ok "no GPU is planned where its CPUs are taken" eval '
-	grows lean 16 "n[1-2,4]" 12 --cpus-per-gpu=4 &&
+	grows lean 16 "n[1-2,4]" 12 --gpus-per-node=1 --cpus-per-gpu=4 &&
 	! logged "JobId=$job keeps its .*not enough"'
 gone
 rigid=$(submit_rigid -w n3 --mem=65000 -- 600)
