@@ -20,6 +20,10 @@ parts="pollux_resize pollux_place_take_out pollux_request_write
 	pollux_place_new pollux_settle abort_job_on_nodes
 	rebuild_step_bitmaps gs_job_start pollux_request_keep
 	pollux_record_publish pollux_wake"
+# And a move of the whole job, from its requeue to its start.
+leaves="pollux_move_depart job_requeue:0:pollux_move_depart
+	pollux_track_close:0:pollux_move_depart pollux_move_arrive
+	launch_job:0:pollux_move_arrive pollux_track_hold:0:pollux_move_arrive"
 
 # happens OPERATION FUNCTION: only what is parked gives up a node. All others
 # have GPUs on both before and after: the job was measured on eight GPUs, so it
@@ -31,6 +35,9 @@ happens() {
 all_cells() {
 	local operation part
 	echo ask:pollux_wake ask:pollux_record_publish
+	for part in $leaves; do
+		echo "leave:$part"
+	done
 	for operation in grow give shrink lend park; do
 		for part in $parts; do
 			happens "$operation" "$part" &&
@@ -48,8 +55,9 @@ cells=${POLLUX_CELLS:-$few}
 # shellcheck disable=SC2086
 set -- $cells
 
-sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.1
-plan $(($# + 4))
+sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.1 \
+	--conf-extra BatchStartTimeout=1
+plan $(($# + 5))
 jobs=()
 
 checked() {
@@ -70,6 +78,8 @@ lay() {
 provoke() {
 	case $1 in
 	ask | grow | give) sb scancel --name=way ;;
+	leave) sb scontrol update state=drain reason=leave \
+		nodename="$(job_field "$job" BatchHost)" ;;
 	shrink | lend) submit_rigid -J way -N2 --gpus-per-node=3 -- 600 ;;
 	park) submit_rigid -J way -N2 --gpus-per-node=4 \
 		--priority=4294910000 -- 600 ;;
@@ -87,8 +97,33 @@ prepare() {
 	esac
 }
 
+# A job that was moved runs, wherever, and not only in slurmctld's eyes: it is
+# resized. That a node was drained may have been forgotten.
+comes_back() {
+	local node
+	for node in n1 n2; do
+		sb scontrol update nodename=$node state=resume
+	done
+	submit_rigid -J way -N2 --gpus-per-node=3 -- 600
+	wait_until "has_gpus $job 2 && is_state $job RUNNING && is_saved" 60 &&
+		! sb sinfo -h -N -o '%N %E' -t drain,down | grep .
+}
+
+# It and its slurmstepd end, and nobody tells a slurmctld that is away.
+script_ends_unseen() {
+	local script
+	use_job cold --ack=0.1
+	wait_until "has_gpus $job 8 && is_saved" 30 || return 1
+	script=$(pids_of "$job" light)
+	kill_slurmctld
+	# shellcheck disable=SC2046
+	signal KILL $(ps -o ppid= -p "$script") "$script"
+	restart_slurmctld && wait_until "is_state $job PENDING" 15 && checked
+}
+
 # goes_on: nothing is lost, and the job is resized again.
 goes_on() {
+	[ "$operation" != leave ] || comes_back || return 1
 	checked && is_state "$job" RUNNING || return 1
 	sb scancel --name=way
 	# Submitted a moment before, it may come back with an older state.
@@ -118,6 +153,8 @@ dies() {
 	IFS=: read -r operation function steps within <<<"$1"
 	case $operation in
 	give | lend | park) use_job live --live=0.2 ;;
+	# That it was asked is saved when it answers, as with most trainings.
+	leave) use_job slow --ack=6 ;;
 	*) use_job cold --ack=0.1 ;;
 	esac
 	prepare "$operation" &&
@@ -134,6 +171,7 @@ dies() {
 for cell; do
 	ok "slurmctld dies at $cell, and all goes on" dies "$cell"
 done
+ok "a job whose script ended unseen does not keep its GPUs" script_ends_unseen
 sb scancel "${jobs[@]}"
 sb scancel --name=way
 ok "no job was lost, and none runs on" wait_until "ended ${jobs[*]}" 30

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hosts.c - jobs whose batch script is not on their first node */
+/* hosts.c - jobs whose batch script is not where slurmctld looks for it */
 
 #include <string.h>
 
@@ -7,8 +7,10 @@
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/held.h"
 
-/* After its start slurmctld has all nodes register within seconds. */
-#define REGISTER_S 120
+/* More than between slurmctld's start and its reading of the jobs. */
+#define RECOVER_S 5
+/* For a node to register when it is asked, three times. */
+#define REGISTER_S 15
 
 static bool _runs(const job_record_t *job)
 {
@@ -46,18 +48,27 @@ static const char *_right_name(const job_record_t *job,
 	return host && xstrcmp(host, job->batch_host) ? host : NULL;
 }
 
+/*
+ * Of a script that ran when slurmctld was started, and that no node has told
+ * of since: for how long that has been strange. At first slurmctld takes it to
+ * be on its way to its node.
+ */
+static time_t _unseen_s(const step_record_t *batch)
+{
+	int launch_s = slurm_conf.batch_start_timeout +
+		       MIN(DEFAULT_MSG_TIMEOUT, slurm_conf.msg_timeout);
+
+	if (batch->time_last_active != slurmctld_config.boot_time - 1)
+		return 0;
+	return time(NULL) - slurmctld_config.boot_time - launch_s - RECOVER_S;
+}
+
 bool pollux_hosts_due(const job_record_t *job)
 {
 	const step_record_t *batch = _runs(job) ? _batch_step(job) : NULL;
 
-	return batch && (_right_name(job, batch) ||
+	return batch && (_right_name(job, batch) || _unseen_s(batch) > 0 ||
 			 _is_away(job, find_node_record(job->batch_host)));
-}
-
-/* Set right away by slurmctld when the node reports the step. */
-static bool _confirmed(const step_record_t *batch)
-{
-	return batch->time_last_active >= slurmctld_config.boot_time;
 }
 
 static void _mend_name(job_record_t *job, const step_record_t *batch)
@@ -85,23 +96,44 @@ static void _end_lost(job_record_t *job)
 	(void) pollux_slurm_job_lost(job, requeue);
 }
 
+/*
+ * When it registers, slurmctld ends a job whose script is not there. It would
+ * have it register by itself, half an hour later.
+ */
+static void _have_registered(const node_record_t *node)
+{
+	agent_arg_t *agent = xmalloc(sizeof(*agent));
+
+	ping_begin(); /* its answer counts as a ping's */
+	agent->msg_type = REQUEST_NODE_REGISTRATION_STATUS;
+	agent->protocol_version = node->protocol_version;
+	agent->node_count = 1;
+	agent->hostlist = hostlist_create(node->name);
+	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);
+	agent_queue_request(agent);
+}
+
 void pollux_hosts_mend(job_record_t *job)
 {
 	step_record_t *batch = _runs(job) ? _batch_step(job) : NULL;
 	node_record_t *node = NULL;
-	time_t now = time(NULL);
+	time_t unseen_s = 0;
 
 	if (!batch)
 		return;
 	_mend_name(job, batch);
 	node = find_node_record(job->batch_host);
-	if (!_is_away(job, node) || IS_NODE_DOWN(node) ||
-	    IS_NODE_NO_RESPOND(node))
+	if (!node || IS_NODE_DOWN(node) || IS_NODE_NO_RESPOND(node))
 		return;
-	if (_confirmed(batch) || now < slurmctld_config.boot_time + REGISTER_S)
-		job->time_last_active = now;
-	else if (node->last_response > slurmctld_config.boot_time)
+	unseen_s = _unseen_s(batch);
+	if (_is_away(job, node) && unseen_s > REGISTER_S && node->up_time) {
 		_end_lost(job);
+		return;
+	}
+	if (unseen_s > 0)
+		_have_registered(node);
+	if (_is_away(job, node))
+		job->time_last_active = time(NULL);
 }
 
 static void _for_each(void (*act)(job_record_t *job))

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hosts.h - jobs whose batch script is not on their first node
+ * hosts.h - jobs whose batch script is not where slurmctld looks for it
  *
  * Only a job that grew is such a job, and slurmctld does not expect it:
  * whenever it rebuilds its tables it takes the first node for the batch host,
  * and when the batch host registers it ends the job as lost unless the first
  * node has registered a short while ago. All that is put right here.
+ *
+ * And a slurmctld that was killed may come back with jobs that run, though
+ * their scripts have ended: it had not yet saved that they were requeued, or
+ * nobody could tell it. Their nodes are had to register once more.
  */
 #ifndef SCHED_POLLUX_HOSTS_H
 #define SCHED_POLLUX_HOSTS_H
