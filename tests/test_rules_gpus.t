@@ -12,7 +12,7 @@ sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \
 	--conf-extra "PartitionName=lean Nodes=n[1-4] MaxMemPerNode=250" \
 	--conf-extra "PartitionName=dense Nodes=n[1-4] MaxMemPerCPU=50" \
 	--conf-extra "PartitionName=thin Nodes=n[1-4] MaxCPUsPerNode=3"
-plan 14
+plan 18
 
 # holds JOB FIELD REGEX: in what "scontrol -d" shows of the job.
 holds() {
@@ -145,9 +145,44 @@ rigid=$(submit_rigid -p thin -w n3 -n2 -- 600)
 wait_until "is_state $rigid RUNNING" 20
 ok "MaxCPUsPerNode: jobs of the partition share as many" eval '
 	grows thin 16 "n[1-2,4]" 9 -p thin && ! logged "JobId=$job keeps its"'
+# asks PARTITION NODE OPTION...: a job that goes before all others starts.
+asks() {
+	local part=$1 node=$2
+	shift 2
+	first=$(submit_rigid -p "$part" -w "$node" -N1 \
+		--priority=4294910000 "$@" -- 600) &&
+		wait_until "is_state $first RUNNING" 30
+}
+
 ok "beside another one that is one GPU, and two do not start" eval '
 	more=$(submit_rigid -p thin -w n3 -n2 --gpus-per-node=2 -- 600) &&
 	waits_for $more Resources && sb scancel $more &&
 	less=$(submit_rigid -p thin -w n3 -n1 --gpus-per-node=1 -- 600) &&
 	wait_until "is_state $less RUNNING" 20'
+ok "an elastic job shrinks for one that waits for such CPUs alone" eval '
+	asks thin n2 -n2 && wait_until "on $job n[1,4] 6" 20 &&
+	! logged "JobId=$first does not start in the room"'
+gone
+
+# A GPU takes 3 CPUs and 1500 MB. Without these there is none for anybody.
+job=$(submit_light rich pollux -w n1,n2 -x "n[3-4]" --gpus=2 --cpus-per-gpu=3 \
+	--mem-per-gpu=1500 --)
+wait_until "on $job n[1-2] 8" 30
+ok "a job without GPUs has its CPUs of who holds them beside GPUs" eval '
+	asks main n2 -n9 --mem=10 && wait_until "on $job n[1-2] 4" 20'
+sb scancel "$first"
+memory=$(sb scontrol show node n2 -o | grep -oE "RealMemory=[0-9]+")
+memory=${memory#*=}
+wait_until "on $job n[1-2] 8" 30
+ok "and its memory" eval '
+	asks main n2 -n1 --mem=$((memory - 3000)) &&
+	wait_until "on $job n[1-2] 4" 20'
+gone
+job=$(submit_light alone pollux -w n1 -x "n[2-4]" --cpus-per-gpu=4 --)
+wait_until "on $job n1 4" 30
+ok "one that asks for the CPU of a parked job, too, waits and parks nobody" \
+	eval '
+	whole=$(submit_rigid -p main -w n1 -n16 --priority=4294910000 -- 600) &&
+	waits_for $whole Resources && sleep 3 && has_detail $job 4 &&
+	! logged "JobId=$job asked .*n1:0"'
 gone

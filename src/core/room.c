@@ -37,10 +37,17 @@ static void room_release(struct plx_making *making)
 	free(making->given);
 	free(making->woken);
 	free(making->spares);
+	free(making->lent);
 	free(making->gpus);
+	free(making->stock);
 	free(making->parked);
 	free(making->stuck);
 	free(making->homes);
+}
+
+static size_t stock_size(const struct plx_problem *problem)
+{
+	return (size_t) problem->node_count * (size_t) problem->stock_kinds;
 }
 
 static int room_init(struct plx_making *making, struct plx_error *err)
@@ -48,17 +55,20 @@ static int room_init(struct plx_making *making, struct plx_error *err)
 	struct plx_problem *problem = making->problem;
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t jobs = (size_t) problem->job_count + 1;
+	size_t stock = stock_size(problem) + 1;
 
 	making->given = calloc(nodes, sizeof(*making->given));
 	making->woken = calloc(nodes, sizeof(*making->woken));
 	making->spares = calloc(nodes, sizeof(*making->spares));
+	making->lent = calloc(stock, sizeof(*making->lent));
 	making->gpus = calloc(nodes, sizeof(*making->gpus));
+	making->stock = calloc(stock, sizeof(*making->stock));
 	making->parked = calloc(jobs, sizeof(*making->parked));
 	making->stuck = calloc(jobs, sizeof(*making->stuck));
 	making->homes = calloc(jobs, sizeof(*making->homes));
 	if (!making->given || !making->woken || !making->spares ||
-	    !making->gpus || !making->parked || !making->stuck ||
-	    !making->homes)
+	    !making->lent || !making->gpus || !making->stock ||
+	    !making->parked || !making->stuck || !making->homes)
 		return plx_fail(err, "no memory to make room");
 	making->search = plx_search_create(problem, err);
 	return making->search ? 0 : -1;
@@ -172,21 +182,53 @@ static int losers(const struct plx_making *making)
 	return jobs;
 }
 
+static void keep_state(struct plx_making *making)
+{
+	const struct plx_problem *problem = making->problem;
+
+	memcpy(making->gpus, problem->gpus,
+	       (size_t) problem->node_count * sizeof(*making->gpus));
+	for (size_t i = 0; i < stock_size(problem); i++)
+		making->stock[i] = problem->stock[i];
+}
+
+static void restore_state(struct plx_making *making)
+{
+	struct plx_problem *problem = making->problem;
+
+	memcpy(problem->gpus, making->gpus,
+	       (size_t) problem->node_count * sizeof(*making->gpus));
+	for (size_t i = 0; i < stock_size(problem); i++)
+		problem->stock[i] = making->stock[i];
+	restore_homes(making);
+}
+
+/* Of the node, for the request. */
+static void take(struct plx_making *making, const struct plx_request *request,
+		 const struct plx_spare *spare)
+{
+	struct plx_problem *problem = making->problem;
+	size_t kinds = (size_t) problem->stock_kinds;
+	size_t first = (size_t) spare->node * kinds;
+
+	problem->gpus[spare->node] -= spare->take;
+	for (size_t k = 0; request->takes && k < kinds; k++)
+		problem->stock[first + k] -= request->takes[k];
+}
+
 static enum outcome try_guess(struct plx_making *making,
 			      const struct plx_request *request, int guess,
 			      bool parks)
 {
-	int *gpus = making->problem->gpus;
-	size_t size = (size_t) making->problem->node_count * sizeof(*gpus);
 	bool tight = making->tight;
 	int displaced = free_leavers(making, request, guess);
 	enum outcome outcome = IMPOSSIBLE;
 
-	memcpy(making->gpus, gpus, size);
+	keep_state(making);
 	for (int i = 0; i < request->nodes; i++) {
 		const struct plx_spare *spare = guessed(making, guess, i);
 
-		gpus[spare->node] -= spare->take;
+		take(making, request, spare);
 		displaced += spare->displace;
 	}
 	/* Once jobs have to move, they may need what is idle. */
@@ -200,9 +242,20 @@ static enum outcome try_guess(struct plx_making *making,
 		return TAKEN;
 	}
 	making->tight = tight;
-	memcpy(gpus, making->gpus, size);
-	restore_homes(making);
+	restore_state(making);
 	return outcome;
+}
+
+/* A parked job takes part in the search, and has its room from that. */
+static void lend(struct plx_making *making, const struct plx_request *request,
+		 const struct plx_spare *spare)
+{
+	size_t kinds = (size_t) making->problem->stock_kinds;
+	size_t first = (size_t) spare->node * kinds;
+
+	making->woken[spare->node] += spare->take;
+	for (size_t k = 0; request->takes && k < kinds; k++)
+		making->lent[first + k] += request->takes[k];
 }
 
 /* Remember what the grant did. */
@@ -220,7 +273,7 @@ static void settle(struct plx_making *making, const struct plx_request *request,
 		if (grant->nodes)
 			grant->nodes[spare->node] = true;
 		if (request->wakes)
-			making->woken[spare->node] += spare->take;
+			lend(making, request, spare);
 		else if (making->calendar)
 			plx_calendar_start(making->calendar, request,
 					   spare->node, spare->take);
@@ -354,6 +407,8 @@ static void serve_all(struct plx_making *making,
 	}
 	for (int n = 0; n < making->problem->node_count; n++)
 		making->problem->gpus[n] += making->woken[n];
+	for (size_t i = 0; i < stock_size(making->problem); i++)
+		making->problem->stock[i] += making->lent[i];
 }
 
 int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,

@@ -14,11 +14,13 @@
 #include "core/problem.h"
 
 struct plx_request {
-	uint32_t id;	     /* of those with one id, not 0, one is served */
-	int nodes;	     /* nodes it wants, >= 1 */
-	int gpus_per_node;   /* >= 0 */
-	double cpus;	     /* of each of its nodes */
-	double memory;	     /* the same, MB */
+	uint32_t id;	   /* of those with one id, not 0, one is served */
+	int nodes;	   /* nodes it wants, >= 1 */
+	int gpus_per_node; /* >= 0 */
+	double cpus;	   /* of each of its nodes */
+	double memory;	   /* the same, MB */
+	/* [stock_kinds] of the problem's stock on each node; NULL: nothing */
+	const double *takes;
 	bool whole_nodes;    /* --exclusive: all of its nodes */
 	double seconds;	     /* until it has ended, by its time limit */
 	const bool *allowed; /* [node_count], borrowed; NULL: all */
@@ -34,7 +36,7 @@ struct plx_request {
 	const bool *leaves;
 	/*
 	 * It is a parked job of the problem that is to come back: others that
-	 * come later have no room here, but problem->gpus has it again.
+	 * come later have no room here, but the problem has it again.
 	 */
 	bool wakes;
 };
@@ -57,6 +59,8 @@ struct plx_rest {
 	const double *memory_per_gpu; /* the same, MB */
 	double home_cpus;	      /* that a parked job keeps at its home */
 	double home_memory;	      /* the same, MB */
+	/* [stock_kinds] of what its GPUs take: the same; NULL: nothing */
+	const double *home_stock;
 	const struct plx_stay *stays;
 	int stay_count;
 	double now_s;	     /* on the clock that promises are rounded on ... */
@@ -73,9 +77,9 @@ struct plx_grant {
 
 /*
  * Take room for the requests, in the order given (Slurm's priority order),
- * out of problem->gpus. A request that cannot be served even when elastic
- * jobs are as small as allowed takes nothing now; it is promised nodes for
- * later, and those that come after it have to be gone from them by then.
+ * out of problem->gpus and stock. A request that cannot be served even when
+ * elastic jobs are as small as allowed takes nothing now; it is promised nodes
+ * for later, and those that come after it have to be gone from them by then.
  * Never leaves a pinned job or one in `keeps` without its minimum. rest NULL:
  * only GPUs matter, and nothing is promised.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* room_spare.c - which nodes could serve a job that waits, and at what price */
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/room_state.h"
@@ -21,20 +22,24 @@ static bool lives(const struct plx_making *making,
 	       !(making->leaving && plx_spare_leaves(request, job, index));
 }
 
-/* What elastic jobs must keep on the node, at the very least. */
+/* GPUs that the job must keep on the node, at the very least. */
+static int job_keeps(const struct plx_making *making,
+		     const struct plx_request *request,
+		     const struct plx_elastic *e, int n)
+{
+	if (e->job->pinned || e->stuck)
+		return e->job->now[n];
+	return !e->may_park && lives(making, request, e->index, n) ? 1 : 0;
+}
+
+/* The same, of all elastic jobs. */
 static int must_keep(const struct plx_making *making,
 		     const struct plx_request *request, int n)
 {
 	int gpus = 0;
 
-	for (int j = 0; j < making->search->job_count; j++) {
-		const struct plx_elastic *e = &making->search->jobs[j];
-
-		if (e->job->pinned || e->stuck)
-			gpus += e->job->now[n];
-		else if (!e->may_park && lives(making, request, e->index, n))
-			gpus++;
-	}
+	for (int j = 0; j < making->search->job_count; j++)
+		gpus += job_keeps(making, request, &making->search->jobs[j], n);
 	return gpus;
 }
 
@@ -64,15 +69,15 @@ static int held(const struct plx_making *making, int n)
 	return gpus;
 }
 
-/* A parked job's batch script stays on its home. */
-static bool is_home(const struct plx_making *making,
+/* Jobs at home there; a parked one's batch script stays, too. */
+static int homes_at(const struct plx_making *making,
 		    const struct plx_request *request, int n)
 {
-	for (int j = 0; j < making->problem->job_count; j++) {
-		if (lives(making, request, j, n))
-			return true;
-	}
-	return false;
+	int jobs = 0;
+
+	for (int j = 0; j < making->problem->job_count; j++)
+		jobs += lives(making, request, j, n);
+	return jobs;
 }
 
 /* Jobs at home there that would be asked to leave. */
@@ -120,7 +125,13 @@ static int gpus_beside(const struct plx_making *making,
 {
 	const struct plx_rest *rest = making->rest;
 	int parked = rest ? parked_at(making, request, n) : 0;
+	int homes = rest ? homes_at(making, request, n) : 0;
 
+	/* Whoever is parked for it keeps so much. */
+	if (rest && rest->cpus &&
+	    rest->cpus[n] - making->given[n].cpus - request->cpus <
+		    homes * rest->home_cpus)
+		return -1;
 	if (rest && rest->cpus)
 		most = supplied(rest->cpus[n] - making->given[n].cpus -
 					request->cpus -
@@ -134,6 +145,70 @@ static int gpus_beside(const struct plx_making *making,
 	return most;
 }
 
+/* So much of one kind of stock remains with the job, even if it is parked. */
+static double stock_kept(const struct plx_making *making,
+			 const struct plx_request *request,
+			 const struct plx_elastic *e, int n, int k)
+{
+	const struct plx_rest *rest = making->rest;
+	double takes = e->job->takes ? e->job->takes[k] : 0;
+	double kept = takes * job_keeps(making, request, e, n);
+	double home = 0;
+
+	/* What a parked job has is not in the stock. */
+	if (rest && rest->home_stock && takes > 0 && e->now.count > 0 &&
+	    lives(making, request, e->index, n))
+		home = rest->home_stock[k];
+	return kept > home ? kept : home;
+}
+
+/*
+ * GPUs that elastic jobs there have to give up before there is so much of one
+ * kind of stock as the request takes; negative: some that they must keep.
+ */
+static int in_its_way(const struct plx_making *making,
+		      const struct plx_request *request, int n, int k)
+{
+	const struct plx_problem *problem = making->problem;
+	double left = problem->stock[n * problem->stock_kinds + k] -
+		      request->takes[k];
+	double held = 0;
+	double kept = 0;
+	double most = 0;
+
+	for (int j = 0; j < making->search->job_count; j++) {
+		const struct plx_elastic *e = &making->search->jobs[j];
+		double takes = e->job->takes ? e->job->takes[k] : 0;
+
+		held += takes * e->job->now[n];
+		kept += stock_kept(making, request, e, n, k);
+		if (e->job->now[n] > 0 && takes > most)
+			most = takes;
+	}
+	if (left < kept)
+		return -1;
+	return held > left ? (int) ceil((held - left) / most) : 0;
+}
+
+/* The same, of all kinds. */
+static int short_of(const struct plx_making *making,
+		    const struct plx_request *request, int n)
+{
+	int most = 0;
+
+	for (int k = 0; request->takes && k < making->problem->stock_kinds;
+	     k++) {
+		int gpus = request->takes[k] > 0
+				   ? in_its_way(making, request, n, k)
+				   : 0;
+
+		if (gpus < 0)
+			return -1;
+		most = gpus > most ? gpus : most;
+	}
+	return most;
+}
+
 /* Could the node serve the request? */
 static bool node_spare(const struct plx_making *making,
 		       const struct plx_request *request, int n,
@@ -142,6 +217,7 @@ static bool node_spare(const struct plx_making *making,
 	int gpus = making->problem->gpus[n];
 	int take = request->gpus_per_node;
 	int idle = gpus - held(making, n);
+	int displaced = short_of(making, request, n);
 	int beside;
 	int left;
 	int homes;
@@ -152,7 +228,7 @@ static bool node_spare(const struct plx_making *making,
 		return false;
 	if (request->whole_nodes) {
 		if (gpus != making->problem->gpus_total[n] || take > gpus ||
-		    is_home(making, request, n))
+		    homes_at(making, request, n) > 0)
 			return false;
 		take = gpus;
 	}
@@ -162,15 +238,17 @@ static bool node_spare(const struct plx_making *making,
 	if (gpus - take > beside)
 		take = gpus - beside;
 	left = gpus - must_keep(making, request, n) - take;
-	if (left < 0)
+	if (left < 0 || displaced < 0)
 		return false;
+	if (take - (idle > 0 ? idle : 0) > displaced)
+		displaced = take - (idle > 0 ? idle : 0);
 	homes = at_home(making, request, n);
 	*spare = (struct plx_spare){
 		.node = n,
 		.take = take,
 		.parks = homes > left ? homes - left : 0,
 		.leavers = leavers_at(making, request, n),
-		.displace = take > idle ? take - (idle > 0 ? idle : 0) : 0,
+		.displace = displaced,
 	};
 	return true;
 }

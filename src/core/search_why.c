@@ -55,11 +55,30 @@ static const struct plx_elastic *gainer(const struct plx_search *search,
 	return found;
 }
 
+/* Of one kind of stock, those that had it need more than is left. */
+static bool was_taken(const struct plx_search *search, int n, int k)
+{
+	int kinds = search->problem->stock_kinds;
+	double held = 0;
+
+	for (int j = 0; j < search->job_count; j++) {
+		const struct plx_job *job = search->jobs[j].job;
+
+		if (job->takes)
+			held += job->now[n] * job->takes[k];
+	}
+	return held > search->problem->stock[n * kinds + k];
+}
+
 /* More was taken here than is left for those that had it. */
 static bool was_reserved(const struct plx_search *search, int n)
 {
 	long held = 0;
 
+	for (int k = 0; k < search->problem->stock_kinds; k++) {
+		if (was_taken(search, n, k))
+			return true;
+	}
 	for (int j = 0; j < search->job_count; j++)
 		held += search->jobs[j].job->now[n];
 	return held > search->problem->gpus[n];

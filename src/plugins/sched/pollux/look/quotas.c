@@ -3,9 +3,8 @@
 
 #include "sched/pollux/look/quotas.h"
 
-int pollux_quota_of(struct pollux_view *view, const job_record_t *job)
+int pollux_quota_of(struct pollux_view *view, const part_record_t *part)
 {
-	const part_record_t *part = job->part_ptr;
 	struct pollux_quota *quota = NULL;
 
 	if (!part || part->max_cpus_per_node == INFINITE ||
@@ -27,7 +26,7 @@ int pollux_quota_of(struct pollux_view *view, const job_record_t *job)
 void pollux_quota_take(struct pollux_view *view, const job_record_t *job)
 {
 	const job_resources_t *held = job->job_resrcs;
-	int i = pollux_quota_of(view, job);
+	int i = pollux_quota_of(view, job->part_ptr);
 	int offset = 0;
 
 	if (i < 0 || !held->node_bitmap || !held->cpus)

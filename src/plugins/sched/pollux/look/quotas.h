@@ -6,8 +6,11 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/view.h"
 
-/* Which of the view's counts for the job; -1: none. A lock on partitions. */
-int pollux_quota_of(struct pollux_view *view, const job_record_t *job);
+/*
+ * Which of the view's counts for jobs of the partition; -1: none. A lock on
+ * partitions.
+ */
+int pollux_quota_of(struct pollux_view *view, const part_record_t *part);
 
 /* Take what the job, which holds resources, has of its own. */
 void pollux_quota_take(struct pollux_view *view, const job_record_t *job);

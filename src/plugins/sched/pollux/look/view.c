@@ -264,7 +264,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->memory = xcalloc(view->node_count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_view_kind(view, record, rules);
-	job->quota = pollux_quota_of(view, record);
+	job->quota = pollux_quota_of(view, record->part_ptr);
 	pollux_caps_node(view, record, job);
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, view->node_count);

@@ -108,6 +108,7 @@ struct pollux_waiting {
 	double cpus;	/* of each node */
 	double memory;	/* the same, MB */
 	double seconds; /* its time limit */
+	int quota;	/* of CPUs, one of the view's; -1: none */
 	bool whole_nodes;
 	bool ignored; /* see patience.h */
 	bool clears;  /* whole nodes, of jobs that yield: see enter.h */

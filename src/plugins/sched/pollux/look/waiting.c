@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "sched/pollux/look/molds.h"
-#include "sched/pollux/record.h"
+#include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
+#include "sched/pollux/record.h"
 
 uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
 {
@@ -143,9 +144,8 @@ static bool *_allowed(const struct pollux_candidate *from, int nodes,
 	return allowed;
 }
 
-static void _fill(const struct pollux_candidate *from,
-		  const struct pollux_view *view, struct pollux_rules *rules,
-		  struct pollux_waiting *waiting)
+static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
+		  struct pollux_rules *rules, struct pollux_waiting *waiting)
 {
 	const job_details_t *details = from->job->details;
 	int largest = 1;
@@ -170,6 +170,7 @@ static void _fill(const struct pollux_candidate *from,
 			       from->part->max_share == 0;
 	waiting->seconds = _seconds(from->job, from->part);
 	waiting->allowed = _allowed(from, waiting->nodes, view, rules);
+	waiting->quota = pollux_quota_of(view, from->part);
 	_fill_rest(from->job, waiting);
 }
 

@@ -310,6 +310,7 @@ struct plx_problem *pollux_problem_create(
 {
 	struct plx_problem *problem = plx_problem_create(
 		view->node_count, view->job_count + view->mold_count, err);
+	struct pollux_stock stock;
 
 	if (!problem)
 		return NULL;
@@ -330,10 +331,10 @@ struct plx_problem *pollux_problem_create(
 	ask_kin(standings, problem);
 	pollux_mold_assume(view, problem);
 	if (weigh(params, problem, err) < 0 ||
-	    pollux_stock_fill(view, problem, err) < 0 ||
+	    pollux_stock_fill(view, problem, &stock, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
-	    pollux_rooms_make(view, &params->terms, problem, room->grants,
-			      err) < 0)
+	    pollux_rooms_make(view, &params->terms, problem, &stock,
+			      room->grants, err) < 0)
 		goto fail;
 	for (int n = 0; n < view->node_count; n++)
 		room->reserved[n] -= problem->gpus[n];

@@ -13,6 +13,7 @@
 struct rooms {
 	const struct pollux_view *view;
 	const struct plx_problem *problem;
+	const struct pollux_stock *stock;
 	int limit; /* waiting jobs that count */
 	double *cpus;
 	double *memory;
@@ -24,9 +25,11 @@ struct rooms {
 	struct plx_grant *grants; /* in the order of requests */
 	int *waiting; /* [count] index of the request's job; -1: it wakes */
 	int count;
-	bool *keeps;  /* [problem->job_count] for each request */
-	bool *leaves; /* the same */
-	bool *homes;  /* [node_count] for each job: its home alone */
+	bool *keeps;	    /* [problem->job_count] for each request */
+	bool *leaves;	    /* the same */
+	bool *homes;	    /* [node_count] for each job: its home alone */
+	double *takes;	    /* [problem->stock_kinds] for each request */
+	double *home_stock; /* [problem->stock_kinds] that a parked job keeps */
 };
 
 static double at_least(double a, double b)
@@ -47,6 +50,8 @@ static void release(struct rooms *rooms)
 	free(rooms->keeps);
 	free(rooms->leaves);
 	free(rooms->homes);
+	free(rooms->takes);
+	free(rooms->home_stock);
 }
 
 static int get_memory(struct rooms *rooms, struct plx_error *err)
@@ -54,6 +59,7 @@ static int get_memory(struct rooms *rooms, struct plx_error *err)
 	size_t nodes = (size_t) rooms->view->node_count + 1;
 	size_t jobs = (size_t) rooms->problem->job_count + 1;
 	size_t most = (size_t) rooms->view->waiting_count + jobs;
+	size_t kinds = (size_t) rooms->problem->stock_kinds;
 	size_t stays = (size_t) rooms->view->stay_count + jobs +
 		       (size_t) pollux_mold_stays(rooms->view, rooms->problem);
 
@@ -68,10 +74,13 @@ static int get_memory(struct rooms *rooms, struct plx_error *err)
 	rooms->keeps = calloc(most * jobs, sizeof(bool));
 	rooms->leaves = calloc(most * jobs, sizeof(bool));
 	rooms->homes = calloc(nodes * jobs, sizeof(bool));
+	rooms->takes = calloc(most * kinds + 1, sizeof(double));
+	rooms->home_stock = calloc(kinds + 1, sizeof(double));
 	if (!rooms->cpus || !rooms->memory || !rooms->cpus_per_gpu ||
 	    !rooms->memory_per_gpu || !rooms->stays || !rooms->requests ||
 	    !rooms->grants || !rooms->waiting || !rooms->keeps ||
-	    !rooms->leaves || !rooms->homes)
+	    !rooms->leaves || !rooms->homes || !rooms->takes ||
+	    !rooms->home_stock)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
 }
@@ -163,12 +172,20 @@ static void fill_stays(struct rooms *rooms)
 	}
 }
 
+/* Of the request that comes next. */
+static double *next_takes(const struct rooms *rooms)
+{
+	return rooms->takes +
+	       (size_t) rooms->count * (size_t) rooms->problem->stock_kinds;
+}
+
 /* A parked job waits as well, for its least number of GPUs at its home. */
 static void add_parked(struct rooms *rooms, int j)
 {
 	const struct plx_job *job = &rooms->problem->jobs[j];
 	bool *home = rooms->homes + (size_t) j * rooms->view->node_count;
 	int at = rooms->view->jobs[j].home;
+	double *takes = next_takes(rooms);
 	int least = job->min_gpus;
 
 	if (at < 0)
@@ -176,6 +193,8 @@ static void add_parked(struct rooms *rooms, int j)
 	home[at] = true;
 	if (least > rooms->view->nodes[at].gpus)
 		least = rooms->view->nodes[at].gpus;
+	for (int k = 0; job->takes && k < rooms->problem->stock_kinds; k++)
+		takes[k] = least * job->takes[k];
 	rooms->waiting[rooms->count] = -1;
 	rooms->requests[rooms->count++] = (struct plx_request){
 		.id = job->id,
@@ -183,6 +202,7 @@ static void add_parked(struct rooms *rooms, int j)
 		.gpus_per_node = least,
 		.cpus = least,
 		.seconds = rooms->view->jobs[j].ends_s,
+		.takes = takes,
 		.allowed = home,
 		.wakes = true,
 	};
@@ -191,10 +211,15 @@ static void add_parked(struct rooms *rooms, int j)
 static void add_waiting(struct rooms *rooms, int i)
 {
 	const struct pollux_waiting *waiting = &rooms->view->waiting[i];
+	double *takes = next_takes(rooms);
 	int jobs = rooms->problem->job_count;
 	bool *keeps = rooms->keeps + (size_t) rooms->count * (size_t) jobs;
 	bool *leaves = rooms->leaves + (size_t) rooms->count * (size_t) jobs;
 
+	/* A moldable job takes part in the search, and takes it there. */
+	if (waiting->mold < 0)
+		pollux_stock_wanted(rooms->view, rooms->problem, rooms->stock,
+				    waiting, takes);
 	/* Those behind have nothing yet. */
 	for (int j = 0; j < rooms->view->job_count; j++) {
 		keeps[j] = rooms->view->jobs[j].priority >= waiting->priority;
@@ -207,6 +232,7 @@ static void add_waiting(struct rooms *rooms, int i)
 		.gpus_per_node = waiting->gpus_per_node,
 		.cpus = waiting->cpus,
 		.memory = waiting->memory,
+		.takes = takes,
 		.whole_nodes = waiting->whole_nodes,
 		.seconds = waiting->seconds,
 		.allowed = waiting->allowed,
@@ -255,11 +281,13 @@ static void fill_requests(struct rooms *rooms)
 
 int pollux_rooms_make(const struct pollux_view *view,
 		      const struct pollux_terms *terms,
-		      struct plx_problem *problem, struct plx_grant *grants,
-		      struct plx_error *err)
+		      struct plx_problem *problem,
+		      const struct pollux_stock *stock,
+		      struct plx_grant *grants, struct plx_error *err)
 {
 	struct rooms rooms = { .view = view,
 			       .problem = problem,
+			       .stock = stock,
 			       .limit = terms->max_job_test };
 	struct plx_rest rest;
 	int rc = -1;
@@ -271,12 +299,14 @@ int pollux_rooms_make(const struct pollux_view *view,
 	fill_nodes(&rooms);
 	fill_stays(&rooms);
 	fill_requests(&rooms);
+	pollux_stock_cpus(view, problem, stock, HOME_CPUS, rooms.home_stock);
 	rest = (struct plx_rest){
 		.cpus = rooms.cpus,
 		.memory = view->counts_memory ? rooms.memory : NULL,
 		.cpus_per_gpu = rooms.cpus_per_gpu,
 		.memory_per_gpu = rooms.memory_per_gpu,
 		.home_cpus = HOME_CPUS,
+		.home_stock = rooms.home_stock,
 		.stays = rooms.stays,
 		.stay_count = rooms.stay_count,
 		.now_s = (double) view->now,

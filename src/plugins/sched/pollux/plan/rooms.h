@@ -10,15 +10,18 @@
 #include "core/room.h"
 #include "sched/pollux/backfill/terms.h"
 #include "sched/pollux/look/view.h"
+#include "sched/pollux/plan/stock.h"
 
 /*
- * Take GPUs out of the problem, which is about the view's jobs, for waiting
- * jobs that are not to be ignored; parked jobs come back in the order of
- * their priority, as if they waited, too. grants[waiting_count].
+ * Take GPUs, and what the stock is, out of the problem, which is about the
+ * view's jobs, for waiting jobs that are not to be ignored; parked jobs come
+ * back in the order of their priority, as if they waited, too.
+ * grants[waiting_count].
  */
 int pollux_rooms_make(const struct pollux_view *view,
 		      const struct pollux_terms *terms,
-		      struct plx_problem *problem, struct plx_grant *grants,
-		      struct plx_error *err);
+		      struct plx_problem *problem,
+		      const struct pollux_stock *stock,
+		      struct plx_grant *grants, struct plx_error *err);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "sched/pollux/plan/stock.h"
 
-#define KINDS  16
 #define CPUS   0
 #define MEMORY 1
 #define TYPES  2
@@ -105,15 +104,36 @@ static double node_has(const struct pollux_view *view,
 	return at_least(at_least(has, now), 0);
 }
 
-/* Could the node's GPUs need more of it than there is? */
-static bool is_short(const struct plx_problem *problem, const struct kind *kind)
+static double waiting_takes(const struct pollux_view *view,
+			    const struct pollux_waiting *waiting, int k)
+{
+	int quota = quota_at(view, k);
+
+	if (k == CPUS || (quota >= 0 && waiting->quota == quota))
+		return waiting->cpus;
+	return k == MEMORY ? waiting->memory : 0;
+}
+
+/* Of a partition's CPUs; rooms.c asks for others where they are not short. */
+static double all_waiting_take(const struct pollux_view *view, int k)
+{
+	double sum = 0;
+
+	for (int i = 0; quota_at(view, k) >= 0 && i < view->waiting_count; i++)
+		sum += waiting_takes(view, &view->waiting[i], k);
+	return sum;
+}
+
+/* Could the node's GPUs and those that wait need more of it than there is? */
+static bool is_short(const struct plx_problem *problem, const struct kind *kind,
+		     double waits)
 {
 	double most = 0;
 
 	for (int j = 0; j < problem->job_count; j++)
 		most = at_least(most, kind->takes[j]);
 	for (int n = 0; n < problem->node_count; n++) {
-		if (problem->gpus[n] * most > kind->has[n])
+		if (problem->gpus[n] * most + waits > kind->has[n])
 			return true;
 	}
 	return false;
@@ -198,21 +218,23 @@ bool pollux_stock_is_free(const struct pollux_view *view, int j,
 }
 
 int pollux_stock_fill(const struct pollux_view *view,
-		      struct plx_problem *problem, struct plx_error *err)
+		      struct plx_problem *problem, struct pollux_stock *stock,
+		      struct plx_error *err)
 {
-	struct kind kinds[KINDS] = { { NULL, NULL } };
+	struct kind kinds[POLLUX_KINDS] = { { NULL, NULL } };
 	int count = 0;
 	int rc = 0;
 
-	for (int k = 0; k < kind_count(view) && count < KINDS; k++) {
+	for (int k = 0; k < kind_count(view) && count < POLLUX_KINDS; k++) {
 		if (k == MEMORY && !view->counts_memory)
 			continue;
 		if (!fill_kind(view, problem, k, &kinds[count])) {
 			rc = plx_fail(err, "no memory for what nodes have");
 			break;
 		}
-		if (is_short(problem, &kinds[count])) {
-			count++;
+		if (is_short(problem, &kinds[count],
+			     all_waiting_take(view, k))) {
+			stock->kinds[count++] = k;
 			continue;
 		}
 		free(kinds[count].has);
@@ -223,9 +245,30 @@ int pollux_stock_fill(const struct pollux_view *view,
 		rc = write_kinds(kinds, count, problem, err);
 	if (rc == 0 && view->counts_memory)
 		forbid_full_nodes(view, problem);
-	for (int k = 0; k < KINDS; k++) {
+	for (int k = 0; k < POLLUX_KINDS; k++) {
 		free(kinds[k].has);
 		free(kinds[k].takes);
 	}
 	return rc;
+}
+
+void pollux_stock_wanted(const struct pollux_view *view,
+			 const struct plx_problem *problem,
+			 const struct pollux_stock *stock,
+			 const struct pollux_waiting *waiting, double *takes)
+{
+	for (int i = 0; i < problem->stock_kinds; i++)
+		takes[i] = waiting_takes(view, waiting, stock->kinds[i]);
+}
+
+void pollux_stock_cpus(const struct pollux_view *view,
+		       const struct plx_problem *problem,
+		       const struct pollux_stock *stock, double cpus,
+		       double *takes)
+{
+	for (int i = 0; i < problem->stock_kinds; i++) {
+		int k = stock->kinds[i];
+
+		takes[i] = k == CPUS || quota_at(view, k) >= 0 ? cpus : 0;
+	}
 }

@@ -10,13 +10,34 @@
 #include "core/problem.h"
 #include "sched/pollux/look/view.h"
 
+#define POLLUX_KINDS 16 /* at most, of a problem's stock */
+
+/* What each kind of a problem's stock is; for pollux_stock_wanted() alone. */
+struct pollux_stock {
+	int kinds[POLLUX_KINDS];
+};
+
 /*
  * Give a problem about the view's jobs, which has its nodes' GPUs and its
  * jobs' present ones, what these GPUs need besides. Kinds of which there is
- * enough whoever gets the GPUs are left out. -1 with err set: no memory.
+ * enough whoever gets the GPUs, and for those that wait for CPUs of a
+ * partition, are left out. -1 with err set: no memory.
  */
 int pollux_stock_fill(const struct pollux_view *view,
-		      struct plx_problem *problem, struct plx_error *err);
+		      struct plx_problem *problem, struct pollux_stock *stock,
+		      struct plx_error *err);
+
+/* What the job that waits takes on each of its nodes: takes[stock_kinds]. */
+void pollux_stock_wanted(const struct pollux_view *view,
+			 const struct plx_problem *problem,
+			 const struct pollux_stock *stock,
+			 const struct pollux_waiting *waiting, double *takes);
+
+/* Of each kind, `cpus` where that is CPUs, nothing elsewhere. */
+void pollux_stock_cpus(const struct pollux_view *view,
+		       const struct plx_problem *problem,
+		       const struct pollux_stock *stock, double cpus,
+		       double *takes);
 
 /* Has node n, or has job j of it, what the job needs on each node? */
 bool pollux_stock_has(const struct pollux_view *view, int j, int n);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* test_room_stock.c - CPUs, say, kept back for jobs that wait for them */
+
+#include <stdlib.h>
+
+#include "core/plan.h"
+#include "core/room.h"
+#include "unit.h"
+
+/* Jobs that have all GPUs of a node each, and may shrink to one. */
+static struct plx_problem *full(int nodes, int gpus)
+{
+	struct plx_problem *problem = plx_problem_create(nodes, nodes, NULL);
+
+	assert_non_null(problem);
+	problem->uniform = true;
+	problem->interference = true;
+	for (int n = 0; n < nodes; n++) {
+		struct plx_job *job = &problem->jobs[n];
+
+		problem->gpus[n] = problem->gpus_total[n] = gpus;
+		job->id = (uint32_t) (n + 1);
+		job->min_gpus = 1;
+		job->max_gpus = nodes * gpus;
+		job->profiled_gpus = gpus;
+		job->home = n;
+		job->now[n] = gpus;
+	}
+	return problem;
+}
+
+static bool served(struct plx_problem *problem, struct plx_request request)
+{
+	struct plx_error err = { "" };
+	struct plx_grant grant = { 0 };
+
+	if (plx_room_reserve(problem, NULL, &request, 1, &grant, &err) < 0)
+		fail_msg("%s", err.text);
+	return grant.granted;
+}
+
+static int gpus_left(const struct plx_problem *problem)
+{
+	int gpus = 0;
+
+	for (int n = 0; n < problem->node_count; n++)
+		gpus += problem->gpus[n];
+	return gpus;
+}
+
+/* Of the kind each job of the second half takes one a GPU, others nothing. */
+static void stock(struct plx_problem *problem, double has)
+{
+	problem->stock_kinds = 1;
+	problem->stock = calloc((size_t) problem->node_count, sizeof(double));
+	assert_non_null(problem->stock);
+	for (int n = 0; n < problem->node_count; n++)
+		problem->stock[n] = has;
+	for (int j = 0; j < problem->job_count; j++) {
+		problem->jobs[j].takes = calloc(1, sizeof(double));
+		assert_non_null(problem->jobs[j].takes);
+		problem->jobs[j].takes[0] = j >= problem->job_count / 2;
+	}
+}
+
+static void only_who_takes_of_a_stock_shrinks_for_it(void **state)
+{
+	static const double two[] = { 2 };
+	struct plx_problem *problem = full(2, 4);
+	struct plx_plan *plan = NULL;
+
+	(void) state;
+	stock(problem, 4);
+	/* Half of the second node is the first job's. */
+	problem->jobs[0].now[1] = problem->jobs[1].now[1] = 2;
+	problem->stock[1] = 3;
+	assert_int_equal(0, plx_problem_restrict(problem, 1, NULL));
+	problem->jobs[1].allowed[0] = false;
+	assert_true(served(problem, (struct plx_request){ .nodes = 2,
+							  .cpus = 2,
+							  .takes = two }));
+	assert_true(problem->stock[0] == 2 && problem->stock[1] == 1);
+	assert_int_equal(8, gpus_left(problem));
+	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
+	assert_int_equal(1, plan->choices[1].gpus[1]);
+	assert_string_equal("shrinks 2 -> 1 GPUs: room for waiting jobs",
+			    plan->choices[1].why);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+static void a_stock_that_must_be_kept_is_not_given(void **state)
+{
+	static const double four[] = { 4 };
+	static const bool yields[] = { false };
+	struct plx_request request = {
+		.nodes = 1, .cpus = 4, .takes = four, .keeps = yields
+	};
+	struct plx_problem *problem = full(1, 4);
+
+	(void) state;
+	stock(problem, 4);
+	assert_false(served(problem, request));
+	assert_true(problem->stock[0] == 4);
+	problem->jobs[0].may_park = true;
+	assert_true(served(problem, request));
+	assert_true(problem->stock[0] == 0);
+	plx_problem_destroy(problem);
+}
+
+/* Its batch script's CPU is one of those that the request wants. */
+static void who_is_parked_keeps_a_part_of_it(void **state)
+{
+	static const double cpus[] = { 4 };
+	static const double takes[] = { 4 };
+	static const double home[] = { 1 };
+	static const bool yields[] = { false };
+	struct plx_request requests[] = {
+		{ .nodes = 1, .keeps = yields, .seconds = 60 },
+		{ .nodes = 1,
+		  .keeps = yields,
+		  .seconds = 60,
+		  .cpus = 1,
+		  .takes = takes },
+	};
+	struct plx_rest rest = { .cpus = cpus,
+				 .cpus_per_gpu = home,
+				 .home_cpus = 1,
+				 .home_stock = home };
+
+	(void) state;
+	for (int least = 3; least <= 4; least++) {
+		for (int i = 0; i < 2; i++) {
+			struct plx_problem *problem = full(1, 4);
+			struct plx_grant grant = { 0 };
+
+			stock(problem, 4);
+			problem->jobs[0].may_park = true;
+			requests[0].cpus = least;
+			problem->stock[0] = 8 - least;
+			assert_int_equal(0, plx_room_reserve(problem, &rest,
+							     &requests[i], 1,
+							     &grant, NULL));
+			assert_int_equal(least == 3, grant.granted);
+			plx_problem_destroy(problem);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_who_takes_of_a_stock_shrinks_for_it),
+		cmocka_unit_test(a_stock_that_must_be_kept_is_not_given),
+		cmocka_unit_test(who_is_parked_keeps_a_part_of_it),
+	};
+
+	return cmocka_run_group_tests_name("stock", tests, NULL, NULL);
+}
