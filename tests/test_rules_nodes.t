@@ -3,8 +3,10 @@
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
-sandbox_up --nodes 6 --gpus-per-node 4 --params pollux_interval=1
-plan 31
+sandbox_up --nodes 6 --gpus-per-node 4 --params pollux_interval=1 \
+	--conf-extra SuspendProgram=/bin/true --conf-extra SuspendTime=86400 \
+	--conf-extra ResumeProgram=/bin/true --conf-extra SuspendTimeout=2
+plan 32
 
 # on JOB NODES GPUS: it has just these nodes, and so many GPUs in all.
 on() {
@@ -191,3 +193,11 @@ else
 	done
 fi
 ok "afterwards all nodes are idle" wait_until cluster_is_idle 20
+
+# Nobody wakes n6, which ends the test: its slurmd was there all the time.
+node n6 state=power_down reason=test
+wait_until "sb sinfo -h -n n6 -o %t | grep -q '~'" 20
+ok "it keeps off a node that is powered down, and one that is woken" eval '
+	grows warm "n[1-5]" 20 && still "on $job n[1-5] 20" &&
+	node n6 state=power_up && still "on $job n[1-5] 20"'
+gone
