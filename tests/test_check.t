@@ -190,6 +190,20 @@ requeued() {
 	look >found
 }
 
+# requeued_late SECONDS: sacct's row of job 4 is so much longer; it was requeued
+# eight seconds after it had ended.
+requeued_late() {
+	healthy
+	{
+		echo "$(stamp 1790000500) _job_complete: JobId=4 done"
+		cat log
+		echo "$(stamp 1790000508) Requeuing JobId=4"
+	} >log.new
+	mv log.new log
+	sed -i "s/1790000500/$((1790000500 + $1))/" sacct
+	look >found
+}
+
 # restarted SECONDS: job 7 with two licences ended so long before slurmctld
 # started; both that jobs 5 and 6 have are missing.
 restarted() {
@@ -245,7 +259,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 30))
+plan $((${#cases[@]} + 33))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -283,6 +297,10 @@ ok "a requeued job may have ended a second before" requeued 1790000499
 ok "and one that lost a node right before a resize" eval \
 	'requeued 1790000499 "error: Removing failed node n1 from JobId=4"'
 ok "but no two" fails requeued 1790000498
+ok "a job that was requeued after its end is told apart" eval \
+	'requeued_late 8 && grep -q "^slurm-late: job 4" found'
+ok "but not if it is later still" fails requeued_late 10
+ok "nor if its row is too short" fails requeued_late -8
 ok "a time that is told twice counts once, as it was first" said_twice 5
 ok "and then it has to be right" fails said_twice 2
 for case in "${cases[@]}"; do
