@@ -132,6 +132,8 @@ class Soak:
             sbatch.append(f'--cpus-per-gpu={c.choice((1, 2))}')
         if c.random() < 0.2:
             sbatch.append('--no-requeue')
+        if c.random() < 0.1:
+            sbatch.append('--array=1-2')
         step = ''
         if c.random() < 0.1:
             step = 'srun --overlap -n1 sleep 100 & '
