@@ -62,6 +62,7 @@ starts_as() {
 	got="$(field "$job" NumNodes) $(field "$job" TresPerNode) $(field "$job" NumTasks)"
 	sb scancel "$job"
 	echo "$got"
+	got=${got/gres\//gres:} # as 25.05 writes it
 	# A job that waits shows a range of nodes.
 	[ "${got/-[0-9]*gres/ gres}" = "${want/ / gres:gpu:}" ]
 }
@@ -82,6 +83,7 @@ untouched() {
 	shift
 	job=$(held "$@") || return 1
 	got="$(field "$job" NumTasks) $(field "$job" TresPerNode) $(field "$job" OverSubscribe)"
+	got=${got/gres\//gres:}
 	fields "$job" >"$WORK/fields.out"
 	sb scancel "$job"
 	cat "$WORK/fields.out"
@@ -183,8 +185,14 @@ ok "srun with fewer tasks than nodes is refused" says \
 
 ok "the batch script and its steps are told the options" batch_sees \
 	"params=pollux,min=2" --scheduler-params=pollux,min=2
-ok "also when the environment is left behind" batch_sees \
-	"params=pollux,max=4" --export=NONE --scheduler-params=pollux,max=4
+if [ -n "${POLLUX_SLURM_PREFIX:-}" ]; then
+	skip "also when the environment is left behind" \
+		"with it goes the PATH that leads to this Slurm"
+else
+	ok "also when the environment is left behind" batch_sees \
+		"params=pollux,max=4" --export=NONE \
+		--scheduler-params=pollux,max=4
+fi
 ok "srun alone creates an elastic job" sees "params=pollux,min=3" \
 	srun --scheduler-params=pollux,min=3 /bin/sh -c "$show"
 ok "salloc's shell is told the options" sees "params=pollux,min=2" \

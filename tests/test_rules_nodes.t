@@ -174,7 +174,7 @@ gone
 sb scontrol create partition=own nodes=n[1-2] exclusiveuser=yes \
 	>"$WORK/own.out"
 if [ "$(id -u)" = 0 ]; then
-	other=$(sb sbatch --parsable --uid=nobody --chdir=/ -p own -w n1 \
+	other=$(sb sbatch --parsable --uid=daemon --chdir=/ -p own -w n1 \
 		-o /dev/null --wrap "sleep 600")
 	wait_until "is_state $other RUNNING" 20
 	ok "it keeps off a node where another user is alone" eval '
@@ -183,7 +183,7 @@ if [ "$(id -u)" = 0 ]; then
 	ok "and takes it when that user is gone" \
 		wait_until "on $job 'n[1-2]' 8" 20
 	ok "its own node is closed to others then" eval '
-		other=$(sb sbatch --parsable --uid=nobody --chdir=/ -w n2 \
+		other=$(sb sbatch --parsable --uid=daemon --chdir=/ -w n2 \
 			-o /dev/null --wrap "sleep 600")
 		still "is_state $other PENDING"; rc=$?
 		sb scancel "$other"; [ $rc = 0 ] && gone'
