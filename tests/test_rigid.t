@@ -5,7 +5,7 @@
 
 sandbox_up --nodes 4 --gpus-per-node 4 --conf-extra Licenses=toy:1 \
 	--params bf_interval=1
-plan 19
+plan 20
 
 started() {
 	local start
@@ -81,4 +81,29 @@ ok "both start where the elastic one was" \
 	wait_until "is_state $one RUNNING && is_state $mover RUNNING" 60
 ok "on other GPUs" fails logged "gres bitmap overlap"
 sb scancel "$mover" "$one"
+wait_until cluster_is_idle 30
+
+# Each of two jobs on full nodes may be planned a GPU that the other one has.
+any_shape() {
+	sed -i '/^SchedulerParameters=/s/$/,pollux_uniform=no,pollux_interference=no/' \
+		"$SB/etc/slurm.conf" &&
+		sb scontrol update nodename="$others" state=resume &&
+		sb scontrol reconfigure
+}
+
+all_have() {
+	local job sum=0
+	for job in "${three[@]}"; do
+		sum=$((sum + $(gpus_of "$job")))
+	done
+	[ "$sum" = "$1" ]
+}
+
+any_shape
+three=()
+for i in 1 2 3; do
+	three+=("$(submit_light "alike$i" pollux,max=16 -- --profiled=4)")
+done
+ok "three jobs alike fill the cluster, whoever has to shrink first" wait_until "all_have 16" 60
+sb scancel "${three[@]}"
 ok "no GPU had two owners in any look" watch_end

@@ -6,6 +6,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/plan.h"
+#include "core/untie.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/plan/leave.h"
@@ -215,20 +216,35 @@ static bool _ask(const struct cycle *cycle, int j)
 			       cycle->params);
 }
 
-static void _apply(const struct cycle *cycle)
+/* GPUs that are free, and not promised to others. */
+static int *_spare(const struct cycle *cycle)
 {
 	const struct pollux_view *view = cycle->view;
 	int *spare = xcalloc(view->node_count + 1, sizeof(*spare));
-	double *left = pollux_shares_left(view, cycle->problem);
 
 	for (int n = 0; n < view->node_count; n++)
 		spare[n] = view->nodes[n].gpus_free - cycle->room.reserved[n] -
 			   _claimed(view, cycle->standings, n);
+	return spare;
+}
+
+/* Can its choice be carried out, now or later? */
+static bool _acts(const struct cycle *cycle, int j)
+{
+	return _changes(cycle, j) && !cycle->standings[j].busy &&
+	       !cycle->standings[j].still;
+}
+
+static void _apply(const struct cycle *cycle)
+{
+	const struct pollux_view *view = cycle->view;
+	int *spare = _spare(cycle);
+	double *left = pollux_shares_left(view, cycle->problem);
+
 	for (int j = 0; j < cycle->plan->job_count; j++) {
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
-		if (!_changes(cycle, j) || cycle->standings[j].busy ||
-		    cycle->standings[j].still ||
+		if (!_acts(cycle, j) ||
 		    !_fits_now(view, j, choice->gpus, spare) ||
 		    !pollux_shares_allow(view, j, choice->shape.gpus, left) ||
 		    !_ask(cycle, j))
@@ -240,6 +256,56 @@ static void _apply(const struct cycle *cycle)
 	}
 	free(left);
 	xfree(spare);
+}
+
+/* What jobs give up that are being resized. */
+static void _await(const struct cycle *cycle, int *spare)
+{
+	for (int j = 0; j < cycle->view->job_count; j++) {
+		const struct pollux_standing *standing = &cycle->standings[j];
+		const int *has = cycle->view->jobs[j].gpus;
+
+		for (int n = 0; standing->busy && n < cycle->view->node_count;
+		     n++)
+			spare[n] += MAX(has[n] - standing->target[n], 0);
+	}
+}
+
+static void _give_first(const struct cycle *cycle, int j, const int *gpus,
+			uint32_t other)
+{
+	char why[PLX_PLAN_WHY];
+	int keeps = 0;
+
+	for (int n = 0; n < cycle->view->node_count; n++)
+		keeps += gpus[n];
+	snprintf(why, sizeof(why),
+		 "shrinks %d -> %d GPUs for now: it and job %u wait for GPUs "
+		 "of each other",
+		 pollux_view_gpus(cycle->view, j), keeps, other);
+	(void) pollux_ask(cycle->view, j, gpus, why, cycle->params);
+}
+
+/* Jobs that wait for each other would do so for ever. */
+static void _untie(const struct cycle *cycle)
+{
+	int jobs = cycle->plan->job_count;
+	bool *acts = xcalloc(jobs + 1, sizeof(*acts));
+	int *gpus = xcalloc(cycle->view->node_count + 1, sizeof(*gpus));
+	int *spare = _spare(cycle);
+	uint32_t other = 0;
+	int j = -1;
+
+	for (j = 0; j < cycle->view->job_count; j++)
+		acts[j] = !pollux_is_moldable(&cycle->view->jobs[j]) &&
+			  _acts(cycle, j);
+	_await(cycle, spare);
+	j = plx_untie(cycle->problem, cycle->plan, acts, spare, gpus, &other);
+	if (j >= 0)
+		_give_first(cycle, j, gpus, other);
+	xfree(spare);
+	xfree(gpus);
+	xfree(acts);
 }
 
 /* Why a moldable job is not requeued, or that nothing is against it. */
@@ -285,6 +351,7 @@ static void _conclude(const struct cycle *cycle)
 			     cycle->params->patience_s, cycle->now_s);
 	pollux_enter_note(view, cycle->room.grants);
 	_apply(cycle);
+	_untie(cycle);
 	_tell(cycle);
 	pollux_scale_decide(view, cycle->problem, cycle->params, cycle->now_s);
 	if (cycle->params->dump[0])

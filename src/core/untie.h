@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * untie.h - a plan in which jobs wait for each other
+ *
+ * A job can have its new shape when all GPUs that it gains are free. Mostly
+ * some job only gives, others gain what it gave, and so on to the end. But two
+ * jobs may each gain a GPU that the other one holds: then nobody is ever first.
+ */
+#ifndef PLX_CORE_UNTIE_H
+#define PLX_CORE_UNTIE_H
+
+#include "core/plan.h"
+
+/*
+ * A job that should first shrink to what its old and its new shape share, so
+ * that others can go on: the one that gives least. gpus[node_count] gets that
+ * shape, *other the id of a job that waits for it. acts[job_count]: the job's
+ * choice will be carried out. spare[node_count]: GPUs that are free, or will
+ * be without any of these jobs. -1: nobody has to, or nobody can.
+ */
+int plx_untie(const struct plx_problem *problem, const struct plx_plan *plan,
+	      const bool *acts, const int *spare, int *gpus, uint32_t *other);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* test_untie.c - jobs of a plan that wait for each other */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/untie.h"
+#include "plan_rules.h"
+#include "random_problem.h"
+#include "unit.h"
+
+#define NODES 3
+#define JOBS  2
+
+/* Two jobs, at home on the first and the second node. */
+struct world {
+	int now[JOBS][NODES], gpus[JOBS][NODES];
+	struct plx_job jobs[JOBS];
+	struct plx_choice choices[JOBS];
+	struct plx_problem problem;
+	struct plx_plan plan;
+	bool acts[JOBS];
+	int spare[NODES];
+};
+
+static const struct world crossed = {
+	.now = { { 4, 0, 0 }, { 0, 4, 0 } },
+	.gpus = { { 3, 1, 2 }, { 1, 3, 2 } },
+	.acts = { true, true },
+	.spare = { 0, 0, 4 },
+};
+
+static int untie(struct world *world, int *gpus, uint32_t *other)
+{
+	for (int j = 0; j < JOBS; j++) {
+		world->jobs[j].id = 10 + (uint32_t) j;
+		world->jobs[j].home = j;
+		world->jobs[j].now = world->now[j];
+		world->jobs[j].min_gpus =
+			world->jobs[j].min_gpus ? world->jobs[j].min_gpus : 1;
+		world->choices[j].gpus = world->gpus[j];
+	}
+	world->problem.node_count = world->plan.node_count = NODES;
+	world->problem.job_count = world->plan.job_count = JOBS;
+	world->problem.jobs = world->jobs;
+	world->plan.choices = world->choices;
+	return plx_untie(&world->problem, &world->plan, world->acts,
+			 world->spare, gpus, other);
+}
+
+static void who_waits_for_each_other_is_found(void **state)
+{
+	struct world world = crossed;
+	int gpus[NODES];
+	uint32_t other = 0;
+
+	(void) state;
+	assert_int_equal(0, untie(&world, gpus, &other));
+	assert_int_equal(11, other);
+	assert_int_equal(3, gpus[0]);
+	assert_int_equal(0, gpus[1]);
+	assert_int_equal(0, gpus[2]);
+}
+
+static void a_chain_needs_nobody_to_shrink_first(void **state)
+{
+	struct world world = crossed;
+	int gpus[NODES];
+	uint32_t other = 0;
+
+	(void) state;
+	memcpy(world.gpus[0], (int[]){ 2, 0, 0 }, sizeof(world.gpus[0]));
+	memcpy(world.gpus[1], (int[]){ 2, 4, 0 }, sizeof(world.gpus[1]));
+	assert_int_equal(-1, untie(&world, gpus, &other));
+}
+
+static void nobody_shrinks_for_what_does_not_come(void **state)
+{
+	struct world world = crossed;
+	int gpus[NODES];
+	uint32_t other = 0;
+
+	(void) state;
+	world.acts[1] = false; /* it keeps what it has */
+	assert_int_equal(-1, untie(&world, gpus, &other));
+}
+
+static void rules_of_a_job_hold_meanwhile(void **state)
+{
+	struct world world = crossed;
+	int gpus[NODES];
+	uint32_t other = 0;
+
+	(void) state;
+	world.jobs[0].min_gpus = 4;
+	assert_int_equal(1, untie(&world, gpus, &other));
+	assert_int_equal(10, other);
+	world.jobs[1].min_gpus = 4;
+	assert_int_equal(-1, untie(&world, gpus, &other));
+
+	world = crossed;
+	world.jobs[0].min_nodes = 2;
+	assert_int_equal(1, untie(&world, gpus, &other));
+
+	world = crossed;
+	world.jobs[0].sizes = (int[]){ 1, 2, 4, 6 };
+	world.jobs[0].size_count = 4;
+	assert_int_equal(1, untie(&world, gpus, &other));
+}
+
+static void shapes_stay_even_where_that_is_the_rule(void **state)
+{
+	struct world world = {
+		.now = { { 2, 0, 2 }, { 0, 4, 0 } },
+		.gpus = { { 1, 1, 1 }, { 2, 2, 2 } },
+		.acts = { true, true },
+		.spare = { 0, 0, 0 },
+		.problem = { .uniform = true },
+	};
+	int gpus[NODES];
+	uint32_t other = 0;
+
+	(void) state;
+	assert_int_equal(0, untie(&world, gpus, &other));
+	assert_int_equal(1, gpus[0]);
+	assert_int_equal(0, gpus[1]);
+	assert_int_equal(1, gpus[2]);
+}
+
+/* As cycles do: what fits, then what has to be untied. Returns how often. */
+static int carry_out(const struct plx_problem *problem,
+		     const struct plx_plan *plan, bool *acts, int *spare)
+{
+	int nodes = problem->node_count;
+	int *gpus = calloc((size_t) nodes, sizeof(int));
+	int ties = 0;
+	bool moved = true;
+
+	while (moved) {
+		uint32_t other = 0;
+		int tied = -1;
+
+		moved = false;
+		for (int j = 0; j < problem->job_count; j++) {
+			int *now = problem->jobs[j].now;
+			const int *next = plan->choices[j].gpus;
+			bool fits = acts[j];
+
+			for (int n = 0; n < nodes && fits; n++)
+				fits = next[n] <= now[n] ||
+				       next[n] - now[n] <= spare[n];
+			for (int n = 0; n < nodes && fits; n++) {
+				spare[n] -= next[n] - now[n];
+				now[n] = next[n];
+			}
+			acts[j] = acts[j] && !fits;
+			moved = moved || fits;
+		}
+		tied = plx_untie(problem, plan, acts, spare, gpus, &other);
+		for (int n = 0; n < nodes && tied >= 0; n++) {
+			int *now = problem->jobs[tied].now;
+
+			assert_true(gpus[n] <= now[n]);
+			spare[n] += now[n] - gpus[n];
+			now[n] = gpus[n];
+		}
+		ties += tied >= 0;
+		moved = moved || tied >= 0;
+	}
+	free(gpus);
+	return ties;
+}
+
+/* At home where it has its first GPU, and with that content. */
+static void settle(struct plx_problem *problem)
+{
+	problem->uniform = false;
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->min_gpus = 1;
+		job->home = -1;
+		for (int n = problem->node_count - 1; n >= 0; n--)
+			job->home = job->now[n] > 0 ? n : job->home;
+	}
+}
+
+static int carried_out(struct plx_problem *problem)
+{
+	struct plx_plan *plan = searched(problem);
+	bool *acts = calloc((size_t) problem->job_count, sizeof(bool));
+	int *spare = calloc((size_t) problem->node_count, sizeof(int));
+	int ties = 0;
+
+	assert_true(acts && spare);
+	for (int n = 0; n < problem->node_count; n++) {
+		spare[n] = problem->gpus[n];
+		for (int j = 0; j < problem->job_count; j++)
+			spare[n] -= problem->jobs[j].now[n];
+	}
+	for (int j = 0; j < problem->job_count; j++)
+		acts[j] = plan->choices[j].changed;
+	ties = carry_out(problem, plan, acts, spare);
+	for (int j = 0; j < problem->job_count; j++)
+		assert_false(acts[j]);
+	for (int n = 0; n < problem->node_count; n++)
+		assert_true(spare[n] >= 0);
+	free(spare);
+	free(acts);
+	plx_plan_destroy(plan);
+	return ties;
+}
+
+static void every_plan_can_be_carried_out(void **state)
+{
+	struct random_spec spec = {
+		.nodes = 6, .jobs = 8, .gpus = 4, .calm = true
+	};
+	uint64_t seed = 1;
+	int ties = 0;
+
+	(void) state;
+	for (int i = 0; i < 10000; i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+
+		settle(problem);
+		ties += carried_out(problem);
+		plx_problem_destroy(problem);
+	}
+	print_message("# a job shrank for another one %d times\n", ties);
+	assert_true(ties > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_waits_for_each_other_is_found),
+		cmocka_unit_test(a_chain_needs_nobody_to_shrink_first),
+		cmocka_unit_test(nobody_shrinks_for_what_does_not_come),
+		cmocka_unit_test(rules_of_a_job_hold_meanwhile),
+		cmocka_unit_test(shapes_stay_even_where_that_is_the_rule),
+		cmocka_unit_test(every_plan_can_be_carried_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
