@@ -151,6 +151,8 @@ never_came() {
 dies() {
 	local operation function steps within
 	IFS=: read -r operation function steps within <<<"$1"
+	# A cell that failed may have left it.
+	sb scancel --name=way
 	case $operation in
 	give | lend | park) use_job live --live=0.2 ;;
 	# That it was asked is saved when it answers, as with most trainings.
