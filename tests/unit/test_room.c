@@ -2,54 +2,13 @@
 /* test_room.c - GPUs kept back for jobs that wait */
 
 #include "core/plan.h"
-#include "core/room.h"
 #include "plan_rules.h"
 #include "random_problem.h"
+#include "room_world.h"
 
 static const struct random_spec crowded = {
 	.nodes = 4, .jobs = 6, .gpus = 4, .calm = true
 };
-
-/* Jobs that have all GPUs of a node each, and may shrink to one. */
-static struct plx_problem *full(int nodes, int gpus)
-{
-	struct plx_problem *problem = plx_problem_create(nodes, nodes, NULL);
-
-	assert_non_null(problem);
-	problem->uniform = true;
-	problem->interference = true;
-	for (int n = 0; n < nodes; n++) {
-		struct plx_job *job = &problem->jobs[n];
-
-		problem->gpus[n] = problem->gpus_total[n] = gpus;
-		job->id = (uint32_t) (n + 1);
-		job->min_gpus = 1;
-		job->max_gpus = nodes * gpus;
-		job->profiled_gpus = gpus;
-		job->home = n;
-		job->now[n] = gpus;
-	}
-	return problem;
-}
-
-static bool served(struct plx_problem *problem, struct plx_request request)
-{
-	struct plx_error err = { "" };
-	struct plx_grant grant = { 0 };
-
-	if (plx_room_reserve(problem, NULL, &request, 1, &grant, &err) < 0)
-		fail_msg("%s", err.text);
-	return grant.granted;
-}
-
-static int gpus_left(const struct plx_problem *problem)
-{
-	int gpus = 0;
-
-	for (int n = 0; n < problem->node_count; n++)
-		gpus += problem->gpus[n];
-	return gpus;
-}
 
 static void elastic_jobs_shrink_for_a_rigid_one(void **state)
 {
