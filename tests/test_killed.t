@@ -109,10 +109,10 @@ comes_back() {
 		! sb sinfo -h -N -o '%N %E' -t drain,down | grep .
 }
 
-# It and its slurmstepd end, and nobody tells a slurmctld that is away.
+# It and its slurmstepd end, and nobody tells a slurmctld that is away. The job
+# is the last one: a new one Slurm might not have saved.
 script_ends_unseen() {
 	local script
-	use_job cold --ack=0.1
 	wait_until "has_gpus $job 8 && is_saved" 30 || return 1
 	script=$(pids_of "$job" light)
 	kill_slurmctld
