@@ -123,8 +123,20 @@ kill_node() {
 # five seconds later, and of a slurmctld that dies before, Slurm knows neither
 # starts nor submissions.
 is_saved() {
-	local serial
-	serial=$(sb scontrol show job "$job" |
-		sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=done\).*/\1/p')
-	[ -n "$serial" ] && grep -qa "$serial" "$SB/state/job_state"
+	local told serial
+	told=$(sb scontrol show job "$job")
+	serial=$(sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=done\).*/\1/p' \
+		<<<"$told")
+	[ -n "$serial" ] || return 1
+	grep -q "AdminComment=record of $job\$" <<<"$told" ||
+		sb scontrol update job="$job" admincomment="record of $job"
+	saved_of "$job" | grep -qF "$serial "
+}
+
+# saved_of JOB: the target in its record, which has the admin's comment before
+# it, as other jobs may have the same.
+saved_of() {
+	tr '\0' '\n' <"$SB/state/job_state" | LC_ALL=C awk -v job="$1" '
+		/record of [0-9]+$/ { own = $NF == job }
+		own && /serial=[0-9]+ state=/ { print; exit }'
 }
