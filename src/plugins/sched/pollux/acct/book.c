@@ -103,10 +103,7 @@ static bool _is_young(void)
 	return pollux_now_s() - book.started_s < AUDIT_S;
 }
 
-/*
- * A number may be that of another row, or of one that a slurmctld that was
- * killed had ended.
- */
+/* Its number may be another row's, or one that a killed slurmctld had ended. */
 static bool _is_unsure(const struct pollux_account *account,
 		       const job_record_t *job)
 {
@@ -387,6 +384,10 @@ static void _settle_all(List rows)
 			_remove(&book.at[i]);
 		else
 			i++;
+		/* After a restart there are many; nobody else removes one. */
+		slurm_mutex_unlock(&book.mutex);
+		pollux_breathe(POLLUX_ACCOUNT);
+		slurm_mutex_lock(&book.mutex);
 	}
 	slurm_mutex_unlock(&book.mutex);
 	pollux_unlock(POLLUX_ACCOUNT);
