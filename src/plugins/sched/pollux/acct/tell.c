@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/acct/tell.h"
+#include "sched/pollux/stir.h"
 
 /* Requeueing forgets a resize, but Slurm does not: an old time is none. */
 static bool _resized(const job_record_t *job)
@@ -51,21 +52,6 @@ void pollux_row_free(struct pollux_row *row)
 	memset(row, 0, sizeof(*row));
 }
 
-/* FNV-1a */
-static uint64_t _stir(uint64_t print, const void *bytes, size_t size)
-{
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		print = (print ^ at[i]) * 0x100000001b3u;
-	return print;
-}
-
-static uint64_t _stir_text(uint64_t print, const char *text)
-{
-	return text ? _stir(print, text, strlen(text) + 1) : print;
-}
-
 uint64_t pollux_row_print(const job_record_t *job)
 {
 	const uint64_t numbers[] = {
@@ -73,12 +59,13 @@ uint64_t pollux_row_print(const job_record_t *job)
 		job->qos_id,   job->assoc_id,
 		job->resv_id,  (uint64_t) job->details->begin_time,
 	};
-	uint64_t print = _stir(0, numbers, sizeof(numbers));
+	const char *const texts[] = { job->name, job->account, job->wckey,
+				      job->tres_req_str };
+	uint64_t print = pollux_stir(0, numbers, sizeof(numbers));
 
-	print = _stir_text(print, job->name);
-	print = _stir_text(print, job->account);
-	print = _stir_text(print, job->wckey);
-	return _stir_text(print, job->tres_req_str);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		print = pollux_stir_text(print, texts[i] ? texts[i] : "");
+	return print;
 }
 
 /*

@@ -5,20 +5,13 @@
 
 #include "core/notice.h"
 #include "sched/pollux/look/notices.h"
+#include "sched/pollux/stir.h"
 
 /* The thread's own: for each node the mark of the reason last told of. */
 static struct {
 	uint64_t *marks;
 	int count;
 } told;
-
-/* FNV-1a; never 0. */
-static uint64_t _mark(uint64_t mark, const char *text)
-{
-	for (; *text; text++)
-		mark = (mark ^ (unsigned char) *text) * 0x100000001b3u;
-	return mark | 1;
-}
 
 static double _utc_offset_s(time_t at)
 {
@@ -30,8 +23,9 @@ static double _utc_offset_s(time_t at)
 static void _complain(const node_record_t *node, int n,
 		      const struct plx_error *err)
 {
-	uint64_t mark =
-		_mark(_mark(0xcbf29ce484222325u, node->name), node->reason);
+	uint64_t mark = pollux_stir_text(POLLUX_STIR_FROM, node->name);
+
+	mark = pollux_stir_text(mark, node->reason) | 1; /* 0: none yet */
 
 	if (n >= told.count) {
 		xrecalloc(told.marks, n + 1, sizeof(*told.marks));

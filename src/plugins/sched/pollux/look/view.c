@@ -7,6 +7,7 @@
 #include "core/mold.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/stir.h"
 #include "sched/pollux/rules/caps.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
@@ -27,18 +28,9 @@ struct pollux_set {
 	bool *nodes; /* [node_count] the same */
 };
 
-/* FNV-1a over bytes. */
-static void _stir(uint64_t *print, const void *bytes, size_t size)
-{
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		*print = (*print ^ at[i]) * 0x100000001b3u;
-}
-
 static void _stir_number(uint64_t *print, uint64_t number)
 {
-	_stir(print, &number, sizeof(number));
+	*print = pollux_stir(*print, &number, sizeof(number));
 }
 
 /* After its start slurmctld has all nodes register within seconds. */
@@ -366,7 +358,7 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 /* What, when it changes, is worth a cycle before its time. */
 static uint64_t _print(const struct pollux_view *view)
 {
-	uint64_t print = 0xcbf29ce484222325u;
+	uint64_t print = POLLUX_STIR_FROM;
 
 	for (int n = 0; n < view->node_count; n++) {
 		_stir_number(&print, view->nodes[n].usable);

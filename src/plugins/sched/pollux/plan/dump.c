@@ -11,6 +11,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/params.h"
+#include "sched/pollux/stir.h"
 #include "sched/pollux/tell/file.h"
 
 #define FILES	   100 /* kept in the folder, by a number that wraps */
@@ -62,15 +63,15 @@ static bool _is_fleeting(const char *text)
 	return false;
 }
 
-/* FNV-1a of all that is not fleeting. */
+/* Of all that is not fleeting. */
 static uint64_t _print(const char *text)
 {
-	uint64_t print = 14695981039346656037ULL;
+	uint64_t print = POLLUX_STIR_FROM;
 
 	while (*text) {
 		if (*text == '"' && _is_fleeting(text))
 			text += strcspn(text, ",}");
-		print = (print ^ (unsigned char) *text++) * 1099511628211ULL;
+		print = pollux_stir(print, text++, 1);
 	}
 	return print;
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* stir.h - has something changed? One number for all of it, by FNV-1a */
+#ifndef SCHED_POLLUX_STIR_H
+#define SCHED_POLLUX_STIR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define POLLUX_STIR_FROM 0xcbf29ce484222325u
+
+/* These bytes as well. */
+static inline uint64_t pollux_stir(uint64_t print, const void *bytes,
+				   size_t size)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i < size; i++)
+		print = (print ^ at[i]) * 0x100000001b3u;
+	return print;
+}
+
+/* With its end, so that two texts are not one. */
+static inline uint64_t pollux_stir_text(uint64_t print, const char *text)
+{
+	return pollux_stir(print, text, strlen(text) + 1);
+}
+
+#endif
