@@ -24,7 +24,9 @@ static const char *const seeds[] = {
 	"text [pollux serial=4 state=asked nodes=2 gpus=4 on=n(1-2),m7 cold=1 "
 	"why=2 GPUs became free]",
 	"bf_interval=2,pollux_interval=5,pollux_fairness=min,pollux_weigh=left,"
-	"pollux_dump=/var/tmp,pollux_enabled=no",
+	"pollux_dump=/var/tmp,pollux_enabled=no,pollux_utility=0.5-0.7,"
+	"pollux_scale_nodes=2-16,bf_max_job_test=50,bf_window=60,"
+	"bf_resolution=30",
 	"gres:gpu:4",
 	"a=1 b=-2.5e-3 c=0x1 d=nan why=the rest of it",
 	"JobID|JobName|State|Submit|Start|End|AllocTRES|NodeList|User|Comment\n"
@@ -56,6 +58,7 @@ static const char *const seeds[] = {
 	"\"job\": \"5\", \"time\": 1e2, \"why\": \"\\u001b\", \"from_gpus\": "
 	"2}\n",
 	"spot notice until=2026-01-01T12:00:00, or until=now+10minutes, 12:30",
+	"2-16",
 };
 
 static const char *const words[] = {
@@ -102,6 +105,7 @@ static const struct {
 	{ "notice", fuzz_notice, 12 },	{ "events", fuzz_events, 11 },
 	{ "rows", fuzz_rows, 7 },	{ "ledger", fuzz_ledger, 8 },
 	{ "stat", fuzz_stat, 9 },	{ "view", fuzz_view, 10 },
+	{ "nodes", fuzz_nodes, 13 },
 };
 
 static uint64_t state;

@@ -52,6 +52,7 @@ int fuzz_events(const uint8_t *data, size_t size);
 int fuzz_fields(const uint8_t *data, size_t size);
 int fuzz_hint(const uint8_t *data, size_t size);
 int fuzz_ledger(const uint8_t *data, size_t size);
+int fuzz_nodes(const uint8_t *data, size_t size);
 int fuzz_options(const uint8_t *data, size_t size);
 int fuzz_params(const uint8_t *data, size_t size);
 int fuzz_rows(const uint8_t *data, size_t size);

@@ -58,7 +58,8 @@ static void choose(const struct plx_options *wanted, const uint8_t *data,
 int fuzz_submit(const uint8_t *data, size_t size)
 {
 	char text[TEXT_MAX];
-	char *job_env[] = { "OTHER=1", text };
+	char entry[TEXT_MAX + 64];
+	char *job_env[] = { "OTHER=1", entry };
 	struct pollux_beside beside = { 0 };
 	struct pollux_needs needs;
 	struct plx_options wanted = { .min_gpus = 1 };
@@ -70,13 +71,41 @@ int fuzz_submit(const uint8_t *data, size_t size)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	else
 		MUST(gpus.count <= PLX_GPUS_MAX);
+	MUST(pollux_gpu_amount(text) <= 1000000000000ULL);
 	beside.cpus_per_tres = beside.mem_per_tres = text;
 	needs = pollux_needs(&beside);
 	MUST(needs.cpus >= 1 && needs.cpus < 65536);
-	(void) elastic_read_nodes(job_env, 2);
+	snprintf(entry, sizeof(entry),
+		 "_SLURM_SPANK_OPTION_pollux_scheduler_"
+		 "params=%s",
+		 text);
+	MUST(!strcmp(elastic_text(job_env, 2), text));
 	if (elastic_options(job_env, 2, &wanted, &err) < 0)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	choose(&wanted, data, size);
+	return 0;
+}
+
+/* What sched/pollux reads of --nodes; users can write there, too. */
+int fuzz_nodes(const uint8_t *data, size_t size)
+{
+	char text[TEXT_MAX];
+	char entry[TEXT_MAX + 16];
+	char again[ELASTIC_NODES_SIZE];
+	char *job_env[] = { "OTHER=1", NULL, entry };
+	struct elastic_nodes nodes;
+	struct elastic_nodes same;
+
+	fuzz_text(data, size, text);
+	snprintf(entry, sizeof(entry), "_POLLUX_NODES=%s", text);
+	nodes = elastic_read_nodes(job_env, 3);
+	MUST(nodes.min < 100000 && nodes.max < 100000);
+	MUST(!nodes.max || nodes.max >= nodes.min);
+	if (!elastic_write_nodes(nodes, again))
+		return 0;
+	job_env[2] = again;
+	same = elastic_read_nodes(job_env, 3);
+	MUST(same.min == nodes.min && same.max == nodes.max);
 	return 0;
 }
 
@@ -101,11 +130,18 @@ int fuzz_params(const uint8_t *data, size_t size)
 
 	memset(&read, 0, sizeof(read));
 	pollux_params_read(fuzz_text(data, size, text), &read);
+	pollux_terms_read(text, &read.terms);
 	MUST(read.interval_s >= 0.1 && read.interval_s <= 86400);
 	MUST(read.min_gap_s >= 0.05 && read.min_gap_s <= 3600);
 	MUST(read.ack_timeout_s >= 1 && read.ack_timeout_s <= 3600);
 	MUST(!isnan(read.fairness) && read.fairness <= 1);
 	MUST(strlen(read.dump) < sizeof(read.dump));
 	MUST(!read.dump[0] || read.dump[0] == '/');
+	MUST(strlen(read.metrics) < sizeof(read.metrics));
+	MUST(read.utility.low >= 0 && read.utility.high <= 10);
+	MUST(read.utility.low <= read.utility.high);
+	MUST(read.scale_nodes.low >= 0 && read.scale_nodes.high <= 1e6);
+	MUST(read.terms.max_job_test > 0 && read.terms.max_job_test <= 1000000);
+	MUST(read.terms.window_s >= 60 && read.terms.resolution_s >= 1);
 	return 0;
 }

@@ -6,7 +6,9 @@
 #include "core/hint.h"
 #include "core/notice.h"
 #include "core/options.h"
+#include "core/refusal.h"
 #include "core/section.h"
+#include "core/standing.h"
 #include "core/status.h"
 #include "core/target.h"
 #include "fuzz.h"
@@ -178,6 +180,14 @@ int fuzz_target(const uint8_t *data, size_t size)
 	MUST(target.serial >= 1);
 	MUST(target.gpus_per_node >= 0 && target.gpus_per_node <= PLX_GPUS_MAX);
 	MUST(strlen(target.why) < sizeof(target.why));
+	for (int i = -1; i < 4; i++)
+		MUST(plx_target_each(&target, i) >= 0 &&
+		     plx_target_each(&target, i) <= PLX_GPUS_MAX);
+	MUST(plx_target_gpus(&target) >= 0);
+	MUST(plx_standing_same(target.why, text) ==
+	     plx_standing_same(text, target.why));
+	MUST(!plx_standing_is_news(target.why, target.why, 1e9));
+	MUST(plx_refusal_of(target.why) < PLX_REFUSALS);
 	if (plx_target_write(&target, first, sizeof(first), &err) < 0)
 		return 0;
 	fuzz_is_a_line(first, sizeof(first));
