@@ -6,10 +6,10 @@
 
 mkdir "$WORK/dump"
 sandbox_up --nodes 3 --gpus-per-node 4 \
-	--params "pollux_min_gap=0.2,pollux_dump=$WORK/dump,pollux_ack_timeout=3"
-plan 21
+	--params "pollux_min_gap=0.2,pollux_interval=3,pollux_dump=$WORK/dump,pollux_ack_timeout=3"
+plan 28
 
-# What the record of a running job says of it.
+# What a job's record says of it.
 why() {
 	sb scontrol show job -o "$1" |
 		sed -n 's/.*SystemComment=\[pollux [^]]*why=\([^]]*\)\].*/\1/p'
@@ -20,13 +20,13 @@ says() {
 	why "$1" | grep -qE "$2"
 }
 
-# Running jobs whose record once had a reason, and has none in some look.
+# Jobs whose record once had a reason, and has none in some look.
 watch_whys() {
 	: >"$WORK/known"
 	: >"$WORK/silent"
 	: >"$WORK/whys"
 	while [ ! -e "$WORK/whys.stop" ]; do
-		sb scontrol show job -o 2>/dev/null | grep JobState=RUNNING |
+		sb scontrol show job -o 2>/dev/null | grep -E 'JobState=(RUNNING|SUSPENDED|PENDING)' |
 			while read -r line; do
 				id=${line%% *}
 				if [[ $line == *" why="* ]]; then
@@ -98,11 +98,6 @@ ok "GPUs of rigid jobs are counted" wait_until \
 sb scancel "$mute"
 ok "requests, resizes and refusals are counted as logged" \
 	wait_until as_logged 60
-touch "$WORK/whys.stop"
-wait "$watcher"
-ok "jobs said why in many looks" \
-	test "$(wc -l <"$WORK/whys")" -ge 20
-ok "and none that runs was without a reason in any" test ! -s "$WORK/silent"
 
 ok "each decision that was written is made again, to the last digit" \
 	decided_again
@@ -121,6 +116,36 @@ ok "as JSON for programs" bash -c "pollux-sandbox exec --dir $SB \
 		.cycle_seconds_quantiles.all.p99 >= 0'"
 ok "and each job's reason" bash -c "pollux-sandbox exec --dir $SB \
 	pollux-stat --jobs | grep -E '^ *$small +2 +training +[0-9.]+ +stays: '"
+
+# Whatever state a job is in, its record says why it has what it has.
+late=$(submit_light late pollux,max=4 -w "$(job_field "$rigid" NodeList)" --)
+ok "a job that waits is told that there is no room" \
+	wait_until "says $late 'waits: there is no room for its least 1 GPU$'" 60
+sb scontrol suspend "$small"
+ok "a suspended one that this is what binds it" \
+	wait_until "says $small '^stays: 2 GPUs, may not be resized: it is suspended$'" 60
+sb scontrol resume "$small"
+sb scontrol hold "$small"
+ok "one that is held while it runs, that" \
+	wait_until "says $small 'may not be resized: it is held'" 60
+sb scontrol release "$small"
+ok "released, it is told what it was before" \
+	wait_until "says $small 'at its limit of 2 GPUs'" 60
+sb scancel "$rigid"
+ok "who gets its place is told at once why it has what it has" \
+	wait_until "is_state $late RUNNING && says $late '^(stays|grows)'" 60
+side=$(submit_light side pollux,max=4 --contiguous --priority=4294910000 --)
+ok "a job whose request binds it is told which" \
+	wait_until "says $side 'may not be resized: it asks for nodes side by side'" 60
+mold=$(sb sbatch --parsable --no-requeue --priority=4294910000 -o /dev/null \
+	--scheduler-params=pollux,mode=requeue,max=2 --wrap "sleep 600")
+ok "a moldable one that may not be requeued as well" \
+	wait_until "says $mold 'may not be resized: it may not be requeued'" 60
+touch "$WORK/whys.stop"
+wait "$watcher"
+ok "jobs said why in many looks" \
+	test "$(wc -l <"$WORK/whys")" -ge 20
+ok "and none was without a reason in any" test ! -s "$WORK/silent"
 
 # A link at its place is replaced, what it points to is left alone.
 echo precious >"$WORK/precious"

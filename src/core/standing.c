@@ -14,8 +14,7 @@ static const char *const holds[PLX_HOLDS] = {
 	[PLX_HOLD_NONE] = "",
 	[PLX_HOLD_OFF] = "resizing is switched off, pollux_enabled=no",
 	[PLX_HOLD_SILENT] = "no launcher has spoken yet",
-	[PLX_HOLD_BOUND] = "may not be resized: suspended, exclusive, het or "
-			   "in a reservation",
+	[PLX_HOLD_BOUND] = "may not be resized",
 	[PLX_HOLD_STARTING] = "its ranks are starting",
 	[PLX_HOLD_REFUSED] = "left alone for a while after it was refused",
 	[PLX_HOLD_DONE] = "its training is done",

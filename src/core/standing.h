@@ -16,8 +16,8 @@
 enum plx_hold {
 	PLX_HOLD_NONE,
 	PLX_HOLD_OFF,	   /* the administrator wants no resizes */
-	PLX_HOLD_SILENT,   /* no launcher has spoken */
-	PLX_HOLD_BOUND,	   /* suspended, a shape that must not change */
+	PLX_HOLD_SILENT,   /* no launcher has spoken, or in vain */
+	PLX_HOLD_BOUND,	   /* suspended, held, or for good; as `refused` says */
 	PLX_HOLD_STARTING, /* its ranks are */
 	PLX_HOLD_REFUSED,  /* lately */
 	PLX_HOLD_DONE,	   /* its training is */
@@ -28,9 +28,10 @@ enum plx_hold {
 struct plx_standing {
 	int gpus; /* it has now */
 	enum plx_hold hold;
-	bool changes;	     /* the plan has another shape for it */
-	const char *plan;    /* the plan's sentence; NULL: no plan */
-	const char *refused; /* the reason of the last refusal, or "" */
+	bool changes;	  /* the plan has another shape for it */
+	const char *plan; /* the plan's sentence; NULL: no plan */
+	/* The reason of the last refusal, or what `hold` leaves open; or "". */
+	const char *refused;
 };
 
 /* The line; cut where it does not fit. */

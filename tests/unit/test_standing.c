@@ -45,6 +45,9 @@ static void what_keeps_a_job_from_its_plan_is_told(void **state)
 	s.hold = PLX_HOLD_REFUSED;
 	assert_text(&s, "stays: 1 GPU, left alone for a while after it was "
 			"refused: node n1 has no 2 GPUs free");
+	s.hold = PLX_HOLD_BOUND;
+	s.refused = "it is suspended";
+	assert_text(&s, "stays: 1 GPU, may not be resized: it is suspended");
 	s.hold = PLX_HOLD_SILENT;
 	s.refused = NULL;
 	assert_text(&s, "stays: 1 GPU, no launcher has spoken yet");

@@ -30,6 +30,7 @@
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/publish.h"
 #include "sched/pollux/tell/standing.h"
+#include "sched/pollux/tell/waits.h"
 
 /* How often jobs in the middle of a resize are looked at. */
 #define TICK_S 0.03
@@ -301,6 +302,7 @@ static void _look(const struct pollux_params *params)
 	_update_tracks(view, params);
 	if (!params->enabled) {
 		pollux_tell_off(view);
+		pollux_waits_tell(view, NULL, NULL);
 		pollux_enter_forget_all();
 	}
 	last.due = params->enabled &&

@@ -225,6 +225,21 @@ struct pollux_job *pollux_view_next(struct pollux_view *view)
 	return &view->jobs[count];
 }
 
+/* What keeps it in its shape, whatever its launcher says; NULL: nothing. */
+static const char *_bound(const job_record_t *record,
+			  const struct pollux_job *job)
+{
+	if (job->fixed)
+		return job->fixed;
+	if (IS_JOB_SUSPENDED(record))
+		return "it is suspended";
+	if (!record->priority)
+		return "it is held";
+	if (pollux_is_moldable(job) && !pollux_move_possible(record))
+		return "it may not be requeued";
+	return pollux_record_runs(record) ? NULL : "its nodes are not ready";
+}
+
 static void _fill_job(job_record_t *record, const struct plx_options *options,
 		      struct pollux_rules *rules, struct pollux_view *view)
 {
@@ -261,6 +276,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, view->node_count);
 	_ask_rules(rules, record, view, job);
+	job->bound = _bound(record, job);
 }
 
 /* One walk over slurmctld's jobs. */
@@ -429,6 +445,7 @@ void pollux_view_destroy(struct pollux_view *view)
 	for (int i = 0; i < view->waiting_count; i++) {
 		xfree(view->waiting[i].allowed);
 		xfree(view->waiting[i].partition);
+		xfree(view->waiting[i].told);
 	}
 	for (int i = 0; i < view->kind_count; i++)
 		xfree(view->kinds[i].free);

@@ -45,6 +45,7 @@ struct pollux_job {
 	struct plx_target target;
 	bool runs;	   /* may be resized as far as Slurm is concerned */
 	const char *fixed; /* why it keeps its shape for good, or NULL */
+	const char *bound; /* the same, or why it keeps it now */
 	int home;
 	bool moves;	   /* as a whole, its script included, if it has to */
 	int min_nodes;	   /* by its user and its partition */
@@ -118,6 +119,7 @@ struct pollux_waiting {
 	int take_count;
 	struct plx_take *takes; /* from limits of elastic jobs, in all */
 	bool *allowed;		/* [node_count] */
+	char *told; /* elastic: its record says why, or ""; NULL: it is not */
 };
 
 struct pollux_view {

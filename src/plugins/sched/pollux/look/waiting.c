@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/elastic.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
@@ -43,6 +44,12 @@ static bool _is_limited(const job_record_t *job)
 static bool _waits_for_limit(const job_record_t *job, time_t now)
 {
 	return _is_due(job, now) && _is_limited(job);
+}
+
+bool pollux_is_waiting(const job_record_t *job, time_t now)
+{
+	return pollux_waits_for_room(job, now) || _waits_for_limit(job, now) ||
+	       pollux_mold_waits(job, now);
 }
 
 static int _ceil_div(uint64_t a, uint64_t b)
@@ -144,6 +151,18 @@ static bool *_allowed(const struct pollux_candidate *from, int nodes,
 	return allowed;
 }
 
+/* NULL: nobody is to be told, or it is on its way elsewhere. */
+static char *_told(const job_record_t *job)
+{
+	struct plx_target target;
+
+	if (!elastic_text(job->spank_job_env, job->spank_job_env_size) ||
+	    plx_target_read(job->system_comment, &target, NULL) < 0 ||
+	    target.state != PLX_TARGET_NONE)
+		return NULL;
+	return xstrdup(target.why);
+}
+
 static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
 		  struct pollux_rules *rules, struct pollux_waiting *waiting)
 {
@@ -172,6 +191,7 @@ static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
 	waiting->allowed = _allowed(from, waiting->nodes, view, rules);
 	waiting->quota = pollux_quota_of(view, from->part);
 	_fill_rest(from->job, waiting);
+	waiting->told = _told(from->job);
 }
 
 /* Highest priority first, then the oldest. */
@@ -257,8 +277,7 @@ void pollux_waiting_offer(const job_record_t *job, time_t now,
 	ListIterator iter = NULL;
 	const part_record_t *part = NULL;
 
-	if (!pollux_waits_for_room(job, now) && !_waits_for_limit(job, now) &&
-	    !pollux_mold_waits(job, now))
+	if (!pollux_is_waiting(job, now))
 		return;
 	if (!job->part_ptr_list) {
 		_offer(job, job->part_ptr, candidates);

@@ -19,6 +19,12 @@ uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
  */
 bool pollux_waits_for_room(const job_record_t *job, time_t now);
 
+/*
+ * The same, or for a limit or, moldable, for the second in which it begins: is
+ * it one that a view has in `waiting` while it is among the first? Same lock.
+ */
+bool pollux_is_waiting(const job_record_t *job, time_t now);
+
 /* A job, and a partition it may start in. */
 struct pollux_candidate {
 	const job_record_t *job;

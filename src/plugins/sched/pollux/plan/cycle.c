@@ -23,6 +23,7 @@
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/tell/standing.h"
+#include "sched/pollux/tell/waits.h"
 #include "sched/pollux/track.h"
 #include "sched/pollux/held.h"
 
@@ -67,11 +68,10 @@ static enum plx_hold _hold(const struct pollux_view *view,
 {
 	if (job->status.phase == PLX_PHASE_DONE)
 		return PLX_HOLD_DONE;
-	if (job->status.launcher == PLX_WAKE_NONE && !job->runs &&
-	    !pollux_is_moldable(job))
-		return PLX_HOLD_SILENT;
-	if (!job->runs)
+	if (job->bound)
 		return PLX_HOLD_BOUND;
+	if (!job->runs)
+		return PLX_HOLD_SILENT;
 	if (pollux_left_alone(track, _has_to_leave(view, job), now_s))
 		return PLX_HOLD_REFUSED;
 	if (!pollux_is_moldable(job) &&
@@ -334,7 +334,7 @@ static void _tell(const struct cycle *cycle)
 		_note_mold(cycle, j);
 	}
 	pollux_tell(cycle->view, cycle->plan, held);
-	pollux_mold_tell(cycle->view, cycle->plan, cycle->room.grants);
+	pollux_waits_tell(cycle->view, cycle->plan, cycle->room.grants);
 	xfree(held);
 }
 

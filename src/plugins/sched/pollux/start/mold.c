@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/standing.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/record.h"
@@ -16,8 +15,6 @@
 
 /* For so long a job is not tried again with as many GPUs. */
 #define REFUSED_S 60
-/* How often those that wait are told why, at most. */
-#define TELL_S 5
 
 struct refusal {
 	uint32_t id;
@@ -162,77 +159,4 @@ done:
 	pollux_unlock(POLLUX_STARTING);
 	pollux_shape_release(&shape);
 	return started;
-}
-
-static bool _is_granted(const struct pollux_view *view, int j,
-			const struct plx_grant *grants)
-{
-	for (int i = 0; i < view->waiting_count; i++) {
-		if (view->waiting[i].mold == j && grants[i].granted)
-			return true;
-	}
-	return false;
-}
-
-static void _why(const struct pollux_view *view, int j,
-		 const struct plx_choice *choice,
-		 const struct plx_grant *grants, char *why, size_t size)
-{
-	int least = MAX(view->jobs[j].options.min_gpus, 1);
-
-	if (choice->shape.gpus > 0)
-		snprintf(why, size,
-			 "waits: %d GPUs on %d node%s are best now, "
-			 "others have to give theirs",
-			 choice->shape.gpus, choice->shape.nodes,
-			 choice->shape.nodes == 1 ? "" : "s");
-	else if (_is_granted(view, j, grants))
-		snprintf(why, size,
-			 "waits: others make room for its least "
-			 "%d GPUs",
-			 least);
-	else
-		snprintf(why, size,
-			 "waits: there is no room for its least "
-			 "%d GPUs",
-			 least);
-}
-
-static void _write(uint32_t job_id, const char *why)
-{
-	struct plx_target target = { 0 };
-	job_record_t *job = NULL;
-
-	pollux_lock(POLLUX_ASKING);
-	job = find_job_record(job_id);
-	if (job && pollux_mold_waits(job, time(NULL)) &&
-	    plx_target_read(job->system_comment, &target, NULL) >= 0 &&
-	    target.state == PLX_TARGET_NONE) {
-		snprintf(target.why, sizeof(target.why), "%s", why);
-		pollux_record_publish(job, &target);
-		pollux_count(POLLUX_DID_TELL);
-	}
-	pollux_unlock(POLLUX_ASKING);
-}
-
-void pollux_mold_tell(const struct pollux_view *view,
-		      const struct plx_plan *plan,
-		      const struct plx_grant *grants)
-{
-	static double told_s;
-	double now_s = pollux_now_s();
-
-	if (told_s && now_s - told_s < TELL_S)
-		return;
-	told_s = now_s;
-	for (int j = view->job_count; j < view->job_count + view->mold_count;
-	     j++) {
-		const struct pollux_job *job = &view->jobs[j];
-		char why[PLX_WHY_SIZE];
-
-		_why(view, j, &plan->choices[j], grants, why, sizeof(why));
-		if (job->target.state == PLX_TARGET_NONE &&
-		    !plx_standing_same(job->target.why, why))
-			_write(job->id, why);
-	}
 }

@@ -28,11 +28,6 @@ bool pollux_mold_is_slurms(uint32_t job_id);
 bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
 		       const struct plx_grant *grants);
 
-/* Those that still wait have on their record why. Takes the locks if needed. */
-void pollux_mold_tell(const struct pollux_view *view,
-		      const struct plx_plan *plan,
-		      const struct plx_grant *grants);
-
 void pollux_mold_forget_all(void);
 
 #endif

@@ -29,6 +29,17 @@ static bool _is_asked(const struct plx_target *target)
 	       target->state == PLX_TARGET_LENT;
 }
 
+/* What is to be said besides what the plan, or `hold`, says. */
+static const char *_because(const struct pollux_job *job, enum plx_hold hold,
+			    const struct pollux_track *track)
+{
+	if (hold == PLX_HOLD_BOUND)
+		return job->bound;
+	if (hold == PLX_HOLD_SILENT)
+		return job->complaint;
+	return track ? track->refused : "";
+}
+
 /* False when there is nothing new to tell. */
 static bool _note(const struct pollux_view *view, int j,
 		  const struct plx_plan *plan, enum plx_hold hold,
@@ -42,11 +53,12 @@ static bool _note(const struct pollux_view *view, int j,
 		.hold = hold,
 		.changes = choice && choice->changed,
 		.plan = choice ? choice->why : NULL,
-		.refused = track ? track->refused : "",
+		.refused = _because(job, hold, track),
 	};
 
 	if (!track || track->phase != POLLUX_IDLE || _is_asked(&job->target) ||
-	    (job->target.why[0] && view->now - job->since < FRESH_S))
+	    (job->target.state && job->target.why[0] &&
+	     view->now - job->since < FRESH_S))
 		return false;
 	plx_standing_text(&standing, note->why, sizeof(note->why));
 	note->job_id = job->id;
@@ -64,7 +76,7 @@ static void _write(const struct note *note)
 	struct pollux_track *track = pollux_track_find(note->job_id);
 	struct plx_target target;
 
-	if (!job || !track || !IS_JOB_RUNNING(job) ||
+	if (!job || !track || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
 	    plx_target_read(job->system_comment, &target, NULL) < 0 ||
 	    _is_asked(&target))
 		return;
