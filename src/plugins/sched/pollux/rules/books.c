@@ -88,8 +88,8 @@ void pollux_books_release(struct pollux_books *books)
 
 uint64_t pollux_books_count(const uint64_t *counts, int i)
 {
-	if (!counts || i == TRES_ARRAY_ENERGY || counts[i] == NO_VAL64 ||
-	    counts[i] == NO_CONSUME_VAL64)
+	if (!counts || i < 0 || i == TRES_ARRAY_ENERGY ||
+	    counts[i] == NO_VAL64 || counts[i] == NO_CONSUME_VAL64)
 		return 0;
 	return counts[i];
 }
