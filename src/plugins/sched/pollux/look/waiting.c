@@ -52,9 +52,15 @@ bool pollux_is_waiting(const job_record_t *job, time_t now)
 	       pollux_mold_waits(job, now);
 }
 
+/* Of what a user wrote: any number. */
+static int _whole(uint64_t count)
+{
+	return (int) MIN(count, INT32_MAX);
+}
+
 static int _ceil_div(uint64_t a, uint64_t b)
 {
-	return (int) ((a + b - 1) / b);
+	return _whole(a / b + (a % b > 0));
 }
 
 /* GPUs asked for on each of `nodes` nodes, in whatever form it was asked. */
@@ -73,7 +79,7 @@ static int _gpus_per_node(const job_record_t *job, int nodes)
 	want = state->gres_data;
 	if (!tasks || tasks == NO_VAL)
 		tasks = (uint64_t) nodes;
-	most = (int) want->gres_per_node;
+	most = _whole(want->gres_per_node);
 	most = MAX(most, _ceil_div(want->gres_per_job, (uint64_t) nodes));
 	most = MAX(most,
 		   _ceil_div(want->gres_per_task * tasks, (uint64_t) nodes));
@@ -163,6 +169,12 @@ static char *_told(const job_record_t *job)
 	return xstrdup(target.why);
 }
 
+/* Where it wants more than there are, one more than there are. */
+static int _nodes(uint64_t nodes, const struct pollux_view *view)
+{
+	return _whole(MIN(nodes, (uint64_t) view->node_count + 1));
+}
+
 static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
 		  struct pollux_rules *rules, struct pollux_waiting *waiting)
 {
@@ -176,13 +188,14 @@ static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
 	waiting->partition = xstrdup(from->part->name);
 	waiting->limited = _is_limited(from->job);
 	waiting->nodes = details->min_nodes > 0 && details->min_nodes < NO_VAL
-				 ? (int) details->min_nodes
+				 ? _nodes(details->min_nodes, view)
 				 : 1;
 	waiting->gpus_per_node = _gpus_per_node(from->job, waiting->nodes);
 	if (waiting->gpus_per_node > largest) {
 		waiting->nodes = _ceil_div((uint64_t) waiting->nodes *
 						   waiting->gpus_per_node,
 					   (uint64_t) largest);
+		waiting->nodes = _nodes(waiting->nodes, view);
 		waiting->gpus_per_node = largest;
 	}
 	waiting->whole_nodes = details->whole_node == WHOLE_NODE_REQUIRED ||
