@@ -4,12 +4,12 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
-	--conf-extra AccountingStorageEnforce=associations,limits,qos \
+	--conf-extra AccountingStorageEnforce=associations,limits,qos,safe \
 	--conf-extra PriorityType=priority/multifactor \
 	--conf-extra PriorityCalcPeriod=1 \
 	--conf-extra Licenses=solver:4 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 36
+plan 42
 
 acct() {
 	sb sacctmgr -i "$@" >"$WORK/sacctmgr.txt" 2>&1
@@ -20,7 +20,7 @@ acct add user root account=bio
 # Newer releases let in what is below an account that is let in.
 acct add account chem
 acct add user daemon account=bio
-for qos in job user minutes running part cpus node nodes; do
+for qos in job user minutes running part cpus node nodes spent; do
 	acct add qos $qos
 done
 acct modify qos job set MaxTRESPerJob=gres/gpu=6
@@ -31,8 +31,9 @@ acct modify qos part set GrpTRES=gres/gpu=5
 acct modify qos cpus set GrpTRES=cpu=14
 acct modify qos node set MaxTRESPerNode=gres/gpu=3
 acct modify qos nodes set MaxTRESPerJob=node=1
+acct modify qos spent set GrpTRESMins=gres/gpu=330
 acct modify user root set \
-	qos=normal,job,user,minutes,running,part,cpus,node,nodes
+	qos=normal,job,user,minutes,running,part,cpus,node,nodes,spent
 acct modify user daemon set qos=normal,user
 
 # elastic NAME QOS [SBATCH-OPTION...]: 60 minutes, up to 16 GPUs.
@@ -40,7 +41,7 @@ elastic() {
 	local name=$1 qos=$2
 	shift 2
 	submit_light "$name" pollux,max=16 -A bio -q "$qos" -t 60 "$@" \
-		-- --profiled=16 --restart=0.1
+		-- --profiled=16 --restart=0.1 ${log:+--log=$log}
 }
 
 pends_for() {
@@ -150,12 +151,33 @@ licences_in_use() {
 	sb scontrol show lic solver | grep -q " Used=$1 "
 }
 
+# Slurm soon ends a job whose QOS has used up its minutes.
+used_up() {
+	local job beside more
+	beside=$(rigid 8 normal)
+	wait_until "is_state $beside RUNNING" 20 || return 1
+	acct modify qos spent set GrpTRESMins=gres/gpu=-1
+	job=$(elastic used spent)
+	wait_until "has_gpus $job 8" 20 || return 1
+	acct modify qos spent set GrpTRESMins=gres/gpu=0
+	sb scancel "$beside"
+	wait_until "ended $job ||
+		logged 'JobId=$job stays: at its limit of 8 GPUs .set by its account'" 20 &&
+		! grep -E 'gpus=(9|1[0-9])' "$WORK/used.light" || return 1
+	more=$(rigid 1 spent)
+	wait_until "pends_for $more QOSGrpGRESMinutes" 20 || return 1
+	sb scancel "$job" "$more"
+	wait_until "ended $job $more" 20
+}
+
 ok "MaxTRESPerJob of a QOS: up to 6 GPUs, as a new job" \
 	stops_at perjob job 6 QOSMaxGRESPerJob
 ok "MaxTRESMinsPerJob: 5 GPUs for 60 minutes" \
 	stops_at minutes minutes 5 QOSMaxGRESMinutesPerJob
 ok "GrpTRESRunMins: 7 GPUs for 60 minutes" \
 	stops_at running running 7 QOSGrpGRESRunMinutes
+ok "GrpTRESMins, with safe: 5 GPUs for 60 minutes, beside what was spent" \
+	stops_at spent spent 5 QOSGrpGRESMinutes
 ok "GrpTRES of CPUs: 7 GPUs with two CPUs each" \
 	stops_at cpus cpus 7 QOSGrpCpuLimit -c2
 acct modify account phys set GrpTRES=gres/gpu=4
@@ -186,11 +208,23 @@ ok "MaxTRESPerJob of nodes: all GPUs of one" wait_until "has_gpus $job 8" 20
 sb scancel "$job"
 wait_until "ended $job" 10
 
-# shut_out SETTING OPEN: while its partition is closed to it, a new job waits,
-# and one that runs does not grow over GPUs that become free.
+# kept_out REGEX: so a new job is told why it waits, or is not taken.
+kept_out() {
+	local more rc=0
+	more=$(rigid 1 normal --uid=daemon 2>"$WORK/kept_out.txt") || {
+		grep -E "$1" "$WORK/kept_out.txt"
+		return
+	}
+	wait_until "sb squeue -h -j $more -o %r | grep -E '$1'" 20 || rc=1
+	sb scancel "$more"
+	return $rc
+}
+
+# shut_out SETTING OPEN WHY REGEX: while its partition is closed to it, a new
+# job is kept out, and one that runs does not grow over GPUs that become free.
 shut_out() {
-	local beside more told says rc=1
-	says="JobId=$job keeps its 8 GPUs: its account or QOS may not use"
+	local beside told says rc=1
+	says="JobId=$job keeps its 8 GPUs: $3"
 	beside=$(rigid 8 normal --priority=4294910000)
 	wait_until "is_state $beside RUNNING && has_gpus $job 8" 20 || return 1
 	told=$(grep -c "$says" "$SB/log/slurmctld.log")
@@ -198,20 +232,31 @@ shut_out() {
 	sb scancel "$beside"
 	wait_until "[ \$(grep -c '$says' $SB/log/slurmctld.log) -gt $told ]" 20 &&
 		has_gpus "$job" 8 && rc=0
-	more=$(rigid 1 normal)
-	wait_until "sb squeue -h -j $more -o %r | grep -E 'not permitted to use|PartitionConfig'" \
-		20 || rc=1
-	sb scancel "$more"
+	kept_out "$4" || rc=1
 	sb scontrol update PartitionName=main "${1%%=*}=$2"
 	wait_until "has_gpus $job 16" 40 && return $rc
 }
 
-job=$(elastic shutout normal)
+# Of a user other than root, who is in all groups; it has to reach slurmctld.
+chmod 711 "$SB/run"
+cp "$light" "$WORK/light"
+job=$(light=$WORK/light log=/dev/null elastic shutout normal --uid=daemon \
+	--chdir=/ -o /dev/null)
 wait_until "has_gpus $job 16" 20
+denied="its account or QOS may not use"
+not_permitted="not permitted to use|PartitionConfig"
 ok "DenyAccounts: no growth, until it is allowed again" \
-	shut_out DenyAccounts=bio ""
-ok "AllowAccounts" shut_out AllowAccounts=chem ALL
-ok "AllowQos" shut_out AllowQos=part ALL
+	shut_out DenyAccounts=bio "" "$denied" "$not_permitted"
+ok "AllowAccounts" \
+	shut_out AllowAccounts=chem ALL "$denied" "$not_permitted"
+ok "AllowQos" shut_out AllowQos=part ALL "$denied" "$not_permitted"
+ok "DenyQos" shut_out DenyQos=normal "" "$denied" "$not_permitted"
+forbids="limits of partition main forbid it"
+ok "AllowGroups" \
+	shut_out AllowGroups=root ALL "$forbids" "group not permitted"
+ok "ReqResv" shut_out ReqResv=YES NO "$forbids" "permission denied"
+ok "MaxTime" \
+	shut_out MaxTime=30 UNLIMITED "$forbids" PartitionTimeLimit
 sb scancel "$job"
 wait_until "ended $job" 10
 
@@ -245,7 +290,7 @@ ok "a job that ends sooner than a restart would pay is not grown" eval '
 	wait_until "lit near event=begin" 20 && sleep 5 && has_gpus $near 1'
 sb scancel "$near"
 far=$(costly far 60)
-ok "one that has more time is" wait_until "has_gpus $far 16" 20
+ok "one that has more time is" wait_until "has_gpus_or_more $far 8" 20
 sb scancel "$far"
 wait_until "ended $near $far" 20
 
@@ -275,12 +320,14 @@ ok "its time limit is what it was" \
 	eval '[ -n "$ends" ] && [ "$(job_field "$job" EndTime)" = "$ends" ]'
 ok "it has its two licences, once" licences_in_use 2
 wait_until "books_are 16" 20
+sed -i '/^AccountingStorageEnforce/s/,safe//' "$SB/etc/slurm.conf"
 sb pollux-sandbox --dir "$SB" restart slurmctld >"$WORK/restart.txt" 2>&1 ||
 	pollux-sandbox --dir "$SB" restart slurmctld >"$WORK/restart.txt" 2>&1
 ok "slurmctld started again has the same in its books" \
 	wait_until "books_are 16" 20
 sb scancel "$job"
 wait_until "ended $job" 20
+ok "used up, without safe: it does not grow, and a new job waits" used_up
 ok "at its end the books are empty" wait_until 'books_are 0' 20
 ok "so are those of minutes" wait_until 'running_minutes 0 0' 20
 ok "and the licences are back" wait_until 'licences_in_use 0' 10
