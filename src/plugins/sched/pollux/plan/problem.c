@@ -155,8 +155,10 @@ static void limit(const struct pollux_job *from, int held, bool whole,
 {
 	if (!whole)
 		job->max_gpus = at_most(job->max_gpus, held);
-	if (from->capped)
-		job->max_gpus = at_most(job->max_gpus, from->most_gpus);
+	if (from->capped && from->most_gpus < job->max_gpus) {
+		job->max_gpus = from->most_gpus;
+		job->max_by = PLX_BOUND_LIMITS;
+	}
 	if (held && from->ends_s > 0 && from->ends_s <= job->restart_s)
 		job->max_gpus = at_most(job->max_gpus, held);
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
