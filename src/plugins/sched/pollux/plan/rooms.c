@@ -2,6 +2,7 @@
 /* rooms.c - room for the jobs of a view that wait */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/rooms.h"
@@ -28,6 +29,7 @@ struct rooms {
 	bool *keeps;	    /* [problem->job_count] for each request */
 	bool *leaves;	    /* the same */
 	bool *homes;	    /* [node_count] for each job: its home alone */
+	bool *named;	    /* the same: its home and those of --nodelist */
 	double *takes;	    /* [problem->stock_kinds] for each request */
 	double *home_stock; /* [problem->stock_kinds] that a parked job keeps */
 };
@@ -50,6 +52,7 @@ static void release(struct rooms *rooms)
 	free(rooms->keeps);
 	free(rooms->leaves);
 	free(rooms->homes);
+	free(rooms->named);
 	free(rooms->takes);
 	free(rooms->home_stock);
 }
@@ -58,7 +61,7 @@ static int get_memory(struct rooms *rooms, struct plx_error *err)
 {
 	size_t nodes = (size_t) rooms->view->node_count + 1;
 	size_t jobs = (size_t) rooms->problem->job_count + 1;
-	size_t most = (size_t) rooms->view->waiting_count + jobs;
+	size_t most = (size_t) rooms->view->waiting_count + 2 * jobs;
 	size_t kinds = (size_t) rooms->problem->stock_kinds;
 	size_t stays = (size_t) rooms->view->stay_count + jobs +
 		       (size_t) pollux_mold_stays(rooms->view, rooms->problem);
@@ -74,12 +77,13 @@ static int get_memory(struct rooms *rooms, struct plx_error *err)
 	rooms->keeps = calloc(most * jobs, sizeof(bool));
 	rooms->leaves = calloc(most * jobs, sizeof(bool));
 	rooms->homes = calloc(nodes * jobs, sizeof(bool));
+	rooms->named = calloc(nodes * jobs, sizeof(bool));
 	rooms->takes = calloc(most * kinds + 1, sizeof(double));
 	rooms->home_stock = calloc(kinds + 1, sizeof(double));
 	if (!rooms->cpus || !rooms->memory || !rooms->cpus_per_gpu ||
 	    !rooms->memory_per_gpu || !rooms->stays || !rooms->requests ||
 	    !rooms->grants || !rooms->waiting || !rooms->keeps ||
-	    !rooms->leaves || !rooms->homes || !rooms->takes ||
+	    !rooms->leaves || !rooms->homes || !rooms->named || !rooms->takes ||
 	    !rooms->home_stock)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
@@ -179,33 +183,56 @@ static double *next_takes(const struct rooms *rooms)
 	       (size_t) rooms->count * (size_t) rooms->problem->stock_kinds;
 }
 
-/* A parked job waits as well, for its least number of GPUs at its home. */
-static void add_parked(struct rooms *rooms, int j)
+/* For the least number of GPUs of a parked job, on all of these nodes. */
+static void add_wake(struct rooms *rooms, int j, const bool *nodes)
 {
 	const struct plx_job *job = &rooms->problem->jobs[j];
-	bool *home = rooms->homes + (size_t) j * rooms->view->node_count;
-	int at = rooms->view->jobs[j].home;
 	double *takes = next_takes(rooms);
-	int least = job->min_gpus;
+	int least = 0;
+	int count = 0;
 
-	if (at < 0)
-		return;
-	home[at] = true;
-	if (least > rooms->view->nodes[at].gpus)
-		least = rooms->view->nodes[at].gpus;
+	for (int n = 0; n < rooms->view->node_count; n++)
+		count += nodes[n];
+	least = (job->min_gpus + count - 1) / count;
+	for (int n = 0; n < rooms->view->node_count; n++) {
+		if (nodes[n] && least > rooms->view->nodes[n].gpus)
+			least = rooms->view->nodes[n].gpus;
+	}
 	for (int k = 0; job->takes && k < rooms->problem->stock_kinds; k++)
 		takes[k] = least * job->takes[k];
 	rooms->waiting[rooms->count] = -1;
 	rooms->requests[rooms->count++] = (struct plx_request){
 		.id = job->id,
-		.nodes = 1,
+		.nodes = count,
 		.gpus_per_node = least,
 		.cpus = least,
 		.seconds = rooms->view->jobs[j].ends_s,
 		.takes = takes,
-		.allowed = home,
+		.allowed = nodes,
 		.wakes = true,
 	};
+}
+
+/*
+ * A parked job waits as well: at its home, or, as it wakes on all nodes of its
+ * --nodelist or not at all, rather on all of these.
+ */
+static void add_parked(struct rooms *rooms, int j)
+{
+	size_t first = (size_t) j * (size_t) rooms->view->node_count;
+	const bool *required = rooms->problem->jobs[j].required;
+	int at = rooms->view->jobs[j].home;
+
+	if (at < 0)
+		return;
+	rooms->homes[first + (size_t) at] = true;
+	if (required) {
+		memcpy(rooms->named + first, required,
+		       (size_t) rooms->view->node_count * sizeof(*required));
+		rooms->named[first + (size_t) at] = true;
+		add_wake(rooms, j, rooms->named + first);
+	}
+	add_wake(rooms, j, rooms->homes + first);
 }
 
 static void add_waiting(struct rooms *rooms, int i)

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* test_sched_rooms.c - room for jobs that wait, as the plugin asks for it */
+
+#include <stdio.h>
+
+#include "sched/pollux/plan/leave.h"
+#include "sched_world.h"
+
+/* A job that wants the first node for itself, and only that. */
+static void want_first(struct world *w, struct pollux_waiting *waiting)
+{
+	static bool first[NODES] = { true };
+	static double memory[NODES] = { 0 };
+
+	*waiting = (struct pollux_waiting){
+		.id = 9,
+		.priority = 10,
+		.nodes = 1,
+		.gpus_per_node = GPUS,
+		.cpus = 1,
+		.seconds = 60,
+		.whole_nodes = true,
+		.clears = true,
+		.allowed = first,
+	};
+	w->view.waiting = waiting;
+	w->view.waiting_count = 1;
+	w->params.terms.max_job_test = 100;
+	for (int j = 0; j < JOBS; j++) {
+		w->jobs[j].moves = w->jobs[j].yields = true;
+		w->jobs[j].priority = 5;
+		w->jobs[j].ends_s = 1000;
+		w->jobs[j].memory = memory;
+	}
+}
+
+/* How many leave the first node, and whether the job has it. */
+static int leavers(struct world *w, bool *granted)
+{
+	bool nodes[NODES] = { false };
+	struct plx_problem *problem;
+	int count = 0;
+
+	w->grants[0] = (struct plx_grant){ .nodes = nodes };
+	problem = problem_of(w);
+	*granted = w->grants[0].granted;
+	for (int j = 0; j < JOBS; j++)
+		count += problem->jobs[j].home < 0;
+	plx_problem_destroy(problem);
+	return count;
+}
+
+static void a_whole_node_is_left_by_who_yields(void **state)
+{
+	struct pollux_waiting waiting;
+	struct world w;
+	bool granted;
+
+	(void) state;
+	set_up(&w);
+	want_first(&w, &waiting);
+	assert_int_equal(JOBS, leavers(&w, &granted));
+	assert_true(granted);
+
+	w.jobs[1].yields = false; /* it was put into the queue lately */
+	assert_int_equal(0, leavers(&w, &granted));
+	assert_false(granted);
+
+	w.jobs[1].yields = true;
+	w.jobs[1].priority = 10;
+	assert_int_equal(0, leavers(&w, &granted));
+	assert_false(granted);
+
+	w.jobs[1].priority = 5;
+	waiting.clears = false; /* Slurm would not start it */
+	assert_int_equal(0, leavers(&w, &granted));
+	assert_false(granted);
+}
+
+/* Has a job of lower priority the second node, which is empty? */
+static bool has_second(struct world *w, struct pollux_waiting *waiting)
+{
+	static bool second[NODES] = { false, true };
+	struct plx_problem *problem = NULL;
+
+	want_first(w, waiting);
+	waiting->allowed = second;
+	waiting->whole_nodes = waiting->clears = false;
+	waiting->mold = -1;
+	w->jobs[0].priority = 20;
+	problem = problem_of(w);
+	plx_problem_destroy(problem);
+	return w->grants[0].granted;
+}
+
+static void a_parked_job_has_room_on_all_nodes_that_its_user_named(void **state)
+{
+	static const bool both[NODES] = { true, true };
+	struct pollux_waiting waiting;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.gpus[0][0] = 0;
+	assert_true(has_second(&w, &waiting));
+	w.jobs[0].required = both;
+	assert_false(has_second(&w, &waiting));
+	/* Its home is full: it would not wake. */
+	w.nodes[0].gpus_free = 0;
+	assert_true(has_second(&w, &waiting));
+}
+
+static void who_is_on_its_way_is_not_in_the_way(void **state)
+{
+	int nothing[NODES] = { 0 };
+	struct pollux_waiting waiting;
+	struct world w;
+	bool granted;
+
+	(void) state;
+	set_up(&w);
+	want_first(&w, &waiting);
+	waiting.clears = false;
+	for (int j = 0; j < JOBS; j++) {
+		w.standings[j].busy = w.standings[j].leaves = true;
+		w.standings[j].target = nothing;
+	}
+	assert_int_equal(JOBS, leavers(&w, &granted));
+	assert_true(granted);
+}
+
+static void a_job_that_leaves_says_why(void **state)
+{
+	int gpus[NODES] = { 0, 2 };
+	struct plx_choice choice = { .gpus = gpus,
+				     .shape = { .nodes = 1, .gpus = 2 } };
+	struct pollux_waiting waiting;
+	struct plx_problem *problem;
+	bool nodes[NODES] = { true };
+	char why[PLX_WHY_SIZE];
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.nodes[0].name = (char *) "n1";
+	problem = problem_of(&w);
+	problem->jobs[0].home = -1;
+	snprintf(choice.why, sizeof(choice.why), "moves");
+	assert_int_equal(POLLUX_LEAVE_MOVES,
+			 pollux_leave_of(&w.view, problem, 0, &choice));
+	choice.shape.gpus = gpus[1] = 0;
+	assert_int_equal(POLLUX_LEAVE_QUEUES,
+			 pollux_leave_of(&w.view, problem, 0, &choice));
+	assert_int_equal(POLLUX_LEAVE_NOT,
+			 pollux_leave_of(&w.view, problem, 1, &choice));
+	plx_problem_destroy(problem);
+
+	want_first(&w, &waiting);
+	w.grants[0] = (struct plx_grant){ .granted = true,
+					  .displaces = true,
+					  .nodes = nodes };
+	pollux_leave_why(&w.view, w.grants, 0, POLLUX_LEAVE_QUEUES, &choice,
+			 why, sizeof(why));
+	assert_string_equal("leaves n1 to job 9: no other place, waits in the "
+			    "queue",
+			    why);
+	w.nodes[0].leave = true;
+	pollux_leave_why(&w.view, w.grants, 0, POLLUX_LEAVE_MOVES, &choice, why,
+			 sizeof(why));
+	assert_string_equal("leaves n1, which is drained: moves", why);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_whole_node_is_left_by_who_yields),
+		cmocka_unit_test(
+			a_parked_job_has_room_on_all_nodes_that_its_user_named),
+		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),
+		cmocka_unit_test(a_job_that_leaves_says_why),
+	};
+
+	return cmocka_run_group_tests_name("sched_rooms", tests, NULL, NULL);
+}
