@@ -12,7 +12,7 @@ sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \
 	--conf-extra "PartitionName=lean Nodes=n[1-4] MaxMemPerNode=250" \
 	--conf-extra "PartitionName=dense Nodes=n[1-4] MaxMemPerCPU=50" \
 	--conf-extra "PartitionName=thin Nodes=n[1-4] MaxCPUsPerNode=3"
-plan 18
+plan 19
 
 # holds JOB FIELD REGEX: in what "scontrol -d" shows of the job.
 holds() {
@@ -140,6 +140,12 @@ gone
 ok "MaxMemPerCPU: each GPU brings more CPUs" eval '
 	grows dense 4 n1 4 -p dense -w n1 --mem-per-cpu=100 &&
 	brings $job 0-7 400'
+gone
+ok "for the memory of a node as many as a new job of that size has" eval '
+	grows whole 4 n1 4 -p dense -w n1 --mem=400 && brings $job 0-7 400 &&
+	gone && same=$(submit_rigid -p dense -w n1 -N1 --ntasks-per-node=4 \
+		--gpus-per-node=4 --mem=400 -- 600) &&
+	wait_until "is_state $same RUNNING" 20 && brings $same 0-7 400'
 gone
 rigid=$(submit_rigid -p thin -w n3 -n2 -- 600)
 wait_until "is_state $rigid RUNNING" 20

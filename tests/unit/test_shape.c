@@ -136,24 +136,33 @@ static void each_gpu_brings_what_the_job_asks_for(void **state)
 		struct pollux_needs needs;
 	} cases[] = {
 		/* clang-format off */
-		{ { .cpus_per_tres = NULL }, { 1, 0, 0 } },
-		{ { .cpus_per_task = 3 }, { 3, 0, 0 } },
+		{ { .cpus_per_tres = NULL }, { 1, 0, 0, 0 } },
+		{ { .cpus_per_task = 3 }, { 3, 0, 0, 0 } },
 		{ { .cpus_per_tres = "gres:gpu:4", .cpus_per_task = 1 },
-		  { 4, 0, 0 } },
+		  { 4, 0, 0, 0 } },
 		{ { .cpus_per_tres = "gpu:4", .cpus_per_task = 6 },
-		  { 6, 0, 0 } },
+		  { 6, 0, 0, 0 } },
 		{ { .cpus_per_tres = "gres/gpu:2",
-		    .mem_per_tres = "gres:gpu:1000" }, { 2, 1000, 0 } },
-		{ { .memory = 500 }, { 1, 0, 500 } },
+		    .mem_per_tres = "gres:gpu:1000" }, { 2, 1000, 0, 0 } },
+		{ { .memory = 500 }, { 1, 0, 500, 0 } },
 		{ { .memory = 500, .memory_per_cpu = true,
-		    .cpus_per_task = 2 }, { 2, 1000, 0 } },
+		    .cpus_per_task = 2 }, { 2, 1000, 0, 0 } },
 		/* A default a GPU gives way to what the user asked for. */
 		{ { .mem_per_tres = "gpu:1000", .memory = 500,
-		    .memory_asked = true }, { 1, 0, 500 } },
+		    .memory_asked = true }, { 1, 0, 500, 0 } },
 		{ { .mem_per_tres = "gpu:1000", .memory = 500 },
-		  { 1, 1000, 0 } },
+		  { 1, 1000, 0, 0 } },
+		/* MaxMemPerCPU: what it raised is not what was asked for. */
+		{ { .memory = 500, .memory_of_cpu = 100, .cpus_per_task = 5,
+		    .cpus_asked = 1 }, { 1, 0, 500, 5 } },
+		{ { .memory = 501, .memory_of_cpu = 100 }, { 1, 0, 501, 6 } },
+		{ { .memory = 50, .memory_per_cpu = true, .memory_of_cpu = 50,
+		    .cpus_per_task = 2, .cpus_asked = 1 }, { 2, 100, 0, 0 } },
+		{ { .mem_per_tres = "gpu:1000", .memory = 1000,
+		    .memory_of_cpu = 100, .cpus_per_task = 2 },
+		  { 2, 1000, 0, 0 } },
 		{ { .cpus_per_tres = "gres:gpu:99999999999999999999",
-		    .mem_per_tres = "gres:craynetwork:5" }, { 1, 0, 0 } },
+		    .mem_per_tres = "gres:craynetwork:5" }, { 1, 0, 0, 0 } },
 		/* clang-format on */
 	};
 
@@ -164,7 +173,19 @@ static void each_gpu_brings_what_the_job_asks_for(void **state)
 		assert_int_equal(cases[i].needs.cpus, needs.cpus);
 		assert_int_equal(cases[i].needs.memory, needs.memory);
 		assert_int_equal(cases[i].needs.node_memory, needs.node_memory);
+		assert_int_equal(cases[i].needs.node_cpus, needs.node_cpus);
 	}
+}
+
+static void gpus_share_the_cpus_that_go_with_the_memory_of_a_node(void **state)
+{
+	struct pollux_needs needs = { .cpus = 2, .node_cpus = 8 };
+
+	(void) state;
+	assert_int_equal(8, pollux_needs_cpus(&needs, 1));
+	assert_int_equal(3, pollux_needs_cpus(&needs, 3));
+	assert_int_equal(2, pollux_needs_cpus(&needs, 4));
+	assert_int_equal(2, pollux_needs_cpus(&needs, 8));
 }
 
 int main(void)
@@ -174,6 +195,8 @@ int main(void)
 		cmocka_unit_test(a_refusal_says_why),
 		cmocka_unit_test(gpus_are_read_as_slurm_writes_them),
 		cmocka_unit_test(each_gpu_brings_what_the_job_asks_for),
+		cmocka_unit_test(
+			gpus_share_the_cpus_that_go_with_the_memory_of_a_node),
 	};
 
 	return cmocka_run_group_tests_name("shape", tests, NULL, NULL);

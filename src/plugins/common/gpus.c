@@ -119,24 +119,45 @@ uint64_t pollux_gpu_amount(const char *tres)
 	return amount;
 }
 
-/* As the select plugin reckons: a task a GPU, or more CPUs for each. */
+static uint32_t cpus_of(uint64_t cpus)
+{
+	return cpus < CPUS_MAX ? (uint32_t) cpus : CPUS_MAX;
+}
+
+/*
+ * As the select plugin reckons: a task a GPU, or more CPUs for each. For the
+ * memory of a node Slurm gives each task more CPUs, by how many tasks there
+ * are: what it raised that to for one shape is not what another one needs.
+ */
 struct pollux_needs pollux_needs(const struct pollux_beside *beside)
 {
-	uint64_t cpus = pollux_gpu_amount(beside->cpus_per_tres);
 	uint64_t memory = pollux_gpu_amount(beside->mem_per_tres);
-	struct pollux_needs needs = { .cpus = 1 };
+	uint64_t most = beside->memory_of_cpu;
+	uint32_t cpus = cpus_of(pollux_gpu_amount(beside->cpus_per_tres));
+	bool by_gpu = memory && !beside->memory_asked;
+	bool by_cpu = !by_gpu && beside->memory && beside->memory_per_cpu;
+	bool raised = !by_gpu && !by_cpu && beside->memory && most;
+	uint32_t task = raised ? beside->cpus_asked : beside->cpus_per_task;
+	struct pollux_needs needs = { .cpus = cpus > task ? cpus : task };
 
-	if (cpus < beside->cpus_per_task)
-		cpus = beside->cpus_per_task;
-	if (cpus > 1)
-		needs.cpus = cpus < CPUS_MAX ? (uint32_t) cpus : CPUS_MAX;
-	if (memory && !beside->memory_asked)
+	if (!needs.cpus)
+		needs.cpus = 1;
+	if (by_gpu)
 		needs.memory = memory;
-	else if (beside->memory && beside->memory_per_cpu)
+	else if (by_cpu)
 		needs.memory = beside->memory < AMOUNT_MAX
 				       ? beside->memory * needs.cpus
 				       : AMOUNT_MAX;
 	else
 		needs.node_memory = beside->memory;
+	if (raised)
+		needs.node_cpus = cpus_of((beside->memory - 1) / most + 1);
 	return needs;
+}
+
+uint32_t pollux_needs_cpus(const struct pollux_needs *needs, uint32_t gpus)
+{
+	uint32_t each = (needs->node_cpus + gpus - 1) / gpus;
+
+	return each > needs->cpus ? each : needs->cpus;
 }

@@ -35,17 +35,23 @@ struct pollux_beside {
 	const char *cpus_per_tres; /* --cpus-per-gpu, DefCpuPerGPU */
 	const char *mem_per_tres;  /* --mem-per-gpu, DefMemPerGPU */
 	uint32_t cpus_per_task;	   /* 0: not said; it has a task a GPU */
+	uint32_t cpus_asked;	   /* the same, before MaxMemPerCPU raised it */
 	uint64_t memory;	   /* MB; 0: not said */
 	bool memory_per_cpu;	   /* else it is for the node */
 	bool memory_asked;	   /* by the user: it is not a default */
+	uint64_t memory_of_cpu;	   /* MaxMemPerCPU, MB; 0: none */
 };
 
 struct pollux_needs {
 	uint32_t cpus;	      /* of each GPU, at least 1 */
 	uint64_t memory;      /* of each GPU, MB */
 	uint64_t node_memory; /* of each node, MB */
+	uint32_t node_cpus;   /* of each node, at least, for that; 0: any */
 };
 
 struct pollux_needs pollux_needs(const struct pollux_beside *beside);
+
+/* CPUs of each of so many GPUs, at least 1, on a node. */
+uint32_t pollux_needs_cpus(const struct pollux_needs *needs, uint32_t gpus);
 
 #endif

@@ -142,6 +142,21 @@ void pollux_job_gpu_type(const job_record_t *job,
 	}
 }
 
+static uint32_t _given(uint16_t cpus)
+{
+	return cpus == NO_VAL16 ? 0 : cpus;
+}
+
+/* MaxMemPerCPU of its partition, or the cluster's; 0: there is none. */
+static uint64_t _memory_of_cpu(const job_record_t *job)
+{
+	uint64_t most = slurm_conf.max_mem_per_cpu;
+
+	if (job->part_ptr && job->part_ptr->max_mem_per_cpu)
+		most = job->part_ptr->max_mem_per_cpu;
+	return most & MEM_PER_CPU ? most & ~MEM_PER_CPU : 0;
+}
+
 struct pollux_needs pollux_job_needs(const job_record_t *job)
 {
 	const job_details_t *details = job->details;
@@ -149,12 +164,12 @@ struct pollux_needs pollux_job_needs(const job_record_t *job)
 	struct pollux_beside beside = {
 		.cpus_per_tres = job->cpus_per_tres,
 		.mem_per_tres = job->mem_per_tres,
-		.cpus_per_task = details->cpus_per_task == NO_VAL16
-					 ? 0
-					 : details->cpus_per_task,
+		.cpus_per_task = _given(details->cpus_per_task),
+		.cpus_asked = _given(details->orig_cpus_per_task),
 		.memory = memory == NO_VAL64 ? 0 : memory & ~MEM_PER_CPU,
 		.memory_per_cpu = memory != NO_VAL64 && memory & MEM_PER_CPU,
 		.memory_asked = job->bit_flags & JOB_MEM_SET,
+		.memory_of_cpu = _memory_of_cpu(job),
 	};
 
 	return pollux_needs(&beside);

@@ -42,6 +42,7 @@ void pollux_request_save(job_record_t *job, struct pollux_request *saved)
 		.num_tasks = details->num_tasks,
 		.ntasks_per_node = details->ntasks_per_node,
 		.ntasks_per_tres = details->ntasks_per_tres,
+		.cpus_per_task = details->cpus_per_task,
 		.contiguous = details->contiguous,
 		.min_gres_cpu = details->min_gres_cpu,
 		.min_job_gres_cpu = details->min_job_gres_cpu,
@@ -106,6 +107,7 @@ void pollux_request_restore(job_record_t *job, struct pollux_request *saved)
 	details->num_tasks = saved->num_tasks;
 	details->ntasks_per_node = saved->ntasks_per_node;
 	details->ntasks_per_tres = saved->ntasks_per_tres;
+	details->cpus_per_task = saved->cpus_per_task;
 	details->min_gres_cpu = saved->min_gres_cpu;
 	details->min_job_gres_cpu = saved->min_job_gres_cpu;
 	job->total_cpus = saved->total_cpus;
@@ -160,7 +162,7 @@ int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
 	uint32_t nodes = (uint32_t) node_count;
 	uint32_t tasks = (uint32_t) MAX(gpus, 1);
 	/* Without a GPU, a CPU for the batch script is all it keeps. */
-	uint32_t cpus = gpus ? saved->needs.cpus : 1;
+	uint32_t cpus = gpus ? pollux_needs_cpus(&saved->needs, tasks) : 1;
 
 	details->min_nodes = nodes;
 	details->max_nodes = nodes;
@@ -170,6 +172,8 @@ int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
 	details->min_cpus = nodes * tasks * cpus;
 	details->max_cpus = NO_VAL;
 	details->pn_min_cpus = tasks * cpus;
+	if (gpus && saved->needs.node_cpus)
+		details->cpus_per_task = (uint16_t) cpus;
 	details->contiguous = 0;
 	job->req_switch = 0;
 	/* And the memory of one GPU, where that is counted by them. */

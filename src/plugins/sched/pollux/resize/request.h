@@ -25,6 +25,7 @@ struct pollux_request {
 	uint32_t num_tasks;
 	uint16_t ntasks_per_node;
 	uint16_t ntasks_per_tres;
+	uint16_t cpus_per_task;
 	uint16_t contiguous;
 	int min_gres_cpu;
 	int min_job_gres_cpu;
