@@ -12,7 +12,7 @@ sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \
 	--conf-extra "PartitionName=lean Nodes=n[1-4] MaxMemPerNode=250" \
 	--conf-extra "PartitionName=dense Nodes=n[1-4] MaxMemPerCPU=50" \
 	--conf-extra "PartitionName=thin Nodes=n[1-4] MaxCPUsPerNode=3"
-plan 19
+plan 22
 
 # holds JOB FIELD REGEX: in what "scontrol -d" shows of the job.
 holds() {
@@ -191,4 +191,46 @@ ok "one that asks for the CPU of a parked job, too, waits and parks nobody" \
 	whole=$(submit_rigid -p main -w n1 -n16 --priority=4294910000 -- 600) &&
 	waits_for $whole Resources && sleep 3 && has_detail $job 4 &&
 	! logged "JobId=$job asked .*n1:0"'
+gone
+
+# As an administrator may: nodes keep cores or memory for the system, and one
+# has too little disk. (Of CoreSpecCount slurmd says which cores these are.)
+sed -i -e '/^NodeName=n1/s/$/ TmpDisk=9000 CpuSpecList=2-15/' \
+	-e '/^NodeName=n2/s/$/ TmpDisk=9000 MemSpecLimit=63000/' \
+	-e '/^NodeName=n3/s/$/ TmpDisk=9000/' \
+	-e '/^NodeName=n4/s/$/ TmpDisk=90/' "$SB/etc/slurm.conf"
+pollux-sandbox --dir "$SB" restart slurmctld >"$WORK/restart.txt" 2>&1
+ok "CpuSpecList: as many GPUs as there are CPUs left for jobs" eval '
+	grows spared 16 n1 2 -x "n[2-4]" --tmp=500 --gpus=1 &&
+	! logged "JobId=$job keeps its"'
+gone
+ok "MemSpecLimit, --tmp: as many on each node as there is for" eval '
+	grows roomy 16 "n[1-3]" 6 --tmp=500 --gpus=1 --cpus-per-gpu=1 \
+		--mem-per-gpu=1100 &&
+	! logged "JobId=$job keeps its"'
+gone
+
+# new NODE TASKS: a new job with a GPU, a CPU and 1100 MB for each.
+new() {
+	submit_rigid -w "$1" -N1 -n "$2" --gpus-per-node="$2" --tmp=500 \
+		--mem-per-gpu=1100 -- 600
+}
+
+# fits NODE TASKS
+fits() {
+	local same
+	same=$(new "$@") && wait_until "is_state $same RUNNING" 20
+}
+
+# too_large NODE TASKS: it is not taken, or waits and is told why.
+too_large() {
+	local more
+	more=$(new "$@") || return 0
+	wait_until "sb squeue -h -j $more -o %r |
+		grep -E \"Resources|BadConstraints\"" 20
+}
+
+ok "a new job may have as much on a node, and no more" eval '
+	fits n1 2 && fits n2 2 && gone &&
+	too_large n1 3 && too_large n2 3 && too_large n4 1'
 gone
