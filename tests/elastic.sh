@@ -25,17 +25,19 @@ submit_rigid() {
 }
 
 job_field() {
-	sb scontrol show job -o "$1" 2>/dev/null |
-		grep -oE "(^| )$2=[^ ]*" | head -n 1 | cut -d= -f2-
+	sb scontrol show job -o "$1" 2>/dev/null | awk -v RS='[ \n]' -v name="$2=" '
+		index($0, name) == 1 { print substr($0, length(name) + 1); exit }'
 }
 
 # GPUs that a job holds now; 0 when none.
 gpus_of() {
-	local gpus
 	# Newer releases tell what was asked for as well.
-	gpus=$(sb scontrol show job "$1" | grep -E '^ +(Alloc)?TRES=' |
-		grep -oE 'gres/gpu=[0-9]+' | head -n 1)
-	echo "${gpus##*=}" | grep . || echo 0
+	sb scontrol show job "$1" | awk '
+		/^ +(Alloc)?TRES=/ && match($0, /gres\/gpu=[0-9]+/) {
+			gpus = substr($0, RSTART + 9, RLENGTH - 9)
+			exit
+		}
+		END { print gpus + 0 }'
 }
 
 # "n1 0-3" for each node of the job where it has GPUs.

@@ -17,6 +17,7 @@ tap_now= # the sentence that is being tried
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/plx.XXXXXX") || exit 1
 chmod 755 "$WORK"
 SB=
+sb_env=() # see learn_environment
 exec 3>&1 # of the test itself, see lib_end()
 
 plan() {
@@ -109,7 +110,7 @@ sandbox_up() {
 	local try
 	for try in 1 2 3; do
 		pollux-sandbox up --dir "$SB" "$@" >"$WORK/up.out" 2>&1 &&
-			return
+			learn_environment && return
 		echo "# up failed, try $try of 3"
 		diag <"$WORK/up.out"
 	done
@@ -117,9 +118,24 @@ sandbox_up() {
 	exit 1
 }
 
+# What `exec` makes of the environment, as arguments of env: it takes longer
+# than most commands that are run by it, and tests run them all the time.
+learn_environment() {
+	local before=$WORK/env.before after=$WORK/env.after gone new
+	env -0 | sort -z >"$before"
+	pollux-sandbox exec --dir "$SB" env -0 | sort -z >"$after"
+	mapfile -d '' -t gone < <(comm -z -23 "$before" "$after" | cut -z -d= -f1)
+	mapfile -d '' -t new < <(comm -z -13 "$before" "$after")
+	sb_env=("${gone[@]/#/-u}" "${new[@]}")
+}
+
 # Any command in the sandbox.
 sb() {
-	pollux-sandbox exec --dir "$SB" "$@"
+	if [ ${#sb_env[@]} -gt 0 ]; then
+		env "${sb_env[@]}" "$@"
+	else
+		pollux-sandbox exec --dir "$SB" "$@"
+	fi
 }
 
 ctld_log() {
