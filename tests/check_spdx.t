@@ -14,10 +14,14 @@ sources() {
 without() {
 	local want=$1
 	shift
-	sources "$@" | while read -r file; do
-		head -n 3 "$file" | grep -q "SPDX-License-Identifier: $want" ||
-			echo "$file"
-	done
+	sources "$@" | xargs awk -v want="SPDX-License-Identifier: $want" '
+		FNR > 3 { nextfile }
+		$0 ~ want { names[FILENAME] }
+		END {
+			for (i = 1; i < ARGC; i++)
+				if (!(ARGV[i] in names))
+					print ARGV[i]
+		}'
 }
 
 none() {
@@ -31,9 +35,9 @@ plan 4
 ok "what does not link Slurm is MIT" none without MIT \
 	src/core src/wire src/agent src/sim examples
 ok "what links Slurm is GPL-2.0-or-later" none without \
-	'\(GPL-2.0-or-later\|MIT\)' src/plugins src/launcher src/report
+	'(GPL-2.0-or-later|MIT)' src/plugins src/launcher src/report
 ok "every other source file has an SPDX line" none without \
-	'\(GPL-2.0-or-later\|MIT\)' src etc man bench tests m4 configure.ac \
+	'(GPL-2.0-or-later|MIT)' src etc man bench tests m4 configure.ac \
 	Makefile.am
 ok "both licences are in LICENSES" test -s LICENSES/MIT.txt -a \
 	-s LICENSES/GPL-2.0-or-later.txt
