@@ -231,7 +231,8 @@ sandbox_up --nodes 1
 ok "a real cluster is found healthy, and takes a job" \
 	finds_a_real_cluster_healthy
 ok "what was kept of it is judged the same" sees_the_same_later
-ok "no slurm.conf" broken wrong slurmctld SLURM_CONF=/nonexistent
+ok "no slurm.conf" eval 'broken wrong slurmctld SLURM_CONF=/nonexistent &&
+	grep -qF "SLURM_CONF=/nonexistent cannot be read" "$WORK/said"'
 ok "no folder for checkpoints" broken wrong checkpoints A=B \
 	--checkpoint-dir=/proc/nonexistent
 ok "no launcher in PATH" bare

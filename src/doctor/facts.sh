@@ -19,6 +19,15 @@ soon() {
 	timeout -k 2 20 "$@"
 }
 
+# Slurm's commands look a minute long for a slurm.conf that is not there.
+ask() {
+	[ -r "${SLURM_CONF:-/}" ] || {
+		echo "SLURM_CONF=$SLURM_CONF cannot be read"
+		return 1
+	}
+	soon "$@"
+}
+
 fact() {
 	cat "$facts/$1" 2>/dev/null
 }
@@ -31,7 +40,7 @@ told() {
 # The clock before and after the question tells how well it is known.
 see_config() {
 	date +'asked %s'
-	soon scontrol show config
+	ask scontrol show config
 	date +'answered %s'
 }
 
@@ -124,7 +133,7 @@ see_sockets() {
 
 see_try() {
 	local job text=pollux-doctor-was-here
-	job=$(soon sbatch -H --parsable -J pollux-doctor -o /dev/null \
+	job=$(ask sbatch -H --parsable -J pollux-doctor -o /dev/null \
 		--scheduler-params=pollux,max=1 --wrap true 2>&1)
 	[[ $job =~ (^|$'\n')([0-9]+)(;[^$'\n']*)?$ ]] || {
 		echo "refused ${job##*$'\n'}"
@@ -132,9 +141,9 @@ see_try() {
 	}
 	job=${BASH_REMATCH[2]}
 	echo "submitted $job"
-	soon scontrol update "JobId=$job" "Comment=$text" && soon scontrol \
+	ask scontrol update "JobId=$job" "Comment=$text" && ask scontrol \
 		show job "$job" | grep -q "Comment=$text" && echo "changed yes"
-	soon scancel "$job"
+	ask scancel "$job"
 }
 
 read_config() {
@@ -149,14 +158,14 @@ gather_all() {
 	gather config see_config
 	read_config
 	gather host hostname -s
-	gather client soon scontrol --version
+	gather client ask scontrol --version
 	gather plugins see_plugins
 	gather plugstack see_plugstack
-	gather sbatch soon sbatch --help
-	gather nodes soon scontrol -o show nodes
-	gather partitions soon scontrol -o show partitions
-	gather clusters soon sacctmgr -nP show cluster format=Cluster
-	gather mpi soon srun --mpi=list
+	gather sbatch ask sbatch --help
+	gather nodes ask scontrol -o show nodes
+	gather partitions ask scontrol -o show partitions
+	gather clusters ask sacctmgr -nP show cluster format=Cluster
+	gather mpi ask srun --mpi=list
 	gather openmpi soon ompi_info --parsable
 	gather libraries see_libraries
 	gather launcher see_launcher
