@@ -81,14 +81,13 @@ ok "both start where the elastic one was" \
 	wait_until "is_state $one RUNNING && is_state $mover RUNNING" 60
 ok "on other GPUs" fails logged "gres bitmap overlap"
 sb scancel "$mover" "$one"
+sb scontrol update nodename="$others" state=resume
 wait_until cluster_is_idle 30
 
 # Each of two jobs on full nodes may be planned a GPU that the other one has.
 any_shape() {
 	sed -i '/^SchedulerParameters=/s/$/,pollux_uniform=no,pollux_interference=no/' \
-		"$SB/etc/slurm.conf" &&
-		sb scontrol update nodename="$others" state=resume &&
-		sb scontrol reconfigure
+		"$SB/etc/slurm.conf" && sb scontrol reconfigure
 }
 
 all_have() {
