@@ -66,6 +66,13 @@ signal() {
 	[ $# -gt 0 ] && kill -s "$name" "$@"
 }
 
+# begin_now JOB: one that was requeued, which Slurm would let wait for two
+# minutes. slurmd refuses a job in the second in which it was killed.
+begin_now() {
+	sleep 3
+	wait_until "sb scontrol update job=$1 StartTime=now" 30
+}
+
 # How often slurmctld's log has a line like this.
 times_logged() {
 	grep -cE "$1" "$SB/log/slurmctld.log" || true

@@ -188,6 +188,7 @@ ok "the batch host is lost right after a resize" eval \
 sb scancel "$rigid"
 mend_home
 # One that is cancelled while it waits has a row from 0.
+begin_now "$job"
 wait_until "is_state $job RUNNING" 60
 sb scancel "$job"
 ok "the shapes before are as they were" wait_until \
@@ -203,6 +204,7 @@ numbers_rows || mend_home
 ok "slurmdbd comes back" start_slurmdbd
 ok_if_told "the first shape is told again" wait_until \
 	"logged 'JobId=$job was requeued before its row had a number: its'" 30
+begin_now "$job"
 wait_until "is_state $job RUNNING" 60
 sb scancel "$job"
 ok_if_told "all its shapes are there, once" wait_until \

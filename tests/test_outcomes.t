@@ -176,10 +176,7 @@ lose_slurmctld_and_rank() {
 requeue() {
 	sb scontrol requeue "$steady" &&
 		wait_until "is_state $steady PENDING" 30 || return 1
-	# Slurm would wait for two minutes; slurmd refuses a job in the second
-	# in which it was killed.
-	sleep 3
-	wait_until "sb scontrol update job=$steady StartTime=now" 30
+	begin_now "$steady"
 }
 
 cannot_save() {
