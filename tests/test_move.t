@@ -4,8 +4,8 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 3 --gpus-per-node 2 --params pollux_min_gap=0.2
-checks=20
-[ -z "${POLLUX_THOROUGH:-}" ] || checks=28
+checks=21
+[ -z "${POLLUX_THOROUGH:-}" ] || checks=29
 plan $checks
 
 mkdir "$WORK/samples"
@@ -108,6 +108,9 @@ ok "it leaves the node of its script when that is drained" \
 ok "by a move of the whole job" logged \
 	"JobId=$job has 2 GPUs on n[2-3], serial [0-9]* .moved in"
 time_of_moves | diag
+ok "in seconds, where a requeue of Slurm's takes two minutes" eval '
+	[ "$(ctld_log | grep -oE "moved in [0-9]+" | sort -nk3 | tail -n 1 |
+		cut -d" " -f3)" -lt $((5 * POLLUX_PATIENCE)) ]'
 ok "it does not get more time than it had" \
 	eval '[ "$(ends_at "$job")" -le $((before + 1)) ]'
 ok "accounting shows it requeued, then running" \

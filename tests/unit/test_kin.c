@@ -308,6 +308,43 @@ static void the_kind_not_met_for_longest_is_forgotten(void **state)
 	}
 }
 
+static void jobs_of_others_are_no_kin(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job teacher = known(16);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	teacher.owner = 1000;
+	pupil.owner = 1001;
+	plx_kin_learn(&kinship, &teacher);
+	assert_false(plx_kin_lend(&kinship, &pupil));
+	pupil.owner = 1000;
+	assert_true(plx_kin_lend(&kinship, &pupil));
+}
+
+/* However many kinds somebody makes up, others keep what they know. */
+static void who_fills_the_table_loses_his_own(void **state)
+{
+	struct plx_kinship kinship = { 0 };
+	struct plx_job mine = known(16);
+	struct plx_job pupil = unknown();
+
+	(void) state;
+	mine.owner = pupil.owner = 1000;
+	plx_kin_learn(&kinship, &mine);
+	for (int kind = 0; kind < 4 * PLX_KIN_MAX; kind++) {
+		struct plx_job flood = of_kind(known(16), kind);
+
+		flood.owner = 1001;
+		plx_kin_learn(&kinship, &flood);
+		assert_true(plx_kin_lend(&kinship, &pupil));
+		pupil = unknown();
+		pupil.owner = 1000;
+	}
+	assert_int_equal(PLX_KIN_MAX, kinship.count);
+}
+
 static void recorded_speedups_are_nobodys_kin(void **state)
 {
 	struct plx_kinship kinship = { 0 };
@@ -405,6 +442,8 @@ int main(void)
 			a_new_job_is_not_taken_for_either_of_two_kinds),
 		cmocka_unit_test(the_nearest_speed_lends),
 		cmocka_unit_test(the_kind_not_met_for_longest_is_forgotten),
+		cmocka_unit_test(jobs_of_others_are_no_kin),
+		cmocka_unit_test(who_fills_the_table_loses_his_own),
 		cmocka_unit_test(recorded_speedups_are_nobodys_kin),
 		cmocka_unit_test(hostile_numbers_are_not_passed_on),
 	};
