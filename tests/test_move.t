@@ -4,8 +4,8 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 3 --gpus-per-node 2 --params pollux_min_gap=0.2
-checks=21
-[ -z "${POLLUX_THOROUGH:-}" ] || checks=29
+checks=24
+[ -z "${POLLUX_THOROUGH:-}" ] || checks=28
 plan $checks
 
 mkdir "$WORK/samples"
@@ -166,7 +166,26 @@ ok "the other waits, and says for whom" \
 sb scancel "$whole"
 ok "it is started again, and grows" wait_until "has_gpus $waits 2" 60
 ok "a deadline that is none was told once" told_once 'until=soon is not a time'
-sb scancel "$one" "$two" "$filler"
+sb scancel "$runs" "$filler"
+
+# ---- a deadline
+
+moved_to() {
+	local host
+	host=$(batch_host "$1")
+	[ -n "$host" ] && [ "$host" != "$2" ] && is_state "$1" RUNNING
+}
+
+home=$(batch_host "$waits")
+until=$(($(date +%s) + 130))
+drain "$home" "spot until=$(date -d "@$until" +%Y-%m-%dT%H:%M:%S)"
+ok "it leaves its node before the deadline" \
+	wait_until "moved_to $waits $home" 60
+at=$(date -d "$(job_field "$waits" StartTime)" +%s)
+ok "but not before two minutes of it" [ "$at" -ge $((until - 121)) ]
+ok "and long before its end" [ "$at" -lt "$until" ]
+sb scancel "$waits"
+resume "$home"
 
 [ -n "${POLLUX_THOROUGH:-}" ] || exit 0
 
@@ -203,23 +222,3 @@ ok "and then trains on" wait_until \
 	"is_state $job RUNNING && trains $job && has_gpus $job 2" 60
 sb scancel "$job"
 wait_until "ended $job" 30
-
-# ---- a deadline
-
-moved_to() {
-	local host
-	host=$(batch_host "$1")
-	[ -n "$host" ] && [ "$host" != "$2" ] && is_state "$1" RUNNING
-}
-
-job=$(submit_light late pollux,max=2 --)
-ok "a job runs" wait_until "has_gpus $job 2" 60
-home=$(batch_host "$job")
-until=$(($(date +%s) + 180))
-drain "$home" "spot until=$(date -d "@$until" +%Y-%m-%dT%H:%M:%S)"
-ok "it leaves its node before the deadline" \
-	wait_until "moved_to $job $home" 60
-at=$(date -d "$(job_field "$job" StartTime)" +%s)
-ok "but not before two minutes of it" [ "$at" -ge $((until - 121)) ]
-ok "and long before its end" [ "$at" -lt "$until" ]
-sb scancel "$job"
