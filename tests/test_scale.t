@@ -33,7 +33,7 @@ for line in SuspendProgram="$WORK/suspend" ResumeProgram="$WORK/resume" \
 done
 sandbox_up --nodes 4 --gpus-per-node 2 "${power[@]}" \
 	--params "pollux_min_gap=0.2,pollux_utility=0.1-0.3,pollux_scale_nodes=1-4,pollux_scale_window=2"
-plan 9
+plan 11
 
 # asleep N: so many nodes are suspended.
 asleep() {
@@ -42,6 +42,12 @@ asleep() {
 }
 
 ok "idle nodes are suspended" wait_until "asleep 4" 90
+shy=$(submit_light shy pollux,max=8 -x n4 -- --restart=1)
+ok "a job that may have three of them has these woken" \
+	wait_until "has_gpus $shy 6" 90
+ok "and no other" bash -c "! grep 'resume n4' '$WORK/power.log'"
+sb scancel "$shy"
+wait_until "ended $shy" 30
 job=$(submit_light job pollux,max=8 -- --restart=1)
 ok "a job that may have them has nodes woken, and gets them all" \
 	wait_until "has_gpus $job 8" 90

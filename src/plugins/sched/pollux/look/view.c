@@ -160,11 +160,15 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 {
 	bitstr_t *allowed = pollux_nodes_allowed(rules, record);
 	bitstr_t *listed = pollux_nodes_listed(record);
+	bitstr_t *asleep = pollux_nodes_asleep(rules, record);
 
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_view_set(view, allowed);
 	if (listed)
 		job->required = pollux_view_set(view, listed);
+	for (int n = 0; asleep && n < view->node_count; n++)
+		view->nodes[n].asked |= bit_test(asleep, n);
+	FREE_NULL_BITMAP(asleep);
 	job->fixed = pollux_nodes_fixed(rules, record);
 	job->runs = job->runs && !job->fixed;
 }

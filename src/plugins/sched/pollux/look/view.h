@@ -25,6 +25,7 @@ struct pollux_node {
 	bool usable; /* jobs may stay: up, not being drained */
 	bool leave;  /* elastic jobs are to go elsewhere */
 	bool asleep; /* suspended by Slurm, and may be woken */
+	bool asked;  /* asleep: an elastic job that runs could use it */
 	bool waking;
 	bool surplus; /* closed to elastic jobs, see plan/scale.h */
 	int gpus;

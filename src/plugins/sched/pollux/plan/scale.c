@@ -111,25 +111,35 @@ static int _node_gpus(const struct pollux_view *view)
 }
 
 /* How many are missing, counting those that are on their way. */
-static int _missing(const struct pollux_view *view)
+static int _missing(const struct pollux_view *view, int wanted)
 {
-	int missing = last.wanted - _count_up(view);
+	int missing = wanted - _count_up(view);
 
 	for (int n = 0; n < view->node_count; n++)
 		missing -= view->nodes[n].waking && view->nodes[n].gpus > 0;
 	return missing;
 }
 
-static void _wake(const struct pollux_view *view)
+/* So many that jobs could use, or of the others. Returns how many. */
+static int _wake(const struct pollux_view *view, int missing, bool asked)
 {
-	int missing = _missing(view);
+	int woken = 0;
 
-	for (int n = 0; n < view->node_count && missing > 0; n++) {
-		if (!view->nodes[n].asleep || !view->nodes[n].gpus)
-			continue;
-		if (pollux_power_up(view, n))
-			missing--;
+	for (int n = 0; n < view->node_count && woken < missing; n++) {
+		const struct pollux_node *node = &view->nodes[n];
+
+		if (node->asleep && node->gpus && node->asked == asked)
+			woken += pollux_power_up(view, n);
 	}
+	return woken;
+}
+
+/* What no job could use is woken only to have as many as there should be. */
+static void _wake_all(const struct pollux_view *view, int least)
+{
+	int woken = _wake(view, _missing(view, last.wanted), true);
+
+	(void) _wake(view, _missing(view, least) - woken, false);
 }
 
 static void _complain(const struct plx_error *err)
@@ -186,5 +196,5 @@ void pollux_scale_decide(const struct pollux_view *view,
 		return;
 	}
 	_decide(view, problem, params, now_s);
-	_wake(view);
+	_wake_all(view, (int) params->scale_nodes.low);
 }

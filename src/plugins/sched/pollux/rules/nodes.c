@@ -185,6 +185,18 @@ bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
 	return nodes;
 }
 
+bitstr_t *pollux_nodes_asleep(struct pollux_rules *rules,
+			      const job_record_t *job)
+{
+	bitstr_t *nodes = NULL;
+
+	if (bit_ffs(power_node_bitmap) < 0)
+		return NULL;
+	nodes = pollux_nodes_waited(rules, job, job->part_ptr);
+	bit_and(nodes, power_node_bitmap);
+	return nodes;
+}
+
 bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
 			       const job_record_t *job)
 {

@@ -41,6 +41,10 @@ bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
 			      const job_record_t *job,
 			      const part_record_t *part);
 
+/* Those of them that are powered down, of a job that runs; NULL: none. */
+bitstr_t *pollux_nodes_asleep(struct pollux_rules *rules,
+			      const job_record_t *job);
+
 /* Why the job keeps its shape whatever happens; NULL: it need not. */
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job);
