@@ -7,6 +7,19 @@
 #include "core/section.h"
 #include "sched/pollux/record.h"
 
+void pollux_record_each(void (*act)(job_record_t *job))
+{
+	ListIterator iter = NULL;
+	job_record_t *job = NULL;
+
+	if (!job_list)
+		return;
+	iter = list_iterator_create(job_list);
+	while ((job = list_next(iter)))
+		act(job);
+	list_iterator_destroy(iter);
+}
+
 /* Add one entry (one type of GPU) of the job's allocation. */
 static void _add_entry(const job_record_t *job, const gres_job_state_t *entry,
 		       int *gpus)

@@ -12,6 +12,9 @@
 #include "core/status.h"
 #include "core/target.h"
 
+/* For every job that slurmctld knows. */
+void pollux_record_each(void (*act)(job_record_t *job));
+
 /* GPUs the job has on each node: gpus[node_record_count], all written. */
 void pollux_record_gpus(const job_record_t *job, int *gpus);
 /* The same summed up. */

@@ -9,6 +9,7 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/book.h"
 #include "sched/pollux/held.h"
+#include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
 
 /* The first time, in seconds; then twice as long, up to: */
@@ -206,29 +207,24 @@ static bool _may_be_older(const job_record_t *job)
 	       elastic_text(job->spank_job_env, job->spank_job_env_size);
 }
 
-static void _audit(const job_record_t *job)
+static void _audit(job_record_t *job)
 {
-	struct pollux_account *account = _get(job->job_id);
+	struct pollux_account *account = NULL;
 
+	if (!_may_be_older(job))
+		return;
+	account = _get(job->job_id);
 	account->audit = true;
 	account->key = job->details->submit_time; /* all rows since */
 }
 
 void pollux_acct_audit(void)
 {
-	ListIterator iter = NULL;
-	job_record_t *job = NULL;
-
-	if (!_counts() || !job_list)
+	if (!_counts())
 		return;
 	pollux_lock(POLLUX_JUDGE);
 	slurm_mutex_lock(&book.mutex);
-	iter = list_iterator_create(job_list);
-	while ((job = list_next(iter))) {
-		if (_may_be_older(job))
-			_audit(job);
-	}
-	list_iterator_destroy(iter);
+	pollux_record_each(_audit);
 	book.fresh = true;
 	slurm_cond_signal(&book.cond);
 	slurm_mutex_unlock(&book.mutex);

@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/held.h"
+#include "sched/pollux/record.h"
 
 /* More than between slurmctld's start and its reading of the jobs. */
 #define RECOVER_S 5
@@ -136,29 +137,14 @@ void pollux_hosts_mend(job_record_t *job)
 		job->time_last_active = time(NULL);
 }
 
-static void _for_each(void (*act)(job_record_t *job))
-{
-	ListIterator iter = NULL;
-	job_record_t *job = NULL;
-
-	if (!job_list)
-		return;
-	iter = list_iterator_create(job_list);
-	while ((job = list_next(iter))) {
-		if (_runs(job))
-			act(job);
-	}
-	list_iterator_destroy(iter);
-}
-
 void pollux_hosts_mend_all(void)
 {
-	_for_each(pollux_hosts_mend);
+	pollux_record_each(pollux_hosts_mend);
 }
 
 static void _doubt(job_record_t *job)
 {
-	step_record_t *batch = _batch_step(job);
+	step_record_t *batch = _runs(job) ? _batch_step(job) : NULL;
 
 	if (batch)
 		batch->time_last_active = slurmctld_config.boot_time - 1;
@@ -166,6 +152,6 @@ static void _doubt(job_record_t *job)
 
 void pollux_hosts_started(void)
 {
-	_for_each(_doubt);
-	_for_each(pollux_hosts_mend);
+	pollux_record_each(_doubt);
+	pollux_record_each(pollux_hosts_mend);
 }

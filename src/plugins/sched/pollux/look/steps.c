@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/steps.h"
 #include "sched/pollux/held.h"
+#include "sched/pollux/record.h"
 
 /* More than the second that slurmctld takes off when a node is told twice. */
 #define DOUBT_S 2
@@ -102,9 +103,12 @@ void pollux_steps_mend(job_record_t *job)
 
 static void _doubt(job_record_t *job)
 {
-	ListIterator iter = list_iterator_create(job->step_list);
+	ListIterator iter = NULL;
 	step_record_t *step = NULL;
 
+	if (!_runs(job))
+		return;
+	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
 		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
 			step->time_last_active = _doubtful();
@@ -114,15 +118,5 @@ static void _doubt(job_record_t *job)
 
 void pollux_steps_started(void)
 {
-	ListIterator iter = NULL;
-	job_record_t *job = NULL;
-
-	if (!job_list)
-		return;
-	iter = list_iterator_create(job_list);
-	while ((job = list_next(iter))) {
-		if (_runs(job))
-			_doubt(job);
-	}
-	list_iterator_destroy(iter);
+	pollux_record_each(_doubt);
 }
