@@ -150,7 +150,7 @@ gone
 rigid=$(submit_rigid -p thin -w n3 -n2 -- 600)
 wait_until "is_state $rigid RUNNING" 20
 ok "MaxCPUsPerNode: jobs of the partition share as many" eval '
-	grows thin 16 "n[1-2,4]" 9 -p thin && ! logged "JobId=$job keeps its"'
+	grows thin 16 "n[1-4]" 10 -p thin && ! logged "JobId=$job keeps its"'
 # asks PARTITION NODE OPTION...: a job that goes before all others starts.
 asks() {
 	local part=$1 node=$2

@@ -87,7 +87,7 @@ listed=$(submit_light listed pollux -N2 -w "n[2,5]" --)
 ok "--nodelist: it grows on those nodes" wait_until "on $listed 'n[2,5]' 8" 20
 rigid=$(submit_rigid -w n5 --gpus-per-node=3 --priority=4294910000 -- 600)
 ok "it stays on both when it has to give GPUs on one" eval '
-	wait_until "is_state $rigid RUNNING" 20 && wait_until "on $listed n[2,5] 2" 20'
+	wait_until "is_state $rigid RUNNING" 20 && wait_until "on $listed n[2,5] 5" 20'
 sb scancel "$rigid"
 wait_until "on $listed 'n[2,5]' 8" 20
 rigid=$(submit_rigid -w n5 --gpus-per-node=4 --priority=4294910000 -- 600)

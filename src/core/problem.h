@@ -83,7 +83,8 @@ struct plx_problem {
 	 * below the best.
 	 */
 	double hysteresis;
-	bool uniform;	   /* the same count on each of a job's nodes */
+	bool uniform;	   /* the same count on each of a job's nodes, ... */
+	bool spare;	   /* ... but where GPUs would idle: search_spare.c */
 	bool interference; /* true: at most one multi-node job a node */
 	uint64_t seed;
 	/*

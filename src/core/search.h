@@ -22,13 +22,15 @@
  * search_repair.c	from what jobs have now to something feasible
  * search_improve.c	moves until nothing gets better
  * search_shake.c	the whole search, within a budget
+ * search_spare.c	who takes what even shapes leave over
  * search_why.c		the sentence for the operator
  *
  * What always holds: a job with any GPU has one on its home node and on each
  * that it requires, no more than it may on any, from its minimum to its cap, on
- * as many nodes as it may, uniform if asked; new seats are on allowed nodes (a
- * home where it has GPUs counts as allowed). A job for which nothing of that is
- * possible keeps what it has, even over capacity: see plx_search_repair().
+ * as many nodes as it may, uniform if asked, but for plx_search_spare(); new
+ * seats are on allowed nodes (a home where it has GPUs counts as allowed). A
+ * job for which nothing of that is possible keeps what it has, even over
+ * capacity: see plx_search_repair().
  */
 #ifndef PLX_CORE_SEARCH_H
 #define PLX_CORE_SEARCH_H
@@ -347,6 +349,8 @@ int plx_search_repair(struct plx_search *search);
 
 /* search_improve.c */
 void plx_queue_push(struct plx_search *search, struct plx_elastic *e);
+/* Requires that somebody is in the queue. */
+struct plx_elastic *plx_queue_pop(struct plx_search *search);
 void plx_queue_clear(struct plx_search *search);
 /* The present move is done. */
 void plx_move_keep(struct plx_search *search);
@@ -356,6 +360,10 @@ bool plx_search_stopped(struct plx_search *search);
 
 /* search_shake.c */
 void plx_search_improve(struct plx_search *search);
+
+/* search_spare.c */
+/* After the search: nobody gives way, and no job has less for it. */
+void plx_search_spare(struct plx_search *search);
 
 /* search_why.c */
 void plx_search_why(const struct plx_search *search,

@@ -27,7 +27,7 @@ void plx_queue_push(struct plx_search *search, struct plx_elastic *e)
 	search->queue[at % search->job_count] = (int) (e - search->jobs);
 }
 
-static struct plx_elastic *queue_pop(struct plx_search *search)
+struct plx_elastic *plx_queue_pop(struct plx_search *search)
 {
 	struct plx_elastic *e =
 		&search->jobs[search->queue[search->queue_first]];
@@ -41,7 +41,7 @@ static struct plx_elastic *queue_pop(struct plx_search *search)
 void plx_queue_clear(struct plx_search *search)
 {
 	while (search->queue_count > 0)
-		queue_pop(search);
+		plx_queue_pop(search);
 }
 
 static void push_neighbours(struct plx_search *search,
@@ -163,7 +163,7 @@ bool plx_search_stopped(struct plx_search *search)
 void plx_search_descend(struct plx_search *search)
 {
 	for (int i = 1; search->queue_count > 0; i++) {
-		improve_job(search, queue_pop(search));
+		improve_job(search, plx_queue_pop(search));
 		if (search->work > search->budget ||
 		    (i % STOP_EVERY == 0 && plx_search_stopped(search)))
 			return;

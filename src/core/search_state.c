@@ -88,7 +88,7 @@ static bool seat_valid(const struct plx_search *search,
 		    plx_node_most(e, e->now.spots[i].gpus) <
 			    e->now.spots[i].gpus)
 			return false;
-		if (search->problem->uniform &&
+		if (search->problem->uniform && !search->problem->spare &&
 		    e->now.spots[i].gpus != e->now.spots[0].gpus)
 			return false;
 	}

@@ -32,6 +32,7 @@ static_assert(sizeof(enum plx_growth) == sizeof(int), "an enum is an int");
 const struct plx_snapshot_field plx_snapshot_fields[] = {
 	{ "hysteresis", PLX_IN_PROBLEM, PLX_REAL, OF(hysteresis), 0, 1, 0 },
 	{ "uniform", PLX_IN_PROBLEM, PLX_FLAG, OF(uniform), 0, 1, 0 },
+	{ "spare", PLX_IN_PROBLEM, PLX_FLAG, OF(spare), 0, 1, 0 },
 	{ "interference", PLX_IN_PROBLEM, PLX_FLAG, OF(interference),
 	  0, 1, 0 },
 	{ "weight", PLX_IN_JOB, PLX_REAL, AT(weight), 0, 1e6, 1 },

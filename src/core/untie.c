@@ -82,7 +82,8 @@ static int share(const struct knot *knot, int j, int *gpus)
 			return 0;
 	}
 	for (int n = 0; n < knot->problem->node_count; n++) {
-		if (knot->problem->uniform && gpus[n] > 0)
+		if (knot->problem->uniform && !knot->problem->spare &&
+		    gpus[n] > 0)
 			gpus[n] = least;
 		keeps += gpus[n];
 	}

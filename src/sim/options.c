@@ -51,8 +51,9 @@ static const struct argp_option options[] = {
 	  "pollux-ga: -1)", 0 },
 	{ "remaining", KEY_REMAINING, NULL, 0, "jobs also tell the policy how "
 	  "much they have to do", 0 },
-	{ "uniform", KEY_UNIFORM, NULL, 0, "pollux gives a job as many GPUs on "
-	  "each of its nodes, as in slurmctld", 0 },
+	{ "uniform", KEY_UNIFORM, "mostly", OPTION_ARG_OPTIONAL, "pollux gives "
+	  "a job as many GPUs on each of its nodes; mostly: but where GPUs "
+	  "would idle, as in slurmctld (with --home)", 0 },
 	{ "home", KEY_HOME, NULL, 0, "pollux lets no job leave its first node, "
 	  "where slurmctld runs its batch script", 0 },
 	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
@@ -277,7 +278,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		to->setting.remaining = true;
 		return 0;
 	case KEY_UNIFORM:
+		if (value && strcmp(value, "mostly") != 0)
+			argp_error(state, "--uniform=%s: want mostly", value);
 		to->setting.uniform = true;
+		to->setting.spare = value != NULL;
 		return 0;
 	case KEY_HOME:
 		to->setting.home = true;

@@ -35,6 +35,7 @@ struct plx_setting {
 	double fairness;     /* p, where policies know it; NAN: their own */
 	bool remaining;	     /* jobs also tell how much they have to do */
 	bool uniform;	     /* pollux: as many GPUs on each of a job's nodes */
+	bool spare;	     /* but where GPUs would idle */
 	bool home;	     /* pollux: jobs never leave their first node */
 	unsigned without;    /* parts of pollux to leave out: PLX_PART_... */
 	uint64_t seed;	     /* for policies that draw lots */

@@ -45,6 +45,7 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 	unsigned without = turn->setting->without;
 
 	problem->uniform = turn->setting->uniform;
+	problem->spare = turn->setting->spare;
 	if (isnan(turn->setting->fairness))
 		problem->fairness = PLX_FAIRNESS;
 	if (!(without & PLX_PART_HYSTERESIS))

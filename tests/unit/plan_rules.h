@@ -97,7 +97,8 @@ static inline bool row_allowed(const struct plx_problem *problem,
 			return false;
 		if (row[n] == 0)
 			continue;
-		if (problem->uniform && row[n] * shape.nodes != shape.gpus)
+		if (problem->uniform && !(problem->spare && job->home >= 0) &&
+		    row[n] * shape.nodes != shape.gpus)
 			return false;
 		if (!kept && !home && job->allowed && !job->allowed[n])
 			return false;

@@ -16,6 +16,7 @@ static void add_rare(uint64_t *seed, struct plx_problem *problem)
 	struct plx_model *model = &problem->jobs[0].goodput.model;
 
 	problem->hysteresis = unit_uniform(seed, 0, 0.1);
+	problem->spare = chance(seed, 50);
 	model->two_nodes = unit_uniform(seed, 0, 10);
 	model->growth = PLX_BY_DOUBLING;
 	problem->jobs[0].min_nodes = 2;
@@ -133,6 +134,7 @@ static void assert_same(const struct plx_problem *a,
 	assert_true(a->fairness == b->fairness);
 	assert_true(a->hysteresis == b->hysteresis);
 	assert_int_equal(a->uniform, b->uniform);
+	assert_int_equal(a->spare, b->spare);
 	assert_int_equal(a->interference, b->interference);
 	assert_true(a->seed == b->seed);
 	assert_int_equal(a->stock_kinds, b->stock_kinds);

@@ -12,7 +12,16 @@
 
 #define PREFIX "pollux_"
 
-enum kind { NUMBER, MINUTES, YES_NO, WEIGH, FOLDER, FILE_OR_NO, RANGE };
+enum kind {
+	NUMBER,
+	MINUTES,
+	YES_NO,
+	WEIGH,
+	UNIFORM,
+	FOLDER,
+	FILE_OR_NO,
+	RANGE
+};
 
 struct rule {
 	const char *key;
@@ -39,7 +48,8 @@ static const struct rule rules[] = {
 	  "minutes from 0 to 1440" },
 	{ "fairness", AT(fairness), NUMBER, -10, 1, PLX_FAIRNESS,
 	  "a number from -10 to 1, or min" },
-	{ "uniform", AT(uniform), YES_NO, 0, 1, 1, "yes or no" },
+	{ "uniform", AT(uniform), UNIFORM, 0, 0, POLLUX_UNIFORM_MOSTLY,
+	  "mostly, yes or no" },
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
 	{ "weigh", AT(weigh), WEIGH, 0, 0, POLLUX_WEIGH_SERVICE,
 	  "service, left or no" },
@@ -64,6 +74,12 @@ static const char *const weights[] = {
 	[POLLUX_WEIGH_LEFT] = "left",
 };
 
+static const char *const shapes[] = {
+	[POLLUX_UNIFORM_NO] = "no",
+	[POLLUX_UNIFORM_YES] = "yes",
+	[POLLUX_UNIFORM_MOSTLY] = "mostly",
+};
+
 static void _set(const struct rule *rule, double value,
 		 struct pollux_params *params)
 {
@@ -77,17 +93,20 @@ static void _set(const struct rule *rule, double value,
 		*(bool *) at = value != 0;
 	else if (rule->kind == WEIGH)
 		*(enum pollux_weigh *) at = (enum pollux_weigh) value;
+	else if (rule->kind == UNIFORM)
+		*(enum pollux_uniform *) at = (enum pollux_uniform) value;
 	else if (rule->kind == MINUTES)
 		*(double *) at = 60 * value;
 	else
 		*(double *) at = value;
 }
 
-static bool _weight(const char *text, double *value)
+static bool _word(const char *text, const char *const *words, size_t count,
+		  double *value)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
+	for (size_t i = 0; i < count; i++) {
 		*value = (double) i;
-		if (!strcmp(text, weights[i]))
+		if (!strcmp(text, words[i]))
 			return true;
 	}
 	return false;
@@ -99,7 +118,9 @@ static bool _value(const struct rule *rule, const char *text, double *value)
 	char *end = NULL;
 
 	if (rule->kind == WEIGH)
-		return _weight(text, value);
+		return _word(text, weights, ARRAY_SIZE(weights), value);
+	if (rule->kind == UNIFORM)
+		return _word(text, shapes, ARRAY_SIZE(shapes), value);
 	if (rule->kind == YES_NO) {
 		*value = !strcmp(text, "yes");
 		return *value || !strcmp(text, "no");

@@ -25,6 +25,13 @@ enum pollux_weigh {
 	POLLUX_WEIGH_LEFT,    /* how little they have left, where told */
 };
 
+/* As many GPUs on each of a job's nodes? */
+enum pollux_uniform {
+	POLLUX_UNIFORM_NO,
+	POLLUX_UNIFORM_YES,
+	POLLUX_UNIFORM_MOSTLY, /* but where GPUs would idle */
+};
+
 struct pollux_params {
 	double interval_s;    /* between cycles when nothing happens */
 	double min_gap_s;     /* between cycles when a lot happens */
@@ -32,8 +39,8 @@ struct pollux_params {
 	double patience_s;    /* with a job that does not take its room */
 	double requeue_min_s; /* between requeues of a moldable job */
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
-	bool uniform;	      /* as many GPUs on each of a job's nodes */
-	bool interference;    /* keep multi-node jobs off each other's nodes */
+	enum pollux_uniform uniform;
+	bool interference; /* keep multi-node jobs off each other's nodes */
 	enum pollux_weigh weigh;
 	struct pollux_range utility; /* band; 0: nodes are not our business */
 	struct pollux_range scale_nodes;  /* high 0: all there are */

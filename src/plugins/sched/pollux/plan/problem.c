@@ -319,7 +319,8 @@ struct plx_problem *pollux_problem_create(
 	problem->fairness = params->fairness;
 	problem->interference = params->interference;
 	problem->hysteresis = PLX_HYSTERESIS;
-	problem->uniform = params->uniform;
+	problem->uniform = params->uniform != POLLUX_UNIFORM_NO;
+	problem->spare = params->uniform == POLLUX_UNIFORM_MOSTLY;
 	problem->seed = 1;
 	for (int n = 0; n < view->node_count; n++) {
 		problem->gpus[n] = elastic_gpus(view, standings, n);
