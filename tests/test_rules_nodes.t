@@ -6,7 +6,7 @@
 sandbox_up --nodes 6 --gpus-per-node 4 --params pollux_interval=1 \
 	--conf-extra SuspendProgram=/bin/true --conf-extra SuspendTime=86400 \
 	--conf-extra ResumeProgram=/bin/true --conf-extra SuspendTimeout=2
-plan 32
+plan 35
 
 # on JOB NODES GPUS: it has just these nodes, and so many GPUs in all.
 on() {
@@ -163,6 +163,27 @@ ok "in a flexible one it grows over all nodes" eval '
 	reserve flex nodes=n2 starttime=now duration=60 users=root flags=flex &&
 	alone grows flexible "n[1-6]" 24 --reservation=flex'
 unreserve flex
+# waits_for_cpus JOB: it is told that it does.
+waits_for_cpus() {
+	wait_until "sb squeue -h -j $1 -o %r | grep -E 'Resources|Avail|eserv'" 20
+}
+
+reserve cores nodes=n1 corecnt=5 starttime=now duration=60 users=daemon
+ok "beside the reserved cores of a node it has as many GPUs as CPUs are left" \
+	alone eval '
+	grows beside n1 3 -w n1 -x "n[2-6]" && still "on $job n1 3" &&
+	! logged "JobId=$job keeps its"'
+ok "as a new job may, and no more" alone eval '
+	more=$(submit_rigid -w n1 -N1 -n4 --gpus-per-node=4 -- 600) &&
+	waits_for_cpus $more && sb scancel $more &&
+	less=$(submit_rigid -w n1 -N1 -n3 --gpus-per-node=3 -- 600) &&
+	wait_until "is_state $less RUNNING" 20'
+unreserve cores
+ok "a job inside such a reservation has as many as there are CPUs in it" eval '
+	reserve cores nodes=n1 corecnt=2 starttime=now duration=60 users=root &&
+	alone eval "grows inside n1 2 --reservation=cores &&
+		still \"on \$job n1 2\" && ! logged \"JobId=\$job keeps its\""'
+unreserve cores
 ok "it leaves nodes when their maintenance begins" eval '
 	grows serviced "n[1-6]" 24 &&
 	reserve service nodes=n5 starttime=now duration=60 users=root \

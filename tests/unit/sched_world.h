@@ -57,6 +57,7 @@ static inline void set_up(struct world *w)
 			.allowed = w->allowed,
 			.kind = -1,
 			.quota = -1,
+			.unreserved = -1,
 		};
 	}
 }

@@ -248,25 +248,42 @@ static void only_what_may_run_out_is_counted(void **state)
 	plx_problem_destroy(problem);
 }
 
-static void a_partition_allows_its_jobs_so_many_cpus_a_node(void **state)
+/* The second job has so many CPUs of each node, and the first one all. */
+static void expect_quota(struct world *w)
 {
 	int left[NODES] = { 2, 3 };
 	struct pollux_quota quota = { .left = left };
-	struct plx_problem *problem;
-	struct world w;
+	struct plx_problem *problem = NULL;
 
-	(void) state;
-	set_up(&w);
-	w.view.quota_count = 1;
-	w.view.quotas = &quota;
-	w.jobs[1].quota = 0;
-	problem = problem_of(&w);
+	w->view.quota_count = 1;
+	w->view.quotas = &quota;
+	problem = problem_of(w);
 	assert_int_equal(1, problem->stock_kinds);
 	/* What it has there is its own: one CPU. */
 	assert_true(problem->stock[0] == 3 && problem->stock[1] == 3);
 	assert_true(problem->jobs[0].takes[0] == 0);
 	assert_true(problem->jobs[1].takes[0] == 1);
 	plx_problem_destroy(problem);
+}
+
+static void a_partition_allows_its_jobs_so_many_cpus_a_node(void **state)
+{
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.jobs[1].quota = 0;
+	expect_quota(&w);
+}
+
+static void reservations_leave_a_job_so_many_cpus_a_node(void **state)
+{
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.jobs[1].unreserved = 0;
+	expect_quota(&w);
 }
 
 static void a_limit_on_a_node_takes_nothing_away(void **state)
@@ -345,6 +362,7 @@ int main(void)
 		cmocka_unit_test(only_what_may_run_out_is_counted),
 		cmocka_unit_test(
 			a_partition_allows_its_jobs_so_many_cpus_a_node),
+		cmocka_unit_test(reservations_leave_a_job_so_many_cpus_a_node),
 		cmocka_unit_test(a_limit_on_a_node_takes_nothing_away),
 		cmocka_unit_test(a_job_needs_the_nodes_that_its_user_named),
 		cmocka_unit_test(without_one_of_them_it_gains_nothing),

@@ -120,6 +120,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_view_kind(view, record, rules);
 	job->quota = pollux_quota_of(view, record->part_ptr);
+	job->unreserved = -1;
 	pollux_caps_node(view, record, job);
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
 	job->allowed_count = bit_set_count(allowed);

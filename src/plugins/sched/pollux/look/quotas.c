@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* quotas.c - MaxCPUsPerNode, which the jobs of a partition share */
+/* quotas.c - CPUs of nodes that some jobs share, and are not all there are */
 
 #include "sched/pollux/look/quotas.h"
+
+static struct pollux_quota *_add(struct pollux_view *view)
+{
+	struct pollux_quota *quota = NULL;
+
+	xrecalloc(view->quotas, view->quota_count + 1, sizeof(*view->quotas));
+	quota = &view->quotas[view->quota_count++];
+	quota->left = xcalloc(view->node_count + 1, sizeof(*quota->left));
+	return quota;
+}
 
 int pollux_quota_of(struct pollux_view *view, const part_record_t *part)
 {
@@ -14,13 +24,11 @@ int pollux_quota_of(struct pollux_view *view, const part_record_t *part)
 		if (view->quotas[i].partition == part)
 			return i;
 	}
-	xrecalloc(view->quotas, view->quota_count + 1, sizeof(*view->quotas));
-	quota = &view->quotas[view->quota_count];
+	quota = _add(view);
 	quota->partition = part;
-	quota->left = xcalloc(view->node_count + 1, sizeof(*quota->left));
 	for (int n = 0; n < view->node_count; n++)
 		quota->left[n] = (int) MIN(part->max_cpus_per_node, INT16_MAX);
-	return view->quota_count++;
+	return view->quota_count - 1;
 }
 
 void pollux_quota_take(struct pollux_view *view, const job_record_t *job)
@@ -35,4 +43,97 @@ void pollux_quota_take(struct pollux_view *view, const job_record_t *job)
 		if (bit_test(held->node_bitmap, n))
 			view->quotas[i].left[n] -= held->cpus[offset++];
 	}
+}
+
+/* CPUs of the node's cores that are set from that bit on, and not barred. */
+static int _unbarred(const struct pollux_quota *quota, int n, bitstr_t *cores,
+		     int first)
+{
+	const node_record_t *node = node_record_table_ptr[n];
+	int at = (int) cr_get_coremap_offset((uint32_t) n);
+	int end = (int) bit_size(quota->barred);
+	int count = 0;
+
+	for (int c = 0; c < node->tot_cores; c++) {
+		/* A node that came later is behind its end. */
+		if ((at + c >= end || !bit_test(quota->barred, at + c)) &&
+		    (!cores || bit_test(cores, first + c)))
+			count++;
+	}
+	return count * MAX(node->tpc, 1);
+}
+
+static int _find_barred(const struct pollux_view *view, bitstr_t *barred)
+{
+	for (int i = 0; i < view->quota_count; i++) {
+		bitstr_t *known = view->quotas[i].barred;
+
+		if (known && bit_equal(known, barred))
+			return i;
+	}
+	return -1;
+}
+
+static int _add_barred(struct pollux_view *view, bitstr_t *barred)
+{
+	struct pollux_quota *quota = _add(view);
+
+	quota->barred = bit_copy(barred);
+	for (int n = 0; n < view->node_count; n++) {
+		if (node_record_table_ptr[n])
+			quota->left[n] = _unbarred(quota, n, NULL, 0);
+	}
+	return view->quota_count - 1;
+}
+
+int pollux_quota_unreserved(struct pollux_view *view, pollux_barred_t *barred)
+{
+	bitstr_t *cores = barred->core_bitmap;
+	int i = -1;
+
+	if (cores && bit_ffs(cores) >= 0) {
+		i = _find_barred(view, cores);
+		if (i < 0)
+			i = _add_barred(view, cores);
+	}
+	pollux_slurm_barred_release(barred);
+	return i;
+}
+
+static void _take_cores(struct pollux_quota *quota, const job_record_t *job,
+			int node_count)
+{
+	const job_resources_t *held = job->job_resrcs;
+	int first = 0;
+
+	if (!held->node_bitmap || !held->core_bitmap)
+		return;
+	for (int n = 0; n < node_count; n++) {
+		if (!bit_test(held->node_bitmap, n))
+			continue;
+		quota->left[n] -= _unbarred(quota, n, held->core_bitmap, first);
+		first += node_record_table_ptr[n]->tot_cores;
+	}
+}
+
+void pollux_quotas_settle(struct pollux_view *view, job_record_t **holders,
+			  int count)
+{
+	for (int i = 0; i < view->quota_count; i++) {
+		struct pollux_quota *quota = &view->quotas[i];
+
+		for (int j = 0; quota->barred && j < count; j++)
+			_take_cores(quota, holders[j], view->node_count);
+	}
+}
+
+void pollux_quotas_release(struct pollux_view *view)
+{
+	for (int i = 0; i < view->quota_count; i++) {
+		bitstr_t *barred = view->quotas[i].barred;
+
+		FREE_NULL_BITMAP(barred);
+		xfree(view->quotas[i].left);
+	}
+	xfree(view->quotas);
 }

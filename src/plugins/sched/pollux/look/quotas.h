@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* quotas.h - MaxCPUsPerNode, which the jobs of a partition share */
+/*
+ * quotas.h - CPUs of nodes that some jobs share, and are not all there are
+ *
+ * MaxCPUsPerNode, for the jobs of a partition; and the cores of a node that
+ * reservations leave to jobs.
+ */
 #ifndef SCHED_POLLUX_QUOTAS_H
 #define SCHED_POLLUX_QUOTAS_H
 
@@ -14,5 +19,17 @@ int pollux_quota_of(struct pollux_view *view, const part_record_t *part);
 
 /* Take what the job, which holds resources, has of its own. */
 void pollux_quota_take(struct pollux_view *view, const job_record_t *job);
+
+/*
+ * Which counts for jobs that may not have these cores, which are released; -1:
+ * none. What is left is right after _settle().
+ */
+int pollux_quota_unreserved(struct pollux_view *view, pollux_barred_t *barred);
+
+/* Take the cores of all jobs that hold resources. A lock on jobs and nodes. */
+void pollux_quotas_settle(struct pollux_view *view, job_record_t **holders,
+			  int count);
+
+void pollux_quotas_release(struct pollux_view *view);
 
 #endif

@@ -158,10 +158,12 @@ const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits)
 static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 		       struct pollux_view *view, struct pollux_job *job)
 {
-	bitstr_t *allowed = pollux_nodes_allowed(rules, record);
+	pollux_barred_t barred = { 0 };
+	bitstr_t *allowed = pollux_nodes_allowed(rules, record, &barred);
 	bitstr_t *listed = pollux_nodes_listed(record);
 	bitstr_t *asleep = pollux_nodes_asleep(rules, record);
 
+	job->unreserved = pollux_quota_unreserved(view, &barred);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_view_set(view, allowed);
 	if (listed)
@@ -290,9 +292,10 @@ struct walk {
 	int *cpus;	/* [node_count] held by all */
 	double *memory; /* the same, MB */
 	struct pollux_candidates candidates;
-	job_record_t **holders; /* jobs that hold something, ... */
+	job_record_t **holders; /* jobs that hold something */
 	int holder_count;
-	int rigid_count; /* ... then the first of them that are not elastic */
+	job_record_t **rigid; /* behind them those that are not elastic */
+	int rigid_count;
 };
 
 static void _see_pending(const job_record_t *record, struct walk *walk)
@@ -322,7 +325,7 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 			    &options, NULL) == 1)
 		_fill_job(record, &options, walk->rules, view);
 	else if (pollux_stays(record))
-		walk->holders[walk->rigid_count++] = record;
+		walk->rigid[walk->rigid_count++] = record;
 }
 
 /* The list is locked meanwhile: nothing is called that may walk over it too. */
@@ -344,7 +347,7 @@ static void _fill_stays(const struct walk *walk)
 	int *gpus = xcalloc(view->node_count + 1, sizeof(*gpus));
 
 	for (int i = 0; i < walk->rigid_count; i++)
-		pollux_stays_add(walk->holders[i], gpus, view);
+		pollux_stays_add(walk->rigid[i], gpus, view);
 	xfree(gpus);
 }
 
@@ -356,12 +359,14 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 		.rules = rules,
 		.cpus = xcalloc(view->node_count, sizeof(*walk.cpus)),
 		.memory = xcalloc(view->node_count, sizeof(*walk.memory)),
-		.holders = xcalloc(count + 1, sizeof(*walk.holders)),
+		.holders = xcalloc(2 * count + 1, sizeof(*walk.holders)),
 	};
 
+	walk.rigid = walk.holders + count;
 	list_for_each_ro(job_list, _see, &walk);
 	for (int i = 0; i < walk.holder_count; i++)
 		_see_holder(walk.holders[i], &walk);
+	pollux_quotas_settle(view, walk.holders, walk.holder_count);
 	for (int n = 0; n < view->node_count; n++) {
 		view->nodes[n].cpus_used = walk.cpus[n];
 		view->nodes[n].memory_used = walk.memory[n];
@@ -455,9 +460,7 @@ void pollux_view_destroy(struct pollux_view *view)
 		xfree(view->kinds[i].free);
 	xfree(view->kinds);
 	xfree(view->requeued);
-	for (int i = 0; i < view->quota_count; i++)
-		xfree(view->quotas[i].left);
-	xfree(view->quotas);
+	pollux_quotas_release(view);
 	xfree(view->stays);
 	xfree(view->nodes);
 	xfree(view->jobs);

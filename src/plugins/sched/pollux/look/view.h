@@ -65,11 +65,12 @@ struct pollux_job {
 	const bool *allowed;	   /* [node_count], one of the view's sets */
 	const bool *required;	   /* the same, by --nodelist; NULL: none */
 	int allowed_count;
-	bool *within;  /* [node_count] what limits of nodes leave; or NULL */
-	bool capped;   /* limits allow it alone ... */
-	int most_gpus; /* ... so many, its own at least */
-	int node_gpus; /* most on one node by limits; 0: any */
-	int quota;     /* of CPUs, one of the view's; -1: none */
+	bool *within;	/* [node_count] what limits of nodes leave; or NULL */
+	bool capped;	/* limits allow it alone ... */
+	int most_gpus;	/* ... so many, its own at least */
+	int node_gpus;	/* most on one node by limits; 0: any */
+	int quota;	/* of CPUs, one of the view's; -1: none */
+	int unreserved; /* the same, of those that reservations leave it */
 	int take_count;
 	struct plx_take *takes; /* from limits that it shares */
 	bool to_park;		/* a waiting job needs its part of a limit */
@@ -82,9 +83,10 @@ struct pollux_kind {
 	int *free; /* [node_count] that a job could have now */
 };
 
-/* MaxCPUsPerNode of a partition. */
+/* MaxCPUsPerNode of a partition; or what reservations leave to some jobs. */
 struct pollux_quota {
 	const void *partition; /* Slurm's, to compare */
+	void *barred;	       /* Slurm's bitmap of cores, or NULL */
 	int *left;	       /* [node_count] that no job has; or below 0 */
 };
 

@@ -3,8 +3,8 @@
  * stock.c - CPUs, memory and types of GPUs, as far as they are short
  *
  * Kind 0 is CPUs, kind 1 memory, then come types of GPUs of which a node has
- * more than one, and the CPUs that a partition allows its jobs. A node has what
- * no job holds and what elastic jobs do.
+ * more than one, and the CPUs that a partition allows its jobs, or reservations
+ * leave them. A node has what no job holds and what elastic jobs do.
  */
 #include <stdlib.h>
 
@@ -45,12 +45,17 @@ static int quota_at(const struct pollux_view *view, int k)
 	return k - TYPES - view->kind_count;
 }
 
+static bool is_in(const struct pollux_job *job, int quota)
+{
+	return quota >= 0 && (job->quota == quota || job->unreserved == quota);
+}
+
 static double job_takes(const struct pollux_view *view, int j, int k)
 {
 	const struct pollux_job *job = &view->jobs[j];
 	int quota = quota_at(view, k);
 
-	if (k == CPUS || (quota >= 0 && job->quota == quota))
+	if (k == CPUS || is_in(job, quota))
 		return at_least(job->needs.cpus, 1);
 	if (k == MEMORY)
 		return (double) job->needs.memory;
@@ -79,7 +84,7 @@ static double job_holds(const struct pollux_view *view, int j, int n, int k)
 	const struct pollux_job *job = &view->jobs[j];
 	int quota = quota_at(view, k);
 
-	if (k == CPUS || (quota >= 0 && job->quota == quota))
+	if (k == CPUS || is_in(job, quota))
 		return job->cpus[n];
 	if (k == MEMORY)
 		return job->memory[n];

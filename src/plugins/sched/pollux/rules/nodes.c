@@ -198,11 +198,14 @@ bitstr_t *pollux_nodes_asleep(struct pollux_rules *rules,
 }
 
 bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
-			       const job_record_t *job)
+			       const job_record_t *job, pollux_barred_t *barred)
 {
-	bitstr_t *nodes = pollux_nodes_gain(rules, job);
+	bitstr_t *nodes = NULL;
 	bitstr_t *own = NULL;
 
+	rules->barred = barred;
+	nodes = pollux_nodes_gain(rules, job);
+	rules->barred = NULL;
 	if (!job->node_bitmap || bit_super_set(job->node_bitmap, nodes))
 		return nodes;
 	own = bit_copy(job->node_bitmap);

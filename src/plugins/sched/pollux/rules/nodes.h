@@ -28,10 +28,12 @@ bitstr_t *pollux_nodes_gain(struct pollux_rules *rules,
 
 /*
  * The same, and those of its own nodes where it may stay: all but nodes that
- * are being drained or kept for a reservation that begins soon.
+ * are being drained or kept for a reservation that begins soon. *barred, which
+ * was zeroed: what it may not have there, the caller's to release.
  */
 bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
-			       const job_record_t *job);
+			       const job_record_t *job,
+			       pollux_barred_t *barred);
 
 /*
  * Where a pending job may wait for room in one of its partitions: on nodes
