@@ -166,7 +166,7 @@ ok "beside another one that is one GPU, and two do not start" eval '
 	less=$(submit_rigid -p thin -w n3 -n1 --gpus-per-node=1 -- 600) &&
 	wait_until "is_state $less RUNNING" 20'
 ok "an elastic job shrinks for one that waits for such CPUs alone" eval '
-	asks thin n2 -n2 && wait_until "on $job n[1,4] 6" 20 &&
+	asks thin n2 -n2 && wait_until "on $job n[1-2,4] 7" 20 &&
 	! logged "JobId=$first does not start in the room"'
 gone
 
@@ -175,14 +175,14 @@ job=$(submit_light rich pollux -w n1,n2 -x "n[3-4]" --gpus=2 --cpus-per-gpu=3 \
 	--mem-per-gpu=1500 --)
 wait_until "on $job n[1-2] 8" 30
 ok "a job without GPUs has its CPUs of who holds them beside GPUs" eval '
-	asks main n2 -n9 --mem=10 && wait_until "on $job n[1-2] 4" 20'
+	asks main n2 -n9 --mem=10 && wait_until "on $job n[1-2] 6" 20'
 sb scancel "$first"
 memory=$(sb scontrol show node n2 -o | grep -oE "RealMemory=[0-9]+")
 memory=${memory#*=}
 wait_until "on $job n[1-2] 8" 30
 ok "and its memory" eval '
 	asks main n2 -n1 --mem=$((memory - 3000)) &&
-	wait_until "on $job n[1-2] 4" 20'
+	wait_until "on $job n[1-2] 6" 20'
 gone
 job=$(submit_light alone pollux -w n1 -x "n[2-4]" --cpus-per-gpu=4 --)
 wait_until "on $job n1 4" 30
@@ -205,7 +205,7 @@ ok "CpuSpecList: as many GPUs as there are CPUs left for jobs" eval '
 	! logged "JobId=$job keeps its"'
 gone
 ok "MemSpecLimit, --tmp: as many on each node as there is for" eval '
-	grows roomy 16 "n[1-3]" 6 --tmp=500 --gpus=1 --cpus-per-gpu=1 \
+	grows roomy 16 "n[1-3]" 8 --tmp=500 --gpus=1 --cpus-per-gpu=1 \
 		--mem-per-gpu=1100 &&
 	! logged "JobId=$job keeps its"'
 gone
