@@ -4,8 +4,8 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 3 --gpus-per-node 2 --params pollux_min_gap=0.2
-checks=24
-[ -z "${POLLUX_THOROUGH:-}" ] || checks=28
+checks=25
+[ -z "${POLLUX_THOROUGH:-}" ] || checks=29
 plan $checks
 
 mkdir "$WORK/samples"
@@ -186,6 +186,36 @@ ok "but not before two minutes of it" [ "$at" -ge $((until - 121)) ]
 ok "and long before its end" [ "$at" -lt "$until" ]
 sb scancel "$waits"
 resume "$home"
+
+# ---- cancelled on its way
+
+# A job that has left its node, and is not anywhere.
+is_on_its_way() {
+	is_state "$1" PENDING && ! sb scontrol show job "$1" | grep -q COMPLETING
+}
+
+rows_are_whole() {
+	sb sacct -n -D -X -P -j "$1" -o state,alloctres |
+		grep -q '^REQUEUED|.*gres/gpu=2'
+}
+
+cancelled_on_its_way() {
+	local job home
+	job=$(submit_elastic left pollux,max=2 "$training")
+	wait_until "has_gpus $job 2 && trains $job" 60 || return 1
+	home=$(batch_host "$job")
+	drain "$home"
+	wait_until "is_on_its_way $job" 30
+	sleep 0.3 # it is looked at by then, and starts after a second
+	sb scancel "$job"
+	resume "$home"
+	wait_until "ended $job" 30 && wait_until "rows_are_whole $job" 20 || {
+		rows "$job"
+		return 1
+	}
+}
+ok "a job cancelled on its way keeps what it had in accounting" \
+	cancelled_on_its_way
 
 [ -n "${POLLUX_THOROUGH:-}" ] || exit 0
 

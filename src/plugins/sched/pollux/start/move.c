@@ -115,15 +115,21 @@ void pollux_move_adopt(const job_record_t *job, const struct plx_target *target)
 		    job->job_id, track->want);
 }
 
+static bool _may_start(const job_record_t *job,
+		       const struct pollux_track *track)
+{
+	return pollux_now_s() >= track->departed_s + CREDENTIAL_S &&
+	       pollux_now_s() >= track->deadline_s &&
+	       time(NULL) >= job->details->submit_time;
+}
+
 bool pollux_move_due(const job_record_t *job, const struct pollux_track *track)
 {
 	if (job && IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
 		return false;
 	if (!job || !IS_JOB_PENDING(job) || !job->details)
 		return true;
-	return pollux_now_s() >= track->departed_s + CREDENTIAL_S &&
-	       pollux_now_s() >= track->deadline_s &&
-	       time(NULL) >= job->details->submit_time;
+	return job->resize_time || _may_start(job, track);
 }
 
 void pollux_move_mend(job_record_t *job, const struct plx_target *target)
@@ -215,6 +221,10 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 			pollux_announce(job, track, PLX_TARGET_DONE, NULL);
 		return false;
 	}
+	/* Slurm leaves it; a cancel now would end the row of the old run. */
+	job->resize_time = 0;
+	if (!_may_start(job, track))
+		return false;
 	if (pollux_evicts(&track->target)) {
 		pollux_evict(job, track);
 		return true;
