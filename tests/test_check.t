@@ -109,6 +109,21 @@ saved_before() {
 	! killed 9 && grep -q '^sacct: job 5' found
 }
 
+# unsaved SED-SCRIPT: it changed sacct's row of job 4, which had 2 GPUs up to
+# 1790000500. slurmctld was killed three seconds later, and ten seconds away.
+unsaved() {
+	healthy
+	{
+		echo "$(stamp 1789999000) slurmctld version 22.05.8 started on cluster x"
+		cat log
+		echo "$(stamp 1790000503) debug:  anything"
+		echo "$(stamp 1790000513) slurmctld version 22.05.8 started on cluster x"
+	} >log.new
+	mv log.new log
+	sed -i "/^4|/$1" sacct
+	look >found
+}
+
 # forgotten KNOWN SEEN: slurmctld was killed at 1790000011, and then knew jobs
 # up to KNOWN. Rows of job 5, which was submitted at SEEN, overlap for long.
 forgotten() {
@@ -259,7 +274,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 33))
+plan $((${#cases[@]} + 36))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -268,6 +283,10 @@ ok "but CPUs are missed if nobody was suspended" fails given_away /suspend/d
 ok "what slurmctld had not saved is told apart" told_apart
 ok "but not what it must have saved" saved_before
 ok "nor what began before it changed" changed_later
+ok "what a job had then is told apart" eval \
+	'unsaved s/500/509/ && grep -q "^slurm-unsaved: job 4" found'
+ok "but not what it had before" fails unsaved "s/0000|/0004|/"
+ok "nor after" fails unsaved s/500/520/
 ok "a task of an array has a number of its own" killed 3 \
 	"sched: Allocate JobId=2_1(5) NodeList=n1 #CPUs=1 Partition=x"
 ok "and is not the job of that number" fails killed 3 \
