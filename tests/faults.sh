@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-# faults.sh - finding, freezing and killing the processes of a job
+# faults.sh - finding, freezing and killing the processes of a job, slurmctld's
 #
 # Sourced after elastic.sh. Daemons and steps of a test's sandbox carry its
 # folder in their environment, ranks and launchers the job's id as well.
+
+shim=$POLLUX_BUILDDIR/tests/.libs/shim.so
 
 # pids_of JOB NAME [VARIABLE=VALUE]: the job's processes that are called so.
 pids_of() {
@@ -108,6 +110,23 @@ restart_slurmctld() {
 	pollux-sandbox restart --dir "$SB" slurmctld
 }
 
+# Two controllers on one machine: each has an address, which is its name.
+primary() {
+	LD_PRELOAD=$shim POLLUX_SHIM_HOST=127.0.0.1 restart_slurmctld
+}
+
+two_controllers() {
+	sed -i 's/^SlurmctldHost=.*/SlurmctldHost=127.0.0.1\nSlurmctldHost=127.0.0.2/
+		$a CommunicationParameters=NoCtldInAddrAny' "$SB/etc/slurm.conf"
+	sed 's/^SlurmctldPidFile=.*/&.backup/' "$SB/etc/slurm.conf" \
+		>"$SB/etc/backup.conf"
+	primary && sb scontrol reconfigure || return 1
+	sb env LD_PRELOAD="$shim" POLLUX_SHIM_HOST=127.0.0.2 \
+		SLURM_CONF="$SB/etc/backup.conf" slurmctld -D \
+		>"$WORK/backup.out" 2>&1 &
+	wait_until "sb scontrol ping | grep 'backup.*127.0.0.2 is UP'" 30
+}
+
 slurmctld_lives() {
 	kill -0 "$(slurmctld_pid)" && sb scontrol ping | grep -q 'is UP' &&
 		! grep -nE 'fatal:|assert|[Ss]egmentation|xmalloc' \
@@ -126,13 +145,13 @@ kill_node() {
 	kill -KILL "${pids[@]}"
 }
 
-# The last resize of $job is done, and Slurm has saved that: it does so up to
+# The last resize of $job is over, and Slurm has saved that: it does so up to
 # five seconds later, and of a slurmctld that dies before, Slurm knows neither
 # starts nor submissions.
 is_saved() {
 	local told serial
 	told=$(sb scontrol show job "$job")
-	serial=$(sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=done\).*/\1/p' \
+	serial=$(sed -n 's/.*SystemComment=.* *\(serial=[0-9]* state=\(done\|refused\)\).*/\1/p' \
 		<<<"$told")
 	[ -n "$serial" ] || return 1
 	grep -q "AdminComment=record of $job\$" <<<"$told" ||

@@ -9,6 +9,9 @@
  * 0) and kills the process with SIGKILL. With WITHIN, FUNCTION counts only in
  * a thread that has entered WITHIN before. Prints "laid" when it waits.
  *
+ * "hold" for STEPS: the thread stands there, and the others go on, until mine
+ * itself is killed. Prints "held" then.
+ *
  * Exit code 0: killed; 1: could not; 3: the process ended by itself; 77: not
  * on this processor.
  */
@@ -39,6 +42,7 @@ int main(void)
 #else
 
 #define TRAP 0xcc
+#define HOLD (-1) /* of steps */
 
 struct mine {
 	uintptr_t at;
@@ -226,6 +230,21 @@ static int explode(pid_t thread, struct mine *mine, long steps)
 	return 0;
 }
 
+/*
+ * The kernel lets it go when we end. It would get SIGTRAP then, was it not in a
+ * stop that is no signal's.
+ */
+static bool hold(pid_t thread, struct mine *mine)
+{
+	lift(thread, mine);
+	if (ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) < 0 ||
+	    ptrace(PTRACE_CONT, thread, NULL, NULL) < 0 || is_over(thread))
+		return false;
+	puts("held");
+	fflush(stdout);
+	return true;
+}
+
 /* What is none of our business: signals go where they were to go. */
 static void let_go(pid_t thread, int status)
 {
@@ -251,9 +270,12 @@ static int watch(struct mine *mine, struct mine *within, long steps)
 			if (thread == target)
 				return 3;
 		} else if (trap && has_hit(thread, mine)) {
-			if (!inside || inside == thread)
+			if (inside && inside != thread)
+				pass(thread, mine);
+			else if (steps != HOLD)
 				return explode(thread, mine, steps);
-			pass(thread, mine);
+			else if (!hold(thread, mine))
+				return 3;
 		} else if (trap && has_hit(thread, within)) {
 			inside = thread;
 			lift(thread, within);
@@ -272,13 +294,15 @@ int main(int argc, char **argv)
 	struct mine mine = { 0 };
 	struct mine within = { 0 };
 	struct mine *first = argc > 4 ? &within : &mine;
-	long steps = argc > 3 ? atol(argv[3]) : 0;
+	long steps = 0;
 	int status;
 
 	if (argc < 3 || argc > 5) {
 		fputs("Usage: mine PID FUNCTION [STEPS [WITHIN]]\n", stderr);
 		return 1;
 	}
+	if (argc > 3)
+		steps = strcmp(argv[3], "hold") ? atol(argv[3]) : HOLD;
 	target = atoi(argv[1]);
 	if (!aim(argv[2], &mine) || (argc > 4 && !aim(argv[4], &within)))
 		return 1;

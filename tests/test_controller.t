@@ -7,7 +7,6 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 . "${POLLUX_SRCDIR}/tests/faults.sh"
 
-shim=$POLLUX_BUILDDIR/tests/.libs/shim.so
 [ -e "$shim" ] || skip_all "shim.so was not built"
 
 # A client that meets a backup before it has taken over sleeps half of this.
@@ -153,23 +152,6 @@ ok "started again, the job runs on" eval \
 	'restart_slurmctld && wait_until "is_state $job RUNNING" 30 && ! is_on n3'
 ok "the node comes back, and the job has it" eval \
 	'nodes_are "n1 n2 n3" && wait_until "has_gpus $job 6" 120'
-
-# Two controllers on one machine: each has an address, which is its name.
-primary() {
-	LD_PRELOAD=$shim POLLUX_SHIM_HOST=127.0.0.1 restart_slurmctld
-}
-
-two_controllers() {
-	sed -i 's/^SlurmctldHost=.*/SlurmctldHost=127.0.0.1\nSlurmctldHost=127.0.0.2/
-		$a CommunicationParameters=NoCtldInAddrAny' "$SB/etc/slurm.conf"
-	sed 's/^SlurmctldPidFile=.*/&.backup/' "$SB/etc/slurm.conf" \
-		>"$SB/etc/backup.conf"
-	primary && sb scontrol reconfigure || return 1
-	sb env LD_PRELOAD="$shim" POLLUX_SHIM_HOST=127.0.0.2 \
-		SLURM_CONF="$SB/etc/backup.conf" slurmctld -D \
-		>"$WORK/backup.out" 2>&1 &
-	wait_until "sb scontrol ping | grep 'backup.*127.0.0.2 is UP'" 30
-}
 
 takes_over() {
 	wait_until is_saved 30 && kill_slurmctld && sb scontrol takeover 1

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 # test_killed.t - slurmctld is killed at a chosen instruction of a resize
 #
-# A cell is OPERATION:FUNCTION[:STEPS[:WITHIN]], as mine.c has it. After each,
-# slurmctld is started again: no GPU has two owners or none, and the same job
-# goes on to be resized. POLLUX_THOROUGH=1 has all cells, and instructions
-# chosen by chance; POLLUX_CELLS="..." has those.
+# A cell is OPERATION:FUNCTION[:STEPS[:WITHIN]][@HEIR], as mine.c has it. After
+# each, slurmctld is started again: no GPU has two owners or none, and the same
+# job goes on to be resized. HEIR is "backup": that takes over, and gives back
+# to the first, and the job is resized there; or "reconfigure": slurmctld is not
+# killed, but asked for that while it stands there. POLLUX_THOROUGH=1 has all
+# cells, and instructions chosen by chance; POLLUX_CELLS="..." has those.
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/light.sh"
 . "${POLLUX_SRCDIR}/tests/faults.sh"
@@ -12,9 +14,11 @@
 mine=$POLLUX_BUILDDIR/tests/mine
 "$mine" 2>/dev/null
 [ $? != 77 ] || skip_all "mine.c knows x86_64 only"
+[ -e "$shim" ] || skip_all "shim.so was not built"
 
 few="ask:pollux_wake grow:pollux_settle
-	lend:pollux_request_keep park:pollux_place_new"
+	lend:pollux_request_keep park:pollux_place_new
+	give:pollux_place_new@reconfigure give:pollux_request_keep@backup"
 # What a resize calls, from its beginning to its end.
 parts="pollux_resize pollux_place_take_out pollux_request_write
 	pollux_place_new pollux_settle abort_job_on_nodes
@@ -35,14 +39,22 @@ happens() {
 all_cells() {
 	local operation part
 	echo ask:pollux_wake ask:pollux_record_publish
+	echo ask:pollux_wake@reconfigure ask:pollux_wake@backup
 	for part in $leaves; do
 		echo "leave:$part"
+	done
+	for part in pollux_move_depart pollux_move_arrive; do
+		echo leave:$part@reconfigure leave:$part@backup
 	done
 	for operation in grow give shrink lend park; do
 		for part in $parts; do
 			happens "$operation" "$part" &&
 				echo "$operation:$part:0:pollux_resize"
 		done
+		for part in pollux_resize pollux_place_new pollux_wake; do
+			echo "$operation:$part:0:pollux_resize@backup"
+		done
+		echo "$operation:pollux_settle:0:pollux_resize@reconfigure"
 		# A resize takes some 200,000 instructions.
 		for part in 1 2 3; do
 			echo "$operation:pollux_resize:$((SRANDOM % 200000))"
@@ -52,17 +64,29 @@ all_cells() {
 
 cells=${POLLUX_CELLS:-$few}
 [ -z "${POLLUX_THOROUGH:-}" ] || cells=$(all_cells)
+# With a backup come last: from then on there are two.
+plain=$(tr -s '[:space:]' '\n' <<<"$cells" | grep -v @backup)
+inherited=$(tr -s '[:space:]' '\n' <<<"$cells" | grep @backup)
 # shellcheck disable=SC2086
-set -- $cells
+set -- $plain $inherited
 
 sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.1 \
-	--conf-extra BatchStartTimeout=1
-plan $(($# + 5))
+	--conf-extra BatchStartTimeout=1 --conf-extra SlurmctldTimeout=10
+plan $(($# + 5 + ${inherited:+1}))
 jobs=()
 
 checked() {
 	sb "$POLLUX_SRCDIR/tests/pollux-check" --no-sacct --log \
 		"$SB/log/slurmctld.log"
+}
+
+# Since there are two, each needs to be told its name.
+start_again() {
+	if [ -e "$SB/etc/backup.conf" ]; then
+		primary
+	else
+		restart_slurmctld
+	fi
 }
 
 # lay FUNCTION [STEPS [WITHIN]]: in slurmctld, which lives on until then.
@@ -113,6 +137,7 @@ comes_back() {
 # is the last one: a new one Slurm might not have saved.
 script_ends_unseen() {
 	local script
+	[ -n "${job:-}" ] || use_job cold --ack=0.1
 	wait_until "has_gpus $job 8 && is_saved" 30 || return 1
 	script=$(pids_of "$job" light)
 	kill_slurmctld
@@ -126,8 +151,10 @@ goes_on() {
 	[ "$operation" != leave ] || comes_back || return 1
 	checked && is_state "$job" RUNNING || return 1
 	sb scancel --name=way
-	# Submitted a moment before, it may come back with an older state.
-	wait_until "sb scancel --name=way; has_gpus $job 8 && is_saved" 30 &&
+	# Submitted a moment before, it may come back with an older state. What
+	# talks to the first slurmctld when that dies does so for minutes.
+	wait_until "sb scancel --name=way; has_gpus $job 8 && is_saved" \
+		"$([ "$heir" = @backup ] && echo 120 || echo 30)" &&
 		checked
 }
 
@@ -144,13 +171,65 @@ use_job() {
 never_came() {
 	kill_slurmctld
 	wait "$miner"
-	restart_slurmctld
+	start_again
 	sb scancel --name=way
+	echo "slurmctld was not there: $function was not called"
+	return 1
+}
+
+# It was called, and slurmctld has died of it.
+was_killed() {
+	wait_until "! kill -0 $miner" 10 || {
+		never_came
+		return 1
+	}
+	wait "$miner"
+}
+
+# The thread that stands there holds what it has locked, until mine ends.
+is_reconfigured() {
+	local before rc
+	wait_until "grep -q held $WORK/mine.out" 10 || {
+		never_came
+		return 1
+	}
+	before=$(times_logged 'Processing Reconfiguration Request')
+	sb scontrol reconfigure &
+	wait_until "logged_more 'Processing Reconfiguration' $before" 20
+	rc=$?
+	kill "$miner"
+	wait $! && [ $rc = 0 ]
+}
+
+# Who asks it before it is ready waits for half of SlurmctldTimeout.
+is_inherited() {
+	local before
+	before=$(times_logged 'sched/pollux: started')
+	sb scontrol takeover 1
+	wait_until "logged_more 'sched/pollux: started' $before" 30
+}
+
+# From the backup, with what that has saved.
+gives_back() {
+	primary && wait_until "is_state $job RUNNING" 60 && checked
+}
+
+# What becomes of slurmctld there, and of the job with what comes after it.
+survives() {
+	case $1 in
+	reconfigure) is_reconfigured && goes_on ;;
+	backup)
+		was_killed && is_inherited && goes_on && gives_back
+		;;
+	*) was_killed && start_again && goes_on ;;
+	esac
 }
 
 dies() {
-	local operation function steps within
-	IFS=: read -r operation function steps within <<<"$1"
+	local operation function steps within heir
+	IFS=: read -r operation function steps within <<<"${1%@*}"
+	heir=${1#"${1%@*}"}
+	[ "$heir" != @reconfigure ] || steps=hold
 	# A cell that failed may have left it.
 	sb scancel --name=way
 	case $operation in
@@ -162,18 +241,32 @@ dies() {
 	prepare "$operation" &&
 		lay "$function" "${steps:-0}" ${within:+"$within"} || return 1
 	provoke "$operation"
-	wait_until "! kill -0 $miner" 10 || never_came
-	wait "$miner" || {
-		echo "slurmctld was not killed there: $function was not called"
-		return 1
-	}
-	restart_slurmctld && goes_on
+	survives "${heir#@}"
 }
 
-for cell; do
-	ok "slurmctld dies at $cell, and all goes on" dies "$cell"
-done
+# sentence CELL: what is said of it.
+sentence() {
+	case $1 in
+	*@reconfigure) echo "slurmctld is reconfigured at ${1%@*}" ;;
+	*@backup) echo "slurmctld dies at ${1%@*}, its backup takes over" ;;
+	*) echo "slurmctld dies at $1" ;;
+	esac
+}
+
+try() {
+	local cell
+	for cell; do
+		ok "$(sentence "$cell"), and all goes on" dies "$cell"
+	done
+}
+
+# shellcheck disable=SC2086
+try $plain
 ok "a job whose script ended unseen does not keep its GPUs" script_ends_unseen
+kind= # it waits for two minutes, as Slurm has it
+[ -z "$inherited" ] || ok "there is a second slurmctld" two_controllers
+# shellcheck disable=SC2086
+try $inherited
 sb scancel "${jobs[@]}"
 sb scancel --name=way
 ok "no job was lost, and none runs on" wait_until "ended ${jobs[*]}" 30
