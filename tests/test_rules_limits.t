@@ -9,7 +9,7 @@ sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
 	--conf-extra PriorityCalcPeriod=1 \
 	--conf-extra Licenses=solver:4 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 42
+plan 45
 
 acct() {
 	sb sacctmgr -i "$@" >"$WORK/sacctmgr.txt" 2>&1
@@ -20,11 +20,12 @@ acct add user root account=bio
 # Newer releases let in what is below an account that is let in.
 acct add account chem
 acct add user daemon account=bio
-for qos in job user minutes running part cpus node nodes spent; do
+for qos in job user team minutes running part cpus node nodes spent; do
 	acct add qos $qos
 done
 acct modify qos job set MaxTRESPerJob=gres/gpu=6
 acct modify qos user set MaxTRESPerUser=gres/gpu=6
+acct modify qos team set MaxTRESPerAccount=gres/gpu=6
 acct modify qos minutes set MaxTRESMinsPerJob=gres/gpu=300
 acct modify qos running set GrpTRESRunMins=gres/gpu=420
 acct modify qos part set GrpTRES=gres/gpu=5
@@ -33,8 +34,8 @@ acct modify qos node set MaxTRESPerNode=gres/gpu=3
 acct modify qos nodes set MaxTRESPerJob=node=1
 acct modify qos spent set GrpTRESMins=gres/gpu=330
 acct modify user root set \
-	qos=normal,job,user,minutes,running,part,cpus,node,nodes,spent
-acct modify user daemon set qos=normal,user
+	qos=normal,job,user,team,minutes,running,part,cpus,node,nodes,spent
+acct modify user daemon set qos=normal,user,team
 
 # elastic NAME QOS [SBATCH-OPTION...]: 60 minutes, up to 16 GPUs.
 elastic() {
@@ -278,6 +279,15 @@ ok "afterwards they grow again" \
 	wait_until "[ \$((\$(gpus_of $one) + \$(gpus_of $two))) -eq 6 ]" 30
 ok "no growth was refused by a limit" fails logged 'keeps its .* allows'
 sb scancel "$one" "$two" "$other"
+
+one=$(elastic one team)
+ok "MaxTRESPerAccount: a job grows up to it" wait_until "has_gpus $one 6" 20
+other=$(rigid 2 team --uid=daemon --priority=4294910000)
+ok "it shrinks for another user's job of that account" \
+	wait_until "is_state $other RUNNING && has_gpus $one 4" 20
+sb scancel "$other"
+ok "afterwards it grows again" wait_until "has_gpus $one 6" 20
+sb scancel "$one"
 
 # costly NAME MINUTES: a job that loses two minutes by a restart.
 costly() {
