@@ -44,7 +44,7 @@ all_cells() {
 		echo "leave:$part"
 	done
 	for part in pollux_move_depart pollux_move_arrive; do
-		echo leave:$part@reconfigure leave:$part@backup
+		echo "leave:$part@reconfigure"
 	done
 	for operation in grow give shrink lend park; do
 		for part in $parts; do
