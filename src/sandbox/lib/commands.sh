@@ -9,6 +9,7 @@ cmd_up() {
 	[ $# -eq 0 ] || refuse "up takes no argument '$1'"
 	[ -z "${POLLUX_SANDBOX_PORT:-}" ] ||
 		need_number POLLUX_SANDBOX_PORT "$POLLUX_SANDBOX_PORT" 1024 64000
+	choose_likeness
 	choose_owner
 	check_plugins || exit 1
 	claim_dir
@@ -53,11 +54,12 @@ claim_dir() {
 
 gone_daemon() { ! pid_of "$1" >/dev/null; }
 
-# run/ is closed: who reaches munged's socket can submit jobs.
+# run/ is closed: who reaches munged's socket can submit jobs. Where there are
+# users it is open, and associations say who can.
 prepare_dir() {
 	rm -rf -- "$dir/etc" "$dir/log"
 	mkdir -p "$dir"/{etc,log,run,state} && chmod 700 "$dir/run" &&
-		choose_root && save_state
+		let_users_in && choose_root && save_state
 }
 
 # See common.sh: sockets want a short path, slurm.conf one without blanks.
@@ -142,7 +144,8 @@ announce() {
 	[ "$detach" = 1 ] || life="as long as process $owner"
 	[ "$dir" = "$PWD/pollux-sandbox.d" ] || ours+=" --dir $dir"
 	say "up in $(($1 / 10)).$(($1 % 10)) s: $(count "$nodes" node) with" \
-		"$(count "$gpus" GPU) each, sched/$scheduler, $books; lives $life"
+		"$(count "$gpus" GPU) each, like a ${like/plain/laboratory}," \
+		"sched/$scheduler, $books; lives $life"
 	say "try: $ours exec sinfo"
 }
 
@@ -213,11 +216,34 @@ status_text() {
 	printf '%-10s %s\n' sandbox "$dir" \
 		lives "$life, up for $((EPOCHSECONDS - started)) s" \
 		scheduler "sched/$scheduler" \
+		like "$like" users "$(users_text)" \
 		nodes "n[1-$nodes], $cpus CPUs and $gpus GPUs each" \
 		ports "slurmctld $port, slurmdbd $((port + 1)), \
 slurmd $((port + 2))-$((port + 1 + nodes))"
 	for name in $(daemon_names) supervisor guard; do
 		printf '%-10s %s\n' "$name" "${pids[$name]:-dead}"
+	done
+}
+
+# Each user with the account.
+users_text() {
+	local name i=0 text=""
+
+	for name in $users; do
+		text+="$name ($(account_of $i)), "
+		i=$((i + 1))
+	done
+	text=${text%, }
+	echo "${text:-$(id -un)}"
+}
+
+users_json() {
+	local name i=0
+
+	for name in $users; do
+		printf '%s%s:%s' "${comma:-}" "$(quote "$name")" \
+			"$(quote "$(account_of $i)")"
+		i=$((i + 1)) comma=,
 	done
 }
 
@@ -228,6 +254,8 @@ status_json() {
 		"$(quote "$dir")" "$(quote "$root/etc/slurm.conf")" "$scheduler"
 	printf '"nodes":%d,"cpus_per_node":%d,"gpus_per_node":%d,' \
 		"$nodes" "$cpus" "$gpus"
+	printf '"like":"%s","gpu_types":%s,"users":{%s},' "$like" \
+		"$(quote "$gpu_types")" "$(users_json)"
 	printf '"accounting":%s,"owner":%s,"started":%d,"ports":{' \
 		"$([ "$accounting" = 1 ] && echo true || echo false)" \
 		"${owner:-null}" "$started"
@@ -255,12 +283,15 @@ need_up() {
 cmd_exec() {
 	[ $# -gt 0 ] || refuse "exec needs a command"
 	need_up
+	[ -z "$as" ] || [[ " $users " == *" $as "* ]] ||
+		refuse "--user: this sandbox has no user '$as', only: ${users:-you}"
 	# Inside one of its jobs SLURM_* are right; another cluster's are not.
 	[ "${SLURM_CONF:-}" = "$root/etc/slurm.conf" ] || unset_slurm
 	export POLLUX_SANDBOX=$dir SLURM_CONF=$root/etc/slurm.conf
 	unset POLLUX_KEEPER
 	set_mpi_environment
 	[ -z "$slurm_prefix" ] || PATH=$(slurm_path)
+	[ -z "$as" ] || become "$as" "$@"
 	exec "$@"
 }
 

@@ -16,7 +16,10 @@
 # shellcheck disable=SC2034 # most of these are read in the other parts
 
 dir=./pollux-sandbox.d
-nodes=4 gpus=4 cpus=8
+nodes=4 gpus=4 cpus=8 memory=65536
+like=${POLLUX_SANDBOX_LIKE:-plain}
+users=""
+as=""
 scheduler=pollux
 params=""
 conf_extra=""
@@ -30,8 +33,8 @@ root=""
 port=""
 starter=$$
 
-state_keys="root nodes gpus gpu_types cpus scheduler params accounting detach owner \
-owner_start port started ready_timeout path slurm_prefix"
+state_keys="root like users nodes gpus gpu_types cpus scheduler params accounting \
+detach owner owner_start port started ready_timeout path slurm_prefix"
 
 say() { echo "pollux-sandbox: $*"; }
 complain() { echo "pollux-sandbox: $*" >&2; }

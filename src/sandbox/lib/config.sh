@@ -143,9 +143,7 @@ LogTimeFormat=iso8601_ms
 SchedulerType=sched/$scheduler
 SchedulerParameters=$(scheduler_parameters)
 $([ "$scheduler" != pollux ] || echo JobSubmitPlugins=pollux)
-PriorityType=priority/basic
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
 GresTypes=gpu
 
 # Many daemons on few CPUs: nobody is declared dead in haste.
@@ -167,23 +165,44 @@ MailProg=/bin/true
 
 SlurmdParameters=config_overrides
 $(write_nodes "$host")
-PartitionName=main Nodes=ALL Default=YES LLN=YES OverSubscribe=NO \
-MaxTime=INFINITE State=UP
 $(write_accounting)
+
+$(write_like)
 ${conf_extra:+
 # --conf-extra
 $conf_extra}
 END
 }
 
+# The type of all GPUs, or nothing.
+one_type() {
+	[[ $gpu_types == *[,+]* ]] || echo "${gpu_types:+$gpu_types:}"
+}
+
+# Are there nodes that differ?
+mixed_types() {
+	[ "$gpus" -gt 0 ] && [[ $gpu_types == *[,+]* ]]
+}
+
+# What accounting counts: GPUs, and those of each type.
+counted_gpus() {
+	local type result=gres/gpu
+
+	[ "$like" = plain ] || [ "$gpus" = 0 ] || for type in ${gpu_types//[,+]/ }; do
+		[[ ",$result," == *",gres/gpu:$type,"* ]] ||
+			result+=,gres/gpu:$type
+	done
+	echo "$result"
+}
+
 # Types are told apart by node, so each then has a line of its own.
 write_nodes() {
 	local i
 
-	if [ -z "$gpu_types" ] || [ "$gpus" = 0 ]; then
+	if ! mixed_types; then
 		write_node "$1" "n[1-$nodes]" \
 			"[$((port + 2))-$((port + 1 + nodes))]" \
-			"$([ "$gpus" = 0 ] || echo " Gres=gpu:$gpus")"
+			"$([ "$gpus" = 0 ] || echo " Gres=gpu:$(one_type)$gpus")"
 		return
 	fi
 	for ((i = 1; i <= nodes; i++)); do
@@ -200,7 +219,7 @@ write_node() {
 NodeName=$2 NodeHostname=$1 NodeAddr=127.0.0.1 \
 Port=$3 CPUs=$cpus Boards=1 \
 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 \
-RealMemory=65536 State=UNKNOWN$4
+RealMemory=$memory State=UNKNOWN$4
 END
 }
 
@@ -229,7 +248,7 @@ AccountingStorageHost=127.0.0.1
 AccountingStoragePort=$((port + 1))
 # Without it slurmctld would sign with the system's munged, and fail.
 AccountingStoragePass=$root/run/munge.socket
-AccountingStorageTRES=gres/gpu
+AccountingStorageTRES=$(counted_gpus)
 AccountingStoreFlags=job_comment
 END
 }
@@ -270,7 +289,7 @@ write_gres_conf() {
 	local i type first count
 
 	echo "# Written by pollux-sandbox."
-	if [ -n "$gpu_types" ]; then
+	if mixed_types; then
 		for ((i = 1; i <= nodes; i++)); do
 			types_of "$i" | while read -r type first count; do
 				echo "NodeName=n$i Name=gpu Type=$type" \
@@ -279,7 +298,9 @@ write_gres_conf() {
 		done
 		return
 	fi
+	type=$(one_type)
 	[ "$gpus" = 0 ] || echo "NodeName=n[1-$nodes] Name=gpu" \
+		${type:+"Type=${type%:}"} \
 		"File=$root/dev/gpu[0-$((gpus - 1))]"
 }
 
@@ -297,10 +318,11 @@ write_cgroup_conf() {
 write_configuration() {
 	local i spank
 
-	make_devices || return 1
+	make_devices && write_scripts || return 1
 	for ((i = 1; i <= nodes; i++)); do
 		mkdir -p "$dir/spool/n$i" "$dir/tmp/n$i" || return 1
 	done
+	! has_users || chmod 1777 "$dir"/tmp/n*
 	write_slurm_conf >"$dir/etc/slurm.conf" || return 1
 	write_gres_conf >"$dir/etc/gres.conf"
 	write_cgroup_conf >"$dir/etc/cgroup.conf"

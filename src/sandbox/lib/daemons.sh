@@ -181,7 +181,11 @@ add_cluster() {
 	[ "$accounting" = 1 ] || return 0
 	client sacctmgr -n list cluster format=cluster |
 		grep -q sandbox && return
-	client sacctmgr -i add cluster sandbox >>"$dir/log/slurmdbd.out" 2>&1
+	if [ "$like" = site ]; then
+		add_site
+	else
+		client sacctmgr -i add cluster sandbox
+	fi >>"$dir/log/slurmdbd.out" 2>&1
 }
 
 # 25.11 saves the usage of accounts after minutes at first, and killed
