@@ -34,6 +34,9 @@ END
 	printf '%s 0x160508 /p/%s.so\n' sched_pollux{,} job_submit_pollux{,} \
 		spank_pollux{,} >"$IN/plugins"
 	echo sched_backfill - /s/sched_backfill.so >>"$IN/plugins"
+	printf '%s\n' "SelectType all select_cons_tres.so /s/select_cons_tres.so" \
+		"PriorityType slurmctld priority_multifactor.so /s/p.so" \
+		>"$IN/named"
 	printf '%s\n' "file /etc/slurm/plugstack.conf" \
 		"required spank_pollux.so" >"$IN/plugstack"
 	echo "      --scheduler-params=pollux[,key=value...]" >"$IN/sbatch"
@@ -43,6 +46,7 @@ END
 		main NO more NO >"$IN/partitions"
 	echo tiny >"$IN/clusters"
 	printf 'MPI plugin types are...\n\tnone\n\tpmix\n' >"$IN/mpi"
+	echo rc 0 >"$IN/pmix"
 	printf '%s\n' ompi:version:full:4.1.4 \
 		mca:pmix:ext3x:version:x >"$IN/openmpi"
 	printf '%s\n' "gpu yes" "driver libcuda.so.1" "cudart libcudart.so.12" \
@@ -86,7 +90,11 @@ cases=(
 	"wrong|option|does not show|sbatch|d"
 	"wrong|option|built for Slurm 21.08, but|plugins|/spank/s/0x1605/0x1508/"
 	"wrong|select|CR_Core|config|s,cons_tres,linear,"
-	"wrong|parameters|unknown keys: pollux_intervall|config|s/interval=60/intervall=60/"
+	"wrong|parameters|: pollux_intervall is unknown|config|s/interval=60/intervall=60/"
+	"wrong|parameters|pollux_weigh=foo: want service, left or no|config|s/pollux_interval=60/pollux_weigh=foo/"
+	"wrong|parameters|: pollux_ack_timeout=99999: want seconds from 1 to 3600|config|s/pollux_interval=60/pollux_ack_timeout=99999/"
+	"wrong|parameters|: pollux_ack_timeout: want .*; pollux_fairness=max: want|config|s/pollux_interval=60/pollux_ack_timeout,pollux_fairness=max/"
+	"wrong|files|priority_multifactor.so .PriorityType.|named|/priority/s,/s/.*,none,"
 	"warning|parameters|keep the shape|config|s/pollux_interval=60/pollux_enabled=no/"
 	"warning|backfill|no job starts before|config|s/pollux_interval=60/pollux_backfill=no/"
 	"wrong|backfill|no sched_backfill.so|plugins|/sched_backfill/d"
@@ -99,6 +107,9 @@ cases=(
 	"warning|partitions|given whole .*: more: |partitions|/more/s/=NO/=EXCLUSIVE/"
 	"wrong|partitions|every partition|partitions|s/=NO/=EXCLUSIVE/"
 	"wrong|pmix|no pmix|mpi|s/pmix/pmi2/"
+	"wrong|pmix|Debian: libpmix-dev|pmix|s/rc 0/srun: error: Invalid MPI type 'pmix'/"
+	"wrong|pmix|does not end|pmix|s/0/124/"
+	"wrong|pmix|fails .srun: error: Task launch failed|pmix|s/rc 0/srun: error: Task launch failed\nrc 1/"
 	"warning|openmpi|no Open MPI|openmpi|d"
 	"wrong|openmpi|without PMIx|openmpi|s/ext3x/isolated/"
 	"wrong|cuda|driver's libraries|libraries|/driver/s/ .*/ none/"
@@ -123,7 +134,7 @@ cases=(
 all_is_well() {
 	healthy
 	look
-	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 24 }'
+	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 25 }'
 }
 
 # Not slurmctld's machine: its plugins need not be here.
@@ -131,6 +142,7 @@ elsewhere() {
 	healthy
 	echo login >"$IN/host"
 	sed -i '/sched_p/d; /submit/d; /backfill/d' "$IN/plugins"
+	sed -i '/ slurmctld /s,/s/.*,none,' "$IN/named"
 	look --quiet
 }
 
@@ -156,7 +168,7 @@ without_slurmctld() {
 in_json() {
 	healthy
 	sed -i 's/lua,pollux/l"u\\a/' "$IN/config"
-	look --json | jq -e '.wrong == 1 and (.checks | length) == 24 and
+	look --json | jq -e '.wrong == 1 and (.checks | length) == 25 and
 		(.checks[] | select(.check == "submit") |
 		.state == "wrong" and (.what | contains("l\"u\\a")))'
 }
@@ -177,8 +189,8 @@ misuse() {
 }
 
 # A real cluster; whether this machine has a GPU is none of its business.
-real=(slurmctld versions scheduler submit option select parameters backfill
-	gres gpus accounting shapes comments partitions pmix sockets clock job)
+real=(slurmctld versions scheduler submit option select parameters files
+	backfill gres gpus accounting shapes comments partitions pmix sockets clock job)
 
 finds_a_real_cluster_healthy() {
 	sb pollux-doctor --try --save="$WORK/kept" "${real[@]}" >"$WORK/said" &&
@@ -216,7 +228,125 @@ refused() {
 		grep -q 'not taken (.*nvalid partition' "$WORK/said"
 }
 
-plan $((14 + ${#cases[@]}))
+# no_task WORDS: nothing is wrong with PMIx when no task could be started.
+no_task() {
+	healthy
+	printf '%s\n' "srun: error: Unable to $1" "rc 1" >"$IN/pmix"
+	look pmix | grep "^untried *pmix .*${1##*: }"
+}
+
+# Values that each row of params.c has, and some that it has not.
+words() {
+	local key kind low high want
+	sed -n "/^parameters='/,/^'/{//!p}" "$POLLUX_BUILDDIR/src/doctor/pollux-doctor" |
+		while read -r key kind low high want; do
+			case $kind in
+			NUMBER | MINUTES)
+				printf '%s\n' $low $high -11 1e9 1e0 5x min nan
+				;;
+			YES_NO | WEIGH | UNIFORM | BACK)
+				printf '%s\n' no or yes left mostly parked share nonsense 1
+				;;
+			RANGE) printf '%s\n' $low-$high $high-$low 1- 1-2 2 -1-2 ;;
+			FOLDER | FILE_OR_NO)
+				printf '%s\n' no /tmp tmp /$(printf '%0255d' 0)
+				;;
+			*) echo "kind $kind is not known here" >&2 ;;
+			esac | sed "s|^|pollux_$key=|"
+			echo "pollux_$key"
+		done
+	printf '%s\n' pollux_nonsense=1 pollux_.*=1
+}
+
+# What slurmctld says of them all, and what we say.
+as_slurmctld_reads_them() {
+	local all
+	words >"$WORK/words" 2>"$WORK/words.err"
+	[ ! -s "$WORK/words.err" ] || { cat "$WORK/words.err" && return 1; }
+	all=$(paste -sd, "$WORK/words")
+	cp "$SB/etc/slurm.conf" "$WORK/kept.conf"
+	sed -i "s|^SchedulerParameters=.*|&,$all|" "$SB/etc/slurm.conf"
+	: >"$SB/log/slurmctld.log"
+	sb scontrol reconfigure && wait_until "logged pollux_nonsense" 30
+	sb pollux-doctor parameters >"$WORK/said"
+	cp "$WORK/kept.conf" "$SB/etc/slurm.conf"
+	sb scontrol reconfigure || return
+	tr ';' '\n' <"$WORK/said" | sed 's/^wrong .*SchedulerParameters: //' |
+		grep -oE 'pollux_[^ ]*(: want [^:]*| is unknown)' | sort >"$WORK/ours"
+	grep -oE 'Parameters: pollux_[^ ]*(: want [^;]*| is unknown)' \
+		"$SB/log/slurmctld.log" | sed 's/^Parameters: //
+			s/=: want/: want/' | sort -u >"$WORK/theirs"
+	diff "$WORK/ours" "$WORK/theirs" && [ "$(wc -l <"$WORK/ours")" -gt 50 ]
+}
+
+# Debian's libpmix2 alone: without the name that only libpmix-dev has.
+without_libpmix() {
+	local folder name
+	folder=$(grep -aom1 '^/[^ ]*/pmix2/lib$' \
+		"$(sb sh -c 'ls /usr/lib/*/slurm-wlm/mpi_pmix.so' | head -n 1)" \
+		2>/dev/null || echo /usr/lib/x86_64-linux-gnu/pmix2/lib)
+	cp -a "$folder" "$WORK/hidden" && rm "$WORK/hidden/libpmix.so" || return
+	sb unshare --mount sh -c 'mount --bind "$1" "$2" && shift 2 && "$@"' - \
+		"$WORK/hidden" "$folder" pollux-doctor pmix >"$WORK/said"
+	cat "$WORK/said"
+	grep -q '^wrong *pmix .*libpmix-dev' "$WORK/said"
+}
+
+may_hide_libpmix() {
+	[ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null &&
+		[ -e /usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so ]
+}
+
+all_busy() {
+	local job
+	job=$(sb sbatch --parsable --exclusive -o /dev/null --wrap 'sleep 600')
+	wait_until "is_running $job" 30 || return
+	sb pollux-doctor pmix >"$WORK/said"
+	cat "$WORK/said"
+	sb scancel "$job"
+	wait_until "ended $job" 30 && grep -q '^untried *pmix .*nodes are busy' \
+		"$WORK/said"
+}
+
+is_running() {
+	[ "$(job_state "$1")" = RUNNING ]
+}
+
+in_a_job() {
+	sb sbatch -W -N1 --exclusive -o "$WORK/said" \
+		--wrap 'srun -n1 pollux-doctor pmix'
+	cat "$WORK/said"
+	grep -q '^ok *pmix' "$WORK/said"
+}
+
+# slurm.conf is read, with what it includes, in the spelling of its author.
+down_and_misconfigured() {
+	kill "$(cat "$SB/run/slurmctld.pid")"
+	wait_until "sb scontrol ping | grep -q DOWN" 30 || return
+	sb pollux-doctor "${real[@]:0:15}" >"$WORK/said"
+	cat "$WORK/said"
+	[ "$(grep -c ^wrong "$WORK/said")" = 1 ] &&
+		[ "$(grep -c ^ok "$WORK/said")" -ge 12 ] || return
+	sed -i 's/^SchedulerType=.*/include sub.conf/' "$SB/etc/slurm.conf"
+	printf '%s\n' 'schedulertype = sched/builtin # no' \
+		'PRIORITYTYPE=priority/nonsense' \
+		'SchedulerParameters=bf_interval=9,\' pollux_interval=x \
+		>"$SB/etc/sub.conf"
+	sed -i '/^SchedulerParameters=/d; /^PriorityType/d' "$SB/etc/slurm.conf"
+	sb pollux-doctor scheduler parameters files >"$WORK/said"
+	cat "$WORK/said"
+	grep -q '^wrong *scheduler .*is sched/builtin' "$WORK/said" &&
+		grep -q '^wrong *parameters .*pollux_interval=x: want' "$WORK/said" &&
+		grep -q '^wrong *files .*priority_nonsense.so' "$WORK/said" ||
+		return
+	echo Nonsense=1 >>"$SB/etc/sub.conf"
+	sb pollux-doctor slurmctld scheduler >"$WORK/said"
+	cat "$WORK/said"
+	grep -q '^wrong *slurmctld .*unrecognized key: Nonsense' "$WORK/said" &&
+		grep -q '^wrong *scheduler .*is sched/builtin' "$WORK/said"
+}
+
+plan $((21 + ${#cases[@]}))
 ok "a healthy cluster is found healthy" all_is_well
 ok "only slurmctld's machine needs slurmctld's plugins" elsewhere
 for case in "${cases[@]}"; do
@@ -226,6 +356,10 @@ done
 ok "no check is left out here" every_check_has_been_wrong
 ok "without slurmctld that alone is wrong" without_slurmctld
 ok "JSON has the same" in_json
+ok "a cluster without an idle node is not called wrong" no_task \
+	"allocate resources: Requested nodes are busy"
+ok "nor is one that refuses the job" no_task \
+	"allocate resources: Invalid account"
 ok "misuse is told, with exit code 2" misuse
 sandbox_up --nodes 1
 ok "a real cluster is found healthy, and takes a job" \
@@ -242,3 +376,13 @@ sed 's,^PluginDir=[^:]*:,PluginDir=,' "$SB/etc/slurm.conf" >"$WORK/slurm.conf"
 ok "another slurm.conf without its plugstack" \
 	broken wrong option SLURM_CONF="$WORK/slurm.conf"
 ok "a job that is refused" refused
+ok "SchedulerParameters are judged as slurmctld reads them" \
+	as_slurmctld_reads_them
+if may_hide_libpmix; then
+	ok "libpmix.so is missing, which srun opens" without_libpmix
+else
+	skip "libpmix.so is missing, which srun opens" "only root, on Debian"
+fi
+ok "in a busy cluster no task is started, which is told" all_busy
+ok "in a job PMIx is tried as a step" in_a_job
+ok "without slurmctld, slurm.conf is judged" down_and_misconfigured

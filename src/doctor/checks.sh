@@ -70,13 +70,16 @@ plugin() {
 	}
 }
 
+# What it would have told is read from slurm.conf then, as far as it is there.
 check_slurmctld() {
-	if [ -n "${config[SLURM_VERSION]:-}" ]; then
-		say ok "Slurm ${config[SLURM_VERSION]}, cluster ${config[ClusterName]:-?}"
-	else
-		say wrong "slurmctld does not answer ($(fact config |
-			grep -vE '^(asked|answered) ' | tail -n 1))" \
+	local why
+	why=$(fact config | grep -m 1 error: || fact config |
+		grep -vE '^(asked|answered) ' | tail -n 1)
+	if [ -n "$down" ]; then
+		say wrong "slurmctld does not answer ($why)${config[SLURM_VERSION]:+; what follows is what ${config[SLURM_CONF]} says}" \
 			"start it, set SLURM_CONF, or go where scontrol ping answers"
+	elif [ -n "${config[SLURM_VERSION]:-}" ]; then
+		say ok "Slurm ${config[SLURM_VERSION]}, cluster ${config[ClusterName]:-?}"
 	fi
 }
 
@@ -84,7 +87,9 @@ check_versions() {
 	local client
 	need_config || return
 	client=$(sed -n 's/^slurm[^0-9]* //p' "$facts/client")
-	if [ -z "$client" ]; then
+	if [ -n "$down" ]; then
+		say untried "the commands here are $client, slurmctld does not answer"
+	elif [ -z "$client" ]; then
 		say wrong "no scontrol here" "install Slurm's commands"
 	elif [ "${client%.*}" = "$(cut -d. -f1-2 <<<"${config[SLURM_VERSION]}")" ]; then
 		say ok "the commands here are $client"
@@ -145,22 +150,81 @@ check_select() {
 	fi
 }
 
+# number TEXT LOW HIGH
+number() {
+	[[ $1 =~ ^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$ ]] &&
+		awk -v x="$1" -v low="$2" -v high="$3" \
+			'BEGIN { exit !(x + 0 >= low + 0 && x + 0 <= high + 0) }'
+}
+
+# one_of TEXT WANT: is it one of the words of "a, b or c", or of "..., or c"?
+one_of() {
+	[[ $1 =~ ^[a-z]+$ && " ${2//,/ } " == *" $1 "* && $1 != or ]]
+}
+
+# fits VALUE KIND LOW HIGH WANT: as sched/pollux reads it (params.c)
+fits() {
+	case $2 in
+	NUMBER | MINUTES)
+		number "$1" "$3" "$4" || { [[ $5 == *", or "* ]] &&
+			one_of "$1" "${5##*, or}"; }
+		;;
+	RANGE)
+		[[ $1 =~ ^[^-]+-[^-+] ]] && number "${1%%-*}" "$3" "$4" &&
+			number "${1#*-}" "${1%%-*}" "$4"
+		;;
+	FOLDER) [[ $1 == /* && ${#1} -lt 256 ]] ;;
+	FILE_OR_NO) [[ $1 == no ]] || fits "$1" FOLDER ;;
+	YES_NO | WEIGH | UNIFORM | BACK) one_of "$1" "$5" ;;
+	esac
+}
+
+# misread WORD: what is wrong with pollux_KEY=VALUE, and nothing if it is right
+misread() {
+	local key kind low high want word=${1#pollux_}
+	while read -r key kind low high want; do
+		[ "$key" != "${word%%=*}" ] || break
+	done <<<"$parameters"
+	if [ -z "$key" ] || [ "$key" != "${word%%=*}" ]; then
+		echo "${1%%=*} is unknown"
+	elif [[ $1 != *=* ]] || ! fits "${word#*=}" "$kind" "$low" "$high" "$want"; then
+		echo "$1: want $want"
+	fi
+}
+
 check_parameters() {
-	local word unknown=''
+	local word said bad=''
 	need_config || return
-	for word in $(tr , ' ' <<<"${config[SchedulerParameters]:-}"); do
+	while IFS= read -r -d , word; do
 		[[ $word == pollux_* ]] || continue
-		word=${word%%=*}
-		[[ $parameters == *" ${word#pollux_} "* ]] || unknown+=" $word"
-	done
-	if [ -n "$unknown" ]; then
-		say wrong "SchedulerParameters has unknown keys:$unknown" \
-			"see sched_pollux(5) for the right ones"
+		said=$(misread "$word")
+		[ -z "$said" ] || bad+="${bad:+; }$said"
+	done <<<"${config[SchedulerParameters]:-},"
+	if [ -n "$bad" ]; then
+		say wrong "SchedulerParameters: $bad" \
+			"see sched_pollux(5); until then the default is used"
 	elif listed "${config[SchedulerParameters]:-}" pollux_enabled=no; then
 		say warning "pollux_enabled=no: elastic jobs keep the shape they have" \
 			"take it out of SchedulerParameters and run scontrol reconfigure"
 	else
-		say ok "all pollux_ keys of SchedulerParameters are known"
+		say ok "all pollux_ words of SchedulerParameters are understood"
+	fi
+}
+
+# The other plugins that are named: without one a daemon or command ends.
+check_files() {
+	local option where name file lacking=''
+	need_config || return
+	while read -r option where name file; do
+		[ "$file" = none ] || continue
+		[ "$where" = all ] || controller_here || continue
+		lacking+="${lacking:+, }$name ($option)"
+	done <<<"$(fact named)"
+	if [ -n "$lacking" ]; then
+		say wrong "not in PluginDir=${config[PluginDir]:-}, but named: $lacking" \
+			"install what has them, mend the name, or add their folder to PluginDir"
+	else
+		say ok "$(grep -c . "$facts/named") other plugins are named, and are there"
 	fi
 }
 
@@ -249,12 +313,32 @@ check_partitions() {
 	fi
 }
 
+# Slurm's mpi_pmix opens libpmix.so, which Debian has in a package for builders.
 check_pmix() {
-	if grep -qE '^[[:space:]]*pmix|pmix_v[0-9]|, *pmix' "$facts/mpi"; then
-		say ok "srun has --mpi=pmix"
-	else
+	local rc last why
+	rc=$(told pmix rc)
+	last=$(grep -v '^rc ' "$facts/pmix" 2>/dev/null | tail -n 1)
+	why=$(sed -n 's/.*Unable to [a-z]* [a-z ]*: //p' "$facts/pmix" 2>/dev/null |
+		tail -n 1)
+	if ! grep -qE '^[[:space:]]*pmix|pmix_v[0-9]|, *pmix' "$facts/mpi"; then
 		say wrong "srun --mpi=list has no pmix: ranks do not find each other" \
 			"install Slurm's PMIx plugin (mpi_pmix.so) and libpmix, or give pollux-launch --mpi=TYPE"
+	elif grep -qE 'can ?not load PMIx|Invalid MPI type' "$facts/pmix"; then
+		say wrong "srun has --mpi=pmix, and cannot load it" \
+			"install libpmix.so (Debian: libpmix-dev; libpmix2 is not enough), on every node, and restart slurmd there"
+	elif [ "$rc" = 0 ]; then
+		say ok "srun --mpi=pmix starts a task"
+	elif [ -n "$down" ]; then
+		say untried "srun loads pmix; slurmctld does not answer, so no task was started"
+	elif [ -n "$why" ]; then
+		say untried "no task was started under srun --mpi=pmix ($why)" \
+			"run it in a job, as sbatch --wrap pollux-doctor"
+	elif [ "$rc" = 124 ] || [ "$rc" = 137 ]; then
+		say wrong "srun --mpi=pmix true does not end" \
+			"see slurmd's log on the node; restart slurmd where libpmix.so came after it"
+	else
+		say wrong "srun --mpi=pmix true fails (${last:-no reason given})" \
+			"see slurmd's log on the node, and whether it has libpmix.so"
 	fi
 }
 
@@ -321,7 +405,7 @@ check_launcher() {
 
 # How many machines the cluster has: nodes of a test cluster share one.
 machines() {
-	sed -nE 's/.* NodeHostName=([^ ]*).*/\1/p' "$facts/nodes" | sort -u |
+	sed -nE 's/.* NodeHost[Nn]ame=([^ ]*).*/\1/p' "$facts/nodes" | sort -u |
 		wc -l
 }
 

@@ -6,7 +6,8 @@
 # First facts are gathered, each into a file of one folder (facts.sh); then
 # checks read these files alone (checks.sh). So what was seen elsewhere can be
 # looked at (--from), and each check be tested with one word changed.
-# make puts the three files into one.
+# make puts the files into one, with the table of params.c: what parameters the
+# scheduler has, and their values.
 #
 # Exit codes: 0 nothing is wrong; 1 something is; 2 misuse.
 
@@ -14,15 +15,15 @@ set -u
 export LC_ALL=C
 libexec="@libexecdir@/pollux"
 version="@PACKAGE_VERSION@"
-# Of SchedulerParameters, without pollux_:
-parameters=" @parameters@ "
+plugindir="@plugindir@"
 
 from='' save='' folder=. try='' form=people quiet=''
 facts='' wrongs=0 warnings=0
+down='' # slurmctld does not answer
 declare -A config=()
 
-checks="slurmctld versions scheduler submit option select parameters backfill
-gres gpus accounting shapes comments partitions pmix openmpi cuda nccl launcher
+checks="slurmctld versions scheduler submit option select parameters files
+backfill gres gpus accounting shapes comments partitions pmix openmpi cuda nccl launcher
 checkpoints memory sockets clock job"
 
 usage() {
@@ -97,6 +98,7 @@ choose_facts() {
 		[ -r "$from/config" ] || misuse "--from: no facts in '$from'"
 		facts=$from
 		read_config
+		[ -z "$down" ] || read_file
 	elif [ -n "$save" ]; then
 		mkdir -p "$save" || misuse "--save: cannot write into '$save'"
 		facts=$save
