@@ -83,5 +83,5 @@ def predict(place, o, jobs):
             f"--interval={max(1, round(INTERVAL_S * o.compress))}"]
     backfill, _ = simulate(place, o, jobs, "fifo", *pace)
     pollux, _ = simulate(place, o, jobs, "pollux", "--remaining",
-                         "--uniform", "--home", *pace)
+                         "--uniform=mostly", "--home=roams", *pace)
     return {"backfill": backfill["avg_jct_s"], "pollux": pollux["avg_jct_s"]}
