@@ -95,7 +95,14 @@ none() {
 	[ -z "$found" ]
 }
 
-plan 4
+# Promises that nobody can keep: those who read them would be disappointed.
+absolute() {
+	grep -rniE '(never|(must|does|do) not) notice|as (they|it) always (were|was|did)' \
+		README.md docs/*.md man/*.[1-8] debian/control etc
+}
+
+plan 5
+ok "nobody is promised to notice nothing" none absolute
 ok "each link leads to a file, and to a heading of it" none broken_links
 ok "each file that is named is there" none missing_files
 ok "each manual page that is named is there" none missing_pages

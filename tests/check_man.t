@@ -129,17 +129,59 @@ other_keys() {
 			src/plugins/sched/pollux/params.c | sort)
 }
 
-# The sentences that docs/troubleshooting.md explains, in no source. C breaks
-# them over lines.
+# Rows of params.c whose key, or bounds, sched_pollux(5) tells otherwise.
+told_otherwise() {
+	local key kind low high want text
+	awk -f src/doctor/parameters.awk src/plugins/sched/pollux/params.c |
+		while read -r key kind low high want; do
+			text=$(sed 's/\\//g' man/sched_pollux.5 |
+				sed -n "/^fBpollux_$key=/,/^.TP\|^.SH/p" |
+				tr '\n' ' ')
+			case $kind in
+			NUMBER | MINUTES)
+				[[ $text == *" from $low to $high"[.,]* ]]
+				;;
+			*) [[ -n $text ]] ;;
+			esac || echo "pollux_$key: $want"
+		done
+}
+
+# "FUNCTION TEXT" of each sentence in the sources; C breaks them over lines.
+sentences() {
+	find src -name '*.[ch]' -o -name '*.sh' | xargs cat | tr -d '\n\t' |
+		sed 's/" *"//g' >"$WORK/said"
+	grep -oP '\w+ ?\((?:[^"();]*, ?)?"(?:[^"\\]|\\.)*"' "$WORK/said" |
+		sed 's/ *(\([^"]*\)"/ /' >"$WORK/calls"
+}
+
+# Lines of logs that documents for operators name.
+quoted() {
+	grep -ohE '(log|launcher): `[^`]*`|`[^`]*` \(pollux' \
+		docs/troubleshooting.md docs/operators.md docs/recipes.md |
+		sed 's/^[^`]*`//; s/`.*//; s/ *$//'
+}
+
+# Those in no source.
 made_up() {
 	local said
-	find src -name '*.[ch]' -o -name '*.sh' | xargs cat |
-		tr -d '\n\t' | sed 's/" *"//g' >"$WORK/said"
-	grep -oE '(log|launcher): `[^`]*`|`[^`]*` \(pollux' \
-		docs/troubleshooting.md | sed 's/^[^`]*`//; s/`.*//; s/ *$//' |
-		while read -r said; do
-			grep -qF -- "$said" "$WORK/said" || echo "$said"
-		done
+	sentences
+	quoted | while read -r said; do
+		grep -qF -- "$said" "$WORK/said" || echo "$said"
+	done
+}
+
+# Those that slurmctld writes with a higher SlurmctldDebug alone. What is made
+# elsewhere, and then logged, is not seen.
+unheard() {
+	local said
+	sentences
+	quoted | while read -r said; do
+		grep -F -- "$said" "$WORK/calls" | cut -d' ' -f1 |
+			sort -u >"$WORK/by"
+		grep -qE '^(pollux_)?(verbose|debug[2-5]?)$' "$WORK/by" &&
+			! grep -qvE '^(pollux_)?(verbose|debug[2-5]?)$' \
+				"$WORK/by" && echo "$said"
+	done
 }
 
 # Pages and programs that the README does not name.
@@ -153,7 +195,7 @@ unmentioned() {
 	done
 }
 
-plan 10
+plan 12
 ok "every function of pollux.h has a page" none missing
 ok "pages that point to another are named there" none astray
 ok "each option of --help has a place in the page, and the other way round" \
@@ -161,7 +203,9 @@ ok "each option of --help has a place in the page, and the other way round" \
 ok "bash completes the options of --help" none completed_otherwise
 ok "and values that have names" none completes_a_value
 ok "the example of slurm.conf has each key of the scheduler" none other_keys
-ok "docs/troubleshooting.md explains what is really said" none made_up
+ok "sched_pollux(5) has each key, and its bounds" none told_otherwise
+ok "operators are told of log lines that there are" none made_up
+ok "and that slurmctld writes without being asked for more" none unheard
 ok "the README names each document and program" none unmentioned
 ok "every number for operators is explained" none unexplained
 if [ -e /usr/share/groff/current/tmac/an.tmac ]; then

@@ -38,8 +38,10 @@ shares_of() {
 			}
 			match($0, /Mem=[0-9]+/)
 			memory = substr($0, RSTART + 4, RLENGTH - 4)
-			gpus = match($0, /gpu:[0-9]+/) ? \
-				substr($0, RSTART + 4, RLENGTH - 4) : 0
+			# "gpu:2(" or, with a type, "gpu:a100:2(".
+			gpus = match($0, /gpu:[^(]*/) ? \
+				substr($0, RSTART, RLENGTH) : 0
+			sub(/.*:/, "", gpus)
 			print nodes, cpus, memory, gpus
 		}' | while read -r nodes rest; do
 		sb scontrol show hostnames "$nodes" | sed "s/\$/ $rest/"

@@ -4,7 +4,7 @@
 . "${POLLUX_SRCDIR}/tests/faults.sh"
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
-sandbox_up --nodes 3 --gpus-per-node 1 \
+sandbox_up "$untyped" --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
 plan 27
 

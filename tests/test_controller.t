@@ -10,7 +10,7 @@
 [ -e "$shim" ] || skip_all "shim.so was not built"
 
 # A client that meets a backup before it has taken over sleeps half of this.
-sandbox_up --nodes 3 --gpus-per-node 2 --conf-extra SlurmctldTimeout=60 \
+sandbox_up "$untyped" --nodes 3 --gpus-per-node 2 --conf-extra SlurmctldTimeout=60 \
 	--params pollux_min_gap=0.2,pollux_interval=2
 plan 23
 

@@ -70,7 +70,7 @@ inherited=$(tr -s '[:space:]' '\n' <<<"$cells" | grep @backup)
 # shellcheck disable=SC2086
 set -- $plain $inherited
 
-sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.1 \
+sandbox_up "$untyped" --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.1 \
 	--conf-extra BatchStartTimeout=1 --conf-extra SlurmctldTimeout=10
 plan $(($# + 5 + ${inherited:+1}))
 jobs=()

@@ -2,7 +2,7 @@
 # test_moldable.t - jobs whose shape changes by a requeue: docs/moldable.md
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 
-sandbox_up --nodes 2 --gpus-per-node 4 \
+sandbox_up "$untyped" --nodes 2 --gpus-per-node 4 \
 	--params pollux_min_gap=0.2,pollux_requeue_min=0
 plan 21
 

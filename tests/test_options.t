@@ -171,7 +171,7 @@ ok "GPUs asked for in all are spread evenly" starts_as "2 4 8" \
 ok "more GPUs than max are refused" refused \
 	"cannot start with min=2 to max=8 GPUs" --gpus=12
 ok "a GPU type that no node has is refused" refused \
-	"no node of this cluster has GPUs of type a100" --gres=gpu:a100:1
+	"no node of this cluster has GPUs of type none" --gres=gpu:none:1
 ok "--exclusive is refused" refused "leave out --exclusive" --exclusive
 ok "--gpus-per-task is refused" refused "leave out --gpus-per-task" \
 	--gpus-per-task=1 -n2

@@ -7,7 +7,7 @@
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/faults.sh"
 
-sandbox_up --nodes 3 --gpus-per-node 2
+sandbox_up "$untyped" --nodes 3 --gpus-per-node 2
 plan 23
 
 away_s=12 # that slurmctld is
@@ -181,7 +181,7 @@ requeue() {
 
 cannot_save() {
 	fill "$WORK/steady.ckpt"
-	grep -q 'pollux: cannot save step .*No space left' "$WORK/steady.out"
+	grep -q "pollux: cannot save step .* in $WORK/steady.ckpt: .*No space left" "$WORK/steady.out"
 }
 
 saves_again() {

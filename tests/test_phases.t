@@ -28,7 +28,7 @@ if [ -n "${POLLUX_THOROUGH:-}" ]; then
 	done
 fi
 
-sandbox_up --nodes 3 --gpus-per-node 2
+sandbox_up "$untyped" --nodes 3 --gpus-per-node 2
 # shellcheck disable=SC2086
 plan $(($(echo $cells | wc -w) + 4))
 

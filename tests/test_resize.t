@@ -160,7 +160,9 @@ decided_again() {
 # What the log says that it was asked is in a file, with the same reason.
 asked_as_written() {
 	jq -r '.answer.why[]' "$WORK"/dump/pollux-*.json >"$WORK/whys.txt"
-	ctld_log | grep -oE "JobId=$job asked for .*" | sed 's/^[^:]*: //' |
+	# The plan knows no time limits.
+	ctld_log | grep -oE "JobId=$job asked for .*" |
+		sed 's/^[^:]*: //; s/; will not finish by its time limit$//' |
 		tail -n 3 >"$WORK/asked.txt"
 	cat "$WORK/asked.txt"
 	[ -s "$WORK/asked.txt" ] &&

@@ -77,7 +77,7 @@ gone
 ok "jobs of any type and of one share nodes of both" eval '
 	job=$(submit_light any pollux,max=6 -w n2 --) &&
 	wait_until "has_detail $job 6" 30 &&
-	other=$(submit_light shy pollux --gpus=small:1 --) &&
+	other=$(submit_light shy pollux --gpus=small:1 -w n4 --) &&
 	wait_until "has_detail $other 2" 30 &&
 	! logged "JobId=($job|$other) keeps its .*not enough"'
 gone

@@ -9,7 +9,7 @@ sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
 	--conf-extra PriorityCalcPeriod=1 \
 	--conf-extra Licenses=solver:4 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 45
+plan 47
 
 acct() {
 	sb sacctmgr -i "$@" >"$WORK/sacctmgr.txt" 2>&1
@@ -329,6 +329,25 @@ ok "after that the books have what it has" \
 ok "its time limit is what it was" \
 	eval '[ -n "$ends" ] && [ "$(job_field "$job" EndTime)" = "$ends" ]'
 ok "it has its two licences, once" licences_in_use 2
+
+# The books count a limit in whole minutes.
+counted_to_a_minute() {
+	local ran gpus left
+	ran=$(decay_ran)
+	gpus=$(gpus_of "$1")
+	left=$((gpus * ($(seconds_of "$1" EndTime) - ran) / 60))
+	[ "$ran" = "$(decay_ran)" ] && running_minutes "$left" $((left + gpus))
+}
+waits=$(submit_rigid -A bio --uid=daemon -N2 --gpus-per-node=8 \
+	--priority=4294910000 -- 12)
+ok "parked for a while, its limit is longer by that" eval '
+	wait_until "has_gpus $job 0" 20 &&
+	wait_until "has_gpus_or_more $job 8" 60 &&
+	wait_until "logged \"JobId=$job: 1[0-9] s so far are given back\"" 20 &&
+	wait_until "has_gpus $job 16" 20'
+ok "and so is what it may use, to the minute" \
+	wait_until "counted_to_a_minute $job" 40
+sb scontrol update JobId="$job" TimeLimit=60
 wait_until "books_are 16" 20
 sed -i '/^AccountingStorageEnforce/s/,safe//' "$SB/etc/slurm.conf"
 sb pollux-sandbox --dir "$SB" restart slurmctld >"$WORK/restart.txt" 2>&1 ||

@@ -95,7 +95,13 @@ ok "and is parked when it can have none there" eval '
 	wait_until "is_state $rigid RUNNING" 20 && has_gpus $listed 0 &&
 		still "has_gpus $listed 0"'
 sb scancel "$rigid"
-ok "until it can have both again" wait_until "on $listed 'n[2,5]' 8" 20
+# settled JOB: it has been resized, and no Prolog runs any more.
+settled() {
+	! sb scontrol show job "$1" |
+		grep -qE 'SystemComment=.* state=(asked|lent|moving)'
+}
+ok "until it can have both again" \
+	wait_until "on $listed 'n[2,5]' 8 && settled $listed" 20
 node n5 state=drain reason=test
 ok "when one is drained it goes on upon the other, and gains none" eval '
 	wait_until "on $listed n2 4" 20 && still "on $listed n2 4"'
@@ -135,7 +141,9 @@ ok "it goes on without a node that is down, and comes back to it" eval '
 	node n4 state=resume && wait_until "on $job n[1-6] 24" 15'
 gone
 
-sb scontrol create partition=left nodes=n[1-3] >"$WORK/left.out"
+# A job that may start in several begins where it has the highest priority.
+sb scontrol create partition=left nodes=n[1-3] priorityjobfactor=20 \
+	>"$WORK/left.out"
 ok "a job grows within its partition, which is a part of another one" \
 	alone grows left 'n[1-3]' 12 -p left
 ok "a job that may start in two partitions grows in the one it is in" \

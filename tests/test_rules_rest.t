@@ -59,7 +59,7 @@ ran() {
 sandbox_up --nodes 4 --gpus-per-node 2 --params pollux_min_gap=0.2 \
 	--conf-extra "Prolog=$WORK/prolog" --conf-extra "Epilog=$WORK/epilog" \
 	--conf-extra PrologFlags=Alloc --conf-extra "MailProg=$WORK/mail"
-plan 35
+plan 36
 
 touch "$WORK/slow.n2"
 job=$(submit_light grows pollux,max=4 -w n1 -x "n[3-4]" \
@@ -115,6 +115,8 @@ ok "and the job goes on as it was" \
 	wait_until "logged 'JobId=$job keeps its [12] GPUs: the prolog failed' &&
 		is_state $job RUNNING &&
 		[ \"\$(job_field $job NodeList)\" = n3 ]" 40
+ok "... and is not given it again for a while, drained or not" \
+	logged "JobId=$job: the prolog failed on n4, which is closed to this job"
 ok "each task of an array is elastic by itself" \
 	wait_until "has_gpus ${array}_1 2 && has_gpus ${array}_2 2" 40
 sb scancel "$array"

@@ -299,12 +299,14 @@ an_ordinary_user_needs_no_root() {
 		cp -r "$(type -P pollux-sandbox)" "$POLLUX_SANDBOX_LIB" \
 			"$WORK/daemon/bin" && chmod -R a+rX "$WORK/daemon/bin" &&
 		chown daemon "$WORK/daemon" && cd "$WORK/daemon" || return 1
-	as_daemon bash -c "pollux-sandbox up --scheduler builtin --nodes 2 &&
+	as_daemon bash -c "pollux-sandbox up --like=site --scheduler builtin \
+			--nodes 2 &&
 		pollux-sandbox exec srun -N2 --gpus-per-node=4 id -un &&
 		pollux-sandbox exec sinfo &&
 		pollux-sandbox down" >"$WORK/daemon.log" 2>&1
 	cat "$WORK/daemon.log"
-	[ "$(grep -cx daemon "$WORK/daemon.log")" = 2 ] &&
+	grep -q "not root: daemon is the only user" "$WORK/daemon.log" &&
+		[ "$(grep -cx daemon "$WORK/daemon.log")" = 2 ] &&
 		vanished "$WORK/daemon/pollux-sandbox.d"
 }
 
@@ -330,6 +332,10 @@ up --scheduler fifo|must be one of pollux, backfill, builtin, not 'fifo'
 up --params a=$(id)|--params wants KEY=VALUE
 up --conf-extra nonsense|--conf-extra wants KEY=VALUE
 up --detach=yes|--detach takes no value
+up --like mars|--like must be one of site, plain, not 'mars'
+up --like=plain --users daemon|--users needs --like=site
+up --like=site --users no.body|there is no user 'no.body'
+exec --user|--user needs a value
 up --colour|unknown option '--colour' of up
 up now|up takes no argument 'now'
 sideways|unknown command 'sideways'

@@ -4,7 +4,7 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 command -v python3 >/dev/null || skip_all "python3 is not installed"
-sandbox_up --nodes 3 --gpus-per-node 4 --params pollux_min_gap=0.2
+sandbox_up "$untyped" --nodes 3 --gpus-per-node 4 --params pollux_min_gap=0.2
 
 export LC_ALL=C.UTF-8 TERM=xterm
 unset NO_COLOR
@@ -109,7 +109,7 @@ ok "a job's number and Enter lead to its story, Esc leads back" on_screen \
 	'wait=^goodput +[0-9]+ useful samples/s, efficiency [0-9]+ %' \
 	'wait=^done +[0-9.]+ %, .* left' 'wait=^resizes +[1-9]' \
 	'wait=^why +[a-z]' 'wait=^ +1 +[0-9]+/s  #' \
-	'wait=^  [0-9:]{8}  1@n[1-3] ' 'wait=^  [0-9:]{8}  4@n[1-3] .*\.\.\.$' \
+	'wait=^  [0-9:]{8}  1@n[1-3] ' 'wait=^  [0-9:]{8}  4@n[][0-9,-]+ .*\.\.\.$' \
 	'type=\e' "wait=$row_grows" type=q end=0
 ok "a job that nobody has is answered in a word" on_screen \
 	"wait=$row_grows" "type=99999\r" 'wait=^no job 99999 here' type=q end=0

@@ -55,7 +55,8 @@ let_end cpus
 rigid memory -N1 -c 1 --mem=64000 -t 5 --priority=500
 ok "room is made by memory" as_backfill "%j"
 let_end memory
-rigid part -p half -N2 --gpus-per-node=2 -t 5 --priority=1
+# With backfill both others may be on n1 and have three GPUs there.
+rigid part -p half -N2 --gpus-per-node=1 -t 5 --priority=1
 ok "room is made in another partition" as_backfill "%j"
 let_end part
 wait_until "held_by 16 16 one two" 60

@@ -100,7 +100,8 @@ plugin_in_use() {
 }
 
 cluster_up() {
-	pollux-sandbox up --dir "$SB" --nodes 3 --gpus-per-node 2 &&
+	pollux-sandbox up --dir "$SB" "$untyped" --nodes 3 \
+		--gpus-per-node 2 &&
 		plugin_in_use | grep '^/usr/' &&
 		sb pollux-doctor --try scheduler submit option job
 }

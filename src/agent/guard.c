@@ -8,6 +8,9 @@
  * that has its own handler before pollux_start(), or sets one later, keeps it
  * and goes without.
  *
+ * A SIGUSR1 asks the launcher for a checkpoint. Slurm sends it to whatever runs
+ * in the job, and it would kill us: it is ignored where nobody handles it.
+ *
  * The thread also looks whether this rank still waits for others when its time
  * is over: when the launcher (rank 0 sees it) is gone for long, or the folder
  * of checkpoints is a later generation's. Slurm may have lost sight of us, and
@@ -26,6 +29,7 @@
 
 #include "agent/save.h"
 #include "agent/store.h"
+#include "wire/env.h"
 #include "wire/thread.h"
 
 /* Between looks. Healthy ranks save and leave after their step meanwhile. */
@@ -35,6 +39,7 @@ struct plx_guard {
 	pthread_t thread;
 	struct pollux *p;
 	int launcher; /* its socket, to see it close; -1: none */
+	bool deaf;    /* SIGUSR1 is ignored by us */
 	_Atomic bool stop;
 };
 
@@ -140,8 +145,29 @@ static void give_signal_back(void)
 		signal(SIGTERM, SIG_DFL);
 }
 
+/* Of a program on its own SIGUSR1 is nobody's business. */
+static void ignore_usr1(struct plx_guard *g)
+{
+	struct sigaction now;
+
+	g->deaf = getenv(PLX_ENV_SOCKET) &&
+		  sigaction(SIGUSR1, NULL, &now) == 0 &&
+		  now.sa_handler == SIG_DFL &&
+		  signal(SIGUSR1, SIG_IGN) != SIG_ERR;
+}
+
+static void heed_usr1(const struct plx_guard *g)
+{
+	struct sigaction now;
+
+	if (g->deaf && sigaction(SIGUSR1, NULL, &now) == 0 &&
+	    now.sa_handler == SIG_IGN)
+		signal(SIGUSR1, SIG_DFL);
+}
+
 static void release(struct plx_guard *g)
 {
+	heed_usr1(g);
 	if (wake >= 0)
 		close(wake);
 	wake = -1;
@@ -171,6 +197,7 @@ void plx_guard_begin(struct pollux *p)
 		return;
 	}
 	p->store->guard = g;
+	ignore_usr1(g);
 	/* Whoever has a handler of his own knows better. */
 	if (take_signal() < 0)
 		plx_guard_end(p);

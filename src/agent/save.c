@@ -105,12 +105,13 @@ void plx_store_note(struct pollux *p, const struct plx_outcome *outcome)
 	s->failures++;
 	if (s->has_newest)
 		plx_say(p,
-			"cannot save step %" PRIu64 ": %s; the checkpoint of "
-			"step %" PRIu64 " stands",
-			outcome->step, outcome->err.text, s->newest);
+			"cannot save step %" PRIu64 " in %.120s: %s; the "
+			"checkpoint of step %" PRIu64 " stands, training goes "
+			"on",
+			outcome->step, p->folder, outcome->err.text, s->newest);
 	else
-		plx_say(p, "cannot save step %" PRIu64 ": %s", outcome->step,
-			outcome->err.text);
+		plx_say(p, "cannot save step %" PRIu64 " in %.120s: %s",
+			outcome->step, p->folder, outcome->err.text);
 }
 
 /* ---- when ---- */

@@ -17,7 +17,8 @@
 /* Nodes that are promised to somebody. */
 struct block {
 	int node;
-	double from_s, to_s;
+	double from_s, to_s; /* rounded */
+	double at_s;	     /* from when, as time limits say */
 };
 
 /* What is free of a node at a time. */
@@ -146,6 +147,18 @@ bool plx_calendar_open(const struct plx_calendar *calendar,
 	return true;
 }
 
+bool plx_calendar_soon(const struct plx_calendar *calendar, int node)
+{
+	for (int i = 0; i < calendar->block_count; i++) {
+		const struct block *block = &calendar->blocks[i];
+
+		if (block->node == node &&
+		    block->at_s <= calendar->rest->soon_s)
+			return true;
+	}
+	return false;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *) a;
@@ -223,7 +236,8 @@ static double rounded(const struct plx_calendar *calendar, double at_s)
 
 /* The nodes are the request's from then on, if there are enough. */
 static bool promise_at(struct plx_calendar *calendar,
-		       const struct plx_request *request, double at_s)
+		       const struct plx_request *request, double at_s,
+		       bool *promised)
 {
 	int first = calendar->block_count;
 	int nodes = 0;
@@ -236,16 +250,19 @@ static bool promise_at(struct plx_calendar *calendar,
 			.node = n,
 			.from_s = rounded(calendar, at_s),
 			.to_s = rounded(calendar, at_s + request->seconds),
+			.at_s = at_s,
 		};
 	}
 	if (nodes < request->nodes)
 		return false;
+	for (int i = first; promised && i < first + nodes; i++)
+		promised[calendar->blocks[i].node] = true;
 	calendar->block_count += nodes;
 	return true;
 }
 
 double plx_calendar_promise(struct plx_calendar *calendar,
-			    const struct plx_request *request)
+			    const struct plx_request *request, bool *nodes)
 {
 	int count = collect_times(calendar);
 
@@ -257,7 +274,7 @@ double plx_calendar_promise(struct plx_calendar *calendar,
 		    at_s > calendar->rest->window_s)
 			break;
 		look_at(calendar, at_s, request->seconds);
-		if (promise_at(calendar, request, at_s))
+		if (promise_at(calendar, request, at_s, nodes))
 			return at_s;
 	}
 	return INFINITY;

@@ -33,11 +33,15 @@ void plx_calendar_start(struct plx_calendar *calendar,
 bool plx_calendar_open(const struct plx_calendar *calendar,
 		       const struct plx_request *request, int node);
 
+/* Is the node somebody's within rest->soon_s? */
+bool plx_calendar_soon(const struct plx_calendar *calendar, int node);
+
 /*
- * Promise the request its nodes for the first time at which it could start.
+ * Promise the request its nodes for the first time at which it could start,
+ * and mark them in nodes[node_count], which may be NULL.
  * Seconds from now; INFINITY: none within the window, nothing is promised.
  */
 double plx_calendar_promise(struct plx_calendar *calendar,
-			    const struct plx_request *request);
+			    const struct plx_request *request, bool *nodes);
 
 #endif

@@ -90,7 +90,7 @@ static void even_out(const struct plx_ga_run *run, const struct plx_job *job,
 
 	for (int n = 0; n < run->node_count; n++)
 		most = max_int(most, row[n]);
-	if (job->home >= 0)
+	if (job->home >= 0 && !job->roams)
 		most = row[job->home];
 	for (int c = most; c > 0; c--) {
 		if (best == 0 ||

@@ -59,6 +59,8 @@ static const struct row rows[] = {
 	  COUNTER, false, AT(kills), NULL },
 	{ "hints_dropped_total", "What jobs told and was not believed.",
 	  COUNTER, false, AT(hints_dropped), NULL },
+	{ "ranks_failed_total", "Times that new ranks failed on a node.",
+	  COUNTER, false, AT(sick), NULL },
 	{ "explained_total", "Sentences written on job records.",
 	  COUNTER, false, AT(told), NULL },
 	{ "moved_total", "Whole jobs that were moved, batch script included.",
@@ -83,6 +85,8 @@ static const struct row rows[] = {
 	  GAUGE, true, NOW(jobs_waiting), NULL },
 	{ "nodes", "Nodes with GPUs that may be used.",
 	  GAUGE, true, NOW(nodes), NULL },
+	{ "nodes_sick", "Nodes closed to elastic jobs: ranks of several jobs "
+	  "failed there.", GAUGE, true, NOW(nodes_sick), NULL },
 	{ "nodes_wanted", "Nodes at which utility is in its band; 0: "
 	  "not asked.", GAUGE, true, NOW(nodes_wanted), NULL },
 	{ "fitness", "Mean speedup as weighed, of what jobs have.",

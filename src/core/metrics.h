@@ -38,7 +38,7 @@ struct plx_held {
 	double cpu_s; /* of that on a processor */
 	double cpu_most_s;
 };
-#define PLX_LOCKS 12
+#define PLX_LOCKS 13
 
 /* What the last cycle found. */
 struct plx_gauges {
@@ -53,6 +53,7 @@ struct plx_gauges {
 	int jobs_profiled; /* goodput is known */
 	int jobs_waiting;  /* of any kind, for resources */
 	int nodes;	   /* that may be used */
+	int nodes_sick;	   /* closed to elastic jobs, see sick.h */
 	int nodes_wanted;  /* see scale.h; 0: nobody asked */
 	double fitness;
 	double fitness_best; /* of the plan */
@@ -77,6 +78,7 @@ struct plx_metrics {
 	uint64_t overdue; /* acknowledgements that did not come in time */
 	uint64_t kills;	  /* of steps */
 	uint64_t hints_dropped;
+	uint64_t sick;	  /* times that ranks failed on a node */
 	uint64_t told;	  /* records written to explain */
 	uint64_t moved;	  /* whole jobs, batch script included */
 	uint64_t evicted; /* whole jobs, to wait in the queue */

@@ -11,6 +11,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define NAME	   "pollux"
+#define WORD	   "" /* in place of a unit: it has no value */
 #define ITEM_SIZE  64 /* of an item with its final NUL */
 #define SHOWN_SIZE 40
 #define TYPO_MAX   2 /* edits between a key and what was meant */
@@ -36,7 +37,11 @@
 	X("mode", mode, NULL, 0, \
 	  "mode=live|requeue      resized or requeued (live)") \
 	X("checkpoint", checkpoint_s, "seconds", PLX_CHECKPOINT_MAX_S, \
-	  "checkpoint=SECONDS     most lost by a requeue")
+	  "checkpoint=SECONDS     most lost by a requeue") \
+	X("at-limit", at_limit, NULL, 0, \
+	  "at-limit=end|requeue   after its time limit (end)") \
+	X("pack", pack, WORD, 1, \
+	  "pack                   start on few nodes only")
 /* clang-format on */
 
 #define TABLE_ROW(k, field, u, most, meaning)                                  \
@@ -50,14 +55,20 @@
 
 static const struct option {
 	const char *key;
-	const char *unit; /* NULL: one of `modes`, not a number */
+	const char *unit; /* NULL: one of two words, not a number; or WORD */
 	int max;	  /* the smallest is 1 */
 	size_t offset;	  /* in struct plx_options */
 } table[] = { OPTIONS(TABLE_ROW) };
 
-static const char *const modes[] = {
-	[PLX_MODE_LIVE] = "live",
-	[PLX_MODE_REQUEUE] = "requeue",
+/* Of options that are one of two words: 0 is the default. */
+static const struct {
+	const char *key;
+	const char *words[2];
+} choices[] = {
+	{ "mode",
+	  { [PLX_MODE_LIVE] = "live", [PLX_MODE_REQUEUE] = "requeue" } },
+	{ "at-limit",
+	  { [PLX_LIMIT_END] = "end", [PLX_LIMIT_REQUEUE] = "requeue" } },
 };
 
 /* Pairs of which the second may not be less than the first. */
@@ -142,7 +153,8 @@ static int unknown_key(const char *key, struct plx_error *err)
 				nearest->key);
 	return plx_fail(err,
 			"%s: unknown key, want min, max, batch, max-batch, "
-			"min-gpu-batch, max-gpu-batch, mode or checkpoint",
+			"min-gpu-batch, max-gpu-batch, mode, checkpoint, "
+			"at-limit or pack",
 			seen);
 }
 
@@ -172,12 +184,21 @@ static int read_value(const char *text, int max)
 	return value >= 1 ? (int) value : -1;
 }
 
-/* One of the words, as its number; -1 for all others. */
-static int read_mode(const char *text)
+static const char *const *words_of(const struct option *option)
 {
-	for (size_t i = 0; i < COUNT(modes); i++) {
-		if (!strcmp(text, modes[i]))
-			return (int) i;
+	for (size_t i = 1; i < COUNT(choices); i++) {
+		if (!strcmp(option->key, choices[i].key))
+			return choices[i].words;
+	}
+	return choices[0].words;
+}
+
+/* One of its words, as its number; -1 for all others. */
+static int read_word(const struct option *option, const char *text)
+{
+	for (int i = 0; i < 2; i++) {
+		if (!strcmp(text, words_of(option)[i]))
+			return i;
 	}
 	return -1;
 }
@@ -187,17 +208,40 @@ static int take_value(const struct option *option, const char *text,
 		      struct plx_error *err)
 {
 	char seen[SHOWN_SIZE];
-	int value =
-		option->unit ? read_value(text, option->max) : read_mode(text);
+	int value = option->unit ? read_value(text, option->max)
+				 : read_word(option, text);
 
 	shown(text, strlen(text), seen);
 	if (value >= 0)
 		return value;
 	if (!option->unit)
-		return plx_fail(err, "%s=%s: want live or requeue", option->key,
-				seen);
+		return plx_fail(err, "%s=%s: want %s or %s", option->key, seen,
+				words_of(option)[0], words_of(option)[1]);
 	return plx_fail(err, "%s=%s: want %s from 1 to %d", option->key, seen,
 			option->unit, option->max);
+}
+
+static bool is_word(const struct option *option)
+{
+	return option->unit && !*option->unit;
+}
+
+/* What follows the key: NULL when that is nothing. -1 with err set. */
+static int read_rest(const struct option *option, const char *text,
+		     struct plx_error *err)
+{
+	if (is_word(option))
+		return text ? plx_fail(err, "%s: is a word, without a value",
+				       option->key)
+			    : 1;
+	if (!text && option->unit)
+		return plx_fail(err, "%s: want %s=NUMBER", option->key,
+				option->key);
+	if (!text)
+		return plx_fail(err, "%s: want %s=%s|%s", option->key,
+				option->key, words_of(option)[0],
+				words_of(option)[1]);
+	return take_value(option, text, err);
 }
 
 /* One "key=value"; given has one bit for each row of the table. */
@@ -214,10 +258,7 @@ static int read_item(char *item, struct plx_options *options, unsigned *given,
 	option = find_option(item);
 	if (!option)
 		return unknown_key(item, err);
-	if (!equals)
-		return plx_fail(err, "%s: want %s=%s", option->key, option->key,
-				option->unit ? "NUMBER" : "live|requeue");
-	value = take_value(option, equals + 1, err);
+	value = read_rest(option, equals ? equals + 1 : NULL, err);
 	if (value < 0)
 		return -1;
 	bit = 1u << (option - table);

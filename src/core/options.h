@@ -5,7 +5,9 @@
  * Keys: min, max (GPUs of the job), batch (M0: total batch size the user
  * tuned for), max-batch (largest total batch), min-gpu-batch and
  * max-gpu-batch (samples a GPU takes in one pass); mode (can it be resized
- * while it runs?) and checkpoint (seconds of training that a requeue may lose).
+ * while it runs?), checkpoint (seconds of training that a requeue may lose) and
+ * at-limit (what becomes of it at its time limit).
+ * A word without a value: pack (start on as few nodes as possible).
  * Driven by one table, which also makes the help text.
  */
 #ifndef PLX_CORE_OPTIONS_H
@@ -23,6 +25,11 @@ enum plx_mode {
 	PLX_MODE_REQUEUE, /* its shape changes by a requeue: see mold.h */
 };
 
+enum plx_at_limit {
+	PLX_LIMIT_END,	   /* saved, then ended as Slurm ends it */
+	PLX_LIMIT_REQUEUE, /* saved, and put back into the queue: limit.h */
+};
+
 struct plx_options {
 	int min_gpus;	   /* default 1 */
 	int max_gpus;	   /* 0: as many as the cluster has */
@@ -32,6 +39,8 @@ struct plx_options {
 	int max_gpu_batch; /* 0: the program's own */
 	int mode;	   /* enum plx_mode */
 	int checkpoint_s;  /* of a moldable job; 0: nothing is known */
+	int at_limit;	   /* enum plx_at_limit */
+	int pack;	   /* 1: its least GPUs lie on as few nodes as can be */
 };
 
 /*

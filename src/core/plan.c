@@ -219,6 +219,7 @@ static int make_plan(struct plx_plan *plan, struct plx_search *search,
 	plx_search_improve(search);
 	if (search->problem->uniform && search->problem->spare)
 		plx_search_spare(search);
+	plx_search_exchange(search);
 	plan_fill(plan, search);
 	plan->fitness_now = search_fitness(search, true);
 	plan->fitness = search_fitness(search, false);

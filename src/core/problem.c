@@ -99,6 +99,7 @@ void plx_problem_destroy(struct plx_problem *problem)
 		free(problem->jobs[j].required);
 		free(problem->jobs[j].sizes);
 		free(problem->jobs[j].takes);
+		free(problem->jobs[j].home_takes);
 		if (problem->jobs[j].table)
 			free(problem->jobs[j].table->speedup);
 		free(problem->jobs[j].table);
@@ -184,6 +185,9 @@ static int check_job(const struct plx_problem *problem,
 				"finite numbers from 0",
 				job->id, job->age_s, job->restarts,
 				job->restart_s);
+	if (!(job->least_goodput >= 0) || !isfinite(job->least_goodput))
+		return plx_fail(err, "job %u: least goodput %g: want 0 or more",
+				job->id, job->least_goodput);
 	if (!job->now)
 		return plx_fail(err, "job %u: what it has now is missing",
 				job->id);

@@ -47,9 +47,14 @@ struct plx_job {
 	struct plx_goodput goodput;
 	/* Largest count measured, by it or its kin: at most doubled, >= 1. */
 	int profiled_gpus;
-	bool pinned;	  /* keeps what it has, whatever happens */
-	bool may_park;	  /* may be left without any GPU */
-	int home;	  /* node that holds a GPU of it if any does; -1 none */
+	bool pinned;   /* keeps what it has, whatever happens */
+	bool may_park; /* may be left without any GPU */
+	/*
+	 * The node of its batch script, which stays the job's and counts as one
+	 * of its nodes; -1: none, or the whole job may go elsewhere.
+	 */
+	int home;
+	bool roams;	  /* else home holds a GPU of it if any node does */
 	double age_s;	  /* since it first started; for osdi21.h alone */
 	double service_s; /* GPU-seconds it has had */
 	/*
@@ -57,6 +62,8 @@ struct plx_job {
 	 * does not tell; PLX_LEFT_LAST: go last. See plx_problem_weigh().
 	 */
 	double samples_left;
+	/* With less it misses a time limit that it keeps now; 0: none. */
+	double least_goodput;
 	double restart_s; /* what a re-allocation costs it */
 	int restarts;	  /* so far */
 	int *now;	  /* [node_count] GPUs it has on each node */
@@ -66,6 +73,8 @@ struct plx_job {
 	int size_count;	  /* 0: every count from min to max */
 	struct plx_table *table; /* its speedups; NULL: by its goodput */
 	double *takes; /* [stock_kinds] of a node's stock, a GPU; NULL: none */
+	/* [stock_kinds] that it has at home at least; NULL: nothing */
+	double *home_takes;
 };
 
 struct plx_problem {
@@ -106,10 +115,23 @@ int plx_problem_require(struct plx_problem *problem, int j,
 			struct plx_error *err);
 void plx_problem_destroy(struct plx_problem *problem); /* accepts NULL */
 
+/* Of kind k of a node's stock: what the job takes on n with so many GPUs. */
+static inline double plx_job_takes(const struct plx_job *job, int n, int gpus,
+				   int k)
+{
+	double takes = job->takes ? gpus * job->takes[k] : 0;
+	double keeps = 0;
+
+	if (job->home_takes && n == job->home)
+		keeps = job->home_takes[k];
+	return takes > keeps ? takes : keeps;
+}
+
 /* Does node n hold a GPU of the job if any does? */
 static inline bool plx_job_sits(const struct plx_job *job, int n)
 {
-	return n == job->home || (job->required && job->required[n]);
+	return (n == job->home && !job->roams) ||
+	       (job->required && job->required[n]);
 }
 
 /* -1 with the first inconsistency named: negative, NaN, now over gpus, ... */

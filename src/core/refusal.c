@@ -11,7 +11,8 @@
 static const char *const names[] = {
 	[PLX_REFUSED_LIMITS] = "limits", [PLX_REFUSED_ROOM] = "room",
 	[PLX_REFUSED_NODES] = "nodes",	 [PLX_REFUSED_HOME] = "home",
-	[PLX_REFUSED_STEPS] = "steps",	 [PLX_REFUSED_OTHER] = "other",
+	[PLX_REFUSED_RANKS] = "ranks",	 [PLX_REFUSED_STEPS] = "steps",
+	[PLX_REFUSED_OTHER] = "other",
 };
 
 /* The first that is part of the sentence tells. */
@@ -20,6 +21,7 @@ static const struct {
 	enum plx_refusal kind;
 } parts[] = {
 	/* clang-format off */
+	{ "its ranks failed",	PLX_REFUSED_RANKS },
 	{ "account",		PLX_REFUSED_LIMITS },
 	{ "QOS",		PLX_REFUSED_LIMITS },
 	{ "limit",		PLX_REFUSED_LIMITS },

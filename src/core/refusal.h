@@ -8,8 +8,9 @@ enum plx_refusal {
 	PLX_REFUSED_LIMITS, /* account, QOS, licences */
 	PLX_REFUSED_ROOM,   /* no GPU, CPU or memory left there */
 	PLX_REFUSED_NODES,  /* the node may not be used, or is gone */
-	PLX_REFUSED_HOME,   /* where its launcher runs cannot be given up */
+	PLX_REFUSED_HOME,   /* nobody knows where its script runs */
 	PLX_REFUSED_STEPS,  /* its steps do not end */
+	PLX_REFUSED_RANKS,  /* its new ranks failed there */
 	PLX_REFUSED_OTHER,
 	PLX_REFUSALS,
 };

@@ -235,7 +235,8 @@ static enum outcome try_guess(struct plx_making *making,
 	making->tight = making->tight || displaced > 0;
 	if (!making->tight)
 		return TAKEN;
-	if (feasible(making))
+	if ((request->effort != PLX_EFFORT_IDLE || !displaced) &&
+	    feasible(making))
 		outcome = parks || losers(making) == 0 ? TAKEN : AT_A_LOSS;
 	if (outcome == TAKEN) {
 		stay_home(making);
@@ -331,6 +332,10 @@ static bool serve(struct plx_making *making, const struct plx_request *request,
 
 		if (way->leaving && !request->leaves)
 			continue;
+		if (request->effort == PLX_EFFORT_IDLE && i > 0)
+			break;
+		if (request->effort == PLX_EFFORT_SHRINK && way->parks)
+			break;
 		if (way->parks && outcome[way->leaving] == IMPOSSIBLE)
 			continue;
 		outcome[way->leaving] = serve_so(making, request, way, grant);
@@ -350,11 +355,12 @@ static void answer(struct plx_making *making, const struct plx_request *request,
 		   struct plx_grant *grant)
 {
 	grant->granted = !needs_room(request) || serve(making, request, grant);
+	grant->gpus = grant->granted ? request->gpus_per_node : 0;
 	if (grant->granted)
 		grant->starts_s = 0;
-	else if (making->calendar && !request->wakes)
-		grant->starts_s =
-			plx_calendar_promise(making->calendar, request);
+	else if (making->calendar && !request->wakes && !request->tentative)
+		grant->starts_s = plx_calendar_promise(
+			making->calendar, request, grant->promised);
 }
 
 /* The same job, which another partition would take. */
@@ -395,16 +401,53 @@ static void begin(struct plx_making *making)
 	}
 }
 
+static int held_on(const struct plx_problem *problem, int n)
+{
+	int held = 0;
+
+	for (int j = 0; j < problem->job_count; j++)
+		held += problem->jobs[j].now[n];
+	return held;
+}
+
+/*
+ * Nobody grows onto what is somebody's in a moment; who has to move may need
+ * it all the same.
+ */
+static void keep_idle(struct plx_making *making)
+{
+	struct plx_problem *problem = making->problem;
+	int lost = 0;
+
+	if (!making->calendar || making->rest->soon_s <= 0)
+		return;
+	keep_state(making);
+	if (making->tight && feasible(making))
+		lost = losers(making);
+	for (int n = 0; n < problem->node_count; n++) {
+		int held = held_on(problem, n);
+
+		if (plx_calendar_soon(making->calendar, n) &&
+		    problem->gpus[n] > held)
+			problem->gpus[n] = held;
+	}
+	if (making->tight && (!feasible(making) || losers(making) > lost))
+		memcpy(problem->gpus, making->gpus,
+		       (size_t) problem->node_count * sizeof(*making->gpus));
+}
+
 static void serve_all(struct plx_making *making,
 		      const struct plx_request *requests, int count,
 		      struct plx_grant *grants)
 {
 	for (int i = 0; i < count; i++) {
 		grants[i] = (struct plx_grant){ .nodes = grants[i].nodes,
+						.promised = grants[i].promised,
 						.starts_s = INFINITY };
 		if (!served_already(requests, grants, i))
 			answer(making, &requests[i], &grants[i]);
 	}
+	keep_idle(making);
 	for (int n = 0; n < making->problem->node_count; n++)
 		making->problem->gpus[n] += making->woken[n];
 	for (size_t i = 0; i < stock_size(making->problem); i++)

@@ -13,6 +13,13 @@
 #include "core/error.h"
 #include "core/problem.h"
 
+/* What may be done to elastic jobs for a request. */
+enum plx_effort {
+	PLX_EFFORT_ALL,	   /* whatever suffices */
+	PLX_EFFORT_SHRINK, /* none of them is parked, or put into the queue */
+	PLX_EFFORT_IDLE,   /* nothing: it takes what is idle */
+};
+
 struct plx_request {
 	uint32_t id;	   /* of those with one id, not 0, one is served */
 	int nodes;	   /* nodes it wants, >= 1 */
@@ -31,7 +38,8 @@ struct plx_request {
 	const bool *keeps;
 	/*
 	 * [job_count] of the problem, borrowed: elastic jobs that may be put
-	 * into the queue for it, to be started elsewhere, or later; NULL: none.
+	 * started again elsewhere for it, or, where it may park them, put into
+	 * the queue; NULL: none.
 	 */
 	const bool *leaves;
 	/*
@@ -39,6 +47,9 @@ struct plx_request {
 	 * come later have no room here, but the problem has it again.
 	 */
 	bool wakes;
+	enum plx_effort effort;
+	/* The same job follows in another way: nothing is promised to this. */
+	bool tentative;
 };
 
 /* What a job has of a node until it ends. */
@@ -57,22 +68,28 @@ struct plx_rest {
 	const double *memory; /* the same, MB; NULL: no matter */
 	const double *cpus_per_gpu;   /* [node_count] elastic jobs take there */
 	const double *memory_per_gpu; /* the same, MB */
-	double home_cpus;	      /* that a parked job keeps at its home */
-	double home_memory;	      /* the same, MB */
-	/* [stock_kinds] of what its GPUs take: the same; NULL: nothing */
-	const double *home_stock;
+	/* That a job without a GPU keeps on the node of its script. */
+	double home_cpus;
+	double home_memory; /* the same, MB */
 	const struct plx_stay *stays;
 	int stay_count;
 	double now_s;	     /* on the clock that promises are rounded on ... */
 	double resolution_s; /* ... to this; 0: not at all */
 	double window_s;     /* how far promises go; 0: without end */
+	/*
+	 * What is idle of a node that is promised for so soon is taken out of
+	 * problem->gpus: it is not worth a job's while to grow there.
+	 */
+	double soon_s;
 };
 
 struct plx_grant {
 	bool granted;	 /* there is room now */
 	bool displaces;	 /* elastic jobs have to give way for it */
 	double starts_s; /* otherwise: when it could; INFINITY: unknown */
+	int gpus;	 /* granted: on each of its nodes, as requested */
 	bool *nodes;	 /* [node_count] of the caller's, or NULL: which */
+	bool *promised;	 /* the same, of one that could start later */
 };
 
 /*

@@ -12,7 +12,7 @@ bool plx_spare_leaves(const struct plx_request *request,
 	return request->leaves && request->leaves[index] && !job->pinned;
 }
 
-/* At home there, and to stay? */
+/* Runs its script there, and to stay? */
 static bool lives(const struct plx_making *making,
 		  const struct plx_request *request, int index, int n)
 {
@@ -22,6 +22,14 @@ static bool lives(const struct plx_making *making,
 	       !(making->leaving && plx_spare_leaves(request, job, index));
 }
 
+/* The same, and needs a GPU there if it has any. */
+static bool is_bound(const struct plx_making *making,
+		     const struct plx_request *request, int index, int n)
+{
+	return !making->problem->jobs[index].roams &&
+	       lives(making, request, index, n);
+}
+
 /* GPUs that the job must keep on the node, at the very least. */
 static int job_keeps(const struct plx_making *making,
 		     const struct plx_request *request,
@@ -29,7 +37,7 @@ static int job_keeps(const struct plx_making *making,
 {
 	if (e->job->pinned || e->stuck)
 		return e->job->now[n];
-	return !e->may_park && lives(making, request, e->index, n) ? 1 : 0;
+	return !e->may_park && is_bound(making, request, e->index, n) ? 1 : 0;
 }
 
 /* The same, of all elastic jobs. */
@@ -54,7 +62,7 @@ static int at_home(const struct plx_making *making,
 
 		if (!e->job->pinned && !e->stuck && e->may_park &&
 		    !making->parked[j] && e->now.count > 0 &&
-		    lives(making, request, e->index, n))
+		    is_bound(making, request, e->index, n))
 			jobs++;
 	}
 	return jobs;
@@ -69,7 +77,7 @@ static int held(const struct plx_making *making, int n)
 	return gpus;
 }
 
-/* Jobs at home there; a parked one's batch script stays, too. */
+/* Jobs whose batch scripts are there, and stay. */
 static int homes_at(const struct plx_making *making,
 		    const struct plx_request *request, int n)
 {
@@ -92,9 +100,9 @@ static int leavers_at(const struct plx_making *making,
 	return jobs;
 }
 
-/* Parked jobs, some for requests so far, that are at home on the node. */
-static int parked_at(const struct plx_making *making,
-		     const struct plx_request *request, int n)
+/* Jobs that keep nothing there but their script, some of them parked so far. */
+static int scripts_at(const struct plx_making *making,
+		      const struct plx_request *request, int n)
 {
 	int jobs = 0;
 
@@ -102,7 +110,7 @@ static int parked_at(const struct plx_making *making,
 		const struct plx_elastic *e = &making->search->jobs[j];
 
 		jobs += lives(making, request, e->index, n) &&
-			(making->parked[j] || e->now.count == 0);
+			(making->parked[j] || e->job->now[n] == 0);
 	}
 	return jobs;
 }
@@ -124,7 +132,7 @@ static int gpus_beside(const struct plx_making *making,
 		       const struct plx_request *request, int n, int most)
 {
 	const struct plx_rest *rest = making->rest;
-	int parked = rest ? parked_at(making, request, n) : 0;
+	int scripts = rest ? scripts_at(making, request, n) : 0;
 	int homes = rest ? homes_at(making, request, n) : 0;
 
 	/* Whoever is parked for it keeps so much. */
@@ -135,31 +143,25 @@ static int gpus_beside(const struct plx_making *making,
 	if (rest && rest->cpus)
 		most = supplied(rest->cpus[n] - making->given[n].cpus -
 					request->cpus -
-					parked * rest->home_cpus,
+					scripts * rest->home_cpus,
 				rest->cpus_per_gpu[n], most);
 	if (rest && rest->memory && most >= 0)
 		most = supplied(rest->memory[n] - making->given[n].memory -
 					request->memory -
-					parked * rest->home_memory,
+					scripts * rest->home_memory,
 				rest->memory_per_gpu[n], most);
 	return most;
 }
 
-/* So much of one kind of stock remains with the job, even if it is parked. */
-static double stock_kept(const struct plx_making *making,
-			 const struct plx_request *request,
-			 const struct plx_elastic *e, int n, int k)
+/* So much of one kind of stock does the job take there with so many GPUs. */
+static double stock_of(const struct plx_making *making,
+		       const struct plx_request *request,
+		       const struct plx_elastic *e, int n, int gpus, int k)
 {
-	const struct plx_rest *rest = making->rest;
-	double takes = e->job->takes ? e->job->takes[k] : 0;
-	double kept = takes * job_keeps(making, request, e, n);
-	double home = 0;
-
-	/* What a parked job has is not in the stock. */
-	if (rest && rest->home_stock && takes > 0 && e->now.count > 0 &&
-	    lives(making, request, e->index, n))
-		home = rest->home_stock[k];
-	return kept > home ? kept : home;
+	/* Whoever leaves takes its script along. */
+	if (e->job->home == n && !lives(making, request, e->index, n))
+		return e->job->takes ? gpus * e->job->takes[k] : 0;
+	return plx_job_takes(e->job, n, gpus, k);
 }
 
 /*
@@ -180,12 +182,13 @@ static int in_its_way(const struct plx_making *making,
 		const struct plx_elastic *e = &making->search->jobs[j];
 		double takes = e->job->takes ? e->job->takes[k] : 0;
 
-		held += takes * e->job->now[n];
-		kept += stock_kept(making, request, e, n, k);
+		held += stock_of(making, request, e, n, e->job->now[n], k);
+		kept += stock_of(making, request, e, n,
+				 job_keeps(making, request, e, n), k);
 		if (e->job->now[n] > 0 && takes > most)
 			most = takes;
 	}
-	if (left < kept)
+	if (left < kept || (held > left && most <= 0))
 		return -1;
 	return held > left ? (int) ceil((held - left) / most) : 0;
 }

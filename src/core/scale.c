@@ -144,6 +144,7 @@ static struct plx_problem *imagine(const struct plx_problem *from, int nodes,
 		job->size_count = 0;
 		job->table = NULL;
 		job->takes = NULL;
+		job->home_takes = NULL;
 		job->pinned = false;
 		job->may_park = true;
 		job->home = -1;

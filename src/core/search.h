@@ -23,11 +23,13 @@
  * search_improve.c	moves until nothing gets better
  * search_shake.c	the whole search, within a budget
  * search_spare.c	who takes what even shapes leave over
+ * search_exchange.c	who of two takes which of their seats
  * search_why.c		the sentence for the operator
  *
  * What always holds: a job with any GPU has one on its home node and on each
  * that it requires, no more than it may on any, from its minimum to its cap, on
- * as many nodes as it may, uniform if asked, but for plx_search_spare(); new
+ * as many nodes as it may (with that of its script), uniform if asked, but for
+ * plx_search_spare(); new
  * seats are on allowed nodes (a home where it has GPUs counts as allowed). A
  * job for which nothing of that is possible keeps what it has, even over
  * capacity: see plx_search_repair().
@@ -196,6 +198,13 @@ bool plx_one_node(const struct plx_elastic *e, int gpus);
 /* The fewest nodes, from least, that may hold so many GPUs of it; 0: none. */
 int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
 		   int gpus, int least);
+/*
+ * Must one of so many nodes be that of its script, which counts as one of
+ * those it may be on?
+ */
+bool plx_needs_home(const struct plx_elastic *e, int nodes);
+/* Has it to have a GPU on node n, when it has them on so many nodes? */
+bool plx_needs_node(const struct plx_elastic *e, int nodes, int n);
 /* Most nodes that it may be on. */
 int plx_nodes_max(const struct plx_search *search, const struct plx_elastic *e);
 /* Does it matter to the job whether it is on two nodes or on more? */
@@ -364,6 +373,10 @@ void plx_search_improve(struct plx_search *search);
 /* search_spare.c */
 /* After the search: nobody gives way, and no job has less for it. */
 void plx_search_spare(struct plx_search *search);
+
+/* search_exchange.c */
+/* After the search: as many GPUs as possible stay where they are. */
+void plx_search_exchange(struct plx_search *search);
 
 /* search_why.c */
 void plx_search_why(const struct plx_search *search,

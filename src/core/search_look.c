@@ -183,7 +183,7 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 	}
 	search->look_stamp++;
 	search->look_count = 0;
-	if (e->job->home >= 0)
+	if (plx_needs_home(e, form->nodes))
 		add(search, e, e->job->home);
 	for (int n = 0; e->required && n < search->node_count; n++) {
 		if (e->job->required[n])

@@ -70,7 +70,8 @@ static bool has_room(const struct plx_search *search,
 	int home = e->job->home;
 	int g = form->per_node > 0 ? form->per_node : 1;
 
-	if (home >= 0 && !has_room_on(search, e, form, home))
+	if (plx_needs_home(e, form->nodes) &&
+	    !has_room_on(search, e, form, home))
 		return false;
 	for (int n = 0; e->required && n < search->node_count; n++) {
 		if (e->job->required[n] && !has_room_on(search, e, form, n))

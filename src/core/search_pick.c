@@ -21,7 +21,7 @@ bool plx_node_usable(const struct plx_search *search,
 
 	(void) search;
 	return !job->allowed || job->allowed[n] ||
-	       (n == job->home && job->now[n] > 0);
+	       (n == job->home && !job->roams && job->now[n] > 0);
 }
 
 bool plx_form_multi(const struct plx_form *form)
@@ -136,7 +136,7 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 	}
 	if (cost > 0 && !eject)
 		return NEVER;
-	if (plx_job_sits(e->job, n))
+	if (plx_needs_node(e, form->nodes, n))
 		return (uint64_t) n;
 	if (cost > 0)
 		rank = node_price(search, n) << 1 | elsewhere;
@@ -211,11 +211,11 @@ static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 		search->keys[i] = node_key(search, e, form, n, eject);
 		if (search->keys[i] != NEVER)
 			search->scratch[count++] = search->keys[i];
-		else if (plx_job_sits(e->job, n))
+		else if (plx_needs_node(e, form->nodes, n))
 			return false;
 	}
-	if (count < form->nodes ||
-	    (home >= 0 && !plx_node_usable(search, e, home)))
+	if (count < form->nodes || (plx_needs_home(e, form->nodes) &&
+				    !plx_node_usable(search, e, home)))
 		return false;
 	last = smallest(search->scratch, count, form->nodes);
 	picked->count = 0;
@@ -238,7 +238,7 @@ static bool one_too_many(const struct plx_search *search,
 
 /* The next node to fill: one it needs, one it has now, then the emptiest. */
 static int next_to_fill(const struct plx_search *search,
-			const struct plx_elastic *e, int used)
+			const struct plx_elastic *e, int nodes, int used)
 {
 	int next = -1;
 	long best = -1;
@@ -253,7 +253,7 @@ static int next_to_fill(const struct plx_search *search,
 		    !plx_node_usable(search, e, n))
 			continue;
 		worth += e->job->now[n] > 0 ? 1L << 20 : 0;
-		worth += plx_job_sits(e->job, n) ? 1L << 21 : 0;
+		worth += plx_needs_node(e, nodes, n) ? 1L << 21 : 0;
 		if (worth > best) {
 			best = worth;
 			next = i;
@@ -298,7 +298,7 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 	memset(search->scratch, 0,
 	       (size_t) search->look_count * sizeof(*search->scratch));
 	while (gpus > 0) {
-		int i = next_to_fill(search, e, used);
+		int i = next_to_fill(search, e, form->nodes, used);
 		int take = 1;
 
 		if (i >= 0)

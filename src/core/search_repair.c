@@ -136,7 +136,7 @@ static int turn(const struct plx_elastic *e)
 {
 	if (e->may_park)
 		return 2;
-	return e->job->home >= 0 || e->required ? 0 : 1;
+	return plx_needs_home(e, 1) || e->required ? 0 : 1;
 }
 
 /* Seat all at their smallest; the first that cannot be is then stuck. */

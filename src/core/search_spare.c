@@ -31,7 +31,7 @@ static bool takes_part(const struct plx_search *search,
 	int home = e->job->home;
 
 	return !e->fixed && e->at.count > 0 && home >= 0 &&
-	       plx_node_usable(search, e, home) &&
+	       (e->job->roams || plx_node_usable(search, e, home)) &&
 	       plx_seat_shape(&e->at).gpus < e->cap;
 }
 
@@ -51,6 +51,9 @@ static bool may_join(const struct plx_search *search,
 {
 	if (e->at.count >= plx_nodes_max(search, e) ||
 	    plx_node_disturbs(search, n))
+		return false;
+	if (plx_needs_home(e, e->at.count + 1) && n != e->job->home &&
+	    spot_at(&e->at, e->job->home) < 0)
 		return false;
 	return e->at.count > 1 ||
 	       !plx_node_disturbs(search, e->at.spots[0].node);

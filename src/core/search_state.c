@@ -51,13 +51,14 @@ void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from)
 
 bool plx_seat_complete(const struct plx_elastic *e, const struct plx_seat *seat)
 {
-	bool at_home = e->job->home < 0;
+	bool at_home = !plx_needs_home(e, seat->count);
+	int home = e->job->home;
 	int required = 0;
 
 	for (int i = 0; i < seat->count; i++) {
 		int n = seat->spots[i].node;
 
-		at_home = at_home || n == e->job->home;
+		at_home = at_home || n == home;
 		required += e->job->required && e->job->required[n];
 	}
 	return at_home && required == e->required;

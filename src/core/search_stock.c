@@ -26,6 +26,21 @@ bool plx_stock_init(struct plx_search *search)
 	return search->stock_left && search->stock_open;
 }
 
+/* What the job keeps on the node of its script, whatever else it has. */
+static void keep_home(const struct plx_search *search,
+		      const struct plx_job *job)
+{
+	int home = job->home;
+	size_t first = home >= 0 ? (size_t) home * kinds_of(search) : 0;
+
+	for (size_t k = 0; home >= 0 && k < kinds_of(search); k++) {
+		search->stock_left[first + k] -=
+			plx_job_takes(job, home, 0, (int) k);
+		search->stock_open[first + k] -=
+			plx_job_takes(job, home, 0, (int) k);
+	}
+}
+
 void plx_stock_reset(struct plx_search *search)
 {
 	size_t size = (size_t) search->node_count * kinds_of(search);
@@ -34,15 +49,20 @@ void plx_stock_reset(struct plx_search *search)
 		search->stock_left[i] = search->problem->stock[i];
 		search->stock_open[i] = search->problem->stock[i];
 	}
+	for (int j = 0; j < search->job_count; j++)
+		keep_home(search, search->jobs[j].job);
 }
 
+/* Beyond what it keeps there; negative GPUs: the same given back. */
 static void take(const struct plx_search *search, double *stock,
 		 const struct plx_elastic *e, int n, int gpus)
 {
 	double *here = stock + (size_t) n * kinds_of(search);
+	int sign = gpus < 0 ? -1 : 1;
 
-	for (size_t k = 0; e->job->takes && k < kinds_of(search); k++)
-		here[k] -= gpus * e->job->takes[k];
+	for (int k = 0; k < search->problem->stock_kinds; k++)
+		here[k] -= sign * (plx_job_takes(e->job, n, sign * gpus, k) -
+				   plx_job_takes(e->job, n, 0, k));
 }
 
 void plx_stock_take(struct plx_search *search, const struct plx_elastic *e,
@@ -68,33 +88,50 @@ bool plx_stock_short(const struct plx_search *search, int n)
 	return false;
 }
 
-/* As many of these GPUs as there is stock for. */
-static int supplied(const struct plx_search *search, const double *stock,
-		    const struct plx_elastic *e, int n, int gpus)
+/* GPUs that it sits on there. */
+static int held_on(const struct plx_elastic *e, int n)
 {
-	const double *here = stock + (size_t) n * kinds_of(search);
-
-	for (size_t k = 0; e->job->takes && k < kinds_of(search); k++) {
-		double takes = e->job->takes[k];
-
-		if (takes > 0 && takes * gpus > here[k] * (1 + EXCESS))
-			gpus = here[k] > 0
-				       ? (int) (here[k] * (1 + EXCESS) / takes)
-				       : 0;
+	for (int i = 0; i < e->at.count; i++) {
+		if (e->at.spots[i].node == n)
+			return e->at.spots[i].gpus;
 	}
-	return gpus;
+	return 0;
+}
+
+/* As many of these GPUs as there is stock for, beside those it holds of it. */
+static int supplied(const struct plx_search *search, const double *here,
+		    const struct plx_elastic *e, int n, int held)
+{
+	int gpus = search->problem->gpus[n];
+
+	for (int k = 0; e->job->takes && k < search->problem->stock_kinds;
+	     k++) {
+		double takes = e->job->takes[k];
+		double left = here[k] + plx_job_takes(e->job, n, held, k);
+
+		left *= 1 + EXCESS;
+		if (takes > 0 && takes * (held + gpus) > left)
+			gpus = left > 0 ? (int) (left / takes) - held : 0;
+	}
+	return gpus > 0 ? gpus : 0;
 }
 
 int plx_stock_free(const struct plx_search *search, const struct plx_elastic *e,
 		   int n)
 {
-	return supplied(search, search->stock_left, e, n,
-			search->nodes[n].free);
+	const double *here = search->stock_left + (size_t) n * kinds_of(search);
+	int most = supplied(search, here, e, n, held_on(e, n));
+	int free = search->nodes[n].free;
+
+	return most < free ? most : free;
 }
 
 int plx_stock_open(const struct plx_search *search, const struct plx_elastic *e,
 		   int n)
 {
-	return supplied(search, search->stock_open, e, n,
-			search->nodes[n].open);
+	const double *here = search->stock_open + (size_t) n * kinds_of(search);
+	int most = supplied(search, here, e, n, 0);
+	int open = search->nodes[n].open;
+
+	return most < open ? most : open;
 }

@@ -93,6 +93,21 @@ bool plx_one_node(const struct plx_elastic *e, int gpus)
 	return gpus <= e->one_max && e->job->min_nodes <= 1 && e->required <= 1;
 }
 
+bool plx_needs_home(const struct plx_elastic *e, int nodes)
+{
+	const struct plx_job *job = e->job;
+
+	if (job->home < 0)
+		return false;
+	return !job->roams || (job->max_nodes && nodes >= job->max_nodes);
+}
+
+bool plx_needs_node(const struct plx_elastic *e, int nodes, int n)
+{
+	return plx_job_sits(e->job, n) ||
+	       (n == e->job->home && plx_needs_home(e, nodes));
+}
+
 int plx_nodes_max(const struct plx_search *search, const struct plx_elastic *e)
 {
 	int most = e->job->max_nodes;
@@ -149,10 +164,11 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 		 int *largest)
 {
 	const struct plx_problem *problem = search->problem;
+	bool bound = e->job->home >= 0 && !e->job->roams;
 	int sum = 0;
 
 	*largest = 0;
-	if (e->job->home < 0 && !e->job->allowed && !e->required) {
+	if (!bound && !e->job->allowed && !e->required) {
 		*largest = plx_node_most(e, search->node_gpus_max);
 		return search->gpus;
 	}
@@ -162,8 +178,7 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 		if (!plx_node_usable(search, e, n))
 			continue;
 		sum += gpus;
-		if ((e->job->home < 0 && !e->required) ||
-		    plx_job_sits(e->job, n))
+		if ((!bound && !e->required) || plx_job_sits(e->job, n))
 			*largest = max_int(*largest, gpus);
 	}
 	return sum;

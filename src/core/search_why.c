@@ -64,8 +64,7 @@ static bool was_taken(const struct plx_search *search, int n, int k)
 	for (int j = 0; j < search->job_count; j++) {
 		const struct plx_job *job = search->jobs[j].job;
 
-		if (job->takes)
-			held += job->now[n] * job->takes[k];
+		held += plx_job_takes(job, n, job->now[n], k);
 	}
 	return held > search->problem->stock[n * kinds + k];
 }
@@ -253,6 +252,8 @@ static void obstacle(const struct line *line, double gain, int missing,
 			 job->restart_s);
 	if (gain > least && free_gpus(line) < missing)
 		why = ": others need them more";
+	else if (gain > least && job->home >= 0 && !job->roams)
+		why = ": held by the node of its script, where they do not fit";
 	else if (gain > least)
 		why = ": they do not fit on what is free";
 	if (least > 99)

@@ -48,10 +48,13 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	{ "profiled_replicas", PLX_IN_JOB, PLX_WHOLE, AT(profiled_gpus),
 	  0, INT_MAX, 0 },
 	{ "pinned", PLX_IN_JOB, PLX_FLAG, AT(pinned), 0, 1, 0 },
+	{ "roams", PLX_IN_JOB, PLX_FLAG, AT(roams), 0, 1, 0 },
 	{ "may_park", PLX_IN_JOB, PLX_FLAG, AT(may_park), 0, 1, 1 },
 	{ "age", PLX_IN_JOB, PLX_REAL, AT(age_s), 0, SECONDS_MAX, 3600 },
 	{ "restart_s", PLX_IN_JOB, PLX_REAL, AT(restart_s),
 	  0, SECONDS_MAX, 30 },
+	{ "least_goodput", PLX_IN_JOB, PLX_REAL, AT(least_goodput),
+	  0, SECONDS_MAX, 0 },
 	{ "num_restarts", PLX_IN_JOB, PLX_WHOLE, AT(restarts),
 	  0, INT_MAX, 0 },
 	{ "init_batch_size", PLX_IN_PROFILE, PLX_WHOLE,
@@ -322,6 +325,7 @@ static void add_job(struct sheet *sheet, const struct plx_problem *problem,
 		add(sheet, "]");
 	}
 	add_amounts(sheet, "takes", job->takes, problem->stock_kinds);
+	add_amounts(sheet, "home_takes", job->home_takes, problem->stock_kinds);
 	if (job->profiled)
 		add_goodput(sheet, job);
 	else

@@ -46,8 +46,11 @@ int plx_status_write(const struct plx_status *status, char *fields, size_t size,
 	if (status->live)
 		plx_write_uint(&w, "live", 1);
 	plx_write_text(&w, "phase", plx_phase_name(status->phase));
+	if (status->lead_s)
+		plx_write_uint(&w, "lead", (uint64_t) status->lead_s);
 	plx_write_uint(&w, "resizes", (uint64_t) status->resizes);
 	plx_write_doubles(&w, "pause", status->pause_s, 2);
+	plx_failed_write(&w, &status->failed);
 	if (status->has_hint)
 		plx_hint_write(&w, &status->hint);
 	if (w.overflow)
@@ -121,7 +124,10 @@ static int read_fields(const char *fields, struct plx_status *status,
 	    read_count(fields, "ack", &ack, err) < 0 ||
 	    plx_field_int(fields, "live", 0, 1, &live, err) < 0 ||
 	    read_phase(fields, &status->phase, err) < 0 ||
-	    read_count(fields, "resizes", &status->resizes, err) < 0)
+	    plx_field_int(fields, "lead", 0, PLX_LEAD_MAX_S, &status->lead_s,
+			  err) < 0 ||
+	    read_count(fields, "resizes", &status->resizes, err) < 0 ||
+	    plx_failed_read(fields, &status->failed, err) < 0)
 		return -1;
 	found = plx_field_doubles(fields, "pause", 0, PAUSE_MAX_S,
 				  status->pause_s, 2, err);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/failed.h"
 #include "core/hint.h"
 
 enum plx_phase {
@@ -21,14 +22,19 @@ enum plx_phase {
 #define PLX_WAKE_NONE  UINT32_MAX	/* launcher only polls */
 #define PLX_WAKE_BATCH (UINT32_MAX - 1) /* launcher runs in the batch step */
 
+#define PLX_LEAD_MAX_S 86400
+
 struct plx_status {
 	uint32_t launcher; /* step number, or PLX_WAKE_* */
 	uint32_t ack;	   /* serial of the last target answered, 0: none */
 	bool live;	   /* its ranks train on meanwhile */
 	enum plx_phase phase;
+	int lead_s;	   /* before its time limit it is to be asked to save;
+			      0: untold */
 	int resizes;	   /* of this job so far */
 	double pause_s[2]; /* median and worst pause of them */
-	bool has_hint;	   /* false: unprofiled */
+	struct plx_failed failed; /* ranks that were to train */
+	bool has_hint;		  /* false: unprofiled */
 	struct plx_hint hint;
 };
 

@@ -48,6 +48,18 @@ static void write_on(struct plx_writer *w, const char *on)
 	plx_write_text(w, "on", text);
 }
 
+static void write_limit(struct plx_writer *w, const struct plx_target *target)
+{
+	if (target->given_s)
+		plx_write_uint(w, "given", (uint64_t) target->given_s);
+	if (target->credited)
+		plx_write_uint(w, "credited", (uint64_t) target->credited);
+	if (target->rounds)
+		plx_write_uint(w, "rounds", (uint64_t) target->rounds);
+	if (target->mark > 0)
+		plx_write_doubles(w, "mark", &target->mark, 1);
+}
+
 int plx_target_write(const struct plx_target *target, char *fields, size_t size,
 		     struct plx_error *err)
 {
@@ -68,6 +80,7 @@ int plx_target_write(const struct plx_target *target, char *fields, size_t size,
 		plx_write_uint(&w, "accrued", (uint64_t) target->accrued);
 	if (target->left_s)
 		plx_write_uint(&w, "left", (uint64_t) target->left_s);
+	write_limit(&w, target);
 	write_on(&w, target->on);
 	if (target->speedup > 0)
 		plx_write_doubles(&w, "speedup", &target->speedup, 1);
@@ -203,6 +216,20 @@ int plx_target_count(struct plx_target *target, const int *counts, int nodes,
 	return 0;
 }
 
+static int read_limit(const char *fields, struct plx_target *target,
+		      struct plx_error *err)
+{
+	if (plx_field_int(fields, "given", 0, INT_MAX, &target->given_s, err) <
+		    0 ||
+	    plx_field_int(fields, "credited", 0, INT_MAX, &target->credited,
+			  err) < 0 ||
+	    plx_field_int(fields, "rounds", 0, INT_MAX, &target->rounds, err) <
+		    0 ||
+	    plx_field_doubles(fields, "mark", 0, 1, &target->mark, 1, err) < 0)
+		return -1;
+	return 0;
+}
+
 int plx_target_read(const char *system_comment, struct plx_target *target,
 		    struct plx_error *err)
 {
@@ -227,6 +254,7 @@ int plx_target_read(const char *system_comment, struct plx_target *target,
 	    plx_field_int(fields, "accrued", 0, INT_MAX, &read.accrued, err) <
 		    0 ||
 	    plx_field_int(fields, "left", 0, INT_MAX, &read.left_s, err) < 0 ||
+	    read_limit(fields, &read, err) < 0 ||
 	    plx_field_doubles(fields, "speedup", 0, SPEEDUP_MAX, &read.speedup,
 			      1, err) < 0)
 		return -1;

@@ -34,8 +34,12 @@ struct plx_target {
 	bool move;		/* of the whole job, its script included */
 	int accrued;		/* moving: since when its age counts; 0: none */
 	int left_s;		/* moving: of its time limit; 0: no limit */
-	char on[PLX_ON_SIZE];	/* the nodes, as "n[1-4]"; "" when too many */
-	double speedup;		/* over its fair share; 0: not known */
+	int given_s;  /* of its time limit: what was added to it so far */
+	int credited; /* parked: time until which that is; 0: since it was */
+	int rounds;   /* put into the queue at its limit without progress */
+	double mark;  /* its progress when it was so last, 0 to 1 */
+	char on[PLX_ON_SIZE]; /* the nodes, as "n[1-4]"; "" when too many */
+	double speedup;	      /* over its fair share; 0: not known */
 	char why[PLX_WHY_SIZE];
 };
 

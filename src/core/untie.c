@@ -90,6 +90,40 @@ static int share(const struct knot *knot, int j, int *gpus)
 	return job->home >= 0 && may_have(job, keeps, nodes) ? has - keeps : 0;
 }
 
+/* A node on which alone the job could go on with its least GPUs; -1: none. */
+static int refuge(const struct knot *knot, int j)
+{
+	const struct plx_job *job = &knot->problem->jobs[j];
+	int best = -1;
+
+	if (job->required || !may_have(job, job->min_gpus, 1))
+		return -1;
+	for (int n = 0; n < knot->problem->node_count; n++) {
+		if (job->now[n] < job->min_gpus ||
+		    (job->home >= 0 && !job->roams && n != job->home))
+			continue;
+		if (best < 0 || job->now[n] < job->now[best])
+			best = n;
+	}
+	return best;
+}
+
+/* Where its two shapes share nothing: its least GPUs, on one of its nodes. */
+static int retreat(const struct knot *knot, int j, int *gpus)
+{
+	const struct plx_job *job = &knot->problem->jobs[j];
+	int n = refuge(knot, j);
+	int has = 0;
+
+	if (job->home < 0 || n < 0)
+		return 0;
+	for (int i = 0; i < knot->problem->node_count; i++) {
+		has += job->now[i];
+		gpus[i] = i == n ? job->min_gpus : 0;
+	}
+	return has - job->min_gpus;
+}
+
 /* A job that waits for some of what j gives up by this; NULL: none. */
 static const struct plx_job *who_waits(const struct knot *knot, int j,
 				       const int *gpus)
@@ -108,16 +142,17 @@ static const struct plx_job *who_waits(const struct knot *knot, int j,
 	return NULL;
 }
 
-/* The one that gives least; of equals the first. */
-static int choose(const struct knot *knot, int *gpus, int *work,
-		  uint32_t *other)
+/* The one that gives least in this way; of equals the first. */
+static int choose(const struct knot *knot,
+		  int (*give)(const struct knot *knot, int j, int *gpus),
+		  int *gpus, int *work, uint32_t *other)
 {
 	size_t size = (size_t) knot->problem->node_count * sizeof(*gpus);
 	int least = INT_MAX;
 	int found = -1;
 
 	for (int j = 0; j < knot->problem->job_count; j++) {
-		int given = knot->waits[j] ? share(knot, j, work) : 0;
+		int given = knot->waits[j] ? give(knot, j, work) : 0;
 		const struct plx_job *waits = NULL;
 
 		if (given > 0 && given < least)
@@ -151,7 +186,9 @@ int plx_untie(const struct plx_problem *problem, const struct plx_plan *plan,
 		knot.waits[j] = acts[j];
 	memcpy(knot.spare, spare, nodes * sizeof(int));
 	carry_out(&knot);
-	found = choose(&knot, gpus, work, other);
+	found = choose(&knot, share, gpus, work, other);
+	if (found < 0)
+		found = choose(&knot, retreat, gpus, work, other);
 done:
 	free(work);
 	free(knot.spare);

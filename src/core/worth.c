@@ -12,6 +12,10 @@
 /* How long a change is expected to last: docs/decisions/0011-objective.md. */
 #define HORIZON_S 240.0
 
+/* What a shape is worth, of what it would be, that misses the time limit. */
+#define MISSED	0.5
+#define ROUNDED 1e-9
+
 /* Requires a >= 0, b >= 1. */
 static int ceil_div(int a, int b)
 {
@@ -146,11 +150,27 @@ double plx_restart_factor(const struct plx_job *job)
 	return HORIZON_S / (HORIZON_S + job->restart_s);
 }
 
+/*
+ * A time limit that is missed costs its user more than time. More than its
+ * fair share is nobody's due for having a short one.
+ */
+static double limit_factor(const struct plx_job *job,
+			   const struct plx_yardstick *fair, double speedup)
+{
+	double least = job->least_goodput;
+
+	if (!(least > 0) || job->table || !job->profiled ||
+	    least > fair->goodput)
+		return 1;
+	return speedup * fair->goodput < least * (1 - ROUNDED) ? MISSED : 1;
+}
+
 double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
 		 struct plx_shape shape, bool changed)
 {
 	double speedup = plx_speedup(job, fair, shape);
 
+	speedup *= limit_factor(job, fair, speedup);
 	return changed ? speedup * plx_restart_factor(job) : speedup;
 }
 

@@ -62,7 +62,8 @@ double plx_finish_ratio(double age_s, double progress, double samples_left,
 double plx_restart_factor(const struct plx_job *job);
 
 /*
- * The job's value in the mean: its speedup there, less what the change to it
+ * The job's value in the mean: its speedup there, half of that where it would
+ * miss its time limit (least_goodput), less what the change to it
  * costs. changed: the nodes or counts are not those it has now.
  */
 double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,

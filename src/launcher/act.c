@@ -28,6 +28,7 @@ void plx_order_generation(struct plx_launcher *l,
 			 (s->relay == PLX_RELAY_AUTO && l->job.away),
 		.layout = &l->job.layout,
 		.where = l->job.where,
+		.spared = l->job.spared,
 	};
 	plx_hold_note(&l->hold, l->newest);
 }
@@ -59,6 +60,9 @@ static void act_stop(struct plx_launcher *l)
 	bool known = l->now->peer.met || l->now->said.began;
 	double from_s = known ? now_s : l->now->step.started_s;
 
+	if (l->stage == PLX_STAGE_SAVING && l->job.target.move)
+		plx_say(l, PLX_NORMAL, "asked to leave its nodes: %s",
+			l->job.target.why);
 	plx_handover_call_off(l);
 	plx_handover_release(l);
 	plx_peer_stop(&l->now->peer);
@@ -106,7 +110,7 @@ static void act_retry(struct plx_launcher *l)
 	double wait_s = plx_fault_wait_s(l);
 
 	l->not_before_s = plx_now_s() + wait_s;
-	if (!l->fault.srun)
+	if (!plx_sick_tell(l, l->exit_code) && !l->fault.srun)
 		plx_tell_fault(l, l->exit_code, wait_s);
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
 }
@@ -171,6 +175,8 @@ static void (*const actions[])(struct plx_launcher *) = {
 	[PLX_ACTION_RESUME] = plx_handover_resume,
 	[PLX_ACTION_ADOPT] = plx_handover_adopt,
 	[PLX_ACTION_FOLLOW] = plx_handover_follow,
+	[PLX_ACTION_RETURN] = plx_sick_return,
+	[PLX_ACTION_RETAIN] = plx_sick_keep,
 	[PLX_ACTION_GIVE_UP] = act_give_up,
 	[PLX_ACTION_LOST] = act_lost,
 };

@@ -66,6 +66,7 @@ static void begin(struct plx_launcher *l)
 	l->marks.hello_s = now_s;
 	l->marks.first_s = now_s;
 	plx_raise(l, PLX_EVENT_BEGAN);
+	plx_sick_trained(l);
 	if (l->resizing && l->stage == PLX_STAGE_TRAINING) {
 		plx_tell_resize(l);
 		l->resizing = false;
@@ -97,8 +98,11 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 	struct plx_alien *alien = &l->alien;
 
 	alien->has_exit = false;
-	if (!notes)
+	if (!notes) {
+		if (g != l->old)
+			plx_sick_find(l, g);
 		return;
+	}
 	/* It sends no beats: that it ran long, or saved, is its progress. */
 	if (g == l->now && g->said.began && !g->said.hello &&
 	    g->step.ended_s - g->step.started_s > PROGRESS_S)
@@ -116,6 +120,8 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 		*code = plx_exit_code(&alien->exit);
 		plx_tell_exit(l, g == l->old ? PLX_VERBOSE : PLX_NORMAL);
 	}
+	if (g != l->old)
+		plx_sick_find(l, g);
 	plx_notes_clear(notes, generation);
 }
 

@@ -2,6 +2,7 @@
 /* fault.c - ranks that failed or hang: what follows */
 
 #include <math.h>
+#include <signal.h>
 
 #include "launcher/clock.h"
 #include "launcher/fault.h"
@@ -12,6 +13,7 @@
 #define SIGNAL_CODE 128 /* exit codes above it: killed */
 #define NOTE_LOOK_S 1.0
 #define SRUN_SEES_S 3.0	 /* by then srun knows that a rank is gone */
+#define USR1_S	    5.0	 /* from a SIGUSR1 to the end of what it killed */
 #define OWN_SLEEP_S 20.0 /* between two looks: we were stopped ourselves */
 
 /*
@@ -27,6 +29,14 @@ static bool may_try_srun(struct plx_launcher *l)
 	return false;
 }
 
+static bool died_of_usr1(const struct plx_launcher *l, int code)
+{
+	double since_s = plx_now_s() - l->fault.usr1_s;
+
+	return code == SIGNAL_CODE + SIGUSR1 && l->fault.usr1_s &&
+	       since_s < USR1_S;
+}
+
 bool plx_fault_may_restart(struct plx_launcher *l, int code)
 {
 	struct plx_backoff *b = &l->fault.backoff;
@@ -34,6 +44,12 @@ bool plx_fault_may_restart(struct plx_launcher *l, int code)
 	if (code == PLX_SRUN_FAILED && !l->now->peer.met)
 		return may_try_srun(l);
 	l->fault.srun = 0;
+	if (died_of_usr1(l, code)) {
+		plx_say(l, PLX_NORMAL,
+			"the ranks have no handler for SIGUSR1: this restart "
+			"does not count");
+		return true;
+	}
 	/* The program's own words, before it ever spoke to us. */
 	if (!l->ever_met && code <= SIGNAL_CODE)
 		return false;

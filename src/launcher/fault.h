@@ -24,10 +24,15 @@ struct plx_faults {
 	double lost_s;	  /* since when a rank is known to be gone, 0: none */
 	double kill_s;	  /* when to end them harder, 0: they train */
 	bool speaks;	  /* the program has libpollux */
+	double usr1_s;	  /* when we got a SIGUSR1 last, 0: never */
 	int srun;	  /* times in a row that srun could start no ranks */
 };
 
-/* May ranks that ended with this code be started again? Says so if not. */
+/*
+ * May ranks that ended with this code be started again? Says so if not. Ranks
+ * that a SIGUSR1 killed which was sent to us, too, have not failed: scancel
+ * sends it to all of a step, and who sent it wants a checkpoint.
+ */
 bool plx_fault_may_restart(struct plx_launcher *l, int code);
 
 /*

@@ -31,11 +31,23 @@ static int most_ranks(const struct plx_target *target)
 	return most;
 }
 
+/* Ranks on our node, which may have none of them. */
+static int ranks_here(const struct plx_launcher *l)
+{
+	const struct plx_layout *now = &l->now->step.layout;
+	const char *node = l->settings->node;
+
+	for (int i = 0; node && i < now->count; i++) {
+		if (!strcmp(now->nodes[i].name, node))
+			return now->nodes[i].ranks;
+	}
+	return 0;
+}
+
 static bool has_memory(const struct plx_launcher *l)
 {
 	const struct plx_target *target = &l->job.target;
-	const struct plx_layout *now = &l->now->step.layout;
-	int here = now->count ? now->nodes[0].ranks : 0;
+	int here = ranks_here(l);
 	struct plx_error err;
 
 	if (plx_memory_suffices(l->now->socket, l->settings->node, here,
@@ -105,6 +117,8 @@ void plx_handover_warm(struct plx_launcher *l)
 	plx_order_generation(l, &order);
 	order.warm = true;
 	order.layout = &l->job.aim;
+	order.relay = l->settings->relay == PLX_RELAY_ALWAYS ||
+		      (l->settings->relay == PLX_RELAY_AUTO && l->job.aim_away);
 	order.where = l->job.aim_where;
 	order.spared = l->job.spared;
 	l->from_ranks = l->now->step.layout.ranks;
@@ -181,7 +195,10 @@ void plx_handover_release(struct plx_launcher *l)
 
 void plx_handover_resume(struct plx_launcher *l)
 {
-	plx_handover_give_up(l);
+	if (l->ill.pending)
+		plx_handover_call_off(l);
+	else
+		plx_handover_give_up(l);
 	l->deadline_s = plx_now_s() + l->settings->save_timeout_s;
 	/* If they do not hold yet, they are told as soon as they do. */
 	plx_handover_release(l);

@@ -44,6 +44,8 @@ static void take_saved(struct plx_launcher *l, struct plx_generation *g,
 	if (g != l->now)
 		return;
 	plx_field_int(fields, "held", 0, 1, &held, NULL);
+	if (held <= 0)
+		plx_limit_learn(l, fields);
 	l->marks.saved_s = plx_now_s();
 	l->marks.last_s = l->marks.saved_s - idle_of(fields);
 	plx_field_text(fields, "crc", l->crc, sizeof(l->crc));
@@ -89,7 +91,10 @@ static void take_began(struct plx_launcher *l, struct plx_generation *g,
 		return;
 	g->said.began = true;
 	l->marks.first_s = plx_now_s() - idle_of(fields);
+	plx_pace_anew(&l->pace);
 	plx_raise(l, PLX_EVENT_BEGAN);
+	if (l->stage == PLX_STAGE_TRAINING)
+		plx_sick_trained(l);
 	if (resized && l->stage == PLX_STAGE_TRAINING) {
 		plx_tell_resize(l);
 		l->resizing = false;
@@ -104,6 +109,12 @@ static void take_beat(struct plx_launcher *l, struct plx_generation *g,
 	plx_field_doubles(fields, "step", 0, 1e18, &step, 1, NULL);
 	if (g == l->now)
 		plx_fault_beat(l, (uint64_t) step);
+}
+
+static void take_kept(struct plx_launcher *l, const char *fields)
+{
+	plx_limit_learn(l, fields);
+	plx_tell_kept(l, fields);
 }
 
 static void take_line(struct plx_launcher *l, struct plx_generation *g,
@@ -122,9 +133,10 @@ static void take_line(struct plx_launcher *l, struct plx_generation *g,
 	else if ((fields = plx_message(line, PLX_MSG_SAVED)))
 		take_saved(l, g, fields);
 	else if (plx_message(line, PLX_MSG_RESUMED))
-		plx_raise(l, PLX_EVENT_RESUMED);
+		plx_raise(l,
+			  l->ill.pending ? PLX_EVENT_SICK : PLX_EVENT_RESUMED);
 	else if ((fields = plx_message(line, PLX_MSG_KEPT)))
-		plx_tell_kept(l, fields);
+		take_kept(l, fields);
 	else if (plx_message(line, PLX_MSG_DONE))
 		g->said.done = true;
 	else if ((fields = plx_message(line, PLX_MSG_BEAT)))

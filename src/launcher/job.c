@@ -57,12 +57,22 @@ static void describe_node(const slurm_job_info_t *record, uint32_t j,
 	snprintf(node->gres, sizeof(node->gres), "%s", gres);
 }
 
-/* All nodes of the job that want takes; their names as a list in where. */
+static void write_list(plx_hostlist hosts, char *text, size_t size)
+{
+	if (slurm_hostlist_ranged_string(hosts, size, text) < 0)
+		text[0] = '\0';
+}
+
+/*
+ * All nodes of the job that have a GPU, or all; their names as a list in where,
+ * those of the others in spared.
+ */
 static int read_nodes(const slurm_job_info_t *record, bool gpus,
 		      struct plx_job *job, struct plx_error *err)
 {
 	plx_hostlist all = slurm_hostlist_create(record->nodes);
 	plx_hostlist used = slurm_hostlist_create(NULL);
+	plx_hostlist spared = slurm_hostlist_create(NULL);
 	struct plx_layout_node node;
 	char *name;
 	int rc = -1;
@@ -72,8 +82,7 @@ static int read_nodes(const slurm_job_info_t *record, bool gpus,
 
 		describe_node(record, j, name, &node);
 		wanted = !gpus || node.ranks > 0;
-		if (wanted)
-			slurm_hostlist_push_host(used, name);
+		slurm_hostlist_push_host(wanted ? used : spared, name);
 		free(name);
 		if (wanted && plx_layout_add(&job->layout, &node, err) < 0)
 			goto done;
@@ -82,24 +91,27 @@ static int read_nodes(const slurm_job_info_t *record, bool gpus,
 	    0)
 		snprintf(job->where, sizeof(job->where), "%d nodes",
 			 job->layout.count);
+	write_list(spared, job->spared, sizeof(job->spared));
 	rc = 0;
 done:
+	slurm_hostlist_destroy(spared);
 	slurm_hostlist_destroy(used);
 	slurm_hostlist_destroy(all);
 	return rc;
 }
 
 /* Is rank 0's node another machine? One machine may play several nodes. */
-static int check_away(const char *home, struct plx_job *job,
-		      struct plx_error *err)
+static int check_away(const char *home, const struct plx_layout *layout,
+		      bool *away, struct plx_error *err)
 {
 	char own[PLX_NODE_NAME_SIZE] = "";
 	node_info_msg_t *answer = NULL;
 	char *first;
 
-	if (!job->layout.ranks)
+	*away = false;
+	if (!layout->ranks)
 		return 0;
-	first = job->layout.nodes[0].name;
+	first = layout->nodes[0].name;
 	if (home && !strcmp(first, home))
 		return 0;
 	if (slurm_load_node_single(&answer, first, SHOW_ALL) != SLURM_SUCCESS)
@@ -107,9 +119,9 @@ static int check_away(const char *home, struct plx_job *job,
 				first, slurm_strerror(errno));
 	gethostname(own, sizeof(own) - 1);
 	own[strcspn(own, ".")] = '\0';
-	job->away = answer->record_count < 1 ||
-		    !answer->node_array->node_hostname ||
-		    strcmp(answer->node_array->node_hostname, own) != 0;
+	*away = answer->record_count < 1 ||
+		!answer->node_array->node_hostname ||
+		strcmp(answer->node_array->node_hostname, own) != 0;
 	slurm_free_node_info_msg(answer);
 	return 0;
 }
@@ -157,7 +169,7 @@ static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
 			 job->where);
 		return plx_layout_copy(&job->aim, &job->layout, err);
 	}
-	spared = slurm_hostlist_create(NULL);
+	spared = slurm_hostlist_create(job->spared);
 	for (int i = 0; rc == 0 && i < job->layout.count; i++) {
 		struct plx_layout_node node = job->layout.nodes[i];
 		int ranks = aimed_gpus(target, node.name);
@@ -169,13 +181,22 @@ static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
 		plx_layout_keep(&node, ranks, cpus);
 		rc = plx_layout_add(&job->aim, &node, err);
 	}
-	if (slurm_hostlist_ranged_string(spared, sizeof(job->spared),
-					 job->spared) < 0)
-		job->spared[0] = '\0';
+	write_list(spared, job->spared, sizeof(job->spared));
 	slurm_hostlist_destroy(spared);
 	job->aim.gpus = job->layout.gpus;
 	snprintf(job->aim_where, sizeof(job->aim_where), "%s", target->on);
 	return rc;
+}
+
+/* By slurmctld's clock at both ends: ours may be another. */
+static void read_limit(const slurm_job_info_t *record, time_t now,
+		       struct plx_job *job)
+{
+	if (record->time_limit == INFINITE || record->time_limit == NO_VAL ||
+	    !record->end_time || !now)
+		return;
+	job->limit_s = 60.0 * record->time_limit;
+	job->left_s = difftime(record->end_time, now);
 }
 
 static int read_record(const slurm_job_info_t *record, bool elastic,
@@ -208,6 +229,8 @@ int plx_job_load(uint32_t id, bool elastic, const char *home,
 		*job = read;
 		return 0;
 	}
+	if (answer->record_count >= 1)
+		read_limit(answer->job_array, answer->last_update, &read);
 	if (answer->record_count < 1)
 		read.over = true;
 	else if (read_record(answer->job_array, elastic, &read, err) < 0) {
@@ -220,7 +243,8 @@ int plx_job_load(uint32_t id, bool elastic, const char *home,
 		plx_layout_lead(&read.layout, home);
 		plx_layout_lead(&read.aim, home);
 	}
-	if (check_away(home, &read, err) < 0) {
+	if (check_away(home, &read.layout, &read.away, err) < 0 ||
+	    check_away(home, &read.aim, &read.aim_away, err) < 0) {
 		plx_job_release(&read);
 		return -1;
 	}

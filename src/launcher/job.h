@@ -21,14 +21,18 @@
 struct plx_job {
 	uint32_t id;
 	bool over;		  /* no longer running: completed, requeued */
+	double limit_s;		  /* its time limit; 0: none */
+	double left_s;		  /* of it, as slurmctld counts; may be < 0 */
 	struct plx_layout layout; /* where ranks go now; none when parked */
 	struct plx_layout aim;	  /* and where they are to stay, when lent */
 	char aim_where[PLX_WHERE_SIZE];
-	char spared[PLX_WHERE_SIZE]; /* nodes with GPUs that are not, or "" */
-	bool away;		    /* rank 0 runs on another machine than we */
-	char where[PLX_WHERE_SIZE]; /* its nodes, as n[1-4] */
-	struct plx_target target;   /* zeroed when there is none */
-	bool bad_target;	    /* there is one that cannot be read */
+	/* Its nodes without a GPU that it is to have, or "": no ranks there. */
+	char spared[PLX_WHERE_SIZE];
+	bool away;		     /* rank 0 is on another machine than we */
+	bool aim_away;		     /* the same, once it has its aim */
+	char where[PLX_WHERE_SIZE];  /* its nodes, as n[1-4] */
+	struct plx_target target;    /* zeroed when there is none */
+	bool bad_target;	     /* there is one that cannot be read */
 	char status[PLX_FIELDS_MAX]; /* our section of its comment, "": none */
 };
 

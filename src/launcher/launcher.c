@@ -87,6 +87,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	if (settings->progress && settings->loudness > PLX_QUIET)
 		l->terminal = plx_terminal_create();
 	order_step(l);
+	plx_limit_init(l);
 	if (!settings->registry)
 		plx_job_setup();
 	if (plx_takeover(l, err) < 0)
@@ -122,6 +123,7 @@ static int patience_ms(const struct plx_launcher *l)
 		due_s = fmin(due_s, l->not_before_s);
 	due_s = fmin(due_s, plx_alien_due_s(l));
 	due_s = fmin(due_s, plx_fault_due_s(l));
+	due_s = fmin(due_s, plx_limit_due_s(l));
 	if (l->old)
 		due_s = fmin(due_s, l->old->kill_s);
 	return (int) ceil(fmax(due_s - now_s, SHORTEST_S) * 1e3);
@@ -189,6 +191,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	plx_pauses_release(&l->pauses);
 	plx_hold_release(&l->hold);
 	plx_job_release(&l->job);
+	plx_illness_release(&l->ill);
 	if (l->signals >= 0)
 		close(l->signals);
 	free(l);

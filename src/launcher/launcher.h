@@ -41,6 +41,7 @@ struct plx_settings {
 	double poll_s;		/* between looks at the job's record */
 	double hint_interval_s; /* between hints passed on, at least */
 	double save_timeout_s;	/* for ranks to save and leave */
+	double limit_margin_s;	/* before the time limit, to save */
 	int max_restarts;	/* after faults, without progress */
 	enum plx_relaying relay;
 	bool prewarm;	       /* start ahead what is to follow */

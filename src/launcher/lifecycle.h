@@ -19,6 +19,8 @@ enum plx_stage {
 	PLX_STAGE_HANDING,  /* they wait: told to hand over */
 	PLX_STAGE_TAKING,   /* old ranks hold their state, the next take it */
 	PLX_STAGE_RESUMING, /* the next are lost: told to train on */
+	/* training; what the next ones failed on is to go back */
+	PLX_STAGE_RETURNING,
 	PLX_STAGE_SAVING,   /* told to stop, for a new shape asked of us */
 	PLX_STAGE_YIELDING, /* told to stop: the shape changed by itself */
 	PLX_STAGE_AGREED,   /* acknowledged, waits for the answer */
@@ -40,6 +42,7 @@ enum plx_event {
 	PLX_EVENT_READY,    /* the next ranks wait for their turn */
 	PLX_EVENT_HELD,	    /* all ranks hold their state in memory and wait */
 	PLX_EVENT_NO_NEXT,  /* the next ranks are gone, or not to be had */
+	PLX_EVENT_SICK,	    /* the same, for a node that is new to the job */
 	PLX_EVENT_RESUMED,  /* ranks that waited train on */
 	PLX_EVENT_SAVED,    /* all ranks left after saving */
 	PLX_EVENT_FAILED,   /* ranks lost; they may be started again */
@@ -66,6 +69,8 @@ enum plx_action {
 	PLX_ACTION_PROMOTE, /* they train: the old ones may leave */
 	PLX_ACTION_GIVE_UP, /* no next ranks after all; then as STOP */
 	PLX_ACTION_RESUME,  /* no next ranks: the old ones train on */
+	PLX_ACTION_RETURN,  /* the same; ask for their shape back */
+	PLX_ACTION_RETAIN,  /* they have it */
 	PLX_ACTION_ADOPT,   /* the old ones are gone: go from a checkpoint */
 	PLX_ACTION_FOLLOW,  /* the same when they were told to go before */
 	PLX_ACTION_LOST,    /* as ACK, after a fault */

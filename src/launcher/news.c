@@ -35,7 +35,7 @@ static void consider_start(struct plx_launcher *l)
 	if (is_asked(l))
 		plx_raise(l, PLX_EVENT_ASKED);
 	else if (l->job.layout.ranks > 0 && !is_passing(l) &&
-		 plx_now_s() >= l->not_before_s)
+		 !plx_sick_waits(l) && plx_now_s() >= l->not_before_s)
 		plx_raise(l, PLX_EVENT_ROOM);
 }
 
@@ -134,6 +134,24 @@ static void consider_handover(struct plx_launcher *l)
 		plx_raise(l, PLX_EVENT_SHAPE);
 }
 
+/* Ranks train on, on the shape that slurmctld is to give back. */
+static void consider_return(struct plx_launcher *l)
+{
+	const struct plx_target *target = &l->job.target;
+
+	if (is_asked(l)) {
+		if (!l->old)
+			plx_raise(l, plx_handover_possible(l)
+					     ? PLX_EVENT_OFFERED
+					     : PLX_EVENT_ASKED);
+	} else if (!plx_layout_within(&l->now->step.layout, &l->job.layout)) {
+		plx_raise(l, PLX_EVENT_SHAPE);
+	} else if (target->state != PLX_TARGET_LENT &&
+		   plx_layout_equal(&l->job.layout, &l->now->step.layout)) {
+		plx_raise(l, PLX_EVENT_KEPT);
+	}
+}
+
 /* What the job's record, as last seen, means in this stage. */
 void plx_consider(struct plx_launcher *l)
 {
@@ -155,6 +173,8 @@ void plx_consider(struct plx_launcher *l)
 		consider_answer(l);
 	else if (l->stage == PLX_STAGE_LENDING)
 		consider_offer(l);
+	else if (l->stage == PLX_STAGE_RETURNING)
+		consider_return(l);
 	else if (plx_stage_hands_over(l->stage))
 		consider_handover(l);
 	else if (plx_stage_has_ranks(l->stage))
@@ -182,6 +202,7 @@ static void take_job(struct plx_launcher *l, struct plx_news *news)
 	if (l->job.bad_target)
 		plx_say(l, PLX_VERBOSE, "the target of job %u is unreadable",
 			l->settings->job_id);
+	plx_limit_note(l);
 	if (!l->has_job)
 		settle(l);
 }

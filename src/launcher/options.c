@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "core/options.h"
+#include "core/limit.h"
 #include "launcher/hang.h"
+#include "launcher/limit.h"
 #include "launcher/options.h"
 
 #define SECONDS_MAX 86400.0
@@ -35,6 +37,7 @@ enum {
 	KEY_POLL = 0x100,
 	KEY_HINT,
 	KEY_SAVE,
+	KEY_LIMIT,
 	KEY_RESTARTS,
 	KEY_MPI,
 	KEY_SRUN,
@@ -69,6 +72,9 @@ static const struct argp_option options[] = {
 	{ "save-timeout", KEY_SAVE, "SECONDS", 0,
 	  "Ranks that take longer to save and leave are killed "
 	  "(default 20)", 0 },
+	{ "limit-margin", KEY_LIMIT, "SECONDS", 0,
+	  "Save so long before the job's time limit, besides twice what "
+	  "saving takes (default 30); off", 0 },
 	{ "no-prewarm", KEY_COLD, NULL, 0,
 	  "Stop the ranks before those that follow them are started, "
 	  "also where both could run", 0 },
@@ -213,6 +219,12 @@ static bool parse_training(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY_SAVE:
 		s->save_timeout_s = read_seconds(state, "save-timeout", arg, 0);
+		break;
+	case KEY_LIMIT:
+		s->limit_margin_s =
+			strcmp(arg, "off") != 0
+				? read_seconds(state, "limit-margin", arg, 0)
+				: PLX_LIMIT_OFF;
 		break;
 	case KEY_COLD:
 		s->prewarm = false;
@@ -388,6 +400,7 @@ void plx_options_read(int argc, char **argv, struct plx_command *command)
 			      .poll_s = 1,
 			      .hint_interval_s = 2,
 			      .save_timeout_s = 20,
+			      .limit_margin_s = PLX_LIMIT_MARGIN_S,
 			      .max_restarts = 3,
 			      .prewarm = true,
 			      .warm_timeout_s = 60,

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "launcher/rank_bind.h"
+#include "launcher/rank_notes.h"
 #include "launcher/rank_watch.h"
 #include "wire/env.h"
 
@@ -118,6 +119,16 @@ static int prepare(const struct command *command, struct plx_place *place,
 	return plx_place_export(place, threads, err);
 }
 
+/* So that the launcher knows on which nodes no rank has come so far. */
+static void report(const struct plx_rank_order *order,
+		   const struct plx_place *place)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+
+	if (order->notes && node && place->local == 0 && place->nodes > 1)
+		plx_here_write(order->notes, order->generation, node);
+}
+
 int main(int argc, char **argv)
 {
 	struct command command = { .bind = true };
@@ -130,10 +141,13 @@ int main(int argc, char **argv)
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &command);
 	command.order.generation = generation ? atoi(generation) : 1;
-	if (prepare(&command, &place, &err) < 0 ||
-	    plx_rank_start(&rank, &command.order, &place, &err) < 0) {
-		fprintf(stderr, "pollux-rank: %s\n", err.text);
-		return EXIT_FAILURE;
-	}
+	if (prepare(&command, &place, &err) < 0)
+		goto fail;
+	report(&command.order, &place);
+	if (plx_rank_start(&rank, &command.order, &place, &err) < 0)
+		goto fail;
 	return plx_rank_watch(&rank);
+fail:
+	fprintf(stderr, "pollux-rank: %s\n", err.text);
+	return EXIT_FAILURE;
 }

@@ -20,7 +20,7 @@
 static const char *const names[] = {
 	[PLX_NOTE_BEGAN] = "began", [PLX_NOTE_STOP] = "stop",
 	[PLX_NOTE_SAVED] = "saved", [PLX_NOTE_EXIT] = "exit",
-	[PLX_NOTE_FAIL] = "fail",
+	[PLX_NOTE_FAIL] = "fail",   [PLX_NOTE_HERE] = "here",
 };
 
 static void path_of(char path[PATH_MAX], const char *folder, enum plx_note note,
@@ -72,6 +72,37 @@ bool plx_note_is(const char *folder, enum plx_note note, int generation)
 	return fd >= 0;
 }
 
+static void path_of_here(char path[PATH_MAX], const char *folder,
+			 int generation, const char *node)
+{
+	snprintf(path, PATH_MAX, "%s/%s-%d.%s", folder, names[PLX_NOTE_HERE],
+		 generation, node);
+}
+
+/* One that cannot be written is missed as if there were no rank. */
+void plx_here_write(const char *folder, int generation, const char *node)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	path_of_here(path, folder, generation, node);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		close(fd);
+}
+
+bool plx_here_is(const char *folder, int generation, const char *node)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	path_of_here(path, folder, generation, node);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* "began-12" and its like. */
 static bool is_note(const char *file)
 {
@@ -84,14 +115,21 @@ static bool is_note(const char *file)
 	return false;
 }
 
-static void clear_all(const char *folder)
+static bool begins(const char *file, const char *prefix)
+{
+	return !strncmp(file, prefix, strlen(prefix));
+}
+
+/* Those that begin so; NULL: all. */
+static void clear_files(const char *folder, const char *prefix)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
 	DIR *dir = opendir(folder);
 
 	while (dir && (entry = readdir(dir))) {
-		if (!is_note(entry->d_name))
+		if (!is_note(entry->d_name) ||
+		    (prefix && !begins(entry->d_name, prefix)))
 			continue;
 		snprintf(path, sizeof(path), "%.3800s/%s", folder,
 			 entry->d_name);
@@ -106,9 +144,12 @@ void plx_notes_clear(const char *folder, int generation)
 	char path[PATH_MAX];
 
 	if (!generation) {
-		clear_all(folder);
+		clear_files(folder, NULL);
 		return;
 	}
+	snprintf(path, sizeof(path), "%s-%d.", names[PLX_NOTE_HERE],
+		 generation);
+	clear_files(folder, path);
 	for (int note = 0; note < PLX_NOTES; note++) {
 		path_of(path, folder, note, generation);
 		unlink(path);

@@ -9,6 +9,7 @@
  *	began-G	 a rank of generation G can be told to save
  *	stop-G	 its ranks are to be told (written by the launcher)
  *	saved-G	 they have saved and want to be started again
+ *	here-G.N a rank of it runs on node N
  *	exit-G	 one was killed by a signal		(struct plx_exit)
  *	fail-G	 one ended with a code that is not 0	(struct plx_exit)
  */
@@ -28,6 +29,7 @@ enum plx_note {
 	PLX_NOTE_BEGAN,
 	PLX_NOTE_STOP,
 	PLX_NOTE_SAVED,
+	PLX_NOTE_HERE, /* plx_here_write() alone */
 	PLX_NOTE_EXIT,
 	PLX_NOTE_FAIL,
 	PLX_NOTES,
@@ -49,6 +51,10 @@ int plx_notes_make(const char *folder, struct plx_error *err);
 int plx_note_write(const char *folder, enum plx_note note, int generation,
 		   const char *text, struct plx_error *err);
 bool plx_note_is(const char *folder, enum plx_note note, int generation);
+
+/* A rank has reported from that node; has one? */
+void plx_here_write(const char *folder, int generation, const char *node);
+bool plx_here_is(const char *folder, int generation, const char *node);
 
 /* Forget all notes of a generation; of all of them (0). */
 void plx_notes_clear(const char *folder, int generation);

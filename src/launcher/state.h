@@ -8,6 +8,8 @@
  *	watch.c	    and the end of ranks, signals and time
  *	act.c	    does what the lifecycle table says,
  *	handover.c  also from one generation of ranks to the next
+ *	limit.c	    saves before the job's time limit
+ *	sick.c	    and back from a node where ranks fail
  *	tell.c      says it: to the user, to events.jsonl, to slurmctld
  */
 #ifndef PLX_LAUNCHER_STATE_H
@@ -22,7 +24,10 @@
 #include "launcher/generation.h"
 #include "launcher/launcher.h"
 #include "launcher/lifecycle.h"
+#include "launcher/limit.h"
+#include "launcher/pace.h"
 #include "launcher/pauses.h"
+#include "launcher/sick.h"
 #include "launcher/takeover.h"
 
 #define PLX_GENERATIONS 2 /* that live at once */
@@ -63,6 +68,8 @@ struct plx_launcher {
 	struct plx_terminal *terminal; /* NULL: none */
 	double drawn_s;		       /* its line */
 	struct plx_faults fault;
+	struct plx_limit limit;
+	struct plx_illness ill;
 	struct plx_hold hold; /* of the folder of checkpoints */
 
 	/* what is told */
@@ -74,7 +81,8 @@ struct plx_launcher {
 	double publish_due_s;	 /* 0: nothing to publish */
 	double hint_due_s;	 /* no hint before this time */
 	bool hint_waits;
-	bool shortened; /* and said so */
+	struct plx_pace pace; /* of hints */
+	bool shortened;	      /* and said so */
 	struct plx_marks marks;
 	struct plx_pauses pauses;
 	struct plx_target target; /* that the present resize follows */
@@ -105,11 +113,15 @@ void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g);
 void plx_tell_resize(struct plx_launcher *l);
 void plx_tell_parked(struct plx_launcher *l);
 void plx_tell_fault(struct plx_launcher *l, int code, double wait_s);
+/* Ranks failed on these nodes ("": not known), and that costs nothing. */
+void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on);
 /* Which rank failed first, and its last lines, if it left word. */
 void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least);
 /* A checkpoint is written, the training goes on. */
 void plx_tell_kept(struct plx_launcher *l, const char *fields);
 void plx_tell_done(struct plx_launcher *l);
+/* The time limit is near: its state is being saved. */
+void plx_tell_limit(struct plx_launcher *l, double left_s);
 /* Draw the line on the terminal, if it is time to. */
 void plx_tell_progress(struct plx_launcher *l);
 /* Have the status written at due_s at the latest. */

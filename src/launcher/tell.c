@@ -204,6 +204,16 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 	l->alien.has_exit = false;
 }
 
+void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on)
+{
+	json_t *event = json_pack("{s:s, s:i, s:s, s:b}", "event", "sick",
+				  "serial", (int) l->status.failed.serial,
+				  "nodes", nodes, "trains_on", train_on);
+
+	pack_exit(l, event);
+	write_event(l, event);
+}
+
 void plx_tell_kept(struct plx_launcher *l, const char *fields)
 {
 	double step = 0;
@@ -220,6 +230,29 @@ void plx_tell_kept(struct plx_launcher *l, const char *fields)
 				 (json_int_t) bytes, "seconds", seconds));
 }
 
+void plx_tell_limit(struct plx_launcher *l, double left_s)
+{
+	plx_say(l, PLX_NORMAL,
+		"the job's time limit is in %.0f s: saving, the training goes "
+		"on until then",
+		left_s);
+	write_event(l, json_pack("{s:s, s:f}", "event", "limit", "left_s",
+				 left_s));
+}
+
+/* What to do about a training that its time limit has ended. */
+static void tell_how_on(const struct plx_launcher *l)
+{
+	if (!l->limit.reached || l->now->said.done || l->limit.requeues)
+		return;
+	plx_say(l, PLX_NORMAL,
+		"its state is in %s: submitted again with --checkpoint-dir=%s "
+		"it goes on from there; with "
+		"--scheduler-params=pollux,at-limit=requeue a job does so by "
+		"itself",
+		l->settings->folder, l->settings->folder);
+}
+
 void plx_tell_done(struct plx_launcher *l)
 {
 	json_t *event;
@@ -229,9 +262,10 @@ void plx_tell_done(struct plx_launcher *l)
 		plx_tell_exit(l, PLX_QUIET);
 	plx_say(l, PLX_NORMAL, "done, exit code %d, after %d start%s",
 		l->exit_code, l->starts, l->starts == 1 ? "" : "s");
-	event = json_pack("{s:s, s:i, s:i, s:i}", "event", "done", "code",
+	tell_how_on(l);
+	event = json_pack("{s:s, s:i, s:i, s:i, s:b}", "event", "done", "code",
 			  l->exit_code, "starts", l->starts, "resizes",
-			  l->status.resizes);
+			  l->status.resizes, "limit", l->limit.reached);
 	if (l->exit_code)
 		pack_exit(l, event);
 	write_event(l, event);
@@ -291,6 +325,8 @@ void plx_publish(struct plx_launcher *l)
 	if (!strcmp(fields, l->told))
 		return;
 	strcpy(l->told, fields);
+	plx_pace_written(&l->pace, l->status.has_hint ? &l->status.hint : NULL,
+			 plx_now_s());
 	l->told_number = plx_clerk_publish(l->clerk, l->told, l->told_bare);
 	if ((l->stage == PLX_STAGE_AGREED || l->stage == PLX_STAGE_LENDING) &&
 	    !l->ack_number)

@@ -9,6 +9,7 @@
 #include "launcher/handover.h"
 #include "launcher/state.h"
 
+#define HINT_S	    1.0 /* at least, between looks at one that waits */
 #define TWICE_S	    2.0 /* two signals within it are one */
 #define SIGNAL_CODE 128 /* exit codes above it: killed */
 
@@ -20,6 +21,8 @@ static enum plx_event classify(struct plx_launcher *l, int code)
 		return PLX_EVENT_SAVED;
 	/* Ranks that went because we wanted it have not failed. */
 	if (!plx_stage_trains(l->stage) && code)
+		return PLX_EVENT_FAILED;
+	if (code && plx_sick_now(l, code))
 		return PLX_EVENT_FAILED;
 	if (!code || !plx_fault_may_restart(l, code))
 		return PLX_EVENT_FINISHED;
@@ -51,7 +54,7 @@ static void lose_next(struct plx_launcher *l, int code)
 		"%d",
 		code);
 	l->next = NULL;
-	plx_raise(l, PLX_EVENT_NO_NEXT);
+	plx_raise(l, plx_sick_next(l) ? PLX_EVENT_SICK : PLX_EVENT_NO_NEXT);
 }
 
 static void watch_step(struct plx_launcher *l, struct plx_generation *g)
@@ -94,6 +97,7 @@ void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 		return;
 	}
 	if (signal == SIGUSR1) {
+		l->fault.usr1_s = plx_now_s();
 		plx_alien_checkpoint(l);
 		return;
 	}
@@ -104,6 +108,8 @@ void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 	/* An end that was asked for is a success, if the ranks make it one. */
 	if (!l->signal && !own)
 		l->signal = signal;
+	if (!own)
+		plx_limit_signal(l);
 	plx_say(l, PLX_NORMAL, "%s: %s",
 		own ? "asked to end" : strsignal(signal),
 		l->stage == PLX_STAGE_ENDING ? "killing the ranks"
@@ -126,18 +132,23 @@ void plx_watch_time(struct plx_launcher *l)
 
 	if (l->deadline_s && now_s >= l->deadline_s &&
 	    plx_stage_has_ranks(l->stage))
-		plx_raise(l, PLX_EVENT_LATE);
+		plx_raise(l,
+			  plx_sick_late(l) ? PLX_EVENT_SICK : PLX_EVENT_LATE);
 	if (l->stage == PLX_STAGE_IDLE)
 		plx_consider(l);
 	plx_fault_watch(l);
+	plx_limit_watch(l);
 	plx_alien_watch(l);
 	plx_handover_see_off(l);
 	if (now_s >= l->look_due_s)
 		look(l);
 	if (l->hint_waits && now_s >= l->hint_due_s) {
-		l->hint_waits = false;
-		l->hint_due_s = now_s + l->settings->hint_interval_s;
-		plx_tell_status(l, now_s);
+		l->hint_due_s =
+			now_s + fmax(l->settings->hint_interval_s, HINT_S);
+		if (plx_pace_due(&l->pace, &l->status.hint, now_s)) {
+			l->hint_waits = false;
+			plx_tell_status(l, now_s);
+		}
 	}
 	plx_publish(l);
 	plx_tell_progress(l);

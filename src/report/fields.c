@@ -110,6 +110,8 @@ const struct plx_field plx_fields_job[] = {
 	{ "GPUHours", 9, JOB(HOURS, gpu_seconds), 2, "GPUs times hours", NULL },
 	{ "GPUSeconds", 10, JOB(LONG, gpu_seconds), 0, "the same in seconds",
 	  NULL },
+	{ "TwiceGPUSeconds", 15, JOB(LONG, twice_gpu_seconds), 0, "of them, "
+	  "held twice by handovers", NULL },
 	{ "Resizes", 7, JOB(COUNT, resizes), 0, "shapes left for another",
 	  NULL },
 	{ "Lost", 7, JOB(SPELL, yield.lost_s), 2, "training stood still for "

@@ -101,6 +101,36 @@ static int64_t queued(const struct plx_record *record,
 	return until > record->submit_s ? until - record->submit_s : 0;
 }
 
+static int64_t row_seconds(const struct plx_row *row)
+{
+	int64_t start_s = shape_start(row);
+
+	if (start_s == PLX_TIME_NONE || !has_ended(row) || row->end < start_s)
+		return 0;
+	return row->end - start_s;
+}
+
+/*
+ * GPU-seconds of a row beyond what the job had before and after it, if that
+ * is the shape between: it was left with the acknowledgement that its ranks
+ * have handed over, and the one before with the same, while they trained on.
+ */
+static int64_t held_twice(const struct plx_row *before,
+			  const struct plx_row *row,
+			  const struct plx_row *after)
+{
+	int most = before->gpus > after->gpus ? before->gpus : after->gpus;
+	struct plx_status first;
+	struct plx_status then;
+
+	if (row->gpus <= most || strcmp(row->state, "RESIZING") != 0 ||
+	    plx_status_read(before->comment, &first, NULL) != 1 ||
+	    plx_status_read(row->comment, &then, NULL) != 1 || !first.live ||
+	    then.live || first.ack != then.ack)
+		return 0;
+	return (row->gpus - most) * row_seconds(row);
+}
+
 static int make_record(const struct plx_row **rows, size_t count, int64_t now_s,
 		       struct plx_record *record)
 {
@@ -124,6 +154,9 @@ static int make_record(const struct plx_row **rows, size_t count, int64_t now_s,
 		add_span(record, rows[i], now_s);
 		read_status(record, rows[i]->comment);
 		record->resizes += !strcmp(rows[i]->state, "RESIZING");
+		if (i > 0 && i + 1 < count)
+			record->twice_gpu_seconds +=
+				held_twice(rows[i - 1], rows[i], rows[i + 1]);
 	}
 	record->queued_s = queued(record, rows[0]);
 	return 0;
@@ -181,6 +214,7 @@ static int make_totals(struct plx_history *history)
 		t->elastic += r->elastic;
 		t->completed += !strcmp(r->state, "COMPLETED");
 		t->gpu_seconds += r->gpu_seconds;
+		t->twice_gpu_seconds += r->twice_gpu_seconds;
 		t->resizes += r->resizes;
 		if (r->submit_s < first)
 			first = r->submit_s;

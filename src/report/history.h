@@ -57,8 +57,9 @@ struct plx_record {
 	int64_t queued_s; /* from submission to the first start */
 	int64_t ran_s;	  /* sum of the spans */
 	int64_t gpu_seconds;
-	int resizes;		/* shapes left for another */
-	struct plx_span *spans; /* by time */
+	int64_t twice_gpu_seconds; /* of these, held twice by handovers */
+	int resizes;		   /* shapes left for another */
+	struct plx_span *spans;	   /* by time */
 	size_t span_count;
 	struct plx_yield yield;
 };
@@ -69,6 +70,7 @@ struct plx_totals {
 	int completed;
 	int64_t wall_s; /* first submission to last end */
 	int64_t gpu_seconds;
+	int64_t twice_gpu_seconds;
 	int resizes;
 	int pauses;
 	double pause_s[2]; /* median of the jobs' medians by resizes; worst */

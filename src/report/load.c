@@ -13,6 +13,8 @@
 #include "client/libslurm.h"
 #include "report/view.h"
 
+#define MARK "pollux: " /* begins the comment of a node that is closed */
+
 static const char *const state_names[JOB_END] = {
 	[JOB_PENDING] = "PENDING",     [JOB_RUNNING] = "RUNNING",
 	[JOB_SUSPENDED] = "SUSPENDED", [JOB_COMPLETE] = "COMPLETED",
@@ -232,6 +234,10 @@ static void read_node(const node_info_t *info, struct plx_view *view)
 
 	snprintf(node->name, sizeof(node->name), "%s", info->name);
 	node->state = node_state(info->node_state);
+	/* The plugin says so, see tell/marks.h there. */
+	if (!strcmp(node->state, "up") && info->comment &&
+	    !strncmp(info->comment, MARK, strlen(MARK)))
+		node->state = "sick";
 	node->gpus = plx_gres_gpus(info->gres);
 	node->busy = plx_gres_gpus(info->gres_used);
 	view->gpus += node->gpus;

@@ -148,14 +148,20 @@ void plx_print_story(const struct plx_record *r, int indent, FILE *out)
 
 static void print_totals(const struct plx_totals *t, FILE *out)
 {
+	char twice[64] = "";
 	char wall[24];
+
+	if (t->twice_gpu_seconds > 0)
+		snprintf(twice, sizeof(twice),
+			 " (%" PRId64 " of them twice, for handovers)",
+			 t->twice_gpu_seconds);
 
 	fprintf(out,
 		"%d job%s (%d elastic), %d completed, in %s: %" PRId64
-		" GPU-seconds, %d resize%s",
+		" GPU-seconds%s, %d resize%s",
 		t->jobs, t->jobs == 1 ? "" : "s", t->elastic, t->completed,
 		plx_text_duration(t->wall_s, wall, sizeof(wall)),
-		t->gpu_seconds, t->resizes, t->resizes == 1 ? "" : "s");
+		t->gpu_seconds, twice, t->resizes, t->resizes == 1 ? "" : "s");
 	if (t->pauses > 0)
 		fprintf(out,
 			", pause of a resize %.2f s (median), %.2f s (worst)",
@@ -254,14 +260,16 @@ static json_t *record_json(const struct plx_record *r)
 	for (size_t i = 0; i < r->span_count; i++)
 		json_array_append_new(shapes, span_json(&r->spans[i]));
 	job = json_pack(
-		"{s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:i, s:o, s:o}",
+		"{s:o, s:o, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:o, "
+		"s:o}",
 		"job", clean_string(r->id), "name", clean_string(r->name),
 		"state", clean_string(r->state), "elastic", (int) r->elastic,
 		"submit", (json_int_t) r->submit_s, "end",
 		(json_int_t) r->end_s, "queued_s", (json_int_t) r->queued_s,
 		"ran_s", (json_int_t) r->ran_s, "gpu_seconds",
-		(json_int_t) r->gpu_seconds, "resizes", r->resizes, "pause_s",
-		pause_json(r->pauses, r->pause_s), "shapes", shapes);
+		(json_int_t) r->gpu_seconds, "twice_gpu_seconds",
+		(json_int_t) r->twice_gpu_seconds, "resizes", r->resizes,
+		"pause_s", pause_json(r->pauses, r->pause_s), "shapes", shapes);
 	if (job)
 		json_object_update_new(job, yield_json(r));
 	return job;
@@ -269,11 +277,13 @@ static json_t *record_json(const struct plx_record *r)
 
 static json_t *total_json(const struct plx_totals *t)
 {
-	return json_pack("{s:i, s:i, s:i, s:I, s:I, s:i, s:o}", "jobs", t->jobs,
-			 "elastic", t->elastic, "completed", t->completed,
-			 "wall_s", (json_int_t) t->wall_s, "gpu_seconds",
-			 (json_int_t) t->gpu_seconds, "resizes", t->resizes,
-			 "pause_s", pause_json(t->pauses, t->pause_s));
+	return json_pack("{s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:o}", "jobs",
+			 t->jobs, "elastic", t->elastic, "completed",
+			 t->completed, "wall_s", (json_int_t) t->wall_s,
+			 "gpu_seconds", (json_int_t) t->gpu_seconds,
+			 "twice_gpu_seconds", (json_int_t) t->twice_gpu_seconds,
+			 "resizes", t->resizes, "pause_s",
+			 pause_json(t->pauses, t->pause_s));
 }
 
 /* Write one value and forget it. */

@@ -76,9 +76,16 @@ static void print_work(const struct plx_stat *stat, FILE *out)
 	print_kinds(stat, "refusals_total", out);
 	fprintf(out,
 		"\nfaults    %.0f not answered in time, steps killed %.0f "
-		"times, %.0f hints not believed\n",
+		"times, %.0f hints not believed; ranks failed %.0f times "
+		"where they were new\n",
 		value(stat, "overdue_total"), value(stat, "kills_total"),
-		value(stat, "hints_dropped_total"));
+		value(stat, "hints_dropped_total"),
+		value(stat, "ranks_failed_total"));
+	if (value(stat, "nodes_sick") > 0)
+		fprintf(out,
+			"sick      %.0f nodes are closed to elastic jobs, see "
+			"slurmctld's log\n",
+			value(stat, "nodes_sick"));
 	fprintf(out, "pauses    %.3g s in the middle, %.3g s the worst\n",
 		value(stat, "pause_median_seconds"),
 		value(stat, "pause_worst_seconds"));

@@ -5,7 +5,8 @@
  *	n1 AABB  n2 AA..  n3 CCCC  n4 xxxx
  *
  * A letter is a job's, '.' is idle, '?' held by whom one cannot see, '-' idle
- * on a node that gets no jobs, 'x' on one that is down.
+ * on a node that gets no jobs, '!' on one that gets no elastic ones as ranks
+ * failed there, 'x' on one that is down.
  */
 
 #include <stdio.h>
@@ -62,6 +63,8 @@ static char idle_sign(const struct plx_view_node *node)
 {
 	if (!strcmp(node->state, "up"))
 		return '.';
+	if (!strcmp(node->state, "sick"))
+		return '!';
 	return strcmp(node->state, "drained") ? 'x' : '-';
 }
 

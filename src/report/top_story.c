@@ -316,7 +316,8 @@ void plx_top_draw_help(const struct plx_top *top, struct plx_screen *screen,
 	}
 	fputs("GPUs\n  a letter: that job's   .: idle   ?: held by whom you "
 	      "cannot see\n  -: idle on a drained node   x: on one that is "
-	      "down or off\n",
+	      "down or off\n  !: on one that is closed to elastic jobs, as "
+	      "ranks failed there\n",
 	      out);
 	if (fclose(out) == 0)
 		draw_lines(screen, y, lines, 0, text);

@@ -298,6 +298,12 @@ static void finished_text(const struct plx_view_job *job, char *text,
 			 job->reason);
 }
 
+/* What leads in, unless the reason does so itself. */
+static const char *said(const char *why, const char *lead)
+{
+	return strncmp(why, lead, strlen(lead)) == 0 ? "" : lead;
+}
+
 static void why_text(const struct plx_view_job *job, char *text, size_t size)
 {
 	static const char *const lead[] = {
@@ -319,7 +325,8 @@ static void why_text(const struct plx_view_job *job, char *text, size_t size)
 		snprintf(text, size, "%s%d GPUs: %s", lead[t->state],
 			 plx_target_gpus(t), t->why);
 	else if (t->state != PLX_TARGET_NONE)
-		snprintf(text, size, "%s%s", lead[t->state], t->why);
+		snprintf(text, size, "%s%s", said(t->why, lead[t->state]),
+			 t->why);
 	else
 		snprintf(text, size, "%s", job->elastic ? "" : "rigid");
 }

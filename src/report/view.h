@@ -51,7 +51,7 @@ enum { PLX_HOLDER_NONE = -1, PLX_HOLDER_UNKNOWN = -2 };
 
 struct plx_view_node {
 	char name[64];
-	const char *state; /* "up", "drained", "down", "off" */
+	const char *state; /* "up", "sick", "drained", "down", "off" */
 	int gpus;
 	int busy; /* as the node says */
 	int32_t holders[PLX_NODE_GPUS];

@@ -142,7 +142,8 @@ static void begin(struct plx_simjob *job, const struct plx_placement *place)
 {
 	job->started = true;
 	job->start_s = job->now_s;
-	job->home = place->parts[0].node;
+	if (job->home < 0)
+		job->home = place->parts[0].node;
 }
 
 int plx_simjob_place(struct plx_simjob *job, const struct plx_placement *place,

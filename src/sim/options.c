@@ -53,9 +53,12 @@ static const struct argp_option options[] = {
 	  "much they have to do", 0 },
 	{ "uniform", KEY_UNIFORM, "mostly", OPTION_ARG_OPTIONAL, "pollux gives "
 	  "a job as many GPUs on each of its nodes; mostly: but where GPUs "
-	  "would idle, as in slurmctld (with --home)", 0 },
-	{ "home", KEY_HOME, NULL, 0, "pollux lets no job leave its first node, "
-	  "where slurmctld runs its batch script", 0 },
+	  "would idle, as in slurmctld (with --home=roams)", 0 },
+	{ "home", KEY_HOME, "WAY", OPTION_ARG_OPTIONAL, "pollux knows of the "
+	  "batch scripts, each on the node where its job started; WAY: bound, "
+	  "which a job never leaves (default); packed, the same, and jobs "
+	  "start as Slurm packs them; roams, started so, but free to have all "
+	  "GPUs elsewhere, as in slurmctld", 0 },
 	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
 	  "to see what each brings: model, measured, kin, weights, charge, "
 	  "hysteresis", 0 },
@@ -257,6 +260,19 @@ static void finish(struct argp_state *state, struct plx_sim_options *to)
 	finish_scaling(to, &to->setting);
 }
 
+static void set_home(struct argp_state *state, const char *way,
+		     struct plx_setting *setting)
+{
+	bool bound = strcmp(way, "bound") == 0;
+
+	setting->home = true;
+	setting->roams = strcmp(way, "roams") == 0;
+	setting->packed = strcmp(way, "packed") == 0 || setting->roams;
+	if (!bound && !setting->packed)
+		argp_error(state, "--home=%s: want bound, packed or roams",
+			   way);
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct plx_sim_options *to = state->input;
@@ -284,7 +300,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		to->setting.spare = value != NULL;
 		return 0;
 	case KEY_HOME:
-		to->setting.home = true;
+		set_home(state, value ? value : "bound", &to->setting);
 		return 0;
 	case KEY_WITHOUT:
 		set_without(&to->setting, value);

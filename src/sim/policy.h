@@ -36,7 +36,9 @@ struct plx_setting {
 	bool remaining;	     /* jobs also tell how much they have to do */
 	bool uniform;	     /* pollux: as many GPUs on each of a job's nodes */
 	bool spare;	     /* but where GPUs would idle */
-	bool home;	     /* pollux: jobs never leave their first node */
+	bool home;	     /* pollux: scripts stay on their first node, */
+	bool packed;	     /* which is where Slurm starts them, ... */
+	bool roams;	     /* ... but their GPUs may all be elsewhere */
 	unsigned without;    /* parts of pollux to leave out: PLX_PART_... */
 	uint64_t seed;	     /* for policies that draw lots */
 	bool timeline;	     /* record what --html draws */

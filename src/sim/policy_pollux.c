@@ -38,6 +38,55 @@ static void ask_kin(const struct plx_turn *turn, struct plx_problem *problem)
 	}
 }
 
+/*
+ * Where Slurm starts jobs that come, one GPU each, if not told otherwise: on
+ * the fullest node that has a GPU left; without any, where the fewest run.
+ */
+static void pack(const struct plx_turn *turn, const struct plx_problem *problem,
+		 int *busy)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		int best = 0;
+
+		if (turn->jobs[j]->home >= 0)
+			continue;
+		for (int n = 1; n < problem->node_count; n++) {
+			bool full = busy[best] >= problem->gpus[best];
+			bool fits = busy[n] < problem->gpus[n];
+
+			if (full ? fits || busy[n] < busy[best]
+				 : fits && busy[n] > busy[best])
+				best = n;
+		}
+		turn->jobs[j]->home = best;
+		busy[best]++;
+	}
+}
+
+static int give_homes(const struct plx_turn *turn, struct plx_problem *problem,
+		      struct plx_error *err)
+{
+	int *busy = NULL;
+
+	if (!turn->setting->home)
+		return 0;
+	busy = calloc((size_t) problem->node_count + 1, sizeof(*busy));
+	if (!busy)
+		return plx_fail(err, "no memory");
+	for (int j = 0; j < problem->job_count; j++) {
+		for (int n = 0; n < problem->node_count; n++)
+			busy[n] += problem->jobs[j].now[n];
+	}
+	if (turn->setting->packed)
+		pack(turn, problem, busy);
+	for (int j = 0; j < problem->job_count; j++) {
+		problem->jobs[j].home = turn->jobs[j]->home;
+		problem->jobs[j].roams = turn->setting->roams;
+	}
+	free(busy);
+	return 0;
+}
+
 /* The turn as our scheduler sees it, be it real or imagined. */
 static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 		  struct plx_error *err)
@@ -57,11 +106,11 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 
 		if (without & PLX_PART_CHARGE)
 			job->restart_s = 0;
-		if (turn->setting->home)
-			job->home = turn->jobs[j]->home;
 		if (turn->setting->remaining)
 			job->samples_left = samples_left(turn->jobs[j]);
 	}
+	if (give_homes(turn, problem, err) < 0)
+		return -1;
 	if (without & PLX_PART_WEIGHTS)
 		return 0;
 	return plx_problem_weigh(problem, err);

@@ -127,17 +127,18 @@ static int read_list(const struct plx_json *list, int count, double *amounts,
 	return 0;
 }
 
-static int read_takes(struct plx_job *job, const struct plx_json *spot,
-		      int kinds, struct plx_error *err)
+/* *takes, which stays NULL where there are none, is the caller's to free. */
+static int read_takes(const struct plx_json *spot, const char *key, int kinds,
+		      double **takes, struct plx_error *err)
 {
-	struct plx_json list = plx_json_at(spot, "takes");
+	struct plx_json list = plx_json_at(spot, key);
 
 	if (!list.value)
 		return 0;
-	job->takes = calloc((size_t) kinds, sizeof(*job->takes));
-	if (!job->takes)
+	*takes = calloc((size_t) kinds, sizeof(**takes));
+	if (!*takes)
 		return plx_fail(err, "no memory");
-	return read_list(&list, kinds, job->takes, err);
+	return read_list(&list, kinds, *takes, err);
 }
 
 int plx_snapshot_stock(struct plx_problem *problem, const struct plx_json *root,
@@ -169,7 +170,12 @@ int plx_snapshot_stock(struct plx_problem *problem, const struct plx_json *root,
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_json job = plx_json_item(&jobs, (size_t) j);
 
-		if (read_takes(&problem->jobs[j], &job, (int) kinds, err) < 0)
+		struct plx_job *to = &problem->jobs[j];
+
+		if (read_takes(&job, "takes", (int) kinds, &to->takes, err) <
+			    0 ||
+		    read_takes(&job, "home_takes", (int) kinds, &to->home_takes,
+			       err) < 0)
 			return -1;
 	}
 	return 0;

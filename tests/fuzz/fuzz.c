@@ -15,7 +15,7 @@
 static const char *const seeds[] = {
 	"pollux,min=2,max=16,batch=128,max-batch=4096,max-gpu-batch=64",
 	"mine [pollux v=1 launcher=batch ack=3 phase=training resizes=2 "
-	"pause=0.41,0.93 batch=128,16777215,1,1024,1 "
+	"pause=0.41,0.93 failed=3:n2,n-7.x batch=128,16777215,1,1024,1 "
 	"model=0.1,0.01,0.05,0.002,0.02,0.001,1.5 sync=1,0.5 noise=0.25,12.5 "
 	"profiled=2,4 now=16,1 progress=0.5 left=1e6 restart=30 lr=0.1 "
 	"speed=1500 goodput=1000 loss=-2.5]",
@@ -83,6 +83,8 @@ static const char *const words[] = {
 	"99999999999999999999",
 	"v=1",
 	"ack=",
+	"failed=",
+	"failed=4:n2",
 	"gpus=",
 	"nodes=",
 	"4294967296",

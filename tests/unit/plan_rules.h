@@ -83,13 +83,14 @@ static inline bool row_allowed(const struct plx_problem *problem,
 		return false;
 	if (job->table && !kept && shape.nodes > job->table->nodes)
 		return false;
-	if (job->home >= 0 && row[job->home] == 0)
+	if (job->home >= 0 && row[job->home] == 0 &&
+	    (!job->roams || (job->max_nodes && shape.nodes >= job->max_nodes)))
 		return false;
 	if (shape.nodes < job->min_nodes ||
 	    (job->max_nodes && shape.nodes > job->max_nodes))
 		return false;
 	for (int n = 0; n < problem->node_count; n++) {
-		bool home = n == job->home && job->now[n] > 0;
+		bool home = n == job->home && !job->roams && job->now[n] > 0;
 
 		if (job->required && job->required[n] && row[n] == 0)
 			return false;
@@ -106,6 +107,19 @@ static inline bool row_allowed(const struct plx_problem *problem,
 	return true;
 }
 
+/* What so many GPUs of job j, or its script, take of stock[i]. */
+static inline double job_takes(const struct plx_problem *problem, int j, int i,
+			       int gpus)
+{
+	const struct plx_job *job = &problem->jobs[j];
+	int kind = i % problem->stock_kinds;
+	double takes = job->takes ? gpus * job->takes[kind] : 0;
+
+	if (job->home_takes && job->home == i / problem->stock_kinds)
+		takes = fmax(takes, job->home_takes[kind]);
+	return takes;
+}
+
 static inline bool supplied(const struct plx_problem *problem, const int *gpus)
 {
 	int kinds = problem->stock_kinds;
@@ -114,11 +128,9 @@ static inline bool supplied(const struct plx_problem *problem, const int *gpus)
 		double left = problem->stock[i] * (1 + 1e-6);
 
 		for (int j = 0; j < problem->job_count; j++) {
-			const double *takes = problem->jobs[j].takes;
 			int at = j * problem->node_count + i / kinds;
 
-			if (takes)
-				left -= takes[i % kinds] * gpus[at];
+			left -= job_takes(problem, j, i, gpus[at]);
 		}
 		if (left < 0)
 			return false;
@@ -181,11 +193,8 @@ static inline void check_stock(const struct plx_problem *problem,
 		double taken = 0;
 
 		for (int j = 0; j < problem->job_count; j++) {
-			const double *takes = problem->jobs[j].takes;
-
-			if (takes)
-				taken += takes[i % kinds] *
-					 plan->choices[j].gpus[i / kinds];
+			taken += job_takes(problem, j, i,
+					   plan->choices[j].gpus[i / kinds]);
 		}
 		if (taken > problem->stock[i] * (1 + 1e-6))
 			assert_true(

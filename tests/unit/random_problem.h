@@ -25,7 +25,8 @@ struct random_spec {
 	bool hostile; /* absurd but valid numbers */
 	bool rich;    /* weights, sizes and tables too */
 	bool stocked; /* other resources, too */
-	bool bounded; /* numbers of nodes, nodes required, GPUs a node, too */
+	bool bounded; /* numbers of nodes, nodes required, GPUs a node, too; and
+			 jobs that need no GPU at home */
 };
 
 static inline int random_int(uint64_t *seed, int low, int high)
@@ -167,6 +168,7 @@ static inline void random_bounds(uint64_t *seed, struct plx_problem *problem,
 	struct plx_job *job = &problem->jobs[j];
 	bool needs = chance(seed, 30);
 
+	job->roams = job->home >= 0 && chance(seed, 50);
 	assert_int_equal(0, plx_problem_require(problem, j, NULL));
 	for (int n = 0; n < problem->node_count; n++)
 		job->required[n] =
@@ -243,12 +245,18 @@ static inline void random_stock(uint64_t *seed, struct plx_problem *problem)
 		assert_non_null(takes);
 		*takes = random_int(seed, 0, 4);
 		problem->jobs[j].takes = takes;
+		if (problem->jobs[j].home < 0 || chance(seed, 30))
+			continue;
+		problem->jobs[j].home_takes = calloc(1, sizeof(double));
+		assert_non_null(problem->jobs[j].home_takes);
+		*problem->jobs[j].home_takes = random_int(seed, 0, 2);
 	}
 	for (int n = 0; n < problem->node_count; n++) {
 		problem->stock[n] = random_int(seed, 0, 8);
 		for (int j = 0; j < problem->job_count; j++)
-			problem->stock[n] += problem->jobs[j].now[n] *
-					     *problem->jobs[j].takes;
+			problem->stock[n] +=
+				plx_job_takes(&problem->jobs[j], n,
+					      problem->jobs[j].now[n], 0);
 	}
 }
 

@@ -40,7 +40,7 @@ static inline void set_up(struct world *w)
 			.usable = true,
 			.gpus = GPUS,
 			.gpus_free = n ? GPUS : GPUS - JOBS,
-			.cpus = GPUS,
+			.cpus = GPUS + JOBS, /* and one for each script */
 			.cpus_used = n ? 0 : JOBS,
 		};
 		w->allowed[n] = true;

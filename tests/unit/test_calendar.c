@@ -241,6 +241,73 @@ static void a_parked_job_comes_back_in_its_turn(void **state)
 	plx_problem_destroy(w.problem);
 }
 
+/* Half of the second node is idle, the other half busy for 20 s. */
+static int left_idle(double soon_s)
+{
+	const struct plx_request request = {
+		.id = 9, .nodes = 2, .gpus_per_node = 3, .seconds = 600
+	};
+	bool promised[NODES] = { false };
+	struct plx_grant grant = { .promised = promised };
+	struct world w;
+	int left = 0;
+
+	set_up(&w);
+	w.stays[0].gpus = 2;
+	w.stays[0].ends_s = 20;
+	w.problem->gpus[1] = 2;
+	w.rest.soon_s = soon_s;
+	ask(&w, &request, 1, &grant);
+	assert_false(grant.granted);
+	assert_float_equal(20, grant.starts_s, 1e-9);
+	assert_true(promised[0] && promised[1]);
+	assert_int_equal(GPUS, w.problem->gpus[0]);
+	left = w.problem->gpus[1];
+	plx_problem_destroy(w.problem);
+	return left;
+}
+
+static void nobody_grows_onto_what_is_promised_soon(void **state)
+{
+	(void) state;
+	assert_int_equal(0, left_idle(30));
+	assert_int_equal(2, left_idle(10));
+	assert_int_equal(2, left_idle(0));
+}
+
+/* A node for itself is made on the first, whose job needs an idle GPU. */
+static void who_has_to_move_may_use_it(void **state)
+{
+	const bool first[NODES] = { true, false };
+	const bool leaves[] = { true };
+	const struct plx_request requests[] = {
+		{ .id = 9,
+		  .nodes = 1,
+		  .gpus_per_node = 4,
+		  .seconds = 600,
+		  .allowed = first,
+		  .leaves = leaves },
+		{ .id = 8, .nodes = 1, .gpus_per_node = 4, .seconds = 600 },
+	};
+	struct plx_grant grants[2] = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.stays[0].gpus = 2;
+	w.stays[0].ends_s = 20;
+	w.stays[1] = w.stays[0];
+	w.rest.stay_count = 1;
+	w.problem->gpus[1] = 2;
+	w.rest.soon_s = 30;
+	ask(&w, requests, 2, grants);
+	assert_true(grants[0].granted);
+	assert_false(grants[1].granted);
+	assert_float_equal(20, grants[1].starts_s, 1e-9);
+	assert_int_equal(2, w.problem->gpus[1]);
+	plx_problem_destroy(w.problem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +319,8 @@ int main(void)
 		cmocka_unit_test(promises_end_with_the_window),
 		cmocka_unit_test(a_job_of_two_partitions_has_room_once),
 		cmocka_unit_test(a_parked_job_comes_back_in_its_turn),
+		cmocka_unit_test(nobody_grows_onto_what_is_promised_soon),
+		cmocka_unit_test(who_has_to_move_may_use_it),
 	};
 
 	return cmocka_run_group_tests_name("calendar", tests, NULL, NULL);

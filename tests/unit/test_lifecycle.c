@@ -152,6 +152,37 @@ static void ranks_that_hold_train_on_when_the_next_are_lost(void **state)
 	}
 }
 
+/* The node is new to the job: its ranks need not stop for that. */
+static void ranks_train_on_when_the_next_fail_on_a_new_node(void **state)
+{
+	const enum plx_event warming[] = { PLX_EVENT_SICK, PLX_EVENT_KEPT };
+	const enum plx_event taking[] = { PLX_EVENT_SICK, PLX_EVENT_SICK,
+					  PLX_EVENT_KEPT };
+	enum plx_action did[3];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_TRAINING,
+			 follow(PLX_STAGE_WARMING, warming, 2, did));
+	assert_int_equal(PLX_ACTION_RETURN, did[0]);
+	assert_int_equal(PLX_ACTION_RETAIN, did[1]);
+	assert_int_equal(PLX_STAGE_TRAINING,
+			 follow(PLX_STAGE_TAKING, taking, 3, did));
+	assert_int_equal(PLX_ACTION_RESUME, did[0]);
+	assert_int_equal(PLX_ACTION_RETURN, did[1]);
+	assert_int_equal(PLX_ACTION_RETAIN, did[2]);
+}
+
+/* A scheduler that does not know how to take it back: as ever. */
+static void nobody_waits_for_ever_for_the_former_shape(void **state)
+{
+	struct plx_step_to next =
+		plx_lifecycle_next(PLX_STAGE_RETURNING, PLX_EVENT_LATE);
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_SAVING, next.stage);
+	assert_int_equal(PLX_ACTION_GIVE_UP, next.action);
+}
+
 static void the_next_take_over_from_ranks_that_are_lost(void **state)
 {
 	static const struct {
@@ -286,6 +317,9 @@ int main(void)
 			a_handover_stops_nobody_before_the_next_are_ready),
 		cmocka_unit_test(
 			ranks_that_hold_train_on_when_the_next_are_lost),
+		cmocka_unit_test(
+			ranks_train_on_when_the_next_fail_on_a_new_node),
+		cmocka_unit_test(nobody_waits_for_ever_for_the_former_shape),
 		cmocka_unit_test(the_next_take_over_from_ranks_that_are_lost),
 		cmocka_unit_test(what_is_not_to_be_had_beside_is_had_cold),
 		cmocka_unit_test(no_handover_waits_for_ever),

@@ -136,6 +136,7 @@ static void a_refusal_is_of_a_kind(void **state)
 		{ "limits of partition a forbid it: MaxMemPerLimit",
 		  PLX_REFUSED_LIMITS },
 		{ "its steps do not end", PLX_REFUSED_STEPS },
+		{ "its ranks failed on homelimits", PLX_REFUSED_RANKS },
 		{ "one of n[1-2] is not a node any more", PLX_REFUSED_NODES },
 		{ "", PLX_REFUSED_OTHER },
 		/* clang-format on */

@@ -72,6 +72,11 @@ static void copy_speedups(const struct plx_job *job, struct plx_job *other)
 		assert_non_null(other->sizes);
 		memcpy(other->sizes, job->sizes, size);
 	}
+	if (job->home_takes) {
+		other->home_takes = malloc(sizeof(double));
+		assert_non_null(other->home_takes);
+		*other->home_takes = *job->home_takes;
+	}
 	if (job->takes) {
 		other->takes = malloc(sizeof(double));
 		assert_non_null(other->takes);

@@ -83,8 +83,7 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 	};
 	struct plx_rest rest = { .cpus = cpus,
 				 .cpus_per_gpu = home,
-				 .home_cpus = 1,
-				 .home_stock = home };
+				 .home_cpus = 1 };
 
 	(void) state;
 	for (int least = 3; least <= 4; least++) {
@@ -93,6 +92,8 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 			struct plx_grant grant = { 0 };
 
 			stock(problem, 4);
+			problem->jobs[0].home_takes = calloc(1, sizeof(double));
+			problem->jobs[0].home_takes[0] = home[0];
 			problem->jobs[0].may_park = true;
 			requests[0].cpus = least;
 			problem->stock[0] = 8 - least;

@@ -83,10 +83,10 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	(void) state;
 	set_up(&w);
 	let_one_wait(&w, true);
-	w.jobs[1].needs.cpus = 3;
+	w.jobs[1].needs.cpus = 4;
 	problem = problem_of(&w);
 	assert_int_equal(1, problem->stock_kinds);
-	assert_true(problem->jobs[1].takes[0] == 3);
+	assert_true(problem->jobs[1].takes[0] == 4);
 	assert_true(problem->jobs[0].takes[0] == 1);
 	plx_problem_destroy(problem);
 	assert_true(pollux_stock_is_free(&w.view, 1, one));

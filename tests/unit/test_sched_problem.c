@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sched_problem.c - what slurmctld's plugin makes of the jobs it sees */
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +75,22 @@ static void what_was_measured_outlives_the_job(void **state)
 	plx_problem_destroy(problem);
 }
 
+static void nodes_closed_to_a_job_are_closed_to_it_alone(void **state)
+{
+	bool shunned[NODES] = { false, true };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.jobs[0].shunned = shunned;
+	problem = problem_of(&w);
+	assert_true(problem->jobs[0].allowed[0]);
+	assert_false(problem->jobs[0].allowed[1]);
+	assert_true(!problem->jobs[1].allowed || problem->jobs[1].allowed[1]);
+	plx_problem_destroy(problem);
+}
+
 /* Nobody saw it hold so many. */
 static void boasting_does_not_move_others(void **state)
 {
@@ -117,6 +134,51 @@ static void a_job_that_said_nothing_is_known_by_its_options(void **state)
 	assert_false(problem->jobs[1].profiled);
 	assert_int_equal(1, problem->jobs[1].profiled_gpus);
 	plx_problem_destroy(problem);
+}
+
+/* Of the first job, measured on one GPU: so many samples a second there. */
+static double alone(const struct world *w)
+{
+	struct plx_shape one = { .nodes = 1, .gpus = 1 };
+	double goodput = 0;
+
+	assert_true(plx_batch_best(&w->jobs[0].status.hint.job, one, NULL,
+				   &goodput));
+	return goodput;
+}
+
+static double least_of(struct world *w)
+{
+	struct plx_problem *problem = problem_of(w);
+	double least = problem->jobs[0].least_goodput;
+
+	plx_problem_destroy(problem);
+	return least;
+}
+
+static void a_job_that_keeps_its_limit_is_to_keep_it(void **state)
+{
+	struct world w;
+	double goodput;
+
+	(void) state;
+	set_up(&w);
+	measured(&w, 0, 1, 500);
+	goodput = alone(&w);
+	w.jobs[0].limit_s = 3600;
+	w.jobs[0].ends_s = 1000;
+	w.jobs[0].status.hint.samples_left = 900 * goodput;
+	assert_float_equal(0.9 * goodput, least_of(&w), 1e-6 * goodput);
+	/* Without a limit, or in the queue after it, there is none to miss. */
+	w.jobs[0].limit_s = INFINITY;
+	assert_float_equal(0, least_of(&w), 0);
+	w.jobs[0].limit_s = 3600;
+	w.jobs[0].options.at_limit = PLX_LIMIT_REQUEUE;
+	assert_float_equal(0, least_of(&w), 0);
+	w.jobs[0].options.at_limit = PLX_LIMIT_END;
+	/* One that misses it anyway is not given more for that. */
+	w.jobs[0].status.hint.samples_left = 1100 * goodput;
+	assert_float_equal(0, least_of(&w), 0);
 }
 
 static void weights_are_what_the_administrator_wants(void **state)
@@ -215,13 +277,14 @@ static void only_what_may_run_out_is_counted(void **state)
 	assert_int_equal(0, problem->stock_kinds);
 	plx_problem_destroy(problem);
 
-	/* Three CPUs a GPU: 6 free and 2 held there, 8 on the other. */
+	/* Three CPUs a GPU: 8 free and 2 held there, 10 on the other. */
 	w.jobs[0].needs.cpus = 3;
 	problem = problem_of(&w);
 	assert_int_equal(1, problem->stock_kinds);
-	assert_true(problem->stock[0] == 8 && problem->stock[1] == 8);
+	assert_true(problem->stock[0] == 10 && problem->stock[1] == 10);
 	assert_true(problem->jobs[0].takes[0] == 3);
 	assert_true(problem->jobs[1].takes[0] == 1);
+	assert_true(problem->jobs[0].home_takes[0] == 1);
 	plx_problem_destroy(problem);
 
 	/* Memory, and a type that half a node has. */
@@ -356,6 +419,7 @@ int main(void)
 		cmocka_unit_test(moves_must_be_worth_it),
 		cmocka_unit_test(a_job_is_lent_what_another_measured),
 		cmocka_unit_test(what_was_measured_outlives_the_job),
+		cmocka_unit_test(nodes_closed_to_a_job_are_closed_to_it_alone),
 		cmocka_unit_test(boasting_does_not_move_others),
 		cmocka_unit_test(
 			a_job_that_said_nothing_is_known_by_its_options),
@@ -366,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_limit_on_a_node_takes_nothing_away),
 		cmocka_unit_test(a_job_needs_the_nodes_that_its_user_named),
 		cmocka_unit_test(without_one_of_them_it_gains_nothing),
+		cmocka_unit_test(a_job_that_keeps_its_limit_is_to_keep_it),
 		cmocka_unit_test(weights_are_what_the_administrator_wants),
 		cmocka_unit_test(
 			what_was_promised_and_is_gone_is_taken_from_nobody),

@@ -66,11 +66,17 @@ static void a_whole_node_is_left_by_who_yields(void **state)
 	assert_int_equal(0, leavers(&w, &granted));
 	assert_false(granted);
 
+	/* Who is not below the other goes elsewhere, but never into the queue.
+	 */
 	w.jobs[1].yields = true;
 	w.jobs[1].priority = 10;
+	assert_int_equal(JOBS, leavers(&w, &granted));
+	assert_true(granted);
+	w.nodes[1].usable = false;
 	assert_int_equal(0, leavers(&w, &granted));
 	assert_false(granted);
 
+	w.nodes[1].usable = true;
 	w.jobs[1].priority = 5;
 	waiting.clears = false; /* Slurm would not start it */
 	assert_int_equal(0, leavers(&w, &granted));
@@ -170,6 +176,147 @@ static void a_job_that_leaves_says_why(void **state)
 	assert_string_equal("leaves n1, which is drained: moves", why);
 }
 
+/* A job of at least six GPUs waits; rigid ones leave so many on each node. */
+static void want_six(struct world *w, struct pollux_waiting *waiting, int first,
+		     int second)
+{
+	static const bool all[NODES] = { true, true };
+
+	set_up(w);
+	*waiting = (struct pollux_waiting){
+		.id = 9,
+		.priority = 10,
+		.nodes = 1,
+		.gpus_per_node = 6,
+		.cpus = 6,
+		.seconds = 60,
+		.mold = -1,
+		.spread = { .least = 6, .most = 6, .low = 1, .high = NODES },
+		.allowed = (bool *) all,
+	};
+	w->view.job_count = 0;
+	w->view.waiting = waiting;
+	w->view.waiting_count = 1;
+	w->params.terms.max_job_test = 100;
+	w->nodes[0].gpus_free = first;
+	w->nodes[1].gpus_free = second;
+	w->nodes[0].cpus_used = w->nodes[1].cpus_used = 0;
+}
+
+/* On how many nodes it has room now, and with how many GPUs on each. */
+static int room_of(struct world *w, int *gpus)
+{
+	bool nodes[NODES] = { false };
+	int count = 0;
+
+	w->grants[0] = (struct plx_grant){ .nodes = nodes };
+	plx_problem_destroy(problem_of(w));
+	for (int n = 0; n < NODES; n++)
+		count += nodes[n];
+	*gpus = w->grants[0].gpus;
+	return w->grants[0].granted ? count : 0;
+}
+
+static void least_gpus_lie_on_several_nodes_where_none_has_all(void **state)
+{
+	struct pollux_waiting waiting;
+	struct world w;
+	int gpus = 0;
+
+	(void) state;
+	want_six(&w, &waiting, 6, 3);
+	assert_int_equal(1, room_of(&w, &gpus));
+	assert_int_equal(6, gpus);
+
+	want_six(&w, &waiting, 3, 3);
+	assert_int_equal(2, room_of(&w, &gpus));
+	assert_int_equal(3, gpus);
+	assert_int_equal(3, w.reserved[0]);
+	assert_int_equal(3, w.reserved[1]);
+
+	want_six(&w, &waiting, 4, 2);
+	assert_int_equal(0, room_of(&w, &gpus));
+}
+
+static void they_do_not_where_the_job_may_not(void **state)
+{
+	struct pollux_waiting waiting;
+	struct world w;
+	int gpus = 0;
+
+	(void) state;
+	want_six(&w, &waiting, 3, 3);
+	waiting.spread.least = 0; /* its user wants them together */
+	assert_int_equal(0, room_of(&w, &gpus));
+
+	want_six(&w, &waiting, 3, 3);
+	waiting.spread.high = 1; /* --nodes=1 */
+	assert_int_equal(0, room_of(&w, &gpus));
+
+	want_six(&w, &waiting, 3, 3);
+	waiting.spread.memory = waiting.memory = 4;
+	w.view.counts_memory = true;
+	w.nodes[0].memory = 8;
+	w.nodes[1].memory = 3;
+	assert_int_equal(0, room_of(&w, &gpus));
+	w.nodes[1].memory = 4;
+	assert_int_equal(2, room_of(&w, &gpus));
+}
+
+/* One elastic job has both nodes, four GPUs of each; a rigid one the rest. */
+static void beside_a_wide_one(struct world *w, struct pollux_waiting *waiting,
+			      int left)
+{
+	static double memory[NODES] = { 0 };
+
+	want_six(w, waiting, 0, left);
+	w->view.job_count = 1;
+	w->params.interference = true;
+	w->jobs[0].priority = 5;
+	w->jobs[0].ends_s = 1000;
+	w->jobs[0].memory = memory;
+	w->gpus[0][0] = w->gpus[0][1] = 4;
+	w->standings[0].most_gpus = 8;
+}
+
+static void two_jobs_of_several_nodes_are_not_on_one_node(void **state)
+{
+	struct pollux_waiting waiting;
+	struct world w;
+	int gpus = 0;
+
+	(void) state;
+	/* It would leave one GPU of each node to the other job. */
+	beside_a_wide_one(&w, &waiting, 0);
+	assert_int_equal(0, room_of(&w, &gpus));
+	w.params.interference = false;
+	assert_int_equal(2, room_of(&w, &gpus));
+	assert_int_equal(3, gpus);
+}
+
+static void what_is_idle_is_rather_taken_than_what_others_have(void **state)
+{
+	static double memory[NODES] = { 0 };
+	struct pollux_waiting waiting;
+	struct world w;
+	int gpus = 0;
+
+	(void) state;
+	want_six(&w, &waiting, 3, 3);
+	w.view.job_count = 1;
+	w.jobs[0].priority = 5;
+	w.jobs[0].ends_s = 1000;
+	w.jobs[0].memory = memory;
+	w.gpus[0][0] = 5;
+	/* It could shrink, and six would be on the first node. */
+	assert_int_equal(2, room_of(&w, &gpus));
+	assert_false(w.grants[0].displaces);
+	w.nodes[1].gpus_free = 0;
+	assert_int_equal(1, room_of(&w, &gpus));
+	assert_int_equal(6, gpus);
+	assert_true(w.grants[0].displaces);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +325,12 @@ int main(void)
 			a_parked_job_has_room_on_all_nodes_that_its_user_named),
 		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),
 		cmocka_unit_test(a_job_that_leaves_says_why),
+		cmocka_unit_test(
+			least_gpus_lie_on_several_nodes_where_none_has_all),
+		cmocka_unit_test(they_do_not_where_the_job_may_not),
+		cmocka_unit_test(two_jobs_of_several_nodes_are_not_on_one_node),
+		cmocka_unit_test(
+			what_is_idle_is_rather_taken_than_what_others_have),
 	};
 
 	return cmocka_run_group_tests_name("sched_rooms", tests, NULL, NULL);

@@ -109,8 +109,10 @@ static void assert_same_job(const struct plx_job *a, const struct plx_job *b,
 	assert_int_equal(a->pinned, b->pinned);
 	assert_int_equal(a->may_park, b->may_park);
 	assert_int_equal(a->home, b->home);
+	assert_int_equal(a->roams, b->roams);
 	assert_true(a->age_s == b->age_s);
 	assert_true(a->restart_s == b->restart_s);
+	assert_true(a->least_goodput == b->least_goodput);
 	assert_int_equal(a->restarts, b->restarts);
 	assert_memory_equal(a->now, b->now, (size_t) nodes * sizeof(int));
 	for (int n = 0; n < nodes; n++) {
@@ -146,6 +148,10 @@ static void assert_same(const struct plx_problem *a,
 		assert_int_equal(!takes, !b->jobs[j].takes);
 		for (int k = 0; takes && k < a->stock_kinds; k++)
 			assert_true(takes[k] == b->jobs[j].takes[k]);
+		takes = a->jobs[j].home_takes;
+		assert_int_equal(!takes, !b->jobs[j].home_takes);
+		for (int k = 0; takes && k < a->stock_kinds; k++)
+			assert_true(takes[k] == b->jobs[j].home_takes[k]);
 	}
 	for (int j = 0; j < a->job_count; j++)
 		assert_same_job(&a->jobs[j], &b->jobs[j], a->node_count);

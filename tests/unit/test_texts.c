@@ -309,6 +309,10 @@ static void every_option_reaches_its_field(void **state)
 	assert_int_equal(4096, o.max_batch);
 	assert_int_equal(8, o.min_gpu_batch);
 	assert_int_equal(64, o.max_gpu_batch);
+	assert_int_equal(0, o.pack);
+	assert_int_equal(0, plx_options_parse("pollux,pack,min=2", &o, NULL));
+	assert_int_equal(1, o.pack);
+	assert_int_equal(2, o.min_gpus);
 }
 
 static void a_bad_option_is_told_in_one_sentence(void **state)
@@ -323,8 +327,8 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 		{ "pollux,max_batch=3",
 		  "max_batch: unknown key, did you mean max-batch?" },
 		{ "pollux,zzzzz=1", "zzzzz: unknown key, want min, max, batch, "
-		  "max-batch, min-gpu-batch, max-gpu-batch, mode or "
-		  "checkpoint" },
+		  "max-batch, min-gpu-batch, max-gpu-batch, mode, "
+		  "checkpoint, at-limit or pack" },
 		{ "pollux,max=0", "max=0: want GPUs from 1 to 4096" },
 		{ "pollux,max=4097", "max=4097: want GPUs from 1 to 4096" },
 		{ "pollux,max=-1", "max=-1: want GPUs from 1 to 4096" },
@@ -335,6 +339,9 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 		{ "pollux,batch=4\x1b[2J",
 		  "batch=4?[2J: want samples from 1 to 16777216" },
 		{ "pollux,max", "max: want max=NUMBER" },
+		{ "pollux,pack=1", "pack: is a word, without a value" },
+		{ "pollux,pack=", "pack: is a word, without a value" },
+		{ "pollux,pack,pack", "pack: given twice" },
 		{ "pollux,min=2,min=2", "min: given twice" },
 		{ "pollux,min=4,max=2", "max=2: is less than min=4" },
 		{ "pollux,max-batch=8,batch=9",
@@ -362,7 +369,8 @@ static void the_help_names_every_key(void **state)
 {
 	static const char *const keys[] = {
 		"min=",		  "max=",	    "batch=", "max-batch=",
-		"min-gpu-batch=", "max-gpu-batch=", "mode=",  "checkpoint="
+		"min-gpu-batch=", "max-gpu-batch=", "mode=",  "checkpoint=",
+		"at-limit=",	  "pack ",
 	};
 	const char *line = plx_options_help();
 

@@ -269,6 +269,19 @@ static void a_job_without_gpus_is_parked(void **state)
 	free(text);
 }
 
+static void a_parked_job_is_called_so_once(void **state)
+{
+	struct plx_view_job job = running(0);
+	char text[PLX_WHY_SIZE + 64];
+
+	(void) state;
+	job.target.state = PLX_TARGET_PARKED;
+	snprintf(job.target.why, sizeof(job.target.why), "%s",
+		 "parked: no GPU left for it");
+	assert_string_equal("parked: no GPU left for it",
+			    plx_view_why(&job, text, sizeof(text)));
+}
+
 static void a_rigid_job_is_called_so(void **state)
 {
 	struct plx_view_job job = running(2);
@@ -297,6 +310,7 @@ int main(void)
 		cmocka_unit_test(a_training_job_shows_its_batch_and_goodput),
 		cmocka_unit_test(a_request_under_way_says_what_is_asked),
 		cmocka_unit_test(a_job_without_gpus_is_parked),
+		cmocka_unit_test(a_parked_job_is_called_so_once),
 		cmocka_unit_test(a_rigid_job_is_called_so),
 	};
 

@@ -11,6 +11,7 @@
 static const char prefix[] = "_SLURM_SPANK_OPTION_pollux_scheduler_params=";
 
 static const char nodes_prefix[] = "_POLLUX_NODES=";
+static const char pack_suffix[] = ",pack";
 
 const char *elastic_text(char **spank_job_env, uint32_t count)
 {
@@ -60,9 +61,11 @@ struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count)
 			continue;
 		text += length;
 		if (!read_count(&text, &nodes.min) || *text++ != '-' ||
-		    !read_count(&text, &nodes.max) || *text ||
+		    !read_count(&text, &nodes.max) ||
+		    (*text && strcmp(text, pack_suffix) != 0) ||
 		    (nodes.max && nodes.max < nodes.min))
 			return none;
+		nodes.pack = *text != '\0';
 		return nodes;
 	}
 	return none;
@@ -70,9 +73,9 @@ struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count)
 
 const char *elastic_write_nodes(struct elastic_nodes nodes, char *text)
 {
-	if (nodes.min <= 1 && !nodes.max)
+	if (nodes.min <= 1 && !nodes.max && !nodes.pack)
 		return NULL;
-	snprintf(text, ELASTIC_NODES_SIZE, "%s%u-%u", nodes_prefix, nodes.min,
-		 nodes.max);
+	snprintf(text, ELASTIC_NODES_SIZE, "%s%u-%u%s", nodes_prefix, nodes.min,
+		 nodes.max, nodes.pack ? pack_suffix : "");
 	return text;
 }

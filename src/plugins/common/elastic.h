@@ -8,6 +8,7 @@
 #ifndef POLLUX_COMMON_ELASTIC_H
 #define POLLUX_COMMON_ELASTIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/error.h"
@@ -25,6 +26,7 @@ int elastic_options(char **spank_job_env, uint32_t count,
 struct elastic_nodes {
 	uint32_t min;
 	uint32_t max;
+	bool pack; /* GPUs of a node were asked for: it starts with these */
 };
 
 /*

@@ -371,4 +371,32 @@ static inline int pollux_slurm_select_nodes(job_record_t *job,
 #endif
 }
 
+/*
+ * 22.05 takes an empty set of a node's devices for "no GPU of this node". From
+ * 24.11 on it refuses one that was selected, and falls back to as many as the
+ * job asks for on each node.
+ */
+#define POLLUX_SLURM_NO_GPUS_OF_NODE (!POLLUX_SLURM_24)
+
+/*
+ * 22.05 asks slurmctld/nonstop of each job on a node that fails, under the
+ * write locks and before it decides what becomes of the job. Others are not
+ * asked.
+ */
+#if !POLLUX_SLURM_24
+#include "src/slurmctld/slurmctld_plugstack.h"
+static inline void pollux_slurm_on_node_fail(void (*act)(job_record_t *job,
+							 node_record_t *node))
+{
+	if (!nonstop_ops.node_fail || !act)
+		nonstop_ops.node_fail = act;
+}
+#else
+static inline void pollux_slurm_on_node_fail(void (*act)(job_record_t *job,
+							 node_record_t *node))
+{
+	(void) act;
+}
+#endif
+
 #endif

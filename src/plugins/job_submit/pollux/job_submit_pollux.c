@@ -93,6 +93,27 @@ static int _check_mode(const job_desc_msg_t *job,
 	return plx_fail(err, "mode=requeue: is for batch jobs; use sbatch");
 }
 
+/* Nor what its user, or the cluster, wants to run but once. */
+static int _check_limit(const job_desc_msg_t *job,
+			const struct plx_options *options,
+			struct plx_error *err)
+{
+	bool requeue = job->requeue == NO_VAL16 ? slurm_conf.job_requeue != 0
+						: job->requeue != 0;
+
+	if (options->at_limit != PLX_LIMIT_REQUEUE)
+		return 0;
+	if (!job->script)
+		return plx_fail(err, "at-limit=requeue: is for batch jobs; "
+				     "use sbatch");
+	if (requeue)
+		return 0;
+	return plx_fail(err,
+			"at-limit=requeue: the job may not be requeued; %s",
+			job->requeue == NO_VAL16 ? "add --requeue"
+						 : "leave out --no-requeue");
+}
+
 static uint32_t _given(uint32_t count)
 {
 	return count == NO_VAL || count == INFINITE ? 0 : count;
@@ -156,10 +177,11 @@ static int _check_tasks(const job_desc_msg_t *job, const struct shape *shape,
 }
 
 /* For resizes: the request is overwritten with the shape it starts in. */
-static void _keep_nodes(job_desc_msg_t *job)
+static void _keep_nodes(job_desc_msg_t *job, bool pack)
 {
 	struct elastic_nodes nodes = { .min = _given(job->min_nodes),
-				       .max = _given(job->max_nodes) };
+				       .max = _given(job->max_nodes),
+				       .pack = pack };
 	char text[ELASTIC_NODES_SIZE];
 	uint32_t count = job->spank_job_env_size;
 
@@ -236,13 +258,14 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		return SLURM_SUCCESS;
 	if (elastic < 0 || _check_request(job_desc, &err) < 0 ||
 	    _read_request(job_desc, &gpus, &request, &err) < 0 ||
-	    _check_mode(job_desc, &options, &err) < 0)
+	    _check_mode(job_desc, &options, &err) < 0 ||
+	    _check_limit(job_desc, &options, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
 	cluster = pollux_gpu_cluster(gpus.type);
 	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0 ||
 	    _check_tasks(job_desc, &shape, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
-	_keep_nodes(job_desc);
+	_keep_nodes(job_desc, request.gpus_per_node > 0);
 	_write_request(job_desc, &shape, gpus.type);
 	if (options.mode == PLX_MODE_REQUEUE)
 		_begin_later(job_desc);

@@ -67,6 +67,7 @@ static const struct {
 					.part = READ_LOCK,
 					.fed = READ_LOCK } },
 	[POLLUX_TELLING] = { .name = "tell", .lock = { .job = WRITE_LOCK } },
+	[POLLUX_MARKING] = { .name = "mark", .lock = { .node = WRITE_LOCK } },
 	/* As slurmctld takes them for an operator's request. */
 	[POLLUX_POWER] = { .name = "power",
 			   .lock = { .conf = READ_LOCK,

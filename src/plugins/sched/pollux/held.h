@@ -26,6 +26,7 @@ enum pollux_purpose {
 	POLLUX_STARTING, /* write: jobs in the room there is for them */
 	POLLUX_CLEARING, /* write: would a job start on nodes for itself? */
 	POLLUX_TELLING,	 /* write: sentences on job records */
+	POLLUX_MARKING,	 /* write: comments of nodes */
 	POLLUX_POWER,	 /* write: nodes are woken */
 	POLLUX_PURPOSES,
 };

@@ -18,6 +18,7 @@ enum kind {
 	YES_NO,
 	WEIGH,
 	UNIFORM,
+	BACK,
 	FOLDER,
 	FILE_OR_NO,
 	RANGE
@@ -44,6 +45,8 @@ static const struct rule rules[] = {
 	  "seconds from 1 to 3600" },
 	{ "patience", AT(patience_s), NUMBER, 1, 86400, 60,
 	  "seconds from 1 to 86400" },
+	{ "sick", AT(sick_s), NUMBER, 0, 86400, 300,
+	  "seconds from 0 to 86400" },
 	{ "requeue_min", AT(requeue_min_s), MINUTES, 0, 1440, 10,
 	  "minutes from 0 to 1440" },
 	{ "fairness", AT(fairness), NUMBER, -10, 1, PLX_FAIRNESS,
@@ -53,6 +56,8 @@ static const struct rule rules[] = {
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
 	{ "weigh", AT(weigh), WEIGH, 0, 0, POLLUX_WEIGH_SERVICE,
 	  "service, left or no" },
+	{ "time_back", AT(time_back), BACK, 0, 0, POLLUX_BACK_PARKED,
+	  "parked, share or no" },
 	{ "utility", AT(utility), RANGE, 0.01, 10, 0,
 	  "LOW-HIGH, two numbers from 0.01 to 10" },
 	{ "scale_nodes", AT(scale_nodes), RANGE, 0, 1e6, 0,
@@ -80,6 +85,12 @@ static const char *const shapes[] = {
 	[POLLUX_UNIFORM_MOSTLY] = "mostly",
 };
 
+static const char *const backs[] = {
+	[POLLUX_BACK_NO] = "no",
+	[POLLUX_BACK_PARKED] = "parked",
+	[POLLUX_BACK_SHARE] = "share",
+};
+
 static void _set(const struct rule *rule, double value,
 		 struct pollux_params *params)
 {
@@ -95,6 +106,8 @@ static void _set(const struct rule *rule, double value,
 		*(enum pollux_weigh *) at = (enum pollux_weigh) value;
 	else if (rule->kind == UNIFORM)
 		*(enum pollux_uniform *) at = (enum pollux_uniform) value;
+	else if (rule->kind == BACK)
+		*(enum pollux_back *) at = (enum pollux_back) value;
 	else if (rule->kind == MINUTES)
 		*(double *) at = 60 * value;
 	else
@@ -121,6 +134,8 @@ static bool _value(const struct rule *rule, const char *text, double *value)
 		return _word(text, weights, ARRAY_SIZE(weights), value);
 	if (rule->kind == UNIFORM)
 		return _word(text, shapes, ARRAY_SIZE(shapes), value);
+	if (rule->kind == BACK)
+		return _word(text, backs, ARRAY_SIZE(backs), value);
 	if (rule->kind == YES_NO) {
 		*value = !strcmp(text, "yes");
 		return *value || !strcmp(text, "no");

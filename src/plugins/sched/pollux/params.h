@@ -32,16 +32,25 @@ enum pollux_uniform {
 	POLLUX_UNIFORM_MOSTLY, /* but where GPUs would idle */
 };
 
+/* What of a job's time does not count for its time limit? */
+enum pollux_back {
+	POLLUX_BACK_NO,	    /* nothing */
+	POLLUX_BACK_PARKED, /* that without any GPU */
+	POLLUX_BACK_SHARE,  /* also what it lost below its fair share */
+};
+
 struct pollux_params {
 	double interval_s;    /* between cycles when nothing happens */
 	double min_gap_s;     /* between cycles when a lot happens */
 	double ack_timeout_s; /* for a launcher to answer */
 	double patience_s;    /* with a job that does not take its room */
+	double sick_s;	      /* a node where ranks failed is left alone */
 	double requeue_min_s; /* between requeues of a moldable job */
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
 	enum pollux_uniform uniform;
 	bool interference; /* keep multi-node jobs off each other's nodes */
 	enum pollux_weigh weigh;
+	enum pollux_back time_back;
 	struct pollux_range utility; /* band; 0: nodes are not our business */
 	struct pollux_range scale_nodes;  /* high 0: all there are */
 	double scale_window_s;		  /* before nodes are let go */

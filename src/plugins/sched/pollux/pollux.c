@@ -8,8 +8,10 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/guard.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/extend.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/look/notices.h"
 #include "sched/pollux/plan/claims.h"
@@ -17,10 +19,13 @@
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/shares.h"
 #include "sched/pollux/plan/scale.h"
+#include "sched/pollux/plan/sick.h"
 #include "sched/pollux/pollux.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/ledger.h"
+#include "sched/pollux/start/await.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/limit.h"
 #include "sched/pollux/start/mold.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
@@ -28,6 +33,7 @@
 #include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/torn.h"
 #include "sched/pollux/tell/count.h"
+#include "sched/pollux/tell/marks.h"
 #include "sched/pollux/tell/publish.h"
 #include "sched/pollux/tell/standing.h"
 #include "sched/pollux/tell/waits.h"
@@ -36,6 +42,8 @@
 #define TICK_S 0.03
 /* How often to see whether something has changed, at most. */
 #define LOOK_S 0.2
+/* The same, while a job waits for nodes: not longer than any takes to close. */
+#define WATCH_S 0.1
 /* How often to wake Slurm's own scheduler, at most. */
 #define WAKE_S 0.5
 /* About one job's status before it is heard less often. */
@@ -65,6 +73,7 @@ static struct {
 	bool any;	 /* there was a view before */
 	bool waiting;	 /* jobs were, in the last view */
 	double begins_s; /* a moldable job may start then; 0: none */
+	double limit_s;	 /* a job is near its time limit then; 0: none */
 	uint64_t print;	 /* of the view it saw */
 } last;
 
@@ -219,10 +228,13 @@ static void _update_tracks(const struct pollux_view *view,
 		gpus = pollux_view_gpus(view, j);
 		track->seen = true;
 		if (!track->since)
+			pollux_extend_begin(track, &job->target);
+		if (!track->since)
 			track->service_s = _service_before(view, job, gpus);
 		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
 		pollux_claims_hear(view, j, track);
+		pollux_sick_hear(view, j, track, params);
 		_tell_fixed(job, track, gpus);
 		if (track->phase == POLLUX_IDLE &&
 		    (job->target.state == PLX_TARGET_ASKED ||
@@ -238,8 +250,10 @@ static bool _touched(double now_s, const struct pollux_params *params)
 	time_t since = time(NULL) - (time_t) (now_s - last.looked_s) - 1;
 
 	return last.due || now_s - last.cycled_s >= params->interval_s ||
-	       now_s >= pollux_patience_next_s() || last_job_update >= since ||
+	       now_s >= pollux_patience_next_s() || pollux_sick_due(now_s) ||
+	       last_job_update >= since ||
 	       (last.begins_s && (double) time(NULL) >= last.begins_s) ||
+	       (last.limit_s && (double) time(NULL) >= last.limit_s) ||
 	       last_node_update >= since;
 }
 
@@ -300,26 +314,33 @@ static void _look(const struct pollux_params *params)
 	last.waiting = view->waiting_count > 0;
 	last.begins_s = view->begins_s;
 	_update_tracks(view, params);
+	last.limit_s = pollux_limit(view, params);
 	if (!params->enabled) {
 		pollux_tell_off(view);
 		pollux_waits_tell(view, NULL, NULL);
 		pollux_enter_forget_all();
+		pollux_await_forget();
 	}
-	last.due = params->enabled &&
-		   (view->print != last.print ||
-		    now_s >= pollux_patience_next_s() ||
-		    now_s - last.cycled_s >= params->interval_s);
-	if (last.due && now_s - last.cycled_s >= params->min_gap_s) {
+	last.due =
+		params->enabled &&
+		(view->print != last.print ||
+		 now_s >= pollux_patience_next_s() || pollux_sick_due(now_s) ||
+		 now_s - last.cycled_s >= params->interval_s);
+	if (last.due && (now_s - last.cycled_s >= params->min_gap_s ||
+			 pollux_await_freed_any())) {
 		last.due = false;
 		last.cycled_s = now_s;
 		last.print = view->print;
 		pollux_patience_apply(view, now_s);
+		pollux_sick_apply(view, now_s);
+		pollux_marks_tell(view, now_s);
 		if (pollux_shares_claim(view, &err) < 0)
 			error("sched/pollux: %s", err.text);
 		pollux_scale_apply(view, params);
 		pollux_enter_clear(view);
 		pollux_cycle(view, params, now_s);
 	}
+	pollux_sick_release(view);
 	pollux_view_destroy(view);
 }
 
@@ -343,6 +364,13 @@ static bool _is_busy(void)
 	return pollux_track_any_busy() || pollux_enter_any();
 }
 
+static double _pause_s(void)
+{
+	if (_is_busy())
+		return TICK_S;
+	return pollux_await_any() ? WATCH_S : LOOK_S;
+}
+
 void *pollux_agent(void *unused)
 {
 	struct pollux_params params;
@@ -350,12 +378,14 @@ void *pollux_agent(void *unused)
 
 	(void) unused;
 	pollux_acct_start();
-	while (_sleep(_is_busy() ? TICK_S : LOOK_S, &params, &mend)) {
+	while (_sleep(_pause_s(), &params, &mend)) {
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
 		last.freed = pollux_ask_tick() || last.freed;
 		_wake_scheduler();
 		pollux_enter(pollux_now_s());
+		last.freed = pollux_enter_lifted() || last.freed;
+		pollux_extend(&params);
 		_look(&params);
 		pollux_publish(params.metrics);
 	}
@@ -363,7 +393,11 @@ void *pollux_agent(void *unused)
 	pollux_track_remove_all();
 	pollux_notices_forget_all();
 	pollux_enter_forget_all();
+	pollux_await_forget();
+	pollux_guard_forget();
 	pollux_mold_forget_all();
+	pollux_sick_forget_all();
+	pollux_marks_forget_all();
 	pollux_texts_forget_all();
 	/* A backup may take over once more: for that thread all is new. */
 	memset(&last, 0, sizeof(last));

@@ -50,6 +50,7 @@ static void _free_strings(struct pollux_track *track)
 	xfree(track->from_nodes);
 	xfree(track->complaint);
 	xfree(track->had);
+	xfree(track->back);
 	xfree(track->fresh);
 	FREE_NULL_BITMAP(track->left);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "core/failed.h"
 #include "core/target.h"
 #include "core/trust.h"
 
@@ -21,10 +22,12 @@ enum pollux_phase {
 	POLLUX_LENT,	/* old and new shape at once, while it hands over */
 	POLLUX_KILLED,	/* it did not; its steps have to end */
 	POLLUX_READIED, /* it has the shape; prologs run on new nodes */
+	POLLUX_BACK,	/* its new ranks failed: it gets what it had */
 	POLLUX_MOVING,	/* put back into the queue, to be started elsewhere */
 };
 
 struct pollux_track {
+	uint32_t priority; /* moving: before Slurm had it in its queue */
 	uint32_t job_id;
 	bool seen; /* in the present look */
 
@@ -56,6 +59,26 @@ struct pollux_track {
 	double complained_s;	    /* when last, monotonic clock */
 	struct plx_trust trust;	    /* in what it says of itself */
 	const char *fixed;	    /* why it keeps its shape, as logged */
+
+	/* Its time limit: resize/extend.h, start/limit.h */
+	double owed_s;	      /* to be given back to it */
+	double unsaid_s;      /* given, and not logged yet */
+	double speedup;	      /* by the last plan, of what it has; 0: unknown */
+	bool parked;	      /* it was, when it was looked at last */
+	time_t counted;	      /* what it is owed is known up to then */
+	time_t settled;	      /* last try to give it back */
+	time_t ends;	      /* then */
+	uint32_t promised_to; /* a job that waits is to start ... */
+	time_t promised;      /* ... then, where this one is; 0: none is */
+	bool against;	      /* it was logged why it gets nothing */
+	bool spent;	      /* the same, why it is not requeued again */
+
+	/* back.h */
+	int *back;		  /* as `had`, before the last resize */
+	int back_count;		  /* of nodes then */
+	uint32_t back_step;	  /* the first one after it */
+	struct plx_failed failed; /* as last heard, see plan/sick.h */
+	bool elsewhere;		  /* nodes were closed for that */
 
 	/* prolog.h */
 	int *had;	   /* GPUs on each node before; -1 where none of it */

@@ -44,8 +44,9 @@ int init(void)
 	slurm_mutex_lock(&thread_mutex);
 	if (!running) {
 		running = !pthread_create(&thread, NULL, pollux_agent, NULL);
+		pollux_hosts_watch();
 		if (running)
-			verbose("sched/pollux: started");
+			info("sched/pollux: started");
 		else
 			error("sched/pollux: no thread: elastic jobs keep "
 			      "what they have");
@@ -61,6 +62,7 @@ void fini(void)
 		pollux_stop();
 		pthread_join(thread, NULL);
 		running = false;
+		pollux_hosts_unwatch();
 		verbose("sched/pollux: stopped");
 	}
 	slurm_mutex_unlock(&thread_mutex);

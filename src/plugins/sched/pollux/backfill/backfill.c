@@ -93,7 +93,7 @@ void pollux_backfill_start(void)
 		_unload();
 		goto done;
 	}
-	verbose("sched/pollux: %s runs beside", path);
+	info("sched/pollux: %s runs beside", path);
 done:
 	xfree(path);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/elastic.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/held.h"
@@ -135,6 +136,29 @@ void pollux_hosts_mend(job_record_t *job)
 		_have_registered(node);
 	if (_is_away(job, node))
 		job->time_last_active = time(NULL);
+}
+
+/*
+ * Elastic jobs outlive a node (--no-kill): Slurm takes it off a job of several
+ * nodes. A job ends with its script, though, so where that is lost it is to be
+ * put back into the queue, as a job of one node is.
+ */
+static void _node_fails(job_record_t *job, node_record_t *node)
+{
+	if (job && node && job->batch_flag && job->details &&
+	    job->details->requeue && !xstrcmp(job->batch_host, node->name) &&
+	    elastic_text(job->spank_job_env, job->spank_job_env_size))
+		job->kill_on_node_fail = 1;
+}
+
+void pollux_hosts_watch(void)
+{
+	pollux_slurm_on_node_fail(_node_fails);
+}
+
+void pollux_hosts_unwatch(void)
+{
+	pollux_slurm_on_node_fail(NULL);
 }
 
 void pollux_hosts_mend_all(void)

@@ -36,6 +36,13 @@ bool pollux_hosts_due(const job_record_t *job);
  */
 void pollux_hosts_started(void);
 
+/*
+ * From now on, or no longer, an elastic job whose script's node fails is put
+ * back into the queue, though it has other nodes (22.05).
+ */
+void pollux_hosts_watch(void);
+void pollux_hosts_unwatch(void);
+
 /* Less than the 20 s after which slurmctld may think a job lost. */
 #define POLLUX_HOSTS_S 5
 

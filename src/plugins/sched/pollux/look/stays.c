@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stays.c - what jobs hold that are not elastic, and until when */
 
+#include <math.h>
+
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/record.h"
 
 #define FOREVER_S (365.0 * 86400)
+/* What is left of an epilog, for all that we know. */
+#define EPILOG_S 1
 
 double pollux_ends_s(const job_record_t *job, time_t now)
 {
 	if (job->time_limit == INFINITE || !job->end_time)
 		return FOREVER_S;
 	return job->end_time > now ? (double) (job->end_time - now) : 0;
+}
+
+void pollux_job_ends(const job_record_t *record, time_t now,
+		     struct pollux_job *job)
+{
+	bool none =
+		record->time_limit == INFINITE || record->time_limit == NO_VAL;
+
+	job->ends_s = pollux_ends_s(record, now);
+	job->limit_s = none ? INFINITY : 60.0 * record->time_limit;
 }
 
 bool pollux_stays(const job_record_t *job)
@@ -20,23 +34,33 @@ bool pollux_stays(const job_record_t *job)
 	       job->job_resrcs->cpus && job->node_bitmap;
 }
 
-void pollux_stays_add(const job_record_t *job, int *gpus,
-		      struct pollux_view *view)
+/* NULL: there are too many already. */
+static struct pollux_stay *_next(struct pollux_view *view)
+{
+	if (view->stay_count == POLLUX_STAYS_MAX)
+		return NULL;
+	/* There is memory for a power of two. */
+	if (!(view->stay_count & (view->stay_count - 1)))
+		xrecalloc(view->stays, MAX(2 * view->stay_count, 1),
+			  sizeof(*view->stays));
+	return &view->stays[view->stay_count++];
+}
+
+static void _add_job(const job_record_t *job, int *gpus,
+		     struct pollux_view *view)
 {
 	const job_resources_t *held = job->job_resrcs;
+	struct pollux_stay *stay = NULL;
 	int offset = 0;
 
 	pollux_record_gpus(job, gpus);
 	for (int n = 0; n < view->node_count; n++) {
 		if (!bit_test(held->node_bitmap, n))
 			continue;
-		if (view->stay_count == POLLUX_STAYS_MAX)
+		stay = _next(view);
+		if (!stay)
 			return;
-		/* There is memory for a power of two. */
-		if (!(view->stay_count & (view->stay_count - 1)))
-			xrecalloc(view->stays, MAX(2 * view->stay_count, 1),
-				  sizeof(*view->stays));
-		view->stays[view->stay_count++] = (struct pollux_stay){
+		*stay = (struct pollux_stay){
 			.node = n,
 			.gpus = gpus[n],
 			.cpus = held->cpus[offset],
@@ -48,4 +72,32 @@ void pollux_stays_add(const job_record_t *job, int *gpus,
 		};
 		offset++;
 	}
+}
+
+/* Its GPUs are nobody's, and nobody's to have before the epilog is over. */
+static void _add_closing(int n, struct pollux_view *view)
+{
+	const gres_node_state_t *gpus =
+		pollux_node_gpus(node_record_table_ptr[n]);
+	int left = gpus ? pollux_node_free(gpus, NULL) : 0;
+	struct pollux_stay *stay = left > 0 ? _next(view) : NULL;
+
+	if (stay)
+		*stay = (struct pollux_stay){ .node = n,
+					      .gpus = left,
+					      .ends_s = EPILOG_S };
+}
+
+void pollux_stays_fill(job_record_t **jobs, int count, struct pollux_view *view)
+{
+	int *gpus = xcalloc(view->node_count + 1, sizeof(*gpus));
+
+	for (int i = 0; i < count; i++)
+		_add_job(jobs[i], gpus, view);
+	for (int n = 0; n < view->node_count; n++) {
+		if (node_record_table_ptr[n] && view->nodes[n].usable &&
+		    bit_test(cg_node_bitmap, n))
+			_add_closing(n, view);
+	}
+	xfree(gpus);
 }

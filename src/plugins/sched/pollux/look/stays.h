@@ -12,13 +12,18 @@
 bool pollux_stays(const job_record_t *job);
 
 /*
- * Add what it holds to view->stays. gpus: room for a number a node. Under a
- * read lock on jobs and nodes.
+ * Fill view->stays with what these jobs hold, and with what is idle of nodes
+ * that still run an epilog: otherwise who waits for such a node would be
+ * promised none, and others would go first. view->nodes is filled already.
+ * Under a read lock on jobs and nodes.
  */
-void pollux_stays_add(const job_record_t *job, int *gpus,
-		      struct pollux_view *view);
+void pollux_stays_fill(job_record_t **jobs, int count,
+		       struct pollux_view *view);
 
 /* Seconds until the job has to end. */
 double pollux_ends_s(const job_record_t *job, time_t now);
+/* The same of an elastic job, and the whole of its limit. */
+void pollux_job_ends(const job_record_t *record, time_t now,
+		     struct pollux_job *job);
 
 #endif

@@ -246,6 +246,23 @@ static const char *_bound(const job_record_t *record,
 	return pollux_record_runs(record) ? NULL : "its nodes are not ready";
 }
 
+/*
+ * Slurm says "no GPU of this node" by an empty set of its devices, and one
+ * node is one node, also for the script.
+ */
+static bool _roams(const struct pollux_job *job)
+{
+	const node_record_t *node = NULL;
+	const gres_node_state_t *gpus = NULL;
+
+	if (!POLLUX_SLURM_NO_GPUS_OF_NODE || job->home < 0 ||
+	    job->max_nodes == 1 || pollux_is_moldable(job))
+		return false;
+	node = node_record_table_ptr[job->home];
+	gpus = node ? pollux_node_gpus(node) : NULL;
+	return gpus && gpus->gres_bit_alloc;
+}
+
 static void _fill_job(job_record_t *record, const struct plx_options *options,
 		      struct pollux_rules *rules, struct pollux_view *view)
 {
@@ -260,11 +277,12 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	_read_texts(record, at, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0 && record->priority;
+	job->roams = _roams(job);
 	job->moves = job->runs && pollux_move_possible(record);
 	if (pollux_is_moldable(job))
 		job->runs = job->moves;
 	job->priority = pollux_priority(record, record->part_ptr);
-	job->ends_s = pollux_ends_s(record, view->now);
+	pollux_job_ends(record, view->now, job);
 	job->age_s = view->now > record->start_time
 			     ? view->now - record->start_time
 			     : 0;
@@ -341,16 +359,6 @@ static int _see(void *x, void *arg)
 	return 0;
 }
 
-static void _fill_stays(const struct walk *walk)
-{
-	struct pollux_view *view = walk->view;
-	int *gpus = xcalloc(view->node_count + 1, sizeof(*gpus));
-
-	for (int i = 0; i < walk->rigid_count; i++)
-		pollux_stays_add(walk->rigid[i], gpus, view);
-	xfree(gpus);
-}
-
 static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 {
 	int count = list_count(job_list);
@@ -373,8 +381,8 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 	}
 	pollux_waiting_fill(&walk.candidates, view, rules);
 	pollux_molds_fill(view, rules);
-	if (view->job_count && view->waiting_count)
-		_fill_stays(&walk);
+	if (pollux_waiting_is_ours(view))
+		pollux_stays_fill(walk.rigid, walk.rigid_count, view);
 	xfree(walk.cpus);
 	xfree(walk.memory);
 	xfree(walk.holders);

@@ -47,7 +47,8 @@ struct pollux_job {
 	bool runs;	   /* may be resized as far as Slurm is concerned */
 	const char *fixed; /* why it keeps its shape for good, or NULL */
 	const char *bound; /* the same, or why it keeps it now */
-	int home;
+	int home;	   /* node of its launcher, else of its script */
+	bool roams;	   /* its GPUs need not be there */
 	bool moves;	   /* as a whole, its script included, if it has to */
 	int min_nodes;	   /* by its user and its partition */
 	int max_nodes;	   /* 0: any */
@@ -55,6 +56,7 @@ struct pollux_job {
 	uint64_t priority; /* see pollux_priority() */
 	time_t age_s;	   /* since its start */
 	double ends_s;	   /* from now, by its time limit */
+	double limit_s;	   /* the whole of that; INFINITY: none */
 	char *shape;	   /* nodes as accounting has them */
 	time_t since;	   /* its present shape */
 	struct pollux_needs needs; /* of each of its GPUs */
@@ -65,6 +67,7 @@ struct pollux_job {
 	const bool *allowed;	   /* [node_count], one of the view's sets */
 	const bool *required;	   /* the same, by --nodelist; NULL: none */
 	int allowed_count;
+	bool *shunned;	/* [node_count] see plan/sick.h; NULL: none */
 	bool *within;	/* [node_count] what limits of nodes leave; or NULL */
 	bool capped;	/* limits allow it alone ... */
 	int most_gpus;	/* ... so many, its own at least */
@@ -99,6 +102,15 @@ struct pollux_stay {
 	double ends_s; /* from now, by its time limit */
 };
 
+/* Other shapes that an elastic job may start in: see plan/spread.h. */
+struct pollux_spread {
+	int least; /* GPUs in all; 0: it has the shape that it waits for */
+	int most;  /* the same */
+	int low;   /* nodes */
+	int high;
+	double memory; /* of each node, however many of its GPUs it takes */
+};
+
 /*
  * A job, elastic or not, that Slurm could not start for want of resources; one
  * for each partition it may start in.
@@ -117,6 +129,7 @@ struct pollux_waiting {
 	bool ignored; /* see patience.h */
 	bool clears;  /* whole nodes, of jobs that yield: see enter.h */
 	int mold;     /* moldable: its index among jobs; -1: it is not */
+	struct pollux_spread spread;
 	bool limited; /* Slurm says that a limit is in its way */
 	bool blocked; /* and no elastic job can help, see shares.h */
 	int take_count;
@@ -143,7 +156,7 @@ struct pollux_view {
 	struct pollux_waiting *waiting; /* highest priority first */
 	bool counts_memory;		/* Slurm gives it out like CPUs */
 	int stay_count;
-	struct pollux_stay *stays; /* none unless jobs and waiting are */
+	struct pollux_stay *stays; /* see pollux_waiting_is_ours() */
 	int purse_count;
 	struct plx_purse *purses; /* limits that elastic jobs share */
 	int requeued_count;

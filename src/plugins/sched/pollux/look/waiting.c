@@ -175,6 +175,44 @@ static int _nodes(uint64_t nodes, const struct pollux_view *view)
 	return _whole(MIN(nodes, (uint64_t) view->node_count + 1));
 }
 
+/*
+ * In which other shapes may it start? The request of an array is that of all
+ * its tasks, and srun has counted on the nodes that it asked for.
+ */
+static void _fill_spread(const job_record_t *job,
+			 const struct pollux_view *view,
+			 struct pollux_waiting *waiting)
+{
+	const job_details_t *details = job->details;
+	uint64_t memory = details->pn_min_memory;
+	struct elastic_nodes nodes =
+		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
+	struct pollux_job bounds = { 0 };
+	struct plx_options options;
+	int least = 0;
+
+	if (!job->batch_flag || job->array_recs || details->contiguous ||
+	    (details->req_nodes && details->req_nodes[0]) || nodes.pack ||
+	    elastic_options(job->spank_job_env, job->spank_job_env_size,
+			    &options, NULL) != 1 ||
+	    options.pack)
+		return;
+	pollux_view_bounds(job, &bounds);
+	least = MAX(options.min_gpus, 1);
+	/* Somebody has asked for something else. */
+	if (waiting->gpus_per_node !=
+	    _ceil_div((uint64_t) least, (uint64_t) waiting->nodes))
+		return;
+	waiting->spread = (struct pollux_spread){
+		.least = least,
+		.most = options.max_gpus ? options.max_gpus : PLX_GPUS_MAX,
+		.low = MAX(bounds.min_nodes, 1),
+		.high = bounds.max_nodes ? bounds.max_nodes : view->node_count,
+	};
+	if (memory && memory != NO_VAL64 && !(memory & MEM_PER_CPU))
+		waiting->spread.memory = (double) memory;
+}
+
 static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
 		  struct pollux_rules *rules, struct pollux_waiting *waiting)
 {
@@ -204,6 +242,7 @@ static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
 	waiting->allowed = _allowed(from, waiting->nodes, view, rules);
 	waiting->quota = pollux_quota_of(view, from->part);
 	_fill_rest(from->job, waiting);
+	_fill_spread(from->job, view, waiting);
 	waiting->told = _told(from->job);
 }
 
@@ -313,4 +352,13 @@ void pollux_waiting_fill(struct pollux_candidates *candidates,
 		xcalloc(view->waiting_count + 1, sizeof(*view->waiting));
 	for (int i = 0; i < view->waiting_count; i++)
 		_fill(&candidates->at[i], view, rules, &view->waiting[i]);
+}
+
+bool pollux_waiting_is_ours(const struct pollux_view *view)
+{
+	bool ours = view->job_count > 0 || view->mold_count > 0;
+
+	for (int i = 0; i < view->waiting_count && !ours; i++)
+		ours = view->waiting[i].spread.least > 0;
+	return ours && view->waiting_count > 0;
 }

@@ -53,4 +53,10 @@ void pollux_waiting_offer(const job_record_t *job, time_t now,
 void pollux_waiting_fill(struct pollux_candidates *candidates,
 			 struct pollux_view *view, struct pollux_rules *rules);
 
+/*
+ * Does anything wait beside elastic jobs, or for us to start it? Then it counts
+ * how long rigid jobs stay. After pollux_molds_fill().
+ */
+bool pollux_waiting_is_ours(const struct pollux_view *view);
+
 #endif

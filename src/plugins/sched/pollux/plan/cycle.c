@@ -19,6 +19,7 @@
 #include "sched/pollux/plan/stock.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/limit.h"
 #include "sched/pollux/start/mold.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
@@ -61,6 +62,17 @@ static bool _has_to_leave(const struct pollux_view *view,
 	return job->home >= 0 && view->nodes[job->home].leave;
 }
 
+/* Its ranks fail where it is. */
+static bool _is_ill(const struct pollux_view *view,
+		    const struct pollux_job *job)
+{
+	for (int n = 0; job->shunned && n < view->node_count; n++) {
+		if (job->shunned[n] && job->gpus[n] > 0)
+			return true;
+	}
+	return false;
+}
+
 /* Why the job is left as it is, if it is. */
 static enum plx_hold _hold(const struct pollux_view *view,
 			   const struct pollux_job *job,
@@ -72,7 +84,8 @@ static enum plx_hold _hold(const struct pollux_view *view,
 		return PLX_HOLD_BOUND;
 	if (!job->runs)
 		return PLX_HOLD_SILENT;
-	if (pollux_left_alone(track, _has_to_leave(view, job), now_s))
+	if (!_is_ill(view, job) &&
+	    pollux_left_alone(track, _has_to_leave(view, job), now_s))
 		return PLX_HOLD_REFUSED;
 	if (!pollux_is_moldable(job) &&
 	    job->status.phase == PLX_PHASE_STARTING &&
@@ -183,13 +196,13 @@ static enum pollux_leave _leave(const struct cycle *cycle, int j)
 			       &cycle->plan->choices[j]);
 }
 
-/* Also one that has no GPU now, and gets none. */
+/* Also one whose GPUs stay as they are, or none, and whose script has to go. */
 static bool _changes(const struct cycle *cycle, int j)
 {
 	if (pollux_is_moldable(&cycle->view->jobs[j]))
 		return cycle->plan->choices[j].changed;
 	return cycle->plan->choices[j].changed ||
-	       _leave(cycle, j) == POLLUX_LEAVE_QUEUES;
+	       _leave(cycle, j) != POLLUX_LEAVE_NOT;
 }
 
 static bool _ask(const struct cycle *cycle, int j)
@@ -207,9 +220,13 @@ static bool _ask(const struct cycle *cycle, int j)
 						   ? cycle->standings[j].why
 						   : choice->why);
 	leave = _leave(cycle, j);
-	if (leave == POLLUX_LEAVE_NOT)
-		return pollux_ask(cycle->view, j, choice->gpus, choice->why,
+	if (leave == POLLUX_LEAVE_NOT) {
+		snprintf(why, sizeof(why), "%s", choice->why);
+		pollux_limit_warn(cycle->view, j, choice->gpus, why,
+				  sizeof(why));
+		return pollux_ask(cycle->view, j, choice->gpus, why,
 				  cycle->params);
+	}
 	pollux_leave_why(cycle->view, cycle->room.grants, j, leave, choice, why,
 			 sizeof(why));
 	return pollux_move_ask(cycle->view, j, choice->gpus, why,
@@ -349,7 +366,8 @@ static void _conclude(const struct cycle *cycle)
 	pollux_gauges(view, cycle->problem, cycle->plan, cycle->room.reserved);
 	pollux_patience_note(view, cycle->room.grants,
 			     cycle->params->patience_s, cycle->now_s);
-	pollux_enter_note(view, cycle->room.grants);
+	pollux_enter_note(view, cycle->room.grants,
+			  cycle->params->interference);
 	_apply(cycle);
 	_untie(cycle);
 	_tell(cycle);
@@ -364,8 +382,11 @@ static struct plx_grant *_grants(const struct pollux_view *view)
 	struct plx_grant *grants =
 		xcalloc(view->waiting_count + 1, sizeof(*grants));
 
-	for (int i = 0; i < view->waiting_count; i++)
+	for (int i = 0; i < view->waiting_count; i++) {
 		grants[i].nodes = xcalloc(view->node_count + 1, sizeof(bool));
+		grants[i].promised =
+			xcalloc(view->node_count + 1, sizeof(bool));
+	}
 	return grants;
 }
 
@@ -422,7 +443,9 @@ void pollux_cycle(const struct pollux_view *view,
 		xfree(cycle.standings[j].target);
 	xfree(cycle.standings);
 	xfree(cycle.room.reserved);
-	for (int i = 0; i < view->waiting_count; i++)
+	for (int i = 0; i < view->waiting_count; i++) {
 		xfree(cycle.room.grants[i].nodes);
+		xfree(cycle.room.grants[i].promised);
+	}
 	xfree(cycle.room.grants);
 }

@@ -10,13 +10,13 @@ enum pollux_leave pollux_leave_of(const struct pollux_view *view,
 				  const struct plx_choice *choice)
 {
 	int home = view->jobs[j].home;
-	bool may = problem->jobs[j].home < 0 && !problem->jobs[j].pinned;
+	const struct plx_job *job = &problem->jobs[j];
 
-	if (home < 0 || choice->gpus[home] > 0)
+	if (home < 0 || choice->gpus[home] > 0 || job->home >= 0)
 		return POLLUX_LEAVE_NOT;
 	if (choice->shape.gpus > 0)
 		return POLLUX_LEAVE_MOVES;
-	return may ? POLLUX_LEAVE_QUEUES : POLLUX_LEAVE_NOT;
+	return job->pinned ? POLLUX_LEAVE_NOT : POLLUX_LEAVE_QUEUES;
 }
 
 /* Who has got the node; 0: nobody. */

@@ -155,6 +155,7 @@ static void take_part(const struct pollux_view *view, int i,
 {
 	const struct pollux_waiting *waiting = &view->waiting[i];
 	const bool *granted = room->grants[i].nodes;
+	int gpus = room->grants[i].gpus;
 	struct plx_job *job = &problem->jobs[waiting->mold];
 	/* It could not make way when their time comes. */
 	bool small = !view->jobs[waiting->mold].options.checkpoint_s &&
@@ -162,8 +163,8 @@ static void take_part(const struct pollux_view *view, int i,
 
 	for (int n = 0; n < view->node_count; n++) {
 		if (granted[n]) {
-			problem->gpus[n] += waiting->gpus_per_node;
-			room->reserved[n] -= waiting->gpus_per_node;
+			problem->gpus[n] += gpus;
+			room->reserved[n] -= gpus;
 		}
 		job->allowed[n] =
 			waiting->allowed[n] && view->nodes[n].usable &&
@@ -196,7 +197,7 @@ static void keep_room(const struct pollux_view *view, int i,
 	const struct pollux_waiting *waiting = &view->waiting[i];
 
 	for (int n = 0; n < view->node_count; n++) {
-		int gpus = waiting->gpus_per_node;
+		int gpus = room->grants[i].gpus;
 
 		if (!room->grants[i].nodes[n])
 			continue;

@@ -63,11 +63,14 @@ static bool _is_free(const struct pollux_view *view,
 {
 	for (int n = 0; n < view->node_count; n++) {
 		const struct pollux_node *node = &view->nodes[n];
+		double cpus = waiting->cpus;
 
 		if (!grant->nodes[n])
 			continue;
-		if (node->gpus_free < waiting->gpus_per_node ||
-		    node->cpus - node->cpus_used < waiting->cpus ||
+		if (waiting->gpus_per_node)
+			cpus *= (double) grant->gpus / waiting->gpus_per_node;
+		if (node->gpus_free < grant->gpus ||
+		    node->cpus - node->cpus_used < cpus ||
 		    (waiting->whole_nodes && node->cpus_used > 0))
 			return false;
 	}

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* problem.c - from a view to what the core decides upon */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/kin.h"
+#include "core/limit.h"
 #include "core/worth.h"
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/problem.h"
@@ -41,7 +43,7 @@ static int stuck_gpus(const struct pollux_view *view,
 			standings[j].busy ? standings[j].target : job->gpus;
 
 		if (!job->runs || standings[j].busy || standings[j].still ||
-		    (job->home == n && !job->moves))
+		    (job->home == n && !job->moves && !job->roams))
 			held += now[n];
 	}
 	return held;
@@ -110,7 +112,27 @@ static struct plx_limits limits_of(const struct plx_options *options)
 	};
 }
 
-static void fill_goodput(const struct pollux_job *from, struct plx_job *job)
+/* A job that keeps its time limit as it is goes on keeping it, if it can. */
+static void fill_limit(const struct pollux_view *view,
+		       const struct pollux_job *from, struct plx_job *job)
+{
+	const struct plx_hint *hint = &from->status.hint;
+	struct plx_shape now = { 0 };
+
+	if (from->options.at_limit == PLX_LIMIT_REQUEUE ||
+	    !isfinite(from->limit_s) || !(from->limit_s > 0) ||
+	    !(from->ends_s > 0) || !(hint->samples_left > 0))
+		return;
+	for (int n = 0; n < view->node_count; n++) {
+		now.nodes += from->gpus[n] > 0;
+		now.gpus += from->gpus[n];
+	}
+	if (now.gpus && !plx_limit_misses(hint, now, from->ends_s))
+		job->least_goodput = hint->samples_left / from->ends_s;
+}
+
+static void fill_goodput(const struct pollux_view *view,
+			 const struct pollux_job *from, struct plx_job *job)
 {
 	const struct plx_hint *hint = &from->status.hint;
 
@@ -123,11 +145,13 @@ static void fill_goodput(const struct pollux_job *from, struct plx_job *job)
 	job->goodput = hint->job;
 	job->restart_s = hint->restart_s;
 	job->samples_left = hint->samples_left;
+	fill_limit(view, from, job);
 }
 
 /*
- * Its home cannot be given up in place. A node that is to be left, though, is
- * left by the whole job, which costs it a little more.
+ * The node of its script cannot be given up in place, its GPUs there can. A
+ * node that is to be left, though, is left by the whole job, which costs it a
+ * little more.
  */
 static void fill_home(const struct pollux_view *view,
 		      const struct pollux_job *from,
@@ -135,6 +159,8 @@ static void fill_home(const struct pollux_view *view,
 		      struct plx_job *job)
 {
 	job->home = standing->leaves ? -1 : from->home;
+	/* A limit of nodes counts that of its script, too. */
+	job->roams = from->roams && !from->within;
 	if (standing->leaves)
 		return;
 	if (from->home < 0 || !view->nodes[from->home].leave || !from->moves)
@@ -169,7 +195,8 @@ static bool may_use(const struct pollux_view *view,
 		    const struct pollux_job *from, int n)
 {
 	return from->allowed[n] && view->nodes[n].usable &&
-	       !view->nodes[n].surplus && (!from->within || from->within[n]);
+	       !view->nodes[n].surplus && (!from->within || from->within[n]) &&
+	       !(from->shunned && from->shunned[n]);
 }
 
 /* Can it have all nodes that its user named? */
@@ -260,7 +287,7 @@ static int fill_job(const struct pollux_view *view, int j,
 	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
 	whole = is_whole(view, problem, j);
 	fill_range(view, j, whole, job);
-	fill_goodput(from, job);
+	fill_goodput(view, from, job);
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);
 	limit(from, held, whole, job);
 	job->pinned = !from->runs || standing->busy || standing->still;

@@ -6,9 +6,12 @@
 
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/rooms.h"
+#include "sched/pollux/plan/spread.h"
 
-/* A parked job keeps a CPU for its batch script. */
-#define HOME_CPUS 1
+/* Each other shape is tried with each effort, and open to nodes for each. */
+#define EFFORTS 3
+/* Elastic jobs do not grow for less. */
+#define SOON_S 30
 
 /* All that plx_room_reserve() is to be told. */
 struct rooms {
@@ -26,12 +29,13 @@ struct rooms {
 	struct plx_grant *grants; /* in the order of requests */
 	int *waiting; /* [count] index of the request's job; -1: it wakes */
 	int count;
-	bool *keeps;	    /* [problem->job_count] for each request */
-	bool *leaves;	    /* the same */
-	bool *homes;	    /* [node_count] for each job: its home alone */
-	bool *named;	    /* the same: its home and those of --nodelist */
-	double *takes;	    /* [problem->stock_kinds] for each request */
-	double *home_stock; /* [problem->stock_kinds] that a parked job keeps */
+	bool *keeps;   /* [problem->job_count] for each request */
+	bool *leaves;  /* the same */
+	bool *homes;   /* [node_count] for each job: its home alone */
+	bool *named;   /* the same: its home and those of --nodelist */
+	double *takes; /* [problem->stock_kinds] for each request */
+	bool *open;    /* [node_count] for each request of another shape */
+	int spreads;   /* other shapes so far */
 };
 
 static double at_least(double a, double b)
@@ -54,16 +58,19 @@ static void release(struct rooms *rooms)
 	free(rooms->homes);
 	free(rooms->named);
 	free(rooms->takes);
-	free(rooms->home_stock);
+	free(rooms->open);
 }
 
 static int get_memory(struct rooms *rooms, struct plx_error *err)
 {
 	size_t nodes = (size_t) rooms->view->node_count + 1;
 	size_t jobs = (size_t) rooms->problem->job_count + 1;
-	size_t most = (size_t) rooms->view->waiting_count + 2 * jobs;
+	size_t spreads = EFFORTS * POLLUX_SPREADS_IN_ALL;
+	/* A job is tried as it is with each effort, too, and then once more. */
+	size_t most = (EFFORTS + 1) * (size_t) rooms->view->waiting_count +
+		      spreads + 2 * jobs;
 	size_t kinds = (size_t) rooms->problem->stock_kinds;
-	size_t stays = (size_t) rooms->view->stay_count + jobs +
+	size_t stays = (size_t) rooms->view->stay_count + 2 * jobs +
 		       (size_t) pollux_mold_stays(rooms->view, rooms->problem);
 
 	rooms->cpus = calloc(nodes, sizeof(double));
@@ -79,12 +86,12 @@ static int get_memory(struct rooms *rooms, struct plx_error *err)
 	rooms->homes = calloc(nodes * jobs, sizeof(bool));
 	rooms->named = calloc(nodes * jobs, sizeof(bool));
 	rooms->takes = calloc(most * kinds + 1, sizeof(double));
-	rooms->home_stock = calloc(kinds + 1, sizeof(double));
+	rooms->open = calloc(spreads * nodes, sizeof(bool));
 	if (!rooms->cpus || !rooms->memory || !rooms->cpus_per_gpu ||
 	    !rooms->memory_per_gpu || !rooms->stays || !rooms->requests ||
 	    !rooms->grants || !rooms->waiting || !rooms->keeps ||
 	    !rooms->leaves || !rooms->homes || !rooms->named || !rooms->takes ||
-	    !rooms->home_stock)
+	    !rooms->open)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
 }
@@ -139,6 +146,44 @@ static void add_fixed(struct rooms *rooms, const struct pollux_job *job)
 	}
 }
 
+/* Where it has most of its GPUs; its home, if they are not elsewhere. */
+static int most_of(const struct rooms *rooms, const struct pollux_job *job)
+{
+	int best = job->home;
+
+	for (int n = 0; job->roams && n < rooms->view->node_count; n++) {
+		if (job->gpus[n] > job->gpus[best])
+			best = n;
+	}
+	return best;
+}
+
+/* The least that it has until it ends: some GPUs, and its script. */
+static void add_least(struct rooms *rooms, int j)
+{
+	const struct pollux_job *job = &rooms->view->jobs[j];
+	int gpus = rooms->problem->jobs[j].min_gpus;
+	int n = most_of(rooms, job);
+
+	rooms->stays[rooms->stay_count++] = (struct plx_stay){
+		.node = n,
+		.gpus = gpus,
+		.cpus = at_least(gpus * rooms->cpus_per_gpu[n],
+				 POLLUX_HOME_CPUS),
+		.memory = gpus * rooms->memory_per_gpu[n],
+		.ends_s = job->ends_s,
+		.elastic = true,
+	};
+	if (n == job->home)
+		return;
+	rooms->stays[rooms->stay_count++] = (struct plx_stay){
+		.node = job->home,
+		.cpus = POLLUX_HOME_CPUS,
+		.ends_s = job->ends_s,
+		.elastic = true,
+	};
+}
+
 static void fill_stays(struct rooms *rooms)
 {
 	const struct pollux_view *view = rooms->view;
@@ -156,23 +201,13 @@ static void fill_stays(struct rooms *rooms)
 	}
 	for (int j = 0; j < view->job_count; j++) {
 		const struct pollux_job *job = &view->jobs[j];
-		int gpus = rooms->problem->jobs[j].min_gpus;
 
 		if (job->home < 0)
 			continue;
-		if (pollux_mold_is_fixed(job, &rooms->problem->jobs[j])) {
+		if (pollux_mold_is_fixed(job, &rooms->problem->jobs[j]))
 			add_fixed(rooms, job);
-			continue;
-		}
-		rooms->stays[rooms->stay_count++] = (struct plx_stay){
-			.node = job->home,
-			.gpus = gpus,
-			.cpus = at_least(gpus * rooms->cpus_per_gpu[job->home],
-					 HOME_CPUS),
-			.memory = gpus * rooms->memory_per_gpu[job->home],
-			.ends_s = job->ends_s,
-			.elastic = true,
-		};
+		else
+			add_least(rooms, j);
 	}
 }
 
@@ -183,21 +218,19 @@ static double *next_takes(const struct rooms *rooms)
 	       (size_t) rooms->count * (size_t) rooms->problem->stock_kinds;
 }
 
-/* For the least number of GPUs of a parked job, on all of these nodes. */
-static void add_wake(struct rooms *rooms, int j, const bool *nodes)
+/* For the least number of GPUs of a parked job, on so many of these nodes. */
+static void add_wake(struct rooms *rooms, int j, const bool *nodes, int count)
 {
 	const struct plx_job *job = &rooms->problem->jobs[j];
 	double *takes = next_takes(rooms);
-	int least = 0;
-	int count = 0;
+	int least = (job->min_gpus + count - 1) / count;
+	int most = 0;
 
-	for (int n = 0; n < rooms->view->node_count; n++)
-		count += nodes[n];
-	least = (job->min_gpus + count - 1) / count;
 	for (int n = 0; n < rooms->view->node_count; n++) {
-		if (nodes[n] && least > rooms->view->nodes[n].gpus)
-			least = rooms->view->nodes[n].gpus;
+		if (nodes[n] && most < rooms->view->nodes[n].gpus)
+			most = rooms->view->nodes[n].gpus;
 	}
+	least = least < most ? least : most;
 	for (int k = 0; job->takes && k < rooms->problem->stock_kinds; k++)
 		takes[k] = least * job->takes[k];
 	rooms->waiting[rooms->count] = -1;
@@ -213,31 +246,57 @@ static void add_wake(struct rooms *rooms, int j, const bool *nodes)
 	};
 }
 
+/* As many of the job's nodes as its least GPUs need; 0: it may use none. */
+static int nodes_for_least(const struct rooms *rooms, int j)
+{
+	const struct plx_job *job = &rooms->problem->jobs[j];
+	int largest = 0;
+
+	for (int n = 0; n < rooms->view->node_count; n++) {
+		if (job->allowed[n] && largest < rooms->view->nodes[n].gpus)
+			largest = rooms->view->nodes[n].gpus;
+	}
+	return largest ? (job->min_gpus + largest - 1) / largest : 0;
+}
+
 /*
- * A parked job waits as well: at its home, or, as it wakes on all nodes of its
- * --nodelist or not at all, rather on all of these.
+ * A parked job waits as well: anywhere, or at its home if it needs a GPU there,
+ * or, as it wakes on all nodes of its --nodelist or not at all, rather on all
+ * of these.
  */
 static void add_parked(struct rooms *rooms, int j)
 {
 	size_t first = (size_t) j * (size_t) rooms->view->node_count;
 	const bool *required = rooms->problem->jobs[j].required;
-	int at = rooms->view->jobs[j].home;
+	const struct pollux_job *job = &rooms->view->jobs[j];
+	int at = job->home;
+	int count = 0;
 
 	if (at < 0)
 		return;
-	rooms->homes[first + (size_t) at] = true;
 	if (required) {
 		memcpy(rooms->named + first, required,
 		       (size_t) rooms->view->node_count * sizeof(*required));
-		rooms->named[first + (size_t) at] = true;
-		add_wake(rooms, j, rooms->named + first);
+		if (!job->roams)
+			rooms->named[first + (size_t) at] = true;
+		for (int n = 0; n < rooms->view->node_count; n++)
+			count += rooms->named[first + (size_t) n];
+		add_wake(rooms, j, rooms->named + first, count);
 	}
-	add_wake(rooms, j, rooms->homes + first);
+	count = nodes_for_least(rooms, j);
+	if (job->roams && !required && count) {
+		add_wake(rooms, j, rooms->problem->jobs[j].allowed, count);
+		return;
+	}
+	rooms->homes[first + (size_t) at] = true;
+	add_wake(rooms, j, rooms->homes + first, 1);
 }
 
-static void add_waiting(struct rooms *rooms, int i)
+/* The job, or a copy of it in another shape. */
+static struct plx_request *add_shape(struct rooms *rooms, int i,
+				     const struct pollux_waiting *waiting)
 {
-	const struct pollux_waiting *waiting = &rooms->view->waiting[i];
+	struct plx_request *request = &rooms->requests[rooms->count];
 	double *takes = next_takes(rooms);
 	int jobs = rooms->problem->job_count;
 	bool *keeps = rooms->keeps + (size_t) rooms->count * (size_t) jobs;
@@ -250,10 +309,10 @@ static void add_waiting(struct rooms *rooms, int i)
 	/* Those behind have nothing yet. */
 	for (int j = 0; j < rooms->view->job_count; j++) {
 		keeps[j] = rooms->view->jobs[j].priority >= waiting->priority;
-		leaves[j] = !keeps[j] && rooms->view->jobs[j].yields;
+		leaves[j] = rooms->view->jobs[j].yields;
 	}
-	rooms->waiting[rooms->count] = i;
-	rooms->requests[rooms->count++] = (struct plx_request){
+	rooms->waiting[rooms->count++] = i;
+	*request = (struct plx_request){
 		.id = waiting->id,
 		.nodes = waiting->nodes,
 		.gpus_per_node = waiting->gpus_per_node,
@@ -266,6 +325,52 @@ static void add_waiting(struct rooms *rooms, int i)
 		.keeps = keeps,
 		.leaves = waiting->clears ? leaves : NULL,
 	};
+	return request;
+}
+
+static void add_spread(struct rooms *rooms, int i,
+		       const struct pollux_waiting *shape,
+		       enum plx_effort effort)
+{
+	struct plx_request *request = add_shape(rooms, i, shape);
+	size_t nodes = (size_t) rooms->view->node_count;
+	bool *open = rooms->open + (size_t) rooms->spreads++ * nodes;
+
+	pollux_spread_open(rooms->view, rooms->problem, shape,
+			   effort == PLX_EFFORT_IDLE, open);
+	request->allowed = open;
+	request->effort = effort;
+	request->tentative = true;
+}
+
+/*
+ * Room for its request, or where that is not to be had for another shape:
+ * rather what is idle than what others have, and rather that these shrink than
+ * that they stop. What cannot be served now is promised its request.
+ */
+static void add_waiting(struct rooms *rooms, int i)
+{
+	static const enum plx_effort efforts[EFFORTS] = {
+		PLX_EFFORT_IDLE,
+		PLX_EFFORT_SHRINK,
+		PLX_EFFORT_ALL,
+	};
+	const struct pollux_waiting *waiting = &rooms->view->waiting[i];
+	struct pollux_waiting shapes[POLLUX_SPREADS_MAX];
+	int left = POLLUX_SPREADS_IN_ALL - rooms->spreads / EFFORTS;
+	int count = pollux_spreads(
+		rooms->view, waiting, shapes,
+		left < POLLUX_SPREADS_MAX ? left : POLLUX_SPREADS_MAX);
+
+	for (int e = 0; count && e < EFFORTS; e++) {
+		struct plx_request *first = add_shape(rooms, i, waiting);
+
+		first->effort = efforts[e];
+		first->tentative = true;
+		for (int k = 0; k < count; k++)
+			add_spread(rooms, i, &shapes[k], efforts[e]);
+	}
+	add_shape(rooms, i, waiting);
 }
 
 static bool is_parked(const struct rooms *rooms, int j)
@@ -326,29 +431,33 @@ int pollux_rooms_make(const struct pollux_view *view,
 	fill_nodes(&rooms);
 	fill_stays(&rooms);
 	fill_requests(&rooms);
-	pollux_stock_cpus(view, problem, stock, HOME_CPUS, rooms.home_stock);
 	rest = (struct plx_rest){
 		.cpus = rooms.cpus,
 		.memory = view->counts_memory ? rooms.memory : NULL,
 		.cpus_per_gpu = rooms.cpus_per_gpu,
 		.memory_per_gpu = rooms.memory_per_gpu,
-		.home_cpus = HOME_CPUS,
-		.home_stock = rooms.home_stock,
+		.home_cpus = POLLUX_HOME_CPUS,
 		.stays = rooms.stays,
 		.stay_count = rooms.stay_count,
 		.now_s = (double) view->now,
 		.resolution_s = terms->resolution_s,
 		.window_s = terms->window_s,
+		.soon_s = SOON_S,
 	};
 	for (int i = 0; i < rooms.count; i++) {
-		if (rooms.waiting[i] >= 0)
-			rooms.grants[i].nodes = grants[rooms.waiting[i]].nodes;
+		if (rooms.waiting[i] < 0)
+			continue;
+		rooms.grants[i] = grants[rooms.waiting[i]];
+		grants[rooms.waiting[i]].granted = false;
 	}
 	rc = plx_room_reserve(problem, &rest, rooms.requests, rooms.count,
 			      rooms.grants, err);
 	for (int i = 0; i < rooms.count && rc == 0; i++) {
-		if (rooms.waiting[i] >= 0)
-			grants[rooms.waiting[i]] = rooms.grants[i];
+		int w = rooms.waiting[i];
+
+		/* The last of its requests, unless one was served. */
+		if (w >= 0 && !grants[w].granted)
+			grants[w] = rooms.grants[i];
 	}
 done:
 	release(&rooms);

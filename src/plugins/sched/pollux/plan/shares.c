@@ -121,8 +121,50 @@ static void shut_out(struct plx_problem *problem, int j)
 		       sizeof(bool) * (size_t) problem->node_count);
 }
 
+/* What the shares leave in a purse. */
+static double left_in(const struct plx_purse *purses, int purse,
+		      const struct plx_sharer *sharers, const int *shares,
+		      int count)
+{
+	double left = purses[purse].room;
+
+	for (int j = 0; j < count; j++) {
+		for (int t = 0; t < sharers[j].take_count; t++) {
+			if (sharers[j].takes[t].purse == purse)
+				left -= sharers[j].takes[t].each * shares[j];
+		}
+	}
+	return left;
+}
+
+/*
+ * GPUs that job j may have: its share, and what nobody has of all the limits
+ * that it is under. A limit of others takes nothing from it.
+ */
+static int cap_of(const struct pollux_view *view,
+		  const struct plx_sharer *sharers, const int *shares,
+		  int count, int j)
+{
+	double more = PLX_GPUS_MAX;
+
+	for (int t = 0; t < sharers[j].take_count; t++) {
+		const struct plx_take *take = &sharers[j].takes[t];
+		double left;
+
+		if (take->each <= 0)
+			continue;
+		left = left_in(view->purses, take->purse, sharers, shares,
+			       count) /
+		       take->each;
+		if (left < more)
+			more = left;
+	}
+	return shares[j] + (more > 0 ? (int) (more + 1e-6) : 0);
+}
+
 /* True when a job is to have less than the plan gives it. */
-static bool tighten(const struct plx_sharer *sharers, const int *shares,
+static bool tighten(const struct pollux_view *view,
+		    const struct plx_sharer *sharers, const int *shares,
 		    struct plx_problem *problem)
 {
 	bool bound = false;
@@ -132,13 +174,17 @@ static bool tighten(const struct plx_sharer *sharers, const int *shares,
 	/* Nobody may take what is given up so. */
 	for (int j = 0; bound && j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
+		int cap;
 
 		if (!sharers[j].take_count || job->pinned)
 			continue;
-		if (shares[j] < job->min_gpus)
+		cap = cap_of(view, sharers, shares, problem->job_count, j);
+		if (shares[j] < job->min_gpus) {
 			shut_out(problem, j);
-		else if (shares[j] < job->max_gpus)
-			job->max_gpus = shares[j];
+		} else if (cap < job->max_gpus) {
+			job->max_gpus = cap;
+			job->max_by = PLX_BOUND_LIMITS;
+		}
 	}
 	return bound;
 }
@@ -164,7 +210,7 @@ static int judge(const struct pollux_view *view, struct plx_problem *problem,
 	}
 	rc = plx_purse_split(sharers, problem->job_count, view->purses,
 			     view->purse_count, shares, err);
-	if (rc == 0 && tighten(sharers, shares, problem))
+	if (rc == 0 && tighten(view, sharers, shares, problem))
 		rc = 1;
 	free(shares);
 	return rc;

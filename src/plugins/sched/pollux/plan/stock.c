@@ -14,24 +14,19 @@
 #define MEMORY 1
 #define TYPES  2
 
-/* One kind: what nodes have of it, and what a GPU of each job takes. */
+/*
+ * One kind: what nodes have of it, and what of it each job takes for a GPU,
+ * and keeps for its script.
+ */
 struct kind {
 	double *has;   /* [node_count] */
 	double *takes; /* [problem->job_count] */
+	double *keeps; /* the same */
 };
 
 static double at_least(double a, double b)
 {
 	return a > b ? a : b;
-}
-
-static bool has_gpus(const struct plx_problem *problem, int j)
-{
-	for (int n = 0; n < problem->node_count; n++) {
-		if (problem->jobs[j].now[n] > 0)
-			return true;
-	}
-	return false;
 }
 
 static int kind_count(const struct pollux_view *view)
@@ -64,6 +59,18 @@ static double job_takes(const struct pollux_view *view, int j, int k)
 	return job->kind == k - TYPES ? 1 : 0;
 }
 
+/* What it keeps on the node of its script. */
+static double script_takes(const struct pollux_view *view, int j, int k)
+{
+	const struct pollux_job *job = &view->jobs[j];
+
+	if (k == CPUS || is_in(job, quota_at(view, k)))
+		return POLLUX_HOME_CPUS;
+	if (k == MEMORY)
+		return (double) (job->needs.memory + job->needs.node_memory);
+	return 0;
+}
+
 /* What nobody holds. */
 static double node_left(const struct pollux_view *view, int n, int k)
 {
@@ -93,18 +100,27 @@ static double job_holds(const struct pollux_view *view, int j, int n, int k)
 	return job->kind == k - TYPES ? job->gpus[n] : 0;
 }
 
-/* What parked jobs keep is not for others; what runs is never too much. */
+/* What its GPUs there, or its script, take now. */
+static double takes_now(const struct plx_problem *problem,
+			const struct kind *kind, int j, int n)
+{
+	const struct plx_job *job = &problem->jobs[j];
+	double keeps = job->home == n ? kind->keeps[j] : 0;
+
+	return at_least(job->now[n] * kind->takes[j], keeps);
+}
+
+/* What runs is never too much. */
 static double node_has(const struct pollux_view *view,
 		       const struct plx_problem *problem, int n, int k,
-		       const double *takes)
+		       const struct kind *kind)
 {
 	double has = node_left(view, n, k);
 	double now = 0;
 
 	for (int j = 0; j < view->job_count; j++) {
-		if (has_gpus(problem, j))
-			has += job_holds(view, j, n, k);
-		now += problem->jobs[j].now[n] * takes[j];
+		has += job_holds(view, j, n, k);
+		now += takes_now(problem, kind, j, n);
 	}
 	return at_least(at_least(has, now), 0);
 }
@@ -138,10 +154,23 @@ static bool is_short(const struct plx_problem *problem, const struct kind *kind,
 	for (int j = 0; j < problem->job_count; j++)
 		most = at_least(most, kind->takes[j]);
 	for (int n = 0; n < problem->node_count; n++) {
-		if (problem->gpus[n] * most + waits > kind->has[n])
+		double scripts = 0;
+
+		for (int j = 0; j < problem->job_count; j++)
+			scripts +=
+				problem->jobs[j].home == n ? kind->keeps[j] : 0;
+		if (problem->gpus[n] * most + scripts + waits > kind->has[n])
 			return true;
 	}
 	return false;
+}
+
+static void release_kind(struct kind *kind)
+{
+	free(kind->has);
+	free(kind->takes);
+	free(kind->keeps);
+	*kind = (struct kind){ NULL, NULL, NULL };
 }
 
 /* False when there is no memory. */
@@ -151,12 +180,15 @@ static bool fill_kind(const struct pollux_view *view,
 {
 	kind->has = calloc((size_t) view->node_count + 1, sizeof(double));
 	kind->takes = calloc((size_t) problem->job_count + 1, sizeof(double));
-	if (!kind->has || !kind->takes)
+	kind->keeps = calloc((size_t) problem->job_count + 1, sizeof(double));
+	if (!kind->has || !kind->takes || !kind->keeps)
 		return false;
-	for (int j = 0; j < problem->job_count; j++)
+	for (int j = 0; j < problem->job_count; j++) {
 		kind->takes[j] = job_takes(view, j, k);
+		kind->keeps[j] = script_takes(view, j, k);
+	}
 	for (int n = 0; n < view->node_count; n++)
-		kind->has[n] = node_has(view, problem, n, k, kind->takes);
+		kind->has[n] = node_has(view, problem, n, k, kind);
 	return true;
 }
 
@@ -178,10 +210,13 @@ static int write_kinds(const struct kind *kinds, int count,
 		struct plx_job *job = &problem->jobs[j];
 
 		job->takes = calloc((size_t) count, sizeof(double));
-		if (!job->takes)
+		job->home_takes = calloc((size_t) count, sizeof(double));
+		if (!job->takes || !job->home_takes)
 			return plx_fail(err, "no memory for what jobs take");
-		for (int k = 0; k < count; k++)
+		for (int k = 0; k < count; k++) {
 			job->takes[k] = kinds[k].takes[j];
+			job->home_takes[k] = kinds[k].keeps[j];
+		}
 	}
 	return 0;
 }
@@ -226,7 +261,7 @@ int pollux_stock_fill(const struct pollux_view *view,
 		      struct plx_problem *problem, struct pollux_stock *stock,
 		      struct plx_error *err)
 {
-	struct kind kinds[POLLUX_KINDS] = { { NULL, NULL } };
+	struct kind kinds[POLLUX_KINDS] = { { NULL, NULL, NULL } };
 	int count = 0;
 	int rc = 0;
 
@@ -242,17 +277,14 @@ int pollux_stock_fill(const struct pollux_view *view,
 			stock->kinds[count++] = k;
 			continue;
 		}
-		free(kinds[count].has);
-		free(kinds[count].takes);
-		kinds[count] = (struct kind){ NULL, NULL };
+		release_kind(&kinds[count]);
 	}
 	if (rc == 0 && count > 0)
 		rc = write_kinds(kinds, count, problem, err);
 	if (rc == 0 && view->counts_memory)
 		forbid_full_nodes(view, problem);
 	for (int k = 0; k < POLLUX_KINDS; k++) {
-		free(kinds[k].has);
-		free(kinds[k].takes);
+		release_kind(&kinds[k]);
 	}
 	return rc;
 }
@@ -264,16 +296,4 @@ void pollux_stock_wanted(const struct pollux_view *view,
 {
 	for (int i = 0; i < problem->stock_kinds; i++)
 		takes[i] = waiting_takes(view, waiting, stock->kinds[i]);
-}
-
-void pollux_stock_cpus(const struct pollux_view *view,
-		       const struct plx_problem *problem,
-		       const struct pollux_stock *stock, double cpus,
-		       double *takes)
-{
-	for (int i = 0; i < problem->stock_kinds; i++) {
-		int k = stock->kinds[i];
-
-		takes[i] = k == CPUS || quota_at(view, k) >= 0 ? cpus : 0;
-	}
 }

@@ -11,6 +11,8 @@
 #include "sched/pollux/look/view.h"
 
 #define POLLUX_KINDS 16 /* at most, of a problem's stock */
+/* That a job keeps for its script on the node where that runs. */
+#define POLLUX_HOME_CPUS 1
 
 /* What each kind of a problem's stock is; for pollux_stock_wanted() alone. */
 struct pollux_stock {
@@ -32,12 +34,6 @@ void pollux_stock_wanted(const struct pollux_view *view,
 			 const struct plx_problem *problem,
 			 const struct pollux_stock *stock,
 			 const struct pollux_waiting *waiting, double *takes);
-
-/* Of each kind, `cpus` where that is CPUs, nothing elsewhere. */
-void pollux_stock_cpus(const struct pollux_view *view,
-		       const struct plx_problem *problem,
-		       const struct pollux_stock *stock, double cpus,
-		       double *takes);
 
 /* Has node n, or has job j of it, what the job needs on each node? */
 bool pollux_stock_has(const struct pollux_view *view, int j, int n);

@@ -3,7 +3,9 @@
 
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/held.h"
+#include "sched/pollux/plan/sick.h"
 #include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/resize/prolog.h"
@@ -30,6 +32,8 @@ enum verdict {
 	AGAIN,	 /* prologs on new nodes have to be started again */
 	READY,	 /* they have ended */
 	UNDO,	 /* one has failed */
+	BACK,	 /* the new ranks have: it gets what it had */
+	CUT,	 /* they are still there */
 	ARRIVE,	 /* a job on its way may be started */
 };
 
@@ -105,6 +109,16 @@ static enum verdict _judge_prolog(const job_record_t *job,
 	return WAIT;
 }
 
+/* The new ranks have failed, the old ones may train on meanwhile. */
+static enum verdict _judge_back(job_record_t *job,
+				const struct pollux_track *track,
+				const struct plx_status *status)
+{
+	if (pollux_back_clear(job, track, status))
+		return _may_end(job) ? BACK : WAIT;
+	return pollux_now_s() < track->deadline_s ? WAIT : CUT;
+}
+
 static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 			   struct plx_status *status)
 {
@@ -123,6 +137,11 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 	pollux_record_status(job, status);
 	if (track->phase == POLLUX_READIED)
 		return _judge_prolog(job, track);
+	if (track->phase == POLLUX_BACK)
+		return _judge_back(job, track, status);
+	/* It is heard first, see plan/sick.h. */
+	if (track->phase == POLLUX_LENT && pollux_back_asked(track, status))
+		return WAIT;
 	if (status->ack == track->target.serial && status->live &&
 	    track->phase == POLLUX_ASKED && !track->target.cold)
 		return _may_end(job) ? LEND : WAIT;
@@ -143,6 +162,9 @@ static int _move(job_record_t *job, struct pollux_track *track,
 	int rc = pollux_want(job, track, status, &shape, err);
 
 	pollux_prolog_before(job, track);
+	/* Not what it had together with what it was lent. */
+	if (track->phase != POLLUX_LENT)
+		pollux_back_before(job, track);
 	if (rc == 0)
 		rc = pollux_resize(job, &shape, err);
 	pollux_shape_release(&shape);
@@ -209,9 +231,12 @@ static void _has_shape(job_record_t *job, struct pollux_track *track,
 
 static void _undo(job_record_t *job, struct pollux_track *track)
 {
+	char *nodes = pollux_prolog_failed(track);
 	struct plx_error err;
 	struct plx_error why;
 
+	pollux_sick_prolog(job, nodes);
+	xfree(nodes);
 	plx_fail(&why, "the prolog failed on one of %.60s", track->fresh);
 	if (pollux_prolog_undo(job, track, &err) < 0)
 		error("sched/pollux: JobId=%u keeps nodes where the prolog "
@@ -220,6 +245,28 @@ static void _undo(job_record_t *job, struct pollux_track *track)
 	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
 			  pollux_record_since(job));
 	pollux_refuse(job, track, why.text);
+}
+
+static void _back(job_record_t *job, struct pollux_track *track,
+		  const struct plx_status *status)
+{
+	struct plx_error why;
+	struct plx_error err;
+
+	if (pollux_back(job, track, status, &err) < 0)
+		error("sched/pollux: JobId=%u keeps nodes where its ranks "
+		      "failed: %s",
+		      job->job_id, err.text);
+	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
+			  pollux_record_since(job));
+	plx_fail(&why, "its ranks failed on %.127s%s",
+		 status->failed.nodes[0] ? status->failed.nodes
+					 : "nodes that it was to gain",
+		 track->elsewhere ? ", not offered to it for a while" : "");
+	pollux_refuse(job, track, why.text);
+	/* The nodes are closed to it: others may be tried at once. */
+	if (track->elsewhere)
+		track->still_until_s = 0;
 }
 
 /* True when it may use its shape. */
@@ -252,11 +299,15 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 	int rc = pollux_want(job, track, status, &want, &err);
 
 	pollux_prolog_before(job, track);
+	pollux_back_before(job, track);
 	if (rc == 0) {
 		kind = pollux_lend(job, &want, &lent);
 		if (!want.gpus || !lent.gpus || !track->target.on[0])
 			rc = plx_fail(&err, "no GPU to train on meanwhile, or "
 					    "too many nodes to name");
+		else if (kind == POLLUX_LEND_BOTH &&
+			 pollux_lend_test(job, &lent, &err) < 0)
+			rc = -1;
 		else if (kind != POLLUX_LEND_NOTHING)
 			rc = pollux_resize(job, &lent, &err);
 		/* Nor without what it has: no reason to stop its ranks. */
@@ -297,7 +348,7 @@ static void _kill(job_record_t *job, struct pollux_track *track,
 		    job->job_id, track->timeout_s);
 	pollux_count(POLLUX_WAS_OVERDUE);
 	pollux_count(POLLUX_DID_KILL);
-	pollux_kill_steps(job, status, POLLUX_ALL_STEPS);
+	pollux_kill_steps(job, status, 0, POLLUX_ALL_STEPS);
 	track->phase = POLLUX_KILLED;
 	track->deadline_s = pollux_now_s() + KILL_WAIT_S;
 }
@@ -325,7 +376,17 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		return false;
 	case CLEAR:
 		pollux_count(POLLUX_DID_KILL);
-		pollux_kill_steps(job, status, track->steps_before);
+		pollux_kill_steps(job, status, 0, track->steps_before);
+		track->deadline_s = locked_s + KILL_WAIT_S;
+		return false;
+	case BACK:
+		_back(job, track, status);
+		pollux_wake(job, status);
+		return true; /* others may have what it gave back */
+	case CUT:
+		pollux_count(POLLUX_DID_KILL);
+		pollux_kill_steps(job, status, track->back_step,
+				  POLLUX_ALL_STEPS);
 		track->deadline_s = locked_s + KILL_WAIT_S;
 		return false;
 	case GIVE_UP:

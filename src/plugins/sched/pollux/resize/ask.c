@@ -205,7 +205,7 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 	job = find_job_record(seen->id);
 	if (!_may_ask(job, view, seen, &status) ||
 	    (wish->move ? !pollux_move_possible(job)
-			: !pollux_keeps_home(job, &status, wish->shape.nodes)))
+			: !pollux_want_host(job, &status, &wish->shape)))
 		goto done;
 	/* No GPU, and not at home: it will wait in the queue. */
 	if (((wish->move && !wish->shape.gpus) ||

@@ -78,7 +78,7 @@ static void _add(job_resources_t *all, const job_resources_t *part)
 	}
 }
 
-/* The nodes on which CPUs for `gpus` are wanted; NULL: there are none. */
+/* The nodes on which CPUs for so many GPUs are wanted; NULL: there are none. */
 static bitstr_t *_nodes_with(const struct pollux_shape *shape, int gpus)
 {
 	bitstr_t *nodes = bit_alloc(node_record_count);
@@ -114,12 +114,15 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 		    job_resources_t *all)
 {
 	job_details_t *details = job->details;
+	uint32_t scripts = 0;
 	uint32_t tasks = 0;
 	uint32_t cpus = 0;
 
 	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(shape->nodes, n))
-			tasks += (uint32_t) pollux_shape_cpus_for(shape, n);
+		if (!bit_test(shape->nodes, n))
+			continue;
+		tasks += (uint32_t) pollux_shape_cpus_for(shape, n);
+		scripts += pollux_shape_cpus_for(shape, n) == 0;
 	}
 	for (uint32_t i = 0; i < all->nhosts; i++)
 		cpus += all->cpus[i];
@@ -128,14 +131,18 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 	details->min_nodes = details->max_nodes = all->nhosts;
 	details->num_tasks = tasks;
 	details->min_cpus =
-		tasks *
-		MAX(details->pn_min_cpus / MAX(details->ntasks_per_node, 1), 1);
+		scripts + tasks * MAX(details->pn_min_cpus /
+					      MAX(details->ntasks_per_node, 1),
+				      1);
 	(void) build_job_resources_cpu_array(all);
 	job->total_cpus = cpus;
 	job->job_resrcs = all;
 }
 
-/* The largest count first: the request that stays is for the fewest. */
+/*
+ * Where its script is alone first, then the largest count: the request that
+ * stays is for the fewest GPUs.
+ */
 int pollux_cores_choose(job_record_t *job, const struct pollux_shape *shape,
 			const struct pollux_request *saved,
 			pollux_barred_t *barred, struct plx_error *err)
@@ -144,6 +151,7 @@ int pollux_cores_choose(job_record_t *job, const struct pollux_shape *shape,
 	int most = 0;
 	int rc = 0;
 
+	/* Parked: there is nothing but its script. */
 	if (!shape->counts)
 		return _select(job, shape->nodes, barred, err);
 	for (int n = 0; n < node_record_count; n++) {
@@ -151,7 +159,8 @@ int pollux_cores_choose(job_record_t *job, const struct pollux_shape *shape,
 			most = MAX(most, pollux_shape_cpus_for(shape, n));
 	}
 	all = _create(shape);
-	for (int gpus = most; gpus > 0 && rc == 0; gpus--) {
+	for (int i = 0; i <= most && rc == 0; i++) {
+		int gpus = i ? most + 1 - i : 0;
 		bitstr_t *nodes = _nodes_with(shape, gpus);
 
 		if (nodes)

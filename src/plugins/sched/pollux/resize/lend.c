@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lend.c - old and new shape at once, for a job whose ranks train on */
 
+#include "common/elastic.h"
 #include "core/options.h"
+#include "sched/pollux/look/molds.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/record.h"
 
@@ -21,7 +23,8 @@ static void _be_lean(const struct pollux_shape *want, struct pollux_shape *lent)
 		if (!wanted)
 			wanted = want->gpus;
 		lent->lean[n] = MIN(wanted, lent->counts[n]);
-		lent->gpus = MIN(lent->gpus, lent->counts[n]);
+		if (lent->counts[n])
+			lent->gpus = MIN(lent->gpus, lent->counts[n]);
 	}
 }
 
@@ -53,4 +56,24 @@ enum pollux_lending pollux_lend(const job_record_t *job,
 	if (!gains)
 		return POLLUX_LEND_NOTHING;
 	return loses ? POLLUX_LEND_BOTH : POLLUX_LEND_NEW;
+}
+
+int pollux_lend_test(const job_record_t *job, const struct pollux_shape *lent,
+		     struct plx_error *err)
+{
+	int gpus = pollux_shape_gpus(lent);
+	int nodes = bit_set_count(lent->nodes);
+	struct pollux_job bounds = { 0 };
+	struct plx_options options;
+
+	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
+			    &options, NULL) == 1 &&
+	    options.max_gpus && gpus > options.max_gpus)
+		return plx_fail(err, "both shapes are %d GPUs, its max= is %d",
+				gpus, options.max_gpus);
+	pollux_view_bounds(job, &bounds);
+	if (bounds.max_nodes && nodes > bounds.max_nodes)
+		return plx_fail(err, "both shapes are %d nodes, it may have %d",
+				nodes, bounds.max_nodes);
+	return 0;
 }

@@ -26,4 +26,12 @@ enum pollux_lending pollux_lend(const job_record_t *job,
 				const struct pollux_shape *want,
 				struct pollux_shape *lent);
 
+/*
+ * Is that within the job's own max= and --nodes? A limit holds meanwhile, too;
+ * those of accounts and QOS are asked about by pollux_resize(). -1 with err
+ * set. Under a lock on jobs.
+ */
+int pollux_lend_test(const job_record_t *job, const struct pollux_shape *lent,
+		     struct plx_error *err);
+
 #endif

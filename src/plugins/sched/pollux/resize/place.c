@@ -264,12 +264,17 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 		const gres_node_state_t *gpus = NULL;
 		int count = pollux_shape_on(shape, n);
 
-		if (!count)
+		if (!bit_test(shape->nodes, n))
 			continue;
 		gpus = pollux_node_gpus(node);
 		want->gres_cnt_node_select[n] = (uint64_t) count;
+		if (!count && (!POLLUX_SLURM_NO_GPUS_OF_NODE || !gpus ||
+			       !gpus->gres_bit_alloc))
+			return plx_fail(err, "the job needs a GPU of node %s",
+					node->name);
 		if (!gpus || !gpus->gres_bit_alloc)
-			continue; /* no device files: a mere number */
+			continue; /* a mere number */
+		/* An empty set is Slurm's way to say: none of this node. */
 		barred = _barred(gpus, type);
 		want->gres_bit_select[n] =
 			_pick(_kept(held, n, count), barred, count);

@@ -21,6 +21,8 @@
  * back: the first request only makes it forget, two seconds later at most.
  */
 #define FORGET_S 2.5
+/* Why a node is drained where it fails, as slurmctld says. */
+#define REASON "Prolog"
 
 static bool _is_wanted(void)
 {
@@ -140,6 +142,25 @@ static bitstr_t *_failed(const struct pollux_track *track)
 			bit_clear(failed, n);
 	}
 	return failed;
+}
+
+char *pollux_prolog_failed(const struct pollux_track *track)
+{
+	bitstr_t *failed = _failed(track);
+	char *names = NULL;
+
+	/* One may have been drained by an operator meanwhile. */
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (bit_test(failed, n) &&
+		    (!node ||
+		     xstrncasecmp(node->reason, REASON, strlen(REASON))))
+			bit_clear(failed, n);
+	}
+	names = bitmap2node_name(failed);
+	FREE_NULL_BITMAP(failed);
+	return names;
 }
 
 enum pollux_prolog pollux_prolog_look(const job_record_t *job,

@@ -35,6 +35,9 @@ enum pollux_prolog pollux_prolog_look(const job_record_t *job,
 /* Start it again where it was started. WRITE lock on jobs. */
 void pollux_prolog_again(job_record_t *job, struct pollux_track *track);
 
+/* Where it failed, as "n[2-3]"; the caller's to xfree(). */
+char *pollux_prolog_failed(const struct pollux_track *track);
+
 /*
  * Back to what it had before, or else to what is left without the nodes on
  * which it failed. As pollux_resize().

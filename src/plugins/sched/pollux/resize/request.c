@@ -119,6 +119,8 @@ void pollux_request_keep(job_record_t *job, struct pollux_request *saved)
 {
 	_restore_nodes(job, saved);
 	/* A parked job has no GPUs; what each brings counts again later. */
+	if (!job->gres_list_req)
+		job->details->cpus_per_task = saved->cpus_per_task;
 	if (!job->cpus_per_tres) {
 		job->cpus_per_tres = saved->cpus_per_tres;
 		saved->cpus_per_tres = NULL;
@@ -172,6 +174,7 @@ int pollux_request_write_counts(job_record_t *job, int node_count, int gpus,
 	details->min_cpus = nodes * tasks * cpus;
 	details->max_cpus = NO_VAL;
 	details->pn_min_cpus = tasks * cpus;
+	details->cpus_per_task = gpus ? saved->cpus_per_task : 1;
 	if (gpus && saved->needs.node_cpus)
 		details->cpus_per_task = (uint16_t) cpus;
 	details->contiguous = 0;

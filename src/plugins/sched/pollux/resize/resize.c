@@ -48,7 +48,7 @@ int pollux_shape_on(const struct pollux_shape *shape, int n)
 
 int pollux_shape_cpus_for(const struct pollux_shape *shape, int n)
 {
-	return shape->lean ? shape->lean[n] : MAX(pollux_shape_on(shape, n), 1);
+	return shape->lean ? shape->lean[n] : pollux_shape_on(shape, n);
 }
 
 /* Nodes that have so many. */

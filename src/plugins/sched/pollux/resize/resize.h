@@ -24,12 +24,13 @@
 #include "core/error.h"
 
 struct pollux_shape {
-	bitstr_t *nodes; /* [node_record_count], at least the home node */
-	int gpus;	 /* on each of them; 0: parked, home node only */
-	int *counts;	 /* [node_record_count]: on each, `gpus` at least;
-			    NULL: `gpus` on every node */
-	int *lean;	 /* [node_record_count]: CPUs for so many of them, 1
-			    at least; NULL: for all */
+	bitstr_t *nodes; /* [node_record_count], that of its script as well */
+	int gpus;	 /* on each of them; 0: parked, the script's alone */
+	int *counts;	 /* [node_record_count]: on each, `gpus` at least, or
+			    none where it has only its script; NULL: `gpus` on
+			    every node */
+	int *lean;	 /* [node_record_count]: CPUs for so many of them, 0:
+			    for its script alone; NULL: for all */
 };
 
 /*
@@ -41,7 +42,7 @@ struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home);
 int pollux_shape_gpus(const struct pollux_shape *shape);
 /* GPUs on node n; 0 where it has none. */
 int pollux_shape_on(const struct pollux_shape *shape, int n);
-/* GPUs that CPUs go with on a node of the shape. */
+/* GPUs that CPUs go with on a node of the shape; 0: one CPU for its script. */
 int pollux_shape_cpus_for(const struct pollux_shape *shape, int n);
 /* Make it even, with as many GPUs as that leaves; parked stays parked. */
 void pollux_shape_level(struct pollux_shape *shape);

@@ -54,7 +54,7 @@ void pollux_wake(job_record_t *job, const struct plx_status *status)
 }
 
 void pollux_kill_steps(job_record_t *job, const struct plx_status *status,
-		       uint32_t before)
+		       uint32_t from, uint32_t before)
 {
 	slurm_step_id_t *ids = NULL;
 	ListIterator iter = NULL;
@@ -68,6 +68,7 @@ void pollux_kill_steps(job_record_t *job, const struct plx_status *status,
 	while ((step = list_next(iter))) {
 		if (step->state == JOB_RUNNING &&
 		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		    step->step_id.step_id >= from &&
 		    step->step_id.step_id < before &&
 		    step->step_id.step_id != status->launcher)
 			ids[count++] = step->step_id;

@@ -13,10 +13,10 @@
 void pollux_wake(job_record_t *job, const struct plx_status *status);
 
 /*
- * Kill the steps with numbers below `before`, but not the launcher's and
- * Slurm's own. WRITE lock on jobs.
+ * Kill the steps with numbers from `from` to below `before`, but not the
+ * launcher's and Slurm's own. WRITE lock on jobs.
  */
 void pollux_kill_steps(job_record_t *job, const struct plx_status *status,
-		       uint32_t before);
+		       uint32_t from, uint32_t before);
 
 #endif

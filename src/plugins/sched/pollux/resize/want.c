@@ -13,14 +13,32 @@ static int _batch_host(const job_record_t *job)
 	return node ? (int) node->index : -1;
 }
 
-bool pollux_keeps_home(job_record_t *job, const struct plx_status *status,
-		       bitstr_t *nodes)
+static void _add_without_gpus(struct pollux_shape *shape, int at)
+{
+	if (bit_test(shape->nodes, at))
+		return;
+	if (shape->gpus && !shape->counts) {
+		shape->counts = xcalloc(node_record_count, sizeof(int));
+		for (int n = 0; n < node_record_count; n++) {
+			if (bit_test(shape->nodes, n))
+				shape->counts[n] = shape->gpus;
+		}
+	}
+	bit_set(shape->nodes, at);
+}
+
+bool pollux_want_host(job_record_t *job, const struct plx_status *status,
+		      struct pollux_shape *shape)
 {
 	int home = pollux_record_home(job, status);
 	int host = _batch_host(job);
 
-	return home >= 0 && host >= 0 && bit_test(nodes, home) &&
-	       (!job->batch_flag || bit_test(nodes, host));
+	if (home < 0 || host < 0)
+		return false;
+	_add_without_gpus(shape, home);
+	if (job->batch_flag)
+		_add_without_gpus(shape, host);
+	return true;
 }
 
 /* Does the node have `gpus` of this type for this job? */
@@ -71,12 +89,20 @@ int pollux_want_tell(const struct pollux_shape *shape,
 		     struct plx_error *err)
 {
 	int *counts = xcalloc(node_record_count, sizeof(*counts));
-	char *text = bitmap2node_name(shape->nodes);
-	pollux_hostlist_t hosts = hostlist_create(text);
+	bitstr_t *nodes = bit_copy(shape->nodes);
+	pollux_hostlist_t hosts = NULL;
+	char *text = NULL;
 	char *name = NULL;
 	int count = 0;
 	int rc = 0;
 
+	for (int n = 0; shape->gpus && n < node_record_count; n++) {
+		if (!pollux_shape_on(shape, n))
+			bit_clear(nodes, n);
+	}
+	text = bitmap2node_name(nodes);
+	hosts = hostlist_create(text);
+	FREE_NULL_BITMAP(nodes);
 	while ((name = hostlist_shift(hosts))) {
 		const node_record_t *node = find_node_record(name);
 
@@ -139,8 +165,7 @@ int pollux_want(job_record_t *job, const struct pollux_track *track,
 				  err) < 0)
 			return -1;
 	}
-	if (!track->target.move &&
-	    !pollux_keeps_home(job, status, shape->nodes))
-		return plx_fail(err, "its home cannot be given up");
+	if (!track->target.move && !pollux_want_host(job, status, shape))
+		return plx_fail(err, "its home is not known");
 	return 0;
 }

@@ -8,11 +8,12 @@
 #include "sched/pollux/track.h"
 
 /*
- * Are those among the nodes that cannot be given up: the launcher's, and that
- * of the batch script? Under a lock on jobs.
+ * The nodes of the launcher and of the batch script cannot be given up: they
+ * stay in the shape, without a GPU if it has none there. False when they are
+ * not known. Under a lock on jobs.
  */
-bool pollux_keeps_home(job_record_t *job, const struct plx_status *status,
-		       bitstr_t *nodes);
+bool pollux_want_host(job_record_t *job, const struct plx_status *status,
+		      struct pollux_shape *shape);
 
 /*
  * The shape that the job was asked to take; nodes that were forgotten are
@@ -24,8 +25,9 @@ int pollux_want(job_record_t *job, const struct pollux_track *track,
 		struct plx_error *err);
 
 /*
- * The shape in words: nodes and GPUs of *target, its nodes in *names, the
- * caller's to xfree(). -1 when counts that differ are too many to be told.
+ * The shape in words: nodes with GPUs (or where it is parked) and their GPUs of
+ * *target, these nodes in *names, the caller's to xfree(). -1 when counts that
+ * differ are too many to be told.
  */
 int pollux_want_tell(const struct pollux_shape *shape,
 		     struct plx_target *target, char **names,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - the nodes that Slurm lets a job use */
 
+#include "sched/pollux/guard.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/features.h"
 #include "sched/pollux/rules/nodes.h"
@@ -21,7 +22,7 @@ static bitstr_t *_open_nodes(void)
 {
 	bitstr_t *open = bit_copy(avail_node_bitmap);
 
-	bit_and(open, share_node_bitmap);
+	pollux_guard_filter(open);
 	bit_and_not(open, cg_node_bitmap);
 	bit_and_not(open, rs_node_bitmap);
 	/* A running job cannot wait for a node that has to boot first. */

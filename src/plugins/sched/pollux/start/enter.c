@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* enter.c - jobs start in the room made for them, at once */
 
+#include <math.h>
+
 #include "common/slurm_compat.h"
+#include "sched/pollux/guard.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/start/await.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/spread.h"
 #include "sched/pollux/held.h"
 
 /* After a start that Slurm refused; then twice that, and so on. */
 #define AGAIN_S	     0.5
 #define AGAIN_MOST_S 30
+/* Others are kept off for so long, and not after so many refusals. */
+#define GUARD_S	       120
+#define GUARD_REFUSALS 2
 /* Jobs, in a cycle, that others may have to leave nodes to. */
 #define CLEARS_MAX 10
 
@@ -17,10 +26,14 @@ struct room {
 	uint32_t id;
 	char *partition;
 	char *nodes;
-	bitstr_t *bits; /* the same, until nodes are configured anew */
-	int gpus;	/* on each */
-	bool whole;	/* and nobody else there */
-	double cpus;
+	bitstr_t *bits;	     /* the same, until nodes are configured anew */
+	int gpus;	     /* on each */
+	bool whole;	     /* and nobody else there */
+	bool spread;	     /* another shape than that of its request ... */
+	bool alone;	     /* ... and no other job of several nodes there */
+	bool made;	     /* elastic jobs give way; else: is beside such */
+	double since_s;	     /* monotonic clock */
+	int refusals;	     /* by Slurm */
 	double again_s;	     /* between tries */
 	double not_before_s; /* monotonic clock */
 };
@@ -29,6 +42,7 @@ struct room {
 static struct {
 	struct room at[POLLUX_PENDING_MAX];
 	int count;
+	bool lifted; /* nobody is kept off any more, since this was asked */
 } rooms;
 
 static void _release(struct room *room)
@@ -46,9 +60,17 @@ void pollux_enter_forget_all(void)
 	rooms.count = 0;
 }
 
+bool pollux_enter_lifted(void)
+{
+	bool lifted = rooms.lifted;
+
+	rooms.lifted = false;
+	return lifted;
+}
+
 bool pollux_enter_any(void)
 {
-	return rooms.count > 0;
+	return rooms.count > 0 || pollux_guard_any();
 }
 
 static struct room *_find(uint32_t id)
@@ -87,38 +109,163 @@ static char *_names(const struct pollux_view *view, bitstr_t *bits)
 	return text;
 }
 
+/* Do elastic jobs have some of it that were asked for it in a former cycle? */
+static bool _is_awaited(const struct pollux_view *view,
+			const struct pollux_waiting *waiting,
+			const struct plx_grant *grant)
+{
+	/* A moldable job is started by the search, in another shape. */
+	for (int n = 0; n < view->node_count && waiting->mold < 0; n++) {
+		if (grant->nodes[n] &&
+		    view->nodes[n].gpus_free < waiting->gpus_per_node)
+			return true;
+	}
+	return false;
+}
+
+/* Is room made for the job, or was it? */
+static bool _is_made(const struct pollux_view *view,
+		     const struct pollux_waiting *waiting,
+		     const struct plx_grant *grant)
+{
+	const struct room *before = _find(waiting->id);
+
+	return grant->granted &&
+	       (grant->displaces || (before && before->made) ||
+		_is_awaited(view, waiting, grant));
+}
+
+/* Nodes where others are kept off, perhaps, or are until now. */
+static bool *_made_on(const struct pollux_view *view,
+		      const struct plx_grant *grants)
+{
+	bool *made = xcalloc(view->node_count + 1, sizeof(*made));
+
+	for (int i = 0; i < view->waiting_count; i++) {
+		if (!_is_made(view, &view->waiting[i], &grants[i]))
+			continue;
+		for (int n = 0; n < view->node_count; n++)
+			made[n] = made[n] || grants[i].nodes[n];
+	}
+	for (int n = 0; n < view->node_count; n++)
+		made[n] = made[n] || pollux_guard_has(n);
+	return made;
+}
+
+/* Slurm could start it, if some of its nodes were not guarded. */
+static bool _is_beside(const struct pollux_view *view,
+		       const struct pollux_waiting *waiting,
+		       const struct plx_grant *grant, const bool *made)
+{
+	if (!grant->granted || waiting->mold >= 0)
+		return false;
+	for (int n = 0; n < view->node_count; n++) {
+		if (made[n] && grant->nodes[n])
+			return true;
+	}
+	return false;
+}
+
+static struct room _room(const struct pollux_view *view,
+			 const struct pollux_waiting *waiting,
+			 const struct plx_grant *grant)
+{
+	const struct room *before = _find(waiting->id);
+	bitstr_t *bits = _bits(view, grant->nodes);
+
+	return (struct room){
+		.id = waiting->id,
+		.partition = xstrdup(waiting->partition),
+		.nodes = _names(view, bits),
+		.bits = bits,
+		.gpus = grant->gpus,
+		.whole = waiting->whole_nodes,
+		.made = _is_made(view, waiting, grant),
+		.since_s = before ? before->since_s : pollux_now_s(),
+		.refusals = before ? before->refusals : 0,
+		.again_s = before ? before->again_s : AGAIN_S,
+		.not_before_s = before ? before->not_before_s : 0,
+	};
+}
+
+/* Slurm may take it that an exclusive job is there. */
+static bool _guards(const struct room *room, double now_s)
+{
+	return room->made && room->refusals < GUARD_REFUSALS &&
+	       now_s < room->since_s + GUARD_S;
+}
+
+static void _add_nodes(bitstr_t **nodes, bitstr_t *more)
+{
+	if (!more || bit_size(more) != node_record_count)
+		return;
+	if (*nodes)
+		bit_or(*nodes, more);
+	else
+		*nodes = bit_copy(more);
+}
+
+/* Nodes to be guarded; the caller's, NULL: none. A lock on nodes. */
+static bitstr_t *_guarded(double now_s)
+{
+	bitstr_t *nodes = NULL;
+
+	_add_nodes(&nodes, pollux_await_freed());
+	for (int i = 0; i < rooms.count; i++) {
+		if (_guards(&rooms.at[i], now_s))
+			_add_nodes(&nodes, rooms.at[i].bits);
+	}
+	return nodes;
+}
+
+/* Before elastic jobs are asked to give way. Write lock on nodes. */
+static void _guard(double now_s)
+{
+	bitstr_t *nodes = _guarded(now_s);
+
+	rooms.lifted = rooms.lifted || (pollux_guard_any() && !nodes);
+	pollux_guard_set(nodes);
+	FREE_NULL_BITMAP(nodes);
+}
+
+/* A lock on nodes, to read. */
+static bool _guard_is_due(double now_s)
+{
+	bitstr_t *nodes = _guarded(now_s);
+	bool due = !pollux_guard_holds(nodes);
+
+	FREE_NULL_BITMAP(nodes);
+	return due;
+}
+
 void pollux_enter_note(const struct pollux_view *view,
-		       const struct plx_grant *grants)
+		       const struct plx_grant *grants, bool alone)
 {
 	struct room kept[POLLUX_PENDING_MAX];
+	bool *made = _made_on(view, grants);
 	int count = 0;
 
 	for (int i = 0; i < view->waiting_count; i++) {
 		const struct pollux_waiting *waiting = &view->waiting[i];
-		const struct room *before = _find(waiting->id);
-		bitstr_t *bits = NULL;
+		bool spread = pollux_spread_is(waiting, &grants[i]);
 
-		if (!grants[i].granted || !(grants[i].displaces || before))
+		if (!spread && !_is_made(view, waiting, &grants[i]) &&
+		    !_is_beside(view, waiting, &grants[i], made))
 			continue;
-		bits = _bits(view, grants[i].nodes);
-		kept[count++] = (struct room){
-			.id = waiting->id,
-			.partition = xstrdup(waiting->partition),
-			.nodes = _names(view, bits),
-			.bits = bits,
-			.gpus = waiting->gpus_per_node,
-			.whole = waiting->whole_nodes,
-			.cpus = waiting->cpus,
-			.again_s = before ? before->again_s : AGAIN_S,
-			.not_before_s = before ? before->not_before_s : 0,
-		};
+		kept[count] = _room(view, waiting, &grants[i]);
+		kept[count].spread = spread;
+		kept[count++].alone = alone;
 	}
+	xfree(made);
 	pollux_enter_forget_all();
+	pollux_await_note(view, grants);
 	memcpy(rooms.at, kept, sizeof(kept[0]) * (size_t) count);
 	rooms.count = count;
+	/* Now: elastic jobs are asked next. */
+	pollux_enter(pollux_now_s());
 }
 
-/* Are the GPUs given up? Read lock on nodes. */
+/* Are the GPUs given up, and epilogs over? Read lock on nodes. */
 static bool _is_free(const struct room *room, bitstr_t *nodes)
 {
 	for (int n = 0; n < node_record_count; n++) {
@@ -127,7 +274,7 @@ static bool _is_free(const struct room *room, bitstr_t *nodes)
 
 		if (!bit_test(nodes, n))
 			continue;
-		if (!node ||
+		if (!node || bit_test(cg_node_bitmap, n) ||
 		    (room->whole && (node->run_job_cnt || node->comp_job_cnt)))
 			return false;
 		if (!room->gpus)
@@ -168,7 +315,7 @@ static int _select(job_record_t *job, bitstr_t *nodes)
 		bit_or(others, excluded);
 	job->details->exc_node_bitmap = others;
 	pollux_slurm_use_features(job);
-	rc = pollux_slurm_select_nodes(job, SLURMDB_JOB_FLAG_BACKFILL);
+	rc = pollux_guard_select(job, SLURMDB_JOB_FLAG_BACKFILL);
 	/* The rest of an array has become a record that was copied from it. */
 	if (job->array_job_id) {
 		job_record_t *rest = find_job_record(job->array_job_id);
@@ -201,10 +348,11 @@ static void _launch(job_record_t *job)
 	rebuild_job_part_list(job);
 }
 
-static void _wait_longer(struct room *room, double now_s, int rc)
+static void _wait_longer(struct room *room, double now_s, const char *why)
 {
 	debug("sched/pollux: JobId=%u does not start on %s: %s", room->id,
-	      room->nodes, slurm_strerror(rc));
+	      room->nodes, why);
+	room->refusals++;
 	room->not_before_s = now_s + room->again_s;
 	room->again_s = MIN(2 * room->again_s, AGAIN_MOST_S);
 }
@@ -231,8 +379,7 @@ static bool _wants_nodes(const struct pollux_view *view,
 	if (waiting->ignored || waiting->limited || waiting->blocked)
 		return false;
 	for (int j = 0; j < view->job_count && !any; j++)
-		any = view->jobs[j].yields &&
-		      view->jobs[j].priority < waiting->priority;
+		any = view->jobs[j].yields;
 	for (int n = 0; n < view->node_count && any; n++) {
 		if (waiting->allowed[n] &&
 		    waiting->gpus_per_node >= view->nodes[n].gpus &&
@@ -267,6 +414,24 @@ void pollux_enter_clear(struct pollux_view *view)
 	pollux_unlock(POLLUX_CLEARING);
 }
 
+/* On these nodes; -1 with err set. */
+static int _start_on(const struct room *room, job_record_t *job,
+		     bitstr_t *nodes, struct plx_error *err)
+{
+	int rc = ESLURM_NODES_BUSY;
+
+	if (!_may_start(&job))
+		return plx_fail(err, "Slurm would not start it now");
+	if (room->spread)
+		return pollux_spread_start(job, nodes, room->gpus, room->alone,
+					   err);
+	rc = _select(job, nodes);
+	if (rc != SLURM_SUCCESS)
+		return plx_fail(err, "%s", slurm_strerror(rc));
+	_launch(job);
+	return 0;
+}
+
 /* Under the write locks. */
 static bool _start(struct room *room, double now_s)
 {
@@ -274,7 +439,8 @@ static bool _start(struct room *room, double now_s)
 	part_record_t *part = find_part_record(room->partition);
 	part_record_t *before = NULL;
 	bitstr_t *nodes = NULL;
-	int rc = ESLURM_NODES_BUSY;
+	struct plx_error err;
+	bool started = false;
 
 	if (!job || !part || !pollux_waits_for_room(job, time(NULL)) ||
 	    pollux_slurm_nodes(room->nodes, &nodes) != SLURM_SUCCESS ||
@@ -282,17 +448,18 @@ static bool _start(struct room *room, double now_s)
 		goto done;
 	before = job->part_ptr;
 	job->part_ptr = part;
-	if (_may_start(&job))
-		rc = _select(job, nodes);
-	if (rc == SLURM_SUCCESS) {
-		_launch(job);
+	started = _start_on(room, job, nodes, &err) == 0;
+	if (started) {
+		room->made = false;
+		room->not_before_s = INFINITY;
+		room->id = 0; /* the rest of an array may have the same */
 	} else {
 		job->part_ptr = before;
-		_wait_longer(room, now_s, rc);
+		_wait_longer(room, now_s, err.text);
 	}
 done:
 	FREE_NULL_BITMAP(nodes);
-	return rc == SLURM_SUCCESS;
+	return started;
 }
 
 /* Is there anything to be done? */
@@ -300,9 +467,10 @@ static bool _any_due(double now_s)
 {
 	bool due = false;
 
-	if (!rooms.count)
+	if (!pollux_enter_any() && !pollux_await_any())
 		return false;
 	pollux_lock(POLLUX_ROOMS);
+	due = _guard_is_due(now_s);
 	for (int i = 0; i < rooms.count && !due; i++) {
 		const struct room *room = &rooms.at[i];
 
@@ -327,6 +495,7 @@ int pollux_enter(double now_s)
 		started += _start(&rooms.at[i], now_s);
 		pollux_breathe(POLLUX_STARTING);
 	}
+	_guard(now_s);
 	pollux_unlock(POLLUX_STARTING);
 	return started;
 }

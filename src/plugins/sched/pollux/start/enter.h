@@ -4,7 +4,8 @@
  *
  * Slurm's own schedulers would find it, too, but backfill looks every half
  * minute, and what elastic jobs gave up would lie idle. Only jobs for which
- * some had to give way are started here: all others are Slurm's alone.
+ * some had to give way are started here, and those that start in another shape
+ * than they asked for (spread.h): all others are Slurm's alone.
  * Used by the plugin's thread alone.
  */
 #ifndef SCHED_POLLUX_ENTER_H
@@ -20,12 +21,18 @@
  */
 void pollux_enter_clear(struct pollux_view *view);
 
-/* Remember which jobs have room, and where: grants[waiting_count]. */
+/*
+ * Remember which jobs have room, and where: grants[waiting_count]. Alone: one
+ * job of several nodes a node.
+ */
 void pollux_enter_note(const struct pollux_view *view,
-		       const struct plx_grant *grants);
+		       const struct plx_grant *grants, bool alone);
 
 /* Does any job wait for its room to become free? */
 bool pollux_enter_any(void);
+
+/* Was the last guard lifted since this was asked? Others may start there. */
+bool pollux_enter_lifted(void);
 
 /*
  * Start those whose room is free, as far as Slurm agrees. Their number. Takes

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "sched/pollux/record.h"
+#include "sched/pollux/resize/extend.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/tell/count.h"
@@ -16,12 +17,16 @@ bool pollux_evicts(const struct plx_target *target)
 
 void pollux_evict(job_record_t *job, struct pollux_track *track)
 {
-	struct plx_target waits = { .state = PLX_TARGET_NONE };
+	struct plx_target waits = { .state = PLX_TARGET_NONE,
+				    .rounds = track->target.rounds,
+				    .mark = track->target.mark };
 
 	snprintf(waits.why, sizeof(waits.why), "%s", track->target.why);
 	track->phase = POLLUX_IDLE;
 	pollux_requeue_let(job);
 	pollux_record_publish(job, &waits);
+	pollux_extend_forget(track);
+	track->target = waits;
 	schedule_job_save();
 	pollux_count(POLLUX_DID_EVICT);
 	pollux_info("sched/pollux: JobId=%u waits in the queue: %s",

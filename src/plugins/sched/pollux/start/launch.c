@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* launch.c - start a pending job in a shape of our choice */
 
+#include "sched/pollux/guard.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/partition.h"
@@ -33,7 +34,7 @@ static int _select(job_record_t *job, struct plx_error *err)
 	int rc = 0;
 
 	pollux_slurm_use_features(job);
-	rc = pollux_slurm_select_nodes(job, SLURMDB_JOB_FLAG_SCHED);
+	rc = pollux_guard_select(job, SLURMDB_JOB_FLAG_SCHED);
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "%s", slurm_strerror(rc));
 	return 0;

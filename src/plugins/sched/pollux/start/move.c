@@ -32,6 +32,7 @@ static void _note(const job_record_t *job, struct pollux_track *track)
 	struct plx_target *target = &track->target;
 	time_t left = job->end_time - time(NULL);
 
+	track->priority = job->priority;
 	target->accrued = (int) job->details->accrue_time;
 	target->left_s = 0;
 	if (job->time_limit != INFINITE)
@@ -82,6 +83,8 @@ int pollux_move_depart(job_record_t *job, struct pollux_track *track,
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "it cannot be requeued: %s",
 				slurm_strerror(rc));
+	/* Still the same lock: what Slurm sees next can be had. */
+	(void) pollux_requeue_shape(job);
 	track->phase = POLLUX_MOVING;
 	track->departed_s = pollux_now_s();
 	track->freed_s = 0;
@@ -140,8 +143,13 @@ void pollux_move_mend(job_record_t *job, const struct plx_target *target)
 	job->resize_time = 0;
 	if (!target->accrued)
 		return;
-	/* Slurm counts who gets older; it has to begin that itself. */
+	/*
+	 * Slurm counts who gets older; it has to begin that itself, and does
+	 * for a job that has a time to begin.
+	 */
+	details->begin_time = time(NULL);
 	(void) acct_policy_handle_accrue_time(job, false);
+	details->begin_time = 0;
 	if (details->accrue_time > target->accrued)
 		details->accrue_time = target->accrued;
 }
@@ -161,7 +169,60 @@ static int _start(job_record_t *job, const struct plx_target *target,
 	return rc;
 }
 
-/* There, or after a while where it was. */
+/* As many nodes with as many GPUs as it is to have, wherever they are free. */
+static bitstr_t *_other_nodes(const job_record_t *job,
+			      const struct plx_target *target)
+{
+	bitstr_t *nodes = bit_alloc(node_record_count);
+	bitstr_t *excluded = job->details->exc_node_bitmap;
+	char type[POLLUX_GPU_TYPE_SIZE];
+	int count = 0;
+
+	pollux_job_gpu_type(job, type);
+	for (int n = 0; n < node_record_count && count < target->nodes; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (!node || !bit_test(avail_node_bitmap, n) ||
+		    !bit_test(job->part_ptr->node_bitmap, n) ||
+		    (excluded && bit_test(excluded, n)) ||
+		    pollux_node_free(pollux_node_gpus(node), type) <
+			    target->gpus_per_node)
+			continue;
+		bit_set(nodes, n);
+		count++;
+	}
+	if (count < target->nodes)
+		FREE_NULL_BITMAP(nodes);
+	return nodes;
+}
+
+/* The same shape on others, where somebody was faster. */
+static int _start_elsewhere(job_record_t *job, struct pollux_track *track)
+{
+	struct plx_target *target = &track->target;
+	bitstr_t *nodes = _other_nodes(job, target);
+	struct plx_error err;
+	char *names = NULL;
+	int rc = -1;
+
+	if (!nodes)
+		return -1;
+	names = bitmap2node_name(nodes);
+	rc = _start(job, target, names, &err);
+	if (rc == 0) {
+		pollux_info("sched/pollux: JobId=%u found %s taken and is on "
+			    "%s",
+			    job->job_id, track->want, names);
+		target->on[0] = '\0';
+		if (strlen(names) < sizeof(target->on))
+			strcpy(target->on, names);
+	}
+	xfree(names);
+	FREE_NULL_BITMAP(nodes);
+	return rc;
+}
+
+/* There, or after a while where it was, or where there is room. */
 static int _start_somewhere(job_record_t *job, struct pollux_track *track,
 			    struct plx_error *err)
 {
@@ -171,9 +232,11 @@ static int _start_somewhere(job_record_t *job, struct pollux_track *track,
 
 	if (_start(job, target, track->want, err) == 0)
 		return 0;
-	if (passed_s < THERE_S || !track->from_nodes ||
-	    _start(job, &track->from, track->from_nodes, &back) < 0)
+	if (passed_s < THERE_S)
 		return -1;
+	if (!track->from_nodes ||
+	    _start(job, &track->from, track->from_nodes, &back) < 0)
+		return _start_elsewhere(job, track);
 	pollux_info("sched/pollux: JobId=%u cannot start on %s and is back on "
 		    "%s: %s",
 		    job->job_id, track->want, track->from_nodes, err->text);
@@ -234,12 +297,15 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 		track->freed_s = now_s;
 	if (!pollux_record_is_moldable(job))
 		pollux_requeue_forget(&job->comment);
+	pollux_requeue_unhold(job, track->priority);
 	pollux_move_mend(job, &track->target);
 	if (_start_somewhere(job, track, &err) == 0) {
 		_done(job, track);
 		return true;
 	}
 	track->deadline_s = now_s + AGAIN_S;
+	/* Until then nobody else starts it, in its smallest shape. */
+	job->details->begin_time = time(NULL) + 2 * BACK_S;
 	if (now_s < track->freed_s + BACK_S && job->priority)
 		return false;
 	pollux_info("sched/pollux: JobId=%u cannot start on %s and waits: %s",

@@ -9,11 +9,21 @@
 #include "job_submit/pollux/shape.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/track.h"
+
+/*
+ * Once each: what Slurm holds again is held for another reason. The newest of
+ * them; under the locks on jobs.
+ */
+static struct {
+	uint32_t ids[100];
+	unsigned int next;
+} released;
 
 /* It only says why it waits: see evict.h. */
 static bool _only_explains(const job_record_t *job,
@@ -26,19 +36,74 @@ static bool _only_explains(const job_record_t *job,
 		plx_status_read(job->comment, &status, NULL) == 0);
 }
 
+static bool _is_held(const job_record_t *job)
+{
+	return !job->priority && job->state_reason == FAIL_BAD_CONSTRAINTS;
+}
+
+static bool _was_released(uint32_t id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(released.ids); i++) {
+		if (released.ids[i] == id)
+			return true;
+	}
+	return false;
+}
+
+/* In which shape it starts if nothing else is said. -1 with err set. */
+static int _smallest(const job_record_t *job, struct shape *shape,
+		     struct plx_error *err)
+{
+	char type[POLLUX_GPU_TYPE_SIZE];
+	struct elastic_nodes nodes =
+		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
+	struct shape_request request = { .min_nodes = nodes.min,
+					 .max_nodes = nodes.max,
+					 .type = type };
+	struct shape_cluster cluster;
+	struct plx_options options;
+
+	pollux_job_gpu_type(job, type);
+	cluster = pollux_gpu_cluster(type);
+	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
+			    &options, err) != 1)
+		return -1;
+	return shape_choose(&options, &request, &cluster, shape, err);
+}
+
+/* It was started on more nodes than it asked for (spread.h). */
+static bool _is_spread(const job_record_t *job)
+{
+	struct elastic_nodes nodes = { 0 };
+	struct plx_error err;
+	struct shape shape;
+
+	if (job->details->min_nodes < 2 || job->details->min_nodes >= NO_VAL)
+		return false;
+	nodes = elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
+	return !nodes.pack && _smallest(job, &shape, &err) == 0 &&
+	       job->details->min_nodes > shape.nodes;
+}
+
 bool pollux_requeued(const job_record_t *job)
 {
 	const struct pollux_track *track = NULL;
 	struct plx_target target;
 	int found = 0;
 
-	if (!job->restart_cnt || !job->system_comment || !job->details ||
-	    !IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job))
+	if (!job->restart_cnt || !job->details || !IS_JOB_PENDING(job) ||
+	    IS_JOB_COMPLETING(job))
 		return false;
 	track = pollux_track_find(job->job_id);
 	if (track && track->phase == POLLUX_MOVING)
 		return false;
 	if (!elastic_text(job->spank_job_env, job->spank_job_env_size))
+		return false;
+	if (_is_held(job) && !_was_released(job->job_id))
+		return true;
+	if (_is_spread(job))
+		return true;
+	if (!job->system_comment)
 		return false;
 	found = plx_target_read(job->system_comment, &target, NULL);
 	return found < 0 || (found > 0 && !_only_explains(job, &target));
@@ -60,34 +125,35 @@ void pollux_requeue_forget(char **comment)
 	xfree(text);
 }
 
-static void _reset(job_record_t *job)
+void pollux_requeue_unhold(job_record_t *job, uint32_t priority)
 {
-	char type[POLLUX_GPU_TYPE_SIZE];
-	struct elastic_nodes nodes =
-		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
-	struct shape_request request = { .min_nodes = nodes.min,
-					 .max_nodes = nodes.max,
-					 .type = type };
-	struct shape_cluster cluster;
-	struct pollux_request saved;
-	struct plx_options options;
-	struct shape shape;
-	struct plx_error err;
+	if (!_is_held(job))
+		return;
+	job->direct_set_prio = 0;
+	job->state_reason = WAIT_NO_REASON;
+	xfree(job->state_desc);
+	if (priority)
+		job->priority = priority;
+	else
+		set_job_prio(job);
+	last_job_update = time(NULL);
+	released.ids[released.next++ % ARRAY_SIZE(released.ids)] = job->job_id;
+	pollux_info(
+		"sched/pollux: JobId=%u was held for a request that it does "
+		"not have any more, and is released",
+		job->job_id);
+}
 
-	/* An old acknowledgement must not answer a new target. */
-	pollux_requeue_forget(&job->system_comment);
-	if (!pollux_record_is_moldable(job))
-		pollux_requeue_forget(&job->comment);
-	/* Slurm leaves it; accounting would take the new run for the old. */
-	job->resize_time = 0;
-	pollux_job_gpu_type(job, type);
-	cluster = pollux_gpu_cluster(type);
-	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
-			    &options, &err) != 1 ||
-	    shape_choose(&options, &request, &cluster, &shape, &err) < 0) {
+int pollux_requeue_shape(job_record_t *job)
+{
+	struct pollux_request saved;
+	struct plx_error err;
+	struct shape shape;
+
+	if (_smallest(job, &shape, &err) < 0) {
 		error("sched/pollux: JobId=%u was requeued as it was: %s",
 		      job->job_id, err.text);
-		return;
+		return 0;
 	}
 	pollux_request_save(job, &saved);
 	if (pollux_request_write_counts(job, (int) shape.nodes,
@@ -96,12 +162,46 @@ static void _reset(job_record_t *job)
 		error("sched/pollux: JobId=%u was requeued as it was: %s",
 		      job->job_id, err.text);
 		pollux_request_restore(job, &saved);
-		return;
+		return 0;
 	}
 	pollux_request_keep(job, &saved);
-	pollux_info(
-		"sched/pollux: JobId=%u was requeued and will start on %u GPUs",
-		job->job_id, shape.nodes * shape.gpus_per_node);
+	return (int) (shape.nodes * shape.gpus_per_node);
+}
+
+/* Its next run has the whole time limit that its user gave it. */
+static void _take_time_back(job_record_t *job)
+{
+	struct plx_target target;
+	uint32_t minutes = 0;
+
+	if (plx_target_read(job->system_comment, &target, NULL) != 1 ||
+	    !target.given_s)
+		return;
+	minutes = pollux_given_minutes(target.given_s);
+	if (job->time_limit != INFINITE && job->time_limit != NO_VAL &&
+	    job->time_limit > minutes)
+		job->time_limit -= minutes;
+}
+
+static void _reset(job_record_t *job)
+{
+	int gpus = 0;
+
+	_take_time_back(job);
+	/* An old acknowledgement must not answer a new target. */
+	pollux_requeue_forget(&job->system_comment);
+	if (!pollux_record_is_moldable(job))
+		pollux_requeue_forget(&job->comment);
+	/* Slurm leaves it; accounting would take the new run for the old. */
+	job->resize_time = 0;
+	/* See pollux_hosts_watch(). */
+	job->kill_on_node_fail = 0;
+	gpus = pollux_requeue_shape(job);
+	pollux_requeue_unhold(job, 0);
+	if (gpus)
+		pollux_info("sched/pollux: JobId=%u was requeued and will "
+			    "start on %d GPUs",
+			    job->job_id, gpus);
 }
 
 /*

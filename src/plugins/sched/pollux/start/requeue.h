@@ -25,6 +25,20 @@ void pollux_requeue_reset(const uint32_t *ids, int count);
  */
 void pollux_requeue_let(job_record_t *job);
 
+/*
+ * Its smallest shape, and nothing else: in whatever second Slurm looks at a job
+ * that is in its queue for us, it finds a request that can be had. Its GPUs; 0
+ * when it stays as it was, which is logged. WRITE lock on jobs.
+ */
+int pollux_requeue_shape(job_record_t *job);
+
+/*
+ * Slurm holds for good what it found impossible, as the request of a job on its
+ * way was once; now that it is another, it counts again. Priority 0: a new one.
+ * WRITE lock on jobs.
+ */
+void pollux_requeue_unhold(job_record_t *job, uint32_t priority);
+
 /* Leave out our section of a comment; the user's text stays. */
 void pollux_requeue_forget(char **comment);
 

@@ -6,6 +6,8 @@
 
 #include "common/slurm_compat.h"
 #include "core/worth.h"
+#include "sched/pollux/plan/sick.h"
+#include "sched/pollux/resize/ask.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/track.h"
@@ -124,6 +126,7 @@ void pollux_gauges(const struct pollux_view *view,
 		.jobs_waiting = view->waiting_count,
 		.fitness = plan->fitness_now,
 		.fitness_best = plan->fitness,
+		.nodes_sick = pollux_sick_count(pollux_now_s()),
 	};
 	const struct pollux_track *track = NULL;
 

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/pollux/plan/sick.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
+#include "sched/pollux/start/limit.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/standing.h"
 #include "sched/pollux/track.h"
@@ -31,13 +33,13 @@ static bool _is_asked(const struct plx_target *target)
 
 /* What is to be said besides what the plan, or `hold`, says. */
 static const char *_because(const struct pollux_job *job, enum plx_hold hold,
-			    const struct pollux_track *track)
+			    const struct pollux_track *track, const char *sick)
 {
 	if (hold == PLX_HOLD_BOUND)
 		return job->bound;
 	if (hold == PLX_HOLD_SILENT)
 		return job->complaint;
-	return track ? track->refused : "";
+	return track && track->refused[0] ? track->refused : sick;
 }
 
 /* False when there is nothing new to tell. */
@@ -47,20 +49,25 @@ static bool _note(const struct pollux_view *view, int j,
 {
 	const struct pollux_job *job = &view->jobs[j];
 	const struct plx_choice *choice = plan ? &plan->choices[j] : NULL;
-	const struct pollux_track *track = pollux_track_find(job->id);
+	struct pollux_track *track = pollux_track_find(job->id);
+	char sick[PLX_WHY_SIZE];
 	struct plx_standing standing = {
 		.gpus = pollux_view_gpus(view, j),
 		.hold = hold,
 		.changes = choice && choice->changed,
 		.plan = choice ? choice->why : NULL,
-		.refused = _because(job, hold, track),
 	};
 
+	pollux_sick_why(view, j, sick, sizeof(sick));
+	standing.refused = _because(job, hold, track, sick);
+	if (track && choice && !choice->changed)
+		track->speedup = job->status.has_hint ? choice->speedup : 0;
 	if (!track || track->phase != POLLUX_IDLE || _is_asked(&job->target) ||
 	    (job->target.state && job->target.why[0] &&
 	     view->now - job->since < FRESH_S))
 		return false;
 	plx_standing_text(&standing, note->why, sizeof(note->why));
+	pollux_limit_warn(view, j, job->gpus, note->why, sizeof(note->why));
 	note->job_id = job->id;
 	note->speedup = choice && !choice->changed && job->status.has_hint
 				? round(DIGITS * choice->speedup) / DIGITS

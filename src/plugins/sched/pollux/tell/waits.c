@@ -10,6 +10,7 @@
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
+#include "sched/pollux/start/spread.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/waits.h"
 
@@ -23,6 +24,7 @@ struct wait {
 	const struct pollux_waiting *first;
 	bool granted;	/* in one of them */
 	bool displaces; /* others have to make room for that */
+	bool spread;	/* in another shape than that of its request */
 	bool ignored, blocked;
 };
 
@@ -54,6 +56,7 @@ static struct wait _wait(const struct pollux_view *view, int i,
 		if (grants[k].granted && !wait.granted) {
 			wait.granted = true;
 			wait.displaces = grants[k].displaces;
+			wait.spread = pollux_spread_is(entry, &grants[k]);
 		}
 	}
 	return wait;
@@ -87,6 +90,11 @@ static void _why(const struct wait *wait, const struct plx_shape *best,
 	else if (wait->granted && wait->displaces)
 		snprintf(why, size,
 			 "waits: others make room for its least %d GPU%s",
+			 least, plural);
+	else if (wait->granted && wait->spread)
+		snprintf(why, size,
+			 "waits: its least %d GPU%s are free on several nodes, "
+			 "it is about to start there",
 			 least, plural);
 	else if (wait->granted)
 		snprintf(why, size,

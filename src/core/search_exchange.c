@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_exchange.c - who of two takes which of their seats
+ *
+ * Jobs that are worth the same anywhere may end on each other's nodes: as good
+ * a plan on paper, but all of them have to move, and each waits for another
+ * one to go first. After the search, two jobs exchange their seats where no
+ * utility is lost and more GPUs stay where they are.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "core/search.h"
+
+#define ROUNDING 1e-9	  /* of utilities */
+#define BUDGET	 2000000L /* pairs looked at */
+
+/* GPUs of the seat that the job has already. */
+static int kept(const struct plx_elastic *e, const struct plx_seat *seat)
+{
+	int gpus = 0;
+
+	for (int i = 0; i < seat->count; i++) {
+		int now = e->job->now[seat->spots[i].node];
+		int there = seat->spots[i].gpus;
+
+		gpus += now < there ? now : there;
+	}
+	return gpus;
+}
+
+/* May the job have this seat, as far as its own rules go? */
+static bool may_have(const struct plx_search *search,
+		     const struct plx_elastic *e, const struct plx_seat *seat)
+{
+	struct plx_shape shape = plx_seat_shape(seat);
+
+	for (int i = 0; i < seat->count; i++) {
+		if (!plx_node_usable(search, e, seat->spots[i].node) ||
+		    plx_node_most(e, seat->spots[i].gpus) < seat->spots[i].gpus)
+			return false;
+	}
+	return shape.nodes >= e->job->min_nodes &&
+	       shape.nodes <= plx_nodes_max(search, e) &&
+	       (shape.nodes > 1 || plx_one_node(e, shape.gpus)) &&
+	       plx_size_allowed(e, shape.gpus) && plx_seat_complete(e, seat);
+}
+
+/* What it is worth there; the job does not sit. */
+static double utility_of(struct plx_search *search, struct plx_elastic *e,
+			 const struct plx_seat *seat)
+{
+	if (plx_seat_equal(&e->now, seat))
+		return e->now.utility;
+	return plx_value(search, e, plx_seat_shape(seat));
+}
+
+static bool has_room(const struct plx_search *search,
+		     const struct plx_elastic *e, const struct plx_seat *seat)
+{
+	for (int i = 0; i < seat->count; i++) {
+		if (plx_node_free(search, e, seat->spots[i].node) <
+		    seat->spots[i].gpus)
+			return false;
+	}
+	return true;
+}
+
+/* Sit down, if there is room. */
+static bool sit(struct plx_search *search, struct plx_elastic *e,
+		struct plx_seat *seat)
+{
+	if (!has_room(search, e, seat))
+		return false;
+	seat->utility = utility_of(search, e, seat);
+	plx_seat_put(search, e, seat);
+	return true;
+}
+
+static bool worth_it(struct plx_search *search, struct plx_elastic *a,
+		     struct plx_elastic *b)
+{
+	double before = a->at.utility + b->at.utility;
+	double after;
+
+	if (b == a || b->fixed || b->at.count == 0 ||
+	    kept(a, &b->at) + kept(b, &a->at) <=
+		    kept(a, &a->at) + kept(b, &b->at) ||
+	    !may_have(search, a, &b->at) || !may_have(search, b, &a->at))
+		return false;
+	after = utility_of(search, a, &b->at) + utility_of(search, b, &a->at);
+	return after >= before - ROUNDING * fabs(before);
+}
+
+/* Each takes the other's seat; false, and as before, when that has no room. */
+static bool exchange(struct plx_search *search, struct plx_elastic *a,
+		     struct plx_elastic *b)
+{
+	bool done;
+
+	plx_move_begin(search);
+	plx_move_touch(search, a);
+	plx_move_touch(search, b);
+	plx_seat_take(search, a);
+	plx_seat_take(search, b);
+	plx_seat_copy(&search->picked, &b->saved);
+	done = sit(search, a, &search->picked);
+	plx_seat_copy(&search->picked, &a->saved);
+	done = done && sit(search, b, &search->picked);
+	if (!done)
+		plx_move_undo(search);
+	plx_move_begin(search);
+	return done;
+}
+
+/* With somebody who sits where the job has GPUs now. */
+static bool improve(struct plx_search *search, struct plx_elastic *a)
+{
+	for (int i = 0; i < a->now.count; i++) {
+		const struct plx_node *node =
+			&search->nodes[a->now.spots[i].node];
+
+		for (int k = 0; k < node->job_count; k++) {
+			struct plx_elastic *b = &search->jobs[node->jobs[k]];
+
+			search->work++;
+			if (worth_it(search, a, b) && exchange(search, a, b))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Each exchange keeps more GPUs in place, so there is an end. */
+void plx_search_exchange(struct plx_search *search)
+{
+	long budget = search->work + BUDGET;
+	bool again = true;
+
+	while (again && search->work < budget) {
+		again = false;
+		for (int j = 0; j < search->job_count; j++) {
+			struct plx_elastic *e = &search->jobs[j];
+
+			if (e->fixed || e->at.count == 0 ||
+			    plx_seat_equal(&e->at, &e->now))
+				continue;
+			again = improve(search, e) || again;
+		}
+	}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* back.c - a resize whose new ranks failed is undone */
+
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/back.h"
+
+void pollux_back_before(const job_record_t *job, struct pollux_track *track)
+{
+	xfree(track->back);
+	track->back = xcalloc(node_record_count, sizeof(*track->back));
+	track->back_count = node_record_count;
+	track->back_step = job->next_step_id;
+	pollux_record_gpus(job, track->back);
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(job->node_bitmap, n))
+			track->back[n] = -1;
+	}
+}
+
+bool pollux_back_asked(const struct pollux_track *track,
+		       const struct plx_status *status)
+{
+	return status->failed.is &&
+	       status->failed.serial == track->target.serial &&
+	       track->target.serial;
+}
+
+static bool _is_known(const struct pollux_track *track)
+{
+	return track->back && track->back_count == node_record_count;
+}
+
+int pollux_back_on(const struct pollux_track *track, int n)
+{
+	return track->back && n < track->back_count ? track->back[n] : -1;
+}
+
+/* Nodes count only where it is given GPUs; a parked job keeps its home. */
+static struct pollux_shape _shape(job_record_t *job, const int *gpus,
+				  const struct plx_status *status)
+{
+	return pollux_shape_of(gpus, node_record_count,
+			       MAX(pollux_record_home(job, status), 0));
+}
+
+/* What it has, without the nodes that were named. */
+static void _without(const job_record_t *job, const struct plx_status *status,
+		     int *gpus)
+{
+	pollux_record_gpus(job, gpus);
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (gpus[n] && node &&
+		    plx_failed_names(&status->failed, node->name))
+			gpus[n] = 0;
+	}
+}
+
+bool pollux_back_clear(job_record_t *job, const struct pollux_track *track,
+		       const struct plx_status *status)
+{
+	int all = pollux_record_steps(job, status, POLLUX_ALL_STEPS);
+
+	/* slurmctld was started since: one may be that of the old ranks. */
+	if (!_is_known(track))
+		return all <= 1;
+	return all == pollux_record_steps(job, status, track->back_step);
+}
+
+int pollux_back(job_record_t *job, const struct pollux_track *track,
+		const struct plx_status *status, struct plx_error *err)
+{
+	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	struct pollux_shape shape = { NULL };
+	int rc = -1;
+
+	if (_is_known(track)) {
+		shape = _shape(job, track->back, status);
+		rc = pollux_resize(job, &shape, err);
+		pollux_shape_release(&shape);
+	}
+	if (rc < 0) {
+		_without(job, status, gpus);
+		shape = _shape(job, gpus, status);
+		rc = pollux_resize(job, &shape, err);
+		pollux_shape_release(&shape);
+	}
+	xfree(gpus);
+	return rc;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * back.h - a resize whose new ranks failed is undone
+ *
+ * The launcher says so in its status (core/failed.h). Where the old ranks still
+ * train they go on; else they are started again on what the job had.
+ */
+#ifndef SCHED_POLLUX_BACK_H
+#define SCHED_POLLUX_BACK_H
+
+#include "common/slurm_compat.h"
+#include "core/status.h"
+#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/track.h"
+
+/* Before a resize, under its locks: remember what the job has. */
+void pollux_back_before(const job_record_t *job, struct pollux_track *track);
+
+/* Does the launcher ask for that, by its answer to the target we gave? */
+bool pollux_back_asked(const struct pollux_track *track,
+		       const struct plx_status *status);
+
+/* GPUs on node n before; -1: the job was not there, or that is not known. */
+int pollux_back_on(const struct pollux_track *track, int n);
+
+/* Are the steps gone that were begun since? READ lock on jobs. */
+bool pollux_back_clear(job_record_t *job, const struct pollux_track *track,
+		       const struct plx_status *status);
+
+/*
+ * Give the job what it had, or else what it has without the nodes that its
+ * launcher named. As pollux_resize().
+ */
+int pollux_back(job_record_t *job, const struct pollux_track *track,
+		const struct plx_status *status, struct plx_error *err);
+
+#endif

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* extend.c - time without GPUs is given back to a job's time limit */
+
+#include "src/common/parse_time.h"
+
+#include "sched/pollux/held.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/extend.h"
+#include "sched/pollux/rules/end.h"
+
+#define TICK_S 1.0
+/* A parked job is given its time so often, and each second near its end. */
+#define PARKED_S 10
+#define NEAR_S	 40
+/* One that has GPUs is given whole minutes. */
+#define SHARE_S 60
+/* Of one that is parked for long the log says so often what it was given. */
+#define SAY_S 600
+/* Given at most in one go: more is a clock that leapt. */
+#define AT_ONCE_S 86400
+
+/* The thread's own. */
+static double last_s;
+
+uint32_t pollux_given_minutes(int given_s)
+{
+	return (uint32_t) ((given_s + 59) / 60);
+}
+
+void pollux_extend_begin(struct pollux_track *track,
+			 const struct plx_target *target)
+{
+	track->target.given_s = target->given_s;
+	track->target.credited = target->credited;
+	track->target.rounds = target->rounds;
+	track->target.mark = target->mark;
+	track->counted = target->credited;
+}
+
+void pollux_extend_forget(struct pollux_track *track)
+{
+	track->owed_s = 0;
+	track->unsaid_s = 0;
+	track->parked = false;
+	track->speedup = 0;
+	track->counted = 0;
+	track->settled = 0;
+	track->ends = 0;
+	track->promised_to = 0;
+	track->against = false;
+	track->spent = false;
+}
+
+static bool _is_parked(const struct pollux_track *track)
+{
+	return track->since && !track->gpus;
+}
+
+static void _count_share(struct pollux_track *track, double seconds)
+{
+	if (track->since && track->gpus && track->speedup > 0 &&
+	    track->speedup < 1 && track->trust.doubt == PLX_BELIEVED)
+		track->owed_s += (1 - track->speedup) * seconds;
+}
+
+/* Without a lock: is there a reason to look at its record? */
+static bool _is_due(const struct pollux_track *track, time_t now)
+{
+	time_t passed = now - track->settled;
+
+	if (track->phase == POLLUX_MOVING)
+		return false;
+	if (_is_parked(track))
+		return passed >= PARKED_S || passed < 0 ||
+		       track->ends <= now + NEAR_S;
+	/* What is left of a parking is given at once. */
+	return track->since && (track->parked || (passed >= PARKED_S &&
+						  track->owed_s >= SHARE_S));
+}
+
+static void _count_parked(const job_record_t *job, struct pollux_track *track,
+			  time_t now)
+{
+	/* It is told when a job was suspended, and when it was resumed. */
+	time_t from = MAX(track->counted, job->suspend_time);
+	time_t to = _is_parked(track) ? now : track->since;
+
+	if (!track->parked)
+		from = MAX(from, track->since);
+	if ((_is_parked(track) || track->parked) && to > from)
+		track->owed_s += (double) MIN(to - from, AT_ONCE_S);
+	track->parked = _is_parked(track);
+	track->counted = now;
+}
+
+/*
+ * Backfill forgets its plans while it makes new ones: what was promised holds
+ * for as long as that job waits and no other time is told.
+ */
+static void _note_promise(const job_record_t *job, struct pollux_track *track)
+{
+	const job_record_t *waits = NULL;
+	time_t start = 0;
+	uint32_t id = pollux_end_promised(job, &start);
+
+	if (track->promised_to)
+		waits = find_job_record(track->promised_to);
+	if (!waits || !IS_JOB_PENDING(waits) || waits->start_time)
+		track->promised_to = 0;
+	if (id && (!track->promised_to || start < track->promised)) {
+		track->promised_to = id;
+		track->promised = start;
+	}
+}
+
+static int _test(job_record_t *job, const struct pollux_track *track,
+		 time_t end, uint32_t minutes, struct plx_error *err)
+{
+	if (track->promised_to && end > track->promised)
+		return plx_fail(err, "job %u is to start on its nodes then",
+				track->promised_to);
+	return pollux_end_test(job, end, minutes, err);
+}
+
+/* The record says so, besides what it says already. */
+static void _publish(job_record_t *job, struct pollux_track *track)
+{
+	struct plx_target told;
+
+	if (plx_target_read(job->system_comment, &told, NULL) < 0)
+		return;
+	told.given_s = track->target.given_s;
+	told.credited = track->target.credited;
+	pollux_record_publish(job, &told);
+}
+
+static void _say(const job_record_t *job, struct pollux_track *track)
+{
+	char ends[32];
+
+	if (track->unsaid_s < 1 || (track->parked && track->unsaid_s < SAY_S))
+		return;
+	slurm_make_time_str((time_t *) &job->end_time, ends, sizeof(ends));
+	pollux_info("sched/pollux: JobId=%u: %d s so far are given back to its "
+		    "time limit, now %u minutes, to %s",
+		    job->job_id, track->target.given_s, job->time_limit, ends);
+	track->unsaid_s = 0;
+}
+
+static void _give(job_record_t *job, struct pollux_track *track, time_t now)
+{
+	int seconds = (int) track->owed_s;
+	int given_s = track->target.given_s;
+	struct plx_error err;
+	uint32_t minutes = 0;
+
+	if (seconds < 1 || given_s > INT32_MAX - AT_ONCE_S)
+		return;
+	minutes = job->time_limit -
+		  MIN(pollux_given_minutes(given_s), job->time_limit - 1) +
+		  pollux_given_minutes(given_s + seconds);
+	if (_test(job, track, job->end_time + seconds, minutes, &err) < 0) {
+		if (!track->against)
+			pollux_info("sched/pollux: JobId=%u is not given back "
+				    "%d s of its time limit: %s",
+				    job->job_id, seconds, err.text);
+		track->against = true;
+		return;
+	}
+	pollux_end_set(job, job->end_time + seconds, minutes);
+	track->against = false;
+	track->owed_s -= seconds;
+	track->unsaid_s += seconds;
+	track->target.given_s = given_s + seconds;
+	track->target.credited = (int) MIN(now, INT32_MAX);
+	track->ends = job->end_time;
+	_publish(job, track);
+}
+
+static void _settle(struct pollux_track *track)
+{
+	job_record_t *job = find_job_record(track->job_id);
+	time_t now = time(NULL);
+
+	track->settled = now;
+	track->ends = now + AT_ONCE_S;
+	if (!job || !IS_JOB_RUNNING(job) || IS_JOB_COMPLETING(job) ||
+	    job->preempt_time || !job->node_bitmap || !job->time_limit ||
+	    job->time_limit == INFINITE || job->time_limit == NO_VAL) {
+		track->counted = now;
+		track->parked = false;
+		return;
+	}
+	_count_parked(job, track, now);
+	track->ends = job->end_time;
+	_note_promise(job, track);
+	_give(job, track, now);
+	_say(job, track);
+}
+
+void pollux_extend(const struct pollux_params *params)
+{
+	double now_s = pollux_now_s();
+	time_t now = time(NULL);
+	double passed_s = last_s > 0 ? now_s - last_s : 0;
+	struct pollux_track *track = NULL;
+	bool due = false;
+
+	if (params->time_back == POLLUX_BACK_NO ||
+	    (last_s > 0 && passed_s < TICK_S))
+		return;
+	last_s = now_s;
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		if (params->time_back == POLLUX_BACK_SHARE)
+			_count_share(track, passed_s);
+		due = due || _is_due(track, now);
+	}
+	if (!due)
+		return;
+	pollux_lock(POLLUX_TOUCH);
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		if (!_is_due(track, now))
+			continue;
+		_settle(track);
+		pollux_breathe(POLLUX_TOUCH);
+	}
+	pollux_unlock(POLLUX_TOUCH);
+}

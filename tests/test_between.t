@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+# test_between.t - a limit holds between two shapes, too
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+
+sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.2
+plan 6
+
+runs_on() {
+	is_state "$1" RUNNING && has_gpus "$1" "$2" &&
+		[ "$(job_field "$1" NumNodes)" = "$3" ]
+}
+
+# The most GPUs, and nodes, of any row that accounting has of it.
+most_charged() {
+	sb sacct -n -D -X -P -j "$1" -o alloctres,nnodes | awk -F '|' '
+		match($1, /gres\/gpu=[0-9]+/) {
+			gpus = substr($1, RSTART + 9, RLENGTH - 9) + 0
+			if (gpus > most) most = gpus
+			if ($2 + 0 > nodes) nodes = $2 + 0
+		}
+		END { print most + 0, nodes + 0 }'
+}
+
+# leaves NAME PARAMS: a job that trains on has four GPUs of a node, and then
+# those of another as well, as three of its own are for a rigid job.
+leaves() {
+	job=$(submit_light "$1" "$2" -- --live=0.3 --samples=1000000000 \
+		--profiled=8)
+	wait_until "runs_on $job 4 1 && trains $job" 60 || return 1
+	rigid=$(submit_rigid -w "$(job_field "$job" BatchHost)" \
+		--gpus-per-node=3 --priority=4294910000 -- 3600)
+	wait_until "is_state $rigid RUNNING" 60 &&
+		wait_until "is_state $job RUNNING &&
+			[ \"\$(job_field $job NumNodes)\" = 2 ]" 60
+}
+
+ok "a job of at most 4 GPUs goes from one node to two" \
+	leaves four pollux,min=2,max=4
+ok "it was told to stop first, and why" logged \
+	"JobId=$job has to stop first.* both shapes are [5-8] GPUs, its max= is 4"
+ok "at no time it had more" fails logged "JobId=$job hands over on [5-9]"
+sb scancel "$job" "$rigid"
+wait_until "ended $job $rigid" 30
+wait_until cluster_is_idle 30
+ok "accounting has no more GPUs of it than that" \
+	wait_until "[ \"\$(most_charged $job)\" = '4 2' ]" 20
+
+ok "nothing is left" wait_until cluster_is_idle 30
+ok "accounting agrees with what was held" wait_until accounts_agree 20

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* test_plan_limit.c - plans, where jobs have a time limit to keep */
+
+#include "core/plan.h"
+#include "core/worth.h"
+#include "plan_rules.h"
+#include "random_problem.h"
+
+/* Scales well: a pass of 1 ms a sample, gradients all noise. */
+static const struct plx_goodput noisy = {
+	.model = { .alpha_c = 1e-3,
+		   .beta_c = 1e-3,
+		   .alpha_n = 2e-2,
+		   .beta_n = 1e-5,
+		   .alpha_r = 1e-3,
+		   .beta_r = 1e-5,
+		   .gamma = 2 },
+	.noise = { .sqr = 1e-3, .var = 1e2 },
+	.limits = { .base_batch = 64,
+		    .max_batch = 4096,
+		    .min_per_gpu = 1,
+		    .max_per_gpu = 256,
+		    .accumulate = true },
+};
+
+static struct plx_problem *cluster(int nodes, int gpus, int jobs)
+{
+	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
+
+	assert_non_null(problem);
+	problem->uniform = true;
+	problem->interference = true;
+	for (int n = 0; n < nodes; n++)
+		problem->gpus[n] = problem->gpus_total[n] = gpus;
+	for (int j = 0; j < jobs; j++) {
+		problem->jobs[j] = (struct plx_job){
+			.id = (uint32_t) (j + 1),
+			.min_gpus = 1,
+			.max_gpus = nodes * gpus,
+			.profiled = true,
+			.goodput = noisy,
+			.profiled_gpus = nodes * gpus,
+			.may_park = true,
+			.home = -1,
+			.age_s = 1000,
+			.restart_s = 1,
+			.now = problem->jobs[j].now,
+		};
+	}
+	return problem;
+}
+
+static void assert_choice(const struct plx_plan *plan, int j, int gpus,
+			  const char *why)
+{
+	assert_int_equal(gpus, plan->choices[j].shape.gpus);
+	if (strncmp(why, plan->choices[j].why, strlen(why)) != 0)
+		fail_msg("job %d: \"%s\", want \"%s\"", j, plan->choices[j].why,
+			 why);
+}
+
+static void done(struct plx_problem *problem, struct plx_plan *plan)
+{
+	check_plan(problem, plan);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+/* Useful samples a second of such a job on so many GPUs of a node. */
+static double goodput_on(int gpus)
+{
+	struct plx_shape shape = { .nodes = 1, .gpus = gpus };
+	double goodput = 0;
+
+	assert_true(plx_batch_best(&noisy, shape, NULL, &goodput));
+	return goodput;
+}
+
+/* Two jobs on four GPUs, of which the second counts for more. */
+static struct plx_problem *one_is_pressed(void)
+{
+	struct plx_problem *problem = cluster(1, 4, 2);
+
+	problem->jobs[0].now[0] = 2;
+	problem->jobs[1].now[0] = 2;
+	problem->jobs[1].weight = 2.5;
+	problem->fairness = 0;
+	return problem;
+}
+
+static void a_job_of_less_weight_shrinks(void **state)
+{
+	struct plx_problem *problem = one_is_pressed();
+	struct plx_plan *plan;
+
+	(void) state;
+	plan = searched(problem);
+	assert_choice(plan, 0, 1, "shrinks 2 -> 1 GPUs");
+	done(problem, plan);
+}
+
+static void but_not_if_it_missed_its_time_limit_then(void **state)
+{
+	struct plx_problem *problem = one_is_pressed();
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].least_goodput = 0.9 * goodput_on(2);
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "stays: 2 GPUs");
+	done(problem, plan);
+}
+
+static void unless_it_wants_more_than_its_share_for_it(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->jobs[0].now[0] = 3;
+	problem->jobs[1].now[0] = 1;
+	problem->jobs[0].least_goodput = 0.95 * goodput_on(3);
+	plan = searched(problem);
+	assert_choice(plan, 0, 2, "shrinks 3 -> 2 GPUs");
+	done(problem, plan);
+}
+
+/* All rules of plans hold with limits, too: check_plan() in done(). */
+static void with_limits_plans_are_as_good_as_any(void **state)
+{
+	const struct random_spec spec = { .nodes = 4, .gpus = 4, .jobs = 6 };
+	int pressed = 0;
+
+	(void) state;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		uint64_t at = seed;
+		struct plx_problem *problem = random_problem(&at, &spec);
+
+		for (int j = 0; j < problem->job_count; j++) {
+			struct plx_job *job = &problem->jobs[j];
+			struct plx_yardstick fair =
+				plx_fair_share(problem, job);
+
+			if (!job->profiled || !chance(&at, 60))
+				continue;
+			job->least_goodput =
+				spread(&at, 0.1, 1.2) * fair.goodput;
+			pressed++;
+		}
+		done(problem, searched(problem));
+	}
+	assert_true(pressed > 200);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_of_less_weight_shrinks),
+		cmocka_unit_test(but_not_if_it_missed_its_time_limit_then),
+		cmocka_unit_test(unless_it_wants_more_than_its_share_for_it),
+		cmocka_unit_test(with_limits_plans_are_as_good_as_any),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
