@@ -123,7 +123,7 @@ cluster_is_idle() {
 		echo "$busy"
 		return 1
 	}
-	! sb scontrol show node -o | grep -E 'AllocTRES=[^ ]*gres/gpu=[1-9]'
+	! sb scontrol show node -o | grep -E 'AllocTRES=[^ ]*gres/gpu[^ =,]*=[1-9]'
 }
 
 # sacct's GPU-seconds of every shape are those that the plugin logged.

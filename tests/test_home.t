@@ -7,8 +7,8 @@
 . "${POLLUX_SRCDIR}/tests/shapes.sh"
 
 # On main, as by default, jobs are packed on the first nodes; on
-# partition spread (LLN=YES) they are spread. slurmctld is restarted: "$untyped".
-sandbox_up --like=site "$untyped" --nodes 4 --gpus-per-node 4 \
+# partition spread (LLN=YES) they are spread.
+sandbox_up --like=site --nodes 4 --gpus-per-node 4 \
 	--params pollux_min_gap=0.2 \
 	--conf-extra "PartitionName=spread Nodes=ALL LLN=YES"
 plan 28

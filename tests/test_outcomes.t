@@ -7,7 +7,7 @@
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/faults.sh"
 
-sandbox_up "$untyped" --nodes 3 --gpus-per-node 2
+sandbox_up --nodes 3 --gpus-per-node 2
 plan 23
 
 away_s=12 # that slurmctld is

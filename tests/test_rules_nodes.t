@@ -25,7 +25,7 @@ grows() {
 is_empty() {
 	[ -z "$(sb squeue -h)" ] &&
 		! sb scontrol show node -o |
-			grep -E 'AllocTRES=[^ ]*gres/gpu=[1-9]'
+			grep -E 'AllocTRES=[^ ]*gres/gpu[^ =,]*=[1-9]'
 }
 
 # Then all jobs are to go, so that the next one has the cluster for itself.

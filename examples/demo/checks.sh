@@ -77,7 +77,8 @@ nodes_idle() {
 		[ "$SECONDS" -lt "$end" ] || break
 		sleep 1
 	done
-	echo "$busy" | cut -c1-80
+	grep -oE 'NodeName=[^ ]*| (CPUAlloc|AllocTRES|GresUsed|State)=[^ ]*|^[^ ]+ is .*' \
+		<<<"$busy" | tr -d '\n'
 	return 1
 }
 

@@ -101,6 +101,57 @@ int pollux_node_free(const gres_node_state_t *gpus, const char *type)
 	return MIN(all, MAX(pollux_node_count(gpus, type) - used, 0));
 }
 
+/* How many devices of topology entry t are in use. */
+static uint64_t _in_use(const gres_node_state_t *gpus, int t)
+{
+	bitstr_t *bits = gpus->topo_gres_bitmap[t];
+
+	if (!bits || bit_size(bits) != bit_size(gpus->gres_bit_alloc))
+		return 0;
+	return (uint64_t) bit_overlap(bits, gpus->gres_bit_alloc);
+}
+
+static uint64_t _type_in_use(const gres_node_state_t *gpus, int type)
+{
+	uint64_t count = 0;
+
+	for (int t = 0; t < gpus->topo_cnt; t++) {
+		if (gpus->topo_type_name[t] &&
+		    gpus->topo_type_id[t] == gpus->type_id[type])
+			count += _in_use(gpus, t);
+	}
+	return count;
+}
+
+static bool _counts_types(const gres_node_state_t *gpus)
+{
+	return gpus && _has_devices(gpus) && gpus->topo_gres_cnt_alloc &&
+	       gpus->topo_type_id && gpus->type_cnt_alloc && !gpus->no_consume;
+}
+
+bool pollux_node_miscounted(const gres_node_state_t *gpus)
+{
+	if (!_counts_types(gpus))
+		return false;
+	for (int t = 0; t < gpus->type_cnt; t++) {
+		if (gpus->type_cnt_alloc[t] != _type_in_use(gpus, t))
+			return true;
+	}
+	return false;
+}
+
+void pollux_node_recount(const node_record_t *node)
+{
+	const gres_node_state_t *gpus = pollux_node_gpus(node);
+
+	if (!pollux_node_miscounted(gpus))
+		return;
+	for (int t = 0; t < gpus->topo_cnt; t++)
+		gpus->topo_gres_cnt_alloc[t] = _in_use(gpus, t);
+	for (int t = 0; t < gpus->type_cnt; t++)
+		gpus->type_cnt_alloc[t] = _type_in_use(gpus, t);
+}
+
 bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type)
 {
 	int count = pollux_node_count(gpus, type);

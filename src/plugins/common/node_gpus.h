@@ -28,6 +28,16 @@ bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type);
 bool pollux_node_device_is(const gres_node_state_t *gpus, int i,
 			   const char *type);
 
+/*
+ * Slurm counts GPUs in use by device, and again by type. A job that it takes
+ * back, after a restart or from us, is counted by type with all its GPUs on
+ * its first idle node. The devices are right: the first says whether the
+ * types disagree with them, the second counts these anew (write lock on
+ * nodes).
+ */
+bool pollux_node_miscounted(const gres_node_state_t *gpus);
+void pollux_node_recount(const node_record_t *node);
+
 /* The nodes that have GPUs of that type, as they are configured. */
 struct shape_cluster pollux_gpu_cluster(const char *type);
 

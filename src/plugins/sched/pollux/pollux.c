@@ -81,6 +81,7 @@ static struct {
 struct mend {
 	uint32_t *ids;
 	int count;
+	bool nodes; /* some node's GPUs are miscounted by type */
 };
 
 void pollux_stop(void)
@@ -273,18 +274,41 @@ static int _note_mend(void *x, void *arg)
 	return 0;
 }
 
+static bool _any_miscounted(void)
+{
+	bool any = false;
+
+	for (int n = 0; n < node_record_count && !any; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		any = node && pollux_node_miscounted(pollux_node_gpus(node));
+	}
+	return any;
+}
+
+static void _recount_nodes(void)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		if (node_record_table_ptr[n])
+			pollux_node_recount(node_record_table_ptr[n]);
+	}
+}
+
 static void _mend(void)
 {
-	struct mend mend = { NULL, 0 };
+	struct mend mend = { .ids = NULL };
 
 	last.mended_s = pollux_now_s();
 	pollux_lock(POLLUX_DOUBTING);
 	if (job_list)
 		list_for_each_ro(job_list, _note_mend, &mend);
+	mend.nodes = _any_miscounted();
 	pollux_unlock(POLLUX_DOUBTING);
-	if (!mend.count && !pollux_ledger_any())
+	if (!mend.count && !mend.nodes && !pollux_ledger_any())
 		return;
 	pollux_lock(POLLUX_MENDING);
+	if (mend.nodes)
+		_recount_nodes();
 	for (int i = 0; i < mend.count; i++) {
 		pollux_hosts_mend(find_job_record(mend.ids[i]));
 		pollux_steps_mend(find_job_record(mend.ids[i]));

@@ -109,6 +109,14 @@ void pollux_place_take_out(job_record_t *job, struct pollux_holding *held)
 	job->gres_list_alloc = NULL;
 }
 
+static void _recount(const job_record_t *job)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		if (bit_test(job->job_resrcs->node_bitmap, n))
+			pollux_node_recount(node_record_table_ptr[n]);
+	}
+}
+
 int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 			  struct plx_error *err)
 {
@@ -127,6 +135,7 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 	job->gres_list_req = gres_job_state_list_dup(job->gres_list_alloc);
 	if (select_g_select_nodeinfo_set(job) != SLURM_SUCCESS)
 		rc = plx_fail(err, "Slurm does not take back what it had");
+	_recount(job);
 	FREE_NULL_LIST(job->gres_list_req);
 	job->gres_list_req = request;
 	return rc;
