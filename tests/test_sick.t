@@ -12,7 +12,7 @@ mkdir -p "$WORK/node/n1" "$WORK/node/n2" "$WORK/node/n3"
 chmod 1777 "$WORK/node"/*
 sandbox_up --nodes 3 --gpus-per-node 2 --conf-extra "TmpFS=$WORK/node/%n" \
 	--params pollux_interval=1,pollux_sick=15
-plan 21
+plan 25
 # The other user has to reach munged.
 chmod a+rx "$SB" "$SB/run" "$SB/etc"
 
@@ -50,7 +50,7 @@ submit() {
 	# shellcheck disable=SC2086
 	sb sbatch --parsable -J "$name" --scheduler-params="pollux,$params" \
 		-o "$WORK/$name.out" --open-mode=append "$@" --wrap \
-		"srun pollux-launch -v $options --checkpoint-dir \
+		"srun ${mpi-} pollux-launch -v $options --checkpoint-dir \
 $WORK/$name.ckpt $WORK/train $(echo $training)"
 }
 
@@ -84,9 +84,9 @@ goes_on() {
 		[ "$(epochs_of "$2")" -gt "$epochs" ] && is_state "$1" RUNNING
 }
 
-# complained JOB NODE: once at least.
+# complained JOB NODE [WHAT]: once at least.
 complained() {
-	logged "JobId=$1: its ranks failed on $2, which is closed to"
+	logged "JobId=$1: ${3:-its ranks} failed on $2, which is closed to"
 }
 
 # Its ranks were never stopped for that.
@@ -144,6 +144,30 @@ ok "... and taken, now that it is well" \
 ok "... which makes what was said forgotten" \
 	wait_until "logged 'trains on n2: what was said against it'" 30
 sb scancel "$warm" "$cold"
+wait_until cluster_is_idle 60
+
+# ---- Slurm starts a job on a sick node ----
+
+fill n1
+hold1=$full
+fill n3
+hold3=$full
+fall_sick n2
+# Where MpiDefault is PMIx, the launcher's own step would fail as well.
+started=$(mpi=--mpi=none submit started min=2,max=2 "")
+ok "a job that Slurm starts where no rank comes up is put back" \
+	wait_until "complained $started n2 'its start'" 60
+ok "... and starts no more there" eval 'wait_until "is_state $started PENDING" 30 &&
+	sb scontrol show job "$started" | grep ExcNodeList=n2'
+sb scancel "$hold3"
+ok "... but elsewhere, where it trains" \
+	eval 'wait_until "has_gpus $started 2 && trains $started" 60 &&
+		on_node $started n3'
+ok "... which its output tells" \
+	grep 'srun started nothing on n2, 3 times: asking for other nodes' \
+	"$WORK/started.out"
+get_well n2
+sb scancel "$hold1" "$started"
 wait_until cluster_is_idle 60
 
 # ---- a liar ----

@@ -64,7 +64,8 @@ bool plx_fault_may_restart(struct plx_launcher *l, int code)
 
 int plx_fault_code(const struct plx_launcher *l, int code)
 {
-	if (code == 0 && l->fault.speaks && !l->now->peer.met)
+	if (code == 0 &&
+	    (l->ill.none_up || (l->fault.speaks && !l->now->peer.met)))
 		return PLX_SRUN_FAILED;
 	return code;
 }

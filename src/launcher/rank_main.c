@@ -125,7 +125,7 @@ static void report(const struct plx_rank_order *order,
 {
 	const char *node = getenv("SLURMD_NODENAME");
 
-	if (order->notes && node && place->local == 0 && place->nodes > 1)
+	if (order->notes && node && place->local == 0)
 		plx_here_write(order->notes, order->generation, node);
 }
 

@@ -30,6 +30,26 @@ static bool *who_reported(const char *notes, const struct plx_generation *g)
 	return here;
 }
 
+/*
+ * Not on our own node, whose notes are seen wherever the folder is, nor on
+ * any other. srun's exit code may well be 0 then.
+ */
+static bool nothing_came_up(const struct plx_launcher *l,
+			    const struct plx_generation *g)
+{
+	const struct plx_layout *shape = &g->step.layout;
+	const char *notes = l->settings->notes;
+	const char *own = l->settings->node;
+	bool any = !notes || !own || !l->settings->params ||
+		   l->settings->registry || g->said.hello ||
+		   !plx_ranks_on(shape, own);
+
+	for (int i = 0; !any && i < shape->count; i++)
+		any = plx_here_is(notes, (int) g->step.generation,
+				  shape->nodes[i].name);
+	return !any;
+}
+
 void plx_sick_find(struct plx_launcher *l, const struct plx_generation *g)
 {
 	bool *here = who_reported(l->settings->notes, g);
@@ -46,6 +66,7 @@ void plx_sick_find(struct plx_launcher *l, const struct plx_generation *g)
 	};
 	plx_blame(&evidence, &l->ill.found);
 	free(here);
+	l->ill.none_up = nothing_came_up(l, g);
 }
 
 /* Where nothing tells, it is the only node that is new. */
@@ -155,20 +176,33 @@ static bool is_bad_node(struct plx_launcher *l)
 	       plx_failed_add(&ill->found, how->node);
 }
 
+/* Not even pollux-rank came up, where Slurm has started the job. */
+static bool is_dead_start(struct plx_launcher *l, int code)
+{
+	struct plx_illness *ill = &l->ill;
+
+	if (ill->good.count || l->now->said.began || code != PLX_SRUN_FAILED ||
+	    l->fault.srun != SRUN_ENOUGH)
+		return false;
+	if (ill->none_up)
+		(void) plx_failed_add(&ill->found, l->settings->node);
+	return ill->found.nodes[0] != '\0';
+}
+
 bool plx_sick_now(struct plx_launcher *l, int code)
 {
 	struct plx_illness *ill = &l->ill;
 	bool fresh = is_new_shape(l, code);
 
-	if (!l->settings->params || (!fresh && !is_bad_node(l)) ||
-	    ill->spared >= SPARED_MOST)
+	if (!l->settings->params || ill->spared >= SPARED_MOST ||
+	    (!fresh && !is_bad_node(l) && !is_dead_start(l, code)))
 		return false;
 	if (fresh)
 		name_only_new(&ill->found, &l->now->step.layout, &ill->good);
 	l->status.failed = ill->found;
 	ill->asked = l->job.target;
 	ill->waits_s = plx_now_s() + WAIT_S;
-	/* One that trained may well be the program's own fault. */
+	/* One that trained may be the program's own fault, srun is retried. */
 	if (!fresh)
 		return false;
 	ill->spared++;
@@ -206,10 +240,23 @@ void plx_sick_keep(struct plx_launcher *l)
 	plx_handover_keep(l);
 }
 
+static void tell_dead_start(struct plx_launcher *l)
+{
+	plx_say(l, PLX_NORMAL,
+		"srun started nothing on %s, %d times: asking for other nodes",
+		named(l), l->fault.srun);
+	plx_tell_sick(l, l->ill.found.nodes, false);
+}
+
 bool plx_sick_tell(struct plx_launcher *l, int code)
 {
-	if (!l->status.failed.is || !l->ill.waits_s || l->now->said.began)
+	if (!l->status.failed.is || plx_now_s() >= l->ill.waits_s ||
+	    l->now->said.began)
 		return false;
+	if (!l->ill.good.count) {
+		tell_dead_start(l);
+		return true;
+	}
 	plx_say(l, PLX_NORMAL,
 		"ranks failed on %s (exit code %d) before they trained: "
 		"asking for the last shape that did, %d rank%s on %s",

@@ -22,6 +22,7 @@ struct plx_illness {
 	struct plx_layout good; /* on which ranks trained last; none: never */
 	char good_where[PLX_WHERE_SIZE];
 	struct plx_failed found; /* of the generation that ended last */
+	bool none_up;		 /* no rank of it came up on any node */
 	bool pending;		 /* the old ranks are to train on first */
 	int spared;	/* faults in a row that were not the program's */
 	char last[256]; /* node whose rank failed last in training */
@@ -46,7 +47,10 @@ bool plx_sick_now(struct plx_launcher *l, int code);
 void plx_sick_return(struct plx_launcher *l);
 /* The job has its shape again. */
 void plx_sick_keep(struct plx_launcher *l);
-/* Tell the user, in place of a fault. False: it was one. */
+/*
+ * Tell the user, in place of a fault, for which shape the ranks wait. False:
+ * they wait for none.
+ */
 bool plx_sick_tell(struct plx_launcher *l, int code);
 
 /* Is another shape to come before ranks are started? */

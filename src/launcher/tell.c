@@ -306,7 +306,7 @@ static int write_status(struct plx_launcher *l, char fields[PLX_FIELDS_MAX],
 
 /*
  * A program that never spoke to us cannot save when told: without a status it
- * is never asked to.
+ * is never asked to. But one that came up nowhere has nothing to save.
  */
 void plx_publish(struct plx_launcher *l)
 {
@@ -316,7 +316,8 @@ void plx_publish(struct plx_launcher *l)
 	if (!l->publish_due_s || plx_now_s() < l->publish_due_s)
 		return;
 	l->publish_due_s = 0;
-	if (!l->settings->params || (!l->ever_met && !l->status.ack))
+	if (!l->settings->params ||
+	    (!l->ever_met && !l->status.ack && !l->status.failed.is))
 		return;
 	if (write_status(l, fields, l->told_bare, &err) < 0) {
 		plx_say(l, PLX_NORMAL, "%s", err.text);

@@ -51,6 +51,7 @@ static void _free_strings(struct pollux_track *track)
 	xfree(track->complaint);
 	xfree(track->had);
 	xfree(track->back);
+	xfree(track->shuns);
 	xfree(track->fresh);
 	FREE_NULL_BITMAP(track->left);
 }

@@ -79,6 +79,7 @@ struct pollux_track {
 	uint32_t back_step;	  /* the first one after it */
 	struct plx_failed failed; /* as last heard, see plan/sick.h */
 	bool elsewhere;		  /* nodes were closed for that */
+	char *shuns;		  /* moving: a node it is not to start on */
 
 	/* prolog.h */
 	int *had;	   /* GPUs on each node before; -1 where none of it */

@@ -12,6 +12,8 @@
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/tell/count.h"
 
+#define STARTS_MOST 3 /* that a job has on other nodes, for no rank came up */
+
 static struct {
 	struct plx_sick sick;
 	double next_s; /* a node opens then; 0: none */
@@ -132,6 +134,76 @@ static bool _complain_about(const struct pollux_view *view,
 	return closed;
 }
 
+/* Nodes that were closed for what this job said alone. */
+static int _own_complaints(const struct pollux_view *view,
+			   const struct pollux_job *job)
+{
+	int count = 0;
+
+	for (int n = 0; n < view->node_count; n++)
+		count += view->nodes[n].name &&
+			 plx_sick_closed(&known.sick, view->nodes[n].name,
+					 job->id, job->uid,
+					 pollux_now_s()) == PLX_CLOSED_JOB;
+	return count;
+}
+
+/* GPUs that it could have, some day, on other nodes than its script's. */
+static int _gpus_away(const struct pollux_view *view,
+		      const struct pollux_job *job)
+{
+	int gpus = 0;
+
+	for (int n = 0; n < view->node_count; n++) {
+		if (n != job->home && job->allowed[n])
+			gpus += view->nodes[n].gpus;
+	}
+	return gpus;
+}
+
+/*
+ * Slurm started it where nothing comes up: nothing is lost when it starts
+ * again elsewhere. Not for ever: it may be the job.
+ */
+static bool _never_began(const struct pollux_view *view,
+			 const struct pollux_job *job)
+{
+	return !job->status.failed.serial && !job->status.has_hint &&
+	       job->status.launcher != PLX_WAKE_NONE && job->home >= 0 &&
+	       !xstrcmp(job->status.failed.nodes,
+			view->nodes[job->home].name) &&
+	       known.wait_s > 0 && job->moves &&
+	       _own_complaints(view, job) < STARTS_MOST &&
+	       _gpus_away(view, job) >= MAX(job->options.min_gpus, 1);
+}
+
+static void _start_elsewhere(const struct pollux_view *view, int j,
+			     struct pollux_track *track)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	const char *home = view->nodes[job->home].name;
+	int *none = xcalloc(view->node_count + 1, sizeof(*none));
+	char why[PLX_WHY_SIZE];
+	struct plx_sick_claim claim = {
+		.node = home,
+		.job = job->id,
+		.owner = job->uid,
+		.sure = true,
+		.now_s = pollux_now_s(),
+		.wait_s = known.wait_s,
+		.cluster = view->node_count,
+	};
+
+	(void) _complain(&claim, "its start");
+	snprintf(why, sizeof(why),
+		 "nothing started on %s, it is to start elsewhere", home);
+	xfree(track->shuns);
+	track->shuns = xstrdup(home);
+	if (!pollux_move_at_once(view, j, none, why))
+		xfree(track->shuns);
+	xfree(none);
+}
+
 void pollux_sick_prolog(const job_record_t *job, const char *nodes)
 {
 	pollux_hostlist_t hosts = hostlist_create(nodes);
@@ -190,6 +262,10 @@ void pollux_sick_hear(const struct pollux_view *view, int j,
 	if (plx_failed_equal(failed, &track->failed))
 		return;
 	track->failed = *failed;
+	if (_never_began(view, job)) {
+		_start_elsewhere(view, j, track);
+		return;
+	}
 	back = _can_go_back(view, job, track);
 	known.next_s = pollux_now_s(); /* there is something to decide */
 	track->elsewhere = _complain_about(view, job, track, back);

@@ -69,6 +69,24 @@ static int _requeue(job_record_t *job)
 	return rc;
 }
 
+/* As by --exclude. */
+static void _shun(job_record_t *job, struct pollux_track *track)
+{
+	job_details_t *details = job->details;
+	const node_record_t *node = NULL;
+
+	if (track->shuns)
+		node = find_node_record(track->shuns);
+	if (!node)
+		return;
+	xstrfmtcat(details->exc_nodes, "%s%s", details->exc_nodes ? "," : "",
+		   track->shuns);
+	if (!details->exc_node_bitmap)
+		details->exc_node_bitmap = bit_alloc(node_record_count);
+	bit_set(details->exc_node_bitmap, node->index);
+	xfree(track->shuns);
+}
+
 int pollux_move_depart(job_record_t *job, struct pollux_track *track,
 		       struct plx_error *err)
 {
@@ -83,6 +101,7 @@ int pollux_move_depart(job_record_t *job, struct pollux_track *track,
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "it cannot be requeued: %s",
 				slurm_strerror(rc));
+	_shun(job, track);
 	/* Still the same lock: what Slurm sees next can be had. */
 	(void) pollux_requeue_shape(job);
 	track->phase = POLLUX_MOVING;
