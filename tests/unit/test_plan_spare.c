@@ -3,28 +3,11 @@
 
 #include "core/plan.h"
 #include "core/worth.h"
-#include "plan_rules.h"
+#include "plan_world.h"
 #include "random_problem.h"
 
-/* Scales well: a pass of 1 ms a sample, gradients all noise. */
-static const struct plx_goodput noisy = {
-	.model = { .alpha_c = 1e-3,
-		   .beta_c = 1e-3,
-		   .alpha_n = 2e-2,
-		   .beta_n = 1e-5,
-		   .alpha_r = 1e-3,
-		   .beta_r = 1e-5,
-		   .gamma = 2 },
-	.noise = { .sqr = 1e-3, .var = 1e2 },
-	.limits = { .base_batch = 64,
-		    .max_batch = 4096,
-		    .min_per_gpu = 1,
-		    .max_per_gpu = 256,
-		    .accumulate = true },
-};
-
 /* Each job has a GPU on its home, the node of its number. */
-static struct plx_problem *cluster(const int *gpus, int nodes, int jobs)
+static struct plx_problem *one_each(const int *gpus, int nodes, int jobs)
 {
 	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
 
@@ -85,7 +68,7 @@ static void what_fits_no_even_shape_goes_to_one_who_gains(void **state)
 {
 	static const int gpus[] = { 1, 4 };
 	static const int all[] = { 1, 4 };
-	struct plx_problem *problem = cluster(gpus, 2, 1);
+	struct plx_problem *problem = one_each(gpus, 2, 1);
 	struct plx_plan *plan = NULL;
 
 	(void) state;
@@ -106,7 +89,7 @@ static void what_fits_no_even_shape_goes_to_one_who_gains(void **state)
 static void a_job_keeps_what_it_took(void **state)
 {
 	static const int gpus[] = { 1, 2, 2, 4 };
-	struct plx_problem *problem = cluster(gpus, 4, 3);
+	struct plx_problem *problem = one_each(gpus, 4, 3);
 	struct plx_plan *plan = searched(problem);
 
 	(void) state;
@@ -127,7 +110,7 @@ static void it_gives_back_no_more_than_is_wanted(void **state)
 {
 	static const int gpus[] = { 1, 4 };
 	static const int left[] = { 1, 2 };
-	struct plx_problem *problem = cluster(gpus, 2, 1);
+	struct plx_problem *problem = one_each(gpus, 2, 1);
 	struct plx_plan *plan = searched(problem);
 
 	(void) state;
@@ -143,7 +126,7 @@ static void it_gives_back_no_more_than_is_wanted(void **state)
 static void another_job_gets_its_own_back(void **state)
 {
 	static const int gpus[] = { 1, 4 };
-	struct plx_problem *problem = cluster(gpus, 2, 2);
+	struct plx_problem *problem = one_each(gpus, 2, 2);
 	struct plx_plan *plan = NULL;
 
 	(void) state;
@@ -161,7 +144,7 @@ static int with_three_worth(double speedup, double kept)
 {
 	static const int gpus[] = { 2, 1 };
 	const double speedups[] = { 1, 2, 2.9, 0, 2, speedup };
-	struct plx_problem *problem = cluster(gpus, 2, 1);
+	struct plx_problem *problem = one_each(gpus, 2, 1);
 	struct plx_table *table = calloc(1, sizeof(*table));
 	struct plx_plan *plan = NULL;
 	int has;
@@ -198,7 +181,7 @@ static void but_not_if_the_change_costs_more(void **state)
 static void a_job_without_a_home_stays_even(void **state)
 {
 	static const int gpus[] = { 1, 4 };
-	struct plx_problem *problem = cluster(gpus, 2, 1);
+	struct plx_problem *problem = one_each(gpus, 2, 1);
 	struct plx_plan *plan = NULL;
 
 	(void) state;
