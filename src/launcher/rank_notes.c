@@ -59,17 +59,22 @@ int plx_note_write(const char *folder, enum plx_note note, int generation,
 	return 0;
 }
 
-bool plx_note_is(const char *folder, enum plx_note note, int generation)
+/* open() looks again where NFS would answer stat() from memory. */
+static bool is_there(const char *path)
 {
-	char path[PATH_MAX];
-	int fd;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
-	/* open() looks again where NFS would answer stat() from memory. */
-	path_of(path, folder, note, generation);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
+}
+
+bool plx_note_is(const char *folder, enum plx_note note, int generation)
+{
+	char path[PATH_MAX];
+
+	path_of(path, folder, note, generation);
+	return is_there(path);
 }
 
 static void path_of_here(char path[PATH_MAX], const char *folder,
@@ -94,13 +99,9 @@ void plx_here_write(const char *folder, int generation, const char *node)
 bool plx_here_is(const char *folder, int generation, const char *node)
 {
 	char path[PATH_MAX];
-	int fd;
 
 	path_of_here(path, folder, generation, node);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return is_there(path);
 }
 
 /* "began-12" and its like. */
