@@ -26,20 +26,11 @@ static const char *const words[] = {
 	"CUDA_ERROR_SYSTEM_NOT_READY",
 };
 
-int plx_ranks_on(const struct plx_layout *layout, const char *node)
-{
-	for (int i = 0; layout && i < layout->count; i++) {
-		if (!strcmp(layout->nodes[i].name, node))
-			return layout->nodes[i].ranks;
-	}
-	return 0;
-}
-
 bool plx_blame_is_new(const struct plx_layout *shape,
 		      const struct plx_layout *good)
 {
 	for (int i = 0; i < shape->count; i++) {
-		if (!plx_ranks_on(good, shape->nodes[i].name))
+		if (!plx_layout_on(good, shape->nodes[i].name))
 			return true;
 	}
 	return false;
@@ -91,7 +82,7 @@ void plx_blame(const struct plx_evidence *evidence, struct plx_failed *failed)
 	if (!plx_blame_itself(how))
 		blame_silent(evidence, failed);
 	if (!failed->nodes[0] && *node &&
-	    plx_ranks_on(evidence->shape, node) >
-		    plx_ranks_on(evidence->good, node))
+	    plx_layout_on(evidence->shape, node) >
+		    plx_layout_on(evidence->good, node))
 		(void) plx_failed_add(failed, node);
 }

@@ -33,9 +33,6 @@ void plx_blame(const struct plx_evidence *evidence, struct plx_failed *failed);
 /* It ended or crashed, and was not killed from outside; NULL: no word. */
 bool plx_blame_itself(const struct plx_exit *how);
 
-/* Ranks of the layout on that node. */
-int plx_ranks_on(const struct plx_layout *layout, const char *node);
-
 /* Has the shape a node that the good one has no rank on? */
 bool plx_blame_is_new(const struct plx_layout *shape,
 		      const struct plx_layout *good);

@@ -31,23 +31,11 @@ static int most_ranks(const struct plx_target *target)
 	return most;
 }
 
-/* Ranks on our node, which may have none of them. */
-static int ranks_here(const struct plx_launcher *l)
-{
-	const struct plx_layout *now = &l->now->step.layout;
-	const char *node = l->settings->node;
-
-	for (int i = 0; node && i < now->count; i++) {
-		if (!strcmp(now->nodes[i].name, node))
-			return now->nodes[i].ranks;
-	}
-	return 0;
-}
-
 static bool has_memory(const struct plx_launcher *l)
 {
 	const struct plx_target *target = &l->job.target;
-	int here = ranks_here(l);
+	/* Our node may have none of them. */
+	int here = plx_layout_on(&l->now->step.layout, l->settings->node);
 	struct plx_error err;
 
 	if (plx_memory_suffices(l->now->socket, l->settings->node, here,

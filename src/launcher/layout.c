@@ -117,6 +117,14 @@ bool plx_layout_equal(const struct plx_layout *a, const struct plx_layout *b)
 	return true;
 }
 
+int plx_layout_on(const struct plx_layout *layout, const char *node)
+{
+	const struct plx_layout_node *found =
+		layout && node ? find(layout, node) : NULL;
+
+	return found ? found->ranks : 0;
+}
+
 bool plx_layout_within(const struct plx_layout *part,
 		       const struct plx_layout *whole)
 {

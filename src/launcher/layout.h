@@ -51,6 +51,9 @@ void plx_layout_lead(struct plx_layout *layout, const char *first);
  */
 bool plx_layout_equal(const struct plx_layout *a, const struct plx_layout *b);
 
+/* Ranks on that node; 0 where it, or the layout, is none. */
+int plx_layout_on(const struct plx_layout *layout, const char *node);
+
 /* Has whole at least as many ranks on each node that part has any on? */
 bool plx_layout_within(const struct plx_layout *part,
 		       const struct plx_layout *whole);

@@ -42,7 +42,7 @@ static bool nothing_came_up(const struct plx_launcher *l,
 	const char *own = l->settings->node;
 	bool any = !notes || !own || !l->settings->params ||
 		   l->settings->registry || g->said.hello ||
-		   !plx_ranks_on(shape, own);
+		   !plx_layout_on(shape, own);
 
 	for (int i = 0; !any && i < shape->count; i++)
 		any = plx_here_is(notes, (int) g->step.generation,
@@ -78,7 +78,7 @@ static void name_only_new(struct plx_failed *failed,
 	int fresh = 0;
 
 	for (int i = 0; i < shape->count; i++) {
-		if (plx_ranks_on(good, shape->nodes[i].name))
+		if (plx_layout_on(good, shape->nodes[i].name))
 			continue;
 		node = shape->nodes[i].name;
 		fresh++;
