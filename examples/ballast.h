@@ -12,16 +12,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mlp_cuda.h"
+
 struct ballast {
 	float *data; /* NULL: none */
 	size_t n;
+	struct mlp_cuda *cuda; /* data is there; NULL: on the host */
 };
 
-/* So many megabytes, touched. 0, or -1: memory is out. */
-int ballast_init(struct ballast *ballast, int mb);
+/*
+ * So many megabytes, touched; on the GPU unless cuda is NULL. 0, or -1: memory
+ * is out.
+ */
+int ballast_init(struct ballast *ballast, int mb, struct mlp_cuda *cuda);
 
-/* This step, from 0, is done. */
-void ballast_step(struct ballast *ballast, uint64_t step);
+/* This step, from 0, is done. -1: the GPU says in gpu_error() why not. */
+int ballast_step(struct ballast *ballast, uint64_t step);
 
 /* Is it what it was after so many steps? */
 bool ballast_right(const struct ballast *ballast, uint64_t steps);

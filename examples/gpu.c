@@ -135,9 +135,11 @@ static int find_calls(struct gpu *gpu)
 /* The ranks of a node take turns, where each does not see its own alone. */
 static int choose(struct gpu *gpu, int *device)
 {
-	const char *rank = getenv("SLURM_LOCALID");
+	const char *rank = getenv("LOCAL_RANK");
 	int count = 0;
 
+	if (!rank)
+		rank = getenv("SLURM_LOCALID");
 	if (!rank)
 		rank = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
 	if (check(gpu, gpu->count(&count), "no GPU can be used") < 0)

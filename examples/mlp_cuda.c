@@ -10,11 +10,11 @@
 
 #include "mlp_cuda.h"
 
-enum kernel { FORWARD, SOFTMAX, WEIGHTS, INPUTS, STEP, KERNELS };
+enum kernel { FORWARD, SOFTMAX, WEIGHTS, INPUTS, STEP, MARK, KERNELS };
 
 static const char *const names[KERNELS] = { "mlp_forward", "mlp_softmax",
 					    "mlp_weights", "mlp_inputs",
-					    "mlp_step" };
+					    "mlp_step",	   "mlp_mark" };
 
 /* clang-format off */
 static const char source[] =
@@ -101,6 +101,13 @@ static const char source[] =
 "		return;\n"
 "	momentum[t] = keep * momentum[t] + gradient[t];\n"
 "	w[t] -= lr * momentum[t];\n"
+"}\n"
+"extern \"C\" __global__ void mlp_mark(float *data, number n, number stride,\n"
+"	number first, float value)\n"
+"{\n"
+"	number i = first + stride * thread();\n"
+"	if (i < n)\n"
+"		data[i] = value;\n"
 "}\n";
 /* clang-format on */
 
@@ -291,6 +298,17 @@ int mlp_cuda_step(struct mlp_cuda *m, float lr, float momentum)
 			      &n,	   &lr,		 &momentum };
 
 	return gpu_run(m->gpu, m->kernels[STEP], m->mlp->n, arguments);
+}
+
+int mlp_cuda_mark(struct mlp_cuda *m, float *data, size_t n, size_t stride,
+		  size_t first, float value)
+{
+	unsigned long long numbers[] = { n, stride, first };
+	void *arguments[] = { &data, &numbers[0], &numbers[1], &numbers[2],
+			      &value };
+
+	return gpu_run(m->gpu, m->kernels[MARK], (n + stride - 1) / stride,
+		       arguments);
 }
 
 int mlp_cuda_fetch(struct mlp_cuda *m, struct mlp *mlp)

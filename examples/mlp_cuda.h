@@ -23,7 +23,7 @@ struct mlp_cuda {
 	int *labels;
 	float *result; /* on the host: losses */
 	size_t room;   /* samples that fit */
-	void *kernels[5];
+	void *kernels[6];
 };
 
 /* With the host's weights. -1 with the sentence in gpu_error(). */
@@ -42,6 +42,10 @@ int mlp_cuda_loss(struct mlp_cuda *m, size_t count, double *loss);
 
 /* One optimiser step. */
 int mlp_cuda_step(struct mlp_cuda *m, float lr, float momentum);
+
+/* data[first], data[first + stride] and so on, below n, become value. */
+int mlp_cuda_mark(struct mlp_cuda *m, float *data, size_t n, size_t stride,
+		  size_t first, float value);
 
 /* The weights, back to the host's. */
 int mlp_cuda_fetch(struct mlp_cuda *m, struct mlp *mlp);

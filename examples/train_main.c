@@ -103,7 +103,8 @@ static int update(struct train *t, const struct pollux_pass *pass)
 	if (train_step(t) < 0)
 		return -1;
 	pollux_info(t->pollux, &before);
-	ballast_step(&t->ballast, before.step);
+	if (ballast_step(&t->ballast, before.step) < 0)
+		return train_complain(gpu_error());
 	if (pollux_commit(t->pollux) < 0)
 		return -1;
 	pollux_info(t->pollux, &after);
@@ -276,8 +277,10 @@ static int open_model(struct train *t)
 		return train_complain("out of memory");
 	if (o->cuda && mlp_cuda_init(&t->cuda, &t->mlp) < 0)
 		return train_complain(gpu_error());
-	if (ballast_init(&t->ballast, o->ballast_mb) < 0)
-		return train_complain("out of memory for ballast");
+	if (ballast_init(&t->ballast, o->ballast_mb,
+			 o->cuda ? &t->cuda : NULL) < 0)
+		return train_complain(o->cuda ? gpu_error()
+					      : "out of memory for ballast");
 	return 0;
 }
 
@@ -303,6 +306,7 @@ static int register_ballast(struct train *t)
 		.type = POLLUX_F32,
 		.dims = 1,
 		.shape = { t->ballast.n },
+		.memory = train_on_gpu(t) ? POLLUX_CUDA : POLLUX_HOST,
 	};
 
 	return t->ballast.n ? pollux_register(t->pollux, &tensor) : 0;

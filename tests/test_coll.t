@@ -7,6 +7,7 @@
 . "${POLLUX_SRCDIR}/tests/mpi.sh"
 
 probe=$POLLUX_BUILDDIR/tests/unit/coll_probe
+gpu_probe=$POLLUX_BUILDDIR/tests/unit/gpu_probe
 fake=$POLLUX_BUILDDIR/tests/unit/.libs/fake_cuda.so
 cd "$WORK" || exit 1
 
@@ -88,6 +89,52 @@ kernels_for_old() {
 	FAKE_NVRTC=old on_gpu 0 "$probe" gradient
 }
 
+# A pass is over when the GPU says so, long after the host has launched it.
+pass_times() {
+	FAKE_KERNEL_US=3000 on_gpu 0 "$gpu_probe" times 30 | tee times.out
+	jq -e '.gpu_ms > 85 and .launch_ms < 20 and .pollux_ms > 85' times.out
+}
+
+# As PyTorch brings its own: under another version, and with a hash in its name.
+loaded_before() {
+	local name
+	for name in libcudart.so.12 libcudart-d0da41ae.so.11.0; do
+		mkdir -p trap
+		ln -sf "$fake" "trap/$name"
+		echo 'int cudaGetDeviceCount(int *n) { return *n = 0, 35; }' |
+			"${CC:-cc}" -shared -o trap/libcudart.so.13 -x c - &&
+			LD_LIBRARY_PATH=$WORK/trap:$WORK/gpu:$LD_LIBRARY_PATH \
+				LD_PRELOAD=$WORK/trap/$name ranks 0 \
+				"$gpu_probe" device 0 || return 1
+		rm -r trap
+	done
+}
+
+# chooses WANT VARIABLES... [-- GPU]: of four, unless told otherwise.
+chooses() {
+	local want=$1 vars=()
+	shift
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		vars+=("$1")
+		shift
+	done
+	on_gpu 0 env "${vars[@]}" "$gpu_probe" device "$want" ${2:+"$2"}
+}
+
+one_gpu_a_rank() {
+	chooses 2 LOCAL_RANK=2 && chooses 0 LOCAL_RANK=4 &&
+		chooses 0 LOCAL_RANK=3 FAKE_GPUS=1 && chooses 0 LOCAL_RANK=x &&
+		chooses 3 LOCAL_RANK=1 -- 3
+}
+
+host_is_told() {
+	FAKE_NVRTC=broken:pollux.cu on_gpu 0 "$train" --samples 64 --epochs 1 \
+		--batch 32 --max-batch 32 --device=cuda >told.out 2>&1 || return 1
+	cat told.out
+	[ "$(grep -c 'added up by the host, which is slow: NVRTC: line 1' \
+		told.out)" -eq 1 ]
+}
+
 # The compiler needs no GPU; what it made is not run.
 compiled_for_real() {
 	rm -rf gpu
@@ -129,7 +176,7 @@ no_gpu_said() {
 	[ $rc -eq 77 ] && grep '^no GPU here: ' check.out
 }
 
-plan 19
+plan 23
 ok "one rank does everything by itself" ranks 0 "$probe" sums self
 ok "every operation is right over MPI" ranks 3 "$probe" sums mpi
 ok "ranks of a node are numbered, and nodes" virtual_nodes
@@ -138,7 +185,7 @@ ok "a rank told to leave does not wait for those that are lost" \
 	says 2 'is told to leave while it waits' ranks 3 "$probe" late mpi told 9
 ok "without a GPU, NCCL is refused in a sentence" without_gpu
 if [ ! -f "$fake" ]; then
-	for sentence in 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+	for sentence in 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23; do
 		skip "what concerns GPUs ($sentence)" "built without NCCL"
 	done
 	exit 0
@@ -158,6 +205,11 @@ ok "a sum over NCCL that never ends is an error in time" \
 ok "... also where NCCL cannot even be aborted" \
 	gpu_fault deaf:12 'NCCL: .* do not answer for 3 s'
 if command -v "${CXX:-c++}" >/dev/null; then
+	ok "a pass takes as long as the GPU works on it" pass_times
+	ok "CUDA's runtime is the one that the program has" loaded_before
+	ok "each rank has a GPU of its own, or that of its memory" \
+		one_gpu_a_rank
+	ok "arithmetic on the host is announced, once" host_is_told
 	ok "gradients on a GPU add up as on the host" on_gpu 0 "$probe" gradient
 	ok "... compiled for an unknown GPU, or by the host without NVRTC" \
 		eval 'kernels_for_old && kernels_on_host'
@@ -168,6 +220,9 @@ if command -v "${CXX:-c++}" >/dev/null; then
 		skip "device memory is handed over" "bench is not built"
 	fi
 else
+	for sentence in 15 16 17 18; do
+		skip "what compiles kernels ($sentence)" "no C++ compiler"
+	done
 	skip "the example's losses on a GPU are the CPU's" "no C++ compiler"
 	skip "device memory is handed over" "no C++ compiler"
 	skip "gradients on a GPU add up as on the host" "no C++ compiler"

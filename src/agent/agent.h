@@ -147,6 +147,7 @@ struct pollux {
 	int *order;	     /* [buckets] in which gradients come, ... */
 	bool order_set;	     /* ... once a whole step has shown it */
 	struct plx_gpu *gpu; /* arithmetic there, or NULL */
+	bool gpu_told;	     /* who does the arithmetic */
 	double loss_scale;   /* of this pass's gradients */
 	double loss_scale_next;
 
@@ -238,6 +239,15 @@ int plx_bucket_mean(struct pollux *p, struct plx_bucket *b, float factor,
 /* Norms taken on the way are added to those of the host. */
 int plx_bucket_sum_norms(struct pollux *p);
 int plx_bucket_mean_norms(struct pollux *p);
+
+/*
+ * How long the GPU works on a pass, by its own clock: the host is done with a
+ * pass when all is on the stream, long before the GPU is. pass_time() waits for
+ * the pass's end and corrects p->meter.pass_s. Nothing to do without a GPU.
+ */
+void plx_gpu_pass_begins(struct pollux *p);
+void plx_gpu_pass_ends(struct pollux *p);
+void plx_gpu_pass_time(struct pollux *p);
 
 /* ---- extras.c ---- */
 

@@ -217,34 +217,12 @@ static int find_calls(struct plx_nccl_calls *c, struct plx_error *err)
 	return 0;
 }
 
-/*
- * A program that has chosen a GPU keeps it. Else: Slurm shows each rank its
- * own, and without Slurm the ranks of a node take turns.
- */
-static int choose_device(struct plx_nccl *n, struct plx_error *err)
-{
-	int count = 0;
-
-	if (plx_cuda_check(n->cuda->device_count(&count), "cudaGetDeviceCount",
-			   err) < 0)
-		return -1;
-	if (count < 1)
-		return plx_fail(err, "there is no GPU");
-	if (plx_cuda_check(n->cuda->get_device(&n->device), "cudaGetDevice",
-			   err) < 0)
-		return -1;
-	if (n->device == 0)
-		n->device = n->base->local_rank % count;
-	return plx_cuda_check(n->cuda->set_device(n->device), "cudaSetDevice",
-			      err);
-}
-
 /* All that a rank can find out alone. */
 static int prepare(struct plx_nccl *n, struct plx_error *err)
 {
 	n->cuda = plx_cuda_get(err);
 	if (!n->cuda || find_calls(&n->calls, err) < 0 ||
-	    choose_device(n, err) < 0)
+	    plx_cuda_choose(n->base->local_rank, &n->device, err) < 0)
 		return -1;
 	if (plx_cuda_check(n->cuda->stream_create(&n->stream,
 						  cudaStreamNonBlocking),

@@ -3,8 +3,11 @@
 #include <config.h>
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "agent/cuda_calls.h"
 
@@ -17,6 +20,9 @@ static struct {
 	bool usable;
 } runtime = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
+/* The GPU that plx_cuda_choose() was shown or has found; -1: none yet. */
+static int chosen = -1; /* under runtime.mutex */
+
 static const char *const driver_names[] = { "libcuda.so.1", NULL };
 static const char *const runtime_names[] = {
 	"libcudart.so.13",
@@ -26,9 +32,45 @@ static const char *const runtime_names[] = {
 	NULL,
 };
 
+/* Looking for a library among those that the process has. */
+struct search {
+	const char *stem; /* "libcudart": its name up to the first '.' or '-' */
+	size_t length;
+	void *library;
+};
+
+static int is_it(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *name = slash ? slash + 1 : info->dlpi_name;
+
+	(void) size;
+	if (strncmp(name, s->stem, s->length) != 0 ||
+	    (name[s->length] != '.' && name[s->length] != '-'))
+		return 0;
+	s->library =
+		dlopen(info->dlpi_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	return s->library != NULL;
+}
+
+/*
+ * What the program, or its PyTorch, has loaded: a second runtime beside it,
+ * maybe of another version, would have devices and errors of its own. Its
+ * name may have a hash in it ("libcudart-d0da41ae.so.11.0").
+ */
+static void *find_loaded(const char *const *names)
+{
+	struct search s = { .stem = names[0],
+			    .length = strcspn(names[0], ".") };
+
+	(void) dl_iterate_phdr(is_it, &s);
+	return s.library;
+}
+
 void *plx_cuda_open(const char *const *names, struct plx_error *err)
 {
-	void *library = NULL;
+	void *library = find_loaded(names);
 
 	for (int i = 0; names[i] && !library; i++)
 		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -61,6 +103,7 @@ static int load(struct plx_cuda *c, struct plx_error *err)
 		{ "cudaDeviceGetAttribute", &c->attribute },
 		{ "cudaMalloc", &c->alloc },
 		{ "cudaFree", &c->release },
+		{ "cudaMemGetInfo", &c->memory },
 		{ "cudaHostAlloc", &c->host_alloc },
 		{ "cudaFreeHost", &c->host_release },
 		{ "cudaMemcpy", &c->copy },
@@ -75,6 +118,8 @@ static int load(struct plx_cuda *c, struct plx_error *err)
 		{ "cudaEventDestroy", &c->event_destroy },
 		{ "cudaEventQuery", &c->event_query },
 		{ "cudaEventRecord", &c->event_record },
+		{ "cudaEventSynchronize", &c->event_wait },
+		{ "cudaEventElapsedTime", &c->event_elapsed },
 		{ "cudaGetErrorString", &c->text },
 		{ "cudaGetLastError", &c->forget },
 	};
@@ -136,6 +181,62 @@ static int device_of(const struct plx_cuda *c, const void *a, const void *b,
 			return about.known.device;
 	}
 	return plx_fail(err, "memory said to be a GPU's is not");
+}
+
+void plx_cuda_belongs(const void *data)
+{
+	const struct plx_cuda *c = plx_cuda_get(NULL);
+	int device = c ? device_of(c, data, data, NULL) : -1;
+
+	if (device < 0)
+		return;
+	pthread_mutex_lock(&runtime.mutex);
+	chosen = device;
+	pthread_mutex_unlock(&runtime.mutex);
+}
+
+/* A number, as a launcher tells it; -1 without one. */
+static int told_rank(void)
+{
+	const char *text = getenv("LOCAL_RANK");
+	char *end = NULL;
+	long rank = text && *text ? strtol(text, &end, 10) : -1;
+
+	return rank >= 0 && rank < 4096 && !*end ? (int) rank : -1;
+}
+
+/* Of the visible ones; the current one unless that is just the first. */
+static int guess(int current, int count, int local_rank)
+{
+	int told = told_rank();
+
+	if (current > 0)
+		return current;
+	return (told >= 0 ? told : local_rank) % count;
+}
+
+int plx_cuda_choose(int local_rank, int *device, struct plx_error *err)
+{
+	const struct plx_cuda *c = plx_cuda_get(err);
+	int current = 0;
+	int count = 0;
+	int choice;
+
+	if (!c || plx_cuda_check(c->device_count(&count), "cudaGetDeviceCount",
+				 err) < 0)
+		return -1;
+	if (count < 1)
+		return plx_fail(err, "there is no GPU");
+	if (plx_cuda_check(c->get_device(&current), "cudaGetDevice", err) < 0)
+		return -1;
+	pthread_mutex_lock(&runtime.mutex);
+	if (chosen < 0)
+		chosen = guess(current, count, local_rank);
+	choice = chosen;
+	pthread_mutex_unlock(&runtime.mutex);
+	if (device)
+		*device = choice;
+	return plx_cuda_check(c->set_device(choice), "cudaSetDevice", err);
 }
 
 int plx_cuda_copy(void *to, const void *from, size_t bytes,

@@ -28,6 +28,7 @@ struct plx_cuda {
 	__typeof__(&cudaDeviceGetAttribute) attribute;
 	cudaError_t (*alloc)(void **, size_t);
 	__typeof__(&cudaFree) release;
+	__typeof__(&cudaMemGetInfo) memory;
 	cudaError_t (*host_alloc)(void **, size_t, unsigned int);
 	__typeof__(&cudaFreeHost) host_release;
 	__typeof__(&cudaMemcpy) copy;
@@ -42,6 +43,8 @@ struct plx_cuda {
 	__typeof__(&cudaEventDestroy) event_destroy;
 	__typeof__(&cudaEventQuery) event_query;
 	cudaError_t (*event_record)(cudaEvent_t, cudaStream_t);
+	__typeof__(&cudaEventSynchronize) event_wait;
+	cudaError_t (*event_elapsed)(float *, cudaEvent_t, cudaEvent_t);
 	__typeof__(&cudaGetErrorString) text;
 	__typeof__(&cudaGetLastError) forget;
 };
@@ -52,12 +55,32 @@ struct plx_symbol {
 	void *slot; /* of a function pointer */
 };
 
-/* The first of these libraries that can be opened; it stays open. */
+/*
+ * The library that the process has loaded already, under whatever version;
+ * else the first of these names that can be opened. It stays open. All names
+ * are one library's, and alike up to their first '.'.
+ */
 void *plx_cuda_open(const char *const *names, struct plx_error *err);
 
 /* All of these symbols, or -1 with the missing one's name. */
 int plx_cuda_find(void *library, const struct plx_symbol *symbols, size_t count,
 		  struct plx_error *err);
+
+/*
+ * The one place where this rank's GPU is decided, once a process:
+ *
+ * 1. the GPU that the program's memory is on (plx_cuda_belongs());
+ * 2. the current one, if the program has made another than the first current;
+ * 3. that of LOCAL_RANK, else of local_rank, among those that are visible
+ *    (CUDA_VISIBLE_DEVICES, device cgroups); where fewer are visible than
+ *    ranks are on the node, they take turns.
+ *
+ * It becomes the calling thread's current device. device may be NULL.
+ */
+int plx_cuda_choose(int local_rank, int *device, struct plx_error *err);
+
+/* This memory is the program's, on its GPU; ignored where it is no GPU's. */
+void plx_cuda_belongs(const void *data);
 
 /* NULL with err set where there is no driver or no runtime. */
 const struct plx_cuda *plx_cuda_get(struct plx_error *err);

@@ -103,6 +103,8 @@ struct plx_gpu {
 	double *places; /* on the GPU: [count][BLOCKS] */
 	double *norms;	/* on the GPU; of the host without kernels */
 	int count;
+	cudaEvent_t marks[PLX_GPU_MARKS];
+	bool marked[PLX_GPU_MARKS];
 	struct plx_cuda_host *host; /* without kernels */
 	struct plx_error note;	    /* why there are none */
 };
@@ -139,14 +141,27 @@ static void *device_zeros(struct plx_gpu *g, size_t bytes,
 	return NULL;
 }
 
+static int make_marks(struct plx_gpu *g, struct plx_error *err)
+{
+	for (int i = 0; i < PLX_GPU_MARKS; i++) {
+		if (plx_cuda_check(g->cuda->event_create(&g->marks[i],
+							 cudaEventDefault),
+				   "cudaEventCreateWithFlags", err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* The first call that needs a context makes one. */
-static int begin(struct plx_gpu *g, struct plx_error *err)
+static int begin(struct plx_gpu *g, int local_rank, struct plx_error *err)
 {
 	size_t count = (size_t) g->count;
 
 	g->cuda = plx_cuda_get(err);
-	if (!g->cuda ||
-	    plx_cuda_check(g->cuda->release(NULL), "start of the GPU", err) < 0)
+	if (!g->cuda || plx_cuda_choose(local_rank, NULL, err) < 0 ||
+	    plx_cuda_check(g->cuda->release(NULL), "start of the GPU", err) <
+		    0 ||
+	    make_marks(g, err) < 0)
 		return -1;
 	if (load_kernels(g, &g->note) < 0) {
 		g->host = plx_cuda_host_create(g->count, err);
@@ -157,7 +172,7 @@ static int begin(struct plx_gpu *g, struct plx_error *err)
 	return g->places && g->norms ? 0 : -1;
 }
 
-struct plx_gpu *plx_gpu_create(int norms, struct plx_error *err)
+struct plx_gpu *plx_gpu_create(int norms, int local_rank, struct plx_error *err)
 {
 	struct plx_gpu *g = calloc(1, sizeof(*g));
 
@@ -166,7 +181,7 @@ struct plx_gpu *plx_gpu_create(int norms, struct plx_error *err)
 		return NULL;
 	}
 	g->count = norms;
-	if (begin(g, err) == 0)
+	if (begin(g, local_rank, err) == 0)
 		return g;
 	plx_gpu_destroy(g);
 	return NULL;
@@ -180,6 +195,10 @@ void plx_gpu_destroy(struct plx_gpu *g)
 		(void) g->cuda->release(g->places);
 	if (g->norms)
 		(void) g->cuda->release(g->norms);
+	for (int i = 0; i < PLX_GPU_MARKS; i++) {
+		if (g->marks[i])
+			(void) g->cuda->event_destroy(g->marks[i]);
+	}
 	plx_kernels_destroy(g->kernels);
 	plx_cuda_host_destroy(g->host);
 	free(g);
@@ -269,4 +288,32 @@ int plx_gpu_norms(struct plx_gpu *g, double *norms, struct plx_error *err)
 	return plx_cuda_check(g->cuda->copy(norms, g->norms, bytes,
 					    cudaMemcpyDeviceToHost),
 			      "work on the GPU", err);
+}
+
+/* ---- time ---- */
+
+int plx_gpu_mark(struct plx_gpu *g, enum plx_gpu_mark mark,
+		 struct plx_error *err)
+{
+	g->marked[mark] = false;
+	if (plx_cuda_check(g->cuda->event_record(g->marks[mark],
+						 cudaStreamLegacy),
+			   "cudaEventRecord", err) < 0)
+		return -1;
+	g->marked[mark] = true;
+	return 0;
+}
+
+double plx_gpu_between(struct plx_gpu *g)
+{
+	bool both = g->marked[PLX_GPU_BEGIN] && g->marked[PLX_GPU_END];
+	float ms = 0;
+
+	/* What went wrong on the GPU is told by whoever reads from it next. */
+	if (!both ||
+	    g->cuda->event_wait(g->marks[PLX_GPU_END]) != cudaSuccess ||
+	    g->cuda->event_elapsed(&ms, g->marks[PLX_GPU_BEGIN],
+				   g->marks[PLX_GPU_END]) != cudaSuccess)
+		return -1;
+	return 1e-3 * (double) ms;
 }

@@ -17,6 +17,11 @@ static int plx_cuda_copy(void *to, const void *from, size_t bytes,
 	(void) bytes;
 	return plx_fail(err, "this libpollux was built without CUDA");
 }
+
+static void plx_cuda_belongs(const void *data)
+{
+	(void) data;
+}
 #endif
 
 int plx_device_read(void *host, const void *data, size_t bytes,
@@ -37,4 +42,10 @@ int plx_device_write(void *data, const void *host, size_t bytes,
 	if (bytes)
 		memcpy(data, host, bytes);
 	return 0;
+}
+
+void plx_device_belongs(const void *data, enum pollux_memory memory)
+{
+	if (memory == POLLUX_CUDA && data)
+		plx_cuda_belongs(data);
 }

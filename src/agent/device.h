@@ -19,4 +19,7 @@ int plx_device_read(void *host, const void *data, size_t bytes,
 int plx_device_write(void *data, const void *host, size_t bytes,
 		     enum pollux_memory memory, struct plx_error *err);
 
+/* The GPU with this memory is the one that this rank is to use. */
+void plx_device_belongs(const void *data, enum pollux_memory memory);
+
 #endif

@@ -350,12 +350,15 @@ static int make_means(struct pollux *p)
 
 static int synchronise(struct pollux *p)
 {
-	double begin_s = plx_now_s();
+	double begin_s;
 	int rc;
 
+	/* Norms are read when the GPU has finished the pass. */
 	if (plx_samplelog_sum(p->log, &p->cursor, &p->err) < 0 ||
 	    plx_bucket_sum_norms(p) < 0)
 		return -1;
+	plx_gpu_pass_time(p);
+	begin_s = plx_now_s();
 	rc = in_one(p) ? sum_at_once(p) : sum_in_parts(p);
 	if (rc < 0)
 		return plx_fault(p, POLLUX_ECOMM);
@@ -385,6 +388,7 @@ static int end_pass(struct pollux *p)
 
 	p->meter.pass_s = plx_now_s() - p->meter.pass_begin_s;
 	p->meter.sync_s = 0;
+	plx_gpu_pass_ends(p);
 	if (p->step.pass < p->batch.accum)
 		plx_stage(p, PLX_STAGE_ADDED);
 	else

@@ -4,9 +4,10 @@
 
 #include "agent/gradient_cuda.h"
 
-struct plx_gpu *plx_gpu_create(int norms, struct plx_error *err)
+struct plx_gpu *plx_gpu_create(int norms, int local_rank, struct plx_error *err)
 {
 	(void) norms;
+	(void) local_rank;
 	plx_fail(err, "this libpollux was built without CUDA");
 	return NULL;
 }
@@ -60,4 +61,18 @@ int plx_gpu_norms(struct plx_gpu *gpu, double *norms, struct plx_error *err)
 	(void) gpu;
 	(void) norms;
 	return plx_fail(err, "this libpollux was built without CUDA");
+}
+
+int plx_gpu_mark(struct plx_gpu *gpu, enum plx_gpu_mark mark,
+		 struct plx_error *err)
+{
+	(void) gpu;
+	(void) mark;
+	return plx_fail(err, "this libpollux was built without CUDA");
+}
+
+double plx_gpu_between(struct plx_gpu *gpu)
+{
+	(void) gpu;
+	return -1;
 }

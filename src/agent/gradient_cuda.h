@@ -24,11 +24,11 @@
 struct plx_gpu; /* one rank's kernels and norms */
 
 /*
- * With this many places for norms, all 0. On the current device; where none
- * is current yet, this is the first one. NULL with err set. The caller's to
- * destroy, on the same thread as all calls.
+ * With this many places for norms, all 0. On the GPU that is this rank's
+ * (plx_cuda_choose()). NULL with err set. The caller's to destroy.
  */
-struct plx_gpu *plx_gpu_create(int norms, struct plx_error *err);
+struct plx_gpu *plx_gpu_create(int norms, int local_rank,
+			       struct plx_error *err);
 void plx_gpu_destroy(struct plx_gpu *gpu); /* accepts NULL */
 
 /* Why arithmetic is done on the host; NULL when it is not. */
@@ -65,5 +65,15 @@ int plx_gpu_mean(struct plx_gpu *gpu, const struct plx_gpu_bucket *bucket,
 
 /* All norms, and 0 again. Waits for the work above. */
 int plx_gpu_norms(struct plx_gpu *gpu, double *norms, struct plx_error *err);
+
+/*
+ * The GPU's own clock. A mark goes behind the work so far; plx_gpu_between()
+ * waits until the GPU has come to the end mark. Seconds from the begin mark to
+ * it; -1 where one of them was not set.
+ */
+enum plx_gpu_mark { PLX_GPU_BEGIN, PLX_GPU_END, PLX_GPU_MARKS };
+int plx_gpu_mark(struct plx_gpu *gpu, enum plx_gpu_mark mark,
+		 struct plx_error *err);
+double plx_gpu_between(struct plx_gpu *gpu);
 
 #endif

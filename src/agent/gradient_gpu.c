@@ -10,6 +10,20 @@
 /* Of norms of a group: a part's, the mean's, and its product with the last. */
 enum { PART, MEAN, CROSS, PLACES };
 
+/* Many times slower than on the GPU: nobody should have to find out. */
+static void tell_how(struct pollux *p)
+{
+	const char *why = plx_gpu_note(p->gpu);
+
+	if (why && !p->gpu_told)
+		plx_say(p,
+			"gradients are added up by the host, which is slow: "
+			"%s; with CUDA's NVRTC (libnvrtc.so) installed the GPU "
+			"does it",
+			why);
+	p->gpu_told = true;
+}
+
 int plx_bucket_open(struct pollux *p, struct plx_bucket *b)
 {
 	bool alone = p->coll->ranks == 1;
@@ -17,10 +31,12 @@ int plx_bucket_open(struct pollux *p, struct plx_bucket *b)
 	if (b->is.memory != POLLUX_CUDA)
 		return 0;
 	if (!p->gpu)
-		p->gpu = plx_gpu_create(PLACES * p->groups, &p->err);
+		p->gpu = plx_gpu_create(PLACES * p->groups, p->coll->local_rank,
+					&p->err);
 	/* Not there at all: no restart will help. */
 	if (!p->gpu)
 		return plx_fault(p, POLLUX_EINVAL);
+	tell_how(p);
 	b->gpu_sum = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
 	if (b->gpu_sum && alone)
 		b->gpu_previous = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
@@ -96,4 +112,25 @@ int plx_bucket_mean_norms(struct pollux *p)
 		p->step.cross[g] += norms[PLACES * g + CROSS];
 	}
 	return 0;
+}
+
+/* Without a GPU's clock the host's has been read. */
+void plx_gpu_pass_begins(struct pollux *p)
+{
+	if (p->gpu)
+		(void) plx_gpu_mark(p->gpu, PLX_GPU_BEGIN, NULL);
+}
+
+void plx_gpu_pass_ends(struct pollux *p)
+{
+	if (p->gpu)
+		(void) plx_gpu_mark(p->gpu, PLX_GPU_END, NULL);
+}
+
+void plx_gpu_pass_time(struct pollux *p)
+{
+	double seconds = p->gpu ? plx_gpu_between(p->gpu) : -1;
+
+	if (seconds >= 0)
+		p->meter.pass_s = seconds;
 }

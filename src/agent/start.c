@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/device.h"
 #include "agent/folder.h"
 #include "agent/handover.h"
 #include "core/crc.h"
@@ -177,6 +178,9 @@ static int connect_ranks(struct pollux *p)
 		.epochs = progress ? EPOCHS_MAX : (uint64_t) c->epochs,
 		.sequential = c->order == POLLUX_SEQUENTIAL,
 	};
+	/* Sums are to be made where the program's tensors are. */
+	for (int i = p->tensor_count - 1; i >= 0; i--)
+		plx_device_belongs(p->tensors[i].data, p->tensors[i].memory);
 	/* Tests bring their own. */
 	if (!p->coll)
 		p->coll = plx_coll_create(p->collectives, &p->err);

@@ -244,9 +244,10 @@ static struct plx_row *row_of_pass(struct pollux *p)
 			       p->cursor.step);
 }
 
+/* On a GPU it may still run: there the last pass of the step is timed. */
 static void count_pass(struct pollux *p)
 {
-	struct plx_row *row = row_of_pass(p);
+	struct plx_row *row = p->gpu && !p->meter.told ? NULL : row_of_pass(p);
 
 	if (row)
 		plx_row_add_pass(row, p->meter.pass_s);
@@ -299,6 +300,7 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass)
 	plx_stage(p, PLX_STAGE_PASS);
 	p->meter.told = false;
 	p->meter.pass_begin_s = plx_now_s();
+	plx_gpu_pass_begins(p);
 	if (!p->meter.first_s)
 		p->meter.first_s = p->meter.pass_begin_s;
 	return 1;

@@ -130,7 +130,7 @@ static int begin_on_device(struct plx_coll *c, struct plx_gpu *gpu,
 
 static int sums_of_device(struct plx_coll *c)
 {
-	struct plx_gpu *gpu = plx_gpu_create(1, &err);
+	struct plx_gpu *gpu = plx_gpu_create(1, c->local_rank, &err);
 	float *host = calloc(LARGE, sizeof(*host));
 	struct plx_gpu_bucket b[SUMS] = { 0 };
 
@@ -350,7 +350,7 @@ static int nothing(struct plx_gpu *gpu, struct arrays *a)
 
 static int gradient(void)
 {
-	struct plx_gpu *gpu = plx_gpu_create(3, &err);
+	struct plx_gpu *gpu = plx_gpu_create(3, 0, &err);
 	struct arrays a = { .on = { .n = N } };
 	float *spare;
 
@@ -378,7 +378,7 @@ static int gradient(void)
 /* For the real NVRTC where there is no GPU. */
 static int compile(void)
 {
-	struct plx_gpu *gpu = plx_gpu_create(3, &err);
+	struct plx_gpu *gpu = plx_gpu_create(3, 0, &err);
 
 	if (!gpu)
 		return -1;

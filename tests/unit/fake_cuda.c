@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* fake_cuda.c - memory, streams and events of a GPU that is not there */
+/*
+ * fake_cuda.c - memory, streams and events of a GPU that is not there
+ *
+ * FAKE_GPUS=N          devices (1)
+ * FAKE_KERNEL_US=N     how long each kernel takes, by the GPU's clock (0)
+ * FAKE_GPU_MB=N        memory of a GPU, for each process (4096)
+ */
+#define _GNU_SOURCE /* of recursive mutexes */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "fake_cuda.h"
 
@@ -14,31 +22,46 @@
 struct item {
 	fake_work *work;
 	struct item *next;
-	char what[];
+	double queued_s;
+	double takes_s;
+	_Alignas(16) char what[];
 };
 
 struct CUstream_st {
 	struct item *first;
 	struct item *last;
 	struct CUstream_st *next;
+	double clock_s; /* when the last item ended */
 };
 
 struct CUevent_st {
 	uint64_t recorded; /* times it was put on a stream */
 	uint64_t reached;  /* times a stream has come to it */
+	double at_s;	   /* when it last did */
+	bool timing;
 };
 
 struct block {
 	char *at; /* NULL: free */
 	size_t bytes;
+	int device;
 };
 
 /* The legacy default stream is the last one to move. */
 static struct CUstream_st legacy;
 static struct CUstream_st *streams = &legacy;
 static struct block blocks[256];
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int device;
+static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static _Thread_local int device;   /* a thread begins on the first one */
+static struct CUstream_st *moving; /* whose item is being done */
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
 
 void fake_die(const char *sentence)
 {
@@ -85,19 +108,45 @@ static struct CUstream_st *stream_of(cudaStream_t stream)
 	return !stream || stream == cudaStreamLegacy ? &legacy : stream;
 }
 
-void fake_enqueue(cudaStream_t stream, fake_work *work, void *what,
-		  size_t bytes)
+static void enqueue(cudaStream_t stream, fake_work *work, void *what,
+		    size_t bytes, double takes_s)
 {
 	struct CUstream_st *s = stream_of(stream);
 	struct item *item = calloc(1, sizeof(*item) + bytes);
 
 	item->work = work;
+	item->queued_s = now_s();
+	item->takes_s = takes_s;
 	memcpy(item->what, what, bytes);
+	pthread_mutex_lock(&mutex);
 	if (s->last)
 		s->last->next = item;
 	else
 		s->first = item;
 	s->last = item;
+	pthread_mutex_unlock(&mutex);
+}
+
+void fake_enqueue(cudaStream_t stream, fake_work *work, void *what,
+		  size_t bytes)
+{
+	enqueue(stream, work, what, bytes, 0);
+}
+
+void fake_enqueue_kernel(cudaStream_t stream, fake_work *work, void *what,
+			 size_t bytes)
+{
+	const char *us = getenv("FAKE_KERNEL_US");
+
+	enqueue(stream, work, what, bytes, us ? 1e-6 * atof(us) : 0);
+}
+
+void fake_check_device(const void *data)
+{
+	const struct block *b = block_of(data);
+
+	if (b && b->device != device)
+		fake_die("work on one GPU with memory of another");
 }
 
 void fake_drop(cudaStream_t stream, fake_work *work)
@@ -105,6 +154,7 @@ void fake_drop(cudaStream_t stream, fake_work *work)
 	struct CUstream_st *s = stream_of(stream);
 	struct item **at = &s->first;
 
+	pthread_mutex_lock(&mutex);
 	s->last = NULL;
 	while (*at) {
 		struct item *item = *at;
@@ -117,6 +167,26 @@ void fake_drop(cudaStream_t stream, fake_work *work)
 		s->last = item;
 		at = &item->next;
 	}
+	pthread_mutex_unlock(&mutex);
+}
+
+/* Done by now, and when: a stream's work goes on while nobody looks. */
+static bool is_done(struct CUstream_st *s, struct item *item)
+{
+	double begin_s =
+		item->queued_s > s->clock_s ? item->queued_s : s->clock_s;
+	double end_s = begin_s + item->takes_s;
+	double before_s = s->clock_s;
+
+	if (end_s > now_s())
+		return false;
+	s->clock_s = end_s;
+	moving = s;
+	if (item->work(item->what))
+		return true;
+	s->clock_s = before_s;
+	item->queued_s = now_s(); /* it waits for others */
+	return false;
 }
 
 /* True when something was done. */
@@ -124,7 +194,7 @@ static bool move(struct CUstream_st *s)
 {
 	bool moved = false;
 
-	while (s->first && s->first->work(s->first->what)) {
+	while (s->first && is_done(s, s->first)) {
 		struct item *item = s->first;
 
 		s->first = item->next;
@@ -140,6 +210,7 @@ static void progress(void)
 {
 	bool moved;
 
+	pthread_mutex_lock(&mutex);
 	fake_open_memory();
 	do {
 		moved = false;
@@ -147,6 +218,7 @@ static void progress(void)
 			moved = move(s) || moved;
 	} while (moved);
 	fake_close_memory();
+	pthread_mutex_unlock(&mutex);
 }
 
 /* As cudaFree() and others do: until all is done, or for ever. */
@@ -197,6 +269,7 @@ static bool reach(void *what)
 	struct wait *w = what;
 
 	w->event->reached = w->until;
+	w->event->at_s = moving->clock_s;
 	return true;
 }
 
@@ -210,8 +283,8 @@ static bool wait_for(void *what)
 EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event,
 					    unsigned int flags)
 {
-	(void) flags;
 	*event = calloc(1, sizeof(**event));
+	(*event)->timing = !(flags & cudaEventDisableTiming);
 	return cudaSuccess;
 }
 
@@ -246,39 +319,121 @@ EXPORT cudaError_t cudaEventQuery(cudaEvent_t event)
 						 : cudaErrorNotReady;
 }
 
+EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+	while (event->reached < event->recorded)
+		progress();
+	return cudaSuccess;
+}
+
+#undef cudaEventElapsedTime
+EXPORT cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin,
+					cudaEvent_t end)
+{
+	if (!begin->timing || !end->timing || !begin->recorded)
+		return cudaErrorInvalidResourceHandle;
+	if (begin->reached < begin->recorded || end->reached < end->recorded)
+		return cudaErrorNotReady;
+	*ms = (float) (1e3 * (end->at_s - begin->at_s));
+	return cudaSuccess;
+}
+
 /* ---- memory, as it is called ---- */
 
 struct copy {
 	void *to;
 	const void *from; /* NULL: zeros */
 	size_t bytes;
+	char *was; /* what is to be copied, as it was when it was said */
 };
+
+/* What is read there too early is no number. */
+static void poison(void *data, size_t bytes)
+{
+	memset(data, 0xff, bytes);
+}
+
+static bool is_poisoned(const void *data, size_t bytes)
+{
+	const unsigned char *at = data;
+
+	for (size_t i = 0; i < bytes; i++) {
+		if (at[i] != 0xff)
+			return false;
+	}
+	return true;
+}
 
 static bool copy(void *what)
 {
 	struct copy *c = what;
 
-	if (c->from)
-		memcpy(c->to, c->from, c->bytes);
-	else
+	if (!c->from) {
 		memset(c->to, 0, c->bytes);
+		return true;
+	}
+	/* A copy back to the same place that is on the stream is no change. */
+	if (c->was && memcmp(c->was, c->from, c->bytes) &&
+	    !is_poisoned(c->from, c->bytes))
+		fake_die("memory is changed before it was copied to the GPU");
+	memcpy(c->to, c->was ? c->was : c->from, c->bytes);
+	free(c->was);
 	return true;
+}
+
+enum { POISONED = 1 << 24 };
+
+static size_t memory_of_gpu(void)
+{
+	const char *mb = getenv("FAKE_GPU_MB");
+
+	return (size_t) (mb ? atoi(mb) : 4096) << 20;
+}
+
+/* Of the current one. */
+static size_t memory_in_use(void)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < 256; i++) {
+		if (blocks[i].at && blocks[i].device == device)
+			used += blocks[i].bytes;
+	}
+	return used;
+}
+
+EXPORT cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
+{
+	*all = memory_of_gpu();
+	*unused = *all - memory_in_use();
+	return cudaSuccess;
 }
 
 EXPORT cudaError_t cudaMalloc(void **data, size_t bytes)
 {
 	size_t room = (bytes + 4095) / 4096 * 4096;
 
-	for (int i = 0; i < 256; i++) {
-		if (blocks[i].at)
-			continue;
-		blocks[i].at = mmap(NULL, room, PROT_NONE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		blocks[i].bytes = room;
-		*data = blocks[i].at;
-		return cudaSuccess;
+	struct block *b = NULL;
+
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < 256 && !b; i++) {
+		if (!blocks[i].at)
+			b = &blocks[i];
 	}
-	return cudaErrorMemoryAllocation;
+	if (b && room > memory_of_gpu() - memory_in_use())
+		b = NULL;
+	if (b) {
+		b->at = mmap(NULL, room, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		/* The beginning is enough, and does not cost its pages. */
+		poison(b->at, room < POISONED ? room : POISONED);
+		mprotect(b->at, room, PROT_NONE);
+		b->bytes = room;
+		b->device = device;
+		*data = b->at;
+	}
+	pthread_mutex_unlock(&mutex);
+	return b ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 EXPORT cudaError_t cudaFree(void *data)
@@ -290,8 +445,10 @@ EXPORT cudaError_t cudaFree(void *data)
 	if (!data)
 		return cudaSuccess;
 	drain(NULL);
+	pthread_mutex_lock(&mutex);
 	munmap(b->at, b->bytes);
 	b->at = NULL;
+	pthread_mutex_unlock(&mutex);
 	return cudaSuccess;
 }
 
@@ -313,10 +470,17 @@ EXPORT cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
 				   enum cudaMemcpyKind kind,
 				   cudaStream_t stream)
 {
-	struct copy c = { to, from, bytes };
+	struct copy c = { to, from, bytes, NULL };
 
 	if ((kind == cudaMemcpyHostToDevice) != (block_of(to) != NULL))
 		fake_die("a copy in another direction than said");
+	fake_check_device(kind == cudaMemcpyHostToDevice ? to : from);
+	if (kind == cudaMemcpyHostToDevice) {
+		c.was = malloc(bytes);
+		memcpy(c.was, from, bytes);
+	} else {
+		poison(to, bytes);
+	}
 	fake_enqueue(stream, copy, &c, sizeof(c));
 	return cudaSuccess;
 }
@@ -325,8 +489,8 @@ EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
 			      enum cudaMemcpyKind kind)
 {
 	(void) kind;
-	pthread_mutex_lock(&mutex);
 	drain(&legacy);
+	pthread_mutex_lock(&mutex);
 	fake_open_memory();
 	memcpy(to, from, bytes);
 	fake_close_memory();
@@ -337,8 +501,9 @@ EXPORT cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
 EXPORT cudaError_t cudaMemsetAsync(void *data, int value, size_t bytes,
 				   cudaStream_t stream)
 {
-	struct copy c = { data, NULL, bytes };
+	struct copy c = { data, NULL, bytes, NULL };
 
+	fake_check_device(data);
 	if (value || !block_of(data))
 		fake_die("cudaMemsetAsync of something else");
 	fake_enqueue(stream, copy, &c, sizeof(c));
@@ -348,9 +513,10 @@ EXPORT cudaError_t cudaMemsetAsync(void *data, int value, size_t bytes,
 EXPORT cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *about,
 					    const void *data)
 {
-	about->type = block_of(data) ? cudaMemoryTypeDevice
-				     : cudaMemoryTypeUnregistered;
-	about->device = block_of(data) ? device : -2;
+	const struct block *b = block_of(data);
+
+	about->type = b ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+	about->device = b ? b->device : -2;
 	return cudaSuccess;
 }
 
@@ -386,6 +552,8 @@ EXPORT cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr what,
 
 EXPORT const char *cudaGetErrorString(cudaError_t code)
 {
+	if (code == cudaErrorMemoryAllocation)
+		return "out of memory";
 	return code == cudaErrorNoDevice ? "no CUDA-capable device is detected"
 					 : "an error of the fake";
 }

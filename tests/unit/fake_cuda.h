@@ -5,7 +5,8 @@
  * Stands in for libcuda, libcudart, libnccl and libnvrtc where there is no
  * GPU: it checks who calls what in which order, not how fast. As with the
  * real ones, work that is put on a stream is done later (here, when somebody
- * asks how far it is), device memory cannot be touched from the host, and a
+ * asks how far it is, by a clock that goes on meanwhile), what is being copied
+ * is not a number until it is there, new memory is not zero, device memory cannot be touched from the host, and a
  * sum over ranks ends only when all ranks take part. Kernels are compiled
  * from their source for the host and run thread by thread.
  *
@@ -29,6 +30,13 @@ typedef bool fake_work(void *what);
 
 void fake_enqueue(cudaStream_t stream, fake_work *work, void *what,
 		  size_t bytes);
+
+/* The same for a kernel, which takes its time. */
+void fake_enqueue_kernel(cudaStream_t stream, fake_work *work, void *what,
+			 size_t bytes);
+
+/* Memory of a GPU that is not the current one is no good for what follows. */
+void fake_check_device(const void *data);
 
 /* Take back what of this work is still on the stream. */
 void fake_drop(cudaStream_t stream, fake_work *work);

@@ -186,6 +186,7 @@ EXPORT ncclResult_t ncclAllReduce(const void *in, void *out, size_t count,
 		fake_die("ncclAllReduce while the last call is in progress");
 	if (type != ncclFloat32 || op != ncclSum || count > FLOATS_MAX)
 		return ncclInvalidArgument;
+	fake_check_device(in);
 	comm->begun++;
 	comm->stream = stream;
 	comm->questions = comm->begun % 3;

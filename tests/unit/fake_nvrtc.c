@@ -3,7 +3,7 @@
  * fake_nvrtc.c - kernels, compiled for the host by the C++ compiler
  *
  * FAKE_NVRTC=old      knows no architecture but the default one
- * FAKE_NVRTC=broken   cannot compile anything
+ * FAKE_NVRTC=broken   cannot compile anything; broken:NAME: this file alone
  *
  * What the real NVRTC has made is loaded as well, but not run.
  *
@@ -32,7 +32,8 @@
 
 struct _nvrtcProgram {
 	const char *source; /* borrowed, as the tests' is constant */
-	char image[64];	    /* the library made of it */
+	bool broken;
+	char image[64]; /* the library made of it */
 };
 
 /* A kernel. */
@@ -53,6 +54,13 @@ static bool mode(const char *name)
 	const char *text = getenv("FAKE_NVRTC");
 
 	return text && !strcmp(text, name);
+}
+
+static bool broken_by_name(const char *name)
+{
+	const char *text = getenv("FAKE_NVRTC");
+
+	return text && !strncmp(text, "broken:", 7) && !strcmp(text + 7, name);
 }
 
 /* The kernels, and for each a function that runs it on a grid. */
@@ -98,11 +106,11 @@ EXPORT nvrtcResult nvrtcCreateProgram(nvrtcProgram *program, const char *source,
 				      const char *const *sources,
 				      const char *const *names)
 {
-	(void) name;
 	(void) sources;
 	(void) names;
 	*program = calloc(1, sizeof(**program));
 	(*program)->source = source;
+	(*program)->broken = mode("broken") || broken_by_name(name);
 	return headers ? NVRTC_ERROR_INVALID_INPUT : NVRTC_SUCCESS;
 }
 
@@ -116,7 +124,7 @@ EXPORT nvrtcResult nvrtcDestroyProgram(nvrtcProgram *program)
 EXPORT nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count,
 				       const char *const *options)
 {
-	if (mode("broken") || (mode("old") && count))
+	if (program->broken || (mode("old") && count))
 		return NVRTC_ERROR_COMPILATION;
 	if (count && strcmp(options[0], "--gpu-architecture=sm_90"))
 		return NVRTC_ERROR_INVALID_OPTION;
@@ -241,7 +249,9 @@ EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned int blocks,
 		fake_die("kernels here have one dimension");
 	for (int i = 0; i < ARGS && function->size(i); i++)
 		memcpy(&l.args[i], args[i], function->size(i));
-	fake_enqueue(stream, run, &l, sizeof(l));
+	for (int i = 0; i < ARGS; i++)
+		fake_check_device((const void *) l.args[i]);
+	fake_enqueue_kernel(stream, run, &l, sizeof(l));
 	return CUDA_SUCCESS;
 }
 
