@@ -113,6 +113,18 @@ int plx_place_find(struct plx_place *place, plx_getenv *get,
 	return 0;
 }
 
+/*
+ * The rank's GPU among those that it sees. As many ranks on every node: it
+ * sees all of its node's. Else each sees its own alone (step_line.c), and that
+ * is the first.
+ */
+static int device_of(const struct plx_place *place)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+	return visible && *visible && !strchr(visible, ',') ? 0 : place->local;
+}
+
 int plx_place_export(const struct plx_place *place, int threads,
 		     struct plx_error *err)
 {
@@ -123,7 +135,7 @@ int plx_place_export(const struct plx_place *place, int threads,
 	} numbers[] = {
 		{ "RANK", place->rank, 1 },
 		{ "WORLD_SIZE", place->ranks, 1 },
-		{ "LOCAL_RANK", place->local, 1 },
+		{ "LOCAL_RANK", device_of(place), 1 },
 		{ "LOCAL_WORLD_SIZE", place->locals, 1 },
 		{ "GROUP_RANK", place->node, 1 },
 		{ "GROUP_WORLD_SIZE", place->nodes, 1 },

@@ -29,7 +29,8 @@ int plx_place_find(struct plx_place *place, plx_getenv *get,
 int plx_place_tasks(const char *text, int node);
 
 /*
- * Set what torchrun sets for its workers; OMP_NUM_THREADS to threads, if the
+ * Set what torchrun sets for its workers, LOCAL_RANK as the number of the
+ * rank's GPU among those of CUDA_VISIBLE_DEVICES; OMP_NUM_THREADS to threads, if the
  * user has not set it. The launcher sets those that are alike on all ranks
  * (MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID and the counts of restarts).
  */

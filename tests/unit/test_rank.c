@@ -120,6 +120,32 @@ static void nonsense_is_refused(void **state)
 	assert_int_equal(-1, plx_place_find(&place, get, &err));
 }
 
+/* What a script gives to torch.cuda.set_device(). */
+static void a_rank_is_told_its_gpu_among_those_it_sees(void **state)
+{
+	const struct plx_place third = {
+		.rank = 2, .ranks = 4, .local = 2, .locals = 3, .nodes = 2
+	};
+	static const struct {
+		const char *visible;
+		const char *rank;
+	} cases[] = {
+		{ "0,1,2,3", "2" }, { "2", "0" },  { "GPU-12ab", "0" },
+		{ "", "2" },	    { NULL, "2" },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		unsetenv("CUDA_VISIBLE_DEVICES");
+		if (cases[i].visible)
+			setenv("CUDA_VISIBLE_DEVICES", cases[i].visible, 1);
+		assert_int_equal(0, plx_place_export(&third, 1, NULL));
+		assert_string_equal(cases[i].rank, getenv("LOCAL_RANK"));
+		assert_string_equal("3", getenv("LOCAL_WORLD_SIZE"));
+	}
+	unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 static void tasks_of_a_node_are_counted(void **state)
 {
 	static const struct {
@@ -462,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_nobody_started_is_alone),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(tasks_of_a_node_are_counted),
+		cmocka_unit_test(a_rank_is_told_its_gpu_among_those_it_sees),
 		cmocka_unit_test(output_is_passed_on_whole),
 		cmocka_unit_test(half_a_line_waits_for_its_end),
 		cmocka_unit_test(the_last_lines_are_kept),
