@@ -6,7 +6,8 @@ from typing import Optional, Sequence, Tuple
 
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
 _SIZE = ("OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS", "WORLD_SIZE")
-_LOCAL = ("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK")
+# The launcher's is the number of the rank's GPU among those that it sees.
+_LOCAL = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")
 
 
 _known: Optional[Tuple[int, int]] = None  # rank and ranks, libpollux's
@@ -37,7 +38,7 @@ def world_size() -> int:
 
 
 def local_rank() -> int:
-    """Among the ranks of this node."""
+    """Of this rank's GPU, among those that it sees."""
     return _first(_LOCAL, 0)
 
 

@@ -69,7 +69,7 @@ class Run:
         self._pass: Optional[library.Pass] = None  # under way
         self._ahead: Optional[library.Pass] = None  # asked for, not used
         self._synced = False
-        self._loss = 0.0
+        self._loss: Any = 0.0  # a number or a tensor of one
         self._over = False  # pollux_next() has said so
         atexit.register(self._at_exit)
 
@@ -128,6 +128,7 @@ class Run:
             raise Error("how many epochs? Loop over pollux.epochs(count), or "
                         "give epochs to pollux.init()")
         self._make_buckets()
+        self._choose_device()
         self._handle = Handle(self._config())
         self._register_all()
         self._hand_in_buckets()
@@ -153,6 +154,12 @@ class Run:
             config["lr"] = lr
         config.update(self._loader.config())
         return config
+
+    def _choose_device(self) -> None:
+        """libpollux, too, is to use the GPU that the model is on."""
+        device = self.buckets.all[0].device
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
 
     def _make_buckets(self) -> None:
         group_of: Dict[torch.nn.Parameter, int] = {}
@@ -263,7 +270,8 @@ class Run:
 
         With a GradScaler the loss is scaled on the way.
         """
-        self._loss = float(loss.detach())
+        # Not read before the end of backward(): that would wait for the GPU.
+        self._loss = loss.detach()
         if self._scaler is not None:
             loss = self._scaler.scale(loss)
         loss.backward(**kwargs)
@@ -274,7 +282,7 @@ class Run:
     def _sync(self) -> None:
         self._statistics.send(self._handle, self._pass.sync)
         loss, self._loss = self._loss, 0.0
-        self._handle.sync(loss)
+        self._handle.sync(float(loss))
         if self._pass.sync:
             self._statistics.receive()
         self._synced = True

@@ -5,20 +5,32 @@ from typing import Any, Dict, Optional
 
 import torch
 
+from .library import Error
 from .run import Run, current
 
 
 class GradScaler:
-    """Used as torch.cuda.amp.GradScaler is.
+    """Used as torch.amp.GradScaler("cuda") or torch.cuda.amp.GradScaler is.
 
     libpollux divides the scale out and finds gradients that are not finite,
     on all ranks alike; so when backward() returns gradients are unscaled.
     """
 
-    def __init__(self, init_scale: float = 2.0 ** 16,
-                 growth_factor: float = 2.0, backoff_factor: float = 0.5,
-                 growth_interval: int = 2000, enabled: bool = True,
-                 run: Optional[Run] = None) -> None:
+    def __init__(self, *options: Any, device: Optional[str] = None,
+                 **others: Any) -> None:
+        # torch 2 has the device first, torch.cuda.amp has none.
+        if options and isinstance(options[0], (str, torch.device)):
+            device, options = options[0], options[1:]
+        kind = torch.device(device or "cuda").type
+        if kind not in ("cuda", "cpu"):
+            raise Error("GradScaler(\"%s\"): libpollux knows cuda and cpu"
+                        % device)
+        self._begin(*options, **others)
+
+    def _begin(self, init_scale: float = 2.0 ** 16,
+               growth_factor: float = 2.0, backoff_factor: float = 0.5,
+               growth_interval: int = 2000, enabled: bool = True,
+               run: Optional[Run] = None) -> None:
         self._scale = float(init_scale) if enabled else 1.0
         self._growth = growth_factor
         self._backoff = backoff_factor
@@ -55,6 +67,15 @@ class GradScaler:
 
     def get_scale(self) -> float:
         return self._scale
+
+    def get_growth_factor(self) -> float:
+        return self._growth
+
+    def get_backoff_factor(self) -> float:
+        return self._backoff
+
+    def get_growth_interval(self) -> int:
+        return self._interval
 
     def is_enabled(self) -> bool:
         return self._enabled

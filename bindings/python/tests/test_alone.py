@@ -365,6 +365,18 @@ class Steps(Alone):
         self.assertEqual(scales[:6], [1024, 1024, 512, 512, 512, 1024])
         self.assertEqual(moved, [True, False] + [True] * 5)
 
+    def test_scaler_of_torch_2(self):
+        """a scaler is told its device first, as torch.amp.GradScaler is"""
+        start()
+        scaler = pollux.GradScaler("cuda", init_scale=8.0)
+        self.assertEqual(scaler.get_scale(), 8)
+        self.assertEqual(scaler.get_growth_factor(), 2)
+        pollux.finish()
+        start()
+        self.assertEqual(pollux.GradScaler(device="cpu").get_scale(), 65536)
+        with self.assertRaisesRegex(pollux.Error, "knows cuda and cpu"):
+            pollux.GradScaler("mps")
+
     def test_scaled_gradient(self):
         """the scale is out of the gradient when backward() returns"""
         ours, theirs = network(), network()
