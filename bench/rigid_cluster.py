@@ -33,7 +33,8 @@ class Cluster:
         self.dir = f"{folder}/{scheduler}"
         self.env = None
         # Jobs without accounting cannot have their comment set.
-        books = ["--no-accounting"] if scheduler == "backfill" else []
+        books = ["--no-accounting"] if scheduler == "backfill" and \
+            "--like" not in options else []
         self.up = subprocess.Popen(
             [SANDBOX, "up", "--dir", self.dir, "--scheduler", scheduler,
              *books, "--nodes", str(NODES), "--gpus-per-node", str(GPUS),

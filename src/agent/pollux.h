@@ -366,9 +366,9 @@ int pollux_checkpoint(struct pollux *p);
 /*
  * For programs that know better than the host's clock (emulated hardware, work
  * on other streams than the default one; where buckets are in device memory,
- * the GPU's own clock is read without this): what the pass just reduced took, and the exposed part of its
- * all-reduce (0 unless sync), seconds. Call it between pollux_sync() and
- * pollux_commit() or pollux_next().
+ * the GPU's own clock is read without this): what the pass just reduced took,
+ * and the exposed part of its all-reduce (0 unless sync), seconds. Call it
+ * between pollux_sync() and pollux_commit() or pollux_next().
  */
 void pollux_timing(struct pollux *p, double pass_s, double sync_s);
 

@@ -30,9 +30,10 @@ int plx_place_tasks(const char *text, int node);
 
 /*
  * Set what torchrun sets for its workers, LOCAL_RANK as the number of the
- * rank's GPU among those of CUDA_VISIBLE_DEVICES; OMP_NUM_THREADS to threads, if the
- * user has not set it. The launcher sets those that are alike on all ranks
- * (MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID and the counts of restarts).
+ * rank's GPU among those of CUDA_VISIBLE_DEVICES; OMP_NUM_THREADS to threads,
+ * if the user has not set it. The launcher sets those that are alike on all
+ * ranks (MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID and the counts of
+ * restarts).
  */
 int plx_place_export(const struct plx_place *place, int threads,
 		     struct plx_error *err);

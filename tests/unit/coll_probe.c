@@ -221,6 +221,22 @@ static void be_told(int signal)
 	leaving = 1;
 }
 
+/* What is in its memory can be saved, whatever became of the others. */
+static bool gpu_can_be_read(void)
+{
+	struct plx_gpu *gpu = plx_gpu_create(1, 0, &err);
+	float *data = gpu ? plx_gpu_alloc(gpu, 1, &err) : NULL;
+	float number = 1;
+
+	if (!data || plx_device_read(&number, data, sizeof(number), POLLUX_CUDA,
+				     &err) < 0)
+		return false;
+	printf("the GPU can be read\n");
+	fflush(stdout);
+	plx_gpu_destroy(gpu);
+	return number == 0;
+}
+
 static int late(struct plx_coll *c, const char *how)
 {
 	float data[100] = { 0 };
@@ -228,6 +244,7 @@ static int late(struct plx_coll *c, const char *how)
 
 	c->leaving = &leaving;
 	signal(SIGALRM, be_told);
+	signal(SIGTERM, be_told); /* mpirun's, of one that has left */
 	for (int step = 0; step < 20; step++) {
 		if (step == 10 && c->rank == c->ranks - 1)
 			misbehave(how);
@@ -238,6 +255,8 @@ static int late(struct plx_coll *c, const char *how)
 			continue;
 		printf("after %.0f s: %s\n", now_s() - begin_s, err.text);
 		fflush(stdout);
+		if (!strcmp(c->ops->name, "nccl") && !gpu_can_be_read())
+			return wrong("the GPU after an abort");
 		if (c->ops->barrier(c, &err) == 0 &&
 		    !strcmp(c->ops->name, "mpi"))
 			return wrong("a barrier after a failure");

@@ -6,9 +6,10 @@
  * GPU: it checks who calls what in which order, not how fast. As with the
  * real ones, work that is put on a stream is done later (here, when somebody
  * asks how far it is, by a clock that goes on meanwhile), what is being copied
- * is not a number until it is there, new memory is not zero, device memory cannot be touched from the host, and a
- * sum over ranks ends only when all ranks take part. Kernels are compiled
- * from their source for the host and run thread by thread.
+ * is not a number until it is there, new memory is not zero, device memory
+ * cannot be touched from the host, and a sum over ranks ends only when all
+ * ranks take part. Kernels are compiled from their source for the host and run
+ * thread by thread.
  *
  * fake_cuda.c  memory, streams, events    fake_nccl.c  sums over ranks
  * fake_nvrtc.c kernels
