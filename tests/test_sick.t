@@ -12,7 +12,7 @@ mkdir -p "$WORK/node/n1" "$WORK/node/n2" "$WORK/node/n3"
 chmod 1777 "$WORK/node"/*
 sandbox_up --nodes 3 --gpus-per-node 2 --conf-extra "TmpFS=$WORK/node/%n" \
 	--params pollux_interval=1,pollux_sick=15
-plan 25
+plan 27
 # The other user has to reach munged.
 chmod a+rx "$SB" "$SB/run" "$SB/etc"
 
@@ -74,6 +74,17 @@ get_well() {
 
 on_node() {
 	devices_of "$1" | grep -q "^$2 "
+}
+
+# On another node than that of its script, too.
+trains_on_more() {
+	trains "$1" && { on_node "$1" n2 || on_node "$1" n3; }
+}
+
+script_stays() {
+	sb scontrol show job "$1" | grep 'BatchHost=n1' &&
+		[ "$(sb sacct -X -n -D -j "$1" -o JobID | wc -l)" -ge 1 ] &&
+		fails grep 'Restarts=[1-9]' <(sb scontrol show job "$1")
 }
 
 goes_on() {
@@ -172,9 +183,9 @@ wait_until cluster_is_idle 60
 
 # ---- a liar ----
 
-# Nodes that it was not given, and its home.
+# Nodes that it was not given, too: of those nothing is heard.
 lies() {
-	local liar later
+	local liar later node
 	liar=$(sb sbatch --parsable -o /dev/null --gpus=1 \
 		--scheduler-params=pollux,min=1,max=1 --wrap "sleep 600")
 	wait_until "is_state $liar RUNNING" 30 || return 1
@@ -184,7 +195,10 @@ phase=training resizes=0 pause=0,0 failed=0:n1,n2,n3]"
 	later=$(sb sbatch --parsable -o /dev/null --gpus=1 \
 		--scheduler-params=pollux,min=1,max=1 --wrap "sleep 600")
 	wait_until "why_of $later | grep 'no launcher'" 30 &&
-		fails logged "JobId=$liar: its ranks failed"
+		for node in n1 n2 n3; do
+			on_node "$liar" $node ||
+				fails complained "$liar" $node || return 1
+		done
 	local rc=$?
 	sb scancel "$liar" "$later"
 	return $rc
@@ -213,4 +227,13 @@ echo ecc n3 >"$WORK/wrong"
 ok "a GPU of it breaks: the job leaves the node, and goes on" \
 	eval 'wait_until "complained $hung n3" 60 &&
 		wait_until "! on_node $hung n3" 60 && goes_on $hung hung'
+echo well everywhere >"$WORK/wrong"
+# Its script stays where it is, and has no GPU there.
+wait_until "on_node $hung n1 && trains $hung" 60
+wait_until "trains_on_more $hung" 90
+echo ecc n1 >"$WORK/wrong"
+ok "a GPU of its script's node breaks: it leaves that, and goes on" \
+	eval 'wait_until "complained $hung n1" 60 &&
+		wait_until "! on_node $hung n1" 60 && goes_on $hung hung'
+ok "... its script stays where it is" script_stays "$hung"
 ok "slurmctld lives" slurmctld_lives

@@ -104,6 +104,19 @@ bool plx_here_is(const char *folder, int generation, const char *node)
 	return is_there(path);
 }
 
+bool plx_here_works(const char *folder)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	path_of_here(path, folder, 0, "?");
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return unlink(path) == 0;
+}
+
 /* "began-12" and its like. */
 static bool is_note(const char *file)
 {

@@ -54,6 +54,9 @@ bool plx_note_is(const char *folder, enum plx_note note, int generation);
 
 /* A rank has reported from that node; has one? */
 void plx_here_write(const char *folder, int generation, const char *node);
+/* Can such notes be left there? Where they cannot, a missing one says nothing.
+ */
+bool plx_here_works(const char *folder);
 bool plx_here_is(const char *folder, int generation, const char *node);
 
 /* Forget all notes of a generation; of all of them (0). */

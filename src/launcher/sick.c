@@ -32,7 +32,8 @@ static bool *who_reported(const char *notes, const struct plx_generation *g)
 
 /*
  * Not on our own node, whose notes are seen wherever the folder is, nor on
- * any other. srun's exit code may well be 0 then.
+ * any other. srun's exit code may well be 0 then. A full disk takes no notes,
+ * and whatever ended there may have trained.
  */
 static bool nothing_came_up(const struct plx_launcher *l,
 			    const struct plx_generation *g)
@@ -47,7 +48,7 @@ static bool nothing_came_up(const struct plx_launcher *l,
 	for (int i = 0; !any && i < shape->count; i++)
 		any = plx_here_is(notes, (int) g->step.generation,
 				  shape->nodes[i].name);
-	return !any;
+	return !any && plx_here_works(notes);
 }
 
 void plx_sick_find(struct plx_launcher *l, const struct plx_generation *g)
@@ -158,17 +159,18 @@ static bool is_new_shape(const struct plx_launcher *l, int code)
 static bool is_bad_node(struct plx_launcher *l)
 {
 	const struct plx_exit *how = &l->alien.exit;
+	const char *own = l->settings->node;
 	struct plx_illness *ill = &l->ill;
+	bool compares;
 	bool again;
 
-	if (!l->now->said.began || !l->alien.has_exit ||
-	    l->now->step.layout.count < 2)
+	if (!l->now->said.began || !l->alien.has_exit)
 		return false;
-	/* Our own node cannot be left. */
-	if (l->settings->node && !strcmp(l->settings->node, how->node))
-		return false;
+	/* Where rank 0 is, or all are, it is the program that fails twice. */
+	compares = l->now->step.layout.count > 1 &&
+		   !(own && !strcmp(own, how->node));
 	/* Who is killed again and again has no memory, or an enemy. */
-	again = l->fault.backoff.faults && plx_blame_itself(how) &&
+	again = compares && l->fault.backoff.faults && plx_blame_itself(how) &&
 		!strcmp(ill->last, how->node);
 	snprintf(ill->last, sizeof(ill->last), "%s", how->node);
 	ill->found.nodes[0] = '\0';

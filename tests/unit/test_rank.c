@@ -319,6 +319,20 @@ static void a_killed_rank_is_blamed_before_those_that_lost_it(void **state)
 	rmdir(notes_folder());
 }
 
+static void a_folder_without_room_says_nothing(void **state)
+{
+	char folder[] = "/tmp/test_rank.XXXXXX";
+	char gone[64];
+
+	(void) state;
+	assert_non_null(mkdtemp(folder));
+	assert_true(plx_here_works(folder));
+	/* Nothing is left of the trial. */
+	assert_int_equal(0, rmdir(folder));
+	snprintf(gone, sizeof(gone), "%s/gone", folder);
+	assert_false(plx_here_works(gone));
+}
+
 static void a_broken_note_is_none(void **state)
 {
 	struct plx_exit read;
@@ -496,6 +510,7 @@ int main(void)
 		cmocka_unit_test(
 			a_killed_rank_is_blamed_before_those_that_lost_it),
 		cmocka_unit_test(a_broken_note_is_none),
+		cmocka_unit_test(a_folder_without_room_says_nothing),
 		cmocka_unit_test(only_a_program_with_a_handler_gets_the_signal),
 		cmocka_unit_test(masks_of_srun_differ_or_not),
 		cmocka_unit_test(a_gpu_is_found_by_number_and_by_uuid),

@@ -122,8 +122,8 @@ static bool _complain_about(const struct pollux_view *view,
 	for (int n = 0; n < view->node_count; n++) {
 		bool named = _is_named(view, job, n);
 
-		/* Its home it cannot leave, and it has trained there. */
-		if (n == job->home ||
+		/* A home that has to keep a GPU cannot be left. */
+		if ((n == job->home && !(named && job->roams)) ||
 		    !(back ? _is_new(job, track, n) : named) ||
 		    (back && job->status.failed.nodes[0] && !named))
 			continue;

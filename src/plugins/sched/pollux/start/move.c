@@ -11,6 +11,7 @@
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/tell/count.h"
+#include "sched/pollux/guard.h"
 #include "sched/pollux/held.h"
 
 /* slurmd refuses credentials from the second in which it was told to kill. */
@@ -201,7 +202,9 @@ static bitstr_t *_other_nodes(const job_record_t *job,
 	for (int n = 0; n < node_record_count && count < target->nodes; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
 
+		/* Room that is being made there is for somebody. */
 		if (!node || !bit_test(avail_node_bitmap, n) ||
+		    pollux_guard_has(n) ||
 		    !bit_test(job->part_ptr->node_bitmap, n) ||
 		    (excluded && bit_test(excluded, n)) ||
 		    pollux_node_free(pollux_node_gpus(node), type) <
