@@ -14,8 +14,8 @@ fi
 sandbox_up --nodes 6 --gpus-per-node 2 --params pollux_min_gap=0.2 \
 	--conf-extra OverTimeLimit=0 \
 	--conf-extra "PartitionName=brief Nodes=n3 MaxTime=1"
-checks=30
-[ -z "${POLLUX_THOROUGH:-}" ] || checks=31
+checks=31
+[ -z "${POLLUX_THOROUGH:-}" ] || checks=32
 plan $checks
 
 # At 1740 samples a second on one GPU, always in the same batches.
@@ -204,6 +204,12 @@ ok "each sample was used once in each epoch" bash \
 	"$POLLUX_SRCDIR/tests/samples.sh" "$WORK/again.samples" $((5 * pace)) 18
 ok "who has half of its share is given time as well, if so" \
 	wait_until "lasts $below 660" 120
+sb scontrol update job="$below" TimeLimit=20
+sb scontrol requeue "$below"
+ok "a limit that an operator sets is not shortened by what was given before" \
+	eval 'wait_until "[ \$(job_field $below Restarts) = 1 ] &&
+		is_state $below RUNNING" 150 &&
+		[ "$(job_field "$below" TimeLimit)" = 00:20:00 ]'
 # shellcheck disable=SC2086 # words
 sb scancel $blocks $waits $half $below
 

@@ -50,6 +50,13 @@ void pollux_extend_forget(struct pollux_track *track)
 	track->promised_to = 0;
 	track->against = false;
 	track->spent = false;
+	track->limit = 0;
+}
+
+bool pollux_extend_is_ours(const job_record_t *job,
+			   const struct pollux_track *track)
+{
+	return !track->limit || track->limit == job->time_limit;
 }
 
 static bool _is_parked(const struct pollux_track *track)
@@ -150,8 +157,10 @@ static void _say(const job_record_t *job, struct pollux_track *track)
 
 static void _give(job_record_t *job, struct pollux_track *track, time_t now)
 {
+	/* A limit that somebody has set since is without what was given. */
+	int given_s =
+		pollux_extend_is_ours(job, track) ? track->target.given_s : 0;
 	int seconds = (int) track->owed_s;
-	int given_s = track->target.given_s;
 	struct plx_error err;
 	uint32_t minutes = 0;
 
@@ -175,6 +184,7 @@ static void _give(job_record_t *job, struct pollux_track *track, time_t now)
 	track->target.given_s = given_s + seconds;
 	track->target.credited = (int) MIN(now, INT32_MAX);
 	track->ends = job->end_time;
+	track->limit = job->time_limit;
 	_publish(job, track);
 }
 
