@@ -11,11 +11,11 @@ if [ -n "${POLLUX_THOROUGH:-}" ]; then
 	parked_s=60
 fi
 
-sandbox_up --nodes 6 --gpus-per-node 2 --params pollux_min_gap=0.2 \
+sandbox_up --nodes 7 --gpus-per-node 2 --params pollux_min_gap=0.2 \
 	--conf-extra OverTimeLimit=0 \
 	--conf-extra "PartitionName=brief Nodes=n3 MaxTime=1"
-checks=31
-[ -z "${POLLUX_THOROUGH:-}" ] || checks=32
+checks=33
+[ -z "${POLLUX_THOROUGH:-}" ] || checks=34
 plan $checks
 
 # At 1740 samples a second on one GPU, always in the same batches.
@@ -100,6 +100,19 @@ wait_until "trains $again && trains $ends && trains $parks" 60
 wait_until "has_gpus $short 2 && has_gpus $near 2 && has_gpus $next 2" 60
 accrued=$(job_field "$again" AccrueTime)
 
+# A program that knows nothing of us, and saves on USR1.
+cat >"$WORK/count.sh" <<'END'
+n=$(cat "$POLLUX_CHECKPOINT_DIR/count" 2>/dev/null || echo 0)
+echo "begins at $n"
+trap 'echo "$n" >"$POLLUX_CHECKPOINT_DIR/count"; exit 85' USR1
+while sleep 0.1; do
+	n=$((n + 1))
+done
+END
+other=$(sb sbatch --parsable -J other --time=1 -w n7 -o "$WORK/other.out" \
+	--scheduler-params=pollux,max=1 --wrap "srun pollux-launch -v \
+	--checkpoint-dir $WORK/other.ckpt bash $WORK/count.sh")
+
 sb scontrol create reservation ReservationName=later Nodes=n4 Users=root \
 	Flags=IGNORE_JOBS Duration=60 \
 	StartTime="$(date -d "@$(($(seconds_of "$near" EndTime) + 5))" \
@@ -159,6 +172,9 @@ saved_after() {
 ok "a checkpoint is written at once" \
 	eval 'wait_until saved_after 20 && saved_at_once'
 ok "and it trains on" trains "$ends"
+ok "so is a program that is no training of ours, by its signal" wait_until \
+	"grep -q 'begins at [1-9][0-9]*' $WORK/other.out &&
+		grep -q 'time limit is in [23][0-9] s: saving' $WORK/other.out" 40
 ok "its record says that it will not be done by then" wait_until \
 	"sb scontrol show job $ends | tr -d '\n' |
 		grep -q 'will not finish by its time limit'" 30
@@ -188,6 +204,9 @@ ok "the log says by how much it was longer" logged \
 	"JobId=$parks: [0-9]+ s so far are given back to its time limit, now"
 ok "one that has reached its limit ends as Slurm ends it" \
 	wait_until "is_state $ends TIMEOUT" 60
+ok "so does the one without libpollux, with its state" eval '
+	wait_until "is_state $other TIMEOUT" 60 &&
+		[ "$(cat "$WORK/other.ckpt/count")" -gt 50 ]'
 ok "and says how to go on" grep -q \
 	"submitted again with --checkpoint-dir=$WORK/ends.ckpt" "$WORK/ends.out"
 ok "the one that went on has ended" \

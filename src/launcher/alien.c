@@ -24,6 +24,11 @@ static bool by_signal(const struct plx_launcher *l)
 	return l->settings->on_resize == PLX_ON_RESIZE_SIGNAL || !g->peer.met;
 }
 
+bool plx_alien_listens(const struct plx_launcher *l)
+{
+	return by_signal(l) && l->now->said.began;
+}
+
 static bool is_leaving(const struct plx_launcher *l)
 {
 	return plx_stage_has_ranks(l->stage) && !plx_stage_trains(l->stage);

@@ -21,6 +21,9 @@ struct plx_alien {
 	struct plx_exit exit;
 };
 
+/* These ranks do not speak to us, and have a handler for the signal. */
+bool plx_alien_listens(const struct plx_launcher *l);
+
 /* The ranks are told to stop: those that do not listen, by signal. */
 void plx_alien_stop(struct plx_launcher *l);
 

@@ -59,8 +59,9 @@ void plx_limit_learn(struct plx_launcher *l, const char *fields)
 /* Ranks that hold their state, or are told to leave, save it anyway. */
 static bool may_ask(const struct plx_launcher *l)
 {
-	return l->now->said.hello &&
-	       (l->stage == PLX_STAGE_TRAINING ||
+	if (!l->now->said.hello)
+		return l->stage == PLX_STAGE_TRAINING && plx_alien_listens(l);
+	return (l->stage == PLX_STAGE_TRAINING ||
 		l->stage == PLX_STAGE_LENDING || l->stage == PLX_STAGE_WARMING);
 }
 
@@ -85,7 +86,10 @@ void plx_limit_watch(struct plx_launcher *l)
 		return;
 	l->limit.saved_s = l->limit.ends_s;
 	plx_tell_limit(l, l->limit.ends_s - now_s);
-	plx_peer_tell(&l->now->peer, PLX_MSG_SAVE);
+	if (l->now->said.hello)
+		plx_peer_tell(&l->now->peer, PLX_MSG_SAVE);
+	else /* it saves and ends, and is started again from that */
+		plx_alien_stop(l);
 }
 
 void plx_limit_signal(struct plx_launcher *l)
