@@ -94,7 +94,17 @@ four() {
 	wait_until 'run "${jobs[@]}"' 20
 }
 
+# By Slurm's clock: what the sentences above wait for may last longer here.
+waited() {
+	sb squeue -h -j "$1" -O StartTime,SubmitTime |
+		while read -r start submit; do
+			echo "job $1 waited $(($(date -d "$start" +%s) - \
+				$(date -d "$submit" +%s))) s"
+		done
+}
+
 # Packed by Slurm.
+begin=$SECONDS
 four packed main
 ok "Slurm starts four jobs on one node" eval '[ "$(hosts "${jobs[@]}")" = n1 ]'
 ok "within 30 s none of them has less than half an even share" \
@@ -103,6 +113,7 @@ ok "and one GPU is idle at most" \
 	wait_until '[ "$(all "${jobs[@]}")" -ge 15 ]' 30
 ok "each has all GPUs of a node in the end" \
 	wait_until 'on_a_node_each "${jobs[@]}"' 30
+echo "four jobs had a node each after $((SECONDS - begin)) s" | diag
 away=
 for job in "${jobs[@]}"; do
 	devices_of "$job" | grep -q '^n1 ' || away=$job
@@ -128,6 +139,7 @@ ok "jobs and nodes still agree" checked
 rigid=$(submit_rigid -w n1 --gpus-per-node=4 -- 600)
 ok "a rigid job gets all GPUs of the node where all scripts run, in 15 s" \
 	wait_until "is_state $rigid RUNNING" 15
+waited "$rigid" | diag
 ok "the others go on, on the twelve that are left" \
 	wait_until '[ "$(all "${jobs[@]}")" -ge 11 ] && run "${jobs[@]}"' 30
 ok "no script was started again for that" eval '
@@ -145,6 +157,7 @@ ok "four others that Slurm starts on four nodes have no more" eval '
 rigid=$(submit_rigid -p spread -N1 --gpus-per-node=4 -- 600)
 ok "a later job gets all GPUs of any node in 15 s" \
 	wait_until "is_state $rigid RUNNING" 15
+waited "$rigid" | diag
 ok "and all scripts run on" eval 'run "${jobs[@]}" &&
 	[ "$(hosts "${jobs[@]}" | wc -l)" -eq 4 ]'
 sb scancel "$rigid"
@@ -152,6 +165,7 @@ wait_until 'even 4 "${jobs[@]}"' 30
 rigid=$(submit_rigid -p spread -N1 --exclusive -- 600)
 ok "so does a later one that wants nobody else on its node" \
 	wait_until "is_state $rigid RUNNING" 15
+waited "$rigid" | diag
 ok "one script is moved for that, and none waits" \
 	wait_until 'run "${jobs[@]}" && [ "$(hosts "${jobs[@]}" | wc -l)" -eq 3 ]' 15
 sb scancel "$rigid" "${jobs[@]}"
