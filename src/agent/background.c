@@ -10,19 +10,19 @@
  */
 #include <config.h>
 
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/folder.h"
 #include "agent/nodemem.h"
 #include "agent/store.h"
+#include "wire/dir.h"
 #include "wire/thread.h"
 
 #define NAP_MIN_NS 1000000
@@ -35,48 +35,56 @@
 
 /* ---- the word to rank 0 ---- */
 
-static int word_path(const struct plx_job *job, int rank, const char *end,
-		     char path[PATH_MAX])
+static void word_name(int rank, const char *end, char name[PLX_FOLDER_NAME])
 {
-	return snprintf(path, PATH_MAX, "%s/report-%05d%s", job->tmp, rank,
-			end) < PATH_MAX
-		       ? 0
-		       : -1;
+	snprintf(name, PLX_FOLDER_NAME, "report-%05d%s", rank, end);
+}
+
+static FILE *open_word(int dir, const char *name, int flags, const char *mode)
+{
+	int fd = plx_dir_file(dir, name, flags, NULL);
+	FILE *file = fd >= 0 ? fdopen(fd, mode) : NULL;
+
+	if (fd >= 0 && !file)
+		close(fd);
+	return file;
+}
+
+static bool write_word(int dir, const char *name, const struct plx_report *r)
+{
+	FILE *out = open_word(dir, name, O_WRONLY | O_CREAT | O_TRUNC, "w");
+
+	if (!out)
+		return false;
+	fprintf(out,
+		"%d %08" PRIx32 " %08" PRIx32 " %" PRIu64 " %" PRIu64 " %s\n",
+		r->rc, r->crc, r->part, r->bytes, r->data_at, r->why.text);
+	return fclose(out) == 0;
 }
 
 /* Best effort: what is not heard so is heard at the next save. */
 static void tell(struct plx_job *job)
 {
-	const struct plx_report *r = &job->report;
-	char path[PATH_MAX];
-	char last[PATH_MAX];
-	FILE *out;
+	char draft[PLX_FOLDER_NAME];
+	char last[PLX_FOLDER_NAME];
+	int dir;
 
-	if (plx_folder_tmp(job->folder, job->facts.step, job->tag, job->tmp,
-			   NULL) < 0 ||
-	    (mkdir(job->tmp, 0777) < 0 && errno != EEXIST) ||
-	    word_path(job, job->who.rank, ".new", path) < 0 ||
-	    word_path(job, job->who.rank, "", last) < 0)
+	plx_folder_tmp(job->facts.step, job->tag, job->tmp);
+	dir = plx_folder_enter(job->folder, job->tmp, true, NULL);
+	if (dir < 0)
 		return;
-	out = fopen(path, "we");
-	if (!out)
-		return;
-	fprintf(out,
-		"%d %08" PRIx32 " %08" PRIx32 " %" PRIu64 " %" PRIu64 " %s\n",
-		r->rc, r->crc, r->part, r->bytes, r->data_at, r->why.text);
-	if (fclose(out) == 0)
-		rename(path, last);
+	word_name(job->who.rank, ".new", draft);
+	word_name(job->who.rank, "", last);
+	if (write_word(dir, draft, &job->report))
+		plx_dir_rename(dir, draft, last);
+	close(dir);
 }
 
-static bool hear(const struct plx_job *job, int rank, struct plx_report *r)
+static bool read_word(int dir, const char *name, struct plx_report *r)
 {
-	char path[PATH_MAX];
-	FILE *in;
+	FILE *in = open_word(dir, name, O_RDONLY, "r");
 	int got;
 
-	if (word_path(job, rank, "", path) < 0)
-		return false;
-	in = fopen(path, "re");
 	if (!in)
 		return false;
 	got = fscanf(in,
@@ -88,11 +96,39 @@ static bool hear(const struct plx_job *job, int rank, struct plx_report *r)
 	return got >= 5;
 }
 
+static bool hear(const struct plx_job *job, int rank, struct plx_report *r)
+{
+	int dir = plx_folder_enter(job->folder, job->tmp, false, NULL);
+	char name[PLX_FOLDER_NAME];
+	bool heard;
+
+	if (dir < 0)
+		return false;
+	word_name(rank, "", name);
+	heard = read_word(dir, name, r);
+	close(dir);
+	return heard;
+}
+
+/* All ranks' words. */
+static void remove_words(const struct plx_job *job)
+{
+	int dir = plx_folder_enter(job->folder, job->tmp, false, NULL);
+	char name[PLX_FOLDER_NAME];
+
+	if (dir < 0)
+		return;
+	for (int rank = 1; rank < job->parts.shards; rank++) {
+		word_name(rank, "", name);
+		plx_dir_remove(dir, name);
+	}
+	close(dir);
+}
+
 /* Rank 0 waits for all; false when it is to give up. */
 static bool hear_all(struct plx_background *b, struct plx_report *reports)
 {
 	struct timespec nap = { .tv_nsec = NAP_MIN_NS };
-	char path[PATH_MAX];
 	int rank = 1;
 
 	while (rank < b->job.parts.shards) {
@@ -110,10 +146,7 @@ static bool hear_all(struct plx_background *b, struct plx_report *reports)
 				nap.tv_nsec *= 2;
 		}
 	}
-	for (rank = 1; rank < b->job.parts.shards; rank++) {
-		if (word_path(&b->job, rank, "", path) == 0)
-			unlink(path);
-	}
+	remove_words(&b->job);
 	return true;
 }
 

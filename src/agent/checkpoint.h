@@ -37,8 +37,11 @@ struct plx_tensor {
 /* A checkpoint in memory, whole and checked. */
 struct plx_checkpoint;
 
-/* NULL with err set: missing, cut, changed. Never trusts what it reads. */
-struct plx_checkpoint *plx_checkpoint_read(const char *path,
+/*
+ * The file `name` of that folder. NULL with err set: missing, cut, changed,
+ * not the user's own. Never trusts what it reads.
+ */
+struct plx_checkpoint *plx_checkpoint_read(const char *folder, const char *name,
 					   struct plx_error *err);
 void plx_checkpoint_destroy(struct plx_checkpoint *checkpoint); /* or NULL */
 

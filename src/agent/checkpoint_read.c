@@ -20,6 +20,7 @@
 #include "agent/checkpoint_file.h"
 #include "agent/device.h"
 #include "core/crc.h"
+#include "wire/dir.h"
 
 struct plx_checkpoint {
 	unsigned char *bytes; /* the file */
@@ -57,17 +58,17 @@ static int read_bytes(int fd, unsigned char *bytes, size_t size,
 	return 0;
 }
 
-static int load(struct plx_checkpoint *c, const char *path,
+static int load(struct plx_checkpoint *c, const char *folder, const char *name,
 		struct plx_error *err)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = plx_dir_file_at(folder, name, O_RDONLY, err);
 	int rc = -1;
 
 	if (fd < 0)
-		return plx_fail(err, "%s", strerror(errno));
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		plx_fail(err, "not a file");
+		return -1;
+	if (fstat(fd, &st) < 0) {
+		plx_fail(err, "%s", strerror(errno));
 		goto done;
 	}
 	c->size = (size_t) st.st_size;
@@ -115,13 +116,13 @@ static int parse(struct plx_checkpoint *c, struct plx_error *err)
 	return 0;
 }
 
-struct plx_checkpoint *plx_checkpoint_read(const char *path,
+struct plx_checkpoint *plx_checkpoint_read(const char *folder, const char *name,
 					   struct plx_error *err)
 {
 	struct plx_checkpoint *c = calloc(1, sizeof(*c));
 	struct plx_error why = { "out of memory" };
 
-	if (c && load(c, path, &why) == 0 && check_seal(c, &why) == 0 &&
+	if (c && load(c, folder, name, &why) == 0 && check_seal(c, &why) == 0 &&
 	    parse(c, &why) == 0)
 		return c;
 	plx_fail(err, "%s", why.text);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/fence.h"
+#include "wire/dir.h"
 
 #define FILE_NAME "fence"
 #define TRIES	  3000 /* of 20 ms, for the lock */
@@ -24,8 +25,8 @@ int plx_fence_init(struct plx_fence *fence, const char *folder,
 		   uint64_t generation, struct plx_error *err)
 {
 	*fence = (struct plx_fence){ .own.generation = generation };
-	if (snprintf(fence->path, sizeof(fence->path), "%s/" FILE_NAME,
-		     folder) >= (int) sizeof(fence->path))
+	if (snprintf(fence->folder, sizeof(fence->folder), "%s", folder) >=
+	    (int) sizeof(fence->folder))
 		return plx_fail(err,
 				"the checkpoint folder's name is too long");
 	return 0;
@@ -61,11 +62,16 @@ static void unlock(int fd)
 
 static int open_locked(const struct plx_fence *fence, struct plx_error *err)
 {
-	int fd = open(fence->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	struct plx_error why;
+	int fd = plx_dir_file_at(fence->folder, FILE_NAME, O_RDWR | O_CREAT,
+				 &why);
 
-	if (fd < 0)
-		return plx_fail(err, "cannot open the fence: %s",
-				strerror(errno));
+	if (fd < 0) {
+		bool foreign = errno == EPERM || errno == ELOOP;
+
+		plx_fail(err, "cannot open the fence: %.220s", why.text);
+		return foreign ? PLX_FENCE_FOREIGN : -1;
+	}
 	if (lock(fd, err) < 0) {
 		close(fd);
 		return -1;
@@ -151,7 +157,7 @@ bool plx_fence_passed(const struct plx_fence *fence)
 
 	if (!fence->own.generation)
 		return false;
-	fd = open(fence->path, O_RDONLY | O_CLOEXEC);
+	fd = plx_dir_file_at(fence->folder, FILE_NAME, O_RDONLY, NULL);
 	if (fd < 0)
 		return false;
 	(void) read_turn(fd, &now, NULL);

@@ -23,20 +23,23 @@ struct plx_turn {
 };
 
 struct plx_fence {
-	char path[PATH_MAX];
+	char folder[PATH_MAX];
 	struct plx_turn own;
 };
 
 /* The folder has become another generation's. */
 #define PLX_FENCED (-2)
 
+/* The fence, or the folder, is not the user's own. */
+#define PLX_FENCE_FOREIGN (-3)
+
 int plx_fence_init(struct plx_fence *fence, const char *folder,
 		   uint64_t generation, struct plx_error *err);
 
 /*
  * Wait (some seconds at most) for the lock and look; the fence is raised to
- * the own number. A descriptor for plx_fence_leave(), -1 or PLX_FENCED, with
- * err set.
+ * the own number. A descriptor for plx_fence_leave(), or -1, PLX_FENCED or
+ * PLX_FENCE_FOREIGN with err set.
  */
 int plx_fence_enter(const struct plx_fence *fence, struct plx_error *err);
 void plx_fence_leave(int lock);

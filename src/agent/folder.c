@@ -2,64 +2,57 @@
 /* folder.c - a job's checkpoints */
 #include <config.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/checkpoint_file.h"
 #include "agent/folder.h"
+#include "wire/dir.h"
 
 #define PREFIX	"step-"
 #define SUFFIX	".safetensors"
 #define ASIDE	".broken"
+#define GONE	".gone" PLX_TMP_SUFFIX
 #define PATTERN PREFIX "%012" PRIu64
-
-#ifndef RENAME_EXCHANGE
-#define RENAME_EXCHANGE 2
-#endif
 
 int plx_folder_make(const char *folder, struct plx_error *err)
 {
-	struct stat st;
+	int dir = plx_dir_make(folder, err);
 
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-		return plx_fail(err, "cannot make folder %.120s: %s", folder,
-				strerror(errno));
-	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
-		return plx_fail(err, "%.200s is not a folder", folder);
+	if (dir < 0)
+		return -1;
+	close(dir);
 	return 0;
 }
 
-/* `length` is what snprintf() said. */
-static int check_length(int length, struct plx_error *err)
+void plx_folder_name(const struct plx_entry *entry, char name[PLX_FOLDER_NAME])
 {
-	if (length < 0 || length >= PATH_MAX)
-		return plx_fail(err,
-				"the checkpoint folder's name is too long");
-	return 0;
+	snprintf(name, PLX_FOLDER_NAME, PATTERN "%s", entry->step,
+		 entry->file ? SUFFIX : "");
 }
 
-int plx_folder_path(const char *folder, const struct plx_entry *entry,
-		    char path[PATH_MAX], struct plx_error *err)
+void plx_folder_tmp(uint64_t step, const char *tag, char name[PLX_FOLDER_NAME])
 {
-	return check_length(snprintf(path, PATH_MAX, "%s/" PATTERN "%s", folder,
-				     entry->step, entry->file ? SUFFIX : ""),
-			    err);
+	snprintf(name, PLX_FOLDER_NAME, PATTERN ".%.80s" PLX_TMP_SUFFIX, step,
+		 tag);
 }
 
-int plx_folder_tmp(const char *folder, uint64_t step, const char *tag,
-		   char path[PATH_MAX], struct plx_error *err)
+int plx_folder_enter(const char *folder, const char *name, bool make,
+		     struct plx_error *err)
 {
-	return check_length(snprintf(path, PATH_MAX,
-				     "%s/" PATTERN ".%s" PLX_TMP_SUFFIX, folder,
-				     step, tag),
-			    err);
+	int dir = plx_dir_open(folder, err);
+	int fd;
+
+	if (dir < 0)
+		return -1;
+	fd = plx_dir_enter(dir, name, make, err);
+	close(dir);
+	return fd;
 }
 
 /* True when name is a checkpoint's, exactly as we write it. */
@@ -87,19 +80,20 @@ static int newest_first(const void *a, const void *b)
 	return x->file - y->file;
 }
 
-int plx_folder_list(const char *folder, struct plx_entry **entries,
-		    struct plx_error *err)
+/* Entries of an open folder, as plx_folder_list(). */
+static int list_entries(int dir, struct plx_entry **entries,
+			struct plx_error *err)
 {
-	DIR *dir = opendir(folder);
+	DIR *names = plx_dir_list(dir);
 	struct plx_entry *list = NULL;
 	struct plx_entry entry;
 	struct dirent *e;
 	int count = 0;
 
-	if (!dir)
-		return plx_fail(err, "cannot look into %.120s: %s", folder,
+	if (!names)
+		return plx_fail(err, "cannot look into the folder: %s",
 				strerror(errno));
-	while ((e = readdir(dir))) {
+	while ((e = readdir(names))) {
 		struct plx_entry *more;
 
 		if (!is_entry(e->d_name, &entry))
@@ -107,123 +101,175 @@ int plx_folder_list(const char *folder, struct plx_entry **entries,
 		more = realloc(list, ((size_t) count + 1) * sizeof(*list));
 		if (!more) {
 			free(list);
-			closedir(dir);
+			closedir(names);
 			return plx_fail(err, "out of memory");
 		}
+		entry.foreign = !plx_dir_owns(dir, e->d_name);
 		list = more;
 		list[count++] = entry;
 	}
-	closedir(dir);
+	closedir(names);
 	if (count)
 		qsort(list, (size_t) count, sizeof(*list), newest_first);
 	*entries = list;
 	return count;
 }
 
-void plx_folder_remove(const char *path)
+int plx_folder_list(const char *folder, struct plx_entry **entries,
+		    struct plx_error *err)
 {
-	DIR *dir = opendir(path);
-	struct dirent *e;
+	int dir = plx_dir_open(folder, err);
+	int count;
 
-	if (!dir) {
-		unlink(path);
-		return;
-	}
-	while ((e = readdir(dir))) {
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			unlinkat(dirfd(dir), e->d_name, 0);
-	}
-	closedir(dir);
-	rmdir(path);
+	if (dir < 0)
+		return -1;
+	count = list_entries(dir, entries, err);
+	close(dir);
+	return count;
 }
 
-static int flush(const char *path, int flags, struct plx_error *err)
+bool plx_folder_has(const char *folder, const char *name)
 {
-	int fd = open(path, flags | O_RDONLY | O_CLOEXEC);
-	int rc = fd < 0 ? -1 : fsync(fd);
+	int dir = plx_dir_open(folder, NULL);
+	bool has = dir >= 0 && plx_dir_owns(dir, name);
+
+	if (dir >= 0)
+		close(dir);
+	return has;
+}
+
+void plx_folder_remove(const char *folder, const char *name)
+{
+	int dir = plx_dir_open(folder, NULL);
+
+	if (dir < 0)
+		return;
+	plx_dir_remove(dir, name);
+	close(dir);
+}
+
+/* ---- flushing ---- */
+
+/* Closes fd. */
+static int flush(int fd, const char *name, struct plx_error *err)
+{
+	int rc = fsync(fd);
 
 	if (rc < 0)
-		plx_fail(err, "cannot flush %.120s: %s", path, strerror(errno));
-	if (fd >= 0)
-		close(fd);
+		plx_fail(err, "cannot flush %.120s: %s", name, strerror(errno));
+	close(fd);
 	return rc;
 }
 
-int plx_folder_flush(const char *path, struct plx_error *err)
+static int flush_file(int dir, const char *name, struct plx_error *err)
 {
-	return flush(path, O_DIRECTORY, err);
+	struct plx_error why;
+	int fd = plx_dir_file(dir, name, O_RDONLY, &why);
+
+	if (fd < 0)
+		return plx_fail(err, "cannot flush %.100s: %.120s", name,
+				why.text);
+	return flush(fd, name, err);
 }
 
-int plx_folder_flush_all(const char *path, struct plx_error *err)
+static int flush_files(int dir, struct plx_error *err)
 {
-	DIR *dir = opendir(path);
-	char file[PATH_MAX];
+	DIR *names = plx_dir_list(dir);
 	struct dirent *e;
 	int rc = 0;
 
-	if (!dir)
-		return flush(path, 0, err);
-	while (rc == 0 && (e = readdir(dir))) {
-		if (e->d_name[0] == '.')
-			continue;
-		rc = check_length(snprintf(file, sizeof(file), "%s/%s", path,
-					   e->d_name),
-				  err);
-		if (rc == 0)
-			rc = flush(file, 0, err);
+	if (!names)
+		return plx_fail(err, "cannot flush: %s", strerror(errno));
+	while (rc == 0 && (e = readdir(names))) {
+		if (e->d_name[0] != '.')
+			rc = flush_file(dir, e->d_name, err);
 	}
-	closedir(dir);
-	return rc == 0 ? plx_folder_flush(path, err) : rc;
+	closedir(names);
+	return rc;
 }
 
-/* As if it had never been; a half removed one is no checkpoint. */
-static void discard(const char *path)
+int plx_folder_flush(const char *folder, struct plx_error *err)
 {
-	char gone[PATH_MAX];
+	int dir = plx_dir_open(folder, err);
 
-	if (snprintf(gone, sizeof(gone), "%s.gone" PLX_TMP_SUFFIX, path) <
-		    (int) sizeof(gone) &&
-	    rename(path, gone) == 0)
-		plx_folder_remove(gone);
+	return dir < 0 ? -1 : flush(dir, folder, err);
+}
+
+int plx_folder_flush_one(const char *folder, const char *name, bool all,
+			 struct plx_error *err)
+{
+	int dir = plx_folder_enter(folder, name, false, err);
+	int rc = 0;
+
+	if (dir < 0)
+		return -1;
+	if (all)
+		rc = flush_files(dir, err);
+	if (rc == 0)
+		return flush(dir, name, err);
+	close(dir);
+	return rc;
+}
+
+/* ---- changing ---- */
+
+/* As if it had never been; a half removed one is no checkpoint. */
+static void discard(int dir, const char *name)
+{
+	char gone[PLX_FOLDER_NAME];
+
+	snprintf(gone, sizeof(gone), "%.100s" GONE, name);
+	if (plx_dir_rename(dir, name, gone) == 0)
+		plx_dir_remove(dir, gone);
+}
+
+/* Something of this name is there: a checkpoint, or what others planted. */
+static int replace(int dir, const char *tmp, const char *name)
+{
+	if (plx_dir_swap(dir, tmp, name) == 0) {
+		plx_dir_remove(dir, tmp);
+		return 0;
+	}
+	discard(dir, name);
+	return plx_dir_rename(dir, tmp, name);
 }
 
 int plx_folder_commit(const char *folder, const char *tmp, uint64_t step,
 		      bool flush_it, struct plx_error *err)
 {
 	const struct plx_entry entry = { .step = step };
-	char path[PATH_MAX];
+	char name[PLX_FOLDER_NAME];
+	int dir = plx_dir_open(folder, err);
+	int rc;
 
-	if (plx_folder_path(folder, &entry, path, err) < 0)
+	if (dir < 0)
 		return -1;
-	if (rename(tmp, path) < 0) {
-		/* One of this step is there: swap, then remove that. */
-		if (errno != ENOTEMPTY && errno != EEXIST)
-			return plx_fail(err, "cannot rename: %s",
-					strerror(errno));
-		if (renameat2(AT_FDCWD, tmp, AT_FDCWD, path, RENAME_EXCHANGE) ==
-		    0) {
-			plx_folder_remove(tmp);
-		} else {
-			discard(path);
-			if (rename(tmp, path) < 0)
-				return plx_fail(err, "cannot rename: %s",
-						strerror(errno));
-		}
-	}
-	return flush_it ? plx_folder_flush(folder, err) : 0;
+	plx_folder_name(&entry, name);
+	rc = plx_dir_rename(dir, tmp, name);
+	if (rc < 0 &&
+	    (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR))
+		rc = replace(dir, tmp, name);
+	if (rc < 0)
+		plx_fail(err, "cannot rename: %s", strerror(errno));
+	if (rc == 0 && flush_it)
+		return flush(dir, folder, err);
+	close(dir);
+	return rc;
 }
 
 void plx_folder_refuse(const char *folder, const struct plx_entry *entry)
 {
-	char path[PATH_MAX];
-	char aside[PATH_MAX];
+	char name[PLX_FOLDER_NAME];
+	char aside[PLX_FOLDER_NAME + sizeof(ASIDE)];
+	int dir = plx_dir_open(folder, NULL);
 
-	if (plx_folder_path(folder, entry, path, NULL) < 0 ||
-	    snprintf(aside, sizeof(aside), "%s" ASIDE, path) >=
-		    (int) sizeof(aside))
+	if (dir < 0)
 		return;
-	plx_folder_remove(aside);
-	rename(path, aside);
+	plx_folder_name(entry, name);
+	snprintf(aside, sizeof(aside), "%s" ASIDE, name);
+	plx_dir_remove(dir, aside);
+	plx_dir_rename(dir, name, aside);
+	close(dir);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -234,45 +280,52 @@ static bool ends_with(const char *text, const char *end)
 	return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
+/* Of a save cut short; names that end with `own` are of one under way. */
+static bool is_leftover(const char *name, uint64_t generation, const char *own)
+{
+	const char *mark = strstr(name, ".g");
+	uint64_t its = 0;
+
+	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
+	    !ends_with(name, PLX_TMP_SUFFIX) || ends_with(name, own))
+		return false;
+	return !mark || sscanf(mark, ".g%" SCNu64 ".", &its) != 1 ||
+	       its <= generation;
+}
+
 void plx_folder_clean(const char *folder, uint64_t generation,
 		      const char *number)
 {
-	DIR *dir = opendir(folder);
-	char path[PATH_MAX];
+	int dir = plx_dir_open(folder, NULL);
+	DIR *names = dir >= 0 ? plx_dir_list(dir) : NULL;
 	char own[64];
 	struct dirent *e;
 
-	if (!dir)
-		return;
 	snprintf(own, sizeof(own), "-%s" PLX_TMP_SUFFIX, number);
-	while ((e = readdir(dir))) {
-		const char *name = e->d_name;
-		const char *mark = strstr(name, ".g");
-		uint64_t its = 0;
-
-		if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
-		    !ends_with(name, PLX_TMP_SUFFIX) || ends_with(name, own))
-			continue;
-		if (mark && sscanf(mark, ".g%" SCNu64 ".", &its) == 1 &&
-		    its > generation)
-			continue;
-		if (snprintf(path, sizeof(path), "%s/%s", folder, name) <
-		    (int) sizeof(path))
-			plx_folder_remove(path);
+	while (names && (e = readdir(names))) {
+		if (is_leftover(e->d_name, generation, own))
+			plx_dir_remove(dir, e->d_name);
 	}
-	closedir(dir);
+	if (names)
+		closedir(names);
+	if (dir >= 0)
+		close(dir);
 }
 
 void plx_folder_prune(const char *folder, int keep, uint64_t flushed)
 {
+	int dir = plx_dir_open(folder, NULL);
 	struct plx_entry *list = NULL;
-	char path[PATH_MAX];
-	int count = plx_folder_list(folder, &list, NULL);
+	char name[PLX_FOLDER_NAME];
+	int count = dir >= 0 ? list_entries(dir, &list, NULL) : 0;
 
-	for (int i = keep; i < count; i++) {
-		if (list[i].step != flushed &&
-		    plx_folder_path(folder, &list[i], path, NULL) == 0)
-			discard(path);
+	for (int i = 0; i < count; i++) {
+		if (list[i].foreign || keep-- > 0 || list[i].step == flushed)
+			continue;
+		plx_folder_name(&list[i], name);
+		discard(dir, name);
 	}
 	free(list);
+	if (dir >= 0)
+		close(dir);
 }

@@ -7,34 +7,38 @@
  * set aside under the name *.broken, once there is a good one to go on from,
  * and counts no more. One that is being written is step-*.TAG.tmp; the tag
  * says by whom: "g3.17-1a2b3c4d", the generation, how many it had begun before
- * and a number drawn at its start.
+ * and a number drawn at its start. All is opened by wire/dir.h.
  */
 #ifndef PLX_AGENT_FOLDER_H
 #define PLX_AGENT_FOLDER_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/error.h"
 
+#define PLX_FOLDER_NAME 128 /* bytes of a name in the folder */
+
 /* One checkpoint. */
 struct plx_entry {
 	uint64_t step;
-	bool file; /* of the former kind */
+	bool file;    /* of the former kind */
+	bool foreign; /* a link, or another user's: no checkpoint of ours */
 };
 
-/* Make the folder (one level) if it is missing. */
+/* Make the folder (one level) if it is missing; it must be the user's own. */
 int plx_folder_make(const char *folder, struct plx_error *err);
 
-/* Where a checkpoint is; -1 when that does not fit. */
-int plx_folder_path(const char *folder, const struct plx_entry *entry,
-		    char path[PATH_MAX], struct plx_error *err);
+/* What a checkpoint is called there. */
+void plx_folder_name(const struct plx_entry *entry, char name[PLX_FOLDER_NAME]);
 
-/* Where it is while it is being written. */
-int plx_folder_tmp(const char *folder, uint64_t step, const char *tag,
-		   char path[PATH_MAX], struct plx_error *err);
+/* The same, while it is being written. */
+void plx_folder_tmp(uint64_t step, const char *tag, char name[PLX_FOLDER_NAME]);
+
+/* Open one by its name, made if `make`: as plx_dir_enter(). */
+int plx_folder_enter(const char *folder, const char *name, bool make,
+		     struct plx_error *err);
 
 /*
  * Checkpoints there, newest first, the caller's to free; how many, or -1 with
@@ -43,7 +47,7 @@ int plx_folder_tmp(const char *folder, uint64_t step, const char *tag,
 int plx_folder_list(const char *folder, struct plx_entry **entries,
 		    struct plx_error *err);
 
-/* What was written in tmp is a checkpoint from now on. */
+/* What was written in tmp, a name there, is a checkpoint from now on. */
 int plx_folder_commit(const char *folder, const char *tmp, uint64_t step,
 		      bool flush, struct plx_error *err);
 
@@ -63,13 +67,17 @@ void plx_folder_prune(const char *folder, int keep, uint64_t flushed);
 void plx_folder_clean(const char *folder, uint64_t generation,
 		      const char *number);
 
-/* Remove a folder and the files in it. */
-void plx_folder_remove(const char *path);
+/* Is something of ours called so? */
+bool plx_folder_has(const char *folder, const char *name);
+
+/* Remove a folder of this name and the files in it. */
+void plx_folder_remove(const char *folder, const char *name);
 
 /* Names of files in it are on disk. */
-int plx_folder_flush(const char *path, struct plx_error *err);
+int plx_folder_flush(const char *folder, struct plx_error *err);
 
-/* The same, for the files as well. */
-int plx_folder_flush_all(const char *path, struct plx_error *err);
+/* The same for a checkpoint's own folder; `all`: for its files as well. */
+int plx_folder_flush_one(const char *folder, const char *name, bool all,
+			 struct plx_error *err);
 
 #endif

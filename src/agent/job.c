@@ -2,18 +2,15 @@
 /* job.c - one checkpoint being written, this rank's part in it */
 #include <config.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
 #include "agent/checkpoint_file.h"
-#include "agent/folder.h"
 #include "agent/job.h"
+#include "wire/dir.h"
 
 #define ROUND_UP(n, to) (((n) + (to) -1) / (to) * (to))
 
@@ -152,16 +149,17 @@ int plx_job_copy(struct plx_job *job, unsigned char *image)
 static int write_shard(struct plx_job *job, struct plx_error *err)
 {
 	char name[PLX_SHARD_NAME];
-	char path[PATH_MAX];
+	struct plx_error why;
+	int dir = plx_folder_enter(job->folder, job->tmp, true, &why);
+	int rc;
 
-	if (mkdir(job->tmp, 0777) < 0 && errno != EEXIST)
-		return plx_fail(err, "cannot make its folder: %s",
-				strerror(errno));
+	if (dir < 0)
+		return plx_fail(err, "cannot make its folder: %.200s",
+				why.text);
 	plx_shard_name(name, job->who.rank, job->parts.shards);
-	if (snprintf(path, sizeof(path), "%s/%s", job->tmp, name) >=
-	    (int) sizeof(path))
-		return plx_fail(err, "its name is too long");
-	return plx_stream_write(&job->shard.stream, path, job->flush, err);
+	rc = plx_stream_write(&job->shard.stream, dir, name, job->flush, err);
+	close(dir);
+	return rc;
 }
 
 void plx_job_write(struct plx_job *job)
@@ -172,10 +170,8 @@ void plx_job_write(struct plx_job *job)
 
 	if (!job->has_shard || r->rc < 0)
 		return;
-	r->rc = plx_folder_tmp(job->folder, job->facts.step, job->tag, job->tmp,
-			       &r->why);
-	if (r->rc == 0)
-		r->rc = write_shard(job, &r->why);
+	plx_folder_tmp(job->facts.step, job->tag, job->tmp);
+	r->rc = write_shard(job, &r->why);
 	if (r->rc < 0)
 		return;
 	count = plx_partition_of(&job->parts, job->who.rank, &pieces);
@@ -227,12 +223,16 @@ static int write_text(const struct plx_job *job, const char *text,
 		.bytes = strlen(text),
 	};
 	struct plx_stream stream = { .segments = &segment, .count = 1 };
-	char path[PATH_MAX];
+	struct plx_error why;
+	int dir = plx_folder_enter(job->folder, job->tmp, false, &why);
+	int rc;
 
-	if (snprintf(path, sizeof(path), "%s/" PLX_MANIFEST_FILE, job->tmp) >=
-	    (int) sizeof(path))
-		return plx_fail(err, "its name is too long");
-	return plx_stream_write(&stream, path, job->flush, err);
+	if (dir < 0)
+		return plx_fail(err, "cannot look into its folder: %.200s",
+				why.text);
+	rc = plx_stream_write(&stream, dir, PLX_MANIFEST_FILE, job->flush, err);
+	close(dir);
+	return rc;
 }
 
 static int write_manifest(struct plx_job *job, const struct plx_report *reports,
@@ -258,7 +258,7 @@ static int write_manifest(struct plx_job *job, const struct plx_report *reports,
 	if (text)
 		rc = write_text(job, text, err);
 	if (rc == 0 && job->flush)
-		rc = plx_folder_flush(job->tmp, err);
+		rc = plx_folder_flush_one(job->folder, job->tmp, false, err);
 	free(text);
 	free(files);
 	return rc;
@@ -311,5 +311,5 @@ int plx_job_commit(struct plx_job *job, const struct plx_report *reports,
 void plx_job_drop(struct plx_job *job)
 {
 	if (job->tmp[0])
-		plx_folder_remove(job->tmp);
+		plx_folder_remove(job->folder, job->tmp);
 }

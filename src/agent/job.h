@@ -10,6 +10,7 @@
 #define PLX_AGENT_JOB_H
 
 #include "agent/fence.h"
+#include "agent/folder.h"
 #include "agent/manifest.h"
 #include "agent/profile.h"
 
@@ -36,8 +37,8 @@ struct plx_writer_rank {
 struct plx_job {
 	struct plx_writer_rank who;
 	char folder[PATH_MAX];
-	char tmp[PATH_MAX];	/* in folder, until it is committed */
-	char tag[PLX_TAG_SIZE]; /* see folder.h */
+	char tmp[PLX_FOLDER_NAME]; /* in folder, until it is committed */
+	char tag[PLX_TAG_SIZE];	   /* see folder.h */
 	bool flush;
 	int keep;
 	struct plx_facts facts;

@@ -97,8 +97,10 @@ static bool is_there(const struct pollux *p, uint64_t step)
 {
 	struct plx_entry *list = NULL;
 	int count = plx_folder_list(p->folder, &list, NULL);
-	bool there = count > 0 && list[0].step >= step;
+	bool there = false;
 
+	for (int i = 0; i < count && !there; i++)
+		there = !list[i].foreign && list[i].step >= step;
 	free(list);
 	return there;
 }

@@ -10,12 +10,14 @@
  */
 #include <config.h>
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/folder.h"
 #include "agent/save.h"
@@ -38,7 +40,7 @@ struct found {
 	bool old;   /* a file of the former kind; rank 0 has read it */
 	struct plx_facts facts; /* of it */
 	size_t text_bytes;
-	char path[PATH_MAX];
+	char name[PLX_FOLDER_NAME];
 	struct plx_error err;
 };
 
@@ -72,7 +74,7 @@ static int take_folder(struct pollux *p)
 
 	if (lock < 0)
 		plx_say(p, "%s", err.text);
-	if (lock == PLX_FENCED) {
+	if (lock == PLX_FENCED || lock == PLX_FENCE_FOREIGN) {
 		p->err = err;
 		return -1;
 	}
@@ -105,7 +107,7 @@ static int open_store(struct pollux *p)
 	if (p->coll->ops->spread(p->coll, &rc, sizeof(rc), &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
 	if (rc < 0 && p->coll->rank != 0)
-		plx_fail(&p->err, "a newer generation is there");
+		plx_fail(&p->err, "rank 0 may not write checkpoints there");
 	return rc < 0 ? plx_fault(p, POLLUX_ESTATE) : 0;
 }
 
@@ -127,16 +129,14 @@ int plx_restore_fits(const struct pollux *p, const struct plx_facts *facts,
 	return 0;
 }
 
-static char *read_text(const char *path, size_t *bytes, struct plx_error *err)
+/* Of a checkpoint's own folder. */
+static char *read_manifest(int dir, size_t *bytes, struct plx_error *err)
 {
 	struct plx_segment segment = { .data = NULL };
 	struct plx_stream stream = { .segments = &segment, .count = 1 };
-	char file[PATH_MAX];
 	struct stat st;
 
-	if (snprintf(file, sizeof(file), "%s/" PLX_MANIFEST_FILE, path) >=
-		    (int) sizeof(file) ||
-	    stat(file, &st) < 0) {
+	if (fstatat(dir, PLX_MANIFEST_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		plx_fail(err, "it has no manifest");
 		return NULL;
 	}
@@ -148,10 +148,23 @@ static char *read_text(const char *path, size_t *bytes, struct plx_error *err)
 		return NULL;
 	}
 	*bytes = segment.bytes;
-	if (plx_stream_read(&stream, file, true, err) == 0)
+	if (plx_stream_read(&stream, dir, PLX_MANIFEST_FILE, true, err) == 0)
 		return segment.data;
 	free(segment.data);
 	return NULL;
+}
+
+static char *read_text(const struct pollux *p, const char *name, size_t *bytes,
+		       struct plx_error *err)
+{
+	int dir = plx_folder_enter(p->folder, name, false, err);
+	char *text;
+
+	if (dir < 0)
+		return NULL;
+	text = read_manifest(dir, bytes, err);
+	close(dir);
+	return text;
 }
 
 /* Its manifest, or, of the former kind, all of it. */
@@ -161,8 +174,8 @@ static enum plx_read look_into(struct pollux *p, struct search *s,
 	struct plx_manifest *manifest;
 
 	if (found->old)
-		return plx_restore_old(p, found->path, &found->facts, err);
-	s->text = read_text(found->path, &found->text_bytes, err);
+		return plx_restore_old(p, found->name, &found->facts, err);
+	s->text = read_text(p, found->name, &found->text_bytes, err);
 	if (!s->text)
 		return PLX_READ_BROKEN;
 	manifest = plx_manifest_parse(s->text, found->text_bytes, err);
@@ -172,17 +185,18 @@ static enum plx_read look_into(struct pollux *p, struct search *s,
 	return PLX_READ_GOOD;
 }
 
-static void say_broken(const struct pollux *p, const char *path,
+static void say_broken(const struct pollux *p, const char *name,
 		       const struct plx_error *why)
 {
-	plx_say(p, "cannot use checkpoint %.160s: %.200s", path, why->text);
+	plx_say(p, "cannot use checkpoint %.160s/%s: %.200s", p->folder, name,
+		why->text);
 }
 
-static void fail_foreign(struct plx_error *err, const char *path,
-			 const struct plx_error *why)
+static void fail_foreign(const struct pollux *p, struct plx_error *err,
+			 const char *name, const struct plx_error *why)
 {
-	plx_fail(err, "checkpoint %.120s does not fit: %.100s", path,
-		 why->text);
+	plx_fail(err, "checkpoint %.100s/%s does not fit: %.100s", p->folder,
+		 name, why->text);
 }
 
 static void find_next(struct pollux *p, struct search *s, struct found *found)
@@ -198,20 +212,18 @@ static void find_next(struct pollux *p, struct search *s, struct found *found)
 		const struct plx_entry *entry = &s->list[s->next++];
 
 		found->old = entry->file;
-		if (plx_folder_path(p->folder, entry, found->path,
-				    &found->err) < 0)
-			return;
+		plx_folder_name(entry, found->name);
 		switch (look_into(p, s, found, &why)) {
 		case PLX_READ_GOOD:
 			found->status = 1;
 			return;
 		case PLX_READ_FOREIGN:
-			fail_foreign(&found->err, found->path, &why);
+			fail_foreign(p, &found->err, found->name, &why);
 			return;
 		case PLX_READ_LOST:
 			return;
 		case PLX_READ_BROKEN:
-			say_broken(p, found->path, &why);
+			say_broken(p, found->name, &why);
 			break;
 		}
 		free(s->text);
@@ -234,13 +246,13 @@ static uint64_t newest_flushed(const struct pollux *p, const struct search *s)
 
 	for (int i = s->next - 1; i < s->count; i++) {
 		struct plx_manifest *m = NULL;
-		char path[PATH_MAX];
+		char name[PLX_FOLDER_NAME];
 		char *text = NULL;
 		size_t bytes;
 
-		if (!s->list[i].file &&
-		    plx_folder_path(p->folder, &s->list[i], path, NULL) == 0)
-			text = read_text(path, &bytes, NULL);
+		plx_folder_name(&s->list[i], name);
+		if (!s->list[i].file)
+			text = read_text(p, name, &bytes, NULL);
 		if (text)
 			m = plx_manifest_parse(text, bytes, NULL);
 		if (m && m->facts.flushed > newest)
@@ -283,13 +295,13 @@ static enum plx_read read_found(struct pollux *p, const struct search *s,
 	manifest = spread_manifest(p, s, found->text_bytes);
 	if (!manifest)
 		return PLX_READ_LOST;
-	result = plx_restore_read(p, manifest, found->path, &why);
+	result = plx_restore_read(p, manifest, found->name, &why);
 	found->facts = manifest->facts;
 	plx_manifest_destroy(manifest);
 	if (result == PLX_READ_BROKEN)
-		say_broken(p, found->path, &why);
+		say_broken(p, found->name, &why);
 	if (result == PLX_READ_FOREIGN)
-		fail_foreign(&p->err, found->path, &why);
+		fail_foreign(p, &p->err, found->name, &why);
 	if (result == PLX_READ_LOST)
 		p->err = why;
 	return result;

@@ -94,10 +94,10 @@ static int take(struct pollux *p, const struct plx_checkpoint *c,
 	return 0;
 }
 
-enum plx_read plx_restore_old(struct pollux *p, const char *path,
+enum plx_read plx_restore_old(struct pollux *p, const char *name,
 			      struct plx_facts *facts, struct plx_error *err)
 {
-	struct plx_checkpoint *c = plx_checkpoint_read(path, err);
+	struct plx_checkpoint *c = plx_checkpoint_read(p->folder, name, err);
 	int rc;
 
 	if (!c)

@@ -322,12 +322,13 @@ static void take_others(struct pollux *p, const struct incoming *in,
 
 enum plx_read plx_restore_read(struct pollux *p,
 			       const struct plx_manifest *manifest,
-			       const char *path, struct plx_error *err)
+			       const char *name, struct plx_error *err)
 {
 	bool all_read = p->coll->nodes <= READERS_MAX;
 	struct incoming in = {
 		.manifest = manifest,
-		.from.path = path,
+		.from.folder = p->folder,
+		.from.name = name,
 		.from.alone = !all_read || p->coll->local_ranks == 1,
 	};
 	struct verdict verdict = { .read = PLX_READ_GOOD };

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agent/folder.h"
 #include "agent/store.h"
 #include "core/crc.h"
 
@@ -87,13 +89,15 @@ static int read_it(const struct plan *plan, const struct plx_source *from,
 		.segments = plan->segments,
 		.count = plan->count + 1,
 	};
-	char path[PATH_MAX];
 	struct plx_error why;
+	int dir = plx_folder_enter(from->folder, from->name, false, err);
+	int rc;
 
-	if (snprintf(path, sizeof(path), "%s/%s", from->path, name) >=
-	    (int) sizeof(path))
-		return plx_fail(err, "its name is too long");
-	if (plx_stream_read(&stream, path, from->alone, &why) < 0)
+	if (dir < 0)
+		return -1;
+	rc = plx_stream_read(&stream, dir, name, from->alone, &why);
+	close(dir);
+	if (rc < 0)
 		return plx_fail(err, "%s: %.160s", name, why.text);
 	is->crc = stream.crc;
 	return 0;

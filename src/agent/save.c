@@ -174,14 +174,14 @@ static bool is_there(struct pollux *p, bool flush)
 {
 	const struct plx_entry entry = { .step = p->cursor.step };
 	struct plx_store *s = p->store;
-	char path[PATH_MAX];
+	char name[PLX_FOLDER_NAME];
 
+	plx_folder_name(&entry, name);
 	if (!s->has_newest || s->newest != entry.step ||
-	    plx_folder_path(p->folder, &entry, path, NULL) < 0 ||
-	    access(path, F_OK) < 0)
+	    !plx_folder_has(p->folder, name))
 		return false;
 	if (flush && !s->is_flushed) {
-		if (plx_folder_flush_all(path, NULL) < 0 ||
+		if (plx_folder_flush_one(p->folder, name, true, NULL) < 0 ||
 		    plx_folder_flush(p->folder, NULL) < 0)
 			return false;
 		s->is_flushed = true;
@@ -208,7 +208,7 @@ static int agree(struct pollux *p, struct order *order, bool flush)
 			order->skip = is_there(p, flush);
 		}
 		if (s->left[0])
-			plx_folder_remove(s->left);
+			plx_folder_remove(p->folder, s->left);
 		s->left[0] = '\0';
 	}
 	if (p->coll->ops->spread(p->coll, order, sizeof(*order), &p->err) < 0)

@@ -25,9 +25,9 @@ struct plx_outcome {
 	uint32_t crc;
 	bool flushed;
 	uint64_t step;
-	size_t bytes;	     /* of the state */
-	double seconds;	     /* from its begin to its commit */
-	char left[PATH_MAX]; /* what a failed one may have left behind */
+	size_t bytes;		    /* of the state */
+	double seconds;		    /* from its begin to its commit */
+	char left[PLX_FOLDER_NAME]; /* what a failed one may have left behind */
 	struct plx_error err;
 };
 
@@ -66,11 +66,11 @@ struct plx_store {
 	double disk_s;	/* how long it takes in all */
 	bool fenced;	/* a newer generation is there: */
 	struct plx_error why;
-	uint64_t newest;     /* step of the newest that is there, ... */
-	bool has_newest;     /* ... if there is one ... */
-	bool is_flushed;     /* ... and it would survive a loss of power */
-	uint32_t crc;	     /* of its state */
-	char left[PATH_MAX]; /* of one that failed, "" for none */
+	uint64_t newest; /* step of the newest that is there, ... */
+	bool has_newest; /* ... if there is one ... */
+	bool is_flushed; /* ... and it would survive a loss of power */
+	uint32_t crc;	 /* of its state */
+	char left[PLX_FOLDER_NAME]; /* of one that failed, "" for none */
 
 	struct plx_background background;
 	unsigned char *image; /* room for a copy of the own share */
@@ -134,12 +134,12 @@ enum plx_read {
 };
 
 /*
- * Collective: fill arrays, profile and blobs from the checkpoint in this
- * folder; all ranks come to the same. err is set unless it is GOOD.
+ * Collective: fill arrays, profile and blobs from the checkpoint of this name
+ * in p's folder; all ranks come to the same. err is set unless it is GOOD.
  */
 enum plx_read plx_restore_read(struct pollux *p,
 			       const struct plx_manifest *manifest,
-			       const char *path, struct plx_error *err);
+			       const char *name, struct plx_error *err);
 
 /* Collective: rank 0's arrays and profile to all. */
 int plx_restore_spread(struct pollux *p);
@@ -148,7 +148,8 @@ int plx_restore_spread(struct pollux *p);
 
 /* A checkpoint, and where its tensors go. */
 struct plx_source {
-	const char *path;	     /* of its folder */
+	const char *folder;	     /* of the job's checkpoints */
+	const char *name;	     /* of its own folder there */
 	bool alone;		     /* see plx_stream_read() */
 	const struct plx_tensor *to; /* one for each of the manifest's */
 };
@@ -164,7 +165,7 @@ int plx_restore_shard(const struct plx_manifest *manifest,
 /* ---- restore_old.c ---- */
 
 /* Rank 0: fill arrays and profile from a file of the former kind. */
-enum plx_read plx_restore_old(struct pollux *p, const char *path,
+enum plx_read plx_restore_old(struct pollux *p, const char *name,
 			      struct plx_facts *facts, struct plx_error *err);
 
 /* ---- guard.c ---- */

@@ -14,6 +14,7 @@
 #include "agent/device.h"
 #include "agent/stream_run.h"
 #include "core/crc.h"
+#include "wire/dir.h"
 
 #define CACHED	   (UINT64_C(256) << 10) /* of a processor, surely */
 #define DIRECT_MIN (UINT64_C(1) << 20)	 /* below, the page cache is as good */
@@ -235,22 +236,26 @@ static int read_chunk(struct plx_run *run, uint64_t chunk,
 
 /* ---- all of them ---- */
 
-static int open_new(struct plx_run *run, const char *path, bool flush)
+static int open_new(struct plx_run *run, int dir, const char *name, bool flush,
+		    struct plx_error *err)
 {
-	int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+	int flags = O_WRONLY | O_CREAT | O_TRUNC;
+	struct plx_error why;
 
 	run->direct = flush && run->bytes >= DIRECT_MIN;
 	if (run->direct)
-		run->fd = open(path, flags | O_DIRECT, 0666);
+		run->fd = plx_dir_file(dir, name, flags | O_DIRECT, &why);
 	if (run->fd < 0) {
 		run->direct = false;
-		run->fd = open(path, flags, 0666);
+		run->fd = plx_dir_file(dir, name, flags, &why);
 	}
-	return run->fd < 0 ? -1 : 0;
+	if (run->fd < 0)
+		return plx_fail(err, "cannot make its file: %.160s", why.text);
+	return 0;
 }
 
-int plx_stream_write(struct plx_stream *stream, const char *path, bool flush,
-		     struct plx_error *err)
+int plx_stream_write(struct plx_stream *stream, int dir, const char *name,
+		     bool flush, struct plx_error *err)
 {
 	struct plx_run run;
 	int rc = -1;
@@ -258,10 +263,8 @@ int plx_stream_write(struct plx_stream *stream, const char *path, bool flush,
 	if (plx_run_init(&run, stream, err) < 0)
 		goto done;
 	run.work = write_chunk;
-	if (open_new(&run, path, flush) < 0) {
-		plx_fail(err, "cannot make its file: %s", strerror(errno));
+	if (open_new(&run, dir, name, flush, err) < 0)
 		goto done;
-	}
 	/* A full disk is better known before than after. */
 	if (run.bytes > PLX_CHUNK &&
 	    fallocate(run.fd, 0, 0, (off_t) run.bytes) < 0 &&
@@ -286,8 +289,8 @@ done:
 	return rc;
 }
 
-int plx_stream_read(struct plx_stream *stream, const char *path, bool alone,
-		    struct plx_error *err)
+int plx_stream_read(struct plx_stream *stream, int dir, const char *name,
+		    bool alone, struct plx_error *err)
 {
 	struct plx_run run;
 	struct stat st;
@@ -296,18 +299,21 @@ int plx_stream_read(struct plx_stream *stream, const char *path, bool alone,
 	if (plx_run_init(&run, stream, err) < 0)
 		goto done;
 	run.work = read_chunk;
-	run.fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (run.fd < 0 || fstat(run.fd, &st) < 0) {
+	run.fd = plx_dir_file(dir, name, O_RDONLY, err);
+	if (run.fd < 0)
+		goto done;
+	if (fstat(run.fd, &st) < 0) {
 		plx_fail(err, "%s", strerror(errno));
 		goto done;
 	}
-	if (!S_ISREG(st.st_mode) || (uint64_t) st.st_size != run.bytes) {
+	if ((uint64_t) st.st_size != run.bytes) {
 		plx_fail(err, "it has %lld bytes, not %" PRIu64,
 			 (long long) st.st_size, run.bytes);
 		goto done;
 	}
 	if (alone && run.bytes >= DIRECT_MIN)
-		run.direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+		run.direct_fd =
+			plx_dir_file(dir, name, O_RDONLY | O_DIRECT, NULL);
 	if (plx_run_work(&run, err) < 0)
 		goto done;
 	plx_run_join(&run);

@@ -45,18 +45,18 @@ int plx_stream_copy(const struct plx_stream *stream, unsigned char *image,
 		    struct plx_error *err);
 
 /*
- * Write the file anew. flush: on disk when it returns. An error's sentence
- * begins with "cannot".
+ * Write the file `name` of the open folder `dir` anew. flush: on disk when it
+ * returns. An error's sentence begins with "cannot".
  */
-int plx_stream_write(struct plx_stream *stream, const char *path, bool flush,
-		     struct plx_error *err);
+int plx_stream_write(struct plx_stream *stream, int dir, const char *name,
+		     bool flush, struct plx_error *err);
 
 /*
  * Fill the segments; the file must have exactly as many bytes. alone: no other
  * process of this node reads it as well, so what the page cache does not have
  * need not go through it.
  */
-int plx_stream_read(struct plx_stream *stream, const char *path, bool alone,
-		    struct plx_error *err);
+int plx_stream_read(struct plx_stream *stream, int dir, const char *name,
+		    bool alone, struct plx_error *err);
 
 #endif

@@ -34,6 +34,8 @@ static const struct plx_tensor tensors[] = {
 	  .bytes = sizeof(counter) },
 };
 
+#define NAME "state.safetensors"
+
 static const struct plx_note notes[] = {
 	{ "step", "12" },
 	{ "quote", "say \"hello\"" },
@@ -54,7 +56,7 @@ static int place_setup(void **state)
 	assert_non_null(p);
 	strcpy(p->dir, "/tmp/pollux-checkpoint.XXXXXX");
 	assert_non_null(mkdtemp(p->dir));
-	snprintf(p->path, sizeof(p->path), "%s/state.safetensors", p->dir);
+	snprintf(p->path, sizeof(p->path), "%s/" NAME, p->dir);
 	assert_int_equal(0, plx_checkpoint_write(p->path, &saved, true, &err));
 	*state = p;
 	return 0;
@@ -87,7 +89,7 @@ static void what_was_saved_comes_back(void **state)
 	float read[6];
 	struct plx_tensor want = tensors[0];
 
-	c = plx_checkpoint_read(p->path, &err);
+	c = plx_checkpoint_read(p->dir, NAME, &err);
 	assert_non_null(c);
 	want.data = read;
 	assert_int_equal(0, plx_checkpoint_has(c, &want, &err));
@@ -106,7 +108,7 @@ static void another_shape_type_or_name_is_not_taken_for_it(void **state)
 	struct plx_error err;
 	struct plx_tensor want = tensors[0];
 
-	c = plx_checkpoint_read(p->path, &err);
+	c = plx_checkpoint_read(p->dir, NAME, &err);
 	assert_non_null(c);
 	want.shape[0] = 3;
 	want.shape[1] = 2;
@@ -157,7 +159,7 @@ static void one_flipped_bit_anywhere_is_found(void **state)
 		assert_int_equal(1, pread(fd, &byte, 1, (off_t) i / 8));
 		flipped = (unsigned char) (byte ^ (1u << i % 8));
 		assert_int_equal(1, pwrite(fd, &flipped, 1, (off_t) i / 8));
-		assert_null(plx_checkpoint_read(p->path, &err));
+		assert_null(plx_checkpoint_read(p->dir, NAME, &err));
 		assert_true(err.text[0]);
 		assert_int_equal(1, pwrite(fd, &byte, 1, (off_t) i / 8));
 	}
@@ -174,7 +176,7 @@ static void a_file_cut_anywhere_is_refused(void **state)
 
 		size--;
 		assert_int_equal(0, truncate(p->path, (off_t) size));
-		assert_null(plx_checkpoint_read(p->path, &err));
+		assert_null(plx_checkpoint_read(p->dir, NAME, &err));
 	}
 }
 
@@ -187,7 +189,7 @@ static void a_longer_file_is_refused(void **state)
 	assert_non_null(file);
 	fputc(0, file);
 	fclose(file);
-	assert_null(plx_checkpoint_read(p->path, &err));
+	assert_null(plx_checkpoint_read(p->dir, NAME, &err));
 }
 
 static void a_missing_file_is_refused_in_a_sentence(void **state)
@@ -195,8 +197,10 @@ static void a_missing_file_is_refused_in_a_sentence(void **state)
 	struct plx_error err;
 
 	(void) state;
-	assert_null(plx_checkpoint_read("/nowhere/at/all", &err));
-	assert_string_equal("No such file or directory", err.text);
+	assert_null(plx_checkpoint_read("/nowhere", "at", &err));
+	assert_string_equal("cannot look into /nowhere: No such file or "
+			    "directory",
+			    err.text);
 }
 
 static void two_tensors_of_one_name_are_not_written(void **state)
@@ -224,7 +228,7 @@ static void a_save_that_fails_leaves_the_old_file(void **state)
 	assert_int_equal(0, mkdir(tmp, 0700));
 	assert_int_equal(-1,
 			 plx_checkpoint_write(p->path, &saved, false, &err));
-	c = plx_checkpoint_read(p->path, &err);
+	c = plx_checkpoint_read(p->dir, NAME, &err);
 	assert_non_null(c);
 	plx_checkpoint_destroy(c);
 }

@@ -125,12 +125,11 @@ static void one_that_is_called_back_saves_again(void **state)
 static void a_fence_that_lost_its_number_stops_nobody(void **state)
 {
 	struct world *w = *state;
-	char path[PATH_MAX];
+	const char *path = world_path(w, "fence");
 	struct pollux *p;
 
 	generation("3");
 	p = world_run(w);
-	snprintf(path, sizeof(path), "%s", p->store->fence.path);
 	assert_int_equal(0, truncate(path, 0));
 	assert_int_equal(0, truncate(path, 32)); /* zeros */
 	world_step(w, p, 1);
@@ -162,7 +161,7 @@ static void a_child_does_not_keep_the_lock(void **state)
 		_exit(0);
 	}
 	plx_fence_leave(lock);
-	fd = open(fence.path, O_RDWR | O_CLOEXEC);
+	fd = open(world_path(w, "fence"), O_RDWR | O_CLOEXEC);
 	assert_int_equal(0, flock(fd, LOCK_EX | LOCK_NB));
 	close(fd);
 	kill(pid, SIGKILL);

@@ -148,9 +148,9 @@ static void a_commit_replaces_one_of_the_same_step(void **state)
 	make("old");
 	make("new");
 	make_file("old/first");
-	assert_int_equal(0, plx_folder_commit(dir, at("old"), 7, true, &err));
+	assert_int_equal(0, plx_folder_commit(dir, "old", 7, true, &err));
 	assert_true(is_there("step-000000000007/first"));
-	assert_int_equal(0, plx_folder_commit(dir, at("new"), 7, true, &err));
+	assert_int_equal(0, plx_folder_commit(dir, "new", 7, true, &err));
 	assert_true(is_there("step-000000000007/model"));
 	assert_false(is_there("step-000000000007/first"));
 	assert_false(is_there("old"));
