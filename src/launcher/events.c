@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,15 @@
 
 #include "launcher/clock.h"
 #include "launcher/events.h"
+#include "wire/dir.h"
 
-/* In one write, so that no two launchers' lines mix. */
-static bool append(const char *path, const char *line)
+#define NAME  "events.jsonl"
+#define FLAGS (O_WRONLY | O_CREAT | O_APPEND)
+
+/* In one write, so that no two launchers' lines mix. Closes fd. */
+static bool append(int fd, const char *line)
 {
 	size_t length = strlen(line);
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	bool right;
 
 	if (fd < 0)
@@ -40,7 +42,6 @@ static json_t *job_name(const struct plx_settings *settings)
 
 bool plx_event_write(const struct plx_settings *settings, json_t *event)
 {
-	char path[PATH_MAX];
 	char *text = NULL;
 	char *line = NULL;
 	bool right = false;
@@ -54,11 +55,14 @@ bool plx_event_write(const struct plx_settings *settings, json_t *event)
 	}
 	errno = ENOMEM;
 	if (text && asprintf(&line, "%s\n", text) > 0) {
-		snprintf(path, sizeof(path), "%s/events.jsonl",
-			 settings->folder);
-		right = append(path, line);
+		right = append(plx_dir_file_at(settings->folder, NAME, FLAGS,
+					       NULL),
+			       line);
 		if (settings->json_log)
-			right = append(settings->json_log, line) && right;
+			right = append(plx_dir_named_file(settings->json_log,
+							  FLAGS),
+				       line) &&
+				right;
 	}
 	free(line);
 	free(text);

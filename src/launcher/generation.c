@@ -2,15 +2,19 @@
 /* generation.c - one start of the ranks: its step, its socket, what it said */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launcher/clock.h"
 #include "launcher/generation.h"
+#include "wire/dir.h"
 
-#define FENCE "fence" /* as libpollux calls it, in the checkpoints' folder */
+#define FENCE	    "fence" /* as libpollux calls it, beside checkpoints */
+#define NUMBER_SIZE 32	    /* enough for the number it begins with */
 
 void plx_generation_init(struct plx_generation *g)
 {
@@ -84,16 +88,13 @@ void plx_generation_release(struct plx_generation *g)
 
 uint64_t plx_generation_newest(const char *folder)
 {
-	char path[4096];
-	uint64_t number = 0;
-	FILE *in = NULL;
+	int fd = plx_dir_file_at(folder, FENCE, O_RDONLY, NULL);
+	char text[NUMBER_SIZE] = "";
+	ssize_t got;
 
-	snprintf(path, sizeof(path), "%s/" FENCE, folder);
-	in = fopen(path, "re");
-	if (!in)
+	if (fd < 0)
 		return 0;
-	if (fscanf(in, "%" SCNu64, &number) != 1)
-		number = 0;
-	fclose(in);
-	return number;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return got > 0 ? strtoull(text, NULL, 10) : 0;
 }

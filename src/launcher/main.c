@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/error.h"
@@ -19,6 +18,7 @@
 #include "launcher/options.h"
 #include "launcher/relay.h"
 #include "launcher/shim.h"
+#include "wire/dir.h"
 #include "wire/env.h"
 
 #define HIGHEST_STEP 0xfffffff0U /* above: batch, interactive, extern */
@@ -58,7 +58,7 @@ static int make_folder(const char *given, const char *key, char path[PATH_MAX],
 		       struct plx_error *err)
 {
 	char cwd[PATH_MAX / 2] = "";
-	struct stat st;
+	int dir;
 
 	if (!getcwd(cwd, sizeof(cwd)))
 		return plx_fail(err, "no working directory: %s",
@@ -69,11 +69,10 @@ static int make_folder(const char *given, const char *key, char path[PATH_MAX],
 		snprintf(path, PATH_MAX, "%s", given);
 	else
 		snprintf(path, PATH_MAX, "%s/%s", cwd, given);
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return plx_fail(err, "cannot make %s: %s", path,
-				strerror(errno));
-	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return plx_fail(err, "%s is not a folder", path);
+	dir = plx_dir_make(path, err);
+	if (dir < 0)
+		return -1;
+	close(dir);
 	return 0;
 }
 

@@ -2,20 +2,20 @@
 /* rank_notes.c - what pollux-rank and pollux-launch tell each other */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fields.h"
 #include "launcher/rank_notes.h"
+#include "wire/dir.h"
 
 #define SIGNAL_CODE 128
 #define HEAD_SIZE   512
+#define NAME_SIZE   320 /* of a note, with a node's name */
 
 static const char *const names[] = {
 	[PLX_NOTE_BEGAN] = "began", [PLX_NOTE_STOP] = "stop",
@@ -23,17 +23,35 @@ static const char *const names[] = {
 	[PLX_NOTE_FAIL] = "fail",   [PLX_NOTE_HERE] = "here",
 };
 
-static void path_of(char path[PATH_MAX], const char *folder, enum plx_note note,
-		    int generation)
+static void name_of(char name[NAME_SIZE], enum plx_note note, int generation)
 {
-	snprintf(path, PATH_MAX, "%s/%s-%d", folder, names[note], generation);
+	snprintf(name, NAME_SIZE, "%s-%d", names[note], generation);
+}
+
+/* A note, opened; errno is that of plx_dir_file(). */
+static int open_note(const char *folder, const char *name, int flags,
+		     struct plx_error *err)
+{
+	int dir = plx_dir_inner(folder, false, err);
+	int saved;
+	int fd;
+
+	if (dir < 0)
+		return -1;
+	fd = plx_dir_file(dir, name, flags, err);
+	saved = errno;
+	close(dir);
+	errno = saved;
+	return fd;
 }
 
 int plx_notes_make(const char *folder, struct plx_error *err)
 {
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-		return plx_fail(err, "cannot make %s: %s", folder,
-				strerror(errno));
+	int dir = plx_dir_inner(folder, true, err);
+
+	if (dir < 0)
+		return -1;
+	close(dir);
 	return 0;
 }
 
@@ -41,28 +59,29 @@ int plx_note_write(const char *folder, enum plx_note note, int generation,
 		   const char *text, struct plx_error *err)
 {
 	size_t size = text ? strlen(text) : 0;
-	char path[PATH_MAX];
+	char name[NAME_SIZE];
+	struct plx_error why;
 	ssize_t wrote;
 	int fd;
 
-	path_of(path, folder, note, generation);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	name_of(name, note, generation);
+	fd = open_note(folder, name, O_WRONLY | O_CREAT | O_EXCL, &why);
 	if (fd < 0 && errno == EEXIST)
 		return 0;
 	if (fd < 0)
-		return plx_fail(err, "cannot write %s: %s", path,
-				strerror(errno));
+		return plx_fail(err, "cannot write %.100s/%.20s: %.100s",
+				folder, name, why.text);
 	wrote = size ? write(fd, text, size) : 0;
 	if (close(fd) < 0 || wrote != (ssize_t) size)
-		return plx_fail(err, "cannot write %s: %s", path,
-				strerror(errno));
+		return plx_fail(err, "cannot write %.100s/%.20s: %s", folder,
+				name, strerror(errno));
 	return 0;
 }
 
-/* open() looks again where NFS would answer stat() from memory. */
-static bool is_there(const char *path)
+/* Opening looks again where NFS would answer stat() from memory. */
+static bool is_there(const char *folder, const char *name)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = open_note(folder, name, O_RDONLY, NULL);
 
 	if (fd >= 0)
 		close(fd);
@@ -71,37 +90,36 @@ static bool is_there(const char *path)
 
 bool plx_note_is(const char *folder, enum plx_note note, int generation)
 {
-	char path[PATH_MAX];
+	char name[NAME_SIZE];
 
-	path_of(path, folder, note, generation);
-	return is_there(path);
+	name_of(name, note, generation);
+	return is_there(folder, name);
 }
 
-static void path_of_here(char path[PATH_MAX], const char *folder,
-			 int generation, const char *node)
+static void name_of_here(char name[NAME_SIZE], int generation, const char *node)
 {
-	snprintf(path, PATH_MAX, "%s/%s-%d.%s", folder, names[PLX_NOTE_HERE],
-		 generation, node);
+	snprintf(name, NAME_SIZE, "%s-%d.%s", names[PLX_NOTE_HERE], generation,
+		 node);
 }
 
 /* One that cannot be written is missed as if there were no rank. */
 void plx_here_write(const char *folder, int generation, const char *node)
 {
-	char path[PATH_MAX];
+	char name[NAME_SIZE];
 	int fd;
 
-	path_of_here(path, folder, generation, node);
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	name_of_here(name, generation, node);
+	fd = open_note(folder, name, O_WRONLY | O_CREAT, NULL);
 	if (fd >= 0)
 		close(fd);
 }
 
 bool plx_here_is(const char *folder, int generation, const char *node)
 {
-	char path[PATH_MAX];
+	char name[NAME_SIZE];
 
-	path_of_here(path, folder, generation, node);
-	return is_there(path);
+	name_of_here(name, generation, node);
+	return is_there(folder, name);
 }
 
 bool plx_here_works(const char *folder)
@@ -135,39 +153,34 @@ static bool begins(const char *file, const char *prefix)
 }
 
 /* Those that begin so; NULL: all. */
-static void clear_files(const char *folder, const char *prefix)
+static void clear_files(int dir, const char *prefix)
 {
-	char path[PATH_MAX];
+	DIR *list = plx_dir_list(dir);
 	struct dirent *entry;
-	DIR *dir = opendir(folder);
 
-	while (dir && (entry = readdir(dir))) {
-		if (!is_note(entry->d_name) ||
-		    (prefix && !begins(entry->d_name, prefix)))
-			continue;
-		snprintf(path, sizeof(path), "%.3800s/%s", folder,
-			 entry->d_name);
-		unlink(path);
+	while (list && (entry = readdir(list))) {
+		if (is_note(entry->d_name) &&
+		    (!prefix || begins(entry->d_name, prefix)))
+			plx_dir_remove(dir, entry->d_name);
 	}
-	if (dir)
-		closedir(dir);
+	if (list)
+		closedir(list);
 }
 
 void plx_notes_clear(const char *folder, int generation)
 {
-	char path[PATH_MAX];
+	int dir = plx_dir_inner(folder, false, NULL);
+	char name[NAME_SIZE];
 
-	if (!generation) {
-		clear_files(folder, NULL);
+	if (dir < 0)
 		return;
+	name_of_here(name, generation, "");
+	clear_files(dir, generation ? name : NULL);
+	for (int note = 0; generation && note < PLX_NOTES; note++) {
+		name_of(name, note, generation);
+		plx_dir_remove(dir, name);
 	}
-	snprintf(path, sizeof(path), "%s-%d.", names[PLX_NOTE_HERE],
-		 generation);
-	clear_files(folder, path);
-	for (int note = 0; note < PLX_NOTES; note++) {
-		path_of(path, folder, note, generation);
-		unlink(path);
-	}
+	close(dir);
 }
 
 int plx_exit_write(const char *folder, int generation,
@@ -185,13 +198,13 @@ static bool read_exit(const char *folder, enum plx_note note, int generation,
 		      struct plx_exit *how)
 {
 	char text[HEAD_SIZE + PLX_EXIT_TEXT];
-	char path[PATH_MAX];
+	char name[NAME_SIZE];
 	ssize_t got = -1;
 	char *lines;
 	int fd;
 
-	path_of(path, folder, note, generation);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	name_of(name, note, generation);
+	fd = open_note(folder, name, O_RDONLY, NULL);
 	if (fd >= 0) {
 		got = read(fd, text, sizeof(text) - 1);
 		close(fd);

@@ -4,54 +4,52 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "launcher/rank_watch.h"
+#include "wire/dir.h"
 
 #define NOT_FOUND    127
 #define NOT_TO_RUN   126
 #define FIRST_LOOK_S 0.02
+#define NAME_SIZE    32
 
 static const int watched[] = { SIGHUP,	SIGINT,	 SIGQUIT, SIGTERM, SIGUSR1,
 			       SIGUSR2, SIGALRM, SIGXCPU, SIGURG,  SIGCHLD };
 
-static int make_folder(const char *path, struct plx_error *err)
-{
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
-		return plx_fail(err, "cannot make %s: %s", path,
-				strerror(errno));
-	return 0;
-}
-
-/* FOLDER/gen-0003/rank-0002.log */
+/* FOLDER/gen-0003/rank-0002.log; FOLDER may be one that many share. */
 static int open_log(struct plx_rank *rank, struct plx_error *err)
 {
 	const char *folder = rank->order->log_folder;
-	char path[PATH_MAX];
-	int length;
+	char below[NAME_SIZE];
+	char name[NAME_SIZE];
+	struct plx_error why;
+	int all;
+	int dir;
 
 	if (!folder)
 		return 0;
-	length = snprintf(path, sizeof(path), "%s/gen-%04d", folder,
-			  rank->order->generation);
-	if (length < 0 || (size_t) length > sizeof(path) - NAME_MAX)
-		return plx_fail(err, "%s: too long", folder);
-	if (make_folder(folder, err) < 0 || make_folder(path, err) < 0)
+	all = plx_dir_shared(folder, err);
+	if (all < 0)
 		return -1;
-	snprintf(path + length, sizeof(path) - (size_t) length,
-		 "/rank-%04d.log", rank->place.rank);
-	rank->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	snprintf(below, sizeof(below), "gen-%04d", rank->order->generation);
+	snprintf(name, sizeof(name), "rank-%04d.log", rank->place.rank);
+	dir = plx_dir_enter(all, below, true, &why);
+	if (dir >= 0)
+		rank->log = plx_dir_file(dir, name,
+					 O_WRONLY | O_CREAT | O_APPEND, &why);
 	if (rank->log < 0)
-		return plx_fail(err, "cannot write %s: %s", path,
-				strerror(errno));
-	return 0;
+		plx_fail(err, "cannot write %.80s/%s/%s: %.100s", folder, below,
+			 name, why.text);
+	if (dir >= 0)
+		close(dir);
+	close(all);
+	return rank->log < 0 ? -1 : 0;
 }
 
 static int open_signals(struct plx_rank *rank, sigset_t *before,

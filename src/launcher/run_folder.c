@@ -3,20 +3,21 @@
 #include "config.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launcher/options.h"
 #include "launcher/run_folder.h"
+#include "wire/dir.h"
 
 #define ROOT_MAX 40 /* bytes of the folder of all jobs */
+#define SOCKET	 "socket"
+#define LOCK	 "lock"
 
 bool plx_run_name_ok(const char *name)
 {
@@ -30,22 +31,11 @@ bool plx_run_name_ok(const char *name)
 	return length > 0 && length < PLX_LOCAL_NAME_MAX && name[0] != '.';
 }
 
-/* Ours alone: nobody else may put a socket there for us to find. */
-static int make_private(const char *path, struct plx_error *err)
-{
-	struct stat st;
-
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return plx_fail(err, "cannot make %s: %s", path,
-				strerror(errno));
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    st.st_uid != geteuid() || (st.st_mode & 022))
-		return plx_fail(err, "%s is not a private folder of yours",
-				path);
-	return 0;
-}
-
-static int find_root(char root[PLX_RUN_PATH], struct plx_error *err)
+/*
+ * The folder of all jobs, opened. Ours alone: nobody else may put a socket
+ * there for us to find.
+ */
+static int open_root(char root[PLX_RUN_PATH], struct plx_error *err)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
@@ -55,40 +45,55 @@ static int find_root(char root[PLX_RUN_PATH], struct plx_error *err)
 	else
 		snprintf(root, PLX_RUN_PATH, "/tmp/pollux-%ld",
 			 (long) geteuid());
-	return make_private(root, err);
+	return plx_dir_private(root, err);
 }
 
-static int path_of(const char *name, const char *file, char path[PLX_RUN_PATH],
-		   struct plx_error *err)
+/* A job's own folder, opened. */
+static int open_job(const char *name, bool make, struct plx_error *err)
 {
 	char root[PLX_RUN_PATH];
-	int length;
+	struct plx_error why;
+	int all = open_root(root, err);
+	int dir;
 
-	if (find_root(root, err) < 0)
+	if (all < 0)
 		return -1;
-	length = snprintf(path, PLX_RUN_PATH, "%s/%s%s", root, name, file);
-	if (length < 0 || length >= PLX_RUN_PATH)
-		return plx_fail(err, "the name %s is too long", name);
-	return 0;
+	dir = plx_dir_enter(all, name, make, &why);
+	if (dir < 0)
+		plx_fail(err, "cannot use %s/%.64s: %.120s", root, name,
+			 why.text);
+	close(all);
+	return dir;
 }
 
 int plx_run_socket(const char *name, char path[PLX_RUN_PATH],
 		   struct plx_error *err)
 {
-	return path_of(name, "/socket", path, err);
+	char root[PLX_RUN_PATH];
+	int all = open_root(root, err);
+	int length;
+
+	if (all < 0)
+		return -1;
+	close(all);
+	length = snprintf(path, PLX_RUN_PATH, "%s/%s/" SOCKET, root, name);
+	if (length < 0 || length >= PLX_RUN_PATH)
+		return plx_fail(err, "the name %s is too long", name);
+	return 0;
 }
 
 /* Who holds the lock; 0: nobody. */
 static long holder(const char *name)
 {
-	char path[PLX_RUN_PATH];
+	int dir = open_job(name, false, NULL);
 	char text[32] = "";
 	long pid = 0;
 	int fd;
 
-	if (path_of(name, "/lock", path, NULL) < 0)
+	if (dir < 0)
 		return 0;
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = plx_dir_file(dir, LOCK, O_RDWR, NULL);
+	close(dir);
 	if (fd < 0)
 		return 0;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 &&
@@ -100,17 +105,18 @@ static long holder(const char *name)
 
 int plx_run_take(const char *name, bool *taken, struct plx_error *err)
 {
-	char path[PLX_RUN_PATH];
+	int dir = open_job(name, true, err);
+	struct plx_error why;
 	int fd;
 
 	*taken = false;
-	if (path_of(name, "", path, err) < 0 || make_private(path, err) < 0 ||
-	    path_of(name, "/lock", path, err) < 0)
+	if (dir < 0)
 		return -1;
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	fd = plx_dir_file(dir, LOCK, O_RDWR | O_CREAT, &why);
+	close(dir);
 	if (fd < 0)
-		return plx_fail(err, "cannot open %s: %s", path,
-				strerror(errno));
+		return plx_fail(err, "cannot open the lock of %.64s: %.120s",
+				name, why.text);
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		*taken = true;
 		plx_fail(err,
@@ -121,7 +127,8 @@ int plx_run_take(const char *name, bool *taken, struct plx_error *err)
 		return -1;
 	}
 	if (ftruncate(fd, 0) < 0 || dprintf(fd, "%ld\n", (long) getpid()) < 0) {
-		plx_fail(err, "cannot write %s: %s", path, strerror(errno));
+		plx_fail(err, "cannot write the lock of %s: %s", name,
+			 strerror(errno));
 		close(fd);
 		return -1;
 	}
@@ -130,15 +137,13 @@ int plx_run_take(const char *name, bool *taken, struct plx_error *err)
 
 void plx_run_release(const char *name, int lock)
 {
-	static const char *const files[] = { "/socket", "/lock" };
-	char path[PLX_RUN_PATH];
+	char root[PLX_RUN_PATH];
+	int all = open_root(root, NULL);
 
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		if (path_of(name, files[i], path, NULL) == 0)
-			unlink(path);
+	if (all >= 0) {
+		plx_dir_remove(all, name);
+		close(all);
 	}
-	if (path_of(name, "", path, NULL) == 0)
-		rmdir(path);
 	close(lock);
 }
 
@@ -161,11 +166,13 @@ int plx_run_find(const char *job, char path[PLX_RUN_PATH],
 	char others[256] = "";
 	struct dirent *entry;
 	bool found = false;
+	int all = open_root(root, err);
 	DIR *dir;
 
-	if (find_root(root, err) < 0)
+	if (all < 0)
 		return -1;
-	dir = opendir(root);
+	dir = plx_dir_list(all);
+	close(all);
 	while (dir && !found && (entry = readdir(dir))) {
 		size_t used = strlen(others);
 

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "launcher/rank_notes.h"
 #include "launcher/shim.h"
+#include "wire/dir.h"
 
 #define NAME "/pollux-rank"
 
@@ -49,6 +49,7 @@ static int make_logs(struct plx_shim *shim, const char *given,
 {
 	char cwd[PATH_MAX] = "";
 	int length;
+	int dir;
 
 	if (!getcwd(cwd, sizeof(cwd)))
 		return plx_fail(err, "no working directory: %s",
@@ -58,9 +59,10 @@ static int make_logs(struct plx_shim *shim, const char *given,
 			  given[0] == '/' ? "" : "/", given);
 	if (length < 0 || (size_t) length >= sizeof(shim->logs))
 		return plx_fail(err, "--log-dir=%.80s...: too long", given);
-	if (mkdir(shim->logs, 0777) < 0 && errno != EEXIST)
-		return plx_fail(err, "cannot make %s: %s", shim->logs,
-				strerror(errno));
+	dir = plx_dir_shared(shim->logs, err);
+	if (dir < 0)
+		return -1;
+	close(dir);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "launcher/clock.h"
 #include "launcher/state.h"
 #include "launcher/takeover.h"
+#include "wire/dir.h"
 
 #define HOLD_NAME      "launcher"
 #define HOLD_SIZE      256 /* of the file, and so of what is in it */
@@ -72,17 +73,16 @@ int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
 		  double wait_s, struct plx_error *err)
 {
 	double until_s = plx_now_s() + wait_s;
-	char path[4096];
+	struct plx_error why;
 	char other[HOLD_SIZE];
 	int locked;
 	int fd;
 
 	*hold = (struct plx_hold){ .fd = -1 };
-	snprintf(path, sizeof(path), "%s/" HOLD_NAME, folder);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	fd = plx_dir_file_at(folder, HOLD_NAME, O_RDWR | O_CREAT, &why);
 	if (fd < 0)
-		return plx_fail(err, "cannot open %s: %s", path,
-				strerror(errno));
+		return plx_fail(err, "cannot open %.100s/" HOLD_NAME ": %.120s",
+				folder, why.text);
 	while ((locked = try_lock(fd)) == 0 && plx_now_s() < until_s)
 		rest(LOOK_S);
 	read_hold(fd, &hold->newest, other);
