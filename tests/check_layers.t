@@ -27,7 +27,20 @@ impure() {
 		--include='*.c' "$src/core"
 }
 
-plan 10
+# Calls that go by a path, outside the files (regex) that may make them.
+by_path() {
+	grep -rnE '\<(f?open|openat|freopen|creat|(f|fd)?opendir|mkdir(at)?|unlink(at)?|rename(at2?)?|rmdir|remove|truncate|(sym)?link(at)?) ?\(' \
+		--include='*.c' "$src/wire" "$src/agent" "$src/launcher" |
+		grep -vE "^$src/($1):"
+}
+
+# Those that open no folder of a run: /proc and /sys, memory, what a test
+# names, and the launcher's end of a socket in a folder by mkdtemp().
+elsewhere='agent/(nodemem(_room)?|samplelog).c'
+elsewhere+='|launcher/(rank_(bind|gpu|stop)|memory|local_gpus).c'
+elsewhere+='|launcher/(peer|relay|step).c|wire/channel.c'
+
+plan 11
 ok "core includes only core" none strangers core core
 ok "wire includes only core and wire" none strangers wire 'core|wire'
 ok "agent includes only core, wire and itself" none strangers agent \
@@ -44,3 +57,5 @@ ok "Slurm's internal headers are seen by the plugins only" none vendor \
 	'src/' 'plugins/'
 ok "libslurm is seen by plugins and src/client only" none vendor \
 	'slurm/' '(plugins|client)/'
+ok "folders of a run are opened by wire/dir.c only (docs/security.md)" \
+	none by_path "wire/dir.c|$elsewhere"
