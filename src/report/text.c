@@ -24,14 +24,33 @@ char *plx_text_duration(int64_t seconds, char *text, size_t size)
 	return text;
 }
 
-/* U+200E-F, 2028-E, 2066-9: they end lines, or turn what follows around. */
-static bool turns(const unsigned char *u)
+/* What cannot be seen, ends a line, or turns what follows around. */
+static const struct {
+	uint32_t first;
+	uint32_t last;
+} unseen[] = {
+	{ 0x061c, 0x061c },   /* Arabic letter mark */
+	{ 0x180e, 0x180e },   /* Mongolian vowel separator */
+	{ 0x200b, 0x200f },   /* zero width; left-to-right and -left marks */
+	{ 0x2028, 0x202e },   /* line ends; embeddings, overrides */
+	{ 0x2060, 0x206f },   /* joiners, isolates, deprecated controls */
+	{ 0xfeff, 0xfeff },   /* byte order mark */
+	{ 0xfff9, 0xfffb },   /* annotations */
+	{ 0xe0000, 0xe0fff }, /* tags */
+};
+
+/* Of a character that is well formed. */
+static bool is_unseen(const unsigned char *u, size_t length)
 {
-	if (u[0] != 0xe2)
-		return false;
-	return (u[1] == 0x80 && ((u[2] >= 0x8e && u[2] <= 0x8f) ||
-				 (u[2] >= 0xa8 && u[2] <= 0xae))) ||
-	       (u[1] == 0x81 && u[2] >= 0xa6 && u[2] <= 0xa9);
+	uint32_t code = u[0] & (0xff >> (length + 1));
+
+	for (size_t i = 1; i < length; i++)
+		code = code << 6 | (u[i] & 0x3f);
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+		if (code >= unseen[i].first && code <= unseen[i].last)
+			return true;
+	}
+	return false;
 }
 
 /* Bytes of the UTF-8 character at s, or 0 when it is none, or unprintable. */
@@ -59,7 +78,7 @@ static size_t character(const char *s)
 	    (*u == 0xf0 && u[1] < 0x90) || (*u == 0xf4 && u[1] > 0x8f) ||
 	    (*u == 0xc2 && u[1] < 0xa0))
 		return 0;
-	if (length == 3 && turns(u))
+	if (is_unseen(u, length))
 		return 0;
 	return length;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* test_report.c - sacct's rows, the shapes made of them, and the log */
 
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "report/history.h"
 #include "report/ledger.h"
@@ -256,6 +259,34 @@ static void bad_text_is_answered_with_its_line(void **state)
 	}
 }
 
+static void what_cannot_be_seen_is_not_printed(void **state)
+{
+	static const uint32_t unseen[] = {
+		0x061c, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x202a,
+		0x202e, 0x2060, 0x2064, 0x2066, 0x2069, 0xfeff, 0xe0041,
+	};
+	static const uint32_t seen[] = { 'a',	 0xe9,	 0x061b, 0x061d, 0x200a,
+					 0x2010, 0x202f, 0x65e5, 0x1f600 };
+	char clean[32];
+
+	(void) state;
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	for (size_t i = 0; i < ARRAY_SIZE(unseen); i++) {
+		char text[16] = "";
+
+		assert_true(wctomb(text, (wchar_t) unseen[i]) > 1);
+		plx_text_clean(text, clean, sizeof(clean));
+		assert_int_equal(strlen(text), strspn(clean, "?"));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++) {
+		char text[16] = "";
+
+		assert_true(wctomb(text, (wchar_t) seen[i]) > 0);
+		assert_string_equal(text,
+				    plx_text_clean(text, clean, sizeof(clean)));
+	}
+}
+
 static void steps_are_not_jobs(void **state)
 {
 	struct fixture f;
@@ -394,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_job_that_never_ran_was_only_queued),
 		cmocka_unit_test(totals_add_up),
 		cmocka_unit_test(bad_text_is_answered_with_its_line),
+		cmocka_unit_test(what_cannot_be_seen_is_not_printed),
 		cmocka_unit_test(steps_are_not_jobs),
 		cmocka_unit_test(log_and_sacct_agree_shape_by_shape),
 		cmocka_unit_test(a_difference_is_told),
