@@ -65,7 +65,7 @@ without_lines() {
 }
 
 parsable_is_the_same() {
-	sb sacct -S now-1hours -D -P -o \
+	sb sacct -S now-1hours -D -p --delimiter="<$(date +%N)$RANDOM>" -o \
 		jobid,jobidraw,jobname,state,submit,start,end,alloctres,nodelist,user,account,partition,systemcomment,comment \
 		>"$WORK/sacct.txt" || return 1
 	pollux-report --from "$WORK/sacct.txt" >"$WORK/from_file.txt" &&

@@ -10,6 +10,11 @@ report() {
 	pollux-report --from="$data/sandbox.sacct" "$@"
 }
 
+# With a delimiter that no user can guess.
+unguessed() {
+	sed 's/|/<8106354927>/g'
+}
+
 # as_recorded NAME OPTION...: exactly what stands in data/NAME.want.
 as_recorded() {
 	local want=$data/$1.want
@@ -31,7 +36,7 @@ json_as_recorded() {
 
 # GPU-seconds of a user, straight from sacct's rows.
 gpu_seconds_of() {
-	awk -F'|' -v user="$1" 'NR > 1 && $9 == user {
+	awk -F'<8106354927>' -v user="$1" 'NR > 1 && $9 == user {
 		match($7, /gres\/gpu=[0-9]+/)
 		gpus = RSTART ? substr($7, RSTART + 9, RLENGTH - 9) : 0
 		from = $4 > $5 ? $4 : $5
@@ -75,8 +80,8 @@ fixed_is_what_it_says() {
 	local hint='batch=64,4096,1,4096,0 model=1e-9,0.01,0,0,0,0,1 noise=0,1 profiled=1,4 now=64,0 progress=1 restart=1'
 	printf '%s\n' 'JobID|State|Submit|Start|End|AllocTRES|NodeList|Comment' \
 		"1|RESIZING|1000|1000|1002|gres/gpu=4|n1|[pollux v=1 launcher=0 ack=0 phase=training resizes=1 pause=0,0 $hint]" \
-		"1|COMPLETED|1002|1000|1006|gres/gpu=2|n1|[pollux v=1 launcher=0 ack=0 phase=done resizes=1 pause=0,0 $hint]" \
-		>"$WORK/fixed.sacct"
+		"1|COMPLETED|1002|1000|1006|gres/gpu=2|n1|[pollux v=1 launcher=0 ack=0 phase=done resizes=1 pause=0,0 $hint]" |
+		unguessed >"$WORK/fixed.sacct"
 	pollux-report --from="$WORK/fixed.sacct" --fixed=2 --json |
 		jq -e '.jobs[0].fixed | (.s - 8 | fabs) < 0.01 and
 			(.low_s - 8 | fabs) < 0.01 and .gpus == 2 and
@@ -105,8 +110,8 @@ refused() {
 # One whole page: well formed, nothing fetched, and no markup of a user's.
 page_is_safe() {
 	printf '%s\n' 'JobID|JobName|State|Submit|Start|End|AllocTRES|NodeList' \
-		"1|<script>alert('x')</script>\"&|COMPLETED|1|2|9|gres/gpu=4|\"<b>" \
-		>"$WORK/hostile.sacct"
+		"1|<script>alert('x')</script>\"&|COMPLETED|1|2|9|gres/gpu=4|\"<b>" |
+		unguessed >"$WORK/hostile.sacct"
 	pollux-report --from="$WORK/hostile.sacct" --html="$WORK/page.html" &&
 		[ "$(grep -c '<script' "$WORK/page.html")" -eq 1 ] &&
 		grep -qF '&#60;script&#62;alert(&#39;x&#39;)' "$WORK/page.html" &&
@@ -158,6 +163,26 @@ sentence() {
 		grep -qE "$regex" "$WORK/sentence.txt"
 }
 
+# Ada's job 1 is all that ran. Its name ends her row and is one of Alan's.
+forged() {
+	printf '%s\n' 'JobID|JobName|User|State|Submit|Start|End|AllocTRES' \
+		'1|x|ada|COMPLETED|1|2|9|gres/gpu=1' \
+		'2|y|alan|COMPLETED|1|2|90000|gres/gpu=8' >"$WORK/forged.sacct"
+	! pollux-report --from="$WORK/forged.sacct" >"$WORK/forged.txt" \
+		2>"$WORK/sentence.txt" && [ ! -s "$WORK/forged.txt" ] &&
+		[ "$(wc -l <"$WORK/sentence.txt")" -eq 1 ] &&
+		grep -F 'give sacct a long random --delimiter' \
+			"$WORK/sentence.txt" || return 1
+	# The same name, where its bars are no delimiters.
+	unguessed <<-'END' >"$WORK/forged.sacct"
+		JobID|JobName|User|State|Submit|Start|End|AllocTRES
+	END
+	printf '%s\n' '1<8106354927>x|ada|COMPLETED|1|2|9|gres/gpu=1' \
+		'2|y<8106354927>ada<8106354927>COMPLETED<8106354927>1<8106354927>2<8106354927>9<8106354927>gres/gpu=1' \
+		>>"$WORK/forged.sacct"
+	[ "$(pollux-report --from="$WORK/forged.sacct" -nP --format=jobid,user)" = '1|ada' ]
+}
+
 # as_printed: "$ pollux-report ..." in docs/report.md, and what stands below it.
 as_printed() {
 	(cd "$data" && sed -n 's/^    //p' "$POLLUX_SRCDIR/docs/report.md" |
@@ -168,7 +193,7 @@ as_printed() {
 		grep -v '^\$ ' | diff - "$WORK/printed.txt"
 }
 
-plan 19
+plan 20
 ok "the table is as recorded" as_recorded table
 ok "reasons come from the log, which agrees" as_recorded why --why \
 	--log="$data/sandbox.ctld"
@@ -176,6 +201,7 @@ ok "reasons come from launchers' events" events_explain
 ok "a file without events is refused" sentence \
 	'sandbox.sacct: no line is an event' --events="$data/sandbox.sacct"
 ok "a line a job is as recorded" as_recorded brief --brief
+ok "a name cannot pose as another job's row" forged
 ok "columns may be chosen" as_recorded columns -p \
 	--format=jobid,JobName%4,Shapes,fixedtime,RHO
 ok "sums by user are as recorded" as_recorded by_user --by=user

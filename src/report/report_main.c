@@ -35,6 +35,8 @@ static int load(const struct plx_report_options *args, struct plx_rows *rows,
 		rc = plx_sacct_load(args->from, &text, &size, err);
 	else
 		rc = plx_sacct_run(&args->sacct, &text, &size, err);
+	if (rc == 0 && args->from)
+		rc = plx_rows_believable(text, size, err);
 	if (rc == 0)
 		rc = plx_rows_parse(text, size, rows, err);
 	free(text);

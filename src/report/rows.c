@@ -10,9 +10,11 @@
 #include <time.h>
 
 #include "report/rows.h"
+#include "report/text.h"
 
 #define COLUMNS_MAX   64
 #define DELIMITER_MAX 64
+#define UNGUESSED_MIN 10 /* bytes of a delimiter that no name can have */
 /* The year 2286: GPU-seconds until then can be added up. */
 #define TIME_MAX 10000000000
 
@@ -37,10 +39,11 @@ enum column {
 static const struct {
 	const char *name;
 	bool needed;
+	bool by_user; /* any text, newlines included */
 } columns[COLUMN_COUNT] = {
 	[COLUMN_ID] = { "JobID", true },
 	[COLUMN_NUMBER] = { "JobIDRaw", false },
-	[COLUMN_NAME] = { "JobName", false },
+	[COLUMN_NAME] = { "JobName", false, true },
 	[COLUMN_STATE] = { "State", true },
 	[COLUMN_SUBMIT] = { "Submit", true },
 	[COLUMN_START] = { "Start", true },
@@ -51,7 +54,7 @@ static const struct {
 	[COLUMN_ACCOUNT] = { "Account", false },
 	[COLUMN_PARTITION] = { "Partition", false },
 	[COLUMN_STORY] = { "SystemComment", false },
-	[COLUMN_COMMENT] = { "Comment", false },
+	[COLUMN_COMMENT] = { "Comment", false, true },
 };
 
 struct span {
@@ -161,6 +164,19 @@ static int read_header(struct reader *r, struct plx_error *err)
 					columns[i].name);
 	}
 	return 0;
+}
+
+/* Is every column one that we know, and none a text of users? */
+static bool only_ours(const struct reader *r)
+{
+	int known = 0;
+
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		if (r->position[i] >= 0 && columns[i].by_user)
+			return false;
+		known += r->position[i] >= 0;
+	}
+	return known == r->delimiters + 1;
 }
 
 /* Lines until there are delimiters enough; false when the text ends first. */
@@ -370,6 +386,22 @@ int plx_rows_parse(const char *text, size_t size, struct plx_rows *rows,
 done:
 	plx_rows_release(&read);
 	return rc;
+}
+
+int plx_rows_believable(const char *text, size_t size, struct plx_error *err)
+{
+	struct reader reader = { .text = text, .end = text + size };
+	char shown[DELIMITER_MAX];
+
+	if (read_header(&reader, err) < 0)
+		return -1;
+	if (strlen(reader.delimiter) >= UNGUESSED_MIN || only_ours(&reader))
+		return 0;
+	return plx_fail(err,
+			"line 1: between \"%s\" a job's name can pose as "
+			"other jobs' rows: give sacct a long random "
+			"--delimiter, as pollux-report(1) says",
+			plx_text_clean(reader.delimiter, shown, sizeof(shown)));
 }
 
 /* Is it on the list? With parts, "3_1" is where "3" is. */

@@ -54,6 +54,14 @@ int plx_rows_parse(const char *text, size_t size, struct plx_rows *rows,
 		   struct plx_error *err);
 
 /*
+ * Can a text of unknown making be believed? Where the delimiter is short, or
+ * simply '|', a job's name with newlines can pose as rows of other jobs, and
+ * nothing in the text shows it. So the delimiter must be one that nobody could
+ * guess, or no column may be one that users write. -1 with err set: neither.
+ */
+int plx_rows_believable(const char *text, size_t size, struct plx_error *err);
+
+/*
  * Drop all rows but those of jobs in each list: names with commas between, or
  * NULL for any. Of job ids, "3" stands for its tasks "3_1" and parts "3+1".
  */

@@ -147,6 +147,8 @@ int fuzz_rows(const uint8_t *data, size_t size)
 	struct plx_error err;
 	struct plx_rows rows;
 
+	if (plx_rows_believable((const char *) data, size, &err) < 0)
+		fuzz_is_a_line(err.text, sizeof(err.text));
 	if (plx_rows_parse((const char *) data, size, &rows, &err) < 0) {
 		fuzz_is_a_line(err.text, sizeof(err.text));
 		return 0;

@@ -287,6 +287,35 @@ static void what_cannot_be_seen_is_not_printed(void **state)
 	}
 }
 
+static void rows_that_a_name_can_forge_are_not_believed(void **state)
+{
+	static const struct {
+		const char *text;
+		bool believed;
+	} cases[] = {
+		/* clang-format off */
+		{ "JobID|State|Submit|Start|End|AllocTRES\n", true },
+		{ "JobID|JobName|State|Submit|Start|End|AllocTRES\n", false },
+		{ "JobID|State|Submit|Start|End|AllocTRES|Comment\n", false },
+		{ "JobID|State|Submit|Start|End|AllocTRES|WorkDir\n", false },
+		{ "JobID<12345678>State<12345678>Submit<12345678>Start"
+		  "<12345678>End<12345678>AllocTRES<12345678>JobName\n",
+		  true },
+		{ "JobID<1>State<1>Submit<1>Start<1>End<1>AllocTRES<1>"
+		  "JobName\n", false },
+		/* clang-format on */
+	};
+	struct plx_error err;
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(cases[i].believed ? 0 : -1,
+				 plx_rows_believable(cases[i].text,
+						     strlen(cases[i].text),
+						     &err));
+	}
+}
+
 static void steps_are_not_jobs(void **state)
 {
 	struct fixture f;
@@ -426,6 +455,7 @@ int main(void)
 		cmocka_unit_test(totals_add_up),
 		cmocka_unit_test(bad_text_is_answered_with_its_line),
 		cmocka_unit_test(what_cannot_be_seen_is_not_printed),
+		cmocka_unit_test(rows_that_a_name_can_forge_are_not_believed),
 		cmocka_unit_test(steps_are_not_jobs),
 		cmocka_unit_test(log_and_sacct_agree_shape_by_shape),
 		cmocka_unit_test(a_difference_is_told),
