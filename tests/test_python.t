@@ -18,7 +18,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Lines of the unit tests' TAP, numbered anew.
 unit_tests() {
 	local verdict rest
-	(cd "$bindings/tests" && "$python" tap.py test_alone test_refused) \
+	(cd "$bindings/tests" && "$python" tap.py test_alone test_encoding \
+		test_refused) \
 		>"$WORK/unit.tap" 2>&1
 	while read -r verdict rest; do
 		case $verdict in

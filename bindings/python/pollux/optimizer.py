@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """An optimiser whose learning rate follows the batch."""
 
-import io
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import torch
 
+from . import encoding
 from .buckets import Bucket
 from .library import Error
 from .run import Run, current
@@ -207,12 +207,10 @@ class Optimizer(torch.optim.Optimizer):
             index: {key: value for key, value in entries.items()
                     if (index, key) not in self._in_place}
             for index, entries in whole["state"].items()}
-        out = io.BytesIO()
-        torch.save(whole, out)
-        return out.getvalue()
+        return encoding.dump(whole, "optimizer")
 
     def load(self, data: bytes) -> None:
-        whole = torch.load(io.BytesIO(data), map_location="cpu")
+        whole = encoding.load(data, "optimizer", device="cpu")
         if not self._in_place:
             self.inner.load_state_dict(whole)
             return

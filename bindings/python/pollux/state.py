@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a checkpoint holds, by name: tensors in place, all else as bytes."""
 
-import pickle
 from typing import Any, Dict
 
 import torch
 
+from . import encoding
 from .handle import Handle
 from .statistics import Statistics
 from .tensors import describe, memory_of, short_name
@@ -39,9 +39,15 @@ class State:
         if isinstance(thing, torch.Tensor):
             self._add_tensor(name, thing)
             return
-        self._handle.register_blob(
-            short_name(name), lambda: pickle.dumps(thing.state_dict()),
-            lambda data: thing.load_state_dict(pickle.loads(data)))
+
+        def dump() -> bytes:
+            return encoding.dump(thing.state_dict(), name)
+
+        def load(data: bytes) -> None:
+            thing.load_state_dict(encoding.load(data, name))
+
+        dump()  # what cannot be saved is better known before training
+        self._handle.register_blob(short_name(name), dump, load)
 
     def _add_tensor(self, name: str, tensor: torch.Tensor) -> None:
         data, kind, shape = describe(name, tensor)
