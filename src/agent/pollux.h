@@ -139,8 +139,9 @@ struct pollux_config {
 	double timeout_s; /* a rank so late is lost; default 600, 0: never */
 
 	/*
-	 * Folder of checkpoints, made if missing. Default NULL: the launcher's
-	 * ($POLLUX_CHECKPOINT_DIR), none without one.
+	 * Folder of checkpoints, made if missing; it must be the user's own.
+	 * Default NULL: the launcher's ($POLLUX_CHECKPOINT_DIR), none without
+	 * one.
 	 */
 	const char *checkpoint_dir;
 	/*
