@@ -15,6 +15,7 @@
 #include "launcher/rank_place.h"
 #include "launcher/rank_stop.h"
 #include "launcher/rank_tee.h"
+#include "launcher/rank_watch.h"
 #include "unit.h"
 
 #ifdef HAVE_HWLOC
@@ -494,6 +495,42 @@ static void shares_are_even_and_of_whole_cores(void **state)
 }
 #endif
 
+/* Where a log should be there is a link; nothing is begun. */
+static void a_log_is_not_written_through_a_link(void **state)
+{
+	char folder[] = "/tmp/plx-logs.XXXXXX";
+	char name[] = "true";
+	char *program[] = { name, NULL };
+	const struct plx_rank_order order = { .log_folder = folder,
+					      .generation = 3,
+					      .program = program };
+	const struct plx_place place = { .rank = 2, .ranks = 3 };
+	struct plx_rank rank;
+	struct plx_error err;
+	char victim[64];
+	char path[64];
+
+	(void) state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(0, chmod(folder, 01777)); /* one of all is allowed */
+	snprintf(victim, sizeof(victim), "%s/thesis", folder);
+	snprintf(path, sizeof(path), "%s/gen-0003", folder);
+	assert_int_equal(0, symlink("/tmp", path));
+	assert_int_equal(-1, plx_rank_start(&rank, &order, &place, &err));
+	assert_non_null(strstr(err.text, "it is not a folder"));
+	assert_int_equal(0, unlink(path));
+	assert_int_equal(0, mkdir(path, 0700));
+	snprintf(path, sizeof(path), "%s/gen-0003/rank-0002.log", folder);
+	assert_int_equal(0, symlink(victim, path));
+	assert_int_equal(-1, plx_rank_start(&rank, &order, &place, &err));
+	assert_non_null(strstr(err.text, "it is a symbolic link"));
+	assert_int_equal(-1, access(victim, F_OK));
+	assert_int_equal(0, unlink(path));
+	snprintf(path, sizeof(path), "%s/gen-0003", folder);
+	assert_int_equal(0, rmdir(path));
+	assert_int_equal(0, rmdir(folder));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,6 +549,7 @@ int main(void)
 		cmocka_unit_test(a_broken_note_is_none),
 		cmocka_unit_test(a_folder_without_room_says_nothing),
 		cmocka_unit_test(only_a_program_with_a_handler_gets_the_signal),
+		cmocka_unit_test(a_log_is_not_written_through_a_link),
 		cmocka_unit_test(masks_of_srun_differ_or_not),
 		cmocka_unit_test(a_gpu_is_found_by_number_and_by_uuid),
 #ifdef HAVE_HWLOC
