@@ -116,7 +116,8 @@ primary() {
 }
 
 two_controllers() {
-	sed -i 's/^SlurmctldHost=.*/SlurmctldHost=127.0.0.1\nSlurmctldHost=127.0.0.2/
+	sed -i '/^CommunicationParameters=/d
+		s/^SlurmctldHost=.*/SlurmctldHost=127.0.0.1\nSlurmctldHost=127.0.0.2/
 		$a CommunicationParameters=NoCtldInAddrAny' "$SB/etc/slurm.conf"
 	sed 's/^SlurmctldPidFile=.*/&.backup/' "$SB/etc/slurm.conf" \
 		>"$SB/etc/backup.conf"

@@ -375,9 +375,35 @@ failure_names_the_guilty() {
 one=$WORK/one
 two=$WORK/two
 
-plan 29
+# Addresses of /proc/net/tcp, in hexadecimal, that its daemons listen on.
+addresses_of() {
+	local pid
+
+	for pid in $(sandbox status --dir "$1" --json | jq '.daemons[] | numbers'); do
+		readlink "/proc/$pid/fd/"* 2>/dev/null
+	done | sed -n 's/^socket:.\([0-9]*\).$/\1/p' | sort -u |
+		awk 'NR == FNR { ours[$1]; next }
+		     $4 == "0A" && $10 in ours { print $2 }' \
+			- <(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+}
+
+# slurmctld, slurmdbd and the nodes: nobody else's machine can reach them.
+listens_on_loopback_alone() {
+	local addresses
+	addresses=$(addresses_of "$1")
+	echo "$addresses"
+	[ "$(echo "$addresses" | wc -l)" -ge 3 ] &&
+		! grep -qv '^0100007F:' <<<"$addresses"
+}
+
+plan 30
 ok "up starts a whole cluster" sandbox up --scheduler $scheduler --dir "$one"
 ok "status shows all of it alive" everything_is_alive
+if [ "$(getent ahostsv4 "$(uname -n)" | awk '{ print $1; exit }')" = 127.0.0.1 ]; then
+	ok "its daemons listen on 127.0.0.1 alone" listens_on_loopback_alone "$one"
+else
+	skip "its daemons listen on 127.0.0.1 alone" "$(uname -n) is another address"
+fi
 ok "a job runs on all nodes, with four GPUs on each" each_node_has_four_gpus
 ok "two jobs on a node get different GPUs" two_jobs_share_a_node
 ok "sacct has the job and its GPUs" accounting_has_the_job

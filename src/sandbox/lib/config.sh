@@ -112,6 +112,22 @@ scheduler_parameters() {
 	echo "$result"
 }
 
+# Slurm's daemons listen on all addresses, or on the one that the machine's
+# name means. Their clients come from 127.0.0.1: only where the name means
+# that, too, it can be told to keep to it.
+is_loopback() {
+	[ "$(getent ahostsv4 "$(uname -n)" 2>/dev/null |
+		awk '{ print $1; exit }')" = 127.0.0.1 ]
+}
+
+write_addresses() {
+	if is_loopback; then
+		echo "CommunicationParameters=$1"
+	else
+		echo "# Listens on all addresses: $(uname -n) is not 127.0.0.1 here."
+	fi
+}
+
 write_slurm_conf() {
 	local host user plugins
 
@@ -123,6 +139,7 @@ write_slurm_conf() {
 ClusterName=sandbox
 SlurmctldHost=$host(127.0.0.1)
 SlurmctldPort=$port
+$(write_addresses NoInAddrAny,NoCtldInAddrAny)
 SlurmUser=$user
 SlurmdUser=$user
 PluginDir=$plugins
@@ -259,6 +276,7 @@ write_slurmdbd_conf() {
 DbdHost=$(hostname -s 2>/dev/null || cat /proc/sys/kernel/hostname)
 DbdAddr=127.0.0.1
 DbdPort=$((port + 1))
+$(write_addresses NoInAddrAny)
 SlurmUser=$(id -un)
 PluginDir=$(slurm_plugindir)
 AuthType=auth/munge
