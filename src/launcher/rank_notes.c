@@ -124,15 +124,19 @@ bool plx_here_is(const char *folder, int generation, const char *node)
 
 bool plx_here_works(const char *folder)
 {
-	char path[PATH_MAX];
+	int dir = plx_dir_inner(folder, false, NULL);
+	char name[NAME_SIZE];
 	int fd;
 
-	path_of_here(path, folder, 0, "?");
-	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (fd < 0)
+	if (dir < 0)
 		return false;
-	close(fd);
-	return unlink(path) == 0;
+	name_of_here(name, 0, "trial");
+	fd = plx_dir_file(dir, name, O_WRONLY | O_CREAT, NULL);
+	if (fd >= 0)
+		close(fd);
+	plx_dir_remove(dir, name);
+	close(dir);
+	return fd >= 0;
 }
 
 /* "began-12" and its like. */
