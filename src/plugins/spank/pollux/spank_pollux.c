@@ -8,6 +8,8 @@
  * to the job as POLLUX_PARAMS.
  */
 
+#define _GNU_SOURCE /* fopen("re") */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,9 @@ SPANK_PLUGIN(pollux, 1)
 /* What was given, "" when nothing was; one job a process, one thread. */
 static char params[TEXT_SIZE];
 static char usage[USAGE_SIZE];
+
+/* The program that needs no GPUs, as its ranks are steps of their own. */
+#define LAUNCHER "pollux-launch"
 
 /* Not const, as spank_option wants them. */
 static char name[] = "scheduler-params";
@@ -138,6 +143,64 @@ static void forget_outer_job(void)
 	unsetenv(PLX_ENV_PARAMS);
 }
 
+/* What asks for GPUs, or goes with them, where a job's script passes it on. */
+static const char *const asked[] = {
+	"SLURM_GPUS",	       "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_SOCKET",
+	"SLURM_GPUS_PER_TASK", "SLURM_CPUS_PER_GPU",  "SLURM_MEM_PER_GPU",
+	"SLURM_GRES",
+};
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static bool asks_for_gpus(const char *argument)
+{
+	return !strncmp(argument, "-G", 2) || !strncmp(argument, "--gpu", 5) ||
+	       !strncmp(argument, "--gres", 6) ||
+	       !strncmp(argument, "--cpus-per-gpu", 14) ||
+	       !strncmp(argument, "--mem-per-gpu", 13);
+}
+
+/* srun's own command line: does it start the launcher, and says no more? */
+static bool starts_launcher(void)
+{
+	FILE *file = fopen("/proc/self/cmdline", "re");
+	char *argument = NULL;
+	size_t size = 0;
+	bool found = false;
+
+	while (file && !found && getdelim(&argument, &size, '\0', file) > 0) {
+		const char *last = strrchr(argument, '/');
+
+		if (asks_for_gpus(argument))
+			break;
+		found = !strcmp(last ? last + 1 : argument, LAUNCHER);
+	}
+	free(argument);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/*
+ * A step gets all GPUs of its job where it does not say otherwise. The launcher
+ * lives through resizes, so it must hold none: slurmctld would not take a step
+ * with GPUs for a launcher.
+ */
+static void spare_gpus(void)
+{
+	bool in_job = getenv("SLURM_JOB_ID") != NULL;
+
+	if (spank_context() != S_CTX_LOCAL || !starts_launcher())
+		return;
+	for (size_t i = 0; i < COUNT(asked); i++) {
+		if (in_job)
+			unsetenv(asked[i]);
+		else if (getenv(asked[i]))
+			return;
+	}
+	setenv("SLURM_STEP_GRES", "none", 0);
+}
+
 int slurm_spank_init(spank_t spank, int ac, char **av)
 {
 	(void) ac;
@@ -145,6 +208,7 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 	if (spank_context() == S_CTX_JOB_SCRIPT)
 		return ESPANK_SUCCESS;
 	forget_outer_job();
+	spare_gpus();
 	write_usage();
 	return spank_option_register(spank, &option);
 }

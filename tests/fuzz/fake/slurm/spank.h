@@ -9,7 +9,7 @@
 #define slurm_error(...) ((void) snprintf(NULL, 0, __VA_ARGS__))
 
 enum { ESPANK_SUCCESS, ESPANK_BAD_ARG };
-enum { S_CTX_ALLOCATOR, S_CTX_JOB_SCRIPT };
+enum { S_CTX_ALLOCATOR, S_CTX_JOB_SCRIPT, S_CTX_LOCAL };
 
 typedef struct spank_handle *spank_t;
 
