@@ -188,9 +188,36 @@ static void gpus_share_the_cpus_that_go_with_the_memory_of_a_node(void **state)
 	assert_int_equal(2, pollux_needs_cpus(&needs, 8));
 }
 
+static void a_request_for_gres_is_seen_in_any_form(void **state)
+{
+	static const struct {
+		const char *tres;
+		bool asks;
+	} cases[] = {
+		{ NULL, false },
+		{ "", false },
+		{ "cpu:4", false },
+		{ "gres:gpu", true },
+		{ "gres:gpu:10", true },
+		{ "gres/gpu=2", true },
+		{ "cpu:4,gres:gpu:a100:1", true },
+		{ "gres:shard:1", true },
+		{ "gres:gpu:0", false },
+		{ "gres:gpu:a100:0,cpu:2", false },
+		{ "gres:gpu:0,gres:gpu:a100:1", true },
+		{ ",,gres", true },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(cases[i].asks,
+				 pollux_asks_gres(cases[i].tres));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_request_for_gres_is_seen_in_any_form),
 		cmocka_unit_test(a_job_starts_small_and_uniform),
 		cmocka_unit_test(a_refusal_says_why),
 		cmocka_unit_test(gpus_are_read_as_slurm_writes_them),

@@ -119,6 +119,32 @@ uint64_t pollux_gpu_amount(const char *tres)
 	return amount;
 }
 
+/* One entry of a TRES text, `length` bytes: "gres:gpu:2", "gres/gpu=2". */
+static bool is_gres(const char *entry, size_t length)
+{
+	size_t digits = length;
+
+	if (length < sizeof("gres") - 1 || strncmp(entry, "gres", 4) != 0)
+		return false;
+	while (digits > 0 && entry[digits - 1] == '0')
+		digits--;
+	/* A count of nothing but zeros. */
+	return digits == length || !digits || !strchr(":=", entry[digits - 1]);
+}
+
+bool pollux_asks_gres(const char *tres)
+{
+	while (tres && *tres) {
+		size_t length = strcspn(tres, ",");
+
+		if (is_gres(tres, length))
+			return true;
+		tres += length;
+		tres += *tres == ',';
+	}
+	return false;
+}
+
 static uint32_t cpus_of(uint64_t cpus)
 {
 	return cpus < CPUS_MAX ? (uint32_t) cpus : CPUS_MAX;

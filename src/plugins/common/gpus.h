@@ -30,6 +30,12 @@ int pollux_gpu_request(const char *tres, struct pollux_gpus *gpus,
 /* An amount for each GPU, "gres:gpu:4096"; 0 where there is none. */
 uint64_t pollux_gpu_amount(const char *tres);
 
+/*
+ * Does a TRES text ask for a generic resource of any kind, "cpu:4,gres:gpu:2"?
+ * NULL, and counts of 0, ask for none.
+ */
+bool pollux_asks_gres(const char *tres);
+
 /* What a job takes of a node besides GPUs, as its record says. */
 struct pollux_beside {
 	const char *cpus_per_tres; /* --cpus-per-gpu, DefCpuPerGPU */

@@ -93,6 +93,18 @@ static bool _is_launcher(const step_record_t *step,
 	       step->step_id.step_id == status->launcher;
 }
 
+/*
+ * The request counts, as settle.c forgets what a step holds, and slurmctld
+ * saves the one and the other.
+ */
+static bool _holds_gres(const step_record_t *step)
+{
+	return step->gres_list_alloc || pollux_asks_gres(step->tres_per_step) ||
+	       pollux_asks_gres(step->tres_per_node) ||
+	       pollux_asks_gres(step->tres_per_socket) ||
+	       pollux_asks_gres(step->tres_per_task);
+}
+
 static step_record_t *_find_step(job_record_t *job, uint32_t number)
 {
 	slurm_step_id_t id = {
@@ -140,12 +152,48 @@ int pollux_record_steps(job_record_t *job, const struct plx_status *status,
 	return count;
 }
 
-void pollux_record_status(const job_record_t *job, struct plx_status *status)
+bool pollux_record_outlived(const job_record_t *job)
 {
-	if (plx_status_read(job->comment, status, NULL) < 1) {
-		memset(status, 0, sizeof(*status));
-		status->launcher = PLX_WAKE_NONE;
-	}
+	ListIterator iter = NULL;
+	step_record_t *step = NULL;
+	bool any = false;
+
+	if (!job->step_list)
+		return false;
+	iter = list_iterator_create(job->step_list);
+	while (!any && (step = list_next(iter)))
+		any = step->state == JOB_RUNNING &&
+		      step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+		      !step->gres_list_alloc && _holds_gres(step);
+	list_iterator_destroy(iter);
+	return any;
+}
+
+int pollux_record_believe(job_record_t *job, struct plx_status *status,
+			  struct plx_error *err)
+{
+	uint32_t launcher = status->launcher;
+	const step_record_t *step = NULL;
+
+	if (launcher < SLURM_MAX_NORMAL_STEP_ID)
+		step = _find_step(job, launcher);
+	if (!step || !_holds_gres(step))
+		return 0;
+	memset(status, 0, sizeof(*status));
+	status->launcher = PLX_WAKE_NONE;
+	return plx_fail(err,
+			"launcher: step %u holds GPUs; start it with srun "
+			"--gres=none",
+			launcher);
+}
+
+void pollux_record_status(job_record_t *job, struct plx_status *status)
+{
+	if (plx_status_read(job->comment, status, NULL) == 1 &&
+	    pollux_record_believe(job, status, NULL) == 0)
+		return;
+	memset(status, 0, sizeof(*status));
+	status->launcher = PLX_WAKE_NONE;
 }
 
 time_t pollux_record_since(const job_record_t *job)

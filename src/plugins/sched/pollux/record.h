@@ -32,8 +32,16 @@ bool pollux_record_runs(const job_record_t *job);
  */
 int pollux_record_home(job_record_t *job, const struct plx_status *status);
 
+/*
+ * A launcher goes on running through a resize, so it must hold nothing that is
+ * given up: a step with GPUs, or any other GRES, is none. -1 with err set, and
+ * the status that of a job without launcher.
+ */
+int pollux_record_believe(job_record_t *job, struct plx_status *status,
+			  struct plx_error *err);
+
 /* What its launcher says; of a job that has none, or lies: "no launcher". */
-void pollux_record_status(const job_record_t *job, struct plx_status *status);
+void pollux_record_status(job_record_t *job, struct plx_status *status);
 
 /*
  * Running steps with numbers below `before`, those of the launcher and of
@@ -42,6 +50,12 @@ void pollux_record_status(const job_record_t *job, struct plx_status *status);
 int pollux_record_steps(job_record_t *job, const struct plx_status *status,
 			uint32_t before);
 #define POLLUX_ALL_STEPS UINT32_MAX
+
+/*
+ * Does a step run that began with GPUs which the record does not tell any more,
+ * as the job was resized since?
+ */
+bool pollux_record_outlived(const job_record_t *job);
 
 /* When the present shape began, as accounting has it. */
 time_t pollux_record_since(const job_record_t *job);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/look/texts.h"
+#include "sched/pollux/record.h"
 
 struct texts {
 	uint32_t job_id;
@@ -89,10 +90,10 @@ static void _read_target(const char *comment, struct plx_target *target)
 		memset(target, 0, sizeof(*target));
 }
 
-bool pollux_texts_read(const job_record_t *record, int at,
-		       struct pollux_job *job)
+bool pollux_texts_read(job_record_t *record, int at, struct pollux_job *job)
 {
 	struct texts *texts = _get(record->job_id, at);
+	struct plx_error err;
 
 	if (_is_new(record->comment, &texts->comment))
 		_read_status(record->comment, texts);
@@ -101,5 +102,10 @@ bool pollux_texts_read(const job_record_t *record, int at,
 	job->status = texts->status;
 	memcpy(job->complaint, texts->complaint, sizeof(job->complaint));
 	job->target = texts->target;
-	return texts->told;
+	if (!texts->told)
+		return false;
+	if (pollux_record_believe(record, &job->status, &err) == 0)
+		return true;
+	memcpy(job->complaint, err.text, sizeof(job->complaint));
+	return false;
 }

@@ -15,8 +15,7 @@
  * Status, complaint and target of the view's at-th elastic job. Returns false
  * when it has no status that can be believed. Read lock on jobs.
  */
-bool pollux_texts_read(const job_record_t *record, int at,
-		       struct pollux_job *job);
+bool pollux_texts_read(job_record_t *record, int at, struct pollux_job *job);
 
 void pollux_texts_forget_all(void);
 

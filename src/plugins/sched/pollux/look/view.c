@@ -124,8 +124,7 @@ static bool _holds_resources(const job_record_t *record)
 	       (IS_JOB_RUNNING(record) || IS_JOB_SUSPENDED(record));
 }
 
-static void _read_texts(const job_record_t *record, int at,
-			struct pollux_job *job)
+static void _read_texts(job_record_t *record, int at, struct pollux_job *job)
 {
 	bool told = pollux_texts_read(record, at, job);
 
