@@ -73,7 +73,7 @@ static bool _suits(job_record_t *job, const struct pollux_track *track,
 	/* One that cannot be had is told as such when it is tried. */
 	if (job->step_list && track->want &&
 	    pollux_want(job, track, status, &shape, &err) == 0)
-		suits = pollux_place_suits(job, status, &shape);
+		suits = pollux_place_suits(job, &shape);
 	pollux_shape_release(&shape);
 	return suits;
 }
@@ -90,7 +90,10 @@ static bool _has_left(job_record_t *job, const struct pollux_track *track,
 		return false;
 	if (pollux_record_steps(job, status, before) > 0)
 		return false;
-	return track->phase != POLLUX_LENT || _suits(job, track, status);
+	if (track->phase != POLLUX_LENT)
+		return true;
+	/* slurmctld may have been started since: then no number tells. */
+	return !pollux_record_outlived(job) && _suits(job, track, status);
 }
 
 static enum verdict _judge_prolog(const job_record_t *job,

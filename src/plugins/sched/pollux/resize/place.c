@@ -50,27 +50,6 @@ static bitstr_t **_read_devices(const job_record_t *job)
 	return devices;
 }
 
-/* The newest step that holds GPUs; those that outlived a resize hold none. */
-static const step_record_t *_newest_step(const job_record_t *job)
-{
-	const step_record_t *newest = NULL;
-	const step_record_t *step = NULL;
-	ListIterator iter = NULL;
-
-	if (!job->step_list)
-		return NULL;
-	iter = list_iterator_create(job->step_list);
-	while ((step = list_next(iter))) {
-		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
-		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
-		    (!newest ||
-		     step->step_id.step_id > newest->step_id.step_id))
-			newest = step;
-	}
-	list_iterator_destroy(iter);
-	return newest;
-}
-
 static void _add_step(const job_record_t *job, const step_record_t *step,
 		      bitstr_t **devices)
 {
@@ -88,13 +67,22 @@ static void _add_step(const job_record_t *job, const step_record_t *step,
 	list_iterator_destroy(iter);
 }
 
+/* The devices of all its steps; those that outlived a resize tell of none. */
 static bitstr_t **_read_in_use(const job_record_t *job)
 {
 	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
-	const step_record_t *step = _newest_step(job);
+	const step_record_t *step = NULL;
+	ListIterator iter = NULL;
 
-	if (step)
-		_add_step(job, step, devices);
+	if (!job->step_list)
+		return devices;
+	iter = list_iterator_create(job->step_list);
+	while ((step = list_next(iter))) {
+		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
+		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
+			_add_step(job, step, devices);
+	}
+	list_iterator_destroy(iter);
 	return devices;
 }
 
@@ -149,21 +137,11 @@ static void _free_devices(bitstr_t **devices)
 }
 
 bool pollux_place_suits(const job_record_t *job,
-			const struct plx_status *status,
 			const struct pollux_shape *shape)
 {
-	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
-	ListIterator iter = list_iterator_create(job->step_list);
-	step_record_t *step = NULL;
+	bitstr_t **devices = _read_in_use(job);
 	bool suits = true;
 
-	while ((step = list_next(iter))) {
-		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
-		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
-		    step->step_id.step_id != status->launcher)
-			_add_step(job, step, devices);
-	}
-	list_iterator_destroy(iter);
 	/* Where the job leaves a node, steps are ended there. */
 	for (int n = 0; n < node_record_count; n++)
 		suits = suits && (!devices[n] || !bit_test(shape->nodes, n) ||
@@ -184,19 +162,31 @@ void pollux_holding_release(struct pollux_holding *held)
 	free_job_resources(&held->resources);
 }
 
-/* `count` devices: of its own ones the lowest, then free ones, lowest first. */
-static bitstr_t *_pick(bitstr_t *own, bitstr_t *taken, int count)
+static bool _has(bitstr_t *devices, int i)
+{
+	return devices && i < bit_size(devices) && bit_test(devices, i);
+}
+
+/*
+ * `count` devices of node n: of those it holds the ones that its steps use,
+ * then its others, then free ones; of each the lowest first.
+ */
+static bitstr_t *_pick(const struct pollux_holding *held, int n,
+		       bitstr_t *taken, int count)
 {
 	int size = (int) bit_size(taken);
 	bitstr_t *picked = bit_alloc(size);
 	int have = 0;
 
-	for (int pass = 0; pass < 2; pass++) {
+	for (int pass = 0; pass < 3; pass++) {
 		for (int i = 0; i < size && have < count; i++) {
-			bool mine =
-				own && i < bit_size(own) && bit_test(own, i);
+			bool own = _has(held->devices[n], i);
+			bool used = own && _has(held->in_use[n], i);
 
-			if (mine != (pass == 0) || bit_test(taken, i))
+			if (pass != (used  ? 0
+				     : own ? 1
+					   : 2) ||
+			    bit_test(taken, i))
 				continue;
 			bit_set(picked, i);
 			have++;
@@ -205,18 +195,6 @@ static bitstr_t *_pick(bitstr_t *own, bitstr_t *taken, int count)
 	if (have < count)
 		FREE_NULL_BITMAP(picked);
 	return picked;
-}
-
-/* What of the job's devices on node n is to be kept before all others. */
-static bitstr_t *_kept(const struct pollux_holding *held, int n, int count)
-{
-	bitstr_t *own = held->devices[n];
-	bitstr_t *used = held->in_use[n];
-
-	if (own && used && bit_size(own) == bit_size(used) &&
-	    bit_set_count(used) == count && bit_super_set(used, own))
-		return used;
-	return own;
 }
 
 static void _clear_selection(gres_job_state_t *want)
@@ -285,8 +263,7 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 			continue; /* a mere number */
 		/* An empty set is Slurm's way to say: none of this node. */
 		barred = _barred(gpus, type);
-		want->gres_bit_select[n] =
-			_pick(_kept(held, n, count), barred, count);
+		want->gres_bit_select[n] = _pick(held, n, barred, count);
 		FREE_NULL_BITMAP(barred);
 		if (!want->gres_bit_select[n])
 			return plx_fail(err, "node %s has no %d %s%sGPUs free",

@@ -12,7 +12,7 @@ struct pollux_holding {
 	job_resources_t *resources;
 	List gres_list_alloc;
 	bitstr_t **devices; /* [node_record_count], NULL where it has none */
-	bitstr_t **in_use;  /* those of them that its newest step holds */
+	bitstr_t **in_use;  /* those of them that its steps hold */
 	pollux_barred_t barred; /* what reservations keep from it */
 };
 
@@ -27,8 +27,8 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
  * Let the select plugin choose cores on just these nodes, and give the job
  * GPUs there, as the shape wants them; the request in the record is for it,
  * `saved` what it was. Which GPUs: those it had, of these the ones that its
- * newest step holds if they are as many, then the lowest free ones. -1 with
- * err set when it cannot be; nothing is held then.
+ * steps hold first, then the lowest free ones. -1 with err set when it cannot
+ * be; nothing is held then.
  */
 int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 		     struct pollux_holding *held,
@@ -37,12 +37,8 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 /* Take out and forget what pollux_place_new() placed. */
 void pollux_place_drop(job_record_t *job);
 
-/*
- * Would the steps that run, but the launcher's, have the GPUs that they hold
- * if the job were given this shape?
- */
+/* Would the steps that run keep their GPUs if the job got this shape? */
 bool pollux_place_suits(const job_record_t *job,
-			const struct plx_status *status,
 			const struct pollux_shape *shape);
 
 void pollux_holding_release(struct pollux_holding *held);
