@@ -16,6 +16,19 @@
 #define RESTART_S 10.0 /* of a job that is not believed */
 #define PARDONS	  10   /* that count */
 
+bool plx_trust_trains(const struct plx_claim *claim)
+{
+	if (!claim->runs || claim->resized || claim->shape.gpus < 1)
+		return false;
+	return claim->training || claim->shape_s >= PLX_TRUST_RESTART_S;
+}
+
+/* Is what it has of no use to it, for now? */
+static bool moves(const struct plx_claim *claim)
+{
+	return claim->runs && !plx_trust_trains(claim);
+}
+
 /* Samples a second that the job's own words promise on its shape. */
 static double promised(const struct plx_claim *claim)
 {
@@ -42,7 +55,7 @@ static double noise_of(const struct plx_claim *claim)
 
 static double speed_of(const struct plx_claim *claim)
 {
-	if (!claim->trains || claim->shape.gpus < 1)
+	if (!plx_trust_trains(claim))
 		return 0;
 	return claim->hint->speed / claim->shape.gpus;
 }
@@ -96,32 +109,32 @@ static void watch(struct plx_trust *trust, const struct plx_claim *claim)
 	const struct plx_hint *hint = claim->hint;
 	double trained_s = 0;
 
-	if (trust->last_s > 0 && trust->trained && claim->trains)
+	if (trust->last_s > 0 && trust->trained && plx_trust_trains(claim))
 		trained_s = fmin(fmax(claim->now_s - trust->last_s, 0), GAP_S);
 	if (trust->left > 0) {
 		trust->window_s += trained_s;
 		trust->due += trained_s * promised(claim);
 	}
-	if (hint->speed > 0 && claim->trains && claim->shape.gpus > 0 &&
+	if (hint->speed > 0 && plx_trust_trains(claim) &&
 	    plx_throughput(&hint->job.model, claim->shape, hint->now) >
 		    SLOW * hint->speed)
 		trust->slow_s += trained_s;
-	else if (claim->trains)
+	else if (plx_trust_trains(claim))
 		trust->slow_s = 0;
 }
 
 /* Seen from outside: how long a change keeps it from training. */
 static void watch_pause(struct plx_trust *trust, const struct plx_claim *claim)
 {
-	if (claim->moves && trust->trained) {
+	if (moves(claim) && trust->trained) {
 		trust->moving_s = claim->now_s;
-	} else if (claim->trains && trust->moving_s > 0) {
+	} else if (plx_trust_trains(claim) && trust->moving_s > 0) {
 		trust->pause_s =
 			fmax(trust->pause_s, claim->now_s - trust->moving_s);
 		trust->moving_s = 0;
 	}
 	/* Parked or suspended: how long that lasts is not its doing. */
-	if (claim->shape.gpus < 1 || !claim->moves)
+	if (claim->shape.gpus < 1 || !moves(claim))
 		trust->moving_s = 0;
 }
 
@@ -144,7 +157,7 @@ static void remember(struct plx_trust *trust, const struct plx_claim *claim)
 	trust->noise = noise_of(claim);
 	if (speed > 0)
 		trust->speed = speed;
-	trust->trained = claim->trains;
+	trust->trained = plx_trust_trains(claim);
 	trust->last_s = claim->now_s;
 }
 
@@ -171,6 +184,11 @@ static bool doubt(struct plx_trust *trust, double now_s, const char *why)
 	trust->why = why;
 	trust->changed_s = now_s;
 	return trust->doubt != before;
+}
+
+bool plx_trust_break(struct plx_trust *trust, double now_s, const char *why)
+{
+	return doubt(trust, now_s, why);
 }
 
 static bool pardon(struct plx_trust *trust, double now_s)

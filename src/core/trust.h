@@ -33,7 +33,10 @@ enum plx_doubt {
  * as long for each time that it was.
  */
 #define PLX_TRUST_PARDON_S 3600.0
-/* Restart cost believed without having seen a resize. */
+/*
+ * Restart cost believed without having seen a resize; after so long ranks that
+ * were started train.
+ */
 #define PLX_TRUST_RESTART_S 120.0
 /* And how many times that of the longest resize seen. */
 #define PLX_TRUST_RESTARTS 4.0
@@ -42,8 +45,10 @@ enum plx_doubt {
 struct plx_claim {
 	double now_s;		/* of a clock that never jumps, > 0 */
 	struct plx_shape shape; /* that it holds; no GPUs: parked */
-	bool trains;		/* neither starting, saving nor resized */
-	bool moves;		/* starts, saves or is resized */
+	double shape_s;		/* for which it has had that */
+	bool runs;		/* it could train; else it is not its doing */
+	bool resized;		/* it is in the middle of that */
+	bool training;		/* it says so; see plx_trust_trains() */
 	const struct plx_hint *hint;
 };
 
@@ -65,6 +70,16 @@ struct plx_trust {
 	double moving_s; /* since when it does not train; 0: it does */
 	double pause_s;	 /* longest seen */
 };
+
+/*
+ * Does it train, as far as the scheduler can tell? Whatever the job says: it
+ * has had GPUs for long enough to have started on them, and nobody resizes it.
+ * Before that its word is taken.
+ */
+bool plx_trust_trains(const struct plx_claim *claim);
+
+/* It did what no honest job does: one step down. True when that is new. */
+bool plx_trust_break(struct plx_trust *trust, double now_s, const char *why);
 
 /*
  * Take the next claim; hint->job is valid. True when the job is believed less

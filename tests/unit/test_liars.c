@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/lease.h"
 #include "core/plan.h"
 #include "core/trust.h"
 #include "core/worth.h"
@@ -21,6 +22,7 @@ enum { NODES = 8, NODE_GPUS = 4, JOBS = 6, LIAR = JOBS - 1 };
 
 #define STEP_S	60.0
 #define HOURS_S (6 * 3600.0)
+#define LEASE_S 300.0 /* pollux_lease */
 
 static const struct plx_goodput truth = {
 	.model = { 0.05, 0.002, 0.1, 0.01, 0.05, 0.004, 1.5 },
@@ -28,15 +30,24 @@ static const struct plx_goodput truth = {
 	.limits = { 128, 4096, 8, 256, true },
 };
 
-/* What a job says, and when; the rest of the hint is true. */
-typedef void (*story)(struct plx_hint *hint, double t);
+/* What a job says besides its hint. */
+struct words {
+	bool silent; /* nothing that can be believed */
+	enum plx_phase phase;
+	struct plx_hint hint;
+};
+
+/* A lie, and when; all else that the job says is true. */
+typedef void (*story)(struct words *words, double t);
 
 struct job {
 	int gpus[NODES];
 	int most_gpus;
 	double service_s; /* GPU-seconds */
 	double left;	  /* samples */
+	double shaped_s;  /* since when it has its GPUs */
 	struct plx_trust trust;
+	struct plx_lease lease;
 };
 
 struct world {
@@ -56,50 +67,90 @@ static struct plx_shape shape_of(const struct job *job)
 	return shape;
 }
 
-static struct plx_hint hint_of(const struct world *w, int j, double t)
+static struct words words_of(const struct world *w, int j, double t)
 {
 	const struct job *job = &w->jobs[j];
 	struct plx_shape shape = shape_of(job);
-	struct plx_hint hint = {
-		.job = truth,
-		.profiled = { 1, job->most_gpus ? job->most_gpus : 1 },
-		.now = { 32, 0 },
-		.samples_left = job->left,
-		.restart_s = 30,
+	struct words words = {
+		.phase = shape.gpus ? PLX_PHASE_TRAINING : PLX_PHASE_WAITING,
+		.hint = {
+			.job = truth,
+			.profiled = { 1, job->most_gpus ? job->most_gpus : 1 },
+			.now = { 32, 0 },
+			.samples_left = job->left,
+			.restart_s = 30,
+		},
 	};
+	struct plx_hint *hint = &words.hint;
 	double goodput = 0;
 
 	if (shape.gpus)
-		plx_batch_best(&hint.job, shape, &hint.now, &goodput);
+		plx_batch_best(&hint->job, shape, &hint->now, &goodput);
 	if (j == LIAR && w->lie)
-		w->lie(&hint, t);
+		w->lie(&words, t);
 	if (shape.gpus)
-		hint.speed = plx_throughput(&hint.job.model, shape, hint.now);
-	return hint;
+		hint->speed =
+			plx_throughput(&hint->job.model, shape, hint->now);
+	return words;
+}
+
+/* As in slurmctld: who does not train keeps its GPUs for a while. */
+static void hold_lease(struct job *job, const struct words *words, double t)
+{
+	struct plx_status status = { .phase = words->phase };
+	bool idle = plx_lease_why(words->silent ? NULL : &status) != NULL;
+	const struct plx_least least = { .gpus = job->gpus,
+					 .node_count = NODES,
+					 .min_gpus = 1 };
+	int keep[NODES];
+
+	if (shape_of(job).gpus <= 1) {
+		plx_lease_reset(&job->lease);
+		return;
+	}
+	if (!plx_lease_look(&job->lease, t + 1, idle, LEASE_S))
+		return;
+	plx_trust_break(&job->trust, t + 1, "it holds GPUs");
+	assert_int_equal(1, plx_lease_least(&least, keep));
+	memcpy(job->gpus, keep, sizeof(keep));
+	job->shaped_s = t;
+}
+
+static void hear(struct job *job, const struct words *words, double t)
+{
+	const struct plx_claim claim = {
+		.now_s = t + 1,
+		.shape = shape_of(job),
+		.shape_s = t - job->shaped_s,
+		.runs = !words->silent,
+		.training = words->phase == PLX_PHASE_TRAINING,
+		.hint = &words->hint,
+	};
+
+	if (!words->silent)
+		plx_trust_hear(&job->trust, &claim);
 }
 
 static void fill(struct world *w, int j, double t, struct plx_job *out)
 {
 	struct job *job = &w->jobs[j];
-	struct plx_hint hint = hint_of(w, j, t);
-	const struct plx_claim claim = {
-		.now_s = t + 1,
-		.shape = shape_of(job),
-		.trains = shape_of(job).gpus > 0,
-		.hint = &hint,
-	};
+	struct words words = words_of(w, j, t);
+	const struct plx_hint *hint = &words.hint;
 
-	plx_trust_hear(&job->trust, &claim);
+	hear(job, &words, t);
+	hold_lease(job, &words, t);
 	out->id = (uint32_t) j + 1;
 	out->min_gpus = 1;
 	out->max_gpus = NODES * NODE_GPUS;
-	out->profiled = true;
-	out->goodput = hint.job;
-	out->profiled_gpus = hint.profiled.gpus;
-	out->restart_s = hint.restart_s;
-	out->samples_left = w->weigh_left ? hint.samples_left : 0;
+	out->profiled = !words.silent;
+	out->goodput = hint->job;
+	out->profiled_gpus = hint->profiled.gpus;
+	out->restart_s = hint->restart_s;
+	out->samples_left =
+		w->weigh_left && !words.silent ? hint->samples_left : 0;
 	out->service_s = job->service_s;
 	out->may_park = true;
+	out->pinned = words.silent || words.phase == PLX_PHASE_DONE;
 	memcpy(out->now, job->gpus, sizeof(job->gpus));
 	plx_trust_apply(&job->trust, job->most_gpus, out);
 }
@@ -134,6 +185,8 @@ static void step(struct world *w, double t)
 		struct plx_shape shape;
 		double goodput = 0;
 
+		if (plan->choices[j].changed)
+			job->shaped_s = t;
 		memcpy(job->gpus, plan->choices[j].gpus, sizeof(job->gpus));
 		shape = shape_of(job);
 		if (shape.gpus)
@@ -158,62 +211,108 @@ static double got(bool weigh_left, story lie)
 	return w.jobs[LIAR].service_s;
 }
 
-static void nearly_done(struct plx_hint *hint, double t)
+static void nearly_done(struct words *words, double t)
 {
 	(void) t;
-	hint->samples_left = 1000;
+	words->hint.samples_left = 1000;
 }
 
 /* A new end whenever the last one is reached. */
-static void done_soon_again_and_again(struct plx_hint *hint, double t)
+static void done_soon_again_and_again(struct words *words, double t)
 {
-	hint->samples_left = 1e6 - 3000 * fmod(t, 290);
+	words->hint.samples_left = 1e6 - 3000 * fmod(t, 290);
 }
 
 /* No lie: it is then ranked by what it has had. */
-static void does_not_tell(struct plx_hint *hint, double t)
+static void does_not_tell(struct words *words, double t)
 {
 	(void) t;
-	hint->samples_left = 0;
+	words->hint.samples_left = 0;
 }
 
-static void lies_now_and_then(struct plx_hint *hint, double t)
+static void lies_now_and_then(struct words *words, double t)
 {
 	if (fmod(t, 3900) < 290)
-		hint->samples_left = 1e6 - 3000 * fmod(t, 3900);
+		words->hint.samples_left = 1e6 - 3000 * fmod(t, 3900);
 }
 
-static void scales_without_end(struct plx_hint *hint, double t)
+static void scales_without_end(struct words *words, double t)
 {
 	(void) t;
-	hint->job.model = (struct plx_model){ .alpha_c = 1, .gamma = 1 };
-	hint->job.noise = (struct plx_noise){ .var = 1e20 };
-	hint->samples_left = 0;
+	words->hint.job.model = (struct plx_model){ .alpha_c = 1, .gamma = 1 };
+	words->hint.job.noise = (struct plx_noise){ .var = 1e20 };
+	words->hint.samples_left = 0;
 }
 
 /* Nothing goes with fewer than all GPUs. */
-static void needs_all(struct plx_hint *hint, double t)
+static void needs_all(struct words *words, double t)
 {
 	(void) t;
-	hint->job.limits = (struct plx_limits){ 4096, 4096, 256, 256, false };
-	hint->samples_left = 0;
+	words->hint.job.limits =
+		(struct plx_limits){ 4096, 4096, 256, 256, false };
+	words->hint.samples_left = 0;
 }
 
-static void has_measured_all(struct plx_hint *hint, double t)
+static void has_measured_all(struct words *words, double t)
 {
 	(void) t;
-	hint->profiled = (struct plx_shape){ 1, 4096 };
+	words->hint.profiled = (struct plx_shape){ 1, 4096 };
 }
 
-static void cannot_be_moved(struct plx_hint *hint, double t)
+static void cannot_be_moved(struct words *words, double t)
 {
 	(void) t;
-	hint->restart_s = 3600;
+	words->hint.restart_s = 3600;
 }
 
-static void noise_that_comes_and_goes(struct plx_hint *hint, double t)
+static void noise_that_comes_and_goes(struct words *words, double t)
 {
-	hint->job.noise.var = fmod(t, 2 * STEP_S) < STEP_S ? 1e9 : 1e-9;
+	words->hint.job.noise.var = fmod(t, 2 * STEP_S) < STEP_S ? 1e9 : 1e-9;
+}
+
+/* With a phase that would excuse it. */
+static void nearly_done_and_saves(struct words *words, double t)
+{
+	nearly_done(words, t);
+	words->phase = PLX_PHASE_SAVING;
+}
+
+static void nearly_done_and_starts(struct words *words, double t)
+{
+	nearly_done(words, t);
+	words->phase = PLX_PHASE_STARTING;
+}
+
+static void nearly_done_and_flaps(struct words *words, double t)
+{
+	nearly_done(words, t);
+	if (fmod(t, 2 * STEP_S) < STEP_S)
+		words->phase = PLX_PHASE_SAVING;
+}
+
+/* Once it has grown. */
+static void scales_and_goes_silent(struct words *words, double t)
+{
+	scales_without_end(words, t);
+	words->silent = t > 600;
+}
+
+static void scales_and_is_done(struct words *words, double t)
+{
+	scales_without_end(words, t);
+	if (t > 600)
+		words->phase = PLX_PHASE_DONE;
+}
+
+static void scales_and_is_silent_mostly(struct words *words, double t)
+{
+	scales_without_end(words, t);
+	words->silent = fmod(t, 900) >= 300;
+}
+
+static void goes_backwards(struct words *words, double t)
+{
+	words->hint.samples_left = 1e6 + 3000 * fmod(t, 3600);
 }
 
 static const struct {
@@ -225,6 +324,13 @@ static const struct {
 	{ "nearly done", nearly_done, true, 1.10 },
 	{ "done soon, again and again", done_soon_again_and_again, true, 1.25 },
 	{ "lies now and then", lies_now_and_then, true, 1.25 },
+	{ "nearly done, saves", nearly_done_and_saves, true, 1.10 },
+	{ "nearly done, starts", nearly_done_and_starts, true, 1.20 },
+	{ "nearly done, flaps", nearly_done_and_flaps, true, 1.20 },
+	{ "goes backwards", goes_backwards, true, 1.25 },
+	{ "scales, goes silent", scales_and_goes_silent, false, 1.0 },
+	{ "scales, is done", scales_and_is_done, false, 1.0 },
+	{ "scales, is silent mostly", scales_and_is_silent_mostly, false, 1.0 },
 	{ "does not tell what is left", does_not_tell, true, 9 },
 	{ "scales without end", scales_without_end, false, 2.0 },
 	{ "needs all GPUs", needs_all, false, 2.0 },

@@ -35,7 +35,9 @@ static void begin(struct story *s)
 	s->claim = (struct plx_claim){
 		.now_s = 1000,
 		.shape = { 1, 4 },
-		.trains = true,
+		.shape_s = 3600,
+		.runs = true,
+		.training = true,
 		.hint = &s->hint,
 	};
 	assert_true(
@@ -112,6 +114,53 @@ static void not_to_tell_for_a_while_does_not_help(void **state)
 	assert_int_not_equal(PLX_BELIEVED, s.trust.doubt);
 }
 
+/* What it promises has to come, whatever it says that it does. */
+static void to_say_that_it_saves_does_not_help(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.hint.samples_left = 100 * s.rate;
+	s.claim.training = false;
+	go_on(&s, PLX_TRUST_WINDOW_S + 4 * SECOND_LOOK, 0);
+	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+}
+
+/* Nor to do so every other time that somebody looks. */
+static void to_flap_does_not_help(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.hint.samples_left = 100 * s.rate;
+	for (int i = 0; i < 70; i++) {
+		s.claim.training = i % 2;
+		go_on(&s, SECOND_LOOK, 0);
+	}
+	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+}
+
+static void ranks_have_time_to_start_on_a_new_shape(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	s.hint.samples_left = 100 * s.rate;
+	s.claim.training = false;
+	for (int i = 0; i < 100; i++) {
+		s.claim.shape_s = i % 2 ? PLX_TRUST_RESTART_S - 1 : 0;
+		go_on(&s, SECOND_LOOK, 0);
+	}
+	assert_int_equal(0, s.changes);
+	s.claim.shape.gpus = 0; /* parked */
+	s.claim.shape_s = 36000;
+	go_on(&s, 3600, 0);
+	assert_int_equal(0, s.changes);
+}
+
 static void a_restart_from_a_checkpoint_is_no_lie(void **state)
 {
 	struct story s;
@@ -177,9 +226,9 @@ static void who_waits_or_is_suspended_need_not_progress(void **state)
 	(void) state;
 	begin(&s);
 	go_on(&s, 60, 1);
-	s.claim.trains = false;
+	s.claim.runs = false;
 	go_on(&s, 36000, 0);
-	s.claim.trains = true;
+	s.claim.runs = true;
 	go_on(&s, 7200, 1);
 	assert_int_equal(0, s.changes);
 	assert_true(s.trust.pause_s == 0);
@@ -267,11 +316,13 @@ static void restart_costs_are_believed_as_far_as_resizes_took(void **state)
 	begin(&s);
 	assert_true(applied(&s, 1).restart_s == PLX_TRUST_RESTART_S);
 	go_on(&s, 60, 1);
-	s.claim.trains = false;
-	s.claim.moves = true;
-	go_on(&s, 200, 0);
-	s.claim.trains = true;
-	s.claim.moves = false;
+	s.claim.resized = true;
+	go_on(&s, 140, 0);
+	s.claim.resized = false;
+	s.claim.training = false;
+	s.claim.shape_s = 0;
+	go_on(&s, 60, 0);
+	s.claim.training = true;
 	go_on(&s, SECOND_LOOK, 1);
 	assert_true(s.trust.pause_s == 200);
 	assert_true(applied(&s, 1).restart_s == 800);
@@ -299,6 +350,9 @@ int main(void)
 		cmocka_unit_test(one_whose_end_never_comes_nearer_is_doubted),
 		cmocka_unit_test(one_that_nears_its_end_for_ever_is_doubted),
 		cmocka_unit_test(not_to_tell_for_a_while_does_not_help),
+		cmocka_unit_test(to_say_that_it_saves_does_not_help),
+		cmocka_unit_test(to_flap_does_not_help),
+		cmocka_unit_test(ranks_have_time_to_start_on_a_new_shape),
 		cmocka_unit_test(a_restart_from_a_checkpoint_is_no_lie),
 		cmocka_unit_test(more_left_than_before_is_no_lie),
 		cmocka_unit_test(a_model_faster_than_its_job_is_doubted),

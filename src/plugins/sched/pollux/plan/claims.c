@@ -32,17 +32,23 @@ static void _tell(const struct pollux_track *track)
 		     trust->why);
 }
 
+void pollux_claims_break(struct pollux_track *track, const char *why)
+{
+	if (plx_trust_break(&track->trust, pollux_now_s(), why))
+		_tell(track);
+}
+
 void pollux_claims_hear(const struct pollux_view *view, int j,
 			struct pollux_track *track)
 {
 	const struct pollux_job *job = &view->jobs[j];
-	bool trains = job->runs && track->phase == POLLUX_IDLE &&
-		      job->status.phase == PLX_PHASE_TRAINING;
 	struct plx_claim claim = {
 		.now_s = pollux_now_s(),
 		.shape = _shape(view, job),
-		.trains = trains,
-		.moves = job->runs && !trains,
+		.shape_s = (double) (view->now - job->since),
+		.runs = job->runs,
+		.resized = track->phase != POLLUX_IDLE,
+		.training = job->status.phase == PLX_PHASE_TRAINING,
 		.hint = &job->status.hint,
 	};
 

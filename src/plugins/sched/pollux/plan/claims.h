@@ -13,4 +13,7 @@
 void pollux_claims_hear(const struct pollux_view *view, int j,
 			struct pollux_track *track);
 
+/* It did what no honest job does, a sentence: it is believed less. */
+void pollux_claims_break(struct pollux_track *track, const char *why);
+
 #endif
