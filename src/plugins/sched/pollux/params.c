@@ -43,6 +43,8 @@ static const struct rule rules[] = {
 	  "seconds from 0.05 to 3600" },
 	{ "ack_timeout", AT(ack_timeout_s), NUMBER, 1, 3600, 60,
 	  "seconds from 1 to 3600" },
+	{ "lease", AT(lease_s), NUMBER, 0, 86400, 300,
+	  "seconds from 0 to 86400" },
 	{ "patience", AT(patience_s), NUMBER, 1, 86400, 60,
 	  "seconds from 1 to 86400" },
 	{ "sick", AT(sick_s), NUMBER, 0, 86400, 300,

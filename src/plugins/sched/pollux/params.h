@@ -43,6 +43,8 @@ struct pollux_params {
 	double interval_s;    /* between cycles when nothing happens */
 	double min_gap_s;     /* between cycles when a lot happens */
 	double ack_timeout_s; /* for a launcher to answer */
+	double lease_s;	      /* of GPUs above its least, to a job that does not
+				 train; 0: for ever */
 	double patience_s;    /* with a job that does not take its room */
 	double sick_s;	      /* a node where ranks failed is left alone */
 	double requeue_min_s; /* between requeues of a moldable job */

@@ -16,6 +16,7 @@
 #include "sched/pollux/look/notices.h"
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/cycle.h"
+#include "sched/pollux/plan/lease.h"
 #include "sched/pollux/plan/patience.h"
 #include "sched/pollux/plan/shares.h"
 #include "sched/pollux/plan/scale.h"
@@ -235,6 +236,7 @@ static void _update_tracks(const struct pollux_view *view,
 		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
 		pollux_claims_hear(view, j, track);
+		pollux_lease_hear(view, j, track, params);
 		pollux_sick_hear(view, j, track, params);
 		_tell_fixed(job, track, gpus);
 		if (track->phase == POLLUX_IDLE &&
@@ -362,6 +364,7 @@ static void _look(const struct pollux_params *params)
 			error("sched/pollux: %s", err.text);
 		pollux_scale_apply(view, params);
 		pollux_enter_clear(view);
+		pollux_lease_claim(view, params);
 		pollux_cycle(view, params, now_s);
 	}
 	pollux_sick_release(view);

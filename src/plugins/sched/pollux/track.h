@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "core/failed.h"
+#include "core/lease.h"
 #include "core/target.h"
 #include "core/trust.h"
 
@@ -58,6 +59,8 @@ struct pollux_track {
 	int complaints;		    /* logged so far */
 	double complained_s;	    /* when last, monotonic clock */
 	struct plx_trust trust;	    /* in what it says of itself */
+	struct plx_lease lease;	    /* of what it has above its least */
+	const char *lapse;	    /* why that is over; NULL: it is not */
 	const char *fixed;	    /* why it keeps its shape, as logged */
 
 	/* Its time limit: resize/extend.h, start/limit.h */

@@ -126,12 +126,11 @@ static bool _holds_resources(const job_record_t *record)
 
 static void _read_texts(job_record_t *record, int at, struct pollux_job *job)
 {
-	bool told = pollux_texts_read(record, at, job);
-
+	job->told = pollux_texts_read(record, at, job);
 	if (pollux_is_moldable(job))
 		pollux_mold_status(record, job);
 	else
-		job->runs = job->runs && told;
+		job->runs = job->runs && job->told;
 }
 
 const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits)

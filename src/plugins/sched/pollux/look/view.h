@@ -42,6 +42,7 @@ struct pollux_job {
 	uint32_t uid;
 	struct plx_options options;
 	struct plx_status status;	/* launcher none when there is none */
+	bool told;			/* it can be believed */
 	char complaint[PLX_ERROR_SIZE]; /* about status or hint; or "" */
 	struct plx_target target;
 	bool runs;	   /* may be resized as far as Slurm is concerned */

@@ -26,6 +26,7 @@ struct wish {
 	double timeout_s; /* for the answer */
 	bool move;	  /* the whole job, its script included */
 	bool at_once;	  /* without asking it */
+	bool overdue;	  /* also where it cannot answer */
 };
 
 double pollux_now_s(void)
@@ -134,7 +135,8 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 
 /* Is it what it was when we looked, and can it be asked at all? */
 static bool _may_ask(job_record_t *job, const struct pollux_view *view,
-		     const struct pollux_job *seen, struct plx_status *status)
+		     const struct pollux_job *seen, const struct wish *wish,
+		     struct plx_status *status)
 {
 	if (!job || !pollux_view_same_nodes(view) || !pollux_record_runs(job) ||
 	    pollux_record_since(job) != seen->since ||
@@ -144,7 +146,7 @@ static bool _may_ask(job_record_t *job, const struct pollux_view *view,
 	if (!pollux_acct_ready(job) && pollux_acct_away())
 		return false;
 	pollux_record_status(job, status);
-	return status->launcher != PLX_WAKE_NONE || seen->runs;
+	return status->launcher != PLX_WAKE_NONE || seen->runs || wish->overdue;
 }
 
 /* What it is started on has to be even, as any request of Slurm's. */
@@ -203,7 +205,7 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 
 	pollux_lock(POLLUX_ASKING);
 	job = find_job_record(seen->id);
-	if (!_may_ask(job, view, seen, &status) ||
+	if (!_may_ask(job, view, seen, wish, &status) ||
 	    (wish->move ? !pollux_move_possible(job)
 			: !pollux_want_host(job, &status, &wish->shape)))
 		goto done;
@@ -239,6 +241,15 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 	return _wish(view, j, gpus,
 		     (struct wish){ .why = why,
 				    .timeout_s = params->ack_timeout_s });
+}
+
+bool pollux_ask_least(const struct pollux_view *view, int j, const int *gpus,
+		      const char *why, const struct pollux_params *params)
+{
+	return _wish(view, j, gpus,
+		     (struct wish){ .why = why,
+				    .timeout_s = params->ack_timeout_s,
+				    .overdue = true });
 }
 
 bool pollux_move_ask(const struct pollux_view *view, int j, const int *gpus,

@@ -27,6 +27,10 @@ double pollux_now_s(void);
 bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 		const char *why, const struct pollux_params *params);
 
+/* The same of a job that may have no launcher, and so is not to answer. */
+bool pollux_ask_least(const struct pollux_view *view, int j, const int *gpus,
+		      const char *why, const struct pollux_params *params);
+
 /*
  * The same, to leave all its nodes: once it has saved it is put back into the
  * queue and started there at once (start/move.h); all 0: left in the queue

@@ -37,8 +37,12 @@ static const char *_because(const struct pollux_job *job, enum plx_hold hold,
 {
 	if (hold == PLX_HOLD_BOUND)
 		return job->bound;
-	if (hold == PLX_HOLD_SILENT)
+	if (hold == PLX_HOLD_SILENT && job->complaint[0])
 		return job->complaint;
+	if (track && track->lapse)
+		return "what it had above its least was lent to it to train";
+	if (hold == PLX_HOLD_SILENT)
+		return "";
 	return track && track->refused[0] ? track->refused : sick;
 }
 
