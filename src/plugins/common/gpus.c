@@ -135,12 +135,12 @@ static bool is_gres(const char *entry, size_t length)
 bool pollux_asks_gres(const char *tres)
 {
 	while (tres && *tres) {
-		size_t length = strcspn(tres, ",");
+		size_t length = strcspn(tres, ",;");
 
 		if (is_gres(tres, length))
 			return true;
 		tres += length;
-		tres += *tres == ',';
+		tres += *tres != '\0';
 	}
 	return false;
 }

@@ -49,6 +49,27 @@ bool pollux_node_device_is(const gres_node_state_t *gpus, int i,
 	return false;
 }
 
+bool pollux_node_device_shared(const gres_node_state_t *gpus, int i)
+{
+	const gres_node_state_t *parts = pollux_slurm_shared(gpus);
+	bitstr_t *taken = parts ? parts->gres_bit_alloc : NULL;
+
+	return taken && i < bit_size(taken) && bit_test(taken, i);
+}
+
+/* GPUs that nobody has as a whole, and somebody has a part of. */
+static int _parted(const gres_node_state_t *gpus)
+{
+	int count = 0;
+
+	for (int i = 0; gpus->gres_bit_alloc && pollux_slurm_shared(gpus) &&
+			i < bit_size(gpus->gres_bit_alloc);
+	     i++)
+		count += !bit_test(gpus->gres_bit_alloc, i) &&
+			 pollux_node_device_shared(gpus, i);
+	return count;
+}
+
 /* A defunct node says NO_VAL64. */
 static int _sane(uint64_t count)
 {
@@ -76,6 +97,7 @@ static int _free_devices(const gres_node_state_t *gpus, const char *type)
 
 	for (int i = 0; i < bit_size(gpus->gres_bit_alloc); i++) {
 		if (!bit_test(gpus->gres_bit_alloc, i) &&
+		    !pollux_node_device_shared(gpus, i) &&
 		    pollux_node_device_is(gpus, i, type))
 			count++;
 	}
@@ -89,7 +111,8 @@ int pollux_node_free(const gres_node_state_t *gpus, const char *type)
 
 	if (!gpus)
 		return 0;
-	all = _sane(gpus->gres_cnt_avail) - _sane(gpus->gres_cnt_alloc);
+	all = _sane(gpus->gres_cnt_avail) - _sane(gpus->gres_cnt_alloc) -
+	      _parted(gpus);
 	if (_is_any(type) || all <= 0)
 		return MAX(all, 0);
 	if (_has_devices(gpus))

@@ -17,7 +17,10 @@ uint32_t pollux_gpu_id(void);
 /* NULL when it has none. */
 const gres_node_state_t *pollux_node_gpus(const node_record_t *node);
 
-/* How many of a type it has; how many of these no job holds. Accepts NULL. */
+/*
+ * How many of a type it has; how many of these no job holds, nor a part of
+ * them. Accepts NULL.
+ */
 int pollux_node_count(const gres_node_state_t *gpus, const char *type);
 int pollux_node_free(const gres_node_state_t *gpus, const char *type);
 
@@ -27,6 +30,9 @@ bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type);
 /* Device i is of that type. */
 bool pollux_node_device_is(const gres_node_state_t *gpus, int i,
 			   const char *type);
+
+/* Other jobs have parts of device i: shards, or MPS. */
+bool pollux_node_device_shared(const gres_node_state_t *gpus, int i);
 
 /*
  * Slurm counts GPUs in use by device, and again by type. A job that it takes

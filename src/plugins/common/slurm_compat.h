@@ -174,6 +174,17 @@ static inline bool pollux_slurm_whole_nodes(const job_record_t *job)
 #endif
 }
 
+/* Who else gives out a node's GPUs, by parts: shards, MPS; NULL: nobody. */
+static inline const gres_node_state_t *pollux_slurm_shared(
+	const gres_node_state_t *gpus)
+{
+#if POLLUX_SLURM_24
+	return gpus->alt_gres ? gpus->alt_gres->gres_data : NULL;
+#else
+	return gpus->alt_gres_ns;
+#endif
+}
+
 /* Its steps are known to a node alone, in a copy of its record. */
 static inline bool pollux_slurm_has_stepmgr(const job_record_t *job)
 {

@@ -217,13 +217,17 @@ static void _begin_selection(gres_job_state_t *want)
 		xcalloc(node_record_count, sizeof(*want->gres_cnt_node_select));
 }
 
-/* Devices of the node that the job cannot have: another's, another type. */
+/*
+ * Devices of the node that the job cannot have: another's, as a whole or in
+ * parts, or of another type.
+ */
 static bitstr_t *_barred(const gres_node_state_t *gpus, const char *type)
 {
 	bitstr_t *barred = bit_copy(gpus->gres_bit_alloc);
 
 	for (int i = 0; i < bit_size(barred); i++) {
-		if (!pollux_node_device_is(gpus, i, type))
+		if (pollux_node_device_shared(gpus, i) ||
+		    !pollux_node_device_is(gpus, i, type))
 			bit_set(barred, i);
 	}
 	return barred;
