@@ -139,6 +139,27 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 	job->job_resrcs = all;
 }
 
+void pollux_cores_keep_memory(job_resources_t *both,
+			      const job_resources_t *before)
+{
+	int to = 0;
+	int from = 0;
+
+	for (int n = 0; n < node_record_count; n++) {
+		bool had = bit_test(before->node_bitmap, n);
+
+		if (bit_test(both->node_bitmap, n)) {
+			if (had && both->memory_allocated &&
+			    before->memory_allocated)
+				both->memory_allocated[to] =
+					MAX(both->memory_allocated[to],
+					    before->memory_allocated[from]);
+			to++;
+		}
+		from += had;
+	}
+}
+
 /*
  * Where its script is alone first, then the largest count: the request that
  * stays is for the fewest GPUs.

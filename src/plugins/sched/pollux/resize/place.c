@@ -329,6 +329,9 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 {
 	if (pollux_cores_choose(job, shape, saved, &held->barred, err) < 0)
 		return -1;
+	/* What it had was free of others a moment ago, and is still. */
+	if (shape->lean && held->resources)
+		pollux_cores_keep_memory(job->job_resrcs, held->resources);
 	if (shape->gpus && _choose_devices(job, shape, held, err) < 0) {
 		free_job_resources(&job->job_resrcs);
 		return -1;

@@ -30,7 +30,8 @@ struct pollux_shape {
 			    none where it has only its script; NULL: `gpus` on
 			    every node */
 	int *lean;	 /* [node_record_count]: CPUs for so many of them, 0:
-			    for its script alone; NULL: for all */
+			    for its script alone, and no less memory than it
+			    had; NULL: CPUs for all */
 };
 
 /*
