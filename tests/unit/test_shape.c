@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plugins/common/elastic.h"
 #include "plugins/common/gpus.h"
 #include "plugins/job_submit/pollux/shape.h"
 #include "unit.h"
@@ -214,9 +215,32 @@ static void a_request_for_gres_is_seen_in_any_form(void **state)
 				 pollux_asks_gres(cases[i].tres));
 }
 
+static void more_spank_entries_than_a_job_needs_are_refused(void **state)
+{
+	static char *many[ELASTIC_ENV_ENTRIES + 1];
+	static char text[ELASTIC_ENV_BYTES + 2];
+	char *large[] = { text };
+	struct plx_error err;
+
+	(void) state;
+	assert_int_equal(0, elastic_check_env(NULL, 0, &err));
+	assert_int_equal(0, elastic_check_env(NULL, 10, &err));
+	assert_int_equal(0, elastic_check_env(many, ELASTIC_ENV_ENTRIES, &err));
+	assert_int_equal(-1, elastic_check_env(many, ELASTIC_ENV_ENTRIES + 1,
+					       &err));
+	assert_non_null(strstr(err.text, "257 SPANK"));
+	memset(text, 'x', ELASTIC_ENV_BYTES);
+	assert_int_equal(0, elastic_check_env(large, 1, &err));
+	text[ELASTIC_ENV_BYTES] = 'x';
+	assert_int_equal(-1, elastic_check_env(large, 1, &err));
+	assert_non_null(strstr(err.text, "65537 bytes"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			more_spank_entries_than_a_job_needs_are_refused),
 		cmocka_unit_test(a_request_for_gres_is_seen_in_any_form),
 		cmocka_unit_test(a_job_starts_small_and_uniform),
 		cmocka_unit_test(a_refusal_says_why),

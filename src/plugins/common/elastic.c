@@ -25,6 +25,25 @@ const char *elastic_text(char **spank_job_env, uint32_t count)
 	return NULL;
 }
 
+int elastic_check_env(char **spank_job_env, uint32_t count,
+		      struct plx_error *err)
+{
+	size_t bytes = 0;
+
+	if (count > ELASTIC_ENV_ENTRIES)
+		return plx_fail(err,
+				"%u SPANK options and variables; at most %d",
+				count, ELASTIC_ENV_ENTRIES);
+	for (uint32_t i = 0; spank_job_env && i < count; i++)
+		bytes += spank_job_env[i] ? strlen(spank_job_env[i]) : 0;
+	if (bytes > ELASTIC_ENV_BYTES)
+		return plx_fail(err,
+				"%zu bytes of SPANK options and variables; at "
+				"most %d",
+				bytes, ELASTIC_ENV_BYTES);
+	return 0;
+}
+
 int elastic_options(char **spank_job_env, uint32_t count,
 		    struct plx_options *options, struct plx_error *err)
 {

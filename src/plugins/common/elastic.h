@@ -22,6 +22,16 @@
 int elastic_options(char **spank_job_env, uint32_t count,
 		    struct plx_options *options, struct plx_error *err);
 
+/*
+ * Slurm keeps what SPANK options say in the job's record for as long as the job
+ * is known, and whoever looks for one reads all of it. -1 with err set where
+ * that is more than any option needs.
+ */
+#define ELASTIC_ENV_ENTRIES 256
+#define ELASTIC_ENV_BYTES   65536
+int elastic_check_env(char **spank_job_env, uint32_t count,
+		      struct plx_error *err);
+
 /* On how many nodes a job's user wants it; 0: any. */
 struct elastic_nodes {
 	uint32_t min;

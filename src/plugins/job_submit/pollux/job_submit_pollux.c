@@ -4,7 +4,8 @@
  *
  * Checks the options again, as an RPC may come from anywhere, refuses what a
  * resize in place cannot carry along, and gives the job the shape it starts
- * in. Jobs without --scheduler-params are returned untouched at once.
+ * in. Jobs without --scheduler-params are returned untouched at once; any job
+ * is refused that carries far more SPANK entries than it can need.
  *
  * slurmctld holds read locks on jobs and nodes during job_submit() and write
  * locks during job_modify(), which runs at every update of a comment.
@@ -252,6 +253,9 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	struct shape shape;
 	int elastic;
 
+	if (elastic_check_env(job_desc->spank_job_env,
+			      job_desc->spank_job_env_size, &err) < 0)
+		return _refuse(submit_uid, &err, err_msg);
 	elastic = elastic_options(job_desc->spank_job_env,
 				  job_desc->spank_job_env_size, &options, &err);
 	if (!elastic)

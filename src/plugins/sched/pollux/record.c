@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/elastic.h"
 #include "core/section.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/record.h"
 
 void pollux_record_each(void (*act)(job_record_t *job))
@@ -69,12 +69,10 @@ int pollux_record_gpu_count(const job_record_t *job)
 
 bool pollux_record_is_moldable(const job_record_t *job)
 {
-	struct plx_options options;
+	struct pollux_asked asked;
 
-	return job->spank_job_env_size &&
-	       elastic_options(job->spank_job_env, job->spank_job_env_size,
-			       &options, NULL) == 1 &&
-	       options.mode == PLX_MODE_REQUEUE;
+	return pollux_asked(job, &asked) &&
+	       asked.options.mode == PLX_MODE_REQUEUE;
 }
 
 bool pollux_record_runs(const job_record_t *job)

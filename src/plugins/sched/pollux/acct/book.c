@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "common/elastic.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/book.h"
 #include "sched/pollux/held.h"
@@ -203,8 +203,7 @@ void pollux_acct_begin_shape(job_record_t *job)
 /* Waiting ones as well: they may have run, and slurmctld has forgotten it. */
 static bool _may_be_older(const job_record_t *job)
 {
-	return !IS_JOB_FINISHED(job) && job->details &&
-	       elastic_text(job->spank_job_env, job->spank_job_env_size);
+	return !IS_JOB_FINISHED(job) && job->details && pollux_is_elastic(job);
 }
 
 static void _audit(job_record_t *job)

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/elastic.h"
 #include "common/slurm_compat.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
@@ -147,7 +147,7 @@ static void _node_fails(job_record_t *job, node_record_t *node)
 {
 	if (job && node && job->batch_flag && job->details &&
 	    job->details->requeue && !xstrcmp(job->batch_host, node->name) &&
-	    elastic_text(job->spank_job_env, job->spank_job_env_size))
+	    pollux_is_elastic(job))
 		job->kill_on_node_fail = 1;
 }
 

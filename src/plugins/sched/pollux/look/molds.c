@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "common/elastic.h"
 #include "common/node_gpus.h"
 #include "core/section.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
@@ -97,11 +97,12 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	struct pollux_job *job = pollux_view_next(view);
 	int count = MAX(view->node_count, 1);
 	bitstr_t *allowed = NULL;
+	struct pollux_asked asked;
 
 	memset(job, 0, sizeof(*job));
-	if (elastic_options(record->spank_job_env, record->spank_job_env_size,
-			    &job->options, NULL) != 1)
+	if (!pollux_asked(record, &asked))
 		return;
+	job->options = asked.options;
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->home = -1;

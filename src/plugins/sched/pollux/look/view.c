@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "common/elastic.h"
 #include "core/mold.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/stir.h"
@@ -178,9 +178,11 @@ void pollux_view_bounds(const job_record_t *record, struct pollux_job *job)
 	const part_record_t *part = record->part_ptr;
 	const slurmdb_qos_rec_t *qos = record->qos_ptr;
 	uint32_t flags = qos ? qos->flags : 0;
-	struct elastic_nodes nodes = elastic_read_nodes(
-		record->spank_job_env, record->spank_job_env_size);
+	struct elastic_nodes nodes = { 0 };
+	struct pollux_asked asked;
 
+	(void) pollux_asked(record, &asked);
+	nodes = asked.nodes;
 	if (!(flags & QOS_FLAG_PART_MIN_NODE))
 		nodes.min = MAX(nodes.min, part->min_nodes);
 	if (!(flags & QOS_FLAG_PART_MAX_NODE) && part->max_nodes < NO_VAL &&
@@ -330,16 +332,14 @@ static void _see_pending(const job_record_t *record, struct walk *walk)
 static void _see_holder(job_record_t *record, struct walk *walk)
 {
 	struct pollux_view *view = walk->view;
-	struct plx_options options;
+	struct pollux_asked asked;
 
 	view->torn += pollux_torn(record);
 	_add_held(record, walk->cpus, walk->memory, view->node_count);
 	pollux_quota_take(view, record);
 	if (record->details && record->part_ptr &&
-	    record->part_ptr->node_bitmap &&
-	    elastic_options(record->spank_job_env, record->spank_job_env_size,
-			    &options, NULL) == 1)
-		_fill_job(record, &options, walk->rules, view);
+	    record->part_ptr->node_bitmap && pollux_asked(record, &asked))
+		_fill_job(record, &asked.options, walk->rules, view);
 	else if (pollux_stays(record))
 		walk->rigid[walk->rigid_count++] = record;
 }

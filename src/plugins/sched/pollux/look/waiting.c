@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "common/elastic.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
@@ -162,7 +162,7 @@ static char *_told(const job_record_t *job)
 {
 	struct plx_target target;
 
-	if (!elastic_text(job->spank_job_env, job->spank_job_env_size) ||
+	if (!pollux_is_elastic(job) ||
 	    plx_target_read(job->system_comment, &target, NULL) < 0 ||
 	    target.state != PLX_TARGET_NONE)
 		return NULL;
@@ -185,27 +185,26 @@ static void _fill_spread(const job_record_t *job,
 {
 	const job_details_t *details = job->details;
 	uint64_t memory = details->pn_min_memory;
-	struct elastic_nodes nodes =
-		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
 	struct pollux_job bounds = { 0 };
-	struct plx_options options;
+	const struct plx_options *options = NULL;
+	struct pollux_asked asked;
 	int least = 0;
 
 	if (!job->batch_flag || job->array_recs || details->contiguous ||
-	    (details->req_nodes && details->req_nodes[0]) || nodes.pack ||
-	    elastic_options(job->spank_job_env, job->spank_job_env_size,
-			    &options, NULL) != 1 ||
-	    options.pack)
+	    (details->req_nodes && details->req_nodes[0]) ||
+	    !pollux_asked(job, &asked) || asked.nodes.pack ||
+	    asked.options.pack)
 		return;
+	options = &asked.options;
 	pollux_view_bounds(job, &bounds);
-	least = MAX(options.min_gpus, 1);
+	least = MAX(options->min_gpus, 1);
 	/* Somebody has asked for something else. */
 	if (waiting->gpus_per_node !=
 	    _ceil_div((uint64_t) least, (uint64_t) waiting->nodes))
 		return;
 	waiting->spread = (struct pollux_spread){
 		.least = least,
-		.most = options.max_gpus ? options.max_gpus : PLX_GPUS_MAX,
+		.most = options->max_gpus ? options->max_gpus : PLX_GPUS_MAX,
 		.low = MAX(bounds.min_nodes, 1),
 		.high = bounds.max_nodes ? bounds.max_nodes : view->node_count,
 	};

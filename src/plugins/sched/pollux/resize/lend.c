@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lend.c - old and new shape at once, for a job whose ranks train on */
 
-#include "common/elastic.h"
-#include "core/options.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/record.h"
 
 /*
- * CPUs go with what the job is to have; on a node that it leaves, with no more
- * GPUs than on any that it goes to.
+ * CPUs, and memory beyond what it has, go with what the job is to have; on a
+ * node that it leaves, with no more GPUs than on any that it goes to.
  */
 static void _be_lean(const struct pollux_shape *want, struct pollux_shape *lent)
 {
@@ -64,13 +63,12 @@ int pollux_lend_test(const job_record_t *job, const struct pollux_shape *lent,
 	int gpus = pollux_shape_gpus(lent);
 	int nodes = bit_set_count(lent->nodes);
 	struct pollux_job bounds = { 0 };
-	struct plx_options options;
+	struct pollux_asked asked;
 
-	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
-			    &options, NULL) == 1 &&
-	    options.max_gpus && gpus > options.max_gpus)
+	if (pollux_asked(job, &asked) && asked.options.max_gpus &&
+	    gpus > asked.options.max_gpus)
 		return plx_fail(err, "both shapes are %d GPUs, its max= is %d",
-				gpus, options.max_gpus);
+				gpus, asked.options.max_gpus);
 	pollux_view_bounds(job, &bounds);
 	if (bounds.max_nodes && nodes > bounds.max_nodes)
 		return plx_fail(err, "both shapes are %d nodes, it may have %d",

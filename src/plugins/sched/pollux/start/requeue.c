@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "common/elastic.h"
 #include "core/section.h"
 #include "core/target.h"
 #include "job_submit/pollux/shape.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/extend.h"
@@ -55,33 +55,30 @@ static int _smallest(const job_record_t *job, struct shape *shape,
 		     struct plx_error *err)
 {
 	char type[POLLUX_GPU_TYPE_SIZE];
-	struct elastic_nodes nodes =
-		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
-	struct shape_request request = { .min_nodes = nodes.min,
-					 .max_nodes = nodes.max,
-					 .type = type };
+	struct shape_request request = { .type = type };
 	struct shape_cluster cluster;
-	struct plx_options options;
+	struct pollux_asked asked;
 
+	if (!pollux_asked(job, &asked))
+		return plx_fail(err, "its --scheduler-params makes no sense");
+	request.min_nodes = asked.nodes.min;
+	request.max_nodes = asked.nodes.max;
 	pollux_job_gpu_type(job, type);
 	cluster = pollux_gpu_cluster(type);
-	if (elastic_options(job->spank_job_env, job->spank_job_env_size,
-			    &options, err) != 1)
-		return -1;
-	return shape_choose(&options, &request, &cluster, shape, err);
+	return shape_choose(&asked.options, &request, &cluster, shape, err);
 }
 
 /* It was started on more nodes than it asked for (spread.h). */
 static bool _is_spread(const job_record_t *job)
 {
-	struct elastic_nodes nodes = { 0 };
+	struct pollux_asked asked;
 	struct plx_error err;
 	struct shape shape;
 
 	if (job->details->min_nodes < 2 || job->details->min_nodes >= NO_VAL)
 		return false;
-	nodes = elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
-	return !nodes.pack && _smallest(job, &shape, &err) == 0 &&
+	(void) pollux_asked(job, &asked);
+	return !asked.nodes.pack && _smallest(job, &shape, &err) == 0 &&
 	       job->details->min_nodes > shape.nodes;
 }
 
@@ -97,7 +94,7 @@ bool pollux_requeued(const job_record_t *job)
 	track = pollux_track_find(job->job_id);
 	if (track && track->phase == POLLUX_MOVING)
 		return false;
-	if (!elastic_text(job->spank_job_env, job->spank_job_env_size))
+	if (!pollux_is_elastic(job))
 		return false;
 	if (_is_held(job) && !_was_released(job->job_id))
 		return true;

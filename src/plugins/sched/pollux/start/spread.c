@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spread.c - an elastic job starts with its least GPUs on several nodes */
 
-#include "common/elastic.h"
+#include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/start/launch.h"
@@ -38,8 +38,7 @@ static int _is_in_the_way(void *x, void *arg)
 
 	return IS_JOB_RUNNING(job) && job->node_bitmap && job->node_cnt > 1 &&
 	       bit_overlap_any(job->node_bitmap, nodes) &&
-	       elastic_text(job->spank_job_env, job->spank_job_env_size) &&
-	       _spans(job, nodes);
+	       pollux_is_elastic(job) && _spans(job, nodes);
 }
 
 int pollux_spread_start(job_record_t *job, bitstr_t *nodes, int gpus,
