@@ -2,15 +2,17 @@
 /*
  * forge.c - submit a batch job whose SPANK entries are whatever one likes
  *
- *	forge ENTRY...
+ *	forge [--many=N] ENTRY...
  *
- * sbatch checks its options; an RPC made by hand need not. Prints the job's
+ * sbatch checks its options; an RPC made by hand need not. With --many, which
+ * is first, N more entries follow. Prints the job's
  * id, or what slurmctld said against it. Exit code 0: accepted; 1: refused;
  * 2: could not ask.
  */
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +23,28 @@ static char script[] = "#!/bin/sh\nexit 0\n";
 static char name[] = "forged";
 static char folder[] = "/";
 static char nowhere[] = "/dev/null";
+
+/* The arguments, and as many more; never freed. */
+static void add_entries(int argc, char **argv, job_desc_msg_t *job)
+{
+	static const char option[] = "--many=";
+	static char more[] = "X=1";
+	int many = 0;
+	char **entries = NULL;
+
+	if (argc > 0 && !strncmp(argv[0], option, sizeof(option) - 1)) {
+		many = atoi(argv[0] + sizeof(option) - 1);
+		argc--;
+		argv++;
+	}
+	entries = calloc((size_t) (argc + many + 1), sizeof(*entries));
+	if (!entries)
+		exit(2);
+	for (int i = 0; i < argc + many; i++)
+		entries[i] = i < argc ? argv[i] : more;
+	job->spank_job_env = entries;
+	job->spank_job_env_size = (uint32_t) (argc + many);
+}
 
 int main(int argc, char **argv)
 {
@@ -38,8 +62,7 @@ int main(int argc, char **argv)
 	job.std_out = nowhere;
 	job.user_id = getuid();
 	job.group_id = getgid();
-	job.spank_job_env = argv + 1;
-	job.spank_job_env_size = (uint32_t) (argc - 1);
+	add_entries(argc - 1, argv + 1, &job);
 	if (slurm_submit_batch_job(&job, &answer) != SLURM_SUCCESS) {
 		int error = errno;
 

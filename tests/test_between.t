@@ -4,7 +4,7 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.2
-plan 6
+plan 8
 
 runs_on() {
 	is_state "$1" RUNNING && has_gpus "$1" "$2" &&
@@ -45,6 +45,31 @@ wait_until "ended $job $rigid" 30
 wait_until cluster_is_idle 30
 ok "accounting has no more GPUs of it than that" \
 	wait_until "[ \"\$(most_charged $job)\" = '4 2' ]" 20
+
+# keeps_memory: of four GPUs of n1 a job is to keep one, as three are for a rigid
+# job, and to have the other three on n2. Ranks of both shapes run meanwhile.
+keeps_memory() {
+	other=$(submit_rigid -w n2 --gpus-per-node=1 --mem=10 -- 3600)
+	wait_until "is_state $other RUNNING" 30 || return 1
+	job=$(submit_light large pollux,min=4 -w n1 --gpus-per-node=4 \
+		--mem-per-gpu=1000 -- --live=5 --batch=4,4,1,1,0)
+	wait_until "runs_on $job 4 1 && trains $job" 60 || return 1
+	sb scontrol update job="$job" reqnodelist=
+	rigid=$(submit_rigid -w n1 --gpus-per-node=3 --mem=10 \
+		--priority=4294910000 -- 3600)
+	wait_until "logged 'JobId=$job hands over on 7 GPUs'" 60 || return 1
+	sb scontrol show node -o n1
+	[ "$(sb scontrol show node -o n1 |
+		grep -oE 'AllocMem=[0-9]+' | cut -d= -f2)" -eq 4000 ]
+}
+
+ok "a job with both shapes has the memory of the larger one on each node" \
+	keeps_memory
+ok "what goes with the GPUs given up is given up with them" wait_until \
+	"is_state $rigid RUNNING && sb scontrol show node -o n1 |
+		grep -q 'AllocMem=1010 '" 30
+sb scancel "$job" "$rigid" "$other"
+wait_until "ended $job $rigid $other" 30
 
 ok "nothing is left" wait_until cluster_is_idle 30
 ok "accounting agrees with what was held" wait_until accounts_agree 20

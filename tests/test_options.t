@@ -137,7 +137,7 @@ END
 # shellcheck disable=SC2016 # the variable is for the job's shell
 show='echo "params=$POLLUX_PARAMS"'
 
-plan 38
+plan 41
 for command in sbatch srun salloc; do
 	ok "$command --help shows the option and its keys" helps $command
 	ok "$command refuses a bad key in one sentence" one_sentence \
@@ -210,4 +210,8 @@ ok "one with control characters and formats is refused" forged_refused \
 	"$entry=pollux,min=$(printf '\033[2J\n%%s%%n')"
 ok "what it said is one line in the log" logged \
 	'job_submit/pollux: job of uid [0-9]+ refused: min=\?\[2J\?%s%n: want'
+ok "300 SPANK entries are refused, of any job" forged_refused --many=300
+ok "300,000 are as well, of an elastic one" forged_refused --many=300000 \
+	"$entry=pollux"
+ok "200 are not" sb "$POLLUX_BUILDDIR/tests/forge" --many=200
 ok "slurmctld lives through damaged texts" survives_storm
