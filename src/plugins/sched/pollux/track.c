@@ -43,6 +43,16 @@ struct pollux_track *pollux_track_at(int i)
 	return i < tracks.count ? &tracks.at[i] : NULL;
 }
 
+void pollux_track_outlive(struct pollux_track *track, void **outlived,
+			  int count)
+{
+	for (int n = 0; track->outlived && n < track->outlived_count; n++)
+		FREE_NULL_BITMAP(track->outlived[n]);
+	xfree(track->outlived);
+	track->outlived = outlived;
+	track->outlived_count = count;
+}
+
 static void _free_strings(struct pollux_track *track)
 {
 	xfree(track->nodes);
@@ -54,6 +64,7 @@ static void _free_strings(struct pollux_track *track)
 	xfree(track->shuns);
 	xfree(track->fresh);
 	FREE_NULL_BITMAP(track->left);
+	pollux_track_outlive(track, NULL, 0);
 }
 
 void pollux_track_remove(struct pollux_track *track)

@@ -77,6 +77,10 @@ struct pollux_track {
 	bool against;	      /* it was logged why it gets nothing */
 	bool spent;	      /* the same, why it is not requeued again */
 
+	/* place.h: devices of steps whose records tell of none any more */
+	void **outlived; /* bitstr_t: [outlived_count], NULL: none of a node */
+	int outlived_count; /* of nodes then */
+
 	/* back.h */
 	int *back;		  /* as `had`, before the last resize */
 	int back_count;		  /* of nodes then */
@@ -95,6 +99,10 @@ struct pollux_track {
 	double launched_s; /* monotonic clock */
 	double verdict_s;  /* when it is known how it ended; 0: not yet */
 };
+
+/* Take over `outlived`, made with xcalloc(). */
+void pollux_track_outlive(struct pollux_track *track, void **outlived,
+			  int count);
 
 struct pollux_track *pollux_track_find(uint32_t job_id);
 /* Found or made. Valid until pollux_track_remove() of any job. */

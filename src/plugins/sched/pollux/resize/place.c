@@ -6,6 +6,7 @@
 #include "sched/pollux/resize/cores.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/track.h"
 
 /* Add the devices of one entry (one type of GPU): a bitmap a node of the job.
  */
@@ -67,7 +68,35 @@ static void _add_step(const job_record_t *job, const step_record_t *step,
 	list_iterator_destroy(iter);
 }
 
-/* The devices of all its steps; those that outlived a resize tell of none. */
+/* Steps that outlived a resize do not tell any more: it was kept for them. */
+static void _add_outlived(const job_record_t *job, bitstr_t **devices)
+{
+	const struct pollux_track *track = pollux_track_find(job->job_id);
+
+	if (!track || track->outlived_count != node_record_count ||
+	    !pollux_record_outlived(job))
+		return;
+	for (int n = 0; n < node_record_count; n++) {
+		bitstr_t *kept = track->outlived[n];
+
+		if (kept && !devices[n])
+			devices[n] = bit_copy(kept);
+		else if (kept && bit_size(kept) == bit_size(devices[n]))
+			bit_or(devices[n], kept);
+	}
+}
+
+void pollux_place_outlive(const job_record_t *job, struct pollux_holding *held)
+{
+	struct pollux_track *track = pollux_track_find(job->job_id);
+
+	if (!track)
+		return;
+	pollux_track_outlive(track, (void **) held->in_use, node_record_count);
+	held->in_use = NULL;
+}
+
+/* The devices of all its steps. */
 static bitstr_t **_read_in_use(const job_record_t *job)
 {
 	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
@@ -83,6 +112,7 @@ static bitstr_t **_read_in_use(const job_record_t *job)
 			_add_step(job, step, devices);
 	}
 	list_iterator_destroy(iter);
+	_add_outlived(job, devices);
 	return devices;
 }
 

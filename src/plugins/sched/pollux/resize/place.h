@@ -41,6 +41,12 @@ void pollux_place_drop(job_record_t *job);
 bool pollux_place_suits(const job_record_t *job,
 			const struct pollux_shape *shape);
 
+/*
+ * The job has another shape, and its steps' records are about to forget what
+ * they hold: remember it for those that go on.
+ */
+void pollux_place_outlive(const job_record_t *job, struct pollux_holding *held);
+
 void pollux_holding_release(struct pollux_holding *held);
 
 #endif

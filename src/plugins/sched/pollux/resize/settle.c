@@ -102,6 +102,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	job->total_cpus = new_cpus;
 	_gain(job, gained);
 	_name_nodes(job);
+	pollux_place_outlive(job, held);
 	_release_steps(job);
 	rebuild_step_bitmaps(job, before);
 	/* No step counts any more, though rebuilding has counted them all. */
