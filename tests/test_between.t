@@ -49,15 +49,20 @@ ok "accounting has no more GPUs of it than that" \
 # keeps_memory: of four GPUs of n1 a job is to keep one, as three are for a rigid
 # job, and to have the other three on n2. Ranks of both shapes run meanwhile.
 keeps_memory() {
-	other=$(submit_rigid -w n2 --gpus-per-node=1 --mem=10 -- 3600)
-	wait_until "is_state $other RUNNING" 30 || return 1
-	job=$(submit_light large pollux,min=4 -w n1 --gpus-per-node=4 \
+	local all
+	sed -i "s/pollux_min_gap=0.2/&,pollux_uniform=no/" "$SB/etc/slurm.conf"
+	sb scontrol reconfigure
+	all=$(submit_rigid -w n2 --gpus-per-node=4 --mem=10 -- 3600)
+	wait_until "is_state $all RUNNING" 30 || return 1
+	job=$(submit_light large pollux,min=4 --gpus-per-node=4 \
 		--mem-per-gpu=1000 -- --live=5 --batch=4,4,1,1,0)
 	wait_until "runs_on $job 4 1 && trains $job" 60 || return 1
-	sb scontrol update job="$job" reqnodelist=
+	sb scancel "$all"
+	other=$(submit_rigid -w n2 --gpus-per-node=1 --mem=10 -- 3600)
+	wait_until "is_state $other RUNNING" 30 || return 1
 	rigid=$(submit_rigid -w n1 --gpus-per-node=3 --mem=10 \
 		--priority=4294910000 -- 3600)
-	wait_until "logged 'JobId=$job hands over on 7 GPUs'" 60 || return 1
+	wait_until "logged 'JobId=$job hands over on 7 GPUs'" 20 || return 1
 	sb scontrol show node -o n1
 	[ "$(sb scontrol show node -o n1 |
 		grep -oE 'AllocMem=[0-9]+' | cut -d= -f2)" -eq 4000 ]

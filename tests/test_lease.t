@@ -5,7 +5,7 @@
 
 sandbox_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 --params \
 	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_lease=8
-plan 16
+plan 17
 
 # says JOB WORDS: in its comment; the status that stands before its hint.
 cat >"$WORK/say" <<'END'
@@ -55,7 +55,25 @@ while :; do
 	sleep 1
 done
 END
-chmod +x "$WORK"/{say,pretender,silent,done,saves,flaps}
+# Its ranks train on through a growth, whose new ranks fail.
+cat >"$WORK/fails" <<END
+#!/bin/sh
+srun -n1 --gres=gpu:2 sleep 600 &
+hint="batch=128,8192,1,256,1 model=0.02,0.002,0.01,0.0005,0.005,0.0002,1.5 \\
+noise=0.25,12.5 profiled=1,2 now=1,1 progress=0.5 restart=1"
+$WORK/say launcher=batch ack=0 phase=training \$hint
+while :; do
+	set -- \$(scontrol show job "\$SLURM_JOB_ID" |
+		sed -n 's/.*pollux serial=\([0-9]*\) state=\([a-z]*\).*/\1 \2/p')
+	case \$2 in
+	asked) $WORK/say launcher=batch ack=\$1 live=1 phase=training \$hint ;;
+	done) $WORK/say launcher=batch ack=\$1 live=1 phase=training \
+		failed=\$1 \$hint ;;
+	esac
+	sleep 0.1
+done
+END
+chmod +x "$WORK"/{say,pretender,silent,done,saves,flaps,fails}
 
 liar() {
 	sb sbatch --parsable --scheduler-params="pollux,min=1,max=$2" \
@@ -84,8 +102,8 @@ ok "that such a step is a launcher is not believed" wait_until \
 ok "a job that waits gets its GPUs all the same" \
 	wait_until "[ -e $WORK/looked ]" 40
 ok "and nothing of that step runs on them any more" fails test -s "$WORK/both"
-ok "the job that lied has its least, and runs on" eval \
-	'is_state $pretender RUNNING && has_gpus $pretender 1'
+ok "the job that lied runs on, with its least on each node" eval \
+	'is_state $pretender RUNNING && has_gpus $pretender 2'
 sb scancel "$pretender" "$rigid"
 wait_until cluster_is_idle 30
 
@@ -120,6 +138,27 @@ sb scancel "$job"
 ok "one that trains keeps what it has, and is believed" eval \
 	'has_gpus $honest 2 && ! logged "JobId=$honest: what it says"'
 sb scancel "$honest"
+wait_until cluster_is_idle 30
+
+# On GPUs 2 and 3 of n1; 0 and 1 come free and are lost again.
+keeps_devices() {
+	local before
+	before=$(submit_rigid -w n1 --gpus-per-node=2 -- 600)
+	wait_until "is_state $before RUNNING" 20 || return 1
+	job=$(sb sbatch --parsable --scheduler-params=pollux,min=2,max=4 -x n2 \
+		-o "$WORK/fails.out" "$WORK/fails")
+	wait_until "trains $job" 20 && devices_of "$job" || return 1
+	sb scancel "$before"
+	wait_until "logged 'JobId=$job keeps its 2 GPUs: its ranks failed'" 40 ||
+		return 1
+	devices_of "$job"
+	logged "JobId=$job has 4 GPUs on n1" && has_gpus "$job" 2 &&
+		[ "$(devices_of "$job")" = "n1 2-3" ]
+}
+
+ok "ranks that train on keep their GPUs where a growth is taken back" \
+	keeps_devices
+sb scancel "$job"
 wait_until cluster_is_idle 30
 
 launched=$(submit_elastic launched pollux,min=1,max=4 --samples=4096 \
