@@ -80,6 +80,9 @@ int fuzz_submit(const uint8_t *data, size_t size)
 		 "params=%s",
 		 text);
 	MUST(!strcmp(elastic_text(job_env, 2), text));
+	(void) pollux_asks_gres(text);
+	MUST(elastic_check_env(job_env, 2, &err) == 0 ||
+	     strlen(entry) + 16 > ELASTIC_ENV_BYTES);
 	if (elastic_options(job_env, 2, &wanted, &err) < 0)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	choose(&wanted, data, size);
