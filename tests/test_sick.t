@@ -44,7 +44,8 @@ training="--samples=4096 --batch=256 --max-batch=2048 --epochs=1000000
 submit() {
 	local name=$1 params=$2 options=$3
 	shift 3
-	mkdir -m 777 "$WORK/$name.ckpt"
+	mkdir -m 700 "$WORK/$name.ckpt"
+	[[ $* != *--uid=daemon* ]] || chown daemon: "$WORK/$name.ckpt"
 	: >"$WORK/$name.out"
 	chmod 666 "$WORK/$name.out"
 	# shellcheck disable=SC2086

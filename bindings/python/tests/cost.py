@@ -4,8 +4,8 @@
     python3 cost.py [--json] [--device=cuda]
 
 CPU time of the fastest half of all steps, so that what else the machine does
-counts little; on a GPU time by the wall clock, the GPU's included. "wide" has a few large layers, "deep" many small ones, where
-each step is mostly Python.
+counts little; on a GPU time by the wall clock, the GPU's included. "wide" has
+a few large layers, "deep" many small ones, where each step is mostly Python.
 """
 
 import json
