@@ -84,7 +84,8 @@ damaged() {
 
 	play damaged --fail=damaged --held="bash $WORK/flip" --ranks=3 \
 		--seed=2 -- "$train" $(args) && complete damaged &&
-		grep 'state in memory was changed' damaged/out
+		grep -E 'state in memory (was changed|is not good on all nodes)' \
+			damaged/out
 }
 
 # Virtual nodes of two ranks; each generation begins on another one.
