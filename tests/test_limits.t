@@ -6,9 +6,11 @@
 # Slurm counts limits in minutes and looks every 30 s.
 minutes=1
 parked_s=45
+epochs=13 # with the time parked, more than the limit
 if [ -n "${POLLUX_THOROUGH:-}" ]; then
 	minutes=3
 	parked_s=60
+	epochs=58
 fi
 
 sandbox_up --nodes 7 --gpus-per-node 2 --params pollux_min_gap=0.2 \
@@ -89,7 +91,7 @@ again=$(train again pollux,max=1,at-limit=requeue 1 -w n1 -- \
 	--limit-margin=10 -- 18)
 ends=$(train ends pollux,max=1 1 -w n1 -- -- 100)
 parks=$(train parks pollux,max=2 "$minutes" -w n2 --priority=1000 \
-	-- -- $((minutes * 13)))
+	-- -- $epochs)
 short=$(submit_light short pollux,max=2 -p brief --time=1 --priority=1000 --)
 near=$(submit_light near pollux,max=2 -w n4 --time=1 --priority=1000 --)
 next=$(submit_light next pollux,max=2 -w n5 --time=1 --priority=1000 --)
