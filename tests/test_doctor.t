@@ -19,6 +19,7 @@ AccountingStorageTRES   = cpu,mem,gres/gpu
 AccountingStorageType   = accounting_storage/slurmdbd
 AccountingStoreFlags    = job_comment
 ClusterName             = tiny
+ConstrainDevices        = yes
 GresTypes               = gpu
 JobSubmitPlugins        = lua,pollux
 PluginDir               = /p:/s
@@ -27,6 +28,7 @@ SchedulerType           = sched/pollux
 SelectType              = select/cons_tres
 SlurmctldHost[0]        = head(10.0.0.1)
 SLURM_VERSION           = 22.05.8
+TaskPlugin              = affinity,task/cgroup
 answered 1790000000
 END
 	echo head >"$IN/host"
@@ -102,6 +104,8 @@ cases=(
 	"wrong|gpus|no node has GPUs|nodes|s/gpu:4/mps:4/"
 	"warning|accounting|nothing to tell|config|s,storage/slurmdbd,storage/none,"
 	"wrong|accounting|sacctmgr add cluster tiny|clusters|s/tiny/other/"
+	"warning|devices|add task/cgroup|config|/TaskPlugin/d"
+	"warning|devices|set ConstrainDevices=yes|config|/ConstrainDevices/d"
 	"warning|shapes|no gres/gpu|config|s,mem.gres/gpu,mem,"
 	"warning|comments|no job_comment|config|s/job_comment/job_script/"
 	"warning|partitions|given whole .*: more: |partitions|/more/s/=NO/=EXCLUSIVE/"
@@ -134,7 +138,7 @@ cases=(
 all_is_well() {
 	healthy
 	look
-	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 25 }'
+	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 26 }'
 }
 
 # Not slurmctld's machine: its plugins need not be here.
@@ -168,7 +172,7 @@ without_slurmctld() {
 in_json() {
 	healthy
 	sed -i 's/lua,pollux/l"u\\a/' "$IN/config"
-	look --json | jq -e '.wrong == 1 and (.checks | length) == 25 and
+	look --json | jq -e '.wrong == 1 and (.checks | length) == 26 and
 		(.checks[] | select(.check == "submit") |
 		.state == "wrong" and (.what | contains("l\"u\\a")))'
 }

@@ -263,6 +263,20 @@ check_gpus() {
 	fi
 }
 
+check_devices() {
+	need_config || return
+	if ! listed "${config[TaskPlugin]:-}" task/cgroup &&
+		! listed "${config[TaskPlugin]:-}" cgroup; then
+		say warning "TaskPlugin is ${config[TaskPlugin]:-not set}: a job can open GPUs of others, also those that it gave up" \
+			"add task/cgroup to TaskPlugin in slurm.conf, and ConstrainDevices=yes to cgroup.conf"
+	elif [ "${config[ConstrainDevices]:-no}" != yes ]; then
+		say warning "cgroup.conf does not constrain devices: a job can open GPUs of others, also those that it gave up" \
+			"set ConstrainDevices=yes in cgroup.conf, and restart slurmctld and slurmd"
+	else
+		say ok "jobs can open no GPU but their own"
+	fi
+}
+
 check_accounting() {
 	need_config || return
 	if [ "${config[AccountingStorageType]:-}" != accounting_storage/slurmdbd ]; then

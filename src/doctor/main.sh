@@ -23,7 +23,7 @@ down='' # slurmctld does not answer
 declare -A config=()
 
 checks="slurmctld versions scheduler submit option select parameters files
-backfill gres gpus accounting shapes comments partitions pmix openmpi cuda nccl launcher
+backfill gres gpus devices accounting shapes comments partitions pmix openmpi cuda nccl launcher
 checkpoints memory sockets clock job"
 
 usage() {

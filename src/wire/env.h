@@ -17,5 +17,10 @@
 #define PLX_ENV_WARM "POLLUX_WARM"
 /* Key of the job, for names in a node's memory. */
 #define PLX_ENV_JOB "POLLUX_JOB"
+/*
+ * Of a step that slurmctld launches where a job gives up GPUs: the steps that
+ * run there as "NEXT:ID,ID"; those below NEXT and not named do not.
+ */
+#define PLX_ENV_CONSTRAIN "POLLUX_CONSTRAIN"
 
 #endif

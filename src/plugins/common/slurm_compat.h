@@ -29,6 +29,8 @@
 #include "src/common/node_conf.h"
 #include "src/common/plugin.h"
 #include "src/common/read_config.h"
+#include "src/common/forward.h"
+#include "src/common/uid.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #include "src/slurmctld/acct_policy.h"
@@ -47,6 +49,8 @@
 #include "src/common/job_features.h"
 #include "src/common/job_state_reason.h"
 #include "src/interfaces/accounting_storage.h"
+#include "src/interfaces/cgroup.h"
+#include "src/interfaces/cred.h"
 #include "src/interfaces/gres.h"
 #include "src/interfaces/mcs.h"
 #include "src/interfaces/select.h"
@@ -54,8 +58,10 @@
 #include "src/slurmctld/proc_req.h"
 #include "src/stepmgr/stepmgr.h"
 #else
+#include "src/common/cgroup.h"
 #include "src/common/gres.h"
 #include "src/common/select.h"
+#include "src/common/slurm_cred.h"
 #include "src/common/slurm_mcs.h"
 #include "src/common/slurm_accounting_storage.h"
 #include "src/slurmctld/gres_ctld.h"
@@ -336,6 +342,110 @@ static inline void pollux_slurm_launch_prolog(job_record_t *job,
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
 	job->step_id.sluid = run;
 #endif
+}
+
+/* Does cgroup.conf keep jobs from devices that they were not given? */
+static inline bool pollux_slurm_constrains_devices(void)
+{
+	return slurm_cgroup_conf.constrain_devices;
+}
+
+/* A message that slurmd alone may read. */
+static inline void pollux_slurm_to_slurmd(slurm_msg_t *message)
+{
+	slurm_msg_set_r_uid(message, slurm_conf.slurmd_user_id);
+}
+
+/* A socket that slurmstepd can answer to as it does to srun; -1: none. */
+static inline int pollux_slurm_listen(void)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+	return -1;
+#else
+	uint16_t *ports = slurm_get_srun_port_range();
+
+	return ports ? slurm_init_msg_engine_ports(ports)
+		     : slurm_init_msg_engine_port(0);
+#endif
+}
+
+/* Tell slurmstepd at the other end that its message was taken. */
+static inline void pollux_slurm_confirm(int connection, uint16_t version)
+{
+#if SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0)
+	return_code_msg_t code = { .return_code = SLURM_SUCCESS };
+	slurm_msg_t message;
+
+	slurm_msg_t_init(&message);
+	pollux_slurm_to_slurmd(&message);
+	message.msg_type = RESPONSE_SLURM_RC;
+	message.protocol_version = version;
+	message.data = &code;
+	(void) slurm_send_node_msg(connection, &message);
+#endif
+}
+
+static inline slurm_step_id_t pollux_slurm_step_id(const job_record_t *job,
+						   uint32_t step)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	slurm_step_id_t id = job->step_id;
+
+	id.step_id = step;
+	id.step_het_comp = NO_VAL;
+	return id;
+#else
+	return (slurm_step_id_t){ .job_id = job->job_id,
+				  .step_id = step,
+				  .step_het_comp = NO_VAL };
+#endif
+}
+
+/*
+ * Make the step one of this job, on these of its nodes: credential, owner and
+ * limits of memory as the record has them now. slurmd takes it from
+ * slurmctld's user without a signature. step->cred is NULL where it fails.
+ */
+static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
+					launch_tasks_request_msg_t *step)
+{
+	job_resources_t *resources = job->job_resrcs;
+	slurm_cred_arg_t arg;
+
+	setup_cred_arg(&arg, job);
+	memcpy(&arg.step_id, &step->step_id, sizeof(arg.step_id));
+	arg.step_hostlist = nodes;
+	arg.step_core_bitmap = resources->core_bitmap;
+	if (resources->memory_allocated)
+		slurm_array64_to_value_reps(resources->memory_allocated,
+					    resources->nhosts,
+					    &arg.job_mem_alloc,
+					    &arg.job_mem_alloc_rep_count,
+					    &arg.job_mem_alloc_size);
+	step->cred_version = job->start_protocol_ver;
+	step->het_job_node_offset = NO_VAL;
+	step->het_job_id = NO_VAL;
+	step->het_job_nnodes = NO_VAL;
+	step->het_job_ntasks = NO_VAL;
+	step->het_job_offset = NO_VAL;
+	step->het_job_step_cnt = NO_VAL;
+	step->het_job_task_offset = NO_VAL;
+#if POLLUX_SLURM_24
+	step->mpi_plugin_id = 101; /* none */
+	step->cred = slurm_cred_create(&arg, true, job->start_protocol_ver);
+#else
+	step->uid = job->user_id;
+	step->gid = job->group_id;
+	step->user_name = uid_to_string_or_null(job->user_id);
+	step->partition = xstrdup(job->partition);
+	step->alias_list = xstrdup(job->alias_list);
+	arg.step_mem_limit = job->details->pn_min_memory;
+	step->job_mem_lim = arg.step_mem_limit;
+	step->cred = slurm_cred_create(slurmctld_config.cred_ctx, &arg, true,
+				       job->start_protocol_ver);
+#endif
+	xfree(arg.job_mem_alloc);
+	xfree(arg.job_mem_alloc_rep_count);
 }
 
 /* End a job as slurmctld does when its node is lost. */

@@ -11,6 +11,7 @@
 #include "sched/pollux/guard.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/look/notices.h"
@@ -404,6 +405,10 @@ void *pollux_agent(void *unused)
 	bool mend = false;
 
 	(void) unused;
+	if (!pollux_constrain_wanted())
+		pollux_info(
+			"sched/pollux: Slurm does not constrain devices "
+			"here: a job could go on with GPUs that it gave up");
 	pollux_acct_start();
 	while (_sleep(_pause_s(), &params, &mend)) {
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
@@ -417,6 +422,7 @@ void *pollux_agent(void *unused)
 		pollux_publish(params.metrics);
 	}
 	pollux_acct_stop();
+	pollux_constrain_stop();
 	pollux_track_remove_all();
 	pollux_notices_forget_all();
 	pollux_enter_forget_all();

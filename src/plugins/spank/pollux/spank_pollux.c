@@ -13,16 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <slurm/spank.h>
 
 #include "core/options.h"
+#include "spank/pollux/holders.h"
 #include "wire/env.h"
 
 SPANK_PLUGIN(pollux, 1)
 
 #define TEXT_SIZE   1024
 #define USAGE_SIZE  4096 /* what Slurm shows at most */
+#define REFUSAL_S   60	 /* longer than slurmctld waits */
 #define HELP_INDENT 30	 /* columns that Slurm leaves to the option */
 
 /* In the environment: how Slurm hands the option on, to a step or a shell. */
@@ -32,6 +35,8 @@ SPANK_PLUGIN(pollux, 1)
 /* What was given, "" when nothing was; one job a process, one thread. */
 static char params[TEXT_SIZE];
 static char usage[USAGE_SIZE];
+/* In slurmstepd: the control groups of the step are written. */
+static bool constrained;
 
 /* The program that needs no GPUs, as its ranks are steps of their own. */
 #define LAUNCHER "pollux-launch"
@@ -211,6 +216,59 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 	spare_gpus();
 	write_usage();
 	return spank_option_register(spank, &option);
+}
+
+/*
+ * In slurmstepd, as root, once the control groups of the step and its job are
+ * written. A step that slurmctld launched where the job gives up GPUs: see
+ * holders.h. It does not end while one of them does not die, and slurmctld
+ * keeps the GPUs for the job.
+ */
+int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
+{
+	struct plx_known_steps known;
+	struct plx_error err = { "" };
+	char text[TEXT_SIZE];
+	uint32_t job = 0;
+	int killed = 0;
+
+	(void) ac;
+	(void) av;
+	constrained = true;
+	if (spank_getenv(spank, PLX_ENV_CONSTRAIN, text, sizeof(text)) !=
+		    ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
+		return ESPANK_SUCCESS;
+	killed = plx_end_holders(
+		job, plx_known_steps_parse(text, &known) == 0 ? &known : NULL,
+		&err);
+	if (killed < 0)
+		slurm_error("pollux: job %u: %s", job, err.text);
+	if (killed > 0)
+		slurm_info("pollux: job %u: %d processes were ended that held "
+			   "GPUs which the job gave up",
+			   job, killed);
+	return ESPANK_SUCCESS;
+}
+
+/*
+ * The end of that step. Slurm could not write the groups where the function
+ * above was not called: slurmctld takes a step that does not end for a no.
+ */
+int slurm_spank_exit(spank_t spank, int ac, char **av)
+{
+	char text[TEXT_SIZE];
+
+	(void) ac;
+	(void) av;
+	if (spank_context() != S_CTX_REMOTE || constrained ||
+	    spank_getenv(spank, PLX_ENV_CONSTRAIN, text, sizeof(text)) !=
+		    ESPANK_SUCCESS)
+		return ESPANK_SUCCESS;
+	slurm_error("pollux: Slurm did not write the job's control groups, "
+		    "see above: the job keeps its GPUs");
+	sleep(REFUSAL_S);
+	return ESPANK_SUCCESS;
 }
 
 /*

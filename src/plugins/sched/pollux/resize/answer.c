@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* answer.c - what becomes of a job that was asked (docs/resize.md) */
 
+#include <signal.h>
+
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/plan/sick.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/back.h"
+#include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/resize/prolog.h"
@@ -18,6 +21,10 @@
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60
 
+/* Whose nodes cannot be told what it gives up: each step tells them otherwise.
+ */
+#define RESTLESS "it starts steps all the time"
+
 /* The clock is not taken to be set back for less. */
 #define CLOCK_BACK_S 5
 
@@ -28,7 +35,7 @@ enum verdict {
 	MOVE,	 /* all is quiet: resize */
 	KILL,	 /* it did not answer */
 	CLEAR,	 /* it has, but the old ranks are still there */
-	GIVE_UP, /* nor did its steps end */
+	GIVE_UP, /* nor did its steps end: end it */
 	AGAIN,	 /* prologs on new nodes have to be started again */
 	READY,	 /* they have ended */
 	UNDO,	 /* one has failed */
@@ -232,31 +239,67 @@ static void _has_shape(job_record_t *job, struct pollux_track *track,
 		_done(job, track, locked_s);
 }
 
-static void _undo(job_record_t *job, struct pollux_track *track)
+/*
+ * It does not answer, and its steps do not end, or it starts others all the
+ * time: its GPUs are to be had from the whole job alone.
+ */
+static void _end(job_record_t *job, struct pollux_track *track, const char *why)
 {
-	char *nodes = pollux_prolog_failed(track);
+	bool requeue = pollux_move_possible(job);
+
+	error("sched/pollux: JobId=%u keeps GPUs that others wait for, as %s: "
+	      "the whole job is %s",
+	      job->job_id, why,
+	      requeue ? "put back into the queue" : "cancelled");
+	track->phase = POLLUX_IDLE;
+	if (requeue && pollux_slurm_requeue(job) == SLURM_SUCCESS)
+		return;
+	(void) job_signal(job, SIGKILL, 0, 0, false);
+}
+
+/* Of a resize: nodes are being told, or the job is ended. */
+static bool _is_held_up(job_record_t *job, struct pollux_track *track, int rc)
+{
+	if (rc == POLLUX_RESTLESS)
+		_end(job, track, RESTLESS);
+	return rc == POLLUX_RESTLESS || rc == POLLUX_CONSTRAINING;
+}
+
+/* False while nodes are told what it gives up. */
+static bool _undo(job_record_t *job, struct pollux_track *track)
+{
+	char *nodes = NULL;
 	struct plx_error err;
 	struct plx_error why;
+	int rc = pollux_prolog_undo(job, track, &err);
 
+	if (_is_held_up(job, track, rc))
+		return false;
+	nodes = pollux_prolog_failed(track);
 	pollux_sick_prolog(job, nodes);
 	xfree(nodes);
 	plx_fail(&why, "the prolog failed on one of %.60s", track->fresh);
-	if (pollux_prolog_undo(job, track, &err) < 0)
+	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where the prolog "
 		      "failed: %s",
 		      job->job_id, err.text);
 	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
 			  pollux_record_since(job));
 	pollux_refuse(job, track, why.text);
+	return true;
 }
 
-static void _back(job_record_t *job, struct pollux_track *track,
+/* False while nodes are told what it gives up. */
+static bool _back(job_record_t *job, struct pollux_track *track,
 		  const struct plx_status *status)
 {
 	struct plx_error why;
 	struct plx_error err;
+	int rc = pollux_back(job, track, status, &err);
 
-	if (pollux_back(job, track, status, &err) < 0)
+	if (_is_held_up(job, track, rc))
+		return false;
+	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where its ranks "
 		      "failed: %s",
 		      job->job_id, err.text);
@@ -270,6 +313,7 @@ static void _back(job_record_t *job, struct pollux_track *track,
 	/* The nodes are closed to it: others may be tried at once. */
 	if (track->elsewhere)
 		track->still_until_s = 0;
+	return true;
 }
 
 /* True when it may use its shape. */
@@ -281,7 +325,7 @@ static bool _after_prolog(job_record_t *job, struct pollux_track *track,
 		return false;
 	}
 	if (verdict == UNDO)
-		_undo(job, track);
+		(void) _undo(job, track);
 	else if (track->lends)
 		_lent(job, track, locked_s);
 	else
@@ -319,6 +363,8 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 	}
 	pollux_shape_release(&want);
 	pollux_shape_release(&lent);
+	if (_is_held_up(job, track, rc))
+		return false;
 	track->steps_before = job->next_step_id;
 	if (vain)
 		pollux_refuse(job, track, same.text);
@@ -357,17 +403,43 @@ static void _kill(job_record_t *job, struct pollux_track *track,
 }
 
 /* True when it got its shape. */
+static bool _take(job_record_t *job, struct pollux_track *track,
+		  const struct plx_status *status, double locked_s)
+{
+	struct plx_error err;
+	int rc = _move(job, track, status, &err);
+
+	if (rc == POLLUX_RESTLESS && track->phase != POLLUX_KILLED) {
+		_kill(job, track, status);
+		return false;
+	}
+	if (_is_held_up(job, track, rc))
+		return false;
+	if (rc < 0) {
+		/* A node may still be busy with another job's end. */
+		if (track->phase == POLLUX_LENT && locked_s < track->deadline_s)
+			return false;
+		pollux_refuse(job, track, err.text);
+		pollux_wake(job, status);
+		return false;
+	}
+	_has_shape(job, track, false, locked_s);
+	pollux_wake(job, status);
+	return true;
+}
+
+/* True when it got its shape. */
 static bool _act(job_record_t *job, struct pollux_track *track,
 		 enum verdict verdict, const struct plx_status *status)
 {
 	double locked_s = pollux_now_s();
-	struct plx_error err;
 	bool moved = false;
 
 	switch (verdict) {
 	case WAIT:
 		return false;
 	case DROP:
+		pollux_constrain_forget(track->job_id);
 		track->phase = POLLUX_IDLE;
 		return false;
 	case LEND:
@@ -383,7 +455,8 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		track->deadline_s = locked_s + KILL_WAIT_S;
 		return false;
 	case BACK:
-		_back(job, track, status);
+		if (!_back(job, track, status))
+			return false;
 		pollux_wake(job, status);
 		return true; /* others may have what it gave back */
 	case CUT:
@@ -393,8 +466,7 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		track->deadline_s = locked_s + KILL_WAIT_S;
 		return false;
 	case GIVE_UP:
-		pollux_refuse(job, track, "its steps do not end");
-		pollux_wake(job, status);
+		_end(job, track, "its steps do not end");
 		return false;
 	case ARRIVE:
 		return pollux_move_arrive(job, track);
@@ -402,24 +474,14 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 	case READY:
 	case UNDO:
 		moved = _after_prolog(job, track, verdict, locked_s);
-		pollux_wake(job, status);
+		if (!pollux_constrain_busy(job->job_id))
+			pollux_wake(job, status);
 		return moved;
 	case MOVE:
 		break;
 	}
-	if (track->target.move)
-		return _depart(job, track, status);
-	if (_move(job, track, status, &err) < 0) {
-		/* A node may still be busy with another job's end. */
-		if (track->phase == POLLUX_LENT && locked_s < track->deadline_s)
-			return false;
-		pollux_refuse(job, track, err.text);
-		pollux_wake(job, status);
-		return false;
-	}
-	_has_shape(job, track, false, locked_s);
-	pollux_wake(job, status);
-	return true;
+	return track->target.move ? _depart(job, track, status)
+				  : _take(job, track, status, locked_s);
 }
 
 /* Judged again under the write lock: it may not be so any more. */

@@ -30,7 +30,7 @@ static void _add_devices(const job_record_t *job, bitstr_t **alloc,
 	}
 }
 
-static bitstr_t **_read_devices(const job_record_t *job)
+bitstr_t **pollux_place_devices(const job_record_t *job)
 {
 	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
 	uint32_t gpu = pollux_gpu_id();
@@ -118,7 +118,7 @@ static bitstr_t **_read_in_use(const job_record_t *job)
 
 void pollux_place_take_out(job_record_t *job, struct pollux_holding *held)
 {
-	held->devices = _read_devices(job);
+	held->devices = pollux_place_devices(job);
 	held->in_use = _read_in_use(job);
 	(void) select_g_job_fini(job);
 	held->resources = job->job_resrcs;
@@ -159,7 +159,7 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 	return rc;
 }
 
-static void _free_devices(bitstr_t **devices)
+void pollux_place_devices_free(bitstr_t **devices)
 {
 	for (int n = 0; devices && n < node_record_count; n++)
 		FREE_NULL_BITMAP(devices[n]);
@@ -177,14 +177,14 @@ bool pollux_place_suits(const job_record_t *job,
 		suits = suits && (!devices[n] || !bit_test(shape->nodes, n) ||
 				  bit_set_count(devices[n]) <=
 					  pollux_shape_on(shape, n));
-	_free_devices(devices);
+	pollux_place_devices_free(devices);
 	return suits;
 }
 
 void pollux_holding_release(struct pollux_holding *held)
 {
-	_free_devices(held->devices);
-	_free_devices(held->in_use);
+	pollux_place_devices_free(held->devices);
+	pollux_place_devices_free(held->in_use);
 	held->devices = NULL;
 	held->in_use = NULL;
 	pollux_slurm_barred_release(&held->barred);

@@ -16,6 +16,10 @@ struct pollux_holding {
 	pollux_barred_t barred; /* what reservations keep from it */
 };
 
+/* Devices of the job: [node_record_count], NULL where it has none. */
+bitstr_t **pollux_place_devices(const job_record_t *job);
+void pollux_place_devices_free(bitstr_t **devices);
+
 /* Take the job's cores and GPUs out of the select plugin, and remember. */
 void pollux_place_take_out(job_record_t *job, struct pollux_holding *held);
 

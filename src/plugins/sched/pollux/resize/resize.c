@@ -4,6 +4,7 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/rules/limits.h"
 #include "sched/pollux/rules/nodes.h"
+#include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/settle.h"
 
@@ -107,7 +108,9 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 	    pollux_place_new(job, shape, &held, &request, err) < 0)
 		goto back;
 	rc = pollux_limits_test(job, err);
-	if (rc < 0 || !commit) {
+	if (rc == 0 && commit)
+		rc = pollux_constrain(job, held.devices, err);
+	if (rc != 0 || !commit) {
 		pollux_place_drop(job);
 		goto back;
 	}
@@ -126,6 +129,8 @@ done:
 int pollux_resize(job_record_t *job, const struct pollux_shape *shape,
 		  struct plx_error *err)
 {
+	if (pollux_constrain_busy(job->job_id))
+		return POLLUX_CONSTRAINING;
 	return _resize(job, shape, true, err);
 }
 

@@ -12,6 +12,7 @@
  * request.c	what the job asks for
  * cores.c	CPUs and memory
  * place.c	which devices; the select plugin's tables
+ * constrain.c	nodes are told before devices are given up
  * settle.c	nodes, steps and accounting once the new shape is had
  * lend.c	old and new shape at once, for ranks that train on
  */
@@ -52,7 +53,8 @@ void pollux_shape_release(struct pollux_shape *shape);
 /*
  * Resize the job. Requires pollux_record_runs() and its batch host among the
  * nodes; locks: conf READ, job WRITE, node WRITE, part READ. -1 with err set
- * when it cannot have the shape; the job is then as it was.
+ * when it cannot have the shape, POLLUX_CONSTRAINING (constrain.h) while nodes
+ * are told what it gives up there; the job is then as it was.
  */
 int pollux_resize(job_record_t *job, const struct pollux_shape *shape,
 		  struct plx_error *err);

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* holders.c - processes that hold devices which their job gave up */
+
+#define _GNU_SOURCE /* fopen("re") */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "spank/pollux/holders.h"
+
+#define TRIES	   600
+#define TRY_NS	   100000000L /* between two */
+#define DEVICES	   256	      /* looked at in all */
+#define NOT_STEP   UINT32_MAX /* batch, extern, interactive */
+#define NULL_MAJOR 1	      /* /dev/null and its like */
+#define PTY_FIRST  136
+#define PTY_LAST   143
+
+/* Where a job is in the control groups of its node. */
+struct group {
+	char prefix[PATH_MAX];	/* ".../job_5" */
+	char mounted[PATH_MAX]; /* version 1: the devices hierarchy; "": 2 */
+};
+
+struct device {
+	dev_t id;
+	bool denied;
+};
+
+struct devices {
+	struct device all[DEVICES];
+	int count;
+};
+
+int plx_known_steps_parse(const char *text, struct plx_known_steps *known)
+{
+	char *end = NULL;
+	unsigned long number = 0;
+
+	*known = (struct plx_known_steps){ 0 };
+	if (!text || !isdigit((unsigned char) *text))
+		return -1;
+	number = strtoul(text, &end, 10);
+	if (*end != ':' || number > UINT32_MAX)
+		return -1;
+	known->next = (uint32_t) number;
+	for (text = end + 1; *text; text = *end ? end + 1 : end) {
+		if (!isdigit((unsigned char) *text) ||
+		    known->count ==
+			    (int) (sizeof(known->ids) / sizeof(known->ids[0])))
+			return -1;
+		number = strtoul(text, &end, 10);
+		if ((*end && *end != ',') || number > UINT32_MAX)
+			return -1;
+		known->ids[known->count++] = (uint32_t) number;
+	}
+	return 0;
+}
+
+bool plx_known_steps_has(const struct plx_known_steps *known, uint32_t step)
+{
+	if (!known || step >= known->next)
+		return true;
+	for (int i = 0; i < known->count; i++) {
+		if (known->ids[i] == step)
+			return true;
+	}
+	return false;
+}
+
+bool plx_step_of_path(const char *path, const char *prefix, uint32_t *step)
+{
+	size_t length = strlen(prefix);
+	char *end = NULL;
+	unsigned long number = 0;
+
+	if (strncmp(path, prefix, length) != 0 ||
+	    strncmp(path + length, "/step_", 6) != 0)
+		return false;
+	path += length + 6;
+	*step = NOT_STEP;
+	if (!isdigit((unsigned char) *path))
+		return true;
+	number = strtoul(path, &end, 10);
+	/* "step_7+0" is of a heterogeneous job, and as good as 7. */
+	if (number < NOT_STEP && (!*end || strchr("/+.\n", *end)))
+		*step = (uint32_t) number;
+	return true;
+}
+
+/* --- where the job is --- */
+
+/*
+ * A line of /proc/PID/cgroup, "ID:CONTROLLERS:PATH", of the devices' hierarchy
+ * or, without any, of version 2; its path, or NULL.
+ */
+static char *path_in(char *line, bool *is_v1)
+{
+	char *names = strchr(line, ':');
+	char *path = names ? strchr(names + 1, ':') : NULL;
+
+	if (!path)
+		return NULL;
+	*path++ = '\0';
+	names++;
+	path[strcspn(path, "\n")] = '\0';
+	for (char *name = names; name; name = strchr(name, ',')) {
+		name += *name == ',';
+		if (!strncmp(name, "devices", 7) &&
+		    (name[7] == '\0' || name[7] == ',')) {
+			*is_v1 = true;
+			return path;
+		}
+	}
+	*is_v1 = false;
+	return *names ? NULL : path;
+}
+
+/* The path of a process; version 1's where it has one. False: gone. */
+static bool path_of(const char *pid, char path[PATH_MAX], bool *is_v1)
+{
+	char name[64];
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file = NULL;
+	bool found = false;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/cgroup", pid);
+	file = fopen(name, "re");
+	*is_v1 = false;
+	while (file && !*is_v1 && getline(&line, &size, file) > 0) {
+		bool v1 = false;
+		const char *at = path_in(line, &v1);
+
+		if (!at || strlen(at) >= PATH_MAX || (found && !v1))
+			continue;
+		strcpy(path, at);
+		*is_v1 = v1;
+		found = true;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* A line of mountinfo: is it the devices' hierarchy, and where? */
+static bool is_devices_mount(const char *line, char where[PATH_MAX])
+{
+	const char *rest = strstr(line, " - cgroup ");
+	const char *options = rest ? strrchr(rest, ' ') : NULL;
+	char format[32];
+
+	if (!options || !strstr(options, "devices"))
+		return false;
+	snprintf(format, sizeof(format), "%%*s %%*s %%*s %%*s %%%ds",
+		 PATH_MAX - 1);
+	return sscanf(line, format, where) == 1;
+}
+
+static int find_mount(char where[PATH_MAX], struct plx_error *err)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+
+	while (file && !found && getline(&line, &size, file) > 0)
+		found = is_devices_mount(line, where);
+	free(line);
+	if (file)
+		fclose(file);
+	return found ? 0 : plx_fail(err, "the devices' cgroup is not mounted");
+}
+
+static int find_group(uint32_t job, struct group *group, struct plx_error *err)
+{
+	char name[32];
+	char *at = NULL;
+	bool is_v1 = false;
+
+	group->mounted[0] = '\0';
+	snprintf(name, sizeof(name), "/job_%u/", job);
+	if (!path_of("self", group->prefix, &is_v1) ||
+	    !(at = strstr(group->prefix, name)))
+		return plx_fail(err, "no control group of job %u here", job);
+	at[strlen(name) - 1] = '\0';
+	return is_v1 ? find_mount(group->mounted, err) : 0;
+}
+
+/* --- what its processes hold --- */
+
+static bool is_plain(dev_t id)
+{
+	unsigned int type = major(id);
+
+	return type == NULL_MAJOR || (type >= PTY_FIRST && type <= PTY_LAST);
+}
+
+static struct device *find_device(struct devices *devices, dev_t id)
+{
+	for (int i = 0; i < devices->count; i++) {
+		if (devices->all[i].id == id)
+			return &devices->all[i];
+	}
+	return NULL;
+}
+
+static void see_device(struct devices *devices, dev_t id)
+{
+	if (is_plain(id) || find_device(devices, id) ||
+	    devices->count == DEVICES)
+		return;
+	devices->all[devices->count++] = (struct device){ .id = id };
+}
+
+/* Call for each character device in /proc/PID/fd or /proc/PID/map_files. */
+static bool each_device(const char *pid, const char *folder,
+			bool (*act)(void *to, dev_t id), void *to)
+{
+	char name[64];
+	DIR *dir = NULL;
+	struct dirent *entry = NULL;
+	bool stop = false;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/%s", pid, folder);
+	dir = opendir(name);
+	while (dir && !stop && (entry = readdir(dir))) {
+		struct stat info;
+
+		if (fstatat(dirfd(dir), entry->d_name, &info, 0) == 0 &&
+		    S_ISCHR(info.st_mode))
+			stop = act(to, info.st_rdev);
+	}
+	if (dir)
+		closedir(dir);
+	return stop;
+}
+
+static bool note_device(void *to, dev_t id)
+{
+	see_device(to, id);
+	return false;
+}
+
+static bool is_denied(void *to, dev_t id)
+{
+	const struct device *device = find_device(to, id);
+
+	return device && device->denied;
+}
+
+static bool each_held(const char *pid, bool (*act)(void *to, dev_t id),
+		      void *to)
+{
+	return each_device(pid, "fd", act, to) ||
+	       each_device(pid, "map_files", act, to);
+}
+
+/* --- what the job may open: the kernel knows --- */
+
+static bool try_node(int folder, dev_t id)
+{
+	char name[32];
+	bool allowed = false;
+
+	snprintf(name, sizeof(name), ".pollux-%d", getpid());
+	allowed = mknodat(folder, name, S_IFCHR, id) == 0;
+	if (allowed)
+		unlinkat(folder, name, 0);
+	return allowed;
+}
+
+/* A folder where root can make a node of a device that everybody may open. */
+static int find_folder(void)
+{
+	static const char *const names[] = { "/run", "/dev/shm", "/tmp" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int folder = open(names[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (folder >= 0 && try_node(folder, makedev(NULL_MAJOR, 3)))
+			return folder;
+		if (folder >= 0)
+			close(folder);
+	}
+	return -1;
+}
+
+/* Version 1: our own step's group is narrower than the job's. */
+static int enter_job(const struct group *group)
+{
+	char name[2 * PATH_MAX + 16];
+	FILE *file = NULL;
+	int rc = 0;
+
+	if (!group->mounted[0])
+		return 0;
+	snprintf(name, sizeof(name), "%s%s/cgroup.procs", group->mounted,
+		 group->prefix);
+	file = fopen(name, "we");
+	if (!file)
+		return -1;
+	rc = fprintf(file, "%d\n", getpid()) > 0 ? 0 : -1;
+	return fclose(file) == 0 ? rc : -1;
+}
+
+/* In a child: one byte for each device, '0' where it is denied. */
+static void judge(const struct group *group, const struct devices *devices,
+		  int to)
+{
+	char answers[DEVICES];
+	int folder = -1;
+
+	if (enter_job(group) < 0 || (folder = find_folder()) < 0)
+		_exit(EXIT_FAILURE);
+	for (int i = 0; i < devices->count; i++)
+		answers[i] = try_node(folder, devices->all[i].id) ? '1' : '0';
+	if (write(to, answers, (size_t) devices->count) != devices->count)
+		_exit(EXIT_FAILURE);
+	_exit(EXIT_SUCCESS);
+}
+
+static int ask_kernel(const struct group *group, struct devices *devices,
+		      struct plx_error *err)
+{
+	char answers[DEVICES];
+	int ends[2];
+	int rc = -1;
+	pid_t child = -1;
+
+	if (!devices->count)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return plx_fail(err, "pipe: %s", strerror(errno));
+	child = fork();
+	if (child == 0)
+		judge(group, devices, ends[1]);
+	close(ends[1]);
+	if (child > 0 &&
+	    read(ends[0], answers, (size_t) devices->count) == devices->count)
+		rc = 0;
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	for (int i = 0; rc == 0 && i < devices->count; i++)
+		devices->all[i].denied = answers[i] == '0';
+	return rc == 0 ? 0 : plx_fail(err, "cannot tell what the job may open");
+}
+
+/* --- all of them --- */
+
+/* Call for each process of the job. */
+static int each_process(const struct group *group,
+			void (*act)(void *to, const char *pid, uint32_t step),
+			void *to, struct plx_error *err)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry = NULL;
+	char path[PATH_MAX];
+	bool is_v1 = false;
+	uint32_t step = 0;
+
+	if (!dir)
+		return plx_fail(err, "/proc: %s", strerror(errno));
+	while ((entry = readdir(dir))) {
+		if (isdigit((unsigned char) entry->d_name[0]) &&
+		    path_of(entry->d_name, path, &is_v1) &&
+		    is_v1 == (group->mounted[0] != '\0') &&
+		    plx_step_of_path(path, group->prefix, &step))
+			act(to, entry->d_name, step);
+	}
+	closedir(dir);
+	return 0;
+}
+
+static void note_process(void *to, const char *pid, uint32_t step)
+{
+	(void) step;
+	(void) each_held(pid, note_device, to);
+}
+
+struct sweep {
+	struct devices devices;
+	const struct plx_known_steps *known;
+	int killed;
+};
+
+/* slurmstepd holds no GPUs, and is needed to end the rest of its step. */
+static bool is_stepd(const char *pid)
+{
+	char name[64];
+	char text[16] = "";
+	FILE *file = NULL;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/comm", pid);
+	file = fopen(name, "re");
+	if (file && !fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	if (file)
+		fclose(file);
+	snprintf(name, sizeof(name), "/proc/%.20s", pid);
+	return !strncmp(text, "slurmstepd", 10);
+}
+
+static bool is_roots(const char *pid)
+{
+	char name[64];
+	struct stat info;
+
+	snprintf(name, sizeof(name), "/proc/%.20s", pid);
+	return stat(name, &info) == 0 && info.st_uid == 0;
+}
+
+static void end_holder(void *to, const char *pid, uint32_t step)
+{
+	struct sweep *sweep = to;
+	bool ended = step != NOT_STEP &&
+		     !plx_known_steps_has(sweep->known, step) &&
+		     !(is_roots(pid) && is_stepd(pid));
+
+	if (!ended && !each_held(pid, is_denied, &sweep->devices))
+		return;
+	if (kill((pid_t) atoi(pid), SIGKILL) == 0)
+		sweep->killed++;
+}
+
+/* One look; how many had to be killed. */
+static int look(const struct group *group, const struct plx_known_steps *known,
+		struct plx_error *err)
+{
+	struct sweep sweep = { .known = known };
+
+	if (each_process(group, note_process, &sweep.devices, err) < 0 ||
+	    ask_kernel(group, &sweep.devices, err) < 0 ||
+	    each_process(group, end_holder, &sweep, err) < 0)
+		return -1;
+	return sweep.killed;
+}
+
+int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
+		    struct plx_error *err)
+{
+	const struct timespec pause = { 0, TRY_NS };
+	struct group *group = calloc(1, sizeof(*group));
+	int killed = 0;
+	int rc = group ? find_group(job, group, err)
+		       : plx_fail(err, "out of memory");
+
+	for (int i = 0; rc == 0 && i < TRIES; i++) {
+		int now = look(group, known, err);
+
+		if (now <= 0) {
+			free(group);
+			return now < 0 ? -1 : killed;
+		}
+		killed = now > killed ? now : killed;
+		nanosleep(&pause, NULL);
+	}
+	free(group);
+	return rc < 0 ? rc : plx_fail(err, "processes of it do not die");
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* test_holders.c - which processes are a job's, and of which step */
+
+#include <string.h>
+
+#include "spank/pollux/holders.h"
+#include "unit.h"
+
+static void a_word_names_the_steps_that_run(void **state)
+{
+	struct plx_known_steps known;
+
+	(void) state;
+	assert_int_equal(plx_known_steps_parse("7:0,3,5", &known), 0);
+	assert_int_equal(known.next, 7);
+	assert_int_equal(known.count, 3);
+	assert_true(plx_known_steps_has(&known, 3));
+	assert_false(plx_known_steps_has(&known, 4));
+}
+
+static void newer_steps_are_not_taken_for_ended(void **state)
+{
+	struct plx_known_steps known;
+
+	(void) state;
+	assert_int_equal(plx_known_steps_parse("7:", &known), 0);
+	assert_false(plx_known_steps_has(&known, 6));
+	assert_true(plx_known_steps_has(&known, 7));
+	assert_true(plx_known_steps_has(&known, 1u << 30));
+}
+
+static void without_a_word_no_step_has_ended(void **state)
+{
+	(void) state;
+	assert_true(plx_known_steps_has(NULL, 0));
+}
+
+static void a_broken_word_is_none(void **state)
+{
+	static const char *const texts[] = {
+		"",	":",	"7",	 "7;1",		  "-1:2", "7:a",
+		"7:1a", "7:-1", "7:1;2", "99999999999:1", " 7:1", "7:,",
+	};
+	struct plx_known_steps known;
+	char many[1024] = "999:";
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(plx_known_steps_parse(texts[i], &known), -1);
+	assert_int_equal(plx_known_steps_parse(NULL, &known), -1);
+	for (int i = 0; i < 65; i++)
+		strcat(many, i ? ",1" : "1");
+	assert_int_equal(plx_known_steps_parse(many, &known), -1);
+}
+
+static void paths_tell_the_step(void **state)
+{
+	static const struct {
+		const char *path;
+		bool ours;
+		uint32_t step;
+	} cases[] = {
+		{ "/slurm/uid_1/job_5/step_7/task_0", true, 7 },
+		{ "/slurm/uid_1/job_5/step_7", true, 7 },
+		{ "/slurm/uid_1/job_5/step_7+1/task_0", true, 7 },
+		{ "/slurm/uid_1/job_5/step_batch/task_0", true, UINT32_MAX },
+		{ "/slurm/uid_1/job_5/step_extern", true, UINT32_MAX },
+		{ "/slurm/uid_1/job_5/step_99999999999", true, UINT32_MAX },
+		{ "/slurm/uid_1/job_5", false, 0 },
+		{ "/slurm/uid_1/job_55/step_7", false, 0 },
+		{ "/slurm/uid_1/job_4/step_7", false, 0 },
+		{ "/", false, 0 },
+		{ "", false, 0 },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t step = 0;
+		bool ours = plx_step_of_path(cases[i].path,
+					     "/slurm/uid_1/job_5", &step);
+
+		assert_int_equal(ours, cases[i].ours);
+		if (ours)
+			assert_int_equal(step, cases[i].step);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_word_names_the_steps_that_run),
+		cmocka_unit_test(newer_steps_are_not_taken_for_ended),
+		cmocka_unit_test(without_a_word_no_step_has_ended),
+		cmocka_unit_test(a_broken_word_is_none),
+		cmocka_unit_test(paths_tell_the_step),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
