@@ -7,8 +7,8 @@
 why=$(no_devices)
 [ -z "$why" ] || skip_all "$why"
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
-	--params pollux_interval=1,pollux_min_gap=0.2
-plan 21
+	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
+plan 26
 
 # The script of an elastic job looks, and so does each rank. Beside the script
 # a process holds one of the GPUs, but that it does not train there.
@@ -118,6 +118,72 @@ ok "which would have been seen" eval '
 	printf "%s\n" "1 7 n1 rigid 0" "2 8 n1 script 0" "3 7 n1 rigid 0" |
 		awk -f "$POLLUX_SRCDIR/tests/opened_twice.awk" | grep -q "job 8"'
 sb scancel "$job"
+ok "it ends" wait_until cluster_is_idle 60
+
+# What a job says that agrees to whatever it is asked.
+cat >"$WORK/agree" <<END
+#!/bin/bash
+while :; do
+	serial=\$(scontrol show job "\$SLURM_JOB_ID" |
+		grep -oE 'serial=[0-9]+' | cut -d= -f2)
+	scontrol update job="\$SLURM_JOB_ID" comment="[pollux v=1 \\
+launcher=batch resizes=0 pause=0,0 ack=\${serial:-0} phase=training]"
+	sleep 0.2
+done
+END
+# A step is reported ended and runs on.
+cat >"$WORK/liar" <<END
+#!/bin/bash
+srun --overlap --gres=gpu:2 sh -c 'echo \$\$ >$WORK/stale; exec sleep 600' &
+sleep 2
+$POLLUX_BUILDDIR/tests/forge_end "\$SLURM_JOB_ID" 0 && echo believed
+exec $WORK/agree
+END
+# Steps all the time: each has the node's groups written as they were.
+cat >"$WORK/restless" <<END
+#!/bin/bash
+$WORK/agree &
+while :; do
+	srun --overlap -n1 --gres=none sleep 0.3 &
+	sleep 0.2
+done
+END
+chmod 755 "$WORK/agree" "$WORK/liar" "$WORK/restless"
+attack() {
+	sb sbatch --parsable -o "$WORK/$1.out" --gres=gpu:2 \
+		--scheduler-params=pollux,min=1,max=2 "$WORK/$1"
+}
+
+if [ -x "$POLLUX_BUILDDIR/tests/forge_end" ]; then
+	job=$(attack liar)
+	ok "a step can be reported ended that runs on" wait_until \
+		"grep -q believed $WORK/liar.out" 30
+	home=$(job_field "$job" BatchHost)
+	other=n$((3 - ${home#n}))
+	two=$(rigid daemon -w "$other" --gres=gpu:4)
+	more=$(rigid bin -w "$home" --gres=gpu:4)
+	ok "when its job gives up GPUs it is ended" eval '
+		wait_until "is_state $more RUNNING" 60 &&
+		fails kill -0 "$(cat "$WORK/stale")"'
+	sb scancel "$job" "$two" "$more"
+	wait_until cluster_is_idle 60
+else
+	skip "a step can be reported ended that runs on" "no source of Slurm"
+	skip "when its job gives up GPUs it is ended" "no source of Slurm"
+fi
+
+job=$(attack restless)
+wait_until "is_state $job RUNNING && trains $job" 30
+home=$(job_field "$job" BatchHost)
+other=n$((3 - ${home#n}))
+two=$(rigid daemon -w "$other" --gres=gpu:4)
+more=$(rigid bin -w "$home" --gres=gpu:4)
+ok "a job that starts steps all the time loses its place" wait_until \
+	"is_state $more RUNNING" 120
+ok "slurmctld's log says why" grep -q \
+	"JobId=$job keeps GPUs that others wait for, as its steps do not end" \
+	"$SB/log/slurmctld.log"
+sb scancel "$job" "$two" "$more"
 ok "nothing is left" wait_until cluster_is_idle 60
 ok "nor a control group of a job" wait_until "! job_groups | grep -q ." 30
 pollux-sandbox down --dir "$SB" >>"$WORK/restart.out" 2>&1
