@@ -13,7 +13,10 @@ struct plx_error {
 	char text[PLX_ERROR_SIZE]; /* no newline, no final full stop */
 };
 
-/* Format the sentence into err (may be NULL), cut to size. Always -1. */
+/*
+ * Format the sentence into err (may be NULL), cut to size; control characters
+ * become '?'. Always -1.
+ */
 int plx_fail(struct plx_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -31,6 +31,15 @@ static void a_long_sentence_is_cut_not_overrun(void **state)
 	assert_int_equal('g', box.guard);
 }
 
+static void a_text_from_elsewhere_stays_on_the_line(void **state)
+{
+	struct plx_error err;
+
+	(void) state;
+	plx_fail(&err, "tensor \"%s\"", "a\n\x1b[2J\x7f \xc3\xa9");
+	assert_string_equal("tensor \"a??[2J? \xc3\xa9\"", err.text);
+}
+
 static void nobody_has_to_listen(void **state)
 {
 	(void) state;
@@ -42,6 +51,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_failure_writes_its_sentence),
 		cmocka_unit_test(a_long_sentence_is_cut_not_overrun),
+		cmocka_unit_test(a_text_from_elsewhere_stays_on_the_line),
 		cmocka_unit_test(nobody_has_to_listen),
 	};
 
