@@ -145,6 +145,17 @@ static int add_row(struct reader *reader, char *line, int number,
 	return 0;
 }
 
+/* Names in it are printed as they are. */
+static bool is_plain(const char *line, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		if (((unsigned char) line[i] < ' ' && line[i] != '\t') ||
+		    line[i] == '"' || line[i] == 127)
+			return false;
+	}
+	return true;
+}
+
 static int read_lines(struct reader *reader, size_t size, struct plx_error *err)
 {
 	struct plx_csv *csv = reader->csv;
@@ -159,11 +170,12 @@ static int read_lines(struct reader *reader, size_t size, struct plx_error *err)
 		next = stop ? stop + 1 : end;
 		stop = stop ? stop : end;
 		*stop = '\0';
-		if (strlen(line) != (size_t) (stop - line) || strchr(line, '"'))
-			return fail_at(csv, number, err,
-				       "quotes or zero bytes: want plain text");
 		if (stop > line && stop[-1] == '\r')
 			*--stop = '\0';
+		if (!is_plain(line, (size_t) (stop - line)))
+			return fail_at(csv, number, err,
+				       "quotes or control characters: want "
+				       "plain text");
 		if (!*line)
 			continue;
 		if ((header ? add_row : find_columns)(reader, line, number,

@@ -31,7 +31,12 @@ static const struct {
 	{ "name,size\na,1\n\nb\n",	-1, "t:4: 1 cells: the header has 2" },
 	{ "name,size\na,1,2\n",		-1, "t:2: 3 cells: the header has 2" },
 	{ "name,size\n,1\n",		-1, "t:2: nothing in column \"name\"" },
-	{ "name,size\n\"a\",1\n",	-1, "t:2: quotes or zero bytes: want plain text" },
+	{ "name,size\n\"a\",1\n",	-1,
+	  "t:2: quotes or control characters: want plain text" },
+	{ "name,size\n\033[2Ja,1\n",	-1,
+	  "t:2: quotes or control characters: want plain text" },
+	{ "name,size\na\rb,1\n",	-1,
+	  "t:2: quotes or control characters: want plain text" },
 	/* clang-format on */
 };
 
