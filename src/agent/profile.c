@@ -2,11 +2,13 @@
 /* profile.c - what was measured on each shape, and the batch it advises */
 #include <config.h>
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "agent/profile.h"
 #include "core/measured.h"
+#include "core/options.h"
 
 /* A row says something only after a few measurements. */
 #define STEPS_MIN 3
@@ -24,14 +26,56 @@ void plx_profile_init(struct plx_profile *profile)
 	profile->noise.count = 1;
 }
 
+static bool is_amount(double value)
+{
+	return isfinite(value) && value >= 0;
+}
+
+/* It came as a byte, which need not be one of the two. */
+static bool is_flag(const bool *flag)
+{
+	unsigned char byte;
+
+	memcpy(&byte, flag, sizeof(byte));
+	return byte <= 1;
+}
+
+static bool is_row(const struct plx_row *row)
+{
+	return row->shape.nodes >= 1 && row->shape.gpus >= row->shape.nodes &&
+	       row->shape.gpus <= PLX_GPUS_MAX && row->per_gpu >= 1 &&
+	       row->per_gpu <= PLX_BATCH_MAX && is_amount(row->passes) &&
+	       is_amount(row->pass_s) && is_amount(row->steps) &&
+	       is_amount(row->step_s) && is_amount(row->fitted);
+}
+
+static bool is_tracker(const struct plx_noise_tracker *t)
+{
+	return isfinite(t->sqr_biased) && isfinite(t->var_biased) &&
+	       is_amount(t->sqr_weight) && is_amount(t->var_weight) &&
+	       t->updates >= 0 && t->updates < LONG_MAX / 2;
+}
+
+/* The model is checked where it is used. */
 bool plx_profile_valid(const struct plx_profile *profile)
 {
-	return profile->version == PLX_PROFILE_VERSION &&
-	       profile->size == sizeof(*profile) && profile->row_count >= 0 &&
-	       profile->row_count <= PLX_ROWS_MAX &&
-	       profile->noise.count >= 1 &&
-	       profile->noise.count <= PLX_NOISE_GROUPS &&
-	       isfinite(profile->progress) && profile->progress >= 0;
+	if (profile->version != PLX_PROFILE_VERSION ||
+	    profile->size != sizeof(*profile) || profile->row_count < 0 ||
+	    profile->row_count > PLX_ROWS_MAX || profile->noise.count < 1 ||
+	    profile->noise.count > PLX_NOISE_GROUPS ||
+	    !is_flag(&profile->has_model) || !is_flag(&profile->differenced) ||
+	    !is_amount(profile->progress) || !is_amount(profile->restart_s) ||
+	    profile->fits < 0 || profile->fits_not < 0)
+		return false;
+	for (int i = 0; i < profile->row_count; i++) {
+		if (!is_row(&profile->rows[i]))
+			return false;
+	}
+	for (int i = 0; i < profile->noise.count; i++) {
+		if (!is_tracker(&profile->noise.of[i]))
+			return false;
+	}
+	return true;
 }
 
 static bool same_row(const struct plx_row *row, struct plx_shape shape,

@@ -377,6 +377,36 @@ static void totals_stop_at_the_limit(void **state)
 					      (struct plx_batch){ 43, 0 }));
 }
 
+/* One that a checkpoint brings may be anything. */
+static void damaged_numbers_are_not_taken(void **state)
+{
+	struct plx_profile good;
+	struct plx_profile bad;
+
+	(void) state;
+	plx_profile_init(&good);
+	measure(&good, one, 128, 2);
+	assert_true(plx_profile_valid(&good));
+	bad = good;
+	memset(&bad.has_model, 7, 1);
+	assert_false(plx_profile_valid(&bad));
+	bad = good;
+	bad.rows[0].per_gpu = -1;
+	assert_false(plx_profile_valid(&bad));
+	bad = good;
+	bad.rows[0].shape.gpus = 0;
+	assert_false(plx_profile_valid(&bad));
+	bad = good;
+	bad.rows[0].step_s = NAN;
+	assert_false(plx_profile_valid(&bad));
+	bad = good;
+	bad.noise.of[0].sqr_weight = INFINITY;
+	assert_false(plx_profile_valid(&bad));
+	bad = good;
+	bad.restart_s = -1;
+	assert_false(plx_profile_valid(&bad));
+}
+
 static void another_layout_is_not_taken_for_ours(void **state)
 {
 	struct plx_profile profile;
@@ -411,6 +441,7 @@ int main(void)
 		cmocka_unit_test(a_fit_of_nothing_leaves_the_model),
 		cmocka_unit_test(what_was_measured_corrects_the_model),
 		cmocka_unit_test(totals_stop_at_the_limit),
+		cmocka_unit_test(damaged_numbers_are_not_taken),
 		cmocka_unit_test(another_layout_is_not_taken_for_ours),
 	};
 
