@@ -2,6 +2,7 @@
 /* handover_parts.c - what goes from one generation to the next */
 #include <config.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,8 @@ int plx_handover_unpack(struct pollux *p)
 	    c->position >= c->samples)
 		return plx_fail(&p->err, "state in memory is of a training "
 					 "on other data");
+	if (!isfinite(handed->unflushed_s) || handed->unflushed_s < 0)
+		return plx_fail(&p->err, "state in memory has a wrong time");
 	p->cursor.epoch = c->epoch;
 	p->cursor.position = c->position;
 	p->cursor.step = c->step;
