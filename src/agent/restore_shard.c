@@ -12,6 +12,9 @@
 #include "agent/store.h"
 #include "core/crc.h"
 
+/* Readers of safetensors take no more, either. */
+#define HEADER_MAX 100000000
+
 /* A file of a checkpoint as a stream. */
 struct plan {
 	const struct plx_piece **pieces; /* in the order they lie there */
@@ -53,6 +56,8 @@ static int lay_out(struct plan *plan, const struct plx_tensor *to,
 {
 	uint64_t at = plan->count ? plan->pieces[0]->at : file_bytes;
 
+	if (at > HEADER_MAX)
+		return -1;
 	plan->segments[0] = (struct plx_segment){
 		.data = malloc(at + 1),
 		.bytes = at,
