@@ -79,7 +79,7 @@ static bool same_user(int sock)
 
 union control {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(int))]; /* padding may hold a second one */
 };
 
 static int send_fd(int sock, int fd)
@@ -101,6 +101,24 @@ static int send_fd(int sock, int fd)
 	return sendmsg(sock, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
+/* The descriptor of a message; -1 unless there is just one: others close. */
+static int take_fd(struct msghdr *message)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(message);
+	size_t count;
+	int fd = -1;
+
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return -1;
+	count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		if (count > 1)
+			close(fd);
+	}
+	return count == 1 ? fd : -1;
+}
+
 /* -1 when none came. */
 static int receive_fd(int sock)
 {
@@ -113,16 +131,10 @@ static int receive_fd(int sock)
 		.msg_control = control.bytes,
 		.msg_controllen = sizeof(control.bytes),
 	};
-	struct cmsghdr *c;
-	int fd = -1;
 
 	if (recvmsg(sock, &message, MSG_CMSG_CLOEXEC) != 1)
 		return -1;
-	c = CMSG_FIRSTHDR(&message);
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
+	return take_fd(&message);
 }
 
 static int make_socket(void)
