@@ -42,7 +42,7 @@ static int next_generation(const char *folder)
 		int rank;
 
 		if (sscanf(e->d_name, "%d.%d", &generation, &rank) == 2 &&
-		    generation >= next)
+		    generation >= next && generation < INT_MAX)
 			next = generation + 1;
 	}
 	closedir(dir);
