@@ -7,6 +7,8 @@
 
 #include "launcher/layout.h"
 
+#define GPUS_MAX 65536 /* of a node: more are no count of GPUs */
+
 /* The count in "gpu:2(IDX..." or "gpu:tesla:2(IDX...": before the bracket. */
 static int entry_gpus(const char *entry, size_t length)
 {
@@ -19,7 +21,7 @@ static int entry_gpus(const char *entry, size_t length)
 	if (at == entry || at[-1] != ':')
 		return 0;
 	count = strtol(at, NULL, 10);
-	return count > 0 && count <= INT_MAX ? (int) count : 0;
+	return count > 0 && count <= GPUS_MAX ? (int) count : 0;
 }
 
 /* Bytes up to the next comma that is not within brackets: "(IDX:0,2)". */
@@ -44,6 +46,8 @@ int plx_gres_gpus(const char *gres)
 
 		if (!strncmp(gres, "gpu:", 4))
 			gpus += entry_gpus(gres, length);
+		if (gpus > GPUS_MAX)
+			return 0;
 		gres += length;
 		gres += *gres == ',';
 	}

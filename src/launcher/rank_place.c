@@ -59,6 +59,8 @@ int plx_place_tasks(const char *text, int node)
 			return 0;
 		if (end[0] == '(' && end[1] == 'x')
 			times = strtol(end + 2, &end, 10);
+		if (times < 0 || times > HIGHEST)
+			return 0;
 		if (node < times)
 			return (int) tasks;
 		node -= (int) times;

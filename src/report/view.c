@@ -11,7 +11,8 @@
 #include "report/text.h"
 #include "report/view.h"
 
-#define LEFT_MAX_S 1e9 /* a guess beyond that is none */
+#define LEFT_MAX_S 1e9	 /* a guess beyond that is none */
+#define GPUS_MAX   65536 /* of a node: more are no count of GPUs */
 
 /* The count of one entry: the last number before '(' or its end. */
 static int entry_gpus(const char *entry, size_t size)
@@ -26,11 +27,11 @@ static int entry_gpus(const char *entry, size_t size)
 		size = paren - entry;
 	colon = memrchr(entry, ':', size);
 	for (const char *p = colon + 1; p < entry + size; p++) {
-		if (*p < '0' || *p > '9' || count > INT_MAX / 16)
+		if (*p < '0' || *p > '9' || count > GPUS_MAX)
 			return 0;
 		count = 10 * count + (*p - '0');
 	}
-	return (int) count;
+	return count <= GPUS_MAX ? (int) count : 0;
 }
 
 int plx_gres_gpus(const char *gres)
@@ -46,6 +47,8 @@ int plx_gres_gpus(const char *gres)
 		if (*p && (*p != ',' || depth > 0))
 			continue;
 		gpus += entry_gpus(start, p - start);
+		if (gpus > GPUS_MAX)
+			return 0;
 		if (!*p)
 			return gpus;
 		start = p + 1;
