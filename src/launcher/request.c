@@ -54,7 +54,9 @@ static void print_status(const char *answer)
 	int ranks = 0;
 	int pid = 0;
 
-	plx_field_text(answer, "name", name, sizeof(name));
+	if (!plx_field_text(answer, "name", name, sizeof(name)) ||
+	    !plx_run_name_ok(name))
+		strcpy(name, "?");
 	plx_field_int(answer, "pid", 0, 1 << 30, &pid, NULL);
 	plx_field_int(answer, "ranks", 0, 1 << 20, &ranks, NULL);
 	printf("%s: %d rank%s, process %d", name, ranks, ranks == 1 ? "" : "s",
