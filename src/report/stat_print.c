@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stat_print.c - the numbers of sched/pollux, for people (stat.h) */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/stat.h"
 #include "report/text.h"
 
-#define STATE_WIDTH 9
+#define STATE_WIDTH    9
+#define DURATION_MAX_S 1e10
 
 static double value(const struct plx_stat *stat, const char *name)
 {
@@ -122,17 +124,23 @@ static void print_state(const struct plx_stat *stat, FILE *out)
 	putc('\n', out);
 }
 
+/* The file's times may be anything. */
+static const char *duration(double from_s, double to_s, char *text, size_t size)
+{
+	double seconds = fmin(fmax(to_s - from_s, 0), DURATION_MAX_S);
+
+	return plx_text_duration((int64_t) seconds, text, size);
+}
+
 void plx_stat_print(const struct plx_stat *stat, double now_s, FILE *out)
 {
+	double start_s = value(stat, "start_time_seconds");
 	double written_s = value(stat, "written_time_seconds");
 	char counting[24];
 	char ago[24];
 
-	plx_text_duration(
-		(int64_t) (written_s - value(stat, "start_time_seconds")),
-		counting, sizeof(counting));
-	plx_text_duration((int64_t) (now_s > written_s ? now_s - written_s : 0),
-			  ago, sizeof(ago));
+	duration(start_s, written_s, counting, sizeof(counting));
+	duration(written_s, now_s, ago, sizeof(ago));
 	fprintf(out, "sched/pollux has counted for %s, last told %s ago\n",
 		counting, ago);
 	print_work(stat, out);
