@@ -71,6 +71,8 @@ static const struct {
 	{ "gamma", offsetof(struct model, gamma) },
 };
 
+#define SECONDS_MAX 1e6
+
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
 static int read_line(const char *line, struct model *model, bool seen[KEYS],
@@ -84,7 +86,7 @@ static int read_line(const char *line, struct model *model, bool seen[KEYS],
 	if (got < 1 || key[0] == '#')
 		return 0;
 	if (got == 1 || (got == 3 && rest != '#') || !isfinite(value) ||
-	    value < 0)
+	    value < 0 || value > SECONDS_MAX)
 		return emulate_fail(error, "want \"%s SECONDS\"", key);
 	for (size_t i = 0; i < KEYS; i++) {
 		if (strcmp(key, keys[i].name) != 0)
@@ -214,7 +216,8 @@ static struct emulated model_times(const struct model *m, int nodes, int gpus,
 	if (gpus < 2)
 		sync = 0;
 	both = pow(pow(pass, m->gamma) + pow(sync, m->gamma), 1 / m->gamma);
-	return (struct emulated){ .pass_s = pass, .sync_s = both - pass };
+	return (struct emulated){ .pass_s = pass,
+				  .sync_s = fmax(both - pass, 0) };
 }
 
 struct emulated emulation_times(const struct emulation *emulation, int nodes,

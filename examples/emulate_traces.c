@@ -18,7 +18,8 @@
 
 #include "emulate_parts.h"
 
-#define NODES_MAX 64
+#define NODES_MAX   64
+#define SECONDS_MAX 1e6
 
 struct point {
 	int nodes;
@@ -95,7 +96,7 @@ static int read_scalability(const char *line, struct point *p)
 static bool sane(const struct point *p)
 {
 	return p->nodes >= 1 && p->gpus >= p->nodes && p->per_gpu >= 1 &&
-	       isfinite(p->step_s) && p->step_s > 0 && p->sync_s >= 0 &&
+	       p->step_s > 0 && p->step_s <= SECONDS_MAX && p->sync_s >= 0 &&
 	       p->sync_s <= p->step_s;
 }
 
