@@ -4,9 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "chance.h"
 #include "data.h"
@@ -121,6 +123,16 @@ static int idx_header(FILE *file, uint32_t magic, uint32_t *sizes, int count)
 	return 0;
 }
 
+/* Has it that many more? No memory is taken for what is not there. */
+static bool has_more(FILE *file, uint64_t bytes)
+{
+	struct stat st;
+	long at = ftell(file);
+
+	return at >= 0 && fstat(fileno(file), &st) == 0 &&
+	       st.st_size - at >= (off_t) bytes;
+}
+
 /* All bytes of an IDX file; sizes[count] are its dimensions. */
 static unsigned char *idx_read(const char *path, uint32_t magic,
 			       uint32_t *sizes, char error[DATA_ERROR_SIZE])
@@ -149,7 +161,7 @@ static unsigned char *idx_read(const char *path, uint32_t magic,
 		     total);
 		goto done;
 	}
-	bytes = malloc(total);
+	bytes = has_more(file, total) ? malloc(total) : NULL;
 	if (!bytes || fread(bytes, 1, total, file) != total) {
 		fail(error, "%.150s: cut short, want %" PRIu64 " bytes of data",
 		     path, total);
