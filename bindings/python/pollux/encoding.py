@@ -25,6 +25,7 @@ from .library import Error
 
 MAGIC = b"pollux-state-1\n"
 _LENGTH = 8
+_DIMS = 64  # of a tensor: numpy and PyTorch take no more
 _FORMER = (b"\x80", b"PK\x03\x04")  # how pickles and torch.save() begin
 _PLAIN = (type(None), bool, int, float, str)
 _FUNCTIONS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType,
@@ -106,6 +107,13 @@ class _Writer:
                     % (where, kind.__module__, kind.__qualname__))
 
 
+def _check_shape(shape: Any) -> None:
+    # Anything else could be multiplied, too: a text, into a long one.
+    if type(shape) is not list or len(shape) > _DIMS or \
+            any(type(n) is not int or not 0 <= n < 1 << 62 for n in shape):
+        raise ValueError("a tensor has a wrong shape")
+
+
 class _Reader:
     """JSON's values to ours; `raw` is what stands behind the JSON."""
 
@@ -121,9 +129,10 @@ class _Reader:
     def _tensor(self, dtype: str, shape: List[int], device: str, at: int,
                 size: int) -> torch.Tensor:
         data = self._bytes(at, size)
+        _check_shape(shape)
         count = functools.reduce(lambda a, b: a * b, shape, 1)
         # Before there is memory for it: none for what is not in the file.
-        if any(n < 0 for n in shape) or count > max(size, 1) and count:
+        if count > max(size, 1) and count:
             raise ValueError("a tensor is larger than its bytes")
         whole = torch.empty(shape, dtype=_DTYPES[dtype])
         if whole.numel() * whole.element_size() != size:
@@ -137,6 +146,7 @@ class _Reader:
 
     def _array(self, dtype: str, shape: List[int], at: int, size: int) -> Any:
         import numpy
+        _check_shape(shape)
         kind = numpy.dtype(dtype)
         if kind.hasobject or kind.kind not in "biufc":
             raise ValueError("an array of no numbers")
@@ -196,7 +206,7 @@ def load(data: bytes, name: str, device: Optional[str] = None) -> Any:
             raise ValueError("it ends too early")
         return _Reader(memoryview(data)[end:], device) \
             .value(json.loads(data[begin:end]))
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError,
-            RecursionError, RuntimeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError,
+            RecursionError, RuntimeError, SyntaxError) as error:
         raise Error("the checkpoint's %s is damaged: %s" % (name, error)) \
             from None

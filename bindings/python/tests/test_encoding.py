@@ -8,6 +8,8 @@ import os
 import pickle
 import random
 import tempfile
+import time
+import tracemalloc
 import unittest
 
 import pollux
@@ -19,6 +21,7 @@ from pollux.state import State
 from common import network, schedule, sgd
 from test_alone import Alone, start, train
 
+SECONDS = 4  # of damage
 PACKAGE = os.path.join(os.path.dirname(__file__), "..", "pollux")
 
 
@@ -93,14 +96,71 @@ class Hostile(Alone):
             except pollux.Error as error:
                 self.assertNotIn("\n", str(error).split(":")[0])
 
+    def mutate(self, chance, value):
+        """Another value in some place of JSON's."""
+        words = [None, True, 0, -1, 1 << 40, 1 << 70, 1.5, "", "aaaa", [], {},
+                 "torch.float32", "<f8", "(1 2)f4", "O", "cuda:99", [0, 1e9],
+                 ["aaaa", 1 << 40], [1 << 20] * 3, "99999999999f4",
+                 {"deque": []}, {"list": 1}, {"dict": [[{"list": []}, 1]]}]
+        if chance.random() < 0.2 or type(value) not in (list, dict):
+            return chance.choice(words)
+        if not value:
+            return [chance.choice(words)]
+        if isinstance(value, dict):
+            (kind, given), = value.items()
+            if chance.random() < 0.3:
+                return {chance.choice(sorted(encoding._READ)): given}
+            return {kind: self.mutate(chance, given)}
+        at = chance.randrange(len(value))
+        if chance.random() < 0.2:
+            return value[:at]
+        return value[:at] + [self.mutate(chance, value[at])] + value[at + 1:]
+
+    def test_mutated(self):
+        """other values in any place are an error, and take no memory"""
+        import numpy
+        whole = encoding.dump(
+            {"t": torch.ones(3, 2), "n": numpy.ones(2), "l": [1, (2.5, None)],
+             "b": b"xyz", "q": collections.deque([1], 3), "s": {1, 2},
+             "z": torch.Size([2]), "d": torch.float16,
+             "c": collections.Counter({3: 1})}, "it")
+        begin = len(encoding.MAGIC) + 8
+        end = begin + int.from_bytes(whole[begin - 8:begin], "little")
+        first = json.loads(whole[begin:end])
+        chance = random.Random(11)
+        until = time.monotonic() + SECONDS
+        refused = taken = 0
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        while time.monotonic() < until:
+            value = first
+            for _change in range(chance.randrange(1, 4)):
+                value = self.mutate(chance, value)
+            text = json.dumps(value).encode()
+            tracemalloc.reset_peak()
+            try:
+                encoding.load(encoding.MAGIC + len(text).to_bytes(8, "little")
+                              + text + whole[end:], "it")
+                taken += 1
+            except pollux.Error as error:
+                self.assertIn("is damaged: ", str(error))
+                refused += 1
+            self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 26, text)
+        self.assertGreater(refused, 100)
+        self.assertGreater(taken, 100)
+
     def test_greedy(self):
         """a tensor that is larger than its file gets no memory"""
-        for shape in [1 << 40], [1 << 20, 1 << 20, 1 << 20], [-1], [0, -5]:
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        for shape in ([1 << 40], [1 << 20, 1 << 20, 1 << 20], [-1], [0, -5],
+                      ["aaaa", 1 << 26]):
             text = json.dumps({"tensor": ["torch.float32", shape, "cpu", 0,
                                           4]}).encode()
             with self.assertRaisesRegex(pollux.Error, "is damaged"):
                 encoding.load(encoding.MAGIC + len(text).to_bytes(
                     8, "little") + text + b"abcd", "it")
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1 << 24)
 
     def test_deep(self):
         """a value that is nested without end is refused, both ways"""
