@@ -75,6 +75,28 @@ static void add_span(struct plx_record *record, const struct plx_row *row,
 	record->spans[record->span_count++] = span;
 }
 
+static int compare_spans(const void *a, const void *b)
+{
+	const struct plx_span *x = a;
+	const struct plx_span *y = b;
+
+	if (x->start_s != y->start_s)
+		return x->start_s < y->start_s ? -1 : 1;
+	return (x->end_s > y->end_s) - (x->end_s < y->end_s);
+}
+
+/* Rows that tell of several starts of a job are not in the order of shapes. */
+static void sort_spans(struct plx_record *record)
+{
+	for (size_t i = 1; i < record->span_count; i++) {
+		if (record->spans[i].start_s < record->spans[i - 1].start_s) {
+			qsort(record->spans, record->span_count,
+			      sizeof(*record->spans), compare_spans);
+			return;
+		}
+	}
+}
+
 static void read_status(struct plx_record *record, const char *comment)
 {
 	struct plx_status status;
@@ -158,6 +180,7 @@ static int make_record(const struct plx_row **rows, size_t count, int64_t now_s,
 			record->twice_gpu_seconds +=
 				held_twice(rows[i - 1], rows[i], rows[i + 1]);
 	}
+	sort_spans(record);
 	record->queued_s = queued(record, rows[0]);
 	return 0;
 }
