@@ -2,115 +2,41 @@
 /*
  * fuzz.c - the targets, fed with bytes that are the same on every machine
  *
- *	fuzz [--rounds=N | --seconds=S] [--seed=N] [TARGET...]
- *	fuzz TARGET FILE...	what a fuzzer has found, again
+ *	fuzz [--rounds=N | --seconds=S] [--seed=N] [--reached=FILE] CORPUS
+ *	     WORDS TARGET...
+ *	fuzz --again TARGET FILE...	what a fuzzer has found, again
+ *
+ * CORPUS/TARGET/ holds the inputs to begin with: each is run as it is, then
+ * damaged ones are. WORDS is a dictionary of libFuzzer's.
  */
 
+#include <dirent.h>
+#include <limits.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fuzz.h"
+#include "reached.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
+#define INPUT_MAX 16384 /* bytes */
+#define LIST_MAX  512	/* inputs, or words */
+#define HANG_S	  20	/* for a batch of inputs */
+#define BATCH	  64
 
-static const char *const seeds[] = {
-	"pollux,min=2,max=16,batch=128,max-batch=4096,max-gpu-batch=64",
-	"mine [pollux v=1 launcher=batch ack=3 phase=training resizes=2 "
-	"pause=0.41,0.93 failed=3:n2,n-7.x batch=128,16777215,1,1024,1 "
-	"model=0.1,0.01,0.05,0.002,0.02,0.001,1.5 sync=1,0.5 noise=0.25,12.5 "
-	"profiled=2,4 now=16,1 progress=0.5 left=1e6 restart=30 lr=0.1 "
-	"speed=1500 goodput=1000 loss=-2.5]",
-	"batch=128,4096,8,256,1 model=0.05,0.002,0.1,0.01,0.02,0.001,1.5 "
-	"noise=1,20 profiled=1,4 now=32,0 progress=0.1 restart=3",
-	"text [pollux serial=4 state=asked nodes=2 gpus=4 on=n(1-2),m7 cold=1 "
-	"why=2 GPUs became free]",
-	"bf_interval=2,pollux_interval=5,pollux_fairness=min,pollux_weigh=left,"
-	"pollux_dump=/var/tmp,pollux_enabled=no,pollux_utility=0.5-0.7,"
-	"pollux_scale_nodes=2-16,bf_max_job_test=50,bf_window=60,"
-	"bf_resolution=30",
-	"gres:gpu:4",
-	"a=1 b=-2.5e-3 c=0x1 d=nan why=the rest of it",
-	"JobID|JobName|State|Submit|Start|End|AllocTRES|NodeList|User|Comment\n"
-	"5|two\nlines|RESIZING|100|103|106|cpu=2,gres/gpu=4|n[1-3,7],x|u|"
-	"[pollux v=1 launcher=batch ack=3 phase=done resizes=2 pause=0.25,0.5 "
-	"batch=64,4096,1,4096,0 model=1e-9,0.01,0,0,0,0,1 noise=0,1 "
-	"profiled=1,4 now=64,0 progress=1 restart=1]\n"
-	"5|two|COMPLETED|106|103|2026-01-01T12:00:00|gres/gpu=2|n1|u|\n"
-	"7_1|<b>|CANCELLED by 0|106|None|Unknown||None assigned|v|a|b\n",
-	"[2026-11-21T11:36:16.123] sched/pollux: JobId=5 asked for 4 GPUs on "
-	"n[1-2], serial 2, to be moved: grows 2 -> "
-	"4\n[2026-11-21T11:36:17.123] "
-	"sched/pollux: JobId=5 held 2 GPUs on n[1-2] from 110 to 120: 20 "
-	"GPU-seconds\n[x] sched/pollux: JobId=3_1(7) held 1 GPUs on n1 from 2 "
-	"to 3: 1 GPU-seconds\n",
-	"# TYPE pollux_cycle_seconds histogram\n"
-	"pollux_cycle_seconds_bucket{le=\"0.01\"} 3\n"
-	"pollux_cycle_seconds_bucket{le=\"+Inf\"} 4\n"
-	"pollux_cycle_seconds_sum 0.5\npollux_cycle_seconds_count 4\n"
-	"pollux_lock_held_seconds_bucket{lock=\"look\",le=\"+Inf\"} 4\n"
-	"pollux_lock_held_seconds_count{lock=\"look\"} 4\n"
-	"pollux_resizes_total{kind=\"grow\"} 7\npollux_gpus{state=\"idle\"} 2\n"
-	"pollux_start_time_seconds 1e9\npollux_written_time_seconds 2e9\n",
-	"gpu:2(IDX:0-1),gpu:t4:4(IDX:0,2-3),craynet:1 [pollux v=1 "
-	"launcher=batch ack=3 phase=saving resizes=2 pause=0.41,0.93 serial=4 "
-	"state=asked nodes=2 gpus=4 on=n(1-2),m7 cold=1 why=2 GPUs are free]",
-	"{\"event\": \"done\", \"job\": \"5\", \"time\": 119.5, \"why\": "
-	"\"grows\", \"from_gpus\": 2, \"to_gpus\": 4}\n{\"event\": \"parked\", "
-	"\"job\": \"5\", \"time\": 1e2, \"why\": \"\\u001b\", \"from_gpus\": "
-	"2}\n",
-	"spot notice until=2026-01-01T12:00:00, or until=now+10minutes, 12:30",
-	"2-16",
+struct text {
+	uint8_t *data;
+	size_t size;
 };
 
-static const char *const words[] = {
-	"=",
-	",",
-	" ",
-	"[",
-	"]",
-	"[pollux ",
-	"why=",
-	"-1",
-	"1e",
-	"e+9999",
-	"e-9999",
-	"0.",
-	"nan",
-	"inf",
-	"+",
-	"\n",
-	"\x1b[2J",
-	"\xff\xfe",
-	"99999999999999999999",
-	"v=1",
-	"ack=",
-	"failed=",
-	"failed=4:n2",
-	"gpus=",
-	"nodes=",
-	"4294967296",
-	"serial=",
-	"until=",
-	"leave ",
-	"\x7f",
+struct list {
+	struct text texts[LIST_MAX];
+	size_t count;
 };
 
-static const struct {
-	const char *name;
-	int (*run)(const uint8_t *data, size_t size);
-	int seed; /* what it is made for */
-} targets[] = {
-	{ "fields", fuzz_fields, 6 },	{ "hint", fuzz_hint, 2 },
-	{ "options", fuzz_options, 0 }, { "params", fuzz_params, 4 },
-	{ "section", fuzz_section, 3 }, { "snapshot", fuzz_snapshot, 6 },
-	{ "spank", fuzz_spank, 0 },	{ "status", fuzz_status, 1 },
-	{ "submit", fuzz_submit, 5 },	{ "target", fuzz_target, 3 },
-	{ "notice", fuzz_notice, 12 },	{ "events", fuzz_events, 11 },
-	{ "rows", fuzz_rows, 7 },	{ "ledger", fuzz_ledger, 8 },
-	{ "stat", fuzz_stat, 9 },	{ "view", fuzz_view, 10 },
-	{ "nodes", fuzz_nodes, 13 },
-};
-
-static uint64_t state;
+static struct list corpus;
+static struct list words;
+static uint64_t state = 20210714;
 
 static size_t below(size_t limit)
 {
@@ -118,46 +44,144 @@ static size_t below(size_t limit)
 	return limit ? (size_t) (state >> 33) % limit : 0;
 }
 
+/* ---- what there is to begin with ---- */
+
+static void add(struct list *list, const void *data, size_t size)
+{
+	struct text *text = &list->texts[list->count++];
+
+	MUST(list->count <= LIST_MAX);
+	text->data = malloc(size + 1);
+	MUST(text->data);
+	memcpy(text->data, data, size);
+	text->size = size;
+}
+
+static void clear(struct list *list)
+{
+	while (list->count)
+		free(list->texts[--list->count].data);
+}
+
+static void add_file(struct list *list, const char *path)
+{
+	static uint8_t data[1 << 20];
+	FILE *file = fopen(path, "rb");
+
+	MUST(file);
+	add(list, data, fread(data, 1, sizeof(data), file));
+	fclose(file);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* In the order of their names, so that all machines do the same. */
+static void read_corpus(const char *folder, const char *target)
+{
+	struct dirent **files;
+	char path[PATH_MAX];
+	int count;
+
+	clear(&corpus);
+	snprintf(path, sizeof(path), "%s/%s", folder, target);
+	count = scandir(path, &files, NULL, by_name);
+	for (int i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "%s/%s/%s", folder, target,
+			 files[i]->d_name);
+		if (files[i]->d_name[0] != '.')
+			add_file(&corpus, path);
+		free(files[i]);
+	}
+	if (count >= 0)
+		free(files);
+	if (!corpus.count) {
+		fprintf(stderr, "no inputs to begin with in %s/%s\n", folder,
+			target);
+		exit(1);
+	}
+}
+
+/* "ack=\x0a": one word a line. */
+static void read_word(const char *line)
+{
+	uint8_t word[256];
+	size_t size = 0;
+
+	for (line++; *line && *line != '"' && size < sizeof(word); line++) {
+		unsigned int byte = (unsigned char) *line;
+
+		if (*line == '\\') {
+			MUST(sscanf(line, "\\x%2x", &byte) == 1);
+			line += 3;
+		}
+		word[size++] = (uint8_t) byte;
+	}
+	add(&words, word, size);
+}
+
+static void read_words(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[1024];
+
+	MUST(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (line[0] == '"')
+			read_word(line);
+	}
+	fclose(file);
+	MUST(words.count > 0);
+}
+
+/* ---- damage ---- */
+
 /* Replace `gone` bytes at `at` by the word. */
-static size_t splice(char *text, size_t length, size_t at, size_t gone,
-		     const char *word, size_t word_length)
+static size_t splice(uint8_t *text, size_t length, size_t at, size_t gone,
+		     const uint8_t *word, size_t word_length)
 {
 	if (at + gone > length)
 		gone = length - at;
-	if (length - gone + word_length >= TEXT_MAX)
+	if (length - gone + word_length >= INPUT_MAX)
 		return length;
 	memmove(text + at + word_length, text + at + gone, length - at - gone);
 	memcpy(text + at, word, word_length);
 	return length - gone + word_length;
 }
 
-static size_t mutate(char *text, size_t length)
+static size_t mutate(uint8_t *text, size_t length)
 {
-	const char *other = seeds[below(COUNT(seeds))];
-	const char *word = words[below(COUNT(words))];
+	const struct text *other = &corpus.texts[below(corpus.count)];
+	const struct text *word = &words.texts[below(words.count)];
+	static uint8_t filler[INPUT_MAX];
+	size_t from = below(other->size);
+	uint8_t byte = (uint8_t) below(256);
 	size_t at = below(length + 1);
-	size_t from = below(strlen(other));
-	char byte = (char) below(256);
-	char filler[TEXT_MAX];
 
-	switch (below(7)) {
+	switch (below(8)) {
 	case 0:
 		return splice(text, length, at, 1, &byte, 1);
 	case 1:
-		return splice(text, length, at, below(8), "", 0);
+		return splice(text, length, at, below(8), &byte, 0);
 	case 2:
-		return splice(text, length, at, below(2) * below(6), word,
-			      strlen(word));
+		return splice(text, length, at, below(2) * below(6), word->data,
+			      word->size);
 	case 3:
-		return splice(text, length, at, below(40), other + from,
-			      below(strlen(other) - from));
+		return splice(text, length, at, below(40), other->data + from,
+			      below(other->size - from));
 	case 4: /* a digit */
-		byte = (char) ('0' + below(10));
+		byte = (uint8_t) ('0' + below(10));
 		return splice(text, length, at, 1, &byte, 1);
 	case 5: /* longer than anything */
 		memset(filler, 'x', sizeof(filler));
 		return splice(text, length, at, 0, filler,
 			      below(8) ? below(8) : below(sizeof(filler)));
+	case 6: /* a bit */
+		if (at < length)
+			text[at] ^= (uint8_t) (1u << below(8));
+		return length;
 	default:
 		memcpy(filler, text, length);
 		return splice(text, length, at, 0, filler + at,
@@ -165,84 +189,105 @@ static size_t mutate(char *text, size_t length)
 	}
 }
 
-static void round_of(size_t t)
+/* Exactly as many bytes as there are, so that reading beyond is seen. */
+static void feed(fuzz_function *run, const uint8_t *data, size_t size)
 {
-	char text[TEXT_MAX];
-	char copy[TEXT_MAX];
-	size_t any = below(4 * COUNT(seeds));
-	const char *seed =
-		seeds[any < COUNT(seeds) ? any : (size_t) targets[t].seed];
-	size_t length = strlen(seed);
-	size_t edits = 1 + below(1 + below(8));
+	uint8_t *copy = malloc(size ? size : 1);
 
-	memcpy(text, seed, length);
-	if (below(16) == 0) {
-		length = below(TEXT_MAX - 1);
-		for (size_t i = 0; i < length; i++)
-			text[i] = (char) below(256);
-	}
-	for (size_t i = 0; i < edits; i++) {
-		length = mutate(text, length);
-		memcpy(copy, text, length);
-	}
-	targets[t].run((const uint8_t *) copy, length);
+	MUST(copy);
+	memcpy(copy, data, size);
+	run(copy, size);
+	free(copy);
 }
 
-static void run(size_t t, long rounds, double seconds)
+static void round_of(fuzz_function *run)
 {
+	static uint8_t text[INPUT_MAX];
+	const struct text *seed = &corpus.texts[below(corpus.count)];
+	size_t length = seed->size < INPUT_MAX ? seed->size : INPUT_MAX - 1;
+	size_t edits = 1 + below(1 + below(8));
+
+	memcpy(text, seed->data, length);
+	if (below(16) == 0) {
+		length = below(2048);
+		for (size_t i = 0; i < length; i++)
+			text[i] = (uint8_t) below(256);
+	}
+	for (size_t i = 0; i < edits; i++)
+		length = mutate(text, length);
+	feed(run, text, length);
+}
+
+static void run_target(const char *name, long rounds, double seconds)
+{
+	fuzz_function *run = fuzz_find(name);
 	time_t end = time(NULL) + (time_t) seconds;
 	long done = 0;
 
-	while (seconds > 0 ? (done & 1023) || time(NULL) < end
-			   : done < rounds) {
-		round_of(t);
+	for (size_t i = 0; i < corpus.count; i++) {
+		alarm(HANG_S);
+		feed(run, corpus.texts[i].data, corpus.texts[i].size);
+	}
+	while (seconds > 0 ? done % BATCH || time(NULL) < end : done < rounds) {
+		if (done % BATCH == 0)
+			alarm(HANG_S);
+		round_of(run);
 		done++;
 	}
-	printf("%-10s %ld inputs\n", targets[t].name, done);
+	alarm(0);
+	printf("%-10s %zu kept inputs, %ld damaged ones\n", name, corpus.count,
+	       done);
 	fflush(stdout);
 }
 
-static void again(size_t t, const char *path)
+static int again(int count, char **words_given)
 {
-	FILE *file = fopen(path, "rb");
-	uint8_t data[65536];
-	size_t size;
+	fuzz_function *run = count ? fuzz_find(words_given[0]) : NULL;
 
-	MUST(file);
-	size = fread(data, 1, sizeof(data), file);
-	fclose(file);
-	targets[t].run(data, size);
+	MUST(run);
+	for (int i = 1; i < count; i++)
+		add_file(&corpus, words_given[i]);
+	for (size_t i = 0; i < corpus.count; i++)
+		feed(run, corpus.texts[i].data, corpus.texts[i].size);
+	clear(&corpus);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
+	const char *reached = NULL;
 	double seconds = 0;
 	long rounds = 10000;
-	size_t only = COUNT(targets);
 	int i = 1;
 
-	state = 20210714;
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		const char *value = strchr(argv[i], '=');
 
+		if (!strcmp(argv[i], "--again"))
+			return again(argc - i - 1, argv + i + 1);
 		MUST(value);
 		if (!strncmp(argv[i], "--rounds", 8))
 			rounds = atol(value + 1);
 		else if (!strncmp(argv[i], "--seconds", 9))
 			seconds = atof(value + 1);
+		else if (!strncmp(argv[i], "--reached", 9))
+			reached = value + 1;
 		else
 			state = (uint64_t) atoll(value + 1);
 	}
-	for (size_t t = 0; i < argc && t < COUNT(targets); t++) {
-		if (!strcmp(argv[i], targets[t].name))
-			only = t;
+	MUST(argc - i > 2);
+	read_words(argv[i + 1]);
+	for (int t = i + 2; t < argc; t++) {
+		if (!fuzz_find(argv[t])) {
+			fprintf(stderr, "no target is called %s\n", argv[t]);
+			return 1;
+		}
+		read_corpus(argv[i], argv[t]);
+		run_target(argv[t], rounds, seconds);
 	}
-	MUST(i >= argc || only < COUNT(targets));
-	for (i++; i < argc; i++)
-		again(only, argv[i]);
-	for (size_t t = 0; t < COUNT(targets); t++) {
-		if (only == COUNT(targets) || only == t)
-			run(t, rounds, seconds);
-	}
+	if (reached)
+		reached_write(reached);
+	clear(&corpus);
+	clear(&words);
 	return 0;
 }

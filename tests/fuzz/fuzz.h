@@ -4,8 +4,8 @@
  *
  * Each target takes the bytes, feeds them to one parser and stops the program
  * when an invariant does not hold; sanitizers find the rest. `fuzz` runs them
- * with bytes of its own (fuzz.c); with -DFUZZ_ONE=fuzz_hint, one.c gives one
- * of them to libFuzzer or AFL++. See tests/fuzz/run.
+ * with bytes of its own (fuzz.c); one.c gives one of them to libFuzzer or
+ * AFL++. See tests/fuzz/run.
  */
 #ifndef PLX_FUZZ_H
 #define PLX_FUZZ_H
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "targets.h"
 
 #define TEXT_MAX 2048 /* bytes of an input, with the NUL that text gets */
 
@@ -48,22 +49,17 @@ static inline void fuzz_is_a_line(const char *text, size_t most)
 		MUST((unsigned char) *text >= ' ' && *text != 127);
 }
 
-int fuzz_events(const uint8_t *data, size_t size);
-int fuzz_fields(const uint8_t *data, size_t size);
-int fuzz_hint(const uint8_t *data, size_t size);
-int fuzz_ledger(const uint8_t *data, size_t size);
-int fuzz_nodes(const uint8_t *data, size_t size);
-int fuzz_options(const uint8_t *data, size_t size);
-int fuzz_params(const uint8_t *data, size_t size);
-int fuzz_rows(const uint8_t *data, size_t size);
-int fuzz_section(const uint8_t *data, size_t size);
-int fuzz_snapshot(const uint8_t *data, size_t size);
-int fuzz_spank(const uint8_t *data, size_t size);
-int fuzz_stat(const uint8_t *data, size_t size);
-int fuzz_status(const uint8_t *data, size_t size);
-int fuzz_submit(const uint8_t *data, size_t size);
-int fuzz_notice(const uint8_t *data, size_t size);
-int fuzz_target(const uint8_t *data, size_t size);
-int fuzz_view(const uint8_t *data, size_t size);
+/* fuzz_name() of every target. */
+#define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
+FUZZ_TARGETS(FUZZ_DECLARE)
+
+/* The target of this name; NULL: there is none. */
+typedef int fuzz_function(const uint8_t *data, size_t size);
+fuzz_function *fuzz_find(const char *name);
+
+struct plx_channel;
+
+/* wrap.c: a channel on a connected socket, which becomes its own. */
+struct plx_channel *plx_channel_wrap(int fd, struct plx_error *err);
 
 #endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_record.c - a job's record as libslurm gives it to the launcher */
+
+#include "fuzz.h"
+#include "slurm.h"
+
+/* pollux-top has its own. */
+#define plx_gres_gpus launch_gres_gpus
+
+#include "launcher/job.c"
+#include "launcher/layout.c"
+
+static void is_sound(const struct plx_layout *layout)
+{
+	int64_t ranks = 0;
+
+	MUST(layout->count >= 0 && layout->ranks >= 0);
+	for (int i = 0; i < layout->count; i++) {
+		MUST(layout->nodes[i].ranks >= 0);
+		ranks += layout->nodes[i].ranks;
+	}
+	MUST(ranks == layout->ranks);
+}
+
+int fuzz_record(const uint8_t *data, size_t size)
+{
+	struct plx_job job = { .id = 0 };
+	struct plx_error err;
+	bool shortened;
+
+	slurm_record(data, size);
+	MUST(launch_gres_gpus(slurm_text(1)) >= 0);
+	if (plx_job_load(7, size & 16, size & 32 ? "n1" : NULL, &job, &err) <
+	    0) {
+		fuzz_is_a_line(err.text, sizeof(err.text));
+	} else {
+		is_sound(&job.layout);
+		is_sound(&job.aim);
+		MUST(strlen(job.where) < sizeof(job.where));
+		MUST(strlen(job.status) < sizeof(job.status));
+		MUST(plx_layout_equal(&job.layout, &job.layout) ||
+		     job.layout.count > 1);
+		MUST(plx_layout_cpus_per_rank(&job.layout) >= 1);
+		plx_job_release(&job);
+	}
+	slurm_record(data, size);
+	if (plx_job_publish(7, "v=1", "v=1", &shortened, &err) < 0)
+		fuzz_is_a_line(err.text, sizeof(err.text));
+	return 0;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_restore.c - state out of a checkpoint: its manifest and one file */
+
+#include "agent/store.h"
+#include "core/crc.h"
+#include "agent/manifest_names.h"
+#include "fuzz.h"
+#include "scratch.h"
+
+#define STEP "step-000000000001"
+
+static int load_blob(void *user, const void *data, size_t bytes)
+{
+	const unsigned char *at = data;
+
+	for (size_t i = 0; i < bytes; i++)
+		*(size_t *) user += at[i];
+	return 0;
+}
+
+/* restore.c's; every checkpoint is of this training. */
+int plx_restore_fits(const struct pollux *p, const struct plx_facts *facts,
+		     struct plx_error *err)
+{
+	(void) p;
+	(void) facts;
+	(void) err;
+	return 0;
+}
+
+static void restore(struct plx_manifest *m, struct scratch_input file,
+		    bool arrays)
+{
+	float numbers[6];
+	size_t sum = 0;
+	struct plx_tensor w = { .name = "w",
+				.dtype = "F32",
+				.dims = 2,
+				.shape = { 3, 2 },
+				.data = numbers,
+				.bytes = sizeof(numbers) };
+	struct plx_blob b = { .name = "b",
+			      .is = { .load = load_blob, .user = &sum } };
+	struct pollux p = { .tensors = &w,
+			    .tensor_count = arrays,
+			    .blobs = &b,
+			    .blob_count = !arrays };
+	char name[PLX_SHARD_NAME];
+	char path[PLX_SHARD_NAME + sizeof(STEP)];
+	struct plx_error err;
+
+	snprintf(p.folder, sizeof(p.folder), "%s", scratch_folder());
+	scratch_make(STEP);
+	plx_shard_name(name, 0, m->parts.shards);
+	snprintf(path, sizeof(path), STEP "/%s", name);
+	scratch_put(path, file);
+	/* As if its checksums were right. */
+	m->files[0].crc = plx_crc32c(0, file.data, file.size);
+	p.coll = plx_coll_self_create(&err);
+	MUST(p.coll);
+	if (plx_restore_read(&p, m, STEP, &err) != PLX_READ_GOOD)
+		fuzz_is_a_line(err.text, sizeof(err.text));
+	p.coll->ops->destroy(p.coll);
+	scratch_put(path, (struct scratch_input){ NULL, 0 });
+}
+
+int fuzz_restore(const uint8_t *data, size_t size)
+{
+	struct scratch_input input = { data, size };
+	struct scratch_input text = scratch_part(&input);
+	char *sealed = malloc(text.size + PLX_SEAL_TAIL + 1);
+	struct plx_manifest *m;
+	struct plx_error err;
+
+	MUST(sealed);
+	memcpy(sealed, text.data, text.size);
+	snprintf(sealed + text.size, PLX_SEAL_TAIL + 1, PLX_SEAL_FORMAT,
+		 plx_crc32c(0, text.data, text.size));
+	m = plx_manifest_parse(sealed, text.size + PLX_SEAL_TAIL, &err);
+	if (m)
+		restore(m, input, m->shared > 0);
+	plx_manifest_destroy(m);
+	free(sealed);
+	return 0;
+}
