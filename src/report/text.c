@@ -24,19 +24,45 @@ char *plx_text_duration(int64_t seconds, char *text, size_t size)
 	return text;
 }
 
-/* What cannot be seen, ends a line, or turns what follows around. */
+/*
+ * What cannot be seen, ends a line, turns what follows around, or looks like a
+ * blank: all of Unicode's format characters (Cf) and separators but ' ', what
+ * it lets programs ignore, and what it leaves to private use.
+ */
 static const struct {
 	uint32_t first;
 	uint32_t last;
 } unseen[] = {
-	{ 0x061c, 0x061c },   /* Arabic letter mark */
-	{ 0x180e, 0x180e },   /* Mongolian vowel separator */
-	{ 0x200b, 0x200f },   /* zero width; left-to-right and -left marks */
-	{ 0x2028, 0x202e },   /* line ends; embeddings, overrides */
-	{ 0x2060, 0x206f },   /* joiners, isolates, deprecated controls */
+	{ 0xa0, 0xa0 },	      /* no-break space */
+	{ 0xad, 0xad },	      /* soft hyphen */
+	{ 0x34f, 0x34f },     /* combining grapheme joiner */
+	{ 0x600, 0x605 },     /* Arabic signs that other letters sit on */
+	{ 0x61c, 0x61c },     /* Arabic letter mark */
+	{ 0x6dd, 0x6dd },     /* Arabic end of ayah */
+	{ 0x70f, 0x70f },     /* Syriac abbreviation mark */
+	{ 0x890, 0x891 },     /* Arabic pound, piastre marks */
+	{ 0x8e2, 0x8e2 },     /* Arabic disputed end of ayah */
+	{ 0x115f, 0x1160 },   /* Hangul fillers */
+	{ 0x1680, 0x1680 },   /* Ogham space */
+	{ 0x17b4, 0x17b5 },   /* Khmer inherent vowels */
+	{ 0x180b, 0x180f },   /* Mongolian variations, vowel separator */
+	{ 0x2000, 0x200f },   /* spaces, zero width; marks of direction */
+	{ 0x2028, 0x202f },   /* line ends; embeddings, overrides */
+	{ 0x205f, 0x206f },   /* joiners, isolates, deprecated controls */
+	{ 0x2800, 0x2800 },   /* Braille blank */
+	{ 0x3000, 0x3000 },   /* ideographic space */
+	{ 0x3164, 0x3164 },   /* Hangul filler */
+	{ 0xe000, 0xf8ff },   /* private use */
+	{ 0xfdd0, 0xfdef },   /* no characters */
+	{ 0xfe00, 0xfe0f },   /* variation selectors */
 	{ 0xfeff, 0xfeff },   /* byte order mark */
-	{ 0xfff9, 0xfffb },   /* annotations */
-	{ 0xe0000, 0xe0fff }, /* tags */
+	{ 0xffa0, 0xffa0 },   /* half-width Hangul filler */
+	{ 0xfff0, 0xfffb },   /* reserved; annotations */
+	{ 0x110bd, 0x110bd }, /* Kaithi number signs */
+	{ 0x110cd, 0x110cd },  { 0x13430, 0x1343f }, /* Egyptian joiners */
+	{ 0x1bca0, 0x1bca3 },			     /* shorthand controls */
+	{ 0x1d173, 0x1d17a },			     /* musical controls */
+	{ 0x40000, 0x10ffff }, /* nothing yet; tags, variations; private use */
 };
 
 /* Of a character that is well formed. */
@@ -50,7 +76,7 @@ static bool is_unseen(const unsigned char *u, size_t length)
 		if (code >= unseen[i].first && code <= unseen[i].last)
 			return true;
 	}
-	return false;
+	return (code & 0xfffe) == 0xfffe; /* no characters */
 }
 
 /* Bytes of the UTF-8 character at s, or 0 when it is none, or unprintable. */

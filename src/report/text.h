@@ -11,8 +11,8 @@ char *plx_text_duration(int64_t seconds, char *text, size_t size);
 
 /*
  * A user's text fit to print: control characters, characters that cannot be
- * seen or turn the text around, and bytes that are not UTF-8 become '?', what
- * does not fit is cut. Returns text.
+ * seen, look like a blank or turn the text around, those of private use, and
+ * bytes that are not UTF-8 become '?', what does not fit is cut. Returns text.
  */
 char *plx_text_clean(const char *from, char *text, size_t size);
 
