@@ -15,6 +15,7 @@
 #include "generation.h"
 #include "wire/env.h"
 #include "wire/message.h"
+#include "wire/secret.h"
 
 #define LIMIT_S 60.0 /* for each step of a handover */
 
@@ -66,6 +67,15 @@ static void run(const struct generation *g, const struct play *play, bool warm)
 	_exit(127);
 }
 
+/* One for all generations, as a launcher has it. */
+static void draw_key(void)
+{
+	char key[PLX_SECRET_SIZE];
+
+	if (!getenv(PLX_ENV_KEY) && plx_secret_draw(key, NULL) == 0)
+		setenv(PLX_ENV_KEY, key, 1);
+}
+
 void start(struct generation *g, const struct play *play, bool warm)
 {
 	struct plx_error err = { "" };
@@ -75,6 +85,7 @@ void start(struct generation *g, const struct play *play, bool warm)
 	g->listener = plx_listen(g->path, &err);
 	if (g->listener < 0)
 		fail("listen", err.text);
+	draw_key();
 	g->pid = fork();
 	if (g->pid < 0)
 		fail("fork", strerror(errno));

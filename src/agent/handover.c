@@ -77,7 +77,11 @@ void plx_handover_prepare(struct pollux *p)
 	if (!h || h->mem)
 		return;
 	plx_handover_pack(p);
-	plx_nodemem_name(name, h->facts.job, h->facts.generation);
+	if (plx_nodemem_name(name, h->facts.job, h->facts.generation, &err) <
+	    0) {
+		plx_say(p, "%s", err.text);
+		return;
+	}
 	h->mem = h->slice.mine == 0
 			 ? plx_nodemem_create(
 				   name, plx_resident_room(&h->parts), &err)

@@ -54,7 +54,8 @@ static struct plx_nodemem *open_of(const struct plx_fetch *f,
 {
 	char name[PLX_NODEMEM_NAME];
 
-	plx_nodemem_name(name, f->facts.job, generation);
+	if (plx_nodemem_name(name, f->facts.job, generation, err) < 0)
+		return NULL;
 	return plx_nodemem_open(name, err);
 }
 

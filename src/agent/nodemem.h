@@ -21,10 +21,11 @@ struct plx_nodemem;
 
 /*
  * The name of what generation keeps for job here, the same for all processes
- * of this user.
+ * of this run: it is made from the run's key, and nobody else can guess it.
+ * -1 with err set where there is no key.
  */
-void plx_nodemem_name(char name[PLX_NODEMEM_NAME], const char *job,
-		      uint64_t generation);
+int plx_nodemem_name(char name[PLX_NODEMEM_NAME], const char *job,
+		     uint64_t generation, struct plx_error *err);
 
 /*
  * Where memory can be shared: the host. Several virtual nodes of Slurm may be

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,9 @@
 
 #include "agent/nodemem.h"
 #include "agent/nodemem_meet.h"
-#include "core/crc.h"
+#include "wire/env.h"
+#include "wire/credentials.h"
+#include "wire/secret.h"
 
 #define ENV_APART  "POLLUX_NODES_APART"
 #define BACKLOG	   64
@@ -39,20 +40,18 @@ const char *plx_nodemem_here(void)
 	return host;
 }
 
-void plx_nodemem_name(char name[PLX_NODEMEM_NAME], const char *job,
-		      uint64_t generation)
+int plx_nodemem_name(char name[PLX_NODEMEM_NAME], const char *job,
+		     uint64_t generation, struct plx_error *err)
 {
+	char secret[PLX_SECRET_SIZE];
 	char full[512];
-	int length = snprintf(full, sizeof(full),
-			      "pollux.%u.%.200s.%" PRIu64 ".%.200s",
-			      (unsigned int) geteuid(), job, generation,
-			      plx_nodemem_here());
 
-	if (length < PLX_NODEMEM_NAME - 1)
-		memcpy(name, full, (size_t) length + 1);
-	else
-		snprintf(name, PLX_NODEMEM_NAME, "%.80s.%08" PRIx32, full,
-			 plx_crc32c(0, full, strlen(full)));
+	snprintf(full, sizeof(full), "%.200s.%" PRIu64 ".%.200s", job,
+		 generation, plx_nodemem_here());
+	if (plx_secret_name(getenv(PLX_ENV_KEY), full, secret, err) < 0)
+		return -1;
+	snprintf(name, PLX_NODEMEM_NAME, "pollux.%s", secret);
+	return 0;
 }
 
 /* An abstract address: begins with a NUL, ends with its length. */
@@ -64,15 +63,6 @@ static socklen_t make_address(struct sockaddr_un *address, const char *name)
 	memcpy(address->sun_path + 1, name, length);
 	return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 +
 			    length);
-}
-
-static bool same_user(int sock)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-
-	return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-	       peer.uid == geteuid();
 }
 
 /* ---- descriptors over sockets ---- */
@@ -174,7 +164,7 @@ void plx_meet_answer(int listener, int fd)
 
 	if (peer < 0)
 		return;
-	if (same_user(peer))
+	if (plx_credentials_check(peer, NULL) == 0)
 		(void) send_fd(peer, fd);
 	close(peer);
 }
@@ -189,7 +179,7 @@ int plx_meet_ask(const char *name)
 	if (sock < 0)
 		return -1;
 	if (connect(sock, (struct sockaddr *) &address, length) == 0 &&
-	    same_user(sock))
+	    plx_credentials_check(sock, NULL) == 0)
 		fd = receive_fd(sock);
 	close(sock);
 	return fd;

@@ -54,6 +54,7 @@ static void order_step(struct plx_launcher *l)
 		.job_id = s->job_id,
 		.folder = s->folder,
 		.params = s->params,
+		.key = l->key,
 		.mpi = s->mpi,
 		.srun_options = s->srun_options,
 		.program = s->program,
@@ -87,6 +88,8 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	if (settings->progress && settings->loudness > PLX_QUIET)
 		l->terminal = plx_terminal_create();
 	order_step(l);
+	if (plx_secret_draw(l->key, err) < 0)
+		goto fail;
 	plx_limit_init(l);
 	if (!settings->registry)
 		plx_job_setup();

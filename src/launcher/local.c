@@ -364,7 +364,7 @@ void plx_local_destroy(struct plx_local *local)
 		return;
 	plx_control_destroy(local->control);
 	if (local->lock >= 0)
-		plx_run_release(local->name, local->lock);
+		plx_run_forget(local->name, local->lock);
 	pthread_mutex_destroy(&local->mutex);
 	free(local->devices);
 	free(local);

@@ -23,7 +23,7 @@
 
 #define HIGHEST_STEP 0xfffffff0U /* above: batch, interactive, extern */
 
-static const char far_end[] = "--" PLX_RELAY_OPTION "=";
+static const char far_end[] = "--" PLX_RELAY_OPTION;
 
 /* A number that Slurm put into the environment; false when it did not. */
 static bool slurm_number(const char *name, uint32_t *value)
@@ -182,8 +182,8 @@ int main(int argc, char **argv)
 	int rc;
 
 	/* Our own far end, started by srun: no command line of a user. */
-	if (argc == 2 && !strncmp(argv[1], far_end, strlen(far_end)))
-		return plx_relay_run(argv[1] + strlen(far_end));
+	if (argc == 2 && !strcmp(argv[1], far_end))
+		return plx_relay_run();
 	plx_options_read(argc, argv, &command);
 	if (command.request)
 		return plx_control_request(&command);

@@ -13,9 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launcher/port.h"
 #include "launcher/rank_bind.h"
 #include "launcher/rank_notes.h"
 #include "launcher/rank_watch.h"
+#include "launcher/step.h"
 #include "wire/env.h"
 
 #define EXIT_USAGE 2
@@ -101,6 +103,22 @@ static const struct argp argp = {
 	.doc = doc,
 };
 
+/*
+ * Rank 0 listens where all meet. If somebody else does, the others would meet
+ * him: better no start, the next one has another port.
+ */
+static int check_port(const struct plx_place *place, struct plx_error *err)
+{
+	const char *port = getenv("MASTER_PORT");
+
+	if (place->rank != 0 || !port || plx_port_is_free(atoi(port)))
+		return 0;
+	return plx_fail(err,
+			"port %.8s, where the ranks are to meet (MASTER_PORT), "
+			"is taken by another program: not starting here",
+			port);
+}
+
 static int prepare(const struct command *command, struct plx_place *place,
 		   struct plx_error *err)
 {
@@ -144,6 +162,10 @@ int main(int argc, char **argv)
 	if (prepare(&command, &place, &err) < 0)
 		goto fail;
 	report(&command.order, &place);
+	if (check_port(&place, &err) < 0) {
+		fprintf(stderr, "pollux-rank: %s\n", err.text);
+		return PLX_SRUN_FAILED;
+	}
 	if (plx_rank_start(&rank, &command.order, &place, &err) < 0)
 		goto fail;
 	return plx_rank_watch(&rank);

@@ -15,14 +15,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "launcher/clock.h"
 #include "launcher/environ.h"
 #include "launcher/relay.h"
 #include "launcher/spawn.h"
 #include "wire/channel.h"
+#include "wire/credentials.h"
+#include "wire/secret.h"
 
 #define SOCKET_NAME "socket"
 #define ARGUMENT    288
-#define WAIT_MS	    120000 /* for rank 0 to connect */
+#define WAIT_S	    120.0 /* for rank 0 to connect */
 
 /* A connection to our own socket, for srun to use as stdin and stdout. */
 static int connect_home(const char *socket_path, struct plx_error *err)
@@ -31,22 +34,23 @@ static int connect_home(const char *socket_path, struct plx_error *err)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
-	if (fd >= 0 &&
-	    connect(fd, (struct sockaddr *) &address, sizeof(address)) == 0)
+	if (fd < 0 ||
+	    connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0)
+		plx_fail(err, "cannot connect to %s: %s", socket_path,
+			 strerror(errno));
+	else if (plx_credentials_check(fd, err) == 0)
 		return fd;
-	plx_fail(err, "cannot connect to %s: %s", socket_path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 	return -1;
 }
 
-static void become_relay(const char *node, uint32_t job_id, const char *there,
+static void become_relay(const char *node, uint32_t job_id,
 			 const struct plx_environ *env, int fd)
 {
 	char self[ARGUMENT] = "";
 	char job[ARGUMENT];
 	char where[ARGUMENT];
-	char option[ARGUMENT];
 	char *args[] = { (char *) "srun",
 			 job,
 			 where,
@@ -61,18 +65,37 @@ static void become_relay(const char *node, uint32_t job_id, const char *there,
 			 (char *) "--quiet",
 			 (char *) "--export=ALL",
 			 self,
-			 option,
+			 (char *) "--" PLX_RELAY_OPTION,
 			 NULL };
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		_exit(1);
 	snprintf(job, sizeof(job), "--jobid=%u", job_id);
 	snprintf(where, sizeof(where), "--nodelist=%s", node);
-	snprintf(option, sizeof(option), "--" PLX_RELAY_OPTION "=%s", there);
 	dup2(fd, STDIN_FILENO);
 	dup2(fd, STDOUT_FILENO);
 	execvpe("srun", args, env->vars);
 	_exit(127);
+}
+
+/*
+ * Beside dir, under a name that nobody can have taken before: dir's own can be
+ * seen on this machine.
+ */
+static int name_folder(const char *dir, char *there, size_t size,
+		       struct plx_error *err)
+{
+	const char *slash = strrchr(dir, '/');
+	char secret[PLX_SECRET_SIZE];
+	int length;
+
+	if (plx_secret_draw(secret, err) < 0)
+		return -1;
+	length = snprintf(there, size, "%.*s/pollux-%s",
+			  slash ? (int) (slash - dir) : 0, dir, secret);
+	if (length < 0 || (size_t) length >= size)
+		return plx_fail(err, "%s: too long a folder for a socket", dir);
+	return 0;
 }
 
 int plx_relay_start(struct plx_relay *relay, uint32_t job_id, const char *node,
@@ -85,10 +108,12 @@ int plx_relay_start(struct plx_relay *relay, uint32_t job_id, const char *node,
 	int fd = -1;
 
 	plx_relay_stop(relay);
-	/* Another name than dir: both nodes may be one machine. */
-	snprintf(there, sizeof(there), "%s.far", dir);
+	if (name_folder(dir, there, sizeof(there), err) < 0)
+		return -1;
 	snprintf(relay->path, sizeof(relay->path), "%s/" SOCKET_NAME, there);
-	if (plx_environ_init(&env, environ, err) < 0)
+	/* A command line could be read by everybody. */
+	if (plx_environ_init(&env, environ, err) < 0 ||
+	    plx_environ_set(&env, PLX_RELAY_ENV, there, err) < 0)
 		goto done;
 	fd = connect_home(socket, err);
 	if (fd < 0)
@@ -96,7 +121,7 @@ int plx_relay_start(struct plx_relay *relay, uint32_t job_id, const char *node,
 	relay->pid = fork();
 	if (relay->pid == 0) {
 		plx_spawned(parent);
-		become_relay(node, job_id, there, &env, fd);
+		become_relay(node, job_id, &env, fd);
 	}
 	if (relay->pid < 0) {
 		relay->pid = 0;
@@ -174,6 +199,17 @@ static void pass_all(int fd)
 	}
 }
 
+/* A connection of ours, or -1: nobody came, or another user. */
+static int accept_own(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd < 0 || plx_credentials_check(fd, NULL) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 /* Rank 0's connection, or -1: srun hung up, or nobody came. */
 static int await(int listener)
 {
@@ -181,20 +217,31 @@ static int await(int listener)
 		{ .fd = listener, .events = POLLIN },
 		{ .fd = STDIN_FILENO, .events = 0 },
 	};
+	double until_s = plx_now_s() + WAIT_S;
+	int fd = -1;
 
-	if (poll(waits, 2, WAIT_MS) <= 0 || !waits[0].revents)
-		return -1;
-	return accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	while (fd < 0 && plx_now_s() < until_s && !waits[1].revents) {
+		poll(waits, 2, (int) (1e3 * (until_s - plx_now_s())) + 1);
+		if (waits[0].revents)
+			fd = accept_own(listener);
+	}
+	return fd;
 }
 
-int plx_relay_run(const char *dir)
+int plx_relay_run(void)
 {
+	const char *dir = getenv(PLX_RELAY_ENV);
 	struct plx_error err;
 	char path[256];
 	int listener = -1;
 	int fd = -1;
 
 	signal(SIGPIPE, SIG_IGN);
+	if (!dir || dir[0] != '/') {
+		fprintf(stderr, "pollux-launch: --" PLX_RELAY_OPTION
+				" is for its own use\n");
+		return EXIT_FAILURE;
+	}
 	snprintf(path, sizeof(path), "%s/" SOCKET_NAME, dir);
 	if (mkdir(dir, 0700) < 0) {
 		fprintf(stderr, "pollux-launch: cannot make %s: %s\n", dir,

@@ -6,7 +6,8 @@
  * shell runs outside the cluster: then rank 0 cannot reach our UNIX socket. A
  * second, tiny step on its node opens a socket there and passes every byte to
  * us through its srun. So nothing but srun's own connections is needed, and
- * no port, key or secret.
+ * no port. The folder there has a name that nobody can guess, and is made anew:
+ * who lays one in its place has to know it first.
  *
  *	rank 0 -- socket there -- relay ==srun== its stdin/stdout -- our socket
  *
@@ -20,7 +21,8 @@
 
 #include "core/error.h"
 
-#define PLX_RELAY_OPTION "relay-in" /* of pollux-launch, for its own use */
+#define PLX_RELAY_OPTION "relay-in"	/* of pollux-launch, for its own use */
+#define PLX_RELAY_ENV	 "POLLUX_RELAY" /* the folder to make, there */
 
 struct plx_relay {
 	pid_t pid;     /* of its srun; 0: none */
@@ -29,8 +31,8 @@ struct plx_relay {
 };
 
 /*
- * Open a socket on node, in a folder named after dir (a private one of ours),
- * whose connection arrives at our socket.
+ * Open a socket on node, in a new folder beside what dir is here, whose
+ * connection arrives at our socket.
  */
 int plx_relay_start(struct plx_relay *relay, uint32_t job_id, const char *node,
 		    const char *dir, const char *socket, struct plx_error *err);
@@ -42,6 +44,6 @@ void plx_relay_reap(struct plx_relay *relay);
 void plx_relay_stop(struct plx_relay *relay);
 
 /* The far end, run by pollux-launch there. An exit code. */
-int plx_relay_run(const char *dir);
+int plx_relay_run(void);
 
 #endif

@@ -15,9 +15,12 @@
 #include "launcher/run_folder.h"
 #include "wire/dir.h"
 
-#define ROOT_MAX 40 /* bytes of the folder of all jobs */
-#define SOCKET	 "socket"
-#define LOCK	 "lock"
+#define TMP	  "/tmp"
+#define ROOT_MAX  40 /* bytes of the folder of all jobs */
+#define OTHER	  6  /* of its name that nobody can guess */
+#define OTHER_MAX 32 /* bytes of what stands before them */
+#define SOCKET	  "socket"
+#define LOCK	  "lock"
 
 bool plx_run_name_ok(const char *name)
 {
@@ -32,6 +35,80 @@ bool plx_run_name_ok(const char *name)
 }
 
 /*
+ * The one whose name comes first of our folders whose names begin as prefix
+ * does and end in six other characters: those that make_other() makes.
+ */
+static int open_other(const char *prefix, char root[PLX_RUN_PATH])
+{
+	int all = plx_dir_shared(TMP, NULL);
+	DIR *list = all >= 0 ? plx_dir_list(all) : NULL;
+	char best[PLX_RUN_PATH] = "";
+	struct dirent *entry;
+	int dir = -1;
+
+	while (list && (entry = readdir(list))) {
+		const char *name = entry->d_name;
+
+		if (!strncmp(name, prefix, strlen(prefix)) &&
+		    strlen(name) == strlen(prefix) + OTHER &&
+		    (!best[0] || strcmp(name, best) < 0) &&
+		    plx_dir_own_private(all, name))
+			strcpy(best, name);
+	}
+	if (best[0]) {
+		snprintf(root, PLX_RUN_PATH, TMP "/%s", best);
+		dir = plx_dir_private(root, NULL);
+	}
+	if (list)
+		closedir(list);
+	if (all >= 0)
+		close(all);
+	return dir;
+}
+
+/* Nobody can know the name before the folder is there. */
+static int make_other(const char *prefix, char root[PLX_RUN_PATH],
+		      struct plx_error *err)
+{
+	int dir;
+
+	snprintf(root, PLX_RUN_PATH, TMP "/%sXXXXXX", prefix);
+	if (!mkdtemp(root))
+		return plx_fail(err, "cannot make a folder in " TMP ": %s",
+				strerror(errno));
+	dir = open_other(prefix, root);
+	return dir >= 0 ? dir : plx_dir_private(root, err);
+}
+
+/*
+ * Of who has no XDG_RUNTIME_DIR. Another user may have taken the name that
+ * can be guessed: then it is one that cannot.
+ */
+static int open_guessable(char root[PLX_RUN_PATH], struct plx_error *err)
+{
+	char prefix[OTHER_MAX];
+	int all = plx_dir_shared(TMP, err);
+	int dir = -1;
+
+	if (all < 0)
+		return -1;
+	snprintf(prefix, sizeof(prefix), "pollux-%ld", (long) geteuid());
+	snprintf(root, PLX_RUN_PATH, TMP "/%s", prefix);
+	if (plx_dir_own_private(all, prefix))
+		dir = plx_dir_private(root, NULL);
+	close(all);
+	if (dir >= 0)
+		return dir;
+	strcat(prefix, ".");
+	dir = open_other(prefix, root);
+	if (dir >= 0)
+		return dir;
+	snprintf(root, PLX_RUN_PATH, TMP "/pollux-%ld", (long) geteuid());
+	dir = plx_dir_private(root, NULL);
+	return dir >= 0 ? dir : make_other(prefix, root, err);
+}
+
+/*
  * The folder of all jobs, opened. Ours alone: nobody else may put a socket
  * there for us to find.
  */
@@ -39,12 +116,10 @@ static int open_root(char root[PLX_RUN_PATH], struct plx_error *err)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 
-	if (runtime && runtime[0] == '/' &&
-	    strlen(runtime) + sizeof("/pollux") <= ROOT_MAX)
-		snprintf(root, PLX_RUN_PATH, "%s/pollux", runtime);
-	else
-		snprintf(root, PLX_RUN_PATH, "/tmp/pollux-%ld",
-			 (long) geteuid());
+	if (!runtime || runtime[0] != '/' ||
+	    strlen(runtime) + sizeof("/pollux") > ROOT_MAX)
+		return open_guessable(root, err);
+	snprintf(root, PLX_RUN_PATH, "%s/pollux", runtime);
 	return plx_dir_private(root, err);
 }
 
@@ -135,7 +210,7 @@ int plx_run_take(const char *name, bool *taken, struct plx_error *err)
 	return fd;
 }
 
-void plx_run_release(const char *name, int lock)
+void plx_run_forget(const char *name, int lock)
 {
 	char root[PLX_RUN_PATH];
 	int all = open_root(root, NULL);

@@ -19,7 +19,7 @@ bool plx_run_name_ok(const char *name);
 int plx_run_take(const char *name, bool *taken, struct plx_error *err);
 
 /* Forget it; closes the lock. */
-void plx_run_release(const char *name, int lock);
+void plx_run_forget(const char *name, int lock);
 
 /* The socket of a job, whether it lives or not. */
 int plx_run_socket(const char *name, char path[PLX_RUN_PATH],

@@ -30,6 +30,7 @@
 #include "launcher/sick.h"
 #include "launcher/takeover.h"
 
+#include "wire/secret.h"
 #define PLX_GENERATIONS 2 /* that live at once */
 
 struct plx_launcher {
@@ -57,13 +58,14 @@ struct plx_launcher {
 	struct plx_generation *next; /* warm beside it, NULL: none */
 	struct plx_generation *old;  /* on its way out, NULL: none */
 	struct plx_step_order order;
-	uint64_t newest;      /* generation's number, so far */
-	double cool_until_s;  /* no handover before */
-	int failed_handovers; /* in a row */
-	char crc[32];	      /* of the state last saved */
-	char samples[32];     /* trained when it was */
-	bool ever_met;	      /* the training speaks to us */
-	int starts;	      /* so far */
+	char key[PLX_SECRET_SIZE]; /* of this run, handed down to ranks */
+	uint64_t newest;	   /* generation's number, so far */
+	double cool_until_s;	   /* no handover before */
+	int failed_handovers;	   /* in a row */
+	char crc[32];		   /* of the state last saved */
+	char samples[32];	   /* trained when it was */
+	bool ever_met;		   /* the training speaks to us */
+	int starts;		   /* so far */
 	struct plx_alien alien;
 	struct plx_terminal *terminal; /* NULL: none */
 	double drawn_s;		       /* its line */

@@ -18,6 +18,7 @@
 #include "launcher/environ.h"
 #include "launcher/guard.h"
 #include "launcher/peer.h"
+#include "launcher/port.h"
 #include "launcher/spawn.h"
 #include "launcher/step_line.h"
 #include "wire/env.h"
@@ -79,8 +80,7 @@ static int set_meeting(struct plx_environ *env,
 		const char *name;
 		uint64_t value;
 	} numbers[] = {
-		{ "MASTER_PORT",
-		  (uint64_t) plx_port_of(order->job_id, order->generation) },
+		{ "MASTER_PORT", (uint64_t) plx_port_draw() },
 		{ "TORCHELASTIC_RUN_ID", order->job_id },
 		{ "TORCHELASTIC_RESTART_COUNT", (uint64_t) step->number },
 		{ "TORCHELASTIC_MAX_RESTARTS", (uint64_t) order->max_restarts },
@@ -135,6 +135,7 @@ static int prepare_environ(struct plx_environ *env,
 		{ PLX_ENV_CHECKPOINTS, order->folder },
 		{ PLX_ENV_PARAMS, order->params },
 		{ PLX_ENV_WARM, order->warm ? "1" : NULL },
+		{ PLX_ENV_KEY, order->key },
 	};
 
 	if (plx_environ_init(env, environ, err) < 0 ||

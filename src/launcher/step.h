@@ -40,6 +40,7 @@ struct plx_step_order {
 	const char *spared;	   /* nodes without ranks; NULL, "": none */
 	const char *folder;	   /* of checkpoints */
 	const char *params;	   /* --scheduler-params, NULL: not elastic */
+	const char *key;	   /* of the run (wire/secret.h), NULL: none */
 	char *const *shim;	   /* starts each rank's program, NULL: none */
 	int max_restarts;	   /* told to the program */
 	bool local;		   /* on this machine, by mpirun */

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "wire/channel.h"
+#include "wire/credentials.h"
 
 #define SEND_TIMEOUT_S	2.0
 #define RETRY_CONNECT_S 0.02
@@ -122,8 +122,7 @@ static struct plx_channel *wrap(int fd, struct plx_error *err)
 
 struct plx_channel *plx_accept(int listener, struct plx_error *err)
 {
-	struct ucred peer = { 0 };
-	socklen_t size = sizeof(peer);
+	struct plx_error why;
 	int fd;
 
 	if (err)
@@ -135,10 +134,8 @@ struct plx_channel *plx_accept(int listener, struct plx_error *err)
 				 strerror(errno));
 		return NULL;
 	}
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-	    peer.uid != geteuid()) {
-		plx_fail(err, "refused a connection from user %ju",
-			 (uintmax_t) peer.uid);
+	if (plx_credentials_check(fd, &why) < 0) {
+		plx_fail(err, "refused a connection: %.200s", why.text);
 		close(fd);
 		return NULL;
 	}
@@ -169,6 +166,7 @@ struct plx_channel *plx_connect(const char *path, double timeout_s,
 							   1e9) };
 	double deadline_s = now_s() + timeout_s;
 	struct sockaddr_un address;
+	struct plx_error why;
 	int fd;
 
 	if (address_of(path, &address, err) < 0)
@@ -181,6 +179,13 @@ struct plx_channel *plx_connect(const char *path, double timeout_s,
 	if (fd < 0) {
 		plx_fail(err, "cannot connect to %s: %s", path,
 			 strerror(errno));
+		return NULL;
+	}
+	/* Nothing of it is read before: it may be somebody else's. */
+	if (plx_credentials_check(fd, &why) < 0) {
+		plx_fail(err, "socket %.100s is not used: %.120s", path,
+			 why.text);
+		close(fd);
 		return NULL;
 	}
 	return wrap(fd, err);

@@ -24,10 +24,16 @@ struct plx_channel; /* one connection */
  */
 int plx_listen(const char *path, struct plx_error *err);
 
-/* Accept one peer of the same user; NULL without err text when none waits. */
+/*
+ * Accept one peer, of the same user or root. NULL without err text when none
+ * waits.
+ */
 struct plx_channel *plx_accept(int listener, struct plx_error *err);
 
-/* Connect to path, waiting at most timeout_s. NULL with err set. */
+/*
+ * Connect to path, waiting at most timeout_s. NULL with err set, also when
+ * another user listens there: then nothing was read or sent.
+ */
 struct plx_channel *plx_connect(const char *path, double timeout_s,
 				struct plx_error *err);
 

@@ -243,6 +243,15 @@ bool plx_dir_owns(int dir, const char *name)
 	       st.st_uid == geteuid();
 }
 
+bool plx_dir_own_private(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 int plx_dir_rename(int dir, const char *from, const char *to)
 {
 	return renameat(dir, from, dir, to);

@@ -63,6 +63,9 @@ int plx_dir_named_file(const char *path, int flags);
 /* Does `dir` have something of this name that is the caller's and no link? */
 bool plx_dir_owns(int dir, const char *name);
 
+/* Does it have a folder of that name where the caller alone may write? */
+bool plx_dir_own_private(int dir, const char *name);
+
 /* Rename in `dir`; a link is renamed itself. 0, or -1 with errno set. */
 int plx_dir_rename(int dir, const char *from, const char *to);
 

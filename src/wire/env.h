@@ -22,5 +22,7 @@
  * run there as "NEXT:ID,ID"; those below NEXT and not named do not.
  */
 #define PLX_ENV_CONSTRAIN "POLLUX_CONSTRAIN"
+/* The run's key (wire/secret.h), the same for all its starts. */
+#define PLX_ENV_KEY "POLLUX_KEY"
 
 #endif

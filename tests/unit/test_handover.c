@@ -182,6 +182,7 @@ static void begin(struct generation *g, int number, int ranks, bool warm)
 	snprintf(text, sizeof(text), "%d", number);
 	setenv(PLX_ENV_SOCKET, path, 1);
 	setenv(PLX_ENV_JOB, folder, 1);
+	setenv(PLX_ENV_KEY, "0123456789abcdef0123456789abcdef", 1);
 	setenv(PLX_ENV_GENERATION, text, 1);
 	setenv(PLX_ENV_WARM, warm ? "1" : "0", 1);
 	g->states = calloc((size_t) ranks, sizeof(*g->states));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_launch_local.c - mpirun's line, --on-resize, names, ports, progress */
+/* test_launch_local.c - mpirun's line, --on-resize, names, progress */
 
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launcher/address.h"
 #include "launcher/local.h"
 #include "launcher/options.h"
 #include "launcher/progress.h"
@@ -116,17 +115,6 @@ static void mpirun_starts_each_rank_through_the_shim(void **state)
 	free(args);
 }
 
-static void two_generations_meet_at_two_ports(void **state)
-{
-	(void) state;
-	for (uint64_t g = 1; g < 200; g++) {
-		int now = plx_port_of(4711, g);
-
-		assert_true(now >= 20000 && now < 32768);
-		assert_int_not_equal(now, plx_port_of(4711, g + 1));
-	}
-}
-
 static void names_that_lead_elsewhere_are_refused(void **state)
 {
 	(void) state;
@@ -160,7 +148,7 @@ static void a_name_is_held_once(void **state)
 	assert_int_equal(0, plx_run_find(path, path, &err));
 	assert_int_equal(-1, plx_run_find("b", path, &err));
 	assert_string_equal("no job is called b; there is: a", err.text);
-	plx_run_release("a", lock);
+	plx_run_forget("a", lock);
 	assert_int_equal(-1, plx_run_find("a", path, &err));
 	/* A folder that others may write to is no place for a socket. */
 	snprintf(path, sizeof(path), "%s/pollux", root);
@@ -205,7 +193,6 @@ int main(void)
 		cmocka_unit_test(how_to_stop_is_read),
 		cmocka_unit_test(a_stop_that_cannot_work_is_refused),
 		cmocka_unit_test(mpirun_starts_each_rank_through_the_shim),
-		cmocka_unit_test(two_generations_meet_at_two_ports),
 		cmocka_unit_test(names_that_lead_elsewhere_are_refused),
 		cmocka_unit_test(a_name_is_held_once),
 		cmocka_unit_test(progress_is_one_line),

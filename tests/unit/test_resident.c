@@ -14,6 +14,7 @@
 #include "agent/resident.h"
 #include "core/crc.h"
 #include "unit.h"
+#include "wire/env.h"
 
 enum {
 	SMALL = 1000,
@@ -256,7 +257,8 @@ static void name_of_test(char name[PLX_NODEMEM_NAME])
 	char job[32];
 
 	snprintf(job, sizeof(job), "test %d", (int) getpid());
-	plx_nodemem_name(name, job, 1);
+	setenv(PLX_ENV_KEY, "0123456789abcdef0123456789abcdef", 1);
+	assert_int_equal(0, plx_nodemem_name(name, job, 1, NULL));
 }
 
 /* What another process finds under this name: its exit code. */
@@ -370,8 +372,8 @@ static void long_names_fit_and_differ(void **state)
 	(void) state;
 	memset(job, 'x', sizeof(job) - 1);
 	job[sizeof(job) - 1] = '\0';
-	plx_nodemem_name(a, job, 1);
-	plx_nodemem_name(b, job, 2);
+	assert_int_equal(0, plx_nodemem_name(a, job, 1, NULL));
+	assert_int_equal(0, plx_nodemem_name(b, job, 2, NULL));
 	assert_true(strlen(a) < sizeof(a) - 1);
 	assert_string_not_equal(a, b);
 }
