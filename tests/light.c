@@ -75,16 +75,29 @@ static void tell_progress(void)
 		hint->samples_left = 0;
 }
 
+static struct plx_job_who us(void)
+{
+	return (struct plx_job_who){ .id = set.id,
+				     .elastic = true,
+				     .home = set.home };
+}
+
 /* Write the status; what does not get through is tried again. */
 static void tell(void)
 {
 	char fields[PLX_FIELDS_MAX];
+	struct plx_job_words words = { .fields = fields, .bare = fields };
+	struct plx_job_who who = us();
+	struct plx_job seen = { .id = 0 };
 	struct plx_error err;
-	bool shortened;
+	bool bad;
 
 	tell_progress();
-	if (plx_status_write(&set.status, fields, sizeof(fields), &err) < 0 ||
-	    plx_job_publish(set.id, fields, fields, &shortened, &err) < 0) {
+	bad = plx_status_write(&set.status, fields, sizeof(fields), &err) < 0 ||
+	      plx_job_publish(&who, &words, &seen, &err) < 0;
+	if (seen.id)
+		plx_job_release(&seen);
+	if (bad) {
 		say("trouble", err.text);
 		my.told[0] = '\0';
 		return;
@@ -224,10 +237,11 @@ static void follow(void)
 /* False: slurmctld does not answer. */
 static bool look(bool first)
 {
+	struct plx_job_who who = us();
 	struct plx_job job;
 	struct plx_error err;
 
-	if (plx_job_load(set.id, true, set.home, &job, &err) < 0) {
+	if (plx_job_load(&who, &job, &err) < 0) {
 		say("trouble", err.text);
 		return false;
 	}

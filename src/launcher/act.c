@@ -194,6 +194,7 @@ void plx_raise(struct plx_launcher *l, enum plx_event event)
 			l->deadline_s = 0;
 		l->stage = next.stage;
 		l->stage_s = plx_now_s();
+		plx_looks_anew(&l->looks);
 	}
 	actions[next.action](l);
 	plx_handover_give_back(l);

@@ -19,10 +19,11 @@
 #include "core/fields.h"
 #include "launcher/clerk.h"
 #include "launcher/clock.h"
+#include "launcher/looks.h"
 #include "wire/thread.h"
 
 #define BACKOFF_FIRST_S 0.25
-#define BACKOFF_LAST_S	4.0
+#define BACKOFF_LAST_S	16.0
 
 enum order {
 	ORDER_NONE,
@@ -33,9 +34,8 @@ enum order {
 };
 
 struct plx_clerk {
-	uint32_t job_id;
-	bool elastic;
-	const char *home;
+	struct plx_job_who who;
+	uint32_t seed; /* of the rhythm of tries */
 	struct plx_registry registry;
 	int fd;
 	pthread_t thread;
@@ -94,24 +94,40 @@ static void hand_in(struct plx_clerk *clerk, const struct plx_error *trouble)
 		;
 }
 
+/* With the mutex held; *job is news, and not the caller's any more. */
+static void keep_job(struct plx_clerk *clerk, const struct plx_job *job,
+		     double began_s)
+{
+	if (clerk->news.has_job)
+		plx_job_release(&clerk->news.job);
+	clerk->news.has_job = true;
+	clerk->news.job = *job;
+	clerk->news.looked_s = began_s;
+}
+
 /* These three are called with the mutex held and give it up meanwhile. */
 static void do_publish(struct plx_clerk *clerk)
 {
 	unsigned int number = clerk->wanted;
 	char fields[PLX_FIELDS_MAX];
 	char bare[PLX_FIELDS_MAX];
+	struct plx_job_words words = { .fields = fields, .bare = bare };
+	double began_s = plx_now_s();
 	struct plx_error err;
-	bool shortened;
+	struct plx_job seen;
 	int rc;
 
 	strcpy(fields, clerk->fields);
 	strcpy(bare, clerk->bare);
 	pthread_mutex_unlock(&clerk->mutex);
-	rc = clerk->registry.publish(clerk->registry.self, fields, bare,
-				     &shortened, &err);
+	rc = clerk->registry.publish(clerk->registry.self, &words, &seen, &err);
 	pthread_mutex_lock(&clerk->mutex);
+	if (seen.id)
+		keep_job(clerk, &seen, began_s);
 	if (rc < 0) {
-		clerk->retry_s = plx_now_s() + clerk->backoff_s;
+		clerk->retry_s =
+			plx_now_s() +
+			plx_looks_jitter(&clerk->seed, clerk->backoff_s);
 		clerk->backoff_s *= 2;
 		if (clerk->backoff_s > BACKOFF_LAST_S)
 			clerk->backoff_s = BACKOFF_LAST_S;
@@ -119,7 +135,7 @@ static void do_publish(struct plx_clerk *clerk)
 		clerk->backoff_s = BACKOFF_FIRST_S;
 		clerk->news.published = number;
 		clerk->news.published_s = plx_now_s();
-		clerk->news.shortened = shortened;
+		clerk->news.shortened = words.shortened;
 	}
 	hand_in(clerk, rc < 0 ? &err : NULL);
 }
@@ -151,13 +167,8 @@ static void do_look(struct plx_clerk *clerk)
 	pthread_mutex_unlock(&clerk->mutex);
 	rc = clerk->registry.load(clerk->registry.self, &job, &err);
 	pthread_mutex_lock(&clerk->mutex);
-	if (rc == 0) {
-		if (clerk->news.has_job)
-			plx_job_release(&clerk->news.job);
-		clerk->news.has_job = true;
-		clerk->news.job = job;
-		clerk->news.looked_s = began_s;
-	}
+	if (rc == 0)
+		keep_job(clerk, &job, began_s);
 	hand_in(clerk, rc < 0 ? &err : NULL);
 }
 
@@ -186,16 +197,15 @@ static int load_job(void *self, struct plx_job *job, struct plx_error *err)
 {
 	const struct plx_clerk *clerk = self;
 
-	return plx_job_load(clerk->job_id, clerk->elastic, clerk->home, job,
-			    err);
+	return plx_job_load(&clerk->who, job, err);
 }
 
-static int publish_job(void *self, const char *fields, const char *bare,
-		       bool *shortened, struct plx_error *err)
+static int publish_job(void *self, struct plx_job_words *words,
+		       struct plx_job *seen, struct plx_error *err)
 {
 	const struct plx_clerk *clerk = self;
 
-	return plx_job_publish(clerk->job_id, fields, bare, shortened, err);
+	return plx_job_publish(&clerk->who, words, seen, err);
 }
 
 static int signal_step(void *self, const char *name, int signal,
@@ -203,7 +213,7 @@ static int signal_step(void *self, const char *name, int signal,
 {
 	const struct plx_clerk *clerk = self;
 
-	return plx_job_signal_step(clerk->job_id, name, signal, err);
+	return plx_job_signal_step(clerk->who.id, name, signal, err);
 }
 
 static void init_sync(struct plx_clerk *clerk)
@@ -226,9 +236,10 @@ struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
 		plx_fail(err, "out of memory");
 		return NULL;
 	}
-	clerk->job_id = job_id;
-	clerk->elastic = elastic;
-	clerk->home = home;
+	clerk->who = (struct plx_job_who){ .id = job_id,
+					   .elastic = elastic,
+					   .home = home };
+	clerk->seed = job_id + (uint32_t) getpid();
 	clerk->registry = (struct plx_registry){ .self = clerk,
 						 .load = load_job,
 						 .publish = publish_job,

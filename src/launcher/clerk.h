@@ -4,7 +4,8 @@
  *
  * A thread that reads the job's record, writes its status and kills steps.
  * Every call here returns at once; only the newest status is written, again
- * and again while slurmctld is away. One user: the main loop.
+ * and again while slurmctld is away, and tells what the record said before. One
+ * user: the main loop.
  */
 #ifndef PLX_LAUNCHER_CLERK_H
 #define PLX_LAUNCHER_CLERK_H
@@ -22,7 +23,7 @@ struct plx_clerk;
 struct plx_news {
 	bool has_job;
 	struct plx_job job;	/* the caller's to release */
-	double looked_s;	/* when that look began, CLOCK_MONOTONIC */
+	double looked_s;	/* when it was read, CLOCK_MONOTONIC */
 	unsigned int published; /* number of the last status written */
 	double published_s;	/* when it was */
 	bool shortened;		/* it did not fit with its hint */

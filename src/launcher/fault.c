@@ -8,13 +8,15 @@
 #include "launcher/fault.h"
 #include "launcher/state.h"
 
-#define SRUN_TIMES  12	/* it is tried, if it can start no ranks */
-#define SRUN_WAIT_S 5.0 /* at most between two tries */
-#define SIGNAL_CODE 128 /* exit codes above it: killed */
-#define NOTE_LOOK_S 1.0
-#define SRUN_SEES_S 3.0	 /* by then srun knows that a rank is gone */
-#define USR1_S	    5.0	 /* from a SIGUSR1 to the end of what it killed */
-#define OWN_SLEEP_S 20.0 /* between two looks: we were stopped ourselves */
+#define SRUN_TIMES    12  /* it is tried, if it can start no ranks */
+#define SRUN_WAIT_S   5.0 /* at most between two tries */
+#define SIGNAL_CODE   128 /* exit codes above it: killed */
+#define NOTE_LOOK_S   1.0
+#define SRUN_SEES_S   3.0  /* by then srun knows that a rank is gone */
+#define USR1_S	      5.0  /* from a SIGUSR1 to the end of what it killed */
+#define SILENT_S      3.0  /* at least, and */
+#define SILENT_FACTOR 3.0  /* of the longest silence so far */
+#define OWN_SLEEP_S   20.0 /* between two looks: we were stopped ourselves */
 
 /*
  * Each try has to wait for slurmctld's word on where the job's GPUs are: while
@@ -98,6 +100,15 @@ static bool should_move(const struct plx_launcher *l)
 	return plx_generation_lives(l->now) && plx_stage_trains(l->stage) &&
 	       l->stage != PLX_STAGE_HANDING && l->stage != PLX_STAGE_TAKING &&
 	       l->stage != PLX_STAGE_RESUMING;
+}
+
+double plx_fault_silent_s(const struct plx_launcher *l)
+{
+	const struct plx_hang *hang = &l->fault.hang;
+
+	if (!hang->beats || !should_move(l))
+		return INFINITY;
+	return hang->beat_s + fmax(SILENT_S, SILENT_FACTOR * hang->longest_s);
 }
 
 /* Survivors save what they have; then srun is told, then killed. */

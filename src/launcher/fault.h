@@ -48,6 +48,12 @@ double plx_fault_wait_s(const struct plx_launcher *l);
 void plx_fault_hello(struct plx_launcher *l);
 void plx_fault_beat(struct plx_launcher *l, uint64_t step);
 
+/*
+ * When the ranks are silent for longer than they were wont to be, if nothing
+ * is heard until then; INFINITY: none is awaited. Not yet a fault, see hang.h.
+ */
+double plx_fault_silent_s(const struct plx_launcher *l);
+
 /* When to look again at the latest; INFINITY: no need. */
 double plx_fault_due_s(const struct plx_launcher *l);
 

@@ -11,7 +11,10 @@
 
 #include "client/libslurm.h"
 #include "core/section.h"
+#include "launcher/clock.h"
 #include "launcher/job.h"
+
+#define KNOWN_S 300.0 /* a node's machine is taken to be the same */
 
 const bool plx_job_slurm = true;
 
@@ -100,21 +103,21 @@ done:
 	return rc;
 }
 
-/* Is rank 0's node another machine? One machine may play several nodes. */
-static int check_away(const char *home, const struct plx_layout *layout,
-		      bool *away, struct plx_error *err)
+/* Machines of nodes are as they are for a while: by the clerk's thread alone.
+ */
+static struct known {
+	char node[PLX_NODE_NAME_SIZE];
+	bool away;
+	double until_s;
+} known[2];
+
+static int ask_away(const char *first, bool *away, struct plx_error *err)
 {
 	char own[PLX_NODE_NAME_SIZE] = "";
 	node_info_msg_t *answer = NULL;
-	char *first;
 
-	*away = false;
-	if (!layout->ranks)
-		return 0;
-	first = layout->nodes[0].name;
-	if (home && !strcmp(first, home))
-		return 0;
-	if (slurm_load_node_single(&answer, first, SHOW_ALL) != SLURM_SUCCESS)
+	if (slurm_load_node_single(&answer, (char *) first, SHOW_ALL) !=
+	    SLURM_SUCCESS)
 		return plx_fail(err, "cannot read the record of node %s: %s",
 				first, slurm_strerror(errno));
 	gethostname(own, sizeof(own) - 1);
@@ -123,6 +126,31 @@ static int check_away(const char *home, const struct plx_layout *layout,
 		!answer->node_array->node_hostname ||
 		strcmp(answer->node_array->node_hostname, own) != 0;
 	slurm_free_node_info_msg(answer);
+	return 0;
+}
+
+/*
+ * Is rank 0's node another machine? One machine may play several nodes. What a
+ * node was not long ago is kept in that place.
+ */
+static int check_away(const char *home, const struct plx_layout *layout,
+		      struct known *was, bool *away, struct plx_error *err)
+{
+	const char *first;
+
+	*away = false;
+	if (!layout->ranks)
+		return 0;
+	first = layout->nodes[0].name;
+	if (home && !strcmp(first, home))
+		return 0;
+	if (strcmp(was->node, first) != 0 || plx_now_s() >= was->until_s) {
+		if (ask_away(first, &was->away, err) < 0)
+			return -1;
+		snprintf(was->node, sizeof(was->node), "%s", first);
+		was->until_s = plx_now_s() + KNOWN_S;
+	}
+	*away = was->away;
 	return 0;
 }
 
@@ -216,40 +244,47 @@ static int read_record(const slurm_job_info_t *record, bool elastic,
 	return read_aim(record, job, err);
 }
 
-int plx_job_load(uint32_t id, bool elastic, const char *home,
-		 struct plx_job *job, struct plx_error *err)
+static int read_answer(const struct plx_job_who *who,
+		       const job_info_msg_t *answer, struct plx_job *job,
+		       struct plx_error *err)
 {
-	struct plx_job read = { .id = id };
-	job_info_msg_t *answer = NULL;
+	if (answer->record_count < 1) {
+		job->over = true;
+		return 0;
+	}
+	read_limit(answer->job_array, answer->last_update, job);
+	if (read_record(answer->job_array, who->elastic, job, err) < 0)
+		return -1;
+	if (who->home) {
+		plx_layout_lead(&job->layout, who->home);
+		plx_layout_lead(&job->aim, who->home);
+	}
+	if (check_away(who->home, &job->layout, &known[0], &job->away, err) < 0)
+		return -1;
+	return check_away(who->home, &job->aim, &known[1], &job->aim_away, err);
+}
 
-	if (slurm_load_job(&answer, id, SHOW_DETAIL) != SLURM_SUCCESS) {
+int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
+		 struct plx_error *err)
+{
+	struct plx_job read = { .id = who->id };
+	job_info_msg_t *answer = NULL;
+	int rc;
+
+	if (slurm_load_job(&answer, who->id, SHOW_DETAIL) != SLURM_SUCCESS) {
 		if (errno != ESLURM_INVALID_JOB_ID)
-			return fail_slurm(err, "read the record", id);
+			return fail_slurm(err, "read the record", who->id);
 		read.over = true;
 		*job = read;
 		return 0;
 	}
-	if (answer->record_count >= 1)
-		read_limit(answer->job_array, answer->last_update, &read);
-	if (answer->record_count < 1)
-		read.over = true;
-	else if (read_record(answer->job_array, elastic, &read, err) < 0) {
-		free_answer(answer);
-		plx_job_release(&read);
-		return -1;
-	}
+	rc = read_answer(who, answer, &read, err);
 	free_answer(answer);
-	if (home) {
-		plx_layout_lead(&read.layout, home);
-		plx_layout_lead(&read.aim, home);
-	}
-	if (check_away(home, &read.layout, &read.away, err) < 0 ||
-	    check_away(home, &read.aim, &read.aim_away, err) < 0) {
+	if (rc < 0)
 		plx_job_release(&read);
-		return -1;
-	}
-	*job = read;
-	return 0;
+	else
+		*job = read;
+	return rc;
 }
 
 void plx_job_release(struct plx_job *job)
@@ -258,14 +293,23 @@ void plx_job_release(struct plx_job *job)
 	plx_layout_release(&job->aim);
 }
 
-static int load_comment(uint32_t id, char comment[PLX_COMMENT_MAX],
+/* The user's text may have changed, so it is read each time. */
+static int load_comment(const struct plx_job_who *who,
+			char comment[PLX_COMMENT_MAX], struct plx_job *seen,
 			struct plx_error *err)
 {
+	struct plx_job read = { .id = who->id };
 	job_info_msg_t *answer = NULL;
+	uint32_t id = who->id;
+	struct plx_error why;
 	int rc = 0;
 
-	if (slurm_load_job(&answer, id, 0) != SLURM_SUCCESS)
+	if (slurm_load_job(&answer, id, SHOW_DETAIL) != SLURM_SUCCESS)
 		return fail_slurm(err, "read the comment", id);
+	if (read_answer(who, answer, &read, &why) == 0)
+		*seen = read;
+	else
+		plx_job_release(&read);
 	comment[0] = '\0';
 	if (answer->record_count > 0 && answer->job_array->comment) {
 		const char *text = answer->job_array->comment;
@@ -282,26 +326,29 @@ static int load_comment(uint32_t id, char comment[PLX_COMMENT_MAX],
 	return rc;
 }
 
-int plx_job_publish(uint32_t id, const char *fields, const char *bare,
-		    bool *shortened, struct plx_error *err)
+int plx_job_publish(const struct plx_job_who *who, struct plx_job_words *words,
+		    struct plx_job *seen, struct plx_error *err)
 {
 	char comment[PLX_COMMENT_MAX];
 	char text[PLX_COMMENT_MAX];
 	job_desc_msg_t update;
 
-	*shortened = false;
-	if (load_comment(id, comment, err) < 0)
+	seen->id = 0;
+	words->shortened = false;
+	if (load_comment(who, comment, seen, err) < 0)
 		return -1;
-	if (plx_section_put(comment, fields, text, sizeof(text), err) < 0) {
-		*shortened = true;
-		if (plx_section_put(comment, bare, text, sizeof(text), err) < 0)
+	if (plx_section_put(comment, words->fields, text, sizeof(text), err) <
+	    0) {
+		words->shortened = true;
+		if (plx_section_put(comment, words->bare, text, sizeof(text),
+				    err) < 0)
 			return -1;
 	}
 	slurm_init_job_desc_msg(&update);
-	plx_slurm_name_job(&update, id);
+	plx_slurm_name_job(&update, who->id);
 	update.comment = text;
 	if (slurm_update_job(&update) != SLURM_SUCCESS)
-		return fail_slurm(err, "write the comment", id);
+		return fail_slurm(err, "write the comment", who->id);
 	return 0;
 }
 

@@ -36,6 +36,20 @@ struct plx_job {
 	char status[PLX_FIELDS_MAX]; /* our section of its comment, "": none */
 };
 
+/* Which job, and how its record is to be read. */
+struct plx_job_who {
+	uint32_t id;
+	bool elastic;	  /* parked, not rigid, when it has no GPUs */
+	const char *home; /* our node, NULL: not a node of the cluster */
+};
+
+/* What is to stand in its comment. */
+struct plx_job_words {
+	const char *fields;
+	const char *bare; /* when that is too long */
+	bool shortened;	  /* it was: set by plx_job_publish() */
+};
+
 /* False: built without libslurm, every call here fails. */
 extern const bool plx_job_slurm;
 
@@ -43,21 +57,22 @@ extern const bool plx_job_slurm;
 void plx_job_setup(void);
 
 /*
- * What slurmctld says now. With elastic, a job without GPUs is parked as soon
- * as it was ever given a target; otherwise its tasks are spread over CPUs.
- * Rank 0 is put on home (our node, may be NULL) if that has ranks.
- * *job is overwritten on success; the caller's to release.
+ * What slurmctld says now. An elastic job without GPUs is parked as soon as it
+ * was ever given a target; otherwise its tasks are spread over CPUs. Rank 0 is
+ * put on home if that has ranks. *job is overwritten on success; the caller's
+ * to release.
  */
-int plx_job_load(uint32_t id, bool elastic, const char *home,
-		 struct plx_job *job, struct plx_error *err);
+int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
+		 struct plx_error *err);
 void plx_job_release(struct plx_job *job);
 
 /*
- * Put fields into the job's comment, the user's text kept. When the comment
- * would be too long, bare (shorter) is tried; *shortened says so.
+ * Put words into the job's comment, the user's text kept. The record that was
+ * read for that is the caller's to release if *seen has an id afterwards, also
+ * when the words could not be written.
  */
-int plx_job_publish(uint32_t id, const char *fields, const char *bare,
-		    bool *shortened, struct plx_error *err);
+int plx_job_publish(const struct plx_job_who *who, struct plx_job_words *words,
+		    struct plx_job *seen, struct plx_error *err);
 
 /* Signal the job's running steps of that name; none is no failure. */
 int plx_job_signal_step(uint32_t id, const char *name, int signal,

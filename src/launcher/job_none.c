@@ -21,12 +21,10 @@ void plx_job_setup(void)
 {
 }
 
-int plx_job_load(uint32_t id, bool elastic, const char *home,
-		 struct plx_job *job, struct plx_error *err)
+int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
+		 struct plx_error *err)
 {
-	(void) id;
-	(void) elastic;
-	(void) home;
+	(void) who;
 	(void) job;
 	return refuse(err);
 }
@@ -37,13 +35,12 @@ void plx_job_release(struct plx_job *job)
 	plx_layout_release(&job->aim);
 }
 
-int plx_job_publish(uint32_t id, const char *fields, const char *bare,
-		    bool *shortened, struct plx_error *err)
+int plx_job_publish(const struct plx_job_who *who, struct plx_job_words *words,
+		    struct plx_job *seen, struct plx_error *err)
 {
-	(void) id;
-	(void) fields;
-	(void) bare;
-	(void) shortened;
+	(void) who;
+	(void) words;
+	seen->id = 0;
 	return refuse(err);
 }
 

@@ -121,20 +121,20 @@ static void follow(struct plx_local *local, const struct plx_status *status)
 	}
 }
 
-static int publish(void *self, const char *fields, const char *bare,
-		   bool *shortened, struct plx_error *err)
+static int publish(void *self, struct plx_job_words *words,
+		   struct plx_job *seen, struct plx_error *err)
 {
 	struct plx_local *local = self;
 	char comment[PLX_COMMENT_MAX + PLX_FIELDS_MAX];
 	struct plx_status status;
 
-	(void) bare;
-	*shortened = false;
-	snprintf(comment, sizeof(comment), "[pollux %s]", fields);
+	seen->id = 0;
+	words->shortened = false;
+	snprintf(comment, sizeof(comment), "[pollux %s]", words->fields);
 	if (plx_status_read(comment, &status, err) < 0)
 		return -1;
 	pthread_mutex_lock(&local->mutex);
-	snprintf(local->status, sizeof(local->status), "%s", fields);
+	snprintf(local->status, sizeof(local->status), "%s", words->fields);
 	follow(local, &status);
 	pthread_mutex_unlock(&local->mutex);
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* news.c - what slurmctld says of the job, as events */
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,9 +9,10 @@
 #include "launcher/handover.h"
 #include "launcher/state.h"
 
-#define PASSING_S      30.0 /* for slurmctld to take back what it lent */
-#define WAIT_POLL_S    0.02 /* between looks while an answer is due */
-#define TROUBLE_POLL_S 1.0  /* while slurmctld does not answer */
+#define PASSING_S 30.0 /* for slurmctld to take back what it lent */
+#define ALONE_S	  10.0 /* between looks of who cannot be woken */
+#define FRESH_S	  1.0  /* a look so old tells where to start ranks */
+#define LIMIT_S	  3.0  /* before its time limit is acted on */
 
 /* A target that we have not acknowledged. Serials may fall: slurmctld can
  * come back with an older state. */
@@ -30,7 +32,7 @@ static bool is_passing(const struct plx_launcher *l)
 static void consider_start(struct plx_launcher *l)
 {
 	/* Only a look after the ranks were gone tells where to start. */
-	if (l->looked_s < l->stage_s)
+	if (l->looked_s < fmax(l->stage_s, l->not_before_s - FRESH_S))
 		return;
 	if (is_asked(l))
 		plx_raise(l, PLX_EVENT_ASKED);
@@ -190,15 +192,57 @@ static void settle(struct plx_launcher *l)
 	plx_takeover_status(l);
 }
 
+/* Is slurmctld about to write something that we cannot do without? */
+static bool awaits(const struct plx_launcher *l)
+{
+	switch (l->stage) {
+	case PLX_STAGE_AGREED:
+	case PLX_STAGE_LENDING:
+	case PLX_STAGE_RETURNING:
+		return true;
+	case PLX_STAGE_IDLE:
+		return l->looked_s < l->stage_s ||
+		       (l->job.layout.ranks > 0 &&
+			(is_passing(l) || plx_sick_waits(l)));
+	default:
+		/* A node may be lost, or the ranks take their time. */
+		return plx_now_s() >= plx_fault_silent_s(l);
+	}
+}
+
+static double calm_s(const struct plx_launcher *l)
+{
+	if (l->status.launcher == PLX_WAKE_NONE && !l->settings->registry)
+		return fmin(l->settings->poll_s, ALONE_S);
+	return l->settings->poll_s;
+}
+
+/* What may have changed untold is looked at before we act on it. */
+double plx_look_again_s(const struct plx_launcher *l)
+{
+	const double times_s[] = {
+		plx_limit_due_s(l) - LIMIT_S,
+		plx_fault_silent_s(l),
+		l->stage == PLX_STAGE_IDLE ? l->not_before_s - FRESH_S
+					   : INFINITY,
+	};
+	double first_s = INFINITY;
+
+	/* While slurmctld is away it is asked as often as it bears. */
+	if (l->looks.under_way || l->looks.trouble_s > 0)
+		return INFINITY;
+	for (size_t i = 0; i < sizeof(times_s) / sizeof(times_s[0]); i++) {
+		if (l->looked_s < times_s[i])
+			first_s = fmin(first_s, times_s[i]);
+	}
+	return first_s;
+}
+
 static void take_job(struct plx_launcher *l, struct plx_news *news)
 {
 	plx_job_release(&l->job);
 	l->job = news->job;
 	l->looked_s = news->looked_s;
-	l->looking = false;
-	l->look_due_s = plx_now_s() + l->settings->poll_s;
-	if (l->stage == PLX_STAGE_AGREED || l->stage == PLX_STAGE_LENDING)
-		l->look_due_s = plx_now_s() + WAIT_POLL_S;
 	if (l->job.bad_target)
 		plx_say(l, PLX_VERBOSE, "the target of job %u is unreadable",
 			l->settings->job_id);
@@ -232,7 +276,7 @@ void plx_watch_news(struct plx_launcher *l)
 	if (l->ack_number && news.published >= l->ack_number &&
 	    !l->marks.acked_s) {
 		l->marks.acked_s = news.published_s;
-		l->look_due_s = 0;
+		plx_looks_by(&l->looks, plx_now_s() + PLX_LOOKS_WAIT_FIRST_S);
 	}
 	if (news.shortened && !l->shortened) {
 		l->shortened = true;
@@ -245,10 +289,8 @@ void plx_watch_news(struct plx_launcher *l)
 			 news.trouble.text);
 		plx_say(l, PLX_NORMAL, "%s, trying again", l->trouble);
 	}
-	if (news.is_trouble) {
-		l->looking = false;
-		l->look_due_s = plx_now_s() + TROUBLE_POLL_S;
-	}
+	if (news.is_trouble)
+		plx_looks_failed(&l->looks, plx_now_s(), awaits(l));
 	if (!news.has_job)
 		return;
 	take_job(l, &news);
@@ -256,4 +298,5 @@ void plx_watch_news(struct plx_launcher *l)
 	if (!news.is_trouble)
 		l->trouble[0] = '\0';
 	plx_consider(l);
+	plx_looks_came(&l->looks, plx_now_s(), awaits(l), calm_s(l));
 }

@@ -103,7 +103,8 @@ static const struct argp_option options[] = {
 
 	{ NULL, 0, NULL, 0, "In a Slurm job:", 3 },
 	{ "poll", KEY_POLL, "SECONDS", 0,
-	  "Time between looks at the job's record (default 1)", 0 },
+	  "Time between looks at the job's record while nothing is told "
+	  "(default 30)", 0 },
 	{ "hint-interval", KEY_HINT, "SECONDS", 0,
 	  "Least time between hints passed to the scheduler "
 	  "(default 2)", 0 },
@@ -397,7 +398,7 @@ void plx_options_read(int argc, char **argv, struct plx_command *command)
 {
 	*command = (struct plx_command){
 		.settings = { .mpi = "pmix",
-			      .poll_s = 1,
+			      .poll_s = 30,
 			      .hint_interval_s = 2,
 			      .save_timeout_s = 20,
 			      .limit_margin_s = PLX_LIMIT_MARGIN_S,

@@ -16,8 +16,8 @@ struct plx_registry {
 	/* As plx_job_load(): *job is the caller's to release. */
 	int (*load)(void *self, struct plx_job *job, struct plx_error *err);
 	/* As plx_job_publish(). */
-	int (*publish)(void *self, const char *fields, const char *bare,
-		       bool *shortened, struct plx_error *err);
+	int (*publish)(void *self, struct plx_job_words *words,
+		       struct plx_job *seen, struct plx_error *err);
 	/* As plx_job_signal_step(). */
 	int (*signal_step)(void *self, const char *name, int signal,
 			   struct plx_error *err);

@@ -25,12 +25,13 @@
 #include "launcher/launcher.h"
 #include "launcher/lifecycle.h"
 #include "launcher/limit.h"
+#include "launcher/looks.h"
 #include "launcher/pace.h"
 #include "launcher/pauses.h"
 #include "launcher/sick.h"
 #include "launcher/takeover.h"
-
 #include "wire/secret.h"
+
 #define PLX_GENERATIONS 2 /* that live at once */
 
 struct plx_launcher {
@@ -48,8 +49,7 @@ struct plx_launcher {
 	struct plx_job job; /* as last seen */
 	bool has_job;
 	double looked_s;	      /* when that look began */
-	double look_due_s;	      /* the next one */
-	bool looking;		      /* asked for, not yet there */
+	struct plx_looks looks;	      /* the next ones */
 	char trouble[PLX_ERROR_SIZE]; /* last told, to tell it once */
 
 	/* the ranks' side */
@@ -101,6 +101,9 @@ void plx_watch_peers(struct plx_launcher *l);
 /* own: we sent it ourselves, as somebody asked us to. */
 void plx_watch_signal(struct plx_launcher *l, int signal, bool own);
 void plx_watch_time(struct plx_launcher *l);
+/* news.c: when to look at the job before something is acted on; INFINITY: no
+ * need. */
+double plx_look_again_s(const struct plx_launcher *l);
 
 /* act.c: change stage and do what is to be done. */
 void plx_raise(struct plx_launcher *l, enum plx_event event);

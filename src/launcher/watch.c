@@ -43,8 +43,7 @@ static void lose_now(struct plx_launcher *l, int code)
 	plx_say(l, PLX_VERBOSE, "ranks left, exit code %d%s", code,
 		l->now->said.saved ? ", state saved" : "");
 	plx_raise(l, event);
-	if (!l->looking)
-		l->look_due_s = 0;
+	plx_looks_at_once(&l->looks);
 }
 
 static void lose_next(struct plx_launcher *l, int code)
@@ -73,7 +72,7 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 	} else if (g == l->old) {
 		plx_say(l, PLX_VERBOSE, "old ranks left, exit code %d", code);
 		l->old = NULL;
-		l->look_due_s = 0;
+		plx_looks_at_once(&l->looks);
 	} else {
 		lose_now(l, code);
 	}
@@ -89,7 +88,7 @@ static void watch_steps(struct plx_launcher *l)
 void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 {
 	if (signal == SIGURG) {
-		l->look_due_s = 0;
+		plx_looks_at_once(&l->looks);
 		return;
 	}
 	if (signal == SIGCHLD) {
@@ -118,14 +117,6 @@ void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 	plx_raise(l, PLX_EVENT_STOP);
 }
 
-/* An answer looked for before it could be there costs nothing but a look. */
-static void look(struct plx_launcher *l)
-{
-	l->looking = true;
-	l->look_due_s = INFINITY;
-	plx_clerk_look(l->clerk);
-}
-
 void plx_watch_time(struct plx_launcher *l)
 {
 	double now_s = plx_now_s();
@@ -140,8 +131,10 @@ void plx_watch_time(struct plx_launcher *l)
 	plx_limit_watch(l);
 	plx_alien_watch(l);
 	plx_handover_see_off(l);
-	if (now_s >= l->look_due_s)
-		look(l);
+	if (now_s >= plx_look_again_s(l))
+		plx_looks_at_once(&l->looks);
+	if (plx_looks_begin(&l->looks, now_s))
+		plx_clerk_look(l->clerk);
 	if (l->hint_waits && now_s >= l->hint_due_s) {
 		l->hint_due_s =
 			now_s + fmax(l->settings->hint_interval_s, HINT_S);
