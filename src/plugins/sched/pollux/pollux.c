@@ -13,6 +13,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/extend.h"
+#include "sched/pollux/resize/wake.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/look/notices.h"
 #include "sched/pollux/plan/claims.h"
@@ -73,6 +74,7 @@ static struct {
 	bool freed;	 /* GPUs were given up since */
 	bool due;	 /* a cycle is, once the gap has passed */
 	bool any;	 /* there was a view before */
+	bool changed;	 /* some job's shape, by somebody else */
 	bool waiting;	 /* jobs were, in the last view */
 	double begins_s; /* a moldable job may start then; 0: none */
 	double limit_s;	 /* a job is near its time limit then; 0: none */
@@ -201,6 +203,36 @@ static void _forget_ended(void)
 	pollux_unlock(POLLUX_JUDGE);
 }
 
+/* A node was lost, or an operator took it: who trains there is to know. */
+static void _note_change(struct pollux_track *track,
+			 const struct pollux_job *job, int gpus)
+{
+	track->changed =
+		track->since && track->phase == POLLUX_IDLE &&
+		(track->gpus != gpus || xstrcmp(track->nodes, job->shape) != 0);
+	last.changed |= track->changed;
+}
+
+static void _wake_changed(void)
+{
+	struct pollux_track *track = NULL;
+	struct plx_status status;
+	job_record_t *job = NULL;
+
+	if (!last.changed)
+		return;
+	last.changed = false;
+	pollux_lock(POLLUX_JUDGE);
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		job = track->changed ? find_job_record(track->job_id) : NULL;
+		if (!job || !pollux_record_runs(job))
+			continue;
+		pollux_record_status(job, &status);
+		pollux_wake(job, &status);
+	}
+	pollux_unlock(POLLUX_JUDGE);
+}
+
 /*
  * GPU-seconds before the present shape, of a job seen for the first time:
  * slurmctld was started since, and nobody knows what shapes it had.
@@ -234,6 +266,7 @@ static void _update_tracks(const struct pollux_view *view,
 			pollux_extend_begin(track, &job->target);
 		if (!track->since)
 			track->service_s = _service_before(view, job, gpus);
+		_note_change(track, job, gpus);
 		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
 		pollux_claims_hear(view, j, track);
@@ -246,6 +279,7 @@ static void _update_tracks(const struct pollux_view *view,
 			pollux_ask_again(track, &job->target, params);
 	}
 	_forget_ended();
+	_wake_changed();
 }
 
 /* Has slurmctld touched a job or node since we looked? */

@@ -50,6 +50,9 @@ struct pollux_track {
 	double timeout_s;	    /* for the answer */
 	double deadline_s;	    /* of the phase, monotonic clock */
 	bool due;		    /* something is to be done about it */
+	double woken_s;		    /* its launcher, last; monotonic clock */
+	int wakes;		    /* again, since it was asked */
+	bool changed;		    /* somebody else changed its shape */
 	int from_gpus;		    /* it had before it was asked */
 	int refusals;		    /* in a row */
 	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */

@@ -506,9 +506,15 @@ static void _judge_all(void)
 
 	pollux_lock(POLLUX_JUDGE);
 	for (int i = 0; (track = pollux_track_at(i)); i++) {
-		track->due = track->phase != POLLUX_IDLE &&
-			     _judge(find_job_record(track->job_id), track,
-				    &status) != WAIT;
+		job_record_t *job = NULL;
+
+		track->due = false;
+		if (track->phase == POLLUX_IDLE)
+			continue;
+		job = find_job_record(track->job_id);
+		track->due = _judge(job, track, &status) != WAIT;
+		if (!track->due)
+			pollux_wake_again(job, track);
 	}
 	pollux_unlock(POLLUX_JUDGE);
 }

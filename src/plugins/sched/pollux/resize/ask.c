@@ -119,6 +119,8 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	track->phase = POLLUX_ASKED;
 	track->timeout_s = wish->timeout_s;
 	track->deadline_s = pollux_now_s() + wish->timeout_s;
+	track->woken_s = pollux_now_s();
+	track->wakes = 0;
 	pollux_announce(job, track, PLX_TARGET_ASKED, wish->why);
 	pollux_wake(job, status);
 	pollux_count(POLLUX_DID_ASK);
@@ -278,6 +280,8 @@ void pollux_ask_again(struct pollux_track *track,
 	track->phase =
 		target->state == PLX_TARGET_LENT ? POLLUX_LENT : POLLUX_ASKED;
 	track->steps_before = 0;
+	track->woken_s = 0;
+	track->wakes = 0;
 	track->timeout_s = params->ack_timeout_s;
 	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
 	if (track->phase == POLLUX_LENT)

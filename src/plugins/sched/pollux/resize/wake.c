@@ -4,7 +4,12 @@
 #include <signal.h>
 #include <string.h>
 
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/wake.h"
+
+#define AGAIN_S 2 /* before the next signal; doubles, */
+#define TIMES	3 /* so often */
 
 /* The script's process group; shells ignore SIGURG as everybody does. */
 static void _wake_batch(const job_record_t *job)
@@ -51,6 +56,22 @@ void pollux_wake(job_record_t *job, const struct plx_status *status)
 	step = find_step_record(job, &id);
 	if (step && step->state == JOB_RUNNING && step->step_node_bitmap)
 		signal_step_tasks(step, SIGURG, REQUEST_SIGNAL_TASKS);
+}
+
+void pollux_wake_again(job_record_t *job, struct pollux_track *track)
+{
+	double now_s = pollux_now_s();
+	struct plx_status status;
+
+	if (track->phase != POLLUX_ASKED || !job || !pollux_record_runs(job) ||
+	    now_s < track->woken_s + AGAIN_S * (1 << MIN(track->wakes, TIMES)))
+		return;
+	pollux_record_status(job, &status);
+	if (status.ack == track->target.serial)
+		return;
+	track->woken_s = now_s;
+	track->wakes++;
+	pollux_wake(job, &status);
 }
 
 void pollux_kill_steps(job_record_t *job, const struct plx_status *status,
