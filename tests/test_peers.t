@@ -3,12 +3,18 @@
 #
 # The other user is nobody, the run's is root: so it takes root. What he does
 # to each socket by itself is in tests/unit/test_peers.c.
+#
+# In a network of its own: he takes all ports, and comes to all names there.
+if [ "$(id -u)" = 0 ] && [ -z "${PEERS_APART:-}" ]; then
+	PEERS_APART=1 exec unshare --net bash "$0"
+fi
 . "${POLLUX_SRCDIR}/tests/lib.sh"
 
 use_build_tree
 command -v mpirun >/dev/null || skip_all "there is no mpirun"
 command -v pollux-train >/dev/null || skip_all "pollux-train is not built"
 [ "$(id -u)" = 0 ] || skip_all "only root can be two users"
+ip link set lo up || skip_all "there is no network of its own"
 command -v setpriv >/dev/null || skip_all "there is no setpriv"
 # Nobody may look into the folders of root's own.
 python=/usr/bin/python3
@@ -26,8 +32,10 @@ samples=3000
 mkdir samples
 export POLLUX_SAMPLE_LOG=$WORK/samples
 
+# In the background: what is started is $!, and ends with the test.
 as_nobody() {
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--pdeathsig KILL "$@"
 }
 
 # All that nobody can do without knowing anything, again and again: he comes to
