@@ -110,6 +110,8 @@ move_to_first() {
 	others=$(submit_rigid -N3 -x n1 --gpus-per-node=3 -- 600)
 	wait_until "began_on $1 4 && has_nodes $1 4" 30 || return 1
 	sb scancel "$first"
+	# While it ends its GPUs are nobody's: the job would get one less.
+	wait_until "[ -z \"\$(sb squeue -h -j $first -o %T)\" ]" 20
 	waits=$(submit_rigid -N3 -x n1 --gpus-per-node=1 -- 600)
 	wait_until "began_on $1 4 && has_nodes $1 1" 30 || return 1
 	wait_until "sits_on_its_own $1" 10
