@@ -448,6 +448,45 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 	xfree(arg.job_mem_alloc_rep_count);
 }
 
+/*
+ * When a job has ended on a node, slurmd says so. 22.05 hears that of a job
+ * that runs elsewhere: it opens the node, if it was completing for no other
+ * job. Newer ones take it for an error, so slurmd is asked not to tell.
+ */
+#define POLLUX_SLURM_TELLS_EPILOG (!POLLUX_SLURM_24)
+
+/*
+ * End the running job on a node that it has left, with these others; gres: what
+ * it held there. 22.05 makes the epilog's environment from what is requested.
+ */
+static inline void pollux_slurm_end_on_node(job_record_t *job,
+					    const node_record_t *node,
+					    const char *nodes, List gres)
+{
+#if POLLUX_SLURM_24
+	List *list = &job->gres_list_alloc;
+#else
+	List *list = &job->gres_list_req;
+#endif
+	List own = *list;
+	kill_job_msg_t *message = NULL;
+	agent_arg_t *agent = xmalloc(sizeof(*agent));
+
+	*list = gres;
+	message = create_kill_job_msg(job, node->protocol_version);
+	*list = own;
+	message->nodes = xstrdup(nodes);
+	agent->msg_type = POLLUX_SLURM_TELLS_EPILOG ? REQUEST_TERMINATE_JOB
+						    : REQUEST_ABORT_JOB;
+	agent->protocol_version = node->protocol_version;
+	agent->node_count = 1;
+	agent->retry = !POLLUX_SLURM_TELLS_EPILOG;
+	agent->hostlist = hostlist_create(node->name);
+	agent->msg_args = message;
+	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);
+	agent_queue_request(agent);
+}
+
 /* End a job as slurmctld does when its node is lost. */
 static inline int pollux_slurm_job_lost(job_record_t *job, bool requeue)
 {

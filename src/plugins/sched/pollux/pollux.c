@@ -12,6 +12,7 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/constrain.h"
+#include "sched/pollux/resize/epilog.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/wake.h"
 #include "sched/pollux/look/hosts.h"
@@ -430,7 +431,7 @@ static double _pause_s(void)
 {
 	if (_is_busy())
 		return TICK_S;
-	return pollux_await_any() ? WATCH_S : LOOK_S;
+	return pollux_await_any() || pollux_epilog_any() ? WATCH_S : LOOK_S;
 }
 
 void *pollux_agent(void *unused)
@@ -444,10 +445,14 @@ void *pollux_agent(void *unused)
 			"sched/pollux: Slurm does not constrain devices "
 			"here: a job could go on with GPUs that it gave up");
 	pollux_acct_start();
+	pollux_epilog_load();
 	while (_sleep(_pause_s(), &params, &mend)) {
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
+		if (mend)
+			pollux_epilog_doubt();
 		last.freed = pollux_ask_tick() || last.freed;
+		last.freed = pollux_epilog_tick() || last.freed;
 		_wake_scheduler();
 		pollux_enter(pollux_now_s());
 		last.freed = pollux_enter_lifted() || last.freed;
@@ -462,6 +467,7 @@ void *pollux_agent(void *unused)
 	pollux_enter_forget_all();
 	pollux_await_forget();
 	pollux_guard_forget();
+	pollux_epilog_forget_all();
 	pollux_mold_forget_all();
 	pollux_sick_forget_all();
 	pollux_marks_forget_all();

@@ -2,34 +2,20 @@
 /* settle.c - nodes, steps and accounting of a job that has a new shape */
 
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/resize/epilog.h"
 #include "sched/pollux/resize/settle.h"
 #include "sched/pollux/rules/ledger.h"
 
-/*
- * The message for a node's epilog is made from the job's request for GPUs,
- * by position among the job's nodes. The request is the new shape's by now:
- * slurmd would look beyond its end and crash, so it is sent without.
- */
-static void _abort_on_nodes(job_record_t *job, bitstr_t *nodes)
-{
-	List request = job->gres_list_req;
-
-	job->gres_list_req = NULL;
-	abort_job_on_nodes(job, nodes);
-	job->gres_list_req = request;
-}
-
-static void _give_up(job_record_t *job, bitstr_t *nodes)
+static void _give_up(job_record_t *job, const struct pollux_holding *held,
+		     bitstr_t *nodes)
 {
 	if (bit_ffs(nodes) < 0)
 		return;
-	_abort_on_nodes(job, nodes);
 	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(nodes, n))
-			continue;
-		kill_step_on_node(job, node_record_table_ptr[n], false);
-		make_node_idle(node_record_table_ptr[n], job);
+		if (bit_test(nodes, n))
+			kill_step_on_node(job, node_record_table_ptr[n], false);
 	}
+	pollux_epilog_leave(job, held, nodes);
 }
 
 static void _gain(job_record_t *job, bitstr_t *nodes)
@@ -96,7 +82,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	pollux_ledger_open(job, &ledger);
 	pollux_acct_end_shape(job);
 	pollux_ledger_ended(job, &ledger);
-	_give_up(job, gone);
+	_give_up(job, held, gone);
 
 	job->job_resrcs = resources;
 	job->total_cpus = new_cpus;
