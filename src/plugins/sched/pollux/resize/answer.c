@@ -10,6 +10,7 @@
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/lend.h"
+#include "sched/pollux/resize/lost.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/record.h"
@@ -494,6 +495,7 @@ static bool _touch(struct pollux_track *track)
 	pollux_lock(POLLUX_TOUCH);
 	job = find_job_record(track->job_id);
 	moved = _act(job, track, _judge(job, track, &status), &status);
+	pollux_lost_end();
 	pollux_unlock(POLLUX_TOUCH);
 	return moved;
 }

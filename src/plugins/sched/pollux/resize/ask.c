@@ -8,6 +8,7 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/resize/lost.h"
 #include "sched/pollux/resize/want.h"
 #include "sched/pollux/resize/wake.h"
 #include "sched/pollux/start/move.h"
@@ -221,6 +222,7 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 	else
 		_leave_alone(job, pollux_track_get(seen->id), err.text);
 done:
+	pollux_lost_end();
 	pollux_unlock(POLLUX_ASKING);
 	return asked;
 }

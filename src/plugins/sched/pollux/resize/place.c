@@ -135,6 +135,28 @@ static void _recount(const job_record_t *job)
 	}
 }
 
+/* Do the nodes' tables say that these devices are somebody's? */
+static bool _are_taken(const job_record_t *job,
+		       const struct pollux_holding *held)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		const gres_node_state_t *gpus = NULL;
+		bitstr_t *had = held->devices[n];
+
+		/* Slurm takes a lost node from a job. */
+		if (!had || !node_record_table_ptr[n] ||
+		    !bit_test(job->node_bitmap, n))
+			continue;
+		gpus = pollux_node_gpus(node_record_table_ptr[n]);
+		if (!gpus || !gpus->gres_bit_alloc ||
+		    bit_size(gpus->gres_bit_alloc) != bit_size(had))
+			continue;
+		if (!bit_super_set(had, gpus->gres_bit_alloc))
+			return false;
+	}
+	return true;
+}
+
 int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 			  struct plx_error *err)
 {
@@ -154,6 +176,8 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 	if (select_g_select_nodeinfo_set(job) != SLURM_SUCCESS)
 		rc = plx_fail(err, "Slurm does not take back what it had");
 	_recount(job);
+	if (rc == 0 && !_are_taken(job, held))
+		rc = plx_fail(err, "Slurm does not count the GPUs it had");
 	FREE_NULL_LIST(job->gres_list_req);
 	job->gres_list_req = request;
 	return rc;

@@ -5,6 +5,7 @@
 #include "sched/pollux/rules/limits.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/resize/constrain.h"
+#include "sched/pollux/resize/lost.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/settle.h"
 
@@ -120,7 +121,7 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 back:
 	pollux_request_restore(job, &request);
 	if (pollux_place_put_back(job, &held, &lost) < 0)
-		error("sched/pollux: JobId=%u: %s", job->job_id, lost.text);
+		pollux_lost_note(job, &lost);
 done:
 	pollux_holding_release(&held);
 	return rc;

@@ -6,13 +6,15 @@
  * jobs and nodes, the job's resources are taken out of the select plugin's
  * tables, its request is written anew, the select plugin is asked to place
  * it, and nodes, steps and accounting follow. If anything is refused on the
- * way, the job gets back exactly what it had: cores, devices and request.
+ * way, the job gets back exactly what it had: cores, devices and request. If
+ * Slurm refuses that, too, the job is ended there (lost.h).
  *
  * resize.c	the order of things, and the way back
  * request.c	what the job asks for
  * cores.c	CPUs and memory
  * place.c	which devices; the select plugin's tables
  * constrain.c	nodes are told before devices are given up
+ * lost.c	jobs that do not get back what they had
  * settle.c	nodes, steps and accounting once the new shape is had
  * lend.c	old and new shape at once, for ranks that train on
  */
