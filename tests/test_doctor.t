@@ -108,6 +108,7 @@ cases=(
 	"warning|devices|set ConstrainDevices=yes|config|/ConstrainDevices/d"
 	"warning|shapes|no gres/gpu|config|s,mem.gres/gpu,mem,"
 	"warning|comments|no job_comment|config|s/job_comment/job_script/"
+	"warning|prologs|not for nodes that it gains|config|1aPrologSlurmctld = /etc/slurm/up"
 	"warning|partitions|given whole .*: more: |partitions|/more/s/=NO/=EXCLUSIVE/"
 	"wrong|partitions|every partition|partitions|s/=NO/=EXCLUSIVE/"
 	"wrong|pmix|no pmix|mpi|s/pmix/pmi2/"
@@ -194,7 +195,8 @@ misuse() {
 
 # A real cluster; whether this machine has a GPU is none of its business.
 real=(slurmctld versions scheduler submit option select parameters files
-	backfill gres gpus accounting shapes comments partitions pmix sockets clock job)
+	backfill gres gpus accounting shapes comments prologs partitions pmix sockets
+	clock job)
 
 finds_a_real_cluster_healthy() {
 	sb pollux-doctor --try --save="$WORK/kept" "${real[@]}" >"$WORK/said" &&

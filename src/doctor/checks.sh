@@ -310,6 +310,16 @@ check_comments() {
 	fi
 }
 
+check_prologs() {
+	need_config || return
+	if [ "${config[PrologSlurmctld]:-(null)}" = "(null)" ]; then
+		say ok "no PrologSlurmctld, which would not run for nodes that a job gains"
+	else
+		say warning "PrologSlurmctld runs when a job starts, not for nodes that it gains" \
+			"have Prolog prepare nodes, or keep elastic jobs out of partitions that need PrologSlurmctld"
+	fi
+}
+
 check_partitions() {
 	local all exclusive
 	need_config || return

@@ -83,12 +83,73 @@ static bitstr_t *_gained(const job_record_t *job,
 	return gained;
 }
 
+static void _end_step_on(const slurm_step_id_t *id, int first, int last)
+{
+	step_complete_msg_t message = {
+		.step_id = *id,
+		.range_first = first,
+		.range_last = last,
+	};
+	uint32_t code = 0;
+	int rest = 0;
+
+	(void) step_partial_comp(&message, slurm_conf.slurm_user_id, true,
+				 &rest, &code);
+}
+
+/* Where it has ended already, Slurm would take it for an error. */
+static void _end_step(const step_record_t *step)
+{
+	slurm_step_id_t id = step->step_id;
+	bitstr_t *ended = step->exit_node_bitmap;
+
+	if (!ended || bit_clear_count(ended) == 0) {
+		_end_step_on(&id, 0,
+			     (ended ? bit_size(ended)
+				    : bit_set_count(step->step_node_bitmap)) -
+				     1);
+		return;
+	}
+	/* With the last one the record is gone. */
+	ended = bit_copy(ended);
+	for (int i = 0; i < bit_size(ended); i++) {
+		if (!bit_test(ended, i))
+			_end_step_on(&id, i, i);
+	}
+	FREE_NULL_BITMAP(ended);
+}
+
+/*
+ * Under PrologFlags=Contain each launch makes a record of the external step, of
+ * all nodes. It takes the place of the one before: that is at its end, though
+ * its processes on nodes that the job keeps are not.
+ */
+static void _end_extern(job_record_t *job)
+{
+	slurm_step_id_t id = {
+		.job_id = job->job_id,
+		.step_id = SLURM_EXTERN_CONT,
+		.step_het_comp = NO_VAL,
+	};
+
+	if (!(slurm_conf.prolog_flags & PROLOG_FLAG_CONTAIN) || !job->step_list)
+		return;
+	for (int i = list_count(job->step_list); i > 0; i--) {
+		const step_record_t *step = find_step_record(job, &id);
+
+		if (!step || !step->step_node_bitmap)
+			return;
+		_end_step(step);
+	}
+}
+
 /*
  * On all nodes, as if it had been started in its present shape: those that
  * ran it for this job do not run it again, and the others learn their place.
  */
 static void _launch(job_record_t *job, bitstr_t *gained)
 {
+	_end_extern(job);
 	pollux_slurm_launch_prolog(job, NOBODY);
 	/* Slurm clears a bit when the node says that it is done. */
 	FREE_NULL_BITMAP(job->node_bitmap_pr);
