@@ -139,7 +139,7 @@ cases=(
 all_is_well() {
 	healthy
 	look
-	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 26 }'
+	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 27 }'
 }
 
 # Not slurmctld's machine: its plugins need not be here.
@@ -173,7 +173,7 @@ without_slurmctld() {
 in_json() {
 	healthy
 	sed -i 's/lua,pollux/l"u\\a/' "$IN/config"
-	look --json | jq -e '.wrong == 1 and (.checks | length) == 26 and
+	look --json | jq -e '.wrong == 1 and (.checks | length) == 27 and
 		(.checks[] | select(.check == "submit") |
 		.state == "wrong" and (.what | contains("l\"u\\a")))'
 }
