@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+# device.sh - through the life of an elastic job: exactly its own GPUs open
+#
+# Sourced by controller.sh. Alice's job is elastic, Bob's are not and make it
+# shrink, move and park.
+
+. /vm/guest/slurm.sh
+. /vm/guest/judge.sh
+
+# Emulated processors start ranks slowly, and their spinning would stop all.
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp
+
+# A process that nobody constrains: the devices can be opened at all.
+control_opens_all() {
+	as alice srun -w n1 -t 2 true || return
+	grep . /home/.slurm/control.n1 /home/.slurm/control.n2
+	[ "$(cat /home/.slurm/control.n[12] | sort -u)" = 0,1,2,3 ]
+}
+
+# A job without GPUs opens none.
+no_gpu_opens_none() {
+	as alice srun -N2 -t 2 bash -c \
+		'for i in 0 1 2 3; do (: </dev/gpu$i) && echo opened; done; true' \
+		>"$logs/none.out" 2>&1
+	cat "$logs/none.out"
+	[ "$(grep -c 'Operation not permitted' "$logs/none.out")" -eq 8 ] &&
+		! grep opened "$logs/none.out"
+}
+
+# elastic_job: prints the job's id.
+elastic_job() {
+	as alice sbatch --parsable -J elastic -t 50 --gpus=1 --mem-per-gpu=150 \
+		--scheduler-params=pollux,min=1,max=4 -o elastic.out \
+		/vm/guest/elastic.job --emulate-gpu=compute --samples=4000 \
+		--epochs=1000000
+}
+
+# rigid_job NODE GPUS: prints the job's id; it goes before the elastic one.
+rigid_job() {
+	local job
+	job=$(as bob sbatch --parsable -J rigid -t 50 -w "$1" \
+		--gpus-per-node="$2" --mem=100 -o rigid.out /vm/guest/rigid.job)
+	scontrol update JobId="$job" Priority=100000000
+	echo "$job"
+}
+
+begins() {
+	job=$(elastic_job) &&
+		until_true 300 'is_state $job RUNNING' &&
+		settled start "$job"
+}
+
+grows() {
+	until_true 400 'has_gpus $job 4' && settled grow "$job"
+}
+
+# takes PHASE NODE GPUS: Bob's job gets that, and alice's trains on the rest.
+takes() {
+	local rigid
+	rigid=$(rigid_job "$2" "$3")
+	rigid_jobs+=("$rigid")
+	until_true 300 "is_state $rigid RUNNING" && sleep 5 &&
+		settled "$1" "$job"
+}
+
+gives_back() {
+	scancel "${rigid_jobs[@]}"
+	rigid_jobs=()
+	until_true 300 'has_gpus_or_more $job 2' && settled back "$job"
+}
+
+parked() {
+	gpus_of "$job"
+	[ "$(gpus_of "$job")" -eq 0 ]
+}
+
+controller_restarts() {
+	systemctl restart slurmctld && until_true 120 'scontrol ping | grep -q UP' &&
+		settled restart "$job"
+}
+
+ends_clean() {
+	scancel "$job" "${rigid_jobs[@]}"
+	until_true 120 '[ -z "$(squeue -h)" ]'
+	ask
+	[ "$(answers | wc -l)" -eq 0 ] && nodes_are_there
+}
+
+job=
+rigid_jobs=()
+judge_begin
+ok "without cgroups a process can open all four GPUs" control_opens_all
+ok "a job without GPUs can open none" no_gpu_opens_none
+if ok "an elastic job begins: its script and ranks open exactly its GPUs" begins; then
+	ok "it grows: so do they" grows
+	ok "it shrinks for a job of another user: each opens its own" \
+		takes shrink n1 2
+	ok "it leaves a node for another one: each opens its own" takes move n2 4
+	ok "it is parked: it opens none" takes park n1 2
+	ok "parked, it has none" parked
+	ok "it comes back, on what is free again: exactly these" gives_back
+	ok "slurmctld is restarted: exactly these" controller_restarts
+	ok "all end, and nothing of them is left" ends_clean
+	ok "in no look could two jobs open one GPU" never_shared
+fi

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# judge.awk - BEFORE AFTER ANSWERS: a verdict for each process that answered
+#
+# ok; keeps-N: it opens what its job does not own; lacks-N: it does not open
+# what it should; shares-N-J: job J can open the same one; moving: its job had
+# another shape before than after, and it opens of these two alone.
+
+function expand(list, set,    parts, ends, i, n, d) {
+	split("", set)
+	if (list == "-" || list == "")
+		return
+	n = split(list, parts, ",")
+	for (i = 1; i <= n; i++) {
+		split(parts[i] "-" parts[i], ends, "-")
+		for (d = ends[1]; d <= ends[2]; d++)
+			set[d + 0]
+	}
+}
+
+function remember(file, key) {
+	expand($3, set)
+	for (d in set)
+		owns[file, key, d]
+	shown[file, key] = $3
+	cpus[file, key] = $4
+	memory[file, key] = $5
+}
+
+FNR == 1 { file++ }
+FILENAME == ARGV[1] { remember("a", $1 " " $2); next }
+FILENAME == ARGV[2] { remember("b", $1 " " $2); next }
+{
+	line[++lines] = $0
+	expand($5, set)
+	for (d in set)
+		open_by[$3, d] = open_by[$3, d] " " $4
+}
+
+function other_job(host, d, job,    ids, i, n) {
+	n = split(open_by[host, d], ids, " ")
+	for (i = 1; i <= n; i++)
+		if (ids[i] != job)
+			return ids[i]
+	return 0
+}
+
+# A script opens all that its job has there, a rank at least one.
+function verdict(who, host, job, key, moved,    d, n, other) {
+	for (d = 0; d < 4; d++) {
+		if ((d in set) && (other = other_job(host, d, job)))
+			return "shares-" d "-" other
+	}
+	for (d = 0; d < 4; d++) {
+		if ((d in set) && !(("a", key, d) in owns) && !(("b", key, d) in owns))
+			return "keeps-" d
+		n += d in set
+	}
+	if (moved)
+		return "moving"
+	for (d = 0; d < 4; d++) {
+		if ((d in set) && !(("b", key, d) in owns))
+			return "keeps-" d
+		if (who == "batch" && !(d in set) && ("b", key, d) in owns)
+			return "lacks-" d
+	}
+	if (who ~ /^rank/ && !n)
+		return "lacks-any"
+	return "ok"
+}
+
+END {
+	for (i = 1; i <= lines; i++) {
+		split(line[i], f, " ")
+		expand(f[5], set)
+		key = f[4] " " f[3]
+		moved = shown["a", key] != shown["b", key]
+		print look, phase, f[4], f[2], f[3], \
+			((("b", key) in shown) ? shown["b", key] : "-"), f[5], \
+			f[6] "/" cpus["b", key], f[7] "/" memory["b", key], \
+			verdict(f[2], f[3], f[4], key, moved)
+	}
+}
