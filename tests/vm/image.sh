@@ -50,7 +50,9 @@ apt_get() {
 
 debian_into() {
 	local root=$1
-	debootstrap --variant=minbase bookworm "$root" "$vm_mirror" || return
+	# Its mounts, too, are in a namespace that ends with it.
+	unshare --mount --pid --fork --kill-child --mount-proc \
+		debootstrap --variant=minbase bookworm "$root" "$vm_mirror" || return
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 	chmod 755 "$root/usr/sbin/policy-rc.d"
 	# Without it dpkg waits for the disk after each file.

@@ -5,7 +5,8 @@
 # kills them then (PDEATHSIG). They write on no file but their logs: the disk
 # that they share is a snapshot in each, thrown away by QEMU.
 
-accel=tcg,thread=single
+# A gigabyte of translated code, its default, is as much as the machine has.
+accel=tcg,thread=single,tb-size=128
 machines=(ctl n1 n2)
 machine_pids=()
 # Slurm gives a GPU a core of its own, so a node has as many.
@@ -103,7 +104,7 @@ accel_choose() {
 
 machines_start() {
 	local name options
-	say "starting ${machines[*]} by $accel"
+	say "starting ${machines[*]} by ${accel%%,*}"
 	for name in "${machines[@]}"; do
 		truncate -s 64M "$vm_run/$name.out"
 		: >"$vm_run/$name.tap"

@@ -14,8 +14,8 @@ mkdir -p "$logs"
 controller() {
 	serve_homes
 	. /vm/guest/install.sh
-	! wants device || . /vm/guest/device.sh
 	! wants elastic || . /vm/guest/elastic.sh
+	! wants device || . /vm/guest/device.sh
 	finish
 }
 

@@ -7,9 +7,6 @@
 . /vm/guest/slurm.sh
 . /vm/guest/judge.sh
 
-# Emulated processors start ranks slowly, and their spinning would stop all.
-export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp
-
 # A process that nobody constrains: the devices can be opened at all.
 control_opens_all() {
 	as alice srun -w n1 -t 2 true || return
@@ -46,12 +43,12 @@ rigid_job() {
 
 begins() {
 	job=$(elastic_job) &&
-		until_true 300 'is_state $job RUNNING' &&
+		until_seen 300 start 'is_state $job RUNNING' &&
 		settled start "$job"
 }
 
 grows() {
-	until_true 400 'has_gpus $job 4' && settled grow "$job"
+	until_seen 400 grow 'has_gpus $job 4' && settled grow "$job"
 }
 
 # takes PHASE NODE GPUS: Bob's job gets that, and alice's trains on the rest.
@@ -59,14 +56,14 @@ takes() {
 	local rigid
 	rigid=$(rigid_job "$2" "$3")
 	rigid_jobs+=("$rigid")
-	until_true 300 "is_state $rigid RUNNING" && sleep 5 &&
+	until_seen 300 "$1" "is_state $rigid RUNNING" &&
 		settled "$1" "$job"
 }
 
 gives_back() {
 	scancel "${rigid_jobs[@]}"
 	rigid_jobs=()
-	until_true 300 'has_gpus_or_more $job 2' && settled back "$job"
+	until_seen 300 back 'has_gpus_or_more $job 2' && settled back "$job"
 }
 
 parked() {
@@ -95,8 +92,8 @@ if ok "an elastic job begins: its script and ranks open exactly its GPUs" begins
 	ok "it grows: so do they" grows
 	ok "it shrinks for a job of another user: each opens its own" \
 		takes shrink n1 2
-	ok "it leaves a node for another one: each opens its own" takes move n2 4
-	ok "it is parked: it opens none" takes park n1 2
+	ok "it leaves a node for another one: each opens its own" takes move n1 2
+	ok "it is parked: it opens none" takes park n2 4
 	ok "parked, it has none" parked
 	ok "it comes back, on what is free again: exactly these" gives_back
 	ok "slurmctld is restarted: exactly these" controller_restarts

@@ -2,8 +2,9 @@
 # judge.awk - BEFORE AFTER ANSWERS: a verdict for each process that answered
 #
 # ok; keeps-N: it opens what its job does not own; lacks-N: it does not open
-# what it should; shares-N-J: job J can open the same one; moving: its job had
-# another shape before than after, and it opens of these two alone.
+# what it should; shares-N-J: job J opens it, too, and it is not this job's
+# alone; mem, cpus: its cgroup has more of them than its job; moving: its job
+# had another shape before than after, and it opens of these two alone.
 
 function expand(list, set,    parts, ends, i, n, d) {
 	split("", set)
@@ -26,7 +27,10 @@ function remember(file, key) {
 	memory[file, key] = $5
 }
 
-FNR == 1 { file++ }
+function had(when, key) {
+	return (when, key) in shown ? shown[when, key] : "-"
+}
+
 FILENAME == ARGV[1] { remember("a", $1 " " $2); next }
 FILENAME == ARGV[2] { remember("b", $1 " " $2); next }
 {
@@ -34,6 +38,13 @@ FILENAME == ARGV[2] { remember("b", $1 " " $2); next }
 	expand($5, set)
 	for (d in set)
 		open_by[$3, d] = open_by[$3, d] " " $4
+}
+
+function count(list,    set, d, n) {
+	expand(list, set)
+	for (d in set)
+		n++
+	return n + 0
 }
 
 function other_job(host, d, job,    ids, i, n) {
@@ -45,9 +56,11 @@ function other_job(host, d, job,    ids, i, n) {
 }
 
 # A script opens all that its job has there, a rank at least one.
-function verdict(who, host, job, key, moved,    d, n, other) {
+function verdict(who, host, job, key, moved, cores, mib,    d, n, other) {
 	for (d = 0; d < 4; d++) {
-		if ((d in set) && (other = other_job(host, d, job)))
+		if (!(d in set) || !(other = other_job(host, d, job)))
+			continue
+		if (!(("b", key, d) in owns) || ("b", other " " host, d) in owns)
 			return "shares-" d "-" other
 	}
 	for (d = 0; d < 4; d++) {
@@ -65,6 +78,10 @@ function verdict(who, host, job, key, moved,    d, n, other) {
 	}
 	if (who ~ /^rank/ && !n)
 		return "lacks-any"
+	if (count(cores) > count(cpus["b", key]))
+		return "cpus"
+	if (mib + 0 > memory["b", key] + 0 || mib == "-")
+		return "mem"
 	return "ok"
 }
 
@@ -73,10 +90,9 @@ END {
 		split(line[i], f, " ")
 		expand(f[5], set)
 		key = f[4] " " f[3]
-		moved = shown["a", key] != shown["b", key]
-		print look, phase, f[4], f[2], f[3], \
-			((("b", key) in shown) ? shown["b", key] : "-"), f[5], \
+		moved = had("a", key) != had("b", key)
+		print look, phase, f[4], f[2], f[3], had("b", key), f[5], \
 			f[6] "/" cpus["b", key], f[7] "/" memory["b", key], \
-			verdict(f[2], f[3], f[4], key, moved)
+			verdict(f[2], f[3], f[4], key, moved, f[6], f[7])
 	}
 }

@@ -47,13 +47,26 @@ look_at() {
 	cmp -s "$logs/owners.before" "$logs/owners.after"
 }
 
+# until_seen SECONDS PHASE COMMAND: wait for it, looking all the time.
+until_seen() {
+	local end=$((SECONDS + $1))
+	until eval "$3" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || {
+			echo "still not so after $1 s: $3"
+			return 1
+		}
+		look_at "$2" || true
+	done
+}
+
 # settled PHASE JOB...: a look at jobs that nobody resizes; the table is shown.
 settled() {
 	local phase=$1 job
 	shift
 	for job; do
-		until_true 180 "is_calm $job" || return
+		until_seen 180 "$phase" "is_calm $job" || return
 	done
+	sleep 3
 	until_true 60 "look_at '$phase'" || return
 	show_verdicts
 	[ -s "$logs/verdicts" ] && none_wrong "$logs/verdicts"
@@ -61,16 +74,17 @@ settled() {
 
 show_verdicts() {
 	{
-		echo "phase job process host owns opens cpus memory verdict"
-		cut -d ' ' -f 2- "$logs/verdicts"
-	} | column -t | sed 's/^/#   /' >&6
+		echo "look phase job process host owns opens cpus MiB verdict"
+		cat "$logs/verdicts"
+	} | awk '{ printf "#   %-8s %4s %-10s %-4s %-5s %-8s %-9s %-9s %s\n",
+			$2, $3, $4, $5, $6, $7, $8, $9, $10 }' >&6
 }
 
 none_wrong() {
 	! grep -vE ' ok$| moving$' "$1"
 }
 
-# Beside everything: looks all the time, for what is never allowed.
+# Of all looks, also those while a job was resized.
 never_shared() {
 	grep -c . "$looks"
 	! grep ' shares-' "$looks"
