@@ -9,7 +9,7 @@ debs=$vm_dir/debs
 tree_sum() {
 	(
 		cd "$POLLUX_SRCDIR" && git ls-files -z --cached --others \
-			--exclude-standard -- ':!docs' ':!tests' ':!bench' |
+			--exclude-standard -- ':!docs' ':!tests' ':!bench' ':!*.md' |
 			xargs -0 sha256sum 2>/dev/null
 	) | sha256sum | cut -c 1-16
 }

@@ -10,7 +10,7 @@ accel=tcg,thread=single,tb-size=128
 machines=(ctl n1 n2)
 machine_pids=()
 # Slurm gives a GPU a core of its own, so a node has as many.
-declare -A machine_cpus=([ctl]=1 [n1]=4 [n2]=4)
+declare -A machine_cpus=([ctl]=1 [n1]=4 [n2]=4 [trial]=4)
 
 # machine NAME QEMU-OPTION...: in the background.
 machine() {
@@ -26,7 +26,7 @@ machine() {
 		-device virtio-rng-pci \
 		-chardev "socket,id=con,path=$vm_run/$name.console,server=on,wait=off,logfile=$vm_dir/logs/$name.console.log" \
 		-serial chardev:con -serial "file:$vm_run/$name.tap" \
-		-append "root=/dev/vda rw console=ttyS0 panic=-1 systemd.show_status=no quiet vm.role=$name ${vm_append:-}" \
+		-append "root=/dev/vda rw console=ttyS0 panic=-1 systemd.show_status=no quiet vm.role=$name" \
 		"$@" >"$vm_dir/logs/$name.qemu.log" 2>&1 &
 	machine_pids+=($!)
 }
@@ -69,20 +69,17 @@ alive() {
 	kill -0 "$1" 2>/dev/null
 }
 
-# trial_boot: the image's own kernel and init come up, and power off.
+# trial_boot: a machine comes up until systemd runs guest/boot, and says so.
 trial_boot() {
-	local end=$((SECONDS + 40)) pid
-	machine_cpus[trial]=1
-	vm_append="init=/bin/sh -- -c 'echo IT-LIVES >/dev/ttyS1; mount -t proc p /proc; echo o >/proc/sysrq-trigger; sleep 9'"
+	local end=$((SECONDS + 60))
+	truncate -s 1M "$vm_run/trial.out"
 	machine trial
-	vm_append=
-	pid=${machine_pids[-1]}
-	until grep -q IT-LIVES "$vm_run/trial.tap" 2>/dev/null; do
-		alive "$pid" && [ $SECONDS -lt $end ] || break
+	until grep -q 'vm: lives' "$vm_run/trial.tap" 2>/dev/null; do
+		alive "${machine_pids[0]}" && [ $SECONDS -lt $end ] || break
 		sleep 0.5
 	done
 	machines_stop
-	grep -q IT-LIVES "$vm_run/trial.tap"
+	grep -q 'vm: lives' "$vm_run/trial.tap"
 }
 
 accel_choose() {
@@ -92,7 +89,6 @@ accel_choose() {
 	kvm) accel=kvm ;;
 	auto)
 		[ -w /dev/kvm ] || return 0
-		truncate -s 1M "$vm_run/trial.out"
 		if accel=kvm trial_boot; then
 			accel=kvm
 		else
@@ -131,17 +127,20 @@ machines_stop() {
 	machine_pids=()
 }
 
-# What the controller prints, until it has said that it is done. 0 if all was
-# well.
+# What the controller prints, in whole lines, until it has said that it is done.
+# 0 if all was well.
 machines_follow() {
-	local end=$((SECONDS + vm_limit)) shown=0 lines
+	local end=$((SECONDS + vm_limit)) shown=0 now lines line
 	while :; do
-		mapfile -t -s $shown lines < <(tr -d '\r' <"$vm_run/ctl.tap")
+		now=$(wc -l <"$vm_run/ctl.tap")
+		mapfile -t -s "$shown" -n $((now - shown)) lines \
+			< <(head -n "$now" "$vm_run/ctl.tap")
+		[ "$now" -gt "$shown" ] || lines=()
+		shown=$now
 		for line in "${lines[@]}"; do
 			[[ $line != "vm: done "* ]] || break 2
 			echo "$line"
 		done
-		shown=$((shown + ${#lines[@]}))
 		alive "${machine_pids[0]}" || die_with_log "the controller ended early"
 		[ $SECONDS -lt $end ] || die_with_log "not done after $vm_limit s"
 		sleep 1
@@ -158,13 +157,11 @@ die_with_log() {
 	exit 2
 }
 
-# The controller writes its logs on its third disk, then all power off.
+# The controller writes all logs on its third disk, then powers off.
 wait_for_end() {
-	local end=$((SECONDS + 60)) pid
-	for pid in "${machine_pids[@]}"; do
-		while alive "$pid" && [ $SECONDS -lt $end ]; do
-			sleep 1
-		done
+	local end=$((SECONDS + 60))
+	while alive "${machine_pids[0]}" && [ $SECONDS -lt $end ]; do
+		sleep 1
 	done
 }
 

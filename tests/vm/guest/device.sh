@@ -71,6 +71,12 @@ parked() {
 	[ "$(gpus_of "$job")" -eq 0 ]
 }
 
+nodes_restart() {
+	order n1 "systemctl restart slurmd" && order n2 "systemctl restart slurmd" &&
+		sleep 5 && until_true 120 'scontrol show node n1 | grep -E "State=(MIXED|ALLOC)"' &&
+		settled slurmd "$job"
+}
+
 controller_restarts() {
 	systemctl restart slurmctld && until_true 120 'scontrol ping | grep -q UP' &&
 		settled restart "$job"
@@ -97,6 +103,7 @@ if ok "an elastic job begins: its script and ranks open exactly its GPUs" begins
 	ok "parked, it has none" parked
 	ok "it comes back, on what is free again: exactly these" gives_back
 	ok "slurmctld is restarted: exactly these" controller_restarts
+	ok "slurmd is restarted on both nodes: exactly these" nodes_restart
 	ok "all end, and nothing of them is left" ends_clean
 	ok "in no look could two jobs open one GPU" never_shared
 fi

@@ -27,6 +27,16 @@ control() {
 	echo "${list#,}" >"/home/.slurm/control.$role"
 }
 
+# The controller's hand here: what it wrote into a file is run (order).
+orders() {
+	local file=/home/.slurm/order.$role
+	while sleep 1; do
+		[ -e "$file" ] || continue
+		bash "$file" >"/home/.slurm/said.$role" 2>&1
+		rm "$file"
+	done
+}
+
 devices
 packages pollux libpollux0
 systemctl start munge
@@ -36,3 +46,4 @@ cp /home/.slurm/slurm.conf /home/.slurm/plugstack.conf /etc/slurm/
 ln -s /home/.slurm/pollux.conf /etc/slurm/pollux.conf
 control
 systemctl start slurmd
+orders &
