@@ -8,7 +8,7 @@
 submitted() {
 	job=$(as alice sbatch --parsable --gpus=1 --mem-per-gpu=150 \
 		--scheduler-params=pollux,min=1,max=4 -o first.out \
-		--wrap 'srun pollux-launch pollux-train --emulate-gpu=compute --epochs=300') &&
+		--wrap 'srun pollux-launch pollux-train --emulate-gpu=compute --epochs=25') &&
 		until_true 300 'is_state $job RUNNING'
 }
 
