@@ -26,7 +26,7 @@ machine() {
 		-device virtio-rng-pci \
 		-chardev "socket,id=con,path=$vm_run/$name.console,server=on,wait=off,logfile=$vm_dir/logs/$name.console.log" \
 		-serial chardev:con -serial "file:$vm_run/$name.tap" \
-		-append "root=/dev/vda rw console=ttyS0 panic=-1 systemd.show_status=no systemd.default_device_timeout_sec=900 quiet vm.role=$name" \
+		-append "root=/dev/vda rw console=ttyS0 panic=-1 no_timer_check systemd.show_status=no systemd.default_device_timeout_sec=900 quiet vm.role=$name" \
 		"$@" >"$vm_dir/logs/$name.qemu.log" 2>&1 &
 	machine_pids+=($!)
 }
