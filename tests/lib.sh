@@ -20,7 +20,8 @@ tap_now= # the sentence that is being tried
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/plx.XXXXXX") || exit 1
 chmod 755 "$WORK"
 SB=
-sb_env=() # see learn_environment
+sb_env=()  # see learn_environment
+sb_host=() # how to get onto the controller's host, if that is not this one
 exec 3>&1 # of the test itself, see lib_end()
 
 plan() {
@@ -117,6 +118,8 @@ sandbox_up() {
 	use_build_tree
 	SB="$WORK/sb"
 	local try
+	has_hosts "$@" && set -- "$@" --hosts --share "$WORK" \
+		--share "$POLLUX_SRCDIR" --share "$POLLUX_BUILDDIR"
 	for try in 1 2 3; do
 		pollux-sandbox up --dir "$SB" "$@" >"$WORK/up.out" 2>&1 &&
 			learn_environment && return
@@ -125,6 +128,16 @@ sandbox_up() {
 	done
 	echo "Bail out! the sandbox did not start"
 	exit 1
+}
+
+# POLLUX_SANDBOX_HOSTS=1: nodes are hosts, where that can be. Tests that are
+# about hosts say so themselves: sandbox_up --hosts.
+has_hosts() {
+	[[ " $* " == *" --hosts "* ]] && return
+	[ "${POLLUX_SANDBOX_HOSTS:-0}" = 1 ] || return
+	[ "$(id -u)" = 0 ] || {
+		echo "# not root: the nodes are one machine" && return 1
+	}
 }
 
 # What `exec` makes of the environment, as arguments of env: it takes longer
@@ -136,12 +149,16 @@ learn_environment() {
 	mapfile -d '' -t gone < <(comm -z -23 "$before" "$after" | cut -z -d= -f1)
 	mapfile -d '' -t new < <(comm -z -13 "$before" "$after")
 	sb_env=("${gone[@]/#/-u}" "${new[@]}")
+	sb_host=()
+	[ ! -e "$SB/run/host-ctl.pid" ] || sb_host=(nsenter --mount --uts --ipc
+		--net --target "$(cat "$SB/run/host-ctl.pid")")
 }
 
 # Any command in the sandbox.
 sb() {
 	if [ ${#sb_env[@]} -gt 0 ]; then
-		env "${sb_env[@]}" "$@"
+		${sb_host[@]+"${sb_host[@]}"} \
+			env --chdir="$PWD" "${sb_env[@]}" "$@"
 	else
 		pollux-sandbox exec --dir "$SB" "$@"
 	fi

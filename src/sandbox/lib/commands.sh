@@ -10,6 +10,7 @@ cmd_up() {
 	[ -z "${POLLUX_SANDBOX_PORT:-}" ] ||
 		need_number POLLUX_SANDBOX_PORT "$POLLUX_SANDBOX_PORT" 1024 64000
 	choose_likeness
+	check_hosts
 	choose_owner
 	check_plugins || exit 1
 	claim_dir
@@ -138,13 +139,15 @@ count() {
 # announce TENTHS: what is there now, and what to do with it
 announce() {
 	local books="no accounting" life="until \`pollux-sandbox down\`"
+	local each=""
 	local ours="pollux-sandbox"
 
 	[ "$accounting" = 0 ] || books="accounting"
+	[ "$hosts" = 0 ] || each=", each a host of its own"
 	[ "$detach" = 1 ] || life="as long as process $owner"
 	[ "$dir" = "$PWD/pollux-sandbox.d" ] || ours+=" --dir $dir"
 	say "up in $(($1 / 10)).$(($1 % 10)) s: $(count "$nodes" node) with" \
-		"$(count "$gpus" GPU) each, like a ${like/plain/laboratory}," \
+		"$(count "$gpus" GPU) each$each, like a ${like/plain/laboratory}," \
 		"sched/$scheduler, $books; lives $life"
 	say "try: $ours exec sinfo"
 }
@@ -218,10 +221,32 @@ status_text() {
 		scheduler "sched/$scheduler" \
 		like "$like" users "$(users_text)" \
 		nodes "n[1-$nodes], $cpus CPUs and $gpus GPUs each" \
-		ports "slurmctld $port, slurmdbd $((port + 1)), \
-slurmd $((port + 2))-$((port + 1 + nodes))"
+		ports "slurmctld $port, slurmdbd $(port_of slurmdbd), \
+slurmd $(port_of n1)-$(port_of "n$nodes")"
+	status_hosts
 	for name in $(daemon_names) supervisor guard; do
 		printf '%-10s %s\n' "$name" "${pids[$name]:-dead}"
+	done
+}
+
+status_hosts() {
+	local name power
+
+	for name in $(host_names); do
+		pid_of "host-$name" >/dev/null && power=on || power=off
+		printf '%-10s host at %s, power %s, network %s\n' "$name" \
+			"$(address_of "$name")" $power "$(net_of "$name")"
+	done
+}
+
+hosts_json() {
+	local name pid comma=""
+
+	for name in $(host_names); do
+		pid=$(pid_of "host-$name") || pid=null
+		printf '%s"%s":{"address":"%s","pid":%s,"net":"%s"}' "$comma" \
+			"$name" "$(address_of "$name")" "$pid" "$(net_of "$name")"
+		comma=,
 	done
 }
 
@@ -259,8 +284,9 @@ status_json() {
 	printf '"accounting":%s,"owner":%s,"started":%d,"ports":{' \
 		"$([ "$accounting" = 1 ] && echo true || echo false)" \
 		"${owner:-null}" "$started"
-	printf '"slurmctld":%d,"slurmdbd":%d,"slurmd":[%d,%d]},"daemons":{' \
-		"$port" $((port + 1)) $((port + 2)) $((port + 1 + nodes))
+	printf '"slurmctld":%d,"slurmdbd":%d,"slurmd":[%d,%d]},' "$port" \
+		"$(port_of slurmdbd)" "$(port_of n1)" "$(port_of "n$nodes")"
+	printf '"hosts":{%s},"daemons":{' "$(hosts_json)"
 	for name in $(daemon_names) supervisor guard; do
 		printf '%s"%s":%s' "$comma" "$name" "${pids[$name]:-null}"
 		comma=,
@@ -291,8 +317,15 @@ cmd_exec() {
 	unset POLLUX_KEEPER
 	set_mpi_environment
 	[ -z "$slurm_prefix" ] || PATH=$(slurm_path)
+	on_which_host
 	[ -z "$as" ] || become "$as" "$@"
-	exec "$@"
+	exec ${inside[@]+"${inside[@]}"} "$@"
+}
+
+# Where `exec` runs its command: `--host`, by default the controller's.
+on_which_host() {
+	[ "$on" = ctl ] || need_node "$on"
+	in_host "$on" || die "$on is off"
 }
 
 cmd_logs() {
@@ -332,7 +365,7 @@ cmd_restart() {
 	fi
 	case $name in
 	n*) start_node "$name" &&
-		wait_for "$name" listens "$name" $((port + 1 + ${name#n})) ;;
+		wait_for "$name" listens "$name" "$(port_of "$name")" ;;
 	*) "start_$name" ;;
 	esac || die "$name did not start again: see $dir/log/$name.log"
 	say "$name runs again, process $(pid_of "$name")"

@@ -8,7 +8,7 @@
 #   .pollux-sandbox   the marker: KEY=VALUE lines, what `up` decided; a folder
 #                     without it is never touched
 #   etc/ log/ run/    configuration, NAME.log, NAME.pid; they survive `down`
-#   db/ state/ spool/ tmp/ dev/   go away with the cluster
+#   db/ state/ spool/ tmp/ dev/ local/   go away with the cluster
 #
 # UNIX sockets allow 107 characters and slurm.conf no blank, so everything runs
 # under `root`: the folder itself, or a short link to it in /tmp.
@@ -25,6 +25,9 @@ params=""
 conf_extra=""
 gpu_types=""
 slurm_prefix=${POLLUX_SLURM_PREFIX:-}
+hosts=0
+share=""
+on=ctl
 accounting=1
 detach=0
 owner="" owner_start=""
@@ -34,7 +37,7 @@ port=""
 starter=$$
 
 state_keys="root like users nodes gpus gpu_types cpus scheduler params accounting \
-detach owner owner_start port started ready_timeout path slurm_prefix"
+detach owner owner_start port started ready_timeout path slurm_prefix hosts share"
 
 say() { echo "pollux-sandbox: $*"; }
 complain() { echo "pollux-sandbox: $*" >&2; }

@@ -4,6 +4,18 @@
 # config.sh - ports, plugin folders and configuration files
 #
 # Ports: port is slurmctld's, port+1 slurmdbd's, port+2.. those of the nodes.
+# With hosts they are Slurm's own.
+
+# port_of DAEMON
+port_of() {
+	case $1,$hosts in
+	slurmctld,*) echo "$port" ;;
+	slurmdbd,0) echo $((port + 1)) ;;
+	slurmdbd,1) echo 6819 ;;
+	n*,0) echo $((port + 1 + ${1#n})) ;;
+	n*,1) echo 6818 ;;
+	esac
+}
 
 # Print the ports of this machine that are in use, one a line.
 used_ports() {
@@ -26,6 +38,7 @@ used_ports() {
 choose_ports() {
 	local first=10240 last=32000 low high count=$((nodes + 2)) try
 
+	[ "$hosts" = 0 ] || { port=6817 && return; }
 	port=${POLLUX_SANDBOX_PORT:-}
 	[ "$1" -gt 1 ] || [ -z "$port" ] || return 0
 	if read -r low high </proc/sys/net/ipv4/ip_local_port_range &&
@@ -121,23 +134,49 @@ is_loopback() {
 }
 
 write_addresses() {
-	if is_loopback; then
+	if [ "$hosts" = 1 ]; then
+		echo "# Nobody but hosts of this sandbox reaches its addresses."
+	elif is_loopback; then
 		echo "CommunicationParameters=$1"
 	else
 		echo "# Listens on all addresses: $(uname -n) is not 127.0.0.1 here."
 	fi
 }
 
+# Where the controller's daemons run, and what that is to them.
+controller() {
+	if [ "$hosts" = 1 ]; then
+		echo ctl
+	else
+		hostname -s 2>/dev/null || cat /proc/sys/kernel/hostname
+	fi
+}
+
+controller_address() {
+	[ "$hosts" = 1 ] && address_of ctl || echo 127.0.0.1
+}
+
+# Folders of slurmd: a host has its own.
+write_folders() {
+	if [ "$hosts" = 1 ]; then
+		printf '%s\n' SlurmdSpoolDir=/var/tmp/slurmd TmpFS=/tmp \
+			SlurmdPidFile=/run/slurmd.pid
+	else
+		printf '%s\n' "SlurmdSpoolDir=$root/spool/%n" \
+			"TmpFS=$root/tmp/%n" "SlurmdPidFile=$root/run/%n.own"
+	fi
+}
+
 write_slurm_conf() {
 	local host user plugins
 
-	host=$(hostname -s 2>/dev/null || cat /proc/sys/kernel/hostname)
+	host=$(controller)
 	user=$(id -un)
 	plugins=$(plugin_path) || return 1
 	cat <<END
 # Written by pollux-sandbox.
 ClusterName=sandbox
-SlurmctldHost=$host(127.0.0.1)
+SlurmctldHost=$host($(controller_address))
 SlurmctldPort=$port
 $(write_addresses NoInAddrAny,NoCtldInAddrAny)
 SlurmUser=$user
@@ -147,10 +186,8 @@ PluginDir=$plugins
 AuthType=auth/munge
 AuthInfo=socket=$root/run/munge.socket
 StateSaveLocation=$root/state
-SlurmdSpoolDir=$root/spool/%n
-TmpFS=$root/tmp/%n
+$(write_folders)
 SlurmctldPidFile=$root/run/slurmctld.own
-SlurmdPidFile=$root/run/%n.own
 SlurmctldLogFile=$root/log/slurmctld.log
 SlurmdLogFile=$root/log/%n.log
 SlurmctldDebug=verbose
@@ -232,9 +269,11 @@ write_nodes() {
 
 # write_node HOST NAMES PORTS GRES
 write_node() {
+	local where="NodeHostname=$1 NodeAddr=127.0.0.1 Port=$3"
+
+	[ "$hosts" = 0 ] || where=Port=$(port_of n1)
 	cat <<END
-NodeName=$2 NodeHostname=$1 NodeAddr=127.0.0.1 \
-Port=$3 CPUs=$cpus Boards=1 \
+NodeName=$2 $where CPUs=$cpus Boards=1 \
 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 \
 RealMemory=$memory State=UNKNOWN$4
 END
@@ -261,8 +300,8 @@ write_accounting() {
 	cat <<END
 
 AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort=$((port + 1))
+AccountingStorageHost=$(controller_address)
+AccountingStoragePort=$(port_of slurmdbd)
 # Without it slurmctld would sign with the system's munged, and fail.
 AccountingStoragePass=$root/run/munge.socket
 AccountingStorageTRES=$(counted_gpus)
@@ -273,9 +312,9 @@ END
 write_slurmdbd_conf() {
 	cat <<END
 # Written by pollux-sandbox.
-DbdHost=$(hostname -s 2>/dev/null || cat /proc/sys/kernel/hostname)
-DbdAddr=127.0.0.1
-DbdPort=$((port + 1))
+DbdHost=$(controller)
+DbdAddr=$(controller_address)
+DbdPort=$(port_of slurmdbd)
 $(write_addresses NoInAddrAny)
 SlurmUser=$(id -un)
 PluginDir=$(slurm_plugindir)

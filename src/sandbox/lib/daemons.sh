@@ -33,7 +33,8 @@ unset_slurm() {
 set_mpi_environment() {
 	export SLURM_PMIX_FENCE=ring PMIX_MCA_gds=hash
 	# Shared memory's names clash between the nodes, which are one host.
-	export OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo
+	[ "$hosts" = 1 ] ||
+		export OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo
 	export OMPI_MCA_pml=ob1 OMPI_MCA_osc=^ucx OMPI_MCA_coll=^hcoll,ucc
 	export OMPI_MCA_mpi_yield_when_idle=1
 	export OMPI_MCA_hwloc_base_binding_policy=none
@@ -53,9 +54,11 @@ close_files() {
 
 # spawn NAME PROGRAM ARGUMENT...: start a daemon that stays in the foreground
 spawn() {
-	local name=$1 program output=$dir/log/$1.out
+	local name=$1 program output=$dir/log/$1.out host
 
 	shift
+	host=$(host_of "$name")
+	in_host "$host" || return 1
 	# These two have no other log; Slurm's write theirs and say it again.
 	[[ $name == m* ]] && output=$dir/log/$name.log
 	if ! program=$(find_program "$1"); then
@@ -70,10 +73,11 @@ spawn() {
 		# Bash lets what runs in the background ignore these two, and
 		# so would every job.
 		enter exec env --default-signal=INT,QUIT \
-			setsid "$program" "$@"
+			setsid ${inside[@]+"${inside[@]}"} "$program" "$@"
 	) &
 	echo $! >"$dir/run/$name.pid"
 	disown $!
+	[ ${#inside[@]} -eq 0 ] || [ "$host" = ctl ] || adopt "$name" $!
 }
 
 # wait_for NAME COMMAND...: until the daemon answers; fails when it has died,
@@ -110,7 +114,7 @@ listens() {
 	pid=$(pid_of "$1") || return 1
 	inodes=$(awk -v port=":$hex" '$4 == "0A" && index($2, port) {
 		print "socket:[" $10 "]"
-	}' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+	}' "/proc/$pid/net/tcp" "/proc/$pid/net/tcp6" 2>/dev/null)
 	[ -n "$inodes" ] && readlink "/proc/$pid/fd/"* 2>/dev/null |
 		grep -qxF -- "$inodes"
 }
@@ -171,7 +175,7 @@ start_mariadb() {
 start_slurmdbd() {
 	guilty=slurmdbd
 	MYSQL_UNIX_PORT=$root/db/socket spawn slurmdbd slurmdbd -D &&
-		wait_for slurmdbd listens slurmdbd $((port + 1)) &&
+		wait_for slurmdbd listens slurmdbd "$(port_of slurmdbd)" &&
 		wait_for slurmdbd client sacctmgr -n list cluster
 }
 
@@ -204,7 +208,11 @@ start_slurmctld() {
 # start_node NAME: does not wait; all start at once
 start_node() {
 	guilty=$1
-	spawn "$1" slurmd -D -N "$1"
+	if [ "$hosts" = 1 ]; then
+		spawn "$1" slurmd -D
+	else
+		spawn "$1" slurmd -D -N "$1"
+	fi
 }
 
 start_nodes() {
@@ -236,13 +244,14 @@ nodes_ready_or_dead() {
 client() {
 	(
 		exec 9>&-
-		enter exec timeout --foreground -k 2 30 "$@"
+		in_host ctl || exit
+		enter exec ${inside[@]+"${inside[@]}"} timeout --foreground -k 2 30 "$@"
 	) 2>/dev/null
 }
 
 # Start all of it, in order.
 start_all() {
-	start_munged || return 1
+	start_hosts && start_munged || return 1
 	if [ "$accounting" = 1 ]; then
 		start_mariadb && start_slurmdbd && add_cluster || return 1
 	fi

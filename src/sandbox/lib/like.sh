@@ -89,7 +89,7 @@ become() {
 	local name=$1
 
 	shift
-	exec env HOME="${TMPDIR:-/tmp}" USER="$name" LOGNAME="$name" setpriv \
+	exec ${inside[@]+"${inside[@]}"} env HOME="${TMPDIR:-/tmp}" USER="$name" LOGNAME="$name" setpriv \
 		--reuid="$name" --regid="$(id -g -- "$name")" --init-groups "$@"
 }
 
@@ -191,11 +191,16 @@ write_scripts() {
 		chmod 755 "$dir"/etc/{prolog,epilog}
 }
 
+# Where a node keeps the folders of jobs, as a shell writes it.
+scripts_folder() {
+	[ "$hosts" = 1 ] && echo /tmp || echo "$root/tmp/\$SLURMD_NODENAME"
+}
+
 write_prolog() {
 	cat <<END
 #!/bin/sh
 # Written by pollux-sandbox.
-tmp=$root/tmp/\$SLURMD_NODENAME
+tmp=$(scripts_folder)
 mine=\$tmp/job.\$SLURM_JOB_ID
 say() {
 	echo "\$(date +%FT%T) prolog job=\$SLURM_JOB_ID node=\$SLURMD_NODENAME" \\
@@ -221,7 +226,7 @@ write_epilog() {
 	cat <<END
 #!/bin/sh
 # Written by pollux-sandbox.
-rm -rf "$root/tmp/\$SLURMD_NODENAME/job.\$SLURM_JOB_ID"
+rm -rf "$(scripts_folder)/job.\$SLURM_JOB_ID"
 echo "\$(date +%FT%T) epilog job=\$SLURM_JOB_ID node=\$SLURMD_NODENAME" \\
 	>>$root/log/scripts
 END

@@ -154,7 +154,7 @@ take_down() {
 	sleep 0.1
 	wait_until $((SECONDS + 15)) family_is_dead || return 1
 	stop_guard
-	rm -rf -- "$dir"/{db,state,spool,tmp,dev,run}
+	rm -rf -- "$dir"/{db,state,spool,tmp,dev,local,run}
 	[ "$root" = "$dir" ] || rm -f -- "$root"
 	return 0
 }
