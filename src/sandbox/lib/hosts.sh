@@ -71,6 +71,16 @@ address_of() {
 	echo "10.77.$((i / 200)).$((i % 200 + 10))"
 }
 
+# card_of HOST: the address of its network card, which a machine keeps. Others
+# remember it for most of a minute, and a bridge has the lowest of its cables
+# unless it is told one.
+card_of() {
+	local i=${1#n}
+
+	[ "$1" != ctl ] || i=0
+	printf '02:50:4c:58:%02x:%02x' $((i / 256)) $((i % 256))
+}
+
 # in_host HOST: sets `inside` to what runs a command there, in our folder;
 # nothing where all nodes are this machine. Into a node it takes a fork.
 in_host() {
@@ -170,8 +180,8 @@ plug_in() {
 	local pid
 
 	pid=$(pid_of "host-$1") &&
-		on_host ctl ip link add "to-$1" type veth \
-			peer name eth0 netns "$pid" &&
+		on_host ctl ip link add "to-$1" type veth peer name eth0 \
+			address "$(card_of "$1")" netns "$pid" &&
 		on_host ctl ip link set "to-$1" master br0 up &&
 		nsenter --target "$pid" --net \
 			ip address add "$(address_of "$1")/16" dev eth0 &&
@@ -197,7 +207,7 @@ host() {
 make_ctl() {
 	local name
 
-	ip link add br0 type bridge &&
+	ip link add br0 address "$(card_of ctl)" type bridge &&
 		ip address add "$(address_of ctl)/16" dev br0 &&
 		ip link set br0 up &&
 		mount --bind "$dir/etc/hosts" /etc/hosts || return 1
