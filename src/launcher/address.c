@@ -28,3 +28,21 @@ void plx_address_of(const char *node, char *address, size_t size)
 	}
 	snprintf(address, size, "%s", found);
 }
+
+int plx_address_slurmd(const char *node, char *address, size_t size, char *port,
+		       size_t port_size)
+{
+	node_info_msg_t *answer = NULL;
+	int rc = -1;
+
+	if (slurm_load_node_single(&answer, (char *) node, SHOW_ALL) !=
+	    SLURM_SUCCESS)
+		return -1;
+	if (answer->record_count > 0 && answer->node_array->node_addr) {
+		snprintf(address, size, "%s", answer->node_array->node_addr);
+		snprintf(port, port_size, "%u", answer->node_array->port);
+		rc = 0;
+	}
+	slurm_free_node_info_msg(answer);
+	return rc;
+}

@@ -74,6 +74,8 @@ int plx_fault_code(const struct plx_launcher *l, int code)
 
 double plx_fault_wait_s(const struct plx_launcher *l)
 {
+	if (plx_lost_ended(l))
+		return 0;
 	if (l->fault.srun)
 		return fmin(plx_backoff_wait_s(l->fault.srun), SRUN_WAIT_S);
 	return plx_backoff_wait_s(l->fault.backoff.faults);
@@ -112,7 +114,7 @@ double plx_fault_silent_s(const struct plx_launcher *l)
 }
 
 /* Survivors save what they have; then srun is told, then killed. */
-static void end_ranks(struct plx_launcher *l)
+void plx_fault_end(struct plx_launcher *l)
 {
 	struct plx_step *step = &l->now->step;
 
@@ -212,9 +214,9 @@ void plx_fault_watch(struct plx_launcher *l)
 	excuse(l, slept_s);
 	if (f->kill_s) {
 		if (now_s >= f->kill_s)
-			end_ranks(l);
+			plx_fault_end(l);
 	} else if (should_move(l) &&
 		   (is_hanging(l, now_s) || has_lost_one(l, now_s))) {
-		end_ranks(l);
+		plx_fault_end(l);
 	}
 }

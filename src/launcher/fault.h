@@ -57,6 +57,9 @@ double plx_fault_silent_s(const struct plx_launcher *l);
 /* When to look again at the latest; INFINITY: no need. */
 double plx_fault_due_s(const struct plx_launcher *l);
 
+/* End the ranks that train: those that are left save first. */
+void plx_fault_end(struct plx_launcher *l);
+
 /* End ranks that hang, and those that wait for one that is gone. */
 void plx_fault_watch(struct plx_launcher *l);
 

@@ -8,6 +8,10 @@
 #define AUTO_LEAST_S 120.0
 #define AUTO_FACTOR  10.0 /* of the longest silence so far */
 #define FIRST_S	     600.0
+#define FORGET	     0.8 /* of what is usual, with each beat */
+#define ODD_FACTOR   1.5 /* of that */
+#define ODD_LEAST_S  1.3 /* a beat is sent each second */
+#define ODD_FIRST_S  5.0
 
 void plx_hang_begin(struct plx_hang *hang, double now_s)
 {
@@ -17,8 +21,12 @@ void plx_hang_begin(struct plx_hang *hang, double now_s)
 
 void plx_hang_beat(struct plx_hang *hang, double now_s)
 {
-	if (hang->beats)
-		hang->longest_s = fmax(hang->longest_s, now_s - hang->beat_s);
+	double gap_s = now_s - hang->beat_s;
+
+	if (hang->beats) {
+		hang->longest_s = fmax(hang->longest_s, gap_s);
+		hang->usual_s = fmax(FORGET * hang->usual_s, gap_s);
+	}
 	hang->beat_s = now_s;
 	hang->beats = true;
 }
@@ -40,4 +48,13 @@ double plx_hang_due_s(const struct plx_hang *hang, double timeout_s)
 	if (!hang->beats)
 		limit_s = fmax(FIRST_S, limit_s);
 	return hang->beat_s + limit_s;
+}
+
+double plx_hang_odd_s(const struct plx_hang *hang)
+{
+	if (!hang->beat_s)
+		return 0;
+	return hang->beat_s +
+	       (hang->beats ? fmax(ODD_LEAST_S, ODD_FACTOR * hang->usual_s)
+			    : ODD_FIRST_S);
 }

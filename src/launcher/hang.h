@@ -17,6 +17,7 @@ struct plx_hang {
 	double beat_s;	  /* last sign of life, 0: none is awaited */
 	bool beats;	  /* it was a step, not just a start */
 	double longest_s; /* between two beats, over all starts */
+	double usual_s;	  /* about as long as they were of late, at most */
 };
 
 /* Ranks have met, and will now restore and train. */
@@ -34,5 +35,11 @@ void plx_hang_end(struct plx_hang *hang);
  * it is 600 s at least: large states are read, kernels compiled.
  */
 double plx_hang_due_s(const struct plx_hang *hang, double timeout_s);
+
+/*
+ * When their silence is so unusual that somebody should look whether all nodes
+ * are there; 0: never.
+ */
+double plx_hang_odd_s(const struct plx_hang *hang);
 
 #endif

@@ -293,6 +293,55 @@ void plx_job_release(struct plx_job *job)
 	plx_layout_release(&job->aim);
 }
 
+/* Remove these nodes; their names go to spared, those of the others to where.
+ */
+static void remove_nodes(struct plx_layout *layout,
+			 const struct plx_layout *gone, plx_hostlist spared,
+			 char where[PLX_WHERE_SIZE])
+{
+	plx_hostlist kept = slurm_hostlist_create(NULL);
+	int count = 0;
+
+	for (int i = 0; i < layout->count; i++) {
+		struct plx_layout_node *node = &layout->nodes[i];
+
+		if (!plx_layout_on(gone, node->name)) {
+			slurm_hostlist_push_host(kept, node->name);
+			layout->nodes[count++] = *node;
+			continue;
+		}
+		layout->ranks -= node->ranks;
+		if (slurm_hostlist_find(spared, node->name) < 0)
+			slurm_hostlist_push_host(spared, node->name);
+	}
+	layout->count = count;
+	write_list(kept, where, PLX_WHERE_SIZE);
+	slurm_hostlist_destroy(kept);
+}
+
+static bool has_any(const struct plx_layout *layout,
+		    const struct plx_layout *gone)
+{
+	for (int i = 0; i < layout->count; i++) {
+		if (plx_layout_on(gone, layout->nodes[i].name))
+			return true;
+	}
+	return false;
+}
+
+void plx_job_without(struct plx_job *job, const struct plx_layout *gone)
+{
+	plx_hostlist spared;
+
+	if (!has_any(&job->layout, gone) && !has_any(&job->aim, gone))
+		return;
+	spared = slurm_hostlist_create(job->spared);
+	remove_nodes(&job->layout, gone, spared, job->where);
+	remove_nodes(&job->aim, gone, spared, job->aim_where);
+	write_list(spared, job->spared, sizeof(job->spared));
+	slurm_hostlist_destroy(spared);
+}
+
 /* The user's text may have changed, so it is read each time. */
 static int load_comment(const struct plx_job_who *who,
 			char comment[PLX_COMMENT_MAX], struct plx_job *seen,

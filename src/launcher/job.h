@@ -66,6 +66,9 @@ int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
 		 struct plx_error *err);
 void plx_job_release(struct plx_job *job);
 
+/* As if it had no ranks to be on these nodes: they are spared. */
+void plx_job_without(struct plx_job *job, const struct plx_layout *gone);
+
 /*
  * Put words into the job's comment, the user's text kept. The record that was
  * read for that is the caller's to release if *seen has an id afterwards, also

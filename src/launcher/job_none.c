@@ -66,3 +66,20 @@ void plx_address_of(const char *node, char *address, size_t size)
 {
 	snprintf(address, size, "%s", node);
 }
+
+int plx_address_slurmd(const char *node, char *address, size_t size, char *port,
+		       size_t port_size)
+{
+	(void) node;
+	(void) address;
+	(void) size;
+	(void) port;
+	(void) port_size;
+	return -1;
+}
+
+void plx_job_without(struct plx_job *job, const struct plx_layout *gone)
+{
+	(void) job;
+	(void) gone;
+}

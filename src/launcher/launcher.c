@@ -21,6 +21,7 @@
 enum {
 	WAIT_SIGNAL,
 	WAIT_NEWS,
+	WAIT_SILENCE,
 	WAIT_PEERS,
 	WAITS = WAIT_PEERS + PLX_GENERATIONS
 };
@@ -104,6 +105,8 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 		goto fail;
 	if (settings->registry)
 		plx_clerk_use(l->clerk, settings->registry);
+	else if (plx_lost_init(&l->lost, err) < 0)
+		goto fail;
 	return l;
 fail:
 	plx_launcher_destroy(l);
@@ -129,6 +132,7 @@ static int patience_ms(const struct plx_launcher *l)
 	due_s = fmin(due_s, plx_alien_due_s(l));
 	due_s = fmin(due_s, plx_fault_due_s(l));
 	due_s = fmin(due_s, plx_limit_due_s(l));
+	due_s = fmin(due_s, plx_lost_due_s(l));
 	if (l->old)
 		due_s = fmin(due_s, l->old->kill_s);
 	return (int) ceil(fmax(due_s - now_s, SHORTEST_S) * 1e3);
@@ -149,6 +153,7 @@ static void turn(struct plx_launcher *l)
 		[WAIT_SIGNAL] = { .fd = l->signals, .events = POLLIN },
 		[WAIT_NEWS] = { .fd = plx_clerk_fd(l->clerk),
 				.events = POLLIN },
+		[WAIT_SILENCE] = { .fd = plx_lost_fd(l), .events = POLLIN },
 	};
 	bool spoken = false;
 
@@ -169,6 +174,8 @@ static void turn(struct plx_launcher *l)
 		take_signals(l);
 	if (waits[WAIT_NEWS].revents)
 		plx_watch_news(l);
+	if (waits[WAIT_SILENCE].revents)
+		plx_lost_news(l);
 	plx_watch_time(l);
 }
 
@@ -197,6 +204,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	plx_hold_release(&l->hold);
 	plx_job_release(&l->job);
 	plx_illness_release(&l->ill);
+	plx_lost_release(&l->lost);
 	if (l->signals >= 0)
 		close(l->signals);
 	free(l);

@@ -242,6 +242,7 @@ static void take_job(struct plx_launcher *l, struct plx_news *news)
 {
 	plx_job_release(&l->job);
 	l->job = news->job;
+	plx_job_without(&l->job, &l->lost.gone);
 	l->looked_s = news->looked_s;
 	if (l->job.bad_target)
 		plx_say(l, PLX_VERBOSE, "the target of job %u is unreadable",

@@ -10,6 +10,7 @@
  *	handover.c  also from one generation of ranks to the next
  *	limit.c	    saves before the job's time limit
  *	sick.c	    and back from a node where ranks fail
+ *	lost.c	    and goes on without one that does not answer
  *	tell.c      says it: to the user, to events.jsonl, to slurmctld
  */
 #ifndef PLX_LAUNCHER_STATE_H
@@ -26,6 +27,7 @@
 #include "launcher/lifecycle.h"
 #include "launcher/limit.h"
 #include "launcher/looks.h"
+#include "launcher/lost.h"
 #include "launcher/pace.h"
 #include "launcher/pauses.h"
 #include "launcher/sick.h"
@@ -72,6 +74,7 @@ struct plx_launcher {
 	struct plx_faults fault;
 	struct plx_limit limit;
 	struct plx_illness ill;
+	struct plx_lost lost;
 	struct plx_hold hold; /* of the folder of checkpoints */
 
 	/* what is told */
@@ -122,6 +125,9 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s);
 void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on);
 /* Which rank failed first, and its last lines, if it left word. */
 void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least);
+/* Nodes do not answer (any more), or do again, after so many seconds. */
+void plx_tell_lost(struct plx_launcher *l, const char *nodes, double after_s);
+void plx_tell_found(struct plx_launcher *l, const char *nodes, double after_s);
 /* A checkpoint is written, the training goes on. */
 void plx_tell_kept(struct plx_launcher *l, const char *fields);
 void plx_tell_done(struct plx_launcher *l);

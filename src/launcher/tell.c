@@ -214,6 +214,30 @@ void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on)
 	write_event(l, event);
 }
 
+static void tell_nodes(struct plx_launcher *l, const char *what,
+		       const char *nodes, double after_s)
+{
+	write_event(l, json_pack("{s:s, s:s, s:i, s:f}", "event", what, "nodes",
+				 nodes, "start", l->now->step.number, "after_s",
+				 after_s));
+}
+
+void plx_tell_lost(struct plx_launcher *l, const char *nodes, double after_s)
+{
+	plx_say(l, PLX_NORMAL,
+		"%s does not answer, and there was no step for %.1f s: going "
+		"on without it",
+		nodes, after_s);
+	tell_nodes(l, "lost", nodes, after_s);
+}
+
+void plx_tell_found(struct plx_launcher *l, const char *nodes, double after_s)
+{
+	plx_say(l, PLX_NORMAL, "%s answers again, after %.0f s", nodes,
+		after_s);
+	tell_nodes(l, "found", nodes, after_s);
+}
+
 void plx_tell_kept(struct plx_launcher *l, const char *fields)
 {
 	double step = 0;

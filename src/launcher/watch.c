@@ -19,6 +19,8 @@ static enum plx_event classify(struct plx_launcher *l, int code)
 		return PLX_EVENT_FINISHED;
 	if (l->now->said.saved)
 		return PLX_EVENT_SAVED;
+	if (plx_lost_ended(l))
+		return PLX_EVENT_FAILED;
 	/* Ranks that went because we wanted it have not failed. */
 	if (!plx_stage_trains(l->stage) && code)
 		return PLX_EVENT_FAILED;
@@ -127,6 +129,7 @@ void plx_watch_time(struct plx_launcher *l)
 			  plx_sick_late(l) ? PLX_EVENT_SICK : PLX_EVENT_LATE);
 	if (l->stage == PLX_STAGE_IDLE)
 		plx_consider(l);
+	plx_lost_watch(l);
 	plx_fault_watch(l);
 	plx_limit_watch(l);
 	plx_alien_watch(l);

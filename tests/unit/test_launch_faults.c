@@ -67,6 +67,27 @@ static void slow_steps_are_waited_for(void **state)
 
 /* ---- backoff.h ---- */
 
+/* A second is common; a step of ten makes eleven common, for a while. */
+static void an_odd_silence_is_longer_than_those_of_late(void **state)
+{
+	struct plx_hang hang = { 0 };
+	double now_s = 210;
+
+	(void) state;
+	assert_true(plx_hang_odd_s(&hang) == 0);
+	plx_hang_begin(&hang, 100);
+	assert_true(plx_hang_odd_s(&hang) == 105);
+	plx_hang_beat(&hang, 200);
+	assert_float_equal(201.3, plx_hang_odd_s(&hang), 1e-9);
+	plx_hang_beat(&hang, 210);
+	assert_float_equal(225, plx_hang_odd_s(&hang), 1e-9);
+	for (int i = 0; i < 20; i++)
+		plx_hang_beat(&hang, ++now_s);
+	assert_float_equal(now_s + 1.5, plx_hang_odd_s(&hang), 1e-9);
+	plx_hang_end(&hang);
+	assert_true(plx_hang_odd_s(&hang) == 0);
+}
+
 /* One start of a program that always fails at that step. */
 static bool fails_at(struct plx_backoff *b, uint64_t from, uint64_t to)
 {
@@ -153,6 +174,7 @@ int main(void)
 		cmocka_unit_test(before_the_first_step_there_is_more_time),
 		cmocka_unit_test(nothing_hangs_when_nothing_is_awaited),
 		cmocka_unit_test(slow_steps_are_waited_for),
+		cmocka_unit_test(an_odd_silence_is_longer_than_those_of_late),
 		cmocka_unit_test(an_error_of_the_program_ends_it),
 		cmocka_unit_test(
 			faults_are_forgotten_once_training_gets_past_them),
