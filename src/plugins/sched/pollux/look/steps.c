@@ -26,6 +26,19 @@ static bool _is_doubtful(const step_record_t *step)
 	       step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID;
 }
 
+/*
+ * All of its nodes have. Slurm ends a step when the last one says so itself,
+ * but not when that one was lost (kill_step_on_node).
+ */
+static bool _has_left(const step_record_t *step)
+{
+	return step->state == JOB_RUNNING && step->exit_node_bitmap &&
+	       step->step_node_bitmap &&
+	       step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+	       bit_set_count(step->exit_node_bitmap) ==
+		       bit_size(step->exit_node_bitmap);
+}
+
 /* The time is not saved, so it is from a registration since our start. */
 static bool _registered(const step_record_t *step)
 {
@@ -69,7 +82,7 @@ bool pollux_steps_due(const job_record_t *job)
 		return false;
 	iter = list_iterator_create(job->step_list);
 	while (!due && (step = list_next(iter)))
-		due = _is_doubtful(step);
+		due = _is_doubtful(step) || _has_left(step);
 	list_iterator_destroy(iter);
 	return due;
 }
@@ -88,7 +101,8 @@ void pollux_steps_mend(job_record_t *job)
 	nodes = xcalloc(list_count(job->step_list) + 1, sizeof(*nodes));
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
-		if (!_is_doubtful(step) || !_registered(step))
+		if (!_has_left(step) &&
+		    (!_is_doubtful(step) || !_registered(step)))
 			continue;
 		ids[count] = step->step_id;
 		nodes[count++] = bit_set_count(step->step_node_bitmap);

@@ -7,6 +7,9 @@
  * end. A job with such a step could not be resized any more. What no node
  * knows of when all its nodes have registered is ended here.
  *
+ * The same for a step whose last node was lost, when the others had reported
+ * its end before: Slurm 22.05 leaves it in its list for ever.
+ *
  * All under slurmctld's WRITE locks on jobs and nodes.
  */
 #ifndef SCHED_POLLUX_STEPS_H
