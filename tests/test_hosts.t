@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_hosts.t - every node is a host: what becomes of a job when one is lost
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/hosts.sh"
 
 [ "$(id -u)" = 0 ] || skip_all "hosts are namespaces, which only root may make"
 need_daemons
@@ -11,16 +12,11 @@ network() {
 	ip -o link show && ip -4 route show && ip -4 -o address show
 }
 network >"$WORK/network.txt"
-sandbox_up --hosts --nodes 3 --gpus-per-node 2
-plan 9
-
-host() {
-	pollux-sandbox exec --dir "$SB" --host "$@"
-}
-
-node() {
-	pollux-sandbox "$1" --dir "$SB" "${@:2}" >>"$WORK/verbs.txt" 2>&1
-}
+mkdir "$WORK/samples"
+export POLLUX_SAMPLE_LOG=$WORK/samples
+# As a site would that wants its nodes back soon: 300 s are common.
+sandbox_up --hosts --nodes 3 --gpus-per-node 2 --conf-extra SlurmdTimeout=30
+plan 21
 
 # --- they are apart
 
@@ -149,6 +145,169 @@ ok "a network is cut in, out and both ways, slowed and healed" \
 ok "a node's disk is filled, and has room again" disks_are_filled_and_freed
 ok "a node without power is gone, and back with an empty /tmp" \
 	a_node_without_power_is_away_and_comes_back
+
+# --- a job that trains on them
+
+samples=10000
+training="--samples=$samples --batch=256 --max-batch=256 --epochs=1000"
+training+=" --emulate-gpu=compute --time-scale=0.3"
+events=$WORK/steady.ckpt/events.jsonl
+
+# trains_on NODES RANKS: the newest generation is of this shape, and commits.
+trains_on() {
+	jq -se 'map(select(.event == "start")) | last |
+		.nodes == $nodes and .ranks == ($ranks | tonumber) and
+		.start == ($now | tonumber)' --arg nodes "$1" \
+		--arg ranks "$2" --arg now "$(newest)" "$events"
+}
+
+grows_over_hosts() {
+	steady=$(submit_elastic steady pollux,min=1,max=6 "$training") || return
+	wait_until "trains $steady && trains_on 'n[1-3]' 6" 60
+}
+
+# A rigid job takes a node, then another: the rest follows.
+shrinks_and_moves() {
+	local taker
+	taker=$(submit_rigid -w n3 --gpus-per-node=2 -- 600)
+	wait_until "is_state $taker RUNNING && trains_on 'n[1-2]' 4" 60 || return
+	sb scancel "$taker"
+	taker=$(submit_rigid -w n2 --gpus-per-node=2 -- 600)
+	wait_until "is_state $taker RUNNING && trains_on 'n[1,3]' 4" 60 || return
+	sb scancel "$taker"
+	wait_until "trains_on 'n[1-3]' 6" 60
+}
+
+samples_once() {
+	bash "$POLLUX_SRCDIR/tests/samples.sh" "$POLLUX_SAMPLE_LOG" $samples \
+		"$(grep -c '^epoch ' "$WORK/steady.out")" so-far
+}
+
+# Long enough for beats, short enough for no checkpoint but the first.
+warm_up() {
+	sleep 4
+}
+
+# goes_on_without NODE COMMAND...: it trains on the others, from the memory of
+# one of them, and has lost one step at most.
+goes_on_without() {
+	local gone=$1 before begin lost
+	shift
+	warm_up
+	before=$(newest)
+	begin=${EPOCHREALTIME/./}
+	"$@" && goes_on_after "$before" "$begin" || return
+	lost=$(steps_lost "$before")
+	echo "# $*: next step after $took ms, $lost steps lost" >&3
+	[ "$lost" -le 1 ] && [ "$took" -lt $((5000 * POLLUX_PATIENCE)) ] &&
+		jq -se 'map(select(.event == "lost")) | last |
+			.nodes == $gone' --arg gone "$gone" "$events" &&
+		rescued_where_it_goes_on
+}
+
+# The state is what a rank that is left had, not an older one of a disk.
+rescued_where_it_goes_on() {
+	local from
+	from=$(sed -n 's/^from //p' "$POLLUX_SAMPLE_LOG/$(newest).0")
+	grep -q "rescued step $from before it leaves" "$WORK/steady.out"
+}
+
+comes_back() {
+	"$@" && wait_until "trains_on 'n[1-3]' 6" 60
+}
+
+# Until Slurm knows of the node (SlurmdTimeout) the old step is in its list, and
+# no GPU of the job can be sold: nobody can tell what that step holds.
+others_get_gpus_meanwhile() {
+	local taker
+	wait_until "sb sinfo -h -N -n n3 -o %T | grep -q down" 60 || return
+	taker=$(submit_rigid -w n2 --gpus-per-node=1 -- 600)
+	wait_until "is_state $taker RUNNING && began_alone" 60 || return
+	sb scancel "$taker"
+	wait_until "trains_on 'n[1-2]' 4" 60
+}
+
+began_alone() {
+	trains_on 'n[1-2]' 3 || trains_on n1 2 || trains_on n1 1
+}
+
+# What a cut off rank commits or saves after the others went on.
+old_ranks_are_silent() {
+	local old
+	old=$(cat "$WORK/cut")
+	commits "$old" | sort | uniq -c >"$WORK/commits.1"
+	warm_up
+	commits "$old" | sort | uniq -c | diff "$WORK/commits.1" - &&
+		[ "$((10#$(cut -d' ' -f1 "$WORK/steady.ckpt/fence")))" = \
+			$(($(newest) + 1)) ]
+}
+
+remember_cut() {
+	newest >"$WORK/cut" && node net n3 "$1"
+}
+
+old_ranks_are_gone() {
+	local old
+	old=$(cat "$WORK/cut")
+	wait_until "[ \"\$(ranks_of $old | wc -l)\" = 0 ]" 60 &&
+		old_ranks_are_silent
+}
+
+# Processes, on any host.
+ranks_of() {
+	grep -lszxF "POLLUX_STARTS=$1" /proc/[0-9]*/environ |
+		xargs -r grep -lszxF "POLLUX_SANDBOX=$SB"
+}
+
+# Silent for longer than it takes to ask, but there.
+stays() {
+	local before
+	before=$(newest)
+	"$@" && wait_until "commits_more $before" 30 &&
+		[ "$(newest)" = "$before" ]
+}
+
+commits_more() {
+	local count
+	count=$(commits "$1" | wc -l)
+	sleep 0.5
+	[ "$(commits "$1" | wc -l)" -gt "$count" ]
+}
+
+ranks_stand_still() {
+	host n2 pkill -STOP -x pollux-train || return
+	warm_up
+	host n2 pkill -CONT -x pollux-train
+}
+
+launcher_is_cut_off() {
+	node net n1 cut
+	warm_up
+	node net n1 heal
+}
+
+nodes_are_well() {
+	[ "$(sb sinfo -h -N -p main -t alloc,mix,idle -o %N | sort -u |
+		wc -l)" = 3 ]
+}
+
+ok "a job grows over three hosts" grows_over_hosts
+ok "it shrinks and moves from host to host" shrinks_and_moves
+ok "ranks stand still on a node that answers: it is not lost" \
+	stays ranks_stand_still
+ok "the launcher is cut off from all others: it takes none for lost" \
+	stays launcher_is_cut_off
+ok "a node without power: it goes on at once, from a peer's memory" \
+	goes_on_without n3 node power n3 off
+ok "other jobs get their GPUs once Slurm knows of it" others_get_gpus_meanwhile
+ok "it grows again when the node has power" comes_back node power n3 on
+ok "a node that is cut off: the others go on" \
+	goes_on_without n3 remember_cut cut
+ok "the ranks on the other side commit and save nothing" old_ranks_are_silent
+ok "the network heals: it trains on all nodes, none is down for Slurm" \
+	eval "comes_back node net n3 heal && wait_until nodes_are_well 60"
+ok "no rank of the other side is left" old_ranks_are_gone
+ok "every sample was used once in each epoch all the while" samples_once
 
 # --- nothing stays
 
