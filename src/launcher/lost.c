@@ -60,8 +60,10 @@ static void suspect(struct plx_launcher *l, double now_s)
 {
 	struct plx_lost *lost = &l->lost;
 
-	if (lost->beat_s != l->fault.hang.beat_s || !lost->suspect_s)
+	if (lost->beat_s != l->fault.hang.beat_s || !lost->suspect_s) {
 		lost->suspect_s = now_s;
+		lost->heard_s = 0;
+	}
 	lost->beat_s = l->fault.hang.beat_s;
 	/* Twice as long each time: slurmd logs who knocks. */
 	lost->next_s = now_s + fmax(2, now_s - lost->beat_s);
@@ -176,11 +178,16 @@ static void welcome(struct plx_launcher *l)
 static void conclude(struct plx_launcher *l, const struct plx_knocked *knocked)
 {
 	struct plx_lost *lost = &l->lost;
-	bool witness = knocked->answered || l->looked_s >= lost->suspect_s;
+	bool witness;
 
 	if (!is_due(l) || lost->beat_s != l->fault.hang.beat_s)
 		return;
-	if (!witness)
+	/* Asked again since: our own network may just have come back. */
+	witness = knocked->answered ||
+		  (lost->heard_s && knocked->began_s >= lost->heard_s);
+	if (!lost->heard_s && l->looked_s >= lost->suspect_s)
+		lost->heard_s = plx_now_s();
+	if (!witness && knocked->silent.count)
 		lost->next_s = plx_now_s();
 	else if (knocked->silent.count)
 		give_up(l, knocked);

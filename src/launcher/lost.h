@@ -31,6 +31,7 @@ struct plx_lost {
 	uint64_t ended;		     /* that was ended for a lost node */
 	char step[64];		     /* its step's name */
 	double suspect_s; /* ranks are silent, we ask since; 0: not so */
+	double heard_s;	  /* slurmctld has answered since; 0: not yet */
 	double beat_s;	  /* their last one then */
 	double next_s;	  /* no question before */
 	double back_s;	  /* next look whether lost ones are back */

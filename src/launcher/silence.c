@@ -22,6 +22,7 @@
 #include "wire/thread.h"
 
 #define TRIES	5 /* a packet may be lost, five in a second are not */
+#define PROMPT	2 /* tries: all others had the rest of them */
 #define TRY_MS	200
 #define LEAVE_S 2
 
@@ -32,6 +33,7 @@ struct door {
 	socklen_t size; /* of at; 0: not known */
 	bool asked;
 	bool answered;
+	int tries;	/* before that */
 	int fds[TRIES]; /* -1: none */
 };
 
@@ -168,8 +170,10 @@ static void ask_doors(struct plx_silence *s, const struct plx_layout *nodes)
 	}
 	for (int try = 0; try < TRIES && !all_answered(s); try++) {
 		for (int i = 0; i < s->count; i++) {
-			if (s->doors[i].asked && !s->doors[i].answered)
-				knock_once(&s->doors[i], try);
+			if (!s->doors[i].asked || s->doors[i].answered)
+				continue;
+			s->doors[i].tries = try;
+			knock_once(&s->doors[i], try);
 		}
 		/* Answers come within a millisecond, or not at all. */
 		poll(NULL, 0, try ? TRY_MS : TRY_MS / 10);
@@ -189,8 +193,9 @@ static void sum_up(struct plx_silence *s, struct plx_knocked *knocked)
 
 		if (!door->asked)
 			continue;
+		/* At the last try it says that our network is back. */
 		if (door->answered) {
-			knocked->answered++;
+			knocked->answered += door->tries < PROMPT;
 			continue;
 		}
 		memcpy(node.name, door->name, sizeof(node.name));

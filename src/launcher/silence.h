@@ -22,7 +22,7 @@ struct plx_silence;
 struct plx_knocked {
 	double began_s;		  /* CLOCK_MONOTONIC */
 	struct plx_layout silent; /* names alone; the caller's to release */
-	int answered;		  /* so many others did */
+	int answered;		  /* so many others did, at once */
 };
 
 /* NULL with err set. */
