@@ -16,7 +16,7 @@ mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
 # As a site would that wants its nodes back soon: 300 s are common.
 sandbox_up --hosts --nodes 3 --gpus-per-node 2 --conf-extra SlurmdTimeout=30
-plan 21
+plan 22
 
 # --- they are apart
 
@@ -55,6 +55,18 @@ others_are_shared() {
 machine_keeps_its_network() {
 	network | diff "$WORK/network.txt" - && [ "$(host n1 ip route show |
 		cut -d' ' -f1)" = 10.77.0.0/16 ]
+}
+
+# Who is not root is told so, and has no sandbox.
+others_are_refused() {
+	local rc=0
+	chmod 777 "$WORK"
+	setpriv --reuid=65534 --clear-groups pollux-sandbox --dir "$WORK/none" \
+		up --hosts >"$WORK/none.txt" 2>&1 || rc=$?
+	chmod 755 "$WORK"
+	cat "$WORK/none.txt"
+	[ "$rc" = 1 ] && [ ! -e "$WORK/none" ] &&
+		grep -q "^pollux-sandbox: --hosts needs root" "$WORK/none.txt"
 }
 
 # --- what happens to machines
@@ -140,6 +152,7 @@ ok "the sandbox's folder and those of --share are everybody's" \
 	others_are_shared
 ok "the machine's own network is neither touched nor reached" \
 	machine_keeps_its_network
+ok "who is not root gets a sentence, and nothing is made" others_are_refused
 ok "a network is cut in, out and both ways, slowed and healed" \
 	networks_are_cut_and_heal
 ok "a node's disk is filled, and has room again" disks_are_filled_and_freed
