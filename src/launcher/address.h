@@ -11,7 +11,6 @@
  */
 void plx_address_of(const char *node, char *address, size_t size);
 
-
 /*
  * Where the slurmd of a node listens; asks slurmctld each time, and
  * may be called by any thread. 0, or -1 when slurmctld does not say.

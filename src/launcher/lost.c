@@ -67,8 +67,7 @@ static void suspect(struct plx_launcher *l, double now_s)
 	lost->beat_s = l->fault.hang.beat_s;
 	/* Twice as long each time: slurmd logs who knocks. */
 	lost->next_s = now_s + fmax(2, now_s - lost->beat_s);
-	if (!l->looking)
-		l->look_due_s = 0;
+	plx_looks_at_once(&l->looks);
 	lost->asks_gone = false;
 	plx_silence_knock(lost->silence, &l->now->step.layout,
 			  l->settings->node);
@@ -170,8 +169,7 @@ static void welcome(struct plx_launcher *l)
 	lost->answers = 0;
 	/* Some of the ranks that were cut off may be there still. */
 	plx_clerk_kill(l->clerk, lost->step);
-	if (!l->looking)
-		l->look_due_s = 0;
+	plx_looks_at_once(&l->looks);
 }
 
 /* The answer to a suspicion. */
