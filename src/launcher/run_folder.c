@@ -42,7 +42,7 @@ static int open_other(const char *prefix, char root[PLX_RUN_PATH])
 {
 	int all = plx_dir_shared(TMP, NULL);
 	DIR *list = all >= 0 ? plx_dir_list(all) : NULL;
-	char best[PLX_RUN_PATH] = "";
+	char best[OTHER_MAX + OTHER + 1] = "";
 	struct dirent *entry;
 	int dir = -1;
 

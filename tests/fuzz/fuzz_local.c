@@ -19,8 +19,8 @@ int fuzz_local(const uint8_t *data, size_t size)
 	char text[TEXT_MAX];
 	char answer[512];
 	struct plx_error err;
+	struct plx_job_words words = { .bare = "" };
 	struct plx_job job;
-	bool shortened;
 
 	request = fuzz_text(data, size, text);
 	pthread_mutex_init(&local.mutex, NULL);
@@ -29,7 +29,8 @@ int fuzz_local(const uint8_t *data, size_t size)
 	local.limits.min_gpus = 1;
 	local.limits.max_gpus = 8;
 	strcpy(local.node, "n1");
-	(void) publish(&local, request, "", &shortened, &err);
+	words.fields = request;
+	(void) publish(&local, &words, &job, &err);
 	if (size & 1)
 		strcpy(local.status, "v=1 launcher=batch ack=1");
 	for (int i = 0; i < 2; i++) {

@@ -26,14 +26,15 @@ static void is_sound(const struct plx_layout *layout)
 
 int fuzz_record(const uint8_t *data, size_t size)
 {
+	struct plx_job_who who = { .id = 7, .elastic = size & 16 };
+	struct plx_job_words words = { .fields = "v=1", .bare = "v=1" };
 	struct plx_job job = { .id = 0 };
 	struct plx_error err;
-	bool shortened;
 
+	who.home = size & 32 ? "n1" : NULL;
 	slurm_record(data, size);
 	MUST(launch_gres_gpus(slurm_text(1)) >= 0);
-	if (plx_job_load(7, size & 16, size & 32 ? "n1" : NULL, &job, &err) <
-	    0) {
+	if (plx_job_load(&who, &job, &err) < 0) {
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	} else {
 		is_sound(&job.layout);
@@ -46,8 +47,11 @@ int fuzz_record(const uint8_t *data, size_t size)
 		plx_job_release(&job);
 	}
 	slurm_record(data, size);
-	if (plx_job_publish(7, "v=1", "v=1", &shortened, &err) < 0)
+	job.id = 0;
+	if (plx_job_publish(&who, &words, &job, &err) < 0)
 		fuzz_is_a_line(err.text, sizeof(err.text));
+	if (job.id)
+		plx_job_release(&job);
 	return 0;
 }
 

@@ -40,6 +40,7 @@
 	X(snapshot)                                                            \
 	X(spank)                                                               \
 	X(stat)                                                                \
+	X(steps)                                                               \
 	X(status)                                                              \
 	X(submit)                                                              \
 	X(tail)                                                                \

@@ -7,9 +7,11 @@
 
 #define SPANK_PLUGIN(name, version)
 #define slurm_error(...) ((void) snprintf(NULL, 0, __VA_ARGS__))
+#define slurm_info(...)	 ((void) snprintf(NULL, 0, __VA_ARGS__))
 
 enum { ESPANK_SUCCESS, ESPANK_BAD_ARG };
-enum { S_CTX_ALLOCATOR, S_CTX_JOB_SCRIPT, S_CTX_LOCAL };
+enum { S_CTX_ALLOCATOR, S_CTX_JOB_SCRIPT, S_CTX_LOCAL, S_CTX_REMOTE };
+enum { S_JOB_ID };
 
 typedef struct spank_handle *spank_t;
 
@@ -53,7 +55,17 @@ static inline int spank_setenv(spank_t spank, const char *name,
 	return overwrite ? ESPANK_SUCCESS : ESPANK_BAD_ARG;
 }
 
+static inline int spank_get_item(spank_t spank, int item, void *value)
+{
+	(void) spank;
+	(void) item;
+	(void) value;
+	return ESPANK_BAD_ARG;
+}
+
 int slurm_spank_init(spank_t spank, int ac, char **av);
+int slurm_spank_task_post_fork(spank_t spank, int ac, char **av);
+int slurm_spank_exit(spank_t spank, int ac, char **av);
 int slurm_spank_user_init(spank_t spank, int ac, char **av);
 
 #endif

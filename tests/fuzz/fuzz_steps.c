@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* fuzz_steps.c - which steps run, and which processes are a job's */
+
+#include "spank/pollux/holders.c"
+
+#include "fuzz.h"
+
+int fuzz_steps(const uint8_t *data, size_t size)
+{
+	struct plx_known_steps known;
+	char text[TEXT_MAX];
+	char where[PATH_MAX];
+	uint32_t step = 0;
+	bool is_v1 = false;
+	char *path;
+
+	(void) fuzz_text(data, size, text);
+	if (plx_known_steps_parse(text, &known) == 0) {
+		MUST(known.count >= 0 && known.count <= 64);
+		(void) plx_known_steps_has(&known, known.next / 2);
+	}
+	if (is_devices_mount(text, where))
+		MUST(strlen(where) < sizeof(where));
+	path = path_in(text, &is_v1);
+	if (path)
+		(void) plx_step_of_path(path, "/slurm/uid_0/job_5", &step);
+	return 0;
+}
