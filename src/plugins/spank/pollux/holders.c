@@ -35,6 +35,7 @@ struct group {
 
 struct device {
 	dev_t id;
+	int file; /* O_PATH: what a process holds of it */
 	bool denied;
 };
 
@@ -217,17 +218,17 @@ static struct device *find_device(struct devices *devices, dev_t id)
 	return NULL;
 }
 
-static void see_device(struct devices *devices, dev_t id)
+static void forget_devices(struct devices *devices)
 {
-	if (is_plain(id) || find_device(devices, id) ||
-	    devices->count == DEVICES)
-		return;
-	devices->all[devices->count++] = (struct device){ .id = id };
+	while (devices->count > 0)
+		close(devices->all[--devices->count].file);
 }
 
 /* Call for each character device in /proc/PID/fd or /proc/PID/map_files. */
 static bool each_device(const char *pid, const char *folder,
-			bool (*act)(void *to, dev_t id), void *to)
+			bool (*act)(void *to, dev_t id, int dir,
+				    const char *name),
+			void *to)
 {
 	char name[64];
 	DIR *dir = NULL;
@@ -241,27 +242,40 @@ static bool each_device(const char *pid, const char *folder,
 
 		if (fstatat(dirfd(dir), entry->d_name, &info, 0) == 0 &&
 		    S_ISCHR(info.st_mode))
-			stop = act(to, info.st_rdev);
+			stop = act(to, info.st_rdev, dirfd(dir), entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
 	return stop;
 }
 
-static bool note_device(void *to, dev_t id)
+static bool note_device(void *to, dev_t id, int dir, const char *name)
 {
-	see_device(to, id);
+	struct devices *devices = to;
+	int file;
+
+	if (is_plain(id) || find_device(devices, id) ||
+	    devices->count == DEVICES)
+		return false;
+	file = openat(dir, name, O_PATH | O_CLOEXEC);
+	if (file >= 0)
+		devices->all[devices->count++] =
+			(struct device){ .id = id, .file = file };
 	return false;
 }
 
-static bool is_denied(void *to, dev_t id)
+static bool is_denied(void *to, dev_t id, int dir, const char *name)
 {
 	const struct device *device = find_device(to, id);
 
+	(void) dir;
+	(void) name;
 	return device && device->denied;
 }
 
-static bool each_held(const char *pid, bool (*act)(void *to, dev_t id),
+static bool each_held(const char *pid,
+		      bool (*act)(void *to, dev_t id, int dir,
+				  const char *name),
 		      void *to)
 {
 	return each_device(pid, "fd", act, to) ||
@@ -269,34 +283,6 @@ static bool each_held(const char *pid, bool (*act)(void *to, dev_t id),
 }
 
 /* --- what the job may open: the kernel knows --- */
-
-static bool try_node(int folder, dev_t id)
-{
-	char name[32];
-	bool allowed = false;
-
-	snprintf(name, sizeof(name), ".pollux-%d", getpid());
-	allowed = mknodat(folder, name, S_IFCHR, id) == 0;
-	if (allowed)
-		unlinkat(folder, name, 0);
-	return allowed;
-}
-
-/* A folder where root can make a node of a device that everybody may open. */
-static int find_folder(void)
-{
-	static const char *const names[] = { "/run", "/dev/shm", "/tmp" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		int folder = open(names[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		if (folder >= 0 && try_node(folder, makedev(NULL_MAJOR, 3)))
-			return folder;
-		if (folder >= 0)
-			close(folder);
-	}
-	return -1;
-}
 
 /* Version 1: our own step's group is narrower than the job's. */
 static int enter_job(const struct group *group)
@@ -316,17 +302,29 @@ static int enter_job(const struct group *group)
 	return fclose(file) == 0 ? rc : -1;
 }
 
+/* As root, so nothing but the control group is against it. */
+static bool may_open(const struct device *device)
+{
+	char name[32];
+	int file;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", device->file);
+	file = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (file >= 0)
+		close(file);
+	return file >= 0 || errno != EPERM;
+}
+
 /* In a child: one byte for each device, '0' where it is denied. */
 static void judge(const struct group *group, const struct devices *devices,
 		  int to)
 {
 	char answers[DEVICES];
-	int folder = -1;
 
-	if (enter_job(group) < 0 || (folder = find_folder()) < 0)
+	if (enter_job(group) < 0)
 		_exit(EXIT_FAILURE);
 	for (int i = 0; i < devices->count; i++)
-		answers[i] = try_node(folder, devices->all[i].id) ? '1' : '0';
+		answers[i] = may_open(&devices->all[i]) ? '1' : '0';
 	if (write(to, answers, (size_t) devices->count) != devices->count)
 		_exit(EXIT_FAILURE);
 	_exit(EXIT_SUCCESS);
@@ -361,7 +359,7 @@ static int ask_kernel(const struct group *group, struct devices *devices,
 
 /* --- all of them --- */
 
-/* Call for each process of the job. */
+/* Call for each process of the job but this one, which has them as files. */
 static int each_process(const struct group *group,
 			void (*act)(void *to, const char *pid, uint32_t step),
 			void *to, struct plx_error *err)
@@ -376,6 +374,7 @@ static int each_process(const struct group *group,
 		return plx_fail(err, "/proc: %s", strerror(errno));
 	while ((entry = readdir(dir))) {
 		if (isdigit((unsigned char) entry->d_name[0]) &&
+		    atoi(entry->d_name) != getpid() &&
 		    path_of(entry->d_name, path, &is_v1) &&
 		    is_v1 == (group->mounted[0] != '\0') &&
 		    plx_step_of_path(path, group->prefix, &step))
@@ -441,12 +440,14 @@ static int look(const struct group *group, const struct plx_known_steps *known,
 		struct plx_error *err)
 {
 	struct sweep sweep = { .known = known };
+	int rc = 0;
 
 	if (each_process(group, note_process, &sweep.devices, err) < 0 ||
 	    ask_kernel(group, &sweep.devices, err) < 0 ||
 	    each_process(group, end_holder, &sweep, err) < 0)
-		return -1;
-	return sweep.killed;
+		rc = -1;
+	forget_devices(&sweep.devices);
+	return rc < 0 ? rc : sweep.killed;
 }
 
 int plx_end_holders(uint32_t job, const struct plx_known_steps *known,

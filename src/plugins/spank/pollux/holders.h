@@ -7,8 +7,8 @@
  * its processes are looked at: one that holds, as an open file or mapped, a
  * device that the job could not open any more is killed; and so is one of a
  * step that slurmctld takes for ended. The kernel is asked what the job may
- * open, by a try to make such a node, so nothing is opened and any release of
- * Slurm and both versions of control groups are understood.
+ * open, by a process in the job's group that tries to open the same once more,
+ * so any release of Slurm and both versions of control groups are understood.
  *
  * Needs root. Not for threads; it forks.
  */

@@ -106,6 +106,7 @@ static void _listen(struct question *question)
 /* Read one message, and forget it. */
 static bool _read_message(int connection)
 {
+	double until_s = pollux_now_s() + PATIENCE_US * 1e-6;
 	char buffer[4096];
 	uint32_t left = 0;
 
@@ -115,7 +116,8 @@ static bool _read_message(int connection)
 		ssize_t got =
 			recv(connection, buffer, MIN(left, sizeof(buffer)), 0);
 
-		if (got <= 0)
+		/* Whoever sends a byte now and then holds nobody up. */
+		if (got <= 0 || pollux_now_s() > until_s)
 			return false;
 		left -= (uint32_t) got;
 	}
