@@ -4,12 +4,15 @@
  *
  * What slurmctld does is played here: each function notes that it was called.
  */
+#define _GNU_SOURCE /* vasprintf() */
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sched/pollux/resize/lost.h"
 #include "sched/pollux/start/move.h"
+#undef ARRAY_SIZE /* Slurm has one, too */
 #include "unit.h"
 
 slurm_conf_t slurm_conf;
