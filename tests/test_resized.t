@@ -102,7 +102,9 @@ ok "it came back to its second node, too" [ "$(growths)" -ge $((RESIZES / 40 + 2
 ok "it has one external step, of all its growths" eval '
 	[ "${last#* }" != "$last" ] && set -- $last && [ "$2" -eq 1 ]'
 ok "and no other steps than before" bounded 1 1 0
-ok "its record takes no more room when it is saved" bounded 3 1.1 1000
+# A busy machine saves later, and the others may be in the file still.
+ok "its record takes no more room when it is saved" wait_until \
+	'last=$(look) && bounded 3 1.1 1000' 30
 ok "nor in memory, since half of them" eval \
 	'set -- $last && echo "was $warm, is $4" && [ "$4" -le $((warm * 11 / 10 + 1000)) ]'
 ok "each node has one slurmstepd for it at most, beside the script" \
