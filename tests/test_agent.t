@@ -351,6 +351,20 @@ params_rule() {
 		--epochs 1 2>&1 | grep 'batch 200 = 1 x 200 x 1'
 }
 
+params_told() {
+	POLLUX_PARAMS=pollux,batch=200,max-batch=200 ranks 0 "$train" \
+		--batch 100 --epochs 1 2>&1 | tee told.out
+	grep 'base batch is 200, as --scheduler-params says, not the .* 100' \
+		told.out || return 1
+	ranks 2 "$train" --batch 1 --max-batch 64 --samples 64 --epochs 1 \
+		>told.out 2>&1
+	cat told.out
+	grep 'base batch of 1 is less than 1 sample for each of 2 ranks' \
+		told.out || return 1
+	ranks 2 "$train" --batch 2 --samples 64 --epochs 1 2>&1 |
+		fails grep 'the base batch'
+}
+
 # says SENTENCE ARGS...: refused with it.
 says() {
 	local sentence=$1
@@ -444,7 +458,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 42
+plan 43
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -481,6 +495,7 @@ ok "a checkpoint of another training is refused" other_data_refused
 ok "after kill -9 it goes on from the last checkpoint" killed_goes_on
 ok "saves and fails when the launcher goes away" launcher_gone
 ok "--scheduler-params goes before the program's own limits" params_rule
+ok "a batch that is not the program's is told" params_told
 ok "bad options are refused in a sentence" bad_options
 ok "learns images in IDX files" idx_learnt
 ok "bad IDX files are refused in a sentence" idx_refused

@@ -373,6 +373,27 @@ static void refit(struct pollux *p)
 		(void) plx_profile_fit(&p->profile, p->growth, NULL);
 }
 
+/* What differs from what the program asks for; once, not at each resize. */
+static void say_base(const struct pollux *p)
+{
+	int base = p->limits.base_batch;
+
+	if (p->restored)
+		return;
+	if (base != p->config.batch)
+		plx_say(p,
+			"the base batch is %d, as --scheduler-params says, "
+			"not the program's %d: the learning rate is to be "
+			"tuned for that",
+			base, p->config.batch);
+	if (base < p->shape.gpus * p->limits.min_per_gpu)
+		plx_say(p,
+			"the base batch of %d is less than %d sample%s for "
+			"each of %d ranks: steps are larger than that",
+			base, p->limits.min_per_gpu,
+			p->limits.min_per_gpu == 1 ? "" : "s", p->shape.gpus);
+}
+
 /* Rank 0 knows best; all use the same from the first step on. */
 static int choose_batch(struct pollux *p)
 {
@@ -385,6 +406,7 @@ static int choose_batch(struct pollux *p)
 				 &p->err) < 0)
 		return -1;
 	p->wanted = p->batch;
+	say_base(p);
 	plx_say(p,
 		"%d rank%s on %d node%s over %s, batch %" PRIu64
 		" = %d x %d x %d",

@@ -70,8 +70,20 @@ static int leave(struct pollux *p)
 	return 0;
 }
 
+/* Whoever starts a script once more in its folder wonders why it ends. */
+static void say_trained_before(const struct pollux *p)
+{
+	if (p->restored && !p->meter.first_s)
+		plx_say(p,
+			"already trained: all %d epochs, in %" PRIu64
+			" steps; delete %s to begin anew, or ask for more "
+			"epochs",
+			p->config.epochs, p->cursor.step, p->folder);
+}
+
 static int finish(struct pollux *p)
 {
+	say_trained_before(p);
 	if (save(p, PLX_SAVE_FLUSHED) != 0)
 		return -1;
 	plx_reporter_say(p->reporter, PLX_MSG_DONE);

@@ -16,13 +16,16 @@
 #include "launcher/local.h"
 #include "launcher/local_gpus.h"
 #include "launcher/options.h"
+#include "launcher/program_name.h"
 #include "launcher/run_folder.h"
 
 #define PARAMS_SIZE 512
+#define BASE_SIZE   41 /* of a name that a number may follow */
 #define NAMES_MAX   99 /* jobs after the same program */
 
 struct plx_local {
 	char name[PLX_LOCAL_NAME_MAX];
+	char base[PLX_LOCAL_NAME_MAX]; /* name, without a number */
 	char node[PLX_NODE_NAME_SIZE]; /* this machine */
 	char params[PARAMS_SIZE];
 	char *devices; /* NULL: none */
@@ -245,8 +248,7 @@ void plx_local_answer(struct plx_local *local, const char *request,
 static int take_name(struct plx_local *local,
 		     const struct plx_local_order *order, struct plx_error *err)
 {
-	const char *slash = strrchr(order->program, '/');
-	const char *base = slash ? slash + 1 : order->program;
+	char *base = local->base;
 	bool taken = true;
 
 	if (order->name && !plx_run_name_ok(order->name))
@@ -254,17 +256,18 @@ static int take_name(struct plx_local *local,
 				"--name=%.60s: want at most %d letters, "
 				"digits, '.', '_' and '-'",
 				order->name, PLX_LOCAL_NAME_MAX - 1);
-	if (order->name || !plx_run_name_ok(base)) {
-		snprintf(local->name, sizeof(local->name), "%s",
-			 order->name ? order->name : "job");
-		local->lock = plx_run_take(local->name, &taken, err);
-		return local->lock < 0 ? -1 : 0;
-	}
-	for (int i = 1; i <= NAMES_MAX && local->lock < 0 && taken; i++) {
-		snprintf(local->name, sizeof(local->name), "%.40s", base);
-		if (i > 1)
-			snprintf(local->name, sizeof(local->name), "%.40s-%d",
-				 base, i);
+	if (order->name)
+		snprintf(base, sizeof(local->base), "%s", order->name);
+	else
+		plx_program_name(order->program, base, BASE_SIZE);
+	if (!plx_run_name_ok(base))
+		strcpy(base, "job");
+	strcpy(local->name, base);
+	local->lock = plx_run_take(local->name, &taken, err);
+	for (int i = 2; i <= NAMES_MAX && local->lock < 0 && taken; i++) {
+		if (order->name)
+			break;
+		snprintf(local->name, sizeof(local->name), "%.40s-%d", base, i);
 		local->lock = plx_run_take(local->name, &taken, err);
 	}
 	return local->lock < 0 ? -1 : 0;
@@ -373,6 +376,11 @@ void plx_local_destroy(struct plx_local *local)
 const char *plx_local_name(const struct plx_local *local)
 {
 	return local->name;
+}
+
+const char *plx_local_base(const struct plx_local *local)
+{
+	return local->base;
 }
 
 const char *plx_local_node(const struct plx_local *local)

@@ -23,10 +23,10 @@ struct plx_local;
 
 /* What is wanted; all borrowed for the call. */
 struct plx_local_order {
-	const char *name; /* NULL: after program, with a number if needed */
-	const char *program;
-	const char *params; /* as --scheduler-params, NULL: no limits */
-	int ranks;	    /* 0: one a GPU, or 1 */
+	const char *name;     /* NULL: after program, with a number if needed */
+	char *const *program; /* with its arguments, ends with NULL */
+	const char *params;   /* as --scheduler-params, NULL: no limits */
+	int ranks;	      /* 0: one a GPU, or 1 */
 };
 
 /*
@@ -38,6 +38,8 @@ struct plx_local *plx_local_create(const struct plx_local_order *order,
 void plx_local_destroy(struct plx_local *local); /* accepts NULL */
 
 const char *plx_local_name(const struct plx_local *local);
+/* Its name without the number; a folder is called after it. */
+const char *plx_local_base(const struct plx_local *local);
 const char *plx_local_node(const struct plx_local *local); /* this machine */
 /* GPUs, as for CUDA_VISIBLE_DEVICES; NULL: none. */
 const char *plx_local_devices(const struct plx_local *local);

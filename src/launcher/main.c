@@ -18,9 +18,11 @@
 #include "launcher/options.h"
 #include "launcher/relay.h"
 #include "launcher/shim.h"
+#include "launcher/takeover.h"
 #include "wire/dir.h"
 #include "wire/env.h"
 
+#define NUMBERS_MAX  99		 /* of folders after the same program */
 #define HIGHEST_STEP 0xfffffff0U /* above: batch, interactive, extern */
 
 static const char far_end[] = "--" PLX_RELAY_OPTION;
@@ -76,9 +78,9 @@ static int make_folder(const char *given, const char *key, char path[PATH_MAX],
 	return 0;
 }
 
-/* key: the job; the checkpoints' folder is named after it by default. */
-static int run(struct plx_command *command, const char *key, int *code,
-	       struct plx_error *err)
+/* The checkpoints' folder is named after key by default. */
+static int run(struct plx_command *command, const char *key, const char *job,
+	       int *code, struct plx_error *err)
 {
 	struct plx_launcher *launcher = NULL;
 	struct plx_shim shim;
@@ -96,8 +98,8 @@ static int run(struct plx_command *command, const char *key, int *code,
 	if (command->local && command->settings.loudness > PLX_QUIET)
 		fprintf(stderr,
 			"pollux-launch: job %s; pollux-launch --job=%s "
-			"--resize=N changes its size\n",
-			key, key);
+			"--resize=N changes its size; its folder is %s\n",
+			job, job, folder);
 	*code = plx_launcher_run(launcher);
 	plx_launcher_destroy(launcher);
 	return 0;
@@ -123,7 +125,7 @@ static int run_in_job(struct plx_command *command, int *code,
 	s->node = getenv("SLURMD_NODENAME");
 	s->params = getenv(PLX_ENV_PARAMS);
 	snprintf(key, sizeof(key), "%u", s->job_id);
-	return run(command, key, code, err);
+	return run(command, key, key, code, err);
 }
 
 /* Is there an mpirun to be run? */
@@ -144,15 +146,34 @@ static bool has_mpirun(void)
 	return false;
 }
 
+/*
+ * What ./pollux-KEY is called after: base, and a number only where a launcher
+ * that lives has that folder. Jobs of one name in different places keep theirs.
+ */
+static void free_folder(const struct plx_command *command, const char *base,
+			char *key, size_t size)
+{
+	char path[PLX_LOCAL_NAME_MAX + 16];
+
+	snprintf(key, size, "%s", base);
+	for (int i = 2; i <= NUMBERS_MAX && !command->folder; i++) {
+		snprintf(path, sizeof(path), "pollux-%s", key);
+		if (!plx_hold_is_held(path))
+			return;
+		snprintf(key, size, "%.40s-%d", base, i);
+	}
+}
+
 static int run_here(struct plx_command *command, int *code,
 		    struct plx_error *err)
 {
 	struct plx_settings *s = &command->settings;
 	const struct plx_local_order order = { .name = command->name,
-					       .program = s->program[0],
+					       .program = s->program,
 					       .params = command->params,
 					       .ranks = command->ranks };
 	struct plx_local *local = NULL;
+	char key[PLX_LOCAL_NAME_MAX];
 	int rc;
 
 	if (!has_mpirun())
@@ -168,7 +189,8 @@ static int run_here(struct plx_command *command, int *code,
 	s->params = plx_local_params(local);
 	s->devices = plx_local_devices(local);
 	s->registry = plx_local_registry(local);
-	rc = run(command, plx_local_name(local), code, err);
+	free_folder(command, plx_local_base(local), key, sizeof(key));
+	rc = run(command, key, plx_local_name(local), code, err);
 	plx_local_destroy(local);
 	return rc;
 }

@@ -99,6 +99,16 @@ int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
 	return 0;
 }
 
+bool plx_hold_is_held(const char *folder)
+{
+	int fd = plx_dir_file_at(folder, HOLD_NAME, O_RDWR, NULL);
+	bool held = fd >= 0 && try_lock(fd) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
 void plx_hold_note(struct plx_hold *hold, uint64_t generation)
 {
 	char text[NUMBER_WIDTH + 1];

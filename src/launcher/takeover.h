@@ -31,6 +31,9 @@ struct plx_hold {
 int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
 		  double wait_s, struct plx_error *err);
 
+/* Does a launcher that lives hold this folder? */
+bool plx_hold_is_held(const char *folder);
+
 /* A generation of that number is about to be started. */
 void plx_hold_note(struct plx_hold *hold, uint64_t generation);
 

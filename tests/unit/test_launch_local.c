@@ -9,6 +9,7 @@
 
 #include "launcher/local.h"
 #include "launcher/options.h"
+#include "launcher/program_name.h"
 #include "launcher/progress.h"
 #include "launcher/run_folder.h"
 #include "launcher/step_line.h"
@@ -128,6 +129,36 @@ static void names_that_lead_elsewhere_are_refused(void **state)
 				     "01234567"));
 }
 
+static void a_job_is_called_after_its_script(void **state)
+{
+	static const struct {
+		const char *program[7]; /* at most six words */
+		const char *name;
+	} cases[] = {
+		{ { "./train" }, "train" },
+		{ { "/opt/bin/train.sh", "x.py" }, "train.sh" },
+		{ { "python3", "train.py", "--lr=1" }, "train" },
+		{ { "/usr/bin/python3.11", "-u", "a/gan.v2.py" }, "gan.v2" },
+		{ { "python", "-W", "ignore", "-X", "dev", "t.py" }, "t" },
+		{ { "python3", "-um", "my.train", "a.py" }, "my.train" },
+		{ { "python3", "-c", "import x", "a.py" }, "python3" },
+		{ { "python3" }, "python3" },
+		{ { "python3", "-" }, "python3" },
+		{ { "bash", "-lc", "./train a.sh" }, "bash" },
+		{ { "sh", "-eu", "run.sh", "python3" }, "run" },
+		{ { "pythonic", "train.py" }, "pythonic" },
+		{ { "python3", ".hidden" }, ".hidden" },
+	};
+	char name[41];
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		plx_program_name((char *const *) cases[i].program, name,
+				 sizeof(name));
+		assert_string_equal(cases[i].name, name);
+	}
+}
+
 static void a_name_is_held_once(void **state)
 {
 	char root[] = "/tmp/plx-run.XXXXXX";
@@ -194,6 +225,7 @@ int main(void)
 		cmocka_unit_test(a_stop_that_cannot_work_is_refused),
 		cmocka_unit_test(mpirun_starts_each_rank_through_the_shim),
 		cmocka_unit_test(names_that_lead_elsewhere_are_refused),
+		cmocka_unit_test(a_job_is_called_after_its_script),
 		cmocka_unit_test(a_name_is_held_once),
 		cmocka_unit_test(progress_is_one_line),
 	};

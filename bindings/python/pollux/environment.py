@@ -45,3 +45,8 @@ def local_rank() -> int:
 def under_launcher() -> bool:
     """pollux-launch has started this process."""
     return bool(os.environ.get("POLLUX_SOCKET"))
+
+
+def first_start() -> bool:
+    """No other ranks of this launcher trained before these."""
+    return os.environ.get("POLLUX_STARTS", "0") == "0"

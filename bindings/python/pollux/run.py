@@ -130,7 +130,7 @@ class Run:
         self._make_buckets()
         self._choose_device()
         self._handle = Handle(self._config())
-        self._register_all()
+        state = self._register_all()
         self._hand_in_buckets()
         self.started = True
         self._handle.start()
@@ -138,6 +138,14 @@ class Run:
         environment.set_known((info.rank, info.gpus))
         self._statistics.begin(info.gpus)
         self._follow()
+        if state.overridden and environment.first_start():
+            self._say("what the checkpoint says is used: %s"
+                      % "; ".join(state.overridden))
+
+    def _say(self, text: str) -> None:
+        """As libpollux does: by rank 0, unless quiet."""
+        if self.rank == 0 and not self._options.get("quiet"):
+            print("pollux: " + text, file=sys.stderr, flush=True)
 
     def _config(self) -> Dict[str, Any]:
         config = {k: v for k, v in self._options.items() if v is not None}
@@ -179,7 +187,7 @@ class Run:
         self._statistics = Statistics(self._model)
         self.buckets.hook(self._gradient, self._sync)
 
-    def _register_all(self) -> None:
+    def _register_all(self) -> State:
         state = State(self._handle)
         state.add_model(self._model, self._statistics)
         for i, optimizer in enumerate(self._optimizers):
@@ -190,6 +198,7 @@ class Run:
             state.add("scaler", self._scaler)
         for name, thing in self._extra:
             state.add(name, thing)
+        return state
 
     def _hand_in_buckets(self) -> None:
         for bucket in self.buckets.all:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a checkpoint holds, by name: tensors in place, all else as bytes."""
 
-from typing import Any, Dict
+from typing import Any, Callable, Dict, List
 
 import torch
 
-from . import encoding
+from . import encoding, overridden
 from .handle import Handle
 from .statistics import Statistics
 from .tensors import describe, memory_of, short_name
@@ -17,6 +17,7 @@ class State:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self._names: Dict[torch.nn.Parameter, str] = {}
+        self.overridden: List[str] = []  # by a checkpoint that was found
 
     def add_model(self, model: torch.nn.Module,
                   statistics: Statistics) -> None:
@@ -32,7 +33,8 @@ class State:
         for key, param, tensor in optimizer.tensors():
             name = self._names.get(param, "?")
             self._add_tensor("%s.%s.%s" % (prefix, key, name), tensor)
-        self._handle.register_blob(prefix, optimizer.dump, optimizer.load)
+        self._handle.register_blob(prefix, optimizer.dump, self._compared(
+            prefix, optimizer, optimizer.load))
 
     def add(self, name: str, thing: Any) -> None:
         """A tensor, or whatever has state_dict() and load_state_dict()."""
@@ -47,7 +49,18 @@ class State:
             thing.load_state_dict(encoding.load(data, name))
 
         dump()  # what cannot be saved is better known before training
-        self._handle.register_blob(short_name(name), dump, load)
+        self._handle.register_blob(short_name(name), dump,
+                                   self._compared(name, thing, load))
+
+    def _compared(self, name: str, thing: Any,
+                  load: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        """load, and what the script had asked for otherwise is noted."""
+        def compare(data: bytes) -> None:
+            before = overridden.options(thing)
+            load(data)
+            self.overridden += overridden.differences(
+                name, before, overridden.options(thing))
+        return compare
 
     def _add_tensor(self, name: str, tensor: torch.Tensor) -> None:
         data, kind, shape = describe(name, tensor)
