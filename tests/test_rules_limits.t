@@ -9,7 +9,7 @@ sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
 	--conf-extra PriorityCalcPeriod=1 \
 	--conf-extra Licenses=solver:4 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 47
+plan 48
 
 acct() {
 	sb sacctmgr -i "$@" >"$WORK/sacctmgr.txt" 2>&1
@@ -282,8 +282,13 @@ sb scancel "$one" "$two" "$other"
 
 one=$(elastic one team)
 ok "MaxTRESPerAccount: a job grows up to it" wait_until "has_gpus $one 6" 20
+# Slurm has looked at the other one first, and said what it waits for.
+sb scontrol suspend "$one"
 other=$(rigid 2 team --uid=daemon --priority=4294910000)
-ok "it shrinks for another user's job of that account" \
+ok "another user's job of that account waits for that limit" \
+	wait_until "pends_for $other MaxGRESPerAccount" 20
+sb scontrol resume "$one"
+ok "it shrinks for that job" \
 	wait_until "is_state $other RUNNING && has_gpus $one 4" 20
 sb scancel "$other"
 ok "afterwards it grows again" wait_until "has_gpus $one 6" 20

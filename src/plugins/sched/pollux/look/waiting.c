@@ -32,12 +32,32 @@ bool pollux_waits_for_room(const job_record_t *job, time_t now)
 				     job->state_reason == WAIT_PRIORITY);
 }
 
+/*
+ * Reasons that name a limit of an association or a QOS, in the order of enum
+ * job_state_reason. Slurm appends to it and changes no number, as they cross
+ * the wire. The texts do not tell: that of WAIT_QOS_MAX_GRES_PER_ACCT is
+ * "MaxGRESPerAccount".
+ */
+static const struct {
+	uint32_t first;
+	uint32_t last;
+} limit_reasons[] = {
+	{ WAIT_ASSOC_JOB_LIMIT, WAIT_ASSOC_TIME_LIMIT },
+	{ WAIT_QOS_JOB_LIMIT, WAIT_QOS_TIME_LIMIT },
+	{ WAIT_QOS_GRP_CPU, WAIT_ASSOC_MAX_SUB_JOB },
+	{ WAIT_ASSOC_GRP_UNK, WAIT_QOS_MAX_SUB_JOB_PER_ACCT },
+	{ WAIT_ASSOC_GRP_BILLING, WAIT_QOS_MIN_BILLING },
+};
+
 /* Slurm's own test of that (runnable_state) knows no limit of GPUs. */
 static bool _is_limited(const job_record_t *job)
 {
-	const char *reason = job_reason_string(job->state_reason);
-
-	return !xstrncmp(reason, "QOS", 3) || !xstrncmp(reason, "Assoc", 5);
+	for (size_t i = 0; i < ARRAY_SIZE(limit_reasons); i++) {
+		if (job->state_reason >= limit_reasons[i].first &&
+		    job->state_reason <= limit_reasons[i].last)
+			return true;
+	}
+	return false;
 }
 
 /* Elastic jobs under the same limit may be in its way: see shares.h. */
