@@ -365,6 +365,14 @@ int pollux_commit(struct pollux *p);
 int pollux_checkpoint(struct pollux *p);
 
 /*
+ * To be called before this process ends by an error of the program's own,
+ * which starting the ranks again would not mend: the launcher then ends the
+ * job, and tells `why` (one line, may be NULL). At any time, also without a
+ * run. 1: another rank has told one already; else 0.
+ */
+int pollux_program_error(const char *why);
+
+/*
  * For programs that know better than the host's clock (emulated hardware, work
  * on other streams than the default one; where buckets are in device memory,
  * the GPU's own clock is read without this): what the pass just reduced took,

@@ -103,6 +103,7 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 	struct plx_alien *alien = &l->alien;
 
 	alien->has_exit = false;
+	alien->has_error = false;
 	if (!notes) {
 		if (g != l->old)
 			plx_sick_find(l, g);
@@ -121,9 +122,14 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 	}
 	alien->has_exit =
 		*code && plx_exit_read(notes, generation, &alien->exit);
+	alien->has_error =
+		*code && plx_rank_word_read(notes, PLX_WORD_ERROR, generation,
+					    &alien->error);
 	if (alien->has_exit) {
 		*code = plx_exit_code(&alien->exit);
-		plx_tell_exit(l, g == l->old ? PLX_VERBOSE : PLX_NORMAL);
+		/* The program has told its error itself. */
+		plx_tell_exit(l, g == l->old || alien->has_error ? PLX_VERBOSE
+								 : PLX_NORMAL);
 	}
 	if (g != l->old)
 		plx_sick_find(l, g);

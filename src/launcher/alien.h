@@ -19,6 +19,8 @@ struct plx_alien {
 	double look_s; /* next look for a note, or nudge */
 	bool has_exit; /* the ranks that ended last left word how: */
 	struct plx_exit exit;
+	bool has_error; /* an error of the program itself, it said: */
+	struct plx_rank_word error;
 };
 
 /* These ranks do not speak to us, and have a handler for the signal. */

@@ -64,6 +64,19 @@ bool plx_fault_may_restart(struct plx_launcher *l, int code)
 	return false;
 }
 
+bool plx_fault_is_programs(const struct plx_launcher *l, int code)
+{
+	const struct plx_rank_word *word = &l->alien.error;
+
+	if (!code || !l->alien.has_error)
+		return false;
+	plx_say(l, PLX_QUIET,
+		"rank %d ended with an error of the program, which another "
+		"start would meet again%s%s",
+		word->rank, word->why[0] ? ": " : "", word->why);
+	return true;
+}
+
 int plx_fault_code(const struct plx_launcher *l, int code)
 {
 	if (code == 0 &&

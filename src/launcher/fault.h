@@ -36,6 +36,12 @@ struct plx_faults {
 bool plx_fault_may_restart(struct plx_launcher *l, int code);
 
 /*
+ * Did a rank say that it ended by an error of the program itself? Says so: the
+ * same would come of another start.
+ */
+bool plx_fault_is_programs(const struct plx_launcher *l, int code);
+
+/*
  * srun's exit code, but for an srun that returns 0 although slurmd refused all
  * its tasks: that is PLX_SRUN_FAILED.
  */

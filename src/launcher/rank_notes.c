@@ -178,6 +178,7 @@ void plx_notes_clear(const char *folder, int generation)
 
 	if (dir < 0)
 		return;
+	plx_rank_files_clear(dir, generation);
 	name_of_here(name, generation, "");
 	clear_files(dir, generation ? name : NULL);
 	for (int note = 0; generation && note < PLX_NOTES; note++) {

@@ -12,6 +12,8 @@
  *	here-G.N a rank of it runs on node N
  *	exit-G	 one was killed by a signal		(struct plx_exit)
  *	fail-G	 one ended with a code that is not 0	(struct plx_exit)
+ *
+ * libpollux leaves others there itself (wire/rank_file.h).
  */
 #ifndef PLX_LAUNCHER_RANK_NOTES_H
 #define PLX_LAUNCHER_RANK_NOTES_H
@@ -20,8 +22,9 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "wire/rank_file.h"
 
-#define PLX_NOTES_FOLDER "/.pollux" /* below the checkpoints' */
+#define PLX_NOTES_FOLDER PLX_INNER_FOLDER
 #define PLX_EXIT_LINES	 20
 #define PLX_EXIT_TEXT	 8192 /* of those lines */
 

@@ -292,6 +292,9 @@ void plx_tell_done(struct plx_launcher *l)
 			  l->status.resizes, "limit", l->limit.reached);
 	if (l->exit_code)
 		pack_exit(l, event);
+	if (event && l->exit_code && l->alien.has_error)
+		json_object_set_new(event, "error",
+				    json_string(l->alien.error.why));
 	write_event(l, event);
 }
 

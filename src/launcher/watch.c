@@ -21,6 +21,8 @@ static enum plx_event classify(struct plx_launcher *l, int code)
 		return PLX_EVENT_SAVED;
 	if (plx_lost_ended(l))
 		return PLX_EVENT_FAILED;
+	if (plx_fault_is_programs(l, code))
+		return PLX_EVENT_FINISHED;
 	/* Ranks that went because we wanted it have not failed. */
 	if (!plx_stage_trains(l->stage) && code)
 		return PLX_EVENT_FAILED;

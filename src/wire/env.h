@@ -22,6 +22,8 @@
  * run there as "NEXT:ID,ID"; those below NEXT and not named do not.
  */
 #define PLX_ENV_CONSTRAIN "POLLUX_CONSTRAIN"
+/* torchrun's: number of this rank; pollux-rank sets it for all. */
+#define PLX_ENV_RANK "RANK"
 /* The run's key (wire/secret.h), the same for all its starts. */
 #define PLX_ENV_KEY "POLLUX_KEY"
 

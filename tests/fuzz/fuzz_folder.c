@@ -80,6 +80,48 @@ int fuzz_folder(const uint8_t *data, size_t size)
 	return 0;
 }
 
+static void is_prose(const char *text)
+{
+	for (; *text; text++)
+		MUST((unsigned char) *text >= ' ' && *text != 127);
+}
+
+/* What libpollux leaves beside it. */
+static void read_rank_files(const char *folder, struct scratch_input all)
+{
+	const struct scratch_input none = { NULL, 0 };
+	struct plx_rank_word word;
+	struct plx_pulse *list;
+	int count;
+
+	scratch_put("pulse-3.17", all);
+	count = plx_pulse_list(folder, 3, &list);
+	MUST(count == 0 || count == 1);
+	if (count == 1) {
+		MUST(list->rank == 17 && list->at < PLX_AT_COUNT);
+		MUST(list->since_s >= 0 && list->quiet_s >= 0);
+		MUST(strlen(list->node) < sizeof(list->node));
+		(void) plx_pulse_is_busy(list);
+		list->rank = 18;
+		plx_pulse_write(folder, 3, list);
+		free(list);
+		MUST(plx_pulse_list(folder, 3, &list) == 2);
+		plx_pulse_remove(folder, 3, 18);
+	}
+	free(list);
+	scratch_put("pulse-3.17", none);
+	scratch_put("error-3", all);
+	if (plx_rank_word_read(folder, PLX_WORD_ERROR, 3, &word)) {
+		MUST(word.rank >= 0);
+		is_prose(word.why);
+		MUST(plx_rank_word_write(folder, PLX_WORD_ERROR, 4, &word) ==
+		     1);
+		MUST(plx_rank_word_write(folder, PLX_WORD_ERROR, 4, &word) ==
+		     0);
+	}
+	scratch_put("error-3", none);
+}
+
 /* How a rank ended, as it says so in a file. */
 int fuzz_note(const uint8_t *data, size_t size)
 {
@@ -92,6 +134,8 @@ int fuzz_note(const uint8_t *data, size_t size)
 	char text[512];
 
 	snprintf(folder, sizeof(folder), "%s", scratch_folder());
+	plx_notes_clear(folder, 4);
+	read_rank_files(folder, all);
 	scratch_put("exit-3", all);
 	if (!plx_exit_read(folder, 3, &how)) {
 		scratch_put("exit-3", none);

@@ -20,8 +20,11 @@ change the number of its ranks at any step. docs/python.md has it all.
 import importlib
 from typing import Any, List
 
+from . import ending
 from .environment import local_rank, rank, under_launcher, world_size
 from .library import Error, version
+
+ending.watch()
 
 # Loaded when first used: they need PyTorch.
 _WHERE = {

@@ -22,6 +22,7 @@ GROUPS_MAX = 16
 SHUFFLED, SEQUENTIAL = 0, 1
 DATA, PROGRESS = 0, 1
 HOST, CUDA = 0, 1
+EINVAL, ECALL = -1, -2  # of enum pollux_status
 F32, F64, F16, BF16, I32, I64, U8 = range(7)
 
 
@@ -201,6 +202,7 @@ FUNCTIONS = {
     "pollux_progress": (c_double, [RUN]),
     "pollux_commit": (c_int, [RUN]),
     "pollux_checkpoint": (c_int, [RUN]),
+    "pollux_program_error": (c_int, [c_char_p]),
     "pollux_timing": (None, [RUN, c_double, c_double]),
     "pollux_info_sized": (None, [RUN, POINTER(CInfo), c_size_t]),
 }

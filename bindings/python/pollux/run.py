@@ -11,11 +11,12 @@ model, optimisers and data known. From then on a loop over the data loader is
 import atexit
 import contextlib
 import sys
+import traceback
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from . import environment, library
+from . import ending, environment, library
 from .buckets import Bucket, Buckets
 from .handle import Handle
 from .library import Error
@@ -403,9 +404,7 @@ class Run:
     def _at_exit(self) -> None:
         if self.started and not self._over and \
                 getattr(sys, "last_type", None) is None:
-            print("pollux: the process ends before its training has "
-                  "finished; pollux.finish() says that this is meant",
-                  file=sys.stderr)
+            ending.left(self._handle.info().step)
         self.finish(failed=self.started and not self._over)
 
     def __enter__(self) -> "Run":
@@ -413,6 +412,9 @@ class Run:
 
     def __exit__(self, kind: Any, _value: Any, _trace: Any) -> None:
         failed = kind is not None and not issubclass(kind, Stopped)
+        if failed and _value is not None:  # finish() may end the process
+            ending.report(_value, lambda: traceback.print_exception(
+                kind, _value, _trace))
         self.finish(failed)
 
 

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""A short training whose epochs end in some unusual way.
+
+    pollux-launch --local -n 2 python3 ending.py WHAT [FILE]
+
+WHAT befalls it after the second epoch's last batch, on rank 1 or on all;
+FILE is what it waits for, or writes.
+"""
+
+import os
+import sys
+import time
+
+import pollux
+import torch
+
+from common import Points, loss_of, network, sgd
+
+EPOCHS = 3
+SAMPLES = 256
+
+
+def befall(what, file):
+    rank = pollux.rank()
+    if what == "raise" and rank == 1 or what == "raise-all":
+        raise ValueError("the second epoch went wrong")
+    if what == "leave" and rank == 0:
+        return True
+    return False
+
+
+def main():
+    what, file = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
+    run = pollux.init(seed=11)
+    loader = pollux.DataLoader(Points(SAMPLES), 64, shuffle=True)
+    model = pollux.DistributedDataParallel(network())
+    optimizer = pollux.Optimizer(sgd(model, lr=0.02))
+    for epoch in run.epochs(EPOCHS):
+        for _numbers, inputs, targets in loader:
+            loss = loss_of(model, inputs, targets)
+            time.sleep(0.02)
+            run.backward(loss)
+            optimizer.step()
+        if epoch == 1 and befall(what, file):
+            break
+        print("rank %d has validated epoch %d" % (run.rank, epoch), flush=True)
+    print("rank %d is through" % run.rank, flush=True)
+
+
+if __name__ == "__main__":
+    main()
