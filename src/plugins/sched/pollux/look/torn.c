@@ -14,19 +14,26 @@ static gres_job_state_t *_gpus(List list)
 	return state ? state->gres_data : NULL;
 }
 
+static bool _one_kind(List list)
+{
+	return !list || list_count(list) <= 1;
+}
+
 bool pollux_torn(const job_record_t *job)
 {
 	const gres_job_state_t *request = _gpus(job->gres_list_req);
 	const gres_job_state_t *has = _gpus(job->gres_list_alloc);
 
 	/* Of several kinds of GPUs nothing is known here. */
-	return request && has && list_count(job->gres_list_alloc) == 1 &&
-	       list_count(job->gres_list_req) == 1 && has->node_cnt &&
-	       has->node_cnt < request->node_cnt;
+	if (!request || !_one_kind(job->gres_list_req) ||
+	    !_one_kind(job->gres_list_alloc))
+		return false;
+	/* Where its last GPU was lost, it has none on any node. */
+	return !has || has->node_cnt < request->node_cnt;
 }
 
 /* What the job has, with the numbers of its request. */
-static void _mend(job_record_t *job)
+static List _as_it_has(const job_record_t *job)
 {
 	const gres_job_state_t *request = _gpus(job->gres_list_req);
 	List list = gres_job_state_list_dup(job->gres_list_alloc);
@@ -42,12 +49,21 @@ static void _mend(job_record_t *job)
 	entry->ntasks_per_gres = request->ntasks_per_gres;
 	entry->def_cpus_per_gres = request->def_cpus_per_gres;
 	entry->def_mem_per_gres = request->def_mem_per_gres;
+	return list;
+}
+
+static void _mend(job_record_t *job)
+{
+	const gres_job_state_t *has = _gpus(job->gres_list_alloc);
+	uint32_t nodes = has ? has->node_cnt : 0;
+	List list = nodes ? _as_it_has(job) : NULL;
+
 	FREE_NULL_LIST(job->gres_list_req);
 	FREE_NULL_LIST(job->gres_list_req_accum);
 	job->gres_list_req = list;
-	pollux_verbose(
-		"sched/pollux: JobId=%u: what it asks for has %u nodes as well",
-		job->job_id, entry->node_cnt);
+	pollux_verbose("sched/pollux: JobId=%u: what it asks for has %u nodes "
+		       "as well",
+		       job->job_id, nodes);
 }
 
 void pollux_torn_mend(job_record_t *job)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# test_torn.t - what a job has, and had, when it loses its nodes
+. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR}/tests/light.sh"
+
+sandbox_up "$untyped" --nodes 2 --gpus-per-node 1 --params \
+	pollux_min_gap=0.2,pollux_interval=1
+plan 5
+
+# Its script runs on n2, where a rigid job has the GPU now, its GPU is on n1:
+# the first in the job's list of nodes.
+loses_its_only_gpu() {
+	sb scontrol update nodename=n1 state=drain reason=test
+	job=$(submit_light far pollux,max=1 -- --ack=0.1)
+	wait_until "is_state $job RUNNING" 30 || return 1
+	rigid=$(submit_rigid -w n2 --gpus-per-node=1 --priority=4294910000 \
+		-- 600)
+	sb scontrol update nodename=n1 state=resume
+	wait_until "is_state $rigid RUNNING" 60 &&
+		wait_until "devices_of $job | grep -q ^n1" 60 &&
+		sb scontrol update nodename=n1 state=down reason=test &&
+		wait_until "[ \"\$(job_field $job NodeList)\" = n2 ]" 30 &&
+		wait_until "logged 'JobId=$job: what it asks for has 0 nodes'" 30
+}
+
+# Slurm's tables are filled anew from what jobs asked for.
+nobody_has_two() {
+	sb scontrol -d show job >"$WORK/owners.txt" &&
+		[ -z "$(two_owners "$WORK/owners.txt")" ] &&
+		is_state "$job" RUNNING && has_gpus "$job" 0 &&
+		[ -z "$(devices_of "$job")" ]
+}
+
+ok "a job loses the node of its only GPU" loses_its_only_gpu
+ok "slurmctld is restarted" restart_slurmctld
+ok "it has not got a GPU that is another job's" nobody_has_two
+sb scancel "$job" "$rigid"
+wait_until "ended $job $rigid" 60
+sb scontrol update nodename=n1 state=resume
+
+# slurmd of its node cannot say that the job is gone, and then the node is lost.
+loses_its_node_meanwhile() {
+	job=$(submit_light near pollux,max=1 --requeue -- --ack=0.1)
+	wait_until "is_state $job RUNNING" 30 || return 1
+	home=$(job_field "$job" BatchHost)
+	sb scontrol update nodename=n1,n2 state=drain reason=test
+	slurmd=$(cat "$SB/run/$home.pid")
+	kill -STOP "$slurmd"
+	sb scontrol requeue "$job" &&
+		wait_until "sb squeue -h -j $job -t CG | grep -q ." 30 &&
+		sb scontrol update "nodename=$home" state=down reason=test
+}
+
+ok "a job is put into the queue, and its node is lost meanwhile" \
+	loses_its_node_meanwhile
+ok "its run is forgotten" wait_until "logged 'Requeuing JobId=$job\$'" 30
+kill -CONT "$slurmd"
