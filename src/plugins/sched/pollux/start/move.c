@@ -306,6 +306,7 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 			pollux_announce(job, track, PLX_TARGET_DONE, NULL);
 		return false;
 	}
+	pollux_requeue_finish(job);
 	/* Slurm leaves it; a cancel now would end the row of the old run. */
 	job->resize_time = 0;
 	if (!_may_start(job, track))

@@ -82,6 +82,25 @@ static bool _is_spread(const job_record_t *job)
 	       job->details->min_nodes > shape.nodes;
 }
 
+/* Its last run is over, and Slurm still knows what it had. */
+static bool _remembers(const job_record_t *job)
+{
+	return job->restart_cnt && job->batch_flag && job->details &&
+	       job->job_resrcs && !job->epilog_running && IS_JOB_PENDING(job) &&
+	       !IS_JOB_COMPLETING(job);
+}
+
+void pollux_requeue_finish(job_record_t *job)
+{
+	if (!_remembers(job))
+		return;
+	pollux_info("sched/pollux: JobId=%u has lost its last node while it "
+		    "was put into the queue, and forgets its run",
+		    job->job_id);
+	batch_requeue_fini(job);
+	last_job_update = time(NULL);
+}
+
 bool pollux_requeued(const job_record_t *job)
 {
 	const struct pollux_track *track = NULL;
@@ -96,6 +115,8 @@ bool pollux_requeued(const job_record_t *job)
 		return false;
 	if (!pollux_is_elastic(job))
 		return false;
+	if (_remembers(job))
+		return true;
 	if (_is_held(job) && !_was_released(job->job_id))
 		return true;
 	if (_is_spread(job))
@@ -232,6 +253,7 @@ static void _look_after(job_record_t *job)
 {
 	struct plx_target target;
 
+	pollux_requeue_finish(job);
 	if (_was_moved(job, &target) && target.state == PLX_TARGET_MOVING &&
 	    target.on[0] && !pollux_evicts(&target))
 		pollux_move_adopt(job, &target);

@@ -39,6 +39,13 @@ int pollux_requeue_shape(job_record_t *job);
  */
 void pollux_requeue_unhold(job_record_t *job, uint32_t priority);
 
+/*
+ * When the last node of a job is lost that is on its way into the queue, Slurm
+ * does not forget its run: it starts in accounting's rows of that one, and its
+ * GPUs are never given back. Then it is told to. WRITE lock on jobs.
+ */
+void pollux_requeue_finish(job_record_t *job);
+
 /* Leave out our section of a comment; the user's text stays. */
 void pollux_requeue_forget(char **comment);
 
