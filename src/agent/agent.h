@@ -10,7 +10,8 @@
  * rate.c	noise, learning rate, progress
  * memory.c	passes that do not fit
  * tune.c	rank 0 thinks: fit, batch size, hint
- * save.c	checkpoints of all that
+ * save.c	checkpoints of all that; alike.c
+ * beside.c	what ranks tell each other beside the gradient
  */
 #ifndef PLX_AGENT_AGENT_H
 #define PLX_AGENT_AGENT_H
@@ -174,6 +175,7 @@ struct pollux {
 	uint64_t skipped;      /* steps without a finite gradient, in a row */
 	unsigned int wishes;   /* enum plx_wish, agreed on by all ranks */
 	bool save_asked;       /* pollux_checkpoint(), not told yet */
+	bool told_rounding;    /* plx_alike() has said so */
 	bool began;	       /* a step was committed since the start */
 	bool failed;	       /* err says why */
 	bool stopped;	       /* left before training has finished */
@@ -278,6 +280,14 @@ bool plx_rate_finished(const struct pollux *p);
 
 /* Still to be trained on, at what one of the base batch is worth. */
 double plx_rate_left(const struct pollux *p);
+
+/* ---- alike.c ---- */
+
+/*
+ * Collective, between two steps: -1 with the name of the first array where
+ * ranks have come apart by more than rounding.
+ */
+int plx_alike(struct pollux *p);
 
 /* ---- memory.c ---- */
 

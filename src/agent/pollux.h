@@ -355,8 +355,31 @@ double pollux_lr_factor(const struct pollux *p, int group);
  */
 double pollux_progress(const struct pollux *p);
 
+/*
+ * Beside the step's own gradient, after pollux_next() and before the commit;
+ * not between the first pollux_gradient() and pollux_sync(). Each is a message
+ * of its own, so all ranks call them alike.
+ *
+ * pollux_mean(): of what each rank has as a mean over the samples of its pass,
+ * times the loss scale, the mean over the step's samples. For gradients of a
+ * second optimiser; steps of one pass only (config.accumulate is false).
+ *
+ * pollux_spread(): rank 0's bytes, for all.
+ */
+int pollux_mean(struct pollux *p, float *data, size_t count,
+		enum pollux_memory memory);
+int pollux_spread(struct pollux *p, void *data, size_t bytes,
+		  enum pollux_memory memory);
+
 /* The optimiser step is done: its samples count as used. */
 int pollux_commit(struct pollux *p);
+
+/*
+ * Training has come far enough, on all ranks alike: a last checkpoint is
+ * written, and the launcher told that it is done. Between two steps; also after
+ * pollux_next(), whose samples then count as not used.
+ */
+int pollux_finish(struct pollux *p);
 
 /*
  * Have a checkpoint written after the step whose gradients are summed next, on

@@ -319,6 +319,8 @@ static int save_all(struct pollux *p, enum plx_save_kind kind)
 		rc = agree(p, &order, kind != PLX_SAVE_QUICK);
 	if (rc < 0 || order.skip)
 		return rc;
+	if (plx_alike(p) < 0)
+		return p->code ? (int) p->code : POLLUX_ESTATE;
 	return save(p, kind);
 }
 

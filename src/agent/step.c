@@ -19,8 +19,8 @@
 /* Ranks that start beside disturb for that long, at most. */
 #define BESIDE_S 30.0
 
-/* Progress that is counted would never come to an end. */
-#define SKIPPED_MAX 1000
+/* Training that learns nothing is not to end as if it had. */
+#define SKIPPED_MAX 64
 
 /* ---- between steps ---- */
 
@@ -150,6 +150,15 @@ static int between_steps(struct pollux *p)
 	p->step.pass = -1;
 	plx_gradient_begin(p);
 	return 1;
+}
+
+int pollux_finish(struct pollux *p)
+{
+	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_SYNCED ||
+	    p->stage == PLX_STAGE_ENDED)
+		return plx_misuse(p, "pollux_finish()");
+	plx_samplelog_drop(p->log);
+	return finish(p) < 0 ? plx_end(p) : 0;
 }
 
 /*
@@ -357,7 +366,7 @@ static void count_rate(struct pollux *p, double now_s)
 
 /*
  * Skipped steps are usual while a loss scale is sought; many in a row, or one
- * without a scale, are not.
+ * without a scale, are not. No scale is halved so often.
  */
 static int count_skipped(struct pollux *p)
 {
@@ -369,10 +378,13 @@ static int count_skipped(struct pollux *p)
 			"step %" PRIu64 ": the gradient is not finite, "
 			"skipped (%" PRIu64 " in a row)",
 			p->cursor.step, n);
-	if (n < SKIPPED_MAX || p->config.counting != POLLUX_PROGRESS)
+	if (n < SKIPPED_MAX)
 		return 0;
 	plx_fail(&p->err,
-		 "%" PRIu64 " steps in a row without a finite gradient", n);
+		 "%" PRIu64
+		 " steps in a row without a finite gradient: nothing "
+		 "has been learned since step %" PRIu64,
+		 n, p->cursor.step + 1 - n);
 	return plx_fault(p, POLLUX_EINVAL);
 }
 

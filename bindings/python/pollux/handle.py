@@ -141,6 +141,14 @@ class Handle:
     def loss_scale(self, scale: float) -> None:
         self._check(self._lib.pollux_loss_scale(self._run, scale))
 
+    def mean(self, data: int, count: int, memory: int) -> None:
+        """Over the step's samples, of means over those of each rank."""
+        self._check(self._lib.pollux_mean(self._run, data, count, memory))
+
+    def spread(self, data: int, count: int, memory: int) -> None:
+        """So many bytes of rank 0, to all."""
+        self._check(self._lib.pollux_spread(self._run, data, count, memory))
+
     def skipped(self) -> bool:
         return self._lib.pollux_skipped(self._run)
 
@@ -152,6 +160,10 @@ class Handle:
 
     def commit(self) -> None:
         self._check(self._lib.pollux_commit(self._run))
+
+    def finish(self) -> None:
+        """Training has come far enough: the last checkpoint."""
+        self._check(self._lib.pollux_finish(self._run))
 
     def checkpoint(self) -> None:
         self._check(self._lib.pollux_checkpoint(self._run))
