@@ -208,7 +208,8 @@ no_progress_line() {
 	! grep -aq ' %  loss' out err
 }
 
-# The program of docs/c.md, with this build's compiler and flags.
+# The program of docs/c.md, with this build's compiler and flags; test_c.t has
+# more of it.
 guide_builds() {
 	local cc
 	cc=$(sed -nE 's/^(CC|CFLAGS) = //p' "$POLLUX_BUILDDIR/Makefile" | xargs)
@@ -219,14 +220,9 @@ guide_builds() {
 			-L"$POLLUX_BUILDDIR/src/agent/.libs" -lpollux
 }
 
-# It learns the same on one rank and on four, and can be resized.
 guide_works() {
-	local learnt='after 10 epochs: 1.000 2.000 ... 32.000'
-	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 	unset POLLUX_SAMPLE_LOG
-	guide_builds && ./train | grep -xF "$learnt" &&
-		mpirun --oversubscribe -n 4 ./train | grep -xF "$learnt" ||
-		return
+	guide_builds || return
 	pollux-launch --local -n 2 ./train 1000000 >guide.txt 2>&1 &
 	launcher=$!
 	wait_until 'pollux-launch --job=train --resize=4' 10 &&
@@ -272,5 +268,5 @@ if command -v script >/dev/null; then
 else
 	skip "on a terminal a line shows how far it is" "no script(1)"
 fi
-ok "docs/c.md has a program that learns, resized or not" guide_works
+ok "the program of docs/c.md is resized" guide_works
 ok "no process and no folder of a job is left" wait_until nothing_left 5

@@ -67,6 +67,8 @@ struct plx_share {
 	double loss; /* sum over its samples */
 	double samples;
 	bool full;
+	bool unequal;	  /* it came with another size of the gradient: */
+	size_t unequal_n; /* this one */
 };
 
 /* The optimiser step under way. */
@@ -178,6 +180,7 @@ struct pollux {
 	bool told_rounding;    /* plx_alike() has said so */
 	bool began;	       /* a step was committed since the start */
 	bool failed;	       /* err says why */
+	bool agreed;	       /* ... on all ranks: nobody waits for us */
 	bool stopped;	       /* left before training has finished */
 };
 
@@ -207,6 +210,13 @@ int plx_end(struct pollux *p);
 int plx_misuse(struct pollux *p, const char *call);
 
 /*
+ * 0 if this call has a run and its argument `name`, whose address is `data`.
+ * Else negative, as plx_end(); before pollux_start() the run goes on.
+ */
+int plx_given(struct pollux *p, const char *call, const char *name,
+	      const void *data);
+
+/*
  * The step has all the samples it may have, so that its parts are alike: not
  * the smaller one at the end of an epoch of several steps.
  */
@@ -214,6 +224,11 @@ bool plx_step_whole(const struct pollux *p);
 
 /* Samples of a full step, at the batch in use. */
 uint64_t plx_step_total(const struct pollux *p);
+
+/* ---- start.c ---- */
+
+/* The run has finished, or left: the launcher, if there is one, knows. */
+void plx_run_ended(void);
 
 /* ---- register.c ---- */
 

@@ -2,12 +2,15 @@
 /*
  * coll_mpi.c - the life of collectives over MPI
  *
- * A program that uses MPI itself may initialise it first; we then work on a
- * copy of MPI_COMM_WORLD and leave finalising to the program.
+ * We work on a copy of MPI_COMM_WORLD. A program that uses MPI itself may
+ * initialise it first, and then finalises it. Where we did, it is finalised
+ * when the process exits: the program may go on to use it, or begin another
+ * run.
  */
 #include <config.h>
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,24 @@
 #define ABORT_S 5 /* MPI_Abort has that long to end us */
 
 /* ---- the end ---- */
+
+/* MPI belongs to the process, and so does what we have to do for it. */
+static struct {
+	pid_t owner; /* who initialised it: 0 for the program, not us */
+	bool due;    /* no run is under way, and the last one ended well */
+} finalise;
+
+/* Others that are lost would be waited for: then exit without it. */
+static void at_exit(void)
+{
+	int done = 1;
+
+	if (!finalise.due || getpid() != finalise.owner)
+		return;
+	MPI_Finalized(&done);
+	if (!done)
+		MPI_Finalize();
+}
 
 /* MPI_Abort asks a daemon, which may hang: then we go by ourselves. */
 static void *leave_anyway(void *code)
@@ -41,13 +62,14 @@ void plx_mpi_abort(struct plx_coll *coll, int code)
 void plx_mpi_destroy(struct plx_coll *coll)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
+	int over = 0;
 
 	plx_mpi_release_sums(m);
-	/* With others lost, both would wait for them for ever. */
-	if (m->comm != MPI_COMM_NULL && !m->broken)
+	MPI_Finalized(&over);
+	/* With others lost, it would wait for them for ever. */
+	if (m->comm != MPI_COMM_NULL && !m->broken && !over)
 		MPI_Comm_free(&m->comm);
-	if (m->ours && !m->broken)
-		MPI_Finalize();
+	finalise.due = !m->broken;
 	free(m);
 }
 
@@ -145,8 +167,14 @@ static void prefer_exchange(void)
 static int initialise(struct plx_mpi *m, struct plx_error *err)
 {
 	int already = 0;
+	int over = 0;
 	int level = 0;
 
+	finalise.due = false;
+	MPI_Finalized(&over);
+	if (over)
+		return plx_fail(err, "the program has finalised MPI: the run "
+				     "needs it until pollux_destroy()");
 	MPI_Initialized(&already);
 	if (already)
 		return 0;
@@ -155,7 +183,8 @@ static int initialise(struct plx_mpi *m, struct plx_error *err)
 		    m, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level),
 		    "MPI_Init_thread", err) < 0)
 		return -1;
-	m->ours = true;
+	finalise.owner = getpid();
+	(void) atexit(at_exit);
 	/* Where errors that belong to no communicator go. */
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -32,7 +32,6 @@ struct plx_mpi_sum {
 struct plx_mpi {
 	struct plx_coll base;
 	MPI_Comm comm;
-	bool ours;   /* we initialised MPI, so we finalise it */
 	bool broken; /* why says so; hands off the communicator */
 	struct plx_error why;
 	struct plx_mpi_sum *first; /* under way, in the order begun */

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/agent.h"
@@ -22,6 +23,10 @@ enum extra {
 	EXTRA_SAMPLES, /* to be sure that all agree on the step */
 	EXTRA_FULL,    /* ranks with a pass that did not fit into memory */
 	EXTRA_SAVE,    /* ranks whose program wants a checkpoint */
+	EXTRA_UNEQUAL, /* ranks that brought another size of the gradient, */
+	EXTRA_UNEQUAL_RANK, /* sum of their numbers, and ... */
+	EXTRA_UNEQUAL_N,    /* ... of the sizes: two numbers */
+	EXTRA_UNEQUAL_REST,
 	EXTRA_WISHES,  /* rank 0's, as are the next two */
 	EXTRA_PER_GPU, /* of the next step; below 2^24, so exact */
 	EXTRA_ACCUM,
@@ -77,6 +82,11 @@ void plx_extras_write(struct pollux *p, float *extra)
 	extra[EXTRA_FULL] = own->full;
 	extra[EXTRA_SAVE] = p->save_asked;
 	p->save_asked = false;
+	if (own->unequal) {
+		extra[EXTRA_UNEQUAL] = 1;
+		extra[EXTRA_UNEQUAL_RANK] = (float) p->coll->rank;
+		split((double) own->unequal_n, extra + EXTRA_UNEQUAL_N);
+	}
 	for (int g = 0; g < p->groups; g++)
 		split(own->sqr[g], extra + EXTRA_SQR + 2 * g);
 	if (p->coll->rank != 0)
@@ -86,11 +96,31 @@ void plx_extras_write(struct pollux *p, float *extra)
 	extra[EXTRA_ACCUM] = (float) p->wanted.accum;
 }
 
+/* All ranks know it, so nobody need be ended. */
+static int fail_unequal(struct pollux *p, const float *extra)
+{
+	double n = (double) extra[EXTRA_UNEQUAL_N] +
+		   (double) extra[EXTRA_UNEQUAL_REST];
+	char who[40];
+
+	p->agreed = true;
+	if (extra[EXTRA_UNEQUAL] > 1)
+		snprintf(who, sizeof(who), "another size on %.0f ranks",
+			 (double) extra[EXTRA_UNEQUAL]);
+	else
+		snprintf(who, sizeof(who), "%.0f numbers on rank %.0f", n,
+			 (double) extra[EXTRA_UNEQUAL_RANK]);
+	plx_fail(&p->err, "pollux_reduce() gets %s, want %zu", who, p->step.n);
+	return plx_fault(p, POLLUX_EINVAL);
+}
+
 int plx_extras_read(struct pollux *p, const float *extra)
 {
 	struct plx_verdict *all = &p->step.all;
 	uint64_t batch = p->step.batch;
 
+	if (extra[EXTRA_UNEQUAL] > 0)
+		return fail_unequal(p, extra);
 	*all = (struct plx_verdict){ .full = extra[EXTRA_FULL] > 0 };
 	/* What is given up was not counted either. */
 	if (!all->full && (uint64_t) extra[EXTRA_SAMPLES] != batch)

@@ -209,7 +209,7 @@ static int begin_sums(struct pollux *p)
 	struct plx_step *step = &p->step;
 
 	if (!p->order_set || !can_begin(p) || step->pass < p->batch.accum ||
-	    step->own.full)
+	    step->own.full || step->own.unequal)
 		return 0;
 	while (step->begun < p->bucket_count) {
 		struct plx_bucket *b = &p->buckets[p->order[step->begun]];
@@ -226,6 +226,8 @@ int pollux_gradient(struct pollux *p, int bucket, float *data)
 {
 	struct plx_bucket *b;
 
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage != PLX_STAGE_PASS)
 		return plx_misuse(p, "pollux_gradient()");
 	if (bucket < 0 || bucket >= p->bucket_count || !data ||
@@ -401,10 +403,13 @@ static int end_pass(struct pollux *p)
 
 int pollux_sync(struct pollux *p, double loss)
 {
-	struct plx_share *own = &p->step.own;
+	struct plx_share *own;
 
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage != PLX_STAGE_PASS)
 		return plx_misuse(p, "pollux_sync()");
+	own = &p->step.own;
 	if (p->step.arrived < p->bucket_count || !p->bucket_count) {
 		plx_fail(&p->err,
 			 "pollux_sync() after %d of %d buckets' gradients",
@@ -423,6 +428,8 @@ int pollux_sync(struct pollux *p, double loss)
 /* A rank that gives up takes part in the sum all the same, with nothing. */
 int pollux_out_of_memory(struct pollux *p)
 {
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage != PLX_STAGE_PASS)
 		return plx_misuse(p, "pollux_out_of_memory()");
 	p->step.own.full = true;
@@ -439,26 +446,84 @@ int pollux_out_of_memory(struct pollux *p)
 	return plx_end(p);
 }
 
-int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss)
+/* What ranks bring to the first pollux_reduce(), where all learn it. */
+struct sizes {
+	uint64_t first; /* rank 0's */
+	uint64_t other; /* of ... */
+	int rank;	/* ... the first rank that has another; 0: none */
+};
+
+static int compare_sizes(struct pollux *p, size_t n, struct sizes *sizes)
 {
-	const struct pollux_bucket all = { .count = n };
+	const struct plx_coll_ops *ops = p->coll->ops;
+	uint64_t own = n;
+	uint64_t *all = NULL;
 	int rc;
 
+	*sizes = (struct sizes){ .first = n };
+	if (p->coll->rank == 0) {
+		all = calloc((size_t) p->coll->ranks, sizeof(*all));
+		if (!all)
+			return plx_fail(&p->err, "out of memory");
+	}
+	rc = ops->gather(p->coll, &own, sizeof(own), all, &p->err);
+	for (int i = p->coll->ranks - 1; rc == 0 && all && i > 0; i--) {
+		if (all[i] == n)
+			continue;
+		sizes->other = all[i];
+		sizes->rank = i;
+	}
+	free(all);
+	if (rc == 0)
+		rc = ops->spread(p->coll, sizes, sizeof(*sizes), &p->err);
+	return rc;
+}
+
+/* The gradient is one bucket of the size that all ranks bring. */
+static int begin_reduce(struct pollux *p, size_t n)
+{
+	const struct pollux_bucket all = { .count = n };
+	struct sizes sizes;
+
+	if (compare_sizes(p, n, &sizes) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	if (sizes.rank) {
+		p->agreed = true;
+		plx_fail(&p->err,
+			 "pollux_reduce() gets %" PRIu64 " numbers on rank %d, "
+			 "%" PRIu64 " on rank 0",
+			 sizes.other, sizes.rank, sizes.first);
+		return plx_fault(p, POLLUX_EINVAL);
+	}
+	if (n < 1) {
+		p->agreed = true;
+		plx_fail(&p->err, "pollux_reduce() gets no numbers");
+		return plx_fault(p, POLLUX_EINVAL);
+	}
+	return plx_bucket_add(p, &all) < 0 ? plx_fault(p, POLLUX_ENOMEM) : 0;
+}
+
+int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss)
+{
+	int rc;
+
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage != PLX_STAGE_PASS)
 		return plx_misuse(p, "pollux_reduce()");
-	if (!p->bucket_count && n > 0 && plx_bucket_add(p, &all) < 0) {
-		plx_fault(p, POLLUX_ENOMEM);
+	if (!p->bucket_count && begin_reduce(p, n) < 0)
 		return plx_end(p);
-	}
-	if (p->bucket_count != 1 || p->buckets[0].is.count != n) {
-		plx_fail(&p->err,
-			 "pollux_reduce() gets %zu numbers, want %zu in %d "
-			 "bucket%s",
-			 n, p->step.n ? p->step.n : 1,
-			 p->bucket_count ? p->bucket_count : 1,
-			 p->bucket_count > 1 ? "s" : "");
+	if (p->bucket_count != 1) {
+		plx_fail(&p->err, "pollux_reduce() is for one bucket, not %d",
+			 p->bucket_count);
 		plx_fault(p, POLLUX_EINVAL);
 		return plx_end(p);
+	}
+	/* The others learn it when they end the step. */
+	if (p->buckets[0].is.count != n) {
+		p->step.own.unequal = true;
+		p->step.own.unequal_n = n;
+		return make_room(p) < 0 ? plx_end(p) : end_pass(p);
 	}
 	rc = pollux_gradient(p, 0, gradient);
 	return rc < 0 ? rc : pollux_sync(p, loss);
@@ -466,6 +531,8 @@ int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss)
 
 int pollux_loss_scale(struct pollux *p, double scale)
 {
+	if (!p)
+		return POLLUX_EINVAL;
 	if (!(scale > 0) || !isfinite(scale)) {
 		plx_fail(&p->err, "loss scale %g: want more than 0", scale);
 		return POLLUX_EINVAL;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/callback.h"
 #include "agent/handover.h"
 #include "agent/handover_parts.h"
 #include "core/crc.h"
@@ -130,7 +131,7 @@ void plx_handover_pack(struct pollux *p)
 		struct plx_part *part = &h->list[i];
 
 		if (part->blob)
-			part->bytes = part->blob->size(part->blob->user);
+			part->bytes = plx_call_size(part->blob);
 	}
 	h->facts.step = p->cursor.step;
 	h->handed.cursor = p->cursor;

@@ -8,7 +8,7 @@
 
 bool pollux_stopped(const struct pollux *p)
 {
-	return p->stopped;
+	return p && p->stopped;
 }
 
 const char *pollux_version(void)
@@ -58,9 +58,12 @@ static void fill_info(const struct pollux *p, struct pollux_info *info)
 void pollux_info_sized(const struct pollux *p, struct pollux_info *info,
 		       size_t size)
 {
-	struct pollux_info full;
+	struct pollux_info full = { 0 };
 
-	fill_info(p, &full);
+	if (!info)
+		return;
+	if (p)
+		fill_info(p, &full);
 	full.size = size;
 	memset(info, 0, size);
 	memcpy(info, &full, size < sizeof(full) ? size : sizeof(full));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/callback.h"
 #include "agent/checkpoint_file.h"
 #include "agent/job.h"
 #include "wire/dir.h"
@@ -31,11 +32,6 @@ static struct plx_tensor bytes_tensor(const char *name, void *data,
 	return tensor;
 }
 
-static size_t blob_bytes(const struct pollux_blob *blob)
-{
-	return blob->size(blob->user);
-}
-
 /* The program turns its other state into bytes. */
 static int save_blobs(struct plx_job *job, const struct pollux *p)
 {
@@ -44,19 +40,19 @@ static int save_blobs(struct plx_job *job, const struct pollux *p)
 	size_t at = 0;
 
 	for (int i = 0; i < p->blob_count; i++)
-		total += ROUND_UP(blob_bytes(&p->blobs[i].is), 8);
+		total += ROUND_UP(plx_call_size(&p->blobs[i].is), 8);
 	job->blobs = calloc(1, total + 1);
 	if (!job->blobs)
 		return plx_fail(err, "cannot get memory for %zu bytes of blobs",
 				total);
 	for (int i = 0; i < p->blob_count; i++) {
 		const struct plx_blob *b = &p->blobs[i];
-		size_t size = blob_bytes(&b->is);
+		size_t size = plx_call_size(&b->is);
 
 		if (at + size > total)
 			return plx_fail(err, "blob \"%s\" changes its size",
 					b->name);
-		if (b->is.save(b->is.user, job->blobs + at, size) < 0)
+		if (plx_call_save(&b->is, job->blobs + at, size) < 0)
 			return plx_fail(err, "blob \"%s\" cannot be saved",
 					b->name);
 		job->tensors[job->count++] =

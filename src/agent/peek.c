@@ -44,14 +44,19 @@ static uint64_t walk(const struct pollux *p, struct plx_cursor *cursor,
 
 int pollux_peek(struct pollux *p, int ahead, struct pollux_pass *pass)
 {
-	struct plx_cursor cursor = p->cursor;
-	int index = p->step.pass + ahead;
+	struct plx_cursor cursor;
 	struct plx_range part;
 	uint64_t ranks;
 	uint64_t batch;
+	int index;
+	int rc = plx_given(p, "pollux_peek()", "pass", pass);
 
+	if (rc < 0)
+		return rc;
 	if (p->stage != PLX_STAGE_PASS || ahead < 0)
 		return plx_misuse(p, "pollux_peek()");
+	cursor = p->cursor;
+	index = p->step.pass + ahead;
 	batch = walk(p, &cursor, &index);
 	if (!batch)
 		return 0;

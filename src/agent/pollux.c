@@ -84,6 +84,23 @@ int plx_misuse(struct pollux *p, const char *call)
 	return plx_end(p);
 }
 
+int plx_given(struct pollux *p, const char *call, const char *name,
+	      const void *data)
+{
+	if (!p)
+		return POLLUX_EINVAL;
+	if (data)
+		return 0;
+	/* After a failure the first sentence is the one to be kept. */
+	if (p->failed)
+		return p->code;
+	plx_fail(&p->err, "%s: %s is NULL", call, name);
+	if (p->stage == PLX_STAGE_NEW)
+		return POLLUX_EINVAL;
+	plx_fault(p, POLLUX_EINVAL);
+	return plx_end(p);
+}
+
 /* ---- create, destroy ---- */
 
 void pollux_config_init_sized(struct pollux_config *config, size_t size)
@@ -104,6 +121,8 @@ void pollux_config_init_sized(struct pollux_config *config, size_t size)
 		.noise_window = PLX_NOISE_WINDOW,
 	};
 
+	if (!config)
+		return;
 	memset(config, 0, size);
 	memcpy(config, &defaults,
 	       size < sizeof(defaults) ? size : sizeof(defaults));
@@ -126,9 +145,12 @@ struct pollux *pollux_create(const struct pollux_config *config)
 	own = &p->config;
 	/* A caller built with fewer members means the defaults of others. */
 	pollux_config_init(own);
-	memcpy(own, config,
-	       config->size < sizeof(*own) ? config->size : sizeof(*own));
-	own->size = config->size;
+	/* pollux_start() will tell of none, as of one that was not filled. */
+	own->size = config ? config->size : 0;
+	if (config)
+		memcpy(own, config,
+		       config->size < sizeof(*own) ? config->size
+						   : sizeof(*own));
 	keep_text(p->collectives, sizeof(p->collectives), own->collectives,
 		  "auto");
 	keep_text(p->lr_scaling, sizeof(p->lr_scaling), own->lr_scaling,
@@ -152,7 +174,7 @@ void pollux_destroy(struct pollux *p)
 	if (!p)
 		return;
 	/* The other ranks may wait for us in a collective for ever. */
-	if (p->coll && p->failed)
+	if (p->coll && p->failed && !p->agreed)
 		p->coll->ops->abort(p->coll, EXIT_FAILURE);
 	plx_handover_release(p);
 	plx_save_release(p);
@@ -170,6 +192,8 @@ void pollux_destroy(struct pollux *p)
 
 const char *pollux_error(const struct pollux *p)
 {
+	if (!p)
+		return "there is no run: its pointer is NULL";
 	return p->err.text[0] ? p->err.text : "no error";
 }
 
@@ -196,7 +220,7 @@ uint32_t pollux_crc(const struct pollux *p)
 {
 	uint32_t crc = 0;
 
-	for (int i = 0; i < p->tensor_count; i++) {
+	for (int i = 0; p && i < p->tensor_count; i++) {
 		const struct plx_tensor *t = &p->tensors[i];
 
 		if (t->memory == POLLUX_CUDA)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/callback.h"
 
 /* ---- noise ---- */
 
@@ -120,7 +121,7 @@ static double own_rule(const struct pollux *p, const struct plx_lr_state *state,
 		.samples = p->config.samples,
 		.group = group,
 	};
-	double factor = p->config.lr_rule(&asked, p->config.lr_user);
+	double factor = plx_call_lr_rule(&p->config, &asked);
 
 	return isfinite(factor) && factor >= 0 ? factor : 1;
 }
@@ -156,17 +157,17 @@ void plx_rate_update(struct pollux *p)
 
 double pollux_lr(const struct pollux *p)
 {
-	return p->step.lr;
+	return p ? p->step.lr : 0;
 }
 
 double pollux_lr_factor(const struct pollux *p, int group)
 {
-	return group >= 0 && group < p->groups ? p->step.factor[group] : 1;
+	return p && group >= 0 && group < p->groups ? p->step.factor[group] : 1;
 }
 
 bool pollux_skipped(const struct pollux *p)
 {
-	return p->stage == PLX_STAGE_SYNCED &&
+	return p && p->stage == PLX_STAGE_SYNCED &&
 	       (p->step.all.bad || p->step.all.full);
 }
 
@@ -175,9 +176,10 @@ bool pollux_skipped(const struct pollux *p)
 /* Of this step as well, as soon as its gradient is there. */
 double pollux_progress(const struct pollux *p)
 {
-	double now = p->stage == PLX_STAGE_SYNCED ? p->step.gain : 0;
-
-	return p->profile.progress + now;
+	if (!p)
+		return 0;
+	return p->profile.progress +
+	       (p->stage == PLX_STAGE_SYNCED ? p->step.gain : 0);
 }
 
 /* Iterations at the base batch that the training has. */

@@ -111,12 +111,16 @@ static int check_tensor(struct pollux *p, const struct pollux_tensor *t)
 
 int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
 {
-	struct plx_tensor new = { .dims = tensor->dims, .data = tensor->data };
+	struct plx_tensor new = { .dims = 0 };
 	struct plx_tensor *more;
-	int rc = check_tensor(p, tensor);
+	int rc = plx_given(p, "pollux_register()", "tensor", tensor);
 
+	if (rc == 0)
+		rc = check_tensor(p, tensor);
 	if (rc < 0)
 		return rc;
+	new.dims = tensor->dims;
+	new.data = tensor->data;
 	snprintf(new.name, sizeof(new.name), "%s", tensor->name);
 	new.dtype = types[tensor->type].dtype;
 	new.bytes = types[tensor->type].bytes;
@@ -141,8 +145,10 @@ int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
 int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob)
 {
 	struct plx_blob *more;
-	int rc = check_name(p, "blob", blob->name);
+	int rc = plx_given(p, "pollux_register_blob()", "blob", blob);
 
+	if (rc == 0)
+		rc = check_name(p, "blob", blob->name);
 	if (rc < 0)
 		return rc;
 	if (!blob->size || !blob->save || !blob->load)
@@ -165,8 +171,12 @@ int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob)
 
 int pollux_bucket(struct pollux *p, const struct pollux_bucket *bucket)
 {
-	int number = p->bucket_count;
+	int rc = plx_given(p, "pollux_bucket()", "bucket", bucket);
+	int number;
 
+	if (rc < 0)
+		return rc;
+	number = p->bucket_count;
 	if (p->stage != PLX_STAGE_NEW)
 		return refuse(p, POLLUX_ECALL,
 			      "bucket %d comes after pollux_start()", number);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/callback.h"
 #include "agent/device.h"
 #include "agent/resident.h"
 #include "core/crc.h"
@@ -188,7 +189,7 @@ static int write_blob(void *base, int i, const struct plx_part *part,
 	const struct pollux_blob *blob = part->blob;
 	char *to = (char *) base + row->at;
 
-	if (blob->save(blob->user, to, row->bytes) < 0)
+	if (plx_call_save(blob, to, row->bytes) < 0)
 		return plx_fail(err, "state \"%.80s\" cannot be saved",
 				part->name);
 	for (size_t p = 0; p < pieces_in(row->bytes); p++)
@@ -378,7 +379,7 @@ int plx_part_load(const struct plx_part *part, const void *from, size_t bytes,
 	if (!part->blob)
 		return plx_device_write(part->data, from, bytes, part->memory,
 					err);
-	if (part->blob->load(part->blob->user, from, bytes) < 0)
+	if (plx_call_load(part->blob, from, bytes) < 0)
 		return plx_fail(err, "state \"%.80s\" cannot be restored",
 				part->name);
 	return 0;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/callback.h"
 #include "agent/checkpoint_file.h"
 #include "agent/device.h"
 #include "agent/store.h"
@@ -310,8 +311,7 @@ static void take_others(struct pollux *p, const struct incoming *in,
 
 		if (!blob) {
 			take_profile(p, t);
-		} else if (blob->is.load(blob->is.user, t->data, t->bytes) <
-			   0) {
+		} else if (plx_call_load(&blob->is, t->data, t->bytes) < 0) {
 			plx_fail(&verdict->why,
 				 "the program does not take its blob \"%s\"",
 				 t->name);

@@ -129,10 +129,25 @@ static int check_numbers(struct pollux *p)
 	return 0;
 }
 
+/* The launcher's socket of the run that this process has had. */
+static char had_run[PATH_MAX];
+
+/* A launcher has one run a job. */
+static bool is_second(void)
+{
+	const char *socket = getenv(PLX_ENV_SOCKET);
+
+	return socket && *socket && !strcmp(socket, had_run);
+}
+
 static int check_config(struct pollux *p)
 {
 	const struct pollux_config *c = &p->config;
 
+	if (is_second())
+		return plx_fail(&p->err, "this process has had its run under "
+					 "the launcher: start another one for "
+					 "the next");
 	if (c->size == 0)
 		return plx_fail(&p->err, "the configuration has no size: call "
 					 "pollux_config_init() first");
@@ -296,6 +311,7 @@ static int compare_ranks(struct pollux *p)
 		return plx_fault(p, POLLUX_ECOMM);
 	if (!other.rank)
 		return 0;
+	p->agreed = true;
 	return plx_fail(&p->err, "rank %d has other %s than rank 0", other.rank,
 			terms[other.term]);
 }
@@ -433,8 +449,18 @@ static const struct {
 	{ plx_gradient_open, POLLUX_ENOMEM },
 };
 
+void plx_run_ended(void)
+{
+	const char *socket = getenv(PLX_ENV_SOCKET);
+
+	if (socket)
+		snprintf(had_run, sizeof(had_run), "%s", socket);
+}
+
 int pollux_start(struct pollux *p)
 {
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage != PLX_STAGE_NEW)
 		return plx_misuse(p, "pollux_start()");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/callback.h"
 #include "agent/handover.h"
 #include "agent/save.h"
 #include "wire/message.h"
@@ -66,6 +67,7 @@ static int leave(struct pollux *p)
 		return plx_fault(p, POLLUX_EGONE);
 	}
 	p->stopped = true;
+	plx_run_ended();
 	plx_stage(p, PLX_STAGE_ENDED);
 	return 0;
 }
@@ -87,6 +89,7 @@ static int finish(struct pollux *p)
 	if (save(p, PLX_SAVE_FLUSHED) != 0)
 		return -1;
 	plx_reporter_say(p->reporter, PLX_MSG_DONE);
+	plx_run_ended();
 	plx_stage(p, PLX_STAGE_ENDED);
 	return 0;
 }
@@ -167,6 +170,8 @@ int pollux_finish(struct pollux *p)
  */
 int pollux_checkpoint(struct pollux *p)
 {
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)
 		return plx_misuse(p, "pollux_checkpoint()");
 	if (p->coll->ranks == 1)
@@ -200,8 +205,8 @@ static int seek(struct pollux *p, const struct plx_range *part)
 		return 0;
 	p->next = (struct plx_range){ part->first + part->count, 1 };
 	p->next_epoch = p->cursor.epoch;
-	if (follows || c->seek(c->seek_user, (int) p->cursor.epoch, part->first,
-			       part->count) >= 0)
+	if (follows || plx_call_seek(c, (int) p->cursor.epoch, part->first,
+				     part->count) >= 0)
 		return 0;
 	plx_fail(&p->err,
 		 "the program cannot go to sample %" PRIu64
@@ -293,7 +298,10 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass)
 {
 	struct plx_range part;
 	int more = 1;
+	int rc = plx_given(p, "pollux_next()", "pass", pass);
 
+	if (rc < 0)
+		return rc;
 	if (p->stage == PLX_STAGE_SYNCED && p->step.all.full)
 		more = begin_anew(p) < 0 ? -1 : 1;
 	if (more > 0 && p->stage == PLX_STAGE_BETWEEN)
@@ -329,6 +337,8 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass)
 
 void pollux_timing(struct pollux *p, double pass_s, double sync_s)
 {
+	if (!p)
+		return;
 	p->meter.pass_s = pass_s;
 	p->meter.sync_s = sync_s;
 	p->meter.told = true;
@@ -432,6 +442,8 @@ int pollux_commit(struct pollux *p)
 {
 	double now_s = plx_now_s();
 
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage != PLX_STAGE_SYNCED)
 		return plx_misuse(p, "pollux_commit()");
 	if (p->step.all.full)

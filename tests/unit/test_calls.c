@@ -295,6 +295,132 @@ static void one_rank_may_ask_for_a_checkpoint(void **state)
 	assert_int_equal(0, system(path));
 }
 
+/* ---- NULL ---- */
+
+static void null_is_refused_in_a_sentence(void **state)
+{
+	struct pollux_config config = usual();
+	struct pollux_pass pass;
+	struct pollux *p = pollux_create(&config);
+
+	(void) state;
+	assert_int_equal(POLLUX_EINVAL, pollux_register(p, NULL));
+	assert_string_equal("pollux_register(): tensor is NULL",
+			    pollux_error(p));
+	assert_int_equal(POLLUX_EINVAL, pollux_register_blob(p, NULL));
+	assert_int_equal(POLLUX_EINVAL, pollux_bucket(p, NULL));
+	/* Up to here nothing has begun. */
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	pollux_info(p, NULL);
+	assert_int_equal(POLLUX_EINVAL, pollux_next(p, NULL));
+	assert_string_equal("pollux_next(): pass is NULL", pollux_error(p));
+	assert_int_equal(POLLUX_EINVAL, pollux_commit(p));
+	pollux_destroy(p);
+
+	p = pollux_create(&config);
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	assert_int_equal(1, pollux_next(p, &pass));
+	assert_int_equal(POLLUX_EINVAL, pollux_peek(p, 0, NULL));
+	assert_string_equal("pollux_peek(): pass is NULL", pollux_error(p));
+	pollux_destroy(p);
+
+	p = pollux_create(&config);
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	assert_int_equal(1, pollux_next(p, &pass));
+	assert_int_equal(POLLUX_EINVAL, pollux_reduce(p, NULL, 1, 0));
+	assert_string_equal("bucket 0 of 1: no data", pollux_error(p));
+	pollux_destroy(p);
+
+	p = pollux_create(NULL);
+	assert_int_equal(POLLUX_EINVAL, pollux_start(p));
+	assert_non_null(strstr(pollux_error(p), "pollux_config_init()"));
+	pollux_destroy(p);
+}
+
+static void no_run_at_all_is_refused(void **state)
+{
+	struct pollux_pass pass;
+	struct pollux_info info;
+	float gradient = 1;
+
+	(void) state;
+	memset(&info, 1, sizeof(info));
+	pollux_info(NULL, &info);
+	assert_int_equal(0, info.gpus);
+	assert_int_equal(sizeof(info), info.size);
+	assert_int_equal(POLLUX_EINVAL, pollux_start(NULL));
+	assert_int_equal(POLLUX_EINVAL, pollux_next(NULL, &pass));
+	assert_int_equal(POLLUX_EINVAL, pollux_reduce(NULL, &gradient, 1, 0));
+	assert_int_equal(POLLUX_EINVAL, pollux_gradient(NULL, 0, &gradient));
+	assert_int_equal(POLLUX_EINVAL, pollux_sync(NULL, 0));
+	assert_int_equal(POLLUX_EINVAL, pollux_out_of_memory(NULL));
+	assert_int_equal(POLLUX_EINVAL, pollux_loss_scale(NULL, 1));
+	assert_int_equal(POLLUX_EINVAL, pollux_commit(NULL));
+	assert_int_equal(POLLUX_EINVAL, pollux_checkpoint(NULL));
+	assert_int_equal(POLLUX_EINVAL, pollux_register(NULL, NULL));
+	assert_false(pollux_stopped(NULL) || pollux_skipped(NULL));
+	assert_true(pollux_lr(NULL) == 0 && pollux_progress(NULL) == 0);
+	assert_true(pollux_lr_factor(NULL, 0) == 1);
+	assert_int_equal(0, pollux_crc(NULL));
+	pollux_timing(NULL, 1, 1);
+	pollux_config_init(NULL);
+	assert_string_equal("there is no run: its pointer is NULL",
+			    pollux_error(NULL));
+}
+
+/* ---- gradients of different sizes ---- */
+
+/* In which step rank 2 has fewer numbers, and how many ranks say so. */
+struct uneven {
+	uint64_t step;
+	const char *sentence;
+	int told;
+};
+
+static int reduce_unevenly(struct crew_rank *rank)
+{
+	struct uneven *uneven = rank->user;
+	float gradient[7] = { 0 };
+	struct pollux_pass pass;
+	int more = pollux_start(rank->p);
+
+	while (more >= 0 && (more = pollux_next(rank->p, &pass)) > 0) {
+		bool few = rank->rank == 2 && pass.step >= uneven->step;
+
+		more = pollux_reduce(rank->p, gradient, few ? 5 : 7, 1);
+		if (more >= 0 && pass.sync)
+			more = pollux_commit(rank->p);
+	}
+	if (!strcmp(pollux_error(rank->p), uneven->sentence))
+		__atomic_add_fetch(&uneven->told, 1, __ATOMIC_RELAXED);
+	return more;
+}
+
+static void gradients_of_two_sizes_are_told_by_all_ranks(void **state)
+{
+	static const struct uneven cases[] = {
+		{ 0, "pollux_reduce() gets 5 numbers on rank 2, 7 on rank 0",
+		  0 },
+		{ 3, "pollux_reduce() gets 5 numbers on rank 2, want 7", 0 },
+	};
+	struct pollux_config config = usual();
+
+	(void) state;
+	config.batch = 60;
+	for (int passes = 1; passes < 3; passes++) {
+		config.max_gpu_batch = passes == 1 ? 20 : 10;
+		for (int i = 0; i < (int) ARRAY_SIZE(cases); i++) {
+			struct crew crew = { .ranks = 3 };
+			struct uneven uneven = cases[i];
+
+			assert_int_equal(POLLUX_EINVAL,
+					 crew_run(&crew, &config,
+						  reduce_unevenly, &uneven));
+			assert_int_equal(3, uneven.told);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +432,9 @@ int main(void)
 		cmocka_unit_test(callers_of_other_versions_are_served),
 		cmocka_unit_test(ranks_that_differ_are_refused_by_all),
 		cmocka_unit_test(one_rank_may_ask_for_a_checkpoint),
+		cmocka_unit_test(null_is_refused_in_a_sentence),
+		cmocka_unit_test(no_run_at_all_is_refused),
+		cmocka_unit_test(gradients_of_two_sizes_are_told_by_all_ranks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
