@@ -7,7 +7,7 @@
 mkdir "$WORK/dump"
 sandbox_up --nodes 3 --gpus-per-node 4 \
 	--params "pollux_min_gap=0.2,pollux_interval=3,pollux_dump=$WORK/dump,pollux_ack_timeout=3"
-plan 28
+plan 29
 
 # What a job's record says of it.
 why() {
@@ -141,6 +141,10 @@ mold=$(sb sbatch --parsable --no-requeue --priority=4294910000 -o /dev/null \
 	--scheduler-params=pollux,mode=requeue,max=2 --wrap "sleep 600")
 ok "a moldable one that may not be requeued as well" \
 	wait_until "says $mold 'may not be resized: it may not be requeued'" 60
+bare=$(sb sbatch --parsable --priority=4294910000 -o /dev/null \
+	--scheduler-params=pollux,max=2 --wrap "srun sleep 600")
+ok "one without a launcher how it is to be started" wait_until \
+	"says $bare 'no launcher has spoken yet: srun pollux-launch PROGRAM has to start it'" 60
 touch "$WORK/whys.stop"
 wait "$watcher"
 ok "jobs said why in many looks" \

@@ -74,8 +74,84 @@ folders_apart() {
 	return $rc
 }
 
+# ---- starts ----
+
+# Two ranks that know of each other, though each was to be started twice.
+without_torchrun() {
+	mkdir -p "$WORK/torchrun" && cat >"$WORK/torchrun/ddp.py" <<-'END'
+		import os, sys
+		sys.stdout.write("rank %s of %s\n" % (os.environ["RANK"],
+		                                     os.environ["WORLD_SIZE"]))
+	END
+	launch torchrun -n 2 "$python" -m torch.distributed.run \
+		--nproc_per_node=2 ddp.py &&
+		grep 'leave torchrun out, pollux-launch starts the ranks, .*: running .* ddp.py' said.txt &&
+		grep 'job ddp;' said.txt &&
+		[ "$(grep -c '^rank [01] of 2$' said.txt)" -eq 2 ]
+}
+
+told_to_keep_its_size() {
+	mkdir -p "$WORK/deaf" && launch deaf sleep 22 &&
+		grep 'neither used libpollux nor caught signal SIGUSR1: until it does the job keeps its size' said.txt
+}
+
+# The next ranks take longer than they may.
+warm_time_is_told() {
+	mkdir -p "$WORK/warm" && cd "$WORK/warm" || return 1
+	cat >slow.py <<-END
+		import os, runpy, time
+		time.sleep(0 if os.environ["POLLUX_GENERATION"] == "1" else 4)
+		runpy.run_path("$bindings/examples/train.py", run_name="__main__")
+	END
+	EPOCHS=100000 pollux-launch --local --warm-timeout=1 "$python" slow.py \
+		>said.txt 2>&1 &
+	local launcher=$!
+	wait_until "pollux-launch --job=slow --status | grep training" 30 &&
+		pollux-launch --job=slow --resize=2
+	wait_until "grep 'after the 1 s of --warm-timeout: give them longer' said.txt" 30 &&
+		wait_until "pollux-launch --job=slow --status | grep '2 ranks.*training'" 60
+	local rc=$?
+	kill -TERM $launcher
+	wait $launcher
+	cat said.txt
+	return $rc
+}
+
+# Its folder on a disk of 3 MB; the checkpoint has 4.
+full_disk_is_named() {
+	mkdir -p "$WORK/full" && cd "$WORK/full" || return 1
+	sed 's/Linear(8 \* 16 \* 4, 16)/Linear(512, 2000), torch.nn.Linear(2000, 16)/' \
+		"$bindings/examples/train.py" >big.py
+	unshare -m sh -c "mkdir disk && mount -t tmpfs -o size=3m none disk &&
+		EPOCHS=1 timeout 100 pollux-launch --local --max-restarts=0 \
+			-d disk/run $python big.py" >said.txt 2>&1
+	local rc=$?
+	cat said.txt
+	[ $rc -ne 0 ] &&
+		grep "^pollux.library.Error: cannot save in $PWD/disk/run: cannot write: No space left" said.txt
+}
+
+# In an elastic job of Slurm's, but not by its launcher.
+launcher_is_missed() {
+	cd "$WORK" && SLURM_JOB_ID=1 POLLUX_PARAMS=pollux,max=4 EPOCHS=1 \
+		"$python" "$bindings/examples/train.py" 2>&1 | tee alone.txt
+	grep 'pollux: this job is elastic .* but it keeps its GPUs: pollux-launch has not started it; write: srun pollux-launch' alone.txt &&
+		EPOCHS=1 "$python" "$bindings/examples/train.py" >alone.txt 2>&1 &&
+		! grep 'has not started' alone.txt
+}
+
 ok "a local job and its folder are called after the script" named_by_script
 ok "a script that has been trained says so, and how to begin anew" says_trained
 ok "without its folder it begins anew" trains_when_told
 ok "jobs of one name in two places have folders without a number" folders_apart
+ok "torchrun is left out: ranks are the launcher's" without_torchrun
+ok "a program that nobody can resize is told so" told_to_keep_its_size
+ok "next ranks that are late are told, with --warm-timeout" warm_time_is_told
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	ok "a full disk is told with the folder" full_disk_is_named
+else
+	skip "a full disk is told with the folder" "needs root"
+fi
+ok "an elastic job without its launcher is told how to have it" \
+	launcher_is_missed
 plan "$tap_count"

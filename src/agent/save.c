@@ -259,7 +259,8 @@ static int save_now(struct pollux *p, struct plx_job *job, double begin_s)
 	    ops->spread(p->coll, &outcome, sizeof(outcome), &p->err) < 0)
 		return POLLUX_ECOMM;
 	if (outcome.rc)
-		plx_fail(&p->err, "cannot save: %s", outcome.err.text);
+		plx_fail(&p->err, "cannot save in %.120s: %s", p->folder,
+			 outcome.err.text);
 	return outcome.rc;
 }
 

@@ -339,11 +339,24 @@ static int find_folder(struct pollux *p)
 	return 0;
 }
 
+/* What a job was submitted for does not happen without its launcher. */
+static void say_alone(const struct pollux *p)
+{
+	const char *params = getenv(PLX_ENV_PARAMS);
+
+	if (params && *params && getenv("SLURM_JOB_ID") &&
+	    !getenv(PLX_ENV_SOCKET))
+		plx_say(p, "this job is elastic (--scheduler-params), but it "
+			   "keeps its GPUs: pollux-launch has not started it; "
+			   "write: srun pollux-launch PROGRAM");
+}
+
 static int greet(struct pollux *p)
 {
 	if (p->coll->rank == 0 &&
 	    plx_reporter_create(&p->reporter, &p->err) < 0)
 		return -1;
+	say_alone(p);
 	plx_reporter_say(p->reporter, PLX_MSG_HELLO " ranks=%d nodes=%d",
 			 p->shape.gpus, p->shape.nodes);
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "launcher/clock.h"
 #include "launcher/handover.h"
+#include "launcher/start_time.h"
 #include "launcher/state.h"
 
 #define ANSWER_TIMEOUT_S 90.0  /* beyond pollux_ack_timeout */
@@ -48,7 +49,9 @@ static void act_start(struct plx_launcher *l)
 	}
 	/* Others say nothing until they can be told to save. */
 	if (l->fault.speaks)
-		l->deadline_s = plx_now_s() + START_TIMEOUT_S;
+		l->deadline_s =
+			plx_now_s() + plx_start_allowed_s(START_TIMEOUT_S,
+							  l->longest_start_s);
 	plx_tell_start(l, l->now);
 	plx_tell_status(l, plx_now_s() + COALESCE_S);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* alien.c - programs that do not link libpollux, and how ranks ended */
 
+#include "config.h"
+
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 
 #include "launcher/alien.h"
@@ -11,7 +14,8 @@
 
 #define LOOK_S	   0.1 /* between looks for a note */
 #define PROGRESS_S 600.0
-#define NUDGE_S	   1.0 /* a rank may have been too young for the one before */
+#define DEAF_S	   20.0 /* a program that can be resized has said so by then */
+#define NUDGE_S	   1.0	/* a rank may have been too young for the one before */
 
 /* Do these ranks listen to signals, as far as we know? */
 static bool by_signal(const struct plx_launcher *l)
@@ -79,6 +83,19 @@ static void begin(struct plx_launcher *l)
 	plx_tell_status(l, now_s);
 }
 
+/* Neither this nor that: once, or whoever waits for a resize never learns. */
+static void say_deaf(struct plx_launcher *l)
+{
+	if (l->alien.told || !l->settings->params ||
+	    plx_now_s() - l->now->step.started_s < DEAF_S)
+		return;
+	l->alien.told = true;
+	plx_say(l, PLX_NORMAL,
+		"so far the program has neither used libpollux nor caught "
+		"signal SIG%s: until it does the job keeps its size",
+		sigabbrev_np(l->settings->stop_signal));
+}
+
 void plx_alien_watch(struct plx_launcher *l)
 {
 	double now_s = plx_now_s();
@@ -94,6 +111,8 @@ void plx_alien_watch(struct plx_launcher *l)
 	if (plx_note_is(l->settings->notes, PLX_NOTE_BEGAN,
 			(int) l->now->step.generation))
 		begin(l);
+	else
+		say_deaf(l);
 }
 
 void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)

@@ -17,6 +17,7 @@ struct plx_launcher;
 
 struct plx_alien {
 	double look_s; /* next look for a note, or nudge */
+	bool told;     /* that the job keeps its size */
 	bool has_exit; /* the ranks that ended last left word how: */
 	struct plx_exit exit;
 	bool has_error; /* an error of the program itself, it said: */

@@ -9,6 +9,7 @@
 #include "launcher/clock.h"
 #include "launcher/handover.h"
 #include "launcher/memory.h"
+#include "launcher/start_time.h"
 #include "launcher/state.h"
 #include "wire/message.h"
 
@@ -83,6 +84,8 @@ void plx_handover_give_up(struct plx_launcher *l)
 
 	for (int i = 0; i < l->failed_handovers && i < COOL_TIMES; i++)
 		wait_s *= 2;
+	if (l->next && !l->next->said.ready)
+		plx_start_late(l);
 	l->failed_handovers++;
 	l->cool_until_s = plx_now_s() + wait_s;
 	plx_say(l, PLX_NORMAL,
@@ -113,7 +116,7 @@ void plx_handover_warm(struct plx_launcher *l)
 	snprintf(l->from, sizeof(l->from), "%s", l->now->where);
 	l->resizing = true;
 	l->marks.started_s = plx_now_s();
-	l->deadline_s = plx_now_s() + l->settings->warm_timeout_s;
+	l->deadline_s = plx_now_s() + plx_start_warm_s(l);
 	if (plx_generation_start(g, &order, &err) < 0) {
 		plx_say(l, PLX_NORMAL, "%s", err.text);
 		plx_generation_close(g);
@@ -140,7 +143,7 @@ void plx_handover_go(struct plx_launcher *l)
 		 l->now->number);
 	plx_peer_tell(&l->next->peer, line);
 	l->marks.go_s = plx_now_s();
-	l->deadline_s = plx_now_s() + l->settings->warm_timeout_s;
+	l->deadline_s = plx_now_s() + plx_start_warm_s(l);
 }
 
 /* The next ranks are those that train now. */

@@ -6,6 +6,7 @@
 
 #include "launcher/clock.h"
 #include "launcher/handover.h"
+#include "launcher/start_time.h"
 #include "launcher/state.h"
 #include "wire/message.h"
 
@@ -66,6 +67,7 @@ static void take_ready(struct plx_launcher *l, struct plx_generation *g)
 	g->said.ready = true;
 	if (g != l->next)
 		return;
+	plx_start_learn(l, g);
 	l->marks.ready_s = plx_now_s();
 	plx_raise(l, PLX_EVENT_READY);
 }
@@ -73,6 +75,8 @@ static void take_ready(struct plx_launcher *l, struct plx_generation *g)
 static void take_hello(struct plx_launcher *l, struct plx_generation *g)
 {
 	g->said.hello = true;
+	if (!g->said.ready) /* else it waited */
+		plx_start_learn(l, g);
 	l->ever_met = true;
 	if (g == l->now)
 		plx_fault_hello(l);

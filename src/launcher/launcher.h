@@ -45,7 +45,7 @@ struct plx_settings {
 	int max_restarts;	/* after faults, without progress */
 	enum plx_relaying relay;
 	bool prewarm;	       /* start ahead what is to follow */
-	double warm_timeout_s; /* for it to be ready */
+	double warm_timeout_s; /* for it to be ready, as in start_time.h */
 	double hang_timeout_s; /* as in hang.h */
 	enum plx_on_resize on_resize;
 	int stop_signal;      /* of programs without libpollux */

@@ -19,6 +19,7 @@
 #include "launcher/relay.h"
 #include "launcher/shim.h"
 #include "launcher/takeover.h"
+#include "launcher/torchrun.h"
 #include "wire/dir.h"
 #include "wire/env.h"
 
@@ -195,13 +196,32 @@ static int run_here(struct plx_command *command, int *code,
 	return rc;
 }
 
+static int leave_out_torchrun(struct plx_settings *s, char ***plain,
+			      struct plx_error *err)
+{
+	if (plx_torchrun_leave_out(s->program, plain, err) < 0)
+		return -1;
+	if (!*plain)
+		return 0;
+	s->program = *plain;
+	if (s->loudness == PLX_QUIET)
+		return 0;
+	fprintf(stderr, "pollux-launch: leave torchrun out, pollux-launch "
+			"starts the ranks, one a GPU: running");
+	for (char **word = *plain; *word; word++)
+		fprintf(stderr, " %s", *word);
+	fputc('\n', stderr);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	int code = EXIT_FAILURE;
 	struct plx_command command;
 	struct plx_error err;
+	char **plain = NULL;
 	uint32_t rank;
-	int rc;
+	int rc = -1;
 
 	/* Our own far end, started by srun: no command line of a user. */
 	if (argc == 2 && !strcmp(argv[1], far_end))
@@ -212,8 +232,12 @@ int main(int argc, char **argv)
 	/* srun starts a copy for each task; one is enough. */
 	if (slurm_number("SLURM_PROCID", &rank) && rank != 0)
 		return EXIT_SUCCESS;
+	if (leave_out_torchrun(&command.settings, &plain, &err) < 0)
+		goto done;
 	rc = command.local ? run_here(&command, &code, &err)
 			   : run_in_job(&command, &code, &err);
+done:
+	free(plain);
 	if (rc < 0)
 		fprintf(stderr, "pollux-launch: %s\n", err.text);
 	return code;

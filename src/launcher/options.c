@@ -12,6 +12,7 @@
 #include "launcher/hang.h"
 #include "launcher/limit.h"
 #include "launcher/options.h"
+#include "launcher/start_time.h"
 
 #define SECONDS_MAX 86400.0
 #define SAVED_CODE  85
@@ -80,7 +81,8 @@ static const struct argp_option options[] = {
 	  "also where both could run", 0 },
 	{ "warm-timeout", KEY_WARM, "SECONDS", 0,
 	  "Ranks started beside the running ones that take longer to be "
-	  "ready are given up (default 60)", 0 },
+	  "ready are given up; auto: 60, or twice what the longest start "
+	  "took (default)", 0 },
 	{ "max-restarts", KEY_RESTARTS, "N", 0,
 	  "Restarts after faults without progress in between "
 	  "(default 3)", 0 },
@@ -158,6 +160,13 @@ static double read_hang(struct argp_state *state, const char *text)
 	return read_seconds(state, "hang-timeout", text, 1);
 }
 
+static double read_warm(struct argp_state *state, const char *text)
+{
+	if (!strcmp(text, "auto"))
+		return PLX_WARM_AUTO;
+	return read_seconds(state, "warm-timeout", text, 0);
+}
+
 static int read_count(struct argp_state *state, const char *name,
 		      const char *text, int min, int max)
 {
@@ -231,7 +240,7 @@ static bool parse_training(int key, char *arg, struct argp_state *state)
 		s->prewarm = false;
 		break;
 	case KEY_WARM:
-		s->warm_timeout_s = read_seconds(state, "warm-timeout", arg, 0);
+		s->warm_timeout_s = read_warm(state, arg);
 		break;
 	case KEY_RESTARTS:
 		s->max_restarts =
@@ -404,7 +413,7 @@ void plx_options_read(int argc, char **argv, struct plx_command *command)
 			      .limit_margin_s = PLX_LIMIT_MARGIN_S,
 			      .max_restarts = 3,
 			      .prewarm = true,
-			      .warm_timeout_s = 60,
+			      .warm_timeout_s = PLX_WARM_AUTO,
 			      .hang_timeout_s = PLX_HANG_AUTO,
 			      .stop_signal = SIGUSR1,
 			      .saved_code = SAVED_CODE,

@@ -64,6 +64,7 @@ struct plx_launcher {
 	uint64_t newest;	   /* generation's number, so far */
 	double cool_until_s;	   /* no handover before */
 	int failed_handovers;	   /* in a row */
+	double longest_start_s;	   /* until ranks had met, or were ready */
 	char crc[32];		   /* of the state last saved */
 	char samples[32];	   /* trained when it was */
 	bool ever_met;		   /* the training speaks to us */

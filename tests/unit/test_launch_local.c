@@ -12,7 +12,9 @@
 #include "launcher/program_name.h"
 #include "launcher/progress.h"
 #include "launcher/run_folder.h"
+#include "launcher/start_time.h"
 #include "launcher/step_line.h"
+#include "launcher/torchrun.h"
 #include "unit.h"
 
 static void how_to_stop_is_read(void **state)
@@ -159,6 +161,91 @@ static void a_job_is_called_after_its_script(void **state)
 	}
 }
 
+/* The program that torchrun would start, as one line; "": it is not torchrun.
+ */
+static void run_without(const char *const program[], char line[256])
+{
+	struct plx_error err;
+	char **plain;
+
+	assert_int_equal(0, plx_torchrun_leave_out((char *const *) program,
+						   &plain, &err));
+	line[0] = '\0';
+	for (char **word = plain; word && *word; word++) {
+		strcat(line, word == plain ? "" : " ");
+		strcat(line, *word);
+	}
+	free(plain);
+}
+
+static void torchrun_is_left_out(void **state)
+{
+	static const struct {
+		const char *program[10]; /* at most nine words */
+		const char *line;
+	} cases[] = {
+		/* clang-format off */
+		{ { "/no/torchrun", "a.py", "--nproc_per_node=2" },
+		  "python3 -u a.py --nproc_per_node=2" },
+		{ { "/no/torchrun", "--standalone", "--nproc_per_node", "2", "-r3",
+		    "-t", "1", "a.py", "-m" }, "python3 -u a.py -m" },
+		{ { "/no/torchrun", "--rdzv-id=7", "--run_path", "-m", "a.b", "x" },
+		  "python3 -u -m a.b x" },
+		{ { "/no/torchrun", "--no_python", "./train", "-x" }, "./train -x" },
+		{ { "python3.11", "-O", "-m", "torch.distributed.run", "--nnodes",
+		    "2", "a.py" }, "python3.11 -u a.py" },
+		{ { "python3", "-m", "torch.distributed", "a.py" }, "" },
+		{ { "python3", "torchrun", "a.py" }, "" },
+		{ { "/no/torchrun", "--help" }, "" },
+		{ { "/no/torchrun" }, "" },
+		{ { "./train", "torchrun", "a.py" }, "" },
+		/* clang-format on */
+	};
+	char line[256];
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		run_without(cases[i].program, line);
+		assert_string_equal(cases[i].line, line);
+	}
+}
+
+/* With the python3 of its own environment, whatever PATH finds. */
+static void torchrun_has_a_python_beside_it(void **state)
+{
+	const char *const by_path[] = { "torchrun", "a.py", NULL };
+	char root[] = "/tmp/plx-env.XXXXXX";
+	char torchrun[64], python[64], wanted[128], line[256];
+	const char *const given[] = { torchrun, "a.py", NULL };
+	char *path = strdup(getenv("PATH"));
+
+	(void) state;
+	assert_non_null(mkdtemp(root));
+	snprintf(torchrun, sizeof(torchrun), "%s/torchrun", root);
+	snprintf(python, sizeof(python), "%s/python3", root);
+	assert_int_equal(0, symlink("/bin/true", torchrun));
+	assert_int_equal(0, symlink("/bin/true", python));
+	snprintf(wanted, sizeof(wanted), "%s -u a.py", python);
+	run_without(given, line);
+	assert_string_equal(wanted, line);
+	setenv("PATH", root, 1);
+	run_without(by_path, line);
+	assert_string_equal(wanted, line);
+	setenv("PATH", path, 1);
+	free(path);
+	unlink(torchrun);
+	unlink(python);
+	rmdir(root);
+}
+
+static void slow_starts_get_longer(void **state)
+{
+	(void) state;
+	assert_true(plx_start_allowed_s(60, 0) == 60);
+	assert_true(plx_start_allowed_s(60, 20) == 60);
+	assert_true(plx_start_allowed_s(60, 70) == 140);
+}
+
 static void a_name_is_held_once(void **state)
 {
 	char root[] = "/tmp/plx-run.XXXXXX";
@@ -226,6 +313,9 @@ int main(void)
 		cmocka_unit_test(mpirun_starts_each_rank_through_the_shim),
 		cmocka_unit_test(names_that_lead_elsewhere_are_refused),
 		cmocka_unit_test(a_job_is_called_after_its_script),
+		cmocka_unit_test(torchrun_is_left_out),
+		cmocka_unit_test(torchrun_has_a_python_beside_it),
+		cmocka_unit_test(slow_starts_get_longer),
 		cmocka_unit_test(a_name_is_held_once),
 		cmocka_unit_test(progress_is_one_line),
 	};

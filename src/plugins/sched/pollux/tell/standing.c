@@ -42,7 +42,8 @@ static const char *_because(const struct pollux_job *job, enum plx_hold hold,
 	if (track && track->lapse)
 		return "what it had above its least was lent to it to train";
 	if (hold == PLX_HOLD_SILENT)
-		return "";
+		return "srun pollux-launch PROGRAM has to start it, and "
+		       "PROGRAM use libpollux or save on a signal";
 	return track && track->refused[0] ? track->refused : sick;
 }
 
