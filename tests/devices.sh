@@ -43,6 +43,7 @@ devices_up() {
 	sandbox_up "$@" --conf-extra "FirstJobId=$first_job"
 	sed -i -e 's|^ProctrackType=.*|ProctrackType=proctrack/cgroup|' \
 		-e 's|^TaskPlugin=.*|TaskPlugin=task/cgroup|' "$SB/etc/slurm.conf"
+	sed -i 's|^CgroupPlugin=.*|CgroupPlugin=cgroup/v1|' "$SB/etc/cgroup.conf"
 	echo "ConstrainDevices=yes" >>"$SB/etc/cgroup.conf"
 	for i in 0 1 2 3; do
 		rm -f "$SB/dev/gpu$i"

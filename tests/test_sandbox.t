@@ -122,8 +122,10 @@ slurmctld_comes_back() {
 	job=$(sandbox exec --dir "$one" sbatch --parsable -N1 \
 		-o /dev/null --wrap "sleep 300") || return 1
 	wait_until "sandbox exec --dir '$one' squeue -h -t R | grep -q $job" 15
-	# slurmctld writes its state some seconds after a change.
+	# slurmctld writes its state at a change or some seconds after it.
 	touch "$WORK/running"
+	sandbox exec --dir "$one" scontrol update "JobId=$job" Comment=runs ||
+		return
 	wait_until "test '$one/state/job_state' -nt '$WORK/running'" 15
 	pid=$(cat "$one/run/slurmctld.pid")
 	kill -KILL "$pid"

@@ -87,7 +87,7 @@ typedef hostlist_t pollux_hostlist_t;
 #define CR_MEMORY SELECT_MEMORY
 #endif
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+#if POLLUX_SLURM_24
 #define POLLUX_TRES_GPU "gres/gpu"
 #else
 #define POLLUX_TRES_GPU "gres:gpu"

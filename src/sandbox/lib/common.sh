@@ -126,6 +126,11 @@ slurm_path() {
 	echo "${slurm_prefix:+$slurm_prefix/bin:$slurm_prefix/sbin:}$PATH"
 }
 
+# 22.05, the oldest release that is known?
+old_slurm() {
+	[[ $("$(find_program slurmctld)" -V) == *" 22."* ]]
+}
+
 # find_program NAME: daemons live in sbin, which ordinary users do not search.
 find_program() {
 	PATH=$(slurm_path):/usr/local/sbin:/usr/sbin:/sbin type -P -- "$1"

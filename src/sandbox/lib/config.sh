@@ -363,12 +363,12 @@ write_gres_conf() {
 
 # Proctrack and task plugins need no cgroup, but slurmd insists on a cgroup
 # plugin; left to look by itself it fails where none is mounted. Newer releases
-# (those that --slurm-prefix is for) can be told so.
+# can be told so, and refuse CgroupAutomount.
 write_cgroup_conf() {
-	if [ -n "$slurm_prefix" ]; then
-		echo "CgroupPlugin=disabled"
-	else
+	if old_slurm; then
 		printf '%s\n' "CgroupPlugin=cgroup/v1" "CgroupAutomount=no"
+	else
+		echo "CgroupPlugin=disabled"
 	fi
 }
 

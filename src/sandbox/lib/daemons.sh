@@ -157,6 +157,8 @@ create_database() {
 }
 
 # Its socket lies in db/, which is closed to others: root has no password.
+# slurmdbd would make its database, but libmariadb 3.4 (Debian 13) forgets
+# after a first connect that failed how much it may receive.
 start_mariadb() {
 	local -a options
 
@@ -164,9 +166,11 @@ start_mariadb() {
 	create_database || return 1
 	mapfile -t options < <(database_options)
 	rm -f "$dir/db/socket"
+	echo "CREATE DATABASE IF NOT EXISTS slurm_acct_db;" >"$dir/db/init.sql"
 	spawn mariadb mariadbd "${options[@]}" --skip-networking \
 		--socket="$root/db/socket" --pid-file="$root/run/mariadb.own" \
 		--log-error="$root/log/mariadb.log" \
+		--init-file="$root/db/init.sql" \
 		--innodb-lock-wait-timeout=900 --innodb-doublewrite=0 \
 		--performance-schema=OFF --skip-log-bin &&
 		wait_for mariadb test -S "$dir/db/socket"
@@ -198,7 +202,7 @@ start_slurmctld() {
 	local -a options=(-D)
 
 	guilty=slurmctld
-	[ -z "$slurm_prefix" ] || [ -e "$dir/state/assoc_usage" ] ||
+	old_slurm || [ -e "$dir/state/assoc_usage" ] ||
 		options+=(-i)
 	spawn slurmctld slurmctld "${options[@]}" &&
 		wait_for slurmctld listens slurmctld "$port" &&
@@ -211,7 +215,8 @@ start_node() {
 	if [ "$hosts" = 1 ]; then
 		spawn "$1" slurmd -D
 	else
-		spawn "$1" slurmd -D -N "$1"
+		# PMIx 5 does not find a rank's peers under another name.
+		PMIX_HOSTNAME=$1 spawn "$1" slurmd -D -N "$1"
 	fi
 }
 

@@ -255,7 +255,7 @@ static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
 		waiting->nodes = _nodes(waiting->nodes, view);
 		waiting->gpus_per_node = largest;
 	}
-	waiting->whole_nodes = details->whole_node == WHOLE_NODE_REQUIRED ||
+	waiting->whole_nodes = pollux_slurm_whole_nodes(from->job) ||
 			       from->part->max_share == 0;
 	waiting->seconds = _seconds(from->job, from->part);
 	waiting->allowed = _allowed(from, waiting->nodes, view, rules);
