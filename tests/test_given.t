@@ -140,6 +140,50 @@ launcher_is_missed() {
 		! grep 'has not started' alone.txt
 }
 
+# ---- metrics ----
+
+tell() {
+	pollux-launch --job="$1" "${@:2}"
+}
+
+trains_on() {
+	tell "$1" --status | grep "^$1: $2 rank.* training"
+}
+
+# One of its ranks, by a signal that it cannot see.
+kill_rank() {
+	local victim
+	victim=$(pgrep -f "^$python .*$1.py" | tail -n 1)
+	kill -KILL "$victim" &&
+		wait_until "grep 'restart 1 of' said.txt" 30
+}
+
+resized_and_killed() {
+	mkdir -p "$WORK/measured" && cd "$WORK/measured" || return 1
+	touch slow
+	PYTHONPATH=$bindings/tests:$PYTHONPATH pollux-launch --local \
+		"$python" "$bindings/tests/measured.py" 200 0.1 >said.txt 2>&1 &
+	local launcher=$!
+	wait_until "trains_on measured 1" 30 && tell measured --resize=3 &&
+		wait_until "trains_on measured 3" 60 && kill_rank measured &&
+		wait_until "trains_on measured 3" 60 &&
+		tell measured --resize=2
+	rm slow
+	wait $launcher
+	local rc=$?
+	cat said.txt
+	return $rc
+}
+
+# All samples of each epoch, once, with one rank, with three and with two.
+measured_exactly() {
+	cd "$WORK/measured" && grep '^epoch ' said.txt
+	[ "$(grep -c '^epoch ' said.txt)" -ge 195 ] &&
+		! grep '^epoch ' said.txt |
+		grep -v ': 500.0 333500.0 evaluated: 18.0 438.0 on [123]$' &&
+		[ "$(sed -n 's/^epoch .* on //p' said.txt | sort -u | wc -l)" -eq 3 ]
+}
+
 ok "a local job and its folder are called after the script" named_by_script
 ok "a script that has been trained says so, and how to begin anew" says_trained
 ok "without its folder it begins anew" trains_when_told
@@ -154,4 +198,7 @@ else
 fi
 ok "an elastic job without its launcher is told how to have it" \
 	launcher_is_missed
+ok "a training with metrics is resized, and loses a rank" resized_and_killed
+ok "its metrics are those of each sample, once, on any number of ranks" \
+	measured_exactly
 plan "$tap_count"

@@ -371,6 +371,14 @@ int pollux_mean(struct pollux *p, float *data, size_t count,
 int pollux_spread(struct pollux *p, void *data, size_t bytes,
 		  enum pollux_memory memory);
 
+/*
+ * Sum over ranks, in place, in double precision and in the order of ranks: the
+ * same bits on all of them. For metrics and evaluation, between steps, before
+ * the first pollux_gradient() of a pass and after its pollux_sync(), and when
+ * training has finished. All ranks call it alike, with as many numbers.
+ */
+int pollux_sum(struct pollux *p, double *values, size_t count);
+
 /* The optimiser step is done: its samples count as used. */
 int pollux_commit(struct pollux *p);
 

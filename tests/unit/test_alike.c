@@ -26,6 +26,8 @@ struct job {
 	char sentence[PLX_ERROR_SIZE];
 	float mean;
 	int spread[RANKS];
+	double summed[RANKS][2]; /* the first number, and the last */
+	bool refused[RANKS];
 	bool finished[RANKS];
 	bool restored;
 	uint64_t begun_at;
@@ -218,6 +220,75 @@ static void a_mean_is_over_samples_and_a_word_is_rank_0s(void **state)
 		assert_int_equal(7, job->spread[r]);
 }
 
+/* NUMBERS are more than are sent at a time. */
+static int sum_up(struct crew_rank *rank)
+{
+	struct job *job = rank->user;
+	struct state s = { .first = { 1 } };
+	static double numbers[RANKS][NUMBERS];
+	double *own = numbers[rank->rank];
+	struct pollux_pass pass;
+	float gradient = 1;
+
+	if (set_up(rank, &s) < 0)
+		return -1;
+	for (int i = 0; i < NUMBERS; i++)
+		own[i] = i + 1e-12 * (rank->rank + 1);
+	if (pollux_sum(rank->p, own, NUMBERS) < 0 || /* between steps */
+	    pollux_next(rank->p, &pass) != 1 ||
+	    pollux_sum(rank->p, own, 1) < 0 || /* before the gradient */
+	    pollux_reduce(rank->p, &gradient, 1, 1) < 0 ||
+	    pollux_sum(rank->p, own, 1) < 0 || /* before the commit */
+	    pollux_commit(rank->p) < 0 || pollux_finish(rank->p) < 0 ||
+	    pollux_sum(rank->p, own, 1) < 0) /* when all is over */
+		return -1;
+	job->summed[rank->rank][0] = own[0];
+	job->summed[rank->rank][1] = own[NUMBERS - 1];
+	return 0;
+}
+
+static void doubles_are_summed_wherever_no_gradient_is(void **state)
+{
+	struct job *job = *state;
+	double shares = 1e-12 * RANKS * (RANKS + 1) / 2;
+
+	run(job, sum_up);
+	for (int r = 0; r < RANKS; r++) {
+		double whole = job->summed[r][1];
+
+		assert_true(fabs(job->summed[r][0] -
+				 shares * RANKS * RANKS * RANKS) < 1e-20);
+		assert_true(fabs(whole - RANKS * (NUMBERS - 1.0) - shares) <
+			    1e-11);
+		assert_true(whole == job->summed[0][1]);
+	}
+}
+
+static int sum_unlike(struct crew_rank *rank)
+{
+	struct job *job = rank->user;
+	struct state s = { .first = { 1 } };
+	double numbers[2] = { 1, 2 };
+
+	if (set_up(rank, &s) < 0)
+		return -1;
+	job->refused[rank->rank] =
+		pollux_sum(rank->p, numbers, rank->rank == 1 ? 1 : 2) ==
+			POLLUX_EINVAL &&
+		!strcmp(pollux_error(rank->p),
+			"pollux_sum(): rank 1 sums 1 numbers, rank 0 2");
+	return 0;
+}
+
+static void sums_of_unlike_counts_fail_on_all_ranks(void **state)
+{
+	struct job *job = *state;
+
+	run(job, sum_unlike);
+	for (int r = 0; r < RANKS; r++)
+		assert_true(job->refused[r]);
+}
+
 static int end_early(struct crew_rank *rank)
 {
 	struct job *job = rank->user;
@@ -275,6 +346,12 @@ int main(void)
 			for_integers_any_difference_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			a_mean_is_over_samples_and_a_word_is_rank_0s, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			doubles_are_summed_wherever_no_gradient_is, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			sums_of_unlike_counts_fail_on_all_ranks, setup,
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			an_early_end_leaves_a_checkpoint, setup, teardown),

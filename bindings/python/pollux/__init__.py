@@ -30,8 +30,10 @@ ending.watch()
 _WHERE = {
     "DataLoader": "loader",
     "DistributedDataParallel": "module",
+    "EvaluationLoader": "evaluation",
     "GradScaler": "scaler",
     "LRScheduler": "scheduler",
+    "Metrics": "metrics",
     "Optimizer": "optimizer",
     "Run": "run",
     "Stopped": "run",

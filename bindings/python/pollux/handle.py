@@ -149,6 +149,12 @@ class Handle:
         """So many bytes of rank 0, to all."""
         self._check(self._lib.pollux_spread(self._run, data, count, memory))
 
+    def sum(self, values: Sequence[float]) -> List[float]:
+        """Over all ranks, number by number."""
+        numbers = (ctypes.c_double * len(values))(*values)
+        self._check(self._lib.pollux_sum(self._run, numbers, len(values)))
+        return list(numbers)
+
     def skipped(self) -> bool:
         return self._lib.pollux_skipped(self._run)
 

@@ -202,6 +202,7 @@ FUNCTIONS = {
     "pollux_progress": (c_double, [RUN]),
     "pollux_mean": (c_int, [RUN, c_void_p, c_size_t, c_int]),
     "pollux_spread": (c_int, [RUN, c_void_p, c_size_t, c_int]),
+    "pollux_sum": (c_int, [RUN, POINTER(c_double), c_size_t]),
     "pollux_commit": (c_int, [RUN]),
     "pollux_finish": (c_int, [RUN]),
     "pollux_checkpoint": (c_int, [RUN]),

@@ -66,6 +66,8 @@ class Run:
         self._scaler: Any = None
         self._loader: Any = None
         self._extra: List[Tuple[str, Any]] = []  # the program's own state
+        self._metrics: List[Any] = []
+        self._evaluating = 0  # loops over evaluation loaders
         self._statistics: Optional[Statistics] = None
         self._pass: Optional[library.Pass] = None  # under way
         self._ahead: Optional[library.Pass] = None  # asked for, not used
@@ -104,6 +106,9 @@ class Run:
             raise Error("a second pollux.DataLoader: training has one; use "
                         "torch's for evaluation")
         self._loader = loader
+
+    def attach_metrics(self, metrics: Any) -> None:
+        self._metrics.append(metrics)
 
     def register(self, name: str, thing: Any) -> None:
         """Have more state saved and restored, the same on all ranks.
@@ -260,8 +265,17 @@ class Run:
         if done.sync:
             if self._scaler is not None:
                 self._scaler.follow(self._handle.skipped())
+            self._gather_metrics()
             self._handle.commit()
             self._follow()
+
+    def _gather_metrics(self) -> None:
+        """Before the step counts: what it has added goes with it."""
+        if self._handle.skipped():
+            for metrics in self._metrics:
+                metrics.drop()
+        elif self._metrics:
+            self._metrics[0].gather(self._metrics)
 
     def peek(self, ahead: int) -> Optional[library.Pass]:
         """What will probably follow, to read ahead."""
@@ -326,6 +340,27 @@ class Run:
         self.out_of_memory()
 
     # For the wrappers.
+
+    def sum(self, values: List[float]) -> List[float]:
+        """Over all ranks, which call this alike."""
+        if self.world_size == 1:
+            return values
+        self.start()
+        return self._need().sum(values)
+
+    def is_filling(self) -> bool:
+        """The pass under way has no samples of its own."""
+        return self._pass is not None and not self._pass.count and \
+            not self._evaluating
+
+    @contextlib.contextmanager
+    def evaluation(self) -> Iterator[None]:
+        """What is looked at is no sample of the training."""
+        self._evaluating += 1
+        try:
+            yield
+        finally:
+            self._evaluating -= 1
 
     def may_step(self) -> bool:
         if self._pass is None or not self._synced:

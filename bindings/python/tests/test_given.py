@@ -3,14 +3,15 @@
 
 import contextlib
 import io
-import os
 import tempfile
 import unittest
 
 import pollux
 
-import common
-from common import Points, schedule
+import torch
+from pollux import environment
+
+from common import SAMPLES, Points, loss_of
 from test_alone import Alone, start, train
 
 
@@ -46,6 +47,95 @@ class Told(Alone):
         def change(optimizer):
             optimizer.param_groups[0].update(momentum=0.8)
         self.assertEqual(self.stopped_and_changed(change, quiet=True), "")
+
+
+class Measured(Alone):
+    def test_whole_epoch(self):
+        """metrics are means over all samples, also of an interrupted epoch"""
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"checkpoint_dir": folder, "checkpoint_every_s": 0.0}
+            self.count(options, stop_at=3)
+            pollux.finish()
+            self.assertEqual(self.count(options),
+                             {"number": (SAMPLES - 1) / 2, "one": 1.0})
+
+    def count(self, options, stop_at=0):
+        run, loader, model, optimizer = start(options=options, shuffle=True)
+        metrics = pollux.Metrics()
+        for _epoch in run.epochs(1):
+            for step, (numbers, inputs, targets) in enumerate(loader):
+                loss_of(model, inputs, targets).backward()
+                optimizer.step()
+                metrics.add("number", numbers.sum(), len(numbers))
+                metrics.add("one", len(numbers), len(numbers))
+                if step + 1 == stop_at:
+                    run.checkpoint()
+                elif stop_at and step == stop_at:
+                    return None
+            return metrics.take()
+
+    def test_skipped(self):
+        """a step that was given up adds nothing"""
+        run, loader, model, optimizer = start(
+            options={"max_gpu_batch": 8, "accumulate": True})
+        metrics = pollux.Metrics()
+        for _epoch in run.epochs(1):
+            for step, (numbers, inputs, targets) in enumerate(loader):
+                loss = loss_of(model, inputs, targets)
+                (loss * (float("nan") if step == 2 else 1)).backward()
+                optimizer.step()
+                metrics.add("count", len(numbers), 0)
+                metrics.add("nan", float("nan") if step == 2 else 1.0)
+        self.assertEqual(metrics.take()["nan"], 1.0)
+
+    def test_none(self):
+        """of no samples the mean is not a number, and none is added twice"""
+        start()
+        metrics = pollux.Metrics()
+        metrics.add("none", 0.0, 0)
+        metrics.add("two", torch.tensor(4.0), 2)
+        self.assertEqual(metrics.means()["two"], 2.0)
+        taken = metrics.take()
+        self.assertEqual(taken["two"], 2.0)
+        self.assertNotEqual(taken["none"], taken["none"])
+        self.assertEqual(metrics.take(), {})
+
+
+class Evaluated(Alone):
+    def parts(self, ranks, count, **options):
+        """What each of so many ranks evaluates."""
+        found = []
+        for rank in range(ranks):
+            environment.set_known((rank, ranks))
+            loader = pollux.EvaluationLoader(Points(count), 4, **options)
+            batches = [own.tolist() for own, _inputs, _targets in loader]
+            self.assertEqual(len(batches), len(loader))
+            found.append(sum(batches, []))
+        environment.set_known(None)
+        return found
+
+    def test_once(self):
+        """each sample is evaluated once, whatever the number of ranks"""
+        start()
+        for ranks in (1, 2, 3, 7):
+            for count in (1, 6, 37):
+                parts = self.parts(ranks, count)
+                self.assertEqual(sorted(sum(parts, [])), list(range(count)))
+                sizes = [len(part) for part in parts]
+                self.assertLessEqual(max(sizes) - min(sizes), 1)
+
+    def test_workers(self):
+        """workers read them, too"""
+        start()
+        parts = self.parts(2, 9, num_workers=1)
+        self.assertEqual(sorted(sum(parts, [])), list(range(9)))
+
+    def test_refused(self):
+        """what would leave samples out, or shuffle them, is refused"""
+        start()
+        for name in ("shuffle", "drop_last"):
+            with self.assertRaisesRegex(pollux.Error, name):
+                pollux.EvaluationLoader(Points(), 4, **{name: True})
 
 
 if __name__ == "__main__":
