@@ -184,6 +184,64 @@ measured_exactly() {
 		[ "$(sed -n 's/^epoch .* on //p' said.txt | sort -u | wc -l)" -eq 3 ]
 }
 
+# ---- the complete script ----
+
+script_in_docs() {
+	sed -n '/^```python$/,/^```$/p' "$POLLUX_SRCDIR/docs/python.md" |
+		sed '/^```/d' | diff - "$bindings/examples/complete.py"
+}
+
+# Slowed down, so that there is something to be resized.
+complete_elastic() {
+	mkdir -p "$WORK/complete" && cd "$WORK/complete" || return 1
+	touch slow
+	cat >whole.py <<-END
+		import os, runpy, time
+		from torch.optim import SGD
+		step = SGD.step
+		def slowly(self):
+		    time.sleep(0.05 if os.path.exists("slow") else 0)
+		    return step(self)
+		SGD.step = slowly
+		runpy.run_path("$bindings/examples/complete.py", run_name="__main__")
+	END
+	EPOCHS=30 pollux-launch --local "$python" whole.py >said.txt 2>&1 &
+	local launcher=$!
+	wait_until "trains_on whole 1 && grep '^epoch 0' said.txt" 60 &&
+		tell whole --resize=2 && wait_until "trains_on whole 2" 60 &&
+		kill_rank whole && wait_until "trains_on whole 2" 60
+	rm slow
+	wait $launcher
+	local rc=$?
+	cat said.txt
+	return $rc
+}
+
+# Steps only grow, the last epoch is 5 behind the best, weights can be loaded.
+complete_results() {
+	cd "$WORK/complete" && cat results/curves.jsonl &&
+		jq -es '[.[].step] | . == (unique) and length >= 6' \
+			results/curves.jsonl || return 1
+	jq -es '[.[].accuracy] | (index(max) == length - 6) and max > 0.6' \
+		results/curves.jsonl || return 1
+	"$python" - results/best.pt results/last.pt <<-END
+		import runpy, sys, torch
+		network = runpy.run_path("$bindings/examples/complete.py")["network"]
+		for path in sys.argv[1:]:
+		    network().load_state_dict(torch.load(path))
+	END
+}
+
+# The package is linked into the environment.
+in_a_venv() {
+	cd "$WORK" && "$python" -m venv --without-pip --system-site-packages env ||
+		return 1
+	ln -s "$bindings/pollux" env/lib/python3.*/site-packages/ || return 1
+	mkdir -p venv && env -u PYTHONPATH EPOCHS=1 POLLUX_LIBRARY="$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" \
+		timeout 100 pollux-launch --local -n 2 -d venv/run \
+		env/bin/python3 "$bindings/examples/train.py"
+}
+
 ok "a local job and its folder are called after the script" named_by_script
 ok "a script that has been trained says so, and how to begin anew" says_trained
 ok "without its folder it begins anew" trains_when_told
@@ -201,4 +259,12 @@ ok "an elastic job without its launcher is told how to have it" \
 ok "a training with metrics is resized, and loses a rank" resized_and_killed
 ok "its metrics are those of each sample, once, on any number of ranks" \
 	measured_exactly
+ok "the complete script of docs/python.md is the example" script_in_docs
+ok "it is resized, loses a rank and ends" complete_elastic
+ok "its best model, early stop and curves come through that" complete_results
+if "$python" -m venv --help >/dev/null 2>&1; then
+	ok "a venv finds the package that is linked into it" in_a_venv
+else
+	skip "a venv finds the package that is linked into it" "no python3-venv"
+fi
 plan "$tap_count"

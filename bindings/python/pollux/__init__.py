@@ -43,6 +43,7 @@ _WHERE = {
     "epochs": "run",
     "finish": "run",
     "info": "run",
+    "is_step": "run",
     "init": "run",
     "memory_guard": "run",
     "register": "run",

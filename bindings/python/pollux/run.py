@@ -363,6 +363,10 @@ class Run:
             self._evaluating -= 1
 
     def may_step(self) -> bool:
+        """After backward(): has this pass ended a step that counts?
+
+        Not where it only accumulates, or the gradient is not finite.
+        """
         if self._pass is None or not self._synced:
             raise Error("step() without a backward() in the body of a loop "
                         "over a pollux.DataLoader")
@@ -485,6 +489,7 @@ register = _of_current("register")
 info = _of_current("info")
 checkpoint = _of_current("checkpoint")
 memory_guard = _of_current("memory_guard")
+is_step = _of_current("may_step")
 
 
 def finish(failed: bool = False) -> None:
