@@ -107,6 +107,16 @@ refused() {
 	[ "$rc" -eq 2 ] && grep -qE "$regex" "$WORK/refused.txt"
 }
 
+# Beside the table, and where their names are pointed at.
+page_explains() {
+	report --log="$data/sandbox.ctld" --html >"$WORK/page.html"
+	for name in Lost FixedRange Rho; do
+		grep -E "<dt><b>$name</b></dt><dd>.{40,}</dd>" "$WORK/page.html" &&
+			grep -oE "<th data-t=\"[^\"]{20,}\">$name</th>" \
+				"$WORK/page.html" || return 1
+	done
+}
+
 # One whole page: well formed, nothing fetched, and no markup of a user's.
 page_is_safe() {
 	printf '%s\n' 'JobID|JobName|State|Submit|Start|End|AllocTRES|NodeList' \
@@ -193,7 +203,7 @@ as_printed() {
 		grep -v '^\$ ' | diff - "$WORK/printed.txt"
 }
 
-plan 20
+plan 21
 ok "the table is as recorded" as_recorded table
 ok "reasons come from the log, which agrees" as_recorded why --why \
 	--log="$data/sandbox.ctld"
@@ -216,4 +226,5 @@ ok "an unknown sum is refused" refused "cannot sum by 'colour'" --by=colour
 ok "fields are listed" eval 'pollux-report --format=help | grep -q ^FixedRange'
 ok "the page has no markup of a user's, and fetches nothing" page_is_safe
 ok "the page has all shapes" page_has_all
+ok "the page says what Lost, FixedRange and Rho are" page_explains
 ok "docs/report.md shows what is printed" as_printed

@@ -261,6 +261,43 @@ static void draw_cluster(const struct page *page, int cluster_gpus)
 	fputs("</svg>\n", page->out);
 }
 
+/* What the name of a column does not say. */
+static const struct {
+	const char *name;
+	const char *text;
+} notes[] = {
+	{ "Lost", "how long training stood still for resizes: their number "
+		  "times their median pause." },
+	{ "FixedRange",
+	  "how long the same work would have taken on FixedGPUs GPUs all the "
+	  "time, by the job's own models: nobody ran it so. ? warns that the "
+	  "job never measured half as many GPUs." },
+	{ "Rho", "finish-time fairness: the time from submission to end over "
+		 "that of the same job alone on a fair share of the cluster. "
+		 "Above 1 it lost by sharing. Only jobs that completed have "
+		 "it, and it is right only where all jobs of the cluster are "
+		 "shown." },
+};
+
+static void explain(const struct page *page)
+{
+	fputs("<dl>\n", page->out);
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		fprintf(page->out, "<dt><b>%s</b></dt><dd>%s</dd>\n",
+			notes[i].name, notes[i].text);
+	fputs("</dl>\n", page->out);
+}
+
+/* Names say what they are about where they are pointed at. */
+static void head(const struct page *page, const struct plx_columns *columns)
+{
+	for (int c = 0; c < columns->count; c++) {
+		fputs("<th data-t=\"", page->out);
+		escape(page->out, columns->fields[c]->about);
+		fprintf(page->out, "\">%s</th>", columns->fields[c]->name);
+	}
+}
+
 static void list_jobs(const struct page *page)
 {
 	struct plx_columns columns;
@@ -270,8 +307,7 @@ static void list_jobs(const struct page *page)
 		return;
 	fputs("<h2>Jobs</h2><div class=\"scroll\"><table><thead><tr>",
 	      page->out);
-	for (int c = 0; c < columns.count; c++)
-		fprintf(page->out, "<th>%s</th>", columns.fields[c]->name);
+	head(page, &columns);
 	fputs("</tr></thead><tbody>\n", page->out);
 	for (size_t i = 0; i < page->count; i++) {
 		fputs("<tr>", page->out);
@@ -285,6 +321,7 @@ static void list_jobs(const struct page *page)
 		fputs("</tr>\n", page->out);
 	}
 	fputs("</tbody></table></div>\n", page->out);
+	explain(page);
 }
 
 static int by_gpu_time(const void *a, const void *b)
