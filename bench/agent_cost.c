@@ -186,7 +186,7 @@ static void plain_step(struct bench *b)
 }
 
 /* To ask for a thread's time costs more than some of the calls: seldom. */
-static int pollux_step(struct bench *b, bool timed)
+static int library_step(struct bench *b, bool timed)
 {
 	struct pollux_pass pass;
 	double t[2 * CALLS] = { 0 };
@@ -228,7 +228,7 @@ static int run(struct bench *b)
 			plain_step(b);
 		middle_s = now_s(b);
 		for (int i = 0; i < TURN; i++) {
-			if (pollux_step(b, i % TIMED == 0) < 0)
+			if (library_step(b, i % TIMED == 0) < 0)
 				return -1;
 		}
 		if (turn < 0) {

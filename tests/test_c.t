@@ -225,6 +225,82 @@ all_throw() {
 		ranks 0 ./throws nothing
 }
 
+# ---- codes that are no trainings: examples/ ----
+
+run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
+trap 'rm -rf "$run"; lib_end' EXIT
+export XDG_RUNTIME_DIR=$run
+
+# example NAME COMPILER SOURCES...: built, without a warning.
+example() {
+	local name=$1 compiler=$2
+	shift 2
+	$compiler -Wall -Wextra -Werror -O2 -o "$name" "$@" \
+		-I"$POLLUX_SRCDIR/src/agent" \
+		-L"$POLLUX_BUILDDIR/src/agent/.libs" -lpollux
+}
+
+# undisturbed NAME STEPS: on one, two and three ranks. What it prints.
+undisturbed() {
+	local n
+	for n in 0 2 3; do
+		ranks "$n" "./$1" "$2" >"$1.$n" 2>"$1.err" || return 1
+		cat "$1.$n"
+		grep -q "^after $2 steps: " "$1.$n" || return 1
+		cmp "$1.0" "$1.$n" || return 1
+	done
+}
+
+job() {
+	pollux-launch --job="$name" "$@"
+}
+
+works_on() {
+	job --status | grep "^$name: $1 rank.* training"
+}
+
+saved() {
+	grep -q '"event":"checkpoint"' "$name.json"
+}
+
+# restored TIMES: from a step that is not the first
+restored() {
+	[ "$(grep -c 'restored step [1-9]' "$name.err")" -eq "$1" ]
+}
+
+one_mpirun() {
+	[ "$(pgrep -P "$launcher" -x mpirun | wc -l)" -eq 1 ]
+}
+
+# Of the last rank, whose wrapper is mpirun's child.
+kill_a_rank() {
+	wait_until one_mpirun 10 || return 1
+	local shims
+	shims=($(pgrep -P "$(pgrep -P "$launcher" -x mpirun)" -x pollux-rank))
+	kill -KILL "$(pgrep -P "${shims[-1]}")"
+}
+
+# disturbed NAME STEPS: 1 -> 3 ranks, one is killed, -> 2 ranks. It ends with
+# what it prints when nobody does anything.
+disturbed() {
+	name=$1
+	pollux-launch --local -n 1 --params=min=1,max=4 -d "$name.d" \
+		--json-log="$name.json" "./$name" "$2" 10 \
+		>"$name.out" 2>"$name.err" &
+	launcher=$!
+	wait_until 'works_on 1' 20 && job --resize=3 &&
+		wait_until 'works_on 3' 20 && wait_until saved 10 &&
+		kill_a_rank &&
+		wait_until 'restored 2 && works_on 3' 20 && job --resize=2 &&
+		wait_until 'works_on 2' 20
+	local rc=$?
+	[ $rc -eq 0 ] || kill "$launcher"
+	wait "$launcher" || rc=1
+	cat "$name.out" "$name.err"
+	[ $rc -eq 0 ] && grep '^after ' "$name.out" | cmp - "$name.0" &&
+		restored 3
+}
+
 ok "the program of docs/c.md builds without a warning" guide_builds
 ok "it prints the same on any number of ranks" same_on_all
 ok "and it learns" learns
@@ -246,4 +322,27 @@ else
 	without "what a C++ callback throws ends the process with its message" \
 		"C++ compiler"
 fi
+# of NAME WHAT STEPS LONG BUILD...: an example, if it could be built.
+of() {
+	local name=$1 what=$2 steps=$3 long=$4
+	shift 4
+	if ! command -v "${2:-none}" >/dev/null; then
+		without "$what is built" compiler
+		return
+	fi
+	ok "$what is built without a warning" example "$@"
+	ok "$what prints the same on any number of ranks" \
+		undisturbed "$name" "$steps"
+	ranks 0 "./$name" "$long" >"$name.0" 2>/dev/null
+	ok "also when they are resized and killed meanwhile" \
+		disturbed "$name" "$long"
+}
+
+of jacobi "the plate of examples/jacobi.c" 100 1000 \
+	jacobi mpicc "$POLLUX_SRCDIR/examples/jacobi.c"
+of heat "the rod of examples/heat.f90" 100 1000 \
+	heat gfortran "$POLLUX_SRCDIR/src/agent/pollux.f90" \
+	"$POLLUX_SRCDIR/examples/heat.f90"
+of walkers "the crowd of examples/walkers.cc" 100 1000 \
+	walkers "${cxx:-none}" "$POLLUX_SRCDIR/examples/walkers.cc"
 plan $tap_count

@@ -3,9 +3,10 @@
  * agent.h - inside of struct pollux, for the files that implement pollux.h
  *
  * pollux.c	life: create, destroy, stages and statuses; info.c
- * register.c	what the program registers
+ * register.c	what the program registers; names.c
  * start.c	pollux_start()
  * step.c	the loop: next, commit
+ * iterate.c	the loop of programs that are no trainings
  * gradient.c	sums of gradients and what travels behind them; fold.c
  * rate.c	noise, learning rate, progress
  * memory.c	passes that do not fit
@@ -24,6 +25,7 @@
 #include "agent/coll.h"
 #include "agent/cursor.h"
 #include "agent/gradient_cuda.h"
+#include "agent/names.h"
 #include "agent/pollux.h"
 #include "agent/profile.h"
 #include "agent/report.h"
@@ -144,6 +146,8 @@ struct pollux {
 	int tensor_count;
 	struct plx_blob *blobs; /* registered */
 	int blob_count;
+	struct plx_names names;	     /* of both */
+	struct pollux_domain domain; /* registered if its part() is set */
 	struct plx_bucket *buckets;
 	int bucket_count;
 	int groups;	     /* of parameters, 1 and more */
@@ -182,6 +186,8 @@ struct pollux {
 	bool failed;	       /* err says why */
 	bool agreed;	       /* ... on all ranks: nobody waits for us */
 	bool stopped;	       /* left before training has finished */
+	bool hold;	       /* pollux_hold(), of this rank */
+	bool held;	       /* by any rank, as of the last step */
 };
 
 /* Seconds of a clock that never goes back. */
@@ -229,6 +235,14 @@ uint64_t plx_step_total(const struct pollux *p);
 
 /* The run has finished, or left: the launcher, if there is one, knows. */
 void plx_run_ended(void);
+
+/* ---- iterate.c ---- */
+
+/* "Samples" of a step of no training: so many ranks and factors of it. */
+#define PLX_STEP_CELLS 2520
+
+/* What such a run has in place of data set, batch and learning rate. */
+void plx_iterate_config(struct pollux *p);
 
 /* ---- register.c ---- */
 

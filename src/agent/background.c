@@ -57,8 +57,10 @@ static bool write_word(int dir, const char *name, const struct plx_report *r)
 	if (!out)
 		return false;
 	fprintf(out,
-		"%d %08" PRIx32 " %08" PRIx32 " %" PRIu64 " %" PRIu64 " %s\n",
-		r->rc, r->crc, r->part, r->bytes, r->data_at, r->why.text);
+		"%d %08" PRIx32 " %08" PRIx32 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 " %s\n",
+		r->rc, r->crc, r->part, r->bytes, r->data_at, r->domain_bytes,
+		r->why.text);
 	return fclose(out) == 0;
 }
 
@@ -89,11 +91,11 @@ static bool read_word(int dir, const char *name, struct plx_report *r)
 		return false;
 	got = fscanf(in,
 		     "%d %" SCNx32 " %" SCNx32 " %" SCNu64 " %" SCNu64
-		     " %255[^\n]",
+		     " %" SCNu64 " %255[^\n]",
 		     &r->rc, &r->crc, &r->part, &r->bytes, &r->data_at,
-		     r->why.text);
+		     &r->domain_bytes, r->why.text);
 	fclose(in);
-	return got >= 5;
+	return got >= 6;
 }
 
 static bool hear(const struct plx_job *job, int rank, struct plx_report *r)
@@ -252,7 +254,9 @@ void plx_background_prepare(struct pollux *p)
 	if (s->image || s->touching)
 		return;
 	if (plx_partition_make(&parts, p->tensors, p->tensor_count,
-			       p->tensor_count, p->coll->ranks) == 0 &&
+			       p->tensor_count,
+			       plx_partition_shards(p->tensors, p->tensor_count,
+						    p->coll->ranks)) == 0 &&
 	    p->coll->rank < parts.shards) {
 		count = plx_partition_of(&parts, p->coll->rank, &pieces);
 		for (int i = 0; i < count; i++)

@@ -16,6 +16,8 @@
 
 static int check(struct pollux *p, const char *call, const void *data)
 {
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage != PLX_STAGE_PASS && p->stage != PLX_STAGE_SYNCED)
 		return plx_misuse(p, call);
 	if (!data || (p->stage == PLX_STAGE_PASS && p->step.begun)) {

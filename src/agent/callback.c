@@ -37,3 +37,15 @@ double plx_call_lr_rule(const struct pollux_config *config,
 {
 	return config->lr_rule(state, config->lr_user);
 }
+
+int plx_call_part(const struct pollux_domain *domain, const void **data,
+		  size_t *bytes)
+{
+	return domain->part(domain->user, data, bytes);
+}
+
+int plx_call_redistribute(const struct pollux_domain *domain,
+			  const struct pollux_domain_part *part)
+{
+	return domain->redistribute(domain->user, part);
+}

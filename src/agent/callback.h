@@ -17,6 +17,10 @@ int plx_call_load(const struct pollux_blob *blob, const void *bytes,
 		  size_t size);
 int plx_call_seek(const struct pollux_config *config, int epoch, uint64_t first,
 		  uint64_t count);
+int plx_call_part(const struct pollux_domain *domain, const void **data,
+		  size_t *bytes);
+int plx_call_redistribute(const struct pollux_domain *domain,
+			  const struct pollux_domain_part *part);
 double plx_call_lr_rule(const struct pollux_config *config,
 			const struct pollux_lr_state *state);
 

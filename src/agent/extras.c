@@ -23,6 +23,7 @@ enum extra {
 	EXTRA_SAMPLES, /* to be sure that all agree on the step */
 	EXTRA_FULL,    /* ranks with a pass that did not fit into memory */
 	EXTRA_SAVE,    /* ranks whose program wants a checkpoint */
+	EXTRA_HOLD,    /* ranks that hold */
 	EXTRA_UNEQUAL, /* ranks that brought another size of the gradient, */
 	EXTRA_UNEQUAL_RANK, /* sum of their numbers, and ... */
 	EXTRA_UNEQUAL_N,    /* ... of the sizes: two numbers */
@@ -82,6 +83,7 @@ void plx_extras_write(struct pollux *p, float *extra)
 	extra[EXTRA_FULL] = own->full;
 	extra[EXTRA_SAVE] = p->save_asked;
 	p->save_asked = false;
+	extra[EXTRA_HOLD] = p->hold;
 	if (own->unequal) {
 		extra[EXTRA_UNEQUAL] = 1;
 		extra[EXTRA_UNEQUAL_RANK] = (float) p->coll->rank;
@@ -134,6 +136,7 @@ int plx_extras_read(struct pollux *p, const float *extra)
 		all->sqr_parts[g] = (double) extra[EXTRA_SQR + 2 * g] +
 				    (double) extra[EXTRA_SQR + 2 * g + 1];
 	p->wishes |= (unsigned int) extra[EXTRA_WISHES];
+	p->held = extra[EXTRA_HOLD] > 0;
 	if (extra[EXTRA_SAVE] > 0)
 		p->wishes |= PLX_WISH_SAVE;
 	p->wanted.per_gpu = (int) extra[EXTRA_PER_GPU];

@@ -107,8 +107,8 @@ static int make_room(struct pollux *p)
 	if (step->sum)
 		return 0;
 	step->sum = calloc(step->n + PLX_EXTRAS_MAX, sizeof(*step->sum));
-	step->previous = calloc(step->n, sizeof(*step->previous));
-	p->order = calloc((size_t) p->bucket_count, sizeof(*p->order));
+	step->previous = calloc(step->n + 1, sizeof(*step->previous));
+	p->order = calloc((size_t) p->bucket_count + 1, sizeof(*p->order));
 	if (!step->sum || !step->previous || !p->order) {
 		plx_fail(&p->err, "out of memory");
 		return plx_fault(p, POLLUX_ENOMEM);
@@ -123,7 +123,7 @@ static int make_room(struct pollux *p)
 
 int plx_gradient_open(struct pollux *p)
 {
-	return p->bucket_count ? make_room(p) : 0;
+	return p->bucket_count || p->config.steps ? make_room(p) : 0;
 }
 
 void plx_gradient_release(struct pollux *p)
@@ -410,7 +410,8 @@ int pollux_sync(struct pollux *p, double loss)
 	if (p->stage != PLX_STAGE_PASS)
 		return plx_misuse(p, "pollux_sync()");
 	own = &p->step.own;
-	if (p->step.arrived < p->bucket_count || !p->bucket_count) {
+	if (p->step.arrived < p->bucket_count ||
+	    (!p->bucket_count && !p->config.steps)) {
 		plx_fail(&p->err,
 			 "pollux_sync() after %d of %d buckets' gradients",
 			 p->step.arrived, p->bucket_count);

@@ -74,7 +74,8 @@ void plx_handover_prepare(struct pollux *p)
 	char name[PLX_NODEMEM_NAME];
 	struct plx_error err;
 
-	if (!h || h->mem)
+	/* Parts of a domain go by the disk's cache: each rank takes others. */
+	if (!h || h->mem || p->domain.part)
 		return;
 	plx_handover_pack(p);
 	if (plx_nodemem_name(name, h->facts.job, h->facts.generation, &err) <
@@ -95,7 +96,7 @@ unsigned int plx_handover_defer(struct pollux *p, unsigned int wishes)
 	struct plx_handover *h = p->handover;
 	bool late;
 
-	if (!h)
+	if (!h || p->domain.part)
 		return wishes;
 	if (wishes & PLX_WISH_HAND)
 		h->hand_s = plx_now_s();
@@ -223,6 +224,8 @@ int plx_handover_give(struct pollux *p)
 	struct plx_error err = { "" };
 	int failed;
 
+	if (p->domain.part)
+		return leave_cold(p, PLX_SAVE_QUICK);
 	if (pack(p) < 0)
 		return -1;
 	failed = count_of(p, copy(p, &err) < 0);

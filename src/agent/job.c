@@ -66,6 +66,8 @@ static int list_tensors(struct plx_job *job, const struct pollux *p)
 {
 	size_t room = (size_t) p->tensor_count + (size_t) p->blob_count + 1;
 
+	if (p->domain.part)
+		room += (size_t) job->who.ranks;
 	job->tensors = calloc(room, sizeof(*job->tensors));
 	if (!job->tensors)
 		return plx_fail(&job->report.why, "out of memory");
@@ -81,13 +83,53 @@ static int list_tensors(struct plx_job *job, const struct pollux *p)
 	return save_blobs(job, p);
 }
 
+/* What this rank has of it; the other ranks' sizes are in their reports. */
+static int list_domain(struct plx_job *job, const struct pollux *p)
+{
+	const void *data = NULL;
+	size_t bytes = 0;
+
+	if (!p->domain.part)
+		return 0;
+	if (plx_call_part(&p->domain, &data, &bytes) < 0 || (bytes && !data))
+		return plx_fail(&job->report.why,
+				"the program does not give its part of the "
+				"domain");
+	job->has_domain = true;
+	job->report.domain_bytes = bytes;
+	job->state_bytes += bytes;
+	for (int i = 0; i < job->who.ranks; i++) {
+		bool own = i == job->who.rank;
+		char name[PLX_NAME_SIZE];
+
+		snprintf(name, sizeof(name), PLX_DOMAIN_NAME "%05d", i);
+		job->tensors[job->count + i] = bytes_tensor(
+			name, own ? (void *) data : NULL, own ? bytes : 0);
+	}
+	return 0;
+}
+
+static int deal(struct plx_job *job)
+{
+	int shards =
+		plx_partition_shards(job->tensors, job->shared, job->who.ranks);
+
+	if (job->has_domain)
+		shards = job->who.ranks;
+	if (plx_partition_make(&job->parts, job->tensors, job->shared,
+			       job->count, shards) < 0)
+		return -1;
+	return job->has_domain ? plx_partition_append(&job->parts, job->tensors,
+						      job->count)
+			       : 0;
+}
+
 static int lay_shard(struct plx_job *job)
 {
 	struct plx_piece *pieces;
 	int count;
 
-	if (plx_partition_make(&job->parts, job->tensors, job->shared,
-			       job->count, job->who.ranks) < 0)
+	if (deal(job) < 0)
 		return plx_fail(&job->report.why, "out of memory");
 	job->has_shard = job->who.rank < job->parts.shards;
 	if (!job->has_shard)
@@ -111,7 +153,8 @@ int plx_job_init(struct plx_job *job, const struct pollux *p,
 		job->keep = 1;
 	snprintf(job->folder, sizeof(job->folder), "%s", p->folder);
 	job->report.rc = -1;
-	if (list_tensors(job, p) < 0 || lay_shard(job) < 0)
+	if (list_tensors(job, p) < 0 || list_domain(job, p) < 0 ||
+	    lay_shard(job) < 0)
 		return -1;
 	job->report.rc = 0;
 	return 0;
@@ -175,11 +218,27 @@ void plx_job_write(struct plx_job *job)
 	r->bytes = plx_stream_bytes(&job->shard.stream);
 	r->data_at = job->shard.segments[0].bytes;
 	for (int i = 0; i < count; i++)
-		r->part ^= plx_piece_crc(&pieces[i], job->tensors, job->shared,
+		r->part ^= plx_piece_crc(&pieces[i], job->shared,
 					 job->shard.segments[i + 1].crc);
 }
 
 /* ---- commit ---- */
+
+/* How much of the domain the other ranks have written. */
+static void size_domain(struct plx_job *job, const struct plx_report *reports)
+{
+	for (int i = 0; job->has_domain && i < job->parts.count; i++) {
+		struct plx_piece *piece = &job->parts.pieces[i];
+		struct plx_tensor *t = &job->tensors[piece->tensor];
+
+		if (piece->tensor < job->count)
+			continue;
+		t->bytes = reports[piece->shard].domain_bytes;
+		t->shape[0] = t->bytes;
+		piece->bytes = t->bytes;
+		piece->rows = t->bytes;
+	}
+}
 
 /* Where in their files the other ranks' pieces are. */
 static void place_pieces(struct plx_job *job, const struct plx_report *reports)
@@ -203,7 +262,7 @@ static char *manifest_text(struct plx_job *job, struct plx_file *files,
 		.facts = job->facts,
 		.files = files,
 		.tensors = job->tensors,
-		.count = job->count,
+		.count = job->count + (job->has_domain ? job->parts.shards : 0),
 		.shared = job->shared,
 		.parts = job->parts,
 	};
@@ -249,6 +308,7 @@ static int write_manifest(struct plx_job *job, const struct plx_report *reports,
 		};
 		job->facts.crc ^= reports[i].part;
 	}
+	size_domain(job, reports);
 	place_pieces(job, reports);
 	text = manifest_text(job, files, err);
 	if (text)

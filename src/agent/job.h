@@ -20,11 +20,12 @@ struct pollux;
 
 /* What a rank says about its share; plain data. */
 struct plx_report {
-	int rc;		  /* 0, or -1: why */
-	uint32_t crc;	  /* of its file */
-	uint32_t part;	  /* of the state's checksum: xor of all ranks' */
-	uint64_t bytes;	  /* of its file */
-	uint64_t data_at; /* where tensors begin in it */
+	int rc;		       /* 0, or -1: why */
+	uint32_t crc;	       /* of its file */
+	uint32_t part;	       /* of the state's checksum: xor of all ranks' */
+	uint64_t bytes;	       /* of its file */
+	uint64_t data_at;      /* where tensors begin in it */
+	uint64_t domain_bytes; /* of its part of the domain */
 	struct plx_error why;
 };
 
@@ -43,9 +44,10 @@ struct plx_job {
 	int keep;
 	struct plx_facts facts;
 	struct plx_profile profile; /* a copy */
-	struct plx_tensor *tensors; /* arrays, the profile, blobs */
+	struct plx_tensor *tensors; /* arrays, the profile, blobs, ... */
 	int shared;		    /* how many are arrays */
 	int count;
+	bool has_domain;      /* ... and, behind `count`, a part of each rank */
 	unsigned char *blobs; /* their bytes, one after the other */
 	struct plx_partition parts;
 	struct plx_shard shard; /* own, if there is one */

@@ -246,6 +246,8 @@ static int read_tensors(struct plx_manifest *m, const json_t *meta,
 		if (json_is_true(json_object_get(object, "array")))
 			m->shared = i + 1;
 	}
+	if (plx_partition_measure(&m->parts, m->tensors, m->shared) < 0)
+		return plx_fail(err, "out of memory");
 	return 0;
 }
 

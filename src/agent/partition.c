@@ -128,9 +128,19 @@ static int count_shards(uint64_t bytes, int ranks)
 	return shards < (uint64_t) ranks ? (int) shards : ranks;
 }
 
+int plx_partition_shards(const struct plx_tensor *tensors, int shared,
+			 int ranks)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < shared; i++)
+		bytes += tensors[i].bytes;
+	return count_shards(bytes, ranks);
+}
+
 int plx_partition_make(struct plx_partition *out,
 		       const struct plx_tensor *tensors, int shared, int count,
-		       int ranks)
+		       int shards)
 {
 	uint64_t bytes = 0;
 	uint64_t fair;
@@ -138,7 +148,7 @@ int plx_partition_make(struct plx_partition *out,
 	*out = (struct plx_partition){ 0 };
 	for (int i = 0; i < shared; i++)
 		bytes += tensors[i].bytes;
-	out->shards = count_shards(bytes, ranks);
+	out->shards = shards;
 	fair = bytes / (uint64_t) out->shards + 1;
 	for (int i = 0; i < shared; i++) {
 		if (cut(out, &tensors[i], i, fair) < 0)
@@ -153,6 +163,46 @@ int plx_partition_make(struct plx_partition *out,
 	if (out->count)
 		qsort(out->pieces, (size_t) out->count, sizeof(*out->pieces),
 		      in_file_order);
+	return plx_partition_measure(out, tensors, shared);
+}
+
+int plx_partition_append(struct plx_partition *partition,
+			 const struct plx_tensor *tensors, int first)
+{
+	for (int i = 0; i < partition->shards; i++) {
+		const struct plx_piece piece = {
+			.tensor = first + i,
+			.shard = i,
+			.whole = true,
+			.rows = tensors[first + i].bytes,
+			.bytes = tensors[first + i].bytes,
+		};
+
+		if (add(partition, &piece) < 0)
+			return -1;
+	}
+	qsort(partition->pieces, (size_t) partition->count,
+	      sizeof(*partition->pieces), in_file_order);
+	return 0;
+}
+
+int plx_partition_measure(struct plx_partition *partition,
+			  const struct plx_tensor *tensors, int shared)
+{
+	uint64_t *after = calloc((size_t) shared + 1, sizeof(*after));
+
+	if (!after)
+		return -1;
+	for (int i = shared - 1; i >= 0; i--)
+		after[i] = after[i + 1] + tensors[i].bytes;
+	for (int i = 0; i < partition->count; i++) {
+		struct plx_piece *piece = &partition->pieces[i];
+
+		if (piece->tensor < shared)
+			piece->after = after[piece->tensor] - piece->offset -
+				       piece->bytes;
+	}
+	free(after);
 	return 0;
 }
 
@@ -177,16 +227,9 @@ int plx_partition_of(struct plx_partition *partition, int shard,
 	return count;
 }
 
-uint32_t plx_piece_crc(const struct plx_piece *piece,
-		       const struct plx_tensor *tensors, int shared,
-		       uint32_t crc)
+uint32_t plx_piece_crc(const struct plx_piece *piece, int shared, uint32_t crc)
 {
-	uint64_t after;
-
 	if (piece->tensor >= shared)
 		return 0;
-	after = tensors[piece->tensor].bytes - piece->offset - piece->bytes;
-	for (int i = piece->tensor + 1; i < shared; i++)
-		after += tensors[i].bytes;
-	return plx_crc32c_join(crc, 0, after);
+	return plx_crc32c_join(crc, 0, piece->after);
 }

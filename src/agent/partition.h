@@ -20,8 +20,9 @@ struct plx_piece {
 	uint64_t rows;
 	uint64_t offset; /* in the tensor, bytes */
 	uint64_t bytes;
-	int align;   /* bytes of one number: what `at` divides by */
-	uint64_t at; /* in the shard's file; set by plx_shard_lay() */
+	int align;	/* bytes of one number: what `at` divides by */
+	uint64_t after; /* bytes of arrays behind it, plx_partition_measure() */
+	uint64_t at;	/* in the shard's file; set by plx_shard_lay() */
 };
 
 struct plx_partition {
@@ -34,13 +35,29 @@ struct plx_partition {
 /* No shard is made for less than this. */
 #define PLX_SHARD_MIN (UINT64_C(16) << 20)
 
+/* As many as so many ranks make of `shared` tensors. */
+int plx_partition_shards(const struct plx_tensor *tensors, int shared,
+			 int ranks);
+
 /*
- * Deal out `count` tensors; those from number `shared` on, which the other
- * ranks may not know, go to shard 0. Release it, also after a failure.
+ * Deal out `count` tensors to `shards`; those from number `shared` on, which
+ * the other ranks may not know, go to shard 0. Release it, also after a
+ * failure.
  */
 int plx_partition_make(struct plx_partition *out,
 		       const struct plx_tensor *tensors, int shared, int count,
-		       int ranks);
+		       int shards);
+
+/*
+ * Behind what each shard has: tensor `first` to shard 0, the next one to shard
+ * 1, and so on. Each rank knows the size of its own only.
+ */
+int plx_partition_append(struct plx_partition *partition,
+			 const struct plx_tensor *tensors, int first);
+
+/* How much of the first `shared` tensors in a row is behind each piece. */
+int plx_partition_measure(struct plx_partition *partition,
+			  const struct plx_tensor *tensors, int shared);
 void plx_partition_release(struct plx_partition *partition);
 
 /* The pieces of one shard; how many. */
@@ -48,14 +65,12 @@ int plx_partition_of(struct plx_partition *partition, int shard,
 		     struct plx_piece **first);
 
 /*
- * A piece's part of the checksum of the first `shared` tensors in a row, from
- * the piece's own: the xor of all parts is the checksum.
+ * A measured piece's part of the checksum of the first `shared` tensors in a
+ * row, from the piece's own: the xor of all parts is the checksum.
  *
  * The checksum of A, B and C in a row is the xor of A's, taken over zeros as
  * long as B and C, of B's over zeros as long as C, and of C's.
  */
-uint32_t plx_piece_crc(const struct plx_piece *piece,
-		       const struct plx_tensor *tensors, int shared,
-		       uint32_t crc);
+uint32_t plx_piece_crc(const struct plx_piece *piece, int shared, uint32_t crc);
 
 #endif

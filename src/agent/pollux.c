@@ -159,6 +159,8 @@ struct pollux *pollux_create(const struct pollux_config *config)
 	own->collectives = p->collectives;
 	own->lr_scaling = p->lr_scaling;
 	own->checkpoint_dir = p->folder;
+	if (own->steps)
+		plx_iterate_config(p);
 	p->meter.created_s = plx_now_s();
 	p->restored_from = "none";
 	p->groups = 1;
@@ -185,6 +187,7 @@ void pollux_destroy(struct pollux *p)
 		p->coll->ops->destroy(p->coll);
 	free(p->step.numbers);
 	free(p->step.peeked);
+	plx_names_release(&p->names);
 	free(p->tensors);
 	free(p->blobs);
 	free(p);

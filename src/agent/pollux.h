@@ -158,6 +158,12 @@ struct pollux_config {
 	 * thousand steps an average over fewer follows better.
 	 */
 	double noise_window;
+
+	/*
+	 * Not a training: so many steps of pollux_step(), in place of samples,
+	 * epochs, batch and lr, which are not looked at. Default 0: a training.
+	 */
+	uint64_t steps;
 };
 
 /* Fill in the defaults. Call it first: later versions add fields. */
@@ -233,6 +239,42 @@ struct pollux_blob {
 };
 
 int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob);
+
+/*
+ * State that is spread over ranks, each with its part of a domain: rows of a
+ * grid, tiles, particles. Parts have whatever size and form the program likes.
+ * They go through checkpoints, also at a resize, and after a fault the last one
+ * is gone on from: one rank alone cannot rescue what others have.
+ */
+struct pollux_domain_part {
+	size_t size;	  /* of this struct */
+	const void *data; /* as part() gave it; until redistribute() returns */
+	size_t bytes;
+	int part;  /* the rank that it was of, 0 to parts - 1 */
+	int parts; /* the ranks that there were */
+	int rank;  /* this process's now */
+	int ranks; /* that there are now */
+};
+
+struct pollux_domain {
+	size_t size; /* set it to sizeof(struct pollux_domain) */
+	/*
+	 * Where this rank's part is, and how many bytes it has: borrowed until
+	 * the next step. 0, or -1: it cannot be saved. By the main thread.
+	 */
+	int (*part)(void *user, const void **data, size_t *bytes);
+	/*
+	 * Copy what belongs to this rank now. In pollux_start(), where there is
+	 * a checkpoint: on each rank, for each part in order; and again from
+	 * part 0 if that one turns out to be damaged. 0, or -1 to fail.
+	 */
+	int (*redistribute)(void *user, const struct pollux_domain_part *part);
+	void *user;
+};
+
+/* Before pollux_start(); one a run. Beside it, tensors are the same on all. */
+int pollux_register_domain(struct pollux *p,
+			   const struct pollux_domain *domain);
 
 /* CRC-32C of all registered tensors, in the order registered. */
 uint32_t pollux_crc(const struct pollux *p);
@@ -411,6 +453,24 @@ int pollux_program_error(const char *why);
  * between pollux_sync() and pollux_commit() or pollux_next().
  */
 void pollux_timing(struct pollux *p, double pass_s, double sync_s);
+
+/* ---- programs that are no trainings: config.steps ---- */
+
+/*
+ * The step before this call, if any, is done: its state is what is saved now,
+ * if it is time. 1: do the next one; 0: no more, as of pollux_next(); negative:
+ * failed. Each call is one small message over all ranks. State may change at
+ * any time between two calls, so no rank rescues it after a fault. Programs
+ * that find out when they are done call pollux_finish().
+ */
+int pollux_step(struct pollux *p);
+
+/*
+ * Not now: while a rank holds, from the next step that all make, steps go on,
+ * and the run is neither saved nor resized nor stopped. A launcher that has
+ * asked waits for --save-timeout seconds, then ends the ranks. Trainings too.
+ */
+int pollux_hold(struct pollux *p, bool hold);
 
 /* ---- what is going on ---- */
 

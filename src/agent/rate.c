@@ -74,8 +74,20 @@ static void update_from_parts(struct pollux *p)
 /* A gradient that is not one says nothing, a smaller rest too little. */
 static void update_noise(struct pollux *p)
 {
+	/* Without a gradient nothing is noisy: the batch stays. */
+	const struct plx_noise_step none = {
+		.parts = 2,
+		.mean_sqr_parts = 1,
+		.sqr_mean = 1,
+		.total_batch = 2.0 * p->limits.base_batch,
+		.base_batch = p->limits.base_batch,
+		.window = p->config.noise_window,
+	};
+
 	p->profile.noise.count = p->groups;
-	if (p->step.all.bad)
+	if (p->config.steps)
+		plx_noise_update(&p->profile.noise.of[0], &none);
+	else if (p->step.all.bad)
 		p->step.has_previous = false;
 	else if (!plx_step_whole(p))
 		return;

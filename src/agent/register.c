@@ -37,25 +37,24 @@ static int refuse(struct pollux *p, enum pollux_status code, const char *fmt,
 	return code;
 }
 
-/* Room for one more in an array; NULL when memory is out. */
+/*
+ * Room for one more in an array, which doubles; NULL when memory is out. What
+ * is there has moved then, if it is to.
+ */
 static void *grow(void *array, int count, size_t size)
 {
-	return realloc(array, ((size_t) count + 1) * size);
+	size_t room = count ? 2 * (size_t) count : 1;
+
+	if (count & (count - 1))
+		return array;
+	return realloc(array, room * size);
 }
 
 /* ---- tensors and blobs ---- */
 
-static bool name_taken(const struct pollux *p, const char *name)
+static bool name_taken(struct pollux *p, const char *name)
 {
-	for (int i = 0; i < p->tensor_count; i++) {
-		if (!strcmp(p->tensors[i].name, name))
-			return true;
-	}
-	for (int i = 0; i < p->blob_count; i++) {
-		if (!strcmp(p->blobs[i].name, name))
-			return true;
-	}
-	return false;
+	return plx_names_tensor(p, name) >= 0 || plx_names_blob(p, name) >= 0;
 }
 
 /* Checkpoints name it in JSON, which has no other bytes. */
@@ -137,8 +136,11 @@ int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
 	more = grow(p->tensors, p->tensor_count, sizeof(*more));
 	if (!more)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
-	more[p->tensor_count++] = new;
 	p->tensors = more;
+	more[p->tensor_count] = new;
+	if (plx_names_add(p, p->tensor_count, false) < 0)
+		return refuse(p, POLLUX_ENOMEM, "out of memory");
+	p->tensor_count++;
 	return 0;
 }
 
@@ -159,11 +161,42 @@ int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob)
 	if (!more)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
 	p->blobs = more;
-	more += p->blob_count++;
+	more += p->blob_count;
 	more->is = *blob;
 	snprintf(more->name, sizeof(more->name), "%s", blob->name);
 	/* The array moves as it grows: who wants the name takes ours. */
 	more->is.name = NULL;
+	if (plx_names_add(p, p->blob_count, true) < 0)
+		return refuse(p, POLLUX_ENOMEM, "out of memory");
+	p->blob_count++;
+	return 0;
+}
+
+/* ---- a domain ---- */
+
+int pollux_register_domain(struct pollux *p, const struct pollux_domain *domain)
+{
+	int rc = plx_given(p, "pollux_register_domain()", "domain", domain);
+	size_t size;
+
+	if (rc < 0)
+		return rc;
+	size = domain->size;
+	if (p->stage != PLX_STAGE_NEW)
+		return refuse(p, POLLUX_ECALL,
+			      "the domain is registered after pollux_start()");
+	if (p->domain.part)
+		return refuse(p, POLLUX_EINVAL,
+			      "a second domain is registered, want one");
+	if (size < offsetof(struct pollux_domain, user) + sizeof(void *))
+		return refuse(p, POLLUX_EINVAL,
+			      "the domain has no size: set it to sizeof(struct "
+			      "pollux_domain)");
+	if (!domain->part || !domain->redistribute)
+		return refuse(p, POLLUX_EINVAL,
+			      "the domain needs part() and redistribute()");
+	memcpy(&p->domain, domain,
+	       size < sizeof(p->domain) ? size : sizeof(p->domain));
 	return 0;
 }
 

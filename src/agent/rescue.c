@@ -148,7 +148,12 @@ int plx_rescue(struct pollux *p)
 	struct plx_error err = { "" };
 	int rc = -1;
 
-	if (!s || !p->folder[0] || !s->has_commit)
+	/*
+	 * Programs that are no trainings change their state at any time in a
+	 * step, and of a domain one rank has a part only.
+	 */
+	if (!s || !p->folder[0] || !s->has_commit || p->config.steps ||
+	    p->domain.part)
 		return 0;
 	if (hold_state(s, &err) == 0) {
 		rc = save_alone(p, &err);

@@ -39,24 +39,33 @@ struct verdict {
 
 /* ---- where it goes ---- */
 
-static const struct plx_tensor *find_array(const struct pollux *p,
-					   const char *name)
+static const struct plx_tensor *find_array(struct pollux *p, const char *name)
 {
-	for (int i = 0; i < p->tensor_count; i++) {
-		if (!strcmp(p->tensors[i].name, name))
-			return &p->tensors[i];
-	}
-	return NULL;
+	int i = plx_names_tensor(p, name);
+
+	return i >= 0 ? &p->tensors[i] : NULL;
 }
 
-static const struct plx_blob *find_blob(const struct pollux *p,
-					const char *name)
+static const struct plx_blob *find_blob(struct pollux *p, const char *name)
 {
-	for (int i = 0; i < p->blob_count; i++) {
-		if (!strcmp(p->blobs[i].name, name))
-			return &p->blobs[i];
-	}
-	return NULL;
+	int i = plx_names_blob(p, name);
+
+	return i >= 0 ? &p->blobs[i] : NULL;
+}
+
+/* Not the program's bytes of rank 0, but a part of the domain. */
+static bool is_domain(const struct plx_tensor *t)
+{
+	return !strncmp(t->name, PLX_DOMAIN_NAME, strlen(PLX_DOMAIN_NAME));
+}
+
+static int count_parts(const struct plx_manifest *m)
+{
+	int parts = 0;
+
+	for (int i = m->shared; i < m->count; i++)
+		parts += is_domain(&m->tensors[i]);
+	return parts;
 }
 
 static bool same_form(const struct plx_tensor *a, const struct plx_tensor *b)
@@ -70,7 +79,7 @@ static bool same_form(const struct plx_tensor *a, const struct plx_tensor *b)
 	return true;
 }
 
-static int place_array(const struct pollux *p, struct plx_tensor *to,
+static int place_array(struct pollux *p, struct plx_tensor *to,
 		       struct plx_error *err)
 {
 	const struct plx_tensor *want = find_array(p, to->name);
@@ -87,11 +96,17 @@ static int place_array(const struct pollux *p, struct plx_tensor *to,
 	return 0;
 }
 
-static int place_other(const struct pollux *p, struct incoming *in, int i,
+static int place_other(struct pollux *p, struct incoming *in, int i,
 		       struct plx_error *err)
 {
 	struct plx_tensor *to = &in->to[i];
 
+	/* Memory for a part of the domain is got when it is read. */
+	if (is_domain(to))
+		return p->domain.part
+			       ? 0
+			       : plx_fail(err, "its domain is not registered "
+					       "here");
 	if (strcmp(to->name, PLX_AGENT_NAME) != 0 && !find_blob(p, to->name))
 		return plx_fail(err, "its blob \"%s\" is not registered here",
 				to->name);
@@ -103,7 +118,7 @@ static int place_other(const struct pollux *p, struct incoming *in, int i,
 }
 
 /* What is registered must be there. */
-static int check_all_there(const struct pollux *p, const struct incoming *in,
+static int check_all_there(struct pollux *p, const struct incoming *in,
 			   struct plx_error *err)
 {
 	const struct plx_manifest *m = in->manifest;
@@ -124,14 +139,15 @@ static int check_all_there(const struct pollux *p, const struct incoming *in,
 	}
 	for (int i = m->shared; i < m->count; i++)
 		blobs += find_blob(p, m->tensors[i].name) != NULL;
+	if (p->domain.part && !count_parts(m))
+		return plx_fail(err, "it has no domain");
 	if (blobs != p->blob_count)
 		return plx_fail(err, "it has %d of the %d registered blobs",
 				blobs, p->blob_count);
 	return 0;
 }
 
-static int place(const struct pollux *p, struct incoming *in,
-		 struct plx_error *err)
+static int place(struct pollux *p, struct incoming *in, struct plx_error *err)
 {
 	const struct plx_manifest *m = in->manifest;
 	size_t count = (size_t) m->count;
@@ -162,7 +178,71 @@ static void release(struct incoming *in)
 
 /* ---- all ranks ---- */
 
-static void read_own(const struct pollux *p, struct incoming *in, bool reader,
+/* The tensor that is this shard's part of the domain; -1: none. */
+static int part_of(const struct plx_manifest *m, int shard)
+{
+	for (int i = 0; i < m->parts.count; i++) {
+		const struct plx_piece *piece = &m->parts.pieces[i];
+
+		if (piece->shard == shard && piece->tensor >= m->shared &&
+		    is_domain(&m->tensors[piece->tensor]))
+			return piece->tensor;
+	}
+	return -1;
+}
+
+/* A part is read, given to the program, and forgotten. */
+static int give_part(struct pollux *p, const struct incoming *in, int tensor,
+		     struct plx_error *err)
+{
+	const struct plx_tensor *t = &in->to[tensor];
+	const struct pollux_domain_part part = {
+		.size = sizeof(part),
+		.data = t->data,
+		.bytes = t->bytes,
+		.part = atoi(t->name + strlen(PLX_DOMAIN_NAME)),
+		.parts = count_parts(in->manifest),
+		.rank = p->coll->rank,
+		.ranks = p->coll->ranks,
+	};
+
+	if (part.part < 0 || part.part >= part.parts)
+		return plx_fail(err, "\"%s\" is no part of %d", t->name,
+				part.parts);
+	if (plx_call_redistribute(&p->domain, &part) >= 0)
+		return 0;
+	return plx_fail(err,
+			"the program does not take part %d of %d of its domain",
+			part.part, part.parts);
+}
+
+static enum plx_read read_shard(struct pollux *p, struct incoming *in,
+				int shard, struct plx_error *err)
+{
+	int tensor = part_of(in->manifest, shard);
+	enum plx_read read = PLX_READ_GOOD;
+
+	if (tensor >= 0) {
+		in->own[tensor] = malloc(in->to[tensor].bytes + 1);
+		in->to[tensor].data = in->own[tensor];
+		if (!in->own[tensor]) {
+			plx_fail(err, "no memory for a part of the domain");
+			return PLX_READ_FOREIGN;
+		}
+	}
+	if (plx_restore_shard(in->manifest, &in->from, shard, &in->crc, err) <
+	    0)
+		read = PLX_READ_BROKEN;
+	else if (tensor >= 0 && give_part(p, in, tensor, err) < 0)
+		read = PLX_READ_FOREIGN;
+	if (tensor >= 0) {
+		free(in->own[tensor]);
+		in->own[tensor] = NULL;
+	}
+	return read;
+}
+
+static void read_own(struct pollux *p, struct incoming *in, bool reader,
 		     struct verdict *verdict)
 {
 	if (plx_restore_fits(p, &in->manifest->facts, &verdict->why) < 0 ||
@@ -170,13 +250,10 @@ static void read_own(const struct pollux *p, struct incoming *in, bool reader,
 		verdict->read = PLX_READ_FOREIGN;
 		return;
 	}
-	for (int i = 0; reader && i < in->manifest->parts.shards; i++) {
-		if (plx_restore_shard(in->manifest, &in->from, i, &in->crc,
-				      &verdict->why) < 0) {
-			verdict->read = PLX_READ_BROKEN;
-			return;
-		}
-	}
+	for (int i = 0; reader && verdict->read == PLX_READ_GOOD &&
+			i < in->manifest->parts.shards;
+	     i++)
+		verdict->read = read_shard(p, in, i, &verdict->why);
 }
 
 /* The worst that a rank has to say is what all go by. */
@@ -309,6 +386,8 @@ static void take_others(struct pollux *p, const struct incoming *in,
 		const struct plx_tensor *t = &in->to[i];
 		const struct plx_blob *blob = find_blob(p, t->name);
 
+		if (is_domain(t))
+			continue;
 		if (!blob) {
 			take_profile(p, t);
 		} else if (plx_call_load(&blob->is, t->data, t->bytes) < 0) {
@@ -324,7 +403,8 @@ enum plx_read plx_restore_read(struct pollux *p,
 			       const struct plx_manifest *manifest,
 			       const char *name, struct plx_error *err)
 {
-	bool all_read = p->coll->nodes <= READERS_MAX;
+	/* Each rank takes another part of a domain. */
+	bool all_read = p->coll->nodes <= READERS_MAX || p->domain.part;
 	struct incoming in = {
 		.manifest = manifest,
 		.from.folder = p->folder,

@@ -134,7 +134,7 @@ int plx_restore_shard(const struct plx_manifest *m,
 		goto done;
 	}
 	for (int i = 0; i < plan.count; i++)
-		*crc ^= plx_piece_crc(plan.pieces[i], m->tensors, m->shared,
+		*crc ^= plx_piece_crc(plan.pieces[i], m->shared,
 				      plan.segments[i + 1].crc);
 	rc = 0;
 done:

@@ -64,6 +64,9 @@ static int find_limits(struct pollux *p)
 
 	if (read_options(&o, &p->err) < 0)
 		return -1;
+	/* A step has no batch that a user could choose. */
+	if (c->steps)
+		o = (struct plx_options){ 0 };
 	l->base_batch = first_of(o.base_batch, c->batch, 0);
 	l->max_batch = first_of(o.max_batch, c->max_batch, l->base_batch);
 	/* A base given to the job is not undone by the program's default. */
@@ -190,7 +193,9 @@ static int connect_ranks(struct pollux *p)
 		.seed = c->seed,
 		.samples = c->samples,
 		/* Whatever the epoch: progress says when it is enough. */
-		.epochs = progress ? EPOCHS_MAX : (uint64_t) c->epochs,
+		.epochs = progress   ? EPOCHS_MAX
+			  : c->steps ? c->steps
+				     : (uint64_t) c->epochs,
 		.sequential = c->order == POLLUX_SEQUENTIAL,
 	};
 	/* Sums are to be made where the program's tensors are. */
@@ -235,7 +240,7 @@ static uint32_t state_crc(const struct pollux *p)
 
 		crc = plx_crc32c(crc, name, strlen(name) + 1);
 	}
-	return crc;
+	return p->domain.part ? ~crc : crc;
 }
 
 static uint32_t buckets_crc(const struct pollux *p)
@@ -256,8 +261,9 @@ static void sum_up(const struct pollux *p, uint32_t crcs[TERMS])
 {
 	const struct pollux_config *c = &p->config;
 	const struct plx_limits *l = &p->limits;
-	const uint64_t data[] = { c->samples, (uint64_t) c->epochs, c->seed,
-				  (uint64_t) c->order, (uint64_t) c->counting };
+	const uint64_t data[] = { c->samples, (uint64_t) c->epochs,
+				  c->seed,    (uint64_t) c->order,
+				  c->steps,   (uint64_t) c->counting };
 	const double rate[] = {
 		l->base_batch,	  l->max_batch,	       l->min_per_gpu,
 		l->max_per_gpu,	  l->accumulate,       c->lr,
@@ -435,7 +441,17 @@ static int choose_batch(struct pollux *p)
 				 &p->err) < 0)
 		return -1;
 	p->wanted = p->batch;
-	say_base(p);
+	if (!p->config.steps)
+		say_base(p);
+	if (p->config.steps) {
+		plx_say(p,
+			"%d rank%s on %d node%s over %s, step %" PRIu64
+			" of %" PRIu64,
+			p->shape.gpus, p->shape.gpus == 1 ? "" : "s",
+			p->shape.nodes, p->shape.nodes == 1 ? "" : "s",
+			p->coll->ops->name, p->cursor.step, p->config.steps);
+		return 0;
+	}
 	plx_say(p,
 		"%d rank%s on %d node%s over %s, batch %" PRIu64
 		" = %d x %d x %d",

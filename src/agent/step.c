@@ -8,6 +8,7 @@
 #include <config.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,12 +76,17 @@ static int leave(struct pollux *p)
 /* Whoever starts a script once more in its folder wonders why it ends. */
 static void say_trained_before(const struct pollux *p)
 {
+	char what[48] = "done";
+
+	if (!p->config.steps)
+		snprintf(what, sizeof(what), "trained: all %d epochs",
+			 p->config.epochs);
 	if (p->restored && !p->meter.first_s)
 		plx_say(p,
-			"already trained: all %d epochs, in %" PRIu64
-			" steps; delete %s to begin anew, or ask for more "
-			"epochs",
-			p->config.epochs, p->cursor.step, p->folder);
+			"already %s, in %" PRIu64 " steps; delete %s to begin "
+			"anew, or ask for more %s",
+			what, p->cursor.step, p->folder,
+			p->config.steps ? "steps" : "epochs");
 }
 
 static int finish(struct pollux *p)
@@ -129,6 +135,9 @@ static int obey(struct pollux *p)
 
 	if (plx_rate_finished(p))
 		return finish(p);
+	/* What was asked for is done when nobody holds any more. */
+	if (p->held)
+		return 1;
 	if (wishes & PLX_WISH_HAND)
 		rc = hand_over(p);
 	else if (wishes & (PLX_WISH_STOP | PLX_WISH_GONE))
@@ -157,6 +166,8 @@ static int between_steps(struct pollux *p)
 
 int pollux_finish(struct pollux *p)
 {
+	if (!p)
+		return POLLUX_EINVAL;
 	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_SYNCED ||
 	    p->stage == PLX_STAGE_ENDED)
 		return plx_misuse(p, "pollux_finish()");
@@ -431,7 +442,7 @@ static void change_batch(struct pollux *p)
 
 static void prepare(struct pollux *p)
 {
-	if (!(p->wishes & PLX_WISH_PREPARE))
+	if (!(p->wishes & PLX_WISH_PREPARE) || p->held)
 		return;
 	p->wishes &= ~PLX_WISH_PREPARE;
 	p->meter.alone_s = plx_now_s() + BESIDE_S;

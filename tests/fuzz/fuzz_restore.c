@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_restore.c - state out of a checkpoint: its manifest and one file */
 
+#include "agent/checkpoint_file.h"
 #include "agent/store.h"
 #include "core/crc.h"
 #include "agent/manifest_names.h"
@@ -28,6 +29,33 @@ int plx_restore_fits(const struct pollux *p, const struct plx_facts *facts,
 	return 0;
 }
 
+/* Its bytes are there to be read. */
+static int take_part(void *user, const struct pollux_domain_part *part)
+{
+	const unsigned char *bytes = part->data;
+	size_t *sum = user;
+
+	MUST(part->part >= 0 && part->part < part->parts);
+	for (size_t i = 0; i < part->bytes; i++)
+		*sum += bytes[i];
+	return 0;
+}
+
+static int no_part(void *user, const void **data, size_t *bytes)
+{
+	(void) user;
+	(void) data;
+	(void) bytes;
+	return -1;
+}
+
+static bool has_domain(const struct plx_manifest *m)
+{
+	return m->count > m->shared &&
+	       !strncmp(m->tensors[m->count - 1].name, PLX_DOMAIN_NAME,
+			strlen(PLX_DOMAIN_NAME));
+}
+
 static void restore(struct plx_manifest *m, struct scratch_input file,
 		    bool arrays)
 {
@@ -45,6 +73,9 @@ static void restore(struct plx_manifest *m, struct scratch_input file,
 			    .tensor_count = arrays,
 			    .blobs = &b,
 			    .blob_count = !arrays };
+	const struct pollux_domain domain = { .part = no_part,
+					      .redistribute = take_part,
+					      .user = &sum };
 	char name[PLX_SHARD_NAME];
 	char path[PLX_SHARD_NAME + sizeof(STEP)];
 	struct plx_error err;
@@ -58,9 +89,16 @@ static void restore(struct plx_manifest *m, struct scratch_input file,
 	m->files[0].crc = plx_crc32c(0, file.data, file.size);
 	p.coll = plx_coll_self_create(&err);
 	MUST(p.coll);
+	if (has_domain(m)) {
+		p.domain = domain;
+		p.blob_count = 0;
+	}
+	if (p.tensor_count + p.blob_count)
+		MUST(plx_names_add(&p, 0, !p.tensor_count) == 0);
 	if (plx_restore_read(&p, m, STEP, &err) != PLX_READ_GOOD)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	p.coll->ops->destroy(p.coll);
+	plx_names_release(&p.names);
 	scratch_put(path, (struct scratch_input){ NULL, 0 });
 }
 
