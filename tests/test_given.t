@@ -242,6 +242,30 @@ in_a_venv() {
 		env/bin/python3 "$bindings/examples/train.py"
 }
 
+# ---- pollux-doctor ----
+
+doctor_reads() {
+	cd "$WORK" && printf '%s\n' "import pollux" \
+		"from torch.utils.data import DistributedSampler" \
+		"s = DistributedSampler(range(8))" >sampled.py
+	pollux-doctor "$python" "$bindings/examples/train.py" >well.txt
+	local rc=$?
+	cat well.txt
+	[ $rc -eq 0 ] && [ "$(grep -c '^ok ' well.txt)" -eq 5 ] &&
+		grep "^ok  *python .*$python" well.txt &&
+		grep '^ok  *torch  *PyTorch [0-9]' well.txt || return 1
+	pollux-doctor "$python" -u sampled.py --lr 1 >ill.txt
+	rc=$?
+	cat ill.txt
+	[ $rc -eq 1 ] && grep '^wrong  *sampler  *line 3: ' ill.txt || return 1
+	fails pollux-doctor torchrun --nproc_per_node=2 sampled.py >ill.txt
+	grep '^wrong  *torchrun  *leave torchrun out' ill.txt || return 1
+	env -u PYTHONPATH pollux-doctor "$python" sampled.py >ill.txt
+	rc=$?
+	cat ill.txt
+	[ $rc -eq 0 ] || grep '^wrong  *package .*No module named .pollux' ill.txt
+}
+
 ok "a local job and its folder are called after the script" named_by_script
 ok "a script that has been trained says so, and how to begin anew" says_trained
 ok "without its folder it begins anew" trains_when_told
@@ -267,4 +291,5 @@ if "$python" -m venv --help >/dev/null 2>&1; then
 else
 	skip "a venv finds the package that is linked into it" "no python3-venv"
 fi
+ok "pollux-doctor reads a script" doctor_reads
 plan "$tap_count"

@@ -29,8 +29,10 @@ openmpi cuda nccl launcher checkpoints memory sockets clock job"
 usage() {
 	cat <<'END'
 Usage: pollux-doctor [OPTION...] [CHECK...]
+  or:  pollux-doctor PYTHON SCRIPT
 What is wrong with an installation of Pollux for Slurm, or with one's own
-environment on this machine, and how to mend it: one line a check.
+environment on this machine, and how to mend it: one line a check. Or with a
+training script, as in: pollux-doctor python3 train.py
 
   -d, --checkpoint-dir=DIR   the folder that checkpoints will be in (default:
                              the working folder)
@@ -108,8 +110,44 @@ choose_facts() {
 	fi
 }
 
+# A script of the user's: what is said of it is python's to say, by the package
+# itself (bindings/python/pollux/checkup.py).
+is_program() {
+	case ${1##*/} in
+	python | python[0-9]* | torchrun | *.py) return 0 ;;
+	esac
+	return 1
+}
+
+check_program() {
+	local python=python3 rc=0 why
+	case ${1##*/} in
+	python*) python=$1 && shift ;;
+	torchrun)
+		printf '%-9s %-11s %s\n' wrong torchrun "leave torchrun out: pollux-launch starts the ranks"
+		rc=1
+		shift
+		;;
+	esac
+	# The script: what follows is its own.
+	while [ $# -gt 0 ] && [[ $1 != *.py ]]; do
+		shift
+	done
+	[ $# -gt 0 ] || misuse "which script? pollux-doctor python3 train.py"
+	why=$("$python" -c 'import pollux' 2>&1) || {
+		printf '%-9s %-11s %s\n' wrong package "$python: ${why##*$'\n'}: link the package into its environment, docs/python.md says how"
+		return 1
+	}
+	"$python" -m pollux.checkup "$1" || rc=1
+	return $rc
+}
+
 main() {
 	local check chosen comma=''
+	if [ $# -gt 0 ] && is_program "$1"; then
+		check_program "$@"
+		return
+	fi
 	read_options "$@"
 	choose_facts
 	[ -n "$from" ] || gather_all

@@ -4,12 +4,13 @@
 import contextlib
 import io
 import tempfile
+import textwrap
 import unittest
 
 import pollux
 
 import torch
-from pollux import environment
+from pollux import checkup, environment
 
 from common import SAMPLES, Points, loss_of
 from test_alone import Alone, start, train
@@ -136,6 +137,61 @@ class Evaluated(Alone):
         for name in ("shuffle", "drop_last"):
             with self.assertRaisesRegex(pollux.Error, name):
                 pollux.EvaluationLoader(Points(), 4, **{name: True})
+
+
+class Checked(unittest.TestCase):
+    def found(self, body, head="import pollux"):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(head + "\n" + textwrap.dedent(body))
+            file.flush()
+            return [(f.state, f.name, f.text.split(":")[0])
+                    for f in checkup.script(file.name)]
+
+    def test_each(self):
+        """each line that will not work is named with its number"""
+        cases = [
+            ("DistributedSampler(data)", "wrong", "sampler"),
+            ("dist.init_process_group('gloo')", "wrong", "torchrun"),
+            ("torch.nn.parallel.DistributedDataParallel(m)", "wrong", "ddp"),
+            ("FullyShardedDataParallel(m)", "wrong", "sharding"),
+            ("import deepspeed", "wrong", "sharding"),
+            ("pollux.DataLoader(d, 64 // ranks)", "warning", "batch"),
+            ("pollux.DataLoader(d, 64, drop_last=True)", "wrong",
+             "drop_last"),
+            ("o.step(lambda: 1)", "warning", "closure"),
+            ("for b in l: p.requires_grad = True", "warning", "unfreeze"),
+            ("for b in l: m.requires_grad_()", "warning", "unfreeze"),
+            ("for b in l: o.add_param_group(g)", "wrong", "unfreeze"),
+            ("for b in l:\n    if i % 4 == 0:\n        o.step()", "wrong",
+             "accumulate"),
+        ]
+        for body, state, name in cases:
+            found = self.found(body)
+            self.assertEqual([f[:2] for f in found], [(state, name)], body)
+            self.assertRegex(found[0][2], r"line [2-4]$")
+
+    def test_nothing(self):
+        """what works is not named"""
+        for body in ("pollux.DistributedDataParallel(m)",
+                     "pollux.DataLoader(d, 64, drop_last=False)",
+                     "for b in l:\n    o.step()\n    plateau.step(loss)",
+                     "for b in l:\n    if i % 9 == 0: print(i)",
+                     "for b in l:\n    if i % 5 == 0:\n"
+                     "        loss.backward()\n        generator.step()",
+                     "for e in es:\n    if e % 9 == 0: scheduler.step()",
+                     "m.requires_grad_(True)",
+                     "for b in l: m.requires_grad_(False)"):
+            self.assertEqual([f[:2] for f in self.found(body)],
+                             [("ok", "script")], body)
+
+    def test_no_pollux(self):
+        """a script without pollux is told what becomes of it"""
+        self.assertEqual([f[:2] for f in self.found(
+            "DistributedSampler(d)", "import torch")], [("warning", "script")])
+
+    def test_broken(self):
+        """one that is no Python is wrong"""
+        self.assertEqual(self.found("for")[0][:2], ("wrong", "script"))
 
 
 if __name__ == "__main__":
