@@ -37,7 +37,7 @@ rigid_job() {
 	local job
 	job=$(as bob sbatch --parsable -J rigid -t 50 -w "$1" \
 		--gpus-per-node="$2" --mem=100 -o rigid.out /vm/guest/rigid.job)
-	scontrol update JobId="$job" Priority=100000000
+	scontrol update JobId="$job" Priority=4294910000
 	echo "$job"
 }
 
