@@ -2,6 +2,7 @@
 /* purse.c - limits that several jobs share */
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/purse.h"
 
@@ -11,8 +12,8 @@ struct split {
 	int count;
 	const struct plx_sharer **order; /* by id */
 	double *left;			 /* [purse] */
-	bool *full;			 /* [sharer] can have no more */
-	int *shares;			 /* [sharer] */
+	bool *full;  /* [sharer] can have no more; is parked for this claim */
+	int *shares; /* [sharer] */
 };
 
 static int smaller(int a, int b)
@@ -74,44 +75,78 @@ static const struct plx_sharer **ordered(const struct plx_sharer *sharers,
 	return order;
 }
 
+/* Does the job hold, at its least, some of what the claim lacks? */
+static bool helps(const struct split *split, const struct plx_sharer *sharer,
+		  const struct plx_draw *claim)
+{
+	for (int i = 0; i < claim->take_count; i++) {
+		const struct plx_take *want = &claim->takes[i];
+
+		if (want->each <= 0 ||
+		    has(split->left[want->purse], want->each))
+			continue;
+		for (int t = 0; t < sharer->take_count; t++) {
+			if (sharer->takes[t].purse == want->purse &&
+			    sharer->takes[t].each > 0)
+				return floor_of(sharer) > 0;
+		}
+	}
+	return false;
+}
+
+static void park(struct split *split, const struct plx_sharer *sharer)
+{
+	take(sharer->takes, sharer->take_count, split->left, -floor_of(sharer));
+	split->full[sharer - split->sharers] = true;
+}
+
+static void unpark(struct split *split, const struct plx_sharer *sharer)
+{
+	take(sharer->takes, sharer->take_count, split->left, floor_of(sharer));
+	split->full[sharer - split->sharers] = false;
+}
+
+/* Oldest first, let run who need not be parked for the claim to fit. */
+static void spare(struct split *split, const struct plx_draw *claim)
+{
+	for (int i = 0; i < split->count; i++) {
+		const struct plx_sharer *sharer = split->order[i];
+
+		if (!split->full[sharer - split->sharers])
+			continue;
+		unpark(split, sharer);
+		if (!fits(claim->takes, claim->take_count, split->left, 1))
+			park(split, sharer);
+	}
+}
+
 /*
- * Park the youngest until the claim fits; false, with all as it was, when
- * that does not help.
+ * Park the youngest of those that hold what the claim lacks until it fits;
+ * false, with all as it was, when that does not help.
  */
 static bool make_way(struct split *split, const struct plx_draw *claim,
 		     bool *parked)
 {
-	int from = split->count;
+	bool fit;
 
-	while (!fits(claim->takes, claim->take_count, split->left, 1) &&
-	       from > 0) {
-		const struct plx_sharer *sharer = split->order[--from];
+	memset(split->full, 0, (size_t) split->count * sizeof(*split->full));
+	for (int from = split->count; from > 0; from--) {
+		const struct plx_sharer *sharer = split->order[from - 1];
 		int j = (int) (sharer - split->sharers);
 
-		split->full[j] = false;
-		if (sharer->fixed || sharer->now <= 0 || parked[j] ||
-		    !claim->keeps || claim->keeps[j])
-			continue;
-		split->full[j] = true; /* parked for this claim */
-		take(sharer->takes, sharer->take_count, split->left,
-		     -floor_of(sharer));
+		if (!sharer->fixed && !parked[j] && claim->keeps &&
+		    !claim->keeps[j] && helps(split, sharer, claim))
+			park(split, sharer);
 	}
-	if (fits(claim->takes, claim->take_count, split->left, 1)) {
-		for (; from < split->count; from++) {
-			int j = (int) (split->order[from] - split->sharers);
-
-			parked[j] = parked[j] || split->full[j];
-		}
-		return true;
+	fit = fits(claim->takes, claim->take_count, split->left, 1);
+	if (fit)
+		spare(split, claim);
+	for (int j = 0; j < split->count; j++) {
+		if (split->full[j] && !fit)
+			unpark(split, &split->sharers[j]);
+		parked[j] = parked[j] || split->full[j];
 	}
-	for (; from < split->count; from++) {
-		const struct plx_sharer *sharer = split->order[from];
-
-		if (split->full[sharer - split->sharers])
-			take(sharer->takes, sharer->take_count, split->left,
-			     floor_of(sharer));
-	}
-	return false;
+	return fit;
 }
 
 static void split_release(struct split *split)

@@ -49,8 +49,9 @@ struct plx_draw {
 /*
  * Take what claims need out of the purses, in the order given: those that fit
  * when each sharer is as small as it can be, and when some that it may park
- * (the highest id first) are parked. granted[claims] and parked[sharers] are
- * written, the rooms of purses with a granted claim made smaller.
+ * are parked: only those that hold what the claim lacks, the highest id first,
+ * and none too many. granted[claims] and parked[sharers] are written, the
+ * rooms of purses with a granted claim made smaller.
  */
 int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
 		    struct plx_purse *purses, int purse_count,

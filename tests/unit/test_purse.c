@@ -181,6 +181,54 @@ static void a_claim_parks_only_whom_it_may(void **state)
 	assert_false(granted);
 }
 
+/* Accounts 0 and 1 have a limit each; the claim is under that of account 0. */
+static void a_claim_parks_nobody_of_another_account(void **state)
+{
+	const struct plx_take second = { .purse = 1, .each = 1 };
+	struct plx_sharer jobs[] = { job(1, 3, 3, 6), job(2, 3, 3, 9),
+				     job(3, 3, 3, 9) };
+	const struct plx_take three = { .purse = 0, .each = 3 };
+	const bool keeps[3] = { false, false, false };
+	struct plx_purse purses[] = { { .room = 3 }, { .room = 6 } };
+	const struct plx_draw claim = { .take_count = 1,
+					.takes = &three,
+					.keeps = keeps };
+	struct plx_error err;
+	bool granted = false;
+	bool parked[3];
+
+	(void) state;
+	jobs[1].takes = &second;
+	jobs[2].takes = &second;
+	assert_int_equal(plx_purse_grant(jobs, 3, purses, 2, &claim, 1,
+					 &granted, parked, &err),
+			 0);
+	assert_true(granted);
+	assert_true(parked[0] && !parked[1] && !parked[2]);
+}
+
+/* The youngest alone is not enough, and then not needed. */
+static void a_claim_parks_none_too_many(void **state)
+{
+	struct plx_sharer jobs[] = { job(1, 4, 4, 6), job(2, 1, 1, 9) };
+	const struct plx_take four = { .purse = 0, .each = 4 };
+	const bool keeps[2] = { false, false };
+	struct plx_purse purse = { .room = 5 };
+	const struct plx_draw claim = { .take_count = 1,
+					.takes = &four,
+					.keeps = keeps };
+	struct plx_error err;
+	bool granted = false;
+	bool parked[2];
+
+	(void) state;
+	assert_int_equal(plx_purse_grant(jobs, 2, &purse, 1, &claim, 1,
+					 &granted, parked, &err),
+			 0);
+	assert_true(granted);
+	assert_true(parked[0] && !parked[1]);
+}
+
 /* A random tree of accounts: job j is below purses leaf, root. */
 struct world {
 	struct plx_sharer jobs[MOST];
@@ -327,30 +375,66 @@ static void nothing_is_left_over(void **state)
 	}
 }
 
-/* A claim that was granted fits beside all shares; rooms say so. */
+/* Would the claim fit with job j running beside the others? */
+static bool fits_beside(const struct world *w, const struct plx_take *take,
+			const bool *parked, int j)
+{
+	int least[MOST];
+
+	for (int i = 0; i < w->job_count; i++) {
+		bool gone = parked[i] && i != j;
+
+		least[i] = gone || w->jobs[i].now <= 0 ? 0 : 1;
+	}
+	return used(w, least, take->purse) + take->each <=
+	       w->purses[take->purse].room;
+}
+
+/*
+ * A claim that was granted fits beside all shares; rooms say so; and none was
+ * parked that need not be, or that the claim may not park.
+ */
 static void granted_claims_fit_beside_the_shares(void **state)
 {
 	uint64_t seed = 11;
 	int count = 0;
+	int parked_count = 0;
+	int kept_count = 0;
 
 	(void) state;
 	for (int i = 0; i < 3000; i++) {
 		struct plx_take take = { .purse = 0 };
-		struct plx_draw claim = { .take_count = 1, .takes = &take };
+		bool keeps[MOST];
+		struct plx_draw claim = { .take_count = 1,
+					  .takes = &take,
+					  .keeps = keeps };
 		struct plx_error err;
-		struct world w;
+		struct world w, before;
 		bool parked[MOST];
 		bool granted = false;
 		int shares[MOST];
-		double room;
 
 		make_world(&seed, &w, 5);
 		take.each = (double) (unit_random(&seed) % 6);
-		room = w.purses[0].room;
+		take.purse =
+			(int) (unit_random(&seed) % (uint64_t) w.purse_count);
+		for (int j = 0; j < w.job_count; j++)
+			keeps[j] = unit_random(&seed) % 2;
+		before = w;
 		assert_int_equal(plx_purse_grant(w.jobs, w.job_count, w.purses,
 						 w.purse_count, &claim, 1,
 						 &granted, parked, &err),
 				 0);
+		for (int j = 0; j < w.job_count; j++) {
+			parked_count += parked[j];
+			kept_count += keeps[j] && granted;
+			assert_false(parked[j] && keeps[j]);
+			assert_false(parked[j] &&
+				     fits_beside(&before, &take, parked, j));
+			/* As the plan does: it may have no GPU. */
+			if (parked[j])
+				w.jobs[j].now = w.jobs[j].wants = 0;
+		}
 		if (!granted)
 			continue;
 		count++;
@@ -358,9 +442,10 @@ static void granted_claims_fit_beside_the_shares(void **state)
 						 w.purse_count, shares, &err),
 				 0);
 		if (take.each > 0)
-			assert_true(used(&w, shares, 0) + take.each <= room);
+			assert_true(used(&w, shares, take.purse) + take.each <=
+				    before.purses[take.purse].room);
 	}
-	assert_true(count > 300);
+	assert_true(count > 300 && parked_count > 100 && kept_count > 100);
 }
 
 int main(void)
@@ -376,6 +461,8 @@ int main(void)
 		cmocka_unit_test(cpus_of_a_gpu_are_weighed),
 		cmocka_unit_test(a_claim_makes_jobs_smaller),
 		cmocka_unit_test(a_claim_parks_only_whom_it_may),
+		cmocka_unit_test(a_claim_parks_nobody_of_another_account),
+		cmocka_unit_test(a_claim_parks_none_too_many),
 		cmocka_unit_test(no_split_of_all_is_fairer),
 		cmocka_unit_test(nothing_is_left_over),
 		cmocka_unit_test(granted_claims_fit_beside_the_shares),
