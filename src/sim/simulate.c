@@ -30,6 +30,7 @@ struct world {
 	struct plx_autoscaler scaler; /* unless scaling.max_nodes is 0 */
 	struct plx_tick totals;	      /* of all jobs, up to now_s */
 	double now_s;
+	int paid; /* nodes, in the interval that ended now */
 	struct plx_story *story;
 	int decision_room;
 };
@@ -196,7 +197,7 @@ static void record(struct world *world, double seconds)
 	tick.trained_s = now.trained_s - before->trained_s;
 	tick.efficiency_s = now.efficiency_s - before->efficiency_s;
 	tick.useful_s = now.useful_s - before->useful_s;
-	tick.node_s = seconds * nodes_paid(world);
+	tick.node_s = seconds * world->paid;
 	world->totals = now;
 	plx_timeline_add(&world->story->timeline, &tick);
 }
@@ -217,7 +218,8 @@ static int run_jobs(struct world *world, struct plx_error *err)
 			return -1;
 	}
 	world->now_s += seconds;
-	world->story->node_s += seconds * nodes_paid(world);
+	world->paid = nodes_paid(world);
+	world->story->node_s += seconds * world->paid;
 	if (world->setting.timeline)
 		record(world, seconds);
 	while (world->first < world->workload->count &&
@@ -373,7 +375,7 @@ static int tell(struct world *world, struct plx_error *err)
 		story->end_s = fmax(story->end_s, job->finish_s);
 	}
 	/* The last interval is not over when all are done. */
-	story->node_s -= (world->now_s - story->end_s) * nodes_paid(world);
+	story->node_s -= (world->now_s - story->end_s) * world->paid;
 	for (int i = 0; i < story->workload->count; i++) {
 		if (plx_judge_fairness(&world->setting, &world->jobs[i], story,
 				       err) < 0)

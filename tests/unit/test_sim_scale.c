@@ -151,6 +151,33 @@ static void the_cluster_stays_within_its_limits(void **state)
 	release(&p);
 }
 
+/* When the last job is done nodes go, but only then. */
+static void the_last_interval_is_paid_to_the_last_jobs_end(void **state)
+{
+	struct plx_setting scaling = scaled(1, 4, 0.2);
+	const struct plx_timeline *timeline;
+	const struct plx_tick *last;
+	struct played p;
+	double node_s = 0;
+	double seconds = 0;
+
+	(void) state;
+	scaling.interval_s = 300;
+	play(&scaling, "pollux", rows, &p);
+	timeline = &p.story.timeline;
+	for (int i = 0; i < timeline->tick_count; i++) {
+		node_s += timeline->ticks[i].node_s;
+		seconds += timeline->ticks[i].seconds;
+	}
+	last = &timeline->ticks[timeline->tick_count - 1];
+	assert_true(timeline->tick_s == 300 && seconds > p.story.end_s);
+	assert_true(last->node_s > 300);
+	assert_true(near(p.story.node_s, node_s - (seconds - p.story.end_s) *
+							  last->node_s /
+							  last->seconds));
+	release(&p);
+}
+
 static void a_node_that_boots_is_paid_for_and_not_used(void **state)
 {
 	struct plx_setting booting = scaled(1, 4, 0.2);
@@ -389,6 +416,8 @@ int main(void)
 			a_cluster_that_may_not_change_is_like_any_other),
 		cmocka_unit_test(a_higher_target_takes_less_node_time),
 		cmocka_unit_test(the_cluster_stays_within_its_limits),
+		cmocka_unit_test(
+			the_last_interval_is_paid_to_the_last_jobs_end),
 		cmocka_unit_test(a_node_that_boots_is_paid_for_and_not_used),
 		cmocka_unit_test(the_emptiest_nodes_go_first),
 		cmocka_unit_test(nodes_are_asked_for_of_the_problem_as_refined),
