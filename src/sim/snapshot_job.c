@@ -272,15 +272,10 @@ int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
 {
 	struct plx_problem *problem = reading->snapshot->problem;
 	struct plx_job *job = &problem->jobs[j];
-	struct plx_json preemptible = plx_json_at(spot, "preemptible");
-	bool may_move = true;
 
 	if (read_identity(spot, j, problem->node_count, job, err) < 0 ||
-	    read_part(spot, PLX_IN_JOB, job, err) < 0 ||
-	    (preemptible.value &&
-	     plx_json_flag(&preemptible, &may_move, err) < 0))
+	    read_part(spot, PLX_IN_JOB, job, err) < 0)
 		return -1;
-	job->pinned = job->pinned || !may_move;
 	/* None at all is always better said by may_park. */
 	job->min_gpus = job->min_gpus > 1 ? job->min_gpus : 1;
 	if (job->min_gpus > job->max_gpus)

@@ -179,6 +179,33 @@ static int read_base(const struct plx_reading *reading,
 	return 0;
 }
 
+static int held_by(const struct plx_job *job, int node_count)
+{
+	int gpus = 0;
+
+	for (int n = 0; n < node_count; n++)
+		gpus += job->now[n];
+	return gpus;
+}
+
+/* A job that may not be preempted keeps what it has; before that it starts. */
+static int read_preemptible(const struct plx_json *list,
+			    struct plx_problem *problem, struct plx_error *err)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_json item = plx_json_item(list, (size_t) j);
+		struct plx_json spot = plx_json_at(&item, "preemptible");
+		struct plx_job *job = &problem->jobs[j];
+		bool preemptible = true;
+
+		if (spot.value && plx_json_flag(&spot, &preemptible, err) < 0)
+			return -1;
+		if (!preemptible && held_by(job, problem->node_count) > 0)
+			job->pinned = true;
+	}
+	return 0;
+}
+
 static int read_seed(const struct plx_json *root, struct plx_problem *problem,
 		     struct plx_error *err)
 {
@@ -307,6 +334,7 @@ static int read_lists(struct plx_reading *reading, const struct plx_json *root,
 	    read_nodes(&nodes, snapshot->problem, err) < 0 ||
 	    read_jobs(reading, &jobs, err) < 0 ||
 	    read_base(reading, root, err) < 0 ||
+	    read_preemptible(&jobs, snapshot->problem, err) < 0 ||
 	    plx_snapshot_stock(snapshot->problem, root, err) < 0 ||
 	    plx_snapshot_resources(snapshot, root, err) < 0)
 		return -1;

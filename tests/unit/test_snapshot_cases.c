@@ -58,6 +58,26 @@ static void what_is_left_out_has_its_default(void **state)
 	plx_snapshot_destroy(snapshot);
 }
 
+static void who_may_not_be_preempted_may_start(void **state)
+{
+	static const char *const bases[] = { "", ",\"base_state\":[[0,0,1]]" };
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
+		struct plx_snapshot *snapshot = NULL;
+		struct plx_error err = { "" };
+		char text[512];
+		int length = snprintf(text, sizeof(text), SMALL,
+				      ",\"preemptible\":false", bases[i]);
+
+		assert_int_equal(0, plx_snapshot_parse(text, (size_t) length,
+						       "a.json", NULL,
+						       &snapshot, &err));
+		assert_int_equal(i, snapshot->problem->jobs[0].pinned);
+		plx_snapshot_destroy(snapshot);
+	}
+}
+
 static const struct {
 	const char *job, *problem;
 	const char *why;
@@ -299,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_left_out_has_its_default),
+		cmocka_unit_test(who_may_not_be_preempted_may_start),
 		cmocka_unit_test(a_refusal_names_file_line_and_place),
 		cmocka_unit_test(a_model_must_make_sense_as_a_whole),
 		cmocka_unit_test(files_that_are_none_are_refused),
