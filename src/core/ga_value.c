@@ -40,8 +40,8 @@ int plx_ga_value_init(struct plx_ga_run *run, struct plx_ga_job *job,
 	}
 	job->cap = min_int(job->cap, gpus);
 	job->wide = max_int(job->cap, held);
-	/* A model knows one node from several; a table may know more. */
-	job->tall = min_int(table ? table->nodes : 2, run->node_count);
+	/* A model tells one node, two, and more; a table may tell more. */
+	job->tall = min_int(table ? table->nodes : 3, run->node_count);
 	if (!table)
 		job->fair = plx_fair_share(run->problem, job->job);
 	job->parked = term_of(run, 0);

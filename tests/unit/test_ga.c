@@ -90,6 +90,35 @@ static void every_plan_respects_every_limit(void **state)
 	check_many(&medium, 400);
 }
 
+/* Three GPUs, which two nodes could hold but are slow together. */
+static void two_nodes_are_not_taken_for_three(void **state)
+{
+	struct plx_error err = { "" };
+	struct plx_problem *problem = plx_problem_create(3, 1, &err);
+	uint64_t random = 5;
+
+	(void) state;
+	assert_non_null(problem);
+	for (int n = 0; n < 3; n++)
+		problem->gpus[n] = problem->gpus_total[n] = 2;
+	random_goodput(&random, &problem->jobs[0].goodput, false);
+	problem->jobs[0].goodput.model.two_nodes = 10;
+	problem->jobs[0].profiled = true;
+	problem->jobs[0].min_gpus = problem->jobs[0].max_gpus = 3;
+	problem->jobs[0].profiled_gpus = 3;
+	problem->jobs[0].may_park = true;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct plx_ga *ga = bred(30, seed);
+		struct plx_plan *plan = planned(ga, problem);
+
+		assert_int_equal(plan->choices[0].shape.gpus, 3);
+		assert_int_equal(plan->choices[0].shape.nodes, 3);
+		plx_plan_destroy(plan);
+		plx_ga_destroy(ga);
+	}
+	plx_problem_destroy(problem);
+}
+
 static void absurd_numbers_do_no_harm(void **state)
 {
 	(void) state;
@@ -440,6 +469,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_plan_respects_every_limit),
+		cmocka_unit_test(two_nodes_are_not_taken_for_three),
 		cmocka_unit_test(absurd_numbers_do_no_harm),
 		cmocka_unit_test(more_generations_are_never_worse),
 		cmocka_unit_test(nothing_is_lost_of_a_feasible_start),
