@@ -348,7 +348,7 @@ waits=$(submit_rigid -A bio --uid=daemon -N2 --gpus-per-node=8 \
 ok "parked for a while, its limit is longer by that" eval '
 	wait_until "has_gpus $job 0" 20 &&
 	wait_until "has_gpus_or_more $job 8" 60 &&
-	wait_until "logged \"JobId=$job: 1[0-9] s so far are given back\"" 20 &&
+	wait_until "logged \"JobId=$job: [1-9][0-9]+ s so far are given back\"" 20 &&
 	wait_until "has_gpus $job 16" 20'
 ok "and so is what it may use, to the minute" \
 	wait_until "counted_to_a_minute $job" 40
