@@ -21,11 +21,14 @@ run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
 
+options=()
+
 # train WHAT [ARGUMENT...]: two ranks to their end; all they print is in `out`.
 train() {
 	rm -rf ckpt out
-	timeout 120 pollux-launch --local --name=job -n 2 -d ckpt "$python" \
-		"$bindings/tests/ending.py" "$@" >out 2>&1 </dev/null
+	timeout 300 pollux-launch --local --name=job -n 2 -d ckpt \
+		"${options[@]}" "$python" "$bindings/tests/ending.py" "$@" \
+		>out 2>&1 </dev/null
 	local rc=$?
 	cat out
 	return $rc
@@ -52,6 +55,80 @@ told_once() {
 			test("went wrong")' ckpt/events.jsonl
 }
 
+# begin WHAT [ARGUMENT...]: the same in the background.
+begin() {
+	rm -rf ckpt out
+	train "$@" >/dev/null &
+	launcher=$!
+}
+
+ends_with() {
+	local code=0
+	wait "$launcher" || code=$?
+	cat out
+	[ "$code" -eq "$1" ]
+}
+
+says() {
+	grep -q "$1" out
+}
+
+# Longer than two steps may be apart, by far.
+validation_is_let_be() {
+	options=(--hang-timeout=6)
+	train validate 15 && starts 0 1 && says "rank 0 is through"
+}
+
+busy_is_let_be() {
+	options=(--hang-timeout=6)
+	train busy 15 && starts 0 1 && says "rank 1 has evaluated" &&
+		says "rank 1 validates after step 6"
+}
+
+validates() {
+	begin validate 20
+	wait_until 'says "rank 0 validates"' 20 &&
+		wait_until 'says "rank 1 validates"' 5
+}
+
+# resize_waits [OPTION...]
+resize_waits() {
+	options=(--hang-timeout=6 --save-timeout=5 "$@")
+	validates || return
+	# It may be through by then.
+	pollux-launch --job=job --resize=1 || :
+	ends_with 0 && says "is between two steps, after step 8 since" &&
+		says "rank 0 has validated epoch 1" &&
+		says "rank 1 has validated epoch 1" && starts 0 2
+}
+
+stop_waits() {
+	options=(--hang-timeout=6 --save-timeout=5)
+	validates && pollux-launch --job=job --stop && ends_with 0 &&
+		says "waiting for it, until somebody asks once more" &&
+		says "rank 1 has validated epoch 1" &&
+		fails says "rank 1 has validated epoch 2"
+}
+
+stop_twice_does_not() {
+	options=(--hang-timeout=6 --save-timeout=5)
+	validates && pollux-launch --job=job --stop && sleep 3 &&
+		pollux-launch --job=job --stop || return
+	wait "$launcher"
+	cat out
+	fails says "rank 1 has validated epoch 1"
+}
+
+# A rank that sleeps in the middle of a step is late, and the other is not.
+late_is_named() {
+	options=(--hang-timeout=14 --save-timeout=5)
+	begin hang
+	wait_until 'says "no step for"' 60 || return
+	pollux-launch --job=job --stop
+	ends_with 0
+	says "no step for 1.* s, rank 1 on .* works on step 6 since 1.* s: the ranks hang"
+}
+
 ok "an exception of one rank at the end of an epoch ends the job" \
 	ends_once raise "ValueError: the second epoch went wrong"
 ok "its traceback is shown once" told_once
@@ -60,4 +137,11 @@ ok "one that all ranks raise ends it in the first start, too" \
 ok "and is shown once" told_once
 ok "a rank that leaves the loop alone ends it, and is named" \
 	ends_once leave "the script ended at step 8, before its training had"
+ok "a validation is no hang, however long" validation_is_let_be
+ok "nor is what is marked as busy, in the middle of an epoch" busy_is_let_be
+ok "a rank that hangs is named" late_is_named
+ok "a resize waits for a validation" resize_waits
+ok "also one without a handover" resize_waits --no-prewarm
+ok "--stop waits for it, too" stop_waits
+ok "a second one does not" stop_twice_does_not
 plan "$tap_count"

@@ -7,6 +7,7 @@
  * start.c	pollux_start()
  * step.c	the loop: next, commit
  * iterate.c	the loop of programs that are no trainings
+ * pulse.c	what the rank does meanwhile, for the launcher
  * gradient.c	sums of gradients and what travels behind them; fold.c
  * rate.c	noise, learning rate, progress
  * memory.c	passes that do not fit
@@ -140,6 +141,7 @@ struct pollux {
 
 	struct plx_coll *coll;
 	struct plx_reporter *reporter; /* rank 0's */
+	struct plx_pulser *pulser;     /* of pulse.h, or NULL */
 	struct plx_samplelog *log;
 
 	struct plx_tensor *tensors; /* registered */

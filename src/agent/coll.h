@@ -57,6 +57,8 @@ struct plx_coll_ops {
 	void (*destroy)(struct plx_coll *coll);
 };
 
+struct plx_pulser;
+
 struct plx_coll {
 	const struct plx_coll_ops *ops;
 	int rank;
@@ -71,6 +73,8 @@ struct plx_coll {
 	 * is lost. Waits then go on for PLX_COLL_GRACE_S and fail. May be NULL.
 	 */
 	const volatile sig_atomic_t *leaving;
+	/* Told that we wait, and asked why others are late. May be NULL. */
+	struct plx_pulser *pulser;
 };
 
 #define PLX_COLL_GRACE_S   0.5

@@ -106,6 +106,7 @@ static struct plx_coll *base_of(struct plx_coll *coll)
 
 	base->timeout_s = coll->timeout_s;
 	base->leaving = coll->leaving;
+	base->pulser = coll->pulser;
 	return base;
 }
 

@@ -11,10 +11,12 @@
 #include <time.h>
 
 #include "agent/coll_wait.h"
+#include "agent/pulse.h"
 
-#define SPINS	       64      /* tests before the CPU is given away */
-#define TESTS_PER_LOOK 64      /* ... between two looks at the clock */
-#define IDLE_AFTER_S   0.002   /* of spinning, an idle wait falls asleep, */
+#define SPINS	       64    /* tests before the CPU is given away */
+#define TESTS_PER_LOOK 64    /* ... between two looks at the clock */
+#define IDLE_AFTER_S   0.002 /* of spinning, an idle wait falls asleep, */
+#define TELL_AFTER_S   0.5
 #define NAP_MIN_NS     50000   /* first for so long, */
 #define NAP_MAX_NS     2000000 /* then for twice as long, up to this */
 
@@ -34,6 +36,8 @@ static int look_at_clock(struct plx_wait *w, struct plx_error *err)
 	if (!w->begin_s)
 		w->begin_s = now;
 	w->waited_s = now - w->begin_s;
+	if (w->waited_s > TELL_AFTER_S)
+		plx_pulse_waits(c->pulser);
 	if (c->leaving && *c->leaving) {
 		if (!w->leaving_s)
 			w->leaving_s = now;
@@ -43,12 +47,16 @@ static int look_at_clock(struct plx_wait *w, struct plx_error *err)
 					"while it waits for others",
 					w->what, c->rank, c->ranks);
 	}
-	if (!w->idle && c->timeout_s > 0 && w->waited_s > c->timeout_s)
-		return plx_fail(err,
-				"%s: rank %d of %d waits for others, which do "
-				"not answer for %g s: lost, or they hang",
-				w->what, c->rank, c->ranks, c->timeout_s);
-	return 0;
+	if (w->idle || c->timeout_s <= 0 || w->waited_s <= c->timeout_s)
+		return 0;
+	if (plx_pulse_others_busy(c->pulser)) {
+		w->begin_s = now;
+		return 0;
+	}
+	return plx_fail(err,
+			"%s: rank %d of %d waits for others, which do not "
+			"answer for %g s: lost, or they hang",
+			w->what, c->rank, c->ranks, c->timeout_s);
 }
 
 int plx_wait_more(struct plx_wait *w, struct plx_error *err)

@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/device.h"
 #include "agent/handover.h"
+#include "agent/pulse.h"
 #include "core/crc.h"
 
 double plx_now_s(void)
@@ -44,6 +45,7 @@ void plx_stage(struct pollux *p, enum plx_stage stage)
 	else if (p->stage == PLX_STAGE_SYNCED && stage == PLX_STAGE_BETWEEN)
 		plx_state_settled(p);
 	p->stage = stage;
+	plx_pulse_moved(p->pulser);
 }
 
 int plx_fault(struct pollux *p, enum pollux_status code)
@@ -178,6 +180,7 @@ void pollux_destroy(struct pollux *p)
 	/* The other ranks may wait for us in a collective for ever. */
 	if (p->coll && p->failed && !p->agreed)
 		p->coll->ops->abort(p->coll, EXIT_FAILURE);
+	plx_pulse_end(p);
 	plx_handover_release(p);
 	plx_save_release(p);
 	plx_samplelog_destroy(p->log);

@@ -438,6 +438,14 @@ int pollux_finish(struct pollux *p);
 int pollux_checkpoint(struct pollux *p);
 
 /*
+ * Alive, but busy with something else than steps: validating, say. Until the
+ * next call of another function this rank is not taken for one that hangs
+ * (call it again, at least each half hour), and resizes wait for it. By the
+ * program's main thread.
+ */
+int pollux_beat(struct pollux *p);
+
+/*
  * To be called before this process ends by an error of the program's own,
  * which starting the ranks again would not mend: the launcher then ends the
  * job, and tells `why` (one line, may be NULL). At any time, also without a

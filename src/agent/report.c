@@ -181,6 +181,16 @@ void plx_reporter_beat(struct plx_reporter *reporter, uint64_t step,
 	plx_reporter_say(reporter, PLX_MSG_BEAT " step=%" PRIu64, step);
 }
 
+void plx_reporter_busy(struct plx_reporter *reporter, uint64_t step,
+		       double now_s)
+{
+	if (!reporter || now_s < reporter->beaten_s + BEAT_EVERY_S)
+		return;
+	reporter->beaten_s = now_s;
+	plx_reporter_say(reporter, PLX_MSG_BEAT " step=%" PRIu64 " busy=1",
+			 step);
+}
+
 void plx_reporter_say(struct plx_reporter *reporter, const char *fmt, ...)
 {
 	char line[PLX_LINE_MAX];

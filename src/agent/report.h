@@ -59,6 +59,10 @@ long plx_reporter_source(const struct plx_reporter *reporter);
 void plx_reporter_beat(struct plx_reporter *reporter, uint64_t step,
 		       double now_s);
 
+/* The same; it was no step that took so long. */
+void plx_reporter_busy(struct plx_reporter *reporter, uint64_t step,
+		       double now_s);
+
 /* Send one line. A launcher that went away shows in its wishes. */
 void plx_reporter_say(struct plx_reporter *reporter, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

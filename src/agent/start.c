@@ -12,6 +12,7 @@
 #include "agent/device.h"
 #include "agent/folder.h"
 #include "agent/handover.h"
+#include "agent/pulse.h"
 #include "core/crc.h"
 #include "core/options.h"
 #include "wire/env.h"
@@ -500,5 +501,6 @@ int pollux_start(struct pollux *p)
 	}
 	p->meter.settling = 1;
 	plx_stage(p, PLX_STAGE_BETWEEN);
+	plx_pulse_begin(p);
 	return 0;
 }

@@ -15,11 +15,15 @@
 #include "agent/agent.h"
 #include "agent/callback.h"
 #include "agent/handover.h"
+#include "agent/pulse.h"
 #include "agent/save.h"
 #include "wire/message.h"
 
 /* Ranks that start beside disturb for that long, at most. */
 #define BESIDE_S 30.0
+
+/* From a commit to the next step: longer is worth telling. */
+#define BETWEEN_S 1.0
 
 /* Training that learns nothing is not to end as if it had. */
 #define SKIPPED_MAX 64
@@ -305,6 +309,16 @@ static int begin_anew(struct pollux *p)
 	return 0;
 }
 
+/* What the program did since the last commit, as validating, is no step. */
+static void tell_busy(struct pollux *p)
+{
+	double now_s = plx_now_s();
+
+	plx_pulse_waits(p->pulser);
+	if (p->meter.commit_s && now_s - p->meter.commit_s > BETWEEN_S)
+		plx_reporter_busy(p->reporter, p->cursor.step, now_s);
+}
+
 int pollux_next(struct pollux *p, struct pollux_pass *pass)
 {
 	struct plx_range part;
@@ -313,6 +327,8 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass)
 
 	if (rc < 0)
 		return rc;
+	if (p->stage == PLX_STAGE_BETWEEN)
+		tell_busy(p);
 	if (p->stage == PLX_STAGE_SYNCED && p->step.all.full)
 		more = begin_anew(p) < 0 ? -1 : 1;
 	if (more > 0 && p->stage == PLX_STAGE_BETWEEN)

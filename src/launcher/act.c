@@ -198,6 +198,7 @@ void plx_raise(struct plx_launcher *l, enum plx_event event)
 		l->stage = next.stage;
 		l->stage_s = plx_now_s();
 		plx_looks_anew(&l->looks);
+		plx_busy_anew(&l->busy);
 	}
 	actions[next.action](l);
 	plx_handover_give_back(l);

@@ -12,6 +12,7 @@
 #define SRUN_WAIT_S   5.0 /* at most between two tries */
 #define SIGNAL_CODE   128 /* exit codes above it: killed */
 #define NOTE_LOOK_S   1.0
+#define EXCUSED_S     5.0  /* between looks at what they do */
 #define SRUN_SEES_S   3.0  /* by then srun knows that a rank is gone */
 #define USR1_S	      5.0  /* from a SIGUSR1 to the end of what it killed */
 #define SILENT_S      3.0  /* at least, and */
@@ -105,8 +106,18 @@ void plx_fault_beat(struct plx_launcher *l, uint64_t step)
 {
 	double now_s = plx_now_s();
 
+	/* What was excused is no measure of a step. */
+	if (l->fault.excused_s)
+		plx_hang_busy(&l->fault.hang, now_s);
+	l->fault.excused_s = 0;
 	plx_hang_beat(&l->fault.hang, now_s);
 	plx_backoff_reached(&l->fault.backoff, step, now_s);
+}
+
+void plx_fault_busy(struct plx_launcher *l)
+{
+	l->fault.excused_s = 0;
+	plx_hang_busy(&l->fault.hang, plx_now_s());
 }
 
 /* Ranks that hold their state wait for others, as long as those may take. */
@@ -142,16 +153,43 @@ void plx_fault_end(struct plx_launcher *l)
 	l->fault.kill_s = plx_now_s() + PLX_KILL_AGAIN_S;
 }
 
-static bool is_hanging(const struct plx_launcher *l, double now_s)
+/* No step for so long, or leave-taking for longer, is too long; 0: never. */
+static double limit_s(const struct plx_launcher *l)
 {
 	const struct plx_hang *hang = &l->fault.hang;
 	double due_s = plx_hang_due_s(hang, l->settings->hang_timeout_s);
 
-	if (!due_s || now_s < due_s)
+	if (!due_s)
+		return 0;
+	return fmax(due_s - hang->beat_s,
+		    l->now->said.done ? PLX_HANG_DONE_S : 0);
+}
+
+/* When they hang if nothing is heard until then; INFINITY: never. */
+static double hang_due_s(const struct plx_launcher *l)
+{
+	double limit = limit_s(l);
+
+	if (!limit)
+		return INFINITY;
+	return fmax(l->fault.hang.beat_s + limit, l->fault.excused_s);
+}
+
+static bool is_hanging(struct plx_launcher *l, double now_s)
+{
+	const struct plx_hang *hang = &l->fault.hang;
+	char late[512];
+
+	if (now_s < hang_due_s(l))
 		return false;
+	if (plx_busy_excuses(l, limit_s(l))) {
+		l->fault.excused_s = now_s + EXCUSED_S;
+		return false;
+	}
+	plx_busy_late(l, late, sizeof(late));
 	plx_say(l, PLX_NORMAL,
-		"no step for %.0f s: the ranks hang, ending them",
-		now_s - hang->beat_s);
+		"no step for %.0f s%s%s: the ranks hang, ending them",
+		now_s - hang->beat_s, late[0] ? ", " : "", late);
 	return true;
 }
 
@@ -196,7 +234,6 @@ static void excuse(struct plx_launcher *l, double slept_s)
 double plx_fault_due_s(const struct plx_launcher *l)
 {
 	const struct plx_faults *f = &l->fault;
-	double due_s = plx_hang_due_s(&f->hang, l->settings->hang_timeout_s);
 
 	if (!plx_generation_lives(l->now))
 		return INFINITY;
@@ -204,8 +241,7 @@ double plx_fault_due_s(const struct plx_launcher *l)
 		return f->kill_s;
 	if (!should_move(l))
 		return INFINITY;
-	return fmin(due_s ? due_s : INFINITY,
-		    l->settings->notes ? f->note_s : INFINITY);
+	return fmin(hang_due_s(l), l->settings->notes ? f->note_s : INFINITY);
 }
 
 void plx_fault_watch(struct plx_launcher *l)
@@ -219,6 +255,7 @@ void plx_fault_watch(struct plx_launcher *l)
 		f->watched = l->now->number;
 		f->kill_s = 0;
 		f->lost_s = 0;
+		f->excused_s = 0;
 	}
 	if (!plx_generation_lives(l->now)) {
 		plx_hang_end(&f->hang);

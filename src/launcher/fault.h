@@ -21,6 +21,7 @@ struct plx_faults {
 	uint64_t watched; /* number of the generation that this is about */
 	double watched_s; /* last look for hanging ranks */
 	double note_s;	  /* next look for a note of one that is gone */
+	double excused_s; /* a rank is busy: they do not hang before */
 	double lost_s;	  /* since when a rank is known to be gone, 0: none */
 	double kill_s;	  /* when to end them harder, 0: they train */
 	bool speaks;	  /* the program has libpollux */
@@ -53,6 +54,8 @@ double plx_fault_wait_s(const struct plx_launcher *l);
 /* The ranks that train: have met, have committed a step. */
 void plx_fault_hello(struct plx_launcher *l);
 void plx_fault_beat(struct plx_launcher *l, uint64_t step);
+/* ... or have been busy with something else until now. */
+void plx_fault_busy(struct plx_launcher *l);
 
 /*
  * When the ranks are silent for longer than they were wont to be, if nothing

@@ -8,9 +8,12 @@
 #define AUTO_LEAST_S 120.0
 #define AUTO_FACTOR  10.0 /* of the longest silence so far */
 #define FIRST_S	     600.0
-#define FORGET	     0.8 /* of what is usual, with each beat */
-#define ODD_FACTOR   1.5 /* of that */
-#define ODD_LEAST_S  1.3 /* a beat is sent each second */
+#define STEP_FACTOR  5.0     /* of the limit, for a step at work */
+#define BUSY_S	     1800.0  /* without a sign of life */
+#define BETWEEN_S    14400.0 /* at work, and nothing says on what */
+#define FORGET	     0.8     /* of what is usual, with each beat */
+#define ODD_FACTOR   1.5     /* of that */
+#define ODD_LEAST_S  1.3     /* a beat is sent each second */
 #define ODD_FIRST_S  5.0
 
 void plx_hang_begin(struct plx_hang *hang, double now_s)
@@ -29,6 +32,28 @@ void plx_hang_beat(struct plx_hang *hang, double now_s)
 	}
 	hang->beat_s = now_s;
 	hang->beats = true;
+}
+
+void plx_hang_busy(struct plx_hang *hang, double now_s)
+{
+	if (hang->beat_s)
+		hang->beat_s = now_s;
+}
+
+bool plx_hang_excused(const struct plx_pulse *pulse, double limit_s)
+{
+	switch (pulse->at) {
+	case PLX_AT_STEP:
+		return pulse->quiet_s < limit_s &&
+		       pulse->since_s < STEP_FACTOR * limit_s;
+	case PLX_AT_BETWEEN:
+		return pulse->quiet_s < fmax(BUSY_S, limit_s) &&
+		       pulse->since_s < fmax(BETWEEN_S, limit_s);
+	case PLX_AT_BUSY:
+		return pulse->quiet_s < fmax(BUSY_S, limit_s);
+	default:
+		return false;
+	}
 }
 
 void plx_hang_end(struct plx_hang *hang)

@@ -10,8 +10,13 @@
 
 #include <stdbool.h>
 
+#include "wire/rank_file.h"
+
 #define PLX_HANG_AUTO -1 /* as a time-out: from the beats seen so far */
 #define PLX_HANG_OFF  0
+
+/* Training is over: to evaluate, export and leave there is so long. */
+#define PLX_HANG_DONE_S 1800.0
 
 struct plx_hang {
 	double beat_s;	  /* last sign of life, 0: none is awaited */
@@ -25,6 +30,18 @@ void plx_hang_begin(struct plx_hang *hang, double now_s);
 
 /* A step was committed. */
 void plx_hang_beat(struct plx_hang *hang, double now_s);
+
+/* No step, but a rank is alive and busy otherwise: that is no silence. */
+void plx_hang_busy(struct plx_hang *hang, double now_s);
+
+/*
+ * Does what a rank tells excuse that no step was committed, where limit_s
+ * would be too long for one? It excuses nothing that it waits. While it works
+ * on a step it may use its processors for five times as long. Between two
+ * steps, as when it validates, it may say nothing for half an hour, and work
+ * for four; a program that says itself that it is busy, for ever.
+ */
+bool plx_hang_excused(const struct plx_pulse *pulse, double limit_s);
 
 /* They may be silent: they save, wait or leave. */
 void plx_hang_end(struct plx_hang *hang);

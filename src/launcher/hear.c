@@ -109,9 +109,15 @@ static void take_beat(struct plx_launcher *l, struct plx_generation *g,
 		      const char *fields)
 {
 	double step = 0;
+	int busy = 0;
 
 	plx_field_doubles(fields, "step", 0, 1e18, &step, 1, NULL);
-	if (g == l->now)
+	plx_field_int(fields, "busy", 0, 1, &busy, NULL);
+	if (g != l->now)
+		return;
+	if (busy > 0)
+		plx_fault_busy(l);
+	else
 		plx_fault_beat(l, (uint64_t) step);
 }
 

@@ -205,6 +205,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	plx_job_release(&l->job);
 	plx_illness_release(&l->ill);
 	plx_lost_release(&l->lost);
+	plx_busy_release(&l->busy);
 	if (l->signals >= 0)
 		close(l->signals);
 	free(l);

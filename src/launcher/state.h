@@ -10,6 +10,7 @@
  *	handover.c  also from one generation of ranks to the next
  *	limit.c	    saves before the job's time limit
  *	sick.c	    and back from a node where ranks fail
+ *	busy.c	    knows what they do that commit no step
  *	lost.c	    and goes on without one that does not answer
  *	tell.c      says it: to the user, to events.jsonl, to slurmctld
  */
@@ -20,6 +21,7 @@
 
 #include "core/fields.h"
 #include "launcher/alien.h"
+#include "launcher/busy.h"
 #include "launcher/clerk.h"
 #include "launcher/fault.h"
 #include "launcher/generation.h"
@@ -73,6 +75,7 @@ struct plx_launcher {
 	struct plx_terminal *terminal; /* NULL: none */
 	double drawn_s;		       /* its line */
 	struct plx_faults fault;
+	struct plx_busy busy;
 	struct plx_limit limit;
 	struct plx_illness ill;
 	struct plx_lost lost;

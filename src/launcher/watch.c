@@ -126,7 +126,7 @@ void plx_watch_time(struct plx_launcher *l)
 	double now_s = plx_now_s();
 
 	if (l->deadline_s && now_s >= l->deadline_s &&
-	    plx_stage_has_ranks(l->stage))
+	    plx_stage_has_ranks(l->stage) && !plx_busy_waits(l))
 		plx_raise(l,
 			  plx_sick_late(l) ? PLX_EVENT_SICK : PLX_EVENT_LATE);
 	if (l->stage == PLX_STAGE_IDLE)

@@ -12,7 +12,7 @@
 #define PLX_MSG_READY	 "ready"    /* warm: waits for go */
 #define PLX_MSG_RESTORED "restored" /* step=T from=WORD seconds=S */
 #define PLX_MSG_BEGAN	 "began"    /* idle=I; first step, begun I s ago */
-#define PLX_MSG_BEAT	 "beat"	    /* step=T; the training lives */
+#define PLX_MSG_BEAT	 "beat"	    /* step=T [busy=1]; the training lives */
 #define PLX_MSG_HINT	 "hint"	    /* fields of core/hint.h */
 /* step=T samples=S crc=HEX bytes=B seconds=T idle=I [held=1] */
 #define PLX_MSG_SAVED "saved"

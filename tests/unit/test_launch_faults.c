@@ -35,6 +35,59 @@ static void before_the_first_step_there_is_more_time(void **state)
 	assert_true(plx_hang_due_s(&hang, 1000) == 1100);
 }
 
+static bool excused(enum plx_pulse_at at, double since_s, double quiet_s)
+{
+	const struct plx_pulse pulse = {
+		.at = at,
+		.since_s = since_s,
+		.quiet_s = quiet_s,
+	};
+
+	return plx_hang_excused(&pulse, 120);
+}
+
+static void a_rank_that_waits_excuses_nothing(void **state)
+{
+	(void) state;
+	assert_false(excused(PLX_AT_WAITING, 1, 0));
+}
+
+static void a_step_that_computes_may_take_five_times_as_long(void **state)
+{
+	(void) state;
+	assert_true(excused(PLX_AT_STEP, 599, 1));
+	assert_false(excused(PLX_AT_STEP, 601, 1));
+	assert_false(excused(PLX_AT_STEP, 200, 121));
+}
+
+static void between_steps_there_is_half_an_hour_and_four_at_work(void **state)
+{
+	(void) state;
+	assert_true(excused(PLX_AT_BETWEEN, 1799, 1799));
+	assert_false(excused(PLX_AT_BETWEEN, 1801, 1801));
+	assert_true(excused(PLX_AT_BETWEEN, 14399, 1));
+	assert_false(excused(PLX_AT_BETWEEN, 14401, 1));
+}
+
+static void who_says_that_it_is_busy_is_believed(void **state)
+{
+	(void) state;
+	assert_true(excused(PLX_AT_BUSY, 100000, 1799));
+	assert_false(excused(PLX_AT_BUSY, 100000, 1801));
+}
+
+static void a_validation_is_no_measure_of_a_step(void **state)
+{
+	struct plx_hang hang = { 0 };
+
+	(void) state;
+	plx_hang_begin(&hang, 100);
+	plx_hang_beat(&hang, 101);
+	plx_hang_busy(&hang, 400);
+	plx_hang_beat(&hang, 401);
+	assert_true(plx_hang_due_s(&hang, PLX_HANG_AUTO) == 521);
+}
+
 static void nothing_hangs_when_nothing_is_awaited(void **state)
 {
 	struct plx_hang hang = { 0 };
@@ -174,6 +227,13 @@ int main(void)
 		cmocka_unit_test(before_the_first_step_there_is_more_time),
 		cmocka_unit_test(nothing_hangs_when_nothing_is_awaited),
 		cmocka_unit_test(slow_steps_are_waited_for),
+		cmocka_unit_test(a_rank_that_waits_excuses_nothing),
+		cmocka_unit_test(
+			a_step_that_computes_may_take_five_times_as_long),
+		cmocka_unit_test(
+			between_steps_there_is_half_an_hour_and_four_at_work),
+		cmocka_unit_test(who_says_that_it_is_busy_is_believed),
+		cmocka_unit_test(a_validation_is_no_measure_of_a_step),
 		cmocka_unit_test(an_odd_silence_is_longer_than_those_of_late),
 		cmocka_unit_test(an_error_of_the_program_ends_it),
 		cmocka_unit_test(

@@ -38,6 +38,7 @@ _WHERE = {
     "Run": "run",
     "Stopped": "run",
     "backward": "run",
+    "busy": "run",
     "checkpoint": "run",
     "current": "run",
     "epochs": "run",

@@ -171,6 +171,10 @@ class Handle:
         """Training has come far enough: the last checkpoint."""
         self._check(self._lib.pollux_finish(self._run))
 
+    def beat(self) -> None:
+        """Alive, but busy with something else than steps."""
+        self._check(self._lib.pollux_beat(self._run))
+
     def checkpoint(self) -> None:
         self._check(self._lib.pollux_checkpoint(self._run))
 

@@ -205,6 +205,7 @@ FUNCTIONS = {
     "pollux_sum": (c_int, [RUN, POINTER(c_double), c_size_t]),
     "pollux_commit": (c_int, [RUN]),
     "pollux_finish": (c_int, [RUN]),
+    "pollux_beat": (c_int, [RUN]),
     "pollux_checkpoint": (c_int, [RUN]),
     "pollux_program_error": (c_int, [c_char_p]),
     "pollux_timing": (None, [RUN, c_double, c_double]),

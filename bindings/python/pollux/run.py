@@ -339,6 +339,26 @@ class Run:
             torch.cuda.empty_cache()
         self.out_of_memory()
 
+    @contextlib.contextmanager
+    def busy(self) -> Iterator[None]:
+        """Around what takes long and is no step, in the middle of an epoch.
+
+        These ranks do not hang, and resizes wait for them. A step that is
+        complete is committed first: it is safe, and nothing may follow it.
+        At the end of an epoch all this is so without a word.
+        """
+        if self._pass is not None and self._synced and self._pass.sync:
+            self.end_pass()
+        self._beat()
+        try:
+            yield
+        finally:
+            self._beat()
+
+    def _beat(self) -> None:
+        if self.started and not self._over and self._handle is not None:
+            self._handle.beat()
+
     # For the wrappers.
 
     def sum(self, values: List[float]) -> List[float]:
@@ -490,6 +510,7 @@ info = _of_current("info")
 checkpoint = _of_current("checkpoint")
 memory_guard = _of_current("memory_guard")
 is_step = _of_current("may_step")
+busy = _of_current("busy")
 
 
 def finish(failed: bool = False) -> None:

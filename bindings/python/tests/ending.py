@@ -22,11 +22,24 @@ SAMPLES = 256
 
 def befall(what, file):
     rank = pollux.rank()
+    if what == "validate":
+        print("rank %d validates" % rank, flush=True)
+        time.sleep(float(file))
     if what == "raise" and rank == 1 or what == "raise-all":
         raise ValueError("the second epoch went wrong")
     if what == "leave" and rank == 0:
         return True
     return False
+
+
+def evaluate(seconds):
+    """In the middle of an epoch; one rank alone is enough."""
+    with pollux.busy():
+        print("rank %d validates after step %d"
+              % (pollux.rank(), pollux.info().step), flush=True)
+        if pollux.rank() == 1:
+            time.sleep(seconds)
+    print("rank %d has evaluated" % pollux.rank(), flush=True)
 
 
 def main():
@@ -41,6 +54,11 @@ def main():
             time.sleep(0.02)
             run.backward(loss)
             optimizer.step()
+            step = run.info().step
+            if what == "busy" and step == 5:
+                evaluate(float(file))
+            if what == "hang" and step == 5 and run.rank == 1:
+                time.sleep(600)
         if epoch == 1 and befall(what, file):
             break
         print("rank %d has validated epoch %d" % (run.rank, epoch), flush=True)

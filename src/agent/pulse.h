@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pulse.h - each rank tells what it does while no step is committed
+ *
+ * A thread looks once a second. When the rank has not moved for a while it
+ * writes where it is and whether it uses its processors, into a small file
+ * that the launcher reads (wire/rank_file.h). All functions take NULL: there
+ * is no launcher.
+ */
+#ifndef PLX_AGENT_PULSE_H
+#define PLX_AGENT_PULSE_H
+
+#include <stdbool.h>
+
+struct pollux;
+struct plx_pulser;
+
+/* Training begins, and is over. */
+void plx_pulse_begin(struct pollux *p);
+void plx_pulse_end(struct pollux *p);
+
+/* The stage has changed. */
+void plx_pulse_moved(struct plx_pulser *u);
+
+/* The library has control: it waits for other ranks, saves, restores. */
+void plx_pulse_waits(struct plx_pulser *u);
+
+/*
+ * Does another rank tell that it is busy (validating, say) and lives? Then
+ * waiting for it is no error. Asked rarely: the answer is about the time since
+ * it was asked last.
+ */
+bool plx_pulse_others_busy(struct plx_pulser *u);
+
+#endif
