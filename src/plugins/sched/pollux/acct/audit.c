@@ -26,22 +26,91 @@ slurmdb_job_rec_t *pollux_audit_find(List rows, uint32_t job_id, time_t key)
 	return row;
 }
 
-/* End those that were begun before `end` and are open, but for the one. */
+/* One that was cancelled while it waited has a start that is none. */
+static bool _has_begun(const slurmdb_job_rec_t *row)
+{
+	return row->start && row->start != NO_VAL;
+}
+
+/*
+ * It has begun, and nobody has told its end. A run of less than a second may
+ * have left one before the row's start (docs/decisions/0018).
+ */
+static bool _is_open(const slurmdb_job_rec_t *row)
+{
+	return _has_begun(row) && (!row->end || row->end < row->start);
+}
+
+/* The earlier one of `end` (0: none) and `begin`, if that is after the row. */
+static time_t _earlier(time_t end, time_t begin, const slurmdb_job_rec_t *row)
+{
+	/* A run that was lost left rows between the first one and its start. */
+	if (begin <= row->submit || begin < row->start)
+		return end;
+	return end ? MIN(end, begin) : begin;
+}
+
+/*
+ * When the row of its job after that one begins, as slurmdbd or the record
+ * knows it: by then it has ended. 0: it is the last one.
+ */
+static time_t _next(const job_record_t *job, List rows,
+		    const slurmdb_job_rec_t *row)
+{
+	/* Not those from before the clock was set back. */
+	time_t latest = time(NULL) + AHEAD_S;
+	ListIterator iter = list_iterator_create(rows);
+	const slurmdb_job_rec_t *other = NULL;
+	time_t next = _earlier(0, job->details->submit_time, row);
+
+	if (!IS_JOB_PENDING(job))
+		next = _earlier(next, pollux_row_key(job), row);
+	while ((other = list_next(iter))) {
+		if (other->jobid == job->job_id && other->submit <= latest)
+			next = _earlier(next, other->submit, row);
+	}
+	list_iterator_destroy(iter);
+	return next;
+}
+
+static void _end_at(const job_record_t *job, slurmdb_job_rec_t *row, time_t end)
+{
+	const char *was = _is_open(row) ? "was left open" : "ended too late";
+
+	row->end = MAX(end, row->start);
+	pollux_info("sched/pollux: JobId=%u: its row from %ld %s in "
+		    "accounting, it ends at %ld",
+		    job->job_id, (long) row->start, was, (long) row->end);
+	pollux_tell_end(job, row->db_index, row->end, row->tres_alloc_str);
+}
+
+/* Each row of the job ends by the time at which the next one begins. */
+static void _straighten(const job_record_t *job, List rows)
+{
+	ListIterator iter = list_iterator_create(rows);
+	slurmdb_job_rec_t *row = NULL;
+	time_t next = 0;
+
+	while ((row = list_next(iter))) {
+		if (row->jobid != job->job_id || !_has_begun(row))
+			continue;
+		next = _next(job, rows, row);
+		if (next && (_is_open(row) || row->end > next))
+			_end_at(job, row, next);
+	}
+	list_iterator_destroy(iter);
+}
+
+/* End what is open, but for the one. */
 static void _close(const job_record_t *job, List rows, time_t but, time_t end)
 {
 	ListIterator iter = list_iterator_create(rows);
 	slurmdb_job_rec_t *row = NULL;
 
 	while ((row = list_next(iter))) {
-		if (row->jobid != job->job_id || row->end || !row->start ||
-		    row->submit == but || row->submit > end)
-			continue;
-		pollux_info("sched/pollux: JobId=%u: its row from %ld was left "
-			    "open in accounting, it ends at %ld",
-			    job->job_id, (long) row->start, (long) end);
-		row->end = MAX(end, row->start);
-		pollux_tell_end(job, row->db_index, row->end,
-				row->tres_alloc_str);
+		if (row->jobid == job->job_id && _is_open(row) &&
+		    row->submit != but && row->submit <= end)
+			_end_at(job, row, end);
 	}
 	list_iterator_destroy(iter);
 }
@@ -72,7 +141,6 @@ static void _begin_again(job_record_t *job, struct pollux_account *account,
 	pollux_info("sched/pollux: JobId=%u: slurmctld lost its resize at %ld; "
 		    "a new row begins at %ld in accounting",
 		    job->job_id, (long) newest, (long) now);
-	_close(job, rows, newest, newest);
 	_close(job, rows, 0, now);
 	job->resize_time = now;
 	job->db_index = 0;
@@ -95,7 +163,7 @@ static void _forget_run(const job_record_t *job, List rows)
 	struct pollux_row row;
 
 	_close(job, rows, submit, time(NULL));
-	if (!first || !first->start)
+	if (!first || !_has_begun(first))
 		return;
 	pollux_info("sched/pollux: JobId=%u: slurmctld lost its start at %ld",
 		    job->job_id, (long) first->start);
@@ -105,19 +173,40 @@ static void _forget_run(const job_record_t *job, List rows)
 	pollux_row_free(&row);
 }
 
-void pollux_audit_over(const job_record_t *job, List rows)
+/*
+ * Slurm has ended the row in the record. If slurmctld came back with an older
+ * record than that of the last row, that one is open.
+ */
+static void _end_last(job_record_t *job, List rows)
 {
-	time_t submit = job->details->submit_time;
-	struct pollux_row row;
+	time_t newest = _newest(rows, job->job_id);
+	slurmdb_job_rec_t *last = pollux_audit_find(rows, job->job_id, newest);
+	job_record_t copy = *job;
 
-	_close(job, rows, submit, submit);
-	if (!IS_JOB_FINISHED(job)) {
-		_forget_run(job, rows);
+	if (!last || !_is_open(last) || !job->end_time)
 		return;
-	}
-	pollux_row_read(job, &row);
-	_close(job, rows, row.submit, row.start);
-	pollux_row_free(&row);
+	pollux_info("sched/pollux: JobId=%u: its last row, from %ld, was left "
+		    "open in accounting, it ends at %ld",
+		    job->job_id, (long) last->start,
+		    (long) MAX(job->end_time, last->start));
+	copy.db_index = last->db_index;
+	copy.end_time = MAX(job->end_time, last->start);
+	copy.tres_alloc_str = last->tres_alloc_str;
+	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
+}
+
+void pollux_audit_past(job_record_t *job, List rows)
+{
+	_straighten(job, rows);
+	if (IS_JOB_FINISHED(job))
+		_end_last(job, rows);
+}
+
+void pollux_audit_over(job_record_t *job, List rows)
+{
+	pollux_audit_past(job, rows);
+	if (!IS_JOB_FINISHED(job))
+		_forget_run(job, rows);
 }
 
 /* What the slurmctld before knew of the job's first shape, it took along. */
@@ -147,20 +236,18 @@ static void _learn_first(const job_record_t *job,
 void pollux_audit(job_record_t *job, struct pollux_account *account, List rows)
 {
 	time_t key = pollux_row_key(job);
-	time_t submit = job->details->submit_time;
 	time_t newest = _newest(rows, job->job_id);
 	slurmdb_job_rec_t *present = pollux_audit_find(rows, job->job_id, key);
 	struct pollux_row row;
 
 	_learn_first(job, account, rows);
-	_close(job, rows, submit, submit); /* from before it was requeued */
-	if (newest > key) {
+	_straighten(job, rows);
+	if (newest > key && newest >= job->start_time) {
 		_begin_again(job, account, rows, newest);
 		return;
 	}
 	pollux_row_read(job, &row);
 	if (!present || present->start != row.start)
 		pollux_tell_start(job, &row);
-	_close(job, rows, key, row.start);
 	pollux_row_free(&row);
 }

@@ -18,6 +18,10 @@
 /* After a start rows are compared before jobs are resized, for so long. */
 #define AUDIT_S	     15.0
 #define AUDIT_EACH_S 0.4
+/* Slurm saves what happens to jobs at most so much later, or some more. */
+#define UNSAVED_S 10
+/* Rows are looked at after so long even if there are always messages. */
+#define DRAIN_S 15.0
 /* How often to look whether jobs have ended, and whether slurmdbd is back. */
 #define SWEEP_S 5.0
 /* Jobs in one question. */
@@ -63,16 +67,38 @@ static struct pollux_account *_get(uint32_t job_id)
 	return account;
 }
 
+/*
+ * A shape or a life of the job is over: its rows are looked at once more when
+ * slurmdbd has all that it was told.
+ */
+static void _look_again(struct pollux_account *account)
+{
+	if (!account->past)
+		account->past = account->submit;
+	account->past_s = pollux_now_s();
+	account->look = false;
+	book.fresh = true;
+	slurm_cond_signal(&book.cond);
+}
+
+/* It was requeued, unless this is the same life. */
+static void _follow(struct pollux_account *account, const job_record_t *job)
+{
+	if (account->submit && account->submit != job->details->submit_time) {
+		pollux_account_end_life(job, account);
+		_look_again(account);
+		account->numbered = true;
+		account->ended = false;
+	}
+	account->submit = job->details->submit_time;
+}
+
 /* That of the job's present life. */
 static struct pollux_account *_of(const job_record_t *job)
 {
 	struct pollux_account *account = _get(job->job_id);
 
-	if (account->submit && account->submit != job->details->submit_time) {
-		pollux_account_end_life(job, account);
-		account->numbered = true;
-	}
-	account->submit = job->details->submit_time;
+	_follow(account, job);
 	return account;
 }
 
@@ -83,9 +109,12 @@ static void _remove(struct pollux_account *account)
 	*account = book.at[--book.count];
 }
 
-/* Ask for its number soon. */
+/* Ask for its number soon. One that the row before has not got closes nothing.
+ */
 static void _expect(struct pollux_account *account, const job_record_t *job)
 {
+	if (!account->numbered && account->key != pollux_row_key(job))
+		_look_again(account);
 	account->key = pollux_row_key(job);
 	account->numbered = false;
 	book.fresh = true;
@@ -200,10 +229,16 @@ void pollux_acct_begin_shape(job_record_t *job)
 	slurm_mutex_unlock(&book.mutex);
 }
 
-/* Waiting ones as well: they may have run, and slurmctld has forgotten it. */
+/*
+ * Waiting ones as well: they may have run, and slurmctld has forgotten it; and
+ * those that have ended since it was started, or right before.
+ */
 static bool _may_be_older(const job_record_t *job)
 {
-	return !IS_JOB_FINISHED(job) && job->details && pollux_is_elastic(job);
+	if (!job->details || !pollux_is_elastic(job))
+		return false;
+	return !IS_JOB_FINISHED(job) ||
+	       job->end_time >= slurmctld_config.boot_time - UNSAVED_S;
 }
 
 static void _audit(job_record_t *job)
@@ -244,11 +279,30 @@ static void _add_job(slurmdb_job_cond_t *what, uint32_t job_id)
 	list_append(what->step_list, job);
 }
 
+/* slurmdbd has all that it was told. */
+static bool _is_drained(void)
+{
+	int waiting = 0;
+
+	return acct_storage_g_get_data(acct_db_conn,
+				       ACCT_STORAGE_INFO_AGENT_COUNT,
+				       &waiting) == SLURM_SUCCESS &&
+	       !waiting;
+}
+
+/* Are rows of what is over looked at when they come? */
+static bool _will_look(const struct pollux_account *account, bool drained)
+{
+	return account->past &&
+	       (drained || pollux_now_s() > account->past_s + DRAIN_S);
+}
+
 /* The question: rows of the jobs that wait, as far as they may matter. */
 static slurmdb_job_cond_t *_question(void)
 {
 	slurmdb_job_cond_t *what = xmalloc(sizeof(*what));
 	time_t since = time(NULL);
+	bool drained = _is_drained();
 	int count = 0;
 
 	what->flags =
@@ -260,13 +314,17 @@ static slurmdb_job_cond_t *_question(void)
 	for (int i = 0; i < book.count; i++) {
 		struct pollux_account *account = &book.at[i];
 
+		account->look = _will_look(account, drained);
 		account->asked =
-			count < BATCH && (!account->numbered || account->audit);
+			count < BATCH &&
+			(!account->numbered || account->audit || account->look);
 		if (!account->asked)
 			continue;
 		_add_job(what, account->job_id);
 		if (account->key)
 			since = MIN(since, account->key);
+		if (account->past)
+			since = MIN(since, account->past);
 		count++;
 	}
 	/* Nobody waits, but is slurmdbd there? */
@@ -295,9 +353,7 @@ static void _number(job_record_t *job, struct pollux_account *account,
 {
 	if (pollux_row_key(job) != account->key) {
 		/* Slurm itself took a lost node away meanwhile. */
-		if (!row->end && pollux_row_key(job) > row->start)
-			pollux_tell_end(job, row->db_index, pollux_row_key(job),
-					row->tres_alloc_str);
+		_look_again(account);
 		account->key = pollux_row_key(job);
 		account->numbered = pollux_row_numbered(job);
 		return;
@@ -323,6 +379,8 @@ static void _compare(struct pollux_account *account, job_record_t *job,
 	if (!account->audit || !rows || IS_JOB_SUSPENDED(job))
 		return;
 	account->audit = false;
+	/* What Slurm has told since slurmctld was started may be on its way. */
+	_look_again(account);
 	if (!IS_JOB_RUNNING(job)) {
 		pollux_audit_over(job, rows);
 		return;
@@ -330,6 +388,31 @@ static void _compare(struct pollux_account *account, job_record_t *job,
 	account->key = pollux_row_key(job);
 	account->numbered = pollux_row_numbered(job);
 	pollux_audit(job, account, rows);
+}
+
+/* Put back into the queue, and nothing of it is left to be told. */
+static bool _waits(const job_record_t *job,
+		   const struct pollux_account *account)
+{
+	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) &&
+	       account->numbered && !account->audit && !account->past &&
+	       !account->first.submit && !account->last.submit;
+}
+
+/* True when there is nothing more to be done for the job, which has ended. */
+static bool _settle_ended(struct pollux_account *account, job_record_t *job)
+{
+	/* Slurm would tell of it once more, as of its first shape. */
+	if (!job->db_index)
+		job->db_index = NO_VAL64;
+	if (!account->numbered || account->audit)
+		return false;
+	if (!account->ended) {
+		pollux_account_end_row(job, account);
+		_look_again(account);
+	}
+	account->ended = true;
+	return !account->past;
 }
 
 /* True when there is nothing more to be done for the job. */
@@ -340,16 +423,19 @@ static bool _settle(struct pollux_account *account, List rows)
 
 	if (!job || !job->details)
 		return true;
-	if (!account->asked)
+	if (!account->asked || !rows) {
 		rows = NULL;
+		account->look = false;
+	}
 	if (!account->submit)
 		account->submit = job->details->submit_time;
 	_compare(account, job, rows);
-	if (job->details->submit_time != account->submit) {
-		if (account->audit)
-			return false;
-		pollux_account_end_life(job, account);
-		return true;
+	if (account->audit && account->submit != job->details->submit_time)
+		return false;
+	_follow(account, job);
+	if (account->past && account->look) {
+		account->past = 0;
+		pollux_audit_past(job, rows);
 	}
 	if (!account->numbered && rows)
 		row = pollux_audit_find(rows, job->job_id, account->key);
@@ -357,15 +443,9 @@ static bool _settle(struct pollux_account *account, List rows)
 		_number(job, account, row, rows);
 	if (_is_running(job))
 		pollux_account_mend(job, account);
-	if (!IS_JOB_FINISHED(job))
-		return false;
-	/* Slurm would tell of it once more, as of its first shape. */
-	if (!job->db_index)
-		job->db_index = NO_VAL64;
-	if (!account->numbered || account->audit)
-		return false;
-	pollux_account_end_row(job, account);
-	return true;
+	if (IS_JOB_FINISHED(job))
+		return _settle_ended(account, job);
+	return _waits(job, account);
 }
 
 static void _settle_all(List rows)
@@ -391,7 +471,7 @@ static void _settle_all(List rows)
 static bool _anyone_waits(void)
 {
 	for (int i = 0; i < book.count; i++) {
-		if (!book.at[i].numbered || book.at[i].audit)
+		if (!book.at[i].numbered || book.at[i].audit || book.at[i].past)
 			return true;
 	}
 	return false;

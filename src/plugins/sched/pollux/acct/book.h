@@ -13,6 +13,10 @@ struct pollux_account {
 	bool numbered; /* slurmctld knows that row's number */
 	bool audit;    /* compare all its rows with the record */
 	bool asked;    /* its rows are in the question that is on its way */
+	bool look;     /* and they will be as slurmdbd was told */
+	bool ended;    /* the job has, and its last row was told as it is */
+	time_t past;   /* rows since then are to be looked at; 0: none */
+	double past_s; /* since when; monotonic clock */
 	struct pollux_row
 		first;		/* before its first resize; submit 0: unknown */
 	struct pollux_row last; /* present one of a resized job, as first */
@@ -53,7 +57,10 @@ void pollux_audit(job_record_t *job, struct pollux_account *account, List rows);
  * The same when the job has ended or waits: rows of what is over are closed.
  * A job may wait because slurmctld was killed before it had saved its start.
  */
-void pollux_audit_over(const job_record_t *job, List rows);
+void pollux_audit_over(job_record_t *job, List rows);
+
+/* Rows of what is over: each ends when the next one begins, or the job did. */
+void pollux_audit_past(job_record_t *job, List rows);
 
 /* The row with that key; NULL when there is none. */
 slurmdb_job_rec_t *pollux_audit_find(List rows, uint32_t job_id, time_t key);

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_rows.c - rows of a job in accounting follow one another
+ *
+ * slurmdbd is played: it finds a row by its number, or by the job and the time
+ * of its submission, as the real one does.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sched/pollux/acct/acct.h"
+#include "sched/pollux/acct/book.h"
+#include "sched/pollux/asked.h"
+#include "sched/pollux/held.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/resize/ask.h"
+#undef ARRAY_SIZE /* Slurm has one, too */
+#include "unit.h"
+
+enum { JOB = 5, ROWS = 16, PATIENCE_S = 20 };
+
+slurm_conf_t slurm_conf;
+slurmctld_config_t slurmctld_config;
+void *acct_db_conn = &acct_db_conn;
+time_t last_job_update;
+
+static struct {
+	job_record_t job;
+	job_details_t details;
+	pthread_mutex_t lock; /* slurmctld's, and the row's */
+	slurmdb_job_rec_t rows[ROWS];
+	int count;
+	int told; /* messages */
+	bool away;
+	bool full; /* its queue has messages */
+	int asked;
+} ctld = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- slurmdbd */
+
+static slurmdb_job_rec_t *row_of(time_t submit)
+{
+	for (int i = 0; i < ctld.count; i++) {
+		if (ctld.rows[i].submit == submit)
+			return &ctld.rows[i];
+	}
+	return NULL;
+}
+
+static slurmdb_job_rec_t *add(time_t submit, time_t start, time_t end)
+{
+	slurmdb_job_rec_t *row = &ctld.rows[ctld.count++];
+
+	*row = (slurmdb_job_rec_t){
+		.jobid = JOB,
+		.db_index = (uint64_t) ctld.count,
+		.submit = submit,
+		.start = start,
+		.end = end,
+		.state = JOB_RUNNING,
+	};
+	return row;
+}
+
+static time_t key_of(const job_record_t *job)
+{
+	return job->resize_time ? job->resize_time : job->details->submit_time;
+}
+
+int jobacct_storage_g_job_start(void *conn, job_record_t *job)
+{
+	slurmdb_job_rec_t *row = row_of(key_of(job));
+
+	(void) conn;
+	ctld.told++;
+	if (!row)
+		row = add(key_of(job), 0, 0);
+	row->start = job->start_time;
+	return SLURM_SUCCESS;
+}
+
+int jobacct_storage_g_job_complete(void *conn, job_record_t *job)
+{
+	slurmdb_job_rec_t *row = NULL;
+
+	(void) conn;
+	ctld.told++;
+	if (job->db_index && job->db_index != NO_VAL64)
+		row = &ctld.rows[job->db_index - 1];
+	else
+		row = row_of(key_of(job));
+	assert_non_null(row);
+	row->end = IS_JOB_RESIZING(job) ? job->resize_time : job->end_time;
+	row->state = IS_JOB_RESIZING(job) ? JOB_RESIZING : job->job_state;
+	return SLURM_SUCCESS;
+}
+
+int acct_storage_g_get_data(void *conn, acct_storage_info_t what, void *data)
+{
+	(void) conn;
+	assert_int_equal(ACCT_STORAGE_INFO_AGENT_COUNT, what);
+	*(int *) data = ctld.full;
+	return SLURM_SUCCESS;
+}
+
+/* ---- what slurmctld has for the book */
+
+struct xlist {
+	void *items[ROWS];
+	int count;
+};
+
+struct listIterator {
+	List list;
+	int next;
+};
+
+List list_create(ListDelF f)
+{
+	(void) f;
+	return calloc(1, sizeof(struct xlist));
+}
+
+void *list_append(List list, void *item)
+{
+	assert_true(list->count < ROWS);
+	return list->items[list->count++] = item;
+}
+
+int list_count(List list)
+{
+	return list->count;
+}
+
+void list_destroy(List list)
+{
+	free(list);
+}
+
+ListIterator list_iterator_create(List list)
+{
+	ListIterator iter = calloc(1, sizeof(*iter));
+
+	iter->list = list;
+	return iter;
+}
+
+void *list_next(ListIterator iter)
+{
+	return iter->next < iter->list->count ? iter->list->items[iter->next++]
+					      : NULL;
+}
+
+void list_iterator_destroy(ListIterator iter)
+{
+	free(iter);
+}
+
+static List all_rows(void)
+{
+	List rows = list_create(NULL);
+
+	for (int i = 0; i < ctld.count; i++)
+		list_append(rows, &ctld.rows[i]);
+	return rows;
+}
+
+List jobacct_storage_g_get_jobs_cond(void *conn, uint32_t uid,
+				     slurmdb_job_cond_t *what)
+{
+	List rows = NULL;
+
+	(void) conn, (void) uid, (void) what;
+	pthread_mutex_lock(&ctld.lock);
+	ctld.asked++;
+	if (!ctld.away)
+		rows = all_rows();
+	pthread_mutex_unlock(&ctld.lock);
+	return rows;
+}
+
+void slurmdb_destroy_job_cond(void *object)
+{
+	slurmdb_job_cond_t *what = object;
+
+	for (int i = 0; i < what->step_list->count; i++)
+		free(what->step_list->items[i]);
+	for (int i = 0; i < what->cluster_list->count; i++)
+		free(what->cluster_list->items[i]);
+	list_destroy(what->step_list);
+	list_destroy(what->cluster_list);
+	free(what);
+}
+
+job_record_t *find_job_record(uint32_t job_id)
+{
+	return job_id == JOB ? &ctld.job : NULL;
+}
+
+void pollux_record_each(void (*act)(job_record_t *job))
+{
+	act(&ctld.job);
+}
+
+bool pollux_is_elastic(const job_record_t *job)
+{
+	return job == &ctld.job;
+}
+
+void pollux_lock(enum pollux_purpose purpose)
+{
+	(void) purpose;
+	pthread_mutex_lock(&ctld.lock);
+}
+
+void pollux_unlock(enum pollux_purpose purpose)
+{
+	(void) purpose;
+	pthread_mutex_unlock(&ctld.lock);
+}
+
+void pollux_breathe(enum pollux_purpose purpose)
+{
+	(void) purpose;
+}
+
+double pollux_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+void pollux_info(const char *format, ...)
+{
+	(void) format;
+}
+
+int error(const char *format, ...)
+{
+	(void) format;
+	return SLURM_ERROR;
+}
+
+void fatal(const char *format, ...)
+{
+	(void) format;
+	abort();
+}
+
+bool slurm_with_slurmdbd(void)
+{
+	return true;
+}
+
+void slurm_destroy_selected_step(void *object)
+{
+	(void) object;
+}
+
+void job_pre_resize_acctg(job_record_t *job)
+{
+	(void) job;
+}
+
+void acct_policy_add_job_submit(job_record_t *job)
+{
+	(void) job;
+}
+
+void acct_policy_job_begin(job_record_t *job)
+{
+	(void) job;
+}
+
+void job_set_alloc_tres(job_record_t *job, bool new_alloc)
+{
+	(void) job, (void) new_alloc;
+}
+
+void job_claim_resv(job_record_t *job)
+{
+	(void) job;
+}
+
+void *slurm_xcalloc(size_t count, size_t size, bool clear, bool try,
+		    const char *file, int line, const char *func)
+{
+	(void) clear, (void) try, (void) file, (void) line, (void) func;
+	return calloc(count, size);
+}
+
+void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear,
+		      bool try, const char *file, int line, const char *func)
+{
+	(void) clear, (void) try, (void) file, (void) line, (void) func;
+	*item = realloc(*item, count * size);
+	return *item;
+}
+
+void slurm_xfree(void **item)
+{
+	free(*item);
+	*item = NULL;
+}
+
+void xfree_ptr(void *item)
+{
+	free(item);
+}
+
+char *xstrdup(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+int xstrcmp(const char *a, const char *b)
+{
+	if (!a || !b)
+		return (a != NULL) - (b != NULL);
+	return strcmp(a, b);
+}
+
+/* ---- the tests */
+
+static int set_up(void **state)
+{
+	(void) state;
+	memset(&ctld.job, 0, sizeof(ctld.job));
+	memset(&ctld.details, 0, sizeof(ctld.details));
+	ctld.count = ctld.told = ctld.asked = 0;
+	ctld.away = ctld.full = false;
+	ctld.job.job_id = JOB;
+	ctld.job.job_state = JOB_RUNNING;
+	ctld.job.details = &ctld.details;
+	ctld.job.start_time = 100;
+	ctld.details.submit_time = 90;
+	return 0;
+}
+
+/* The record's present row begins then, and has that number. */
+static void is_since(time_t time, uint64_t number)
+{
+	ctld.job.resize_time = time;
+	ctld.job.db_index = number;
+}
+
+static void audit(void)
+{
+	struct pollux_account account = { .job_id = JOB, .numbered = true };
+	job_record_t *job = &ctld.job;
+	List rows = all_rows();
+
+	if (IS_JOB_RUNNING(job))
+		pollux_audit(job, &account, rows);
+	else
+		pollux_audit_over(job, rows);
+	list_destroy(rows);
+	pollux_row_free(&account.first);
+}
+
+static void an_open_row_ends_when_the_next_one_begins(void **state)
+{
+	(void) state;
+	add(90, 100, 0);
+	add(150, 150, 160);
+	add(160, 160, 0);
+	is_since(160, 3);
+	audit();
+	assert_int_equal(150, row_of(90)->end);
+	assert_int_equal(160, row_of(150)->end);
+	assert_int_equal(0, row_of(160)->end);
+}
+
+static void so_it_does_when_the_job_waits(void **state)
+{
+	(void) state;
+	add(90, 100, 0);
+	add(124, 125, 142);
+	add(143, 0, 0);
+	ctld.details.submit_time = 143;
+	ctld.job.start_time = 0;
+	ctld.job.job_state = JOB_PENDING;
+	audit();
+	assert_int_equal(124, row_of(90)->end);
+	assert_int_equal(142, row_of(124)->end);
+	assert_int_equal(0, row_of(143)->end);
+}
+
+/* An older record of a killed slurmctld, whose job has lost a node since. */
+static void a_row_that_was_ended_again_ends_when_the_next_one_begins(
+	void **state)
+{
+	(void) state;
+	add(90, 100, 180);
+	add(150, 150, 0);
+	add(180, 180, 0);
+	is_since(180, 3);
+	audit();
+	assert_int_equal(150, row_of(90)->end);
+	assert_int_equal(180, row_of(150)->end);
+	assert_int_equal(0, row_of(180)->end);
+}
+
+static void the_end_of_a_job_is_that_of_its_last_row(void **state)
+{
+	(void) state;
+	add(90, 100, 140);
+	add(140, 140, 200);
+	add(150, 150, 0);
+	is_since(140, 2);
+	ctld.job.job_state = JOB_COMPLETE;
+	ctld.job.end_time = 200;
+	audit();
+	assert_int_equal(150, row_of(140)->end);
+	assert_int_equal(200, row_of(150)->end);
+	assert_int_equal(JOB_COMPLETE, row_of(150)->state);
+}
+
+static void a_run_without_a_start_is_not_forgotten_again(void **state)
+{
+	(void) state;
+	add(90, NO_VAL, 95);
+	ctld.job.job_state = JOB_PENDING;
+	ctld.job.start_time = 0;
+	audit();
+	assert_int_equal(0, ctld.told);
+}
+
+/* The run that was lost had been resized; the next one has its first row. */
+static void rows_of_a_lost_run_end_no_later_one(void **state)
+{
+	(void) state;
+	add(90, 104, 108);
+	add(95, 95, 97);
+	add(108, 108, 0);
+	ctld.job.start_time = 104;
+	is_since(108, 3);
+	audit();
+	assert_int_equal(0, ctld.told);
+}
+
+static void nor_does_it_begin_again(void **state)
+{
+	(void) state;
+	add(90, 104, 0);
+	add(95, 95, 97);
+	ctld.job.start_time = 104;
+	ctld.job.db_index = 1;
+	audit();
+	assert_int_equal(0, ctld.told);
+	assert_int_equal(0, ctld.job.resize_time);
+}
+
+static void what_is_right_is_left_alone(void **state)
+{
+	(void) state;
+	add(90, 100, 150);
+	add(150, 150, 170);
+	add(180, 180, 0);
+	is_since(180, 3);
+	audit();
+	assert_int_equal(0, ctld.told);
+}
+
+static bool ends_at(time_t submit, time_t end)
+{
+	bool ends = false;
+
+	for (int i = 0; i < 100 * PATIENCE_S && !ends; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pthread_mutex_lock(&ctld.lock);
+		ends = row_of(submit) && row_of(submit)->end == end;
+		pthread_mutex_unlock(&ctld.lock);
+	}
+	return ends;
+}
+
+/* The plugin gives it another shape then. */
+static void resize(time_t now)
+{
+	pthread_mutex_lock(&ctld.lock);
+	pollux_acct_note(&ctld.job);
+	pollux_acct_end_shape(&ctld.job);
+	ctld.job.resize_time = now;
+	pollux_acct_begin_shape(&ctld.job);
+	pthread_mutex_unlock(&ctld.lock);
+}
+
+static void stop(void)
+{
+	pollux_acct_stop();
+}
+
+static void a_row_that_was_left_without_a_number_ends(void **state)
+{
+	(void) state;
+	ctld.away = true;
+	add(90, 100, 150);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	resize(150);
+	/* Slurm takes a node from it, and gets a number by waiting for it. */
+	pthread_mutex_lock(&ctld.lock);
+	add(160, 160, 170);
+	is_since(160, (uint64_t) ctld.count);
+	pthread_mutex_unlock(&ctld.lock);
+	resize(170);
+	ctld.away = false;
+	assert_true(ends_at(150, 160));
+	stop();
+}
+
+static void rows_of_a_life_are_looked_at_when_it_is_over(void **state)
+{
+	(void) state;
+	add(90, 100, 150);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	resize(150);
+	assert_true(ends_at(90, 150));
+	/* Its end has hit the row before. */
+	pthread_mutex_lock(&ctld.lock);
+	row_of(90)->end = 200;
+	ctld.job.end_time = 200;
+	ctld.job.job_state = JOB_COMPLETE;
+	pthread_mutex_unlock(&ctld.lock);
+	assert_true(ends_at(90, 150));
+	assert_true(ends_at(150, 200));
+	stop();
+}
+
+static void but_not_before_slurmdbd_has_all_messages(void **state)
+{
+	(void) state;
+	ctld.full = true;
+	add(90, 100, 150);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	resize(150);
+	pthread_mutex_lock(&ctld.lock);
+	ctld.job.end_time = 200;
+	ctld.job.job_state = JOB_COMPLETE;
+	pthread_mutex_unlock(&ctld.lock);
+	nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+	pthread_mutex_lock(&ctld.lock);
+	assert_int_equal(0, row_of(150)->end);
+	/* One that was on its way. */
+	row_of(90)->end = 200;
+	ctld.full = false;
+	pthread_mutex_unlock(&ctld.lock);
+	assert_true(ends_at(90, 150));
+	assert_true(ends_at(150, 200));
+	stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(
+			an_open_row_ends_when_the_next_one_begins, set_up),
+		cmocka_unit_test_setup(so_it_does_when_the_job_waits, set_up),
+		cmocka_unit_test_setup(
+			a_row_that_was_ended_again_ends_when_the_next_one_begins,
+			set_up),
+		cmocka_unit_test_setup(the_end_of_a_job_is_that_of_its_last_row,
+				       set_up),
+		cmocka_unit_test_setup(
+			a_run_without_a_start_is_not_forgotten_again, set_up),
+		cmocka_unit_test_setup(rows_of_a_lost_run_end_no_later_one,
+				       set_up),
+		cmocka_unit_test_setup(nor_does_it_begin_again, set_up),
+		cmocka_unit_test_setup(what_is_right_is_left_alone, set_up),
+		cmocka_unit_test_setup(
+			a_row_that_was_left_without_a_number_ends, set_up),
+		cmocka_unit_test_setup(
+			rows_of_a_life_are_looked_at_when_it_is_over, set_up),
+		cmocka_unit_test_setup(but_not_before_slurmdbd_has_all_messages,
+				       set_up),
+	};
+
+	/* Newer releases number rows in slurmctld, and nobody keeps a book. */
+	if (!POLLUX_SLURMDBD_NUMBERS)
+		return 77;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
