@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 27
+plan 28
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
@@ -260,6 +260,24 @@ ok "slurmctld is killed right after a job started" dies_early
 ok_if_told "what it had not saved never was, for accounting as well" \
 	started_or_not
 sb scancel "$job"
+
+# Sooner than the plugin looks again, and the next slurmctld does not know what
+# an ended job held.
+ends_with_slurmctld() {
+	local i
+	for i in 1 2 3; do
+		grow "last$i" || return 1
+		sb scancel "$job"
+		kill -TERM "$(slurmctld_pid)"
+		restart_slurmctld
+		wait_until "ended $job" 30 || return 1
+		logged "JobId=$job held 2 GPUs" || return 1
+		all="$all $job"
+	done
+}
+
+ok "a job that ends as slurmctld does has its last shape in the log" \
+	ends_with_slurmctld
 
 # shellcheck disable=SC2086
 ok "sacct's GPU-seconds of the others are those in the log" \

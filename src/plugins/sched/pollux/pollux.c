@@ -204,6 +204,28 @@ static void _forget_ended(void)
 	pollux_unlock(POLLUX_JUDGE);
 }
 
+/*
+ * slurmctld ends. The next one does not know of shapes that have ended since we
+ * looked last.
+ */
+static void _close_ended(void)
+{
+	struct pollux_track *track = NULL;
+
+	pollux_lock(POLLUX_JUDGE);
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		const job_record_t *job = find_job_record(track->job_id);
+
+		if (!job)
+			continue;
+		if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
+			pollux_track_close(track, _end(job, track->since));
+		else if (pollux_record_since(job) != track->since)
+			pollux_track_close(track, pollux_record_since(job));
+	}
+	pollux_unlock(POLLUX_JUDGE);
+}
+
 /* A node was lost, or an operator took it: who trains there is to know. */
 static void _note_change(struct pollux_track *track,
 			 const struct pollux_job *job, int gpus)
@@ -460,6 +482,7 @@ void *pollux_agent(void *unused)
 		_look(&params);
 		pollux_publish(params.metrics);
 	}
+	_close_ended();
 	pollux_acct_stop();
 	pollux_constrain_stop();
 	pollux_track_remove_all();
