@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 2 --gpus-per-node 1 --params \
 	pollux_min_gap=0.2,pollux_interval=1
-plan 5
+plan 6
 
 # Its script runs on n2, where a rigid job has the GPU now, its GPU is on n1:
 # the first in the job's list of nodes.
@@ -24,6 +24,14 @@ loses_its_only_gpu() {
 		wait_until "logged 'JobId=$job: what it asks for has 0 nodes'" 30
 }
 
+# A slurmctld that is killed must not have saved the one without the other.
+knew_before() {
+	grep -aE "JobId=$job: what it asks for has 0|Removing failed node n1 from" \
+		"$SB/log/slurmctld.log" | tee "$WORK/order.txt"
+	sed -n 1p "$WORK/order.txt" | grep -q "asks for" &&
+		sed -n 2p "$WORK/order.txt" | grep -q "Removing"
+}
+
 # Slurm's tables are filled anew from what jobs asked for.
 nobody_has_two() {
 	sb scontrol -d show job >"$WORK/owners.txt" &&
@@ -33,6 +41,12 @@ nobody_has_two() {
 }
 
 ok "a job loses the node of its only GPU" loses_its_only_gpu
+if sb scontrol -V | grep -q ' 22[.]05'; then
+	ok "it does not ask for it any more when Slurm takes the node" knew_before
+else
+	skip "it does not ask for it any more when Slurm takes the node" \
+		"this slurmctld does not tell of it before"
+fi
 ok "slurmctld is restarted" restart_slurmctld
 ok "it has not got a GPU that is another job's" nobody_has_two
 sb scancel "$job" "$rigid"

@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/hosts.h"
+#include "sched/pollux/look/torn.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 
@@ -149,6 +150,8 @@ static void _node_fails(job_record_t *job, node_record_t *node)
 	    job->details->requeue && !xstrcmp(job->batch_host, node->name) &&
 	    pollux_is_elastic(job))
 		job->kill_on_node_fail = 1;
+	if (job && node)
+		pollux_torn_expect(job, node);
 }
 
 void pollux_hosts_watch(void)

@@ -13,6 +13,13 @@
 
 #include "common/slurm_compat.h"
 
+/*
+ * Before Slurm takes the node off it: the request is never saved with the node.
+ * Where Slurm does not tell of that (24.11) it is mended within 0.2 s. WRITE
+ * lock on jobs and nodes.
+ */
+void pollux_torn_expect(job_record_t *job, const node_record_t *node);
+
 /* Under a lock on jobs. */
 bool pollux_torn(const job_record_t *job);
 
