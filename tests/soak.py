@@ -237,6 +237,48 @@ class Soak:
         except (OSError, ValueError):
             pass
 
+    # What happens to machines, with --hosts.
+
+    def sandbox_does(self, *words):
+        return run('pollux-sandbox', words[0], '--dir', self.sandbox,
+                   *words[1:], timeout=120)
+
+    def power(self):
+        """An operator says that it is down, or slurmctld finds out."""
+        node = self.node()
+        if not node:
+            return
+        self.sandbox_does('power', node, 'off')
+        if self.chance.random() < 0.5:
+            run('scontrol', 'update', f'nodename={node}', 'state=down',
+                'reason=soak')
+        self.after(1, 25, 'power_on', node)
+
+    def power_on(self, node):
+        if self.sandbox_does('power', node, 'on') is None:
+            self.after(1, 3, 'power_on', node)
+        else:
+            self.heal(node)
+
+    def cut(self):
+        node = self.node()
+        if node:
+            self.sandbox_does('net', node, self.chance.choice(
+                ('cut', 'cut-in', 'cut-out')))
+            self.after(1, 25, 'join', node)
+
+    def join(self, node):
+        self.sandbox_does('net', node, 'heal')
+        self.heal(node)
+
+    def kill_dbd(self):
+        self.kill('slurmdbd')
+        self.after(1, 10, 'start_dbd')
+
+    def start_dbd(self):
+        run('pollux-sandbox', 'restart', '--dir', self.sandbox, 'slurmdbd',
+            timeout=180)
+
     def reconfigure(self):
         run('scontrol', 'reconfigure')
 
@@ -255,9 +297,11 @@ class Soak:
         ('elastic', 100), ('rigid', 60), ('cancel', 12), ('suspend', 6),
         ('requeue', 6), ('prioritise', 10), ('hold', 4), ('drain', 4),
         ('down', 3), ('kill_node', 2), ('reconfigure', 3), ('restart', 1))
+    HOST_EVENTS = (('power', 3), ('cut', 3), ('kill_dbd', 1))
 
     def event(self):
-        names, weights = zip(*self.EVENTS)
+        names, weights = zip(*self.EVENTS + (
+            self.HOST_EVENTS if self.options.hosts else ()))
         name = self.chance.choices(names, weights)[0]
         self.counts[name] = self.counts.get(name, 0) + 1
         getattr(self, name)()
@@ -333,6 +377,7 @@ def main():
     parser.add_argument('--resizes', type=int, default=0)
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--elastic', type=int, default=22, metavar='JOBS')
+    parser.add_argument('--hosts', action='store_true')
     parser.add_argument('--verbose', action='store_true')
     soak = Soak(parser.parse_args())
     began = time.monotonic()

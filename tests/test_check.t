@@ -69,6 +69,18 @@ moves() {
 	look
 }
 
+# paused STARTED: job 6 is suspended, and its CPU is counted on its node;
+# slurmctld started then.
+paused() {
+	healthy
+	{
+		echo "$(stamp $((now - 9))) _slurm_rpc_suspend(suspend) for 6 usec=9"
+		echo "$(stamp "$1") slurmctld version 22.05.8 started on cluster x"
+	} >>log
+	sed -i '/JobId=6 /s/RUNNING/SUSPENDED/' jobs
+	look >found && grep -q '^slurm-gang: node n2 has 2 CPUs' found
+}
+
 # given_away SED-SCRIPT: of what Slurm says of CPUs of job 6 that it gave away.
 given_away() {
 	healthy
@@ -109,12 +121,17 @@ saved_before() {
 	! killed 9 && grep -q '^sacct: job 5' found
 }
 
-# unsaved SED-SCRIPT: it changed sacct's row of job 4, which had 2 GPUs up to
-# 1790000500. slurmctld was killed three seconds later, and ten seconds away.
+# unsaved SED-SCRIPT [RESUMED]: it changed sacct's row of job 4, which had 2 GPUs
+# up to 1790000500. slurmctld was killed three seconds later, and ten seconds
+# away. The job had been suspended from 1790000490 to RESUMED.
 unsaved() {
 	healthy
 	{
 		echo "$(stamp 1789999000) slurmctld version 22.05.8 started on cluster x"
+		if [ $# -gt 1 ]; then
+			echo "$(stamp 1790000490) _slurm_rpc_suspend(suspend) for 4 usec=9"
+			echo "$(stamp "$2") _slurm_rpc_suspend(resume) for 4 usec=9"
+		fi
 		cat log
 		echo "$(stamp 1790000503) debug:  anything"
 		echo "$(stamp 1790000513) slurmctld version 22.05.8 started on cluster x"
@@ -139,6 +156,23 @@ forgotten() {
 	mv log.new log
 	sed -i 's/^5|RESIZING\(.*\)10$/5|RESIZING\150/; s/^5|RUNNING\(.*\)10|/5|RUNNING\140|/' sacct
 	look >found
+}
+
+# given_anew KNOWN: the same of job 7, whose number a rigid job got.
+given_anew() {
+	forgotten "$1" 1790000008 || true
+	{
+		echo "$(stamp 1789999000) slurmctld version 22.05.8 started on cluster x"
+		echo "$(stamp 1790000008) _slurm_rpc_submit_batch_job: JobId=7 x"
+		echo "$(stamp 1790000010) sched/pollux: JobId=7 held 1 GPUs on n1 from 1790000008 to 1790000010: 2 GPU-seconds"
+		tail -n +2 log
+		echo "$(stamp 1790000020) _slurm_rpc_submit_batch_job: JobId=7 x"
+	} >log.new
+	mv log.new log
+	printf '%s\n' "7|COMPLETED|gres/gpu=1|1790000008|1790000010" \
+		"7|COMPLETED|gres/gpu=4|1790000030|1790000060" >>sacct
+	look >found
+	! grep -q "^sacct: job 7" found && grep -q "^slurm-unsaved: job 7" found
 }
 
 # submitted FILE: job 3 was, and is in that file alone.
@@ -219,10 +253,13 @@ requeued_late() {
 	look >found
 }
 
-# restarted SECONDS: job 7 with two licences ended so long before slurmctld
-# started; both that jobs 5 and 6 have are missing.
+# restarted SECONDS [SECONDS]: job 7 with two licences ended so long before
+# slurmctld started, and was put back into the queue so long before; both that
+# jobs 5 and 6 have are missing.
 restarted() {
 	healthy
+	[ $# -eq 1 ] ||
+		echo "$(stamp $((1790000300 - $2))) Requeuing JobId=7" >>log
 	sed -n '/JobId=6 /s/JobId=6 /JobId=7 /p' jobs |
 		sed "s/RUNNING/COMPLETED/; s/Nodes=.*MinCPUs/MinCPUs/; s/toy:1/toy:2/
 			s/ NodeList/ EndTime=$(date -d "@$((1790000300 - $1))" \
@@ -274,12 +311,15 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 36))
+plan $((${#cases[@]} + 43))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
 ok "nor one that gave away CPUs of a suspended job" given_away ''
 ok "but CPUs are missed if nobody was suspended" fails given_away /suspend/d
+ok "nor one that counts CPUs of a job that was suspended when it started" \
+	paused $((now - 5))
+ok "but not of one that was suspended later" fails paused $((now - 15))
 ok "what slurmctld had not saved is told apart" told_apart
 ok "but not what it must have saved" saved_before
 ok "nor what began before it changed" changed_later
@@ -287,6 +327,9 @@ ok "what a job had then is told apart" eval \
 	'unsaved s/500/509/ && grep -q "^slurm-unsaved: job 4" found'
 ok "but not what it had before" fails unsaved "s/0000|/0004|/"
 ok "nor after" fails unsaved s/500/520/
+ok "unless it may be suspended again" eval \
+	'unsaved s/500/490/ 1790000499 && grep -q "^slurm-unsaved: job 4" found'
+ok "as it is not if that was saved" fails unsaved s/500/490/ 1790000496
 ok "a task of an array has a number of its own" killed 3 \
 	"sched: Allocate JobId=2_1(5) NodeList=n1 #CPUs=1 Partition=x"
 ok "and is not the job of that number" fails killed 3 \
@@ -294,6 +337,8 @@ ok "and is not the job of that number" fails killed 3 \
 ok "a number that Slurm forgot has rows of two jobs" forgotten 4 1790000008
 ok "but not one that it knew again" fails forgotten 5 1790000008
 ok "or must have known" fails forgotten 4 1790000002
+ok "nor are rows of a rigid job missed that got its number" given_anew 6
+ok "unless it was known again" fails given_anew 7
 ok "a job that was held is asked for by number" submitted named
 ok "a job that ended while suspended is told apart" eval \
 	'ended_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
@@ -309,6 +354,7 @@ ok "nor one of a resized job" fails held "has 2 GPUs on n2, serial 3" named
 ok "licences that Slurm takes back once too often are told apart" eval \
 	'restarted 5 && grep -q "^slurm-licences: 0 of toy" found'
 ok "but not of a job that had completed long before" fails restarted 500
+ok "unless it was put back into the queue and has ended since" restarted -20 5
 ok "a row without a start is told apart" eval \
 	'unstarted REQUEUED && grep -q "^slurm-unstarted: job 4" found'
 ok "but not that of a shape" fails unstarted RESIZING
