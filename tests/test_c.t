@@ -126,6 +126,76 @@ twice_is_refused() {
 			twice.out
 }
 
+# ---- little memory, and a last save that fails ----
+
+cat >big.c <<'END'
+#include <pollux.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { MB = 64 };
+
+/* 64 MB of weights. With "full" the disk is, before the end. */
+int main(int argc, char **argv)
+{
+	const struct rlimit full = { 4096, 4096 };
+	float *weights = calloc(MB, 1 << 20);
+	const struct pollux_tensor tensor = {
+		.name = "weights",
+		.data = weights,
+		.type = POLLUX_F32,
+		.dims = 1,
+		.shape = { MB << 18 },
+	};
+	struct pollux_config config;
+	struct pollux_pass pass;
+	struct pollux *p;
+	float gradient = 0;
+	int more;
+
+	signal(SIGXFSZ, SIG_IGN);
+	pollux_config_init(&config);
+	config.samples = 320;
+	config.checkpoint_dir = "big.d";
+	config.checkpoint_every_s = 0;
+	p = pollux_create(&config);
+	pollux_register(p, &tensor);
+	more = pollux_start(p);
+	while (more >= 0 && (more = pollux_next(p, &pass)) > 0) {
+		more = pollux_reduce(p, &gradient, 1, 0);
+		if (more >= 0 && pass.sync)
+			more = pollux_commit(p);
+		if (pass.step == 3)
+			pollux_checkpoint(p);
+		if (pass.step == 8 && argc > 1 && !strcmp(argv[1], "full"))
+			setrlimit(RLIMIT_FSIZE, &full);
+	}
+	if (more < 0)
+		fprintf(stderr, "big: %s\n", pollux_error(p));
+	pollux_destroy(p);
+	return more < 0;
+}
+END
+
+# Not enough for each of the threads that write; but for one.
+saves_in_little_memory() {
+	build "$c" big.c && rm -rf big.d &&
+		(ulimit -v 190000 && exec ./big) && ls -d big.d/step-*10
+}
+
+# The last save fails, the one before is what the next start goes on from.
+last_good_stands() {
+	rm -rf big.d
+	fails ./big full 2>big.err || return 1
+	cat big.err
+	grep 'big: cannot save step 10 in .*; the checkpoint of step 4 stands' \
+		big.err && ./big 2>big.err && grep 'restored step 4' big.err
+}
+
 # ---- C++ ----
 
 cat >throws.cc <<'END'
@@ -315,6 +385,8 @@ else
 	without "so has one that initialises and finalises MPI" mpicc
 	without "under a launcher the second is refused in a sentence" mpicc
 fi
+ok "it saves with little memory left (ulimit -v)" saves_in_little_memory
+ok "a last save that fails leaves the one before, and says so" last_good_stands
 if [ -n "$cxx" ]; then
 	ok "what a C++ callback throws ends the process with its message" \
 		all_throw

@@ -10,7 +10,7 @@ cd "$WORK" || exit 1
 run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
-plan 31
+plan 33
 
 samples=5000
 train="pollux-train --samples=$samples --batch=256 --max-batch=256
@@ -146,6 +146,35 @@ deaf_is_let_be() {
 		grep -q 'it cannot be resized (yet)' refused.txt && ends_with 0
 }
 
+# mpirun would wait for whoever holds the rank's output.
+child_is_not_waited_for() {
+	local begun=$SECONDS child
+	pollux-launch --local --name=job -d left bash -c \
+		'echo here; sleep 300 & echo $! >child' >out 2>err
+	local code=$?
+	child=$(cat child)
+	echo "exit code $code after $((SECONDS - begun)) s"
+	kill "$child" && [ $code -eq 0 ] && grep -x here out &&
+		[ $((SECONDS - begun)) -lt 100 ]
+}
+
+# Asked while it trains, then it ends: its launcher does not hear what follows.
+end_is_told() {
+	pollux-launch --local --name=job -n 1 -d brief \
+		pollux-train --samples=500 --epochs=9999 >out 2>err &
+	launcher=$!
+	wait_until 'trains_on 1' 20 || return 1
+	tell --resize=2 >resize.txt 2>&1 &
+	local request=$!
+	kill -KILL "$launcher"
+	fails wait "$request" && cat resize.txt
+	grep -q 'asked, but the job has ended meanwhile' resize.txt ||
+		grep -q 'no job called job runs here' resize.txt ||
+		return 1
+	refused tell --resize=1 &&
+		grep -q 'no job called job runs here.*: it has ended' refused.txt
+}
+
 # Counts to $1 in steps of 50 ms, saves on the signal $2: no libpollux.
 cat >count.sh <<'END'
 n=$(cat "$POLLUX_CHECKPOINT_DIR/count" 2>/dev/null || echo 0)
@@ -260,6 +289,8 @@ ok "or by another signal, and another exit code" \
 	counted --on-resize=signal:TERM,grace=5,exit=9 TERM 9
 ok "one that knows neither is let be" deaf_is_let_be
 ok "and ended at once when its launcher is told to end" deaf_ends_soon
+ok "a child that a rank leaves behind holds nobody up" child_is_not_waited_for
+ok "who asks for a resize is told that the job has ended" end_is_told
 ok "ranks find torchrun's environment" torch_sees
 ok "a failure is told with its last lines, and its exit code" fails_as_it_did
 ok "without mpirun it says what to install" no_mpirun

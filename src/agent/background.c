@@ -224,10 +224,7 @@ static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 	end_touch(s);
 	if (s->image_bytes >= bytes)
 		return s->image;
-	if (s->image)
-		munmap(s->image, s->image_bytes);
-	s->image = NULL;
-	s->image_bytes = 0;
+	(void) plx_background_forget(s);
 	/* All ranks of this node do the same now. */
 	if ((double) bytes * p->coll->local_ranks > room)
 		return NULL;
@@ -241,6 +238,17 @@ static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 	s->image = image;
 	s->image_bytes = bytes;
 	return image;
+}
+
+bool plx_background_forget(struct plx_store *store)
+{
+	end_touch(store);
+	if (!store->image)
+		return false;
+	munmap(store->image, store->image_bytes);
+	store->image = NULL;
+	store->image_bytes = 0;
+	return true;
 }
 
 void plx_background_prepare(struct pollux *p)
@@ -369,7 +377,6 @@ void plx_background_release(struct plx_store *store)
 {
 	struct plx_background *b = &store->background;
 
-	end_touch(store);
 	b->stop = true;
 	if (b->begun)
 		pthread_join(b->thread, NULL);
@@ -377,7 +384,5 @@ void plx_background_release(struct plx_store *store)
 	if (b->pending)
 		plx_job_release(&b->job);
 	b->pending = false;
-	if (store->image)
-		munmap(store->image, store->image_bytes);
-	store->image = NULL;
+	(void) plx_background_forget(store);
 }

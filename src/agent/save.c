@@ -106,8 +106,7 @@ void plx_store_note(struct pollux *p, const struct plx_outcome *outcome)
 	if (s->has_newest)
 		plx_say(p,
 			"cannot save step %" PRIu64 " in %.120s: %s; the "
-			"checkpoint of step %" PRIu64 " stands, training goes "
-			"on",
+			"checkpoint of step %" PRIu64 " stands",
 			outcome->step, p->folder, outcome->err.text, s->newest);
 	else
 		plx_say(p, "cannot save step %" PRIu64 " in %.120s: %s",
@@ -231,6 +230,19 @@ void plx_outcome_fill(struct plx_outcome *outcome, const struct plx_job *job,
 	snprintf(outcome->left, sizeof(outcome->left), "%s", job->tmp);
 }
 
+/* What the program is told, should it have to end with that. */
+static void fail_save(struct pollux *p, const struct plx_outcome *o)
+{
+	char stands[64] = "";
+
+	if (o->stands)
+		snprintf(stands, sizeof(stands),
+			 "; the checkpoint of step %" PRIu64 " stands",
+			 o->newest);
+	plx_fail(&p->err, "cannot save step %" PRIu64 " in %.80s: %.100s%s",
+		 o->step, p->folder, o->err.text, stands);
+}
+
 static int save_now(struct pollux *p, struct plx_job *job, double begin_s)
 {
 	const struct plx_coll_ops *ops = p->coll->ops;
@@ -239,6 +251,11 @@ static int save_now(struct pollux *p, struct plx_job *job, double begin_s)
 	int rc;
 
 	plx_job_write(job);
+	/* Perhaps for want of memory that only a copy would need. */
+	if (job->report.rc < 0 && plx_background_forget(p->store)) {
+		job->report.rc = 0;
+		plx_job_write(job);
+	}
 	if (p->coll->rank == 0)
 		reports = calloc((size_t) p->coll->ranks, sizeof(*reports));
 	if (p->coll->rank == 0 && !reports) {
@@ -252,6 +269,8 @@ static int save_now(struct pollux *p, struct plx_job *job, double begin_s)
 				 plx_job_commit(job, reports, &p->store->fence,
 						&outcome.err));
 		outcome.seconds = plx_now_s() - begin_s;
+		outcome.stands = p->store->has_newest;
+		outcome.newest = p->store->newest;
 		plx_store_note(p, &outcome);
 	}
 	free(reports);
@@ -259,8 +278,7 @@ static int save_now(struct pollux *p, struct plx_job *job, double begin_s)
 	    ops->spread(p->coll, &outcome, sizeof(outcome), &p->err) < 0)
 		return POLLUX_ECOMM;
 	if (outcome.rc)
-		plx_fail(&p->err, "cannot save in %.120s: %s", p->folder,
-			 outcome.err.text);
+		fail_save(p, &outcome);
 	return outcome.rc;
 }
 

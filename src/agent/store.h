@@ -28,6 +28,8 @@ struct plx_outcome {
 	size_t bytes;		    /* of the state */
 	double seconds;		    /* from its begin to its commit */
 	char left[PLX_FOLDER_NAME]; /* what a failed one may have left behind */
+	bool stands;		    /* there is one before it, ... */
+	uint64_t newest;	    /* ... of this step */
 	struct plx_error err;
 };
 
@@ -102,6 +104,9 @@ void plx_store_tag(const struct plx_store *store, const char *kind,
 void plx_store_note(struct pollux *p, const struct plx_outcome *outcome);
 
 /* ---- background.c ---- */
+
+/* Give the room for a copy back. False: there is none. */
+bool plx_background_forget(struct plx_store *store);
 
 /* Begin the one that is in store->background.job. */
 void plx_background_begin(struct pollux *p);

@@ -87,14 +87,11 @@ static void *worker(void *arg)
 	unsigned char *buffer = aligned_alloc(HUGE_PAGE, PLX_CHUNK);
 	uint64_t chunk;
 
-	if (!buffer) {
-		plx_fail(&why, "cannot get %d MB of memory",
-			 (int) (PLX_CHUNK >> 20));
-		note_failure(run, &why);
-	}
+	/* One that has memory is enough. */
+	if (!buffer)
+		return NULL;
 	/* As few page faults as can be. */
-	if (buffer)
-		madvise(buffer, PLX_CHUNK, MADV_HUGEPAGE);
+	madvise(buffer, PLX_CHUNK, MADV_HUGEPAGE);
 	while (take_chunk(run, &chunk)) {
 		if (run->work(run, chunk, buffer, &why) < 0)
 			note_failure(run, &why);
@@ -115,6 +112,9 @@ int plx_run_work(struct plx_run *run, struct plx_error *err)
 	worker(run);
 	while (begun > 0)
 		pthread_join(threads[--begun], NULL);
+	if (!run->failed && run->next < run->chunks)
+		return plx_fail(err, "cannot get %d MB of memory",
+				(int) (PLX_CHUNK >> 20));
 	return run->failed ? plx_fail(err, "%s", run->err.text) : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -69,8 +70,10 @@ static int open_signals(struct plx_rank *rank, sigset_t *before,
 }
 
 /*
- * A log takes all output. Without one, stdout stays what srun or mpirun made
- * it, which costs nothing; what a program says when it fails is on stderr.
+ * A log takes all output. Without one, stdout stays what srun made it, which
+ * costs nothing; what a program says when it fails is on stderr. mpirun waits
+ * for as long as anybody holds its end, also a child that the program has left
+ * behind; so there it goes through us.
  */
 static int open_pipes(struct plx_rank *rank, int ends[2], struct plx_error *err)
 {
@@ -83,7 +86,7 @@ static int open_pipes(struct plx_rank *rank, int ends[2], struct plx_error *err)
 			.to = i ? STDERR_FILENO : STDOUT_FILENO,
 			.tail = &rank->tail,
 		};
-		if (i == 0 && rank->log < 0)
+		if (i == 0 && rank->log < 0 && !getenv("OMPI_COMM_WORLD_RANK"))
 			continue;
 		if (pipe2(both, O_CLOEXEC) < 0)
 			return plx_fail(err, "cannot make a pipe: %s",

@@ -112,8 +112,9 @@ static int resize(const char *path, int ranks, struct plx_error *err)
 		nanosleep(&pause, NULL);
 		settled = is_settled(path, ranks, err);
 	}
+	/* It was there to be asked. */
 	if (settled < 0)
-		return -1;
+		return plx_fail(err, "asked, but the job has ended meanwhile");
 	if (!settled)
 		return plx_fail(err,
 				"asked, but after %g s it does not train on "

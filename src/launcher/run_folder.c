@@ -264,6 +264,9 @@ int plx_run_find(const char *job, char path[PLX_RUN_PATH],
 		return 0;
 	if (!others[0])
 		return plx_fail(
-			err, "no job that you started with --local runs here");
+			err,
+			"no job called %.64s runs here, or any other that you "
+			"started with --local: it has ended, or never began",
+			job);
 	return plx_fail(err, "no job is called %s; there is:%s", job, others);
 }
