@@ -175,6 +175,37 @@ given_anew() {
 	! grep -q "^sacct: job 7" found && grep -q "^slurm-unsaved: job 7" found
 }
 
+# torn_early SECONDS: job 4 loses a node so long after it was started on three
+# GPUs, and the plugin had not seen it yet.
+torn_early() {
+	healthy
+	{
+		echo "$(stamp 1789999996) sched: Allocate JobId=4 NodeList=n[1-2] #CPUs=3"
+		echo "$(stamp $((1789999996 + $1))) error: Removing failed node n1 from JobId=4"
+		cat log
+	} >log.new
+	mv log.new log
+	echo "4|RESIZING|gres/gpu=3|1789999996|$((1789999996 + $1))" >>sacct
+	look >found
+}
+
+# suspended_again WHEN: job 4 was suspended at 1790000100 and cancelled 390 s
+# later. slurmctld was killed at WHEN; the job was suspended up to 1790000500.
+suspended_again() {
+	healthy
+	{
+		echo "$(stamp 1789999000) slurmctld version 22.05.8 started on cluster x"
+		echo "$(stamp 1790000100) _slurm_rpc_suspend(suspend) for 4 usec=9"
+		echo "$(stamp 1790000490) sched/pollux: JobId=4 held 2 GPUs on n2 from 1790000000 to 1790000100: 200 GPU-seconds"
+		echo "$(stamp "$1") debug:  anything"
+		echo "$(stamp $(($1 + 1))) slurmctld version 22.05.8 started on cluster x"
+		cat log
+	} >log.new
+	mv log.new log
+	sed -i '/^4|/s/0500$/0100/' sacct
+	look >found
+}
+
 # submitted FILE: job 3 was, and is in that file alone.
 submitted() {
 	healthy
@@ -311,7 +342,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 43))
+plan $((${#cases[@]} + 47))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -339,6 +370,12 @@ ok "but not one that it knew again" fails forgotten 5 1790000008
 ok "or must have known" fails forgotten 4 1790000002
 ok "nor are rows of a rigid job missed that got its number" given_anew 6
 ok "unless it was known again" fails given_anew 7
+ok "a job that is suspended again since slurmctld was killed is told apart" \
+	eval 'suspended_again 1790000491 && grep -qE "^slurm-(susp|unsav).*: job 4" found'
+ok "but not if it was saved that it was cancelled" \
+	fails suspended_again 1790000498
+ok "a shape that was over before the plugin saw it is in no log" torn_early 1
+ok "but not if it had the time to" fails torn_early 3
 ok "a job that was held is asked for by number" submitted named
 ok "a job that ended while suspended is told apart" eval \
 	'ended_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
