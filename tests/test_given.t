@@ -266,6 +266,52 @@ doctor_reads() {
 	[ $rc -eq 0 ] || grep '^wrong  *package .*No module named .pollux' ill.txt
 }
 
+# ---- a rehearsal ----
+
+# rehearse SCRIPT: what it says is in said.txt
+rehearse() {
+	mkdir -p "$WORK/rehearsal" && cd "$WORK/rehearsal" || return 1
+	EPOCHS=100000 POLLUX_REHEARSAL_WAIT=$((30 * POLLUX_PATIENCE)) \
+		pollux-launch --local --rehearse "$python" "$1" >said.txt 2>&1
+	local rc=$?
+	cat said.txt
+	return $rc
+}
+
+rehearsed() {
+	rehearse "$bindings/examples/train.py" &&
+		grep '^ready$' said.txt && ! grep '^problem' said.txt &&
+		grep 'loss over the first [0-9]* steps: .* on one rank' said.txt &&
+		! ls -d pollux-* "${TMPDIR:-/tmp}"/pollux-rehearsal-*
+}
+
+# Each rank's loss counts as often as there are ranks.
+rehearsed_apart() {
+	mkdir -p "$WORK/rehearsal" &&
+		sed 's/pollux.backward(loss)/pollux.backward(loss * pollux.world_size())/' \
+			"$bindings/examples/train.py" >"$WORK/rehearsal/apart.py"
+	fails rehearse apart.py &&
+		grep '^problem: loss over .* the ranks train something else$' said.txt
+}
+
+# It reads what only its first start has written.
+rehearsed_broken() {
+	mkdir -p "$WORK/rehearsal"
+	{
+		echo "import os"
+		echo "if os.environ['POLLUX_GENERATION'] != '1':"
+		echo "    raise ValueError('never twice')"
+		cat "$bindings/examples/train.py"
+	} >"$WORK/rehearsal/broken.py"
+	fails rehearse broken.py &&
+		grep '^problem: .*ValueError: never twice$' said.txt
+}
+
+rehearsed_other() {
+	fails pollux-launch --local --rehearse true 2>&1 |
+		grep 'rehearse is for scripts of Python'
+}
+
 ok "a local job and its folder are called after the script" named_by_script
 ok "a script that has been trained says so, and how to begin anew" says_trained
 ok "without its folder it begins anew" trains_when_told
@@ -292,4 +338,8 @@ else
 	skip "a venv finds the package that is linked into it" "no python3-venv"
 fi
 ok "pollux-doctor reads a script" doctor_reads
+ok "a script that comes through a rehearsal is ready" rehearsed
+ok "one that trains something else on two ranks is found out" rehearsed_apart
+ok "so is one that cannot be started twice" rehearsed_broken
+ok "a program that is no script of Python's is refused" rehearsed_other
 plan "$tap_count"

@@ -23,6 +23,7 @@
 #include "wire/dir.h"
 #include "wire/env.h"
 
+#define REHEARSE_MAX 1024	 /* words of a command line */
 #define NUMBERS_MAX  99		 /* of folders after the same program */
 #define HIGHEST_STEP 0xfffffff0U /* above: batch, interactive, extern */
 
@@ -196,6 +197,28 @@ static int run_here(struct plx_command *command, int *code,
 	return rc;
 }
 
+/* The Python of the script has the package that does it. Not to return. */
+static int rehearse(char *const program[], struct plx_error *err)
+{
+	const char *slash = strrchr(program[0], '/');
+	char *args[REHEARSE_MAX] = { program[0], (char *) "-m",
+				     (char *) "pollux.rehearse" };
+	int n = 3;
+
+	if (strncmp(slash ? slash + 1 : program[0], "python", 6) != 0)
+		return plx_fail(err, "--rehearse is for scripts of Python: "
+				     "pollux-launch --local --rehearse python3 "
+				     "train.py");
+	for (int i = 0; program[i]; i++) {
+		if (n == REHEARSE_MAX - 1)
+			return plx_fail(err, "--rehearse: more than %d words",
+					REHEARSE_MAX - 4);
+		args[n++] = program[i];
+	}
+	execvp(args[0], args);
+	return plx_fail(err, "cannot run %.100s: %s", args[0], strerror(errno));
+}
+
 static int leave_out_torchrun(struct plx_settings *s, char ***plain,
 			      struct plx_error *err)
 {
@@ -233,6 +256,8 @@ int main(int argc, char **argv)
 	if (slurm_number("SLURM_PROCID", &rank) && rank != 0)
 		return EXIT_SUCCESS;
 	if (leave_out_torchrun(&command.settings, &plain, &err) < 0)
+		goto done;
+	if (command.rehearse && rehearse(command.settings.program, &err) < 0)
 		goto done;
 	rc = command.local ? run_here(&command, &code, &err)
 			   : run_in_job(&command, &code, &err);

@@ -59,6 +59,7 @@ enum {
 	KEY_STATUS,
 	KEY_CHECKPOINT,
 	KEY_STOP,
+	KEY_REHEARSE,
 };
 
 /* clang-format off */
@@ -123,6 +124,9 @@ static const struct argp_option options[] = {
 	  "Run on this machine, through mpirun", 0 },
 	{ "ranks", KEY_RANKS, "N", 0,
 	  "Ranks to begin with (default: one a GPU, or 1)", 0 },
+	{ "rehearse", KEY_REHEARSE, NULL, 0,
+	  "Try a Python script for a minute: resizes, a lost rank; says "
+	  "\"ready\", or a line a problem", 0 },
 	{ "params", KEY_PARAMS, "KEY=VALUE,...", 0,
 	  "Limits, as in --scheduler-params", 0 },
 	{ "name", KEY_NAME, "NAME", 0,
@@ -319,6 +323,9 @@ static bool parse_local(int key, char *arg, struct argp_state *state)
 	case KEY_LOCAL:
 		command->local = true;
 		break;
+	case KEY_REHEARSE:
+		command->rehearse = true;
+		break;
 	case KEY_RANKS:
 		command->ranks =
 			read_count(state, "ranks", arg, 1, PLX_GPUS_MAX);
@@ -367,6 +374,8 @@ static void check(struct argp_state *state)
 				  "--checkpoint or --stop");
 	if (!command->request && !command->settings.program)
 		argp_error(state, "no PROGRAM to run");
+	if (command->rehearse && !command->local)
+		argp_error(state, "--rehearse goes with --local");
 	if (!command->local && (command->ranks || command->params))
 		argp_error(state, "-n and --params are for --local; in a Slurm "
 				  "job the scheduler decides");

@@ -27,6 +27,7 @@ struct plx_command {
 	bool bind;		      /* ranks to processors */
 	double grace_s;		      /* of --on-resize, <0: not given */
 	bool local;
+	bool rehearse;	    /* by the Python package, of a script of Python's */
 	int ranks;	    /* local: to begin with, 0: default */
 	const char *name;   /* of the local job, NULL: default */
 	const char *params; /* local: as --scheduler-params, NULL: none */

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
-from . import ending, environment, library
+from . import ending, environment, library, rehearsal
 from .buckets import Bucket, Buckets
 from .handle import Handle
 from .library import Error
@@ -75,6 +75,7 @@ class Run:
         self._loss: Any = 0.0  # a number or a tensor of one
         self._over = False  # pollux_next() has said so
         atexit.register(self._at_exit)
+        rehearsal.begin()
 
     # Who takes part.
 
@@ -167,6 +168,7 @@ class Run:
         if lr > 0:
             config["lr"] = lr
         config.update(self._loader.config())
+        rehearsal.fix(config)
         return config
 
     def _choose_device(self) -> None:
@@ -268,6 +270,7 @@ class Run:
             self._gather_metrics()
             self._handle.commit()
             self._follow()
+            rehearsal.step(self)
 
     def _gather_metrics(self) -> None:
         """Before the step counts: what it has added goes with it."""
@@ -283,7 +286,10 @@ class Run:
 
     def epoch_is_over(self, epoch: int) -> bool:
         """Without asking for a batch: a checkpoint may be taken there."""
-        return self._handle.info().epoch != epoch
+        over = self._handle.info().epoch != epoch
+        if over:
+            rehearsal.between(self)
+        return over
 
     def _follow(self) -> None:
         for scheduler in self._schedulers:
@@ -376,6 +382,7 @@ class Run:
     @contextlib.contextmanager
     def evaluation(self) -> Iterator[None]:
         """What is looked at is no sample of the training."""
+        rehearsal.between(self)
         self._evaluating += 1
         try:
             yield

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT
+"""pollux-launch --local --rehearse: does a script come through it all?
+
+    python3 -m pollux.rehearse PROGRAM ARGUMENTS...
+
+Runs it for about a minute, in a folder of its own: at the size that the
+script wants on one rank, the same on two, then fewer and more ranks, one that
+is killed, and a resize at the end of an epoch. "ready", or a line a problem.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional
+
+from . import rehearsal
+
+STEPS = 20  # whose losses are compared
+APART = 0.1  # as a part: more, and two ranks train something else
+WAIT_S = float(os.environ.get("POLLUX_REHEARSAL_WAIT", 60))
+LOOK_S = 0.2
+
+
+class Problem(Exception):
+    """One line about what does not work."""
+
+
+class Job:
+    """The script under pollux-launch --local, in a folder of its own."""
+
+    def __init__(self, program: List[str], ranks: int, folder: str) -> None:
+        self._folder = folder
+        self.name = "rehearsal-%d-%d" % (os.getpid(), ranks)
+        os.makedirs(folder)
+        self._said = open(os.path.join(folder, "said"), "w+b")
+        self._launcher = subprocess.Popen(
+            ["pollux-launch", "--local", "--name=" + self.name, "-n",
+             str(ranks), "--params=min=1,max=2", "--no-progress", "-d",
+             os.path.join(folder, "run"), *program],
+            stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said,
+            env={**os.environ, rehearsal.VARIABLE: folder})
+
+    def said(self) -> List[str]:
+        with open(os.path.join(self._folder, "said"), "rb") as file:
+            return file.read().decode(errors="replace").splitlines()
+
+    def losses(self) -> Dict[int, float]:
+        """By step; of one that was trained again, what came last."""
+        try:
+            with open(os.path.join(self._folder, rehearsal.LOSSES)) as file:
+                pairs = [line.split() for line in file]
+        except FileNotFoundError:
+            return {}
+        return {int(p[0]): float(p[1]) for p in pairs if len(p) == 2}
+
+    def between(self) -> int:
+        """How often no step was under way so far."""
+        try:
+            return os.path.getsize(os.path.join(self._folder,
+                                                rehearsal.BETWEEN))
+        except FileNotFoundError:
+            return 0
+
+    def tell(self, request: str) -> str:
+        done = subprocess.run(["pollux-launch", "--job=" + self.name,
+                               request], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        return done.stdout.decode(errors="replace").strip()
+
+    def last_words(self, otherwise: str) -> str:
+        """The most telling of what was said."""
+        errors = [line.strip() for line in self.said() if "Error" in line]
+        return errors[-1] if errors else otherwise
+
+    def _last(self) -> str:
+        lines = [line.strip() for line in self.said() if line.strip()]
+        return lines[-1] if lines else "it said nothing"
+
+    def wait(self, what: str, so: Callable[[], bool],
+             wait_s: float = WAIT_S) -> None:
+        until = time.monotonic() + wait_s
+        while not so():
+            if self._launcher.poll() is not None:
+                if self._launcher.returncode == 0:
+                    raise Problem("the training ends before %s: rehearse it "
+                                  "with more epochs" % what)
+                raise Problem("the job ends before %s: %s"
+                              % (what, self.last_words(self._last())))
+            if time.monotonic() > until:
+                raise Problem("waited %.0f s for %s: %s"
+                              % (wait_s, what, self.last_words(self._last())))
+            time.sleep(LOOK_S)
+
+    def trains(self, ranks: int) -> bool:
+        status = self.tell("--status")
+        return "%d rank" % ranks in status and "training" in status
+
+    def wait_for_steps(self, count: int, what: str) -> None:
+        """So many more steps."""
+        last = max(self.losses(), default=0)
+        self.wait(what, lambda: max(self.losses(), default=0) >= last + count)
+
+    def resize(self, ranks: int, when: str = "") -> None:
+        what = "%d rank%s%s" % (ranks, "s" * (ranks > 1), when)
+        said = self.tell("--resize=%d" % ranks)
+        if "it has %d rank" % ranks not in said:
+            raise Problem("no resize to %s: %s"
+                          % (what, self.last_words(said)))
+        self.wait("training on " + what, lambda: self.trains(ranks))
+        self.wait_for_steps(2, "a step on " + what)
+
+    def ranks(self) -> Iterator[int]:
+        """Process numbers of what pollux-rank has started."""
+        below = _children()
+        shims = [pid for mpirun in below.get(self._launcher.pid, ())
+                 for pid in below.get(mpirun, ())]
+        return (rank for shim in shims for rank in below.get(shim, ()))
+
+    def kill_one(self) -> None:
+        # Those before the resize may take a moment to leave.
+        self.wait("two ranks", lambda: len(list(self.ranks())) == 2)
+        os.kill(list(self.ranks())[-1], signal.SIGKILL)
+        self.wait("a restart after a rank was killed", lambda: any(
+            "restart 1 of" in line for line in self.said()))
+        self.wait("training after a rank was killed",
+                  lambda: self.trains(2))
+        self.wait_for_steps(2, "a step after a rank was killed")
+
+    def stop(self) -> None:
+        self.tell("--stop")
+        try:
+            code = self._launcher.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            raise Problem("it does not stop within %.0f s" % WAIT_S) from None
+        if code:
+            raise Problem("told to stop it ends with code %d: %s"
+                          % (code, self.last_words(self._last())))
+
+    def end(self) -> None:
+        """Whatever state it is in."""
+        for _ in range(2):  # the second one kills its ranks
+            if self._launcher.poll() is None:
+                self._launcher.terminate()
+                try:
+                    self._launcher.wait(WAIT_S)
+                except subprocess.TimeoutExpired:
+                    continue
+        if self._launcher.poll() is None:
+            self._launcher.kill()
+            self._launcher.wait()
+        self._said.close()
+
+
+def _children() -> Dict[int, List[int]]:
+    """Of each process."""
+    below: Dict[int, List[int]] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name) as file:
+                parent = int(file.read().rsplit(")", 1)[1].split()[1])
+        except (OSError, IndexError, ValueError):
+            continue
+        below.setdefault(parent, []).append(int(name))
+    return below
+
+
+def _compare(alone: Dict[int, float], together: Dict[int, float]) -> None:
+    """The same batch, on one rank and on two."""
+    steps = [s for s in sorted(alone) if s in together][:STEPS]
+    if not steps:
+        raise Problem("no step was seen on one rank and on two")
+    one = sum(alone[s] for s in steps) / len(steps)
+    two = sum(together[s] for s in steps) / len(steps)
+    said = "loss over the first %d steps: %.4g on one rank, %.4g on two" \
+        % (len(steps), one, two)
+    print("pollux: " + said, flush=True)
+    if not abs(one - two) <= APART * max(abs(one), abs(two)):
+        raise Problem(said + ": the ranks train something else")
+
+
+def _told(job: Job) -> List[str]:
+    """What libpollux itself found wrong meanwhile."""
+    return [line.strip() for line in job.said()
+            if "differs between rank" in line or "has other " in line]
+
+
+def _act(job: Job, problems: List[str], act: Callable[[], Any]) -> bool:
+    """One part of it; False where the job is gone."""
+    try:
+        act()
+        return True
+    except Problem as problem:
+        problems.append(str(problem))
+        return False
+
+
+def _at_a_boundary(job: Job) -> None:
+    """A resize where an epoch ends, which is where validation begins."""
+    before = job.between()
+    try:
+        job.wait("the end of an epoch", lambda: job.between() > before)
+    except Problem as problem:
+        if "waited" not in str(problem):
+            raise
+        print("pollux: no epoch ended within %.0f s: a resize during "
+              "validation is not rehearsed" % WAIT_S, flush=True)
+        return
+    job.resize(1, ", asked for at the end of an epoch")
+
+
+def _enough(job: Job) -> None:
+    """Of steps that take long, fewer."""
+    begun = time.monotonic()
+
+    def enough() -> bool:
+        count = len(job.losses())
+        return count >= STEPS or (
+            count >= 3 and time.monotonic() - begun > WAIT_S / 3)
+    job.wait("its first steps", enough)
+
+
+def rehearse(program: List[str], folder: str) -> List[str]:
+    """The problems, a line each."""
+    problems: List[str] = []
+    alone = Job(program, 1, os.path.join(folder, "one"))
+    try:
+        _act(alone, problems, lambda: _enough(alone)) and \
+            _act(alone, problems, alone.stop)
+    finally:
+        alone.end()
+    if problems:
+        return problems
+    job = Job(program, 2, os.path.join(folder, "two"))
+    try:
+        for act in (lambda: _enough(job),
+                    lambda: _compare(alone.losses(), job.losses()),
+                    lambda: job.resize(1), lambda: job.resize(2),
+                    job.kill_one, lambda: job.tell("--checkpoint"),
+                    lambda: _at_a_boundary(job), job.stop):
+            if not _act(job, problems, act):
+                break
+        problems += _told(job)
+    finally:
+        job.end()
+    return problems
+
+
+def main(program: Optional[List[str]] = None) -> int:
+    program = sys.argv[1:] if program is None else program
+    if not program:
+        print("usage: python3 -m pollux.rehearse PROGRAM ARGUMENTS...",
+              file=sys.stderr)
+        return 2
+    print("pollux: rehearsing, about a minute: %s" % " ".join(program),
+          flush=True)
+    folder = tempfile.mkdtemp(prefix="pollux-rehearsal-")
+    try:
+        problems = rehearse(program, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    for problem in problems:
+        print("problem: " + problem)
+    if not problems:
+        print("ready")
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
