@@ -22,12 +22,13 @@ export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
 
 options=()
+script=$bindings/tests/ending.py
 
 # train WHAT [ARGUMENT...]: two ranks to their end; all they print is in `out`.
 train() {
 	rm -rf ckpt out
 	timeout 300 pollux-launch --local --name=job -n 2 -d ckpt \
-		"${options[@]}" "$python" "$bindings/tests/ending.py" "$@" \
+		"${options[@]}" "$python" "$script" "$@" \
 		>out 2>&1 </dev/null
 	local rc=$?
 	cat out
@@ -129,6 +130,27 @@ late_is_named() {
 	says "no step for 1.* s, rank 1 on .* works on step 6 since 1.* s: the ranks hang"
 }
 
+# Whoever edits the script while it trains.
+edit_is_survived() {
+	options=()
+	script=$WORK/edited.py
+	cp "$bindings/tests/ending.py" "$script"
+	begin validate 20
+	wait_until 'says "rank 1 validates"' 20 || return
+	echo 'this is no Python' >>"$script"
+	fails pollux-launch --job=job --resize=3 2>refused &&
+		grep -q 'it keeps its 2 ranks: new ranks fail' refused &&
+		ends_with 0 && says "rank 1 has validated epoch 2" &&
+		starts 0 3 && says "cannot be resized: new ranks fail: \
+SyntaxError: invalid syntax (these train on)"
+}
+
+change_is_told() {
+	cat out
+	[ "$(grep -c "edited.py has been changed since the training began" \
+		out)" -eq 1 ]
+}
+
 ok "an exception of one rank at the end of an epoch ends the job" \
 	ends_once raise "ValueError: the second epoch went wrong"
 ok "its traceback is shown once" told_once
@@ -144,4 +166,7 @@ ok "a resize waits for a validation" resize_waits
 ok "also one without a handover" resize_waits --no-prewarm
 ok "--stop waits for it, too" stop_waits
 ok "a second one does not" stop_twice_does_not
+export PYTHONPATH=$PYTHONPATH:$bindings/tests
+ok "a script that is broken while it trains does not end it" edit_is_survived
+ok "that it was changed is told once" change_is_told
 plan "$tap_count"

@@ -26,6 +26,20 @@ static const char *const words[] = {
 	"CUDA_ERROR_SYSTEM_NOT_READY",
 };
 
+static const char *const crowded[] = {
+	"out of memory",
+	"OutOfMemory",
+	"MemoryError",
+	"Cannot allocate memory",
+	"can't allocate memory",
+	"No space left",
+	"busy or unavailable",
+	"cudaErrorDevicesUnavailable",
+	"already in use",
+	"Resource temporarily unavailable",
+	"is taken by another program",
+};
+
 bool plx_blame_is_new(const struct plx_layout *shape,
 		      const struct plx_layout *good)
 {
@@ -36,13 +50,23 @@ bool plx_blame_is_new(const struct plx_layout *shape,
 	return false;
 }
 
-bool plx_blame_gpu(const char *lines)
+static bool has_one(const char *lines, const char *const *list, size_t count)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strstr(lines, words[i]))
+	for (size_t i = 0; i < count; i++) {
+		if (strstr(lines, list[i]))
 			return true;
 	}
 	return false;
+}
+
+bool plx_blame_gpu(const char *lines)
+{
+	return has_one(lines, words, sizeof(words) / sizeof(words[0]));
+}
+
+bool plx_blame_crowd(const char *lines)
+{
+	return has_one(lines, crowded, sizeof(crowded) / sizeof(crowded[0]));
 }
 
 bool plx_blame_itself(const struct plx_exit *how)

@@ -37,6 +37,12 @@ bool plx_blame_itself(const struct plx_exit *how);
 bool plx_blame_is_new(const struct plx_layout *shape,
 		      const struct plx_layout *good);
 
+/*
+ * Do they tell that two generations of ranks do not go together, on a GPU, in
+ * memory or at a port? One after the other they may.
+ */
+bool plx_blame_crowd(const char *lines);
+
 /* Do a rank's last words tell of a GPU that is broken? */
 bool plx_blame_gpu(const char *lines);
 

@@ -92,6 +92,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	if (plx_secret_draw(l->key, err) < 0)
 		goto fail;
 	order_step(l);
+	plx_script_note(&l->script, settings->program);
 	plx_limit_init(l);
 	if (!settings->registry)
 		plx_job_setup();

@@ -42,6 +42,7 @@ enum plx_event {
 	PLX_EVENT_READY,    /* the next ranks wait for their turn */
 	PLX_EVENT_HELD,	    /* all ranks hold their state in memory and wait */
 	PLX_EVENT_NO_NEXT,  /* the next ranks are gone, or not to be had */
+	PLX_EVENT_AGAIN,    /* the same, they may be started once more */
 	PLX_EVENT_SICK,	    /* the same, for a node that is new to the job */
 	PLX_EVENT_RESUMED,  /* ranks that waited train on */
 	PLX_EVENT_SAVED,    /* all ranks left after saving */

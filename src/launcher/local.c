@@ -36,6 +36,7 @@ struct plx_local {
 	struct plx_registry registry;
 	pthread_mutex_t mutex; /* protects all that follows */
 	int has;	       /* ranks that it may run now */
+	int had;	       /* and did before the present target */
 	int wanted;	       /* and after the present target */
 	struct plx_target target;
 	char status[PLX_FIELDS_MAX];
@@ -108,6 +109,17 @@ static void follow(struct plx_local *local, const struct plx_status *status)
 
 	if (status->ack != target->serial)
 		return;
+	/* Its next ranks fail, those before them train on. */
+	if (status->failed.is && status->failed.serial == target->serial) {
+		if (target->state == PLX_TARGET_REFUSED)
+			return;
+		local->has = local->had;
+		target->state = PLX_TARGET_REFUSED;
+		snprintf(target->why, sizeof(target->why),
+			 "its new ranks fail");
+		wake();
+		return;
+	}
 	if (target->state == PLX_TARGET_ASKED && status->live) {
 		bool shrinks = local->wanted < local->has;
 
@@ -190,6 +202,7 @@ static void ask_resize(struct plx_local *local, int ranks, char *answer,
 		return;
 	}
 	local->wanted = ranks;
+	local->had = local->has;
 	*target = (struct plx_target){ .serial = target->serial + 1,
 				       .state = PLX_TARGET_ASKED,
 				       .nodes = ranks ? 1 : 0,

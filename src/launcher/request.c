@@ -92,6 +92,11 @@ static int is_settled(const char *path, int ranks, struct plx_error *err)
 	plx_field_text(answer, "state", state, sizeof(state));
 	plx_field_text(answer, "phase", phase, sizeof(phase));
 	plx_field_int(answer, "ranks", 0, 1 << 20, &has, NULL);
+	if (!strcmp(state, "refused"))
+		return plx_fail(err,
+				"it keeps its %d rank%s: new ranks fail, its "
+				"output says how",
+				has, has == 1 ? "" : "s");
 	if (has != ranks || !strcmp(state, "asked") || !strcmp(state, "lent"))
 		return 0;
 	return !ranks || !strcmp(phase, "training");

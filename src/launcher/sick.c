@@ -129,6 +129,24 @@ bool plx_sick_next(struct plx_launcher *l)
 	return l->ill.pending;
 }
 
+/* Two starts that end so are enough to know. */
+#define BROKEN_ENOUGH 2
+
+enum plx_event plx_sick_broken(struct plx_launcher *l)
+{
+	const struct plx_exit *how = &l->alien.exit;
+	bool itself =
+		l->alien.has_error || (l->alien.has_exit && !how->signal &&
+				       !plx_blame_crowd(how->lines));
+
+	if (l->stage != PLX_STAGE_WARMING || !l->settings->params || !itself)
+		return PLX_EVENT_NO_NEXT;
+	if (++l->ill.broken < BROKEN_ENOUGH)
+		return PLX_EVENT_AGAIN;
+	l->ill.found.nodes[0] = '\0';
+	return PLX_EVENT_SICK;
+}
+
 bool plx_sick_late(struct plx_launcher *l)
 {
 	if (l->stage != PLX_STAGE_WARMING || !l->next)
@@ -218,6 +236,29 @@ static const char *named(const struct plx_launcher *l)
 				     : "a node that is new to them";
 }
 
+/* The last line of those that it said last. */
+static const char *last_line(const char *lines)
+{
+	const char *last = lines;
+
+	for (const char *c = lines; *c; c++) {
+		if (*c == '\n' && c[1])
+			last = c + 1;
+	}
+	return last;
+}
+
+static void say_broken(const struct plx_launcher *l)
+{
+	const char *line = l->alien.has_error && l->alien.error.why[0]
+				   ? l->alien.error.why
+				   : last_line(l->alien.exit.lines);
+
+	plx_say(l, PLX_NORMAL,
+		"cannot be resized: new ranks fail: %.*s (these train on)",
+		(int) strcspn(line, "\n"), line);
+}
+
 void plx_sick_return(struct plx_launcher *l)
 {
 	l->ill.pending = false;
@@ -225,10 +266,14 @@ void plx_sick_return(struct plx_launcher *l)
 	l->status.failed = l->ill.found;
 	l->deadline_s = plx_now_s() + RETURN_S;
 	plx_handover_call_off(l);
-	plx_say(l, PLX_NORMAL,
-		"the next ranks failed on %s: these train on, and ask for "
-		"their shape on %s back",
-		named(l), l->now->where);
+	if (l->ill.broken)
+		say_broken(l);
+	else
+		plx_say(l, PLX_NORMAL,
+			"the next ranks failed on %s: these train on, and ask "
+			"for their shape on %s back",
+			named(l), l->now->where);
+	l->ill.broken = 0;
 	plx_tell_sick(l, l->ill.found.nodes, true);
 	plx_tell_status(l, plx_now_s());
 	plx_publish(l);
@@ -287,6 +332,7 @@ void plx_sick_trained(struct plx_launcher *l)
 	struct plx_error err;
 
 	ill->spared = 0;
+	ill->broken = 0;
 	ill->pending = false;
 	ill->waits_s = 0;
 	l->status.failed = (struct plx_failed){ 0 };

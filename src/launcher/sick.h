@@ -15,6 +15,7 @@
 #include "core/failed.h"
 #include "core/target.h"
 #include "launcher/generation.h"
+#include "launcher/lifecycle.h"
 
 struct plx_launcher;
 
@@ -24,6 +25,7 @@ struct plx_illness {
 	struct plx_failed found; /* of the generation that ended last */
 	bool none_up;		 /* no rank of it came up on any node */
 	bool pending;		 /* the old ranks are to train on first */
+	int broken;	/* next ranks in a row that ended by themselves */
 	int spared;	/* faults in a row that were not the program's */
 	char last[256]; /* node whose rank failed last in training */
 	double waits_s; /* for another shape until then, 0: not */
@@ -39,6 +41,14 @@ void plx_sick_find(struct plx_launcher *l, const struct plx_generation *g);
  */
 bool plx_sick_next(struct plx_launcher *l);
 bool plx_sick_late(struct plx_launcher *l);
+
+/*
+ * The same where it is for no node: they ended by themselves before they had
+ * joined, and would if they were started when the old ones are gone. At first
+ * they are started once more; then the old ones are to train on. One of
+ * PLX_EVENT_AGAIN and PLX_EVENT_SICK; PLX_EVENT_NO_NEXT: it is not so.
+ */
+enum plx_event plx_sick_broken(struct plx_launcher *l);
 
 /* The ranks that were to train are gone: the same; no fault of theirs then. */
 bool plx_sick_now(struct plx_launcher *l, int code);

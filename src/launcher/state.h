@@ -32,6 +32,7 @@
 #include "launcher/lost.h"
 #include "launcher/pace.h"
 #include "launcher/pauses.h"
+#include "launcher/script.h"
 #include "launcher/sick.h"
 #include "launcher/takeover.h"
 #include "wire/secret.h"
@@ -79,6 +80,7 @@ struct plx_launcher {
 	struct plx_limit limit;
 	struct plx_illness ill;
 	struct plx_lost lost;
+	struct plx_script script;
 	struct plx_hold hold; /* of the folder of checkpoints */
 
 	/* what is told */

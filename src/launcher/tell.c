@@ -63,6 +63,13 @@ static const char *unit_of(const struct plx_launcher *l)
 
 void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g)
 {
+	const char *changed = plx_script_changed(&l->script);
+
+	if (changed)
+		plx_say(l, PLX_NORMAL,
+			"%s has been changed since the training began: ranks "
+			"started from now on run what it is now",
+			changed);
 	/* Later ones are told by what they follow: a resize, a fault. */
 	plx_say(l, g->step.number ? PLX_VERBOSE : PLX_NORMAL,
 		"start %d: %d rank%s on %s", g->step.number,

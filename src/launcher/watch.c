@@ -57,7 +57,11 @@ static void lose_next(struct plx_launcher *l, int code)
 		"%d",
 		code);
 	l->next = NULL;
-	plx_raise(l, plx_sick_next(l) ? PLX_EVENT_SICK : PLX_EVENT_NO_NEXT);
+	/* An error of the program is no node's. */
+	if (!l->alien.has_error && plx_sick_next(l))
+		plx_raise(l, PLX_EVENT_SICK);
+	else
+		plx_raise(l, plx_sick_broken(l));
 }
 
 static void watch_step(struct plx_launcher *l, struct plx_generation *g)

@@ -108,9 +108,20 @@ static void a_broken_gpu_is_told_from_a_broken_program(void **state)
 	assert_false(plx_blame_gpu(""));
 }
 
+/* One generation after the other may do. */
+static void some_last_words_tell_of_a_crowd(void **state)
+{
+	(void) state;
+	assert_true(plx_blame_crowd("RuntimeError: CUDA out of memory. T"));
+	assert_true(plx_blame_crowd("OSError: [Errno 98] Address already in "
+				    "use"));
+	assert_false(plx_blame_crowd("SyntaxError: invalid syntax"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(some_last_words_tell_of_a_crowd),
 		cmocka_unit_test(the_node_is_named_where_it_is_known),
 		cmocka_unit_test(a_broken_gpu_is_told_from_a_broken_program),
 	};

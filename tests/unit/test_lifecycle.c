@@ -172,6 +172,21 @@ static void ranks_train_on_when_the_next_fail_on_a_new_node(void **state)
 	assert_int_equal(PLX_ACTION_RETAIN, did[2]);
 }
 
+/* Their program is broken: it need not end where it still trains. */
+static void next_ranks_that_fail_are_tried_twice(void **state)
+{
+	const enum plx_event events[] = { PLX_EVENT_AGAIN, PLX_EVENT_SICK,
+					  PLX_EVENT_KEPT };
+	enum plx_action did[3];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_TRAINING,
+			 follow(PLX_STAGE_WARMING, events, 3, did));
+	assert_int_equal(PLX_ACTION_WARM, did[0]);
+	assert_int_equal(PLX_ACTION_RETURN, did[1]);
+	assert_int_equal(PLX_ACTION_RETAIN, did[2]);
+}
+
 /* A scheduler that does not know how to take it back: as ever. */
 static void nobody_waits_for_ever_for_the_former_shape(void **state)
 {
@@ -319,6 +334,7 @@ int main(void)
 			ranks_that_hold_train_on_when_the_next_are_lost),
 		cmocka_unit_test(
 			ranks_train_on_when_the_next_fail_on_a_new_node),
+		cmocka_unit_test(next_ranks_that_fail_are_tried_twice),
 		cmocka_unit_test(nobody_waits_for_ever_for_the_former_shape),
 		cmocka_unit_test(the_next_take_over_from_ranks_that_are_lost),
 		cmocka_unit_test(what_is_not_to_be_had_beside_is_had_cold),
