@@ -9,6 +9,8 @@
 #ifndef POLLUX_SLURM_COMPAT_H
 #define POLLUX_SLURM_COMPAT_H
 
+#include "common/slurm_weak.h"
+
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
 
@@ -54,6 +56,7 @@
 #include "src/interfaces/gres.h"
 #include "src/interfaces/mcs.h"
 #include "src/interfaces/select.h"
+#include "src/interfaces/topology.h"
 #include "src/stepmgr/gres_stepmgr.h"
 #include "src/slurmctld/proc_req.h"
 #include "src/stepmgr/stepmgr.h"
@@ -275,6 +278,32 @@ static inline void pollux_slurm_gres_details(job_record_t *job)
 #else
 	gres_ctld_job_build_details(job->gres_list_alloc, &job->gres_detail_cnt,
 				    &job->gres_detail_str, &job->gres_used);
+#endif
+}
+
+/*
+ * At any update of a job, newer ones multiply its nodes with the tasks of each,
+ * and where that is not the number of its tasks they refuse the update.
+ */
+#define POLLUX_SLURM_MULTIPLIES_TASKS POLLUX_SLURM_24
+
+/* In which order the nodes are near each other: for steps' task numbers. */
+static inline void pollux_slurm_rank_nodes(const job_record_t *job,
+					   job_resources_t *resources)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	uint32_t count = 0;
+
+	if (resources->nhosts < 2 ||
+	    (slurm_conf.select_type_param & SELECT_NO_DIST_TOPO_BLOCK))
+		return;
+	if (topology_g_get_rank(resources->node_bitmap, &resources->node_ranks,
+				&count, job->part_ptr->topology_idx) ||
+	    count != resources->nhosts)
+		xfree(resources->node_ranks);
+#else
+	(void) job;
+	(void) resources;
 #endif
 }
 

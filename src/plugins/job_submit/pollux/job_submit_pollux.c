@@ -12,18 +12,46 @@
  */
 
 #include "common/elastic.h"
+#include "common/layout.h"
+#include "common/loaded.h"
 #include "common/node_gpus.h"
 #include "job_submit/pollux/shape.h"
 
 /* Required Slurm plugin symbols: */
 const char plugin_name[] = "Pollux elastic job submission plugin";
 const char plugin_type[] = "job_submit/pollux";
-const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
+int init(void);
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg);
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid);
+
+static bool strange; /* not the Slurm that we know */
+
+__attribute__((constructor)) static void _learn(void)
+{
+	pollux_loaded_learn(&plugin_version);
+}
+
+int init(void)
+{
+	char why[256];
+
+	strange = pollux_loaded_wrong(why, sizeof(why));
+	if (strange)
+		error("job_submit/pollux: %s: elastic jobs are taken as they "
+		      "are asked for, and not resized",
+		      why);
+	return SLURM_SUCCESS;
+}
+
+/* Then jobs are not looked at; sched/pollux says why. */
+static bool _is_strange(void)
+{
+	return strange || pollux_layout_wrong();
+}
 
 /* Seconds from the submission of a moldable job to its earliest start. */
 #define MOLD_BEGIN_S 1
@@ -253,6 +281,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	struct shape shape;
 	int elastic;
 
+	if (_is_strange())
+		return SLURM_SUCCESS;
 	if (elastic_check_env(job_desc->spank_job_env,
 			      job_desc->spank_job_env_size, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
@@ -280,8 +310,9 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid)
 {
-	if (job_desc->min_nodes == NO_VAL && !job_desc->tres_per_node &&
-	    !job_desc->tres_per_job && !job_desc->req_nodes)
+	if (_is_strange() ||
+	    (job_desc->min_nodes == NO_VAL && !job_desc->tres_per_node &&
+	     !job_desc->tres_per_job && !job_desc->req_nodes))
 		return SLURM_SUCCESS;
 	if (elastic_text(job_ptr->spank_job_env, job_ptr->spank_job_env_size))
 		info("%s: %pJ is elastic, and uid %u changes its nodes or "

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/layout.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/guard.h"
@@ -456,6 +457,26 @@ static double _pause_s(void)
 	return pollux_await_any() || pollux_epilog_any() ? WATCH_S : LOOK_S;
 }
 
+/* Are records as we know them, as far as there are any? One line if not. */
+static bool _fits(void)
+{
+	static bool told;
+	const char *wrong = NULL;
+
+	if (pollux_layout_known())
+		return true;
+	pollux_lock(POLLUX_JUDGE);
+	wrong = pollux_layout_wrong();
+	pollux_unlock(POLLUX_JUDGE);
+	if (wrong && !told)
+		error("sched/pollux: %s are not as in the source of Slurm that "
+		      "the plugin was built with: no job is resized, elastic "
+		      "ones keep what they have, and Slurm's backfill goes on",
+		      wrong);
+	told = wrong;
+	return !wrong;
+}
+
 void *pollux_agent(void *unused)
 {
 	struct pollux_params params;
@@ -469,6 +490,8 @@ void *pollux_agent(void *unused)
 	pollux_acct_start();
 	pollux_epilog_load();
 	while (_sleep(_pause_s(), &params, &mend)) {
+		if (!_fits())
+			continue;
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
 		if (mend)

@@ -5,6 +5,8 @@
  * Goodput scheduling of elastic jobs: see pollux(7). Rigid jobs are started
  * by slurmctld's own loop and by Slurm's backfill scheduler beside us.
  */
+#include "common/layout.h"
+#include "common/loaded.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/backfill/backfill.h"
 #include "sched/pollux/look/hosts.h"
@@ -14,7 +16,7 @@
 /* Required Slurm plugin symbols: */
 const char plugin_name[] = "Pollux goodput scheduler plugin";
 const char plugin_type[] = "sched/pollux";
-const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+uint32_t plugin_version = SLURM_VERSION_NUMBER;
 int init(void);
 void fini(void);
 int sched_p_reconfig(void);
@@ -24,6 +26,25 @@ static pthread_t thread; /* protected by thread_mutex, as is: */
 static bool running;
 
 static bool started; /* protected by slurmctld's configuration lock */
+
+/*
+ * This is no Slurm that we know. Nothing of it is touched: only its backfill
+ * is run, as if SchedulerType were sched/backfill.
+ */
+static bool strange;
+
+__attribute__((constructor)) static void _learn(void)
+{
+	pollux_loaded_learn(&plugin_version);
+}
+
+static void _stand_aside(const char *why)
+{
+	strange = true;
+	error("sched/pollux: %s: no job is resized, elastic ones keep what "
+	      "they have, and Slurm's backfill goes on",
+	      why);
+}
 
 /* What cannot work is said once, at the start. */
 static void _check_configuration(void)
@@ -36,11 +57,18 @@ static void _check_configuration(void)
 
 int init(void)
 {
+	char why[256];
+
+	if (pollux_loaded_wrong(why, sizeof(why))) {
+		_stand_aside(why);
+		pollux_backfill_start(pollux_loaded_folder());
+		return SLURM_SUCCESS;
+	}
 	if (slurmctld_config.scheduling_disabled)
 		return SLURM_SUCCESS;
 	_check_configuration();
 	if (pollux_reconfig())
-		pollux_backfill_start();
+		pollux_backfill_start(slurm_conf.plugindir);
 	slurm_mutex_lock(&thread_mutex);
 	if (!running) {
 		running = !pthread_create(&thread, NULL, pollux_agent, NULL);
@@ -71,8 +99,13 @@ void fini(void)
 
 int sched_p_reconfig(void)
 {
+	pollux_backfill_reconfig();
+	if (strange)
+		return SLURM_SUCCESS;
 	(void) pollux_reconfig();
 	/* slurmctld calls this with all locks, first when it has its state. */
+	if (pollux_layout_wrong())
+		return SLURM_SUCCESS;
 	if (!started) {
 		pollux_hosts_started();
 		pollux_steps_started();
@@ -80,6 +113,5 @@ int sched_p_reconfig(void)
 		pollux_hosts_mend_all();
 	}
 	started = true;
-	pollux_backfill_reconfig();
 	return SLURM_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/loaded.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/backfill/backfill.h"
 
@@ -17,10 +18,10 @@ static struct {
 	int (*reconfig)(void);
 } plugin;
 
-/* Path of the file in the first folder of PluginDir that has it, or NULL. */
-static char *_find(void)
+/* Path of the file in the first of the folders that has it, or NULL. */
+static char *_find(const char *all)
 {
-	char *folders = xstrdup(slurm_conf.plugindir);
+	char *folders = xstrdup(all);
 	char *path = NULL;
 	char *rest = NULL;
 
@@ -60,7 +61,7 @@ static int _load(const char *path)
 	*(void **) &plugin.reconfig = _symbol("sched_p_reconfig");
 	if (!version || !plugin.init || !plugin.fini || !plugin.reconfig)
 		return -1;
-	if (*version != SLURM_VERSION_NUMBER) {
+	if (*version != pollux_loaded_release()) {
 		error("sched/pollux: %s is of another version of Slurm", path);
 		return -1;
 	}
@@ -74,16 +75,16 @@ static void _unload(void)
 	memset(&plugin, 0, sizeof(plugin));
 }
 
-void pollux_backfill_start(void)
+void pollux_backfill_start(const char *folders)
 {
-	char *path = _find();
+	char *path = _find(folders);
 
 	if (plugin.handle)
 		goto done;
 	if (!path) {
 		error("sched/pollux: no %s in PluginDir=%s: jobs are started "
 		      "in the order of their priority and never backfilled",
-		      FILE_NAME, slurm_conf.plugindir);
+		      FILE_NAME, folders ? folders : "");
 		goto done;
 	}
 	if (_load(path) < 0 || plugin.init() != SLURM_SUCCESS) {

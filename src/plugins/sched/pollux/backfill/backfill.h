@@ -11,8 +11,11 @@
 #ifndef SCHED_POLLUX_BACKFILL_H
 #define SCHED_POLLUX_BACKFILL_H
 
-/* Find it in PluginDir and start it. An error line when that fails. */
-void pollux_backfill_start(void);
+/*
+ * Find it in one of these folders, colons between, and start it. An error line
+ * when that fails.
+ */
+void pollux_backfill_start(const char *folders);
 void pollux_backfill_reconfig(void);
 /* Stop its thread and unload it. */
 void pollux_backfill_stop(void);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/layout.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/hosts.h"
@@ -146,9 +147,9 @@ void pollux_hosts_mend(job_record_t *job)
  */
 static void _node_fails(job_record_t *job, node_record_t *node)
 {
-	if (job && node && job->batch_flag && job->details &&
-	    job->details->requeue && !xstrcmp(job->batch_host, node->name) &&
-	    pollux_is_elastic(job))
+	if (!pollux_layout_wrong() && job && node && job->batch_flag &&
+	    job->details && job->details->requeue &&
+	    !xstrcmp(job->batch_host, node->name) && pollux_is_elastic(job))
 		job->kill_on_node_fail = 1;
 	if (job && node)
 		pollux_torn_expect(job, node);

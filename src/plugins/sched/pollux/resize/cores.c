@@ -134,6 +134,10 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 		scripts + tasks * MAX(details->pn_min_cpus /
 					      MAX(details->ntasks_per_node, 1),
 				      1);
+	/* Not alike on all nodes. */
+	if (POLLUX_SLURM_MULTIPLIES_TASKS)
+		details->ntasks_per_node = 0;
+	pollux_slurm_rank_nodes(job, all);
 	(void) build_job_resources_cpu_array(all);
 	job->total_cpus = cpus;
 	job->job_resrcs = all;
