@@ -187,8 +187,10 @@ measured_exactly() {
 # ---- the complete script ----
 
 script_in_docs() {
-	sed -n '/^```python$/,/^```$/p' "$POLLUX_SRCDIR/docs/python.md" |
-		sed '/^```/d' | diff - "$bindings/examples/complete.py"
+	awk '/^```$/ { if (shown) exit }
+		shown
+		/^```python$/ { shown = 1 }' "$POLLUX_SRCDIR/docs/python.md" |
+		diff - "$bindings/examples/complete.py"
 }
 
 # Slowed down, so that there is something to be resized.
@@ -312,6 +314,25 @@ rehearsed_other() {
 		grep 'rehearse is for scripts of Python'
 }
 
+# ---- other frameworks ----
+
+# framework NAME: its example on one rank, then on two, with stubs of it.
+framework() {
+	local name=$1
+	mkdir -p "$WORK/$name" && cd "$WORK/$name" || return 1
+	PYTHONPATH=$bindings/tests/stubs:$PYTHONPATH STUB_STEP=0.05 \
+		pollux-launch --local --params=max=2 --name="$name" \
+		"$python" "$bindings/examples/with_$name.py" >said.txt 2>&1 &
+	local launcher=$!
+	wait_until "trains_on $name 1" 60 && sleep 2 && tell "$name" --resize=2
+	wait $launcher
+	local rc=$?
+	cat said.txt
+	[ $rc -eq 0 ] && grep ': 1 -> 2 ranks on' said.txt &&
+		! grep 'failed\|tidies up\|Error' said.txt &&
+		[ "$(grep -c "^trained $2, batch 32 a rank\$" said.txt)" -eq 2 ]
+}
+
 ok "a local job and its folder are called after the script" named_by_script
 ok "a script that has been trained says so, and how to begin anew" says_trained
 ok "without its folder it begins anew" trains_when_told
@@ -337,6 +358,10 @@ if "$python" -m venv --help >/dev/null 2>&1; then
 else
 	skip "a venv finds the package that is linked into it" "no python3-venv"
 fi
+ok "a Trainer of transformers is saved, and goes on with two ranks" \
+	framework transformers "200 steps"
+ok "so does a loop with accelerate" framework accelerate "5 epochs"
+ok "so does a Trainer of Lightning" framework lightning "5 epochs"
 ok "pollux-doctor reads a script" doctor_reads
 ok "a script that comes through a rehearsal is ready" rehearsed
 ok "one that trains something else on two ranks is found out" rehearsed_apart

@@ -22,6 +22,7 @@ from typing import Any, List
 
 from . import ending
 from .environment import local_rank, rank, under_launcher, world_size
+from .foreign import Stop, share
 from .library import Error, version
 
 ending.watch()
@@ -50,8 +51,8 @@ _WHERE = {
     "register": "run",
 }
 
-__all__ = ["Error", "local_rank", "rank", "under_launcher", "version",
-           "world_size", *_WHERE]
+__all__ = ["Error", "Stop", "local_rank", "rank", "share", "under_launcher",
+           "version", "world_size", *_WHERE]
 
 
 def __getattr__(name: str) -> Any:
