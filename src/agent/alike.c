@@ -18,6 +18,7 @@
 
 #include "agent/agent.h"
 #include "agent/device.h"
+#include "agent/store.h"
 #include "core/crc.h"
 
 #define PIECE  ((size_t) 65536)
@@ -215,6 +216,12 @@ static int judge(struct pollux *p, const struct finding *f)
 		p->told_rounding = true;
 		return 0;
 	}
+	/* Nor is it rescued, by any rank: one that leaves ends the others. */
+	pthread_mutex_lock(&p->store->lock);
+	p->store->has_commit = false;
+	pthread_mutex_unlock(&p->store->lock);
+	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
 	plx_fail(&p->err,
 		 "\"%s\" differs between rank 0 and rank %d at step %" PRIu64
 		 ": the ranks train apart, and this is not saved",

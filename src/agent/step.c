@@ -173,7 +173,8 @@ int pollux_finish(struct pollux *p)
 	if (!p)
 		return POLLUX_EINVAL;
 	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_SYNCED ||
-	    p->stage == PLX_STAGE_ENDED)
+	    p->stage == PLX_STAGE_ENDED ||
+	    (p->stage == PLX_STAGE_PASS && p->step.begun))
 		return plx_misuse(p, "pollux_finish()");
 	plx_samplelog_drop(p->log);
 	return finish(p) < 0 ? plx_end(p) : 0;

@@ -49,6 +49,7 @@ _WHERE = {
     "init": "run",
     "memory_guard": "run",
     "register": "run",
+    "steps": "run",
 }
 
 __all__ = ["Error", "Stop", "local_rank", "rank", "share", "under_launcher",

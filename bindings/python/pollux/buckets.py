@@ -6,7 +6,7 @@ bucket is complete when all its parameters have got their gradient; it is
 then handed to libpollux, in the same order on all ranks.
 """
 
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Set
 
 import torch
 
@@ -56,7 +56,9 @@ class Bucket:
         self.flat.zero_()
         self.missing = len(self.params)
         for param, view in zip(self.params, self.views):
-            if param.grad is not view:
+            if not param.requires_grad:
+                param.grad = None  # frozen: not even its weight decays
+            elif param.grad is not view:
                 param.grad = view if param.dtype == torch.float32 else None
 
     def take(self, index: int) -> None:
@@ -68,20 +70,25 @@ class Bucket:
         if param.dtype == torch.float32:
             param.grad = view
 
+    def take_all(self) -> None:
+        for index in range(len(self.params)):
+            self.take(index)
+
     def give(self) -> None:
         """After the all-reduce: back to parameters of other types."""
         for param, view in zip(self.params, self.views):
-            if param.dtype != torch.float32:
+            if param.dtype != torch.float32 and param.requires_grad:
                 param.grad = view.to(param.dtype)
 
 
 def _split(params: List[torch.nn.Parameter],
            group_of: Dict[torch.nn.Parameter, int]) -> List[Bucket]:
-    open_ones: Dict[Tuple[int, torch.device], Bucket] = {}
+    open_ones: Dict[tuple, Bucket] = {}
     buckets: List[Bucket] = []
     for param in reversed(params):
         group = min(group_of.get(param, 0), library.GROUPS_MAX - 1)
-        key = (group, param.device)
+        # What is frozen does not hold up what is not.
+        key = (group, param.device, param.requires_grad)
         bucket = open_ones.get(key)
         if bucket is None or 4 * (bucket.count + param.numel()) > BUCKET_BYTES:
             bucket = open_ones[key] = Bucket(group, param.device)
@@ -91,72 +98,127 @@ def _split(params: List[torch.nn.Parameter],
 
 
 class Buckets:
-    """All buckets of a model, and the hooks that fill them."""
+    """All buckets of a model, and the hooks that fill them.
+
+    Those in `all` are libpollux's own. With several optimisers, which step by
+    turns, it has those of the first one; those of the `others` become their
+    mean at the end of each backward() that reaches them, and so do those of
+    the first in all but one backward() of a pass.
+    """
 
     def __init__(self, params: List[torch.nn.Parameter],
-                 group_of: Dict[torch.nn.Parameter, int]) -> None:
-        self.all = _split([p for p in params if p.requires_grad], group_of)
+                 group_of: Dict[torch.nn.Parameter, int],
+                 others: Optional[Dict[torch.nn.Parameter, int]] = None
+                 ) -> None:
+        """others: numbers of further optimisers; None: there is one."""
+        self.several = others is not None
+        others = others or {}
+        # Frozen ones that an optimiser has may be trained later.
+        self.all = _split([p for p in params if p not in others and
+                           (p.requires_grad or p in group_of)], group_of)
+        self.others = _split([p for p in params if p in others], others)
         self.stage = IDLE
         self._dirty = False  # there may be something to be zeroed
         self._next = 0  # bucket that is handed over next
         self._hand_over: Callable[[Bucket], None]
         self._finish: Callable[[], None]
+        self._mean: Callable[[Bucket], None]
         self._queued = False
+        self._touched: Set[Bucket] = set()  # to become their mean
         self._nodes = []  # hooks die with their nodes
-        for bucket in self.all:
+        for bucket in self.all + self.others:
             bucket.build()
 
     def hook(self, hand_over: Callable[[Bucket], None],
-             finish: Callable[[], None]) -> None:
+             finish: Callable[[], None],
+             mean: Callable[[Bucket], None]) -> None:
         """hand_over(bucket) in order; finish() at the end of backward()."""
         self._hand_over = hand_over
         self._finish = finish
+        self._mean = mean
         for bucket in self.all:
-            for index, param in enumerate(bucket.params):
-                # The node that adds to .grad: its hooks come after that.
-                node = param.expand_as(param).grad_fn.next_functions[0][0]
-                node.register_hook(self._hook_for(bucket, index))
-                self._nodes.append(node)
+            self._hook_bucket(bucket, self._hook_for)
+        for bucket in self.others:
+            self._hook_bucket(bucket, self._hook_for_other)
+
+    def _hook_bucket(self, bucket: Bucket, make: Callable) -> None:
+        for index, param in enumerate(bucket.params):
+            frozen = not param.requires_grad
+            # The node that adds to .grad: its hooks come after that.
+            param.requires_grad_(True)
+            node = param.expand_as(param).grad_fn.next_functions[0][0]
+            param.requires_grad_(not frozen)
+            node.register_hook(make(bucket, index))
+            self._nodes.append(node)
 
     def _hook_for(self, bucket: Bucket, index: int) -> Callable:
         param, view = bucket.params[index], bucket.views[index]
 
         def ready(*_unused) -> None:  # for each parameter: kept short
+            if self.stage == WATCHING and not self._queued:
+                self._queue_first()
             if self.stage != WATCHING or not bucket.missing:
-                self._unexpected()
+                self._unexpected(bucket)
                 return
             if param.grad is not view:
                 bucket.take(index)
-            if not self._queued:
-                self._queue_end()
             bucket.missing -= 1
             if not bucket.missing:
                 self._advance()
         return ready
 
+    def _hook_for_other(self, bucket: Bucket, _index: int) -> Callable:
+        def ready(*_unused) -> None:
+            self._dirty = True
+            if self.stage != IDLE:
+                self._touch(bucket)
+        return ready
+
     def begin(self) -> None:
+        """Before a pass."""
         self._next = 0
         self._queued = False
-        for bucket in self.all:
+        self._touched.clear()
+        for bucket in self.all + self.others:
             bucket.begin()
         self._dirty = False
         self.stage = WATCHING
 
-    def zero(self) -> None:
+    def zero(self, params: Optional[Set[torch.nn.Parameter]] = None) -> None:
+        """All of them, or those of an optimiser with these parameters."""
+        if params is not None:
+            for bucket in self.all + self.others:
+                if any(param in params for param in bucket.params):
+                    bucket.begin()
+            return
         if self._dirty:
-            for bucket in self.all:
+            for bucket in self.all + self.others:
                 bucket.begin()
         self._dirty = False
 
-    def _unexpected(self) -> None:
-        if self.stage != IDLE:
+    def _unexpected(self, bucket: Bucket) -> None:
+        self._dirty = True
+        if self.stage == IDLE:
+            return
+        if not self.several:
             raise Error("a second backward() in one pass: run all but the "
                         "last one in \"with model.no_sync():\"")
-        self._dirty = True
+        self._touch(bucket)
 
-    def _queue_end(self) -> None:
+    def _touch(self, bucket: Bucket) -> None:
+        if not self._queued and not self._touched:
+            self._queue(self._end_of_others)
+        self._touched.add(bucket)
+
+    def _queue(self, end: Callable[[], None]) -> None:
+        torch.autograd.Variable._execution_engine.queue_callback(end)
+
+    def _queue_first(self) -> None:
+        """What is trained may have changed since the pass began."""
         self._queued = self._dirty = True
-        torch.autograd.Variable._execution_engine.queue_callback(self._end)
+        for bucket in self.all:
+            bucket.missing = sum(p.requires_grad for p in bucket.params)
+        self._queue(self._end)
 
     def _advance(self) -> None:
         while self._next < len(self.all) and \
@@ -169,12 +231,32 @@ class Buckets:
         """backward() is over: what has no gradient keeps its zeros."""
         for bucket in self.all:
             if bucket.missing:
-                for index in range(len(bucket.params)):
-                    bucket.take(index)
+                bucket.take_all()
                 bucket.missing = 0
         self._advance()
+        self._queued = False
         self.stage = OVER
         self._finish()
         for bucket in self.all:
             if bucket.mixed:
                 bucket.give()
+        self._end_of_others()
+
+    def _end_of_others(self) -> None:
+        if self._queued:  # the first one's come before
+            return
+        for bucket in self.all + self.others:
+            if bucket in self._touched:
+                bucket.take_all()
+                self._mean(bucket)
+                if bucket.mixed:
+                    bucket.give()
+        self._touched.clear()
+
+    def pass_over(self) -> None:
+        """There was no backward() for libpollux's own: zeros are sent."""
+        for bucket in self.all:
+            bucket.flat.zero_()
+            bucket.missing = 0
+        self._advance()
+        self.stage = OVER

@@ -7,6 +7,7 @@ from typing import Any, Callable, Deque, Dict, Iterator, List, Optional
 import torch
 from torch.utils.data import DataLoader, Sampler, default_collate
 
+from . import chance
 from .library import Error, Pass
 
 # A rank without samples runs a pass on some, for two is the least that
@@ -104,6 +105,7 @@ class Sampled(Indexed):
         self._sampler = sampler
         self._seed = seed
         self._orders: Dict[int, List[int]] = {}  # of this epoch and the next
+        self._is_checked = False
 
     def __len__(self) -> int:
         return len(self._sampler)
@@ -116,15 +118,24 @@ class Sampled(Indexed):
         return self._orders[epoch][number]
 
     def _draw(self, epoch: int) -> List[int]:
-        if hasattr(self._sampler, "set_epoch"):
-            self._sampler.set_epoch(epoch)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed * 1000003 + epoch)
-            order = [int(index) for index in self._sampler]
+        order = self._order(epoch)
+        # Other ranks draw it, too, and who goes on after a resize.
+        if not self._is_checked and order != self._order(epoch):
+            raise Error("the sampler's order is another one each time: it "
+                        "has to depend on the epoch (set_epoch()), or on the "
+                        "generators of Python, numpy and PyTorch")
+        self._is_checked = True
         if len(order) != len(self):
             raise Error("the sampler yields %d samples and says that it has "
                         "%d" % (len(order), len(self)))
         return order
+
+    def _order(self, epoch: int) -> List[int]:
+        if hasattr(self._sampler, "set_epoch"):
+            self._sampler.set_epoch(epoch)
+        with chance.seeded(self._seed * 1000003 + epoch,
+                           getattr(self._sampler, "generator", None)):
+            return [int(index) for index in self._sampler]
 
 
 class Stream:

@@ -15,6 +15,7 @@ class Handle:
         self._lib = library.load()
         self._kept: List[Any] = []  # callbacks, borrowed by the library
         self._raised: Optional[BaseException] = None  # in one of them
+        self.failed = False
         config = library.Config()
         self._lib.pollux_config_init_sized(ctypes.byref(config),
                                            ctypes.sizeof(config))
@@ -45,9 +46,11 @@ class Handle:
     def _check(self, status: int) -> int:
         raised, self._raised = self._raised, None
         if status < 0:
+            self.failed = True
             text = self._lib.pollux_error(self._run).decode(errors="replace")
             raise Error(text, status) from raised
         if raised is not None:
+            self.failed = True
             raise raised
         return status
 

@@ -42,6 +42,10 @@ class DataLoader:
             raise Error("batch_size %s and max_batch_size %s: want 1 <= "
                         "batch_size <= max_batch_size"
                         % (batch_size, max_batch_size))
+        if hasattr(sampler, "num_replicas"):
+            raise Error("a DistributedSampler would leave samples out: leave "
+                        "it out, each rank gets its part of each step "
+                        "(shuffle=True)")
         if sampler is not None and shuffle:
             raise Error("shuffle and a sampler exclude each other")
         self.dataset = dataset
@@ -92,7 +96,12 @@ class DataLoader:
         while True:
             given = run.begin_pass()
             self.is_filler = given.count == 0
-            yield self._feed.fetch(given, run.peek)
+            batch = self._feed.fetch(given, run.peek)
+            try:
+                yield batch
+            except GeneratorExit:
+                run.give_back()
+                raise
             run.end_pass()
             # Not by asking for more: what the script does at the end of an
             # epoch must come before a checkpoint is taken there.

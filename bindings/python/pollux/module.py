@@ -2,6 +2,7 @@
 """DistributedDataParallel, with libpollux doing the all-reduce."""
 
 import contextlib
+import copy
 from typing import Any, Iterator, Optional
 
 import torch
@@ -42,15 +43,26 @@ class DistributedDataParallel(torch.nn.Module):
     def no_sync(self) -> Iterator[None]:
         """For all but the last backward() of a pass: add up only."""
         flats = self._run.buckets
-        if flats is None or flats.stage != buckets.WATCHING:
+        before = flats.stage if flats else buckets.IDLE
+        if before != buckets.WATCHING and not (
+                flats and flats.several and before == buckets.OVER):
             raise Error("no_sync() is for the body of a loop over a "
                         "pollux.DataLoader, before its last backward()")
         flats.stage = buckets.IDLE
         try:
             yield
         finally:
-            flats.stage = buckets.WATCHING
+            flats.stage = before
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Zero the gradients; they stay where they are."""
-        self._run.zero_grad()
+        self._run.zero_all()
+
+    def __deepcopy__(self, memo: Any) -> "DistributedDataParallel":
+        """The module's copy, for an average of weights: not trained."""
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        torch.nn.Module.__init__(other)
+        other.module = copy.deepcopy(self.module, memo)
+        other._run = self._run
+        return other

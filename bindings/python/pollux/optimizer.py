@@ -45,9 +45,14 @@ _FIRST_STATE = {
 }
 
 
+class _NotFinite(Exception):
+    """A gradient before the first step of a search."""
+
+
 class Optimizer(torch.optim.Optimizer):
     """Wraps any torch.optim.Optimizer.
 
+    Several may step by turns, each after a backward() of its own.
     step() does nothing in a pass that only accumulates or whose gradient is
     not finite; else each group's lr is multiplied by libpollux's factor for
     the time of the step. zero_grad() is allowed and never needed.
@@ -58,10 +63,15 @@ class Optimizer(torch.optim.Optimizer):
         # Not super().__init__(): all that it would set is the inner one's.
         self.inner = optimizer
         self._run = run or current()
-        self._first_group = 0  # number of our group 0 in libpollux
+        self._is_first = True  # libpollux has our gradients
         self._in_place: Set[Tuple[int, str]] = set()
         self._steps_checked = 0
         self._preconditioned: List[Tuple[Bucket, torch.Tensor, tuple]] = []
+        self._sizes: List[int] = []  # of the groups, when training began
+        self._all: Set[torch.nn.Parameter] = set()
+        self.waits = False  # has gradients that no step() has used
+        self._carries = False  # ... of an earlier pass
+        self.finite = True  # what libpollux does not see of them
         self._run.attach_optimizer(self)
 
     # What belongs to the inner one.
@@ -102,29 +112,91 @@ class Optimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Zero the gradients; they stay where they are."""
-        self._run.zero_grad()
+        self.waits = self._carries = False
+        self.finite = True
+        self._run.zero_grad(self._all)
 
     # The step.
 
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> Any:
+        """closure: calls backward(), and returns the loss."""
         if closure is not None:
-            raise Error("step(closure) is not supported: call backward() "
-                        "and then step()")
-        if not self._run.may_step():
-            return
+            return self._step_with(closure)
+        self._check_groups()
+        if self._carries:
+            raise Error("step() with gradients of more than one batch, and "
+                        "of those before only this one is left: do not "
+                        "accumulate, give the whole batch to "
+                        "pollux.DataLoader and max_gpu_batch to "
+                        "pollux.init(), and step each time")
+        self.waits = False
+        if self._run.may_step(self):
+            self._apply(self.inner.step)
+        return None
+
+    def _step_with(self, closure: Any) -> Any:
+        if self.is_repeating() and self._run.begins_step():
+            return self._apply_repeating(closure)
+        with torch.enable_grad():
+            loss = closure()
+        self.step()
+        return loss
+
+    def _apply_repeating(self, closure: Any) -> Any:
+        """The same on all ranks: their mean gradient, and mean loss."""
+        losses = []
+
+        def trained() -> torch.Tensor:
+            with torch.enable_grad():
+                losses.append(self._run.mean_loss(closure()))
+            if len(losses) == 1 and not self._run.is_finite(self):
+                raise _NotFinite()
+            return losses[-1]
+        try:
+            self._apply(lambda: self.inner.step(trained))
+        except _NotFinite:
+            pass
+        self.waits = False
+        return losses[0]
+
+    def has_gradient(self, bucket: Bucket, finite: bool) -> None:
+        """It is in this bucket, perhaps."""
+        if any(param in self._all for param in bucket.params):
+            self.waits = True
+            self.finite = self.finite and finite
+
+    def is_repeating(self) -> bool:
+        """step() calls backward() several times."""
+        return isinstance(self.inner, torch.optim.LBFGS)
+
+    def end_pass(self) -> None:
+        self._carries = self._carries or self.waits
+        self.waits = False
+
+    def _check_groups(self) -> None:
+        if self._sizes and self._sizes != self._count():
+            raise Error("a parameter was added to the optimiser after "
+                        "training has begun: add it before, frozen")
+
+    def _count(self) -> List[int]:
+        return [len(group["params"]) for group in self.param_groups]
+
+    def _apply(self, step: Any) -> Any:
         own = [group["lr"] for group in self.param_groups]
         for index, group in enumerate(self.param_groups):
-            factor = self._run.lr_factor(self._first_group + index)
+            # The noise of all is that of the first optimiser.
+            factor = self._run.lr_factor(index if self._is_first else 0)
             if factor != 1.0:
                 group["lr"] = own[index] * factor
         try:
-            self.inner.step()
+            result = step()
         finally:
             for group, lr in zip(self.param_groups, own):
                 group["lr"] = lr
         if self._steps_checked < 2:
             self._check_in_place()
         self._precondition()
+        return result
 
     # State: tensors in place where their shape is known beforehand.
 
@@ -139,12 +211,14 @@ class Optimizer(torch.optim.Optimizer):
     def is_adam(self) -> bool:
         return type(self.inner) in (torch.optim.Adam, torch.optim.AdamW)
 
-    def prepare(self, first_group: int, buckets: List[Bucket]) -> None:
+    def prepare(self, buckets: List[Bucket], is_first: bool) -> None:
         """Before the start: make the state that step() would make."""
-        self._first_group = first_group
+        self._is_first = is_first
+        self._sizes = self._count()
+        self._all = {param for _index, _group, param in self.params()}
         make = _FIRST_STATE.get(type(self.inner))
         for index, group, param in self.params():
-            if make is None or not param.requires_grad:
+            if make is None:
                 continue
             for key, value in make(group, param).items():
                 self.state[param].setdefault(key, value)
@@ -203,6 +277,8 @@ class Optimizer(torch.optim.Optimizer):
     def dump(self) -> bytes:
         """All but the tensors that are saved in place."""
         whole = self.inner.state_dict()
+        whole["frozen"] = [index for index, _group, param in self.params()
+                           if not param.requires_grad]
         whole["state"] = {
             index: {key: value for key, value in entries.items()
                     if (index, key) not in self._in_place}
@@ -211,6 +287,10 @@ class Optimizer(torch.optim.Optimizer):
 
     def load(self, data: bytes) -> None:
         whole = encoding.load(data, "optimizer", device="cpu")
+        frozen = set(whole.pop("frozen", ()))
+        for index, _group, param in self.params():
+            # As it was: a script unfreezes once.
+            param.requires_grad_(index not in frozen)
         if not self._in_place:
             self.inner.load_state_dict(whole)
             return

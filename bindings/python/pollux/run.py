@@ -10,13 +10,14 @@ model, optimisers and data known. From then on a loop over the data loader is
 
 import atexit
 import contextlib
+import os
 import sys
 import traceback
-from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
 
 import torch
 
-from . import ending, environment, library, rehearsal
+from . import chance, ending, environment, library, rehearsal
 from .buckets import Bucket, Buckets
 from .handle import Handle
 from .library import Error
@@ -47,6 +48,10 @@ def _is_out_of_memory(error: BaseException) -> bool:
                                         "can't allocate memory"))
 
 
+# Passes without a backward() in a row, each of which may be meant.
+IDLE_MAX = 64
+
+
 class Run:
     """Made by pollux.init(); a process has one at a time."""
 
@@ -72,6 +77,10 @@ class Run:
         self._pass: Optional[library.Pass] = None  # under way
         self._ahead: Optional[library.Pass] = None  # asked for, not used
         self._synced = False
+        self._trained = False  # the pass had a backward()
+        self._idle = 0  # passes without one, in a row
+        self._others_trained = False  # in this step, on some rank
+        self._steps: Optional[int] = None  # after so many it ends
         self._loss: Any = 0.0  # a number or a tensor of one
         self._over = False  # pollux_next() has said so
         atexit.register(self._at_exit)
@@ -132,8 +141,9 @@ class Run:
                         "pollux.DistributedDataParallel and a "
                         "pollux.Optimizer before it begins")
         if self._options.get("epochs") is None:
-            raise Error("how many epochs? Loop over pollux.epochs(count), or "
-                        "give epochs to pollux.init()")
+            raise Error("how many epochs? Loop over pollux.epochs(count) or "
+                        "pollux.steps(count), or give epochs to "
+                        "pollux.init()")
         self._make_buckets()
         self._choose_device()
         self._handle = Handle(self._config())
@@ -144,7 +154,9 @@ class Run:
         info = self._handle.info()
         environment.set_known((info.rank, info.gpus))
         self._statistics.begin(info.gpus)
+        chance.reseed(self.seed(), info.step, info.rank)
         self._follow()
+        self._tell(info)
         if state.overridden and environment.first_start():
             self._say("what the checkpoint says is used: %s"
                       % "; ".join(state.overridden))
@@ -153,6 +165,19 @@ class Run:
         """As libpollux does: by rank 0, unless quiet."""
         if self.rank == 0 and not self._options.get("quiet"):
             print("pollux: " + text, file=sys.stderr, flush=True)
+
+    def _tell(self, info: library.Info) -> None:
+        """What a new user may not have meant."""
+        folder = self._options.get("checkpoint_dir") or \
+            os.environ.get("POLLUX_CHECKPOINT_DIR")
+        if not environment.under_launcher() and not folder:
+            self._say("without pollux-launch nothing is saved and the number "
+                      "of ranks stays: pollux-launch python3 %s"
+                      % (sys.argv[0] or "SCRIPT"))
+        if info.batch < info.gpus:
+            self._say("a batch of %d leaves %d of %d ranks without work: "
+                      "allow a larger one (max_batch_size), or fewer GPUs"
+                      % (info.batch, info.gpus - info.batch, info.gpus))
 
     def _config(self) -> Dict[str, Any]:
         config = {k: v for k, v in self._options.items() if v is not None}
@@ -168,6 +193,10 @@ class Run:
         if lr > 0:
             config["lr"] = lr
         config.update(self._loader.config())
+        if self.buckets.several:
+            config.setdefault("accumulate", False)
+        if self._steps is not None:
+            config["epochs"] = -(-self._steps // len(self._loader))
         rehearsal.fix(config)
         return config
 
@@ -177,23 +206,40 @@ class Run:
         if device.type == "cuda":
             torch.cuda.set_device(device)
 
-    def _make_buckets(self) -> None:
-        group_of: Dict[torch.nn.Parameter, int] = {}
-        first_groups, group = [], 0
+    def _check_parts(self) -> None:
+        several = len(self._optimizers) > 1 or \
+            self._optimizers[0].is_repeating()
+        if several and self._scaler is not None:
+            raise Error("a GradScaler goes with one optimiser that calls "
+                        "backward() once")
+        params = set(self._model.parameters())
         for optimizer in self._optimizers:
-            first_groups.append(group)
-            for own in optimizer.param_groups:
-                for param in own["params"]:
-                    group_of[param] = group
-                group += 1
-        params = list(self._model.parameters())
-        self.buckets = Buckets(params, group_of)
-        if not self.buckets.all:
+            for _index, _group, param in optimizer.params():
+                if param not in params:
+                    raise Error("the optimiser has a parameter of shape %s "
+                                "that the model has not: put all that is "
+                                "trained into one Module"
+                                % list(param.shape))
+
+    def _make_buckets(self) -> None:
+        self._check_parts()
+        first, *others = self._optimizers
+        group_of = {param: group for group, own
+                    in enumerate(first.param_groups)
+                    for param in own["params"]}
+        number_of = {param: number for number, other in enumerate(others)
+                     for _index, _group, param in other.params()}
+        several = bool(others) or first.is_repeating()
+        self.buckets = Buckets(list(self._model.parameters()), group_of,
+                               number_of if several else None)
+        if not any(param.requires_grad for bucket in self.buckets.all
+                   for param in bucket.params):
             raise Error("the model has no parameter to be trained")
-        for optimizer, first in zip(self._optimizers, first_groups):
-            optimizer.prepare(first, self.buckets.all)
-        self._statistics = Statistics(self._model)
-        self.buckets.hook(self._gradient, self._sync)
+        for optimizer in self._optimizers:
+            optimizer.prepare(self.buckets.all, optimizer is first)
+        self._statistics = Statistics(self._model,
+                                      self.buckets.all[0].device)
+        self.buckets.hook(self._gradient, self._sync_trained, self._mean)
 
     def _register_all(self) -> State:
         state = State(self._handle)
@@ -218,26 +264,49 @@ class Run:
 
     # The loop.
 
-    def epochs(self, count: Optional[int] = None) -> Iterator[int]:
+    def epochs(self, count: Optional[int] = None,
+               steps: Optional[int] = None) -> Iterator[int]:
         """Numbers of the epochs that are still to be trained, from 0.
 
-        count: how many in all. A restored run begins where it was, which
-        may be in the middle of an epoch.
+        count: how many in all; or steps: to be trained in all, each of the
+        base batch or what brings as much. A restored run begins where it
+        was, which may be in the middle of an epoch.
         """
-        if count is not None:
+        if count is not None or steps is not None:
             self._before_start("epochs(count) is called")
             self._options["epochs"] = count
+        if steps is not None:
+            self._steps = steps
+            self._options.update(epochs=1, counting="progress")
+        last = -1
         while True:
             following = self.look_ahead()
             if following is None:
                 return
-            yield following.epoch
+            if following.epoch == last:
+                self._say("the loop has left epoch %d before its end, and "
+                          "goes on with what is left of it" % last)
+            last = following.epoch
+            yield last
+
+    def steps(self, count: int) -> Iterator[Any]:
+        """Batches, for so many steps in all: see epochs(steps=)."""
+        for _epoch in self.epochs(steps=count):
+            yield from self._loader
 
     def look_ahead(self) -> Optional[library.Pass]:
         """The pass that is due next; None when training has finished."""
+        if self._over:
+            return None
         self.start()
         self.end_pass()
-        if self._ahead is None and not self._over:
+        if self._steps is not None and \
+                self.iterations_done() >= self._steps:
+            self._over = True
+            self._loader.close()
+            self._handle.finish()
+            return None
+        if self._ahead is None:
             if self._scaler is not None:
                 self._handle.loss_scale(self._scaler.get_scale())
             self._ahead = self._handle.next()
@@ -251,20 +320,32 @@ class Run:
     def begin_pass(self) -> library.Pass:
         """Use what look_ahead() has shown."""
         self._pass, self._ahead = self._ahead, None
-        self._synced = False
+        self._synced = self._trained = False
+        if self._pass.index == 0:
+            self._others_trained = False
+        for optimizer in self._optimizers:
+            optimizer.finite = True
         self.buckets.begin()
         return self._pass
+
+    def give_back(self) -> None:
+        """The loop was left: what it has not trained on comes next."""
+        if self._pass is not None and not self._synced and \
+                not self._trained:
+            self._ahead, self._pass = self._pass, None
+            self.buckets.stage = 0
 
     def end_pass(self) -> None:
         """The loop's body is done with its batch."""
         if self._pass is None:
             return
         if not self._synced:
-            raise Error("the loop's body ended without a backward() through "
-                        "the model's parameters")
+            self._pass_over()
         done, self._pass = self._pass, None
         self.buckets.stage = 0
         if done.sync:
+            for optimizer in self._optimizers:
+                optimizer.end_pass()
             if self._scaler is not None:
                 self._scaler.follow(self._handle.skipped())
             self._gather_metrics()
@@ -280,12 +361,29 @@ class Run:
         elif self._metrics:
             self._metrics[0].gather(self._metrics)
 
+    def _pass_over(self) -> None:
+        """The body has left its batch out ("continue")."""
+        self._idle = 0 if self._trained else self._idle + 1
+        if self._idle == IDLE_MAX:
+            raise Error("the loop's body has ended without a backward() "
+                        "through the model's parameters %d times in a row"
+                        % IDLE_MAX)
+        self.buckets.pass_over()
+        self._sync()
+        # Other ranks have not: they step with what they have.
+        if self._pass.sync and self._others_trained and not self._trained:
+            self._trained = True
+            for optimizer in self._optimizers:
+                optimizer.step()
+
     def peek(self, ahead: int) -> Optional[library.Pass]:
         """What will probably follow, to read ahead."""
         return self._handle.peek(ahead)
 
     def epoch_is_over(self, epoch: int) -> bool:
         """Without asking for a batch: a checkpoint may be taken there."""
+        if self._over:
+            return True
         over = self._handle.info().epoch != epoch
         if over:
             rehearsal.between(self)
@@ -309,18 +407,42 @@ class Run:
     def _gradient(self, bucket: Bucket) -> None:
         self._handle.gradient(bucket.number, bucket.flat.data_ptr())
 
+    def _sync_trained(self) -> None:
+        """At the end of backward()."""
+        self._trained = self._optimizers[0].waits = True
+        self._sync()
+
     def _sync(self) -> None:
-        self._statistics.send(self._handle, self._pass.sync)
+        self._statistics.send(self._handle, self._pass.sync, self._trained)
         loss, self._loss = self._loss, 0.0
         self._handle.sync(float(loss))
         if self._pass.sync:
-            self._statistics.receive()
+            self._others_trained = self._statistics.receive(self._handle)
         self._synced = True
+        if self._trained:
+            self._idle = 0
+
+    def _mean(self, bucket: Bucket) -> None:
+        """Of several optimisers' gradients, at the end of backward()."""
+        self._handle.mean(bucket.flat.data_ptr(), bucket.count,
+                          memory_of(bucket.flat))
+        self._trained = True
+        finite = bool(torch.isfinite(bucket.flat).all())
+        for optimizer in self._optimizers:
+            optimizer.has_gradient(bucket, finite)
+
+    def mean_loss(self, loss: torch.Tensor) -> torch.Tensor:
+        """Over the ranks' samples, for a line search."""
+        value = torch.tensor([float(loss)])
+        self._handle.mean(value.data_ptr(), 1, library.HOST)
+        return value[0]
 
     def out_of_memory(self) -> None:
         """The pass under way does not fit: it is given up."""
         if self._pass is None or self._synced:
             raise Error("out_of_memory() outside of a pass")
+        if self.buckets.several:
+            raise Error("memory_guard() goes with one optimiser")
         for bucket in self.buckets.all:
             bucket.missing = 0
         self._handle.out_of_memory()
@@ -389,15 +511,30 @@ class Run:
         finally:
             self._evaluating -= 1
 
-    def may_step(self) -> bool:
+    def is_step(self) -> bool:
         """After backward(): has this pass ended a step that counts?
 
         Not where it only accumulates, or the gradient is not finite.
         """
-        if self._pass is None or not self._synced:
+        return self.may_step(self._optimizers[0])
+
+    def begins_step(self) -> bool:
+        """A step that calls backward() itself may be taken."""
+        if self._pass is None:
+            raise Error("step() outside of a loop over a pollux.DataLoader")
+        return self._pass.sync
+
+    def may_step(self, optimizer: Any) -> bool:
+        if self._pass is None or not self._trained:
             raise Error("step() without a backward() in the body of a loop "
                         "over a pollux.DataLoader")
-        return self._pass.sync and not self._handle.skipped()
+        return self._pass.sync and self.is_finite(optimizer)
+
+    def is_finite(self, optimizer: Any) -> bool:
+        """Its gradient, on all ranks alike."""
+        if optimizer is self._optimizers[0] and self._handle.skipped():
+            return False
+        return optimizer.finite
 
     def lr_factor(self, group: int) -> float:
         return self._handle.lr_factor(min(group, library.GROUPS_MAX - 1))
@@ -405,16 +542,25 @@ class Run:
     def seed(self) -> int:
         return self._options.get("seed", 0)
 
-    def zero_grad(self) -> None:
-        if self.buckets is not None and not self._synced:
+    def zero_grad(self, params: Set[torch.nn.Parameter]) -> None:
+        """Those of an optimiser."""
+        if self.buckets is None:
+            return
+        if self.buckets.several:
+            self.buckets.zero(params)
+        elif not self._synced:
             self.buckets.zero()
+
+    def zero_all(self) -> None:
+        for optimizer in self._optimizers:
+            optimizer.zero_grad()
 
     def epochs_done(self) -> int:
         """Whole epochs, for schedules."""
         if not self.started:
             return 0
         if self._options.get("counting") == "progress":
-            return self.iterations_done() // self._loader.base_steps()
+            return self.iterations_done() // len(self._loader)
         return self._handle.info().epoch
 
     def iterations_done(self) -> int:
@@ -452,7 +598,17 @@ class Run:
     # The end.
 
     def finish(self, failed: bool = False) -> None:
-        """Leave, also before training has finished (on all ranks alike)."""
+        """Leave, also before training has finished (on all ranks alike).
+
+        What has been trained is saved, unless it has failed.
+        """
+        try:
+            if not failed:
+                self._finish_early()
+        finally:
+            self._leave(failed)
+
+    def _leave(self, failed: bool) -> None:
         global _current
         handle, self._handle = self._handle, None
         atexit.unregister(self._at_exit)
@@ -466,6 +622,15 @@ class Run:
         sys.stdout.flush()
         sys.stderr.flush()
         handle.destroy(failed)
+
+    def _finish_early(self) -> None:
+        if self._handle is None or not self.started or self._over or \
+                self._handle.failed:
+            return
+        if self._synced:
+            self.end_pass()
+        self._pass, self._over = None, True
+        self._handle.finish()
 
     def _at_exit(self) -> None:
         if self.started and not self._over and \
@@ -511,16 +676,18 @@ def _of_current(name: str) -> Callable:
 
 
 epochs = _of_current("epochs")
+steps = _of_current("steps")
 backward = _of_current("backward")
 register = _of_current("register")
 info = _of_current("info")
 checkpoint = _of_current("checkpoint")
 memory_guard = _of_current("memory_guard")
-is_step = _of_current("may_step")
+is_step = _of_current("is_step")
 busy = _of_current("busy")
 
 
 def finish(failed: bool = False) -> None:
     """Leave, also before training has finished (on all ranks alike)."""
+    # What has been trained is saved, unless it has failed.
     if _current is not None:
         _current.finish(failed)

@@ -268,7 +268,7 @@ class Checkpoints(Alone):
             options = {"checkpoint_dir": folder, "checkpoint_every_s": 0.0}
             first, _n = train(start(make, network(norm), options), 4,
                               stop_at=17)
-            pollux.finish()
+            pollux.finish(failed=True)
             parts = start(make, ours, options)
             second, _n = train(parts, 4)
             self.assertTrue(parts[0].info().restored)

@@ -73,10 +73,12 @@ class Refused(Alone):
 
     def test_body(self):
         """a loop's body without backward()"""
-        parts = start()
+        run, loader, _model, _optimizer = start()
         with self.assertRaisesRegex(pollux.Error, "without a backward"):
-            for _batch in parts[1]:
-                pass
+            for _epoch in run.epochs(20):
+                for _batch in loader:
+                    pass
+        self.assertEqual(run.info().step, 63)
 
     def test_second_backward(self):
         """a second backward() in one pass"""

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# test_silent.t - trainings that would go wrong silently: right, or refused
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+bindings=$POLLUX_SRCDIR/bindings/python
+python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
+	2>/dev/null)
+export POLLUX_LIBRARY=$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0
+[ -e "$POLLUX_LIBRARY" ] || skip_all "built without libpollux"
+"${python:-none}" -c 'import torch' 2>/dev/null ||
+	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
+export PYTHONPATH=$bindings${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# apart WHAT: three ranks; all that they print is in $WORK/apart.out.
+apart() {
+	timeout 120 mpirun --oversubscribe -n 3 "$python" \
+		"$bindings/tests/apart.py" "$1" "$WORK/$1.ckpt" \
+		>"$WORK/apart.out" 2>&1
+}
+
+# ... and end with the same state.
+alike() {
+	apart "$1"
+	local rc=$?
+	tail -n 20 "$WORK/apart.out"
+	grep -o 'rank .: crc [0-9a-f]*' "$WORK/apart.out" >"$WORK/crcs"
+	[ $rc -eq 0 ] && [ "$(wc -l <"$WORK/crcs")" -eq 3 ] &&
+		[ "$(cut -d' ' -f4 "$WORK/crcs" | sort -u | wc -l)" -eq 1 ]
+}
+
+# Three ranks in each of two starts, no number twice.
+draws_anew() {
+	apart chance && cp "$WORK/apart.out" "$WORK/first.out" &&
+		apart chance || return 1
+	cat "$WORK/first.out" "$WORK/apart.out"
+	cat "$WORK/first.out" "$WORK/apart.out" | grep '^drawn' >"$WORK/drawn"
+	[ "$(wc -l <"$WORK/drawn")" -ge 6 ] &&
+		[ -z "$(sort "$WORK/drawn" | uniq -d)" ]
+}
+
+names_what_differs() {
+	apart apart
+	local rc=$?
+	tail -n 20 "$WORK/apart.out"
+	[ $rc -ne 0 ] && grep -q '"model.3.weight" differs between rank 0 and rank' \
+		"$WORK/apart.out" && ! ls "$WORK/apart.ckpt" | grep -q '^step-[0-9]*$'
+}
+
+(cd "$bindings/tests" && "$python" tap.py test_silent test_worlds) \
+	>"$WORK/unit.tap" 2>"$WORK/unit.err"
+while read -r verdict rest; do
+	case $verdict in
+	ok | not)
+		[ "$verdict" = ok ] || tap_failed=$((tap_failed + 1))
+		tap_count=$((tap_count + 1))
+		echo "$verdict $rest" | sed "s/ok [0-9]* /ok $tap_count /"
+		;;
+	1..*) ended=yes ;;
+	*) echo "# $verdict $rest" ;;
+	esac
+done <"$WORK/unit.tap"
+ok "all unit tests were run" test "${ended:-no}" = yes
+for what in gan gan_rarely together unfrozen extremes closure searching \
+	left_out average by_steps early; do
+	ok "$what: three ranks have the weights of plain PyTorch" alike $what
+done
+ok "a rank that leaves batches out steps as the others do" alike skips
+ok "random numbers are no other rank's, nor those of the start" draws_anew
+ok "ranks that train apart are told which tensor, and not saved" \
+	names_what_differs
+plan "$tap_count"
