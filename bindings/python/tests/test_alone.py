@@ -50,7 +50,7 @@ def train(parts, epochs, clip=None, stop_at=None, scheduled=True):
 
 class Alone(unittest.TestCase):
     def tearDown(self):
-        pollux.finish()
+        pollux.finish(failed=True)
 
     def same(self, one, other, within=1e-6):
         self.assertEqual(len(one), len(other))
