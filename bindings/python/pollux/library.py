@@ -82,6 +82,7 @@ class Config(Structure):
         ("checkpoint_keep", c_int),
         ("quiet", c_bool),
         ("noise_window", c_double),
+        ("steps", c_uint64),  # of what is no training: stays 0
     ]
 
 
