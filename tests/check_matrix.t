@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# check_matrix.t - tests/matrix tells what a run on another release came to
+#
+# No root is made here: it has what a run leaves.
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+matrix=$POLLUX_SRCDIR/tests/matrix
+root=$WORK/roots/debian13/root
+
+left_by_a_run() {
+	rm -rf "$WORK/roots" "$WORK/rows"
+	mkdir -p "$root/pollux/tests/unit"
+	printf '%s\t%s\n' Slurm 24.11.5 "Open MPI" 5.0.7 PMIx 5.0.7 torch 2.6.0 \
+		>"$root/versions"
+	printf ':test-result: %s\n' "PASS test_a.t 1 - it works" \
+		"SKIP test_a.t 2 - a node burns # SKIP no | fire" \
+		>"$root/pollux/tests/test_a.trs"
+	echo ":test-result: PASS test_b.t 1 - it adds up" \
+		>"$root/pollux/tests/unit/test_b.trs"
+}
+
+# reports EXIT-STATUS TEXT...: each in the one row.
+reports() {
+	local want=$1 text rc
+	shift
+	"$matrix" --dir="$WORK/roots" --rows="$WORK/rows" --report debian13
+	rc=$?
+	cat "$WORK/rows"
+	[ $rc = "$want" ] && [ "$(wc -l <"$WORK/rows")" = 1 ] || return
+	for text; do
+		grep -qF -- "$text" "$WORK/rows" || return
+	done
+}
+
+all_passed() {
+	left_by_a_run
+	reports 0 "| debian13 | 24.11.5 | 5.0.7 | 5.0.7 | 2.6.0 | all | 2 | 0 |"
+}
+
+skips_are_named() {
+	left_by_a_run
+	reports 0 "| 1 (test_a.t 2 - a node burns # SKIP no   fire) |"
+}
+
+a_failure_is_named() {
+	left_by_a_run
+	echo ":test-result: FAIL test_a.t 3 - it holds" \
+		>>"$root/pollux/tests/test_a.trs"
+	reports 1 "| 2 | 1 (test_a.t 3 - it holds) |"
+}
+
+refuses() {
+	local said
+	said=$("$matrix" --dir="$WORK/none" --rows="$WORK/rows.none" "${@:2}" 2>&1) &&
+		return 1
+	echo "$said"
+	[[ $said == *"$1"* ]] && ! [ -e "$WORK/rows.none" ]
+}
+
+plan 6
+ok "the script can be read" bash -n "$matrix"
+ok "a row has the versions, and how many passed" all_passed
+ok "what was skipped is named, with the reason" skips_are_named
+ok "what failed is named, and the exit status tells" a_failure_is_named
+ok "a release that is not known is refused" refuses "no release 'debian99'" debian99
+ok "a release that was not run has no row" refuses "was not run" --report debian12
