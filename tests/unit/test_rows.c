@@ -406,6 +406,20 @@ static void a_row_that_was_ended_again_ends_when_the_next_one_begins(
 	assert_int_equal(0, row_of(180)->end);
 }
 
+/* By an update, and slurmctld was killed. */
+static void a_row_that_was_moved_to_the_start_begins_when_it_did(void **state)
+{
+	(void) state;
+	add(90, 100, 140);
+	add(140, 100, 150);
+	add(150, 150, 0);
+	is_since(150, 3);
+	audit();
+	assert_int_equal(100, row_of(90)->start);
+	assert_int_equal(140, row_of(140)->start);
+	assert_int_equal(150, row_of(140)->end);
+}
+
 static void the_end_of_a_job_is_that_of_its_last_row(void **state)
 {
 	(void) state;
@@ -566,6 +580,9 @@ int main(void)
 		cmocka_unit_test_setup(so_it_does_when_the_job_waits, set_up),
 		cmocka_unit_test_setup(
 			a_row_that_was_ended_again_ends_when_the_next_one_begins,
+			set_up),
+		cmocka_unit_test_setup(
+			a_row_that_was_moved_to_the_start_begins_when_it_did,
 			set_up),
 		cmocka_unit_test_setup(the_end_of_a_job_is_that_of_its_last_row,
 				       set_up),

@@ -84,6 +84,38 @@ static void _end_at(const job_record_t *job, slurmdb_job_rec_t *row, time_t end)
 	pollux_tell_end(job, row->db_index, row->end, row->tres_alloc_str);
 }
 
+static struct pollux_row _copy(const slurmdb_job_rec_t *row)
+{
+	return (struct pollux_row){
+		.submit = row->submit,
+		.start = row->start,
+		.eligible = row->eligible,
+		.nodes = xstrdup(row->nodes),
+		.tres_alloc = xstrdup(row->tres_alloc_str),
+		.tres_req = xstrdup(row->tres_req_str),
+		.node_count = row->alloc_nodes,
+		.cpus = row->req_cpus,
+		.priority = row->priority,
+		.memory = row->req_mem,
+	};
+}
+
+/*
+ * An update of the job moved it to the start of the job, and slurmctld was
+ * killed before that was put right.
+ */
+static void _begin_late(const job_record_t *job, slurmdb_job_rec_t *row)
+{
+	struct pollux_row late = _copy(row);
+
+	pollux_info("sched/pollux: JobId=%u: its row from %ld begins at %ld in "
+		    "accounting",
+		    job->job_id, (long) row->start, (long) row->submit);
+	late.start = late.eligible = row->start = row->submit;
+	pollux_tell_start(job, &late);
+	pollux_row_free(&late);
+}
+
 /* Each row of the job ends by the time at which the next one begins. */
 static void _straighten(const job_record_t *job, List rows)
 {
@@ -94,6 +126,8 @@ static void _straighten(const job_record_t *job, List rows)
 	while ((row = list_next(iter))) {
 		if (row->jobid != job->job_id || !_has_begun(row))
 			continue;
+		if (row->start < row->submit)
+			_begin_late(job, row);
 		next = _next(job, rows, row);
 		if (next && (_is_open(row) || row->end > next))
 			_end_at(job, row, next);
@@ -217,20 +251,8 @@ static void _learn_first(const job_record_t *job,
 	const slurmdb_job_rec_t *row =
 		pollux_audit_find(rows, job->job_id, submit);
 
-	if (!row || account->first.submit || pollux_row_key(job) == submit)
-		return;
-	account->first = (struct pollux_row){
-		.submit = submit,
-		.start = row->start,
-		.eligible = row->eligible,
-		.nodes = xstrdup(row->nodes),
-		.tres_alloc = xstrdup(row->tres_alloc_str),
-		.tres_req = xstrdup(row->tres_req_str),
-		.node_count = row->alloc_nodes,
-		.cpus = row->req_cpus,
-		.priority = row->priority,
-		.memory = row->req_mem,
-	};
+	if (row && !account->first.submit && pollux_row_key(job) != submit)
+		account->first = _copy(row);
 }
 
 void pollux_audit(job_record_t *job, struct pollux_account *account, List rows)
