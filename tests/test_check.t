@@ -206,6 +206,13 @@ suspended_again() {
 	look >found
 }
 
+# blank TRES: what sacct's row of job 4 has.
+blank() {
+	healthy
+	sed -i "/^4/s#gres/gpu=2#$1#" sacct
+	look >found && grep -q "^slurm-tres: job 4 has 0 GPU-seconds" found
+}
+
 # submitted FILE: job 3 was, and is in that file alone.
 submitted() {
 	healthy
@@ -342,7 +349,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 47))
+plan $((${#cases[@]} + 49))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -376,6 +383,8 @@ ok "but not if it was saved that it was cancelled" \
 	fails suspended_again 1790000498
 ok "a shape that was over before the plugin saw it is in no log" torn_early 1
 ok "but not if it had the time to" fails torn_early 3
+ok "a row that has CPUs but no node is told apart" blank billing=1,cpu=1
+ok "but not one that has a node and no GPU" fails blank cpu=1,node=1
 ok "a job that was held is asked for by number" submitted named
 ok "a job that ended while suspended is told apart" eval \
 	'ended_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
