@@ -16,7 +16,7 @@ mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
 # As a site would that wants its nodes back soon: 300 s are common.
 sandbox_up --hosts --nodes 3 --gpus-per-node 2 --conf-extra SlurmdTimeout=30
-plan 22
+plan 23
 
 # --- they are apart
 
@@ -299,6 +299,11 @@ launcher_is_cut_off() {
 	node net n1 heal
 }
 
+adds_up() {
+	sb scancel "$steady" && wait_until "ended $steady" 30 &&
+		{ wait_until accounts_agree 20 || accounts_agree; }
+}
+
 nodes_are_well() {
 	[ "$(sb sinfo -h -N -p main -t alloc,mix,idle -o %N | sort -u |
 		wc -l)" = 3 ]
@@ -321,6 +326,7 @@ ok "the network heals: it trains on all nodes, none is down for Slurm" \
 	eval "comes_back node net n3 heal && wait_until nodes_are_well 60"
 ok "no rank of the other side is left" old_ranks_are_gone
 ok "every sample was used once in each epoch all the while" samples_once
+ok "sacct's GPU-seconds of it are those in the log" adds_up
 
 # --- nothing stays
 
