@@ -41,7 +41,7 @@ node_is() {
 
 sandbox_up $untyped --nodes 3 --gpus-per-node 4 --conf-extra "Epilog=$WORK/epilog" \
 	--params pollux_min_gap=0.2
-plan 30
+plan 32
 
 # What Slurm itself gives an epilog, at the end of a job.
 stock=$(submit_rigid -w n3 --gpus-per-node=2 -- 1)
@@ -139,11 +139,29 @@ ok "when it is back it keeps the node" eval '
 	wait_until "has_gpus $job 8" 60 && sleep 4 && has_gpus $job 8 &&
 	[ "$(sb squeue -h -j $job -o %N)" = "n[1-2]" ]'
 
+# A reconfiguration makes slurmctld's nodes anew.
+echo 6 >"$WORK/n2.takes"
+rigid=$(submit_rigid -w n2 --gpus-per-node=4 -- 2)
+early() {
+	until epilogs end "$job" n2 5; do
+		! is_state "$rigid" RUNNING || return 0
+		sleep 0.1
+	done
+	return 1
+}
+ok "slurmctld is reconfigured while an epilog runs: nobody starts there" \
+	eval 'wait_until "epilogs begin $job n2 5" 40 &&
+		sb scontrol reconfigure && fails early'
+ok "when it is over the node is opened" \
+	wait_until 'is_state $rigid RUNNING' 60
+rm "$WORK/n2.takes"
+wait_until "ended $rigid && settled $job 8" 60
+
 # As at the end of a job.
 touch "$WORK/n2.fails"
 rigid=$(submit_rigid -w n2 --gpus-per-node=4 -- 2)
 ok "a node where its epilog fails is drained" eval '
-	wait_until "epilogs begin $job n2 5" 40 && wait_until "node_is n2 DRAIN" 20
+	wait_until "epilogs begin $job n2 6" 40 && wait_until "node_is n2 DRAIN" 20
 	sb scontrol show node n2 | grep "Reason=Epilog error"'
 ok "and the job that waits for it does not start there" \
 	is_state "$rigid" PENDING
