@@ -128,7 +128,7 @@ full_disk_is_named() {
 	local rc=$?
 	cat said.txt
 	[ $rc -ne 0 ] &&
-		grep "^pollux.library.Error: cannot save in $PWD/disk/run: cannot write: No space left" said.txt
+		grep "^pollux.library.Error: cannot save .*in $PWD/disk/run: cannot write: No space left" said.txt
 }
 
 # In an elastic job of Slurm's, but not by its launcher.
@@ -164,8 +164,8 @@ resized_and_killed() {
 	PYTHONPATH=$bindings/tests:$PYTHONPATH pollux-launch --local \
 		"$python" "$bindings/tests/measured.py" 200 0.1 >said.txt 2>&1 &
 	local launcher=$!
-	wait_until "trains_on measured 1" 30 && tell measured --resize=3 &&
-		wait_until "trains_on measured 3" 60 && kill_rank measured &&
+	wait_until "grep ' on 1$' said.txt" 60 && tell measured --resize=3 &&
+		wait_until "grep ' on 3$' said.txt" 60 && kill_rank measured &&
 		wait_until "trains_on measured 3" 60 &&
 		tell measured --resize=2
 	rm slow
@@ -177,7 +177,7 @@ resized_and_killed() {
 
 # All samples of each epoch, once, with one rank, with three and with two.
 measured_exactly() {
-	cd "$WORK/measured" && grep '^epoch ' said.txt
+	cd "$WORK/measured" && sed -n 's/^epoch [0-9]*: //p' said.txt | uniq -c
 	[ "$(grep -c '^epoch ' said.txt)" -ge 195 ] &&
 		! grep '^epoch ' said.txt |
 		grep -v ': 500.0 333500.0 evaluated: 18.0 438.0 on [123]$' &&
