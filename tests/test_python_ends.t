@@ -130,6 +130,21 @@ late_is_named() {
 	says "no step for 1.* s, rank 1 on .* works on step 6 since 1.* s: the ranks hang"
 }
 
+# The rank that is left saves the epoch's last step; what it saved says that
+# the end of the epoch was not over. What is trained is the same as ever.
+end_is_repeated() {
+	options=()
+	rm -f killed
+	train count killed && starts 0 2 &&
+		says "pollux: the end of epoch 1 is done again" &&
+		[ "$(grep -c "rank 1 has validated epoch 1" out)" -eq 1 ] &&
+		says "rank 1 is through, .*, ends 3" || return
+	grep -o "crc [0-9a-f]*, ends 3" out | sort -u >repeated
+	train count killed && starts 0 1 &&
+		grep -o "crc [0-9a-f]*, ends 3" out | sort -u |
+		diff repeated -
+}
+
 # Whoever edits the script while it trains.
 edit_is_survived() {
 	options=()
@@ -162,6 +177,7 @@ ok "a rank that leaves the loop alone ends it, and is named" \
 ok "a validation is no hang, however long" validation_is_let_be
 ok "nor is what is marked as busy, in the middle of an epoch" busy_is_let_be
 ok "a rank that hangs is named" late_is_named
+ok "an end of an epoch that a rank is lost in is done again" end_is_repeated
 ok "a resize waits for a validation" resize_waits
 ok "also one without a handover" resize_waits --no-prewarm
 ok "--stop waits for it, too" stop_waits

@@ -438,6 +438,13 @@ int pollux_finish(struct pollux *p);
 int pollux_checkpoint(struct pollux *p);
 
 /*
+ * For a blob's save(): does this rank save the last commit on its own, as
+ * others are lost or it is told to leave? What the program has begun since is
+ * not over then, on this rank or another.
+ */
+bool pollux_rescuing(const struct pollux *p);
+
+/*
  * Alive, but busy with something else than steps: validating, say. Until the
  * next call of another function this rank is not taken for one that hangs
  * (call it again, at least each half hour), and resizes wait for it. By the

@@ -82,6 +82,11 @@ static int hold_state(struct plx_store *s, struct plx_error *err)
 	return rc;
 }
 
+bool pollux_rescuing(const struct pollux *p)
+{
+	return p && p->store && p->store->rescuing;
+}
+
 static void free_state(struct plx_store *s)
 {
 	pthread_mutex_lock(&s->lock);

@@ -81,11 +81,11 @@ struct plx_store {
 	bool touching;	   /* ... if there is one */
 	uint64_t commits;
 
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t moved; /* one of the next two changed */
-	bool changing;	      /* the program changes the state */
-	bool rescuing;	      /* it is being read for a rescue */
-	bool has_commit;      /* there is something to rescue: */
+	pthread_mutex_t lock;  /* of all below */
+	pthread_cond_t moved;  /* one of the next two changed */
+	bool changing;	       /* the program changes the state */
+	_Atomic bool rescuing; /* it is being read for a rescue */
+	bool has_commit;       /* there is something to rescue: */
 	struct plx_cursor cursor;
 	struct plx_profile profile;
 

@@ -178,6 +178,10 @@ class Handle:
         """Alive, but busy with something else than steps."""
         self._check(self._lib.pollux_beat(self._run))
 
+    def rescuing(self) -> bool:
+        """Does this rank save on its own, in a blob's dump()?"""
+        return self._lib.pollux_rescuing(self._run)
+
     def checkpoint(self) -> None:
         self._check(self._lib.pollux_checkpoint(self._run))
 

@@ -208,6 +208,7 @@ FUNCTIONS = {
     "pollux_finish": (c_int, [RUN]),
     "pollux_beat": (c_int, [RUN]),
     "pollux_checkpoint": (c_int, [RUN]),
+    "pollux_rescuing": (c_bool, [RUN]),
     "pollux_program_error": (c_int, [c_char_p]),
     "pollux_timing": (None, [RUN, c_double, c_double]),
     "pollux_info_sized": (None, [RUN, POINTER(CInfo), c_size_t]),

@@ -89,6 +89,11 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         """What is left of the epoch that is under way."""
         run = self._run
+        run.start()
+        if run.tail.again is not None:
+            self.is_filler = True
+            yield from run.repeat_pass(self._feed.fetch)
+            return
         upcoming = run.look_ahead()
         if upcoming is None:
             return

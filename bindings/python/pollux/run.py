@@ -23,6 +23,7 @@ from .handle import Handle
 from .library import Error
 from .state import State
 from .statistics import Statistics
+from .tail import Tail
 from .tensors import memory_of
 
 OPTIONS = ("epochs", "seed", "counting", "min_gpu_batch", "max_gpu_batch",
@@ -74,6 +75,7 @@ class Run:
         self._metrics: List[Any] = []
         self._evaluating = 0  # loops over evaluation loaders
         self._statistics: Optional[Statistics] = None
+        self.tail = Tail()  # what the script does between two epochs
         self._pass: Optional[library.Pass] = None  # under way
         self._ahead: Optional[library.Pass] = None  # asked for, not used
         self._synced = False
@@ -242,7 +244,7 @@ class Run:
         self.buckets.hook(self._gradient, self._sync_trained, self._mean)
 
     def _register_all(self) -> State:
-        state = State(self._handle)
+        state = State(self._handle, self.tail)
         state.add_model(self._model, self._statistics)
         for i, optimizer in enumerate(self._optimizers):
             state.add_optimizer("optimizer%s" % (i or ""), optimizer)
@@ -278,6 +280,8 @@ class Run:
         if steps is not None:
             self._steps = steps
             self._options.update(epochs=1, counting="progress")
+        self.start()
+        yield from self.tail.repeated()
         last = -1
         while True:
             following = self.look_ahead()
@@ -351,6 +355,7 @@ class Run:
             self._gather_metrics()
             self._handle.commit()
             self._follow()
+            self.tail.committed(done.epoch, self.epoch_is_over(done.epoch))
             rehearsal.step(self)
 
     def _gather_metrics(self) -> None:
@@ -360,6 +365,10 @@ class Run:
                 metrics.drop()
         elif self._metrics:
             self._metrics[0].gather(self._metrics)
+
+    def repeat_pass(self, fetch: Callable) -> Iterator[Any]:
+        """For an epoch whose end is done again: see Tail."""
+        return self.tail.filler(self, self._model, fetch)
 
     def _pass_over(self) -> None:
         """The body has left its batch out ("continue")."""

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: MIT
 """What a checkpoint holds, by name: tensors in place, all else as bytes."""
 
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import torch
 
 from . import encoding, overridden
 from .handle import Handle
 from .statistics import Statistics
+from .tail import Tail
 from .tensors import describe, memory_of, short_name
 
 
 class State:
     """Registers with libpollux, before it starts."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, tail: Optional[Tail] = None) -> None:
         self._handle = handle
+        self._tail = tail
+        if tail is not None:
+            tail.register(handle)
         self._names: Dict[torch.nn.Parameter, str] = {}
         self.overridden: List[str] = []  # by a checkpoint that was found
 
@@ -49,8 +53,10 @@ class State:
             thing.load_state_dict(encoding.load(data, name))
 
         dump()  # what cannot be saved is better known before training
-        self._handle.register_blob(short_name(name), dump,
-                                   self._compared(name, thing, load))
+        self._handle.register_blob(
+            short_name(name),
+            dump if self._tail is None else self._tail.kept(name, dump),
+            self._compared(name, thing, load))
 
     def _compared(self, name: str, thing: Any,
                   load: Callable[[bytes], None]) -> Callable[[bytes], None]:

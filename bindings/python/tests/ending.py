@@ -8,6 +8,7 @@ FILE is what it waits for, or writes.
 """
 
 import os
+import signal
 import sys
 import time
 
@@ -42,12 +43,34 @@ def evaluate(seconds):
     print("rank %d has evaluated" % pollux.rank(), flush=True)
 
 
+class Seen(dict):
+    """What is registered: the epochs whose end was done."""
+
+    def state_dict(self):
+        return dict(self)
+
+    def load_state_dict(self, state):
+        self.update(state)
+
+
+def counted(seen, run, loss, file):
+    """The first time, rank 1 is killed in the middle of it."""
+    assert float(loss) >= 0
+    seen["ends"] = seen.get("ends", 0) + 1
+    if seen["ends"] == 2 and run.rank == 1 and not os.path.exists(file):
+        time.sleep(1)  # the other one is in the next epoch's first sum
+        open(file, "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def main():
     what, file = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     run = pollux.init(seed=11)
     loader = pollux.DataLoader(Points(SAMPLES), 64, shuffle=True)
     model = pollux.DistributedDataParallel(network())
     optimizer = pollux.Optimizer(sgd(model, lr=0.02))
+    seen = Seen()
+    run.register("seen", seen)
     for epoch in run.epochs(EPOCHS):
         for _numbers, inputs, targets in loader:
             loss = loss_of(model, inputs, targets)
@@ -61,8 +84,11 @@ def main():
                 time.sleep(600)
         if epoch == 1 and befall(what, file):
             break
+        if what == "count":
+            counted(seen, run, loss, file)
         print("rank %d has validated epoch %d" % (run.rank, epoch), flush=True)
-    print("rank %d is through" % run.rank, flush=True)
+    print("rank %d is through, crc %08x, ends %s"
+          % (run.rank, run.crc(), seen.get("ends")), flush=True)
 
 
 if __name__ == "__main__":
