@@ -87,8 +87,9 @@ static int is_settled(const char *path, int ranks, struct plx_error *err)
 	char phase[TEXT_SIZE] = "";
 	int has = -1;
 
+	/* It was there to be asked. */
 	if (ask(path, "status", answer, err) < 0)
-		return -1;
+		return plx_fail(err, "asked, but the job has ended meanwhile");
 	plx_field_text(answer, "state", state, sizeof(state));
 	plx_field_text(answer, "phase", phase, sizeof(phase));
 	plx_field_int(answer, "ranks", 0, 1 << 20, &has, NULL);
@@ -117,9 +118,8 @@ static int resize(const char *path, int ranks, struct plx_error *err)
 		nanosleep(&pause, NULL);
 		settled = is_settled(path, ranks, err);
 	}
-	/* It was there to be asked. */
 	if (settled < 0)
-		return plx_fail(err, "asked, but the job has ended meanwhile");
+		return -1;
 	if (!settled)
 		return plx_fail(err,
 				"asked, but after %g s it does not train on "
