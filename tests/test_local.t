@@ -170,6 +170,7 @@ end_is_told() {
 	fails wait "$request" && cat resize.txt
 	grep -q 'asked, but the job has ended meanwhile' resize.txt ||
 		grep -q 'no job called job runs here' resize.txt ||
+		grep -q 'the job does not answer' resize.txt ||
 		return 1
 	refused tell --resize=1 &&
 		grep -q 'no job called job runs here.*: it has ended' refused.txt

@@ -140,6 +140,8 @@ end_is_repeated() {
 		[ "$(grep -c "rank 1 has validated epoch 1" out)" -eq 1 ] &&
 		says "rank 1 is through, .*, ends 3" || return
 	grep -o "crc [0-9a-f]*, ends 3" out | sort -u >repeated
+	jq -se 'map(select(.event == "fault")) | .[0].saved' ckpt/events.jsonl &&
+		says "starting again from step 8, which rank 0 has saved" || return
 	train count killed && starts 0 1 &&
 		grep -o "crc [0-9a-f]*, ends 3" out | sort -u |
 		diff repeated -

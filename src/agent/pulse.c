@@ -240,6 +240,17 @@ void plx_pulse_waits(struct plx_pulser *u)
 	u->busy = false;
 }
 
+void plx_pulse_rescued(struct plx_pulser *u, uint64_t step)
+{
+	if (u)
+		(void) plx_rank_word_write(u->inner, PLX_WORD_RESCUED,
+					   u->generation,
+					   &(struct plx_rank_word){
+						   .rank = u->pulse.rank,
+						   .step = step,
+					   });
+}
+
 int pollux_beat(struct pollux *p)
 {
 	if (!p)

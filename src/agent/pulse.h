@@ -11,6 +11,7 @@
 #define PLX_AGENT_PULSE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct pollux;
 struct plx_pulser;
@@ -24,6 +25,9 @@ void plx_pulse_moved(struct plx_pulser *u);
 
 /* The library has control: it waits for other ranks, saves, restores. */
 void plx_pulse_waits(struct plx_pulser *u);
+
+/* This rank has saved the last commit on its own. */
+void plx_pulse_rescued(struct plx_pulser *u, uint64_t step);
 
 /*
  * Does another rank tell that it is busy (validating, say) and lives? Then

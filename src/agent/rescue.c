@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "agent/folder.h"
+#include "agent/pulse.h"
 #include "agent/save.h"
 #include "agent/store.h"
 
@@ -164,6 +165,8 @@ int plx_rescue(struct pollux *p)
 		rc = save_alone(p, &err);
 		free_state(s);
 	}
+	if (rc > 0)
+		plx_pulse_rescued(p->pulser, s->cursor.step);
 	if (p->config.quiet)
 		return rc < 0 ? -1 : 0;
 	if (rc > 0)

@@ -123,6 +123,7 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 
 	alien->has_exit = false;
 	alien->has_error = false;
+	alien->rescued = false;
 	if (!notes) {
 		if (g != l->old)
 			plx_sick_find(l, g);
@@ -141,6 +142,8 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 	}
 	alien->has_exit =
 		*code && plx_exit_read(notes, generation, &alien->exit);
+	alien->rescued = plx_rank_word_read(notes, PLX_WORD_RESCUED, generation,
+					    &alien->rescue);
 	alien->has_error =
 		*code && plx_rank_word_read(notes, PLX_WORD_ERROR, generation,
 					    &alien->error);

@@ -20,6 +20,8 @@ struct plx_alien {
 	bool told;     /* that the job keeps its size */
 	bool has_exit; /* the ranks that ended last left word how: */
 	struct plx_exit exit;
+	bool rescued; /* one has saved the last commit for all: */
+	struct plx_rank_word rescue;
 	bool has_error; /* an error of the program itself, it said: */
 	struct plx_rank_word error;
 };

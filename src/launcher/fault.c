@@ -92,6 +92,10 @@ double plx_fault_wait_s(const struct plx_launcher *l)
 		return 0;
 	if (l->fault.srun)
 		return fmin(plx_backoff_wait_s(l->fault.srun), SRUN_WAIT_S);
+	/* Where nothing was lost there is no reason to wait longer each time.
+	 */
+	if (l->alien.rescued || l->now->said.saved)
+		return plx_backoff_wait_s(1);
 	return plx_backoff_wait_s(l->fault.backoff.faults);
 }
 

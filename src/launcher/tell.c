@@ -196,6 +196,14 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 			"again in %.1f s (restart %d of %d)",
 			wait_s, l->fault.backoff.faults,
 			l->settings->max_restarts);
+	else if (l->alien.rescued)
+		plx_say(l, PLX_NORMAL,
+			"ranks failed (exit code %d), starting again from step "
+			"%.0f, which rank %d has saved, in %.1f s (restart %d "
+			"of %d)",
+			code, (double) l->alien.rescue.step,
+			l->alien.rescue.rank, wait_s, l->fault.backoff.faults,
+			l->settings->max_restarts);
 	else
 		plx_say(l, PLX_NORMAL,
 			"ranks failed (exit code %d), starting again from the "
@@ -205,7 +213,7 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 	event = json_pack("{s:s, s:i, s:i, s:i, s:f, s:b}", "event", "fault",
 			  "start", l->now->step.number, "code", code, "faults",
 			  l->fault.backoff.faults, "wait_s", wait_s, "saved",
-			  l->now->said.saved);
+			  l->now->said.saved || l->alien.rescued);
 	pack_exit(l, event);
 	write_event(l, event);
 	l->alien.has_exit = false;
