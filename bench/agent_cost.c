@@ -2,20 +2,24 @@
 /*
  * agent_cost.c - what libpollux costs a training
  *
- *	bench/agent-cost [--json] [--params=N] [--batch=N] [--steps=N]
- *	mpirun -n 2 bench/agent-cost ...
+ *	bench/agent-cost [--json] [--sparse] [--params=N] [--batch=N]
+ *[--steps=N] mpirun -n 2 bench/agent-cost ...
  *
  * The same training, a multi-layer perceptron of N weights and N samples a
- * step and rank, is run with the library and as a plain loop, which sums up
- * gradients with MPI if there are several ranks and takes the mean; in turns
- * of some steps each. With the library means all of it: order of samples,
- * noise, learning rate, fits, and hints to a launcher, which a thread plays.
+ * step and rank, or with --sparse a logistic regression of 32 of N features,
+ * which computes next to nothing, is run with the library and as a plain loop,
+ *which sums up gradients with MPI if there are several ranks and takes the
+ *mean; in turns of some steps each. With the library means all of it: order of
+ *samples, noise, learning rate, fits, and hints to a launcher, which a thread
+ *plays.
  *
  * Prints the time of a step of both kinds (of a processor's own time on one
  * rank, of the wall clock on several), by how much they differ in all, in the
- * median turn and in its spread, and what of it is spent in each call.
+ * median turn and in its spread, by how much in processor time of all threads,
+ * and what of it is spent in each call.
  */
 #include <errno.h>
+#include <math.h>
 #include <mpi.h>
 #include <poll.h>
 #include <pthread.h>
@@ -37,6 +41,7 @@
 
 enum {
 	FEATURES = 64,
+	ACTIVE = 32, /* features of a sparse sample */
 	CLASSES = 10,
 	SAMPLES = 8192,
 	TURN = 20,
@@ -51,6 +56,7 @@ static const char *const call_names[CALLS] = { "next", "reduce", "commit" };
 
 struct options {
 	bool json;
+	bool sparse;
 	int params;
 	int batch; /* samples of a rank and step */
 	int steps; /* of each kind */
@@ -68,6 +74,7 @@ struct bench {
 	double with_s[TURNS_MAX]; /* of a turn */
 	double without_s[TURNS_MAX];
 	double call_s[CALLS];
+	double cpu_s[2]; /* of all threads: without, with */
 };
 
 /* ---- a launcher ---- */
@@ -151,11 +158,43 @@ static double now_s(const struct bench *b)
 
 /* ---- the training ---- */
 
+/* A weight of a sample; no table of them, for it would be as large. */
+static size_t feature(const struct bench *b, uint64_t sample, int i)
+{
+	uint64_t x = sample * ACTIVE + (uint64_t) i;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	return (x ^ (x >> 27)) * 0x94d049bb133111ebu % b->mlp.n;
+}
+
+static double learn_sparse(struct bench *b, const uint64_t *samples,
+			   size_t count)
+{
+	double loss = 0;
+
+	memset(b->mlp.gradient, 0, b->mlp.n * sizeof(*b->mlp.gradient));
+	for (size_t s = 0; s < count; s++) {
+		float sign = samples[s] % 2 ? 1 : -1;
+		float sum = 0;
+		float miss;
+
+		for (int i = 0; i < ACTIVE; i++)
+			sum += b->mlp.weights[feature(b, samples[s], i)];
+		miss = -sign / (1 + expf(sign * sum)) / (float) count;
+		for (int i = 0; i < ACTIVE; i++)
+			b->mlp.gradient[feature(b, samples[s], i)] += miss;
+		loss += log1p(exp((double) (-sign * sum))) / (double) count;
+	}
+	return loss;
+}
+
 static double learn(struct bench *b, const uint64_t *samples, size_t count)
 {
 	float scale = 1.0f / (float) count;
 	double loss = 0;
 
+	if (b->options.sparse)
+		return learn_sparse(b, samples, count);
 	mlp_begin(&b->mlp);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t s = samples[i];
@@ -164,6 +203,17 @@ static double learn(struct bench *b, const uint64_t *samples, size_t count)
 				  (int) (s % CLASSES), scale);
 	}
 	return loss * (double) scale;
+}
+
+/* Without momentum, which takes as much memory again. */
+static void update(struct bench *b, float lr)
+{
+	if (!b->options.sparse) {
+		mlp_step(&b->mlp, lr, MOMENTUM);
+		return;
+	}
+	for (size_t i = 0; i < b->mlp.n; i++)
+		b->mlp.weights[i] -= lr * b->mlp.gradient[i];
 }
 
 static void plain_step(struct bench *b)
@@ -182,7 +232,7 @@ static void plain_step(struct bench *b)
 		for (size_t i = 0; i < b->mlp.n; i++)
 			b->mlp.gradient[i] *= share;
 	}
-	mlp_step(&b->mlp, LR, MOMENTUM);
+	update(b, LR);
 }
 
 /* To ask for a thread's time costs more than some of the calls: seldom. */
@@ -202,7 +252,7 @@ static int library_step(struct bench *b, bool timed)
 		return -1;
 	t[3] = timed ? now_s(b) : 0;
 	if (!pollux_skipped(b->pollux))
-		mlp_step(&b->mlp, (float) pollux_lr(b->pollux), MOMENTUM);
+		update(b, (float) pollux_lr(b->pollux));
 	t[4] = timed ? now_s(b) : 0;
 	if (pollux_commit(b->pollux) < 0)
 		return -1;
@@ -221,12 +271,15 @@ static int turns(const struct bench *b)
 static int run(struct bench *b)
 {
 	for (int turn = -1; turn < turns(b); turn++) {
+		double cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 		double begin_s = now_s(b);
+		double middle_cpu_s;
 		double middle_s;
 
 		for (int i = 0; i < TURN; i++)
 			plain_step(b);
 		middle_s = now_s(b);
+		middle_cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 		for (int i = 0; i < TURN; i++) {
 			if (library_step(b, i % TIMED == 0) < 0)
 				return -1;
@@ -237,6 +290,8 @@ static int run(struct bench *b)
 		}
 		b->without_s[turn] = middle_s - begin_s;
 		b->with_s[turn] = now_s(b) - middle_s;
+		b->cpu_s[0] += middle_cpu_s - cpu_s;
+		b->cpu_s[1] += clock_s(CLOCK_PROCESS_CPUTIME_ID) - middle_cpu_s;
 	}
 	return 0;
 }
@@ -271,11 +326,13 @@ static void print(const struct bench *b)
 		b->options.json
 			? "{\"overhead_pct\":%.3f,\"median_pct\":%.3f,"
 			  "\"p10_pct\":%.3f,\"p90_pct\":%.3f,"
-			  "\"calls_pct\":%.3f,\"step_ms\":%.4f,"
+			  "\"calls_pct\":%.3f,\"cpu_pct\":%.3f,\"step_ms\":%."
+			  "4f,"
 			  "\"with_ms\":%.4f,\"params\":%zu,\"batch\":%d,"
 			  "\"ranks\":%d,\"steps\":%.0f"
 			: "overhead %.2f %% in all; of turns: median %.2f, "
-			  "p10 %.2f, p90 %.2f %%; in calls %.2f %%\n"
+			  "p10 %.2f, p90 %.2f %%; in calls %.2f %%; "
+			  "processor time %.2f %%\n"
 			  "a step %.3f ms without, %.3f ms with: %zu weights, "
 			  "%d samples a rank, ranks: %d, steps: %.0f\n";
 
@@ -284,7 +341,8 @@ static void print(const struct bench *b)
 	qsort(ratios, (size_t) count, sizeof(*ratios), compare);
 	printf(form, 100 * (with / without - 1), ratios[count / 2],
 	       ratios[count / 10], ratios[count - 1 - count / 10],
-	       100 * sum(b->call_s, CALLS) / with, 1e3 * without / steps,
+	       100 * sum(b->call_s, CALLS) / with,
+	       100 * (b->cpu_s[1] / b->cpu_s[0] - 1), 1e3 * without / steps,
 	       1e3 * with / steps, b->mlp.n, b->options.batch, b->ranks, steps);
 	for (int c = 0; c < CALLS; c++)
 		printf(b->options.json ? ",\"%s_us\":%.2f" : "%s %.2f us  ",
@@ -298,6 +356,7 @@ static void print(const struct bench *b)
 static int open_model(struct bench *b)
 {
 	int sizes[] = { FEATURES, 8, 8, CLASSES };
+	int row[] = { b->options.params - 1, 1 };
 
 	do {
 		sizes[1] += 1 + sizes[1] / 16;
@@ -306,7 +365,10 @@ static int open_model(struct bench *b)
 		 b->options.params);
 	b->inputs = calloc((size_t) SAMPLES * FEATURES, sizeof(*b->inputs));
 	b->order = calloc(SAMPLES, sizeof(*b->order));
-	if (!b->inputs || !b->order || mlp_init(&b->mlp, sizes, 3, 1) < 0)
+	if (!b->inputs || !b->order)
+		return -1;
+	if (b->options.sparse ? mlp_init(&b->mlp, row, 1, 1) < 0
+			      : mlp_init(&b->mlp, sizes, 3, 1) < 0)
 		return -1;
 	for (size_t i = 0; i < (size_t) SAMPLES * FEATURES; i++)
 		b->inputs[i] = (float) ((i * 2654435761u) % 1000) / 1000.0f;
@@ -363,6 +425,10 @@ static int read_option(struct options *o, const char *text)
 		o->json = true;
 		return 0;
 	}
+	if (!strcmp(text, "--sparse")) {
+		o->sparse = true;
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t length = strlen(rows[i].name);
 		char *end;
@@ -378,7 +444,7 @@ static int read_option(struct options *o, const char *text)
 		return 0;
 	}
 	fprintf(stderr,
-		"agent-cost: \"%s\": want --json, --params=1000 to "
+		"agent-cost: \"%s\": want --json, --sparse, --params=1000 to "
 		"1e8, --batch=1 to 1024, --steps=%d and more\n",
 		text, 2 * TURN);
 	return -1;
@@ -403,6 +469,11 @@ int main(int argc, char **argv)
 	if (first && open_launcher(&launcher) < 0) {
 		perror("agent-cost");
 		return 1;
+	}
+	/* That there is one, all ranks know; rank 0 alone talks to it. */
+	if (!first) {
+		setenv(PLX_ENV_SOCKET, "rank 0's", 1);
+		setenv(PLX_ENV_CHECKPOINTS, "rank 0's", 1);
 	}
 	if (open_model(&b) == 0 && open_pollux(&b) == 0)
 		rc = run(&b);

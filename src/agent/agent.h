@@ -299,6 +299,13 @@ int plx_extras_read(struct pollux *p, const float *extra);
 /* The step's gradient is there: noise, learning rate and gain. */
 void plx_rate_update(struct pollux *p);
 
+/*
+ * Is the noise estimated from this step's gradient? Where the batch cannot
+ * change nothing follows from it, and a walk through a large gradient costs
+ * more than it tells: then in two steps of sixteen.
+ */
+bool plx_rate_watches(const struct pollux *p);
+
 /* Noise of all parameters; false while it is unknown. */
 bool plx_rate_noise(const struct pollux *p, struct plx_noise *noise);
 

@@ -151,3 +151,56 @@ struct plx_folded plx_fold(const struct plx_fold *fold)
 #endif
 	return fold_all(fold);
 }
+
+/* ---- without norms ---- */
+
+/* What is not finite is not 0 times 0 either, and stays so in a sum. */
+INLINE bool plain(const float *in, float *out, float weight, size_t n)
+{
+	floats sums[4] = { 0 };
+	float rest = 0;
+	size_t i = 0;
+
+	for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) {
+		for (int k = 0; k < 4; k++) {
+			floats x;
+
+			memcpy(&x, in + i + k * WIDTH, sizeof(x));
+			sums[k] += x * 0.0f;
+			x *= weight;
+			if (out)
+				memcpy(out + i + k * WIDTH, &x, sizeof(x));
+		}
+	}
+	for (; i < n; i++) {
+		rest += in[i] * 0.0f;
+		if (out)
+			out[i] = in[i] * weight;
+	}
+	for (int k = 0; k < WIDTH; k++)
+		rest += sums[0][k] + sums[1][k] + sums[2][k] + sums[3][k];
+	return rest == 0;
+}
+
+INLINE bool plain_all(const float *in, float *out, float weight, size_t n)
+{
+	return out ? plain(in, out, weight, n) : plain(in, NULL, 1, n);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static bool plain_wide(const float *in,
+						       float *out, float weight,
+						       size_t n)
+{
+	return plain_all(in, out, weight, n);
+}
+#endif
+
+bool plx_fold_plain(const float *in, float *out, float weight, size_t n)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2"))
+		return plain_wide(in, out, weight, n);
+#endif
+	return plain_all(in, out, weight, n);
+}

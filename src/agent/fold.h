@@ -30,4 +30,10 @@ struct plx_folded {
 
 struct plx_folded plx_fold(const struct plx_fold *fold);
 
+/*
+ * Without norms, at the speed of memory: out = weight * in, out may be in, or
+ * NULL. Are all numbers finite?
+ */
+bool plx_fold_plain(const float *in, float *out, float weight, size_t n);
+
 #endif

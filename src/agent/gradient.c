@@ -69,7 +69,8 @@ static bool alike(const struct pollux *p)
 /* Compared with that of the step before: there is nothing else. */
 static bool differenced(const struct pollux *p)
 {
-	return p->coll->ranks == 1 && single(p) && plx_step_whole(p);
+	return p->coll->ranks == 1 && single(p) && plx_step_whole(p) &&
+	       plx_rate_watches(p);
 }
 
 /* What this pass's numbers are multiplied with before they are added. */
@@ -164,8 +165,12 @@ static void add_on_host(struct pollux *p, struct plx_bucket *b)
 	/* The mean of one part is looked at when it is made. */
 	if (in_place(p) && p->coll->ranks == 1)
 		return;
-	if (in_place(p) && alike(p))
+	if (in_place(p) && alike(p)) {
+		/* To be looked at only. */
+		if (!plx_rate_watches(p))
+			return;
 		fold.out = NULL;
+	}
 	p->step.own.sqr[b->is.group] += plx_fold(&fold).sqr / (scale * scale);
 }
 
@@ -322,10 +327,16 @@ static void mean_on_host(struct pollux *p, struct plx_bucket *b)
 		.precondition = b->is.precondition,
 		.n = b->is.count,
 	};
-	struct plx_folded seen = plx_fold(&fold);
-	/* Without previous it is the sum that was looked at. */
+	/* Without previous it is the sum that is looked at. */
 	double scale = fold.previous ? 1 : (double) by * (double) by;
+	struct plx_folded seen;
 
+	if (!plx_rate_watches(p)) {
+		if (!plx_fold_plain(in, fold.out, by, fold.n))
+			step->all.bad = true;
+		return;
+	}
+	seen = plx_fold(&fold);
 	step->all.sqr_mean[b->is.group] += scale * seen.sqr;
 	step->cross[b->is.group] += seen.cross;
 }

@@ -19,6 +19,30 @@ bool plx_rate_noise(const struct pollux *p, struct plx_noise *noise)
 	return plx_noise_sum(&p->profile.noise, noise);
 }
 
+#define WATCH_EVERY 16	      /* steps; the first two of them */
+#define LARGE	    (1 << 20) /* numbers: more than caches hold */
+
+static bool is_thinned(const struct pollux *p)
+{
+	return p->limits.max_batch <= p->limits.base_batch &&
+	       p->step.n >= LARGE;
+}
+
+bool plx_rate_watches(const struct pollux *p)
+{
+	return !is_thinned(p) || p->cursor.step % WATCH_EVERY < 2;
+}
+
+/* As many steps as ever, of which fewer are looked at: a pair, or both. */
+static double window(const struct pollux *p)
+{
+	double seen = p->coll->ranks == 1 ? 1 : 2;
+
+	if (!is_thinned(p))
+		return p->config.noise_window;
+	return fmax(1, p->config.noise_window * seen / WATCH_EVERY);
+}
+
 /*
  * One GPU and one pass give one gradient a step: compare it with that of the
  * step before, as the published code does. Biased, so it is forgotten as soon
@@ -37,7 +61,7 @@ static void update_differenced(struct pollux *p)
 			.sqr_mean = (both + 2 * step->cross[g]) / 4,
 			.total_batch = 2.0 * (double) step->batch,
 			.base_batch = p->limits.base_batch,
-			.window = p->config.noise_window,
+			.window = window(p),
 		};
 
 		if (step->has_previous)
@@ -64,7 +88,7 @@ static void update_from_parts(struct pollux *p)
 			.sqr_mean = all->sqr_mean[g],
 			.total_batch = (double) p->step.batch,
 			.base_batch = p->limits.base_batch,
-			.window = p->config.noise_window,
+			.window = window(p),
 		};
 
 		plx_noise_update(&p->profile.noise.of[g], &seen);
@@ -87,7 +111,7 @@ static void update_noise(struct pollux *p)
 	p->profile.noise.count = p->groups;
 	if (p->config.steps)
 		plx_noise_update(&p->profile.noise.of[0], &none);
-	else if (p->step.all.bad)
+	else if (p->step.all.bad || !plx_rate_watches(p))
 		p->step.has_previous = false;
 	else if (!plx_step_whole(p))
 		return;

@@ -421,6 +421,55 @@ static void gradients_of_two_sizes_are_told_by_all_ranks(void **state)
 	}
 }
 
+/* ---- large gradients of a batch that is fixed ---- */
+
+enum { LARGE = 1 << 20, STEPS = 20 };
+
+static int descend(struct crew_rank *rank)
+{
+	float *gradient = calloc(LARGE, sizeof(*gradient));
+	int *watched = rank->user;
+	struct pollux_pass pass;
+	int more = pollux_start(rank->p);
+
+	while (more >= 0 && (more = pollux_next(rank->p, &pass)) > 0) {
+		gradient[7] = (float) (pass.step % 3) + 1;
+		gradient[LARGE - 1] = pass.step == 9 ? NAN : 1;
+		more = pollux_reduce(rank->p, gradient, LARGE, 1);
+		/* What is not finite is seen in each step. */
+		if (more < 0 || pollux_skipped(rank->p) != (pass.step == 9))
+			break;
+		if (rank->rank == 0)
+			*watched += plx_rate_watches(rank->p);
+		more = pollux_commit(rank->p);
+	}
+	free(gradient);
+	return more;
+}
+
+static void noise_that_decides_nothing_is_estimated_seldom(void **state)
+{
+	struct pollux_config config = usual();
+
+	(void) state;
+	config.batch = 100;
+	config.samples = 100 * STEPS;
+	for (int ranks = 1; ranks <= 2; ranks++) {
+		struct crew crew = { .ranks = ranks };
+		int watched = 0;
+
+		config.max_batch = 0;
+		assert_int_equal(0,
+				 crew_run(&crew, &config, descend, &watched));
+		assert_int_equal(4, watched);
+		config.max_batch = 101;
+		watched = 0;
+		assert_int_equal(0,
+				 crew_run(&crew, &config, descend, &watched));
+		assert_in_range(watched, STEPS - 1, STEPS);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +484,8 @@ int main(void)
 		cmocka_unit_test(null_is_refused_in_a_sentence),
 		cmocka_unit_test(no_run_at_all_is_refused),
 		cmocka_unit_test(gradients_of_two_sizes_are_told_by_all_ranks),
+		cmocka_unit_test(
+			noise_that_decides_nothing_is_estimated_seldom),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_fold.c - one pass over the numbers of a gradient, against plain loops */
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -129,9 +130,39 @@ static void large_numbers_are_no_infinite_ones(void **state)
 	assert_true(isfinite(plx_fold(&f).sqr));
 }
 
+static void plain_walks_find_what_is_not_finite(void **state)
+{
+	enum { N = 37 };
+	static const float odd[] = { INFINITY, -INFINITY, NAN };
+	float in[N];
+	float out[N];
+
+	(void) state;
+	for (int i = 0; i < N; i++)
+		in[i] = (float) i - 18.5f;
+	/* A sum would overflow. */
+	in[0] = in[1] = FLT_MAX;
+	assert_true(plx_fold_plain(in, NULL, 1, N));
+	assert_true(plx_fold_plain(in, out, 0.5f, N));
+	for (int i = 0; i < N; i++)
+		assert_true(out[i] == in[i] * 0.5f);
+	for (int i = 0; i < N; i++) {
+		float was = in[i];
+
+		for (int k = 0; k < 3; k++) {
+			in[i] = odd[k];
+			assert_false(plx_fold_plain(in, NULL, 1, N));
+			assert_false(plx_fold_plain(in, out, 2, N));
+		}
+		in[i] = was;
+	}
+	assert_true(plx_fold_plain(in, in, 0.5f, N) && in[20] == 0.75f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_walks_find_what_is_not_finite),
 		cmocka_unit_test(a_walk_does_what_plain_loops_do),
 		cmocka_unit_test(a_number_that_is_none_shows_in_the_norm),
 		cmocka_unit_test(large_numbers_are_no_infinite_ones),
