@@ -2,9 +2,11 @@
 """Numbers of a training or an evaluation, gathered over all ranks.
 
 What is added in the body of a training loop belongs to its step: it is summed
-over ranks before the step is committed, and saved with it. So a restored or
-resized run has counted each sample once, whatever was lost. What is added
-elsewhere, as in an evaluation, is summed when it is asked for.
+over ranks when the step is committed, and saved with it. So a run that is
+resized or stopped has counted each sample once. Where a rank is lost, what it
+had added to the step under way is lost with it, and the means are over the
+rest. What is added elsewhere, as in an evaluation, is summed when it is asked
+for.
 """
 
 import zlib

@@ -352,18 +352,22 @@ class Run:
                 optimizer.end_pass()
             if self._scaler is not None:
                 self._scaler.follow(self._handle.skipped())
-            self._gather_metrics()
+            if self._handle.skipped():
+                for metrics in self._metrics:
+                    metrics.drop()
             self._handle.commit()
             self._follow()
             self.tail.committed(done.epoch, self.epoch_is_over(done.epoch))
+            self._gather_metrics()
             rehearsal.step(self)
 
     def _gather_metrics(self) -> None:
-        """Before the step counts: what it has added goes with it."""
-        if self._handle.skipped():
-            for metrics in self._metrics:
-                metrics.drop()
-        elif self._metrics:
+        """What the step has added goes with it.
+
+        Not before the commit: where a rank is lost meanwhile, the others
+        save the step that is committed, and could not save half of one.
+        """
+        if self._metrics:
             self._metrics[0].gather(self._metrics)
 
     def repeat_pass(self, fetch: Callable) -> Iterator[Any]:
