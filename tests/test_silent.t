@@ -63,7 +63,7 @@ while read -r verdict rest; do
 done <"$WORK/unit.tap"
 ok "all unit tests were run" test "${ended:-no}" = yes
 for what in gan gan_rarely together unfrozen extremes closure searching \
-	left_out average by_steps early; do
+	left_out average by_steps early stream validated; do
 	ok "$what: three ranks have the weights of plain PyTorch" alike $what
 done
 ok "a rank that leaves batches out steps as the others do" alike skips

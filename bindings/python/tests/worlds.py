@@ -21,6 +21,8 @@ class Plain:
         self._left = True
 
     def DataLoader(self, dataset, **_options):
+        if isinstance(dataset, torch.utils.data.IterableDataset):
+            dataset = list(dataset)
         self._loader = torch.utils.data.DataLoader(
             dataset, batch_sampler=list(batches(len(dataset), self._batch)))
         return self._loader
@@ -284,5 +286,62 @@ def early(P):
     return model
 
 
+class Numbers(torch.utils.data.IterableDataset):
+    """A stream that can be told where to begin."""
+
+    position = 0
+
+    def seek(self, _epoch, position):
+        self.position = position
+
+    def __iter__(self):
+        points = Points()
+        return (points[i] for i in range(self.position, len(points)))
+
+
+def stream(P):
+    loader = P.DataLoader(Numbers(), batch_size=BATCH, samples=len(Points()))
+    model = network()
+    wrapped = P.DistributedDataParallel(model)
+    optimizer = P.Optimizer(sgd(model))
+    for _epoch in P.epochs(EPOCHS):
+        for _own, inputs, targets in loader:
+            optimizer.zero_grad()
+            P.backward(loss_of(wrapped, inputs, targets))
+            optimizer.step()
+    return model
+
+
+def validated(P):
+    """Each epoch ends with a look at other samples; the best one stays."""
+    loader = P.DataLoader(Points(), batch_size=BATCH)
+    model = network()
+    best = torch.full((1,), torch.inf)
+    P.register("best", best)
+    weights = {name: param.detach().clone()
+               for name, param in model.named_parameters()}
+    for name, kept in weights.items():
+        P.register("best." + name, kept)
+    wrapped = P.DistributedDataParallel(model)
+    optimizer = P.Optimizer(sgd(model))
+    others = torch.utils.data.DataLoader(Points(50), batch_size=25)
+    for _epoch in P.epochs(EPOCHS):
+        model.train()
+        for _own, inputs, targets in loader:
+            optimizer.zero_grad()
+            P.backward(loss_of(wrapped, inputs, targets))
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            found = sum(loss_of(model, inputs, targets)
+                        for _own, inputs, targets in others)
+            if found < best:
+                best.fill_(found)
+                for name, param in model.named_parameters():
+                    weights[name].copy_(param)
+    model.load_state_dict(weights)
+    return model
+
+
 ALL = [gan, gan_rarely, together, unfrozen, extremes, closure, searching,
-       left_out, average, by_steps, early]
+       left_out, average, by_steps, early, stream, validated]

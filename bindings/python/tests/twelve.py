@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""A small training of one kind, with pollux or plain PyTorch.
+
+    pollux-launch --local python3 twelve.py KIND     # slow until "hurry" exists
+    python3 twelve.py --plain KIND
+    python3 twelve.py --compare KIND
+
+Each writes its weights: KIND.pt, KIND.plain.pt. --compare: are they the same?
+"""
+
+import os
+import sys
+import time
+
+import pollux
+import torch
+
+import common
+import worlds
+
+APART = 1e-3  # what rounding on other numbers of ranks may become
+
+
+def accumulation(P):
+    """Refused: half of the gradients would be lost."""
+    loader = P.DataLoader(common.Points(), batch_size=common.BATCH)
+    model = P.DistributedDataParallel(common.network())
+    optimizer = P.Optimizer(common.sgd(model))
+    for _epoch in P.epochs(worlds.EPOCHS):
+        for step, (_own, inputs, targets) in enumerate(loader):
+            P.backward(common.loss_of(model, inputs, targets) / 2)
+            if step % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+
+
+def exception(P):
+    """Ends with its traceback: one rank finds a sample that is broken."""
+    loader = P.DataLoader(common.Points(), batch_size=common.BATCH)
+    model = P.DistributedDataParallel(common.network())
+    optimizer = P.Optimizer(common.sgd(model))
+    for epoch in P.epochs(worlds.EPOCHS):
+        for own, inputs, targets in loader:
+            if epoch == 3 and 50 in own:
+                raise ValueError("sample 50 is broken")
+            optimizer.zero_grad()
+            P.backward(common.loss_of(model, inputs, targets))
+            optimizer.step()
+
+
+def slowly(function):
+    def get(*args):
+        if not os.path.exists("hurry"):
+            time.sleep(0.1)
+        return function(*args)
+    return get
+
+
+def compare(kind):
+    ours, theirs = (torch.load(kind + end) for end in (".pt", ".plain.pt"))
+    apart = max(float((ours[name] - theirs[name]).abs().max())
+                for name in theirs if theirs[name].is_floating_point() and
+                torch.isfinite(theirs[name]).all())
+    print("%s: %.2g apart" % (kind, apart))
+    return apart > APART
+
+
+def main():
+    kind = sys.argv[-1]
+    if sys.argv[1] == "--compare":
+        sys.exit(compare(kind))
+    plain = sys.argv[1] == "--plain"
+    world = {"accumulation": accumulation, "exception": exception}.get(
+        kind) or getattr(worlds, kind)
+    torch.manual_seed(9)
+    if not plain:
+        common.Points.__getitem__ = slowly(common.Points.__getitem__)
+        pollux.init(lr_scaling="fixed")
+        model = world(pollux)
+    else:
+        model = world(worlds.Plain())
+    if plain or pollux.rank() == 0:
+        torch.save(model.state_dict(), kind + (".plain.pt" if plain
+                                               else ".pt"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+# test_twelve.t - small scripts of all kinds are resized and killed, and end
+# with the weights of plain PyTorch, or say in a sentence why not
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+bindings=$POLLUX_SRCDIR/bindings/python
+python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
+	2>/dev/null)
+command -v mpirun >/dev/null || skip_all "there is no mpirun"
+[ -e "$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" ] ||
+	skip_all "built without libpollux"
+"${python:-none}" -c 'import torch' 2>/dev/null ||
+	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
+use_build_tree
+export PYTHONPATH=$bindings:$bindings/tests${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_mpi_yield_when_idle=1
+run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
+export XDG_RUNTIME_DIR=$run
+trap 'rm -rf "$run"; lib_end' EXIT
+
+# kind: what it ends with, "same" or a sentence of the job's
+table=(
+	"validated          same"
+	"early              same"
+	"gan                same"
+	"accumulation       step() with gradients of more than one batch"
+	"average            same"
+	"by_steps           same"
+	"stream             same"
+	"unfrozen           same"
+	"extremes           same"
+	"searching          same"
+	"left_out           same"
+	"exception          ValueError: sample 50 is broken"
+)
+
+tell() {
+	pollux-launch --job="$1" "$2"
+}
+
+# trains_on KIND RANKS
+trains_on() {
+	tell "$1" --status 2>/dev/null | grep "^$1: $2 rank.* training"
+}
+
+# One of its ranks, by a signal that it cannot see.
+kill_rank() {
+	local victim
+	victim=$(pgrep -f "^$python $1.py $1\$" | tail -n 1)
+	[ -n "$victim" ] && kill -KILL "$victim" &&
+		wait_until "grep 'restart 1 of' said.txt" 30
+}
+
+# One rank, two, one of them killed, two again, one: then as fast as it can.
+through_it_all() {
+	wait_until "trains_on $1 1" 30 && tell "$1" --resize=2 &&
+		wait_until "trains_on $1 2" 30 && kill_rank "$1" &&
+		wait_until "trains_on $1 2" 30 && tell "$1" --resize=1 &&
+		wait_until "trains_on $1 1" 30
+}
+
+begin() {
+	mkdir -p "$WORK/$1" && cd "$WORK/$1" || return 1
+	# A job is called after its script.
+	ln -s "$bindings/tests/twelve.py" "$1.py"
+	pollux-launch --local "$python" "$1.py" "$1" >said.txt 2>&1 &
+	launcher=$!
+}
+
+same() {
+	begin "$1" && "$python" "$1.py" --plain "$1" ||
+		return 1
+	through_it_all "$1"
+	local through=$?
+	touch hurry
+	wait $launcher
+	local rc=$?
+	cat said.txt
+	[ $through -eq 0 ] && [ $rc -eq 0 ] &&
+		"$python" "$1.py" --compare "$1"
+}
+
+refuses() {
+	mkdir -p "$WORK/$1" && touch "$WORK/$1/hurry" &&
+		begin "$1" || return 1
+	wait $launcher
+	local rc=$?
+	cat said.txt
+	[ $rc -ne 0 ] && grep -qF "$2" said.txt
+}
+
+for row in "${table[@]}"; do
+	read -r kind ends <<<"$row"
+	[[ $kind =~ ^(${POLLUX_ONLY:-.*})$ ]] || continue
+	if [ "$ends" = same ]; then
+		ok "$kind: resized and killed, it ends as plain PyTorch does" \
+			same "$kind"
+	else
+		ok "$kind: it is refused, or ends, with a sentence" \
+			refuses "$kind" "$ends"
+	fi
+done
+plan "$tap_count"
