@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A small training of one kind, with pollux or plain PyTorch.
 
-    pollux-launch --local python3 twelve.py KIND     # slow until "hurry" exists
+    pollux-launch --local python3 twelve.py KIND  # slow until "hurry" exists
     python3 twelve.py --plain KIND
     python3 twelve.py --compare KIND
 
