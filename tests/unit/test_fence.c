@@ -67,7 +67,7 @@ static void an_old_generation_can_save_no_more(void **state)
 	assert_true(plx_fence_passed(&p->store->fence));
 	world_step(w, p, 9);
 	assert_int_equal(POLLUX_ESTATE, plx_save(p, PLX_SAVE_FLUSHED));
-	assert_non_null(strstr(p->err.text, "cannot save in /"));
+	assert_non_null(strstr(p->err.text, "cannot save step 9 in /"));
 	assert_non_null(strstr(p->err.text,
 			       ": generation 4 has gone on from these "
 			       "checkpoints: generation 3 may write no more"));
