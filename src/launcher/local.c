@@ -280,7 +280,7 @@ static int take_name(struct plx_local *local,
 	for (int i = 2; i <= NAMES_MAX && local->lock < 0 && taken; i++) {
 		if (order->name)
 			break;
-		snprintf(local->name, sizeof(local->name), "%.40s-%d", base, i);
+		snprintf(local->name, sizeof(local->name), "%.32s-%d", base, i);
 		local->lock = plx_run_take(local->name, &taken, err);
 	}
 	return local->lock < 0 ? -1 : 0;

@@ -162,7 +162,7 @@ static void free_folder(const struct plx_command *command, const char *base,
 		snprintf(path, sizeof(path), "pollux-%s", key);
 		if (!plx_hold_is_held(path))
 			return;
-		snprintf(key, size, "%.40s-%d", base, i);
+		snprintf(key, size, "%.32s-%d", base, i);
 	}
 }
 
