@@ -60,20 +60,24 @@ rows() {
 
 # Files that no row has, or one with another mode; and rows without a file.
 otherwise() {
-	local mode file want pattern package hit
+	local mode file want pattern package hit other
 	rows >"$WORK/rows"
 	while read -r mode file; do
-		hit=
+		hit='' other=''
 		while read -r want pattern package; do
 			# shellcheck disable=SC2053 # a pattern
 			[[ $file == $pattern ]] || continue
-			[ "$want" = "$mode" ] || echo "$file has $mode, not $want"
+			[ "$want" = "$mode" ] || {
+				other=$want
+				continue
+			}
 			hit=yes
 			echo "$pattern" >>"$WORK/hit"
 			echo "$package $file" >>"$WORK/packaged"
 			break
 		done <"$WORK/rows"
-		[ -n "$hit" ] || echo "no row has $mode $file"
+		[ -n "$hit" ] ||
+			echo "no row has $mode $file${other:+, but $other}"
 	done <"$WORK/installed"
 	cut -d' ' -f2 "$WORK/rows" | grep -vxFf "$WORK/hit" | grep -v '\.a$'
 }

@@ -8,21 +8,20 @@ functions() {
 		grep -oE '\bpollux_[a-z_]+\(' | tr -d '(' | sort -u
 }
 
-# Functions without a page, or whose page does not name them.
+# Functions without a page and without a link to one.
 missing() {
 	functions | while read -r name; do
-		grep -qs "$name" "man/$name.3" ||
-			grep -qs '^\.so man3/' "man/$name.3" || echo "$name"
+		grep -qs "$name" "man/$name.3" || grep -q "^	$name:" \
+			man/Makefile.am || echo "$name"
 	done
 }
 
-# Pages that only point to one, which does not name them.
+# Links to a page that does not name them.
 astray() {
-	grep -l '^\.so man3/' man/*.3 | while read -r page; do
-		name=$(basename "$page" .3)
-		target=$(sed -n 's|^\.so man3/||p' "$page")
-		sed -n '/^.SH NAME/{n;p;}' "man/$target" |
-			grep -qw "$name" || echo "$page"
+	sed -n 's/^	\(pollux_[a-z_]*\|libpollux\):\(pollux[a-z_]*\).*/\1 \2/p' \
+		man/Makefile.am | while read -r name page; do
+		sed -n '/^.SH NAME/{n;p;}' "man/$page.3" |
+			grep -qw "$name" || echo "$name"
 	done
 }
 
@@ -43,11 +42,11 @@ unexplained() {
 	done
 }
 
-# What groff has to complain about.
+# What groff and mandoc have to complain about; long lines are no matter.
 complaints() {
 	for page in man/*.[1357]; do
-		grep -q '^\.so ' "$page" && continue
 		groff -man -t -Tutf8 -wall "$page" 2>&1 >/dev/null
+		mandoc -T lint -W warning "$page"
 	done
 }
 
