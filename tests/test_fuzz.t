@@ -14,7 +14,7 @@ unfuzzed() {
 		"$src"/core/*.h "$src"/plugins/common/*.h \
 		"$src"/plugins/sched/pollux/*.h \
 		"$src"/plugins/sched/pollux/backfill/*.h |
-		grep -vE '\*(type|format)$' | sed 's/(.*//' | sort -u |
+		grep -vE '\*(type|format|folders)$' | sed 's/(.*//' | sort -u |
 		while read -r name; do
 			grep -rqw "$name" "$src/plugins" --include='*.c' &&
 				! grep -qw "$name" "$fuzz"/*.c &&

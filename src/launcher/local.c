@@ -141,7 +141,7 @@ static int publish(void *self, struct plx_job_words *words,
 {
 	struct plx_local *local = self;
 	char comment[PLX_COMMENT_MAX + PLX_FIELDS_MAX];
-	struct plx_status status;
+	struct plx_status status = { 0 }; /* fields may be none */
 
 	seen->id = 0;
 	words->shortened = false;
