@@ -316,7 +316,7 @@ rehearsed_broken() {
 		cat "$bindings/examples/train.py"
 	} >"$WORK/rehearsal/broken.py"
 	fails rehearse broken.py &&
-		grep '^problem: .*ValueError: never twice$' said.txt
+		grep '^problem: .*ValueError: never twice' said.txt
 }
 
 rehearsed_other() {
