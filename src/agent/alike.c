@@ -39,7 +39,7 @@ static size_t piece_size(const struct plx_tensor *t)
 	return t->bytes < PIECE ? t->bytes : PIECE;
 }
 
-/* Its bytes into piece, zeros behind. Pieces move on with the steps. */
+/* Its bytes into piece. Pieces move on with the steps. */
 static int read_piece(struct pollux *p, int tensor, unsigned char *piece)
 {
 	const struct plx_tensor *t = &p->tensors[tensor];
@@ -47,7 +47,6 @@ static int read_piece(struct pollux *p, int tensor, unsigned char *piece)
 	size_t pieces = size ? t->bytes / size : 1;
 	size_t at = (size_t) (p->cursor.step % pieces) * size;
 
-	memset(piece, 0, PIECE);
 	if (!size)
 		return 0;
 	return plx_device_read(piece, (const char *) t->data + at, size,
@@ -183,7 +182,7 @@ static int find_first(struct pollux *p, const uint32_t *crcs, struct finding *f)
 static int find_farthest(struct pollux *p, struct finding *f)
 {
 	const struct plx_tensor *t = &p->tensors[f->tensor];
-	unsigned char *own = malloc(PIECE);
+	unsigned char *own = calloc(1, PIECE);
 	unsigned char *all = NULL;
 	int rc = -1;
 
