@@ -255,8 +255,7 @@ static bool _roams(const struct pollux_job *job)
 	const node_record_t *node = NULL;
 	const gres_node_state_t *gpus = NULL;
 
-	if (!POLLUX_SLURM_NO_GPUS_OF_NODE || job->home < 0 ||
-	    job->max_nodes == 1 || pollux_is_moldable(job))
+	if (job->home < 0 || job->max_nodes == 1 || pollux_is_moldable(job))
 		return false;
 	node = node_record_table_ptr[job->home];
 	gpus = node ? pollux_node_gpus(node) : NULL;

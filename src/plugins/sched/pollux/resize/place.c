@@ -261,14 +261,22 @@ static void _clear_selection(gres_job_state_t *want)
 	want->total_node_cnt = 0;
 }
 
-static void _begin_selection(gres_job_state_t *want)
+/*
+ * Nothing on `count` nodes yet. What the select plugin chose is dropped: it
+ * prefers what is allocated already, as for a job that ran before slurmctld was
+ * started again.
+ */
+static void _begin_choice(gres_job_state_t *want, uint32_t count)
 {
 	_clear_selection(want);
-	want->total_node_cnt = (uint32_t) node_record_count;
-	want->gres_bit_select =
-		xcalloc(node_record_count, sizeof(*want->gres_bit_select));
-	want->gres_cnt_node_select =
-		xcalloc(node_record_count, sizeof(*want->gres_cnt_node_select));
+	for (uint32_t i = 0; want->gres_bit_alloc && i < want->node_cnt; i++)
+		FREE_NULL_BITMAP(want->gres_bit_alloc[i]);
+	xfree(want->gres_bit_alloc);
+	xfree(want->gres_cnt_node_alloc);
+	want->node_cnt = count;
+	want->gres_bit_alloc = xcalloc(count, sizeof(*want->gres_bit_alloc));
+	want->gres_cnt_node_alloc =
+		xcalloc(count, sizeof(*want->gres_cnt_node_alloc));
 }
 
 /*
@@ -287,23 +295,58 @@ static bitstr_t *_barred(const gres_node_state_t *gpus, const char *type)
 	return barred;
 }
 
-/* Write the choice where the select plugin leaves its own. */
+static gres_job_state_t *_wanted(const job_record_t *job)
+{
+	uint32_t gpu = pollux_gpu_id();
+	gres_state_t *state = job->gres_list_req
+				      ? list_find_first(job->gres_list_req,
+							gres_find_id, &gpu)
+				      : NULL;
+
+	return state ? state->gres_data : NULL;
+}
+
+/*
+ * Devices of node n, which has files of them; NULL: too few are free. An empty
+ * set is Slurm's way to say: none of this node.
+ */
+static bitstr_t *_pick_on(const job_record_t *job,
+			  const struct pollux_shape *shape,
+			  const struct pollux_holding *held, int n)
+{
+	char type[POLLUX_GPU_TYPE_SIZE];
+	bitstr_t *barred = NULL;
+	bitstr_t *picked = NULL;
+
+	pollux_job_gpu_type(job, type);
+	barred = _barred(pollux_node_gpus(node_record_table_ptr[n]), type);
+	picked = _pick(held, n, barred, pollux_shape_on(shape, n));
+	FREE_NULL_BITMAP(barred);
+	return picked;
+}
+
+static int _has_too_few(const job_record_t *job, int n, int count,
+			struct plx_error *err)
+{
+	char type[POLLUX_GPU_TYPE_SIZE];
+
+	pollux_job_gpu_type(job, type);
+	return plx_fail(err, "node %s has no %d %s%sGPUs free",
+			node_record_table_ptr[n]->name, count, type,
+			type[0] ? " " : "");
+}
+
+/* Write the choice as if it were allocated: Slurm then takes it as it is. */
 static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 			   const struct pollux_holding *held,
 			   struct plx_error *err)
 {
-	uint32_t gpu = pollux_gpu_id();
-	gres_state_t *state =
-		list_find_first(job->gres_list_req, gres_find_id, &gpu);
-	gres_job_state_t *want = NULL;
-	bitstr_t *barred = NULL;
-	char type[POLLUX_GPU_TYPE_SIZE];
+	gres_job_state_t *want = _wanted(job);
+	uint32_t i = 0;
 
-	pollux_job_gpu_type(job, type);
-	if (!state)
+	if (!want)
 		return plx_fail(err, "Slurm made no request for GPUs");
-	want = state->gres_data;
-	_begin_selection(want);
+	_begin_choice(want, (uint32_t) bit_set_count(shape->nodes));
 	for (int n = 0; n < node_record_count; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
 		const gres_node_state_t *gpus = NULL;
@@ -312,21 +355,17 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 		if (!bit_test(shape->nodes, n))
 			continue;
 		gpus = pollux_node_gpus(node);
-		want->gres_cnt_node_select[n] = (uint64_t) count;
-		if (!count && (!POLLUX_SLURM_NO_GPUS_OF_NODE || !gpus ||
-			       !gpus->gres_bit_alloc))
+		want->gres_cnt_node_alloc[i] = (uint64_t) count;
+		if (gpus && gpus->gres_bit_alloc) {
+			want->gres_bit_alloc[i] = _pick_on(job, shape, held, n);
+			if (!want->gres_bit_alloc[i])
+				return _has_too_few(job, n, count, err);
+		} else if (!count) {
+			/* A mere number: Slurm takes 0 for no choice. */
 			return plx_fail(err, "the job needs a GPU of node %s",
 					node->name);
-		if (!gpus || !gpus->gres_bit_alloc)
-			continue; /* a mere number */
-		/* An empty set is Slurm's way to say: none of this node. */
-		barred = _barred(gpus, type);
-		want->gres_bit_select[n] = _pick(held, n, barred, count);
-		FREE_NULL_BITMAP(barred);
-		if (!want->gres_bit_select[n])
-			return plx_fail(err, "node %s has no %d %s%sGPUs free",
-					node->name, count, type,
-					type[0] ? " " : "");
+		}
+		i++;
 	}
 	return 0;
 }
@@ -342,17 +381,6 @@ static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
 		right = right && gpus[n] == pollux_shape_on(shape, n);
 	xfree(gpus);
 	return right;
-}
-
-static gres_job_state_t *_wanted(const job_record_t *job)
-{
-	uint32_t gpu = pollux_gpu_id();
-	gres_state_t *state = job->gres_list_req
-				      ? list_find_first(job->gres_list_req,
-							gres_find_id, &gpu)
-				      : NULL;
-
-	return state ? state->gres_data : NULL;
 }
 
 /* A step may ask for as many GPUs a node as the request has on any. */
