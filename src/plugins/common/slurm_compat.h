@@ -478,11 +478,12 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 }
 
 /*
- * When a job has ended on a node, slurmd says so. 22.05 hears that of a job
- * that runs elsewhere: it opens the node, if it was completing for no other
- * job. Newer ones take it for an error, so slurmd is asked not to tell.
+ * When a job has ended on a node, slurmd says so. Up to 24.11.5 that is heard
+ * of a job that runs elsewhere: it opens the node, if it was completing for no
+ * other job. Newer ones take it for an error, so slurmd is asked not to tell.
  */
-#define POLLUX_SLURM_TELLS_EPILOG (!POLLUX_SLURM_24)
+#define POLLUX_SLURM_TELLS_EPILOG                                              \
+	(SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 6))
 
 /*
  * End the running job on a node that it has left, with these others; gres: what
@@ -559,13 +560,6 @@ static inline int pollux_slurm_select_nodes(job_record_t *job,
 	return select_nodes(job, false, NULL, NULL, false, scheduler);
 #endif
 }
-
-/*
- * 22.05 takes an empty set of a node's devices for "no GPU of this node". From
- * 24.11 on it refuses one that was selected, and falls back to as many as the
- * job asks for on each node.
- */
-#define POLLUX_SLURM_NO_GPUS_OF_NODE (!POLLUX_SLURM_24)
 
 /*
  * 22.05 asks slurmctld/nonstop of each job on a node that fails, under the
