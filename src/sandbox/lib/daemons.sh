@@ -37,6 +37,8 @@ set_mpi_environment() {
 		export OMPI_MCA_btl=tcp,self OMPI_MCA_btl_tcp_if_include=lo
 	export OMPI_MCA_pml=ob1 OMPI_MCA_osc=^ucx OMPI_MCA_coll=^hcoll,ucc
 	export OMPI_MCA_mpi_yield_when_idle=1
+	# Open MPI 5: sleep for that, so that ranks that wait are not in the way.
+	export OMPI_MCA_threads_pthreads_yield_strategy=nanosleep
 	export OMPI_MCA_hwloc_base_binding_policy=none
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
