@@ -35,10 +35,11 @@ by_path() {
 }
 
 # Those that open no folder of a run: /proc and /sys, memory, what a test
-# names, and the launcher's end of a socket in a folder by mkdtemp().
+# names, the folder of the user's program, which is listed alone, and the
+# launcher's end of a socket in a folder by mkdtemp().
 elsewhere='agent/(nodemem(_room)?|samplelog).c'
 elsewhere+='|launcher/(rank_(bind|gpu|stop)|memory|local_gpus).c'
-elsewhere+='|launcher/(peer|relay|step).c|wire/channel.c'
+elsewhere+='|launcher/(peer|relay|script|step).c|wire/(channel|run_page).c'
 
 plan 11
 ok "core includes only core" none strangers core core

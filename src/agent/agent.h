@@ -137,6 +137,7 @@ struct pollux {
 	char folder[PATH_MAX]; /* of checkpoints, "" for none */
 	struct plx_error err;
 	enum pollux_status code;      /* what kind of error, of the first one */
+	struct plx_run_page *page;    /* pollux-rank's, or NULL */
 	_Atomic enum plx_stage stage; /* also read by the guard's thread */
 
 	struct plx_coll *coll;
@@ -188,8 +189,8 @@ struct pollux {
 	bool failed;	       /* err says why */
 	bool agreed;	       /* ... on all ranks: nobody waits for us */
 	bool stopped;	       /* left before training has finished */
-	bool hold;	       /* pollux_hold(), of this rank */
-	bool held;	       /* by any rank, as of the last step */
+	_Atomic bool hold; /* pollux_hold(), of this rank; pulse.c reads it */
+	bool held;	   /* by any rank, as of the last step */
 };
 
 /* Seconds of a clock that never goes back. */

@@ -14,6 +14,7 @@
 #include "agent/handover.h"
 #include "agent/pulse.h"
 #include "core/crc.h"
+#include "wire/run_page.h"
 
 double plx_now_s(void)
 {
@@ -45,6 +46,7 @@ void plx_stage(struct pollux *p, enum plx_stage stage)
 	else if (p->stage == PLX_STAGE_SYNCED && stage == PLX_STAGE_BETWEEN)
 		plx_state_settled(p);
 	p->stage = stage;
+	plx_run_page_write(p->page, stage != PLX_STAGE_ENDED, p->cursor.step);
 	plx_pulse_moved(p->pulser);
 }
 
@@ -180,6 +182,7 @@ void pollux_destroy(struct pollux *p)
 	/* The other ranks may wait for us in a collective for ever. */
 	if (p->coll && p->failed && !p->agreed)
 		p->coll->ops->abort(p->coll, EXIT_FAILURE);
+	plx_run_page_write(p->page, false, p->cursor.step);
 	plx_pulse_end(p);
 	plx_handover_release(p);
 	plx_save_release(p);

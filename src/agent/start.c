@@ -17,6 +17,7 @@
 #include "core/options.h"
 #include "wire/env.h"
 #include "wire/message.h"
+#include "wire/run_page.h"
 
 #define ENV_MODEL  "POLLUX_MODEL" /* which step model is fitted */
 #define EPOCHS_MAX ((uint64_t) 1 << 32)
@@ -500,6 +501,7 @@ int pollux_start(struct pollux *p)
 		}
 	}
 	p->meter.settling = 1;
+	p->page = plx_run_page_open();
 	plx_stage(p, PLX_STAGE_BETWEEN);
 	plx_pulse_begin(p);
 	return 0;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #define SIGNAL_CODE 128
 #define HEAD_SIZE   512
 #define NAME_SIZE   320 /* of a note, with a node's name */
+#define STEP_SIZE   32
+#define STEP_MAX    1e18
 
 static const char *const names[] = {
 	[PLX_NOTE_BEGAN] = "began", [PLX_NOTE_STOP] = "stop",
@@ -194,8 +197,13 @@ int plx_exit_write(const char *folder, int generation,
 	enum plx_note note = how->signal ? PLX_NOTE_EXIT : PLX_NOTE_FAIL;
 	char text[HEAD_SIZE + PLX_EXIT_TEXT];
 
-	snprintf(text, sizeof(text), "rank=%d node=%s code=%d signal=%d\n%s",
-		 how->rank, how->node, how->code, how->signal, how->lines);
+	char step[STEP_SIZE] = "";
+
+	if (how->left)
+		snprintf(step, sizeof(step), " step=%" PRIu64, how->step);
+	snprintf(text, sizeof(text), "rank=%d node=%s code=%d signal=%d%s\n%s",
+		 how->rank, how->node, how->code, how->signal, step,
+		 how->lines);
 	return plx_note_write(folder, note, generation, text, err);
 }
 
@@ -204,6 +212,7 @@ static bool read_exit(const char *folder, enum plx_note note, int generation,
 {
 	char text[HEAD_SIZE + PLX_EXIT_TEXT];
 	char name[NAME_SIZE];
+	double step = 0;
 	ssize_t got = -1;
 	char *lines;
 	int fd;
@@ -226,8 +235,11 @@ static bool read_exit(const char *folder, enum plx_note note, int generation,
 	    plx_field_int(text, "code", 0, 255, &how->code, NULL) <= 0 ||
 	    plx_field_int(text, "signal", 0, 127, &how->signal, NULL) <= 0)
 		return false;
+	how->left = plx_field_doubles(text, "step", 0, STEP_MAX, &step, 1,
+				      NULL) > 0;
+	how->step = (uint64_t) step;
 	/* Nobody leaves word of a success: it would hide a failure. */
-	if (!how->code && !how->signal)
+	if (!how->code && !how->signal && !how->left)
 		return false;
 	plx_field_text(text, "node", how->node, sizeof(how->node));
 	snprintf(how->lines, sizeof(how->lines), "%s", lines);
@@ -242,12 +254,19 @@ bool plx_exit_read(const char *folder, int generation, struct plx_exit *how)
 
 int plx_exit_code(const struct plx_exit *how)
 {
-	return how->signal ? SIGNAL_CODE + how->signal : how->code;
+	if (how->signal)
+		return SIGNAL_CODE + how->signal;
+	return how->code ? how->code : PLX_EXIT_LEFT;
 }
 
 void plx_exit_say(const struct plx_exit *how, char *text, size_t size)
 {
-	if (how->signal)
+	if (how->left && !how->signal && !how->code)
+		snprintf(text, size,
+			 "rank %d on %s left in the middle of the training, "
+			 "after step %" PRIu64 ", with exit code 0",
+			 how->rank, how->node, how->step);
+	else if (how->signal)
 		snprintf(text, size,
 			 "rank %d on %s was killed by signal %d (%s)",
 			 how->rank, how->node, how->signal,

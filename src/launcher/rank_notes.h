@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/error.h"
 #include "wire/rank_file.h"
@@ -38,12 +39,17 @@ enum plx_note {
 	PLX_NOTES,
 };
 
+/* Of a rank that left in the middle of its run, with exit code 0. */
+#define PLX_EXIT_LEFT 1
+
 /* How a rank ended. */
 struct plx_exit {
 	int rank;
 	char node[256];
 	int code;		   /* of the program, 0 when killed */
 	int signal;		   /* that killed it, 0: none */
+	bool left;		   /* its run was under way, after ... */
+	uint64_t step;		   /* ... this step */
 	char lines[PLX_EXIT_TEXT]; /* its last ones, each with its newline */
 };
 
@@ -77,7 +83,7 @@ bool plx_exit_read(const char *folder, int generation, struct plx_exit *how);
 /* As a shell has it: 128 and the signal for a rank that was killed. */
 int plx_exit_code(const struct plx_exit *how);
 
-/* "rank 3 on n2 was killed by signal 9 (Killed)" */
+/* "rank 3 on n2 was killed by signal 9 (Killed)", and after which step */
 void plx_exit_say(const struct plx_exit *how, char *text, size_t size);
 
 #endif

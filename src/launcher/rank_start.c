@@ -14,6 +14,7 @@
 
 #include "launcher/rank_watch.h"
 #include "wire/dir.h"
+#include "wire/run_page.h"
 
 #define NOT_FOUND    127
 #define NOT_TO_RUN   126
@@ -135,6 +136,7 @@ int plx_rank_start(struct plx_rank *rank, const struct plx_rank_order *order,
 	rank->parent_fd = (int) syscall(SYS_pidfd_open, rank->parent, 0);
 	if (rank->parent_fd >= 0)
 		fcntl(rank->parent_fd, F_SETFD, FD_CLOEXEC);
+	rank->page = plx_run_page_create();
 	rank->pid = fork();
 	if (rank->pid < 0)
 		return plx_fail(err, "cannot fork: %s", strerror(errno));

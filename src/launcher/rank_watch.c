@@ -17,6 +17,7 @@
 #include "launcher/rank_notes.h"
 #include "launcher/rank_stop.h"
 #include "launcher/rank_watch.h"
+#include "wire/run_page.h"
 
 #define SIGNAL_CODE    128
 #define LOOK_SLOWEST_S 1.0
@@ -205,7 +206,17 @@ static void blame(struct plx_rank *rank)
 		how.signal = WTERMSIG(rank->status);
 	else
 		how.code = WEXITSTATUS(rank->status);
+	how.left = plx_run_page_read(rank->page, &how.step);
 	leave_word(rank, &how);
+}
+
+/* To the others it is lost, whatever its exit code. */
+static bool has_left(const struct plx_rank *rank)
+{
+	uint64_t step;
+
+	return !rank->ended && !rank->sent &&
+	       plx_run_page_read(rank->page, &step);
 }
 
 static int exit_code(struct plx_rank *rank)
@@ -220,7 +231,9 @@ static int exit_code(struct plx_rank *rank)
 		own_note(rank, PLX_NOTE_SAVED);
 		return 0;
 	}
-	if (code == 0) {
+	if (code == 0 && has_left(rank))
+		code = PLX_EXIT_LEFT;
+	else if (code == 0) {
 		if (rank->sent && rank->place.rank == 0)
 			own_note(rank, PLX_NOTE_SAVED);
 		return 0;

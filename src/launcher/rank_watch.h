@@ -26,6 +26,8 @@ struct plx_rank_order {
 	char **program; /* and its arguments, NULL-terminated */
 };
 
+struct plx_run_page;
+
 struct plx_rank {
 	const struct plx_rank_order *order;
 	struct plx_place place;
@@ -42,6 +44,7 @@ struct plx_rank {
 	double pause_s; /* between looks */
 	double kill_s;	/* the parent is gone: its time is up, 0: not so */
 	int status;	/* of waitpid() */
+	struct plx_run_page *page; /* of its run, NULL: none */
 	struct plx_tail tail;
 	struct plx_tee tees[2];
 };

@@ -181,6 +181,9 @@ static void pack_exit(const struct plx_launcher *l, json_t *event)
 	json_object_set_new(event, "rank", json_integer(how->rank));
 	json_object_set_new(event, "node", json_string(how->node));
 	json_object_set_new(event, "signal", json_integer(how->signal));
+	if (how->left)
+		json_object_set_new(event, "left",
+				    json_integer((json_int_t) how->step));
 	/* NULL, and left out, if the program's words are no UTF-8. */
 	json_object_set_new(event, "lines", json_string(how->lines));
 }

@@ -24,6 +24,8 @@
 #define PLX_ENV_CONSTRAIN "POLLUX_CONSTRAIN"
 /* torchrun's: number of this rank; pollux-rank sets it for all. */
 #define PLX_ENV_RANK "RANK"
+/* Where this rank's pollux-rank looks for its run (wire/run_page.h). */
+#define PLX_ENV_PAGE "POLLUX_RUN_PAGE"
 /* The run's key (wire/secret.h), the same for all its starts. */
 #define PLX_ENV_KEY "POLLUX_KEY"
 

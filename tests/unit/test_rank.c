@@ -17,6 +17,8 @@
 #include "launcher/rank_tee.h"
 #include "launcher/rank_watch.h"
 #include "unit.h"
+#include "wire/env.h"
+#include "wire/run_page.h"
 
 #ifdef HAVE_HWLOC
 #include "launcher/rank_share.h"
@@ -320,6 +322,68 @@ static void a_killed_rank_is_blamed_before_those_that_lost_it(void **state)
 	rmdir(notes_folder());
 }
 
+static void a_rank_that_leaves_in_mid_training_is_blamed(void **state)
+{
+	struct plx_exit left = {
+		.rank = 1, .node = "n2", .left = true, .step = 5
+	};
+	struct plx_exit success = { .rank = 0, .node = "n1" };
+	char folder[] = "/tmp/test_rank.XXXXXX";
+	struct plx_exit read;
+	char text[256];
+
+	(void) state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(0, plx_exit_write(folder, 8, &success, NULL));
+	assert_false(plx_exit_read(folder, 8, &read));
+	assert_int_equal(0, plx_exit_write(folder, 9, &left, NULL));
+	assert_true(plx_exit_read(folder, 9, &read));
+	assert_int_equal(1, plx_exit_code(&read));
+	plx_exit_say(&read, text, sizeof(text));
+	assert_string_equal("rank 1 on n2 left in the middle of the training, "
+			    "after step 5, with exit code 0",
+			    text);
+	plx_notes_clear(folder, 8);
+	plx_notes_clear(folder, 9);
+	assert_int_equal(0, rmdir(folder));
+}
+
+/* As pollux-rank and its program, in one process. */
+static void the_page_tells_whether_a_run_is_under_way(void **state)
+{
+	struct plx_run_page *page = plx_run_page_create();
+	struct plx_run_page *program;
+	uint64_t step = 0;
+
+	(void) state;
+	assert_non_null(page);
+	program = plx_run_page_open();
+	assert_non_null(program);
+	assert_false(plx_run_page_read(page, &step));
+	plx_run_page_write(program, true, 12);
+	assert_true(plx_run_page_read(page, &step));
+	assert_int_equal(12, step);
+	plx_run_page_write(program, false, 13);
+	assert_false(plx_run_page_read(page, &step));
+}
+
+/* As in a container, where the number is another process's. */
+static void what_is_no_page_is_none(void **state)
+{
+	static const char *const others[] = { "/proc/self/fd/0", "/proc/1/fd/3",
+					      "/proc/self/exe", "/dev/zero",
+					      "" };
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		setenv(PLX_ENV_PAGE, others[i], 1);
+		assert_null(plx_run_page_open());
+	}
+	unsetenv(PLX_ENV_PAGE);
+	assert_null(plx_run_page_open());
+	plx_run_page_write(NULL, true, 1);
+}
+
 static void a_folder_without_room_says_nothing(void **state)
 {
 	char folder[] = "/tmp/test_rank.XXXXXX";
@@ -547,6 +611,9 @@ int main(void)
 		cmocka_unit_test(
 			a_killed_rank_is_blamed_before_those_that_lost_it),
 		cmocka_unit_test(a_broken_note_is_none),
+		cmocka_unit_test(a_rank_that_leaves_in_mid_training_is_blamed),
+		cmocka_unit_test(the_page_tells_whether_a_run_is_under_way),
+		cmocka_unit_test(what_is_no_page_is_none),
 		cmocka_unit_test(a_folder_without_room_says_nothing),
 		cmocka_unit_test(only_a_program_with_a_handler_gets_the_signal),
 		cmocka_unit_test(a_log_is_not_written_through_a_link),
