@@ -365,6 +365,21 @@ params_told() {
 		fails grep 'the base batch'
 }
 
+# A job of batch=2 is told on four GPUs, also when it has grown to them; once.
+small_batch_told() {
+	local told='base batch of 2 is less than 1 sample for each of 4 ranks'
+	POLLUX_PARAMS=pollux,batch=2 ranks 4 "$train" --samples 64 \
+		--max-batch 64 --epochs 1 >told.out 2>&1
+	cat told.out
+	grep "$told" told.out || return 1
+	set -- --batch 2 --max-batch 64 --samples 640 --checkpoint-dir small
+	ranks 2 "$train" "$@" --epochs 1 >grown.2 2>&1 || return 1
+	ranks 4 "$train" "$@" --epochs 2 >grown.4 2>&1 || return 1
+	ranks 4 "$train" "$@" --epochs 3 >grown.5 2>&1 || return 1
+	tail -n 3 grown.*
+	grep "$told" grown.4 && ! grep 'base batch of' grown.2 grown.5
+}
+
 # says SENTENCE ARGS...: refused with it.
 says() {
 	local sentence=$1
@@ -458,7 +473,7 @@ recorded_traces() {
 		--max-batch 1024 --json
 }
 
-plan 43
+plan 44
 ok "trains alone" run_alone
 ok "the loss falls" loss_falls
 ok "one rank uses every sample once" uneven 1
@@ -496,6 +511,7 @@ ok "after kill -9 it goes on from the last checkpoint" killed_goes_on
 ok "saves and fails when the launcher goes away" launcher_gone
 ok "--scheduler-params goes before the program's own limits" params_rule
 ok "a batch that is not the program's is told" params_told
+ok "and one that is less than the ranks, when it first is" small_batch_told
 ok "bad options are refused in a sentence" bad_options
 ok "learns images in IDX files" idx_learnt
 ok "bad IDX files are refused in a sentence" idx_refused

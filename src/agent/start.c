@@ -410,25 +410,33 @@ static void refit(struct pollux *p)
 		(void) plx_profile_fit(&p->profile, p->growth, NULL);
 }
 
+/* Not again on as many ranks as have trained before. */
+static void say_small_base(const struct pollux *p)
+{
+	int before = plx_profile_largest(&p->profile).gpus;
+	int base = p->limits.base_batch;
+	int each = p->limits.min_per_gpu;
+
+	if (base >= p->shape.gpus * each || base < before * each)
+		return;
+	plx_say(p,
+		"the base batch of %d is less than %d sample%s for each of %d "
+		"ranks: steps are larger than that",
+		base, each, each == 1 ? "" : "s", p->shape.gpus);
+}
+
 /* What differs from what the program asks for; once, not at each resize. */
 static void say_base(const struct pollux *p)
 {
 	int base = p->limits.base_batch;
 
-	if (p->restored)
-		return;
-	if (base != p->config.batch)
+	say_small_base(p);
+	if (base != p->config.batch && !p->restored)
 		plx_say(p,
 			"the base batch is %d, as --scheduler-params says, "
 			"not the program's %d: the learning rate is to be "
 			"tuned for that",
 			base, p->config.batch);
-	if (base < p->shape.gpus * p->limits.min_per_gpu)
-		plx_say(p,
-			"the base batch of %d is less than %d sample%s for "
-			"each of %d ranks: steps are larger than that",
-			base, p->limits.min_per_gpu,
-			p->limits.min_per_gpu == 1 ? "" : "s", p->shape.gpus);
 }
 
 /* Rank 0 knows best; all use the same from the first step on. */
