@@ -157,6 +157,10 @@ static void answer(void)
 		my.asked_s = plx_now_s();
 		my.seen = target->serial;
 		say("asked", target->why);
+		if (set.busy) {
+			set.status.busy = true;
+			tell();
+		}
 	}
 	if (set.ack_s < 0 || plx_now_s() < my.asked_s + set.ack_s)
 		return;
@@ -199,6 +203,7 @@ static void settle(void)
 		set.status.resizes++;
 	my.settled = true;
 	set.status.live = false;
+	set.status.busy = false;
 	set.status.phase = phase;
 	measure();
 	tell();

@@ -22,6 +22,7 @@ struct light {
 	double left;
 	double whim_s;
 	bool live;
+	bool busy;
 	bool no_hint;
 };
 

@@ -15,6 +15,7 @@ static const char help[] =
 	"never)\n"
 	"  --seconds=S      end after that time, whatever was trained\n"
 	"  --ack=S|never    answer so much later (default 0)\n"
+	"  --busy           say that ranks are busy while asked\n"
 	"  --live[=S]       hand over: both shapes for S seconds (default 0)\n"
 	"  --poll=S         look at the record as often (default 1; it is\n"
 	"                   also woken by SIGURG)\n"
@@ -127,6 +128,9 @@ static bool set_option(struct light *set, int option, const char *text)
 		return set_ack(set, text);
 	case 'v':
 		return set_live(set, text);
+	case 'u':
+		set->busy = true;
+		return true;
 	case 'p':
 		return read_doubles(text, &set->poll_s, 1);
 	case 'w':
@@ -173,15 +177,15 @@ static void set_defaults(struct light *set)
 int light_read(int argc, char **argv, struct light *set)
 {
 	static const struct option options[] = {
-		{ "log", 1, NULL, 'l' },     { "samples", 1, NULL, 'n' },
-		{ "seconds", 1, NULL, 's' }, { "ack", 1, NULL, 'a' },
-		{ "live", 2, NULL, 'v' },    { "poll", 1, NULL, 'p' },
-		{ "wake", 1, NULL, 'w' },    { "no-hint", 0, NULL, 'h' },
-		{ "batch", 1, NULL, 'b' },   { "model", 1, NULL, 'm' },
-		{ "noise", 1, NULL, 'o' },   { "profiled", 1, NULL, 'g' },
-		{ "restart", 1, NULL, 'r' }, { "left", 1, NULL, 'f' },
-		{ "tell", 1, NULL, 't' },    { "whim", 1, NULL, 'q' },
-		{ NULL, 0, NULL, 0 },
+		{ "log", 1, NULL, 'l' },      { "samples", 1, NULL, 'n' },
+		{ "seconds", 1, NULL, 's' },  { "ack", 1, NULL, 'a' },
+		{ "live", 2, NULL, 'v' },     { "poll", 1, NULL, 'p' },
+		{ "busy", 0, NULL, 'u' },     { "wake", 1, NULL, 'w' },
+		{ "no-hint", 0, NULL, 'h' },  { "batch", 1, NULL, 'b' },
+		{ "model", 1, NULL, 'm' },    { "noise", 1, NULL, 'o' },
+		{ "profiled", 1, NULL, 'g' }, { "restart", 1, NULL, 'r' },
+		{ "left", 1, NULL, 'f' },     { "tell", 1, NULL, 't' },
+		{ "whim", 1, NULL, 'q' },     { NULL, 0, NULL, 0 },
 	};
 	const char *id = getenv("SLURM_JOB_ID");
 	int option;

@@ -483,7 +483,7 @@ int pollux_step(struct pollux *p);
 /*
  * Not now: while a rank holds, from the next step that all make, steps go on,
  * and the run is neither saved nor resized nor stopped. A launcher that has
- * asked waits for --save-timeout seconds, then ends the ranks. Trainings too.
+ * asked waits, as it does for pollux_beat(), while steps go on. Trainings too.
  */
 int pollux_hold(struct pollux *p, bool hold);
 

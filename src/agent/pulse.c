@@ -45,6 +45,7 @@ struct plx_pulser {
 	double ticked_s;
 	double used_s; /* of processors by then */
 	double told_s; /* 0: nothing is told */
+	double hold_s; /* since when it holds, 0: it does not */
 
 	/* the main one's */
 	uint64_t others; /* sum of their beats when looked at last */
@@ -92,9 +93,11 @@ static void take_signs(struct plx_pulser *u, double now_s)
 
 static bool is_due(const struct plx_pulser *u, double now_s)
 {
-	double after_s = plx_pulse_is_busy(&u->pulse) ? BETWEEN_S : SILENT_S;
+	bool soon = u->hold_s || plx_pulse_is_busy(&u->pulse);
+	double after_s = soon ? BETWEEN_S : SILENT_S;
 
-	if (now_s - u->moved_s < after_s)
+	/* A rank that holds moves on: nobody else can know it. */
+	if (now_s - (u->hold_s ? u->hold_s : u->moved_s) < after_s)
 		return false;
 	return !u->told_s || now_s >= u->told_s + AGAIN_S;
 }
@@ -107,7 +110,11 @@ static void tick(struct plx_pulser *u)
 
 	u->pulse.at = at;
 	take_signs(u, now_s);
-	if (moved && u->told_s) {
+	if (!u->p->hold)
+		u->hold_s = 0;
+	else if (!u->hold_s)
+		u->hold_s = now_s;
+	if (moved && u->told_s && !u->hold_s) {
 		plx_pulse_remove(u->inner, u->generation, u->pulse.rank);
 		u->told_s = 0;
 	}
@@ -115,6 +122,7 @@ static void tick(struct plx_pulser *u)
 		return;
 	u->pulse.since_s = now_s - u->moved_s;
 	u->pulse.quiet_s = now_s - u->sign_s;
+	u->pulse.hold_s = u->hold_s ? now_s - u->hold_s : 0;
 	u->pulse.step = u->step;
 	u->pulse.beat = (u->pulse.beat + 1) & INT_MAX;
 	plx_pulse_write(u->inner, u->generation, &u->pulse);

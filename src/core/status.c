@@ -45,6 +45,8 @@ int plx_status_write(const struct plx_status *status, char *fields, size_t size,
 	plx_write_uint(&w, "ack", status->ack);
 	if (status->live)
 		plx_write_uint(&w, "live", 1);
+	if (status->busy)
+		plx_write_uint(&w, "busy", 1);
 	plx_write_text(&w, "phase", plx_phase_name(status->phase));
 	if (status->lead_s)
 		plx_write_uint(&w, "lead", (uint64_t) status->lead_s);
@@ -112,6 +114,7 @@ static int read_fields(const char *fields, struct plx_status *status,
 {
 	int version;
 	int live = 0;
+	int busy = 0;
 	int ack;
 	int found;
 
@@ -123,6 +126,7 @@ static int read_fields(const char *fields, struct plx_status *status,
 	if (read_launcher(fields, &status->launcher, err) < 0 ||
 	    read_count(fields, "ack", &ack, err) < 0 ||
 	    plx_field_int(fields, "live", 0, 1, &live, err) < 0 ||
+	    plx_field_int(fields, "busy", 0, 1, &busy, err) < 0 ||
 	    read_phase(fields, &status->phase, err) < 0 ||
 	    plx_field_int(fields, "lead", 0, PLX_LEAD_MAX_S, &status->lead_s,
 			  err) < 0 ||
@@ -135,6 +139,7 @@ static int read_fields(const char *fields, struct plx_status *status,
 		return plx_fail(err, "pause: missing");
 	status->ack = (uint32_t) ack;
 	status->live = live > 0;
+	status->busy = busy > 0;
 	return found < 0 ? -1 : 0;
 }
 

@@ -28,6 +28,7 @@ struct plx_status {
 	uint32_t launcher; /* step number, or PLX_WAKE_* */
 	uint32_t ack;	   /* serial of the last target answered, 0: none */
 	bool live;	   /* its ranks train on meanwhile */
+	bool busy; /* they are to leave, and one is busy between steps */
 	enum plx_phase phase;
 	int lead_s;	   /* before its time limit it is to be asked to save;
 			      0: untold */

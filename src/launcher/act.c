@@ -91,6 +91,7 @@ static void act_kill(struct plx_launcher *l)
 	plx_say(l, PLX_NORMAL, "ranks did not %s within %.1f s, killing them",
 		l->stage == PLX_STAGE_STARTING ? "find each other" : "leave",
 		plx_now_s() - l->stage_s);
+	plx_busy_through(l);
 	if (plx_step_kill(&l->now->step))
 		plx_clerk_kill(l->clerk, l->now->step.name);
 	l->deadline_s = plx_now_s() + PLX_KILL_AGAIN_S;
@@ -198,7 +199,7 @@ void plx_raise(struct plx_launcher *l, enum plx_event event)
 		l->stage = next.stage;
 		l->stage_s = plx_now_s();
 		plx_looks_anew(&l->looks);
-		plx_busy_anew(&l->busy);
+		plx_busy_anew(l);
 	}
 	actions[next.action](l);
 	plx_handover_give_back(l);

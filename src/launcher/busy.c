@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #define FRESH_S 30.0 /* one that changed so lately is of a rank that runs */
 #define AGAIN_S 1.0  /* between two looks whether it still is busy */
+#define TELL_S	2.0  /* in a stage, before slurmctld is told */
 #define NAMED	3    /* ranks, at most; of the others their number */
 
 static const char *const does[PLX_AT_COUNT] = {
@@ -84,6 +86,12 @@ static size_t append_rank(const struct plx_pulse *pulse, char *text,
 {
 	bool after = plx_pulse_is_busy(pulse);
 
+	if (pulse->hold_s > 0 && !after)
+		return (size_t) snprintf(text, size,
+					 "rank %d on %.63s holds since %.0f s, "
+					 "after step %" PRIu64,
+					 pulse->rank, pulse->node,
+					 pulse->hold_s, pulse->step);
 	return (size_t) snprintf(text, size,
 				 "rank %d on %.63s %s step %" PRIu64
 				 " since %.0f s",
@@ -123,14 +131,23 @@ void plx_busy_late(const struct plx_launcher *l, char *text, size_t size)
 		snprintf(text, size, "all ranks wait for each other");
 }
 
+/* Busy between two steps, or in the middle of what is not to be cut. */
+static bool is_busy(const struct plx_launcher *l, const struct plx_pulse *pulse)
+{
+	double limit_s =
+		plx_hang_limit_s(&l->fault.hang, l->settings->hang_timeout_s);
+
+	return (plx_pulse_is_busy(pulse) && plx_hang_excused(pulse, 0)) ||
+	       plx_hang_holds(pulse, limit_s);
+}
+
 static const struct plx_busy_rank *busy_rank(struct plx_launcher *l)
 {
 	look(l);
 	for (int i = 0; i < l->busy.count; i++) {
 		const struct plx_busy_rank *rank = &l->busy.ranks[i];
 
-		if (is_fresh(rank) && plx_pulse_is_busy(&rank->pulse) &&
-		    plx_hang_excused(&rank->pulse, 0))
+		if (is_fresh(rank) && is_busy(l, &rank->pulse))
 			return rank;
 	}
 	return NULL;
@@ -175,9 +192,50 @@ bool plx_busy_waits(struct plx_launcher *l)
 	return true;
 }
 
-void plx_busy_anew(struct plx_busy *busy)
+/* slurmctld knows nothing of other stages. */
+static bool is_awaited(const struct plx_launcher *l)
 {
-	busy->waited = false;
+	return (l->stage == PLX_STAGE_SAVING ||
+		l->stage == PLX_STAGE_HANDING) &&
+	       !l->status.busy && !l->now->step.kills &&
+	       plx_generation_lives(l->now);
+}
+
+double plx_busy_due_s(const struct plx_launcher *l)
+{
+	if (!is_awaited(l))
+		return INFINITY;
+	return fmax(l->busy.look_s, l->stage_s + TELL_S);
+}
+
+void plx_busy_watch(struct plx_launcher *l)
+{
+	double now_s = plx_now_s();
+
+	if (now_s < plx_busy_due_s(l))
+		return;
+	l->busy.look_s = now_s + AGAIN_S;
+	if (!busy_rank(l))
+		return;
+	l->status.busy = true;
+	plx_tell_status(l, now_s);
+}
+
+void plx_busy_through(struct plx_launcher *l)
+{
+	if (!l->status.busy)
+		return;
+	l->status.busy = false;
+	plx_tell_status(l, plx_now_s());
+}
+
+/* While the next ranks take over the old ones are not through. */
+void plx_busy_anew(struct plx_launcher *l)
+{
+	l->busy.waited = false;
+	if (l->stage != PLX_STAGE_SAVING && l->stage != PLX_STAGE_HANDING &&
+	    l->stage != PLX_STAGE_TAKING && l->stage != PLX_STAGE_RESUMING)
+		plx_busy_through(l);
 }
 
 void plx_busy_release(struct plx_busy *busy)

@@ -26,7 +26,8 @@ struct plx_busy {
 	int generation; /* whose they are */
 	struct plx_busy_rank *ranks;
 	int count;
-	bool waited; /* the deadline of this stage was put off */
+	bool waited;   /* the deadline of this stage was put off */
+	double look_s; /* next look for what slurmctld is to be told */
 };
 
 /* Does a rank that lives excuse that no step was committed for limit_s? */
@@ -44,8 +45,18 @@ void plx_busy_late(const struct plx_launcher *l, char *text, size_t size);
  */
 bool plx_busy_waits(struct plx_launcher *l);
 
+/*
+ * slurmctld waits for ranks to leave: tell it, in the status, when one of them
+ * is busy. That stands until they are through, or are killed.
+ */
+void plx_busy_watch(struct plx_launcher *l);
+void plx_busy_through(struct plx_launcher *l);
+
+/* When to look again; INFINITY: no need. */
+double plx_busy_due_s(const struct plx_launcher *l);
+
 /* Another stage begins. */
-void plx_busy_anew(struct plx_busy *busy);
+void plx_busy_anew(struct plx_launcher *l);
 
 void plx_busy_release(struct plx_busy *busy);
 

@@ -56,23 +56,33 @@ bool plx_hang_excused(const struct plx_pulse *pulse, double limit_s)
 	}
 }
 
+bool plx_hang_holds(const struct plx_pulse *pulse, double limit_s)
+{
+	return pulse->hold_s > 0 && pulse->since_s < limit_s;
+}
+
 void plx_hang_end(struct plx_hang *hang)
 {
 	hang->beat_s = 0;
 	hang->beats = false;
 }
 
-double plx_hang_due_s(const struct plx_hang *hang, double timeout_s)
+double plx_hang_limit_s(const struct plx_hang *hang, double timeout_s)
 {
 	double limit_s = timeout_s;
 
-	if (!hang->beat_s || timeout_s == PLX_HANG_OFF)
-		return 0;
+	if (timeout_s == PLX_HANG_OFF)
+		return INFINITY;
 	if (timeout_s < 0)
 		limit_s = fmax(AUTO_LEAST_S, AUTO_FACTOR * hang->longest_s);
-	if (!hang->beats)
-		limit_s = fmax(FIRST_S, limit_s);
-	return hang->beat_s + limit_s;
+	return hang->beats ? limit_s : fmax(FIRST_S, limit_s);
+}
+
+double plx_hang_due_s(const struct plx_hang *hang, double timeout_s)
+{
+	if (!hang->beat_s || timeout_s == PLX_HANG_OFF)
+		return 0;
+	return hang->beat_s + plx_hang_limit_s(hang, timeout_s);
 }
 
 double plx_hang_odd_s(const struct plx_hang *hang)

@@ -43,6 +43,11 @@ void plx_hang_busy(struct plx_hang *hang, double now_s);
  */
 bool plx_hang_excused(const struct plx_pulse *pulse, double limit_s);
 
+/*
+ * Does it hold, and its steps go on? limit_s is as in plx_hang_limit_s().
+ */
+bool plx_hang_holds(const struct plx_pulse *pulse, double limit_s);
+
 /* They may be silent: they save, wait or leave. */
 void plx_hang_end(struct plx_hang *hang);
 
@@ -52,6 +57,9 @@ void plx_hang_end(struct plx_hang *hang);
  * it is 600 s at least: large states are read, kernels compiled.
  */
 double plx_hang_due_s(const struct plx_hang *hang, double timeout_s);
+
+/* How long no step may be committed; INFINITY: for ever. As above. */
+double plx_hang_limit_s(const struct plx_hang *hang, double timeout_s);
 
 /*
  * When their silence is so unusual that somebody should look whether all nodes

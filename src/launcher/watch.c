@@ -135,6 +135,7 @@ void plx_watch_time(struct plx_launcher *l)
 			  plx_sick_late(l) ? PLX_EVENT_SICK : PLX_EVENT_LATE);
 	if (l->stage == PLX_STAGE_IDLE)
 		plx_consider(l);
+	plx_busy_watch(l);
 	plx_lost_watch(l);
 	plx_fault_watch(l);
 	plx_limit_watch(l);

@@ -84,6 +84,7 @@ void plx_pulse_write(const char *inner, int generation,
 	plx_write_text(&w, "at", at_names[pulse->at]);
 	plx_write_doubles(&w, "since", &pulse->since_s, 1);
 	plx_write_doubles(&w, "quiet", &pulse->quiet_s, 1);
+	plx_write_doubles(&w, "hold", &pulse->hold_s, 1);
 	plx_write_uint(&w, "step", pulse->step);
 	plx_write_uint(&w, "beat", pulse->beat);
 	plx_write_text(&w, "node", pulse->node);
@@ -121,6 +122,8 @@ static bool read_pulse(const char *text, struct plx_pulse *pulse)
 			      NULL) <= 0 ||
 	    plx_field_doubles(text, "quiet", 0, LONGEST_S, &pulse->quiet_s, 1,
 			      NULL) <= 0 ||
+	    plx_field_doubles(text, "hold", 0, LONGEST_S, &pulse->hold_s, 1,
+			      NULL) < 0 ||
 	    plx_field_doubles(text, "step", 0, 1e18, &step, 1, NULL) <= 0 ||
 	    plx_field_int(text, "beat", 0, INT_MAX, &beat, NULL) <= 0)
 		return false;

@@ -6,6 +6,7 @@
  * pollux-rank, in the inner folder of the checkpoints, which all nodes see:
  *
  *	pulse-G.R  what rank R of generation G does, while no step is committed
+ *		   or it holds
  *	error-G	   an error of the program itself, the first rank's to tell
  *	rescued-G  a rank that was left has saved the last commit
  *
@@ -34,6 +35,7 @@ struct plx_pulse {
 	enum plx_pulse_at at;
 	double since_s;	   /* that it is there */
 	double quiet_s;	   /* since it used its processors, or gave a sign */
+	double hold_s;	   /* that it holds (pollux_hold()); 0: it does not */
 	uint64_t step;	   /* committed */
 	unsigned int beat; /* another one with each writing */
 	char node[64];

@@ -76,6 +76,29 @@ static void who_says_that_it_is_busy_is_believed(void **state)
 	assert_false(excused(PLX_AT_BUSY, 100000, 1801));
 }
 
+/* As long as it likes, where its steps go on. */
+static void who_holds_is_waited_for_while_its_steps_go_on(void **state)
+{
+	struct plx_hang hang = { 0 };
+	struct plx_pulse pulse = { .at = PLX_AT_STEP, .hold_s = 100000 };
+	double limit_s = plx_hang_limit_s(&hang, 60);
+
+	(void) state;
+	pulse.since_s = 3;
+	assert_true(plx_hang_holds(&pulse, limit_s));
+	pulse.since_s = 601; /* no step was made yet */
+	assert_false(plx_hang_holds(&pulse, limit_s));
+	plx_hang_begin(&hang, 1);
+	plx_hang_beat(&hang, 2);
+	pulse.since_s = 61;
+	assert_false(plx_hang_holds(&pulse, plx_hang_limit_s(&hang, 60)));
+	assert_true(
+		plx_hang_holds(&pulse, plx_hang_limit_s(&hang, PLX_HANG_OFF)));
+	pulse.hold_s = 0;
+	pulse.since_s = 1;
+	assert_false(plx_hang_holds(&pulse, 60));
+}
+
 static void a_validation_is_no_measure_of_a_step(void **state)
 {
 	struct plx_hang hang = { 0 };
@@ -233,6 +256,7 @@ int main(void)
 		cmocka_unit_test(
 			between_steps_there_is_half_an_hour_and_four_at_work),
 		cmocka_unit_test(who_says_that_it_is_busy_is_believed),
+		cmocka_unit_test(who_holds_is_waited_for_while_its_steps_go_on),
 		cmocka_unit_test(a_validation_is_no_measure_of_a_step),
 		cmocka_unit_test(an_odd_silence_is_longer_than_those_of_late),
 		cmocka_unit_test(an_error_of_the_program_ends_it),

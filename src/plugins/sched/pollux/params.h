@@ -45,6 +45,7 @@ struct pollux_params {
 	double ack_timeout_s; /* for a launcher to answer */
 	double lease_s;	      /* of GPUs above its least, to a job that does not
 				 train; 0: for ever */
+	double busy_s;	      /* more to answer, for who is busy; 0: none */
 	double patience_s;    /* with a job that does not take its room */
 	double sick_s;	      /* a node where ranks failed is left alone */
 	double requeue_min_s; /* between requeues of a moldable job */

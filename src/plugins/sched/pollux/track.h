@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "core/excuse.h"
 #include "core/failed.h"
 #include "core/lease.h"
 #include "core/target.h"
@@ -48,6 +49,9 @@ struct pollux_track {
 	double freed_s;		    /* its old nodes let it go; 0: not yet */
 	uint32_t steps_before;	    /* lent: the ranks before are below */
 	double timeout_s;	    /* for the answer */
+	double busy_s;		    /* more, at most, while it is busy */
+	struct plx_excuse excuse;   /* what it had of that */
+	bool excused;		    /* it has more: logged */
 	double deadline_s;	    /* of the phase, monotonic clock */
 	bool due;		    /* something is to be done about it */
 	double woken_s;		    /* its launcher, last; monotonic clock */

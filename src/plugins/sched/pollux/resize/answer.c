@@ -130,6 +130,32 @@ static enum verdict _judge_back(job_record_t *job,
 	return pollux_now_s() < track->deadline_s ? WAIT : CUT;
 }
 
+/*
+ * Its time is up, but a rank is busy, and would have to do all that again. What
+ * is said by a job that nobody believes is no reason.
+ */
+static bool _has_more(struct pollux_track *track,
+		      const struct plx_status *status, double now_s)
+{
+	double more_s = 0;
+
+	if (!status->busy || track->phase == POLLUX_KILLED || track->lapse ||
+	    track->trust.doubt == PLX_DISBELIEVED)
+		return false;
+	more_s = plx_excuse_grant(&track->excuse, now_s, track->timeout_s,
+				  track->busy_s);
+	if (more_s <= 0)
+		return false;
+	track->deadline_s = now_s + more_s;
+	if (!track->excused)
+		pollux_info("sched/pollux: JobId=%u has ranks that are busy: "
+			    "waiting for them, for up to %.0f s",
+			    track->job_id,
+			    track->busy_s - track->excuse.spent_s + more_s);
+	track->excused = true;
+	return true;
+}
+
 static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 			   struct plx_status *status)
 {
@@ -158,7 +184,7 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 		return _may_end(job) ? LEND : WAIT;
 	if (_has_left(job, track, status))
 		return _may_end(job) ? MOVE : WAIT;
-	if (now_s < track->deadline_s)
+	if (now_s < track->deadline_s || _has_more(track, status, now_s))
 		return WAIT;
 	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&
 	    pollux_record_steps(job, status, track->steps_before) > 0)
@@ -392,10 +418,11 @@ static bool _depart(job_record_t *job, struct pollux_track *track,
 static void _kill(job_record_t *job, struct pollux_track *track,
 		  const struct plx_status *status)
 {
-	pollux_info("sched/pollux: JobId=%u did not answer in %.0f s, its "
+	pollux_info("sched/pollux: JobId=%u did not answer in %.0f s%s, its "
 		    "steps are "
 		    "killed",
-		    job->job_id, track->timeout_s);
+		    job->job_id, track->timeout_s,
+		    track->excused ? ", nor in the time for busy ranks" : "");
 	pollux_count(POLLUX_WAS_OVERDUE);
 	pollux_count(POLLUX_DID_KILL);
 	pollux_kill_steps(job, status, 0, POLLUX_ALL_STEPS);

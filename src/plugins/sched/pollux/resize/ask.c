@@ -25,6 +25,7 @@ struct wish {
 	struct pollux_shape shape;
 	const char *why;
 	double timeout_s; /* for the answer */
+	double busy_s;	  /* more, while it is busy */
 	bool move;	  /* the whole job, its script included */
 	bool at_once;	  /* without asking it */
 	bool overdue;	  /* also where it cannot answer */
@@ -119,6 +120,8 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	track->from_gpus = pollux_record_gpu_count(job);
 	track->phase = POLLUX_ASKED;
 	track->timeout_s = wish->timeout_s;
+	track->busy_s = wish->busy_s;
+	track->excused = false;
 	track->deadline_s = pollux_now_s() + wish->timeout_s;
 	track->woken_s = pollux_now_s();
 	track->wakes = 0;
@@ -244,7 +247,8 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 {
 	return _wish(view, j, gpus,
 		     (struct wish){ .why = why,
-				    .timeout_s = params->ack_timeout_s });
+				    .timeout_s = params->ack_timeout_s,
+				    .busy_s = params->busy_s });
 }
 
 bool pollux_ask_least(const struct pollux_view *view, int j, const int *gpus,
@@ -285,6 +289,8 @@ void pollux_ask_again(struct pollux_track *track,
 	track->woken_s = 0;
 	track->wakes = 0;
 	track->timeout_s = params->ack_timeout_s;
+	track->busy_s = target->move ? 0 : params->busy_s;
+	track->excused = false;
 	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
 	if (track->phase == POLLUX_LENT)
 		track->deadline_s += POLLUX_LEND_S;
