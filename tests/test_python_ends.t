@@ -39,7 +39,9 @@ starts() {
 	grep -q "done, exit code $1, after $2 start" out
 }
 
-# ends_once WHAT REGEX: it fails, in the first start, with that word.
+# ends_once WHAT REGEX: an exception of the script ends the job in its first
+# start, with exit code 1, and the launcher says which rank's and its last line.
+# No rank is started again: it would raise the same.
 ends_once() {
 	train "$1"
 	[ $? -eq 1 ] && starts 1 1 &&
@@ -47,7 +49,8 @@ ends_once() {
 program, which another start would meet again: $2" out
 }
 
-# The traceback, and the launcher's line.
+# One traceback on all ranks together, by the rank that was first; the error is
+# in events.jsonl, and its lines are not shown a second time.
 told_once() {
 	cat out
 	[ "$(grep -c '^Traceback' out)" -eq 1 ] &&
@@ -147,14 +150,19 @@ end_is_repeated() {
 		diff repeated -
 }
 
-# Whoever edits the script while it trains.
+# edit_is_survived FILE [OPTION...]: whoever breaks the script, or a module
+# beside it, while it trains: a resize is refused with the last line, no rank is
+# stopped, and the training ends as it would have. Two new ranks were tried.
 edit_is_survived() {
-	options=()
+	local file=$WORK/$1
+	shift
+	options=("$@")
 	script=$WORK/edited.py
 	cp "$bindings/tests/ending.py" "$script"
+	cp "$bindings/tests/common.py" "$WORK/common.py"
 	begin validate 20
 	wait_until 'says "rank 1 validates"' 20 || return
-	echo 'this is no Python' >>"$script"
+	echo 'this is no Python' >>"$file"
 	fails pollux-launch --job=job --resize=3 2>refused &&
 		grep -q 'it keeps its 2 ranks: new ranks fail' refused &&
 		ends_with 0 && says "rank 1 has validated epoch 2" &&
@@ -162,6 +170,7 @@ edit_is_survived() {
 SyntaxError: invalid syntax (these train on)"
 }
 
+# On its command line, once; of a module nothing is told but that it fails.
 change_is_told() {
 	cat out
 	[ "$(grep -c "edited.py has been changed since the training began" \
@@ -185,6 +194,12 @@ ok "also one without a handover" resize_waits --no-prewarm
 ok "--stop waits for it, too" stop_waits
 ok "a second one does not" stop_twice_does_not
 export PYTHONPATH=$PYTHONPATH:$bindings/tests
-ok "a script that is broken while it trains does not end it" edit_is_survived
+ok "a script that is broken while it trains does not end it" \
+	edit_is_survived edited.py
 ok "that it was changed is told once" change_is_told
+ok "nor does it where ranks are to be stopped before the next ones start" \
+	edit_is_survived edited.py --no-prewarm
+ok "one rank is tried before" says "trying it on one rank before these are"
+ok "the same of a module that stands beside it" \
+	edit_is_survived common.py --no-prewarm
 plan "$tap_count"

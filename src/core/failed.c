@@ -72,6 +72,24 @@ bool plx_failed_equal(const struct plx_failed *a, const struct plx_failed *b)
 	       !strcmp(a->nodes, b->nodes);
 }
 
+void plx_failed_say(struct plx_failed *failed, const char *why)
+{
+	size_t i = 0;
+
+	for (; why[i] && why[i] != '\n' && i + 1 < sizeof(failed->why); i++) {
+		bool shown = why[i] >= ' ' && why[i] < 127;
+
+		failed->why[i] = shown ? why[i] : '?';
+	}
+	failed->why[i] = '\0';
+}
+
+void plx_failed_write_why(struct plx_writer *w, const struct plx_failed *failed)
+{
+	if (failed->is && failed->why[0])
+		plx_write_why(w, failed->why);
+}
+
 void plx_failed_write(struct plx_writer *w, const struct plx_failed *failed)
 {
 	char text[PLX_FAILED_SIZE + 2 * DIGITS];
@@ -88,6 +106,7 @@ int plx_failed_read(const char *fields, struct plx_failed *failed,
 {
 	struct plx_failed read = { .is = true };
 	char text[PLX_FAILED_SIZE + DIGITS + 2];
+	char why[PLX_FAILED_WHY];
 	size_t digits = 0;
 	uint64_t serial = 0;
 	size_t length;
@@ -110,6 +129,8 @@ int plx_failed_read(const char *fields, struct plx_failed *failed,
 	    count_names(read.nodes) > PLX_FAILED_NODES)
 		return plx_fail(err, KEY ": want names of at most %d nodes",
 				PLX_FAILED_NODES);
+	if (plx_field_text(fields, "why", why, sizeof(why)))
+		plx_failed_say(&read, why);
 	*failed = read;
 	return 1;
 }

@@ -55,6 +55,7 @@ int plx_status_write(const struct plx_status *status, char *fields, size_t size,
 	plx_failed_write(&w, &status->failed);
 	if (status->has_hint)
 		plx_hint_write(&w, &status->hint);
+	plx_failed_write_why(&w, &status->failed);
 	if (w.overflow)
 		return plx_fail(err, "the status does not fit %zu bytes", size);
 	return 0;

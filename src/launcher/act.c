@@ -40,6 +40,7 @@ static void act_start(struct plx_launcher *l)
 	struct plx_error err;
 
 	plx_order_generation(l, &order);
+	plx_script_start(&l->script);
 	l->marks.started_s = plx_now_s();
 	if (plx_generation_start(l->now, &order, &err) < 0) {
 		plx_say(l, PLX_QUIET, "%s", err.text);
@@ -113,6 +114,7 @@ static void act_retry(struct plx_launcher *l)
 {
 	double wait_s = plx_fault_wait_s(l);
 
+	plx_handover_call_off(l);
 	l->not_before_s = plx_now_s() + wait_s;
 	if (!plx_sick_tell(l, l->exit_code) && !l->fault.srun)
 		plx_tell_fault(l, l->exit_code, wait_s);
@@ -172,6 +174,7 @@ static void (*const actions[])(struct plx_launcher *) = {
 	[PLX_ACTION_FINISH] = act_finish,
 	[PLX_ACTION_LEND] = plx_handover_lend,
 	[PLX_ACTION_KEEP] = plx_handover_keep,
+	[PLX_ACTION_TRY] = plx_handover_try,
 	[PLX_ACTION_WARM] = plx_handover_warm,
 	[PLX_ACTION_HAND] = plx_handover_hand,
 	[PLX_ACTION_GO] = plx_handover_go,

@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #define COOL_FIRST_S 60.0  /* without handover after one that failed */
 #define COOL_TIMES   5	   /* that it doubles */
 #define HELLO_S	     120.0 /* for ranks that were to be the next */
+#define TRY_S	     40.0  /* for trials; slurmctld waits for us */
 
 /* Ranks there are to be on a node: on ours, no more than that. */
 static int most_ranks(const struct plx_target *target)
@@ -59,6 +61,20 @@ bool plx_handover_possible(struct plx_launcher *l)
 	       !target->cold && plx_now_s() >= l->cool_until_s && has_memory(l);
 }
 
+bool plx_handover_untried(const struct plx_launcher *l)
+{
+	const struct plx_layout *now = &l->now->step.layout;
+	struct plx_error err;
+
+	return l->stage == PLX_STAGE_TRAINING && l->settings->params &&
+	       l->now->said.hello && l->now->said.began && !l->old &&
+	       !l->next && now->count && !l->job.target.move &&
+	       plx_script_is_new(&l->script) &&
+	       plx_memory_suffices(l->now->socket, l->settings->node,
+				   plx_layout_on(now, l->settings->node), 1,
+				   &err) == 0;
+}
+
 void plx_handover_lend(struct plx_launcher *l)
 {
 	l->status.ack = l->job.target.serial;
@@ -73,6 +89,7 @@ void plx_handover_lend(struct plx_launcher *l)
 
 void plx_handover_keep(struct plx_launcher *l)
 {
+	plx_handover_call_off(l);
 	l->status.live = false;
 	plx_tell_status(l, plx_now_s());
 }
@@ -106,6 +123,7 @@ void plx_handover_warm(struct plx_launcher *l)
 	struct plx_error err;
 
 	plx_order_generation(l, &order);
+	plx_script_start(&l->script);
 	order.warm = true;
 	order.layout = &l->job.aim;
 	order.relay = l->settings->relay == PLX_RELAY_ALWAYS ||
@@ -124,6 +142,51 @@ void plx_handover_warm(struct plx_launcher *l)
 		return;
 	}
 	l->next = g;
+	plx_tell_start(l, g);
+	plx_tell_status(l, plx_now_s());
+}
+
+static int start_trial(struct plx_launcher *l, struct plx_generation *g,
+		       struct plx_error *err)
+{
+	struct plx_layout_node node = l->now->step.layout.nodes[0];
+	struct plx_layout one = { .gpus = l->now->step.layout.gpus };
+	struct plx_generation_order order;
+	int rc;
+
+	plx_layout_keep(&node, 1, 0);
+	if (plx_layout_add(&one, &node, err) < 0)
+		return -1;
+	plx_order_generation(l, &order);
+	plx_script_start(&l->script);
+	order.warm = true;
+	order.layout = &one;
+	order.where = node.name;
+	rc = plx_generation_start(g, &order, err);
+	plx_layout_release(&one);
+	return rc;
+}
+
+void plx_handover_try(struct plx_launcher *l)
+{
+	struct plx_generation *g = free_slot(l);
+	struct plx_error err;
+
+	if (!l->ill.broken)
+		plx_say(l, PLX_NORMAL,
+			"the program was changed: trying it on one rank before "
+			"these are stopped");
+	l->deadline_s =
+		fmin(plx_now_s() + plx_start_warm_s(l), l->stage_s + TRY_S);
+	if (start_trial(l, g, &err) < 0) {
+		plx_say(l, PLX_NORMAL, "%s", err.text);
+		plx_generation_close(g);
+		plx_raise(l, PLX_EVENT_NO_NEXT);
+		return;
+	}
+	l->next = g;
+	/* slurmctld waits meanwhile. */
+	l->status.busy = true;
 	plx_tell_start(l, g);
 	plx_tell_status(l, plx_now_s());
 }

@@ -4,6 +4,7 @@
  * next (docs/resize.md)
  *
  *	lend	 "there is room for both, please"; rank 0 gets memory ready
+ *	try	 start one rank beside, of a program that was changed
  *	warm	 start the next ranks beside the old ones
  *	hand	 the next wait: the old ones hand their state over, and wait
  *	go	 the next ones take it and train
@@ -21,8 +22,15 @@ struct plx_launcher;
 /* Can the next ranks be started beside those that train? */
 bool plx_handover_possible(struct plx_launcher *l);
 
+/*
+ * They cannot, and the program is not what it was: is one rank to be tried
+ * before those that train are stopped? What is broken fails at once.
+ */
+bool plx_handover_untried(const struct plx_launcher *l);
+
 void plx_handover_lend(struct plx_launcher *l);
 void plx_handover_keep(struct plx_launcher *l);
+void plx_handover_try(struct plx_launcher *l);
 void plx_handover_warm(struct plx_launcher *l);
 void plx_handover_hand(struct plx_launcher *l);
 void plx_handover_go(struct plx_launcher *l);

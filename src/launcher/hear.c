@@ -68,6 +68,7 @@ static void take_ready(struct plx_launcher *l, struct plx_generation *g)
 	if (g != l->next)
 		return;
 	plx_start_learn(l, g);
+	plx_script_runs(&l->script);
 	l->marks.ready_s = plx_now_s();
 	plx_raise(l, PLX_EVENT_READY);
 }

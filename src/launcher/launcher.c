@@ -208,6 +208,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 	plx_illness_release(&l->ill);
 	plx_lost_release(&l->lost);
 	plx_busy_release(&l->busy);
+	plx_script_release(&l->script);
 	if (l->signals >= 0)
 		close(l->signals);
 	free(l);

@@ -14,6 +14,7 @@ enum plx_stage {
 	PLX_STAGE_IDLE,	    /* no ranks: just begun, after a fault, parked */
 	PLX_STAGE_STARTING, /* ranks started, no optimiser step yet */
 	PLX_STAGE_TRAINING,
+	PLX_STAGE_TRYING,   /* training; is what was edited fit to run? */
 	PLX_STAGE_LENDING,  /* training; a target is to be had beside */
 	PLX_STAGE_WARMING,  /* training; the next ranks start beside */
 	PLX_STAGE_HANDING,  /* they wait: told to hand over */
@@ -31,6 +32,7 @@ enum plx_stage {
 enum plx_event {
 	PLX_EVENT_ASKED,    /* a target newer than our acknowledgement, or one
 			       that is not to be had while ranks are there */
+	PLX_EVENT_UNTRIED,  /* the same, of a program that was changed */
 	PLX_EVENT_OFFERED,  /* a newer one, and the next ranks may start beside
 			     */
 	PLX_EVENT_ANSWERED, /* the target was applied or refused; GPUs here */
@@ -64,6 +66,7 @@ enum plx_action {
 	PLX_ACTION_FINISH,  /* write the last status and leave */
 	PLX_ACTION_LEND,    /* acknowledge the target, ranks train on */
 	PLX_ACTION_KEEP,    /* forget the target */
+	PLX_ACTION_TRY,	    /* start one rank beside, to see whether it can */
 	PLX_ACTION_WARM,    /* start the next ranks beside */
 	PLX_ACTION_HAND,    /* ask rank 0 to hand over */
 	PLX_ACTION_GO,	    /* the next ranks take the state */

@@ -116,7 +116,8 @@ static void follow(struct plx_local *local, const struct plx_status *status)
 		local->has = local->had;
 		target->state = PLX_TARGET_REFUSED;
 		snprintf(target->why, sizeof(target->why),
-			 "its new ranks fail");
+			 "its new ranks fail%s%s",
+			 status->failed.why[0] ? ": " : "", status->failed.why);
 		wake();
 		return;
 	}

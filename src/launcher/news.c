@@ -52,14 +52,20 @@ static bool fits(const struct plx_launcher *l, const struct plx_generation *g)
 	return plx_layout_equal(&l->job.layout, &g->step.layout);
 }
 
+/* What is asked of ranks that train: how is it to be done? */
+static enum plx_event how_to_resize(struct plx_launcher *l)
+{
+	if (plx_handover_possible(l))
+		return PLX_EVENT_OFFERED;
+	return plx_handover_untried(l) ? PLX_EVENT_UNTRIED : PLX_EVENT_ASKED;
+}
+
 static void consider_ranks(struct plx_launcher *l)
 {
 	if (is_asked(l)) {
 		/* Those on their way out are waited for; it is not long. */
 		if (!l->old)
-			plx_raise(l, plx_handover_possible(l)
-					     ? PLX_EVENT_OFFERED
-					     : PLX_EVENT_ASKED);
+			plx_raise(l, how_to_resize(l));
 	} else if (!fits(l, l->now)) {
 		plx_raise(l, PLX_EVENT_SHAPE);
 	} else if (l->looked_s > l->now->step.started_s) {
@@ -129,6 +135,15 @@ static void consider_offer(struct plx_launcher *l)
 		plx_raise(l, PLX_EVENT_KEPT);
 }
 
+/* A rank of the changed program is tried, for what is asked. */
+static void consider_trial(struct plx_launcher *l)
+{
+	if (!fits(l, l->now))
+		plx_raise(l, PLX_EVENT_SHAPE);
+	else if (!is_asked(l))
+		plx_raise(l, PLX_EVENT_KEPT);
+}
+
 /* slurmctld may have lost a node, or come back with an older state. */
 static void consider_handover(struct plx_launcher *l)
 {
@@ -141,6 +156,9 @@ static void consider_return(struct plx_launcher *l)
 {
 	const struct plx_target *target = &l->job.target;
 
+	/* It has not read our answer yet. */
+	if (target->state == PLX_TARGET_ASKED && !is_asked(l))
+		return;
 	if (is_asked(l)) {
 		if (!l->old)
 			plx_raise(l, plx_handover_possible(l)
@@ -175,6 +193,8 @@ void plx_consider(struct plx_launcher *l)
 		consider_answer(l);
 	else if (l->stage == PLX_STAGE_LENDING)
 		consider_offer(l);
+	else if (l->stage == PLX_STAGE_TRYING)
+		consider_trial(l);
 	else if (l->stage == PLX_STAGE_RETURNING)
 		consider_return(l);
 	else if (plx_stage_hands_over(l->stage))

@@ -139,7 +139,8 @@ enum plx_event plx_sick_broken(struct plx_launcher *l)
 		l->alien.has_error || (l->alien.has_exit && !how->signal &&
 				       !plx_blame_crowd(how->lines));
 
-	if (l->stage != PLX_STAGE_WARMING || !l->settings->params || !itself)
+	if ((l->stage != PLX_STAGE_WARMING && l->stage != PLX_STAGE_TRYING) ||
+	    !l->settings->params || !itself)
 		return PLX_EVENT_NO_NEXT;
 	if (++l->ill.broken < BROKEN_ENOUGH)
 		return PLX_EVENT_AGAIN;
@@ -248,7 +249,7 @@ static const char *last_line(const char *lines)
 	return last;
 }
 
-static void say_broken(const struct plx_launcher *l)
+static void say_broken(struct plx_launcher *l)
 {
 	const char *line = l->alien.has_error && l->alien.error.why[0]
 				   ? l->alien.error.why
@@ -257,13 +258,24 @@ static void say_broken(const struct plx_launcher *l)
 	plx_say(l, PLX_NORMAL,
 		"cannot be resized: new ranks fail: %.*s (these train on)",
 		(int) strcspn(line, "\n"), line);
+	plx_failed_say(&l->ill.found, line);
+}
+
+/* What was tried for it needs an answer, too. */
+static void answer_trial(struct plx_launcher *l)
+{
+	if (l->job.target.state != PLX_TARGET_ASKED)
+		return;
+	l->status.ack = l->job.target.serial;
+	l->status.live = true;
+	l->ill.found.serial = l->status.ack;
 }
 
 void plx_sick_return(struct plx_launcher *l)
 {
 	l->ill.pending = false;
 	l->resizing = false;
-	l->status.failed = l->ill.found;
+	answer_trial(l);
 	l->deadline_s = plx_now_s() + RETURN_S;
 	plx_handover_call_off(l);
 	if (l->ill.broken)
@@ -274,6 +286,7 @@ void plx_sick_return(struct plx_launcher *l)
 			"for their shape on %s back",
 			named(l), l->now->where);
 	l->ill.broken = 0;
+	l->status.failed = l->ill.found;
 	plx_tell_sick(l, l->ill.found.nodes, true);
 	plx_tell_status(l, plx_now_s());
 	plx_publish(l);
@@ -333,6 +346,7 @@ void plx_sick_trained(struct plx_launcher *l)
 
 	ill->spared = 0;
 	ill->broken = 0;
+	plx_script_runs(&l->script);
 	ill->pending = false;
 	ill->waits_s = 0;
 	l->status.failed = (struct plx_failed){ 0 };

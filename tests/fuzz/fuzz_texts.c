@@ -108,7 +108,7 @@ static void returns(const struct plx_status *status)
 	struct plx_error err;
 
 	MUST(plx_status_write(status, first, sizeof(first), &err) == 0);
-	fuzz_is_a_line(first, 800 + PLX_FAILED_SIZE);
+	fuzz_is_a_line(first, 800 + PLX_FAILED_SIZE + PLX_FAILED_WHY);
 	MUST(plx_section_put(NULL, first, comment, sizeof(comment), &err) == 0);
 	MUST(plx_status_read(comment, &read, &err) == 1);
 	MUST(read.has_hint == status->has_hint);

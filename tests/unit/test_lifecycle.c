@@ -32,6 +32,28 @@ static void a_resize_saves_before_it_acknowledges(void **state)
 	assert_int_equal(PLX_ACTION_PUBLISH, did[3]);
 }
 
+/* Nothing was stopped for it. */
+static void a_program_that_was_edited_is_tried_first(void **state)
+{
+	const enum plx_event broken[] = { PLX_EVENT_UNTRIED, PLX_EVENT_AGAIN,
+					  PLX_EVENT_SICK, PLX_EVENT_KEPT };
+	const enum plx_event fit[] = { PLX_EVENT_UNTRIED, PLX_EVENT_READY,
+				       PLX_EVENT_SAVED };
+	enum plx_action did[4];
+
+	(void) state;
+	assert_int_equal(PLX_STAGE_TRAINING,
+			 follow(PLX_STAGE_TRAINING, broken, 4, did));
+	assert_int_equal(PLX_ACTION_TRY, did[0]);
+	assert_int_equal(PLX_ACTION_TRY, did[1]);
+	assert_int_equal(PLX_ACTION_RETURN, did[2]);
+	assert_int_equal(PLX_ACTION_RETAIN, did[3]);
+	assert_int_equal(PLX_STAGE_AGREED,
+			 follow(PLX_STAGE_TRAINING, fit, 3, did));
+	assert_int_equal(PLX_ACTION_STOP, did[1]);
+	assert_int_equal(PLX_ACTION_ACK, did[2]);
+}
+
 static void a_parked_job_waits_and_comes_back(void **state)
 {
 	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_SAVED,
@@ -319,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_resize_saves_before_it_acknowledges),
+		cmocka_unit_test(a_program_that_was_edited_is_tried_first),
 		cmocka_unit_test(a_parked_job_waits_and_comes_back),
 		cmocka_unit_test(
 			a_second_target_while_saving_asks_nobody_twice),

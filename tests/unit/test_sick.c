@@ -100,6 +100,39 @@ static void a_status_tells_it_and_comes_back(void **state)
 	assert_true(plx_failed_equal(&told.failed, &read.failed));
 }
 
+/* As they end up on terminals and in logs. */
+static void a_reason_is_cut_and_what_is_not_printable_is_not_shown(void **state)
+{
+	struct plx_status told = { .launcher = PLX_WAKE_BATCH, .busy = true };
+	struct plx_status read;
+	char fields[PLX_FIELDS_MAX];
+	char comment[PLX_COMMENT_MAX];
+	char longest[2 * PLX_FAILED_WHY];
+	struct plx_error err;
+
+	(void) state;
+	told.failed = (struct plx_failed){ .is = true, .serial = 4 };
+	plx_failed_say(&told.failed, "Error: caf\xc3\xa9 [x]\033[2J\nmore");
+	assert_int_equal(0,
+			 plx_status_write(&told, fields, sizeof(fields), &err));
+	assert_int_equal(0, plx_section_put("mine", fields, comment,
+					    sizeof(comment), &err));
+	assert_int_equal(1, plx_status_read(comment, &read, &err));
+	assert_string_equal("Error: caf?? (x)?(2J", read.failed.why);
+	assert_true(read.busy);
+	/* Who writes the comment by hand gains nothing. */
+	assert_int_equal(1,
+			 plx_status_read("[pollux v=1 launcher=none ack=0 "
+					 "phase=training resizes=0 pause=0,0 "
+					 "failed=1 why=a\033b\177]",
+					 &read, &err));
+	assert_string_equal("a?b?", read.failed.why);
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	plx_failed_say(&told.failed, longest);
+	assert_int_equal(PLX_FAILED_WHY - 1, strlen(told.failed.why));
+}
+
 /* ---- sick.h ---- */
 
 #define WAIT_S 100.0
@@ -336,6 +369,8 @@ int main(void)
 		cmocka_unit_test(only_names_of_nodes_are_read),
 		cmocka_unit_test(a_list_takes_four_names_and_each_once),
 		cmocka_unit_test(a_status_tells_it_and_comes_back),
+		cmocka_unit_test(
+			a_reason_is_cut_and_what_is_not_printable_is_not_shown),
 		cmocka_unit_test(
 			one_complaint_closes_the_node_to_the_job_alone),
 		cmocka_unit_test(

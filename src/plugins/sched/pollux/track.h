@@ -52,6 +52,7 @@ struct pollux_track {
 	double busy_s;		    /* more, at most, while it is busy */
 	struct plx_excuse excuse;   /* what it had of that */
 	bool excused;		    /* it has more: logged */
+	bool keeps;		    /* it cannot be resized, and need not */
 	double deadline_s;	    /* of the phase, monotonic clock */
 	bool due;		    /* something is to be done about it */
 	double woken_s;		    /* its launcher, last; monotonic clock */

@@ -268,7 +268,9 @@ void pollux_sick_hear(const struct pollux_view *view, int j,
 	}
 	back = _can_go_back(view, job, track);
 	known.next_s = pollux_now_s(); /* there is something to decide */
-	track->elsewhere = _complain_about(view, job, track, back);
+	/* A program that fails everywhere is no node's. */
+	track->elsewhere = (failed->nodes[0] || !failed->why[0]) &&
+			   _complain_about(view, job, track, back);
 	if (!back ||
 	    (track->phase != POLLUX_IDLE && track->phase != POLLUX_LENT))
 		return;

@@ -41,6 +41,7 @@ enum verdict {
 	READY,	 /* they have ended */
 	UNDO,	 /* one has failed */
 	BACK,	 /* the new ranks have: it gets what it had */
+	KEEP,	 /* they would, on any node: it keeps what it has */
 	CUT,	 /* they are still there */
 	ARRIVE,	 /* a job on its way may be started */
 };
@@ -120,6 +121,39 @@ static enum verdict _judge_prolog(const job_record_t *job,
 	return WAIT;
 }
 
+/*
+ * Its next ranks fail wherever they are started, and nothing was given to it
+ * yet: as the program was broken by an edit, say.
+ */
+static bool _cannot(job_record_t *job, const struct pollux_track *track,
+		    const struct plx_status *status)
+{
+	if (!pollux_back_asked(track, status) || !status->failed.why[0] ||
+	    status->failed.nodes[0] || !status->live)
+		return false;
+	if (track->phase == POLLUX_ASKED)
+		return true;
+	return track->phase == POLLUX_LENT &&
+	       pollux_record_gpu_count(job) == track->from_gpus &&
+	       pollux_back_clear(job, track, status);
+}
+
+/*
+ * A job that is to have less may say so for as long as it may be busy: others
+ * wait for what it keeps meanwhile.
+ */
+static bool _may_keep(struct pollux_track *track, double now_s)
+{
+	double alone_s = pollux_alone_s(track);
+
+	if (plx_target_gpus(&track->target) > track->from_gpus)
+		return true;
+	return track->busy_s > 0 && !track->lapse &&
+	       track->trust.doubt != PLX_DISBELIEVED &&
+	       plx_excuse_grant(&track->excuse, now_s, alone_s, track->busy_s) >
+		       0;
+}
+
 /* The new ranks have failed, the old ones may train on meanwhile. */
 static enum verdict _judge_back(job_record_t *job,
 				const struct pollux_track *track,
@@ -176,6 +210,11 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 		return _judge_prolog(job, track);
 	if (track->phase == POLLUX_BACK)
 		return _judge_back(job, track, status);
+	if (_cannot(job, track, status) &&
+	    (track->keeps || _may_keep(track, now_s))) {
+		track->keeps = true;
+		return KEEP;
+	}
 	/* It is heard first, see plan/sick.h. */
 	if (track->phase == POLLUX_LENT && pollux_back_asked(track, status))
 		return WAIT;
@@ -332,15 +371,30 @@ static bool _back(job_record_t *job, struct pollux_track *track,
 		      job->job_id, err.text);
 	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
 			  pollux_record_since(job));
-	plx_fail(&why, "its ranks failed on %.127s%s",
-		 status->failed.nodes[0] ? status->failed.nodes
-					 : "nodes that it was to gain",
-		 track->elsewhere ? ", not offered to it for a while" : "");
+	if (status->failed.why[0] && !status->failed.nodes[0])
+		plx_fail(&why, "cannot be resized: new ranks fail: %s",
+			 status->failed.why);
+	else
+		plx_fail(&why, "its ranks failed on %.127s%s",
+			 status->failed.nodes[0] ? status->failed.nodes
+						 : "nodes that it was to gain",
+			 track->elsewhere ? ", not offered to it for a while"
+					  : "");
 	pollux_refuse(job, track, why.text);
 	/* The nodes are closed to it: others may be tried at once. */
 	if (track->elsewhere)
 		track->still_until_s = 0;
 	return true;
+}
+
+static void _keep(job_record_t *job, struct pollux_track *track,
+		  const struct plx_status *status)
+{
+	struct plx_error why;
+
+	plx_fail(&why, "cannot be resized: new ranks fail: %s",
+		 status->failed.why);
+	pollux_refuse(job, track, why.text);
 }
 
 /* True when it may use its shape. */
@@ -481,6 +535,10 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		pollux_count(POLLUX_DID_KILL);
 		pollux_kill_steps(job, status, 0, track->steps_before);
 		track->deadline_s = locked_s + KILL_WAIT_S;
+		return false;
+	case KEEP:
+		_keep(job, track, status);
+		pollux_wake(job, status);
 		return false;
 	case BACK:
 		if (!_back(job, track, status))

@@ -50,17 +50,22 @@ void pollux_announce(job_record_t *job, struct pollux_track *track,
 	schedule_job_save();
 }
 
+double pollux_alone_s(const struct pollux_track *track)
+{
+	return STILL_S * (1 << MIN(track->refusals, STILL_STEPS));
+}
+
 /* It stays as it is for a while, longer each time. */
 static void _leave_alone(const job_record_t *job, struct pollux_track *track,
 			 const char *why)
 {
-	int steps = MIN(track->refusals, STILL_STEPS);
+	double alone_s = pollux_alone_s(track);
 
 	track->refusals++;
 	snprintf(track->refused, sizeof(track->refused), "%.*s",
 		 (int) sizeof(track->refused) - 1, why);
 	pollux_count_refusal(why);
-	track->still_until_s = pollux_now_s() + STILL_S * (1 << steps);
+	track->still_until_s = pollux_now_s() + alone_s;
 	pollux_info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
 		    pollux_record_gpu_count(job), why);
 }
@@ -122,6 +127,7 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	track->timeout_s = wish->timeout_s;
 	track->busy_s = wish->busy_s;
 	track->excused = false;
+	track->keeps = false;
 	track->deadline_s = pollux_now_s() + wish->timeout_s;
 	track->woken_s = pollux_now_s();
 	track->wakes = 0;
@@ -291,6 +297,7 @@ void pollux_ask_again(struct pollux_track *track,
 	track->timeout_s = params->ack_timeout_s;
 	track->busy_s = target->move ? 0 : params->busy_s;
 	track->excused = false;
+	track->keeps = false;
 	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
 	if (track->phase == POLLUX_LENT)
 		track->deadline_s += POLLUX_LEND_S;

@@ -55,6 +55,9 @@ void pollux_announce(job_record_t *job, struct pollux_track *track,
 void pollux_refuse(job_record_t *job, struct pollux_track *track,
 		   const char *why);
 
+/* For how long it would be left alone if it were refused now. */
+double pollux_alone_s(const struct pollux_track *track);
+
 /*
  * Was it refused so lately that it is not asked again? Where it is urgent each
  * refusal counts as the first one.
