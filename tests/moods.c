@@ -9,6 +9,7 @@
  *
  *	beat S	 is busy for S seconds, and says so (pollux_beat())
  *	hold S	 holds for S seconds, and makes steps (pollux_hold())
+ *	request N	wishes for N GPUs (pollux_request())
  *	exit, _exit	leaves with exit code 0
  *	destroy N	ends its run after step N, and leaves so
  *
@@ -126,6 +127,8 @@ static void obey(const char *folder)
 		beat(seconds);
 	else if (!strcmp(word, "hold"))
 		hold(seconds);
+	else if (!strcmp(word, "request"))
+		pollux_request(run, (int) seconds);
 	else if (!strcmp(word, "destroy"))
 		end_step = (uint64_t) seconds;
 	else if (word[0])

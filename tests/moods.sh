@@ -5,12 +5,13 @@
 
 moods=${POLLUX_MOODS:-$POLLUX_BUILDDIR/tests/moods}
 
-# submit_moods NAME EPOCHS [OPTION...]: of the launcher; a job on one GPU or two.
+# submit_moods NAME EPOCHS [OPTION...]: of the launcher; a job on one GPU or two,
+# or as $moods_params says.
 submit_moods() {
 	local name=$1 epochs=$2
 	shift 2
 	mkdir -p "$WORK/$name"
-	sb sbatch --parsable -J "$name" --scheduler-params=pollux,min=1,max=2 \
+	sb sbatch --parsable -J "$name" --scheduler-params="${moods_params:-pollux,min=1,max=2}" \
 		-o "$WORK/$name.out" --wrap "pollux-launch -v $* --checkpoint-dir \
 		$WORK/$name.ckpt $moods $WORK/$name $epochs"
 }

@@ -193,6 +193,14 @@ ok "a resize waits for a validation" resize_waits
 ok "also one without a handover" resize_waits --no-prewarm
 ok "--stop waits for it, too" stop_waits
 ok "a second one does not" stop_twice_does_not
+# Of two ranks one is left, as it was asked for.
+request_is_followed() {
+	options=(--params=max=2)
+	train request && says "the program asks for 1 rank" &&
+		says "2 -> 1 ranks on" && starts 0 2
+}
+
+ok "a script that asks for less ranks gets them" request_is_followed
 export PYTHONPATH=$PYTHONPATH:$bindings/tests
 ok "a script that is broken while it trains does not end it" \
 	edit_is_survived edited.py

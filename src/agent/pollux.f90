@@ -163,6 +163,13 @@ module pollux
        integer(c_int) :: rc
      end function pollux_sum
 
+     function pollux_request(p, gpus) result(rc) bind(c)
+       import :: c_ptr, c_int
+       type(c_ptr), value :: p
+       integer(c_int), value :: gpus
+       integer(c_int) :: rc
+     end function pollux_request
+
      function pollux_hold(p, hold) result(rc) bind(c)
        import :: c_ptr, c_int, c_bool
        type(c_ptr), value :: p

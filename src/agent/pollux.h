@@ -453,6 +453,16 @@ bool pollux_rescuing(const struct pollux *p);
 int pollux_beat(struct pollux *p);
 
 /*
+ * The program would like this number of GPUs from now on, and has no use for
+ * more: a wish to the scheduler, within the job's min= and max=. It may come
+ * later, or as fewer, as others need them too; more than one has measured is
+ * given step by step. 0: as many as are of use, as at first. Without Slurm
+ * (pollux-launch --local) the run is resized to it. It stands until the job
+ * ends, or is started anew by Slurm. All ranks call it alike; costs nothing.
+ */
+int pollux_request(struct pollux *p, int gpus);
+
+/*
  * To be called before this process ends by an error of the program's own,
  * which starting the ranks again would not mend: the launcher then ends the
  * job, and tells `why` (one line, may be NULL). At any time, also without a

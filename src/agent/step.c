@@ -17,6 +17,7 @@
 #include "agent/handover.h"
 #include "agent/pulse.h"
 #include "agent/save.h"
+#include "core/options.h"
 #include "wire/message.h"
 
 /* Ranks that start beside disturb for that long, at most. */
@@ -194,6 +195,23 @@ int pollux_checkpoint(struct pollux *p)
 		p->wishes |= PLX_WISH_SAVE;
 	else
 		p->save_asked = true;
+	return 0;
+}
+
+/* Rank 0 has the launcher's ear; its status says it from then on. */
+int pollux_request(struct pollux *p, int gpus)
+{
+	if (!p)
+		return POLLUX_EINVAL;
+	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)
+		return plx_misuse(p, "pollux_request()");
+	if (gpus < 0 || gpus > PLX_GPUS_MAX) {
+		plx_fail(&p->err, "pollux_request() gets %d GPUs, want 0 to %d",
+			 gpus, PLX_GPUS_MAX);
+		plx_fault(p, POLLUX_EINVAL);
+		return plx_end(p);
+	}
+	plx_reporter_say(p->reporter, PLX_MSG_REQUEST " gpus=%d", gpus);
 	return 0;
 }
 

@@ -20,6 +20,7 @@ enum plx_bound {
 	PLX_BOUND_OWN,	   /* its own max= */
 	PLX_BOUND_CLUSTER, /* that is all there is for it */
 	PLX_BOUND_LIMITS,  /* account, QOS, partition */
+	PLX_BOUND_PROGRAM, /* it asks for no more (pollux_request()) */
 	PLX_BOUNDS,
 };
 

@@ -332,6 +332,7 @@ static void why_at_limit(const struct line *line)
 		[PLX_BOUND_OWN] = "its max=",
 		[PLX_BOUND_CLUSTER] = "all there are for it",
 		[PLX_BOUND_LIMITS] = "set by its account, QOS or partition",
+		[PLX_BOUND_PROGRAM] = "its program asks for no more",
 	};
 	const struct plx_job *job = line->e->job;
 	char more[48];

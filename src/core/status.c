@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fields.h"
+#include "core/options.h"
 #include "core/section.h"
 #include "core/status.h"
 
@@ -48,6 +49,8 @@ int plx_status_write(const struct plx_status *status, char *fields, size_t size,
 	if (status->busy)
 		plx_write_uint(&w, "busy", 1);
 	plx_write_text(&w, "phase", plx_phase_name(status->phase));
+	if (status->want)
+		plx_write_uint(&w, "want", (uint64_t) status->want);
 	if (status->lead_s)
 		plx_write_uint(&w, "lead", (uint64_t) status->lead_s);
 	plx_write_uint(&w, "resizes", (uint64_t) status->resizes);
@@ -129,6 +132,8 @@ static int read_fields(const char *fields, struct plx_status *status,
 	    plx_field_int(fields, "live", 0, 1, &live, err) < 0 ||
 	    plx_field_int(fields, "busy", 0, 1, &busy, err) < 0 ||
 	    read_phase(fields, &status->phase, err) < 0 ||
+	    plx_field_int(fields, "want", 0, PLX_GPUS_MAX, &status->want, err) <
+		    0 ||
 	    plx_field_int(fields, "lead", 0, PLX_LEAD_MAX_S, &status->lead_s,
 			  err) < 0 ||
 	    read_count(fields, "resizes", &status->resizes, err) < 0 ||

@@ -30,6 +30,8 @@ struct plx_status {
 	bool live;	   /* its ranks train on meanwhile */
 	bool busy; /* they are to leave, and one is busy between steps */
 	enum plx_phase phase;
+	int want;	   /* GPUs that the program asks for; 0: as many as are
+			      of use */
 	int lead_s;	   /* before its time limit it is to be asked to save;
 			      0: untold */
 	int resizes;	   /* of this job so far */

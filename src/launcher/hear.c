@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/options.h"
 #include "launcher/clock.h"
 #include "launcher/handover.h"
 #include "launcher/start_time.h"
@@ -122,6 +123,26 @@ static void take_beat(struct plx_launcher *l, struct plx_generation *g,
 		plx_fault_beat(l, (uint64_t) step);
 }
 
+/* Its wish is in the status, also of ranks to come. */
+static void take_request(struct plx_launcher *l, struct plx_generation *g,
+			 const char *fields)
+{
+	int gpus = 0;
+
+	if (g == l->old ||
+	    plx_field_int(fields, "gpus", 0, PLX_GPUS_MAX, &gpus, NULL) <= 0 ||
+	    gpus == l->status.want)
+		return;
+	l->status.want = gpus;
+	if (gpus)
+		plx_say(l, PLX_NORMAL, "the program asks for %d rank%s", gpus,
+			gpus == 1 ? "" : "s");
+	else
+		plx_say(l, PLX_NORMAL,
+			"the program asks for as many ranks as are of use");
+	plx_tell_status(l, plx_now_s());
+}
+
 static void take_kept(struct plx_launcher *l, const char *fields)
 {
 	plx_limit_learn(l, fields);
@@ -146,6 +167,8 @@ static void take_line(struct plx_launcher *l, struct plx_generation *g,
 	else if (plx_message(line, PLX_MSG_RESUMED))
 		plx_raise(l,
 			  l->ill.pending ? PLX_EVENT_SICK : PLX_EVENT_RESUMED);
+	else if ((fields = plx_message(line, PLX_MSG_REQUEST)))
+		take_request(l, g, fields);
 	else if ((fields = plx_message(line, PLX_MSG_KEPT)))
 		take_kept(l, fields);
 	else if (plx_message(line, PLX_MSG_DONE))

@@ -21,6 +21,7 @@
 
 #define PARAMS_SIZE 512
 #define BASE_SIZE   41 /* of a name that a number may follow */
+#define ANSWER_SIZE 256
 #define NAMES_MAX   99 /* jobs after the same program */
 
 struct plx_local {
@@ -38,6 +39,7 @@ struct plx_local {
 	int has;	       /* ranks that it may run now */
 	int had;	       /* and did before the present target */
 	int wanted;	       /* and after the present target */
+	int wish;	       /* of the program, as last followed */
 	struct plx_target target;
 	char status[PLX_FIELDS_MAX];
 };
@@ -137,6 +139,26 @@ static void follow(struct plx_local *local, const struct plx_status *status)
 	}
 }
 
+static void ask_resize(struct plx_local *local, int ranks, char *answer,
+		       size_t size);
+
+/* The program's own wish: once, when it is free to follow. */
+static void follow_wish(struct plx_local *local, int want)
+{
+	int ranks =
+		want < local->limits.min_gpus ? local->limits.min_gpus : want;
+	char answer[ANSWER_SIZE];
+
+	if (want == local->wish)
+		return;
+	if (ranks > local->limits.max_gpus)
+		ranks = local->limits.max_gpus;
+	if (want)
+		ask_resize(local, ranks, answer, sizeof(answer));
+	if (!want || !strncmp(answer, "ok", 2))
+		local->wish = want;
+}
+
 static int publish(void *self, struct plx_job_words *words,
 		   struct plx_job *seen, struct plx_error *err)
 {
@@ -152,6 +174,7 @@ static int publish(void *self, struct plx_job_words *words,
 	pthread_mutex_lock(&local->mutex);
 	snprintf(local->status, sizeof(local->status), "%s", words->fields);
 	follow(local, &status);
+	follow_wish(local, status.want);
 	pthread_mutex_unlock(&local->mutex);
 	return 0;
 }

@@ -49,6 +49,7 @@ _WHERE = {
     "init": "run",
     "memory_guard": "run",
     "register": "run",
+    "request": "run",
     "steps": "run",
 }
 

@@ -178,6 +178,9 @@ class Handle:
         """Alive, but busy with something else than steps."""
         self._check(self._lib.pollux_beat(self._run))
 
+    def request(self, gpus: int) -> None:
+        self._check(self._lib.pollux_request(self._run, gpus))
+
     def rescuing(self) -> bool:
         """Does this rank save on its own, in a blob's dump()?"""
         return self._lib.pollux_rescuing(self._run)

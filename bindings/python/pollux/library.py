@@ -207,6 +207,7 @@ FUNCTIONS = {
     "pollux_commit": (c_int, [RUN]),
     "pollux_finish": (c_int, [RUN]),
     "pollux_beat": (c_int, [RUN]),
+    "pollux_request": (c_int, [RUN, c_int]),
     "pollux_checkpoint": (c_int, [RUN]),
     "pollux_rescuing": (c_bool, [RUN]),
     "pollux_program_error": (c_int, [c_char_p]),

@@ -500,6 +500,14 @@ class Run:
         if self.started and not self._over and self._handle is not None:
             self._handle.beat()
 
+    def request(self, gpus: int) -> None:
+        """A wish: so many GPUs, and no more; 0: as many as are of use.
+
+        To the scheduler, within the job's min= and max=. On all ranks alike,
+        once the training has begun.
+        """
+        self._need().request(gpus)
+
     # For the wrappers.
 
     def sum(self, values: List[float]) -> List[float]:
@@ -697,6 +705,7 @@ checkpoint = _of_current("checkpoint")
 memory_guard = _of_current("memory_guard")
 is_step = _of_current("is_step")
 busy = _of_current("busy")
+request = _of_current("request")
 
 
 def finish(failed: bool = False) -> None:

@@ -266,6 +266,12 @@ static void fill_range(const struct pollux_view *view, int j, bool whole,
 			       : at_most(from->min_nodes, nodes);
 	/* One on each, at least. */
 	job->min_gpus = at_least(job->min_gpus, job->min_nodes);
+	/* More than it wants is of no use to it, whatever its model says. */
+	if (from->told && from->status.want &&
+	    from->status.want < job->max_gpus) {
+		job->max_gpus = from->status.want;
+		job->max_by = PLX_BOUND_PROGRAM;
+	}
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 	limit_on_node(view, j, job);
 }
