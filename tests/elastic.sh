@@ -130,3 +130,19 @@ cluster_is_idle() {
 accounts_agree() {
 	sb pollux-report --log "$SB/log/slurmctld.log"
 }
+
+# decided_again LEAST FILE...: pollux-alloc says again what slurmctld has decided
+# and written there, and why; there are so many decisions at least.
+# jq 1.7 keeps how a number was written, and 0 is also 0.0: + 0 makes it a number.
+decided_again() {
+	local least=$1 file
+	local numbers='walk(if type == "number" then . + 0 else . end)'
+	shift
+	for file; do
+		"$POLLUX_BUILDDIR/src/sim/pollux-alloc" --json "$file" |
+			jq -S "del(.elapsed_ms) | $numbers" >"$WORK/again.json"
+		jq -S ".answer | $numbers" "$file" | diff - "$WORK/again.json" || return 1
+	done
+	echo "$# decisions"
+	[ $# -ge "$least" ]
+}
