@@ -15,6 +15,8 @@
 #define RECOVER_S 5
 /* For a node to register when it is asked, three times. */
 #define REGISTER_S 15
+/* For a job's script to become a step, once the job has its nodes. */
+#define START_S 10
 
 static bool _runs(const job_record_t *job)
 {
@@ -67,12 +69,25 @@ static time_t _unseen_s(const step_record_t *batch)
 	return time(NULL) - slurmctld_config.boot_time - launch_s - RECOVER_S;
 }
 
+/*
+ * Its script was started and is no step any more: newer releases take a node
+ * that fails from a job of several, also the one of its script.
+ */
+static bool _has_lost_script(const job_record_t *job)
+{
+	return _runs(job) && job->batch_flag && !IS_JOB_CONFIGURING(job) &&
+	       job->batch_host && !_batch_step(job) &&
+	       time(NULL) - job->start_time > START_S && pollux_is_elastic(job);
+}
+
 bool pollux_hosts_due(const job_record_t *job)
 {
 	const step_record_t *batch = _runs(job) ? _batch_step(job) : NULL;
 
-	return batch && (_right_name(job, batch) || _unseen_s(batch) > 0 ||
-			 _is_away(job, find_node_record(job->batch_host)));
+	if (!batch)
+		return _has_lost_script(job);
+	return _right_name(job, batch) || _unseen_s(batch) > 0 ||
+	       _is_away(job, find_node_record(job->batch_host));
 }
 
 static void _mend_name(job_record_t *job, const step_record_t *batch)
@@ -123,8 +138,11 @@ void pollux_hosts_mend(job_record_t *job)
 	node_record_t *node = NULL;
 	time_t unseen_s = 0;
 
-	if (!batch)
+	if (!batch) {
+		if (_has_lost_script(job))
+			_end_lost(job);
 		return;
+	}
 	_mend_name(job, batch);
 	node = find_node_record(job->batch_host);
 	if (!node || IS_NODE_DOWN(node) || IS_NODE_NO_RESPOND(node))

@@ -10,6 +10,10 @@
  * And a slurmctld that was killed may come back with jobs that run, though
  * their scripts have ended: it had not yet saved that they were requeued, or
  * nobody could tell it. Their nodes are had to register once more.
+ *
+ * From 24.11 on a job of several nodes goes on upon the others when it loses
+ * the node of its script. An elastic one can do nothing without that: it is put
+ * back into the queue, as on 22.05 (_node_fails()).
  */
 #ifndef SCHED_POLLUX_HOSTS_H
 #define SCHED_POLLUX_HOSTS_H
