@@ -489,6 +489,9 @@ void *pollux_agent(void *unused)
 			"here: a job could go on with GPUs that it gave up");
 	pollux_acct_start();
 	pollux_epilog_load();
+	/* Before Slurm starts anybody on these nodes. */
+	if (_fits())
+		(void) pollux_epilog_tick();
 	while (_sleep(_pause_s(), &params, &mend)) {
 		if (!_fits())
 			continue;
