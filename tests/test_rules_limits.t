@@ -254,7 +254,8 @@ ok "AllowQos" shut_out AllowQos=part ALL "$denied" "$not_permitted"
 ok "DenyQos" shut_out DenyQos=normal "" "$denied" "$not_permitted"
 forbids="limits of partition main forbid it"
 ok "AllowGroups" \
-	shut_out AllowGroups=root ALL "$forbids" "group not permitted"
+	shut_out AllowGroups=root ALL "no group of its user may use partition main" \
+	"group not permitted"
 ok "ReqResv" shut_out ReqResv=YES NO "$forbids" "permission denied"
 ok "MaxTime" \
 	shut_out MaxTime=30 UNLIMITED "$forbids" PartitionTimeLimit

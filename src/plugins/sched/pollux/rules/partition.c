@@ -59,10 +59,16 @@ static int _test_access(const job_record_t *job, struct plx_error *err)
 	if (rc == SLURM_SUCCESS)
 		rc = pollux_slurm_valid_qos(job);
 	assoc_mgr_unlock(&lock);
-	if (rc == SLURM_SUCCESS)
-		return 0;
-	return plx_fail(err, "its account or QOS may not use partition %s now",
+	if (rc != SLURM_SUCCESS)
+		return plx_fail(
+			err, "its account or QOS may not use partition %s now",
 			part->name);
+	/* Newer releases ask that as a limit with EnforcePartLimits alone. */
+	if (!validate_group(part, job->user_id))
+		return plx_fail(err,
+				"no group of its user may use partition %s now",
+				part->name);
+	return 0;
 }
 
 int pollux_partition_test(const job_record_t *job,
