@@ -98,6 +98,14 @@ need_daemons() {
 	done
 }
 
+# Jobs of other users run programs of the build tree: in a home folder that is
+# closed, as root's is, they cannot.
+need_readers() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups test -r \
+		"$POLLUX_BUILDDIR/src/plugins/.libs/sched_pollux.so" ||
+		skip_all "other users cannot read the build tree"
+}
+
 # The programs of the build tree, as if installed.
 use_build_tree() {
 	export PATH="$POLLUX_BUILDDIR/src/launcher/.libs:$POLLUX_BUILDDIR/src/launcher:$POLLUX_BUILDDIR/src/report:$POLLUX_BUILDDIR/src/sandbox:$POLLUX_BUILDDIR/src/doctor:$POLLUX_BUILDDIR/examples/.libs:$POLLUX_BUILDDIR/examples:$PATH"

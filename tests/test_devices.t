@@ -6,6 +6,7 @@
 
 why=$(no_devices)
 [ -z "$why" ] || skip_all "$why"
+need_readers
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
 plan 26
