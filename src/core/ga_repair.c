@@ -101,15 +101,6 @@ static void even_out(const struct plx_ga_run *run, const struct plx_job *job,
 		row[n] = (uint16_t) (row[n] >= best ? best : 0);
 }
 
-static bool size_allowed(const struct plx_job *job, int gpus)
-{
-	for (int i = 0; i < job->size_count; i++) {
-		if (job->sizes[i] == gpus)
-			return true;
-	}
-	return job->size_count == 0;
-}
-
 /* One step smaller: a node less, or a GPU less if nodes may differ. */
 static void shrink(const struct plx_ga_run *run, const struct plx_job *job,
 		   uint16_t *row)
@@ -148,7 +139,8 @@ static bool may_stay(const struct plx_ga_run *run, const struct plx_job *job,
 		if (now[n] > 0 && now[n] * shape.nodes != shape.gpus)
 			return false;
 	}
-	return size_allowed(job, shape.gpus) && complete(run, job, now);
+	return plx_listed(job->sizes, job->size_count, shape.gpus) &&
+	       complete(run, job, now);
 }
 
 /* Rules of the job that the published algorithm has not. */
@@ -171,7 +163,8 @@ static void obey(const struct plx_ga_run *run, const struct plx_job *job,
 		clear(run, row);
 	if (run->problem->uniform)
 		even_out(run, job, row);
-	while (!size_allowed(job, plx_gene_shape(row, run->node_count).gpus) &&
+	while (!plx_listed(job->sizes, job->size_count,
+			   plx_gene_shape(row, run->node_count).gpus) &&
 	       plx_gene_shape(row, run->node_count).gpus > 0)
 		shrink(run, job, row);
 	if (!complete(run, job, row))

@@ -93,22 +93,35 @@ static int fill(const struct plx_least *least, int missing, int *keep)
 	return added;
 }
 
+/* Nodes that it needs: those to be kept come first. */
+static int nodes_needed(const struct plx_least *least)
+{
+	int wanted = 0;
+
+	for (int n = 0; least->wanted && n < least->node_count; n++)
+		wanted += least->wanted[n] && least->gpus[n] > 0;
+	if (wanted < least->min_nodes)
+		wanted = least->min_nodes;
+	return wanted > 1 ? wanted : 1;
+}
+
 int plx_lease_least(const struct plx_least *least, int *keep)
 {
-	int nodes = least->min_nodes > 1 ? least->min_nodes : 1;
+	int nodes = nodes_needed(least);
+	int goal = least->min_gpus;
 	int gpus = 0;
 	int n = 0;
 
 	memset(keep, 0, sizeof(*keep) * (size_t) least->node_count);
 	while ((n = next_node(least, keep)) >= 0) {
-		bool wanted = least->wanted && least->wanted[n];
-
-		if (nodes <= 0 && !wanted && gpus >= least->min_gpus)
+		if (nodes <= 0 && gpus >= goal)
 			break;
 		keep[n] = 1;
 		gpus++;
+		if (least->sizes && goal < plx_sizes_up(least->sizes, gpus))
+			goal = plx_sizes_up(least->sizes, gpus);
 		if (--nodes <= 0)
-			gpus += fill(least, least->min_gpus - gpus, keep);
+			gpus += fill(least, goal - gpus, keep);
 	}
 	return gpus;
 }

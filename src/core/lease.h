@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/sizes.h"
 #include "core/status.h"
 
 struct plx_lease {
@@ -47,6 +48,7 @@ struct plx_least {
 	const bool *wanted; /* [node_count] to be kept; NULL: none is */
 	int min_gpus;
 	int min_nodes;
+	const struct plx_sizes *sizes; /* that it may have; NULL: any */
 };
 
 /*

@@ -11,8 +11,9 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 #define NAME	   "pollux"
-#define WORD	   "" /* in place of a unit: it has no value */
-#define ITEM_SIZE  64 /* of an item with its final NUL */
+#define WORD	   ""	/* in place of a unit: it has no value */
+#define LIST	   "\n" /* in place of a unit: it is a list of sizes */
+#define ITEM_SIZE  64	/* of an item with its final NUL */
 #define SHOWN_SIZE 40
 #define TYPO_MAX   2 /* edits between a key and what was meant */
 
@@ -26,6 +27,10 @@
 	  "min=GPUS               fewest GPUs to run on (1)") \
 	X("max", max_gpus, "GPUs", PLX_GPUS_MAX, \
 	  "max=GPUS               most GPUs (the cluster)") \
+	X("sizes", sizes, LIST, PLX_GPUS_MAX, \
+	  "sizes=GPUS,GPUS,...    on these numbers only") \
+	X("step", sizes.step, "GPUs", PLX_GPUS_MAX, \
+	  "step=GPUS              on multiples of it only") \
 	X("batch", base_batch, "samples", PLX_BATCH_MAX, \
 	  "batch=SAMPLES          total batch size tuned for") \
 	X("max-batch", max_batch, "samples", PLX_BATCH_MAX, \
@@ -55,9 +60,10 @@
 
 static const struct option {
 	const char *key;
-	const char *unit; /* NULL: one of two words, not a number; or WORD */
-	int max;	  /* the smallest is 1 */
-	size_t offset;	  /* in struct plx_options */
+	/* NULL: one of two words, not a number; or WORD, or LIST */
+	const char *unit;
+	int max;       /* the smallest is 1 */
+	size_t offset; /* in struct plx_options */
 } table[] = { OPTIONS(TABLE_ROW) };
 
 /* Of options that are one of two words: 0 is the default. */
@@ -152,9 +158,9 @@ static int unknown_key(const char *key, struct plx_error *err)
 		return plx_fail(err, "%s: unknown key, did you mean %s?", seen,
 				nearest->key);
 	return plx_fail(err,
-			"%s: unknown key, want min, max, batch, max-batch, "
-			"min-gpu-batch, max-gpu-batch, mode, checkpoint, "
-			"at-limit or pack",
+			"%s: unknown key, want min, max, sizes, step, batch, "
+			"max-batch, min-gpu-batch, max-gpu-batch, mode, "
+			"checkpoint, at-limit or pack",
 			seen);
 }
 
@@ -226,6 +232,33 @@ static bool is_word(const struct option *option)
 	return option->unit && !*option->unit;
 }
 
+static bool is_list(const struct option *option)
+{
+	return option->unit && *option->unit == *LIST;
+}
+
+static int add_size(struct plx_sizes *sizes, const char *text,
+		    struct plx_error *err)
+{
+	char seen[SHOWN_SIZE];
+	int size = read_value(text, PLX_GPUS_MAX);
+	int last = sizes->count ? sizes->list[sizes->count - 1] : 0;
+
+	if (size < 0)
+		return plx_fail(err,
+				"sizes=%s: want GPUs from 1 to %d, separated "
+				"by commas",
+				shown(text, strlen(text), seen), PLX_GPUS_MAX);
+	if (size <= last)
+		return plx_fail(err, "sizes=%d,%d: want rising numbers", last,
+				size);
+	if (sizes->count == PLX_SIZES_MAX)
+		return plx_fail(err, "sizes=: want at most %d numbers",
+				PLX_SIZES_MAX);
+	sizes->list[sizes->count++] = size;
+	return 0;
+}
+
 /* What follows the key: NULL when that is nothing. -1 with err set. */
 static int read_rest(const struct option *option, const char *text,
 		     struct plx_error *err)
@@ -234,6 +267,8 @@ static int read_rest(const struct option *option, const char *text,
 		return text ? plx_fail(err, "%s: is a word, without a value",
 				       option->key)
 			    : 1;
+	if (!text && is_list(option))
+		return plx_fail(err, "sizes: want sizes=NUMBER,NUMBER,...");
 	if (!text && option->unit)
 		return plx_fail(err, "%s: want %s=NUMBER", option->key,
 				option->key);
@@ -244,28 +279,42 @@ static int read_rest(const struct option *option, const char *text,
 	return take_value(option, text, err);
 }
 
-/* One "key=value"; given has one bit for each row of the table. */
-static int read_item(char *item, struct plx_options *options, unsigned *given,
-		     struct plx_error *err)
+/* What has been read so far. */
+struct reading {
+	struct plx_options options;
+	unsigned given; /* one bit for each row of the table */
+	bool listing;	/* the last item was a size: others may follow */
+};
+
+static unsigned bit_of(const char *key)
+{
+	return 1u << (find_option(key) - table);
+}
+
+/* One "key=value", or one more size. */
+static int read_item(char *item, struct reading *reading, struct plx_error *err)
 {
 	char *equals = strchr(item, '=');
 	const struct option *option;
-	unsigned bit;
 	int value;
 
+	if (reading->listing && *item >= '0' && *item <= '9')
+		return add_size(&reading->options.sizes, item, err);
 	if (equals)
 		*equals = '\0';
 	option = find_option(item);
 	if (!option)
 		return unknown_key(item, err);
+	if (reading->given & bit_of(item))
+		return plx_fail(err, "%s: given twice", option->key);
+	reading->given |= bit_of(item);
+	reading->listing = is_list(option) && equals;
+	if (reading->listing)
+		return add_size(&reading->options.sizes, equals + 1, err);
 	value = read_rest(option, equals ? equals + 1 : NULL, err);
 	if (value < 0)
 		return -1;
-	bit = 1u << (option - table);
-	if (*given & bit)
-		return plx_fail(err, "%s: given twice", option->key);
-	*given |= bit;
-	*field(options, option) = value;
+	*field(&reading->options, option) = value;
 	return 0;
 }
 
@@ -294,6 +343,55 @@ static int check_order(struct plx_options *options, struct plx_error *err)
 	return 0;
 }
 
+/* A limit that was given is one of the sizes. */
+static int check_limit(const char *key, int gpus, const struct plx_sizes *sizes,
+		       struct plx_error *err)
+{
+	char text[PLX_SIZES_TEXT];
+
+	if (plx_sizes_allow(sizes, gpus))
+		return 0;
+	plx_sizes_text(sizes, text, sizeof(text));
+	return plx_fail(err, "%s=%d: is %s %s", key, gpus,
+			sizes->step ? "no multiple of" : "none of", text);
+}
+
+static void drop_outside(struct plx_options *options)
+{
+	struct plx_sizes *sizes = &options->sizes;
+	int kept = 0;
+
+	for (int i = 0; i < sizes->count; i++) {
+		if (sizes->list[i] >= options->min_gpus &&
+		    sizes->list[i] <= options->max_gpus)
+			sizes->list[kept++] = sizes->list[i];
+	}
+	sizes->count = kept;
+}
+
+/* Sizes and limits agree; without a limit, the sizes are one. */
+static int settle_sizes(struct reading *reading, struct plx_error *err)
+{
+	struct plx_options *options = &reading->options;
+	struct plx_sizes *sizes = &options->sizes;
+
+	if (!plx_sizes_given(sizes))
+		return 0;
+	if (sizes->step && sizes->count)
+		return plx_fail(err, "step=%d: sizes= was given, too",
+				sizes->step);
+	if (!(reading->given & bit_of("min")))
+		options->min_gpus = plx_sizes_up(sizes, 1);
+	if (!options->max_gpus && sizes->count)
+		options->max_gpus = sizes->list[sizes->count - 1];
+	if (check_limit("min", options->min_gpus, sizes, err) < 0 ||
+	    (options->max_gpus &&
+	     check_limit("max", options->max_gpus, sizes, err) < 0))
+		return -1;
+	drop_outside(options);
+	return 0;
+}
+
 static int read_name(const char *text, size_t length, struct plx_error *err)
 {
 	char seen[SHOWN_SIZE];
@@ -309,10 +407,9 @@ static int read_name(const char *text, size_t length, struct plx_error *err)
 int plx_options_parse(const char *text, struct plx_options *options,
 		      struct plx_error *err)
 {
-	struct plx_options read = { .min_gpus = 1 };
+	struct reading read = { .options = { .min_gpus = 1 } };
 	size_t length = strcspn(text, ",");
 	char item[ITEM_SIZE];
-	unsigned given = 0;
 
 	if (read_name(text, length, err) < 0)
 		return -1;
@@ -326,11 +423,13 @@ int plx_options_parse(const char *text, struct plx_options *options,
 					shown(text, length, item));
 		memcpy(item, text, length);
 		item[length] = '\0';
-		if (read_item(item, &read, &given, err) < 0)
+		if (read_item(item, &read, err) < 0)
 			return -1;
 	}
-	if (check_order(&read, err) < 0 || check_mode(&read, err) < 0)
+	if (settle_sizes(&read, err) < 0 ||
+	    check_order(&read.options, err) < 0 ||
+	    check_mode(&read.options, err) < 0)
 		return -1;
-	*options = read;
+	*options = read.options;
 	return 0;
 }

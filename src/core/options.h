@@ -2,18 +2,20 @@
 /*
  * options.h - what a user may ask: --scheduler-params=pollux[,key=value...]
  *
- * Keys: min, max (GPUs of the job), batch (M0: total batch size the user
- * tuned for), max-batch (largest total batch), min-gpu-batch and
- * max-gpu-batch (samples a GPU takes in one pass); mode (can it be resized
- * while it runs?), checkpoint (seconds of training that a requeue may lose) and
- * at-limit (what becomes of it at its time limit).
- * A word without a value: pack (start on as few nodes as possible).
- * Driven by one table, which also makes the help text.
+ * Keys: min, max (GPUs of the job), sizes, step (which numbers of GPUs:
+ * sizes.h; numbers that follow sizes=, separated by commas, belong to it),
+ * batch (M0: total batch size the user tuned for), max-batch (largest total
+ * batch), min-gpu-batch and max-gpu-batch (samples a GPU takes in one pass);
+ * mode (can it be resized while it runs?), checkpoint (seconds of training that
+ * a requeue may lose) and at-limit (what becomes of it at its time limit). A
+ * word without a value: pack (start on as few nodes as possible). Driven by one
+ * table, which also makes the help text.
  */
 #ifndef PLX_CORE_OPTIONS_H
 #define PLX_CORE_OPTIONS_H
 
 #include "core/error.h"
+#include "core/sizes.h"
 
 #define PLX_GPUS_MAX  4096     /* of one job */
 #define PLX_BATCH_MAX 16777216 /* samples */
@@ -31,16 +33,17 @@ enum plx_at_limit {
 };
 
 struct plx_options {
-	int min_gpus;	   /* default 1 */
-	int max_gpus;	   /* 0: as many as the cluster has */
-	int base_batch;	   /* 0: the program's own */
-	int max_batch;	   /* 0: the program's own */
-	int min_gpu_batch; /* 0: the program's own */
-	int max_gpu_batch; /* 0: the program's own */
-	int mode;	   /* enum plx_mode */
-	int checkpoint_s;  /* of a moldable job; 0: nothing is known */
-	int at_limit;	   /* enum plx_at_limit */
-	int pack;	   /* 1: its least GPUs lie on as few nodes as can be */
+	int min_gpus; /* default 1; one of its sizes */
+	int max_gpus; /* 0: as many as the cluster has; one of its sizes */
+	struct plx_sizes sizes; /* those from min_gpus to max_gpus */
+	int base_batch;		/* 0: the program's own */
+	int max_batch;		/* 0: the program's own */
+	int min_gpu_batch;	/* 0: the program's own */
+	int max_gpu_batch;	/* 0: the program's own */
+	int mode;		/* enum plx_mode */
+	int checkpoint_s;	/* of a moldable job; 0: nothing is known */
+	int at_limit;		/* enum plx_at_limit */
+	int pack; /* 1: its least GPUs lie on as few nodes as can be */
 };
 
 /*

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/goodput.h"
+#include "core/sizes.h"
 
 /* Who says that a job may not have more than max_gpus; for the explanation. */
 enum plx_bound {
@@ -77,6 +78,17 @@ struct plx_job {
 	/* [stock_kinds] that it has at home at least; NULL: nothing */
 	double *home_takes;
 };
+
+/* The next of its sizes, from so many GPUs on; 0: none. */
+static inline int plx_job_size_up(const struct plx_job *job, int gpus)
+{
+	return plx_listed_up(job->sizes, job->size_count, gpus);
+}
+
+static inline int plx_job_size_down(const struct plx_job *job, int gpus)
+{
+	return plx_listed_down(job->sizes, job->size_count, gpus);
+}
 
 struct plx_problem {
 	int node_count;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/purse.h"
+#include "core/sizes.h"
 
 /* A split in the making. */
 struct split {
@@ -236,6 +237,14 @@ static bool raise_to(struct split *split, int j, int gpus)
 	return true;
 }
 
+/* So many GPUs, or the next of its sizes; 0: that is beyond what it may. */
+static int size_from(const struct plx_sharer *sharer, int gpus, int most)
+{
+	int size = plx_listed_up(sharer->sizes, sharer->size_count, gpus);
+
+	return size <= most ? size : 0;
+}
+
 /* One GPU each in turn, to those that have least, up to goals[]. */
 static void fill(struct split *split, const int *goals)
 {
@@ -248,11 +257,13 @@ static void fill(struct split *split, const int *goals)
 	for (int level = 1; level <= most; level++) {
 		for (int i = 0; i < split->count; i++) {
 			int j = (int) (split->order[i] - split->sharers);
+			int size;
 
 			if (split->full[j] || split->shares[j] >= level ||
 			    goals[j] < level)
 				continue;
-			split->full[j] = !raise_to(split, j, level);
+			size = size_from(split->order[i], level, goals[j]);
+			split->full[j] = !size || !raise_to(split, j, size);
 		}
 	}
 }
@@ -309,6 +320,10 @@ static void share_out(struct split *split, int *wants, int *keeps)
 		int even = split->shares[j];
 
 		keeps[j] = even + (even > 2 ? even / 2 : 1);
+		if (keeps[j] <
+		    size_from(&split->sharers[j], even + 1, wants[j]))
+			keeps[j] = size_from(&split->sharers[j], even + 1,
+					     wants[j]);
 		keeps[j] = smaller(keeps[j], split->sharers[j].now);
 		keeps[j] = smaller(keeps[j], wants[j]);
 	}

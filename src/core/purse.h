@@ -37,6 +37,8 @@ struct plx_sharer {
 	bool fixed; /* keeps what it holds */
 	int take_count;
 	const struct plx_take *takes; /* borrowed, one of each purse at most */
+	const int *sizes; /* [size_count] GPUs that it may have; borrowed */
+	int size_count;	  /* 0: any number */
 };
 
 /* A job that waits and may not start before its purses have room. */
@@ -61,7 +63,8 @@ int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
 /*
  * How many GPUs each may have: shares[sharers], 0 or at least `least`, and as
  * many as it holds if it is fixed. A job keeps what it holds and wants up to
- * half as much again as its even share, and one GPU more in any case. If more
+ * half as much again as its even share, and one GPU, or one of its sizes, more
+ * in any case. If more
  * is held than there is room for (the limit was lowered), that much may be
  * held, unless a claim was granted.
  */

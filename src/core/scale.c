@@ -113,6 +113,24 @@ int plx_scale_remember(struct plx_scaler *scaler, double window_s, double now_s,
 	return scaler->past[0].nodes;
 }
 
+static int copy_sizes(const struct plx_job *from, struct plx_job *to,
+		      struct plx_error *err)
+{
+	size_t size = (size_t) from->size_count * sizeof(*from->sizes);
+
+	to->sizes = NULL;
+	if (!size)
+		return 0;
+	to->sizes = malloc(size);
+	if (!to->sizes) {
+		to->size_count = 0;
+		return plx_fail(err, "no memory for the sizes of job %u",
+				to->id);
+	}
+	memcpy(to->sizes, from->sizes, size);
+	return 0;
+}
+
 /* The jobs on so many empty nodes. */
 static struct plx_problem *imagine(const struct plx_problem *from, int nodes,
 				   int node_gpus, struct plx_error *err)
@@ -140,8 +158,6 @@ static struct plx_problem *imagine(const struct plx_problem *from, int nodes,
 		job->allowed = NULL;
 		job->required = NULL;
 		job->node_gpus = 0;
-		job->sizes = NULL;
-		job->size_count = 0;
 		job->table = NULL;
 		job->takes = NULL;
 		job->home_takes = NULL;
@@ -149,6 +165,10 @@ static struct plx_problem *imagine(const struct plx_problem *from, int nodes,
 		job->may_park = true;
 		job->home = -1;
 		job->restart_s = 0;
+		if (copy_sizes(&from->jobs[j], job, err) < 0) {
+			plx_problem_destroy(problem);
+			return NULL;
+		}
 	}
 	return problem;
 }

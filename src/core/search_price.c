@@ -29,10 +29,19 @@
 /* The first counts to ask for: 1, 2, 4, ..., or all of few. */
 static void ask_first(const struct plx_search *search, struct plx_elastic *e)
 {
-	bool all = e->job->table || e->job->size_count > 0 || e->cap <= FEW;
+	const struct plx_job *job = e->job;
+	bool all = job->table || e->cap <= FEW ||
+		   (job->size_count > 0 && job->size_count <= FEW);
+	int next = 1;
 
-	for (int g = 1; g <= e->cap; g = all ? g + 1 : 2 * g)
-		e->counts[g] = plx_value_of_count(search, e, g);
+	for (int g = 1; g <= e->cap; g++) {
+		if (!plx_listed(job->sizes, job->size_count, g)) {
+			e->counts[g] = -INFINITY;
+		} else if (all || g >= next) {
+			e->counts[g] = plx_value_of_count(search, e, g);
+			next = 2 * g;
+		}
+	}
 	if (e->cap > 0)
 		e->counts[e->cap] = plx_value_of_count(search, e, e->cap);
 	/* Nothing above it would bound what lies between. */

@@ -64,15 +64,6 @@ bool plx_seat_complete(const struct plx_elastic *e, const struct plx_seat *seat)
 	return at_home && required == e->required;
 }
 
-static bool size_listed(const struct plx_job *job, int gpus)
-{
-	for (int i = 0; i < job->size_count; i++) {
-		if (job->sizes[i] == gpus)
-			return true;
-	}
-	return job->size_count == 0;
-}
-
 /* What a job has respects the job's own limits. */
 static bool seat_valid(const struct plx_search *search,
 		       const struct plx_elastic *e)
@@ -94,7 +85,7 @@ static bool seat_valid(const struct plx_search *search,
 			return false;
 	}
 	return plx_seat_complete(e, &e->now) &&
-	       size_listed(e->job, shape.gpus) &&
+	       plx_listed(e->job->sizes, e->job->size_count, shape.gpus) &&
 	       shape.gpus >= e->job->min_gpus && shape.gpus <= e->job->max_gpus;
 }
 

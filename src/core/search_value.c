@@ -44,6 +44,10 @@ int plx_gpu_cap(const struct plx_job *job, int held)
 
 	if (job->table)
 		return min_int(job->table->gpus, job->max_gpus);
+	/* Or else it would never get past a gap in its sizes. */
+	if (job->size_count)
+		cap = max_int(plx_job_size_down(job, cap),
+			      plx_job_size_up(job, profiled + 1));
 	/* What it runs on is being measured. */
 	return min_int(max_int(cap, held), job->max_gpus);
 }
@@ -79,13 +83,8 @@ bool plx_size_allowed(const struct plx_elastic *e, int gpus)
 {
 	const struct plx_job *job = e->job;
 
-	if (gpus < job->min_gpus || gpus > e->cap)
-		return false;
-	for (int i = 0; i < job->size_count; i++) {
-		if (job->sizes[i] >= gpus)
-			return job->sizes[i] == gpus;
-	}
-	return job->size_count == 0;
+	return gpus >= job->min_gpus && gpus <= e->cap &&
+	       plx_listed(job->sizes, job->size_count, gpus);
 }
 
 bool plx_one_node(const struct plx_elastic *e, int gpus)

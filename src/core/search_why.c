@@ -134,6 +134,15 @@ static void goodputs(const struct line *line, char *text, size_t size)
 		snprintf(text, size, "goodput %s -> %s samples/s", from, to);
 }
 
+/* Its sizes make it give up more than it would otherwise. */
+static bool skips_a_count(const struct line *line)
+{
+	const struct plx_job *job = line->e->job;
+
+	return job->size_count > 0 && line->from.gpus - line->to.gpus > 1 &&
+	       plx_job_size_down(job, line->from.gpus - 1) == line->to.gpus;
+}
+
 static void why_less(const struct line *line)
 {
 	char reason[96];
@@ -147,8 +156,9 @@ static void why_less(const struct line *line)
 		else
 			goodputs(line, reason, sizeof(reason));
 	}
-	snprintf(line->text, line->size, "shrinks %d -> %d GPUs: %s",
-		 line->from.gpus, line->to.gpus, reason);
+	snprintf(line->text, line->size, "shrinks %d -> %d GPUs: %s%s",
+		 line->from.gpus, line->to.gpus, reason,
+		 skips_a_count(line) ? ", its next size below" : "");
 }
 
 static void why_parked(const struct line *line)
@@ -195,14 +205,20 @@ static void why_moved(const struct line *line)
 		 line->to.gpus, plural(line->to.gpus), reason);
 }
 
-/* The best form with more GPUs, at most twice as many; NULL: none. */
+/*
+ * The best form with more GPUs, at most twice as many, or of its next size;
+ * NULL: none.
+ */
 static const struct plx_form *next_form(const struct line *line)
 {
 	const struct plx_elastic *e = line->e;
+	int most = 2 * line->to.gpus;
 
+	if (plx_job_size_up(e->job, line->to.gpus + 1) > most)
+		most = plx_job_size_up(e->job, line->to.gpus + 1);
 	for (int i = 0; i < e->form_count; i++) {
 		if (e->forms[i].gpus > line->to.gpus &&
-		    e->forms[i].gpus <= 2 * line->to.gpus)
+		    e->forms[i].gpus <= most)
 			return &e->forms[i];
 	}
 	return NULL;
@@ -244,13 +260,19 @@ static void obstacle(const struct line *line, double gain, int missing,
 {
 	const struct plx_job *job = line->e->job;
 	double least = needed(line);
+	long free = free_gpus(line);
 	char charge[48] = "";
+	char sizes[64];
 	const char *why = "";
 
 	if (plx_restart_factor(job) < RESTART_SEEN && !job->table)
 		snprintf(charge, sizeof(charge), " (a restart takes %.2g s)",
 			 job->restart_s);
-	if (gain > least && free_gpus(line) < missing)
+	snprintf(sizes, sizeof(sizes), ": its next size, and %ld more %s free",
+		 free, free == 1 ? "is" : "are");
+	if (gain > least && free < missing && free > 0 && job->size_count > 0)
+		why = sizes;
+	else if (gain > least && free < missing)
 		why = ": others need them more";
 	else if (gain > least && job->home >= 0 && !job->roams)
 		why = ": held by the node of its script, where they do not fit";
@@ -272,6 +294,22 @@ static bool all_its_nodes(const struct line *line)
 	       most < line->search->node_count;
 }
 
+/* There are not enough GPUs for its next size. */
+static bool why_short_of_size(const struct line *line)
+{
+	const struct plx_elastic *e = line->e;
+	int gpus = line->to.gpus;
+	int next = plx_job_size_up(e->job, gpus + 1);
+	long free = free_gpus(line);
+
+	if (!e->job->size_count || next <= e->cap)
+		return false;
+	snprintf(line->text, line->size,
+		 "stays: %d GPU%s, its next size is %d, and %ld more %s free",
+		 gpus, plural(gpus), next, free, free == 1 ? "is" : "are");
+	return true;
+}
+
 /* It could have more, and does not get it. */
 static void why_enough(const struct line *line)
 {
@@ -290,6 +328,8 @@ static void why_enough(const struct line *line)
 			 plural(line->to.nodes));
 		return;
 	}
+	if (then <= now && why_short_of_size(line))
+		return;
 	if (then <= now) {
 		snprintf(line->text, line->size,
 			 "stays: %d GPU%s, more would not help", gpus,
@@ -303,7 +343,7 @@ static void why_enough(const struct line *line)
 		 next->gpus, 100 * gain, reason);
 }
 
-/* ", 5 would add 12 %", of one GPU more than a limit allows. */
+/* ", 5 would add 12 %", of one GPU, or one size, more than a limit allows. */
 static void beyond(const struct line *line, char *text, size_t size)
 {
 	const struct plx_elastic *e = line->e;
@@ -313,10 +353,10 @@ static void beyond(const struct line *line, char *text, size_t size)
 	double then;
 
 	text[0] = '\0';
-	if (!e->job->profiled || now <= 0 || per_node < 1)
+	more.gpus = plx_job_size_up(e->job, line->to.gpus + 1);
+	if (!e->job->profiled || now <= 0 || per_node < 1 || !more.gpus)
 		return;
-	more.gpus++;
-	if (more.gpus > more.nodes * per_node)
+	while (more.gpus > more.nodes * per_node)
 		more.nodes++;
 	then = plx_speedup(e->job, &e->fair, more);
 	if (then > now)
@@ -335,12 +375,18 @@ static void why_at_limit(const struct line *line)
 		[PLX_BOUND_PROGRAM] = "its program asks for no more",
 	};
 	const struct plx_job *job = line->e->job;
+	int next = plx_job_size_up(job, job->max_gpus + 1);
+	int gpus = line->to.gpus;
+	char below[64] = "";
 	char more[48];
 
 	beyond(line, more, sizeof(more));
+	if (job->max_gpus > gpus && next)
+		snprintf(below, sizeof(below),
+			 ", of its sizes %d is the largest below", gpus);
 	snprintf(line->text, line->size,
-		 "stays: at its limit of %d GPU%s (%s)%s", job->max_gpus,
-		 plural(job->max_gpus), limits[job->max_by], more);
+		 "stays: at its limit of %d GPU%s (%s)%s%s", job->max_gpus,
+		 plural(job->max_gpus), limits[job->max_by], below, more);
 }
 
 static void why_same(const struct line *line)
@@ -359,7 +405,7 @@ static void why_same(const struct line *line)
 		snprintf(line->text, line->size,
 			 "stays: %d GPU%s, nothing in its limits is possible",
 			 gpus, plural(gpus));
-	else if (gpus >= job->max_gpus)
+	else if (gpus >= plx_job_size_down(job, job->max_gpus))
 		why_at_limit(line);
 	else if (gpus >= plx_gpu_cap(job, 0))
 		snprintf(line->text, line->size,

@@ -51,11 +51,8 @@ static void carry_out(struct knot *knot)
 /* May the job have that many GPUs on that many nodes? */
 static bool may_have(const struct plx_job *job, int gpus, int nodes)
 {
-	bool listed = !job->size_count;
-
-	for (int i = 0; i < job->size_count; i++)
-		listed = listed || job->sizes[i] == gpus;
-	return listed && gpus >= job->min_gpus && nodes >= job->min_nodes;
+	return plx_listed(job->sizes, job->size_count, gpus) &&
+	       gpus >= job->min_gpus && nodes >= job->min_nodes;
 }
 
 /*

@@ -211,6 +211,9 @@ int fuzz_options(const uint8_t *data, size_t size)
 	}
 	MUST(options.min_gpus >= 1 && options.min_gpus <= PLX_GPUS_MAX);
 	MUST(options.max_gpus == 0 || options.max_gpus >= options.min_gpus);
+	MUST(plx_sizes_allow(&options.sizes, options.min_gpus));
+	MUST(!options.max_gpus ||
+	     plx_sizes_allow(&options.sizes, options.max_gpus));
 	MUST(options.base_batch >= 0 && options.max_batch <= PLX_BATCH_MAX);
 	MUST(options.mode == PLX_MODE_LIVE || options.mode == PLX_MODE_REQUEUE);
 	MUST(options.checkpoint_s >= 0 &&

@@ -53,6 +53,16 @@ static inline bool size_listed(const struct plx_job *job, int gpus)
 	return job->size_count == 0;
 }
 
+/* The next of its sizes above so many; 0: none. */
+static inline int size_above(const struct plx_job *job, int gpus)
+{
+	for (int i = 0; i < job->size_count; i++) {
+		if (job->sizes[i] > gpus)
+			return job->sizes[i];
+	}
+	return 0;
+}
+
 static inline int at_most(const struct plx_job *job, int now)
 {
 	long cap = 2L * job->profiled_gpus;
@@ -61,6 +71,8 @@ static inline int at_most(const struct plx_job *job, int now)
 		return job->table->gpus < job->max_gpus ? job->table->gpus
 							: job->max_gpus;
 	cap = cap > job->min_gpus ? cap : job->min_gpus;
+	if (size_above(job, job->profiled_gpus) > cap)
+		cap = size_above(job, job->profiled_gpus);
 	cap = cap > now ? cap : now;
 	return (int) (cap < job->max_gpus ? cap : job->max_gpus);
 }

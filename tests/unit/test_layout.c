@@ -194,9 +194,27 @@ static void a_copy_is_its_own(void **state)
 	plx_layout_release(&copy);
 }
 
+static void ranks_are_trimmed_from_the_last_node_on(void **state)
+{
+	struct plx_layout layout = layout_of("n1:2 n2:2 n3:1");
+
+	(void) state;
+	plx_layout_trim(&layout, 5);
+	assert_int_equal(5, layout.ranks);
+	plx_layout_trim(&layout, 3);
+	assert_int_equal(3, layout.ranks);
+	hosts_are(&layout, "n1\nn1\nn2\n");
+	assert_string_equal("", layout.nodes[1].gres);
+	plx_layout_trim(&layout, 0);
+	assert_int_equal(0, layout.ranks);
+	assert_int_equal(0, layout.count);
+	plx_layout_release(&layout);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_are_trimmed_from_the_last_node_on),
 		cmocka_unit_test(slurms_words_for_gpus_are_counted),
 		cmocka_unit_test(every_gpu_gets_a_rank_node_by_node),
 		cmocka_unit_test(our_own_node_comes_first),

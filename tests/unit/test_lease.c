@@ -128,6 +128,29 @@ static void what_is_kept_is_the_least_at_home_first(void **state)
 	}
 }
 
+static void what_is_kept_is_one_of_its_sizes(void **state)
+{
+	static const int gpus[] = { 4, 4, 4 };
+	static const bool wanted[] = { true, true, true };
+	const struct plx_sizes sizes = { .count = 3, .list = { 1, 4, 8 } };
+	struct plx_least least = { .gpus = gpus,
+				   .node_count = 3,
+				   .home = 1,
+				   .min_gpus = 1,
+				   .min_nodes = 2,
+				   .sizes = &sizes };
+	int keep[3];
+
+	(void) state;
+	assert_int_equal(4, plx_lease_least(&least, keep));
+	assert_int_equal(1, keep[1]);
+	assert_int_equal(3, keep[0]);
+	least.wanted = wanted;
+	assert_int_equal(4, plx_lease_least(&least, keep));
+	least.min_gpus = 8;
+	assert_int_equal(8, plx_lease_least(&least, keep));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +165,7 @@ int main(void)
 			time_stands_still_for_who_is_suspended_or_resized),
 		cmocka_unit_test(a_term_of_zero_is_for_ever),
 		cmocka_unit_test(what_is_kept_is_the_least_at_home_first),
+		cmocka_unit_test(what_is_kept_is_one_of_its_sizes),
 	};
 
 	return cmocka_run_group_tests_name("lease", tests, NULL, NULL);

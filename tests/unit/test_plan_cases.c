@@ -300,20 +300,73 @@ static void a_growing_job_keeps_its_node(void **state)
 	done(problem, plan);
 }
 
+static void set_sizes(struct plx_job *job, const int *sizes, int count)
+{
+	job->sizes = malloc((size_t) count * sizeof(*sizes));
+	assert_non_null(job->sizes);
+	memcpy(job->sizes, sizes, (size_t) count * sizeof(*sizes));
+	job->size_count = count;
+}
+
 static void a_job_gets_only_sizes_on_its_list(void **state)
 {
-	static const int sizes[] = { 1, 2, 4, 8 };
 	struct plx_problem *problem = cluster(2, 3, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	set_sizes(&problem->jobs[0], (int[]){ 1, 2, 4, 8 }, 4);
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "gets 4 GPUs on 2 nodes");
+	done(problem, plan);
+}
+
+static void a_gap_in_its_sizes_is_crossed(void **state)
+{
+	struct plx_problem *problem = cluster(1, 8, 1);
 	struct plx_job *job = &problem->jobs[0];
 	struct plx_plan *plan;
 
 	(void) state;
-	job->sizes = malloc(sizeof(sizes));
-	assert_non_null(job->sizes);
-	memcpy(job->sizes, sizes, sizeof(sizes));
-	job->size_count = (int) ARRAY_SIZE(sizes);
+	set_sizes(job, (int[]){ 1, 5, 8 }, 3);
+	job->profiled_gpus = 1;
+	job->now[0] = 1;
 	plan = searched(problem);
-	assert_choice(plan, 0, 4, "gets 4 GPUs on 2 nodes");
+	assert_choice(plan, 0, 5, "grows 1 -> 5 GPUs");
+	plx_plan_destroy(plan);
+	job->now[0] = 5;
+	plan = searched(problem);
+	assert_choice(plan, 0, 5,
+		      "stays: at most twice the 1 GPU measured so far");
+	done(problem, plan);
+}
+
+static void where_sizes_bind_the_sentence_says_so(void **state)
+{
+	struct plx_problem *problem = cluster(1, 8, 1);
+	struct plx_job *job = &problem->jobs[0];
+	struct plx_plan *plan;
+
+	(void) state;
+	set_sizes(job, (int[]){ 1, 2, 4, 8 }, 4);
+	job->now[0] = 4;
+	problem->gpus[0] = 7;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4,
+		      "stays: 4 GPUs, its next size is 8, and 3 "
+		      "more are free");
+	plx_plan_destroy(plan);
+	job->max_gpus = 7;
+	job->max_by = PLX_BOUND_LIMITS;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4,
+		      "stays: at its limit of 7 GPUs (set by its account, QOS "
+		      "or partition), of its sizes 4 is the largest below");
+	plx_plan_destroy(plan);
+	job->max_gpus = 8;
+	job->now[0] = 8;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "shrinks 8 -> 4 GPUs: ");
+	assert_non_null(strstr(plan->choices[0].why, ", its next size below"));
 	done(problem, plan);
 }
 
@@ -412,6 +465,8 @@ int main(void)
 		cmocka_unit_test(a_tiny_gain_moves_nobody),
 		cmocka_unit_test(a_growing_job_keeps_its_node),
 		cmocka_unit_test(a_job_gets_only_sizes_on_its_list),
+		cmocka_unit_test(a_gap_in_its_sizes_is_crossed),
+		cmocka_unit_test(where_sizes_bind_the_sentence_says_so),
 		cmocka_unit_test(a_heavier_job_gets_more),
 		cmocka_unit_test(three_nodes_are_taken_when_two_are_slower),
 		cmocka_unit_test(equal_jobs_share_equally_and_provably_well),

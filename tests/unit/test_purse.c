@@ -85,6 +85,25 @@ static void a_parked_job_comes_first(void **state)
 	assert_split(jobs, 2, 5, (int[]){ 5, 0 });
 }
 
+static void a_share_is_one_of_the_jobs_sizes(void **state)
+{
+	static const int powers[] = { 1, 2, 4, 8 };
+	struct plx_sharer jobs[] = { job(1, 1, 1, 9), job(2, 1, 1, 9) };
+
+	(void) state;
+	jobs[0].wants = 8;
+	jobs[0].sizes = powers;
+	jobs[0].size_count = 4;
+	/* What does not make a size of one is the other's. */
+	assert_split(jobs, 2, 7, (int[]){ 4, 3 });
+	assert_split(jobs, 2, 8, (int[]){ 4, 4 });
+	jobs[0].id = 3;
+	assert_split(jobs, 2, 6, (int[]){ 2, 4 });
+	/* One size more than is even is kept. */
+	jobs[0].now = 4;
+	assert_split(jobs, 2, 6, (int[]){ 4, 2 });
+}
+
 static void a_pinned_job_keeps_what_it_has(void **state)
 {
 	struct plx_sharer jobs[] = { job(1, 5, 1, 9), job(2, 1, 1, 9) };
@@ -456,6 +475,7 @@ int main(void)
 		cmocka_unit_test(who_holds_a_little_more_keeps_it),
 		cmocka_unit_test(a_lowered_limit_takes_nothing_away),
 		cmocka_unit_test(a_parked_job_comes_first),
+		cmocka_unit_test(a_share_is_one_of_the_jobs_sizes),
 		cmocka_unit_test(a_pinned_job_keeps_what_it_has),
 		cmocka_unit_test(accounts_below_accounts_all_count),
 		cmocka_unit_test(cpus_of_a_gpu_are_weighed),

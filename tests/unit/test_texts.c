@@ -315,6 +315,33 @@ static void every_option_reaches_its_field(void **state)
 	assert_int_equal(2, o.min_gpus);
 }
 
+static void sizes_are_a_list_or_a_step(void **state)
+{
+	struct plx_options o;
+	char text[PLX_SIZES_TEXT];
+
+	(void) state;
+	assert_int_equal(0, plx_options_parse("pollux,sizes=1,2,4,8,batch=32",
+					      &o, NULL));
+	assert_int_equal(1, o.min_gpus);
+	assert_int_equal(8, o.max_gpus);
+	assert_int_equal(32, o.base_batch);
+	plx_sizes_text(&o.sizes, text, sizeof(text));
+	assert_string_equal("sizes=1,2,4,8", text);
+	assert_int_equal(0, plx_options_parse("pollux,min=2,sizes=1,2,4,8,"
+					      "max=4",
+					      &o, NULL));
+	assert_int_equal(2, o.min_gpus);
+	assert_int_equal(4, o.max_gpus);
+	plx_sizes_text(&o.sizes, text, sizeof(text));
+	assert_string_equal("sizes=2,4", text);
+	assert_int_equal(0, plx_options_parse("pollux,step=8", &o, NULL));
+	assert_int_equal(8, o.min_gpus);
+	assert_int_equal(0, o.max_gpus);
+	plx_sizes_text(&o.sizes, text, sizeof(text));
+	assert_string_equal("step=8", text);
+}
+
 static void a_bad_option_is_told_in_one_sentence(void **state)
 {
 	static const struct {
@@ -326,9 +353,9 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 		{ "pollux,Max=3", "Max: unknown key, did you mean max?" },
 		{ "pollux,max_batch=3",
 		  "max_batch: unknown key, did you mean max-batch?" },
-		{ "pollux,zzzzz=1", "zzzzz: unknown key, want min, max, batch, "
-		  "max-batch, min-gpu-batch, max-gpu-batch, mode, "
-		  "checkpoint, at-limit or pack" },
+		{ "pollux,zzzzz=1", "zzzzz: unknown key, want min, max, sizes, "
+		  "step, batch, max-batch, min-gpu-batch, "
+		  "max-gpu-batch, mode, checkpoint, at-limit or pack" },
 		{ "pollux,max=0", "max=0: want GPUs from 1 to 4096" },
 		{ "pollux,max=4097", "max=4097: want GPUs from 1 to 4096" },
 		{ "pollux,max=-1", "max=-1: want GPUs from 1 to 4096" },
@@ -365,12 +392,59 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 	}
 }
 
+static void bad_sizes_are_told_in_one_sentence(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *why;
+	} cases[] = {
+		/* clang-format off */
+		{ "pollux,sizes", "sizes: want sizes=NUMBER,NUMBER,..." },
+		{ "pollux,sizes=", "sizes=: want GPUs from 1 to 4096, "
+		  "separated by commas" },
+		{ "pollux,sizes=2,zzzzz", "zzzzz: unknown key, want min, max, sizes, "
+		  "step, batch, max-batch, min-gpu-batch, "
+		  "max-gpu-batch, mode, checkpoint, at-limit or pack" },
+		{ "pollux,sizes=2,4x", "sizes=4x: want GPUs from 1 to 4096, "
+		  "separated by commas" },
+		{ "pollux,sizes=2,0", "sizes=0: want GPUs from 1 to 4096, "
+		  "separated by commas" },
+		{ "pollux,sizes=2,8,4", "sizes=8,4: want rising numbers" },
+		{ "pollux,sizes=2,2", "sizes=2,2: want rising numbers" },
+		{ "pollux,sizes=2,sizes=4", "sizes: given twice" },
+		{ "pollux,min=2,4", "4: unknown key, want min, max, sizes, "
+		  "step, batch, max-batch, min-gpu-batch, "
+		  "max-gpu-batch, mode, checkpoint, at-limit or pack" },
+		{ "pollux,sizes=1,2,4,max=3", "max=3: is none of sizes=1,2,4" },
+		{ "pollux,min=3,sizes=1,2,4", "min=3: is none of sizes=1,2,4" },
+		{ "pollux,sizes=4,8,max=2", "max=2: is none of sizes=4,8" },
+		{ "pollux,sizes=2,4,min=4,max=2",
+		  "max=2: is less than min=4" },
+		{ "pollux,step=8,max=12", "max=12: is no multiple of step=8" },
+		{ "pollux,step=8,min=4", "min=4: is no multiple of step=8" },
+		{ "pollux,step=0", "step=0: want GPUs from 1 to 4096" },
+		{ "pollux,step=8,sizes=8,16",
+		  "step=8: sizes= was given, too" },
+		/* clang-format on */
+	};
+	struct plx_options o = { .min_gpus = 77 };
+	struct plx_error err;
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(-1,
+				 plx_options_parse(cases[i].text, &o, &err));
+		assert_string_equal(cases[i].why, err.text);
+		assert_int_equal(77, o.min_gpus);
+	}
+}
+
 static void the_help_names_every_key(void **state)
 {
 	static const char *const keys[] = {
-		"min=",		  "max=",	    "batch=", "max-batch=",
-		"min-gpu-batch=", "max-gpu-batch=", "mode=",  "checkpoint=",
-		"at-limit=",	  "pack ",
+		"min=",	  "max=",	 "sizes=",	   "step=",
+		"batch=", "max-batch=",	 "min-gpu-batch=", "max-gpu-batch=",
+		"mode=",  "checkpoint=", "at-limit=",	   "pack ",
 	};
 	const char *line = plx_options_help();
 
@@ -489,7 +563,9 @@ int main(void)
 		cmocka_unit_test(a_full_comment_is_left_as_it_is),
 		cmocka_unit_test(options_that_are_not_given_have_defaults),
 		cmocka_unit_test(every_option_reaches_its_field),
+		cmocka_unit_test(sizes_are_a_list_or_a_step),
 		cmocka_unit_test(a_bad_option_is_told_in_one_sentence),
+		cmocka_unit_test(bad_sizes_are_told_in_one_sentence),
 		cmocka_unit_test(the_help_names_every_key),
 		cmocka_unit_test(what_is_left_to_train_is_told),
 		cmocka_unit_test(a_hint_need_not_tell_what_is_left),
