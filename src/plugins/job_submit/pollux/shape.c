@@ -30,7 +30,7 @@ static int refuse(const struct plx_options *options,
 	uint64_t all = (uint64_t) cluster->nodes * cluster->gpus;
 	bool asked = request->gpus || request->gpus_per_node ||
 		     request->min_nodes || request->max_nodes;
-	char range[48];
+	char range[PLX_SIZES_TEXT];
 
 	if (!all && request->type && request->type[0])
 		return plx_fail(err,
@@ -38,24 +38,49 @@ static int refuse(const struct plx_options *options,
 				request->type);
 	if (!all)
 		return plx_fail(err, "no node of this cluster has GPUs");
-	if ((uint64_t) options->min_gpus > all)
+	if ((uint64_t) options->min_gpus > all &&
+	    !plx_sizes_given(&options->sizes))
 		return plx_fail(err,
 				"min=%d: the cluster has %u nodes of at "
 				"most %u GPUs",
 				options->min_gpus, cluster->nodes,
 				cluster->gpus);
-	if (options->max_gpus)
+	if (plx_sizes_given(&options->sizes))
+		plx_sizes_text(&options->sizes, range, sizeof(range));
+	else if (options->max_gpus)
 		snprintf(range, sizeof(range), "min=%d to max=%d",
 			 options->min_gpus, options->max_gpus);
 	else
 		snprintf(range, sizeof(range), "at least min=%d",
 			 options->min_gpus);
 	return plx_fail(err,
-			"the job cannot start with %s GPUs, as many on each "
-			"node%s",
+			"the job cannot start with %.160s GPUs, as many on "
+			"each node%s",
 			range,
 			asked ? ", within --nodes, --gpus and --gpus-per-node"
 			      : "");
+}
+
+/* The smallest of its sizes that is even on some nodes, the fewest of them. */
+static bool choose_size(const struct plx_options *options,
+			const struct shape_cluster *cluster, uint32_t low,
+			uint32_t high, struct shape *shape)
+{
+	int most = options->max_gpus ? options->max_gpus : PLX_GPUS_MAX;
+
+	for (int gpus = options->min_gpus; gpus && gpus <= most;
+	     gpus = plx_sizes_up(&options->sizes, gpus + 1)) {
+		for (uint32_t n = low; n <= high && n <= (uint32_t) gpus; n++) {
+			uint32_t k = (uint32_t) gpus / n;
+
+			if ((uint32_t) gpus % n || k > cluster->gpus)
+				continue;
+			*shape = (struct shape){ .nodes = n,
+						 .gpus_per_node = k };
+			return true;
+		}
+	}
+	return false;
 }
 
 int shape_choose(const struct plx_options *options,
@@ -69,12 +94,18 @@ int shape_choose(const struct plx_options *options,
 
 	if (request->max_nodes && request->max_nodes < high)
 		high = request->max_nodes;
+	if (plx_sizes_given(&options->sizes) && !request->gpus &&
+	    !request->gpus_per_node)
+		return choose_size(options, cluster, low, high, shape)
+			       ? 0
+			       : refuse(options, request, cluster, err);
 	for (uint32_t n = low; n <= high && n <= most; n++) {
 		uint32_t k = per_node(options, request, n);
 		uint64_t all = (uint64_t) n * k;
 
 		if (k < 1 || k > cluster->gpus || all > most ||
-		    all < (uint64_t) options->min_gpus)
+		    all < (uint64_t) options->min_gpus ||
+		    !plx_sizes_allow(&options->sizes, (int) all))
 			continue;
 		*shape = (struct shape){ .nodes = n, .gpus_per_node = k };
 		return 0;

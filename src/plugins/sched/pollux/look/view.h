@@ -110,6 +110,7 @@ struct pollux_spread {
 	int low;   /* nodes */
 	int high;
 	double memory; /* of each node, however many of its GPUs it takes */
+	struct plx_sizes sizes;
 };
 
 /*

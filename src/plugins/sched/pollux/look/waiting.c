@@ -227,6 +227,7 @@ static void _fill_spread(const job_record_t *job,
 		.most = options->max_gpus ? options->max_gpus : PLX_GPUS_MAX,
 		.low = MAX(bounds.min_nodes, 1),
 		.high = bounds.max_nodes ? bounds.max_nodes : view->node_count,
+		.sizes = options->sizes,
 	};
 	if (memory && memory != NO_VAL64 && !(memory & MEM_PER_CPU))
 		waiting->spread.memory = (double) memory;

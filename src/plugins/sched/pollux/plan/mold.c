@@ -20,28 +20,15 @@ static struct plx_shape shape_of(const int *gpus, int node_count)
 	return shape;
 }
 
-/* Nodes on which there are so many of these. */
-static int nodes_with(const int *gpus, int node_count, int least)
-{
-	int nodes = 0;
-
-	for (int n = 0; n < node_count; n++)
-		nodes += gpus[n] >= least;
-	return nodes;
-}
-
 /* What is left of it at a start: as many on each node (decision 0025). */
-static struct plx_shape level_of(const int *gpus, int node_count)
+static struct plx_shape level_of(const struct pollux_job *job, const int *gpus,
+				 int node_count)
 {
 	struct plx_shape best = { 0 };
+	int each = plx_sizes_level(&job->options.sizes, gpus, node_count,
+				   &best.nodes);
 
-	for (int n = 0; n < node_count; n++) {
-		int nodes = gpus[n] ? nodes_with(gpus, node_count, gpus[n]) : 0;
-
-		if (nodes * gpus[n] > best.gpus)
-			best = (struct plx_shape){ .nodes = nodes,
-						   .gpus = nodes * gpus[n] };
-	}
+	best.gpus = each * best.nodes;
 	return best;
 }
 
@@ -261,7 +248,8 @@ static bool settle_running(const struct pollux_view *view,
 	struct plx_job *job = &problem->jobs[j];
 	struct plx_yardstick fair = plx_fair_share(problem, job);
 	struct plx_shape now = shape_of(job->now, problem->node_count);
-	struct plx_shape then = level_of(choice->gpus, problem->node_count);
+	struct plx_shape then =
+		level_of(&view->jobs[j], choice->gpus, problem->node_count);
 	double before = plx_speedup(job, &fair, now);
 	double ratio = before > 0 ? plx_speedup(job, &fair, then) / before : 1;
 	bool for_others =

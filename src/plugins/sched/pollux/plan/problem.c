@@ -244,9 +244,22 @@ static void limit_on_node(const struct pollux_view *view, int j,
 		job->node_gpus = at_least(job->node_gpus, job->now[n]);
 }
 
+/* Its least is one of its sizes, as others count on what it will keep. */
+static int fill_sizes(const struct pollux_job *from, struct plx_job *job,
+		      struct plx_error *err)
+{
+	const struct plx_sizes *sizes = &from->options.sizes;
+	int least = plx_sizes_up(sizes, job->min_gpus);
+
+	if (least && least <= job->max_gpus)
+		job->min_gpus = least;
+	return plx_sizes_list(sizes, job->min_gpus, job->max_gpus, &job->sizes,
+			      &job->size_count, err);
+}
+
 /* On how many nodes, and with how many GPUs. */
-static void fill_range(const struct pollux_view *view, int j, bool whole,
-		       struct plx_job *job)
+static int fill_range(const struct pollux_view *view, int j, bool whole,
+		      struct plx_job *job, struct plx_error *err)
 {
 	const struct pollux_job *from = &view->jobs[j];
 	int most = cluster_gpus(view);
@@ -274,6 +287,7 @@ static void fill_range(const struct pollux_view *view, int j, bool whole,
 	}
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 	limit_on_node(view, j, job);
+	return fill_sizes(from, job, err);
 }
 
 static int fill_job(const struct pollux_view *view, int j,
@@ -292,7 +306,8 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->owner = from->uid;
 	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
 	whole = is_whole(view, problem, j);
-	fill_range(view, j, whole, job);
+	if (fill_range(view, j, whole, job, err) < 0)
+		return -1;
 	fill_goodput(view, from, job);
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);
 	limit(from, held, whole, job);

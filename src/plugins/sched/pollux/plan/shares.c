@@ -205,6 +205,8 @@ static int judge(const struct pollux_view *view, struct plx_problem *problem,
 		sharers[j].now = sum(job->now, problem->node_count);
 		sharers[j].fixed = job->pinned;
 		sharers[j].least = job->min_gpus;
+		sharers[j].sizes = job->sizes;
+		sharers[j].size_count = job->size_count;
 		sharers[j].wants =
 			sum(plan->choices[j].gpus, problem->node_count);
 	}

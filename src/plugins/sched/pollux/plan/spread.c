@@ -47,7 +47,8 @@ int pollux_spreads(const struct pollux_view *view,
 		int gpus = (spread->least + n - 1) / n;
 
 		if (n < spread->low || gpus >= before ||
-		    gpus * n > spread->most)
+		    gpus * n > spread->most ||
+		    !plx_sizes_allow(&spread->sizes, gpus * n))
 			continue;
 		before = gpus;
 		if (nodes_with(view, waiting, gpus) >= n)

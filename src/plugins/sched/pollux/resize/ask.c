@@ -167,7 +167,7 @@ static int _level(struct wish *wish, const struct pollux_job *seen,
 {
 	if (!wish->move || !wish->shape.counts)
 		return 0;
-	pollux_shape_level(&wish->shape);
+	pollux_shape_level(&wish->shape, &seen->options.sizes);
 	if (pollux_shape_gpus(&wish->shape) >= seen->options.min_gpus)
 		return 0;
 	return plx_fail(err, "it cannot start on different numbers of GPUs");

@@ -53,35 +53,26 @@ int pollux_shape_cpus_for(const struct pollux_shape *shape, int n)
 	return shape->lean ? shape->lean[n] : pollux_shape_on(shape, n);
 }
 
-/* Nodes that have so many. */
-static int _nodes_with(const struct pollux_shape *shape, int gpus)
+void pollux_shape_level(struct pollux_shape *shape,
+			const struct plx_sizes *sizes)
 {
+	int *gpus = NULL;
+	int best = 0;
 	int nodes = 0;
-
-	for (int n = 0; n < node_record_count; n++)
-		nodes += pollux_shape_on(shape, n) >= gpus;
-	return nodes;
-}
-
-void pollux_shape_level(struct pollux_shape *shape)
-{
-	int best = shape->gpus;
 
 	if (!shape->counts)
 		return;
+	gpus = xcalloc(node_record_count, sizeof(*gpus));
+	for (int n = 0; n < node_record_count; n++)
+		gpus[n] = pollux_shape_on(shape, n);
+	best = plx_sizes_level(sizes, gpus, node_record_count, &nodes);
 	for (int n = 0; n < node_record_count; n++) {
-		int gpus = pollux_shape_on(shape, n);
-
-		if (gpus && gpus * _nodes_with(shape, gpus) >
-				    best * _nodes_with(shape, best))
-			best = gpus;
-	}
-	for (int n = 0; n < node_record_count; n++) {
-		if (pollux_shape_on(shape, n) < best)
+		if (!best || gpus[n] < best || nodes-- <= 0)
 			bit_clear(shape->nodes, n);
 	}
 	shape->gpus = best;
 	xfree(shape->counts);
+	xfree(gpus);
 }
 
 void pollux_shape_release(struct pollux_shape *shape)

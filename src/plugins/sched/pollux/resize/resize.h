@@ -25,6 +25,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/error.h"
+#include "core/sizes.h"
 
 struct pollux_shape {
 	bitstr_t *nodes; /* [node_record_count], that of its script as well */
@@ -48,8 +49,12 @@ int pollux_shape_gpus(const struct pollux_shape *shape);
 int pollux_shape_on(const struct pollux_shape *shape, int n);
 /* GPUs that CPUs go with on a node of the shape; 0: one CPU for its script. */
 int pollux_shape_cpus_for(const struct pollux_shape *shape, int n);
-/* Make it even, with as many GPUs as that leaves; parked stays parked. */
-void pollux_shape_level(struct pollux_shape *shape);
+/*
+ * Make it even, with as many GPUs as that leaves in one of the job's sizes:
+ * none where there is no such shape. Parked stays parked.
+ */
+void pollux_shape_level(struct pollux_shape *shape,
+			const struct plx_sizes *sizes);
 void pollux_shape_release(struct pollux_shape *shape);
 
 /*

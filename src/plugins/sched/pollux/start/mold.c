@@ -126,6 +126,8 @@ static int _start(job_record_t *job, part_record_t *part,
 {
 	part_record_t *before = job->part_ptr;
 
+	if (!shape->gpus)
+		return plx_fail(err, "of its sizes none is even there");
 	job->part_ptr = part;
 	if (pollux_launch(job, shape, err) == 0)
 		return 0;
@@ -143,7 +145,7 @@ bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
 	job_record_t *job = NULL;
 	bool started = false;
 
-	pollux_shape_level(&shape);
+	pollux_shape_level(&shape, &seen->options.sizes);
 	pollux_lock(POLLUX_STARTING);
 	job = find_job_record(seen->id);
 	part = _partition(view, j, grants);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/pollux/asked.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/want.h"
@@ -44,12 +45,14 @@ static void _note_place(const job_record_t *job, struct pollux_track *track)
 {
 	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
 	struct pollux_shape shape = { NULL };
+	struct pollux_asked asked;
 	struct plx_error err;
 
+	(void) pollux_asked(job, &asked);
 	pollux_record_gpus(job, gpus);
 	shape = pollux_shape_of(gpus, node_record_count,
 				bit_ffs(job->node_bitmap));
-	pollux_shape_level(&shape);
+	pollux_shape_level(&shape, &asked.options.sizes);
 	xfree(track->from_nodes);
 	if (!shape.gpus || pollux_want_tell(&shape, &track->from,
 					    &track->from_nodes, &err) < 0)
