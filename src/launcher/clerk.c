@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/fields.h"
+#include "core/options.h"
 #include "launcher/clerk.h"
 #include "launcher/clock.h"
 #include "launcher/looks.h"
@@ -227,7 +228,18 @@ static void init_sync(struct plx_clerk *clerk)
 	pthread_mutex_init(&clerk->mutex, NULL);
 }
 
-struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
+/* What its user allowed; bad options were refused when it was submitted. */
+static struct plx_sizes sizes_of(const char *params)
+{
+	struct plx_options options = { 0 };
+	struct plx_error err;
+
+	if (params && plx_options_parse(params, &options, &err) == 0)
+		return options.sizes;
+	return (struct plx_sizes){ 0 };
+}
+
+struct plx_clerk *plx_clerk_create(uint32_t job_id, const char *params,
 				   const char *home, struct plx_error *err)
 {
 	struct plx_clerk *clerk = calloc(1, sizeof(*clerk));
@@ -237,8 +249,9 @@ struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
 		return NULL;
 	}
 	clerk->who = (struct plx_job_who){ .id = job_id,
-					   .elastic = elastic,
-					   .home = home };
+					   .elastic = params != NULL,
+					   .home = home,
+					   .sizes = sizes_of(params) };
 	clerk->seed = job_id + (uint32_t) getpid();
 	clerk->registry = (struct plx_registry){ .self = clerk,
 						 .load = load_job,

@@ -31,8 +31,11 @@ struct plx_news {
 	struct plx_error trouble; /* the last failure, when is_trouble */
 };
 
-/* NULL with err set. The rest as in plx_job_load(); home is borrowed. */
-struct plx_clerk *plx_clerk_create(uint32_t job_id, bool elastic,
+/*
+ * NULL with err set. params: of an elastic job, or NULL. The rest as in
+ * plx_job_load(); home is borrowed.
+ */
+struct plx_clerk *plx_clerk_create(uint32_t job_id, const char *params,
 				   const char *home, struct plx_error *err);
 
 /* Before all else: another record than slurmctld's (copied). */

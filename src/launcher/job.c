@@ -244,6 +244,13 @@ static int read_record(const slurm_job_info_t *record, bool elastic,
 	return read_aim(record, job, err);
 }
 
+/* Its ranks are as many as one of its sizes. */
+static void trim(const struct plx_sizes *sizes, struct plx_layout *layout)
+{
+	if (layout->gpus && layout->ranks > 0)
+		plx_layout_trim(layout, plx_sizes_down(sizes, layout->ranks));
+}
+
 static int read_answer(const struct plx_job_who *who,
 		       const job_info_msg_t *answer, struct plx_job *job,
 		       struct plx_error *err)
@@ -258,6 +265,11 @@ static int read_answer(const struct plx_job_who *who,
 	if (who->home) {
 		plx_layout_lead(&job->layout, who->home);
 		plx_layout_lead(&job->aim, who->home);
+	}
+	/* With both shapes its ranks use one of them. */
+	if (job->target.state != PLX_TARGET_LENT) {
+		trim(&who->sizes, &job->layout);
+		trim(&who->sizes, &job->aim);
 	}
 	if (check_away(who->home, &job->layout, &known[0], &job->away, err) < 0)
 		return -1;

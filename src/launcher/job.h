@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/fields.h"
+#include "core/sizes.h"
 #include "core/target.h"
 #include "launcher/layout.h"
 
@@ -39,8 +40,9 @@ struct plx_job {
 /* Which job, and how its record is to be read. */
 struct plx_job_who {
 	uint32_t id;
-	bool elastic;	  /* parked, not rigid, when it has no GPUs */
-	const char *home; /* our node, NULL: not a node of the cluster */
+	bool elastic;		/* parked, not rigid, when it has no GPUs */
+	const char *home;	/* our node, NULL: not a node of the cluster */
+	struct plx_sizes sizes; /* that its ranks may have */
 };
 
 /* What is to stand in its comment. */
@@ -59,7 +61,8 @@ void plx_job_setup(void);
 /*
  * What slurmctld says now. An elastic job without GPUs is parked as soon as it
  * was ever given a target; otherwise its tasks are spread over CPUs. Rank 0 is
- * put on home if that has ranks. *job is overwritten on success; the caller's
+ * put on home if that has ranks. Of GPUs that are none of its sizes (a node was
+ * lost) some have no rank. *job is overwritten on success; the caller's
  * to release.
  */
 int plx_job_load(const struct plx_job_who *who, struct plx_job *job,

@@ -100,7 +100,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 		goto fail;
 	if (settings->notes)
 		plx_notes_clear(settings->notes, 0);
-	l->clerk = plx_clerk_create(settings->job_id, settings->params != NULL,
+	l->clerk = plx_clerk_create(settings->job_id, settings->params,
 				    settings->node, err);
 	if (!l->clerk)
 		goto fail;

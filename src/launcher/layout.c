@@ -167,6 +167,23 @@ void plx_layout_keep(struct plx_layout_node *node, int ranks, int cpus)
 	node->gres[0] = '\0';
 }
 
+void plx_layout_trim(struct plx_layout *layout, int ranks)
+{
+	while (layout->count > 0 && layout->ranks > ranks) {
+		struct plx_layout_node *last =
+			&layout->nodes[layout->count - 1];
+		int over = layout->ranks - ranks;
+
+		if (over >= last->ranks) {
+			layout->ranks -= last->ranks;
+			layout->count--;
+		} else {
+			plx_layout_keep(last, last->ranks - over, 0);
+			layout->ranks = ranks;
+		}
+	}
+}
+
 int plx_layout_cpus_per_rank(const struct plx_layout *layout)
 {
 	int least = INT_MAX;

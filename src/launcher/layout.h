@@ -68,6 +68,9 @@ void plx_layout_learn(struct plx_layout *layout,
  */
 void plx_layout_keep(struct plx_layout_node *node, int ranks, int cpus);
 
+/* Leave the last nodes without so many ranks that there are `ranks` of them. */
+void plx_layout_trim(struct plx_layout *layout, int ranks);
+
 /* CPUs each rank can have on every node, at least 1. */
 int plx_layout_cpus_per_rank(const struct plx_layout *layout);
 

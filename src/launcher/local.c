@@ -201,6 +201,15 @@ static void ask_resize(struct plx_local *local, int ranks, char *answer,
 	int least = local->limits.min_gpus;
 	int most = local->limits.max_gpus;
 
+	if (ranks && !plx_sizes_allow(&local->limits.sizes, ranks)) {
+		char sizes[PLX_SIZES_TEXT];
+
+		plx_sizes_text(&local->limits.sizes, sizes, sizeof(sizes));
+		snprintf(answer, size,
+			 "error %d ranks: this job has %s, or 0 to pause it",
+			 ranks, sizes);
+		return;
+	}
 	if (ranks && (ranks < least || ranks > most)) {
 		snprintf(answer, size,
 			 "error %d ranks: this job takes %d to %d, or 0 to "
@@ -336,6 +345,7 @@ static int find_size(struct plx_local *local,
 {
 	struct plx_options *limits = &local->limits;
 	int ranks = order->ranks;
+	char sizes[PLX_SIZES_TEXT];
 
 	local->devices = plx_local_gpus(&local->gpus, err);
 	if (!local->devices && local->gpus < 0)
@@ -359,6 +369,13 @@ static int find_size(struct plx_local *local,
 		ranks = limits->min_gpus;
 	if (!order->ranks && ranks > limits->max_gpus)
 		ranks = limits->max_gpus;
+	if (!order->ranks)
+		ranks = plx_sizes_down(&limits->sizes, ranks);
+	if (!plx_sizes_allow(&limits->sizes, ranks)) {
+		plx_sizes_text(&limits->sizes, sizes, sizeof(sizes));
+		return plx_fail(err, "-n %d: --params has %.200s", ranks,
+				sizes);
+	}
 	if (ranks < limits->min_gpus || ranks > limits->max_gpus)
 		return plx_fail(err, "-n %d: --params wants %d to %d", ranks,
 				limits->min_gpus, limits->max_gpus);
