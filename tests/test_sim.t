@@ -174,6 +174,22 @@ own_restarts() {
 			"$WORK/auto.json" "$WORK/slow.json"
 }
 
+# The trio of above has three GPUs where nothing binds it.
+sizes_are_kept() {
+	local two one
+	two=$(gpus_held --sizes=1,2) && one=$(gpus_held --sizes=1,4) ||
+		return 1
+	echo "of 1 or 2: $two, of 1 or 4: $one"
+	awk "BEGIN { exit !($two > 1.2 && $two <= 2 && ($one <= 1 || $one > 3)) }"
+}
+
+bad_sizes() {
+	refused "--sizes=4,2: sizes=4,2: want rising numbers" --sizes=4,2 \
+		--traces="$WORK/traces" "$WORK/one.csv" &&
+		refused "--step=2: want either --sizes or --step" --sizes=2 \
+			--step=2 --traces="$WORK/traces" "$WORK/one.csv"
+}
+
 bad_scaling() {
 	refused "--min-nodes=5: more than --max-nodes=4" --min-nodes=5 \
 		--max-nodes=4 --traces="$WORK/traces" "$WORK/one.csv" &&
@@ -320,7 +336,7 @@ printf '%s\n' name,time,application,num_replicas,batch_size \
 printf '%s\n' name,time,application,num_replicas,batch_size \
 	"<b>&'x,0,toy,1,16" >"$WORK/names.csv"
 
-plan 27
+plan 29
 ok "--json prints the promised object" keys_are_as_promised
 ok "workloads side by side end as each alone" together_as_alone
 ok "the same workload ends the same twice" repeatable
@@ -333,6 +349,8 @@ ok "more nodes end jobs sooner" shorter two --nodes=8 --nodes=2 --policy=tiresia
 ok "interference ends jobs later" shorter crowd --interference=0 \
 	--interference=0.9 --policy=fifo --nodes=3 --gpus-per-node=2
 ok "--uniform gives as many GPUs on each node" uniform_is_uniform
+ok "--sizes gives jobs these numbers of GPUs" sizes_are_kept
+ok "sizes that make no sense are refused" bad_sizes
 ok "a bad workload is refused by file and line" bad_file
 ok "columns and jobs that are there twice are refused" bad_tables
 ok "runs at no batch, and none at the base batch, are refused" bad_runs

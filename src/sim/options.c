@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "core/options.h"
 #include "sim/options.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -26,6 +27,8 @@ enum {
 	KEY_HOME,
 	KEY_WITHOUT,
 	KEY_RESTART,
+	KEY_SIZES,
+	KEY_STEP,
 	KEY_NUMBER, /* and on: one a row of numbers */
 };
 
@@ -62,6 +65,9 @@ static const struct argp_option options[] = {
 	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
 	  "to see what each brings: model, measured, kin, weights, charge, "
 	  "hysteresis", 0 },
+	{ "sizes", KEY_SIZES, "N,...", 0, "jobs run on these numbers of GPUs "
+	  "only (of the policies that search: pollux, pollux-ga)", 0 },
+	{ "step", KEY_STEP, "N", 0, "jobs run on multiples of it only", 0 },
 	{ "seed", KEY_SEED, "N", 0, "of pollux' search (0)", 0 },
 	{ "target-utility", KEY_NUMBER + 4, "U", 0, "let the cluster grow and "
 	  "shrink: speedup a GPU that it is to have, from 0 to 1 (0.5)", 0 },
@@ -190,6 +196,26 @@ static void set_without(struct plx_setting *setting, const char *value)
 	}
 }
 
+/* As a user of Slurm would say it. */
+static void set_sizes(struct plx_setting *setting, int option,
+		      const char *value)
+{
+	const char *key = option == KEY_STEP ? "step" : "sizes";
+	struct plx_options options;
+	struct plx_error err;
+	char text[PLX_SIZES_TEXT + 32];
+
+	if (strspn(value, "0123456789,") != strlen(value) ||
+	    strlen(value) >= PLX_SIZES_TEXT)
+		refuse(key, value, "want numbers of GPUs");
+	snprintf(text, sizeof(text), "pollux,%s=%s", key, value);
+	if (plx_options_parse(text, &options, &err) < 0)
+		refuse(key, value, err.text);
+	if (plx_sizes_given(&setting->sizes))
+		refuse(key, value, "want either --sizes or --step, once");
+	setting->sizes = options.sizes;
+}
+
 static void add_policy(struct plx_sim_options *to, const char *name)
 {
 	const struct plx_policy *policy = plx_policy_find(name);
@@ -310,6 +336,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		to->json = true;
+		return 0;
+	case KEY_SIZES:
+	case KEY_STEP:
+		set_sizes(&to->setting, key, value);
 		return 0;
 	case KEY_SEED:
 		set_seed(&to->setting, value);

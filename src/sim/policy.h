@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/plan.h"
 #include "core/problem.h"
+#include "core/sizes.h"
 #include "sim/job.h"
 
 /* A cluster that grows and shrinks. */
@@ -42,6 +43,7 @@ struct plx_setting {
 	unsigned without;    /* parts of pollux to leave out: PLX_PART_... */
 	uint64_t seed;	     /* for policies that draw lots */
 	bool timeline;	     /* record what --html draws */
+	struct plx_sizes sizes; /* that jobs may have; of policies that plan */
 	struct plx_scaling scaling;
 };
 

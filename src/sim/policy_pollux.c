@@ -21,6 +21,14 @@ static double samples_left(const struct plx_simjob *job)
 	return (end - job->progress) * job->app->limits.batch.base_batch;
 }
 
+/* It counts as measured now: to what its batch allows, in one of its sizes. */
+static void raise_limit(const struct plx_simjob *from, struct plx_job *job)
+{
+	int most = plx_job_size_down(job, plx_turn_most_gpus(from));
+
+	job->max_gpus = most > job->min_gpus ? most : job->min_gpus;
+}
+
 static void ask_kin(const struct plx_turn *turn, struct plx_problem *problem)
 {
 	struct plx_kinship *kinship = turn->run;
@@ -34,7 +42,7 @@ static void ask_kin(const struct plx_turn *turn, struct plx_problem *problem)
 		struct plx_job *job = &problem->jobs[j];
 
 		if (!turn->jobs[j]->fixed_batch && plx_kin_lend(kinship, job))
-			job->max_gpus = plx_turn_most_gpus(turn->jobs[j]);
+			raise_limit(turn->jobs[j], job);
 	}
 }
 

@@ -23,11 +23,22 @@ int plx_turn_most_gpus(const struct plx_simjob *job)
 	return most < GPUS_MAX ? most : GPUS_MAX;
 }
 
-static void describe(const struct plx_turn *turn, const struct plx_simjob *from,
-		     struct plx_job *job)
+/* The sizes that jobs may have, of those up to the most that any may. */
+static int set_sizes(const struct plx_sizes *sizes, struct plx_job *job,
+		     struct plx_error *err)
+{
+	int most = plx_sizes_down(sizes, job->max_gpus);
+
+	job->min_gpus = plx_sizes_up(sizes, 1);
+	job->max_gpus = most > job->min_gpus ? most : job->min_gpus;
+	return plx_sizes_list(sizes, 1, GPUS_MAX, &job->sizes, &job->size_count,
+			      err);
+}
+
+static int describe(const struct plx_turn *turn, const struct plx_simjob *from,
+		    struct plx_job *job, struct plx_error *err)
 {
 	job->id = (uint32_t) from->index;
-	job->min_gpus = 1;
 	job->max_gpus = from->modelled ? plx_turn_most_gpus(from) : 1;
 	job->profiled = from->modelled;
 	job->profiled_gpus = from->profiled_gpus;
@@ -39,6 +50,7 @@ static void describe(const struct plx_turn *turn, const struct plx_simjob *from,
 	job->service_s = from->gpu_s;
 	for (int i = 0; i < from->place.count; i++)
 		job->now[from->place.parts[i].node] = from->place.parts[i].gpus;
+	return set_sizes(&turn->setting->sizes, job, err);
 }
 
 struct plx_problem *plx_turn_problem(struct plx_turn *turn,
@@ -59,11 +71,11 @@ struct plx_problem *plx_turn_problem(struct plx_turn *turn,
 		problem->gpus_total[n] = setting->node_gpus;
 	}
 	for (int j = 0; j < turn->job_count; j++) {
-		if (plx_simjob_fit(turn->jobs[j], err) < 0) {
+		if (plx_simjob_fit(turn->jobs[j], err) < 0 ||
+		    describe(turn, turn->jobs[j], &problem->jobs[j], err) < 0) {
 			plx_problem_destroy(problem);
 			return NULL;
 		}
-		describe(turn, turn->jobs[j], &problem->jobs[j]);
 	}
 	return problem;
 }
