@@ -115,6 +115,20 @@ static void _end_lost(job_record_t *job)
 	(void) pollux_slurm_job_lost(job, requeue);
 }
 
+/* The job's end is not told to a node that is none of its nodes any more. */
+static void _end_there(job_record_t *job)
+{
+	const node_record_t *node = find_node_record(job->batch_host);
+	bitstr_t *nodes = NULL;
+
+	if (!node || bit_test(job->node_bitmap, node->index))
+		return;
+	nodes = bit_alloc(node_record_count);
+	bit_set(nodes, node->index);
+	abort_job_on_nodes(job, nodes);
+	FREE_NULL_BITMAP(nodes);
+}
+
 /*
  * When it registers, slurmctld ends a job whose script is not there. It would
  * have it register by itself, half an hour later.
@@ -139,8 +153,10 @@ void pollux_hosts_mend(job_record_t *job)
 	time_t unseen_s = 0;
 
 	if (!batch) {
-		if (_has_lost_script(job))
+		if (_has_lost_script(job)) {
+			_end_there(job);
 			_end_lost(job);
+		}
 		return;
 	}
 	_mend_name(job, batch);
