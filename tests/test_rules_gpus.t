@@ -184,7 +184,7 @@ ok "and its memory" eval '
 	asks main n2 -n1 --mem=$((memory - 3000)) &&
 	wait_until "on $job n[1-2] 6" 20'
 gone
-job=$(submit_light alone pollux -w n1 -x "n[2-4]" --cpus-per-gpu=4 --)
+job=$(submit_light alone pollux -w n1 -x "n[2-4]" --gpus=1 --cpus-per-gpu=4 --)
 wait_until "on $job n1 4" 30
 ok "one that asks for the CPU of a parked job, too, waits and parks nobody" \
 	eval '

@@ -216,7 +216,10 @@ kept_out() {
 		grep -E "$1" "$WORK/kept_out.txt"
 		return
 	}
-	wait_until "sb squeue -h -j $more -o %r | grep -E '$1'" 20 || rc=1
+	wait_until "sb squeue -h -j $more -o %r | grep -E '$1'" 20 || {
+		sb squeue -o "%i %T %r"
+		rc=1
+	}
 	sb scancel "$more"
 	return $rc
 }
