@@ -13,6 +13,9 @@ set -u
 : "${POLLUX_SANDBOX_LIKE:=site}"
 export POLLUX_SANDBOX_LIKE
 
+# Debian's torch 2 is built without libuv, and asks for it all the same.
+export USE_LIBUV=0
+
 tap_planned=
 tap_count=0
 tap_failed=0
