@@ -5,18 +5,18 @@
 . "${POLLUX_SRCDIR}/tests/lib.sh"
 
 matrix=$POLLUX_SRCDIR/tests/matrix
-root=$WORK/roots/debian13/root
+src=$WORK/roots/debian13/usr/src
 
 left_by_a_run() {
 	rm -rf "$WORK/roots" "$WORK/rows"
-	mkdir -p "$root/pollux/tests/unit"
+	mkdir -p "$src/pollux/tests/unit"
 	printf '%s\t%s\n' Slurm 24.11.5 "Open MPI" 5.0.7 PMIx 5.0.7 torch 2.6.0 \
-		>"$root/versions"
+		>"$src/pollux.versions"
 	printf ':test-result: %s\n' "PASS test_a.t 1 - it works" \
 		"SKIP test_a.t 2 - a node burns # SKIP no | fire" \
-		>"$root/pollux/tests/test_a.trs"
+		>"$src/pollux/tests/test_a.trs"
 	echo ":test-result: PASS test_b.t 1 - it adds up" \
-		>"$root/pollux/tests/unit/test_b.trs"
+		>"$src/pollux/tests/unit/test_b.trs"
 }
 
 # reports EXIT-STATUS TEXT...: each in the one row.
@@ -45,7 +45,7 @@ skips_are_named() {
 a_failure_is_named() {
 	left_by_a_run
 	echo ":test-result: FAIL test_a.t 3 - it holds" \
-		>>"$root/pollux/tests/test_a.trs"
+		>>"$src/pollux/tests/test_a.trs"
 	reports 1 "| 2 | 1 (test_a.t 3 - it holds) |"
 }
 
