@@ -2,7 +2,8 @@
 # check_versions.t - the plugins compile with other releases of Slurm
 #
 # POLLUX_SLURM_SOURCES: folders with their sources, colons between; they need
-# not be configured (docs/versions.md).
+# not be configured (docs/versions.md). Without it the newest that is at hand:
+# unpacked beside this tree, in /usr/src, or in a root of tests/matrix.
 . "${POLLUX_SRCDIR}/tests/lib.sh"
 src=$POLLUX_SRCDIR/src
 
@@ -35,9 +36,24 @@ compiles() {
 		-I "$src" -I "$src/plugins" -isystem "$1"
 }
 
-IFS=: read -ra sources <<<"${POLLUX_SLURM_SOURCES:-}"
+# The newest of them, if it is not what is built with anyway.
+at_hand() {
+	local dir built
+	built=$(sed -n 's/^SLURM_SRC = //p' "$POLLUX_BUILDDIR/Makefile")
+	for dir in "$POLLUX_SRCDIR"/../slurm-* /usr/src/slurm-* \
+		"$POLLUX_SRCDIR"/.slurm-src/slurm-* \
+		/var/tmp/pollux-matrix/*/usr/src/pollux/.slurm-src/slurm-*; do
+		[ -f "$dir/src/slurmctld/slurmctld.h" ] &&
+			echo "$(version_of "$dir" | tr ' ' .) $dir"
+	done | sort -V | tail -n 1 | while read -r version dir; do
+		[ "$version" = "$(version_of "$built" | tr ' ' .)" ] ||
+			echo "$dir"
+	done
+}
+
+IFS=: read -ra sources <<<"${POLLUX_SLURM_SOURCES:-$(at_hand)}"
 [ "${#sources[@]}" -gt 0 ] ||
-	skip_all "POLLUX_SLURM_SOURCES names no source of Slurm"
+	skip_all "no source of a newer Slurm is at hand (POLLUX_SLURM_SOURCES)"
 plan "${#sources[@]}"
 for source in "${sources[@]}"; do
 	ok "the plugins compile with Slurm $(version_of "$source" | tr ' ' .)" \
