@@ -298,8 +298,10 @@ without_libpmix() {
 	grep -q '^wrong *pmix .*libpmix-dev' "$WORK/said"
 }
 
+# Newer releases open libpmix.so.2, which no package leaves out.
 may_hide_libpmix() {
 	[ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null &&
+		! grep -qaF libpmix.so.2 /usr/lib/*/slurm-wlm/mpi_pmix.so &&
 		[ -e /usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so ]
 }
 
@@ -387,7 +389,7 @@ ok "SchedulerParameters are judged as slurmctld reads them" \
 if may_hide_libpmix; then
 	ok "libpmix.so is missing, which srun opens" without_libpmix
 else
-	skip "libpmix.so is missing, which srun opens" "only root, on Debian"
+	skip "libpmix.so is missing, which srun opens" "only root, on Debian 12"
 fi
 ok "in a busy cluster no task is started, which is told" all_busy
 ok "in a job PMIx is tried as a step" in_a_job
