@@ -79,11 +79,23 @@ class Soak:
             self.violate('check', out.stderr.strip().splitlines()[-1])
             return False
         told = json.loads(out.stdout)
+        if told['found']:
+            self.keep()
         for item in told['found']:
             self.violate(item['kind'], item['what'])
         self.slurm |= {f'{item["kind"]}: {item["what"]}'
                        for item in told['slurm']}
         return True
+
+    def keep(self):
+        """What Slurm says now, for whoever looks for the cause."""
+        if not self.options.keep:
+            return
+        with open(f'{self.options.keep}/found.txt', 'a',
+                  encoding='utf-8') as kept:
+            kept.write(f'{time.strftime("%FT%T")}\n')
+            for what in ('job', 'node', 'lic'):
+                kept.write(run('scontrol', '-d', 'show', what) or '')
 
     def refresh(self):
         text = run('squeue', '-h', '-o', '%A')
@@ -378,6 +390,7 @@ def main():
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--elastic', type=int, default=22, metavar='JOBS')
     parser.add_argument('--hosts', action='store_true')
+    parser.add_argument('--keep', metavar='DIR')
     parser.add_argument('--verbose', action='store_true')
     soak = Soak(parser.parse_args())
     began = time.monotonic()
