@@ -24,12 +24,13 @@ no_gpu_opens_none() {
 		! grep opened "$logs/none.out"
 }
 
-# elastic_job: prints the job's id.
+# elastic_job: prints the job's id. A pass of its emulated GPU takes fifty times as
+# long as one of a real one: emulated processors decide about nothing then.
 elastic_job() {
 	as alice sbatch --parsable -J elastic -t 50 --gpus=1 --mem-per-gpu=150 \
 		--scheduler-params=pollux,min=1,max=4 -o elastic.out \
-		/vm/guest/elastic.job --emulate-gpu=compute --samples=4000 \
-		--epochs=1000000
+		/vm/guest/elastic.job --emulate-gpu=compute --time-scale=0.02 \
+		--batch=256 --max-batch=256 --samples=4000 --epochs=1000000
 }
 
 # rigid_job NODE GPUS: prints the job's id; it goes before the elastic one.

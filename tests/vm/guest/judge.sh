@@ -64,7 +64,7 @@ settled() {
 	local phase=$1 job
 	shift
 	for job; do
-		until_seen 180 "$phase" "is_calm $job" || return
+		until_seen 400 "$phase" "is_calm $job" || return
 	done
 	sleep 3
 	until_true 60 "look_at '$phase'" || return
