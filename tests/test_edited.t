@@ -5,7 +5,7 @@
 . "${POLLUX_SRCDIR}/tests/moods.sh"
 
 sandbox_up --nodes 1 --gpus-per-node 4 --params \
-	pollux_interval=1,pollux_min_gap=0.2,pollux_busy=40
+	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=10,pollux_busy=25
 plan 15
 
 broken="the script is broken by an edit"
@@ -30,7 +30,7 @@ keeps() {
 	local name=$1
 	shift
 	write_script "$name"
-	job=$(submit_script "$name" 60 "$@")
+	job=$(submit_script "$name" "$epochs" "$@")
 	grows "$job" "$name" && break_script "$name" || return 1
 	rigid=$(submit_rigid --gpus-per-node=3 --priority=4294910000 -- 3600)
 	wait_until "logged 'JobId=$job keeps its 2 GPUs: cannot be resized: new ranks fail: $broken'" 40 &&
@@ -59,6 +59,7 @@ undisturbed() {
 	loses_no_step "$job" "$1" 1500 && ! says "$1" "ranks failed"
 }
 
+epochs=60
 for name in cold warm; do
 	option=
 	[ $name = warm ] || option=--no-prewarm
@@ -80,10 +81,13 @@ ok "with a handover the next ranks themselves show it" \
 
 # Nobody mends it, and somebody waits.
 not_for_ever() {
-	wait_until "is_state $rigid RUNNING" 90
-	logged "JobId=$job did not answer" || says never "asked"
+	wait_until "is_state $rigid RUNNING" 40 &&
+		[ "$(grep -c "JobId=$job keeps its 2 GPUs: cannot" \
+			"$SB/log/slurmctld.log")" -ge 2 ] &&
+		logged "JobId=$job did not answer in 10 s"
 }
 
+epochs=4000
 ok "another one keeps them" keeps never --no-prewarm
 ok "but not for ever, as somebody waits" not_for_ever
 sb scancel "$job" "$rigid"

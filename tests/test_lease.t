@@ -4,8 +4,8 @@
 . "${POLLUX_SRCDIR}/tests/light.sh"
 
 sandbox_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 --params \
-	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_lease=8
-plan 17
+	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_lease=8,pollux_busy=5
+plan 19
 
 # says JOB WORDS: in its comment; the status that stands before its hint.
 cat >"$WORK/say" <<'END'
@@ -73,7 +73,24 @@ while :; do
 	sleep 0.1
 done
 END
-chmod +x "$WORK"/{say,pretender,silent,done,saves,flaps,fails}
+# Whenever it is to have less, ranks that it never starts have failed.
+cat >"$WORK/refuses" <<END
+#!/bin/sh
+srun -n1 --gres=gpu:2 sleep 600 &
+hint="batch=128,8192,1,256,1 model=0.02,0.002,0.01,0.0005,0.005,0.0002,1.5 \\
+noise=0.25,12.5 profiled=1,2 now=1,1 progress=0.5 restart=1"
+$WORK/say launcher=batch ack=0 phase=training \$hint
+while :; do
+	set -- \$(scontrol show job "\$SLURM_JOB_ID" |
+		sed -n 's/.*pollux serial=\([0-9]*\) state=\([a-z]*\).*/\1 \2/p')
+	case \$2 in
+	asked | lent) $WORK/say launcher=batch ack=\$1 live=1 phase=training \
+		failed=\$1 \$hint \$(cat $WORK/words) ;;
+	esac
+	sleep 0.1
+done
+END
+chmod +x "$WORK"/{say,pretender,silent,done,saves,flaps,fails,refuses}
 
 liar() {
 	sb sbatch --parsable --scheduler-params="pollux,min=1,max=$2" \
@@ -160,6 +177,24 @@ ok "ranks that train on keep their GPUs where a growth is taken back" \
 	keeps_devices
 sb scancel "$job"
 wait_until cluster_is_idle 30
+
+# refuses [WORDS]: who waits gets its GPUs all the same, in the end: after an
+# answer's time and a handover's, where nothing is told but that ranks failed.
+refuses() {
+	echo "$*" >"$WORK/words"
+	job=$(sb sbatch --parsable --scheduler-params=pollux,min=1,max=2 -x n2 \
+		--gpus-per-node=2 -o "$WORK/refuses.out" "$WORK/refuses")
+	wait_until "has_gpus $job 2 && trains $job" 30 || return 1
+	rigid=$(submit_rigid -w n1 --gpus-per-node=3 --priority=4294910000 -- 600)
+	wait_until "is_state $rigid RUNNING" 50
+	local rc=$?
+	sb scancel "$job" "$rigid"
+	wait_until cluster_is_idle 30
+	return $rc
+}
+
+ok "a job that says that it cannot be made smaller is, all the same" refuses
+ok "also one that says why" refuses "why=SyntaxError: invalid syntax"
 
 launched=$(submit_elastic launched pollux,min=1,max=4 --samples=4096 \
 	--batch=256 --max-batch=256 --emulate-gpu=compute --epochs=1000000)

@@ -177,6 +177,13 @@ change_is_told() {
 		out)" -eq 1 ]
 }
 
+# Of two ranks one is left, as it was asked for, and trains the last epoch.
+request_is_followed() {
+	options=(--params=max=2 --no-prewarm)
+	train request 3 && says "the program asks for 1 rank" &&
+		says "2 -> 1 ranks on" && starts 0 2
+}
+
 ok "an exception of one rank at the end of an epoch ends the job" \
 	ends_once raise "ValueError: the second epoch went wrong"
 ok "its traceback is shown once" told_once
@@ -193,13 +200,6 @@ ok "a resize waits for a validation" resize_waits
 ok "also one without a handover" resize_waits --no-prewarm
 ok "--stop waits for it, too" stop_waits
 ok "a second one does not" stop_twice_does_not
-# Of two ranks one is left, as it was asked for.
-request_is_followed() {
-	options=(--params=max=2)
-	train request && says "the program asks for 1 rank" &&
-		says "2 -> 1 ranks on" && starts 0 2
-}
-
 ok "a script that asks for less ranks gets them" request_is_followed
 export PYTHONPATH=$PYTHONPATH:$bindings/tests
 ok "a script that is broken while it trains does not end it" \

@@ -10,6 +10,8 @@
 #ifndef PLX_CORE_EXCUSE_H
 #define PLX_CORE_EXCUSE_H
 
+#include <stdbool.h>
+
 /* Seconds of the allowance that come back with each second. */
 #define PLX_EXCUSE_BACK 0.1
 
@@ -24,5 +26,9 @@ struct plx_excuse {
  */
 double plx_excuse_grant(struct plx_excuse *excuse, double now_s, double want_s,
 			double limit_s);
+
+/* Pay for time that it has had already: all of it, or false and nothing. */
+bool plx_excuse_pay(struct plx_excuse *excuse, double now_s, double had_s,
+		    double limit_s);
 
 #endif

@@ -63,6 +63,21 @@ static void who_says_so_for_ever_gains_a_tenth(void **state)
 	assert_true(gained_s > 0.05 * t);
 }
 
+/* As for GPUs that others wait for, while it cannot be made smaller. */
+static void time_that_was_had_is_paid_for_whole_or_not_at_all(void **state)
+{
+	struct plx_excuse excuse = { 0 };
+
+	(void) state;
+	assert_true(plx_excuse_pay(&excuse, 1000, 0, LIMIT_S));
+	assert_true(plx_excuse_pay(&excuse, 1100, 100, LIMIT_S));
+	assert_true(plx_excuse_pay(&excuse, 1500, 400, LIMIT_S));
+	assert_true(excuse.spent_s == 460);
+	assert_false(plx_excuse_pay(&excuse, 1700, 200, LIMIT_S));
+	assert_true(excuse.spent_s == 440);
+	assert_true(plx_excuse_pay(&excuse, 1700, 160, LIMIT_S));
+}
+
 static void without_a_limit_nothing_is_waited_for(void **state)
 {
 	struct plx_excuse excuse = { 0 };
@@ -77,6 +92,8 @@ int main(void)
 		cmocka_unit_test(a_job_is_waited_for_while_it_is_busy),
 		cmocka_unit_test(but_not_for_longer_than_the_limit),
 		cmocka_unit_test(who_says_so_for_ever_gains_a_tenth),
+		cmocka_unit_test(
+			time_that_was_had_is_paid_for_whole_or_not_at_all),
 		cmocka_unit_test(without_a_limit_nothing_is_waited_for),
 	};
 

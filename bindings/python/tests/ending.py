@@ -30,6 +30,7 @@ def befall(what, file):
         raise ValueError("the second epoch went wrong")
     if what == "request":
         pollux.request(1)
+        time.sleep(float(file))
     if what == "leave" and rank == 0:
         return True
     return False

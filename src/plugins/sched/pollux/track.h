@@ -53,6 +53,7 @@ struct pollux_track {
 	struct plx_excuse excuse;   /* what it had of that */
 	bool excused;		    /* it has more: logged */
 	bool keeps;		    /* it cannot be resized, and need not */
+	double kept_s;		    /* when that was so last; 0: never */
 	double deadline_s;	    /* of the phase, monotonic clock */
 	bool due;		    /* something is to be done about it */
 	double woken_s;		    /* its launcher, last; monotonic clock */

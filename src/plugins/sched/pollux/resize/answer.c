@@ -140,18 +140,24 @@ static bool _cannot(job_record_t *job, const struct pollux_track *track,
 
 /*
  * A job that is to have less may say so for as long as it may be busy: others
- * wait for what it keeps meanwhile.
+ * wait for what it keeps meanwhile. It pays for the time since it said so last,
+ * as far as it was left alone for that.
  */
 static bool _may_keep(struct pollux_track *track, double now_s)
 {
-	double alone_s = pollux_alone_s(track);
+	double since_s = track->kept_s ? now_s - track->kept_s : 0;
+	bool may = false;
 
 	if (plx_target_gpus(&track->target) > track->from_gpus)
 		return true;
-	return track->busy_s > 0 && !track->lapse &&
-	       track->trust.doubt != PLX_DISBELIEVED &&
-	       plx_excuse_grant(&track->excuse, now_s, alone_s, track->busy_s) >
-		       0;
+	may = track->busy_s > 0 && !track->lapse &&
+	      track->trust.doubt != PLX_DISBELIEVED &&
+	      plx_excuse_pay(&track->excuse, now_s,
+			     MIN(since_s, pollux_alone_s(track)),
+			     track->busy_s);
+	if (may)
+		track->kept_s = now_s;
+	return may;
 }
 
 /* The new ranks have failed, the old ones may train on meanwhile. */
@@ -210,13 +216,15 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 		return _judge_prolog(job, track);
 	if (track->phase == POLLUX_BACK)
 		return _judge_back(job, track, status);
-	if (_cannot(job, track, status) &&
-	    (track->keeps || _may_keep(track, now_s))) {
-		track->keeps = true;
-		return KEEP;
+	if (_cannot(job, track, status)) {
+		track->keeps = track->keeps || _may_keep(track, now_s);
+		if (track->keeps)
+			return KEEP;
+		return now_s < track->deadline_s ? WAIT : KILL;
 	}
-	/* It is heard first, see plan/sick.h. */
-	if (track->phase == POLLUX_LENT && pollux_back_asked(track, status))
+	/* It is heard first, see plan/sick.h; but not for ever. */
+	if (track->phase == POLLUX_LENT && pollux_back_asked(track, status) &&
+	    now_s < track->deadline_s)
 		return WAIT;
 	if (status->ack == track->target.serial && status->live &&
 	    track->phase == POLLUX_ASKED && !track->target.cold)
