@@ -6,7 +6,7 @@
 
 sandbox_up --nodes 1 --gpus-per-node 4 --params \
 	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=10,pollux_busy=25
-plan 15
+plan 17
 
 broken="the script is broken by an edit"
 
@@ -79,6 +79,13 @@ ok "one rank was tried before the others were to be stopped" says cold \
 ok "with a handover the next ranks themselves show it" \
 	fails says warm "trying it on one rank"
 
+# It left its shape for no other.
+report_says() {
+	wait_until "ended $job" 60 && wait_until "sb pollux-report --why \
+		--log $SB/log/slurmctld.log |
+		grep -E '2@n1 .*cannot be resized: new ranks fail: $broken'" 20
+}
+
 # Nobody mends it, and somebody waits.
 not_for_ever() {
 	wait_until "is_state $rigid RUNNING" 40 &&
@@ -86,6 +93,12 @@ not_for_ever() {
 			"$SB/log/slurmctld.log")" -ge 2 ] &&
 		logged "JobId=$job did not answer in 10 s"
 }
+
+epochs=40
+ok "one whose script is never mended trains to its end" keeps unmended
+ok "pollux-report says why it has kept its size" report_says
+sb scancel "$rigid"
+wait_until cluster_is_idle 30
 
 epochs=4000
 ok "another one keeps them" keeps never --no-prewarm

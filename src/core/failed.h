@@ -23,6 +23,9 @@
 #define PLX_FAILED_SIZE	 128 /* bytes of the names, with the final NUL */
 #define PLX_FAILED_WHY	 96  /* and of the reason */
 
+/* What everybody says of a job whose next ranks fail; WORDS follow. */
+#define PLX_FAILED_SAYS "cannot be resized: new ranks fail: "
+
 struct plx_failed {
 	bool is;		     /* false: nothing failed, the rest is 0 */
 	uint32_t serial;	     /* of the target; 0: it had none yet */

@@ -255,8 +255,7 @@ static void say_broken(struct plx_launcher *l)
 				   ? l->alien.error.why
 				   : last_line(l->alien.exit.lines);
 
-	plx_say(l, PLX_NORMAL,
-		"cannot be resized: new ranks fail: %.*s (these train on)",
+	plx_say(l, PLX_NORMAL, PLX_FAILED_SAYS "%.*s (these train on)",
 		(int) strcspn(line, "\n"), line);
 	plx_failed_say(&l->ill.found, line);
 }

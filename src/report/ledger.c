@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "core/failed.h"
 #include "core/target.h"
 #include "report/ledger.h"
 #include "report/text.h"
@@ -77,6 +78,16 @@ static int parse_asked(const char *line, char id[64], const char **why)
 		return 0;
 	*why = line + 2;
 	return 1;
+}
+
+/* The same in "5 keeps its 2 GPUs: why", of a job whose next ranks fail. */
+static int parse_cannot(const char *line, char id[64], const char **why)
+{
+	line = our_line(line);
+	if (!line || sscanf(line, "%63s keeps its %*d GPUs:", id) != 1)
+		return 0;
+	*why = strstr(line, PLX_FAILED_SAYS);
+	return *why != NULL;
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -174,7 +185,9 @@ static int read_lines(FILE *log, struct asks *asks, struct plx_ledger *ledger,
 
 	while (fgets(line, sizeof(line), log)) {
 		found = whole ? parse_entry(line, &entry) : 0;
-		if (whole && found == 0 && parse_asked(line, id, &why))
+		if (whole && found == 0 &&
+		    (parse_asked(line, id, &why) ||
+		     parse_cannot(line, id, &why)))
 			keep_ask(asks, id, why);
 		whole = strchr(line, '\n');
 		if (found > 0 && keep_entry(ledger, asks, &entry) < 0)

@@ -380,8 +380,7 @@ static bool _back(job_record_t *job, struct pollux_track *track,
 	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
 			  pollux_record_since(job));
 	if (status->failed.why[0] && !status->failed.nodes[0])
-		plx_fail(&why, "cannot be resized: new ranks fail: %s",
-			 status->failed.why);
+		plx_fail(&why, PLX_FAILED_SAYS "%s", status->failed.why);
 	else
 		plx_fail(&why, "its ranks failed on %.127s%s",
 			 status->failed.nodes[0] ? status->failed.nodes
@@ -400,8 +399,7 @@ static void _keep(job_record_t *job, struct pollux_track *track,
 {
 	struct plx_error why;
 
-	plx_fail(&why, "cannot be resized: new ranks fail: %s",
-		 status->failed.why);
+	plx_fail(&why, PLX_FAILED_SAYS "%s", status->failed.why);
 	pollux_refuse(job, track, why.text);
 }
 
