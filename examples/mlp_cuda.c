@@ -172,7 +172,7 @@ void mlp_cuda_release(struct mlp_cuda *m)
 	m->gpu = NULL;
 }
 
-static int make_room(struct mlp_cuda *m, size_t count)
+int mlp_cuda_fit(struct mlp_cuda *m, size_t count)
 {
 	size_t units = units_before(m->mlp, m->mlp->layers + 1);
 	size_t bytes = units * count * sizeof(float);
@@ -185,8 +185,10 @@ static int make_room(struct mlp_cuda *m, size_t count)
 	m->losses = m->errors ? gpu_alloc(m->gpu, count * sizeof(float)) : NULL;
 	m->labels = m->losses ? gpu_alloc(m->gpu, count * sizeof(int)) : NULL;
 	m->result = malloc(count * sizeof(float));
-	if (!m->labels || !m->result)
+	if (!m->labels || !m->result) {
+		release_batch(m); /* others may do with it */
 		return -1;
+	}
 	m->room = count;
 	return 0;
 }
@@ -233,7 +235,7 @@ int mlp_cuda_forward(struct mlp_cuda *m, const float *inputs, const int *labels,
 
 	if (!count)
 		return 0;
-	if (make_room(m, count) < 0 || write_inputs(m, inputs, count) < 0 ||
+	if (mlp_cuda_fit(m, count) < 0 || write_inputs(m, inputs, count) < 0 ||
 	    gpu_write(m->gpu, m->labels, labels, count * sizeof(*labels)) < 0)
 		return -1;
 	for (int l = 0; l < mlp->layers; l++) {

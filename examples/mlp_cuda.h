@@ -30,6 +30,9 @@ struct mlp_cuda {
 int mlp_cuda_init(struct mlp_cuda *m, const struct mlp *mlp);
 void mlp_cuda_release(struct mlp_cuda *m);
 
+/* Memory for passes of count samples; -1: the GPU has not so much. */
+int mlp_cuda_fit(struct mlp_cuda *m, size_t count);
+
 /* Values for a pass of count samples: inputs [count][features], labels. */
 int mlp_cuda_forward(struct mlp_cuda *m, const float *inputs, const int *labels,
 		     size_t count);

@@ -58,6 +58,8 @@ int train_gpu_learn(struct train *t, const struct pollux_pass *pass)
 
 	if (make_room(t, pass->count) < 0)
 		return -1;
+	if (mlp_cuda_fit(&t->cuda, pass->count) < 0)
+		return pollux_out_of_memory(t->pollux);
 	for (size_t i = 0; i < pass->count; i++)
 		t->labels[i] = data_get(&t->data, pass->samples[i],
 					t->input + i * features);

@@ -117,6 +117,17 @@ struct plx_meter {
 	double alone_s;	  /* others start beside until then: no measuring */
 };
 
+/* Memory of this rank's GPU, as measured last. */
+struct plx_gpu_room {
+	double looked_s; /* when, 0: never */
+	double unused;	 /* bytes, of ... */
+	double all;	 /* ... so many; 0: no GPU, or it does not say */
+	double at_full;	 /* unused when a pass did not fit, as all does */
+	int tight;	 /* ranks whose GPU has no room for another rank */
+	int cramped;	 /* ... no more than when a pass did not fit */
+	int told;	 /* of them, to the launcher; rank 0 */
+};
+
 /* A registered blob; its name is here. */
 struct plx_blob {
 	char name[PLX_NAME_SIZE];
@@ -178,6 +189,7 @@ struct pollux {
 
 	struct plx_step step;
 	struct plx_meter meter;
+	struct plx_gpu_room room;
 	enum plx_lr_rule rule;
 	struct plx_range next; /* samples that would follow, and ... */
 	uint64_t next_epoch;   /* ... of which epoch: see pollux_seek */
@@ -336,8 +348,25 @@ void plx_memory_limit(struct pollux *p);
 /* Passes of this size fit. */
 void plx_memory_fits(struct pollux *p);
 
-/* They do not: choose a smaller batch, the same on all ranks. */
+/*
+ * They do not: choose a smaller batch, the same on all ranks. Collective. On
+ * the rank where they do not, plx_memory_full() has been called.
+ */
 int plx_memory_shrink(struct pollux *p);
+void plx_memory_full(struct pollux *p);
+
+/*
+ * What this rank's GPU says, measured once a second at most: has it no room
+ * for a second rank like this one? No more than when a pass did not fit?
+ */
+bool plx_memory_tight(struct pollux *p);
+bool plx_memory_cramped(struct pollux *p);
+
+/* What all ranks' GPUs say: how many of them are tight, how many cramped. */
+void plx_memory_heard(struct pollux *p, int tight, int cramped);
+
+/* Between two steps: has that changed? Then limits may end. */
+void plx_memory_follow(struct pollux *p);
 
 /* ---- tune.c ---- */
 

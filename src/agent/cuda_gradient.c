@@ -220,6 +220,11 @@ void plx_gpu_free(struct plx_gpu *g, float *data)
 		(void) g->cuda->release(data);
 }
 
+int plx_gpu_memory(struct plx_gpu *g, size_t *unused, size_t *all)
+{
+	return g->cuda->memory(unused, all) == cudaSuccess ? 0 : -1;
+}
+
 /* ---- work ---- */
 
 static unsigned int blocks_for(size_t n)

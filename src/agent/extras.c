@@ -28,6 +28,8 @@ enum extra {
 	EXTRA_UNEQUAL_RANK, /* sum of their numbers, and ... */
 	EXTRA_UNEQUAL_N,    /* ... of the sizes: two numbers */
 	EXTRA_UNEQUAL_REST,
+	EXTRA_TIGHT,   /* ranks whose GPU has no room for a second one */
+	EXTRA_CRAMPED, /* ... no more than when a pass did not fit */
 	EXTRA_WISHES,  /* rank 0's, as are the next two */
 	EXTRA_PER_GPU, /* of the next step; below 2^24, so exact */
 	EXTRA_ACCUM,
@@ -89,6 +91,8 @@ void plx_extras_write(struct pollux *p, float *extra)
 		extra[EXTRA_UNEQUAL_RANK] = (float) p->coll->rank;
 		split((double) own->unequal_n, extra + EXTRA_UNEQUAL_N);
 	}
+	extra[EXTRA_TIGHT] = plx_memory_tight(p);
+	extra[EXTRA_CRAMPED] = plx_memory_cramped(p);
 	for (int g = 0; g < p->groups; g++)
 		split(own->sqr[g], extra + EXTRA_SQR + 2 * g);
 	if (p->coll->rank != 0)
@@ -137,6 +141,8 @@ int plx_extras_read(struct pollux *p, const float *extra)
 				    (double) extra[EXTRA_SQR + 2 * g + 1];
 	p->wishes |= (unsigned int) extra[EXTRA_WISHES];
 	p->held = extra[EXTRA_HOLD] > 0;
+	plx_memory_heard(p, (int) extra[EXTRA_TIGHT],
+			 (int) extra[EXTRA_CRAMPED]);
 	if (extra[EXTRA_SAVE] > 0)
 		p->wishes |= PLX_WISH_SAVE;
 	p->wanted.per_gpu = (int) extra[EXTRA_PER_GPU];

@@ -445,6 +445,7 @@ int pollux_out_of_memory(struct pollux *p)
 	if (p->stage != PLX_STAGE_PASS)
 		return plx_misuse(p, "pollux_out_of_memory()");
 	p->step.own.full = true;
+	plx_memory_full(p);
 	if (p->bucket_count)
 		return make_room(p) < 0 ? plx_end(p) : end_pass(p);
 	if (p->coll->ranks == 1) {

@@ -37,6 +37,14 @@ void plx_gpu_free(struct plx_gpu *gpu, float *data)
 	(void) data;
 }
 
+int plx_gpu_memory(struct plx_gpu *gpu, size_t *unused, size_t *all)
+{
+	(void) gpu;
+	(void) unused;
+	(void) all;
+	return -1;
+}
+
 int plx_gpu_add(struct plx_gpu *gpu, const struct plx_gpu_bucket *bucket,
 		float weight, bool first, struct plx_error *err)
 {

@@ -38,6 +38,9 @@ const char *plx_gpu_note(const struct plx_gpu *gpu);
 float *plx_gpu_alloc(struct plx_gpu *gpu, size_t n, struct plx_error *err);
 void plx_gpu_free(struct plx_gpu *gpu, float *data); /* accepts NULL */
 
+/* Bytes of the GPU that nobody uses, and all; -1: it does not say. */
+int plx_gpu_memory(struct plx_gpu *gpu, size_t *unused, size_t *all);
+
 /* A bucket's numbers; every pointer is to device memory. */
 struct plx_gpu_bucket {
 	size_t n;

@@ -6,16 +6,27 @@
  * smallest of them and the largest that did, until that is near enough. Both
  * are remembered in the profile, so that no later start begins to search
  * again. All ranks know the same and so choose the same.
+ *
+ * A limit ends when all GPUs have more memory free than when it was found: it
+ * was another's memory that lacked, as that of ranks that have left since.
  */
 #include <config.h>
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
+#include <stdlib.h>
 
 #include "agent/agent.h"
+#include "agent/report.h"
+#include "wire/message.h"
 
 /* What fits is not looked for more closely than that. */
 #define NEAR_ENOUGH 1.25
+
+#define LOOK_EVERY_S 1.0
+#define MORE	     0.05 /* of a GPU's memory: so much is no chance */
+#define MIB	     (1024.0 * 1024.0)
 
 static int min(int a, int b)
 {
@@ -77,6 +88,106 @@ static struct plx_batch smaller(const struct pollux *p)
 	};
 }
 
+/* ---- what GPUs say ---- */
+
+static void look(struct pollux *p, bool now)
+{
+	struct plx_gpu_room *room = &p->room;
+	double now_s = p->gpu ? plx_now_s() : 0;
+	size_t unused = 0;
+	size_t all = 0;
+
+	if (!p->gpu ||
+	    (!now && room->looked_s && now_s < room->looked_s + LOOK_EVERY_S))
+		return;
+	room->looked_s = now_s;
+	if (plx_gpu_memory(p->gpu, &unused, &all) < 0)
+		all = 0;
+	room->unused = (double) unused;
+	room->all = (double) all;
+}
+
+void plx_memory_full(struct pollux *p)
+{
+	look(p, true);
+	/* None at all is known, too. */
+	p->room.at_full = p->room.all > 0 ? fmax(1, p->room.unused) : 0;
+}
+
+bool plx_memory_tight(struct pollux *p)
+{
+	look(p, false);
+	/* Whoever uses the rest of it: a second rank would want as much. */
+	return p->room.unused < p->room.all - p->room.unused;
+}
+
+bool plx_memory_cramped(struct pollux *p)
+{
+	double then = p->profile.room;
+
+	look(p, false);
+	return !(then > 0 && p->room.all > 0 &&
+		 p->room.unused > then + MORE * p->room.all);
+}
+
+void plx_memory_heard(struct pollux *p, int tight, int cramped)
+{
+	p->room.tight = tight;
+	p->room.cramped = cramped;
+}
+
+void plx_memory_follow(struct pollux *p)
+{
+	struct plx_gpu_room *room = &p->room;
+
+	if (room->tight != room->told)
+		plx_reporter_say(p->reporter,
+				 PLX_MSG_TIGHT
+				 " ranks=%d used=%.0f unused=%.0f",
+				 room->tight, (room->all - room->unused) / MIB,
+				 room->unused / MIB);
+	room->told = room->tight;
+	if (!p->profile.fits_not || room->cramped)
+		return;
+	plx_say(p,
+		"step %" PRIu64 ": GPUs have more memory free than when a pass "
+		"of %d samples did not fit: passes may be as large again",
+		p->cursor.step, p->profile.fits_not);
+	p->profile.fits_not = 0;
+	p->profile.room = 0;
+	plx_memory_limit(p);
+}
+
+/*
+ * The least that was free on a rank where the pass did not fit: where none of
+ * them knows, 0.
+ */
+static int find_room(struct pollux *p, double *least)
+{
+	const struct plx_coll_ops *ops = p->coll->ops;
+	double own = p->step.own.full ? p->room.at_full : INFINITY;
+	double *all = NULL;
+	int rc;
+
+	*least = own;
+	if (p->coll->ranks == 1)
+		return 0;
+	if (p->coll->rank == 0) {
+		all = calloc((size_t) p->coll->ranks, sizeof(*all));
+		if (!all)
+			return plx_fail(&p->err, "out of memory");
+	}
+	rc = ops->gather(p->coll, &own, sizeof(own), all, &p->err);
+	for (int i = 0; rc == 0 && all && i < p->coll->ranks; i++)
+		*least = fmin(*least, all[i]);
+	free(all);
+	if (rc < 0 || ops->spread(p->coll, least, sizeof(*least), &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	return 0;
+}
+
+/* ---- a pass that does not fit ---- */
+
 int plx_memory_shrink(struct pollux *p)
 {
 	int samples = p->batch.per_gpu;
@@ -89,6 +200,8 @@ int plx_memory_shrink(struct pollux *p)
 			 samples, samples == 1 ? "" : "s", l->min_per_gpu);
 		return plx_fault(p, POLLUX_ENOMEM);
 	}
+	if (find_room(p, &p->profile.room) < 0)
+		return -1;
 	p->profile.fits_not = samples;
 	if (p->profile.fits >= samples)
 		p->profile.fits = 0;

@@ -65,7 +65,8 @@ bool plx_profile_valid(const struct plx_profile *profile)
 	    profile->noise.count > PLX_NOISE_GROUPS ||
 	    !is_flag(&profile->has_model) || !is_flag(&profile->differenced) ||
 	    !is_amount(profile->progress) || !is_amount(profile->restart_s) ||
-	    profile->fits < 0 || profile->fits_not < 0)
+	    profile->fits < 0 || profile->fits_not < 0 ||
+	    !is_amount(profile->room))
 		return false;
 	for (int i = 0; i < profile->row_count; i++) {
 		if (!is_row(&profile->rows[i]))

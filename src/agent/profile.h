@@ -16,7 +16,7 @@
 #include "core/noise.h"
 
 #define PLX_ROWS_MAX	    128
-#define PLX_PROFILE_VERSION 2
+#define PLX_PROFILE_VERSION 3
 
 /* Running means of one shape and batch per GPU. */
 struct plx_row {
@@ -43,6 +43,7 @@ struct plx_profile {
 	double restart_s; /* last seen cost of a restart, 0: not seen */
 	int fits;	  /* samples of the largest pass that went well */
 	int fits_not;	  /* of the smallest that did not, 0: none */
+	double room; /* bytes of a GPU free when it did not; 0: not known */
 };
 
 void plx_profile_init(struct plx_profile *profile);

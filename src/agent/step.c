@@ -505,6 +505,7 @@ int pollux_commit(struct pollux *p)
 	plx_stage(p, PLX_STAGE_BETWEEN);
 	begin(p, now_s);
 	plx_reporter_beat(p->reporter, p->cursor.step, now_s);
+	plx_memory_follow(p);
 	prepare(p);
 	change_batch(p);
 	plx_tune(p, now_s);

@@ -26,6 +26,9 @@ struct plx_said {
 	bool saved; /* and leaves, or held: */
 	bool held;  /* waits with the state in memory */
 	bool done;
+	int tight;	/* GPUs without room for a second rank, and ... */
+	int used_mib;	/* ... what rank 0's said then: in use, */
+	int unused_mib; /* and free */
 };
 
 struct plx_generation {

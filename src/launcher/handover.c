@@ -51,6 +51,26 @@ static bool has_memory(const struct plx_launcher *l)
 	return false;
 }
 
+/*
+ * As its ranks have measured: what a GPU has in use is what a second rank
+ * would need. The next ranks are taken to be on the same GPUs, as all but a
+ * few are.
+ */
+static bool has_gpu_memory(const struct plx_launcher *l)
+{
+	const struct plx_said *said = &l->now->said;
+
+	if (!said->tight)
+		return true;
+	plx_say(l, PLX_NORMAL,
+		"the next ranks have to wait for these to end: on %d of %d "
+		"GPUs there is no memory for a second rank (on rank 0's "
+		"%d MiB are in use, %d MiB free)",
+		said->tight, l->now->step.layout.ranks, said->used_mib,
+		said->unused_mib);
+	return false;
+}
+
 bool plx_handover_possible(struct plx_launcher *l)
 {
 	const struct plx_target *target = &l->job.target;
@@ -58,7 +78,8 @@ bool plx_handover_possible(struct plx_launcher *l)
 	return l->settings->prewarm && l->now->said.hello &&
 	       l->now->said.began && !l->old && !l->next &&
 	       l->now->step.layout.gpus && target->gpus_per_node > 0 &&
-	       !target->cold && plx_now_s() >= l->cool_until_s && has_memory(l);
+	       !target->cold && plx_now_s() >= l->cool_until_s &&
+	       has_memory(l) && has_gpu_memory(l);
 }
 
 bool plx_handover_untried(const struct plx_launcher *l)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hear.c - what rank 0 says, as events */
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,6 +144,16 @@ static void take_request(struct plx_launcher *l, struct plx_generation *g,
 	plx_tell_status(l, plx_now_s());
 }
 
+static void take_tight(struct plx_generation *g, const char *fields)
+{
+	struct plx_said *said = &g->said;
+
+	said->tight = said->used_mib = said->unused_mib = 0;
+	plx_field_int(fields, "ranks", 0, INT_MAX, &said->tight, NULL);
+	plx_field_int(fields, "used", 0, INT_MAX, &said->used_mib, NULL);
+	plx_field_int(fields, "unused", 0, INT_MAX, &said->unused_mib, NULL);
+}
+
 static void take_kept(struct plx_launcher *l, const char *fields)
 {
 	plx_limit_learn(l, fields);
@@ -175,6 +186,8 @@ static void take_line(struct plx_launcher *l, struct plx_generation *g,
 		g->said.done = true;
 	else if ((fields = plx_message(line, PLX_MSG_BEAT)))
 		take_beat(l, g, fields);
+	else if ((fields = plx_message(line, PLX_MSG_TIGHT)))
+		take_tight(g, fields);
 	else if (plx_message(line, PLX_MSG_RESTORED))
 		return; /* the training lives */
 	else

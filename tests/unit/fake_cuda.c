@@ -4,16 +4,23 @@
  *
  * FAKE_GPUS=N          devices (1)
  * FAKE_KERNEL_US=N     how long each kernel takes, by the GPU's clock (0)
- * FAKE_GPU_MB=N        memory of a GPU, for each process (4096)
+ * FAKE_GPU_MB=N        memory of a GPU (4096)
+ * FAKE_GPU_USES=FILE   who uses how much of it, so that processes share it as
+ *                      they do a real one's; without, each has all of it
  */
 #define _GNU_SOURCE /* of recursive mutexes */
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake_cuda.h"
 
@@ -402,10 +409,102 @@ static size_t memory_in_use(void)
 	return used;
 }
 
+/* What a process uses of a GPU. */
+struct use {
+	pid_t who;
+	int device;
+	size_t bytes;
+};
+
+enum { USES = 64 };
+
+static struct {
+	struct use *list; /* [USES], of all processes; NULL: not shared */
+	int fd;		  /* locked while they are looked at */
+} uses;
+
+static void open_uses(void)
+{
+	const char *path = getenv("FAKE_GPU_USES");
+	size_t bytes = USES * sizeof(*uses.list);
+
+	if (uses.list || !path)
+		return;
+	uses.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (uses.fd < 0 || ftruncate(uses.fd, (off_t) bytes) < 0)
+		fake_die("FAKE_GPU_USES cannot be opened");
+	uses.list = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 uses.fd, 0);
+	if (uses.list == MAP_FAILED)
+		fake_die("FAKE_GPU_USES cannot be mapped");
+}
+
+/* The mutex is held; until unlock_uses(). */
+static void lock_uses(void)
+{
+	open_uses();
+	if (uses.list)
+		flock(uses.fd, LOCK_EX);
+}
+
+static void unlock_uses(void)
+{
+	if (uses.list)
+		flock(uses.fd, LOCK_UN);
+}
+
+/* Of those on this GPU that still live. */
+static size_t used_by_others(void)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < USES && uses.list; i++) {
+		struct use *u = &uses.list[i];
+
+		if (u->who && kill(u->who, 0) < 0 && errno == ESRCH)
+			u->who = 0;
+		if (u->who && u->who != getpid() && u->device == device)
+			sum += u->bytes;
+	}
+	return sum;
+}
+
+/* Ours, of this GPU. */
+static void note_use(size_t bytes)
+{
+	struct use *mine = NULL;
+
+	for (int i = 0; i < USES && uses.list; i++) {
+		struct use *u = &uses.list[i];
+
+		if (!u->who && !mine)
+			mine = u;
+		if (u->who == getpid() && u->device == device) {
+			mine = u;
+			break;
+		}
+	}
+	if (mine)
+		*mine = (struct use){ getpid(), device, bytes };
+	else if (uses.list)
+		fake_die("FAKE_GPU_USES is too short");
+}
+
+static size_t unused_memory(void)
+{
+	size_t used = memory_in_use() + used_by_others();
+
+	return used < memory_of_gpu() ? memory_of_gpu() - used : 0;
+}
+
 EXPORT cudaError_t cudaMemGetInfo(size_t *unused, size_t *all)
 {
 	*all = memory_of_gpu();
-	*unused = *all - memory_in_use();
+	pthread_mutex_lock(&mutex);
+	lock_uses();
+	*unused = unused_memory();
+	unlock_uses();
+	pthread_mutex_unlock(&mutex);
 	return cudaSuccess;
 }
 
@@ -416,11 +515,12 @@ EXPORT cudaError_t cudaMalloc(void **data, size_t bytes)
 	struct block *b = NULL;
 
 	pthread_mutex_lock(&mutex);
+	lock_uses();
 	for (int i = 0; i < 256 && !b; i++) {
 		if (!blocks[i].at)
 			b = &blocks[i];
 	}
-	if (b && room > memory_of_gpu() - memory_in_use())
+	if (b && room > unused_memory())
 		b = NULL;
 	if (b) {
 		b->at = mmap(NULL, room, PROT_READ | PROT_WRITE,
@@ -431,7 +531,9 @@ EXPORT cudaError_t cudaMalloc(void **data, size_t bytes)
 		b->bytes = room;
 		b->device = device;
 		*data = b->at;
+		note_use(memory_in_use());
 	}
+	unlock_uses();
 	pthread_mutex_unlock(&mutex);
 	return b ? cudaSuccess : cudaErrorMemoryAllocation;
 }
@@ -439,6 +541,7 @@ EXPORT cudaError_t cudaMalloc(void **data, size_t bytes)
 EXPORT cudaError_t cudaFree(void *data)
 {
 	struct block *b = data ? block_of(data) : NULL;
+	int before = device;
 
 	if (data && !b)
 		fake_die("cudaFree of what is not from cudaMalloc");
@@ -448,6 +551,11 @@ EXPORT cudaError_t cudaFree(void *data)
 	pthread_mutex_lock(&mutex);
 	munmap(b->at, b->bytes);
 	b->at = NULL;
+	device = b->device;
+	lock_uses();
+	note_use(memory_in_use());
+	unlock_uses();
+	device = before;
 	pthread_mutex_unlock(&mutex);
 	return cudaSuccess;
 }
