@@ -38,6 +38,7 @@ class Stop:
 
     def __init__(self, number: int = signal.SIGUSR1) -> None:
         self._told = False
+        self._sent: Any = None
         self._before = signal.signal(number, self._tell)
 
     def _tell(self, number: int, frame: Any) -> None:
@@ -55,6 +56,10 @@ class Stop:
         if dist.get_backend() == "nccl":
             told = told.cuda()
         dist.all_reduce(told, op=dist.ReduceOp.MAX)
+        # A thread of Gloo's may hold it for a moment longer than we do. Were
+        # it the last one, it would want the interpreter to free it; while
+        # that ends, it would end the process instead ("terminate called").
+        self._sent = told
         self._told = bool(told)
         return self._told
 
