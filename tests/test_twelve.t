@@ -21,7 +21,8 @@ run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
 
-# kind: what it ends with, "same" or a sentence of the job's
+# kind: what it ends with, "same" or a sentence of the job's; "edited" is the
+# same, and edited while it trains
 table=(
 	"validated          same"
 	"early              same"
@@ -35,6 +36,7 @@ table=(
 	"searching          same"
 	"left_out           same"
 	"exception          ValueError: sample 50 is broken"
+	"edited             edited"
 )
 
 tell() {
@@ -70,11 +72,24 @@ begin() {
 	launcher=$!
 }
 
+# A resize with a script that is broken does no harm; mended, it is resized.
+edit() {
+	wait_until "trains_on $1 1" 30 && cp "$1.py" whole.py &&
+		rm "$1.py" && cp whole.py "$1.py" &&
+		echo 'this is no Python' >>"$1.py" &&
+		fails tell "$1" --resize=2 >refused.txt 2>&1 &&
+		grep 'it keeps its 1 rank: new ranks fail' refused.txt &&
+		trains_on "$1" 1 && cp whole.py "$1.py" &&
+		grep 'cannot be resized: new ranks fail: SyntaxError' said.txt
+}
+
 same() {
 	begin "$1" && "$python" "$1.py" --plain "$1" ||
 		return 1
-	through_it_all "$1"
-	local through=$?
+	local through=0
+	[ "$1" != edited ] || edit "$1" || through=1
+	[ $through -eq 0 ] && through_it_all "$1"
+	through=$?
 	touch hurry
 	wait $launcher
 	local rc=$?
@@ -95,7 +110,10 @@ refuses() {
 for row in "${table[@]}"; do
 	read -r kind ends <<<"$row"
 	[[ $kind =~ ^(${POLLUX_ONLY:-.*})$ ]] || continue
-	if [ "$ends" = same ]; then
+	if [ "$ends" = edited ]; then
+		ok "$kind while it trains: it goes on, and ends as plain PyTorch does" \
+			same "$kind"
+	elif [ "$ends" = same ]; then
 		ok "$kind: resized and killed, it ends as plain PyTorch does" \
 			same "$kind"
 	else

@@ -48,10 +48,10 @@ def exception(P):
             optimizer.step()
 
 
-def slowly(function):
+def slowly(function, seconds):
     def get(*args):
         if not os.path.exists("hurry"):
-            time.sleep(0.1)
+            time.sleep(seconds)
         return function(*args)
     return get
 
@@ -70,11 +70,12 @@ def main():
     if sys.argv[1] == "--compare":
         sys.exit(compare(kind))
     plain = sys.argv[1] == "--plain"
-    world = {"accumulation": accumulation, "exception": exception}.get(
-        kind) or getattr(worlds, kind)
+    world = {"accumulation": accumulation, "exception": exception,
+             "edited": worlds.validated}.get(kind) or getattr(worlds, kind)
     torch.manual_seed(9)
     if not plain:
-        common.Points.__getitem__ = slowly(common.Points.__getitem__)
+        common.Points.__getitem__ = slowly(
+            common.Points.__getitem__, 0.3 if kind == "edited" else 0.1)
         pollux.init(lr_scaling="fixed")
         model = world(pollux)
     else:
