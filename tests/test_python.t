@@ -19,7 +19,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unit_tests() {
 	local verdict rest
 	(cd "$bindings/tests" && "$python" tap.py test_alone test_encoding \
-		test_refused test_given) \
+		test_refused test_given test_shards) \
 		>"$WORK/unit.tap" 2>&1
 	while read -r verdict rest; do
 		case $verdict in

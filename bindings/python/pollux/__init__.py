@@ -38,6 +38,7 @@ _WHERE = {
     "Optimizer": "optimizer",
     "Run": "run",
     "Stopped": "run",
+    "TarShards": "shards",
     "backward": "run",
     "busy": "run",
     "checkpoint": "run",
