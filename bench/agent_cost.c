@@ -2,7 +2,7 @@
 /*
  * agent_cost.c - what libpollux costs a training
  *
- *	bench/agent-cost [--json] [--sparse] [--params=N] [--batch=N]
+ *	bench/agent-cost [--json] [--sparse [--finite]] [--params=N] [--batch=N]
  *[--steps=N] mpirun -n 2 bench/agent-cost ...
  *
  * The same training, a multi-layer perceptron of N weights and N samples a
@@ -57,6 +57,7 @@ static const char *const call_names[CALLS] = { "next", "reduce", "commit" };
 struct options {
 	bool json;
 	bool sparse;
+	bool finite; /* the library is told that gradients are */
 	int params;
 	int batch; /* samples of a rank and step */
 	int steps; /* of each kind */
@@ -396,6 +397,7 @@ static int open_pollux(struct bench *b)
 	config.lr = (double) LR;
 	config.checkpoint_every_s = 0;
 	config.quiet = true;
+	config.finite = b->options.finite;
 	b->pollux = pollux_create(&config);
 	if (!b->pollux)
 		return -1;
@@ -425,8 +427,8 @@ static int read_option(struct options *o, const char *text)
 		o->json = true;
 		return 0;
 	}
-	if (!strcmp(text, "--sparse")) {
-		o->sparse = true;
+	if (!strcmp(text, "--sparse") || !strcmp(text, "--finite")) {
+		*(text[2] == 's' ? &o->sparse : &o->finite) = true;
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -444,7 +446,8 @@ static int read_option(struct options *o, const char *text)
 		return 0;
 	}
 	fprintf(stderr,
-		"agent-cost: \"%s\": want --json, --sparse, --params=1000 to "
+		"agent-cost: \"%s\": want --json, --sparse, --finite, "
+		"--params=1000 to "
 		"1e8, --batch=1 to 1024, --steps=%d and more\n",
 		text, 2 * TURN);
 	return -1;

@@ -115,6 +115,15 @@ struct plx_meter {
 	bool told;	  /* the program gave pass_s and sync_s */
 	int settling;	  /* steps not to be measured */
 	double alone_s;	  /* others start beside until then: no measuring */
+	double look_s;	  /* of this step, spent on norms */
+};
+
+/* How often the noise is looked at: rate.c. */
+struct plx_watch {
+	int every;     /* in one of so many steps, or a pair; 0: as it begins */
+	int wanted;    /* agreed on, from the next step on */
+	int advised;   /* rank 0's */
+	double look_s; /* what a look costs, smoothed; rank 0 */
 };
 
 /* Memory of this rank's GPU, as measured last. */
@@ -190,6 +199,7 @@ struct pollux {
 	struct plx_step step;
 	struct plx_meter meter;
 	struct plx_gpu_room room;
+	struct plx_watch watch;
 	enum plx_lr_rule rule;
 	struct plx_range next; /* samples that would follow, and ... */
 	uint64_t next_epoch;   /* ... of which epoch: see pollux_seek */
@@ -313,11 +323,17 @@ int plx_extras_read(struct pollux *p, const float *extra);
 void plx_rate_update(struct pollux *p);
 
 /*
- * Is the noise estimated from this step's gradient? Where the batch cannot
- * change nothing follows from it, and a walk through a large gradient costs
- * more than it tells: then in two steps of sixteen.
+ * Is the noise estimated from this step's gradient? A walk through a large one
+ * may cost more than it tells: then in one of so many steps that it costs
+ * little. One rank compares two steps: in a pair of them.
  */
 bool plx_rate_watches(const struct pollux *p);
+
+/* Is the next step's to be compared with this one's? */
+bool plx_rate_keeps(const struct pollux *p);
+
+/* Between two steps: what was agreed on holds from now on. */
+void plx_rate_follow(struct pollux *p);
 
 /* Noise of all parameters; false while it is unknown. */
 bool plx_rate_noise(const struct pollux *p, struct plx_noise *noise);

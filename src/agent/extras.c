@@ -30,10 +30,11 @@ enum extra {
 	EXTRA_UNEQUAL_REST,
 	EXTRA_TIGHT,   /* ranks whose GPU has no room for a second one */
 	EXTRA_CRAMPED, /* ... no more than when a pass did not fit */
-	EXTRA_WISHES,  /* rank 0's, as are the next two */
+	EXTRA_WISHES,  /* rank 0's, as are the next three */
 	EXTRA_PER_GPU, /* of the next step; below 2^24, so exact */
 	EXTRA_ACCUM,
-	EXTRA_SQR, /* squared norms: two numbers a group */
+	EXTRA_WATCH, /* how often the noise is looked at */
+	EXTRA_SQR,   /* squared norms: two numbers a group */
 };
 
 /*
@@ -100,6 +101,7 @@ void plx_extras_write(struct pollux *p, float *extra)
 	extra[EXTRA_WISHES] = (float) own_wishes(p);
 	extra[EXTRA_PER_GPU] = (float) p->wanted.per_gpu;
 	extra[EXTRA_ACCUM] = (float) p->wanted.accum;
+	extra[EXTRA_WATCH] = (float) p->watch.advised;
 }
 
 /* All ranks know it, so nobody need be ended. */
@@ -147,5 +149,6 @@ int plx_extras_read(struct pollux *p, const float *extra)
 		p->wishes |= PLX_WISH_SAVE;
 	p->wanted.per_gpu = (int) extra[EXTRA_PER_GPU];
 	p->wanted.accum = (int) extra[EXTRA_ACCUM];
+	p->watch.wanted = (int) extra[EXTRA_WATCH];
 	return 0;
 }

@@ -25,7 +25,8 @@ typedef double doubles __attribute__((vector_size(WIDTH * sizeof(double))));
 struct kind {
 	bool write;
 	bool add;
-	bool turn;
+	bool compare;
+	bool keep;
 	bool divide;
 };
 
@@ -48,7 +49,8 @@ INLINE void walk(const struct plx_fold *f, struct kind kind, size_t i,
 	out = in;
 	if (kind.write)
 		out = in * f->weight;
-	seen = __builtin_convertvector(kind.turn ? out : in, doubles);
+	seen = __builtin_convertvector(kind.compare || kind.keep ? out : in,
+				       doubles);
 	if (kind.divide) {
 		floats precondition;
 
@@ -57,7 +59,7 @@ INLINE void walk(const struct plx_fold *f, struct kind kind, size_t i,
 		seen /= by;
 	}
 	sums->sqr += seen * seen;
-	if (kind.turn) {
+	if (kind.compare) {
 		floats before;
 		doubles old;
 
@@ -66,8 +68,9 @@ INLINE void walk(const struct plx_fold *f, struct kind kind, size_t i,
 		if (kind.divide)
 			old /= by;
 		sums->cross += seen * old;
-		memcpy(f->previous + i, &out, sizeof(out));
 	}
+	if (kind.keep)
+		memcpy(f->previous + i, &out, sizeof(out));
 	if (kind.add) {
 		floats sum;
 
@@ -85,13 +88,13 @@ INLINE void step(const struct plx_fold *f, struct kind kind, size_t i,
 	float in = f->in[i];
 	float out = kind.write ? in * f->weight : in;
 	double by = kind.divide ? (double) f->precondition[i] : 1;
-	double seen = (double) (kind.turn ? out : in) / by;
+	double seen = (double) (kind.compare || kind.keep ? out : in) / by;
 
 	folded->sqr += seen * seen;
-	if (kind.turn) {
+	if (kind.compare)
 		folded->cross += seen * ((double) f->previous[i] / by);
+	if (kind.keep)
 		f->previous[i] = out;
-	}
 	if (kind.write)
 		f->out[i] = kind.add ? f->out[i] + out : out;
 }
@@ -116,17 +119,32 @@ INLINE struct plx_folded run(const struct plx_fold *f, struct kind kind)
 	return folded;
 }
 
+/* Beside a gradient kept before, or for one that comes next. */
+INLINE struct plx_folded choose_beside(const struct plx_fold *f, bool divide,
+				       bool write)
+{
+	if (f->compare && f->keep)
+		return run(f,
+			   (struct kind){ write, false, true, true, divide });
+	if (f->compare)
+		return run(f,
+			   (struct kind){ write, false, true, false, divide });
+	return run(f, (struct kind){ write, false, false, true, divide });
+}
+
 INLINE struct plx_folded choose(const struct plx_fold *f, bool divide)
 {
 	if (f->previous && f->out)
-		return run(f, (struct kind){ true, false, true, divide });
+		return choose_beside(f, divide, true);
 	if (f->previous)
-		return run(f, (struct kind){ false, false, true, divide });
+		return choose_beside(f, divide, false);
 	if (f->out && f->add)
-		return run(f, (struct kind){ true, true, false, divide });
+		return run(f, (struct kind){ .write = true,
+					     .add = true,
+					     .divide = divide });
 	if (f->out)
-		return run(f, (struct kind){ true, false, false, divide });
-	return run(f, (struct kind){ false, false, false, divide });
+		return run(f, (struct kind){ .write = true, .divide = divide });
+	return run(f, (struct kind){ .divide = divide });
 }
 
 INLINE struct plx_folded fold_all(const struct plx_fold *f)

@@ -17,7 +17,9 @@ struct plx_fold {
 	float *out;		   /* = weight * in; may be in; or NULL */
 	bool add;		   /* out += weight * in */
 	float weight;		   /* 1 without out */
-	float *previous;	   /* compared with out, then = out; or NULL */
+	float *previous;	   /* another gradient, or NULL; with it: */
+	bool compare;		   /* take the product with out, and/or */
+	bool keep;		   /* then previous = out */
 	const float *precondition; /* divides each number for norms, or NULL */
 	size_t n;
 };
@@ -25,7 +27,7 @@ struct plx_fold {
 /* Sums over all numbers, each divided by its precondition. */
 struct plx_folded {
 	double sqr;   /* in * in; of out instead where there is previous */
-	double cross; /* out * previous as it was */
+	double cross; /* out * previous as it was; 0 unless compared */
 };
 
 struct plx_folded plx_fold(const struct plx_fold *fold);

@@ -145,6 +145,16 @@ static void add_nothing(struct pollux *p, struct plx_bucket *b)
 		memset(place(p, b), 0, b->is.count * sizeof(float));
 }
 
+/* Rank 0 has to know what that costs. */
+static struct plx_folded look(struct pollux *p, const struct plx_fold *fold)
+{
+	double begin_s = plx_now_s();
+	struct plx_folded seen = plx_fold(fold);
+
+	p->meter.look_s += plx_now_s() - begin_s;
+	return seen;
+}
+
 static void add_on_host(struct pollux *p, struct plx_bucket *b)
 {
 	double scale = p->loss_scale;
@@ -171,7 +181,11 @@ static void add_on_host(struct pollux *p, struct plx_bucket *b)
 			return;
 		fold.out = NULL;
 	}
-	p->step.own.sqr[b->is.group] += plx_fold(&fold).sqr / (scale * scale);
+	if (!plx_rate_watches(p) && !fold.add)
+		(void) plx_fold_plain(fold.in, fold.out, by, fold.n);
+	else
+		p->step.own.sqr[b->is.group] +=
+			look(p, &fold).sqr / (scale * scale);
 }
 
 /* ---- all-reduce ---- */
@@ -318,25 +332,31 @@ static void mean_on_host(struct pollux *p, struct plx_bucket *b)
 {
 	struct plx_step *step = &p->step;
 	const float *in = place(p, b);
+	bool beside = differenced(p);
 	float by = factor(p);
 	struct plx_fold fold = {
 		.in = in,
 		.out = in == b->data && by == 1 ? NULL : b->data,
 		.weight = by,
-		.previous = differenced(p) ? step->previous + b->first : NULL,
+		.compare = beside && step->has_previous,
+		.keep = beside && plx_rate_keeps(p),
 		.precondition = b->is.precondition,
 		.n = b->is.count,
 	};
-	/* Without previous it is the sum that is looked at. */
-	double scale = fold.previous ? 1 : (double) by * (double) by;
 	struct plx_folded seen;
+	double scale;
 
+	if (fold.compare || fold.keep)
+		fold.previous = step->previous + b->first;
+	/* Without previous it is the sum that is looked at. */
+	scale = fold.previous ? 1 : (double) by * (double) by;
 	if (!plx_rate_watches(p)) {
-		if (!plx_fold_plain(in, fold.out, by, fold.n))
-			step->all.bad = true;
+		if (fold.out || !p->config.finite)
+			step->all.bad |=
+				!plx_fold_plain(in, fold.out, by, fold.n);
 		return;
 	}
-	seen = plx_fold(&fold);
+	seen = look(p, &fold);
 	step->all.sqr_mean[b->is.group] += scale * seen.sqr;
 	step->cross[b->is.group] += seen.cross;
 }
@@ -392,6 +412,7 @@ static int synchronise(struct pollux *p)
 void plx_gradient_begin(struct pollux *p)
 {
 	p->step.begun = 0;
+	p->meter.look_s = 0;
 	p->step.own = (struct plx_share){ 0 };
 }
 

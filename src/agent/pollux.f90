@@ -45,6 +45,7 @@ module pollux
      logical(c_bool) :: quiet
      real(c_double) :: noise_window
      integer(c_int64_t) :: steps
+     logical(c_bool) :: finite
   end type pollux_config
 
   type, bind(c) :: pollux_tensor

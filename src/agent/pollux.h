@@ -164,6 +164,13 @@ struct pollux_config {
 	 * epochs, batch and lr, which are not looked at. Default 0: a training.
 	 */
 	uint64_t steps;
+
+	/*
+	 * No gradient of this program is ever infinite or not a number: on one
+	 * rank it then need not be read in each step to find out. Default
+	 * false: it is, and such a step is skipped.
+	 */
+	bool finite;
 };
 
 /* Fill in the defaults. Call it first: later versions add fields. */

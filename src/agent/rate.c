@@ -19,29 +19,89 @@ bool plx_rate_noise(const struct pollux *p, struct plx_noise *noise)
 	return plx_noise_sum(&p->profile.noise, noise);
 }
 
-#define WATCH_EVERY 16	      /* steps; the first two of them */
-#define LARGE	    (1 << 20) /* numbers: more than caches hold */
+/* ---- when it is looked at ---- */
 
-static bool is_thinned(const struct pollux *p)
+#define LARGE (1 << 20) /* numbers: more than caches hold */
+#define SHARE 0.02	/* of the time of steps that looking may cost */
+
+/*
+ * Where the batch cannot change nothing follows from the noise; where it can,
+ * its estimate has to follow the training.
+ */
+#define FIXED_LEAST 16
+#define FIXED_MOST  256
+#define MOST	    16
+
+static bool is_fixed(const struct pollux *p)
 {
-	return p->limits.max_batch <= p->limits.base_batch &&
-	       p->step.n >= LARGE;
+	return p->limits.max_batch <= p->limits.base_batch;
+}
+
+/* Steps of which one, or a pair, is looked at. */
+static int every(const struct pollux *p)
+{
+	int least = is_fixed(p) ? FIXED_LEAST : 1;
+	int most = is_fixed(p) ? FIXED_MOST : MOST;
+	int wanted = p->watch.every;
+
+	if (p->step.n < LARGE)
+		return 1;
+	if (wanted < least)
+		return least;
+	return wanted < most ? wanted : most;
+}
+
+static int looks(const struct pollux *p)
+{
+	return p->coll->ranks == 1 ? 2 : 1;
+}
+
+static bool watches_at(const struct pollux *p, uint64_t step)
+{
+	uint64_t of = (uint64_t) every(p);
+
+	return step % of < (uint64_t) looks(p);
 }
 
 bool plx_rate_watches(const struct pollux *p)
 {
-	return !is_thinned(p) || p->cursor.step % WATCH_EVERY < 2;
+	return watches_at(p, p->cursor.step);
 }
 
-/* As many steps as ever, of which fewer are looked at: a pair, or both. */
+bool plx_rate_keeps(const struct pollux *p)
+{
+	return watches_at(p, p->cursor.step + 1);
+}
+
+void plx_rate_follow(struct pollux *p)
+{
+	p->watch.every = p->watch.wanted;
+}
+
+/* Rank 0, after a look: so seldom that all looks cost little. */
+static void advise(struct pollux *p)
+{
+	struct plx_watch *w = &p->watch;
+	double rate = p->meter.samples_per_s;
+	double step_s = rate > 0 ? (double) p->step.batch / rate : 0;
+
+	if (p->coll->rank != 0 || p->step.n < LARGE || !plx_step_whole(p) ||
+	    !plx_rate_watches(p))
+		return;
+	w->look_s = w->look_s > 0 ? 0.75 * w->look_s + 0.25 * p->meter.look_s
+				  : p->meter.look_s;
+	if (step_s > 0)
+		w->advised = (int) fmin(FIXED_MOST, ceil(looks(p) * w->look_s /
+							 (SHARE * step_s)));
+}
+
+/* As many steps as ever, of which fewer are looked at. */
 static double window(const struct pollux *p)
 {
-	double seen = p->coll->ranks == 1 ? 1 : 2;
-
-	if (!is_thinned(p))
-		return p->config.noise_window;
-	return fmax(1, p->config.noise_window * seen / WATCH_EVERY);
+	return fmax(1, p->config.noise_window / every(p));
 }
+
+/* ---- what is seen ---- */
 
 /*
  * One GPU and one pass give one gradient a step: compare it with that of the
@@ -69,7 +129,7 @@ static void update_differenced(struct pollux *p)
 		step->previous_sqr[g] = sqr;
 	}
 	p->profile.differenced = p->profile.differenced || step->has_previous;
-	step->has_previous = true;
+	step->has_previous = plx_rate_keeps(p);
 }
 
 static void update_from_parts(struct pollux *p)
@@ -114,7 +174,7 @@ static void update_noise(struct pollux *p)
 	else if (p->step.all.bad || !plx_rate_watches(p))
 		p->step.has_previous = false;
 	else if (!plx_step_whole(p))
-		return;
+		p->step.has_previous = p->step.has_previous && every(p) == 1;
 	else if (p->step.all.parts >= 2)
 		update_from_parts(p);
 	else if (p->coll->ranks == 1)
@@ -186,6 +246,7 @@ void plx_rate_update(struct pollux *p)
 	struct plx_noise noise = plx_noise_or_first(&p->profile.noise.of[0]);
 
 	update_noise(p);
+	advise(p);
 	plx_rate_noise(p, &noise);
 	p->step.gain = p->step.all.bad ? 0 : plx_noise_gain(&noise, scale);
 	set_factors(p);

@@ -506,6 +506,7 @@ int pollux_commit(struct pollux *p)
 	begin(p, now_s);
 	plx_reporter_beat(p->reporter, p->cursor.step, now_s);
 	plx_memory_follow(p);
+	plx_rate_follow(p);
 	prepare(p);
 	change_batch(p);
 	plx_tune(p, now_s);

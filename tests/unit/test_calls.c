@@ -421,53 +421,158 @@ static void gradients_of_two_sizes_are_told_by_all_ranks(void **state)
 	}
 }
 
-/* ---- large gradients of a batch that is fixed ---- */
+/* ---- large gradients ---- */
 
-enum { LARGE = 1 << 20, STEPS = 20 };
+enum { LARGE = 1 << 20, STEPS = 20, NOISY = 1000 };
+
+/* What is run, and what came of it. */
+struct walk {
+	int every;   /* this often, whatever a look costs; 0: as it decides */
+	bool finite; /* all but one are, and the program says all */
+	bool odd;    /* one step's gradient is not */
+	int watched; /* steps, rank 0 */
+	int advised; /* by rank 0 in the end */
+	double sqr;  /* of the gradient, as estimated */
+	double var;
+};
+
+/* Uniform in -1 to 1; another number for each step, rank and place. */
+static float noise_at(uint64_t step, int rank, int i)
+{
+	uint64_t x = (step * 64 + (uint64_t) rank) * NOISY + (uint64_t) i;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return (float) (x >> 40) / (float) (1 << 23) - 1;
+}
+
+static int walk_step(struct crew_rank *rank, float *gradient,
+		     const struct pollux_pass *pass)
+{
+	struct walk *walk = rank->user;
+	bool odd = walk->odd && pass->step == 9;
+
+	for (int i = 0; i < NOISY; i++)
+		gradient[i] = 1 + noise_at(pass->step, rank->rank, i);
+	gradient[LARGE - 1] = odd ? NAN : 0;
+	if (pollux_reduce(rank->p, gradient, LARGE, 1) < 0 ||
+	    pollux_skipped(rank->p) != odd)
+		return -1;
+	if (rank->rank == 0)
+		walk->watched += plx_rate_watches(rank->p);
+	if (pollux_commit(rank->p) < 0)
+		return -1;
+	if (walk->every)
+		rank->p->watch.every = walk->every;
+	return 0;
+}
 
 static int descend(struct crew_rank *rank)
 {
 	float *gradient = calloc(LARGE, sizeof(*gradient));
-	int *watched = rank->user;
+	struct walk *walk = rank->user;
 	struct pollux_pass pass;
+	struct plx_noise noise;
 	int more = pollux_start(rank->p);
 
+	rank->p->watch.every = walk->every;
 	while (more >= 0 && (more = pollux_next(rank->p, &pass)) > 0) {
-		gradient[7] = (float) (pass.step % 3) + 1;
-		gradient[LARGE - 1] = pass.step == 9 ? NAN : 1;
-		more = pollux_reduce(rank->p, gradient, LARGE, 1);
-		/* What is not finite is seen in each step. */
-		if (more < 0 || pollux_skipped(rank->p) != (pass.step == 9))
+		if (walk_step(rank, gradient, &pass) < 0)
 			break;
-		if (rank->rank == 0)
-			*watched += plx_rate_watches(rank->p);
-		more = pollux_commit(rank->p);
 	}
 	free(gradient);
-	return more;
+	if (rank->rank || more)
+		return more;
+	walk->advised = rank->p->watch.advised;
+	if (!plx_rate_noise(rank->p, &noise))
+		return -1;
+	walk->sqr = noise.sqr;
+	walk->var = noise.var;
+	return 0;
 }
 
-static void noise_that_decides_nothing_is_estimated_seldom(void **state)
+static struct walk walk_for(int ranks, struct walk walk, int steps,
+			    int max_batch)
 {
 	struct pollux_config config = usual();
+	struct crew crew = { .ranks = ranks };
+
+	config.batch = 100;
+	config.max_batch = max_batch;
+	config.samples = 100 * (uint64_t) steps;
+	config.finite = walk.finite;
+	/* At another batch the step count would be another one. */
+	config.max_gpu_batch = (100 + ranks - 1) / ranks;
+	config.accumulate = false;
+	assert_int_equal(0, crew_run(&crew, &config, descend, &walk));
+	return walk;
+}
+
+static void what_is_not_finite_is_seen_in_each_step(void **state)
+{
+	(void) state;
+	for (int ranks = 1; ranks <= 2; ranks++) {
+		walk_for(ranks, (struct walk){ .odd = true }, STEPS, 0);
+		walk_for(ranks, (struct walk){ .odd = true }, STEPS, 101);
+	}
+}
+
+/* Steps that are nothing but such walks: looks are few. */
+static void noise_that_costs_much_is_estimated_seldom(void **state)
+{
+	(void) state;
+	for (int ranks = 1; ranks <= 2; ranks++) {
+		struct walk fixed =
+			walk_for(ranks, (struct walk){ 0 }, STEPS, 0);
+		struct walk free =
+			walk_for(ranks, (struct walk){ 0 }, STEPS, 101);
+
+		assert_in_range(fixed.watched, ranks == 1 ? 2 : 1, 4);
+		assert_in_range(fixed.advised, 17, 256);
+		assert_in_range(free.watched, 2, STEPS / 2);
+		assert_in_range(free.advised, 3, 256);
+	}
+}
+
+static void near_to(double want, double is)
+{
+	if (!(fabs(is - want) < 0.05 * want))
+		fail_msg("%g, want about %g", is, want);
+}
+
+/*
+ * However seldom it is looked at, the estimate is the same: the variance of
+ * uniform numbers, 1/3 each, of which ranks see the mean.
+ */
+static void seldom_looks_are_unbiased(void **state)
+{
+	static const int intervals[] = { 1, 2, 7 };
 
 	(void) state;
-	config.batch = 100;
-	config.samples = 100 * STEPS;
-	for (int ranks = 1; ranks <= 2; ranks++) {
-		struct crew crew = { .ranks = ranks };
-		int watched = 0;
+	for (int ranks = 1; ranks <= 3; ranks++) {
+		for (size_t i = 0; i < ARRAY_SIZE(intervals); i++) {
+			struct walk walk =
+				walk_for(ranks,
+					 (struct walk){ .every = intervals[i] },
+					 300, 101);
 
-		config.max_batch = 0;
-		assert_int_equal(0,
-				 crew_run(&crew, &config, descend, &watched));
-		assert_int_equal(4, watched);
-		config.max_batch = 101;
-		watched = 0;
-		assert_int_equal(0,
-				 crew_run(&crew, &config, descend, &watched));
-		assert_in_range(watched, STEPS - 1, STEPS);
+			near_to(NOISY, walk.sqr);
+			near_to(NOISY / 3.0 / ranks, walk.var);
+		}
 	}
+}
+
+/* Told that all are finite it does not look, but where it looks anyway. */
+static void gradients_said_to_be_finite_are_not_read(void **state)
+{
+	struct walk walk = { .finite = true };
+
+	(void) state;
+	walk = walk_for(1, walk, STEPS, 0);
+	assert_in_range(walk.watched, 2, 4);
+	near_to(NOISY, walk.sqr);
+	/* On several ranks they are read for their mean. */
+	walk_for(2, (struct walk){ .finite = true, .odd = true }, STEPS, 0);
 }
 
 int main(void)
@@ -484,8 +589,10 @@ int main(void)
 		cmocka_unit_test(null_is_refused_in_a_sentence),
 		cmocka_unit_test(no_run_at_all_is_refused),
 		cmocka_unit_test(gradients_of_two_sizes_are_told_by_all_ranks),
-		cmocka_unit_test(
-			noise_that_decides_nothing_is_estimated_seldom),
+		cmocka_unit_test(what_is_not_finite_is_seen_in_each_step),
+		cmocka_unit_test(noise_that_costs_much_is_estimated_seldom),
+		cmocka_unit_test(seldom_looks_are_unbiased),
+		cmocka_unit_test(gradients_said_to_be_finite_are_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,10 +40,10 @@ static struct plx_folded plainly(const struct plx_fold *f)
 		double seen = (double) (f->previous ? out : in) / by;
 
 		folded.sqr += seen * seen;
-		if (f->previous) {
+		if (f->previous && f->compare)
 			folded.cross += seen * (double) f->previous[i] / by;
+		if (f->previous && f->keep)
 			f->previous[i] = out;
-		}
 		if (f->out)
 			f->out[i] = f->add ? f->out[i] + out : out;
 	}
@@ -59,6 +59,8 @@ static struct plx_fold fold_of(struct arrays *a, unsigned int kind, size_t from,
 		.add = (kind & 3) == 3 && !(kind & 4),
 		.weight = kind & 1 ? 0.37f : 1,
 		.previous = kind & 4 ? a->previous + from : NULL,
+		.compare = (kind & 36) != 36,
+		.keep = (kind & 68) != 68 || (kind & 36) == 36,
 		.precondition = kind & 8 ? a->precondition + from : NULL,
 		.n = n,
 	};
@@ -80,7 +82,7 @@ static void a_walk_does_what_plain_loops_do(void **state)
 	uint64_t seed = 3;
 
 	(void) state;
-	for (unsigned int kind = 0; kind < 32; kind++) {
+	for (unsigned int kind = 0; kind < 128; kind++) {
 		for (size_t n = 0; n < 40; n++) {
 			struct arrays a;
 			struct arrays b;
