@@ -131,6 +131,8 @@ static int prepare_environ(struct plx_environ *env,
 		{ "SLURM_HOSTFILE", order->local ? NULL : hosts },
 		{ "SLURM_EXIT_ERROR",
 		  order->local ? NULL : NUMBER(PLX_SRUN_FAILED) },
+		/* As mpirun --quiet, which Open MPI 5 does not know. */
+		{ "OMPI_MCA_orte_execute_quiet", order->local ? "1" : NULL },
 		{ PLX_ENV_SOCKET, order->socket },
 		{ PLX_ENV_CHECKPOINTS, order->folder },
 		{ PLX_ENV_PARAMS, order->params },

@@ -109,7 +109,6 @@ static void add_mpirun(struct line *line, const struct plx_step *step)
 	/* mpirun asks; the user of this launcher has answered already. */
 	if (geteuid() == 0)
 		add(line, "--allow-run-as-root");
-	add(line, "--quiet");
 	add(line, "--oversubscribe");
 	/* pollux-rank does that. */
 	add(line, "--bind-to");
