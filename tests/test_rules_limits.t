@@ -258,7 +258,7 @@ ok "DenyQos" shut_out DenyQos=normal "" "$denied" "$not_permitted"
 forbids="limits of partition main forbid it"
 ok "AllowGroups" \
 	shut_out AllowGroups=root ALL "no group of its user may use partition main" \
-	"group not permitted"
+	"group (not )?permitted"
 ok "ReqResv" shut_out ReqResv=YES NO "$forbids" "permission denied"
 ok "MaxTime" \
 	shut_out MaxTime=30 UNLIMITED "$forbids" PartitionTimeLimit
