@@ -332,6 +332,9 @@ bool plx_rate_watches(const struct pollux *p);
 /* Is the next step's to be compared with this one's? */
 bool plx_rate_keeps(const struct pollux *p);
 
+/* Steps in which one look, or a pair, costs little. */
+int plx_rate_interval(double looks_s, double step_s);
+
 /* Between two steps: what was agreed on holds from now on. */
 void plx_rate_follow(struct pollux *p);
 

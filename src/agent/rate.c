@@ -78,6 +78,11 @@ void plx_rate_follow(struct pollux *p)
 	p->watch.every = p->watch.wanted;
 }
 
+int plx_rate_interval(double looks_s, double step_s)
+{
+	return (int) fmin(FIXED_MOST, ceil(looks_s / (SHARE * step_s)));
+}
+
 /* Rank 0, after a look: so seldom that all looks cost little. */
 static void advise(struct pollux *p)
 {
@@ -91,8 +96,7 @@ static void advise(struct pollux *p)
 	w->look_s = w->look_s > 0 ? 0.75 * w->look_s + 0.25 * p->meter.look_s
 				  : p->meter.look_s;
 	if (step_s > 0)
-		w->advised = (int) fmin(FIXED_MOST, ceil(looks(p) * w->look_s /
-							 (SHARE * step_s)));
+		w->advised = plx_rate_interval(looks(p) * w->look_s, step_s);
 }
 
 /* As many steps as ever, of which fewer are looked at. */
