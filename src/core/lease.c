@@ -116,8 +116,8 @@ int plx_lease_least(const struct plx_least *least, int *keep)
 	while ((n = next_node(least, keep)) >= 0) {
 		if (nodes <= 0 && gpus >= goal)
 			break;
-		keep[n] = 1;
-		gpus++;
+		keep[n] = least->whole ? least->gpus[n] : 1;
+		gpus += keep[n];
 		if (least->sizes && goal < plx_sizes_up(least->sizes, gpus))
 			goal = plx_sizes_up(least->sizes, gpus);
 		if (--nodes <= 0)

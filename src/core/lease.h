@@ -48,6 +48,7 @@ struct plx_least {
 	const bool *wanted; /* [node_count] to be kept; NULL: none is */
 	int min_gpus;
 	int min_nodes;
+	bool whole;		       /* of a node all or nothing */
 	const struct plx_sizes *sizes; /* that it may have; NULL: any */
 };
 

@@ -129,6 +129,20 @@ static int check_sizes(const struct plx_job *job, struct plx_error *err)
 	return 0;
 }
 
+static int check_whole(const struct plx_job *job, struct plx_error *err)
+{
+	bool fits = job->node_gpus > 0 && job->size_count > 0;
+
+	for (int i = 0; fits && i < job->size_count; i++)
+		fits = job->sizes[i] % job->node_gpus == 0;
+	if (!job->whole || fits)
+		return 0;
+	return plx_fail(err,
+			"job %u: of whole nodes of %d GPUs its sizes are no "
+			"multiples",
+			job->id, job->node_gpus);
+}
+
 static int check_table(const struct plx_job *job, struct plx_error *err)
 {
 	const struct plx_table *table = job->table;
@@ -194,7 +208,7 @@ static int check_job(const struct plx_problem *problem,
 	if (!(job->weight >= 0 && job->weight <= WEIGHT_MAX))
 		return plx_fail(err, "job %u: weight %g: want 0 to %g", job->id,
 				job->weight, WEIGHT_MAX);
-	if (check_sizes(job, err) < 0)
+	if (check_sizes(job, err) < 0 || check_whole(job, err) < 0)
 		return -1;
 	return job->table ? check_table(job, err) : 0;
 }

@@ -45,6 +45,8 @@ struct plx_job {
 	int min_nodes;	/* that it is on when it runs; 0: any */
 	int max_nodes;	/* 0: any; otherwise >= min_nodes */
 	int node_gpus;	/* most on one node, at least what it has; 0: any */
+	bool whole;	/* node_gpus on each of its nodes: all there are, so
+			   nobody else is there; its sizes are multiples */
 	bool profiled;	/* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
 	/* Largest count measured, by it or its kin: at most doubled, >= 1. */

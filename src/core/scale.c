@@ -159,6 +159,7 @@ static struct plx_problem *imagine(const struct plx_problem *from, int nodes,
 		job->allowed = NULL;
 		job->required = NULL;
 		job->node_gpus = 0;
+		job->whole = false;
 		job->table = NULL;
 		job->takes = NULL;
 		job->home_takes = NULL;

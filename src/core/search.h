@@ -286,6 +286,13 @@ static inline int plx_node_most(const struct plx_elastic *e, int gpus)
 	return most && most < gpus ? most : gpus;
 }
 
+/* Can that be what it has of a node: of whole nodes all of them? */
+static inline bool plx_node_share(const struct plx_elastic *e, int gpus)
+{
+	return plx_node_most(e, gpus) == gpus &&
+	       (!e->job->whole || gpus == e->job->node_gpus);
+}
+
 /* GPUs of the node that are free for the job. */
 static inline int plx_node_free(const struct plx_search *search,
 				const struct plx_elastic *e, int n)

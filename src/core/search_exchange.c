@@ -37,7 +37,7 @@ static bool may_have(const struct plx_search *search,
 
 	for (int i = 0; i < seat->count; i++) {
 		if (!plx_node_usable(search, e, seat->spots[i].node) ||
-		    plx_node_most(e, seat->spots[i].gpus) < seat->spots[i].gpus)
+		    !plx_node_share(e, seat->spots[i].gpus))
 			return false;
 	}
 	return shape.nodes >= e->job->min_nodes &&

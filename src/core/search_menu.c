@@ -73,6 +73,11 @@ static void add_count(struct menu *menu, int gpus)
 
 	if (plx_one_node(menu->e, gpus))
 		add(menu, 1, gpus, gpus);
+	if (menu->e->job->whole) {
+		if (least > 0)
+			add(menu, least, gpus / least, gpus);
+		return;
+	}
 	if (search->problem->uniform) {
 		for (int k = least; k > 0;
 		     k = plx_many_nodes(search, menu->e, gpus, k + 1))

@@ -77,8 +77,7 @@ static bool seat_valid(const struct plx_search *search,
 		return false;
 	for (int i = 0; i < e->now.count; i++) {
 		if (!plx_node_usable(search, e, e->now.spots[i].node) ||
-		    plx_node_most(e, e->now.spots[i].gpus) <
-			    e->now.spots[i].gpus)
+		    !plx_node_share(e, e->now.spots[i].gpus))
 			return false;
 		if (search->problem->uniform && !search->problem->spare &&
 		    e->now.spots[i].gpus != e->now.spots[0].gpus)

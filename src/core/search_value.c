@@ -89,6 +89,8 @@ bool plx_size_allowed(const struct plx_elastic *e, int gpus)
 
 bool plx_one_node(const struct plx_elastic *e, int gpus)
 {
+	if (e->job->whole && gpus != e->job->node_gpus)
+		return false;
 	return gpus <= e->one_max && e->job->min_nodes <= 1 && e->required <= 1;
 }
 
@@ -122,6 +124,14 @@ int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
 
 	least = max_int(least, max_int(e->job->min_nodes, e->required));
 	least = max_int(least, gpus / largest + (gpus % largest > 0));
+	/* All of each node: there is one number of nodes. */
+	if (e->job->whole) {
+		int nodes = gpus / e->job->node_gpus;
+
+		if (gpus % e->job->node_gpus || nodes < least || nodes > most)
+			return 0;
+		return search->fits[e->job->node_gpus] >= nodes ? nodes : 0;
+	}
 	if (!search->problem->uniform)
 		return least <= most ? least : 0;
 	for (int k = least; k <= most; k++) {

@@ -49,6 +49,7 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	  0, INT_MAX, 0 },
 	{ "pinned", PLX_IN_JOB, PLX_FLAG, AT(pinned), 0, 1, 0 },
 	{ "roams", PLX_IN_JOB, PLX_FLAG, AT(roams), 0, 1, 0 },
+	{ "whole_nodes", PLX_IN_JOB, PLX_FLAG, AT(whole), 0, 1, 0 },
 	{ "may_park", PLX_IN_JOB, PLX_FLAG, AT(may_park), 0, 1, 1 },
 	{ "age", PLX_IN_JOB, PLX_REAL, AT(age_s), 0, SECONDS_MAX, 3600 },
 	{ "restart_s", PLX_IN_JOB, PLX_REAL, AT(restart_s),

@@ -108,6 +108,8 @@ static inline bool row_allowed(const struct plx_problem *problem,
 			return false;
 		if (job->node_gpus && row[n] > job->node_gpus)
 			return false;
+		if (job->whole && row[n] && row[n] != job->node_gpus)
+			return false;
 		if (row[n] == 0)
 			continue;
 		if (problem->uniform && !(problem->spare && job->home >= 0) &&

@@ -195,6 +195,26 @@ static inline void random_sizes(uint64_t *seed, struct plx_job *job)
 	}
 }
 
+/* All GPUs of its nodes, as many on each, and what it has is so. */
+static inline void random_whole(uint64_t *seed, struct plx_job *job, int nodes)
+{
+	int each = random_int(seed, 1, 4);
+	bool so = true;
+
+	free(job->sizes);
+	job->sizes = calloc((size_t) nodes, sizeof(*job->sizes));
+	assert_non_null(job->sizes);
+	for (int k = 0; k < nodes; k++)
+		job->sizes[k] = (k + 1) * each;
+	job->size_count = nodes;
+	job->whole = true;
+	job->node_gpus = each;
+	for (int n = 0; n < nodes; n++)
+		so = so && (job->now[n] == 0 || job->now[n] == each);
+	for (int n = 0; n < nodes && !so; n++)
+		job->now[n] = 0;
+}
+
 /* Speedups that grow, but not much beyond a node. */
 static inline void random_table(uint64_t *seed, struct plx_job *job, int nodes)
 {
@@ -221,6 +241,9 @@ static inline void random_table(uint64_t *seed, struct plx_job *job, int nodes)
 
 static inline void enrich(uint64_t *seed, struct plx_job *job, int nodes)
 {
+	/* Of its own, so that the other worlds stay as they were. */
+	uint64_t other = *seed;
+
 	if (chance(seed, 50))
 		job->weight = spread(seed, 0.1, 10);
 	if (chance(seed, 50))
@@ -231,6 +254,8 @@ static inline void enrich(uint64_t *seed, struct plx_job *job, int nodes)
 		random_sizes(seed, job);
 	if (chance(seed, 30))
 		random_table(seed, job, nodes);
+	if (!job->table && chance(&other, 20))
+		random_whole(&other, job, nodes);
 }
 
 /* CPUs, not enough for all. */

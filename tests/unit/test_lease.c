@@ -151,6 +151,25 @@ static void what_is_kept_is_one_of_its_sizes(void **state)
 	assert_int_equal(8, plx_lease_least(&least, keep));
 }
 
+static void of_whole_nodes_whole_nodes_are_kept(void **state)
+{
+	static const int gpus[] = { 4, 4, 4 };
+	struct plx_least least = { .gpus = gpus,
+				   .node_count = 3,
+				   .home = 1,
+				   .min_gpus = 4,
+				   .whole = true };
+	int keep[3];
+
+	(void) state;
+	assert_int_equal(4, plx_lease_least(&least, keep));
+	assert_int_equal(4, keep[1]);
+	least.min_gpus = 8;
+	assert_int_equal(8, plx_lease_least(&least, keep));
+	assert_int_equal(4, keep[0]);
+	assert_int_equal(0, keep[2]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +185,7 @@ int main(void)
 		cmocka_unit_test(a_term_of_zero_is_for_ever),
 		cmocka_unit_test(what_is_kept_is_the_least_at_home_first),
 		cmocka_unit_test(what_is_kept_is_one_of_its_sizes),
+		cmocka_unit_test(of_whole_nodes_whole_nodes_are_kept),
 	};
 
 	return cmocka_run_group_tests_name("lease", tests, NULL, NULL);

@@ -370,6 +370,53 @@ static void where_sizes_bind_the_sentence_says_so(void **state)
 	done(problem, plan);
 }
 
+/* All four GPUs of each of its nodes. */
+static void make_whole(struct plx_job *job)
+{
+	set_sizes(job, (int[]){ 4, 8, 12 }, 3);
+	job->node_gpus = 4;
+	job->whole = true;
+	job->min_gpus = 4;
+}
+
+static void a_job_of_whole_nodes_has_whole_nodes(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 2);
+	struct plx_plan *plan;
+
+	(void) state;
+	make_whole(&problem->jobs[0]);
+	problem->gpus[2] = 3;
+	plan = searched(problem);
+	assert_int_equal(0, plan->choices[0].shape.gpus % 4);
+	assert_int_equal(0, plan->choices[0].gpus[2]);
+	for (int n = 0; n < 2; n++)
+		assert_true(plan->choices[0].gpus[n] == 0 ||
+			    plan->choices[1].gpus[n] == 0);
+	assert_true(plan->choices[0].shape.gpus >= 4);
+	assert_true(plan->choices[1].shape.gpus >= 3);
+	done(problem, plan);
+}
+
+static void for_one_gpu_a_whole_node_is_given_up(void **state)
+{
+	struct plx_problem *problem = cluster(3, 4, 1);
+	struct plx_job *job = &problem->jobs[0];
+	struct plx_plan *plan;
+
+	(void) state;
+	make_whole(job);
+	for (int n = 0; n < 3; n++)
+		job->now[n] = 4;
+	job->home = 0;
+	problem->gpus[1] = 3;
+	plan = searched(problem);
+	assert_choice(plan, 0, 8, "shrinks 12 -> 8 GPUs: ");
+	assert_int_equal(4, plan->choices[0].gpus[0]);
+	assert_int_equal(0, plan->choices[0].gpus[1]);
+	done(problem, plan);
+}
+
 static void a_heavier_job_gets_more(void **state)
 {
 	struct plx_problem *problem = cluster(1, 8, 2);
@@ -467,6 +514,8 @@ int main(void)
 		cmocka_unit_test(a_job_gets_only_sizes_on_its_list),
 		cmocka_unit_test(a_gap_in_its_sizes_is_crossed),
 		cmocka_unit_test(where_sizes_bind_the_sentence_says_so),
+		cmocka_unit_test(a_job_of_whole_nodes_has_whole_nodes),
+		cmocka_unit_test(for_one_gpu_a_whole_node_is_given_up),
 		cmocka_unit_test(a_heavier_job_gets_more),
 		cmocka_unit_test(three_nodes_are_taken_when_two_are_slower),
 		cmocka_unit_test(equal_jobs_share_equally_and_provably_well),
