@@ -182,7 +182,7 @@ bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type)
 	return count && count < pollux_node_count(gpus, NULL);
 }
 
-struct shape_cluster pollux_gpu_cluster(const char *type)
+struct shape_cluster pollux_gpu_cluster(const char *type, bitstr_t *nodes)
 {
 	struct shape_cluster cluster = { 0 };
 	node_record_t *node = NULL;
@@ -193,7 +193,8 @@ struct shape_cluster pollux_gpu_cluster(const char *type)
 
 		if (!_is_any(type))
 			count = (uint64_t) pollux_node_count(gpus, type);
-		if (!count || count > PLX_GPUS_MAX)
+		if (!count || count > PLX_GPUS_MAX ||
+		    (nodes && !bit_test(nodes, node->index)))
 			continue;
 		cluster.nodes++;
 		cluster.gpus = MAX(cluster.gpus, (uint32_t) count);

@@ -44,8 +44,11 @@ bool pollux_node_device_shared(const gres_node_state_t *gpus, int i);
 bool pollux_node_miscounted(const gres_node_state_t *gpus);
 void pollux_node_recount(const node_record_t *node);
 
-/* The nodes that have GPUs of that type, as they are configured. */
-struct shape_cluster pollux_gpu_cluster(const char *type);
+/*
+ * The nodes that have GPUs of that type, as they are configured; nodes: of
+ * these alone, or NULL for all.
+ */
+struct shape_cluster pollux_gpu_cluster(const char *type, bitstr_t *nodes);
 
 /* What the job's GPUs have to be; "" for any, or several types. */
 void pollux_job_gpu_type(const job_record_t *job,

@@ -76,10 +76,11 @@
 typedef list_t *List;
 typedef list_itr_t *ListIterator;
 typedef hostlist_t *pollux_hostlist_t;
-#define gres_ctld_set_job_tres_cnt gres_stepmgr_set_job_tres_cnt
-#define FEATURE_OP_XOR		   FEATURE_OP_MOR
-#define power_node_bitmap	   power_down_node_bitmap
-#define job_reason_string	   job_state_reason_string
+#define gres_ctld_set_job_tres_cnt	gres_stepmgr_set_job_tres_cnt
+#define gres_ctld_job_select_whole_node gres_stepmgr_job_select_whole_node
+#define FEATURE_OP_XOR			FEATURE_OP_MOR
+#define power_node_bitmap		power_down_node_bitmap
+#define job_reason_string		job_state_reason_string
 #else
 typedef struct job_details job_details_t;
 typedef hostlist_t pollux_hostlist_t;

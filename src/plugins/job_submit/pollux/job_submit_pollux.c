@@ -7,8 +7,8 @@
  * in. Jobs without --scheduler-params are returned untouched at once; any job
  * is refused that carries far more SPANK entries than it can need.
  *
- * slurmctld holds read locks on jobs and nodes during job_submit() and write
- * locks during job_modify(), which runs at every update of a comment.
+ * slurmctld holds read locks on jobs, nodes and partitions during job_submit()
+ * and write locks during job_modify(), which runs at every update of a comment.
  */
 
 #include "common/elastic.h"
@@ -61,10 +61,10 @@ static bool _is_het(const job_desc_msg_t *job)
 	return job->het_job_offset != NO_VAL;
 }
 
-/* JOB_SHARED_OK and nothing said are the only ones that share. */
-static bool _is_exclusive(const job_desc_msg_t *job)
+/* Newer releases: alone in a part of the network. */
+static bool _wants_topology(const job_desc_msg_t *job)
 {
-	return job->shared != NO_VAL16 && job->shared != JOB_SHARED_OK;
+	return job->shared != NO_VAL16 && job->shared > JOB_SHARED_MCS;
 }
 
 /* Newer releases write --cpus-per-task there as well: "cpu=2". */
@@ -93,8 +93,8 @@ static const struct {
 } refusals[] = {
 	{ _is_het, "an elastic job cannot be part of a heterogeneous job; "
 		   "submit it as a job of its own" },
-	{ _is_exclusive, "an elastic job shares its nodes with others as it "
-			 "grows and shrinks; leave out --exclusive" },
+	{ _wants_topology, "an elastic job comes and goes on nodes all over "
+			   "the network; leave out --exclusive=topo" },
 	{ _has_gpus_per_task, "an elastic job has one task a GPU; leave out "
 			      "--gpus-per-task and use min= and max=" },
 	{ _has_gpus_per_socket, "an elastic job's GPUs are counted by node; "
@@ -164,6 +164,39 @@ static int _read_gpus(const job_desc_msg_t *job, struct pollux_gpus *all,
 	return 0;
 }
 
+/* One of the partitions that it may start in; the text is cut into names. */
+static const part_record_t *_next_partition(char **names)
+{
+	const part_record_t *part = NULL;
+	char *name = NULL;
+
+	while (!part && (name = strsep(names, ",")))
+		part = find_part_record(name);
+	return part;
+}
+
+/*
+ * Its nodes where it has them for itself, by its own wish or that of one of its
+ * partitions: those of the first; NULL: it shares nodes.
+ */
+static bitstr_t *_whole_nodes(const job_desc_msg_t *job)
+{
+	const part_record_t *part = default_part_loc;
+	bitstr_t *nodes = NULL;
+	char *text = xstrdup(job->partition);
+	char *names = text;
+
+	if (text)
+		part = _next_partition(&names);
+	while (part && !nodes) {
+		if (job->shared == JOB_SHARED_NONE || !part->max_share)
+			nodes = part->node_bitmap;
+		part = text ? _next_partition(&names) : NULL;
+	}
+	xfree(text);
+	return nodes;
+}
+
 static int _read_request(const job_desc_msg_t *job, struct pollux_gpus *each,
 			 struct shape_request *request, struct plx_error *err)
 {
@@ -177,6 +210,7 @@ static int _read_request(const job_desc_msg_t *job, struct pollux_gpus *each,
 		.max_nodes = _given(job->max_nodes),
 		.gpus = all.count,
 		.gpus_per_node = each->count,
+		.whole = _whole_nodes(job) != NULL,
 		.type = each->type,
 	};
 	/* --nodelist names nodes of which the job gets all. */
@@ -295,7 +329,7 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	    _check_mode(job_desc, &options, &err) < 0 ||
 	    _check_limit(job_desc, &options, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
-	cluster = pollux_gpu_cluster(gpus.type);
+	cluster = pollux_gpu_cluster(gpus.type, _whole_nodes(job_desc));
 	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0 ||
 	    _check_tasks(job_desc, &shape, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);

@@ -54,11 +54,37 @@ static int refuse(const struct plx_options *options,
 		snprintf(range, sizeof(range), "at least min=%d",
 			 options->min_gpus);
 	return plx_fail(err,
-			"the job cannot start with %.160s GPUs, as many on "
-			"each node%s",
-			range,
+			"the job cannot start with %.120s GPUs, %s on each "
+			"node%s",
+			range, request->whole ? "all" : "as many",
 			asked ? ", within --nodes, --gpus and --gpus-per-node"
 			      : "");
+}
+
+/* All GPUs of the fewest nodes that suffice. */
+static bool choose_whole(const struct plx_options *options,
+			 const struct shape_request *request,
+			 const struct shape_cluster *cluster, uint32_t low,
+			 uint32_t high, struct shape *shape)
+{
+	uint64_t most = options->max_gpus ? options->max_gpus : PLX_GPUS_MAX;
+	uint64_t least = (uint64_t) options->min_gpus;
+
+	if (request->gpus_per_node > cluster->gpus || !cluster->gpus)
+		return false;
+	if (request->gpus > least)
+		least = request->gpus;
+	for (uint32_t n = low; n <= high; n++) {
+		uint64_t all = (uint64_t) n * cluster->gpus;
+
+		if (all < least || all > most ||
+		    !plx_sizes_allow(&options->sizes, (int) all))
+			continue;
+		*shape = (struct shape){ .nodes = n,
+					 .gpus_per_node = cluster->gpus };
+		return true;
+	}
+	return false;
 }
 
 /* The smallest of its sizes that is even on some nodes, the fewest of them. */
@@ -94,6 +120,10 @@ int shape_choose(const struct plx_options *options,
 
 	if (request->max_nodes && request->max_nodes < high)
 		high = request->max_nodes;
+	if (request->whole)
+		return choose_whole(options, request, cluster, low, high, shape)
+			       ? 0
+			       : refuse(options, request, cluster, err);
 	if (plx_sizes_given(&options->sizes) && !request->gpus &&
 	    !request->gpus_per_node)
 		return choose_size(options, cluster, low, high, shape)

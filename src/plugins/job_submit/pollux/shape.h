@@ -18,7 +18,8 @@ struct shape_request {
 	uint32_t max_nodes;
 	uint32_t gpus;		/* --gpus: in all */
 	uint32_t gpus_per_node; /* --gres, --gpus-per-node */
-	const char *type;	/* of GPU; NULL and "": any */
+	bool whole;	  /* it has nodes for itself, with all their GPUs */
+	const char *type; /* of GPU; NULL and "": any */
 };
 
 /* What there is, of that type. */

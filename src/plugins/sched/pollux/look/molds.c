@@ -126,6 +126,12 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_view_set(view, allowed);
+	for (int n = 0; view->waiting[i].whole_nodes && n < view->node_count;
+	     n++) {
+		if (job->allowed[n])
+			job->whole_gpus =
+				MAX(job->whole_gpus, view->nodes[n].gpus);
+	}
 	view->waiting[i].mold = view->job_count + view->mold_count++;
 }
 

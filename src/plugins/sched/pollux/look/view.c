@@ -276,7 +276,8 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	_read_texts(record, at, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0 && record->priority;
-	job->roams = _roams(job);
+	job->whole_gpus = MAX(pollux_nodes_whole(record), 0);
+	job->roams = !job->whole_gpus && _roams(job);
 	job->moves = job->runs && pollux_move_possible(record);
 	if (pollux_is_moldable(job))
 		job->runs = job->moves;
@@ -356,6 +357,21 @@ static int _see(void *x, void *arg)
 	return 0;
 }
 
+/* Who is on a node that could be another job's as a whole. */
+static void _count_tenants(struct pollux_view *view)
+{
+	for (int n = 0; n < view->node_count; n++)
+		view->nodes[n].cpus_rigid = view->nodes[n].cpus_used;
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+
+		if (job->home >= 0)
+			view->nodes[job->home].homes++;
+		for (int n = 0; n < view->node_count; n++)
+			view->nodes[n].cpus_rigid -= job->cpus[n];
+	}
+}
+
 static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 {
 	int count = list_count(job_list);
@@ -376,6 +392,7 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 		view->nodes[n].cpus_used = walk.cpus[n];
 		view->nodes[n].memory_used = walk.memory[n];
 	}
+	_count_tenants(view);
 	pollux_waiting_fill(&walk.candidates, view, rules);
 	pollux_molds_fill(view, rules);
 	if (pollux_waiting_is_ours(view))

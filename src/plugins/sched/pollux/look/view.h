@@ -32,7 +32,9 @@ struct pollux_node {
 	int gpus_free; /* that a job could have now */
 	int cpus;
 	int cpus_used;
-	double memory; /* MB */
+	int cpus_rigid; /* of these, by jobs that are not elastic */
+	int homes;	/* elastic jobs whose launcher is there */
+	double memory;	/* MB */
 	double memory_used;
 };
 
@@ -50,6 +52,8 @@ struct pollux_job {
 	const char *bound; /* the same, or why it keeps it now */
 	int home;	   /* node of its launcher, else of its script */
 	bool roams;	   /* its GPUs need not be there */
+	int whole_gpus;	   /* of each of its nodes, as it has these for itself;
+			      0: it shares nodes with others */
 	bool moves;	   /* as a whole, its script included, if it has to */
 	int min_nodes;	   /* by its user and its partition */
 	int max_nodes;	   /* 0: any */

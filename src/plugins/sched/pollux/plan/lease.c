@@ -19,6 +19,7 @@ static int _least(const struct pollux_view *view, const struct pollux_job *job,
 		.wanted = job->required,
 		.min_gpus = MAX(job->options.min_gpus, 1),
 		.min_nodes = job->min_nodes,
+		.whole = job->whole_gpus > 0,
 		.sizes = &job->options.sizes,
 	};
 

@@ -12,6 +12,9 @@ enum pollux_leave pollux_leave_of(const struct pollux_view *view,
 	int home = view->jobs[j].home;
 	const struct plx_job *job = &problem->jobs[j];
 
+	/* Parked, it would keep a whole node. */
+	if (view->jobs[j].whole_gpus && home >= 0 && !choice->shape.gpus)
+		return job->pinned ? POLLUX_LEAVE_NOT : POLLUX_LEAVE_QUEUES;
 	if (home < 0 || choice->gpus[home] > 0 || job->home >= 0)
 		return POLLUX_LEAVE_NOT;
 	if (choice->shape.gpus > 0)

@@ -190,12 +190,24 @@ static void limit(const struct pollux_job *from, int held, bool whole,
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 }
 
+/* Can it have the node for itself: is nobody there who cannot go? */
+static bool may_be_alone(const struct pollux_view *view,
+			 const struct pollux_job *from, int n)
+{
+	const struct pollux_node *node = &view->nodes[n];
+
+	return node->gpus == from->whole_gpus && node->cpus_rigid <= 0 &&
+	       node->homes == (from->home == n);
+}
+
 /* Is the node open to the job, as far as nodes go? */
 static bool may_use(const struct pollux_view *view,
 		    const struct pollux_job *from, int n)
 {
-	return from->allowed[n] && view->nodes[n].usable &&
-	       !view->nodes[n].surplus && (!from->within || from->within[n]) &&
+	return from->allowed[n] &&
+	       (!from->whole_gpus || may_be_alone(view, from, n)) &&
+	       view->nodes[n].usable && !view->nodes[n].surplus &&
+	       (!from->within || from->within[n]) &&
 	       !(from->shunned && from->shunned[n]);
 }
 
@@ -244,8 +256,42 @@ static void limit_on_node(const struct pollux_view *view, int j,
 		job->node_gpus = at_least(job->node_gpus, job->now[n]);
 }
 
+/* Whole nodes: of its sizes those that are multiples of a node's GPUs. */
+static int fill_whole(const struct pollux_view *view,
+		      const struct pollux_job *from, struct plx_job *job,
+		      struct plx_error *err)
+{
+	const struct plx_sizes nodes = { .step = from->whole_gpus };
+	int *list = NULL;
+	int count = 0;
+	int kept = 0;
+	int held = 0;
+
+	if (plx_sizes_list(&nodes, 1, job->max_gpus, &list, &count, err) < 0)
+		return -1;
+	for (int n = 0; n < view->node_count; n++)
+		held += job->now[n];
+	for (int i = 0; i < count; i++) {
+		if (list[i] >= job->min_gpus &&
+		    plx_listed(job->sizes, job->size_count, list[i]))
+			list[kept++] = list[i];
+	}
+	/* There is none: it stays as it is. */
+	if (!kept)
+		list[kept++] = plx_sizes_up(&nodes, at_least(held, 1));
+	free(job->sizes);
+	job->sizes = list;
+	job->size_count = kept;
+	job->whole = true;
+	job->node_gpus = from->whole_gpus;
+	job->min_gpus = list[0];
+	job->max_gpus = at_least(job->max_gpus, list[0]);
+	return 0;
+}
+
 /* Its least is one of its sizes, as others count on what it will keep. */
-static int fill_sizes(const struct pollux_job *from, struct plx_job *job,
+static int fill_sizes(const struct pollux_view *view,
+		      const struct pollux_job *from, struct plx_job *job,
 		      struct plx_error *err)
 {
 	const struct plx_sizes *sizes = &from->options.sizes;
@@ -253,8 +299,10 @@ static int fill_sizes(const struct pollux_job *from, struct plx_job *job,
 
 	if (least && least <= job->max_gpus)
 		job->min_gpus = least;
-	return plx_sizes_list(sizes, job->min_gpus, job->max_gpus, &job->sizes,
-			      &job->size_count, err);
+	if (plx_sizes_list(sizes, job->min_gpus, job->max_gpus, &job->sizes,
+			   &job->size_count, err) < 0)
+		return -1;
+	return from->whole_gpus ? fill_whole(view, from, job, err) : 0;
 }
 
 /* On how many nodes, and with how many GPUs. */
@@ -287,7 +335,7 @@ static int fill_range(const struct pollux_view *view, int j, bool whole,
 	}
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
 	limit_on_node(view, j, job);
-	return fill_sizes(from, job, err);
+	return fill_sizes(view, from, job, err);
 }
 
 static int fill_job(const struct pollux_view *view, int j,
@@ -312,7 +360,8 @@ static int fill_job(const struct pollux_view *view, int j,
 	plx_trust_apply(&standing->trust, standing->most_gpus, job);
 	limit(from, held, whole, job);
 	job->pinned = !from->runs || standing->busy || standing->still;
-	job->may_park = from->runs;
+	/* Of whole nodes it would keep one: it waits in the queue instead. */
+	job->may_park = from->runs && (!from->whole_gpus || from->moves);
 	fill_home(view, from, standing, job);
 	job->age_s = (double) from->age_s;
 	job->service_s = standing->service_s;

@@ -259,6 +259,20 @@ static bool _is_up(const node_record_t *node)
 	       !IS_NODE_POWERING_UP(node);
 }
 
+/*
+ * Slurm counts the jobs of a node that share it with nobody, and takes one off
+ * when it ends, but not when it gives the node up.
+ */
+static void _share_again(const job_record_t *job, node_record_t *node)
+{
+	if (!job->details || job->details->share_res != 0)
+		return;
+	if (node->no_share_job_cnt)
+		node->no_share_job_cnt--;
+	if (!node->no_share_job_cnt)
+		bit_set(share_node_bitmap, node->index);
+}
+
 void pollux_epilog_leave(job_record_t *job, const struct pollux_holding *held,
 			 bitstr_t *nodes)
 {
@@ -273,6 +287,7 @@ void pollux_epilog_leave(job_record_t *job, const struct pollux_holding *held,
 		node->comp_job_cnt++;
 		make_node_idle(node, job);
 		node->comp_job_cnt--;
+		_share_again(job, node);
 		if (_is_up(node))
 			_begin(job, node, nodes, gres);
 		else

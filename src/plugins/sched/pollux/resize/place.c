@@ -157,6 +157,34 @@ static bool _are_taken(const job_record_t *job,
 	return true;
 }
 
+/* All that these nodes have, as Slurm writes it for whole nodes; or NULL. */
+static List _all_of(const job_record_t *job, bitstr_t *nodes)
+{
+	List all = NULL;
+
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (bit_test(nodes, n) &&
+		    gres_ctld_job_select_whole_node(&all, node->gres_list,
+						    job->job_id, node->name) !=
+			    SLURM_SUCCESS)
+			FREE_NULL_LIST(all);
+	}
+	return all;
+}
+
+/*
+ * The request for what the job has. That of whole nodes is looked up by types,
+ * which what is allocated writes otherwise where GPUs have none.
+ */
+static List _as_it_has(const job_record_t *job)
+{
+	if (pollux_slurm_whole_nodes(job))
+		return _all_of(job, job->job_resrcs->node_bitmap);
+	return gres_job_state_list_dup(job->gres_list_alloc);
+}
+
 int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 			  struct plx_error *err)
 {
@@ -172,7 +200,7 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 	 * allocated. A node lost since is missing there, but not in the
 	 * request, so the one stands in for the other.
 	 */
-	job->gres_list_req = gres_job_state_list_dup(job->gres_list_alloc);
+	job->gres_list_req = _as_it_has(job);
 	if (select_g_select_nodeinfo_set(job) != SLURM_SUCCESS)
 		rc = plx_fail(err, "Slurm does not take back what it had");
 	_recount(job);
@@ -370,6 +398,18 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 	return 0;
 }
 
+static int _choose(job_record_t *job, const struct pollux_shape *shape,
+		   const struct pollux_holding *held, struct plx_error *err)
+{
+	if (!shape->gpus)
+		return 0;
+	if (!pollux_slurm_whole_nodes(job))
+		return _choose_devices(job, shape, held, err);
+	FREE_NULL_LIST(job->gres_list_req);
+	job->gres_list_req = _all_of(job, shape->nodes);
+	return job->gres_list_req ? 0 : plx_fail(err, "its nodes lack GPUs");
+}
+
 /* Trust nothing: does the job hold what was asked for? */
 static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
 {
@@ -414,14 +454,14 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 	/* What it had was free of others a moment ago, and is still. */
 	if (shape->lean && held->resources)
 		pollux_cores_keep_memory(job->job_resrcs, held->resources);
-	if (shape->gpus && _choose_devices(job, shape, held, err) < 0) {
+	if (_choose(job, shape, held, err) < 0) {
 		free_job_resources(&job->job_resrcs);
 		return -1;
 	}
 	if (select_g_select_nodeinfo_set(job) == SLURM_SUCCESS &&
 	    _as_asked(job, shape)) {
 		_forget_choice(job);
-		if (shape->counts)
+		if (shape->counts && !pollux_slurm_whole_nodes(job))
 			_let_steps_ask(job, shape);
 		return 0;
 	}

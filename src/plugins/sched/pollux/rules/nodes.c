@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - the nodes that Slurm lets a job use */
 
+#include "sched/pollux/asked.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/features.h"
@@ -17,12 +18,26 @@ struct pollux_rules {
 	pollux_barred_t *barred; /* to be told, or NULL */
 };
 
+/* Whole nodes of elastic jobs are no others' now, but may be in a plan. */
+static int _add_whole(void *x, void *arg)
+{
+	const job_record_t *job = x;
+	bitstr_t *open = arg;
+
+	if (IS_JOB_RUNNING(job) && job->details && job->node_bitmap &&
+	    pollux_slurm_whole_nodes(job) && pollux_is_elastic(job))
+		bit_or(open, job->node_bitmap);
+	return 0;
+}
+
 /* As Slurm narrows them down before it starts a job on shared nodes. */
 static bitstr_t *_open_nodes(void)
 {
 	bitstr_t *open = bit_copy(avail_node_bitmap);
 
 	pollux_guard_filter(open);
+	list_for_each_ro(job_list, _add_whole, open);
+	bit_and(open, avail_node_bitmap);
 	bit_and_not(open, cg_node_bitmap);
 	bit_and_not(open, rs_node_bitmap);
 	/* A running job cannot wait for a node that has to boot first. */
@@ -217,13 +232,47 @@ bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
 	return nodes;
 }
 
+int pollux_nodes_whole(const job_record_t *job)
+{
+	int each = 0;
+
+	if (!pollux_slurm_whole_nodes(job) || !job->node_bitmap)
+		return 0;
+	for (int n = 0; n < node_record_count; n++) {
+		int gpus = 0;
+
+		if (!bit_test(job->node_bitmap, n))
+			continue;
+		gpus = pollux_node_count(
+			pollux_node_gpus(node_record_table_ptr[n]), NULL);
+		if (!gpus || (each && gpus != each))
+			return -1;
+		each = gpus;
+	}
+	return each;
+}
+
+/* Why a job that has its nodes for itself keeps them; NULL: no reason. */
+static const char *_keeps_nodes(const job_record_t *job)
+{
+	if (!pollux_slurm_whole_nodes(job))
+		return NULL;
+	if (!xstrcmp(slurm_conf.select_type, "select/linear"))
+		return "select/linear gives out its nodes";
+	if (job->details->core_spec != NO_VAL16)
+		return "it has cores of its nodes set aside";
+	if (pollux_nodes_whole(job) < 0)
+		return "its nodes, all its own, differ in their GPUs";
+	return NULL;
+}
+
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job)
 {
 	if (job->het_job_id)
 		return "it is part of a heterogeneous job";
-	if (pollux_slurm_whole_nodes(job))
-		return "it has its nodes for itself";
+	if (_keeps_nodes(job))
+		return _keeps_nodes(job);
 	if (job->details->contiguous)
 		return "it asks for nodes side by side";
 	if (job->burst_buffer)

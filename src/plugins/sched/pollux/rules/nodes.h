@@ -47,6 +47,12 @@ bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
 bitstr_t *pollux_nodes_asleep(struct pollux_rules *rules,
 			      const job_record_t *job);
 
+/*
+ * GPUs of each node of a job that has its nodes for itself; 0: it has not; -1:
+ * not as many on each.
+ */
+int pollux_nodes_whole(const job_record_t *job);
+
 /* Why the job keeps its shape whatever happens; NULL: it need not. */
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job);

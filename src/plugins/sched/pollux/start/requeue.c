@@ -64,7 +64,10 @@ static int _smallest(const job_record_t *job, struct shape *shape,
 	request.min_nodes = asked.nodes.min;
 	request.max_nodes = asked.nodes.max;
 	pollux_job_gpu_type(job, type);
-	cluster = pollux_gpu_cluster(type);
+	request.whole = job->part_ptr && (pollux_slurm_whole_nodes(job) ||
+					  !job->part_ptr->max_share);
+	cluster = pollux_gpu_cluster(
+		type, request.whole ? job->part_ptr->node_bitmap : NULL);
 	return shape_choose(&asked.options, &request, &cluster, shape, err);
 }
 
