@@ -56,7 +56,7 @@ cluster_check_build() {
 
 cluster_up() {
 	pollux-sandbox --dir "$SB" up --nodes 4 --gpus-per-node 4 \
-		--owner $$ >"$WORK/up.out" 2>&1 ||
+		${DEMO_WHOLE:+--whole-nodes} --owner $$ >"$WORK/up.out" 2>&1 ||
 		give_up "the sandbox did not start: $(tail -n 5 "$WORK/up.out")"
 	cat "$WORK/up.out"
 }

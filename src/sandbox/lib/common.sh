@@ -29,6 +29,7 @@ hosts=0
 share=""
 on=ctl
 accounting=1
+whole=0
 detach=0
 owner="" owner_start=""
 ready_timeout=120
@@ -36,7 +37,7 @@ root=""
 port=""
 starter=$$
 
-state_keys="root like users nodes gpus gpu_types cpus scheduler params accounting \
+state_keys="root like users nodes gpus gpu_types cpus scheduler params accounting whole \
 detach owner owner_start port started ready_timeout path slurm_prefix hosts share"
 
 say() { echo "pollux-sandbox: $*"; }

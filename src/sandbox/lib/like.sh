@@ -93,13 +93,18 @@ become() {
 		--reuid="$name" --regid="$(id -g -- "$name")" --init-groups "$@"
 }
 
+# May jobs share a node?
+sharing() {
+	[ "$whole" = 1 ] && echo EXCLUSIVE || echo NO
+}
+
 # What is not like the laboratory, for the end of slurm.conf.
 write_like() {
 	if [ "$like" = plain ]; then
 		cat <<END
 PriorityType=priority/basic
 SelectTypeParameters=CR_Core
-PartitionName=main Nodes=ALL Default=YES LLN=YES OverSubscribe=NO \
+PartitionName=main Nodes=ALL Default=YES LLN=YES OverSubscribe=$(sharing) \
 MaxTime=INFINITE State=UP
 END
 		return
@@ -117,7 +122,7 @@ Prolog=$root/etc/prolog
 Epilog=$root/etc/epilog
 PrologFlags=Alloc
 
-PartitionName=DEFAULT Nodes=ALL OverSubscribe=NO State=UP
+PartitionName=DEFAULT Nodes=ALL OverSubscribe=$(sharing) State=UP
 PartitionName=main Default=YES PriorityJobFactor=10 DefaultTime=1-0 MaxTime=7-0
 PartitionName=short PriorityJobFactor=20 DefaultTime=10 MaxTime=1:00:00
 PartitionName=debug Nodes=n1 PriorityJobFactor=30 DefaultTime=5 MaxTime=30 \
