@@ -87,7 +87,7 @@ bad_workload() {
 		grep "no limits are known of application 'chess'" "$WORK/bad.txt"
 }
 
-plan 9
+plan 11
 before=$(tree_state)
 export DEMO_JOBS=3
 ok "three jobs of the demo run to a good end" run_demo
@@ -95,6 +95,8 @@ grep -E '^(ok|not ok|demo)' "$WORK/demo.txt" | diag
 ok "it tells of resizes in sacct, and that the log agrees" \
 	says '^ok - sacct and the log of sched/pollux agree: [1-9]'
 ok "nothing is left of it" wait_until nothing_left 10
+ok "three on whole nodes do, too" eval 'DEMO_WHOLE=1 run_demo'
+ok "and nothing is left of them" wait_until nothing_left 10
 ok "Ctrl-C ends it" interrupt_demo
 ok "nothing is left of that either" wait_until nothing_left 10
 ok "when a training fails, the demo fails and says so" eval '

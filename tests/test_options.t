@@ -172,7 +172,8 @@ ok "more GPUs than max are refused" refused \
 	"cannot start with min=2 to max=8 GPUs" --gpus=12
 ok "a GPU type that no node has is refused" refused \
 	"no node of this cluster has GPUs of type none" --gres=gpu:none:1
-ok "--exclusive is refused" refused "leave out --exclusive" --exclusive
+ok "an elastic job with whole nodes starts with all GPUs of one" starts_as \
+	"1 4 4" --scheduler-params=pollux --exclusive
 ok "--gpus-per-task is refused" refused "leave out --gpus-per-task" \
 	--gpus-per-task=1 -n2
 ok "GPUs of two types are refused" refused "all of them of one type" \
