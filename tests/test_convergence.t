@@ -67,10 +67,17 @@ adapted() {
 	[ "$sizes" -ge 8 ] && grep -q 'batch 256 on' resized.out
 }
 
-# same_as COLUMN: is its mean that of the undisturbed runs (columns 2 and 3)
-# within 1 % of the loss, or within three standard errors of the paired
-# differences where that is more? Says the figures.
-same_as() {
+# as_good_as COLUMN: are its losses, seed by seed, worse than those of the
+# undisturbed runs (columns 2 and 3) by less than 2 % of the loss? To 95 %, by
+# Student's t of 8 differences. Those that are resized end a little better, seen
+# from 0.4 to 1.2 %: each start takes some steps at the base batch, so there are
+# more of them. By 3 % it would be another training. Says the figures.
+#
+# The standard error of the mean was 0.0014 to 0.0018 of 0.48. So chance fails no
+# difference at all once in 3,000 runs; one of +2 % fails in 95 of 100, and what a
+# quarter of the training is worth (+2 to +3.4 %) all but always. A bound of 1 % to
+# both sides, as it was, failed what is right about once in ten runs.
+as_good_as() {
 	awk -v c="$1" '
 		{
 			d[NR] = $c - ($2 + $3) / 2
@@ -85,18 +92,19 @@ same_as() {
 			for (i = 1; i <= NR; i++)
 				sqr += (d[i] - mean) ^ 2
 			se = sqrt(sqr / (NR - 1) / NR)
+			t = 1.895 # of 7 degrees of freedom, one side
 			printf "undisturbed %.4f, this %+.4f +- %.4f, noise of one run %.4f\n",
 				whole, mean, se, sqrt(noise / NR)
-			room = whole / 100 > 3 * se ? whole / 100 : 3 * se
-			exit !(mean < room && -mean < room && se < whole / 100)
+			exit !(mean + t * se < 2 * whole / 100 &&
+				mean > -3 * whole / 100)
 		}' losses
 }
 
 plan 4
 ok "eight seeds are trained undisturbed and resized" all_losses
 ok "batch size and learning rate adapted" adapted
-ok "a resized training ends with the loss of an undisturbed one" same_as 4
-ok "one that is cut short by a quarter does not" fails same_as 5
+ok "a resized training ends as well as an undisturbed one" as_good_as 4
+ok "one that is cut short by a quarter does not" fails as_good_as 5
 [ ! -e losses ] || for column in 4 5; do
-	same_as $column | diag
+	as_good_as $column | diag
 done
