@@ -317,7 +317,7 @@ static void why_enough(const struct line *line)
 	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
 	double then = next ? form_speedup(line->e, next) : 0;
 	int gpus = line->to.gpus;
-	char reason[128] = "";
+	char reason[192] = "";
 	double gain;
 
 	if (then <= now && all_its_nodes(line)) {
