@@ -39,6 +39,16 @@ node_is() {
 	sb scontrol show node "$1" | grep -qE "State=[A-Z+]*$2"
 }
 
+# early_if SEEN JOB NODE COUNT: SEEN is so before that epilog has ended so often.
+# It is looked at afterwards, as on a busy machine a look takes seconds.
+early_if() {
+	until epilogs end "$2" "$3" "$4"; do
+		! eval "$1" || epilogs end "$2" "$3" "$4" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 sandbox_up $untyped --nodes 3 --gpus-per-node 4 --conf-extra "Epilog=$WORK/epilog" \
 	--params pollux_min_gap=0.2
 plan 32
@@ -79,14 +89,8 @@ ok "it leaves a node that is drained" \
 	wait_until 'epilogs begin $job n2 2' 40
 ok "which is draining while the epilog runs" node_is n2 DRAIN
 sb scontrol update node=n2 state=resume
-early() {
-	until epilogs end "$job" n2 2; do
-		! has_gpus "$job" 8 || return 0
-		sleep 0.2
-	done
-	return 1
-}
-ok "it does not come back before the epilog has ended" fails early
+ok "it does not come back before the epilog has ended" \
+	fails early_if 'has_gpus $job 8' "$job" n2 2
 ok "but then" wait_until 'has_gpus $job 8' 40
 rm "$WORK/n2.takes"
 
@@ -105,14 +109,8 @@ ok "it makes room for a neighbour" \
 echo 12 >"$WORK/n2.takes"
 rigid=$(submit_rigid -w n2 --gpus-per-node=3 -- 2)
 ok "and leaves it the node" wait_until 'epilogs begin $job n2 3' 40
-early() {
-	until epilogs end "$job" n2 3; do
-		! is_state "$rigid" RUNNING || return 0
-		sleep 0.1
-	done
-	return 1
-}
-ok "no end of another job opens the node while its epilog runs" fails early
+ok "no end of another job opens the node while its epilog runs" \
+	fails early_if 'is_state $rigid RUNNING' "$job" n2 3
 ok "it is opened then" wait_until 'is_state $rigid RUNNING' 60
 
 rm "$WORK/n2.takes"
@@ -126,14 +124,8 @@ ok "a node is given up" wait_until 'epilogs begin $job n2 4' 40
 sb scontrol update node=n2 state=resume
 ok "slurmctld is restarted while the epilog runs" eval '
 	pollux-sandbox --dir "$SB" restart slurmctld && wait_until "sb squeue" 40'
-early() {
-	until epilogs end "$job" n2 4; do
-		! has_gpus "$job" 8 || return 0
-		sleep 0.2
-	done
-	return 1
-}
-ok "and does not let the job come back before" fails early
+ok "and does not let the job come back before" \
+	fails early_if 'has_gpus $job 8' "$job" n2 4
 rm "$WORK/n2.takes"
 ok "when it is back it keeps the node" eval '
 	wait_until "has_gpus $job 8" 60 && sleep 4 && has_gpus $job 8 &&
@@ -142,16 +134,10 @@ ok "when it is back it keeps the node" eval '
 # A reconfiguration makes slurmctld's nodes anew.
 echo 6 >"$WORK/n2.takes"
 rigid=$(submit_rigid -w n2 --gpus-per-node=4 -- 2)
-early() {
-	until epilogs end "$job" n2 5; do
-		! is_state "$rigid" RUNNING || return 0
-		sleep 0.1
-	done
-	return 1
-}
 ok "slurmctld is reconfigured while an epilog runs: nobody starts there" \
 	eval 'wait_until "epilogs begin $job n2 5" 40 &&
-		sb scontrol reconfigure && fails early'
+		sb scontrol reconfigure &&
+		fails early_if "is_state $rigid RUNNING" $job n2 5'
 ok "when it is over the node is opened" \
 	wait_until 'is_state $rigid RUNNING' 60
 rm "$WORK/n2.takes"
