@@ -16,6 +16,7 @@
 #pragma weak avail_node_bitmap
 #pragma weak booting_node_bitmap
 #pragma weak cg_node_bitmap
+#pragma weak default_part_loc
 #pragma weak gres_find_id
 #pragma weak idle_node_bitmap
 #pragma weak job_list
