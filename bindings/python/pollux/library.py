@@ -83,6 +83,7 @@ class Config(Structure):
         ("quiet", c_bool),
         ("noise_window", c_double),
         ("steps", c_uint64),  # of what is no training: stays 0
+        ("finite", c_bool),
     ]
 
 
