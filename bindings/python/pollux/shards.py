@@ -16,6 +16,7 @@ import os
 import random
 import re
 import tarfile
+import zlib
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, \
     Tuple, Union
 
@@ -91,7 +92,10 @@ def _indexed(path: str, folder: Optional[str]) -> "array.array[int]":
     """As an earlier start has noted it, else read from the shard."""
     if folder is None:
         return array.array("q", _starts(path))
-    name = os.path.join(folder, os.path.basename(path) + ".index")
+    # Shards of two folders may have one name.
+    place = zlib.crc32(os.path.abspath(path).encode())
+    name = os.path.join(folder, "%s.%08x.index"
+                        % (os.path.basename(path), place))
     try:
         with open(name) as file:
             found = json.load(file)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tar shards: what is found in them, in which order, and what is refused."""
 
+import glob
 import gzip
 import io
 import os
@@ -88,9 +89,21 @@ class Shards(unittest.TestCase):
         self.assertEqual(len(pollux.TarShards(path, index=index)), 2)
         self.write("i.tar", ["1.a", "2.a", "3.a"])
         self.assertEqual(len(pollux.TarShards(path, index=index)), 3)
-        with open(os.path.join(index, "i.tar.index"), "w") as file:
+        noted, = glob.glob(os.path.join(index, "i.tar.*.index"))
+        with open(noted, "w") as file:
             file.write("{")
         self.assertEqual(len(pollux.TarShards(path, index=index)), 3)
+
+    def test_index_of_two_folders(self):
+        """shards of one name, size and time in two folders are told apart"""
+        paths = []
+        for folder, names in (("a", ["1.x", "1.y"]), ("b", ["1.x", "2.x"])):
+            os.makedirs(self.path(folder))
+            paths.append(self.write(folder + "/i.tar", names))
+            os.utime(paths[-1], (1, 1))
+        for _start in (1, 2):
+            data = pollux.TarShards(paths, index=self.path("both"))
+            self.assertEqual(len(data), 3)
 
     def refuse(self, text, path):
         with self.assertRaisesRegex(pollux.Error, text):
