@@ -145,14 +145,15 @@ static void ask_resize(struct plx_local *local, int ranks, char *answer,
 /* The program's own wish: once, when it is free to follow. */
 static void follow_wish(struct plx_local *local, int want)
 {
-	int ranks =
-		want < local->limits.min_gpus ? local->limits.min_gpus : want;
+	const struct plx_options *limits = &local->limits;
+	int most = want < limits->max_gpus ? want : limits->max_gpus;
+	int ranks = plx_sizes_down(&limits->sizes, most);
 	char answer[ANSWER_SIZE];
 
 	if (want == local->wish)
 		return;
-	if (ranks > local->limits.max_gpus)
-		ranks = local->limits.max_gpus;
+	if (ranks < limits->min_gpus)
+		ranks = limits->min_gpus;
 	if (want)
 		ask_resize(local, ranks, answer, sizeof(answer));
 	if (!want || !strncmp(answer, "ok", 2))
