@@ -197,7 +197,8 @@ static bitstr_t *_whole_nodes(const job_desc_msg_t *job)
 	return nodes;
 }
 
-static int _read_request(const job_desc_msg_t *job, struct pollux_gpus *each,
+static int _read_request(const job_desc_msg_t *job, bool whole,
+			 struct pollux_gpus *each,
 			 struct shape_request *request, struct plx_error *err)
 {
 	pollux_hostlist_t hosts;
@@ -210,7 +211,7 @@ static int _read_request(const job_desc_msg_t *job, struct pollux_gpus *each,
 		.max_nodes = _given(job->max_nodes),
 		.gpus = all.count,
 		.gpus_per_node = each->count,
-		.whole = _whole_nodes(job) != NULL,
+		.whole = whole,
 		.type = each->type,
 	};
 	/* --nodelist names nodes of which the job gets all. */
@@ -313,6 +314,7 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	struct plx_options options;
 	struct plx_error err;
 	struct shape shape;
+	bitstr_t *whole = NULL;
 	int elastic;
 
 	if (_is_strange())
@@ -324,12 +326,13 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 				  job_desc->spank_job_env_size, &options, &err);
 	if (!elastic)
 		return SLURM_SUCCESS;
+	whole = _whole_nodes(job_desc);
 	if (elastic < 0 || _check_request(job_desc, &err) < 0 ||
-	    _read_request(job_desc, &gpus, &request, &err) < 0 ||
+	    _read_request(job_desc, whole, &gpus, &request, &err) < 0 ||
 	    _check_mode(job_desc, &options, &err) < 0 ||
 	    _check_limit(job_desc, &options, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);
-	cluster = pollux_gpu_cluster(gpus.type, _whole_nodes(job_desc));
+	cluster = pollux_gpu_cluster(gpus.type, whole);
 	if (shape_choose(&options, &request, &cluster, &shape, &err) < 0 ||
 	    _check_tasks(job_desc, &shape, &err) < 0)
 		return _refuse(submit_uid, &err, err_msg);

@@ -276,6 +276,8 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	_read_texts(record, at, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0 && record->priority;
+	if (job->home >= 0)
+		view->nodes[job->home].homes++;
 	job->whole_gpus = MAX(pollux_nodes_whole(record), 0);
 	job->roams = !job->whole_gpus && _roams(job);
 	job->moves = job->runs && pollux_move_possible(record);
@@ -307,8 +309,9 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 struct walk {
 	struct pollux_view *view;
 	struct pollux_rules *rules;
-	int *cpus;	/* [node_count] held by all */
-	double *memory; /* the same, MB */
+	int *cpus;	 /* [node_count] held by elastic jobs */
+	int *cpus_rigid; /* and by all others */
+	double *memory;	 /* by all, MB */
 	struct pollux_candidates candidates;
 	job_record_t **holders; /* jobs that hold something */
 	int holder_count;
@@ -333,12 +336,15 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 {
 	struct pollux_view *view = walk->view;
 	struct pollux_asked asked;
+	bool elastic = record->details && record->part_ptr &&
+		       record->part_ptr->node_bitmap &&
+		       pollux_asked(record, &asked);
 
 	view->torn += pollux_torn(record);
-	_add_held(record, walk->cpus, walk->memory, view->node_count);
+	_add_held(record, elastic ? walk->cpus : walk->cpus_rigid, walk->memory,
+		  view->node_count);
 	pollux_quota_take(view, record);
-	if (record->details && record->part_ptr &&
-	    record->part_ptr->node_bitmap && pollux_asked(record, &asked))
+	if (elastic)
 		_fill_job(record, &asked.options, walk->rules, view);
 	else if (pollux_stays(record))
 		walk->rigid[walk->rigid_count++] = record;
@@ -357,21 +363,6 @@ static int _see(void *x, void *arg)
 	return 0;
 }
 
-/* Who is on a node that could be another job's as a whole. */
-static void _count_tenants(struct pollux_view *view)
-{
-	for (int n = 0; n < view->node_count; n++)
-		view->nodes[n].cpus_rigid = view->nodes[n].cpus_used;
-	for (int j = 0; j < view->job_count; j++) {
-		const struct pollux_job *job = &view->jobs[j];
-
-		if (job->home >= 0)
-			view->nodes[job->home].homes++;
-		for (int n = 0; n < view->node_count; n++)
-			view->nodes[n].cpus_rigid -= job->cpus[n];
-	}
-}
-
 static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 {
 	int count = list_count(job_list);
@@ -379,6 +370,8 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 		.view = view,
 		.rules = rules,
 		.cpus = xcalloc(view->node_count, sizeof(*walk.cpus)),
+		.cpus_rigid =
+			xcalloc(view->node_count, sizeof(*walk.cpus_rigid)),
 		.memory = xcalloc(view->node_count, sizeof(*walk.memory)),
 		.holders = xcalloc(2 * count + 1, sizeof(*walk.holders)),
 	};
@@ -389,15 +382,16 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 		_see_holder(walk.holders[i], &walk);
 	pollux_quotas_settle(view, walk.holders, walk.holder_count);
 	for (int n = 0; n < view->node_count; n++) {
-		view->nodes[n].cpus_used = walk.cpus[n];
+		view->nodes[n].cpus_rigid = walk.cpus_rigid[n];
+		view->nodes[n].cpus_used = walk.cpus[n] + walk.cpus_rigid[n];
 		view->nodes[n].memory_used = walk.memory[n];
 	}
-	_count_tenants(view);
 	pollux_waiting_fill(&walk.candidates, view, rules);
 	pollux_molds_fill(view, rules);
 	if (pollux_waiting_is_ours(view))
 		pollux_stays_fill(walk.rigid, walk.rigid_count, view);
 	xfree(walk.cpus);
+	xfree(walk.cpus_rigid);
 	xfree(walk.memory);
 	xfree(walk.holders);
 }

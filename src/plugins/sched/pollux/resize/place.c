@@ -338,27 +338,19 @@ static gres_job_state_t *_wanted(const job_record_t *job)
  * Devices of node n, which has files of them; NULL: too few are free. An empty
  * set is Slurm's way to say: none of this node.
  */
-static bitstr_t *_pick_on(const job_record_t *job,
-			  const struct pollux_shape *shape,
-			  const struct pollux_holding *held, int n)
+static bitstr_t *_pick_on(const gres_node_state_t *gpus, const char *type,
+			  const struct pollux_holding *held, int n, int count)
 {
-	char type[POLLUX_GPU_TYPE_SIZE];
-	bitstr_t *barred = NULL;
-	bitstr_t *picked = NULL;
+	bitstr_t *barred = _barred(gpus, type);
+	bitstr_t *picked = _pick(held, n, barred, count);
 
-	pollux_job_gpu_type(job, type);
-	barred = _barred(pollux_node_gpus(node_record_table_ptr[n]), type);
-	picked = _pick(held, n, barred, pollux_shape_on(shape, n));
 	FREE_NULL_BITMAP(barred);
 	return picked;
 }
 
-static int _has_too_few(const job_record_t *job, int n, int count,
+static int _has_too_few(int n, int count, const char *type,
 			struct plx_error *err)
 {
-	char type[POLLUX_GPU_TYPE_SIZE];
-
-	pollux_job_gpu_type(job, type);
 	return plx_fail(err, "node %s has no %d %s%sGPUs free",
 			node_record_table_ptr[n]->name, count, type,
 			type[0] ? " " : "");
@@ -370,10 +362,12 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 			   struct plx_error *err)
 {
 	gres_job_state_t *want = _wanted(job);
+	char type[POLLUX_GPU_TYPE_SIZE];
 	uint32_t i = 0;
 
 	if (!want)
 		return plx_fail(err, "Slurm made no request for GPUs");
+	pollux_job_gpu_type(job, type);
 	_begin_choice(want, (uint32_t) bit_set_count(shape->nodes));
 	for (int n = 0; n < node_record_count; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
@@ -385,9 +379,10 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 		gpus = pollux_node_gpus(node);
 		want->gres_cnt_node_alloc[i] = (uint64_t) count;
 		if (gpus && gpus->gres_bit_alloc) {
-			want->gres_bit_alloc[i] = _pick_on(job, shape, held, n);
+			want->gres_bit_alloc[i] =
+				_pick_on(gpus, type, held, n, count);
 			if (!want->gres_bit_alloc[i])
-				return _has_too_few(job, n, count, err);
+				return _has_too_few(n, count, type, err);
 		} else if (!count) {
 			/* A mere number: Slurm takes 0 for no choice. */
 			return plx_fail(err, "the job needs a GPU of node %s",

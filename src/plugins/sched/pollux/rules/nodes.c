@@ -269,10 +269,12 @@ static const char *_keeps_nodes(const job_record_t *job)
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job)
 {
+	const char *why = _keeps_nodes(job);
+
 	if (job->het_job_id)
 		return "it is part of a heterogeneous job";
-	if (_keeps_nodes(job))
-		return _keeps_nodes(job);
+	if (why)
+		return why;
 	if (job->details->contiguous)
 		return "it asks for nodes side by side";
 	if (job->burst_buffer)
