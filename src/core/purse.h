@@ -64,9 +64,8 @@ int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
  * How many GPUs each may have: shares[sharers], 0 or at least `least`, and as
  * many as it holds if it is fixed. A job keeps what it holds and wants up to
  * half as much again as its even share, and one GPU, or one of its sizes, more
- * in any case. If more
- * is held than there is room for (the limit was lowered), that much may be
- * held, unless a claim was granted.
+ * in any case. If more is held than there is room for (the limit was lowered),
+ * that much may be held, unless a claim was granted.
  */
 int plx_purse_split(const struct plx_sharer *sharers, int sharer_count,
 		    const struct plx_purse *purses, int purse_count,
