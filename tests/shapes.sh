@@ -81,3 +81,16 @@ checked() {
 	sb "$POLLUX_SRCDIR/tests/pollux-check" --no-sacct --log \
 		"$SB/log/slurmctld.log"
 }
+
+# refused SENTENCE PARAMS [SBATCH-OPTION...]: at submission
+refused() {
+	local sentence=$1 params=$2
+	shift 2
+	if sb sbatch --scheduler-params="pollux,$params" "$@" --wrap true \
+		>"$WORK/refused.out" 2>&1; then
+		echo "was accepted: $params $*"
+		return 1
+	fi
+	cat "$WORK/refused.out"
+	grep -qF -- "$sentence" "$WORK/refused.out"
+}

@@ -55,20 +55,28 @@ while :; do
 	sleep 1
 done
 END
-# Its ranks train on through a growth, whose new ranks fail.
-cat >"$WORK/fails" <<END
-#!/bin/sh
+# What the next two do: one step, a hint; and the serial and state of a target.
+cat >"$WORK/trains" <<END
 srun -n1 --gres=gpu:2 sleep 600 &
 hint="batch=128,8192,1,256,1 model=0.02,0.002,0.01,0.0005,0.005,0.0002,1.5 \\
 noise=0.25,12.5 profiled=1,2 now=1,1 progress=0.5 restart=1"
 $WORK/say launcher=batch ack=0 phase=training \$hint
-while :; do
-	set -- \$(scontrol show job "\$SLURM_JOB_ID" |
+look() {
+	target=\$(scontrol show job "\$SLURM_JOB_ID" |
 		sed -n 's/.*pollux serial=\([0-9]*\) state=\([a-z]*\).*/\1 \2/p')
-	case \$2 in
-	asked) $WORK/say launcher=batch ack=\$1 live=1 phase=training \$hint ;;
-	done) $WORK/say launcher=batch ack=\$1 live=1 phase=training \
-		failed=\$1 \$hint ;;
+	serial=\${target% *} state=\${target#* }
+}
+END
+# Its ranks train on through a growth, whose new ranks fail.
+cat >"$WORK/fails" <<END
+#!/bin/sh
+. $WORK/trains
+while look; do
+	case \$state in
+	asked) $WORK/say launcher=batch ack=\$serial live=1 phase=training \
+		\$hint ;;
+	done) $WORK/say launcher=batch ack=\$serial live=1 phase=training \
+		failed=\$serial \$hint ;;
 	esac
 	sleep 0.1
 done
@@ -76,16 +84,11 @@ END
 # Whenever it is to have less, ranks that it never starts have failed.
 cat >"$WORK/refuses" <<END
 #!/bin/sh
-srun -n1 --gres=gpu:2 sleep 600 &
-hint="batch=128,8192,1,256,1 model=0.02,0.002,0.01,0.0005,0.005,0.0002,1.5 \\
-noise=0.25,12.5 profiled=1,2 now=1,1 progress=0.5 restart=1"
-$WORK/say launcher=batch ack=0 phase=training \$hint
-while :; do
-	set -- \$(scontrol show job "\$SLURM_JOB_ID" |
-		sed -n 's/.*pollux serial=\([0-9]*\) state=\([a-z]*\).*/\1 \2/p')
-	case \$2 in
-	asked | lent) $WORK/say launcher=batch ack=\$1 live=1 phase=training \
-		failed=\$1 \$hint \$(cat $WORK/words) ;;
+. $WORK/trains
+while look; do
+	case \$state in
+	asked | lent) $WORK/say launcher=batch ack=\$serial live=1 \
+		phase=training failed=\$serial \$hint \$(cat $WORK/words) ;;
 	esac
 	sleep 0.1
 done

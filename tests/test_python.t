@@ -2,18 +2,7 @@
 # test_python.t - the Python package: alone, under mpirun, and through resizes
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/squeeze.sh"
-
-bindings=$POLLUX_SRCDIR/bindings/python
-python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
-	2>/dev/null)
-[ -e "$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" ] ||
-	skip_all "built without libpollux"
-"${python:-none}" -c 'import torch' 2>/dev/null ||
-	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
-use_build_tree
-export PYTHONPATH=$bindings${PYTHONPATH:+:$PYTHONPATH}
-export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. "${POLLUX_SRCDIR}/tests/python.sh"
 
 # Lines of the unit tests' TAP, numbered anew.
 unit_tests() {

@@ -2,24 +2,8 @@
 # test_python_ends.t - the ends of epochs and of scripts: nothing is lost there,
 # and no error goes by. Without Slurm.
 . "${POLLUX_SRCDIR}/tests/lib.sh"
-
-bindings=$POLLUX_SRCDIR/bindings/python
-python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
-	2>/dev/null)
-[ -e "$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" ] ||
-	skip_all "built without libpollux"
-"${python:-none}" -c 'import torch' 2>/dev/null ||
-	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
-use_build_tree
-command -v mpirun >/dev/null || skip_all "there is no mpirun"
-export PYTHONPATH=$bindings${PYTHONPATH:+:$PYTHONPATH}
-export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-cd "$WORK" || exit 1
-# Its sockets are found below this; a path of $TMPDIR may be too long.
-run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
-export XDG_RUNTIME_DIR=$run
-trap 'rm -rf "$run"; lib_end' EXIT
+. "${POLLUX_SRCDIR}/tests/python.sh"
+python_runs
 
 options=()
 script=$bindings/tests/ending.py

@@ -2,24 +2,9 @@
 # test_shards.t - samples in tar files, each once an epoch, by shard and place,
 # through resizes and kills. Without Slurm.
 . "${POLLUX_SRCDIR}/tests/lib.sh"
-
-bindings=$POLLUX_SRCDIR/bindings/python
-python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
-	2>/dev/null)
-command -v mpirun >/dev/null || skip_all "there is no mpirun"
-[ -e "$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" ] ||
-	skip_all "built without libpollux"
-"${python:-none}" -c 'import torch' 2>/dev/null ||
-	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
-use_build_tree
-export PYTHONPATH=$bindings:$bindings/tests${PYTHONPATH:+:$PYTHONPATH}
-export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_mpi_yield_when_idle=1
-run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
-export XDG_RUNTIME_DIR=$run
-trap 'rm -rf "$run"; lib_end' EXIT
-cd "$WORK" || exit 1
+. "${POLLUX_SRCDIR}/tests/python.sh"
+python_runs
+export PYTHONPATH=$bindings/tests:$PYTHONPATH
 
 # GNU tar has written one of them.
 shards_are_there() {

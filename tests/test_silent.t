@@ -1,17 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_silent.t - trainings that would go wrong silently: right, or refused
 . "${POLLUX_SRCDIR}/tests/lib.sh"
-
-bindings=$POLLUX_SRCDIR/bindings/python
-python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
-	2>/dev/null)
-export POLLUX_LIBRARY=$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0
-[ -e "$POLLUX_LIBRARY" ] || skip_all "built without libpollux"
-"${python:-none}" -c 'import torch' 2>/dev/null ||
-	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
-export PYTHONPATH=$bindings${PYTHONPATH:+:$PYTHONPATH}
-export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. "${POLLUX_SRCDIR}/tests/python.sh"
 
 # apart WHAT: three ranks; all that they print is in $WORK/apart.out.
 apart() {

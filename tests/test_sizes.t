@@ -15,19 +15,6 @@ sb sacctmgr -i modify qos six set MaxTRESPerUser=gres/gpu=6 \
 	>>"$WORK/sacctmgr.txt"
 sb sacctmgr -i modify user root set qos+=six >>"$WORK/sacctmgr.txt"
 
-# refused SENTENCE PARAMS [SBATCH-OPTION...]
-refused() {
-	local sentence=$1 params=$2
-	shift 2
-	if sb sbatch --scheduler-params="pollux,$params" "$@" --wrap true \
-		>"$WORK/refused.out" 2>&1; then
-		echo "was accepted: $params $*"
-		return 1
-	fi
-	cat "$WORK/refused.out"
-	grep -qF -- "$sentence" "$WORK/refused.out"
-}
-
 # starts_as NODES TASKS PARAMS: the request of a job that waits.
 starts_as() {
 	local job got

@@ -2,24 +2,9 @@
 # test_twelve.t - small scripts of all kinds are resized and killed, and end
 # with the weights of plain PyTorch, or say in a sentence why not
 . "${POLLUX_SRCDIR}/tests/lib.sh"
-
-bindings=$POLLUX_SRCDIR/bindings/python
-python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
-	2>/dev/null)
-command -v mpirun >/dev/null || skip_all "there is no mpirun"
-[ -e "$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" ] ||
-	skip_all "built without libpollux"
-"${python:-none}" -c 'import torch' 2>/dev/null ||
-	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
-use_build_tree
-export PYTHONPATH=$bindings:$bindings/tests${PYTHONPATH:+:$PYTHONPATH}
-export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_threads_pthreads_yield_strategy=nanosleep
-run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
-export XDG_RUNTIME_DIR=$run
-trap 'rm -rf "$run"; lib_end' EXIT
+. "${POLLUX_SRCDIR}/tests/python.sh"
+python_runs
+export PYTHONPATH=$bindings/tests:$PYTHONPATH
 
 # kind: what it ends with, "same" or a sentence of the job's; "edited" is the
 # same, and edited while it trains

@@ -11,19 +11,6 @@ sandbox_up --nodes 4 --gpus-per-node 4 --whole-nodes \
 plan 27
 watch_start
 
-# refused SENTENCE PARAMS [SBATCH-OPTION...]
-refused() {
-	local sentence=$1 params=$2
-	shift 2
-	if sb sbatch --scheduler-params="pollux,$params" "$@" --wrap true \
-		>"$WORK/refused.out" 2>&1; then
-		echo "was accepted: $params $*"
-		return 1
-	fi
-	cat "$WORK/refused.out"
-	grep -qF -- "$sentence" "$WORK/refused.out"
-}
-
 told() {
 	sb scontrol show job "$1" | grep -q "why=.*$2"
 }

@@ -342,12 +342,28 @@ static void sizes_are_a_list_or_a_step(void **state)
 	assert_string_equal("step=8", text);
 }
 
+struct bad {
+	const char *text;
+	const char *why;
+};
+
+/* Each for its reason, and nothing is read. */
+static void refuse_all(const struct bad *cases, size_t count)
+{
+	struct plx_options o = { .min_gpus = 77 };
+	struct plx_error err;
+
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(-1,
+				 plx_options_parse(cases[i].text, &o, &err));
+		assert_string_equal(cases[i].why, err.text);
+		assert_int_equal(77, o.min_gpus);
+	}
+}
+
 static void a_bad_option_is_told_in_one_sentence(void **state)
 {
-	static const struct {
-		const char *text;
-		const char *why;
-	} cases[] = {
+	static const struct bad cases[] = {
 		/* clang-format off */
 		{ "pollux,mox=3", "mox: unknown key, did you mean max?" },
 		{ "pollux,Max=3", "Max: unknown key, did you mean max?" },
@@ -380,24 +396,14 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 		{ "", "\"\": unknown scheduler, want pollux[,key=value...]" },
 		/* clang-format on */
 	};
-	struct plx_options o = { .min_gpus = 77 };
-	struct plx_error err;
 
 	(void) state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(-1,
-				 plx_options_parse(cases[i].text, &o, &err));
-		assert_string_equal(cases[i].why, err.text);
-		assert_int_equal(77, o.min_gpus);
-	}
+	refuse_all(cases, ARRAY_SIZE(cases));
 }
 
 static void bad_sizes_are_told_in_one_sentence(void **state)
 {
-	static const struct {
-		const char *text;
-		const char *why;
-	} cases[] = {
+	static const struct bad cases[] = {
 		/* clang-format off */
 		{ "pollux,sizes", "sizes: want sizes=NUMBER,NUMBER,..." },
 		{ "pollux,sizes=", "sizes=: want GPUs from 1 to 4096, "
@@ -427,16 +433,9 @@ static void bad_sizes_are_told_in_one_sentence(void **state)
 		  "step=8: sizes= was given, too" },
 		/* clang-format on */
 	};
-	struct plx_options o = { .min_gpus = 77 };
-	struct plx_error err;
 
 	(void) state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(-1,
-				 plx_options_parse(cases[i].text, &o, &err));
-		assert_string_equal(cases[i].why, err.text);
-		assert_int_equal(77, o.min_gpus);
-	}
+	refuse_all(cases, ARRAY_SIZE(cases));
 }
 
 static void the_help_names_every_key(void **state)

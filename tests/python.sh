@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+# python.sh - the Python package as it is in the build tree
+#
+# Sourced after lib.sh. $python is the interpreter that the package was built
+# for, $bindings the package's folder; without them, or PyTorch, all is skipped.
+
+bindings=$POLLUX_SRCDIR/bindings/python
+python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
+	2>/dev/null)
+[ -e "$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" ] ||
+	skip_all "built without libpollux"
+"${python:-none}" -c 'import torch' 2>/dev/null ||
+	skip_all "no PyTorch for '${python:-python3}' (Debian: python3-torch)"
+use_build_tree
+export PYTHONPATH=$bindings${PYTHONPATH:+:$PYTHONPATH}
+export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# Local runs, in $WORK. Their sockets are found below XDG_RUNTIME_DIR: a path of
+# $TMPDIR may be too long. Ranks that wait leave their processor to others.
+python_runs() {
+	command -v mpirun >/dev/null || skip_all "there is no mpirun"
+	export OMPI_MCA_mpi_yield_when_idle=1
+	export OMPI_MCA_threads_pthreads_yield_strategy=nanosleep
+	run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
+	export XDG_RUNTIME_DIR=$run
+	trap 'rm -rf "$run"; lib_end' EXIT
+	cd "$WORK" || exit 1
+}
