@@ -51,7 +51,7 @@ early_if() {
 
 sandbox_up $untyped --nodes 3 --gpus-per-node 4 --conf-extra "Epilog=$WORK/epilog" \
 	--params pollux_min_gap=0.2
-plan 32
+plan 38
 
 # What Slurm itself gives an epilog, at the end of a job.
 stock=$(submit_rigid -w n3 --gpus-per-node=2 -- 1)
@@ -143,11 +143,39 @@ ok "when it is over the node is opened" \
 rm "$WORK/n2.takes"
 wait_until "ended $rigid && settled $job 8" 60
 
+# Two jobs on it: one on the two nodes, and one on this node alone, whose script
+# is on another one.
+on_n2() {
+	sb scontrol -d show job "$1" | grep -E 'Nodes=(n2|n\[1-2\]) .*GRES=gpu'
+}
+second=$(submit_light second pollux,max=2 -x n1 -- --live=0.3)
+# One that has said nothing yet is moved by a requeue, with its script.
+ok "a second job begins on a third node" wait_until '
+	settled $second 2 && fails on_n2 $second' 40
+away=$(submit_rigid --priority=100000 -w n3 --gpus-per-node=4 -- 300)
+ok "it makes room there, and shares the node with the first" \
+	wait_until 'is_state $away RUNNING && on_n2 $second && on_n2 $job &&
+		settled $second 2' 60
+echo 6 >"$WORK/n2.takes"
+before=$(grep -cx "begin $job n2" "$WORK/epilogs")
+rigid=$(submit_rigid --priority=100000 -w n2 --gpus-per-node=4 -- 2)
+ok "both have given it up before the epilog of either has ended" wait_until '
+	has_gpus $job 4 && fails on_n2 $second && fails on_n2 $job &&
+	epilogs end $job n2 $before && epilogs end $second n2 0' 40
+ok "nobody starts there before both have ended" eval '
+	fails early_if "is_state $rigid RUNNING" $job n2 $((before + 1)) &&
+		fails early_if "is_state $rigid RUNNING" $second n2 1'
+ok "and then who waits does" wait_until 'is_state $rigid RUNNING' 60
+rm "$WORK/n2.takes"
+sb scancel "$away" "$second"
+ok "the first has its nodes again" \
+	wait_until 'ended $rigid && settled $job 8' 60
+
 # As at the end of a job.
 touch "$WORK/n2.fails"
 rigid=$(submit_rigid -w n2 --gpus-per-node=4 -- 2)
 ok "a node where its epilog fails is drained" eval '
-	wait_until "epilogs begin $job n2 6" 40 && wait_until "node_is n2 DRAIN" 20
+	wait_until "epilogs begin $job n2 7" 40 && wait_until "node_is n2 DRAIN" 20
 	sb scontrol show node n2 | grep "Reason=Epilog error"'
 ok "and the job that waits for it does not start there" \
 	is_state "$rigid" PENDING

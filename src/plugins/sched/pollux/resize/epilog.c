@@ -28,6 +28,7 @@ struct leaving {
 	double sent_s;	 /* monotonic clock; 0: it waits for its turn */
 	bool again;	 /* not for the first time */
 	bool heard;	 /* an answer has come since */
+	bool counted;	 /* as a completing job of the node: see _count() */
 	double untold_s; /* since when no word can come; 0: one can */
 };
 
@@ -41,8 +42,41 @@ bool pollux_epilog_any(void)
 	return entry_count > 0;
 }
 
+/*
+ * The end of the epilog before would open the node until we look, and Slurm
+ * starts jobs at once. With one that completes it stays closed, and is idle
+ * instead; but where jobs run it is not, and nobody would hear.
+ */
+static void _count(struct leaving *it, node_record_t *node)
+{
+	if (it->counted || node->run_job_cnt)
+		return;
+	node->comp_job_cnt++;
+	it->counted = true;
+}
+
+/* Is one counted, so that the end of an epilog leaves the node idle? */
+static bool _is_counted(const char *node)
+{
+	for (int i = 0; i < entry_count; i++) {
+		if (entries[i].counted && !xstrcmp(entries[i].node, node))
+			return true;
+	}
+	return false;
+}
+
+static void _uncount(struct leaving *it)
+{
+	node_record_t *node = it->counted ? find_node_record(it->node) : NULL;
+
+	if (node && node->comp_job_cnt)
+		node->comp_job_cnt--;
+	it->counted = false;
+}
+
 static void _remove(int i)
 {
+	_uncount(&entries[i]);
 	xfree(entries[i].node);
 	xfree(entries[i].nodes);
 	xfree(entries[i].others);
@@ -58,6 +92,7 @@ void pollux_epilog_doubt(void)
 	for (int i = 0; POLLUX_SLURM_TELLS_EPILOG && i < entry_count; i++) {
 		entries[i].again = true;
 		entries[i].sent_s = 0;
+		entries[i].counted = false;
 	}
 }
 
@@ -216,6 +251,7 @@ static void _close(node_record_t *node)
 
 static void _send(job_record_t *job, node_record_t *node, struct leaving *it)
 {
+	_uncount(it);
 	xfree(it->others);
 	it->other_count = 0;
 	if (node->run_job_cnt || node->comp_job_cnt)
@@ -224,6 +260,11 @@ static void _send(job_record_t *job, node_record_t *node, struct leaving *it)
 	it->heard = false;
 	it->sent_s = pollux_now_s();
 	_close(node);
+	/* Also of those that were read from the file. */
+	for (int i = 0; i < entry_count; i++) {
+		if (!entries[i].sent_s && !xstrcmp(entries[i].node, it->node))
+			_count(&entries[i], node);
+	}
 	pollux_slurm_end_on_node(job, node, it->nodes, it->gres);
 }
 
@@ -246,10 +287,12 @@ static void _begin(job_record_t *job, node_record_t *node, bitstr_t *nodes,
 	it = _add(job->job_id, node->name);
 	it->nodes = bitmap2node_name_sortable(nodes, false);
 	it->gres = gres ? gres_job_state_list_dup(gres) : NULL;
-	if (busy)
+	if (busy) {
+		_count(it, node);
 		_close(node);
-	else
+	} else {
 		_send(job, node, it);
+	}
 }
 
 /* Is there a slurmd to end the job, and to run an epilog? */
@@ -392,7 +435,8 @@ static bool _look(struct leaving *it, double now_s)
 			_send(job, node, it);
 		return false;
 	}
-	if (!IS_NODE_COMPLETING(node))
+	if (!IS_NODE_COMPLETING(node) ||
+	    (IS_NODE_IDLE(node) && _is_counted(it->node)))
 		return _answered(job, node, it, now_s);
 	_close(node);
 	if (it->heard)
