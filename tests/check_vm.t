@@ -7,7 +7,7 @@ cd "$POLLUX_SRCDIR/tests/vm" || exit 1
 
 all_parse() {
 	local script bad=0
-	for script in check ./*.sh guest/*; do
+	for script in check ../mirror.sh ./*.sh guest/*; do
 		case $script in
 		*.awk | *.conf) ;;
 		*) bash -n "$script" || bad=1 ;;
