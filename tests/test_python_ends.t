@@ -168,6 +168,13 @@ request_is_followed() {
 		says "2 -> 1 ranks on" && starts 0 2
 }
 
+# Between two of its sizes there is the lower one.
+request_meets_sizes() {
+	options=(-n 3 --params=sizes=1,3 --no-prewarm)
+	train request-two 3 && says "the program asks for 2 ranks" &&
+		says "3 -> 1 ranks on"
+}
+
 ok "an exception of one rank at the end of an epoch ends the job" \
 	ends_once raise "ValueError: the second epoch went wrong"
 ok "its traceback is shown once" told_once
@@ -185,6 +192,7 @@ ok "also one without a handover" resize_waits --no-prewarm
 ok "--stop waits for it, too" stop_waits
 ok "a second one does not" stop_twice_does_not
 ok "a script that asks for less ranks gets them" request_is_followed
+ok "and the size below, where that is none of its sizes" request_meets_sizes
 export PYTHONPATH=$PYTHONPATH:$bindings/tests
 ok "a script that is broken while it trains does not end it" \
 	edit_is_survived edited.py

@@ -28,8 +28,8 @@ def befall(what, file):
         time.sleep(float(file))
     if what == "raise" and rank == 1 or what == "raise-all":
         raise ValueError("the second epoch went wrong")
-    if what == "request":
-        pollux.request(1)
+    if what in ("request", "request-two"):
+        pollux.request(1 if what == "request" else 2)
         time.sleep(float(file))
     if what == "leave" and rank == 0:
         return True
