@@ -293,13 +293,14 @@ requeued_late() {
 	look >found
 }
 
-# restarted SECONDS [SECONDS]: job 7 with two licences ended so long before
-# slurmctld started, and was put back into the queue so long before; both that
-# jobs 5 and 6 have are missing.
+# restarted SECONDS [SECONDS [REQUEUE [START]]]: job 7 with two licences ended so
+# long before slurmctld started, and was put back into the queue so long before;
+# both that jobs 5 and 6 have are missing. The words of the log's lines may be
+# others.
 restarted() {
 	healthy
 	[ $# -eq 1 ] ||
-		echo "$(stamp $((1790000300 - $2))) Requeuing JobId=7" >>log
+		echo "$(stamp $((1790000300 - $2))) ${3:-Requeuing JobId=7}" >>log
 	sed -n '/JobId=6 /s/JobId=6 /JobId=7 /p' jobs |
 		sed "s/RUNNING/COMPLETED/; s/Nodes=.*MinCPUs/MinCPUs/; s/toy:1/toy:2/
 			s/ NodeList/ EndTime=$(date -d "@$((1790000300 - $1))" \
@@ -307,7 +308,7 @@ restarted() {
 	cat job7 >>jobs
 	rm job7
 	sed -i 's/Used=2/Used=0/' licences
-	echo "$(stamp 1790000300) slurmctld version 22.05.8 started on cluster c" >>log
+	echo "$(stamp 1790000300) ${4:-slurmctld version 22.05.8 started on cluster c}" >>log
 	look >found
 }
 
@@ -351,7 +352,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 50))
+plan $((${#cases[@]} + 51))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -405,6 +406,9 @@ ok "licences that Slurm takes back once too often are told apart" eval \
 	'restarted 5 && grep -q "^slurm-licences: 0 of toy" found'
 ok "but not of a job that had completed long before" fails restarted 500
 ok "unless it was put back into the queue and has ended since" restarted -20 5
+ok "... or is about to be, when Slurm is configured anew" restarted -20 5 \
+	"_job_complete: requeue JobId=7 per user/system request" \
+	"Processing Reconfiguration Request"
 ok "a row without a start is told apart" eval \
 	'unstarted REQUEUED && grep -q "^slurm-unstarted: job 4" found'
 ok "but not that of a shape" fails unstarted RESIZING
