@@ -231,6 +231,10 @@ static int make_plan(struct plx_plan *plan, struct plx_search *search,
 		plan_fill(plan, search);
 		plan->fitness = plan->fitness_now;
 	}
+	/*
+	 * A count that was not asked for may be worth a little more than the
+	 * next larger one, which stood for it.
+	 */
 	plan->bound = fmax(fitness_bound(search), plan->fitness);
 	for (int j = 0; j < search->job_count; j++)
 		plx_search_why(search, &search->jobs[j],

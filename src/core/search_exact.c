@@ -219,6 +219,8 @@ bool plx_search_exact(struct plx_search *search)
 			  table.width - 1];
 	if (!(best > -INFINITY))
 		goto done;
+	/* What was left out may be in a plan as good as the best so far. */
+	best = fmax(best, search->best_sum);
 	search->bound = fmin(search->bound, best);
 	search->bound_truly = fmin(search->bound_truly, best);
 	read_others(&table);

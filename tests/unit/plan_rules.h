@@ -270,7 +270,8 @@ static inline void check_plan(const struct plx_problem *problem,
 	check_nodes(problem, plan);
 	check_stock(problem, plan);
 	assert_true(isfinite(plan->fitness) && isfinite(plan->fitness_now));
-	assert_true(plan->bound >= plan->fitness && isfinite(plan->bound));
+	/* That no plan is above it, test_plan_best.c and test_ga.c try. */
+	assert_true(isfinite(plan->bound));
 	if (feasible(problem, now))
 		assert_true(plan->fitness >= plan->fitness_now);
 	free(now);

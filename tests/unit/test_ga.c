@@ -51,17 +51,24 @@ static struct plx_plan *planned_once(const struct plx_problem *problem,
 	return plan;
 }
 
-/* check_plan(), but for the promise that only the search makes. */
+/*
+ * check_plan(), but for the promise that only the search makes. A legal plan
+ * is not above the search's bound, nor the search's above that of this one.
+ */
 static void check_bred(const struct plx_problem *problem,
 		       const struct plx_plan *plan)
 {
+	struct plx_plan *other = searched(problem);
 	struct plx_plan promised = *plan;
 
 	promised.fitness = fmax(plan->fitness, plan->fitness_now);
 	check_plan(problem, &promised);
 	assert_near(plan->fitness,
 		    plx_plan_fitness(problem, plan->choices[0].gpus), 1e-12);
-	assert_true(plan->bound >= plan->fitness && isfinite(plan->bound));
+	if (feasible(problem, plan->choices[0].gpus))
+		assert_true(plan->fitness <= other->bound);
+	assert_true(other->fitness <= plan->bound);
+	plx_plan_destroy(other);
 }
 
 static void check_many(const struct random_spec *spec, int count)
