@@ -8,6 +8,9 @@
  * artifact. It maximises FITNESS_p of the worth that core/worth.h or the
  * jobs' tables say; for the published objective see plx_osdi21_tables().
  *
+ * Its plans keep to all rules of the problem, also to those that the published
+ * one has not: docs/decisions/0111-bred-plans-are-legal.md.
+ *
  * Deterministic: the same problems in the same order with the same seed give
  * the same plans. Where the problem lists a job matters, as published: who
  * comes first has precedence when rows are made to fit.

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ga_plan.c - a matrix of the genetic algorithm as a plan */
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/ga_run.h"
+
+#define ROUNDING 1e-9 /* of long sums */
 
 /* All choices share one block of counts, the first one's. */
 static struct plx_plan *plan_create(const struct plx_ga_run *run,
@@ -105,7 +106,7 @@ struct plx_plan *plx_ga_plan_make(const struct plx_ga_run *run,
 		choose(run, j, genome, &plan->choices[run->jobs[j].index]);
 	plan->fitness_now = fitness_now(run, err);
 	plan->fitness = plx_plan_fitness(run->problem, plan->choices[0].gpus);
-	plan->bound = fmax(plx_ga_bound(run), plan->fitness);
+	plan->bound = plx_ga_bound(run) * (1 + ROUNDING);
 	if (plan->fitness >= 0 && plan->fitness_now >= 0)
 		return plan;
 	plx_fail(err, "no memory to judge the plan");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ga_repair.c - from any matrix to one that fits
+ * ga_repair.c - from any matrix to one that is legal in the problem
  *
  * As published: row by row, each is cut to what is left by those before it.
  * Rules of jobs that the published algorithm does not know come after that,
- * so that they see what the job would really get.
+ * so that they see what the job would really get. What is legal for a job
+ * plx_job_may_have() says, as it does for the search.
  */
 #include <string.h>
 
@@ -60,87 +61,216 @@ static void limit(struct plx_ga_run *run, uint16_t *row, int most)
 	}
 }
 
-/* No more than what is left on each node. */
-static void fit(const struct plx_ga_run *run, uint16_t *row)
-{
-	for (int n = 0; n < run->node_count; n++) {
-		int left = run->problem->gpus[n] - run->used[n];
+/* Sums of amounts may be off by this share of them. */
+#define EXCESS 1e-9
 
-		row[n] = (uint16_t) max_int(0, min_int(row[n], left));
-	}
+/* What the job takes of a kind for so many GPUs, besides what it keeps. */
+static double amount(const struct plx_job *job, int n, int gpus, int kind)
+{
+	return plx_job_takes(job, n, gpus, kind) -
+	       plx_job_takes(job, n, 0, kind);
 }
 
-/* GPUs on all nodes that have at least so many, if each had just these. */
-static int uniform_gpus(const struct plx_ga_run *run, const uint16_t *row,
-			int per_node)
+/* Is enough of all other resources left there for so many GPUs? */
+static bool is_supplied(const struct plx_ga_run *run, const struct plx_job *job,
+			int n, int gpus)
 {
-	int gpus = 0;
+	int kinds = run->problem->stock_kinds;
 
-	for (int n = 0; n < run->node_count; n++)
-		gpus += row[n] >= per_node ? per_node : 0;
-	return gpus;
-}
+	for (int k = 0; k < kinds; k++) {
+		size_t at = (size_t) n * (size_t) kinds + (size_t) k;
 
-/* The same on every node, with as many GPUs as the row allows. */
-static void even_out(const struct plx_ga_run *run, const struct plx_job *job,
-		     uint16_t *row)
-{
-	int most = 0;
-	int best = 0;
-
-	for (int n = 0; n < run->node_count; n++)
-		most = max_int(most, row[n]);
-	if (job->home >= 0 && !job->roams)
-		most = row[job->home];
-	for (int c = most; c > 0; c--) {
-		if (best == 0 ||
-		    uniform_gpus(run, row, c) > uniform_gpus(run, row, best))
-			best = c;
-	}
-	for (int n = 0; n < run->node_count; n++)
-		row[n] = (uint16_t) (row[n] >= best ? best : 0);
-}
-
-/* One step smaller: a node less, or a GPU less if nodes may differ. */
-static void shrink(const struct plx_ga_run *run, const struct plx_job *job,
-		   uint16_t *row)
-{
-	int last = job->home;
-	bool alone = plx_gene_shape(row, run->node_count).nodes == 1;
-
-	for (int n = 0; n < run->node_count; n++) {
-		if (row[n] > 0 && n != job->home)
-			last = n;
-	}
-	if (run->problem->uniform && !alone)
-		row[last] = 0;
-	else
-		row[last]--;
-}
-
-/* It has a GPU wherever it needs one. */
-static bool complete(const struct plx_ga_run *run, const struct plx_job *job,
-		     const uint16_t *row)
-{
-	for (int n = 0; n < run->node_count; n++) {
-		if (plx_job_sits(job, n) && row[n] == 0)
+		if (amount(job, n, gpus, k) >
+		    run->stock_left[at] + EXCESS * run->problem->stock[at])
 			return false;
 	}
 	return true;
 }
 
-/* What the job has now breaks none of its rules, whatever nodes it may use. */
-static bool may_stay(const struct plx_ga_run *run, const struct plx_job *job,
-		     const uint16_t *now)
+/* No more than what is left on each node. */
+static void fit(const struct plx_ga_run *run, const struct plx_job *job,
+		uint16_t *row)
 {
-	struct plx_shape shape = plx_gene_shape(now, run->node_count);
+	for (int n = 0; n < run->node_count; n++) {
+		int left = run->problem->gpus[n] - run->used[n];
 
-	for (int n = 0; n < run->node_count && run->problem->uniform; n++) {
-		if (now[n] > 0 && now[n] * shape.nodes != shape.gpus)
-			return false;
+		row[n] = (uint16_t) max_int(0, min_int(row[n], left));
+		while (row[n] > 0 && !is_supplied(run, job, n, row[n]))
+			row[n]--;
 	}
-	return plx_listed(job->sizes, job->size_count, shape.gpus) &&
-	       complete(run, job, now);
+}
+
+/* What the row has is nobody else's. */
+static void take(struct plx_ga_run *run, const struct plx_job *job,
+		 const uint16_t *row)
+{
+	int kinds = run->problem->stock_kinds;
+
+	for (int n = 0; n < run->node_count; n++) {
+		run->used[n] += row[n];
+		for (int k = 0; k < kinds; k++)
+			run->stock_left[n * kinds + k] -=
+				amount(job, n, row[n], k);
+	}
+}
+
+/* Nodes hold nothing but what each job keeps at home. */
+static void empty(struct plx_ga_run *run)
+{
+	size_t nodes = (size_t) run->node_count;
+	int kinds = run->problem->stock_kinds;
+
+	memset(run->used, 0, nodes * sizeof(*run->used));
+	memset(run->sharers, 0, nodes * sizeof(*run->sharers));
+	for (int i = 0; i < run->node_count * kinds; i++)
+		run->stock_left[i] = run->problem->stock[i];
+	for (int j = 0; j < run->job_count; j++) {
+		const struct plx_job *job = run->jobs[j].job;
+
+		for (int k = 0; job->home >= 0 && k < kinds; k++)
+			run->stock_left[job->home * kinds + k] -=
+				plx_job_takes(job, job->home, 0, k);
+	}
+}
+
+/* Most nodes that the job may be on with such a row. */
+static int nodes_max(const struct plx_ga_run *run, const struct plx_job *job,
+		     const uint16_t *row)
+{
+	int most = run->node_count;
+
+	if (job->table)
+		most = min_int(most, job->table->nodes);
+	if (!job->max_nodes)
+		return most;
+	/* The node of its script counts. */
+	if (job->home >= 0 && row[job->home] == 0)
+		return min_int(most, job->max_nodes - 1);
+	return min_int(most, job->max_nodes);
+}
+
+/* The fewest. */
+static int nodes_min(const struct plx_ga_run *run, const struct plx_job *job)
+{
+	int least = 0;
+
+	for (int n = 0; n < run->node_count; n++)
+		least += plx_job_sits(job, n);
+	return max_int(1, max_int(least, job->min_nodes));
+}
+
+/* Take nodes with the fewest GPUs from it until it is on so many. */
+static void drop_nodes(const struct plx_ga_run *run, const struct plx_job *job,
+		       uint16_t *row, int most)
+{
+	int nodes = plx_gene_shape(row, run->node_count).nodes;
+
+	for (; nodes > most; nodes--) {
+		int least = -1;
+
+		for (int n = 0; n < run->node_count; n++) {
+			if (row[n] > 0 && !plx_job_sits(job, n) &&
+			    (least < 0 || row[n] <= row[least]))
+				least = n;
+		}
+		if (least < 0)
+			return;
+		row[least] = 0;
+	}
+}
+
+/* The most of these nodes whose GPUs, so many on each, are one of its sizes. */
+static int even_nodes(const struct plx_ga_run *run, const struct plx_job *job,
+		      const uint16_t *row, int per_node)
+{
+	int nodes = 0;
+
+	for (int n = 0; n < run->node_count; n++)
+		nodes += row[n] >= per_node;
+	nodes = min_int(nodes, nodes_max(run, job, row));
+	for (; nodes >= nodes_min(run, job); nodes--) {
+		if (plx_listed(job->sizes, job->size_count, nodes * per_node))
+			return nodes;
+	}
+	return 0;
+}
+
+/* The same on every node, with as many GPUs as the row and its rules allow. */
+static void even_out(const struct plx_ga_run *run, const struct plx_job *job,
+		     uint16_t *row)
+{
+	int most = 0;
+	int best = 0;
+	int best_nodes = 0;
+
+	for (int n = 0; n < run->node_count; n++)
+		most = max_int(most, row[n]);
+	for (int n = 0; n < run->node_count; n++) {
+		if (plx_job_sits(job, n))
+			most = min_int(most, row[n]);
+	}
+	for (int c = most; c > 0; c--) {
+		int nodes = even_nodes(run, job, row, c);
+
+		if (nodes * c > best_nodes * best) {
+			best = c;
+			best_nodes = nodes;
+		}
+	}
+	for (int n = 0; n < run->node_count; n++)
+		row[n] = (uint16_t) (row[n] >= best ? best : 0);
+	drop_nodes(run, job, row, best_nodes);
+}
+
+/* A GPU less, from a node that is not needed or has another. */
+static bool shrink(const struct plx_ga_run *run, const struct plx_job *job,
+		   uint16_t *row)
+{
+	int nodes = plx_gene_shape(row, run->node_count).nodes;
+	int last = -1;
+
+	for (int n = 0; n < run->node_count; n++) {
+		if (row[n] > 1 || (row[n] > 0 && !plx_job_sits(job, n) &&
+				   nodes > job->min_nodes))
+			last = n;
+	}
+	if (last < 0)
+		return false;
+	row[last] = (uint16_t) (job->whole ? 0 : row[last] - 1);
+	return true;
+}
+
+/* To one of its sizes, whatever is on each node. */
+static void to_size(const struct plx_ga_run *run, const struct plx_job *job,
+		    uint16_t *row)
+{
+	drop_nodes(run, job, row, nodes_max(run, job, row));
+	while (!plx_listed(job->sizes, job->size_count,
+			   plx_gene_shape(row, run->node_count).gpus) &&
+	       shrink(run, job, row))
+		;
+}
+
+static bool may_have(const struct plx_ga_run *run, const struct plx_job *job,
+		     const uint16_t *row)
+{
+	for (int n = 0; n < run->node_count; n++)
+		run->row[n] = row[n];
+	return plx_job_may_have(run->problem, job, run->row);
+}
+
+/* No more on a node than it may have there: of whole nodes all or nothing. */
+static void limit_nodes(const struct plx_ga_run *run, const struct plx_job *job,
+			uint16_t *row)
+{
+	for (int n = 0; n < run->node_count; n++) {
+		if (!plx_job_usable(job, n))
+			row[n] = 0;
+		if (job->node_gpus && row[n] > job->node_gpus)
+			row[n] = (uint16_t) job->node_gpus;
+		if (job->whole && row[n] < job->node_gpus)
+			row[n] = 0;
+	}
 }
 
 /* Rules of the job that the published algorithm has not. */
@@ -149,25 +279,16 @@ static void obey(const struct plx_ga_run *run, const struct plx_job *job,
 {
 	size_t size = (size_t) run->node_count * sizeof(*row);
 
-	if (memcmp(row, now, size) == 0 && may_stay(run, job, now))
+	if (memcmp(row, now, size) == 0 && may_have(run, job, row))
 		return;
-	for (int n = 0; n < run->node_count && job->allowed; n++) {
-		bool home = n == job->home && now[n] > 0;
-
-		if (!job->allowed[n] && !home)
-			row[n] = 0;
-	}
-	for (int n = 0; n < run->node_count && job->node_gpus; n++)
-		row[n] = (uint16_t) min_int(row[n], job->node_gpus);
-	if (!complete(run, job, row))
-		clear(run, row);
+	limit_nodes(run, job, row);
 	if (run->problem->uniform)
 		even_out(run, job, row);
-	while (!plx_listed(job->sizes, job->size_count,
-			   plx_gene_shape(row, run->node_count).gpus) &&
-	       plx_gene_shape(row, run->node_count).gpus > 0)
-		shrink(run, job, row);
-	if (!complete(run, job, row))
+	else
+		to_size(run, job, row);
+	if (!may_have(run, job, row) ||
+	    plx_gene_shape(row, run->node_count).nodes >
+		    nodes_max(run, job, row))
 		clear(run, row);
 }
 
@@ -183,13 +304,12 @@ static bool repair_row(struct plx_ga_run *run, int j, uint16_t *row)
 	if (run->problem->interference)
 		separate(run, row);
 	limit(run, row, job->cap);
-	fit(run, row);
+	fit(run, job->job, row);
 	if (job->strict && !job->job->pinned)
 		obey(run, job->job, now, row);
 	if (plx_gene_shape(row, run->node_count).gpus < job->job->min_gpus)
 		clear(run, row);
-	for (int n = 0; n < run->node_count; n++)
-		run->used[n] += row[n];
+	take(run, job->job, row);
 	if (job->job->pinned)
 		return memcmp(row, now, size) == 0;
 	return !job->must || plx_gene_shape(row, run->node_count).gpus > 0;
@@ -200,16 +320,14 @@ static bool repair_rows(struct plx_ga_run *run, uint16_t *genes, bool keep)
 {
 	size_t nodes = (size_t) run->node_count;
 
-	memset(run->used, 0, nodes * sizeof(*run->used));
-	memset(run->sharers, 0, nodes * sizeof(*run->sharers));
+	empty(run);
 	for (int j = 0; j < run->job_count; j++) {
 		uint16_t *row = genes + (size_t) j * nodes;
 		const uint16_t *now = run->now + (size_t) j * nodes;
 
 		if (keep && run->jobs[j].must) {
 			memcpy(row, now, nodes * sizeof(*row));
-			for (size_t n = 0; n < nodes; n++)
-				run->used[n] += row[n];
+			take(run, run->jobs[j].job, row);
 			if (plx_gene_shape(row, run->node_count).nodes > 1)
 				separate(run, row);
 			memcpy(row, now, nodes * sizeof(*row));

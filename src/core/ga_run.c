@@ -84,7 +84,8 @@ static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
 	row->must = must_have(job, run->node_count);
 	row->cap = plx_gpu_cap(job, held);
 	row->strict = run->problem->uniform || job->home >= 0 || job->allowed ||
-		      job->required || job->node_gpus || job->size_count > 0;
+		      job->required || job->node_gpus || job->size_count > 0 ||
+		      job->min_nodes > 1 || job->max_nodes > 0 || job->table;
 	row->weight = plx_weight(job);
 	run->weight += row->weight;
 	run->job_count++;
@@ -109,6 +110,7 @@ static int add_jobs(struct plx_ga_run *run, struct plx_error *err)
 static bool reserve(struct plx_ga_run *run, size_t jobs, size_t nodes)
 {
 	size_t all = 2 * (size_t) run->size;
+	size_t kinds = (size_t) run->problem->stock_kinds;
 
 	run->genes = jobs * nodes;
 	run->jobs = calloc(jobs + 1, sizeof(*run->jobs));
@@ -119,8 +121,11 @@ static bool reserve(struct plx_ga_run *run, size_t jobs, size_t nodes)
 	run->nodes = calloc(nodes + 1, sizeof(*run->nodes));
 	run->used = calloc(nodes + 1, sizeof(*run->used));
 	run->sharers = calloc(nodes + 1, sizeof(*run->sharers));
+	run->row = calloc(nodes + 1, sizeof(*run->row));
+	run->stock_left = calloc(nodes * kinds + 1, sizeof(*run->stock_left));
 	if (!run->jobs || !run->now || !run->genomes || !run->memory ||
-	    !run->order || !run->nodes || !run->used || !run->sharers)
+	    !run->order || !run->nodes || !run->used || !run->sharers ||
+	    !run->row || !run->stock_left)
 		return false;
 	for (size_t i = 0; i < all; i++)
 		run->genomes[i].genes = run->memory + i * run->genes;
@@ -166,5 +171,7 @@ void plx_ga_run_destroy(struct plx_ga_run *run)
 	free(run->nodes);
 	free(run->used);
 	free(run->sharers);
+	free(run->row);
+	free(run->stock_left);
 	free(run);
 }

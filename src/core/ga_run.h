@@ -5,7 +5,7 @@
  * ga.c		the generations, and what is kept between cycles
  * ga_run.c	memory of a cycle
  * ga_value.c	what a matrix is worth
- * ga_repair.c	from any matrix to one that fits
+ * ga_repair.c	from any matrix to one that is legal
  * ga_breed.c	selection, crossover, mutation
  * ga_sort.c	fronts, crowding, who survives
  * ga_plan.c	the best matrix as a plan
@@ -73,6 +73,9 @@ struct plx_ga_run {
 	int *nodes;   /* [node_count] scratch */
 	int *used;    /* [node_count] scratch */
 	int *sharers; /* [node_count] scratch */
+	int *row;     /* [node_count] scratch */
+	/* [node_count * stock_kinds] scratch: what repaired rows leave. */
+	double *stock_left;
 	uint64_t random;
 };
 

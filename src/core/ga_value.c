@@ -74,7 +74,7 @@ static void find_out(const struct plx_ga_run *run, const struct plx_ga_job *job,
 	cell->known = true;
 }
 
-/* NULL: no GPU, or more than the job has or can have. */
+/* NULL: worth nothing to it: no GPU, or a shape beyond what is known of it. */
 static const struct plx_ga_cell *cell_of(const struct plx_ga_run *run,
 					 const struct plx_ga_job *job,
 					 struct plx_shape shape)
@@ -83,6 +83,8 @@ static const struct plx_ga_cell *cell_of(const struct plx_ga_run *run,
 	struct plx_ga_cell *cell;
 
 	if (shape.gpus == 0 || shape.gpus > job->wide)
+		return NULL;
+	if (job->job->table && shape.nodes > job->tall)
 		return NULL;
 	cell = &job->cells[(size_t) row * (size_t) job->wide +
 			   (size_t) shape.gpus - 1];

@@ -111,6 +111,46 @@ void plx_problem_destroy(struct plx_problem *problem)
 	free(problem);
 }
 
+/* May the job have so many GPUs on node n, and that as one of its nodes? */
+static bool may_have_on(const struct plx_job *job, int n, int gpus)
+{
+	if (gpus == 0)
+		return !plx_job_sits(job, n);
+	if (!plx_job_usable(job, n) ||
+	    (job->node_gpus && gpus > job->node_gpus))
+		return false;
+	return !job->whole || gpus == job->node_gpus;
+}
+
+bool plx_job_may_have(const struct plx_problem *problem,
+		      const struct plx_job *job, const int *gpus)
+{
+	int nodes = 0;
+	int all = 0;
+
+	for (int n = 0; n < problem->node_count; n++) {
+		nodes += gpus[n] > 0;
+		all += gpus[n];
+	}
+	if (all == 0)
+		return true;
+	for (int n = 0; n < problem->node_count; n++) {
+		if (!may_have_on(job, n, gpus[n]))
+			return false;
+		if (problem->uniform && !problem->spare && gpus[n] > 0 &&
+		    (long) gpus[n] * nodes != all)
+			return false;
+	}
+	/* The node of its script is one of its nodes, whether used or not. */
+	if (job->home >= 0 && gpus[job->home] == 0 && job->max_nodes &&
+	    nodes >= job->max_nodes)
+		return false;
+	return nodes >= job->min_nodes &&
+	       (!job->max_nodes || nodes <= job->max_nodes) &&
+	       plx_listed(job->sizes, job->size_count, all) &&
+	       all >= job->min_gpus && all <= job->max_gpus;
+}
+
 static bool sane_seconds(double seconds)
 {
 	return isfinite(seconds) && seconds >= 0 && seconds < 1e15;

@@ -149,6 +149,21 @@ static inline bool plx_job_sits(const struct plx_job *job, int n)
 	       (job->required && job->required[n]);
 }
 
+/* May the job sit on node n at all? */
+static inline bool plx_job_usable(const struct plx_job *job, int n)
+{
+	return !job->allowed || job->allowed[n] ||
+	       (n == job->home && !job->roams && job->now[n] > 0);
+}
+
+/*
+ * Do these GPUs, [node_count], keep to all rules of the job's own: how many,
+ * on how many nodes and on which, evenly if asked? No GPU at all does. What
+ * others leave on the nodes is another matter.
+ */
+bool plx_job_may_have(const struct plx_problem *problem,
+		      const struct plx_job *job, const int *gpus);
+
 /* -1 with the first inconsistency named: negative, NaN, now over gpus, ... */
 int plx_problem_check(const struct plx_problem *problem, struct plx_error *err);
 

@@ -17,11 +17,8 @@
 bool plx_node_usable(const struct plx_search *search,
 		     const struct plx_elastic *e, int n)
 {
-	const struct plx_job *job = e->job;
-
 	(void) search;
-	return !job->allowed || job->allowed[n] ||
-	       (n == job->home && !job->roams && job->now[n] > 0);
+	return plx_job_usable(e->job, n);
 }
 
 bool plx_form_multi(const struct plx_form *form)

@@ -64,30 +64,6 @@ bool plx_seat_complete(const struct plx_elastic *e, const struct plx_seat *seat)
 	return at_home && required == e->required;
 }
 
-/* What a job has respects the job's own limits. */
-static bool seat_valid(const struct plx_search *search,
-		       const struct plx_elastic *e)
-{
-	struct plx_shape shape = plx_seat_shape(&e->now);
-
-	if (shape.gpus == 0)
-		return true;
-	if (shape.nodes < e->job->min_nodes ||
-	    (e->job->max_nodes && shape.nodes > e->job->max_nodes))
-		return false;
-	for (int i = 0; i < e->now.count; i++) {
-		if (!plx_node_usable(search, e, e->now.spots[i].node) ||
-		    !plx_node_share(e, e->now.spots[i].gpus))
-			return false;
-		if (search->problem->uniform && !search->problem->spare &&
-		    e->now.spots[i].gpus != e->now.spots[0].gpus)
-			return false;
-	}
-	return plx_seat_complete(e, &e->now) &&
-	       plx_listed(e->job->sizes, e->job->size_count, shape.gpus) &&
-	       shape.gpus >= e->job->min_gpus && shape.gpus <= e->job->max_gpus;
-}
-
 /* Most nodes that a seat of this job can have. */
 static size_t spots_max(const struct plx_problem *problem,
 			const struct plx_job *job)
@@ -147,7 +123,7 @@ static int elastic_init(struct plx_search *search, struct plx_elastic *e,
 						   .gpus = e->job->now[n] };
 	}
 	e->may_park = e->job->may_park || e->now.count == 0;
-	e->now_valid = seat_valid(search, e);
+	e->now_valid = plx_job_may_have(problem, e->job, e->job->now);
 	e->fair = plx_fair_share(problem, e->job);
 	elastic_now(search, e);
 	return plx_value_init(search, e, err);

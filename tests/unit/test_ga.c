@@ -16,6 +16,21 @@ static const struct random_spec calm = {
 static const struct random_spec hostile = {
 	.nodes = 4, .jobs = 6, .gpus = 8, .hostile = true
 };
+static const struct random_spec bounded = {
+	.nodes = 5, .jobs = 8, .gpus = 4, .bounded = true
+};
+static const struct random_spec rich = {
+	.nodes = 5, .jobs = 8, .gpus = 8, .rich = true
+};
+static const struct random_spec stocked = {
+	.nodes = 5, .jobs = 8, .gpus = 4, .stocked = true
+};
+static const struct random_spec all_rules = { .nodes = 5,
+					      .jobs = 8,
+					      .gpus = 8,
+					      .rich = true,
+					      .stocked = true,
+					      .bounded = true };
 
 static struct plx_ga *bred(int generations, uint64_t seed)
 {
@@ -51,6 +66,18 @@ static struct plx_plan *planned_once(const struct plx_problem *problem,
 	return plan;
 }
 
+/* Also no job is left where it may not be for want of another place. */
+static bool is_legal(const struct plx_problem *problem,
+		     const struct plx_plan *plan)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		if (!plx_job_may_have(problem, &problem->jobs[j],
+				      plan->choices[j].gpus))
+			return false;
+	}
+	return feasible(problem, plan->choices[0].gpus);
+}
+
 /*
  * check_plan(), but for the promise that only the search makes. A legal plan
  * is not above the search's bound, nor the search's above that of this one.
@@ -62,19 +89,97 @@ static void check_bred(const struct plx_problem *problem,
 	struct plx_plan promised = *plan;
 
 	promised.fitness = fmax(plan->fitness, plan->fitness_now);
+	promised.bound = fmax(plan->bound, promised.fitness);
 	check_plan(problem, &promised);
 	assert_near(plan->fitness,
 		    plx_plan_fitness(problem, plan->choices[0].gpus), 1e-12);
-	if (feasible(problem, plan->choices[0].gpus))
+	assert_true(plan->bound >= plan->fitness && isfinite(plan->bound));
+	if (is_legal(problem, plan))
 		assert_true(plan->fitness <= other->bound);
 	assert_true(other->fitness <= plan->bound);
 	plx_plan_destroy(other);
+}
+
+/* The rule that search and breeding share is the one that tests know. */
+static void check_rule(const struct plx_problem *problem,
+		       const struct plx_job *job, const int *row, int *seen)
+{
+	struct plx_shape shape = shape_of(problem, row);
+	int now = shape_of(problem, job->now).gpus;
+	bool may = plx_job_may_have(problem, job, row);
+
+	if (job->pinned || shape.gpus == 0 ||
+	    same_row(problem, row, job->now) ||
+	    shape.gpus > at_most(job, now) ||
+	    (job->table && shape.nodes > job->table->nodes))
+		return;
+	if (may != row_allowed(problem, job, row))
+		fail_msg("job %u: %s by the core's rule", job->id,
+			 may ? "allowed" : "not allowed");
+	seen[may]++;
+}
+
+static void both_say_the_same_of_what_a_job_may_have(void **state)
+{
+	uint64_t seed = 3;
+	int said[2] = { 0, 0 };
+
+	(void) state;
+	for (int i = 0; i < 2000; i++) {
+		struct plx_problem *problem = random_problem(&seed, &all_rules);
+		int row[8] = { 0 };
+
+		for (int n = 0; n < problem->node_count; n++)
+			row[n] =
+				chance(&seed, 50) ? 0 : random_int(&seed, 1, 4);
+		for (int j = 0; j < problem->job_count; j++)
+			check_rule(problem, &problem->jobs[j], row, said);
+		plx_problem_destroy(problem);
+	}
+	assert_true(said[true] > 300 && said[false] > 300);
+}
+
+/* What changed jobs of bred plans had to keep to. */
+static struct seen {
+	int limited;	/* a limit of nodes, above or below */
+	int multi;	/* several nodes, where that is limited */
+	int needed;	/* nodes it must have */
+	int whole;	/* of all of a node */
+	int sized;	/* one of some numbers */
+	int tabled;	/* worth what a table says */
+	int supplied;	/* other resources */
+	int lone_multi; /* several nodes, where interference counts */
+} seen;
+
+static void look(const struct plx_problem *problem, const struct plx_plan *plan)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+		const struct plx_choice *choice = &plan->choices[j];
+		bool limited = job->min_nodes > 1 || job->max_nodes;
+		bool multi = choice->shape.nodes > 1;
+		bool needed = false;
+
+		if (!choice->changed || choice->shape.gpus == 0)
+			continue;
+		for (int n = 0; n < problem->node_count && job->required; n++)
+			needed = needed || job->required[n];
+		seen.limited += limited;
+		seen.multi += limited && multi;
+		seen.needed += needed;
+		seen.whole += job->whole;
+		seen.sized += job->size_count > 0;
+		seen.tabled += job->table != NULL;
+		seen.supplied += job->takes && job->takes[0] > 0;
+		seen.lone_multi += problem->interference && multi;
+	}
 }
 
 static void check_many(const struct random_spec *spec, int count)
 {
 	uint64_t seed = 5;
 
+	seen = (struct seen){ 0 };
 	for (int i = 0; i < count; i++) {
 		struct plx_problem *problem = random_problem(&seed, spec);
 		struct plx_error err = { "" };
@@ -83,6 +188,7 @@ static void check_many(const struct random_spec *spec, int count)
 			struct plx_plan *plan = planned_once(problem, 10);
 
 			check_bred(problem, plan);
+			look(problem, plan);
 			plx_plan_destroy(plan);
 		} else if (!spec->hostile) {
 			fail_msg("%s", err.text);
@@ -95,6 +201,36 @@ static void every_plan_respects_every_limit(void **state)
 {
 	(void) state;
 	check_many(&medium, 400);
+	assert_true(seen.lone_multi > 50);
+}
+
+static void nodes_are_as_many_and_those_that_jobs_ask_for(void **state)
+{
+	(void) state;
+	check_many(&bounded, 400);
+	assert_true(seen.limited > 50 && seen.multi > 50 && seen.needed > 20);
+}
+
+static void sizes_tables_and_whole_nodes_are_kept_to(void **state)
+{
+	(void) state;
+	check_many(&rich, 400);
+	assert_true(seen.sized > 50 && seen.tabled > 50 && seen.whole > 20);
+}
+
+static void nobody_takes_what_a_node_has_not(void **state)
+{
+	(void) state;
+	check_many(&stocked, 400);
+	assert_true(seen.supplied > 50);
+}
+
+static void all_rules_hold_together(void **state)
+{
+	(void) state;
+	check_many(&all_rules, 400);
+	assert_true(seen.limited > 50 && seen.multi > 20 && seen.sized > 50 &&
+		    seen.whole > 10 && seen.supplied > 20);
 }
 
 /* Three GPUs, which two nodes could hold but are slow together. */
@@ -476,6 +612,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_plan_respects_every_limit),
+		cmocka_unit_test(both_say_the_same_of_what_a_job_may_have),
+		cmocka_unit_test(nodes_are_as_many_and_those_that_jobs_ask_for),
+		cmocka_unit_test(sizes_tables_and_whole_nodes_are_kept_to),
+		cmocka_unit_test(nobody_takes_what_a_node_has_not),
+		cmocka_unit_test(all_rules_hold_together),
 		cmocka_unit_test(two_nodes_are_not_taken_for_three),
 		cmocka_unit_test(absurd_numbers_do_no_harm),
 		cmocka_unit_test(more_generations_are_never_worse),
