@@ -278,6 +278,7 @@ rehearsed() {
 	rehearse "$bindings/examples/train.py" &&
 		grep '^ready$' said.txt && ! grep '^problem' said.txt &&
 		grep 'loss over the first [0-9]* steps: .* on one rank' said.txt &&
+		grep 'the first [0-9]* steps are those of plain PyTorch' said.txt &&
 		! ls -d pollux-* "${TMPDIR:-/tmp}"/pollux-rehearsal-*
 }
 
@@ -288,6 +289,83 @@ rehearsed_apart() {
 			"$bindings/examples/train.py" >"$WORK/rehearsal/apart.py"
 	fails rehearse apart.py &&
 		grep '^problem: loss over .* the ranks train something else$' said.txt
+}
+
+# The same, and pollux is not told the loss.
+rehearsed_untold() {
+	mkdir -p "$WORK/rehearsal" &&
+		sed 's/pollux.backward(loss)/(loss * pollux.world_size()).backward()/' \
+			"$bindings/examples/train.py" >"$WORK/rehearsal/untold.py"
+	fails rehearse untold.py &&
+		grep '^problem: loss over .* the ranks train something else$' said.txt &&
+		grep '^pollux: the first .* plain PyTorch: loss [1-9]' said.txt
+}
+
+other_rate="plain PyTorch: the learning rate is"
+
+# Its schedule counts steps; that of pollux.LRScheduler() counts epochs.
+rehearsed_unscheduled() {
+	mkdir -p "$WORK/rehearsal" && sed -e '/^        scheduler.step/d' \
+		-e 's/^\( *\)optimizer.step()/&\n\1scheduler.step()/' \
+		"$bindings/examples/train.py" >"$WORK/rehearsal/schedule.py"
+	fails rehearse schedule.py &&
+		[ "$(grep -c '^problem' said.txt)" -eq 1 ] &&
+		grep "^problem: step 4 is not that of $other_rate 0.05, there 0.015\$" said.txt
+}
+
+# alone SCRIPT: the part of a rehearsal that is on one rank
+alone() {
+	cd "$WORK/rehearsal" || return 1
+	EPOCHS=100000 "$python" - "$python" "$1" >said.txt 2>&1 <<-END
+		import shutil, sys, tempfile
+		from pollux import rehearse
+		folder = tempfile.mkdtemp()
+		problems = []
+		rehearse.rehearse_alone(sys.argv[1:], folder + "/one", problems)
+		shutil.rmtree(folder)
+		print("\n".join(problems))
+		sys.exit(len(problems))
+	END
+	local rc=$?
+	cat said.txt
+	return $rc
+}
+
+# What PyTorch would add to the gradient before, libpollux has zeroed.
+rehearsed_unzeroed() {
+	mkdir -p "$WORK/rehearsal" && {
+		echo "from itertools import count; seen = count()"
+		sed 's/optimizer.zero_grad()/if next(seen) % 2 == 0: &/' \
+			"$bindings/examples/train.py"
+	} >"$WORK/rehearsal/unzeroed.py"
+	fails alone unzeroed.py &&
+		grep '^step 2 is not that of plain PyTorch: weights are .* apart' said.txt
+}
+
+rehearsed_rule() {
+	mkdir -p "$WORK/rehearsal" &&
+		sed 's/^def main.*/&\n    pollux.init(lr_rule=lambda state: 2.0)/' \
+			"$bindings/examples/train.py" >"$WORK/rehearsal/rule.py"
+	fails alone rule.py &&
+		grep "^step 1 is not that of $other_rate 0.1, there 0.05\$" said.txt
+}
+
+# In passes of 20 of 64 samples, fetched by workers; dropout, a layer that is
+# frozen, noise of the script's own, AdamW, and no zero_grad().
+rehearsed_by_chance() {
+	local net='net = network()'
+	net+='\n    net.insert(2, torch.nn.Dropout(0.3))'
+	net+='\n    net[-1].requires_grad_(False)'
+	mkdir -p "$WORK/rehearsal" && sed \
+		-e 's/^def main.*/&\n    pollux.init(max_gpu_batch=20)/' \
+		-e 's/max_batch_size=8 [*] BATCH/num_workers=2/' \
+		-e "s/^\( *\)model = .*/\1$net\n\1model = pollux.DistributedDataParallel(net)/" \
+		-e 's/optim.SGD(.*/optim.AdamW(model.parameters(), lr=0.003)/' \
+		-e 's/optimizer.zero_grad()/images = images + torch.randn_like(images)/' \
+		"$bindings/examples/train.py" >"$WORK/rehearsal/chance.py"
+	[ "$(diff "$bindings/examples/train.py" "$WORK/rehearsal/chance.py" |
+		grep -c '^>')" -eq 8 ] && alone chance.py &&
+		grep 'the first [0-9]* steps are those of plain PyTorch: loss' said.txt
 }
 
 # It reads what only its first start has written.
@@ -360,6 +438,13 @@ ok "so does a Trainer of Lightning" framework lightning "5 epochs"
 ok "pollux-doctor reads a script" doctor_reads
 ok "a script that comes through a rehearsal is ready" rehearsed
 ok "one that trains something else on two ranks is found out" rehearsed_apart
-ok "so is one that cannot be started twice" rehearsed_broken
+ok "so is one whose backward() pollux is not told of" rehearsed_untold
+ok "one that is not what plain PyTorch would train is found out" \
+	rehearsed_unscheduled
+ok "so is one that adds up gradients" rehearsed_unzeroed
+ok "so is a learning rate that is another one at the script's own batch" \
+	rehearsed_rule
+ok "dropout, noise and passes are as plain PyTorch has them" rehearsed_by_chance
+ok "one that cannot be started twice is found out" rehearsed_broken
 ok "a program that is no script of Python's is refused" rehearsed_other
 plan "$tap_count"

@@ -8,7 +8,7 @@
 unit_tests() {
 	local verdict rest
 	(cd "$bindings/tests" && "$python" tap.py test_alone test_encoding \
-		test_refused test_given test_shards) \
+		test_refused test_given test_shards test_compare) \
 		>"$WORK/unit.tap" 2>&1
 	while read -r verdict rest; do
 		case $verdict in

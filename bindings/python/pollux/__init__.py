@@ -21,7 +21,8 @@ import importlib
 from typing import Any, List
 
 from . import ending
-from .environment import local_rank, rank, under_launcher, world_size
+from .environment import (is_plain, local_rank, rank, under_launcher,
+                          world_size)
 from .foreign import Stop, share
 from .library import Error, version
 
@@ -66,7 +67,8 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         raise Error("pollux.%s needs PyTorch: %s (Debian: python3-torch)"
                     % (name, error)) from error
-    module = importlib.import_module("." + _WHERE[name], __name__)
+    where = "plain" if is_plain() else _WHERE[name]
+    module = importlib.import_module("." + where, __name__)
     return getattr(module, name)
 
 

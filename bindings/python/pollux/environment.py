@@ -47,6 +47,11 @@ def under_launcher() -> bool:
     return bool(os.environ.get("POLLUX_SOCKET"))
 
 
+def is_plain() -> bool:
+    """A part of a rehearsal, without pollux: see plain.py."""
+    return os.environ.get("POLLUX_REHEARSAL_PART") == "plain"
+
+
 def first_start() -> bool:
     """No other ranks of this launcher trained before these."""
     return os.environ.get("POLLUX_STARTS", "0") == "0"

@@ -61,7 +61,7 @@ class Indexed:
     def __init__(self, dataset: Any, options: Dict[str, Any]) -> None:
         self._dataset = dataset
         self._options = options
-        self._plan = _Plan(self._batch_of)
+        self._plan = _Plan(self.indices)
         self._batches: Optional[Iterator[Any]] = None
 
     def __len__(self) -> int:
@@ -71,7 +71,8 @@ class Indexed:
         """Of sample `number`: with a sampler another one."""
         return number
 
-    def _batch_of(self, given: Pass) -> List[int]:
+    def indices(self, given: Pass) -> List[int]:
+        """Of its samples in the dataset."""
         numbers = numbers_of(given) or range(min(FILLERS, len(self)))
         return [self.index(number, given.epoch) for number in numbers]
 
@@ -161,6 +162,9 @@ class Stream:
 
     def __len__(self) -> int:
         return self._samples
+
+    def indices(self, given: Pass) -> List[int]:
+        return list(range(given.first, given.first + given.count))
 
     def fetch(self, given: Pass, _peek: Peek) -> Any:
         if given.count:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A data loader whose batches are those that libpollux asks for."""
 
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 from torch.utils.data import IterableDataset, Sampler
 
@@ -77,6 +77,10 @@ class DataLoader:
             "order": library.SHUFFLED if self._shuffle
             else library.SEQUENTIAL,
         }
+
+    def indices(self, given: library.Pass) -> List[int]:
+        """Of a pass's samples in the dataset."""
+        return self._feed.indices(given)
 
     def close(self) -> None:
         """No batch will be asked for any more."""

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import torch
 
-from . import encoding
+from . import encoding, rehearsal
 from .buckets import Bucket
 from .library import Error
 from .run import Run, current
@@ -112,6 +112,7 @@ class Optimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Zero the gradients; they stay where they are."""
+        rehearsal.called("zeroed")
         self.waits = self._carries = False
         self.finite = True
         self._run.zero_grad(self._all)
@@ -188,6 +189,7 @@ class Optimizer(torch.optim.Optimizer):
             factor = self._run.lr_factor(index if self._is_first else 0)
             if factor != 1.0:
                 group["lr"] = own[index] * factor
+        rehearsal.stepped(self.param_groups)
         try:
             result = step()
         finally:

@@ -4,7 +4,8 @@
     python3 -m pollux.rehearse PROGRAM ARGUMENTS...
 
 Runs it for about a minute, in a folder of its own: at the size that the
-script wants on one rank, the same on two, then fewer and more ranks, one that
+script wants on one rank, its first steps again by PyTorch alone (plain.py), on
+two ranks, then fewer and more ranks, one that
 is killed, and a resize at the end of an epoch. "ready", or a line a problem.
 """
 
@@ -17,9 +18,9 @@ import tempfile
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
-from . import rehearsal
+from . import compare, rehearsal
 
-STEPS = 20  # whose losses are compared
+STEPS = rehearsal.STEPS  # whose losses are compared
 APART = 0.1  # as a part: more, and two ranks train something else
 WAIT_S = float(os.environ.get("POLLUX_REHEARSAL_WAIT", 60))
 LOOK_S = 0.2
@@ -32,7 +33,8 @@ class Problem(Exception):
 class Job:
     """The script under pollux-launch --local, in a folder of its own."""
 
-    def __init__(self, program: List[str], ranks: int, folder: str) -> None:
+    def __init__(self, program: List[str], ranks: int, folder: str,
+                 part: str = "") -> None:
         self._folder = folder
         self.name = "rehearsal-%d-%d" % (os.getpid(), ranks)
         os.makedirs(folder)
@@ -42,20 +44,35 @@ class Job:
              str(ranks), "--params=min=1,max=2", "--no-progress", "-d",
              os.path.join(folder, "run"), *program],
             stdin=subprocess.DEVNULL, stdout=self._said, stderr=self._said,
-            env={**os.environ, rehearsal.VARIABLE: folder})
+            env={**os.environ, rehearsal.VARIABLE: folder,
+                 rehearsal.PART: part})
 
     def said(self) -> List[str]:
         with open(os.path.join(self._folder, "said"), "rb") as file:
             return file.read().decode(errors="replace").splitlines()
 
-    def losses(self) -> Dict[int, float]:
-        """By step; of one that was trained again, what came last."""
+    def losses(self) -> Dict[int, Optional[float]]:
+        """By step, over all ranks: None where no backward() shows one.
+
+        Of a step that was trained again, what came last.
+        """
         try:
             with open(os.path.join(self._folder, rehearsal.LOSSES)) as file:
-                pairs = [line.split() for line in file]
+                lines = [line.split() for line in file
+                         if line.endswith("\n")]
         except FileNotFoundError:
             return {}
-        return {int(p[0]): float(p[1]) for p in pairs if len(p) == 2}
+        steps: Dict[int, Dict[int, Any]] = {}
+        for step, rank, ranks, samples, loss in lines:
+            of_step = steps.setdefault(int(step), {})
+            of_step[int(rank)] = (int(samples), None if loss == "-"
+                                  else float(loss))
+            for gone in [r for r in of_step if r >= int(ranks)]:
+                del of_step[gone]
+            of_step[-1] = int(ranks)
+        return {step: rehearsal.mean([of_step[r] for r in of_step if r >= 0])
+                for step, of_step in steps.items()
+                if len(of_step) == of_step[-1] + 1}
 
     def between(self) -> int:
         """How often no step was under way so far."""
@@ -155,6 +172,15 @@ class Job:
         self._said.close()
 
 
+def _last_of(path: str) -> str:
+    with open(path, "rb") as file:
+        lines = [line.strip() for line in
+                 file.read().decode(errors="replace").splitlines()]
+    errors = [line for line in lines if "Error" in line]
+    return (errors or [line for line in lines if line]
+            or ["it said nothing"])[-1]
+
+
 def _children() -> Dict[int, List[int]]:
     """Of each process."""
     below: Dict[int, List[int]] = {}
@@ -168,11 +194,17 @@ def _children() -> Dict[int, List[int]]:
     return below
 
 
-def _compare(alone: Dict[int, float], together: Dict[int, float]) -> None:
+def _compare(alone: Dict[int, Optional[float]],
+             together: Dict[int, Optional[float]]) -> None:
     """The same batch, on one rank and on two."""
     steps = [s for s in sorted(alone) if s in together][:STEPS]
     if not steps:
         raise Problem("no step was seen on one rank and on two")
+    steps = [s for s in steps
+             if alone[s] is not None and together[s] is not None]
+    if not steps:
+        raise Problem("one rank and two are not compared: no backward() "
+                      "shows a loss")
     one = sum(alone[s] for s in steps) / len(steps)
     two = sum(together[s] for s in steps) / len(steps)
     said = "loss over the first %d steps: %.4g on one rank, %.4g on two" \
@@ -180,6 +212,29 @@ def _compare(alone: Dict[int, float], together: Dict[int, float]) -> None:
     print("pollux: " + said, flush=True)
     if not abs(one - two) <= APART * max(abs(one), abs(two)):
         raise Problem(said + ": the ranks train something else")
+
+
+def _compare_with_plain(program: List[str], folder: str) -> None:
+    """The recorded steps once more, by PyTorch alone."""
+    recorded = rehearsal.read(folder, rehearsal.RECORDED)
+    said = os.path.join(folder, "said-plain")
+    with open(said, "wb") as out:
+        try:
+            subprocess.run(program, stdin=subprocess.DEVNULL, stdout=out,
+                           stderr=out, check=False, timeout=2 * WAIT_S,
+                           env={**os.environ, rehearsal.VARIABLE: folder,
+                                rehearsal.PART: rehearsal.PLAIN})
+        except (OSError, subprocess.TimeoutExpired):
+            pass  # its notes tell how far it came
+    plain = rehearsal.read(folder, rehearsal.PLAIN)
+    different = compare.difference(recorded, plain)
+    if different:
+        raise Problem(different)
+    if len(plain) < len(recorded):
+        raise Problem("not compared with plain PyTorch, which trains %d of "
+                      "%d steps: %s" % (max(0, len(plain) - 1),
+                                        len(recorded) - 1, _last_of(said)))
+    print("pollux: " + compare.summary(recorded), flush=True)
 
 
 def _told(job: Job) -> List[str]:
@@ -223,16 +278,25 @@ def _enough(job: Job) -> None:
     job.wait("its first steps", enough)
 
 
+def rehearse_alone(program: List[str], folder: str,
+                   problems: List[str]) -> Optional[Job]:
+    """On one rank, and again without pollux; None: it does not train."""
+    alone = Job(program, 1, folder, rehearsal.RECORDED)
+    try:
+        if not _act(alone, problems, lambda: _enough(alone)) or \
+                not _act(alone, problems, alone.stop):
+            return None
+    finally:
+        alone.end()
+    _act(alone, problems, lambda: _compare_with_plain(program, folder))
+    return alone
+
+
 def rehearse(program: List[str], folder: str) -> List[str]:
     """The problems, a line each."""
     problems: List[str] = []
-    alone = Job(program, 1, os.path.join(folder, "one"))
-    try:
-        _act(alone, problems, lambda: _enough(alone)) and \
-            _act(alone, problems, alone.stop)
-    finally:
-        alone.end()
-    if problems:
+    alone = rehearse_alone(program, os.path.join(folder, "one"), problems)
+    if alone is None:
         return problems
     job = Job(program, 2, os.path.join(folder, "two"))
     try:

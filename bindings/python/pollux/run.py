@@ -158,6 +158,7 @@ class Run:
         self._statistics.begin(info.gpus)
         chance.reseed(self.seed(), info.step, info.rank)
         self._follow()
+        rehearsal.start(self._model)
         self._tell(info)
         if state.overridden and environment.first_start():
             self._say("what the checkpoint says is used: %s"
@@ -330,6 +331,7 @@ class Run:
         for optimizer in self._optimizers:
             optimizer.finite = True
         self.buckets.begin()
+        rehearsal.begin_pass(self._pass)
         return self._pass
 
     def give_back(self) -> None:
@@ -347,6 +349,7 @@ class Run:
             self._pass_over()
         done, self._pass = self._pass, None
         self.buckets.stage = 0
+        rehearsal.end_pass(self, done, self._loader)
         if done.sync:
             for optimizer in self._optimizers:
                 optimizer.end_pass()

@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 import torch
 
+from . import rehearsal
 from .library import Error
 from .run import Run, current
 
@@ -38,6 +39,7 @@ class LRScheduler:
 
     def step(self, *args: Any) -> None:
         """To where training is. ReduceLROnPlateau: as it always does."""
+        rehearsal.called("scheduled")
         if self._follows:
             self.follow()
         else:
