@@ -87,8 +87,7 @@ class Run:
             raise Error("training needs a DataLoader and a "
                         "DistributedDataParallel before it begins")
         self.started = True
-        self._model.load_state_dict(torch.load(
-            rehearsal.path(rehearsal.BEGIN), map_location="cpu"))
+        rehearsal.load(self._model)
         for param in self._model.parameters():
             trained = param.requires_grad
             param.requires_grad_(True).register_hook(self._share)

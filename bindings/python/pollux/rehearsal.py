@@ -10,7 +10,7 @@ import json
 import os
 import random
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import torch
 
@@ -20,7 +20,7 @@ RECORDED, PLAIN = "recorded", "plain"
 
 LOSSES = "losses"  # "step rank ranks samples loss", a line each; "-": unseen
 BETWEEN = "between"  # touched where an epoch ends or an evaluation begins
-BEGIN = "begin.pt"  # the model before its first step
+BEGIN = "begin"  # the model before its first step
 STEPS = 20  # are noted
 PIECE = 16  # numbers of each tensor, after each step
 
@@ -113,6 +113,28 @@ def read(folder: str, name: str) -> List[Dict[str, Any]]:
         return []
 
 
+def _tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
+    return (tensor for tensor in model.state_dict().values()
+            if isinstance(tensor, torch.Tensor) and tensor.numel())
+
+
+def _save(model: torch.nn.Module) -> None:
+    """Bytes, as the next process has the same tensors in the same order."""
+    with open(path(BEGIN), "wb") as file:
+        for tensor in _tensors(model):
+            flat = tensor.detach().cpu().reshape(-1)
+            file.write(flat.view(torch.uint8).numpy().tobytes())
+
+
+def load(model: torch.nn.Module) -> None:
+    """What _save() has written, in place."""
+    with open(path(BEGIN), "rb") as file, torch.no_grad():
+        for tensor in _tensors(model):
+            data = file.read(tensor.numel() * tensor.element_size())
+            tensor.copy_(torch.frombuffer(
+                bytearray(data), dtype=tensor.dtype).reshape(tensor.shape))
+
+
 def draw_alike(step: int, index: int) -> None:
     """Dropout and augmentation of a pass: as in the run beside it."""
     number = 1000003 * step + index + 1
@@ -148,7 +170,7 @@ def fix(config: Dict[str, Any]) -> None:
 def start(model: torch.nn.Module) -> None:
     """All is registered, and the first batch is due."""
     if _recorded():
-        torch.save(model.state_dict(), path(BEGIN))
+        _save(model)
         _notes.begin(model)
 
 
