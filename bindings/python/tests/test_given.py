@@ -2,18 +2,66 @@
 """What researchers are told, and given, beside the training itself."""
 
 import contextlib
+import gc
 import io
+import os
+import signal
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
+import weakref
 
 import pollux
 
 import torch
+import torch.distributed as dist
 from pollux import checkup, environment
 
 from common import SAMPLES, Points, loss_of
 from test_alone import Alone, start, train
+
+
+class Asked(unittest.TestCase):
+    """Of ranks that are connected by torch.distributed, with Gloo."""
+
+    def setUp(self):
+        self.sent = []  # weak references to what Gloo was given
+        self.handler = signal.getsignal(signal.SIGUSR1)
+        self.folder = tempfile.TemporaryDirectory()
+        store = dist.FileStore(self.folder.name + "/store", 1)
+        dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+
+    def tearDown(self):
+        dist.destroy_process_group()
+        self.folder.cleanup()
+        signal.signal(signal.SIGUSR1, self.handler)
+
+    def ask(self, stop):
+        """stop.asked(), and nobody but it may keep the tensor."""
+        send = dist.all_reduce
+
+        def noted(tensor, **options):
+            self.sent.append(weakref.ref(tensor))
+            send(tensor, **options)
+        with unittest.mock.patch.object(dist, "all_reduce", noted):
+            return stop.asked()
+
+    def test_kept(self):
+        """what Gloo's thread may still hold is kept when asked() is over"""
+        stop = pollux.Stop()
+        self.assertFalse(self.ask(stop))
+        gc.collect()
+        self.assertIsNotNone(self.sent[0]())
+        os.kill(os.getpid(), signal.SIGUSR1)
+        self.assertTrue(self.ask(stop))
+        self.assertEqual(float(self.sent[1]()), 1.0)
+
+    def test_kept_to_the_end(self):
+        """also where the script's function, and its Stop, are over"""
+        self.ask(pollux.Stop())
+        gc.collect()
+        self.assertIsNotNone(self.sent[0]())
 
 
 class Told(Alone):
