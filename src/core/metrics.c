@@ -103,8 +103,8 @@ static const struct row rows[] = {
 	  "fair share.", GAUGE, false, NOW(speedup_mean), NULL },
 	{ "speedup_min", "The same of the worst off.",
 	  GAUGE, false, NOW(speedup_min), NULL },
-	{ "finish_time_fairness_mean", "Time jobs take by the time their fair "
-	  "share would, estimated; 0: not known.",
+	{ "finish_time_fairness_mean", "Time jobs take by the time they would "
+	  "take alone on their part of the cluster, expected; 0: not known.",
 	  GAUGE, false, NOW(finish_mean), NULL },
 	{ "finish_time_fairness_worst", "The same of the worst off.",
 	  GAUGE, false, NOW(finish_worst), NULL },

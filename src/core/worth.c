@@ -126,19 +126,6 @@ double plx_speedup_alone(const struct plx_job *job, struct plx_shape shape)
 	return alone > 0 ? goodput_of(job, shape) / alone : 0;
 }
 
-double plx_finish_ratio(double age_s, double progress, double samples_left,
-			double goodput_now, double goodput_fair)
-{
-	double ratio;
-
-	if (!(progress > 0) || !(progress < 1) || !(samples_left > 0) ||
-	    !(goodput_now > 0) || !(goodput_fair > 0))
-		return 0;
-	ratio = (age_s + samples_left / goodput_now) * goodput_fair *
-		(1 - progress) / samples_left;
-	return isfinite(ratio) && ratio > 0 ? ratio : 0;
-}
-
 /*
  * A change costs restart_s of training and pays for as long as it lasts: not
  * for the rest of the job, as others come and go.

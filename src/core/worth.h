@@ -50,14 +50,6 @@ double plx_speedup(const struct plx_job *job, const struct plx_yardstick *fair,
  */
 double plx_speedup_alone(const struct plx_job *job, struct plx_shape shape);
 
-/*
- * Finish-time fairness: the time a job takes by the time that its fair share
- * would take. progress: 0 to 1; samples_left: still to come; goodputs now and
- * at the fair share. 0 where that cannot be told.
- */
-double plx_finish_ratio(double age_s, double progress, double samples_left,
-			double goodput_now, double goodput_fair);
-
 /* Share of its speedup that a job keeps when it is re-allocated, 0 to 1. */
 double plx_restart_factor(const struct plx_job *job);
 

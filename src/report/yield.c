@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/finish_time.h"
 #include "core/status.h"
 #include "report/yield.h"
 
-enum { HINTS = 3, GPUS_MAX = 4096 };
+enum { HINTS = 3 };
 
 /* What the launcher said when a shape was left. */
 static bool read_hint(const struct plx_span *span, struct plx_hint *hint)
@@ -278,27 +279,22 @@ static int crowd_make(const struct plx_history *history, struct crowd *crowd)
 	return 0;
 }
 
-/* Time alone on this part of the cluster; NAN: no telling. */
-static double alone_s(const struct plx_record *r, const struct work *work,
-		      double share)
+/* Finish-time fairness; NAN: no telling. */
+static double rho_of(const struct plx_record *r, const struct work *work,
+		     double cluster_gpus, double jobs)
 {
-	int gpus = (int) fmin(fmax(floor(share), 1), GPUS_MAX);
-	double time_s = NAN;
+	bool modelled = work->count > 0;
+	int last = modelled ? work->count - 1 : 0;
+	struct plx_due due =
+		plx_due_of(cluster_gpus, jobs,
+			   modelled ? &work->hints[last].job.limits : NULL);
+	double alone_s =
+		work->active_s * fmax((double) work->most_gpus / due.gpus, 1);
 
-	if (work->count == 0) {
-		time_s = work->active_s *
-			 fmax((double) work->most_gpus / gpus, 1);
-	} else {
-		/* No more than it can use. */
-		const struct plx_limits *limits =
-			&work->hints[work->count - 1].job.limits;
-		int most = limits->max_batch / limits->min_per_gpu;
-
-		if (most >= 1 && gpus > most)
-			gpus = most;
-		time_s = on_fixed(r, work, work->count - 1, gpus);
-	}
-	return share < 1 ? time_s / share : time_s;
+	if (modelled)
+		alone_s = on_fixed(r, work, last, due.gpus);
+	return plx_finish_fairness((double) (r->end_s - r->submit_s), alone_s,
+				   &due);
 }
 
 static void judge(struct plx_record *r, const struct crowd *crowd,
@@ -326,8 +322,7 @@ static void judge(struct plx_record *r, const struct crowd *crowd,
 		return;
 	jobs = mean_jobs(crowd, (double) (r->submit_s - base_s),
 			 (double) (r->end_s - base_s));
-	r->yield.rho = (double) (r->end_s - r->submit_s) /
-		       alone_s(r, &work, setting->cluster_gpus / jobs);
+	r->yield.rho = rho_of(r, &work, setting->cluster_gpus, jobs);
 }
 
 struct change {

@@ -19,17 +19,13 @@
  *             part by which the last model and the measured goodput of its
  *             shape differ. `beyond`: f is more than twice what the job had
  *             measured by then.
- * rho         (end - submission) / T(C / N), for jobs that completed: finish-
- *             time fairness of Mahajan et al., "Themis", NSDI '20, as in the
- *             Pollux paper: T is the time on a fixed share of C GPUs, N the
- *             mean number of jobs while it was there, itself included. More
- *             than 1: it lost by sharing. The share is whole GPUs, rounded
- *             down; of less than one, all of it for that part of the time.
- *             A job without a model would take as long as it ran, and on
- *             fewer GPUs than it held in proportion longer.
+ * rho         finish-time fairness, core/finish_time.h, of jobs that
+ *             completed. What it would take alone is T of its due. A job
+ *             without a model would take as long as it ran, and on fewer GPUs
+ *             than it held in proportion longer.
  *
- * N and C count the jobs of the records alone: rho is right where all of the
- * cluster's jobs are among them.
+ * The cluster and its number of jobs are those of the records: rho is right
+ * where all of the cluster's jobs are among them.
  */
 #ifndef PLX_REPORT_YIELD_H
 #define PLX_REPORT_YIELD_H

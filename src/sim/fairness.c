@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fairness.c - was a job better off than with its share of the cluster? */
 
+#include "core/finish_time.h"
 #include "sim/fairness.h"
 
 /* Time-average of the jobs that were there while this one was. */
@@ -29,23 +30,21 @@ int plx_judge_fairness(const struct plx_setting *setting,
 		       struct plx_error *err)
 {
 	struct plx_fate *fate = &story->fates[job->index];
-	const struct plx_limits *limits = &job->app->limits.batch;
-	int most = limits->max_batch / limits->min_per_gpu;
 	double nodes = setting->scaling.max_nodes ? story->node_s / story->end_s
 						  : setting->node_count;
-	double share =
-		nodes * setting->node_gpus / contention(story, job->index);
-	int gpus = share > most ? most : share > 1 ? (int) share : 1;
+	struct plx_due due = plx_due_of(nodes * setting->node_gpus,
+					contention(story, job->index),
+					&job->app->limits.batch);
+	double alone_s = 0;
 
 	if (story->policy->adaptive && job->fixed_batch)
-		gpus = 1;
-	if (plx_simjob_alone(job, gpus, setting->node_gpus,
-			     plx_setting_restart_s(setting, job->app),
-			     &fate->alone_s, err) < 0)
+		due.gpus = 1;
+	if (plx_simjob_alone(job, due.gpus, setting->node_gpus,
+			     plx_setting_restart_s(setting, job->app), &alone_s,
+			     err) < 0)
 		return -1;
-	if (share < 1)
-		fate->alone_s /= share;
-	fate->fairness =
-		(fate->finish_s - fate->entry->submit_s) / fate->alone_s;
+	fate->alone_s = alone_s / due.part;
+	fate->fairness = plx_finish_fairness(
+		fate->finish_s - fate->entry->submit_s, alone_s, &due);
 	return 0;
 }

@@ -2,12 +2,8 @@
 /*
  * fairness.h - was a job better off than with its share of the cluster?
  *
- * Finish-time fairness as in Mahajan et al., "Themis", NSDI '20: the time
- * that a job took over the time it takes alone on 1/N of the cluster, N
- * being the mean number of jobs while it was there, itself included. More
- * than 1: it lost by sharing. Where the cluster changes its size, the mean
- * size counts. The share is whole GPUs, rounded down, no more than the job
- * can use; of less than one GPU, all of it for as large a part of the time.
+ * Finish-time fairness, core/finish_time.h, of simulated jobs. Where the
+ * cluster changes its size, the mean size counts.
  */
 #ifndef PLX_SIM_FAIRNESS_H
 #define PLX_SIM_FAIRNESS_H

@@ -147,16 +147,6 @@ static void a_refusal_is_of_a_kind(void **state)
 		assert_int_equal(cases[i].kind, plx_refusal_of(cases[i].why));
 }
 
-static void a_job_at_its_fair_share_is_treated_fairly(void **state)
-{
-	(void) state;
-	/* Half done in 100 s, 1000 samples left at 10 a second. */
-	assert_true(plx_finish_ratio(100, 0.5, 1000, 10, 10) == 1);
-	assert_true(plx_finish_ratio(100, 0.5, 1000, 5, 10) == 1.5);
-	assert_true(plx_finish_ratio(100, 0, 1000, 10, 10) == 0);
-	assert_true(plx_finish_ratio(100, 0.5, 1000, 0, 10) == 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,7 +156,6 @@ int main(void)
 		cmocka_unit_test(what_is_no_number_is_told_as_nothing),
 		cmocka_unit_test(a_resize_is_of_a_kind),
 		cmocka_unit_test(a_refusal_is_of_a_kind),
-		cmocka_unit_test(a_job_at_its_fair_share_is_treated_fairly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,12 +5,20 @@
 #include <stdlib.h>
 
 #include "common/slurm_compat.h"
+#include "core/finish_time.h"
 #include "core/worth.h"
 #include "sched/pollux/plan/sick.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/track.h"
+
+/* Finish-time fairness of jobs that tell what they have left. */
+struct told {
+	int count;
+	double sum;
+	double worst;
+};
 
 static void _nodes(const struct pollux_view *view, const int *reserved,
 		   struct plx_gauges *now)
@@ -43,28 +51,55 @@ static struct plx_shape _shape(const struct plx_problem *problem, int j)
 	return shape;
 }
 
-static void _finish(const struct pollux_job *job, double goodput_now,
-		    double goodput_fair, int *told, struct plx_gauges *now)
+/* GPUs that elastic jobs share, and the most of a node. */
+static int _shared_gpus(const struct plx_problem *problem, int *largest)
+{
+	int gpus = 0;
+
+	*largest = 1;
+	for (int n = 0; n < problem->node_count; n++) {
+		gpus += problem->gpus[n];
+		*largest = MAX(*largest, problem->gpus_total[n]);
+	}
+	return gpus;
+}
+
+static void _finish(const struct pollux_job *job, const struct plx_job *planned,
+		    const struct plx_due *due, int largest, double goodput,
+		    struct told *told)
 {
 	const struct plx_hint *hint = &job->status.hint;
-	double ratio = 0;
+	struct plx_shape shape = {
+		.nodes = (due->gpus + largest - 1) / largest,
+		.gpus = due->gpus,
+	};
+	struct plx_halfway halfway = {
+		.since_s = (double) job->waited_s,
+		.progress = hint->progress,
+		.samples_left = hint->samples_left,
+		.goodput = goodput,
+	};
+	double ratio;
 
-	if (!job->status.has_hint)
+	if (!job->status.has_hint ||
+	    !plx_batch_best(&planned->goodput, shape, NULL,
+			    &halfway.goodput_due))
 		return;
-	ratio = plx_finish_ratio((double) job->age_s, hint->progress,
-				 hint->samples_left, goodput_now, goodput_fair);
+	ratio = plx_finish_expected(&halfway, due);
 	if (ratio <= 0)
 		return;
-	(*told)++;
-	now->finish_mean += ratio;
-	now->finish_worst = fmax(now->finish_worst, ratio);
+	told->count++;
+	told->sum += ratio;
+	told->worst = fmax(told->worst, ratio);
 }
 
 static void _worths(const struct pollux_view *view,
 		    const struct plx_problem *problem, struct plx_gauges *now)
 {
 	double sum = now->gpus_rigid; /* each as useful as one GPU can be */
-	int told = 0;
+	int largest;
+	int shared = _shared_gpus(problem, &largest);
+	struct told told = { 0 };
 
 	now->speedup_min = INFINITY;
 	for (int j = 0; j < view->job_count; j++) {
@@ -72,6 +107,8 @@ static void _worths(const struct pollux_view *view,
 		struct plx_yardstick fair = plx_fair_share(problem, job);
 		struct plx_shape shape = _shape(problem, j);
 		double speedup = plx_speedup(job, &fair, shape);
+		struct plx_due due = plx_due_of(shared, view->job_count,
+						&job->goodput.limits);
 
 		sum += plx_speedup_alone(job, shape);
 		now->jobs_parked += shape.gpus == 0;
@@ -80,11 +117,12 @@ static void _worths(const struct pollux_view *view,
 		now->jobs_profiled++;
 		now->speedup_mean += speedup;
 		now->speedup_min = fmin(now->speedup_min, speedup);
-		_finish(&view->jobs[j], speedup * fair.goodput, fair.goodput,
-			&told, now);
+		_finish(&view->jobs[j], job, &due, largest,
+			speedup * fair.goodput, &told);
 	}
 	now->speedup_mean /= MAX(now->jobs_profiled, 1);
-	now->finish_mean /= MAX(told, 1);
+	now->finish_mean = told.sum / MAX(told.count, 1);
+	now->finish_worst = told.worst;
 	now->speedup_min = now->jobs_profiled ? now->speedup_min : 0;
 	now->utility = now->gpus ? sum / now->gpus : 0;
 }
