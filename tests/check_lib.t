@@ -12,7 +12,19 @@ ends() {
 	[ "$rc" -eq "$1" ] && grep -qxE "${3:-.*}" "$WORK/said"
 }
 
-plan 8
+# leaves_nothing BODY: what it started alongside ends with it, however it ends.
+leaves_nothing() {
+	local pid
+	printf '. "%s/tests/lib.sh"\nplan 1\nalongside sleep 300\n%s\n' \
+		"$POLLUX_SRCDIR" "echo \$! >'$WORK/pid'
+$1" >"$WORK/body.t"
+	bash "$WORK/body.t" >"$WORK/said" 2>&1
+	pid=$(cat "$WORK/pid") && wait_until "! kill -0 $pid" 5 && return
+	kill "$pid"
+	return 1
+}
+
+plan 10
 ok "two tests that pass end with 0" ends 0 'ok a true
 ok b true' 'ok 2 - b'
 ok "one that fails ends with 1" ends 1 'ok a false
@@ -30,3 +42,5 @@ ok b true' 'not ok 1 - a'
 ok "tests that are not run fail" ends 1 'ok a true' '# 1 of 2 tests were run'
 ok "as does an end in their middle" ends 1 'ok a true
 exit 0' '# 1 of 2 tests were run'
+ok "what runs alongside ends with the test" leaves_nothing 'ok a true'
+ok "and when it is told to stop" leaves_nothing 'kill -TERM $$'

@@ -26,6 +26,7 @@ SB=
 sb_env=()  # see learn_environment
 sb_host=() # how to get onto the controller's host, if that is not this one
 exec 3>&1 # of the test itself, see lib_end()
+alongside=() # processes that do not outlive it
 
 plan() {
 	tap_planned=$1
@@ -87,6 +88,12 @@ wait_until() {
 		fi
 		sleep 0.2
 	done
+}
+
+# alongside COMMAND...: in the background, until the test ends at the latest.
+alongside() {
+	"$@" &
+	alongside+=($!)
 }
 
 need_daemons() {
@@ -212,6 +219,7 @@ lib_end() {
 		echo "# $tap_count of $tap_planned tests were run"
 		tap_failed=$((tap_failed + 1))
 	fi
+	[ ${#alongside[@]} -eq 0 ] || kill "${alongside[@]}" 2>/dev/null
 	if [ -n "$SB" ]; then
 		[ "$tap_failed" -eq 0 ] || show_logs
 		pollux-sandbox down --dir "$SB" >/dev/null 2>&1
