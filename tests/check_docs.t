@@ -102,7 +102,18 @@ absolute() {
 		README.md docs/*.md man/*.[1-8] debian/control etc
 }
 
-plan 5
+# Fields that hint.c writes and the list in hint.h has not.
+unlisted() {
+	local field
+	for field in $(grep -oE '_(number|counts|doubles)\(w, "[a-z]+' \
+		src/core/hint.c | sed 's/.*"//' | sort -u); do
+		sed -n '2,/^ \*\//p' src/core/hint.h |
+			grep -q "\"$field=" || echo "$field"
+	done
+}
+
+plan 6
+ok "the list of a hint's fields is whole" none unlisted
 ok "nobody is promised to notice nothing" none absolute
 ok "each link leads to a file, and to a heading of it" none broken_links
 ok "each file that is named is there" none missing_files

@@ -4,8 +4,8 @@
  *
  * Fields of the status section (docs/resize.md): "batch=M0,max,minm,maxm,acc"
  * "model=7 numbers" "sync=growth,two" "noise=sqr,var" "profiled=nodes,gpus"
- * "now=m,s" "progress=0..1" "left=samples" "restart=s" "lr=" "goodput="
- * "loss=". Under 600 bytes.
+ * "now=m,s" "progress=0..1" "left=samples" "restart=s" "lr=" "speed="
+ * "goodput=" "loss=". Under 600 bytes.
  */
 #ifndef PLX_CORE_HINT_H
 #define PLX_CORE_HINT_H
