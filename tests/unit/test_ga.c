@@ -4,6 +4,7 @@
 #include "core/ga.h"
 #include "core/osdi21.h"
 #include "plan_rules.h"
+#include "plan_seen.h"
 #include "random_problem.h"
 #include "reference.h"
 #include "sim/simulate.h"
@@ -139,41 +140,7 @@ static void both_say_the_same_of_what_a_job_may_have(void **state)
 	assert_true(said[true] > 300 && said[false] > 300);
 }
 
-/* What changed jobs of bred plans had to keep to. */
-static struct seen {
-	int limited;	/* a limit of nodes, above or below */
-	int multi;	/* several nodes, where that is limited */
-	int needed;	/* nodes it must have */
-	int whole;	/* of all of a node */
-	int sized;	/* one of some numbers */
-	int tabled;	/* worth what a table says */
-	int supplied;	/* other resources */
-	int lone_multi; /* several nodes, where interference counts */
-} seen;
-
-static void look(const struct plx_problem *problem, const struct plx_plan *plan)
-{
-	for (int j = 0; j < problem->job_count; j++) {
-		const struct plx_job *job = &problem->jobs[j];
-		const struct plx_choice *choice = &plan->choices[j];
-		bool limited = job->min_nodes > 1 || job->max_nodes;
-		bool multi = choice->shape.nodes > 1;
-		bool needed = false;
-
-		if (!choice->changed || choice->shape.gpus == 0)
-			continue;
-		for (int n = 0; n < problem->node_count && job->required; n++)
-			needed = needed || job->required[n];
-		seen.limited += limited;
-		seen.multi += limited && multi;
-		seen.needed += needed;
-		seen.whole += job->whole;
-		seen.sized += job->size_count > 0;
-		seen.tabled += job->table != NULL;
-		seen.supplied += job->takes && job->takes[0] > 0;
-		seen.lone_multi += problem->interference && multi;
-	}
-}
+static struct seen seen; /* by the present test */
 
 static void check_many(const struct random_spec *spec, int count)
 {
@@ -188,7 +155,7 @@ static void check_many(const struct random_spec *spec, int count)
 			struct plx_plan *plan = planned_once(problem, 10);
 
 			check_bred(problem, plan);
-			look(problem, plan);
+			see_plan(problem, plan, &seen);
 			plx_plan_destroy(plan);
 		} else if (!spec->hostile) {
 			fail_msg("%s", err.text);

@@ -361,6 +361,11 @@ static void garbage(uint64_t *random, char *text, size_t size)
 }
 
 /* What any reader accepts must be safe to compute with and write again. */
+/* What was taken for an options text, a status, a target. */
+static struct {
+	int options, statuses, hints, targets;
+} taken;
+
 static void read_all(const char *text)
 {
 	char fields[PLX_FIELDS_MAX];
@@ -370,9 +375,13 @@ static void read_all(const char *text)
 	struct plx_target t;
 	struct plx_error err;
 
-	if (plx_options_parse(text, &o, &err) == 0)
+	if (plx_options_parse(text, &o, &err) == 0) {
+		taken.options++;
 		assert_in_range(o.min_gpus, 1, PLX_GPUS_MAX);
+	}
 	if (plx_status_read(text, &s, &err) == 1) {
+		taken.statuses++;
+		taken.hints += s.has_hint;
 		assert_true(!s.has_hint || plx_goodput_valid(&s.hint.job));
 		assert_int_equal(0, plx_status_write(&s, fields, sizeof(fields),
 						     &err));
@@ -381,6 +390,7 @@ static void read_all(const char *text)
 		assert_int_equal(1, plx_status_read(comment, &s, &err));
 	}
 	if (plx_target_read(text, &t, &err) == 1) {
+		taken.targets++;
 		assert_in_range(t.gpus_per_node, 0, PLX_GPUS_MAX);
 		assert_int_equal(0, plx_target_write(&t, fields, sizeof(fields),
 						     &err));
@@ -410,6 +420,11 @@ static void no_text_harms_a_reader(void **state)
 		}
 		read_all(text);
 	}
+	/* Neither all is refused, nor all is taken. */
+	assert_in_range(taken.options, ROUNDS / 300, ROUNDS / 4);
+	assert_in_range(taken.statuses, ROUNDS / 30, ROUNDS / 4);
+	assert_in_range(taken.hints, ROUNDS / 100, taken.statuses - 1);
+	assert_in_range(taken.targets, ROUNDS / 100, ROUNDS / 4);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 
 #include "core/plan.h"
 #include "plan_rules.h"
+#include "plan_seen.h"
 #include "random_problem.h"
 
 static const struct random_spec small = { .nodes = 3, .jobs = 3, .gpus = 4 };
@@ -23,8 +24,9 @@ static const struct random_spec hostile = {
 
 /* ---- what must hold of every plan ---- */
 
-static void check_many(const struct random_spec *spec, int count)
+static struct seen check_many(const struct random_spec *spec, int count)
 {
+	struct seen seen = { 0 };
 	uint64_t seed = 1;
 
 	for (int i = 0; i < count; i++) {
@@ -35,28 +37,42 @@ static void check_many(const struct random_spec *spec, int count)
 			struct plx_plan *plan = searched(problem);
 
 			check_plan(problem, plan);
+			see_plan(problem, plan, &seen);
 			plx_plan_destroy(plan);
 		} else if (!spec->hostile) {
 			fail_msg("%s", err.text);
 		}
 		plx_problem_destroy(problem);
 	}
+	return seen;
 }
 
 static void a_plan_respects_every_limit(void **state)
 {
+	struct seen seen;
+
 	(void) state;
 	check_many(&small, 3000);
-	check_many(&medium, 1000);
-	check_many(&rich, 2000);
-	check_many(&bounded, 2000);
+	seen = check_many(&medium, 1000);
+	assert_true(seen.lone_multi > 100 && seen.uneven > 50);
+	assert_true(seen.parked > 50 && seen.woken > 100);
+	assert_true(seen.pinned > 100);
+	seen = check_many(&rich, 2000);
+	assert_true(seen.sized > 100 && seen.tabled > 100);
+	assert_true(seen.whole > 100 && seen.supplied > 100);
+	seen = check_many(&bounded, 2000);
+	assert_true(seen.limited > 100 && seen.multi > 100);
+	assert_true(seen.needed > 100 && seen.left > 100);
 	check_many(&wide, 60);
 }
 
 static void absurd_numbers_do_no_harm(void **state)
 {
+	struct seen seen;
+
 	(void) state;
-	check_many(&hostile, 1500);
+	seen = check_many(&hostile, 1500);
+	assert_true(seen.parked > 50 && seen.woken > 100);
 }
 
 /* ---- the same problem, the same plan ---- */

@@ -348,6 +348,9 @@ static bool best_of(const struct world *w, int j, int *try, const int *shares)
 static void no_split_of_all_is_fairer(void **state)
 {
 	uint64_t seed = 7;
+	int short_of = 0; /* jobs that get less than they want */
+	int raised = 0;	  /* that get more than they have */
+	int two = 0;	  /* below two limits */
 
 	(void) state;
 	for (int i = 0; i < 3000; i++) {
@@ -361,17 +364,38 @@ static void no_split_of_all_is_fairer(void **state)
 						 w.purse_count, shares, &err),
 				 0);
 		assert_true(fits(&w, shares));
-		for (int j = 0; j < w.job_count; j++)
+		for (int j = 0; j < w.job_count; j++) {
 			assert_true(shares[j] >= base(&w.jobs[j]) &&
 				    shares[j] <= w.jobs[j].wants);
+			short_of += shares[j] < w.jobs[j].wants;
+			raised += shares[j] > base(&w.jobs[j]);
+			two += w.jobs[j].take_count > 1;
+		}
 		assert_true(best_of(&w, 0, try, shares));
 	}
+	assert_true(short_of > 500 && raised > 500 && two > 500);
+}
+
+/* More is held than some limit allows now. */
+static bool is_over(const struct world *w)
+{
+	int now[MOST];
+
+	for (int j = 0; j < w->job_count; j++)
+		now[j] = w->jobs[j].now;
+	for (int p = 0; p < w->purse_count; p++) {
+		if (used(w, now, p) > w->purses[p].room)
+			return true;
+	}
+	return false;
 }
 
 /* Nothing is left that a job could still use; what is held is the room. */
 static void nothing_is_left_over(void **state)
 {
 	uint64_t seed = 5;
+	int short_of = 0;
+	int over = 0; /* worlds where more is held than there is room for */
 
 	(void) state;
 	for (int i = 0; i < 3000; i++) {
@@ -384,14 +408,17 @@ static void nothing_is_left_over(void **state)
 						 w.purse_count, shares, &err),
 				 0);
 		assert_true(fits(&w, shares));
+		over += is_over(&w);
 		for (int j = 0; j < w.job_count; j++) {
 			if (shares[j] >= w.jobs[j].wants)
 				continue;
+			short_of++;
 			shares[j]++;
 			assert_false(fits(&w, shares));
 			shares[j]--;
 		}
 	}
+	assert_true(short_of > 500 && over > 500);
 }
 
 /* Would the claim fit with job j running beside the others? */
