@@ -62,7 +62,7 @@ static void add_up(struct bench *b, enum way way, size_t count)
 	case BEGUN:
 		rc = ops->sum_begin(b->coll, b->data, count, POLLUX_HOST, &err);
 		if (rc == 0)
-			rc = ops->sum_wait(b->coll, &err);
+			rc = ops->sum_wait(b->coll, NULL, &err);
 		break;
 	case WAYS:
 		break;

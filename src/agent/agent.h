@@ -49,6 +49,7 @@ struct plx_bucket {
 	struct pollux_bucket is;
 	size_t first;	/* of its numbers, in the step's sum */
 	float *data;	/* the program's, of this pass; NULL: not there yet */
+	size_t made;	/* numbers of this step's mean, from the first on */
 	float *gpu_sum; /* of device memory, in place of the step's sum */
 	float *gpu_previous;
 };
@@ -74,6 +75,12 @@ struct plx_share {
 	size_t unequal_n; /* this one */
 };
 
+/* What is seen of the mean while it is made, before the verdict is in. */
+struct plx_made {
+	bool bad;		       /* a number is not finite */
+	double sqr[POLLUX_GROUPS_MAX]; /* squared norm */
+};
+
 /* The optimiser step under way. */
 struct plx_step {
 	uint64_t batch;	   /* samples in all */
@@ -92,6 +99,7 @@ struct plx_step {
 	int arrived;			 /* buckets of this pass */
 	int begun;			 /* all-reduces under way */
 	struct plx_share own;
+	struct plx_made made;
 	struct plx_verdict all;
 	double lr;
 	double factor[POLLUX_GROUPS_MAX]; /* on the learning rate */

@@ -22,6 +22,16 @@
 
 struct plx_coll;
 
+/*
+ * Who wants to work on a sum's numbers while caches hold them. Called for one
+ * part after the other from the first number on, as soon as it is summed; the
+ * same parts on all ranks. A vendor that sums in one part need not call it.
+ */
+struct plx_seer {
+	void (*see)(void *arg, size_t first, size_t count);
+	void *arg;
+};
+
 struct plx_coll_ops {
 	const char *name;
 	/* Sum over ranks, in place; bit-identical on all of them. */
@@ -34,8 +44,12 @@ struct plx_coll_ops {
 	 */
 	int (*sum_begin)(struct plx_coll *coll, float *data, size_t count,
 			 enum pollux_memory memory, struct plx_error *err);
-	/* The oldest request that is under way. */
-	int (*sum_wait)(struct plx_coll *coll, struct plx_error *err);
+	/*
+	 * The oldest request that is under way. Where it ends in parts in host
+	 * memory, seer (may be NULL) sees each of them; see below.
+	 */
+	int (*sum_wait)(struct plx_coll *coll, const struct plx_seer *seer,
+			struct plx_error *err);
 	/* From rank 0 to all. */
 	int (*spread)(struct plx_coll *coll, void *data, size_t bytes,
 		      struct plx_error *err);

@@ -159,17 +159,23 @@ fail:
 	return NULL;
 }
 
+/* Numbers of the piece that begins there. */
+static size_t piece_at(const struct plx_mpi_sum *s, size_t at)
+{
+	size_t left = s->count - at;
+
+	return left < s->piece ? left : s->piece;
+}
+
 /* Hand its pieces to MPI. */
 static int hand_over(struct plx_mpi *m, struct plx_mpi_sum *s,
 		     struct plx_error *err)
 {
 	for (int i = 0; i < s->pieces; i++) {
 		size_t at = (size_t) i * s->piece;
-		size_t left = s->count - at;
-		size_t piece = left < s->piece ? left : s->piece;
 		int code = MPI_Iallreduce(MPI_IN_PLACE, s->host + at,
-					  (int) piece, MPI_FLOAT, MPI_SUM,
-					  m->comm, &s->requests[i]);
+					  (int) piece_at(s, at), MPI_FLOAT,
+					  MPI_SUM, m->comm, &s->requests[i]);
 
 		if (plx_mpi_check(m, code, "MPI_Iallreduce", err) < 0)
 			return -1;
@@ -204,11 +210,17 @@ fail:
 }
 
 static int end_sum(struct plx_mpi *m, struct plx_mpi_sum *s,
-		   struct plx_error *err)
+		   const struct plx_seer *seer, struct plx_error *err)
 {
+	bool seen = seer && s->memory == POLLUX_HOST;
+
 	for (int i = 0; i < s->pieces; i++) {
+		size_t at = (size_t) i * s->piece;
+
 		if (await(m, &s->requests[i], false, "sum over ranks", err) < 0)
 			return -1;
+		if (seen)
+			seer->see(seer->arg, at, piece_at(s, at));
 	}
 	s->next = m->spare;
 	m->spare = s;
@@ -249,7 +261,8 @@ static int mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
 	return 0;
 }
 
-static int mpi_sum_wait(struct plx_coll *coll, struct plx_error *err)
+static int mpi_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
+			struct plx_error *err)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	struct plx_mpi_sum *s = m->first;
@@ -261,7 +274,7 @@ static int mpi_sum_wait(struct plx_coll *coll, struct plx_error *err)
 	m->first = s->next;
 	if (!m->first)
 		m->last = NULL;
-	return end_sum(m, s, err);
+	return end_sum(m, s, seer, err);
 }
 
 static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
@@ -273,7 +286,7 @@ static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
 	if (usable(m, err) < 0)
 		return -1;
 	s = begin_sum(m, data, count, POLLUX_HOST, err);
-	return s ? end_sum(m, s, err) : -1;
+	return s ? end_sum(m, s, NULL, err) : -1;
 }
 
 /* ---- the rest ---- */

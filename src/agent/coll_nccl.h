@@ -83,6 +83,7 @@ int plx_nccl_sum(struct plx_coll *coll, float *data, size_t count,
 		 struct plx_error *err);
 int plx_nccl_sum_begin(struct plx_coll *coll, float *data, size_t count,
 		       enum pollux_memory memory, struct plx_error *err);
-int plx_nccl_sum_wait(struct plx_coll *coll, struct plx_error *err);
+int plx_nccl_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
+		      struct plx_error *err);
 
 #endif

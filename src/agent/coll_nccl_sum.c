@@ -270,11 +270,13 @@ int plx_nccl_sum_begin(struct plx_coll *coll, float *data, size_t count,
 	return 0;
 }
 
-int plx_nccl_sum_wait(struct plx_coll *coll, struct plx_error *err)
+int plx_nccl_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
+		      struct plx_error *err)
 {
 	struct plx_nccl *n = (struct plx_nccl *) coll;
 	struct plx_nccl_sum *s = n->first;
 
+	(void) seer;
 	if (usable(n, err) < 0)
 		return -1;
 	if (!s)

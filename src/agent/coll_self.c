@@ -28,9 +28,11 @@ static int self_sum_begin(struct plx_coll *coll, float *data, size_t count,
 	return 0;
 }
 
-static int self_sum_wait(struct plx_coll *coll, struct plx_error *err)
+static int self_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
+			 struct plx_error *err)
 {
 	(void) coll;
+	(void) seer;
 	(void) err;
 	return 0;
 }

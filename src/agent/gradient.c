@@ -188,6 +188,49 @@ static void add_on_host(struct pollux *p, struct plx_bucket *b)
 			look(p, &fold).sqr / (scale * scale);
 }
 
+/* ---- the mean ---- */
+
+/*
+ * Of some numbers of a bucket, by one walk: the sum becomes the mean, is seen
+ * to be finite, and gives its norm where that is to be known.
+ */
+static void make_mean(struct pollux *p, struct plx_bucket *b, size_t first,
+		      size_t count)
+{
+	struct plx_step *step = &p->step;
+	const float *in = place(p, b) + first;
+	float *out = b->data + first;
+	bool beside = differenced(p);
+	float by = factor(p);
+	struct plx_fold fold = {
+		.in = in,
+		.out = in == out && by == 1 ? NULL : out,
+		.weight = by,
+		.compare = beside && step->has_previous,
+		.keep = beside && plx_rate_keeps(p),
+		.n = count,
+	};
+	struct plx_folded seen;
+	double scale;
+
+	b->made = first + count;
+	if (fold.compare || fold.keep)
+		fold.previous = step->previous + b->first + first;
+	if (b->is.precondition)
+		fold.precondition = b->is.precondition + first;
+	/* Without previous it is the sum that is looked at. */
+	scale = fold.previous ? 1 : (double) by * (double) by;
+	if (!plx_rate_watches(p)) {
+		if (fold.out || !p->config.finite)
+			step->made.bad |=
+				!plx_fold_plain(in, fold.out, by, fold.n);
+		return;
+	}
+	seen = look(p, &fold);
+	step->made.sqr[b->is.group] += scale * seen.sqr;
+	step->cross[b->is.group] += seen.cross;
+}
+
 /* ---- all-reduce ---- */
 
 static bool can_begin(const struct pollux *p)
@@ -273,6 +316,12 @@ int pollux_gradient(struct pollux *p, int bucket, float *data)
 	return begin_sums(p) < 0 ? plx_end(p) : 0;
 }
 
+/* In the order in which buckets are summed. */
+static struct plx_bucket *bucket_at(struct pollux *p, int i)
+{
+	return &p->buckets[p->order_set ? p->order[i] : i];
+}
+
 /* One message for everything. */
 static int sum_at_once(struct pollux *p)
 {
@@ -300,17 +349,40 @@ static int sum_one(struct pollux *p, struct plx_bucket *b)
 	return plx_device_write(b->gpu_sum, host, bytes, POLLUX_CUDA, &p->err);
 }
 
+struct maker {
+	struct pollux *p;
+	struct plx_bucket *bucket;
+};
+
+static void see_part(void *arg, size_t first, size_t count)
+{
+	struct maker *m = arg;
+
+	make_mean(m->p, m->bucket, first, count);
+}
+
+/*
+ * The oldest sum: the mean is made of what has come, while caches hold it and
+ * the rest is on its way. Nobody has a use for that of a pass that was given
+ * up.
+ */
+static int end_sum(struct pollux *p, struct plx_bucket *b)
+{
+	struct maker maker = { p, b };
+	const struct plx_seer seer = { see_part, &maker };
+
+	return p->coll->ops->sum_wait(p->coll, b && b->data ? &seer : NULL,
+				      &p->err);
+}
+
 /* Bucket by bucket; what was not begun yet, now. */
 static int sum_in_parts(struct pollux *p)
 {
 	const struct plx_coll_ops *ops = p->coll->ops;
 	float *extra = p->step.sum + p->step.n;
-	int requests = p->bucket_count + 1;
 
 	for (int i = p->step.begun; i < p->bucket_count; i++) {
-		int at = p->order_set ? p->order[i] : i;
-
-		if (sum_one(p, &p->buckets[at]) < 0)
+		if (sum_one(p, bucket_at(p, i)) < 0)
 			return -1;
 	}
 	plx_extras_write(p, extra);
@@ -319,64 +391,34 @@ static int sum_in_parts(struct pollux *p)
 	if (ops->sum_begin(p->coll, extra, plx_extras_count(p), POLLUX_HOST,
 			   &p->err) < 0)
 		return -1;
-	while (requests-- > 0) {
-		if (ops->sum_wait(p->coll, &p->err) < 0)
+	for (int i = 0; i < p->bucket_count; i++) {
+		if (end_sum(p, bucket_at(p, i)) < 0)
 			return -1;
 	}
-	return 0;
+	return end_sum(p, NULL);
 }
 
-/* ---- the mean ---- */
-
-static void mean_on_host(struct pollux *p, struct plx_bucket *b)
-{
-	struct plx_step *step = &p->step;
-	const float *in = place(p, b);
-	bool beside = differenced(p);
-	float by = factor(p);
-	struct plx_fold fold = {
-		.in = in,
-		.out = in == b->data && by == 1 ? NULL : b->data,
-		.weight = by,
-		.compare = beside && step->has_previous,
-		.keep = beside && plx_rate_keeps(p),
-		.precondition = b->is.precondition,
-		.n = b->is.count,
-	};
-	struct plx_folded seen;
-	double scale;
-
-	if (fold.compare || fold.keep)
-		fold.previous = step->previous + b->first;
-	/* Without previous it is the sum that is looked at. */
-	scale = fold.previous ? 1 : (double) by * (double) by;
-	if (!plx_rate_watches(p)) {
-		if (fold.out || !p->config.finite)
-			step->all.bad |=
-				!plx_fold_plain(in, fold.out, by, fold.n);
-		return;
-	}
-	seen = look(p, &fold);
-	step->all.sqr_mean[b->is.group] += scale * seen.sqr;
-	step->cross[b->is.group] += seen.cross;
-}
+/* ---- all means ---- */
 
 static int make_means(struct pollux *p)
 {
-	memset(p->step.cross, 0, sizeof(p->step.cross));
+	struct plx_verdict *all = &p->step.all;
+
 	for (int i = 0; i < p->bucket_count; i++) {
 		struct plx_bucket *b = &p->buckets[i];
 
+		/* The rest: all of it where a sum comes in one part. */
 		if (b->is.memory != POLLUX_CUDA)
-			mean_on_host(p, b);
+			make_mean(p, b, b->made, b->is.count - b->made);
 		else if (plx_bucket_mean(p, b, factor(p), differenced(p)) < 0)
 			return -1;
 	}
 	if (plx_bucket_mean_norms(p) < 0)
 		return -1;
+	all->bad |= p->step.made.bad;
 	for (int g = 0; g < p->groups; g++) {
-		if (!isfinite(p->step.all.sqr_mean[g]))
-			p->step.all.bad = true;
+		all->sqr_mean[g] += p->step.made.sqr[g];
+		all->bad |= !isfinite(all->sqr_mean[g]);
 	}
 	return 0;
 }
@@ -414,6 +456,10 @@ void plx_gradient_begin(struct pollux *p)
 	p->step.begun = 0;
 	p->meter.look_s = 0;
 	p->step.own = (struct plx_share){ 0 };
+	p->step.made = (struct plx_made){ 0 };
+	memset(p->step.cross, 0, sizeof(p->step.cross));
+	for (int i = 0; i < p->bucket_count; i++)
+		p->buckets[i].made = 0;
 }
 
 static int end_pass(struct pollux *p)

@@ -53,9 +53,10 @@ static float value(int rank, int k, size_t i)
 	return (float) ((size_t) (rank + 1) * (i % 100 + (size_t) k + 1));
 }
 
-static bool is_sum(const struct plx_coll *c, const float *data, int k)
+static bool are_sums(const struct plx_coll *c, const float *data, int k,
+		     size_t first, size_t count)
 {
-	for (size_t i = 0; i < counts[k]; i++) {
+	for (size_t i = first; i < first + count; i++) {
 		float want = 0;
 
 		for (int r = 0; r < c->ranks; r++)
@@ -64,6 +65,11 @@ static bool is_sum(const struct plx_coll *c, const float *data, int k)
 			return false;
 	}
 	return true;
+}
+
+static bool is_sum(const struct plx_coll *c, const float *data, int k)
+{
+	return are_sums(c, data, k, 0, counts[k]);
 }
 
 static void fill(const struct plx_coll *c, float *data, int k)
@@ -87,6 +93,39 @@ static int sum_on_host(struct plx_coll *c)
 	return c->ops->sum(c, NULL, 0, &err);
 }
 
+/* What has been seen of a sum, in parts. */
+struct seen {
+	const struct plx_coll *coll;
+	const float *data;
+	int k;
+	size_t count;
+	bool wrong;
+};
+
+static void see(void *arg, size_t first, size_t count)
+{
+	struct seen *s = arg;
+
+	s->wrong |= first != s->count || !count ||
+		    !are_sums(s->coll, s->data, s->k, first, count);
+	s->count += count;
+}
+
+/* Each part is whole when it is seen; who has parts leaves none out. */
+static int wait_and_see(struct plx_coll *c, const float *data, int k)
+{
+	struct seen seen = { .coll = c, .data = data, .k = k };
+	const struct plx_seer seer = { see, &seen };
+
+	if (c->ops->sum_wait(c, &seer, &err) < 0)
+		return -1;
+	return seen.wrong || (seen.count && seen.count != counts[k]) ||
+			       (c->ranks > 1 && !strcmp(c->ops->name, "mpi") &&
+				seen.count != counts[k])
+		       ? wrong("what is seen of a sum")
+		       : 0;
+}
+
 /* All under way at once, twice: the second time with memory of the first. */
 static int sums_begun(struct plx_coll *c)
 {
@@ -102,7 +141,7 @@ static int sums_begun(struct plx_coll *c)
 				return -1;
 		}
 		for (int k = 0; k < SUMS; k++) {
-			if (c->ops->sum_wait(c, &err) < 0)
+			if (wait_and_see(c, data[k], k) < 0)
 				return -1;
 			if (!is_sum(c, data[k], k))
 				return wrong("a sum that was begun");
@@ -110,7 +149,7 @@ static int sums_begun(struct plx_coll *c)
 	}
 	for (int k = 0; k < SUMS; k++)
 		free(data[k]);
-	if (c->ranks > 1 && c->ops->sum_wait(c, &err) == 0)
+	if (c->ranks > 1 && c->ops->sum_wait(c, NULL, &err) == 0)
 		return wrong("a wait for nothing");
 	return 0;
 }
@@ -147,7 +186,7 @@ static int sums_of_device(struct plx_coll *c)
 	if (begin_on_device(c, gpu, b) < 0)
 		return -1;
 	for (int k = 0; k < SUMS; k++) {
-		if (c->ops->sum_wait(c, &err) < 0 ||
+		if (c->ops->sum_wait(c, NULL, &err) < 0 ||
 		    plx_device_read(host, b[k].sum, b[k].n * sizeof(float),
 				    POLLUX_CUDA, &err) < 0)
 			return -1;
@@ -251,7 +290,7 @@ static int late(struct plx_coll *c, const char *how)
 		if (step == 10 && !strcmp(how, "told"))
 			alarm(1);
 		if (c->ops->sum_begin(c, data, 100, POLLUX_HOST, &err) == 0 &&
-		    c->ops->sum_wait(c, &err) == 0)
+		    c->ops->sum_wait(c, NULL, &err) == 0)
 			continue;
 		printf("after %.0f s: %s\n", now_s() - begin_s, err.text);
 		fflush(stdout);

@@ -70,16 +70,23 @@ static int crew_begin(struct plx_coll *coll, float *data, size_t count,
 	return 0;
 }
 
-static int crew_wait(struct plx_coll *coll, struct plx_error *err)
+static int crew_wait(struct plx_coll *coll, const struct plx_seer *seer,
+		     struct plx_error *err)
 {
 	struct member *m = member_of(coll);
 	int at = m->ended++;
+	size_t count = m->count[at];
 
 	if (at >= m->begun)
 		return plx_fail(err, "no sum was begun");
 	if (m->ended == m->begun)
 		m->begun = m->ended = 0;
-	return crew_sum(coll, m->data[at], m->count[at], err);
+	if (crew_sum(coll, m->data[at], count, err) < 0)
+		return -1;
+	/* As MPI does, in parts of different sizes. */
+	for (size_t i = 0; seer && i < count; i += 1 + i)
+		seer->see(seer->arg, i, i + 1 + i < count ? 1 + i : count - i);
+	return 0;
 }
 
 static int crew_spread(struct plx_coll *coll, void *data, size_t bytes,

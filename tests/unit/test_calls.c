@@ -493,7 +493,7 @@ static struct walk walk_for(int ranks, struct walk walk, int steps,
 			    int max_batch)
 {
 	struct pollux_config config = usual();
-	struct crew crew = { .ranks = ranks };
+	struct crew crew = { .ranks = ranks, .begins = ranks % 2 == 0 };
 
 	config.batch = 100;
 	config.max_batch = max_batch;
