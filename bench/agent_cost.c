@@ -2,16 +2,18 @@
 /*
  * agent_cost.c - what libpollux costs a training
  *
- *	bench/agent-cost [--json] [--sparse [--finite]] [--params=N] [--batch=N]
- *[--steps=N] mpirun -n 2 bench/agent-cost ...
+ *	bench/agent-cost [--json] [--sparse [--looks | --finite]] [--params=N]
+ *			 [--batch=N] [--steps=N]
+ *	mpirun -n 2 bench/agent-cost ...
  *
  * The same training, a multi-layer perceptron of N weights and N samples a
  * step and rank, or with --sparse a logistic regression of 32 of N features,
  * which computes next to nothing, is run with the library and as a plain loop,
- *which sums up gradients with MPI if there are several ranks and takes the
- *mean; in turns of some steps each. With the library means all of it: order of
- *samples, noise, learning rate, fits, and hints to a launcher, which a thread
- *plays.
+ * which sums up gradients with MPI if there are several ranks and takes the
+ * mean; in turns of some steps each. With the library means all of it: order of
+ * samples, noise, learning rate, fits, and hints to a launcher, which a thread
+ * plays. With --looks it sees by itself whether the numbers that it has changed
+ * are finite, and says so; with --finite it says that they always are.
  *
  * Prints the time of a step of both kinds (of a processor's own time on one
  * rank, of the wall clock on several), by how much they differ in all, in the
@@ -57,7 +59,8 @@ static const char *const call_names[CALLS] = { "next", "reduce", "commit" };
 struct options {
 	bool json;
 	bool sparse;
-	bool finite; /* the library is told that gradients are */
+	bool finite; /* the library is told that gradients are, or ... */
+	bool looks;  /* ... in each step whether it is */
 	int params;
 	int batch; /* samples of a rank and step */
 	int steps; /* of each kind */
@@ -189,6 +192,18 @@ static double learn_sparse(struct bench *b, const uint64_t *samples,
 	return loss;
 }
 
+/* All others are 0. */
+static bool is_finite(struct bench *b, const uint64_t *samples, size_t count)
+{
+	float sum = 0;
+
+	for (size_t s = 0; s < count; s++) {
+		for (int i = 0; i < ACTIVE; i++)
+			sum += b->mlp.gradient[feature(b, samples[s], i)] * 0;
+	}
+	return sum == 0;
+}
+
 static double learn(struct bench *b, const uint64_t *samples, size_t count)
 {
 	float scale = 1.0f / (float) count;
@@ -248,6 +263,10 @@ static int library_step(struct bench *b, bool timed)
 		return -1;
 	t[1] = timed ? now_s(b) : 0;
 	loss = learn(b, pass.samples, pass.count);
+	if (b->options.looks &&
+	    pollux_finite(b->pollux, is_finite(b, pass.samples, pass.count)) <
+		    0)
+		return -1;
 	t[2] = timed ? now_s(b) : 0;
 	if (pollux_reduce(b->pollux, b->mlp.gradient, b->mlp.n, loss) < 0)
 		return -1;
@@ -422,14 +441,21 @@ static int read_option(struct options *o, const char *text)
 		{ "--steps=", 2 * TURN, TURN * (TURNS_MAX - 1) },
 	};
 	int *const values[] = { &o->params, &o->batch, &o->steps };
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = {
+		{ "--json", &o->json },
+		{ "--sparse", &o->sparse },
+		{ "--finite", &o->finite },
+		{ "--looks", &o->looks },
+	};
 
-	if (!strcmp(text, "--json")) {
-		o->json = true;
-		return 0;
-	}
-	if (!strcmp(text, "--sparse") || !strcmp(text, "--finite")) {
-		*(text[2] == 's' ? &o->sparse : &o->finite) = true;
-		return 0;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (!strcmp(text, flags[i].name)) {
+			*flags[i].flag = true;
+			return 0;
+		}
 	}
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t length = strlen(rows[i].name);
@@ -447,8 +473,8 @@ static int read_option(struct options *o, const char *text)
 	}
 	fprintf(stderr,
 		"agent-cost: \"%s\": want --json, --sparse, --finite, "
-		"--params=1000 to "
-		"1e8, --batch=1 to 1024, --steps=%d and more\n",
+		"--looks, --params=1000 to 1e8, --batch=1 to 1024, --steps=%d "
+		"and more\n",
 		text, 2 * TURN);
 	return -1;
 }
@@ -467,6 +493,10 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (read_option(&b.options, argv[i]) < 0)
 			return 2;
+	}
+	if (b.options.looks && !b.options.sparse) {
+		fprintf(stderr, "agent-cost: --looks goes with --sparse\n");
+		return 2;
 	}
 	b.ranks = ranks ? atoi(ranks) : 1;
 	if (first && open_launcher(&launcher) < 0) {

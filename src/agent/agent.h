@@ -71,6 +71,8 @@ struct plx_share {
 	double loss; /* sum over its samples */
 	double samples;
 	bool full;
+	bool looked;	  /* the program, whether its gradient is finite, ... */
+	bool bad;	  /* ... and it is not */
 	bool unequal;	  /* it came with another size of the gradient: */
 	size_t unequal_n; /* this one */
 };
@@ -317,7 +319,7 @@ void plx_gpu_pass_time(struct pollux *p);
 
 /* How many numbers travel behind the gradient. */
 size_t plx_extras_count(const struct pollux *p);
-#define PLX_EXTRAS_MAX (16 + 2 * POLLUX_GROUPS_MAX)
+#define PLX_EXTRAS_MAX (17 + 2 * POLLUX_GROUPS_MAX)
 
 /* What this rank has to say about the step, to be summed. */
 void plx_extras_write(struct pollux *p, float *extra);

@@ -28,6 +28,7 @@ enum extra {
 	EXTRA_UNEQUAL_RANK, /* sum of their numbers, and ... */
 	EXTRA_UNEQUAL_N,    /* ... of the sizes: two numbers */
 	EXTRA_UNEQUAL_REST,
+	EXTRA_BAD,     /* ranks whose program has seen what is not finite */
 	EXTRA_TIGHT,   /* ranks whose GPU has no room for a second one */
 	EXTRA_CRAMPED, /* ... no more than when a pass did not fit */
 	EXTRA_WISHES,  /* rank 0's, as are the next three */
@@ -36,6 +37,9 @@ enum extra {
 	EXTRA_WATCH, /* how often the noise is looked at */
 	EXTRA_SQR,   /* squared norms: two numbers a group */
 };
+
+_Static_assert(EXTRA_SQR + 2 * POLLUX_GROUPS_MAX == PLX_EXTRAS_MAX,
+	       "room for all");
 
 /*
  * Two floats carry a double: the first has 12 bits, so that the sum of as many
@@ -92,6 +96,7 @@ void plx_extras_write(struct pollux *p, float *extra)
 		extra[EXTRA_UNEQUAL_RANK] = (float) p->coll->rank;
 		split((double) own->unequal_n, extra + EXTRA_UNEQUAL_N);
 	}
+	extra[EXTRA_BAD] = own->bad;
 	extra[EXTRA_TIGHT] = plx_memory_tight(p);
 	extra[EXTRA_CRAMPED] = plx_memory_cramped(p);
 	for (int g = 0; g < p->groups; g++)
@@ -129,7 +134,10 @@ int plx_extras_read(struct pollux *p, const float *extra)
 
 	if (extra[EXTRA_UNEQUAL] > 0)
 		return fail_unequal(p, extra);
-	*all = (struct plx_verdict){ .full = extra[EXTRA_FULL] > 0 };
+	*all = (struct plx_verdict){
+		.full = extra[EXTRA_FULL] > 0,
+		.bad = extra[EXTRA_BAD] > 0,
+	};
 	/* What is given up was not counted either. */
 	if (!all->full && (uint64_t) extra[EXTRA_SAMPLES] != batch)
 		return plx_fail(&p->err,

@@ -191,6 +191,16 @@ static void add_on_host(struct pollux *p, struct plx_bucket *b)
 /* ---- the mean ---- */
 
 /*
+ * What is applied is what the program has given us, and it has looked. A sum
+ * of finite numbers need not be finite.
+ */
+static bool known_finite(const struct pollux *p)
+{
+	return p->coll->ranks == 1 && single(p) &&
+	       (p->config.finite || p->step.own.looked);
+}
+
+/*
  * Of some numbers of a bucket, by one walk: the sum becomes the mean, is seen
  * to be finite, and gives its norm where that is to be known.
  */
@@ -221,7 +231,7 @@ static void make_mean(struct pollux *p, struct plx_bucket *b, size_t first,
 	/* Without previous it is the sum that is looked at. */
 	scale = fold.previous ? 1 : (double) by * (double) by;
 	if (!plx_rate_watches(p)) {
-		if (fold.out || !p->config.finite)
+		if (fold.out || !known_finite(p))
 			step->made.bad |=
 				!plx_fold_plain(in, fold.out, by, fold.n);
 		return;
@@ -607,6 +617,17 @@ int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss)
 	}
 	rc = pollux_gradient(p, 0, gradient);
 	return rc < 0 ? rc : pollux_sync(p, loss);
+}
+
+int pollux_finite(struct pollux *p, bool finite)
+{
+	if (!p)
+		return POLLUX_EINVAL;
+	if (p->stage != PLX_STAGE_PASS)
+		return plx_misuse(p, "pollux_finite()");
+	p->step.own.looked = true;
+	p->step.own.bad |= !finite;
+	return 0;
 }
 
 int pollux_loss_scale(struct pollux *p, double scale)

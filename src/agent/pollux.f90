@@ -164,6 +164,13 @@ module pollux
        integer(c_int) :: rc
      end function pollux_sum
 
+     function pollux_finite(p, finite) result(rc) bind(c)
+       import :: c_ptr, c_int, c_bool
+       type(c_ptr), value :: p
+       logical(c_bool), value :: finite
+       integer(c_int) :: rc
+     end function pollux_finite
+
      function pollux_request(p, gpus) result(rc) bind(c)
        import :: c_ptr, c_int
        type(c_ptr), value :: p

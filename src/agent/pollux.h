@@ -386,6 +386,16 @@ int pollux_out_of_memory(struct pollux *p);
 int pollux_loss_scale(struct pollux *p, double scale);
 
 /*
+ * Between pollux_next() and pollux_sync(): the program has looked by itself
+ * whether all numbers of this pass's gradient are finite, as for a norm that it
+ * takes anyway, or while it made them. If not, all ranks skip the step. If they
+ * are, one rank with a gradient in host memory and one pass a step does not
+ * read it for that: where there is little arithmetic that is a quarter of a
+ * step.
+ */
+int pollux_finite(struct pollux *p, bool finite);
+
+/*
  * The step's gradient was not finite, or a rank's pass did not fit into memory:
  * do not apply it, but commit. Valid after a sync pass.
  */

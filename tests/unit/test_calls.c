@@ -430,6 +430,9 @@ struct walk {
 	int every;   /* this often, whatever a look costs; 0: as it decides */
 	bool finite; /* all but one are, and the program says all */
 	bool odd;    /* one step's gradient is not */
+	bool looks;  /* the program looks by itself */
+	bool sees;   /* ... on the last rank, what is not in the gradient */
+	bool unread; /* nobody else sees what is odd */
 	int watched; /* steps, rank 0 */
 	double sqr;  /* of the gradient, as estimated */
 	double var;
@@ -450,12 +453,16 @@ static int walk_step(struct crew_rank *rank, float *gradient,
 {
 	struct walk *walk = rank->user;
 	bool odd = walk->odd && pass->step == 9;
+	bool last = rank->rank == rank->crew->ranks - 1;
 
 	for (int i = 0; i < NOISY; i++)
 		gradient[i] = 1 + noise_at(pass->step, rank->rank, i);
-	gradient[LARGE - 1] = odd ? NAN : 0;
+	gradient[LARGE - 1] = odd && !walk->sees ? NAN : 0;
+	if (walk->looks &&
+	    pollux_finite(rank->p, !(odd && walk->sees && last)) < 0)
+		return -1;
 	if (pollux_reduce(rank->p, gradient, LARGE, 1) < 0 ||
-	    pollux_skipped(rank->p) != odd)
+	    pollux_skipped(rank->p) != (odd && !walk->unread))
 		return -1;
 	if (rank->rank == 0)
 		walk->watched += plx_rate_watches(rank->p);
@@ -575,6 +582,27 @@ static void gradients_said_to_be_finite_are_not_read(void **state)
 	walk_for(2, (struct walk){ .finite = true, .odd = true }, STEPS, 0);
 }
 
+/* Who has looked is believed, either way; a sum is looked at all the same. */
+static void a_program_may_look_by_itself(void **state)
+{
+	const struct walk sees = { .odd = true, .looks = true, .sees = true };
+	const struct walk misses = { .odd = true, .looks = true };
+	struct walk unread = misses;
+	struct pollux_config config = usual();
+	struct pollux *p = pollux_create(&config);
+
+	(void) state;
+	unread.unread = true;
+	for (int ranks = 1; ranks <= 3; ranks++)
+		walk_for(ranks, sees, STEPS, 0);
+	walk_for(1, unread, STEPS, 0);
+	walk_for(2, misses, STEPS, 0);
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	assert_int_equal(POLLUX_ECALL, pollux_finite(p, true));
+	pollux_destroy(p);
+	assert_int_equal(POLLUX_EINVAL, pollux_finite(NULL, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -593,6 +621,7 @@ int main(void)
 		cmocka_unit_test(noise_that_costs_much_is_estimated_seldom),
 		cmocka_unit_test(seldom_looks_are_unbiased),
 		cmocka_unit_test(gradients_said_to_be_finite_are_not_read),
+		cmocka_unit_test(a_program_may_look_by_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
