@@ -340,11 +340,12 @@ static slurmdb_job_cond_t *_question(void)
 
 /*
  * Slurm itself has asked for this number. Its answer would be taken for that of
- * the job's row at that time, even if the job was resized meanwhile.
+ * the job's row at that time, even if the job was resized meanwhile. Of a job
+ * that has ended it is we who wrote that (_settle_ended()).
  */
 static bool _slurm_asks(const job_record_t *job)
 {
-	return job->db_index == NO_VAL64 &&
+	return job->db_index == NO_VAL64 && !IS_JOB_FINISHED(job) &&
 	       job->details->submit_time >= slurmctld_config.boot_time;
 }
 
@@ -402,7 +403,10 @@ static bool _waits(const job_record_t *job,
 /* True when there is nothing more to be done for the job, which has ended. */
 static bool _settle_ended(struct pollux_account *account, job_record_t *job)
 {
-	/* Slurm would tell of it once more, as of its first shape. */
+	/*
+	 * Slurm would tell of it once more, as of its first shape. When
+	 * slurmdbd is away Slurm makes that 0 again, so the number has to come.
+	 */
 	if (!job->db_index)
 		job->db_index = NO_VAL64;
 	if (!account->numbered || account->audit)
