@@ -10,6 +10,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/start/await.h"
 #include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/requeue.h"
 #include "sched/pollux/start/spread.h"
 #include "sched/pollux/held.h"
 
@@ -442,6 +443,8 @@ static bool _start(struct room *room, double now_s)
 	struct plx_error err;
 	bool started = false;
 
+	if (job)
+		pollux_requeue_finish(job);
 	if (!job || !part || !pollux_waits_for_room(job, time(NULL)) ||
 	    pollux_slurm_nodes(room->nodes, &nodes) != SLURM_SUCCESS ||
 	    !bit_set_count(nodes) || !_is_free(room, nodes))
