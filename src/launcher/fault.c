@@ -80,8 +80,9 @@ bool plx_fault_is_programs(const struct plx_launcher *l, int code)
 
 int plx_fault_code(const struct plx_launcher *l, int code)
 {
-	if (code == 0 &&
-	    (l->ill.none_up || (l->fault.speaks && !l->now->peer.met)))
+	bool unmet = l->fault.speaks && !l->now->peer.met;
+
+	if ((l->ill.none_up && code <= SIGNAL_CODE) || (unmet && code == 0))
 		return PLX_SRUN_FAILED;
 	return code;
 }

@@ -43,8 +43,8 @@ bool plx_fault_may_restart(struct plx_launcher *l, int code);
 bool plx_fault_is_programs(const struct plx_launcher *l, int code);
 
 /*
- * srun's exit code, but for an srun that returns 0 although slurmd refused all
- * its tasks: that is PLX_SRUN_FAILED.
+ * srun's exit code, but PLX_SRUN_FAILED where slurmd refused all its tasks.
+ * srun of 22.05 may leave with 0 then, that of 24.11 leaves with 1.
  */
 int plx_fault_code(const struct plx_launcher *l, int code);
 
