@@ -48,7 +48,7 @@ static void die(const char *sentence)
 static void add_up(struct bench *b, enum way way, size_t count)
 {
 	const struct plx_coll_ops *ops = b->coll->ops;
-	struct plx_error err = { "MPI_Allreduce failed" };
+	struct plx_error err = { .text = "MPI_Allreduce failed" };
 	int rc = -1;
 
 	switch (way) {

@@ -78,7 +78,7 @@ static void draw_key(void)
 
 void start(struct generation *g, const struct play *play, bool warm)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	snprintf(g->path, sizeof(g->path), "%s/s.%" PRIu64, play->dir,
 		 g->number);
@@ -111,7 +111,7 @@ int end(struct generation *g)
 
 void say(struct generation *g, const char *line)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_channel_send(g->channel, line, &err) < 0)
 		fail(line, err.text);
@@ -119,7 +119,7 @@ void say(struct generation *g, const char *line)
 
 static void meet(struct generation *g, double limit_s)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	while (!g->channel) {
 		struct pollfd p = { .fd = g->listener, .events = POLLIN };
@@ -136,7 +136,7 @@ static void meet(struct generation *g, double limit_s)
 double hear(struct generation *g, const char *word, char fields[PLX_LINE_MAX])
 {
 	double limit_s = now_s() + LIMIT_S;
-	struct plx_error err = { "gone" };
+	struct plx_error err = { .text = "gone" };
 	char line[PLX_LINE_MAX];
 
 	meet(g, limit_s);

@@ -138,7 +138,7 @@ static void draw_job(uint64_t *state, struct plx_job *job, int id, int gpus)
 static struct plx_problem *draw_problem(const struct bench_case *c, int jobs,
 					uint64_t seed)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_problem *problem = plx_problem_create(c->nodes, jobs, &err);
 
 	if (!problem)
@@ -156,7 +156,7 @@ static struct result measure(const struct plx_problem *problem,
 			     const struct policy *policy,
 			     struct plx_plan **plan)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct result result = { 0 };
 	double times[REPEATS];
 

@@ -120,7 +120,7 @@ struct plx_checkpoint *plx_checkpoint_read(const char *folder, const char *name,
 					   struct plx_error *err)
 {
 	struct plx_checkpoint *c = calloc(1, sizeof(*c));
-	struct plx_error why = { "out of memory" };
+	struct plx_error why = { .text = "out of memory" };
 
 	if (c && load(c, folder, name, &why) == 0 && check_seal(c, &why) == 0 &&
 	    parse(c, &why) == 0)

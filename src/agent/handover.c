@@ -221,7 +221,7 @@ static int hold(struct pollux *p)
 int plx_handover_give(struct pollux *p)
 {
 	double begin_s = plx_now_s();
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	int failed;
 
 	if (p->domain.part)

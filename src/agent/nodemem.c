@@ -133,7 +133,7 @@ static void serve(struct plx_nodemem *mem, int listener)
 static void *own(void *arg)
 {
 	struct plx_nodemem *mem = arg;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	size_t bytes = mem->bytes;
 	int listener = -1;
 	bool good;
@@ -197,7 +197,7 @@ static int adopt(struct plx_nodemem *mem, int fd, struct plx_error *err)
 static void *seek(void *arg)
 {
 	struct plx_nodemem *mem = arg;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	double end_s = clock_s() + EXPECT_S;
 	int fd;
 

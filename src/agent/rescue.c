@@ -151,7 +151,7 @@ static int save_alone(struct pollux *p, struct plx_error *err)
 int plx_rescue(struct pollux *p)
 {
 	struct plx_store *s = p->store;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	int rc = -1;
 
 	/*

@@ -287,7 +287,7 @@ static enum plx_read read_found(struct pollux *p, const struct search *s,
 {
 	struct plx_manifest *manifest;
 	enum plx_read result;
-	struct plx_error why = { "" };
+	struct plx_error why = { .text = "" };
 
 	if (found->old)
 		return plx_restore_spread(p) < 0 ? PLX_READ_LOST

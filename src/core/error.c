@@ -15,6 +15,13 @@ static void make_plain(char *text)
 	}
 }
 
+static void say(struct plx_error *err, int kind, const char *fmt, va_list args)
+{
+	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	make_plain(err->text);
+	err->kind = kind;
+}
+
 int plx_fail(struct plx_error *err, const char *fmt, ...)
 {
 	va_list args;
@@ -22,8 +29,19 @@ int plx_fail(struct plx_error *err, const char *fmt, ...)
 	if (!err)
 		return -1;
 	va_start(args, fmt);
-	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	say(err, 0, fmt, args);
 	va_end(args);
-	make_plain(err->text);
+	return -1;
+}
+
+int plx_fail_as(struct plx_error *err, int kind, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!err)
+		return -1;
+	va_start(args, fmt);
+	say(err, kind, fmt, args);
+	va_end(args);
 	return -1;
 }

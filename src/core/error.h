@@ -11,6 +11,7 @@
 
 struct plx_error {
 	char text[PLX_ERROR_SIZE]; /* no newline, no final full stop */
+	int kind; /* of an enum that its reader knows; 0: none is said */
 };
 
 /*
@@ -19,5 +20,9 @@ struct plx_error {
  */
 int plx_fail(struct plx_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* The same of a kind, for those who count or tell apart: see core/refusal.h. */
+int plx_fail_as(struct plx_error *err, int kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 #endif

@@ -270,9 +270,13 @@ static void add_kinds(struct sheet *sheet, const struct plx_metrics *metrics)
 	head(sheet, "refusals_total",
 	     "Jobs that did not get a shape they were to have, by reason.",
 	     "counter");
-	for (int i = 0; i < PLX_REFUSALS; i++)
+	/* What has no reason of its own comes last. */
+	for (int i = 1; i <= PLX_REFUSALS; i++) {
+		int kind = i % PLX_REFUSALS;
+
 		add(sheet, "pollux_refusals_total{reason=\"%s\"} %" PRIu64 "\n",
-		    plx_refusal_name(i), metrics->refusals[i]);
+		    plx_refusal_name(kind), metrics->refusals[kind]);
+	}
 }
 
 const char *plx_resize_name(enum plx_resize_kind kind)

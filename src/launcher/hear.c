@@ -15,7 +15,7 @@
 static void take_hint(struct plx_launcher *l, struct plx_generation *g,
 		      const char *fields)
 {
-	struct plx_error err = { "it is empty" };
+	struct plx_error err = { .text = "it is empty" };
 	struct plx_hint hint;
 
 	if (g == l->old)

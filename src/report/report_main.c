@@ -86,7 +86,7 @@ static int read_log(const char *path, struct plx_ledger *ledger,
 static int read_events(const struct plx_report_options *args,
 		       struct plx_changes *changes, struct plx_error *err)
 {
-	struct plx_error why = { "" };
+	struct plx_error why = { .text = "" };
 
 	for (size_t i = 0; i < args->event_count; i++) {
 		FILE *file = fopen(args->events[i], "re");
@@ -248,7 +248,7 @@ done:
 int main(int argc, char **argv)
 {
 	struct plx_report_options args;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	int rc;
 
 	plx_report_options_read(argc, argv, &args);

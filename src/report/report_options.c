@@ -180,7 +180,7 @@ static void settle(struct reading *reading, struct argp_state *state)
 	const struct plx_field *table =
 		o->by ? plx_fields_group : plx_fields_job;
 	const char *format = o->by ? GROUP_FORMAT : JOB_FORMAT;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (o->by && plx_group_by(o->by, &err) < 0)
 		argp_error(state, "%s", err.text);

@@ -110,7 +110,7 @@ done:
 static void run_story(const void *ask, void *answer)
 {
 	struct story *story = answer;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	size_t size = 0;
 	FILE *out;
 

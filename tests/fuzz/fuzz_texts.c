@@ -6,7 +6,6 @@
 #include "core/hint.h"
 #include "core/notice.h"
 #include "core/options.h"
-#include "core/refusal.h"
 #include "core/section.h"
 #include "core/standing.h"
 #include "core/status.h"
@@ -187,7 +186,6 @@ int fuzz_target(const uint8_t *data, size_t size)
 	MUST(plx_standing_same(target.why, text) ==
 	     plx_standing_same(text, target.why));
 	MUST(!plx_standing_is_news(target.why, target.why, 1e9));
-	MUST(plx_refusal_of(target.why) < PLX_REFUSALS);
 	if (plx_target_write(&target, first, sizeof(first), &err) < 0)
 		return 0;
 	fuzz_is_a_line(first, sizeof(first));

@@ -87,7 +87,7 @@ static void serve(int listener, const char *mode, pid_t pid, int *status)
 
 int main(int argc, char **argv)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	int status = 0;
 	int listener;
 	pid_t pid;

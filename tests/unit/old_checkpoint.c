@@ -173,7 +173,7 @@ int plx_checkpoint_write(const char *path, const struct plx_saved *saved,
 {
 	char tmp[PATH_MAX];
 	struct sink sink = { .fd = -1 };
-	struct plx_error why = { "" };
+	struct plx_error why = { .text = "" };
 	int rc = -1;
 
 	if (snprintf(tmp, sizeof(tmp), "%s" PLX_TMP_SUFFIX, path) >=

@@ -19,7 +19,7 @@
 static inline struct plx_plan *searched(const struct plx_problem *problem)
 {
 	struct plx_plan *plan = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_plan_search(problem, &plan, &err) < 0)
 		fail_msg("%s", err.text);

@@ -30,7 +30,7 @@ struct world {
 /* rows: lines below HEAD. Close it. */
 static inline void world_open(struct world *world, const char *rows)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char text[8192];
 
 	snprintf(text, sizeof(text), HEAD "%s", rows);

@@ -31,7 +31,7 @@ static inline struct plx_problem *full(int nodes, int gpus)
 static inline bool served(struct plx_problem *problem,
 			  struct plx_request request)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_grant grant = { 0 };
 
 	if (plx_room_reserve(problem, NULL, &request, 1, &grant, &err) < 0)

@@ -122,7 +122,7 @@ struct pollux *world_start(struct world *w, struct plx_error *err)
 
 struct pollux *world_run(struct world *w)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct pollux *p = world_start(w, &err);
 
 	if (!p)

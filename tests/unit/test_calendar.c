@@ -64,7 +64,7 @@ static void set_up(struct world *w)
 static void ask(struct world *w, const struct plx_request *requests, int count,
 		struct plx_grant *grants)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_room_reserve(w->problem, &w->rest, requests, count, grants,
 			     &err) < 0)

@@ -152,7 +152,7 @@ static void one_flipped_bit_anywhere_is_found(void **state)
 
 	assert_true(fd >= 0);
 	for (size_t i = 0; i < 8 * size; i++) {
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 		unsigned char byte;
 		unsigned char flipped;
 

@@ -8,7 +8,7 @@
 
 static void a_failure_writes_its_sentence(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	assert_int_equal(-1, plx_fail(&err, "line %d: want %s", 3, "GPUs"));

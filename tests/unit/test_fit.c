@@ -213,7 +213,7 @@ static void without_a_usable_row_the_model_stays(void **state)
 {
 	struct plx_sample row = { .shape = { 1, 1 }, .per_gpu = 1 };
 	struct plx_model model = truth;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	row.pass_seconds = row.iter_seconds = NAN;

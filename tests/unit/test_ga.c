@@ -38,7 +38,7 @@ static struct plx_ga *bred(int generations, uint64_t seed)
 	const struct plx_ga_options options = { .population = 20,
 						.generations = generations,
 						.seed = seed };
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_ga *ga = plx_ga_create(&options, &err);
 
 	if (!ga)
@@ -50,7 +50,7 @@ static struct plx_plan *planned(struct plx_ga *ga,
 				const struct plx_problem *problem)
 {
 	struct plx_plan *plan = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_ga_plan(ga, problem, &plan, &err) < 0)
 		fail_msg("%s", err.text);
@@ -149,7 +149,7 @@ static void check_many(const struct random_spec *spec, int count)
 	seen = (struct seen){ 0 };
 	for (int i = 0; i < count; i++) {
 		struct plx_problem *problem = random_problem(&seed, spec);
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 
 		if (plx_problem_check(problem, &err) == 0) {
 			struct plx_plan *plan = planned_once(problem, 10);
@@ -203,7 +203,7 @@ static void all_rules_hold_together(void **state)
 /* Three GPUs, which two nodes could hold but are slow together. */
 static void two_nodes_are_not_taken_for_three(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_problem *problem = plx_problem_create(3, 1, &err);
 	uint64_t random = 5;
 
@@ -421,7 +421,7 @@ static void absurd_options_are_refused(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 
 		assert_null(plx_ga_create(&cases[i].options, &err));
 		assert_string_equal(cases[i].why, err.text);
@@ -477,7 +477,7 @@ static double published_fitness(const json_t *root, const char *name)
 static double our_fitness(const char *path, const char *name)
 {
 	struct plx_snapshot *snapshot = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	double sum = 0;
 
 	if (plx_snapshot_load(path, name, &snapshot, &err) < 0 ||

@@ -35,7 +35,7 @@ static const char rows[] =
 static void sum(struct world *world, const char *by, struct plx_groups *groups)
 {
 	struct plx_yield_setting setting = { .cluster_gpus = 2 };
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	world_open(world, rows);
 	assert_int_equal(0, plx_yield_make(&world->history, &setting, &err));
@@ -139,7 +139,7 @@ static void midnight_divides_gpu_time_but_no_job(void **state)
 
 static void a_shape_of_centuries_is_not_cut_into_hours(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_groups groups;
 	struct world world;
 	int64_t gpu_seconds = 0;

@@ -173,7 +173,7 @@ static void *run(void *arg)
 
 static void begin(struct generation *g, int number, int ranks, bool warm)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char path[64];
 	char text[16];
 
@@ -198,7 +198,7 @@ static void hear(struct generation *g, const char *word,
 	char line[PLX_LINE_MAX];
 
 	for (int ms = 0; ms < LIMIT_MS; ms++) {
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 		const char *found;
 
 		if (!g->channel)
@@ -219,7 +219,7 @@ static void hear(struct generation *g, const char *word,
 
 static void say(struct generation *g, const char *line)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	assert_int_equal(0, plx_channel_send(g->channel, line, &err));
 }

@@ -119,32 +119,31 @@ static void a_resize_is_of_a_kind(void **state)
 	assert_int_equal(PLX_RESIZE_SHRINK, plx_resize_kind_of(5, 4));
 }
 
-static void a_refusal_is_of_a_kind(void **state)
+/* Whatever words the sentence has: names of nodes and programs are in it. */
+static void a_refusal_is_of_the_kind_that_its_writer_says(void **state)
 {
-	static const struct {
-		const char *why;
-		enum plx_refusal kind;
-	} cases[] = {
-		/* clang-format off */
-		{ "its account or QOS is at its limit", PLX_REFUSED_LIMITS },
-		{ "its QOS allows a job no gres/gpu=4", PLX_REFUSED_LIMITS },
-		{ "node n1 has no 4 GPUs free", PLX_REFUSED_ROOM },
-		{ "not enough CPUs, memory or GPUs are free there",
-		  PLX_REFUSED_ROOM },
-		{ "its home cannot be given up", PLX_REFUSED_HOME },
-		{ "its user asked for n5, too", PLX_REFUSED_NODES },
-		{ "limits of partition a forbid it: MaxMemPerLimit",
-		  PLX_REFUSED_LIMITS },
-		{ "its steps do not end", PLX_REFUSED_STEPS },
-		{ "its ranks failed on homelimits", PLX_REFUSED_RANKS },
-		{ "one of n[1-2] is not a node any more", PLX_REFUSED_NODES },
-		{ "", PLX_REFUSED_OTHER },
-		/* clang-format on */
-	};
+	struct plx_error err;
 
 	(void) state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(cases[i].kind, plx_refusal_of(cases[i].why));
+	plx_fail_as(&err, PLX_REFUSED_ROOM, "node %s has no %d GPUs free",
+		    "account-limit", 4);
+	assert_string_equal("node account-limit has no 4 GPUs free", err.text);
+	assert_string_equal("room", plx_refusal_name(err.kind));
+	plx_fail(&err, "its QOS is at its limit");
+	assert_string_equal("other", plx_refusal_name(err.kind));
+	assert_int_equal(-1, plx_fail_as(NULL, PLX_REFUSED_HOME, "lost"));
+	assert_string_equal("other", plx_refusal_name(PLX_REFUSALS));
+	assert_string_equal("other", plx_refusal_name(-1));
+}
+
+static void each_kind_of_refusal_has_a_name_of_its_own(void **state)
+{
+	(void) state;
+	for (int i = 0; i < PLX_REFUSALS; i++) {
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(plx_refusal_name(i),
+						plx_refusal_name(k));
+	}
 }
 
 int main(void)
@@ -155,7 +154,8 @@ int main(void)
 		cmocka_unit_test(times_fill_their_buckets),
 		cmocka_unit_test(what_is_no_number_is_told_as_nothing),
 		cmocka_unit_test(a_resize_is_of_a_kind),
-		cmocka_unit_test(a_refusal_is_of_a_kind),
+		cmocka_unit_test(a_refusal_is_of_the_kind_that_its_writer_says),
+		cmocka_unit_test(each_kind_of_refusal_has_a_name_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

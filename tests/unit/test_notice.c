@@ -65,7 +65,7 @@ static void a_reason_says_when_to_leave(void **state)
 	(void) state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 		struct plx_notice notice;
 		int rc = plx_notice_read(row->reason, SET_S, row->offset_s,
 					 &notice, &err);
@@ -85,7 +85,7 @@ static void a_reason_says_when_to_leave(void **state)
 
 static void what_is_no_time_is_named(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_notice notice;
 
 	(void) state;

@@ -254,7 +254,7 @@ static void without_a_key_there_is_no_name(void **state)
 static void rank_0_takes_no_orders_from_another_user(void **state)
 {
 	struct plx_reporter *reporter = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char path[96];
 	pid_t enemy;
 
@@ -276,7 +276,7 @@ static void rank_0_takes_no_orders_from_another_user(void **state)
 static void hears_rank_0_after(void (*attack)(const char *))
 {
 	struct plx_channel *rank = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char line[PLX_LINE_MAX] = "";
 	struct plx_peer peer;
 	pid_t enemy;
@@ -323,7 +323,7 @@ static void who_says_a_gigabyte_is_not_heard(void **state)
 
 static void nobody_else_can_come_to_where_a_launcher_listens(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_peer peer;
 	struct stat st;
 
@@ -355,7 +355,7 @@ static pid_t run_relay(const char *folder, int out)
 static void a_relay_lets_only_its_user_in(void **state)
 {
 	struct plx_channel *rank = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char folder[80];
 	char path[96];
 	char data[16] = "";
@@ -417,7 +417,7 @@ static void who_takes_the_name_that_can_be_guessed_takes_nothing(void **state)
 	char job[16];
 	char name[PLX_NODEMEM_NAME];
 	char guess[PLX_NODEMEM_NAME];
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_nodemem *mem;
 	pid_t enemy;
 
@@ -440,7 +440,7 @@ static void who_takes_the_name_that_can_be_guessed_takes_nothing(void **state)
 static void memory_of_another_user_is_not_taken(void **state)
 {
 	char name[PLX_NODEMEM_NAME];
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	pid_t enemy;
 
 	(void) state;
@@ -479,7 +479,7 @@ static void ask_for_memory(const char *name)
 static void another_user_gets_no_memory(void **state)
 {
 	char name[PLX_NODEMEM_NAME];
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_nodemem *mem;
 
 	(void) state;

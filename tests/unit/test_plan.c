@@ -31,7 +31,7 @@ static struct seen check_many(const struct random_spec *spec, int count)
 
 	for (int i = 0; i < count; i++) {
 		struct plx_problem *problem = random_problem(&seed, spec);
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 
 		if (plx_problem_check(problem, &err) == 0) {
 			struct plx_plan *plan = searched(problem);

@@ -197,7 +197,7 @@ static const char *foreign_folder(void)
 static void another_users_folder_is_refused_in_a_sentence(void **state)
 {
 	const char *foreign = foreign_folder();
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char want[256];
 
 	(void) state;
@@ -211,7 +211,7 @@ static void another_users_folder_is_refused_in_a_sentence(void **state)
 
 static void one_that_anybody_may_write_to_is_refused(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	assert_int_equal(0, chmod(folder, 0777));
@@ -226,7 +226,7 @@ static void one_that_anybody_may_write_to_is_refused(void **state)
 
 static void a_link_of_the_user_leads_to_his_folder(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char link[96];
 
 	(void) state;

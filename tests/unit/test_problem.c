@@ -233,7 +233,7 @@ static void what_makes_no_sense_is_refused_by_name(void **state)
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct plx_problem *problem = two_nodes();
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 
 		assert_int_equal(0, plx_problem_check(problem, &err));
 		cases[i].damage(problem);
@@ -256,7 +256,7 @@ static void jobs_may_hold_what_was_reserved_since(void **state)
 
 static void an_absurd_size_is_refused(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	assert_null(plx_problem_create(-1, 1, &err));

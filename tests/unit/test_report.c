@@ -97,7 +97,7 @@ struct fixture {
 
 static void open_history(struct fixture *f, const char *text, int64_t now_s)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_rows_parse(text, strlen(text), &f->rows, &err) < 0 ||
 	    plx_history_make(&f->rows, now_s, &f->history, &err) < 0)

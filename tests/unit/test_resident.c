@@ -102,7 +102,7 @@ static struct plx_slice slice(int mine, int of)
 /* As three ranks would. */
 static void write_all(void *base)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	fill_all();
 	plx_resident_lay(base, &parts, &facts);
@@ -140,7 +140,7 @@ static void *get_memory(void)
 static void what_is_written_is_read_by_any_number_of_ranks(void **state)
 {
 	void *base = get_memory();
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	uint32_t before;
 	uint32_t blob_before;
 
@@ -165,7 +165,7 @@ static void what_is_written_is_read_by_any_number_of_ranks(void **state)
 static void what_is_not_committed_is_not_believed(void **state)
 {
 	void *base = get_memory();
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	assert_int_equal(-1, check(base, &err));
@@ -184,7 +184,7 @@ static void what_is_not_committed_is_not_believed(void **state)
 static void a_flipped_bit_shows_wherever_it_is(void **state)
 {
 	uint8_t *base = get_memory();
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	size_t at;
 
 	(void) state;
@@ -217,7 +217,7 @@ static void another_program_or_job_is_refused(void **state)
 	struct plx_resident_facts want = facts;
 	size_t room = plx_resident_room(&parts);
 	void *base = get_memory();
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	write_all(base);
@@ -264,7 +264,7 @@ static void name_of_test(char name[PLX_NODEMEM_NAME])
 /* What another process finds under this name: its exit code. */
 static int other_process(const char *name, int (*look)(struct plx_nodemem *))
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	int status = -1;
 	pid_t pid = fork();
 
@@ -290,7 +290,7 @@ static int sees_and_answers(struct plx_nodemem *mem)
 static void another_process_finds_it_by_name_until_it_is_gone(void **state)
 {
 	char name[PLX_NODEMEM_NAME];
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_nodemem *mem;
 
 	(void) state;
@@ -309,7 +309,7 @@ static void another_process_finds_it_by_name_until_it_is_gone(void **state)
 static void it_grows_and_others_follow(void **state)
 {
 	char name[PLX_NODEMEM_NAME];
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_nodemem *mem;
 	struct plx_nodemem *seen;
 
@@ -334,7 +334,7 @@ static void it_grows_and_others_follow(void **state)
 static void what_is_not_to_be_had_is_said_not_suffered(void **state)
 {
 	char name[PLX_NODEMEM_NAME];
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_nodemem *mem;
 
 	(void) state;
@@ -349,7 +349,7 @@ static void what_is_not_to_be_had_is_said_not_suffered(void **state)
 
 static void memory_that_could_shrink_is_not_mapped(void **state)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char path[64];
 	int fd = memfd_create("test", MFD_ALLOW_SEALING);
 

@@ -155,7 +155,7 @@ static void so_is_a_file_with_something_behind_it(void **state)
 
 static void assert_refused(struct world *w, const char *why)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	assert_null(world_start(w, &err));
 	if (!strstr(err.text, why))
@@ -248,7 +248,7 @@ static void save_old(struct world *w)
 	};
 	struct plx_note notes[NOTES];
 	const struct plx_saved saved = { tensors, 2, notes, NOTES };
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char crc[16];
 
 	snprintf(crc, sizeof(crc), "%08" PRIx32,

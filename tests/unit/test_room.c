@@ -240,7 +240,7 @@ static void a_request_without_nodes_is_refused(void **state)
 {
 	struct plx_problem *problem = full(1, 1);
 	struct plx_request request = { .id = 3, .nodes = 0 };
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_grant grant = { 0 };
 
 	(void) state;
@@ -255,7 +255,7 @@ static void a_request_without_nodes_is_refused(void **state)
 static void assert_plan_exists(struct plx_problem *problem)
 {
 	struct plx_plan *plan = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_plan_search(problem, &plan, &err) < 0)
 		fail_msg("%s", err.text);

@@ -39,7 +39,7 @@ static struct plx_problem *homes(int nodes, int jobs, int gpus, int held)
 static struct plx_grant reserved(struct plx_problem *problem,
 				 struct plx_request request)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct plx_grant grant = { 0 };
 
 	if (plx_room_reserve(problem, NULL, &request, 1, &grant, &err) < 0)
@@ -215,7 +215,7 @@ static void check(struct plx_problem *problem, const int *home,
 		  const struct plx_request *request, bool granted, int *left)
 {
 	struct plx_plan *plan = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	for (int j = 0; j < problem->job_count; j++) {
 		if (problem->jobs[j].home == home[j])

@@ -217,7 +217,7 @@ static void what_many_ranks_wrote_comes_back_on_one(void **state)
 	struct plx_job jobs[RANKS];
 	struct plx_report reports[RANKS];
 	struct plx_facts facts;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	struct stat st;
 
 	p->cursor.step = 5;

@@ -43,7 +43,7 @@ static struct plx_problem *any_problem(uint64_t *seed, bool hostile)
 static char *text_of(const struct plx_problem *problem,
 		     const struct plx_plan *plan)
 {
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char *text = plx_snapshot_text(problem, NULL, plan, &err);
 
 	if (!text)
@@ -54,7 +54,7 @@ static char *text_of(const struct plx_problem *problem,
 static struct plx_snapshot *parsed(const char *text)
 {
 	struct plx_snapshot *snapshot = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_snapshot_parse(text, strlen(text), "a.json", NULL, &snapshot,
 			       &err) < 0)
@@ -275,7 +275,7 @@ static void hostile_text_is_refused_or_makes_sense(void **state)
 	for (int i = 0; i < 20000; i++) {
 		struct plx_problem *problem = any_problem(&seed, false);
 		struct plx_snapshot *snapshot = NULL;
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 		char *text = text_of(problem, NULL);
 		size_t length = strlen(text);
 

@@ -15,7 +15,7 @@
 static struct plx_snapshot *parsed(const char *text)
 {
 	struct plx_snapshot *snapshot = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (plx_snapshot_parse(text, strlen(text), "a.json", NULL, &snapshot,
 			       &err) < 0)
@@ -65,7 +65,7 @@ static void who_may_not_be_preempted_may_start(void **state)
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
 		struct plx_snapshot *snapshot = NULL;
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 		char text[512];
 		int length = snprintf(text, sizeof(text), SMALL,
 				      ",\"preemptible\":false", bases[i]);
@@ -139,7 +139,7 @@ static void a_refusal_names_file_line_and_place(void **state)
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		struct plx_snapshot *snapshot = NULL;
-		struct plx_error err = { "" };
+		struct plx_error err = { .text = "" };
 		char text[512];
 		int length = snprintf(text, sizeof(text), SMALL,
 				      refusals[i].job, refusals[i].problem);
@@ -166,7 +166,7 @@ static void a_model_must_make_sense_as_a_whole(void **state)
 		"\"beta_n\":1,\"alpha_r\":1,\"beta_r\":1,\"gamma\":1},"
 		"\"grad_params\":{\"sqr\":1,\"var\":1}}]}";
 	struct plx_snapshot *snapshot = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	assert_int_equal(-1, plx_snapshot_parse(text, strlen(text), "a.json",
@@ -180,7 +180,7 @@ static void a_model_must_make_sense_as_a_whole(void **state)
 static void files_that_are_none_are_refused(void **state)
 {
 	struct plx_snapshot *snapshot = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	(void) state;
 	assert_int_equal(-1, plx_snapshot_load("/does/not/exist", NULL,
@@ -198,7 +198,7 @@ static void files_that_are_none_are_refused(void **state)
 static struct plx_snapshot *recorded(const json_t *problem)
 {
 	struct plx_snapshot *snapshot = NULL;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char path[512];
 
 	reference_path(CASES, path, sizeof(path));

@@ -191,7 +191,7 @@ static void a_peer_that_never_reads_does_not_block_for_ever(void **state)
 static void nobody_waiting_is_not_an_error(void **state)
 {
 	struct pair *p = *state;
-	struct plx_error err = { "old" };
+	struct plx_error err = { .text = "old" };
 
 	assert_null(plx_accept(p->listener, &err));
 	assert_string_equal("", err.text);

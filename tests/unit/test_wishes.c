@@ -22,7 +22,7 @@ static struct line open_line(void)
 	char folder[] = "/tmp/test-wishes.XXXXXX";
 	char path[64];
 	struct line line = { NULL, NULL };
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	int listener;
 
 	assert_non_null(mkdtemp(folder));

@@ -227,7 +227,7 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 {
 	struct plx_known_steps known;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	char text[TEXT_SIZE];
 	uint32_t job = 0;
 	int killed = 0;

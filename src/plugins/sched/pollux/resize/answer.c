@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include "core/refusal.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/plan/sick.h"
@@ -352,14 +353,15 @@ static bool _undo(job_record_t *job, struct pollux_track *track)
 	nodes = pollux_prolog_failed(track);
 	pollux_sick_prolog(job, nodes);
 	xfree(nodes);
-	plx_fail(&why, "the prolog failed on one of %.60s", track->fresh);
+	plx_fail_as(&why, PLX_REFUSED_NODES,
+		    "the prolog failed on one of %.60s", track->fresh);
 	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where the prolog "
 		      "failed: %s",
 		      job->job_id, err.text);
 	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
 			  pollux_record_since(job));
-	pollux_refuse(job, track, why.text);
+	pollux_refuse(job, track, &why);
 	return true;
 }
 
@@ -380,14 +382,17 @@ static bool _back(job_record_t *job, struct pollux_track *track,
 	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
 			  pollux_record_since(job));
 	if (status->failed.why[0] && !status->failed.nodes[0])
-		plx_fail(&why, PLX_FAILED_SAYS "%s", status->failed.why);
+		plx_fail_as(&why, PLX_REFUSED_RANKS, PLX_FAILED_SAYS "%s",
+			    status->failed.why);
 	else
-		plx_fail(&why, "its ranks failed on %.127s%s",
-			 status->failed.nodes[0] ? status->failed.nodes
-						 : "nodes that it was to gain",
-			 track->elsewhere ? ", not offered to it for a while"
-					  : "");
-	pollux_refuse(job, track, why.text);
+		plx_fail_as(&why, PLX_REFUSED_RANKS,
+			    "its ranks failed on %.127s%s",
+			    status->failed.nodes[0]
+				    ? status->failed.nodes
+				    : "nodes that it was to gain",
+			    track->elsewhere ? ", not offered to it for a while"
+					     : "");
+	pollux_refuse(job, track, &why);
 	/* The nodes are closed to it: others may be tried at once. */
 	if (track->elsewhere)
 		track->still_until_s = 0;
@@ -399,8 +404,9 @@ static void _keep(job_record_t *job, struct pollux_track *track,
 {
 	struct plx_error why;
 
-	plx_fail(&why, PLX_FAILED_SAYS "%s", status->failed.why);
-	pollux_refuse(job, track, why.text);
+	plx_fail_as(&why, PLX_REFUSED_RANKS, PLX_FAILED_SAYS "%s",
+		    status->failed.why);
+	pollux_refuse(job, track, &why);
 }
 
 /* True when it may use its shape. */
@@ -454,7 +460,7 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 		return false;
 	track->steps_before = job->next_step_id;
 	if (vain)
-		pollux_refuse(job, track, same.text);
+		pollux_refuse(job, track, &same);
 	else if (rc < 0)
 		_ask_cold(job, track, &err);
 	else
@@ -469,7 +475,7 @@ static bool _depart(job_record_t *job, struct pollux_track *track,
 	struct plx_error err;
 
 	if (pollux_move_depart(job, track, &err) < 0) {
-		pollux_refuse(job, track, err.text);
+		pollux_refuse(job, track, &err);
 		pollux_wake(job, status);
 	}
 	return false;
@@ -507,7 +513,7 @@ static bool _take(job_record_t *job, struct pollux_track *track,
 		/* A node may still be busy with another job's end. */
 		if (track->phase == POLLUX_LENT && locked_s < track->deadline_s)
 			return false;
-		pollux_refuse(job, track, err.text);
+		pollux_refuse(job, track, &err);
 		pollux_wake(job, status);
 		return false;
 	}

@@ -57,17 +57,17 @@ double pollux_alone_s(const struct pollux_track *track)
 
 /* It stays as it is for a while, longer each time. */
 static void _leave_alone(const job_record_t *job, struct pollux_track *track,
-			 const char *why)
+			 const struct plx_error *why)
 {
 	double alone_s = pollux_alone_s(track);
 
 	track->refusals++;
 	snprintf(track->refused, sizeof(track->refused), "%.*s",
-		 (int) sizeof(track->refused) - 1, why);
-	pollux_count_refusal(why);
+		 (int) sizeof(track->refused) - 1, why->text);
+	pollux_count_refusal(why->kind);
 	track->still_until_s = pollux_now_s() + alone_s;
 	pollux_info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
-		    pollux_record_gpu_count(job), why);
+		    pollux_record_gpu_count(job), why->text);
 }
 
 bool pollux_left_alone(const struct pollux_track *track, bool urgent,
@@ -82,10 +82,10 @@ bool pollux_left_alone(const struct pollux_track *track, bool urgent,
 }
 
 void pollux_refuse(job_record_t *job, struct pollux_track *track,
-		   const char *why)
+		   const struct plx_error *why)
 {
 	track->phase = POLLUX_IDLE;
-	pollux_announce(job, track, PLX_TARGET_REFUSED, why);
+	pollux_announce(job, track, PLX_TARGET_REFUSED, why->text);
 	_leave_alone(job, track, why);
 }
 
@@ -181,7 +181,7 @@ static bool _requeue(job_record_t *job)
 	struct plx_error err;
 
 	if (pollux_move_depart(job, track, &err) < 0) {
-		pollux_refuse(job, track, err.text);
+		pollux_refuse(job, track, &err);
 		return false;
 	}
 	pollux_count_resize(
@@ -229,7 +229,7 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 	    _ask(job, &status, wish, &err) == 0)
 		asked = !wish->at_once || _requeue(job);
 	else
-		_leave_alone(job, pollux_track_get(seen->id), err.text);
+		_leave_alone(job, pollux_track_get(seen->id), &err);
 done:
 	pollux_lost_end();
 	pollux_unlock(POLLUX_ASKING);

@@ -52,8 +52,9 @@ bool pollux_move_at_once(const struct pollux_view *view, int j, const int *gpus,
  */
 void pollux_announce(job_record_t *job, struct pollux_track *track,
 		     enum plx_target_state state, const char *why);
+/* The same; why->kind is one of core/refusal.h. */
 void pollux_refuse(job_record_t *job, struct pollux_track *track,
-		   const char *why);
+		   const struct plx_error *why);
 
 /* For how long it would be left alone if it were refused now. */
 double pollux_alone_s(const struct pollux_track *track);

@@ -258,7 +258,7 @@ static void _free_question(struct question *question)
 static void *_ask(void *argument)
 {
 	struct question *question = argument;
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 	int rc = 0;
 
 	_listen(question);

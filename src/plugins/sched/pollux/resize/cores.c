@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/refusal.h"
 #include "sched/pollux/resize/cores.h"
 
 static int _select(job_record_t *job, bitstr_t *wanted, pollux_barred_t *barred,
@@ -19,7 +20,8 @@ static int _select(job_record_t *job, bitstr_t *wanted, pollux_barred_t *barred,
 	}
 	FREE_NULL_BITMAP(nodes);
 	free_job_resources(&job->job_resrcs);
-	return plx_fail(err, "not enough CPUs, memory or GPUs are free there");
+	return plx_fail_as(err, PLX_REFUSED_ROOM,
+			   "not enough CPUs, memory or GPUs are free there");
 }
 
 /* Nothing on the nodes of the shape yet. */

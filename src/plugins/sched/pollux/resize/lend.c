@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lend.c - old and new shape at once, for a job whose ranks train on */
 
+#include "core/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/resize/lend.h"
@@ -67,11 +68,13 @@ int pollux_lend_test(const job_record_t *job, const struct pollux_shape *lent,
 
 	if (pollux_asked(job, &asked) && asked.options.max_gpus &&
 	    gpus > asked.options.max_gpus)
-		return plx_fail(err, "both shapes are %d GPUs, its max= is %d",
-				gpus, asked.options.max_gpus);
+		return plx_fail_as(err, PLX_REFUSED_LIMITS,
+				   "both shapes are %d GPUs, its max= is %d",
+				   gpus, asked.options.max_gpus);
 	pollux_view_bounds(job, &bounds);
 	if (bounds.max_nodes && nodes > bounds.max_nodes)
-		return plx_fail(err, "both shapes are %d nodes, it may have %d",
-				nodes, bounds.max_nodes);
+		return plx_fail_as(err, PLX_REFUSED_LIMITS,
+				   "both shapes are %d nodes, it may have %d",
+				   nodes, bounds.max_nodes);
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/refusal.h"
 #include "sched/pollux/resize/cores.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/record.h"
@@ -351,9 +352,10 @@ static bitstr_t *_pick_on(const gres_node_state_t *gpus, const char *type,
 static int _has_too_few(int n, int count, const char *type,
 			struct plx_error *err)
 {
-	return plx_fail(err, "node %s has no %d %s%sGPUs free",
-			node_record_table_ptr[n]->name, count, type,
-			type[0] ? " " : "");
+	return plx_fail_as(err, PLX_REFUSED_ROOM,
+			   "node %s has no %d %s%sGPUs free",
+			   node_record_table_ptr[n]->name, count, type,
+			   type[0] ? " " : "");
 }
 
 /* Write the choice as if it were allocated: Slurm then takes it as it is. */
@@ -385,8 +387,9 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 				return _has_too_few(n, count, type, err);
 		} else if (!count) {
 			/* A mere number: Slurm takes 0 for no choice. */
-			return plx_fail(err, "the job needs a GPU of node %s",
-					node->name);
+			return plx_fail_as(err, PLX_REFUSED_NODES,
+					   "the job needs a GPU of node %s",
+					   node->name);
 		}
 		i++;
 	}
@@ -402,7 +405,9 @@ static int _choose(job_record_t *job, const struct pollux_shape *shape,
 		return _choose_devices(job, shape, held, err);
 	FREE_NULL_LIST(job->gres_list_req);
 	job->gres_list_req = _all_of(job, shape->nodes);
-	return job->gres_list_req ? 0 : plx_fail(err, "its nodes lack GPUs");
+	return job->gres_list_req ? 0
+				  : plx_fail_as(err, PLX_REFUSED_ROOM,
+						"its nodes lack GPUs");
 }
 
 /* Trust nothing: does the job hold what was asked for? */
@@ -461,7 +466,8 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 		return 0;
 	}
 	pollux_place_drop(job);
-	return plx_fail(err, "Slurm gave other GPUs than it was asked for");
+	return plx_fail_as(err, PLX_REFUSED_ROOM,
+			   "Slurm gave other GPUs than it was asked for");
 }
 
 void pollux_place_drop(job_record_t *job)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/refusal.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/want.h"
 
@@ -81,7 +82,9 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 		}
 	}
 	xfree(own);
-	return have == want ? 0 : plx_fail(err, "its GPUs are gone");
+	return have == want ? 0
+			    : plx_fail_as(err, PLX_REFUSED_ROOM,
+					  "its GPUs are gone");
 }
 
 int pollux_want_tell(const struct pollux_shape *shape,
@@ -132,7 +135,8 @@ int pollux_want_read(const struct plx_target *target, char *names,
 
 	*shape = (struct pollux_shape){ .gpus = target->gpus_per_node };
 	if (pollux_slurm_nodes(names, &shape->nodes))
-		return plx_fail(err, "one of %s is not a node any more", names);
+		return plx_fail_as(err, PLX_REFUSED_NODES,
+				   "one of %s is not a node any more", names);
 	if (!target->each[0])
 		return 0;
 	shape->counts = xcalloc(node_record_count, sizeof(*shape->counts));
@@ -166,6 +170,7 @@ int pollux_want(job_record_t *job, const struct pollux_track *track,
 			return -1;
 	}
 	if (!track->target.move && !pollux_want_host(job, status, shape))
-		return plx_fail(err, "its home is not known");
+		return plx_fail_as(err, PLX_REFUSED_HOME,
+				   "its home is not known");
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "src/common/assoc_mgr.h"
 
+#include "core/refusal.h"
 #include "sched/pollux/rules/books.h"
 #include "sched/pollux/rules/bounds.h"
 #include "sched/pollux/rules/limits.h"
@@ -112,14 +113,17 @@ static bool _explain(const struct pollux_bound *bound, void *context)
 	asked->found = true;
 	_say_amount(bound, amount, sizeof(amount));
 	if (bound->qos)
-		plx_fail(asked->err, "QOS %.40s allows%s %s%s",
-			 bound->qos->name, to_whom[bound->scope], amount,
-			 all ? " in all" : "");
+		plx_fail_as(asked->err, PLX_REFUSED_LIMITS,
+			    "QOS %.40s allows%s %s%s", bound->qos->name,
+			    to_whom[bound->scope], amount,
+			    all ? " in all" : "");
 	else
-		plx_fail(asked->err, "%s %.40s allows%s %s%s",
-			 bound->assoc->user ? "its user's account" : "account",
-			 bound->assoc->acct, to_whom[bound->scope], amount,
-			 all ? " in all" : "");
+		plx_fail_as(asked->err, PLX_REFUSED_LIMITS,
+			    "%s %.40s allows%s %s%s",
+			    bound->assoc->user ? "its user's account"
+					       : "account",
+			    bound->assoc->acct, to_whom[bound->scope], amount,
+			    all ? " in all" : "");
 	return false;
 }
 
@@ -162,8 +166,8 @@ static int _test(job_record_t *job, uint64_t *count, struct plx_error *err)
 	pollux_books_release(&books);
 	if (!reason || asked.found)
 		return reason ? -1 : 0;
-	return plx_fail(err, "Slurm's limits say no: %s",
-			job_reason_string(reason));
+	return plx_fail_as(err, PLX_REFUSED_LIMITS, "Slurm's limits say no: %s",
+			   job_reason_string(reason));
 }
 
 int pollux_limits_test(job_record_t *job, struct plx_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - the nodes that Slurm lets a job use */
 
+#include "core/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/record.h"
@@ -318,8 +319,8 @@ static int _test_filters(struct pollux_rules *rules, const job_record_t *job,
 	}
 	if (why) {
 		bit_and_not(gained, left);
-		plx_fail(err, "%s %s",
-			 node_record_table_ptr[bit_ffs(gained)]->name, why);
+		plx_fail_as(err, PLX_REFUSED_NODES, "%s %s",
+			    node_record_table_ptr[bit_ffs(gained)]->name, why);
 	}
 	FREE_NULL_BITMAP(left);
 	return why ? -1 : 0;
@@ -350,8 +351,9 @@ int pollux_nodes_required(const job_record_t *job,
 
 	for (int n = 0; listed && rc == 0 && n < node_record_count; n++) {
 		if (bit_test(listed, n) && !bit_test(shape->nodes, n))
-			rc = plx_fail(err, "its user asked for %s, too",
-				      node_record_table_ptr[n]->name);
+			rc = plx_fail_as(err, PLX_REFUSED_NODES,
+					 "its user asked for %s, too",
+					 node_record_table_ptr[n]->name);
 	}
 	FREE_NULL_BITMAP(listed);
 	return rc;

@@ -3,6 +3,7 @@
 
 #include "src/common/assoc_mgr.h"
 
+#include "core/refusal.h"
 #include "sched/pollux/rules/partition.h"
 
 /*
@@ -42,8 +43,9 @@ static int _test_size(const job_record_t *job, const struct pollux_shape *shape,
 		      MAX(most, 1));
 	if (reason == WAIT_NO_REASON)
 		return 0;
-	return plx_fail(err, "limits of partition %s forbid it: %s",
-			job->part_ptr->name, job_reason_string(reason));
+	return plx_fail_as(err, PLX_REFUSED_LIMITS,
+			   "limits of partition %s forbid it: %s",
+			   job->part_ptr->name, job_reason_string(reason));
 }
 
 /* Rights that may have been taken from it since it was started. */
@@ -60,14 +62,16 @@ static int _test_access(const job_record_t *job, struct plx_error *err)
 		rc = pollux_slurm_valid_qos(job);
 	assoc_mgr_unlock(&lock);
 	if (rc != SLURM_SUCCESS)
-		return plx_fail(
-			err, "its account or QOS may not use partition %s now",
+		return plx_fail_as(
+			err, PLX_REFUSED_LIMITS,
+			"its account or QOS may not use partition %s now",
 			part->name);
 	/* Newer releases ask that as a limit with EnforcePartLimits alone. */
 	if (!validate_group(part, job->user_id))
-		return plx_fail(err,
-				"no group of its user may use partition %s now",
-				part->name);
+		return plx_fail_as(
+			err, PLX_REFUSED_LIMITS,
+			"no group of its user may use partition %s now",
+			part->name);
 	return 0;
 }
 

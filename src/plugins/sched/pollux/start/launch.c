@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* launch.c - start a pending job in a shape of our choice */
 
+#include "core/refusal.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/rules/nodes.h"
@@ -14,7 +15,8 @@ static int _may_start(job_record_t *job, const struct pollux_shape *shape,
 	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !job->details ||
 	    !job->part_ptr || job->details->prolog_running ||
 	    (job->step_list && list_count(job->step_list)))
-		return plx_fail(err, "its last run has not ended yet");
+		return plx_fail_as(err, PLX_REFUSED_STEPS,
+				   "its last run has not ended yet");
 	if (!job->priority)
 		return plx_fail(err, "it is held");
 	if (!job_independent(job))
@@ -25,7 +27,8 @@ static int _may_start(job_record_t *job, const struct pollux_shape *shape,
 	    pollux_partition_test(job, shape, err) < 0)
 		return -1;
 	if (license_job_test(job, time(NULL), true) != SLURM_SUCCESS)
-		return plx_fail(err, "its licences are in use");
+		return plx_fail_as(err, PLX_REFUSED_LIMITS,
+				   "its licences are in use");
 	return 0;
 }
 

@@ -57,7 +57,7 @@ void pollux_mold_forget_all(void)
 }
 
 static void _note_refusal(const struct pollux_job *job, int gpus,
-			  const char *why)
+			  const struct plx_error *why)
 {
 	struct refusal *at = &refusals[0];
 	int least = MAX(job->options.min_gpus, 1);
@@ -76,9 +76,9 @@ static void _note_refusal(const struct pollux_job *job, int gpus,
 		.slurms = gpus <= least,
 		.until_s = pollux_now_s() + REFUSED_S,
 	};
-	pollux_count_refusal(why);
+	pollux_count_refusal(why->kind);
 	pollux_info("sched/pollux: JobId=%u does not start on %d GPUs: %s",
-		    job->id, gpus, why);
+		    job->id, gpus, why->text);
 }
 
 /* The partition in which there is room for it. */
@@ -156,7 +156,7 @@ bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
 	if (started)
 		_announce(job, &shape, seen);
 	else
-		_note_refusal(seen, pollux_shape_gpus(&shape), err.text);
+		_note_refusal(seen, pollux_shape_gpus(&shape), &err);
 done:
 	pollux_unlock(POLLUX_STARTING);
 	pollux_shape_release(&shape);

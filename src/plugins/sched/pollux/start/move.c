@@ -300,7 +300,7 @@ static void _done(job_record_t *job, struct pollux_track *track)
 bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 {
 	double now_s = pollux_now_s();
-	struct plx_error err = { "" };
+	struct plx_error err = { .text = "" };
 
 	if (!job || !IS_JOB_PENDING(job) || !job->details) {
 		/* Cancelled; or started by Slurm, in whatever shape. */

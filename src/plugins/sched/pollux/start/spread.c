@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spread.c - an elastic job starts with its least GPUs on several nodes */
 
+#include "core/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
@@ -47,7 +48,8 @@ int pollux_spread_start(job_record_t *job, bitstr_t *nodes, int gpus,
 	struct pollux_shape shape = { .nodes = nodes, .gpus = gpus };
 
 	if (alone && list_find_first(job_list, _is_in_the_way, nodes))
-		return plx_fail(err, "another job has several nodes there");
+		return plx_fail_as(err, PLX_REFUSED_NODES,
+				   "another job has several nodes there");
 	if (pollux_launch(job, &shape, err) < 0)
 		return -1;
 	pollux_info("sched/pollux: JobId=%u starts on %d GPUs on %s, where its "

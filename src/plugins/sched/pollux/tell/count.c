@@ -44,10 +44,10 @@ void pollux_count_resize(enum plx_resize_kind kind)
 	slurm_mutex_unlock(&shared.mutex);
 }
 
-void pollux_count_refusal(const char *why)
+void pollux_count_refusal(int kind)
 {
-	enum plx_refusal kind = plx_refusal_of(why);
-
+	if (kind < 0 || kind >= PLX_REFUSALS)
+		kind = PLX_REFUSED_OTHER;
 	slurm_mutex_lock(&shared.mutex);
 	shared.metrics.refusals[kind]++;
 	slurm_mutex_unlock(&shared.mutex);

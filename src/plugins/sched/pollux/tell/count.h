@@ -27,8 +27,8 @@ enum pollux_event {
 
 void pollux_count(enum pollux_event event);
 void pollux_count_resize(enum plx_resize_kind kind);
-/* why: the sentence that the log or the job gets. */
-void pollux_count_refusal(const char *why);
+/* kind: of the error, as in core/refusal.h. */
+void pollux_count_refusal(int kind);
 void pollux_count_cycle(double seconds);
 /* What the last cycle found. */
 void pollux_count_gauges(const struct plx_gauges *gauges);
