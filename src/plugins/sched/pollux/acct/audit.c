@@ -239,7 +239,9 @@ void pollux_audit_past(job_record_t *job, List rows)
 void pollux_audit_over(job_record_t *job, List rows)
 {
 	pollux_audit_past(job, rows);
-	if (!IS_JOB_FINISHED(job))
+	/* What is on its way into the queue has run, and its record knows it.
+	 */
+	if (!IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job))
 		_forget_run(job, rows);
 }
 
