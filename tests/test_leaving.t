@@ -5,7 +5,7 @@
 . "${POLLUX_SRCDIR}/tests/moods.sh"
 
 sandbox_up --nodes 1 --gpus-per-node 2 --params pollux_interval=1
-plan 14
+plan 18
 
 # leaves NAME RANK HOW: a job on two GPUs, under Slurm.
 leaves() {
@@ -41,6 +41,28 @@ done
 # The first rank, which speaks with the launcher, is no other.
 ok "rank 0 is missed as well" leaves first 0 _exit
 ok "and nothing lost" eval 'named first 0 && loses_no_step $job first 1000'
+
+# ---- by pollux_destroy(), on one rank alone ----
+
+# Its process is there: MPI_Finalize() waits for the others, and they for it.
+ended() {
+	job=$(submit_moods ends1 40)
+	grows "$job" ends1 && does ends1 1 "destroy 1" &&
+		wait_until "says ends1 'rank 1 on n1 ended its run'" 20
+}
+
+missed() {
+	local step
+	step=$(sed -nE "s/^rank 1 ends its run after step //p" "$WORK/ends1.out")
+	echo "it has ended after step $step"
+	says ends1 "rank 1 on n1 ended its run in the middle of the training, \
+after step $step, by pollux_destroy\(\); the others have waited for it"
+}
+
+ok "a rank that ends its run alone is not waited for" ended
+ok "it is named, with the step" missed
+ok "the other saved what it had trained" rescued ends1
+ok "and all is trained to its end" loses_no_step "$job" ends1 1000
 
 # ---- without Slurm ----
 

@@ -7,11 +7,13 @@
  */
 #include <config.h>
 
+#include <inttypes.h>
 #include <sched.h>
 #include <time.h>
 
 #include "agent/coll_wait.h"
 #include "agent/pulse.h"
+#include "wire/rank_file.h"
 
 #define SPINS	       64    /* tests before the CPU is given away */
 #define TESTS_PER_LOOK 64    /* ... between two looks at the clock */
@@ -28,16 +30,29 @@ static double now_s(void)
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
+static int missing(const struct plx_wait *w, const struct plx_rank_word *who,
+		   struct plx_error *err)
+{
+	return plx_fail(err,
+			"%s: rank %d on %.100s has ended its run in the middle "
+			"of the training, after step %" PRIu64,
+			w->what, who->rank, who->why, who->step);
+}
+
 static int look_at_clock(struct plx_wait *w, struct plx_error *err)
 {
 	const struct plx_coll *c = w->coll;
+	struct plx_rank_word who;
 	double now = now_s();
 
 	if (!w->begin_s)
 		w->begin_s = now;
 	w->waited_s = now - w->begin_s;
-	if (w->waited_s > TELL_AFTER_S)
+	if (w->waited_s > TELL_AFTER_S) {
 		plx_pulse_waits(c->pulser);
+		if (plx_pulse_misses(c->pulser, &who))
+			return missing(w, &who, err);
+	}
 	if (c->leaving && *c->leaving) {
 		if (!w->leaving_s)
 			w->leaving_s = now;

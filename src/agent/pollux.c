@@ -183,6 +183,8 @@ void pollux_destroy(struct pollux *p)
 	if (p->coll && p->failed && !p->agreed)
 		p->coll->ops->abort(p->coll, EXIT_FAILURE);
 	plx_run_page_write(p->page, false, p->cursor.step);
+	if (p->stage != PLX_STAGE_NEW && p->stage != PLX_STAGE_ENDED)
+		plx_pulse_ended(p->pulser);
 	plx_pulse_end(p);
 	plx_handover_release(p);
 	plx_save_release(p);

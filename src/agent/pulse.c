@@ -49,6 +49,7 @@ struct plx_pulser {
 
 	/* the main one's */
 	uint64_t others; /* sum of their beats when looked at last */
+	double looked_s; /* who has ended its run */
 };
 
 /* ---- the thread ---- */
@@ -257,6 +258,42 @@ void plx_pulse_rescued(struct plx_pulser *u, uint64_t step)
 						   .rank = u->pulse.rank,
 						   .step = step,
 					   });
+}
+
+/* The sums that this rank has taken part in, counted by steps. */
+static uint64_t steps_summed(const struct pollux *p)
+{
+	return p->cursor.step + (p->stage == PLX_STAGE_SYNCED);
+}
+
+void plx_pulse_ended(struct plx_pulser *u)
+{
+	struct plx_rank_word word = { 0 };
+
+	/* After an error of the program it is no question who ends why. */
+	if (!u ||
+	    plx_rank_word_read(u->inner, PLX_WORD_ERROR, u->generation, &word))
+		return;
+	word.rank = u->pulse.rank;
+	word.step = steps_summed(u->p);
+	snprintf(word.why, sizeof(word.why), "%s", u->pulse.node);
+	(void) plx_rank_word_write(u->inner, PLX_WORD_ENDED, u->generation,
+				   &word);
+}
+
+bool plx_pulse_misses(struct plx_pulser *u, struct plx_rank_word *who)
+{
+	double now_s = u ? plx_now_s() : 0;
+
+	if (!u || now_s < u->looked_s + TICK_S)
+		return false;
+	u->looked_s = now_s;
+	if (!plx_rank_word_read(u->inner, PLX_WORD_ENDED, u->generation, who) ||
+	    who->step > steps_summed(u->p))
+		return false;
+	(void) plx_rank_word_write(u->inner, PLX_WORD_MISSED, u->generation,
+				   who);
+	return true;
 }
 
 int pollux_beat(struct pollux *p)

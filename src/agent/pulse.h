@@ -15,6 +15,7 @@
 
 struct pollux;
 struct plx_pulser;
+struct plx_rank_word;
 
 /* Training begins, and is over. */
 void plx_pulse_begin(struct pollux *p);
@@ -28,6 +29,18 @@ void plx_pulse_waits(struct plx_pulser *u);
 
 /* This rank has saved the last commit on its own. */
 void plx_pulse_rescued(struct plx_pulser *u, uint64_t step);
+
+/*
+ * This rank ends its run in the middle of the training, which may be right: all
+ * may do so after the same step. Where others wait for it, it is missed.
+ */
+void plx_pulse_ended(struct plx_pulser *u);
+
+/*
+ * Has a rank ended its run that this one waits for? Then *who is it: never will
+ * the wait be over. Looks once a second.
+ */
+bool plx_pulse_misses(struct plx_pulser *u, struct plx_rank_word *who);
 
 /*
  * Does another rank tell that it is busy (validating, say) and lives? Then

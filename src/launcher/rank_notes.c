@@ -246,9 +246,28 @@ static bool read_exit(const char *folder, enum plx_note note, int generation,
 	return true;
 }
 
+/* One that libpollux in another rank has missed. */
+static bool read_missed(const char *folder, int generation,
+			struct plx_exit *how)
+{
+	struct plx_rank_word word;
+
+	if (!plx_rank_word_read(folder, PLX_WORD_MISSED, generation, &word))
+		return false;
+	*how = (struct plx_exit){
+		.rank = word.rank,
+		.left = true,
+		.step = word.step,
+		.destroyed = true,
+	};
+	snprintf(how->node, sizeof(how->node), "%s", word.why);
+	return true;
+}
+
 bool plx_exit_read(const char *folder, int generation, struct plx_exit *how)
 {
-	return read_exit(folder, PLX_NOTE_EXIT, generation, how) ||
+	return read_missed(folder, generation, how) ||
+	       read_exit(folder, PLX_NOTE_EXIT, generation, how) ||
 	       read_exit(folder, PLX_NOTE_FAIL, generation, how);
 }
 
@@ -261,7 +280,13 @@ int plx_exit_code(const struct plx_exit *how)
 
 void plx_exit_say(const struct plx_exit *how, char *text, size_t size)
 {
-	if (how->left && !how->signal && !how->code)
+	if (how->destroyed)
+		snprintf(text, size,
+			 "rank %d on %s ended its run in the middle of the "
+			 "training, after step %" PRIu64 ", by "
+			 "pollux_destroy(); the others have waited for it",
+			 how->rank, how->node, how->step);
+	else if (how->left && !how->signal && !how->code)
 		snprintf(text, size,
 			 "rank %d on %s left in the middle of the training, "
 			 "after step %" PRIu64 ", with exit code 0",

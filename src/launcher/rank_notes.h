@@ -49,7 +49,8 @@ struct plx_exit {
 	int code;		   /* of the program, 0 when killed */
 	int signal;		   /* that killed it, 0: none */
 	bool left;		   /* its run was under way, after ... */
-	uint64_t step;		   /* ... this step */
+	uint64_t step;		   /* ... this step; and */
+	bool destroyed;		   /* it has ended it, others wait for it */
 	char lines[PLX_EXIT_TEXT]; /* its last ones, each with its newline */
 };
 
@@ -76,7 +77,8 @@ int plx_exit_write(const char *folder, int generation,
 
 /*
  * Who failed first: killed by a signal goes before an exit code, since the
- * ranks that only lost their neighbour end with one. False: nobody did.
+ * ranks that only lost their neighbour end with one; one that another has
+ * waited for in vain goes before both. False: nobody did.
  */
 bool plx_exit_read(const char *folder, int generation, struct plx_exit *how);
 

@@ -162,7 +162,9 @@ void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least)
 		return;
 	plx_exit_say(how, text, sizeof(text));
 	plx_say(l, least, "%s%s", text,
-		*line ? "; its last lines:" : "; it said nothing");
+		*line		 ? "; its last lines:"
+		: how->destroyed ? ""
+				 : "; it said nothing");
 	while (*line) {
 		size_t length = strcspn(line, "\n");
 

@@ -28,9 +28,11 @@ static const char *const at_names[PLX_AT_COUNT] = {
 	[PLX_AT_BUSY] = "busy",
 };
 
-static const char *const word_names[] = {
+static const char *const word_names[PLX_WORDS] = {
 	[PLX_WORD_ERROR] = "error-",
 	[PLX_WORD_RESCUED] = "rescued-",
+	[PLX_WORD_ENDED] = "ended-",
+	[PLX_WORD_MISSED] = "missed-",
 };
 
 /* errno is that of plx_dir_file(). */
@@ -284,6 +286,15 @@ static bool is_of(const char *file, const char *prefix, int generation)
 			       (!*end || *end == '.'));
 }
 
+static bool is_rank_file(const char *file, int generation)
+{
+	for (int kind = 0; kind < PLX_WORDS; kind++) {
+		if (is_of(file, word_names[kind], generation))
+			return true;
+	}
+	return is_of(file, PULSE, generation);
+}
+
 void plx_rank_files_clear(int dir, int generation)
 {
 	DIR *files = plx_dir_list(dir);
@@ -292,9 +303,7 @@ void plx_rank_files_clear(int dir, int generation)
 	while (files && (entry = readdir(files))) {
 		const char *file = entry->d_name;
 
-		if (is_of(file, PULSE, generation) ||
-		    is_of(file, word_names[PLX_WORD_ERROR], generation) ||
-		    is_of(file, word_names[PLX_WORD_RESCUED], generation))
+		if (is_rank_file(file, generation))
 			plx_dir_remove(dir, file);
 	}
 	if (files)

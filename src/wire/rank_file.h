@@ -9,6 +9,8 @@
  *		   or it holds
  *	error-G	   an error of the program itself, the first rank's to tell
  *	rescued-G  a rank that was left has saved the last commit
+ *	ended-G	   a rank has ended its run in the middle of the training
+ *	missed-G   ... and another one waits for it
  *
  * Each is one line of fields (core/fields.h). A reader trusts none of it.
  */
@@ -41,14 +43,20 @@ struct plx_pulse {
 	char node[64];
 };
 
-/* What error-G and rescued-G hold. */
+/* What the last four hold. */
 struct plx_rank_word {
 	int rank;
 	uint64_t step;
-	char why[256]; /* of an error: one line */
+	char why[256]; /* of an error: one line; ended, missed: its node */
 };
 
-enum plx_rank_word_kind { PLX_WORD_ERROR, PLX_WORD_RESCUED };
+enum plx_rank_word_kind {
+	PLX_WORD_ERROR,
+	PLX_WORD_RESCUED,
+	PLX_WORD_ENDED,
+	PLX_WORD_MISSED,
+	PLX_WORDS,
+};
 
 /* Best effort: a full disk keeps the launcher in the dark. */
 void plx_pulse_write(const char *inner, int generation,

@@ -348,6 +348,35 @@ static void a_rank_that_leaves_in_mid_training_is_blamed(void **state)
 	assert_int_equal(0, rmdir(folder));
 }
 
+/* It has said nothing wrong itself; who waited for it has failed. */
+static void a_rank_that_is_missed_is_blamed_before_all(void **state)
+{
+	const struct plx_rank_word word = { .rank = 1, .step = 5, .why = "n2" };
+	struct plx_exit waited = { .rank = 0, .node = "n1", .code = 1 };
+	char folder[] = "/tmp/test_rank.XXXXXX";
+	struct plx_exit read;
+	char text[256];
+
+	(void) state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(0, plx_exit_write(folder, 8, &waited, NULL));
+	assert_int_equal(1,
+			 plx_rank_word_write(folder, PLX_WORD_ENDED, 8, &word));
+	assert_true(plx_exit_read(folder, 8, &read));
+	assert_int_equal(0, read.rank);
+	assert_int_equal(1, plx_rank_word_write(folder, PLX_WORD_MISSED, 8,
+						&word));
+	assert_true(plx_exit_read(folder, 8, &read));
+	assert_int_equal(1, plx_exit_code(&read));
+	plx_exit_say(&read, text, sizeof(text));
+	assert_string_equal("rank 1 on n2 ended its run in the middle of the "
+			    "training, after step 5, by pollux_destroy(); the "
+			    "others have waited for it",
+			    text);
+	plx_notes_clear(folder, 8);
+	assert_int_equal(0, rmdir(folder));
+}
+
 /* As pollux-rank and its program, in one process. */
 static void the_page_tells_whether_a_run_is_under_way(void **state)
 {
@@ -612,6 +641,7 @@ int main(void)
 			a_killed_rank_is_blamed_before_those_that_lost_it),
 		cmocka_unit_test(a_broken_note_is_none),
 		cmocka_unit_test(a_rank_that_leaves_in_mid_training_is_blamed),
+		cmocka_unit_test(a_rank_that_is_missed_is_blamed_before_all),
 		cmocka_unit_test(the_page_tells_whether_a_run_is_under_way),
 		cmocka_unit_test(what_is_no_page_is_none),
 		cmocka_unit_test(a_folder_without_room_says_nothing),
