@@ -91,6 +91,16 @@ void pollux_account_end_row(const job_record_t *job,
 		pollux_tell_start(job, &account->first);
 }
 
+bool pollux_account_changed(const job_record_t *job,
+			    struct pollux_account *account)
+{
+	uint64_t print = pollux_row_print(job);
+	bool changed = account->last.submit && account->print != print;
+
+	account->print = print;
+	return changed;
+}
+
 /*
  * A running job's row is right, whatever Slurm told of it meanwhile; as is its
  * first one, which is what Slurm tells of if the present one has no number.
@@ -99,9 +109,8 @@ void pollux_account_mend(const job_record_t *job,
 			 struct pollux_account *account)
 {
 	_keep_up(job, account);
-	if (!account->last.submit || account->print == pollux_row_print(job))
+	if (!pollux_account_changed(job, account))
 		return;
-	account->print = pollux_row_print(job);
 	_tell_last(job, account);
 	if (account->first.submit)
 		pollux_tell_start(job, &account->first);

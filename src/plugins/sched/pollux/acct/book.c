@@ -18,8 +18,11 @@
 /* After a start rows are compared before jobs are resized, for so long. */
 #define AUDIT_S	     15.0
 #define AUDIT_EACH_S 0.4
-/* Slurm saves what happens to jobs at most so much later, or some more. */
-#define UNSAVED_S 10
+/*
+ * Slurm saves what happens to jobs a few seconds later, and a job may be
+ * updated after its end, while it completes.
+ */
+#define UNSAVED_S 60
 /* Rows are looked at after so long even if there are always messages. */
 #define DRAIN_S 15.0
 /* How often to look whether jobs have ended, and whether slurmdbd is back. */
@@ -411,12 +414,13 @@ static bool _settle_ended(struct pollux_account *account, job_record_t *job)
 		job->db_index = NO_VAL64;
 	if (!account->numbered || account->audit)
 		return false;
-	if (!account->ended) {
+	/* One that is to be requeued may be updated until it has completed. */
+	if (!account->ended || pollux_account_changed(job, account)) {
 		pollux_account_end_row(job, account);
 		_look_again(account);
 	}
 	account->ended = true;
-	return !account->past;
+	return !account->past && !IS_JOB_COMPLETING(job);
 }
 
 /* True when there is nothing more to be done for the job. */

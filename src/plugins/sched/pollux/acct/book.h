@@ -29,7 +29,10 @@ void pollux_account_keep(const job_record_t *job,
 /* It ends: it is told again as it is. */
 void pollux_account_end_row(const job_record_t *job,
 			    struct pollux_account *account);
-/* The same for a running job, if it was updated meanwhile. */
+/* Was it updated since this was asked, and has been resized before? */
+bool pollux_account_changed(const job_record_t *job,
+			    struct pollux_account *account);
+/* The same as at its end for a running job, if it was updated meanwhile. */
 void pollux_account_mend(const job_record_t *job,
 			 struct pollux_account *account);
 /* What was to be told of a life of the job that is over. */
