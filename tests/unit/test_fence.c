@@ -79,7 +79,7 @@ static void an_old_generation_can_save_no_more(void **state)
 	assert_int_equal(1, steps[1]);
 	pollux_destroy(p);
 	/* A late start of an old one fails as well. */
-	assert_null(world_start(w, &(struct plx_error){ "" }));
+	assert_null(world_start(w, &(struct plx_error){ .text = "" }));
 }
 
 static void in_the_background_it_learns_that_too(void **state)
