@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 2 --gpus-per-node 1 --params \
 	pollux_min_gap=0.2,pollux_interval=1
-plan 6
+plan 8
 
 # Its script runs on n2, where a rigid job has the GPU now, its GPU is on n1:
 # the first in the job's list of nodes.
@@ -53,9 +53,10 @@ sb scancel "$job" "$rigid"
 wait_until "ended $job $rigid" 60
 sb scontrol update nodename=n1 state=resume
 
-# slurmd of its node cannot say that the job is gone, and then the node is lost.
+# loses_its_node_meanwhile JOB: slurmd of its node cannot say that the job is
+# gone, and then the node is lost.
 loses_its_node_meanwhile() {
-	job=$(submit_light near pollux,max=1 --requeue -- --ack=0.1)
+	job=$1
 	wait_until "is_state $job RUNNING" 30 || return 1
 	home=$(job_field "$job" BatchHost)
 	sb scontrol update nodename=n1,n2 state=drain reason=test
@@ -67,6 +68,15 @@ loses_its_node_meanwhile() {
 }
 
 ok "a job is put into the queue, and its node is lost meanwhile" \
-	loses_its_node_meanwhile
+	eval 'loses_its_node_meanwhile \
+		"$(submit_light near pollux,max=1 --requeue -- --ack=0.1)"'
 ok "its run is forgotten" wait_until "logged 'Requeuing JobId=$job\$'" 30
+kill -CONT "$slurmd"
+sb scancel "$job"
+sb scontrol update nodename=n1,n2 state=resume
+wait_until cluster_is_idle 60
+ok "the same happens to one that is not elastic" \
+	eval 'loses_its_node_meanwhile \
+		"$(submit_rigid --gpus-per-node=1 --requeue -- 600)"'
+ok "its run is forgotten, too" wait_until "logged 'Requeuing JobId=$job\$'" 30
 kill -CONT "$slurmd"

@@ -85,12 +85,15 @@ static bool _is_spread(const job_record_t *job)
 	       job->details->min_nodes > shape.nodes;
 }
 
-/* Its last run is over, and Slurm still knows what it had. */
+/*
+ * Its last run is over, and Slurm still knows what it had; or only where, after
+ * it has tried in vain to start it.
+ */
 static bool _remembers(const job_record_t *job)
 {
 	return job->restart_cnt && job->batch_flag && job->details &&
-	       job->job_resrcs && !job->epilog_running && IS_JOB_PENDING(job) &&
-	       !IS_JOB_COMPLETING(job);
+	       (job->job_resrcs || job->nodes) && !job->epilog_running &&
+	       IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job);
 }
 
 void pollux_requeue_finish(job_record_t *job)
@@ -116,10 +119,10 @@ bool pollux_requeued(const job_record_t *job)
 	track = pollux_track_find(job->job_id);
 	if (track && track->phase == POLLUX_MOVING)
 		return false;
-	if (!pollux_is_elastic(job))
-		return false;
 	if (_remembers(job))
 		return true;
+	if (!pollux_is_elastic(job))
+		return false;
 	if (_is_held(job) && !_was_released(job->job_id))
 		return true;
 	if (_is_spread(job))
@@ -257,6 +260,8 @@ static void _look_after(job_record_t *job)
 	struct plx_target target;
 
 	pollux_requeue_finish(job);
+	if (!pollux_is_elastic(job))
+		return;
 	if (_was_moved(job, &target) && target.state == PLX_TARGET_MOVING &&
 	    target.on[0] && !pollux_evicts(&target))
 		pollux_move_adopt(job, &target);

@@ -9,13 +9,14 @@
 
 /*
  * Pending, but with a target from when it ran: it would start in the shape
- * it had last, perhaps parked. READ lock on jobs.
+ * it had last, perhaps parked. Or any job that has not forgotten its last run,
+ * see pollux_requeue_finish(). READ lock on jobs.
  */
 bool pollux_requeued(const job_record_t *job);
 
 /*
- * Those of these jobs that still are ask for their smallest shape again. Takes
- * slurmctld's locks.
+ * Those of these jobs that still are forget their last run, and elastic ones
+ * ask for their smallest shape again. Takes slurmctld's locks.
  */
 void pollux_requeue_reset(const uint32_t *ids, int count);
 
