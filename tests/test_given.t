@@ -238,6 +238,74 @@ in_a_venv() {
 		env/bin/python3 "$bindings/examples/train.py"
 }
 
+# ---- containers ----
+
+# Its gradient is a message of 4 MB.
+make_wide() {
+	mkdir -p "$WORK/wide" && {
+		sed 's/^    return torch.nn.Sequential($/    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(256, 4096), torch.nn.Linear(4096, 16))\n\n\ndef other():\n&/' \
+			"$bindings/examples/train.py"
+	} >"$WORK/wide/wide.py"
+}
+
+# apart COMMAND...: two ranks, each in namespaces that COMMAND makes. It may
+# have hung or crashed.
+apart() {
+	make_wide && cd "$WORK/wide" && rm -rf run || return 1
+	EPOCHS=1 timeout 100 pollux-launch --local --name=wide -n 2 \
+		--max-restarts=0 --params=max-batch=64 -d run \
+		"$@" "$python" "$WORK/wide/wide.py" >said.txt 2>&1
+	local rc=$?
+	cat said.txt
+	[ $rc -eq 0 ] && grep '^epoch 0: loss' said.txt
+}
+
+# box: runs a program in a container of its own, with the system's programs and
+# ours, and of the variables those that docs/python.md names.
+make_box() {
+	cat >"$WORK/box" <<-END
+		#!/bin/bash
+		kept=(--clearenv --setenv PATH /usr/bin --setenv PYTHONPATH "$bindings")
+		for name in \$(compgen -e); do
+		    case \$name in
+		    POLLUX_* | PMIX_* | OMPI_* | SLURM_* | PYTHONUNBUFFERED)
+		        kept+=(--setenv "\$name" "\${!name}") ;;
+		    TMPDIR | RANK | *_RANK | *_SIZE | MASTER_* | OMP_* | EPOCHS)
+		        kept+=(--setenv "\$name" "\${!name}") ;;
+		    esac
+		done
+		exec bwrap "\${kept[@]}" --ro-bind /usr /usr --ro-bind /etc /etc \
+		    --ro-bind /sys /sys --symlink usr/lib /lib \
+		    --symlink usr/lib64 /lib64 --symlink usr/bin /bin \
+		    --proc /proc --dev /dev --tmpfs /tmp --tmpfs /var \
+		    --unshare-user --unshare-pid --unshare-ipc --unshare-uts \
+		    --ro-bind "$POLLUX_BUILDDIR" "$POLLUX_BUILDDIR" \
+		    --ro-bind "$POLLUX_SRCDIR" "$POLLUX_SRCDIR" \
+		    --bind "$WORK/wide" "$WORK/wide" --bind "$run" "$run" \
+		    --chdir "$WORK/wide" -- \
+		    env POLLUX_LIBRARY="$POLLUX_BUILDDIR/src/agent/.libs/libpollux.so.0" "\$@"
+	END
+	chmod +x "$WORK/box"
+}
+
+# A small gradient, which is enough for the crash and fast on TCP.
+in_a_container() {
+	make_wide && make_box && cd "$WORK/wide" && rm -rf run || return 1
+	EPOCHS=100000 TMPDIR=$run pollux-launch --local --name=boxed \
+		--params=max=2 -d "$WORK/wide/run" "$WORK/box" \
+		"$python" "$bindings/examples/train.py" >said.txt 2>&1 &
+	local launcher=$!
+	wait_until "trains_on boxed 1 && grep '^epoch 0' said.txt" 60 &&
+		tell boxed --resize=2 && wait_until "trains_on boxed 2" 60 &&
+		sleep 1 && tell boxed --stop
+	wait $launcher
+	local rc=$?
+	cat said.txt
+	[ $rc -eq 0 ] && grep 'pollux: 2 ranks on 1 node over mpi' said.txt &&
+		grep ': 1 -> 2 ranks on .*, pause' said.txt &&
+		! grep 'ranks failed' said.txt
+}
+
 # ---- pollux-doctor ----
 
 doctor_reads() {
@@ -430,6 +498,18 @@ if "$python" -m venv --help >/dev/null 2>&1; then
 	ok "a venv finds the package that is linked into it" in_a_venv
 else
 	skip "a venv finds the package that is linked into it" "no python3-venv"
+fi
+if unshare -Urpf --mount-proc true 2>/dev/null; then
+	ok "ranks in namespaces of users of their own train" apart unshare -Ur
+	ok "so do ranks with process numbers of their own" \
+		apart unshare -Urpf --mount-proc
+else
+	skip "ranks in namespaces of their own train" "no namespaces for us here"
+fi
+if bwrap --ro-bind / / --unshare-user true 2>/dev/null; then
+	ok "a training in containers is resized in memory" in_a_container
+else
+	skip "a training in containers is resized in memory" "no bubblewrap"
 fi
 ok "a Trainer of transformers is saved, and goes on with two ranks" \
 	framework transformers "200 steps"

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/coll_mpi.h"
+#include "wire/namespaces.h"
 
 #define ABORT_S 5 /* MPI_Abort has that long to end us */
 
@@ -166,6 +167,21 @@ static void share_additions(void)
 			      0);
 }
 
+/*
+ * Where ranks are in containers of their own. Open MPI takes shared memory of a
+ * process with our number for ours: with a namespace of processes each, both
+ * may be number 2, and it crashes. A large message it reads out of its sender's
+ * memory, which another namespace of users may forbid: then it waits for ever.
+ */
+static void keep_out_of_others(void)
+{
+	if (plx_namespace_is_own("pid"))
+		(void) setenv("OMPI_MCA_btl", "^vader", 0);
+	if (plx_namespace_is_own("user"))
+		(void) setenv("OMPI_MCA_btl_vader_single_copy_mechanism",
+			      "none", 0);
+}
+
 static int initialise(struct plx_mpi *m, struct plx_error *err)
 {
 	int already = 0;
@@ -181,6 +197,7 @@ static int initialise(struct plx_mpi *m, struct plx_error *err)
 	if (already)
 		return 0;
 	share_additions();
+	keep_out_of_others();
 	if (plx_mpi_check(
 		    m, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level),
 		    "MPI_Init_thread", err) < 0)

@@ -19,6 +19,7 @@
 #include "launcher/rank_watch.h"
 #include "launcher/step.h"
 #include "wire/env.h"
+#include "wire/namespaces.h"
 
 #define EXIT_USAGE 2
 #define SAYS_SIZE  1400
@@ -134,6 +135,8 @@ static int prepare(const struct command *command, struct plx_place *place,
 	if (command->verbose)
 		fprintf(stderr, "pollux-rank: rank %d is %s\n", place->rank,
 			says);
+	if (plx_namespaces_export(err) < 0)
+		return -1;
 	return plx_place_export(place, threads, err);
 }
 

@@ -26,6 +26,8 @@
 #define PLX_ENV_RANK "RANK"
 /* Where this rank's pollux-rank looks for its run (wire/run_page.h). */
 #define PLX_ENV_PAGE "POLLUX_RUN_PAGE"
+/* Namespaces in which pollux-rank has started the rank (wire/namespaces.h). */
+#define PLX_ENV_NAMESPACES "POLLUX_NAMESPACES"
 /* The run's key (wire/secret.h), the same for all its starts. */
 #define PLX_ENV_KEY "POLLUX_KEY"
 
