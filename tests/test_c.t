@@ -339,14 +339,14 @@ restored() {
 }
 
 one_mpirun() {
-	[ "$(pgrep -P "$launcher" -x mpirun | wc -l)" -eq 1 ]
+	[ "$(pgrep -P "$launcher" -x "mpirun|prterun" | wc -l)" -eq 1 ]
 }
 
 # Of the last rank, whose wrapper is mpirun's child.
 kill_a_rank() {
 	wait_until one_mpirun 10 || return 1
 	local shims
-	shims=($(pgrep -P "$(pgrep -P "$launcher" -x mpirun)" -x pollux-rank))
+	shims=($(pgrep -P "$(pgrep -P "$launcher" -x "mpirun|prterun")" -x pollux-rank))
 	kill -KILL "$(pgrep -P "${shims[-1]}")"
 }
 

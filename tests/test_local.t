@@ -58,15 +58,18 @@ kids() {
 	pgrep -P "$1" -x "$2"
 }
 
+# As Open MPI 4 and 5 call the process.
+mpirun='mpirun|prterun'
+
 # The ranks before a resize may take a while to leave.
 one_mpirun() {
-	[ "$(kids "$launcher" mpirun | wc -l)" -eq 1 ]
+	[ "$(kids "$launcher" "$mpirun" | wc -l)" -eq 1 ]
 }
 
 rank_killed() {
 	local shims
 	wait_until one_mpirun 10 || return 1
-	shims=($(kids "$(kids "$launcher" mpirun)" pollux-rank))
+	shims=($(kids "$(kids "$launcher" "$mpirun")" pollux-rank))
 	kill -KILL "$(pgrep -P "${shims[1]}")" &&
 		wait_until 'grep -q "restart 1 of 3" err' 10 &&
 		wait_until 'trains_on 3' 20
@@ -90,7 +93,7 @@ checkpoint_told() {
 
 paused() {
 	tell --resize=0 && tell --status | grep '^job: 0 ranks.* waiting' &&
-		! kids "$launcher" mpirun && tell --resize=2 && trains_on 2
+		! kids "$launcher" "$mpirun" && tell --resize=2 && trains_on 2
 }
 
 ends_with() {
@@ -123,7 +126,7 @@ nothing_left() {
 	local left
 	left=$(grep -lsxzF "XDG_RUNTIME_DIR=$run" /proc/[0-9]*/environ |
 		xargs -rn 1 dirname | while read -r pid; do
-		grep -qsE '^(pollux|mpirun)' "$pid/comm" && echo "$pid"
+		grep -qsE "^(pollux|$mpirun)" "$pid/comm" && echo "$pid"
 	done)
 	echo "processes: $left"
 	[ -z "$left" ] && [ -z "$(ls "$run/pollux")" ]
