@@ -229,11 +229,39 @@ static void _end_last(job_record_t *job, List rows)
 	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
 }
 
+/*
+ * The start of its last row was lost with a slurmctld that was killed, and the
+ * job ended before rows were compared. Slurm tells of an end by the number of a
+ * row alone.
+ */
+static void _tell_lost(job_record_t *job, List rows)
+{
+	job_record_t copy = *job;
+	struct pollux_row row;
+
+	pollux_row_read(job, &row);
+	if (row.nodes && row.start && row.start < job->end_time &&
+	    !pollux_audit_find(rows, job->job_id, row.submit)) {
+		pollux_info("sched/pollux: JobId=%u: its last row, from %ld to "
+			    "%ld, was lost in accounting and is told again",
+			    job->job_id, (long) row.start,
+			    (long) job->end_time);
+		pollux_tell_start(job, &row);
+		copy.db_index = 0;
+		if (row.submit == job->details->submit_time)
+			copy.resize_time = 0;
+		(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
+	}
+	pollux_row_free(&row);
+}
+
 void pollux_audit_past(job_record_t *job, List rows)
 {
 	_straighten(job, rows);
-	if (IS_JOB_FINISHED(job))
+	if (IS_JOB_FINISHED(job)) {
 		_end_last(job, rows);
+		_tell_lost(job, rows);
+	}
 }
 
 void pollux_audit_over(job_record_t *job, List rows)
