@@ -198,6 +198,7 @@ FUNCTIONS = {
     "pollux_sync": (c_int, [RUN, c_double]),
     "pollux_out_of_memory": (c_int, [RUN]),
     "pollux_loss_scale": (c_int, [RUN, c_double]),
+    "pollux_finite": (c_int, [RUN, c_bool]),
     "pollux_skipped": (c_bool, [RUN]),
     "pollux_lr": (c_double, [RUN]),
     "pollux_lr_factor": (c_double, [RUN, c_int]),
