@@ -385,12 +385,14 @@ static void _compare(struct pollux_account *account, job_record_t *job,
 	account->audit = false;
 	/* What Slurm has told since slurmctld was started may be on its way. */
 	_look_again(account);
+	if (!IS_JOB_PENDING(job)) {
+		account->key = pollux_row_key(job);
+		account->numbered = pollux_row_numbered(job);
+	}
 	if (!IS_JOB_RUNNING(job)) {
 		pollux_audit_over(job, rows);
 		return;
 	}
-	account->key = pollux_row_key(job);
-	account->numbered = pollux_row_numbered(job);
 	pollux_audit(job, account, rows);
 }
 
