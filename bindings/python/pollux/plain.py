@@ -18,14 +18,8 @@ from torch.utils.data import IterableDataset
 
 from . import evaluation, feed, library, metrics, rehearsal, scaler
 from .library import Error
-from .run import Stopped
+from .run import Stopped  # for the script, as is the next
 from .shards import TarShards
-
-__all__ = ["DataLoader", "DistributedDataParallel", "EvaluationLoader",
-           "GradScaler", "LRScheduler", "Metrics", "Optimizer", "Run",
-           "Stopped", "TarShards", "backward", "busy", "checkpoint",
-           "current", "epochs", "finish", "info", "init", "is_step",
-           "memory_guard", "register", "request", "steps"]
 
 
 class _Pass:
@@ -421,21 +415,11 @@ def current() -> Run:
     return _current if _current is not None else init()
 
 
-def _of_current(name: str) -> Callable:
+def __getattr__(name: str) -> Callable:
+    """steps(), backward() and so on are those of the current run."""
+    if name.startswith("_") or not hasattr(Run, name):
+        raise AttributeError("plain PyTorch has no %s" % name)
+
     def call(*args: Any, **kwargs: Any) -> Any:
         return getattr(current(), name)(*args, **kwargs)
-    call.__name__ = name
     return call
-
-
-epochs = _of_current("epochs")
-steps = _of_current("steps")
-backward = _of_current("backward")
-register = _of_current("register")
-info = _of_current("info")
-checkpoint = _of_current("checkpoint")
-memory_guard = _of_current("memory_guard")
-is_step = _of_current("is_step")
-busy = _of_current("busy")
-request = _of_current("request")
-finish = _of_current("finish")

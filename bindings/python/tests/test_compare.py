@@ -5,7 +5,8 @@ import copy
 import math
 import unittest
 
-from pollux import compare
+import pollux
+from pollux import compare, plain
 
 
 def notes(count=3):
@@ -84,6 +85,11 @@ class Compared(unittest.TestCase):
         plain[3]["weights"]["first"][1] = -1.25
         self.assertIn("step 3 is not that of plain PyTorch: weights are "
                       "0.05 apart", compare.difference(ours, plain))
+
+    def test_names(self):
+        """every name of the package has a plain one"""
+        for name in pollux._WHERE:
+            self.assertTrue(callable(getattr(plain, name)), name)
 
 
 if __name__ == "__main__":
