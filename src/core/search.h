@@ -319,9 +319,6 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 		     const struct plx_form *form, bool eject);
 
 /* search_pick.c */
-/* May this job sit on the node at all? */
-bool plx_node_usable(const struct plx_search *search,
-		     const struct plx_elastic *e, int n);
 /* A job on several nodes may not come here: another one is. */
 bool plx_node_disturbs(const struct plx_search *search, int n);
 bool plx_form_multi(const struct plx_form *form);

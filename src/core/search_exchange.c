@@ -36,7 +36,7 @@ static bool may_have(const struct plx_search *search,
 	struct plx_shape shape = plx_seat_shape(seat);
 
 	for (int i = 0; i < seat->count; i++) {
-		if (!plx_node_usable(search, e, seat->spots[i].node) ||
+		if (!plx_job_usable(e->job, seat->spots[i].node) ||
 		    !plx_node_share(e, seat->spots[i].gpus))
 			return false;
 	}

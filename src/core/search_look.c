@@ -104,7 +104,7 @@ static int next_of(const struct plx_search *search, int bucket, int n)
 static bool add(struct plx_search *search, const struct plx_elastic *e, int n)
 {
 	if (search->looked[n] == search->look_stamp ||
-	    !plx_node_usable(search, e, n))
+	    !plx_job_usable(e->job, n))
 		return false;
 	search->looked[n] = search->look_stamp;
 	search->look[search->look_count++] = n;

@@ -18,7 +18,7 @@ static void survey_nodes(struct plx_search *search, const struct plx_elastic *e)
 	for (int n = 0; n < search->node_count; n++) {
 		int free = plx_node_free(search, e, n);
 
-		if (free < 1 || !plx_node_usable(search, e, n))
+		if (free < 1 || !plx_job_usable(e->job, n))
 			continue;
 		search->room_one[free]++;
 		if (!plx_node_disturbs(search, n))
@@ -58,8 +58,7 @@ static bool has_room_on(const struct plx_search *search,
 {
 	int g = form->per_node > 0 ? form->per_node : 1;
 
-	return plx_node_free(search, e, n) >= g &&
-	       plx_node_usable(search, e, n) &&
+	return plx_node_free(search, e, n) >= g && plx_job_usable(e->job, n) &&
 	       !(plx_form_multi(form) && plx_node_disturbs(search, n));
 }
 

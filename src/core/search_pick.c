@@ -14,13 +14,6 @@
 
 #define NEVER UINT64_MAX
 
-bool plx_node_usable(const struct plx_search *search,
-		     const struct plx_elastic *e, int n)
-{
-	(void) search;
-	return plx_job_usable(e->job, n);
-}
-
 bool plx_form_multi(const struct plx_form *form)
 {
 	return form->nodes > 1;
@@ -124,7 +117,7 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 	uint64_t elsewhere = e->job->now[n] == 0;
 	uint64_t rank;
 
-	if (plx_node_open(search, e, n) < g || !plx_node_usable(search, e, n))
+	if (plx_node_open(search, e, n) < g || !plx_job_usable(e->job, n))
 		return NEVER;
 	if (plx_form_multi(form) && plx_node_disturbs(search, n)) {
 		if (node->fixed_multi > 0)
@@ -211,8 +204,8 @@ static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 		else if (plx_needs_node(e, form->nodes, n))
 			return false;
 	}
-	if (count < form->nodes || (plx_needs_home(e, form->nodes) &&
-				    !plx_node_usable(search, e, home)))
+	if (count < form->nodes ||
+	    (plx_needs_home(e, form->nodes) && !plx_job_usable(e->job, home)))
 		return false;
 	last = smallest(search->scratch, count, form->nodes);
 	picked->count = 0;
@@ -246,8 +239,7 @@ static int next_to_fill(const struct plx_search *search,
 
 		if (search->scratch[i] > 0 || worth < 1 ||
 		    one_too_many(search, e, i, used) ||
-		    plx_node_disturbs(search, n) ||
-		    !plx_node_usable(search, e, n))
+		    plx_node_disturbs(search, n) || !plx_job_usable(e->job, n))
 			continue;
 		worth += e->job->now[n] > 0 ? 1L << 20 : 0;
 		worth += plx_needs_node(e, nodes, n) ? 1L << 21 : 0;
@@ -272,7 +264,7 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
 		uint64_t cost = first ? 0 : node_price(search, n) + 1;
 
 		if (plx_node_disturbs(search, n) ||
-		    !plx_node_usable(search, e, n) ||
+		    !plx_job_usable(e->job, n) ||
 		    one_too_many(search, e, i, used) ||
 		    (long) search->scratch[i] >= plx_node_open(search, e, n))
 			continue;

@@ -25,13 +25,12 @@ struct offer {
 	double each; /* utility that each of them brings; 0: none is made */
 };
 
-static bool takes_part(const struct plx_search *search,
-		       const struct plx_elastic *e)
+static bool takes_part(const struct plx_elastic *e)
 {
 	int home = e->job->home;
 
 	return !e->fixed && e->at.count > 0 && home >= 0 &&
-	       (e->job->roams || plx_node_usable(search, e, home)) &&
+	       (e->job->roams || plx_job_usable(e->job, home)) &&
 	       plx_seat_shape(&e->at).gpus < e->cap;
 }
 
@@ -68,8 +67,7 @@ static int free_there(const struct plx_search *search,
 	int most = e->job->node_gpus;
 	int free = plx_node_free(search, e, n);
 
-	if (!plx_node_usable(search, e, n) ||
-	    (spot < 0 && !may_join(search, e, n)))
+	if (!plx_job_usable(e->job, n) || (spot < 0 && !may_join(search, e, n)))
 		return 0;
 	return most && most - held < free ? most - held : free;
 }
@@ -172,7 +170,7 @@ static struct offer best_offer(struct plx_search *search)
 		struct plx_elastic *e = plx_queue_pop(search);
 		struct offer own = { .each = 0 };
 
-		if (takes_part(search, e))
+		if (takes_part(e))
 			own = own_offer(search, e);
 		if (!own.e)
 			continue;

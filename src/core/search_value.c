@@ -184,7 +184,7 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 	for (int n = 0; n < search->node_count; n++) {
 		int gpus = plx_node_most(e, problem->gpus[n]);
 
-		if (!plx_node_usable(search, e, n))
+		if (!plx_job_usable(e->job, n))
 			continue;
 		sum += gpus;
 		if ((!bound && !e->required) || plx_job_sits(e->job, n))

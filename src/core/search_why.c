@@ -231,7 +231,7 @@ static long free_gpus(const struct line *line)
 	for (int n = 0; n < line->search->node_count; n++) {
 		int free = plx_node_free(line->search, line->e, n);
 
-		if (free > 0 && plx_node_usable(line->search, line->e, n))
+		if (free > 0 && plx_job_usable(line->e->job, n))
 			gpus += free;
 	}
 	return gpus;
