@@ -10,8 +10,7 @@
 /* What an operator would have to change. */
 enum plx_refusal {
 	PLX_REFUSED_OTHER,  /* what plx_fail() leaves */
-	PLX_REFUSED_LIMITS, /* account, QOS, partition, licences, its own max=
-			     */
+	PLX_REFUSED_LIMITS, /* account, QOS, partition, licences, max= */
 	PLX_REFUSED_ROOM,   /* no GPU, CPU or memory left there */
 	PLX_REFUSED_NODES,  /* the node may not be used, or is gone */
 	PLX_REFUSED_HOME,   /* nobody knows where its script runs */

@@ -267,8 +267,7 @@ void pollux_audit_past(job_record_t *job, List rows)
 void pollux_audit_over(job_record_t *job, List rows)
 {
 	pollux_audit_past(job, rows);
-	/* What is on its way into the queue has run, and its record knows it.
-	 */
+	/* On its way into the queue it has run, and its record knows it. */
 	if (!IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job))
 		_forget_run(job, rows);
 }

@@ -288,7 +288,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->age_s = view->now > record->start_time
 			     ? view->now - record->start_time
 			     : 0;
-	job->waited_s = MAX(view->now - record->details->submit_time, 0);
+	job->here_s = MAX(view->now - record->details->submit_time, 0);
 	job->yields =
 		job->moves && !pollux_is_moldable(job) && _is_calm(record, job);
 	job->shape = xstrdup(record->nodes);

@@ -60,7 +60,7 @@ struct pollux_job {
 	bool yields;	   /* its home to a job that waits, where it moves */
 	uint64_t priority; /* see pollux_priority() */
 	time_t age_s;	   /* since its start */
-	time_t waited_s;   /* since it was submitted, or requeued last */
+	time_t here_s;	   /* since it was submitted, or requeued last */
 	double ends_s;	   /* from now, by its time limit */
 	double limit_s;	   /* the whole of that; INFINITY: none */
 	char *shape;	   /* nodes as accounting has them */

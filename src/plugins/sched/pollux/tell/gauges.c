@@ -74,7 +74,7 @@ static void _finish(const struct pollux_job *job, const struct plx_job *planned,
 		.gpus = due->gpus,
 	};
 	struct plx_halfway halfway = {
-		.since_s = (double) job->waited_s,
+		.since_s = (double) job->here_s,
 		.progress = hint->progress,
 		.samples_left = hint->samples_left,
 		.goodput = goodput,
