@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* fuzz_steps.c - which steps run, and which processes are a job's */
+/* fuzz_steps.c - which steps run, and which processes and CPUs are a job's */
 
 #include "spank/pollux/holders.c"
+
+#include "spank/pollux/cpusets.c"
 
 #include "fuzz.h"
 
@@ -10,6 +12,9 @@ int fuzz_steps(const uint8_t *data, size_t size)
 	struct plx_known_steps known;
 	char text[TEXT_MAX];
 	char where[PATH_MAX];
+	char printed[PLX_CPUS_TEXT];
+	struct plx_cpus cpus;
+	struct plx_cpus again;
 	uint32_t step = 0;
 	bool is_v1 = false;
 	char *path;
@@ -19,8 +24,13 @@ int fuzz_steps(const uint8_t *data, size_t size)
 		MUST(known.count >= 0 && known.count <= 64);
 		(void) plx_known_steps_has(&known, known.next / 2);
 	}
-	if (is_devices_mount(text, where))
+	if (is_mount_of(text, "devices", where))
 		MUST(strlen(where) < sizeof(where));
+	if (plx_cpus_parse(text, &cpus) == 0 &&
+	    plx_cpus_print(&cpus, printed, sizeof(printed)) == 0) {
+		MUST(plx_cpus_parse(printed, &again) == 0);
+		MUST(is_same(&cpus, &again));
+	}
 	path = path_in(text, &is_v1);
 	if (path)
 		(void) plx_step_of_path(path, "/slurm/uid_0/job_5", &step);

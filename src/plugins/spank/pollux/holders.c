@@ -156,21 +156,23 @@ static bool path_of(const char *pid, char path[PATH_MAX], bool *is_v1)
 	return found;
 }
 
-/* A line of mountinfo: is it the devices' hierarchy, and where? */
-static bool is_devices_mount(const char *line, char where[PATH_MAX])
+/* A line of mountinfo: is it the controller's hierarchy, and where? */
+static bool is_mount_of(const char *line, const char *controller,
+			char where[PATH_MAX])
 {
 	const char *rest = strstr(line, " - cgroup ");
 	const char *options = rest ? strrchr(rest, ' ') : NULL;
 	char format[32];
 
-	if (!options || !strstr(options, "devices"))
+	if (!options || !strstr(options, controller))
 		return false;
 	snprintf(format, sizeof(format), "%%*s %%*s %%*s %%*s %%%ds",
 		 PATH_MAX - 1);
 	return sscanf(line, format, where) == 1;
 }
 
-static int find_mount(char where[PATH_MAX], struct plx_error *err)
+int plx_find_mount(const char *controller, char where[PATH_MAX],
+		   struct plx_error *err)
 {
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
@@ -178,11 +180,13 @@ static int find_mount(char where[PATH_MAX], struct plx_error *err)
 	bool found = false;
 
 	while (file && !found && getline(&line, &size, file) > 0)
-		found = is_devices_mount(line, where);
+		found = is_mount_of(line, controller, where);
 	free(line);
 	if (file)
 		fclose(file);
-	return found ? 0 : plx_fail(err, "the devices' cgroup is not mounted");
+	return found ? 0
+		     : plx_fail(err, "the cgroup of %s is not mounted",
+				controller);
 }
 
 static int find_group(uint32_t job, struct group *group, struct plx_error *err)
@@ -197,7 +201,7 @@ static int find_group(uint32_t job, struct group *group, struct plx_error *err)
 	    !(at = strstr(group->prefix, name)))
 		return plx_fail(err, "no control group of job %u here", job);
 	at[strlen(name) - 1] = '\0';
-	return is_v1 ? find_mount(group->mounted, err) : 0;
+	return is_v1 ? plx_find_mount("devices", group->mounted, err) : 0;
 }
 
 /* --- what its processes hold --- */

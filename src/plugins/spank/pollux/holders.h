@@ -15,6 +15,7 @@
 #ifndef SPANK_POLLUX_HOLDERS_H
 #define SPANK_POLLUX_HOLDERS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,6 +38,10 @@ bool plx_known_steps_has(const struct plx_known_steps *known, uint32_t step);
  * all for batch, extern and interactive ones. False: not of the job.
  */
 bool plx_step_of_path(const char *path, const char *prefix, uint32_t *step);
+
+/* Where version 1's hierarchy of a controller is mounted; -1: nowhere. */
+int plx_find_mount(const char *controller, char where[PATH_MAX],
+		   struct plx_error *err);
 
 /*
  * End the holders among the processes of the job that this process is of.

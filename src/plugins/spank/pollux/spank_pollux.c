@@ -18,6 +18,7 @@
 #include <slurm/spank.h>
 
 #include "core/options.h"
+#include "spank/pollux/cpusets.h"
 #include "spank/pollux/holders.h"
 #include "wire/env.h"
 
@@ -216,6 +217,45 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 	spare_gpus();
 	write_usage();
 	return spank_option_register(spank, &option);
+}
+
+/*
+ * slurmstepd's own, by which its task plugin finds the CPUs of the cores that
+ * slurmctld counts; not there in srun and its like.
+ */
+extern int xcpuinfo_abs_to_mac(char *cores, char **cpus) __attribute__((weak));
+extern void slurm_xfree(void **text) __attribute__((weak));
+
+/* In slurmstepd, as root, before the control groups are written. */
+int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+	struct plx_error err = { .text = "" };
+	char *cores = NULL;
+	char *cpus = NULL;
+	uint32_t job = 0;
+	uid_t uid = 0;
+	int folder = -1;
+
+	(void) ac;
+	(void) av;
+	if (spank_context() != S_CTX_REMOTE || !node || !xcpuinfo_abs_to_mac ||
+	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_ALLOC_CORES, &cores) !=
+		    ESPANK_SUCCESS ||
+	    !cores)
+		return ESPANK_SUCCESS;
+	folder = plx_cpusets_open(node, uid, job);
+	if (folder < 0)
+		return ESPANK_SUCCESS;
+	if (xcpuinfo_abs_to_mac(cores, &cpus) == 0 && cpus &&
+	    plx_cpusets_narrow(folder, cpus, &err) < 0)
+		slurm_error("pollux: job %u: %s", job, err.text);
+	close(folder);
+	if (slurm_xfree)
+		slurm_xfree((void **) &cpus);
+	return ESPANK_SUCCESS;
 }
 
 /*
