@@ -5,7 +5,7 @@
 
 sandbox_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 --params \
 	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_lease=8,pollux_busy=5
-plan 19
+plan 20
 
 # says JOB WORDS: in its comment; the status that stands before its hint.
 cat >"$WORK/say" <<'END'
@@ -205,6 +205,15 @@ ok "a launcher that srun starts without a word about GPUs holds none" eval '
 	wait_until "has_gpus_or_more $launched 2 && trains $launched" 60 &&
 	sb scontrol show step "$launched.0" >"$WORK/step" &&
 	grep -q "State=RUNNING" "$WORK/step" && ! grep -q "gres" "$WORK/step"'
+sb scancel "$launched"
+# As its record advises where srun starts the launcher by way of a shell.
+launched=$(sb sbatch --parsable -o "$WORK/shell.out" --gpus-per-node=2 \
+	--cpus-per-gpu=1 --scheduler-params=pollux,min=1,max=4 --wrap \
+	"srun --gres=none sh -c 'exec pollux-launch --checkpoint-dir \
+	$WORK/shell.ckpt pollux-train --samples=4096 --batch=256 \
+	--max-batch=256 --emulate-gpu=compute --epochs=1000000'")
+ok "nor does one with --gres=none, also where CPUs go with GPUs" eval '
+	wait_until "has_gpus_or_more $launched 3 && trains $launched" 60'
 sb scancel "$launched"
 ok "no GPU had two owners in any look" watch_end
 ok "nothing is left" wait_until cluster_is_idle 60

@@ -166,18 +166,27 @@ static bool asks_for_gpus(const char *argument)
 	       !strncmp(argument, "--mem-per-gpu", 13);
 }
 
-/* srun's own command line: does it start the launcher, and says no more? */
-static bool starts_launcher(void)
+/*
+ * srun's own command line: does it start the launcher and say no more of GPUs,
+ * or say --gres=none?
+ */
+static bool needs_no_gpus(void)
 {
 	FILE *file = fopen("/proc/self/cmdline", "re");
 	char *argument = NULL;
 	size_t size = 0;
+	bool is_value = false; /* of --gres */
 	bool found = false;
 
 	while (file && !found && getdelim(&argument, &size, '\0', file) > 0) {
 		const char *last = strrchr(argument, '/');
 
-		if (asks_for_gpus(argument))
+		if (is_value || !strncmp(argument, "--gres=", 7)) {
+			found = !strcmp(argument + (is_value ? 0 : 7), "none");
+			break;
+		}
+		is_value = !strcmp(argument, "--gres");
+		if (!is_value && asks_for_gpus(argument))
 			break;
 		found = !strcmp(last ? last + 1 : argument, LAUNCHER);
 	}
@@ -190,13 +199,14 @@ static bool starts_launcher(void)
 /*
  * A step gets all GPUs of its job where it does not say otherwise. The launcher
  * lives through resizes, so it must hold none: slurmctld would not take a step
- * with GPUs for a launcher.
+ * with GPUs for a launcher. What the job's script passes on
+ * (SLURM_CPUS_PER_GPU) gives a step GPUs although it says --gres=none.
  */
 static void spare_gpus(void)
 {
 	bool in_job = getenv("SLURM_JOB_ID") != NULL;
 
-	if (spank_context() != S_CTX_LOCAL || !starts_launcher())
+	if (spank_context() != S_CTX_LOCAL || !needs_no_gpus())
 		return;
 	for (size_t i = 0; i < COUNT(asked); i++) {
 		if (in_job)
