@@ -57,6 +57,17 @@ alike() {
 		[ "$(cut -d' ' -f4 "$WORK/crcs" | sort -u | wc -l)" -eq 1 ]
 }
 
+# Two ranks have the losses and weights of PyTorch's DDP, to the rounding of
+# sums.
+beside_ddp() {
+	timeout 100 mpirun --oversubscribe -n 2 "$python" \
+		"$bindings/tests/ddp.py" "$1" "$WORK" >"$WORK/ddp.out" 2>&1
+	local rc=$?
+	cat "$WORK/ddp.out"
+	[ $rc -eq 0 ] && [ "$(grep -c '^rank [01]: loss .*, DDP ' \
+		"$WORK/ddp.out")" -eq 2 ]
+}
+
 # fails_together WHAT REGEX: soon, for all ranks, and says why.
 fails_together() {
 	local begin=$SECONDS
@@ -122,6 +133,9 @@ ok "all files compile, with lines of at most 79 columns" compiles
 ok "python3 -m pollux says what is there" says_what_is_there
 for what in sgd adam norm tight; do
 	ok "three ranks train as one process does: $what" alike $what
+done
+for what in sgd adam; do
+	ok "two ranks train as PyTorch's DDP does: $what" beside_ddp $what
 done
 ok "an exception in one rank ends the others" \
 	fails_together crash "ValueError: sample . is broken"
