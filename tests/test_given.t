@@ -332,21 +332,23 @@ doctor_reads() {
 
 # ---- a rehearsal ----
 
-# rehearse SCRIPT: what it says is in said.txt
+# rehearse SCRIPT [EPOCHS]: what it says is in said.txt
 rehearse() {
 	mkdir -p "$WORK/rehearsal" && cd "$WORK/rehearsal" || return 1
-	EPOCHS=100000 POLLUX_REHEARSAL_WAIT=$((30 * POLLUX_PATIENCE)) \
+	EPOCHS=${2:-100000} POLLUX_REHEARSAL_WAIT=$((30 * POLLUX_PATIENCE)) \
 		pollux-launch --local --rehearse "$python" "$1" >said.txt 2>&1
 	local rc=$?
 	cat said.txt
 	return $rc
 }
 
+# It ends by itself after some seconds, if nobody slows it down.
 rehearsed() {
-	rehearse "$bindings/examples/train.py" &&
+	rehearse "$bindings/examples/complete.py" 20 &&
 		grep '^ready$' said.txt && ! grep '^problem' said.txt &&
 		grep 'loss over the first [0-9]* steps: .* on one rank' said.txt &&
 		grep 'the first [0-9]* steps are those of plain PyTorch' said.txt &&
+		grep '^pollux: resized .* validation, after step' said.txt &&
 		! ls -d pollux-* "${TMPDIR:-/tmp}"/pollux-rehearsal-*
 }
 
@@ -357,6 +359,33 @@ rehearsed_apart() {
 			"$bindings/examples/train.py" >"$WORK/rehearsal/apart.py"
 	fails rehearse apart.py &&
 		grep '^problem: loss over .* the ranks train something else$' said.txt
+}
+
+# Its average forgets faster, the more ranks there are.
+rehearsed_average() {
+	mkdir -p "$WORK/rehearsal" &&
+		sed 's/1 - DECAY/1 - 0.97 ** pollux.world_size()/' \
+			"$bindings/examples/complete.py" >"$WORK/rehearsal/decay.py"
+	fails rehearse decay.py &&
+		grep '^problem: "average" has moved .* times as far as the weights in .* on one rank, .* on two$' said.txt
+}
+
+# Only rank 0 has an average.
+rehearsed_rank0() {
+	mkdir -p "$WORK/rehearsal" &&
+		sed 's/if pollux.is_step():/if pollux.is_step() and pollux.rank() == 0:/' \
+			"$bindings/examples/complete.py" >"$WORK/rehearsal/rank0.py"
+	fails rehearse rank0.py &&
+		grep '^problem: .*"average[^ ]*" differs between rank 0 and rank 1' said.txt
+}
+
+# Its average moves otherwise where pollux is not plain PyTorch.
+rehearsed_kept() {
+	mkdir -p "$WORK/rehearsal" &&
+		sed 's/1 - DECAY/0.01 if hasattr(pollux.current(), "tail") else 0.02/' \
+			"$bindings/examples/complete.py" >"$WORK/rehearsal/kept.py"
+	fails alone kept.py &&
+		grep '^step 1 is not that of plain PyTorch: "average[^ ]*" is .* apart' said.txt
 }
 
 # The same, and pollux is not told the loss.
@@ -518,6 +547,9 @@ ok "so does a Trainer of Lightning" framework lightning "5 epochs"
 ok "pollux-doctor reads a script" doctor_reads
 ok "a script that comes through a rehearsal is ready" rehearsed
 ok "one that trains something else on two ranks is found out" rehearsed_apart
+ok "so is one whose average is another one there" rehearsed_average
+ok "or that only rank 0 has" rehearsed_rank0
+ok "or that is not what plain PyTorch would have" rehearsed_kept
 ok "so is one whose backward() pollux is not told of" rehearsed_untold
 ok "one that is not what plain PyTorch would train is found out" \
 	rehearsed_unscheduled

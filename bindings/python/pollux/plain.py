@@ -70,6 +70,7 @@ class Run:
         self._scaler: Any = None
         self._optimizers: List[Any] = []
         self._schedulers: List[Any] = []
+        self._extra: rehearsal.Named = []  # as registered
         self._losses: List[Any] = []  # of the step's passes
         self._notes = rehearsal.Notes(rehearsal.PLAIN)
         rehearsal.begin()
@@ -81,12 +82,12 @@ class Run:
             raise Error("training needs a DataLoader and a "
                         "DistributedDataParallel before it begins")
         self.started = True
-        rehearsal.load(self._model)
+        rehearsal.load(self._model, self._extra)
         for param in self._model.parameters():
             trained = param.requires_grad
             param.requires_grad_(True).register_hook(self._share)
             param.requires_grad_(trained)
-        self._notes.begin(self._model)
+        self._notes.begin(self._model, self._extra)
 
     def _share(self, gradient: torch.Tensor) -> torch.Tensor:
         """Of a pass in its step; unscaled."""
@@ -155,7 +156,7 @@ class Run:
         self._done = done.step + 1
         if not self._flags["scheduled"]:
             self._schedule(done)
-        self._notes.step(self._model, step=self._done,
+        self._notes.step(self._model, self._extra, step=self._done,
                          loss=rehearsal.mean(self._losses))
         self._losses = []
 
@@ -219,7 +220,8 @@ class Run:
         """Its sums are this process's alone."""
 
     def register(self, name: str, thing: Any) -> None:
-        """Nothing is saved."""
+        """It is compared; nothing is saved."""
+        self._extra.append((name, thing))
 
     # What else a script may ask.
 

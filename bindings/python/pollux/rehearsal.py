@@ -10,19 +10,31 @@ import json
 import os
 import random
 import sys
-from typing import Any, Dict, Iterator, List, Optional
+import time
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
 VARIABLE = "POLLUX_REHEARSAL"  # a folder
 PART = "POLLUX_REHEARSAL_PART"  # one of these, or neither
-RECORDED, PLAIN = "recorded", "plain"
+RECORDED, PLAIN, TOGETHER = "recorded", "plain", "together"
 
 LOSSES = "losses"  # "step rank ranks samples loss", a line each; "-": unseen
-BETWEEN = "between"  # touched where an epoch ends or an evaluation begins
-BEGIN = "begin"  # the model before its first step
-STEPS = 20  # are noted
+BETWEEN = "between"  # steps after which an epoch ends or an evaluation begins
+ARRIVED = "arrived"  # a line of each rank of each start, when it joins
+BEGIN = "begin"  # the model, and what is registered, before the first step
+STEPS = 20  # whose weights are noted
+MOST = 200  # steps are noted, until an epoch has ended
+BUFFERS = "buffer"  # the model's; what is registered has its own name
 PIECE = 16  # numbers of each tensor, after each step
+
+# While these files exist:
+SLOWLY = "slowly"  # a step after the first ones takes PACE_S at least
+HOLD = "hold"  # rank 0 waits where it writes to BETWEEN
+PACE_S = 0.5
+HOLD_S = 20  # at most
+
+Named = List[Tuple[str, Any]]  # what a script has registered
 
 _folder = os.environ.get(VARIABLE, "")
 _part = os.environ.get(PART, "")
@@ -74,18 +86,19 @@ class Notes:
         self._rates: List[List[float]] = []
 
     def is_open(self) -> bool:
-        return self.count < STEPS
+        return self.count < MOST
 
     def rates(self, groups: List[Dict[str, Any]]) -> None:
         """An optimiser steps."""
         self._rates.append([float(group["lr"]) for group in groups])
 
-    def begin(self, model: torch.nn.Module) -> None:
-        self._write({"step": 0, "weights": _pieces(model)})
+    def begin(self, model: torch.nn.Module, extra: Named) -> None:
+        self._write({"step": 0, **_pieces(model, extra)})
 
-    def step(self, model: torch.nn.Module, **more: Any) -> None:
-        self._write({"weights": _pieces(model), "rates": self._rates,
-                     **self.flags, **more})
+    def step(self, model: torch.nn.Module, extra: Named,
+             **more: Any) -> None:
+        pieces = _pieces(model, extra) if self.count < STEPS else {}
+        self._write({**pieces, "rates": self._rates, **self.flags, **more})
         self._rates = []
         self.count += 1
 
@@ -94,13 +107,38 @@ class Notes:
             file.write(json.dumps(line) + "\n")
 
 
-def _pieces(model: torch.nn.Module) -> Dict[str, List[float]]:
-    """A few numbers of each parameter, from all over it."""
-    pieces = {}
-    for name, param in model.named_parameters():
-        flat = param.detach().reshape(-1)
-        pieces[name] = flat[::max(1, flat.numel() // PIECE)].tolist()
-    return pieces
+def _piece(tensor: torch.Tensor) -> List[float]:
+    """A few numbers, from all over it."""
+    flat = tensor.detach().reshape(-1)
+    return flat[::max(1, flat.numel() // PIECE)].tolist()
+
+
+def _pieces(model: torch.nn.Module, extra: Named) -> Dict[str, Any]:
+    """Of each parameter, and of what a training keeps beside them."""
+    kept = [("%s.%s" % (BUFFERS, name), buffer)
+            for name, buffer in model.named_buffers()]
+    for name, thing in extra:
+        kept += _inside(name, _state(thing))
+    return {"weights": {name: _piece(param)
+                        for name, param in model.named_parameters()},
+            "kept": {name: _piece(tensor) for name, tensor in kept
+                     if tensor.is_floating_point()}}
+
+
+def _state(thing: Any) -> Any:
+    return thing if isinstance(thing, torch.Tensor) else thing.state_dict()
+
+
+def _inside(name: str, state: Any) -> Iterator[Tuple[str, torch.Tensor]]:
+    """All tensors of a state, with names."""
+    if isinstance(state, torch.Tensor):
+        if state.numel():
+            yield name, state
+        return
+    parts = state.items() if isinstance(state, dict) else \
+        enumerate(state) if isinstance(state, (list, tuple)) else ()
+    for key, part in parts:
+        yield from _inside("%s.%s" % (name, key), part)
 
 
 def read(folder: str, name: str) -> List[Dict[str, Any]]:
@@ -113,26 +151,26 @@ def read(folder: str, name: str) -> List[Dict[str, Any]]:
         return []
 
 
-def _tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
-    return (tensor for tensor in model.state_dict().values()
-            if isinstance(tensor, torch.Tensor) and tensor.numel())
-
-
-def _save(model: torch.nn.Module) -> None:
+def _save(states: List[Any]) -> None:
     """Bytes, as the next process has the same tensors in the same order."""
     with open(path(BEGIN), "wb") as file:
-        for tensor in _tensors(model):
+        for _name, tensor in _inside("", states):
             flat = tensor.detach().cpu().reshape(-1)
             file.write(flat.view(torch.uint8).numpy().tobytes())
 
 
-def load(model: torch.nn.Module) -> None:
-    """What _save() has written, in place."""
+def load(model: torch.nn.Module, extra: Named) -> None:
+    """What start() has saved, in place."""
+    states = [model.state_dict(), *(_state(thing) for _name, thing in extra)]
     with open(path(BEGIN), "rb") as file, torch.no_grad():
-        for tensor in _tensors(model):
+        for _name, tensor in _inside("", states):
             data = file.read(tensor.numel() * tensor.element_size())
             tensor.copy_(torch.frombuffer(
                 bytearray(data), dtype=tensor.dtype).reshape(tensor.shape))
+    for (_name, thing), state in zip(extra, states[1:]):
+        # Its state may have been a copy.
+        if state is not thing and any(_inside("", state)):
+            thing.load_state_dict(state)
 
 
 def draw_alike(step: int, index: int) -> None:
@@ -146,13 +184,14 @@ def draw_alike(step: int, index: int) -> None:
 
 
 _losses = _Losses() if _folder else None
-_notes = Notes(RECORDED) if _folder and _part == RECORDED else None
+_notes = Notes(_part) if _folder and _part in (RECORDED, TOGETHER) else None
 _passes: List[Dict[str, Any]] = []  # of the step under way
 _samples: List[Any] = []  # of each pass of it: how many, their loss
+_stepped_s = 0.0  # when the last step was over
 
 
 def _recorded() -> bool:
-    return _notes is not None and _notes.is_open()
+    return _part == RECORDED and _notes is not None and _notes.is_open()
 
 
 def begin() -> None:
@@ -167,11 +206,24 @@ def fix(config: Dict[str, Any]) -> None:
         config["max_batch"] = config["batch"]
 
 
-def start(model: torch.nn.Module) -> None:
+def arrive() -> None:
+    """The rank joins, or waits for those before it."""
+    if _folder:
+        with open(path(ARRIVED), "a") as file:
+            file.write("rank\n")
+
+
+def start(run: Any) -> None:
     """All is registered, and the first batch is due."""
+    global _notes
+    if _part == TOGETHER and (run.rank or os.path.exists(path(TOGETHER))):
+        _notes = None  # those of rank 0, in the first start
+    if _notes is None:
+        return
     if _recorded():
-        _save(model)
-        _notes.begin(model)
+        _save([run._model.state_dict(),
+               *(_state(thing) for _name, thing in run._extra)])
+    _notes.begin(run._model, run._extra)
 
 
 def begin_pass(given: Any) -> None:
@@ -234,13 +286,30 @@ def step(run: Any) -> None:
             sum(samples for samples, _loss in _samples),
             "-" if loss is None else "%.9g" % loss))
     if _recorded():
-        _notes.step(run._model, step=number, loss=loss, passes=_passes)
+        _notes.step(run._model, run._extra, step=number, loss=loss,
+                    passes=_passes)
+    elif _notes is not None and _notes.count < STEPS:
+        _notes.step(run._model, run._extra, step=number)
     _samples.clear()
     _passes.clear()
+    if number > STEPS:
+        _wait_for_pace()
+
+
+def _wait_for_pace() -> None:
+    """A training of seconds is not to be over before it was resized."""
+    global _stepped_s
+    if os.path.exists(path(SLOWLY)):
+        time.sleep(max(0.0, _stepped_s + PACE_S - time.monotonic()))
+    _stepped_s = time.monotonic()
 
 
 def between(run: Any) -> None:
     """No step is under way: validation, most often."""
-    if _folder and run.rank == 0:
-        with open(path(BETWEEN), "a") as file:
-            file.write(".")
+    if not _folder or run.rank != 0:
+        return
+    with open(path(BETWEEN), "a") as file:
+        file.write("%d\n" % (run.info().step if run.started else 0))
+    until_s = time.monotonic() + HOLD_S
+    while os.path.exists(path(HOLD)) and time.monotonic() < until_s:
+        time.sleep(0.05)

@@ -7,6 +7,7 @@ Runs it for about a minute, in a folder of its own: at the size that the
 script wants on one rank, its first steps again by PyTorch alone (plain.py), on
 two ranks, then fewer and more ranks, one that
 is killed, and a resize at the end of an epoch. "ready", or a line a problem.
+A training that would be over by then is slowed down.
 """
 
 import os
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from typing import Any, Callable, Dict, Iterator, List, Optional
 
@@ -24,6 +26,7 @@ STEPS = rehearsal.STEPS  # whose losses are compared
 APART = 0.1  # as a part: more, and two ranks train something else
 WAIT_S = float(os.environ.get("POLLUX_REHEARSAL_WAIT", 60))
 LOOK_S = 0.2
+JOIN_S = 5  # from a rank's pollux_start() to the launcher's next request
 
 
 class Problem(Exception):
@@ -34,10 +37,12 @@ class Job:
     """The script under pollux-launch --local, in a folder of its own."""
 
     def __init__(self, program: List[str], ranks: int, folder: str,
-                 part: str = "") -> None:
+                 part: str) -> None:
         self._folder = folder
         self.name = "rehearsal-%d-%d" % (os.getpid(), ranks)
         os.makedirs(folder)
+        if part == rehearsal.TOGETHER:
+            self.mark(rehearsal.SLOWLY)
         self._said = open(os.path.join(folder, "said"), "w+b")
         self._launcher = subprocess.Popen(
             ["pollux-launch", "--local", "--name=" + self.name, "-n",
@@ -51,17 +56,20 @@ class Job:
         with open(os.path.join(self._folder, "said"), "rb") as file:
             return file.read().decode(errors="replace").splitlines()
 
+    def _lines(self, name: str) -> List[List[str]]:
+        """Words of what ranks have noted so far."""
+        try:
+            with open(os.path.join(self._folder, name)) as file:
+                return [line.split() for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+
     def losses(self) -> Dict[int, Optional[float]]:
         """By step, over all ranks: None where no backward() shows one.
 
         Of a step that was trained again, what came last.
         """
-        try:
-            with open(os.path.join(self._folder, rehearsal.LOSSES)) as file:
-                lines = [line.split() for line in file
-                         if line.endswith("\n")]
-        except FileNotFoundError:
-            return {}
+        lines = self._lines(rehearsal.LOSSES)
         steps: Dict[int, Dict[int, Any]] = {}
         for step, rank, ranks, samples, loss in lines:
             of_step = steps.setdefault(int(step), {})
@@ -74,19 +82,49 @@ class Job:
                 for step, of_step in steps.items()
                 if len(of_step) == of_step[-1] + 1}
 
-    def between(self) -> int:
-        """How often no step was under way so far."""
-        try:
-            return os.path.getsize(os.path.join(self._folder,
-                                                rehearsal.BETWEEN))
-        except FileNotFoundError:
-            return 0
+    def mark(self, what: str, on: bool = True) -> None:
+        """For the ranks to see."""
+        path = os.path.join(self._folder, what)
+        if on:
+            open(path, "w").close()
+        elif os.path.exists(path):
+            os.remove(path)
+
+    def has_ended(self) -> bool:
+        return self._launcher.poll() == 0
+
+    def between(self) -> List[int]:
+        """Steps after which no step was under way so far."""
+        return [int(step) for step, in self._lines(rehearsal.BETWEEN)]
+
+    def first_step(self, ranks: int, after: int) -> int:
+        """On so many ranks."""
+        return min(int(line[0]) for line in self._lines(rehearsal.LOSSES)
+                   if int(line[0]) > after and int(line[2]) == ranks)
 
     def tell(self, request: str) -> str:
         done = subprocess.run(["pollux-launch", "--job=" + self.name,
                                request], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False)
         return done.stdout.decode(errors="replace").strip()
+
+    def _let_go(self, arrived: int) -> None:
+        until = time.monotonic() + rehearsal.HOLD_S
+        while len(self._lines(rehearsal.ARRIVED)) == arrived and \
+                time.monotonic() < until:
+            time.sleep(LOOK_S)
+        time.sleep(JOIN_S)
+        self.mark(rehearsal.HOLD, False)
+
+    def _tell_meanwhile(self, request: str) -> str:
+        """Rank 0, which is held, goes on when the next ranks wait for it."""
+        arrived = len(self._lines(rehearsal.ARRIVED))
+        thread = threading.Thread(target=self._let_go, args=(arrived,))
+        thread.start()
+        try:
+            return self.tell(request)
+        finally:
+            thread.join()
 
     def last_words(self, otherwise: str) -> str:
         """The most telling of what was said."""
@@ -123,8 +161,10 @@ class Job:
 
     def resize(self, ranks: int, when: str = "") -> None:
         what = "%d rank%s%s" % (ranks, "s" * (ranks > 1), when)
-        said = self.tell("--resize=%d" % ranks)
-        if "it has %d rank" % ranks not in said:
+        said = (self._tell_meanwhile if when else self.tell)(
+            "--resize=%d" % ranks)
+        late = "does not train on %d ranks yet" % ranks
+        if "it has %d rank" % ranks not in said and late not in said:
             raise Problem("no resize to %s: %s"
                           % (what, self.last_words(said)))
         self.wait("training on " + what, lambda: self.trains(ranks))
@@ -214,6 +254,15 @@ def _compare(alone: Dict[int, Optional[float]],
         raise Problem(said + ": the ranks train something else")
 
 
+def _compare_what_is_kept(folder: str) -> None:
+    """Averages, on one rank and on two."""
+    different = compare.resized(
+        rehearsal.read(os.path.join(folder, "one"), rehearsal.RECORDED),
+        rehearsal.read(os.path.join(folder, "two"), rehearsal.TOGETHER))
+    if different:
+        raise Problem(different)
+
+
 def _compare_with_plain(program: List[str], folder: str) -> None:
     """The recorded steps once more, by PyTorch alone."""
     recorded = rehearsal.read(folder, rehearsal.RECORDED)
@@ -237,10 +286,13 @@ def _compare_with_plain(program: List[str], folder: str) -> None:
     print("pollux: " + compare.summary(recorded), flush=True)
 
 
-def _told(job: Job) -> List[str]:
-    """What libpollux itself found wrong meanwhile."""
-    return [line.strip() for line in job.said()
-            if "differs between rank" in line or "has other " in line]
+def _told(job: Job, problems: List[str]) -> List[str]:
+    """What libpollux itself found wrong meanwhile, if no problem says so."""
+    for said in ("differs between rank", "has other "):
+        lines = [line.strip() for line in job.said() if said in line]
+        if lines and not any(said in problem for problem in problems):
+            return lines[:1]
+    return []
 
 
 def _act(job: Job, problems: List[str], act: Callable[[], Any]) -> bool:
@@ -255,16 +307,26 @@ def _act(job: Job, problems: List[str], act: Callable[[], Any]) -> bool:
 
 def _at_a_boundary(job: Job) -> None:
     """A resize where an epoch ends, which is where validation begins."""
-    before = job.between()
+    before = len(job.between())
+    job.mark(rehearsal.HOLD)
+    job.mark(rehearsal.SLOWLY, False)
     try:
-        job.wait("the end of an epoch", lambda: job.between() > before)
+        job.wait("the end of an epoch", lambda: len(job.between()) > before)
     except Problem as problem:
+        job.mark(rehearsal.HOLD, False)
         if "waited" not in str(problem):
             raise
         print("pollux: no epoch ended within %.0f s: a resize during "
               "validation is not rehearsed" % WAIT_S, flush=True)
         return
+    finally:
+        job.mark(rehearsal.SLOWLY)
+    step = job.between()[before]
     job.resize(1, ", asked for at the end of an epoch")
+    late = job.first_step(1, step) - step - 1
+    print("pollux: resized %s, after step %d" % (
+        "%d steps late for validation" % late if late else
+        "during validation", step), flush=True)
 
 
 def _enough(job: Job) -> None:
@@ -278,14 +340,29 @@ def _enough(job: Job) -> None:
     job.wait("its first steps", enough)
 
 
+def _over_an_epoch(job: Job) -> None:
+    """Until the first epoch has ended, if that does not take long."""
+    begun = time.monotonic()
+    ended_at: List[int] = []
+
+    def over() -> bool:
+        count = len(job.losses())
+        if job.between() and not ended_at:
+            ended_at.append(count)
+        return (count >= min(ended_at + [rehearsal.MOST]) + 2 or
+                job.has_ended() or time.monotonic() - begun > WAIT_S / 3)
+    job.wait("the end of an epoch", over)
+
+
 def rehearse_alone(program: List[str], folder: str,
                    problems: List[str]) -> Optional[Job]:
     """On one rank, and again without pollux; None: it does not train."""
     alone = Job(program, 1, folder, rehearsal.RECORDED)
     try:
-        if not _act(alone, problems, lambda: _enough(alone)) or \
-                not _act(alone, problems, alone.stop):
-            return None
+        for act in (lambda: _enough(alone), lambda: _over_an_epoch(alone),
+                    alone.stop):
+            if not _act(alone, problems, act):
+                return None
     finally:
         alone.end()
     _act(alone, problems, lambda: _compare_with_plain(program, folder))
@@ -298,16 +375,17 @@ def rehearse(program: List[str], folder: str) -> List[str]:
     alone = rehearse_alone(program, os.path.join(folder, "one"), problems)
     if alone is None:
         return problems
-    job = Job(program, 2, os.path.join(folder, "two"))
+    job = Job(program, 2, os.path.join(folder, "two"), rehearsal.TOGETHER)
     try:
         for act in (lambda: _enough(job),
                     lambda: _compare(alone.losses(), job.losses()),
+                    lambda: _compare_what_is_kept(folder),
                     lambda: job.resize(1), lambda: job.resize(2),
                     job.kill_one, lambda: job.tell("--checkpoint"),
                     lambda: _at_a_boundary(job), job.stop):
             if not _act(job, problems, act):
                 break
-        problems += _told(job)
+        problems += _told(job, problems)
     finally:
         job.end()
     return problems

@@ -152,13 +152,14 @@ class Run:
         state = self._register_all()
         self._hand_in_buckets()
         self.started = True
+        rehearsal.arrive()
         self._handle.start()
         info = self._handle.info()
         environment.set_known((info.rank, info.gpus))
         self._statistics.begin(info.gpus)
         chance.reseed(self.seed(), info.step, info.rank)
         self._follow()
-        rehearsal.start(self._model)
+        rehearsal.start(self)
         self._tell(info)
         if state.overridden and environment.first_start():
             self._say("what the checkpoint says is used: %s"

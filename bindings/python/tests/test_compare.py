@@ -3,21 +3,44 @@
 
 import copy
 import math
+import tempfile
 import unittest
+from unittest import mock
 
 import pollux
-from pollux import compare, plain
+import torch
+from pollux import compare, plain, rehearsal
 
 
 def notes(count=3):
-    """As of rehearsal.Notes: two tensors that walk."""
-    steps = [{"step": 0, "weights": {"first": [1.0, -1.0], "last": [2.0]}}]
+    """As of rehearsal.Notes: two tensors that walk, and their average."""
+    steps = [{"step": 0, "weights": {"first": [1.0, -1.0], "last": [2.0]},
+              "kept": {"average.first": [1.0], "average.last": [2.0],
+                       "buffer.mask": [-math.inf, 0.0]}}]
     for step in range(1, count + 1):
         steps.append({
             "step": step, "loss": 3.0 / step, "rates": [[0.1, 0.2]],
             "weights": {"first": [1.0 + 0.1 * step, -1.0 - 0.1 * step],
-                        "last": [2.0 - 0.1 * step]}})
+                        "last": [2.0 - 0.1 * step]},
+            "kept": {"average.first": [1.0 + 0.01 * step],
+                     "average.last": [2.0 - 0.01 * step],
+                     "buffer.mask": [-math.inf, 0.0]}})
+        if step > rehearsal.STEPS:
+            del steps[-1]["weights"], steps[-1]["kept"]
     return steps
+
+
+class Average:
+    """Its state is a copy, with a list in it."""
+
+    def __init__(self, value):
+        self.tensor = torch.full((3,), value)
+
+    def state_dict(self):
+        return {"count": 1, "all": [self.tensor.clone()]}
+
+    def load_state_dict(self, state):
+        self.tensor = state["all"][0]
 
 
 class Compared(unittest.TestCase):
@@ -85,6 +108,61 @@ class Compared(unittest.TestCase):
         plain[3]["weights"]["first"][1] = -1.25
         self.assertIn("step 3 is not that of plain PyTorch: weights are "
                       "0.05 apart", compare.difference(ours, plain))
+
+    def test_average(self):
+        """an average that differs is named, with how far it has come"""
+        def change(plain):
+            plain[2]["kept"]["average.last"] = [1.96]
+        self.assertIn("step 2 is not that of plain PyTorch: "
+                      "\"average.last\" is 0.02 apart, after a way of 0.04",
+                      self.said(change))
+
+    def test_buffer(self):
+        """a buffer that is -inf in only one of them is named"""
+        def change(plain):
+            plain[1]["kept"]["buffer.mask"] = [0.0, 0.0]
+        self.assertIn("step 1 is not that of plain PyTorch: \"buffer.mask\"",
+                      self.said(change))
+
+    def test_later(self):
+        """rates and the mean loss are compared behind the first steps"""
+        ours, plain = notes(30), notes(30)
+        plain[25]["loss"] = 0.13  # one step is chance
+        self.assertIsNone(compare.difference(ours, plain))
+        plain[26]["rates"] = [[0.01, 0.2]]
+        self.assertIn("step 26 is not that of plain PyTorch: the learning "
+                      "rate is 0.1, there 0.01",
+                      compare.difference(ours, plain))
+        plain = notes(30)
+        for step in plain[21:]:
+            step["loss"] *= 1.2
+        self.assertIn("steps 21 to 30 are not those of plain PyTorch: the "
+                      "loss is 0.1192 on average, there 0.143",
+                      compare.difference(ours, plain))
+
+    def test_resized(self):
+        """an average that is another one on two ranks is named"""
+        one, two = notes(), notes()
+        two[3]["weights"]["first"] = [1.25, -1.33]  # noise is another one
+        self.assertIsNone(compare.resized(one, two))
+        two[3]["kept"]["average.first"] = [1.06]
+        self.assertIn("\"average\" has moved 0.082 times as far as the "
+                      "weights in 3 steps on one rank",
+                      compare.resized(one, two))
+
+    def test_handed_over(self):
+        """what is registered begins as it did in the other run"""
+        model, tensor = torch.nn.Linear(2, 2), torch.ones(2)
+        others = torch.nn.Linear(2, 2), torch.zeros(2), Average(0.0)
+        extra = [("tensor", others[1]), ("average", others[2])]
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(rehearsal, "_folder", folder):
+            rehearsal._save([model.state_dict(), tensor,
+                             Average(4.0).state_dict()])
+            rehearsal.load(others[0], extra)
+        self.assertTrue(torch.equal(others[0].weight, model.weight))
+        self.assertEqual(others[1].tolist(), [1.0, 1.0])
+        self.assertEqual(others[2].tensor.tolist(), [4.0, 4.0, 4.0])
 
     def test_names(self):
         """every name of the package has a plain one"""
