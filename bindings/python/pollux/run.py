@@ -30,7 +30,7 @@ OPTIONS = ("epochs", "seed", "counting", "min_gpu_batch", "max_gpu_batch",
            "accumulate", "lr_scaling", "lr_warmup_epochs", "lr_rule",
            "collectives", "timeout_s", "checkpoint_dir",
            "checkpoint_every_s", "mtbf_s", "checkpoint_keep", "quiet",
-           "noise_window")
+           "noise_window", "finite")
 _COUNTING = {"data": library.DATA, "progress": library.PROGRESS}
 
 

@@ -128,6 +128,25 @@ class Right(Alone):
         self.assertEqual(first[0], whole[0])
         self.assertEqual(first[1] + second[0], whole[1])
 
+    def stepped(self, **options):
+        """Is a gradient that is no number applied? A large one, of 5 MB."""
+        model = torch.nn.Sequential(torch.nn.Linear(8, 1 << 17),
+                                    torch.nn.Linear(1 << 17, 1))
+        run, loader, model, optimizer = start(model=model, options=options)
+        for _epoch in run.epochs(1):
+            for step, (_own, inputs, targets) in enumerate(loader):
+                scale = float("nan") if step == 5 else 1e-3
+                (loss_of(model, inputs, targets) * scale).backward()
+                optimizer.step()
+        return not all(bool(torch.isfinite(param).all())
+                       for param in model.parameters())
+
+    def test_finite(self):
+        """a gradient is looked at, unless the script says that it need not"""
+        self.assertFalse(self.stepped())
+        pollux.finish()
+        self.assertTrue(self.stepped(finite=True))
+
     def test_statistics_of_skipped_steps(self):
         """a step that is skipped leaves no statistics"""
         run, loader, model, optimizer = start(model=network(norm=True))
