@@ -3,13 +3,14 @@
 . "${POLLUX_SRCDIR}/tests/elastic.sh"
 . "${POLLUX_SRCDIR}/tests/light.sh"
 . "${POLLUX_SRCDIR}/tests/devices.sh"
+. "${POLLUX_SRCDIR}/tests/faults.sh"
 
 why=$(no_devices)
 [ -z "$why" ] || skip_all "$why"
 need_readers
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
-plan 26
+plan 30
 
 # The script of an elastic job looks, and so does each rank. Beside the script
 # a process holds one of the GPUs, but that it does not train there.
@@ -113,6 +114,31 @@ ok "daemons are restarted, and it is parked" wait_until \
 ok "its script can open none" wait_until "can_open $job $home script -" 10
 sb scancel "$two" "$more" "$last"
 ok "they end, and it comes back" wait_until "ranks_have_their_own $job" 60
+sb scancel "$job"
+wait_until cluster_is_idle 60
+
+# The launcher is killed, and the script goes on, with one of its GPUs open.
+sed 's/^srun .*/&; exec sleep 600/' "$WORK/elastic" >"$WORK/crash"
+chmod 755 "$WORK/crash"
+job=$(sb sbatch --parsable -o "$WORK/crash.out" --gres=gpu:2 \
+	--scheduler-params=pollux,min=1,max=2 "$WORK/crash")
+wait_until "is_state $job RUNNING" 30
+home=$(job_field "$job" BatchHost)
+ok "another job trains on two GPUs of a node" eval '
+	wait_until "ranks_have_their_own $job" 60 &&
+	[ "$(job_field "$job" NumNodes)" = 1 ]'
+last=$(rigid daemon -w "n$((3 - ${home#n}))" --gres=gpu:4)
+wait_until "is_state $last RUNNING" 60
+kill -KILL $(launcher_of "$job")
+ok "its launcher is killed, and its ranks end" wait_until \
+	'[ -z "$(rank_of "$job" 0)$(rank_of "$job" 1)" ]' 60
+more=$(rigid bin -w "$home" --gres=gpu:3)
+ok "it gives up one for a job of another user all the same" wait_until \
+	"is_state $more RUNNING && has_gpus $job 1" 120
+ok "who can open just its own, and the script the rest" wait_until \
+	"rigid_has_its_own $more $home &&
+	can_open $job $home script \$(gpus_on $job $home)" 20
+sb scancel "$more" "$last"
 ok "no GPU was ever open to two jobs" eval '
 	found=$(opened_twice) && { [ -z "$found" ] || { echo "$found"; false; }; }'
 ok "which would have been seen" eval '
