@@ -16,7 +16,7 @@ mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
 # As a site would that wants its nodes back soon: 300 s are common.
 sandbox_up --hosts --nodes 3 --gpus-per-node 2 --conf-extra SlurmdTimeout=30
-plan 23
+plan 26
 
 # --- they are apart
 
@@ -119,6 +119,36 @@ with socket.create_server(("", 7777)) as s:
 	[ $((${EPOCHREALTIME/./} - begin)) -gt 3000000 ]
 }
 
+has_netem() {
+	unshare --net tc qdisc add dev lo root netem delay 1ms 2>/dev/null
+}
+
+# connect_ms FROM TO
+connect_ms() {
+	host "$1" python3 -c '
+import socket, sys, time
+begin = time.monotonic()
+socket.create_connection((sys.argv[1], 6818), 10).close()
+print(int((time.monotonic() - begin) * 1000))' "$2"
+}
+
+# What one side sends is late, so an answer is. Kernels without netem say so,
+# and the network is as it was.
+networks_are_late_or_it_is_told() {
+	local ms
+	if has_netem; then
+		node net n2 slow=400 && ms=$(connect_ms n1 n2) || return
+		echo "# netem: a connection took $ms ms"
+		[ "$ms" -ge 400 ] && node net n2 slow && ms=$(connect_ms n1 n2) &&
+			[ "$ms" -ge 100 ] && node net n2 heal || return
+	else
+		fails node net n2 slow=400 && tail -n 3 "$WORK/verbs.txt" |
+			grep "this kernel has no netem (sch_netem); a rate works" || return
+	fi
+	ms=$(connect_ms n1 n2) && [ "$ms" -lt 400 ] &&
+		sends n1 n2 && sends n2 n1
+}
+
 disks_are_filled_and_freed() {
 	host n1 bash -c 'echo old >/tmp/old' && node disk n1 fill &&
 		fails host n1 bash -c 'echo new >/tmp/new' 2>/dev/null &&
@@ -155,6 +185,8 @@ ok "the machine's own network is neither touched nor reached" \
 ok "who is not root gets a sentence, and nothing is made" others_are_refused
 ok "a network is cut in, out and both ways, slowed and healed" \
 	networks_are_cut_and_heal
+ok "what a node sends is late, or the kernel's lack is told" \
+	networks_are_late_or_it_is_told
 ok "a node's disk is filled, and has room again" disks_are_filled_and_freed
 ok "a node without power is gone, and back with an empty /tmp" \
 	a_node_without_power_is_away_and_comes_back
@@ -293,6 +325,11 @@ ranks_stand_still() {
 	host n2 pkill -CONT -x pollux-train
 }
 
+network_is_slow() {
+	node net n3 slow=2mbit || return
+	warm_up
+}
+
 launcher_is_cut_off() {
 	node net n1 cut
 	warm_up
@@ -325,6 +362,8 @@ ok "the ranks on the other side commit and save nothing" old_ranks_are_silent
 ok "the network heals: it trains on all nodes, none is down for Slurm" \
 	eval "comes_back node net n3 heal && wait_until nodes_are_well 60"
 ok "no rank of the other side is left" old_ranks_are_gone
+ok "the network of a node is slow: it is not lost" stays network_is_slow
+ok "nor when it is as before" stays node net n3 heal
 ok "every sample was used once in each epoch all the while" samples_once
 ok "sacct's GPU-seconds of it are those in the log" adds_up
 
