@@ -118,7 +118,7 @@ need_readers() {
 
 # The programs of the build tree, as if installed.
 use_build_tree() {
-	export PATH="$POLLUX_BUILDDIR/src/launcher/.libs:$POLLUX_BUILDDIR/src/launcher:$POLLUX_BUILDDIR/src/report:$POLLUX_BUILDDIR/src/sandbox:$POLLUX_BUILDDIR/src/doctor:$POLLUX_BUILDDIR/examples/.libs:$POLLUX_BUILDDIR/examples:$PATH"
+	export PATH="$POLLUX_BUILDDIR/src/launcher:$POLLUX_BUILDDIR/src/report:$POLLUX_BUILDDIR/src/sandbox:$POLLUX_BUILDDIR/src/doctor:$POLLUX_BUILDDIR/examples/.libs:$POLLUX_BUILDDIR/examples:$PATH"
 	export LD_LIBRARY_PATH="$POLLUX_BUILDDIR/src/agent/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 	export POLLUX_SANDBOX_LIB="$POLLUX_SRCDIR/src/sandbox/lib"
 	export POLLUX_PLUGIN_PATH="$POLLUX_BUILDDIR/src/plugins/.libs"

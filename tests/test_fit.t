@@ -46,7 +46,7 @@ link_as() {
 		'job_modify; local: *; };' >"$WORK/exports"
 	"${CC:-cc}" -shared -Wl,-z,lazy -Wl,--version-script="$WORK/exports" \
 		-o "$into/$file" "${of[@]}" \
-		"$POLLUX_BUILDDIR/src/core/.libs/libcore.a" -lm -ldl
+		"$POLLUX_BUILDDIR/src/core/libcore.a" -lm -ldl
 }
 
 # The rest is made of these.
