@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 2 --gpus-per-node 1 --params \
 	pollux_min_gap=0.2,pollux_interval=1
-plan 8
+plan 10
 
 # Its script runs on n2, where a rigid job has the GPU now, its GPU is on n1:
 # the first in the job's list of nodes.
@@ -79,4 +79,42 @@ ok "the same happens to one that is not elastic" \
 	eval 'loses_its_node_meanwhile \
 		"$(submit_rigid --gpus-per-node=1 --requeue -- 600)"'
 ok "its run is forgotten, too" wait_until "logged 'Requeuing JobId=$job\$'" 30
+kill -CONT "$slurmd"
+sb scancel "$job"
+sb scontrol update nodename=n1,n2 state=resume
+wait_until cluster_is_idle 60
+
+begins_later() {
+	[ "$(date -d "$(job_field "$job" EligibleTime)" +%s)" -gt \
+		"$(($(date +%s) + 60))" ]
+}
+
+# Slurm would start it in the second in which its old node is lost.
+does_not_hurry() {
+	job=$(submit_rigid --gpus-per-node=1 --requeue -- 600)
+	wait_until "is_state $job RUNNING" 30 || return 1
+	home=$(job_field "$job" BatchHost)
+	slurmd=$(cat "$SB/run/$home.pid")
+	kill -STOP "$slurmd"
+	sb scontrol requeue "$job" &&
+		wait_until "sb squeue -h -j $job -t CG | grep -q ." 30 &&
+		sb scontrol update "jobid=$job" starttime=now &&
+		wait_until begins_later 20 &&
+		sb scontrol update "nodename=$home" state=down reason=test
+}
+
+# Its GPU on the lost node is free, and it has one of the other.
+has_only_its_own() {
+	wait_until "! sb squeue -h -j $job -t CG | grep -q ." 30 &&
+		sb scontrol update "jobid=$job" starttime=now &&
+		wait_until "is_state $job RUNNING" 60 &&
+		[ "$(job_field "$job" BatchHost)" != "$home" ] || return 1
+	kill -CONT "$slurmd"
+	sb scontrol update "nodename=$home" state=resume
+	wait_until "sb scontrol show node $home | grep -q 'AllocTRES=\$'" 30 &&
+		! grep -a "dealloc of node" "$SB/log/slurmctld.log"
+}
+
+ok "one does not start before its last run has ended" does_not_hurry
+ok "it has forgotten that run when it starts" has_only_its_own
 kill -CONT "$slurmd"

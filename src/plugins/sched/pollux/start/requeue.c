@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* requeue.c - elastic jobs that Slurm put back into the queue */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/section.h"
@@ -15,6 +16,9 @@
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/track.h"
+
+/* Slurm's default of AuthInfo's cred_expire. */
+#define CRED_EXPIRE_S 120
 
 /*
  * Once each: what Slurm holds again is held for another reason. The newest of
@@ -96,6 +100,27 @@ static bool _remembers(const job_record_t *job)
 	       IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job);
 }
 
+/*
+ * Its last run still ends, and it may start as soon as it is over. Slurm delays
+ * it when it forgets that run; but where the run's last node is lost, Slurm
+ * does neither, and may start it in the same millisecond.
+ */
+static bool _hurries(const job_record_t *job, time_t now)
+{
+	return job->batch_flag && job->details && IS_JOB_PENDING(job) &&
+	       IS_JOB_COMPLETING(job) && job->details->begin_time <= now;
+}
+
+/* As Slurm delays it: no credential of its last run is valid any more. */
+static int _delay_s(void)
+{
+	const char *text = slurm_conf.authinfo;
+	const char *expire = text ? strstr(text, "cred_expire=") : NULL;
+	int seconds = expire ? atoi(expire + strlen("cred_expire=")) : 0;
+
+	return (seconds > 4 ? seconds : CRED_EXPIRE_S) + 1;
+}
+
 void pollux_requeue_finish(job_record_t *job)
 {
 	if (!_remembers(job))
@@ -113,6 +138,8 @@ bool pollux_requeued(const job_record_t *job)
 	struct plx_target target;
 	int found = 0;
 
+	if (_hurries(job, time(NULL)))
+		return true;
 	if (!job->restart_cnt || !job->details || !IS_JOB_PENDING(job) ||
 	    IS_JOB_COMPLETING(job))
 		return false;
@@ -258,7 +285,12 @@ void pollux_requeue_let(job_record_t *job)
 static void _look_after(job_record_t *job)
 {
 	struct plx_target target;
+	time_t now = time(NULL);
 
+	if (_hurries(job, now)) {
+		job->details->begin_time = now + _delay_s();
+		return;
+	}
 	pollux_requeue_finish(job);
 	if (!pollux_is_elastic(job))
 		return;

@@ -10,13 +10,15 @@
 /*
  * Pending, but with a target from when it ran: it would start in the shape
  * it had last, perhaps parked. Or any job that has not forgotten its last run,
- * see pollux_requeue_finish(). READ lock on jobs.
+ * see pollux_requeue_finish(); or one whose last run still ends, and which
+ * Slurm may start in the millisecond in which it has. READ lock on jobs.
  */
 bool pollux_requeued(const job_record_t *job);
 
 /*
  * Those of these jobs that still are forget their last run, and elastic ones
- * ask for their smallest shape again. Takes slurmctld's locks.
+ * ask for their smallest shape again. Where the last run still ends, the job
+ * gets Slurm's delay now. Takes slurmctld's locks.
  */
 void pollux_requeue_reset(const uint32_t *ids, int count);
 
