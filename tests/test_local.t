@@ -79,8 +79,10 @@ events() {
 	jq -se "map(select(.event == \"$1\")) | $2" json
 }
 
+# And Open MPI's own fifty lines about it are left out.
 blamed() {
 	grep 'on .* was killed by signal 9 (Killed)' err &&
+		! grep -E 'mpirun (noticed|has exited)|prterun|^-{40}' err &&
 		events fault 'any(.signal == 9 and .code == 137 and .rank >= 0)'
 }
 
