@@ -74,6 +74,48 @@ without_torchrun() {
 		[ "$(grep -c '^rank [01] of 2$' said.txt)" -eq 2 ]
 }
 
+# A script of PyTorch alone, as docs/launch.md says: two ranks, three, one that
+# is killed, then one.
+moved_by_signal() {
+	local victim script=$bindings/examples/train_on_signal.py
+	mkdir -p "$WORK/signal/plain" && cd "$WORK/signal/plain" &&
+		"$python" "$script" >plain.txt && cd .. || return 1
+	pollux-launch --local -n 2 "$python" -u "$script" --pause=0.05 \
+		>said.txt 2>&1 &
+	launcher=$!
+	trains_in train_on_signal 2 && resize_to 3 && resize_to 2 &&
+		victim=$(pgrep -f "^$python -u $script" | tail -n 1) &&
+		kill -KILL "$victim" &&
+		wait_until 'grep "restart 1 of" said.txt' 30 && resize_to 1
+	local rc=$?
+	wait $launcher || rc=1
+	cat said.txt
+	[ $rc -eq 0 ] && same_states plain/state.pt \
+		pollux-train_on_signal/state.pt
+}
+
+trains_in() {
+	wait_until "pollux-launch --job=$1 --status 2>/dev/null |
+		grep '^$1: $2 rank.* training'" 60
+}
+
+resize_to() {
+	pollux-launch --job=train_on_signal --resize="$1" &&
+		trains_in train_on_signal "$1"
+}
+
+same_states() {
+	"$python" - "$@" <<-'END'
+		import sys, torch
+		one, two = (torch.load(path) for path in sys.argv[1:])
+		apart = max(float((one["model"][name] - two["model"][name]).abs().max())
+		            for name in one["model"])
+		print("%d and %d steps, weights %.2g apart" %
+		      (one["step"], two["step"], apart))
+		sys.exit(one["step"] != two["step"] or apart > 1e-3)
+	END
+}
+
 told_to_keep_its_size() {
 	mkdir -p "$WORK/deaf" && launch deaf sleep 22 &&
 		grep 'neither used libpollux nor caught signal SIGUSR1: until it does the job keeps its size' said.txt
@@ -507,6 +549,8 @@ ok "a script that has been trained says so, and how to begin anew" says_trained
 ok "without its folder it begins anew" trains_when_told
 ok "jobs of one name in two places have folders without a number" folders_apart
 ok "torchrun is left out: ranks are the launcher's" without_torchrun
+ok "a script with PyTorch's DDP and a signal is resized, killed, and right" \
+	moved_by_signal
 ok "a program that nobody can resize is told so" told_to_keep_its_size
 ok "next ranks that are late are told, with --warm-timeout" warm_time_is_told
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then

@@ -18,6 +18,7 @@ table=(
 	"stream             same"
 	"unfrozen           same"
 	"extremes           same"
+	"closure            same"
 	"searching          same"
 	"left_out           same"
 	"exception          ValueError: sample 50 is broken"
