@@ -12,6 +12,11 @@ ends() {
 	[ "$rc" -eq "$1" ] && grep -qxE "${3:-.*}" "$WORK/said"
 }
 
+# What nobody has waited for yet has ended, too.
+is_over() {
+	! ps -o stat= -p "$1" | grep -q '^[^Z]'
+}
+
 # leaves_nothing BODY: what it started alongside ends with it, however it ends.
 leaves_nothing() {
 	local pid
@@ -19,7 +24,7 @@ leaves_nothing() {
 		"$POLLUX_SRCDIR" "echo \$! >'$WORK/pid'
 $1" >"$WORK/body.t"
 	bash "$WORK/body.t" >"$WORK/said" 2>&1
-	pid=$(cat "$WORK/pid") && wait_until "! kill -0 $pid" 5 && return
+	pid=$(cat "$WORK/pid") && wait_until "is_over $pid" 5 && return
 	kill "$pid"
 	return 1
 }
