@@ -29,15 +29,6 @@ static uint64_t up_to_page(uint64_t bytes)
 	return (bytes + PLX_PAGE - 1) / PLX_PAGE * PLX_PAGE;
 }
 
-uint64_t plx_stream_bytes(const struct plx_stream *stream)
-{
-	uint64_t bytes = 0;
-
-	for (int i = 0; i < stream->count; i++)
-		bytes += stream->segments[i].bytes;
-	return bytes;
-}
-
 int plx_stream_copy(const struct plx_stream *stream, unsigned char *image,
 		    struct plx_error *err)
 {

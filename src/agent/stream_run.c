@@ -18,6 +18,15 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+uint64_t plx_stream_bytes(const struct plx_stream *stream)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < stream->count; i++)
+		bytes += stream->segments[i].bytes;
+	return bytes;
+}
+
 uint64_t plx_run_chunk(const struct plx_run *run, uint64_t chunk)
 {
 	return smaller(PLX_CHUNK, run->bytes - chunk * PLX_CHUNK);

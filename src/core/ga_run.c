@@ -43,17 +43,6 @@ bool plx_genome_same(const struct plx_ga_run *run, const struct plx_genome *a,
 	       memcmp(a->genes, b->genes, run->genes * sizeof(uint16_t)) == 0;
 }
 
-struct plx_shape plx_gene_shape(const uint16_t *row, int node_count)
-{
-	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
-
-	for (int n = 0; n < node_count; n++) {
-		shape.nodes += row[n] > 0;
-		shape.gpus += row[n];
-	}
-	return shape;
-}
-
 static int held_gpus(const struct plx_job *job, int node_count)
 {
 	int held = 0;

@@ -89,9 +89,9 @@ void plx_ga_shuffle(struct plx_ga_run *run, int *items, int count);
 void plx_genome_seal(const struct plx_ga_run *run, struct plx_genome *genome);
 bool plx_genome_same(const struct plx_ga_run *run, const struct plx_genome *a,
 		     const struct plx_genome *b);
-struct plx_shape plx_gene_shape(const uint16_t *row, int node_count);
 
 /* ga_value.c */
+struct plx_shape plx_gene_shape(const uint16_t *row, int node_count);
 int plx_ga_value_init(struct plx_ga_run *run, struct plx_ga_job *job,
 		      struct plx_error *err);
 void plx_ga_judge(struct plx_ga_run *run, struct plx_genome *genome);

@@ -10,6 +10,17 @@
 /* A power below this is as good as the minimum, and would overflow. */
 #define FAIRNESS_LEAST (-64.0)
 
+struct plx_shape plx_gene_shape(const uint16_t *row, int node_count)
+{
+	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
+
+	for (int n = 0; n < node_count; n++) {
+		shape.nodes += row[n] > 0;
+		shape.gpus += row[n];
+	}
+	return shape;
+}
+
 static int min_int(int a, int b)
 {
 	return a < b ? a : b;

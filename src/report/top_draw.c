@@ -9,26 +9,6 @@
 #define COLUMNS_MAX 16
 #define SIGN_WIDTH  2 /* before the first column */
 
-static const char signs[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			    "abcdefghijklmnopqrstuvwxyz0123456789";
-
-char plx_top_sign(const struct plx_top *top, const struct plx_view_job *job,
-		  int *paint)
-{
-	const struct plx_top_memory *memory = plx_top_recall(top, job->number);
-	int letter = memory ? memory->letter : -1;
-
-	*paint = PLX_PLAIN;
-	if (letter < 0)
-		return ' ';
-	if (!job->elastic)
-		*paint = PLX_GREY;
-	else
-		*paint = PLX_JOB_HUES +
-			 letter % (PLX_JOB_HUES_END - PLX_JOB_HUES);
-	return letter < (int) sizeof(signs) - 1 ? signs[letter] : '*';
-}
-
 /* A column that is shown, and where. */
 struct place {
 	const struct plx_top_column *column;

@@ -263,6 +263,16 @@ int plx_csv_load(const char *path, const char *const *columns,
 	return rc;
 }
 
+int plx_csv_path(const char *dir, const char *file, char path[PATH_MAX],
+		 struct plx_error *err)
+{
+	int n = snprintf(path, PATH_MAX, "%s/%s", dir, file);
+
+	if (n < 0 || n >= PATH_MAX)
+		return plx_fail(err, "%s/%s: too long a path", dir, file);
+	return 0;
+}
+
 void plx_csv_release(struct plx_csv *csv)
 {
 	free(csv->name);

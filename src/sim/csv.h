@@ -10,6 +10,7 @@
 #ifndef PLX_SIM_CSV_H
 #define PLX_SIM_CSV_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -36,6 +37,10 @@ int plx_csv_load(const char *path, const char *const *columns,
 int plx_csv_parse(const char *name, const char *text, size_t size,
 		  const char *const *columns, struct plx_csv *csv,
 		  struct plx_error *err);
+
+/* dir/file, or -1 with err set. */
+int plx_csv_path(const char *dir, const char *file, char path[PATH_MAX],
+		 struct plx_error *err);
 
 void plx_csv_release(struct plx_csv *csv); /* accepts a zeroed one, twice */
 

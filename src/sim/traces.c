@@ -37,16 +37,6 @@ static const struct {
 	/* clang-format on */
 };
 
-int plx_trace_path(const char *dir, const char *file, char path[PATH_MAX],
-		   struct plx_error *err)
-{
-	int n = snprintf(path, PATH_MAX, "%s/%s", dir, file);
-
-	if (n < 0 || n >= PATH_MAX)
-		return plx_fail(err, "%s/%s: too long a path", dir, file);
-	return 0;
-}
-
 static int read_limits(struct plx_csv *csv, struct plx_app_limits *limits,
 		       struct plx_error *err)
 {
@@ -95,7 +85,7 @@ static int load_limits(struct plx_app *app, const char *dir,
 	char path[PATH_MAX];
 	int rc;
 
-	if (plx_trace_path(dir, "limits.csv", path, err) < 0)
+	if (plx_csv_path(dir, "limits.csv", path, err) < 0)
 		return -1;
 	if (access(path, F_OK) == 0) {
 		if (plx_csv_load(path, columns, &csv, err) < 0)
@@ -207,7 +197,7 @@ static int add_run(struct plx_app *app, const char *dir, const char *file,
 	char path[PATH_MAX];
 	struct plx_app_run *runs;
 
-	if (plx_trace_path(dir, file, path, err) < 0)
+	if (plx_csv_path(dir, file, path, err) < 0)
 		return -1;
 	if (!batch)
 		return plx_fail(err,

@@ -7,10 +7,6 @@
 
 #include "sim/app.h"
 
-/* dir/file, or -1 with err set. */
-int plx_trace_path(const char *dir, const char *file, char path[PATH_MAX],
-		   struct plx_error *err);
-
 /*
  * Read placements, and where they are there scalability and interpolated
  * times, from an application's folder into app.

@@ -201,14 +201,14 @@ static int load_recorded(struct plx_app *app, const char *dir,
 	char path[PATH_MAX];
 	int rc = -1;
 
-	if (plx_trace_path(dir, "placements.csv", path, err) < 0 ||
+	if (plx_csv_path(dir, "placements.csv", path, err) < 0 ||
 	    plx_csv_load(path, exact_columns, &exact, err) < 0)
 		goto done;
 	if (exact.row_count == 0) {
 		plx_fail(err, "%s:1: nothing but the header", path);
 		goto done;
 	}
-	if (plx_trace_path(dir, "scalability.csv", path, err) < 0)
+	if (plx_csv_path(dir, "scalability.csv", path, err) < 0)
 		goto done;
 	if (access(path, F_OK) == 0 &&
 	    plx_csv_load(path, shape_columns, &shapes, err) < 0)
@@ -230,11 +230,11 @@ static int find_interpolated(const struct plx_app *app, const char *dir,
 
 	if (n < 0 || n >= (int) sizeof(beside))
 		return plx_fail(err, "%s: too long a name", app->name);
-	if (plx_trace_path(dir, "interpolated.csv.gz", path, err) < 0)
+	if (plx_csv_path(dir, "interpolated.csv.gz", path, err) < 0)
 		return -1;
 	if (access(path, F_OK) == 0)
 		return 0;
-	return plx_trace_path(dir, beside, path, err);
+	return plx_csv_path(dir, beside, path, err);
 }
 
 static int load_interpolated(struct plx_app *app, const char *dir,

@@ -57,7 +57,7 @@ int plx_trace_restart(struct plx_app *app, const char *dir,
 	int rc = -1;
 
 	app->limits.restart_s = estimate_s(app->name);
-	if (plx_trace_path(dir, "restart.csv", path, err) < 0)
+	if (plx_csv_path(dir, "restart.csv", path, err) < 0)
 		return -1;
 	if (access(path, F_OK) < 0)
 		return 0;
