@@ -19,7 +19,7 @@
 #define PATIENCE_S 2.0 /* with a caller that says nothing */
 
 struct plx_control {
-	struct plx_local *local;
+	struct plx_control_asked asked;
 	int listener;
 	int end; /* readable: leave */
 	pthread_t thread;
@@ -44,7 +44,7 @@ static void serve(struct plx_control *control, struct plx_channel *channel)
 	}
 	if (got < 0)
 		return;
-	plx_local_answer(control->local, line, answer, sizeof(answer));
+	control->asked.answer(control->asked.arg, line, answer, sizeof(answer));
 	plx_channel_send(channel, answer, &err);
 }
 
@@ -70,7 +70,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-struct plx_control *plx_control_create(struct plx_local *local,
+struct plx_control *plx_control_create(const char *name,
+				       const struct plx_control_asked *asked,
 				       struct plx_error *err)
 {
 	struct plx_control *control = calloc(1, sizeof(*control));
@@ -80,10 +81,10 @@ struct plx_control *plx_control_create(struct plx_local *local,
 		plx_fail(err, "out of memory");
 		return NULL;
 	}
-	control->local = local;
+	control->asked = *asked;
 	control->listener = -1;
 	control->end = eventfd(0, EFD_CLOEXEC);
-	if (plx_run_socket(plx_local_name(local), path, err) == 0)
+	if (plx_run_socket(name, path, err) == 0)
 		control->listener = plx_listen(path, err);
 	if (control->listener >= 0 && control->end >= 0 &&
 	    plx_thread_begin(&control->thread, work, control) == 0)

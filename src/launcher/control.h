@@ -3,14 +3,24 @@
 #ifndef PLX_LAUNCHER_CONTROL_H
 #define PLX_LAUNCHER_CONTROL_H
 
+#include <stddef.h>
+
 #include "core/error.h"
-#include "launcher/local.h"
 #include "launcher/options.h"
 
 struct plx_control;
 
-/* Listen, in a thread of its own, and have local answer. NULL with err set. */
-struct plx_control *plx_control_create(struct plx_local *local,
+/* Who answers a line, in the thread of the control. */
+struct plx_control_asked {
+	void (*answer)(void *arg, const char *line, char *answer, size_t size);
+	void *arg; /* outlives the control */
+};
+
+/*
+ * Listen as the job of that name, in a thread of its own. NULL with err set.
+ */
+struct plx_control *plx_control_create(const char *name,
+				       const struct plx_control_asked *asked,
 				       struct plx_error *err);
 void plx_control_destroy(struct plx_control *control); /* accepts NULL */
 

@@ -270,9 +270,11 @@ static void tell(const struct plx_local *local, char *answer, size_t size)
 		 plx_target_state_name(local->target.state), local->status);
 }
 
-void plx_local_answer(struct plx_local *local, const char *request,
-		      char *answer, size_t size)
+/* One request (control.h): a line for a line. */
+static void answer_line(void *arg, const char *request, char *answer,
+			size_t size)
 {
+	struct plx_local *local = arg;
 	int ranks;
 
 	snprintf(answer, size, "ok");
@@ -407,7 +409,9 @@ struct plx_local *plx_local_create(const struct plx_local_order *order,
 	    find_size(local, order, err) < 0 ||
 	    take_name(local, order, err) < 0)
 		goto fail;
-	local->control = plx_control_create(local, err);
+	local->control = plx_control_create(
+		local->name, &(struct plx_control_asked){ answer_line, local },
+		err);
 	if (!local->control)
 		goto fail;
 	return local;

@@ -47,8 +47,4 @@ const char *plx_local_devices(const struct plx_local *local);
 const char *plx_local_params(const struct plx_local *local);
 const struct plx_registry *plx_local_registry(struct plx_local *local);
 
-/* Answer one request (control.c): a line for a line. */
-void plx_local_answer(struct plx_local *local, const char *request,
-		      char *answer, size_t size);
-
 #endif

@@ -34,7 +34,7 @@ int fuzz_local(const uint8_t *data, size_t size)
 	if (size & 1)
 		strcpy(local.status, "v=1 launcher=batch ack=1");
 	for (int i = 0; i < 2; i++) {
-		plx_local_answer(&local, request, answer, sizeof(answer));
+		answer_line(&local, request, answer, sizeof(answer));
 		MUST(!strncmp(answer, "ok", 2) || !strncmp(answer, "error", 5));
 		MUST(local.wanted >= 0 && local.wanted <= 8);
 	}
