@@ -89,7 +89,7 @@ int plx_fault_code(const struct plx_launcher *l, int code)
 
 double plx_fault_wait_s(const struct plx_launcher *l)
 {
-	if (plx_lost_ended(l))
+	if (plx_lost_ended(&l->lost, l->now->number))
 		return 0;
 	if (l->fault.srun)
 		return fmin(plx_backoff_wait_s(l->fault.srun), SRUN_WAIT_S);

@@ -28,11 +28,6 @@ void plx_lost_release(struct plx_lost *lost)
 	plx_layout_release(&lost->gone);
 }
 
-bool plx_lost_ended(const struct plx_launcher *l)
-{
-	return l->lost.ended && l->lost.ended == l->now->number;
-}
-
 int plx_lost_fd(const struct plx_launcher *l)
 {
 	return l->lost.silence ? plx_silence_fd(l->lost.silence) : -1;
@@ -44,7 +39,8 @@ static bool is_due(const struct plx_launcher *l)
 	return l->lost.silence && plx_generation_lives(l->now) &&
 	       l->now->said.hello && plx_stage_trains(l->stage) &&
 	       l->stage != PLX_STAGE_HANDING && l->stage != PLX_STAGE_TAKING &&
-	       l->stage != PLX_STAGE_RESUMING && !plx_lost_ended(l) &&
+	       l->stage != PLX_STAGE_RESUMING &&
+	       !plx_lost_ended(&l->lost, l->now->number) &&
 	       l->now->step.layout.count > 1;
 }
 
@@ -78,8 +74,8 @@ static void see_off(struct plx_launcher *l, double now_s)
 {
 	const struct plx_peer *peer = &l->now->peer;
 
-	if (!plx_lost_ended(l) || !plx_generation_lives(l->now) || !peer->met ||
-	    peer->channel)
+	if (!plx_lost_ended(&l->lost, l->now->number) ||
+	    !plx_generation_lives(l->now) || !peer->met || peer->channel)
 		return;
 	if (!l->lost.kill_s)
 		l->lost.kill_s = now_s + LEFT_S;
@@ -101,7 +97,8 @@ void plx_lost_watch(struct plx_launcher *l)
 	see_off(l, now_s);
 	if (is_due(l) && now_s >= ask_s(l)) {
 		suspect(l, now_s);
-	} else if (lost->gone.count && !plx_lost_ended(l) &&
+	} else if (lost->gone.count &&
+		   !plx_lost_ended(&l->lost, l->now->number) &&
 		   now_s >= lost->back_s) {
 		lost->back_s = now_s + AGAIN_S;
 		lost->asks_gone = true;
@@ -115,7 +112,7 @@ double plx_lost_due_s(const struct plx_launcher *l)
 
 	if (!lost->silence)
 		return INFINITY;
-	if (plx_lost_ended(l))
+	if (plx_lost_ended(&l->lost, l->now->number))
 		return plx_generation_lives(l->now) ? plx_now_s() + LOOK_S
 						    : INFINITY;
 	return fmin(is_due(l) ? ask_s(l) : INFINITY,

@@ -43,8 +43,12 @@ struct plx_lost {
 int plx_lost_init(struct plx_lost *lost, struct plx_error *err);
 void plx_lost_release(struct plx_lost *lost);
 
-/* Was the generation that ended, or is to, given up for a lost node? */
-bool plx_lost_ended(const struct plx_launcher *l);
+/* Was this generation, which ended or is to, given up for a lost node? */
+static inline bool plx_lost_ended(const struct plx_lost *lost,
+				  uint64_t generation)
+{
+	return lost->ended && lost->ended == generation;
+}
 
 /* Ask whether nodes answer, if it is time to; see old ranks off. */
 void plx_lost_watch(struct plx_launcher *l);

@@ -19,7 +19,7 @@ static enum plx_event classify(struct plx_launcher *l, int code)
 		return PLX_EVENT_FINISHED;
 	if (l->now->said.saved)
 		return PLX_EVENT_SAVED;
-	if (plx_lost_ended(l))
+	if (plx_lost_ended(&l->lost, l->now->number))
 		return PLX_EVENT_FAILED;
 	if (plx_fault_is_programs(l, code))
 		return PLX_EVENT_FINISHED;
