@@ -115,6 +115,11 @@ all_weak() {
 	return $rc
 }
 
+no_comparison() {
+	! nm "$POLLUX_BUILDDIR/src/plugins/.libs/sched_pollux.so" |
+		grep -E ' (plx_)?(ga_|osdi)'
+}
+
 # --- loaded by slurmctld
 
 use() {
@@ -190,8 +195,9 @@ grows() {
 		wait_until "has_gpus $job 16" 60
 }
 
-plan 30
+plan 31
 ok "no variable of Slurm's keeps a plugin from being mapped" all_weak
+ok "published comparisons are not in the plugin" no_comparison
 ok "the plugin is built as it is" as_is
 ok "as if for another release, and the one that sees submissions" other_release
 ok "with a patched job record" patched jobs job_record account
