@@ -87,7 +87,7 @@ static struct {
 
 _Static_assert((int) POLLUX_PURPOSES <= (int) PLX_LOCKS, "all are counted");
 
-/* What is held, and what is to be said, saved and sent afterwards. */
+/* What is held, and what is to be said afterwards. */
 static __thread struct {
 	bool locked;
 	double wall_s, cpu_s; /* when it was taken */
@@ -96,9 +96,6 @@ static __thread struct {
 		char *text;
 	} lines[LINES];
 	int count;
-	bool save;
-	agent_arg_t **requests;
-	int request_count;
 } my;
 
 static double _clock(clockid_t clock)
@@ -176,35 +173,6 @@ void pollux_verbose(const char *format, ...)
 	va_end(args);
 }
 
-void pollux_save_jobs(void)
-{
-	if (my.locked)
-		my.save = true;
-	else
-		schedule_job_save();
-}
-
-void pollux_send(agent_arg_t *request)
-{
-	if (!my.locked) {
-		agent_queue_request(request);
-		return;
-	}
-	xrecalloc(my.requests, my.request_count + 1, sizeof(*my.requests));
-	my.requests[my.request_count++] = request;
-}
-
-static void _send_all(void)
-{
-	if (my.save)
-		schedule_job_save();
-	my.save = false;
-	for (int i = 0; i < my.request_count; i++)
-		agent_queue_request(my.requests[i]);
-	xfree(my.requests);
-	my.request_count = 0;
-}
-
 void pollux_lock(enum pollux_purpose purpose)
 {
 	lock_slurmctld(purposes[purpose].lock);
@@ -226,7 +194,6 @@ void pollux_unlock(enum pollux_purpose purpose)
 	held->cpu_s += used_s;
 	held->cpu_most_s = MAX(held->cpu_most_s, used_s);
 	slurm_mutex_unlock(&shared.mutex);
-	_send_all();
 	_say_all();
 }
 

@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 
-#include "common/slurm_compat.h"
 #include "core/metrics.h"
 
 enum pollux_purpose {
@@ -41,13 +40,6 @@ void pollux_unlock(enum pollux_purpose purpose);
  * Whatever was read under it has to be read again.
  */
 void pollux_breathe(enum pollux_purpose purpose);
-
-/*
- * As schedule_job_save() and agent_queue_request(): at once, or when the lock
- * is given up, as the thread that they wake may be run instead of ours.
- */
-void pollux_save_jobs(void);
-void pollux_send(agent_arg_t *request);
 
 /* Into metrics->held; any thread. */
 void pollux_held_read(struct plx_metrics *metrics);

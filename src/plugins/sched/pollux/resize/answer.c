@@ -106,26 +106,6 @@ static bool _has_left(job_record_t *job, const struct pollux_track *track,
 	return !pollux_record_outlived(job) && _suits(job, track, status);
 }
 
-/*
- * It gives back a part of its loan, and a node that it keeps is not to be had
- * yet: it would be taken out of Slurm's tables and put back in vain.
- */
-static bool _awaits_node(job_record_t *job, const struct pollux_track *track,
-			 const struct plx_status *status)
-{
-	struct pollux_shape shape = { NULL };
-	struct plx_error err;
-	bool awaits = false;
-
-	if (track->phase != POLLUX_LENT || track->target.move ||
-	    pollux_now_s() >= track->deadline_s)
-		return false;
-	if (pollux_want(job, track, status, &shape, &err) == 0)
-		awaits = pollux_place_completing(&shape) != NULL;
-	pollux_shape_release(&shape);
-	return awaits;
-}
-
 static enum verdict _judge_prolog(const job_record_t *job,
 				  struct pollux_track *track)
 {
@@ -251,9 +231,7 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 	    track->phase == POLLUX_ASKED && !track->target.cold)
 		return _may_end(job) ? LEND : WAIT;
 	if (_has_left(job, track, status))
-		return _may_end(job) && !_awaits_node(job, track, status)
-			       ? MOVE
-			       : WAIT;
+		return _may_end(job) ? MOVE : WAIT;
 	if (now_s < track->deadline_s || _has_more(track, status, now_s))
 		return WAIT;
 	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&

@@ -47,7 +47,7 @@ void pollux_announce(job_record_t *job, struct pollux_track *track,
 		snprintf(track->target.why, sizeof(track->target.why), "%.*s",
 			 (int) sizeof(track->target.why) - 1, why);
 	pollux_record_publish(job, &track->target);
-	pollux_save_jobs();
+	schedule_job_save();
 }
 
 double pollux_alone_s(const struct pollux_track *track)

@@ -117,18 +117,6 @@ static bitstr_t **_read_in_use(const job_record_t *job)
 	return devices;
 }
 
-const char *pollux_place_completing(const struct pollux_shape *shape)
-{
-	for (int n = 0; n < node_record_count; n++) {
-		const node_record_t *node = node_record_table_ptr[n];
-
-		if (bit_test(shape->nodes, n) && node &&
-		    IS_NODE_COMPLETING(node))
-			return node->name;
-	}
-	return NULL;
-}
-
 void pollux_place_take_out(job_record_t *job, struct pollux_holding *held)
 {
 	held->devices = pollux_place_devices(job);

@@ -20,12 +20,6 @@ struct pollux_holding {
 bitstr_t **pollux_place_devices(const job_record_t *job);
 void pollux_place_devices_free(bitstr_t **devices);
 
-/*
- * The name of a node of the shape where a job is being ended, or NULL: Slurm
- * gives nothing of such a node, not even what the job has there already.
- */
-const char *pollux_place_completing(const struct pollux_shape *shape);
-
 /* Take the job's cores and GPUs out of the select plugin, and remember. */
 void pollux_place_take_out(job_record_t *job, struct pollux_holding *held);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* resize.c - give a running job other nodes and GPUs, in place */
 
-#include "core/refusal.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/rules/limits.h"
 #include "sched/pollux/rules/nodes.h"
@@ -88,18 +87,11 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 {
 	struct pollux_request request;
 	struct pollux_holding held = { NULL };
-	const char *completing = NULL;
 	struct plx_error lost;
 	int rc = -1;
 
 	if (pollux_nodes_test(job, shape, &held.barred, err) < 0)
 		goto done;
-	completing = pollux_place_completing(shape);
-	if (completing) {
-		plx_fail_as(err, PLX_REFUSED_ROOM,
-			    "a job on node %s is being ended", completing);
-		goto done;
-	}
 	if (commit)
 		pollux_acct_note(job);
 	pollux_place_take_out(job, &held);

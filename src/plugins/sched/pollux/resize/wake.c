@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <string.h>
 
-#include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/wake.h"
@@ -12,61 +11,30 @@
 #define AGAIN_S 2 /* before the next signal; doubles, */
 #define TIMES	3 /* so often */
 
-/* For no node yet. */
-static agent_arg_t *_signal(slurm_step_id_t id, uint16_t flags)
-{
-	signal_tasks_msg_t *message = xmalloc(sizeof(*message));
-	agent_arg_t *agent = xmalloc(sizeof(*agent));
-
-	message->step_id = id;
-	message->signal = SIGURG;
-	message->flags = flags;
-	agent->msg_type = REQUEST_SIGNAL_TASKS;
-	agent->protocol_version = SLURM_PROTOCOL_VERSION;
-	agent->hostlist = hostlist_create(NULL);
-	agent->msg_args = message;
-	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);
-	return agent;
-}
-
-static void _add_node(agent_arg_t *agent, const node_record_t *node)
-{
-	agent->protocol_version =
-		MIN(agent->protocol_version, node->protocol_version);
-	hostlist_push_host(agent->hostlist, node->name);
-	agent->node_count++;
-}
-
 /* The script's process group; shells ignore SIGURG as everybody does. */
 static void _wake_batch(const job_record_t *job)
 {
-	const node_record_t *node = find_node_record(job->batch_host);
+	node_record_t *node = find_node_record(job->batch_host);
+	signal_tasks_msg_t *message = NULL;
 	agent_arg_t *agent = NULL;
 
 	if (!node)
 		return;
-	agent = _signal((slurm_step_id_t){ .job_id = job->job_id,
-					   .step_id = SLURM_BATCH_SCRIPT,
-					   .step_het_comp = NO_VAL },
-			KILL_FULL_JOB);
-	_add_node(agent, node);
-	pollux_send(agent);
-}
+	message = xmalloc(sizeof(*message));
+	message->step_id.job_id = job->job_id;
+	message->step_id.step_id = SLURM_BATCH_SCRIPT;
+	message->step_id.step_het_comp = NO_VAL;
+	message->signal = SIGURG;
+	message->flags = KILL_FULL_JOB;
 
-/* As Slurm's signal_step_tasks(), but that the lock may be given up first. */
-static void _wake_step(const step_record_t *step)
-{
-	agent_arg_t *agent = NULL;
-
-	if (bit_ffs(step->step_node_bitmap) < 0)
-		return;
-	agent = _signal(step->step_id, 0);
-	agent->retry = 1;
-	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(step->step_node_bitmap, n))
-			_add_node(agent, node_record_table_ptr[n]);
-	}
-	pollux_send(agent);
+	agent = xmalloc(sizeof(*agent));
+	agent->msg_type = REQUEST_SIGNAL_TASKS;
+	agent->protocol_version = node->protocol_version;
+	agent->node_count = 1;
+	agent->hostlist = hostlist_create(job->batch_host);
+	agent->msg_args = message;
+	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);
+	agent_queue_request(agent);
 }
 
 void pollux_wake(job_record_t *job, const struct plx_status *status)
@@ -87,7 +55,7 @@ void pollux_wake(job_record_t *job, const struct plx_status *status)
 		return;
 	step = find_step_record(job, &id);
 	if (step && step->state == JOB_RUNNING && step->step_node_bitmap)
-		_wake_step(step);
+		signal_step_tasks(step, SIGURG, REQUEST_SIGNAL_TASKS);
 }
 
 void pollux_wake_again(job_record_t *job, struct pollux_track *track)

@@ -3,7 +3,6 @@
 
 #include "src/common/assoc_mgr.h"
 
-#include "sched/pollux/held.h"
 #include "sched/pollux/rules/books.h"
 #include "sched/pollux/rules/bounds.h"
 #include "sched/pollux/rules/end.h"
@@ -207,5 +206,5 @@ void pollux_end_set(job_record_t *job, time_t end, uint32_t minutes)
 	job->end_time = end;
 	job->end_time_exp = end;
 	last_job_update = time(NULL);
-	pollux_save_jobs();
+	schedule_job_save();
 }

@@ -37,9 +37,7 @@ static bitstr_t *_open_nodes(void)
 	bitstr_t *open = bit_copy(avail_node_bitmap);
 
 	pollux_guard_filter(open);
-	/* All jobs are walked over only where it would add a node. */
-	if (!bit_equal(open, avail_node_bitmap))
-		list_for_each_ro(job_list, _add_whole, open);
+	list_for_each_ro(job_list, _add_whole, open);
 	bit_and(open, avail_node_bitmap);
 	bit_and_not(open, cg_node_bitmap);
 	bit_and_not(open, rs_node_bitmap);
