@@ -105,10 +105,10 @@ static bool _remembers(const job_record_t *job)
  * it when it forgets that run; but where the run's last node is lost, Slurm
  * does neither, and may start it in the same millisecond.
  */
-static bool _hurries(const job_record_t *job, time_t now)
+static bool _hurries(const job_record_t *job)
 {
 	return job->batch_flag && job->details && IS_JOB_PENDING(job) &&
-	       IS_JOB_COMPLETING(job) && job->details->begin_time <= now;
+	       IS_JOB_COMPLETING(job) && job->details->begin_time <= time(NULL);
 }
 
 /* As Slurm delays it: no credential of its last run is valid any more. */
@@ -138,10 +138,10 @@ bool pollux_requeued(const job_record_t *job)
 	struct plx_target target;
 	int found = 0;
 
-	if (_hurries(job, time(NULL)))
-		return true;
-	if (!job->restart_cnt || !job->details || !IS_JOB_PENDING(job) ||
-	    IS_JOB_COMPLETING(job))
+	/* Also one that is moved: nothing else keeps Slurm from it. */
+	if (IS_JOB_COMPLETING(job))
+		return _hurries(job);
+	if (!job->restart_cnt || !job->details || !IS_JOB_PENDING(job))
 		return false;
 	track = pollux_track_find(job->job_id);
 	if (track && track->phase == POLLUX_MOVING)
@@ -285,10 +285,9 @@ void pollux_requeue_let(job_record_t *job)
 static void _look_after(job_record_t *job)
 {
 	struct plx_target target;
-	time_t now = time(NULL);
 
-	if (_hurries(job, now)) {
-		job->details->begin_time = now + _delay_s();
+	if (_hurries(job)) {
+		job->details->begin_time = time(NULL) + _delay_s();
 		return;
 	}
 	pollux_requeue_finish(job);
