@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "generation.h"
 #include "wire/env.h"
 #include "wire/message.h"

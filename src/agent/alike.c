@@ -19,7 +19,7 @@
 #include "agent/agent.h"
 #include "agent/device.h"
 #include "agent/store.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 #define PIECE  ((size_t) 65536)
 #define APART  1e-2 /* of an array's size: no rounding any more */

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "agent/pollux.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_DIMS_MAX  8
 #define PLX_NAME_SIZE 64

@@ -19,7 +19,7 @@
 #include "agent/checkpoint.h"
 #include "agent/checkpoint_file.h"
 #include "agent/device.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "wire/dir.h"
 
 struct plx_checkpoint {

@@ -18,7 +18,7 @@
 #include <stddef.h>
 
 #include "agent/pollux.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct plx_coll;
 

@@ -18,7 +18,7 @@
 #include <cuda_runtime_api.h>
 #pragma GCC diagnostic pop
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* What we call, by the types of the header. */
 struct plx_cuda {

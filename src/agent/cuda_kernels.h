@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct plx_kernels; /* loaded code */
 

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "agent/cursor.h"
-#include "core/permute.h"
+#include "core/base/permute.h"
 
 bool plx_cursor_finished(const struct plx_cursor *cursor)
 {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "agent/pollux.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Copy bytes from memory of that kind to the host, or back; blocks. */
 int plx_device_read(void *host, const void *data, size_t bytes,

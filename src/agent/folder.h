@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_FOLDER_NAME 128 /* bytes of a name in the folder */
 

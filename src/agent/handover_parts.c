@@ -10,7 +10,7 @@
 #include "agent/callback.h"
 #include "agent/handover.h"
 #include "agent/handover_parts.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "wire/env.h"
 
 #define OWN_NAME "pollux.handed"

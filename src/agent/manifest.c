@@ -10,7 +10,7 @@
 
 #include "agent/manifest.h"
 #include "agent/manifest_names.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 static json_t *number(uint64_t value)
 {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "agent/manifest_names.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 #define COUNT_MAX 10000000 /* tensors, or pieces: no more are believed */
 

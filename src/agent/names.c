@@ -7,7 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/names.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 #define ROOM_MIN 64
 

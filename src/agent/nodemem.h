@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_NODEMEM_NAME 108 /* bytes with the final NUL, an address's */
 

@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_NODEMEM_MEET_H
 #define PLX_AGENT_NODEMEM_MEET_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* A socket that listens under this name, or -1 with err set. */
 int plx_meet_listen(const char *name, struct plx_error *err);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/partition.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 /* A tensor may exceed a fair share by this factor before it is cut. */
 #define CUT_ABOVE 1.25

@@ -13,7 +13,7 @@
 #include "agent/device.h"
 #include "agent/handover.h"
 #include "agent/pulse.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "wire/run_page.h"
 
 double plx_now_s(void)

@@ -14,7 +14,7 @@
 #include "agent/callback.h"
 #include "agent/device.h"
 #include "agent/resident.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 #define MAGIC	    "pollux!"
 #define LAYOUT	    1 /* version of all this */

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "agent/pollux.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_RESIDENT_JOB 64 /* bytes of a job's key, with its NUL */
 

@@ -17,7 +17,7 @@
 #include "agent/checkpoint_file.h"
 #include "agent/device.h"
 #include "agent/store.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 #define READERS_MAX 4 /* nodes that read for themselves */
 #define BOUNCE	    (UINT64_C(8) << 20)

@@ -10,7 +10,7 @@
 
 #include "agent/folder.h"
 #include "agent/store.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 /* Readers of safetensors take no more, either. */
 #define HEADER_MAX 100000000

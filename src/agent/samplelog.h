@@ -23,7 +23,7 @@
 
 #include "agent/coll.h"
 #include "agent/cursor.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct plx_samplelog;
 

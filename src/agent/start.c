@@ -13,7 +13,7 @@
 #include "agent/folder.h"
 #include "agent/handover.h"
 #include "agent/pulse.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "core/options.h"
 #include "wire/env.h"
 #include "wire/message.h"

@@ -13,7 +13,7 @@
 
 #include "agent/device.h"
 #include "agent/stream_run.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "wire/dir.h"
 
 #define CACHED	   (UINT64_C(256) << 10) /* of a processor, surely */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "agent/pollux.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_PAGE                                                               \
 	4096 /* what O_DIRECT wants addresses and sizes to divide by           \

@@ -8,7 +8,7 @@
 
 #include "agent/stream_run.h"
 #include "wire/thread.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 #define THREADS_MAX 4
 #define HUGE_PAGE   (2u << 20)

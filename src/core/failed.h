@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/fields.h"
+#include "core/base/error.h"
+#include "core/base/fields.h"
 
 #define PLX_FAILED_NODES 4   /* named at most */
 #define PLX_FAILED_SIZE	 128 /* bytes of the names, with the final NUL */

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/goodput.h"
 
 /* Mean times measured on one shape with one batch per GPU. */

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/plan.h"
 #include "core/problem.h"
 

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
-#include "core/fields.h"
+#include "core/base/error.h"
+#include "core/base/fields.h"
 #include "core/goodput.h"
 
 #define PLX_RESTART_MAX_S 3600.0

@@ -9,7 +9,7 @@
 #ifndef PLX_CORE_LR_RULE_H
 #define PLX_CORE_LR_RULE_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/noise.h"
 
 enum plx_lr_rule {

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Whole jobs begin to leave so long before the deadline. */
 #define PLX_NOTICE_S 120

@@ -14,7 +14,7 @@
 #ifndef PLX_CORE_OPTIONS_H
 #define PLX_CORE_OPTIONS_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/sizes.h"
 
 #define PLX_GPUS_MAX  4096     /* of one job */

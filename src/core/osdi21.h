@@ -10,7 +10,7 @@
 #ifndef PLX_CORE_OSDI21_H
 #define PLX_CORE_OSDI21_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/goodput.h"
 #include "core/problem.h"
 

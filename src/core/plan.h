@@ -11,7 +11,7 @@
 #ifndef PLX_CORE_PLAN_H
 #define PLX_CORE_PLAN_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/problem.h"
 
 #define PLX_PLAN_WHY 160

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct plx_purse {
 	double room;  /* for its jobs, with what they hold; below 0: too little

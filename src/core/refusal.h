@@ -2,7 +2,7 @@
 /*
  * refusal.h - why a job did not get what it was to have, in a word
  *
- * Who writes the sentence says its kind: plx_fail_as() of core/error.h.
+ * Who writes the sentence says its kind: plx_fail_as() of core/base/error.h.
  */
 #ifndef PLX_CORE_REFUSAL_H
 #define PLX_CORE_REFUSAL_H

@@ -10,7 +10,7 @@
 #ifndef PLX_CORE_ROOM_H
 #define PLX_CORE_ROOM_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/problem.h"
 
 /* What may be done to elastic jobs for a request. */

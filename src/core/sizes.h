@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_SIZES_MAX  32  /* in a list that a user writes */
 #define PLX_SIZES_TEXT 256 /* of such a list, with the final NUL */

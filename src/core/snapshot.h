@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/plan.h"
 #include "core/problem.h"
 

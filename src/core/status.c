@@ -4,9 +4,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "core/options.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "core/status.h"
 
 #define COUNT(a)      (sizeof(a) / sizeof((a)[0]))

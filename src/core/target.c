@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "core/options.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "core/target.h"
 
 #define SPEEDUP_MAX 1e6

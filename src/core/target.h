@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 enum plx_target_state {
 	PLX_TARGET_NONE, /* nothing was ever asked of this job */

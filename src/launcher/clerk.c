@@ -16,7 +16,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "core/options.h"
 #include "launcher/clerk.h"
 #include "launcher/clock.h"

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* A list of "NAME=value", NULL at its end. Owner: plx_environ_release(). */
 struct plx_environ {

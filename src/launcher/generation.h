@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "launcher/job.h"
 #include "launcher/peer.h"
 #include "launcher/relay.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "client/libslurm.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "launcher/clock.h"
 #include "launcher/job.h"
 

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
-#include "core/fields.h"
+#include "core/base/error.h"
+#include "core/base/fields.h"
 #include "core/sizes.h"
 #include "core/target.h"
 #include "launcher/layout.h"

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 enum plx_loudness { PLX_QUIET, PLX_NORMAL, PLX_VERBOSE };
 

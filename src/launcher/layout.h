@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_NODE_NAME_SIZE 256
 #define PLX_GRES_SIZE	   256

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "core/limit.h"
 #include "core/options.h"
 #include "launcher/clock.h"

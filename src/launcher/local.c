@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/options.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "core/status.h"
 #include "launcher/control.h"
 #include "launcher/local.h"

@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "launcher/registry.h"
 
 struct plx_local;

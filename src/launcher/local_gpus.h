@@ -3,7 +3,7 @@
 #ifndef PLX_LAUNCHER_LOCAL_GPUS_H
 #define PLX_LAUNCHER_LOCAL_GPUS_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /*
  * What the ranks may see, as a list for CUDA_VISIBLE_DEVICES, the caller's to

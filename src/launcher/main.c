@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/status.h"
 #include "launcher/control.h"
 #include "launcher/job.h"

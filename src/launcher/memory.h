@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Bytes that can be had without swapping; UINT64_MAX: not known. */
 uint64_t plx_memory_available(const char *root);

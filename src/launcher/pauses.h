@@ -8,7 +8,7 @@
 #ifndef PLX_LAUNCHER_PAUSES_H
 #define PLX_LAUNCHER_PAUSES_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Moments of one resize, seconds of one clock; 0: did not happen. */
 struct plx_marks {

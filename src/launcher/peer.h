@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "wire/channel.h"
 
 struct plx_peer {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "launcher/rank_notes.h"
 #include "wire/dir.h"
 

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "wire/rank_file.h"
 
 #define PLX_NOTES_FOLDER PLX_INNER_FOLDER

@@ -7,7 +7,7 @@
 #ifndef PLX_LAUNCHER_RANK_PLACE_H
 #define PLX_LAUNCHER_RANK_PLACE_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 struct plx_place {
 	int rank;

@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "launcher/rank_place.h"
 #include "launcher/rank_tee.h"
 

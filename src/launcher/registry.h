@@ -8,7 +8,7 @@
 #ifndef PLX_LAUNCHER_REGISTRY_H
 #define PLX_LAUNCHER_REGISTRY_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "launcher/job.h"
 
 struct plx_registry {

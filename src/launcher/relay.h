@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_RELAY_OPTION "relay-in"	/* of pollux-launch, for its own use */
 #define PLX_RELAY_ENV	 "POLLUX_RELAY" /* the folder to make, there */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "core/status.h"
 #include "launcher/clock.h"
 #include "launcher/control.h"

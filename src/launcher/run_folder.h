@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_RUN_PATH 96 /* of its socket: UNIX sockets allow 107 */
 

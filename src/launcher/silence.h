@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "launcher/layout.h"
 
 struct plx_silence;

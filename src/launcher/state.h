@@ -19,7 +19,7 @@
 
 #include <jansson.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "launcher/alien.h"
 #include "launcher/busy.h"
 #include "launcher/clerk.h"

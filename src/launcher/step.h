@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "launcher/layout.h"
 
 /* What srun itself returns when it cannot start the step. */

@@ -8,7 +8,7 @@
 #ifndef PLX_LAUNCHER_TORCHRUN_H
 #define PLX_LAUNCHER_TORCHRUN_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /*
  * What program (ends with NULL) starts by torchrun or python -m

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "report/history.h"
 
 /* The launcher changed its GPUs. */

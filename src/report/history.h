@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "report/rows.h"
 
 /* Some time with the same nodes and GPUs, at least a second. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* What to ask for; NULL leaves it to sacct. Borrowed. */
 struct plx_sacct {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "report/view.h"
 
 #define PLX_STAT_MAX (1 << 20) /* bytes of a file */

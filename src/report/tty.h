@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* stdin and stdout are a terminal that can do more than print lines. */
 bool plx_tty_is_there(void);

@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/goodput.h"
 
 #define PLX_APP_NODES_MAX 16 /* of an exactly recorded placement */

@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_CSV_SIZE_MAX 67108864 /* bytes of a file, unpacked */
 

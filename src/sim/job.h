@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/fit.h"
 #include "core/goodput.h"
 #include "sim/workload.h"

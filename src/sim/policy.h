@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/plan.h"
 #include "core/problem.h"
 #include "core/sizes.h"

@@ -9,7 +9,7 @@
 #ifndef PLX_SIM_SIMULATE_H
 #define PLX_SIM_SIMULATE_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sim/policy.h"
 #include "sim/timeline.h"
 #include "sim/workload.h"

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/problem.h"
 
 /* A resource that is not GPUs. */

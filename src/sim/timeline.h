@@ -10,7 +10,7 @@
 #ifndef PLX_SIM_TIMELINE_H
 #define PLX_SIM_TIMELINE_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_TICKS_MAX 512 /* even */
 

@@ -9,7 +9,7 @@
 #ifndef PLX_SIM_WORKLOAD_H
 #define PLX_SIM_WORKLOAD_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sim/app.h"
 
 /* The applications read so far, shared by all workloads. */

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_LINE_MAX 2048 /* bytes with the final NUL */
 

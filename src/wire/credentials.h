@@ -8,7 +8,7 @@
 #ifndef PLX_WIRE_CREDENTIALS_H
 #define PLX_WIRE_CREDENTIALS_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /*
  * Is it the same user, or root? Of a connection that we accepted: who

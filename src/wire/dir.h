@@ -17,7 +17,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /*
  * Open the folder at `path`, a descriptor for close(). It must belong to the

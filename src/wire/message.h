@@ -2,7 +2,7 @@
 /*
  * message.h - what launcher and rank 0 say to each other (docs/resize.md)
  *
- * A message is a word and, for some, fields as in core/fields.h.
+ * A message is a word and, for some, fields as in core/base/fields.h.
  */
 #ifndef PLX_WIRE_MESSAGE_H
 #define PLX_WIRE_MESSAGE_H

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* pollux-rank: tell the program in which ones it was started. */
 int plx_namespaces_export(struct plx_error *err);

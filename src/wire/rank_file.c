@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "wire/dir.h"
 #include "wire/rank_file.h"
 

@@ -12,7 +12,7 @@
  *	ended-G	   a rank has ended its run in the middle of the training
  *	missed-G   ... and another one waits for it
  *
- * Each is one line of fields (core/fields.h). A reader trusts none of it.
+ * Each is one line of fields (core/base/fields.h). A reader trusts none of it.
  */
 #ifndef PLX_WIRE_RANK_FILE_H
 #define PLX_WIRE_RANK_FILE_H
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_INNER_FOLDER "/.pollux" /* below the checkpoints' */
 

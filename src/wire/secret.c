@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "core/siphash.h"
+#include "core/base/siphash.h"
 #include "wire/secret.h"
 
 static void write_hex(const uint64_t words[2], char text[PLX_SECRET_SIZE])

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_SECRET_SIZE 33  /* 128 bits in hex, and the final NUL */
 #define PLX_SECRET_WHAT 512 /* what a name is made of, with it */

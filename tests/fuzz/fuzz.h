@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "targets.h"
 
 #define TEXT_MAX 2048 /* bytes of an input, with the NUL that text gets */

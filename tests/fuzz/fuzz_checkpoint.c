@@ -4,7 +4,7 @@
 
 #include "agent/checkpoint_file.h"
 #include "agent/store.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "fuzz.h"
 #include "scratch.h"
 

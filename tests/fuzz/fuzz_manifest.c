@@ -2,7 +2,7 @@
 /* fuzz_manifest.c - a checkpoint's manifest, which anybody may have written */
 
 #include "agent/manifest_names.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "fuzz.h"
 
 /* Where all is: no reader goes out of a file or a tensor. */

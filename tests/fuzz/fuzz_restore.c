@@ -3,7 +3,7 @@
 
 #include "agent/checkpoint_file.h"
 #include "agent/store.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "agent/manifest_names.h"
 #include "fuzz.h"
 #include "scratch.h"

@@ -6,7 +6,7 @@
 #include "core/hint.h"
 #include "core/notice.h"
 #include "core/options.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "core/standing.h"
 #include "core/status.h"
 #include "core/target.h"

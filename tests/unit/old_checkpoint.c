@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "agent/checkpoint_file.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "old_checkpoint.h"
 
 /* A file being written, and the checksum of what was. */

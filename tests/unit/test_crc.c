@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/crc_ways.h"
+#include "core/base/crc_ways.h"
 #include "unit.h"
 
 enum { NOISE_BYTES = 5000 };

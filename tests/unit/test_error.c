@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "unit.h"
 
 static void a_failure_writes_its_sentence(void **state)

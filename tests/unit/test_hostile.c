@@ -10,7 +10,7 @@
 
 #include "core/hint.h"
 #include "core/options.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "core/status.h"
 #include "core/target.h"
 #include "unit.h"

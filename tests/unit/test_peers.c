@@ -24,7 +24,7 @@
 
 #include "agent/nodemem.h"
 #include "agent/report.h"
-#include "core/siphash.h"
+#include "core/base/siphash.h"
 #include "launcher/peer.h"
 #include "launcher/port.h"
 #include "launcher/relay.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/permute.h"
+#include "core/base/permute.h"
 #include "unit.h"
 
 enum { SIZES = 2000 };

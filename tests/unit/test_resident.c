@@ -12,7 +12,7 @@
 
 #include "agent/nodemem.h"
 #include "agent/resident.h"
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "unit.h"
 #include "wire/env.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/crc.h"
+#include "core/base/crc.h"
 #include "old_checkpoint.h"
 #include "save_world.h"
 #include "unit.h"

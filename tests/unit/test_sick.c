@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/failed.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "core/sick.h"
 #include "core/status.h"
 #include "unit.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/fields.h"
-#include "core/section.h"
+#include "core/base/fields.h"
+#include "core/base/section.h"
 #include "core/target.h"
 #include "unit.h"
 

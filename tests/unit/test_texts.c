@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 #include "core/hint.h"
 #include "core/options.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "unit.h"
 
 static void what_is_written_is_read_back(void **state)

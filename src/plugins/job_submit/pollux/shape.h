@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/options.h"
 
 /* What the user asked of Slurm itself; 0: left to us. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/section.h"
+#include "core/base/section.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/record.h"
 

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_CPUS      8192 /* numbers below that */
 #define PLX_CPUS_TEXT 4096 /* as long as the kernel's own file at most */

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* Steps of a job that run, as slurmctld says: PLX_ENV_CONSTRAIN. */
 struct plx_known_steps {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/node_gpus.h"
-#include "core/section.h"
+#include "core/base/section.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/quotas.h"

@@ -21,7 +21,7 @@
 #define SCHED_POLLUX_CONSTRAIN_H
 
 #include "common/slurm_compat.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* What pollux_constrain() and pollux_resize() return while nodes are asked. */
 #define POLLUX_CONSTRAINING 1

@@ -12,7 +12,7 @@
 #ifndef SCHED_POLLUX_LOST_H
 #define SCHED_POLLUX_LOST_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "common/slurm_compat.h"
 
 /* The job is one; err says what Slurm refused. */

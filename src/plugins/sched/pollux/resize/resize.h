@@ -24,7 +24,7 @@
 #include <stdbool.h>
 
 #include "common/slurm_compat.h"
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/sizes.h"
 
 struct pollux_shape {

@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_END_H
 #define SCHED_POLLUX_END_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "common/slurm_compat.h"
 
 /*

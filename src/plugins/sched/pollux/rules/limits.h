@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_LIMITS_H
 
 #include "common/slurm_compat.h"
-#include "core/error.h"
+#include "core/base/error.h"
 
 /*
  * May the job hold what its record now requests and has been placed on

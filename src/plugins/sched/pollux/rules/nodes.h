@@ -11,7 +11,7 @@
 #define SCHED_POLLUX_NODES_H
 
 #include "common/slurm_compat.h"
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sched/pollux/resize/resize.h"
 
 struct pollux_rules;

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_PARTITION_H
 
 #include "common/slurm_compat.h"
-#include "core/error.h"
+#include "core/base/error.h"
 #include "sched/pollux/resize/resize.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/section.h"
+#include "core/base/section.h"
 #include "core/target.h"
 #include "job_submit/pollux/shape.h"
 #include "sched/pollux/asked.h"

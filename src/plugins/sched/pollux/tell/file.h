@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /*
  * Put the text where path says, by way of a draft beside it, which is named

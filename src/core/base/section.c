@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/section.h"
+#include "core/base/section.h"
 
 static const char name[] = "[pollux";
 

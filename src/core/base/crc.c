@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/crc_ways.h"
+#include "core/base/crc_ways.h"
 
 #define POLYNOMIAL UINT32_C(0x82f63b78) /* bits reversed */
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/crc.h"
+#include "core/base/crc.h"
 
 /* On every machine. */
 uint32_t plx_crc32c_table(uint32_t crc, const void *data, size_t size);

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 /* A text from elsewhere must neither end the line nor move the cursor. */
 static void make_plain(char *text)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* siphash.c - a hash that nobody can foretell without its key */
 
-#include "core/siphash.h"
+#include "core/base/siphash.h"
 
 #define WORD	    8 /* bytes taken in at once */
 #define WORD_ROUNDS 2

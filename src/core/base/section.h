@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_COMMENT_MAX 1024 /* Slurm's limit, bytes with the final NUL */
 

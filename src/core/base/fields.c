@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/fields.h"
+#include "core/base/fields.h"
 
 #define NUMBER_SIZE 32
 #define NUMBERS_MAX 16 /* in one field */

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 #define PLX_FIELDS_MAX 1024 /* bytes of a text, with its final NUL */
 

@@ -10,7 +10,7 @@
  */
 #include <assert.h>
 
-#include "core/permute.h"
+#include "core/base/permute.h"
 
 enum { ROUNDS = 6 };
 
