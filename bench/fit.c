@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/fit.h"
+#include "core/model/fit.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define NOISE	      0.05

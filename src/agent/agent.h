@@ -32,7 +32,7 @@
 #include "agent/report.h"
 #include "agent/samplelog.h"
 #include "agent/save.h"
-#include "core/lr_rule.h"
+#include "core/model/lr_rule.h"
 
 /* Which call is due. */
 enum plx_stage {

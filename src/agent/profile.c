@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/profile.h"
-#include "core/measured.h"
+#include "core/model/measured.h"
 #include "core/options.h"
 
 /* A row says something only after a few measurements. */

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/goodput.h"
-#include "core/noise.h"
+#include "core/model/goodput.h"
+#include "core/model/noise.h"
 
 #define PLX_ROWS_MAX	    128
 #define PLX_PROFILE_VERSION 3

@@ -18,7 +18,7 @@
 #include "agent/folder.h"
 #include "agent/save.h"
 #include "agent/store.h"
-#include "core/interval.h"
+#include "core/model/interval.h"
 #include "wire/message.h"
 
 #define ASSUMED_BYTES_PER_S 1e9	 /* before the first save */

@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/fields.h"
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 
 #define PLX_RESTART_MAX_S 3600.0
 

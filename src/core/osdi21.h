@@ -11,7 +11,7 @@
 #define PLX_CORE_OSDI21_H
 
 #include "core/base/error.h"
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 #include "core/problem.h"
 
 /* A re-allocation costs so much there, whatever the job. */

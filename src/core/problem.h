@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 #include "core/sizes.h"
 
 /* Who says that a job may not have more than max_gpus; for the explanation. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/finish_time.h"
+#include "core/model/finish_time.h"
 #include "core/status.h"
 #include "report/yield.h"
 

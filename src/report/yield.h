@@ -19,7 +19,7 @@
  *             part by which the last model and the measured goodput of its
  *             shape differ. `beyond`: f is more than twice what the job had
  *             measured by then.
- * rho         finish-time fairness, core/finish_time.h, of jobs that
+ * rho         finish-time fairness, core/model/finish_time.h, of jobs that
  *             completed. What it would take alone is T of its due. A job
  *             without a model would take as long as it ran, and on fewer GPUs
  *             than it held in proportion longer.

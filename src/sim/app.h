@@ -20,7 +20,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 
 #define PLX_APP_NODES_MAX 16 /* of an exactly recorded placement */
 

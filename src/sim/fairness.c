@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fairness.c - was a job better off than with its share of the cluster? */
 
-#include "core/finish_time.h"
+#include "core/model/finish_time.h"
 #include "sim/fairness.h"
 
 /* Time-average of the jobs that were there while this one was. */

@@ -2,7 +2,7 @@
 /*
  * fairness.h - was a job better off than with its share of the cluster?
  *
- * Finish-time fairness, core/finish_time.h, of simulated jobs. Where the
+ * Finish-time fairness, core/model/finish_time.h, of simulated jobs. Where the
  * cluster changes its size, the mean size counts.
  */
 #ifndef PLX_SIM_FAIRNESS_H

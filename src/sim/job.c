@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/measured.h"
+#include "core/model/measured.h"
 #include "sim/job.h"
 
 #define ALONE_MAX_S (20 * 366 * 86400.0) /* more is as good as for ever */

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "core/fit.h"
-#include "core/goodput.h"
+#include "core/model/fit.h"
+#include "core/model/goodput.h"
 #include "sim/workload.h"
 
 /* GPUs of one node. */

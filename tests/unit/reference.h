@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <jansson.h>
 
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 #include "unit.h"
 
 /*

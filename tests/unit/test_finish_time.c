@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/finish_time.h"
+#include "core/model/finish_time.h"
 #include "unit.h"
 
 #define assert_near(want, got) assert_true(fabs((want) - (got)) < 1e-9)

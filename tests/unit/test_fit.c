@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/fit.h"
+#include "core/model/fit.h"
 #include "reference.h"
 
 #define MODEL_SIZE offsetof(struct plx_model, growth) /* no padding */

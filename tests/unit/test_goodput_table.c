@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_goodput_table.c - the best goodput on every shape at once */
 
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 #include "reference.h"
 
 enum { NODES = 64, NODE_GPUS = 8, GPUS = NODES * NODE_GPUS };

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/fit.h"
+#include "core/model/fit.h"
 #include "core/hint.h"
 #include "reference.h"
 

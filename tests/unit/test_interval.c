@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/interval.h"
+#include "core/model/interval.h"
 #include "unit.h"
 
 #define DAY 86400.0

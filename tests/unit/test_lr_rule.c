@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/lr_rule.h"
+#include "core/model/lr_rule.h"
 #include "reference.h"
 
 static enum plx_lr_rule rule_of(const char *name)

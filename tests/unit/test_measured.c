@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/measured.h"
+#include "core/model/measured.h"
 #include "unit.h"
 
 enum { ROWS_MAX = 64 };

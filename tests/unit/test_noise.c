@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/noise.h"
+#include "core/model/noise.h"
 #include "reference.h"
 
 enum {

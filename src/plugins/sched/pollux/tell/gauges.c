@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/slurm_compat.h"
-#include "core/finish_time.h"
+#include "core/model/finish_time.h"
 #include "core/worth.h"
 #include "sched/pollux/plan/sick.h"
 #include "sched/pollux/resize/ask.h"

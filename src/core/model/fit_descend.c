@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/fit_descend.h"
+#include "core/model/fit_descend.h"
 
 #define DAMPING_FIRST 1e-3
 #define DAMPING_MIN   1e-9

@@ -8,8 +8,8 @@
  */
 #include <math.h>
 
-#include "core/fit_loss.h"
-#include "core/measured.h"
+#include "core/model/fit_loss.h"
+#include "core/model/measured.h"
 
 #define OFF_MAX 0.7 /* logarithm; farther off it was a disturbance */
 #define TOTALS	40  /* tried; neighbours are then 10 % apart or closer */

@@ -3,7 +3,7 @@
 #ifndef PLX_CORE_FIT_DESCEND_H
 #define PLX_CORE_FIT_DESCEND_H
 
-#include "core/fit_loss.h"
+#include "core/model/fit_loss.h"
 
 /* Where the parts may lie; a part whose bounds are equal is held. */
 struct plx_fit_bounds {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/finish_time.h"
+#include "core/model/finish_time.h"
 
 #define GPUS_MAX 65536
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/interval.h"
+#include "core/model/interval.h"
 
 #define DISK_SHARE 0.1
 

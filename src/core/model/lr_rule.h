@@ -10,7 +10,7 @@
 #define PLX_CORE_LR_RULE_H
 
 #include "core/base/error.h"
-#include "core/noise.h"
+#include "core/model/noise.h"
 
 enum plx_lr_rule {
 	PLX_LR_ADASCALE,

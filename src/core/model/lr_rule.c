@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/lr_rule.h"
+#include "core/model/lr_rule.h"
 
 static double adascale(const struct plx_lr_state *state)
 {

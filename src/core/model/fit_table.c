@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/fit_loss.h"
+#include "core/model/fit_loss.h"
 
 #define SECONDS_MIN 1e-9 /* of a row that is not absurd */
 #define SECONDS_MAX 1e5

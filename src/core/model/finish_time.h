@@ -15,7 +15,7 @@
 #ifndef PLX_CORE_FINISH_TIME_H
 #define PLX_CORE_FINISH_TIME_H
 
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 
 /* A job's part of the cluster. */
 struct plx_due {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 
 /* Mean times measured on one shape with one batch per GPU. */
 struct plx_sample {

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 
 #define SECONDS_MAX 1e9
 #define NORM_MAX    1e100

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "core/fit.h"
+#include "core/model/fit.h"
 
 /* The model's parameters in the order of the optimiser's vectors. */
 enum plx_fit_part {

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 
 /* What one call looks for. */
 struct search {

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/fit_loss.h"
+#include "core/model/fit_loss.h"
 
 #define GAMMA_WEIGHT 1e-3 /* on (gamma - 1)^2 */
 #define TWO_WEIGHT   1e-2 /* on log((1 + two_nodes) / (1 + usual))^2 */

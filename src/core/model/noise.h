@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "core/goodput.h"
+#include "core/model/goodput.h"
 
 /* Smoothed state; all zero is a good start, and may be saved as bytes. */
 struct plx_noise_tracker {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/noise.h"
+#include "core/model/noise.h"
 
 #define VAR_MIN 1e-6 /* as published: a gain always exists */
 

@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-#include "core/fit.h"
-#include "core/goodput.h"
+#include "core/model/fit.h"
+#include "core/model/goodput.h"
 
 /*
  * As plx_batch_best(), but times are the model's corrected by what the rows
