@@ -106,8 +106,8 @@ absolute() {
 unlisted() {
 	local field
 	for field in $(grep -oE '_(number|counts|doubles)\(w, "[a-z]+' \
-		src/core/hint.c | sed 's/.*"//' | sort -u); do
-		sed -n '2,/^ \*\//p' src/core/hint.h |
+		src/core/records/hint.c | sed 's/.*"//' | sort -u); do
+		sed -n '2,/^ \*\//p' src/core/records/hint.h |
 			grep -q "\"$field=" || echo "$field"
 	done
 }

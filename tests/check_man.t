@@ -27,8 +27,8 @@ astray() {
 
 # Numbers for operators, and what they are split by.
 numbers() {
-	sed -n 's/^[^/]*{ "\([a-z_]*\)", .*/\1/p' src/core/metrics.c
-	grep -oE '(head|add_times)\(sheet, "[a-z_]+' src/core/metrics.c |
+	sed -n 's/^[^/]*{ "\([a-z_]*\)", .*/\1/p' src/core/records/metrics.c
+	grep -oE '(head|add_times)\(sheet, "[a-z_]+' src/core/records/metrics.c |
 		sed 's/.*"//'
 	sed -n 's/.*\.name = "\([a-z]*\)".*/\1/p' \
 		src/plugins/sched/pollux/held.c

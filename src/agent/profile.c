@@ -8,7 +8,7 @@
 
 #include "agent/profile.h"
 #include "core/model/measured.h"
-#include "core/options.h"
+#include "core/records/options.h"
 
 /* A row says something only after a few measurements. */
 #define STEPS_MIN 3

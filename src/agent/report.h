@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/hint.h"
+#include "core/records/hint.h"
 
 struct plx_reporter;
 

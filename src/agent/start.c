@@ -14,7 +14,7 @@
 #include "agent/handover.h"
 #include "agent/pulse.h"
 #include "core/base/crc.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "wire/env.h"
 #include "wire/message.h"
 #include "wire/run_page.h"

@@ -17,7 +17,7 @@
 #include "agent/handover.h"
 #include "agent/pulse.h"
 #include "agent/save.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "wire/message.h"
 
 /* Ranks that start beside disturb for that long, at most. */

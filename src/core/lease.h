@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/sizes.h"
-#include "core/status.h"
+#include "core/records/sizes.h"
+#include "core/records/status.h"
 
 struct plx_lease {
 	double last_s; /* last look; 0: none yet, or it did not count */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/hint.h"
+#include "core/records/hint.h"
 
 /* Seconds before the limit, besides what saving takes. */
 #define PLX_LIMIT_MARGIN_S 30

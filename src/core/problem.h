@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/model/goodput.h"
-#include "core/sizes.h"
+#include "core/records/sizes.h"
 
 /* Who says that a job may not have more than max_gpus; for the explanation. */
 enum plx_bound {

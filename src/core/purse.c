@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/purse.h"
-#include "core/sizes.h"
+#include "core/records/sizes.h"
 
 /* A split in the making. */
 struct split {

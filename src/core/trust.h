@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "core/hint.h"
+#include "core/records/hint.h"
 #include "core/problem.h"
 
 enum plx_doubt {

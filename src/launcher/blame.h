@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "core/failed.h"
+#include "core/records/failed.h"
 #include "launcher/layout.h"
 #include "launcher/rank_notes.h"
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/fields.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "launcher/clerk.h"
 #include "launcher/clock.h"
 #include "launcher/looks.h"

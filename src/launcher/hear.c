@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/options.h"
+#include "core/records/options.h"
 #include "launcher/clock.h"
 #include "launcher/handover.h"
 #include "launcher/start_time.h"

@@ -13,8 +13,8 @@
 
 #include "core/base/error.h"
 #include "core/base/fields.h"
-#include "core/sizes.h"
-#include "core/target.h"
+#include "core/records/sizes.h"
+#include "core/records/target.h"
 #include "launcher/layout.h"
 
 #define PLX_WHERE_SIZE 256

@@ -30,11 +30,11 @@ struct plx_registry;
 /* All borrowed for the launcher's life. */
 struct plx_settings {
 	uint32_t job_id;
-	uint32_t wake;	    /* our step, or PLX_WAKE_* of core/status.h */
-	const char *node;   /* ours, NULL: not a node of the cluster */
-	const char *params; /* --scheduler-params, NULL: not elastic */
-	const char *folder; /* of checkpoints; absolute, exists */
-	const char *mpi;    /* for srun --mpi= */
+	uint32_t wake;	  /* our step, or PLX_WAKE_* of core/records/status.h */
+	const char *node; /* ours, NULL: not a node of the cluster */
+	const char *params;	   /* --scheduler-params, NULL: not elastic */
+	const char *folder;	   /* of checkpoints; absolute, exists */
+	const char *mpi;	   /* for srun --mpi= */
 	char *const *srun_options; /* NULL-terminated, may be NULL */
 	char *const *program;	   /* and its arguments, NULL-terminated */
 	enum plx_loudness loudness;

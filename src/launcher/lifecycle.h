@@ -8,7 +8,7 @@
 #ifndef PLX_LAUNCHER_LIFECYCLE_H
 #define PLX_LAUNCHER_LIFECYCLE_H
 
-#include "core/status.h"
+#include "core/records/status.h"
 
 enum plx_stage {
 	PLX_STAGE_IDLE,	    /* no ranks: just begun, after a fault, parked */

@@ -5,7 +5,7 @@
 
 #include "core/base/fields.h"
 #include "core/limit.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "launcher/clock.h"
 #include "launcher/state.h"
 #include "wire/message.h"

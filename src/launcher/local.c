@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/options.h"
+#include "core/records/options.h"
 #include "core/base/section.h"
-#include "core/status.h"
+#include "core/records/status.h"
 #include "launcher/control.h"
 #include "launcher/local.h"
 #include "launcher/local_gpus.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/error.h"
-#include "core/status.h"
+#include "core/records/status.h"
 #include "launcher/control.h"
 #include "launcher/job.h"
 #include "launcher/launcher.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/options.h"
+#include "core/records/options.h"
 #include "core/limit.h"
 #include "launcher/hang.h"
 #include "launcher/limit.h"

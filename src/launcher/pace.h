@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "core/hint.h"
+#include "core/records/hint.h"
 
 #define PLX_PACE_TOKENS	 20   /* in stock at most, and at first */
 #define PLX_PACE_TOKEN_S 90.0 /* until there is one more */

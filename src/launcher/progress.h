@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "core/status.h"
+#include "core/records/status.h"
 
 /*
  * " 42.3 %  loss 0.531  1913 samples/s  4 GPUs  batch 256  ETA 1:02:03"; only

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "core/base/fields.h"
-#include "core/status.h"
+#include "core/records/status.h"
 #include "launcher/clock.h"
 #include "launcher/control.h"
 #include "launcher/run_folder.h"

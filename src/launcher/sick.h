@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "core/failed.h"
-#include "core/target.h"
+#include "core/records/failed.h"
+#include "core/records/target.h"
 #include "launcher/generation.h"
 #include "launcher/lifecycle.h"
 

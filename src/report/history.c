@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/status.h"
+#include "core/records/status.h"
 #include "report/history.h"
 
 #define NODES_MAX 1000000

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "core/failed.h"
-#include "core/target.h"
+#include "core/records/failed.h"
+#include "core/records/target.h"
 #include "report/ledger.h"
 #include "report/text.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/target.h"
+#include "core/records/target.h"
 #include "report/columns.h"
 #include "report/page.h"
 #include "report/print.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/target.h"
+#include "core/records/target.h"
 #include "report/columns.h"
 #include "report/print.h"
 #include "report/text.h"

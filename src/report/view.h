@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 #include "core/base/error.h"
-#include "core/status.h"
-#include "core/target.h"
+#include "core/records/status.h"
+#include "core/records/target.h"
 
 #define PLX_SPOTS_SIZE 256
 #define PLX_NODE_GPUS  64 /* whose holders are told apart, on a node */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/model/finish_time.h"
-#include "core/status.h"
+#include "core/records/status.h"
 #include "report/yield.h"
 
 enum { HINTS = 3 };

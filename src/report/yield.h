@@ -3,9 +3,10 @@
  * yield.h - what jobs got from their GPUs, and what else they might have had
  *
  * From the hint that the launcher leaves in the comment of every shape: the
- * job's model and noise as fitted by then, batch, goodput (core/hint.h). G_k
- * is the goodput function of the k-th hint used: of the first, a middle and
- * the last one that a job left. d_i are seconds of its shapes s_i with GPUs.
+ * job's model and noise as fitted by then, batch, goodput
+ * (core/records/hint.h). G_k is the goodput function of the k-th hint used: of
+ * the first, a middle and the last one that a job left. d_i are seconds of its
+ * shapes s_i with GPUs.
  *
  * goodput     sum d_i g_i / sum d_i, where g_i is the goodput measured last
  *             in a shape, or what its hint's model says where it was too

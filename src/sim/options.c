@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "config.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "sim/options.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

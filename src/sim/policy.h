@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "core/plan.h"
 #include "core/problem.h"
-#include "core/sizes.h"
+#include "core/records/sizes.h"
 #include "sim/job.h"
 
 /* A cluster that grows and shrinks. */

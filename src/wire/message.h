@@ -14,7 +14,7 @@
 #define PLX_MSG_BEGAN	 "began"    /* idle=I; first step, begun I s ago */
 #define PLX_MSG_BEAT	 "beat"	    /* step=T [busy=1]; the training lives */
 #define PLX_MSG_TIGHT	 "tight"    /* ranks=N used=MIB unused=MIB */
-#define PLX_MSG_HINT	 "hint"	    /* fields of core/hint.h */
+#define PLX_MSG_HINT	 "hint"	    /* fields of core/records/hint.h */
 #define PLX_MSG_REQUEST	 "request"  /* gpus=N; 0: as many as are of use */
 /* step=T samples=S crc=HEX bytes=B seconds=T idle=I [held=1] */
 #define PLX_MSG_SAVED "saved"

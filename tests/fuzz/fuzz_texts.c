@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-#include "core/hint.h"
-#include "core/notice.h"
-#include "core/options.h"
+#include "core/records/hint.h"
+#include "core/records/notice.h"
+#include "core/records/options.h"
 #include "core/base/section.h"
-#include "core/standing.h"
-#include "core/status.h"
-#include "core/target.h"
+#include "core/records/standing.h"
+#include "core/records/status.h"
+#include "core/records/target.h"
 #include "fuzz.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))

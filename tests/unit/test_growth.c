@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/model/fit.h"
-#include "core/hint.h"
+#include "core/records/hint.h"
 #include "reference.h"
 
 enum { ROWS_MAX = 128 };

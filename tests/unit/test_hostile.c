@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/hint.h"
-#include "core/options.h"
+#include "core/records/hint.h"
+#include "core/records/options.h"
 #include "core/base/section.h"
-#include "core/status.h"
-#include "core/target.h"
+#include "core/records/status.h"
+#include "core/records/target.h"
 #include "unit.h"
 
 #define ROUNDS 100000

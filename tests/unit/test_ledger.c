@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/target.h"
+#include "core/records/target.h"
 #include "report/ledger.h"
 #include "report_world.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "core/limit.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "core/base/section.h"
-#include "core/status.h"
-#include "core/target.h"
+#include "core/records/status.h"
+#include "core/records/target.h"
 #include "unit.h"
 
 static void a_job_saves_when_its_launcher_says(void **state)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/metrics.h"
+#include "core/records/metrics.h"
 #include "core/worth.h"
 #include "unit.h"
 

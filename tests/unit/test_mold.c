@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/mold.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "core/worth.h"
 #include "unit.h"
 

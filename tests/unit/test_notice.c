@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_notice.c - when a node is to be left, by the reason of its drain */
 
-#include "core/notice.h"
+#include "core/records/notice.h"
 #include "unit.h"
 
 #define SET_S 1767225600.0 /* 2026-01-01T00:00:00 UTC */

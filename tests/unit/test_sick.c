@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/failed.h"
+#include "core/records/failed.h"
 #include "core/base/section.h"
 #include "core/sick.h"
-#include "core/status.h"
+#include "core/records/status.h"
 #include "unit.h"
 
 /* ---- failed.h ---- */

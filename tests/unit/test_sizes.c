@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "core/sizes.h"
+#include "core/records/sizes.h"
 #include "unit.h"
 
 static const struct plx_sizes any;

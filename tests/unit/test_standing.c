@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/standing.h"
-#include "core/target.h"
+#include "core/records/standing.h"
+#include "core/records/target.h"
 #include "unit.h"
 
 static void assert_text(const struct plx_standing *standing, const char *want)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/metrics.h"
+#include "core/records/metrics.h"
 #include "report/stat.h"
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/base/fields.h"
 #include "core/base/section.h"
-#include "core/target.h"
+#include "core/records/target.h"
 #include "unit.h"
 
 static int read_fields(const char *fields, struct plx_target *target)

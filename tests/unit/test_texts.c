@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/base/fields.h"
-#include "core/hint.h"
-#include "core/options.h"
+#include "core/records/hint.h"
+#include "core/records/options.h"
 #include "core/base/section.h"
 #include "unit.h"
 

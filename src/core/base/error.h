@@ -21,7 +21,8 @@ struct plx_error {
 int plx_fail(struct plx_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same of a kind, for those who count or tell apart: see core/refusal.h. */
+/* The same of a kind, for those who count or tell apart: see
+ * core/records/refusal.h. */
 int plx_fail_as(struct plx_error *err, int kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/options.h"
+#include "core/records/options.h"
 
 /*
  * Find the text of --scheduler-params in a job's spank_job_env (count

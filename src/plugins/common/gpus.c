@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/gpus.h"
-#include "core/options.h"
+#include "core/records/options.h"
 
 #define AMOUNT_MAX 1000000000000ULL
 #define CPUS_MAX   65533

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/options.h"
+#include "core/records/options.h"
 
 /* What the user asked of Slurm itself; 0: left to us. */
 struct shape_request {

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "core/metrics.h"
+#include "core/records/metrics.h"
 
 enum pollux_purpose {
 	POLLUX_LOOK,	 /* read: a view of all jobs and nodes */

@@ -9,8 +9,8 @@
 #define SCHED_POLLUX_RECORD_H
 
 #include "common/node_gpus.h"
-#include "core/status.h"
-#include "core/target.h"
+#include "core/records/status.h"
+#include "core/records/target.h"
 
 /* For every job that slurmctld knows. */
 void pollux_record_each(void (*act)(job_record_t *job));

@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "core/excuse.h"
-#include "core/failed.h"
+#include "core/records/failed.h"
 #include "core/lease.h"
-#include "core/target.h"
+#include "core/records/target.h"
 #include "core/trust.h"
 
 enum pollux_phase {

@@ -17,7 +17,7 @@
 
 #include <slurm/spank.h>
 
-#include "core/options.h"
+#include "core/records/options.h"
 #include "spank/pollux/cpusets.h"
 #include "spank/pollux/holders.h"
 #include "wire/env.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/notice.h"
+#include "core/records/notice.h"
 #include "sched/pollux/look/notices.h"
 #include "sched/pollux/stir.h"
 

@@ -7,8 +7,8 @@
 
 /*
  * Is it time for whole jobs to leave node n, as the reason of its drain says
- * (core/notice.h)? A time that is none is told once. Read lock on nodes; by
- * the plugin's thread alone.
+ * (core/records/notice.h)? A time that is none is told once. Read lock on
+ * nodes; by the plugin's thread alone.
  */
 bool pollux_notices_due(const node_record_t *node, int n, time_t now);
 

@@ -13,10 +13,10 @@
 #include <time.h>
 
 #include "common/gpus.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "core/purse.h"
-#include "core/status.h"
-#include "core/target.h"
+#include "core/records/status.h"
+#include "core/records/target.h"
 
 #define POLLUX_PENDING_MAX 100 /* waiting jobs looked at */
 

@@ -11,7 +11,7 @@
 #include "core/mold.h"
 #include "core/problem.h"
 #include "core/room.h"
-#include "core/standing.h"
+#include "core/records/standing.h"
 #include "core/trust.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/view.h"

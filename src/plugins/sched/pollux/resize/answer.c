@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/plan/sick.h"

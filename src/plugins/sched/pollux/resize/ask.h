@@ -52,7 +52,7 @@ bool pollux_move_at_once(const struct pollux_view *view, int j, const int *gpus,
  */
 void pollux_announce(job_record_t *job, struct pollux_track *track,
 		     enum plx_target_state state, const char *why);
-/* The same; why->kind is one of core/refusal.h. */
+/* The same; why->kind is one of core/records/refusal.h. */
 void pollux_refuse(job_record_t *job, struct pollux_track *track,
 		   const struct plx_error *why);
 

@@ -2,14 +2,15 @@
 /*
  * back.h - a resize whose new ranks failed is undone
  *
- * The launcher says so in its status (core/failed.h). Where the old ranks still
- * train they go on; else they are started again on what the job had.
+ * The launcher says so in its status (core/records/failed.h). Where the old
+ * ranks still train they go on; else they are started again on what the job
+ * had.
  */
 #ifndef SCHED_POLLUX_BACK_H
 #define SCHED_POLLUX_BACK_H
 
 #include "common/slurm_compat.h"
-#include "core/status.h"
+#include "core/records/status.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/track.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/resize/cores.h"
 
 static int _select(job_record_t *job, bitstr_t *wanted, pollux_barred_t *barred,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lend.c - old and new shape at once, for a job whose ranks train on */
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/resize/lend.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/resize/cores.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/record.h"

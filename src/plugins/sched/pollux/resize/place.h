@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_PLACE_H
 #define SCHED_POLLUX_PLACE_H
 
-#include "core/status.h"
+#include "core/records/status.h"
 #include "sched/pollux/resize/request.h"
 
 /* What a job holds. Owns what it points to, but for the while it is put back.

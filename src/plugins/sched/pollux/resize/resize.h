@@ -25,7 +25,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/base/error.h"
-#include "core/sizes.h"
+#include "core/records/sizes.h"
 
 struct pollux_shape {
 	bitstr_t *nodes; /* [node_record_count], that of its script as well */

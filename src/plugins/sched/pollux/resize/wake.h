@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_WAKE_H
 
 #include "common/slurm_compat.h"
-#include "core/status.h"
+#include "core/records/status.h"
 #include "sched/pollux/track.h"
 
 /*

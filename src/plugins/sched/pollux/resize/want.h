@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_WANT_H
 #define SCHED_POLLUX_WANT_H
 
-#include "core/status.h"
+#include "core/records/status.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/track.h"
 

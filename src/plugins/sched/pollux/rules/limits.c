@@ -5,7 +5,7 @@
 
 #include "src/common/assoc_mgr.h"
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/rules/books.h"
 #include "sched/pollux/rules/bounds.h"
 #include "sched/pollux/rules/limits.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - the nodes that Slurm lets a job use */
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/record.h"

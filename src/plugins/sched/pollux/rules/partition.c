@@ -3,7 +3,7 @@
 
 #include "src/common/assoc_mgr.h"
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/rules/partition.h"
 
 /*

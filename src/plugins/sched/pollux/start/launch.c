@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* launch.c - start a pending job in a shape of our choice */
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/rules/nodes.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/section.h"
-#include "core/target.h"
+#include "core/records/target.h"
 #include "job_submit/pollux/shape.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"

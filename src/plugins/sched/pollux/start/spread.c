@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spread.c - an elastic job starts with its least GPUs on several nodes */
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "core/metrics.h"
+#include "core/records/metrics.h"
 
 enum pollux_event {
 	POLLUX_DID_SKIP,    /* a cycle made no plan */
@@ -27,7 +27,7 @@ enum pollux_event {
 
 void pollux_count(enum pollux_event event);
 void pollux_count_resize(enum plx_resize_kind kind);
-/* kind: of the error, as in core/refusal.h. */
+/* kind: of the error, as in core/records/refusal.h. */
 void pollux_count_refusal(int kind);
 void pollux_count_cycle(double seconds);
 /* What the last cycle found. */

@@ -10,7 +10,7 @@
 #define SCHED_POLLUX_STANDING_H
 
 #include "core/plan.h"
-#include "core/standing.h"
+#include "core/records/standing.h"
 #include "sched/pollux/look/view.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/standing.h"
+#include "core/records/standing.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/look/molds.h"
 #include "sched/pollux/look/waiting.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/notice.h"
+#include "core/records/notice.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

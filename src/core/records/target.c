@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/base/fields.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "core/base/section.h"
-#include "core/target.h"
+#include "core/records/target.h"
 
 #define SPEEDUP_MAX 1e6
 

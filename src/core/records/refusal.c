@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* refusal.c - why a job did not get what it was to have, in a word */
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 
 static const char *const names[PLX_REFUSALS] = {
 	[PLX_REFUSED_OTHER] = "other", [PLX_REFUSED_LIMITS] = "limits",

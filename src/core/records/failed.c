@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/failed.h"
+#include "core/records/failed.h"
 
 #define KEY "failed"
 #define NAME_CHARS                                                             \

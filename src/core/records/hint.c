@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/hint.h"
-#include "core/options.h"
+#include "core/records/hint.h"
+#include "core/records/options.h"
 
 #define SECONDS_MAX 1e6	 /* of one pass or all-reduce */
 #define NORM_MAX    1e30 /* squared gradient norms */

@@ -15,7 +15,7 @@
 #define PLX_CORE_OPTIONS_H
 
 #include "core/base/error.h"
-#include "core/sizes.h"
+#include "core/records/sizes.h"
 
 #define PLX_GPUS_MAX  4096     /* of one job */
 #define PLX_BATCH_MAX 16777216 /* samples */

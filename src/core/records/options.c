@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/options.h"
+#include "core/records/options.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/failed.h"
-#include "core/hint.h"
+#include "core/records/failed.h"
+#include "core/records/hint.h"
 
 enum plx_phase {
 	PLX_PHASE_STARTING,

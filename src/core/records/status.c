@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core/base/fields.h"
-#include "core/options.h"
+#include "core/records/options.h"
 #include "core/base/section.h"
-#include "core/status.h"
+#include "core/records/status.h"
 
 #define COUNT(a)      (sizeof(a) / sizeof((a)[0]))
 #define VERSION	      1

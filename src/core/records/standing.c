@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/standing.h"
+#include "core/records/standing.h"
 
 #define MEANING_S 5
 #define FIGURES_S 60

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/metrics.h"
+#include "core/records/metrics.h"
 
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 #define TEXT_SIZE 65536 /* several times what can be written */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sizes.h"
+#include "core/records/sizes.h"
 
 /* Index of the first number that is `gpus` or more; count: there is none. */
 static int first_from(const int *list, int count, int gpus)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/refusal.h"
+#include "core/records/refusal.h"
 
 enum plx_resize_kind {
 	PLX_RESIZE_GROW,
