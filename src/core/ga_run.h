@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "core/ga.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 
 /* What a shape is worth to a job; found out when first asked for. */
 struct plx_ga_cell {

@@ -15,7 +15,7 @@
 #ifndef PLX_CORE_KIN_H
 #define PLX_CORE_KIN_H
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 #define PLX_KIN_MAX 64 /* kinds; the one not met for longest is forgotten, */
 #define PLX_KIN_OWN 16 /* of its owner's, where that has so many */

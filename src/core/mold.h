@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 /* What a start costs where it is not told, seconds. */
 #define PLX_MOLD_RESTART_S 30.0

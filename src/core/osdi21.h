@@ -4,15 +4,15 @@
  *
  * For problems recorded from it, so that values compare: its own search for
  * a batch, its fair share, and its restart factor. Everything here follows
- * the artifact of Qiao et al., "Pollux", OSDI '21, even where core/worth.h
- * knows better. Pure; any thread may call it at any time.
+ * the artifact of Qiao et al., "Pollux", OSDI '21, even where
+ * core/problem/worth.h knows better. Pure; any thread may call it at any time.
  */
 #ifndef PLX_CORE_OSDI21_H
 #define PLX_CORE_OSDI21_H
 
 #include "core/base/error.h"
 #include "core/model/goodput.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 /* A re-allocation costs so much there, whatever the job. */
 #define PLX_OSDI21_RESTART_S 30.0

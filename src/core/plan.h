@@ -12,7 +12,7 @@
 #define PLX_CORE_PLAN_H
 
 #include "core/base/error.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 #define PLX_PLAN_WHY 160
 

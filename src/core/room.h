@@ -11,7 +11,7 @@
 #define PLX_CORE_ROOM_H
 
 #include "core/base/error.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 /* What may be done to elastic jobs for a request. */
 enum plx_effort {

@@ -8,7 +8,7 @@
 
 #include "core/plan.h"
 #include "core/scale.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 
 /* What was asked about, and found. */
 struct quest {

@@ -11,7 +11,7 @@
 #ifndef PLX_CORE_SCALE_H
 #define PLX_CORE_SCALE_H
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 /* Utility of so many nodes; -1 with err set. */
 typedef int (*plx_scale_ask)(void *context, int nodes, double *utility,

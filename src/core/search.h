@@ -41,8 +41,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/problem.h"
-#include "core/worth.h"
+#include "core/problem/problem.h"
+#include "core/problem/worth.h"
 
 struct plx_spot {
 	int node;

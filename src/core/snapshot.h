@@ -13,7 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/plan.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 #define PLX_SNAPSHOT_FORMAT 1		/* higher ones are not understood */
 #define PLX_SNAPSHOT_MAX    (32L << 20) /* bytes of text */

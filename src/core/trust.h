@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "core/records/hint.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 enum plx_doubt {
 	PLX_BELIEVED,

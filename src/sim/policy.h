@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/plan.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "core/records/sizes.h"
 #include "sim/job.h"
 

@@ -10,7 +10,7 @@
 
 #include "core/kin.h"
 #include "core/plan.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "sim/policy.h"
 
 /* What a job has still to do, samples at the base batch. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 /* A resource that is not GPUs. */
 struct plx_kind {

@@ -2,9 +2,9 @@
 /*
  * turn_problem.c - a turn of the simulator as a problem of the scheduler
  *
- * The jobs of a turn become a problem (core/problem.h); the plan that comes
- * back is what they get. Rules of the published simulator: age counts from
- * submission, a job never run gets one GPU, and no job more than GPUS_MAX.
+ * The jobs of a turn become a problem (core/problem/problem.h); the plan that
+ * comes back is what they get. Rules of the published simulator: age counts
+ * from submission, a job never run gets one GPU, and no job more than GPUS_MAX.
  */
 #include <math.h>
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/plan.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "unit.h"
 
 static inline struct plx_plan *searched(const struct plx_problem *problem)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "unit.h"
 
 /* What to draw. */

@@ -15,7 +15,7 @@
 #include "core/lease.h"
 #include "core/plan.h"
 #include "core/trust.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "unit.h"
 
 enum { NODES = 8, NODE_GPUS = 4, JOBS = 6, LIAR = JOBS - 1 };

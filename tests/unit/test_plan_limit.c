@@ -2,7 +2,7 @@
 /* test_plan_limit.c - plans, where jobs have a time limit to keep */
 
 #include "core/plan.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "plan_world.h"
 #include "random_problem.h"
 

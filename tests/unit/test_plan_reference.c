@@ -11,7 +11,7 @@
 
 #include "core/osdi21.h"
 #include "core/plan.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "plan_rules.h"
 #include "reference.h"
 

@@ -2,7 +2,7 @@
 /* test_plan_spare.c - GPUs that even shapes leave over */
 
 #include "core/plan.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "plan_world.h"
 #include "random_problem.h"
 

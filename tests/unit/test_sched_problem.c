@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/plan.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "sched/pollux/plan/promises.h"
 #include "sched_world.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/trust.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "unit.h"
 
 enum { SECOND_LOOK = 5 };

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "unit.h"
 
 enum { NODES = 4, NODE_GPUS = 4 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/stock.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/kin.h"
 #include "core/limit.h"
-#include "core/worth.h"
+#include "core/problem/worth.h"
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/rooms.h"

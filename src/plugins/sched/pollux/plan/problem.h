@@ -9,7 +9,7 @@
 #define SCHED_POLLUX_PROBLEM_H
 
 #include "core/mold.h"
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "core/room.h"
 #include "core/records/standing.h"
 #include "core/trust.h"

@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_SCALE_H
 #define SCHED_POLLUX_SCALE_H
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/params.h"
 

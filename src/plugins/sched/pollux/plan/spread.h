@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_PLAN_SPREAD_H
 #define SCHED_POLLUX_PLAN_SPREAD_H
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "sched/pollux/look/view.h"
 
 #define POLLUX_SPREADS_MAX    8	 /* other shapes of a job */

@@ -7,7 +7,7 @@
 #ifndef SCHED_POLLUX_STOCK_H
 #define SCHED_POLLUX_STOCK_H
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "sched/pollux/look/view.h"
 
 #define POLLUX_KINDS 16 /* at most, of a problem's stock */

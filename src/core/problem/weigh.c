@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/worth.h"
+#include "core/problem/worth.h"
 
 #define SERVICE_S     3600.0 /* GPU-seconds that are little service */
 #define SERVICE_POWER 0.3

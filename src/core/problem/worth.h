@@ -9,7 +9,7 @@
 #ifndef PLX_CORE_WORTH_H
 #define PLX_CORE_WORTH_H
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 /* Added to every speedup, as published: parked is bad, but not infinitely. */
 #define PLX_SPEEDUP_FLOOR 1e-3

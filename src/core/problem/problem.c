@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 #define NODES_MAX     65536
 #define JOBS_MAX      65536

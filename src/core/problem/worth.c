@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/worth.h"
+#include "core/problem/worth.h"
 
 #define SPEEDUP_MAX 1e6 /* no power of it overflows */
 #define GPUS_MAX    65536
