@@ -20,7 +20,7 @@
 #include <time.h>
 
 #include "core/ga.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define REPEATS	      5

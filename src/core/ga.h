@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/problem.h"
 
 struct plx_ga_options {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/ga_run.h"
-#include "core/search.h"
+#include "core/search/search.h"
 
 void plx_ga_shuffle(struct plx_ga_run *run, int *items, int count)
 {

@@ -14,7 +14,7 @@
 #include "core/calendar.h"
 #include "core/room.h"
 #include "core/room_state.h"
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define GUESSES 8 /* sets of nodes tried for one request */
 

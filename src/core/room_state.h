@@ -6,7 +6,7 @@
 #define PLX_CORE_ROOM_STATE_H
 
 #include "core/calendar.h"
-#include "core/search.h"
+#include "core/search/search.h"
 
 /* A node as the present request sees it. */
 struct plx_spare {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/scale.h"
 #include "core/problem/worth.h"
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/problem.h"
 
 #define PLX_SNAPSHOT_FORMAT 1		/* higher ones are not understood */

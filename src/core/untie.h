@@ -9,7 +9,7 @@
 #ifndef PLX_CORE_UNTIE_H
 #define PLX_CORE_UNTIE_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 
 /*
  * A job that should first shrink to what its old and its new shape share, so

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "sim/policy.h"
 #include "sim/snapshot.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/problem.h"
 #include "core/records/sizes.h"
 #include "sim/job.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "core/kin.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "sim/policy.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/problem.h"
 #include "unit.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/lease.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/trust.h"
 #include "core/problem/worth.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan.c - who gets which GPUs, and why */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "plan_rules.h"
 #include "plan_seen.h"
 #include "random_problem.h"

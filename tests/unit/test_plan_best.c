@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_best.c - plans and bounds, compared with all there is */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "plan_rules.h"
 #include "random_problem.h"

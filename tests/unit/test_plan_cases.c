@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_cases.c - single situations, and what is decided in them */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "plan_world.h"
 #include "random_problem.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_limit.c - plans, where jobs have a time limit to keep */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "plan_world.h"
 #include "random_problem.h"

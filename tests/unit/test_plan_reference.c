@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/osdi21.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "plan_rules.h"
 #include "reference.h"

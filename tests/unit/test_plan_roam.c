@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_roam.c - jobs that need no GPU on the node of their script */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/room.h"
 #include "core/untie.h"
 #include "plan_rules.h"

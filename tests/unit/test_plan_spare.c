@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_spare.c - GPUs that even shapes leave over */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "plan_world.h"
 #include "random_problem.h"

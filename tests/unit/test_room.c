@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_room.c - GPUs kept back for jobs that wait */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 #include "room_world.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_room_leaving.c - jobs that leave their home for one that waits */
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/room.h"
 #include "plan_rules.h"
 #include "random_problem.h"

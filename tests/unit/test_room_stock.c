@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "room_world.h"
 
 /* Of the kind each job of the second half takes one a GPU, others nothing. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "sched/pollux/plan/promises.h"
 #include "sched_world.h"

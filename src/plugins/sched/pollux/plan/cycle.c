@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/slurm_compat.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/untie.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/dump.h"

@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_DUMP_H
 #define SCHED_POLLUX_DUMP_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "sched/pollux/look/view.h"
 
 /*

@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_LEAVE_H
 #define SCHED_POLLUX_LEAVE_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/room.h"
 #include "sched/pollux/look/view.h"
 

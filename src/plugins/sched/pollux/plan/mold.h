@@ -15,7 +15,7 @@
 #define SCHED_POLLUX_PLAN_MOLD_H
 
 #include "core/mold.h"
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "sched/pollux/plan/problem.h"
 
 /* After so many searches, those that are not settled are left as they are. */

@@ -7,7 +7,7 @@
 #ifndef SCHED_POLLUX_SHARES_H
 #define SCHED_POLLUX_SHARES_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "sched/pollux/look/view.h"
 
 /*

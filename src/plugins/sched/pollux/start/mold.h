@@ -11,7 +11,7 @@
 #ifndef SCHED_POLLUX_START_MOLD_H
 #define SCHED_POLLUX_START_MOLD_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/room.h"
 #include "sched/pollux/look/view.h"
 

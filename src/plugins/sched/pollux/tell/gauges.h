@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_GAUGES_H
 #define SCHED_POLLUX_GAUGES_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "sched/pollux/look/view.h"
 
 /* Counts what it finds. reserved[node_count]: GPUs kept back. No lock. */

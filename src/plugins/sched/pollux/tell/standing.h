@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_STANDING_H
 #define SCHED_POLLUX_STANDING_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/records/standing.h"
 #include "sched/pollux/look/view.h"
 

@@ -8,7 +8,7 @@
 #ifndef SCHED_POLLUX_WAITS_H
 #define SCHED_POLLUX_WAITS_H
 
-#include "core/plan.h"
+#include "core/search/plan.h"
 #include "core/room.h"
 #include "sched/pollux/look/view.h"
 

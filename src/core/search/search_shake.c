@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 /* A gain below this share of the sum is noise. */
 #define GAIN_MIN 1e-9

@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define HALVES 50 /* of the range of values */
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define ROUNDING 1e-9	  /* of utilities */
 #define BUDGET	 2000000L /* pairs looked at */

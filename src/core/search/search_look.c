@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define SMALL	  24		      /* nodes: all are looked at */
 #define INDEX_MAX (UINT64_C(1) << 20) /* words of 64 nodes */

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/plan.h"
-#include "core/search.h"
+#include "core/search/plan.h"
+#include "core/search/search.h"
 
 #define ROUNDING 1e-9 /* of long sums */
 

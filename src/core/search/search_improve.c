@@ -9,7 +9,7 @@
  */
 #include <math.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 /* A gain below this share of the terms it changes is noise. */
 #define GAIN_MIN 1e-9

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define RESTART_SEEN 0.995 /* of the worth kept: less is told */
 

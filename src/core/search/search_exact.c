@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define CELLS_MAX 200000  /* jobs times GPUs */
 #define WORK_MAX  4000000 /* counts to choose from, times GPUs */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 /* Lower, and the powers of a parked job's floor would not fit a double. */
 #define FAIRNESS_MIN -64.0

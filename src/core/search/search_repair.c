@@ -10,7 +10,7 @@
  */
 #include <stddef.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 /* Jobs have more of it than there is. */
 static bool too_much(const struct plx_search *search,

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define EXCESS 1e-9 /* share of a stock that sums may be off */
 

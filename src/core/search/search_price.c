@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define ROUNDS	16   /* of asking for counts that somebody would buy */
 #define HALVES	48   /* of the range of prices */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 /* A job's turn. */
 struct turn {

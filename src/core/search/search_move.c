@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define VICTIMS_MAX 12 /* of one move; more hardly ever pays */
 

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 /*
  * A job that would lose all its speedup by a re-allocation (a young one)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define NEVER UINT64_MAX
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define AROUND 4 /* counts asked within a part of so much, at least 2 */
 

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/search.h"
+#include "core/search/search.h"
 
 #define EFFICIENCY_MIN 0.5	/* of a GPU, by those that the job has */
 #define BUDGET	       5000000L /* nodes and counts looked at */
