@@ -3,7 +3,7 @@
 #ifndef PLX_ROOM_WORLD_H
 #define PLX_ROOM_WORLD_H
 
-#include "core/room.h"
+#include "core/reserve/room.h"
 #include "unit.h"
 
 /* Jobs that have all GPUs of a node each, and may shrink to one. */

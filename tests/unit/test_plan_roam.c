@@ -2,8 +2,8 @@
 /* test_plan_roam.c - jobs that need no GPU on the node of their script */
 
 #include "core/search/plan.h"
-#include "core/room.h"
-#include "core/untie.h"
+#include "core/reserve/room.h"
+#include "core/reserve/untie.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 

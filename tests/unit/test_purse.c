@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/purse.h"
+#include "core/reserve/purse.h"
 #include "unit.h"
 
 #define MOST 6 /* jobs, purses and claims of a random case */

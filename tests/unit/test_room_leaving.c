@@ -2,7 +2,7 @@
 /* test_room_leaving.c - jobs that leave their home for one that waits */
 
 #include "core/search/plan.h"
-#include "core/room.h"
+#include "core/reserve/room.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 

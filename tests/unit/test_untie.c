@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/untie.h"
+#include "core/reserve/untie.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 #include "unit.h"

@@ -14,7 +14,7 @@
 
 #include "common/gpus.h"
 #include "core/records/options.h"
-#include "core/purse.h"
+#include "core/reserve/purse.h"
 #include "core/records/status.h"
 #include "core/records/target.h"
 

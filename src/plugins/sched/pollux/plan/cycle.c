@@ -6,7 +6,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/search/plan.h"
-#include "core/untie.h"
+#include "core/reserve/untie.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/plan/leave.h"

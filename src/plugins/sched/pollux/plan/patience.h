@@ -10,7 +10,7 @@
 #ifndef SCHED_POLLUX_PATIENCE_H
 #define SCHED_POLLUX_PATIENCE_H
 
-#include "core/room.h"
+#include "core/reserve/room.h"
 #include "sched/pollux/look/view.h"
 
 /* Set waiting[].ignored for those that waited in vain. */

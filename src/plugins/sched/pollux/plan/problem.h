@@ -10,7 +10,7 @@
 
 #include "core/mold.h"
 #include "core/problem/problem.h"
-#include "core/room.h"
+#include "core/reserve/room.h"
 #include "core/records/standing.h"
 #include "core/trust.h"
 #include "sched/pollux/params.h"

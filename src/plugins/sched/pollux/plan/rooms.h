@@ -7,7 +7,7 @@
 #ifndef SCHED_POLLUX_ROOMS_H
 #define SCHED_POLLUX_ROOMS_H
 
-#include "core/room.h"
+#include "core/reserve/room.h"
 #include "sched/pollux/backfill/terms.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/plan/stock.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/calendar.h"
+#include "core/reserve/calendar.h"
 
 #define TIMES_MAX 256 /* tried for one request */
 

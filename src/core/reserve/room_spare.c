@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/room_state.h"
+#include "core/reserve/room_state.h"
 
 bool plx_spare_leaves(const struct plx_request *request,
 		      const struct plx_job *job, int index)

@@ -10,7 +10,7 @@
 #ifndef PLX_CORE_CALENDAR_H
 #define PLX_CORE_CALENDAR_H
 
-#include "core/room.h"
+#include "core/reserve/room.h"
 
 struct plx_calendar;
 

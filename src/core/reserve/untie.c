@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/untie.h"
+#include "core/reserve/untie.h"
 
 struct knot {
 	const struct plx_problem *problem;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/calendar.h"
-#include "core/room.h"
-#include "core/room_state.h"
+#include "core/reserve/calendar.h"
+#include "core/reserve/room.h"
+#include "core/reserve/room_state.h"
 #include "core/search/search.h"
 
 #define GUESSES 8 /* sets of nodes tried for one request */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/purse.h"
+#include "core/reserve/purse.h"
 #include "core/records/sizes.h"
 
 /* A split in the making. */
