@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "core/base/fields.h"
-#include "core/limit.h"
+#include "core/jobs/limit.h"
 #include "core/records/options.h"
 #include "launcher/clock.h"
 #include "launcher/state.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/records/options.h"
-#include "core/limit.h"
+#include "core/jobs/limit.h"
 #include "launcher/hang.h"
 #include "launcher/limit.h"
 #include "launcher/options.h"

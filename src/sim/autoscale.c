@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/scale.h"
+#include "core/jobs/scale.h"
 #include "core/problem/worth.h"
 #include "sim/autoscale.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_excuse.c - more time for a job whose ranks are busy */
 
-#include "core/excuse.h"
+#include "core/jobs/excuse.h"
 #include "unit.h"
 
 #define ANSWER_S 60.0

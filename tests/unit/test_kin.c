@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/kin.h"
+#include "core/jobs/kin.h"
 #include "unit.h"
 
 static const struct plx_limits limits = { 128, 4096, 8, 256, true };

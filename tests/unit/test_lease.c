@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/lease.h"
+#include "core/jobs/lease.h"
 #include "unit.h"
 
 #define TERM_S 300.0

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/lease.h"
+#include "core/jobs/lease.h"
 #include "core/search/plan.h"
-#include "core/trust.h"
+#include "core/jobs/trust.h"
 #include "core/problem/worth.h"
 #include "unit.h"
 

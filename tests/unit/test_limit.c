@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/limit.h"
+#include "core/jobs/limit.h"
 #include "core/records/options.h"
 #include "core/base/section.h"
 #include "core/records/status.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/mold.h"
+#include "core/jobs/mold.h"
 #include "core/records/options.h"
 #include "core/problem/worth.h"
 #include "unit.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/scale.h"
+#include "core/jobs/scale.h"
 #include "unit.h"
 
 /* Utility 8 / nodes. */

@@ -6,7 +6,7 @@
 
 #include "core/records/failed.h"
 #include "core/base/section.h"
-#include "core/sick.h"
+#include "core/jobs/sick.h"
 #include "core/records/status.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/kin.h"
+#include "core/jobs/kin.h"
 #include "sim/batch.h"
 #include "sim/summary.h"
 #include "sim_world.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/trust.h"
+#include "core/jobs/trust.h"
 #include "core/problem/worth.h"
 #include "unit.h"
 

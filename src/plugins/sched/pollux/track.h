@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "core/excuse.h"
+#include "core/jobs/excuse.h"
 #include "core/records/failed.h"
-#include "core/lease.h"
+#include "core/jobs/lease.h"
 #include "core/records/target.h"
-#include "core/trust.h"
+#include "core/jobs/trust.h"
 
 enum pollux_phase {
 	POLLUX_IDLE,

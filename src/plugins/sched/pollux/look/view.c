@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/mold.h"
+#include "core/jobs/mold.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"

@@ -14,14 +14,14 @@
 #ifndef SCHED_POLLUX_PLAN_MOLD_H
 #define SCHED_POLLUX_PLAN_MOLD_H
 
-#include "core/mold.h"
+#include "core/jobs/mold.h"
 #include "core/search/plan.h"
 #include "sched/pollux/plan/problem.h"
 
 /* After so many searches, those that are not settled are left as they are. */
 #define POLLUX_MOLD_SEARCHES 3
 
-/* What is known of a running job, for core/mold.h. */
+/* What is known of a running job, for core/jobs/mold.h. */
 struct plx_mold pollux_mold_of(const struct pollux_view *view,
 			       const struct pollux_job *job,
 			       const struct pollux_params *params);

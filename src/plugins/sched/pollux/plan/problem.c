@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/kin.h"
-#include "core/limit.h"
+#include "core/jobs/kin.h"
+#include "core/jobs/limit.h"
 #include "core/problem/worth.h"
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/problem.h"

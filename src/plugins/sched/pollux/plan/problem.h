@@ -8,11 +8,11 @@
 #ifndef SCHED_POLLUX_PROBLEM_H
 #define SCHED_POLLUX_PROBLEM_H
 
-#include "core/mold.h"
+#include "core/jobs/mold.h"
 #include "core/problem/problem.h"
 #include "core/reserve/room.h"
 #include "core/records/standing.h"
-#include "core/trust.h"
+#include "core/jobs/trust.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/view.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/slurm_compat.h"
-#include "core/scale.h"
+#include "core/jobs/scale.h"
 #include "sched/pollux/plan/scale.h"
 #include "sched/pollux/start/power.h"
 #include "sched/pollux/tell/count.h"

@@ -2,7 +2,7 @@
 /*
  * sick.h - nodes where the ranks of jobs failed
  *
- * The rules are in core/sick.h; here they meet what jobs tell and what the
+ * The rules are in core/jobs/sick.h; here they meet what jobs tell and what the
  * plan may use. Remembered for as long as slurmctld runs. By the thread alone,
  * without locks.
  */
@@ -10,7 +10,7 @@
 #define SCHED_POLLUX_PLAN_SICK_H
 
 #include "common/slurm_compat.h"
-#include "core/sick.h"
+#include "core/jobs/sick.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/track.h"

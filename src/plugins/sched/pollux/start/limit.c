@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/limit.h"
+#include "core/jobs/limit.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/limit.h"

@@ -32,7 +32,7 @@ void pollux_count_refusal(int kind);
 void pollux_count_cycle(double seconds);
 /* What the last cycle found. */
 void pollux_count_gauges(const struct plx_gauges *gauges);
-/* How many nodes would do, and the band of utility: see core/scale.h. */
+/* How many nodes would do, and the band of utility: see core/jobs/scale.h. */
 void pollux_count_wanted(int nodes, double low, double high);
 
 /* A copy of all; now_s since 1970. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/kin.h"
+#include "core/jobs/kin.h"
 
 #define ALIKE 1.25 /* passes this many times longer are another program's */
 /* Learnt of a kind without a word from who knows it: that job has ended. */

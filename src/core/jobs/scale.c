@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/search/plan.h"
-#include "core/scale.h"
+#include "core/jobs/scale.h"
 #include "core/problem/worth.h"
 
 /* What was asked about, and found. */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/excuse.h"
+#include "core/jobs/excuse.h"
 
 #define LEAST_S 1.0 /* less is not worth a grant */
 

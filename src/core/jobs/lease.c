@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/lease.h"
+#include "core/jobs/lease.h"
 
 const char *plx_lease_why(const struct plx_status *status)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/limit.h"
+#include "core/jobs/limit.h"
 
 #define ROUNDED 1e-5
 

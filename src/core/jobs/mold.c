@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/mold.h"
+#include "core/jobs/mold.h"
 
 /* Samples of an assumed job's batch; some more where that does not divide. */
 #define BATCH	 (1 << 20)

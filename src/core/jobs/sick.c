@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/sick.h"
+#include "core/jobs/sick.h"
 
 #define SHARE	 10 /* of the nodes, one in so many may be closed to all */
 #define OWN_MOST 3  /* complaints of one owner about a node */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "core/trust.h"
+#include "core/jobs/trust.h"
 #include "core/problem/worth.h"
 
 #define STEP_S	  60.0	/* between two contradictions that count */
