@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/ga.h"
+#include "core/policy/ga.h"
 #include "core/search/plan.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

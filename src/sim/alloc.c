@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "core/osdi21.h"
+#include "core/policy/osdi21.h"
 #include "sim/alloc.h"
 
 #define CELLS_MAX 3e7 /* of all jobs' tables of speedups */

@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "core/ga.h"
-#include "core/osdi21.h"
+#include "core/policy/ga.h"
+#include "core/policy/osdi21.h"
 #include "sim/policy.h"
 
 struct run {

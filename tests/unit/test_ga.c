@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_ga.c - the published genetic algorithm, and that ours is like it */
 
-#include "core/ga.h"
-#include "core/osdi21.h"
+#include "core/policy/ga.h"
+#include "core/policy/osdi21.h"
 #include "plan_rules.h"
 #include "plan_seen.h"
 #include "random_problem.h"

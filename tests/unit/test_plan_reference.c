@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/osdi21.h"
+#include "core/policy/osdi21.h"
 #include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "plan_rules.h"

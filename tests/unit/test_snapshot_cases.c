@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/osdi21.h"
+#include "core/policy/osdi21.h"
 #include "reference.h"
 #include "sim/alloc.h"
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/ga_run.h"
+#include "core/policy/ga_run.h"
 
 #define CROSSOVER_CHANCE 0.9
 #define RESET_CHANCE	 0.1 /* of a row: back to what the job has now */

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "core/ga_run.h"
+#include "core/policy/ga_run.h"
 
 static int min_int(int a, int b)
 {

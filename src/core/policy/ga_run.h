@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/ga.h"
+#include "core/policy/ga.h"
 #include "core/problem/worth.h"
 
 /* What a shape is worth to a job; found out when first asked for. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ga_run.h"
+#include "core/policy/ga_run.h"
 #include "core/search/search.h"
 
 void plx_ga_shuffle(struct plx_ga_run *run, int *items, int count)

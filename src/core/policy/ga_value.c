@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ga_run.h"
+#include "core/policy/ga_run.h"
 
 /* A power below this is as good as the minimum, and would overflow. */
 #define FAIRNESS_LEAST (-64.0)

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/osdi21.h"
+#include "core/policy/osdi21.h"
 
 #define BATCHES 50
 #define NEARLY	1e-8 /* a batch so little above a whole one is whole */

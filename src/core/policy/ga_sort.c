@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ga_run.h"
+#include "core/policy/ga_run.h"
 
 static int by_fitness(const void *a, const void *b)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/ga_run.h"
+#include "core/policy/ga_run.h"
 
 #define ROUNDING 1e-9 /* of long sums */
 

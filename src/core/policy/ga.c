@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/ga_run.h"
+#include "core/policy/ga_run.h"
 
 #define POPULATION_MAX	10000
 #define GENERATIONS_MAX 1000000
