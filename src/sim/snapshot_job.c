@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/snapshot.h"
+#include "core/snapshot/snapshot.h"
 #include "sim/snapshot_parts.h"
 
 #define SIZES_MAX   65536

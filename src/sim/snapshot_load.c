@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/snapshot.h"
+#include "core/snapshot/snapshot.h"
 #include "sim/snapshot_parts.h"
 
 #define COUNT_MAX     65536

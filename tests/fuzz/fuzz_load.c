@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_load.c - snapshots from anybody, for pollux-alloc and pollux-sim */
 
-#include "core/snapshot.h"
+#include "core/snapshot/snapshot.h"
 #include "fuzz.h"
 #include "sim/snapshot.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_snapshot.c - the writer of snapshots: names and reasons are just text */
 
-#include "core/snapshot.h"
+#include "core/snapshot/snapshot.h"
 #include "fuzz.h"
 
 enum { NODES = 3, JOBS = 2 };

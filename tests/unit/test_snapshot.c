@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/snapshot.h"
+#include "core/snapshot/snapshot.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 #include "sim/snapshot.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/slurm_compat.h"
-#include "core/snapshot.h"
+#include "core/snapshot/snapshot.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/params.h"

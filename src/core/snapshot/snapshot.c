@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/snapshot.h"
+#include "core/snapshot/snapshot.h"
 
 #define FIRST_SIZE  4096
 #define NUMBER_SIZE 40
