@@ -41,8 +41,29 @@ elsewhere='agent/(nodemem(_room)?|samplelog).c'
 elsewhere+='|launcher/(rank_(bind|gpu|stop)|memory|local_gpus).c'
 elsewhere+='|launcher/(peer|relay|script|step).c|wire/(channel|run_page).c'
 
-plan 11
+# Includes in a room of core that name another than itself and those above it.
+climbs() {
+	local room above
+	while read -r room above; do
+		grep -nE '^#include "core/' "$src/core/$room"/*.[ch] |
+			grep -vE "\"core/($room|${above// /|})/"
+	done <<-END
+		base none
+		model base
+		records base model
+		problem base model records
+		search base model records problem
+		reserve base model records problem search
+		jobs base model records problem search
+		policy base model records problem search
+		snapshot base model records problem search
+	END
+	find "$src/core" -maxdepth 1 -name '*.[ch]'
+}
+
+plan 12
 ok "core includes only core" none strangers core core
+ok "a room of core includes itself and those above it only" none climbs
 ok "wire includes only core and wire" none strangers wire 'core|wire'
 ok "agent includes only core, wire and itself" none strangers agent \
 	'core|wire|agent'

@@ -11,7 +11,7 @@ fuzz=$POLLUX_SRCDIR/tests/fuzz
 unfuzzed() {
 	local src=$POLLUX_SRCDIR/src
 	grep -hoE '(plx|pollux|elastic)_[a-z_]+\((const char \*|char \*\*)[a-z_]+' \
-		"$src"/core/*.h "$src"/plugins/common/*.h \
+		"$src"/core/*/*.h "$src"/plugins/common/*.h \
 		"$src"/plugins/sched/pollux/*.h \
 		"$src"/plugins/sched/pollux/backfill/*.h |
 		grep -vE '\*(type|format|folders)$' | sed 's/(.*//' | sort -u |
