@@ -427,6 +427,7 @@ enum { LARGE = 1 << 20, STEPS = 20, NOISY = 1000 };
 
 /* What is run, and what came of it. */
 struct walk {
+	size_t size; /* of the gradient; 0: LARGE */
 	int every;   /* this often, whatever a look costs; 0: as it decides */
 	bool finite; /* all but one are, and the program says all */
 	bool odd;    /* one step's gradient is not */
@@ -457,11 +458,11 @@ static int walk_step(struct crew_rank *rank, float *gradient,
 
 	for (int i = 0; i < NOISY; i++)
 		gradient[i] = 1 + noise_at(pass->step, rank->rank, i);
-	gradient[LARGE - 1] = odd && !walk->sees ? NAN : 0;
+	gradient[walk->size - 1] = odd && !walk->sees ? NAN : 0;
 	if (walk->looks &&
 	    pollux_finite(rank->p, !(odd && walk->sees && last)) < 0)
 		return -1;
-	if (pollux_reduce(rank->p, gradient, LARGE, 1) < 0 ||
+	if (pollux_reduce(rank->p, gradient, walk->size, 1) < 0 ||
 	    pollux_skipped(rank->p) != (odd && !walk->unread))
 		return -1;
 	if (rank->rank == 0)
@@ -475,8 +476,8 @@ static int walk_step(struct crew_rank *rank, float *gradient,
 
 static int descend(struct crew_rank *rank)
 {
-	float *gradient = calloc(LARGE, sizeof(*gradient));
 	struct walk *walk = rank->user;
+	float *gradient = calloc(walk->size, sizeof(*gradient));
 	struct pollux_pass pass;
 	struct plx_noise noise;
 	int more = pollux_start(rank->p);
@@ -502,6 +503,7 @@ static struct walk walk_for(int ranks, struct walk walk, int steps,
 	struct pollux_config config = usual();
 	struct crew crew = { .ranks = ranks, .begins = ranks % 2 == 0 };
 
+	walk.size = walk.size ? walk.size : LARGE;
 	config.batch = 100;
 	config.max_batch = max_batch;
 	config.samples = 100 * (uint64_t) steps;
@@ -558,10 +560,10 @@ static void seldom_looks_are_unbiased(void **state)
 	(void) state;
 	for (int ranks = 1; ranks <= 3; ranks++) {
 		for (size_t i = 0; i < ARRAY_SIZE(intervals); i++) {
-			struct walk walk =
-				walk_for(ranks,
-					 (struct walk){ .every = intervals[i] },
-					 300, 101);
+			struct walk walk = { .size = NOISY + 1,
+					     .every = intervals[i] };
+
+			walk = walk_for(ranks, walk, 300, 101);
 
 			near_to(NOISY, walk.sqr);
 			near_to(NOISY / 3.0 / ranks, walk.var);
