@@ -14,7 +14,7 @@
 
 #include "common/gpus.h"
 #include "core/records/options.h"
-#include "core/reserve/purse.h"
+#include "core/reserve/limit_pool.h"
 #include "core/records/status.h"
 #include "core/records/target.h"
 
@@ -164,8 +164,8 @@ struct pollux_view {
 	bool counts_memory;		/* Slurm gives it out like CPUs */
 	int stay_count;
 	struct pollux_stay *stays; /* see pollux_waiting_is_ours() */
-	int purse_count;
-	struct plx_purse *purses; /* limits that elastic jobs share */
+	int pool_count;
+	struct plx_limit_pool *pools; /* limits that elastic jobs share */
 	int requeued_count;
 	uint32_t *requeued; /* jobs to be reset, see requeue.h */
 	int torn;	    /* jobs to be mended, see torn.h */

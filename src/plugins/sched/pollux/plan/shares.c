@@ -85,9 +85,9 @@ int pollux_shares_claim(struct pollux_view *view, struct plx_error *err)
 		goto done;
 	}
 	fill_claims(view, claims, keeps);
-	rc = plx_purse_grant(sharers, view->job_count, view->purses,
-			     view->purse_count, claims, view->waiting_count,
-			     granted, parked, err);
+	rc = plx_limit_pool_grant(sharers, view->job_count, view->pools,
+				  view->pool_count, claims, view->waiting_count,
+				  granted, parked, err);
 	if (rc < 0)
 		goto done;
 	for (int i = 0; i < view->waiting_count; i++)
@@ -121,16 +121,16 @@ static void shut_out(struct plx_problem *problem, int j)
 		       sizeof(bool) * (size_t) problem->node_count);
 }
 
-/* What the shares leave in a purse. */
-static double left_in(const struct plx_purse *purses, int purse,
+/* What the shares leave in a pool. */
+static double left_in(const struct plx_limit_pool *pools, int pool,
 		      const struct plx_sharer *sharers, const int *shares,
 		      int count)
 {
-	double left = purses[purse].room;
+	double left = pools[pool].room;
 
 	for (int j = 0; j < count; j++) {
 		for (int t = 0; t < sharers[j].take_count; t++) {
-			if (sharers[j].takes[t].purse == purse)
+			if (sharers[j].takes[t].pool == pool)
 				left -= sharers[j].takes[t].each * shares[j];
 		}
 	}
@@ -153,7 +153,7 @@ static int cap_of(const struct pollux_view *view,
 
 		if (take->each <= 0)
 			continue;
-		left = left_in(view->purses, take->purse, sharers, shares,
+		left = left_in(view->pools, take->pool, sharers, shares,
 			       count) /
 		       take->each;
 		if (left < more)
@@ -210,8 +210,8 @@ static int judge(const struct pollux_view *view, struct plx_problem *problem,
 		sharers[j].wants =
 			sum(plan->choices[j].gpus, problem->node_count);
 	}
-	rc = plx_purse_split(sharers, problem->job_count, view->purses,
-			     view->purse_count, shares, err);
+	rc = plx_limit_pool_split(sharers, problem->job_count, view->pools,
+				  view->pool_count, shares, err);
 	if (rc == 0 && tighten(view, sharers, shares, problem))
 		rc = 1;
 	free(shares);
@@ -236,7 +236,7 @@ int pollux_shares_search(const struct pollux_view *view,
 		plx_plan_destroy(found);
 		found = NULL;
 		rc = plx_plan_search(problem, &found, err);
-		if (rc == 0 && view->purse_count)
+		if (rc == 0 && view->pool_count)
 			rc = judge(view, problem, found, sharers, err);
 	}
 	free(sharers);
@@ -251,10 +251,10 @@ int pollux_shares_search(const struct pollux_view *view,
 double *pollux_shares_left(const struct pollux_view *view,
 			   const struct plx_problem *problem)
 {
-	double *left = calloc((size_t) view->purse_count + 1, sizeof(*left));
+	double *left = calloc((size_t) view->pool_count + 1, sizeof(*left));
 
-	for (int p = 0; left && p < view->purse_count; p++)
-		left[p] = view->purses[p].room;
+	for (int p = 0; left && p < view->pool_count; p++)
+		left[p] = view->pools[p].room;
 	for (int j = 0; left && j < view->job_count; j++) {
 		int now = pollux_view_gpus(view, j);
 		int then = sum(problem->jobs[j].now, problem->node_count);
@@ -262,7 +262,7 @@ double *pollux_shares_left(const struct pollux_view *view,
 		/* One in the middle of a resize has the larger of both. */
 		now = now > then ? now : then;
 		for (int t = 0; t < view->jobs[j].take_count; t++)
-			left[view->jobs[j].takes[t].purse] -=
+			left[view->jobs[j].takes[t].pool] -=
 				now * view->jobs[j].takes[t].each;
 	}
 	return left;
@@ -275,8 +275,7 @@ bool pollux_shares_allow(const struct pollux_view *view, int j, int gpus,
 	int more = gpus - pollux_view_gpus(view, j);
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++) {
-		if (more * job->takes[t].each >
-		    left[job->takes[t].purse] + 1e-6)
+		if (more * job->takes[t].each > left[job->takes[t].pool] + 1e-6)
 			return false;
 	}
 	return true;
@@ -289,5 +288,5 @@ void pollux_shares_spend(const struct pollux_view *view, int j, int gpus,
 	int more = gpus - pollux_view_gpus(view, j);
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++)
-		left[job->takes[t].purse] -= more * job->takes[t].each;
+		left[job->takes[t].pool] -= more * job->takes[t].each;
 }

@@ -13,7 +13,7 @@
 /*
  * Let waiting jobs have their part of the limits first: sets `blocked` of
  * those that could not start however small elastic jobs are, takes the others
- * out of the purses, and names the jobs that have to be parked for them.
+ * out of the pools, and names the jobs that have to be parked for them.
  */
 int pollux_shares_claim(struct pollux_view *view, struct plx_error *err);
 
@@ -28,7 +28,7 @@ int pollux_shares_search(const struct pollux_view *view,
 
 /*
  * What limits have left now, before any job has given back what it is to
- * lose: [purse_count], the caller's to free; NULL without memory, and then
+ * lose: [pool_count], the caller's to free; NULL without memory, and then
  * Slurm alone says no. Does it allow job j so many GPUs? Then it is spent.
  */
 double *pollux_shares_left(const struct pollux_view *view,

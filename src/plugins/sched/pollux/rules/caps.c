@@ -8,10 +8,10 @@
 #include "sched/pollux/rules/caps.h"
 #include "sched/pollux/rules/partition.h"
 
-/* The view, and what each of its purses is in Slurm. */
+/* The view, and what each of its pools is in Slurm. */
 struct caps {
 	struct pollux_view *view;
-	const void **keys; /* [view->purse_count] a number of Slurm's */
+	const void **keys; /* [view->pool_count] a number of Slurm's */
 	int gpu;	   /* index of gres/gpu; -1: GPUs are not counted */
 };
 
@@ -39,9 +39,9 @@ static const void *_key(const struct pollux_bound *bound)
 					     : (const void *) bound->used;
 }
 
-static int _find_purse(const struct caps *caps, const void *key)
+static int _find_pool(const struct caps *caps, const void *key)
 {
-	for (int p = 0; p < caps->view->purse_count; p++) {
+	for (int p = 0; p < caps->view->pool_count; p++) {
 		if (caps->keys[p] == key)
 			return p;
 	}
@@ -60,17 +60,17 @@ static double _left(const struct pollux_bound *bound)
 	return left - (double) *bound->run_s / 60;
 }
 
-static int _purse(struct caps *caps, const struct pollux_bound *bound)
+static int _pool(struct caps *caps, const struct pollux_bound *bound)
 {
 	struct pollux_view *view = caps->view;
-	int p = _find_purse(caps, _key(bound));
+	int p = _find_pool(caps, _key(bound));
 
 	if (p >= 0)
 		return p;
-	p = view->purse_count++;
-	xrecalloc(view->purses, view->purse_count, sizeof(*view->purses));
-	xrecalloc(caps->keys, view->purse_count, sizeof(*caps->keys));
-	view->purses[p] = (struct plx_purse){ .room = _left(bound) };
+	p = view->pool_count++;
+	xrecalloc(view->pools, view->pool_count, sizeof(*view->pools));
+	xrecalloc(caps->keys, view->pool_count, sizeof(*caps->keys));
+	view->pools[p] = (struct plx_limit_pool){ .room = _left(bound) };
 	caps->keys[p] = _key(bound);
 	return p;
 }
@@ -162,7 +162,7 @@ static void _share(const struct look *look, const struct pollux_bound *bound,
 		   double each)
 {
 	struct pollux_job *job = look->job;
-	int p = _purse(look->caps, bound);
+	int p = _pool(look->caps, bound);
 	double own = (double) pollux_books_count(look->record->tres_alloc_cnt,
 						 bound->tres);
 
@@ -172,10 +172,10 @@ static void _share(const struct look *look, const struct pollux_bound *bound,
 						      look->caps->view->now) /
 		       60;
 	if (look->gpus > 0)
-		look->caps->view->purses[p].room += own;
+		look->caps->view->pools[p].room += own;
 	xrecalloc(job->takes, job->take_count + 1, sizeof(*job->takes));
 	job->takes[job->take_count++] =
-		(struct plx_take){ .purse = p, .each = each };
+		(struct plx_take){ .pool = p, .each = each };
 }
 
 static bool _see_job(const struct pollux_bound *bound, void *context)
@@ -211,7 +211,7 @@ static bool _see_waiting(const struct pollux_bound *bound, void *context)
 	struct pollux_waiting *waiting = look->waiting;
 	const uint64_t *counts = look->record->tres_req_cnt;
 	double need = (double) pollux_books_count(counts, bound->tres);
-	int p = _key(bound) ? _find_purse(look->caps, _key(bound)) : -1;
+	int p = _key(bound) ? _find_pool(look->caps, _key(bound)) : -1;
 
 	if (p < 0 || need <= 0 || bound->scope == POLLUX_OF_JOB)
 		return true;
@@ -220,7 +220,7 @@ static bool _see_waiting(const struct pollux_bound *bound, void *context)
 	xrecalloc(waiting->takes, waiting->take_count + 1,
 		  sizeof(*waiting->takes));
 	waiting->takes[waiting->take_count++] =
-		(struct plx_take){ .purse = p, .each = need };
+		(struct plx_take){ .pool = p, .each = need };
 	return true;
 }
 
@@ -260,7 +260,7 @@ void pollux_caps_fill(struct pollux_view *view)
 	caps.gpu = _gpu_index();
 	for (int j = 0; j < view->job_count; j++)
 		_fill_job(&caps, j);
-	for (int i = 0; view->purse_count && i < view->waiting_count; i++) {
+	for (int i = 0; view->pool_count && i < view->waiting_count; i++) {
 		struct wait_look look = {
 			.caps = &caps,
 			.waiting = &view->waiting[i],
@@ -282,5 +282,5 @@ void pollux_caps_release(struct pollux_view *view)
 	}
 	for (int i = 0; i < view->waiting_count; i++)
 		xfree(view->waiting[i].takes);
-	xfree(view->purses);
+	xfree(view->pools);
 }

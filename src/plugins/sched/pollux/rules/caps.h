@@ -12,7 +12,7 @@
 
 /*
  * Fill capped, most_gpus and takes of the view's jobs, takes of its waiting
- * jobs, and its purses; take away nodes that a limit of nodes forbids. All else
+ * jobs, and its pools; take away nodes that a limit of nodes forbids. All else
  * is filled already. Under slurmctld's read lock on jobs.
  */
 void pollux_caps_fill(struct pollux_view *view);

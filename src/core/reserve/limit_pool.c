@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* purse.c - limits that several jobs share */
+/* limit_pool.c - limits that several jobs share */
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/reserve/purse.h"
+#include "core/reserve/limit_pool.h"
 #include "core/records/sizes.h"
 
 /* A split in the making. */
@@ -12,7 +12,7 @@ struct split {
 	const struct plx_sharer *sharers;
 	int count;
 	const struct plx_sharer **order; /* by id */
-	double *left;			 /* [purse] */
+	double *left;			 /* [pool] */
 	bool *full;  /* [sharer] can have no more; is parked for this claim */
 	int *shares; /* [sharer] */
 };
@@ -50,7 +50,7 @@ static bool fits(const struct plx_take *takes, int count, const double *left,
 	for (int i = 0; i < count; i++) {
 		double amount = takes[i].each * times;
 
-		if (amount > 0 && !has(left[takes[i].purse], amount))
+		if (amount > 0 && !has(left[takes[i].pool], amount))
 			return false;
 	}
 	return true;
@@ -60,7 +60,7 @@ static void take(const struct plx_take *takes, int count, double *left,
 		 double times)
 {
 	for (int i = 0; i < count; i++)
-		left[takes[i].purse] -= takes[i].each * times;
+		left[takes[i].pool] -= takes[i].each * times;
 }
 
 static const struct plx_sharer **ordered(const struct plx_sharer *sharers,
@@ -83,11 +83,10 @@ static bool helps(const struct split *split, const struct plx_sharer *sharer,
 	for (int i = 0; i < claim->take_count; i++) {
 		const struct plx_take *want = &claim->takes[i];
 
-		if (want->each <= 0 ||
-		    has(split->left[want->purse], want->each))
+		if (want->each <= 0 || has(split->left[want->pool], want->each))
 			continue;
 		for (int t = 0; t < sharer->take_count; t++) {
-			if (sharer->takes[t].purse == want->purse &&
+			if (sharer->takes[t].pool == want->pool &&
 			    sharer->takes[t].each > 0)
 				return floor_of(sharer) > 0;
 		}
@@ -158,34 +157,34 @@ static void split_release(struct split *split)
 }
 
 static int split_init(struct split *split, const struct plx_sharer *sharers,
-		      int count, const struct plx_purse *purses,
-		      int purse_count, struct plx_error *err)
+		      int count, const struct plx_limit_pool *pools,
+		      int pool_count, struct plx_error *err)
 {
 	*split = (struct split){
 		.sharers = sharers,
 		.count = count,
 		.order = ordered(sharers, count),
-		.left = calloc((size_t) purse_count + 1, sizeof(double)),
+		.left = calloc((size_t) pool_count + 1, sizeof(double)),
 		.full = calloc((size_t) count + 1, sizeof(bool)),
 	};
 	if (!split->order || !split->left || !split->full) {
 		split_release(split);
 		return plx_fail(err, "no memory for limits that jobs share");
 	}
-	for (int p = 0; p < purse_count; p++)
-		split->left[p] = purses[p].room;
+	for (int p = 0; p < pool_count; p++)
+		split->left[p] = pools[p].room;
 	return 0;
 }
 
-int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
-		    struct plx_purse *purses, int purse_count,
-		    const struct plx_draw *claims, int claim_count,
-		    bool *granted, bool *parked, struct plx_error *err)
+int plx_limit_pool_grant(const struct plx_sharer *sharers, int sharer_count,
+			 struct plx_limit_pool *pools, int pool_count,
+			 const struct plx_draw *claims, int claim_count,
+			 bool *granted, bool *parked, struct plx_error *err)
 {
 	struct split split;
 
-	if (split_init(&split, sharers, sharer_count, purses, purse_count,
-		       err) < 0)
+	if (split_init(&split, sharers, sharer_count, pools, pool_count, err) <
+	    0)
 		return -1;
 	for (int j = 0; j < sharer_count; j++) {
 		parked[j] = false;
@@ -200,11 +199,11 @@ int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
 			continue;
 		take(claim->takes, claim->take_count, split.left, 1);
 		for (int t = 0; t < claim->take_count; t++) {
-			struct plx_purse *purse =
-				&purses[claim->takes[t].purse];
+			struct plx_limit_pool *pool =
+				&pools[claim->takes[t].pool];
 
-			purse->room -= claim->takes[t].each;
-			purse->claimed = true;
+			pool->room -= claim->takes[t].each;
+			pool->claimed = true;
 		}
 	}
 	split_release(&split);
@@ -212,19 +211,19 @@ int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
 }
 
 /* What is held stays, whatever the limit says now. */
-static void keep_held(struct split *split, const struct plx_purse *purses,
-		      int purse_count, double *held)
+static void keep_held(struct split *split, const struct plx_limit_pool *pools,
+		      int pool_count, double *held)
 {
 	for (int j = 0; j < split->count; j++)
 		take(split->sharers[j].takes, split->sharers[j].take_count,
 		     held, -split->sharers[j].now);
-	for (int p = 0; p < purse_count; p++) {
-		if (!purses[p].claimed && split->left[p] < held[p])
+	for (int p = 0; p < pool_count; p++) {
+		if (!pools[p].claimed && split->left[p] < held[p])
 			split->left[p] = held[p];
 	}
 }
 
-/* Raise the share of j to `gpus` if all its purses can pay for that. */
+/* Raise the share of j to `gpus` if all its pools can pay for that. */
 static bool raise_to(struct split *split, int j, int gpus)
 {
 	const struct plx_sharer *sharer = &split->sharers[j];
@@ -333,11 +332,11 @@ static void share_out(struct split *split, int *wants, int *keeps)
 	fill(split, wants);
 }
 
-int plx_purse_split(const struct plx_sharer *sharers, int sharer_count,
-		    const struct plx_purse *purses, int purse_count,
-		    int *shares, struct plx_error *err)
+int plx_limit_pool_split(const struct plx_sharer *sharers, int sharer_count,
+			 const struct plx_limit_pool *pools, int pool_count,
+			 int *shares, struct plx_error *err)
 {
-	double *held = calloc((size_t) purse_count + 1, sizeof(*held));
+	double *held = calloc((size_t) pool_count + 1, sizeof(*held));
 	int *wants = calloc((size_t) sharer_count + 1, sizeof(*wants));
 	int *keeps = calloc((size_t) sharer_count + 1, sizeof(*keeps));
 	struct split split;
@@ -347,12 +346,11 @@ int plx_purse_split(const struct plx_sharer *sharers, int sharer_count,
 		plx_fail(err, "no memory for limits that jobs share");
 		goto done;
 	}
-	rc = split_init(&split, sharers, sharer_count, purses, purse_count,
-			err);
+	rc = split_init(&split, sharers, sharer_count, pools, pool_count, err);
 	if (rc < 0)
 		goto done;
 	split.shares = shares;
-	keep_held(&split, purses, purse_count, held);
+	keep_held(&split, pools, pool_count, held);
 	share_out(&split, wants, keeps);
 	split_release(&split);
 done:

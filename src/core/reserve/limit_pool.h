@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * purse.h - limits that several jobs share
+ * limit_pool.h - limits that several jobs share
  *
  * An account or a QOS may allow so many GPUs to all of its jobs, or to those
  * of a user. The search knows only what one job may have. So each such limit
- * is a purse, and what is in it is split among its jobs before: the least
+ * is a pool, and what is in it is split among its jobs before: the least
  * that each needs first, then evenly, as far as they want it. A job takes from
- * any number of purses, and all of them must do: that is how accounts below
+ * any number of pools, and all of them must do: that is how accounts below
  * accounts are said. Pure and deterministic; ties go to the lower id.
  */
-#ifndef PLX_CORE_PURSE_H
-#define PLX_CORE_PURSE_H
+#ifndef PLX_CORE_LIMIT_POOL_H
+#define PLX_CORE_LIMIT_POOL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
 
-struct plx_purse {
+struct plx_limit_pool {
 	double room;  /* for its jobs, with what they hold; below 0: too little
 		       */
-	bool claimed; /* set by plx_purse_grant() */
+	bool claimed; /* set by plx_limit_pool_grant() */
 };
 
-/* What comes out of a purse. */
+/* What comes out of a pool. */
 struct plx_take {
-	int purse;   /* index */
+	int pool;    /* index */
 	double each; /* for a GPU of a job; of a claim: in all; >= 0 */
 };
 
@@ -36,12 +36,12 @@ struct plx_sharer {
 	int wants;  /* it could use; below `least`: none */
 	bool fixed; /* keeps what it holds */
 	int take_count;
-	const struct plx_take *takes; /* borrowed, one of each purse at most */
+	const struct plx_take *takes; /* borrowed, one of each pool at most */
 	const int *sizes; /* [size_count] GPUs that it may have; borrowed */
 	int size_count;	  /* 0: any number */
 };
 
-/* A job that waits and may not start before its purses have room. */
+/* A job that waits and may not start before its pools have room. */
 struct plx_draw {
 	int take_count;
 	const struct plx_take *takes; /* borrowed */
@@ -49,16 +49,16 @@ struct plx_draw {
 };
 
 /*
- * Take what claims need out of the purses, in the order given: those that fit
+ * Take what claims need out of the pools, in the order given: those that fit
  * when each sharer is as small as it can be, and when some that it may park
  * are parked: only those that hold what the claim lacks, the highest id first,
  * and none too many. granted[claims] and parked[sharers] are written, the
- * rooms of purses with a granted claim made smaller.
+ * rooms of pools with a granted claim made smaller.
  */
-int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
-		    struct plx_purse *purses, int purse_count,
-		    const struct plx_draw *claims, int claim_count,
-		    bool *granted, bool *parked, struct plx_error *err);
+int plx_limit_pool_grant(const struct plx_sharer *sharers, int sharer_count,
+			 struct plx_limit_pool *pools, int pool_count,
+			 const struct plx_draw *claims, int claim_count,
+			 bool *granted, bool *parked, struct plx_error *err);
 
 /*
  * How many GPUs each may have: shares[sharers], 0 or at least `least`, and as
@@ -67,8 +67,8 @@ int plx_purse_grant(const struct plx_sharer *sharers, int sharer_count,
  * in any case. If more is held than there is room for (the limit was lowered),
  * that much may be held, unless a claim was granted.
  */
-int plx_purse_split(const struct plx_sharer *sharers, int sharer_count,
-		    const struct plx_purse *purses, int purse_count,
-		    int *shares, struct plx_error *err);
+int plx_limit_pool_split(const struct plx_sharer *sharers, int sharer_count,
+			 const struct plx_limit_pool *pools, int pool_count,
+			 int *shares, struct plx_error *err);
 
 #endif

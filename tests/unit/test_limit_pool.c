@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* test_purse.c - limits that several jobs share */
+/* test_limit_pool.c - limits that several jobs share */
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/reserve/purse.h"
+#include "core/reserve/limit_pool.h"
 #include "unit.h"
 
-#define MOST 6 /* jobs, purses and claims of a random case */
+#define MOST 6 /* jobs, pools and claims of a random case */
 
-static const struct plx_take first = { .purse = 0, .each = 1 };
+static const struct plx_take first = { .pool = 0, .each = 1 };
 
-/* A job that takes one of purse 0 for each of its GPUs. */
+/* A job that takes one of pool 0 for each of its GPUs. */
 static struct plx_sharer job(uint32_t id, int now, int least, int wants)
 {
 	return (struct plx_sharer){
@@ -27,12 +27,12 @@ static struct plx_sharer job(uint32_t id, int now, int least, int wants)
 static void assert_split(const struct plx_sharer *jobs, int count, double room,
 			 const int *want)
 {
-	struct plx_purse purse = { .room = room };
+	struct plx_limit_pool pool = { .room = room };
 	struct plx_error err;
 	int shares[MOST];
 
-	assert_int_equal(plx_purse_split(jobs, count, &purse, 1, shares, &err),
-			 0);
+	assert_int_equal(
+		plx_limit_pool_split(jobs, count, &pool, 1, shares, &err), 0);
 	for (int j = 0; j < count; j++)
 		assert_int_equal(shares[j], want[j]);
 }
@@ -119,7 +119,7 @@ static void accounts_below_accounts_all_count(void **state)
 	const struct plx_take high[] = { { 1, 1 } };
 	struct plx_sharer jobs[] = { job(1, 1, 1, 9), job(2, 1, 1, 9),
 				     job(3, 1, 1, 9) };
-	const struct plx_purse purses[] = { { .room = 5 }, { .room = 12 } };
+	const struct plx_limit_pool pools[] = { { .room = 5 }, { .room = 12 } };
 	struct plx_error err;
 	int shares[3];
 
@@ -129,7 +129,8 @@ static void accounts_below_accounts_all_count(void **state)
 	jobs[1].takes = low;
 	jobs[1].take_count = 2;
 	jobs[2].takes = high;
-	assert_int_equal(plx_purse_split(jobs, 3, purses, 2, shares, &err), 0);
+	assert_int_equal(plx_limit_pool_split(jobs, 3, pools, 2, shares, &err),
+			 0);
 	assert_int_equal(shares[0], 3);
 	assert_int_equal(shares[1], 2);
 	assert_int_equal(shares[2], 7);
@@ -137,7 +138,7 @@ static void accounts_below_accounts_all_count(void **state)
 
 static void cpus_of_a_gpu_are_weighed(void **state)
 {
-	const struct plx_take four = { .purse = 0, .each = 4 };
+	const struct plx_take four = { .pool = 0, .each = 4 };
 	struct plx_sharer jobs[] = { job(1, 1, 1, 9), job(2, 1, 1, 9) };
 
 	(void) state;
@@ -148,8 +149,8 @@ static void cpus_of_a_gpu_are_weighed(void **state)
 static void a_claim_makes_jobs_smaller(void **state)
 {
 	struct plx_sharer jobs[] = { job(1, 6, 1, 6), job(2, 2, 1, 9) };
-	struct plx_purse purse = { .room = 8 };
-	const struct plx_take four = { .purse = 0, .each = 4 };
+	struct plx_limit_pool pool = { .room = 8 };
+	const struct plx_take four = { .pool = 0, .each = 4 };
 	const struct plx_draw claim = { .take_count = 1, .takes = &four };
 	struct plx_error err;
 	bool granted = false;
@@ -157,12 +158,13 @@ static void a_claim_makes_jobs_smaller(void **state)
 	int shares[2];
 
 	(void) state;
-	assert_int_equal(plx_purse_grant(jobs, 2, &purse, 1, &claim, 1,
-					 &granted, parked, &err),
+	assert_int_equal(plx_limit_pool_grant(jobs, 2, &pool, 1, &claim, 1,
+					      &granted, parked, &err),
 			 0);
 	assert_true(granted);
 	assert_false(parked[0] || parked[1]);
-	assert_int_equal(plx_purse_split(jobs, 2, &purse, 1, shares, &err), 0);
+	assert_int_equal(plx_limit_pool_split(jobs, 2, &pool, 1, shares, &err),
+			 0);
 	assert_int_equal(shares[0], 2);
 	assert_int_equal(shares[1], 2);
 }
@@ -170,32 +172,32 @@ static void a_claim_makes_jobs_smaller(void **state)
 static void a_claim_parks_only_whom_it_may(void **state)
 {
 	struct plx_sharer jobs[] = { job(1, 3, 3, 6), job(2, 3, 3, 9) };
-	const struct plx_take six = { .purse = 0, .each = 6 };
+	const struct plx_take six = { .pool = 0, .each = 6 };
 	bool keeps[2] = { true, false };
 	struct plx_draw claim = { .take_count = 1,
 				  .takes = &six,
 				  .keeps = keeps };
-	struct plx_purse purse = { .room = 8 };
+	struct plx_limit_pool pool = { .room = 8 };
 	struct plx_error err;
 	bool granted = true;
 	bool parked[2];
 
 	(void) state;
-	assert_int_equal(plx_purse_grant(jobs, 2, &purse, 1, &claim, 1,
-					 &granted, parked, &err),
+	assert_int_equal(plx_limit_pool_grant(jobs, 2, &pool, 1, &claim, 1,
+					      &granted, parked, &err),
 			 0);
 	assert_false(granted);
 	assert_false(parked[0] || parked[1]);
-	purse = (struct plx_purse){ .room = 9 };
-	assert_int_equal(plx_purse_grant(jobs, 2, &purse, 1, &claim, 1,
-					 &granted, parked, &err),
+	pool = (struct plx_limit_pool){ .room = 9 };
+	assert_int_equal(plx_limit_pool_grant(jobs, 2, &pool, 1, &claim, 1,
+					      &granted, parked, &err),
 			 0);
 	assert_true(granted);
 	assert_true(!parked[0] && parked[1]);
 	claim.keeps = NULL;
-	purse = (struct plx_purse){ .room = 9 };
-	assert_int_equal(plx_purse_grant(jobs, 2, &purse, 1, &claim, 1,
-					 &granted, parked, &err),
+	pool = (struct plx_limit_pool){ .room = 9 };
+	assert_int_equal(plx_limit_pool_grant(jobs, 2, &pool, 1, &claim, 1,
+					      &granted, parked, &err),
 			 0);
 	assert_false(granted);
 }
@@ -203,12 +205,12 @@ static void a_claim_parks_only_whom_it_may(void **state)
 /* Accounts 0 and 1 have a limit each; the claim is under that of account 0. */
 static void a_claim_parks_nobody_of_another_account(void **state)
 {
-	const struct plx_take second = { .purse = 1, .each = 1 };
+	const struct plx_take second = { .pool = 1, .each = 1 };
 	struct plx_sharer jobs[] = { job(1, 3, 3, 6), job(2, 3, 3, 9),
 				     job(3, 3, 3, 9) };
-	const struct plx_take three = { .purse = 0, .each = 3 };
+	const struct plx_take three = { .pool = 0, .each = 3 };
 	const bool keeps[3] = { false, false, false };
-	struct plx_purse purses[] = { { .room = 3 }, { .room = 6 } };
+	struct plx_limit_pool pools[] = { { .room = 3 }, { .room = 6 } };
 	const struct plx_draw claim = { .take_count = 1,
 					.takes = &three,
 					.keeps = keeps };
@@ -219,8 +221,8 @@ static void a_claim_parks_nobody_of_another_account(void **state)
 	(void) state;
 	jobs[1].takes = &second;
 	jobs[2].takes = &second;
-	assert_int_equal(plx_purse_grant(jobs, 3, purses, 2, &claim, 1,
-					 &granted, parked, &err),
+	assert_int_equal(plx_limit_pool_grant(jobs, 3, pools, 2, &claim, 1,
+					      &granted, parked, &err),
 			 0);
 	assert_true(granted);
 	assert_true(parked[0] && !parked[1] && !parked[2]);
@@ -230,9 +232,9 @@ static void a_claim_parks_nobody_of_another_account(void **state)
 static void a_claim_parks_none_too_many(void **state)
 {
 	struct plx_sharer jobs[] = { job(1, 4, 4, 6), job(2, 1, 1, 9) };
-	const struct plx_take four = { .purse = 0, .each = 4 };
+	const struct plx_take four = { .pool = 0, .each = 4 };
 	const bool keeps[2] = { false, false };
-	struct plx_purse purse = { .room = 5 };
+	struct plx_limit_pool pool = { .room = 5 };
 	const struct plx_draw claim = { .take_count = 1,
 					.takes = &four,
 					.keeps = keeps };
@@ -241,34 +243,33 @@ static void a_claim_parks_none_too_many(void **state)
 	bool parked[2];
 
 	(void) state;
-	assert_int_equal(plx_purse_grant(jobs, 2, &purse, 1, &claim, 1,
-					 &granted, parked, &err),
+	assert_int_equal(plx_limit_pool_grant(jobs, 2, &pool, 1, &claim, 1,
+					      &granted, parked, &err),
 			 0);
 	assert_true(granted);
 	assert_true(parked[0] && !parked[1]);
 }
 
-/* A random tree of accounts: job j is below purses leaf, root. */
+/* A random tree of accounts: job j is below pools leaf, root. */
 struct world {
 	struct plx_sharer jobs[MOST];
 	struct plx_take takes[MOST][2];
-	struct plx_purse purses[MOST];
-	int job_count, purse_count;
+	struct plx_limit_pool pools[MOST];
+	int job_count, pool_count;
 };
 
 static void make_world(uint64_t *seed, struct world *w, int most)
 {
 	memset(w, 0, sizeof(*w));
 	w->job_count = 1 + (int) (unit_random(seed) % 4);
-	w->purse_count = 1 + (int) (unit_random(seed) % 3);
-	for (int p = 0; p < w->purse_count; p++)
-		w->purses[p].room = (double) (unit_random(seed) % 14);
+	w->pool_count = 1 + (int) (unit_random(seed) % 3);
+	for (int p = 0; p < w->pool_count; p++)
+		w->pools[p].room = (double) (unit_random(seed) % 14);
 	for (int j = 0; j < w->job_count; j++) {
-		int leaf =
-			(int) (unit_random(seed) % (uint64_t) w->purse_count);
+		int leaf = (int) (unit_random(seed) % (uint64_t) w->pool_count);
 
-		w->takes[j][0] = (struct plx_take){ .purse = 0, .each = 1 };
-		w->takes[j][1] = (struct plx_take){ .purse = leaf, .each = 1 };
+		w->takes[j][0] = (struct plx_take){ .pool = 0, .each = 1 };
+		w->takes[j][1] = (struct plx_take){ .pool = leaf, .each = 1 };
 		w->jobs[j] =
 			job((uint32_t) j + 1,
 			    (int) (unit_random(seed) % (uint64_t) (most + 1)),
@@ -284,7 +285,7 @@ static double used(const struct world *w, const int *shares, int p)
 
 	for (int j = 0; j < w->job_count; j++) {
 		for (int t = 0; t < w->jobs[j].take_count; t++) {
-			if (w->takes[j][t].purse == p)
+			if (w->takes[j][t].pool == p)
 				sum += shares[j] * w->takes[j][t].each;
 		}
 	}
@@ -298,10 +299,9 @@ static bool fits(const struct world *w, const int *shares)
 
 	for (int j = 0; j < w->job_count; j++)
 		now[j] = w->jobs[j].now;
-	for (int p = 0; p < w->purse_count; p++) {
+	for (int p = 0; p < w->pool_count; p++) {
 		double held = used(w, now, p);
-		double room =
-			w->purses[p].room > held ? w->purses[p].room : held;
+		double room = w->pools[p].room > held ? w->pools[p].room : held;
 
 		if (used(w, shares, p) > room)
 			return false;
@@ -360,8 +360,9 @@ static void no_split_of_all_is_fairer(void **state)
 		int try[MOST];
 
 		make_world(&seed, &w, 1);
-		assert_int_equal(plx_purse_split(w.jobs, w.job_count, w.purses,
-						 w.purse_count, shares, &err),
+		assert_int_equal(plx_limit_pool_split(w.jobs, w.job_count,
+						      w.pools, w.pool_count,
+						      shares, &err),
 				 0);
 		assert_true(fits(&w, shares));
 		for (int j = 0; j < w.job_count; j++) {
@@ -383,8 +384,8 @@ static bool is_over(const struct world *w)
 
 	for (int j = 0; j < w->job_count; j++)
 		now[j] = w->jobs[j].now;
-	for (int p = 0; p < w->purse_count; p++) {
-		if (used(w, now, p) > w->purses[p].room)
+	for (int p = 0; p < w->pool_count; p++) {
+		if (used(w, now, p) > w->pools[p].room)
 			return true;
 	}
 	return false;
@@ -404,8 +405,9 @@ static void nothing_is_left_over(void **state)
 		int shares[MOST];
 
 		make_world(&seed, &w, 5);
-		assert_int_equal(plx_purse_split(w.jobs, w.job_count, w.purses,
-						 w.purse_count, shares, &err),
+		assert_int_equal(plx_limit_pool_split(w.jobs, w.job_count,
+						      w.pools, w.pool_count,
+						      shares, &err),
 				 0);
 		assert_true(fits(&w, shares));
 		over += is_over(&w);
@@ -432,8 +434,8 @@ static bool fits_beside(const struct world *w, const struct plx_take *take,
 
 		least[i] = gone || w->jobs[i].now <= 0 ? 0 : 1;
 	}
-	return used(w, least, take->purse) + take->each <=
-	       w->purses[take->purse].room;
+	return used(w, least, take->pool) + take->each <=
+	       w->pools[take->pool].room;
 }
 
 /*
@@ -449,7 +451,7 @@ static void granted_claims_fit_beside_the_shares(void **state)
 
 	(void) state;
 	for (int i = 0; i < 3000; i++) {
-		struct plx_take take = { .purse = 0 };
+		struct plx_take take = { .pool = 0 };
 		bool keeps[MOST];
 		struct plx_draw claim = { .take_count = 1,
 					  .takes = &take,
@@ -462,14 +464,15 @@ static void granted_claims_fit_beside_the_shares(void **state)
 
 		make_world(&seed, &w, 5);
 		take.each = (double) (unit_random(&seed) % 6);
-		take.purse =
-			(int) (unit_random(&seed) % (uint64_t) w.purse_count);
+		take.pool =
+			(int) (unit_random(&seed) % (uint64_t) w.pool_count);
 		for (int j = 0; j < w.job_count; j++)
 			keeps[j] = unit_random(&seed) % 2;
 		before = w;
-		assert_int_equal(plx_purse_grant(w.jobs, w.job_count, w.purses,
-						 w.purse_count, &claim, 1,
-						 &granted, parked, &err),
+		assert_int_equal(plx_limit_pool_grant(w.jobs, w.job_count,
+						      w.pools, w.pool_count,
+						      &claim, 1, &granted,
+						      parked, &err),
 				 0);
 		for (int j = 0; j < w.job_count; j++) {
 			parked_count += parked[j];
@@ -484,12 +487,13 @@ static void granted_claims_fit_beside_the_shares(void **state)
 		if (!granted)
 			continue;
 		count++;
-		assert_int_equal(plx_purse_split(w.jobs, w.job_count, w.purses,
-						 w.purse_count, shares, &err),
+		assert_int_equal(plx_limit_pool_split(w.jobs, w.job_count,
+						      w.pools, w.pool_count,
+						      shares, &err),
 				 0);
 		if (take.each > 0)
-			assert_true(used(&w, shares, take.purse) + take.each <=
-				    before.purses[take.purse].room);
+			assert_true(used(&w, shares, take.pool) + take.each <=
+				    before.pools[take.pool].room);
 	}
 	assert_true(count > 300 && parked_count > 100 && kept_count > 100);
 }
