@@ -3,7 +3,7 @@
 
 #include "core/search/plan.h"
 #include "core/reserve/room.h"
-#include "core/reserve/untie.h"
+#include "core/reserve/circular_wait.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 
@@ -152,12 +152,12 @@ static void a_ring_is_broken_by_who_keeps_its_least(void **state)
 		memset(plan->choices[j].gpus, 0, sizeof(gpus));
 		plan->choices[j].gpus[(j + 1) % 3] = GPUS;
 	}
-	j = plx_untie(problem, plan, acts, spare, gpus, &other);
+	j = plx_circular_wait(problem, plan, acts, spare, gpus, &other);
 	assert_int_equal(0, j);
 	assert_int_equal(3, other);
 	assert_int_equal(1, gpus[0]);
 	problem->jobs[0].min_gpus = GPUS;
-	j = plx_untie(problem, plan, acts, spare, gpus, &other);
+	j = plx_circular_wait(problem, plan, acts, spare, gpus, &other);
 	assert_int_equal(1, j);
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);

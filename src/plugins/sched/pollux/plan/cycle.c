@@ -6,7 +6,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/search/plan.h"
-#include "core/reserve/untie.h"
+#include "core/reserve/circular_wait.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/plan/leave.h"
@@ -304,7 +304,7 @@ static void _give_first(const struct cycle *cycle, int j, const int *gpus,
 }
 
 /* Jobs that wait for each other would do so for ever. */
-static void _untie(const struct cycle *cycle)
+static void _end_circle(const struct cycle *cycle)
 {
 	int jobs = cycle->plan->job_count;
 	bool *acts = xcalloc(jobs + 1, sizeof(*acts));
@@ -317,7 +317,8 @@ static void _untie(const struct cycle *cycle)
 		acts[j] = !pollux_is_moldable(&cycle->view->jobs[j]) &&
 			  _acts(cycle, j);
 	_await(cycle, spare);
-	j = plx_untie(cycle->problem, cycle->plan, acts, spare, gpus, &other);
+	j = plx_circular_wait(cycle->problem, cycle->plan, acts, spare, gpus,
+			      &other);
 	if (j >= 0)
 		_give_first(cycle, j, gpus, other);
 	xfree(spare);
@@ -369,7 +370,7 @@ static void _conclude(const struct cycle *cycle)
 	pollux_enter_note(view, cycle->room.grants,
 			  cycle->params->interference);
 	_apply(cycle);
-	_untie(cycle);
+	_end_circle(cycle);
 	_tell(cycle);
 	pollux_scale_decide(view, cycle->problem, cycle->params, cycle->now_s);
 	if (cycle->params->dump[0])

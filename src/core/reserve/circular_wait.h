@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * untie.h - a plan in which jobs wait for each other
+ * circular_wait.h - a plan in which jobs wait for each other
  *
  * A job can have its new shape when all GPUs that it gains are free. Mostly
  * some job only gives, others gain what it gave, and so on to the end. But two
  * jobs may each gain a GPU that the other one holds: then nobody is ever first.
  */
-#ifndef PLX_CORE_UNTIE_H
-#define PLX_CORE_UNTIE_H
+#ifndef PLX_CORE_CIRCULAR_WAIT_H
+#define PLX_CORE_CIRCULAR_WAIT_H
 
 #include "core/search/plan.h"
 
@@ -19,7 +19,8 @@
  * the job's choice will be carried out. spare[node_count]: GPUs that are free,
  * or will be without any of these jobs. -1: nobody has to, or nobody can.
  */
-int plx_untie(const struct plx_problem *problem, const struct plx_plan *plan,
-	      const bool *acts, const int *spare, int *gpus, uint32_t *other);
+int plx_circular_wait(const struct plx_problem *problem,
+		      const struct plx_plan *plan, const bool *acts,
+		      const int *spare, int *gpus, uint32_t *other);
 
 #endif

@@ -1,48 +1,49 @@
 /* SPDX-License-Identifier: MIT */
-/* untie.c - a plan in which jobs wait for each other */
+/* circular_wait.c - a plan in which jobs wait for each other */
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/reserve/untie.h"
+#include "core/reserve/circular_wait.h"
 
-struct knot {
+struct circle {
 	const struct plx_problem *problem;
 	const struct plx_plan *plan;
 	bool *waits; /* [job_count] its choice cannot be carried out */
 	int *spare;  /* [node_count] once all others' are */
 };
 
-static int gains(const struct knot *knot, int j, int n)
+static int gains(const struct circle *circle, int j, int n)
 {
-	return knot->plan->choices[j].gpus[n] - knot->problem->jobs[j].now[n];
+	return circle->plan->choices[j].gpus[n] -
+	       circle->problem->jobs[j].now[n];
 }
 
-static bool fits(const struct knot *knot, int j)
+static bool fits(const struct circle *circle, int j)
 {
-	for (int n = 0; n < knot->problem->node_count; n++) {
-		int more = gains(knot, j, n);
+	for (int n = 0; n < circle->problem->node_count; n++) {
+		int more = gains(circle, j, n);
 
-		if (more > 0 && more > knot->spare[n])
+		if (more > 0 && more > circle->spare[n])
 			return false;
 	}
 	return true;
 }
 
 /* Whatever can be carried out is, one after the other. */
-static void carry_out(struct knot *knot)
+static void carry_out(struct circle *circle)
 {
 	bool moved = true;
 
 	while (moved) {
 		moved = false;
-		for (int j = 0; j < knot->problem->job_count; j++) {
-			if (!knot->waits[j] || !fits(knot, j))
+		for (int j = 0; j < circle->problem->job_count; j++) {
+			if (!circle->waits[j] || !fits(circle, j))
 				continue;
-			for (int n = 0; n < knot->problem->node_count; n++)
-				knot->spare[n] -= gains(knot, j, n);
-			knot->waits[j] = false;
+			for (int n = 0; n < circle->problem->node_count; n++)
+				circle->spare[n] -= gains(circle, j, n);
+			circle->waits[j] = false;
 			moved = true;
 		}
 	}
@@ -59,16 +60,16 @@ static bool may_have(const struct plx_job *job, int gpus, int nodes)
  * What its two shapes share, as much on each node where that is the rule.
  * Returns how many GPUs it gives up for that, 0: it cannot.
  */
-static int share(const struct knot *knot, int j, int *gpus)
+static int share(const struct circle *circle, int j, int *gpus)
 {
-	const struct plx_job *job = &knot->problem->jobs[j];
+	const struct plx_job *job = &circle->problem->jobs[j];
 	int least = INT_MAX;
 	int nodes = 0;
 	int has = 0;
 	int keeps = 0;
 
-	for (int n = 0; n < knot->problem->node_count; n++) {
-		int more = gains(knot, j, n);
+	for (int n = 0; n < circle->problem->node_count; n++) {
+		int more = gains(circle, j, n);
 
 		gpus[n] = job->now[n] + (more < 0 ? more : 0);
 		has += job->now[n];
@@ -78,8 +79,8 @@ static int share(const struct knot *knot, int j, int *gpus)
 		if (!gpus[n] && plx_job_sits(job, n))
 			return 0;
 	}
-	for (int n = 0; n < knot->problem->node_count; n++) {
-		if (knot->problem->uniform && !knot->problem->spare &&
+	for (int n = 0; n < circle->problem->node_count; n++) {
+		if (circle->problem->uniform && !circle->problem->spare &&
 		    gpus[n] > 0)
 			gpus[n] = least;
 		keeps += gpus[n];
@@ -88,14 +89,14 @@ static int share(const struct knot *knot, int j, int *gpus)
 }
 
 /* A node on which alone the job could go on with its least GPUs; -1: none. */
-static int refuge(const struct knot *knot, int j)
+static int refuge(const struct circle *circle, int j)
 {
-	const struct plx_job *job = &knot->problem->jobs[j];
+	const struct plx_job *job = &circle->problem->jobs[j];
 	int best = -1;
 
 	if (job->required || !may_have(job, job->min_gpus, 1))
 		return -1;
-	for (int n = 0; n < knot->problem->node_count; n++) {
+	for (int n = 0; n < circle->problem->node_count; n++) {
 		if (job->now[n] < job->min_gpus ||
 		    (job->home >= 0 && !job->roams && n != job->home))
 			continue;
@@ -106,15 +107,15 @@ static int refuge(const struct knot *knot, int j)
 }
 
 /* Where its two shapes share nothing: its least GPUs, on one of its nodes. */
-static int retreat(const struct knot *knot, int j, int *gpus)
+static int retreat(const struct circle *circle, int j, int *gpus)
 {
-	const struct plx_job *job = &knot->problem->jobs[j];
-	int n = refuge(knot, j);
+	const struct plx_job *job = &circle->problem->jobs[j];
+	int n = refuge(circle, j);
 	int has = 0;
 
 	if (job->home < 0 || n < 0)
 		return 0;
-	for (int i = 0; i < knot->problem->node_count; i++) {
+	for (int i = 0; i < circle->problem->node_count; i++) {
 		has += job->now[i];
 		gpus[i] = i == n ? job->min_gpus : 0;
 	}
@@ -122,38 +123,38 @@ static int retreat(const struct knot *knot, int j, int *gpus)
 }
 
 /* A job that waits for some of what j gives up by this; NULL: none. */
-static const struct plx_job *who_waits(const struct knot *knot, int j,
+static const struct plx_job *who_waits(const struct circle *circle, int j,
 				       const int *gpus)
 {
-	for (int k = 0; k < knot->problem->job_count; k++) {
-		if (k == j || !knot->waits[k])
+	for (int k = 0; k < circle->problem->job_count; k++) {
+		if (k == j || !circle->waits[k])
 			continue;
-		for (int n = 0; n < knot->problem->node_count; n++) {
-			int more = gains(knot, k, n);
+		for (int n = 0; n < circle->problem->node_count; n++) {
+			int more = gains(circle, k, n);
 
-			if (more > 0 && more > knot->spare[n] &&
-			    gpus[n] < knot->problem->jobs[j].now[n])
-				return &knot->problem->jobs[k];
+			if (more > 0 && more > circle->spare[n] &&
+			    gpus[n] < circle->problem->jobs[j].now[n])
+				return &circle->problem->jobs[k];
 		}
 	}
 	return NULL;
 }
 
 /* The one that gives least in this way; of equals the first. */
-static int choose(const struct knot *knot,
-		  int (*give)(const struct knot *knot, int j, int *gpus),
+static int choose(const struct circle *circle,
+		  int (*give)(const struct circle *circle, int j, int *gpus),
 		  int *gpus, int *work, uint32_t *other)
 {
-	size_t size = (size_t) knot->problem->node_count * sizeof(*gpus);
+	size_t size = (size_t) circle->problem->node_count * sizeof(*gpus);
 	int least = INT_MAX;
 	int found = -1;
 
-	for (int j = 0; j < knot->problem->job_count; j++) {
-		int given = knot->waits[j] ? give(knot, j, work) : 0;
+	for (int j = 0; j < circle->problem->job_count; j++) {
+		int given = circle->waits[j] ? give(circle, j, work) : 0;
 		const struct plx_job *waits = NULL;
 
 		if (given > 0 && given < least)
-			waits = who_waits(knot, j, work);
+			waits = who_waits(circle, j, work);
 		if (!waits)
 			continue;
 		memcpy(gpus, work, size);
@@ -164,11 +165,12 @@ static int choose(const struct knot *knot,
 	return found;
 }
 
-int plx_untie(const struct plx_problem *problem, const struct plx_plan *plan,
-	      const bool *acts, const int *spare, int *gpus, uint32_t *other)
+int plx_circular_wait(const struct plx_problem *problem,
+		      const struct plx_plan *plan, const bool *acts,
+		      const int *spare, int *gpus, uint32_t *other)
 {
 	size_t nodes = (size_t) problem->node_count;
-	struct knot knot = {
+	struct circle circle = {
 		.problem = problem,
 		.plan = plan,
 		.waits = calloc((size_t) problem->job_count + 1, sizeof(bool)),
@@ -177,18 +179,18 @@ int plx_untie(const struct plx_problem *problem, const struct plx_plan *plan,
 	int *work = calloc(nodes + 1, sizeof(int));
 	int found = -1;
 
-	if (!knot.waits || !knot.spare || !work)
+	if (!circle.waits || !circle.spare || !work)
 		goto done;
 	for (int j = 0; j < problem->job_count; j++)
-		knot.waits[j] = acts[j];
-	memcpy(knot.spare, spare, nodes * sizeof(int));
-	carry_out(&knot);
-	found = choose(&knot, share, gpus, work, other);
+		circle.waits[j] = acts[j];
+	memcpy(circle.spare, spare, nodes * sizeof(int));
+	carry_out(&circle);
+	found = choose(&circle, share, gpus, work, other);
 	if (found < 0)
-		found = choose(&knot, retreat, gpus, work, other);
+		found = choose(&circle, retreat, gpus, work, other);
 done:
 	free(work);
-	free(knot.spare);
-	free(knot.waits);
+	free(circle.spare);
+	free(circle.waits);
 	return found;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_untie.c - jobs of a plan that wait for each other */
+/* test_circular_wait.c - jobs of a plan that wait for each other */
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/reserve/untie.h"
+#include "core/reserve/circular_wait.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 #include "unit.h"
@@ -44,8 +44,8 @@ static int untie(struct world *world, int *gpus, uint32_t *other)
 	world->problem.job_count = world->plan.job_count = JOBS;
 	world->problem.jobs = world->jobs;
 	world->plan.choices = world->choices;
-	return plx_untie(&world->problem, &world->plan, world->acts,
-			 world->spare, gpus, other);
+	return plx_circular_wait(&world->problem, &world->plan, world->acts,
+				 world->spare, gpus, other);
 }
 
 static void who_waits_for_each_other_is_found(void **state)
@@ -156,7 +156,8 @@ static int carry_out(const struct plx_problem *problem,
 			acts[j] = acts[j] && !fits;
 			moved = moved || fits;
 		}
-		tied = plx_untie(problem, plan, acts, spare, gpus, &other);
+		tied = plx_circular_wait(problem, plan, acts, spare, gpus,
+					 &other);
 		for (int n = 0; n < nodes && tied >= 0; n++) {
 			int *now = problem->jobs[tied].now;
 
