@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/reserve/calendar.h"
+#include "core/reserve/timeline.h"
 #include "core/reserve/room.h"
 #include "core/reserve/room_state.h"
 #include "core/search/search.h"

@@ -5,7 +5,7 @@
 #ifndef PLX_CORE_ROOM_STATE_H
 #define PLX_CORE_ROOM_STATE_H
 
-#include "core/reserve/calendar.h"
+#include "core/reserve/timeline.h"
 #include "core/search/search.h"
 
 /* A node as the present request sees it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar.c - when a job that cannot start now could
+ * timeline.c - when a job that cannot start now could
  *
  * The state of the nodes changes only when a job ends, so only those times
  * are tried, and of these the first ones: promises far away do not matter.
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/reserve/calendar.h"
+#include "core/reserve/timeline.h"
 
 #define TIMES_MAX 256 /* tried for one request */
 

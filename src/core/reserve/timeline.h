@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar.h - when a job that cannot start now could; for core/ only
+ * timeline.h - when a job that cannot start now could; for core/ only
  *
  * What backfill does: who waits longest is promised nodes for the time at
  * which the jobs that run there have ended, and nobody who comes later in the

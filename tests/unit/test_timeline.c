@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_calendar.c - room for jobs that wait, planned like backfill does */
+/* test_timeline.c - room for jobs that wait, planned like backfill does */
 
 #include <math.h>
 
