@@ -323,5 +323,5 @@ int main(void)
 		cmocka_unit_test(who_has_to_move_may_use_it),
 	};
 
-	return cmocka_run_group_tests_name("calendar", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
 }

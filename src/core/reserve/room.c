@@ -33,7 +33,7 @@ struct way {
 static void room_release(struct plx_making *making)
 {
 	plx_search_destroy(making->search);
-	plx_calendar_destroy(making->calendar);
+	plx_timeline_destroy(making->timeline);
 	free(making->given);
 	free(making->woken);
 	free(making->spares);
@@ -275,8 +275,8 @@ static void settle(struct plx_making *making, const struct plx_request *request,
 			grant->nodes[spare->node] = true;
 		if (request->wakes)
 			lend(making, request, spare);
-		else if (making->calendar)
-			plx_calendar_start(making->calendar, request,
+		else if (making->timeline)
+			plx_timeline_start(making->timeline, request,
 					   spare->node, spare->take);
 	}
 	for (int j = 0; making->tight && j < making->search->job_count; j++) {
@@ -358,9 +358,9 @@ static void answer(struct plx_making *making, const struct plx_request *request,
 	grant->gpus = grant->granted ? request->gpus_per_node : 0;
 	if (grant->granted)
 		grant->starts_s = 0;
-	else if (making->calendar && !request->wakes && !request->tentative)
-		grant->starts_s = plx_calendar_promise(
-			making->calendar, request, grant->promised);
+	else if (making->timeline && !request->wakes && !request->tentative)
+		grant->starts_s = plx_timeline_promise(
+			making->timeline, request, grant->promised);
 }
 
 /* The same job, which another partition would take. */
@@ -419,7 +419,7 @@ static void keep_idle(struct plx_making *making)
 	struct plx_problem *problem = making->problem;
 	int lost = 0;
 
-	if (!making->calendar || making->rest->soon_s <= 0)
+	if (!making->timeline || making->rest->soon_s <= 0)
 		return;
 	keep_state(making);
 	if (making->tight && feasible(making))
@@ -427,7 +427,7 @@ static void keep_idle(struct plx_making *making)
 	for (int n = 0; n < problem->node_count; n++) {
 		int held = held_on(problem, n);
 
-		if (plx_calendar_soon(making->calendar, n) &&
+		if (plx_timeline_soon(making->timeline, n) &&
 		    problem->gpus[n] > held)
 			problem->gpus[n] = held;
 	}
@@ -470,9 +470,9 @@ int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
 	if (room_init(&making, err) < 0)
 		goto done;
 	if (rest) {
-		making.calendar = plx_calendar_create(problem, rest, requests,
+		making.timeline = plx_timeline_create(problem, rest, requests,
 						      count, err);
-		if (!making.calendar)
+		if (!making.timeline)
 			goto done;
 	}
 	begin(&making);

@@ -226,8 +226,8 @@ static bool node_spare(const struct plx_making *making,
 	int homes;
 
 	if ((request->allowed && !request->allowed[n]) ||
-	    (making->calendar &&
-	     !plx_calendar_open(making->calendar, request, n)))
+	    (making->timeline &&
+	     !plx_timeline_open(making->timeline, request, n)))
 		return false;
 	if (request->whole_nodes) {
 		if (gpus != making->problem->gpus_total[n] || take > gpus ||

@@ -25,7 +25,7 @@ struct plx_amount {
 struct plx_making {
 	struct plx_problem *problem;
 	const struct plx_rest *rest; /* NULL: only GPUs matter */
-	struct plx_calendar *calendar;
+	struct plx_timeline *timeline;
 	struct plx_search *search;
 	struct plx_amount *given; /* [node_count] to requests so far */
 	int *woken;		  /* [node_count] GPUs for parked jobs */

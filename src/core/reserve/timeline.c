@@ -27,7 +27,7 @@ struct amount {
 	int jobs; /* that still are there */
 };
 
-struct plx_calendar {
+struct plx_timeline {
 	const struct plx_problem *problem;
 	const struct plx_rest *rest;
 	struct amount *now;  /* [node_count] */
@@ -40,42 +40,42 @@ struct plx_calendar {
 	double *times;
 };
 
-void plx_calendar_destroy(struct plx_calendar *calendar)
+void plx_timeline_destroy(struct plx_timeline *timeline)
 {
-	if (!calendar)
+	if (!timeline)
 		return;
-	free(calendar->now);
-	free(calendar->then);
-	free(calendar->promised);
-	free(calendar->stays);
-	free(calendar->blocks);
-	free(calendar->times);
-	free(calendar);
+	free(timeline->now);
+	free(timeline->then);
+	free(timeline->promised);
+	free(timeline->stays);
+	free(timeline->blocks);
+	free(timeline->times);
+	free(timeline);
 }
 
-static void add_stay(struct plx_calendar *calendar, const struct plx_stay *stay)
+static void add_stay(struct plx_timeline *timeline, const struct plx_stay *stay)
 {
-	calendar->stays[calendar->stay_count++] = *stay;
-	calendar->now[stay->node].jobs++;
+	timeline->stays[timeline->stay_count++] = *stay;
+	timeline->now[stay->node].jobs++;
 }
 
-static void occupy(struct plx_calendar *calendar, const struct plx_stay *stay)
+static void occupy(struct plx_timeline *timeline, const struct plx_stay *stay)
 {
-	struct amount *node = &calendar->now[stay->node];
+	struct amount *node = &timeline->now[stay->node];
 
 	node->gpus -= stay->gpus;
 	node->cpus -= stay->cpus;
 	node->memory -= stay->memory;
-	add_stay(calendar, stay);
+	add_stay(timeline, stay);
 }
 
-static void fill(struct plx_calendar *calendar)
+static void fill(struct plx_timeline *timeline)
 {
-	const struct plx_rest *rest = calendar->rest;
+	const struct plx_rest *rest = timeline->rest;
 
-	for (int n = 0; n < calendar->problem->node_count; n++) {
-		calendar->now[n] = (struct amount){
-			.gpus = calendar->problem->gpus[n],
+	for (int n = 0; n < timeline->problem->node_count; n++) {
+		timeline->now[n] = (struct amount){
+			.gpus = timeline->problem->gpus[n],
 			.cpus = rest->cpus ? rest->cpus[n] : INFINITY,
 			.memory = rest->memory ? rest->memory[n] : INFINITY,
 		};
@@ -83,18 +83,18 @@ static void fill(struct plx_calendar *calendar)
 	/* Of what rigid jobs hold, gpus[], cpus[] and memory[] know already. */
 	for (int i = 0; i < rest->stay_count; i++) {
 		if (rest->stays[i].elastic)
-			occupy(calendar, &rest->stays[i]);
+			occupy(timeline, &rest->stays[i]);
 		else
-			add_stay(calendar, &rest->stays[i]);
+			add_stay(timeline, &rest->stays[i]);
 	}
 }
 
-struct plx_calendar *plx_calendar_create(const struct plx_problem *problem,
+struct plx_timeline *plx_timeline_create(const struct plx_problem *problem,
 					 const struct plx_rest *rest,
 					 const struct plx_request *requests,
 					 int count, struct plx_error *err)
 {
-	struct plx_calendar *calendar = calloc(1, sizeof(*calendar));
+	struct plx_timeline *timeline = calloc(1, sizeof(*timeline));
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t blocks = 1;
 	size_t stays = 0;
@@ -104,42 +104,42 @@ struct plx_calendar *plx_calendar_create(const struct plx_problem *problem,
 				  ? (size_t) requests[i].nodes
 				  : nodes;
 	stays = (size_t) rest->stay_count + blocks;
-	if (!calendar)
+	if (!timeline)
 		goto fail;
-	calendar->problem = problem;
-	calendar->rest = rest;
-	calendar->now = calloc(nodes, sizeof(*calendar->now));
-	calendar->then = calloc(nodes, sizeof(*calendar->then));
-	calendar->promised = calloc(nodes, sizeof(*calendar->promised));
-	calendar->stays = calloc(stays, sizeof(*calendar->stays));
-	calendar->blocks = calloc(blocks, sizeof(*calendar->blocks));
-	calendar->times = calloc(stays + blocks, sizeof(*calendar->times));
-	if (!calendar->now || !calendar->then || !calendar->promised ||
-	    !calendar->stays || !calendar->blocks || !calendar->times)
+	timeline->problem = problem;
+	timeline->rest = rest;
+	timeline->now = calloc(nodes, sizeof(*timeline->now));
+	timeline->then = calloc(nodes, sizeof(*timeline->then));
+	timeline->promised = calloc(nodes, sizeof(*timeline->promised));
+	timeline->stays = calloc(stays, sizeof(*timeline->stays));
+	timeline->blocks = calloc(blocks, sizeof(*timeline->blocks));
+	timeline->times = calloc(stays + blocks, sizeof(*timeline->times));
+	if (!timeline->now || !timeline->then || !timeline->promised ||
+	    !timeline->stays || !timeline->blocks || !timeline->times)
 		goto fail;
-	fill(calendar);
-	return calendar;
+	fill(timeline);
+	return timeline;
 fail:
-	plx_calendar_destroy(calendar);
-	plx_fail(err, "no memory for a calendar");
+	plx_timeline_destroy(timeline);
+	plx_fail(err, "no memory for a timeline");
 	return NULL;
 }
 
-void plx_calendar_start(struct plx_calendar *calendar,
+void plx_timeline_start(struct plx_timeline *timeline,
 			const struct plx_request *request, int node, int gpus)
 {
-	occupy(calendar, &(struct plx_stay){ .node = node,
+	occupy(timeline, &(struct plx_stay){ .node = node,
 					     .gpus = gpus,
 					     .cpus = request->cpus,
 					     .memory = request->memory,
 					     .ends_s = request->seconds });
 }
 
-bool plx_calendar_open(const struct plx_calendar *calendar,
+bool plx_timeline_open(const struct plx_timeline *timeline,
 		       const struct plx_request *request, int node)
 {
-	for (int i = 0; i < calendar->block_count; i++) {
-		const struct block *block = &calendar->blocks[i];
+	for (int i = 0; i < timeline->block_count; i++) {
+		const struct block *block = &timeline->blocks[i];
 
 		if (block->node == node && block->from_s <= request->seconds)
 			return false;
@@ -147,13 +147,13 @@ bool plx_calendar_open(const struct plx_calendar *calendar,
 	return true;
 }
 
-bool plx_calendar_soon(const struct plx_calendar *calendar, int node)
+bool plx_timeline_soon(const struct plx_timeline *timeline, int node)
 {
-	for (int i = 0; i < calendar->block_count; i++) {
-		const struct block *block = &calendar->blocks[i];
+	for (int i = 0; i < timeline->block_count; i++) {
+		const struct block *block = &timeline->blocks[i];
 
 		if (block->node == node &&
-		    block->at_s <= calendar->rest->soon_s)
+		    block->at_s <= timeline->rest->soon_s)
 			return true;
 	}
 	return false;
@@ -168,16 +168,16 @@ static int by_value(const void *a, const void *b)
 }
 
 /* All times at which somebody ends or a promise does, rising; their number. */
-static int collect_times(struct plx_calendar *calendar)
+static int collect_times(struct plx_timeline *timeline)
 {
 	int count = 0;
 	int kept = 0;
-	double *times = calendar->times;
+	double *times = timeline->times;
 
-	for (int i = 0; i < calendar->stay_count; i++)
-		times[count++] = fmax(calendar->stays[i].ends_s, 0);
-	for (int i = 0; i < calendar->block_count; i++)
-		times[count++] = calendar->blocks[i].to_s;
+	for (int i = 0; i < timeline->stay_count; i++)
+		times[count++] = fmax(timeline->stays[i].ends_s, 0);
+	for (int i = 0; i < timeline->block_count; i++)
+		times[count++] = timeline->blocks[i].to_s;
 	qsort(times, (size_t) count, sizeof(*times), by_value);
 	for (int i = 0; i < count; i++) {
 		if (kept == 0 || times[i] > times[kept - 1])
@@ -187,15 +187,15 @@ static int collect_times(struct plx_calendar *calendar)
 }
 
 /* What is free at a time, and what is promised then, for so long. */
-static void look_at(struct plx_calendar *calendar, double at_s, double seconds)
+static void look_at(struct plx_timeline *timeline, double at_s, double seconds)
 {
-	size_t nodes = (size_t) calendar->problem->node_count;
+	size_t nodes = (size_t) timeline->problem->node_count;
 
-	memcpy(calendar->then, calendar->now, nodes * sizeof(*calendar->now));
-	memset(calendar->promised, 0, nodes * sizeof(*calendar->promised));
-	for (int i = 0; i < calendar->stay_count; i++) {
-		const struct plx_stay *stay = &calendar->stays[i];
-		struct amount *node = &calendar->then[stay->node];
+	memcpy(timeline->then, timeline->now, nodes * sizeof(*timeline->now));
+	memset(timeline->promised, 0, nodes * sizeof(*timeline->promised));
+	for (int i = 0; i < timeline->stay_count; i++) {
+		const struct plx_stay *stay = &timeline->stays[i];
+		struct amount *node = &timeline->then[stay->node];
 
 		if (stay->ends_s > at_s)
 			continue;
@@ -204,20 +204,20 @@ static void look_at(struct plx_calendar *calendar, double at_s, double seconds)
 		node->memory += stay->memory;
 		node->jobs--;
 	}
-	for (int i = 0; i < calendar->block_count; i++) {
-		const struct block *block = &calendar->blocks[i];
+	for (int i = 0; i < timeline->block_count; i++) {
+		const struct block *block = &timeline->blocks[i];
 
 		if (block->from_s <= at_s + seconds && block->to_s > at_s)
-			calendar->promised[block->node] = true;
+			timeline->promised[block->node] = true;
 	}
 }
 
-static bool fits(const struct plx_calendar *calendar,
+static bool fits(const struct plx_timeline *timeline,
 		 const struct plx_request *request, int n)
 {
-	const struct amount *node = &calendar->then[n];
+	const struct amount *node = &timeline->then[n];
 
-	if (calendar->promised[n] || (request->allowed && !request->allowed[n]))
+	if (timeline->promised[n] || (request->allowed && !request->allowed[n]))
 		return false;
 	if (request->whole_nodes && node->jobs > 0)
 		return false;
@@ -225,56 +225,56 @@ static bool fits(const struct plx_calendar *calendar,
 	       node->cpus >= request->cpus && node->memory >= request->memory;
 }
 
-static double rounded(const struct plx_calendar *calendar, double at_s)
+static double rounded(const struct plx_timeline *timeline, double at_s)
 {
-	double step_s = calendar->rest->resolution_s;
-	double now_s = calendar->rest->now_s;
+	double step_s = timeline->rest->resolution_s;
+	double now_s = timeline->rest->now_s;
 
 	return step_s > 0 ? floor((now_s + at_s) / step_s) * step_s - now_s
 			  : at_s;
 }
 
 /* The nodes are the request's from then on, if there are enough. */
-static bool promise_at(struct plx_calendar *calendar,
+static bool promise_at(struct plx_timeline *timeline,
 		       const struct plx_request *request, double at_s,
 		       bool *promised)
 {
-	int first = calendar->block_count;
+	int first = timeline->block_count;
 	int nodes = 0;
 
 	for (int n = 0;
-	     n < calendar->problem->node_count && nodes < request->nodes; n++) {
-		if (!fits(calendar, request, n))
+	     n < timeline->problem->node_count && nodes < request->nodes; n++) {
+		if (!fits(timeline, request, n))
 			continue;
-		calendar->blocks[first + nodes++] = (struct block){
+		timeline->blocks[first + nodes++] = (struct block){
 			.node = n,
-			.from_s = rounded(calendar, at_s),
-			.to_s = rounded(calendar, at_s + request->seconds),
+			.from_s = rounded(timeline, at_s),
+			.to_s = rounded(timeline, at_s + request->seconds),
 			.at_s = at_s,
 		};
 	}
 	if (nodes < request->nodes)
 		return false;
 	for (int i = first; promised && i < first + nodes; i++)
-		promised[calendar->blocks[i].node] = true;
-	calendar->block_count += nodes;
+		promised[timeline->blocks[i].node] = true;
+	timeline->block_count += nodes;
 	return true;
 }
 
-double plx_calendar_promise(struct plx_calendar *calendar,
+double plx_timeline_promise(struct plx_timeline *timeline,
 			    const struct plx_request *request, bool *nodes)
 {
-	int count = collect_times(calendar);
+	int count = collect_times(timeline);
 
 	count = count < TIMES_MAX ? count : TIMES_MAX;
 	for (int i = 0; i < count; i++) {
-		double at_s = calendar->times[i];
+		double at_s = timeline->times[i];
 
-		if (calendar->rest->window_s > 0 &&
-		    at_s > calendar->rest->window_s)
+		if (timeline->rest->window_s > 0 &&
+		    at_s > timeline->rest->window_s)
 			break;
-		look_at(calendar, at_s, request->seconds);
-		if (promise_at(calendar, request, at_s, nodes))
+		look_at(timeline, at_s, request->seconds);
+		if (promise_at(timeline, request, at_s, nodes))
 			return at_s;
 	}
 	return INFINITY;
