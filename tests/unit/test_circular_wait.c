@@ -30,7 +30,7 @@ static const struct world crossed = {
 	.spare = { 0, 0, 4 },
 };
 
-static int untie(struct world *world, int *gpus, uint32_t *other)
+static int end_circle(struct world *world, int *gpus, uint32_t *other)
 {
 	for (int j = 0; j < JOBS; j++) {
 		world->jobs[j].id = 10 + (uint32_t) j;
@@ -55,7 +55,7 @@ static void who_waits_for_each_other_is_found(void **state)
 	uint32_t other = 0;
 
 	(void) state;
-	assert_int_equal(0, untie(&world, gpus, &other));
+	assert_int_equal(0, end_circle(&world, gpus, &other));
 	assert_int_equal(11, other);
 	assert_int_equal(3, gpus[0]);
 	assert_int_equal(0, gpus[1]);
@@ -71,7 +71,7 @@ static void a_chain_needs_nobody_to_shrink_first(void **state)
 	(void) state;
 	memcpy(world.gpus[0], (int[]){ 2, 0, 0 }, sizeof(world.gpus[0]));
 	memcpy(world.gpus[1], (int[]){ 2, 4, 0 }, sizeof(world.gpus[1]));
-	assert_int_equal(-1, untie(&world, gpus, &other));
+	assert_int_equal(-1, end_circle(&world, gpus, &other));
 }
 
 static void nobody_shrinks_for_what_does_not_come(void **state)
@@ -82,7 +82,7 @@ static void nobody_shrinks_for_what_does_not_come(void **state)
 
 	(void) state;
 	world.acts[1] = false; /* it keeps what it has */
-	assert_int_equal(-1, untie(&world, gpus, &other));
+	assert_int_equal(-1, end_circle(&world, gpus, &other));
 }
 
 static void rules_of_a_job_hold_meanwhile(void **state)
@@ -93,19 +93,19 @@ static void rules_of_a_job_hold_meanwhile(void **state)
 
 	(void) state;
 	world.jobs[0].min_gpus = 4;
-	assert_int_equal(1, untie(&world, gpus, &other));
+	assert_int_equal(1, end_circle(&world, gpus, &other));
 	assert_int_equal(10, other);
 	world.jobs[1].min_gpus = 4;
-	assert_int_equal(-1, untie(&world, gpus, &other));
+	assert_int_equal(-1, end_circle(&world, gpus, &other));
 
 	world = crossed;
 	world.jobs[0].min_nodes = 2;
-	assert_int_equal(1, untie(&world, gpus, &other));
+	assert_int_equal(1, end_circle(&world, gpus, &other));
 
 	world = crossed;
 	world.jobs[0].sizes = (int[]){ 1, 2, 4, 6 };
 	world.jobs[0].size_count = 4;
-	assert_int_equal(1, untie(&world, gpus, &other));
+	assert_int_equal(1, end_circle(&world, gpus, &other));
 }
 
 static void shapes_stay_even_where_that_is_the_rule(void **state)
@@ -121,13 +121,13 @@ static void shapes_stay_even_where_that_is_the_rule(void **state)
 	uint32_t other = 0;
 
 	(void) state;
-	assert_int_equal(0, untie(&world, gpus, &other));
+	assert_int_equal(0, end_circle(&world, gpus, &other));
 	assert_int_equal(1, gpus[0]);
 	assert_int_equal(0, gpus[1]);
 	assert_int_equal(1, gpus[2]);
 }
 
-/* As cycles do: what fits, then what has to be untied. Returns how often. */
+/* As cycles do: what fits, then what makes room for others. Returns how often. */
 static int carry_out(const struct plx_problem *problem,
 		     const struct plx_plan *plan, bool *acts, int *spare)
 {
