@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/jobs/kin.h"
+#include "core/jobs/app_profile.h"
 #include "core/search/plan.h"
 #include "core/problem/worth.h"
 #include "sim/policy.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/jobs/kin.h"
+#include "core/jobs/app_profile.h"
 #include "sim/batch.h"
 #include "sim/summary.h"
 #include "sim_world.h"

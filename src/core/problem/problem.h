@@ -37,7 +37,7 @@ struct plx_table {
 
 struct plx_job {
 	uint32_t id;
-	uint32_t owner; /* whose it is: see kin.h */
+	uint32_t owner; /* whose it is: see app_profile.h */
 	double weight;	/* in the power mean, > 0; 0 counts as 1 */
 	int min_gpus;	/* >= 1: fewer is parked */
 	int max_gpus;	/* >= min_gpus: user, account and QOS limits */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/jobs/kin.h"
+#include "core/jobs/app_profile.h"
 #include "core/jobs/limit.h"
 #include "core/problem/worth.h"
 #include "sched/pollux/plan/mold.h"

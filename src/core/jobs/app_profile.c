@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* kin.c - what jobs of the same kind have learnt lends itself to the next */
+/* app_profile.c - what jobs of the same kind have learnt lends itself to the next */
 
 #include <math.h>
 #include <stddef.h>
 
-#include "core/jobs/kin.h"
+#include "core/jobs/app_profile.h"
 
 #define ALIKE 1.25 /* passes this many times longer are another program's */
 /* Learnt of a kind without a word from who knows it: that job has ended. */

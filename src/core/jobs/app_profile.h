@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kin.h - what jobs of the same kind have learnt lends itself to the next
+ * app_profile.h - what jobs of the same kind have learnt lends itself to the next
  *
  * A job that has just come knows nothing of how it scales, and would have to
  * try sizes one by one, a restart each. Others of its kind tried them before:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_kin.c - what jobs of the same kind have learnt lends itself on */
+/* test_app_profile.c - what jobs of the same kind have learnt lends itself on */
 
 #include <math.h>
 #include <string.h>
 
-#include "core/jobs/kin.h"
+#include "core/jobs/app_profile.h"
 #include "unit.h"
 
 static const struct plx_limits limits = { 128, 4096, 8, 256, true };
