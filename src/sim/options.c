@@ -63,7 +63,7 @@ static const struct argp_option options[] = {
 	  "start as Slurm packs them; roams, started so, but free to have all "
 	  "GPUs elsewhere, as in slurmctld", 0 },
 	{ "without", KEY_WITHOUT, "PART,...", 0, "leave parts of pollux out, "
-	  "to see what each brings: model, measured, kin, weights, charge, "
+	  "to see what each brings: model, measured, profiles, weights, charge, "
 	  "hysteresis", 0 },
 	{ "sizes", KEY_SIZES, "N,...", 0, "jobs run on these numbers of GPUs "
 	  "only (of the policies that search: pollux, pollux-ga)", 0 },
@@ -172,7 +172,7 @@ static void set_seed(struct plx_setting *setting, const char *value)
 }
 
 /* In the order of their bits. */
-static const char *const parts[] = { "model",	"measured", "kin",
+static const char *const parts[] = { "model",	"measured", "profiles",
 				     "weights", "charge",   "hysteresis" };
 
 static void set_without(struct plx_setting *setting, const char *value)
@@ -189,7 +189,7 @@ static void set_without(struct plx_setting *setting, const char *value)
 			i++;
 		if (i == ARRAY_SIZE(parts))
 			refuse("without", value,
-			       "want of model, measured, kin, weights, "
+			       "want of model, measured, profiles, weights, "
 			       "charge, hysteresis");
 		setting->without |= 1u << i;
 		rest += size + (rest[size] == ',');

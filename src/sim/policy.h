@@ -51,7 +51,7 @@ struct plx_setting {
 enum {
 	PLX_PART_MODEL = 1,	  /* a step model with better all-reduces */
 	PLX_PART_MEASURED = 2,	  /* measured times choose the batch */
-	PLX_PART_KIN = 4,	  /* jobs profit from others of their kind */
+	PLX_PART_PROFILES = 4,	  /* jobs profit from others of their kind */
 	PLX_PART_WEIGHTS = 8,	  /* jobs with little service go first */
 	PLX_PART_CHARGE = 16,	  /* a restart costs what it does for a while */
 	PLX_PART_HYSTERESIS = 32, /* small gains move nobody */

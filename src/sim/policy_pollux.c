@@ -29,19 +29,21 @@ static void raise_limit(const struct plx_simjob *from, struct plx_job *job)
 	job->max_gpus = most > job->min_gpus ? most : job->min_gpus;
 }
 
-static void ask_kin(const struct plx_turn *turn, struct plx_problem *problem)
+static void ask_profiles(const struct plx_turn *turn,
+			 struct plx_problem *problem)
 {
-	struct plx_kinship *kinship = turn->run;
+	struct plx_app_profiles *profiles = turn->run;
 
 	for (int j = 0; j < problem->job_count; j++) {
 		/* A batch that is fixed says nothing of others. */
 		if (!turn->jobs[j]->fixed_batch)
-			plx_kin_learn(kinship, &problem->jobs[j]);
+			plx_app_profile_learn(profiles, &problem->jobs[j]);
 	}
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
 
-		if (!turn->jobs[j]->fixed_batch && plx_kin_lend(kinship, job))
+		if (!turn->jobs[j]->fixed_batch &&
+		    plx_app_profile_lend(profiles, job))
 			raise_limit(turn->jobs[j], job);
 	}
 }
@@ -107,8 +109,8 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 		problem->fairness = PLX_FAIRNESS;
 	if (!(without & PLX_PART_HYSTERESIS))
 		problem->hysteresis = PLX_HYSTERESIS;
-	if (!(without & PLX_PART_KIN))
-		ask_kin(turn, problem);
+	if (!(without & PLX_PART_PROFILES))
+		ask_profiles(turn, problem);
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
 
@@ -146,7 +148,7 @@ const struct plx_policy plx_policy_pollux = {
 	.name = "pollux",
 	.what = "goodput: the search that slurmctld runs; jobs adapt",
 	.adaptive = true,
-	.run_size = sizeof(struct plx_kinship),
+	.run_size = sizeof(struct plx_app_profiles),
 	.decide = decide,
 	.refine = refine,
 	.plan = plx_plan_search,

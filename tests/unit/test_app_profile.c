@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_app_profile.c - what jobs of the same kind have learnt lends itself on */
+/* test_app_profile.c - what jobs of the same kind have learnt lends itself on
+ */
 
 #include <math.h>
 #include <string.h>
@@ -35,14 +36,14 @@ static struct plx_job unknown(void)
 
 static void a_new_job_is_lent_what_its_kind_knows(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job teacher = known(16);
 	struct plx_job pupil = unknown();
 
 	(void) state;
-	assert_false(plx_kin_lend(&kinship, &pupil));
-	plx_kin_learn(&kinship, &teacher);
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_false(plx_app_profile_lend(&profiles, &pupil));
+	plx_app_profile_learn(&profiles, &teacher);
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_true(pupil.profiled);
 	assert_int_equal(16, pupil.profiled_gpus);
 	assert_memory_equal(&teacher.goodput, &pupil.goodput,
@@ -53,15 +54,15 @@ static void a_new_job_is_lent_what_its_kind_knows(void **state)
 /* Gradients of its own say more than those of others. */
 static void one_that_measured_less_keeps_its_noise(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job teacher = known(16);
 	struct plx_job pupil = known(2);
 
 	(void) state;
 	pupil.goodput.noise.var = 77;
 	pupil.goodput.model.alpha_n = 0;
-	plx_kin_learn(&kinship, &teacher);
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	plx_app_profile_learn(&profiles, &teacher);
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_true(pupil.goodput.noise.var == 77);
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
 	assert_int_equal(16, pupil.profiled_gpus);
@@ -69,29 +70,29 @@ static void one_that_measured_less_keeps_its_noise(void **state)
 
 static void nobody_is_lent_less_than_it_knows(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job teacher = known(4);
 
 	(void) state;
-	plx_kin_learn(&kinship, &teacher);
+	plx_app_profile_learn(&profiles, &teacher);
 	for (int gpus = 4; gpus <= 64; gpus *= 2) {
 		struct plx_job job = known(gpus);
 		struct plx_job before;
 
 		job.goodput.model.alpha_n = 3;
 		before = job;
-		assert_false(plx_kin_lend(&kinship, &job));
+		assert_false(plx_app_profile_lend(&profiles, &job));
 		assert_memory_equal(&before, &job, sizeof(job));
 	}
 }
 
 static void other_limits_are_another_kind(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job teacher = known(16);
 
 	(void) state;
-	plx_kin_learn(&kinship, &teacher);
+	plx_app_profile_learn(&profiles, &teacher);
 	for (int part = 0; part < 5; part++) {
 		struct plx_job pupil = unknown();
 		struct plx_limits *l = &pupil.goodput.limits;
@@ -101,14 +102,14 @@ static void other_limits_are_another_kind(void **state)
 		l->min_per_gpu += part == 2;
 		l->max_per_gpu += part == 3;
 		l->accumulate = part != 4;
-		assert_false(plx_kin_lend(&kinship, &pupil));
+		assert_false(plx_app_profile_lend(&profiles, &pupil));
 	}
 }
 
 /* The same limits, but another program. */
 static void slower_passes_are_another_kind(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job teacher = known(16);
 	struct plx_job like = known(2);
 	struct plx_job unlike = known(2);
@@ -116,17 +117,17 @@ static void slower_passes_are_another_kind(void **state)
 	(void) state;
 	like.goodput.model.beta_c *= 1.1;
 	unlike.goodput.model.beta_c *= 2;
-	plx_kin_learn(&kinship, &teacher);
-	assert_true(plx_kin_lend(&kinship, &like));
-	assert_false(plx_kin_lend(&kinship, &unlike));
+	plx_app_profile_learn(&profiles, &teacher);
+	assert_true(plx_app_profile_lend(&profiles, &like));
+	assert_false(plx_app_profile_lend(&profiles, &unlike));
 	unlike.profiled_gpus = 8;
-	plx_kin_learn(&kinship, &unlike);
-	assert_int_equal(2, kinship.count);
+	plx_app_profile_learn(&profiles, &unlike);
+	assert_int_equal(2, profiles.count);
 }
 
 static void of_several_the_one_that_went_farthest_counts(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job small = known(2);
 	struct plx_job large = known(32);
 	struct plx_job pupil = unknown();
@@ -134,10 +135,10 @@ static void of_several_the_one_that_went_farthest_counts(void **state)
 	(void) state;
 	large.goodput.model.alpha_n = 0.3;
 	small.goodput.model.alpha_n = 0.9;
-	plx_kin_learn(&kinship, &large);
-	plx_kin_learn(&kinship, &small);
-	assert_int_equal(1, kinship.count);
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	plx_app_profile_learn(&profiles, &large);
+	plx_app_profile_learn(&profiles, &small);
+	assert_int_equal(1, profiles.count);
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.3);
 	assert_int_equal(32, pupil.profiled_gpus);
 }
@@ -145,7 +146,7 @@ static void of_several_the_one_that_went_farthest_counts(void **state)
 /* Of equals the one that ran for longest: it has measured most often. */
 static void more_service_is_believed_more(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job old = known(8);
 	struct plx_job young = known(8);
 	struct plx_job pupil = unknown();
@@ -154,21 +155,21 @@ static void more_service_is_believed_more(void **state)
 	old.service_s = 1000;
 	young.id = 8;
 	young.goodput.model.alpha_n = 0.9;
-	plx_kin_learn(&kinship, &old);
-	plx_kin_learn(&kinship, &young);
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	plx_app_profile_learn(&profiles, &old);
+	plx_app_profile_learn(&profiles, &young);
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
 }
 
 /* Three of a kind, each with numbers of its own, in this order. */
-static void tell(struct plx_kinship *kinship, const int order[3])
+static void tell(struct plx_app_profiles *profiles, const int order[3])
 {
 	for (int i = 0; i < 3; i++) {
 		struct plx_job job = known(8);
 
 		job.id = 10 + (uint32_t) order[i];
 		job.goodput.model.alpha_n = 0.1 * order[i];
-		plx_kin_learn(kinship, &job);
+		plx_app_profile_learn(profiles, &job);
 	}
 }
 
@@ -181,12 +182,12 @@ static void of_equals_the_oldest_counts_in_any_order(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
-		struct plx_kinship kinship = { 0 };
+		struct plx_app_profiles profiles = { 0 };
 		struct plx_job pupil = unknown();
 
-		tell(&kinship, orders[i]);
-		assert_int_equal(1, kinship.count);
-		assert_true(plx_kin_lend(&kinship, &pupil));
+		tell(&profiles, orders[i]);
+		assert_int_equal(1, profiles.count);
+		assert_true(plx_app_profile_lend(&profiles, &pupil));
 		assert_true(pupil.goodput.model.alpha_n == 0.1);
 	}
 }
@@ -194,7 +195,7 @@ static void of_equals_the_oldest_counts_in_any_order(void **state)
 /* What was true of a job that is long gone need not be any more. */
 static void who_has_ended_is_followed_by_the_next(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job gone = known(8);
 	struct plx_job less = known(4);
 	struct plx_job next = known(8);
@@ -205,14 +206,14 @@ static void who_has_ended_is_followed_by_the_next(void **state)
 	less.id = 8;
 	next.id = 9;
 	next.goodput.model.alpha_n = 0.9;
-	plx_kin_learn(&kinship, &gone);
+	plx_app_profile_learn(&profiles, &gone);
 	for (int i = 0; i < 2000; i++)
-		plx_kin_learn(&kinship, &less);
-	assert_true(plx_kin_lend(&kinship, &pupil));
+		plx_app_profile_learn(&profiles, &less);
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
-	plx_kin_learn(&kinship, &next);
+	plx_app_profile_learn(&profiles, &next);
 	pupil = unknown();
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.9);
 	assert_int_equal(8, pupil.profiled_gpus);
 }
@@ -220,7 +221,7 @@ static void who_has_ended_is_followed_by_the_next(void **state)
 /* As long as it is there, others are of no account. */
 static void who_still_tells_is_believed(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job there = known(8);
 	struct plx_job other = known(8);
 	struct plx_job pupil = unknown();
@@ -230,17 +231,17 @@ static void who_still_tells_is_believed(void **state)
 	other.id = 9;
 	other.goodput.model.alpha_n = 0.9;
 	for (int i = 0; i < 5000; i++) {
-		plx_kin_learn(&kinship, &there);
-		plx_kin_learn(&kinship, &other);
+		plx_app_profile_learn(&profiles, &there);
+		plx_app_profile_learn(&profiles, &other);
 	}
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
 }
 
 /* Its limits alone do not tell whether it is the fast or the slow program. */
 static void a_new_job_is_not_taken_for_either_of_two_kinds(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job fast = known(32);
 	struct plx_job slow = known(2);
 	struct plx_job pupil = unknown();
@@ -248,20 +249,20 @@ static void a_new_job_is_not_taken_for_either_of_two_kinds(void **state)
 	(void) state;
 	slow.id = 8;
 	slow.goodput.model.beta_c *= 3;
-	plx_kin_learn(&kinship, &fast);
-	plx_kin_learn(&kinship, &slow);
-	assert_false(plx_kin_lend(&kinship, &pupil));
+	plx_app_profile_learn(&profiles, &fast);
+	plx_app_profile_learn(&profiles, &slow);
+	assert_false(plx_app_profile_lend(&profiles, &pupil));
 	assert_false(pupil.profiled);
 	pupil = known(1);
 	pupil.goodput.model.beta_c *= 3.1;
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_int_equal(2, pupil.profiled_gpus);
 }
 
 /* Of two kinds that are alike, though the other has measured more. */
 static void the_nearest_speed_lends(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job fast = known(32);
 	struct plx_job slow = known(4);
 	struct plx_job pupil = known(1);
@@ -273,10 +274,10 @@ static void the_nearest_speed_lends(void **state)
 	pupil.goodput.model.alpha_c = 0;
 	slow.goodput.model.beta_c *= 1.3;
 	pupil.goodput.model.beta_c *= 1.2;
-	plx_kin_learn(&kinship, &fast);
-	plx_kin_learn(&kinship, &slow);
-	assert_int_equal(2, kinship.count);
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	plx_app_profile_learn(&profiles, &fast);
+	plx_app_profile_learn(&profiles, &slow);
+	assert_int_equal(2, profiles.count);
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 	assert_int_equal(4, pupil.profiled_gpus);
 }
 
@@ -289,77 +290,78 @@ static struct plx_job of_kind(struct plx_job job, int kind)
 
 static void the_kind_not_met_for_longest_is_forgotten(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job job;
 
 	(void) state;
-	for (int kind = 0; kind < PLX_KIN_MAX; kind++) {
+	for (int kind = 0; kind < PLX_APP_PROFILES_MAX; kind++) {
 		job = of_kind(known(16), kind);
-		plx_kin_learn(&kinship, &job);
+		plx_app_profile_learn(&profiles, &job);
 	}
 	job = of_kind(known(1), 0); /* met again */
-	plx_kin_learn(&kinship, &job);
-	job = of_kind(known(16), PLX_KIN_MAX);
-	plx_kin_learn(&kinship, &job);
-	assert_int_equal(PLX_KIN_MAX, kinship.count);
-	for (int kind = 0; kind <= PLX_KIN_MAX; kind++) {
+	plx_app_profile_learn(&profiles, &job);
+	job = of_kind(known(16), PLX_APP_PROFILES_MAX);
+	plx_app_profile_learn(&profiles, &job);
+	assert_int_equal(PLX_APP_PROFILES_MAX, profiles.count);
+	for (int kind = 0; kind <= PLX_APP_PROFILES_MAX; kind++) {
 		job = of_kind(unknown(), kind);
-		assert_int_equal(kind != 1, plx_kin_lend(&kinship, &job));
+		assert_int_equal(kind != 1,
+				 plx_app_profile_lend(&profiles, &job));
 	}
 }
 
-static void jobs_of_others_are_no_kin(void **state)
+static void profiles_of_other_users_are_not_lent(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job teacher = known(16);
 	struct plx_job pupil = unknown();
 
 	(void) state;
 	teacher.owner = 1000;
 	pupil.owner = 1001;
-	plx_kin_learn(&kinship, &teacher);
-	assert_false(plx_kin_lend(&kinship, &pupil));
+	plx_app_profile_learn(&profiles, &teacher);
+	assert_false(plx_app_profile_lend(&profiles, &pupil));
 	pupil.owner = 1000;
-	assert_true(plx_kin_lend(&kinship, &pupil));
+	assert_true(plx_app_profile_lend(&profiles, &pupil));
 }
 
 /* However many kinds somebody makes up, others keep what they know. */
 static void who_fills_the_table_loses_his_own(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_job mine = known(16);
 	struct plx_job pupil = unknown();
 
 	(void) state;
 	mine.owner = pupil.owner = 1000;
-	plx_kin_learn(&kinship, &mine);
-	for (int kind = 0; kind < 4 * PLX_KIN_MAX; kind++) {
+	plx_app_profile_learn(&profiles, &mine);
+	for (int kind = 0; kind < 4 * PLX_APP_PROFILES_MAX; kind++) {
 		struct plx_job flood = of_kind(known(16), kind);
 
 		flood.owner = 1001;
-		plx_kin_learn(&kinship, &flood);
-		assert_true(plx_kin_lend(&kinship, &pupil));
+		plx_app_profile_learn(&profiles, &flood);
+		assert_true(plx_app_profile_lend(&profiles, &pupil));
 		pupil = unknown();
 		pupil.owner = 1000;
 	}
-	assert_int_equal(PLX_KIN_MAX, kinship.count);
+	assert_int_equal(PLX_APP_PROFILES_MAX, profiles.count);
 }
 
-static void recorded_speedups_are_nobodys_kin(void **state)
+static void recorded_speedups_are_no_profile(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	struct plx_table table = { 0 };
 	struct plx_job teacher = known(16);
 	struct plx_job pupil = unknown();
 
 	(void) state;
 	teacher.table = &table;
-	plx_kin_learn(&kinship, &teacher);
-	assert_int_equal(0, kinship.count);
+	plx_app_profile_learn(&profiles, &teacher);
+	assert_int_equal(0, profiles.count);
 	teacher.table = NULL;
-	plx_kin_learn(&kinship, &teacher);
+	plx_app_profile_learn(&profiles, &teacher);
 	pupil.table = &table;
-	assert_false(plx_kin_lend(&kinship, &pupil));
+	assert_false(plx_app_profile_lend(&profiles, &pupil));
 }
 
 static double any_number(uint64_t *seed)
@@ -401,7 +403,7 @@ static struct plx_job any_job(uint64_t *seed)
 /* What is lent is always something the search can be given. */
 static void hostile_numbers_are_not_passed_on(void **state)
 {
-	struct plx_kinship kinship = { 0 };
+	struct plx_app_profiles profiles = { 0 };
 	uint64_t seed = 5;
 	int lent = 0;
 
@@ -411,12 +413,12 @@ static void hostile_numbers_are_not_passed_on(void **state)
 		struct plx_job pupil = any_job(&seed);
 		int gpus = pupil.profiled ? pupil.profiled_gpus : 0;
 
-		plx_kin_learn(&kinship, &teacher);
-		assert_true(kinship.count <= PLX_KIN_MAX);
+		plx_app_profile_learn(&profiles, &teacher);
+		assert_true(profiles.count <= PLX_APP_PROFILES_MAX);
 		/* Its own numbers were looked at before. */
 		if (pupil.profiled && !plx_goodput_valid(&pupil.goodput))
 			continue;
-		if (!plx_kin_lend(&kinship, &pupil))
+		if (!plx_app_profile_lend(&profiles, &pupil))
 			continue;
 		assert_true(plx_goodput_valid(&pupil.goodput));
 		assert_true(pupil.profiled_gpus > gpus);
@@ -442,9 +444,9 @@ int main(void)
 			a_new_job_is_not_taken_for_either_of_two_kinds),
 		cmocka_unit_test(the_nearest_speed_lends),
 		cmocka_unit_test(the_kind_not_met_for_longest_is_forgotten),
-		cmocka_unit_test(jobs_of_others_are_no_kin),
+		cmocka_unit_test(profiles_of_other_users_are_not_lent),
 		cmocka_unit_test(who_fills_the_table_loses_his_own),
-		cmocka_unit_test(recorded_speedups_are_nobodys_kin),
+		cmocka_unit_test(recorded_speedups_are_no_profile),
 		cmocka_unit_test(hostile_numbers_are_not_passed_on),
 	};
 

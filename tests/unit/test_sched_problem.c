@@ -108,7 +108,7 @@ static void boasting_does_not_move_others(void **state)
 	plx_problem_destroy(problem);
 }
 
-/* Before its first hint, its options tell whose kin it is. */
+/* Before its first hint, its options tell of which kind it is. */
 static void a_job_that_said_nothing_is_known_by_its_options(void **state)
 {
 	struct plx_problem *problem;

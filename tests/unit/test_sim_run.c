@@ -212,14 +212,14 @@ static int comes_back_to(bool home)
 	struct plx_placement next = { .parts = parts };
 	struct plx_simjob job;
 	struct plx_simjob *list[] = { &job };
-	struct plx_kinship kinship = { .count = 0 };
+	struct plx_app_profiles profiles = { .count = 0 };
 	struct plx_turn turn = {
 		.setting = &setting,
 		.now_s = 600,
 		.jobs = list,
 		.job_count = 1,
 		.next = &next,
-		.run = &kinship,
+		.run = &profiles,
 	};
 	struct plx_workload workload;
 	struct plx_error err;

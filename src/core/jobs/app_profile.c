@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* app_profile.c - what jobs of the same kind have learnt lends itself to the next */
+/* app_profile.c - what jobs of the same kind have learnt lends itself to the
+ * next */
 
 #include <math.h>
 #include <stddef.h>
@@ -19,10 +20,11 @@ static bool same_limits(const struct plx_limits *a, const struct plx_limits *b)
 }
 
 /* What one user's jobs say is nothing to another's. */
-static bool may_be_kin(const struct plx_kin *kin, const struct plx_job *job)
+static bool may_be_of(const struct plx_app_profile *profile,
+		      const struct plx_job *job)
 {
-	return kin->owner == job->owner &&
-	       same_limits(&kin->goodput.limits, &job->goodput.limits);
+	return profile->owner == job->owner &&
+	       same_limits(&profile->goodput.limits, &job->goodput.limits);
 }
 
 static bool alike(double a, double b)
@@ -40,7 +42,8 @@ static double speed(const struct plx_goodput *goodput)
 }
 
 /* The more knowing of two; of equals the one whose knower is the older job. */
-static bool knows_more(const struct plx_kin *a, const struct plx_kin *b)
+static bool knows_more(const struct plx_app_profile *a,
+		       const struct plx_app_profile *b)
 {
 	return a->profiled_gpus != b->profiled_gpus
 		       ? a->profiled_gpus > b->profiled_gpus
@@ -48,22 +51,23 @@ static bool knows_more(const struct plx_kin *a, const struct plx_kin *b)
 }
 
 /* The kind whose passes last most nearly as long; -1: none is alike. */
-static int find_measured(const struct plx_kinship *kinship,
+static int find_measured(const struct plx_app_profiles *profiles,
 			 const struct plx_job *job)
 {
 	double own = speed(&job->goodput);
 	double least = INFINITY;
 	int found = -1;
 
-	for (int i = 0; i < kinship->count; i++) {
-		const struct plx_kin *kin = &kinship->kin[i];
-		double theirs = speed(&kin->goodput);
+	for (int i = 0; i < profiles->count; i++) {
+		const struct plx_app_profile *profile = &profiles->profile[i];
+		double theirs = speed(&profile->goodput);
 		double off = fabs(theirs - own);
 
-		if (!may_be_kin(kin, job) || !alike(theirs, own))
+		if (!may_be_of(profile, job) || !alike(theirs, own))
 			continue;
 		if (off < least ||
-		    (off == least && knows_more(kin, &kinship->kin[found])))
+		    (off == least &&
+		     knows_more(profile, &profiles->profile[found])))
 			found = i;
 		least = fmin(least, off);
 	}
@@ -74,65 +78,67 @@ static int find_measured(const struct plx_kinship *kinship,
  * The most knowing kind of these limits. Nothing else tells kinds apart
  * before a job has run: -1 also where several differ in speed.
  */
-static int find_new(const struct plx_kinship *kinship,
+static int find_new(const struct plx_app_profiles *profiles,
 		    const struct plx_job *job)
 {
 	double shortest = INFINITY;
 	double longest = 0;
 	int found = -1;
 
-	for (int i = 0; i < kinship->count; i++) {
-		const struct plx_kin *kin = &kinship->kin[i];
+	for (int i = 0; i < profiles->count; i++) {
+		const struct plx_app_profile *profile = &profiles->profile[i];
 
-		if (!may_be_kin(kin, job))
+		if (!may_be_of(profile, job))
 			continue;
-		shortest = fmin(shortest, speed(&kin->goodput));
-		longest = fmax(longest, speed(&kin->goodput));
-		if (found < 0 || knows_more(kin, &kinship->kin[found]))
+		shortest = fmin(shortest, speed(&profile->goodput));
+		longest = fmax(longest, speed(&profile->goodput));
+		if (found < 0 || knows_more(profile, &profiles->profile[found]))
 			found = i;
 	}
 	return alike(shortest, longest) ? found : -1;
 }
 
-static int find(const struct plx_kinship *kinship, const struct plx_job *job)
+static int find(const struct plx_app_profiles *profiles,
+		const struct plx_job *job)
 {
-	return job->profiled ? find_measured(kinship, job)
-			     : find_new(kinship, job);
+	return job->profiled ? find_measured(profiles, job)
+			     : find_new(profiles, job);
 }
 
 /* The kind not met for longest, of this owner or (NULL) of all. */
-static int oldest_of(const struct plx_kinship *kinship, const uint32_t *owner)
+static int oldest_of(const struct plx_app_profiles *profiles,
+		     const uint32_t *owner)
 {
 	int oldest = -1;
 
-	for (int i = 0; i < kinship->count; i++) {
-		const struct plx_kin *kin = &kinship->kin[i];
+	for (int i = 0; i < profiles->count; i++) {
+		const struct plx_app_profile *profile = &profiles->profile[i];
 
-		if (owner && kin->owner != *owner)
+		if (owner && profile->owner != *owner)
 			continue;
-		if (oldest < 0 || kin->met < kinship->kin[oldest].met)
+		if (oldest < 0 || profile->met < profiles->profile[oldest].met)
 			oldest = i;
 	}
 	return oldest;
 }
 
 /* Room for another kind: who has many makes it for himself. */
-static int make_room(struct plx_kinship *kinship, uint32_t owner)
+static int make_room(struct plx_app_profiles *profiles, uint32_t owner)
 {
 	int own = 0;
 
-	if (kinship->count < PLX_KIN_MAX)
-		return kinship->count++;
-	for (int i = 0; i < kinship->count; i++)
-		own += kinship->kin[i].owner == owner;
-	return oldest_of(kinship, own >= PLX_KIN_OWN ? &owner : NULL);
+	if (profiles->count < PLX_APP_PROFILES_MAX)
+		return profiles->count++;
+	for (int i = 0; i < profiles->count; i++)
+		own += profiles->profile[i].owner == owner;
+	return oldest_of(profiles, own >= PLX_APP_PROFILES_OWN ? &owner : NULL);
 }
 
-static int add(struct plx_kinship *kinship, const struct plx_job *job)
+static int add(struct plx_app_profiles *profiles, const struct plx_job *job)
 {
-	int i = make_room(kinship, job->owner);
+	int i = make_room(profiles, job->owner);
 
-	kinship->kin[i] = (struct plx_kin){
+	profiles->profile[i] = (struct plx_app_profile){
 		.goodput = job->goodput,
 		.owner = job->owner,
 		.knower = job->id,
@@ -141,51 +147,54 @@ static int add(struct plx_kinship *kinship, const struct plx_job *job)
 }
 
 /* Whether what the job knows shall stand for its kind. */
-static bool supersedes(const struct plx_job *job, const struct plx_kin *kin)
+static bool supersedes(const struct plx_job *job,
+		       const struct plx_app_profile *profile)
 {
-	if (job->profiled_gpus != kin->profiled_gpus)
-		return job->profiled_gpus > kin->profiled_gpus;
-	if (job->id == kin->knower || kin->silence > SILENCE_MAX)
+	if (job->profiled_gpus != profile->profiled_gpus)
+		return job->profiled_gpus > profile->profiled_gpus;
+	if (job->id == profile->knower || profile->silence > SILENCE_MAX)
 		return true;
-	if (job->service_s != kin->service_s)
-		return job->service_s > kin->service_s;
-	return job->id < kin->knower;
+	if (job->service_s != profile->service_s)
+		return job->service_s > profile->service_s;
+	return job->id < profile->knower;
 }
 
-void plx_kin_learn(struct plx_kinship *kinship, const struct plx_job *job)
+void plx_app_profile_learn(struct plx_app_profiles *profiles,
+			   const struct plx_job *job)
 {
-	struct plx_kin *kin;
+	struct plx_app_profile *profile;
 	int i;
 
 	if (!job->profiled || job->table || !plx_goodput_valid(&job->goodput))
 		return;
-	i = find(kinship, job);
-	kin = &kinship->kin[i < 0 ? add(kinship, job) : i];
-	kin->met = ++kinship->now;
-	kin->silence++;
-	if (!supersedes(job, kin))
+	i = find(profiles, job);
+	profile = &profiles->profile[i < 0 ? add(profiles, job) : i];
+	profile->met = ++profiles->now;
+	profile->silence++;
+	if (!supersedes(job, profile))
 		return;
-	kin->silence = 0;
-	kin->knower = job->id;
-	kin->profiled_gpus = job->profiled_gpus;
-	kin->service_s = job->service_s;
-	kin->goodput.model = job->goodput.model;
+	profile->silence = 0;
+	profile->knower = job->id;
+	profile->profiled_gpus = job->profiled_gpus;
+	profile->service_s = job->service_s;
+	profile->goodput.model = job->goodput.model;
 }
 
-bool plx_kin_lend(const struct plx_kinship *kinship, struct plx_job *job)
+bool plx_app_profile_lend(const struct plx_app_profiles *profiles,
+			  struct plx_job *job)
 {
-	int i = job->table ? -1 : find(kinship, job);
-	const struct plx_kin *kin;
+	int i = job->table ? -1 : find(profiles, job);
+	const struct plx_app_profile *profile;
 
 	if (i < 0)
 		return false;
-	kin = &kinship->kin[i];
-	if (job->profiled && job->profiled_gpus >= kin->profiled_gpus)
+	profile = &profiles->profile[i];
+	if (job->profiled && job->profiled_gpus >= profile->profiled_gpus)
 		return false;
-	job->goodput.model = kin->goodput.model;
+	job->goodput.model = profile->goodput.model;
 	if (!job->profiled)
-		job->goodput.noise = kin->goodput.noise;
+		job->goodput.noise = profile->goodput.noise;
 	job->profiled = true;
-	job->profiled_gpus = kin->profiled_gpus;
+	job->profiled_gpus = profile->profiled_gpus;
 	return true;
 }

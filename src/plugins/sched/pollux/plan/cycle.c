@@ -175,7 +175,7 @@ struct cycle {
 };
 
 /* A job gets at most twice what it has measured, unless others know more. */
-static void _tell_kin(const struct cycle *cycle, int j)
+static void _tell_profiles(const struct cycle *cycle, int j)
 {
 	const struct pollux_job *job = &cycle->view->jobs[j];
 	int own = pollux_problem_measured(job);
@@ -267,7 +267,7 @@ static void _apply(const struct cycle *cycle)
 		    !_ask(cycle, j))
 			continue;
 		if (!pollux_is_moldable(&view->jobs[j]))
-			_tell_kin(cycle, j);
+			_tell_profiles(cycle, j);
 		_spend(view, j, choice->gpus, spare);
 		pollux_shares_spend(view, j, choice->shape.gpus, left);
 	}

@@ -19,7 +19,7 @@
 #define MOVE_S 3
 
 /* What jobs have learnt, for as long as slurmctld runs. */
-static struct plx_kinship kinship;
+static struct plx_app_profiles profiles;
 
 static int at_most(int a, int b)
 {
@@ -377,16 +377,16 @@ static int fill_job(const struct pollux_view *view, int j,
 }
 
 /* Jobs of a kind know what any of them knows, as far as it is believed. */
-static void ask_kin(const struct pollux_standing *standings,
-		    struct plx_problem *problem)
+static void ask_profiles(const struct pollux_standing *standings,
+			 struct plx_problem *problem)
 {
 	for (int j = 0; j < problem->job_count; j++) {
 		if (standings[j].trust.doubt == PLX_BELIEVED)
-			plx_kin_learn(&kinship, &problem->jobs[j]);
+			plx_app_profile_learn(&profiles, &problem->jobs[j]);
 	}
 	for (int j = 0; j < problem->job_count; j++) {
 		if (standings[j].trust.doubt != PLX_DISBELIEVED)
-			plx_kin_lend(&kinship, &problem->jobs[j]);
+			plx_app_profile_lend(&profiles, &problem->jobs[j]);
 	}
 }
 
@@ -428,7 +428,7 @@ struct plx_problem *pollux_problem_create(
 		if (fill_job(view, j, &standings[j], problem, err) < 0)
 			goto fail;
 	}
-	ask_kin(standings, problem);
+	ask_profiles(standings, problem);
 	pollux_mold_assume(view, problem);
 	if (weigh(params, problem, err) < 0 ||
 	    pollux_stock_fill(view, problem, &stock, err) < 0 ||
