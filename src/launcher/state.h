@@ -22,7 +22,7 @@
 #include "core/base/fields.h"
 #include "launcher/alien.h"
 #include "launcher/busy.h"
-#include "launcher/clerk.h"
+#include "launcher/slurm_client.h"
 #include "launcher/fault.h"
 #include "launcher/generation.h"
 #include "launcher/launcher.h"

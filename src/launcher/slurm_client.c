@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * clerk.c - speaks with slurmctld so that the launcher need not wait for it
+ * slurm_client.c - speaks with slurmctld so that the launcher need not wait for it
  *
  * One order of each kind at a time; a newer one replaces it. The lock is held
  * to take an order or to hand in news, never during an RPC.
@@ -18,7 +18,7 @@
 
 #include "core/base/fields.h"
 #include "core/records/options.h"
-#include "launcher/clerk.h"
+#include "launcher/slurm_client.h"
 #include "launcher/clock.h"
 #include "launcher/looks.h"
 #include "wire/thread.h"
