@@ -94,7 +94,7 @@ static void act_kill(struct plx_launcher *l)
 		plx_now_s() - l->stage_s);
 	plx_busy_through(l);
 	if (plx_step_kill(&l->now->step))
-		plx_clerk_kill(l->clerk, l->now->step.name);
+		plx_slurm_client_kill(l->client, l->now->step.name);
 	l->deadline_s = plx_now_s() + PLX_KILL_AGAIN_S;
 }
 

@@ -60,7 +60,7 @@ void plx_alien_stop(struct plx_launcher *l)
 	if (plx_note_write(s->notes, PLX_NOTE_STOP,
 			   (int) l->now->step.generation, NULL, &err) < 0)
 		plx_say(l, PLX_NORMAL, "%s", err.text);
-	plx_clerk_nudge(l->clerk, l->now->step.name);
+	plx_slurm_client_nudge(l->client, l->now->step.name);
 	l->alien.look_s = plx_now_s() + NUDGE_S;
 }
 
@@ -103,7 +103,7 @@ void plx_alien_watch(struct plx_launcher *l)
 	if (now_s < plx_alien_due_s(l))
 		return;
 	if (is_leaving(l)) {
-		plx_clerk_nudge(l->clerk, l->now->step.name);
+		plx_slurm_client_nudge(l->client, l->now->step.name);
 		l->alien.look_s = now_s + NUDGE_S;
 		return;
 	}

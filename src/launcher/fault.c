@@ -149,12 +149,12 @@ void plx_fault_end(struct plx_launcher *l)
 
 	/* mpirun gives its ranks a second itself. */
 	if (!l->fault.kill_s && !l->settings->registry) {
-		plx_clerk_end(l->clerk, step->name);
+		plx_slurm_client_end(l->client, step->name);
 		l->fault.kill_s = plx_now_s() + l->settings->save_timeout_s;
 		return;
 	}
 	if (plx_step_kill(step))
-		plx_clerk_kill(l->clerk, step->name);
+		plx_slurm_client_kill(l->client, step->name);
 	l->fault.kill_s = plx_now_s() + PLX_KILL_AGAIN_S;
 }
 

@@ -323,7 +323,7 @@ void plx_handover_see_off(struct plx_launcher *l)
 	if (!old || plx_now_s() < old->kill_s)
 		return;
 	if (plx_step_kill(&old->step))
-		plx_clerk_kill(l->clerk, old->step.name);
+		plx_slurm_client_kill(l->client, old->step.name);
 	old->kill_s = plx_now_s() + PLX_KILL_AGAIN_S;
 }
 

@@ -103,7 +103,8 @@ done:
 	return rc;
 }
 
-/* Machines of nodes are as they are for a while: by the clerk's thread alone.
+/* Machines of nodes are as they are for a while: by the Slurm client's thread
+ * alone.
  */
 static struct known {
 	char node[PLX_NODE_NAME_SIZE];

@@ -100,12 +100,12 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 		goto fail;
 	if (settings->notes)
 		plx_notes_clear(settings->notes, 0);
-	l->clerk = plx_clerk_create(settings->job_id, settings->params,
-				    settings->node, err);
-	if (!l->clerk)
+	l->client = plx_slurm_client_create(settings->job_id, settings->params,
+					    settings->node, err);
+	if (!l->client)
 		goto fail;
 	if (settings->registry)
-		plx_clerk_use(l->clerk, settings->registry);
+		plx_slurm_client_use(l->client, settings->registry);
 	else if (plx_lost_init(&l->lost, err) < 0)
 		goto fail;
 	return l;
@@ -153,7 +153,7 @@ static void turn(struct plx_launcher *l)
 {
 	struct pollfd waits[WAITS] = {
 		[WAIT_SIGNAL] = { .fd = l->signals, .events = POLLIN },
-		[WAIT_NEWS] = { .fd = plx_clerk_fd(l->clerk),
+		[WAIT_NEWS] = { .fd = plx_slurm_client_fd(l->client),
 				.events = POLLIN },
 		[WAIT_SILENCE] = { .fd = plx_lost_fd(l), .events = POLLIN },
 	};
@@ -198,7 +198,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 {
 	if (!l)
 		return;
-	plx_clerk_destroy(l->clerk, GOODBYE_S);
+	plx_slurm_client_destroy(l->client, GOODBYE_S);
 	for (int i = 0; i < PLX_GENERATIONS; i++)
 		plx_generation_release(&l->slots[i]);
 	plx_terminal_destroy(l->terminal);

@@ -165,7 +165,7 @@ static void welcome(struct plx_launcher *l)
 	plx_layout_release(&lost->gone);
 	lost->answers = 0;
 	/* Some of the ranks that were cut off may be there still. */
-	plx_clerk_kill(l->clerk, lost->step);
+	plx_slurm_client_kill(l->client, lost->step);
 	plx_looks_at_once(&l->looks);
 }
 

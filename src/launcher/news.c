@@ -293,7 +293,7 @@ void plx_watch_news(struct plx_launcher *l)
 {
 	struct plx_news news;
 
-	plx_clerk_take(l->clerk, &news);
+	plx_slurm_client_take(l->client, &news);
 	if (l->ack_number && news.published >= l->ack_number &&
 	    !l->marks.acked_s) {
 		l->marks.acked_s = news.published_s;

@@ -3,7 +3,7 @@
  * registry.h - who keeps the job's record: slurmctld, or a job without Slurm
  * itself (local.h)
  *
- * Called by the clerk's thread alone; each call may take its time.
+ * Called by the Slurm client's thread alone; each call may take its time.
  */
 #ifndef PLX_LAUNCHER_REGISTRY_H
 #define PLX_LAUNCHER_REGISTRY_H

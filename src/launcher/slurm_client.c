@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_client.c - speaks with slurmctld so that the launcher need not wait for it
+ * slurm_client.c - speaks with slurmctld so that the launcher need not wait for
+ * it
  *
  * One order of each kind at a time; a newer one replaces it. The lock is held
  * to take an order or to hand in news, never during an RPC.
@@ -34,7 +35,7 @@ enum order {
 	ORDER_LEAVE,
 };
 
-struct plx_clerk {
+struct plx_slurm_client {
 	struct plx_job_who who;
 	uint32_t seed; /* of the rhythm of tries */
 	struct plx_registry registry;
@@ -55,61 +56,63 @@ struct plx_clerk {
 };
 
 /* Work is ready; *until_s: when to ask again if not, 0: when woken. */
-static enum order next_order(const struct plx_clerk *clerk, double *until_s)
+static enum order next_order(const struct plx_slurm_client *client,
+			     double *until_s)
 {
-	bool behind = clerk->wanted != clerk->news.published;
+	bool behind = client->wanted != client->news.published;
 
 	*until_s = 0;
-	if (behind && plx_now_s() >= clerk->retry_s)
+	if (behind && plx_now_s() >= client->retry_s)
 		return ORDER_PUBLISH;
-	if (clerk->signal)
+	if (client->signal)
 		return ORDER_SIGNAL;
 	/* The last status is tried as long as the owner has patience. */
-	if (clerk->leave && !behind)
+	if (client->leave && !behind)
 		return ORDER_LEAVE;
 	if (behind)
-		*until_s = clerk->retry_s;
-	return clerk->look ? ORDER_LOOK : ORDER_NONE;
+		*until_s = client->retry_s;
+	return client->look ? ORDER_LOOK : ORDER_NONE;
 }
 
-static void wait_for_order(struct plx_clerk *clerk, double until_s)
+static void wait_for_order(struct plx_slurm_client *client, double until_s)
 {
 	struct timespec t = { .tv_sec = (time_t) until_s };
 
 	t.tv_nsec = (long) ((until_s - (double) t.tv_sec) * 1e9);
 	if (until_s > 0)
-		pthread_cond_timedwait(&clerk->wake, &clerk->mutex, &t);
+		pthread_cond_timedwait(&client->wake, &client->mutex, &t);
 	else
-		pthread_cond_wait(&clerk->wake, &clerk->mutex);
+		pthread_cond_wait(&client->wake, &client->mutex);
 }
 
-static void hand_in(struct plx_clerk *clerk, const struct plx_error *trouble)
+static void hand_in(struct plx_slurm_client *client,
+		    const struct plx_error *trouble)
 {
 	uint64_t one = 1;
 
 	if (trouble) {
-		clerk->news.is_trouble = true;
-		clerk->news.trouble = *trouble;
+		client->news.is_trouble = true;
+		client->news.trouble = *trouble;
 	}
-	while (write(clerk->fd, &one, sizeof(one)) < 0 && errno == EINTR)
+	while (write(client->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
 
 /* With the mutex held; *job is news, and not the caller's any more. */
-static void keep_job(struct plx_clerk *clerk, const struct plx_job *job,
+static void keep_job(struct plx_slurm_client *client, const struct plx_job *job,
 		     double began_s)
 {
-	if (clerk->news.has_job)
-		plx_job_release(&clerk->news.job);
-	clerk->news.has_job = true;
-	clerk->news.job = *job;
-	clerk->news.looked_s = began_s;
+	if (client->news.has_job)
+		plx_job_release(&client->news.job);
+	client->news.has_job = true;
+	client->news.job = *job;
+	client->news.looked_s = began_s;
 }
 
 /* These three are called with the mutex held and give it up meanwhile. */
-static void do_publish(struct plx_clerk *clerk)
+static void do_publish(struct plx_slurm_client *client)
 {
-	unsigned int number = clerk->wanted;
+	unsigned int number = client->wanted;
 	char fields[PLX_FIELDS_MAX];
 	char bare[PLX_FIELDS_MAX];
 	struct plx_job_words words = { .fields = fields, .bare = bare };
@@ -118,114 +121,115 @@ static void do_publish(struct plx_clerk *clerk)
 	struct plx_job seen;
 	int rc;
 
-	strcpy(fields, clerk->fields);
-	strcpy(bare, clerk->bare);
-	pthread_mutex_unlock(&clerk->mutex);
-	rc = clerk->registry.publish(clerk->registry.self, &words, &seen, &err);
-	pthread_mutex_lock(&clerk->mutex);
+	strcpy(fields, client->fields);
+	strcpy(bare, client->bare);
+	pthread_mutex_unlock(&client->mutex);
+	rc = client->registry.publish(client->registry.self, &words, &seen,
+				      &err);
+	pthread_mutex_lock(&client->mutex);
 	if (seen.id)
-		keep_job(clerk, &seen, began_s);
+		keep_job(client, &seen, began_s);
 	if (rc < 0) {
-		clerk->retry_s =
+		client->retry_s =
 			plx_now_s() +
-			plx_looks_jitter(&clerk->seed, clerk->backoff_s);
-		clerk->backoff_s *= 2;
-		if (clerk->backoff_s > BACKOFF_LAST_S)
-			clerk->backoff_s = BACKOFF_LAST_S;
+			plx_looks_jitter(&client->seed, client->backoff_s);
+		client->backoff_s *= 2;
+		if (client->backoff_s > BACKOFF_LAST_S)
+			client->backoff_s = BACKOFF_LAST_S;
 	} else {
-		clerk->backoff_s = BACKOFF_FIRST_S;
-		clerk->news.published = number;
-		clerk->news.published_s = plx_now_s();
-		clerk->news.shortened = words.shortened;
+		client->backoff_s = BACKOFF_FIRST_S;
+		client->news.published = number;
+		client->news.published_s = plx_now_s();
+		client->news.shortened = words.shortened;
 	}
-	hand_in(clerk, rc < 0 ? &err : NULL);
+	hand_in(client, rc < 0 ? &err : NULL);
 }
 
-static void do_signal(struct plx_clerk *clerk)
+static void do_signal(struct plx_slurm_client *client)
 {
-	int signal = clerk->signal;
+	int signal = client->signal;
 	char step[PLX_NODE_NAME_SIZE];
 	struct plx_error err;
 	int rc;
 
-	strcpy(step, clerk->step);
-	clerk->signal = 0;
-	pthread_mutex_unlock(&clerk->mutex);
-	rc = clerk->registry.signal_step(clerk->registry.self, step, signal,
-					 &err);
-	pthread_mutex_lock(&clerk->mutex);
-	hand_in(clerk, rc < 0 ? &err : NULL);
+	strcpy(step, client->step);
+	client->signal = 0;
+	pthread_mutex_unlock(&client->mutex);
+	rc = client->registry.signal_step(client->registry.self, step, signal,
+					  &err);
+	pthread_mutex_lock(&client->mutex);
+	hand_in(client, rc < 0 ? &err : NULL);
 }
 
-static void do_look(struct plx_clerk *clerk)
+static void do_look(struct plx_slurm_client *client)
 {
 	double began_s = plx_now_s();
 	struct plx_error err;
 	struct plx_job job;
 	int rc;
 
-	clerk->look = false;
-	pthread_mutex_unlock(&clerk->mutex);
-	rc = clerk->registry.load(clerk->registry.self, &job, &err);
-	pthread_mutex_lock(&clerk->mutex);
+	client->look = false;
+	pthread_mutex_unlock(&client->mutex);
+	rc = client->registry.load(client->registry.self, &job, &err);
+	pthread_mutex_lock(&client->mutex);
 	if (rc == 0)
-		keep_job(clerk, &job, began_s);
-	hand_in(clerk, rc < 0 ? &err : NULL);
+		keep_job(client, &job, began_s);
+	hand_in(client, rc < 0 ? &err : NULL);
 }
 
 static void *work(void *arg)
 {
-	struct plx_clerk *clerk = arg;
+	struct plx_slurm_client *client = arg;
 	enum order order;
 	double until_s;
 
-	pthread_mutex_lock(&clerk->mutex);
-	while ((order = next_order(clerk, &until_s)) != ORDER_LEAVE) {
+	pthread_mutex_lock(&client->mutex);
+	while ((order = next_order(client, &until_s)) != ORDER_LEAVE) {
 		if (order == ORDER_PUBLISH)
-			do_publish(clerk);
+			do_publish(client);
 		else if (order == ORDER_SIGNAL)
-			do_signal(clerk);
+			do_signal(client);
 		else if (order == ORDER_LOOK)
-			do_look(clerk);
+			do_look(client);
 		else
-			wait_for_order(clerk, until_s);
+			wait_for_order(client, until_s);
 	}
-	pthread_mutex_unlock(&clerk->mutex);
+	pthread_mutex_unlock(&client->mutex);
 	return NULL;
 }
 
 static int load_job(void *self, struct plx_job *job, struct plx_error *err)
 {
-	const struct plx_clerk *clerk = self;
+	const struct plx_slurm_client *client = self;
 
-	return plx_job_load(&clerk->who, job, err);
+	return plx_job_load(&client->who, job, err);
 }
 
 static int publish_job(void *self, struct plx_job_words *words,
 		       struct plx_job *seen, struct plx_error *err)
 {
-	const struct plx_clerk *clerk = self;
+	const struct plx_slurm_client *client = self;
 
-	return plx_job_publish(&clerk->who, words, seen, err);
+	return plx_job_publish(&client->who, words, seen, err);
 }
 
 static int signal_step(void *self, const char *name, int signal,
 		       struct plx_error *err)
 {
-	const struct plx_clerk *clerk = self;
+	const struct plx_slurm_client *client = self;
 
-	return plx_job_signal_step(clerk->who.id, name, signal, err);
+	return plx_job_signal_step(client->who.id, name, signal, err);
 }
 
-static void init_sync(struct plx_clerk *clerk)
+static void init_sync(struct plx_slurm_client *client)
 {
 	pthread_condattr_t attr;
 
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&clerk->wake, &attr);
+	pthread_cond_init(&client->wake, &attr);
 	pthread_condattr_destroy(&attr);
-	pthread_mutex_init(&clerk->mutex, NULL);
+	pthread_mutex_init(&client->mutex, NULL);
 }
 
 /* What its user allowed; bad options were refused when it was submitted. */
@@ -239,130 +243,136 @@ static struct plx_sizes sizes_of(const char *params)
 	return (struct plx_sizes){ 0 };
 }
 
-struct plx_clerk *plx_clerk_create(uint32_t job_id, const char *params,
-				   const char *home, struct plx_error *err)
+struct plx_slurm_client *plx_slurm_client_create(uint32_t job_id,
+						 const char *params,
+						 const char *home,
+						 struct plx_error *err)
 {
-	struct plx_clerk *clerk = calloc(1, sizeof(*clerk));
+	struct plx_slurm_client *client = calloc(1, sizeof(*client));
 
-	if (!clerk) {
+	if (!client) {
 		plx_fail(err, "out of memory");
 		return NULL;
 	}
-	clerk->who = (struct plx_job_who){ .id = job_id,
-					   .elastic = params != NULL,
-					   .home = home,
-					   .sizes = sizes_of(params) };
-	clerk->seed = job_id + (uint32_t) getpid();
-	clerk->registry = (struct plx_registry){ .self = clerk,
-						 .load = load_job,
-						 .publish = publish_job,
-						 .signal_step = signal_step };
-	clerk->backoff_s = BACKOFF_FIRST_S;
-	init_sync(clerk);
-	clerk->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (clerk->fd < 0 ||
-	    plx_thread_begin(&clerk->thread, work, clerk) < 0) {
+	client->who = (struct plx_job_who){ .id = job_id,
+					    .elastic = params != NULL,
+					    .home = home,
+					    .sizes = sizes_of(params) };
+	client->seed = job_id + (uint32_t) getpid();
+	client->registry = (struct plx_registry){ .self = client,
+						  .load = load_job,
+						  .publish = publish_job,
+						  .signal_step = signal_step };
+	client->backoff_s = BACKOFF_FIRST_S;
+	init_sync(client);
+	client->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (client->fd < 0 ||
+	    plx_thread_begin(&client->thread, work, client) < 0) {
 		plx_fail(err, "cannot start a thread");
-		if (clerk->fd >= 0)
-			close(clerk->fd);
-		free(clerk);
+		if (client->fd >= 0)
+			close(client->fd);
+		free(client);
 		return NULL;
 	}
-	return clerk;
+	return client;
 }
 
-void plx_clerk_destroy(struct plx_clerk *clerk, double patience_s)
+void plx_slurm_client_destroy(struct plx_slurm_client *client,
+			      double patience_s)
 {
 	double until_s = plx_read_clock(CLOCK_REALTIME) + patience_s;
 	struct timespec t = { .tv_sec = (time_t) until_s };
 
-	if (!clerk)
+	if (!client)
 		return;
 	t.tv_nsec = (long) ((until_s - (double) t.tv_sec) * 1e9);
-	pthread_mutex_lock(&clerk->mutex);
-	clerk->leave = true;
-	pthread_cond_signal(&clerk->wake);
-	pthread_mutex_unlock(&clerk->mutex);
-	if (pthread_timedjoin_np(clerk->thread, NULL, &t) != 0)
+	pthread_mutex_lock(&client->mutex);
+	client->leave = true;
+	pthread_cond_signal(&client->wake);
+	pthread_mutex_unlock(&client->mutex);
+	if (pthread_timedjoin_np(client->thread, NULL, &t) != 0)
 		return;
-	if (clerk->news.has_job)
-		plx_job_release(&clerk->news.job);
-	close(clerk->fd);
-	pthread_cond_destroy(&clerk->wake);
-	pthread_mutex_destroy(&clerk->mutex);
-	free(clerk);
+	if (client->news.has_job)
+		plx_job_release(&client->news.job);
+	close(client->fd);
+	pthread_cond_destroy(&client->wake);
+	pthread_mutex_destroy(&client->mutex);
+	free(client);
 }
 
-int plx_clerk_fd(const struct plx_clerk *clerk)
+int plx_slurm_client_fd(const struct plx_slurm_client *client)
 {
-	return clerk->fd;
+	return client->fd;
 }
 
-void plx_clerk_look(struct plx_clerk *clerk)
+void plx_slurm_client_look(struct plx_slurm_client *client)
 {
-	pthread_mutex_lock(&clerk->mutex);
-	clerk->look = true;
-	pthread_cond_signal(&clerk->wake);
-	pthread_mutex_unlock(&clerk->mutex);
+	pthread_mutex_lock(&client->mutex);
+	client->look = true;
+	pthread_cond_signal(&client->wake);
+	pthread_mutex_unlock(&client->mutex);
 }
 
-unsigned int plx_clerk_publish(struct plx_clerk *clerk, const char *fields,
-			       const char *bare)
+unsigned int plx_slurm_client_publish(struct plx_slurm_client *client,
+				      const char *fields, const char *bare)
 {
 	unsigned int number;
 
-	pthread_mutex_lock(&clerk->mutex);
-	number = ++clerk->wanted;
-	snprintf(clerk->fields, sizeof(clerk->fields), "%s", fields);
-	snprintf(clerk->bare, sizeof(clerk->bare), "%s", bare);
-	pthread_cond_signal(&clerk->wake);
-	pthread_mutex_unlock(&clerk->mutex);
+	pthread_mutex_lock(&client->mutex);
+	number = ++client->wanted;
+	snprintf(client->fields, sizeof(client->fields), "%s", fields);
+	snprintf(client->bare, sizeof(client->bare), "%s", bare);
+	pthread_cond_signal(&client->wake);
+	pthread_mutex_unlock(&client->mutex);
 	return number;
 }
 
-void plx_clerk_use(struct plx_clerk *clerk, const struct plx_registry *registry)
+void plx_slurm_client_use(struct plx_slurm_client *client,
+			  const struct plx_registry *registry)
 {
-	pthread_mutex_lock(&clerk->mutex);
-	clerk->registry = *registry;
-	pthread_mutex_unlock(&clerk->mutex);
+	pthread_mutex_lock(&client->mutex);
+	client->registry = *registry;
+	pthread_mutex_unlock(&client->mutex);
 }
 
 /* A wish to save, which is said again and again, must not undo a kill. */
-static void order_signal(struct plx_clerk *clerk, const char *name, int signal)
+static void order_signal(struct plx_slurm_client *client, const char *name,
+			 int signal)
 {
-	pthread_mutex_lock(&clerk->mutex);
-	if (!clerk->signal || signal != SIGURG) {
-		clerk->signal = signal;
-		snprintf(clerk->step, sizeof(clerk->step), "%s", name);
+	pthread_mutex_lock(&client->mutex);
+	if (!client->signal || signal != SIGURG) {
+		client->signal = signal;
+		snprintf(client->step, sizeof(client->step), "%s", name);
 	}
-	pthread_cond_signal(&clerk->wake);
-	pthread_mutex_unlock(&clerk->mutex);
+	pthread_cond_signal(&client->wake);
+	pthread_mutex_unlock(&client->mutex);
 }
 
-void plx_clerk_kill(struct plx_clerk *clerk, const char *name)
+void plx_slurm_client_kill(struct plx_slurm_client *client, const char *name)
 {
-	order_signal(clerk, name, SIGKILL);
+	order_signal(client, name, SIGKILL);
 }
 
-void plx_clerk_end(struct plx_clerk *clerk, const char *name)
+void plx_slurm_client_end(struct plx_slurm_client *client, const char *name)
 {
-	order_signal(clerk, name, SIGTERM);
+	order_signal(client, name, SIGTERM);
 }
 
-void plx_clerk_nudge(struct plx_clerk *clerk, const char *name)
+void plx_slurm_client_nudge(struct plx_slurm_client *client, const char *name)
 {
-	order_signal(clerk, name, SIGURG);
+	order_signal(client, name, SIGURG);
 }
 
-void plx_clerk_take(struct plx_clerk *clerk, struct plx_news *news)
+void plx_slurm_client_take(struct plx_slurm_client *client,
+			   struct plx_news *news)
 {
 	uint64_t count;
 
-	while (read(clerk->fd, &count, sizeof(count)) < 0 && errno == EINTR)
+	while (read(client->fd, &count, sizeof(count)) < 0 && errno == EINTR)
 		;
-	pthread_mutex_lock(&clerk->mutex);
-	*news = clerk->news;
-	clerk->news.has_job = false;
-	clerk->news.is_trouble = false;
-	pthread_mutex_unlock(&clerk->mutex);
+	pthread_mutex_lock(&client->mutex);
+	*news = client->news;
+	client->news.has_job = false;
+	client->news.is_trouble = false;
+	pthread_mutex_unlock(&client->mutex);
 }

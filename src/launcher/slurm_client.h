@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_client.h - speaks with slurmctld so that the launcher need not wait for it
+ * slurm_client.h - speaks with slurmctld so that the launcher need not wait for
+ * it
  *
  * A thread that reads the job's record, writes its status and kills steps.
  * Every call here returns at once; only the newest status is written, again
  * and again while slurmctld is away, and tells what the record said before. One
  * user: the main loop.
  */
-#ifndef PLX_LAUNCHER_CLERK_H
-#define PLX_LAUNCHER_CLERK_H
+#ifndef PLX_LAUNCHER_SLURM_CLIENT_H
+#define PLX_LAUNCHER_SLURM_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@
 #include "launcher/job.h"
 #include "launcher/registry.h"
 
-struct plx_clerk;
+struct plx_slurm_client;
 
 /* What came back since the last time. */
 struct plx_news {
@@ -35,36 +36,41 @@ struct plx_news {
  * NULL with err set. params: of an elastic job, or NULL. The rest as in
  * plx_job_load(); home is borrowed.
  */
-struct plx_clerk *plx_clerk_create(uint32_t job_id, const char *params,
-				   const char *home, struct plx_error *err);
+struct plx_slurm_client *plx_slurm_client_create(uint32_t job_id,
+						 const char *params,
+						 const char *home,
+						 struct plx_error *err);
 
 /* Before all else: another record than slurmctld's (copied). */
-void plx_clerk_use(struct plx_clerk *clerk,
-		   const struct plx_registry *registry);
+void plx_slurm_client_use(struct plx_slurm_client *client,
+			  const struct plx_registry *registry);
 
 /*
- * Let it finish what it has to write, at most patience_s; a clerk stuck in
- * slurmctld is left behind, for the process ends now. Accepts NULL.
+ * Let it finish what it has to write, at most patience_s; a Slurm client stuck
+ * in slurmctld is left behind, for the process ends now. Accepts NULL.
  */
-void plx_clerk_destroy(struct plx_clerk *clerk, double patience_s);
+void plx_slurm_client_destroy(struct plx_slurm_client *client,
+			      double patience_s);
 
-int plx_clerk_fd(const struct plx_clerk *clerk); /* readable: there is news */
+int plx_slurm_client_fd(
+	const struct plx_slurm_client *client); /* readable: there is news */
 
-void plx_clerk_look(struct plx_clerk *clerk);
+void plx_slurm_client_look(struct plx_slurm_client *client);
 
 /* A status and its short form (copied). Its number, counted from 1. */
-unsigned int plx_clerk_publish(struct plx_clerk *clerk, const char *fields,
-			       const char *bare);
+unsigned int plx_slurm_client_publish(struct plx_slurm_client *client,
+				      const char *fields, const char *bare);
 
 /* Have the ranks of that step (copied) end: survivors save first. */
-void plx_clerk_end(struct plx_clerk *clerk, const char *name);
+void plx_slurm_client_end(struct plx_slurm_client *client, const char *name);
 
 /* Kill steps of that name (copied). */
-void plx_clerk_kill(struct plx_clerk *clerk, const char *name);
+void plx_slurm_client_kill(struct plx_slurm_client *client, const char *name);
 
 /* Send SIGURG to all processes of such steps: they are to save and leave. */
-void plx_clerk_nudge(struct plx_clerk *clerk, const char *name);
+void plx_slurm_client_nudge(struct plx_slurm_client *client, const char *name);
 
-void plx_clerk_take(struct plx_clerk *clerk, struct plx_news *news);
+void plx_slurm_client_take(struct plx_slurm_client *client,
+			   struct plx_news *news);
 
 #endif

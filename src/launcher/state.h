@@ -50,7 +50,7 @@ struct plx_launcher {
 	int signal;  /* that asked us to end, 0: none */
 
 	/* slurmctld's side */
-	struct plx_clerk *clerk;
+	struct plx_slurm_client *client;
 	struct plx_job job; /* as last seen */
 	bool has_job;
 	double looked_s;	      /* when that look began */

@@ -375,7 +375,8 @@ void plx_publish(struct plx_launcher *l)
 	strcpy(l->told, fields);
 	plx_pace_written(&l->pace, l->status.has_hint ? &l->status.hint : NULL,
 			 plx_now_s());
-	l->told_number = plx_clerk_publish(l->clerk, l->told, l->told_bare);
+	l->told_number =
+		plx_slurm_client_publish(l->client, l->told, l->told_bare);
 	if ((l->stage == PLX_STAGE_AGREED || l->stage == PLX_STAGE_LENDING) &&
 	    !l->ack_number)
 		l->ack_number = l->told_number;

@@ -144,7 +144,7 @@ void plx_watch_time(struct plx_launcher *l)
 	if (now_s >= plx_look_again_s(l))
 		plx_looks_at_once(&l->looks);
 	if (plx_looks_begin(&l->looks, now_s))
-		plx_clerk_look(l->clerk);
+		plx_slurm_client_look(l->client);
 	if (l->hint_waits && now_s >= l->hint_due_s) {
 		l->hint_due_s =
 			now_s + fmax(l->settings->hint_interval_s, HINT_S);
