@@ -70,7 +70,7 @@ static void act_stop(struct plx_launcher *l)
 	plx_handover_call_off(l);
 	plx_handover_release(l);
 	plx_peer_stop(&l->now->peer);
-	plx_alien_stop(l);
+	plx_foreign_stop(l);
 	l->deadline_s = from_s + l->settings->save_timeout_s;
 	if (!known && l->stage == PLX_STAGE_ENDING)
 		l->deadline_s = now_s + UNKNOWN_ENDS_S;

@@ -67,9 +67,9 @@ bool plx_fault_may_restart(struct plx_launcher *l, int code)
 
 bool plx_fault_is_programs(const struct plx_launcher *l, int code)
 {
-	const struct plx_rank_word *word = &l->alien.error;
+	const struct plx_rank_word *word = &l->foreign.error;
 
-	if (!code || !l->alien.has_error)
+	if (!code || !l->foreign.has_error)
 		return false;
 	plx_say(l, PLX_QUIET,
 		"rank %d ended with an error of the program, which another "
@@ -95,7 +95,7 @@ double plx_fault_wait_s(const struct plx_launcher *l)
 		return fmin(plx_backoff_wait_s(l->fault.srun), SRUN_WAIT_S);
 	/* Where nothing was lost there is no reason to wait longer each time.
 	 */
-	if (l->alien.rescued || l->now->said.saved)
+	if (l->foreign.rescued || l->now->said.saved)
 		return plx_backoff_wait_s(1);
 	return plx_backoff_wait_s(l->fault.backoff.faults);
 }

@@ -60,7 +60,7 @@ void plx_limit_learn(struct plx_launcher *l, const char *fields)
 static bool may_ask(const struct plx_launcher *l)
 {
 	if (!l->now->said.hello)
-		return l->stage == PLX_STAGE_TRAINING && plx_alien_listens(l);
+		return l->stage == PLX_STAGE_TRAINING && plx_foreign_listens(l);
 	return (l->stage == PLX_STAGE_TRAINING ||
 		l->stage == PLX_STAGE_LENDING || l->stage == PLX_STAGE_WARMING);
 }
@@ -89,7 +89,7 @@ void plx_limit_watch(struct plx_launcher *l)
 	if (l->now->said.hello)
 		plx_peer_tell(&l->now->peer, PLX_MSG_SAVE);
 	else /* it saves and ends, and is started again from that */
-		plx_alien_stop(l);
+		plx_foreign_stop(l);
 }
 
 void plx_limit_signal(struct plx_launcher *l)

@@ -58,7 +58,7 @@ void plx_sick_find(struct plx_launcher *l, const struct plx_generation *g)
 		.shape = &g->step.layout,
 		.good = &l->ill.good,
 		.here = here,
-		.how = l->alien.has_exit ? &l->alien.exit : NULL,
+		.how = l->foreign.has_exit ? &l->foreign.exit : NULL,
 	};
 
 	l->ill.found = (struct plx_failed){
@@ -99,8 +99,8 @@ static bool is_elsewhere(const struct plx_launcher *l)
 
 		if (plx_failed_names(&l->ill.found, node))
 			return false;
-		if (!l->ill.found.nodes[0] && l->alien.has_exit &&
-		    !strcmp(l->alien.exit.node, node))
+		if (!l->ill.found.nodes[0] && l->foreign.has_exit &&
+		    !strcmp(l->foreign.exit.node, node))
 			return false;
 	}
 	return true;
@@ -134,10 +134,10 @@ bool plx_sick_next(struct plx_launcher *l)
 
 enum plx_event plx_sick_broken(struct plx_launcher *l)
 {
-	const struct plx_exit *how = &l->alien.exit;
+	const struct plx_exit *how = &l->foreign.exit;
 	bool itself =
-		l->alien.has_error || (l->alien.has_exit && !how->signal &&
-				       !plx_blame_crowd(how->lines));
+		l->foreign.has_error || (l->foreign.has_exit && !how->signal &&
+					 !plx_blame_crowd(how->lines));
 
 	if ((l->stage != PLX_STAGE_WARMING && l->stage != PLX_STAGE_TRYING) ||
 	    !l->settings->params || !itself)
@@ -152,7 +152,7 @@ bool plx_sick_late(struct plx_launcher *l)
 {
 	if (l->stage != PLX_STAGE_WARMING || !l->next)
 		return false;
-	l->alien.has_exit = false;
+	l->foreign.has_exit = false;
 	plx_sick_find(l, l->next);
 	l->ill.pending = can_return(l, l->next);
 	return l->ill.pending;
@@ -177,13 +177,13 @@ static bool is_new_shape(const struct plx_launcher *l, int code)
 /* They trained: a GPU that is lost, or the same node for the second time. */
 static bool is_bad_node(struct plx_launcher *l)
 {
-	const struct plx_exit *how = &l->alien.exit;
+	const struct plx_exit *how = &l->foreign.exit;
 	const char *own = l->settings->node;
 	struct plx_illness *ill = &l->ill;
 	bool compares;
 	bool again;
 
-	if (!l->now->said.began || !l->alien.has_exit)
+	if (!l->now->said.began || !l->foreign.has_exit)
 		return false;
 	/* Where rank 0 is, or all are, it is the program that fails twice. */
 	compares = l->now->step.layout.count > 1 &&
@@ -251,9 +251,9 @@ static const char *last_line(const char *lines)
 
 static void say_broken(struct plx_launcher *l)
 {
-	const char *line = l->alien.has_error && l->alien.error.why[0]
-				   ? l->alien.error.why
-				   : last_line(l->alien.exit.lines);
+	const char *line = l->foreign.has_error && l->foreign.error.why[0]
+				   ? l->foreign.error.why
+				   : last_line(l->foreign.exit.lines);
 
 	plx_say(l, PLX_NORMAL, PLX_FAILED_SAYS "%.*s (these train on)",
 		(int) strcspn(line, "\n"), line);
@@ -325,7 +325,7 @@ bool plx_sick_tell(struct plx_launcher *l, int code)
 	l->target.state = PLX_TARGET_REFUSED;
 	snprintf(l->target.why, sizeof(l->target.why), "ranks failed on %s",
 		 named(l));
-	l->alien.has_exit = false;
+	l->foreign.has_exit = false;
 	return true;
 }
 

@@ -20,7 +20,7 @@
 #include <jansson.h>
 
 #include "core/base/fields.h"
-#include "launcher/alien.h"
+#include "launcher/foreign.h"
 #include "launcher/busy.h"
 #include "launcher/slurm_client.h"
 #include "launcher/fault.h"
@@ -72,7 +72,7 @@ struct plx_launcher {
 	char samples[32];	   /* trained when it was */
 	bool ever_met;		   /* the training speaks to us */
 	int starts;		   /* so far */
-	struct plx_alien alien;
+	struct plx_foreign foreign;
 	struct plx_terminal *terminal; /* NULL: none */
 	double drawn_s;		       /* its line */
 	struct plx_faults fault;

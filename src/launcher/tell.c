@@ -154,11 +154,11 @@ void plx_tell_parked(struct plx_launcher *l)
 
 void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least)
 {
-	const struct plx_exit *how = &l->alien.exit;
+	const struct plx_exit *how = &l->foreign.exit;
 	const char *line = how->lines;
 	char text[512];
 
-	if (!l->alien.has_exit)
+	if (!l->foreign.has_exit)
 		return;
 	plx_exit_say(how, text, sizeof(text));
 	plx_say(l, least, "%s%s", text,
@@ -176,9 +176,9 @@ void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least)
 
 static void pack_exit(const struct plx_launcher *l, json_t *event)
 {
-	const struct plx_exit *how = &l->alien.exit;
+	const struct plx_exit *how = &l->foreign.exit;
 
-	if (!event || !l->alien.has_exit)
+	if (!event || !l->foreign.has_exit)
 		return;
 	json_object_set_new(event, "rank", json_integer(how->rank));
 	json_object_set_new(event, "node", json_string(how->node));
@@ -192,7 +192,7 @@ static void pack_exit(const struct plx_launcher *l, json_t *event)
 
 void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 {
-	bool saved = l->now->said.saved && !l->alien.has_exit;
+	bool saved = l->now->said.saved && !l->foreign.has_exit;
 	json_t *event;
 
 	if (saved)
@@ -201,13 +201,13 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 			"again in %.1f s (restart %d of %d)",
 			wait_s, l->fault.backoff.faults,
 			l->settings->max_restarts);
-	else if (l->alien.rescued)
+	else if (l->foreign.rescued)
 		plx_say(l, PLX_NORMAL,
 			"ranks failed (exit code %d), starting again from step "
 			"%.0f, which rank %d has saved, in %.1f s (restart %d "
 			"of %d)",
-			code, (double) l->alien.rescue.step,
-			l->alien.rescue.rank, wait_s, l->fault.backoff.faults,
+			code, (double) l->foreign.rescue.step,
+			l->foreign.rescue.rank, wait_s, l->fault.backoff.faults,
 			l->settings->max_restarts);
 	else
 		plx_say(l, PLX_NORMAL,
@@ -218,10 +218,10 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 	event = json_pack("{s:s, s:i, s:i, s:i, s:f, s:b}", "event", "fault",
 			  "start", l->now->step.number, "code", code, "faults",
 			  l->fault.backoff.faults, "wait_s", wait_s, "saved",
-			  l->now->said.saved || l->alien.rescued);
+			  l->now->said.saved || l->foreign.rescued);
 	pack_exit(l, event);
 	write_event(l, event);
-	l->alien.has_exit = false;
+	l->foreign.has_exit = false;
 }
 
 void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on)
@@ -312,9 +312,9 @@ void plx_tell_done(struct plx_launcher *l)
 			  l->status.resizes, "limit", l->limit.reached);
 	if (l->exit_code)
 		pack_exit(l, event);
-	if (event && l->exit_code && l->alien.has_error)
+	if (event && l->exit_code && l->foreign.has_error)
 		json_object_set_new(event, "error",
-				    json_string(l->alien.error.why));
+				    json_string(l->foreign.error.why));
 	write_event(l, event);
 }
 

@@ -58,7 +58,7 @@ static void lose_next(struct plx_launcher *l, int code)
 		code);
 	l->next = NULL;
 	/* An error of the program is no node's. */
-	if (!l->alien.has_error && plx_sick_next(l))
+	if (!l->foreign.has_error && plx_sick_next(l))
 		plx_raise(l, PLX_EVENT_SICK);
 	else
 		plx_raise(l, plx_sick_broken(l));
@@ -73,7 +73,7 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 		return;
 	/* What rank 0 said comes before the news that it is gone. */
 	plx_hear(l, g);
-	plx_alien_end(l, g, &code);
+	plx_foreign_end(l, g, &code);
 	plx_generation_close(g);
 	if (g == l->next) {
 		lose_next(l, code);
@@ -105,7 +105,7 @@ void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 	}
 	if (signal == SIGUSR1) {
 		l->fault.usr1_s = plx_now_s();
-		plx_alien_checkpoint(l);
+		plx_foreign_checkpoint(l);
 		return;
 	}
 	/* Slurm and srun both tell us; only who asks later is in a hurry. */
@@ -139,7 +139,7 @@ void plx_watch_time(struct plx_launcher *l)
 	plx_lost_watch(l);
 	plx_fault_watch(l);
 	plx_limit_watch(l);
-	plx_alien_watch(l);
+	plx_foreign_watch(l);
 	plx_handover_see_off(l);
 	if (now_s >= plx_look_again_s(l))
 		plx_looks_at_once(&l->looks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* alien.c - programs that do not link libpollux, and how ranks ended */
+/* foreign.c - programs that do not link libpollux, and how ranks ended */
 
 #include "config.h"
 
@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "launcher/alien.h"
+#include "launcher/foreign.h"
 #include "launcher/clock.h"
 #include "launcher/state.h"
 #include "wire/message.h"
@@ -28,7 +28,7 @@ static bool by_signal(const struct plx_launcher *l)
 	return l->settings->on_resize == PLX_ON_RESIZE_SIGNAL || !g->peer.met;
 }
 
-bool plx_alien_listens(const struct plx_launcher *l)
+bool plx_foreign_listens(const struct plx_launcher *l)
 {
 	return by_signal(l) && l->now->said.began;
 }
@@ -43,14 +43,14 @@ static bool may_begin(const struct plx_launcher *l)
 	return l->stage == PLX_STAGE_STARTING && !l->now->said.began;
 }
 
-double plx_alien_due_s(const struct plx_launcher *l)
+double plx_foreign_due_s(const struct plx_launcher *l)
 {
 	if (!by_signal(l) || !(is_leaving(l) || may_begin(l)))
 		return INFINITY;
-	return l->alien.look_s;
+	return l->foreign.look_s;
 }
 
-void plx_alien_stop(struct plx_launcher *l)
+void plx_foreign_stop(struct plx_launcher *l)
 {
 	const struct plx_settings *s = l->settings;
 	struct plx_error err;
@@ -61,7 +61,7 @@ void plx_alien_stop(struct plx_launcher *l)
 			   (int) l->now->step.generation, NULL, &err) < 0)
 		plx_say(l, PLX_NORMAL, "%s", err.text);
 	plx_slurm_client_nudge(l->client, l->now->step.name);
-	l->alien.look_s = plx_now_s() + NUDGE_S;
+	l->foreign.look_s = plx_now_s() + NUDGE_S;
 }
 
 /* As if rank 0 had said hello and began. */
@@ -86,28 +86,28 @@ static void begin(struct plx_launcher *l)
 /* Neither this nor that: once, or whoever waits for a resize never learns. */
 static void say_deaf(struct plx_launcher *l)
 {
-	if (l->alien.told || !l->settings->params ||
+	if (l->foreign.told || !l->settings->params ||
 	    plx_now_s() - l->now->step.started_s < DEAF_S)
 		return;
-	l->alien.told = true;
+	l->foreign.told = true;
 	plx_say(l, PLX_NORMAL,
 		"so far the program has neither used libpollux nor caught "
 		"signal SIG%s: until it does the job keeps its size",
 		sigabbrev_np(l->settings->stop_signal));
 }
 
-void plx_alien_watch(struct plx_launcher *l)
+void plx_foreign_watch(struct plx_launcher *l)
 {
 	double now_s = plx_now_s();
 
-	if (now_s < plx_alien_due_s(l))
+	if (now_s < plx_foreign_due_s(l))
 		return;
 	if (is_leaving(l)) {
 		plx_slurm_client_nudge(l->client, l->now->step.name);
-		l->alien.look_s = now_s + NUDGE_S;
+		l->foreign.look_s = now_s + NUDGE_S;
 		return;
 	}
-	l->alien.look_s = now_s + LOOK_S;
+	l->foreign.look_s = now_s + LOOK_S;
 	if (plx_note_is(l->settings->notes, PLX_NOTE_BEGAN,
 			(int) l->now->step.generation))
 		begin(l);
@@ -115,15 +115,16 @@ void plx_alien_watch(struct plx_launcher *l)
 		say_deaf(l);
 }
 
-void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
+void plx_foreign_end(struct plx_launcher *l, struct plx_generation *g,
+		     int *code)
 {
 	int generation = (int) g->step.generation;
 	const char *notes = l->settings->notes;
-	struct plx_alien *alien = &l->alien;
+	struct plx_foreign *foreign = &l->foreign;
 
-	alien->has_exit = false;
-	alien->has_error = false;
-	alien->rescued = false;
+	foreign->has_exit = false;
+	foreign->has_error = false;
+	foreign->rescued = false;
 	if (!notes) {
 		if (g != l->old)
 			plx_sick_find(l, g);
@@ -140,25 +141,26 @@ void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code)
 		l->marks.last_s = l->marks.asked_s;
 		l->marks.saved_s = g->step.ended_s;
 	}
-	alien->has_exit =
-		*code && plx_exit_read(notes, generation, &alien->exit);
-	alien->rescued = plx_rank_word_read(notes, PLX_WORD_RESCUED, generation,
-					    &alien->rescue);
-	alien->has_error =
+	foreign->has_exit =
+		*code && plx_exit_read(notes, generation, &foreign->exit);
+	foreign->rescued = plx_rank_word_read(notes, PLX_WORD_RESCUED,
+					      generation, &foreign->rescue);
+	foreign->has_error =
 		*code && plx_rank_word_read(notes, PLX_WORD_ERROR, generation,
-					    &alien->error);
-	if (alien->has_exit) {
-		*code = plx_exit_code(&alien->exit);
+					    &foreign->error);
+	if (foreign->has_exit) {
+		*code = plx_exit_code(&foreign->exit);
 		/* The program has told its error itself. */
-		plx_tell_exit(l, g == l->old || alien->has_error ? PLX_VERBOSE
-								 : PLX_NORMAL);
+		plx_tell_exit(l, g == l->old || foreign->has_error
+					 ? PLX_VERBOSE
+					 : PLX_NORMAL);
 	}
 	if (g != l->old)
 		plx_sick_find(l, g);
 	plx_notes_clear(notes, generation);
 }
 
-void plx_alien_checkpoint(struct plx_launcher *l)
+void plx_foreign_checkpoint(struct plx_launcher *l)
 {
 	if (!l->now->said.hello || !plx_stage_trains(l->stage)) {
 		plx_say(l, PLX_NORMAL,

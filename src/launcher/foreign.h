@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * alien.h - programs that do not link libpollux, and how ranks ended
+ * foreign.h - programs that do not link libpollux, and how ranks ended
  *
  * pollux-rank speaks for such a program, with notes (rank_notes.h): it has a
  * handler for the signal, so it can be told; it has saved; it has failed.
  */
-#ifndef PLX_LAUNCHER_ALIEN_H
-#define PLX_LAUNCHER_ALIEN_H
+#ifndef PLX_LAUNCHER_FOREIGN_H
+#define PLX_LAUNCHER_FOREIGN_H
 
 #include <stdbool.h>
 
@@ -15,7 +15,7 @@
 
 struct plx_launcher;
 
-struct plx_alien {
+struct plx_foreign {
 	double look_s; /* next look for a note, or nudge */
 	bool told;     /* that the job keeps its size */
 	bool has_exit; /* the ranks that ended last left word how: */
@@ -27,24 +27,25 @@ struct plx_alien {
 };
 
 /* These ranks do not speak to us, and have a handler for the signal. */
-bool plx_alien_listens(const struct plx_launcher *l);
+bool plx_foreign_listens(const struct plx_launcher *l);
 
 /* The ranks are told to stop: those that do not listen, by signal. */
-void plx_alien_stop(struct plx_launcher *l);
+void plx_foreign_stop(struct plx_launcher *l);
 
 /* Time passes: can they be told by now? Have all been told? */
-void plx_alien_watch(struct plx_launcher *l);
+void plx_foreign_watch(struct plx_launcher *l);
 
 /* When that is due next; INFINITY: never. */
-double plx_alien_due_s(const struct plx_launcher *l);
+double plx_foreign_due_s(const struct plx_launcher *l);
 
 /*
  * A generation is gone: learn from its notes how. *code becomes that of the
  * rank that failed first; srun only knows the last one's.
  */
-void plx_alien_end(struct plx_launcher *l, struct plx_generation *g, int *code);
+void plx_foreign_end(struct plx_launcher *l, struct plx_generation *g,
+		     int *code);
 
 /* Write a checkpoint and train on (SIGUSR1). */
-void plx_alien_checkpoint(struct plx_launcher *l);
+void plx_foreign_checkpoint(struct plx_launcher *l);
 
 #endif
