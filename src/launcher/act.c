@@ -31,7 +31,7 @@ void plx_order_generation(struct plx_launcher *l,
 		.where = l->job.where,
 		.spared = l->job.spared,
 	};
-	plx_hold_note(&l->hold, l->newest);
+	plx_folder_lock_note(&l->folder_lock, l->newest);
 }
 
 static void act_start(struct plx_launcher *l)

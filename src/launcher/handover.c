@@ -261,7 +261,7 @@ void plx_handover_release(struct plx_launcher *l)
 		return;
 	/* The next ones may have raised the fence: these must be above it. */
 	l->now->number = ++l->newest;
-	plx_hold_note(&l->hold, l->newest);
+	plx_folder_lock_note(&l->folder_lock, l->newest);
 	l->now->said.held = false;
 	snprintf(line, sizeof(line), PLX_MSG_RESUME " gen=%" PRIu64,
 		 l->now->number);

@@ -83,7 +83,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 		plx_generation_init(&l->slots[i]);
 	l->now = &l->slots[0];
 	l->looks.seed = settings->job_id * 2654435761U + (uint32_t) getpid();
-	l->hold.fd = -1;
+	l->folder_lock.fd = -1;
 	l->signals = open_signals(err);
 	if (l->signals < 0)
 		goto fail;
@@ -96,7 +96,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	plx_limit_init(l);
 	if (!settings->registry)
 		plx_job_setup();
-	if (plx_takeover(l, err) < 0)
+	if (plx_folder_lock_acquire(l, err) < 0)
 		goto fail;
 	if (settings->notes)
 		plx_notes_clear(settings->notes, 0);
@@ -203,7 +203,7 @@ void plx_launcher_destroy(struct plx_launcher *l)
 		plx_generation_release(&l->slots[i]);
 	plx_terminal_destroy(l->terminal);
 	plx_pauses_release(&l->pauses);
-	plx_hold_release(&l->hold);
+	plx_folder_lock_release(&l->folder_lock);
 	plx_job_release(&l->job);
 	plx_illness_release(&l->ill);
 	plx_lost_release(&l->lost);

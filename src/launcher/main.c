@@ -18,7 +18,7 @@
 #include "launcher/options.h"
 #include "launcher/relay.h"
 #include "launcher/shim.h"
-#include "launcher/takeover.h"
+#include "launcher/folder_lock.h"
 #include "launcher/torchrun.h"
 #include "wire/dir.h"
 #include "wire/env.h"

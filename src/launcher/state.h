@@ -34,7 +34,7 @@
 #include "launcher/pauses.h"
 #include "launcher/script.h"
 #include "launcher/sick.h"
-#include "launcher/takeover.h"
+#include "launcher/folder_lock.h"
 #include "wire/secret.h"
 
 #define PLX_GENERATIONS 2 /* that live at once */
@@ -81,7 +81,7 @@ struct plx_launcher {
 	struct plx_illness ill;
 	struct plx_lost lost;
 	struct plx_script script;
-	struct plx_hold hold; /* of the folder of checkpoints */
+	struct plx_folder_lock folder_lock; /* of the folder of checkpoints */
 
 	/* what is told */
 	struct plx_status status;

@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-#include "launcher/takeover.c"
+#include "launcher/folder_lock.c"
 
 #include "scratch.h"
 

@@ -8,7 +8,7 @@
 
 #include "launcher/backoff.h"
 #include "launcher/hang.h"
-#include "launcher/takeover.h"
+#include "launcher/folder_lock.h"
 #include "unit.h"
 
 /* ---- hang.h ---- */
@@ -215,29 +215,32 @@ static void waits_double_up_to_a_minute(void **state)
 	assert_true(plx_backoff_wait_s(100) == 60);
 }
 
-/* ---- takeover.h ---- */
+/* ---- folder_lock.h ---- */
 
 static void one_launcher_holds_a_folder(void **state)
 {
 	char folder[] = "/tmp/plx-hold-XXXXXX";
 	char file[64];
-	struct plx_hold first;
-	struct plx_hold second;
+	struct plx_folder_lock first;
+	struct plx_folder_lock second;
 	struct plx_error err;
 
 	(void) state;
 	assert_non_null(mkdtemp(folder));
-	assert_int_equal(0, plx_hold_take(&first, folder, "job 7", 0, &err));
+	assert_int_equal(0, plx_folder_lock_take(&first, folder, "job 7", 0,
+						 &err));
 	assert_true(first.newest == 0);
-	plx_hold_note(&first, 12);
-	assert_int_equal(-1, plx_hold_take(&second, folder, "me", 0.2, &err));
+	plx_folder_lock_note(&first, 12);
+	assert_int_equal(-1, plx_folder_lock_take(&second, folder, "me", 0.2,
+						  &err));
 	assert_non_null(strstr(err.text, "pollux-launch that lives (job 7)"));
-	plx_hold_release(&first);
+	plx_folder_lock_release(&first);
 
 	/* The numbers go on. */
-	assert_int_equal(0, plx_hold_take(&second, folder, "me", 0, &err));
+	assert_int_equal(0,
+			 plx_folder_lock_take(&second, folder, "me", 0, &err));
 	assert_true(second.newest == 12);
-	plx_hold_release(&second);
+	plx_folder_lock_release(&second);
 	snprintf(file, sizeof(file), "%s/launcher", folder);
 	unlink(file);
 	rmdir(folder);

@@ -16,7 +16,7 @@
 #include "launcher/generation.h"
 #include "launcher/rank_notes.h"
 #include "launcher/run_folder.h"
-#include "launcher/takeover.h"
+#include "launcher/folder_lock.h"
 #include "unit.h"
 
 #define THESIS "years of work\n"
@@ -73,12 +73,13 @@ static void assert_unharmed(void)
 
 static void the_launchers_own_file_is_no_link(void **state)
 {
-	struct plx_hold hold;
+	struct plx_folder_lock hold;
 	struct plx_error err;
 
 	(void) state;
 	assert_int_equal(0, symlink(victim, in("launcher")));
-	assert_int_equal(-1, plx_hold_take(&hold, folder, "job 7", 0, &err));
+	assert_int_equal(-1,
+			 plx_folder_lock_take(&hold, folder, "job 7", 0, &err));
 	assert_unharmed();
 	assert_non_null(strstr(err.text, "it is a symbolic link"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* takeover.c - one launcher at a time for a folder of checkpoints */
+/* folder_lock.c - one launcher at a time for a folder of checkpoints */
 #include "config.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "launcher/clock.h"
 #include "launcher/state.h"
-#include "launcher/takeover.h"
+#include "launcher/folder_lock.h"
 #include "wire/dir.h"
 
 #define HOLD_NAME      "launcher"
@@ -58,7 +58,7 @@ static int try_lock(int fd)
 }
 
 /* In place, so that a full disk does not matter. */
-static void write_hold(const struct plx_hold *hold, const char *owner)
+static void write_hold(const struct plx_folder_lock *hold, const char *owner)
 {
 	char text[HOLD_SIZE + 1];
 
@@ -69,8 +69,9 @@ static void write_hold(const struct plx_hold *hold, const char *owner)
 		return; /* nobody will know our name */
 }
 
-int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
-		  double wait_s, struct plx_error *err)
+int plx_folder_lock_take(struct plx_folder_lock *hold, const char *folder,
+			 const char *owner, double wait_s,
+			 struct plx_error *err)
 {
 	double until_s = plx_now_s() + wait_s;
 	struct plx_error why;
@@ -78,7 +79,7 @@ int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
 	int locked;
 	int fd;
 
-	*hold = (struct plx_hold){ .fd = -1 };
+	*hold = (struct plx_folder_lock){ .fd = -1 };
 	fd = plx_dir_file_at(folder, HOLD_NAME, O_RDWR | O_CREAT, &why);
 	if (fd < 0)
 		return plx_fail(err, "cannot open %.100s/" HOLD_NAME ": %.120s",
@@ -109,7 +110,7 @@ bool plx_hold_is_held(const char *folder)
 	return held;
 }
 
-void plx_hold_note(struct plx_hold *hold, uint64_t generation)
+void plx_folder_lock_note(struct plx_folder_lock *hold, uint64_t generation)
 {
 	char text[NUMBER_WIDTH + 1];
 
@@ -119,7 +120,7 @@ void plx_hold_note(struct plx_hold *hold, uint64_t generation)
 		return; /* the checkpoints' fence knows nearly as much */
 }
 
-void plx_hold_release(struct plx_hold *hold)
+void plx_folder_lock_release(struct plx_folder_lock *hold)
 {
 	if (hold->fd >= 0)
 		close(hold->fd);
@@ -169,23 +170,24 @@ static void end_steps(struct plx_launcher *l)
 	}
 }
 
-int plx_takeover(struct plx_launcher *l, struct plx_error *err)
+int plx_folder_lock_acquire(struct plx_launcher *l, struct plx_error *err)
 {
 	const struct plx_settings *s = l->settings;
 	char owner[64];
 
 	snprintf(owner, sizeof(owner), "job %" PRIu32, s->job_id);
-	if (plx_hold_take(&l->hold, s->folder, owner, OTHER_LEAVES_S, err) < 0)
+	if (plx_folder_lock_take(&l->folder_lock, s->folder, owner,
+				 OTHER_LEAVES_S, err) < 0)
 		return -1;
 	l->newest = plx_generation_newest(s->folder);
-	if (l->hold.newest > l->newest)
-		l->newest = l->hold.newest;
-	if (l->hold.again && !s->registry)
+	if (l->folder_lock.newest > l->newest)
+		l->newest = l->folder_lock.newest;
+	if (l->folder_lock.again && !s->registry)
 		end_steps(l);
 	return 0;
 }
 
-void plx_takeover_status(struct plx_launcher *l)
+void plx_folder_lock_status(struct plx_launcher *l)
 {
 	char comment[PLX_FIELDS_MAX + 16];
 	struct plx_status before;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * takeover.h - one launcher at a time for a folder of checkpoints
+ * folder_lock.h - one launcher at a time for a folder of checkpoints
  *
  * The file "launcher" in that folder is locked for as long as a launcher
  * lives, and holds the number of the newest generation it has started. One
  * that finds it unlocked takes the job over: it ends the steps that the one
  * before it has left, and goes on with the numbers.
  */
-#ifndef PLX_LAUNCHER_TAKEOVER_H
-#define PLX_LAUNCHER_TAKEOVER_H
+#ifndef PLX_LAUNCHER_FOLDER_LOCK_H
+#define PLX_LAUNCHER_FOLDER_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 
 struct plx_launcher;
 
-struct plx_hold {
+struct plx_folder_lock {
 	int fd;		 /* -1: nothing is held */
 	uint64_t newest; /* generation that was started, 0: none yet */
 	bool again;	 /* the one before us was of the same owner */
@@ -28,17 +28,18 @@ struct plx_hold {
  * who we are, to whoever else wants it. Without locks on that file system the
  * folder is taken as it is.
  */
-int plx_hold_take(struct plx_hold *hold, const char *folder, const char *owner,
-		  double wait_s, struct plx_error *err);
+int plx_folder_lock_take(struct plx_folder_lock *hold, const char *folder,
+			 const char *owner, double wait_s,
+			 struct plx_error *err);
 
 /* Does a launcher that lives hold this folder? */
 bool plx_hold_is_held(const char *folder);
 
 /* A generation of that number is about to be started. */
-void plx_hold_note(struct plx_hold *hold, uint64_t generation);
+void plx_folder_lock_note(struct plx_folder_lock *hold, uint64_t generation);
 
 /* Once; accepts one that holds nothing. */
-void plx_hold_release(struct plx_hold *hold);
+void plx_folder_lock_release(struct plx_folder_lock *hold);
 
 /* ---- of the launcher ---- */
 
@@ -46,9 +47,9 @@ void plx_hold_release(struct plx_hold *hold);
  * Hold its folder. What an earlier launcher of the same job has left running
  * has some seconds to save, is then killed and waited for.
  */
-int plx_takeover(struct plx_launcher *l, struct plx_error *err);
+int plx_folder_lock_acquire(struct plx_launcher *l, struct plx_error *err);
 
 /* The job's record has been seen: go on with what it says of the past. */
-void plx_takeover_status(struct plx_launcher *l);
+void plx_folder_lock_status(struct plx_launcher *l);
 
 #endif
