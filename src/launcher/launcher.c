@@ -175,7 +175,7 @@ static void turn(struct plx_launcher *l)
 	if (waits[WAIT_SIGNAL].revents)
 		take_signals(l);
 	if (waits[WAIT_NEWS].revents)
-		plx_watch_news(l);
+		plx_from_slurm(l);
 	if (waits[WAIT_SILENCE].revents)
 		plx_lost_news(l);
 	plx_watch_time(l);

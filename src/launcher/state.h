@@ -3,8 +3,8 @@
  * state.h - the launcher's state, shared by the files that make it up
  *
  *	launcher.c  the loop: waits, hands out what happened
- *	news.c	    turns what slurmctld says into events,
- *	hear.c	    what rank 0 says,
+ *	from_slurm.c	    turns what slurmctld says into events,
+ *	from_rank.c	    what rank 0 says,
  *	watch.c	    and the end of ranks, signals and time
  *	act.c	    does what the lifecycle table says,
  *	handover.c  also from one generation of ranks to the next
@@ -102,16 +102,16 @@ struct plx_launcher {
 	bool resizing;
 };
 
-/* news.c, hear.c, watch.c: these raise events. */
+/* from_slurm.c, from_rank.c, watch.c: these raise events. */
 void plx_consider(struct plx_launcher *l); /* the job as last seen */
-void plx_hear(struct plx_launcher *l, struct plx_generation *g);
-void plx_watch_news(struct plx_launcher *l);
+void plx_from_rank(struct plx_launcher *l, struct plx_generation *g);
+void plx_from_slurm(struct plx_launcher *l);
 void plx_watch_peers(struct plx_launcher *l);
 /* own: we sent it ourselves, as somebody asked us to. */
 void plx_watch_signal(struct plx_launcher *l, int signal, bool own);
 void plx_watch_time(struct plx_launcher *l);
-/* news.c: when to look at the job before something is acted on; INFINITY: no
- * need. */
+/* from_slurm.c: when to look at the job before something is acted on; INFINITY:
+ * no need. */
 double plx_look_again_s(const struct plx_launcher *l);
 
 /* act.c: change stage and do what is to be done. */

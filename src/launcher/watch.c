@@ -72,7 +72,7 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 	if (!plx_step_reap(&g->step, &code))
 		return;
 	/* What rank 0 said comes before the news that it is gone. */
-	plx_hear(l, g);
+	plx_from_rank(l, g);
 	plx_foreign_end(l, g, &code);
 	plx_generation_close(g);
 	if (g == l->next) {

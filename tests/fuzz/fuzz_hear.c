@@ -11,7 +11,7 @@
 #define plx_say		     hear_say
 #define plx_handover_release hear_release
 
-#include "launcher/hear.c"
+#include "launcher/from_rank.c"
 
 static int raised;
 
@@ -112,10 +112,10 @@ static void feed(struct plx_launcher *l, const uint8_t *data, size_t size)
 		MUST(write(ends[1], data, part) == (ssize_t) part);
 		data += part;
 		size -= part;
-		plx_hear(l, g);
+		plx_from_rank(l, g);
 	}
 	close(ends[1]);
-	plx_hear(l, g);
+	plx_from_rank(l, g);
 	MUST(!g->peer.channel);
 }
 

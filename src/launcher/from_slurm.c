@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* news.c - what slurmctld says of the job, as events */
+/* from_slurm.c - what slurmctld says of the job, as events */
 
 #include <math.h>
 #include <stdio.h>
@@ -289,7 +289,7 @@ static void check_status(struct plx_launcher *l, const struct plx_news *news)
 	plx_tell_status(l, plx_now_s());
 }
 
-void plx_watch_news(struct plx_launcher *l)
+void plx_from_slurm(struct plx_launcher *l)
 {
 	struct plx_news news;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* hear.c - what rank 0 says, as events */
+/* from_rank.c - what rank 0 says, as events */
 
 #include <limits.h>
 #include <stdio.h>
@@ -194,7 +194,7 @@ static void take_line(struct plx_launcher *l, struct plx_generation *g,
 		plx_say(l, PLX_VERBOSE, "rank 0 said something unknown");
 }
 
-void plx_hear(struct plx_launcher *l, struct plx_generation *g)
+void plx_from_rank(struct plx_launcher *l, struct plx_generation *g)
 {
 	char line[PLX_LINE_MAX];
 	struct plx_error err;
@@ -206,5 +206,5 @@ void plx_hear(struct plx_launcher *l, struct plx_generation *g)
 void plx_watch_peers(struct plx_launcher *l)
 {
 	for (int i = 0; i < PLX_GENERATIONS; i++)
-		plx_hear(l, &l->slots[i]);
+		plx_from_rank(l, &l->slots[i]);
 }
