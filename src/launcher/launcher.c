@@ -59,7 +59,7 @@ static void order_step(struct plx_launcher *l)
 		.mpi = s->mpi,
 		.srun_options = s->srun_options,
 		.program = s->program,
-		.shim = s->shim,
+		.wrapper = s->wrapper,
 		.output = l->terminal ? plx_terminal_output(l->terminal) : NULL,
 		.max_restarts = s->max_restarts,
 		.local = s->registry != NULL,

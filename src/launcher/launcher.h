@@ -50,7 +50,7 @@ struct plx_settings {
 	enum plx_on_resize on_resize;
 	int stop_signal;      /* of programs without libpollux */
 	int saved_code;	      /* their exit code: saved, start me again */
-	char *const *shim;    /* what starts each rank, NULL-terminated */
+	char *const *wrapper; /* what starts each rank, NULL-terminated */
 	const char *notes;    /* folder it leaves notes in (rank_notes.h) */
 	const char *json_log; /* of events, NULL: only DIR/events.jsonl */
 	bool progress;	      /* a line on the terminal, if there is one */

@@ -17,7 +17,7 @@
 #include "launcher/local.h"
 #include "launcher/options.h"
 #include "launcher/relay.h"
-#include "launcher/shim.h"
+#include "launcher/rank_wrapper.h"
 #include "launcher/folder_lock.h"
 #include "launcher/torchrun.h"
 #include "wire/dir.h"
@@ -85,15 +85,15 @@ static int run(struct plx_command *command, const char *key, const char *job,
 	       int *code, struct plx_error *err)
 {
 	struct plx_launcher *launcher = NULL;
-	struct plx_shim shim;
+	struct plx_rank_wrapper wrapper;
 	char folder[PATH_MAX];
 
 	if (make_folder(command->folder, key, folder, err) < 0 ||
-	    plx_shim_init(&shim, command, folder, err) < 0)
+	    plx_rank_wrapper_init(&wrapper, command, folder, err) < 0)
 		return -1;
 	command->settings.folder = folder;
-	command->settings.notes = shim.notes;
-	command->settings.shim = shim.args;
+	command->settings.notes = wrapper.notes;
+	command->settings.wrapper = wrapper.args;
 	launcher = plx_launcher_create(&command->settings, err);
 	if (!launcher)
 		return -1;

@@ -41,7 +41,7 @@ struct plx_step_order {
 	const char *folder;	   /* of checkpoints */
 	const char *params;	   /* --scheduler-params, NULL: not elastic */
 	const char *key;	   /* of the run (wire/secret.h), NULL: none */
-	char *const *shim;	   /* starts each rank's program, NULL: none */
+	char *const *wrapper;	   /* starts each rank's program, NULL: none */
 	int max_restarts;	   /* told to the program */
 	bool local;		   /* on this machine, by mpirun */
 	const char *devices;	   /* local: its GPUs, "0,1"; NULL: none */

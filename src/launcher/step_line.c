@@ -120,7 +120,7 @@ static void add_mpirun(struct line *line, const struct plx_step *step)
 char **plx_step_arguments(const struct plx_step_order *order,
 			  const struct plx_step *step)
 {
-	int others = count(order->srun_options) + count(order->shim) +
+	int others = count(order->srun_options) + count(order->wrapper) +
 		     count(order->program);
 	size_t list = (size_t) (LINE_ARGS + others) * sizeof(char *);
 	char **args = calloc(1, list + LINE_TEXT);
@@ -134,7 +134,7 @@ char **plx_step_arguments(const struct plx_step_order *order,
 	else
 		add_srun(&line, order, step);
 	add_list(&line, order->srun_options);
-	add_list(&line, order->shim);
+	add_list(&line, order->wrapper);
 	add_list(&line, order->program);
 	if (line.full) {
 		free(args);

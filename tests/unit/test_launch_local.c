@@ -99,8 +99,8 @@ static void mpirun_starts_each_rank_through_the_shim(void **state)
 	const struct plx_step step = { .layout = { &node, 1, 3, true } };
 	const struct plx_step_order order = {
 		.local = true,
-		.shim = (char *[]){ (char *) "pollux-rank", (char *) "--",
-				    NULL },
+		.wrapper = (char *[]){ (char *) "pollux-rank", (char *) "--",
+				       NULL },
 		.program = (char *[]){ (char *) "./train", NULL },
 	};
 	char **args = plx_step_arguments(&order, &step);

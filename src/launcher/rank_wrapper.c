@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* shim.c - the command line of pollux-rank, which starts each rank */
+/* rank_wrapper.c - the command line of pollux-rank, which starts each rank */
 #include "config.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "launcher/rank_notes.h"
-#include "launcher/shim.h"
+#include "launcher/rank_wrapper.h"
 #include "wire/dir.h"
 
 #define NAME "/pollux-rank"
@@ -44,7 +44,7 @@ static int find_program(char path[PATH_MAX], struct plx_error *err)
 			"nor in " PLX_LIBEXEC ": is Pollux installed whole?");
 }
 
-static int make_logs(struct plx_shim *shim, const char *given,
+static int make_logs(struct plx_rank_wrapper *wrapper, const char *given,
 		     struct plx_error *err)
 {
 	char cwd[PATH_MAX] = "";
@@ -54,57 +54,59 @@ static int make_logs(struct plx_shim *shim, const char *given,
 	if (!getcwd(cwd, sizeof(cwd)))
 		return plx_fail(err, "no working directory: %s",
 				strerror(errno));
-	length = snprintf(shim->logs, sizeof(shim->logs), "%s%s%s",
+	length = snprintf(wrapper->logs, sizeof(wrapper->logs), "%s%s%s",
 			  given[0] == '/' ? "" : cwd,
 			  given[0] == '/' ? "" : "/", given);
-	if (length < 0 || (size_t) length >= sizeof(shim->logs))
+	if (length < 0 || (size_t) length >= sizeof(wrapper->logs))
 		return plx_fail(err, "--log-dir=%.80s...: too long", given);
-	dir = plx_dir_shared(shim->logs, err);
+	dir = plx_dir_shared(wrapper->logs, err);
 	if (dir < 0)
 		return -1;
 	close(dir);
 	return 0;
 }
 
-static void add_pair(struct plx_shim *shim, int *count, const char *option,
-		     const char *value)
+static void add_pair(struct plx_rank_wrapper *wrapper, int *count,
+		     const char *option, const char *value)
 {
-	shim->args[(*count)++] = (char *) option;
-	shim->args[(*count)++] = (char *) value;
+	wrapper->args[(*count)++] = (char *) option;
+	wrapper->args[(*count)++] = (char *) value;
 }
 
-int plx_shim_init(struct plx_shim *shim, const struct plx_command *command,
-		  const char *folder, struct plx_error *err)
+int plx_rank_wrapper_init(struct plx_rank_wrapper *wrapper,
+			  const struct plx_command *command, const char *folder,
+			  struct plx_error *err)
 {
 	const struct plx_settings *s = &command->settings;
 	int count = 0;
 
-	*shim = (struct plx_shim){ 0 };
-	if (find_program(shim->program, err) < 0)
+	*wrapper = (struct plx_rank_wrapper){ 0 };
+	if (find_program(wrapper->program, err) < 0)
 		return -1;
-	snprintf(shim->notes, sizeof(shim->notes), "%.4000s" PLX_NOTES_FOLDER,
-		 folder);
-	if (plx_notes_make(shim->notes, err) < 0)
+	snprintf(wrapper->notes, sizeof(wrapper->notes),
+		 "%.4000s" PLX_NOTES_FOLDER, folder);
+	if (plx_notes_make(wrapper->notes, err) < 0)
 		return -1;
 	if (command->log_folder &&
-	    make_logs(shim, command->log_folder, err) < 0)
+	    make_logs(wrapper, command->log_folder, err) < 0)
 		return -1;
-	shim->args[count++] = shim->program;
-	add_pair(shim, &count, "-n", shim->notes);
-	if (shim->logs[0])
-		add_pair(shim, &count, "-l", shim->logs);
+	wrapper->args[count++] = wrapper->program;
+	add_pair(wrapper, &count, "-n", wrapper->notes);
+	if (wrapper->logs[0])
+		add_pair(wrapper, &count, "-l", wrapper->logs);
 	if (!command->bind)
-		add_pair(shim, &count, "-b", "none");
+		add_pair(wrapper, &count, "-b", "none");
 	if (s->loudness == PLX_VERBOSE)
-		shim->args[count++] = (char *) "-v";
+		wrapper->args[count++] = (char *) "-v";
 	if (s->on_resize != PLX_ON_RESIZE_LIBPOLLUX) {
-		snprintf(shim->signal, sizeof(shim->signal), "%d",
+		snprintf(wrapper->signal, sizeof(wrapper->signal), "%d",
 			 s->stop_signal);
-		snprintf(shim->code, sizeof(shim->code), "%d", s->saved_code);
-		add_pair(shim, &count, "-s", shim->signal);
-		add_pair(shim, &count, "-c", shim->code);
+		snprintf(wrapper->code, sizeof(wrapper->code), "%d",
+			 s->saved_code);
+		add_pair(wrapper, &count, "-s", wrapper->signal);
+		add_pair(wrapper, &count, "-c", wrapper->code);
 	}
 	/* What follows is the program's, whatever it looks like. */
-	shim->args[count++] = (char *) "--";
+	wrapper->args[count++] = (char *) "--";
 	return 0;
 }
