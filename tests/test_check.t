@@ -296,15 +296,14 @@ requeued_late() {
 # restarted SECONDS [SECONDS [REQUEUE [START]]]: job 7 with two licences ended so
 # long before slurmctld started, and was put back into the queue so long before;
 # both that jobs 5 and 6 have are missing. The words of the log's lines may be
-# others.
+# others. Times are in seconds, as pollux-check has Slurm say them.
 restarted() {
 	healthy
 	[ $# -eq 1 ] ||
 		echo "$(stamp $((1790000300 - $2))) ${3:-Requeuing JobId=7}" >>log
 	sed -n '/JobId=6 /s/JobId=6 /JobId=7 /p' jobs |
 		sed "s/RUNNING/COMPLETED/; s/Nodes=.*MinCPUs/MinCPUs/; s/toy:1/toy:2/
-			s/ NodeList/ EndTime=$(date -d "@$((1790000300 - $1))" \
-			'+%Y-%m-%dT%H:%M:%S')&/" >job7
+			s/ NodeList/ EndTime=$((1790000300 - $1))&/" >job7
 	cat job7 >>jobs
 	rm job7
 	sed -i 's/Used=2/Used=0/' licences
