@@ -7,7 +7,7 @@
 
 #include "launcher/options.h"
 
-#define PLX_SHIM_ARGS 16
+#define PLX_RANK_WRAPPER_ARGS 16
 
 struct plx_rank_wrapper {
 	char program[PATH_MAX]; /* pollux-rank */
@@ -15,7 +15,7 @@ struct plx_rank_wrapper {
 	char logs[PATH_MAX]; /* "": none */
 	char signal[16];
 	char code[16];
-	char *args[PLX_SHIM_ARGS + 1]; /* NULL-terminated */
+	char *args[PLX_RANK_WRAPPER_ARGS + 1]; /* NULL-terminated */
 };
 
 /*

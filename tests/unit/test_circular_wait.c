@@ -127,7 +127,8 @@ static void shapes_stay_even_where_that_is_the_rule(void **state)
 	assert_int_equal(1, gpus[2]);
 }
 
-/* As cycles do: what fits, then what makes room for others. Returns how often. */
+/* As cycles do: what fits, then what makes room for others. Returns how often.
+ */
 static int carry_out(const struct plx_problem *problem,
 		     const struct plx_plan *plan, bool *acts, int *spare)
 {

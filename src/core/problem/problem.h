@@ -49,7 +49,8 @@ struct plx_job {
 			   nobody else is there; its sizes are multiples */
 	bool profiled;	/* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
-	/* Largest count measured, by it or others of its kind: at most doubled, >= 1. */
+	/* Largest count measured, by it or others of its kind: at most doubled,
+	 * >= 1. */
 	int profiled_gpus;
 	bool pinned;   /* keeps what it has, whatever happens */
 	bool may_park; /* may be left without any GPU */

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# check_words.t - words that were given up do not come back (docs/glossary.md)
+. "${POLLUX_SRCDIR}/tests/lib.sh"
+
+given_up=$(sed -n '/^Words that were given up/,$s/[^`]*`\([a-z]*\)`[^`]*/\1 /gp' \
+	"$POLLUX_SRCDIR/docs/glossary.md" | tr '\n' ' ')
+
+# Names of src/, each part of them: plx_purse_split has the word purse.
+names() {
+	find "$POLLUX_SRCDIR/src" -name '*.[ch]' -printf '%f\n' \
+		-exec sed -E 's|/\*.*\*/||; s|^[ ]?\*[ ].*||; s|"[^"]*"||g' {} + |
+		grep -oE '[A-Za-z_][A-Za-z_0-9]*' | sort -u
+}
+
+used() {
+	local word
+	names >"$WORK/names"
+	for word in $given_up; do
+		grep -iE "(^|_)${word}s?(_|$)" "$WORK/names"
+	done
+}
+
+plan 2
+ok "the glossary says which words were given up" test -n "$given_up"
+ok "no name of src/ has one of them" test -z "$(used)"
