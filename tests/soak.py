@@ -96,6 +96,10 @@ class Soak:
             kept.write(f'{time.strftime("%FT%T")}\n')
             for what in ('job', 'node', 'lic'):
                 kept.write(run('scontrol', '-d', 'show', what) or '')
+            # A node stays completing for as long as one of these does.
+            for line in (run('ps', '-eo', 'pid,etimes,args') or '').splitlines():
+                if 'slurmstepd' in line or 'epilog' in line:
+                    kept.write(line[:200] + '\n')
 
     def refresh(self):
         text = run('squeue', '-h', '-o', '%A')
@@ -371,6 +375,7 @@ class Soak:
                 break
             if time.monotonic() > end:
                 self.violate('left', '; '.join(left))
+                self.keep()
                 break
             time.sleep(1)
         time.sleep(6)           # what is still on its way to slurmdbd

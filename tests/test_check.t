@@ -279,6 +279,21 @@ requeued() {
 	look >found
 }
 
+# lost_at_once SECONDS: job 8 loses the node of its two GPUs in the second in
+# which it got them, and sacct has them for so many seconds more.
+lost_at_once() {
+	healthy
+	printf '%s\n' "8|RESIZING|gres/gpu=1|1790000000|1790000002" \
+		"8|REQUEUED|gres/gpu=2|1790000002|$((1790000002 + $1))" >>sacct
+	{
+		echo "$(stamp 1790000002) sched/pollux: JobId=8 has 2 GPUs on n[1-2], serial 3 (lock held 0.3 ms)"
+		echo "$(stamp 1790000002) sched/pollux: JobId=8 held 1 GPUs on n1 from 1790000000 to 1790000002: 2 GPU-seconds"
+		echo "$(stamp 1790000002) error: Removing failed node n2 from JobId=8"
+		echo "$(stamp 1790000003) sched/pollux: JobId=8 held 0 GPUs on n1 from 1790000002 to 1790000003: 0 GPU-seconds"
+	} >>log
+	look >found
+}
+
 # requeued_late SECONDS: sacct's row of job 4 is so much longer; it was requeued
 # eight seconds after it had ended.
 requeued_late() {
@@ -351,7 +366,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 51))
+plan $((${#cases[@]} + 53))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -415,6 +430,8 @@ ok "a requeued job may have ended a second before" requeued 1790000499
 ok "and one that lost a node right before a resize" eval \
 	'requeued 1790000499 "error: Removing failed node n1 from JobId=4"'
 ok "but no two" fails requeued 1790000498
+ok "a node that is lost at once counts until the second is over" lost_at_once 1
+ok "and not longer" fails lost_at_once 3
 ok "a job that was requeued after its end is told apart" eval \
 	'requeued_late 8 && grep -q "^slurm-late: job 4" found'
 ok "but not if it is later still" fails requeued_late 10
