@@ -97,6 +97,20 @@ alongside() {
 	alongside+=($!)
 }
 
+# A child that has just been made by bash may miss the first signal.
+end_alongside() {
+	local pid tries
+	[ ${#alongside[@]} -eq 0 ] || kill "${alongside[@]}" 2>/dev/null
+	for pid in ${alongside[@]+"${alongside[@]}"}; do
+		for ((tries = 0; tries < 50; tries++)); do
+			kill -0 "$pid" 2>/dev/null || break
+			[ $tries -ne 10 ] || kill "$pid"
+			sleep 0.1
+		done
+		[ $tries -lt 50 ] || kill -KILL "$pid"
+	done
+}
+
 need_daemons() {
 	[ "${POLLUX_TESTS:-all}" != unit ] ||
 		skip_all "POLLUX_TESTS=unit leaves out what needs daemons"
@@ -220,7 +234,7 @@ lib_end() {
 		echo "# $tap_count of $tap_planned tests were run"
 		tap_failed=$((tap_failed + 1))
 	fi
-	[ ${#alongside[@]} -eq 0 ] || kill "${alongside[@]}" 2>/dev/null
+	end_alongside
 	if [ -n "$SB" ]; then
 		[ "$tap_failed" -eq 0 ] || show_logs
 		pollux-sandbox down --dir "$SB" >/dev/null 2>&1
