@@ -84,13 +84,16 @@ on_a_node_each() {
 	done
 }
 
-# four NAME PARTITION: as many light jobs, in $jobs.
+# four NAME PARTITION: as many light jobs, in $jobs. Slurm starts them together:
+# the first would have grown while the last is submitted on a busy machine.
 four() {
 	local i
 	jobs=()
 	for i in 1 2 3 4; do
-		jobs+=("$(submit_light "$1$i" pollux,max=16 -p "$2" -- --live=0.2)")
+		jobs+=("$(submit_light "$1$i" pollux,max=16 -H -p "$2" -- \
+			--live=0.2)")
 	done
+	sb scontrol release "${jobs[@]}"
 	wait_until 'run "${jobs[@]}"' 20
 }
 
