@@ -3,8 +3,8 @@
 #
 # Tests on a private cluster depend on how a busy machine schedules twenty
 # daemons. What fails three times is a fault; what fails less often is told as
-# comments, "run 1: ...", and is worth a look too. A test that has taken half
-# of its time is not begun again: the others would never be reached.
+# comments, "run 1: ...", and is worth a look too. A test that has taken two
+# thirds of its time is not begun again: the others would never be reached.
 set -u
 runs=3
 limit_s=900 # of one run; thorough ones have an hour
@@ -20,7 +20,7 @@ trap 'rm -f "$output"' EXIT
 for ((run = 1; ; run++)); do
 	timeout -k 30 $limit_s bash "$1" >"$output" 2>&1
 	rc=$?
-	if [ $rc = 0 ] || [ $run = $runs ] || [ $SECONDS -ge $((limit_s / 2)) ]; then
+	if [ $rc = 0 ] || [ $run = $runs ] || [ $SECONDS -ge $((limit_s * 2 / 3)) ]; then
 		cat "$output"
 		exit $rc
 	fi

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A small training of one kind, with pollux or plain PyTorch.
 
-    pollux-launch --local python3 twelve.py KIND  # slow until "hurry" exists
+    pollux-launch --local python3 twelve.py KIND
+        # PACE seconds a sample (0.1), until "hurry" exists
     python3 twelve.py --plain KIND
     python3 twelve.py --compare KIND
 
@@ -75,7 +76,7 @@ def main():
     torch.manual_seed(9)
     if not plain:
         common.Points.__getitem__ = slowly(
-            common.Points.__getitem__, 0.3 if kind == "edited" else 0.1)
+            common.Points.__getitem__, float(os.environ.get("PACE", "0.1")))
         pollux.init(lr_scaling="fixed")
         model = world(pollux)
     else:
