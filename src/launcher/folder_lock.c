@@ -19,7 +19,7 @@
 #include "wire/dir.h"
 
 #define HOLD_NAME      "launcher"
-#define HOLD_SIZE      256 /* of the file, and so of what is in it */
+#define LOCK_SIZE      256 /* of the file, and so of what is in it */
 #define LOOK_S	       0.1
 #define AWAY_S	       1.0	 /* between looks while slurmctld is away */
 #define STEP_PREFIX    "pollux." /* of the names that step.c gives */
@@ -34,9 +34,9 @@ static void rest(double seconds)
 }
 
 /* "NUMBER OWNER": what the file says, as far as it can be read. */
-static void read_hold(int fd, uint64_t *newest, char owner[HOLD_SIZE])
+static void read_lock(int fd, uint64_t *newest, char owner[LOCK_SIZE])
 {
-	char text[HOLD_SIZE] = "";
+	char text[LOCK_SIZE] = "";
 	char *rest_of = text;
 	ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
 
@@ -46,7 +46,7 @@ static void read_hold(int fd, uint64_t *newest, char owner[HOLD_SIZE])
 	rest_of[strcspn(rest_of, "\n")] = '\0';
 	for (size_t n = strlen(rest_of); n > 0 && rest_of[n - 1] == ' '; n--)
 		rest_of[n - 1] = '\0';
-	snprintf(owner, HOLD_SIZE, "%s", *rest_of ? rest_of : "another one");
+	snprintf(owner, LOCK_SIZE, "%s", *rest_of ? rest_of : "another one");
 }
 
 /* 1: locked, 0: by somebody else, -1: there are no locks here. */
@@ -58,36 +58,36 @@ static int try_lock(int fd)
 }
 
 /* In place, so that a full disk does not matter. */
-static void write_hold(const struct plx_folder_lock *hold, const char *owner)
+static void write_lock(const struct plx_folder_lock *lock, const char *owner)
 {
-	char text[HOLD_SIZE + 1];
+	char text[LOCK_SIZE + 1];
 
 	snprintf(text, sizeof(text), "%*" PRIu64 " %-*.*s\n", NUMBER_WIDTH,
-		 hold->newest, HOLD_SIZE - NUMBER_WIDTH - 2,
-		 HOLD_SIZE - NUMBER_WIDTH - 2, owner);
-	if (pwrite(hold->fd, text, HOLD_SIZE, 0) < 0)
+		 lock->newest, LOCK_SIZE - NUMBER_WIDTH - 2,
+		 LOCK_SIZE - NUMBER_WIDTH - 2, owner);
+	if (pwrite(lock->fd, text, LOCK_SIZE, 0) < 0)
 		return; /* nobody will know our name */
 }
 
-int plx_folder_lock_take(struct plx_folder_lock *hold, const char *folder,
+int plx_folder_lock_take(struct plx_folder_lock *lock, const char *folder,
 			 const char *owner, double wait_s,
 			 struct plx_error *err)
 {
 	double until_s = plx_now_s() + wait_s;
 	struct plx_error why;
-	char other[HOLD_SIZE];
+	char other[LOCK_SIZE];
 	int locked;
 	int fd;
 
-	*hold = (struct plx_folder_lock){ .fd = -1 };
+	*lock = (struct plx_folder_lock){ .fd = -1 };
 	fd = plx_dir_file_at(folder, HOLD_NAME, O_RDWR | O_CREAT, &why);
 	if (fd < 0)
 		return plx_fail(err, "cannot open %.100s/" HOLD_NAME ": %.120s",
 				folder, why.text);
 	while ((locked = try_lock(fd)) == 0 && plx_now_s() < until_s)
 		rest(LOOK_S);
-	read_hold(fd, &hold->newest, other);
-	hold->again = !strcmp(other, owner);
+	read_lock(fd, &lock->newest, other);
+	lock->again = !strcmp(other, owner);
 	if (!locked) {
 		close(fd);
 		return plx_fail(err,
@@ -95,12 +95,12 @@ int plx_folder_lock_take(struct plx_folder_lock *hold, const char *folder,
 				"(%.60s): end that one first",
 				folder, other);
 	}
-	hold->fd = fd;
-	write_hold(hold, owner);
+	lock->fd = fd;
+	write_lock(lock, owner);
 	return 0;
 }
 
-bool plx_hold_is_held(const char *folder)
+bool plx_folder_lock_is_held(const char *folder)
 {
 	int fd = plx_dir_file_at(folder, HOLD_NAME, O_RDWR, NULL);
 	bool held = fd >= 0 && try_lock(fd) == 0;
@@ -110,21 +110,21 @@ bool plx_hold_is_held(const char *folder)
 	return held;
 }
 
-void plx_folder_lock_note(struct plx_folder_lock *hold, uint64_t generation)
+void plx_folder_lock_note(struct plx_folder_lock *lock, uint64_t generation)
 {
 	char text[NUMBER_WIDTH + 1];
 
-	hold->newest = generation;
+	lock->newest = generation;
 	snprintf(text, sizeof(text), "%*" PRIu64, NUMBER_WIDTH, generation);
-	if (hold->fd >= 0 && pwrite(hold->fd, text, NUMBER_WIDTH, 0) < 0)
+	if (lock->fd >= 0 && pwrite(lock->fd, text, NUMBER_WIDTH, 0) < 0)
 		return; /* the checkpoints' fence knows nearly as much */
 }
 
-void plx_folder_lock_release(struct plx_folder_lock *hold)
+void plx_folder_lock_release(struct plx_folder_lock *lock)
 {
-	if (hold->fd >= 0)
-		close(hold->fd);
-	hold->fd = -1;
+	if (lock->fd >= 0)
+		close(lock->fd);
+	lock->fd = -1;
 }
 
 /* ---- of the launcher ---- */
@@ -170,7 +170,7 @@ static void end_steps(struct plx_launcher *l)
 	}
 }
 
-int plx_folder_lock_acquire(struct plx_launcher *l, struct plx_error *err)
+int plx_folder_lock_begin(struct plx_launcher *l, struct plx_error *err)
 {
 	const struct plx_settings *s = l->settings;
 	char owner[64];
@@ -187,7 +187,7 @@ int plx_folder_lock_acquire(struct plx_launcher *l, struct plx_error *err)
 	return 0;
 }
 
-void plx_folder_lock_status(struct plx_launcher *l)
+void plx_folder_lock_seen(struct plx_launcher *l)
 {
 	char comment[PLX_FIELDS_MAX + 16];
 	struct plx_status before;

@@ -28,18 +28,18 @@ struct plx_folder_lock {
  * who we are, to whoever else wants it. Without locks on that file system the
  * folder is taken as it is.
  */
-int plx_folder_lock_take(struct plx_folder_lock *hold, const char *folder,
+int plx_folder_lock_take(struct plx_folder_lock *lock, const char *folder,
 			 const char *owner, double wait_s,
 			 struct plx_error *err);
 
 /* Does a launcher that lives hold this folder? */
-bool plx_hold_is_held(const char *folder);
+bool plx_folder_lock_is_held(const char *folder);
 
 /* A generation of that number is about to be started. */
-void plx_folder_lock_note(struct plx_folder_lock *hold, uint64_t generation);
+void plx_folder_lock_note(struct plx_folder_lock *lock, uint64_t generation);
 
 /* Once; accepts one that holds nothing. */
-void plx_folder_lock_release(struct plx_folder_lock *hold);
+void plx_folder_lock_release(struct plx_folder_lock *lock);
 
 /* ---- of the launcher ---- */
 
@@ -47,9 +47,9 @@ void plx_folder_lock_release(struct plx_folder_lock *hold);
  * Hold its folder. What an earlier launcher of the same job has left running
  * has some seconds to save, is then killed and waited for.
  */
-int plx_folder_lock_acquire(struct plx_launcher *l, struct plx_error *err);
+int plx_folder_lock_begin(struct plx_launcher *l, struct plx_error *err);
 
 /* The job's record has been seen: go on with what it says of the past. */
-void plx_folder_lock_status(struct plx_launcher *l);
+void plx_folder_lock_seen(struct plx_launcher *l);
 
 #endif

@@ -209,7 +209,7 @@ static void settle(struct plx_launcher *l)
 	l->has_job = true;
 	if (l->job.target.state != PLX_TARGET_ASKED)
 		l->status.ack = l->job.target.serial;
-	plx_folder_lock_status(l);
+	plx_folder_lock_seen(l);
 }
 
 /* Is slurmctld about to write something that we cannot do without? */

@@ -96,7 +96,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	plx_limit_init(l);
 	if (!settings->registry)
 		plx_job_setup();
-	if (plx_folder_lock_acquire(l, err) < 0)
+	if (plx_folder_lock_begin(l, err) < 0)
 		goto fail;
 	if (settings->notes)
 		plx_notes_clear(settings->notes, 0);

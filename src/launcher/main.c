@@ -160,7 +160,7 @@ static void free_folder(const struct plx_command *command, const char *base,
 	snprintf(key, size, "%s", base);
 	for (int i = 2; i <= NUMBERS_MAX && !command->folder; i++) {
 		snprintf(path, sizeof(path), "pollux-%s", key);
-		if (!plx_hold_is_held(path))
+		if (!plx_folder_lock_is_held(path))
 			return;
 		snprintf(key, size, "%.32s-%d", base, i);
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_client.c - speaks with slurmctld so that the launcher need not wait for
- * it
+ * slurm_client.c - speaks with slurmctld; the launcher need not wait for it
  *
  * One order of each kind at a time; a newer one replaces it. The lock is held
  * to take an order or to hand in news, never during an RPC.

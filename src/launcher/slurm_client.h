@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurm_client.h - speaks with slurmctld so that the launcher need not wait for
- * it
+ * slurm_client.h - speaks with slurmctld; the launcher need not wait for it
  *
  * A thread that reads the job's record, writes its status and kills steps.
  * Every call here returns at once; only the newest status is written, again

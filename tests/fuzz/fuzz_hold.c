@@ -10,7 +10,7 @@
 int fuzz_hold(const uint8_t *data, size_t size)
 {
 	static const struct scratch_input none = { NULL, 0 };
-	char owner[HOLD_SIZE];
+	char owner[LOCK_SIZE];
 	uint64_t newest = 0;
 	int fd;
 
@@ -19,7 +19,7 @@ int fuzz_hold(const uint8_t *data, size_t size)
 	scratch_put("hold", (struct scratch_input){ data, size });
 	fd = plx_dir_file_at(scratch_folder(), "hold", O_RDONLY, NULL);
 	MUST(fd >= 0);
-	read_hold(fd, &newest, owner);
+	read_lock(fd, &newest, owner);
 	MUST(owner[0] && strlen(owner) < sizeof(owner));
 	MUST(!strchr(owner, '\n'));
 	close(fd);

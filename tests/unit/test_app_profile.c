@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_app_profile.c - what jobs of the same kind have learnt lends itself on
- */
+/* test_app_profile.c - what jobs of a kind have measured is lent to others */
 
 #include <math.h>
 #include <string.h>

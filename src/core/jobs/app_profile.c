@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* app_profile.c - what jobs of the same kind have learnt lends itself to the
- * next */
+/* app_profile.c - what jobs of a kind have measured, lent to the next of it */
 
 #include <math.h>
 #include <stddef.h>
