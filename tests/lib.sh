@@ -79,7 +79,7 @@ diag() {
 }
 
 # wait_until COMMAND SECONDS: evaluate COMMAND until it succeeds. What takes more
-# than a second is asked for twice a second: asking is a third of a test's work.
+# than a second is asked for twice a second, as asking costs processes.
 wait_until() {
 	local end=$((SECONDS + $2 * POLLUX_PATIENCE)) tries=0
 	until eval "$1" >/dev/null 2>&1; do
