@@ -29,7 +29,22 @@ $1" >"$WORK/body.t"
 	return 1
 }
 
-plan 10
+# counted FILE LINE...: what count.sh says of one file with this log, at its end.
+counted() {
+	local results=$WORK/counted/tests
+	mkdir -p "$results/unit" && touch "$results/unit/none.trs" && cp "$1" "$results/test_a.log" &&
+		{ grep -q '^ok' "$1" && echo ":test-result: PASS"
+		grep -q '^not ok' "$1" && echo ":test-result: FAIL"
+		grep -q '^Bail' "$1" && echo ":test-result: ERROR"
+		true; } >"$results/test_a.trs"
+	! bash "$POLLUX_SRCDIR/tests/count.sh" "$WORK/counted" >"$WORK/counted/said" ||
+		return 1
+	cat "$WORK/counted/said"
+	shift
+	diff "$WORK/counted/said" <(printf '%s\n' "$@")
+}
+
+plan 12
 ok "two tests that pass end with 0" ends 0 'ok a true
 ok b true' 'ok 2 - b'
 ok "one that fails ends with 1" ends 1 'ok a false
@@ -49,3 +64,17 @@ ok "as does an end in their middle" ends 1 'ok a true
 exit 0' '# 1 of 2 tests were run'
 ok "what runs alongside ends with the test" leaves_nothing 'ok a true'
 ok "and when it is told to stop" leaves_nothing 'kill -TERM $$'
+
+cat >"$WORK/one.log" <<'END'
+ok 1 - a
+not ok 2 - b
+# failed (1): false
+ok 3 - c
+# no word of this
+END
+ok "what failed stands at the end once more" counted "$WORK/one.log" \
+	'test_a: not ok 2 - b' '  # failed (1): false' '1 passed, 1 failed'
+printf 'ok 1 - a\nBail out! too long\n' >"$WORK/two.log"
+ok "and what did not come to its end" counted "$WORK/two.log" \
+	'test_a: Bail out! too long' \
+	'test_a: did not end as planned; last: Bail out! too long' '1 passed, 1 failed'

@@ -25,19 +25,22 @@ submit_rigid() {
 }
 
 job_field() {
-	sb scontrol show job -o "$1" 2>/dev/null | awk -v RS='[ \n]' -v name="$2=" '
-		index($0, name) == 1 { print substr($0, length(name) + 1); exit }'
+	local said
+	said=$(sb scontrol show job -o "$1" 2>/dev/null)
+	[[ " $said" =~ [[:space:]]$2=([^[:space:]]*) ]] && echo "${BASH_REMATCH[1]}"
+	true
 }
 
 # GPUs that a job holds now; 0 when none.
 gpus_of() {
+	local said
+	said=$(sb scontrol show job -o "$1")
 	# Newer releases tell what was asked for as well.
-	sb scontrol show job "$1" | awk '
-		/^ +(Alloc)?TRES=/ && match($0, /gres\/gpu=[0-9]+/) {
-			gpus = substr($0, RSTART + 9, RLENGTH - 9)
-			exit
-		}
-		END { print gpus + 0 }'
+	if [[ $said =~ [[:space:]](Alloc)?TRES=[^[:space:]]*gres/gpu=([0-9]+) ]]; then
+		echo "${BASH_REMATCH[2]}"
+	else
+		echo 0
+	fi
 }
 
 # "n1 0-3" for each node of the job where it has GPUs.

@@ -17,7 +17,7 @@ leaves() {
 # named NAME RANK: in one sentence, with the step after which it has left.
 named() {
 	local step
-	step=$(sed -nE "s/^rank $2 leaves after step //p" "$WORK/$1.out")
+	step=$(sed -nE "s/.*rank $2 leaves after step ([0-9]+).*/\1/p" "$WORK/$1.out")
 	echo "it has left after step $step"
 	says "$1" "rank $2 on n1 left in the middle of the training, after \
 step $step, with exit code 0"
@@ -53,7 +53,7 @@ ended() {
 
 missed() {
 	local step
-	step=$(sed -nE "s/^rank 1 ends its run after step //p" "$WORK/ends1.out")
+	step=$(sed -nE "s/.*rank 1 ends its run after step ([0-9]+).*/\1/p" "$WORK/ends1.out")
 	echo "it has ended after step $step"
 	says ends1 "rank 1 on n1 ended its run in the middle of the training, \
 after step $step, by pollux_destroy\(\); the others have waited for it"
