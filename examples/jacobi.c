@@ -148,7 +148,6 @@ int main(int argc, char **argv)
 {
 	struct plate plate = { 0 };
 	const struct pollux_domain domain = {
-		.size = sizeof(domain),
 		.part = part,
 		.redistribute = redistribute,
 		.user = &plate,

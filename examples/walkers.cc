@@ -36,7 +36,6 @@ public:
 	{
 		pollux_domain d = {};
 
-		d.size = sizeof(d);
 		d.part = part;
 		d.redistribute = redistribute;
 		d.user = this;

@@ -257,6 +257,10 @@ int plx_misuse(struct pollux *p, const char *call);
 int plx_given(struct pollux *p, const char *call, const char *name,
 	      const void *data);
 
+/* An argument is wrong, and how. Negative, as plx_given(). */
+int plx_wrong(struct pollux *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /*
  * The step has all the samples it may have, so that its parts are alike: not
  * the smaller one at the end of an epoch of several steps.

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "agent/agent.h"
+#include "agent/sized.h"
 
 static int make_room(struct pollux *p, uint64_t count)
 {
@@ -42,14 +43,23 @@ static uint64_t walk(const struct pollux *p, struct plx_cursor *cursor,
 	return batch;
 }
 
-int pollux_peek(struct pollux *p, int ahead, struct pollux_pass *pass)
+static const struct plx_sized passes = {
+	.call = "pollux_peek()",
+	.name = "pass",
+	.first = PLX_UP_TO(pollux_pass, step),
+	.now = sizeof(struct pollux_pass),
+};
+
+int pollux_peek_sized(struct pollux *p, int ahead, struct pollux_pass *pass,
+		      size_t size)
 {
+	struct pollux_pass full;
 	struct plx_cursor cursor;
 	struct plx_range part;
 	uint64_t ranks;
 	uint64_t batch;
 	int index;
-	int rc = plx_given(p, "pollux_peek()", "pass", pass);
+	int rc = plx_sized_check(p, &passes, pass, size);
 
 	if (rc < 0)
 		return rc;
@@ -69,7 +79,7 @@ int pollux_peek(struct pollux *p, int ahead, struct pollux_pass *pass)
 		return plx_end(p);
 	for (uint64_t i = 0; i < part.count; i++)
 		p->step.peeked[i] = plx_cursor_sample(&cursor, part.first + i);
-	*pass = (struct pollux_pass){
+	full = (struct pollux_pass){
 		.samples = p->step.peeked,
 		.count = part.count,
 		.first = part.first,
@@ -79,5 +89,6 @@ int pollux_peek(struct pollux *p, int ahead, struct pollux_pass *pass)
 		.epoch = (int) cursor.epoch,
 		.step = cursor.step,
 	};
+	plx_sized_fill(&passes, &full, pass, size);
 	return 1;
 }

@@ -93,12 +93,19 @@ int plx_given(struct pollux *p, const char *call, const char *name,
 {
 	if (!p)
 		return POLLUX_EINVAL;
-	if (data)
-		return 0;
+	return data ? 0 : plx_wrong(p, "%s: %s is NULL", call, name);
+}
+
+int plx_wrong(struct pollux *p, const char *fmt, ...)
+{
+	va_list args;
+
 	/* After a failure the first sentence is the one to be kept. */
 	if (p->failed)
 		return p->code;
-	plx_fail(&p->err, "%s: %s is NULL", call, name);
+	va_start(args, fmt);
+	vsnprintf(p->err.text, sizeof(p->err.text), fmt, args);
+	va_end(args);
 	if (p->stage == PLX_STAGE_NEW)
 		return POLLUX_EINVAL;
 	plx_fault(p, POLLUX_EINVAL);

@@ -69,7 +69,6 @@ module pollux
   end type pollux_domain_part
 
   type, bind(c) :: pollux_domain
-     integer(c_size_t) :: size
      type(c_funptr) :: part
      type(c_funptr) :: redistribute
      type(c_ptr) :: user
@@ -130,19 +129,21 @@ module pollux
        type(c_ptr), value :: p
      end subroutine pollux_destroy
 
-     function pollux_register(p, tensor) result(rc) bind(c)
-       import :: c_ptr, c_int, pollux_tensor
+     function pollux_register_sized(p, tensor, size) result(rc) bind(c)
+       import :: c_ptr, c_int, c_size_t, pollux_tensor
        type(c_ptr), value :: p
        type(pollux_tensor), intent(in) :: tensor
+       integer(c_size_t), value :: size
        integer(c_int) :: rc
-     end function pollux_register
+     end function pollux_register_sized
 
-     function pollux_register_domain(p, domain) result(rc) bind(c)
-       import :: c_ptr, c_int, pollux_domain
+     function pollux_register_domain_sized(p, domain, size) result(rc) bind(c)
+       import :: c_ptr, c_int, c_size_t, pollux_domain
        type(c_ptr), value :: p
        type(pollux_domain), intent(in) :: domain
+       integer(c_size_t), value :: size
        integer(c_int) :: rc
-     end function pollux_register_domain
+     end function pollux_register_domain_sized
 
      function pollux_start(p) result(rc) bind(c)
        import :: c_ptr, c_int
@@ -197,12 +198,13 @@ module pollux
        integer(c_int) :: rc
      end function pollux_checkpoint
 
-     function pollux_next(p, pass) result(more) bind(c)
-       import :: c_ptr, c_int, pollux_pass
+     function pollux_next_sized(p, pass, size) result(more) bind(c)
+       import :: c_ptr, c_int, c_size_t, pollux_pass
        type(c_ptr), value :: p
        type(pollux_pass), intent(out) :: pass
+       integer(c_size_t), value :: size
        integer(c_int) :: more
-     end function pollux_next
+     end function pollux_next_sized
 
      function pollux_reduce(p, gradient, n, loss) result(rc) bind(c)
        import :: c_ptr, c_int, c_float, c_double, c_size_t
@@ -265,6 +267,30 @@ contains
 
     call pollux_info_sized(p, info, c_sizeof(info))
   end subroutine pollux_get_info
+
+  function pollux_register(p, tensor) result(rc)
+    type(c_ptr), intent(in) :: p
+    type(pollux_tensor), intent(in) :: tensor
+    integer(c_int) :: rc
+
+    rc = pollux_register_sized(p, tensor, c_sizeof(tensor))
+  end function pollux_register
+
+  function pollux_register_domain(p, domain) result(rc)
+    type(c_ptr), intent(in) :: p
+    type(pollux_domain), intent(in) :: domain
+    integer(c_int) :: rc
+
+    rc = pollux_register_domain_sized(p, domain, c_sizeof(domain))
+  end function pollux_register_domain
+
+  function pollux_next(p, pass) result(more)
+    type(c_ptr), intent(in) :: p
+    type(pollux_pass), intent(out) :: pass
+    integer(c_int) :: more
+
+    more = pollux_next_sized(p, pass, c_sizeof(pass))
+  end function pollux_next
 
   ! The sentence about the last failure.
   function pollux_error(p) result(text)

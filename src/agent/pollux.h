@@ -43,6 +43,11 @@
  * the ranks again. Memory given to pollux_register() and pollux_bucket()
  * stays the program's and must outlive p; everything else is copied.
  *
+ * Later releases add fields at the end of structs. Functions that take or fill
+ * one have a form that is told its size, which is what programs call by the
+ * name without _sized: those that were built with another pollux.h go on
+ * working. Set the fields that you do not name to 0, as an initialiser does.
+ *
  * Callable from C++ and, through ctypes, from any language; the caller needs
  * no MPI. pollux(3) has a page for each group of functions.
  */
@@ -231,7 +236,10 @@ struct pollux_tensor {
  * when there is one. Register all that the next step depends on: weights,
  * momentum, counters. Data-parallel: the same on all ranks.
  */
-int pollux_register(struct pollux *p, const struct pollux_tensor *tensor);
+#define pollux_register(p, tensor)                                             \
+	pollux_register_sized(p, tensor, sizeof(struct pollux_tensor))
+int pollux_register_sized(struct pollux *p, const struct pollux_tensor *tensor,
+			  size_t size);
 
 /*
  * State that is no array: the program turns it into bytes and back. On some
@@ -245,7 +253,10 @@ struct pollux_blob {
 	void *user;
 };
 
-int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob);
+#define pollux_register_blob(p, blob)                                          \
+	pollux_register_blob_sized(p, blob, sizeof(struct pollux_blob))
+int pollux_register_blob_sized(struct pollux *p, const struct pollux_blob *blob,
+			       size_t size);
 
 /*
  * State that is spread over ranks, each with its part of a domain: rows of a
@@ -264,7 +275,6 @@ struct pollux_domain_part {
 };
 
 struct pollux_domain {
-	size_t size; /* set it to sizeof(struct pollux_domain) */
 	/*
 	 * Where this rank's part is, and how many bytes it has: borrowed until
 	 * the next step. 0, or -1: it cannot be saved. By the main thread.
@@ -280,8 +290,11 @@ struct pollux_domain {
 };
 
 /* Before pollux_start(); one a run. Beside it, tensors are the same on all. */
-int pollux_register_domain(struct pollux *p,
-			   const struct pollux_domain *domain);
+#define pollux_register_domain(p, domain)                                      \
+	pollux_register_domain_sized(p, domain, sizeof(struct pollux_domain))
+int pollux_register_domain_sized(struct pollux *p,
+				 const struct pollux_domain *domain,
+				 size_t size);
 
 /* CRC-32C of all registered tensors, in the order registered. */
 uint32_t pollux_crc(const struct pollux *p);
@@ -306,7 +319,10 @@ struct pollux_bucket {
 #define POLLUX_GROUPS_MAX 16
 
 /* Before pollux_start(). Its number, from 0, or a negative status. */
-int pollux_bucket(struct pollux *p, const struct pollux_bucket *bucket);
+#define pollux_bucket(p, bucket)                                               \
+	pollux_bucket_sized(p, bucket, sizeof(struct pollux_bucket))
+int pollux_bucket_sized(struct pollux *p, const struct pollux_bucket *bucket,
+			size_t size);
 
 /*
  * Initialise collectives, connect to the launcher if there is one, restore
@@ -334,7 +350,9 @@ struct pollux_pass {
  * pollux_stopped(), because the launcher wants the GPUs: exit with code 0
  * either way. Negative: failed. Checkpoints are taken here, after a commit.
  */
-int pollux_next(struct pollux *p, struct pollux_pass *pass);
+#define pollux_next(p, pass)                                                   \
+	pollux_next_sized(p, pass, sizeof(struct pollux_pass))
+int pollux_next_sized(struct pollux *p, struct pollux_pass *pass, size_t size);
 
 /*
  * To read ahead, after pollux_next(): what this rank will be given `ahead`
@@ -342,7 +360,10 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass);
  * *pass is filled, its samples valid until the next pollux_peek(). 0: none,
  * the data end before. pollux_next() may say something else.
  */
-int pollux_peek(struct pollux *p, int ahead, struct pollux_pass *pass);
+#define pollux_peek(p, ahead, pass)                                            \
+	pollux_peek_sized(p, ahead, pass, sizeof(struct pollux_pass))
+int pollux_peek_sized(struct pollux *p, int ahead, struct pollux_pass *pass,
+		      size_t size);
 
 /* The last pollux_next() returned 0 although training has not finished. */
 bool pollux_stopped(const struct pollux *p);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/sized.h"
 
 #define OWN_PREFIX "pollux." /* names of tensors that are the library's */
 
@@ -108,11 +109,21 @@ static int check_tensor(struct pollux *p, const struct pollux_tensor *t)
 	return 0;
 }
 
-int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
+static const struct plx_sized tensors = {
+	.call = "pollux_register()",
+	.name = "tensor",
+	.first = PLX_UP_TO(pollux_tensor, memory),
+	.now = sizeof(struct pollux_tensor),
+};
+
+int pollux_register_sized(struct pollux *p, const struct pollux_tensor *given,
+			  size_t size)
 {
+	struct pollux_tensor own;
+	const struct pollux_tensor *tensor = &own;
 	struct plx_tensor new = { .dims = 0 };
 	struct plx_tensor *more;
-	int rc = plx_given(p, "pollux_register()", "tensor", tensor);
+	int rc = plx_sized_take(p, &tensors, given, size, &own);
 
 	if (rc == 0)
 		rc = check_tensor(p, tensor);
@@ -144,10 +155,20 @@ int pollux_register(struct pollux *p, const struct pollux_tensor *tensor)
 	return 0;
 }
 
-int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob)
+static const struct plx_sized blobs = {
+	.call = "pollux_register_blob()",
+	.name = "blob",
+	.first = PLX_UP_TO(pollux_blob, user),
+	.now = sizeof(struct pollux_blob),
+};
+
+int pollux_register_blob_sized(struct pollux *p,
+			       const struct pollux_blob *given, size_t size)
 {
+	struct pollux_blob own;
+	const struct pollux_blob *blob = &own;
 	struct plx_blob *more;
-	int rc = plx_given(p, "pollux_register_blob()", "blob", blob);
+	int rc = plx_sized_take(p, &blobs, given, size, &own);
 
 	if (rc == 0)
 		rc = check_name(p, "blob", blob->name);
@@ -174,37 +195,50 @@ int pollux_register_blob(struct pollux *p, const struct pollux_blob *blob)
 
 /* ---- a domain ---- */
 
-int pollux_register_domain(struct pollux *p, const struct pollux_domain *domain)
+static const struct plx_sized domains = {
+	.call = "pollux_register_domain()",
+	.name = "domain",
+	.first = PLX_UP_TO(pollux_domain, user),
+	.now = sizeof(struct pollux_domain),
+};
+
+int pollux_register_domain_sized(struct pollux *p,
+				 const struct pollux_domain *given, size_t size)
 {
-	int rc = plx_given(p, "pollux_register_domain()", "domain", domain);
-	size_t size;
+	struct pollux_domain own;
+	const struct pollux_domain *domain = &own;
+	int rc = plx_sized_take(p, &domains, given, size, &own);
 
 	if (rc < 0)
 		return rc;
-	size = domain->size;
 	if (p->stage != PLX_STAGE_NEW)
 		return refuse(p, POLLUX_ECALL,
 			      "the domain is registered after pollux_start()");
 	if (p->domain.part)
 		return refuse(p, POLLUX_EINVAL,
 			      "a second domain is registered, want one");
-	if (size < offsetof(struct pollux_domain, user) + sizeof(void *))
-		return refuse(p, POLLUX_EINVAL,
-			      "the domain has no size: set it to sizeof(struct "
-			      "pollux_domain)");
 	if (!domain->part || !domain->redistribute)
 		return refuse(p, POLLUX_EINVAL,
 			      "the domain needs part() and redistribute()");
-	memcpy(&p->domain, domain,
-	       size < sizeof(p->domain) ? size : sizeof(p->domain));
+	p->domain = own;
 	return 0;
 }
 
 /* ---- buckets ---- */
 
-int pollux_bucket(struct pollux *p, const struct pollux_bucket *bucket)
+static const struct plx_sized buckets = {
+	.call = "pollux_bucket()",
+	.name = "bucket",
+	.first = PLX_UP_TO(pollux_bucket, precondition),
+	.now = sizeof(struct pollux_bucket),
+};
+
+int pollux_bucket_sized(struct pollux *p, const struct pollux_bucket *given,
+			size_t size)
 {
-	int rc = plx_given(p, "pollux_bucket()", "bucket", bucket);
+	struct pollux_bucket own;
+	const struct pollux_bucket *bucket = &own;
+	int rc = plx_sized_take(p, &buckets, given, size, &own);
 	int number;
 
 	if (rc < 0)

@@ -17,6 +17,7 @@
 #include "agent/handover.h"
 #include "agent/pulse.h"
 #include "agent/save.h"
+#include "agent/sized.h"
 #include "core/records/options.h"
 #include "wire/message.h"
 
@@ -338,11 +339,19 @@ static void tell_busy(struct pollux *p)
 		plx_reporter_busy(p->reporter, p->cursor.step, now_s);
 }
 
-int pollux_next(struct pollux *p, struct pollux_pass *pass)
+static const struct plx_sized passes = {
+	.call = "pollux_next()",
+	.name = "pass",
+	.first = PLX_UP_TO(pollux_pass, step),
+	.now = sizeof(struct pollux_pass),
+};
+
+int pollux_next_sized(struct pollux *p, struct pollux_pass *pass, size_t size)
 {
+	struct pollux_pass full;
 	struct plx_range part;
 	int more = 1;
-	int rc = plx_given(p, "pollux_next()", "pass", pass);
+	int rc = plx_sized_check(p, &passes, pass, size);
 
 	if (rc < 0)
 		return rc;
@@ -362,7 +371,7 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass)
 	p->loss_scale = p->loss_scale_next;
 	if (give_out(p, &part) < 0)
 		return plx_end(p);
-	*pass = (struct pollux_pass){
+	full = (struct pollux_pass){
 		.samples = p->step.numbers,
 		.count = p->step.count,
 		.first = part.first,
@@ -372,6 +381,7 @@ int pollux_next(struct pollux *p, struct pollux_pass *pass)
 		.epoch = (int) p->cursor.epoch,
 		.step = p->cursor.step,
 	};
+	plx_sized_fill(&passes, &full, pass, size);
 	plx_stage(p, PLX_STAGE_PASS);
 	p->meter.told = false;
 	p->meter.pass_begin_s = plx_now_s();

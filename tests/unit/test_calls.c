@@ -206,6 +206,50 @@ static void callers_of_other_versions_are_served(void **state)
 	pollux_destroy(p);
 }
 
+/* Structs of a program that was built with a later pollux.h, or with none. */
+static void structs_of_another_release_are_told_by_their_size(void **state)
+{
+	float weight = 0;
+	struct {
+		struct pollux_tensor tensor;
+		char later[16];
+	} more = { .tensor = { .name = "w",
+			       .data = &weight,
+			       .dims = 1,
+			       .shape = { 1 } } };
+	struct {
+		struct pollux_pass pass;
+		char later[16];
+	} pass;
+	struct pollux_config config = usual();
+	struct pollux *p = pollux_create(&config);
+
+	(void) state;
+	more.later[15] = 1;
+	assert_int_equal(POLLUX_EINVAL,
+			 pollux_register_sized(p, &more.tensor, sizeof(more)));
+	assert_non_null(strstr(pollux_error(p),
+			       "pollux_register(): tensor sets a field that "
+			       "libpollux 0.1.0"
+			       " does not know: it is older than the program"));
+	assert_int_equal(POLLUX_EINVAL,
+			 pollux_register_sized(p, &more.tensor, 8));
+	assert_non_null(strstr(pollux_error(p), "tensor has 8 bytes, want"));
+	more.later[15] = 0;
+	assert_int_equal(POLLUX_OK,
+			 pollux_register_sized(p, &more.tensor, sizeof(more)));
+	assert_int_equal(POLLUX_OK, pollux_start(p));
+	memset(&pass, 1, sizeof(pass));
+	assert_int_equal(1, pollux_next_sized(p, &pass.pass, sizeof(pass)));
+	assert_int_equal(0, pass.later[0] | pass.later[15]);
+	assert_true(pass.pass.sync && pass.pass.samples);
+	memset(&pass, 1, sizeof(pass));
+	assert_int_equal(1, pollux_peek_sized(p, 0, &pass.pass, sizeof(pass)));
+	assert_int_equal(0, pass.later[15]);
+	assert_int_equal(POLLUX_EINVAL, pollux_peek_sized(p, 0, &pass.pass, 4));
+	pollux_destroy(p);
+}
+
 /* What differs on rank 2, and what all say. */
 struct odd {
 	int what;
@@ -615,6 +659,8 @@ int main(void)
 		cmocka_unit_test(
 			wrong_configurations_are_refused_in_a_sentence),
 		cmocka_unit_test(callers_of_other_versions_are_served),
+		cmocka_unit_test(
+			structs_of_another_release_are_told_by_their_size),
 		cmocka_unit_test(ranks_that_differ_are_refused_by_all),
 		cmocka_unit_test(one_rank_may_ask_for_a_checkpoint),
 		cmocka_unit_test(null_is_refused_in_a_sentence),

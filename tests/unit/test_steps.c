@@ -87,7 +87,6 @@ static int redistribute(void *user, const struct pollux_domain_part *from)
 static struct pollux_domain domain_of(struct cells *cells)
 {
 	return (struct pollux_domain){
-		.size = sizeof(struct pollux_domain),
 		.part = part,
 		.redistribute = redistribute,
 		.user = cells,
@@ -174,9 +173,8 @@ static void what_a_domain_lacks_is_told(void **state)
 
 	(void) state;
 	empty_folder();
-	bad.size = 0;
-	assert_int_equal(POLLUX_EINVAL, pollux_register_domain(p, &bad));
-	bad = domain;
+	assert_int_equal(POLLUX_EINVAL,
+			 pollux_register_domain_sized(p, &domain, 8));
 	bad.redistribute = NULL;
 	assert_int_equal(POLLUX_EINVAL, pollux_register_domain(p, &bad));
 	assert_string_equal("the domain needs part() and redistribute()",

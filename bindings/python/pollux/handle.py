@@ -63,8 +63,8 @@ class Handle:
         tensor = library.Tensor(name=name.encode(), data=data, type=kind,
                                 dims=len(shape), memory=memory)
         tensor.shape[:len(shape)] = list(shape)
-        self._check(self._lib.pollux_register(self._run,
-                                              ctypes.byref(tensor)))
+        self._check(self._lib.pollux_register_sized(
+            self._run, ctypes.byref(tensor), ctypes.sizeof(tensor)))
 
     def register_blob(self, name: str, dump: Callable[[], bytes],
                       load: Callable[[bytes], None]) -> None:
@@ -100,16 +100,16 @@ class Handle:
                             save=library.BlobSave(guarded(save, -1)),
                             load=library.BlobLoad(guarded(restore, -1)))
         self._keep(blob)
-        self._check(self._lib.pollux_register_blob(self._run,
-                                                   ctypes.byref(blob)))
+        self._check(self._lib.pollux_register_blob_sized(
+            self._run, ctypes.byref(blob), ctypes.sizeof(blob)))
 
     def bucket(self, count: int, memory: int, group: int,
                precondition: Optional[int]) -> int:
         """Number of a new bucket of gradients."""
         bucket = library.Bucket(count=count, memory=memory, group=group,
                                 precondition=precondition)
-        return self._check(self._lib.pollux_bucket(self._run,
-                                                   ctypes.byref(bucket)))
+        return self._check(self._lib.pollux_bucket_sized(
+            self._run, ctypes.byref(bucket), ctypes.sizeof(bucket)))
 
     def start(self) -> None:
         self._check(self._lib.pollux_start(self._run))
@@ -117,15 +117,16 @@ class Handle:
     def next(self) -> Optional[library.Pass]:
         """The next pass; None when there is none: see stopped()."""
         out = library.Pass()
-        if self._check(self._lib.pollux_next(self._run, ctypes.byref(out))):
+        if self._check(self._lib.pollux_next_sized(
+                self._run, ctypes.byref(out), ctypes.sizeof(out))):
             return out
         return None
 
     def peek(self, ahead: int) -> Optional[library.Pass]:
         """What will probably come `ahead` passes after this one."""
         out = library.Pass()
-        if self._check(self._lib.pollux_peek(self._run, ahead,
-                                             ctypes.byref(out))):
+        if self._check(self._lib.pollux_peek_sized(
+                self._run, ahead, ctypes.byref(out), ctypes.sizeof(out))):
             return out
         return None
 

@@ -184,7 +184,7 @@ class Layout(unittest.TestCase):
         declared -= {"pollux_lr_rule", "pollux_seek"}
         # Not for trainings in Python.
         declared -= {"pollux_reduce", "pollux_step", "pollux_hold",
-                     "pollux_register_domain"}
+                     "pollux_register_domain_sized"}
         self.assertEqual(declared, set(library.FUNCTIONS))
 
 
