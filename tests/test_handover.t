@@ -6,7 +6,8 @@
 play=$POLLUX_BUILDDIR/bench/generations
 cd "$WORK" || exit 1
 
-# One step takes some 30 ms: long enough for resizes in the middle.
+# One step takes some 30 ms, an epoch a second: long enough for resizes in the
+# middle, also where ranks take seconds to begin.
 epochs=2
 args() {
 	echo --emulate-gpu compute --samples 2000 --epochs $epochs --batch 60 \
@@ -48,14 +49,14 @@ no_file_but_the_last() {
 
 # shellcheck disable=SC2046 # args are words
 resizes() {
-	local epochs=4
+	local epochs=10
 
 	play resizes --resizes=3 --ranks=4 --seed=3 -- "$train" $(args) \
 		--checkpoint-every 0 && complete resizes
 }
 
 failing() {
-	local epochs=2
+	local epochs=6
 
 	play "$1" --fail="$1" --ranks=3 --seed=2 -- "$train" $(args) &&
 		complete "$1"
@@ -80,7 +81,7 @@ exit 1
 END
 
 damaged() {
-	local epochs=2
+	local epochs=6
 
 	play damaged --fail=damaged --held="bash $WORK/flip" --ranks=3 \
 		--seed=2 -- "$train" $(args) && complete damaged &&
@@ -96,7 +97,7 @@ exec "$@"
 END
 
 across_nodes() {
-	local name=$1 shift=$2 from=$3 epochs=4
+	local name=$1 shift=$2 from=$3 epochs=10
 	POLLUX_NODES_APART=1 SHIFT=$shift play "$name" --resizes=2 --min=3 \
 		--ranks=6 --seed=4 -- bash "$WORK/on_nodes" "$train" $(args) &&
 		complete "$name" && restored_as_left "$name" 2 &&
@@ -104,7 +105,7 @@ across_nodes() {
 }
 
 cold() {
-	local epochs=2
+	local epochs=6
 
 	play cold --cold --resizes=2 --ranks=3 -- "$train" $(args) &&
 		complete cold
