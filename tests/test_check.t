@@ -227,7 +227,7 @@ ended_suspended() {
 	sed -i "1i $(stamp 1790000492) _slurm_rpc_suspend(suspend) for 4 usec=9" \
 		log
 	[ $# -eq 1 ] ||
-		sed -i "1a $(stamp "$2") _slurm_rpc_suspend(suspend) for 4 usec=9" log
+		sed -i "1a $(stamp "$2") _slurm_rpc_suspend(${3:-suspend) for 4 usec=9}" log
 	sed -i "s/1790000500/$1/" sacct
 	look >found
 }
@@ -366,7 +366,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 53))
+plan $((${#cases[@]} + 54))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -408,6 +408,9 @@ ok "a job that ended while suspended is told apart" eval \
 ok "but not if more is missing than that" fails ended_suspended 1790000480
 ok "it is suspended since it was first" eval \
 	'ended_suspended 1790000492 1790000499 && grep -q "^slurm-suspended: job 4" found'
+ok "also after a resume that was refused" eval \
+	'ended_suspended 1790000492 1790000499 "resume) for 4 Job is pending execution" &&
+		grep -q "^slurm-suspended: job 4" found'
 ok "GPUs that Slurm does not take back are told apart" eval \
 	'kept nothing && grep -q "^slurm-requeue: node n1" found'
 ok "but not if the job had been requeued" fails kept "Requeuing JobId=9"
