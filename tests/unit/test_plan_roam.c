@@ -2,7 +2,7 @@
 /* test_plan_roam.c - jobs that need no GPU on the node of their script */
 
 #include "core/search/plan.h"
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "core/reserve/circular_wait.h"
 #include "plan_rules.h"
 #include "random_problem.h"

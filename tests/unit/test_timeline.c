@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "unit.h"
 
 enum { NODES = 2, GPUS = 4, CPUS = 8, MEMORY = 1000 };

@@ -10,7 +10,7 @@
 #ifndef PLX_CORE_TIMELINE_H
 #define PLX_CORE_TIMELINE_H
 
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 
 struct plx_timeline;
 

@@ -21,7 +21,7 @@
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/lease.h"
-#include "sched/pollux/plan/patience.h"
+#include "sched/pollux/plan/reservation_timeout.h"
 #include "sched/pollux/plan/shares.h"
 #include "sched/pollux/plan/scale.h"
 #include "sched/pollux/plan/sick.h"

@@ -133,7 +133,7 @@ struct pollux_waiting {
 	double seconds; /* its time limit */
 	int quota;	/* of CPUs, one of the view's; -1: none */
 	bool whole_nodes;
-	bool ignored; /* see patience.h */
+	bool ignored; /* see reservation_timeout.h */
 	bool clears;  /* whole nodes, of jobs that yield: see enter.h */
 	int mold;     /* moldable: its index among jobs; -1: it is not */
 	struct pollux_spread spread;

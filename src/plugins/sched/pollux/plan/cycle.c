@@ -11,7 +11,7 @@
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/plan/leave.h"
 #include "sched/pollux/plan/mold.h"
-#include "sched/pollux/plan/patience.h"
+#include "sched/pollux/plan/reservation_timeout.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/promises.h"
 #include "sched/pollux/plan/shares.h"

@@ -10,7 +10,7 @@
 #define SCHED_POLLUX_LEAVE_H
 
 #include "core/search/plan.h"
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 
 enum pollux_leave {

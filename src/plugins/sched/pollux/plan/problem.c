@@ -10,7 +10,7 @@
 #include "core/problem/worth.h"
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/problem.h"
-#include "sched/pollux/plan/rooms.h"
+#include "sched/pollux/plan/reservations.h"
 #include "sched/pollux/plan/stock.h"
 
 /* Of a job that has not said what a resize costs it. */

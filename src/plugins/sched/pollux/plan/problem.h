@@ -10,7 +10,7 @@
 
 #include "core/jobs/mold.h"
 #include "core/problem/problem.h"
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "core/records/standing.h"
 #include "core/jobs/trust.h"
 #include "sched/pollux/params.h"

@@ -135,7 +135,10 @@ static double waiting_takes(const struct pollux_view *view,
 	return k == MEMORY ? waiting->memory : 0;
 }
 
-/* Of a partition's CPUs; rooms.c asks for others where they are not short. */
+/*
+ * Of a partition's CPUs; reservations.c asks for others where they are not
+ * short.
+ */
 static double all_waiting_take(const struct pollux_view *view, int k)
 {
 	double sum = 0;

@@ -13,7 +13,7 @@
 #define SCHED_POLLUX_AWAIT_H
 
 #include "common/slurm_compat.h"
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 
 /*

@@ -11,7 +11,7 @@
 #ifndef SCHED_POLLUX_ENTER_H
 #define SCHED_POLLUX_ENTER_H
 
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 
 /*

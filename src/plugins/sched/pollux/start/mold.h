@@ -12,7 +12,7 @@
 #define SCHED_POLLUX_START_MOLD_H
 
 #include "core/search/plan.h"
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 
 /* GPUs it may be tried with now; PLX_GPUS_MAX: any number. */

@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_START_SPREAD_H
 #define SCHED_POLLUX_START_SPREAD_H
 
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 #include "common/slurm_compat.h"
 

@@ -9,7 +9,7 @@
 #define SCHED_POLLUX_WAITS_H
 
 #include "core/search/plan.h"
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 
 /*

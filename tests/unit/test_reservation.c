@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_room.c - GPUs kept back for jobs that wait */
+/* test_reservation.c - GPUs kept back for jobs that wait */
 
 #include "core/search/plan.h"
 #include "plan_rules.h"
 #include "random_problem.h"
-#include "room_world.h"
+#include "reservation_world.h"
 
 static const struct random_spec crowded = {
 	.nodes = 4, .jobs = 6, .gpus = 4, .calm = true

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* room_spare.c - which nodes could serve a job that waits, and at what price */
+/*
+ * reservation_nodes.c - which nodes could serve a job that waits, and at what
+ * price
+ */
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/reserve/room_state.h"
+#include "core/reserve/reservation_private.h"
 
 bool plx_spare_leaves(const struct plx_request *request,
 		      const struct plx_job *job, int index)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* room_world.h - a full cluster, and one job that waits */
-#ifndef PLX_ROOM_WORLD_H
-#define PLX_ROOM_WORLD_H
+/* reservation_world.h - a full cluster, and one job that waits */
+#ifndef PLX_RESERVATION_WORLD_H
+#define PLX_RESERVATION_WORLD_H
 
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "unit.h"
 
 /* Jobs that have all GPUs of a node each, and may shrink to one. */

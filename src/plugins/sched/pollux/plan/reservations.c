@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rooms.c - room for the jobs of a view that wait */
+/* reservations.c - room for the jobs of a view that wait */
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "sched/pollux/plan/mold.h"
-#include "sched/pollux/plan/rooms.h"
+#include "sched/pollux/plan/reservations.h"
 #include "sched/pollux/plan/spread.h"
 
 /* Each other shape is tried with each effort, and open to nodes for each. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * patience.h - jobs that do not start in the room made for them
+ * reservation_timeout.h - jobs that do not start in the room made for them
  *
  * GPUs are kept back for a waiting job only as far as this plugin understands
  * what it waits for. A job that waits for something else must not keep GPUs
  * idle: some time after its room is free they are lent out, for longer each
  * time. Used by the plugin's thread alone.
  */
-#ifndef SCHED_POLLUX_PATIENCE_H
-#define SCHED_POLLUX_PATIENCE_H
+#ifndef SCHED_POLLUX_RESERVATION_TIMEOUT_H
+#define SCHED_POLLUX_RESERVATION_TIMEOUT_H
 
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 
 /* Set waiting[].ignored for those that waited in vain. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* patience.c - jobs that do not start in the room made for them */
+/* reservation_timeout.c - jobs that do not start in the room made for them */
 
 #include <math.h>
 #include <string.h>
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/plan/patience.h"
+#include "sched/pollux/plan/reservation_timeout.h"
 
 /* For how long GPUs are lent out, at first and at most. */
 #define LEND_S	    60

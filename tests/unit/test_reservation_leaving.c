@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_room_leaving.c - jobs that leave their home for one that waits */
+/* test_reservation_leaving.c - jobs that leave their home for one that waits */
 
 #include "core/search/plan.h"
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 

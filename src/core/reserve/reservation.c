@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room.c - keep GPUs back for jobs that wait for Slurm to start them
+ * reservation.c - keep GPUs back for jobs that wait for Slurm to start them
  *
  * A guess, then a proof: nodes are chosen where a request displaces least,
  * its GPUs are taken out, and the search's own repair says whether elastic
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "core/reserve/timeline.h"
-#include "core/reserve/room.h"
-#include "core/reserve/room_state.h"
+#include "core/reserve/reservation.h"
+#include "core/reserve/reservation_private.h"
 #include "core/search/search.h"
 
 #define GUESSES 8 /* sets of nodes tried for one request */

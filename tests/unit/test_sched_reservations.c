@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sched_rooms.c - room for jobs that wait, as the plugin asks for it */
+/*
+ * test_sched_reservations.c - room for jobs that wait, as the plugin asks for
+ * it
+ */
 
 #include <stdio.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room_state.h - room that is being made; for room.c and room_spare.c only
+ * reservation_private.h - room that is being made; for reservation.c and
+ * reservation_nodes.c only
  */
-#ifndef PLX_CORE_ROOM_STATE_H
-#define PLX_CORE_ROOM_STATE_H
+#ifndef PLX_CORE_RESERVATION_PRIVATE_H
+#define PLX_CORE_RESERVATION_PRIVATE_H
 
 #include "core/reserve/timeline.h"
 #include "core/search/search.h"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* test_room_stock.c - CPUs, say, kept back for jobs that wait for them */
+/*
+ * test_reservation_stock.c - CPUs, say, kept back for jobs that wait for them
+ */
 
 #include <stdlib.h>
 
 #include "core/search/plan.h"
-#include "room_world.h"
+#include "reservation_world.h"
 
 /* Of the kind each job of the second half takes one a GPU, others nothing. */
 static void stock(struct plx_problem *problem, double has)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * rooms.h - room for the jobs of a view that wait
+ * reservations.h - room for the jobs of a view that wait
  *
  * No lock, no Slurm.
  */
-#ifndef SCHED_POLLUX_ROOMS_H
-#define SCHED_POLLUX_ROOMS_H
+#ifndef SCHED_POLLUX_RESERVATIONS_H
+#define SCHED_POLLUX_RESERVATIONS_H
 
-#include "core/reserve/room.h"
+#include "core/reserve/reservation.h"
 #include "sched/pollux/backfill/terms.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/plan/stock.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room.h - keep GPUs back for jobs that wait for Slurm to start them
+ * reservation.h - keep GPUs back for jobs that wait for Slurm to start them
  *
  * Elastic jobs fill the cluster; a job that Slurm is about to start (rigid,
  * or elastic in its smallest shape) would wait for ever. Before the search,
  * its GPUs are taken out of problem->gpus, on the nodes where that displaces
  * least, so the search makes elastic jobs smaller.
  */
-#ifndef PLX_CORE_ROOM_H
-#define PLX_CORE_ROOM_H
+#ifndef PLX_CORE_RESERVATION_H
+#define PLX_CORE_RESERVATION_H
 
 #include "core/base/error.h"
 #include "core/problem/problem.h"
