@@ -34,7 +34,7 @@ static inline bool served(struct plx_problem *problem,
 	struct plx_error err = { .text = "" };
 	struct plx_grant grant = { 0 };
 
-	if (plx_room_reserve(problem, NULL, &request, 1, &grant, &err) < 0)
+	if (plx_reservation_make(problem, NULL, &request, 1, &grant, &err) < 0)
 		fail_msg("%s", err.text);
 	return grant.granted;
 }

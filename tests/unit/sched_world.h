@@ -64,10 +64,11 @@ static inline void set_up(struct world *w)
 
 static inline struct plx_problem *problem_of(struct world *w)
 {
-	struct pollux_room room = { w->reserved, w->grants, false };
+	struct pollux_reservations reservations = { w->reserved, w->grants,
+						    false };
 	struct plx_error err = { .text = "" };
 	struct plx_problem *problem = pollux_problem_create(
-		&w->view, &w->params, w->standings, &room, &err);
+		&w->view, &w->params, w->standings, &reservations, &err);
 
 	assert_string_equal("", err.text);
 	assert_non_null(problem);

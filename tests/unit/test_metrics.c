@@ -125,7 +125,7 @@ static void a_refusal_is_of_the_kind_that_its_writer_says(void **state)
 	struct plx_error err;
 
 	(void) state;
-	plx_fail_as(&err, PLX_REFUSED_ROOM, "node %s has no %d GPUs free",
+	plx_fail_as(&err, PLX_REFUSED_RESOURCES, "node %s has no %d GPUs free",
 		    "account-limit", 4);
 	assert_string_equal("node account-limit has no 4 GPUs free", err.text);
 	assert_string_equal("room", plx_refusal_name(err.kind));

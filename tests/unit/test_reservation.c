@@ -176,8 +176,8 @@ static void requests_are_served_in_their_order(void **state)
 	struct plx_grant grants[3] = { 0 };
 
 	(void) state;
-	assert_int_equal(0, plx_room_reserve(problem, NULL, requests, 3, grants,
-					     NULL));
+	assert_int_equal(0, plx_reservation_make(problem, NULL, requests, 3,
+						 grants, NULL));
 	assert_true(grants[0].granted);
 	assert_false(grants[1].granted);
 	assert_true(grants[2].granted);
@@ -210,8 +210,8 @@ static void a_job_parked_for_one_does_not_stop_another(void **state)
 	problem->jobs[0].may_park = true;
 	problem->jobs[0].home = 0;
 	problem->jobs[0].now[0] = 4;
-	assert_int_equal(0, plx_room_reserve(problem, NULL, requests, 2, grants,
-					     NULL));
+	assert_int_equal(0, plx_reservation_make(problem, NULL, requests, 2,
+						 grants, NULL));
 	assert_true(grants[0].granted);
 	assert_true(grants[1].granted);
 	plx_problem_destroy(problem);
@@ -228,8 +228,8 @@ static void a_refusal_leaves_no_trace(void **state)
 
 	(void) state;
 	problem->jobs[0].min_gpus = 2;
-	assert_int_equal(0, plx_room_reserve(problem, NULL, requests, 2, grants,
-					     NULL));
+	assert_int_equal(0, plx_reservation_make(problem, NULL, requests, 2,
+						 grants, NULL));
 	assert_false(grants[0].granted);
 	assert_true(grants[1].granted);
 	assert_int_equal(2, problem->gpus[0]);
@@ -244,8 +244,8 @@ static void a_request_without_nodes_is_refused(void **state)
 	struct plx_grant grant = { 0 };
 
 	(void) state;
-	assert_int_equal(-1, plx_room_reserve(problem, NULL, &request, 1,
-					      &grant, &err));
+	assert_int_equal(-1, plx_reservation_make(problem, NULL, &request, 1,
+						  &grant, &err));
 	assert_string_equal("job 3 wants 0 GPUs on each of 0 nodes", err.text);
 	plx_problem_destroy(problem);
 }
@@ -392,9 +392,9 @@ static void many_grants_can_be_had_together(void **state)
 			requests[r] = random_request(&seed, problem, allowed[r],
 						     keeps[r]);
 		if (now_feasible(problem)) {
-			assert_int_equal(0, plx_room_reserve(problem, NULL,
-							     requests, 4,
-							     granted, NULL));
+			assert_int_equal(
+				0, plx_reservation_make(problem, NULL, requests,
+							4, granted, NULL));
 			hold_unless_granted(problem, requests, granted, 4);
 			assert_plan_exists(problem);
 			for (int r = 0; r < 4; r++)
@@ -427,5 +427,5 @@ int main(void)
 		cmocka_unit_test(many_grants_can_be_had_together),
 	};
 
-	return cmocka_run_group_tests_name("room", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("reservation", tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static struct plx_grant reserved(struct plx_problem *problem,
 	struct plx_error err = { .text = "" };
 	struct plx_grant grant = { 0 };
 
-	if (plx_room_reserve(problem, NULL, &request, 1, &grant, &err) < 0)
+	if (plx_reservation_make(problem, NULL, &request, 1, &grant, &err) < 0)
 		fail_msg("%s", err.text);
 	return grant;
 }
@@ -295,5 +295,6 @@ int main(void)
 		cmocka_unit_test(granted_room_can_be_had),
 	};
 
-	return cmocka_run_group_tests_name("room_leaving", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("reservation_leaving", tests, NULL,
+					   NULL);
 }

@@ -99,9 +99,10 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 			problem->jobs[0].may_park = true;
 			requests[0].cpus = least;
 			problem->stock[0] = 8 - least;
-			assert_int_equal(0, plx_room_reserve(problem, &rest,
-							     &requests[i], 1,
-							     &grant, NULL));
+			assert_int_equal(0,
+					 plx_reservation_make(problem, &rest,
+							      &requests[i], 1,
+							      &grant, NULL));
 			assert_int_equal(least == 3, grant.granted);
 			plx_problem_destroy(problem);
 		}

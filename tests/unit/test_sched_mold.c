@@ -138,7 +138,7 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 /* It runs on one GPU of sixteen, alone. */
 static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 {
-	struct pollux_room room = { NULL, NULL, false };
+	struct pollux_reservations reservations = { NULL, NULL, false };
 	struct plx_problem *problem;
 	struct plx_plan *plan = NULL;
 	struct world w;
@@ -156,16 +156,16 @@ static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 	problem = problem_of(&w);
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 	assert_true(plan->choices[0].shape.gpus > 1);
-	assert_true(
-		pollux_mold_settle(&w.view, plan, problem, w.standings, &room));
+	assert_true(pollux_mold_settle(&w.view, plan, problem, w.standings,
+				       &reservations));
 	assert_true(problem->jobs[0].pinned);
 	assert_int_equal(PLX_HOLD_MOLDED, w.standings[0].hold);
 	assert_non_null(strstr(w.standings[0].why, "requeued 50 s ago"));
 
 	w.standings[0].still = false;
 	w.standings[0].mold.requeued_s = 600;
-	assert_false(
-		pollux_mold_settle(&w.view, plan, problem, w.standings, &room));
+	assert_false(pollux_mold_settle(&w.view, plan, problem, w.standings,
+					&reservations));
 	assert_non_null(strstr(w.standings[0].why, "times as fast"));
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);

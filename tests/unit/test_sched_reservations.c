@@ -207,7 +207,7 @@ static void want_six(struct world *w, struct pollux_waiting *waiting, int first,
 }
 
 /* On how many nodes it has room now, and with how many GPUs on each. */
-static int room_of(struct world *w, int *gpus)
+static int reserved_of(struct world *w, int *gpus)
 {
 	bool nodes[NODES] = { false };
 	int count = 0;
@@ -228,17 +228,17 @@ static void least_gpus_lie_on_several_nodes_where_none_has_all(void **state)
 
 	(void) state;
 	want_six(&w, &waiting, 6, 3);
-	assert_int_equal(1, room_of(&w, &gpus));
+	assert_int_equal(1, reserved_of(&w, &gpus));
 	assert_int_equal(6, gpus);
 
 	want_six(&w, &waiting, 3, 3);
-	assert_int_equal(2, room_of(&w, &gpus));
+	assert_int_equal(2, reserved_of(&w, &gpus));
 	assert_int_equal(3, gpus);
 	assert_int_equal(3, w.reserved[0]);
 	assert_int_equal(3, w.reserved[1]);
 
 	want_six(&w, &waiting, 4, 2);
-	assert_int_equal(0, room_of(&w, &gpus));
+	assert_int_equal(0, reserved_of(&w, &gpus));
 }
 
 static void they_do_not_where_the_job_may_not(void **state)
@@ -250,20 +250,20 @@ static void they_do_not_where_the_job_may_not(void **state)
 	(void) state;
 	want_six(&w, &waiting, 3, 3);
 	waiting.spread.least = 0; /* its user wants them together */
-	assert_int_equal(0, room_of(&w, &gpus));
+	assert_int_equal(0, reserved_of(&w, &gpus));
 
 	want_six(&w, &waiting, 3, 3);
 	waiting.spread.high = 1; /* --nodes=1 */
-	assert_int_equal(0, room_of(&w, &gpus));
+	assert_int_equal(0, reserved_of(&w, &gpus));
 
 	want_six(&w, &waiting, 3, 3);
 	waiting.spread.memory = waiting.memory = 4;
 	w.view.counts_memory = true;
 	w.nodes[0].memory = 8;
 	w.nodes[1].memory = 3;
-	assert_int_equal(0, room_of(&w, &gpus));
+	assert_int_equal(0, reserved_of(&w, &gpus));
 	w.nodes[1].memory = 4;
-	assert_int_equal(2, room_of(&w, &gpus));
+	assert_int_equal(2, reserved_of(&w, &gpus));
 }
 
 /* One elastic job has both nodes, four GPUs of each; a rigid one the rest. */
@@ -291,9 +291,9 @@ static void two_jobs_of_several_nodes_are_not_on_one_node(void **state)
 	(void) state;
 	/* It would leave one GPU of each node to the other job. */
 	beside_a_wide_one(&w, &waiting, 0);
-	assert_int_equal(0, room_of(&w, &gpus));
+	assert_int_equal(0, reserved_of(&w, &gpus));
 	w.params.interference = false;
-	assert_int_equal(2, room_of(&w, &gpus));
+	assert_int_equal(2, reserved_of(&w, &gpus));
 	assert_int_equal(3, gpus);
 }
 
@@ -312,10 +312,10 @@ static void what_is_idle_is_rather_taken_than_what_others_have(void **state)
 	w.jobs[0].memory = memory;
 	w.gpus[0][0] = 5;
 	/* It could shrink, and six would be on the first node. */
-	assert_int_equal(2, room_of(&w, &gpus));
+	assert_int_equal(2, reserved_of(&w, &gpus));
 	assert_false(w.grants[0].displaces);
 	w.nodes[1].gpus_free = 0;
-	assert_int_equal(1, room_of(&w, &gpus));
+	assert_int_equal(1, reserved_of(&w, &gpus));
 	assert_int_equal(6, gpus);
 	assert_true(w.grants[0].displaces);
 }
@@ -336,5 +336,6 @@ int main(void)
 			what_is_idle_is_rather_taken_than_what_others_have),
 	};
 
-	return cmocka_run_group_tests_name("sched_rooms", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sched_reservations", tests, NULL,
+					   NULL);
 }

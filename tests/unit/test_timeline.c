@@ -66,8 +66,8 @@ static void ask(struct world *w, const struct plx_request *requests, int count,
 {
 	struct plx_error err = { .text = "" };
 
-	if (plx_room_reserve(w->problem, &w->rest, requests, count, grants,
-			     &err) < 0)
+	if (plx_reservation_make(w->problem, &w->rest, requests, count, grants,
+				 &err) < 0)
 		fail_msg("%s", err.text);
 }
 

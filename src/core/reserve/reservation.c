@@ -30,19 +30,19 @@ struct way {
 	bool parks;   /* to have no GPU, where they yield */
 };
 
-static void room_release(struct plx_making *making)
+static void reserving_release(struct plx_reserving *reserving)
 {
-	plx_search_destroy(making->search);
-	plx_timeline_destroy(making->timeline);
-	free(making->given);
-	free(making->woken);
-	free(making->spares);
-	free(making->lent);
-	free(making->gpus);
-	free(making->stock);
-	free(making->parked);
-	free(making->stuck);
-	free(making->homes);
+	plx_search_destroy(reserving->search);
+	plx_timeline_destroy(reserving->timeline);
+	free(reserving->given);
+	free(reserving->woken);
+	free(reserving->spares);
+	free(reserving->lent);
+	free(reserving->gpus);
+	free(reserving->stock);
+	free(reserving->parked);
+	free(reserving->stuck);
+	free(reserving->homes);
 }
 
 static size_t stock_size(const struct plx_problem *problem)
@@ -50,93 +50,94 @@ static size_t stock_size(const struct plx_problem *problem)
 	return (size_t) problem->node_count * (size_t) problem->stock_kinds;
 }
 
-static int room_init(struct plx_making *making, struct plx_error *err)
+static int reserving_init(struct plx_reserving *reserving,
+			  struct plx_error *err)
 {
-	struct plx_problem *problem = making->problem;
+	struct plx_problem *problem = reserving->problem;
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t jobs = (size_t) problem->job_count + 1;
 	size_t stock = stock_size(problem) + 1;
 
-	making->given = calloc(nodes, sizeof(*making->given));
-	making->woken = calloc(nodes, sizeof(*making->woken));
-	making->spares = calloc(nodes, sizeof(*making->spares));
-	making->lent = calloc(stock, sizeof(*making->lent));
-	making->gpus = calloc(nodes, sizeof(*making->gpus));
-	making->stock = calloc(stock, sizeof(*making->stock));
-	making->parked = calloc(jobs, sizeof(*making->parked));
-	making->stuck = calloc(jobs, sizeof(*making->stuck));
-	making->homes = calloc(jobs, sizeof(*making->homes));
-	if (!making->given || !making->woken || !making->spares ||
-	    !making->lent || !making->gpus || !making->stock ||
-	    !making->parked || !making->stuck || !making->homes)
-		return plx_fail(err, "no memory to make room");
-	making->search = plx_search_create(problem, err);
-	return making->search ? 0 : -1;
+	reserving->given = calloc(nodes, sizeof(*reserving->given));
+	reserving->woken = calloc(nodes, sizeof(*reserving->woken));
+	reserving->spares = calloc(nodes, sizeof(*reserving->spares));
+	reserving->lent = calloc(stock, sizeof(*reserving->lent));
+	reserving->gpus = calloc(nodes, sizeof(*reserving->gpus));
+	reserving->stock = calloc(stock, sizeof(*reserving->stock));
+	reserving->parked = calloc(jobs, sizeof(*reserving->parked));
+	reserving->stuck = calloc(jobs, sizeof(*reserving->stuck));
+	reserving->homes = calloc(jobs, sizeof(*reserving->homes));
+	if (!reserving->given || !reserving->woken || !reserving->spares ||
+	    !reserving->lent || !reserving->gpus || !reserving->stock ||
+	    !reserving->parked || !reserving->stuck || !reserving->homes)
+		return plx_fail(err, "no memory for reservations");
+	reserving->search = plx_search_create(problem, err);
+	return reserving->search ? 0 : -1;
 }
 
 /* Who may be parked for this request, or already is for another one. */
-static void set_parking(struct plx_making *making,
+static void set_parking(struct plx_reserving *reserving,
 			const struct plx_request *request)
 {
-	for (int j = 0; j < making->search->job_count; j++) {
-		struct plx_elastic *e = &making->search->jobs[j];
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		struct plx_elastic *e = &reserving->search->jobs[j];
 		bool keeps = !request->keeps || request->keeps[e->index];
 
 		e->may_park = (e->job->may_park && !keeps) ||
-			      e->now.count == 0 || making->parked[j];
+			      e->now.count == 0 || reserving->parked[j];
 	}
 }
 
 /* Stuck are those that were so from the beginning; their number. */
-static int reset_stuck(struct plx_making *making)
+static int reset_stuck(struct plx_reserving *reserving)
 {
 	int stuck = 0;
 
-	for (int j = 0; j < making->search->job_count; j++) {
-		making->search->jobs[j].stuck = making->stuck[j];
-		stuck += making->stuck[j];
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		reserving->search->jobs[j].stuck = reserving->stuck[j];
+		stuck += reserving->stuck[j];
 	}
 	return stuck;
 }
 
 /* Is there a plan that leaves all elastic jobs what they must have? */
-static bool feasible(struct plx_making *making)
+static bool feasible(struct plx_reserving *reserving)
 {
-	int after = plx_search_repair(making->search);
+	int after = plx_search_repair(reserving->search);
 
-	return after <= reset_stuck(making);
+	return after <= reset_stuck(reserving);
 }
 
 /* The nodes of a guess: the first ones, then a window that slides on. */
-static const struct plx_spare *guessed(const struct plx_making *making,
+static const struct plx_spare *guessed(const struct plx_reserving *reserving,
 				       int guess, int i)
 {
-	return &making->spares[(guess + i) % making->spare_count];
+	return &reserving->spares[(guess + i) % reserving->spare_count];
 }
 
-static bool is_guessed(const struct plx_making *making,
+static bool is_guessed(const struct plx_reserving *reserving,
 		       const struct plx_request *request, int guess, int n)
 {
 	for (int i = 0; i < request->nodes; i++) {
-		if (guessed(making, guess, i)->node == n)
+		if (guessed(reserving, guess, i)->node == n)
 			return true;
 	}
 	return false;
 }
 
 /* Who lives on nodes of the guess and may leave need not stay; their number. */
-static int free_leavers(struct plx_making *making,
+static int free_leavers(struct plx_reserving *reserving,
 			const struct plx_request *request, int guess)
 {
 	int leavers = 0;
 
-	for (int j = 0; j < making->problem->job_count; j++) {
-		struct plx_job *job = &making->problem->jobs[j];
+	for (int j = 0; j < reserving->problem->job_count; j++) {
+		struct plx_job *job = &reserving->problem->jobs[j];
 
-		making->homes[j] = job->home;
-		if (!making->leaving || job->home < 0 ||
+		reserving->homes[j] = job->home;
+		if (!reserving->leaving || job->home < 0 ||
 		    !plx_spare_leaves(request, job, j) ||
-		    !is_guessed(making, request, guess, job->home))
+		    !is_guessed(reserving, request, guess, job->home))
 			continue;
 		job->home = -1;
 		leavers++;
@@ -144,10 +145,10 @@ static int free_leavers(struct plx_making *making,
 	return leavers;
 }
 
-static void restore_homes(struct plx_making *making)
+static void restore_homes(struct plx_reserving *reserving)
 {
-	for (int j = 0; j < making->problem->job_count; j++)
-		making->problem->jobs[j].home = making->homes[j];
+	for (int j = 0; j < reserving->problem->job_count; j++)
+		reserving->problem->jobs[j].home = reserving->homes[j];
 }
 
 static bool sits_on(const struct plx_seat *seat, int n)
@@ -160,54 +161,55 @@ static bool sits_on(const struct plx_seat *seat, int n)
 }
 
 /* Who could leave and need not stays at home. */
-static void stay_home(struct plx_making *making)
+static void stay_home(struct plx_reserving *reserving)
 {
-	for (int j = 0; j < making->search->job_count; j++) {
-		const struct plx_elastic *e = &making->search->jobs[j];
-		int home = making->homes[e->index];
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		const struct plx_elastic *e = &reserving->search->jobs[j];
+		int home = reserving->homes[e->index];
 
 		if (home >= 0 && sits_on(&e->at, home))
-			making->problem->jobs[e->index].home = home;
+			reserving->problem->jobs[e->index].home = home;
 	}
 }
 
 /* Jobs that would lose all they have, after a repair. */
-static int losers(const struct plx_making *making)
+static int losers(const struct plx_reserving *reserving)
 {
 	int jobs = 0;
 
-	for (int j = 0; j < making->search->job_count; j++)
-		jobs += making->search->jobs[j].at.count == 0 &&
-			!making->parked[j];
+	for (int j = 0; j < reserving->search->job_count; j++)
+		jobs += reserving->search->jobs[j].at.count == 0 &&
+			!reserving->parked[j];
 	return jobs;
 }
 
-static void keep_state(struct plx_making *making)
+static void keep_state(struct plx_reserving *reserving)
 {
-	const struct plx_problem *problem = making->problem;
+	const struct plx_problem *problem = reserving->problem;
 
-	memcpy(making->gpus, problem->gpus,
-	       (size_t) problem->node_count * sizeof(*making->gpus));
+	memcpy(reserving->gpus, problem->gpus,
+	       (size_t) problem->node_count * sizeof(*reserving->gpus));
 	for (size_t i = 0; i < stock_size(problem); i++)
-		making->stock[i] = problem->stock[i];
+		reserving->stock[i] = problem->stock[i];
 }
 
-static void restore_state(struct plx_making *making)
+static void restore_state(struct plx_reserving *reserving)
 {
-	struct plx_problem *problem = making->problem;
+	struct plx_problem *problem = reserving->problem;
 
-	memcpy(problem->gpus, making->gpus,
-	       (size_t) problem->node_count * sizeof(*making->gpus));
+	memcpy(problem->gpus, reserving->gpus,
+	       (size_t) problem->node_count * sizeof(*reserving->gpus));
 	for (size_t i = 0; i < stock_size(problem); i++)
-		problem->stock[i] = making->stock[i];
-	restore_homes(making);
+		problem->stock[i] = reserving->stock[i];
+	restore_homes(reserving);
 }
 
 /* Of the node, for the request. */
-static void take(struct plx_making *making, const struct plx_request *request,
+static void take(struct plx_reserving *reserving,
+		 const struct plx_request *request,
 		 const struct plx_spare *spare)
 {
-	struct plx_problem *problem = making->problem;
+	struct plx_problem *problem = reserving->problem;
 	size_t kinds = (size_t) problem->stock_kinds;
 	size_t first = (size_t) spare->node * kinds;
 
@@ -216,56 +218,58 @@ static void take(struct plx_making *making, const struct plx_request *request,
 		problem->stock[first + k] -= request->takes[k];
 }
 
-static enum outcome try_guess(struct plx_making *making,
+static enum outcome try_guess(struct plx_reserving *reserving,
 			      const struct plx_request *request, int guess,
 			      bool parks)
 {
-	bool tight = making->tight;
-	int displaced = free_leavers(making, request, guess);
+	bool tight = reserving->tight;
+	int displaced = free_leavers(reserving, request, guess);
 	enum outcome outcome = IMPOSSIBLE;
 
-	keep_state(making);
+	keep_state(reserving);
 	for (int i = 0; i < request->nodes; i++) {
-		const struct plx_spare *spare = guessed(making, guess, i);
+		const struct plx_spare *spare = guessed(reserving, guess, i);
 
-		take(making, request, spare);
+		take(reserving, request, spare);
 		displaced += spare->displace;
 	}
 	/* Once jobs have to move, they may need what is idle. */
-	making->tight = making->tight || displaced > 0;
-	if (!making->tight)
+	reserving->tight = reserving->tight || displaced > 0;
+	if (!reserving->tight)
 		return TAKEN;
 	if ((request->effort != PLX_EFFORT_IDLE || !displaced) &&
-	    feasible(making))
-		outcome = parks || losers(making) == 0 ? TAKEN : AT_A_LOSS;
+	    feasible(reserving))
+		outcome = parks || losers(reserving) == 0 ? TAKEN : AT_A_LOSS;
 	if (outcome == TAKEN) {
-		stay_home(making);
+		stay_home(reserving);
 		return TAKEN;
 	}
-	making->tight = tight;
-	restore_state(making);
+	reserving->tight = tight;
+	restore_state(reserving);
 	return outcome;
 }
 
-/* A parked job takes part in the search, and has its room from that. */
-static void lend(struct plx_making *making, const struct plx_request *request,
+/* A parked job takes part in the search, which gives it its GPUs. */
+static void lend(struct plx_reserving *reserving,
+		 const struct plx_request *request,
 		 const struct plx_spare *spare)
 {
-	size_t kinds = (size_t) making->problem->stock_kinds;
+	size_t kinds = (size_t) reserving->problem->stock_kinds;
 	size_t first = (size_t) spare->node * kinds;
 
-	making->woken[spare->node] += spare->take;
+	reserving->woken[spare->node] += spare->take;
 	for (size_t k = 0; request->takes && k < kinds; k++)
-		making->lent[first + k] += request->takes[k];
+		reserving->lent[first + k] += request->takes[k];
 }
 
 /* Remember what the grant did. */
-static void settle(struct plx_making *making, const struct plx_request *request,
-		   int guess, struct plx_grant *grant)
+static void settle(struct plx_reserving *reserving,
+		   const struct plx_request *request, int guess,
+		   struct plx_grant *grant)
 {
 	for (int i = 0; i < request->nodes; i++) {
-		const struct plx_spare *spare = guessed(making, guess, i);
-		struct plx_amount *given = &making->given[spare->node];
+		const struct plx_spare *spare = guessed(reserving, guess, i);
+		struct plx_amount *given = &reserving->given[spare->node];
 
 		given->cpus += request->cpus;
 		given->memory += request->memory;
@@ -274,37 +278,38 @@ static void settle(struct plx_making *making, const struct plx_request *request,
 		if (grant->nodes)
 			grant->nodes[spare->node] = true;
 		if (request->wakes)
-			lend(making, request, spare);
-		else if (making->timeline)
-			plx_timeline_start(making->timeline, request,
+			lend(reserving, request, spare);
+		else if (reserving->timeline)
+			plx_timeline_start(reserving->timeline, request,
 					   spare->node, spare->take);
 	}
-	for (int j = 0; making->tight && j < making->search->job_count; j++) {
-		if (making->search->jobs[j].at.count == 0)
-			making->parked[j] = true;
+	for (int j = 0; reserving->tight && j < reserving->search->job_count;
+	     j++) {
+		if (reserving->search->jobs[j].at.count == 0)
+			reserving->parked[j] = true;
 	}
 }
 
 /* Room now, in this way? AT_A_LOSS: only by parking somebody. */
-static enum outcome serve_so(struct plx_making *making,
+static enum outcome serve_so(struct plx_reserving *reserving,
 			     const struct plx_request *request,
 			     const struct way *way, struct plx_grant *grant)
 {
 	enum outcome best = IMPOSSIBLE;
 	int guesses = 0;
 
-	making->leaving = way->leaving;
-	plx_spare_survey(making, request);
-	if (making->spare_count < request->nodes)
+	reserving->leaving = way->leaving;
+	plx_spare_survey(reserving, request);
+	if (reserving->spare_count < request->nodes)
 		return IMPOSSIBLE;
-	guesses = 1 + making->spare_count - request->nodes;
+	guesses = 1 + reserving->spare_count - request->nodes;
 	guesses = guesses < GUESSES ? guesses : GUESSES;
 	for (int guess = 0; guess < guesses; guess++) {
 		enum outcome outcome =
-			try_guess(making, request, guess, way->parks);
+			try_guess(reserving, request, guess, way->parks);
 
 		if (outcome == TAKEN) {
-			settle(making, request, guess, grant);
+			settle(reserving, request, guess, grant);
 			return TAKEN;
 		}
 		best = outcome > best ? outcome : best;
@@ -313,8 +318,8 @@ static enum outcome serve_so(struct plx_making *making,
 }
 
 /* Room now? */
-static bool serve(struct plx_making *making, const struct plx_request *request,
-		  struct plx_grant *grant)
+static bool serve(struct plx_reserving *reserving,
+		  const struct plx_request *request, struct plx_grant *grant)
 {
 	/* Shrink; go elsewhere; be parked at home; wait in the queue. */
 	static const struct way ways[] = {
@@ -326,7 +331,7 @@ static bool serve(struct plx_making *making, const struct plx_request *request,
 	/* Of ways without parking, by leaving: what came of it. */
 	enum outcome outcome[2] = { AT_A_LOSS, AT_A_LOSS };
 
-	set_parking(making, request);
+	set_parking(reserving, request);
 	for (int i = 0; i < 4; i++) {
 		const struct way *way = &ways[i];
 
@@ -338,29 +343,31 @@ static bool serve(struct plx_making *making, const struct plx_request *request,
 			break;
 		if (way->parks && outcome[way->leaving] == IMPOSSIBLE)
 			continue;
-		outcome[way->leaving] = serve_so(making, request, way, grant);
+		outcome[way->leaving] =
+			serve_so(reserving, request, way, grant);
 		if (outcome[way->leaving] == TAKEN)
 			return true;
 	}
 	return false;
 }
 
-static bool needs_room(const struct plx_request *request)
+static bool needs_resources(const struct plx_request *request)
 {
 	return request->gpus_per_node > 0 || request->whole_nodes ||
 	       request->cpus > 0 || request->memory > 0;
 }
 
-static void answer(struct plx_making *making, const struct plx_request *request,
-		   struct plx_grant *grant)
+static void answer(struct plx_reserving *reserving,
+		   const struct plx_request *request, struct plx_grant *grant)
 {
-	grant->granted = !needs_room(request) || serve(making, request, grant);
+	grant->granted =
+		!needs_resources(request) || serve(reserving, request, grant);
 	grant->gpus = grant->granted ? request->gpus_per_node : 0;
 	if (grant->granted)
 		grant->starts_s = 0;
-	else if (making->timeline && !request->wakes && !request->tentative)
+	else if (reserving->timeline && !request->wakes && !request->tentative)
 		grant->starts_s = plx_timeline_promise(
-			making->timeline, request, grant->promised);
+			reserving->timeline, request, grant->promised);
 }
 
 /* The same job, which another partition would take. */
@@ -388,16 +395,16 @@ static int check_request(const struct plx_request *request,
 }
 
 /* What is impossible already is nobody's fault here. */
-static void begin(struct plx_making *making)
+static void begin(struct plx_reserving *reserving)
 {
-	plx_search_repair(making->search);
-	for (int j = 0; j < making->search->job_count; j++) {
-		const struct plx_elastic *e = &making->search->jobs[j];
+	plx_search_repair(reserving->search);
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		const struct plx_elastic *e = &reserving->search->jobs[j];
 
-		making->stuck[j] = e->stuck;
-		making->parked[j] = e->at.count == 0;
-		making->tight =
-			making->tight || !plx_seat_equal(&e->at, &e->now);
+		reserving->stuck[j] = e->stuck;
+		reserving->parked[j] = e->at.count == 0;
+		reserving->tight =
+			reserving->tight || !plx_seat_equal(&e->at, &e->now);
 	}
 }
 
@@ -414,29 +421,30 @@ static int held_on(const struct plx_problem *problem, int n)
  * Nobody grows onto what is somebody's in a moment; who has to move may need
  * it all the same.
  */
-static void keep_idle(struct plx_making *making)
+static void keep_idle(struct plx_reserving *reserving)
 {
-	struct plx_problem *problem = making->problem;
+	struct plx_problem *problem = reserving->problem;
 	int lost = 0;
 
-	if (!making->timeline || making->rest->soon_s <= 0)
+	if (!reserving->timeline || reserving->rest->soon_s <= 0)
 		return;
-	keep_state(making);
-	if (making->tight && feasible(making))
-		lost = losers(making);
+	keep_state(reserving);
+	if (reserving->tight && feasible(reserving))
+		lost = losers(reserving);
 	for (int n = 0; n < problem->node_count; n++) {
 		int held = held_on(problem, n);
 
-		if (plx_timeline_soon(making->timeline, n) &&
+		if (plx_timeline_soon(reserving->timeline, n) &&
 		    problem->gpus[n] > held)
 			problem->gpus[n] = held;
 	}
-	if (making->tight && (!feasible(making) || losers(making) > lost))
-		memcpy(problem->gpus, making->gpus,
-		       (size_t) problem->node_count * sizeof(*making->gpus));
+	if (reserving->tight &&
+	    (!feasible(reserving) || losers(reserving) > lost))
+		memcpy(problem->gpus, reserving->gpus,
+		       (size_t) problem->node_count * sizeof(*reserving->gpus));
 }
 
-static void serve_all(struct plx_making *making,
+static void serve_all(struct plx_reserving *reserving,
 		      const struct plx_request *requests, int count,
 		      struct plx_grant *grants)
 {
@@ -445,20 +453,21 @@ static void serve_all(struct plx_making *making,
 						.promised = grants[i].promised,
 						.starts_s = INFINITY };
 		if (!served_already(requests, grants, i))
-			answer(making, &requests[i], &grants[i]);
+			answer(reserving, &requests[i], &grants[i]);
 	}
-	keep_idle(making);
-	for (int n = 0; n < making->problem->node_count; n++)
-		making->problem->gpus[n] += making->woken[n];
-	for (size_t i = 0; i < stock_size(making->problem); i++)
-		making->problem->stock[i] += making->lent[i];
+	keep_idle(reserving);
+	for (int n = 0; n < reserving->problem->node_count; n++)
+		reserving->problem->gpus[n] += reserving->woken[n];
+	for (size_t i = 0; i < stock_size(reserving->problem); i++)
+		reserving->problem->stock[i] += reserving->lent[i];
 }
 
-int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
-		     const struct plx_request *requests, int count,
-		     struct plx_grant *grants, struct plx_error *err)
+int plx_reservation_make(struct plx_problem *problem,
+			 const struct plx_rest *rest,
+			 const struct plx_request *requests, int count,
+			 struct plx_grant *grants, struct plx_error *err)
 {
-	struct plx_making making = { .problem = problem, .rest = rest };
+	struct plx_reserving reserving = { .problem = problem, .rest = rest };
 	int rc = -1;
 
 	if (plx_problem_check(problem, err) < 0)
@@ -467,18 +476,18 @@ int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
 		if (check_request(&requests[i], err) < 0)
 			goto done;
 	}
-	if (room_init(&making, err) < 0)
+	if (reserving_init(&reserving, err) < 0)
 		goto done;
 	if (rest) {
-		making.timeline = plx_timeline_create(problem, rest, requests,
-						      count, err);
-		if (!making.timeline)
+		reserving.timeline = plx_timeline_create(problem, rest,
+							 requests, count, err);
+		if (!reserving.timeline)
 			goto done;
 	}
-	begin(&making);
-	serve_all(&making, requests, count, grants);
+	begin(&reserving);
+	serve_all(&reserving, requests, count, grants);
 	rc = 0;
 done:
-	room_release(&making);
+	reserving_release(&reserving);
 	return rc;
 }

@@ -4,8 +4,10 @@
  *
  * Elastic jobs fill the cluster; a job that Slurm is about to start (rigid,
  * or elastic in its smallest shape) would wait for ever. Before the search,
- * its GPUs are taken out of problem->gpus, on the nodes where that displaces
- * least, so the search makes elastic jobs smaller.
+ * its GPUs are reserved: they are taken out of problem->gpus, on the nodes
+ * where that displaces least, so the search makes elastic jobs smaller. As in
+ * backfill, a reservation is made anew in each cycle; those of scontrol are
+ * the plugin's rules/reserved.h.
  */
 #ifndef PLX_CORE_RESERVATION_H
 #define PLX_CORE_RESERVATION_H
@@ -44,7 +46,7 @@ struct plx_request {
 	const bool *leaves;
 	/*
 	 * It is a parked job of the problem that is to come back: others that
-	 * come later have no room here, but the problem has it again.
+	 * come later cannot have its GPUs, but the problem has them again.
 	 */
 	bool wakes;
 	enum plx_effort effort;
@@ -84,7 +86,7 @@ struct plx_rest {
 };
 
 struct plx_grant {
-	bool granted;	 /* there is room now */
+	bool granted;	 /* its nodes are reserved now */
 	bool displaces;	 /* elastic jobs have to give way for it */
 	double starts_s; /* otherwise: when it could; INFINITY: unknown */
 	int gpus;	 /* granted: on each of its nodes, as requested */
@@ -93,7 +95,7 @@ struct plx_grant {
 };
 
 /*
- * Take room for the requests, in the order given (Slurm's priority order),
+ * Reserve nodes for the requests, in the order given (Slurm's priority order),
  * out of problem->gpus and stock. A request that cannot be served even when
  * elastic jobs are as small as allowed takes nothing now; it is promised nodes
  * for later, and those that come after it have to be gone from them by then.
@@ -106,8 +108,9 @@ struct plx_grant {
  * first is taken that suffices: jobs shrink, go elsewhere, are parked at home,
  * wait in the queue.
  */
-int plx_room_reserve(struct plx_problem *problem, const struct plx_rest *rest,
-		     const struct plx_request *requests, int count,
-		     struct plx_grant *grants, struct plx_error *err);
+int plx_reservation_make(struct plx_problem *problem,
+			 const struct plx_rest *rest,
+			 const struct plx_request *requests, int count,
+			 struct plx_grant *grants, struct plx_error *err);
 
 #endif

@@ -16,104 +16,106 @@ bool plx_spare_leaves(const struct plx_request *request,
 }
 
 /* Runs its script there, and to stay? */
-static bool lives(const struct plx_making *making,
+static bool lives(const struct plx_reserving *reserving,
 		  const struct plx_request *request, int index, int n)
 {
-	const struct plx_job *job = &making->problem->jobs[index];
+	const struct plx_job *job = &reserving->problem->jobs[index];
 
 	return job->home == n &&
-	       !(making->leaving && plx_spare_leaves(request, job, index));
+	       !(reserving->leaving && plx_spare_leaves(request, job, index));
 }
 
 /* The same, and needs a GPU there if it has any. */
-static bool is_bound(const struct plx_making *making,
+static bool is_bound(const struct plx_reserving *reserving,
 		     const struct plx_request *request, int index, int n)
 {
-	return !making->problem->jobs[index].roams &&
-	       lives(making, request, index, n);
+	return !reserving->problem->jobs[index].roams &&
+	       lives(reserving, request, index, n);
 }
 
 /* GPUs that the job must keep on the node, at the very least. */
-static int job_keeps(const struct plx_making *making,
+static int job_keeps(const struct plx_reserving *reserving,
 		     const struct plx_request *request,
 		     const struct plx_elastic *e, int n)
 {
 	if (e->job->pinned || e->stuck)
 		return e->job->now[n];
-	return !e->may_park && is_bound(making, request, e->index, n) ? 1 : 0;
+	return !e->may_park && is_bound(reserving, request, e->index, n) ? 1
+									 : 0;
 }
 
 /* The same, of all elastic jobs. */
-static int must_keep(const struct plx_making *making,
+static int must_keep(const struct plx_reserving *reserving,
 		     const struct plx_request *request, int n)
 {
 	int gpus = 0;
 
-	for (int j = 0; j < making->search->job_count; j++)
-		gpus += job_keeps(making, request, &making->search->jobs[j], n);
+	for (int j = 0; j < reserving->search->job_count; j++)
+		gpus += job_keeps(reserving, request,
+				  &reserving->search->jobs[j], n);
 	return gpus;
 }
 
 /* Jobs at home on the node that may be parked, but need not be. */
-static int at_home(const struct plx_making *making,
+static int at_home(const struct plx_reserving *reserving,
 		   const struct plx_request *request, int n)
 {
 	int jobs = 0;
 
-	for (int j = 0; j < making->search->job_count; j++) {
-		const struct plx_elastic *e = &making->search->jobs[j];
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		const struct plx_elastic *e = &reserving->search->jobs[j];
 
 		if (!e->job->pinned && !e->stuck && e->may_park &&
-		    !making->parked[j] && e->now.count > 0 &&
-		    is_bound(making, request, e->index, n))
+		    !reserving->parked[j] && e->now.count > 0 &&
+		    is_bound(reserving, request, e->index, n))
 			jobs++;
 	}
 	return jobs;
 }
 
-static int held(const struct plx_making *making, int n)
+static int held(const struct plx_reserving *reserving, int n)
 {
 	int gpus = 0;
 
-	for (int j = 0; j < making->problem->job_count; j++)
-		gpus += making->problem->jobs[j].now[n];
+	for (int j = 0; j < reserving->problem->job_count; j++)
+		gpus += reserving->problem->jobs[j].now[n];
 	return gpus;
 }
 
 /* Jobs whose batch scripts are there, and stay. */
-static int homes_at(const struct plx_making *making,
+static int homes_at(const struct plx_reserving *reserving,
 		    const struct plx_request *request, int n)
 {
 	int jobs = 0;
 
-	for (int j = 0; j < making->problem->job_count; j++)
-		jobs += lives(making, request, j, n);
+	for (int j = 0; j < reserving->problem->job_count; j++)
+		jobs += lives(reserving, request, j, n);
 	return jobs;
 }
 
 /* Jobs at home there that would be asked to leave. */
-static int leavers_at(const struct plx_making *making,
+static int leavers_at(const struct plx_reserving *reserving,
 		      const struct plx_request *request, int n)
 {
 	int jobs = 0;
 
-	for (int j = 0; j < making->problem->job_count; j++)
-		jobs += making->problem->jobs[j].home == n &&
-			!lives(making, request, j, n);
+	for (int j = 0; j < reserving->problem->job_count; j++)
+		jobs += reserving->problem->jobs[j].home == n &&
+			!lives(reserving, request, j, n);
 	return jobs;
 }
 
 /* Jobs that keep nothing there but their script, some of them parked so far. */
-static int scripts_at(const struct plx_making *making,
+static int scripts_at(const struct plx_reserving *reserving,
 		      const struct plx_request *request, int n)
 {
 	int jobs = 0;
 
-	for (int j = 0; j < making->search->job_count; j++) {
-		const struct plx_elastic *e = &making->search->jobs[j];
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		const struct plx_elastic *e = &reserving->search->jobs[j];
 
-		jobs += lives(making, request, e->index, n) &&
-			(making->parked[j] || e->job->now[n] == 0);
+		jobs += lives(reserving, request, e->index, n) &&
+			(reserving->parked[j] || e->job->now[n] == 0);
 	}
 	return jobs;
 }
@@ -131,25 +133,25 @@ static int supplied(double left, double per_gpu, int most)
  * GPUs of the node that elastic jobs may have if the request is to find its
  * CPUs and memory there; negative: it cannot.
  */
-static int gpus_beside(const struct plx_making *making,
+static int gpus_beside(const struct plx_reserving *reserving,
 		       const struct plx_request *request, int n, int most)
 {
-	const struct plx_rest *rest = making->rest;
-	int scripts = rest ? scripts_at(making, request, n) : 0;
-	int homes = rest ? homes_at(making, request, n) : 0;
+	const struct plx_rest *rest = reserving->rest;
+	int scripts = rest ? scripts_at(reserving, request, n) : 0;
+	int homes = rest ? homes_at(reserving, request, n) : 0;
 
 	/* Whoever is parked for it keeps so much. */
 	if (rest && rest->cpus &&
-	    rest->cpus[n] - making->given[n].cpus - request->cpus <
+	    rest->cpus[n] - reserving->given[n].cpus - request->cpus <
 		    homes * rest->home_cpus)
 		return -1;
 	if (rest && rest->cpus)
-		most = supplied(rest->cpus[n] - making->given[n].cpus -
+		most = supplied(rest->cpus[n] - reserving->given[n].cpus -
 					request->cpus -
 					scripts * rest->home_cpus,
 				rest->cpus_per_gpu[n], most);
 	if (rest && rest->memory && most >= 0)
-		most = supplied(rest->memory[n] - making->given[n].memory -
+		most = supplied(rest->memory[n] - reserving->given[n].memory -
 					request->memory -
 					scripts * rest->home_memory,
 				rest->memory_per_gpu[n], most);
@@ -157,12 +159,12 @@ static int gpus_beside(const struct plx_making *making,
 }
 
 /* So much of one kind of stock does the job take there with so many GPUs. */
-static double stock_of(const struct plx_making *making,
+static double stock_of(const struct plx_reserving *reserving,
 		       const struct plx_request *request,
 		       const struct plx_elastic *e, int n, int gpus, int k)
 {
 	/* Whoever leaves takes its script along. */
-	if (e->job->home == n && !lives(making, request, e->index, n))
+	if (e->job->home == n && !lives(reserving, request, e->index, n))
 		return e->job->takes ? gpus * e->job->takes[k] : 0;
 	return plx_job_takes(e->job, n, gpus, k);
 }
@@ -171,23 +173,23 @@ static double stock_of(const struct plx_making *making,
  * GPUs that elastic jobs there have to give up before there is so much of one
  * kind of stock as the request takes; negative: some that they must keep.
  */
-static int in_its_way(const struct plx_making *making,
+static int in_its_way(const struct plx_reserving *reserving,
 		      const struct plx_request *request, int n, int k)
 {
-	const struct plx_problem *problem = making->problem;
+	const struct plx_problem *problem = reserving->problem;
 	double left = problem->stock[n * problem->stock_kinds + k] -
 		      request->takes[k];
 	double held = 0;
 	double kept = 0;
 	double most = 0;
 
-	for (int j = 0; j < making->search->job_count; j++) {
-		const struct plx_elastic *e = &making->search->jobs[j];
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		const struct plx_elastic *e = &reserving->search->jobs[j];
 		double takes = e->job->takes ? e->job->takes[k] : 0;
 
-		held += stock_of(making, request, e, n, e->job->now[n], k);
-		kept += stock_of(making, request, e, n,
-				 job_keeps(making, request, e, n), k);
+		held += stock_of(reserving, request, e, n, e->job->now[n], k);
+		kept += stock_of(reserving, request, e, n,
+				 job_keeps(reserving, request, e, n), k);
 		if (e->job->now[n] > 0 && takes > most)
 			most = takes;
 	}
@@ -197,15 +199,15 @@ static int in_its_way(const struct plx_making *making,
 }
 
 /* The same, of all kinds. */
-static int short_of(const struct plx_making *making,
+static int short_of(const struct plx_reserving *reserving,
 		    const struct plx_request *request, int n)
 {
 	int most = 0;
 
-	for (int k = 0; request->takes && k < making->problem->stock_kinds;
+	for (int k = 0; request->takes && k < reserving->problem->stock_kinds;
 	     k++) {
 		int gpus = request->takes[k] > 0
-				   ? in_its_way(making, request, n, k)
+				   ? in_its_way(reserving, request, n, k)
 				   : 0;
 
 		if (gpus < 0)
@@ -216,44 +218,44 @@ static int short_of(const struct plx_making *making,
 }
 
 /* Could the node serve the request? */
-static bool node_spare(const struct plx_making *making,
+static bool node_spare(const struct plx_reserving *reserving,
 		       const struct plx_request *request, int n,
 		       struct plx_spare *spare)
 {
-	int gpus = making->problem->gpus[n];
+	int gpus = reserving->problem->gpus[n];
 	int take = request->gpus_per_node;
-	int idle = gpus - held(making, n);
-	int displaced = short_of(making, request, n);
+	int idle = gpus - held(reserving, n);
+	int displaced = short_of(reserving, request, n);
 	int beside;
 	int left;
 	int homes;
 
 	if ((request->allowed && !request->allowed[n]) ||
-	    (making->timeline &&
-	     !plx_timeline_open(making->timeline, request, n)))
+	    (reserving->timeline &&
+	     !plx_timeline_open(reserving->timeline, request, n)))
 		return false;
 	if (request->whole_nodes) {
-		if (gpus != making->problem->gpus_total[n] || take > gpus ||
-		    homes_at(making, request, n) > 0)
+		if (gpus != reserving->problem->gpus_total[n] || take > gpus ||
+		    homes_at(reserving, request, n) > 0)
 			return false;
 		take = gpus;
 	}
-	beside = gpus_beside(making, request, n, gpus);
+	beside = gpus_beside(reserving, request, n, gpus);
 	if (beside < 0)
 		return false;
 	if (gpus - take > beside)
 		take = gpus - beside;
-	left = gpus - must_keep(making, request, n) - take;
+	left = gpus - must_keep(reserving, request, n) - take;
 	if (left < 0 || displaced < 0)
 		return false;
 	if (take - (idle > 0 ? idle : 0) > displaced)
 		displaced = take - (idle > 0 ? idle : 0);
-	homes = at_home(making, request, n);
+	homes = at_home(reserving, request, n);
 	*spare = (struct plx_spare){
 		.node = n,
 		.take = take,
 		.parks = homes > left ? homes - left : 0,
-		.leavers = leavers_at(making, request, n),
+		.leavers = leavers_at(reserving, request, n),
 		.displace = displaced,
 	};
 	return true;
@@ -273,15 +275,15 @@ static int by_displacement(const void *a, const void *b)
 	return x->node - y->node;
 }
 
-void plx_spare_survey(struct plx_making *making,
+void plx_spare_survey(struct plx_reserving *reserving,
 		      const struct plx_request *request)
 {
-	making->spare_count = 0;
-	for (int n = 0; n < making->problem->node_count; n++) {
-		if (node_spare(making, request, n,
-			       &making->spares[making->spare_count]))
-			making->spare_count++;
+	reserving->spare_count = 0;
+	for (int n = 0; n < reserving->problem->node_count; n++) {
+		if (node_spare(reserving, request, n,
+			       &reserving->spares[reserving->spare_count]))
+			reserving->spare_count++;
 	}
-	qsort(making->spares, (size_t) making->spare_count,
-	      sizeof(*making->spares), by_displacement);
+	qsort(reserving->spares, (size_t) reserving->spare_count,
+	      sizeof(*reserving->spares), by_displacement);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reservation_private.h - room that is being made; for reservation.c and
- * reservation_nodes.c only
+ * reservation_private.h - a reservation that is being made; for reservation.c
+ * and reservation_nodes.c only
  */
 #ifndef PLX_CORE_RESERVATION_PRIVATE_H
 #define PLX_CORE_RESERVATION_PRIVATE_H
@@ -23,7 +23,7 @@ struct plx_amount {
 	double cpus, memory;
 };
 
-struct plx_making {
+struct plx_reserving {
 	struct plx_problem *problem;
 	const struct plx_rest *rest; /* NULL: only GPUs matter */
 	struct plx_timeline *timeline;
@@ -46,7 +46,7 @@ struct plx_making {
  * Fill making->spares with the nodes that could serve the request, those where
  * it displaces least first.
  */
-void plx_spare_survey(struct plx_making *making,
+void plx_spare_survey(struct plx_reserving *reserving,
 		      const struct plx_request *request);
 
 /* May the job be asked to leave its home for the request? */

@@ -5,8 +5,8 @@
  * Most times nothing is to be done. When room was taken, a node lost or a
  * limit lowered, jobs give way one at a time, the cheapest step first. If
  * that ends in a corner, all are squeezed to their minimum from nothing;
- * the moves that follow let them grow again. plx_room_reserve() asks the same
- * function, so it never grants what the search cannot honour.
+ * the moves that follow let them grow again. plx_reservation_make() asks the
+ * same function, so it never grants what the search cannot honour.
  */
 #include <stddef.h>
 

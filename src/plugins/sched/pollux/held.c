@@ -53,7 +53,7 @@ static const struct {
 				       .node = WRITE_LOCK,
 				       .part = READ_LOCK,
 				       .fed = READ_LOCK } },
-	[POLLUX_ROOMS] = { .name = "room", .lock = { .node = READ_LOCK } },
+	[POLLUX_RESERVED] = { .name = "room", .lock = { .node = READ_LOCK } },
 	[POLLUX_STARTING] = { .name = "start",
 			      .lock = { .conf = READ_LOCK,
 					.job = WRITE_LOCK,

@@ -22,8 +22,8 @@ enum pollux_purpose {
 	POLLUX_ACCOUNT,	 /* write: numbers of rows */
 	POLLUX_DOUBTING, /* read: is anything to be mended? */
 	POLLUX_MENDING,	 /* write: after a restart, now and then */
-	POLLUX_ROOMS,	 /* read: is room free that was made? */
-	POLLUX_STARTING, /* write: jobs in the room there is for them */
+	POLLUX_RESERVED, /* read: is a reservation free? */
+	POLLUX_STARTING, /* write: jobs on what is reserved for them */
 	POLLUX_CLEARING, /* write: would a job start on nodes for itself? */
 	POLLUX_TELLING,	 /* write: sentences on job records */
 	POLLUX_MARKING,	 /* write: comments of nodes */

@@ -47,7 +47,7 @@ static const struct rule rules[] = {
 	  "seconds from 0 to 86400" },
 	{ "busy", AT(busy_s), NUMBER, 0, 86400, 600,
 	  "seconds from 0 to 86400" },
-	{ "patience", AT(patience_s), NUMBER, 1, 86400, 60,
+	{ "patience", AT(reservation_timeout_s), NUMBER, 1, 86400, 60,
 	  "seconds from 1 to 86400" },
 	{ "sick", AT(sick_s), NUMBER, 0, 86400, 300,
 	  "seconds from 0 to 86400" },

@@ -46,7 +46,7 @@ struct pollux_params {
 	double lease_s;	      /* of GPUs above its least, to a job that does not
 				 train; 0: for ever */
 	double busy_s;	      /* more to answer, for who is busy; 0: none */
-	double patience_s;    /* with a job that does not take its room */
+	double reservation_timeout_s; /* until a job starts */
 	double sick_s;	      /* a node where ranks failed is left alone */
 	double requeue_min_s; /* between requeues of a moldable job */
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */

@@ -312,8 +312,8 @@ static bool _touched(double now_s, const struct pollux_params *params)
 	time_t since = time(NULL) - (time_t) (now_s - last.looked_s) - 1;
 
 	return last.due || now_s - last.cycled_s >= params->interval_s ||
-	       now_s >= pollux_patience_next_s() || pollux_sick_due(now_s) ||
-	       last_job_update >= since ||
+	       now_s >= pollux_reservation_timeout_next_s() ||
+	       pollux_sick_due(now_s) || last_job_update >= since ||
 	       (last.begins_s && (double) time(NULL) >= last.begins_s) ||
 	       (last.limit_s && (double) time(NULL) >= last.limit_s) ||
 	       last_node_update >= since;
@@ -406,17 +406,17 @@ static void _look(const struct pollux_params *params)
 		pollux_enter_forget_all();
 		pollux_await_forget();
 	}
-	last.due =
-		params->enabled &&
-		(view->print != last.print ||
-		 now_s >= pollux_patience_next_s() || pollux_sick_due(now_s) ||
-		 now_s - last.cycled_s >= params->interval_s);
+	last.due = params->enabled &&
+		   (view->print != last.print ||
+		    now_s >= pollux_reservation_timeout_next_s() ||
+		    pollux_sick_due(now_s) ||
+		    now_s - last.cycled_s >= params->interval_s);
 	if (last.due && (now_s - last.cycled_s >= params->min_gap_s ||
 			 pollux_await_freed_any())) {
 		last.due = false;
 		last.cycled_s = now_s;
 		last.print = view->print;
-		pollux_patience_apply(view, now_s);
+		pollux_reservation_timeout_apply(view, now_s);
 		pollux_sick_apply(view, now_s);
 		pollux_marks_tell(view, now_s);
 		if (pollux_shares_claim(view, &err) < 0)

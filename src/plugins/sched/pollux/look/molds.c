@@ -42,7 +42,7 @@ bool pollux_mold_waits(const job_record_t *job, time_t now)
 	    job->burst_buffer || job->array_recs ||
 	    (job->details->req_nodes && job->details->req_nodes[0]))
 		return false;
-	if (!_is_its_time(job) && !pollux_waits_for_room(job, now))
+	if (!_is_its_time(job) && !pollux_waits_for_nodes(job, now))
 		return false;
 	track = pollux_track_find(job->job_id);
 	return !(track && track->phase == POLLUX_MOVING) &&

@@ -25,7 +25,7 @@ static bool _is_due(const job_record_t *job, time_t now)
 }
 
 /* As Slurm says why it does not run. */
-bool pollux_waits_for_room(const job_record_t *job, time_t now)
+bool pollux_waits_for_nodes(const job_record_t *job, time_t now)
 {
 	return _is_due(job, now) && (job->state_reason == WAIT_NO_REASON ||
 				     job->state_reason == WAIT_RESOURCES ||
@@ -68,7 +68,7 @@ static bool _waits_for_limit(const job_record_t *job, time_t now)
 
 bool pollux_is_waiting(const job_record_t *job, time_t now)
 {
-	return pollux_waits_for_room(job, now) || _waits_for_limit(job, now) ||
+	return pollux_waits_for_nodes(job, now) || _waits_for_limit(job, now) ||
 	       pollux_mold_waits(job, now);
 }
 

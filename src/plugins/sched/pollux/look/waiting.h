@@ -17,7 +17,7 @@ uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
  * Would it start if there were room? Not if it waits for a dependency, a
  * limit, a time or a person. Read lock on jobs.
  */
-bool pollux_waits_for_room(const job_record_t *job, time_t now);
+bool pollux_waits_for_nodes(const job_record_t *job, time_t now);
 
 /*
  * The same, or for a limit or, moldable, for the second in which it begins: is

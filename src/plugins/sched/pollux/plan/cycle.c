@@ -169,7 +169,7 @@ struct cycle {
 	const struct pollux_params *params;
 	double now_s; /* monotonic clock */
 	struct pollux_standing *standings;
-	struct pollux_room room;
+	struct pollux_reservations reservations;
 	struct plx_problem *problem;
 	struct plx_plan *plan;
 };
@@ -213,7 +213,7 @@ static bool _ask(const struct cycle *cycle, int j)
 
 	if (j >= cycle->view->job_count)
 		return pollux_mold_start(cycle->view, j, choice->gpus,
-					 cycle->room.grants);
+					 cycle->reservations.grants);
 	if (pollux_is_moldable(&cycle->view->jobs[j]))
 		return pollux_move_at_once(cycle->view, j, choice->gpus,
 					   cycle->standings[j].why[0]
@@ -227,8 +227,8 @@ static bool _ask(const struct cycle *cycle, int j)
 		return pollux_ask(cycle->view, j, choice->gpus, why,
 				  cycle->params);
 	}
-	pollux_leave_why(cycle->view, cycle->room.grants, j, leave, choice, why,
-			 sizeof(why));
+	pollux_leave_why(cycle->view, cycle->reservations.grants, j, leave,
+			 choice, why, sizeof(why));
 	return pollux_move_ask(cycle->view, j, choice->gpus, why,
 			       cycle->params);
 }
@@ -240,7 +240,8 @@ static int *_spare(const struct cycle *cycle)
 	int *spare = xcalloc(view->node_count + 1, sizeof(*spare));
 
 	for (int n = 0; n < view->node_count; n++)
-		spare[n] = view->nodes[n].gpus_free - cycle->room.reserved[n] -
+		spare[n] = view->nodes[n].gpus_free -
+			   cycle->reservations.reserved[n] -
 			   _claimed(view, cycle->standings, n);
 	return spare;
 }
@@ -352,7 +353,7 @@ static void _tell(const struct cycle *cycle)
 		_note_mold(cycle, j);
 	}
 	pollux_tell(cycle->view, cycle->plan, held);
-	pollux_waits_tell(cycle->view, cycle->plan, cycle->room.grants);
+	pollux_waits_tell(cycle->view, cycle->plan, cycle->reservations.grants);
 	xfree(held);
 }
 
@@ -364,10 +365,12 @@ static void _conclude(const struct cycle *cycle)
 	      "fitness %.4f, can be %.4f",
 	      view->job_count, view->waiting_count, cycle->plan->fitness_now,
 	      cycle->plan->fitness);
-	pollux_gauges(view, cycle->problem, cycle->plan, cycle->room.reserved);
-	pollux_patience_note(view, cycle->room.grants,
-			     cycle->params->patience_s, cycle->now_s);
-	pollux_enter_note(view, cycle->room.grants,
+	pollux_gauges(view, cycle->problem, cycle->plan,
+		      cycle->reservations.reserved);
+	pollux_reservation_timeout_note(view, cycle->reservations.grants,
+					cycle->params->reservation_timeout_s,
+					cycle->now_s);
+	pollux_enter_note(view, cycle->reservations.grants,
 			  cycle->params->interference);
 	_apply(cycle);
 	_end_circle(cycle);
@@ -411,7 +414,7 @@ static int _search(struct cycle *cycle, struct plx_error *err)
 		searches++;
 	} while (rc == 0 &&
 		 pollux_mold_settle(cycle->view, cycle->plan, cycle->problem,
-				    cycle->standings, &cycle->room) &&
+				    cycle->standings, &cycle->reservations) &&
 		 searches < POLLUX_MOLD_SEARCHES);
 	return rc;
 }
@@ -424,7 +427,7 @@ void pollux_cycle(const struct pollux_view *view,
 		.params = params,
 		.now_s = now_s,
 		.standings = _standings(view, params),
-		.room = {
+		.reservations = {
 			.reserved = xcalloc(view->node_count + 1, sizeof(int)),
 			.grants = _grants(view),
 		},
@@ -432,7 +435,7 @@ void pollux_cycle(const struct pollux_view *view,
 	struct plx_error why;
 
 	cycle.problem = pollux_problem_create(view, params, cycle.standings,
-					      &cycle.room, &why);
+					      &cycle.reservations, &why);
 	if (!cycle.problem || _search(&cycle, &why) < 0)
 		_skip(&why);
 	else
@@ -443,10 +446,10 @@ void pollux_cycle(const struct pollux_view *view,
 	for (int j = 0; j < view->job_count; j++)
 		xfree(cycle.standings[j].target);
 	xfree(cycle.standings);
-	xfree(cycle.room.reserved);
+	xfree(cycle.reservations.reserved);
 	for (int i = 0; i < view->waiting_count; i++) {
-		xfree(cycle.room.grants[i].nodes);
-		xfree(cycle.room.grants[i].promised);
+		xfree(cycle.reservations.grants[i].nodes);
+		xfree(cycle.reservations.grants[i].promised);
 	}
-	xfree(cycle.room.grants);
+	xfree(cycle.reservations.grants);
 }

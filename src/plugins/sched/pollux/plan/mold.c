@@ -125,33 +125,34 @@ int pollux_mold_stays(const struct pollux_view *view,
 
 /* A job of higher priority waits for nodes that were promised to it. */
 static bool is_promised(const struct pollux_view *view,
-			const struct pollux_room *room, int i)
+			const struct pollux_reservations *reservations, int i)
 {
 	for (int k = 0; k < i; k++) {
 		const struct pollux_waiting *before = &view->waiting[k];
 
 		if (before->id != view->waiting[i].id && !before->ignored &&
-		    !before->blocked && !room->grants[k].granted)
+		    !before->blocked && !reservations->grants[k].granted)
 			return true;
 	}
 	return false;
 }
 
 static void take_part(const struct pollux_view *view, int i,
-		      struct plx_problem *problem, struct pollux_room *room)
+		      struct plx_problem *problem,
+		      struct pollux_reservations *reservations)
 {
 	const struct pollux_waiting *waiting = &view->waiting[i];
-	const bool *granted = room->grants[i].nodes;
-	int gpus = room->grants[i].gpus;
+	const bool *granted = reservations->grants[i].nodes;
+	int gpus = reservations->grants[i].gpus;
 	struct plx_job *job = &problem->jobs[waiting->mold];
 	/* It could not make way when their time comes. */
 	bool small = !view->jobs[waiting->mold].options.checkpoint_s &&
-		     is_promised(view, room, i);
+		     is_promised(view, reservations, i);
 
 	for (int n = 0; n < view->node_count; n++) {
 		if (granted[n]) {
 			problem->gpus[n] += gpus;
-			room->reserved[n] -= gpus;
+			reservations->reserved[n] -= gpus;
 		}
 		job->allowed[n] =
 			waiting->allowed[n] && view->nodes[n].usable &&
@@ -162,55 +163,57 @@ static void take_part(const struct pollux_view *view, int i,
 	if (small)
 		job->max_gpus = job->min_gpus;
 	job->pinned = false;
-	room->grants[i].displaces = false;
+	reservations->grants[i].displaces = false;
 }
 
 void pollux_mold_grant(const struct pollux_view *view,
-		       struct plx_problem *problem, struct pollux_room *room)
+		       struct plx_problem *problem,
+		       struct pollux_reservations *reservations)
 {
 	for (int i = 0; i < view->waiting_count; i++) {
-		if (!room->grants[i].granted)
+		if (!reservations->grants[i].granted)
 			continue;
-		room->displaces |= room->grants[i].displaces;
+		reservations->displaces |= reservations->grants[i].displaces;
 		if (view->waiting[i].mold >= 0)
-			take_part(view, i, problem, room);
+			take_part(view, i, problem, reservations);
 	}
 }
 
 /* It does not take part after all: its room is kept, as for other jobs. */
-static void keep_room(const struct pollux_view *view, int i,
-		      struct plx_problem *problem, struct pollux_room *room)
+static void keep_reserved(const struct pollux_view *view, int i,
+			  struct plx_problem *problem,
+			  struct pollux_reservations *reservations)
 {
 	const struct pollux_waiting *waiting = &view->waiting[i];
 
 	for (int n = 0; n < view->node_count; n++) {
-		int gpus = room->grants[i].gpus;
+		int gpus = reservations->grants[i].gpus;
 
-		if (!room->grants[i].nodes[n])
+		if (!reservations->grants[i].nodes[n])
 			continue;
 		if (gpus > problem->gpus[n])
 			gpus = problem->gpus[n];
 		problem->gpus[n] -= gpus;
-		room->reserved[n] += gpus;
+		reservations->reserved[n] += gpus;
 	}
 	problem->jobs[waiting->mold].pinned = true;
-	room->grants[i].displaces = true;
+	reservations->grants[i].displaces = true;
 }
 
 static bool settle_waiting(const struct pollux_view *view,
 			   const struct plx_plan *plan,
 			   struct plx_problem *problem,
-			   struct pollux_room *room)
+			   struct pollux_reservations *reservations)
 {
 	bool changed = false;
 
 	for (int i = 0; i < view->waiting_count; i++) {
 		int j = view->waiting[i].mold;
 
-		if (j < 0 || !room->grants[i].granted ||
+		if (j < 0 || !reservations->grants[i].granted ||
 		    problem->jobs[j].pinned || plan->choices[j].shape.gpus > 0)
 			continue;
-		keep_room(view, i, problem, room);
+		keep_reserved(view, i, problem, reservations);
 		changed = true;
 	}
 	return changed;
@@ -271,16 +274,16 @@ bool pollux_mold_settle(const struct pollux_view *view,
 			const struct plx_plan *plan,
 			struct plx_problem *problem,
 			struct pollux_standing *standings,
-			struct pollux_room *room)
+			struct pollux_reservations *reservations)
 {
-	bool changed = settle_waiting(view, plan, problem, room);
+	bool changed = settle_waiting(view, plan, problem, reservations);
 
 	for (int j = 0; j < view->job_count; j++) {
 		if (pollux_is_moldable(&view->jobs[j]) &&
 		    plan->choices[j].changed && !standings[j].still)
-			changed |=
-				settle_running(view, plan, j, problem,
-					       &standings[j], room->displaces);
+			changed |= settle_running(view, plan, j, problem,
+						  &standings[j],
+						  reservations->displaces);
 	}
 	return changed;
 }

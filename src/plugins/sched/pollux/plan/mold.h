@@ -46,20 +46,22 @@ int pollux_mold_stays(const struct pollux_view *view,
 		      const struct plx_problem *problem);
 
 /*
- * Room was made: waiting ones that have some take part. room->displaces is
- * set; the grants of those jobs do not displace any more, as the plan does.
+ * Room was made: waiting ones that have some take part. reservations->displaces
+ * is set; the grants of those jobs do not displace any more, as the plan does.
  */
 void pollux_mold_grant(const struct pollux_view *view,
-		       struct plx_problem *problem, struct pollux_room *room);
+		       struct plx_problem *problem,
+		       struct pollux_reservations *reservations);
 
 /*
  * True when something of the plan will not be done, so that it is worth
- * another search: the problem, standings and room are changed accordingly.
+ * another search: the problem, standings and reservations are changed
+ * accordingly.
  */
 bool pollux_mold_settle(const struct pollux_view *view,
 			const struct plx_plan *plan,
 			struct plx_problem *problem,
 			struct pollux_standing *standings,
-			struct pollux_room *room);
+			struct pollux_reservations *reservations);
 
 #endif

@@ -404,8 +404,8 @@ static int weigh(const struct pollux_params *params,
 
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings, struct pollux_room *room,
-	struct plx_error *err)
+	const struct pollux_standing *standings,
+	struct pollux_reservations *reservations, struct plx_error *err)
 {
 	struct plx_problem *problem = plx_problem_create(
 		view->node_count, view->job_count + view->mold_count, err);
@@ -422,7 +422,7 @@ struct plx_problem *pollux_problem_create(
 	for (int n = 0; n < view->node_count; n++) {
 		problem->gpus[n] = elastic_gpus(view, standings, n);
 		problem->gpus_total[n] = view->nodes[n].gpus;
-		room->reserved[n] = problem->gpus[n];
+		reservations->reserved[n] = problem->gpus[n];
 	}
 	for (int j = 0; j < problem->job_count; j++) {
 		if (fill_job(view, j, &standings[j], problem, err) < 0)
@@ -433,12 +433,12 @@ struct plx_problem *pollux_problem_create(
 	if (weigh(params, problem, err) < 0 ||
 	    pollux_stock_fill(view, problem, &stock, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
-	    pollux_rooms_make(view, &params->terms, problem, &stock,
-			      room->grants, err) < 0)
+	    pollux_reservations_make(view, &params->terms, problem, &stock,
+				     reservations->grants, err) < 0)
 		goto fail;
 	for (int n = 0; n < view->node_count; n++)
-		room->reserved[n] -= problem->gpus[n];
-	pollux_mold_grant(view, problem, room);
+		reservations->reserved[n] -= problem->gpus[n];
+	pollux_mold_grant(view, problem, reservations);
 	return problem;
 fail:
 	plx_problem_destroy(problem);

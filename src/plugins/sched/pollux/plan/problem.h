@@ -31,7 +31,7 @@ struct pollux_standing {
 };
 
 /* What was kept back for waiting jobs. The caller's arrays. */
-struct pollux_room {
+struct pollux_reservations {
 	int *reserved;		  /* [node_count] GPUs */
 	struct plx_grant *grants; /* [waiting_count], with nodes */
 	bool displaces;		  /* elastic jobs give way for any of them */
@@ -50,7 +50,7 @@ int pollux_problem_measured(const struct pollux_job *job);
  */
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings, struct pollux_room *room,
-	struct plx_error *err);
+	const struct pollux_standing *standings,
+	struct pollux_reservations *reservations, struct plx_error *err);
 
 #endif

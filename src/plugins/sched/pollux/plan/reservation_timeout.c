@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reservation_timeout.c - jobs that do not start in the room made for them */
+/* reservation_timeout.c - jobs that do not start on what is reserved */
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 struct entry {
 	uint32_t id;
-	double gives_up_s; /* INFINITY: its room is not free yet */
+	double gives_up_s; /* INFINITY: its reservation is not free yet */
 	double ignored_until_s;
 	double lend_s; /* the next time */
 };
@@ -42,7 +42,7 @@ static void _give_up(struct entry *entry, double now_s)
 	entry->lend_s = MIN(2 * entry->lend_s, LEND_MOST_S);
 }
 
-void pollux_patience_apply(struct pollux_view *view, double now_s)
+void pollux_reservation_timeout_apply(struct pollux_view *view, double now_s)
 {
 	for (int i = 0; i < waits.count; i++) {
 		if (now_s >= waits.at[i].gives_up_s)
@@ -82,9 +82,9 @@ static bool _holds_gpus(const struct pollux_waiting *waiting)
 	return waiting->gpus_per_node > 0 || waiting->whole_nodes;
 }
 
-void pollux_patience_note(const struct pollux_view *view,
-			  const struct plx_grant *grants, double patience_s,
-			  double now_s)
+void pollux_reservation_timeout_note(const struct pollux_view *view,
+				     const struct plx_grant *grants,
+				     double timeout_s, double now_s)
 {
 	struct entry kept[POLLUX_PENDING_MAX];
 	int count = 0;
@@ -106,13 +106,13 @@ void pollux_patience_note(const struct pollux_view *view,
 		if (!free_now)
 			entry->gives_up_s = INFINITY;
 		else if (isinf(entry->gives_up_s))
-			entry->gives_up_s = now_s + patience_s;
+			entry->gives_up_s = now_s + timeout_s;
 	}
 	memcpy(waits.at, kept, sizeof(kept[0]) * (size_t) count);
 	waits.count = count;
 }
 
-double pollux_patience_next_s(void)
+double pollux_reservation_timeout_next_s(void)
 {
 	double next_s = INFINITY;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reservations.h - room for the jobs of a view that wait
+ * reservations.h - GPUs kept back for the jobs of a view that wait
  *
  * No lock, no Slurm.
  */
@@ -18,10 +18,10 @@
  * back in the order of their priority, as if they waited, too.
  * grants[waiting_count].
  */
-int pollux_rooms_make(const struct pollux_view *view,
-		      const struct pollux_terms *terms,
-		      struct plx_problem *problem,
-		      const struct pollux_stock *stock,
-		      struct plx_grant *grants, struct plx_error *err);
+int pollux_reservations_make(const struct pollux_view *view,
+			     const struct pollux_terms *terms,
+			     struct plx_problem *problem,
+			     const struct pollux_stock *stock,
+			     struct plx_grant *grants, struct plx_error *err);
 
 #endif

@@ -20,7 +20,7 @@ static int _select(job_record_t *job, bitstr_t *wanted, pollux_barred_t *barred,
 	}
 	FREE_NULL_BITMAP(nodes);
 	free_job_resources(&job->job_resrcs);
-	return plx_fail_as(err, PLX_REFUSED_ROOM,
+	return plx_fail_as(err, PLX_REFUSED_RESOURCES,
 			   "not enough CPUs, memory or GPUs are free there");
 }
 

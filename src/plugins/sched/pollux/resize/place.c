@@ -352,7 +352,7 @@ static bitstr_t *_pick_on(const gres_node_state_t *gpus, const char *type,
 static int _has_too_few(int n, int count, const char *type,
 			struct plx_error *err)
 {
-	return plx_fail_as(err, PLX_REFUSED_ROOM,
+	return plx_fail_as(err, PLX_REFUSED_RESOURCES,
 			   "node %s has no %d %s%sGPUs free",
 			   node_record_table_ptr[n]->name, count, type,
 			   type[0] ? " " : "");
@@ -406,7 +406,7 @@ static int _choose(job_record_t *job, const struct pollux_shape *shape,
 	FREE_NULL_LIST(job->gres_list_req);
 	job->gres_list_req = _all_of(job, shape->nodes);
 	return job->gres_list_req ? 0
-				  : plx_fail_as(err, PLX_REFUSED_ROOM,
+				  : plx_fail_as(err, PLX_REFUSED_RESOURCES,
 						"its nodes lack GPUs");
 }
 
@@ -466,7 +466,7 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 		return 0;
 	}
 	pollux_place_drop(job);
-	return plx_fail_as(err, PLX_REFUSED_ROOM,
+	return plx_fail_as(err, PLX_REFUSED_RESOURCES,
 			   "Slurm gave other GPUs than it was asked for");
 }
 

@@ -43,8 +43,8 @@ bool pollux_want_host(job_record_t *job, const struct plx_status *status,
 }
 
 /* Does the node have `gpus` of this type for this job? */
-static bool _has_room(const job_record_t *job, int n, int own, int gpus,
-		      const char *type)
+static bool _fits(const job_record_t *job, int n, int own, int gpus,
+		  const char *type)
 {
 	const node_record_t *node = node_record_table_ptr[n];
 
@@ -74,8 +74,7 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 			if (bit_test(nodes, n) || (pass == 0 && n != home) ||
 			    (pass == 1 && !is_own))
 				continue;
-			if (!_has_room(job, n, own[n], target->gpus_per_node,
-				       type))
+			if (!_fits(job, n, own[n], target->gpus_per_node, type))
 				continue;
 			bit_set(nodes, n);
 			have++;
@@ -83,7 +82,7 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 	}
 	xfree(own);
 	return have == want ? 0
-			    : plx_fail_as(err, PLX_REFUSED_ROOM,
+			    : plx_fail_as(err, PLX_REFUSED_RESOURCES,
 					  "its GPUs are gone");
 }
 

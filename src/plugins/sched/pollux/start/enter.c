@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* enter.c - jobs start in the room made for them, at once */
+/* enter.c - jobs start on what is reserved for them, at once */
 
 #include <math.h>
 
@@ -23,7 +23,7 @@
 /* Jobs, in a cycle, that others may have to leave nodes to. */
 #define CLEARS_MAX 10
 
-struct room {
+struct reservation {
 	uint32_t id;
 	char *partition;
 	char *nodes;
@@ -41,44 +41,44 @@ struct room {
 
 /* The thread's own. */
 static struct {
-	struct room at[POLLUX_PENDING_MAX];
+	struct reservation at[POLLUX_PENDING_MAX];
 	int count;
 	bool lifted; /* nobody is kept off any more, since this was asked */
-} rooms;
+} reservations;
 
-static void _release(struct room *room)
+static void _release(struct reservation *reservation)
 {
-	xfree(room->partition);
-	xfree(room->nodes);
-	FREE_NULL_BITMAP(room->bits);
-	memset(room, 0, sizeof(*room));
+	xfree(reservation->partition);
+	xfree(reservation->nodes);
+	FREE_NULL_BITMAP(reservation->bits);
+	memset(reservation, 0, sizeof(*reservation));
 }
 
 void pollux_enter_forget_all(void)
 {
-	for (int i = 0; i < rooms.count; i++)
-		_release(&rooms.at[i]);
-	rooms.count = 0;
+	for (int i = 0; i < reservations.count; i++)
+		_release(&reservations.at[i]);
+	reservations.count = 0;
 }
 
 bool pollux_enter_lifted(void)
 {
-	bool lifted = rooms.lifted;
+	bool lifted = reservations.lifted;
 
-	rooms.lifted = false;
+	reservations.lifted = false;
 	return lifted;
 }
 
 bool pollux_enter_any(void)
 {
-	return rooms.count > 0 || pollux_guard_any();
+	return reservations.count > 0 || pollux_guard_any();
 }
 
-static struct room *_find(uint32_t id)
+static struct reservation *_find(uint32_t id)
 {
-	for (int i = 0; i < rooms.count; i++) {
-		if (rooms.at[i].id == id)
-			return &rooms.at[i];
+	for (int i = 0; i < reservations.count; i++) {
+		if (reservations.at[i].id == id)
+			return &reservations.at[i];
 	}
 	return NULL;
 }
@@ -124,12 +124,12 @@ static bool _is_awaited(const struct pollux_view *view,
 	return false;
 }
 
-/* Is room made for the job, or was it? */
+/* Is anything reserved for the job, or was it? */
 static bool _is_made(const struct pollux_view *view,
 		     const struct pollux_waiting *waiting,
 		     const struct plx_grant *grant)
 {
-	const struct room *before = _find(waiting->id);
+	const struct reservation *before = _find(waiting->id);
 
 	return grant->granted &&
 	       (grant->displaces || (before && before->made) ||
@@ -167,14 +167,14 @@ static bool _is_beside(const struct pollux_view *view,
 	return false;
 }
 
-static struct room _room(const struct pollux_view *view,
-			 const struct pollux_waiting *waiting,
-			 const struct plx_grant *grant)
+static struct reservation _reservation(const struct pollux_view *view,
+				       const struct pollux_waiting *waiting,
+				       const struct plx_grant *grant)
 {
-	const struct room *before = _find(waiting->id);
+	const struct reservation *before = _find(waiting->id);
 	bitstr_t *bits = _bits(view, grant->nodes);
 
-	return (struct room){
+	return (struct reservation){
 		.id = waiting->id,
 		.partition = xstrdup(waiting->partition),
 		.nodes = _names(view, bits),
@@ -190,10 +190,10 @@ static struct room _room(const struct pollux_view *view,
 }
 
 /* Slurm may take it that an exclusive job is there. */
-static bool _guards(const struct room *room, double now_s)
+static bool _guards(const struct reservation *reservation, double now_s)
 {
-	return room->made && room->refusals < GUARD_REFUSALS &&
-	       now_s < room->since_s + GUARD_S;
+	return reservation->made && reservation->refusals < GUARD_REFUSALS &&
+	       now_s < reservation->since_s + GUARD_S;
 }
 
 static void _add_nodes(bitstr_t **nodes, bitstr_t *more)
@@ -212,9 +212,9 @@ static bitstr_t *_guarded(double now_s)
 	bitstr_t *nodes = NULL;
 
 	_add_nodes(&nodes, pollux_await_freed());
-	for (int i = 0; i < rooms.count; i++) {
-		if (_guards(&rooms.at[i], now_s))
-			_add_nodes(&nodes, rooms.at[i].bits);
+	for (int i = 0; i < reservations.count; i++) {
+		if (_guards(&reservations.at[i], now_s))
+			_add_nodes(&nodes, reservations.at[i].bits);
 	}
 	return nodes;
 }
@@ -224,7 +224,8 @@ static void _guard(double now_s)
 {
 	bitstr_t *nodes = _guarded(now_s);
 
-	rooms.lifted = rooms.lifted || (pollux_guard_any() && !nodes);
+	reservations.lifted =
+		reservations.lifted || (pollux_guard_any() && !nodes);
 	pollux_guard_set(nodes);
 	FREE_NULL_BITMAP(nodes);
 }
@@ -242,7 +243,7 @@ static bool _guard_is_due(double now_s)
 void pollux_enter_note(const struct pollux_view *view,
 		       const struct plx_grant *grants, bool alone)
 {
-	struct room kept[POLLUX_PENDING_MAX];
+	struct reservation kept[POLLUX_PENDING_MAX];
 	bool *made = _made_on(view, grants);
 	int count = 0;
 
@@ -253,21 +254,21 @@ void pollux_enter_note(const struct pollux_view *view,
 		if (!spread && !_is_made(view, waiting, &grants[i]) &&
 		    !_is_beside(view, waiting, &grants[i], made))
 			continue;
-		kept[count] = _room(view, waiting, &grants[i]);
+		kept[count] = _reservation(view, waiting, &grants[i]);
 		kept[count].spread = spread;
 		kept[count++].alone = alone;
 	}
 	xfree(made);
 	pollux_enter_forget_all();
 	pollux_await_note(view, grants);
-	memcpy(rooms.at, kept, sizeof(kept[0]) * (size_t) count);
-	rooms.count = count;
+	memcpy(reservations.at, kept, sizeof(kept[0]) * (size_t) count);
+	reservations.count = count;
 	/* Now: elastic jobs are asked next. */
 	pollux_enter(pollux_now_s());
 }
 
 /* Are the GPUs given up, and epilogs over? Read lock on nodes. */
-static bool _is_free(const struct room *room, bitstr_t *nodes)
+static bool _is_free(const struct reservation *reservation, bitstr_t *nodes)
 {
 	for (int n = 0; n < node_record_count; n++) {
 		const gres_node_state_t *gpus = NULL;
@@ -276,12 +277,13 @@ static bool _is_free(const struct room *room, bitstr_t *nodes)
 		if (!bit_test(nodes, n))
 			continue;
 		if (!node || bit_test(cg_node_bitmap, n) ||
-		    (room->whole && (node->run_job_cnt || node->comp_job_cnt)))
+		    (reservation->whole &&
+		     (node->run_job_cnt || node->comp_job_cnt)))
 			return false;
-		if (!room->gpus)
+		if (!reservation->gpus)
 			continue;
 		gpus = pollux_node_gpus(node);
-		if (pollux_node_free(gpus, NULL) < room->gpus)
+		if (pollux_node_free(gpus, NULL) < reservation->gpus)
 			return false;
 	}
 	return true;
@@ -349,13 +351,14 @@ static void _launch(job_record_t *job)
 	rebuild_job_part_list(job);
 }
 
-static void _wait_longer(struct room *room, double now_s, const char *why)
+static void _wait_longer(struct reservation *reservation, double now_s,
+			 const char *why)
 {
-	debug("sched/pollux: JobId=%u does not start on %s: %s", room->id,
-	      room->nodes, why);
-	room->refusals++;
-	room->not_before_s = now_s + room->again_s;
-	room->again_s = MIN(2 * room->again_s, AGAIN_MOST_S);
+	debug("sched/pollux: JobId=%u does not start on %s: %s",
+	      reservation->id, reservation->nodes, why);
+	reservation->refusals++;
+	reservation->not_before_s = now_s + reservation->again_s;
+	reservation->again_s = MIN(2 * reservation->again_s, AGAIN_MOST_S);
 }
 
 /* Would Slurm start it on free nodes of the partition? Write lock. */
@@ -408,7 +411,7 @@ void pollux_enter_clear(struct pollux_view *view)
 		part_record_t *part = find_part_record(waiting->partition);
 
 		waiting->clears = job && part &&
-				  pollux_waits_for_room(job, time(NULL)) &&
+				  pollux_waits_for_nodes(job, time(NULL)) &&
 				  _could_start(job, part);
 		pollux_breathe(POLLUX_CLEARING);
 	}
@@ -416,16 +419,16 @@ void pollux_enter_clear(struct pollux_view *view)
 }
 
 /* On these nodes; -1 with err set. */
-static int _start_on(const struct room *room, job_record_t *job,
+static int _start_on(const struct reservation *reservation, job_record_t *job,
 		     bitstr_t *nodes, struct plx_error *err)
 {
 	int rc = ESLURM_NODES_BUSY;
 
 	if (!_may_start(&job))
 		return plx_fail(err, "Slurm would not start it now");
-	if (room->spread)
-		return pollux_spread_start(job, nodes, room->gpus, room->alone,
-					   err);
+	if (reservation->spread)
+		return pollux_spread_start(job, nodes, reservation->gpus,
+					   reservation->alone, err);
 	rc = _select(job, nodes);
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "%s", slurm_strerror(rc));
@@ -434,10 +437,10 @@ static int _start_on(const struct room *room, job_record_t *job,
 }
 
 /* Under the write locks. */
-static bool _start(struct room *room, double now_s)
+static bool _start(struct reservation *reservation, double now_s)
 {
-	job_record_t *job = find_job_record(room->id);
-	part_record_t *part = find_part_record(room->partition);
+	job_record_t *job = find_job_record(reservation->id);
+	part_record_t *part = find_part_record(reservation->partition);
 	part_record_t *before = NULL;
 	bitstr_t *nodes = NULL;
 	struct plx_error err;
@@ -445,20 +448,21 @@ static bool _start(struct room *room, double now_s)
 
 	if (job)
 		pollux_requeue_finish(job);
-	if (!job || !part || !pollux_waits_for_room(job, time(NULL)) ||
-	    pollux_slurm_nodes(room->nodes, &nodes) != SLURM_SUCCESS ||
-	    !bit_set_count(nodes) || !_is_free(room, nodes))
+	if (!job || !part || !pollux_waits_for_nodes(job, time(NULL)) ||
+	    pollux_slurm_nodes(reservation->nodes, &nodes) != SLURM_SUCCESS ||
+	    !bit_set_count(nodes) || !_is_free(reservation, nodes))
 		goto done;
 	before = job->part_ptr;
 	job->part_ptr = part;
-	started = _start_on(room, job, nodes, &err) == 0;
+	started = _start_on(reservation, job, nodes, &err) == 0;
 	if (started) {
-		room->made = false;
-		room->not_before_s = INFINITY;
-		room->id = 0; /* the rest of an array may have the same */
+		reservation->made = false;
+		reservation->not_before_s = INFINITY;
+		reservation->id =
+			0; /* the rest of an array may have the same */
 	} else {
 		job->part_ptr = before;
-		_wait_longer(room, now_s, err.text);
+		_wait_longer(reservation, now_s, err.text);
 	}
 done:
 	FREE_NULL_BITMAP(nodes);
@@ -472,16 +476,16 @@ static bool _any_due(double now_s)
 
 	if (!pollux_enter_any() && !pollux_await_any())
 		return false;
-	pollux_lock(POLLUX_ROOMS);
+	pollux_lock(POLLUX_RESERVED);
 	due = _guard_is_due(now_s);
-	for (int i = 0; i < rooms.count && !due; i++) {
-		const struct room *room = &rooms.at[i];
+	for (int i = 0; i < reservations.count && !due; i++) {
+		const struct reservation *reservation = &reservations.at[i];
 
-		due = now_s >= room->not_before_s &&
-		      bit_size(room->bits) == node_record_count &&
-		      _is_free(room, room->bits);
+		due = now_s >= reservation->not_before_s &&
+		      bit_size(reservation->bits) == node_record_count &&
+		      _is_free(reservation, reservation->bits);
 	}
-	pollux_unlock(POLLUX_ROOMS);
+	pollux_unlock(POLLUX_RESERVED);
 	return due;
 }
 
@@ -492,10 +496,10 @@ int pollux_enter(double now_s)
 	if (!_any_due(now_s))
 		return 0;
 	pollux_lock(POLLUX_STARTING);
-	for (int i = 0; i < rooms.count; i++) {
-		if (now_s < rooms.at[i].not_before_s)
+	for (int i = 0; i < reservations.count; i++) {
+		if (now_s < reservations.at[i].not_before_s)
 			continue;
-		started += _start(&rooms.at[i], now_s);
+		started += _start(&reservations.at[i], now_s);
 		pollux_breathe(POLLUX_STARTING);
 	}
 	_guard(now_s);

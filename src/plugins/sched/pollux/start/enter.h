@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * enter.h - jobs start in the room made for them, at once
+ * enter.h - jobs start on what is reserved for them, at once
  *
  * Slurm's own schedulers would find it, too, but backfill looks every half
  * minute, and what elastic jobs gave up would lie idle. Only jobs for which
@@ -22,21 +22,21 @@
 void pollux_enter_clear(struct pollux_view *view);
 
 /*
- * Remember which jobs have room, and where: grants[waiting_count]. Alone: one
+ * Remember what is reserved for which jobs: grants[waiting_count]. Alone: one
  * job of several nodes a node.
  */
 void pollux_enter_note(const struct pollux_view *view,
 		       const struct plx_grant *grants, bool alone);
 
-/* Does any job wait for its room to become free? */
+/* Does any job wait for its reservation to become free? */
 bool pollux_enter_any(void);
 
 /* Was the last guard lifted since this was asked? Others may start there. */
 bool pollux_enter_lifted(void);
 
 /*
- * Start those whose room is free, as far as Slurm agrees. Their number. Takes
- * slurmctld's locks.
+ * Start those whose reservation is free, as far as Slurm agrees. Their number.
+ * Takes slurmctld's locks.
  */
 int pollux_enter(double now_s);
 

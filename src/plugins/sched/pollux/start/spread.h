@@ -13,7 +13,8 @@
 #include "sched/pollux/look/view.h"
 #include "common/slurm_compat.h"
 
-/* Is the room another shape than that of its request, to be started here? */
+/* Is the reservation another shape than that of its request, to be started
+ * here? */
 bool pollux_spread_is(const struct pollux_waiting *waiting,
 		      const struct plx_grant *grant);
 
