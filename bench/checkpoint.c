@@ -240,10 +240,10 @@ static void run_copy(struct bench *b)
 		die("save", b->p->err.text);
 }
 
-static void *resident_room(struct bench *b, struct plx_parts *parts)
+static void *resident_memory(struct bench *b, struct plx_parts *parts)
 {
 	static struct plx_part list[TENSORS];
-	static void *room;
+	static void *memory;
 
 	for (int i = 0; i < TENSORS; i++) {
 		const struct plx_tensor *t = &b->p->tensors[i];
@@ -257,15 +257,15 @@ static void *resident_room(struct bench *b, struct plx_parts *parts)
 		};
 	}
 	*parts = (struct plx_parts){ list, TENSORS, TENSORS };
-	if (!room) {
-		size_t size = plx_resident_room(parts);
+	if (!memory) {
+		size_t size = plx_resident_size(parts);
 
-		room = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-		if (!room)
+		memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+		if (!memory)
 			die("room", "no memory");
-		memset(room, 1, size);
+		memset(memory, 1, size);
 	}
-	return room;
+	return memory;
 }
 
 static void run_resident(struct bench *b)
@@ -276,11 +276,11 @@ static void run_resident(struct bench *b)
 		.of = b->p->coll->local_ranks,
 	};
 	struct plx_parts parts;
-	void *room = resident_room(b, &parts);
+	void *memory = resident_memory(b, &parts);
 	struct plx_error err;
 
-	plx_resident_lay(room, &parts, &facts);
-	if (plx_resident_write(room, &parts, slice, &err) < 0)
+	plx_resident_lay(memory, &parts, &facts);
+	if (plx_resident_write(memory, &parts, slice, &err) < 0)
 		die("resident", err.text);
 }
 
@@ -313,7 +313,7 @@ static void warm_up(struct bench *b, enum what what)
 	if (what == COPY)
 		run_copy(b);
 	if (what == RESIDENT)
-		(void) resident_room(b, &parts);
+		(void) resident_memory(b, &parts);
 }
 
 static void measure(struct bench *b)

@@ -88,9 +88,9 @@ struct plx_step {
 	uint64_t batch;	   /* samples in all */
 	int pass;	   /* index of the pass given out last */
 	uint64_t *numbers; /* its samples */
-	size_t numbers_room;
+	size_t numbers_capacity;
 	uint64_t *peeked; /* those of a later pass, pollux_peek() */
-	size_t peeked_room;
+	size_t peeked_capacity;
 	size_t count;	 /* its samples, how many */
 	size_t n;	 /* numbers of all buckets */
 	float *sum;	 /* [n] over passes; NULL: no memory yet */
@@ -137,7 +137,7 @@ struct plx_watch {
 };
 
 /* Memory of this rank's GPU, as measured last. */
-struct plx_gpu_room {
+struct plx_gpu_memory {
 	double looked_s; /* when, 0: never */
 	double unused;	 /* bytes, of ... */
 	double all;	 /* ... so many; 0: no GPU, or it does not say */
@@ -208,7 +208,7 @@ struct pollux {
 
 	struct plx_step step;
 	struct plx_meter meter;
-	struct plx_gpu_room room;
+	struct plx_gpu_memory gpu_memory;
 	struct plx_watch watch;
 	enum plx_lr_rule rule;
 	struct plx_range next; /* samples that would follow, and ... */

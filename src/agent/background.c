@@ -218,7 +218,7 @@ static void end_touch(struct plx_store *s)
 static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 {
 	struct plx_store *s = p->store;
-	double room = SHARE_OF_MEMORY * (double) plx_nodemem_room();
+	double most = SHARE_OF_MEMORY * (double) plx_nodemem_available();
 	void *image;
 
 	end_touch(s);
@@ -226,7 +226,7 @@ static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 		return s->image;
 	(void) plx_background_forget(s);
 	/* All ranks of this node do the same now. */
-	if ((double) bytes * p->coll->local_ranks > room)
+	if ((double) bytes * p->coll->local_ranks > most)
 		return NULL;
 	image = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -115,7 +115,7 @@ int pollux_spread(struct pollux *p, void *data, size_t bytes,
 
 /* ---- sums for the program ---- */
 
-#define SUM_ROOM 4096 /* numbers of a rank that rank 0 holds at a time */
+#define SUM_MOST 4096 /* numbers of a rank that rank 0 holds at a time */
 
 /* May a message of our own be sent now, by all ranks alike? */
 static bool is_free(const struct pollux *p)
@@ -194,16 +194,16 @@ int pollux_sum(struct pollux *p, double *values, size_t count)
 	if (p->coll->ranks == 1)
 		return 0;
 	if (p->coll->rank == 0) {
-		all = calloc((size_t) p->coll->ranks * SUM_ROOM, sizeof(*all));
+		all = calloc((size_t) p->coll->ranks * SUM_MOST, sizeof(*all));
 		if (!all) {
 			plx_fail(&p->err, "out of memory");
 			return plx_end(p);
 		}
 	}
 	rc = same_count(p, count);
-	for (size_t at = 0; rc == 0 && at < count; at += SUM_ROOM)
+	for (size_t at = 0; rc == 0 && at < count; at += SUM_MOST)
 		rc = sum_some(p, values + at,
-			      count - at < SUM_ROOM ? count - at : SUM_ROOM,
+			      count - at < SUM_MOST ? count - at : SUM_MOST,
 			      all);
 	free(all);
 	return rc < 0 ? plx_end(p) : 0;

@@ -170,8 +170,8 @@ static int device_of(const struct plx_cuda *c, const void *a, const void *b,
 		/* A later runtime may know more attributes than our header. */
 		union {
 			struct cudaPointerAttributes known;
-			char room[512];
-		} about = { .room = "" };
+			char bytes[512];
+		} about = { .bytes = "" };
 
 		/* CUDA before 11 has an error for memory it does not know. */
 		if (c->whose(&about.known, either[i]) != cudaSuccess)

@@ -101,7 +101,7 @@ static float *place(const struct pollux *p, const struct plx_bucket *b)
 /* ---- memory ---- */
 
 /* Pages that are never touched cost nothing. */
-static int make_room(struct pollux *p)
+static int allocate(struct pollux *p)
 {
 	struct plx_step *step = &p->step;
 
@@ -124,7 +124,7 @@ static int make_room(struct pollux *p)
 
 int plx_gradient_open(struct pollux *p)
 {
-	return p->bucket_count || p->config.steps ? make_room(p) : 0;
+	return p->bucket_count || p->config.steps ? allocate(p) : 0;
 }
 
 void plx_gradient_release(struct pollux *p)
@@ -312,7 +312,7 @@ int pollux_gradient(struct pollux *p, int bucket, float *data)
 		plx_fault(p, POLLUX_EINVAL);
 		return plx_end(p);
 	}
-	if (make_room(p) < 0)
+	if (allocate(p) < 0)
 		return plx_end(p);
 	b = &p->buckets[bucket];
 	b->data = data;
@@ -524,7 +524,7 @@ int pollux_out_of_memory(struct pollux *p)
 	p->step.own.full = true;
 	plx_memory_full(p);
 	if (p->bucket_count)
-		return make_room(p) < 0 ? plx_end(p) : end_pass(p);
+		return allocate(p) < 0 ? plx_end(p) : end_pass(p);
 	if (p->coll->ranks == 1) {
 		p->step.all.full = true;
 		plx_stage(p, PLX_STAGE_SYNCED);
@@ -613,7 +613,7 @@ int pollux_reduce(struct pollux *p, float *gradient, size_t n, double loss)
 	if (p->buckets[0].is.count != n) {
 		p->step.own.unequal = true;
 		p->step.own.unequal_n = n;
-		return make_room(p) < 0 ? plx_end(p) : end_pass(p);
+		return allocate(p) < 0 ? plx_end(p) : end_pass(p);
 	}
 	rc = pollux_gradient(p, 0, gradient);
 	return rc < 0 ? rc : pollux_sync(p, loss);

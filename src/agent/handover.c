@@ -85,7 +85,7 @@ void plx_handover_prepare(struct pollux *p)
 	}
 	h->mem = h->slice.mine == 0
 			 ? plx_nodemem_create(
-				   name, plx_resident_room(&h->parts), &err)
+				   name, plx_resident_size(&h->parts), &err)
 			 : plx_nodemem_expect(name, &err);
 	if (!h->mem)
 		plx_say(p, "%s", err.text);
@@ -123,7 +123,7 @@ static int lay(struct pollux *p, struct plx_error *err)
 			return plx_nodemem_follow(h->mem, err);
 		return plx_fail(err, "the first rank here is late");
 	}
-	if (plx_nodemem_grow(h->mem, plx_resident_room(&h->parts), err) < 0)
+	if (plx_nodemem_grow(h->mem, plx_resident_size(&h->parts), err) < 0)
 		return -1;
 	plx_resident_lay(plx_nodemem_base(h->mem), &h->parts, &h->facts);
 	return 0;

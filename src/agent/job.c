@@ -64,11 +64,11 @@ static int save_blobs(struct plx_job *job, const struct pollux *p)
 
 static int list_tensors(struct plx_job *job, const struct pollux *p)
 {
-	size_t room = (size_t) p->tensor_count + (size_t) p->blob_count + 1;
+	size_t size = (size_t) p->tensor_count + (size_t) p->blob_count + 1;
 
 	if (p->domain.part)
-		room += (size_t) job->who.ranks;
-	job->tensors = calloc(room, sizeof(*job->tensors));
+		size += (size_t) job->who.ranks;
+	job->tensors = calloc(size, sizeof(*job->tensors));
 	if (!job->tensors)
 		return plx_fail(&job->report.why, "out of memory");
 	for (int i = 0; i < p->tensor_count; i++) {

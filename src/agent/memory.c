@@ -92,69 +92,71 @@ static struct plx_batch smaller(const struct pollux *p)
 
 static void look(struct pollux *p, bool now)
 {
-	struct plx_gpu_room *room = &p->room;
+	struct plx_gpu_memory *memory = &p->gpu_memory;
 	double now_s = p->gpu ? plx_now_s() : 0;
 	size_t unused = 0;
 	size_t all = 0;
 
-	if (!p->gpu ||
-	    (!now && room->looked_s && now_s < room->looked_s + LOOK_EVERY_S))
+	if (!p->gpu || (!now && memory->looked_s &&
+			now_s < memory->looked_s + LOOK_EVERY_S))
 		return;
-	room->looked_s = now_s;
+	memory->looked_s = now_s;
 	if (plx_gpu_memory(p->gpu, &unused, &all) < 0)
 		all = 0;
-	room->unused = (double) unused;
-	room->all = (double) all;
+	memory->unused = (double) unused;
+	memory->all = (double) all;
 }
 
 void plx_memory_full(struct pollux *p)
 {
 	look(p, true);
 	/* None at all is known, too. */
-	p->room.at_full = p->room.all > 0 ? fmax(1, p->room.unused) : 0;
+	p->gpu_memory.at_full =
+		p->gpu_memory.all > 0 ? fmax(1, p->gpu_memory.unused) : 0;
 }
 
 bool plx_memory_tight(struct pollux *p)
 {
 	look(p, false);
 	/* Whoever uses the rest of it: a second rank would want as much. */
-	return p->room.unused < p->room.all - p->room.unused;
+	return p->gpu_memory.unused < p->gpu_memory.all - p->gpu_memory.unused;
 }
 
 bool plx_memory_cramped(struct pollux *p)
 {
-	double then = p->profile.room;
+	double then = p->profile.free_bytes;
 
 	look(p, false);
-	return !(then > 0 && p->room.all > 0 &&
-		 p->room.unused > then + MORE * p->room.all);
+	return !(then > 0 && p->gpu_memory.all > 0 &&
+		 p->gpu_memory.unused > then + MORE * p->gpu_memory.all);
 }
 
 void plx_memory_heard(struct pollux *p, int tight, int cramped)
 {
-	p->room.tight = tight;
-	p->room.cramped = cramped;
+	p->gpu_memory.tight = tight;
+	p->gpu_memory.cramped = cramped;
 }
 
 void plx_memory_follow(struct pollux *p)
 {
-	struct plx_gpu_room *room = &p->room;
+	struct plx_gpu_memory *memory = &p->gpu_memory;
 
-	if (room->tight != room->told)
+	if (memory->tight != memory->told)
 		plx_reporter_say(p->reporter,
 				 PLX_MSG_TIGHT
 				 " ranks=%d used=%.0f unused=%.0f",
-				 room->tight, (room->all - room->unused) / MIB,
-				 room->unused / MIB);
-	room->told = room->tight;
-	if (!p->profile.fits_not || room->cramped)
+				 memory->tight,
+				 (memory->all - memory->unused) / MIB,
+				 memory->unused / MIB);
+	memory->told = memory->tight;
+	if (!p->profile.fits_not || memory->cramped)
 		return;
 	plx_say(p,
 		"step %" PRIu64 ": GPUs have more memory free than when a pass "
 		"of %d samples did not fit: passes may be as large again",
 		p->cursor.step, p->profile.fits_not);
 	p->profile.fits_not = 0;
-	p->profile.room = 0;
+	p->profile.free_bytes = 0;
 	plx_memory_limit(p);
 }
 
@@ -162,10 +164,10 @@ void plx_memory_follow(struct pollux *p)
  * The least that was free on a rank where the pass did not fit: where none of
  * them knows, 0.
  */
-static int find_room(struct pollux *p, double *least)
+static int find_free(struct pollux *p, double *least)
 {
 	const struct plx_coll_ops *ops = p->coll->ops;
-	double own = p->step.own.full ? p->room.at_full : INFINITY;
+	double own = p->step.own.full ? p->gpu_memory.at_full : INFINITY;
 	double *all = NULL;
 	int rc;
 
@@ -200,7 +202,7 @@ int plx_memory_shrink(struct pollux *p)
 			 samples, samples == 1 ? "" : "s", l->min_per_gpu);
 		return plx_fault(p, POLLUX_ENOMEM);
 	}
-	if (find_room(p, &p->profile.room) < 0)
+	if (find_free(p, &p->profile.free_bytes) < 0)
 		return -1;
 	p->profile.fits_not = samples;
 	if (p->profile.fits >= samples)

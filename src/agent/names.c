@@ -9,7 +9,7 @@
 #include "agent/names.h"
 #include "core/base/crc.h"
 
-#define ROOM_MIN 64
+#define CAPACITY_MIN 64
 
 static uint32_t pack(int number, bool is_blob)
 {
@@ -27,20 +27,20 @@ static const char *name_of(const struct pollux *p, uint32_t slot)
 static uint32_t *slot_of(struct pollux *p, const char *name)
 {
 	struct plx_names *n = &p->names;
-	size_t at = plx_crc32c(0, name, strlen(name)) & (n->room - 1);
+	size_t at = plx_crc32c(0, name, strlen(name)) & (n->capacity - 1);
 
 	while (n->slots[at]) {
 		n->looks++;
 		if (!strcmp(name_of(p, n->slots[at]), name))
 			break;
-		at = (at + 1) & (n->room - 1);
+		at = (at + 1) & (n->capacity - 1);
 	}
 	return &n->slots[at];
 }
 
 static int find(struct pollux *p, const char *name, bool is_blob)
 {
-	uint32_t slot = p->names.room ? *slot_of(p, name) : 0;
+	uint32_t slot = p->names.capacity ? *slot_of(p, name) : 0;
 
 	return slot && (slot - 1) % 2 == is_blob ? (int) ((slot - 1) / 2) : -1;
 }
@@ -61,15 +61,15 @@ static int grow(struct pollux *p)
 	struct plx_names *n = &p->names;
 	struct plx_names old = *n;
 
-	if (2 * n->used < n->room)
+	if (2 * n->used < n->capacity)
 		return 0;
-	n->room = n->room ? 2 * n->room : ROOM_MIN;
-	n->slots = calloc(n->room, sizeof(*n->slots));
+	n->capacity = n->capacity ? 2 * n->capacity : CAPACITY_MIN;
+	n->slots = calloc(n->capacity, sizeof(*n->slots));
 	if (!n->slots) {
 		*n = old;
 		return -1;
 	}
-	for (size_t i = 0; i < old.room; i++) {
+	for (size_t i = 0; i < old.capacity; i++) {
 		if (old.slots[i])
 			*slot_of(p, name_of(p, old.slots[i])) = old.slots[i];
 	}

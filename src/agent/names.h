@@ -17,7 +17,7 @@ struct pollux;
 /* Of zeros: empty. */
 struct plx_names {
 	uint32_t *slots; /* 0: free; else 2 * number + 1 + is_blob */
-	size_t room;	 /* of them, a power of two */
+	size_t capacity; /* of them, a power of two */
 	size_t used;
 	uint64_t looks; /* at names so far: for tests */
 };

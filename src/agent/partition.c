@@ -13,15 +13,15 @@
 
 static int add(struct plx_partition *p, const struct plx_piece *piece)
 {
-	if (p->count == p->room) {
-		int room = p->room ? 2 * p->room : 64;
+	if (p->count == p->capacity) {
+		int capacity = p->capacity ? 2 * p->capacity : 64;
 		struct plx_piece *more =
-			realloc(p->pieces, (size_t) room * sizeof(*more));
+			realloc(p->pieces, (size_t) capacity * sizeof(*more));
 
 		if (!more)
 			return -1;
 		p->pieces = more;
-		p->room = room;
+		p->capacity = capacity;
 	}
 	p->pieces[p->count++] = *piece;
 	return 0;

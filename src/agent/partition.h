@@ -29,7 +29,7 @@ struct plx_partition {
 	struct plx_piece *pieces; /* by shard, and as they lie there */
 	int count;
 	int shards;
-	int room;
+	int capacity;
 };
 
 /* No shard is made for less than this. */

@@ -11,11 +11,11 @@
 #include "agent/agent.h"
 #include "agent/sized.h"
 
-static int make_room(struct pollux *p, uint64_t count)
+static int allocate(struct pollux *p, uint64_t count)
 {
 	uint64_t *more;
 
-	if (count <= p->step.peeked_room)
+	if (count <= p->step.peeked_capacity)
 		return 0;
 	more = realloc(p->step.peeked, count * sizeof(*more));
 	if (!more) {
@@ -23,7 +23,7 @@ static int make_room(struct pollux *p, uint64_t count)
 		return plx_fault(p, POLLUX_ENOMEM);
 	}
 	p->step.peeked = more;
-	p->step.peeked_room = count;
+	p->step.peeked_capacity = count;
 	return 0;
 }
 
@@ -75,7 +75,7 @@ int pollux_peek_sized(struct pollux *p, int ahead, struct pollux_pass *pass,
 			       (uint64_t) index * ranks +
 				       (uint64_t) p->coll->rank,
 			       ((uint64_t) p->batch.accum + 1) * ranks);
-	if (make_room(p, part.count) < 0)
+	if (allocate(p, part.count) < 0)
 		return plx_end(p);
 	for (uint64_t i = 0; i < part.count; i++)
 		p->step.peeked[i] = plx_cursor_sample(&cursor, part.first + i);

@@ -66,7 +66,7 @@ bool plx_profile_valid(const struct plx_profile *profile)
 	    !is_flag(&profile->has_model) || !is_flag(&profile->differenced) ||
 	    !is_amount(profile->progress) || !is_amount(profile->restart_s) ||
 	    profile->fits < 0 || profile->fits_not < 0 ||
-	    !is_amount(profile->room))
+	    !is_amount(profile->free_bytes))
 		return false;
 	for (int i = 0; i < profile->row_count; i++) {
 		if (!is_row(&profile->rows[i]))

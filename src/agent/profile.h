@@ -39,11 +39,11 @@ struct plx_profile {
 	struct plx_row rows[PLX_ROWS_MAX];
 	struct plx_model model;
 	struct plx_noise_groups noise;
-	double progress;  /* iterations at the base batch so far */
-	double restart_s; /* last seen cost of a restart, 0: not seen */
-	int fits;	  /* samples of the largest pass that went well */
-	int fits_not;	  /* of the smallest that did not, 0: none */
-	double room; /* bytes of a GPU free when it did not; 0: not known */
+	double progress;   /* iterations at the base batch so far */
+	double restart_s;  /* last seen cost of a restart, 0: not seen */
+	int fits;	   /* samples of the largest pass that went well */
+	int fits_not;	   /* of the smallest that did not, 0: none */
+	double free_bytes; /* of a GPU when it did not; 0: not known */
 };
 
 void plx_profile_init(struct plx_profile *profile);

@@ -44,11 +44,11 @@ static int refuse(struct pollux *p, enum pollux_status code, const char *fmt,
  */
 static void *grow(void *array, int count, size_t size)
 {
-	size_t room = count ? 2 * (size_t) count : 1;
+	size_t capacity = count ? 2 * (size_t) count : 1;
 
 	if (count & (count - 1))
 		return array;
-	return realloc(array, room * size);
+	return realloc(array, capacity * size);
 }
 
 /* ---- tensors and blobs ---- */

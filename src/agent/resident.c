@@ -82,14 +82,14 @@ static size_t count_pieces(const struct plx_parts *parts)
 	return pieces;
 }
 
-size_t plx_resident_room(const struct plx_parts *parts)
+size_t plx_resident_size(const struct plx_parts *parts)
 {
-	size_t room = aligned(
+	size_t size = aligned(
 		front_bytes((size_t) parts->count, count_pieces(parts)));
 
 	for (int i = 0; i < parts->count; i++)
-		room += aligned(parts->list[i].bytes);
-	return room;
+		size += aligned(parts->list[i].bytes);
+	return size;
 }
 
 /* ---- the word ---- */

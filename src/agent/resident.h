@@ -58,7 +58,7 @@ enum plx_resident_word {
 };
 
 /* Bytes it takes. */
-size_t plx_resident_room(const struct plx_parts *parts);
+size_t plx_resident_size(const struct plx_parts *parts);
 
 /* Head and table; the memory has room for them. Ends in LAID. */
 void plx_resident_lay(void *base, const struct plx_parts *parts,

@@ -25,7 +25,7 @@ struct plx_samplelog {
 	FILE *file;
 	struct part *parts; /* of the step under way */
 	size_t count;
-	size_t room;
+	size_t capacity;
 };
 
 /* One more than the highest generation in the folder. */
@@ -113,15 +113,15 @@ int plx_samplelog_add(struct plx_samplelog *log, const struct plx_range *part,
 {
 	if (!log || part->count == 0)
 		return 0;
-	if (log->count == log->room) {
-		size_t room = log->room ? 2 * log->room : 8;
+	if (log->count == log->capacity) {
+		size_t capacity = log->capacity ? 2 * log->capacity : 8;
 		struct part *more =
-			realloc(log->parts, room * sizeof(*log->parts));
+			realloc(log->parts, capacity * sizeof(*log->parts));
 
 		if (!more)
 			return plx_fail(err, "out of memory");
 		log->parts = more;
-		log->room = room;
+		log->capacity = capacity;
 	}
 	log->parts[log->count++] = (struct part){ *part, sum };
 	return 0;

@@ -250,12 +250,12 @@ static int seek(struct pollux *p, const struct plx_range *part)
 	return plx_fault(p, POLLUX_EINVAL);
 }
 
-static int make_room(struct pollux *p, uint64_t count)
+static int allocate(struct pollux *p, uint64_t count)
 {
 	struct plx_step *step = &p->step;
 	uint64_t *more;
 
-	if (count <= step->numbers_room)
+	if (count <= step->numbers_capacity)
 		return 0;
 	more = realloc(step->numbers, count * sizeof(*more));
 	if (!more) {
@@ -263,7 +263,7 @@ static int make_room(struct pollux *p, uint64_t count)
 		return plx_fault(p, POLLUX_ENOMEM);
 	}
 	step->numbers = more;
-	step->numbers_room = count;
+	step->numbers_capacity = count;
 	return 0;
 }
 
@@ -281,7 +281,7 @@ static int give_out(struct pollux *p, struct plx_range *part)
 	/* The step is given up: no need to try again before it ends. */
 	if (step->own.full)
 		part->count = 0;
-	if (make_room(p, part->count) < 0 || seek(p, part) < 0)
+	if (allocate(p, part->count) < 0 || seek(p, part) < 0)
 		return -1;
 	for (uint64_t i = 0; i < part->count; i++) {
 		step->numbers[i] =

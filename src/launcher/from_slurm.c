@@ -38,7 +38,7 @@ static void consider_start(struct plx_launcher *l)
 		plx_raise(l, PLX_EVENT_ASKED);
 	else if (l->job.layout.ranks > 0 && !is_passing(l) &&
 		 !plx_sick_waits(l) && plx_now_s() >= l->not_before_s)
-		plx_raise(l, PLX_EVENT_ROOM);
+		plx_raise(l, PLX_EVENT_GPUS);
 }
 
 /* Of a job that has been lent GPUs, ranks need not use all. */

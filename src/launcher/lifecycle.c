@@ -19,7 +19,7 @@ struct rule {
 	  { PLX_STAGE_##next, PLX_ACTION_##action } }
 
 static const struct rule rules[] = {
-	RULE(IDLE,     ROOM,     STARTING, START),
+	RULE(IDLE,     GPUS,     STARTING, START),
 	RULE(IDLE,     ASKED,    AGREED,   ACK),
 	RULE(IDLE,     STOP,     DONE,     FINISH),
 

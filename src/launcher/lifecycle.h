@@ -38,7 +38,7 @@ enum plx_event {
 	PLX_EVENT_ANSWERED, /* the target was applied or refused; GPUs here */
 	PLX_EVENT_KEPT,	    /* the target is off, ranks stay where they are */
 	PLX_EVENT_PARKED,   /* the same, but no GPU is left */
-	PLX_EVENT_ROOM,	    /* the job has GPUs, nothing hinders a start */
+	PLX_EVENT_GPUS,	    /* the job has GPUs, nothing hinders a start */
 	PLX_EVENT_SHAPE,    /* the job's GPUs are not those of the ranks */
 	PLX_EVENT_BEGAN,    /* first optimiser step of this start */
 	PLX_EVENT_READY,    /* the next ranks wait for their turn */

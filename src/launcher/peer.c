@@ -11,7 +11,7 @@
 #include "launcher/peer.h"
 #include "wire/message.h"
 
-#define ROOM 4096 /* for the host file */
+#define PAGE 4096 /* for the host file */
 
 static const char template[] = "pollux-XXXXXX";
 
@@ -25,9 +25,9 @@ static bool make_dir(struct plx_peer *peer, const char *parent)
 }
 
 /* A full disk shows only when something is written. */
-static bool has_room(const struct plx_peer *peer)
+static bool is_writable(const struct plx_peer *peer)
 {
-	static const char page[ROOM];
+	static const char page[PAGE];
 	char path[sizeof(peer->dir) + sizeof(PLX_PEER_HOSTS)];
 	bool wrote;
 	int fd;
@@ -49,7 +49,7 @@ static bool try_dir(struct plx_peer *peer, const char *parent)
 
 	if (!parent || parent[0] != '/' || !make_dir(peer, parent))
 		return false;
-	if (has_room(peer))
+	if (is_writable(peer))
 		return true;
 	saved = errno;
 	rmdir(peer->dir);

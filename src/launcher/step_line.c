@@ -18,7 +18,7 @@ struct line {
 	char **args;
 	int count;
 	char *text;
-	size_t room;
+	size_t left;
 	bool full; /* something did not fit */
 };
 
@@ -31,16 +31,16 @@ static void add(struct line *line, const char *fmt, ...)
 	int size;
 
 	va_start(ap, fmt);
-	size = vsnprintf(line->text, line->room, fmt, ap);
+	size = vsnprintf(line->text, line->left, fmt, ap);
 	va_end(ap);
-	if (size < 0 || (size_t) size >= line->room) {
+	if (size < 0 || (size_t) size >= line->left) {
 		line->full = true;
 		return;
 	}
 	line->args[line->count++] = line->text;
 	line->args[line->count] = NULL;
 	line->text += size + 1;
-	line->room -= (size_t) size + 1;
+	line->left -= (size_t) size + 1;
 }
 
 static int count(char *const *list)
@@ -124,7 +124,7 @@ char **plx_step_arguments(const struct plx_step_order *order,
 		     count(order->program);
 	size_t list = (size_t) (LINE_ARGS + others) * sizeof(char *);
 	char **args = calloc(1, list + LINE_TEXT);
-	struct line line = { .args = args, .room = LINE_TEXT };
+	struct line line = { .args = args, .left = LINE_TEXT };
 
 	if (!args)
 		return NULL;

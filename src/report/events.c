@@ -64,13 +64,13 @@ static int read_line(const char *line, size_t length,
 int plx_events_read(FILE *file, struct plx_changes *changes,
 		    struct plx_error *err)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	char *line = NULL;
 	int events = 0;
 	int found = 0;
 	ssize_t length;
 
-	while (found >= 0 && (length = getline(&line, &room, file)) > 0) {
+	while (found >= 0 && (length = getline(&line, &capacity, file)) > 0) {
 		found = read_line(line, (size_t) length, changes);
 		events += found > 0;
 	}

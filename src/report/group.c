@@ -44,7 +44,7 @@ struct part {
 struct parts {
 	struct part *parts;
 	size_t count;
-	size_t room;
+	size_t capacity;
 };
 
 static const struct way *find(const char *name)
@@ -75,15 +75,15 @@ static const char *key_of(const struct part *part)
 
 static int add(struct parts *parts, const struct part *part)
 {
-	if (parts->count == parts->room) {
-		size_t room = parts->room ? 2 * parts->room : 256;
+	if (parts->count == parts->capacity) {
+		size_t capacity = parts->capacity ? 2 * parts->capacity : 256;
 		struct part *grown =
-			realloc(parts->parts, room * sizeof(*grown));
+			realloc(parts->parts, capacity * sizeof(*grown));
 
 		if (!grown)
 			return -1;
 		parts->parts = grown;
-		parts->room = room;
+		parts->capacity = capacity;
 	}
 	parts->parts[parts->count++] = *part;
 	return 0;

@@ -29,7 +29,7 @@ extern char **environ;
 struct text {
 	char *data; /* NUL-terminated */
 	size_t size;
-	size_t room;
+	size_t capacity;
 };
 
 /* Append what fd has: bytes read, 0 at its end, -1 with err set. */
@@ -38,15 +38,15 @@ static ssize_t text_read(struct text *text, int fd, struct plx_error *err)
 	ssize_t got;
 	char *grown;
 
-	if (text->room - text->size < 65536) {
-		if (text->room >= TEXT_MAX)
+	if (text->capacity - text->size < 65536) {
+		if (text->capacity >= TEXT_MAX)
 			return plx_fail(err, "more than %lu MiB to read",
 					TEXT_MAX >> 20);
-		grown = realloc(text->data, 2 * text->room + 131072);
+		grown = realloc(text->data, 2 * text->capacity + 131072);
 		if (!grown)
 			return plx_fail(err, "out of memory");
 		text->data = grown;
-		text->room = 2 * text->room + 131072;
+		text->capacity = 2 * text->capacity + 131072;
 	}
 	do
 		got = read(fd, text->data + text->size, 65535);

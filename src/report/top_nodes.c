@@ -136,12 +136,12 @@ void plx_top_draw_nodes(const struct plx_top *top, struct plx_screen *screen,
 			int y, int lines)
 {
 	struct grid grid = measure(top, screen->width);
-	int room = lines * grid.count;
+	int cells = lines * grid.count;
 	int rest = (REST_WIDTH + grid.cell - 1) / grid.cell;
 	int seen = 0;
 
-	if (grid.nodes > room)
-		room -= rest < grid.count ? rest : grid.count;
+	if (grid.nodes > cells)
+		cells -= rest < grid.count ? rest : grid.count;
 
 	for (size_t i = 0; i < top->view.node_count; i++) {
 		const struct plx_view_node *node = &top->view.nodes[i];
@@ -150,7 +150,7 @@ void plx_top_draw_nodes(const struct plx_top *top, struct plx_screen *screen,
 
 		if (node->gpus <= 0)
 			continue;
-		if (seen++ < room) {
+		if (seen++ < cells) {
 			draw_node(top, screen, node, grid.name, x, row);
 			continue;
 		}

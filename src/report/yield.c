@@ -253,14 +253,14 @@ static void crowd_release(struct crowd *crowd)
 
 static int crowd_make(const struct plx_history *history, struct crowd *crowd)
 {
-	size_t room = history->count + 1;
-	double *memory = calloc(4 * room, sizeof(*memory));
+	size_t size = history->count + 1;
+	double *memory = calloc(4 * size, sizeof(*memory));
 	int64_t base = history->count ? history->records[0].submit_s : 0;
 
 	if (!memory)
 		return -1;
-	*crowd = (struct crowd){ memory, memory + room, memory + 2 * room,
-				 memory + 3 * room, 0 };
+	*crowd = (struct crowd){ memory, memory + size, memory + 2 * size,
+				 memory + 3 * size, 0 };
 	for (size_t i = 0; i < history->count; i++) {
 		const struct plx_record *r = &history->records[i];
 

@@ -21,7 +21,7 @@ struct reader {
 	const char *const *columns;
 	int places[COLUMNS_MAX]; /* of each column in the file */
 	int file_columns;
-	int room; /* rows there is memory for */
+	int capacity; /* rows there is memory for */
 };
 
 static int fail_at(const struct plx_csv *csv, int line, struct plx_error *err,
@@ -99,20 +99,20 @@ static int find_columns(struct reader *reader, char *line, int number,
 static int grow(struct reader *reader, struct plx_error *err)
 {
 	struct plx_csv *csv = reader->csv;
-	int room = reader->room ? 2 * reader->room : 64;
+	int capacity = reader->capacity ? 2 * reader->capacity : 64;
 	size_t width = (size_t) csv->column_count * sizeof(*csv->cells);
-	char **cells = realloc(csv->cells, (size_t) room * width);
+	char **cells = realloc(csv->cells, (size_t) capacity * width);
 	int *lines;
 
 	if (cells)
 		csv->cells = cells;
-	lines = realloc(csv->lines, (size_t) room * sizeof(*lines));
+	lines = realloc(csv->lines, (size_t) capacity * sizeof(*lines));
 	if (lines)
 		csv->lines = lines;
 	if (!cells || !lines)
 		return plx_fail(err, "%s: no memory for %d rows", csv->name,
-				room);
-	reader->room = room;
+				capacity);
+	reader->capacity = capacity;
 	return 0;
 }
 
@@ -129,7 +129,7 @@ static int add_row(struct reader *reader, char *line, int number,
 			 count, reader->file_columns);
 		return fail_at(csv, number, err, text);
 	}
-	if (csv->row_count == reader->room && grow(reader, err) < 0)
+	if (csv->row_count == reader->capacity && grow(reader, err) < 0)
 		return -1;
 	for (int c = 0; c < csv->column_count; c++) {
 		char *cell = cells[reader->places[c]];
@@ -219,24 +219,25 @@ done:
 static int read_file(const char *path, gzFile in, char **text, size_t *size,
 		     struct plx_error *err)
 {
-	size_t room = 0;
+	size_t capacity = 0;
 	int got;
 
 	*size = 0;
 	do {
-		char *larger = realloc(*text, room = room ? 2 * room : 65536);
+		char *larger = realloc(*text, capacity = capacity ? 2 * capacity
+								  : 65536);
 
 		if (!larger)
 			return plx_fail(err, "%s: no memory to read it", path);
 		*text = larger;
 		errno = 0;
-		got = gzread(in, *text + *size, (unsigned) (room - *size));
+		got = gzread(in, *text + *size, (unsigned) (capacity - *size));
 		if (got < 0)
 			return plx_fail(err, "%s: %s", path,
 					errno ? strerror(errno)
 					      : "not compressed as gzip does");
 		*size += (size_t) got;
-	} while (*size == room && *size <= PLX_CSV_SIZE_MAX);
+	} while (*size == capacity && *size <= PLX_CSV_SIZE_MAX);
 	if (*size > PLX_CSV_SIZE_MAX)
 		return plx_fail(err, "%s: larger than %d bytes", path,
 				PLX_CSV_SIZE_MAX);

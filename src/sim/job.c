@@ -179,15 +179,15 @@ static int measure(struct plx_simjob *job, struct plx_app_times times,
 		    job->rows[i].per_gpu == row.per_gpu)
 			return 0;
 	}
-	if (job->row_count == job->row_room) {
-		int room = job->row_room ? 2 * job->row_room : 16;
+	if (job->row_count == job->row_capacity) {
+		int capacity = job->row_capacity ? 2 * job->row_capacity : 16;
 		struct plx_sample *rows =
-			realloc(job->rows, (size_t) room * sizeof(*rows));
+			realloc(job->rows, (size_t) capacity * sizeof(*rows));
 
 		if (!rows)
 			return plx_fail(err, "no memory for a profile");
 		job->rows = rows;
-		job->row_room = room;
+		job->row_capacity = capacity;
 	}
 	job->rows[job->row_count++] = row;
 	if (row.shape.gpus > job->profiled_gpus)

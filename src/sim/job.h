@@ -58,7 +58,7 @@ struct plx_simjob {
 
 	struct plx_sample *rows; /* distinct (nodes, GPUs, m) it has run */
 	int row_count;
-	int row_room;
+	int row_capacity;
 	int profiled_gpus;	    /* most of any row */
 	bool stale;		    /* rows are not yet in the model */
 	bool modelled;		    /* the model below is fitted */

@@ -16,7 +16,7 @@
 /* A simulation under way. */
 struct world {
 	struct plx_setting setting; /* node_count: usable now */
-	int node_room;		    /* most nodes that there may be */
+	int node_max;		    /* most nodes that there may be */
 	const struct plx_policy *policy;
 	const struct plx_workload *workload;
 	struct plx_simjob *jobs;    /* [workload->count] */
@@ -32,7 +32,7 @@ struct world {
 	double now_s;
 	int paid; /* nodes, in the interval that ended now */
 	struct plx_story *story;
-	int decision_room;
+	int decision_capacity;
 };
 
 static double clock_s(void)
@@ -92,7 +92,7 @@ static int make_jobs(struct world *world, struct plx_error *err)
 		const struct plx_entry *entry = &workload->entries[i];
 		struct plx_simjob *job = &world->jobs[i];
 
-		if (plx_simjob_init(job, entry, world->node_room, err) < 0)
+		if (plx_simjob_init(job, entry, world->node_max, err) < 0)
 			return -1;
 		job->index = i;
 		job->learns = world->policy->adaptive;
@@ -110,7 +110,7 @@ static int make_jobs(struct world *world, struct plx_error *err)
 static int world_init(struct world *world, struct plx_error *err)
 {
 	size_t jobs = (size_t) world->workload->count;
-	size_t nodes = (size_t) world->node_room;
+	size_t nodes = (size_t) world->node_max;
 
 	world->jobs = calloc(jobs, sizeof(*world->jobs));
 	world->states = calloc(jobs, world->policy->state_size + 1);
@@ -247,10 +247,10 @@ static void gather(struct world *world)
 static void offer(struct world *world)
 {
 	struct plx_turn *turn = &world->turn;
-	size_t room = (size_t) world->node_room;
+	size_t capacity = (size_t) world->node_max;
 
 	for (int j = 0; j < turn->job_count; j++) {
-		turn->next[j].parts = world->parts + (size_t) j * room;
+		turn->next[j].parts = world->parts + (size_t) j * capacity;
 		plx_placement_copy(&turn->next[j], &turn->jobs[j]->place);
 	}
 }
@@ -260,17 +260,18 @@ static int note_decision(struct world *world, double seconds,
 {
 	struct plx_story *story = world->story;
 
-	if (story->decision_count == world->decision_room) {
-		int room =
-			world->decision_room ? 2 * world->decision_room : 1024;
+	if (story->decision_count == world->decision_capacity) {
+		int capacity = world->decision_capacity
+				       ? 2 * world->decision_capacity
+				       : 1024;
 		double *more = realloc(story->decisions_s,
-				       (size_t) room * sizeof(*more));
+				       (size_t) capacity * sizeof(*more));
 
 		if (!more)
 			return plx_fail(err, "no memory for %d decisions",
-					room);
+					capacity);
 		story->decisions_s = more;
-		world->decision_room = room;
+		world->decision_capacity = capacity;
 	}
 	story->decisions_s[story->decision_count++] = seconds;
 	return 0;
@@ -421,7 +422,7 @@ int plx_simulate(const struct plx_setting *setting,
 	double began_s = clock_s();
 	int rc = -1;
 
-	world.node_room = plx_setting_nodes(setting);
+	world.node_max = plx_setting_nodes(setting);
 	if (plx_simulate_check(setting, policy, workload, err) < 0)
 		return -1;
 	made.fates = calloc((size_t) workload->count, sizeof(*made.fates));

@@ -33,14 +33,15 @@ void plx_timeline_release(struct plx_timeline *timeline)
 
 static int grow(struct plx_timeline *timeline, struct plx_error *err)
 {
-	int room = timeline->span_room ? 2 * timeline->span_room : 256;
+	int capacity =
+		timeline->span_capacity ? 2 * timeline->span_capacity : 256;
 	struct plx_span *more =
-		realloc(timeline->spans, (size_t) room * sizeof(*more));
+		realloc(timeline->spans, (size_t) capacity * sizeof(*more));
 
 	if (!more)
-		return plx_fail(err, "no memory for %d spans", room);
+		return plx_fail(err, "no memory for %d spans", capacity);
 	timeline->spans = more;
-	timeline->span_room = room;
+	timeline->span_capacity = capacity;
 	return 0;
 }
 
@@ -54,7 +55,7 @@ int plx_timeline_place(struct plx_timeline *timeline, struct plx_span span,
 	*open = -1;
 	if (span.gpus == 0)
 		return 0;
-	if (timeline->span_count == timeline->span_room &&
+	if (timeline->span_count == timeline->span_capacity &&
 	    grow(timeline, err) < 0)
 		return -1;
 	*open = timeline->span_count;

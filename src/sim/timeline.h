@@ -38,7 +38,7 @@ struct plx_tick {
 struct plx_timeline {
 	struct plx_span *spans; /* by time of beginning */
 	int span_count;
-	int span_room;
+	int span_capacity;
 	int *open; /* [jobs] its span under way; -1: none */
 	struct plx_tick *ticks;
 	int tick_count;

@@ -7,11 +7,11 @@
 
 #define fopen scratch_open
 
-#include "agent/nodemem_room.c"
+#include "agent/nodemem_available.c"
 
 uint64_t fuzz_agent_room(void);
 
 uint64_t fuzz_agent_room(void)
 {
-	return plx_nodemem_room();
+	return plx_nodemem_available();
 }

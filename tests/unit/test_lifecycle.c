@@ -99,7 +99,7 @@ static void ranks_that_do_not_leave_are_killed_then_acknowledged(void **state)
 static void a_shape_changed_by_slurm_restarts_without_a_word(void **state)
 {
 	const enum plx_event events[] = { PLX_EVENT_SHAPE, PLX_EVENT_SAVED,
-					  PLX_EVENT_ROOM };
+					  PLX_EVENT_GPUS };
 	enum plx_action did[3];
 
 	(void) state;
@@ -112,7 +112,7 @@ static void a_shape_changed_by_slurm_restarts_without_a_word(void **state)
 
 static void lost_ranks_are_started_again(void **state)
 {
-	const enum plx_event events[] = { PLX_EVENT_FAILED, PLX_EVENT_ROOM };
+	const enum plx_event events[] = { PLX_EVENT_FAILED, PLX_EVENT_GPUS };
 	enum plx_action did[2];
 
 	(void) state;

@@ -24,10 +24,10 @@ static struct plx_sharer job(uint32_t id, int now, int least, int wants)
 	};
 }
 
-static void assert_split(const struct plx_sharer *jobs, int count, double room,
-			 const int *want)
+static void assert_split(const struct plx_sharer *jobs, int count,
+			 double available, const int *want)
 {
-	struct plx_limit_pool pool = { .room = room };
+	struct plx_limit_pool pool = { .available = available };
 	struct plx_error err;
 	int shares[MOST];
 
@@ -119,7 +119,8 @@ static void accounts_below_accounts_all_count(void **state)
 	const struct plx_take high[] = { { 1, 1 } };
 	struct plx_sharer jobs[] = { job(1, 1, 1, 9), job(2, 1, 1, 9),
 				     job(3, 1, 1, 9) };
-	const struct plx_limit_pool pools[] = { { .room = 5 }, { .room = 12 } };
+	const struct plx_limit_pool pools[] = { { .available = 5 },
+						{ .available = 12 } };
 	struct plx_error err;
 	int shares[3];
 
@@ -149,7 +150,7 @@ static void cpus_of_a_gpu_are_weighed(void **state)
 static void a_claim_makes_jobs_smaller(void **state)
 {
 	struct plx_sharer jobs[] = { job(1, 6, 1, 6), job(2, 2, 1, 9) };
-	struct plx_limit_pool pool = { .room = 8 };
+	struct plx_limit_pool pool = { .available = 8 };
 	const struct plx_take four = { .pool = 0, .each = 4 };
 	const struct plx_draw claim = { .take_count = 1, .takes = &four };
 	struct plx_error err;
@@ -177,7 +178,7 @@ static void a_claim_parks_only_whom_it_may(void **state)
 	struct plx_draw claim = { .take_count = 1,
 				  .takes = &six,
 				  .keeps = keeps };
-	struct plx_limit_pool pool = { .room = 8 };
+	struct plx_limit_pool pool = { .available = 8 };
 	struct plx_error err;
 	bool granted = true;
 	bool parked[2];
@@ -188,14 +189,14 @@ static void a_claim_parks_only_whom_it_may(void **state)
 			 0);
 	assert_false(granted);
 	assert_false(parked[0] || parked[1]);
-	pool = (struct plx_limit_pool){ .room = 9 };
+	pool = (struct plx_limit_pool){ .available = 9 };
 	assert_int_equal(plx_limit_pool_grant(jobs, 2, &pool, 1, &claim, 1,
 					      &granted, parked, &err),
 			 0);
 	assert_true(granted);
 	assert_true(!parked[0] && parked[1]);
 	claim.keeps = NULL;
-	pool = (struct plx_limit_pool){ .room = 9 };
+	pool = (struct plx_limit_pool){ .available = 9 };
 	assert_int_equal(plx_limit_pool_grant(jobs, 2, &pool, 1, &claim, 1,
 					      &granted, parked, &err),
 			 0);
@@ -210,7 +211,8 @@ static void a_claim_parks_nobody_of_another_account(void **state)
 				     job(3, 3, 3, 9) };
 	const struct plx_take three = { .pool = 0, .each = 3 };
 	const bool keeps[3] = { false, false, false };
-	struct plx_limit_pool pools[] = { { .room = 3 }, { .room = 6 } };
+	struct plx_limit_pool pools[] = { { .available = 3 },
+					  { .available = 6 } };
 	const struct plx_draw claim = { .take_count = 1,
 					.takes = &three,
 					.keeps = keeps };
@@ -234,7 +236,7 @@ static void a_claim_parks_none_too_many(void **state)
 	struct plx_sharer jobs[] = { job(1, 4, 4, 6), job(2, 1, 1, 9) };
 	const struct plx_take four = { .pool = 0, .each = 4 };
 	const bool keeps[2] = { false, false };
-	struct plx_limit_pool pool = { .room = 5 };
+	struct plx_limit_pool pool = { .available = 5 };
 	const struct plx_draw claim = { .take_count = 1,
 					.takes = &four,
 					.keeps = keeps };
@@ -264,7 +266,7 @@ static void make_world(uint64_t *seed, struct world *w, int most)
 	w->job_count = 1 + (int) (unit_random(seed) % 4);
 	w->pool_count = 1 + (int) (unit_random(seed) % 3);
 	for (int p = 0; p < w->pool_count; p++)
-		w->pools[p].room = (double) (unit_random(seed) % 14);
+		w->pools[p].available = (double) (unit_random(seed) % 14);
 	for (int j = 0; j < w->job_count; j++) {
 		int leaf = (int) (unit_random(seed) % (uint64_t) w->pool_count);
 
@@ -301,9 +303,11 @@ static bool fits(const struct world *w, const int *shares)
 		now[j] = w->jobs[j].now;
 	for (int p = 0; p < w->pool_count; p++) {
 		double held = used(w, now, p);
-		double room = w->pools[p].room > held ? w->pools[p].room : held;
+		double available = w->pools[p].available > held
+					   ? w->pools[p].available
+					   : held;
 
-		if (used(w, shares, p) > room)
+		if (used(w, shares, p) > available)
 			return false;
 	}
 	return true;
@@ -385,7 +389,7 @@ static bool is_over(const struct world *w)
 	for (int j = 0; j < w->job_count; j++)
 		now[j] = w->jobs[j].now;
 	for (int p = 0; p < w->pool_count; p++) {
-		if (used(w, now, p) > w->pools[p].room)
+		if (used(w, now, p) > w->pools[p].available)
 			return true;
 	}
 	return false;
@@ -435,7 +439,7 @@ static bool fits_beside(const struct world *w, const struct plx_take *take,
 		least[i] = gone || w->jobs[i].now <= 0 ? 0 : 1;
 	}
 	return used(w, least, take->pool) + take->each <=
-	       w->pools[take->pool].room;
+	       w->pools[take->pool].available;
 }
 
 /*
@@ -493,7 +497,7 @@ static void granted_claims_fit_beside_the_shares(void **state)
 				 0);
 		if (take.each > 0)
 			assert_true(used(&w, shares, take.pool) + take.each <=
-				    before.pools[take.pool].room);
+				    before.pools[take.pool].available);
 	}
 	assert_true(count > 300 && parked_count > 100 && kept_count > 100);
 }

@@ -114,7 +114,7 @@ static void write_all(void *base)
 
 static int check(const void *base, struct plx_error *err)
 {
-	return plx_resident_check(base, plx_resident_room(&parts), &parts,
+	return plx_resident_check(base, plx_resident_size(&parts), &parts,
 				  &facts, err);
 }
 
@@ -128,10 +128,10 @@ static int read_all(const void *base, struct plx_error *err)
 static void *get_memory(void)
 {
 	void *base =
-		aligned_alloc(4096, (plx_resident_room(&parts) | 4095) + 1);
+		aligned_alloc(4096, (plx_resident_size(&parts) | 4095) + 1);
 
 	assert_non_null(base);
-	memset(base, 0xa5, plx_resident_room(&parts));
+	memset(base, 0xa5, plx_resident_size(&parts));
 	return base;
 }
 
@@ -215,7 +215,7 @@ static void another_program_or_job_is_refused(void **state)
 	struct plx_part other[PARTS];
 	struct plx_parts others = { other, PARTS, ARRAYS };
 	struct plx_resident_facts want = facts;
-	size_t room = plx_resident_room(&parts);
+	size_t capacity = plx_resident_size(&parts);
 	void *base = get_memory();
 	struct plx_error err = { .text = "" };
 
@@ -223,29 +223,29 @@ static void another_program_or_job_is_refused(void **state)
 	write_all(base);
 	memcpy(other, list, sizeof(other));
 	other[1].kind = 99;
-	assert_int_equal(-1,
-			 plx_resident_check(base, room, &others, &facts, &err));
+	assert_int_equal(-1, plx_resident_check(base, capacity, &others, &facts,
+						&err));
 	assert_string_equal("state in memory is another program's: its part 1 "
 			    "differs",
 			    err.text);
 	others.count = PARTS - 1;
-	assert_int_equal(-1,
-			 plx_resident_check(base, room, &others, &facts, &err));
+	assert_int_equal(-1, plx_resident_check(base, capacity, &others, &facts,
+						&err));
 	want.generation = 8;
-	assert_int_equal(-1,
-			 plx_resident_check(base, room, &parts, &want, &err));
+	assert_int_equal(-1, plx_resident_check(base, capacity, &parts, &want,
+						&err));
 	assert_string_equal("state in memory is of generation 7, want 8",
 			    err.text);
 	want.generation = 0;
-	assert_int_equal(0,
-			 plx_resident_check(base, room, &parts, &want, &err));
+	assert_int_equal(0, plx_resident_check(base, capacity, &parts, &want,
+					       &err));
 	want.job[0] = 'X';
-	assert_int_equal(-1,
-			 plx_resident_check(base, room, &parts, &want, &err));
+	assert_int_equal(-1, plx_resident_check(base, capacity, &parts, &want,
+						&err));
 	/* Cut short. */
 	assert_int_equal(-1,
 			 plx_resident_check(base, 20, &parts, &facts, &err));
-	assert_int_equal(-1, plx_resident_check(base, room - 4096, &parts,
+	assert_int_equal(-1, plx_resident_check(base, capacity - 4096, &parts,
 						&facts, &err));
 	free(base);
 }
@@ -383,7 +383,7 @@ static void long_names_fit_and_differ(void **state)
 static void waiting_ends_with_the_word_or_in_time(void **state)
 {
 	void *base =
-		mmap(NULL, (plx_resident_room(&parts) | 4095) + 1,
+		mmap(NULL, (plx_resident_size(&parts) | 4095) + 1,
 		     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status = -1;
 	pid_t pid;

@@ -29,14 +29,14 @@ void plx_writer_init(struct plx_writer *w, char *text, size_t size)
 static void append(struct plx_writer *w, const char *key, const char *value)
 {
 	const char *blank = w->used ? " " : "";
-	size_t room = w->size - w->used;
+	size_t left = w->size - w->used;
 	int length;
 
 	if (w->overflow)
 		return;
 	length =
-		snprintf(w->text + w->used, room, "%s%s=%s", blank, key, value);
-	if (length < 0 || (size_t) length >= room) {
+		snprintf(w->text + w->used, left, "%s%s=%s", blank, key, value);
+	if (length < 0 || (size_t) length >= left) {
 		w->text[w->used] = '\0';
 		w->overflow = true;
 		return;

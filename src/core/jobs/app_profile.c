@@ -122,7 +122,7 @@ static int oldest_of(const struct plx_app_profiles *profiles,
 }
 
 /* Room for another kind: who has many makes it for himself. */
-static int make_room(struct plx_app_profiles *profiles, uint32_t owner)
+static int make_slot(struct plx_app_profiles *profiles, uint32_t owner)
 {
 	int own = 0;
 
@@ -135,7 +135,7 @@ static int make_room(struct plx_app_profiles *profiles, uint32_t owner)
 
 static int add(struct plx_app_profiles *profiles, const struct plx_job *job)
 {
-	int i = make_room(profiles, job->owner);
+	int i = make_slot(profiles, job->owner);
 
 	profiles->profile[i] = (struct plx_app_profile){
 		.goodput = job->goodput,

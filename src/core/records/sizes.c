@@ -99,17 +99,17 @@ void plx_sizes_text(const struct plx_sizes *sizes, char *text, size_t size)
 int plx_sizes_list(const struct plx_sizes *sizes, int least, int most,
 		   int **list, int *count, struct plx_error *err)
 {
-	int room = sizes->step ? most / sizes->step + 1 : sizes->count;
+	int capacity = sizes->step ? most / sizes->step + 1 : sizes->count;
 
 	*list = NULL;
 	*count = 0;
 	if (!plx_sizes_given(sizes))
 		return 0;
-	*list = calloc((size_t) room + 1, sizeof(**list));
+	*list = calloc((size_t) capacity + 1, sizeof(**list));
 	if (!*list)
 		return plx_fail(err, "no memory for sizes");
 	for (int gpus = plx_sizes_up(sizes, least);
-	     gpus > 0 && gpus <= most && *count < room;
+	     gpus > 0 && gpus <= most && *count < capacity;
 	     gpus = plx_sizes_up(sizes, gpus + 1))
 		(*list)[(*count)++] = gpus;
 	return 0;

@@ -172,7 +172,7 @@ static int split_init(struct split *split, const struct plx_sharer *sharers,
 		return plx_fail(err, "no memory for limits that jobs share");
 	}
 	for (int p = 0; p < pool_count; p++)
-		split->left[p] = pools[p].room;
+		split->left[p] = pools[p].available;
 	return 0;
 }
 
@@ -202,7 +202,7 @@ int plx_limit_pool_grant(const struct plx_sharer *sharers, int sharer_count,
 			struct plx_limit_pool *pool =
 				&pools[claim->takes[t].pool];
 
-			pool->room -= claim->takes[t].each;
+			pool->available -= claim->takes[t].each;
 			pool->claimed = true;
 		}
 	}

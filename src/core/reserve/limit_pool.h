@@ -18,9 +18,10 @@
 #include "core/base/error.h"
 
 struct plx_limit_pool {
-	double room;  /* for its jobs, with what they hold; below 0: too little
-		       */
-	bool claimed; /* set by plx_limit_pool_grant() */
+	double available; /* for its jobs, with what they hold; below 0: too
+			   * little
+			   */
+	bool claimed;	  /* set by plx_limit_pool_grant() */
 };
 
 /* What comes out of a pool. */
@@ -52,8 +53,8 @@ struct plx_draw {
  * Take what claims need out of the pools, in the order given: those that fit
  * when each sharer is as small as it can be, and when some that it may park
  * are parked: only those that hold what the claim lacks, the highest id first,
- * and none too many. granted[claims] and parked[sharers] are written, the
- * rooms of pools with a granted claim made smaller.
+ * and none too many. granted[claims] and parked[sharers] are written; of the
+ * pools less is available where a claim was granted.
  */
 int plx_limit_pool_grant(const struct plx_sharer *sharers, int sharer_count,
 			 struct plx_limit_pool *pools, int pool_count,

@@ -156,9 +156,9 @@ struct plx_search {
 	uint64_t *keys;	    /* [node_count] order of preference */
 	uint64_t *scratch;  /* [node_count] */
 	int *fits;	    /* [node_gpus_max + 1] nodes with g GPUs at least */
-	int *room_one;	    /* [node_gpus_max + 1] nodes with >= g free ... */
-	int *room_multi;    /* ... also for a job on several nodes */
-	long room_multi_gpus;
+	int *free_one;	    /* [node_gpus_max + 1] nodes with >= g free ... */
+	int *free_multi;    /* ... also for a job on several nodes */
+	long free_multi_gpus;
 	int *look; /* [look_count] nodes to look at */
 	int look_count;
 	bool indexed;	  /* too many nodes to look at all */

@@ -55,8 +55,8 @@ static double utility_of(struct plx_search *search, struct plx_elastic *e,
 	return plx_value(search, e, plx_seat_shape(seat));
 }
 
-static bool has_room(const struct plx_search *search,
-		     const struct plx_elastic *e, const struct plx_seat *seat)
+static bool fits(const struct plx_search *search, const struct plx_elastic *e,
+		 const struct plx_seat *seat)
 {
 	for (int i = 0; i < seat->count; i++) {
 		if (plx_node_free(search, e, seat->spots[i].node) <
@@ -70,7 +70,7 @@ static bool has_room(const struct plx_search *search,
 static bool sit(struct plx_search *search, struct plx_elastic *e,
 		struct plx_seat *seat)
 {
-	if (!has_room(search, e, seat))
+	if (!fits(search, e, seat))
 		return false;
 	seat->utility = utility_of(search, e, seat);
 	plx_seat_put(search, e, seat);

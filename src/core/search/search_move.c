@@ -20,9 +20,9 @@ static void survey_nodes(struct plx_search *search, const struct plx_elastic *e)
 
 		if (free < 1 || !plx_job_usable(e->job, n))
 			continue;
-		search->room_one[free]++;
+		search->free_one[free]++;
 		if (!plx_node_disturbs(search, n))
-			search->room_multi[free]++;
+			search->free_multi[free]++;
 	}
 	search->work += search->node_count;
 }
@@ -33,28 +33,28 @@ static void survey(struct plx_search *search, const struct plx_elastic *e)
 	int top = search->node_gpus_max;
 	size_t size = (size_t) (top + 1) * sizeof(int);
 
-	memset(search->room_one, 0, size);
-	memset(search->room_multi, 0, size);
-	search->room_multi_gpus = 0;
+	memset(search->free_one, 0, size);
+	memset(search->free_multi, 0, size);
+	search->free_multi_gpus = 0;
 	if (!search->indexed || e->job->allowed)
 		survey_nodes(search, e);
 	for (int g = 1; search->indexed && !e->job->allowed && g <= top; g++) {
-		search->room_multi[g] = search->levels[g];
-		search->room_one[g] =
+		search->free_multi[g] = search->levels[g];
+		search->free_one[g] =
 			search->levels[g] + search->levels[g + top + 1];
 	}
 	for (int g = top; g > 0; g--)
-		search->room_multi_gpus += (long) g * search->room_multi[g];
+		search->free_multi_gpus += (long) g * search->free_multi[g];
 	for (int g = top; g > 0; g--) {
-		search->room_one[g - 1] += search->room_one[g];
-		search->room_multi[g - 1] += search->room_multi[g];
+		search->free_one[g - 1] += search->free_one[g];
+		search->free_multi[g - 1] += search->free_multi[g];
 	}
 }
 
 /* It can have so many GPUs there, with nobody giving way. */
-static bool has_room_on(const struct plx_search *search,
-			const struct plx_elastic *e,
-			const struct plx_form *form, int n)
+static bool fits_on(const struct plx_search *search,
+		    const struct plx_elastic *e, const struct plx_form *form,
+		    int n)
 {
 	int g = form->per_node > 0 ? form->per_node : 1;
 
@@ -63,30 +63,29 @@ static bool has_room_on(const struct plx_search *search,
 }
 
 /* After survey(): is there room without taking from anybody? */
-static bool has_room(const struct plx_search *search,
-		     const struct plx_elastic *e, const struct plx_form *form)
+static bool fits(const struct plx_search *search, const struct plx_elastic *e,
+		 const struct plx_form *form)
 {
 	int home = e->job->home;
 	int g = form->per_node > 0 ? form->per_node : 1;
 
-	if (plx_needs_home(e, form->nodes) &&
-	    !has_room_on(search, e, form, home))
+	if (plx_needs_home(e, form->nodes) && !fits_on(search, e, form, home))
 		return false;
 	for (int n = 0; e->required && n < search->node_count; n++) {
-		if (e->job->required[n] && !has_room_on(search, e, form, n))
+		if (e->job->required[n] && !fits_on(search, e, form, n))
 			return false;
 	}
 	if (form->per_node == 0)
-		return search->room_multi_gpus >= form->gpus &&
-		       search->room_multi[1] >= form->nodes;
+		return search->free_multi_gpus >= form->gpus &&
+		       search->free_multi[1] >= form->nodes;
 	if (plx_form_multi(form))
-		return search->room_multi[g] >= form->nodes;
-	return search->room_one[g] > 0;
+		return search->free_multi[g] >= form->nodes;
+	return search->free_one[g] > 0;
 }
 
 /* What it has now is free. */
-static bool now_has_room(const struct plx_search *search,
-			 const struct plx_elastic *e)
+static bool now_fits(const struct plx_search *search,
+		     const struct plx_elastic *e)
 {
 	if (!e->now_valid || e->now.count == 0)
 		return false;
@@ -102,7 +101,7 @@ static bool now_has_room(const struct plx_search *search,
 
 bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 {
-	bool now = now_has_room(search, e);
+	bool now = now_fits(search, e);
 
 	survey(search, e);
 	search->work += e->form_count / 4;
@@ -111,7 +110,7 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 
 		if (now && e->now.utility >= form->utility)
 			break;
-		if (!has_room(search, e, form) ||
+		if (!fits(search, e, form) ||
 		    !plx_search_pick(search, e, form, false))
 			continue;
 		plx_seat_put(search, e, &search->picked);
@@ -124,7 +123,7 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 
 bool plx_search_stay(struct plx_search *search, struct plx_elastic *e)
 {
-	if (!now_has_room(search, e))
+	if (!now_fits(search, e))
 		return false;
 	plx_seat_put(search, e, &e->now);
 	return true;
@@ -142,7 +141,7 @@ static bool sit_as_wanted(struct plx_search *search, struct plx_elastic *e)
 	for (int i = 0; i < e->form_count; i++) {
 		const struct plx_form *form = &e->forms[i];
 
-		if (form->gpus == e->want && has_room(search, e, form) &&
+		if (form->gpus == e->want && fits(search, e, form) &&
 		    plx_search_pick(search, e, form, false)) {
 			plx_seat_put(search, e, &search->picked);
 			return true;
@@ -155,7 +154,7 @@ bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 {
 	const struct plx_form *best = NULL;
 	double most = -INFINITY;
-	bool now = now_has_room(search, e);
+	bool now = now_fits(search, e);
 
 	if (e->may_park)
 		most = at_price(search, e->utility_parked, 0);
@@ -171,7 +170,7 @@ bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 		const struct plx_form *form = &e->forms[i];
 		double left = at_price(search, form->utility, form->gpus);
 
-		if (left > most && has_room(search, e, form) &&
+		if (left > most && fits(search, e, form) &&
 		    plx_search_pick(search, e, form, false)) {
 			most = left;
 			best = form;
@@ -196,7 +195,7 @@ bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e)
 		    (least->gpus < form->gpus || (least->gpus == form->gpus &&
 						  least->nodes <= form->nodes)))
 			continue;
-		if (has_room(search, e, form) &&
+		if (fits(search, e, form) &&
 		    plx_search_pick(search, e, form, false))
 			least = form;
 	}

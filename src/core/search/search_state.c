@@ -171,13 +171,13 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->keys = zeroed(nodes, sizeof(uint64_t));
 	search->scratch = zeroed(nodes, sizeof(uint64_t));
 	search->fits = zeroed(gpus, sizeof(int));
-	search->room_one = zeroed(gpus, sizeof(int));
-	search->room_multi = zeroed(gpus, sizeof(int));
+	search->free_one = zeroed(gpus, sizeof(int));
+	search->free_multi = zeroed(gpus, sizeof(int));
 	if (!plx_look_init(search) || !plx_stock_init(search) ||
 	    !search->nodes || !search->node_jobs || !search->touched ||
 	    !search->queue || !search->strayed || !search->picked.spots ||
 	    !search->keys || !search->scratch || !search->fits ||
-	    !search->room_one || !search->room_multi)
+	    !search->free_one || !search->free_multi)
 		return plx_fail(err, "no memory to search %zu nodes", nodes);
 	jobs = 0;
 	for (int n = 0; n < search->node_count; n++) {
@@ -256,8 +256,8 @@ void plx_search_destroy(struct plx_search *search)
 	free(search->keys);
 	free(search->scratch);
 	free(search->fits);
-	free(search->room_one);
-	free(search->room_multi);
+	free(search->free_one);
+	free(search->free_multi);
 	plx_look_release(search);
 	free(search->stock_left);
 	free(search->stock_open);

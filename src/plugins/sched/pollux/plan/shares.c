@@ -126,7 +126,7 @@ static double left_in(const struct plx_limit_pool *pools, int pool,
 		      const struct plx_sharer *sharers, const int *shares,
 		      int count)
 {
-	double left = pools[pool].room;
+	double left = pools[pool].available;
 
 	for (int j = 0; j < count; j++) {
 		for (int t = 0; t < sharers[j].take_count; t++) {
@@ -254,7 +254,7 @@ double *pollux_shares_left(const struct pollux_view *view,
 	double *left = calloc((size_t) view->pool_count + 1, sizeof(*left));
 
 	for (int p = 0; left && p < view->pool_count; p++)
-		left[p] = view->pools[p].room;
+		left[p] = view->pools[p].available;
 	for (int j = 0; left && j < view->job_count; j++) {
 		int now = pollux_view_gpus(view, j);
 		int then = sum(problem->jobs[j].now, problem->node_count);

@@ -70,7 +70,7 @@ static int _pool(struct caps *caps, const struct pollux_bound *bound)
 	p = view->pool_count++;
 	xrecalloc(view->pools, view->pool_count, sizeof(*view->pools));
 	xrecalloc(caps->keys, view->pool_count, sizeof(*caps->keys));
-	view->pools[p] = (struct plx_limit_pool){ .room = _left(bound) };
+	view->pools[p] = (struct plx_limit_pool){ .available = _left(bound) };
 	caps->keys[p] = _key(bound);
 	return p;
 }
@@ -172,7 +172,7 @@ static void _share(const struct look *look, const struct pollux_bound *bound,
 						      look->caps->view->now) /
 		       60;
 	if (look->gpus > 0)
-		look->caps->view->pools[p].room += own;
+		look->caps->view->pools[p].available += own;
 	xrecalloc(job->takes, job->take_count + 1, sizeof(*job->takes));
 	job->takes[job->take_count++] =
 		(struct plx_take){ .pool = p, .each = each };

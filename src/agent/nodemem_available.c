@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nodemem_room.c - how much memory may be taken without harm
+ * nodemem_available.c - how much memory may be taken without harm
  *
  * Shared memory that is not to be had is not refused by the kernel: it kills
  * somebody, later. So look first, at the machine and at the control group
@@ -101,7 +101,7 @@ static uint64_t line_bytes(char *line)
 			  "memory.usage_in_bytes");
 }
 
-uint64_t plx_nodemem_room(void)
+uint64_t plx_nodemem_available(void)
 {
 	FILE *in = fopen("/proc/self/cgroup", "re");
 	uint64_t least = machine_bytes();
