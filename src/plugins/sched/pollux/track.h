@@ -16,7 +16,7 @@
 #include "core/records/failed.h"
 #include "core/jobs/lease.h"
 #include "core/records/target.h"
-#include "core/jobs/trust.h"
+#include "core/jobs/report_validation.h"
 
 enum pollux_phase {
 	POLLUX_IDLE,

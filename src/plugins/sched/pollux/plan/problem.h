@@ -12,7 +12,7 @@
 #include "core/problem/problem.h"
 #include "core/reserve/reservation.h"
 #include "core/records/standing.h"
-#include "core/jobs/trust.h"
+#include "core/jobs/report_validation.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/view.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* trust.c - how far what a job says of itself is believed */
+/* report_validation.c - how far what a job says of itself is believed */
 
 #include <math.h>
 #include <stddef.h>
 
-#include "core/jobs/trust.h"
+#include "core/jobs/report_validation.h"
 #include "core/problem/worth.h"
 
 #define STEP_S	  60.0	/* between two contradictions that count */

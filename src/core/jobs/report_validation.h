@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trust.h - how far what a job says of itself is believed
+ * report_validation.h - how far what a job says of itself is believed
  *
  * Model, noise, samples left and restart cost are the job's own words, and
  * decide what it gets. Each claim is held against the ones before and against
@@ -9,8 +9,8 @@
  * next one within it disbelieved: docs/security.md says what each costs it,
  * and what a liar can gain at most. Pure; a zeroed plx_trust believes.
  */
-#ifndef PLX_CORE_TRUST_H
-#define PLX_CORE_TRUST_H
+#ifndef PLX_CORE_REPORT_VALIDATION_H
+#define PLX_CORE_REPORT_VALIDATION_H
 
 #include <stdbool.h>
 
@@ -55,7 +55,7 @@ struct plx_claim {
 struct plx_trust {
 	enum plx_doubt doubt;
 	const char *why; /* of the present doubt, a sentence; NULL: none */
-	/* The rest is trust.c's own. */
+	/* The rest is report_validation.c's own. */
 	double changed_s; /* last contradiction, or last pardon */
 	int pardons;
 	double last_s; /* last claim; 0: none yet */

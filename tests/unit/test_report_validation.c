@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* test_trust.c - claims are held against each other and against what is seen */
+/*
+ * test_report_validation.c - claims are held against each other and against
+ * what is seen
+ */
 
 #include <math.h>
 #include <string.h>
 
-#include "core/jobs/trust.h"
+#include "core/jobs/report_validation.h"
 #include "core/problem/worth.h"
 #include "unit.h"
 

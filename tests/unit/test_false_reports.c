@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_liars.c - what a job gains by lying, beside honest jobs of its kind
+ * test_false_reports.c - what a job gains by lying, beside honest jobs of its
+ * kind
  *
  * Six equal jobs share 32 GPUs for six hours, looked at once a minute, with
  * the same trust, weights and search as in slurmctld. Then the last one does
@@ -14,7 +15,7 @@
 
 #include "core/jobs/lease.h"
 #include "core/search/plan.h"
-#include "core/jobs/trust.h"
+#include "core/jobs/report_validation.h"
 #include "core/problem/worth.h"
 #include "unit.h"
 
