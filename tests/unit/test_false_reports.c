@@ -4,9 +4,9 @@
  * kind
  *
  * Six equal jobs share 32 GPUs for six hours, looked at once a minute, with
- * the same trust, weights and search as in slurmctld. Then the last one does
- * it again, and lies. Its gain is the GPU time that it gets, over what it got
- * when it was honest. docs/security.md quotes the bounds.
+ * the same validation, weights and search as in slurmctld. Then the last one
+ * does it again, and lies. Its gain is the GPU time that it gets, over what it
+ * got when it was honest. docs/security.md quotes the bounds.
  */
 
 #include <math.h>
@@ -47,7 +47,7 @@ struct job {
 	double service_s; /* GPU-seconds */
 	double left;	  /* samples */
 	double shaped_s;  /* since when it has its GPUs */
-	struct plx_trust trust;
+	struct plx_validation validation;
 	struct plx_lease lease;
 };
 
@@ -111,7 +111,7 @@ static void hold_lease(struct job *job, const struct words *words, double t)
 	}
 	if (!plx_lease_look(&job->lease, t + 1, idle, LEASE_S))
 		return;
-	plx_trust_break(&job->trust, t + 1, "it holds GPUs");
+	plx_validation_strike(&job->validation, t + 1, "it holds GPUs");
 	assert_int_equal(1, plx_lease_least(&least, keep));
 	memcpy(job->gpus, keep, sizeof(keep));
 	job->shaped_s = t;
@@ -129,7 +129,7 @@ static void hear(struct job *job, const struct words *words, double t)
 	};
 
 	if (!words->silent)
-		plx_trust_hear(&job->trust, &claim);
+		plx_validation_check(&job->validation, &claim);
 }
 
 static void fill(struct world *w, int j, double t, struct plx_job *out)
@@ -153,7 +153,7 @@ static void fill(struct world *w, int j, double t, struct plx_job *out)
 	out->may_park = true;
 	out->pinned = words.silent || words.phase == PLX_PHASE_DONE;
 	memcpy(out->now, job->gpus, sizeof(job->gpus));
-	plx_trust_apply(&job->trust, job->most_gpus, out);
+	plx_validation_apply(&job->validation, job->most_gpus, out);
 }
 
 static struct plx_plan *decide(struct world *w, double t)
@@ -363,5 +363,5 @@ int main(void)
 		cmocka_unit_test(no_liar_gains_more_than_is_documented),
 	};
 
-	return cmocka_run_group_tests_name("liars", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("false_reports", tests, NULL, NULL);
 }

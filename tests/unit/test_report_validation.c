@@ -15,7 +15,7 @@ enum { SECOND_LOOK = 5 };
 
 /* A job that trains on four GPUs of one node, looked at every 5 seconds. */
 struct story {
-	struct plx_trust trust;
+	struct plx_validation validation;
 	struct plx_claim claim;
 	struct plx_hint hint;
 	double rate; /* samples a second, as its model says */
@@ -54,7 +54,7 @@ static void begin(struct story *s)
 static void go_on(struct story *s, double seconds, double done)
 {
 	for (double t = 0; t < seconds; t += SECOND_LOOK) {
-		s->changes += plx_trust_hear(&s->trust, &s->claim);
+		s->changes += plx_validation_check(&s->validation, &s->claim);
 		s->claim.now_s += SECOND_LOOK;
 		s->hint.samples_left -= done * s->rate * SECOND_LOOK;
 	}
@@ -67,7 +67,7 @@ static void an_honest_job_is_believed(void **state)
 	(void) state;
 	begin(&s);
 	go_on(&s, 7200, 0.8);
-	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	assert_int_equal(PLX_STRIKES_NONE, s.validation.strikes);
 	assert_int_equal(0, s.changes);
 }
 
@@ -78,13 +78,13 @@ static void one_whose_end_never_comes_nearer_is_doubted(void **state)
 	(void) state;
 	begin(&s);
 	s.hint.samples_left = 100 * s.rate;
-	go_on(&s, PLX_TRUST_WINDOW_S - SECOND_LOOK, 0);
-	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	go_on(&s, PLX_VALIDATION_WINDOW_S - SECOND_LOOK, 0);
+	assert_int_equal(PLX_STRIKES_NONE, s.validation.strikes);
 	go_on(&s, 4 * SECOND_LOOK, 0);
-	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
-	go_on(&s, PLX_TRUST_WINDOW_S + SECOND_LOOK, 0);
-	assert_int_equal(PLX_DISBELIEVED, s.trust.doubt);
-	assert_non_null(strstr(s.trust.why, "does not fall"));
+	assert_int_equal(PLX_STRIKES_ONE, s.validation.strikes);
+	go_on(&s, PLX_VALIDATION_WINDOW_S + SECOND_LOOK, 0);
+	assert_int_equal(PLX_STRIKES_TWO, s.validation.strikes);
+	assert_non_null(strstr(s.validation.why, "does not fall"));
 }
 
 /* By a quarter each window: it gets ever smaller, and never ends. */
@@ -96,10 +96,10 @@ static void one_that_nears_its_end_for_ever_is_doubted(void **state)
 	begin(&s);
 	s.hint.samples_left = 100 * s.rate;
 	for (int i = 0; i < 10; i++) {
-		go_on(&s, PLX_TRUST_WINDOW_S, 0);
+		go_on(&s, PLX_VALIDATION_WINDOW_S, 0);
 		s.hint.samples_left *= 0.7;
 	}
-	assert_int_equal(PLX_DISBELIEVED, s.trust.doubt);
+	assert_int_equal(PLX_STRIKES_TWO, s.validation.strikes);
 }
 
 static void not_to_tell_for_a_while_does_not_help(void **state)
@@ -110,11 +110,11 @@ static void not_to_tell_for_a_while_does_not_help(void **state)
 	begin(&s);
 	for (int i = 0; i < 10; i++) {
 		s.hint.samples_left = 10 * s.rate;
-		go_on(&s, PLX_TRUST_WINDOW_S / 4, 0);
+		go_on(&s, PLX_VALIDATION_WINDOW_S / 4, 0);
 		s.hint.samples_left = 0;
 		go_on(&s, 2 * SECOND_LOOK, 0);
 	}
-	assert_int_not_equal(PLX_BELIEVED, s.trust.doubt);
+	assert_int_not_equal(PLX_STRIKES_NONE, s.validation.strikes);
 }
 
 /* What it promises has to come, whatever it says that it does. */
@@ -126,8 +126,8 @@ static void to_say_that_it_saves_does_not_help(void **state)
 	begin(&s);
 	s.hint.samples_left = 100 * s.rate;
 	s.claim.training = false;
-	go_on(&s, PLX_TRUST_WINDOW_S + 4 * SECOND_LOOK, 0);
-	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+	go_on(&s, PLX_VALIDATION_WINDOW_S + 4 * SECOND_LOOK, 0);
+	assert_int_equal(PLX_STRIKES_ONE, s.validation.strikes);
 }
 
 /* Nor to do so every other time that somebody looks. */
@@ -142,7 +142,7 @@ static void to_flap_does_not_help(void **state)
 		s.claim.training = i % 2;
 		go_on(&s, SECOND_LOOK, 0);
 	}
-	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+	assert_int_equal(PLX_STRIKES_ONE, s.validation.strikes);
 }
 
 static void ranks_have_time_to_start_on_a_new_shape(void **state)
@@ -154,7 +154,7 @@ static void ranks_have_time_to_start_on_a_new_shape(void **state)
 	s.hint.samples_left = 100 * s.rate;
 	s.claim.training = false;
 	for (int i = 0; i < 100; i++) {
-		s.claim.shape_s = i % 2 ? PLX_TRUST_RESTART_S - 1 : 0;
+		s.claim.shape_s = i % 2 ? PLX_VALIDATION_RESTART_S - 1 : 0;
 		go_on(&s, SECOND_LOOK, 0);
 	}
 	assert_int_equal(0, s.changes);
@@ -173,7 +173,7 @@ static void a_restart_from_a_checkpoint_is_no_lie(void **state)
 	go_on(&s, 3000, 1);
 	s.hint.samples_left += 600 * s.rate;
 	go_on(&s, 3000, 1);
-	assert_true(s.trust.doubt <= PLX_DOUBTED);
+	assert_true(s.validation.strikes <= PLX_STRIKES_ONE);
 }
 
 /* The efficiency of a young job's batches is a guess, and what is left with it.
@@ -188,7 +188,7 @@ static void more_left_than_before_is_no_lie(void **state)
 	go_on(&s, 60, 1);
 	s.hint.samples_left = 1e6 * s.rate;
 	go_on(&s, SECOND_LOOK, 1);
-	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	assert_int_equal(PLX_STRIKES_NONE, s.validation.strikes);
 }
 
 static void a_model_faster_than_its_job_is_doubted(void **state)
@@ -200,9 +200,9 @@ static void a_model_faster_than_its_job_is_doubted(void **state)
 	s.hint.samples_left = 0;
 	s.hint.speed /= 5;
 	go_on(&s, 60, 1);
-	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+	assert_int_equal(PLX_STRIKES_NONE, s.validation.strikes);
 	go_on(&s, 120, 1);
-	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+	assert_int_equal(PLX_STRIKES_ONE, s.validation.strikes);
 }
 
 static void leaps_are_contradictions(void **state)
@@ -214,12 +214,12 @@ static void leaps_are_contradictions(void **state)
 	go_on(&s, 60, 1);
 	s.hint.job.noise.var *= 100;
 	go_on(&s, SECOND_LOOK, 1);
-	assert_string_equal("its noise scale leaps", s.trust.why);
+	assert_string_equal("its noise scale leaps", s.validation.why);
 	begin(&s);
 	go_on(&s, 60, 1);
 	s.hint.speed *= 20;
 	go_on(&s, SECOND_LOOK, 1);
-	assert_string_equal("its speed leaps", s.trust.why);
+	assert_string_equal("its speed leaps", s.validation.why);
 }
 
 static void who_waits_or_is_suspended_need_not_progress(void **state)
@@ -234,7 +234,7 @@ static void who_waits_or_is_suspended_need_not_progress(void **state)
 	s.claim.runs = true;
 	go_on(&s, 7200, 1);
 	assert_int_equal(0, s.changes);
-	assert_true(s.trust.pause_s == 0);
+	assert_true(s.validation.pause_s == 0);
 }
 
 static void after_an_hour_a_job_is_believed_again(void **state)
@@ -245,16 +245,16 @@ static void after_an_hour_a_job_is_believed_again(void **state)
 	begin(&s);
 	go_on(&s, 60, 1);
 	s.hint.job.noise.var *= 100;
-	go_on(&s, PLX_TRUST_PARDON_S, 1);
-	assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+	go_on(&s, PLX_VALIDATION_DECAY_S, 1);
+	assert_int_equal(PLX_STRIKES_ONE, s.validation.strikes);
 	go_on(&s, 2 * SECOND_LOOK, 1);
-	assert_int_equal(PLX_BELIEVED, s.trust.doubt);
-	assert_null(s.trust.why);
+	assert_int_equal(PLX_STRIKES_NONE, s.validation.strikes);
+	assert_null(s.validation.why);
 	assert_int_equal(2, s.changes);
 }
 
 /* But later each time. */
-static void a_pardon_takes_longer_each_time(void **state)
+static void a_strike_decays_more_slowly_each_time(void **state)
 {
 	struct story s;
 
@@ -264,11 +264,11 @@ static void a_pardon_takes_longer_each_time(void **state)
 		go_on(&s, 60, 1);
 		s.hint.job.noise.var *= i % 2 ? 0.01 : 100;
 		go_on(&s, 60, 1);
-		assert_int_equal(PLX_DOUBTED, s.trust.doubt);
-		go_on(&s, (1 << i) * PLX_TRUST_PARDON_S - 120, 1);
-		assert_int_equal(PLX_DOUBTED, s.trust.doubt);
+		assert_int_equal(PLX_STRIKES_ONE, s.validation.strikes);
+		go_on(&s, (1 << i) * PLX_VALIDATION_DECAY_S - 120, 1);
+		assert_int_equal(PLX_STRIKES_ONE, s.validation.strikes);
 		go_on(&s, 120, 1);
-		assert_int_equal(PLX_BELIEVED, s.trust.doubt);
+		assert_int_equal(PLX_STRIKES_NONE, s.validation.strikes);
 	}
 }
 
@@ -283,7 +283,7 @@ static void a_noisy_liar_changes_little(void **state)
 		s.hint.job.noise.var = i % 2 ? 1e6 : 1;
 		go_on(&s, SECOND_LOOK, 1);
 	}
-	assert_int_equal(PLX_DISBELIEVED, s.trust.doubt);
+	assert_int_equal(PLX_STRIKES_TWO, s.validation.strikes);
 	assert_int_equal(2, s.changes);
 }
 
@@ -296,7 +296,7 @@ static struct plx_job applied(const struct story *s, int most_gpus)
 		.restart_s = 3600,
 	};
 
-	plx_trust_apply(&s->trust, most_gpus, &job);
+	plx_validation_apply(&s->validation, most_gpus, &job);
 	return job;
 }
 
@@ -317,7 +317,7 @@ static void restart_costs_are_believed_as_far_as_resizes_took(void **state)
 
 	(void) state;
 	begin(&s);
-	assert_true(applied(&s, 1).restart_s == PLX_TRUST_RESTART_S);
+	assert_true(applied(&s, 1).restart_s == PLX_VALIDATION_RESTART_S);
 	go_on(&s, 60, 1);
 	s.claim.resized = true;
 	go_on(&s, 140, 0);
@@ -327,21 +327,21 @@ static void restart_costs_are_believed_as_far_as_resizes_took(void **state)
 	go_on(&s, 60, 0);
 	s.claim.training = true;
 	go_on(&s, SECOND_LOOK, 1);
-	assert_true(s.trust.pause_s == 200);
+	assert_true(s.validation.pause_s == 200);
 	assert_true(applied(&s, 1).restart_s == 800);
 }
 
-static void doubt_takes_away_what_was_claimed(void **state)
+static void strikes_take_away_what_was_claimed(void **state)
 {
 	struct story s;
 
 	(void) state;
 	begin(&s);
-	s.trust.doubt = PLX_DOUBTED;
+	s.validation.strikes = PLX_STRIKES_ONE;
 	assert_true(applied(&s, 4).samples_left == PLX_LEFT_LAST);
 	assert_true(applied(&s, 4).restart_s == 10);
 	assert_true(applied(&s, 4).profiled);
-	s.trust.doubt = PLX_DISBELIEVED;
+	s.validation.strikes = PLX_STRIKES_TWO;
 	assert_false(applied(&s, 4).profiled);
 	assert_int_equal(1, applied(&s, 4).profiled_gpus);
 }
@@ -362,13 +362,14 @@ int main(void)
 		cmocka_unit_test(leaps_are_contradictions),
 		cmocka_unit_test(who_waits_or_is_suspended_need_not_progress),
 		cmocka_unit_test(after_an_hour_a_job_is_believed_again),
-		cmocka_unit_test(a_pardon_takes_longer_each_time),
+		cmocka_unit_test(a_strike_decays_more_slowly_each_time),
 		cmocka_unit_test(a_noisy_liar_changes_little),
 		cmocka_unit_test(only_what_was_held_was_measured),
 		cmocka_unit_test(
 			restart_costs_are_believed_as_far_as_resizes_took),
-		cmocka_unit_test(doubt_takes_away_what_was_claimed),
+		cmocka_unit_test(strikes_take_away_what_was_claimed),
 	};
 
-	return cmocka_run_group_tests_name("trust", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("report_validation", tests, NULL,
+					   NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* report_validation.c - how far what a job says of itself is believed */
+/* report_validation.c - are a job's reports of itself true? */
 
 #include <math.h>
 #include <stddef.h>
@@ -14,19 +14,19 @@
 #define NOISE	  64.0	/* factor by which a claim may leave the last one */
 #define SPEED	  16.0
 #define RESTART_S 10.0 /* of a job that is not believed */
-#define PARDONS	  10   /* that count */
+#define DECAYS	  10   /* that count */
 
-bool plx_trust_trains(const struct plx_claim *claim)
+bool plx_validation_trains(const struct plx_claim *claim)
 {
 	if (!claim->runs || claim->resized || claim->shape.gpus < 1)
 		return false;
-	return claim->training || claim->shape_s >= PLX_TRUST_RESTART_S;
+	return claim->training || claim->shape_s >= PLX_VALIDATION_RESTART_S;
 }
 
 /* Is what it has of no use to it, for now? */
 static bool moves(const struct plx_claim *claim)
 {
-	return claim->runs && !plx_trust_trains(claim);
+	return claim->runs && !plx_validation_trains(claim);
 }
 
 /* Samples a second that the job's own words promise on its shape. */
@@ -55,44 +55,44 @@ static double noise_of(const struct plx_claim *claim)
 
 static double speed_of(const struct plx_claim *claim)
 {
-	if (!plx_trust_trains(claim))
+	if (!plx_validation_trains(claim))
 		return 0;
 	return claim->hint->speed / claim->shape.gpus;
 }
 
 /* The window is over: has it done what it promised, or ended? */
-static bool left_stays(const struct plx_trust *trust,
+static bool left_stays(const struct plx_validation *validation,
 		       const struct plx_claim *claim)
 {
-	double due = PLX_TRUST_SHARE * trust->due;
+	double due = PLX_VALIDATION_SHARE * validation->due;
 
-	return trust->window_s >= PLX_TRUST_WINDOW_S &&
+	return validation->window_s >= PLX_VALIDATION_WINDOW_S &&
 	       claim->hint->samples_left > 0 &&
-	       (due > trust->window_left ||
-		trust->window_left - claim->hint->samples_left < due);
+	       (due > validation->window_left ||
+		validation->window_left - claim->hint->samples_left < due);
 }
 
-static bool model_flatters(const struct plx_trust *trust,
+static bool model_flatters(const struct plx_validation *validation,
 			   const struct plx_claim *claim)
 {
 	(void) claim;
-	return trust->slow_s >= SLOW_S;
+	return validation->slow_s >= SLOW_S;
 }
 
-static bool noise_leaps(const struct plx_trust *trust,
+static bool noise_leaps(const struct plx_validation *validation,
 			const struct plx_claim *claim)
 {
-	return leaps(trust->noise, noise_of(claim), NOISE);
+	return leaps(validation->noise, noise_of(claim), NOISE);
 }
 
-static bool speed_leaps(const struct plx_trust *trust,
+static bool speed_leaps(const struct plx_validation *validation,
 			const struct plx_claim *claim)
 {
-	return leaps(trust->speed, speed_of(claim), SPEED);
+	return leaps(validation->speed, speed_of(claim), SPEED);
 }
 
 static const struct {
-	bool (*is_seen)(const struct plx_trust *trust,
+	bool (*is_seen)(const struct plx_validation *validation,
 			const struct plx_claim *claim);
 	const char *why;
 } contradictions[] = {
@@ -104,143 +104,154 @@ static const struct {
 };
 
 /* Training seconds since the last claim, and what was promised for them. */
-static void watch(struct plx_trust *trust, const struct plx_claim *claim)
+static void watch(struct plx_validation *validation,
+		  const struct plx_claim *claim)
 {
 	const struct plx_hint *hint = claim->hint;
 	double trained_s = 0;
 
-	if (trust->last_s > 0 && trust->trained && plx_trust_trains(claim))
-		trained_s = fmin(fmax(claim->now_s - trust->last_s, 0), GAP_S);
-	if (trust->left > 0) {
-		trust->window_s += trained_s;
-		trust->due += trained_s * promised(claim);
+	if (validation->last_s > 0 && validation->trained &&
+	    plx_validation_trains(claim))
+		trained_s =
+			fmin(fmax(claim->now_s - validation->last_s, 0), GAP_S);
+	if (validation->left > 0) {
+		validation->window_s += trained_s;
+		validation->due += trained_s * promised(claim);
 	}
-	if (hint->speed > 0 && plx_trust_trains(claim) &&
+	if (hint->speed > 0 && plx_validation_trains(claim) &&
 	    plx_throughput(&hint->job.model, claim->shape, hint->now) >
 		    SLOW * hint->speed)
-		trust->slow_s += trained_s;
-	else if (plx_trust_trains(claim))
-		trust->slow_s = 0;
+		validation->slow_s += trained_s;
+	else if (plx_validation_trains(claim))
+		validation->slow_s = 0;
 }
 
 /* Seen from outside: how long a change keeps it from training. */
-static void watch_pause(struct plx_trust *trust, const struct plx_claim *claim)
+static void watch_pause(struct plx_validation *validation,
+			const struct plx_claim *claim)
 {
-	if (moves(claim) && trust->trained) {
-		trust->moving_s = claim->now_s;
-	} else if (plx_trust_trains(claim) && trust->moving_s > 0) {
-		trust->pause_s =
-			fmax(trust->pause_s, claim->now_s - trust->moving_s);
-		trust->moving_s = 0;
+	if (moves(claim) && validation->trained) {
+		validation->moving_s = claim->now_s;
+	} else if (plx_validation_trains(claim) && validation->moving_s > 0) {
+		validation->pause_s = fmax(validation->pause_s,
+					   claim->now_s - validation->moving_s);
+		validation->moving_s = 0;
 	}
 	/* Parked or suspended: how long that lasts is not its doing. */
 	if (claim->shape.gpus < 1 || !moves(claim))
-		trust->moving_s = 0;
+		validation->moving_s = 0;
 }
 
-static void remember(struct plx_trust *trust, const struct plx_claim *claim)
+static void remember(struct plx_validation *validation,
+		     const struct plx_claim *claim)
 {
 	double left = claim->hint->samples_left;
 	double speed = speed_of(claim);
 
 	if (left > 0) {
-		if (!(trust->left > 0) ||
-		    trust->window_s >= PLX_TRUST_WINDOW_S) {
-			trust->window_left = left;
-			trust->window_s = 0;
-			trust->due = 0;
+		if (!(validation->left > 0) ||
+		    validation->window_s >= PLX_VALIDATION_WINDOW_S) {
+			validation->window_left = left;
+			validation->window_s = 0;
+			validation->due = 0;
 		}
-		trust->left = left;
+		validation->left = left;
 	}
-	if (trust->slow_s >= SLOW_S)
-		trust->slow_s = 0;
-	trust->noise = noise_of(claim);
+	if (validation->slow_s >= SLOW_S)
+		validation->slow_s = 0;
+	validation->noise = noise_of(claim);
 	if (speed > 0)
-		trust->speed = speed;
-	trust->trained = plx_trust_trains(claim);
-	trust->last_s = claim->now_s;
+		validation->speed = speed;
+	validation->trained = plx_validation_trains(claim);
+	validation->last_s = claim->now_s;
 }
 
-static const char *contradiction(const struct plx_trust *trust,
+static const char *contradiction(const struct plx_validation *validation,
 				 const struct plx_claim *claim)
 {
 	size_t count = sizeof(contradictions) / sizeof(contradictions[0]);
 
 	for (size_t i = 0; i < count; i++) {
-		if (contradictions[i].is_seen(trust, claim))
+		if (contradictions[i].is_seen(validation, claim))
 			return contradictions[i].why;
 	}
 	return NULL;
 }
 
 /* One step down, and the hour begins anew. */
-static bool doubt(struct plx_trust *trust, double now_s, const char *why)
+static bool add_strike(struct plx_validation *validation, double now_s,
+		       const char *why)
 {
-	enum plx_doubt before = trust->doubt;
+	enum plx_strikes before = validation->strikes;
 
-	if (before != PLX_BELIEVED && now_s - trust->changed_s < STEP_S)
+	if (before != PLX_STRIKES_NONE &&
+	    now_s - validation->changed_s < STEP_S)
 		return false;
-	trust->doubt = before == PLX_BELIEVED ? PLX_DOUBTED : PLX_DISBELIEVED;
-	trust->why = why;
-	trust->changed_s = now_s;
-	return trust->doubt != before;
+	validation->strikes =
+		before == PLX_STRIKES_NONE ? PLX_STRIKES_ONE : PLX_STRIKES_TWO;
+	validation->why = why;
+	validation->changed_s = now_s;
+	return validation->strikes != before;
 }
 
-bool plx_trust_break(struct plx_trust *trust, double now_s, const char *why)
+bool plx_validation_strike(struct plx_validation *validation, double now_s,
+			   const char *why)
 {
-	return doubt(trust, now_s, why);
+	return add_strike(validation, now_s, why);
 }
 
-static bool pardon(struct plx_trust *trust, double now_s)
+static bool decay(struct plx_validation *validation, double now_s)
 {
-	double after_s = PLX_TRUST_PARDON_S * (1 << trust->pardons);
+	double after_s = PLX_VALIDATION_DECAY_S * (1 << validation->decays);
 
-	if (trust->doubt == PLX_BELIEVED || now_s - trust->changed_s < after_s)
+	if (validation->strikes == PLX_STRIKES_NONE ||
+	    now_s - validation->changed_s < after_s)
 		return false;
-	trust->doubt--;
-	trust->pardons += trust->pardons < PARDONS;
-	trust->changed_s = now_s;
-	if (trust->doubt == PLX_BELIEVED)
-		trust->why = NULL;
+	validation->strikes--;
+	validation->decays += validation->decays < DECAYS;
+	validation->changed_s = now_s;
+	if (validation->strikes == PLX_STRIKES_NONE)
+		validation->why = NULL;
 	return true;
 }
 
-bool plx_trust_hear(struct plx_trust *trust, const struct plx_claim *claim)
+bool plx_validation_check(struct plx_validation *validation,
+			  const struct plx_claim *claim)
 {
 	const char *why = NULL;
 	bool changed = false;
 
-	watch(trust, claim);
-	watch_pause(trust, claim);
-	why = contradiction(trust, claim);
-	changed = why ? doubt(trust, claim->now_s, why)
-		      : pardon(trust, claim->now_s);
-	remember(trust, claim);
+	watch(validation, claim);
+	watch_pause(validation, claim);
+	why = contradiction(validation, claim);
+	changed = why ? add_strike(validation, claim->now_s, why)
+		      : decay(validation, claim->now_s);
+	remember(validation, claim);
 	return changed;
 }
 
-static double believed_restart(const struct plx_trust *trust,
+static double believed_restart(const struct plx_validation *validation,
 			       const struct plx_job *job)
 {
-	double most =
-		fmax(PLX_TRUST_RESTART_S, PLX_TRUST_RESTARTS * trust->pause_s);
+	double most = fmax(PLX_VALIDATION_RESTART_S,
+			   PLX_VALIDATION_RESTARTS * validation->pause_s);
 
-	if (trust->doubt != PLX_BELIEVED)
+	if (validation->strikes != PLX_STRIKES_NONE)
 		most = RESTART_S;
 	return fmin(job->restart_s, most);
 }
 
-void plx_trust_apply(const struct plx_trust *trust, int most_gpus,
-		     struct plx_job *job)
+void plx_validation_apply(const struct plx_validation *validation,
+			  int most_gpus, struct plx_job *job)
 {
 	int seen = most_gpus > 1 ? most_gpus : 1;
 
 	if (job->profiled_gpus > seen)
 		job->profiled_gpus = seen;
-	job->restart_s = believed_restart(trust, job);
-	if (trust->doubt != PLX_BELIEVED)
+	job->restart_s = believed_restart(validation, job);
+	if (validation->strikes != PLX_STRIKES_NONE)
 		job->samples_left = PLX_LEFT_LAST;
-	if (trust->doubt == PLX_DISBELIEVED) {
+	if (validation->strikes == PLX_STRIKES_TWO) {
 		job->profiled = false;
 		job->profiled_gpus = 1;
 	}

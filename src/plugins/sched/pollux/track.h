@@ -67,10 +67,10 @@ struct pollux_track {
 	char *complaint;	    /* last one logged about its status */
 	int complaints;		    /* logged so far */
 	double complained_s;	    /* when last, monotonic clock */
-	struct plx_trust trust;	    /* in what it says of itself */
-	struct plx_lease lease;	    /* of what it has above its least */
-	const char *lapse;	    /* why that is over; NULL: it is not */
-	const char *fixed;	    /* why it keeps its shape, as logged */
+	struct plx_validation validation; /* in what it says of itself */
+	struct plx_lease lease;		  /* of what it has above its least */
+	const char *lapse; /* why that is over; NULL: it is not */
+	const char *fixed; /* why it keeps its shape, as logged */
 
 	/* Its time limit: resize/extend.h, start/limit.h */
 	double owed_s;	      /* to be given back to it */

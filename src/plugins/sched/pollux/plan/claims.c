@@ -19,22 +19,23 @@ static struct plx_shape _shape(const struct pollux_view *view,
 
 static void _tell(const struct pollux_track *track)
 {
-	const struct plx_trust *trust = &track->trust;
+	const struct plx_validation *validation = &track->validation;
 
-	if (trust->doubt == PLX_BELIEVED)
+	if (validation->strikes == PLX_STRIKES_NONE)
 		info("sched/pollux: JobId=%u: what it says of itself is "
 		     "believed again",
 		     track->job_id);
 	else
 		info("sched/pollux: JobId=%u: what it says of itself is %s: %s",
 		     track->job_id,
-		     trust->doubt == PLX_DOUBTED ? "doubted" : "not believed",
-		     trust->why);
+		     validation->strikes == PLX_STRIKES_ONE ? "doubted"
+							    : "not believed",
+		     validation->why);
 }
 
 void pollux_claims_break(struct pollux_track *track, const char *why)
 {
-	if (plx_trust_break(&track->trust, pollux_now_s(), why))
+	if (plx_validation_strike(&track->validation, pollux_now_s(), why))
 		_tell(track);
 }
 
@@ -52,6 +53,7 @@ void pollux_claims_hear(const struct pollux_view *view, int j,
 		.hint = &job->status.hint,
 	};
 
-	if (job->status.has_hint && plx_trust_hear(&track->trust, &claim))
+	if (job->status.has_hint &&
+	    plx_validation_check(&track->validation, &claim))
 		_tell(track);
 }

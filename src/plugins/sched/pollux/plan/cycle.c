@@ -109,7 +109,7 @@ static struct pollux_standing *_standings(const struct pollux_view *view,
 			continue;
 		standings[j].service_s = pollux_track_service(track, view->now);
 		standings[j].most_gpus = track->most_gpus;
-		standings[j].trust = track->trust;
+		standings[j].validation = track->validation;
 		standings[j].busy = track->phase != POLLUX_IDLE;
 		standings[j].leaves = standings[j].busy && track->target.move;
 		standings[j].hold = _hold(view, job, track, now_s);

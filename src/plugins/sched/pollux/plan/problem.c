@@ -357,7 +357,7 @@ static int fill_job(const struct pollux_view *view, int j,
 	if (fill_range(view, j, whole, job, err) < 0)
 		return -1;
 	fill_goodput(view, from, job);
-	plx_trust_apply(&standing->trust, standing->most_gpus, job);
+	plx_validation_apply(&standing->validation, standing->most_gpus, job);
 	limit(from, held, whole, job);
 	job->pinned = !from->runs || standing->busy || standing->still;
 	/* Of whole nodes it would keep one: it waits in the queue instead. */
@@ -381,11 +381,11 @@ static void ask_profiles(const struct pollux_standing *standings,
 			 struct plx_problem *problem)
 {
 	for (int j = 0; j < problem->job_count; j++) {
-		if (standings[j].trust.doubt == PLX_BELIEVED)
+		if (standings[j].validation.strikes == PLX_STRIKES_NONE)
 			plx_app_profile_learn(&profiles, &problem->jobs[j]);
 	}
 	for (int j = 0; j < problem->job_count; j++) {
-		if (standings[j].trust.doubt != PLX_DISBELIEVED)
+		if (standings[j].validation.strikes != PLX_STRIKES_TWO)
 			plx_app_profile_lend(&profiles, &problem->jobs[j]);
 	}
 }

@@ -25,7 +25,7 @@ struct pollux_standing {
 	int *target;	    /* [node_count] when busy; borrowed */
 	double service_s;   /* GPU-seconds it has had */
 	int most_gpus;	    /* it was seen to hold */
-	struct plx_trust trust;
+	struct plx_validation validation;
 	struct plx_mold mold;	/* of a moldable job that runs, ... */
 	char why[PLX_WHY_SIZE]; /* ... why it is requeued, or not; or "" */
 };

@@ -152,7 +152,7 @@ static bool _may_keep(struct pollux_track *track, double now_s)
 	if (plx_target_gpus(&track->target) > track->from_gpus)
 		return true;
 	may = track->busy_s > 0 && !track->lapse &&
-	      track->trust.doubt != PLX_DISBELIEVED &&
+	      track->validation.strikes != PLX_STRIKES_TWO &&
 	      plx_excuse_pay(&track->excuse, now_s,
 			     MIN(since_s, pollux_alone_s(track)),
 			     track->busy_s);
@@ -181,7 +181,7 @@ static bool _has_more(struct pollux_track *track,
 	double more_s = 0;
 
 	if (!status->busy || track->phase == POLLUX_KILLED || track->lapse ||
-	    track->trust.doubt == PLX_DISBELIEVED)
+	    track->validation.strikes == PLX_STRIKES_TWO)
 		return false;
 	more_s = plx_excuse_grant(&track->excuse, now_s, track->timeout_s,
 				  track->busy_s);

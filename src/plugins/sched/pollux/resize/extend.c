@@ -67,7 +67,7 @@ static bool _is_parked(const struct pollux_track *track)
 static void _count_share(struct pollux_track *track, double seconds)
 {
 	if (track->since && track->gpus && track->speedup > 0 &&
-	    track->speedup < 1 && track->trust.doubt == PLX_BELIEVED)
+	    track->speedup < 1 && track->validation.strikes == PLX_STRIKES_NONE)
 		track->owed_s += (1 - track->speedup) * seconds;
 }
 
