@@ -43,7 +43,7 @@ static const struct {
 			     .lock = { .conf = READ_LOCK,
 				       .job = WRITE_LOCK,
 				       .part = READ_LOCK } },
-	[POLLUX_DOUBTING] = { .name = "doubt",
+	[POLLUX_CHECKING] = { .name = "doubt",
 			      .lock = { .conf = READ_LOCK,
 					.job = READ_LOCK,
 					.node = READ_LOCK } },

@@ -20,7 +20,7 @@ enum pollux_purpose {
 	POLLUX_ASKING,	 /* write: a target for one job */
 	POLLUX_TOUCH,	 /* write: what is due for one job */
 	POLLUX_ACCOUNT,	 /* write: numbers of rows */
-	POLLUX_DOUBTING, /* read: is anything to be mended? */
+	POLLUX_CHECKING, /* read: is anything to be mended? */
 	POLLUX_MENDING,	 /* write: after a restart, now and then */
 	POLLUX_RESERVED, /* read: is a reservation free? */
 	POLLUX_STARTING, /* write: jobs on what is reserved for them */

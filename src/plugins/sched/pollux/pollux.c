@@ -360,11 +360,11 @@ static void _mend(void)
 	struct mend mend = { .ids = NULL };
 
 	last.mended_s = pollux_now_s();
-	pollux_lock(POLLUX_DOUBTING);
+	pollux_lock(POLLUX_CHECKING);
 	if (job_list)
 		list_for_each_ro(job_list, _note_mend, &mend);
 	mend.nodes = _any_miscounted();
-	pollux_unlock(POLLUX_DOUBTING);
+	pollux_unlock(POLLUX_CHECKING);
 	if (!mend.count && !mend.nodes && !pollux_ledger_any())
 		return;
 	pollux_lock(POLLUX_MENDING);
@@ -498,7 +498,7 @@ void *pollux_agent(void *unused)
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();
 		if (mend)
-			pollux_epilog_doubt();
+			pollux_epilog_check();
 		last.freed = pollux_ask_tick() || last.freed;
 		last.freed = pollux_epilog_tick() || last.freed;
 		_wake_scheduler();

@@ -153,8 +153,8 @@ void pollux_account_part(job_record_t *job,
 	(void) jobacct_storage_g_job_complete(acct_db_conn, job);
 }
 
-bool pollux_account_doubtful(const struct pollux_account *account,
-			     const job_record_t *job)
+bool pollux_account_uncertain(const struct pollux_account *account,
+			      const job_record_t *job)
 {
 	return !account->numbered && account->key == pollux_row_key(job) &&
 	       account->key != job->details->submit_time;

@@ -141,7 +141,7 @@ static bool _is_unsure(const struct pollux_account *account,
 		       const job_record_t *job)
 {
 	return account && ((account->audit && _is_young()) ||
-			   pollux_account_doubtful(account, job));
+			   pollux_account_uncertain(account, job));
 }
 
 bool pollux_acct_ready(const job_record_t *job)

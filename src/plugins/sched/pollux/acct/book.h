@@ -39,8 +39,8 @@ void pollux_account_mend(const job_record_t *job,
 void pollux_account_end_life(const job_record_t *job,
 			     struct pollux_account *account);
 /* The number that the job has may be that of another of its rows. */
-bool pollux_account_doubtful(const struct pollux_account *account,
-			     const job_record_t *job);
+bool pollux_account_uncertain(const struct pollux_account *account,
+			      const job_record_t *job);
 /*
  * It was, as an update came before its row had a number: Slurm has told of the
  * first row, and taken that one's number. Both rows are told again.

@@ -204,7 +204,7 @@ void pollux_hosts_mend_all(void)
 	pollux_record_each(pollux_hosts_mend);
 }
 
-static void _doubt(job_record_t *job)
+static void _check(job_record_t *job)
 {
 	step_record_t *batch = _runs(job) ? _batch_step(job) : NULL;
 
@@ -214,6 +214,6 @@ static void _doubt(job_record_t *job)
 
 void pollux_hosts_started(void)
 {
-	pollux_record_each(_doubt);
+	pollux_record_each(_check);
 	pollux_record_each(pollux_hosts_mend);
 }

@@ -9,20 +9,20 @@
 #include "sched/pollux/record.h"
 
 /* More than the second that slurmctld takes off when a node is told twice. */
-#define DOUBT_S 2
+#define STALE_S 2
 
 /* No other step has this time: new ones have none, reported ones a later. */
-static time_t _doubtful(void)
+static time_t _stale_time(void)
 {
-	return slurmctld_config.boot_time - DOUBT_S;
+	return slurmctld_config.boot_time - STALE_S;
 }
 
 /* slurmctld sets the time anew when a node reports the step. */
-static bool _is_doubtful(const step_record_t *step)
+static bool _is_stale(const step_record_t *step)
 {
 	return step->state == JOB_RUNNING && step->step_layout &&
 	       step->step_node_bitmap &&
-	       step->time_last_active == _doubtful() &&
+	       step->time_last_active == _stale_time() &&
 	       step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID;
 }
 
@@ -82,7 +82,7 @@ bool pollux_steps_due(const job_record_t *job)
 		return false;
 	iter = list_iterator_create(job->step_list);
 	while (!due && (step = list_next(iter)))
-		due = _is_doubtful(step) || _has_left(step);
+		due = _is_stale(step) || _has_left(step);
 	list_iterator_destroy(iter);
 	return due;
 }
@@ -102,7 +102,7 @@ void pollux_steps_mend(job_record_t *job)
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
 		if (!_has_left(step) &&
-		    (!_is_doubtful(step) || !_registered(step)))
+		    (!_is_stale(step) || !_registered(step)))
 			continue;
 		ids[count] = step->step_id;
 		nodes[count++] = bit_set_count(step->step_node_bitmap);
@@ -115,7 +115,7 @@ void pollux_steps_mend(job_record_t *job)
 	xfree(nodes);
 }
 
-static void _doubt(job_record_t *job)
+static void _check(job_record_t *job)
 {
 	ListIterator iter = NULL;
 	step_record_t *step = NULL;
@@ -125,12 +125,12 @@ static void _doubt(job_record_t *job)
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
 		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
-			step->time_last_active = _doubtful();
+			step->time_last_active = _stale_time();
 	}
 	list_iterator_destroy(iter);
 }
 
 void pollux_steps_started(void)
 {
-	pollux_record_each(_doubt);
+	pollux_record_each(_check);
 }

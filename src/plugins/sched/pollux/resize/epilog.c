@@ -87,7 +87,7 @@ static void _remove(int i)
 		xfree(entries);
 }
 
-void pollux_epilog_doubt(void)
+void pollux_epilog_check(void)
 {
 	for (int i = 0; POLLUX_SLURM_TELLS_EPILOG && i < entry_count; i++) {
 		entries[i].again = true;

@@ -31,7 +31,7 @@ bool pollux_epilog_tick(void);
 void pollux_epilog_load(void);
 
 /* slurmctld has made its tables anew: no flag of a node tells anything. */
-void pollux_epilog_doubt(void);
+void pollux_epilog_check(void);
 
 /* slurmctld ends, or becomes the backup. */
 void pollux_epilog_forget_all(void);
