@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/jobs/scale.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "sim/autoscale.h"
 
 int plx_autoscaler_init(struct plx_autoscaler *scaler,

@@ -10,7 +10,7 @@
 
 #include "core/jobs/app_profile.h"
 #include "core/search/plan.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "sim/policy.h"
 
 /* What a job has still to do, samples at the base batch. */

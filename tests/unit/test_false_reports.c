@@ -16,7 +16,7 @@
 #include "core/jobs/lease.h"
 #include "core/search/plan.h"
 #include "core/jobs/report_validation.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "unit.h"
 
 enum { NODES = 8, NODE_GPUS = 4, JOBS = 6, LIAR = JOBS - 1 };

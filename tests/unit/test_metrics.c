@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/records/metrics.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "unit.h"
 
 static void assert_line(const char *text, const char *line)

@@ -6,7 +6,7 @@
 
 #include "core/jobs/mold.h"
 #include "core/records/options.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "unit.h"
 
 /* It ran an hour, saved just now, and has four hours left. */

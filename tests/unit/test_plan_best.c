@@ -2,7 +2,7 @@
 /* test_plan_best.c - plans and bounds, compared with all there is */
 
 #include "core/search/plan.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "plan_rules.h"
 #include "random_problem.h"
 

@@ -11,7 +11,7 @@
 
 #include "core/policy/osdi21.h"
 #include "core/search/plan.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "plan_rules.h"
 #include "reference.h"
 

@@ -2,7 +2,7 @@
 /* test_plan_spare.c - GPUs that even shapes leave over */
 
 #include "core/search/plan.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "plan_world.h"
 #include "random_problem.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/jobs/report_validation.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "unit.h"
 
 enum { SECOND_LOOK = 5 };

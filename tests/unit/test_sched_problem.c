@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/search/plan.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "sched/pollux/plan/promises.h"
 #include "sched_world.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "core/jobs/report_validation.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 
 #define STEP_S	  60.0	/* between two contradictions that count */
 #define GAP_S	  120.0 /* of a longer silence only so much is training */

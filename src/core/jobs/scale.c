@@ -8,7 +8,7 @@
 
 #include "core/search/plan.h"
 #include "core/jobs/scale.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 
 /* What was asked about, and found. */
 struct quest {

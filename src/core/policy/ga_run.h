@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "core/policy/ga.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 
 /* What a shape is worth to a job; found out when first asked for. */
 struct plx_ga_cell {

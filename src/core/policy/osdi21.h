@@ -5,7 +5,8 @@
  * For problems recorded from it, so that values compare: its own search for
  * a batch, its fair share, and its restart factor. Everything here follows
  * the artifact of Qiao et al., "Pollux", OSDI '21, even where
- * core/problem/worth.h knows better. Pure; any thread may call it at any time.
+ * core/problem/objective.h knows better. Pure; any thread may call it at any
+ * time.
  */
 #ifndef PLX_CORE_OSDI21_H
 #define PLX_CORE_OSDI21_H

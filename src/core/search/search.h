@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 #include "core/problem/problem.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 
 struct plx_spot {
 	int node;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/slurm_compat.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "sched/pollux/params.h"
 
 #define PREFIX "pollux_"

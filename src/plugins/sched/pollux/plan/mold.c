@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/stock.h"
 

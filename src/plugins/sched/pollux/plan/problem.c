@@ -7,7 +7,7 @@
 
 #include "core/jobs/app_profile.h"
 #include "core/jobs/limit.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "sched/pollux/plan/mold.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/reservations.h"

@@ -6,7 +6,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/model/finish_time.h"
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "sched/pollux/plan/sick.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/tell/count.h"

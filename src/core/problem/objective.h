@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worth.h - what an allocation is worth to a job, and to all together
+ * objective.h - what an allocation is worth to a job, and to all together
  *
  * The objective of every policy that maximises FITNESS_p: the power mean,
  * with each job's weight, of the jobs' speedups after what a re-allocation
  * costs them. Pure; any thread may call it at any time.
  */
-#ifndef PLX_CORE_WORTH_H
-#define PLX_CORE_WORTH_H
+#ifndef PLX_CORE_OBJECTIVE_H
+#define PLX_CORE_OBJECTIVE_H
 
 #include "core/problem/problem.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_weigh.c - who goes first, when the mean of all times is to be short */
+/* test_weights.c - who goes first, when the mean of all times is to be short */
 
 #include <math.h>
 
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 #include "unit.h"
 
 enum { NODES = 4, NODE_GPUS = 4 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* worth.c - what an allocation is worth to a job */
+/* objective.c - what an allocation is worth to a job */
 
 #include <math.h>
 #include <stddef.h>
 
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 
 #define SPEEDUP_MAX 1e6 /* no power of it overflows */
 #define GPUS_MAX    65536

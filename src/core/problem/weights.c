@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weigh.c - who goes first, when the mean of all times is to be short
+ * weights.c - who goes first, when the mean of all times is to be short
  *
  * What is left of a job is best known from itself. Berg, Vesilo and
  * Harchol-Balter ("heSRPT", 2020) give the shares that minimise the mean time
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/problem/worth.h"
+#include "core/problem/objective.h"
 
 #define SERVICE_S     3600.0 /* GPU-seconds that are little service */
 #define SERVICE_POWER 0.3
