@@ -59,7 +59,7 @@ static int back(void *data, void *host, size_t bytes, enum pollux_memory memory,
 	return rc;
 }
 
-static void weigh(const struct pollux *p, float *data, size_t count)
+static void scale(const struct pollux *p, float *data, size_t count)
 {
 	double by = (double) p->step.count /
 		    ((double) p->step.batch * p->loss_scale);
@@ -89,7 +89,7 @@ int pollux_mean(struct pollux *p, float *data, size_t count,
 	host = on_host(p, data, bytes, memory);
 	if (!host)
 		return plx_end(p);
-	weigh(p, host, count);
+	scale(p, host, count);
 	rc = p->coll->ops->sum(p->coll, host, count, &p->err);
 	if (rc < 0)
 		plx_fault(p, POLLUX_ECOMM);

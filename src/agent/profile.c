@@ -255,7 +255,7 @@ struct plx_batch plx_batch_base(const struct plx_limits *limits, int gpus)
 struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 				    const struct plx_limits *limits,
 				    struct plx_shape shape,
-				    struct plx_batch now, double worth)
+				    struct plx_batch now, double gain)
 {
 	struct plx_batch best = plx_batch_base(limits, shape.gpus);
 	struct plx_sample rows[PLX_ROWS_MAX];
@@ -267,7 +267,7 @@ struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 		return now.per_gpu ? now : best;
 	if (now.per_gpu &&
 	    plx_goodput_measured(&job, rows, count, shape, best) <
-		    worth * plx_goodput_measured(&job, rows, count, shape, now))
+		    gain * plx_goodput_measured(&job, rows, count, shape, now))
 		return now;
 	return best;
 }

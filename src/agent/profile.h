@@ -81,17 +81,17 @@ bool plx_profile_goodput(const struct plx_profile *profile,
 struct plx_batch plx_batch_base(const struct plx_limits *limits, int gpus);
 
 /* A change of batch must be worth it: estimates wander by a few percent. */
-#define PLX_WORTH 1.05
+#define PLX_CHANGE_GAIN 1.05
 
 /*
  * The batch to use on this shape: the best, by the model and what was measured
- * there, if it is `worth` times as good as `now`, else now. now.per_gpu = 0:
+ * there, if it is `gain` times as good as `now`, else now. now.per_gpu = 0:
  * none in use yet.
  */
 struct plx_batch plx_profile_advise(const struct plx_profile *profile,
 				    const struct plx_limits *limits,
 				    struct plx_shape shape,
-				    struct plx_batch now, double worth);
+				    struct plx_batch now, double gain);
 
 /* gpus * m * (s + 1), at most max_batch. */
 uint64_t plx_batch_total(const struct plx_limits *limits, int gpus,

@@ -446,7 +446,7 @@ static int choose_batch(struct pollux *p)
 
 	refit(p);
 	p->batch = plx_profile_advise(&p->profile, &p->limits, p->shape, none,
-				      PLX_WORTH);
+				      PLX_CHANGE_GAIN);
 	if (p->coll->ops->spread(p->coll, &p->batch, sizeof(p->batch),
 				 &p->err) < 0)
 		return -1;

@@ -10,8 +10,8 @@
 #define ADVISE_EVERY_S 2.0
 
 /* A change back must be worth more, and so many steps long: */
-#define WORTH_BACK 1.25
-#define BACK_STEPS 200
+#define CHANGE_BACK_GAIN 1.25
+#define BACK_STEPS	 200
 
 /* What a restart is taken to cost before the first one was seen. */
 #define RESTART_GUESS_S 5.0
@@ -55,7 +55,7 @@ static void send_hint(struct pollux *p, double now_s)
 static struct plx_batch choose(const struct pollux *p)
 {
 	struct plx_batch best = plx_profile_advise(
-		&p->profile, &p->limits, p->shape, p->batch, PLX_WORTH);
+		&p->profile, &p->limits, p->shape, p->batch, PLX_CHANGE_GAIN);
 	uint64_t now = plx_step_total(p);
 	uint64_t then = plx_batch_total(&p->limits, p->shape.gpus, best);
 	bool back = p->meter.grew ? then < now : then > now;
@@ -64,7 +64,7 @@ static struct plx_batch choose(const struct pollux *p)
 	    p->cursor.step > p->meter.changed + BACK_STEPS)
 		return best;
 	return plx_profile_advise(&p->profile, &p->limits, p->shape, p->batch,
-				  WORTH_BACK);
+				  CHANGE_BACK_GAIN);
 }
 
 void plx_tune(struct pollux *p, double now_s)

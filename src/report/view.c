@@ -250,7 +250,7 @@ double plx_view_promised(const struct plx_view_job *job, int gpus, int nodes)
 }
 
 /* By how much its GPUs do more than one alone. */
-static double worth(const struct plx_view_job *job)
+static double value(const struct plx_view_job *job)
 {
 	double alone = plx_view_promised(job, 1, 1);
 
@@ -270,7 +270,7 @@ double plx_view_utility(const struct plx_view *view)
 		gpus += !strcmp(node->state, "up") ? node->gpus : node->busy;
 	}
 	for (size_t i = 0; i < view->count; i++)
-		sum += worth(&view->jobs[i]) - view->jobs[i].gpus;
+		sum += value(&view->jobs[i]) - view->jobs[i].gpus;
 	return gpus > 0 ? fmax(sum, 0) / gpus : NAN;
 }
 

@@ -123,7 +123,7 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 		return -1;
 	if (without & PLX_PART_WEIGHTS)
 		return 0;
-	return plx_problem_weigh(problem, err);
+	return plx_problem_set_weights(problem, err);
 }
 
 static int decide(struct plx_turn *turn, void *states, struct plx_error *err)

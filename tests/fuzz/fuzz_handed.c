@@ -53,7 +53,8 @@ static void use(struct plx_profile *profile)
 	(void) plx_profile_largest(profile);
 	if (plx_profile_goodput(profile, &limits, &job))
 		MUST(plx_goodput_valid(&job));
-	batch = plx_profile_advise(profile, &limits, shape, none, PLX_WORTH);
+	batch = plx_profile_advise(profile, &limits, shape, none,
+				   PLX_CHANGE_GAIN);
 	MUST(batch.per_gpu >= 1 && batch.accum >= 0);
 	MUST(plx_batch_total(&limits, shape.gpus, batch) <= 4096);
 	row = plx_profile_row(profile, shape, 16, 9);

@@ -34,7 +34,7 @@ static inline void set_up(struct world *w)
 		.jobs = w->jobs,
 	};
 	w->params.fairness = -1;
-	w->params.weigh = POLLUX_WEIGH_SERVICE;
+	w->params.weights = POLLUX_WEIGHTS_SERVICE;
 	for (int n = 0; n < NODES; n++) {
 		w->nodes[n] = (struct pollux_node){
 			.usable = true,

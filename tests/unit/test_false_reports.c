@@ -53,8 +53,8 @@ struct job {
 
 struct world {
 	struct job jobs[JOBS];
-	bool weigh_left; /* pollux_weigh=left */
-	story lie;	 /* NULL: all are honest */
+	bool by_left; /* pollux_weigh=left */
+	story lie;    /* NULL: all are honest */
 };
 
 static struct plx_shape shape_of(const struct job *job)
@@ -148,7 +148,7 @@ static void fill(struct world *w, int j, double t, struct plx_job *out)
 	out->profiled_gpus = hint->profiled.gpus;
 	out->restart_s = hint->restart_s;
 	out->samples_left =
-		w->weigh_left && !words.silent ? hint->samples_left : 0;
+		w->by_left && !words.silent ? hint->samples_left : 0;
 	out->service_s = job->service_s;
 	out->may_park = true;
 	out->pinned = words.silent || words.phase == PLX_PHASE_DONE;
@@ -171,7 +171,7 @@ static struct plx_plan *decide(struct world *w, double t)
 		problem->gpus[n] = problem->gpus_total[n] = NODE_GPUS;
 	for (int j = 0; j < JOBS; j++)
 		fill(w, j, t, &problem->jobs[j]);
-	assert_int_equal(0, plx_problem_weigh(problem, &err));
+	assert_int_equal(0, plx_problem_set_weights(problem, &err));
 	assert_int_equal(0, plx_plan_search(problem, &plan, &err));
 	plx_problem_destroy(problem);
 	return plan;
@@ -201,9 +201,9 @@ static void step(struct world *w, double t)
 }
 
 /* GPU-seconds of the last job. */
-static double got(bool weigh_left, story lie)
+static double got(bool by_left, story lie)
 {
-	struct world w = { .weigh_left = weigh_left, .lie = lie };
+	struct world w = { .by_left = by_left, .lie = lie };
 
 	for (int j = 0; j < JOBS; j++)
 		w.jobs[j].left = 1e8 * (j + 1);
@@ -319,7 +319,7 @@ static void goes_backwards(struct words *words, double t)
 static const struct {
 	const char *name;
 	story lie;
-	bool weigh_left;
+	bool by_left;
 	double most; /* gain */
 } liars[] = {
 	{ "nearly done", nearly_done, true, 1.10 },
@@ -347,7 +347,7 @@ static void no_liar_gains_more_than_is_documented(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(liars); i++) {
-		bool by_left = liars[i].weigh_left;
+		bool by_left = liars[i].by_left;
 		double gain = got(by_left, liars[i].lie) / honest[by_left];
 
 		print_message("# %s: gains %.2f, at most %.2f\n", liars[i].name,

@@ -211,9 +211,10 @@ static bool wasted(const struct plx_problem *problem,
 	    (job->allowed && !job->allowed[n]))
 		return false;
 	more.gpus++;
-	return plx_worth(job, &fair, more, true) >
-		       (1 + problem->hysteresis) *
-			       plx_worth(job, &fair, choice->shape, false) &&
+	return plx_job_value(job, &fair, more, true) >
+		       (1 + problem->hysteresis) * plx_job_value(job, &fair,
+								 choice->shape,
+								 false) &&
 	       plx_speedup(job, &fair, more) >=
 		       choice->speedup * (1 + 0.5 / choice->shape.gpus);
 }

@@ -159,8 +159,8 @@ static void the_unprofiled_use_the_base_batch(void **state)
 	plx_profile_init(&profile);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct plx_shape shape = { 1, cases[i].gpus };
-		struct plx_batch b = plx_profile_advise(&profile, &limits,
-							shape, none, PLX_WORTH);
+		struct plx_batch b = plx_profile_advise(
+			&profile, &limits, shape, none, PLX_CHANGE_GAIN);
 
 		assert_int_equal(cases[i].per_gpu, b.per_gpu);
 		assert_int_equal(cases[i].accum, b.accum);
@@ -195,11 +195,11 @@ static void noisy_gradients_are_given_larger_batches(void **state)
 	measure(&profile, four, 32, 10);
 	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
 	see_noise(&profile, 2.5);
-	b = plx_profile_advise(&profile, &limits, four, none, PLX_WORTH);
+	b = plx_profile_advise(&profile, &limits, four, none, PLX_CHANGE_GAIN);
 	assert_true(plx_batch_total(&limits, 4, b) > 128);
 	/* What is best already is kept. */
 	assert_int_equal(b.per_gpu, plx_profile_advise(&profile, &limits, four,
-						       b, PLX_WORTH)
+						       b, PLX_CHANGE_GAIN)
 					    .per_gpu);
 }
 
@@ -217,10 +217,12 @@ static void a_batch_is_not_changed_for_a_few_percent(void **state)
 	measure(&profile, four, 32, 10);
 	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
 	see_noise(&profile, 2.5);
-	best = plx_profile_advise(&profile, &limits, four, none, PLX_WORTH);
+	best = plx_profile_advise(&profile, &limits, four, none,
+				  PLX_CHANGE_GAIN);
 	near = best;
 	near.per_gpu -= 1;
-	advised = plx_profile_advise(&profile, &limits, four, near, PLX_WORTH);
+	advised = plx_profile_advise(&profile, &limits, four, near,
+				     PLX_CHANGE_GAIN);
 	assert_int_equal(near.per_gpu, advised.per_gpu);
 }
 
@@ -353,14 +355,17 @@ static void what_was_measured_corrects_the_model(void **state)
 	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
 	assert_true(plx_profile_goodput(&profile, &limits, &job));
 	assert_true(plx_batch_best(&job, four, &model, &goodput));
-	advised = plx_profile_advise(&profile, &limits, four, none, PLX_WORTH);
+	advised = plx_profile_advise(&profile, &limits, four, none,
+				     PLX_CHANGE_GAIN);
 	assert_true(true_goodput(&profile, advised) >
 		    1.05 * true_goodput(&profile, model));
 	/* It leaves the model's choice for it, too, and stays. */
-	advised = plx_profile_advise(&profile, &limits, four, model, PLX_WORTH);
+	advised = plx_profile_advise(&profile, &limits, four, model,
+				     PLX_CHANGE_GAIN);
 	assert_true(true_goodput(&profile, advised) >
 		    1.05 * true_goodput(&profile, model));
-	model = plx_profile_advise(&profile, &limits, four, advised, PLX_WORTH);
+	model = plx_profile_advise(&profile, &limits, four, advised,
+				   PLX_CHANGE_GAIN);
 	assert_int_equal(advised.per_gpu, model.per_gpu);
 	assert_int_equal(advised.accum, model.accum);
 }

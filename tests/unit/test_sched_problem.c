@@ -199,12 +199,12 @@ static void weights_are_what_the_administrator_wants(void **state)
 	assert_true(problem->jobs[0].weight < problem->jobs[1].weight);
 	plx_problem_destroy(problem);
 
-	w.params.weigh = POLLUX_WEIGH_LEFT;
+	w.params.weights = POLLUX_WEIGHTS_LEFT;
 	problem = problem_of(&w);
 	assert_true(problem->jobs[0].weight > problem->jobs[1].weight);
 	plx_problem_destroy(problem);
 
-	w.params.weigh = POLLUX_WEIGH_NO;
+	w.params.weights = POLLUX_WEIGHTS_NO;
 	problem = problem_of(&w);
 	assert_true(plx_weight(&problem->jobs[0]) == 1);
 	assert_true(plx_weight(&problem->jobs[1]) == 1);

@@ -79,7 +79,7 @@ static void estimates_that_wander_do_not_change_the_batch_again_and_again(
 
 		estimate(p, 3 * exp(unit_uniform(&seed, -1.4, 1.4)));
 		best = plx_profile_advise(&p->profile, &p->limits, p->shape,
-					  hasty, PLX_WORTH);
+					  hasty, PLX_CHANGE_GAIN);
 		hasty_changes += best.per_gpu != hasty.per_gpu;
 		hasty = best;
 		changes += look(p, 10.0 * i);

@@ -37,11 +37,11 @@ static struct plx_problem *make(int jobs)
 	return problem;
 }
 
-static void weigh(struct plx_problem *problem)
+static void set_weights(struct plx_problem *problem)
 {
 	struct plx_error err;
 
-	assert_int_equal(0, plx_problem_weigh(problem, &err));
+	assert_int_equal(0, plx_problem_set_weights(problem, &err));
 	for (int j = 0; j < problem->job_count; j++) {
 		double weight = problem->jobs[j].weight;
 
@@ -61,7 +61,7 @@ static void who_has_had_little_goes_first(void **state)
 	(void) state;
 	problem->jobs[0].service_s = 1e6;
 	problem->jobs[2].service_s = 7200;
-	weigh(problem);
+	set_weights(problem);
 	assert_true(weight_of(problem, 1) == 1);
 	assert_true(weight_of(problem, 1) > weight_of(problem, 2));
 	assert_true(weight_of(problem, 2) > weight_of(problem, 0));
@@ -75,7 +75,7 @@ static void equal_service_weighs_the_same(void **state)
 	(void) state;
 	problem->jobs[0].service_s = 5000;
 	problem->jobs[1].service_s = 5000;
-	weigh(problem);
+	set_weights(problem);
 	assert_true(weight_of(problem, 0) == weight_of(problem, 1));
 	plx_problem_destroy(problem);
 }
@@ -88,7 +88,7 @@ static void the_less_is_left_the_more_a_job_weighs(void **state)
 	(void) state;
 	for (int j = 0; j < 4; j++)
 		problem->jobs[j].samples_left = left[j];
-	weigh(problem);
+	set_weights(problem);
 	assert_true(weight_of(problem, 1) > weight_of(problem, 3));
 	assert_true(weight_of(problem, 3) > weight_of(problem, 2));
 	assert_true(weight_of(problem, 2) > weight_of(problem, 0));
@@ -106,8 +106,8 @@ static void only_ranks_count(void **state)
 		near->jobs[j].samples_left = 1e5 + j;
 		far->jobs[j].samples_left = pow(1e3, j + 1);
 	}
-	weigh(near);
-	weigh(far);
+	set_weights(near);
+	set_weights(far);
 	for (int j = 0; j < 3; j++)
 		assert_true(weight_of(near, j) == weight_of(far, j));
 	plx_problem_destroy(near);
@@ -125,7 +125,7 @@ static void of_equals_the_older_goes_first(void **state)
 	problem->jobs[2].id = 7;
 	for (int j = 0; j < 3; j++)
 		problem->jobs[j].samples_left = 1e5;
-	weigh(problem);
+	set_weights(problem);
 	assert_true(weight_of(problem, 1) > weight_of(problem, 2));
 	assert_true(weight_of(problem, 2) > weight_of(problem, 0));
 	plx_problem_destroy(problem);
@@ -142,7 +142,7 @@ static void the_silent_are_taken_to_have_as_much_left(void **state)
 	problem->jobs[0].samples_left = 3600 * fair.goodput;
 	problem->jobs[1].service_s = 1800.0 * fair.gpus;
 	problem->jobs[2].service_s = 7200.0 * fair.gpus;
-	weigh(problem);
+	set_weights(problem);
 	assert_true(weight_of(problem, 1) > weight_of(problem, 0));
 	assert_true(weight_of(problem, 0) > weight_of(problem, 2));
 	plx_problem_destroy(problem);
@@ -157,7 +157,7 @@ static void one_that_tells_but_was_never_measured_goes_first(void **state)
 	problem->jobs[0].samples_left = 1e3;
 	problem->jobs[1].samples_left = 1e12;
 	problem->jobs[1].profiled = false;
-	weigh(problem);
+	set_weights(problem);
 	assert_true(weight_of(problem, 1) > weight_of(problem, 0));
 	plx_problem_destroy(problem);
 }
@@ -185,7 +185,7 @@ static void absurd_numbers_still_make_weights(void **state)
 				unit_uniform(&seed, 0, 1e6);
 			job->goodput.noise.var = unit_uniform(&seed, 0, 1e30);
 		}
-		weigh(problem);
+		set_weights(problem);
 		plx_problem_destroy(problem);
 	}
 }
@@ -205,7 +205,7 @@ static void nonsense_counts_as_nothing(void **state)
 			problem->jobs[0].service_s = nonsense[i];
 			problem->jobs[1].samples_left = nonsense[i];
 			problem->jobs[2].samples_left = tells ? 1e5 : 0;
-			weigh(problem);
+			set_weights(problem);
 			assert_true(problem->jobs[0].service_s == 0);
 			assert_true(problem->jobs[1].samples_left == 0);
 			assert_int_equal(0, plx_problem_check(problem, &err));
@@ -222,7 +222,7 @@ static void without_jobs_there_is_nothing_to_weigh(void **state)
 	struct plx_problem *problem = make(0);
 
 	(void) state;
-	weigh(problem);
+	set_weights(problem);
 	plx_problem_destroy(problem);
 }
 

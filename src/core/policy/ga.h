@@ -5,7 +5,7 @@
  * As a measure for plx_plan_search(), not to schedule with. NSGA-II over
  * matrices of GPU counts, one row a job and one column a node, as described
  * in Qiao et al., "Pollux", OSDI '21, section 4.2, and written in its
- * artifact. It maximises FITNESS_p of the worth that core/problem/objective.h
+ * artifact. It maximises FITNESS_p of the value that core/problem/objective.h
  * or the jobs' tables say; for the published objective see plx_osdi21_tables().
  *
  * Its plans keep to all rules of the problem, also to those that the published

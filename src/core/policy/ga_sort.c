@@ -69,7 +69,7 @@ static void find_fronts(struct plx_ga_run *run, int count)
 	qsort(run->genomes, (size_t) count, sizeof(*run->genomes), by_front);
 }
 
-static bool equal_worth(const struct plx_genome *a, const struct plx_genome *b)
+static bool equal_value(const struct plx_genome *a, const struct plx_genome *b)
 {
 	return a->fitness == b->fitness && a->utility == b->utility;
 }
@@ -84,7 +84,7 @@ static void crowd(struct plx_ga_run *run, struct plx_genome *front, int count)
 
 	for (int i = 0; i < count; i++) {
 		front[i].crowding = count <= 2 ? INFINITY : 0;
-		if (i == 0 || !equal_worth(&front[i - 1], &front[i]))
+		if (i == 0 || !equal_value(&front[i - 1], &front[i]))
 			unique[uniques++] = i;
 	}
 	for (int i = 0; i < uniques && count > 2 && uniques > 1; i++) {

@@ -75,13 +75,13 @@ static void find_out(const struct plx_ga_run *run, const struct plx_ga_job *job,
 	if (table)
 		moved = cell->speedup * table->kept;
 	else
-		moved = plx_worth(job->job, &job->fair, shape, true);
+		moved = plx_job_value(job->job, &job->fair, shape, true);
 	cell->moves = term_of(run, moved);
 	if (table)
 		cell->stays = term_of(run, cell->speedup);
 	else
-		cell->stays = term_of(run, plx_worth(job->job, &job->fair,
-						     shape, false));
+		cell->stays = term_of(run, plx_job_value(job->job, &job->fair,
+							 shape, false));
 	cell->known = true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* objective.c - what an allocation is worth to a job */
+/* objective.c - the value of an allocation to a job */
 
 #include <math.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 /* How long a change is expected to last: docs/decisions/0011-objective.md. */
 #define HORIZON_S 240.0
 
-/* What a shape is worth, of what it would be, that misses the time limit. */
+/* Of a shape's value, what is left where it misses the time limit. */
 #define MISSED	0.5
 #define ROUNDED 1e-9
 
@@ -152,8 +152,9 @@ static double limit_factor(const struct plx_job *job,
 	return speedup * fair->goodput < least * (1 - ROUNDED) ? MISSED : 1;
 }
 
-double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
-		 struct plx_shape shape, bool changed)
+double plx_job_value(const struct plx_job *job,
+		     const struct plx_yardstick *fair, struct plx_shape shape,
+		     bool changed)
 {
 	double speedup = plx_speedup(job, fair, shape);
 

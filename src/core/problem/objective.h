@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objective.h - what an allocation is worth to a job, and to all together
+ * objective.h - the value of an allocation to a job, and to all together
  *
  * The objective of every policy that maximises FITNESS_p: the power mean,
  * with each job's weight, of the jobs' speedups after what a re-allocation
@@ -28,7 +28,10 @@
  */
 #define PLX_HYSTERESIS 0.08
 
-/* For plx_job's samples_left: goes after all others in plx_problem_weigh(). */
+/*
+ * For plx_job's samples_left: goes after all others in
+ * plx_problem_set_weights().
+ */
 #define PLX_LEFT_LAST 1e18
 
 /* What a job's speedup is relative to. */
@@ -58,8 +61,9 @@ double plx_restart_factor(const struct plx_job *job);
  * miss its time limit (least_goodput), less what the change to it
  * costs. changed: the nodes or counts are not those it has now.
  */
-double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
-		 struct plx_shape shape, bool changed);
+double plx_job_value(const struct plx_job *job,
+		     const struct plx_yardstick *fair, struct plx_shape shape,
+		     bool changed);
 
 /*
  * Set the jobs' weights so that the mean of their times gets shorter. Jobs
@@ -69,7 +73,7 @@ double plx_worth(const struct plx_job *job, const struct plx_yardstick *fair,
  * it has had. Amounts that are negative or not finite become 0. 0, or -1 with
  * err set and no weight changed.
  */
-int plx_problem_weigh(struct plx_problem *problem, struct plx_error *err);
+int plx_problem_set_weights(struct plx_problem *problem, struct plx_error *err);
 
 /* A job's weight in the mean. */
 double plx_weight(const struct plx_job *job);

@@ -64,7 +64,7 @@ struct plx_job {
 	double service_s; /* GPU-seconds it has had */
 	/*
 	 * Samples it still needs, at the efficiency of its base batch; 0: it
-	 * does not tell; PLX_LEFT_LAST: go last. See plx_problem_weigh().
+	 * does not tell; PLX_LEFT_LAST: go last. See plx_problem_set_weights().
 	 */
 	double samples_left;
 	/* With less it misses a time limit that it keeps now; 0: none. */
@@ -103,7 +103,7 @@ struct plx_problem {
 	struct plx_job *jobs;
 	double fairness; /* p of FITNESS_p, default -1; -INFINITY: min */
 	/*
-	 * A change must raise a job's worth by more than this share of it;
+	 * A change must raise a job's value by more than this share of it;
 	 * default 0.005. It keeps needless moves away; plans may be so much
 	 * below the best.
 	 */

@@ -87,7 +87,7 @@ static bool any_tells(const struct plx_problem *problem)
 	return false;
 }
 
-int plx_problem_weigh(struct plx_problem *problem, struct plx_error *err)
+int plx_problem_set_weights(struct plx_problem *problem, struct plx_error *err)
 {
 	int count = problem->job_count;
 	struct left *left;

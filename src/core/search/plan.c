@@ -40,13 +40,13 @@ static double row_value(const struct plx_problem *problem,
 {
 	struct plx_yardstick fair = plx_fair_share(problem, job);
 
-	return plx_worth(job, &fair, row_shape(row, problem->node_count),
-			 row_changed(job, row, problem->node_count));
+	return plx_job_value(job, &fair, row_shape(row, problem->node_count),
+			     row_changed(job, row, problem->node_count));
 }
 
 /* A job's part in the mean. */
 struct term {
-	double x; /* its worth, and the floor */
+	double x; /* its value, and the floor */
 	double weight;
 };
 
@@ -171,12 +171,12 @@ static double search_fitness(const struct plx_search *search, bool now)
 		return -1;
 	for (size_t j = 0; j < count; j++) {
 		const struct plx_elastic *e = &search->jobs[j];
-		double worth = e->now_worth;
+		double value = e->now_value;
 
 		if (!now && !plx_seat_equal(&e->at, &e->now))
-			worth = plx_worth(e->job, &e->fair,
-					  plx_seat_shape(&e->at), true);
-		terms[j].x = worth + PLX_SPEEDUP_FLOOR;
+			value = plx_job_value(e->job, &e->fair,
+					      plx_seat_shape(&e->at), true);
+		terms[j].x = value + PLX_SPEEDUP_FLOOR;
 		terms[j].weight = plx_weight(e->job);
 	}
 	fitness =

@@ -8,7 +8,7 @@
  * A plan is a *seat* for each job. The search moves jobs to better forms;
  * those in the way get up and take the best form that is left for them.
  *
- * search_value.c	what a count of GPUs is worth
+ * search_value.c	the value of a count of GPUs
  * search_price.c	the price of a GPU, and a bound for all plans
  * search_worst.c	how well off the worst off can be
  * search_exact.c	the best counts, were there no nodes
@@ -63,10 +63,10 @@ struct plx_form {
 	double utility; /* when the job has to restart for it */
 };
 
-/* A count of GPUs and its worth, on the upper concave hull of all. */
+/* A count of GPUs and its value, on the upper concave hull of all. */
 struct plx_point {
 	int gpus;
-	bool guess; /* not asked for: the worth of the next larger count */
+	bool guess; /* not asked for: the value of the next larger count */
 	double utility;
 };
 
@@ -101,7 +101,7 @@ struct plx_elastic {
 	int form_count;
 	int form_size; /* that there is memory for */
 	double utility_parked;
-	double now_worth;
+	double now_value;
 	double now_utility; /* without hysteresis, which now.utility has */
 
 	struct plx_seat now;
@@ -346,7 +346,7 @@ bool plx_search_move(struct plx_search *search, struct plx_elastic *e,
 
 /* Back to what it has now; false: somebody else is there. */
 bool plx_search_stay(struct plx_search *search, struct plx_elastic *e);
-/* Sit down where worth less price is largest; false: nowhere. */
+/* Sit down where value less price is largest; false: nowhere. */
 bool plx_search_buy(struct plx_search *search, struct plx_elastic *e);
 
 /* search_pack.c */

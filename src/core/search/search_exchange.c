@@ -77,8 +77,8 @@ static bool sit(struct plx_search *search, struct plx_elastic *e,
 	return true;
 }
 
-static bool worth_it(struct plx_search *search, struct plx_elastic *a,
-		     struct plx_elastic *b)
+static bool gains(struct plx_search *search, struct plx_elastic *a,
+		  struct plx_elastic *b)
 {
 	double before = a->at.utility + b->at.utility;
 	double after;
@@ -124,7 +124,7 @@ static bool improve(struct plx_search *search, struct plx_elastic *a)
 			struct plx_elastic *b = &search->jobs[node->jobs[k]];
 
 			search->work++;
-			if (worth_it(search, a, b) && exchange(search, a, b))
+			if (gains(search, a, b) && exchange(search, a, b))
 				return true;
 		}
 	}

@@ -235,16 +235,16 @@ static int next_to_fill(const struct plx_search *search,
 
 	for (int i = 0; i < search->look_count; i++) {
 		int n = search->look[i];
-		long worth = plx_node_free(search, e, n);
+		long value = plx_node_free(search, e, n);
 
-		if (search->scratch[i] > 0 || worth < 1 ||
+		if (search->scratch[i] > 0 || value < 1 ||
 		    one_too_many(search, e, i, used) ||
 		    plx_node_disturbs(search, n) || !plx_job_usable(e->job, n))
 			continue;
-		worth += e->job->now[n] > 0 ? 1L << 20 : 0;
-		worth += plx_needs_node(e, nodes, n) ? 1L << 21 : 0;
-		if (worth > best) {
-			best = worth;
+		value += e->job->now[n] > 0 ? 1L << 20 : 0;
+		value += plx_needs_node(e, nodes, n) ? 1L << 21 : 0;
+		if (value > best) {
+			best = value;
 			next = i;
 		}
 	}

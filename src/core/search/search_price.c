@@ -2,14 +2,14 @@
 /*
  * search_price.c - the price of a GPU, and what no plan can surpass
  *
- * Were GPUs for sale, each job would take the count whose worth less its
+ * Were GPUs for sale, each job would take the count whose value less its
  * price is largest. At the price where all that is there is sold, the sum of
  * these surpluses and of the takings bounds every plan from above (the
  * Lagrangian dual of the knapsack that remains when nodes are forgotten), and
  * what the jobs would buy is close to the best plan.
  *
- * Of a job's worth only the upper concave hull matters. Counts that were not
- * asked for are taken to be worth as much as the next larger one, and are
+ * Of a job's value only the upper concave hull matters. Counts that were not
+ * asked for are taken to have the value of the next larger one, and are
  * asked for when a job would buy one.
  */
 #include <float.h>
@@ -90,15 +90,15 @@ static void hull_fill(struct plx_elastic *e)
 	if (e->may_park)
 		hull_add(e, 0, e->utility_parked, false);
 	for (int g = 1; g <= e->cap || g <= now; g++) {
-		double worth = g <= e->cap ? e->counts[g] : -INFINITY;
+		double value = g <= e->cap ? e->counts[g] : -INFINITY;
 
-		if (isnan(worth)) {
+		if (isnan(value)) {
 			if (!gap && plx_next_known(e, g) > -INFINITY)
 				hull_add(e, g, plx_next_known(e, g), true);
 			gap = true;
 		} else {
-			if (worth > -INFINITY)
-				hull_add(e, g, worth, false);
+			if (value > -INFINITY)
+				hull_add(e, g, value, false);
 			gap = false;
 		}
 		if (g == now)
@@ -265,13 +265,13 @@ static double surplus(const struct plx_elastic *e, double price, double now)
 	bool gap = false;
 
 	for (int g = 1; g <= e->cap; g++) {
-		double worth = e->counts[g];
-		bool guess = isnan(worth);
+		double value = e->counts[g];
+		bool guess = isnan(value);
 
 		if (guess && !gap)
-			worth = plx_next_known(e, g);
-		if (!isnan(worth))
-			most = fmax(most, worth - price * g);
+			value = plx_next_known(e, g);
+		if (!isnan(value))
+			most = fmax(most, value - price * g);
 		gap = guess;
 	}
 	if (e->now_valid)

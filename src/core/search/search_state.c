@@ -86,14 +86,14 @@ static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
 {
 	double weight = plx_job_weight(search, e);
 	double p = search->fairness;
-	double worth =
-		plx_worth(e->job, &e->fair, plx_seat_shape(&e->now), false);
+	double value =
+		plx_job_value(e->job, &e->fair, plx_seat_shape(&e->now), false);
 
 	e->utility_parked = weight * plx_utility(p, 0);
-	e->now_worth = worth;
-	e->now_utility = weight * plx_utility(p, worth);
-	worth *= 1 + search->problem->hysteresis;
-	e->now.utility = weight * plx_utility(p, worth);
+	e->now_value = value;
+	e->now_utility = weight * plx_utility(p, value);
+	value *= 1 + search->problem->hysteresis;
+	e->now.utility = weight * plx_utility(p, value);
 	for (int i = 0; e->job->pinned && i < e->now.count; i++)
 		search->nodes[e->now.spots[i].node].pinned +=
 			e->now.spots[i].gpus;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_value.c - what a count of GPUs is worth to a job
+ * search_value.c - the value of a count of GPUs to a job
  *
  * To find out takes a search for the best batch, so it is asked only where
- * somebody wants to know. A job's worth depends on its GPUs and on whether
+ * somebody wants to know. A job's value depends on its GPUs and on whether
  * they are on one node, on two or on more (see goodput.h), but for jobs with
  * a table.
  */
@@ -55,13 +55,13 @@ int plx_gpu_cap(const struct plx_job *job, int held)
 static double ask(const struct plx_search *search, const struct plx_elastic *e,
 		  struct plx_shape shape)
 {
-	double worth = plx_worth(e->job, &e->fair, shape, true);
+	double value = plx_job_value(e->job, &e->fair, shape, true);
 
-	if (!(worth > 0))
-		worth = YOUNG * plx_speedup(e->job, &e->fair, shape);
-	if (!(worth > 0))
+	if (!(value > 0))
+		value = YOUNG * plx_speedup(e->job, &e->fair, shape);
+	if (!(value > 0))
 		return -INFINITY;
-	return plx_job_weight(search, e) * plx_utility(search->fairness, worth);
+	return plx_job_weight(search, e) * plx_utility(search->fairness, value);
 }
 
 double plx_value(const struct plx_search *search, struct plx_elastic *e,

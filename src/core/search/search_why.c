@@ -10,7 +10,7 @@
 
 #include "core/search/search.h"
 
-#define RESTART_SEEN 0.995 /* of the worth kept: less is told */
+#define RESTART_SEEN 0.995 /* of the value kept: less is told */
 
 /* The line being written. */
 struct line {

@@ -16,7 +16,7 @@ enum kind {
 	NUMBER,
 	MINUTES,
 	YES_NO,
-	WEIGH,
+	WEIGHTS,
 	UNIFORM,
 	BACK,
 	FOLDER,
@@ -58,7 +58,7 @@ static const struct rule rules[] = {
 	{ "uniform", AT(uniform), UNIFORM, 0, 0, POLLUX_UNIFORM_MOSTLY,
 	  "mostly, yes or no" },
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
-	{ "weigh", AT(weigh), WEIGH, 0, 0, POLLUX_WEIGH_SERVICE,
+	{ "weigh", AT(weights), WEIGHTS, 0, 0, POLLUX_WEIGHTS_SERVICE,
 	  "service, left or no" },
 	{ "time_back", AT(time_back), BACK, 0, 0, POLLUX_BACK_PARKED,
 	  "parked, share or no" },
@@ -78,9 +78,9 @@ static const struct rule rules[] = {
 /* clang-format on */
 
 static const char *const weights[] = {
-	[POLLUX_WEIGH_NO] = "no",
-	[POLLUX_WEIGH_SERVICE] = "service",
-	[POLLUX_WEIGH_LEFT] = "left",
+	[POLLUX_WEIGHTS_NO] = "no",
+	[POLLUX_WEIGHTS_SERVICE] = "service",
+	[POLLUX_WEIGHTS_LEFT] = "left",
 };
 
 static const char *const shapes[] = {
@@ -106,8 +106,8 @@ static void _set(const struct rule *rule, double value,
 		*(struct pollux_range *) at = (struct pollux_range){ 0 };
 	else if (rule->kind == YES_NO)
 		*(bool *) at = value != 0;
-	else if (rule->kind == WEIGH)
-		*(enum pollux_weigh *) at = (enum pollux_weigh) value;
+	else if (rule->kind == WEIGHTS)
+		*(enum pollux_weights *) at = (enum pollux_weights) value;
 	else if (rule->kind == UNIFORM)
 		*(enum pollux_uniform *) at = (enum pollux_uniform) value;
 	else if (rule->kind == BACK)
@@ -134,7 +134,7 @@ static bool _value(const struct rule *rule, const char *text, double *value)
 {
 	char *end = NULL;
 
-	if (rule->kind == WEIGH)
+	if (rule->kind == WEIGHTS)
 		return _word(text, weights, ARRAY_SIZE(weights), value);
 	if (rule->kind == UNIFORM)
 		return _word(text, shapes, ARRAY_SIZE(shapes), value);

@@ -19,10 +19,10 @@ struct pollux_range {
 };
 
 /* What makes some jobs go before others. */
-enum pollux_weigh {
-	POLLUX_WEIGH_NO,      /* nothing: all weigh the same */
-	POLLUX_WEIGH_SERVICE, /* how little they have had */
-	POLLUX_WEIGH_LEFT,    /* how little they have left, where told */
+enum pollux_weights {
+	POLLUX_WEIGHTS_NO,	/* nothing: all weigh the same */
+	POLLUX_WEIGHTS_SERVICE, /* how little they have had */
+	POLLUX_WEIGHTS_LEFT,	/* how little they have left, where told */
 };
 
 /* As many GPUs on each of a job's nodes? */
@@ -52,7 +52,7 @@ struct pollux_params {
 	double fairness;      /* p of FITNESS_p; -INFINITY: min */
 	enum pollux_uniform uniform;
 	bool interference; /* keep multi-node jobs off each other's nodes */
-	enum pollux_weigh weigh;
+	enum pollux_weights weights;
 	enum pollux_back time_back;
 	struct pollux_range utility; /* band; 0: nodes are not our business */
 	struct pollux_range scale_nodes;  /* high 0: all there are */

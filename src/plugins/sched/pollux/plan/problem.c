@@ -390,16 +390,16 @@ static void ask_profiles(const struct pollux_standing *standings,
 	}
 }
 
-static int weigh(const struct pollux_params *params,
-		 struct plx_problem *problem, struct plx_error *err)
+static int set_weights(const struct pollux_params *params,
+		       struct plx_problem *problem, struct plx_error *err)
 {
-	if (params->weigh == POLLUX_WEIGH_NO)
+	if (params->weights == POLLUX_WEIGHTS_NO)
 		return 0;
 	for (int j = 0; j < problem->job_count; j++) {
-		if (params->weigh == POLLUX_WEIGH_SERVICE)
+		if (params->weights == POLLUX_WEIGHTS_SERVICE)
 			problem->jobs[j].samples_left = 0;
 	}
-	return plx_problem_weigh(problem, err);
+	return plx_problem_set_weights(problem, err);
 }
 
 struct plx_problem *pollux_problem_create(
@@ -430,7 +430,7 @@ struct plx_problem *pollux_problem_create(
 	}
 	ask_profiles(standings, problem);
 	pollux_mold_assume(view, problem);
-	if (weigh(params, problem, err) < 0 ||
+	if (set_weights(params, problem, err) < 0 ||
 	    pollux_stock_fill(view, problem, &stock, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
 	    pollux_reservations_make(view, &params->terms, problem, &stock,

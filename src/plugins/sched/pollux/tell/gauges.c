@@ -93,7 +93,7 @@ static void _finish(const struct pollux_job *job, const struct plx_job *planned,
 	told->worst = fmax(told->worst, ratio);
 }
 
-static void _worths(const struct pollux_view *view,
+static void _values(const struct pollux_view *view,
 		    const struct plx_problem *problem, struct plx_gauges *now)
 {
 	double sum = now->gpus_rigid; /* each as useful as one GPU can be */
@@ -171,7 +171,7 @@ void pollux_gauges(const struct pollux_view *view,
 	for (int i = 0; (track = pollux_track_at(i)); i++)
 		now.jobs_busy += track->phase != POLLUX_IDLE;
 	_nodes(view, reserved, &now);
-	_worths(view, problem, &now);
+	_values(view, problem, &now);
 	_pauses(view, &now);
 	pollux_count_gauges(&now);
 }
