@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "core/records/hint.h"
-#include "core/records/notice.h"
+#include "core/records/drain_deadline.h"
 #include "core/records/options.h"
 #include "core/base/section.h"
 #include "core/records/standing.h"

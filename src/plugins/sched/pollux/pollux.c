@@ -17,7 +17,7 @@
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/wake.h"
 #include "sched/pollux/look/hosts.h"
-#include "sched/pollux/look/notices.h"
+#include "sched/pollux/look/deadlines.h"
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/lease.h"

@@ -14,7 +14,7 @@
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/molds.h"
-#include "sched/pollux/look/notices.h"
+#include "sched/pollux/look/deadlines.h"
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/texts.h"

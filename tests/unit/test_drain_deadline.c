@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_notice.c - when a node is to be left, by the reason of its drain */
+/* test_drain_deadline.c - when a node is to be left, by the reason of its drain
+ */
 
-#include "core/records/notice.h"
+#include "core/records/drain_deadline.h"
 #include "unit.h"
 
 #define SET_S 1767225600.0 /* 2026-01-01T00:00:00 UTC */

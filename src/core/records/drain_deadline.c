@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* notice.c - what the reason of a drained node says of the time to leave it */
+/*
+ * drain_deadline.c - what the reason of a drained node says of the time to
+ * leave it
+ */
 
 #include <ctype.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "core/records/notice.h"
+#include "core/records/drain_deadline.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* notices.c - nodes that were announced to go away */
+/* deadlines.c - nodes that were announced to go away */
 
 #include <string.h>
 
-#include "core/records/notice.h"
-#include "sched/pollux/look/notices.h"
+#include "core/records/drain_deadline.h"
+#include "sched/pollux/look/deadlines.h"
 #include "sched/pollux/stir.h"
 
 /* The thread's own: for each node the mark of the reason last told of. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * notice.h - what the reason of a drained node says of the time to leave it
+ * drain_deadline.h - what the reason of a drained node says of the time to
+ *leave it
  *
  *	leave			jobs are to be gone as soon as they can
  *	until=TIME		... when that time comes
@@ -10,8 +11,8 @@
  * YYYY-MM-DD[THH:MM[:SS]], HH:MM[:SS] (the next one), or
  * now[+N[seconds|minutes|hours|days|weeks]], by the time the reason was set.
  */
-#ifndef PLX_CORE_NOTICE_H
-#define PLX_CORE_NOTICE_H
+#ifndef PLX_CORE_DRAIN_DEADLINE_H
+#define PLX_CORE_DRAIN_DEADLINE_H
 
 #include <stdbool.h>
 
