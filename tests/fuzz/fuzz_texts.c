@@ -149,16 +149,16 @@ int fuzz_hint(const uint8_t *data, size_t size)
 int fuzz_notice(const uint8_t *data, size_t size)
 {
 	char text[TEXT_MAX];
-	struct plx_notice notice;
+	struct plx_drain_deadline deadline;
 	struct plx_error err;
-	int rc = plx_notice_read(fuzz_text(data, size, text), 1767225600, 3600,
-				 &notice, &err);
+	int rc = plx_drain_deadline_read(fuzz_text(data, size, text),
+					 1767225600, 3600, &deadline, &err);
 
 	told(rc, &err);
-	MUST(rc == 0 || notice.kind == PLX_NOTICE_NONE);
-	MUST(notice.until_s >= -DAY_S && notice.until_s < 1e15);
-	MUST(notice.kind != PLX_NOTICE_UNTIL ||
-	     plx_notice_is_due(&notice, notice.until_s));
+	MUST(rc == 0 || deadline.kind == PLX_DRAIN_DEADLINE_NONE);
+	MUST(deadline.until_s >= -DAY_S && deadline.until_s < 1e15);
+	MUST(deadline.kind != PLX_DRAIN_DEADLINE_UNTIL ||
+	     plx_drain_deadline_is_due(&deadline, deadline.until_s));
 	return 0;
 }
 

@@ -67,47 +67,55 @@ static void a_reason_says_when_to_leave(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *row = &rows[i];
 		struct plx_error err = { .text = "" };
-		struct plx_notice notice;
-		int rc = plx_notice_read(row->reason, SET_S, row->offset_s,
-					 &notice, &err);
+		struct plx_drain_deadline deadline;
+		int rc = plx_drain_deadline_read(
+			row->reason, SET_S, row->offset_s, &deadline, &err);
 
 		if (rc != (row->until_s == BAD ? -1 : 0))
 			fail_msg("%s: %d", row->reason, rc);
 		if (row->until_s == BAD || row->until_s == NONE)
-			assert_int_equal(PLX_NOTICE_NONE, notice.kind);
+			assert_int_equal(PLX_DRAIN_DEADLINE_NONE,
+					 deadline.kind);
 		else if (row->until_s == LEAVE)
-			assert_int_equal(PLX_NOTICE_LEAVE, notice.kind);
-		else if (notice.kind != PLX_NOTICE_UNTIL ||
-			 notice.until_s != SET_S + row->until_s)
+			assert_int_equal(PLX_DRAIN_DEADLINE_LEAVE,
+					 deadline.kind);
+		else if (deadline.kind != PLX_DRAIN_DEADLINE_UNTIL ||
+			 deadline.until_s != SET_S + row->until_s)
 			fail_msg("%s: %.0f s", row->reason,
-				 notice.until_s - SET_S);
+				 deadline.until_s - SET_S);
 	}
 }
 
 static void what_is_no_time_is_named(void **state)
 {
 	struct plx_error err = { .text = "" };
-	struct plx_notice notice;
+	struct plx_drain_deadline deadline;
 
 	(void) state;
-	assert_int_equal(-1, plx_notice_read("spot until=so\001on", SET_S, 0,
-					     &notice, &err));
+	assert_int_equal(-1,
+			 plx_drain_deadline_read("spot until=so\001on", SET_S,
+						 0, &deadline, &err));
 	assert_string_equal("until=so?on is not a time", err.text);
 }
 
 static void whole_jobs_leave_two_minutes_before(void **state)
 {
-	const struct plx_notice none = { .kind = PLX_NOTICE_NONE };
-	const struct plx_notice leave = { .kind = PLX_NOTICE_LEAVE };
-	const struct plx_notice until = { .kind = PLX_NOTICE_UNTIL,
-					  .until_s = 1000 };
+	const struct plx_drain_deadline none = {
+		.kind = PLX_DRAIN_DEADLINE_NONE
+	};
+	const struct plx_drain_deadline leave = {
+		.kind = PLX_DRAIN_DEADLINE_LEAVE
+	};
+	const struct plx_drain_deadline until = {
+		.kind = PLX_DRAIN_DEADLINE_UNTIL, .until_s = 1000
+	};
 
 	(void) state;
-	assert_false(plx_notice_is_due(&none, 1e12));
-	assert_true(plx_notice_is_due(&leave, 0));
-	assert_false(plx_notice_is_due(&until, 879));
-	assert_true(plx_notice_is_due(&until, 880));
-	assert_true(plx_notice_is_due(&until, 5000));
+	assert_false(plx_drain_deadline_is_due(&none, 1e12));
+	assert_true(plx_drain_deadline_is_due(&leave, 0));
+	assert_false(plx_drain_deadline_is_due(&until, 879));
+	assert_true(plx_drain_deadline_is_due(&until, 880));
+	assert_true(plx_drain_deadline_is_due(&until, 5000));
 }
 
 int main(void)
@@ -118,5 +126,5 @@ int main(void)
 		cmocka_unit_test(whole_jobs_leave_two_minutes_before),
 	};
 
-	return cmocka_run_group_tests_name("notice", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("drain_deadline", tests, NULL, NULL);
 }

@@ -182,16 +182,19 @@ static bool read_time(const char *text, double set_s, double utc_offset_s,
 	return true;
 }
 
-int plx_notice_read(const char *reason, double set_s, double utc_offset_s,
-		    struct plx_notice *notice, struct plx_error *err)
+int plx_drain_deadline_read(const char *reason, double set_s,
+			    double utc_offset_s,
+			    struct plx_drain_deadline *deadline,
+			    struct plx_error *err)
 {
 	char value[TIME_SIZE];
 	const char *after = reason ? past(reason, "leave") : NULL;
 	double until_s = 0;
 
-	*notice = (struct plx_notice){ .kind = PLX_NOTICE_NONE };
+	*deadline =
+		(struct plx_drain_deadline){ .kind = PLX_DRAIN_DEADLINE_NONE };
 	if (after && !is_word(*after)) {
-		notice->kind = PLX_NOTICE_LEAVE;
+		deadline->kind = PLX_DRAIN_DEADLINE_LEAVE;
 		return 0;
 	}
 	if (!reason || !find_time(reason, value))
@@ -201,20 +204,22 @@ int plx_notice_read(const char *reason, double set_s, double utc_offset_s,
 			*c = isprint((unsigned char) *c) ? *c : '?';
 		return plx_fail(err, "until=%s is not a time", value);
 	}
-	*notice = (struct plx_notice){ .kind = PLX_NOTICE_UNTIL,
-				       .until_s = until_s };
+	*deadline =
+		(struct plx_drain_deadline){ .kind = PLX_DRAIN_DEADLINE_UNTIL,
+					     .until_s = until_s };
 	return 0;
 }
 
-bool plx_notice_is_due(const struct plx_notice *notice, double now_s)
+bool plx_drain_deadline_is_due(const struct plx_drain_deadline *deadline,
+			       double now_s)
 {
-	switch (notice->kind) {
-	case PLX_NOTICE_NONE:
+	switch (deadline->kind) {
+	case PLX_DRAIN_DEADLINE_NONE:
 		return false;
-	case PLX_NOTICE_LEAVE:
+	case PLX_DRAIN_DEADLINE_LEAVE:
 		return true;
-	case PLX_NOTICE_UNTIL:
-		return now_s >= notice->until_s - PLX_NOTICE_S;
+	case PLX_DRAIN_DEADLINE_UNTIL:
+		return now_s >= deadline->until_s - PLX_DRAIN_DEADLINE_S;
 	}
 	return false;
 }

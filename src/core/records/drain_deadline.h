@@ -19,28 +19,31 @@
 #include "core/base/error.h"
 
 /* Whole jobs begin to leave so long before the deadline. */
-#define PLX_NOTICE_S 120
+#define PLX_DRAIN_DEADLINE_S 120
 
-enum plx_notice_kind {
-	PLX_NOTICE_NONE, /* nothing is said: who is there may stay */
-	PLX_NOTICE_LEAVE,
-	PLX_NOTICE_UNTIL,
+enum plx_drain_deadline_kind {
+	PLX_DRAIN_DEADLINE_NONE, /* nothing is said: who is there may stay */
+	PLX_DRAIN_DEADLINE_LEAVE,
+	PLX_DRAIN_DEADLINE_UNTIL,
 };
 
-struct plx_notice {
-	enum plx_notice_kind kind;
-	double until_s; /* PLX_NOTICE_UNTIL: seconds since 1970 */
+struct plx_drain_deadline {
+	enum plx_drain_deadline_kind kind;
+	double until_s; /* PLX_DRAIN_DEADLINE_UNTIL: seconds since 1970 */
 };
 
 /*
  * Read a reason (NULL: none) that was set at set_s, where local time is
  * utc_offset_s ahead of UTC. -1 with err set when it has a time that is none:
- * *notice is PLX_NOTICE_NONE then.
+ * *deadline is PLX_DRAIN_DEADLINE_NONE then.
  */
-int plx_notice_read(const char *reason, double set_s, double utc_offset_s,
-		    struct plx_notice *notice, struct plx_error *err);
+int plx_drain_deadline_read(const char *reason, double set_s,
+			    double utc_offset_s,
+			    struct plx_drain_deadline *deadline,
+			    struct plx_error *err);
 
 /* Is it time for whole jobs to leave? */
-bool plx_notice_is_due(const struct plx_notice *notice, double now_s);
+bool plx_drain_deadline_is_due(const struct plx_drain_deadline *deadline,
+			       double now_s);
 
 #endif

@@ -512,7 +512,7 @@ void *pollux_agent(void *unused)
 	pollux_acct_stop();
 	pollux_constrain_stop();
 	pollux_track_remove_all();
-	pollux_notices_forget_all();
+	pollux_deadlines_forget_all();
 	pollux_enter_forget_all();
 	pollux_await_forget();
 	pollux_guard_forget();

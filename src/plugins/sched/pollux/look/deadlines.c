@@ -39,28 +39,30 @@ static void _complain(const node_record_t *node, int n,
 	      node->name, err->text);
 }
 
-bool pollux_notices_due(const node_record_t *node, int n, time_t now)
+bool pollux_deadlines_due(const node_record_t *node, int n, time_t now)
 {
-	struct plx_notice notice;
+	struct plx_drain_deadline deadline;
 	struct plx_error err;
 
 	if (!IS_NODE_DRAIN(node) || !node->reason)
 		return false;
-	if (plx_notice_read(node->reason, (double) node->reason_time,
-			    _utc_offset_s(node->reason_time), &notice,
-			    &err) < 0) {
+	if (plx_drain_deadline_read(node->reason, (double) node->reason_time,
+				    _utc_offset_s(node->reason_time), &deadline,
+				    &err) < 0) {
 		_complain(node, n, &err);
 		return false;
 	}
 	/* Clocks may have been changed by an hour until then. */
-	if (notice.kind == PLX_NOTICE_UNTIL && notice.until_s < INT32_MAX)
-		plx_notice_read(node->reason, (double) node->reason_time,
-				_utc_offset_s((time_t) notice.until_s), &notice,
-				&err);
-	return plx_notice_is_due(&notice, (double) now);
+	if (deadline.kind == PLX_DRAIN_DEADLINE_UNTIL &&
+	    deadline.until_s < INT32_MAX)
+		plx_drain_deadline_read(
+			node->reason, (double) node->reason_time,
+			_utc_offset_s((time_t) deadline.until_s), &deadline,
+			&err);
+	return plx_drain_deadline_is_due(&deadline, (double) now);
 }
 
-void pollux_notices_forget_all(void)
+void pollux_deadlines_forget_all(void)
 {
 	xfree(told.marks);
 	told.count = 0;

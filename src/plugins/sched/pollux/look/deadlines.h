@@ -10,8 +10,8 @@
  * (core/records/drain_deadline.h)? A time that is none is told once. Read lock
  * on nodes; by the plugin's thread alone.
  */
-bool pollux_notices_due(const node_record_t *node, int n, time_t now);
+bool pollux_deadlines_due(const node_record_t *node, int n, time_t now);
 
-void pollux_notices_forget_all(void);
+void pollux_deadlines_forget_all(void);
 
 #endif

@@ -82,7 +82,7 @@ static void _fill_nodes(struct pollux_view *view,
 		gpus = pollux_node_gpus(record);
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
-		node->leave = pollux_notices_due(record, n, view->now);
+		node->leave = pollux_deadlines_due(record, n, view->now);
 		node->waking = IS_NODE_POWERING_UP(record) ||
 			       (record->node_state & NODE_STATE_POWER_UP);
 		node->asleep = IS_NODE_POWERED_DOWN(record) && !node->waking &&
