@@ -36,7 +36,7 @@
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"
 #include "sched/pollux/look/texts.h"
-#include "sched/pollux/look/torn.h"
+#include "sched/pollux/look/lost_node.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/marks.h"
 #include "sched/pollux/tell/publish.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/acct/tell.h"
-#include "sched/pollux/stir.h"
+#include "sched/pollux/fingerprint.h"
 
 /* Requeueing forgets a resize, but Slurm does not: an old time is none. */
 static bool _resized(const job_record_t *job)

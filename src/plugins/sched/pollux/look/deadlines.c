@@ -5,7 +5,7 @@
 
 #include "core/records/drain_deadline.h"
 #include "sched/pollux/look/deadlines.h"
-#include "sched/pollux/stir.h"
+#include "sched/pollux/fingerprint.h"
 
 /* The thread's own: for each node the mark of the reason last told of. */
 static struct {

@@ -7,7 +7,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/hosts.h"
-#include "sched/pollux/look/torn.h"
+#include "sched/pollux/look/lost_node.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 

@@ -7,7 +7,7 @@
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/stir.h"
+#include "sched/pollux/fingerprint.h"
 #include "sched/pollux/rules/caps.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
@@ -18,7 +18,7 @@
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/stays.h"
 #include "sched/pollux/look/texts.h"
-#include "sched/pollux/look/torn.h"
+#include "sched/pollux/look/lost_node.h"
 #include "sched/pollux/look/view.h"
 #include "sched/pollux/look/waiting.h"
 

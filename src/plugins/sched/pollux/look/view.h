@@ -168,7 +168,7 @@ struct pollux_view {
 	struct plx_limit_pool *pools; /* limits that elastic jobs share */
 	int requeued_count;
 	uint32_t *requeued; /* jobs to be reset, see requeue.h */
-	int torn;	    /* jobs to be mended, see torn.h */
+	int torn;	    /* jobs to be mended, see lost_node.h */
 	uint64_t print;	    /* changes when there is something to decide */
 };
 

@@ -11,7 +11,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/params.h"
-#include "sched/pollux/stir.h"
+#include "sched/pollux/fingerprint.h"
 #include "sched/pollux/tell/file.h"
 
 #define FILES	   100 /* kept in the folder, by a number that wraps */

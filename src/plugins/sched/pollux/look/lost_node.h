@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * torn.h - jobs that Slurm took a lost node away from
+ * lost_node.h - jobs that Slurm took a lost node away from
  *
  * Slurm forgets the node's GPUs in what the job has, but not in its request,
  * which has the same counts by place in the job's list of nodes. When it
@@ -8,8 +8,8 @@
  * request: the job's other nodes get GPUs of the lost one, which may be
  * another job's by then.
  */
-#ifndef SCHED_POLLUX_TORN_H
-#define SCHED_POLLUX_TORN_H
+#ifndef SCHED_POLLUX_LOST_NODE_H
+#define SCHED_POLLUX_LOST_NODE_H
 
 #include "common/slurm_compat.h"
 

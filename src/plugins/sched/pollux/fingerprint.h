@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* stir.h - has something changed? One number for all of it, by FNV-1a */
-#ifndef SCHED_POLLUX_STIR_H
-#define SCHED_POLLUX_STIR_H
+/* fingerprint.h - has something changed? One number for all of it, by FNV-1a */
+#ifndef SCHED_POLLUX_FINGERPRINT_H
+#define SCHED_POLLUX_FINGERPRINT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* torn.c - jobs that Slurm took a lost node away from */
+/* lost_node.c - jobs that Slurm took a lost node away from */
 
 #include "sched/pollux/held.h"
-#include "sched/pollux/look/torn.h"
+#include "sched/pollux/look/lost_node.h"
 #include "sched/pollux/record.h"
 
 static gres_job_state_t *_gpus(List list)
