@@ -69,18 +69,18 @@ static struct {
 
 /* The thread's own. */
 static struct {
-	double looked_s; /* last view */
-	double cycled_s; /* last cycle */
-	double mended_s; /* batch hosts */
-	double woken_s;	 /* Slurm's scheduler */
-	bool freed;	 /* GPUs were given up since */
-	bool due;	 /* a cycle is, once the gap has passed */
-	bool any;	 /* there was a view before */
-	bool changed;	 /* some job's shape, by somebody else */
-	bool waiting;	 /* jobs were, in the last view */
-	double begins_s; /* a moldable job may start then; 0: none */
-	double limit_s;	 /* a job is near its time limit then; 0: none */
-	uint64_t print;	 /* of the view it saw */
+	double looked_s;      /* last view */
+	double cycled_s;      /* last cycle */
+	double mended_s;      /* batch hosts */
+	double woken_s;	      /* Slurm's scheduler */
+	bool freed;	      /* GPUs were given up since */
+	bool due;	      /* a cycle is, once the gap has passed */
+	bool any;	      /* there was a view before */
+	bool changed;	      /* some job's shape, by somebody else */
+	bool waiting;	      /* jobs were, in the last view */
+	double begins_s;      /* a moldable job may start then; 0: none */
+	double limit_s;	      /* a job is near its time limit then; 0: none */
+	uint64_t fingerprint; /* of the view it saw */
 } last;
 
 /* Jobs that something may be wrong with. */
@@ -328,7 +328,7 @@ static int _note_mend(void *x, void *arg)
 	if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
 		return 0;
 	if (!pollux_hosts_due(job) && !pollux_steps_due(job) &&
-	    !pollux_torn(job))
+	    !pollux_has_lost_node(job))
 		return 0;
 	xrecalloc(mend->ids, mend->count + 1, sizeof(*mend->ids));
 	mend->ids[mend->count++] = job->job_id;
@@ -373,7 +373,7 @@ static void _mend(void)
 	for (int i = 0; i < mend.count; i++) {
 		pollux_hosts_mend(find_job_record(mend.ids[i]));
 		pollux_steps_mend(find_job_record(mend.ids[i]));
-		pollux_torn_mend(find_job_record(mend.ids[i]));
+		pollux_lost_node_mend(find_job_record(mend.ids[i]));
 		pollux_breathe(POLLUX_MENDING);
 	}
 	pollux_ledger_settle();
@@ -393,7 +393,7 @@ static void _look(const struct pollux_params *params)
 	view = pollux_view_create();
 	if (view->requeued_count)
 		pollux_requeue_reset(view->requeued, view->requeued_count);
-	if (view->torn)
+	if (view->lost_node_count)
 		_mend();
 	pollux_move_claim(view);
 	last.waiting = view->waiting_count > 0;
@@ -407,7 +407,7 @@ static void _look(const struct pollux_params *params)
 		pollux_await_forget();
 	}
 	last.due = params->enabled &&
-		   (view->print != last.print ||
+		   (view->fingerprint != last.fingerprint ||
 		    now_s >= pollux_reservation_timeout_next_s() ||
 		    pollux_sick_due(now_s) ||
 		    now_s - last.cycled_s >= params->interval_s);
@@ -415,7 +415,7 @@ static void _look(const struct pollux_params *params)
 			 pollux_await_freed_any())) {
 		last.due = false;
 		last.cycled_s = now_s;
-		last.print = view->print;
+		last.fingerprint = view->fingerprint;
 		pollux_reservation_timeout_apply(view, now_s);
 		pollux_sick_apply(view, now_s);
 		pollux_marks_tell(view, now_s);

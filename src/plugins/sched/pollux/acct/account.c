@@ -48,7 +48,7 @@ void pollux_account_keep(const job_record_t *job,
 	if (pollux_row_key(job) == job->details->submit_time)
 		return;
 	pollux_row_read(job, &account->last);
-	account->print = pollux_row_print(job);
+	account->fingerprint = pollux_row_fingerprint(job);
 }
 
 /* What was to be told of a life that is over. */
@@ -94,10 +94,11 @@ void pollux_account_end_row(const job_record_t *job,
 bool pollux_account_changed(const job_record_t *job,
 			    struct pollux_account *account)
 {
-	uint64_t print = pollux_row_print(job);
-	bool changed = account->last.submit && account->print != print;
+	uint64_t fingerprint = pollux_row_fingerprint(job);
+	bool changed =
+		account->last.submit && account->fingerprint != fingerprint;
 
-	account->print = print;
+	account->fingerprint = fingerprint;
 	return changed;
 }
 

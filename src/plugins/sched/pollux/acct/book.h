@@ -20,7 +20,7 @@ struct pollux_account {
 	struct pollux_row
 		first;		/* before its first resize; submit 0: unknown */
 	struct pollux_row last; /* present one of a resized job, as first */
-	uint64_t print;		/* of what Slurm tells of it, see tell.h */
+	uint64_t fingerprint;	/* of what Slurm tells of it, see tell.h */
 };
 
 /* The row of its present shape is read, or forgotten if it was not resized. */

@@ -52,7 +52,7 @@ void pollux_row_free(struct pollux_row *row)
 	memset(row, 0, sizeof(*row));
 }
 
-uint64_t pollux_row_print(const job_record_t *job)
+uint64_t pollux_row_fingerprint(const job_record_t *job)
 {
 	const uint64_t numbers[] = {
 		job->priority, job->time_limit,
@@ -61,11 +61,12 @@ uint64_t pollux_row_print(const job_record_t *job)
 	};
 	const char *const texts[] = { job->name, job->account, job->wckey,
 				      job->tres_req_str };
-	uint64_t print = pollux_stir(0, numbers, sizeof(numbers));
+	uint64_t fingerprint = pollux_fingerprint(0, numbers, sizeof(numbers));
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		print = pollux_stir_text(print, texts[i] ? texts[i] : "");
-	return print;
+		fingerprint = pollux_fingerprint_text(fingerprint,
+						      texts[i] ? texts[i] : "");
+	return fingerprint;
 }
 
 /*

@@ -28,7 +28,7 @@ void pollux_row_read(const job_record_t *job, struct pollux_row *row);
 void pollux_row_free(struct pollux_row *row);
 
 /* Another when an update of the job made Slurm tell of its row again. */
-uint64_t pollux_row_print(const job_record_t *job);
+uint64_t pollux_row_fingerprint(const job_record_t *job);
 
 /*
  * The row begins, or is as it was told before: telling twice does no harm.

@@ -23,9 +23,11 @@ static double _utc_offset_s(time_t at)
 static void _complain(const node_record_t *node, int n,
 		      const struct plx_error *err)
 {
-	uint64_t mark = pollux_stir_text(POLLUX_STIR_FROM, node->name);
+	uint64_t mark =
+		pollux_fingerprint_text(POLLUX_FINGERPRINT_FROM, node->name);
 
-	mark = pollux_stir_text(mark, node->reason) | 1; /* 0: none yet */
+	/* 0: none yet */
+	mark = pollux_fingerprint_text(mark, node->reason) | 1;
 
 	if (n >= told.count) {
 		xrecalloc(told.marks, n + 1, sizeof(*told.marks));

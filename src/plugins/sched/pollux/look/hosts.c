@@ -186,7 +186,7 @@ static void _node_fails(job_record_t *job, node_record_t *node)
 	    !xstrcmp(job->batch_host, node->name) && pollux_is_elastic(job))
 		job->kill_on_node_fail = 1;
 	if (job && node)
-		pollux_torn_expect(job, node);
+		pollux_lost_node_expect(job, node);
 }
 
 void pollux_hosts_watch(void)

@@ -19,7 +19,7 @@ static bool _one_kind(List list)
 	return !list || list_count(list) <= 1;
 }
 
-bool pollux_torn(const job_record_t *job)
+bool pollux_has_lost_node(const job_record_t *job)
 {
 	const gres_job_state_t *request = _gpus(job->gres_list_req);
 	const gres_job_state_t *has = _gpus(job->gres_list_alloc);
@@ -101,7 +101,7 @@ static bool _outlives(const job_record_t *job, const node_record_t *node)
 	       bit_test(job->job_resrcs->node_bitmap, (bitoff_t) node->index);
 }
 
-void pollux_torn_expect(job_record_t *job, const node_record_t *node)
+void pollux_lost_node_expect(job_record_t *job, const node_record_t *node)
 {
 	const gres_job_state_t *has = _gpus(job->gres_list_alloc);
 	List list = NULL;
@@ -123,9 +123,9 @@ void pollux_torn_expect(job_record_t *job, const node_record_t *node)
 	_ask_for(job, list);
 }
 
-void pollux_torn_mend(job_record_t *job)
+void pollux_lost_node_mend(job_record_t *job)
 {
 	if (job && (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) &&
-	    !IS_JOB_COMPLETING(job) && pollux_torn(job))
+	    !IS_JOB_COMPLETING(job) && pollux_has_lost_node(job))
 		_mend(job);
 }

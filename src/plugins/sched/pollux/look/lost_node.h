@@ -18,12 +18,12 @@
  * Where Slurm does not tell of that (24.11) it is mended within 0.2 s. WRITE
  * lock on jobs and nodes.
  */
-void pollux_torn_expect(job_record_t *job, const node_record_t *node);
+void pollux_lost_node_expect(job_record_t *job, const node_record_t *node);
 
 /* Under a lock on jobs. */
-bool pollux_torn(const job_record_t *job);
+bool pollux_has_lost_node(const job_record_t *job);
 
 /* Its request becomes as what it has. WRITE lock on jobs; job may be NULL. */
-void pollux_torn_mend(job_record_t *job);
+void pollux_lost_node_mend(job_record_t *job);
 
 #endif

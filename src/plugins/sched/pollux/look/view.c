@@ -28,9 +28,10 @@ struct pollux_set {
 	bool *nodes; /* [node_count] the same */
 };
 
-static void _stir_number(uint64_t *print, uint64_t number)
+static void _add_number(uint64_t *fingerprint, uint64_t number)
 {
-	*print = pollux_stir(*print, &number, sizeof(number));
+	*fingerprint =
+		pollux_fingerprint(*fingerprint, &number, sizeof(number));
 }
 
 /* After its start slurmctld has all nodes register within seconds. */
@@ -341,7 +342,7 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 		       record->part_ptr->node_bitmap &&
 		       pollux_asked(record, &asked);
 
-	view->torn += pollux_torn(record);
+	view->lost_node_count += pollux_has_lost_node(record);
 	_add_held(record, elastic ? walk->cpus : walk->cpus_rigid, walk->memory,
 		  view->node_count);
 	pollux_quota_take(view, record);
@@ -398,34 +399,36 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 }
 
 /* What, when it changes, is worth a cycle before its time. */
-static uint64_t _print(const struct pollux_view *view)
+static uint64_t _fingerprint(const struct pollux_view *view)
 {
-	uint64_t print = POLLUX_STIR_FROM;
+	uint64_t fingerprint = POLLUX_FINGERPRINT_FROM;
 
 	for (int n = 0; n < view->node_count; n++) {
-		_stir_number(&print, view->nodes[n].usable);
-		_stir_number(&print, view->nodes[n].leave);
-		_stir_number(&print, (uint64_t) view->nodes[n].gpus_free);
+		_add_number(&fingerprint, view->nodes[n].usable);
+		_add_number(&fingerprint, view->nodes[n].leave);
+		_add_number(&fingerprint, (uint64_t) view->nodes[n].gpus_free);
 	}
 	for (int i = 0; i < view->job_count; i++) {
 		const struct pollux_job *job = &view->jobs[i];
 
-		_stir_number(&print, job->id);
-		_stir_number(&print, job->runs);
-		_stir_number(&print, (uint64_t) job->allowed_count);
-		_stir_number(&print, job->target.serial);
-		_stir_number(&print, job->target.state);
-		_stir_number(&print, job->status.has_hint);
-		_stir_number(&print, (uint64_t) job->status.hint.profiled.gpus);
-		_stir_number(&print, job->saved_s >= 0 &&
-					     job->saved_s < PLX_MOLD_RECENT_S);
+		_add_number(&fingerprint, job->id);
+		_add_number(&fingerprint, job->runs);
+		_add_number(&fingerprint, (uint64_t) job->allowed_count);
+		_add_number(&fingerprint, job->target.serial);
+		_add_number(&fingerprint, job->target.state);
+		_add_number(&fingerprint, job->status.has_hint);
+		_add_number(&fingerprint,
+			    (uint64_t) job->status.hint.profiled.gpus);
+		_add_number(&fingerprint,
+			    job->saved_s >= 0 &&
+				    job->saved_s < PLX_MOLD_RECENT_S);
 	}
 	for (int i = 0; i < view->waiting_count; i++) {
-		_stir_number(&print, view->waiting[i].id);
-		_stir_number(&print, view->waiting[i].priority);
-		_stir_number(&print, view->waiting[i].mold >= 0);
+		_add_number(&fingerprint, view->waiting[i].id);
+		_add_number(&fingerprint, view->waiting[i].priority);
+		_add_number(&fingerprint, view->waiting[i].mold >= 0);
 	}
-	return print;
+	return fingerprint;
 }
 
 struct pollux_view *pollux_view_create(void)
@@ -446,7 +449,7 @@ struct pollux_view *pollux_view_create(void)
 	pollux_caps_fill(view);
 	pollux_rules_destroy(rules);
 	pollux_unlock(POLLUX_LOOK);
-	view->print = _print(view);
+	view->fingerprint = _fingerprint(view);
 	return view;
 }
 

@@ -167,9 +167,9 @@ struct pollux_view {
 	int pool_count;
 	struct plx_limit_pool *pools; /* limits that elastic jobs share */
 	int requeued_count;
-	uint32_t *requeued; /* jobs to be reset, see requeue.h */
-	int torn;	    /* jobs to be mended, see lost_node.h */
-	uint64_t print;	    /* changes when there is something to decide */
+	uint32_t *requeued;   /* jobs to be reset, see requeue.h */
+	int lost_node_count;  /* jobs to be mended, see lost_node.h */
+	uint64_t fingerprint; /* changes when there is something to decide */
 };
 
 /* Locks slurmctld for reading. The caller's to destroy. */

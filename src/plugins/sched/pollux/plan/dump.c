@@ -25,7 +25,7 @@ static const char *const fleeting[] = { "\"age\":", "\"weight\":" };
 static struct {
 	char dir[POLLUX_FOLDER_SIZE]; /* that the rest is about */
 	int next;		      /* number of the next file */
-	uint64_t print;		      /* of the last text */
+	uint64_t fingerprint;	      /* of the last text */
 	bool complained;
 	double complained_s; /* monotonic clock */
 } dump;
@@ -64,16 +64,16 @@ static bool _is_fleeting(const char *text)
 }
 
 /* Of all that is not fleeting. */
-static uint64_t _print(const char *text)
+static uint64_t _fingerprint(const char *text)
 {
-	uint64_t print = POLLUX_STIR_FROM;
+	uint64_t fingerprint = POLLUX_FINGERPRINT_FROM;
 
 	while (*text) {
 		if (*text == '"' && _is_fleeting(text))
 			text += strcspn(text, ",}");
-		print = pollux_stir(print, text++, 1);
+		fingerprint = pollux_fingerprint(fingerprint, text++, 1);
 	}
-	return print;
+	return fingerprint;
 }
 
 /* Nobody sees half a file. */
@@ -107,7 +107,7 @@ void pollux_dump(const char *dir, const struct pollux_view *view,
 {
 	const char **names = xcalloc(view->node_count + 1, sizeof(*names));
 	struct plx_error err;
-	uint64_t print = 0;
+	uint64_t fingerprint = 0;
 	char *text = NULL;
 
 	if (strcmp(dir, dump.dir))
@@ -119,13 +119,13 @@ void pollux_dump(const char *dir, const struct pollux_view *view,
 		_complain(&err);
 		goto done;
 	}
-	print = _print(text);
-	if (print == dump.print)
+	fingerprint = _fingerprint(text);
+	if (fingerprint == dump.fingerprint)
 		goto done;
 	if (_replace(text, &err) < 0)
 		_complain(&err);
 	else
-		dump.print = print;
+		dump.fingerprint = fingerprint;
 done:
 	free(text);
 	xfree(names);
