@@ -24,7 +24,7 @@
 
 enum plx_mode {
 	PLX_MODE_LIVE,	  /* pollux-launch resizes it */
-	PLX_MODE_REQUEUE, /* its shape changes by a requeue: see mold.h */
+	PLX_MODE_REQUEUE, /* its shape changes by a requeue: see moldable.h */
 };
 
 enum plx_at_limit {

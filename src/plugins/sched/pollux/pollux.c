@@ -31,7 +31,7 @@
 #include "sched/pollux/start/await.h"
 #include "sched/pollux/start/enter.h"
 #include "sched/pollux/start/limit.h"
-#include "sched/pollux/start/mold.h"
+#include "sched/pollux/start/moldable_start.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/steps.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/jobs/mold.h"
+#include "core/jobs/moldable.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
@@ -13,7 +13,7 @@
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/start/requeue.h"
-#include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/deadlines.h"
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/stays.h"

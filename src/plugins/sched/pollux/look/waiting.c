@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "sched/pollux/asked.h"
-#include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"

@@ -8,7 +8,7 @@
 #include "core/jobs/app_profile.h"
 #include "core/jobs/limit.h"
 #include "core/problem/objective.h"
-#include "sched/pollux/plan/mold.h"
+#include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/problem.h"
 #include "sched/pollux/plan/reservations.h"
 #include "sched/pollux/plan/stock.h"

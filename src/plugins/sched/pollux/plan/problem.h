@@ -8,7 +8,7 @@
 #ifndef SCHED_POLLUX_PROBLEM_H
 #define SCHED_POLLUX_PROBLEM_H
 
-#include "core/jobs/mold.h"
+#include "core/jobs/moldable.h"
 #include "core/problem/problem.h"
 #include "core/reserve/reservation.h"
 #include "core/records/standing.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/pollux/plan/mold.h"
+#include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/reservations.h"
 #include "sched/pollux/plan/spread.h"
 

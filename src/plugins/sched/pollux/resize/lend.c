@@ -3,7 +3,7 @@
 
 #include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
-#include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/resize/lend.h"
 #include "sched/pollux/record.h"
 

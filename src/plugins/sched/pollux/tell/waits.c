@@ -6,7 +6,7 @@
 
 #include "core/records/standing.h"
 #include "sched/pollux/held.h"
-#include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"

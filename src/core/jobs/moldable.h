@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mold.h - moldable jobs: when another shape is worth a requeue
+ * moldable.h - moldable jobs: when another shape is worth a requeue
  *
  * A job submitted with mode=requeue cannot be resized while it runs. It starts
  * in the shape that is best then, and gets another by being requeued: it loses
@@ -15,8 +15,8 @@
  * others that wait (PLX_MOLD_FOR_OTHERS) the first two alone count, and that
  * it is not just moved within a minute. Pure.
  */
-#ifndef PLX_CORE_MOLD_H
-#define PLX_CORE_MOLD_H
+#ifndef PLX_CORE_MOLDABLE_H
+#define PLX_CORE_MOLDABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

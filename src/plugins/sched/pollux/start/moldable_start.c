@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mold.c - moldable jobs are started in the shape that is best now */
+/* moldable_start.c - moldable jobs are started in the shape that is best now */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "sched/pollux/held.h"
-#include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/want.h"
 #include "sched/pollux/start/launch.h"
-#include "sched/pollux/start/mold.h"
+#include "sched/pollux/start/moldable_start.h"
 #include "sched/pollux/tell/count.h"
 
 /* For so long a job is not tried again with as many GPUs. */

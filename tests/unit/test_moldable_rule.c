@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_mold.c - when another shape is worth a requeue */
+/* test_moldable_rule.c - when another shape is worth a requeue */
 
 #include <math.h>
 #include <string.h>
 
-#include "core/jobs/mold.h"
+#include "core/jobs/moldable.h"
 #include "core/records/options.h"
 #include "core/problem/objective.h"
 #include "unit.h"

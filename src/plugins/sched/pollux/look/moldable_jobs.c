@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* molds.c - moldable jobs that wait for their start, or run */
+/* moldable_jobs.c - moldable jobs that wait for their start, or run */
 
 #include <string.h>
 
 #include "common/node_gpus.h"
 #include "core/base/section.h"
 #include "sched/pollux/asked.h"
-#include "sched/pollux/look/molds.h"
+#include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/caps.h"
-#include "sched/pollux/start/mold.h"
+#include "sched/pollux/start/moldable_start.h"
 #include "sched/pollux/track.h"
 
 /* A start so far ahead is not looked out for: other things happen before. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* mold.c - moldable jobs in the plan */
+/* moldable_plan.c - moldable jobs in the plan */
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/problem/objective.h"
-#include "sched/pollux/plan/mold.h"
+#include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/stock.h"
 
 static struct plx_shape shape_of(const int *gpus, int node_count)

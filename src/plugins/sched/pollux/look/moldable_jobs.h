@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* molds.h - moldable jobs that wait for their start, or run */
-#ifndef SCHED_POLLUX_MOLDS_H
-#define SCHED_POLLUX_MOLDS_H
+/* moldable_jobs.h - moldable jobs that wait for their start, or run */
+#ifndef SCHED_POLLUX_MOLDABLE_JOBS_H
+#define SCHED_POLLUX_MOLDABLE_JOBS_H
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/view.h"

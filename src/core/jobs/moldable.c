@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* mold.c - moldable jobs: when another shape is worth a requeue */
+/* moldable.c - moldable jobs: when another shape is worth a requeue */
 
 #include <math.h>
 #include <stdio.h>
 
-#include "core/jobs/mold.h"
+#include "core/jobs/moldable.h"
 
 /* Samples of an assumed job's batch; some more where that does not divide. */
 #define BATCH	 (1 << 20)

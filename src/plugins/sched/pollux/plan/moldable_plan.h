@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mold.h - moldable jobs in the plan
+ * moldable_plan.h - moldable jobs in the plan
  *
  * One that waits is a job of the problem without any GPU. It takes part once
  * there is room for its smallest shape, found in the order of priorities as
@@ -11,17 +11,17 @@
  *
  * No lock, no Slurm.
  */
-#ifndef SCHED_POLLUX_PLAN_MOLD_H
-#define SCHED_POLLUX_PLAN_MOLD_H
+#ifndef SCHED_POLLUX_PLAN_MOLDABLE_PLAN_H
+#define SCHED_POLLUX_PLAN_MOLDABLE_PLAN_H
 
-#include "core/jobs/mold.h"
+#include "core/jobs/moldable.h"
 #include "core/search/plan.h"
 #include "sched/pollux/plan/problem.h"
 
 /* After so many searches, those that are not settled are left as they are. */
 #define POLLUX_MOLD_SEARCHES 3
 
-/* What is known of a running job, for core/jobs/mold.h. */
+/* What is known of a running job, for core/jobs/moldable.h. */
 struct plx_mold pollux_mold_of(const struct pollux_view *view,
 			       const struct pollux_job *job,
 			       const struct pollux_params *params);

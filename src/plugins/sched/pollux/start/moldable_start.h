@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mold.h - moldable jobs are started in the shape that is best now
+ * moldable_start.h - moldable jobs are started in the shape that is best now
  *
  * By Slurm's own select_nodes(), after all that its schedulers ask, with the
  * job's request written for the shape; when that is refused the request is put
@@ -8,8 +8,8 @@
  * refused its smallest shape, too, is left to Slurm for that minute. Used by
  * the plugin's thread alone.
  */
-#ifndef SCHED_POLLUX_START_MOLD_H
-#define SCHED_POLLUX_START_MOLD_H
+#ifndef SCHED_POLLUX_START_MOLDABLE_START_H
+#define SCHED_POLLUX_START_MOLDABLE_START_H
 
 #include "core/search/plan.h"
 #include "core/reserve/reservation.h"

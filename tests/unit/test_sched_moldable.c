@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_sched_mold.c - moldable jobs in the plan */
+/* test_sched_moldable.c - moldable jobs in the plan */
 
 #include <string.h>
 
-#include "sched/pollux/plan/mold.h"
+#include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/stock.h"
 #include "sched_world.h"
 
