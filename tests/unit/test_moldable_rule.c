@@ -10,7 +10,7 @@
 #include "unit.h"
 
 /* It ran an hour, saved just now, and has four hours left. */
-static const struct plx_mold usual = {
+static const struct plx_moldable usual = {
 	.age_s = 3600,
 	.requeued_s = INFINITY,
 	.saved_s = 20,
@@ -19,132 +19,138 @@ static const struct plx_mold usual = {
 	.least_gap_s = 600,
 };
 
-static void assert_answer(enum plx_mold_answer want, struct plx_mold mold,
-			  double ratio, enum plx_mold_reason reason)
+static void assert_answer(enum plx_moldable_answer want,
+			  struct plx_moldable moldable, double ratio,
+			  enum plx_moldable_reason reason)
 {
 	char text[200] = "";
 
-	assert_int_equal(want, plx_mold_judge(&mold, ratio, reason));
-	plx_mold_text(&mold, ratio, want, text, sizeof(text));
+	assert_int_equal(want, plx_moldable_judge(&moldable, ratio, reason));
+	plx_moldable_text(&moldable, ratio, want, text, sizeof(text));
 	assert_true(text[0] != '\0');
 }
 
 static void what_is_lost_is_what_was_done_since_the_checkpoint(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
-	assert_float_equal(20, plx_mold_loss(&mold), 1e-9);
-	mold.saved_s = -1;
-	assert_float_equal(3600, plx_mold_loss(&mold), 1e-9);
-	mold.may_lose_s = 300;
-	assert_float_equal(300, plx_mold_loss(&mold), 1e-9);
-	mold.age_s = 5;
-	assert_float_equal(5, plx_mold_loss(&mold), 1e-9);
+	assert_float_equal(20, plx_moldable_loss(&moldable), 1e-9);
+	moldable.saved_s = -1;
+	assert_float_equal(3600, plx_moldable_loss(&moldable), 1e-9);
+	moldable.may_lose_s = 300;
+	assert_float_equal(300, plx_moldable_loss(&moldable), 1e-9);
+	moldable.age_s = 5;
+	assert_float_equal(5, plx_moldable_loss(&moldable), 1e-9);
 }
 
 static void without_a_recent_checkpoint_it_is_left_alone(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
-	mold.saved_s = -1;
-	assert_answer(PLX_MOLD_UNSAVED, mold, 4, PLX_MOLD_FOR_ITSELF);
-	assert_answer(PLX_MOLD_UNSAVED, mold, 0.5, PLX_MOLD_FOR_OTHERS);
-	mold.saved_s = PLX_MOLD_RECENT_S + 1;
-	assert_answer(PLX_MOLD_UNSAVED, mold, 4, PLX_MOLD_FOR_ITSELF);
-	mold.saved_s = PLX_MOLD_RECENT_S;
-	assert_answer(PLX_MOLD_YES, mold, 4, PLX_MOLD_FOR_ITSELF);
+	moldable.saved_s = -1;
+	assert_answer(PLX_MOLDABLE_UNSAVED, moldable, 4,
+		      PLX_MOLDABLE_FOR_ITSELF);
+	assert_answer(PLX_MOLDABLE_UNSAVED, moldable, 0.5,
+		      PLX_MOLDABLE_FOR_OTHERS);
+	moldable.saved_s = PLX_MOLDABLE_RECENT_S + 1;
+	assert_answer(PLX_MOLDABLE_UNSAVED, moldable, 4,
+		      PLX_MOLDABLE_FOR_ITSELF);
+	moldable.saved_s = PLX_MOLDABLE_RECENT_S;
+	assert_answer(PLX_MOLDABLE_YES, moldable, 4, PLX_MOLDABLE_FOR_ITSELF);
 }
 
 static void unless_its_user_says_so(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
-	mold.saved_s = -1;
-	mold.may_lose_s = 600;
-	assert_answer(PLX_MOLD_YES, mold, 4, PLX_MOLD_FOR_ITSELF);
-	assert_answer(PLX_MOLD_YES, mold, 0.5, PLX_MOLD_FOR_OTHERS);
+	moldable.saved_s = -1;
+	moldable.may_lose_s = 600;
+	assert_answer(PLX_MOLDABLE_YES, moldable, 4, PLX_MOLDABLE_FOR_ITSELF);
+	assert_answer(PLX_MOLDABLE_YES, moldable, 0.5, PLX_MOLDABLE_FOR_OTHERS);
 }
 
 static void one_that_has_just_begun_loses_nothing_unknown(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
-	mold.saved_s = -1;
-	mold.age_s = 10;
-	assert_answer(PLX_MOLD_YES, mold, 2, PLX_MOLD_FOR_ITSELF);
+	moldable.saved_s = -1;
+	moldable.age_s = 10;
+	assert_answer(PLX_MOLDABLE_YES, moldable, 2, PLX_MOLDABLE_FOR_ITSELF);
 }
 
 static void in_its_last_minutes_it_is_left_alone(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
-	mold.ends_s = PLX_MOLD_LAST_S - 1;
-	assert_answer(PLX_MOLD_ENDS, mold, 8, PLX_MOLD_FOR_ITSELF);
-	assert_answer(PLX_MOLD_ENDS, mold, 0.5, PLX_MOLD_FOR_OTHERS);
-	mold = usual;
-	mold.left_s = PLX_MOLD_LAST_S - 1;
-	assert_answer(PLX_MOLD_ENDS, mold, 8, PLX_MOLD_FOR_ITSELF);
+	moldable.ends_s = PLX_MOLDABLE_LAST_S - 1;
+	assert_answer(PLX_MOLDABLE_ENDS, moldable, 8, PLX_MOLDABLE_FOR_ITSELF);
+	assert_answer(PLX_MOLDABLE_ENDS, moldable, 0.5,
+		      PLX_MOLDABLE_FOR_OTHERS);
+	moldable = usual;
+	moldable.left_s = PLX_MOLDABLE_LAST_S - 1;
+	assert_answer(PLX_MOLDABLE_ENDS, moldable, 8, PLX_MOLDABLE_FOR_ITSELF);
 }
 
 static void it_is_not_requeued_for_itself_too_often(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
-	mold.age_s = mold.requeued_s = 599;
-	assert_answer(PLX_MOLD_AGAIN, mold, 8, PLX_MOLD_FOR_ITSELF);
-	assert_answer(PLX_MOLD_YES, mold, 0.5, PLX_MOLD_FOR_OTHERS);
+	moldable.age_s = moldable.requeued_s = 599;
+	assert_answer(PLX_MOLDABLE_AGAIN, moldable, 8, PLX_MOLDABLE_FOR_ITSELF);
+	assert_answer(PLX_MOLDABLE_YES, moldable, 0.5, PLX_MOLDABLE_FOR_OTHERS);
 	/* Not even for others, if it does not get smaller. */
-	mold.requeued_s = 59;
-	assert_answer(PLX_MOLD_YES, mold, 0.5, PLX_MOLD_FOR_OTHERS);
-	assert_answer(PLX_MOLD_AGAIN, mold, 1, PLX_MOLD_FOR_OTHERS);
-	mold.requeued_s = 60;
-	assert_answer(PLX_MOLD_YES, mold, 1, PLX_MOLD_FOR_OTHERS);
-	mold.requeued_s = 600;
-	assert_answer(PLX_MOLD_YES, mold, 8, PLX_MOLD_FOR_ITSELF);
+	moldable.requeued_s = 59;
+	assert_answer(PLX_MOLDABLE_YES, moldable, 0.5, PLX_MOLDABLE_FOR_OTHERS);
+	assert_answer(PLX_MOLDABLE_AGAIN, moldable, 1, PLX_MOLDABLE_FOR_OTHERS);
+	moldable.requeued_s = 60;
+	assert_answer(PLX_MOLDABLE_YES, moldable, 1, PLX_MOLDABLE_FOR_OTHERS);
+	moldable.requeued_s = 600;
+	assert_answer(PLX_MOLDABLE_YES, moldable, 8, PLX_MOLDABLE_FOR_ITSELF);
 }
 
 static void the_gain_must_be_twice_the_cost(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
 	/* Saves 1000 (1 - 1/2) = 500 s; costs 30 + 440 / 2 = 250 s. */
-	mold.left_s = 1000;
-	mold.may_lose_s = 440;
-	mold.saved_s = -1;
-	assert_float_equal(500, plx_mold_saved(&mold, 2), 1e-9);
-	assert_float_equal(250, plx_mold_cost(&mold, 2), 1e-9);
-	assert_answer(PLX_MOLD_YES, mold, 2, PLX_MOLD_FOR_ITSELF);
-	mold.left_s = 999;
-	assert_answer(PLX_MOLD_LITTLE, mold, 2, PLX_MOLD_FOR_ITSELF);
+	moldable.left_s = 1000;
+	moldable.may_lose_s = 440;
+	moldable.saved_s = -1;
+	assert_float_equal(500, plx_moldable_saved(&moldable, 2), 1e-9);
+	assert_float_equal(250, plx_moldable_cost(&moldable, 2), 1e-9);
+	assert_answer(PLX_MOLDABLE_YES, moldable, 2, PLX_MOLDABLE_FOR_ITSELF);
+	moldable.left_s = 999;
+	assert_answer(PLX_MOLDABLE_LITTLE, moldable, 2,
+		      PLX_MOLDABLE_FOR_ITSELF);
 }
 
 static void nobody_is_requeued_to_be_slower_for_nothing(void **state)
 {
 	(void) state;
-	assert_answer(PLX_MOLD_LITTLE, usual, 1, PLX_MOLD_FOR_ITSELF);
-	assert_answer(PLX_MOLD_LITTLE, usual, 0.5, PLX_MOLD_FOR_ITSELF);
-	assert_answer(PLX_MOLD_LITTLE, usual, 0, PLX_MOLD_FOR_ITSELF);
-	assert_answer(PLX_MOLD_YES, usual, 1, PLX_MOLD_FOR_OTHERS);
+	assert_answer(PLX_MOLDABLE_LITTLE, usual, 1, PLX_MOLDABLE_FOR_ITSELF);
+	assert_answer(PLX_MOLDABLE_LITTLE, usual, 0.5, PLX_MOLDABLE_FOR_ITSELF);
+	assert_answer(PLX_MOLDABLE_LITTLE, usual, 0, PLX_MOLDABLE_FOR_ITSELF);
+	assert_answer(PLX_MOLDABLE_YES, usual, 1, PLX_MOLDABLE_FOR_OTHERS);
 }
 
 /* What is not told is at least half an hour, and never past the limit. */
 static void what_is_left_is_guessed_with_care(void **state)
 {
-	struct plx_mold mold = usual;
+	struct plx_moldable moldable = usual;
 
 	(void) state;
-	assert_float_equal(1800, plx_mold_saved(&mold, 2), 1e-9);
-	mold.age_s = 60;
-	assert_float_equal(900, plx_mold_saved(&mold, 2), 1e-9);
-	mold.ends_s = 1000;
-	assert_float_equal(500, plx_mold_saved(&mold, 2), 1e-9);
+	assert_float_equal(1800, plx_moldable_saved(&moldable, 2), 1e-9);
+	moldable.age_s = 60;
+	assert_float_equal(900, plx_moldable_saved(&moldable, 2), 1e-9);
+	moldable.ends_s = 1000;
+	assert_float_equal(500, plx_moldable_saved(&moldable, 2), 1e-9);
 }
 
 static double assumed(int nodes, int gpus)
@@ -153,7 +159,7 @@ static double assumed(int nodes, int gpus)
 	struct plx_job job = { .min_gpus = 1, .max_gpus = 64 };
 	struct plx_yardstick fair;
 
-	plx_mold_assume(&job);
+	plx_moldable_assume(&job);
 	assert_true(plx_goodput_valid(&job.goodput));
 	assert_true(job.profiled);
 	assert_int_equal(64, job.profiled_gpus);

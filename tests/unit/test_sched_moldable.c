@@ -17,7 +17,7 @@ static void let_one_wait(struct world *w, bool granted)
 	w->jobs[0].memory = w->jobs[1].memory = memory;
 	waiting = (struct pollux_waiting){
 		.id = 2,
-		.mold = 1,
+		.moldable = 1,
 		.nodes = 1,
 		.gpus_per_node = 1,
 		.cpus = 1,
@@ -26,7 +26,7 @@ static void let_one_wait(struct world *w, bool granted)
 		.blocked = !granted,
 	};
 	w->view.job_count = 1;
-	w->view.mold_count = 1;
+	w->view.moldable_count = 1;
 	w->view.waiting = &waiting;
 	w->view.waiting_count = 1;
 	w->params.terms.max_job_test = 100;
@@ -117,7 +117,7 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 	(void) state;
 	set_up(&w);
 	w.jobs[0].options.mode = PLX_MODE_REQUEUE;
-	w.standings[0].mold = (struct plx_mold){
+	w.standings[0].moldable = (struct plx_moldable){
 		.age_s = 50, .saved_s = 20, .ends_s = 3600, .restart_s = 30
 	};
 	problem = problem_of(&w);
@@ -126,10 +126,10 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 	assert_false(problem->jobs[0].pinned);
 	assert_true(problem->jobs[0].restart_s == 50);
 	plx_problem_destroy(problem);
-	w.standings[0].mold.saved_s = -1;
-	w.standings[0].mold.age_s = 3600;
-	pollux_mold_hold(&w.standings[0]);
-	assert_int_equal(PLX_HOLD_MOLDED, w.standings[0].hold);
+	w.standings[0].moldable.saved_s = -1;
+	w.standings[0].moldable.age_s = 3600;
+	pollux_moldable_hold(&w.standings[0]);
+	assert_int_equal(PLX_HOLD_MOLDABLE, w.standings[0].hold);
 	problem = problem_of(&w);
 	assert_true(problem->jobs[0].pinned);
 	plx_problem_destroy(problem);
@@ -147,25 +147,25 @@ static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 	set_up(&w);
 	w.view.job_count = 1;
 	w.jobs[0].options.mode = PLX_MODE_REQUEUE;
-	w.standings[0].mold = (struct plx_mold){ .age_s = 50,
-						 .requeued_s = 50,
-						 .saved_s = -1,
-						 .ends_s = 3600,
-						 .restart_s = 30,
-						 .least_gap_s = 600 };
+	w.standings[0].moldable = (struct plx_moldable){ .age_s = 50,
+							 .requeued_s = 50,
+							 .saved_s = -1,
+							 .ends_s = 3600,
+							 .restart_s = 30,
+							 .least_gap_s = 600 };
 	problem = problem_of(&w);
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 	assert_true(plan->choices[0].shape.gpus > 1);
-	assert_true(pollux_mold_settle(&w.view, plan, problem, w.standings,
-				       &reservations));
+	assert_true(pollux_moldable_settle(&w.view, plan, problem, w.standings,
+					   &reservations));
 	assert_true(problem->jobs[0].pinned);
-	assert_int_equal(PLX_HOLD_MOLDED, w.standings[0].hold);
+	assert_int_equal(PLX_HOLD_MOLDABLE, w.standings[0].hold);
 	assert_non_null(strstr(w.standings[0].why, "requeued 50 s ago"));
 
 	w.standings[0].still = false;
-	w.standings[0].mold.requeued_s = 600;
-	assert_false(pollux_mold_settle(&w.view, plan, problem, w.standings,
-					&reservations));
+	w.standings[0].moldable.requeued_s = 600;
+	assert_false(pollux_moldable_settle(&w.view, plan, problem, w.standings,
+					    &reservations));
 	assert_non_null(strstr(w.standings[0].why, "times as fast"));
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);

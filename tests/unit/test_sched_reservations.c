@@ -95,7 +95,7 @@ static bool has_second(struct world *w, struct pollux_waiting *waiting)
 	want_first(w, waiting);
 	waiting->allowed = second;
 	waiting->whole_nodes = waiting->clears = false;
-	waiting->mold = -1;
+	waiting->moldable = -1;
 	w->jobs[0].priority = 20;
 	problem = problem_of(w);
 	plx_problem_destroy(problem);
@@ -193,7 +193,7 @@ static void want_six(struct world *w, struct pollux_waiting *waiting, int first,
 		.gpus_per_node = 6,
 		.cpus = 6,
 		.seconds = 60,
-		.mold = -1,
+		.moldable = -1,
 		.spread = { .least = 6, .most = 6, .low = 1, .high = NODES },
 		.allowed = (bool *) all,
 	};

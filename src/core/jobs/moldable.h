@@ -8,12 +8,12 @@
  * R seconds of training left as it runs now, a shape q times as fast saves
  * R - R / q of them and costs restart + loss / q; the rule is
  *
- *	saved >= PLX_MOLD_MARGIN * cost
+ *	saved >= PLX_MOLDABLE_MARGIN * cost
  *
  * Besides, whatever is saved: not without a checkpoint known to be recent, not
  * shortly before its end, not more often than the administrator says. For
- * others that wait (PLX_MOLD_FOR_OTHERS) the first two alone count, and that
- * it is not just moved within a minute. Pure.
+ * others that wait (PLX_MOLDABLE_FOR_OTHERS) the first two alone count, and
+ *that it is not just moved within a minute. Pure.
  */
 #ifndef PLX_CORE_MOLDABLE_H
 #define PLX_CORE_MOLDABLE_H
@@ -24,18 +24,18 @@
 #include "core/problem/problem.h"
 
 /* What a start costs where it is not told, seconds. */
-#define PLX_MOLD_RESTART_S 30.0
+#define PLX_MOLDABLE_RESTART_S 30.0
 /* What is younger may be lost without asking: a checkpoint, or the run. */
-#define PLX_MOLD_RECENT_S 60.0
+#define PLX_MOLDABLE_RECENT_S 60.0
 /* Before its end a job is left alone. */
-#define PLX_MOLD_LAST_S 300.0
+#define PLX_MOLDABLE_LAST_S 300.0
 /* Taken to be left of a job that does not tell, at least; and what it ran. */
-#define PLX_MOLD_LEFT_S 1800.0
+#define PLX_MOLDABLE_LEFT_S 1800.0
 /* So many times its cost must be saved. */
-#define PLX_MOLD_MARGIN 2.0
+#define PLX_MOLDABLE_MARGIN 2.0
 
 /* A running moldable job; all in seconds. */
-struct plx_mold {
+struct plx_moldable {
 	double age_s;	    /* of this run */
 	double requeued_s;  /* since it last got a shape so; INFINITY: never */
 	double saved_s;	    /* since its last checkpoint; negative: untold */
@@ -46,36 +46,38 @@ struct plx_mold {
 	double least_gap_s; /* between requeues */
 };
 
-enum plx_mold_answer {
-	PLX_MOLD_YES,
-	PLX_MOLD_UNSAVED, /* nobody knows that its checkpoint is recent */
-	PLX_MOLD_ENDS,	  /* too soon */
-	PLX_MOLD_AGAIN,	  /* it was requeued lately */
-	PLX_MOLD_LITTLE,  /* too little is saved */
+enum plx_moldable_answer {
+	PLX_MOLDABLE_YES,
+	PLX_MOLDABLE_UNSAVED, /* nobody knows that its checkpoint is recent */
+	PLX_MOLDABLE_ENDS,    /* too soon */
+	PLX_MOLDABLE_AGAIN,   /* it was requeued lately */
+	PLX_MOLDABLE_LITTLE,  /* too little is saved */
 };
 
-enum plx_mold_reason {
-	PLX_MOLD_FOR_ITSELF,
-	PLX_MOLD_FOR_OTHERS, /* who wait; or its nodes are to be left */
+enum plx_moldable_reason {
+	PLX_MOLDABLE_FOR_ITSELF,
+	PLX_MOLDABLE_FOR_OTHERS, /* who wait; or its nodes are to be left */
 };
 
 /* Training that a requeue loses at most, seconds: since the last checkpoint. */
-double plx_mold_loss(const struct plx_mold *mold);
+double plx_moldable_loss(const struct plx_moldable *moldable);
 
 /* May it be requeued at all? YES, UNSAVED or ENDS. */
-enum plx_mold_answer plx_mold_may(const struct plx_mold *mold);
+enum plx_moldable_answer plx_moldable_may(const struct plx_moldable *moldable);
 
 /* What a shape `ratio` times as fast saves, and what it costs, seconds. */
-double plx_mold_saved(const struct plx_mold *mold, double ratio);
-double plx_mold_cost(const struct plx_mold *mold, double ratio);
+double plx_moldable_saved(const struct plx_moldable *moldable, double ratio);
+double plx_moldable_cost(const struct plx_moldable *moldable, double ratio);
 
 /* Is it to be requeued for a shape `ratio` times as fast as it is now? */
-enum plx_mold_answer plx_mold_judge(const struct plx_mold *mold, double ratio,
-				    enum plx_mold_reason reason);
+enum plx_moldable_answer plx_moldable_judge(const struct plx_moldable *moldable,
+					    double ratio,
+					    enum plx_moldable_reason reason);
 
 /* Why not, or for YES why, for the job's record. */
-void plx_mold_text(const struct plx_mold *mold, double ratio,
-		   enum plx_mold_answer answer, char *text, size_t size);
+void plx_moldable_text(const struct plx_moldable *moldable, double ratio,
+		       enum plx_moldable_answer answer, char *text,
+		       size_t size);
 
 /*
  * A job that nobody has measured is taken to scale like this, cautiously: a
@@ -83,6 +85,6 @@ void plx_mold_text(const struct plx_mold *mold, double ratio,
  * step takes a fiftieth of its time on one GPU longer. It becomes profiled, up
  * to its max_gpus.
  */
-void plx_mold_assume(struct plx_job *job);
+void plx_moldable_assume(struct plx_job *job);
 
 #endif

@@ -18,7 +18,7 @@ static const char *const holds[PLX_HOLDS] = {
 	[PLX_HOLD_STARTING] = "its ranks are starting",
 	[PLX_HOLD_REFUSED] = "left alone for a while after it was refused",
 	[PLX_HOLD_DONE] = "its training is done",
-	[PLX_HOLD_MOLDED] = "not requeued for other ones",
+	[PLX_HOLD_MOLDABLE] = "not requeued for other ones",
 };
 
 void plx_standing_text(const struct plx_standing *standing, char *text,

@@ -21,7 +21,7 @@ enum plx_hold {
 	PLX_HOLD_STARTING, /* its ranks are */
 	PLX_HOLD_REFUSED,  /* lately */
 	PLX_HOLD_DONE,	   /* its training is */
-	PLX_HOLD_MOLDED,   /* not worth a requeue, as `refused` says */
+	PLX_HOLD_MOLDABLE, /* not worth a requeue, as `refused` says */
 	PLX_HOLDS,
 };
 

@@ -54,7 +54,7 @@ static bool _is_strange(void)
 }
 
 /* Seconds from the submission of a moldable job to its earliest start. */
-#define MOLD_BEGIN_S 1
+#define MOLDABLE_BEGIN_S 1
 
 static bool _is_het(const job_desc_msg_t *job)
 {
@@ -291,7 +291,7 @@ static void _write_request(job_desc_msg_t *job, const struct shape *shape,
  */
 static void _begin_later(job_desc_msg_t *job)
 {
-	time_t soon = time(NULL) + MOLD_BEGIN_S;
+	time_t soon = time(NULL) + MOLDABLE_BEGIN_S;
 
 	if (job->begin_time < soon)
 		job->begin_time = soon;

@@ -517,7 +517,7 @@ void *pollux_agent(void *unused)
 	pollux_await_forget();
 	pollux_guard_forget();
 	pollux_epilog_forget_all();
-	pollux_mold_forget_all();
+	pollux_moldable_forget_all();
 	pollux_sick_forget_all();
 	pollux_marks_forget_all();
 	pollux_texts_forget_all();

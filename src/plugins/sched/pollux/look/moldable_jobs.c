@@ -33,7 +33,7 @@ static bool _is_its_time(const job_record_t *job)
 		 list_count(job->details->depend_list));
 }
 
-bool pollux_mold_waits(const job_record_t *job, time_t now)
+bool pollux_moldable_waits(const job_record_t *job, time_t now)
 {
 	const struct pollux_track *track = NULL;
 
@@ -46,11 +46,11 @@ bool pollux_mold_waits(const job_record_t *job, time_t now)
 		return false;
 	track = pollux_track_find(job->job_id);
 	return !(track && track->phase == POLLUX_MOVING) &&
-	       !pollux_mold_is_slurms(job->job_id) &&
+	       !pollux_moldable_is_slurms(job->job_id) &&
 	       pollux_record_is_moldable(job);
 }
 
-void pollux_mold_begins(const job_record_t *job, struct pollux_view *view)
+void pollux_moldable_begins(const job_record_t *job, struct pollux_view *view)
 {
 	double begins_s = 0;
 
@@ -64,7 +64,7 @@ void pollux_mold_begins(const job_record_t *job, struct pollux_view *view)
 }
 
 /* Whoever writes nothing but the time of a checkpoint makes no mistake. */
-void pollux_mold_status(const job_record_t *record, struct pollux_job *job)
+void pollux_moldable_status(const job_record_t *record, struct pollux_job *job)
 {
 	char fields[PLX_FIELDS_MAX];
 	struct plx_error err = { .text = "" };
@@ -109,12 +109,12 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	pollux_view_bounds(record, job);
 	job->priority = view->waiting[i].priority;
 	job->ends_s = view->waiting[i].seconds;
-	pollux_mold_status(record, job);
+	pollux_moldable_status(record, job);
 	job->saved_s = -1;
 	if (plx_target_read(record->system_comment, &job->target, NULL) < 0)
 		memset(&job->target, 0, sizeof(job->target));
 	job->capped = true;
-	job->most_gpus = pollux_mold_most(job->id);
+	job->most_gpus = pollux_moldable_most(job->id);
 	job->gpus = xcalloc(count, sizeof(*job->gpus));
 	job->cpus = xcalloc(count, sizeof(*job->cpus));
 	job->memory = xcalloc(count, sizeof(*job->memory));
@@ -132,30 +132,31 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 			job->whole_gpus =
 				MAX(job->whole_gpus, view->nodes[n].gpus);
 	}
-	view->waiting[i].mold = view->job_count + view->mold_count++;
+	view->waiting[i].moldable = view->job_count + view->moldable_count++;
 }
 
 /* Where it is known already, from another of its partitions. */
 static int _seen(const struct pollux_view *view, uint32_t id)
 {
-	for (int j = view->job_count; j < view->job_count + view->mold_count;
-	     j++) {
+	for (int j = view->job_count;
+	     j < view->job_count + view->moldable_count; j++) {
 		if (view->jobs[j].id == id)
 			return j;
 	}
 	return -1;
 }
 
-void pollux_molds_fill(struct pollux_view *view, struct pollux_rules *rules)
+void pollux_moldable_jobs_fill(struct pollux_view *view,
+			       struct pollux_rules *rules)
 {
 	for (int i = 0; i < view->waiting_count; i++) {
 		const job_record_t *record = NULL;
 
-		view->waiting[i].mold = _seen(view, view->waiting[i].id);
-		if (view->waiting[i].mold >= 0)
+		view->waiting[i].moldable = _seen(view, view->waiting[i].id);
+		if (view->waiting[i].moldable >= 0)
 			continue;
 		record = find_job_record(view->waiting[i].id);
-		if (record && pollux_mold_waits(record, view->now))
+		if (record && pollux_moldable_waits(record, view->now))
 			_fill(record, rules, view, i);
 	}
 }

@@ -13,20 +13,21 @@
  * has to have certain nodes, or is an array of which none has started. Any
  * lock on jobs.
  */
-bool pollux_mold_waits(const job_record_t *job, time_t now);
+bool pollux_moldable_waits(const job_record_t *job, time_t now);
 
 /*
  * The status of a moldable job in its comment: a hint, as any elastic job's,
  * but it need not have any; and "saved=TIME" (seconds since 1970), its last
  * checkpoint.
  */
-void pollux_mold_status(const job_record_t *record, struct pollux_job *job);
+void pollux_moldable_status(const job_record_t *record, struct pollux_job *job);
 
 /* Add those of view->waiting to view->jobs, behind the ones that run. */
-void pollux_molds_fill(struct pollux_view *view, struct pollux_rules *rules);
+void pollux_moldable_jobs_fill(struct pollux_view *view,
+			       struct pollux_rules *rules);
 
 /* When a moldable job that is not held begins, if soon; for view->begins_s. */
-void pollux_mold_begins(const job_record_t *job, struct pollux_view *view);
+void pollux_moldable_begins(const job_record_t *job, struct pollux_view *view);
 
 /* view.c: room for another job, behind all that are counted. */
 struct pollux_job *pollux_view_next(struct pollux_view *view);

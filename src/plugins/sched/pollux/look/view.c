@@ -129,7 +129,7 @@ static void _read_texts(job_record_t *record, int at, struct pollux_job *job)
 {
 	job->told = pollux_texts_read(record, at, job);
 	if (pollux_is_moldable(job))
-		pollux_mold_status(record, job);
+		pollux_moldable_status(record, job);
 	else
 		job->runs = job->runs && job->told;
 }
@@ -224,7 +224,7 @@ int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
 
 struct pollux_job *pollux_view_next(struct pollux_view *view)
 {
-	int count = view->job_count + view->mold_count;
+	int count = view->job_count + view->moldable_count;
 
 	/* Most jobs of the list are none: there is memory for a power of 2. */
 	if (!(count & (count - 1)))
@@ -331,7 +331,7 @@ static void _see_pending(const job_record_t *record, struct walk *walk)
 		view->requeued[view->requeued_count++] = record->job_id;
 	}
 	pollux_waiting_offer(record, view->now, &walk->candidates);
-	pollux_mold_begins(record, view);
+	pollux_moldable_begins(record, view);
 }
 
 static void _see_holder(job_record_t *record, struct walk *walk)
@@ -389,7 +389,7 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 		view->nodes[n].memory_used = walk.memory[n];
 	}
 	pollux_waiting_fill(&walk.candidates, view, rules);
-	pollux_molds_fill(view, rules);
+	pollux_moldable_jobs_fill(view, rules);
 	if (pollux_waiting_is_ours(view))
 		pollux_stays_fill(walk.rigid, walk.rigid_count, view);
 	xfree(walk.cpus);
@@ -421,12 +421,12 @@ static uint64_t _fingerprint(const struct pollux_view *view)
 			    (uint64_t) job->status.hint.profiled.gpus);
 		_add_number(&fingerprint,
 			    job->saved_s >= 0 &&
-				    job->saved_s < PLX_MOLD_RECENT_S);
+				    job->saved_s < PLX_MOLDABLE_RECENT_S);
 	}
 	for (int i = 0; i < view->waiting_count; i++) {
 		_add_number(&fingerprint, view->waiting[i].id);
 		_add_number(&fingerprint, view->waiting[i].priority);
-		_add_number(&fingerprint, view->waiting[i].mold >= 0);
+		_add_number(&fingerprint, view->waiting[i].moldable >= 0);
 	}
 	return fingerprint;
 }
@@ -460,7 +460,7 @@ void pollux_view_destroy(struct pollux_view *view)
 	pollux_caps_release(view);
 	for (int n = 0; n < view->node_count; n++)
 		xfree(view->nodes[n].name);
-	for (int i = 0; i < view->job_count + view->mold_count; i++) {
+	for (int i = 0; i < view->job_count + view->moldable_count; i++) {
 		xfree(view->jobs[i].shape);
 		xfree(view->jobs[i].gpus);
 		xfree(view->jobs[i].cpus);

@@ -135,7 +135,7 @@ struct pollux_waiting {
 	bool whole_nodes;
 	bool ignored; /* see reservation_timeout.h */
 	bool clears;  /* whole nodes, of jobs that yield: see enter.h */
-	int mold;     /* moldable: its index among jobs; -1: it is not */
+	int moldable; /* moldable: its index among jobs; -1: it is not */
 	struct pollux_spread spread;
 	bool limited; /* Slurm says that a limit is in its way */
 	bool blocked; /* and no elastic job can help, see shares.h */
@@ -151,7 +151,7 @@ struct pollux_view {
 	struct pollux_node *nodes;
 	int job_count;
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
-	int mold_count;		 /* after those, moldable ones that wait */
+	int moldable_count;	 /* after those, moldable ones that wait */
 	double begins_s; /* time of day at which one may start; 0: none */
 	int set_count;
 	struct pollux_set *sets; /* of nodes; each is different */

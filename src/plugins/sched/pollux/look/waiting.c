@@ -69,7 +69,7 @@ static bool _waits_for_limit(const job_record_t *job, time_t now)
 bool pollux_is_waiting(const job_record_t *job, time_t now)
 {
 	return pollux_waits_for_nodes(job, now) || _waits_for_limit(job, now) ||
-	       pollux_mold_waits(job, now);
+	       pollux_moldable_waits(job, now);
 }
 
 /* Of what a user wrote: any number. */
@@ -376,7 +376,7 @@ void pollux_waiting_fill(struct pollux_candidates *candidates,
 
 bool pollux_waiting_is_ours(const struct pollux_view *view)
 {
-	bool ours = view->job_count > 0 || view->mold_count > 0;
+	bool ours = view->job_count > 0 || view->moldable_count > 0;
 
 	for (int i = 0; i < view->waiting_count && !ours; i++)
 		ours = view->waiting[i].spread.least > 0;

@@ -55,7 +55,7 @@ void pollux_waiting_fill(struct pollux_candidates *candidates,
 
 /*
  * Does anything wait beside elastic jobs, or for us to start it? Then it counts
- * how long rigid jobs stay. After pollux_molds_fill().
+ * how long rigid jobs stay. After pollux_moldable_jobs_fill().
  */
 bool pollux_waiting_is_ours(const struct pollux_view *view);
 

@@ -98,7 +98,7 @@ static struct pollux_standing *_standings(const struct pollux_view *view,
 					  const struct pollux_params *params)
 {
 	struct pollux_standing *standings = xcalloc(
-		view->job_count + view->mold_count + 1, sizeof(*standings));
+		view->job_count + view->moldable_count + 1, sizeof(*standings));
 	double now_s = pollux_now_s();
 
 	for (int j = 0; j < view->job_count; j++) {
@@ -115,9 +115,10 @@ static struct pollux_standing *_standings(const struct pollux_view *view,
 		standings[j].hold = _hold(view, job, track, now_s);
 		standings[j].still = standings[j].hold != PLX_HOLD_NONE;
 		if (pollux_is_moldable(job)) {
-			standings[j].mold = pollux_mold_of(view, job, params);
+			standings[j].moldable =
+				pollux_moldable_of(view, job, params);
 			if (standings[j].hold == PLX_HOLD_NONE)
-				pollux_mold_hold(&standings[j]);
+				pollux_moldable_hold(&standings[j]);
 		}
 		if (standings[j].busy)
 			standings[j].target = _target_gpus(view, job, track);
@@ -212,8 +213,8 @@ static bool _ask(const struct cycle *cycle, int j)
 	char why[PLX_WHY_SIZE];
 
 	if (j >= cycle->view->job_count)
-		return pollux_mold_start(cycle->view, j, choice->gpus,
-					 cycle->reservations.grants);
+		return pollux_moldable_start(cycle->view, j, choice->gpus,
+					     cycle->reservations.grants);
 	if (pollux_is_moldable(&cycle->view->jobs[j]))
 		return pollux_move_at_once(cycle->view, j, choice->gpus,
 					   cycle->standings[j].why[0]
@@ -328,13 +329,13 @@ static void _end_circle(const struct cycle *cycle)
 }
 
 /* Why a moldable job is not requeued, or that nothing is against it. */
-static void _note_mold(const struct cycle *cycle, int j)
+static void _note_moldable(const struct cycle *cycle, int j)
 {
 	const struct pollux_standing *standing = &cycle->standings[j];
 	struct pollux_track *track = NULL;
 
 	if (!pollux_is_moldable(&cycle->view->jobs[j]) ||
-	    (standing->hold != PLX_HOLD_MOLDED &&
+	    (standing->hold != PLX_HOLD_MOLDABLE &&
 	     (standing->hold != PLX_HOLD_NONE ||
 	      cycle->plan->choices[j].changed)))
 		return;
@@ -350,7 +351,7 @@ static void _tell(const struct cycle *cycle)
 
 	for (int j = 0; j < count; j++) {
 		held[j] = cycle->standings[j].hold;
-		_note_mold(cycle, j);
+		_note_moldable(cycle, j);
 	}
 	pollux_tell(cycle->view, cycle->plan, held);
 	pollux_waits_tell(cycle->view, cycle->plan, cycle->reservations.grants);
@@ -413,9 +414,10 @@ static int _search(struct cycle *cycle, struct plx_error *err)
 					  &cycle->plan, err);
 		searches++;
 	} while (rc == 0 &&
-		 pollux_mold_settle(cycle->view, cycle->plan, cycle->problem,
-				    cycle->standings, &cycle->reservations) &&
-		 searches < POLLUX_MOLD_SEARCHES);
+		 pollux_moldable_settle(cycle->view, cycle->plan,
+					cycle->problem, cycle->standings,
+					&cycle->reservations) &&
+		 searches < POLLUX_MOLDABLE_SEARCHES);
 	return rc;
 }
 

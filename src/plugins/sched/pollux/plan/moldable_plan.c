@@ -43,81 +43,81 @@ static double left_s(const struct pollux_job *job)
 	return hint->samples_left / hint->goodput;
 }
 
-struct plx_mold pollux_mold_of(const struct pollux_view *view,
-			       const struct pollux_job *job,
-			       const struct pollux_params *params)
+struct plx_moldable pollux_moldable_of(const struct pollux_view *view,
+				       const struct pollux_job *job,
+				       const struct pollux_params *params)
 {
 	double age_s = (double) (view->now - job->since);
 	bool again = job->target.state == PLX_TARGET_DONE && job->target.move;
 
-	return (struct plx_mold){
+	return (struct plx_moldable){
 		.age_s = age_s,
 		.requeued_s = again ? age_s : INFINITY,
 		.saved_s = job->saved_s,
 		.may_lose_s = job->options.checkpoint_s,
 		.ends_s = job->ends_s,
 		.left_s = left_s(job),
-		.restart_s = PLX_MOLD_RESTART_S,
+		.restart_s = PLX_MOLDABLE_RESTART_S,
 		.least_gap_s = params->requeue_min_s,
 	};
 }
 
 static void refuse(struct pollux_standing *standing, double ratio,
-		   enum plx_mold_answer answer)
+		   enum plx_moldable_answer answer)
 {
 	standing->still = true;
-	standing->hold = PLX_HOLD_MOLDED;
-	plx_mold_text(&standing->mold, ratio, answer, standing->why,
-		      sizeof(standing->why));
+	standing->hold = PLX_HOLD_MOLDABLE;
+	plx_moldable_text(&standing->moldable, ratio, answer, standing->why,
+			  sizeof(standing->why));
 }
 
-void pollux_mold_hold(struct pollux_standing *standing)
+void pollux_moldable_hold(struct pollux_standing *standing)
 {
-	enum plx_mold_answer answer = plx_mold_may(&standing->mold);
+	enum plx_moldable_answer answer = plx_moldable_may(&standing->moldable);
 
-	if (answer != PLX_MOLD_YES)
+	if (answer != PLX_MOLDABLE_YES)
 		refuse(standing, 1, answer);
 }
 
-void pollux_mold_fill(const struct pollux_view *view, int j,
-		      const struct pollux_standing *standing,
-		      struct plx_job *job)
+void pollux_moldable_fill(const struct pollux_view *view, int j,
+			  const struct pollux_standing *standing,
+			  struct plx_job *job)
 {
 	job->home = -1;
 	if (j >= view->job_count) {
 		job->pinned = true;
 		job->may_park = true;
-		job->restart_s = PLX_MOLD_RESTART_S;
+		job->restart_s = PLX_MOLDABLE_RESTART_S;
 		return;
 	}
 	job->may_park = false;
-	job->restart_s =
-		standing->mold.restart_s + plx_mold_loss(&standing->mold);
+	job->restart_s = standing->moldable.restart_s +
+			 plx_moldable_loss(&standing->moldable);
 }
 
-void pollux_mold_assume(const struct pollux_view *view,
-			struct plx_problem *problem)
+void pollux_moldable_assume(const struct pollux_view *view,
+			    struct plx_problem *problem)
 {
 	for (int j = 0; j < problem->job_count; j++) {
 		if (pollux_is_moldable(&view->jobs[j]) &&
 		    !problem->jobs[j].profiled)
-			plx_mold_assume(&problem->jobs[j]);
+			plx_moldable_assume(&problem->jobs[j]);
 	}
 }
 
-bool pollux_mold_is_fixed(const struct pollux_job *job,
-			  const struct plx_job *planned)
+bool pollux_moldable_is_fixed(const struct pollux_job *job,
+			      const struct plx_job *planned)
 {
 	return pollux_is_moldable(job) && planned->pinned;
 }
 
-int pollux_mold_stays(const struct pollux_view *view,
-		      const struct plx_problem *problem)
+int pollux_moldable_stays(const struct pollux_view *view,
+			  const struct plx_problem *problem)
 {
 	int count = 0;
 
 	for (int j = 0; j < view->job_count; j++) {
-		if (pollux_mold_is_fixed(&view->jobs[j], &problem->jobs[j]))
+		if (pollux_moldable_is_fixed(&view->jobs[j], &problem->jobs[j]))
 			count += view->node_count;
 	}
 	return count;
@@ -144,9 +144,9 @@ static void take_part(const struct pollux_view *view, int i,
 	const struct pollux_waiting *waiting = &view->waiting[i];
 	const bool *granted = reservations->grants[i].nodes;
 	int gpus = reservations->grants[i].gpus;
-	struct plx_job *job = &problem->jobs[waiting->mold];
+	struct plx_job *job = &problem->jobs[waiting->moldable];
 	/* It could not make way when their time comes. */
-	bool small = !view->jobs[waiting->mold].options.checkpoint_s &&
+	bool small = !view->jobs[waiting->moldable].options.checkpoint_s &&
 		     is_promised(view, reservations, i);
 
 	for (int n = 0; n < view->node_count; n++) {
@@ -158,7 +158,8 @@ static void take_part(const struct pollux_view *view, int i,
 			waiting->allowed[n] && view->nodes[n].usable &&
 			!view->nodes[n].surplus &&
 			(granted[n] ||
-			 (!small && pollux_stock_has(view, waiting->mold, n)));
+			 (!small &&
+			  pollux_stock_has(view, waiting->moldable, n)));
 	}
 	if (small)
 		job->max_gpus = job->min_gpus;
@@ -166,15 +167,15 @@ static void take_part(const struct pollux_view *view, int i,
 	reservations->grants[i].displaces = false;
 }
 
-void pollux_mold_grant(const struct pollux_view *view,
-		       struct plx_problem *problem,
-		       struct pollux_reservations *reservations)
+void pollux_moldable_grant(const struct pollux_view *view,
+			   struct plx_problem *problem,
+			   struct pollux_reservations *reservations)
 {
 	for (int i = 0; i < view->waiting_count; i++) {
 		if (!reservations->grants[i].granted)
 			continue;
 		reservations->displaces |= reservations->grants[i].displaces;
-		if (view->waiting[i].mold >= 0)
+		if (view->waiting[i].moldable >= 0)
 			take_part(view, i, problem, reservations);
 	}
 }
@@ -196,7 +197,7 @@ static void keep_reserved(const struct pollux_view *view, int i,
 		problem->gpus[n] -= gpus;
 		reservations->reserved[n] += gpus;
 	}
-	problem->jobs[waiting->mold].pinned = true;
+	problem->jobs[waiting->moldable].pinned = true;
 	reservations->grants[i].displaces = true;
 }
 
@@ -208,7 +209,7 @@ static bool settle_waiting(const struct pollux_view *view,
 	bool changed = false;
 
 	for (int i = 0; i < view->waiting_count; i++) {
-		int j = view->waiting[i].mold;
+		int j = view->waiting[i].moldable;
 
 		if (j < 0 || !reservations->grants[i].granted ||
 		    problem->jobs[j].pinned || plan->choices[j].shape.gpus > 0)
@@ -237,7 +238,8 @@ static void tell_requeue(struct pollux_standing *standing, int from, int to,
 
 	if (to <= from || !(ratio > 1))
 		return;
-	plx_mold_text(&standing->mold, ratio, PLX_MOLD_YES, gain, sizeof(gain));
+	plx_moldable_text(&standing->moldable, ratio, PLX_MOLDABLE_YES, gain,
+			  sizeof(gain));
 	snprintf(standing->why, sizeof(standing->why),
 		 "requeued for %d GPUs in place of %d: %s", to, from, gain);
 }
@@ -257,11 +259,11 @@ static bool settle_running(const struct pollux_view *view,
 	double ratio = before > 0 ? plx_speedup(job, &fair, then) / before : 1;
 	bool for_others =
 		(displaces && then.gpus <= now.gpus) || is_to_leave(view, j);
-	enum plx_mold_answer answer = plx_mold_judge(
-		&standing->mold, ratio,
-		for_others ? PLX_MOLD_FOR_OTHERS : PLX_MOLD_FOR_ITSELF);
+	enum plx_moldable_answer answer = plx_moldable_judge(
+		&standing->moldable, ratio,
+		for_others ? PLX_MOLDABLE_FOR_OTHERS : PLX_MOLDABLE_FOR_ITSELF);
 
-	if (answer == PLX_MOLD_YES) {
+	if (answer == PLX_MOLDABLE_YES) {
 		tell_requeue(standing, now.gpus, then.gpus, ratio);
 		return false;
 	}
@@ -270,11 +272,11 @@ static bool settle_running(const struct pollux_view *view,
 	return true;
 }
 
-bool pollux_mold_settle(const struct pollux_view *view,
-			const struct plx_plan *plan,
-			struct plx_problem *problem,
-			struct pollux_standing *standings,
-			struct pollux_reservations *reservations)
+bool pollux_moldable_settle(const struct pollux_view *view,
+			    const struct plx_plan *plan,
+			    struct plx_problem *problem,
+			    struct pollux_standing *standings,
+			    struct pollux_reservations *reservations)
 {
 	bool changed = settle_waiting(view, plan, problem, reservations);
 

@@ -367,7 +367,7 @@ static int fill_job(const struct pollux_view *view, int j,
 	job->service_s = standing->service_s;
 	job->restarts = (int) from->target.serial;
 	if (pollux_is_moldable(from))
-		pollux_mold_fill(view, j, standing, job);
+		pollux_moldable_fill(view, j, standing, job);
 	if (plx_problem_restrict(problem, j, err) < 0)
 		return -1;
 	for (int n = 0; n < view->node_count; n++)
@@ -408,7 +408,7 @@ struct plx_problem *pollux_problem_create(
 	struct pollux_reservations *reservations, struct plx_error *err)
 {
 	struct plx_problem *problem = plx_problem_create(
-		view->node_count, view->job_count + view->mold_count, err);
+		view->node_count, view->job_count + view->moldable_count, err);
 	struct pollux_stock stock;
 
 	if (!problem)
@@ -429,7 +429,7 @@ struct plx_problem *pollux_problem_create(
 			goto fail;
 	}
 	ask_profiles(standings, problem);
-	pollux_mold_assume(view, problem);
+	pollux_moldable_assume(view, problem);
 	if (set_weights(params, problem, err) < 0 ||
 	    pollux_stock_fill(view, problem, &stock, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
@@ -438,7 +438,7 @@ struct plx_problem *pollux_problem_create(
 		goto fail;
 	for (int n = 0; n < view->node_count; n++)
 		reservations->reserved[n] -= problem->gpus[n];
-	pollux_mold_grant(view, problem, reservations);
+	pollux_moldable_grant(view, problem, reservations);
 	return problem;
 fail:
 	plx_problem_destroy(problem);

@@ -26,7 +26,7 @@ struct pollux_standing {
 	double service_s;   /* GPU-seconds it has had */
 	int most_gpus;	    /* it was seen to hold */
 	struct plx_validation validation;
-	struct plx_mold mold;	/* of a moldable job that runs, ... */
+	struct plx_moldable moldable; /* of a moldable job that runs, ... */
 	char why[PLX_WHY_SIZE]; /* ... why it is requeued, or not; or "" */
 };
 

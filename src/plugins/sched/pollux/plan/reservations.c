@@ -71,7 +71,7 @@ static int get_memory(struct input *in, struct plx_error *err)
 		      spreads + 2 * jobs;
 	size_t kinds = (size_t) in->problem->stock_kinds;
 	size_t stays = (size_t) in->view->stay_count + 2 * jobs +
-		       (size_t) pollux_mold_stays(in->view, in->problem);
+		       (size_t) pollux_moldable_stays(in->view, in->problem);
 
 	in->cpus = calloc(nodes, sizeof(double));
 	in->memory = calloc(nodes, sizeof(double));
@@ -201,7 +201,7 @@ static void fill_stays(struct input *in)
 
 		if (job->home < 0)
 			continue;
-		if (pollux_mold_is_fixed(job, &in->problem->jobs[j]))
+		if (pollux_moldable_is_fixed(job, &in->problem->jobs[j]))
 			add_fixed(in, job);
 		else
 			add_least(in, j);
@@ -300,7 +300,7 @@ static struct plx_request *add_shape(struct input *in, int i,
 	bool *leaves = in->leaves + (size_t) in->count * (size_t) jobs;
 
 	/* A moldable job takes part in the search, and takes it there. */
-	if (waiting->mold < 0)
+	if (waiting->moldable < 0)
 		pollux_stock_wanted(in->view, in->problem, in->stock, waiting,
 				    takes);
 	/* Those behind have nothing yet. */

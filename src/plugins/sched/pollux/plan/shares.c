@@ -50,7 +50,7 @@ static void fill_claims(const struct pollux_view *view, struct plx_draw *claims,
 
 static struct plx_sharer *sharers_of(const struct pollux_view *view)
 {
-	int count = view->job_count + view->mold_count;
+	int count = view->job_count + view->moldable_count;
 	struct plx_sharer *sharers =
 		calloc((size_t) count + 1, sizeof(*sharers));
 

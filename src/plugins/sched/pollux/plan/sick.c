@@ -334,14 +334,14 @@ void pollux_sick_apply(struct pollux_view *view, double now_s)
 	plx_sick_forget(&known.sick, now_s, MAX(known.wait_s, 1));
 	known.next_s = plx_sick_next_s(&known.sick, now_s);
 	for (int j = 0; known.sick.count && known.wait_s > 0 &&
-			j < view->job_count + view->mold_count;
+			j < view->job_count + view->moldable_count;
 	     j++)
 		_close(view, &view->jobs[j], now_s);
 }
 
 void pollux_sick_release(struct pollux_view *view)
 {
-	for (int j = 0; j < view->job_count + view->mold_count; j++)
+	for (int j = 0; j < view->job_count + view->moldable_count; j++)
 		xfree(view->jobs[j].shunned);
 }
 

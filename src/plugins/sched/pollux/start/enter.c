@@ -116,7 +116,7 @@ static bool _is_awaited(const struct pollux_view *view,
 			const struct plx_grant *grant)
 {
 	/* A moldable job is started by the search, in another shape. */
-	for (int n = 0; n < view->node_count && waiting->mold < 0; n++) {
+	for (int n = 0; n < view->node_count && waiting->moldable < 0; n++) {
 		if (grant->nodes[n] &&
 		    view->nodes[n].gpus_free < waiting->gpus_per_node)
 			return true;
@@ -158,7 +158,7 @@ static bool _is_beside(const struct pollux_view *view,
 		       const struct pollux_waiting *waiting,
 		       const struct plx_grant *grant, const bool *made)
 {
-	if (!grant->granted || waiting->mold >= 0)
+	if (!grant->granted || waiting->moldable >= 0)
 		return false;
 	for (int n = 0; n < view->node_count; n++) {
 		if (made[n] && grant->nodes[n])

@@ -37,21 +37,21 @@ static const struct refusal *_find(uint32_t id)
 	return NULL;
 }
 
-int pollux_mold_most(uint32_t job_id)
+int pollux_moldable_most(uint32_t job_id)
 {
 	const struct refusal *refusal = _find(job_id);
 
 	return refusal ? refusal->most : PLX_GPUS_MAX;
 }
 
-bool pollux_mold_is_slurms(uint32_t job_id)
+bool pollux_moldable_is_slurms(uint32_t job_id)
 {
 	const struct refusal *refusal = _find(job_id);
 
 	return refusal && refusal->slurms;
 }
 
-void pollux_mold_forget_all(void)
+void pollux_moldable_forget_all(void)
 {
 	memset(refusals, 0, sizeof(refusals));
 }
@@ -86,7 +86,7 @@ static part_record_t *_partition(const struct pollux_view *view, int j,
 				 const struct plx_grant *grants)
 {
 	for (int i = 0; i < view->waiting_count; i++) {
-		if (view->waiting[i].mold == j && grants[i].granted)
+		if (view->waiting[i].moldable == j && grants[i].granted)
 			return find_part_record(view->waiting[i].partition);
 	}
 	return NULL;
@@ -135,8 +135,8 @@ static int _start(job_record_t *job, part_record_t *part,
 	return -1;
 }
 
-bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
-		       const struct plx_grant *grants)
+bool pollux_moldable_start(const struct pollux_view *view, int j,
+			   const int *gpus, const struct plx_grant *grants)
 {
 	const struct pollux_job *seen = &view->jobs[j];
 	struct pollux_shape shape = pollux_shape_of(gpus, view->node_count, 0);
@@ -150,7 +150,7 @@ bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
 	job = find_job_record(seen->id);
 	part = _partition(view, j, grants);
 	if (!job || !part || !pollux_view_same_nodes(view) ||
-	    !pollux_mold_waits(job, time(NULL)))
+	    !pollux_moldable_waits(job, time(NULL)))
 		goto done;
 	started = _start(job, part, &shape, &err) == 0;
 	if (started)

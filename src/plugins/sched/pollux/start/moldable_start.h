@@ -8,26 +8,26 @@
  * refused its smallest shape, too, is left to Slurm for that minute. Used by
  * the plugin's thread alone.
  */
-#ifndef SCHED_POLLUX_START_MOLDABLE_START_H
-#define SCHED_POLLUX_START_MOLDABLE_START_H
+#ifndef SCHED_POLLUX_MOLDABLE_START_H
+#define SCHED_POLLUX_MOLDABLE_START_H
 
 #include "core/search/plan.h"
 #include "core/reserve/reservation.h"
 #include "sched/pollux/look/view.h"
 
 /* GPUs it may be tried with now; PLX_GPUS_MAX: any number. */
-int pollux_mold_most(uint32_t job_id);
+int pollux_moldable_most(uint32_t job_id);
 
 /* Is it left to Slurm for now? */
-bool pollux_mold_is_slurms(uint32_t job_id);
+bool pollux_moldable_is_slurms(uint32_t job_id);
 
 /*
  * Start job j of the view, which waits, with gpus[node_count]. False when it
  * was not: Slurm refused, or it does not wait any more. Takes the locks.
  */
-bool pollux_mold_start(const struct pollux_view *view, int j, const int *gpus,
-		       const struct plx_grant *grants);
+bool pollux_moldable_start(const struct pollux_view *view, int j,
+			   const int *gpus, const struct plx_grant *grants);
 
-void pollux_mold_forget_all(void);
+void pollux_moldable_forget_all(void);
 
 #endif

@@ -137,8 +137,9 @@ static bool _note(const struct pollux_view *view, int i,
 	if (plan) {
 		wait = _wait(view, i, grants);
 		_why(&wait,
-		     waiting->mold < 0 ? NULL
-				       : &plan->choices[waiting->mold].shape,
+		     waiting->moldable < 0
+			     ? NULL
+			     : &plan->choices[waiting->moldable].shape,
 		     why, size);
 	} else {
 		snprintf(why, size,
