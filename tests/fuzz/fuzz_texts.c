@@ -7,7 +7,7 @@
 #include "core/records/drain_deadline.h"
 #include "core/records/options.h"
 #include "core/base/section.h"
-#include "core/records/standing.h"
+#include "core/records/explanation.h"
 #include "core/records/status.h"
 #include "core/records/target.h"
 #include "fuzz.h"

@@ -40,7 +40,7 @@
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/marks.h"
 #include "sched/pollux/tell/publish.h"
-#include "sched/pollux/tell/standing.h"
+#include "sched/pollux/tell/explain.h"
 #include "sched/pollux/tell/waits.h"
 
 /* How often jobs in the middle of a resize are looked at. */

@@ -23,7 +23,7 @@
 #include "sched/pollux/start/moldable_start.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
-#include "sched/pollux/tell/standing.h"
+#include "sched/pollux/tell/explain.h"
 #include "sched/pollux/tell/waits.h"
 #include "sched/pollux/track.h"
 #include "sched/pollux/held.h"

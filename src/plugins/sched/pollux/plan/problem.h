@@ -11,7 +11,7 @@
 #include "core/jobs/moldable.h"
 #include "core/problem/problem.h"
 #include "core/reserve/reservation.h"
-#include "core/records/standing.h"
+#include "core/records/explanation.h"
 #include "core/jobs/report_validation.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/view.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/records/standing.h"
+#include "core/records/explanation.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/waiting.h"

@@ -2,7 +2,7 @@
 /*
  * waits.h - on the record of each elastic job that waits, why it does
  *
- * As standing.h for those that run. A job that Slurm would not start whatever
+ * As explain.h for those that run. A job that Slurm would not start whatever
  * room there is (held, a dependency, a time) has Slurm's Reason alone.
  */
 #ifndef SCHED_POLLUX_WAITS_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * standing.h - why a running job has what it has, in one line at any time
+ * explanation.h - why a running job has what it has, in one line at any time
  *
  * plan.h makes a sentence for every job of a plan. Here it is joined with what
  * the plan does not know: that the job is left alone for now, and why, or was
  * refused what the plan wants.
  */
-#ifndef PLX_CORE_STANDING_H
-#define PLX_CORE_STANDING_H
+#ifndef PLX_CORE_EXPLANATION_H
+#define PLX_CORE_EXPLANATION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* standing.c - on each job record, why the job has what it has */
+/* explain.c - on each job record, why the job has what it has */
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/start/limit.h"
 #include "sched/pollux/tell/count.h"
-#include "sched/pollux/tell/standing.h"
+#include "sched/pollux/tell/explain.h"
 #include "sched/pollux/track.h"
 #include "sched/pollux/held.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* standing.c - why a running job has what it has, in one line at any time */
+/* explanation.c - why a running job has what it has, in one line at any time */
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/records/standing.h"
+#include "core/records/explanation.h"
 
 #define MEANING_S 5
 #define FIGURES_S 60

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_standing.c - why a job has what it has, told at any time */
+/* test_explanation.c - why a job has what it has, told at any time */
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/records/standing.h"
+#include "core/records/explanation.h"
 #include "core/records/target.h"
 #include "unit.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * standing.h - on each job record, why the job has what it has
+ * explain.h - on each job record, why the job has what it has
  *
  * In system_comment, as docs/resize.md says; written when the meaning is
  * another, or once a minute when figures are. While a job is being resized,
  * the reason for that stays.
  */
-#ifndef SCHED_POLLUX_STANDING_H
-#define SCHED_POLLUX_STANDING_H
+#ifndef SCHED_POLLUX_EXPLAIN_H
+#define SCHED_POLLUX_EXPLAIN_H
 
 #include "core/search/plan.h"
-#include "core/records/standing.h"
+#include "core/records/explanation.h"
 #include "sched/pollux/look/view.h"
 
 /*
