@@ -183,9 +183,9 @@ int fuzz_target(const uint8_t *data, size_t size)
 		MUST(plx_target_each(&target, i) >= 0 &&
 		     plx_target_each(&target, i) <= PLX_GPUS_MAX);
 	MUST(plx_target_gpus(&target) >= 0);
-	MUST(plx_standing_same(target.why, text) ==
-	     plx_standing_same(text, target.why));
-	MUST(!plx_standing_is_news(target.why, target.why, 1e9));
+	MUST(plx_explanation_same(target.why, text) ==
+	     plx_explanation_same(text, target.why));
+	MUST(!plx_explanation_is_news(target.why, target.why, 1e9));
 	if (plx_target_write(&target, first, sizeof(first), &err) < 0)
 		return 0;
 	fuzz_is_a_line(first, sizeof(first));

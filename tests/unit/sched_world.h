@@ -14,7 +14,7 @@ enum { NODES = 2, JOBS = 2, GPUS = 8 };
 struct world {
 	struct pollux_view view;
 	struct pollux_params params;
-	struct pollux_standing standings[JOBS];
+	struct pollux_job_input inputs[JOBS];
 	struct pollux_node nodes[NODES];
 	struct pollux_job jobs[JOBS];
 	int gpus[JOBS][NODES];
@@ -47,7 +47,7 @@ static inline void set_up(struct world *w)
 	}
 	for (int j = 0; j < JOBS; j++) {
 		w->gpus[j][0] = w->cpus[j][0] = 1;
-		w->standings[j].most_gpus = 1;
+		w->inputs[j].most_gpus = 1;
 		w->jobs[j] = (struct pollux_job){
 			.id = (uint32_t) (j + 1),
 			.runs = true,
@@ -68,7 +68,7 @@ static inline struct plx_problem *problem_of(struct world *w)
 						    false };
 	struct plx_error err = { .text = "" };
 	struct plx_problem *problem = pollux_problem_create(
-		&w->view, &w->params, w->standings, &reservations, &err);
+		&w->view, &w->params, w->inputs, &reservations, &err);
 
 	assert_string_equal("", err.text);
 	assert_non_null(problem);

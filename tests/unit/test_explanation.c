@@ -8,17 +8,18 @@
 #include "core/records/target.h"
 #include "unit.h"
 
-static void assert_text(const struct plx_standing *standing, const char *want)
+static void assert_text(const struct plx_explanation *explanation,
+			const char *want)
 {
 	char text[PLX_WHY_SIZE];
 
-	plx_standing_text(standing, text, sizeof(text));
+	plx_explanation_text(explanation, text, sizeof(text));
 	assert_string_equal(want, text);
 }
 
 static void what_the_plan_says_is_told(void **state)
 {
-	struct plx_standing s = { .gpus = 2, .plan = "stays: 2 GPUs, fine" };
+	struct plx_explanation s = { .gpus = 2, .plan = "stays: 2 GPUs, fine" };
 
 	(void) state;
 	assert_text(&s, "stays: 2 GPUs, fine");
@@ -31,7 +32,7 @@ static void what_the_plan_says_is_told(void **state)
 
 static void what_keeps_a_job_from_its_plan_is_told(void **state)
 {
-	struct plx_standing s = {
+	struct plx_explanation s = {
 		.gpus = 1,
 		.changes = true,
 		.plan = "grows 1 -> 2 GPUs on 1 node: not measured yet",
@@ -77,9 +78,9 @@ static void figures_are_not_the_meaning(void **state)
 	(void) state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(cases[i].same,
-				 plx_standing_same(cases[i].a, cases[i].b));
+				 plx_explanation_same(cases[i].a, cases[i].b));
 		assert_int_equal(cases[i].same,
-				 plx_standing_same(cases[i].b, cases[i].a));
+				 plx_explanation_same(cases[i].b, cases[i].a));
 	}
 }
 
@@ -90,12 +91,12 @@ static void records_are_not_written_all_the_time(void **state)
 	const char *other = "stays: 4 GPUs, more would not help";
 
 	(void) state;
-	assert_false(plx_standing_is_news(told, told, 1e6));
-	assert_true(plx_standing_is_news("", told, 0));
-	assert_false(plx_standing_is_news(told, figures, 59));
-	assert_true(plx_standing_is_news(told, figures, 60));
-	assert_false(plx_standing_is_news(told, other, 4));
-	assert_true(plx_standing_is_news(told, other, 5));
+	assert_false(plx_explanation_is_news(told, told, 1e6));
+	assert_true(plx_explanation_is_news("", told, 0));
+	assert_false(plx_explanation_is_news(told, figures, 59));
+	assert_true(plx_explanation_is_news(told, figures, 60));
+	assert_false(plx_explanation_is_news(told, other, 4));
+	assert_true(plx_explanation_is_news(told, other, 5));
 }
 
 static void a_job_never_asked_can_be_told(void **state)

@@ -117,7 +117,7 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 	(void) state;
 	set_up(&w);
 	w.jobs[0].options.mode = PLX_MODE_REQUEUE;
-	w.standings[0].moldable = (struct plx_moldable){
+	w.inputs[0].moldable = (struct plx_moldable){
 		.age_s = 50, .saved_s = 20, .ends_s = 3600, .restart_s = 30
 	};
 	problem = problem_of(&w);
@@ -126,10 +126,10 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 	assert_false(problem->jobs[0].pinned);
 	assert_true(problem->jobs[0].restart_s == 50);
 	plx_problem_destroy(problem);
-	w.standings[0].moldable.saved_s = -1;
-	w.standings[0].moldable.age_s = 3600;
-	pollux_moldable_hold(&w.standings[0]);
-	assert_int_equal(PLX_HOLD_MOLDABLE, w.standings[0].hold);
+	w.inputs[0].moldable.saved_s = -1;
+	w.inputs[0].moldable.age_s = 3600;
+	pollux_moldable_hold(&w.inputs[0]);
+	assert_int_equal(PLX_HOLD_MOLDABLE, w.inputs[0].hold);
 	problem = problem_of(&w);
 	assert_true(problem->jobs[0].pinned);
 	plx_problem_destroy(problem);
@@ -147,26 +147,26 @@ static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 	set_up(&w);
 	w.view.job_count = 1;
 	w.jobs[0].options.mode = PLX_MODE_REQUEUE;
-	w.standings[0].moldable = (struct plx_moldable){ .age_s = 50,
-							 .requeued_s = 50,
-							 .saved_s = -1,
-							 .ends_s = 3600,
-							 .restart_s = 30,
-							 .least_gap_s = 600 };
+	w.inputs[0].moldable = (struct plx_moldable){ .age_s = 50,
+						      .requeued_s = 50,
+						      .saved_s = -1,
+						      .ends_s = 3600,
+						      .restart_s = 30,
+						      .least_gap_s = 600 };
 	problem = problem_of(&w);
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 	assert_true(plan->choices[0].shape.gpus > 1);
-	assert_true(pollux_moldable_settle(&w.view, plan, problem, w.standings,
+	assert_true(pollux_moldable_settle(&w.view, plan, problem, w.inputs,
 					   &reservations));
 	assert_true(problem->jobs[0].pinned);
-	assert_int_equal(PLX_HOLD_MOLDABLE, w.standings[0].hold);
-	assert_non_null(strstr(w.standings[0].why, "requeued 50 s ago"));
+	assert_int_equal(PLX_HOLD_MOLDABLE, w.inputs[0].hold);
+	assert_non_null(strstr(w.inputs[0].why, "requeued 50 s ago"));
 
-	w.standings[0].still = false;
-	w.standings[0].moldable.requeued_s = 600;
-	assert_false(pollux_moldable_settle(&w.view, plan, problem, w.standings,
+	w.inputs[0].still = false;
+	w.inputs[0].moldable.requeued_s = 600;
+	assert_false(pollux_moldable_settle(&w.view, plan, problem, w.inputs,
 					    &reservations));
-	assert_non_null(strstr(w.standings[0].why, "times as fast"));
+	assert_non_null(strstr(w.inputs[0].why, "times as fast"));
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);
 }

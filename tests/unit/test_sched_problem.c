@@ -23,7 +23,7 @@ static void measured(struct world *w, int j, int gpus, int base_batch)
 		.profiled = { 1, gpus },
 		.restart_s = 2,
 	};
-	w->standings[j].most_gpus = gpus;
+	w->inputs[j].most_gpus = gpus;
 }
 
 static void moves_must_be_worth_it(void **state)
@@ -100,7 +100,7 @@ static void boasting_does_not_move_others(void **state)
 	(void) state;
 	set_up(&w);
 	measured(&w, 0, 4096, 300);
-	w.standings[0].most_gpus = 4;
+	w.inputs[0].most_gpus = 4;
 	measured(&w, 1, 1, 300);
 	problem = problem_of(&w);
 	assert_int_equal(4, problem->jobs[0].profiled_gpus);
@@ -190,7 +190,7 @@ static void weights_are_what_the_administrator_wants(void **state)
 	set_up(&w);
 	measured(&w, 0, 1, 500);
 	measured(&w, 1, 1, 500);
-	w.standings[0].service_s = 1e6;
+	w.inputs[0].service_s = 1e6;
 	w.jobs[0].status.hint.samples_left = 1e3;
 	w.jobs[1].status.hint.samples_left = 1e9;
 
@@ -246,10 +246,10 @@ static void what_was_promised_and_is_gone_is_taken_from_nobody(void **state)
 		for (int j = 0; j < JOBS; j++) {
 			w.gpus[j][0] = cases[i].has[j];
 			targets[j][0] = cases[i].asked[j];
-			w.standings[j].busy = cases[i].asked[j] >= 0;
-			w.standings[j].target = targets[j];
+			w.inputs[j].busy = cases[i].asked[j] >= 0;
+			w.inputs[j].target = targets[j];
 		}
-		pollux_promises_keep(&w.view, w.standings);
+		pollux_promises_keep(&w.view, w.inputs);
 		problem = problem_of(&w);
 		assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 		for (int j = 0; j < JOBS; j++) {

@@ -131,8 +131,8 @@ static void who_is_on_its_way_is_not_in_the_way(void **state)
 	want_first(&w, &waiting);
 	waiting.clears = false;
 	for (int j = 0; j < JOBS; j++) {
-		w.standings[j].busy = w.standings[j].leaves = true;
-		w.standings[j].target = nothing;
+		w.inputs[j].busy = w.inputs[j].leaves = true;
+		w.inputs[j].target = nothing;
 	}
 	assert_int_equal(JOBS, leavers(&w, &granted));
 	assert_true(granted);
@@ -279,7 +279,7 @@ static void beside_a_wide_one(struct world *w, struct pollux_waiting *waiting,
 	w->jobs[0].ends_s = 1000;
 	w->jobs[0].memory = memory;
 	w->gpus[0][0] = w->gpus[0][1] = 4;
-	w->standings[0].most_gpus = 8;
+	w->inputs[0].most_gpus = 8;
 }
 
 static void two_jobs_of_several_nodes_are_not_on_one_node(void **state)

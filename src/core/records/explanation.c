@@ -21,24 +21,24 @@ static const char *const holds[PLX_HOLDS] = {
 	[PLX_HOLD_MOLDABLE] = "not requeued for other ones",
 };
 
-void plx_standing_text(const struct plx_standing *standing, char *text,
-		       size_t size)
+void plx_explanation_text(const struct plx_explanation *explanation, char *text,
+			  size_t size)
 {
-	const char *refused = standing->refused ? standing->refused : "";
-	const char *plan = standing->plan ? standing->plan : "";
-	const char *plural = standing->gpus == 1 ? "" : "s";
+	const char *refused = explanation->refused ? explanation->refused : "";
+	const char *plan = explanation->plan ? explanation->plan : "";
+	const char *plural = explanation->gpus == 1 ? "" : "s";
 
-	if (standing->hold != PLX_HOLD_NONE)
-		snprintf(text, size, "stays: %d GPU%s, %s%s%s", standing->gpus,
-			 plural, holds[standing->hold], *refused ? ": " : "",
-			 refused);
-	else if (standing->changes && *refused)
+	if (explanation->hold != PLX_HOLD_NONE)
+		snprintf(text, size, "stays: %d GPU%s, %s%s%s",
+			 explanation->gpus, plural, holds[explanation->hold],
+			 *refused ? ": " : "", refused);
+	else if (explanation->changes && *refused)
 		snprintf(text, size, "stays: %d GPU%s, refused: %s",
-			 standing->gpus, plural, refused);
-	else if (standing->changes)
+			 explanation->gpus, plural, refused);
+	else if (explanation->changes)
 		snprintf(text, size,
 			 "stays: %d GPU%s until others give theirs: %s",
-			 standing->gpus, plural, plan);
+			 explanation->gpus, plural, plan);
 	else if (*refused)
 		snprintf(text, size, "%s; refused before: %s", plan, refused);
 	else
@@ -54,7 +54,7 @@ static const char *skip_number(const char *at)
 	return at;
 }
 
-bool plx_standing_same(const char *a, const char *b)
+bool plx_explanation_same(const char *a, const char *b)
 {
 	bool first = true;
 
@@ -79,11 +79,12 @@ bool plx_standing_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-bool plx_standing_is_news(const char *told, const char *now, double ago_s)
+bool plx_explanation_is_news(const char *told, const char *now, double ago_s)
 {
 	if (!strcmp(told, now))
 		return false;
 	if (!told[0])
 		return true;
-	return ago_s >= (plx_standing_same(told, now) ? FIGURES_S : MEANING_S);
+	return ago_s >=
+	       (plx_explanation_same(told, now) ? FIGURES_S : MEANING_S);
 }

@@ -25,7 +25,7 @@ enum plx_hold {
 	PLX_HOLDS,
 };
 
-struct plx_standing {
+struct plx_explanation {
 	int gpus; /* it has now */
 	enum plx_hold hold;
 	bool changes;	  /* the plan has another shape for it */
@@ -35,16 +35,16 @@ struct plx_standing {
 };
 
 /* The line; cut where it does not fit. */
-void plx_standing_text(const struct plx_standing *standing, char *text,
-		       size_t size);
+void plx_explanation_text(const struct plx_explanation *explanation, char *text,
+			  size_t size);
 
 /*
  * Is `now` worth writing, where `told` is read and was written ago_s before?
  * Another meaning is after 5 s, other figures alone after a minute.
  */
-bool plx_standing_is_news(const char *told, const char *now, double ago_s);
+bool plx_explanation_is_news(const char *told, const char *now, double ago_s);
 
 /* Do they say the same but for figures? The first number counts: GPUs held. */
-bool plx_standing_same(const char *a, const char *b);
+bool plx_explanation_same(const char *a, const char *b);
 
 #endif

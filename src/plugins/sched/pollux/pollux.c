@@ -401,7 +401,7 @@ static void _look(const struct pollux_params *params)
 	_update_tracks(view, params);
 	last.limit_s = pollux_limit(view, params);
 	if (!params->enabled) {
-		pollux_tell_off(view);
+		pollux_explain_off(view);
 		pollux_waits_tell(view, NULL, NULL);
 		pollux_enter_forget_all();
 		pollux_await_forget();

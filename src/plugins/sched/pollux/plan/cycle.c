@@ -94,11 +94,11 @@ static enum plx_hold _hold(const struct pollux_view *view,
 	return PLX_HOLD_NONE;
 }
 
-static struct pollux_standing *_standings(const struct pollux_view *view,
-					  const struct pollux_params *params)
+static struct pollux_job_input *_inputs(const struct pollux_view *view,
+					const struct pollux_params *params)
 {
-	struct pollux_standing *standings = xcalloc(
-		view->job_count + view->moldable_count + 1, sizeof(*standings));
+	struct pollux_job_input *inputs = xcalloc(
+		view->job_count + view->moldable_count + 1, sizeof(*inputs));
 	double now_s = pollux_now_s();
 
 	for (int j = 0; j < view->job_count; j++) {
@@ -107,37 +107,36 @@ static struct pollux_standing *_standings(const struct pollux_view *view,
 
 		if (!track)
 			continue;
-		standings[j].service_s = pollux_track_service(track, view->now);
-		standings[j].most_gpus = track->most_gpus;
-		standings[j].validation = track->validation;
-		standings[j].busy = track->phase != POLLUX_IDLE;
-		standings[j].leaves = standings[j].busy && track->target.move;
-		standings[j].hold = _hold(view, job, track, now_s);
-		standings[j].still = standings[j].hold != PLX_HOLD_NONE;
+		inputs[j].service_s = pollux_track_service(track, view->now);
+		inputs[j].most_gpus = track->most_gpus;
+		inputs[j].validation = track->validation;
+		inputs[j].busy = track->phase != POLLUX_IDLE;
+		inputs[j].leaves = inputs[j].busy && track->target.move;
+		inputs[j].hold = _hold(view, job, track, now_s);
+		inputs[j].still = inputs[j].hold != PLX_HOLD_NONE;
 		if (pollux_is_moldable(job)) {
-			standings[j].moldable =
+			inputs[j].moldable =
 				pollux_moldable_of(view, job, params);
-			if (standings[j].hold == PLX_HOLD_NONE)
-				pollux_moldable_hold(&standings[j]);
+			if (inputs[j].hold == PLX_HOLD_NONE)
+				pollux_moldable_hold(&inputs[j]);
 		}
-		if (standings[j].busy)
-			standings[j].target = _target_gpus(view, job, track);
+		if (inputs[j].busy)
+			inputs[j].target = _target_gpus(view, job, track);
 	}
-	pollux_promises_keep(view, standings);
-	return standings;
+	pollux_promises_keep(view, inputs);
+	return inputs;
 }
 
 /* GPUs on node n that jobs asked to grow will need. */
 static int _claimed(const struct pollux_view *view,
-		    const struct pollux_standing *standings, int n)
+		    const struct pollux_job_input *inputs, int n)
 {
 	int claimed = 0;
 
 	for (int j = 0; j < view->job_count; j++) {
-		if (standings[j].busy)
-			claimed += MAX(standings[j].target[n] -
-					       view->jobs[j].gpus[n],
-				       0);
+		if (inputs[j].busy)
+			claimed += MAX(
+				inputs[j].target[n] - view->jobs[j].gpus[n], 0);
 	}
 	return claimed;
 }
@@ -169,7 +168,7 @@ struct cycle {
 	const struct pollux_view *view;
 	const struct pollux_params *params;
 	double now_s; /* monotonic clock */
-	struct pollux_standing *standings;
+	struct pollux_job_input *inputs;
 	struct pollux_reservations reservations;
 	struct plx_problem *problem;
 	struct plx_plan *plan;
@@ -217,8 +216,8 @@ static bool _ask(const struct cycle *cycle, int j)
 					     cycle->reservations.grants);
 	if (pollux_is_moldable(&cycle->view->jobs[j]))
 		return pollux_move_at_once(cycle->view, j, choice->gpus,
-					   cycle->standings[j].why[0]
-						   ? cycle->standings[j].why
+					   cycle->inputs[j].why[0]
+						   ? cycle->inputs[j].why
 						   : choice->why);
 	leave = _leave(cycle, j);
 	if (leave == POLLUX_LEAVE_NOT) {
@@ -243,15 +242,15 @@ static int *_spare(const struct cycle *cycle)
 	for (int n = 0; n < view->node_count; n++)
 		spare[n] = view->nodes[n].gpus_free -
 			   cycle->reservations.reserved[n] -
-			   _claimed(view, cycle->standings, n);
+			   _claimed(view, cycle->inputs, n);
 	return spare;
 }
 
 /* Can its choice be carried out, now or later? */
 static bool _acts(const struct cycle *cycle, int j)
 {
-	return _changes(cycle, j) && !cycle->standings[j].busy &&
-	       !cycle->standings[j].still;
+	return _changes(cycle, j) && !cycle->inputs[j].busy &&
+	       !cycle->inputs[j].still;
 }
 
 static void _apply(const struct cycle *cycle)
@@ -281,12 +280,11 @@ static void _apply(const struct cycle *cycle)
 static void _await(const struct cycle *cycle, int *spare)
 {
 	for (int j = 0; j < cycle->view->job_count; j++) {
-		const struct pollux_standing *standing = &cycle->standings[j];
+		const struct pollux_job_input *input = &cycle->inputs[j];
 		const int *has = cycle->view->jobs[j].gpus;
 
-		for (int n = 0; standing->busy && n < cycle->view->node_count;
-		     n++)
-			spare[n] += MAX(has[n] - standing->target[n], 0);
+		for (int n = 0; input->busy && n < cycle->view->node_count; n++)
+			spare[n] += MAX(has[n] - input->target[n], 0);
 	}
 }
 
@@ -331,17 +329,16 @@ static void _end_circle(const struct cycle *cycle)
 /* Why a moldable job is not requeued, or that nothing is against it. */
 static void _note_moldable(const struct cycle *cycle, int j)
 {
-	const struct pollux_standing *standing = &cycle->standings[j];
+	const struct pollux_job_input *input = &cycle->inputs[j];
 	struct pollux_track *track = NULL;
 
 	if (!pollux_is_moldable(&cycle->view->jobs[j]) ||
-	    (standing->hold != PLX_HOLD_MOLDABLE &&
-	     (standing->hold != PLX_HOLD_NONE ||
-	      cycle->plan->choices[j].changed)))
+	    (input->hold != PLX_HOLD_MOLDABLE &&
+	     (input->hold != PLX_HOLD_NONE || cycle->plan->choices[j].changed)))
 		return;
 	track = pollux_track_find(cycle->view->jobs[j].id);
 	if (track)
-		memcpy(track->refused, standing->why, sizeof(track->refused));
+		memcpy(track->refused, input->why, sizeof(track->refused));
 }
 
 static void _tell(const struct cycle *cycle)
@@ -350,10 +347,10 @@ static void _tell(const struct cycle *cycle)
 	enum plx_hold *held = xcalloc(count + 1, sizeof(*held));
 
 	for (int j = 0; j < count; j++) {
-		held[j] = cycle->standings[j].hold;
+		held[j] = cycle->inputs[j].hold;
 		_note_moldable(cycle, j);
 	}
-	pollux_tell(cycle->view, cycle->plan, held);
+	pollux_explain(cycle->view, cycle->plan, held);
 	pollux_waits_tell(cycle->view, cycle->plan, cycle->reservations.grants);
 	xfree(held);
 }
@@ -415,7 +412,7 @@ static int _search(struct cycle *cycle, struct plx_error *err)
 		searches++;
 	} while (rc == 0 &&
 		 pollux_moldable_settle(cycle->view, cycle->plan,
-					cycle->problem, cycle->standings,
+					cycle->problem, cycle->inputs,
 					&cycle->reservations) &&
 		 searches < POLLUX_MOLDABLE_SEARCHES);
 	return rc;
@@ -428,7 +425,7 @@ void pollux_cycle(const struct pollux_view *view,
 		.view = view,
 		.params = params,
 		.now_s = now_s,
-		.standings = _standings(view, params),
+		.inputs = _inputs(view, params),
 		.reservations = {
 			.reserved = xcalloc(view->node_count + 1, sizeof(int)),
 			.grants = _grants(view),
@@ -436,7 +433,7 @@ void pollux_cycle(const struct pollux_view *view,
 	};
 	struct plx_error why;
 
-	cycle.problem = pollux_problem_create(view, params, cycle.standings,
+	cycle.problem = pollux_problem_create(view, params, cycle.inputs,
 					      &cycle.reservations, &why);
 	if (!cycle.problem || _search(&cycle, &why) < 0)
 		_skip(&why);
@@ -446,8 +443,8 @@ void pollux_cycle(const struct pollux_view *view,
 	plx_plan_destroy(cycle.plan);
 	plx_problem_destroy(cycle.problem);
 	for (int j = 0; j < view->job_count; j++)
-		xfree(cycle.standings[j].target);
-	xfree(cycle.standings);
+		xfree(cycle.inputs[j].target);
+	xfree(cycle.inputs);
 	xfree(cycle.reservations.reserved);
 	for (int i = 0; i < view->waiting_count; i++) {
 		xfree(cycle.reservations.grants[i].nodes);

@@ -62,25 +62,25 @@ struct plx_moldable pollux_moldable_of(const struct pollux_view *view,
 	};
 }
 
-static void refuse(struct pollux_standing *standing, double ratio,
+static void refuse(struct pollux_job_input *input, double ratio,
 		   enum plx_moldable_answer answer)
 {
-	standing->still = true;
-	standing->hold = PLX_HOLD_MOLDABLE;
-	plx_moldable_text(&standing->moldable, ratio, answer, standing->why,
-			  sizeof(standing->why));
+	input->still = true;
+	input->hold = PLX_HOLD_MOLDABLE;
+	plx_moldable_text(&input->moldable, ratio, answer, input->why,
+			  sizeof(input->why));
 }
 
-void pollux_moldable_hold(struct pollux_standing *standing)
+void pollux_moldable_hold(struct pollux_job_input *input)
 {
-	enum plx_moldable_answer answer = plx_moldable_may(&standing->moldable);
+	enum plx_moldable_answer answer = plx_moldable_may(&input->moldable);
 
 	if (answer != PLX_MOLDABLE_YES)
-		refuse(standing, 1, answer);
+		refuse(input, 1, answer);
 }
 
 void pollux_moldable_fill(const struct pollux_view *view, int j,
-			  const struct pollux_standing *standing,
+			  const struct pollux_job_input *input,
 			  struct plx_job *job)
 {
 	job->home = -1;
@@ -91,8 +91,8 @@ void pollux_moldable_fill(const struct pollux_view *view, int j,
 		return;
 	}
 	job->may_park = false;
-	job->restart_s = standing->moldable.restart_s +
-			 plx_moldable_loss(&standing->moldable);
+	job->restart_s =
+		input->moldable.restart_s + plx_moldable_loss(&input->moldable);
 }
 
 void pollux_moldable_assume(const struct pollux_view *view,
@@ -231,23 +231,23 @@ static bool is_to_leave(const struct pollux_view *view, int j)
 }
 
 /* For a job that gains; what others gain is the plan's to tell. */
-static void tell_requeue(struct pollux_standing *standing, int from, int to,
+static void tell_requeue(struct pollux_job_input *input, int from, int to,
 			 double ratio)
 {
 	char gain[128];
 
 	if (to <= from || !(ratio > 1))
 		return;
-	plx_moldable_text(&standing->moldable, ratio, PLX_MOLDABLE_YES, gain,
+	plx_moldable_text(&input->moldable, ratio, PLX_MOLDABLE_YES, gain,
 			  sizeof(gain));
-	snprintf(standing->why, sizeof(standing->why),
+	snprintf(input->why, sizeof(input->why),
 		 "requeued for %d GPUs in place of %d: %s", to, from, gain);
 }
 
 static bool settle_running(const struct pollux_view *view,
 			   const struct plx_plan *plan, int j,
 			   struct plx_problem *problem,
-			   struct pollux_standing *standing, bool displaces)
+			   struct pollux_job_input *input, bool displaces)
 {
 	const struct plx_choice *choice = &plan->choices[j];
 	struct plx_job *job = &problem->jobs[j];
@@ -260,31 +260,31 @@ static bool settle_running(const struct pollux_view *view,
 	bool for_others =
 		(displaces && then.gpus <= now.gpus) || is_to_leave(view, j);
 	enum plx_moldable_answer answer = plx_moldable_judge(
-		&standing->moldable, ratio,
+		&input->moldable, ratio,
 		for_others ? PLX_MOLDABLE_FOR_OTHERS : PLX_MOLDABLE_FOR_ITSELF);
 
 	if (answer == PLX_MOLDABLE_YES) {
-		tell_requeue(standing, now.gpus, then.gpus, ratio);
+		tell_requeue(input, now.gpus, then.gpus, ratio);
 		return false;
 	}
 	job->pinned = true;
-	refuse(standing, ratio, answer);
+	refuse(input, ratio, answer);
 	return true;
 }
 
 bool pollux_moldable_settle(const struct pollux_view *view,
 			    const struct plx_plan *plan,
 			    struct plx_problem *problem,
-			    struct pollux_standing *standings,
+			    struct pollux_job_input *inputs,
 			    struct pollux_reservations *reservations)
 {
 	bool changed = settle_waiting(view, plan, problem, reservations);
 
 	for (int j = 0; j < view->job_count; j++) {
 		if (pollux_is_moldable(&view->jobs[j]) &&
-		    plan->choices[j].changed && !standings[j].still)
+		    plan->choices[j].changed && !inputs[j].still)
 			changed |= settle_running(view, plan, j, problem,
-						  &standings[j],
+						  &inputs[j],
 						  reservations->displaces);
 	}
 	return changed;

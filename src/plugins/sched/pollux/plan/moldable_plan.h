@@ -27,11 +27,11 @@ struct plx_moldable pollux_moldable_of(const struct pollux_view *view,
 				       const struct pollux_params *params);
 
 /* Hold the job where it may not be requeued, whatever for. */
-void pollux_moldable_hold(struct pollux_standing *standing);
+void pollux_moldable_hold(struct pollux_job_input *input);
 
 /* What is different from other elastic jobs; j as in the view. */
 void pollux_moldable_fill(const struct pollux_view *view, int j,
-			  const struct pollux_standing *standing,
+			  const struct pollux_job_input *input,
 			  struct plx_job *job);
 
 /* Those of which nothing is known are taken to scale somehow. */
@@ -55,13 +55,13 @@ void pollux_moldable_grant(const struct pollux_view *view,
 
 /*
  * True when something of the plan will not be done, so that it is worth
- * another search: the problem, standings and reservations are changed
+ * another search: the problem, inputs and reservations are changed
  * accordingly.
  */
 bool pollux_moldable_settle(const struct pollux_view *view,
 			    const struct plx_plan *plan,
 			    struct plx_problem *problem,
-			    struct pollux_standing *standings,
+			    struct pollux_job_input *inputs,
 			    struct pollux_reservations *reservations);
 
 #endif

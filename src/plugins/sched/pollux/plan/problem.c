@@ -33,16 +33,15 @@ static int at_least(int a, int b)
 
 /* GPUs on a node that is to be left, of jobs that cannot leave it now. */
 static int stuck_gpus(const struct pollux_view *view,
-		      const struct pollux_standing *standings, int n)
+		      const struct pollux_job_input *inputs, int n)
 {
 	int held = 0;
 
 	for (int j = 0; j < view->job_count; j++) {
 		const struct pollux_job *job = &view->jobs[j];
-		const int *now =
-			standings[j].busy ? standings[j].target : job->gpus;
+		const int *now = inputs[j].busy ? inputs[j].target : job->gpus;
 
-		if (!job->runs || standings[j].busy || standings[j].still ||
+		if (!job->runs || inputs[j].busy || inputs[j].still ||
 		    (job->home == n && !job->moves && !job->roams))
 			held += now[n];
 	}
@@ -54,7 +53,7 @@ static int stuck_gpus(const struct pollux_view *view,
  * used, the free ones, as far as there is a CPU for each.
  */
 static int elastic_gpus(const struct pollux_view *view,
-			const struct pollux_standing *standings, int n)
+			const struct pollux_job_input *inputs, int n)
 {
 	const struct pollux_node *node = &view->nodes[n];
 	int held = 0;
@@ -65,7 +64,7 @@ static int elastic_gpus(const struct pollux_view *view,
 		cpus += view->jobs[i].cpus[n];
 	}
 	if (node->leave)
-		return stuck_gpus(view, standings, n);
+		return stuck_gpus(view, inputs, n);
 	if (!node->usable || node->surplus)
 		return held;
 	return at_least(held, at_most(held + node->gpus_free, cpus));
@@ -155,13 +154,12 @@ static void fill_goodput(const struct pollux_view *view,
  */
 static void fill_home(const struct pollux_view *view,
 		      const struct pollux_job *from,
-		      const struct pollux_standing *standing,
-		      struct plx_job *job)
+		      const struct pollux_job_input *input, struct plx_job *job)
 {
-	job->home = standing->leaves ? -1 : from->home;
+	job->home = input->leaves ? -1 : from->home;
 	/* A limit of nodes counts that of its script, too. */
 	job->roams = from->roams && !from->within;
-	if (standing->leaves)
+	if (input->leaves)
 		return;
 	if (from->home < 0 || !view->nodes[from->home].leave || !from->moves)
 		return;
@@ -339,12 +337,12 @@ static int fill_range(const struct pollux_view *view, int j, bool whole,
 }
 
 static int fill_job(const struct pollux_view *view, int j,
-		    const struct pollux_standing *standing,
+		    const struct pollux_job_input *input,
 		    struct plx_problem *problem, struct plx_error *err)
 {
 	const struct pollux_job *from = &view->jobs[j];
 	struct plx_job *job = &problem->jobs[j];
-	const int *now = standing->busy ? standing->target : from->gpus;
+	const int *now = input->busy ? input->target : from->gpus;
 	bool whole = false;
 	int held = 0;
 
@@ -357,17 +355,17 @@ static int fill_job(const struct pollux_view *view, int j,
 	if (fill_range(view, j, whole, job, err) < 0)
 		return -1;
 	fill_goodput(view, from, job);
-	plx_validation_apply(&standing->validation, standing->most_gpus, job);
+	plx_validation_apply(&input->validation, input->most_gpus, job);
 	limit(from, held, whole, job);
-	job->pinned = !from->runs || standing->busy || standing->still;
+	job->pinned = !from->runs || input->busy || input->still;
 	/* Of whole nodes it would keep one: it waits in the queue instead. */
 	job->may_park = from->runs && (!from->whole_gpus || from->moves);
-	fill_home(view, from, standing, job);
+	fill_home(view, from, input, job);
 	job->age_s = (double) from->age_s;
-	job->service_s = standing->service_s;
+	job->service_s = input->service_s;
 	job->restarts = (int) from->target.serial;
 	if (pollux_is_moldable(from))
-		pollux_moldable_fill(view, j, standing, job);
+		pollux_moldable_fill(view, j, input, job);
 	if (plx_problem_restrict(problem, j, err) < 0)
 		return -1;
 	for (int n = 0; n < view->node_count; n++)
@@ -377,15 +375,15 @@ static int fill_job(const struct pollux_view *view, int j,
 }
 
 /* Jobs of a kind know what any of them knows, as far as it is believed. */
-static void ask_profiles(const struct pollux_standing *standings,
+static void ask_profiles(const struct pollux_job_input *inputs,
 			 struct plx_problem *problem)
 {
 	for (int j = 0; j < problem->job_count; j++) {
-		if (standings[j].validation.strikes == PLX_STRIKES_NONE)
+		if (inputs[j].validation.strikes == PLX_STRIKES_NONE)
 			plx_app_profile_learn(&profiles, &problem->jobs[j]);
 	}
 	for (int j = 0; j < problem->job_count; j++) {
-		if (standings[j].validation.strikes != PLX_STRIKES_TWO)
+		if (inputs[j].validation.strikes != PLX_STRIKES_TWO)
 			plx_app_profile_lend(&profiles, &problem->jobs[j]);
 	}
 }
@@ -404,7 +402,7 @@ static int set_weights(const struct pollux_params *params,
 
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings,
+	const struct pollux_job_input *inputs,
 	struct pollux_reservations *reservations, struct plx_error *err)
 {
 	struct plx_problem *problem = plx_problem_create(
@@ -420,15 +418,15 @@ struct plx_problem *pollux_problem_create(
 	problem->spare = params->uniform == POLLUX_UNIFORM_MOSTLY;
 	problem->seed = 1;
 	for (int n = 0; n < view->node_count; n++) {
-		problem->gpus[n] = elastic_gpus(view, standings, n);
+		problem->gpus[n] = elastic_gpus(view, inputs, n);
 		problem->gpus_total[n] = view->nodes[n].gpus;
 		reservations->reserved[n] = problem->gpus[n];
 	}
 	for (int j = 0; j < problem->job_count; j++) {
-		if (fill_job(view, j, &standings[j], problem, err) < 0)
+		if (fill_job(view, j, &inputs[j], problem, err) < 0)
 			goto fail;
 	}
-	ask_profiles(standings, problem);
+	ask_profiles(inputs, problem);
 	pollux_moldable_assume(view, problem);
 	if (set_weights(params, problem, err) < 0 ||
 	    pollux_stock_fill(view, problem, &stock, err) < 0 ||

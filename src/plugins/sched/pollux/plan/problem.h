@@ -16,8 +16,8 @@
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/view.h"
 
-/* What the problem does not have: what became of a job we asked. */
-struct pollux_standing {
+/* Of a job, what the view does not have: what became of it when we asked. */
+struct pollux_job_input {
 	bool busy;   /* being resized: it has what it was asked to have */
 	bool leaves; /* busy: its home, as a whole job */
 	bool still;  /* left alone for now: */
@@ -45,12 +45,12 @@ int pollux_problem_measured(const struct pollux_job *job);
 
 /*
  * The problem, with room made for waiting jobs that are not to be ignored;
- * standings has one entry for each job of the view. The caller's to destroy;
+ * inputs has one entry for each job of the view. The caller's to destroy;
  * NULL with err set.
  */
 struct plx_problem *pollux_problem_create(
 	const struct pollux_view *view, const struct pollux_params *params,
-	const struct pollux_standing *standings,
+	const struct pollux_job_input *inputs,
 	struct pollux_reservations *reservations, struct plx_error *err);
 
 #endif

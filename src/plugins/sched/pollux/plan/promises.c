@@ -5,41 +5,41 @@
 
 /* GPUs of node n that job j is to gain. */
 static int promised(const struct pollux_view *view,
-		    const struct pollux_standing *standings, int j, int n)
+		    const struct pollux_job_input *inputs, int j, int n)
 {
 	int more = 0;
 
-	if (standings[j].busy)
-		more = standings[j].target[n] - view->jobs[j].gpus[n];
+	if (inputs[j].busy)
+		more = inputs[j].target[n] - view->jobs[j].gpus[n];
 	return more > 0 ? more : 0;
 }
 
 /* GPUs of node n that jobs are to gain, and nobody gives up or leaves free. */
 static int missing(const struct pollux_view *view,
-		   const struct pollux_standing *standings, int n)
+		   const struct pollux_job_input *inputs, int n)
 {
 	int more = 0;
 
 	for (int j = 0; j < view->job_count; j++) {
-		if (standings[j].busy)
-			more += standings[j].target[n] - view->jobs[j].gpus[n];
+		if (inputs[j].busy)
+			more += inputs[j].target[n] - view->jobs[j].gpus[n];
 	}
 	return more - view->nodes[n].gpus_free;
 }
 
 void pollux_promises_keep(const struct pollux_view *view,
-			  struct pollux_standing *standings)
+			  struct pollux_job_input *inputs)
 {
 	for (int n = 0; n < view->node_count; n++) {
-		int over = missing(view, standings, n);
+		int over = missing(view, inputs, n);
 
 		for (int j = view->job_count - 1; j >= 0 && over > 0; j--) {
-			int less = promised(view, standings, j, n);
+			int less = promised(view, inputs, j, n);
 
 			if (less > over)
 				less = over;
 			if (less > 0)
-				standings[j].target[n] -= less;
+				inputs[j].target[n] -= less;
 			over -= less;
 		}
 	}

@@ -12,6 +12,6 @@
  * of the last job first. Targets are changed.
  */
 void pollux_promises_keep(const struct pollux_view *view,
-			  struct pollux_standing *standings);
+			  struct pollux_job_input *inputs);
 
 #endif

@@ -56,7 +56,7 @@ static bool _note(const struct pollux_view *view, int j,
 	const struct plx_choice *choice = plan ? &plan->choices[j] : NULL;
 	struct pollux_track *track = pollux_track_find(job->id);
 	char sick[PLX_WHY_SIZE];
-	struct plx_standing standing = {
+	struct plx_explanation explanation = {
 		.gpus = pollux_view_gpus(view, j),
 		.hold = hold,
 		.changes = choice && choice->changed,
@@ -64,21 +64,21 @@ static bool _note(const struct pollux_view *view, int j,
 	};
 
 	pollux_sick_why(view, j, sick, sizeof(sick));
-	standing.refused = _because(job, hold, track, sick);
+	explanation.refused = _because(job, hold, track, sick);
 	if (track && choice && !choice->changed)
 		track->speedup = job->status.has_hint ? choice->speedup : 0;
 	if (!track || track->phase != POLLUX_IDLE || _is_asked(&job->target) ||
 	    (job->target.state && job->target.why[0] &&
 	     view->now - job->since < FRESH_S))
 		return false;
-	plx_standing_text(&standing, note->why, sizeof(note->why));
+	plx_explanation_text(&explanation, note->why, sizeof(note->why));
 	pollux_limit_warn(view, j, job->gpus, note->why, sizeof(note->why));
 	note->job_id = job->id;
 	note->speedup = choice && !choice->changed && job->status.has_hint
 				? round(DIGITS * choice->speedup) / DIGITS
 				: 0;
-	return plx_standing_is_news(job->target.why, note->why,
-				    pollux_now_s() - track->told_s);
+	return plx_explanation_is_news(job->target.why, note->why,
+				       pollux_now_s() - track->told_s);
 }
 
 /* Write lock on jobs. */
@@ -101,8 +101,8 @@ static void _write(const struct note *note)
 	pollux_verbose("sched/pollux: JobId=%u %s", note->job_id, note->why);
 }
 
-void pollux_tell(const struct pollux_view *view, const struct plx_plan *plan,
-		 const enum plx_hold *held)
+void pollux_explain(const struct pollux_view *view, const struct plx_plan *plan,
+		    const enum plx_hold *held)
 {
 	struct note *notes = xcalloc(view->job_count + 1, sizeof(*notes));
 	int count = 0;
@@ -120,12 +120,12 @@ void pollux_tell(const struct pollux_view *view, const struct plx_plan *plan,
 	xfree(notes);
 }
 
-void pollux_tell_off(const struct pollux_view *view)
+void pollux_explain_off(const struct pollux_view *view)
 {
 	enum plx_hold *held = xcalloc(view->job_count + 1, sizeof(*held));
 
 	for (int j = 0; j < view->job_count; j++)
 		held[j] = PLX_HOLD_OFF;
-	pollux_tell(view, NULL, held);
+	pollux_explain(view, NULL, held);
 	xfree(held);
 }

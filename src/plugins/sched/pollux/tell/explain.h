@@ -18,10 +18,10 @@
  * plan says. plan NULL: none was made. By the plugin's thread; takes the write
  * lock on jobs once, if there is something to write.
  */
-void pollux_tell(const struct pollux_view *view, const struct plx_plan *plan,
-		 const enum plx_hold *held);
+void pollux_explain(const struct pollux_view *view, const struct plx_plan *plan,
+		    const enum plx_hold *held);
 
 /* Tell all that resizing is switched off. */
-void pollux_tell_off(const struct pollux_view *view);
+void pollux_explain_off(const struct pollux_view *view);
 
 #endif

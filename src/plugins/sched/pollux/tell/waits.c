@@ -146,7 +146,7 @@ static bool _note(const struct pollux_view *view, int i,
 			 "waits: it is Slurm's to start it, resizing is "
 			 "switched off, pollux_enabled=no");
 	}
-	return !plx_standing_same(waiting->told, why);
+	return !plx_explanation_same(waiting->told, why);
 }
 
 void pollux_waits_tell(const struct pollux_view *view,
