@@ -10,7 +10,7 @@
 #include "sched/pollux/resize/ask.h"
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/constrain.h"
-#include "sched/pollux/resize/lend.h"
+#include "sched/pollux/resize/overlap.h"
 #include "sched/pollux/resize/lost.h"
 #include "sched/pollux/resize/place.h"
 #include "sched/pollux/resize/prolog.h"

@@ -16,7 +16,7 @@
  * constrain.c	nodes are told before devices are given up
  * lost.c	jobs that do not get back what they had
  * settle.c	nodes, steps and accounting once the new shape is had
- * lend.c	old and new shape at once, for ranks that train on
+ * overlap.c	old and new shape at once, for ranks that train on
  */
 #ifndef SCHED_POLLUX_RESIZE_H
 #define SCHED_POLLUX_RESIZE_H

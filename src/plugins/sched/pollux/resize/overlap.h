@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * lend.h - old and new shape at once, for a job whose ranks train on
+ * overlap.h - old and new shape at once, for a job whose ranks train on
  *
  * While new ranks get ready beside the old ones, the job holds on each node
  * the larger of what it had and what it is to have. Where that is more than
  * either, what is too much is only lent, and taken back once the launcher says
  * that the old ranks are gone.
  */
-#ifndef SCHED_POLLUX_LEND_H
-#define SCHED_POLLUX_LEND_H
+#ifndef SCHED_POLLUX_OVERLAP_H
+#define SCHED_POLLUX_OVERLAP_H
 
 #include "sched/pollux/resize/resize.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lend.c - old and new shape at once, for a job whose ranks train on */
+/* overlap.c - old and new shape at once, for a job whose ranks train on */
 
 #include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/moldable_jobs.h"
-#include "sched/pollux/resize/lend.h"
+#include "sched/pollux/resize/overlap.h"
 #include "sched/pollux/record.h"
 
 /*
