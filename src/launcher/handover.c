@@ -96,7 +96,7 @@ bool plx_handover_untried(const struct plx_launcher *l)
 				   &err) == 0;
 }
 
-void plx_handover_lend(struct plx_launcher *l)
+void plx_handover_overlap(struct plx_launcher *l)
 {
 	l->status.ack = l->job.target.serial;
 	l->status.live = true;

@@ -28,7 +28,7 @@ bool plx_handover_possible(struct plx_launcher *l);
  */
 bool plx_handover_untried(const struct plx_launcher *l);
 
-void plx_handover_lend(struct plx_launcher *l);
+void plx_handover_overlap(struct plx_launcher *l);
 void plx_handover_keep(struct plx_launcher *l);
 void plx_handover_try(struct plx_launcher *l);
 void plx_handover_warm(struct plx_launcher *l);

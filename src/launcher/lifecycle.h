@@ -64,7 +64,7 @@ enum plx_action {
 	PLX_ACTION_PARK,    /* no GPU is left: wait until there is one */
 	PLX_ACTION_RETRY,   /* start again soon, from the last checkpoint */
 	PLX_ACTION_FINISH,  /* write the last status and leave */
-	PLX_ACTION_LEND,    /* acknowledge the target, ranks train on */
+	PLX_ACTION_OVERLAP, /* acknowledge the target, ranks train on */
 	PLX_ACTION_KEEP,    /* forget the target */
 	PLX_ACTION_TRY,	    /* start one rank beside, to see whether it can */
 	PLX_ACTION_WARM,    /* start the next ranks beside */

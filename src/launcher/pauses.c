@@ -9,7 +9,7 @@
 const char *plx_part_name(enum plx_part part)
 {
 	static const char *const names[] = {
-		[PLX_PART_LEND] = "lend_s",
+		[PLX_PART_OVERLAP] = "lend_s",
 		[PLX_PART_WARM] = "warm_s",
 		[PLX_PART_STOP] = "stop_s",
 		[PLX_PART_SAVE] = "save_s",
@@ -51,7 +51,7 @@ struct plx_pause plx_pause_of(const struct plx_marks *marks)
 	if (!begin_s)
 		begin_s = marks->started_s;
 	pause.part_s[PLX_PART_STOP] = between(marks->asked_s, marks->last_s);
-	pause.part_s[PLX_PART_LEND] =
+	pause.part_s[PLX_PART_OVERLAP] =
 		between(marks->offered_s, marks->answered_s);
 	pause.part_s[PLX_PART_WARM] =
 		between(marks->ready_s ? marks->started_s : 0, marks->ready_s);

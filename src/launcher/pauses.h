@@ -27,7 +27,7 @@ struct plx_marks {
 };
 
 enum plx_part {
-	PLX_PART_LEND,	     /* offered -> answer seen; these three */
+	PLX_PART_OVERLAP,    /* offered -> answer seen; these three */
 	PLX_PART_WARM,	     /* ranks started ahead -> ready; are not */
 	PLX_PART_STOP,	     /* asked -> last iteration; in the pause */
 	PLX_PART_SAVE,	     /* last iteration -> saved */

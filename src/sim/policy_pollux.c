@@ -43,7 +43,7 @@ static void ask_profiles(const struct plx_turn *turn,
 		struct plx_job *job = &problem->jobs[j];
 
 		if (!turn->jobs[j]->fixed_batch &&
-		    plx_app_profile_lend(profiles, job))
+		    plx_app_profile_apply(profiles, job))
 			raise_limit(turn->jobs[j], job);
 	}
 }

@@ -40,9 +40,9 @@ static void a_new_job_is_lent_what_its_kind_knows(void **state)
 	struct plx_job pupil = unknown();
 
 	(void) state;
-	assert_false(plx_app_profile_lend(&profiles, &pupil));
+	assert_false(plx_app_profile_apply(&profiles, &pupil));
 	plx_app_profile_learn(&profiles, &teacher);
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_true(pupil.profiled);
 	assert_int_equal(16, pupil.profiled_gpus);
 	assert_memory_equal(&teacher.goodput, &pupil.goodput,
@@ -61,7 +61,7 @@ static void one_that_measured_less_keeps_its_noise(void **state)
 	pupil.goodput.noise.var = 77;
 	pupil.goodput.model.alpha_n = 0;
 	plx_app_profile_learn(&profiles, &teacher);
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_true(pupil.goodput.noise.var == 77);
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
 	assert_int_equal(16, pupil.profiled_gpus);
@@ -80,7 +80,7 @@ static void nobody_is_lent_less_than_it_knows(void **state)
 
 		job.goodput.model.alpha_n = 3;
 		before = job;
-		assert_false(plx_app_profile_lend(&profiles, &job));
+		assert_false(plx_app_profile_apply(&profiles, &job));
 		assert_memory_equal(&before, &job, sizeof(job));
 	}
 }
@@ -101,7 +101,7 @@ static void other_limits_are_another_kind(void **state)
 		l->min_per_gpu += part == 2;
 		l->max_per_gpu += part == 3;
 		l->accumulate = part != 4;
-		assert_false(plx_app_profile_lend(&profiles, &pupil));
+		assert_false(plx_app_profile_apply(&profiles, &pupil));
 	}
 }
 
@@ -117,8 +117,8 @@ static void slower_passes_are_another_kind(void **state)
 	like.goodput.model.beta_c *= 1.1;
 	unlike.goodput.model.beta_c *= 2;
 	plx_app_profile_learn(&profiles, &teacher);
-	assert_true(plx_app_profile_lend(&profiles, &like));
-	assert_false(plx_app_profile_lend(&profiles, &unlike));
+	assert_true(plx_app_profile_apply(&profiles, &like));
+	assert_false(plx_app_profile_apply(&profiles, &unlike));
 	unlike.profiled_gpus = 8;
 	plx_app_profile_learn(&profiles, &unlike);
 	assert_int_equal(2, profiles.count);
@@ -137,7 +137,7 @@ static void of_several_the_one_that_went_farthest_counts(void **state)
 	plx_app_profile_learn(&profiles, &large);
 	plx_app_profile_learn(&profiles, &small);
 	assert_int_equal(1, profiles.count);
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.3);
 	assert_int_equal(32, pupil.profiled_gpus);
 }
@@ -156,7 +156,7 @@ static void more_service_is_believed_more(void **state)
 	young.goodput.model.alpha_n = 0.9;
 	plx_app_profile_learn(&profiles, &old);
 	plx_app_profile_learn(&profiles, &young);
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
 }
 
@@ -186,7 +186,7 @@ static void of_equals_the_oldest_counts_in_any_order(void **state)
 
 		tell(&profiles, orders[i]);
 		assert_int_equal(1, profiles.count);
-		assert_true(plx_app_profile_lend(&profiles, &pupil));
+		assert_true(plx_app_profile_apply(&profiles, &pupil));
 		assert_true(pupil.goodput.model.alpha_n == 0.1);
 	}
 }
@@ -208,11 +208,11 @@ static void who_has_ended_is_followed_by_the_next(void **state)
 	plx_app_profile_learn(&profiles, &gone);
 	for (int i = 0; i < 2000; i++)
 		plx_app_profile_learn(&profiles, &less);
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
 	plx_app_profile_learn(&profiles, &next);
 	pupil = unknown();
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.9);
 	assert_int_equal(8, pupil.profiled_gpus);
 }
@@ -233,7 +233,7 @@ static void who_still_tells_is_believed(void **state)
 		plx_app_profile_learn(&profiles, &there);
 		plx_app_profile_learn(&profiles, &other);
 	}
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_true(pupil.goodput.model.alpha_n == 0.1);
 }
 
@@ -250,11 +250,11 @@ static void a_new_job_is_not_taken_for_either_of_two_kinds(void **state)
 	slow.goodput.model.beta_c *= 3;
 	plx_app_profile_learn(&profiles, &fast);
 	plx_app_profile_learn(&profiles, &slow);
-	assert_false(plx_app_profile_lend(&profiles, &pupil));
+	assert_false(plx_app_profile_apply(&profiles, &pupil));
 	assert_false(pupil.profiled);
 	pupil = known(1);
 	pupil.goodput.model.beta_c *= 3.1;
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_int_equal(2, pupil.profiled_gpus);
 }
 
@@ -276,7 +276,7 @@ static void the_nearest_speed_lends(void **state)
 	plx_app_profile_learn(&profiles, &fast);
 	plx_app_profile_learn(&profiles, &slow);
 	assert_int_equal(2, profiles.count);
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 	assert_int_equal(4, pupil.profiled_gpus);
 }
 
@@ -305,7 +305,7 @@ static void the_kind_not_met_for_longest_is_forgotten(void **state)
 	for (int kind = 0; kind <= PLX_APP_PROFILES_MAX; kind++) {
 		job = of_kind(unknown(), kind);
 		assert_int_equal(kind != 1,
-				 plx_app_profile_lend(&profiles, &job));
+				 plx_app_profile_apply(&profiles, &job));
 	}
 }
 
@@ -319,9 +319,9 @@ static void profiles_of_other_users_are_not_lent(void **state)
 	teacher.owner = 1000;
 	pupil.owner = 1001;
 	plx_app_profile_learn(&profiles, &teacher);
-	assert_false(plx_app_profile_lend(&profiles, &pupil));
+	assert_false(plx_app_profile_apply(&profiles, &pupil));
 	pupil.owner = 1000;
-	assert_true(plx_app_profile_lend(&profiles, &pupil));
+	assert_true(plx_app_profile_apply(&profiles, &pupil));
 }
 
 /* However many kinds somebody makes up, others keep what they know. */
@@ -339,7 +339,7 @@ static void who_fills_the_table_loses_his_own(void **state)
 
 		flood.owner = 1001;
 		plx_app_profile_learn(&profiles, &flood);
-		assert_true(plx_app_profile_lend(&profiles, &pupil));
+		assert_true(plx_app_profile_apply(&profiles, &pupil));
 		pupil = unknown();
 		pupil.owner = 1000;
 	}
@@ -360,7 +360,7 @@ static void recorded_speedups_are_no_profile(void **state)
 	teacher.table = NULL;
 	plx_app_profile_learn(&profiles, &teacher);
 	pupil.table = &table;
-	assert_false(plx_app_profile_lend(&profiles, &pupil));
+	assert_false(plx_app_profile_apply(&profiles, &pupil));
 }
 
 static double any_number(uint64_t *seed)
@@ -417,7 +417,7 @@ static void hostile_numbers_are_not_passed_on(void **state)
 		/* Its own numbers were looked at before. */
 		if (pupil.profiled && !plx_goodput_valid(&pupil.goodput))
 			continue;
-		if (!plx_app_profile_lend(&profiles, &pupil))
+		if (!plx_app_profile_apply(&profiles, &pupil))
 			continue;
 		assert_true(plx_goodput_valid(&pupil.goodput));
 		assert_true(pupil.profiled_gpus > gpus);

@@ -141,7 +141,7 @@ static void a_handover_stops_nobody_before_the_next_are_ready(void **state)
 	const enum plx_event events[] = { PLX_EVENT_OFFERED, PLX_EVENT_ANSWERED,
 					  PLX_EVENT_READY, PLX_EVENT_HELD,
 					  PLX_EVENT_BEGAN };
-	const enum plx_action wanted[] = { PLX_ACTION_LEND, PLX_ACTION_WARM,
+	const enum plx_action wanted[] = { PLX_ACTION_OVERLAP, PLX_ACTION_WARM,
 					   PLX_ACTION_HAND, PLX_ACTION_GO,
 					   PLX_ACTION_PROMOTE };
 	enum plx_action did[5];

@@ -104,7 +104,7 @@ static void a_handover_pauses_for_its_own_parts_alone(void **state)
 
 	(void) state;
 	assert_near(0.05, pause.total_s);
-	assert_near(0.5, pause.part_s[PLX_PART_LEND]);
+	assert_near(0.5, pause.part_s[PLX_PART_OVERLAP]);
 	assert_near(0.8, pause.part_s[PLX_PART_WARM]);
 	assert_near(0.1, pause.part_s[PLX_PART_STOP]);
 	assert_near(0.01, pause.part_s[PLX_PART_SAVE]);

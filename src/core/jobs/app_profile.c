@@ -179,8 +179,8 @@ void plx_app_profile_learn(struct plx_app_profiles *profiles,
 	profile->goodput.model = job->goodput.model;
 }
 
-bool plx_app_profile_lend(const struct plx_app_profiles *profiles,
-			  struct plx_job *job)
+bool plx_app_profile_apply(const struct plx_app_profiles *profiles,
+			   struct plx_job *job)
 {
 	int i = job->table ? -1 : find(profiles, job);
 	const struct plx_app_profile *profile;

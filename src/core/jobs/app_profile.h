@@ -46,7 +46,7 @@ void plx_app_profile_learn(struct plx_app_profiles *profiles,
  * kind. True when something was lent. The job's limits must be set; whether
  * it is profiled becomes true.
  */
-bool plx_app_profile_lend(const struct plx_app_profiles *profiles,
-			  struct plx_job *job);
+bool plx_app_profile_apply(const struct plx_app_profiles *profiles,
+			   struct plx_job *job);
 
 #endif

@@ -37,7 +37,7 @@ static void reserving_release(struct plx_reserving *reserving)
 	free(reserving->given);
 	free(reserving->woken);
 	free(reserving->spares);
-	free(reserving->lent);
+	free(reserving->woken_stock);
 	free(reserving->gpus);
 	free(reserving->stock);
 	free(reserving->parked);
@@ -61,14 +61,14 @@ static int reserving_init(struct plx_reserving *reserving,
 	reserving->given = calloc(nodes, sizeof(*reserving->given));
 	reserving->woken = calloc(nodes, sizeof(*reserving->woken));
 	reserving->spares = calloc(nodes, sizeof(*reserving->spares));
-	reserving->lent = calloc(stock, sizeof(*reserving->lent));
+	reserving->woken_stock = calloc(stock, sizeof(*reserving->woken_stock));
 	reserving->gpus = calloc(nodes, sizeof(*reserving->gpus));
 	reserving->stock = calloc(stock, sizeof(*reserving->stock));
 	reserving->parked = calloc(jobs, sizeof(*reserving->parked));
 	reserving->stuck = calloc(jobs, sizeof(*reserving->stuck));
 	reserving->homes = calloc(jobs, sizeof(*reserving->homes));
 	if (!reserving->given || !reserving->woken || !reserving->spares ||
-	    !reserving->lent || !reserving->gpus || !reserving->stock ||
+	    !reserving->woken_stock || !reserving->gpus || !reserving->stock ||
 	    !reserving->parked || !reserving->stuck || !reserving->homes)
 		return plx_fail(err, "no memory for reservations");
 	reserving->search = plx_search_create(problem, err);
@@ -250,16 +250,16 @@ static enum outcome try_guess(struct plx_reserving *reserving,
 }
 
 /* A parked job takes part in the search, which gives it its GPUs. */
-static void lend(struct plx_reserving *reserving,
-		 const struct plx_request *request,
-		 const struct plx_spare *spare)
+static void count_woken(struct plx_reserving *reserving,
+			const struct plx_request *request,
+			const struct plx_spare *spare)
 {
 	size_t kinds = (size_t) reserving->problem->stock_kinds;
 	size_t first = (size_t) spare->node * kinds;
 
 	reserving->woken[spare->node] += spare->take;
 	for (size_t k = 0; request->takes && k < kinds; k++)
-		reserving->lent[first + k] += request->takes[k];
+		reserving->woken_stock[first + k] += request->takes[k];
 }
 
 /* Remember what the grant did. */
@@ -278,7 +278,7 @@ static void settle(struct plx_reserving *reserving,
 		if (grant->nodes)
 			grant->nodes[spare->node] = true;
 		if (request->wakes)
-			lend(reserving, request, spare);
+			count_woken(reserving, request, spare);
 		else if (reserving->timeline)
 			plx_timeline_start(reserving->timeline, request,
 					   spare->node, spare->take);
@@ -459,7 +459,7 @@ static void serve_all(struct plx_reserving *reserving,
 	for (int n = 0; n < reserving->problem->node_count; n++)
 		reserving->problem->gpus[n] += reserving->woken[n];
 	for (size_t i = 0; i < stock_size(reserving->problem); i++)
-		reserving->problem->stock[i] += reserving->lent[i];
+		reserving->problem->stock[i] += reserving->woken_stock[i];
 }
 
 int plx_reservation_make(struct plx_problem *problem,

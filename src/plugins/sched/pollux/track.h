@@ -103,7 +103,7 @@ struct pollux_track {
 	int had_count;	   /* of nodes then */
 	void *left;	   /* bitstr_t: nodes that it once gave up */
 	char *fresh;	   /* nodes where a prolog runs */
-	bool lends;	   /* readied: to hand over, not done yet */
+	bool overlaps;	   /* readied: to hand over, not done yet */
 	bool again;	   /* it has to be started again */
 	double launched_s; /* monotonic clock */
 	double verdict_s;  /* when it is known how it ended; 0: not yet */

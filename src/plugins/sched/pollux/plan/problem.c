@@ -384,7 +384,7 @@ static void ask_profiles(const struct pollux_job_input *inputs,
 	}
 	for (int j = 0; j < problem->job_count; j++) {
 		if (inputs[j].validation.strikes != PLX_STRIKES_TWO)
-			plx_app_profile_lend(&profiles, &problem->jobs[j]);
+			plx_app_profile_apply(&profiles, &problem->jobs[j]);
 	}
 }
 

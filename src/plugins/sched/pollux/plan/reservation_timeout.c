@@ -8,14 +8,14 @@
 #include "sched/pollux/plan/reservation_timeout.h"
 
 /* For how long GPUs are lent out, at first and at most. */
-#define LEND_S	    60
-#define LEND_MOST_S 3600
+#define IGNORE_S      60
+#define IGNORE_MOST_S 3600
 
 struct entry {
 	uint32_t id;
 	double gives_up_s; /* INFINITY: its reservation is not free yet */
 	double ignored_until_s;
-	double lend_s; /* the next time */
+	double ignore_s; /* the next time */
 };
 
 static struct {
@@ -36,10 +36,10 @@ static void _give_up(struct entry *entry, double now_s)
 {
 	info("sched/pollux: JobId=%u does not start in the room made for it, "
 	     "its GPUs are lent out for %.0f s",
-	     entry->id, entry->lend_s);
+	     entry->id, entry->ignore_s);
 	entry->gives_up_s = INFINITY;
-	entry->ignored_until_s = now_s + entry->lend_s;
-	entry->lend_s = MIN(2 * entry->lend_s, LEND_MOST_S);
+	entry->ignored_until_s = now_s + entry->ignore_s;
+	entry->ignore_s = MIN(2 * entry->ignore_s, IGNORE_MOST_S);
 }
 
 void pollux_reservation_timeout_apply(struct pollux_view *view, double now_s)
@@ -102,7 +102,7 @@ void pollux_reservation_timeout_note(const struct pollux_view *view,
 		*entry = before ? *before
 				: (struct entry){ .id = waiting->id,
 						  .gives_up_s = INFINITY,
-						  .lend_s = LEND_S };
+						  .ignore_s = IGNORE_S };
 		if (!free_now)
 			entry->gives_up_s = INFINITY;
 		else if (isinf(entry->gives_up_s))

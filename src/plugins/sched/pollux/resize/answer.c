@@ -33,7 +33,7 @@
 enum verdict {
 	WAIT,
 	DROP,	 /* the job is not there any more */
-	LEND,	 /* its ranks train on: give before we take */
+	OVERLAP, /* its ranks train on: give before we take */
 	MOVE,	 /* all is quiet: resize */
 	KILL,	 /* it did not answer */
 	CLEAR,	 /* it has, but the old ranks are still there */
@@ -229,7 +229,7 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 		return WAIT;
 	if (status->ack == track->target.serial && status->live &&
 	    track->phase == POLLUX_ASKED && !track->target.cold)
-		return _may_end(job) ? LEND : WAIT;
+		return _may_end(job) ? OVERLAP : WAIT;
 	if (_has_left(job, track, status))
 		return _may_end(job) ? MOVE : WAIT;
 	if (now_s < track->deadline_s || _has_more(track, status, now_s))
@@ -290,7 +290,8 @@ static void _lent(job_record_t *job, struct pollux_track *track,
 		  double locked_s)
 {
 	track->phase = POLLUX_LENT;
-	track->deadline_s = pollux_now_s() + track->timeout_s + POLLUX_LEND_S;
+	track->deadline_s =
+		pollux_now_s() + track->timeout_s + POLLUX_OVERLAP_S;
 	pollux_announce(job, track, PLX_TARGET_LENT, NULL);
 	pollux_info(
 		"sched/pollux: JobId=%u hands over on %d GPUs on %s, serial %u "
@@ -303,12 +304,12 @@ static void _lent(job_record_t *job, struct pollux_track *track,
 
 /* It has the shape, and may use it when prologs have ended on new nodes. */
 static void _has_shape(job_record_t *job, struct pollux_track *track,
-		       bool lends, double locked_s)
+		       bool overlaps, double locked_s)
 {
-	track->lends = lends;
+	track->overlaps = overlaps;
 	if (pollux_prolog_after(job, track))
 		track->phase = POLLUX_READIED;
-	else if (lends)
+	else if (overlaps)
 		_lent(job, track, locked_s);
 	else
 		_done(job, track, locked_s);
@@ -419,20 +420,20 @@ static bool _after_prolog(job_record_t *job, struct pollux_track *track,
 	}
 	if (verdict == UNDO)
 		(void) _undo(job, track);
-	else if (track->lends)
+	else if (track->overlaps)
 		_lent(job, track, locked_s);
 	else
 		_done(job, track, locked_s);
-	return verdict == READY && !track->lends;
+	return verdict == READY && !track->overlaps;
 }
 
 /* True when it got its shape already. */
-static bool _lend(job_record_t *job, struct pollux_track *track,
-		  const struct plx_status *status, double locked_s)
+static bool _overlap(job_record_t *job, struct pollux_track *track,
+		     const struct plx_status *status, double locked_s)
 {
 	struct pollux_shape want = { NULL };
-	struct pollux_shape lent = { NULL };
-	enum pollux_lending kind = POLLUX_LEND_NOTHING;
+	struct pollux_shape overlap = { NULL };
+	enum pollux_overlap_kind kind = POLLUX_OVERLAP_NONE;
 	struct plx_error err;
 	struct plx_error same;
 	bool vain = false;
@@ -441,21 +442,21 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 	pollux_prolog_before(job, track);
 	pollux_back_before(job, track);
 	if (rc == 0) {
-		kind = pollux_lend(job, &want, &lent);
-		if (!want.gpus || !lent.gpus || !track->target.on[0])
+		kind = pollux_overlap(job, &want, &overlap);
+		if (!want.gpus || !overlap.gpus || !track->target.on[0])
 			rc = plx_fail(&err, "no GPU to train on meanwhile, or "
 					    "too many nodes to name");
-		else if (kind == POLLUX_LEND_BOTH &&
-			 pollux_lend_test(job, &lent, &err) < 0)
+		else if (kind == POLLUX_OVERLAP_BOTH &&
+			 pollux_overlap_test(job, &overlap, &err) < 0)
 			rc = -1;
-		else if (kind != POLLUX_LEND_NOTHING)
-			rc = pollux_resize(job, &lent, &err);
+		else if (kind != POLLUX_OVERLAP_NONE)
+			rc = pollux_resize(job, &overlap, &err);
 		/* Nor without what it has: no reason to stop its ranks. */
 		vain = rc < 0 && want.gpus &&
 		       pollux_resize_test(job, &want, &same) < 0;
 	}
 	pollux_shape_release(&want);
-	pollux_shape_release(&lent);
+	pollux_shape_release(&overlap);
 	if (_is_held_up(job, track, rc))
 		return false;
 	track->steps_before = job->next_step_id;
@@ -464,8 +465,8 @@ static bool _lend(job_record_t *job, struct pollux_track *track,
 	else if (rc < 0)
 		_ask_cold(job, track, &err);
 	else
-		_has_shape(job, track, kind != POLLUX_LEND_NEW, locked_s);
-	return rc == 0 && kind == POLLUX_LEND_NEW;
+		_has_shape(job, track, kind != POLLUX_OVERLAP_NEW, locked_s);
+	return rc == 0 && kind == POLLUX_OVERLAP_NEW;
 }
 
 /* Nobody who waits can start in what it leaves before it is somewhere else. */
@@ -536,8 +537,8 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		pollux_constrain_forget(track->job_id);
 		track->phase = POLLUX_IDLE;
 		return false;
-	case LEND:
-		moved = _lend(job, track, status, locked_s);
+	case OVERLAP:
+		moved = _overlap(job, track, status, locked_s);
 		pollux_wake(job, status);
 		return moved;
 	case KILL:

@@ -300,7 +300,7 @@ void pollux_ask_again(struct pollux_track *track,
 	track->keeps = false;
 	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
 	if (track->phase == POLLUX_LENT)
-		track->deadline_s += POLLUX_LEND_S;
+		track->deadline_s += POLLUX_OVERLAP_S;
 	xfree(track->want);
 	if (target->on[0])
 		track->want = xstrdup(target->on);

@@ -14,7 +14,7 @@
 #include "sched/pollux/look/view.h"
 
 /* For new ranks to take over from the old ones, beyond an answer's time. */
-#define POLLUX_LEND_S 90
+#define POLLUX_OVERLAP_S 90
 
 /* Seconds of a clock that never jumps. */
 double pollux_now_s(void);

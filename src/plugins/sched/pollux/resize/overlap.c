@@ -11,58 +11,60 @@
  * CPUs, and memory beyond what it has, go with what the job is to have; on a
  * node that it leaves, with no more GPUs than on any that it goes to.
  */
-static void _be_lean(const struct pollux_shape *want, struct pollux_shape *lent)
+static void _be_lean(const struct pollux_shape *want,
+		     struct pollux_shape *overlap)
 {
-	lent->gpus = PLX_GPUS_MAX;
-	lent->lean = xcalloc(node_record_count, sizeof(*lent->lean));
+	overlap->gpus = PLX_GPUS_MAX;
+	overlap->lean = xcalloc(node_record_count, sizeof(*overlap->lean));
 	for (int n = 0; n < node_record_count; n++) {
 		int wanted = pollux_shape_on(want, n);
 
-		if (!bit_test(lent->nodes, n))
+		if (!bit_test(overlap->nodes, n))
 			continue;
 		if (!wanted)
 			wanted = want->gpus;
-		lent->lean[n] = MIN(wanted, lent->counts[n]);
-		if (lent->counts[n])
-			lent->gpus = MIN(lent->gpus, lent->counts[n]);
+		overlap->lean[n] = MIN(wanted, overlap->counts[n]);
+		if (overlap->counts[n])
+			overlap->gpus = MIN(overlap->gpus, overlap->counts[n]);
 	}
 }
 
-enum pollux_lending pollux_lend(const job_record_t *job,
-				const struct pollux_shape *want,
-				struct pollux_shape *lent)
+enum pollux_overlap_kind pollux_overlap(const job_record_t *job,
+					const struct pollux_shape *want,
+					struct pollux_shape *overlap)
 {
 	bool gains = false;
 	bool loses = false;
 
-	*lent = (struct pollux_shape){
+	*overlap = (struct pollux_shape){
 		.nodes = bit_copy(want->nodes),
-		.counts = xcalloc(node_record_count, sizeof(*lent->counts)),
+		.counts = xcalloc(node_record_count, sizeof(*overlap->counts)),
 	};
-	pollux_record_gpus(job, lent->counts);
+	pollux_record_gpus(job, overlap->counts);
 	for (int n = 0; n < node_record_count; n++) {
 		int wanted = pollux_shape_on(want, n);
 
-		gains = gains || wanted > lent->counts[n];
-		loses = loses || wanted < lent->counts[n] ||
+		gains = gains || wanted > overlap->counts[n];
+		loses = loses || wanted < overlap->counts[n] ||
 			(bit_test(job->node_bitmap, n) &&
 			 !bit_test(want->nodes, n));
-		if (wanted > lent->counts[n])
-			lent->counts[n] = wanted;
-		if (lent->counts[n] || bit_test(job->node_bitmap, n))
-			bit_set(lent->nodes, n);
+		if (wanted > overlap->counts[n])
+			overlap->counts[n] = wanted;
+		if (overlap->counts[n] || bit_test(job->node_bitmap, n))
+			bit_set(overlap->nodes, n);
 	}
-	_be_lean(want, lent);
+	_be_lean(want, overlap);
 	if (!gains)
-		return POLLUX_LEND_NOTHING;
-	return loses ? POLLUX_LEND_BOTH : POLLUX_LEND_NEW;
+		return POLLUX_OVERLAP_NONE;
+	return loses ? POLLUX_OVERLAP_BOTH : POLLUX_OVERLAP_NEW;
 }
 
-int pollux_lend_test(const job_record_t *job, const struct pollux_shape *lent,
-		     struct plx_error *err)
+int pollux_overlap_test(const job_record_t *job,
+			const struct pollux_shape *overlap,
+			struct plx_error *err)
 {
-	int gpus = pollux_shape_gpus(lent);
-	int nodes = bit_set_count(lent->nodes);
+	int gpus = pollux_shape_gpus(overlap);
+	int nodes = bit_set_count(overlap->nodes);
 	struct pollux_job bounds = { 0 };
 	struct pollux_asked asked;
 

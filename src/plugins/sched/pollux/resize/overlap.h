@@ -12,26 +12,27 @@
 
 #include "sched/pollux/resize/resize.h"
 
-enum pollux_lending {
-	POLLUX_LEND_NOTHING, /* it has all already, and is to give some back */
-	POLLUX_LEND_NEW,     /* nothing is to be given back */
-	POLLUX_LEND_BOTH,
+enum pollux_overlap_kind {
+	POLLUX_OVERLAP_NONE, /* it has all already, and is to give some back */
+	POLLUX_OVERLAP_NEW,  /* nothing is to be given back */
+	POLLUX_OVERLAP_BOTH,
 };
 
 /*
- * The shape to hold meanwhile, in *lent, the caller's to release. Under a lock
- * on jobs.
+ * The shape to hold meanwhile, in *overlap, the caller's to release. Under a
+ * lock on jobs.
  */
-enum pollux_lending pollux_lend(const job_record_t *job,
-				const struct pollux_shape *want,
-				struct pollux_shape *lent);
+enum pollux_overlap_kind pollux_overlap(const job_record_t *job,
+					const struct pollux_shape *want,
+					struct pollux_shape *overlap);
 
 /*
  * Is that within the job's own max= and --nodes? A limit holds meanwhile, too;
  * those of accounts and QOS are asked about by pollux_resize(). -1 with err
  * set. Under a lock on jobs.
  */
-int pollux_lend_test(const job_record_t *job, const struct pollux_shape *lent,
-		     struct plx_error *err);
+int pollux_overlap_test(const job_record_t *job,
+			const struct pollux_shape *overlap,
+			struct plx_error *err);
 
 #endif
