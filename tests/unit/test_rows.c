@@ -16,7 +16,7 @@
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
 #include "unit.h"
 

@@ -49,7 +49,7 @@ static const char *_parts(void)
 		       : "partition records";
 }
 
-/* As resize/cores.c makes one: the same nodes have the same cores. */
+/* As resize/core_alloc.c makes one: the same nodes have the same cores. */
 static bool _rebuilds(const job_resources_t *resources)
 {
 	job_resources_t *made = create_job_resources();

@@ -92,7 +92,7 @@ static bool _is_launcher(const step_record_t *step,
 }
 
 /*
- * The request counts, as settle.c forgets what a step holds, and slurmctld
+ * The request counts, as commit.c forgets what a step holds, and slurmctld
  * saves the one and the other.
  */
 static bool _holds_gres(const step_record_t *step)

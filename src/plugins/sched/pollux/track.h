@@ -86,7 +86,7 @@ struct pollux_track {
 	bool against;	      /* it was logged why it gets nothing */
 	bool spent;	      /* the same, why it is not requeued again */
 
-	/* place.h: devices of steps whose records tell of none any more */
+	/* gres_alloc.h: devices of steps whose records tell of none any more */
 	void **outlived; /* bitstr_t: [outlived_count], NULL: none of a node */
 	int outlived_count; /* of nodes then */
 

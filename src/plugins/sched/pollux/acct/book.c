@@ -10,7 +10,7 @@
 #include "sched/pollux/acct/book.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 
 /* The first time, in seconds; then twice as long, up to: */
 #define ASK_S	  0.1

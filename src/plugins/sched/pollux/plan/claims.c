@@ -3,7 +3,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/plan/claims.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 
 static struct plx_shape _shape(const struct pollux_view *view,
 			       const struct pollux_job *job)

@@ -17,7 +17,7 @@
 #include "sched/pollux/plan/shares.h"
 #include "sched/pollux/plan/scale.h"
 #include "sched/pollux/plan/stock.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/enter.h"
 #include "sched/pollux/start/limit.h"
 #include "sched/pollux/start/moldable_start.h"

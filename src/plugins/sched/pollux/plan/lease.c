@@ -6,7 +6,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/lease.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 
 /* What it may be left with, keep[node_count]; the sum. */
 static int _least(const struct pollux_view *view, const struct pollux_job *job,

@@ -8,7 +8,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/plan/sick.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/tell/count.h"
 

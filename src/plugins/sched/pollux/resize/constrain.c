@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/constrain.h"
-#include "sched/pollux/resize/place.h"
+#include "sched/pollux/resize/gres_alloc.h"
 #include "wire/env.h"
 
 /* For all nodes of a job to agree. */

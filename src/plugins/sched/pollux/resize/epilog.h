@@ -11,7 +11,7 @@
 #ifndef SCHED_POLLUX_EPILOG_H
 #define SCHED_POLLUX_EPILOG_H
 
-#include "sched/pollux/resize/place.h"
+#include "sched/pollux/resize/gres_alloc.h"
 
 /*
  * The job leaves these nodes of its record and of slurmctld's tables, and the

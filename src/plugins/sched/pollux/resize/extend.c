@@ -5,7 +5,7 @@
 
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/rules/end.h"
 

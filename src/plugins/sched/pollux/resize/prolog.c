@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/held.h"
 

@@ -7,7 +7,7 @@
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/lost.h"
 #include "sched/pollux/resize/request.h"
-#include "sched/pollux/resize/settle.h"
+#include "sched/pollux/resize/commit.h"
 
 struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home)
 {

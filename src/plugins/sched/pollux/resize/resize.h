@@ -11,11 +11,11 @@
  *
  * resize.c	the order of things, and the way back
  * request.c	what the job asks for
- * cores.c	CPUs and memory
- * place.c	which devices; the select plugin's tables
+ * core_alloc.c	CPUs and memory
+ * gres_alloc.c	which devices; the select plugin's tables
  * constrain.c	nodes are told before devices are given up
  * lost.c	jobs that do not get back what they had
- * settle.c	nodes, steps and accounting once the new shape is had
+ * commit.c	nodes, steps and accounting once the new shape is had
  * overlap.c	old and new shape at once, for ranks that train on
  */
 #ifndef SCHED_POLLUX_RESIZE_H

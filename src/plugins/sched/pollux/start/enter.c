@@ -7,7 +7,7 @@
 #include "sched/pollux/guard.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/await.h"
 #include "sched/pollux/start/enter.h"
 #include "sched/pollux/start/requeue.h"

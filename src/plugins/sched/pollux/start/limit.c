@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "core/jobs/limit.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/limit.h"
 #include "sched/pollux/track.h"

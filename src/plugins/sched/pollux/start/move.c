@@ -5,8 +5,8 @@
 
 #include "sched/pollux/asked.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
-#include "sched/pollux/resize/want.h"
+#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/launch.h"
 #include "sched/pollux/start/move.h"

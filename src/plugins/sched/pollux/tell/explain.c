@@ -7,7 +7,7 @@
 
 #include "sched/pollux/plan/sick.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/limit.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/explain.h"

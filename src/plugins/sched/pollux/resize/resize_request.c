@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ask.c - a resize, from the request to the new shape (docs/resize.md) */
+/*
+ * resize_request.c - a resize, from the request to the new shape
+ * (docs/resize.md)
+ */
 
 #include <stdio.h>
 #include <string.h>
 
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/held.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/lost.h"
-#include "sched/pollux/resize/want.h"
-#include "sched/pollux/resize/wake.h"
+#include "sched/pollux/resize/target_shape.h"
+#include "sched/pollux/resize/notify.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/tell/count.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* wake.c - signals to a job's launcher and steps */
+/* notify.c - signals to a job's launcher and steps */
 
 #include <signal.h>
 #include <string.h>
 
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/ask.h"
-#include "sched/pollux/resize/wake.h"
+#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/resize/notify.h"
 
 #define AGAIN_S 2 /* before the next signal; doubles, */
 #define TIMES	3 /* so often */

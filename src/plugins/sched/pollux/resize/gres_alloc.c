@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* place.c - which devices a job gets; in and out of Slurm's select plugin */
+/* gres_alloc.c - which devices a job gets; in and out of Slurm's select plugin
+ */
 
 #include <string.h>
 
 #include "core/records/refusal.h"
-#include "sched/pollux/resize/cores.h"
-#include "sched/pollux/resize/place.h"
+#include "sched/pollux/resize/core_alloc.h"
+#include "sched/pollux/resize/gres_alloc.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/track.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * cores.h - CPUs and memory for a shape
+ * core_alloc.h - CPUs and memory for a shape
  *
  * A request of Slurm's is for the same on every node. A shape that is not is
  * asked for in parts, one for each count: on each of its nodes the job gets
  * what Slurm gives to a job with so many GPUs a node.
  */
-#ifndef SCHED_POLLUX_CORES_H
-#define SCHED_POLLUX_CORES_H
+#ifndef SCHED_POLLUX_CORE_ALLOC_H
+#define SCHED_POLLUX_CORE_ALLOC_H
 
 #include "sched/pollux/resize/request.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* want.c - which nodes a job that was asked is to have */
+/* target_shape.c - which nodes a job that was asked is to have */
 
 #include <string.h>
 
 #include "core/records/refusal.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/want.h"
+#include "sched/pollux/resize/target_shape.h"
 
 static int _batch_host(const job_record_t *job)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* want.h - which nodes a job that was asked is to have */
-#ifndef SCHED_POLLUX_WANT_H
-#define SCHED_POLLUX_WANT_H
+/* target_shape.h - which nodes a job that was asked is to have */
+#ifndef SCHED_POLLUX_TARGET_SHAPE_H
+#define SCHED_POLLUX_TARGET_SHAPE_H
 
 #include "core/records/status.h"
 #include "sched/pollux/resize/resize.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* wake.h - signals to a job's launcher and steps */
-#ifndef SCHED_POLLUX_WAKE_H
-#define SCHED_POLLUX_WAKE_H
+/* notify.h - signals to a job's launcher and steps */
+#ifndef SCHED_POLLUX_NOTIFY_H
+#define SCHED_POLLUX_NOTIFY_H
 
 #include "common/slurm_compat.h"
 #include "core/records/status.h"

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ask.h - a resize, from the request to the new shape (docs/resize.md)
+ * resize_request.h - a resize, from the request to the new shape
+ * (docs/resize.md)
  *
  * Used by the plugin's thread alone. Locks are taken inside, for one job at
  * a time.
  */
-#ifndef SCHED_POLLUX_ASK_H
-#define SCHED_POLLUX_ASK_H
+#ifndef SCHED_POLLUX_RESIZE_REQUEST_H
+#define SCHED_POLLUX_RESIZE_REQUEST_H
 
 #include "sched/pollux/params.h"
 #include "sched/pollux/resize/resize.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* answer.c - what becomes of a job that was asked (docs/resize.md) */
+/* resize_states.c - what becomes of a job that was asked (docs/resize.md) */
 
 #include <signal.h>
 
@@ -7,16 +7,16 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/plan/sick.h"
-#include "sched/pollux/resize/ask.h"
+#include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/overlap.h"
 #include "sched/pollux/resize/lost.h"
-#include "sched/pollux/resize/place.h"
+#include "sched/pollux/resize/gres_alloc.h"
 #include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/want.h"
-#include "sched/pollux/resize/wake.h"
+#include "sched/pollux/resize/target_shape.h"
+#include "sched/pollux/resize/notify.h"
 #include "sched/pollux/start/move.h"
 #include "sched/pollux/tell/count.h"
 

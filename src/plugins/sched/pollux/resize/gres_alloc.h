@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* place.h - which devices a job gets; in and out of Slurm's select plugin */
-#ifndef SCHED_POLLUX_PLACE_H
-#define SCHED_POLLUX_PLACE_H
+/* gres_alloc.h - which devices a job gets; in and out of Slurm's select plugin
+ */
+#ifndef SCHED_POLLUX_GRES_ALLOC_H
+#define SCHED_POLLUX_GRES_ALLOC_H
 
 #include "core/records/status.h"
 #include "sched/pollux/resize/request.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* settle.c - nodes, steps and accounting of a job that has a new shape */
+/* commit.c - nodes, steps and accounting of a job that has a new shape */
 
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/resize/epilog.h"
-#include "sched/pollux/resize/settle.h"
+#include "sched/pollux/resize/commit.h"
 #include "sched/pollux/rules/ledger.h"
 
 static void _give_up(job_record_t *job, const struct pollux_holding *held,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* settle.h - nodes, steps and accounting of a job that has a new shape */
-#ifndef SCHED_POLLUX_SETTLE_H
-#define SCHED_POLLUX_SETTLE_H
+/* commit.h - nodes, steps and accounting of a job that has a new shape */
+#ifndef SCHED_POLLUX_COMMIT_H
+#define SCHED_POLLUX_COMMIT_H
 
-#include "sched/pollux/resize/place.h"
+#include "sched/pollux/resize/gres_alloc.h"
 
 /*
  * The job holds its new resources in the select plugin's tables; make the

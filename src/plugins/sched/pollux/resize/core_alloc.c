@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cores.c - CPUs and memory for a shape */
+/* core_alloc.c - CPUs and memory for a shape */
 
 #include <string.h>
 
 #include "core/records/refusal.h"
-#include "sched/pollux/resize/cores.h"
+#include "sched/pollux/resize/core_alloc.h"
 
 static int _select(job_record_t *job, bitstr_t *wanted, pollux_barred_t *barred,
 		   struct plx_error *err)
