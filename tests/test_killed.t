@@ -16,14 +16,14 @@ mine=$POLLUX_BUILDDIR/tests/mine
 [ $? != 77 ] || skip_all "mine.c knows x86_64 only"
 [ -e "$shim" ] || skip_all "shim.so was not built"
 
-few="ask:pollux_wake grow:pollux_settle
-	lend:pollux_request_keep park:pollux_place_new
-	give:pollux_place_new@reconfigure give:pollux_request_keep@backup"
+few="ask:pollux_notify_launcher grow:pollux_resize_commit
+	lend:pollux_request_keep park:pollux_gres_new
+	give:pollux_gres_new@reconfigure give:pollux_request_keep@backup"
 # What a resize calls, from its beginning to its end.
-parts="pollux_resize pollux_place_take_out pollux_request_write
-	pollux_place_new pollux_settle abort_job_on_nodes
+parts="pollux_resize pollux_gres_take_out pollux_request_write
+	pollux_gres_new pollux_resize_commit abort_job_on_nodes
 	rebuild_step_bitmaps gs_job_start pollux_request_keep
-	pollux_record_publish pollux_wake"
+	pollux_record_publish pollux_notify_launcher"
 # And a move of the whole job, from its requeue to its start.
 leaves="pollux_move_depart job_requeue:0:pollux_move_depart
 	pollux_track_close:0:pollux_move_depart pollux_move_arrive
@@ -38,8 +38,8 @@ happens() {
 
 all_cells() {
 	local operation part
-	echo ask:pollux_wake ask:pollux_record_publish
-	echo ask:pollux_wake@reconfigure ask:pollux_wake@backup
+	echo ask:pollux_notify_launcher ask:pollux_record_publish
+	echo ask:pollux_notify_launcher@reconfigure ask:pollux_notify_launcher@backup
 	for part in $leaves; do
 		echo "leave:$part"
 	done
@@ -51,10 +51,10 @@ all_cells() {
 			happens "$operation" "$part" &&
 				echo "$operation:$part:0:pollux_resize"
 		done
-		for part in pollux_resize pollux_place_new pollux_wake; do
+		for part in pollux_resize pollux_gres_new pollux_notify_launcher; do
 			echo "$operation:$part:0:pollux_resize@backup"
 		done
-		echo "$operation:pollux_settle:0:pollux_resize@reconfigure"
+		echo "$operation:pollux_resize_commit:0:pollux_resize@reconfigure"
 		# A resize takes some 200,000 instructions.
 		for part in 1 2 3; do
 			echo "$operation:pollux_resize:$((SRANDOM % 200000))"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_drain_deadline.c - when a node is to be left, by the reason of its drain
+/*
+ * test_drain_deadline.c - when a node is to be left, by the reason of its drain
  */
 
 #include "core/records/drain_deadline.h"

@@ -176,7 +176,8 @@ static void a_restart_from_a_checkpoint_is_no_lie(void **state)
 	assert_true(s.validation.strikes <= PLX_STRIKES_ONE);
 }
 
-/* The efficiency of a young job's batches is a guess, and what is left with it.
+/*
+ * The efficiency of a young job's batches is a guess, and what is left with it.
  */
 static void more_left_than_before_is_no_lie(void **state)
 {

@@ -69,7 +69,8 @@ static void a_whole_node_is_left_by_who_yields(void **state)
 	assert_int_equal(0, leavers(&w, &granted));
 	assert_false(granted);
 
-	/* Who is not below the other goes elsewhere, but never into the queue.
+	/*
+	 * Who is not below the other goes elsewhere, but never into the queue.
 	 */
 	w.jobs[1].yields = true;
 	w.jobs[1].priority = 10;

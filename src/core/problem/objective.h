@@ -78,7 +78,8 @@ int plx_problem_set_weights(struct plx_problem *problem, struct plx_error *err);
 /* A job's weight in the mean. */
 double plx_weight(const struct plx_job *job);
 
-/* A term, before its weight, of the sum that fitness with power p grows with.
+/*
+ * A term, before its weight, of the sum that fitness with power p grows with.
  */
 double plx_utility(double p, double value);
 

@@ -15,19 +15,19 @@
 #include "core/records/metrics.h"
 
 enum pollux_purpose {
-	POLLUX_LOOK,	 /* read: a view of all jobs and nodes */
-	POLLUX_JUDGE,	 /* read: is anything due for some jobs? */
-	POLLUX_ASKING,	 /* write: a target for one job */
-	POLLUX_TOUCH,	 /* write: what is due for one job */
-	POLLUX_ACCOUNT,	 /* write: numbers of rows */
-	POLLUX_CHECKING, /* read: is anything to be mended? */
-	POLLUX_MENDING,	 /* write: after a restart, now and then */
-	POLLUX_RESERVED, /* read: is a reservation free? */
-	POLLUX_STARTING, /* write: jobs on what is reserved for them */
-	POLLUX_CLEARING, /* write: would a job start on nodes for itself? */
-	POLLUX_TELLING,	 /* write: sentences on job records */
-	POLLUX_MARKING,	 /* write: comments of nodes */
-	POLLUX_POWER,	 /* write: nodes are woken */
+	POLLUX_LOOK,	   /* read: a view of all jobs and nodes */
+	POLLUX_JUDGE,	   /* read: is anything due for some jobs? */
+	POLLUX_REQUESTING, /* write: a target for one job */
+	POLLUX_TOUCH,	   /* write: what is due for one job */
+	POLLUX_ACCOUNT,	   /* write: numbers of rows */
+	POLLUX_CHECKING,   /* read: is anything to be mended? */
+	POLLUX_MENDING,	   /* write: after a restart, now and then */
+	POLLUX_RESERVED,   /* read: is a reservation free? */
+	POLLUX_STARTING,   /* write: jobs on what is reserved for them */
+	POLLUX_CLEARING,   /* write: would a job start on nodes for itself? */
+	POLLUX_TELLING,	   /* write: sentences on job records */
+	POLLUX_MARKING,	   /* write: comments of nodes */
+	POLLUX_POWER,	   /* write: nodes are woken */
 	POLLUX_PURPOSES,
 };
 

@@ -252,7 +252,7 @@ static void _wake_changed(void)
 		if (!job || !pollux_record_runs(job))
 			continue;
 		pollux_record_status(job, &status);
-		pollux_wake(job, &status);
+		pollux_notify_launcher(job, &status);
 	}
 	pollux_unlock(POLLUX_JUDGE);
 }
@@ -300,7 +300,8 @@ static void _update_tracks(const struct pollux_view *view,
 		if (track->phase == POLLUX_IDLE &&
 		    (job->target.state == PLX_TARGET_ASKED ||
 		     job->target.state == PLX_TARGET_LENT))
-			pollux_ask_again(track, &job->target, params);
+			pollux_resize_request_again(track, &job->target,
+						    params);
 	}
 	_forget_ended();
 	_wake_changed();
@@ -499,7 +500,7 @@ void *pollux_agent(void *unused)
 			_mend();
 		if (mend)
 			pollux_epilog_check();
-		last.freed = pollux_ask_tick() || last.freed;
+		last.freed = pollux_resize_tick() || last.freed;
 		last.freed = pollux_epilog_tick() || last.freed;
 		_wake_scheduler();
 		pollux_enter(pollux_now_s());

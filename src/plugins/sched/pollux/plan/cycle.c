@@ -224,8 +224,8 @@ static bool _ask(const struct cycle *cycle, int j)
 		snprintf(why, sizeof(why), "%s", choice->why);
 		pollux_limit_warn(cycle->view, j, choice->gpus, why,
 				  sizeof(why));
-		return pollux_ask(cycle->view, j, choice->gpus, why,
-				  cycle->params);
+		return pollux_resize_request(cycle->view, j, choice->gpus, why,
+					     cycle->params);
 	}
 	pollux_leave_why(cycle->view, cycle->reservations.grants, j, leave,
 			 choice, why, sizeof(why));
@@ -300,7 +300,7 @@ static void _give_first(const struct cycle *cycle, int j, const int *gpus,
 		 "shrinks %d -> %d GPUs for now: it and job %u wait for GPUs "
 		 "of each other",
 		 pollux_view_gpus(cycle->view, j), keeps, other);
-	(void) pollux_ask(cycle->view, j, gpus, why, cycle->params);
+	(void) pollux_resize_request(cycle->view, j, gpus, why, cycle->params);
 }
 
 /* Jobs that wait for each other would do so for ever. */

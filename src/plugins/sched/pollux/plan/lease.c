@@ -75,7 +75,7 @@ static void _ask(const struct pollux_view *view, int j,
 		 "to it for %.0f s then",
 		 pollux_view_gpus(view, j), least, track->lapse,
 		 params->lease_s);
-	(void) pollux_ask_least(view, j, keep, why, params);
+	(void) pollux_resize_request_least(view, j, keep, why, params);
 	xfree(keep);
 }
 

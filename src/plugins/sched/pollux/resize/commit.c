@@ -63,8 +63,8 @@ static void _name_nodes(job_record_t *job)
 	job->batch_host = host;
 }
 
-void pollux_settle(job_record_t *job, struct pollux_holding *held,
-		   uint32_t old_cpus)
+void pollux_resize_commit(job_record_t *job, struct pollux_holding *held,
+			  uint32_t old_cpus)
 {
 	job_resources_t *resources = job->job_resrcs;
 	uint32_t new_cpus = job->total_cpus;
@@ -88,7 +88,7 @@ void pollux_settle(job_record_t *job, struct pollux_holding *held,
 	job->total_cpus = new_cpus;
 	_gain(job, gained);
 	_name_nodes(job);
-	pollux_place_outlive(job, held);
+	pollux_gres_outlive(job, held);
 	_release_steps(job);
 	rebuild_step_bitmaps(job, before);
 	/* No step counts any more, though rebuilding has counted them all. */

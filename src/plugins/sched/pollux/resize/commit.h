@@ -10,7 +10,7 @@
  * rest of slurmctld agree. Cannot fail. `held` is what it had before, and
  * old_cpus the CPUs of that.
  */
-void pollux_settle(job_record_t *job, struct pollux_holding *held,
-		   uint32_t old_cpus);
+void pollux_resize_commit(job_record_t *job, struct pollux_holding *held,
+			  uint32_t old_cpus);
 
 #endif

@@ -535,7 +535,7 @@ int pollux_constrain(job_record_t *job, bitstr_t *const *had,
 
 	if (!pollux_constrain_wanted())
 		return 0;
-	has = pollux_place_devices(job);
+	has = pollux_gres_devices(job);
 	nodes = _losing(job, had, has);
 	if (bit_ffs(nodes) >= 0) {
 		slurm_mutex_lock(&mutex);
@@ -545,7 +545,7 @@ int pollux_constrain(job_record_t *job, bitstr_t *const *had,
 	if (rc != POLLUX_CONSTRAINING)
 		pollux_constrain_forget(job->job_id);
 	FREE_NULL_BITMAP(nodes);
-	pollux_place_devices_free(has);
+	pollux_gres_devices_free(has);
 	return rc;
 }
 

@@ -145,8 +145,8 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 	job->job_resrcs = all;
 }
 
-void pollux_cores_keep_memory(job_resources_t *both,
-			      const job_resources_t *before)
+void pollux_core_alloc_keep_memory(job_resources_t *both,
+				   const job_resources_t *before)
 {
 	int to = 0;
 	int from = 0;
@@ -170,9 +170,10 @@ void pollux_cores_keep_memory(job_resources_t *both,
  * Where its script is alone first, then the largest count: the request that
  * stays is for the fewest GPUs.
  */
-int pollux_cores_choose(job_record_t *job, const struct pollux_shape *shape,
-			const struct pollux_request *saved,
-			pollux_barred_t *barred, struct plx_error *err)
+int pollux_core_alloc_choose(job_record_t *job,
+			     const struct pollux_shape *shape,
+			     const struct pollux_request *saved,
+			     pollux_barred_t *barred, struct plx_error *err)
 {
 	job_resources_t *all = NULL;
 	int most = 0;

@@ -15,15 +15,16 @@
  * Fill job->job_resrcs and the job's request; no cores of `barred`. -1 with err
  * set; the record is then for pollux_request_restore().
  */
-int pollux_cores_choose(job_record_t *job, const struct pollux_shape *shape,
-			const struct pollux_request *saved,
-			pollux_barred_t *barred, struct plx_error *err);
+int pollux_core_alloc_choose(job_record_t *job,
+			     const struct pollux_shape *shape,
+			     const struct pollux_request *saved,
+			     pollux_barred_t *barred, struct plx_error *err);
 
 /*
  * Memory of a job that holds its old and its new shape at once, on each node
  * the larger of both: ranks of the one and of the other run there.
  */
-void pollux_cores_keep_memory(job_resources_t *both,
-			      const job_resources_t *before);
+void pollux_core_alloc_keep_memory(job_resources_t *both,
+				   const job_resources_t *before);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gres_alloc.c - which devices a job gets; in and out of Slurm's select plugin
+/*
+ * gres_alloc.c - which devices a job gets; in and out of Slurm's select plugin
  */
 
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/track.h"
 
-/* Add the devices of one entry (one type of GPU): a bitmap a node of the job.
+/*
+ * Add the devices of one entry (one type of GPU): a bitmap a node of the job.
  */
 static void _add_devices(const job_record_t *job, bitstr_t **alloc,
 			 uint32_t count, bitstr_t **devices)
@@ -32,7 +34,7 @@ static void _add_devices(const job_record_t *job, bitstr_t **alloc,
 	}
 }
 
-bitstr_t **pollux_place_devices(const job_record_t *job)
+bitstr_t **pollux_gres_devices(const job_record_t *job)
 {
 	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
 	uint32_t gpu = pollux_gpu_id();
@@ -88,7 +90,7 @@ static void _add_outlived(const job_record_t *job, bitstr_t **devices)
 	}
 }
 
-void pollux_place_outlive(const job_record_t *job, struct pollux_holding *held)
+void pollux_gres_outlive(const job_record_t *job, struct pollux_holding *held)
 {
 	struct pollux_track *track = pollux_track_find(job->job_id);
 
@@ -118,9 +120,9 @@ static bitstr_t **_read_in_use(const job_record_t *job)
 	return devices;
 }
 
-void pollux_place_take_out(job_record_t *job, struct pollux_holding *held)
+void pollux_gres_take_out(job_record_t *job, struct pollux_holding *held)
 {
-	held->devices = pollux_place_devices(job);
+	held->devices = pollux_gres_devices(job);
 	held->in_use = _read_in_use(job);
 	(void) select_g_job_fini(job);
 	held->resources = job->job_resrcs;
@@ -187,8 +189,8 @@ static List _as_it_has(const job_record_t *job)
 	return gres_job_state_list_dup(job->gres_list_alloc);
 }
 
-int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
-			  struct plx_error *err)
+int pollux_gres_put_back(job_record_t *job, struct pollux_holding *held,
+			 struct plx_error *err)
 {
 	List request = job->gres_list_req;
 	int rc = 0;
@@ -213,15 +215,15 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
 	return rc;
 }
 
-void pollux_place_devices_free(bitstr_t **devices)
+void pollux_gres_devices_free(bitstr_t **devices)
 {
 	for (int n = 0; devices && n < node_record_count; n++)
 		FREE_NULL_BITMAP(devices[n]);
 	xfree(devices);
 }
 
-bool pollux_place_suits(const job_record_t *job,
-			const struct pollux_shape *shape)
+bool pollux_gres_suits(const job_record_t *job,
+		       const struct pollux_shape *shape)
 {
 	bitstr_t **devices = _read_in_use(job);
 	bool suits = true;
@@ -231,14 +233,14 @@ bool pollux_place_suits(const job_record_t *job,
 		suits = suits && (!devices[n] || !bit_test(shape->nodes, n) ||
 				  bit_set_count(devices[n]) <=
 					  pollux_shape_on(shape, n));
-	pollux_place_devices_free(devices);
+	pollux_gres_devices_free(devices);
 	return suits;
 }
 
 void pollux_holding_release(struct pollux_holding *held)
 {
-	pollux_place_devices_free(held->devices);
-	pollux_place_devices_free(held->in_use);
+	pollux_gres_devices_free(held->devices);
+	pollux_gres_devices_free(held->in_use);
 	held->devices = NULL;
 	held->in_use = NULL;
 	pollux_slurm_barred_release(&held->barred);
@@ -446,15 +448,15 @@ static void _forget_choice(job_record_t *job)
 		_clear_selection(want);
 }
 
-int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
-		     struct pollux_holding *held,
-		     const struct pollux_request *saved, struct plx_error *err)
+int pollux_gres_new(job_record_t *job, const struct pollux_shape *shape,
+		    struct pollux_holding *held,
+		    const struct pollux_request *saved, struct plx_error *err)
 {
-	if (pollux_cores_choose(job, shape, saved, &held->barred, err) < 0)
+	if (pollux_core_alloc_choose(job, shape, saved, &held->barred, err) < 0)
 		return -1;
 	/* What it had was free of others a moment ago, and is still. */
 	if (shape->lean && held->resources)
-		pollux_cores_keep_memory(job->job_resrcs, held->resources);
+		pollux_core_alloc_keep_memory(job->job_resrcs, held->resources);
 	if (_choose(job, shape, held, err) < 0) {
 		free_job_resources(&job->job_resrcs);
 		return -1;
@@ -466,12 +468,12 @@ int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
 			_let_steps_ask(job, shape);
 		return 0;
 	}
-	pollux_place_drop(job);
+	pollux_gres_drop(job);
 	return plx_fail_as(err, PLX_REFUSED_RESOURCES,
 			   "Slurm gave other GPUs than it was asked for");
 }
 
-void pollux_place_drop(job_record_t *job)
+void pollux_gres_drop(job_record_t *job)
 {
 	(void) select_g_job_fini(job);
 	free_job_resources(&job->job_resrcs);

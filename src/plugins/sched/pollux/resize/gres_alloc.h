@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gres_alloc.h - which devices a job gets; in and out of Slurm's select plugin
+/*
+ * gres_alloc.h - which devices a job gets; in and out of Slurm's select plugin
  */
 #ifndef SCHED_POLLUX_GRES_ALLOC_H
 #define SCHED_POLLUX_GRES_ALLOC_H
@@ -7,7 +8,8 @@
 #include "core/records/status.h"
 #include "sched/pollux/resize/request.h"
 
-/* What a job holds. Owns what it points to, but for the while it is put back.
+/*
+ * What a job holds. Owns what it points to, but for the while it is put back.
  */
 struct pollux_holding {
 	job_resources_t *resources;
@@ -18,15 +20,15 @@ struct pollux_holding {
 };
 
 /* Devices of the job: [node_record_count], NULL where it has none. */
-bitstr_t **pollux_place_devices(const job_record_t *job);
-void pollux_place_devices_free(bitstr_t **devices);
+bitstr_t **pollux_gres_devices(const job_record_t *job);
+void pollux_gres_devices_free(bitstr_t **devices);
 
 /* Take the job's cores and GPUs out of the select plugin, and remember. */
-void pollux_place_take_out(job_record_t *job, struct pollux_holding *held);
+void pollux_gres_take_out(job_record_t *job, struct pollux_holding *held);
 
 /* The other way round: the job holds again what it held. */
-int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
-			  struct plx_error *err);
+int pollux_gres_put_back(job_record_t *job, struct pollux_holding *held,
+			 struct plx_error *err);
 
 /*
  * Let the select plugin choose cores on just these nodes, and give the job
@@ -35,22 +37,22 @@ int pollux_place_put_back(job_record_t *job, struct pollux_holding *held,
  * steps hold first, then the lowest free ones. -1 with err set when it cannot
  * be; nothing is held then.
  */
-int pollux_place_new(job_record_t *job, const struct pollux_shape *shape,
-		     struct pollux_holding *held,
-		     const struct pollux_request *saved, struct plx_error *err);
+int pollux_gres_new(job_record_t *job, const struct pollux_shape *shape,
+		    struct pollux_holding *held,
+		    const struct pollux_request *saved, struct plx_error *err);
 
-/* Take out and forget what pollux_place_new() placed. */
-void pollux_place_drop(job_record_t *job);
+/* Take out and forget what pollux_gres_new() placed. */
+void pollux_gres_drop(job_record_t *job);
 
 /* Would the steps that run keep their GPUs if the job got this shape? */
-bool pollux_place_suits(const job_record_t *job,
-			const struct pollux_shape *shape);
+bool pollux_gres_suits(const job_record_t *job,
+		       const struct pollux_shape *shape);
 
 /*
  * The job has another shape, and its steps' records are about to forget what
  * they hold: remember it for those that go on.
  */
-void pollux_place_outlive(const job_record_t *job, struct pollux_holding *held);
+void pollux_gres_outlive(const job_record_t *job, struct pollux_holding *held);
 
 void pollux_holding_release(struct pollux_holding *held);
 

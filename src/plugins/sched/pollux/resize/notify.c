@@ -37,7 +37,7 @@ static void _wake_batch(const job_record_t *job)
 	agent_queue_request(agent);
 }
 
-void pollux_wake(job_record_t *job, const struct plx_status *status)
+void pollux_notify_launcher(job_record_t *job, const struct plx_status *status)
 {
 	step_record_t *step = NULL;
 	slurm_step_id_t id = {
@@ -58,7 +58,7 @@ void pollux_wake(job_record_t *job, const struct plx_status *status)
 		signal_step_tasks(step, SIGURG, REQUEST_SIGNAL_TASKS);
 }
 
-void pollux_wake_again(job_record_t *job, struct pollux_track *track)
+void pollux_notify_again(job_record_t *job, struct pollux_track *track)
 {
 	double now_s = pollux_now_s();
 	struct plx_status status;
@@ -71,7 +71,7 @@ void pollux_wake_again(job_record_t *job, struct pollux_track *track)
 		return;
 	track->woken_s = now_s;
 	track->wakes++;
-	pollux_wake(job, &status);
+	pollux_notify_launcher(job, &status);
 }
 
 void pollux_kill_steps(job_record_t *job, const struct plx_status *status,

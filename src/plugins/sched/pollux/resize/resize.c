@@ -94,24 +94,24 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 		goto done;
 	if (commit)
 		pollux_acct_note(job);
-	pollux_place_take_out(job, &held);
+	pollux_gres_take_out(job, &held);
 	pollux_request_save(job, &request);
 	if (pollux_request_write(job, shape, &request, err) < 0 ||
-	    pollux_place_new(job, shape, &held, &request, err) < 0)
+	    pollux_gres_new(job, shape, &held, &request, err) < 0)
 		goto back;
 	rc = pollux_limits_test(job, err);
 	if (rc == 0 && commit)
 		rc = pollux_constrain(job, held.devices, err);
 	if (rc != 0 || !commit) {
-		pollux_place_drop(job);
+		pollux_gres_drop(job);
 		goto back;
 	}
-	pollux_settle(job, &held, request.total_cpus);
+	pollux_resize_commit(job, &held, request.total_cpus);
 	pollux_request_keep(job, &request);
 	goto done;
 back:
 	pollux_request_restore(job, &request);
-	if (pollux_place_put_back(job, &held, &lost) < 0)
+	if (pollux_gres_put_back(job, &held, &lost) < 0)
 		pollux_lost_note(job, &lost);
 done:
 	pollux_holding_release(&held);

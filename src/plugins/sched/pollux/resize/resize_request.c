@@ -116,7 +116,8 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	struct pollux_track *track = pollux_track_get(job->job_id);
 	char *names = NULL;
 
-	if (pollux_want_tell(&wish->shape, &track->target, &names, err) < 0)
+	if (pollux_target_shape_write(&wish->shape, &track->target, &names,
+				      err) < 0)
 		return -1;
 	xfree(track->want);
 	track->want = names;
@@ -135,7 +136,7 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	track->woken_s = pollux_now_s();
 	track->wakes = 0;
 	pollux_announce(job, track, PLX_TARGET_ASKED, wish->why);
-	pollux_wake(job, status);
+	pollux_notify_launcher(job, status);
 	pollux_count(POLLUX_DID_ASK);
 	pollux_info("sched/pollux: JobId=%u asked for %d GPUs on %s, serial "
 		    "%u%s: %s",
@@ -218,11 +219,12 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 	struct plx_error err;
 	bool asked = false;
 
-	pollux_lock(POLLUX_ASKING);
+	pollux_lock(POLLUX_REQUESTING);
 	job = find_job_record(seen->id);
 	if (!_may_ask(job, view, seen, wish, &status) ||
-	    (wish->move ? !pollux_move_possible(job)
-			: !pollux_want_host(job, &status, &wish->shape)))
+	    (wish->move
+		     ? !pollux_move_possible(job)
+		     : !pollux_target_shape_host(job, &status, &wish->shape)))
 		goto done;
 	/* No GPU, and not at home: it will wait in the queue. */
 	if (((wish->move && !wish->shape.gpus) ||
@@ -235,7 +237,7 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 		_leave_alone(job, pollux_track_get(seen->id), &err);
 done:
 	pollux_lost_end();
-	pollux_unlock(POLLUX_ASKING);
+	pollux_unlock(POLLUX_REQUESTING);
 	return asked;
 }
 
@@ -251,8 +253,9 @@ static bool _wish(const struct pollux_view *view, int j, const int *gpus,
 	return asked;
 }
 
-bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
-		const char *why, const struct pollux_params *params)
+bool pollux_resize_request(const struct pollux_view *view, int j,
+			   const int *gpus, const char *why,
+			   const struct pollux_params *params)
 {
 	return _wish(view, j, gpus,
 		     (struct wish){ .why = why,
@@ -260,8 +263,9 @@ bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
 				    .busy_s = params->busy_s });
 }
 
-bool pollux_ask_least(const struct pollux_view *view, int j, const int *gpus,
-		      const char *why, const struct pollux_params *params)
+bool pollux_resize_request_least(const struct pollux_view *view, int j,
+				 const int *gpus, const char *why,
+				 const struct pollux_params *params)
 {
 	return _wish(view, j, gpus,
 		     (struct wish){ .why = why,
@@ -286,9 +290,9 @@ bool pollux_move_at_once(const struct pollux_view *view, int j, const int *gpus,
 		(struct wish){ .why = why, .move = true, .at_once = true });
 }
 
-void pollux_ask_again(struct pollux_track *track,
-		      const struct plx_target *target,
-		      const struct pollux_params *params)
+void pollux_resize_request_again(struct pollux_track *track,
+				 const struct plx_target *target,
+				 const struct pollux_params *params)
 {
 	track->target = *target;
 	track->from_gpus = track->gpus;

@@ -25,12 +25,14 @@ double pollux_now_s(void);
  * still is what it was in the view and Slurm could give it that now. False
  * when it was not asked.
  */
-bool pollux_ask(const struct pollux_view *view, int j, const int *gpus,
-		const char *why, const struct pollux_params *params);
+bool pollux_resize_request(const struct pollux_view *view, int j,
+			   const int *gpus, const char *why,
+			   const struct pollux_params *params);
 
 /* The same of a job that may have no launcher, and so is not to answer. */
-bool pollux_ask_least(const struct pollux_view *view, int j, const int *gpus,
-		      const char *why, const struct pollux_params *params);
+bool pollux_resize_request_least(const struct pollux_view *view, int j,
+				 const int *gpus, const char *why,
+				 const struct pollux_params *params);
 
 /*
  * The same, to leave all its nodes: once it has saved it is put back into the
@@ -68,14 +70,14 @@ bool pollux_left_alone(const struct pollux_track *track, bool urgent,
 		       double now_s);
 
 /* Wait again for the answer to a target that an earlier slurmctld asked for. */
-void pollux_ask_again(struct pollux_track *track,
-		      const struct plx_target *target,
-		      const struct pollux_params *params);
+void pollux_resize_request_again(struct pollux_track *track,
+				 const struct plx_target *target,
+				 const struct pollux_params *params);
 
 /*
  * Look at all jobs in the middle of a resize and do what is due. True when
  * one of them got its shape.
  */
-bool pollux_ask_tick(void);
+bool pollux_resize_tick(void);
 
 #endif

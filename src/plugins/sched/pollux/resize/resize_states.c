@@ -23,7 +23,8 @@
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60
 
-/* Whose nodes cannot be told what it gives up: each step tells them otherwise.
+/*
+ * Whose nodes cannot be told what it gives up: each step tells them otherwise.
  */
 #define RESTLESS "it starts steps all the time"
 
@@ -82,8 +83,8 @@ static bool _suits(job_record_t *job, const struct pollux_track *track,
 
 	/* One that cannot be had is told as such when it is tried. */
 	if (job->step_list && track->want &&
-	    pollux_want(job, track, status, &shape, &err) == 0)
-		suits = pollux_place_suits(job, &shape);
+	    pollux_target_shape(job, track, status, &shape, &err) == 0)
+		suits = pollux_gres_suits(job, &shape);
 	pollux_shape_release(&shape);
 	return suits;
 }
@@ -244,7 +245,7 @@ static int _move(job_record_t *job, struct pollux_track *track,
 		 const struct plx_status *status, struct plx_error *err)
 {
 	struct pollux_shape shape;
-	int rc = pollux_want(job, track, status, &shape, err);
+	int rc = pollux_target_shape(job, track, status, &shape, err);
 
 	pollux_prolog_before(job, track);
 	/* Not what it had together with what it was lent. */
@@ -437,7 +438,7 @@ static bool _overlap(job_record_t *job, struct pollux_track *track,
 	struct plx_error err;
 	struct plx_error same;
 	bool vain = false;
-	int rc = pollux_want(job, track, status, &want, &err);
+	int rc = pollux_target_shape(job, track, status, &want, &err);
 
 	pollux_prolog_before(job, track);
 	pollux_back_before(job, track);
@@ -477,7 +478,7 @@ static bool _depart(job_record_t *job, struct pollux_track *track,
 
 	if (pollux_move_depart(job, track, &err) < 0) {
 		pollux_refuse(job, track, &err);
-		pollux_wake(job, status);
+		pollux_notify_launcher(job, status);
 	}
 	return false;
 }
@@ -515,11 +516,11 @@ static bool _take(job_record_t *job, struct pollux_track *track,
 		if (track->phase == POLLUX_LENT && locked_s < track->deadline_s)
 			return false;
 		pollux_refuse(job, track, &err);
-		pollux_wake(job, status);
+		pollux_notify_launcher(job, status);
 		return false;
 	}
 	_has_shape(job, track, false, locked_s);
-	pollux_wake(job, status);
+	pollux_notify_launcher(job, status);
 	return true;
 }
 
@@ -539,7 +540,7 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		return false;
 	case OVERLAP:
 		moved = _overlap(job, track, status, locked_s);
-		pollux_wake(job, status);
+		pollux_notify_launcher(job, status);
 		return moved;
 	case KILL:
 		_kill(job, track, status);
@@ -551,12 +552,12 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		return false;
 	case KEEP:
 		_keep(job, track, status);
-		pollux_wake(job, status);
+		pollux_notify_launcher(job, status);
 		return false;
 	case BACK:
 		if (!_back(job, track, status))
 			return false;
-		pollux_wake(job, status);
+		pollux_notify_launcher(job, status);
 		return true; /* others may have what it gave back */
 	case CUT:
 		pollux_count(POLLUX_DID_KILL);
@@ -574,7 +575,7 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 	case UNDO:
 		moved = _after_prolog(job, track, verdict, locked_s);
 		if (!pollux_constrain_busy(job->job_id))
-			pollux_wake(job, status);
+			pollux_notify_launcher(job, status);
 		return moved;
 	case MOVE:
 		break;
@@ -614,12 +615,12 @@ static void _judge_all(void)
 		job = find_job_record(track->job_id);
 		track->due = _judge(job, track, &status) != WAIT;
 		if (!track->due)
-			pollux_wake_again(job, track);
+			pollux_notify_again(job, track);
 	}
 	pollux_unlock(POLLUX_JUDGE);
 }
 
-bool pollux_ask_tick(void)
+bool pollux_resize_tick(void)
 {
 	struct pollux_track *track = NULL;
 	bool moved = false;

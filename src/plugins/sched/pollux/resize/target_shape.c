@@ -28,8 +28,9 @@ static void _add_without_gpus(struct pollux_shape *shape, int at)
 	bit_set(shape->nodes, at);
 }
 
-bool pollux_want_host(job_record_t *job, const struct plx_status *status,
-		      struct pollux_shape *shape)
+bool pollux_target_shape_host(job_record_t *job,
+			      const struct plx_status *status,
+			      struct pollux_shape *shape)
 {
 	int home = pollux_record_home(job, status);
 	int host = _batch_host(job);
@@ -86,9 +87,9 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 					  "its GPUs are gone");
 }
 
-int pollux_want_tell(const struct pollux_shape *shape,
-		     struct plx_target *target, char **names,
-		     struct plx_error *err)
+int pollux_target_shape_write(const struct pollux_shape *shape,
+			      struct plx_target *target, char **names,
+			      struct plx_error *err)
 {
 	int *counts = xcalloc(node_record_count, sizeof(*counts));
 	bitstr_t *nodes = bit_copy(shape->nodes);
@@ -126,8 +127,8 @@ int pollux_want_tell(const struct pollux_shape *shape,
 	return rc;
 }
 
-int pollux_want_read(const struct plx_target *target, char *names,
-		     struct pollux_shape *shape, struct plx_error *err)
+int pollux_target_shape_read(const struct plx_target *target, char *names,
+			     struct pollux_shape *shape, struct plx_error *err)
 {
 	pollux_hostlist_t hosts = NULL;
 	char *name = NULL;
@@ -151,13 +152,13 @@ int pollux_want_read(const struct plx_target *target, char *names,
 	return 0;
 }
 
-int pollux_want(job_record_t *job, const struct pollux_track *track,
-		const struct plx_status *status, struct pollux_shape *shape,
-		struct plx_error *err)
+int pollux_target_shape(job_record_t *job, const struct pollux_track *track,
+			const struct plx_status *status,
+			struct pollux_shape *shape, struct plx_error *err)
 {
 	if (track->want) {
-		if (pollux_want_read(&track->target, track->want, shape, err) <
-		    0)
+		if (pollux_target_shape_read(&track->target, track->want, shape,
+					     err) < 0)
 			return -1;
 	} else {
 		*shape = (struct pollux_shape){
@@ -168,7 +169,8 @@ int pollux_want(job_record_t *job, const struct pollux_track *track,
 				  err) < 0)
 			return -1;
 	}
-	if (!track->target.move && !pollux_want_host(job, status, shape))
+	if (!track->target.move &&
+	    !pollux_target_shape_host(job, status, shape))
 		return plx_fail_as(err, PLX_REFUSED_HOME,
 				   "its home is not known");
 	return 0;

@@ -12,29 +12,30 @@
  * stay in the shape, without a GPU if it has none there. False when they are
  * not known. Under a lock on jobs.
  */
-bool pollux_want_host(job_record_t *job, const struct plx_status *status,
-		      struct pollux_shape *shape);
+bool pollux_target_shape_host(job_record_t *job,
+			      const struct plx_status *status,
+			      struct pollux_shape *shape);
 
 /*
  * The shape that the job was asked to take; nodes that were forgotten are
  * chosen anew. *shape is the caller's to release, also when it fails. Under
  * locks on jobs, nodes and partitions.
  */
-int pollux_want(job_record_t *job, const struct pollux_track *track,
-		const struct plx_status *status, struct pollux_shape *shape,
-		struct plx_error *err);
+int pollux_target_shape(job_record_t *job, const struct pollux_track *track,
+			const struct plx_status *status,
+			struct pollux_shape *shape, struct plx_error *err);
 
 /*
  * The shape in words: nodes with GPUs (or where it is parked) and their GPUs of
  * *target, these nodes in *names, the caller's to xfree(). -1 when counts that
  * differ are too many to be told.
  */
-int pollux_want_tell(const struct pollux_shape *shape,
-		     struct plx_target *target, char **names,
-		     struct plx_error *err);
+int pollux_target_shape_write(const struct pollux_shape *shape,
+			      struct plx_target *target, char **names,
+			      struct plx_error *err);
 
 /* And back. *shape is the caller's to release, also when it fails. */
-int pollux_want_read(const struct plx_target *target, char *names,
-		     struct pollux_shape *shape, struct plx_error *err);
+int pollux_target_shape_read(const struct plx_target *target, char *names,
+			     struct pollux_shape *shape, struct plx_error *err);
 
 #endif

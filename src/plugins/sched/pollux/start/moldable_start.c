@@ -104,7 +104,7 @@ static void _announce(job_record_t *job, const struct pollux_shape *shape,
 
 	track->target =
 		(struct plx_target){ .serial = seen->target.serial + 1 };
-	if (pollux_want_tell(shape, &track->target, &names, &err) < 0)
+	if (pollux_target_shape_write(shape, &track->target, &names, &err) < 0)
 		track->target.gpus_per_node = shape->gpus;
 	xfree(names);
 	snprintf(why, sizeof(why),

@@ -54,8 +54,9 @@ static void _note_place(const job_record_t *job, struct pollux_track *track)
 				bit_ffs(job->node_bitmap));
 	pollux_shape_level(&shape, &asked.options.sizes);
 	xfree(track->from_nodes);
-	if (!shape.gpus || pollux_want_tell(&shape, &track->from,
-					    &track->from_nodes, &err) < 0)
+	if (!shape.gpus ||
+	    pollux_target_shape_write(&shape, &track->from, &track->from_nodes,
+				      &err) < 0)
 		track->from_nodes = NULL;
 	pollux_shape_release(&shape);
 	xfree(gpus);
@@ -185,7 +186,7 @@ static int _start(job_record_t *job, const struct plx_target *target,
 	int rc = -1;
 
 	job->mail_type = 0;
-	if (pollux_want_read(target, nodes, &shape, err) == 0)
+	if (pollux_target_shape_read(target, nodes, &shape, err) == 0)
 		rc = pollux_launch(job, &shape, err);
 	job->mail_type = mail_type;
 	pollux_shape_release(&shape);

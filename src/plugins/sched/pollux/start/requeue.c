@@ -302,14 +302,14 @@ static void _look_after(job_record_t *job)
 
 void pollux_requeue_reset(const uint32_t *ids, int count)
 {
-	pollux_lock(POLLUX_ASKING);
+	pollux_lock(POLLUX_REQUESTING);
 	for (int i = 0; i < count; i++) {
 		job_record_t *job = find_job_record(ids[i]);
 
 		if (job && pollux_requeued(job))
 			_look_after(job);
-		pollux_breathe(POLLUX_ASKING);
+		pollux_breathe(POLLUX_REQUESTING);
 	}
 	last_job_update = time(NULL);
-	pollux_unlock(POLLUX_ASKING);
+	pollux_unlock(POLLUX_REQUESTING);
 }
