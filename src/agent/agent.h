@@ -8,7 +8,7 @@
  * step.c	the loop: next, commit
  * iterate.c	the loop of programs that are no trainings
  * pulse.c	what the rank does meanwhile, for the launcher
- * gradient.c	sums of gradients and what travels behind them; fold.c
+ * gradient.c	sums of gradients and what travels behind them; gradient_walk.c
  * rate.c	noise, learning rate, progress
  * memory.c	passes that do not fit
  * tune.c	rank 0 thinks: fit, batch size, hint
@@ -319,7 +319,7 @@ void plx_gpu_pass_begins(struct pollux *p);
 void plx_gpu_pass_ends(struct pollux *p);
 void plx_gpu_pass_time(struct pollux *p);
 
-/* ---- extras.c ---- */
+/* ---- step_votes.c ---- */
 
 /* How many numbers travel behind the gradient. */
 size_t plx_extras_count(const struct pollux *p);

@@ -23,7 +23,7 @@
 
 #include "agent/agent.h"
 #include "agent/device.h"
-#include "agent/fold.h"
+#include "agent/gradient_walk.h"
 
 /* Numbers that are copied sooner than sent by themselves. */
 #define SMALL 16384

@@ -2,7 +2,7 @@
 /*
  * step.c - the loop: next, commit
  *
- * What ranks agreed on (extras.c) takes effect after the commit of the step
+ * What ranks agreed on (step_votes.c) takes effect after the commit of the step
  * that carried it, never inside one.
  */
 #include <config.h>

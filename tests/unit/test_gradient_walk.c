@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* test_fold.c - one pass over the numbers of a gradient, against plain loops */
+/*
+ * test_gradient_walk.c - one pass over the numbers of a gradient, against plain
+ * loops
+ */
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/fold.h"
+#include "agent/gradient_walk.h"
 #include "unit.h"
 
 enum { ROOM = 80 };

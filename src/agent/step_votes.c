@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * extras.c - the numbers that travel behind the gradient
+ * step_votes.c - the numbers that travel behind the gradient
  *
  * Ranks agree on what happens between steps without messages of their own:
  * each appends what it has to say to the gradient, whose sum all receive. The

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fold.h - one pass over the numbers of a gradient
+ * gradient_walk.h - one pass over the numbers of a gradient
  *
  * All that is wanted of them at one moment is done in one walk through
  * memory, norms in double precision. A number that is not finite makes the
  * norm so. Pure.
  */
-#ifndef PLX_AGENT_FOLD_H
-#define PLX_AGENT_FOLD_H
+#ifndef PLX_AGENT_GRADIENT_WALK_H
+#define PLX_AGENT_GRADIENT_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fold.c - one pass over the numbers of a gradient
+ * gradient_walk.c - one pass over the numbers of a gradient
  *
  * Four numbers at a time, in vectors that the compiler maps to what the
  * machine has. One walk for each of the few things that are done, so that
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "agent/fold.h"
+#include "agent/gradient_walk.h"
 
 #define WIDTH  4
 #define INLINE static inline __attribute__((always_inline))
