@@ -322,14 +322,14 @@ void plx_gpu_pass_time(struct pollux *p);
 /* ---- step_votes.c ---- */
 
 /* How many numbers travel behind the gradient. */
-size_t plx_extras_count(const struct pollux *p);
-#define PLX_EXTRAS_MAX (17 + 2 * POLLUX_GROUPS_MAX)
+size_t plx_step_votes_count(const struct pollux *p);
+#define PLX_STEP_VOTES_MAX (17 + 2 * POLLUX_GROUPS_MAX)
 
 /* What this rank has to say about the step, to be summed. */
-void plx_extras_write(struct pollux *p, float *extra);
+void plx_step_votes_write(struct pollux *p, float *votes);
 
 /* What all have said, summed. -1: they do not agree. */
-int plx_extras_read(struct pollux *p, const float *extra);
+int plx_step_votes_read(struct pollux *p, const float *votes);
 
 /* ---- rate.c ---- */
 

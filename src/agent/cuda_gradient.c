@@ -99,7 +99,7 @@ struct plx_gpu {
 	struct plx_kernels *kernels; /* NULL: on the host */
 	void *add;
 	void *mean;
-	void *fold;
+	void *reduce;
 	double *places; /* on the GPU: [count][BLOCKS] */
 	double *norms;	/* on the GPU; of the host without kernels */
 	int count;
@@ -118,8 +118,8 @@ static int load_kernels(struct plx_gpu *g, struct plx_error *err)
 		return -1;
 	g->add = plx_kernels_find(g->kernels, "plx_add", err);
 	g->mean = plx_kernels_find(g->kernels, "plx_mean", err);
-	g->fold = plx_kernels_find(g->kernels, "plx_norms", err);
-	if (g->add && g->mean && g->fold)
+	g->reduce = plx_kernels_find(g->kernels, "plx_norms", err);
+	if (g->add && g->mean && g->reduce)
 		return 0;
 	plx_kernels_destroy(g->kernels);
 	g->kernels = NULL;
@@ -286,7 +286,7 @@ int plx_gpu_norms(struct plx_gpu *g, double *norms, struct plx_error *err)
 		plx_cuda_host_norms(g->host, norms);
 		return 0;
 	}
-	if (plx_kernels_launch(g->kernels, g->fold, 1, THREADS, arguments,
+	if (plx_kernels_launch(g->kernels, g->reduce, 1, THREADS, arguments,
 			       err) < 0)
 		return -1;
 	/* Waits for all before it, and tells of what went wrong there. */

@@ -107,7 +107,7 @@ static int allocate(struct pollux *p)
 
 	if (step->sum)
 		return 0;
-	step->sum = calloc(step->n + PLX_EXTRAS_MAX, sizeof(*step->sum));
+	step->sum = calloc(step->n + PLX_STEP_VOTES_MAX, sizeof(*step->sum));
 	step->previous = calloc(step->n + 1, sizeof(*step->previous));
 	p->order = calloc((size_t) p->bucket_count + 1, sizeof(*p->order));
 	if (!step->sum || !step->previous || !p->order) {
@@ -146,10 +146,11 @@ static void add_nothing(struct pollux *p, struct plx_bucket *b)
 }
 
 /* Rank 0 has to know what that costs. */
-static struct plx_folded look(struct pollux *p, const struct plx_fold *fold)
+static struct plx_gradient_norms look(struct pollux *p,
+				      const struct plx_gradient_walk *walk)
 {
 	double begin_s = plx_now_s();
-	struct plx_folded seen = plx_fold(fold);
+	struct plx_gradient_norms seen = plx_gradient_walk(walk);
 
 	p->meter.look_s += plx_now_s() - begin_s;
 	return seen;
@@ -159,7 +160,7 @@ static void add_on_host(struct pollux *p, struct plx_bucket *b)
 {
 	double scale = p->loss_scale;
 	float by = weight(p);
-	struct plx_fold fold = {
+	struct plx_gradient_walk walk = {
 		.in = b->data,
 		.out = place(p, b),
 		.add = !in_place(p) && p->step.pass > 0,
@@ -179,13 +180,13 @@ static void add_on_host(struct pollux *p, struct plx_bucket *b)
 		/* To be looked at only. */
 		if (!plx_rate_watches(p))
 			return;
-		fold.out = NULL;
+		walk.out = NULL;
 	}
-	if (!plx_rate_watches(p) && !fold.add)
-		(void) plx_fold_plain(fold.in, fold.out, by, fold.n);
+	if (!plx_rate_watches(p) && !walk.add)
+		(void) plx_gradient_walk_plain(walk.in, walk.out, by, walk.n);
 	else
 		p->step.own.sqr[b->is.group] +=
-			look(p, &fold).sqr / (scale * scale);
+			look(p, &walk).sqr / (scale * scale);
 }
 
 /* ---- the mean ---- */
@@ -212,7 +213,7 @@ static void make_mean(struct pollux *p, struct plx_bucket *b, size_t first,
 	float *out = b->data + first;
 	bool beside = differenced(p);
 	float by = factor(p);
-	struct plx_fold fold = {
+	struct plx_gradient_walk walk = {
 		.in = in,
 		.out = in == out && by == 1 ? NULL : out,
 		.weight = by,
@@ -220,23 +221,23 @@ static void make_mean(struct pollux *p, struct plx_bucket *b, size_t first,
 		.keep = beside && plx_rate_keeps(p),
 		.n = count,
 	};
-	struct plx_folded seen;
+	struct plx_gradient_norms seen;
 	double scale;
 
 	b->made = first + count;
-	if (fold.compare || fold.keep)
-		fold.previous = step->previous + b->first + first;
+	if (walk.compare || walk.keep)
+		walk.previous = step->previous + b->first + first;
 	if (b->is.precondition)
-		fold.precondition = b->is.precondition + first;
+		walk.precondition = b->is.precondition + first;
 	/* Without previous it is the sum that is looked at. */
-	scale = fold.previous ? 1 : (double) by * (double) by;
+	scale = walk.previous ? 1 : (double) by * (double) by;
 	if (!plx_rate_watches(p)) {
-		if (fold.out || !known_finite(p))
-			step->made.bad |=
-				!plx_fold_plain(in, fold.out, by, fold.n);
+		if (walk.out || !known_finite(p))
+			step->made.bad |= !plx_gradient_walk_plain(in, walk.out,
+								   by, walk.n);
 		return;
 	}
-	seen = look(p, &fold);
+	seen = look(p, &walk);
 	step->made.sqr[b->is.group] += scale * seen.sqr;
 	step->cross[b->is.group] += seen.cross;
 }
@@ -335,11 +336,11 @@ static struct plx_bucket *bucket_at(struct pollux *p, int i)
 /* One message for everything. */
 static int sum_at_once(struct pollux *p)
 {
-	float *extra = p->step.sum + p->step.n;
+	float *votes = p->step.sum + p->step.n;
 
-	plx_extras_write(p, extra);
+	plx_step_votes_write(p, votes);
 	return p->coll->ops->sum(p->coll, p->step.sum,
-				 p->step.n + plx_extras_count(p), &p->err);
+				 p->step.n + plx_step_votes_count(p), &p->err);
 }
 
 static int sum_one(struct pollux *p, struct plx_bucket *b)
@@ -389,16 +390,17 @@ static int end_sum(struct pollux *p, struct plx_bucket *b)
 static int sum_in_parts(struct pollux *p)
 {
 	const struct plx_coll_ops *ops = p->coll->ops;
-	float *extra = p->step.sum + p->step.n;
+	float *votes = p->step.sum + p->step.n;
 
 	for (int i = p->step.begun; i < p->bucket_count; i++) {
 		if (sum_one(p, bucket_at(p, i)) < 0)
 			return -1;
 	}
-	plx_extras_write(p, extra);
+	plx_step_votes_write(p, votes);
 	if (!can_begin(p))
-		return ops->sum(p->coll, extra, plx_extras_count(p), &p->err);
-	if (ops->sum_begin(p->coll, extra, plx_extras_count(p), POLLUX_HOST,
+		return ops->sum(p->coll, votes, plx_step_votes_count(p),
+				&p->err);
+	if (ops->sum_begin(p->coll, votes, plx_step_votes_count(p), POLLUX_HOST,
 			   &p->err) < 0)
 		return -1;
 	for (int i = 0; i < p->bucket_count; i++) {
@@ -449,7 +451,7 @@ static int synchronise(struct pollux *p)
 		return plx_fault(p, POLLUX_ECOMM);
 	p->meter.sync_s = plx_now_s() - begin_s;
 	plx_stage(p, PLX_STAGE_SYNCED);
-	if (plx_extras_read(p, p->step.sum + p->step.n) < 0)
+	if (plx_step_votes_read(p, p->step.sum + p->step.n) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
 	if (p->step.all.full)
 		return 0;

@@ -37,7 +37,7 @@ struct sums {
 };
 
 /* Numbers i to i + WIDTH - 1. */
-INLINE void walk(const struct plx_fold *f, struct kind kind, size_t i,
+INLINE void walk(const struct plx_gradient_walk *f, struct kind kind, size_t i,
 		 struct sums *sums)
 {
 	floats in;
@@ -82,8 +82,8 @@ INLINE void walk(const struct plx_fold *f, struct kind kind, size_t i,
 }
 
 /* The same for one number. */
-INLINE void step(const struct plx_fold *f, struct kind kind, size_t i,
-		 struct plx_folded *folded)
+INLINE void step(const struct plx_gradient_walk *f, struct kind kind, size_t i,
+		 struct plx_gradient_norms *folded)
 {
 	float in = f->in[i];
 	float out = kind.write ? in * f->weight : in;
@@ -99,11 +99,12 @@ INLINE void step(const struct plx_fold *f, struct kind kind, size_t i,
 		f->out[i] = kind.add ? f->out[i] + out : out;
 }
 
-INLINE struct plx_folded run(const struct plx_fold *f, struct kind kind)
+INLINE struct plx_gradient_norms run(const struct plx_gradient_walk *f,
+				     struct kind kind)
 {
 	/* Two chains: an addition need not wait for the one before it. */
 	struct sums sums[2] = { 0 };
-	struct plx_folded folded = { 0 };
+	struct plx_gradient_norms folded = { 0 };
 	size_t i = 0;
 
 	for (; i + 2 * WIDTH <= f->n; i += 2 * WIDTH) {
@@ -120,8 +121,8 @@ INLINE struct plx_folded run(const struct plx_fold *f, struct kind kind)
 }
 
 /* Beside a gradient kept before, or for one that comes next. */
-INLINE struct plx_folded choose_beside(const struct plx_fold *f, bool divide,
-				       bool write)
+INLINE struct plx_gradient_norms choose_beside(
+	const struct plx_gradient_walk *f, bool divide, bool write)
 {
 	if (f->compare && f->keep)
 		return run(f,
@@ -132,7 +133,8 @@ INLINE struct plx_folded choose_beside(const struct plx_fold *f, bool divide,
 	return run(f, (struct kind){ write, false, false, true, divide });
 }
 
-INLINE struct plx_folded choose(const struct plx_fold *f, bool divide)
+INLINE struct plx_gradient_norms choose(const struct plx_gradient_walk *f,
+					bool divide)
 {
 	if (f->previous && f->out)
 		return choose_beside(f, divide, true);
@@ -147,27 +149,28 @@ INLINE struct plx_folded choose(const struct plx_fold *f, bool divide)
 	return run(f, (struct kind){ .divide = divide });
 }
 
-INLINE struct plx_folded fold_all(const struct plx_fold *f)
+INLINE struct plx_gradient_norms walk_all(const struct plx_gradient_walk *f)
 {
 	return f->precondition ? choose(f, true) : choose(f, false);
 }
 
 #ifdef __x86_64__
 /* Twice as wide as what every x86-64 has; no fused multiply-add. */
-__attribute__((target("avx2"))) static struct plx_folded fold_wide(
-	const struct plx_fold *f)
+__attribute__((target("avx2"))) static struct plx_gradient_norms walk_wide(
+	const struct plx_gradient_walk *f)
 {
-	return fold_all(f);
+	return walk_all(f);
 }
 #endif
 
-struct plx_folded plx_fold(const struct plx_fold *fold)
+struct plx_gradient_norms plx_gradient_walk(
+	const struct plx_gradient_walk *walk)
 {
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("avx2"))
-		return fold_wide(fold);
+		return walk_wide(walk);
 #endif
-	return fold_all(fold);
+	return walk_all(walk);
 }
 
 /* ---- without norms ---- */
@@ -225,7 +228,8 @@ __attribute__((target("avx2"))) static bool plain_wide(const float *in,
 }
 #endif
 
-bool plx_fold_plain(const float *in, float *out, float weight, size_t n)
+bool plx_gradient_walk_plain(const float *in, float *out, float weight,
+			     size_t n)
 {
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("avx2"))

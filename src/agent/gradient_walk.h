@@ -12,7 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct plx_fold {
+/* What is wanted in a walk. */
+struct plx_gradient_walk {
 	const float *in;
 	float *out;		   /* = weight * in; may be in; or NULL */
 	bool add;		   /* out += weight * in */
@@ -25,17 +26,19 @@ struct plx_fold {
 };
 
 /* Sums over all numbers, each divided by its precondition. */
-struct plx_folded {
+struct plx_gradient_norms {
 	double sqr;   /* in * in; of out instead where there is previous */
 	double cross; /* out * previous as it was; 0 unless compared */
 };
 
-struct plx_folded plx_fold(const struct plx_fold *fold);
+struct plx_gradient_norms plx_gradient_walk(
+	const struct plx_gradient_walk *walk);
 
 /*
  * Without norms, at the speed of memory: out = weight * in, out may be in, or
  * NULL. Are all numbers finite?
  */
-bool plx_fold_plain(const float *in, float *out, float weight, size_t n);
+bool plx_gradient_walk_plain(const float *in, float *out, float weight,
+			     size_t n);
 
 #endif

@@ -32,9 +32,9 @@ static void fill(struct arrays *a, uint64_t *seed)
 }
 
 /* What is asked for, number by number. */
-static struct plx_folded plainly(const struct plx_fold *f)
+static struct plx_gradient_norms plainly(const struct plx_gradient_walk *f)
 {
-	struct plx_folded folded = { 0 };
+	struct plx_gradient_norms folded = { 0 };
 
 	for (size_t i = 0; i < f->n; i++) {
 		double by = f->precondition ? (double) f->precondition[i] : 1;
@@ -53,10 +53,10 @@ static struct plx_folded plainly(const struct plx_fold *f)
 	return folded;
 }
 
-static struct plx_fold fold_of(struct arrays *a, unsigned int kind, size_t from,
-			       size_t n)
+static struct plx_gradient_walk walk_of(struct arrays *a, unsigned int kind,
+					size_t from, size_t n)
 {
-	struct plx_fold f = {
+	struct plx_gradient_walk f = {
 		.in = a->in + from,
 		.out = kind & 1 ? a->out + from : NULL,
 		.add = (kind & 3) == 3 && !(kind & 4),
@@ -89,15 +89,15 @@ static void a_walk_does_what_plain_loops_do(void **state)
 		for (size_t n = 0; n < 40; n++) {
 			struct arrays a;
 			struct arrays b;
-			struct plx_fold f;
-			struct plx_folded want;
-			struct plx_folded is;
+			struct plx_gradient_walk f;
+			struct plx_gradient_norms want;
+			struct plx_gradient_norms is;
 
 			fill(&a, &seed);
 			b = a;
-			f = fold_of(&a, kind, kind % 5, n);
-			is = plx_fold(&f);
-			f = fold_of(&b, kind, kind % 5, n);
+			f = walk_of(&a, kind, kind % 5, n);
+			is = plx_gradient_walk(&f);
+			f = walk_of(&b, kind, kind % 5, n);
 			want = plainly(&f);
 			near(want.sqr, is.sqr);
 			near(want.cross, is.cross);
@@ -115,12 +115,12 @@ static void a_number_that_is_none_shows_in_the_norm(void **state)
 	for (size_t k = 0; k < ARRAY_SIZE(bad); k++) {
 		for (size_t at = 0; at < 19; at++) {
 			struct arrays a;
-			struct plx_fold f;
+			struct plx_gradient_walk f;
 
 			fill(&a, &seed);
 			a.in[at] = bad[k];
-			f = fold_of(&a, 0, 0, 19);
-			assert_false(isfinite(plx_fold(&f).sqr));
+			f = walk_of(&a, 0, 0, 19);
+			assert_false(isfinite(plx_gradient_walk(&f).sqr));
 		}
 	}
 }
@@ -129,10 +129,10 @@ static void a_number_that_is_none_shows_in_the_norm(void **state)
 static void large_numbers_are_no_infinite_ones(void **state)
 {
 	struct arrays a = { .in = { 1e30f, 3e38f } };
-	struct plx_fold f = fold_of(&a, 0, 0, ROOM);
+	struct plx_gradient_walk f = walk_of(&a, 0, 0, ROOM);
 
 	(void) state;
-	assert_true(isfinite(plx_fold(&f).sqr));
+	assert_true(isfinite(plx_gradient_walk(&f).sqr));
 }
 
 static void plain_walks_find_what_is_not_finite(void **state)
@@ -147,8 +147,8 @@ static void plain_walks_find_what_is_not_finite(void **state)
 		in[i] = (float) i - 18.5f;
 	/* A sum would overflow. */
 	in[0] = in[1] = FLT_MAX;
-	assert_true(plx_fold_plain(in, NULL, 1, N));
-	assert_true(plx_fold_plain(in, out, 0.5f, N));
+	assert_true(plx_gradient_walk_plain(in, NULL, 1, N));
+	assert_true(plx_gradient_walk_plain(in, out, 0.5f, N));
 	for (int i = 0; i < N; i++)
 		assert_true(out[i] == in[i] * 0.5f);
 	for (int i = 0; i < N; i++) {
@@ -156,12 +156,13 @@ static void plain_walks_find_what_is_not_finite(void **state)
 
 		for (int k = 0; k < 3; k++) {
 			in[i] = odd[k];
-			assert_false(plx_fold_plain(in, NULL, 1, N));
-			assert_false(plx_fold_plain(in, out, 2, N));
+			assert_false(plx_gradient_walk_plain(in, NULL, 1, N));
+			assert_false(plx_gradient_walk_plain(in, out, 2, N));
 		}
 		in[i] = was;
 	}
-	assert_true(plx_fold_plain(in, in, 0.5f, N) && in[20] == 0.75f);
+	assert_true(plx_gradient_walk_plain(in, in, 0.5f, N) &&
+		    in[20] == 0.75f);
 }
 
 int main(void)
