@@ -8,7 +8,8 @@ given_up=$(sed -n '/^Words that were given up/,$s/[^`]*`\([a-z]*\)`[^`]*/\1 /gp'
 # Names of src/, each part of them: plx_purse_split has the word purse.
 names() {
 	find "$POLLUX_SRCDIR/src" -name '*.[ch]' -printf '%f\n' \
-		-exec sed -E 's|/\*.*\*/||; s|^[ ]?\*[ ].*||; s|"[^"]*"||g' {} + |
+		-exec sed -E 's|/\*.*||; s|^[[:space:]]*\*([[:space:]].*)?$||
+			s|"[^"]*"||g' {} + |
 		grep -oE '[A-Za-z_][A-Za-z_0-9]*' | sort -u
 }
 
