@@ -242,13 +242,13 @@ static void run_copy(struct bench *b)
 
 static void *resident_memory(struct bench *b, struct plx_parts *parts)
 {
-	static struct plx_part list[TENSORS];
+	static struct plx_image_part list[TENSORS];
 	static void *memory;
 
 	for (int i = 0; i < TENSORS; i++) {
 		const struct plx_tensor *t = &b->p->tensors[i];
 
-		list[i] = (struct plx_part){
+		list[i] = (struct plx_image_part){
 			.data = t->data,
 			.bytes = t->bytes,
 			.memory = t->memory,

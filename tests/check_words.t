@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# check_words.t - words that were given up do not come back (docs/glossary.md)
+# check_words.t - words that were given up do not come back (docs/glossary.md),
+# and a name is one thing
 . "${POLLUX_SRCDIR}/tests/lib.sh"
 
 given_up=$(sed -n '/^Words that were given up/,$s/[^`]*`\([a-z]*\)`[^`]*/\1 /gp' \
@@ -21,6 +22,14 @@ used() {
 	done
 }
 
-plan 2
+# Tags that two files give to different things: grep and gdb show both.
+twice() {
+	find "$POLLUX_SRCDIR/src" -name '*.[ch]' -exec grep -hoE \
+		'^[[:space:]]*(struct|enum|union) (plx|pollux)_[a-z0-9_]+ \{' {} + |
+		awk '{ print $2 }' | sort | uniq -d
+}
+
+plan 3
 ok "the glossary says which words were given up" test -n "$given_up"
 ok "no name of src/ has one of them" test -z "$(used)"
+ok "no tag of plx_ or pollux_ is two things" test -z "$(twice)"

@@ -29,7 +29,7 @@
 static struct light set;
 
 static struct {
-	struct plx_job job;
+	struct plx_job_seen job;
 	char told[PLX_FIELDS_MAX]; /* "": to be told */
 	double told_s;
 	double began_s;
@@ -88,7 +88,7 @@ static void tell(void)
 	char fields[PLX_FIELDS_MAX];
 	struct plx_job_words words = { .fields = fields, .bare = fields };
 	struct plx_job_who who = us();
-	struct plx_job seen = { .id = 0 };
+	struct plx_job_seen seen = { .id = 0 };
 	struct plx_error err;
 	bool bad;
 
@@ -243,7 +243,7 @@ static void follow(void)
 static bool look(bool first)
 {
 	struct plx_job_who who = us();
-	struct plx_job job;
+	struct plx_job_seen job;
 	struct plx_error err;
 
 	if (plx_job_load(&who, &job, &err) < 0) {

@@ -35,7 +35,7 @@
 #include "core/model/lr_rule.h"
 
 /* Which call is due. */
-enum plx_stage {
+enum plx_call_stage {
 	PLX_STAGE_NEW,	   /* pollux_start() */
 	PLX_STAGE_BETWEEN, /* pollux_next(), at a step's boundary */
 	PLX_STAGE_PASS,	   /* pollux_gradient(), pollux_sync() */
@@ -84,7 +84,7 @@ struct plx_made {
 };
 
 /* The optimiser step under way. */
-struct plx_step {
+struct plx_agent_step {
 	uint64_t batch;	   /* samples in all */
 	int pass;	   /* index of the pass given out last */
 	uint64_t *numbers; /* its samples */
@@ -166,9 +166,9 @@ struct pollux {
 	char lr_scaling[16];
 	char folder[PATH_MAX]; /* of checkpoints, "" for none */
 	struct plx_error err;
-	enum pollux_status code;      /* what kind of error, of the first one */
-	struct plx_run_page *page;    /* pollux-rank's, or NULL */
-	_Atomic enum plx_stage stage; /* also read by the guard's thread */
+	enum pollux_status code;   /* what kind of error, of the first one */
+	struct plx_run_page *page; /* pollux-rank's, or NULL */
+	_Atomic enum plx_call_stage stage; /* also read by the guard's thread */
 
 	struct plx_coll *coll;
 	struct plx_reporter *reporter; /* rank 0's */
@@ -206,7 +206,7 @@ struct pollux {
 	const char *restored_from; /* "resident", "rescue", "disk", "none" */
 	struct plx_written saved;
 
-	struct plx_step step;
+	struct plx_agent_step step;
 	struct plx_meter meter;
 	struct plx_gpu_memory gpu_memory;
 	struct plx_watch watch;
@@ -239,7 +239,7 @@ void plx_say_saved(struct pollux *p, const char *held);
  * Every change of stage. While it is PLX_STAGE_SYNCED the registered state is
  * being changed; at any other time it is that of the last commit.
  */
-void plx_stage(struct pollux *p, enum plx_stage stage);
+void plx_stage(struct pollux *p, enum plx_call_stage stage);
 
 /* Remember what kind of error this is, unless one is known. Always -1. */
 int plx_fault(struct pollux *p, enum pollux_status code);

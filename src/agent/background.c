@@ -65,7 +65,7 @@ static bool write_word(int dir, const char *name, const struct plx_report *r)
 }
 
 /* Best effort: what is not heard so is heard at the next save. */
-static void tell(struct plx_job *job)
+static void tell(struct plx_ckpt_write *job)
 {
 	char draft[PLX_FOLDER_NAME];
 	char last[PLX_FOLDER_NAME];
@@ -98,7 +98,8 @@ static bool read_word(int dir, const char *name, struct plx_report *r)
 	return got >= 6;
 }
 
-static bool hear(const struct plx_job *job, int rank, struct plx_report *r)
+static bool hear(const struct plx_ckpt_write *job, int rank,
+		 struct plx_report *r)
 {
 	int dir = plx_folder_enter(job->folder, job->tmp, false, NULL);
 	char name[PLX_FOLDER_NAME];
@@ -113,7 +114,7 @@ static bool hear(const struct plx_job *job, int rank, struct plx_report *r)
 }
 
 /* All ranks' words. */
-static void remove_words(const struct plx_job *job)
+static void remove_words(const struct plx_ckpt_write *job)
 {
 	int dir = plx_folder_enter(job->folder, job->tmp, false, NULL);
 	char name[PLX_FOLDER_NAME];
@@ -157,7 +158,7 @@ static bool hear_all(struct plx_background *b, struct plx_report *reports)
 static void commit(struct plx_background *b)
 {
 	struct plx_outcome *out = &b->outcome;
-	struct plx_job *job = &b->job;
+	struct plx_ckpt_write *job = &b->job;
 	struct plx_report *reports;
 	int rc = -1;
 
@@ -183,7 +184,7 @@ static void commit(struct plx_background *b)
 static void *run(void *arg)
 {
 	struct plx_background *b = arg;
-	struct plx_job *job = &b->job;
+	struct plx_ckpt_write *job = &b->job;
 
 	if (!b->written)
 		plx_job_write(job);

@@ -83,22 +83,22 @@ static int open_locked(const struct plx_fence *fence, struct plx_error *err)
  * A new, empty fence stops nobody, nor does one that has lost its number: that
  * takes a loss of power, after which nobody is left to be kept out.
  */
-static int read_turn(int fd, struct plx_turn *turn, struct plx_error *err)
+static int read_turn(int fd, struct plx_fence_turn *turn, struct plx_error *err)
 {
 	char text[FORMAT_SIZE + 1] = "";
 	ssize_t got = pread(fd, text, FORMAT_SIZE, 0);
 
-	*turn = (struct plx_turn){ 0 };
+	*turn = (struct plx_fence_turn){ 0 };
 	if (got < 0)
 		return plx_fail(err, "cannot read the fence: %s",
 				strerror(errno));
 	if (sscanf(text, "%" SCNu64 " %" SCNu64, &turn->generation,
 		   &turn->resumed) != 2)
-		*turn = (struct plx_turn){ 0 };
+		*turn = (struct plx_fence_turn){ 0 };
 	return 0;
 }
 
-static int write_turn(int fd, const struct plx_turn *turn,
+static int write_turn(int fd, const struct plx_fence_turn *turn,
 		      struct plx_error *err)
 {
 	char text[FORMAT_SIZE + 16];
@@ -111,7 +111,8 @@ static int write_turn(int fd, const struct plx_turn *turn,
 	return 0;
 }
 
-static int compare(const struct plx_turn *a, const struct plx_turn *b)
+static int compare(const struct plx_fence_turn *a,
+		   const struct plx_fence_turn *b)
 {
 	if (a->generation != b->generation)
 		return a->generation < b->generation ? -1 : 1;
@@ -121,7 +122,7 @@ static int compare(const struct plx_turn *a, const struct plx_turn *b)
 int plx_fence_enter(const struct plx_fence *fence, struct plx_error *err)
 {
 	int fd = open_locked(fence, err);
-	struct plx_turn turn;
+	struct plx_fence_turn turn;
 	int order;
 
 	if (fd < 0 || !fence->own.generation)
@@ -152,7 +153,7 @@ void plx_fence_leave(int lock)
 
 bool plx_fence_passed(const struct plx_fence *fence)
 {
-	struct plx_turn now = { 0 };
+	struct plx_fence_turn now = { 0 };
 	int fd;
 
 	if (!fence->own.generation)
@@ -168,7 +169,7 @@ bool plx_fence_passed(const struct plx_fence *fence)
 int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
 		     struct plx_error *err)
 {
-	struct plx_turn turn;
+	struct plx_fence_turn turn;
 	int rc = -1;
 	int fd;
 
@@ -180,7 +181,8 @@ int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
 	if (read_turn(fd, &turn, err) == 0) {
 		turn.resumed++;
 		if (generation > turn.generation)
-			turn = (struct plx_turn){ .generation = generation };
+			turn = (struct plx_fence_turn){ .generation =
+								generation };
 		rc = write_turn(fd, &turn, err);
 	}
 	if (rc == 0)

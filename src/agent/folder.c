@@ -30,7 +30,8 @@ int plx_folder_make(const char *folder, struct plx_error *err)
 	return 0;
 }
 
-void plx_folder_name(const struct plx_entry *entry, char name[PLX_FOLDER_NAME])
+void plx_folder_name(const struct plx_folder_entry *entry,
+		     char name[PLX_FOLDER_NAME])
 {
 	snprintf(name, PLX_FOLDER_NAME, PATTERN "%s", entry->step,
 		 entry->file ? SUFFIX : "");
@@ -56,7 +57,7 @@ int plx_folder_enter(const char *folder, const char *name, bool make,
 }
 
 /* True when name is a checkpoint's, exactly as we write it. */
-static bool is_entry(const char *name, struct plx_entry *entry)
+static bool is_entry(const char *name, struct plx_folder_entry *entry)
 {
 	char again[64];
 	size_t length;
@@ -72,8 +73,8 @@ static bool is_entry(const char *name, struct plx_entry *entry)
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct plx_entry *x = a;
-	const struct plx_entry *y = b;
+	const struct plx_folder_entry *x = a;
+	const struct plx_folder_entry *y = b;
 
 	if (x->step != y->step)
 		return x->step < y->step ? 1 : -1;
@@ -81,12 +82,12 @@ static int newest_first(const void *a, const void *b)
 }
 
 /* Entries of an open folder, as plx_folder_list(). */
-static int list_entries(int dir, struct plx_entry **entries,
+static int list_entries(int dir, struct plx_folder_entry **entries,
 			struct plx_error *err)
 {
 	DIR *names = plx_dir_list(dir);
-	struct plx_entry *list = NULL;
-	struct plx_entry entry;
+	struct plx_folder_entry *list = NULL;
+	struct plx_folder_entry entry;
 	struct dirent *e;
 	int count = 0;
 
@@ -94,7 +95,7 @@ static int list_entries(int dir, struct plx_entry **entries,
 		return plx_fail(err, "cannot look into the folder: %s",
 				strerror(errno));
 	while ((e = readdir(names))) {
-		struct plx_entry *more;
+		struct plx_folder_entry *more;
 
 		if (!is_entry(e->d_name, &entry))
 			continue;
@@ -115,7 +116,7 @@ static int list_entries(int dir, struct plx_entry **entries,
 	return count;
 }
 
-int plx_folder_list(const char *folder, struct plx_entry **entries,
+int plx_folder_list(const char *folder, struct plx_folder_entry **entries,
 		    struct plx_error *err)
 {
 	int dir = plx_dir_open(folder, err);
@@ -237,7 +238,7 @@ static int replace(int dir, const char *tmp, const char *name)
 int plx_folder_commit(const char *folder, const char *tmp, uint64_t step,
 		      bool flush_it, struct plx_error *err)
 {
-	const struct plx_entry entry = { .step = step };
+	const struct plx_folder_entry entry = { .step = step };
 	char name[PLX_FOLDER_NAME];
 	int dir = plx_dir_open(folder, err);
 	int rc;
@@ -257,7 +258,7 @@ int plx_folder_commit(const char *folder, const char *tmp, uint64_t step,
 	return rc;
 }
 
-void plx_folder_refuse(const char *folder, const struct plx_entry *entry)
+void plx_folder_refuse(const char *folder, const struct plx_folder_entry *entry)
 {
 	char name[PLX_FOLDER_NAME];
 	char aside[PLX_FOLDER_NAME + sizeof(ASIDE)];
@@ -315,7 +316,7 @@ void plx_folder_clean(const char *folder, uint64_t generation,
 void plx_folder_prune(const char *folder, int keep, uint64_t flushed)
 {
 	int dir = plx_dir_open(folder, NULL);
-	struct plx_entry *list = NULL;
+	struct plx_folder_entry *list = NULL;
 	char name[PLX_FOLDER_NAME];
 	int count = dir >= 0 ? list_entries(dir, &list, NULL) : 0;
 

@@ -21,7 +21,7 @@
 #define PLX_FOLDER_NAME 128 /* bytes of a name in the folder */
 
 /* One checkpoint. */
-struct plx_entry {
+struct plx_folder_entry {
 	uint64_t step;
 	bool file;    /* of the former kind */
 	bool foreign; /* a link, or another user's: no checkpoint of ours */
@@ -31,7 +31,8 @@ struct plx_entry {
 int plx_folder_make(const char *folder, struct plx_error *err);
 
 /* What a checkpoint is called there. */
-void plx_folder_name(const struct plx_entry *entry, char name[PLX_FOLDER_NAME]);
+void plx_folder_name(const struct plx_folder_entry *entry,
+		     char name[PLX_FOLDER_NAME]);
 
 /* The same, while it is being written. */
 void plx_folder_tmp(uint64_t step, const char *tag, char name[PLX_FOLDER_NAME]);
@@ -44,7 +45,7 @@ int plx_folder_enter(const char *folder, const char *name, bool make,
  * Checkpoints there, newest first, the caller's to free; how many, or -1 with
  * err set.
  */
-int plx_folder_list(const char *folder, struct plx_entry **entries,
+int plx_folder_list(const char *folder, struct plx_folder_entry **entries,
 		    struct plx_error *err);
 
 /* What was written in tmp, a name there, is a checkpoint from now on. */
@@ -52,7 +53,8 @@ int plx_folder_commit(const char *folder, const char *tmp, uint64_t step,
 		      bool flush, struct plx_error *err);
 
 /* Set one aside as broken. */
-void plx_folder_refuse(const char *folder, const struct plx_entry *entry);
+void plx_folder_refuse(const char *folder,
+		       const struct plx_folder_entry *entry);
 
 /*
  * Remove all but the `keep` newest, and the one of step `flushed`, which is

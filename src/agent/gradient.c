@@ -103,7 +103,7 @@ static float *place(const struct pollux *p, const struct plx_bucket *b)
 /* Pages that are never touched cost nothing. */
 static int allocate(struct pollux *p)
 {
-	struct plx_step *step = &p->step;
+	struct plx_agent_step *step = &p->step;
 
 	if (step->sum)
 		return 0;
@@ -208,7 +208,7 @@ static bool known_finite(const struct pollux *p)
 static void make_mean(struct pollux *p, struct plx_bucket *b, size_t first,
 		      size_t count)
 {
-	struct plx_step *step = &p->step;
+	struct plx_agent_step *step = &p->step;
 	const float *in = place(p, b) + first;
 	float *out = b->data + first;
 	bool beside = differenced(p);
@@ -279,7 +279,7 @@ static int agree_on_order(struct pollux *p)
  */
 static int begin_sums(struct pollux *p)
 {
-	struct plx_step *step = &p->step;
+	struct plx_agent_step *step = &p->step;
 
 	if (!p->order_set || !can_begin(p) || step->pass < p->batch.accum ||
 	    step->own.full || step->own.unequal)

@@ -293,7 +293,7 @@ static int route_all(struct route *r)
 	const struct plx_handover *h = r->p->handover;
 
 	for (int i = 0; i < h->parts.count; i++) {
-		const struct plx_part *part = &h->list[i];
+		const struct plx_image_part *part = &h->list[i];
 		int rc;
 
 		if (part->blob || part->memory != POLLUX_HOST)

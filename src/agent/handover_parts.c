@@ -26,12 +26,12 @@ static uint32_t kind_of_tensor(const struct plx_tensor *t)
 
 static void fill_list(struct pollux *p, struct plx_handover *h)
 {
-	struct plx_part *part = h->list;
+	struct plx_image_part *part = h->list;
 
 	for (int i = 0; i < p->tensor_count; i++) {
 		const struct plx_tensor *t = &p->tensors[i];
 
-		*part++ = (struct plx_part){
+		*part++ = (struct plx_image_part){
 			.data = t->data,
 			.bytes = t->bytes,
 			.memory = t->memory,
@@ -42,14 +42,14 @@ static void fill_list(struct pollux *p, struct plx_handover *h)
 	for (int i = 0; i < p->blob_count; i++) {
 		const struct plx_blob *blob = &p->blobs[i];
 
-		*part++ = (struct plx_part){
+		*part++ = (struct plx_image_part){
 			.kind = plx_crc32c(0, blob->name, strlen(blob->name)),
 			.name = blob->name,
 			.blob = &blob->is,
 		};
 	}
 	/* Its size tells apart versions of this library. */
-	*part = (struct plx_part){
+	*part = (struct plx_image_part){
 		.data = &h->handed,
 		.bytes = sizeof(h->handed),
 		.kind = plx_crc32c(0, OWN_NAME, strlen(OWN_NAME)),
@@ -128,7 +128,7 @@ void plx_handover_pack(struct pollux *p)
 	struct plx_handover *h = p->handover;
 
 	for (int i = 0; i < h->parts.count; i++) {
-		struct plx_part *part = &h->list[i];
+		struct plx_image_part *part = &h->list[i];
 
 		if (part->blob)
 			part->bytes = plx_call_size(part->blob);

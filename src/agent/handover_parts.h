@@ -24,7 +24,7 @@ struct plx_handed {
 struct plx_fetch;
 
 struct plx_handover {
-	struct plx_part *list;
+	struct plx_image_part *list;
 	struct plx_parts parts; /* of list: registered state, then handed */
 	struct plx_handed handed;
 	struct plx_resident_facts facts; /* who we are */

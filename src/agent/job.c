@@ -33,7 +33,7 @@ static struct plx_tensor bytes_tensor(const char *name, void *data,
 }
 
 /* The program turns its other state into bytes. */
-static int save_blobs(struct plx_job *job, const struct pollux *p)
+static int save_blobs(struct plx_ckpt_write *job, const struct pollux *p)
 {
 	struct plx_error *err = &job->report.why;
 	size_t total = 0;
@@ -62,7 +62,7 @@ static int save_blobs(struct plx_job *job, const struct pollux *p)
 	return 0;
 }
 
-static int list_tensors(struct plx_job *job, const struct pollux *p)
+static int list_tensors(struct plx_ckpt_write *job, const struct pollux *p)
 {
 	size_t size = (size_t) p->tensor_count + (size_t) p->blob_count + 1;
 
@@ -84,7 +84,7 @@ static int list_tensors(struct plx_job *job, const struct pollux *p)
 }
 
 /* What this rank has of it; the other ranks' sizes are in their reports. */
-static int list_domain(struct plx_job *job, const struct pollux *p)
+static int list_domain(struct plx_ckpt_write *job, const struct pollux *p)
 {
 	const void *data = NULL;
 	size_t bytes = 0;
@@ -109,7 +109,7 @@ static int list_domain(struct plx_job *job, const struct pollux *p)
 	return 0;
 }
 
-static int deal(struct plx_job *job)
+static int deal(struct plx_ckpt_write *job)
 {
 	int shards =
 		plx_partition_shards(job->tensors, job->shared, job->who.ranks);
@@ -124,7 +124,7 @@ static int deal(struct plx_job *job)
 			       : 0;
 }
 
-static int lay_shard(struct plx_job *job)
+static int lay_shard(struct plx_ckpt_write *job)
 {
 	struct plx_piece *pieces;
 	int count;
@@ -139,11 +139,11 @@ static int lay_shard(struct plx_job *job)
 			     &job->report.why);
 }
 
-int plx_job_init(struct plx_job *job, const struct pollux *p,
+int plx_job_init(struct plx_ckpt_write *job, const struct pollux *p,
 		 struct plx_writer_rank who, const struct plx_facts *facts,
 		 const struct plx_profile *profile)
 {
-	*job = (struct plx_job){
+	*job = (struct plx_ckpt_write){
 		.who = who,
 		.facts = *facts,
 		.profile = *profile,
@@ -160,7 +160,7 @@ int plx_job_init(struct plx_job *job, const struct pollux *p,
 	return 0;
 }
 
-void plx_job_release(struct plx_job *job)
+void plx_job_release(struct plx_ckpt_write *job)
 {
 	plx_shard_release(&job->shard);
 	plx_partition_release(&job->parts);
@@ -172,12 +172,12 @@ void plx_job_release(struct plx_job *job)
 
 /* ---- the own file ---- */
 
-uint64_t plx_job_bytes(const struct plx_job *job)
+uint64_t plx_job_bytes(const struct plx_ckpt_write *job)
 {
 	return ROUND_UP(plx_stream_bytes(&job->shard.stream), PLX_PAGE);
 }
 
-int plx_job_copy(struct plx_job *job, unsigned char *image)
+int plx_job_copy(struct plx_ckpt_write *job, unsigned char *image)
 {
 	job->report.rc =
 		plx_stream_copy(&job->shard.stream, image, &job->report.why);
@@ -185,7 +185,7 @@ int plx_job_copy(struct plx_job *job, unsigned char *image)
 	return job->report.rc;
 }
 
-static int write_shard(struct plx_job *job, struct plx_error *err)
+static int write_shard(struct plx_ckpt_write *job, struct plx_error *err)
 {
 	char name[PLX_SHARD_NAME];
 	struct plx_error why;
@@ -201,7 +201,7 @@ static int write_shard(struct plx_job *job, struct plx_error *err)
 	return rc;
 }
 
-void plx_job_write(struct plx_job *job)
+void plx_job_write(struct plx_ckpt_write *job)
 {
 	struct plx_report *r = &job->report;
 	struct plx_piece *pieces;
@@ -225,7 +225,8 @@ void plx_job_write(struct plx_job *job)
 /* ---- commit ---- */
 
 /* How much of the domain the other ranks have written. */
-static void size_domain(struct plx_job *job, const struct plx_report *reports)
+static void size_domain(struct plx_ckpt_write *job,
+			const struct plx_report *reports)
 {
 	for (int i = 0; job->has_domain && i < job->parts.count; i++) {
 		struct plx_piece *piece = &job->parts.pieces[i];
@@ -241,7 +242,8 @@ static void size_domain(struct plx_job *job, const struct plx_report *reports)
 }
 
 /* Where in their files the other ranks' pieces are. */
-static void place_pieces(struct plx_job *job, const struct plx_report *reports)
+static void place_pieces(struct plx_ckpt_write *job,
+			 const struct plx_report *reports)
 {
 	uint64_t at = 0;
 
@@ -255,7 +257,7 @@ static void place_pieces(struct plx_job *job, const struct plx_report *reports)
 	}
 }
 
-static char *manifest_text(struct plx_job *job, struct plx_file *files,
+static char *manifest_text(struct plx_ckpt_write *job, struct plx_file *files,
 			   struct plx_error *err)
 {
 	const struct plx_manifest manifest = {
@@ -270,7 +272,7 @@ static char *manifest_text(struct plx_job *job, struct plx_file *files,
 	return plx_manifest_text(&manifest, err);
 }
 
-static int write_text(const struct plx_job *job, const char *text,
+static int write_text(const struct plx_ckpt_write *job, const char *text,
 		      struct plx_error *err)
 {
 	struct plx_segment segment = {
@@ -290,7 +292,8 @@ static int write_text(const struct plx_job *job, const char *text,
 	return rc;
 }
 
-static int write_manifest(struct plx_job *job, const struct plx_report *reports,
+static int write_manifest(struct plx_ckpt_write *job,
+			  const struct plx_report *reports,
 			  struct plx_error *err)
 {
 	unsigned int shards = (unsigned int) job->parts.shards;
@@ -320,7 +323,7 @@ static int write_manifest(struct plx_job *job, const struct plx_report *reports,
 	return rc;
 }
 
-int plx_job_seal(struct plx_job *job, const struct plx_report *reports,
+int plx_job_seal(struct plx_ckpt_write *job, const struct plx_report *reports,
 		 struct plx_error *err)
 {
 	if (job->report.rc < 0)
@@ -334,7 +337,7 @@ int plx_job_seal(struct plx_job *job, const struct plx_report *reports,
 }
 
 /* Who holds the fence's lock: commit, remove what is old. */
-static int rename_it(struct plx_job *job, struct plx_error *err)
+static int rename_it(struct plx_ckpt_write *job, struct plx_error *err)
 {
 	const char *number = strchr(job->tag, '-');
 
@@ -347,7 +350,7 @@ static int rename_it(struct plx_job *job, struct plx_error *err)
 	return 0;
 }
 
-int plx_job_commit(struct plx_job *job, const struct plx_report *reports,
+int plx_job_commit(struct plx_ckpt_write *job, const struct plx_report *reports,
 		   const struct plx_fence *fence, struct plx_error *err)
 {
 	int rc = plx_job_seal(job, reports, err);
@@ -364,7 +367,7 @@ int plx_job_commit(struct plx_job *job, const struct plx_report *reports,
 	return rc;
 }
 
-void plx_job_drop(struct plx_job *job)
+void plx_job_drop(struct plx_ckpt_write *job)
 {
 	if (job->tmp[0])
 		plx_folder_remove(job->folder, job->tmp);

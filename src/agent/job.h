@@ -35,7 +35,7 @@ struct plx_writer_rank {
 	int ranks;
 };
 
-struct plx_job {
+struct plx_ckpt_write {
 	struct plx_writer_rank who;
 	char folder[PATH_MAX];
 	char tmp[PLX_FOLDER_NAME]; /* in folder, until it is committed */
@@ -61,33 +61,33 @@ struct plx_job {
  * the last commit. Blobs are asked for their bytes by rank 0 only. Always to
  * be released; a failure is also in job->report.
  */
-int plx_job_init(struct plx_job *job, const struct pollux *p,
+int plx_job_init(struct plx_ckpt_write *job, const struct pollux *p,
 		 struct plx_writer_rank who, const struct plx_facts *facts,
 		 const struct plx_profile *profile);
-void plx_job_release(struct plx_job *job);
+void plx_job_release(struct plx_ckpt_write *job);
 
 /* Bytes of its image; copy the state into one (see stream.h). */
-uint64_t plx_job_bytes(const struct plx_job *job);
-int plx_job_copy(struct plx_job *job, unsigned char *image);
+uint64_t plx_job_bytes(const struct plx_ckpt_write *job);
+int plx_job_copy(struct plx_ckpt_write *job, unsigned char *image);
 
 /* Write the own file; how it went is in job->report. */
-void plx_job_write(struct plx_job *job);
+void plx_job_write(struct plx_ckpt_write *job);
 
 /*
  * Rank 0, when all reports are there: write the manifest, so that but for its
  * name it is a checkpoint. The state's checksum is in job->facts.crc then.
  */
-int plx_job_seal(struct plx_job *job, const struct plx_report *reports,
+int plx_job_seal(struct plx_ckpt_write *job, const struct plx_report *reports,
 		 struct plx_error *err);
 
 /*
  * Seal, then, with the fence's lock, give it its name and remove what is old.
  * 0, -1 or PLX_FENCED with err set; then nothing is left of it.
  */
-int plx_job_commit(struct plx_job *job, const struct plx_report *reports,
+int plx_job_commit(struct plx_ckpt_write *job, const struct plx_report *reports,
 		   const struct plx_fence *fence, struct plx_error *err);
 
 /* Nobody will commit it. */
-void plx_job_drop(struct plx_job *job);
+void plx_job_drop(struct plx_ckpt_write *job);
 
 #endif

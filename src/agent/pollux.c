@@ -39,7 +39,7 @@ void plx_say(const struct pollux *p, const char *fmt, ...)
 
 /* ---- stages and statuses ---- */
 
-void plx_stage(struct pollux *p, enum plx_stage stage)
+void plx_stage(struct pollux *p, enum plx_call_stage stage)
 {
 	if (stage == PLX_STAGE_SYNCED)
 		plx_state_changing(p);

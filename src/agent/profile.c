@@ -40,7 +40,7 @@ static bool is_flag(const bool *flag)
 	return byte <= 1;
 }
 
-static bool is_row(const struct plx_row *row)
+static bool is_row(const struct plx_profile_row *row)
 {
 	return row->shape.nodes >= 1 && row->shape.gpus >= row->shape.nodes &&
 	       row->shape.gpus <= PLX_GPUS_MAX && row->per_gpu >= 1 &&
@@ -79,16 +79,16 @@ bool plx_profile_valid(const struct plx_profile *profile)
 	return true;
 }
 
-static bool same_row(const struct plx_row *row, struct plx_shape shape,
+static bool same_row(const struct plx_profile_row *row, struct plx_shape shape,
 		     int per_gpu)
 {
 	return row->shape.nodes == shape.nodes &&
 	       row->shape.gpus == shape.gpus && row->per_gpu == per_gpu;
 }
 
-static struct plx_row *least_recent(struct plx_profile *profile)
+static struct plx_profile_row *least_recent(struct plx_profile *profile)
 {
-	struct plx_row *oldest = &profile->rows[0];
+	struct plx_profile_row *oldest = &profile->rows[0];
 
 	for (int i = 1; i < profile->row_count; i++) {
 		if (profile->rows[i].used < oldest->used)
@@ -97,11 +97,11 @@ static struct plx_row *least_recent(struct plx_profile *profile)
 	return oldest;
 }
 
-struct plx_row *plx_profile_row(struct plx_profile *profile,
-				struct plx_shape shape, int per_gpu,
-				uint64_t step)
+struct plx_profile_row *plx_profile_row(struct plx_profile *profile,
+					struct plx_shape shape, int per_gpu,
+					uint64_t step)
 {
-	struct plx_row *row = NULL;
+	struct plx_profile_row *row = NULL;
 
 	for (int i = 0; i < profile->row_count && !row; i++) {
 		if (same_row(&profile->rows[i], shape, per_gpu))
@@ -135,12 +135,12 @@ static void add_time(double *count, double *mean_s, double time_s)
 	*mean_s += (time_s - *mean_s) / *count;
 }
 
-void plx_row_add_pass(struct plx_row *row, double pass_s)
+void plx_row_add_pass(struct plx_profile_row *row, double pass_s)
 {
 	add_time(&row->passes, &row->pass_s, pass_s);
 }
 
-void plx_row_add_step(struct plx_row *row, double step_s)
+void plx_row_add_step(struct plx_profile_row *row, double step_s)
 {
 	add_time(&row->steps, &row->step_s, step_s);
 	if (row->steps < row->fitted)
@@ -150,7 +150,7 @@ void plx_row_add_step(struct plx_row *row, double step_s)
 bool plx_profile_stale(const struct plx_profile *profile)
 {
 	for (int i = 0; i < profile->row_count; i++) {
-		const struct plx_row *row = &profile->rows[i];
+		const struct plx_profile_row *row = &profile->rows[i];
 
 		if (row->steps >= STEPS_MIN && row->steps >= 2 * row->fitted)
 			return true;
@@ -165,7 +165,7 @@ static size_t samples_of(const struct plx_profile *profile,
 	size_t count = 0;
 
 	for (int i = 0; i < profile->row_count; i++) {
-		const struct plx_row *row = &profile->rows[i];
+		const struct plx_profile_row *row = &profile->rows[i];
 
 		if (row->steps < STEPS_MIN)
 			continue;
@@ -204,7 +204,7 @@ struct plx_shape plx_profile_largest(const struct plx_profile *profile)
 	struct plx_shape largest = { 0 };
 
 	for (int i = 0; i < profile->row_count; i++) {
-		const struct plx_row *row = &profile->rows[i];
+		const struct plx_profile_row *row = &profile->rows[i];
 
 		if (row->steps >= STEPS_MIN && row->shape.gpus > largest.gpus)
 			largest = row->shape;

@@ -19,7 +19,7 @@
 #define PLX_PROFILE_VERSION 3
 
 /* Running means of one shape and batch per GPU. */
-struct plx_row {
+struct plx_profile_row {
 	struct plx_shape shape;
 	int per_gpu;
 	double passes; /* how many were timed */
@@ -36,7 +36,7 @@ struct plx_profile {
 	int row_count;
 	bool has_model;
 	bool differenced; /* noise holds estimates of one GPU */
-	struct plx_row rows[PLX_ROWS_MAX];
+	struct plx_profile_row rows[PLX_ROWS_MAX];
 	struct plx_model model;
 	struct plx_noise_groups noise;
 	double progress;   /* iterations at the base batch so far */
@@ -52,12 +52,12 @@ void plx_profile_init(struct plx_profile *profile);
 bool plx_profile_valid(const struct plx_profile *profile);
 
 /* The row of (shape, m), made if new: the least recently used goes. */
-struct plx_row *plx_profile_row(struct plx_profile *profile,
-				struct plx_shape shape, int per_gpu,
-				uint64_t step);
+struct plx_profile_row *plx_profile_row(struct plx_profile *profile,
+					struct plx_shape shape, int per_gpu,
+					uint64_t step);
 
-void plx_row_add_pass(struct plx_row *row, double pass_s);
-void plx_row_add_step(struct plx_row *row, double step_s);
+void plx_row_add_pass(struct plx_profile_row *row, double pass_s);
+void plx_row_add_step(struct plx_profile_row *row, double step_s);
 
 /* Some row is new, or has twice the measurements the model was fitted to. */
 bool plx_profile_stale(const struct plx_profile *profile);

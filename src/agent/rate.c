@@ -114,7 +114,7 @@ static double window(const struct pollux *p)
  */
 static void update_differenced(struct pollux *p)
 {
-	struct plx_step *step = &p->step;
+	struct plx_agent_step *step = &p->step;
 
 	for (int g = 0; g < p->groups; g++) {
 		double sqr = step->all.sqr_mean[g];

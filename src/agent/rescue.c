@@ -101,7 +101,7 @@ static void free_state(struct plx_store *s)
 /* Another survivor, or a save before it, was as far. */
 static bool is_there(const struct pollux *p, uint64_t step)
 {
-	struct plx_entry *list = NULL;
+	struct plx_folder_entry *list = NULL;
 	int count = plx_folder_list(p->folder, &list, NULL);
 	bool there = false;
 
@@ -111,7 +111,7 @@ static bool is_there(const struct pollux *p, uint64_t step)
 	return there;
 }
 
-static int write_it(struct plx_job *job, struct plx_error *err)
+static int write_it(struct plx_ckpt_write *job, struct plx_error *err)
 {
 	plx_job_write(job);
 	/* What is old is left to those who know what else there is. */
@@ -129,7 +129,7 @@ static int save_alone(struct pollux *p, struct plx_error *err)
 	const struct plx_writer_rank alone = { 0, 1 };
 	struct plx_store *s = p->store;
 	struct plx_facts facts = plx_store_facts(p, &s->cursor, false);
-	struct plx_job job;
+	struct plx_ckpt_write job;
 	char kind[32];
 	int lock = plx_fence_enter(&s->fence, err);
 	int rc = 0;

@@ -159,7 +159,7 @@ void plx_resident_lay(void *base, const struct plx_parts *parts,
 	head->pieces = (uint32_t) pieces;
 	head->facts = *facts;
 	for (int i = 0; i < parts->count; i++) {
-		const struct plx_part *part = &parts->list[i];
+		const struct plx_image_part *part = &parts->list[i];
 
 		rows_of(base)[i] = (struct row){
 			.at = at,
@@ -182,7 +182,7 @@ static size_t piece_bytes(const struct row *row, size_t piece)
 }
 
 /* A blob is made in one go; its pieces are summed after that. */
-static int write_blob(void *base, int i, const struct plx_part *part,
+static int write_blob(void *base, int i, const struct plx_image_part *part,
 		      struct plx_error *err)
 {
 	const struct row *row = &rows_of(base)[i];
@@ -226,7 +226,7 @@ static int write_piece(const struct piece *piece, enum pollux_memory memory,
 }
 
 /* Pieces are dealt out in turn, over all parts. */
-static int write_part(void *base, int i, const struct plx_part *part,
+static int write_part(void *base, int i, const struct plx_image_part *part,
 		      struct plx_slice slice, struct plx_error *err)
 {
 	const struct row *row = &rows_of(base)[i];
@@ -295,7 +295,7 @@ static int check_head(const void *base, size_t bytes, struct plx_error *err)
 	return 0;
 }
 
-static int check_row(const void *base, int i, const struct plx_part *part,
+static int check_row(const void *base, int i, const struct plx_image_part *part,
 		     struct plx_error *err)
 {
 	const struct head *head = base;
@@ -373,8 +373,8 @@ int plx_resident_verify(const void *base, struct plx_slice slice,
 	return 0;
 }
 
-int plx_part_load(const struct plx_part *part, const void *from, size_t bytes,
-		  struct plx_error *err)
+int plx_part_load(const struct plx_image_part *part, const void *from,
+		  size_t bytes, struct plx_error *err)
 {
 	if (!part->blob)
 		return plx_device_write(part->data, from, bytes, part->memory,
@@ -385,7 +385,7 @@ int plx_part_load(const struct plx_part *part, const void *from, size_t bytes,
 	return 0;
 }
 
-static int read_part(const void *base, int i, const struct plx_part *part,
+static int read_part(const void *base, int i, const struct plx_image_part *part,
 		     struct plx_error *err)
 {
 	size_t bytes;
@@ -398,7 +398,7 @@ int plx_resident_read(const void *base, const struct plx_parts *parts,
 		      enum plx_resident_what what, struct plx_error *err)
 {
 	for (int i = 0; i < parts->count; i++) {
-		const struct plx_part *part = &parts->list[i];
+		const struct plx_image_part *part = &parts->list[i];
 		bool plain = !part->blob && part->memory == POLLUX_HOST;
 
 		if (plain != (what == PLX_RESIDENT_PLAIN))

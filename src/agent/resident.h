@@ -23,7 +23,7 @@
 #define PLX_RESIDENT_JOB 64 /* bytes of a job's key, with its NUL */
 
 /* One registered array, or what a program makes of other state. */
-struct plx_part {
+struct plx_image_part {
 	void *data;   /* borrowed; NULL for a blob */
 	size_t bytes; /* of a blob: as of now, when written */
 	enum pollux_memory memory;
@@ -33,7 +33,7 @@ struct plx_part {
 };
 
 struct plx_parts {
-	const struct plx_part *list; /* borrowed */
+	const struct plx_image_part *list; /* borrowed */
 	int count;
 	int arrays; /* the first so many: what pollux_crc() looks at */
 };
@@ -100,8 +100,8 @@ int plx_resident_read(const void *base, const struct plx_parts *parts,
 		      enum plx_resident_what what, struct plx_error *err);
 
 /* Put bytes where they belong: as many as it has, unless it is a blob. */
-int plx_part_load(const struct plx_part *part, const void *from, size_t bytes,
-		  struct plx_error *err);
+int plx_part_load(const struct plx_image_part *part, const void *from,
+		  size_t bytes, struct plx_error *err);
 
 /* What the head says. */
 uint64_t plx_resident_step(const void *base);

@@ -28,7 +28,7 @@
 
 /* Rank 0's walk through the folder. */
 struct search {
-	struct plx_entry *list;
+	struct plx_folder_entry *list;
 	int count;
 	int next;   /* to be looked at */
 	char *text; /* of the manifest found */
@@ -209,7 +209,7 @@ static void find_next(struct pollux *p, struct search *s, struct found *found)
 		return;
 	}
 	while (s->next < s->count) {
-		const struct plx_entry *entry = &s->list[s->next++];
+		const struct plx_folder_entry *entry = &s->list[s->next++];
 
 		found->old = entry->file;
 		plx_folder_name(entry, found->name);

@@ -171,7 +171,7 @@ bool plx_save_due(struct pollux *p)
 /* A state that is there need not be written again, at most flushed. */
 static bool is_there(struct pollux *p, bool flush)
 {
-	const struct plx_entry entry = { .step = p->cursor.step };
+	const struct plx_folder_entry entry = { .step = p->cursor.step };
 	struct plx_store *s = p->store;
 	char name[PLX_FOLDER_NAME];
 
@@ -217,8 +217,8 @@ static int agree(struct pollux *p, struct order *order, bool flush)
 	return order->rc;
 }
 
-void plx_outcome_fill(struct plx_outcome *outcome, const struct plx_job *job,
-		      int rc)
+void plx_outcome_fill(struct plx_outcome *outcome,
+		      const struct plx_ckpt_write *job, int rc)
 {
 	outcome->rc = rc < 0 ? PLX_SAVE_LATER : 0;
 	if (rc == PLX_FENCED)
@@ -243,7 +243,8 @@ static void fail_save(struct pollux *p, const struct plx_outcome *o)
 		 o->step, p->folder, o->err.text, stands);
 }
 
-static int save_now(struct pollux *p, struct plx_job *job, double begin_s)
+static int save_now(struct pollux *p, struct plx_ckpt_write *job,
+		    double begin_s)
 {
 	const struct plx_coll_ops *ops = p->coll->ops;
 	struct plx_outcome outcome = { .rc = PLX_SAVE_LATER };
@@ -291,8 +292,9 @@ static void count_cost(struct pollux *p, double begin_s)
 	s->cost_s = s->cost_s ? 0.5 * s->cost_s + 0.5 * cost_s : cost_s;
 }
 
-static struct plx_job *begin_job(struct pollux *p, enum plx_save_kind kind,
-				 struct plx_job *job)
+static struct plx_ckpt_write *begin_job(struct pollux *p,
+					enum plx_save_kind kind,
+					struct plx_ckpt_write *job)
 {
 	const struct plx_writer_rank who = { p->coll->rank, p->coll->ranks };
 	bool flush = kind != PLX_SAVE_QUICK;
@@ -308,7 +310,7 @@ static struct plx_job *begin_job(struct pollux *p, enum plx_save_kind kind,
 static int save(struct pollux *p, enum plx_save_kind kind)
 {
 	double begin_s = plx_now_s();
-	struct plx_job job;
+	struct plx_ckpt_write job;
 	int rc;
 
 	if (kind == PLX_SAVE_ASYNC) {

@@ -252,7 +252,7 @@ static int seek(struct pollux *p, const struct plx_range *part)
 
 static int allocate(struct pollux *p, uint64_t count)
 {
-	struct plx_step *step = &p->step;
+	struct plx_agent_step *step = &p->step;
 	uint64_t *more;
 
 	if (count <= step->numbers_capacity)
@@ -270,7 +270,7 @@ static int allocate(struct pollux *p, uint64_t count)
 /* This rank's samples of the pass. */
 static int give_out(struct pollux *p, struct plx_range *part)
 {
-	struct plx_step *step = &p->step;
+	struct plx_agent_step *step = &p->step;
 	uint64_t ranks = (uint64_t) p->coll->ranks;
 	uint64_t passes = (uint64_t) p->batch.accum + 1;
 	uint64_t index =
@@ -293,7 +293,7 @@ static int give_out(struct pollux *p, struct plx_range *part)
 }
 
 /* Where to note how long this pass takes; NULL when that says nothing. */
-static struct plx_row *row_of_pass(struct pollux *p)
+static struct plx_profile_row *row_of_pass(struct pollux *p)
 {
 	/* The first step warms up. */
 	if (p->coll->rank != 0 || p->meter.settling ||
@@ -308,7 +308,8 @@ static struct plx_row *row_of_pass(struct pollux *p)
 /* On a GPU it may still run: there the last pass of the step is timed. */
 static void count_pass(struct pollux *p)
 {
-	struct plx_row *row = p->gpu && !p->meter.told ? NULL : row_of_pass(p);
+	struct plx_profile_row *row =
+		p->gpu && !p->meter.told ? NULL : row_of_pass(p);
 
 	if (row)
 		plx_row_add_pass(row, p->meter.pass_s);
@@ -407,7 +408,7 @@ static void count_step(struct pollux *p, double now_s)
 	struct plx_meter *m = &p->meter;
 	double iter_s =
 		m->told ? m->pass_s + m->sync_s : now_s - m->pass_begin_s;
-	struct plx_row *row = row_of_pass(p);
+	struct plx_profile_row *row = row_of_pass(p);
 
 	if (!row)
 		return;

@@ -34,8 +34,8 @@ struct plx_outcome {
 };
 
 /* After plx_job_commit() said rc. */
-void plx_outcome_fill(struct plx_outcome *outcome, const struct plx_job *job,
-		      int rc);
+void plx_outcome_fill(struct plx_outcome *outcome,
+		      const struct plx_ckpt_write *job, int rc);
 
 /* A save in the background; its thread's while that runs. */
 struct plx_background {
@@ -49,7 +49,7 @@ struct plx_background {
 	struct plx_report *reports; /* of all ranks, once ... */
 	_Atomic bool told;	    /* ... this is set */
 	double begin_s;
-	struct plx_job job;
+	struct plx_ckpt_write job;
 	const struct plx_fence *fence;
 	struct plx_outcome outcome; /* rank 0's */
 };

@@ -145,7 +145,7 @@ double plx_fault_silent_s(const struct plx_launcher *l)
 /* Survivors save what they have; then srun is told, then killed. */
 void plx_fault_end(struct plx_launcher *l)
 {
-	struct plx_step *step = &l->now->step;
+	struct plx_launch_step *step = &l->now->step;
 
 	/* mpirun gives its ranks a second itself. */
 	if (!l->fault.kill_s && !l->settings->registry) {

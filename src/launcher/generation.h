@@ -34,7 +34,7 @@ struct plx_said {
 struct plx_generation {
 	uint64_t number; /* from 1 */
 	bool warm;	 /* started ahead of its turn */
-	struct plx_step step;
+	struct plx_launch_step step;
 	struct plx_peer peer;
 	struct plx_relay relay; /* of peer, when rank 0 is away */
 	char socket[96];	/* as the ranks know it */

@@ -71,7 +71,7 @@ static void write_list(plx_hostlist hosts, char *text, size_t size)
  * those of the others in spared.
  */
 static int read_nodes(const slurm_job_info_t *record, bool gpus,
-		      struct plx_job *job, struct plx_error *err)
+		      struct plx_job_seen *job, struct plx_error *err)
 {
 	plx_hostlist all = slurm_hostlist_create(record->nodes);
 	plx_hostlist used = slurm_hostlist_create(NULL);
@@ -156,7 +156,7 @@ static int check_away(const char *home, const struct plx_layout *layout,
 }
 
 static int read_layout(const slurm_job_info_t *record, bool elastic,
-		       struct plx_job *job, struct plx_error *err)
+		       struct plx_job_seen *job, struct plx_error *err)
 {
 	if (read_nodes(record, true, job, err) < 0)
 		return -1;
@@ -185,7 +185,7 @@ static int aimed_gpus(const struct plx_target *target, const char *name)
 }
 
 /* Of what is lent, the target's nodes with as many GPUs as it says. */
-static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
+static int read_aim(const slurm_job_info_t *record, struct plx_job_seen *job,
 		    struct plx_error *err)
 {
 	const struct plx_target *target = &job->target;
@@ -219,7 +219,7 @@ static int read_aim(const slurm_job_info_t *record, struct plx_job *job,
 
 /* By slurmctld's clock at both ends: ours may be another. */
 static void read_limit(const slurm_job_info_t *record, time_t now,
-		       struct plx_job *job)
+		       struct plx_job_seen *job)
 {
 	if (record->time_limit == INFINITE || record->time_limit == NO_VAL ||
 	    !record->end_time || !now)
@@ -229,7 +229,7 @@ static void read_limit(const slurm_job_info_t *record, time_t now,
 }
 
 static int read_record(const slurm_job_info_t *record, bool elastic,
-		       struct plx_job *job, struct plx_error *err)
+		       struct plx_job_seen *job, struct plx_error *err)
 {
 	uint32_t state = record->job_state & JOB_STATE_BASE;
 
@@ -253,7 +253,7 @@ static void trim(const struct plx_sizes *sizes, struct plx_layout *layout)
 }
 
 static int read_answer(const struct plx_job_who *who,
-		       const job_info_msg_t *answer, struct plx_job *job,
+		       const job_info_msg_t *answer, struct plx_job_seen *job,
 		       struct plx_error *err)
 {
 	if (answer->record_count < 1) {
@@ -277,10 +277,10 @@ static int read_answer(const struct plx_job_who *who,
 	return check_away(who->home, &job->aim, &known[1], &job->aim_away, err);
 }
 
-int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
+int plx_job_load(const struct plx_job_who *who, struct plx_job_seen *job,
 		 struct plx_error *err)
 {
-	struct plx_job read = { .id = who->id };
+	struct plx_job_seen read = { .id = who->id };
 	job_info_msg_t *answer = NULL;
 	int rc;
 
@@ -300,7 +300,7 @@ int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
 	return rc;
 }
 
-void plx_job_release(struct plx_job *job)
+void plx_job_release(struct plx_job_seen *job)
 {
 	plx_layout_release(&job->layout);
 	plx_layout_release(&job->aim);
@@ -342,7 +342,7 @@ static bool has_any(const struct plx_layout *layout,
 	return false;
 }
 
-void plx_job_without(struct plx_job *job, const struct plx_layout *gone)
+void plx_job_without(struct plx_job_seen *job, const struct plx_layout *gone)
 {
 	plx_hostlist spared;
 
@@ -357,10 +357,10 @@ void plx_job_without(struct plx_job *job, const struct plx_layout *gone)
 
 /* The user's text may have changed, so it is read each time. */
 static int load_comment(const struct plx_job_who *who,
-			char comment[PLX_COMMENT_MAX], struct plx_job *seen,
-			struct plx_error *err)
+			char comment[PLX_COMMENT_MAX],
+			struct plx_job_seen *seen, struct plx_error *err)
 {
-	struct plx_job read = { .id = who->id };
+	struct plx_job_seen read = { .id = who->id };
 	job_info_msg_t *answer = NULL;
 	uint32_t id = who->id;
 	struct plx_error why;
@@ -389,7 +389,7 @@ static int load_comment(const struct plx_job_who *who,
 }
 
 int plx_job_publish(const struct plx_job_who *who, struct plx_job_words *words,
-		    struct plx_job *seen, struct plx_error *err)
+		    struct plx_job_seen *seen, struct plx_error *err)
 {
 	char comment[PLX_COMMENT_MAX];
 	char text[PLX_COMMENT_MAX];

@@ -19,7 +19,7 @@
 
 #define PLX_WHERE_SIZE 256
 
-struct plx_job {
+struct plx_job_seen {
 	uint32_t id;
 	bool over;		  /* no longer running: completed, requeued */
 	double limit_s;		  /* its time limit; 0: none */
@@ -65,12 +65,12 @@ void plx_job_setup(void);
  * lost) some have no rank. *job is overwritten on success; the caller's
  * to release.
  */
-int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
+int plx_job_load(const struct plx_job_who *who, struct plx_job_seen *job,
 		 struct plx_error *err);
-void plx_job_release(struct plx_job *job);
+void plx_job_release(struct plx_job_seen *job);
 
 /* As if it had no ranks to be on these nodes: they are spared. */
-void plx_job_without(struct plx_job *job, const struct plx_layout *gone);
+void plx_job_without(struct plx_job_seen *job, const struct plx_layout *gone);
 
 /*
  * Put words into the job's comment, the user's text kept. The record that was
@@ -78,7 +78,7 @@ void plx_job_without(struct plx_job *job, const struct plx_layout *gone);
  * when the words could not be written.
  */
 int plx_job_publish(const struct plx_job_who *who, struct plx_job_words *words,
-		    struct plx_job *seen, struct plx_error *err);
+		    struct plx_job_seen *seen, struct plx_error *err);
 
 /* Signal the job's running steps of that name; none is no failure. */
 int plx_job_signal_step(uint32_t id, const char *name, int signal,

@@ -21,7 +21,7 @@ void plx_job_setup(void)
 {
 }
 
-int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
+int plx_job_load(const struct plx_job_who *who, struct plx_job_seen *job,
 		 struct plx_error *err)
 {
 	(void) who;
@@ -29,14 +29,14 @@ int plx_job_load(const struct plx_job_who *who, struct plx_job *job,
 	return refuse(err);
 }
 
-void plx_job_release(struct plx_job *job)
+void plx_job_release(struct plx_job_seen *job)
 {
 	plx_layout_release(&job->layout);
 	plx_layout_release(&job->aim);
 }
 
 int plx_job_publish(const struct plx_job_who *who, struct plx_job_words *words,
-		    struct plx_job *seen, struct plx_error *err)
+		    struct plx_job_seen *seen, struct plx_error *err)
 {
 	(void) who;
 	(void) words;
@@ -78,7 +78,7 @@ int plx_address_slurmd(const char *node, char *address, size_t size, char *port,
 	return -1;
 }
 
-void plx_job_without(struct plx_job *job, const struct plx_layout *gone)
+void plx_job_without(struct plx_job_seen *job, const struct plx_layout *gone)
 {
 	(void) job;
 	(void) gone;

@@ -70,7 +70,7 @@ static int put_ranks(const struct plx_local *local, int ranks,
 	return plx_layout_add(layout, &node, err);
 }
 
-static int fill_job(const struct plx_local *local, struct plx_job *job,
+static int fill_job(const struct plx_local *local, struct plx_job_seen *job,
 		    struct plx_error *err)
 {
 	bool lent = local->target.state == PLX_TARGET_LENT;
@@ -85,9 +85,9 @@ static int fill_job(const struct plx_local *local, struct plx_job *job,
 			 err);
 }
 
-static int load(void *self, struct plx_job *job, struct plx_error *err)
+static int load(void *self, struct plx_job_seen *job, struct plx_error *err)
 {
-	struct plx_job read = { .id = (uint32_t) getpid() };
+	struct plx_job_seen read = { .id = (uint32_t) getpid() };
 	struct plx_local *local = self;
 	int rc;
 
@@ -161,7 +161,7 @@ static void follow_wish(struct plx_local *local, int want)
 }
 
 static int publish(void *self, struct plx_job_words *words,
-		   struct plx_job *seen, struct plx_error *err)
+		   struct plx_job_seen *seen, struct plx_error *err)
 {
 	struct plx_local *local = self;
 	char comment[PLX_COMMENT_MAX + PLX_FIELDS_MAX];

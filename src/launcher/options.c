@@ -305,7 +305,7 @@ static bool parse_output(int key, char *arg, struct plx_command *command)
 	return true;
 }
 
-static void request(struct argp_state *state, enum plx_request request)
+static void request(struct argp_state *state, enum plx_launch_request request)
 {
 	struct plx_command *command = state->input;
 

@@ -12,7 +12,7 @@
 #define PLX_LOCAL_NAME_MAX 48 /* of a local job, with its NUL */
 
 /* What is wanted of a launcher that runs already. */
-enum plx_request {
+enum plx_launch_request {
 	PLX_REQUEST_NONE,
 	PLX_REQUEST_RESIZE,
 	PLX_REQUEST_STATUS,
@@ -31,7 +31,7 @@ struct plx_command {
 	int ranks;	    /* local: to begin with, 0: default */
 	const char *name;   /* of the local job, NULL: default */
 	const char *params; /* local: as --scheduler-params, NULL: none */
-	enum plx_request request;
+	enum plx_launch_request request;
 	int resize;	 /* ranks wanted */
 	const char *job; /* local job's name or launcher's process id */
 	char *srun_options[PLX_LIST_MAX + 1];

@@ -6,7 +6,7 @@
 
 #include "launcher/pauses.h"
 
-const char *plx_part_name(enum plx_part part)
+const char *plx_part_name(enum plx_pause_part part)
 {
 	static const char *const names[] = {
 		[PLX_PART_OVERLAP] = "lend_s",
@@ -34,7 +34,7 @@ struct plx_pause plx_pause_of(const struct plx_marks *marks)
 	/* A job that was parked begins with the answer. */
 	double begin_s = marks->last_s ? marks->last_s : marks->answered_s;
 	const struct {
-		enum plx_part part;
+		enum plx_pause_part part;
 		double end_s;
 	} parts[] = {
 		{ PLX_PART_SAVE, marks->saved_s },

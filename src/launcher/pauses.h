@@ -26,7 +26,7 @@ struct plx_marks {
 	double first_s;	   /* the first pass of training was begun */
 };
 
-enum plx_part {
+enum plx_pause_part {
 	PLX_PART_OVERLAP,    /* offered -> answer seen; these three */
 	PLX_PART_WARM,	     /* ranks started ahead -> ready; are not */
 	PLX_PART_STOP,	     /* asked -> last iteration; in the pause */
@@ -45,7 +45,7 @@ struct plx_pause {
 	double part_s[PLX_PARTS];
 };
 
-const char *plx_part_name(enum plx_part part); /* "stop_s" */
+const char *plx_part_name(enum plx_pause_part part); /* "stop_s" */
 
 /*
  * The pause these marks tell of; missing marks take the time of the one

@@ -14,10 +14,11 @@
 struct plx_registry {
 	void *self; /* first argument of: */
 	/* As plx_job_load(): *job is the caller's to release. */
-	int (*load)(void *self, struct plx_job *job, struct plx_error *err);
+	int (*load)(void *self, struct plx_job_seen *job,
+		    struct plx_error *err);
 	/* As plx_job_publish(). */
 	int (*publish)(void *self, struct plx_job_words *words,
-		       struct plx_job *seen, struct plx_error *err);
+		       struct plx_job_seen *seen, struct plx_error *err);
 	/* As plx_job_signal_step(). */
 	int (*signal_step)(void *self, const char *name, int signal,
 			   struct plx_error *err);

@@ -98,8 +98,8 @@ static void hand_in(struct plx_slurm_client *client,
 }
 
 /* With the mutex held; *job is news, and not the caller's any more. */
-static void keep_job(struct plx_slurm_client *client, const struct plx_job *job,
-		     double began_s)
+static void keep_job(struct plx_slurm_client *client,
+		     const struct plx_job_seen *job, double began_s)
 {
 	if (client->news.has_job)
 		plx_job_release(&client->news.job);
@@ -117,7 +117,7 @@ static void do_publish(struct plx_slurm_client *client)
 	struct plx_job_words words = { .fields = fields, .bare = bare };
 	double began_s = plx_now_s();
 	struct plx_error err;
-	struct plx_job seen;
+	struct plx_job_seen seen;
 	int rc;
 
 	strcpy(fields, client->fields);
@@ -164,7 +164,7 @@ static void do_look(struct plx_slurm_client *client)
 {
 	double began_s = plx_now_s();
 	struct plx_error err;
-	struct plx_job job;
+	struct plx_job_seen job;
 	int rc;
 
 	client->look = false;
@@ -197,7 +197,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static int load_job(void *self, struct plx_job *job, struct plx_error *err)
+static int load_job(void *self, struct plx_job_seen *job, struct plx_error *err)
 {
 	const struct plx_slurm_client *client = self;
 
@@ -205,7 +205,7 @@ static int load_job(void *self, struct plx_job *job, struct plx_error *err)
 }
 
 static int publish_job(void *self, struct plx_job_words *words,
-		       struct plx_job *seen, struct plx_error *err)
+		       struct plx_job_seen *seen, struct plx_error *err)
 {
 	const struct plx_slurm_client *client = self;
 

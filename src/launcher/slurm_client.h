@@ -22,11 +22,11 @@ struct plx_slurm_client;
 /* What came back since the last time. */
 struct plx_news {
 	bool has_job;
-	struct plx_job job;	/* the caller's to release */
-	double looked_s;	/* when it was read, CLOCK_MONOTONIC */
-	unsigned int published; /* number of the last status written */
-	double published_s;	/* when it was */
-	bool shortened;		/* it did not fit with its hint */
+	struct plx_job_seen job; /* the caller's to release */
+	double looked_s;	 /* when it was read, CLOCK_MONOTONIC */
+	unsigned int published;	 /* number of the last status written */
+	double published_s;	 /* when it was */
+	bool shortened;		 /* it did not fit with its hint */
 	bool is_trouble;
 	struct plx_error trouble; /* the last failure, when is_trouble */
 };

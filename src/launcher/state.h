@@ -51,7 +51,7 @@ struct plx_launcher {
 
 	/* slurmctld's side */
 	struct plx_slurm_client *client;
-	struct plx_job job; /* as last seen */
+	struct plx_job_seen job; /* as last seen */
 	bool has_job;
 	double looked_s;	      /* when that look began */
 	struct plx_looks looks;	      /* the next ones */

@@ -72,7 +72,8 @@ static int set_texts(struct plx_environ *env, const struct variable *vars,
 /* What all ranks of torchrun's have alike; pollux-rank sets the rest. */
 static int set_meeting(struct plx_environ *env,
 		       const struct plx_step_order *order,
-		       const struct plx_step *step, struct plx_error *err)
+		       const struct plx_launch_step *step,
+		       struct plx_error *err)
 {
 	const struct plx_layout *layout = &step->layout;
 	char address[PLX_NODE_NAME_SIZE] = "127.0.0.1";
@@ -119,8 +120,8 @@ static int set_devices(struct plx_environ *env,
 
 static int prepare_environ(struct plx_environ *env,
 			   const struct plx_step_order *order,
-			   const struct plx_step *step, const char *hosts,
-			   struct plx_error *err)
+			   const struct plx_launch_step *step,
+			   const char *hosts, struct plx_error *err)
 {
 	const struct plx_layout *layout = &step->layout;
 	const struct variable vars[] = {
@@ -181,7 +182,8 @@ static void become_starter(const struct plx_step_order *order, char **args,
 	_exit(127);
 }
 
-int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
+int plx_step_start(struct plx_launch_step *step,
+		   const struct plx_step_order *order,
 		   const struct plx_layout *layout, struct plx_error *err)
 {
 	struct plx_environ env = { 0 };
@@ -220,7 +222,7 @@ done:
 	return rc;
 }
 
-bool plx_step_kill(struct plx_step *step)
+bool plx_step_kill(struct plx_launch_step *step)
 {
 	int signal = step->kills ? step->killer : SIGTERM;
 
@@ -229,7 +231,7 @@ bool plx_step_kill(struct plx_step *step)
 	return step->kills++ > 0;
 }
 
-bool plx_step_reap(struct plx_step *step, int *code)
+bool plx_step_reap(struct plx_launch_step *step, int *code)
 {
 	pid_t pid = 0;
 	int status;
@@ -245,7 +247,7 @@ bool plx_step_reap(struct plx_step *step, int *code)
 	return true;
 }
 
-void plx_step_release(struct plx_step *step)
+void plx_step_release(struct plx_launch_step *step)
 {
 	plx_layout_release(&step->layout);
 }

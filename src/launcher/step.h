@@ -18,7 +18,7 @@
 /* What srun itself returns when it cannot start the step. */
 #define PLX_SRUN_FAILED 250
 
-struct plx_step {
+struct plx_launch_step {
 	pid_t pid;		  /* of srun's guard; 0: no step */
 	int number;		  /* of this start, from 0 */
 	uint64_t generation;	  /* as its ranks know it */
@@ -52,7 +52,8 @@ struct plx_step_order {
 };
 
 /* Start ranks on layout (copied) as number; *step was released before. */
-int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
+int plx_step_start(struct plx_launch_step *step,
+		   const struct plx_step_order *order,
 		   const struct plx_layout *layout, struct plx_error *err);
 
 /*
@@ -61,11 +62,11 @@ int plx_step_start(struct plx_step *step, const struct plx_step_order *order,
  * Do it again after so many seconds:
  */
 #define PLX_KILL_AGAIN_S 5.0
-bool plx_step_kill(struct plx_step *step);
+bool plx_step_kill(struct plx_launch_step *step);
 
 /* Has srun ended? Then its exit code as a shell has it, and no step is left. */
-bool plx_step_reap(struct plx_step *step, int *code);
+bool plx_step_reap(struct plx_launch_step *step, int *code);
 
-void plx_step_release(struct plx_step *step);
+void plx_step_release(struct plx_launch_step *step);
 
 #endif

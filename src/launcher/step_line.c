@@ -70,7 +70,7 @@ static bool is_even(const struct plx_layout *layout)
 }
 
 static void add_srun(struct line *line, const struct plx_step_order *order,
-		     const struct plx_step *step)
+		     const struct plx_launch_step *step)
 {
 	const struct plx_layout *layout = &step->layout;
 
@@ -103,7 +103,7 @@ static void add_srun(struct line *line, const struct plx_step_order *order,
 		add(line, "--gpus-per-task=1");
 }
 
-static void add_mpirun(struct line *line, const struct plx_step *step)
+static void add_mpirun(struct line *line, const struct plx_launch_step *step)
 {
 	add(line, "mpirun");
 	/* mpirun asks; the user of this launcher has answered already. */
@@ -118,7 +118,7 @@ static void add_mpirun(struct line *line, const struct plx_step *step)
 }
 
 char **plx_step_arguments(const struct plx_step_order *order,
-			  const struct plx_step *step)
+			  const struct plx_launch_step *step)
 {
 	int others = count(order->srun_options) + count(order->wrapper) +
 		     count(order->program);

@@ -10,6 +10,6 @@
  * when out of memory, or when a text is too long.
  */
 char **plx_step_arguments(const struct plx_step_order *order,
-			  const struct plx_step *step);
+			  const struct plx_launch_step *step);
 
 #endif

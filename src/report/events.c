@@ -98,7 +98,7 @@ void plx_events_release(struct plx_changes *changes)
 static const char *why_left(const struct plx_changes *changes,
 			    const struct plx_record *record, size_t s)
 {
-	const struct plx_span *span = &record->spans[s];
+	const struct plx_history_span *span = &record->spans[s];
 	double nearest = APART_MAX_S;
 	const char *why = NULL;
 

@@ -21,7 +21,7 @@ static void write_shapes(const void *item, char *text, size_t size)
 
 	text[0] = '\0';
 	for (size_t i = 0; i < r->span_count; i++) {
-		const struct plx_span *span = &r->spans[i];
+		const struct plx_history_span *span = &r->spans[i];
 		char duration[24];
 		char nodes[128];
 		char shape[192];

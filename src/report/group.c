@@ -130,7 +130,7 @@ static int add_periods(struct parts *parts, const struct plx_record *r,
 		return -1;
 	part.whole = false;
 	for (size_t i = 0; i < r->span_count; i++) {
-		const struct plx_span *span = &r->spans[i];
+		const struct plx_history_span *span = &r->spans[i];
 		int64_t from_s = span->start_s;
 
 		while (from_s < span->end_s && span->gpus > 0) {

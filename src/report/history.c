@@ -17,7 +17,7 @@ int plx_id_compare(const char *a, const char *b)
 }
 
 /* A row's shape began when the row was made, which for the first is before. */
-static int64_t shape_start(const struct plx_row *row)
+static int64_t shape_start(const struct plx_sacct_row *row)
 {
 	if (row->start == PLX_TIME_NONE)
 		return PLX_TIME_NONE;
@@ -26,8 +26,10 @@ static int64_t shape_start(const struct plx_row *row)
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct plx_row *x = *(const struct plx_row *const *) a;
-	const struct plx_row *y = *(const struct plx_row *const *) b;
+	const struct plx_sacct_row *x =
+		*(const struct plx_sacct_row *const *) a;
+	const struct plx_sacct_row *y =
+		*(const struct plx_sacct_row *const *) b;
 	int order = plx_id_compare(x->id, y->id);
 
 	if (order == 0)
@@ -37,10 +39,10 @@ static int compare_rows(const void *a, const void *b)
 	return order;
 }
 
-static const struct plx_row **sorted(const struct plx_rows *rows)
+static const struct plx_sacct_row **sorted(const struct plx_rows *rows)
 {
-	const struct plx_row **order =
-		calloc(rows->count + 1, sizeof(const struct plx_row *));
+	const struct plx_sacct_row **order =
+		calloc(rows->count + 1, sizeof(const struct plx_sacct_row *));
 
 	for (size_t i = 0; order && i < rows->count; i++)
 		order[i] = &rows->rows[i];
@@ -49,15 +51,15 @@ static const struct plx_row **sorted(const struct plx_rows *rows)
 	return order;
 }
 
-static bool has_ended(const struct plx_row *row)
+static bool has_ended(const struct plx_sacct_row *row)
 {
 	return row->end != PLX_TIME_NONE;
 }
 
-static void add_span(struct plx_record *record, const struct plx_row *row,
+static void add_span(struct plx_record *record, const struct plx_sacct_row *row,
 		     int64_t now_s)
 {
-	struct plx_span span = {
+	struct plx_history_span span = {
 		.start_s = shape_start(row),
 		.end_s = has_ended(row) ? row->end : now_s,
 		.gpus = row->gpus,
@@ -77,8 +79,8 @@ static void add_span(struct plx_record *record, const struct plx_row *row,
 
 static int compare_spans(const void *a, const void *b)
 {
-	const struct plx_span *x = a;
-	const struct plx_span *y = b;
+	const struct plx_history_span *x = a;
+	const struct plx_history_span *y = b;
 
 	if (x->start_s != y->start_s)
 		return x->start_s < y->start_s ? -1 : 1;
@@ -113,7 +115,7 @@ static void read_status(struct plx_record *record, const char *comment)
 
 /* First start of any shape; a job that waits or was cancelled has none. */
 static int64_t queued(const struct plx_record *record,
-		      const struct plx_row *first)
+		      const struct plx_sacct_row *first)
 {
 	int64_t until = first->start;
 
@@ -123,7 +125,7 @@ static int64_t queued(const struct plx_record *record,
 	return until > record->submit_s ? until - record->submit_s : 0;
 }
 
-static int64_t row_seconds(const struct plx_row *row)
+static int64_t row_seconds(const struct plx_sacct_row *row)
 {
 	int64_t start_s = shape_start(row);
 
@@ -137,9 +139,9 @@ static int64_t row_seconds(const struct plx_row *row)
  * is the shape between: it was left with the acknowledgement that its ranks
  * have handed over, and the one before with the same, while they trained on.
  */
-static int64_t held_twice(const struct plx_row *before,
-			  const struct plx_row *row,
-			  const struct plx_row *after)
+static int64_t held_twice(const struct plx_sacct_row *before,
+			  const struct plx_sacct_row *row,
+			  const struct plx_sacct_row *after)
 {
 	int most = before->gpus > after->gpus ? before->gpus : after->gpus;
 	struct plx_status first;
@@ -153,10 +155,10 @@ static int64_t held_twice(const struct plx_row *before,
 	return (row->gpus - most) * row_seconds(row);
 }
 
-static int make_record(const struct plx_row **rows, size_t count, int64_t now_s,
-		       struct plx_record *record)
+static int make_record(const struct plx_sacct_row **rows, size_t count,
+		       int64_t now_s, struct plx_record *record)
 {
-	const struct plx_row *last = rows[count - 1];
+	const struct plx_sacct_row *last = rows[count - 1];
 
 	*record = (struct plx_record){
 		.id = last->id,
@@ -252,7 +254,7 @@ int plx_history_make(const struct plx_rows *rows, int64_t now_s,
 		     struct plx_history *history, struct plx_error *err)
 {
 	struct plx_history made = { .count = 0 };
-	const struct plx_row **order = sorted(rows);
+	const struct plx_sacct_row **order = sorted(rows);
 	size_t next;
 	int rc = -1;
 

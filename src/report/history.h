@@ -17,7 +17,7 @@
 #include "report/rows.h"
 
 /* Some time with the same nodes and GPUs, at least a second. */
-struct plx_span {
+struct plx_history_span {
 	int64_t start_s; /* Unix time */
 	int64_t end_s;
 	int gpus;	     /* 0: parked, or a job without GPUs */
@@ -57,9 +57,9 @@ struct plx_record {
 	int64_t queued_s; /* from submission to the first start */
 	int64_t ran_s;	  /* sum of the spans */
 	int64_t gpu_seconds;
-	int64_t twice_gpu_seconds; /* of these, held twice by handovers */
-	int resizes;		   /* shapes left for another */
-	struct plx_span *spans;	   /* by time */
+	int64_t twice_gpu_seconds;	/* of these, held twice by handovers */
+	int resizes;			/* shapes left for another */
+	struct plx_history_span *spans; /* by time */
 	size_t span_count;
 	struct plx_yield yield;
 };

@@ -33,11 +33,11 @@ static const char *our_line(const char *line)
 }
 
 /* 1: an entry, the caller's to free; 0: another line; -1: no memory. */
-static int parse_entry(const char *line, struct plx_entry *entry)
+static int parse_entry(const char *line, struct plx_ledger_entry *entry)
 {
 	char id[64];
 	char nodes[1024];
-	struct plx_entry e = { .id = NULL };
+	struct plx_ledger_entry e = { .id = NULL };
 
 	line = our_line(line);
 	if (!line)
@@ -92,8 +92,8 @@ static int parse_cannot(const char *line, char id[64], const char **why)
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct plx_entry *x = a;
-	const struct plx_entry *y = b;
+	const struct plx_ledger_entry *x = a;
+	const struct plx_ledger_entry *y = b;
 	int order = plx_id_compare(x->id, y->id);
 
 	if (order == 0)
@@ -103,9 +103,10 @@ static int compare_entries(const void *a, const void *b)
 	return order;
 }
 
-static int append(struct plx_ledger *ledger, const struct plx_entry *entry)
+static int append(struct plx_ledger *ledger,
+		  const struct plx_ledger_entry *entry)
 {
-	struct plx_entry *grown;
+	struct plx_ledger_entry *grown;
 
 	/* Doubles at powers of two. */
 	if ((ledger->count & (ledger->count - 1)) == 0) {
@@ -120,7 +121,7 @@ static int append(struct plx_ledger *ledger, const struct plx_entry *entry)
 	return 0;
 }
 
-static void entry_release(struct plx_entry *entry)
+static void entry_release(struct plx_ledger_entry *entry)
 {
 	free(entry->why);
 	free(entry->id);
@@ -157,7 +158,7 @@ static void keep_ask(struct asks *asks, const char *id, const char *why)
 }
 
 static int keep_entry(struct plx_ledger *ledger, struct asks *asks,
-		      struct plx_entry *entry)
+		      struct plx_ledger_entry *entry)
 {
 	int i = ask_of(asks, entry->id);
 
@@ -176,7 +177,7 @@ static int keep_entry(struct plx_ledger *ledger, struct asks *asks,
 static int read_lines(FILE *log, struct asks *asks, struct plx_ledger *ledger,
 		      struct plx_error *err)
 {
-	struct plx_entry entry;
+	struct plx_ledger_entry entry;
 	char line[4096];
 	char id[64];
 	const char *why;
@@ -252,7 +253,8 @@ __attribute__((format(printf, 2, 3))) static void differ(struct check *check,
 
 /* Both sides have a shape that began in this second. */
 static void compare(struct check *check, const struct plx_record *record,
-		    const struct plx_span *span, const struct plx_entry *entry)
+		    const struct plx_history_span *span,
+		    const struct plx_ledger_entry *entry)
 {
 	int64_t gpu_seconds = (span->end_s - span->start_s) * span->gpus;
 
@@ -272,7 +274,7 @@ static void compare(struct check *check, const struct plx_record *record,
 }
 
 static void only_sacct(struct check *check, const struct plx_record *record,
-		       const struct plx_span *span)
+		       const struct plx_history_span *span)
 {
 	differ(check,
 	       "job %s: the log has no %d GPUs on %s from %" PRId64
@@ -281,7 +283,7 @@ static void only_sacct(struct check *check, const struct plx_record *record,
 }
 
 static void only_log(struct check *check, const char *id,
-		     const struct plx_entry *entry)
+		     const struct plx_ledger_entry *entry)
 {
 	differ(check,
 	       "job %s: sacct has no %d GPUs on %s from %" PRId64 " to %" PRId64
@@ -291,15 +293,16 @@ static void only_log(struct check *check, const char *id,
 
 /* Entries of no length are shapes of less than a second: sacct has none. */
 static void check_job(struct check *check, const struct plx_record *record,
-		      const struct plx_entry *entries, size_t count)
+		      const struct plx_ledger_entry *entries, size_t count)
 {
 	size_t s = 0;
 	size_t e = 0;
 
 	while (s < record->span_count || e < count) {
-		const struct plx_span *span =
+		const struct plx_history_span *span =
 			s < record->span_count ? &record->spans[s] : NULL;
-		const struct plx_entry *entry = e < count ? &entries[e] : NULL;
+		const struct plx_ledger_entry *entry =
+			e < count ? &entries[e] : NULL;
 
 		if (span && span->open) {
 			s++;
@@ -320,8 +323,8 @@ static void check_job(struct check *check, const struct plx_record *record,
 }
 
 /* Entries of this job: first and count; they stand together, by job. */
-static struct plx_entry *entries_of(const struct plx_ledger *ledger,
-				    const char *number, size_t *count)
+static struct plx_ledger_entry *entries_of(const struct plx_ledger *ledger,
+					   const char *number, size_t *count)
 {
 	size_t low = 0;
 	size_t high = ledger->count;
@@ -348,7 +351,7 @@ void plx_ledger_explain(const struct plx_ledger *ledger,
 	for (size_t i = 0; i < history->count; i++) {
 		struct plx_record *r = &history->records[i];
 		size_t count;
-		const struct plx_entry *e =
+		const struct plx_ledger_entry *e =
 			entries_of(ledger, r->number, &count);
 
 		for (size_t s = 0; s < r->span_count && count > 0; s++) {
@@ -368,7 +371,7 @@ int plx_ledger_check(struct plx_ledger *ledger,
 		     int *differences)
 {
 	struct check check = { .tell = tell, .arg = arg };
-	struct plx_entry *entries;
+	struct plx_ledger_entry *entries;
 	size_t count;
 
 	for (size_t i = 0; i < history->count; i++) {

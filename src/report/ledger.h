@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "report/history.h"
 
-struct plx_entry {
+struct plx_ledger_entry {
 	char *id; /* the job's own number, of a task of an array as well */
 	char *nodes;
 	int gpus;
@@ -27,7 +27,7 @@ struct plx_entry {
 };
 
 struct plx_ledger {
-	struct plx_entry *entries; /* by job and time */
+	struct plx_ledger_entry *entries; /* by job and time */
 	size_t count;
 };
 

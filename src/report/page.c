@@ -129,7 +129,7 @@ static int grade(int gpus)
 }
 
 static void bar(const struct page *page, const struct plx_record *r,
-		const struct plx_span *span, double y)
+		const struct plx_history_span *span, double y)
 {
 	double x = x_of(page, span->start_s);
 	double width = x_of(page, span->end_s) - x;
@@ -203,7 +203,7 @@ static void draw_jobs(const struct page *page)
 }
 
 /* Into the bins: as much as the shape covers of each. */
-static void pour(struct page *page, const struct plx_span *span)
+static void pour(struct page *page, const struct plx_history_span *span)
 {
 	double bin_s = (double) (page->to_s - page->from_s) / BINS;
 	double from = (double) (span->start_s - page->from_s) / bin_s;

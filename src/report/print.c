@@ -74,8 +74,8 @@ static void print_job(const struct plx_record *r, const struct widths *w,
 }
 
 /* "4@n1 2s", "parked 5s", "8@n[1,3] 6s..." for one that goes on. */
-static void shape_text(const struct plx_span *span, bool elastic, char *text,
-		       size_t size)
+static void shape_text(const struct plx_history_span *span, bool elastic,
+		       char *text, size_t size)
 {
 	char duration[24];
 	char nodes[CLEAN_SIZE];
@@ -110,7 +110,7 @@ static void print_shapes(const struct plx_record *r, int indent, FILE *out)
 		fputc('\n', out);
 }
 
-void plx_print_why(const struct plx_span *span, char *text, size_t size)
+void plx_print_why(const struct plx_history_span *span, char *text, size_t size)
 {
 	struct plx_target target;
 
@@ -133,7 +133,7 @@ void plx_print_story(const struct plx_record *r, int indent, FILE *out)
 	struct tm tm;
 
 	for (size_t i = 0; i < r->span_count; i++) {
-		const struct plx_span *span = &r->spans[i];
+		const struct plx_history_span *span = &r->spans[i];
 		time_t at = (time_t) span->start_s;
 
 		when[0] = '\0';
@@ -210,7 +210,7 @@ static json_t *real_json(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *span_json(const struct plx_span *s)
+static json_t *span_json(const struct plx_history_span *s)
 {
 	char why[PLX_WHY_SIZE];
 	double goodput;

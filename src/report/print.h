@@ -30,6 +30,7 @@ int plx_print_groups_json(const struct plx_groups *groups, const char *by,
 			  FILE *out, struct plx_error *err);
 
 /* Why the shape was left: from the log, or the job's story; or "". */
-void plx_print_why(const struct plx_span *span, char *text, size_t size);
+void plx_print_why(const struct plx_history_span *span, char *text,
+		   size_t size);
 
 #endif

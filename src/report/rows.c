@@ -242,7 +242,7 @@ static bool copy(struct span field, char **out)
 	return *out;
 }
 
-static void row_release(struct plx_row *row)
+static void row_release(struct plx_sacct_row *row)
 {
 	free(row->id);
 	free(row->number);
@@ -256,8 +256,8 @@ static void row_release(struct plx_row *row)
 	free(row->comment);
 }
 
-static int fill_row(const struct span *fields, int line, struct plx_row *row,
-		    struct plx_error *err)
+static int fill_row(const struct span *fields, int line,
+		    struct plx_sacct_row *row, struct plx_error *err)
 {
 	const struct {
 		enum column column;
@@ -299,7 +299,7 @@ static int fill_row(const struct span *fields, int line, struct plx_row *row,
 }
 
 static int parse_record(const struct reader *r, struct span record, int line,
-			struct plx_row *row, struct plx_error *err)
+			struct plx_sacct_row *row, struct plx_error *err)
 {
 	struct span fields[COLUMN_COUNT] = { { "", 0 } };
 	struct span field;
@@ -315,7 +315,7 @@ static int parse_record(const struct reader *r, struct span record, int line,
 	if (fields[COLUMN_ID].size == 0 || *fields[COLUMN_ID].text < '0' ||
 	    *fields[COLUMN_ID].text > '9')
 		return plx_fail(err, "line %d: want a job id first", line);
-	*row = (struct plx_row){ .id = NULL };
+	*row = (struct plx_sacct_row){ .id = NULL };
 	if (fill_row(fields, line, row, err) < 0) {
 		row_release(row);
 		return -1;
@@ -323,10 +323,10 @@ static int parse_record(const struct reader *r, struct span record, int line,
 	return 0;
 }
 
-static int append(struct plx_rows *rows, const struct plx_row *row,
+static int append(struct plx_rows *rows, const struct plx_sacct_row *row,
 		  struct plx_error *err)
 {
-	struct plx_row *grown;
+	struct plx_sacct_row *grown;
 
 	/* Doubles at powers of two. */
 	if ((rows->count & (rows->count - 1)) == 0) {
@@ -344,7 +344,7 @@ static int append(struct plx_rows *rows, const struct plx_row *row,
 static int parse_rows(struct reader *r, struct plx_rows *rows,
 		      struct plx_error *err)
 {
-	struct plx_row row;
+	struct plx_sacct_row row;
 	struct span record;
 	int line;
 
@@ -425,7 +425,7 @@ void plx_rows_keep(struct plx_rows *rows, const char *jobs, const char *users,
 	size_t kept = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		struct plx_row *row = &rows->rows[i];
+		struct plx_sacct_row *row = &rows->rows[i];
 
 		if (listed(jobs, row->id, true) &&
 		    listed(users, row->user, false) &&

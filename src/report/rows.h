@@ -19,7 +19,7 @@
 #define PLX_TIME_NONE ((int64_t) -1)
 
 /* One row of `sacct -D -X`: a job, or one shape of a resized job. */
-struct plx_row {
+struct plx_sacct_row {
 	char *id;     /* "5", "3_1", "7+0" */
 	char *number; /* the job's own: "4" of task "3_1"; "" as below */
 	char *name;   /* "" when the column is not there; as below */
@@ -37,7 +37,7 @@ struct plx_row {
 };
 
 struct plx_rows {
-	struct plx_row *rows; /* in the order of the text */
+	struct plx_sacct_row *rows; /* in the order of the text */
 	size_t count;
 };
 

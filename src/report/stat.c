@@ -19,7 +19,7 @@ static bool is_plain(const char *text)
 }
 
 /* "pollux_name{labels} value", or what it is not: false. */
-static bool read_sample(const char *line, struct plx_sample *sample)
+static bool read_sample(const char *line, struct plx_stat_sample *sample)
 {
 	size_t name = strcspn(line, "{ ");
 	size_t skip = strlen(PREFIX);
@@ -81,8 +81,8 @@ void plx_stat_release(struct plx_stat *stat)
 	*stat = (struct plx_stat){ .count = 0 };
 }
 
-static const struct plx_sample *find(const struct plx_stat *stat,
-				     const char *name, const char *labels)
+static const struct plx_stat_sample *find(const struct plx_stat *stat,
+					  const char *name, const char *labels)
 {
 	for (size_t i = 0; i < stat->count; i++) {
 		if (!strcmp(stat->samples[i].name, name) &&
@@ -95,13 +95,13 @@ static const struct plx_sample *find(const struct plx_stat *stat,
 double plx_stat_value(const struct plx_stat *stat, const char *name,
 		      const char *labels)
 {
-	const struct plx_sample *sample = find(stat, name, labels);
+	const struct plx_stat_sample *sample = find(stat, name, labels);
 
 	return sample ? sample->value : 0;
 }
 
 /* The bound of a bucket with these other labels; NAN: it is none. */
-static double bound(const struct plx_sample *sample, const char *bucket,
+static double bound(const struct plx_stat_sample *sample, const char *bucket,
 		    const char *labels)
 {
 	size_t length = strlen(labels);
@@ -171,7 +171,7 @@ static bool ends(const char *name, const char *end)
 
 /* The numbers of a histogram that its buckets stand for. */
 static void add_quantiles(const struct plx_stat *stat,
-			  const struct plx_sample *sum, json_t *out)
+			  const struct plx_stat_sample *sum, json_t *out)
 {
 	char name[64];
 	char labels[100] = "";
@@ -195,7 +195,7 @@ json_t *plx_stat_json(const struct plx_stat *stat)
 	json_t *out = json_object();
 
 	for (size_t i = 0; i < stat->count; i++) {
-		const struct plx_sample *sample = &stat->samples[i];
+		const struct plx_stat_sample *sample = &stat->samples[i];
 		char key[96];
 		json_t *group;
 

@@ -17,14 +17,14 @@
 
 #define PLX_STAT_MAX (1 << 20) /* bytes of a file */
 
-struct plx_sample {
+struct plx_stat_sample {
 	char name[64];	 /* without "pollux_" */
 	char labels[96]; /* as written, without braces; "" */
 	double value;
 };
 
 struct plx_stat {
-	struct plx_sample *samples;
+	struct plx_stat_sample *samples;
 	size_t count;
 };
 

@@ -33,7 +33,7 @@ static void print_kinds(const struct plx_stat *stat, const char *name,
 	const char *comma = "";
 
 	for (size_t i = 0; i < stat->count; i++) {
-		const struct plx_sample *sample = &stat->samples[i];
+		const struct plx_stat_sample *sample = &stat->samples[i];
 		const char *quote = strchr(sample->labels, '"');
 
 		if (strcmp(sample->name, name) != 0 || !quote)
@@ -47,7 +47,7 @@ static void print_kinds(const struct plx_stat *stat, const char *name,
 static void print_locks(const struct plx_stat *stat, FILE *out)
 {
 	for (size_t i = 0; i < stat->count; i++) {
-		const struct plx_sample *sample = &stat->samples[i];
+		const struct plx_stat_sample *sample = &stat->samples[i];
 		const char *quote = strchr(sample->labels, '"');
 		char labels[100];
 

@@ -12,7 +12,8 @@
 enum { HINTS = 3 };
 
 /* What the launcher said when a shape was left. */
-static bool read_hint(const struct plx_span *span, struct plx_hint *hint)
+static bool read_hint(const struct plx_history_span *span,
+		      struct plx_hint *hint)
 {
 	struct plx_status status;
 
@@ -24,7 +25,7 @@ static bool read_hint(const struct plx_span *span, struct plx_hint *hint)
 	return true;
 }
 
-static struct plx_shape shape_of(const struct plx_span *span)
+static struct plx_shape shape_of(const struct plx_history_span *span)
 {
 	int nodes = plx_nodes_count(span->nodes);
 
@@ -44,8 +45,9 @@ static double modelled(const struct plx_hint *hint, struct plx_shape shape)
 	return goodput;
 }
 
-static void span_yield(const struct plx_span *span, const struct plx_hint *hint,
-		       double *goodput, double *efficiency)
+static void span_yield(const struct plx_history_span *span,
+		       const struct plx_hint *hint, double *goodput,
+		       double *efficiency)
 {
 	int batch = hint->now.per_gpu * (hint->now.accum + 1) * span->gpus;
 
@@ -59,7 +61,7 @@ static void span_yield(const struct plx_span *span, const struct plx_hint *hint,
 				     hint->job.limits.base_batch, batch);
 }
 
-void plx_yield_span(const struct plx_span *span, double *goodput,
+void plx_yield_span(const struct plx_history_span *span, double *goodput,
 		    double *efficiency)
 {
 	struct plx_hint hint;
@@ -70,7 +72,7 @@ void plx_yield_span(const struct plx_span *span, double *goodput,
 		span_yield(span, &hint, goodput, efficiency);
 }
 
-static double seconds(const struct plx_span *span)
+static double seconds(const struct plx_history_span *span)
 {
 	return (double) (span->end_s - span->start_s);
 }
@@ -79,9 +81,9 @@ static double seconds(const struct plx_span *span)
 struct work {
 	struct plx_hint hints[HINTS]; /* the last one is last */
 	int count;
-	int kept;	      /* hints seen */
-	struct plx_span last; /* shape of the last hint */
-	double active_s;      /* with GPUs */
+	int kept;		      /* hints seen */
+	struct plx_history_span last; /* shape of the last hint */
+	double active_s;	      /* with GPUs */
 	int most_per_node;
 	int most_gpus;
 };
@@ -89,7 +91,7 @@ struct work {
 static void measure_spans(const struct plx_record *r, struct work *work)
 {
 	for (size_t i = 0; i < r->span_count; i++) {
-		const struct plx_span *span = &r->spans[i];
+		const struct plx_history_span *span = &r->spans[i];
 		struct plx_shape shape = shape_of(span);
 		int per_node;
 
@@ -122,7 +124,7 @@ static void read_hints(struct plx_record *r, struct work *work)
 	double sums[3] = { 0, 0, 0 };
 
 	for (size_t i = 0; i < r->span_count; i++) {
-		const struct plx_span *span = &r->spans[i];
+		const struct plx_history_span *span = &r->spans[i];
 		struct plx_hint hint;
 
 		if (span->gpus == 0 || !read_hint(span, &hint))
@@ -358,7 +360,7 @@ static int most_held(const struct plx_history *history)
 		const struct plx_record *r = &history->records[i];
 
 		for (size_t s = 0; s < r->span_count; s++) {
-			const struct plx_span *span = &r->spans[s];
+			const struct plx_history_span *span = &r->spans[s];
 
 			changes[count++] =
 				(struct change){ span->start_s, span->gpus };

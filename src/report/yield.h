@@ -46,7 +46,7 @@ int plx_yield_make(struct plx_history *history,
 		   struct plx_yield_setting *setting, struct plx_error *err);
 
 /* Goodput and efficiency while it had this shape; NAN: not known. */
-void plx_yield_span(const struct plx_span *span, double *goodput,
+void plx_yield_span(const struct plx_history_span *span, double *goodput,
 		    double *efficiency);
 
 #endif

@@ -46,7 +46,7 @@ void plx_autoscaler_release(struct plx_autoscaler *scaler)
  * The jobs on the first so many nodes, with nothing yet: what such a cluster
  * is good for in the long run, not what getting there costs.
  */
-static struct plx_problem *imagine(struct plx_turn *turn, int nodes,
+static struct plx_problem *imagine(struct plx_round *turn, int nodes,
 				   struct plx_error *err)
 {
 	struct plx_problem *problem = plx_turn_problem(turn, err);
@@ -65,11 +65,11 @@ static struct plx_problem *imagine(struct plx_turn *turn, int nodes,
 }
 
 int plx_autoscale_utility(const struct plx_policy *policy,
-			  struct plx_turn *turn, int nodes, double *utility,
+			  struct plx_round *turn, int nodes, double *utility,
 			  struct plx_error *err)
 {
 	struct plx_setting all = *turn->setting;
-	struct plx_turn asked = *turn;
+	struct plx_round asked = *turn;
 	struct plx_problem *problem;
 	struct plx_plan *plan = NULL;
 	double sum = 0;
@@ -96,7 +96,7 @@ done:
 
 struct asked {
 	const struct plx_autoscaler *scaler;
-	struct plx_turn *turn;
+	struct plx_round *turn;
 };
 
 static int ask(void *context, int nodes, double *utility, struct plx_error *err)
@@ -107,7 +107,7 @@ static int ask(void *context, int nodes, double *utility, struct plx_error *err)
 				     utility, err);
 }
 
-static int find_target(struct plx_autoscaler *scaler, struct plx_turn *turn,
+static int find_target(struct plx_autoscaler *scaler, struct plx_round *turn,
 		       int *nodes, struct plx_error *err)
 {
 	const struct plx_scaling *scaling = &scaler->scaling;
@@ -145,8 +145,8 @@ static int by_load(const void *a, const void *b)
 
 static int by_node(const void *a, const void *b)
 {
-	return ((const struct plx_part *) a)->node -
-	       ((const struct plx_part *) b)->node;
+	return ((const struct plx_sim_part *) a)->node -
+	       ((const struct plx_sim_part *) b)->node;
 }
 
 /* A job's nodes by their new numbers. On one that goes it loses all. */
@@ -167,7 +167,7 @@ static void renumber(struct plx_placement *place, const int *numbers, int keep)
 }
 
 /* Only the first nodes stay: number them so that the fullest do. */
-static int shrink(struct plx_autoscaler *scaler, struct plx_turn *turn,
+static int shrink(struct plx_autoscaler *scaler, struct plx_round *turn,
 		  int keep, struct plx_error *err)
 {
 	size_t count = (size_t) scaler->usable;
@@ -201,7 +201,7 @@ done:
 	return rc;
 }
 
-int plx_autoscale(struct plx_autoscaler *scaler, struct plx_turn *turn,
+int plx_autoscale(struct plx_autoscaler *scaler, struct plx_round *turn,
 		  struct plx_error *err)
 {
 	const struct plx_scaling *scaling = &scaler->scaling;

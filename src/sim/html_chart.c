@@ -168,8 +168,8 @@ static const struct series {
 };
 
 /* Parts of a timeline put together, so that there are not too many. */
-static struct plx_tick merged(const struct plx_timeline *timeline, int first,
-			      int count)
+static struct plx_tick merged(const struct plx_sim_timeline *timeline,
+			      int first, int count)
 {
 	struct plx_tick sum = { 0 };
 
@@ -178,7 +178,7 @@ static struct plx_tick merged(const struct plx_timeline *timeline, int first,
 	return sum;
 }
 
-static int merge_count(const struct plx_timeline *timeline)
+static int merge_count(const struct plx_sim_timeline *timeline)
 {
 	return (timeline->tick_count - 1) / LINE_POINTS + 1;
 }
@@ -189,7 +189,7 @@ static double peak(const struct plx_results *results, int workload,
 	double most = 0;
 
 	for (int p = 0; p < results->policy_count; p++) {
-		const struct plx_timeline *timeline =
+		const struct plx_sim_timeline *timeline =
 			&plx_results_story(results, p, workload)->timeline;
 		int step = merge_count(timeline);
 
@@ -203,7 +203,7 @@ static double peak(const struct plx_results *results, int workload,
 }
 
 static void draw_line(const struct plx_plot *plot,
-		      const struct plx_timeline *timeline,
+		      const struct plx_sim_timeline *timeline,
 		      const struct series *series, int policy)
 {
 	int step = merge_count(timeline);

@@ -50,11 +50,11 @@ static int app_index(const struct plx_results *results,
 static void stack(const struct plx_results *results,
 		  const struct plx_story *story, double width_s, double *stacks)
 {
-	const struct plx_timeline *timeline = &story->timeline;
+	const struct plx_sim_timeline *timeline = &story->timeline;
 
 	for (int i = 0; i < timeline->span_count; i++) {
-		const struct plx_span *span = &timeline->spans[i];
-		const struct plx_entry *entry =
+		const struct plx_sim_span *span = &timeline->spans[i];
+		const struct plx_workload_entry *entry =
 			&story->workload->entries[span->job];
 		double *row = stacks + app_index(results, entry->app) * BANDS;
 
@@ -142,7 +142,7 @@ static void tell_job(const struct plx_story *story, int job, FILE *out)
 static void draw_job(const struct plx_plot *plot, const struct plx_story *story,
 		     const int *spans, int job)
 {
-	const struct plx_span *all = story->timeline.spans;
+	const struct plx_sim_span *all = story->timeline.spans;
 	const struct plx_fate *fate = &story->fates[job];
 	double y = plx_plot_y(plot, job + 0.5);
 
@@ -152,7 +152,7 @@ static void draw_job(const struct plx_plot *plot, const struct plx_story *story,
 		plx_plot_x(plot, fate->entry->submit_s), y,
 		plx_plot_x(plot, fate->finish_s));
 	for (int i = spans[job]; i < spans[job + 1]; i++) {
-		const struct plx_span *span = &all[spans[i]];
+		const struct plx_sim_span *span = &all[spans[i]];
 		double x = plx_plot_x(plot, span->begin_s);
 		double end = plx_plot_x(plot, span->end_s);
 
@@ -171,7 +171,7 @@ static void draw_job(const struct plx_plot *plot, const struct plx_story *story,
  */
 static int *sort_spans(const struct plx_story *story)
 {
-	const struct plx_timeline *timeline = &story->timeline;
+	const struct plx_sim_timeline *timeline = &story->timeline;
 	int jobs = story->workload->count;
 	size_t size = (size_t) (jobs + 1 + timeline->span_count);
 	int *from = calloc(size, sizeof(*from));

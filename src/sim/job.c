@@ -16,8 +16,9 @@
 
 #define ALONE_MAX_S (20 * 366 * 86400.0) /* more is as good as for ever */
 
-int plx_simjob_init(struct plx_simjob *job, const struct plx_entry *entry,
-		    int node_count, struct plx_error *err)
+int plx_simjob_init(struct plx_simjob *job,
+		    const struct plx_workload_entry *entry, int node_count,
+		    struct plx_error *err)
 {
 	size_t count = (size_t) node_count;
 

@@ -16,22 +16,22 @@
 #include "sim/workload.h"
 
 /* GPUs of one node. */
-struct plx_part {
+struct plx_sim_part {
 	int node;
 	int gpus; /* >= 1 */
 };
 
 /* Where a job sits: its nodes in the order given, each once. */
 struct plx_placement {
-	struct plx_part *parts; /* room for every node of the cluster */
-	int count;		/* 0: it has nothing */
-	int gpus;		/* in all */
+	struct plx_sim_part *parts; /* room for every node of the cluster */
+	int count;		    /* 0: it has nothing */
+	int gpus;		    /* in all */
 };
 
 struct plx_simjob {
-	const struct plx_entry *entry; /* borrowed */
-	const struct plx_app *app;     /* of the entry */
-	int index;		       /* in the workload */
+	const struct plx_workload_entry *entry; /* borrowed */
+	const struct plx_app *app;		/* of the entry */
+	int index;				/* in the workload */
 	int fixed_batch; /* total; 0: the job chooses what suits it */
 	bool learns;	 /* it measures and fits its model */
 	bool corrects;	 /* and measured times correct its choice of batch */
@@ -66,8 +66,9 @@ struct plx_simjob {
 };
 
 /* node_count: of the cluster. The job is the caller's to release. */
-int plx_simjob_init(struct plx_simjob *job, const struct plx_entry *entry,
-		    int node_count, struct plx_error *err);
+int plx_simjob_init(struct plx_simjob *job,
+		    const struct plx_workload_entry *entry, int node_count,
+		    struct plx_error *err);
 void plx_simjob_release(struct plx_simjob *job);
 
 /*

@@ -20,7 +20,7 @@ const struct plx_policy *plx_policy_find(const char *name)
 	return plx_policies[i];
 }
 
-void plx_turn_count_free(struct plx_turn *turn)
+void plx_turn_count_free(struct plx_round *turn)
 {
 	for (int n = 0; n < turn->setting->node_count; n++)
 		turn->free[n] = turn->setting->node_gpus;
@@ -32,7 +32,7 @@ void plx_turn_count_free(struct plx_turn *turn)
 	}
 }
 
-void plx_turn_seat(struct plx_turn *turn, int j, int gpus)
+void plx_turn_seat(struct plx_round *turn, int j, int gpus)
 {
 	struct plx_placement *next = &turn->next[j];
 

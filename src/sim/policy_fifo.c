@@ -31,7 +31,7 @@ struct ending {
 	int gpus;
 };
 
-static int needs(struct plx_turn *turn, int j, struct state *states,
+static int needs(struct plx_round *turn, int j, struct state *states,
 		 double *seconds, struct plx_error *err)
 {
 	const struct plx_simjob *job = turn->jobs[j];
@@ -58,7 +58,7 @@ static int by_end(const void *a, const void *b)
 }
 
 /* free_gpus: in all, now. */
-static int promise(struct plx_turn *turn, int wanted, int free_gpus,
+static int promise(struct plx_round *turn, int wanted, int free_gpus,
 		   struct state *states, struct promise *promise,
 		   struct plx_error *err)
 {
@@ -96,7 +96,7 @@ done:
 }
 
 /* May the job start now without delaying the one that was promised? */
-static int harmless(struct plx_turn *turn, int j, struct state *states,
+static int harmless(struct plx_round *turn, int j, struct state *states,
 		    struct promise *promise, struct plx_error *err)
 {
 	int gpus = turn->jobs[j]->entry->gpus;
@@ -112,7 +112,7 @@ static int harmless(struct plx_turn *turn, int j, struct state *states,
 	return 1;
 }
 
-static int decide(struct plx_turn *turn, void *memory, struct plx_error *err)
+static int decide(struct plx_round *turn, void *memory, struct plx_error *err)
 {
 	struct promise head = { .made = false };
 	int left = 0;

@@ -26,7 +26,7 @@ static int by_service(const void *a, const void *b)
 	return x->index - y->index;
 }
 
-static int decide(struct plx_turn *turn, void *states, struct plx_error *err)
+static int decide(struct plx_round *turn, void *states, struct plx_error *err)
 {
 	struct run *run = turn->run;
 	struct plx_ga_options options = plx_ga_published(turn->setting->seed);

@@ -21,7 +21,7 @@ struct bid {
 	double next_seconds; /* of a step on one more */
 };
 
-static double step_seconds(const struct plx_turn *turn,
+static double step_seconds(const struct plx_round *turn,
 			   const struct plx_simjob *job, int gpus)
 {
 	int per_node = turn->setting->node_gpus;
@@ -47,7 +47,7 @@ static int most_gpus(const struct plx_simjob *job)
 	return job->fixed_batch / limits->min_per_gpu;
 }
 
-static void look_ahead(const struct plx_turn *turn, struct bid *bid,
+static void look_ahead(const struct plx_round *turn, struct bid *bid,
 		       int cluster_gpus)
 {
 	bid->next_seconds = bid->seconds;
@@ -62,7 +62,7 @@ static double gain(const struct bid *bid)
 }
 
 /* Hand out the GPUs; bids are in the order of jobs. */
-static void auction(struct plx_turn *turn, struct bid *bids)
+static void auction(struct plx_round *turn, struct bid *bids)
 {
 	int total = turn->setting->node_count * turn->setting->node_gpus;
 	int left = total;
@@ -102,7 +102,7 @@ static int by_gpus(const void *a, const void *b)
 	return x->gpus != y->gpus ? x->gpus - y->gpus : x->j - y->j;
 }
 
-static int decide(struct plx_turn *turn, void *states, struct plx_error *err)
+static int decide(struct plx_round *turn, void *states, struct plx_error *err)
 {
 	struct bid *bids = calloc((size_t) turn->job_count + 1, sizeof(*bids));
 

@@ -29,7 +29,7 @@ static void raise_limit(const struct plx_simjob *from, struct plx_job *job)
 	job->max_gpus = most > job->min_gpus ? most : job->min_gpus;
 }
 
-static void ask_profiles(const struct plx_turn *turn,
+static void ask_profiles(const struct plx_round *turn,
 			 struct plx_problem *problem)
 {
 	struct plx_app_profiles *profiles = turn->run;
@@ -52,8 +52,8 @@ static void ask_profiles(const struct plx_turn *turn,
  * Where Slurm starts jobs that come, one GPU each, if not told otherwise: on
  * the fullest node that has a GPU left; without any, where the fewest run.
  */
-static void pack(const struct plx_turn *turn, const struct plx_problem *problem,
-		 int *busy)
+static void pack(const struct plx_round *turn,
+		 const struct plx_problem *problem, int *busy)
 {
 	for (int j = 0; j < problem->job_count; j++) {
 		int best = 0;
@@ -73,7 +73,7 @@ static void pack(const struct plx_turn *turn, const struct plx_problem *problem,
 	}
 }
 
-static int give_homes(const struct plx_turn *turn, struct plx_problem *problem,
+static int give_homes(const struct plx_round *turn, struct plx_problem *problem,
 		      struct plx_error *err)
 {
 	int *busy = NULL;
@@ -98,7 +98,7 @@ static int give_homes(const struct plx_turn *turn, struct plx_problem *problem,
 }
 
 /* The turn as our scheduler sees it, be it real or imagined. */
-static int refine(const struct plx_turn *turn, struct plx_problem *problem,
+static int refine(const struct plx_round *turn, struct plx_problem *problem,
 		  struct plx_error *err)
 {
 	unsigned without = turn->setting->without;
@@ -126,7 +126,7 @@ static int refine(const struct plx_turn *turn, struct plx_problem *problem,
 	return plx_problem_set_weights(problem, err);
 }
 
-static int decide(struct plx_turn *turn, void *states, struct plx_error *err)
+static int decide(struct plx_round *turn, void *states, struct plx_error *err)
 {
 	struct plx_problem *problem = plx_turn_problem(turn, err);
 	struct plx_plan *plan = NULL;

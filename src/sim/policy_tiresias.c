@@ -39,7 +39,7 @@ static int by_ticket(const void *a, const void *b)
 }
 
 /* Queues are as long as time is: tickets grow with turns, then jobs. */
-static void join(struct state *state, int queue, const struct plx_turn *turn,
+static void join(struct state *state, int queue, const struct plx_round *turn,
 		 int j)
 {
 	state->queue = queue;
@@ -48,7 +48,7 @@ static void join(struct state *state, int queue, const struct plx_turn *turn,
 		turn->jobs[j]->index;
 }
 
-static void update(struct plx_turn *turn, struct state *states)
+static void update(struct plx_round *turn, struct state *states)
 {
 	for (int j = 0; j < turn->job_count; j++) {
 		const struct plx_simjob *job = turn->jobs[j];
@@ -66,7 +66,7 @@ static void update(struct plx_turn *turn, struct state *states)
 	}
 }
 
-static int decide(struct plx_turn *turn, void *memory, struct plx_error *err)
+static int decide(struct plx_round *turn, void *memory, struct plx_error *err)
 {
 	struct state *states = memory;
 	int left = turn->setting->node_count * turn->setting->node_gpus;

@@ -141,7 +141,7 @@ void plx_print_jobs(const struct plx_story *story, FILE *out)
 {
 	for (int i = 0; i < story->workload->count; i++) {
 		const struct plx_fate *fate = &story->fates[i];
-		const struct plx_entry *entry = fate->entry;
+		const struct plx_workload_entry *entry = fate->entry;
 
 		fprintf(out,
 			"%s,%s,%s,%s,%.10g,%.10g,%.10g,%.10g,%d,%.10g,%.6g\n",

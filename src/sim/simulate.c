@@ -23,8 +23,8 @@ struct world {
 	int first;		    /* all before are done */
 	void *states;		    /* the policy's, a job each */
 	struct plx_placement *next; /* [workload->count] */
-	struct plx_part *parts;	    /* memory of next */
-	struct plx_turn turn;
+	struct plx_sim_part *parts; /* memory of next */
+	struct plx_round turn;
 	bool *multi;   /* [node_room] scratch: a job on several nodes is here */
 	bool *crowded; /* [node_room] more than one is */
 	struct plx_autoscaler scaler; /* unless scaling.max_nodes is 0 */
@@ -51,7 +51,7 @@ int plx_simulate_check(const struct plx_setting *setting,
 	int total = setting->node_count * setting->node_gpus;
 
 	for (int i = 0; i < workload->count && !policy->adaptive; i++) {
-		const struct plx_entry *entry = &workload->entries[i];
+		const struct plx_workload_entry *entry = &workload->entries[i];
 
 		if (entry->gpus > total)
 			return plx_fail(err,
@@ -89,7 +89,7 @@ static int make_jobs(struct world *world, struct plx_error *err)
 	bool published = world->policy->published;
 
 	for (int i = 0; i < workload->count; i++) {
-		const struct plx_entry *entry = &workload->entries[i];
+		const struct plx_workload_entry *entry = &workload->entries[i];
 		struct plx_simjob *job = &world->jobs[i];
 
 		if (plx_simjob_init(job, entry, world->node_max, err) < 0)
@@ -231,7 +231,7 @@ static int run_jobs(struct world *world, struct plx_error *err)
 /* Who has come and is not done. */
 static void gather(struct world *world)
 {
-	struct plx_turn *turn = &world->turn;
+	struct plx_round *turn = &world->turn;
 
 	turn->now_s = world->now_s;
 	turn->job_count = 0;
@@ -246,7 +246,7 @@ static void gather(struct world *world)
 /* The policy starts from what each has. */
 static void offer(struct world *world)
 {
-	struct plx_turn *turn = &world->turn;
+	struct plx_round *turn = &world->turn;
 	size_t capacity = (size_t) world->node_max;
 
 	for (int j = 0; j < turn->job_count; j++) {
@@ -281,7 +281,7 @@ static int place(struct world *world, int j, struct plx_error *err)
 {
 	struct plx_simjob *job = world->turn.jobs[j];
 	const struct plx_placement *next = &world->turn.next[j];
-	struct plx_span span = {
+	struct plx_sim_span span = {
 		.job = job->index,
 		.gpus = next->gpus,
 		.nodes = next->count,
@@ -299,7 +299,7 @@ static int place(struct world *world, int j, struct plx_error *err)
 
 static int scale(struct world *world, struct plx_error *err)
 {
-	struct plx_timeline *timeline = &world->story->timeline;
+	struct plx_sim_timeline *timeline = &world->story->timeline;
 
 	if (plx_autoscale(&world->scaler, &world->turn, err) < 0)
 		return -1;
@@ -307,8 +307,8 @@ static int scale(struct world *world, struct plx_error *err)
 	for (int j = 0; world->setting.timeline && j < world->turn.job_count;
 	     j++) {
 		const struct plx_simjob *job = world->turn.jobs[j];
-		struct plx_span none = { .job = job->index,
-					 .begin_s = world->now_s };
+		struct plx_sim_span none = { .job = job->index,
+					     .begin_s = world->now_s };
 
 		/* Its nodes may have gone. */
 		if (job->place.count == 0 &&
@@ -320,7 +320,7 @@ static int scale(struct world *world, struct plx_error *err)
 
 static int decide(struct world *world, struct plx_error *err)
 {
-	struct plx_turn *turn = &world->turn;
+	struct plx_round *turn = &world->turn;
 	double began_s = clock_s();
 
 	gather(world);
@@ -350,7 +350,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The last of each job is open: it ends when the job does. */
-static void end_span(const struct plx_story *story, struct plx_span *span)
+static void end_span(const struct plx_story *story, struct plx_sim_span *span)
 {
 	if (story->timeline.open[span->job] == span - story->timeline.spans)
 		span->end_s = story->fates[span->job].finish_s;

@@ -16,7 +16,7 @@
 
 /* What became of a job. */
 struct plx_fate {
-	const struct plx_entry *entry; /* the workload's */
+	const struct plx_workload_entry *entry; /* the workload's */
 	double start_s;
 	double finish_s;
 	int restarts;
@@ -34,9 +34,9 @@ struct plx_story {
 	struct plx_fate *fates; /* [workload->count] */
 	double *decisions_s;	/* [decision_count] of real time, rising */
 	int decision_count;
-	double end_s;		      /* when the last job was done */
-	double node_s;		      /* node-seconds until then */
-	struct plx_timeline timeline; /* empty unless setting->timeline */
+	double end_s;			  /* when the last job was done */
+	double node_s;			  /* node-seconds until then */
+	struct plx_sim_timeline timeline; /* empty unless setting->timeline */
 	double wall_s;
 };
 

@@ -5,10 +5,10 @@
 
 #include "sim/timeline.h"
 
-int plx_timeline_init(struct plx_timeline *timeline, int jobs, double tick_s,
-		      struct plx_error *err)
+int plx_timeline_init(struct plx_sim_timeline *timeline, int jobs,
+		      double tick_s, struct plx_error *err)
 {
-	struct plx_timeline made = { .tick_s = tick_s };
+	struct plx_sim_timeline made = { .tick_s = tick_s };
 
 	made.open = calloc((size_t) jobs, sizeof(*made.open));
 	made.ticks = calloc(PLX_TICKS_MAX, sizeof(*made.ticks));
@@ -23,19 +23,19 @@ int plx_timeline_init(struct plx_timeline *timeline, int jobs, double tick_s,
 	return 0;
 }
 
-void plx_timeline_release(struct plx_timeline *timeline)
+void plx_timeline_release(struct plx_sim_timeline *timeline)
 {
 	free(timeline->spans);
 	free(timeline->open);
 	free(timeline->ticks);
-	*timeline = (struct plx_timeline){ 0 };
+	*timeline = (struct plx_sim_timeline){ 0 };
 }
 
-static int grow(struct plx_timeline *timeline, struct plx_error *err)
+static int grow(struct plx_sim_timeline *timeline, struct plx_error *err)
 {
 	int capacity =
 		timeline->span_capacity ? 2 * timeline->span_capacity : 256;
-	struct plx_span *more =
+	struct plx_sim_span *more =
 		realloc(timeline->spans, (size_t) capacity * sizeof(*more));
 
 	if (!more)
@@ -45,8 +45,8 @@ static int grow(struct plx_timeline *timeline, struct plx_error *err)
 	return 0;
 }
 
-int plx_timeline_place(struct plx_timeline *timeline, struct plx_span span,
-		       struct plx_error *err)
+int plx_timeline_place(struct plx_sim_timeline *timeline,
+		       struct plx_sim_span span, struct plx_error *err)
 {
 	int *open = &timeline->open[span.job];
 
@@ -77,7 +77,7 @@ void plx_tick_sum(struct plx_tick *to, const struct plx_tick *from)
 }
 
 /* Two become one. */
-static void halve(struct plx_timeline *timeline)
+static void halve(struct plx_sim_timeline *timeline)
 {
 	struct plx_tick *ticks = timeline->ticks;
 
@@ -91,7 +91,7 @@ static void halve(struct plx_timeline *timeline)
 	timeline->tick_s *= 2;
 }
 
-void plx_timeline_add(struct plx_timeline *timeline,
+void plx_timeline_add(struct plx_sim_timeline *timeline,
 		      const struct plx_tick *tick)
 {
 	struct plx_tick *last = &timeline->ticks[timeline->tick_count - 1];

@@ -15,7 +15,7 @@
 #define PLX_TICKS_MAX 512 /* even */
 
 /* A job on GPUs that do not change. */
-struct plx_span {
+struct plx_sim_span {
 	int job; /* index in the workload */
 	int gpus;
 	int nodes;
@@ -35,8 +35,8 @@ struct plx_tick {
 	double node_s;	     /* nodes paid for */
 };
 
-struct plx_timeline {
-	struct plx_span *spans; /* by time of beginning */
+struct plx_sim_timeline {
+	struct plx_sim_span *spans; /* by time of beginning */
 	int span_count;
 	int span_capacity;
 	int *open; /* [jobs] its span under way; -1: none */
@@ -46,19 +46,19 @@ struct plx_timeline {
 };
 
 /* tick_s: of the parts, at first. The timeline is the caller's to release. */
-int plx_timeline_init(struct plx_timeline *timeline, int jobs, double tick_s,
-		      struct plx_error *err);
-void plx_timeline_release(struct plx_timeline *timeline);
+int plx_timeline_init(struct plx_sim_timeline *timeline, int jobs,
+		      double tick_s, struct plx_error *err);
+void plx_timeline_release(struct plx_sim_timeline *timeline);
 
 /* Both parts of the run together. */
 void plx_tick_sum(struct plx_tick *to, const struct plx_tick *from);
 
 /* From now on the job has so many GPUs; 0: none. */
-int plx_timeline_place(struct plx_timeline *timeline, struct plx_span span,
-		       struct plx_error *err);
+int plx_timeline_place(struct plx_sim_timeline *timeline,
+		       struct plx_sim_span span, struct plx_error *err);
 
 /* The next tick->seconds of the run; no longer than tick_s. */
-void plx_timeline_add(struct plx_timeline *timeline,
+void plx_timeline_add(struct plx_sim_timeline *timeline,
 		      const struct plx_tick *tick);
 
 #endif

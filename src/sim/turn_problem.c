@@ -35,7 +35,7 @@ static int set_sizes(const struct plx_sizes *sizes, struct plx_job *job,
 			      err);
 }
 
-static int describe(const struct plx_turn *turn, const struct plx_simjob *from,
+static int describe(const struct plx_round *turn, const struct plx_simjob *from,
 		    struct plx_job *job, struct plx_error *err)
 {
 	job->id = (uint32_t) from->index;
@@ -53,7 +53,7 @@ static int describe(const struct plx_turn *turn, const struct plx_simjob *from,
 	return set_sizes(&turn->setting->sizes, job, err);
 }
 
-struct plx_problem *plx_turn_problem(struct plx_turn *turn,
+struct plx_problem *plx_turn_problem(struct plx_round *turn,
 				     struct plx_error *err)
 {
 	const struct plx_setting *setting = turn->setting;
@@ -88,13 +88,13 @@ static void take(const struct plx_plan *plan, int j, struct plx_placement *next)
 	next->gpus = choice->shape.gpus;
 	for (int n = 0; n < plan->node_count; n++) {
 		if (choice->gpus[n] > 0)
-			next->parts[next->count++] =
-				(struct plx_part){ .node = n,
-						   .gpus = choice->gpus[n] };
+			next->parts[next->count++] = (struct plx_sim_part){
+				.node = n, .gpus = choice->gpus[n]
+			};
 	}
 }
 
-void plx_turn_take(struct plx_turn *turn, const struct plx_plan *plan)
+void plx_turn_take(struct plx_round *turn, const struct plx_plan *plan)
 {
 	for (int j = 0; j < turn->job_count; j++)
 		take(plan, j, &turn->next[j]);

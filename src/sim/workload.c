@@ -41,7 +41,8 @@ static const struct plx_app *find_app(struct plx_catalog *catalog,
 
 /* A batch that these GPUs cannot share would never be run as asked. */
 static int check_entry(const struct plx_csv *csv, int row,
-		       const struct plx_entry *entry, struct plx_error *err)
+		       const struct plx_workload_entry *entry,
+		       struct plx_error *err)
 {
 	const struct plx_limits *limits = &entry->app->limits.batch;
 
@@ -55,8 +56,8 @@ static int check_entry(const struct plx_csv *csv, int row,
 }
 
 static int read_entry(const struct plx_csv *csv, int row,
-		      struct plx_catalog *catalog, struct plx_entry *entry,
-		      struct plx_error *err)
+		      struct plx_catalog *catalog,
+		      struct plx_workload_entry *entry, struct plx_error *err)
 {
 	static const double time_range[] = { 0, 1e9 };
 	static const int gpus_range[] = { 1, 65536 };
@@ -89,8 +90,8 @@ static int read_entry(const struct plx_csv *csv, int row,
 
 static int by_submission(const void *a, const void *b)
 {
-	const struct plx_entry *x = a;
-	const struct plx_entry *y = b;
+	const struct plx_workload_entry *x = a;
+	const struct plx_workload_entry *y = b;
 
 	if (x->submit_s != y->submit_s)
 		return x->submit_s < y->submit_s ? -1 : 1;
@@ -99,8 +100,8 @@ static int by_submission(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-	const struct plx_entry *const *x = a;
-	const struct plx_entry *const *y = b;
+	const struct plx_workload_entry *const *x = a;
+	const struct plx_workload_entry *const *y = b;
 	int order = strcmp((*x)->name, (*y)->name);
 
 	return order ? order : (*x)->line - (*y)->line;
@@ -111,8 +112,8 @@ static int check_names(const char *path, const struct plx_workload *workload,
 		       struct plx_error *err)
 {
 	size_t count = (size_t) workload->count;
-	const struct plx_entry **sorted =
-		calloc(count, sizeof(const struct plx_entry *));
+	const struct plx_workload_entry **sorted =
+		calloc(count, sizeof(const struct plx_workload_entry *));
 	int rc = 0;
 
 	if (!sorted)
@@ -120,7 +121,8 @@ static int check_names(const char *path, const struct plx_workload *workload,
 				count);
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &workload->entries[i];
-	qsort(sorted, count, sizeof(const struct plx_entry *), by_name);
+	qsort(sorted, count, sizeof(const struct plx_workload_entry *),
+	      by_name);
 	for (size_t i = 1; i < count && rc == 0; i++) {
 		if (strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
 			rc = plx_fail(err,

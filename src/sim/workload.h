@@ -19,7 +19,7 @@ struct plx_catalog {
 	int count;
 };
 
-struct plx_entry {
+struct plx_workload_entry {
 	char *name;
 	double submit_s;
 	const struct plx_app *app; /* the catalog's */
@@ -30,8 +30,8 @@ struct plx_entry {
 
 struct plx_workload {
 	char *path;
-	char *name;		   /* of the file, without folder and ".csv" */
-	struct plx_entry *entries; /* by submission, then line */
+	char *name; /* of the file, without folder and ".csv" */
+	struct plx_workload_entry *entries; /* by submission, then line */
 	int count;
 };
 

@@ -54,7 +54,7 @@ int fuzz_folder(const uint8_t *data, size_t size)
 {
 	static const struct scratch_input byte = { (const uint8_t *) "x", 1 };
 	static const struct scratch_input none = { NULL, 0 };
-	struct plx_entry *entries = NULL;
+	struct plx_folder_entry *entries = NULL;
 	char again[PLX_FOLDER_NAME];
 	struct plx_error err;
 	char folder[4200];

@@ -47,7 +47,7 @@ static void use(struct plx_profile *profile)
 	struct plx_goodput job;
 	struct plx_batch batch;
 	struct plx_error err;
-	struct plx_row *row;
+	struct plx_profile_row *row;
 
 	(void) plx_profile_stale(profile);
 	(void) plx_profile_largest(profile);

@@ -20,7 +20,7 @@ int fuzz_local(const uint8_t *data, size_t size)
 	char answer[512];
 	struct plx_error err;
 	struct plx_job_words words = { .bare = "" };
-	struct plx_job job;
+	struct plx_job_seen job;
 
 	request = fuzz_text(data, size, text);
 	pthread_mutex_init(&local.mutex, NULL);

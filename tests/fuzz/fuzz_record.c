@@ -28,7 +28,7 @@ int fuzz_record(const uint8_t *data, size_t size)
 {
 	struct plx_job_who who = { .id = 7, .elastic = size & 16 };
 	struct plx_job_words words = { .fields = "v=1", .bare = "v=1" };
-	struct plx_job job = { .id = 0 };
+	struct plx_job_seen job = { .id = 0 };
 	struct plx_error err;
 
 	who.home = size & 32 ? "n1" : NULL;

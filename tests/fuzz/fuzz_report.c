@@ -195,7 +195,7 @@ int fuzz_ledger(const uint8_t *data, size_t size)
 	MUST(!plx_rows_parse(sacct, strlen(sacct), &rows, &err));
 	MUST(!plx_history_make(&rows, NOW_S, &history, &err));
 	for (size_t i = 0; i < ledger.count; i++) {
-		const struct plx_entry *entry = &ledger.entries[i];
+		const struct plx_ledger_entry *entry = &ledger.entries[i];
 
 		MUST(entry->id && entry->nodes);
 		MUST(!entry->why || strlen(entry->why) < PLX_WHY_SIZE);

@@ -43,7 +43,7 @@ static void read_all(const unsigned char *base, size_t bytes)
 	static const struct plx_resident_facts want = { .job = "5" };
 	struct kept kept = { .blob = 0 };
 	const struct pollux_blob blob = { .load = load_blob, .user = &kept };
-	const struct plx_part list[PARTS] = {
+	const struct plx_image_part list[PARTS] = {
 		{ .data = kept.array,
 		  .bytes = ARRAY_SIZE,
 		  .kind = 1,

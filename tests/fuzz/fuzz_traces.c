@@ -86,7 +86,7 @@ int fuzz_workload(const uint8_t *data, size_t size)
 	if (plx_workload_load(path, &catalog, &workload, &err) < 0)
 		MUST(strlen(err.text) < sizeof(err.text));
 	for (int i = 0; i < workload.count; i++) {
-		const struct plx_entry *entry = &workload.entries[i];
+		const struct plx_workload_entry *entry = &workload.entries[i];
 
 		MUST(entry->app && entry->gpus >= 1);
 		MUST(i == 0 || entry[-1].submit_s <= entry->submit_s);

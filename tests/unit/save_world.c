@@ -165,7 +165,7 @@ void world_assert_step(const struct world *w, const struct pollux *p,
 
 int world_steps(const struct world *w, uint64_t *steps, int most)
 {
-	struct plx_entry *list = NULL;
+	struct plx_folder_entry *list = NULL;
 	struct plx_error err;
 	int count = plx_folder_list(w->dir, &list, &err);
 

@@ -63,7 +63,7 @@ static void make(const char *name)
 
 static void both_kinds_are_found_newest_first(void **state)
 {
-	struct plx_entry *list;
+	struct plx_folder_entry *list;
 	struct plx_error err;
 
 	(void) state;
@@ -86,7 +86,7 @@ static void both_kinds_are_found_newest_first(void **state)
 
 static void a_missing_folder_is_refused_in_a_sentence(void **state)
 {
-	struct plx_entry *list;
+	struct plx_folder_entry *list;
 	struct plx_error err;
 
 	(void) state;
@@ -159,7 +159,7 @@ static void a_commit_replaces_one_of_the_same_step(void **state)
 
 static void a_broken_one_is_set_aside_also_twice(void **state)
 {
-	const struct plx_entry entry = { .step = 7 };
+	const struct plx_folder_entry entry = { .step = 7 };
 
 	(void) state;
 	make("step-000000000007");

@@ -324,18 +324,18 @@ static void what_is_not_known_is_empty(void **state)
 
 static void shapes_that_do_not_fit_end_in_dots(void **state)
 {
-	struct plx_span spans[200];
+	struct plx_history_span spans[200];
 	struct plx_record record = a_job();
 	char *text;
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(spans); i++)
-		spans[i] = (struct plx_span){ .start_s = 0,
-					      .end_s = 2,
-					      .gpus = 4,
-					      .nodes = "n1",
-					      .comment = "",
-					      .story = "" };
+		spans[i] = (struct plx_history_span){ .start_s = 0,
+						      .end_s = 2,
+						      .gpus = 4,
+						      .nodes = "n1",
+						      .comment = "",
+						      .story = "" };
 	record.spans = spans;
 	record.span_count = 2;
 	text = line(&record, "shapes", PLX_STYLE_PARSABLE2);

@@ -96,7 +96,7 @@ static bool has(char **args, const char *wanted)
 static void mpirun_starts_each_rank_through_the_shim(void **state)
 {
 	struct plx_layout_node node = { .name = "here", .ranks = 3 };
-	const struct plx_step step = { .layout = { &node, 1, 3, true } };
+	const struct plx_launch_step step = { .layout = { &node, 1, 3, true } };
 	const struct plx_step_order order = {
 		.local = true,
 		.wrapper = (char *[]){ (char *) "pollux-rank", (char *) "--",

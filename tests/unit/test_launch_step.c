@@ -114,7 +114,7 @@ static void the_inner_srun_takes_a_gpu_a_rank(void **state)
 		{ .name = "n1", .ranks = 2, .cpus = 4 },
 		{ .name = "n2", .ranks = 1, .cpus = 4 },
 	};
-	struct plx_step step = {
+	struct plx_launch_step step = {
 		.name = "pollux.3",
 		.layout = { nodes, 2, 3, true },
 	};
@@ -140,7 +140,7 @@ static void ranks_see_their_nodes_gpus_where_nodes_are_alike(void **state)
 		{ .name = "n1", .ranks = 2, .cpus = 4 },
 		{ .name = "n2", .ranks = 2, .cpus = 4 },
 	};
-	struct plx_step step = { .layout = { nodes, 2, 4, true } };
+	struct plx_launch_step step = { .layout = { nodes, 2, 4, true } };
 	char **args = plx_step_arguments(&order, &step);
 
 	(void) state;
@@ -153,7 +153,7 @@ static void ranks_see_their_nodes_gpus_where_nodes_are_alike(void **state)
 static void without_gpus_none_is_asked_for(void **state)
 {
 	struct plx_layout_node node = { .name = "n1", .ranks = 2, .cpus = 1 };
-	struct plx_step step = { .layout = { &node, 1, 2, false } };
+	struct plx_launch_step step = { .layout = { &node, 1, 2, false } };
 	char **args = plx_step_arguments(&order, &step);
 
 	(void) state;
@@ -165,7 +165,7 @@ static void without_gpus_none_is_asked_for(void **state)
 static void the_program_comes_last_and_whole(void **state)
 {
 	struct plx_layout_node node = { .name = "n1", .ranks = 1 };
-	struct plx_step step = { .layout = { &node, 1, 1, true } };
+	struct plx_launch_step step = { .layout = { &node, 1, 1, true } };
 	struct plx_step_order with = order;
 	char **args;
 	int n = 0;

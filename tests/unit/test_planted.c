@@ -106,7 +106,7 @@ static void cleaning_up_removes_a_link_and_not_what_it_leads_to(void **state)
 
 static void so_does_setting_aside_what_is_broken(void **state)
 {
-	const struct plx_entry entry = { .step = 7 };
+	const struct plx_folder_entry entry = { .step = 7 };
 
 	(void) state;
 	plant("step-000000000007.broken", victim);

@@ -22,7 +22,7 @@ static const struct plx_shape four = { .nodes = 2, .gpus = 4 };
 static void measure(struct plx_profile *profile, struct plx_shape shape, int m,
 		    int steps)
 {
-	struct plx_row *row = plx_profile_row(profile, shape, m, 1);
+	struct plx_profile_row *row = plx_profile_row(profile, shape, m, 1);
 
 	for (int i = 0; i < steps; i++) {
 		plx_row_add_pass(row, 0.010 + 0.0001 * m);
@@ -50,7 +50,7 @@ static void see_noise(struct plx_profile *profile, double var)
 static void rows_are_running_means(void **state)
 {
 	struct plx_profile profile;
-	struct plx_row *row;
+	struct plx_profile_row *row;
 
 	(void) state;
 	plx_profile_init(&profile);
@@ -67,7 +67,7 @@ static void rows_are_running_means(void **state)
 /* Steps of 0.1 s, but one of 5 s: after so many, what is their mean? */
 static double with_a_frozen_step(int which, int steps)
 {
-	struct plx_row row = { .passes = 0 };
+	struct plx_profile_row row = { .passes = 0 };
 
 	for (int i = 0; i < steps; i++)
 		plx_row_add_step(&row, i == which ? 5 : 0.1);
@@ -84,7 +84,7 @@ static void a_frozen_step_hardly_counts(void **state)
 
 static void steps_that_stay_slow_are_believed(void **state)
 {
-	struct plx_row row = { .passes = 0 };
+	struct plx_profile_row row = { .passes = 0 };
 
 	(void) state;
 	for (int i = 0; i < 20; i++)
@@ -96,7 +96,7 @@ static void steps_that_stay_slow_are_believed(void **state)
 
 static void a_time_of_nothing_is_no_trap(void **state)
 {
-	struct plx_row row = { .passes = 0 };
+	struct plx_profile_row row = { .passes = 0 };
 
 	(void) state;
 	for (int i = 0; i < 9; i++)
@@ -234,7 +234,7 @@ static void measure_doublings(struct plx_profile *profile)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
-		struct plx_row *row =
+		struct plx_profile_row *row =
 			plx_profile_row(profile, shapes[i], 32, 1);
 		double gpus = shapes[i].gpus;
 
@@ -344,7 +344,7 @@ static void what_was_measured_corrects_the_model(void **state)
 	plx_profile_init(&profile);
 	see_noise(&profile, 20);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct plx_row *row =
+		struct plx_profile_row *row =
 			plx_profile_row(&profile, four, sizes[i], 1);
 
 		for (int n = 0; n < 8; n++) {

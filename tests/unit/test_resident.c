@@ -48,7 +48,7 @@ static const struct pollux_blob blob_is = {
 	.user = blob,
 };
 
-static const struct plx_part list[PARTS] = {
+static const struct plx_image_part list[PARTS] = {
 	{ .data = small, .bytes = SMALL, .kind = 1 },
 	{ .data = large, .bytes = LARGE, .kind = 2 },
 	{ .blob = &blob_is, .bytes = BLOB, .kind = 3 },
@@ -212,7 +212,7 @@ static void a_flipped_bit_shows_wherever_it_is(void **state)
 
 static void another_program_or_job_is_refused(void **state)
 {
-	struct plx_part other[PARTS];
+	struct plx_image_part other[PARTS];
 	struct plx_parts others = { other, PARTS, ARRAYS };
 	struct plx_resident_facts want = facts;
 	size_t capacity = plx_resident_size(&parts);

@@ -214,7 +214,7 @@ static void what_many_ranks_wrote_comes_back_on_one(void **state)
 	unsigned char *bytes = large();
 	unsigned char *again = malloc(LARGE);
 	struct pollux *p = large_run(w, bytes);
-	struct plx_job jobs[RANKS];
+	struct plx_ckpt_write jobs[RANKS];
 	struct plx_report reports[RANKS];
 	struct plx_facts facts;
 	struct plx_error err = { .text = "" };

@@ -159,7 +159,7 @@ static void the_cluster_stays_within_its_limits(void **state)
 static void the_last_interval_is_paid_to_the_last_jobs_end(void **state)
 {
 	struct plx_setting scaling = scaled(1, 4, 0.2);
-	const struct plx_timeline *timeline;
+	const struct plx_sim_timeline *timeline;
 	const struct plx_tick *last;
 	struct played p;
 	double node_s = 0;
@@ -206,7 +206,8 @@ static void a_node_that_boots_is_paid_for_and_not_used(void **state)
 
 static void seat(struct plx_simjob *job, int node, int gpus)
 {
-	job->place.parts[0] = (struct plx_part){ .node = node, .gpus = gpus };
+	job->place.parts[0] =
+		(struct plx_sim_part){ .node = node, .gpus = gpus };
 	job->place.count = 1;
 	job->place.gpus = gpus;
 }
@@ -219,7 +220,7 @@ static void the_emptiest_nodes_go_first(void **state)
 	struct plx_autoscaler scaler;
 	struct plx_simjob jobs[2];
 	struct plx_simjob *list[] = { &jobs[0], &jobs[1] };
-	struct plx_turn turn = { .setting = &setting, .jobs = list };
+	struct plx_round turn = { .setting = &setting, .jobs = list };
 	struct played p;
 	struct plx_error err;
 
@@ -254,7 +255,7 @@ static void the_emptiest_nodes_go_first(void **state)
 }
 
 /* What a policy adds to a turn, it adds to the imagined cluster. */
-static int mark(const struct plx_turn *turn, struct plx_problem *problem,
+static int mark(const struct plx_round *turn, struct plx_problem *problem,
 		struct plx_error *err)
 {
 	(void) err;
@@ -282,7 +283,7 @@ static void nodes_are_asked_for_of_the_problem_as_refined(void **state)
 	struct plx_setting setting = scaled(1, 3, 0.5);
 	struct plx_simjob job;
 	struct plx_simjob *list[] = { &job };
-	struct plx_turn turn = {
+	struct plx_round turn = {
 		.setting = &setting,
 		.jobs = list,
 		.job_count = 1,
@@ -360,7 +361,7 @@ static void spans_are_the_times_that_jobs_held_gpus(void **state)
 	(void) state;
 	play(&four_nodes, "pollux", rows, &p);
 	for (int i = 0; i < p.story.timeline.span_count; i++) {
-		const struct plx_span *span = &p.story.timeline.spans[i];
+		const struct plx_sim_span *span = &p.story.timeline.spans[i];
 
 		assert_true(span->end_s > span->begin_s);
 		assert_true(span->nodes >= 1 && span->nodes <= span->gpus);
@@ -373,7 +374,7 @@ static void spans_are_the_times_that_jobs_held_gpus(void **state)
 
 static void parts_of_a_run_double_when_there_are_too_many(void **state)
 {
-	struct plx_timeline timeline;
+	struct plx_sim_timeline timeline;
 	struct plx_tick tick = { .seconds = 10, .gpu_s = 20 };
 	struct plx_tick sum = { 0 };
 	struct plx_error err;

@@ -24,7 +24,7 @@ static struct pollux *measured(void)
 	p = pollux_create(&config);
 	assert_int_equal(0, pollux_start(p));
 	for (int m = 32; m <= 1024; m *= 2) {
-		struct plx_row *row =
+		struct plx_profile_row *row =
 			plx_profile_row(&p->profile, p->shape, m, 1);
 
 		for (int n = 0; n < 8; n++) {
