@@ -38,8 +38,8 @@ by_path() {
 # names, the folder of the user's program, which is listed alone, and the
 # launcher's end of a socket in a folder by mkdtemp().
 elsewhere='agent/(nodemem(_available)?|samplelog).c'
-elsewhere+='|launcher/(rank_(bind|gpu|stop)|memory|local_gpus).c'
-elsewhere+='|launcher/(peer|relay|script|step).c|wire/(channel|run_page).c'
+elsewhere+='|launcher/(rank_(bind|gpu|stop)|host_memory|local_gpus).c'
+elsewhere+='|launcher/(peer|relay|script|srun_step).c|wire/(channel|run_page).c'
 
 # Includes in a room of core that name another than itself and those above it.
 climbs() {

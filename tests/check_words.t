@@ -29,7 +29,13 @@ twice() {
 		awk '{ print $2 }' | sort | uniq -d
 }
 
-plan 3
+same_file() {
+	find "$POLLUX_SRCDIR/src" -name '*.[ch]' ! -name main.c -printf '%f\n' |
+		sort | uniq -d
+}
+
+plan 4
 ok "the glossary says which words were given up" test -n "$given_up"
 ok "no name of src/ has one of them" test -z "$(used)"
 ok "no tag of plx_ or pollux_ is two things" test -z "$(twice)"
+ok "no two files of src have one name" test -z "$(same_file)"

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "launcher/clock.h"
-#include "launcher/job.h"
+#include "launcher/job_seen.h"
 #include "light.h"
 
 #define WAIT_POLL_S    0.05 /* while an answer is due */

@@ -8,7 +8,7 @@
 #ifndef PLX_AGENT_SHARD_H
 #define PLX_AGENT_SHARD_H
 
-#include "agent/partition.h"
+#include "agent/shard_split.h"
 #include "agent/stream.h"
 
 #define PLX_SHARD_NAME 48  /* bytes of a file's name, with its NUL */

@@ -5,9 +5,9 @@
  * save.c	saving, all ranks together
  * background.c	the same while training goes on
  * restore.c	which checkpoint to go on from; restore_read.c, restore_old.c
- * rescue.c	saving, one rank alone; guard.c, when it is told to leave
- * job.c	one checkpoint, one rank's share
- * manifest.c, shard.c, partition.c, stream.c, folder.c, fence.c
+ * rescue.c	saving, one rank alone; sigterm.c, when it is told to leave
+ * ckpt_write.c	one checkpoint, one rank's share
+ * manifest.c, shard.c, shard_split.c, stream.c, folder.c, fence.c
  *		how it lies on disk
  */
 #ifndef PLX_AGENT_STORE_H
@@ -17,7 +17,7 @@
 
 #include "agent/agent.h"
 #include "agent/fence.h"
-#include "agent/job.h"
+#include "agent/ckpt_write.h"
 
 /* How a save ended. */
 struct plx_outcome {
@@ -173,7 +173,7 @@ int plx_restore_shard(const struct plx_manifest *manifest,
 enum plx_read plx_restore_old(struct pollux *p, const char *name,
 			      struct plx_facts *facts, struct plx_error *err);
 
-/* ---- guard.c ---- */
+/* ---- sigterm.c ---- */
 
 /* From now on a SIGTERM saves the last commit before it ends us. */
 void plx_guard_begin(struct pollux *p);

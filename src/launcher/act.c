@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "launcher/clock.h"
-#include "launcher/handover.h"
+#include "launcher/handover_acts.h"
 #include "launcher/start_time.h"
 #include "launcher/state.h"
 

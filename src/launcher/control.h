@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
-#include "launcher/options.h"
+#include "launcher/launch_options.h"
 
 struct plx_control;
 

@@ -22,7 +22,7 @@
 #define LOCK_SIZE      256 /* of the file, and so of what is in it */
 #define LOOK_S	       0.1
 #define AWAY_S	       1.0	 /* between looks while slurmctld is away */
-#define STEP_PREFIX    "pollux." /* of the names that step.c gives */
+#define STEP_PREFIX    "pollux." /* of the names that srun_step.c gives */
 #define OTHER_LEAVES_S 5.0
 #define STEPS_SAVE_S   3.0 /* for ranks that lost their launcher */
 #define STEPS_WAIT_S   8.0 /* then the fence has to do */

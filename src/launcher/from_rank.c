@@ -7,7 +7,7 @@
 
 #include "core/records/options.h"
 #include "launcher/clock.h"
-#include "launcher/handover.h"
+#include "launcher/handover_acts.h"
 #include "launcher/start_time.h"
 #include "launcher/state.h"
 #include "wire/message.h"

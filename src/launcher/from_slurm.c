@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "launcher/clock.h"
-#include "launcher/handover.h"
+#include "launcher/handover_acts.h"
 #include "launcher/state.h"
 
 #define PASSING_S 30.0 /* for slurmctld to take back what it lent */

@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "launcher/job.h"
+#include "launcher/job_seen.h"
 #include "launcher/peer.h"
 #include "launcher/relay.h"
-#include "launcher/step.h"
+#include "launcher/srun_step.h"
 
 /* What rank 0 said since its start. */
 struct plx_said {

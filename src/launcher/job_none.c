@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_none.c - stands in for job.c and address.c where there is no libslurm:
- * only jobs without Slurm can be run then
+ * job_none.c - stands in for job_seen.c and address.c where there is no
+ * libslurm: only jobs without Slurm can be run then
  */
 #include "config.h"
 
 #include <stdio.h>
 
 #include "launcher/address.h"
-#include "launcher/job.h"
+#include "launcher/job_seen.h"
 
 const bool plx_job_slurm = false;
 

@@ -15,7 +15,7 @@
 #include "launcher/control.h"
 #include "launcher/local.h"
 #include "launcher/local_gpus.h"
-#include "launcher/options.h"
+#include "launcher/launch_options.h"
 #include "launcher/program_name.h"
 #include "launcher/run_folder.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launcher/options.h"
+#include "launcher/launch_options.h"
 
 #define TEXT_SIZE   128
 #define GRACE_MAX_S 86400.0

@@ -17,7 +17,7 @@
 #include "launcher/rank_bind.h"
 #include "launcher/rank_notes.h"
 #include "launcher/rank_watch.h"
-#include "launcher/step.h"
+#include "launcher/srun_step.h"
 #include "wire/env.h"
 #include "wire/namespaces.h"
 

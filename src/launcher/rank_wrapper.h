@@ -5,7 +5,7 @@
 
 #include <limits.h>
 
-#include "launcher/options.h"
+#include "launcher/launch_options.h"
 
 #define PLX_RANK_WRAPPER_ARGS 16
 

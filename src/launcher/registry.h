@@ -9,7 +9,7 @@
 #define PLX_LAUNCHER_REGISTRY_H
 
 #include "core/base/error.h"
-#include "launcher/job.h"
+#include "launcher/job_seen.h"
 
 struct plx_registry {
 	void *self; /* first argument of: */

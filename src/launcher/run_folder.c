@@ -11,7 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "launcher/options.h"
+#include "launcher/launch_options.h"
 #include "launcher/run_folder.h"
 #include "wire/dir.h"
 

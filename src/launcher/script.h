@@ -5,7 +5,7 @@
  * Whoever edits train.py while it trains has the next ranks run what it is by
  * then. That is told, once for each change. What has never trained may be
  * broken, and so may what stands beside it: of a file NAME.py the other *.py of
- * its folder are looked at, too (handover.h, trials).
+ * its folder are looked at, too (handover_acts.h, trials).
  */
 #ifndef PLX_LAUNCHER_SCRIPT_H
 #define PLX_LAUNCHER_SCRIPT_H

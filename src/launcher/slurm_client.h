@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "launcher/job.h"
+#include "launcher/job_seen.h"
 #include "launcher/registry.h"
 
 struct plx_slurm_client;

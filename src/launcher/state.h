@@ -2,17 +2,17 @@
 /*
  * state.h - the launcher's state, shared by the files that make it up
  *
- *	launcher.c  the loop: waits, hands out what happened
- *	from_slurm.c	    turns what slurmctld says into events,
- *	from_rank.c	    what rank 0 says,
- *	watch.c	    and the end of ranks, signals and time
- *	act.c	    does what the lifecycle table says,
- *	handover.c  also from one generation of ranks to the next
- *	limit.c	    saves before the job's time limit
- *	sick.c	    and back from a node where ranks fail
- *	busy.c	    knows what they do that commit no step
- *	lost.c	    and goes on without one that does not answer
- *	tell.c      says it: to the user, to events.jsonl, to slurmctld
+ *	launcher.c        the loop: waits, hands out what happened
+ *	from_slurm.c      turns what slurmctld says into events,
+ *	from_rank.c       what rank 0 says,
+ *	watch.c           and the end of ranks, signals and time
+ *	act.c             does what the lifecycle table says,
+ *	handover_acts.c   also from one generation of ranks to the next
+ *	time_limit.c      saves before the job's time limit
+ *	sick_ranks.c      and back from a node where ranks fail
+ *	busy.c            knows what they do that commit no step
+ *	node_failure.c    and goes on without one that does not answer
+ *	status_report.c   says it: to the user, to events.jsonl, to slurmctld
  */
 #ifndef PLX_LAUNCHER_STATE_H
 #define PLX_LAUNCHER_STATE_H
@@ -27,13 +27,13 @@
 #include "launcher/generation.h"
 #include "launcher/launcher.h"
 #include "launcher/lifecycle.h"
-#include "launcher/limit.h"
+#include "launcher/time_limit.h"
 #include "launcher/looks.h"
-#include "launcher/lost.h"
+#include "launcher/node_failure.h"
 #include "launcher/pace.h"
 #include "launcher/pauses.h"
 #include "launcher/script.h"
-#include "launcher/sick.h"
+#include "launcher/sick_ranks.h"
 #include "launcher/folder_lock.h"
 #include "wire/secret.h"
 
@@ -120,7 +120,7 @@ void plx_raise(struct plx_launcher *l, enum plx_event event);
 void plx_order_generation(struct plx_launcher *l,
 			  struct plx_generation_order *order);
 
-/* tell.c */
+/* status_report.c */
 void plx_say(const struct plx_launcher *l, enum plx_loudness least,
 	     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g);

@@ -3,7 +3,7 @@
 #ifndef PLX_LAUNCHER_STEP_LINE_H
 #define PLX_LAUNCHER_STEP_LINE_H
 
-#include "launcher/step.h"
+#include "launcher/srun_step.h"
 
 /*
  * A NULL-terminated list of texts in one block, the caller's to free; NULL

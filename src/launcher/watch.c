@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "launcher/clock.h"
-#include "launcher/handover.h"
+#include "launcher/handover_acts.h"
 #include "launcher/state.h"
 
 #define HINT_S	    1.0 /* at least, between looks at one that waits */

@@ -2,9 +2,9 @@
 /*
  * columns.h - chosen fields of jobs or groups, as sacct prints them
  *
- * A field is a row of a table (fields.c): adding one needs no code. In tables
- * for people times are short texts ("1m56s"); in parsable output they are
- * numbers: seconds, Unix times, GPU-hours. What is not known is "-" for
+ * A field is a row of a table (column_table.c): adding one needs no code. In
+ * tables for people times are short texts ("1m56s"); in parsable output they
+ * are numbers: seconds, Unix times, GPU-hours. What is not known is "-" for
  * people, and empty for programs.
  */
 #ifndef PLX_REPORT_COLUMNS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* load.c - one look at the cluster through libslurm (view.h) */
+/* load.c - one look at the cluster through libslurm (cluster_view.h) */
 
 #define _GNU_SOURCE
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "client/libslurm.h"
-#include "report/view.h"
+#include "report/cluster_view.h"
 
 #define MARK "pollux: " /* begins the comment of a node that is closed */
 

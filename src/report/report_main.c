@@ -13,7 +13,7 @@
 
 #include "report/group.h"
 #include "report/history.h"
-#include "report/events.h"
+#include "report/events_read.h"
 #include "report/ledger.h"
 #include "report/page.h"
 #include "report/print.h"

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "core/base/error.h"
-#include "report/view.h"
+#include "report/cluster_view.h"
 
 #define PLX_STAT_MAX (1 << 20) /* bytes of a file */
 

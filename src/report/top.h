@@ -14,7 +14,7 @@
 #include "report/keys.h"
 #include "report/screen.h"
 #include "report/top_columns.h"
-#include "report/view.h"
+#include "report/cluster_view.h"
 
 #define PLX_TOP_CHANGES 8 /* of a job that are remembered */
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/view.h"
+#include "report/cluster_view.h"
 
 #define PLX_TOP_TEXT_SIZE (PLX_WHY_SIZE + 64)
 

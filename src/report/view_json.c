@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* view_json.c - one look at the cluster, for programs (view.h) */
+/* view_json.c - one look at the cluster, for programs (cluster_view.h) */
 
 #include <math.h>
 #include <string.h>
 
 #include "report/text.h"
-#include "report/view.h"
+#include "report/cluster_view.h"
 
 static json_t *clean_string(const char *text)
 {

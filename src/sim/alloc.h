@@ -12,7 +12,7 @@
 
 #include "core/search/plan.h"
 #include "sim/policy.h"
-#include "sim/snapshot.h"
+#include "sim/snapshot_load.h"
 
 struct plx_alloc_options {
 	const char *path;      /* of the snapshot */

@@ -9,7 +9,7 @@
 #ifndef PLX_SIM_HTML_H
 #define PLX_SIM_HTML_H
 
-#include "sim/print.h"
+#include "sim/sim_print.h"
 
 /* Stories must have a timeline. -1: no memory. */
 int plx_html_print(const struct plx_results *results, FILE *out,

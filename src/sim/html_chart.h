@@ -9,7 +9,7 @@
 #ifndef PLX_SIM_HTML_CHART_H
 #define PLX_SIM_HTML_CHART_H
 
-#include "sim/print.h"
+#include "sim/sim_print.h"
 
 #define PLX_POLICY_COLOURS 6
 

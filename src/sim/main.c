@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "sim/html.h"
-#include "sim/options.h"
-#include "sim/print.h"
+#include "sim/sim_options.h"
+#include "sim/sim_print.h"
 
 /* All that a run of the program holds. */
 struct run {

@@ -16,7 +16,7 @@
 #include "core/search/plan.h"
 #include "core/problem/problem.h"
 #include "core/records/sizes.h"
-#include "sim/job.h"
+#include "sim/sim_job.h"
 
 /* A cluster that grows and shrinks. */
 struct plx_scaling {

@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 #include "sim/policy.h"
-#include "sim/timeline.h"
+#include "sim/sim_timeline.h"
 #include "sim/workload.h"
 
 /* What became of a job. */

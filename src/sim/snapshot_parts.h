@@ -3,7 +3,7 @@
 #ifndef PLX_SIM_SNAPSHOT_PARTS_H
 #define PLX_SIM_SNAPSHOT_PARTS_H
 
-#include "sim/snapshot.h"
+#include "sim/snapshot_load.h"
 #include "sim/snapshot_json.h"
 
 /* A snapshot while it is read. */

@@ -18,7 +18,7 @@ static FILE *sheet;
 #define printf(...)   fprintf(sheet, __VA_ARGS__)
 #define putchar(byte) fputc(byte, sheet)
 
-#include "launcher/request.c"
+#include "launcher/launch_request.c"
 
 #undef printf
 

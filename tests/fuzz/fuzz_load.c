@@ -3,7 +3,7 @@
 
 #include "core/snapshot/snapshot.h"
 #include "fuzz.h"
-#include "sim/snapshot.h"
+#include "sim/snapshot_load.h"
 
 /* What was read is written, and read the same. */
 static void returns(const struct plx_snapshot *snapshot)

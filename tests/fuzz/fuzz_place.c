@@ -2,7 +2,7 @@
 /* fuzz_place.c - what srun and mpirun put into a rank's environment */
 
 #include "fuzz.h"
-#include "launcher/options.h"
+#include "launcher/launch_options.h"
 #include "launcher/rank_bind.h"
 #include "launcher/rank_place.h"
 #include "scratch.h"

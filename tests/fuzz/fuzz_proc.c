@@ -8,7 +8,7 @@
 
 #define fopen scratch_open
 
-#include "launcher/memory.c"
+#include "launcher/host_memory.c"
 
 #undef fopen
 #undef PATH_SIZE

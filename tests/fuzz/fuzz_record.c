@@ -9,7 +9,7 @@
 /* pollux-top has its own. */
 #define plx_gres_gpus launch_gres_gpus
 
-#include "launcher/job.c"
+#include "launcher/job_seen.c"
 #include "launcher/layout.c"
 
 static void is_sound(const struct plx_layout *layout)

@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 #include "report/columns.h"
-#include "report/events.h"
+#include "report/events_read.h"
 #include "report/group.h"
 #include "report/ledger.h"
 #include "report/page.h"

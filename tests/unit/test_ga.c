@@ -8,7 +8,7 @@
 #include "random_problem.h"
 #include "reference.h"
 #include "sim/simulate.h"
-#include "sim/snapshot.h"
+#include "sim/snapshot_load.h"
 
 static const struct random_spec medium = { .nodes = 5, .jobs = 8, .gpus = 4 };
 static const struct random_spec calm = {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "launcher/local.h"
-#include "launcher/options.h"
+#include "launcher/launch_options.h"
 #include "launcher/program_name.h"
 #include "launcher/progress.h"
 #include "launcher/run_folder.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/job.h"
+#include "agent/ckpt_write.h"
 #include "agent/store.h"
 #include "save_world.h"
 #include "unit.h"

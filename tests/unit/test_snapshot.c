@@ -8,7 +8,7 @@
 #include "core/snapshot/snapshot.h"
 #include "plan_rules.h"
 #include "random_problem.h"
-#include "sim/snapshot.h"
+#include "sim/snapshot_load.h"
 
 /* What random_problem() leaves alone. */
 static void add_rare(uint64_t *seed, struct plx_problem *problem)

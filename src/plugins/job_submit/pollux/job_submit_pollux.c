@@ -12,7 +12,7 @@
  */
 
 #include "common/elastic.h"
-#include "common/layout.h"
+#include "common/record_layout.h"
 #include "common/loaded.h"
 #include "common/node_gpus.h"
 #include "job_submit/pollux/shape.h"

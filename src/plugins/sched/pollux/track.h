@@ -72,7 +72,7 @@ struct pollux_track {
 	const char *lapse; /* why that is over; NULL: it is not */
 	const char *fixed; /* why it keeps its shape, as logged */
 
-	/* Its time limit: resize/extend.h, start/limit.h */
+	/* Its time limit: resize/extend.h, start/limit_requeue.h */
 	double owed_s;	      /* to be given back to it */
 	double unsaid_s;      /* given, and not logged yet */
 	double speedup;	      /* by the last plan, of what it has; 0: unknown */
@@ -94,7 +94,7 @@ struct pollux_track {
 	int *back;		  /* as `had`, before the last resize */
 	int back_count;		  /* of nodes then */
 	uint32_t back_step;	  /* the first one after it */
-	struct plx_failed failed; /* as last heard, see plan/sick.h */
+	struct plx_failed failed; /* as last heard, see plan/sick_nodes.h */
 	bool elsewhere;		  /* nodes were closed for that */
 	char *shuns;		  /* moving: a node it is not to start on */
 

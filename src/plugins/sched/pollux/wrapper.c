@@ -5,12 +5,12 @@
  * Goodput scheduling of elastic jobs: see pollux(7). Rigid jobs are started
  * by slurmctld's own loop and by Slurm's backfill scheduler beside us.
  */
-#include "common/layout.h"
+#include "common/record_layout.h"
 #include "common/loaded.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/backfill/backfill.h"
 #include "sched/pollux/look/hosts.h"
-#include "sched/pollux/pollux.h"
+#include "sched/pollux/sched_thread.h"
 #include "sched/pollux/look/steps.h"
 
 /* Required Slurm plugin symbols: */

@@ -8,7 +8,7 @@
  * at once and with no lock held. A job whose row has no number yet cannot be
  * resized, as that row could not be closed (docs/decisions/0018).
  *
- * tell.c	the messages, all through Slurm's queue, in order
+ * acct_messages.c	the messages, all through Slurm's queue, in order
  * book.c	which jobs wait for a number; the thread
  * account.c	what has to be told again
  * audit.c	what is in the data base, against the job record

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_BOOK_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/acct/tell.h"
+#include "sched/pollux/acct/acct_messages.h"
 
 struct pollux_account {
 	uint32_t job_id;
@@ -20,7 +20,8 @@ struct pollux_account {
 	struct pollux_row
 		first;		/* before its first resize; submit 0: unknown */
 	struct pollux_row last; /* present one of a resized job, as first */
-	uint64_t fingerprint;	/* of what Slurm tells of it, see tell.h */
+	uint64_t fingerprint; /* of what Slurm tells of it, see acct_messages.h
+			       */
 };
 
 /* The row of its present shape is read, or forgotten if it was not resized. */

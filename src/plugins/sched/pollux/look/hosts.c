@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/layout.h"
+#include "common/record_layout.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/hosts.h"

@@ -27,7 +27,7 @@ struct pollux_node {
 	bool asleep; /* suspended by Slurm, and may be woken */
 	bool asked;  /* asleep: an elastic job that runs could use it */
 	bool waking;
-	bool surplus; /* closed to elastic jobs, see plan/scale.h */
+	bool surplus; /* closed to elastic jobs, see plan/cluster_scale.h */
 	int gpus;
 	int gpus_free; /* that a job could have now */
 	int cpus;
@@ -73,7 +73,7 @@ struct pollux_job {
 	const bool *allowed;	   /* [node_count], one of the view's sets */
 	const bool *required;	   /* the same, by --nodelist; NULL: none */
 	int allowed_count;
-	bool *shunned;	/* [node_count] see plan/sick.h; NULL: none */
+	bool *shunned;	/* [node_count] see plan/sick_nodes.h; NULL: none */
 	bool *within;	/* [node_count] what limits of nodes leave; or NULL */
 	bool capped;	/* limits allow it alone ... */
 	int most_gpus;	/* ... so many, its own at least */

@@ -4,7 +4,7 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/resize/epilog.h"
 #include "sched/pollux/resize/commit.h"
-#include "sched/pollux/rules/ledger.h"
+#include "sched/pollux/rules/usage_correction.h"
 
 static void _give_up(job_record_t *job, const struct pollux_holding *held,
 		     bitstr_t *nodes)

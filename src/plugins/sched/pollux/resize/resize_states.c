@@ -6,7 +6,7 @@
 #include "core/records/refusal.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/held.h"
-#include "sched/pollux/plan/sick.h"
+#include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/constrain.h"
@@ -224,7 +224,7 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 			return KEEP;
 		return now_s < track->deadline_s ? WAIT : KILL;
 	}
-	/* It is heard first, see plan/sick.h; but not for ever. */
+	/* It is heard first, see plan/sick_nodes.h; but not for ever. */
 	if (track->phase == POLLUX_LENT && pollux_back_asked(track, status) &&
 	    now_s < track->deadline_s)
 		return WAIT;

@@ -3,8 +3,8 @@
 
 #include "src/common/assoc_mgr.h"
 
-#include "sched/pollux/rules/books.h"
-#include "sched/pollux/rules/bounds.h"
+#include "sched/pollux/rules/usage.h"
+#include "sched/pollux/rules/limit_walk.h"
 #include "sched/pollux/rules/caps.h"
 #include "sched/pollux/rules/partition.h"
 

@@ -6,8 +6,8 @@
 #include "src/common/assoc_mgr.h"
 
 #include "core/records/refusal.h"
-#include "sched/pollux/rules/books.h"
-#include "sched/pollux/rules/bounds.h"
+#include "sched/pollux/rules/usage.h"
+#include "sched/pollux/rules/limit_walk.h"
 #include "sched/pollux/rules/limits.h"
 
 /* As select_nodes() counts what a job is about to get. */

@@ -11,7 +11,7 @@
 #include "sched/pollux/start/await.h"
 #include "sched/pollux/start/enter.h"
 #include "sched/pollux/start/requeue.h"
-#include "sched/pollux/start/spread.h"
+#include "sched/pollux/start/spread_start.h"
 #include "sched/pollux/held.h"
 
 /* After a start that Slurm refused; then twice that, and so on. */

@@ -5,7 +5,7 @@
  * Slurm's own schedulers would find it, too, but backfill looks every half
  * minute, and what elastic jobs gave up would lie idle. Only jobs for which
  * some had to give way are started here, and those that start in another shape
- * than they asked for (spread.h): all others are Slurm's alone.
+ * than they asked for (spread_start.h): all others are Slurm's alone.
  * Used by the plugin's thread alone.
  */
 #ifndef SCHED_POLLUX_ENTER_H

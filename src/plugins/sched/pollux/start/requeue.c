@@ -75,7 +75,7 @@ static int _smallest(const job_record_t *job, struct shape *shape,
 	return shape_choose(&asked.options, &request, &cluster, shape, err);
 }
 
-/* It was started on more nodes than it asked for (spread.h). */
+/* It was started on more nodes than it asked for (spread_start.h). */
 static bool _is_spread(const job_record_t *job)
 {
 	struct pollux_asked asked;

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sched/pollux/plan/sick.h"
+#include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"
-#include "sched/pollux/start/limit.h"
+#include "sched/pollux/start/limit_requeue.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/explain.h"
 #include "sched/pollux/track.h"

@@ -5,7 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/held.h"
-#include "sched/pollux/plan/sick.h"
+#include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/tell/marks.h"
 
 #define PREFIX	  "pollux: "

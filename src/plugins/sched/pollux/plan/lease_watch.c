@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lease_watch.c - jobs that do not train give up what is above their least */
+
+#include <stdio.h>
+
+#include "common/slurm_compat.h"
+#include "sched/pollux/plan/claims.h"
+#include "sched/pollux/plan/lease_watch.h"
+#include "sched/pollux/resize/resize_request.h"
+
+/* What it may be left with, keep[node_count]; the sum. */
+static int _least(const struct pollux_view *view, const struct pollux_job *job,
+		  int *keep)
+{
+	const struct plx_least least = {
+		.gpus = job->gpus,
+		.node_count = view->node_count,
+		.home = job->home,
+		.wanted = job->required,
+		.min_gpus = MAX(job->options.min_gpus, 1),
+		.min_nodes = job->min_nodes,
+		.whole = job->whole_gpus > 0,
+		.sizes = &job->options.sizes,
+	};
+
+	return plx_lease_least(&least, keep);
+}
+
+static int _above_least(const struct pollux_view *view, int j)
+{
+	int *keep = xcalloc(view->node_count + 1, sizeof(*keep));
+	int above =
+		pollux_view_gpus(view, j) - _least(view, &view->jobs[j], keep);
+
+	xfree(keep);
+	return above;
+}
+
+void pollux_lease_hear(const struct pollux_view *view, int j,
+		       struct pollux_track *track,
+		       const struct pollux_params *params)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	const char *why = plx_lease_why(job->told ? &job->status : NULL);
+
+	if (!why)
+		track->lapse = NULL;
+	if (pollux_is_moldable(job) || _above_least(view, j) <= 0) {
+		plx_lease_reset(&track->lease);
+		return;
+	}
+	/* It is asked already, or nobody can: its time stands still. */
+	if (!params->enabled || job->bound || track->phase != POLLUX_IDLE) {
+		plx_lease_pause(&track->lease);
+		return;
+	}
+	if (!plx_lease_look(&track->lease, pollux_now_s(), why != NULL,
+			    params->lease_s))
+		return;
+	if (!track->lapse)
+		pollux_claims_break(track, "it holds GPUs without training");
+	track->lapse = why;
+}
+
+static void _ask(const struct pollux_view *view, int j,
+		 const struct pollux_track *track,
+		 const struct pollux_params *params)
+{
+	int *keep = xcalloc(view->node_count + 1, sizeof(*keep));
+	int least = _least(view, &view->jobs[j], keep);
+	char why[PLX_WHY_SIZE];
+
+	snprintf(why, sizeof(why),
+		 "shrinks %d -> %d GPUs: %s, and more than its least is lent "
+		 "to it for %.0f s then",
+		 pollux_view_gpus(view, j), least, track->lapse,
+		 params->lease_s);
+	(void) pollux_resize_request_least(view, j, keep, why, params);
+	xfree(keep);
+}
+
+void pollux_lease_claim(const struct pollux_view *view,
+			const struct pollux_params *params)
+{
+	double now_s = pollux_now_s();
+
+	for (int j = 0; j < view->job_count; j++) {
+		struct pollux_track *track =
+			pollux_track_find(view->jobs[j].id);
+
+		if (track && track->lapse && track->phase == POLLUX_IDLE &&
+		    !view->jobs[j].bound && _above_least(view, j) > 0 &&
+		    !pollux_left_alone(track, true, now_s))
+			_ask(view, j, track, params);
+	}
+}

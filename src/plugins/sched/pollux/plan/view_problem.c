@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* view_problem.c - from a view to what the core decides upon */
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/jobs/app_profile.h"
+#include "core/jobs/limit.h"
+#include "core/problem/objective.h"
+#include "sched/pollux/plan/moldable_plan.h"
+#include "sched/pollux/plan/view_problem.h"
+#include "sched/pollux/plan/reservations.h"
+#include "sched/pollux/plan/stock.h"
+
+/* Of a job that has not said what a resize costs it. */
+#define RESTART_S 10
+/* What a move of the whole job costs beyond a restart of its ranks. */
+#define MOVE_S 3
+
+/* What jobs have learnt, for as long as slurmctld runs. */
+static struct plx_app_profiles profiles;
+
+static int at_most(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int at_least(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+/* GPUs on a node that is to be left, of jobs that cannot leave it now. */
+static int stuck_gpus(const struct pollux_view *view,
+		      const struct pollux_job_input *inputs, int n)
+{
+	int held = 0;
+
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+		const int *now = inputs[j].busy ? inputs[j].target : job->gpus;
+
+		if (!job->runs || inputs[j].busy || inputs[j].still ||
+		    (job->home == n && !job->moves && !job->roams))
+			held += now[n];
+	}
+	return held;
+}
+
+/*
+ * GPUs that elastic jobs may have on a node: theirs and, if the node may be
+ * used, the free ones, as far as there is a CPU for each.
+ */
+static int elastic_gpus(const struct pollux_view *view,
+			const struct pollux_job_input *inputs, int n)
+{
+	const struct pollux_node *node = &view->nodes[n];
+	int held = 0;
+	int cpus = node->cpus - node->cpus_used;
+
+	for (int i = 0; i < view->job_count; i++) {
+		held += view->jobs[i].gpus[n];
+		cpus += view->jobs[i].cpus[n];
+	}
+	if (node->leave)
+		return stuck_gpus(view, inputs, n);
+	if (!node->usable || node->surplus)
+		return held;
+	return at_least(held, at_most(held + node->gpus_free, cpus));
+}
+
+static int cluster_gpus(const struct pollux_view *view)
+{
+	int gpus = 0;
+
+	for (int n = 0; n < view->node_count; n++)
+		gpus += view->nodes[n].usable ? view->nodes[n].gpus : 0;
+	return at_least(gpus, 1);
+}
+
+static bool is_measured(const struct pollux_job *job)
+{
+	return job->status.has_hint && plx_goodput_valid(&job->status.hint.job);
+}
+
+int pollux_problem_measured(const struct pollux_job *job)
+{
+	return is_measured(job) ? at_least(job->status.hint.profiled.gpus, 1)
+				: 1;
+}
+
+/*
+ * The limits of a job that has not told them yet, as libpollux will find
+ * them; zeros, as nobody has them, when the user left them to the program.
+ */
+static struct plx_limits limits_of(const struct plx_options *options)
+{
+	int most = options->max_batch;
+
+	if (!options->base_batch || !most)
+		return (struct plx_limits){ 0 };
+	return (struct plx_limits){
+		.base_batch = options->base_batch,
+		.max_batch = most,
+		.min_per_gpu = at_least(options->min_gpu_batch, 1),
+		.max_per_gpu = options->max_gpu_batch
+				       ? at_most(options->max_gpu_batch, most)
+				       : most,
+		.accumulate = true,
+	};
+}
+
+/* A job that keeps its time limit as it is goes on keeping it, if it can. */
+static void fill_limit(const struct pollux_view *view,
+		       const struct pollux_job *from, struct plx_job *job)
+{
+	const struct plx_hint *hint = &from->status.hint;
+	struct plx_shape now = { 0 };
+
+	if (from->options.at_limit == PLX_LIMIT_REQUEUE ||
+	    !isfinite(from->limit_s) || !(from->limit_s > 0) ||
+	    !(from->ends_s > 0) || !(hint->samples_left > 0))
+		return;
+	for (int n = 0; n < view->node_count; n++) {
+		now.nodes += from->gpus[n] > 0;
+		now.gpus += from->gpus[n];
+	}
+	if (now.gpus && !plx_limit_misses(hint, now, from->ends_s))
+		job->least_goodput = hint->samples_left / from->ends_s;
+}
+
+static void fill_goodput(const struct pollux_view *view,
+			 const struct pollux_job *from, struct plx_job *job)
+{
+	const struct plx_hint *hint = &from->status.hint;
+
+	job->profiled_gpus = pollux_problem_measured(from);
+	job->restart_s = RESTART_S;
+	job->goodput.limits = limits_of(&from->options);
+	if (!is_measured(from))
+		return;
+	job->profiled = true;
+	job->goodput = hint->job;
+	job->restart_s = hint->restart_s;
+	job->samples_left = hint->samples_left;
+	fill_limit(view, from, job);
+}
+
+/*
+ * The node of its script cannot be given up in place, its GPUs there can. A
+ * node that is to be left, though, is left by the whole job, which costs it a
+ * little more.
+ */
+static void fill_home(const struct pollux_view *view,
+		      const struct pollux_job *from,
+		      const struct pollux_job_input *input, struct plx_job *job)
+{
+	job->home = input->leaves ? -1 : from->home;
+	/* A limit of nodes counts that of its script, too. */
+	job->roams = from->roams && !from->within;
+	if (input->leaves)
+		return;
+	if (from->home < 0 || !view->nodes[from->home].leave || !from->moves)
+		return;
+	job->home = -1;
+	job->restart_s += MOVE_S;
+}
+
+/* Do limits allow it so many GPUs? */
+static bool may_have(const struct pollux_job *from, int gpus)
+{
+	return !from->capped || from->most_gpus >= gpus;
+}
+
+/* No more than limits allow; and nothing that comes too late to be of use. */
+static void limit(const struct pollux_job *from, int held, bool whole,
+		  struct plx_job *job)
+{
+	if (!whole)
+		job->max_gpus = at_most(job->max_gpus, held);
+	if (from->capped && from->most_gpus < job->max_gpus) {
+		job->max_gpus = from->most_gpus;
+		job->max_by = PLX_BOUND_LIMITS;
+	}
+	if (held && from->ends_s > 0 && from->ends_s <= job->restart_s)
+		job->max_gpus = at_most(job->max_gpus, held);
+	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
+}
+
+/* Can it have the node for itself: is nobody there who cannot go? */
+static bool may_be_alone(const struct pollux_view *view,
+			 const struct pollux_job *from, int n)
+{
+	const struct pollux_node *node = &view->nodes[n];
+
+	return node->gpus == from->whole_gpus && node->cpus_rigid <= 0 &&
+	       node->homes == (from->home == n);
+}
+
+/* Is the node open to the job, as far as nodes go? */
+static bool may_use(const struct pollux_view *view,
+		    const struct pollux_job *from, int n)
+{
+	return from->allowed[n] &&
+	       (!from->whole_gpus || may_be_alone(view, from, n)) &&
+	       view->nodes[n].usable && !view->nodes[n].surplus &&
+	       (!from->within || from->within[n]) &&
+	       !(from->shunned && from->shunned[n]);
+}
+
+/* Can it have all nodes that its user named? */
+static bool is_whole(const struct pollux_view *view,
+		     const struct plx_problem *problem, int j)
+{
+	const struct pollux_job *from = &view->jobs[j];
+
+	for (int n = 0; from->required && n < view->node_count; n++) {
+		if (from->required[n] &&
+		    !(may_use(view, from, n) &&
+		      (problem->jobs[j].now[n] > 0 || problem->gpus[n] > 0)))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * --nodelist: a new job would have all of these. While one is not to be had,
+ * a job goes on with what it has, and gains nothing.
+ */
+static int require(const struct pollux_view *view, int j, bool whole,
+		   struct plx_problem *problem, struct plx_error *err)
+{
+	const bool *required = view->jobs[j].required;
+	struct plx_job *job = &problem->jobs[j];
+
+	if (required && whole && plx_problem_require(problem, j, err) < 0)
+		return -1;
+	for (int n = 0; required && n < view->node_count; n++) {
+		if (whole)
+			job->required[n] = required[n];
+		else
+			job->allowed[n] = job->allowed[n] && job->now[n] > 0;
+	}
+	return 0;
+}
+
+/* What it has counts, whatever limits became. */
+static void limit_on_node(const struct pollux_view *view, int j,
+			  struct plx_job *job)
+{
+	job->node_gpus = view->jobs[j].node_gpus;
+	for (int n = 0; job->node_gpus && n < view->node_count; n++)
+		job->node_gpus = at_least(job->node_gpus, job->now[n]);
+}
+
+/* Whole nodes: of its sizes those that are multiples of a node's GPUs. */
+static int fill_whole(const struct pollux_view *view,
+		      const struct pollux_job *from, struct plx_job *job,
+		      struct plx_error *err)
+{
+	const struct plx_sizes nodes = { .step = from->whole_gpus };
+	int *list = NULL;
+	int count = 0;
+	int kept = 0;
+	int held = 0;
+
+	if (plx_sizes_list(&nodes, 1, job->max_gpus, &list, &count, err) < 0)
+		return -1;
+	for (int n = 0; n < view->node_count; n++)
+		held += job->now[n];
+	for (int i = 0; i < count; i++) {
+		if (list[i] >= job->min_gpus &&
+		    plx_listed(job->sizes, job->size_count, list[i]))
+			list[kept++] = list[i];
+	}
+	/* There is none: it stays as it is. */
+	if (!kept)
+		list[kept++] = plx_sizes_up(&nodes, at_least(held, 1));
+	free(job->sizes);
+	job->sizes = list;
+	job->size_count = kept;
+	job->whole = true;
+	job->node_gpus = from->whole_gpus;
+	job->min_gpus = list[0];
+	job->max_gpus = at_least(job->max_gpus, list[0]);
+	return 0;
+}
+
+/* Its least is one of its sizes, as others count on what it will keep. */
+static int fill_sizes(const struct pollux_view *view,
+		      const struct pollux_job *from, struct plx_job *job,
+		      struct plx_error *err)
+{
+	const struct plx_sizes *sizes = &from->options.sizes;
+	int least = plx_sizes_up(sizes, job->min_gpus);
+
+	if (least && least <= job->max_gpus)
+		job->min_gpus = least;
+	if (plx_sizes_list(sizes, job->min_gpus, job->max_gpus, &job->sizes,
+			   &job->size_count, err) < 0)
+		return -1;
+	return from->whole_gpus ? fill_whole(view, from, job, err) : 0;
+}
+
+/* On how many nodes, and with how many GPUs. */
+static int fill_range(const struct pollux_view *view, int j, bool whole,
+		      struct plx_job *job, struct plx_error *err)
+{
+	const struct pollux_job *from = &view->jobs[j];
+	int most = cluster_gpus(view);
+	int required = 0;
+	int nodes = 0;
+
+	for (int n = 0; n < view->node_count; n++) {
+		required += from->required && from->required[n];
+		nodes += job->now[n] > 0 && may_use(view, from, n);
+	}
+	job->min_gpus = at_least(from->options.min_gpus, 1);
+	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
+	job->max_by =
+		from->options.max_gpus ? PLX_BOUND_OWN : PLX_BOUND_CLUSTER;
+	job->max_nodes = from->max_nodes;
+	job->min_nodes = whole ? at_least(from->min_nodes, required)
+			       : at_most(from->min_nodes, nodes);
+	/* One on each, at least. */
+	job->min_gpus = at_least(job->min_gpus, job->min_nodes);
+	/* More than it wants is of no use to it, whatever its model says. */
+	if (from->told && from->status.want &&
+	    from->status.want < job->max_gpus) {
+		job->max_gpus = from->status.want;
+		job->max_by = PLX_BOUND_PROGRAM;
+	}
+	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
+	limit_on_node(view, j, job);
+	return fill_sizes(view, from, job, err);
+}
+
+static int fill_job(const struct pollux_view *view, int j,
+		    const struct pollux_job_input *input,
+		    struct plx_problem *problem, struct plx_error *err)
+{
+	const struct pollux_job *from = &view->jobs[j];
+	struct plx_job *job = &problem->jobs[j];
+	const int *now = input->busy ? input->target : from->gpus;
+	bool whole = false;
+	int held = 0;
+
+	for (int n = 0; n < view->node_count; n++)
+		held += from->gpus[n];
+	job->id = from->id;
+	job->owner = from->uid;
+	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
+	whole = is_whole(view, problem, j);
+	if (fill_range(view, j, whole, job, err) < 0)
+		return -1;
+	fill_goodput(view, from, job);
+	plx_validation_apply(&input->validation, input->most_gpus, job);
+	limit(from, held, whole, job);
+	job->pinned = !from->runs || input->busy || input->still;
+	/* Of whole nodes it would keep one: it waits in the queue instead. */
+	job->may_park = from->runs && (!from->whole_gpus || from->moves);
+	fill_home(view, from, input, job);
+	job->age_s = (double) from->age_s;
+	job->service_s = input->service_s;
+	job->restarts = (int) from->target.serial;
+	if (pollux_is_moldable(from))
+		pollux_moldable_fill(view, j, input, job);
+	if (plx_problem_restrict(problem, j, err) < 0)
+		return -1;
+	for (int n = 0; n < view->node_count; n++)
+		job->allowed[n] = may_use(view, from, n) &&
+				  (held || may_have(from, job->min_gpus));
+	return require(view, j, whole, problem, err);
+}
+
+/* Jobs of a kind know what any of them knows, as far as it is believed. */
+static void ask_profiles(const struct pollux_job_input *inputs,
+			 struct plx_problem *problem)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		if (inputs[j].validation.strikes == PLX_STRIKES_NONE)
+			plx_app_profile_learn(&profiles, &problem->jobs[j]);
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		if (inputs[j].validation.strikes != PLX_STRIKES_TWO)
+			plx_app_profile_apply(&profiles, &problem->jobs[j]);
+	}
+}
+
+static int set_weights(const struct pollux_params *params,
+		       struct plx_problem *problem, struct plx_error *err)
+{
+	if (params->weights == POLLUX_WEIGHTS_NO)
+		return 0;
+	for (int j = 0; j < problem->job_count; j++) {
+		if (params->weights == POLLUX_WEIGHTS_SERVICE)
+			problem->jobs[j].samples_left = 0;
+	}
+	return plx_problem_set_weights(problem, err);
+}
+
+struct plx_problem *pollux_problem_create(
+	const struct pollux_view *view, const struct pollux_params *params,
+	const struct pollux_job_input *inputs,
+	struct pollux_reservations *reservations, struct plx_error *err)
+{
+	struct plx_problem *problem = plx_problem_create(
+		view->node_count, view->job_count + view->moldable_count, err);
+	struct pollux_stock stock;
+
+	if (!problem)
+		return NULL;
+	problem->fairness = params->fairness;
+	problem->interference = params->interference;
+	problem->hysteresis = PLX_HYSTERESIS;
+	problem->uniform = params->uniform != POLLUX_UNIFORM_NO;
+	problem->spare = params->uniform == POLLUX_UNIFORM_MOSTLY;
+	problem->seed = 1;
+	for (int n = 0; n < view->node_count; n++) {
+		problem->gpus[n] = elastic_gpus(view, inputs, n);
+		problem->gpus_total[n] = view->nodes[n].gpus;
+		reservations->reserved[n] = problem->gpus[n];
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		if (fill_job(view, j, &inputs[j], problem, err) < 0)
+			goto fail;
+	}
+	ask_profiles(inputs, problem);
+	pollux_moldable_assume(view, problem);
+	if (set_weights(params, problem, err) < 0 ||
+	    pollux_stock_fill(view, problem, &stock, err) < 0 ||
+	    plx_problem_check(problem, err) < 0 ||
+	    pollux_reservations_make(view, &params->terms, problem, &stock,
+				     reservations->grants, err) < 0)
+		goto fail;
+	for (int n = 0; n < view->node_count; n++)
+		reservations->reserved[n] -= problem->gpus[n];
+	pollux_moldable_grant(view, problem, reservations);
+	return problem;
+fail:
+	plx_problem_destroy(problem);
+	return NULL;
+}

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sched_thread.c - the scheduling thread */
+
+#define _GNU_SOURCE /* pthread_cond_clockwait */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/record_layout.h"
+#include "common/slurm_compat.h"
+#include "sched/pollux/acct/acct.h"
+#include "sched/pollux/guard.h"
+#include "sched/pollux/held.h"
+#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/resize/constrain.h"
+#include "sched/pollux/resize/epilog.h"
+#include "sched/pollux/resize/extend.h"
+#include "sched/pollux/resize/notify.h"
+#include "sched/pollux/look/hosts.h"
+#include "sched/pollux/look/deadlines.h"
+#include "sched/pollux/plan/claims.h"
+#include "sched/pollux/plan/cycle.h"
+#include "sched/pollux/plan/lease_watch.h"
+#include "sched/pollux/plan/reservation_timeout.h"
+#include "sched/pollux/plan/shares.h"
+#include "sched/pollux/plan/cluster_scale.h"
+#include "sched/pollux/plan/sick_nodes.h"
+#include "sched/pollux/sched_thread.h"
+#include "sched/pollux/record.h"
+#include "sched/pollux/rules/usage_correction.h"
+#include "sched/pollux/start/await.h"
+#include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/limit_requeue.h"
+#include "sched/pollux/start/moldable_start.h"
+#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/requeue.h"
+#include "sched/pollux/look/steps.h"
+#include "sched/pollux/look/texts.h"
+#include "sched/pollux/look/lost_node.h"
+#include "sched/pollux/tell/count.h"
+#include "sched/pollux/tell/marks.h"
+#include "sched/pollux/tell/publish.h"
+#include "sched/pollux/tell/explain.h"
+#include "sched/pollux/tell/waits.h"
+
+/* How often jobs in the middle of a resize are looked at. */
+#define TICK_S 0.03
+/* How often to see whether something has changed, at most. */
+#define LOOK_S 0.2
+/* The same, while a job waits for nodes: not longer than any takes to close. */
+#define WATCH_S 0.1
+/* How often to wake Slurm's own scheduler, at most. */
+#define WAKE_S 0.5
+/* About one job's status before it is heard less often. */
+#define COMPLAINTS 10
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	bool stop;
+	bool mend; /* tables were rebuilt: batch hosts may be wrong */
+	struct pollux_params params;
+	char *text; /* what they were read from */
+} shared = {
+	/* all protected by the mutex */
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+};
+
+/* The thread's own. */
+static struct {
+	double looked_s;      /* last view */
+	double cycled_s;      /* last cycle */
+	double mended_s;      /* batch hosts */
+	double woken_s;	      /* Slurm's scheduler */
+	bool freed;	      /* GPUs were given up since */
+	bool due;	      /* a cycle is, once the gap has passed */
+	bool any;	      /* there was a view before */
+	bool changed;	      /* some job's shape, by somebody else */
+	bool waiting;	      /* jobs were, in the last view */
+	double begins_s;      /* a moldable job may start then; 0: none */
+	double limit_s;	      /* a job is near its time limit then; 0: none */
+	uint64_t fingerprint; /* of the view it saw */
+} last;
+
+/* Jobs that something may be wrong with. */
+struct mend {
+	uint32_t *ids;
+	int count;
+	bool nodes; /* some node's GPUs are miscounted by type */
+};
+
+void pollux_stop(void)
+{
+	slurm_mutex_lock(&shared.mutex);
+	shared.stop = true;
+	slurm_cond_signal(&shared.cond);
+	slurm_mutex_unlock(&shared.mutex);
+}
+
+bool pollux_reconfig(void)
+{
+	const char *text =
+		slurm_conf.sched_params ? slurm_conf.sched_params : "";
+	bool backfill = false;
+
+	slurm_mutex_lock(&shared.mutex);
+	if (!shared.text || strcmp(shared.text, text)) {
+		pollux_params_read(text, &shared.params);
+		pollux_publish_path(&shared.params);
+		xfree(shared.text);
+		shared.text = xstrdup(text);
+	}
+	backfill = shared.params.backfill;
+	shared.mend = true;
+	slurm_cond_signal(&shared.cond);
+	slurm_mutex_unlock(&shared.mutex);
+	return backfill;
+}
+
+/* Sleep; false when it is time to end. */
+static bool _sleep(double seconds, struct pollux_params *params, bool *mend)
+{
+	struct timespec until;
+	bool go_on = false;
+	long nanoseconds = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	nanoseconds = until.tv_nsec + (long) (1e9 * seconds);
+	until.tv_sec += nanoseconds / 1000000000;
+	until.tv_nsec = nanoseconds % 1000000000;
+	slurm_mutex_lock(&shared.mutex);
+	if (!shared.stop && !shared.mend)
+		pthread_cond_clockwait(&shared.cond, &shared.mutex,
+				       CLOCK_MONOTONIC, &until);
+	*params = shared.params;
+	*mend = shared.mend;
+	shared.mend = false;
+	go_on = !shared.stop;
+	slurm_mutex_unlock(&shared.mutex);
+	return go_on;
+}
+
+/*
+ * One line each time a job's status has something new wrong with it; a job
+ * that goes on finding new ways is heard once a minute.
+ */
+static void _complain(const struct pollux_job *job, struct pollux_track *track)
+{
+	double now_s = pollux_now_s();
+
+	if (!xstrcmp(track->complaint ? track->complaint : "", job->complaint))
+		return;
+	if (track->complaints >= COMPLAINTS && now_s - track->complained_s < 60)
+		return;
+	xfree(track->complaint);
+	track->complaint = xstrdup(job->complaint);
+	if (!job->complaint[0])
+		return;
+	track->complaints++;
+	pollux_count(POLLUX_DROPPED_HINT);
+	track->complained_s = now_s;
+	info("sched/pollux: JobId=%u: its status is not believed, it counts as "
+	     "unprofiled: %s",
+	     job->id, job->complaint);
+}
+
+/* Once, why a job is never resized. */
+static void _tell_fixed(const struct pollux_job *job,
+			struct pollux_track *track, int gpus)
+{
+	if (job->fixed && job->fixed != track->fixed)
+		info("sched/pollux: JobId=%u keeps its %d GPUs for good: %s",
+		     job->id, gpus, job->fixed);
+	track->fixed = job->fixed;
+}
+
+/* A requeued job has forgotten its end, but was submitted anew then. */
+static time_t _end(const job_record_t *job, time_t since)
+{
+	if (job->end_time >= since)
+		return job->end_time;
+	return job->details ? job->details->submit_time : since;
+}
+
+/* Jobs that are not running any more: close their last shape. */
+static void _forget_ended(void)
+{
+	struct pollux_track *track = NULL;
+	int i = 0;
+
+	pollux_lock(POLLUX_JUDGE);
+	while ((track = pollux_track_at(i))) {
+		job_record_t *job = NULL;
+
+		if (track->seen || track->phase == POLLUX_MOVING) {
+			i++;
+			continue;
+		}
+		job = find_job_record(track->job_id);
+		if (job)
+			pollux_track_close(track, _end(job, track->since));
+		pollux_track_remove(track);
+	}
+	pollux_unlock(POLLUX_JUDGE);
+}
+
+/*
+ * slurmctld ends. The next one does not know of shapes that have ended since we
+ * looked last.
+ */
+static void _close_ended(void)
+{
+	struct pollux_track *track = NULL;
+
+	pollux_lock(POLLUX_JUDGE);
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		const job_record_t *job = find_job_record(track->job_id);
+
+		if (!job)
+			continue;
+		if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
+			pollux_track_close(track, _end(job, track->since));
+		else if (pollux_record_since(job) != track->since)
+			pollux_track_close(track, pollux_record_since(job));
+	}
+	pollux_unlock(POLLUX_JUDGE);
+}
+
+/* A node was lost, or an operator took it: who trains there is to know. */
+static void _note_change(struct pollux_track *track,
+			 const struct pollux_job *job, int gpus)
+{
+	track->changed =
+		track->since && track->phase == POLLUX_IDLE &&
+		(track->gpus != gpus || xstrcmp(track->nodes, job->shape) != 0);
+	last.changed |= track->changed;
+}
+
+static void _wake_changed(void)
+{
+	struct pollux_track *track = NULL;
+	struct plx_status status;
+	job_record_t *job = NULL;
+
+	if (!last.changed)
+		return;
+	last.changed = false;
+	pollux_lock(POLLUX_JUDGE);
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		job = track->changed ? find_job_record(track->job_id) : NULL;
+		if (!job || !pollux_record_runs(job))
+			continue;
+		pollux_record_status(job, &status);
+		pollux_notify_launcher(job, &status);
+	}
+	pollux_unlock(POLLUX_JUDGE);
+}
+
+/*
+ * GPU-seconds before the present shape, of a job seen for the first time:
+ * slurmctld was started since, and nobody knows what shapes it had.
+ */
+static double _service_before(const struct pollux_view *view,
+			      const struct pollux_job *job, int gpus)
+{
+	time_t before = job->age_s - (view->now - job->since);
+
+	return before > 0 ? (double) before * gpus : 0;
+}
+
+static void _update_tracks(const struct pollux_view *view,
+			   const struct pollux_params *params)
+{
+	struct pollux_track *track = NULL;
+
+	if (!last.any)
+		pollux_acct_audit();
+	last.any = true;
+	for (int i = 0; (track = pollux_track_at(i)); i++)
+		track->seen = false;
+	for (int j = 0; j < view->job_count; j++) {
+		const struct pollux_job *job = &view->jobs[j];
+		int gpus = 0;
+
+		track = pollux_track_get(job->id);
+		gpus = pollux_view_gpus(view, j);
+		track->seen = true;
+		if (!track->since)
+			pollux_extend_begin(track, &job->target);
+		if (!track->since)
+			track->service_s = _service_before(view, job, gpus);
+		_note_change(track, job, gpus);
+		pollux_track_hold(track, job->shape, gpus, job->since);
+		_complain(job, track);
+		pollux_claims_hear(view, j, track);
+		pollux_lease_hear(view, j, track, params);
+		pollux_sick_hear(view, j, track, params);
+		_tell_fixed(job, track, gpus);
+		if (track->phase == POLLUX_IDLE &&
+		    (job->target.state == PLX_TARGET_ASKED ||
+		     job->target.state == PLX_TARGET_LENT))
+			pollux_resize_request_again(track, &job->target,
+						    params);
+	}
+	_forget_ended();
+	_wake_changed();
+}
+
+/* Has slurmctld touched a job or node since we looked? */
+static bool _touched(double now_s, const struct pollux_params *params)
+{
+	time_t since = time(NULL) - (time_t) (now_s - last.looked_s) - 1;
+
+	return last.due || now_s - last.cycled_s >= params->interval_s ||
+	       now_s >= pollux_reservation_timeout_next_s() ||
+	       pollux_sick_due(now_s) || last_job_update >= since ||
+	       (last.begins_s && (double) time(NULL) >= last.begins_s) ||
+	       (last.limit_s && (double) time(NULL) >= last.limit_s) ||
+	       last_node_update >= since;
+}
+
+/* Most jobs need nothing: those that do are looked for under a read lock. */
+static int _note_mend(void *x, void *arg)
+{
+	const job_record_t *job = x;
+	struct mend *mend = arg;
+
+	if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
+		return 0;
+	if (!pollux_hosts_due(job) && !pollux_steps_due(job) &&
+	    !pollux_has_lost_node(job))
+		return 0;
+	xrecalloc(mend->ids, mend->count + 1, sizeof(*mend->ids));
+	mend->ids[mend->count++] = job->job_id;
+	return 0;
+}
+
+static bool _any_miscounted(void)
+{
+	bool any = false;
+
+	for (int n = 0; n < node_record_count && !any; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		any = node && pollux_node_miscounted(pollux_node_gpus(node));
+	}
+	return any;
+}
+
+static void _recount_nodes(void)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		if (node_record_table_ptr[n])
+			pollux_node_recount(node_record_table_ptr[n]);
+	}
+}
+
+static void _mend(void)
+{
+	struct mend mend = { .ids = NULL };
+
+	last.mended_s = pollux_now_s();
+	pollux_lock(POLLUX_CHECKING);
+	if (job_list)
+		list_for_each_ro(job_list, _note_mend, &mend);
+	mend.nodes = _any_miscounted();
+	pollux_unlock(POLLUX_CHECKING);
+	if (!mend.count && !mend.nodes && !pollux_ledger_any())
+		return;
+	pollux_lock(POLLUX_MENDING);
+	if (mend.nodes)
+		_recount_nodes();
+	for (int i = 0; i < mend.count; i++) {
+		pollux_hosts_mend(find_job_record(mend.ids[i]));
+		pollux_steps_mend(find_job_record(mend.ids[i]));
+		pollux_lost_node_mend(find_job_record(mend.ids[i]));
+		pollux_breathe(POLLUX_MENDING);
+	}
+	pollux_ledger_settle();
+	pollux_unlock(POLLUX_MENDING);
+	xfree(mend.ids);
+}
+
+static void _look(const struct pollux_params *params)
+{
+	struct pollux_view *view = NULL;
+	struct plx_error err;
+	double now_s = pollux_now_s();
+
+	if (now_s - last.looked_s < LOOK_S || !_touched(now_s, params))
+		return;
+	last.looked_s = now_s;
+	view = pollux_view_create();
+	if (view->requeued_count)
+		pollux_requeue_reset(view->requeued, view->requeued_count);
+	if (view->lost_node_count)
+		_mend();
+	pollux_move_claim(view);
+	last.waiting = view->waiting_count > 0;
+	last.begins_s = view->begins_s;
+	_update_tracks(view, params);
+	last.limit_s = pollux_limit(view, params);
+	if (!params->enabled) {
+		pollux_explain_off(view);
+		pollux_waits_tell(view, NULL, NULL);
+		pollux_enter_forget_all();
+		pollux_await_forget();
+	}
+	last.due = params->enabled &&
+		   (view->fingerprint != last.fingerprint ||
+		    now_s >= pollux_reservation_timeout_next_s() ||
+		    pollux_sick_due(now_s) ||
+		    now_s - last.cycled_s >= params->interval_s);
+	if (last.due && (now_s - last.cycled_s >= params->min_gap_s ||
+			 pollux_await_freed_any())) {
+		last.due = false;
+		last.cycled_s = now_s;
+		last.fingerprint = view->fingerprint;
+		pollux_reservation_timeout_apply(view, now_s);
+		pollux_sick_apply(view, now_s);
+		pollux_marks_tell(view, now_s);
+		if (pollux_shares_claim(view, &err) < 0)
+			error("sched/pollux: %s", err.text);
+		pollux_scale_apply(view, params);
+		pollux_enter_clear(view);
+		pollux_lease_claim(view, params);
+		pollux_cycle(view, params, now_s);
+	}
+	pollux_sick_release(view);
+	pollux_view_destroy(view);
+}
+
+/*
+ * GPUs were given up: do not let who waits for them wait on. Slurm holds its
+ * lock while it goes through its queue, so not after each of many resizes.
+ */
+static void _wake_scheduler(void)
+{
+	double now_s = pollux_now_s();
+
+	if (!last.freed || !last.waiting || now_s - last.woken_s < WAKE_S)
+		return;
+	last.freed = false;
+	last.woken_s = now_s;
+	schedule(false);
+}
+
+static bool _is_busy(void)
+{
+	return pollux_track_any_busy() || pollux_enter_any();
+}
+
+static double _pause_s(void)
+{
+	if (_is_busy())
+		return TICK_S;
+	return pollux_await_any() || pollux_epilog_any() ? WATCH_S : LOOK_S;
+}
+
+/* Are records as we know them, as far as there are any? One line if not. */
+static bool _fits(void)
+{
+	static bool told;
+	const char *wrong = NULL;
+
+	if (pollux_layout_known())
+		return true;
+	pollux_lock(POLLUX_JUDGE);
+	wrong = pollux_layout_wrong();
+	pollux_unlock(POLLUX_JUDGE);
+	if (wrong && !told)
+		error("sched/pollux: %s are not as in the source of Slurm that "
+		      "the plugin was built with: no job is resized, elastic "
+		      "ones keep what they have, and Slurm's backfill goes on",
+		      wrong);
+	told = wrong;
+	return !wrong;
+}
+
+void *pollux_agent(void *unused)
+{
+	struct pollux_params params;
+	bool mend = false;
+
+	(void) unused;
+	if (!pollux_constrain_wanted())
+		pollux_info(
+			"sched/pollux: Slurm does not constrain devices "
+			"here: a job could go on with GPUs that it gave up");
+	pollux_acct_start();
+	pollux_epilog_load();
+	/* Before Slurm starts anybody on these nodes. */
+	if (_fits())
+		(void) pollux_epilog_tick();
+	while (_sleep(_pause_s(), &params, &mend)) {
+		if (!_fits())
+			continue;
+		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
+			_mend();
+		if (mend)
+			pollux_epilog_check();
+		last.freed = pollux_resize_tick() || last.freed;
+		last.freed = pollux_epilog_tick() || last.freed;
+		_wake_scheduler();
+		pollux_enter(pollux_now_s());
+		last.freed = pollux_enter_lifted() || last.freed;
+		pollux_extend(&params);
+		_look(&params);
+		pollux_publish(params.metrics);
+	}
+	_close_ended();
+	pollux_acct_stop();
+	pollux_constrain_stop();
+	pollux_track_remove_all();
+	pollux_deadlines_forget_all();
+	pollux_enter_forget_all();
+	pollux_await_forget();
+	pollux_guard_forget();
+	pollux_epilog_forget_all();
+	pollux_moldable_forget_all();
+	pollux_sick_forget_all();
+	pollux_marks_forget_all();
+	pollux_texts_forget_all();
+	/* A backup may take over once more: for that thread all is new. */
+	memset(&last, 0, sizeof(last));
+	slurm_mutex_lock(&shared.mutex);
+	xfree(shared.text);
+	shared.stop = false; /* for a thread to come */
+	slurm_mutex_unlock(&shared.mutex);
+	return NULL;
+}

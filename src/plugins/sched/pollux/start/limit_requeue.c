@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* limit_requeue.c - jobs that go on from the queue at their time limit */
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/jobs/limit.h"
+#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/start/evict.h"
+#include "sched/pollux/start/limit_requeue.h"
+#include "sched/pollux/track.h"
+
+/* Between two tries. */
+#define AGAIN_S 1
+/* A job has to answer before its limit, with this part of what is left. */
+#define ANSWER_OF 0.8
+
+/* Seconds from now until it is time. */
+static double _due_s(const struct pollux_job *job)
+{
+	double lead_s = plx_limit_lead(job->status.lead_s, job->limit_s);
+
+	return job->ends_s - lead_s;
+}
+
+static bool _wants(const struct pollux_job *job)
+{
+	return job->options.at_limit == PLX_LIMIT_REQUEUE &&
+	       isfinite(job->limit_s) && job->status.phase != PLX_PHASE_DONE &&
+	       (pollux_is_moldable(job) ||
+		job->status.launcher != PLX_WAKE_NONE);
+}
+
+static enum plx_came _came(const struct pollux_job *job, double mark)
+{
+	if (job->status.has_hint)
+		return plx_limit_came(job->status.hint.progress, mark);
+	if (pollux_is_moldable(job) && job->saved_s >= 0)
+		return job->saved_s < (double) job->age_s ? PLX_CAME_FURTHER
+							  : PLX_CAME_NOWHERE;
+	return PLX_CAME_UNTOLD;
+}
+
+/* False: it has come no further for too long, and ends. */
+static bool _judge(const struct pollux_job *job, struct pollux_track *track,
+		   struct plx_target *target)
+{
+	*target = track->target;
+	if (plx_limit_again(_came(job, target->mark), &target->rounds)) {
+		if (job->status.has_hint)
+			target->mark = job->status.hint.progress;
+		return true;
+	}
+	if (!track->spent)
+		info("sched/pollux: JobId=%u ends at its time limit: it came "
+		     "no further in %d of them",
+		     job->id, target->rounds);
+	track->spent = true;
+	return false;
+}
+
+static bool _ask(const struct pollux_view *view, int j,
+		 const struct pollux_params *params)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	int *none = xcalloc(view->node_count + 1, sizeof(*none));
+	struct pollux_params hurried = *params;
+	char why[PLX_WHY_SIZE];
+	bool asked = false;
+
+	snprintf(why, sizeof(why),
+		 "its time limit is in %.0f s: saved, it goes on from the "
+		 "queue",
+		 fmax(job->ends_s, 0));
+	hurried.ack_timeout_s = fmin(params->ack_timeout_s,
+				     fmax(ANSWER_OF * job->ends_s, AGAIN_S));
+	if (pollux_is_moldable(job))
+		asked = pollux_move_at_once(view, j, none, why);
+	else
+		asked = pollux_move_ask(view, j, none, why, &hurried);
+	xfree(none);
+	return asked;
+}
+
+/* Seconds to the next try; INFINITY: there will be none. */
+static double _try(const struct pollux_view *view, int j,
+		   const struct pollux_params *params)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	struct pollux_track *track = pollux_track_find(job->id);
+	struct plx_target before;
+	struct plx_target next;
+
+	if (!track || track->phase != POLLUX_IDLE)
+		return AGAIN_S;
+	/* It has stopped once, in vain. */
+	if (track->target.state == PLX_TARGET_REFUSED &&
+	    pollux_evicts(&track->target))
+		return INFINITY;
+	before = track->target;
+	if (!_judge(job, track, &next))
+		return INFINITY;
+	track->target.rounds = next.rounds;
+	track->target.mark = next.mark;
+	if (_ask(view, j, params))
+		return INFINITY;
+	track = pollux_track_get(job->id);
+	track->target.rounds = before.rounds;
+	track->target.mark = before.mark;
+	return AGAIN_S;
+}
+
+double pollux_limit(const struct pollux_view *view,
+		    const struct pollux_params *params)
+{
+	double next_s = INFINITY;
+
+	for (int j = 0; j < view->job_count; j++) {
+		double due_s = INFINITY;
+
+		if (!_wants(&view->jobs[j]))
+			continue;
+		due_s = _due_s(&view->jobs[j]);
+		if (due_s <= 0)
+			due_s = _try(view, j, params);
+		next_s = fmin(next_s, due_s);
+	}
+	return isfinite(next_s) ? (double) view->now + next_s : 0;
+}
+
+void pollux_limit_warn(const struct pollux_view *view, int j, const int *gpus,
+		       char *why, size_t size)
+{
+	const struct pollux_job *job = &view->jobs[j];
+	struct plx_shape shape = { 0 };
+
+	if (!job->status.has_hint || !isfinite(job->limit_s) ||
+	    job->options.at_limit == PLX_LIMIT_REQUEUE ||
+	    pollux_is_moldable(job))
+		return;
+	for (int n = 0; n < view->node_count; n++) {
+		shape.nodes += gpus[n] > 0;
+		shape.gpus += gpus[n];
+	}
+	plx_limit_warn(&job->status.hint, shape, job->ends_s, why, size);
+}
