@@ -14,7 +14,7 @@
 #include "report/group.h"
 #include "report/history.h"
 #include "report/events_read.h"
-#include "report/ledger.h"
+#include "report/shape_log.h"
 #include "report/page.h"
 #include "report/print.h"
 #include "report/report_options.h"

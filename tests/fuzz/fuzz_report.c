@@ -7,7 +7,7 @@
 #include "report/columns.h"
 #include "report/events_read.h"
 #include "report/group.h"
-#include "report/ledger.h"
+#include "report/shape_log.h"
 #include "report/page.h"
 #include "report/print.h"
 #include "report/stat.h"

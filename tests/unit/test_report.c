@@ -9,7 +9,7 @@
 #include <wctype.h>
 
 #include "report/history.h"
-#include "report/ledger.h"
+#include "report/shape_log.h"
 #include "report/rows.h"
 #include "report/text.h"
 #include "unit.h"

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "sched/pollux/acct/acct.h"
-#include "sched/pollux/acct/book.h"
+#include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"

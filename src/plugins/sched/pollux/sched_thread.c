@@ -22,7 +22,7 @@
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/lease_watch.h"
 #include "sched/pollux/plan/reservation_timeout.h"
-#include "sched/pollux/plan/shares.h"
+#include "sched/pollux/plan/limit_split.h"
 #include "sched/pollux/plan/cluster_scale.h"
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/sched_thread.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* account.c - what of a job's rows has to be told again, and when */
 
-#include "sched/pollux/acct/book.h"
+#include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/held.h"
 
 /*

@@ -9,7 +9,7 @@
  * resized, as that row could not be closed (docs/decisions/0018).
  *
  * acct_messages.c	the messages, all through Slurm's queue, in order
- * book.c	which jobs wait for a number; the thread
+ * row_queue.c	which jobs wait for a number; the thread
  * account.c	what has to be told again
  * audit.c	what is in the data base, against the job record
  */

@@ -7,7 +7,7 @@
  * close, or one is closed that the job still has.
  */
 
-#include "sched/pollux/acct/book.h"
+#include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/held.h"
 
 /* A row may begin so much later than now. */

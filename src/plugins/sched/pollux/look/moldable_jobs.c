@@ -10,7 +10,7 @@
 #include "sched/pollux/look/quotas.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/rules/caps.h"
+#include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/start/moldable_start.h"
 #include "sched/pollux/track.h"
 

@@ -8,7 +8,7 @@
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/fingerprint.h"
-#include "sched/pollux/rules/caps.h"
+#include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/start/move.h"

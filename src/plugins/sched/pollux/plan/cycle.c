@@ -14,7 +14,7 @@
 #include "sched/pollux/plan/reservation_timeout.h"
 #include "sched/pollux/plan/view_problem.h"
 #include "sched/pollux/plan/promises.h"
-#include "sched/pollux/plan/shares.h"
+#include "sched/pollux/plan/limit_split.h"
 #include "sched/pollux/plan/cluster_scale.h"
 #include "sched/pollux/plan/stock.h"
 #include "sched/pollux/resize/resize_request.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* shares.c - a plan that keeps to limits which jobs share */
+/* limit_split.c - a plan that keeps to limits which jobs share */
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/pollux/plan/shares.h"
+#include "sched/pollux/plan/limit_split.h"
 
 /* Each search settles one more limit; what is over is refused by Slurm. */
 #define SEARCHES 4

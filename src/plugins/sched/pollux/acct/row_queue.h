@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* book.h - one entry a job whose rows are looked after (acct.h) */
-#ifndef SCHED_POLLUX_BOOK_H
-#define SCHED_POLLUX_BOOK_H
+/* row_queue.h - one entry a job whose rows are looked after (acct.h) */
+#ifndef SCHED_POLLUX_ROW_QUEUE_H
+#define SCHED_POLLUX_ROW_QUEUE_H
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/acct/acct_messages.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* caps.c - what limits leave to each elastic job, for the plan */
+/* job_limits.c - what limits leave to each elastic job, for the plan */
 
 #include "src/common/assoc_mgr.h"
 
 #include "sched/pollux/rules/usage.h"
 #include "sched/pollux/rules/limit_walk.h"
-#include "sched/pollux/rules/caps.h"
+#include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/partition.h"
 
 /* The view, and what each of its pools is in Slurm. */

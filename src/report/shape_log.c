@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ledger.c - see ledger.h */
+/* shape_log.c - see shape_log.h */
 
 #define _GNU_SOURCE
 
@@ -11,7 +11,7 @@
 
 #include "core/records/failed.h"
 #include "core/records/target.h"
-#include "report/ledger.h"
+#include "report/shape_log.h"
 #include "report/text.h"
 
 #define SENTENCE_SIZE 512

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ledger.h - what sched/pollux logged of each shape, against sacct's word
+ * shape_log.h - what sched/pollux logged of each shape, against sacct's word
  *
  * slurmctld's log has one `held` line for every shape a job has left
  * (docs/resize.md, section 6). sacct and the log are written by different
  * code, so their agreement means that both are right.
  */
-#ifndef PLX_REPORT_LEDGER_H
-#define PLX_REPORT_LEDGER_H
+#ifndef PLX_REPORT_SHAPE_LOG_H
+#define PLX_REPORT_SHAPE_LOG_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ledger.c - reasons and shapes in slurmctld's log */
+/* test_shape_log.c - reasons and shapes in slurmctld's log */
 
 #include <stdlib.h>
 
 #include "core/records/target.h"
-#include "report/ledger.h"
+#include "report/shape_log.h"
 #include "report_world.h"
 
 #define AT "[2026-11-21T11:36:16.123] "

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* book.c - which jobs wait for the number of their row, and who asks for it */
+/*
+ * row_queue.c - which jobs wait for the number of their row, and who asks for
+ * it
+ */
 
 #define _GNU_SOURCE /* pthread_cond_clockwait */
 #include <pthread.h>
@@ -7,7 +10,7 @@
 
 #include "sched/pollux/asked.h"
 #include "sched/pollux/acct/acct.h"
-#include "sched/pollux/acct/book.h"
+#include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/held.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"

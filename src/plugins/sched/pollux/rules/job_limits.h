@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * caps.h - what limits leave to each elastic job, for the plan
+ * job_limits.h - what limits leave to each elastic job, for the plan
  *
  * So that nothing is planned that limits.h would refuse, again and again.
  */
-#ifndef SCHED_POLLUX_CAPS_H
-#define SCHED_POLLUX_CAPS_H
+#ifndef SCHED_POLLUX_JOB_LIMITS_H
+#define SCHED_POLLUX_JOB_LIMITS_H
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/view.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * shares.h - a plan that keeps to limits which jobs share
+ * limit_split.h - a plan that keeps to limits which jobs share
  *
  * By the plugin's thread, which holds no lock.
  */
-#ifndef SCHED_POLLUX_SHARES_H
-#define SCHED_POLLUX_SHARES_H
+#ifndef SCHED_POLLUX_LIMIT_SPLIT_H
+#define SCHED_POLLUX_LIMIT_SPLIT_H
 
 #include "core/search/plan.h"
 #include "sched/pollux/look/view.h"
