@@ -70,7 +70,7 @@ static bool only_some(const struct plx_sacct *ask)
 	       (ask->user && strcasecmp(ask->user, "ALL") != 0);
 }
 
-static int read_log(const char *path, struct plx_ledger *ledger,
+static int read_log(const char *path, struct plx_shape_log *shapes,
 		    struct plx_error *err)
 {
 	FILE *log = fopen(path, "re");
@@ -78,7 +78,7 @@ static int read_log(const char *path, struct plx_ledger *ledger,
 
 	if (!log)
 		return plx_fail(err, "%s: %s", path, strerror(errno));
-	rc = plx_ledger_read(log, ledger, err);
+	rc = plx_shape_log_read(log, shapes, err);
 	fclose(log);
 	return rc;
 }
@@ -105,13 +105,13 @@ static int read_events(const struct plx_report_options *args,
 }
 
 static void check_log(const struct plx_report_options *args,
-		      struct plx_ledger *ledger,
+		      struct plx_shape_log *shapes,
 		      const struct plx_history *history,
 		      struct verdict *verdict)
 {
 	verdict->agreed =
-		plx_ledger_check(ledger, history, only_some(&args->sacct), tell,
-				 verdict, &verdict->differences);
+		plx_shape_log_check(shapes, history, only_some(&args->sacct),
+				    tell, verdict, &verdict->differences);
 	if (verdict->quiet)
 		return;
 	if (verdict->differences > 0)
@@ -206,7 +206,7 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 {
 	struct plx_rows rows = { NULL, 0 };
 	struct plx_history history = { .count = 0 };
-	struct plx_ledger ledger = { NULL, 0 };
+	struct plx_shape_log shapes = { NULL, 0 };
 	struct plx_changes changes = { NULL, 0 };
 	struct verdict verdict = {
 		.sentences = json_array(),
@@ -219,16 +219,16 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 	    plx_history_make(&rows, time(NULL), &history, err) < 0 ||
 	    plx_yield_make(&history, &args->setting, err) < 0)
 		goto done;
-	if (args->log && read_log(args->log, &ledger, err) < 0)
+	if (args->log && read_log(args->log, &shapes, err) < 0)
 		goto done;
 	if (read_events(args, &changes, err) < 0)
 		goto done;
-	plx_ledger_explain(&ledger, &history);
+	plx_shape_log_explain(&shapes, &history);
 	plx_events_explain(&changes, &history);
 	if (!whole_json && print(args, &history, err) < 0)
 		goto done;
 	if (args->log)
-		check_log(args, &ledger, &history, &verdict);
+		check_log(args, &shapes, &history, &verdict);
 	if (whole_json && print_json(&history, &verdict, args->log, err) < 0)
 		goto done;
 	if (fflush(stdout) != 0) {
@@ -238,7 +238,7 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 	rc = verdict.differences > 0;
 done:
 	plx_events_release(&changes);
-	plx_ledger_release(&ledger);
+	plx_shape_log_release(&shapes);
 	plx_history_release(&history);
 	plx_rows_release(&rows);
 	json_decref(verdict.sentences);

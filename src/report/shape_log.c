@@ -33,11 +33,11 @@ static const char *our_line(const char *line)
 }
 
 /* 1: an entry, the caller's to free; 0: another line; -1: no memory. */
-static int parse_entry(const char *line, struct plx_ledger_entry *entry)
+static int parse_entry(const char *line, struct plx_shape_log_entry *entry)
 {
 	char id[64];
 	char nodes[1024];
-	struct plx_ledger_entry e = { .id = NULL };
+	struct plx_shape_log_entry e = { .id = NULL };
 
 	line = our_line(line);
 	if (!line)
@@ -92,8 +92,8 @@ static int parse_cannot(const char *line, char id[64], const char **why)
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct plx_ledger_entry *x = a;
-	const struct plx_ledger_entry *y = b;
+	const struct plx_shape_log_entry *x = a;
+	const struct plx_shape_log_entry *y = b;
 	int order = plx_id_compare(x->id, y->id);
 
 	if (order == 0)
@@ -103,25 +103,25 @@ static int compare_entries(const void *a, const void *b)
 	return order;
 }
 
-static int append(struct plx_ledger *ledger,
-		  const struct plx_ledger_entry *entry)
+static int append(struct plx_shape_log *shapes,
+		  const struct plx_shape_log_entry *entry)
 {
-	struct plx_ledger_entry *grown;
+	struct plx_shape_log_entry *grown;
 
 	/* Doubles at powers of two. */
-	if ((ledger->count & (ledger->count - 1)) == 0) {
-		grown = reallocarray(ledger->entries,
-				     ledger->count ? 2 * ledger->count : 1,
+	if ((shapes->count & (shapes->count - 1)) == 0) {
+		grown = reallocarray(shapes->entries,
+				     shapes->count ? 2 * shapes->count : 1,
 				     sizeof(*grown));
 		if (!grown)
 			return -1;
-		ledger->entries = grown;
+		shapes->entries = grown;
 	}
-	ledger->entries[ledger->count++] = *entry;
+	shapes->entries[shapes->count++] = *entry;
 	return 0;
 }
 
-static void entry_release(struct plx_ledger_entry *entry)
+static void entry_release(struct plx_shape_log_entry *entry)
 {
 	free(entry->why);
 	free(entry->id);
@@ -157,8 +157,8 @@ static void keep_ask(struct asks *asks, const char *id, const char *why)
 		 (int) strcspn(why, "\n"), why);
 }
 
-static int keep_entry(struct plx_ledger *ledger, struct asks *asks,
-		      struct plx_ledger_entry *entry)
+static int keep_entry(struct plx_shape_log *shapes, struct asks *asks,
+		      struct plx_shape_log_entry *entry)
 {
 	int i = ask_of(asks, entry->id);
 
@@ -167,17 +167,17 @@ static int keep_entry(struct plx_ledger *ledger, struct asks *asks,
 		/* A job's last shape is left without a request. */
 		asks->ids[i][0] = '\0';
 	}
-	if (append(ledger, entry) == 0)
+	if (append(shapes, entry) == 0)
 		return 0;
 	entry_release(entry);
 	return -1;
 }
 
 /* Bounded: a line without end is read in pieces, of which none is ours. */
-static int read_lines(FILE *log, struct asks *asks, struct plx_ledger *ledger,
-		      struct plx_error *err)
+static int read_lines(FILE *log, struct asks *asks,
+		      struct plx_shape_log *shapes, struct plx_error *err)
 {
-	struct plx_ledger_entry entry;
+	struct plx_shape_log_entry entry;
 	char line[4096];
 	char id[64];
 	const char *why;
@@ -191,7 +191,7 @@ static int read_lines(FILE *log, struct asks *asks, struct plx_ledger *ledger,
 		     parse_cannot(line, id, &why)))
 			keep_ask(asks, id, why);
 		whole = strchr(line, '\n');
-		if (found > 0 && keep_entry(ledger, asks, &entry) < 0)
+		if (found > 0 && keep_entry(shapes, asks, &entry) < 0)
 			found = -1;
 		if (found < 0)
 			return plx_fail(err, "out of memory");
@@ -201,31 +201,32 @@ static int read_lines(FILE *log, struct asks *asks, struct plx_ledger *ledger,
 	return 0;
 }
 
-int plx_ledger_read(FILE *log, struct plx_ledger *ledger, struct plx_error *err)
+int plx_shape_log_read(FILE *log, struct plx_shape_log *shapes,
+		       struct plx_error *err)
 {
-	struct plx_ledger read = { NULL, 0 };
+	struct plx_shape_log read = { NULL, 0 };
 	struct asks *asks = calloc(1, sizeof(*asks));
 	int rc = asks ? read_lines(log, asks, &read, err)
 		      : plx_fail(err, "out of memory");
 
 	free(asks);
 	if (rc < 0) {
-		plx_ledger_release(&read);
+		plx_shape_log_release(&read);
 		return -1;
 	}
 	if (read.count > 0)
 		qsort(read.entries, read.count, sizeof(*read.entries),
 		      compare_entries);
-	*ledger = read;
+	*shapes = read;
 	return 0;
 }
 
-void plx_ledger_release(struct plx_ledger *ledger)
+void plx_shape_log_release(struct plx_shape_log *shapes)
 {
-	for (size_t i = 0; i < ledger->count; i++)
-		entry_release(&ledger->entries[i]);
-	free(ledger->entries);
-	*ledger = (struct plx_ledger){ NULL, 0 };
+	for (size_t i = 0; i < shapes->count; i++)
+		entry_release(&shapes->entries[i]);
+	free(shapes->entries);
+	*shapes = (struct plx_shape_log){ NULL, 0 };
 }
 
 /* One comparison under way. */
@@ -254,7 +255,7 @@ __attribute__((format(printf, 2, 3))) static void differ(struct check *check,
 /* Both sides have a shape that began in this second. */
 static void compare(struct check *check, const struct plx_record *record,
 		    const struct plx_history_span *span,
-		    const struct plx_ledger_entry *entry)
+		    const struct plx_shape_log_entry *entry)
 {
 	int64_t gpu_seconds = (span->end_s - span->start_s) * span->gpus;
 
@@ -283,7 +284,7 @@ static void only_sacct(struct check *check, const struct plx_record *record,
 }
 
 static void only_log(struct check *check, const char *id,
-		     const struct plx_ledger_entry *entry)
+		     const struct plx_shape_log_entry *entry)
 {
 	differ(check,
 	       "job %s: sacct has no %d GPUs on %s from %" PRId64 " to %" PRId64
@@ -293,7 +294,7 @@ static void only_log(struct check *check, const char *id,
 
 /* Entries of no length are shapes of less than a second: sacct has none. */
 static void check_job(struct check *check, const struct plx_record *record,
-		      const struct plx_ledger_entry *entries, size_t count)
+		      const struct plx_shape_log_entry *entries, size_t count)
 {
 	size_t s = 0;
 	size_t e = 0;
@@ -301,7 +302,7 @@ static void check_job(struct check *check, const struct plx_record *record,
 	while (s < record->span_count || e < count) {
 		const struct plx_history_span *span =
 			s < record->span_count ? &record->spans[s] : NULL;
-		const struct plx_ledger_entry *entry =
+		const struct plx_shape_log_entry *entry =
 			e < count ? &entries[e] : NULL;
 
 		if (span && span->open) {
@@ -323,36 +324,36 @@ static void check_job(struct check *check, const struct plx_record *record,
 }
 
 /* Entries of this job: first and count; they stand together, by job. */
-static struct plx_ledger_entry *entries_of(const struct plx_ledger *ledger,
-					   const char *number, size_t *count)
+static struct plx_shape_log_entry *entries_of(
+	const struct plx_shape_log *shapes, const char *number, size_t *count)
 {
 	size_t low = 0;
-	size_t high = ledger->count;
+	size_t high = shapes->count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (plx_id_compare(ledger->entries[middle].id, number) < 0)
+		if (plx_id_compare(shapes->entries[middle].id, number) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (high = low; high < ledger->count; high++) {
-		if (strcmp(ledger->entries[high].id, number) != 0)
+	for (high = low; high < shapes->count; high++) {
+		if (strcmp(shapes->entries[high].id, number) != 0)
 			break;
 	}
 	*count = high - low;
-	return *count ? &ledger->entries[low] : NULL;
+	return *count ? &shapes->entries[low] : NULL;
 }
 
-void plx_ledger_explain(const struct plx_ledger *ledger,
-			struct plx_history *history)
+void plx_shape_log_explain(const struct plx_shape_log *shapes,
+			   struct plx_history *history)
 {
 	for (size_t i = 0; i < history->count; i++) {
 		struct plx_record *r = &history->records[i];
 		size_t count;
-		const struct plx_ledger_entry *e =
-			entries_of(ledger, r->number, &count);
+		const struct plx_shape_log_entry *e =
+			entries_of(shapes, r->number, &count);
 
 		for (size_t s = 0; s < r->span_count && count > 0; s++) {
 			while (count > 0 && e->end_s < r->spans[s].end_s) {
@@ -365,28 +366,28 @@ void plx_ledger_explain(const struct plx_ledger *ledger,
 	}
 }
 
-int plx_ledger_check(struct plx_ledger *ledger,
-		     const struct plx_history *history, bool only_these,
-		     void (*tell)(const char *sentence, void *arg), void *arg,
-		     int *differences)
+int plx_shape_log_check(struct plx_shape_log *shapes,
+			const struct plx_history *history, bool only_these,
+			void (*tell)(const char *sentence, void *arg),
+			void *arg, int *differences)
 {
 	struct check check = { .tell = tell, .arg = arg };
-	struct plx_ledger_entry *entries;
+	struct plx_shape_log_entry *entries;
 	size_t count;
 
 	for (size_t i = 0; i < history->count; i++) {
 		const struct plx_record *record = &history->records[i];
 
-		entries = entries_of(ledger, record->number, &count);
+		entries = entries_of(shapes, record->number, &count);
 		for (size_t e = 0; e < count; e++)
 			entries[e].known = true;
 		if (count > 0 || record->elastic)
 			check_job(&check, record, entries, count);
 	}
-	for (size_t i = 0; i < ledger->count && !only_these; i++) {
-		if (!ledger->entries[i].known)
-			only_log(&check, ledger->entries[i].id,
-				 &ledger->entries[i]);
+	for (size_t i = 0; i < shapes->count && !only_these; i++) {
+		if (!shapes->entries[i].known)
+			only_log(&check, shapes->entries[i].id,
+				 &shapes->entries[i]);
 	}
 	*differences = check.differences;
 	return check.agreed;

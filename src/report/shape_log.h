@@ -15,7 +15,7 @@
 #include "core/base/error.h"
 #include "report/history.h"
 
-struct plx_ledger_entry {
+struct plx_shape_log_entry {
 	char *id; /* the job's own number, of a task of an array as well */
 	char *nodes;
 	int gpus;
@@ -23,23 +23,23 @@ struct plx_ledger_entry {
 	int64_t end_s;
 	int64_t gpu_seconds; /* as logged */
 	char *why;	     /* the last request before it was left; or NULL */
-	bool known;	     /* sacct has the job: plx_ledger_check() */
+	bool known;	     /* sacct has the job: plx_shape_log_check() */
 };
 
-struct plx_ledger {
-	struct plx_ledger_entry *entries; /* by job and time */
+struct plx_shape_log {
+	struct plx_shape_log_entry *entries; /* by job and time */
 	size_t count;
 };
 
-/* Read a log; lines about other things are skipped. Release *ledger. */
-int plx_ledger_read(FILE *log, struct plx_ledger *ledger,
-		    struct plx_error *err);
+/* Read a log; lines about other things are skipped. Release *shapes. */
+int plx_shape_log_read(FILE *log, struct plx_shape_log *shapes,
+		       struct plx_error *err);
 
-void plx_ledger_release(struct plx_ledger *ledger);
+void plx_shape_log_release(struct plx_shape_log *shapes);
 
-/* Tell each shape why it was left, from the ledger that must live as long. */
-void plx_ledger_explain(const struct plx_ledger *ledger,
-			struct plx_history *history);
+/* Tell each shape why it was left, from the log that must live as long. */
+void plx_shape_log_explain(const struct plx_shape_log *shapes,
+			   struct plx_history *history);
 
 /*
  * Compare. Rigid jobs have no entries and are left out; so are shapes that
@@ -47,9 +47,9 @@ void plx_ledger_explain(const struct plx_ledger *ledger,
  * for. Each difference is one sentence given to tell(); returns the number
  * of shapes that agree, and of differences in *differences.
  */
-int plx_ledger_check(struct plx_ledger *ledger,
-		     const struct plx_history *history, bool only_these,
-		     void (*tell)(const char *sentence, void *arg), void *arg,
-		     int *differences);
+int plx_shape_log_check(struct plx_shape_log *shapes,
+			const struct plx_history *history, bool only_these,
+			void (*tell)(const char *sentence, void *arg),
+			void *arg, int *differences);
 
 #endif

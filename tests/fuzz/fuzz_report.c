@@ -181,7 +181,7 @@ int fuzz_ledger(const uint8_t *data, size_t size)
 		"5|RESIZING|100|110|120|gres/gpu=2|n[1-2]|\n"
 		"5|COMPLETED|120|110|190|gres/gpu=4|n[1-2]|\n";
 	struct plx_history history;
-	struct plx_ledger ledger;
+	struct plx_shape_log ledger;
 	struct plx_error err;
 	struct plx_rows rows;
 	int differences = 0;
@@ -190,24 +190,24 @@ int fuzz_ledger(const uint8_t *data, size_t size)
 
 	if (!log)
 		return 0;
-	MUST(!plx_ledger_read(log, &ledger, &err));
+	MUST(!plx_shape_log_read(log, &ledger, &err));
 	fclose(log);
 	MUST(!plx_rows_parse(sacct, strlen(sacct), &rows, &err));
 	MUST(!plx_history_make(&rows, NOW_S, &history, &err));
 	for (size_t i = 0; i < ledger.count; i++) {
-		const struct plx_ledger_entry *entry = &ledger.entries[i];
+		const struct plx_shape_log_entry *entry = &ledger.entries[i];
 
 		MUST(entry->id && entry->nodes);
 		MUST(!entry->why || strlen(entry->why) < PLX_WHY_SIZE);
 		MUST(i == 0 || plx_id_compare(entry[-1].id, entry->id) <= 0);
 	}
-	plx_ledger_explain(&ledger, &history);
-	plx_ledger_check(&ledger, &history, size & 1, tell, &told,
-			 &differences);
+	plx_shape_log_explain(&ledger, &history);
+	plx_shape_log_check(&ledger, &history, size & 1, tell, &told,
+			    &differences);
 	MUST(told == differences);
 	if (size % 4 == 0)
 		print_all(&history, 4);
-	plx_ledger_release(&ledger);
+	plx_shape_log_release(&ledger);
 	plx_history_release(&history);
 	plx_rows_release(&rows);
 	return 0;

@@ -377,20 +377,20 @@ static void keep_last(const char *sentence, void *arg)
 /* Check the elastic history against log; the number of differences. */
 static int differences(const char *log, int *agreed, char last[512])
 {
-	struct plx_ledger ledger;
+	struct plx_shape_log shapes;
 	struct fixture f;
 	FILE *file = fmemopen((void *) (uintptr_t) log, strlen(log), "r");
 	int count = -1;
 
 	assert_non_null(file);
-	assert_int_equal(0, plx_ledger_read(file, &ledger, NULL));
+	assert_int_equal(0, plx_shape_log_read(file, &shapes, NULL));
 	fclose(file);
 	open_history(&f, elastic, 0);
 	last[0] = '\0';
-	*agreed = plx_ledger_check(&ledger, &f.history, false, keep_last, last,
-				   &count);
+	*agreed = plx_shape_log_check(&shapes, &f.history, false, keep_last,
+				      last, &count);
 	close_history(&f);
-	plx_ledger_release(&ledger);
+	plx_shape_log_release(&shapes);
 	return count;
 }
 

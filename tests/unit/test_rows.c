@@ -106,7 +106,7 @@ int acct_storage_g_get_data(void *conn, acct_storage_info_t what, void *data)
 	return SLURM_SUCCESS;
 }
 
-/* ---- what slurmctld has for the book */
+/* ---- what slurmctld has for the queue */
 
 struct xlist {
 	void *items[ROWS];

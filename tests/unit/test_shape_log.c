@@ -15,47 +15,47 @@
 	AT "sched/pollux: JobId=" job " held " gpus " on n1 " times            \
 	   " GPU-seconds\n"
 
-static struct plx_ledger read_log(const char *log)
+static struct plx_shape_log read_log(const char *log)
 {
 	FILE *file = fmemopen((void *) (uintptr_t) log, strlen(log), "r");
-	struct plx_ledger ledger;
+	struct plx_shape_log shapes;
 
 	assert_non_null(file);
-	assert_int_equal(0, plx_ledger_read(file, &ledger, NULL));
+	assert_int_equal(0, plx_shape_log_read(file, &shapes, NULL));
 	fclose(file);
-	return ledger;
+	return shapes;
 }
 
 /* How many entries a log has. */
 static size_t entries(const char *log)
 {
-	struct plx_ledger ledger = read_log(log);
-	size_t count = ledger.count;
+	struct plx_shape_log shapes = read_log(log);
+	size_t count = shapes.count;
 
-	plx_ledger_release(&ledger);
+	plx_shape_log_release(&shapes);
 	return count;
 }
 
 static void a_shape_is_left_for_what_was_asked_last(void **state)
 {
-	struct plx_ledger ledger = read_log(
+	struct plx_shape_log shapes = read_log(
 		ASKED("7", "4 GPUs", "grows 2 -> 4") ASKED(
 			"7", "1 GPUs", "gives up 1") ASKED("8", "2 GPUs", "x")
 			HELD("7", "2 GPUs", "from 10 to 20: 20")
 				HELD("7", "1 GPUs", "from 20 to 25: 5"));
 
 	(void) state;
-	assert_int_equal(2, ledger.count);
-	assert_string_equal("gives up 1", ledger.entries[0].why);
-	assert_int_equal(2, ledger.entries[0].gpus);
-	assert_int_equal(10, ledger.entries[0].start_s);
-	assert_int_equal(20, ledger.entries[0].end_s);
-	assert_int_equal(20, ledger.entries[0].gpu_seconds);
-	assert_string_equal("n1", ledger.entries[0].nodes);
+	assert_int_equal(2, shapes.count);
+	assert_string_equal("gives up 1", shapes.entries[0].why);
+	assert_int_equal(2, shapes.entries[0].gpus);
+	assert_int_equal(10, shapes.entries[0].start_s);
+	assert_int_equal(20, shapes.entries[0].end_s);
+	assert_int_equal(20, shapes.entries[0].gpu_seconds);
+	assert_string_equal("n1", shapes.entries[0].nodes);
 	/* It ended without being asked. */
-	assert_null(ledger.entries[1].why);
-	assert_int_equal(1, ledger.entries[1].gpus);
-	plx_ledger_release(&ledger);
+	assert_null(shapes.entries[1].why);
+	assert_int_equal(1, shapes.entries[1].gpus);
+	plx_shape_log_release(&shapes);
 }
 
 static void a_whole_job_is_asked_with_more_words(void **state)
@@ -66,24 +66,24 @@ static void a_whole_job_is_asked_with_more_words(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(serials); i++) {
-		struct plx_ledger ledger;
+		struct plx_shape_log shapes;
 
 		snprintf(log, sizeof(log),
 			 AT "sched/pollux: JobId=7 asked for 4 GPUs on n1, "
 			    "serial %s: to n2: n1 is drained\n%s",
 			 serials[i], HELD("7", "2 GPUs", "from 1 to 2: 2"));
-		ledger = read_log(log);
-		assert_int_equal(1, ledger.count);
+		shapes = read_log(log);
+		assert_int_equal(1, shapes.count);
 		assert_string_equal("to n2: n1 is drained",
-				    ledger.entries[0].why);
-		plx_ledger_release(&ledger);
+				    shapes.entries[0].why);
+		plx_shape_log_release(&shapes);
 	}
 }
 
 static void entries_come_by_job_and_time(void **state)
 {
 	static const int starts[] = { 5, 10, 20, 20, 7 };
-	struct plx_ledger ledger = read_log(
+	struct plx_shape_log shapes = read_log(
 		HELD("12", "1 GPUs", "from 7 to 8: 1") HELD("3", "1 GPUs",
 							    "from 20 to 30: 10")
 			HELD("3", "1 GPUs", "from 20 to 20: 0")
@@ -91,12 +91,12 @@ static void entries_come_by_job_and_time(void **state)
 					HELD("3", "1 GPUs", "from 5 to 10: 5"));
 
 	(void) state;
-	assert_int_equal(ARRAY_SIZE(starts), ledger.count);
+	assert_int_equal(ARRAY_SIZE(starts), shapes.count);
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-		assert_int_equal(starts[i], ledger.entries[i].start_s);
-	assert_int_equal(20, ledger.entries[2].end_s);
-	assert_string_equal("12", ledger.entries[4].id);
-	plx_ledger_release(&ledger);
+		assert_int_equal(starts[i], shapes.entries[i].start_s);
+	assert_int_equal(20, shapes.entries[2].end_s);
+	assert_string_equal("12", shapes.entries[4].id);
+	plx_shape_log_release(&shapes);
 }
 
 static void other_lines_are_not_ours(void **state)
@@ -140,14 +140,14 @@ static void a_request_that_says_nothing_is_none(void **state)
 
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++) {
-		struct plx_ledger ledger;
+		struct plx_shape_log shapes;
 
 		snprintf(log, sizeof(log), "%s%s", asked[i],
 			 HELD("7", "2 GPUs", "from 1 to 2: 2"));
-		ledger = read_log(log);
-		assert_int_equal(1, ledger.count);
-		assert_null(ledger.entries[0].why);
-		plx_ledger_release(&ledger);
+		shapes = read_log(log);
+		assert_int_equal(1, shapes.count);
+		assert_null(shapes.entries[0].why);
+		plx_shape_log_release(&shapes);
 	}
 }
 
@@ -171,7 +171,7 @@ static void a_long_reason_is_cut(void **state)
 {
 	char log[2000];
 	char why[1001];
-	struct plx_ledger ledger;
+	struct plx_shape_log shapes;
 
 	(void) state;
 	memset(why, 'y', 1000);
@@ -180,17 +180,17 @@ static void a_long_reason_is_cut(void **state)
 		 AT "sched/pollux: JobId=7 asked for 4 GPUs on n1, serial 2: "
 		    "%s\n%s",
 		 why, HELD("7", "2 GPUs", "from 1 to 2: 2"));
-	ledger = read_log(log);
-	assert_int_equal(1, ledger.count);
-	assert_int_equal(PLX_WHY_SIZE - 1, strlen(ledger.entries[0].why));
-	plx_ledger_release(&ledger);
+	shapes = read_log(log);
+	assert_int_equal(1, shapes.count);
+	assert_int_equal(PLX_WHY_SIZE - 1, strlen(shapes.entries[0].why));
+	plx_shape_log_release(&shapes);
 }
 
 /* So many that some requests are forgotten, in the order they came. */
 static void requests_of_many_jobs_are_remembered(void **state)
 {
 	enum { JOBS = 600 };
-	struct plx_ledger ledger;
+	struct plx_shape_log shapes;
 	char *log = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&log, &size);
@@ -208,14 +208,14 @@ static void requests_of_many_jobs_are_remembered(void **state)
 			   "2: 2 GPU-seconds\n",
 			1000 + i);
 	fclose(out);
-	ledger = read_log(log);
-	assert_int_equal(JOBS, ledger.count);
+	shapes = read_log(log);
+	assert_int_equal(JOBS, shapes.count);
 	for (int i = 0; i < JOBS; i++)
-		whys += ledger.entries[i].why != NULL;
+		whys += shapes.entries[i].why != NULL;
 	assert_int_equal(512, whys);
-	assert_null(ledger.entries[0].why);
-	assert_string_equal("why 599", ledger.entries[JOBS - 1].why);
-	plx_ledger_release(&ledger);
+	assert_null(shapes.entries[0].why);
+	assert_string_equal("why 599", shapes.entries[JOBS - 1].why);
+	plx_shape_log_release(&shapes);
 	free(log);
 }
 
@@ -226,7 +226,7 @@ static const char rows[] = "7|RESIZING|1000|1000|1010|gres/gpu=2|n1|u|\n"
 
 static void each_shape_is_told_why_it_was_left(void **state)
 {
-	struct plx_ledger ledger = read_log(
+	struct plx_shape_log shapes = read_log(
 		ASKED("7", "3 GPUs", "for a moment") HELD(
 			"7", "1 GPUs", "from 1000 to 1000: 0")
 			ASKED("7", "4 GPUs", "grows 2 -> 4") HELD(
@@ -236,12 +236,12 @@ static void each_shape_is_told_why_it_was_left(void **state)
 
 	(void) state;
 	world_open(&world, rows);
-	plx_ledger_explain(&ledger, &world.history);
+	plx_shape_log_explain(&shapes, &world.history);
 	assert_string_equal("grows 2 -> 4",
 			    world.history.records[0].spans[0].why);
 	assert_null(world.history.records[0].spans[1].why);
 	assert_null(world.history.records[1].spans[0].why);
-	plx_ledger_release(&ledger);
+	plx_shape_log_release(&shapes);
 	world_close(&world);
 }
 
@@ -261,16 +261,16 @@ static void keep(const char *sentence, void *arg)
 /* Differences of a log and the rows above; *agreed: shapes that agree. */
 static struct told differences(const char *log, bool only_these, int *agreed)
 {
-	struct plx_ledger ledger = read_log(log);
+	struct plx_shape_log shapes = read_log(log);
 	struct told told = { .count = 0 };
 	struct world world;
 	int count = 0;
 
 	world_open(&world, rows);
-	*agreed = plx_ledger_check(&ledger, &world.history, only_these, keep,
-				   &told, &count);
+	*agreed = plx_shape_log_check(&shapes, &world.history, only_these, keep,
+				      &told, &count);
 	assert_int_equal(count, told.count);
-	plx_ledger_release(&ledger);
+	plx_shape_log_release(&shapes);
 	world_close(&world);
 	return told;
 }
@@ -298,7 +298,7 @@ static void tasks_of_arrays_are_known_by_their_numbers(void **state)
 		"JobID|JobIDRaw|State|Submit|Start|End|AllocTRES|NodeList\n"
 		"6_1|7|COMPLETED|1000|1000|1010|gres/gpu=2|n1\n"
 		"6_2|6|COMPLETED|1000|1000|1020|gres/gpu=1|n1\n";
-	struct plx_ledger ledger = read_log(
+	struct plx_shape_log shapes = read_log(
 		ASKED("7", "4 GPUs", "why")
 			HELD("7", "2 GPUs", "from 1000 to 1010: 20")
 				HELD("6", "1 GPUs", "from 1000 to 1030: 30"));
@@ -311,13 +311,13 @@ static void tasks_of_arrays_are_known_by_their_numbers(void **state)
 	assert_int_equal(0,
 			 plx_rows_parse(text, sizeof(text) - 1, &made, NULL));
 	assert_int_equal(0, plx_history_make(&made, 0, &history, NULL));
-	plx_ledger_explain(&ledger, &history);
+	plx_shape_log_explain(&shapes, &history);
 	assert_string_equal("why", history.records[0].spans[0].why);
-	assert_int_equal(1, plx_ledger_check(&ledger, &history, false, keep,
-					     &told, &count));
+	assert_int_equal(1, plx_shape_log_check(&shapes, &history, false, keep,
+						&told, &count));
 	assert_int_equal(1, told.count);
 	assert_memory_equal("job 6_2 from 1000: ", told.last, 19);
-	plx_ledger_release(&ledger);
+	plx_shape_log_release(&shapes);
 	plx_history_release(&history);
 	plx_rows_release(&made);
 }
@@ -353,5 +353,5 @@ int main(void)
 		cmocka_unit_test(a_difference_cannot_steer_a_terminal),
 	};
 
-	return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("shape_log", tests, NULL, NULL);
 }

@@ -366,7 +366,7 @@ static void _mend(void)
 		list_for_each_ro(job_list, _note_mend, &mend);
 	mend.nodes = _any_miscounted();
 	pollux_unlock(POLLUX_CHECKING);
-	if (!mend.count && !mend.nodes && !pollux_ledger_any())
+	if (!mend.count && !mend.nodes && !pollux_usage_correction_any())
 		return;
 	pollux_lock(POLLUX_MENDING);
 	if (mend.nodes)
@@ -377,7 +377,7 @@ static void _mend(void)
 		pollux_lost_node_mend(find_job_record(mend.ids[i]));
 		pollux_breathe(POLLUX_MENDING);
 	}
-	pollux_ledger_settle();
+	pollux_usage_correction_settle();
 	pollux_unlock(POLLUX_MENDING);
 	xfree(mend.ids);
 }
@@ -420,7 +420,7 @@ static void _look(const struct pollux_params *params)
 		pollux_reservation_timeout_apply(view, now_s);
 		pollux_sick_apply(view, now_s);
 		pollux_marks_tell(view, now_s);
-		if (pollux_shares_claim(view, &err) < 0)
+		if (pollux_limit_split_claim(view, &err) < 0)
 			error("sched/pollux: %s", err.text);
 		pollux_scale_apply(view, params);
 		pollux_enter_clear(view);

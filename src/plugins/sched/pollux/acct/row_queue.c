@@ -43,7 +43,7 @@ static struct {
 	double started_s; /* monotonic clock */
 	struct pollux_account *at;
 	int count;
-} book = {
+} queue = {
 	/* all but the thread protected by the mutex, taken after any lock of
 	   slurmctld */
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -53,9 +53,9 @@ static struct {
 
 static struct pollux_account *_find(uint32_t job_id)
 {
-	for (int i = 0; i < book.count; i++) {
-		if (book.at[i].job_id == job_id)
-			return &book.at[i];
+	for (int i = 0; i < queue.count; i++) {
+		if (queue.at[i].job_id == job_id)
+			return &queue.at[i];
 	}
 	return NULL;
 }
@@ -66,8 +66,8 @@ static struct pollux_account *_get(uint32_t job_id)
 
 	if (account)
 		return account;
-	xrealloc(book.at, sizeof(*book.at) * (size_t) (book.count + 1));
-	account = &book.at[book.count++];
+	xrealloc(queue.at, sizeof(*queue.at) * (size_t) (queue.count + 1));
+	account = &queue.at[queue.count++];
 	*account =
 		(struct pollux_account){ .job_id = job_id, .numbered = true };
 	return account;
@@ -83,8 +83,8 @@ static void _look_again(struct pollux_account *account)
 		account->past = account->submit;
 	account->past_s = pollux_now_s();
 	account->look = false;
-	book.fresh = true;
-	slurm_cond_signal(&book.cond);
+	queue.fresh = true;
+	slurm_cond_signal(&queue.cond);
 }
 
 /* It was requeued, unless this is the same life. */
@@ -112,7 +112,7 @@ static void _remove(struct pollux_account *account)
 {
 	pollux_row_free(&account->first);
 	pollux_row_free(&account->last);
-	*account = book.at[--book.count];
+	*account = queue.at[--queue.count];
 }
 
 /* Ask for its number soon. One that the row before has not got closes nothing.
@@ -123,8 +123,8 @@ static void _expect(struct pollux_account *account, const job_record_t *job)
 		_look_again(account);
 	account->key = pollux_row_key(job);
 	account->numbered = false;
-	book.fresh = true;
-	slurm_cond_signal(&book.cond);
+	queue.fresh = true;
+	slurm_cond_signal(&queue.cond);
 }
 
 static bool _counts(void)
@@ -136,7 +136,7 @@ static bool _counts(void)
 
 static bool _is_young(void)
 {
-	return pollux_now_s() - book.started_s < AUDIT_S;
+	return pollux_now_s() - queue.started_s < AUDIT_S;
 }
 
 /* Its number may be another row's, or one that a killed slurmctld had ended. */
@@ -155,17 +155,17 @@ bool pollux_acct_ready(const job_record_t *job)
 
 	if (!_counts())
 		return true;
-	slurm_mutex_lock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
 	account = _find(job->job_id);
 	if (pollux_row_numbered(job) && !_is_unsure(account, job)) {
-		slurm_mutex_unlock(&book.mutex);
+		slurm_mutex_unlock(&queue.mutex);
 		return true;
 	}
 	account = _of(job);
 	first = account->numbered || account->key != pollux_row_key(job);
 	if (first)
 		_expect(account, job);
-	slurm_mutex_unlock(&book.mutex);
+	slurm_mutex_unlock(&queue.mutex);
 	/* Slurm tells of a job up to 5 s after it started. */
 	if (first) {
 		pollux_row_read(job, &row);
@@ -179,9 +179,9 @@ bool pollux_acct_away(void)
 {
 	bool away = false;
 
-	slurm_mutex_lock(&book.mutex);
-	away = book.away && _counts();
-	slurm_mutex_unlock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
+	away = queue.away && _counts();
+	slurm_mutex_unlock(&queue.mutex);
 	return away;
 }
 
@@ -191,11 +191,11 @@ void pollux_acct_note(const job_record_t *job)
 
 	if (!_counts() || pollux_row_key(job) != job->details->submit_time)
 		return;
-	slurm_mutex_lock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
 	account = _of(job);
 	pollux_row_free(&account->first);
 	pollux_row_read(job, &account->first);
-	slurm_mutex_unlock(&book.mutex);
+	slurm_mutex_unlock(&queue.mutex);
 }
 
 void pollux_acct_end_shape(job_record_t *job)
@@ -203,11 +203,11 @@ void pollux_acct_end_shape(job_record_t *job)
 	struct pollux_account *account = NULL;
 
 	if (_counts()) {
-		slurm_mutex_lock(&book.mutex);
+		slurm_mutex_lock(&queue.mutex);
 		account = _find(job->job_id);
 		if (account)
 			pollux_account_end_row(job, account);
-		slurm_mutex_unlock(&book.mutex);
+		slurm_mutex_unlock(&queue.mutex);
 	}
 	job_pre_resize_acctg(job);
 }
@@ -228,11 +228,11 @@ void pollux_acct_begin_shape(job_record_t *job)
 	pollux_row_read(job, &row);
 	pollux_tell_start(job, &row);
 	pollux_row_free(&row);
-	slurm_mutex_lock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
 	account = _of(job);
 	_expect(account, job);
 	pollux_account_keep(job, account);
-	slurm_mutex_unlock(&book.mutex);
+	slurm_mutex_unlock(&queue.mutex);
 }
 
 /*
@@ -263,11 +263,11 @@ void pollux_acct_audit(void)
 	if (!_counts())
 		return;
 	pollux_lock(POLLUX_JUDGE);
-	slurm_mutex_lock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
 	pollux_record_each(_audit);
-	book.fresh = true;
-	slurm_cond_signal(&book.cond);
-	slurm_mutex_unlock(&book.mutex);
+	queue.fresh = true;
+	slurm_cond_signal(&queue.cond);
+	slurm_mutex_unlock(&queue.mutex);
 	pollux_unlock(POLLUX_JUDGE);
 }
 
@@ -317,8 +317,8 @@ static slurmdb_job_cond_t *_question(void)
 	what->cluster_list = list_create(xfree_ptr);
 	list_append(what->cluster_list, xstrdup(slurm_conf.cluster_name));
 	what->step_list = list_create(slurm_destroy_selected_step);
-	for (int i = 0; i < book.count; i++) {
-		struct pollux_account *account = &book.at[i];
+	for (int i = 0; i < queue.count; i++) {
+		struct pollux_account *account = &queue.at[i];
 
 		account->look = _will_look(account, drained);
 		account->asked =
@@ -334,7 +334,7 @@ static slurmdb_job_cond_t *_question(void)
 		count++;
 	}
 	/* Nobody waits, but is slurmdbd there? */
-	if (!count && book.away)
+	if (!count && queue.away)
 		_add_job(what, 1);
 	what->usage_start = since > 1 ? since - 1 : 1;
 	what->usage_end = time(NULL) + 3600;
@@ -466,25 +466,26 @@ static void _settle_all(List rows)
 	int i = 0;
 
 	pollux_lock(POLLUX_ACCOUNT);
-	slurm_mutex_lock(&book.mutex);
-	while (i < book.count) {
-		if (_settle(&book.at[i], rows))
-			_remove(&book.at[i]);
+	slurm_mutex_lock(&queue.mutex);
+	while (i < queue.count) {
+		if (_settle(&queue.at[i], rows))
+			_remove(&queue.at[i]);
 		else
 			i++;
 		/* After a restart there are many; nobody else removes one. */
-		slurm_mutex_unlock(&book.mutex);
+		slurm_mutex_unlock(&queue.mutex);
 		pollux_breathe(POLLUX_ACCOUNT);
-		slurm_mutex_lock(&book.mutex);
+		slurm_mutex_lock(&queue.mutex);
 	}
-	slurm_mutex_unlock(&book.mutex);
+	slurm_mutex_unlock(&queue.mutex);
 	pollux_unlock(POLLUX_ACCOUNT);
 }
 
 static bool _anyone_waits(void)
 {
-	for (int i = 0; i < book.count; i++) {
-		if (!book.at[i].numbered || book.at[i].audit || book.at[i].past)
+	for (int i = 0; i < queue.count; i++) {
+		if (!queue.at[i].numbered || queue.at[i].audit ||
+		    queue.at[i].past)
 			return true;
 	}
 	return false;
@@ -495,13 +496,13 @@ static void _wait(double seconds)
 	struct timespec until;
 	long nanoseconds = 0;
 
-	if (book.stop)
+	if (queue.stop)
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	nanoseconds = until.tv_nsec + (long) (1e9 * seconds);
 	until.tv_sec += nanoseconds / 1000000000;
 	until.tv_nsec = nanoseconds % 1000000000;
-	pthread_cond_clockwait(&book.cond, &book.mutex, CLOCK_MONOTONIC,
+	pthread_cond_clockwait(&queue.cond, &queue.mutex, CLOCK_MONOTONIC,
 			       &until);
 }
 
@@ -510,20 +511,20 @@ static bool _sleep(double *wait_s)
 {
 	bool go_on = false;
 
-	slurm_mutex_lock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
 	*wait_s = MIN(2 * *wait_s, _is_young() ? AUDIT_EACH_S : ASK_MAX_S);
 	if (!_anyone_waits())
 		*wait_s = SWEEP_S;
-	if (!book.fresh)
+	if (!queue.fresh)
 		_wait(*wait_s);
 	/* Slurm's queue is to be first, and others may come. */
-	if (book.fresh) {
-		book.fresh = false;
+	if (queue.fresh) {
+		queue.fresh = false;
 		*wait_s = ASK_S;
 		_wait(ASK_S);
 	}
-	go_on = !book.stop;
-	slurm_mutex_unlock(&book.mutex);
+	go_on = !queue.stop;
+	slurm_mutex_unlock(&queue.mutex);
 	return go_on;
 }
 
@@ -533,18 +534,18 @@ static List _rows(void)
 	slurmdb_job_cond_t *what = NULL;
 	List rows = NULL;
 
-	slurm_mutex_lock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
 	what = _question();
-	slurm_mutex_unlock(&book.mutex);
+	slurm_mutex_unlock(&queue.mutex);
 	if (!what)
 		return NULL;
 	if (acct_db_conn)
 		rows = jobacct_storage_g_get_jobs_cond(
 			acct_db_conn, slurm_conf.slurm_user_id, what);
 	slurmdb_destroy_job_cond(what);
-	slurm_mutex_lock(&book.mutex);
-	book.away = !rows;
-	slurm_mutex_unlock(&book.mutex);
+	slurm_mutex_lock(&queue.mutex);
+	queue.away = !rows;
+	slurm_mutex_unlock(&queue.mutex);
 	return rows;
 }
 
@@ -566,22 +567,22 @@ static void *_run(void *unused)
 
 void pollux_acct_start(void)
 {
-	book.stop = false;
-	book.away = true;
-	book.fresh = true;
-	book.started_s = pollux_now_s();
-	if (pthread_create(&book.thread, NULL, _run, NULL))
+	queue.stop = false;
+	queue.away = true;
+	queue.fresh = true;
+	queue.started_s = pollux_now_s();
+	if (pthread_create(&queue.thread, NULL, _run, NULL))
 		fatal("sched/pollux: no thread to ask slurmdbd");
 }
 
 void pollux_acct_stop(void)
 {
-	slurm_mutex_lock(&book.mutex);
-	book.stop = true;
-	slurm_cond_signal(&book.cond);
-	slurm_mutex_unlock(&book.mutex);
-	pthread_join(book.thread, NULL);
-	while (book.count)
-		_remove(&book.at[0]);
-	xfree(book.at);
+	slurm_mutex_lock(&queue.mutex);
+	queue.stop = true;
+	slurm_cond_signal(&queue.cond);
+	slurm_mutex_unlock(&queue.mutex);
+	pthread_join(queue.thread, NULL);
+	while (queue.count)
+		_remove(&queue.at[0]);
+	xfree(queue.at);
 }

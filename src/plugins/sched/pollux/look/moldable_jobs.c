@@ -106,7 +106,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->home = -1;
-	pollux_view_bounds(record, job);
+	pollux_view_node_range(record, job);
 	job->priority = view->waiting[i].priority;
 	job->ends_s = view->waiting[i].seconds;
 	pollux_moldable_status(record, job);
@@ -122,7 +122,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->kind = pollux_view_kind(view, record, rules);
 	job->quota = pollux_quota_of(view, record->part_ptr);
 	job->unreserved = -1;
-	pollux_caps_node(view, record, job);
+	pollux_job_limits_node(view, record, job);
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_view_set(view, allowed);

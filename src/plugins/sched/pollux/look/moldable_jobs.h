@@ -34,7 +34,7 @@ struct pollux_job *pollux_view_next(struct pollux_view *view);
 /* view.c: as an array, which many jobs have in common. Takes the bits over. */
 const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits);
 /* view.c: on how many nodes it may be, by its user and the partition. */
-void pollux_view_bounds(const job_record_t *record, struct pollux_job *job);
+void pollux_view_node_range(const job_record_t *record, struct pollux_job *job);
 /* view.c: its type of GPU, as one of the view's; -1: any. */
 int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
 		     const struct pollux_rules *rules);

@@ -174,7 +174,7 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	job->runs = job->runs && !job->fixed;
 }
 
-void pollux_view_bounds(const job_record_t *record, struct pollux_job *job)
+void pollux_view_node_range(const job_record_t *record, struct pollux_job *job)
 {
 	const part_record_t *part = record->part_ptr;
 	const slurmdb_qos_rec_t *qos = record->qos_ptr;
@@ -272,7 +272,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->options = *options;
-	pollux_view_bounds(record, job);
+	pollux_view_node_range(record, job);
 	job->runs = pollux_record_runs(record);
 	_read_texts(record, at, job);
 	job->home = pollux_record_home(record, &job->status);
@@ -300,7 +300,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_view_kind(view, record, rules);
 	job->quota = pollux_quota_of(view, record->part_ptr);
-	pollux_caps_node(view, record, job);
+	pollux_job_limits_node(view, record, job);
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, view->node_count);
 	_ask_rules(rules, record, view, job);
@@ -446,7 +446,7 @@ struct pollux_view *pollux_view_create(void)
 	rules = pollux_rules_create();
 	_fill_nodes(view, rules);
 	_fill_jobs(view, rules);
-	pollux_caps_fill(view);
+	pollux_job_limits_fill(view);
 	pollux_rules_destroy(rules);
 	pollux_unlock(POLLUX_LOOK);
 	view->fingerprint = _fingerprint(view);
@@ -457,7 +457,7 @@ void pollux_view_destroy(struct pollux_view *view)
 {
 	if (!view)
 		return;
-	pollux_caps_release(view);
+	pollux_job_limits_release(view);
 	for (int n = 0; n < view->node_count; n++)
 		xfree(view->nodes[n].name);
 	for (int i = 0; i < view->job_count + view->moldable_count; i++) {

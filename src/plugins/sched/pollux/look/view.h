@@ -138,7 +138,7 @@ struct pollux_waiting {
 	int moldable; /* moldable: its index among jobs; -1: it is not */
 	struct pollux_spread spread;
 	bool limited; /* Slurm says that a limit is in its way */
-	bool blocked; /* and no elastic job can help, see shares.h */
+	bool blocked; /* and no elastic job can help, see limit_split.h */
 	int take_count;
 	struct plx_take *takes; /* from limits of elastic jobs, in all */
 	bool *allowed;		/* [node_count] */

@@ -60,7 +60,7 @@ static bool _is_limited(const job_record_t *job)
 	return false;
 }
 
-/* Elastic jobs under the same limit may be in its way: see shares.h. */
+/* Elastic jobs under the same limit may be in its way: see limit_split.h. */
 static bool _waits_for_limit(const job_record_t *job, time_t now)
 {
 	return _is_due(job, now) && _is_limited(job);
@@ -205,7 +205,7 @@ static void _fill_spread(const job_record_t *job,
 {
 	const job_details_t *details = job->details;
 	uint64_t memory = details->pn_min_memory;
-	struct pollux_job bounds = { 0 };
+	struct pollux_job range = { 0 };
 	const struct plx_options *options = NULL;
 	struct pollux_asked asked;
 	int least = 0;
@@ -216,7 +216,7 @@ static void _fill_spread(const job_record_t *job,
 	    asked.options.pack)
 		return;
 	options = &asked.options;
-	pollux_view_bounds(job, &bounds);
+	pollux_view_node_range(job, &range);
 	least = MAX(options->min_gpus, 1);
 	/* Somebody has asked for something else. */
 	if (waiting->gpus_per_node !=
@@ -225,8 +225,8 @@ static void _fill_spread(const job_record_t *job,
 	waiting->spread = (struct pollux_spread){
 		.least = least,
 		.most = options->max_gpus ? options->max_gpus : PLX_GPUS_MAX,
-		.low = MAX(bounds.min_nodes, 1),
-		.high = bounds.max_nodes ? bounds.max_nodes : view->node_count,
+		.low = MAX(range.min_nodes, 1),
+		.high = range.max_nodes ? range.max_nodes : view->node_count,
 		.sizes = options->sizes,
 	};
 	if (memory && memory != NO_VAL64 && !(memory & MEM_PER_CPU))

@@ -257,20 +257,21 @@ static void _apply(const struct cycle *cycle)
 {
 	const struct pollux_view *view = cycle->view;
 	int *spare = _spare(cycle);
-	double *left = pollux_shares_left(view, cycle->problem);
+	double *left = pollux_limit_split_left(view, cycle->problem);
 
 	for (int j = 0; j < cycle->plan->job_count; j++) {
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
 		if (!_acts(cycle, j) ||
 		    !_fits_now(view, j, choice->gpus, spare) ||
-		    !pollux_shares_allow(view, j, choice->shape.gpus, left) ||
+		    !pollux_limit_split_allow(view, j, choice->shape.gpus,
+					      left) ||
 		    !_ask(cycle, j))
 			continue;
 		if (!pollux_is_moldable(&view->jobs[j]))
 			_tell_profiles(cycle, j);
 		_spend(view, j, choice->gpus, spare);
-		pollux_shares_spend(view, j, choice->shape.gpus, left);
+		pollux_limit_split_spend(view, j, choice->shape.gpus, left);
 	}
 	free(left);
 	xfree(spare);
@@ -407,8 +408,8 @@ static int _search(struct cycle *cycle, struct plx_error *err)
 	do {
 		plx_plan_destroy(cycle->plan);
 		cycle->plan = NULL;
-		rc = pollux_shares_search(cycle->view, cycle->problem,
-					  &cycle->plan, err);
+		rc = pollux_limit_split_search(cycle->view, cycle->problem,
+					       &cycle->plan, err);
 		searches++;
 	} while (rc == 0 &&
 		 pollux_moldable_settle(cycle->view, cycle->plan,

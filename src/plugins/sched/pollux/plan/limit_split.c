@@ -69,7 +69,7 @@ static struct plx_sharer *sharers_of(const struct pollux_view *view)
 	return sharers;
 }
 
-int pollux_shares_claim(struct pollux_view *view, struct plx_error *err)
+int pollux_limit_split_claim(struct pollux_view *view, struct plx_error *err)
 {
 	size_t jobs = (size_t) view->job_count + 1;
 	size_t count = (size_t) view->waiting_count + 1;
@@ -218,9 +218,9 @@ static int judge(const struct pollux_view *view, struct plx_problem *problem,
 	return rc;
 }
 
-int pollux_shares_search(const struct pollux_view *view,
-			 struct plx_problem *problem, struct plx_plan **plan,
-			 struct plx_error *err)
+int pollux_limit_split_search(const struct pollux_view *view,
+			      struct plx_problem *problem,
+			      struct plx_plan **plan, struct plx_error *err)
 {
 	struct plx_sharer *sharers = sharers_of(view);
 	struct plx_plan *found = NULL;
@@ -248,8 +248,8 @@ int pollux_shares_search(const struct pollux_view *view,
 	return 0;
 }
 
-double *pollux_shares_left(const struct pollux_view *view,
-			   const struct plx_problem *problem)
+double *pollux_limit_split_left(const struct pollux_view *view,
+				const struct plx_problem *problem)
 {
 	double *left = calloc((size_t) view->pool_count + 1, sizeof(*left));
 
@@ -268,8 +268,8 @@ double *pollux_shares_left(const struct pollux_view *view,
 	return left;
 }
 
-bool pollux_shares_allow(const struct pollux_view *view, int j, int gpus,
-			 const double *left)
+bool pollux_limit_split_allow(const struct pollux_view *view, int j, int gpus,
+			      const double *left)
 {
 	const struct pollux_job *job = &view->jobs[j];
 	int more = gpus - pollux_view_gpus(view, j);
@@ -281,8 +281,8 @@ bool pollux_shares_allow(const struct pollux_view *view, int j, int gpus,
 	return true;
 }
 
-void pollux_shares_spend(const struct pollux_view *view, int j, int gpus,
-			 double *left)
+void pollux_limit_split_spend(const struct pollux_view *view, int j, int gpus,
+			      double *left)
 {
 	const struct pollux_job *job = &view->jobs[j];
 	int more = gpus - pollux_view_gpus(view, j);

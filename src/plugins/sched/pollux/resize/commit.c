@@ -71,7 +71,7 @@ void pollux_resize_commit(job_record_t *job, struct pollux_holding *held,
 	bitstr_t *before = bit_copy(job->node_bitmap);
 	bitstr_t *gone = bit_copy(before);
 	bitstr_t *gained = bit_copy(resources->node_bitmap);
-	struct pollux_ledger ledger;
+	struct pollux_usage_correction correction;
 
 	bit_and_not(gone, resources->node_bitmap);
 	bit_and_not(gained, before);
@@ -79,9 +79,9 @@ void pollux_resize_commit(job_record_t *job, struct pollux_holding *held,
 	/* Accounting closes the old shape, so the record has to show that. */
 	job->job_resrcs = held->resources;
 	job->total_cpus = old_cpus;
-	pollux_ledger_open(job, &ledger);
+	pollux_usage_correction_open(job, &correction);
 	pollux_acct_end_shape(job);
-	pollux_ledger_ended(job, &ledger);
+	pollux_usage_correction_ended(job, &correction);
 	_give_up(job, held, gone);
 
 	job->job_resrcs = resources;
@@ -96,7 +96,7 @@ void pollux_resize_commit(job_record_t *job, struct pollux_holding *held,
 		   bit_size(resources->core_bitmap_used) - 1);
 	gs_job_start(job);
 	pollux_acct_begin_shape(job);
-	pollux_ledger_close(job, &ledger);
+	pollux_usage_correction_close(job, &correction);
 	pollux_slurm_gres_details(job);
 	last_job_update = last_node_update = time(NULL);
 

@@ -65,7 +65,7 @@ int pollux_overlap_test(const job_record_t *job,
 {
 	int gpus = pollux_shape_gpus(overlap);
 	int nodes = bit_set_count(overlap->nodes);
-	struct pollux_job bounds = { 0 };
+	struct pollux_job range = { 0 };
 	struct pollux_asked asked;
 
 	if (pollux_asked(job, &asked) && asked.options.max_gpus &&
@@ -73,10 +73,10 @@ int pollux_overlap_test(const job_record_t *job,
 		return plx_fail_as(err, PLX_REFUSED_LIMITS,
 				   "both shapes are %d GPUs, its max= is %d",
 				   gpus, asked.options.max_gpus);
-	pollux_view_bounds(job, &bounds);
-	if (bounds.max_nodes && nodes > bounds.max_nodes)
+	pollux_view_node_range(job, &range);
+	if (range.max_nodes && nodes > range.max_nodes)
 		return plx_fail_as(err, PLX_REFUSED_LIMITS,
 				   "both shapes are %d nodes, it may have %d",
-				   nodes, bounds.max_nodes);
+				   nodes, range.max_nodes);
 	return 0;
 }

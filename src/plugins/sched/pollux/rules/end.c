@@ -61,19 +61,19 @@ struct minutes {
 };
 
 /* Limits of TRES-minutes, with what it holds now. */
-static bool _see_minutes(const struct pollux_bound *bound, void *context)
+static bool _see_minutes(const struct pollux_tres_limit *limit, void *context)
 {
 	struct minutes *minutes = context;
 	uint64_t count =
-		pollux_books_count(minutes->job->tres_alloc_cnt, bound->tres);
+		pollux_usage_count(minutes->job->tres_alloc_cnt, limit->tres);
 	uint64_t more = minutes->limit - minutes->job->time_limit;
 
-	if (bound->unit != POLLUX_MINUTES || !count)
+	if (limit->unit != POLLUX_MINUTES || !count)
 		return true;
-	if (bound->scope == POLLUX_OF_JOB)
-		minutes->over = count * minutes->limit > bound->most;
-	else if (bound->run_s)
-		minutes->over = *bound->run_s / 60 + count * more > bound->most;
+	if (limit->scope == POLLUX_OF_JOB)
+		minutes->over = count * minutes->limit > limit->most;
+	else if (limit->run_s)
+		minutes->over = *limit->run_s / 60 + count * more > limit->most;
 	return !minutes->over;
 }
 
@@ -90,7 +90,7 @@ static int _test_limits(job_record_t *job, uint32_t minutes,
 	assoc_mgr_lock(&lock);
 	rc = _test_wall(job, minutes, err);
 	if (rc == 0) {
-		pollux_bounds_each(job, _see_minutes, &asked);
+		pollux_limit_walk(job, _see_minutes, &asked);
 		if (asked.over)
 			rc = plx_fail(err, "its account or QOS has a limit of "
 					   "TRES-minutes");

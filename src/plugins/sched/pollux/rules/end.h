@@ -26,7 +26,7 @@ int pollux_end_test(job_record_t *job, time_t end, uint32_t minutes,
  */
 uint32_t pollux_end_promised(const job_record_t *job, time_t *start);
 
-/* Have it end then; accounting's books follow. Locks as for the test. */
+/* Have it end then; accounting follows. Locks as for the test. */
 void pollux_end_set(job_record_t *job, time_t end, uint32_t minutes);
 
 #endif

@@ -9,7 +9,7 @@
 #include "sched/pollux/rules/partition.h"
 
 /* The view, and what each of its pools is in Slurm. */
-struct caps {
+struct limits {
 	struct pollux_view *view;
 	const void **keys; /* [view->pool_count] a number of Slurm's */
 	int gpu;	   /* index of gres/gpu; -1: GPUs are not counted */
@@ -17,7 +17,7 @@ struct caps {
 
 /* One job while its limits are looked at. */
 struct look {
-	struct caps *caps;
+	struct limits *limits;
 	struct pollux_job *job;
 	const job_record_t *record;
 	int gpus; /* it holds */
@@ -25,53 +25,53 @@ struct look {
 
 /* The same for a job that waits. */
 struct wait_look {
-	struct caps *caps;
+	struct limits *limits;
 	struct pollux_waiting *waiting;
 	const job_record_t *record;
 };
 
 /* What stands for the limit: jobs that share it share this. */
-static const void *_key(const struct pollux_bound *bound)
+static const void *_key(const struct pollux_tres_limit *limit)
 {
-	if (bound->unit == POLLUX_SPENT)
-		return bound->spent;
-	return bound->unit == POLLUX_MINUTES ? (const void *) bound->run_s
-					     : (const void *) bound->used;
+	if (limit->unit == POLLUX_SPENT)
+		return limit->spent;
+	return limit->unit == POLLUX_MINUTES ? (const void *) limit->run_s
+					     : (const void *) limit->used;
 }
 
-static int _find_pool(const struct caps *caps, const void *key)
+static int _find_pool(const struct limits *limits, const void *key)
 {
-	for (int p = 0; p < caps->view->pool_count; p++) {
-		if (caps->keys[p] == key)
+	for (int p = 0; p < limits->view->pool_count; p++) {
+		if (limits->keys[p] == key)
 			return p;
 	}
 	return -1;
 }
 
 /* What is left of the limit, with all that its jobs have counted as taken. */
-static double _left(const struct pollux_bound *bound)
+static double _left(const struct pollux_tres_limit *limit)
 {
-	double left = (double) bound->most;
+	double left = (double) limit->most;
 
-	if (bound->unit == POLLUX_NOW)
-		return left - (double) (bound->used ? *bound->used : 0);
-	if (bound->unit == POLLUX_SPENT)
-		left -= (double) (*bound->spent / 60);
-	return left - (double) *bound->run_s / 60;
+	if (limit->unit == POLLUX_NOW)
+		return left - (double) (limit->used ? *limit->used : 0);
+	if (limit->unit == POLLUX_SPENT)
+		left -= (double) (*limit->spent / 60);
+	return left - (double) *limit->run_s / 60;
 }
 
-static int _pool(struct caps *caps, const struct pollux_bound *bound)
+static int _pool(struct limits *limits, const struct pollux_tres_limit *limit)
 {
-	struct pollux_view *view = caps->view;
-	int p = _find_pool(caps, _key(bound));
+	struct pollux_view *view = limits->view;
+	int p = _find_pool(limits, _key(limit));
 
 	if (p >= 0)
 		return p;
 	p = view->pool_count++;
 	xrecalloc(view->pools, view->pool_count, sizeof(*view->pools));
-	xrecalloc(caps->keys, view->pool_count, sizeof(*caps->keys));
-	view->pools[p] = (struct plx_limit_pool){ .available = _left(bound) };
-	caps->keys[p] = _key(bound);
+	xrecalloc(limits->keys, view->pool_count, sizeof(*limits->keys));
+	view->pools[p] = (struct plx_limit_pool){ .available = _left(limit) };
+	limits->keys[p] = _key(limit);
 	return p;
 }
 
@@ -84,11 +84,11 @@ static double _rate(const struct look *look, int i)
 	if (look->gpus <= 0) {
 		/* Parked: as it was submitted. */
 		counts = look->record->tres_req_cnt;
-		gpus = (double) pollux_books_count(counts, look->caps->gpu);
+		gpus = (double) pollux_usage_count(counts, look->limits->gpu);
 	}
-	if (look->caps->gpu == i)
+	if (look->limits->gpu == i)
 		return 1;
-	return gpus > 0 ? (double) pollux_books_count(counts, i) / gpus : 0;
+	return gpus > 0 ? (double) pollux_usage_count(counts, i) / gpus : 0;
 }
 
 static void _cap(struct pollux_job *job, double gpus)
@@ -111,8 +111,8 @@ static void _cap_on_node(struct pollux_job *job, double gpus)
 		job->node_gpus = most;
 }
 
-void pollux_caps_node(const struct pollux_view *view,
-		      const job_record_t *record, struct pollux_job *job)
+void pollux_job_limits_node(const struct pollux_view *view,
+			    const job_record_t *record, struct pollux_job *job)
 {
 	int largest = 0;
 	int most = 0;
@@ -126,10 +126,10 @@ void pollux_caps_node(const struct pollux_view *view,
 
 /* It may use the nodes that its like have, and so many more. */
 static void _cap_nodes(const struct look *look,
-		       const struct pollux_bound *bound)
+		       const struct pollux_tres_limit *limit)
 {
-	const struct pollux_view *view = look->caps->view;
-	bitstr_t *nodes = bound->scope == POLLUX_OF_JOB ? NULL : bound->nodes;
+	const struct pollux_view *view = look->limits->view;
+	bitstr_t *nodes = limit->scope == POLLUX_OF_JOB ? NULL : limit->nodes;
 	bool *chosen = xcalloc(view->node_count + 1, sizeof(*chosen));
 	uint64_t count = 0;
 
@@ -138,7 +138,7 @@ static void _cap_nodes(const struct look *look,
 			    bit_test(look->record->node_bitmap, n);
 		count += chosen[n];
 	}
-	for (; count < bound->most; count++) {
+	for (; count < limit->most; count++) {
 		int best = -1;
 
 		for (int n = 0; n < view->node_count; n++) {
@@ -158,65 +158,65 @@ static void _cap_nodes(const struct look *look,
 	look->job->within = chosen;
 }
 
-static void _share(const struct look *look, const struct pollux_bound *bound,
-		   double each)
+static void _share(const struct look *look,
+		   const struct pollux_tres_limit *limit, double each)
 {
 	struct pollux_job *job = look->job;
-	int p = _pool(look->caps, bound);
-	double own = (double) pollux_books_count(look->record->tres_alloc_cnt,
-						 bound->tres);
+	int p = _pool(look->limits, limit);
+	double own = (double) pollux_usage_count(look->record->tres_alloc_cnt,
+						 limit->tres);
 
 	/* What it has itself is there for it, and for the others. */
-	if (bound->unit != POLLUX_NOW)
-		own *= (double) pollux_books_unused_s(look->record,
-						      look->caps->view->now) /
+	if (limit->unit != POLLUX_NOW)
+		own *= (double) pollux_usage_unused_s(look->record,
+						      look->limits->view->now) /
 		       60;
 	if (look->gpus > 0)
-		look->caps->view->pools[p].available += own;
+		look->limits->view->pools[p].available += own;
 	xrecalloc(job->takes, job->take_count + 1, sizeof(*job->takes));
 	job->takes[job->take_count++] =
 		(struct plx_take){ .pool = p, .each = each };
 }
 
-static bool _see_job(const struct pollux_bound *bound, void *context)
+static bool _see_job(const struct pollux_tres_limit *limit, void *context)
 {
 	const struct look *look = context;
-	double each = _rate(look, bound->tres);
+	double each = _rate(look, limit->tres);
 	bool safe = accounting_enforce & ACCOUNTING_ENFORCE_SAFE;
-	bool spent = bound->unit == POLLUX_SPENT;
+	bool spent = limit->unit == POLLUX_SPENT;
 
-	if (bound->tres == TRES_ARRAY_NODE) {
-		if (bound->unit == POLLUX_NOW && bound->scope != POLLUX_OF_NODE)
-			_cap_nodes(look, bound);
+	if (limit->tres == TRES_ARRAY_NODE) {
+		if (limit->unit == POLLUX_NOW && limit->scope != POLLUX_OF_NODE)
+			_cap_nodes(look, limit);
 		return true;
 	}
 	if (each <= 0)
 		return true;
-	if (spent && (uint64_t) (*bound->spent / 60) >= bound->most)
+	if (spent && (uint64_t) (*limit->spent / 60) >= limit->most)
 		_cap(look->job, 0);
-	if (bound->unit != POLLUX_NOW)
-		each *= (double) pollux_bounds_minutes(look->record);
-	if (bound->scope == POLLUX_OF_NODE)
-		_cap_on_node(look->job, (double) bound->most / each);
-	else if (bound->scope == POLLUX_OF_JOB || !_key(bound))
-		_cap(look->job, (double) bound->most / each);
+	if (limit->unit != POLLUX_NOW)
+		each *= (double) pollux_limit_minutes(look->record);
+	if (limit->scope == POLLUX_OF_NODE)
+		_cap_on_node(look->job, (double) limit->most / each);
+	else if (limit->scope == POLLUX_OF_JOB || !_key(limit))
+		_cap(look->job, (double) limit->most / each);
 	else if (!spent || safe)
-		_share(look, bound, each);
+		_share(look, limit, each);
 	return true;
 }
 
-static bool _see_waiting(const struct pollux_bound *bound, void *context)
+static bool _see_waiting(const struct pollux_tres_limit *limit, void *context)
 {
 	const struct wait_look *look = context;
 	struct pollux_waiting *waiting = look->waiting;
 	const uint64_t *counts = look->record->tres_req_cnt;
-	double need = (double) pollux_books_count(counts, bound->tres);
-	int p = _key(bound) ? _find_pool(look->caps, _key(bound)) : -1;
+	double need = (double) pollux_usage_count(counts, limit->tres);
+	int p = _key(limit) ? _find_pool(look->limits, _key(limit)) : -1;
 
-	if (p < 0 || need <= 0 || bound->scope == POLLUX_OF_JOB)
+	if (p < 0 || need <= 0 || limit->scope == POLLUX_OF_JOB)
 		return true;
-	if (bound->unit != POLLUX_NOW)
-		need *= (double) pollux_bounds_minutes(look->record);
+	if (limit->unit != POLLUX_NOW)
+		need *= (double) pollux_limit_minutes(look->record);
 	xrecalloc(waiting->takes, waiting->take_count + 1,
 		  sizeof(*waiting->takes));
 	waiting->takes[waiting->take_count++] =
@@ -224,18 +224,18 @@ static bool _see_waiting(const struct pollux_bound *bound, void *context)
 	return true;
 }
 
-static void _fill_job(struct caps *caps, int j)
+static void _fill_job(struct limits *limits, int j)
 {
 	struct look look = {
-		.caps = caps,
-		.job = &caps->view->jobs[j],
-		.record = find_job_record(caps->view->jobs[j].id),
-		.gpus = pollux_view_gpus(caps->view, j),
+		.limits = limits,
+		.job = &limits->view->jobs[j],
+		.record = find_job_record(limits->view->jobs[j].id),
+		.gpus = pollux_view_gpus(limits->view, j),
 	};
 
 	if (!look.record || !look.record->node_bitmap)
 		return;
-	pollux_bounds_each(look.record, _see_job, &look);
+	pollux_limit_walk(look.record, _see_job, &look);
 	/* A limit that was lowered takes nothing away. */
 	look.job->most_gpus = MAX(look.job->most_gpus, look.gpus);
 }
@@ -249,32 +249,32 @@ static int _gpu_index(void)
 	return -1;
 }
 
-void pollux_caps_fill(struct pollux_view *view)
+void pollux_job_limits_fill(struct pollux_view *view)
 {
 	assoc_mgr_lock_t lock = { .assoc = READ_LOCK,
 				  .qos = READ_LOCK,
 				  .tres = READ_LOCK };
-	struct caps caps = { .view = view };
+	struct limits limits = { .view = view };
 
 	assoc_mgr_lock(&lock);
-	caps.gpu = _gpu_index();
+	limits.gpu = _gpu_index();
 	for (int j = 0; j < view->job_count; j++)
-		_fill_job(&caps, j);
+		_fill_job(&limits, j);
 	for (int i = 0; view->pool_count && i < view->waiting_count; i++) {
 		struct wait_look look = {
-			.caps = &caps,
+			.limits = &limits,
 			.waiting = &view->waiting[i],
 			.record = find_job_record(view->waiting[i].id),
 		};
 
 		if (look.record)
-			pollux_bounds_each(look.record, _see_waiting, &look);
+			pollux_limit_walk(look.record, _see_waiting, &look);
 	}
 	assoc_mgr_unlock(&lock);
-	xfree(caps.keys);
+	xfree(limits.keys);
 }
 
-void pollux_caps_release(struct pollux_view *view)
+void pollux_job_limits_release(struct pollux_view *view)
 {
 	for (int j = 0; j < view->job_count; j++) {
 		xfree(view->jobs[j].takes);

@@ -15,10 +15,10 @@
  * jobs, and its pools; take away nodes that a limit of nodes forbids. All else
  * is filled already. Under slurmctld's read lock on jobs.
  */
-void pollux_caps_fill(struct pollux_view *view);
+void pollux_job_limits_fill(struct pollux_view *view);
 /* Fill node_gpus by limits of memory; before the above, of a running job. */
-void pollux_caps_node(const struct pollux_view *view,
-		      const job_record_t *record, struct pollux_job *job);
-void pollux_caps_release(struct pollux_view *view);
+void pollux_job_limits_node(const struct pollux_view *view,
+			    const job_record_t *record, struct pollux_job *job);
+void pollux_job_limits_release(struct pollux_view *view);
 
 #endif

@@ -42,7 +42,7 @@ struct walk {
 	const job_record_t *job;
 	const slurmdb_qos_rec_t *qos[2]; /* the first one that says counts */
 	double factor;			 /* on limits of associations; or 0 */
-	bool (*see)(const struct pollux_bound *bound, void *context);
+	bool (*see)(const struct pollux_tres_limit *limit, void *context);
 	void *context;
 };
 
@@ -70,66 +70,66 @@ static int _same_account(void *entry, void *key)
 }
 
 /* Slurm's own search makes an entry where there is none; this one looks. */
-static void _read_part(const struct walk *walk, struct pollux_bound *bound)
+static void _read_part(const struct walk *walk, struct pollux_tres_limit *limit)
 {
 	const slurmdb_used_limits_t *part = NULL;
 	uint32_t user = walk->job->user_id;
-	slurmdb_qos_usage_t *usage = bound->qos->usage;
+	slurmdb_qos_usage_t *usage = limit->qos->usage;
 
-	if (bound->scope == POLLUX_OF_USER && usage->user_limit_list)
+	if (limit->scope == POLLUX_OF_USER && usage->user_limit_list)
 		part = list_find_first(usage->user_limit_list, _same_user,
 				       &user);
-	if (bound->scope == POLLUX_OF_ACCOUNT && usage->acct_limit_list)
+	if (limit->scope == POLLUX_OF_ACCOUNT && usage->acct_limit_list)
 		part = list_find_first(usage->acct_limit_list, _same_account,
 				       walk->job->assoc_ptr->acct);
-	bound->used = part ? &part->tres[bound->tres] : NULL;
-	bound->nodes = part ? part->node_bitmap : NULL;
+	limit->used = part ? &part->tres[limit->tres] : NULL;
+	limit->nodes = part ? part->node_bitmap : NULL;
 }
 
-static bool _see_qos(const struct walk *walk, struct pollux_bound *bound)
+static bool _see_qos(const struct walk *walk, struct pollux_tres_limit *limit)
 {
-	slurmdb_qos_usage_t *usage = bound->qos->usage;
+	slurmdb_qos_usage_t *usage = limit->qos->usage;
 
-	if (bound->scope == POLLUX_OF_ALL) {
-		bound->used = &usage->grp_used_tres[bound->tres];
-		bound->run_s = &usage->grp_used_tres_run_secs[bound->tres];
-		bound->spent = &usage->usage_tres_raw[bound->tres];
-		bound->nodes = usage->grp_node_bitmap;
+	if (limit->scope == POLLUX_OF_ALL) {
+		limit->used = &usage->grp_used_tres[limit->tres];
+		limit->run_s = &usage->grp_used_tres_run_secs[limit->tres];
+		limit->spent = &usage->usage_tres_raw[limit->tres];
+		limit->nodes = usage->grp_node_bitmap;
 	} else {
-		_read_part(walk, bound);
+		_read_part(walk, limit);
 	}
-	return walk->see(bound, walk->context);
+	return walk->see(limit, walk->context);
 }
 
 static uint64_t _factored(const struct walk *walk,
-			  const struct pollux_bound *bound, uint64_t most)
+			  const struct pollux_tres_limit *limit, uint64_t most)
 {
 	if (most == INFINITE64 || walk->factor <= 0 ||
-	    bound->unit != POLLUX_NOW || bound->scope == POLLUX_OF_NODE)
+	    limit->unit != POLLUX_NOW || limit->scope == POLLUX_OF_NODE)
 		return most;
 	return (uint64_t) ((double) most * walk->factor);
 }
 
 static bool _see_associations(const struct walk *walk, const struct kind *kind,
-			      struct pollux_bound *bound)
+			      struct pollux_tres_limit *limit)
 {
 	const slurmdb_assoc_rec_t *assoc = walk->job->assoc_ptr;
 
 	for (; assoc; assoc = assoc->usage->parent_assoc_ptr) {
 		const slurmdb_assoc_usage_t *usage = assoc->usage;
 
-		bound->most =
-			_factored(walk, bound,
-				  _limit(assoc, kind->of_assoc, bound->tres));
-		bound->assoc = assoc;
-		bound->used = &usage->grp_used_tres[bound->tres];
-		bound->run_s = &usage->grp_used_tres_run_secs[bound->tres];
-		bound->spent = &usage->usage_tres_raw[bound->tres];
-		bound->nodes = usage->grp_node_bitmap;
-		if (bound->most != INFINITE64 &&
-		    !walk->see(bound, walk->context))
+		limit->most =
+			_factored(walk, limit,
+				  _limit(assoc, kind->of_assoc, limit->tres));
+		limit->assoc = assoc;
+		limit->used = &usage->grp_used_tres[limit->tres];
+		limit->run_s = &usage->grp_used_tres_run_secs[limit->tres];
+		limit->spent = &usage->usage_tres_raw[limit->tres];
+		limit->nodes = usage->grp_node_bitmap;
+		if (limit->most != INFINITE64 &&
+		    !walk->see(limit, walk->context))
 			return false;
-		if (bound->scope != POLLUX_OF_ALL)
+		if (limit->scope != POLLUX_OF_ALL)
 			break; /* inherited already */
 	}
 	return true;
@@ -137,7 +137,7 @@ static bool _see_associations(const struct walk *walk, const struct kind *kind,
 
 static bool _see(const struct walk *walk, const struct kind *kind, int i)
 {
-	struct pollux_bound bound = {
+	struct pollux_tres_limit limit = {
 		.scope = kind->scope,
 		.unit = kind->unit,
 		.tres = i,
@@ -150,19 +150,19 @@ static bool _see(const struct walk *walk, const struct kind *kind, int i)
 	if (set && set[i] == ADMIN_SET_LIMIT && !running)
 		return true;
 	for (int q = 0; q < 2; q++) {
-		bound.most = _limit(walk->qos[q], kind->of_qos, i);
-		bound.qos = walk->qos[q];
-		if (bound.most != INFINITE64)
-			return _see_qos(walk, &bound);
+		limit.most = _limit(walk->qos[q], kind->of_qos, i);
+		limit.qos = walk->qos[q];
+		if (limit.most != INFINITE64)
+			return _see_qos(walk, &limit);
 	}
-	bound.qos = NULL;
-	return _see_associations(walk, kind, &bound);
+	limit.qos = NULL;
+	return _see_associations(walk, kind, &limit);
 }
 
-void pollux_bounds_each(const job_record_t *job,
-			bool (*see)(const struct pollux_bound *bound,
-				    void *context),
-			void *context)
+void pollux_limit_walk(const job_record_t *job,
+		       bool (*see)(const struct pollux_tres_limit *limit,
+				   void *context),
+		       void *context)
 {
 	struct walk walk = { .job = job, .see = see, .context = context };
 	slurmdb_qos_rec_t *first = NULL;
@@ -188,7 +188,7 @@ void pollux_bounds_each(const job_record_t *job,
 	}
 }
 
-uint64_t pollux_bounds_minutes(const job_record_t *job)
+uint64_t pollux_limit_minutes(const job_record_t *job)
 {
 	const slurmdb_qos_rec_t *qos = job->qos_ptr;
 	uint32_t minutes = job->time_limit;

@@ -24,7 +24,7 @@ enum pollux_unit {
 	POLLUX_SPENT,	/* minutes used up */
 };
 
-struct pollux_bound {
+struct pollux_tres_limit {
 	enum pollux_scope scope;
 	enum pollux_unit unit;
 	int tres;
@@ -40,14 +40,14 @@ struct pollux_bound {
 /*
  * Call see() for each finite limit in the order in which Slurm asks for them,
  * until it returns false. Locks: jobs, assoc_mgr READ on associations, QOS
- * and TRES. All that the bound points to is borrowed.
+ * and TRES. All that the limit points to is borrowed.
  */
-void pollux_bounds_each(const job_record_t *job,
-			bool (*see)(const struct pollux_bound *bound,
-				    void *context),
-			void *context);
+void pollux_limit_walk(const job_record_t *job,
+		       bool (*see)(const struct pollux_tres_limit *limit,
+				   void *context),
+		       void *context);
 
 /* Minutes that count for limits of minutes, as Slurm reckons a new job's. */
-uint64_t pollux_bounds_minutes(const job_record_t *job);
+uint64_t pollux_limit_minutes(const job_record_t *job);
 
 #endif

@@ -35,28 +35,28 @@ static void _count(job_record_t *job, uint64_t *count)
 static bool _grows(const job_record_t *job, const uint64_t *count)
 {
 	for (int i = 0; i < slurmctld_tres_cnt; i++) {
-		if (pollux_books_count(count, i) >
-		    pollux_books_count(job->tres_alloc_cnt, i))
+		if (pollux_usage_count(count, i) >
+		    pollux_usage_count(job->tres_alloc_cnt, i))
 			return true;
 	}
 	return false;
 }
 
 /* "8 GPUs", "16 of cpu"; minutes: "480 GPU-minutes". */
-static void _say_amount(const struct pollux_bound *bound, char *text,
+static void _say_amount(const struct pollux_tres_limit *limit, char *text,
 			size_t size)
 {
-	const char *name = assoc_mgr_tres_name_array[bound->tres];
-	bool minutes = bound->unit != POLLUX_NOW;
-	unsigned long most = (unsigned long) bound->most;
+	const char *name = assoc_mgr_tres_name_array[limit->tres];
+	bool minutes = limit->unit != POLLUX_NOW;
+	unsigned long most = (unsigned long) limit->most;
 
 	if (!xstrcmp(name, "gres/gpu"))
 		snprintf(text, size, "%lu %s", most,
 			 minutes ? "GPU-minutes" : "GPUs");
-	else if (bound->tres == TRES_ARRAY_CPU)
+	else if (limit->tres == TRES_ARRAY_CPU)
 		snprintf(text, size, "%lu %s", most,
 			 minutes ? "CPU-minutes" : "CPUs");
-	else if (bound->tres == TRES_ARRAY_NODE && !minutes)
+	else if (limit->tres == TRES_ARRAY_NODE && !minutes)
 		snprintf(text, size, "%lu nodes", most);
 	else
 		snprintf(text, size, "%lu %sof %s", most,
@@ -78,51 +78,51 @@ struct asked {
 };
 
 static bool _is_over(const struct asked *asked,
-		     const struct pollux_bound *bound)
+		     const struct pollux_tres_limit *limit)
 {
-	uint64_t need = pollux_books_count(asked->count, bound->tres);
+	uint64_t need = pollux_usage_count(asked->count, limit->tres);
 	uint64_t nodes = asked->count[TRES_ARRAY_NODE];
-	uint64_t spent = bound->spent ? (uint64_t) (*bound->spent / 60) : 0;
+	uint64_t spent = limit->spent ? (uint64_t) (*limit->spent / 60) : 0;
 
 	if (!need)
 		return false;
-	if (bound->unit != POLLUX_NOW)
-		need *= pollux_bounds_minutes(asked->job);
-	if (bound->scope == POLLUX_OF_NODE && nodes)
+	if (limit->unit != POLLUX_NOW)
+		need *= pollux_limit_minutes(asked->job);
+	if (limit->scope == POLLUX_OF_NODE && nodes)
 		need /= nodes;
-	if (bound->unit == POLLUX_SPENT &&
+	if (limit->unit == POLLUX_SPENT &&
 	    !(accounting_enforce & ACCOUNTING_ENFORCE_SAFE))
-		return spent >= bound->most;
-	if (bound->unit == POLLUX_SPENT)
+		return spent >= limit->most;
+	if (limit->unit == POLLUX_SPENT)
 		need += spent;
-	if (bound->scope == POLLUX_OF_JOB || bound->scope == POLLUX_OF_NODE)
-		return need > bound->most;
-	if (bound->unit != POLLUX_NOW)
-		return need + *bound->run_s / 60 > bound->most;
-	return need + (bound->used ? *bound->used : 0) > bound->most;
+	if (limit->scope == POLLUX_OF_JOB || limit->scope == POLLUX_OF_NODE)
+		return need > limit->most;
+	if (limit->unit != POLLUX_NOW)
+		return need + *limit->run_s / 60 > limit->most;
+	return need + (limit->used ? *limit->used : 0) > limit->most;
 }
 
-static bool _explain(const struct pollux_bound *bound, void *context)
+static bool _explain(const struct pollux_tres_limit *limit, void *context)
 {
 	struct asked *asked = context;
 	char amount[64];
-	bool all = bound->scope == POLLUX_OF_ALL;
+	bool all = limit->scope == POLLUX_OF_ALL;
 
-	if (!_is_over(asked, bound))
+	if (!_is_over(asked, limit))
 		return true;
 	asked->found = true;
-	_say_amount(bound, amount, sizeof(amount));
-	if (bound->qos)
+	_say_amount(limit, amount, sizeof(amount));
+	if (limit->qos)
 		plx_fail_as(asked->err, PLX_REFUSED_LIMITS,
-			    "QOS %.40s allows%s %s%s", bound->qos->name,
-			    to_whom[bound->scope], amount,
+			    "QOS %.40s allows%s %s%s", limit->qos->name,
+			    to_whom[limit->scope], amount,
 			    all ? " in all" : "");
 	else
 		plx_fail_as(asked->err, PLX_REFUSED_LIMITS,
 			    "%s %.40s allows%s %s%s",
-			    bound->assoc->user ? "its user's account"
+			    limit->assoc->user ? "its user's account"
 					       : "account",
-			    bound->assoc->acct, to_whom[bound->scope], amount,
+			    limit->assoc->acct, to_whom[limit->scope], amount,
 			    all ? " in all" : "");
 	return false;
 }
@@ -150,20 +150,20 @@ static uint32_t _ask_slurm(job_record_t *job, uint64_t *count)
 static int _test(job_record_t *job, uint64_t *count, struct plx_error *err)
 {
 	struct asked asked = { .job = job, .count = count, .err = err };
-	struct pollux_books_copy *copy = NULL;
-	struct pollux_books books;
+	struct pollux_usage_copy *copy = NULL;
+	struct pollux_usage_counters counters;
 	uint32_t reason = WAIT_NO_REASON;
 
 	_count(job, count);
 	if (!_grows(job, count))
 		return 0;
-	pollux_books_open(job, &books);
-	copy = pollux_books_uncount(job, &books);
+	pollux_usage_open(job, &counters);
+	copy = pollux_usage_uncount(job, &counters);
 	reason = _ask_slurm(job, count);
 	if (reason)
-		pollux_bounds_each(job, _explain, &asked);
-	pollux_books_recount(&books, copy);
-	pollux_books_release(&books);
+		pollux_limit_walk(job, _explain, &asked);
+	pollux_usage_recount(&counters, copy);
+	pollux_usage_release(&counters);
 	if (!reason || asked.found)
 		return reason ? -1 : 0;
 	return plx_fail_as(err, PLX_REFUSED_LIMITS, "Slurm's limits say no: %s",

@@ -10,7 +10,7 @@
  * May the job hold what its record now requests and has been placed on
  * (job_resrcs, gres_list_alloc, total_cpus)? tres_alloc_cnt still counts what
  * it held before. Slurm is asked as for a new job of that size while the old
- * one is taken out of its books; less of everything is always allowed. -1
+ * one is taken out of its counters; less of everything is always allowed. -1
  * with err set, in words and numbers, when a limit says no; nothing changes.
  * WRITE lock on jobs.
  */

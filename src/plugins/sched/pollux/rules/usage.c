@@ -6,22 +6,22 @@
 #include "sched/pollux/rules/usage.h"
 #include "sched/pollux/rules/decay.h"
 
-struct pollux_books_copy {
-	uint64_t *used;	  /* [book * slurmctld_tres_cnt + i] */
+struct pollux_usage_copy {
+	uint64_t *used;	  /* [counter * slurmctld_tres_cnt + i] */
 	uint64_t *run_s;  /* the same */
-	bitstr_t **nodes; /* [book] */
+	bitstr_t **nodes; /* [counter] */
 };
 
-static struct pollux_book *_add(struct pollux_books *books)
+static struct pollux_usage_counter *_add(struct pollux_usage_counters *counters)
 {
-	xrecalloc(books->at, books->count + 1, sizeof(*books->at));
-	return &books->at[books->count++];
+	xrecalloc(counters->at, counters->count + 1, sizeof(*counters->at));
+	return &counters->at[counters->count++];
 }
 
-static void _add_association(struct pollux_books *books,
+static void _add_association(struct pollux_usage_counters *counters,
 			     slurmdb_assoc_usage_t *usage)
 {
-	*_add(books) = (struct pollux_book){
+	*_add(counters) = (struct pollux_usage_counter){
 		.used = usage->grp_used_tres,
 		.nodes = &usage->grp_node_bitmap,
 		.node_jobs = usage->grp_node_job_cnt,
@@ -32,23 +32,24 @@ static void _add_association(struct pollux_books *books,
 	};
 }
 
-static void _add_part(struct pollux_books *books, slurmdb_used_limits_t *part)
+static void _add_part(struct pollux_usage_counters *counters,
+		      slurmdb_used_limits_t *part)
 {
-	*_add(books) = (struct pollux_book){
+	*_add(counters) = (struct pollux_usage_counter){
 		.used = part->tres,
 		.nodes = &part->node_bitmap,
 		.node_jobs = part->node_job_cnt,
 	};
 }
 
-static void _add_qos(job_record_t *job, struct pollux_books *books,
+static void _add_qos(job_record_t *job, struct pollux_usage_counters *counters,
 		     slurmdb_qos_rec_t *qos)
 {
 	slurmdb_qos_usage_t *usage = qos ? qos->usage : NULL;
 
 	if (!usage)
 		return;
-	*_add(books) = (struct pollux_book){
+	*_add(counters) = (struct pollux_usage_counter){
 		.used = usage->grp_used_tres,
 		.nodes = &usage->grp_node_bitmap,
 		.node_jobs = usage->grp_node_job_cnt,
@@ -57,36 +58,37 @@ static void _add_qos(job_record_t *job, struct pollux_books *books,
 		.billed = &usage->usage_raw,
 		.wall_s = &usage->grp_used_wall,
 	};
-	_add_part(books, acct_policy_get_user_used_limits(
-				 &usage->user_limit_list, job->user_id));
-	_add_part(books,
+	_add_part(counters, acct_policy_get_user_used_limits(
+				    &usage->user_limit_list, job->user_id));
+	_add_part(counters,
 		  acct_policy_get_acct_used_limits(&usage->acct_limit_list,
 						   job->assoc_ptr->acct));
 }
 
-void pollux_books_open(job_record_t *job, struct pollux_books *books)
+void pollux_usage_open(job_record_t *job,
+		       struct pollux_usage_counters *counters)
 {
 	slurmdb_assoc_rec_t *assoc = job->assoc_ptr;
 	slurmdb_qos_rec_t *first = NULL;
 	slurmdb_qos_rec_t *second = NULL;
 
-	*books = (struct pollux_books){ 0 };
+	*counters = (struct pollux_usage_counters){ 0 };
 	if (!assoc)
 		return;
 	for (; assoc; assoc = assoc->usage->parent_assoc_ptr)
-		_add_association(books, assoc->usage);
+		_add_association(counters, assoc->usage);
 	acct_policy_set_qos_order(job, &first, &second);
-	_add_qos(job, books, first);
-	_add_qos(job, books, second);
+	_add_qos(job, counters, first);
+	_add_qos(job, counters, second);
 }
 
-void pollux_books_release(struct pollux_books *books)
+void pollux_usage_release(struct pollux_usage_counters *counters)
 {
-	xfree(books->at);
-	books->count = 0;
+	xfree(counters->at);
+	counters->count = 0;
 }
 
-uint64_t pollux_books_count(const uint64_t *counts, int i)
+uint64_t pollux_usage_count(const uint64_t *counts, int i)
 {
 	if (!counts || i < 0 || i == TRES_ARRAY_ENERGY ||
 	    counts[i] == NO_VAL64 || counts[i] == NO_CONSUME_VAL64)
@@ -94,7 +96,7 @@ uint64_t pollux_books_count(const uint64_t *counts, int i)
 	return counts[i];
 }
 
-uint64_t pollux_books_unused_s(const job_record_t *job, time_t now)
+uint64_t pollux_usage_unused_s(const job_record_t *job, time_t now)
 {
 	uint64_t limit_s = (uint64_t) job->time_limit * 60;
 	uint64_t ends = (uint64_t) job->start_time + limit_s;
@@ -114,73 +116,77 @@ uint64_t pollux_books_unused_s(const job_record_t *job, time_t now)
 	return ends;
 }
 
-/* Nodes on which no other job of the book runs. */
-static void _uncount_nodes(const job_record_t *job, struct pollux_book *book)
+/* Nodes on which no other job of the counter runs. */
+static void _uncount_nodes(const job_record_t *job,
+			   struct pollux_usage_counter *counter)
 {
-	bitstr_t *nodes = bit_copy(*book->nodes);
+	bitstr_t *nodes = bit_copy(*counter->nodes);
 
 	for (int n = 0; n < node_record_count; n++) {
 		if (bit_test(nodes, n) && bit_test(job->node_bitmap, n) &&
-		    book->node_jobs && book->node_jobs[n] <= 1)
+		    counter->node_jobs && counter->node_jobs[n] <= 1)
 			bit_clear(nodes, n);
 	}
-	*book->nodes = nodes;
-	book->used[TRES_ARRAY_NODE] = (uint64_t) bit_set_count(nodes);
+	*counter->nodes = nodes;
+	counter->used[TRES_ARRAY_NODE] = (uint64_t) bit_set_count(nodes);
 }
 
-static void _uncount(const job_record_t *job, struct pollux_book *book,
-		     uint64_t unused_s)
+static void _uncount(const job_record_t *job,
+		     struct pollux_usage_counter *counter, uint64_t unused_s)
 {
 	for (int i = 0; i < slurmctld_tres_cnt; i++) {
-		uint64_t had = pollux_books_count(job->tres_alloc_cnt, i);
+		uint64_t had = pollux_usage_count(job->tres_alloc_cnt, i);
 
 		if (i != TRES_ARRAY_NODE)
-			book->used[i] -= MIN(book->used[i], had);
-		if (book->run_s)
-			book->run_s[i] -= MIN(book->run_s[i], had * unused_s);
+			counter->used[i] -= MIN(counter->used[i], had);
+		if (counter->run_s)
+			counter->run_s[i] -=
+				MIN(counter->run_s[i], had * unused_s);
 	}
-	if (*book->nodes && job->node_bitmap)
-		_uncount_nodes(job, book);
+	if (*counter->nodes && job->node_bitmap)
+		_uncount_nodes(job, counter);
 }
 
-struct pollux_books_copy *pollux_books_uncount(job_record_t *job,
-					       struct pollux_books *books)
+struct pollux_usage_copy *pollux_usage_uncount(
+	job_record_t *job, struct pollux_usage_counters *counters)
 {
-	struct pollux_books_copy *copy = xmalloc(sizeof(*copy));
+	struct pollux_usage_copy *copy = xmalloc(sizeof(*copy));
 	size_t size = sizeof(uint64_t) * (size_t) slurmctld_tres_cnt;
-	uint64_t unused_s = pollux_books_unused_s(job, time(NULL));
+	uint64_t unused_s = pollux_usage_unused_s(job, time(NULL));
 
-	copy->used = xcalloc(books->count + 1, size);
-	copy->run_s = xcalloc(books->count + 1, size);
-	copy->nodes = xcalloc(books->count + 1, sizeof(*copy->nodes));
-	for (int b = 0; b < books->count; b++) {
-		struct pollux_book *book = &books->at[b];
+	copy->used = xcalloc(counters->count + 1, size);
+	copy->run_s = xcalloc(counters->count + 1, size);
+	copy->nodes = xcalloc(counters->count + 1, sizeof(*copy->nodes));
+	for (int b = 0; b < counters->count; b++) {
+		struct pollux_usage_counter *counter = &counters->at[b];
 
-		memcpy(copy->used + b * slurmctld_tres_cnt, book->used, size);
-		if (book->run_s)
+		memcpy(copy->used + b * slurmctld_tres_cnt, counter->used,
+		       size);
+		if (counter->run_s)
 			memcpy(copy->run_s + b * slurmctld_tres_cnt,
-			       book->run_s, size);
-		copy->nodes[b] = *book->nodes;
-		_uncount(job, book, unused_s);
+			       counter->run_s, size);
+		copy->nodes[b] = *counter->nodes;
+		_uncount(job, counter, unused_s);
 	}
 	return copy;
 }
 
-void pollux_books_recount(struct pollux_books *books,
-			  struct pollux_books_copy *copy)
+void pollux_usage_recount(struct pollux_usage_counters *counters,
+			  struct pollux_usage_copy *copy)
 {
 	size_t size = sizeof(uint64_t) * (size_t) slurmctld_tres_cnt;
 
-	for (int b = 0; b < books->count; b++) {
-		struct pollux_book *book = &books->at[b];
+	for (int b = 0; b < counters->count; b++) {
+		struct pollux_usage_counter *counter = &counters->at[b];
 
-		memcpy(book->used, copy->used + b * slurmctld_tres_cnt, size);
-		if (book->run_s)
-			memcpy(book->run_s,
+		memcpy(counter->used, copy->used + b * slurmctld_tres_cnt,
+		       size);
+		if (counter->run_s)
+			memcpy(counter->run_s,
 			       copy->run_s + b * slurmctld_tres_cnt, size);
-		if (*book->nodes != copy->nodes[b])
-			FREE_NULL_BITMAP(*book->nodes);
-		*book->nodes = copy->nodes[b];
+		if (*counter->nodes != copy->nodes[b])
+			FREE_NULL_BITMAP(*counter->nodes);
+		*counter->nodes = copy->nodes[b];
 	}
 	xfree(copy->used);
 	xfree(copy->run_s);

@@ -12,7 +12,7 @@
 #include "common/slurm_compat.h"
 
 /* Arrays have slurmctld_tres_cnt entries; NULL where nothing is kept. */
-struct pollux_book {
+struct pollux_usage_counter {
 	uint64_t *used;	     /* by running jobs */
 	bitstr_t **nodes;    /* of running jobs; may point to NULL */
 	uint16_t *node_jobs; /* [node_record_count] jobs on each */
@@ -23,36 +23,37 @@ struct pollux_book {
 };
 
 /* The first one is the job's association's. */
-struct pollux_books {
+struct pollux_usage_counters {
 	int count;
-	struct pollux_book *at;
+	struct pollux_usage_counter *at;
 };
 
 /*
- * All books of a job that has an association. Locks: jobs, and assoc_mgr's
+ * All counters of a job that has an association. Locks: jobs, and assoc_mgr's
  * WRITE locks on associations and QOS. Release frees the list only.
  */
-void pollux_books_open(job_record_t *job, struct pollux_books *books);
-void pollux_books_release(struct pollux_books *books);
+void pollux_usage_open(job_record_t *job,
+		       struct pollux_usage_counters *counters);
+void pollux_usage_release(struct pollux_usage_counters *counters);
 
 /* TRES i of a job's counts; 0 for what is no count. Accepts NULL. */
-uint64_t pollux_books_count(const uint64_t *counts, int i);
+uint64_t pollux_usage_count(const uint64_t *counts, int i);
 
 /*
- * As if the job had ended: what the books have without it, of running jobs
+ * As if the job had ended: what the counters have without it, of running jobs
  * and of the time these may still take. The copy is the caller's to give to
- * pollux_books_recount(), which puts everything back.
+ * pollux_usage_recount(), which puts everything back.
  */
-struct pollux_books_copy;
-struct pollux_books_copy *pollux_books_uncount(job_record_t *job,
-					       struct pollux_books *books);
-void pollux_books_recount(struct pollux_books *books,
-			  struct pollux_books_copy *copy);
+struct pollux_usage_copy;
+struct pollux_usage_copy *pollux_usage_uncount(
+	job_record_t *job, struct pollux_usage_counters *counters);
+void pollux_usage_recount(struct pollux_usage_counters *counters,
+			  struct pollux_usage_copy *copy);
 
 /*
  * Seconds of its time limit for which the job is counted in run_s: those after
  * the decay thread's last run; where that is unknown, those after now.
  */
-uint64_t pollux_books_unused_s(const job_record_t *job, time_t now);
+uint64_t pollux_usage_unused_s(const job_record_t *job, time_t now);
 
 #endif

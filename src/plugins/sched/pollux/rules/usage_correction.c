@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* usage_correction.c - Slurm's books right across a resize */
+/* usage_correction.c - Slurm's usage right across a resize */
 
 #include <string.h>
 
@@ -32,103 +32,108 @@ static const assoc_mgr_lock_t write_lock = {
 	.tres = READ_LOCK,
 };
 
-static void _open_array(const job_record_t *job, struct pollux_ledger *ledger)
+static void _open_array(const job_record_t *job,
+			struct pollux_usage_correction *correction)
 {
 	const job_record_t *base = NULL;
 
-	ledger->ran = job->bit_flags & JOB_WAS_RUNNING;
+	correction->ran = job->bit_flags & JOB_WAS_RUNNING;
 	if (job->array_task_id == NO_VAL && !job->array_recs)
 		return;
 	base = find_job_record(job->array_job_id);
 	if (!base || !base->array_recs)
 		return;
-	ledger->array = true;
-	ledger->run_tasks = base->array_recs->tot_run_tasks;
-	ledger->comp_tasks = base->array_recs->tot_comp_tasks;
-	ledger->min_code = base->array_recs->min_exit_code;
-	ledger->max_code = base->array_recs->max_exit_code;
+	correction->array = true;
+	correction->run_tasks = base->array_recs->tot_run_tasks;
+	correction->comp_tasks = base->array_recs->tot_comp_tasks;
+	correction->min_code = base->array_recs->min_exit_code;
+	correction->max_code = base->array_recs->max_exit_code;
 }
 
 /* The task goes on. */
-static void _close_array(job_record_t *job, const struct pollux_ledger *ledger)
+static void _close_array(job_record_t *job,
+			 const struct pollux_usage_correction *correction)
 {
 	job_record_t *base = NULL;
 
-	if (ledger->ran)
+	if (correction->ran)
 		job->bit_flags |= JOB_WAS_RUNNING;
-	if (ledger->array)
+	if (correction->array)
 		base = find_job_record(job->array_job_id);
 	if (!base || !base->array_recs)
 		return;
-	base->array_recs->tot_run_tasks = ledger->run_tasks;
-	base->array_recs->tot_comp_tasks = ledger->comp_tasks;
-	base->array_recs->min_exit_code = ledger->min_code;
-	base->array_recs->max_exit_code = ledger->max_code;
+	base->array_recs->tot_run_tasks = correction->run_tasks;
+	base->array_recs->tot_comp_tasks = correction->comp_tasks;
+	base->array_recs->min_exit_code = correction->min_code;
+	base->array_recs->max_exit_code = correction->max_code;
 }
 
-void pollux_ledger_open(job_record_t *job, struct pollux_ledger *ledger)
+void pollux_usage_correction_open(job_record_t *job,
+				  struct pollux_usage_correction *correction)
 {
 	assoc_mgr_lock_t lock = write_lock;
 	size_t size = sizeof(uint64_t) * (size_t) slurmctld_tres_cnt;
-	struct pollux_books books;
+	struct pollux_usage_counters counters;
 
-	*ledger = (struct pollux_ledger){
+	*correction = (struct pollux_usage_correction){
 		.limits = (accounting_enforce & ACCOUNTING_ENFORCE_LIMITS) &&
 			  job->assoc_ptr && job->tres_alloc_cnt,
 	};
-	_open_array(job, ledger);
-	if (!ledger->limits)
+	_open_array(job, correction);
+	if (!correction->limits)
 		return;
-	ledger->had = xmalloc(size);
-	memcpy(ledger->had, job->tres_alloc_cnt, size);
+	correction->had = xmalloc(size);
+	memcpy(correction->had, job->tres_alloc_cnt, size);
 	assoc_mgr_lock(&lock);
-	pollux_books_open(job, &books);
-	ledger->run_s = xcalloc(books.count, size);
-	for (int b = 0; b < books.count; b++) {
-		if (books.at[b].run_s)
-			memcpy(ledger->run_s + b * slurmctld_tres_cnt,
-			       books.at[b].run_s, size);
+	pollux_usage_open(job, &counters);
+	correction->run_s = xcalloc(counters.count, size);
+	for (int b = 0; b < counters.count; b++) {
+		if (counters.at[b].run_s)
+			memcpy(correction->run_s + b * slurmctld_tres_cnt,
+			       counters.at[b].run_s, size);
 	}
-	ledger->spent = books.at[0].spent[TRES_ARRAY_CPU];
-	pollux_books_release(&books);
+	correction->spent = counters.at[0].spent[TRES_ARRAY_CPU];
+	pollux_usage_release(&counters);
 	assoc_mgr_unlock(&lock);
 }
 
-void pollux_ledger_ended(job_record_t *job, struct pollux_ledger *ledger)
+void pollux_usage_correction_ended(job_record_t *job,
+				   struct pollux_usage_correction *correction)
 {
 	assoc_mgr_lock_t lock = write_lock;
 	slurmdb_assoc_usage_t *usage = NULL;
-	uint64_t cpus = pollux_books_count(ledger->had, TRES_ARRAY_CPU);
+	uint64_t cpus = pollux_usage_count(correction->had, TRES_ARRAY_CPU);
 	uint64_t run_s = 0;
 
-	if (!ledger->limits || !job->assoc_ptr || !cpus)
+	if (!correction->limits || !job->assoc_ptr || !cpus)
 		return;
 	assoc_mgr_lock(&lock);
 	usage = job->assoc_ptr->usage;
 	run_s = usage->grp_used_tres_run_secs[TRES_ARRAY_CPU];
 	/* Nobody says how much Slurm took away, or added: what is missing. */
-	if (ledger->run_s[TRES_ARRAY_CPU] > run_s)
-		ledger->unused_s =
-			(ledger->run_s[TRES_ARRAY_CPU] - run_s) / cpus;
-	ledger->twice_s =
-		(usage->usage_tres_raw[TRES_ARRAY_CPU] - ledger->spent) / cpus;
+	if (correction->run_s[TRES_ARRAY_CPU] > run_s)
+		correction->unused_s =
+			(correction->run_s[TRES_ARRAY_CPU] - run_s) / cpus;
+	correction->twice_s =
+		(usage->usage_tres_raw[TRES_ARRAY_CPU] - correction->spent) /
+		cpus;
 	assoc_mgr_unlock(&lock);
 }
 
 /* What the job had is exchanged for what it has, and nothing else. */
 static void _correct(const job_record_t *job,
-		     const struct pollux_ledger *ledger, int b,
-		     struct pollux_book *book)
+		     const struct pollux_usage_correction *correction, int b,
+		     struct pollux_usage_counter *counter)
 {
-	const uint64_t *before = ledger->run_s + b * slurmctld_tres_cnt;
+	const uint64_t *before = correction->run_s + b * slurmctld_tres_cnt;
 
-	for (int i = 0; book->run_s && i < slurmctld_tres_cnt; i++) {
-		uint64_t less = pollux_books_count(ledger->had, i);
-		uint64_t more = pollux_books_count(job->tres_alloc_cnt, i);
-		uint64_t sum = before[i] + more * ledger->unused_s;
+	for (int i = 0; counter->run_s && i < slurmctld_tres_cnt; i++) {
+		uint64_t less = pollux_usage_count(correction->had, i);
+		uint64_t more = pollux_usage_count(job->tres_alloc_cnt, i);
+		uint64_t sum = before[i] + more * correction->unused_s;
 
-		less *= ledger->unused_s;
-		book->run_s[i] = sum > less ? sum - less : 0;
+		less *= correction->unused_s;
+		counter->run_s[i] = sum > less ? sum - less : 0;
 	}
 }
 
@@ -167,75 +172,79 @@ static void _remember(const job_record_t *job, long double twice_s)
 	debt = _add_debt(job->job_id);
 	for (int i = 0; i < slurmctld_tres_cnt; i++)
 		debt->tres[i] +=
-			twice_s * pollux_books_count(job->tres_alloc_cnt, i);
+			twice_s * pollux_usage_count(job->tres_alloc_cnt, i);
 	debt->billed += twice_s * job->billable_tres;
 	debt->wall_s += twice_s;
 }
 
-void pollux_ledger_close(job_record_t *job, struct pollux_ledger *ledger)
+void pollux_usage_correction_close(job_record_t *job,
+				   struct pollux_usage_correction *correction)
 {
 	assoc_mgr_lock_t lock = write_lock;
-	struct pollux_books books;
+	struct pollux_usage_counters counters;
 
-	_close_array(job, ledger);
-	if (ledger->limits && job->assoc_ptr) {
+	_close_array(job, correction);
+	if (correction->limits && job->assoc_ptr) {
 		assoc_mgr_lock(&lock);
-		pollux_books_open(job, &books);
-		for (int b = 0; b < books.count; b++)
-			_correct(job, ledger, b, &books.at[b]);
-		pollux_books_release(&books);
+		pollux_usage_open(job, &counters);
+		for (int b = 0; b < counters.count; b++)
+			_correct(job, correction, b, &counters.at[b]);
+		pollux_usage_release(&counters);
 		assoc_mgr_unlock(&lock);
-		_remember(job, ledger->twice_s);
+		_remember(job, correction->twice_s);
 	}
-	xfree(ledger->had);
-	xfree(ledger->run_s);
+	xfree(correction->had);
+	xfree(correction->run_s);
 }
 
-static bool _covers(const struct pollux_book *book, const struct debt *debt)
+static bool _covers(const struct pollux_usage_counter *counter,
+		    const struct debt *debt)
 {
-	if (!book->spent)
+	if (!counter->spent)
 		return true;
 	for (int i = 0; i < debt->tres_count; i++) {
-		if (book->spent[i] < debt->tres[i])
+		if (counter->spent[i] < debt->tres[i])
 			return false;
 	}
-	return *book->billed >= debt->billed && *book->wall_s >= debt->wall_s;
+	return *counter->billed >= debt->billed &&
+	       *counter->wall_s >= debt->wall_s;
 }
 
-static void _take_off(struct pollux_book *book, const struct debt *debt)
+static void _take_off(struct pollux_usage_counter *counter,
+		      const struct debt *debt)
 {
-	if (!book->spent)
+	if (!counter->spent)
 		return;
 	for (int i = 0; i < debt->tres_count; i++)
-		book->spent[i] -= debt->tres[i];
-	*book->billed -= debt->billed;
-	*book->wall_s -= (double) debt->wall_s;
+		counter->spent[i] -= debt->tres[i];
+	*counter->billed -= debt->billed;
+	*counter->wall_s -= (double) debt->wall_s;
 }
 
 /* True when there is nothing left to do. */
 static bool _pay(const struct debt *debt)
 {
 	job_record_t *job = find_job_record(debt->job_id);
-	struct pollux_books books;
+	struct pollux_usage_counters counters;
 	bool covered = true;
 
 	if (!job || !job->assoc_ptr || debt->tres_count != slurmctld_tres_cnt)
 		return true;
-	pollux_books_open(job, &books);
-	for (int b = 0; b < books.count; b++)
-		covered = covered && _covers(&books.at[b], debt);
-	for (int b = 0; covered && b < books.count; b++)
-		_take_off(&books.at[b], debt);
-	pollux_books_release(&books);
+	pollux_usage_open(job, &counters);
+	for (int b = 0; b < counters.count; b++)
+		covered = covered && _covers(&counters.at[b], debt);
+	for (int b = 0; covered && b < counters.count; b++)
+		_take_off(&counters.at[b], debt);
+	pollux_usage_release(&counters);
 	return covered;
 }
 
-bool pollux_ledger_any(void)
+bool pollux_usage_correction_any(void)
 {
 	return debts.count > 0;
 }
 
-void pollux_ledger_settle(void)
+void pollux_usage_correction_settle(void)
 {
 	assoc_mgr_lock_t lock = write_lock;
 

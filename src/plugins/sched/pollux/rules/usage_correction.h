@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * usage_correction.h - Slurm's books right across a resize
+ * usage_correction.h - Slurm's usage right across a resize
  *
  * To Slurm a resize is the end of one job and the beginning of another, and
  * it was made for a rare one. Counted as it is, each resize leaves the time
@@ -14,11 +14,11 @@
 
 #include "common/slurm_compat.h"
 
-/* What stood in the books before. The owner's to give to _close(). */
-struct pollux_ledger {
+/* What the counters had before. The owner's to give to _close(). */
+struct pollux_usage_correction {
 	bool limits;	     /* Slurm counts at all */
 	uint64_t *had;	     /* [slurmctld_tres_cnt] */
-	uint64_t *run_s;     /* [book * slurmctld_tres_cnt + i] */
+	uint64_t *run_s;     /* [counter * slurmctld_tres_cnt + i] */
 	long double spent;   /* CPU-seconds of the association */
 	uint64_t unused_s;   /* of its time limit, as it was counted */
 	long double twice_s; /* will be counted again */
@@ -31,17 +31,20 @@ struct pollux_ledger {
 };
 
 /* Before job_pre_resize_acctg(), after it, after job_post_resize_acctg(). */
-void pollux_ledger_open(job_record_t *job, struct pollux_ledger *ledger);
-void pollux_ledger_ended(job_record_t *job, struct pollux_ledger *ledger);
-void pollux_ledger_close(job_record_t *job, struct pollux_ledger *ledger);
+void pollux_usage_correction_open(job_record_t *job,
+				  struct pollux_usage_correction *correction);
+void pollux_usage_correction_ended(job_record_t *job,
+				   struct pollux_usage_correction *correction);
+void pollux_usage_correction_close(job_record_t *job,
+				   struct pollux_usage_correction *correction);
 
 /*
  * Take off what was counted twice, as soon as it is: now and then, by the
  * plugin's thread.
  */
-void pollux_ledger_settle(void);
+void pollux_usage_correction_settle(void);
 
 /* Is there anything to be taken off? By the plugin's thread. */
-bool pollux_ledger_any(void);
+bool pollux_usage_correction_any(void);
 
 #endif
