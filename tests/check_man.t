@@ -31,7 +31,7 @@ numbers() {
 	grep -oE '(head|add_times)\(sheet, "[a-z_]+' src/core/records/metrics.c |
 		sed 's/.*"//'
 	sed -n 's/.*\.name = "\([a-z]*\)".*/\1/p' \
-		src/plugins/sched/pollux/held.c
+		src/plugins/sched/pollux/locks.c
 }
 
 unexplained() {

@@ -14,7 +14,7 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/asked.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"
 #undef ARRAY_SIZE /* Slurm has one, too */

@@ -10,7 +10,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/guard.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/epilog.h"

@@ -5,7 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/track.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 static struct {
 	struct pollux_track *at;

@@ -2,7 +2,7 @@
 /* account.c - what of a job's rows has to be told again, and when */
 
 #include "sched/pollux/acct/row_queue.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /*
  * Requeued before its row had a number, Slurm wrote the last shape into the

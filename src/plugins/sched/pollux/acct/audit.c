@@ -8,7 +8,7 @@
  */
 
 #include "sched/pollux/acct/row_queue.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /* A row may begin so much later than now. */
 #define AHEAD_S 5

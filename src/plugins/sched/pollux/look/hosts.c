@@ -8,7 +8,7 @@
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/look/lost_node.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 
 /* More than between slurmctld's start and its reading of the jobs. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lost_node.c - jobs that Slurm took a lost node away from */
 
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/look/lost_node.h"
 #include "sched/pollux/record.h"
 

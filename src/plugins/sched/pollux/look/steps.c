@@ -5,7 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/steps.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 
 /* More than the second that slurmctld takes off when a node is told twice. */

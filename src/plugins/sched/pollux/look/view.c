@@ -5,7 +5,7 @@
 
 #include "core/jobs/moldable.h"
 #include "sched/pollux/asked.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/fingerprint.h"
 #include "sched/pollux/rules/job_limits.h"

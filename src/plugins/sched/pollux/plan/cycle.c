@@ -26,7 +26,7 @@
 #include "sched/pollux/tell/explain.h"
 #include "sched/pollux/tell/waits.h"
 #include "sched/pollux/track.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /* A launcher that starts ranks is given this long before it is asked again. */
 #define START_S 30

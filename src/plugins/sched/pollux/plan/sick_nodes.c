@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/epilog.h"
 

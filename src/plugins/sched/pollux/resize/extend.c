@@ -3,7 +3,7 @@
 
 #include "src/common/parse_time.h"
 
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/extend.h"

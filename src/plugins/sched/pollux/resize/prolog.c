@@ -6,7 +6,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/prolog.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /* From slurmd's word that a prolog has ended to the one that it failed. */
 #define VERDICT_S 0.5

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "sched/pollux/acct/acct.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/lost.h"

@@ -5,7 +5,7 @@
 
 #include "core/records/refusal.h"
 #include "sched/pollux/acct/acct.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"

@@ -12,7 +12,7 @@
 #include "sched/pollux/start/enter.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/start/spread_start.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /* After a start that Slurm refused; then twice that, and so on. */
 #define AGAIN_S	     0.5

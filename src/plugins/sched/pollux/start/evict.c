@@ -8,7 +8,7 @@
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/tell/count.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 bool pollux_evicts(const struct plx_target *target)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"

@@ -13,7 +13,7 @@
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/guard.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /* slurmd refuses credentials from the second in which it was told to kill. */
 #define CREDENTIAL_S 1.05

@@ -2,7 +2,7 @@
 /* power.c - nodes that Slurm has suspended */
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/start/power.h"
 
 bool pollux_power_up(const struct pollux_view *view, int n)

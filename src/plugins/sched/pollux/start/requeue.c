@@ -8,7 +8,7 @@
 #include "core/records/target.h"
 #include "job_submit/pollux/shape.h"
 #include "sched/pollux/asked.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/request.h"

@@ -4,7 +4,7 @@
 
 #include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/start/launch.h"
 #include "sched/pollux/start/spread_start.h"

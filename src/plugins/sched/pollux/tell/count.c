@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/tell/count.h"
 
 static struct {

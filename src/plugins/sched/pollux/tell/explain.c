@@ -12,7 +12,7 @@
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/explain.h"
 #include "sched/pollux/track.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /* So long a job says why it was resized, for its launcher to read. */
 #define FRESH_S 3

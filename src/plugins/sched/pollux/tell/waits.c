@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/records/explanation.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* held.c - slurmctld's locks as the plugin takes them, and how long it does */
+/* locks.c - slurmctld's locks as the plugin takes them, and how long it does */
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/held.h"
+#include "sched/pollux/locks.h"
 
 /* A lock that is held for many jobs is given up between them after this. */
 #define BREATH_S 0.002

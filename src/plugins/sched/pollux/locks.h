@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * held.h - slurmctld's locks as the plugin takes them, and how long it does
+ * locks.h - slurmctld's locks as the plugin takes them, and how long it does
  *
  * While a write lock is held, slurmctld answers nobody; a read lock holds up
  * who wants to write, and with that who comes after. So every lock is taken
  * here, for one of a few purposes, and timed; what the plugin has to say
  * meanwhile is said when the lock is given up, as a log may be slow.
  */
-#ifndef SCHED_POLLUX_HELD_H
-#define SCHED_POLLUX_HELD_H
+#ifndef SCHED_POLLUX_LOCKS_H
+#define SCHED_POLLUX_LOCKS_H
 
 #include <stdbool.h>
 
