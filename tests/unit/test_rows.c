@@ -222,7 +222,7 @@ void pollux_unlock(enum pollux_purpose purpose)
 	pthread_mutex_unlock(&ctld.lock);
 }
 
-void pollux_breathe(enum pollux_purpose purpose)
+void pollux_lock_yield(enum pollux_purpose purpose)
 {
 	(void) purpose;
 }

@@ -221,14 +221,14 @@ static const struct {
 	const char *name;
 	const char *help;
 	enum type type;
-	size_t offset; /* of a double in struct plx_held */
+	size_t offset; /* of a double in struct plx_lock_times */
 } held_rows[] = {
 	{ "lock_held_longest_seconds", "The longest of these.", GAUGE,
-	  offsetof(struct plx_held, times.most_s) },
+	  offsetof(struct plx_lock_times, times.most_s) },
 	{ "lock_cpu_seconds_total", "Processor time of these.", COUNTER,
-	  offsetof(struct plx_held, cpu_s) },
+	  offsetof(struct plx_lock_times, cpu_s) },
 	{ "lock_cpu_longest_seconds", "The most processor time of one.", GAUGE,
-	  offsetof(struct plx_held, cpu_most_s) },
+	  offsetof(struct plx_lock_times, cpu_most_s) },
 };
 
 /* Names of locks are ours: nothing in them to escape. */

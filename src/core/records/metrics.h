@@ -32,7 +32,7 @@ struct plx_times {
 };
 
 /* What a lock was held for; the name is the caller's. */
-struct plx_held {
+struct plx_lock_times {
 	const char *lock;
 	struct plx_times times;
 	double cpu_s; /* of that on a processor */
@@ -83,7 +83,7 @@ struct plx_metrics {
 	uint64_t moved;	  /* whole jobs, batch script included */
 	uint64_t evicted; /* whole jobs, to wait in the queue */
 	struct plx_times cycles;
-	struct plx_held held[PLX_LOCKS];
+	struct plx_lock_times held[PLX_LOCKS];
 	int held_count;
 	struct plx_gauges now;
 };

@@ -79,7 +79,7 @@ static const struct {
 
 static struct {
 	pthread_mutex_t mutex;
-	struct plx_held held[POLLUX_PURPOSES];
+	struct plx_lock_times held[POLLUX_PURPOSES];
 } shared = {
 	/* held[] is protected by the mutex, a leaf */
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -183,7 +183,7 @@ void pollux_lock(enum pollux_purpose purpose)
 
 void pollux_unlock(enum pollux_purpose purpose)
 {
-	struct plx_held *held = &shared.held[purpose];
+	struct plx_lock_times *held = &shared.held[purpose];
 	double used_s = _clock(CLOCK_THREAD_CPUTIME_ID) - my.cpu_s;
 	double took_s = _clock(CLOCK_MONOTONIC) - my.wall_s;
 
@@ -197,7 +197,7 @@ void pollux_unlock(enum pollux_purpose purpose)
 	_say_all();
 }
 
-void pollux_breathe(enum pollux_purpose purpose)
+void pollux_lock_yield(enum pollux_purpose purpose)
 {
 	if (_clock(CLOCK_MONOTONIC) - my.wall_s < BREATH_S)
 		return;
@@ -205,7 +205,7 @@ void pollux_breathe(enum pollux_purpose purpose)
 	pollux_lock(purpose);
 }
 
-void pollux_held_read(struct plx_metrics *metrics)
+void pollux_locks_read(struct plx_metrics *metrics)
 {
 	slurm_mutex_lock(&shared.mutex);
 	for (int i = 0; i < POLLUX_PURPOSES && i < PLX_LOCKS; i++) {

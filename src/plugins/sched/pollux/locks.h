@@ -39,10 +39,10 @@ void pollux_unlock(enum pollux_purpose purpose);
  * Between two jobs of many: let others have the lock if it was held for long.
  * Whatever was read under it has to be read again.
  */
-void pollux_breathe(enum pollux_purpose purpose);
+void pollux_lock_yield(enum pollux_purpose purpose);
 
 /* Into metrics->held; any thread. */
-void pollux_held_read(struct plx_metrics *metrics);
+void pollux_locks_read(struct plx_metrics *metrics);
 
 /* As info() and verbose(): at once, or when the lock is given up. */
 __attribute__((format(printf, 1, 2))) void pollux_info(const char *format, ...);

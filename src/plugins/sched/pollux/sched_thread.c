@@ -375,7 +375,7 @@ static void _mend(void)
 		pollux_hosts_mend(find_job_record(mend.ids[i]));
 		pollux_steps_mend(find_job_record(mend.ids[i]));
 		pollux_lost_node_mend(find_job_record(mend.ids[i]));
-		pollux_breathe(POLLUX_MENDING);
+		pollux_lock_yield(POLLUX_MENDING);
 	}
 	pollux_usage_correction_settle();
 	pollux_unlock(POLLUX_MENDING);

@@ -474,7 +474,7 @@ static void _settle_all(List rows)
 			i++;
 		/* After a restart there are many; nobody else removes one. */
 		slurm_mutex_unlock(&queue.mutex);
-		pollux_breathe(POLLUX_ACCOUNT);
+		pollux_lock_yield(POLLUX_ACCOUNT);
 		slurm_mutex_lock(&queue.mutex);
 	}
 	slurm_mutex_unlock(&queue.mutex);

@@ -233,7 +233,7 @@ void pollux_extend(const struct pollux_params *params)
 		if (!_is_due(track, now))
 			continue;
 		_settle(track);
-		pollux_breathe(POLLUX_TOUCH);
+		pollux_lock_yield(POLLUX_TOUCH);
 	}
 	pollux_unlock(POLLUX_TOUCH);
 }

@@ -413,7 +413,7 @@ void pollux_enter_clear(struct pollux_view *view)
 		waiting->clears = job && part &&
 				  pollux_waits_for_nodes(job, time(NULL)) &&
 				  _could_start(job, part);
-		pollux_breathe(POLLUX_CLEARING);
+		pollux_lock_yield(POLLUX_CLEARING);
 	}
 	pollux_unlock(POLLUX_CLEARING);
 }
@@ -500,7 +500,7 @@ int pollux_enter(double now_s)
 		if (now_s < reservations.at[i].not_before_s)
 			continue;
 		started += _start(&reservations.at[i], now_s);
-		pollux_breathe(POLLUX_STARTING);
+		pollux_lock_yield(POLLUX_STARTING);
 	}
 	_guard(now_s);
 	pollux_unlock(POLLUX_STARTING);

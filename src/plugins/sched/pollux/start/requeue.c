@@ -308,7 +308,7 @@ void pollux_requeue_reset(const uint32_t *ids, int count)
 
 		if (job && pollux_requeued(job))
 			_look_after(job);
-		pollux_breathe(POLLUX_REQUESTING);
+		pollux_lock_yield(POLLUX_REQUESTING);
 	}
 	last_job_update = time(NULL);
 	pollux_unlock(POLLUX_REQUESTING);

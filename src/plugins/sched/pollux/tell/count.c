@@ -86,6 +86,6 @@ void pollux_count_read(struct plx_metrics *metrics, double now_s)
 	metrics->now.utility_low = shared.utility_low;
 	metrics->now.utility_high = shared.utility_high;
 	slurm_mutex_unlock(&shared.mutex);
-	pollux_held_read(metrics);
+	pollux_locks_read(metrics);
 	metrics->now_s = now_s;
 }

@@ -113,7 +113,7 @@ void pollux_explain(const struct pollux_view *view, const struct plx_plan *plan,
 		pollux_lock(POLLUX_TELLING);
 		for (int i = 0; i < count; i++) {
 			_write(&notes[i]);
-			pollux_breathe(POLLUX_TELLING);
+			pollux_lock_yield(POLLUX_TELLING);
 		}
 		pollux_unlock(POLLUX_TELLING);
 	}

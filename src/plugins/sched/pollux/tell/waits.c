@@ -169,7 +169,7 @@ void pollux_waits_tell(const struct pollux_view *view,
 			pollux_lock(POLLUX_TELLING);
 		locked = true;
 		_write(view->waiting[i].id, why);
-		pollux_breathe(POLLUX_TELLING);
+		pollux_lock_yield(POLLUX_TELLING);
 	}
 	if (locked)
 		pollux_unlock(POLLUX_TELLING);
