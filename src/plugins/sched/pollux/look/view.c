@@ -16,7 +16,7 @@
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/deadlines.h"
 #include "sched/pollux/look/quotas.h"
-#include "sched/pollux/look/stays.h"
+#include "sched/pollux/look/rigid_allocs.h"
 #include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/lost_node.h"
 #include "sched/pollux/look/view.h"

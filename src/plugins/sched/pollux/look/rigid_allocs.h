@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* stays.h - what jobs hold that are not elastic, and until when */
-#ifndef SCHED_POLLUX_STAYS_H
-#define SCHED_POLLUX_STAYS_H
+/* rigid_allocs.h - what jobs hold that are not elastic, and until when */
+#ifndef SCHED_POLLUX_RIGID_ALLOCS_H
+#define SCHED_POLLUX_RIGID_ALLOCS_H
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/view.h"

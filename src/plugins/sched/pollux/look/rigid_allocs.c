@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* stays.c - what jobs hold that are not elastic, and until when */
+/* rigid_allocs.c - what jobs hold that are not elastic, and until when */
 
 #include <math.h>
 
-#include "sched/pollux/look/stays.h"
+#include "sched/pollux/look/rigid_allocs.h"
 #include "sched/pollux/record.h"
 
 #define FOREVER_S (365.0 * 86400)
