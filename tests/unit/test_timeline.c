@@ -11,7 +11,7 @@ enum { NODES = 2, GPUS = 4, CPUS = 8, MEMORY = 1000 };
 /* One elastic job on all of the first node; a rigid one on the second. */
 struct world {
 	struct plx_problem *problem;
-	struct plx_stay stays[2];
+	struct plx_node_alloc allocs[2];
 	double cpus[NODES], memory[NODES];
 	double cpus_per_gpu[NODES], memory_per_gpu[NODES];
 	struct plx_rest rest;
@@ -25,17 +25,17 @@ static void set_up(struct world *w)
 	assert_non_null(problem);
 	*w = (struct world){
 		.problem = problem,
-		.stays = { { .node = 1,
-			     .gpus = 4,
-			     .cpus = 4,
-			     .memory = 100,
-			     .ends_s = 100 },
-			   { .node = 0,
-			     .gpus = 1,
-			     .cpus = 2,
-			     .memory = 200,
-			     .ends_s = 1e6,
-			     .elastic = true } },
+		.allocs = { { .node = 1,
+			      .gpus = 4,
+			      .cpus = 4,
+			      .memory = 100,
+			      .ends_s = 100 },
+			    { .node = 0,
+			      .gpus = 1,
+			      .cpus = 2,
+			      .memory = 200,
+			      .ends_s = 1e6,
+			      .elastic = true } },
 		.cpus = { CPUS, CPUS - 4 },
 		.memory = { MEMORY, MEMORY - 100 },
 		.cpus_per_gpu = { 2, 0 },
@@ -47,8 +47,8 @@ static void set_up(struct world *w)
 		.cpus_per_gpu = w->cpus_per_gpu,
 		.memory_per_gpu = w->memory_per_gpu,
 		.home_cpus = 1,
-		.stays = w->stays,
-		.stay_count = 2,
+		.allocs = w->allocs,
+		.alloc_count = 2,
 	};
 	problem->uniform = true;
 	problem->gpus[0] = GPUS;
@@ -253,8 +253,8 @@ static int left_idle(double soon_s)
 	int left = 0;
 
 	set_up(&w);
-	w.stays[0].gpus = 2;
-	w.stays[0].ends_s = 20;
+	w.allocs[0].gpus = 2;
+	w.allocs[0].ends_s = 20;
 	w.problem->gpus[1] = 2;
 	w.rest.soon_s = soon_s;
 	ask(&w, &request, 1, &grant);
@@ -294,10 +294,10 @@ static void who_has_to_move_may_use_it(void **state)
 
 	(void) state;
 	set_up(&w);
-	w.stays[0].gpus = 2;
-	w.stays[0].ends_s = 20;
-	w.stays[1] = w.stays[0];
-	w.rest.stay_count = 1;
+	w.allocs[0].gpus = 2;
+	w.allocs[0].ends_s = 20;
+	w.allocs[1] = w.allocs[0];
+	w.rest.alloc_count = 1;
 	w.problem->gpus[1] = 2;
 	w.rest.soon_s = 30;
 	ask(&w, requests, 2, grants);

@@ -55,7 +55,7 @@ struct plx_request {
 };
 
 /* What a job has of a node until it ends. */
-struct plx_stay {
+struct plx_node_alloc {
 	int node;
 	int gpus;
 	double cpus;
@@ -73,8 +73,8 @@ struct plx_rest {
 	/* That a job without a GPU keeps on the node of its script. */
 	double home_cpus;
 	double home_memory; /* the same, MB */
-	const struct plx_stay *stays;
-	int stay_count;
+	const struct plx_node_alloc *allocs;
+	int alloc_count;
 	double now_s;	     /* on the clock that promises are rounded on ... */
 	double resolution_s; /* ... to this; 0: not at all */
 	double window_s;     /* how far promises go; 0: without end */

@@ -33,8 +33,8 @@ struct plx_timeline {
 	struct amount *now;  /* [node_count] */
 	struct amount *then; /* [node_count] at the time being tried */
 	bool *promised;	     /* [node_count] to others at that time */
-	struct plx_stay *stays;
-	int stay_count;
+	struct plx_node_alloc *allocs;
+	int alloc_count;
 	struct block *blocks;
 	int block_count;
 	double *times;
@@ -47,26 +47,28 @@ void plx_timeline_destroy(struct plx_timeline *timeline)
 	free(timeline->now);
 	free(timeline->then);
 	free(timeline->promised);
-	free(timeline->stays);
+	free(timeline->allocs);
 	free(timeline->blocks);
 	free(timeline->times);
 	free(timeline);
 }
 
-static void add_stay(struct plx_timeline *timeline, const struct plx_stay *stay)
+static void add_alloc(struct plx_timeline *timeline,
+		      const struct plx_node_alloc *alloc)
 {
-	timeline->stays[timeline->stay_count++] = *stay;
-	timeline->now[stay->node].jobs++;
+	timeline->allocs[timeline->alloc_count++] = *alloc;
+	timeline->now[alloc->node].jobs++;
 }
 
-static void occupy(struct plx_timeline *timeline, const struct plx_stay *stay)
+static void occupy(struct plx_timeline *timeline,
+		   const struct plx_node_alloc *alloc)
 {
-	struct amount *node = &timeline->now[stay->node];
+	struct amount *node = &timeline->now[alloc->node];
 
-	node->gpus -= stay->gpus;
-	node->cpus -= stay->cpus;
-	node->memory -= stay->memory;
-	add_stay(timeline, stay);
+	node->gpus -= alloc->gpus;
+	node->cpus -= alloc->cpus;
+	node->memory -= alloc->memory;
+	add_alloc(timeline, alloc);
 }
 
 static void fill(struct plx_timeline *timeline)
@@ -81,11 +83,11 @@ static void fill(struct plx_timeline *timeline)
 		};
 	}
 	/* Of what rigid jobs hold, gpus[], cpus[] and memory[] know already. */
-	for (int i = 0; i < rest->stay_count; i++) {
-		if (rest->stays[i].elastic)
-			occupy(timeline, &rest->stays[i]);
+	for (int i = 0; i < rest->alloc_count; i++) {
+		if (rest->allocs[i].elastic)
+			occupy(timeline, &rest->allocs[i]);
 		else
-			add_stay(timeline, &rest->stays[i]);
+			add_alloc(timeline, &rest->allocs[i]);
 	}
 }
 
@@ -97,13 +99,13 @@ struct plx_timeline *plx_timeline_create(const struct plx_problem *problem,
 	struct plx_timeline *timeline = calloc(1, sizeof(*timeline));
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t blocks = 1;
-	size_t stays = 0;
+	size_t allocs = 0;
 
 	for (int i = 0; i < count; i++)
 		blocks += requests[i].nodes < problem->node_count
 				  ? (size_t) requests[i].nodes
 				  : nodes;
-	stays = (size_t) rest->stay_count + blocks;
+	allocs = (size_t) rest->alloc_count + blocks;
 	if (!timeline)
 		goto fail;
 	timeline->problem = problem;
@@ -111,11 +113,11 @@ struct plx_timeline *plx_timeline_create(const struct plx_problem *problem,
 	timeline->now = calloc(nodes, sizeof(*timeline->now));
 	timeline->then = calloc(nodes, sizeof(*timeline->then));
 	timeline->promised = calloc(nodes, sizeof(*timeline->promised));
-	timeline->stays = calloc(stays, sizeof(*timeline->stays));
+	timeline->allocs = calloc(allocs, sizeof(*timeline->allocs));
 	timeline->blocks = calloc(blocks, sizeof(*timeline->blocks));
-	timeline->times = calloc(stays + blocks, sizeof(*timeline->times));
+	timeline->times = calloc(allocs + blocks, sizeof(*timeline->times));
 	if (!timeline->now || !timeline->then || !timeline->promised ||
-	    !timeline->stays || !timeline->blocks || !timeline->times)
+	    !timeline->allocs || !timeline->blocks || !timeline->times)
 		goto fail;
 	fill(timeline);
 	return timeline;
@@ -128,11 +130,12 @@ fail:
 void plx_timeline_start(struct plx_timeline *timeline,
 			const struct plx_request *request, int node, int gpus)
 {
-	occupy(timeline, &(struct plx_stay){ .node = node,
-					     .gpus = gpus,
-					     .cpus = request->cpus,
-					     .memory = request->memory,
-					     .ends_s = request->seconds });
+	occupy(timeline,
+	       &(struct plx_node_alloc){ .node = node,
+					 .gpus = gpus,
+					 .cpus = request->cpus,
+					 .memory = request->memory,
+					 .ends_s = request->seconds });
 }
 
 bool plx_timeline_open(const struct plx_timeline *timeline,
@@ -174,8 +177,8 @@ static int collect_times(struct plx_timeline *timeline)
 	int kept = 0;
 	double *times = timeline->times;
 
-	for (int i = 0; i < timeline->stay_count; i++)
-		times[count++] = fmax(timeline->stays[i].ends_s, 0);
+	for (int i = 0; i < timeline->alloc_count; i++)
+		times[count++] = fmax(timeline->allocs[i].ends_s, 0);
 	for (int i = 0; i < timeline->block_count; i++)
 		times[count++] = timeline->blocks[i].to_s;
 	qsort(times, (size_t) count, sizeof(*times), by_value);
@@ -193,15 +196,15 @@ static void look_at(struct plx_timeline *timeline, double at_s, double seconds)
 
 	memcpy(timeline->then, timeline->now, nodes * sizeof(*timeline->now));
 	memset(timeline->promised, 0, nodes * sizeof(*timeline->promised));
-	for (int i = 0; i < timeline->stay_count; i++) {
-		const struct plx_stay *stay = &timeline->stays[i];
-		struct amount *node = &timeline->then[stay->node];
+	for (int i = 0; i < timeline->alloc_count; i++) {
+		const struct plx_node_alloc *alloc = &timeline->allocs[i];
+		struct amount *node = &timeline->then[alloc->node];
 
-		if (stay->ends_s > at_s)
+		if (alloc->ends_s > at_s)
 			continue;
-		node->gpus += stay->gpus;
-		node->cpus += stay->cpus;
-		node->memory += stay->memory;
+		node->gpus += alloc->gpus;
+		node->cpus += alloc->cpus;
+		node->memory += alloc->memory;
 		node->jobs--;
 	}
 	for (int i = 0; i < timeline->block_count; i++) {

@@ -27,7 +27,7 @@ void pollux_job_ends(const job_record_t *record, time_t now,
 	job->limit_s = none ? INFINITY : 60.0 * record->time_limit;
 }
 
-bool pollux_stays(const job_record_t *job)
+bool pollux_holds_rigid_alloc(const job_record_t *job)
 {
 	return (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) &&
 	       job->job_resrcs && job->job_resrcs->node_bitmap &&
@@ -35,32 +35,32 @@ bool pollux_stays(const job_record_t *job)
 }
 
 /* NULL: there are too many already. */
-static struct pollux_stay *_next(struct pollux_view *view)
+static struct pollux_rigid_alloc *_next(struct pollux_view *view)
 {
-	if (view->stay_count == POLLUX_STAYS_MAX)
+	if (view->alloc_count == POLLUX_RIGID_ALLOCS_MAX)
 		return NULL;
 	/* There is memory for a power of two. */
-	if (!(view->stay_count & (view->stay_count - 1)))
-		xrecalloc(view->stays, MAX(2 * view->stay_count, 1),
-			  sizeof(*view->stays));
-	return &view->stays[view->stay_count++];
+	if (!(view->alloc_count & (view->alloc_count - 1)))
+		xrecalloc(view->allocs, MAX(2 * view->alloc_count, 1),
+			  sizeof(*view->allocs));
+	return &view->allocs[view->alloc_count++];
 }
 
 static void _add_job(const job_record_t *job, int *gpus,
 		     struct pollux_view *view)
 {
 	const job_resources_t *held = job->job_resrcs;
-	struct pollux_stay *stay = NULL;
+	struct pollux_rigid_alloc *alloc = NULL;
 	int offset = 0;
 
 	pollux_record_gpus(job, gpus);
 	for (int n = 0; n < view->node_count; n++) {
 		if (!bit_test(held->node_bitmap, n))
 			continue;
-		stay = _next(view);
-		if (!stay)
+		alloc = _next(view);
+		if (!alloc)
 			return;
-		*stay = (struct pollux_stay){
+		*alloc = (struct pollux_rigid_alloc){
 			.node = n,
 			.gpus = gpus[n],
 			.cpus = held->cpus[offset],
@@ -80,15 +80,16 @@ static void _add_closing(int n, struct pollux_view *view)
 	const gres_node_state_t *gpus =
 		pollux_node_gpus(node_record_table_ptr[n]);
 	int left = gpus ? pollux_node_free(gpus, NULL) : 0;
-	struct pollux_stay *stay = left > 0 ? _next(view) : NULL;
+	struct pollux_rigid_alloc *alloc = left > 0 ? _next(view) : NULL;
 
-	if (stay)
-		*stay = (struct pollux_stay){ .node = n,
-					      .gpus = left,
-					      .ends_s = EPILOG_S };
+	if (alloc)
+		*alloc = (struct pollux_rigid_alloc){ .node = n,
+						      .gpus = left,
+						      .ends_s = EPILOG_S };
 }
 
-void pollux_stays_fill(job_record_t **jobs, int count, struct pollux_view *view)
+void pollux_rigid_allocs_fill(job_record_t **jobs, int count,
+			      struct pollux_view *view)
 {
 	int *gpus = xcalloc(view->node_count + 1, sizeof(*gpus));
 

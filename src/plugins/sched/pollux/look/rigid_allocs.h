@@ -6,19 +6,19 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/view.h"
 
-#define POLLUX_STAYS_MAX 100000 /* nodes of such jobs looked at */
+#define POLLUX_RIGID_ALLOCS_MAX 100000 /* nodes of such jobs looked at */
 
 /* Does the job hold something that it will give back at its end? */
-bool pollux_stays(const job_record_t *job);
+bool pollux_holds_rigid_alloc(const job_record_t *job);
 
 /*
- * Fill view->stays with what these jobs hold, and with what is idle of nodes
+ * Fill view->allocs with what these jobs hold, and with what is idle of nodes
  * that still run an epilog: otherwise who waits for such a node would be
  * promised none, and others would go first. view->nodes is filled already.
  * Under a read lock on jobs and nodes.
  */
-void pollux_stays_fill(job_record_t **jobs, int count,
-		       struct pollux_view *view);
+void pollux_rigid_allocs_fill(job_record_t **jobs, int count,
+			      struct pollux_view *view);
 
 /* Seconds until the job has to end. */
 double pollux_ends_s(const job_record_t *job, time_t now);

@@ -348,7 +348,7 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 	pollux_quota_take(view, record);
 	if (elastic)
 		_fill_job(record, &asked.options, walk->rules, view);
-	else if (pollux_stays(record))
+	else if (pollux_holds_rigid_alloc(record))
 		walk->rigid[walk->rigid_count++] = record;
 }
 
@@ -391,7 +391,7 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 	pollux_waiting_fill(&walk.candidates, view, rules);
 	pollux_moldable_jobs_fill(view, rules);
 	if (pollux_waiting_is_ours(view))
-		pollux_stays_fill(walk.rigid, walk.rigid_count, view);
+		pollux_rigid_allocs_fill(walk.rigid, walk.rigid_count, view);
 	xfree(walk.cpus);
 	xfree(walk.cpus_rigid);
 	xfree(walk.memory);
@@ -481,7 +481,7 @@ void pollux_view_destroy(struct pollux_view *view)
 	xfree(view->kinds);
 	xfree(view->requeued);
 	pollux_quotas_release(view);
-	xfree(view->stays);
+	xfree(view->allocs);
 	xfree(view->nodes);
 	xfree(view->jobs);
 	xfree(view->waiting);

@@ -100,7 +100,7 @@ struct pollux_quota {
 };
 
 /* What a job that is not elastic has of a node. */
-struct pollux_stay {
+struct pollux_rigid_alloc {
 	int node;
 	int gpus;
 	int cpus;
@@ -162,8 +162,8 @@ struct pollux_view {
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
 	bool counts_memory;		/* Slurm gives it out like CPUs */
-	int stay_count;
-	struct pollux_stay *stays; /* see pollux_waiting_is_ours() */
+	int alloc_count;
+	struct pollux_rigid_alloc *allocs; /* see pollux_waiting_is_ours() */
 	int pool_count;
 	struct plx_limit_pool *pools; /* limits that elastic jobs share */
 	int requeued_count;

@@ -111,8 +111,8 @@ bool pollux_moldable_is_fixed(const struct pollux_job *job,
 	return pollux_is_moldable(job) && planned->pinned;
 }
 
-int pollux_moldable_stays(const struct pollux_view *view,
-			  const struct plx_problem *problem)
+int pollux_moldable_alloc_count(const struct pollux_view *view,
+				const struct plx_problem *problem)
 {
 	int count = 0;
 

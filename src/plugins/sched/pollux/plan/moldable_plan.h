@@ -42,8 +42,8 @@ void pollux_moldable_assume(const struct pollux_view *view,
 bool pollux_moldable_is_fixed(const struct pollux_job *job,
 			      const struct plx_job *planned);
 /* Nodes that such jobs have, in all. */
-int pollux_moldable_stays(const struct pollux_view *view,
-			  const struct plx_problem *problem);
+int pollux_moldable_alloc_count(const struct pollux_view *view,
+				const struct plx_problem *problem);
 
 /*
  * Room was made: waiting ones that have some take part. reservations->displaces

@@ -23,8 +23,8 @@ struct input {
 	double *memory;
 	double *cpus_per_gpu;
 	double *memory_per_gpu;
-	struct plx_stay *stays;
-	int stay_count;
+	struct plx_node_alloc *allocs;
+	int alloc_count;
 	struct plx_request *requests;
 	struct plx_grant *grants; /* in the order of requests */
 	int *waiting; /* [count] index of the request's job; -1: it wakes */
@@ -49,7 +49,7 @@ static void release(struct input *in)
 	free(in->memory);
 	free(in->cpus_per_gpu);
 	free(in->memory_per_gpu);
-	free(in->stays);
+	free(in->allocs);
 	free(in->requests);
 	free(in->grants);
 	free(in->waiting);
@@ -70,14 +70,15 @@ static int get_memory(struct input *in, struct plx_error *err)
 	size_t most = (EFFORTS + 1) * (size_t) in->view->waiting_count +
 		      spreads + 2 * jobs;
 	size_t kinds = (size_t) in->problem->stock_kinds;
-	size_t stays = (size_t) in->view->stay_count + 2 * jobs +
-		       (size_t) pollux_moldable_stays(in->view, in->problem);
+	size_t allocs =
+		(size_t) in->view->alloc_count + 2 * jobs +
+		(size_t) pollux_moldable_alloc_count(in->view, in->problem);
 
 	in->cpus = calloc(nodes, sizeof(double));
 	in->memory = calloc(nodes, sizeof(double));
 	in->cpus_per_gpu = calloc(nodes, sizeof(double));
 	in->memory_per_gpu = calloc(nodes, sizeof(double));
-	in->stays = calloc(stays, sizeof(*in->stays));
+	in->allocs = calloc(allocs, sizeof(*in->allocs));
 	in->requests = calloc(most, sizeof(*in->requests));
 	in->grants = calloc(most, sizeof(*in->grants));
 	in->waiting = calloc(most, sizeof(*in->waiting));
@@ -88,9 +89,9 @@ static int get_memory(struct input *in, struct plx_error *err)
 	in->takes = calloc(most * kinds + 1, sizeof(double));
 	in->open = calloc(spreads * nodes, sizeof(bool));
 	if (!in->cpus || !in->memory || !in->cpus_per_gpu ||
-	    !in->memory_per_gpu || !in->stays || !in->requests || !in->grants ||
-	    !in->waiting || !in->keeps || !in->leaves || !in->homes ||
-	    !in->named || !in->takes || !in->open)
+	    !in->memory_per_gpu || !in->allocs || !in->requests ||
+	    !in->grants || !in->waiting || !in->keeps || !in->leaves ||
+	    !in->homes || !in->named || !in->takes || !in->open)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
 }
@@ -133,7 +134,7 @@ static void add_fixed(struct input *in, const struct pollux_job *job)
 	for (int n = 0; n < in->view->node_count; n++) {
 		if (!job->gpus[n] && !job->cpus[n])
 			continue;
-		in->stays[in->stay_count++] = (struct plx_stay){
+		in->allocs[in->alloc_count++] = (struct plx_node_alloc){
 			.node = n,
 			.gpus = job->gpus[n],
 			.cpus = job->cpus[n],
@@ -163,7 +164,7 @@ static void add_least(struct input *in, int j)
 	int gpus = in->problem->jobs[j].min_gpus;
 	int n = most_of(in, job);
 
-	in->stays[in->stay_count++] = (struct plx_stay){
+	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
 		.node = n,
 		.gpus = gpus,
 		.cpus = at_least(gpus * in->cpus_per_gpu[n], POLLUX_HOME_CPUS),
@@ -173,7 +174,7 @@ static void add_least(struct input *in, int j)
 	};
 	if (n == job->home)
 		return;
-	in->stays[in->stay_count++] = (struct plx_stay){
+	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
 		.node = job->home,
 		.cpus = POLLUX_HOME_CPUS,
 		.ends_s = job->ends_s,
@@ -181,14 +182,14 @@ static void add_least(struct input *in, int j)
 	};
 }
 
-static void fill_stays(struct input *in)
+static void fill_allocs(struct input *in)
 {
 	const struct pollux_view *view = in->view;
 
-	for (int i = 0; i < view->stay_count; i++) {
-		const struct pollux_stay *from = &view->stays[i];
+	for (int i = 0; i < view->alloc_count; i++) {
+		const struct pollux_rigid_alloc *from = &view->allocs[i];
 
-		in->stays[in->stay_count++] = (struct plx_stay){
+		in->allocs[in->alloc_count++] = (struct plx_node_alloc){
 			.node = from->node,
 			.gpus = from->gpus,
 			.cpus = from->cpus,
@@ -426,7 +427,7 @@ int pollux_reservations_make(const struct pollux_view *view,
 	if (get_memory(&in, err) < 0)
 		goto done;
 	fill_nodes(&in);
-	fill_stays(&in);
+	fill_allocs(&in);
 	fill_requests(&in);
 	rest = (struct plx_rest){
 		.cpus = in.cpus,
@@ -434,8 +435,8 @@ int pollux_reservations_make(const struct pollux_view *view,
 		.cpus_per_gpu = in.cpus_per_gpu,
 		.memory_per_gpu = in.memory_per_gpu,
 		.home_cpus = POLLUX_HOME_CPUS,
-		.stays = in.stays,
-		.stay_count = in.stay_count,
+		.allocs = in.allocs,
+		.alloc_count = in.alloc_count,
 		.now_s = (double) view->now,
 		.resolution_s = terms->resolution_s,
 		.window_s = terms->window_s,
