@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "sched/pollux/plan/view_problem.h"
+#include "sched/pollux/plan/snapshot_problem.h"
 #include "unit.h"
 
 enum { NODES = 2, JOBS = 2, GPUS = 8 };

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_MOLDABLE_JOBS_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/rules/nodes.h"
 
 /*
@@ -29,13 +29,17 @@ void pollux_moldable_jobs_fill(struct pollux_view *view,
 /* When a moldable job that is not held begins, if soon; for view->begins_s. */
 void pollux_moldable_begins(const job_record_t *job, struct pollux_view *view);
 
-/* view.c: room for another job, behind all that are counted. */
+/* slurm_snapshot.c: room for another job, behind all that are counted. */
 struct pollux_job *pollux_view_next(struct pollux_view *view);
-/* view.c: as an array, which many jobs have in common. Takes the bits over. */
+/*
+ * slurm_snapshot.c: as an array, which many jobs have in common. Takes the bits
+ * over.
+ */
 const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits);
-/* view.c: on how many nodes it may be, by its user and the partition. */
+/* slurm_snapshot.c: on how many nodes it may be, by its user and the partition.
+ */
 void pollux_view_node_range(const job_record_t *record, struct pollux_job *job);
-/* view.c: its type of GPU, as one of the view's; -1: any. */
+/* slurm_snapshot.c: its type of GPU, as one of the view's; -1: any. */
 int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
 		     const struct pollux_rules *rules);
 

@@ -9,7 +9,7 @@
 #define SCHED_POLLUX_QUOTAS_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /*
  * Which of the view's counts for jobs of the partition; -1: none. A lock on

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_RIGID_ALLOCS_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 #define POLLUX_RIGID_ALLOCS_MAX 100000 /* nodes of such jobs looked at */
 

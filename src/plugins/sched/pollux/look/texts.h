@@ -9,7 +9,7 @@
 #define SCHED_POLLUX_TEXTS_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /*
  * Status, complaint and target of the view's at-th elastic job. Returns false

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_WAITING_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/rules/nodes.h"
 
 /*

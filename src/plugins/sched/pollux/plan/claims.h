@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_CLAIMS_H
 #define SCHED_POLLUX_CLAIMS_H
 
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/track.h"
 
 /*

@@ -12,7 +12,7 @@
 #include "sched/pollux/plan/leave.h"
 #include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/reservation_timeout.h"
-#include "sched/pollux/plan/view_problem.h"
+#include "sched/pollux/plan/snapshot_problem.h"
 #include "sched/pollux/plan/promises.h"
 #include "sched/pollux/plan/limit_split.h"
 #include "sched/pollux/plan/cluster_scale.h"

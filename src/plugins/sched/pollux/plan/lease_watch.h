@@ -9,7 +9,7 @@
 #ifndef SCHED_POLLUX_LEASE_WATCH_H
 #define SCHED_POLLUX_LEASE_WATCH_H
 
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/track.h"
 

@@ -16,7 +16,7 @@
 
 #include "core/jobs/moldable.h"
 #include "core/search/plan.h"
-#include "sched/pollux/plan/view_problem.h"
+#include "sched/pollux/plan/snapshot_problem.h"
 
 /* After so many searches, those that are not settled are left as they are. */
 #define POLLUX_MOLDABLE_SEARCHES 3

@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_PROMISES_H
 #define SCHED_POLLUX_PROMISES_H
 
-#include "sched/pollux/plan/view_problem.h"
+#include "sched/pollux/plan/snapshot_problem.h"
 
 /*
  * Slurm starts jobs where it likes, on GPUs too that a busy job was asked to

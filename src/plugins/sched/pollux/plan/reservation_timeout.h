@@ -11,7 +11,7 @@
 #define SCHED_POLLUX_RESERVATION_TIMEOUT_H
 
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /* Set waiting[].ignored for those that waited in vain. */
 void pollux_reservation_timeout_apply(struct pollux_view *view, double now_s);

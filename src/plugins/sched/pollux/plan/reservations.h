@@ -9,7 +9,7 @@
 
 #include "core/reserve/reservation.h"
 #include "sched/pollux/backfill/terms.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/plan/stock.h"
 
 /*

@@ -11,7 +11,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/jobs/sick.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/track.h"
 

@@ -8,7 +8,7 @@
 #define SCHED_POLLUX_STOCK_H
 
 #include "core/problem/problem.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 #define POLLUX_KINDS 16 /* at most, of a problem's stock */
 /* That a job keeps for its script on the node where that runs. */

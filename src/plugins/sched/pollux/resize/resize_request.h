@@ -12,7 +12,7 @@
 #include "sched/pollux/params.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/track.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /* For new ranks to take over from the old ones, beyond an answer's time. */
 #define POLLUX_OVERLAP_S 90

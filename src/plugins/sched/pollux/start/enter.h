@@ -12,7 +12,7 @@
 #define SCHED_POLLUX_ENTER_H
 
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /*
  * Mark the first jobs that want whole nodes and that Slurm would start there:

@@ -13,7 +13,7 @@
 
 #include "core/search/plan.h"
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /* GPUs it may be tried with now; PLX_GPUS_MAX: any number. */
 int pollux_moldable_most(uint32_t job_id);

@@ -15,7 +15,7 @@
 #ifndef SCHED_POLLUX_MOVE_H
 #define SCHED_POLLUX_MOVE_H
 
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/track.h"
 #include "common/slurm_compat.h"
 

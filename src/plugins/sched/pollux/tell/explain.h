@@ -11,7 +11,7 @@
 
 #include "core/search/plan.h"
 #include "core/records/explanation.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /*
  * Tell each job of the view: held[job_count] is what keeps it from what the

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_GAUGES_H
 
 #include "core/search/plan.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /* Counts what it finds. reserved[node_count]: GPUs kept back. No lock. */
 void pollux_gauges(const struct pollux_view *view,

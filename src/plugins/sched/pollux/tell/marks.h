@@ -8,7 +8,7 @@
 #ifndef SCHED_POLLUX_MARKS_H
 #define SCHED_POLLUX_MARKS_H
 
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /* Set and take away what has changed. By the thread alone; locks inside. */
 void pollux_marks_tell(const struct pollux_view *view, double now_s);

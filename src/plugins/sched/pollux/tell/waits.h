@@ -10,7 +10,7 @@
 
 #include "core/search/plan.h"
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /*
  * Tell those of view->waiting, a few times a minute; grants[waiting_count].

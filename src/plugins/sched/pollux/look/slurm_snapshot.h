@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * view.h - what is in slurmctld, copied under a read lock
+ * slurm_snapshot.h - what is in slurmctld, copied under a read lock
  *
  * A view owns all its memory and is only looked at. Its node indices are
  * slurmctld's; they mean the same later only if pollux_view_same_nodes().
  */
-#ifndef SCHED_POLLUX_VIEW_H
-#define SCHED_POLLUX_VIEW_H
+#ifndef SCHED_POLLUX_SLURM_SNAPSHOT_H
+#define SCHED_POLLUX_SLURM_SNAPSHOT_H
 
 #include <stdbool.h>
 #include <stdint.h>

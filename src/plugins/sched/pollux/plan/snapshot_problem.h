@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * view_problem.h - from a view to what the core decides upon
+ * snapshot_problem.h - from a view to what the core decides upon
  *
  * No lock, no Slurm. It remembers what jobs have learnt for others of their
  * kind, so one thread alone may call it.
  */
-#ifndef SCHED_POLLUX_VIEW_PROBLEM_H
-#define SCHED_POLLUX_VIEW_PROBLEM_H
+#ifndef SCHED_POLLUX_SNAPSHOT_PROBLEM_H
+#define SCHED_POLLUX_SNAPSHOT_PROBLEM_H
 
 #include "core/jobs/moldable.h"
 #include "core/problem/problem.h"
@@ -14,7 +14,7 @@
 #include "core/records/explanation.h"
 #include "core/jobs/report_validation.h"
 #include "sched/pollux/params.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 
 /* Of a job, what the view does not have: what became of it when we asked. */
 struct pollux_job_input {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* view_problem.c - from a view to what the core decides upon */
+/* snapshot_problem.c - from a view to what the core decides upon */
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "core/jobs/limit.h"
 #include "core/problem/objective.h"
 #include "sched/pollux/plan/moldable_plan.h"
-#include "sched/pollux/plan/view_problem.h"
+#include "sched/pollux/plan/snapshot_problem.h"
 #include "sched/pollux/plan/reservations.h"
 #include "sched/pollux/plan/stock.h"
 

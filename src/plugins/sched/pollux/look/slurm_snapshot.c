@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* view.c - what is in slurmctld, copied under a read lock */
+/* slurm_snapshot.c - what is in slurmctld, copied under a read lock */
 
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #include "sched/pollux/look/rigid_allocs.h"
 #include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/lost_node.h"
-#include "sched/pollux/look/view.h"
+#include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/look/waiting.h"
 
 /* Nodes that some jobs may use. */
