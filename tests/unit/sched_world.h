@@ -12,7 +12,7 @@ enum { NODES = 2, JOBS = 2, GPUS = 8 };
 
 /* A cluster in which each job runs on one GPU of the first node. */
 struct world {
-	struct pollux_view view;
+	struct pollux_snapshot snapshot;
 	struct pollux_params params;
 	struct pollux_job_input inputs[JOBS];
 	struct pollux_node nodes[NODES];
@@ -27,7 +27,7 @@ struct world {
 static inline void set_up(struct world *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->view = (struct pollux_view){
+	w->snapshot = (struct pollux_snapshot){
 		.node_count = NODES,
 		.nodes = w->nodes,
 		.job_count = JOBS,
@@ -68,7 +68,7 @@ static inline struct plx_problem *problem_of(struct world *w)
 						    false };
 	struct plx_error err = { .text = "" };
 	struct plx_problem *problem = pollux_problem_create(
-		&w->view, &w->params, w->inputs, &reservations, &err);
+		&w->snapshot, &w->params, w->inputs, &reservations, &err);
 
 	assert_string_equal("", err.text);
 	assert_non_null(problem);

@@ -25,10 +25,10 @@ static void let_one_wait(struct world *w, bool granted)
 		.allowed = w->allowed,
 		.blocked = !granted,
 	};
-	w->view.job_count = 1;
-	w->view.moldable_count = 1;
-	w->view.waiting = &waiting;
-	w->view.waiting_count = 1;
+	w->snapshot.job_count = 1;
+	w->snapshot.moldable_count = 1;
+	w->snapshot.waiting = &waiting;
+	w->snapshot.waiting_count = 1;
 	w->params.terms.max_job_test = 100;
 	w->grants[0].nodes = first;
 	w->gpus[1][0] = w->cpus[1][0] = 0;
@@ -89,18 +89,18 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	assert_true(problem->jobs[1].takes[0] == 4);
 	assert_true(problem->jobs[0].takes[0] == 1);
 	plx_problem_destroy(problem);
-	assert_true(pollux_stock_is_free(&w.view, 1, one));
-	assert_false(pollux_stock_is_free(&w.view, 1, three));
+	assert_true(pollux_stock_is_free(&w.snapshot, 1, one));
+	assert_false(pollux_stock_is_free(&w.snapshot, 1, three));
 
 	w.jobs[1].needs.cpus = 1;
 	w.jobs[1].kind = 0;
-	w.view.kinds = &kind;
-	w.view.kind_count = 1;
-	assert_false(pollux_stock_is_free(&w.view, 1, three));
-	assert_false(pollux_stock_is_free(&w.view, 1, elsewhere));
+	w.snapshot.kinds = &kind;
+	w.snapshot.kind_count = 1;
+	assert_false(pollux_stock_is_free(&w.snapshot, 1, three));
+	assert_false(pollux_stock_is_free(&w.snapshot, 1, elsewhere));
 
 	/* On each node; where its room is, others will leave it. */
-	w.view.counts_memory = true;
+	w.snapshot.counts_memory = true;
 	w.jobs[1].needs.node_memory = 600;
 	w.nodes[0].memory = w.nodes[1].memory = 500;
 	problem = problem_of(&w);
@@ -145,7 +145,7 @@ static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 
 	(void) state;
 	set_up(&w);
-	w.view.job_count = 1;
+	w.snapshot.job_count = 1;
 	w.jobs[0].options.mode = PLX_MODE_REQUEUE;
 	w.inputs[0].moldable = (struct plx_moldable){ .age_s = 50,
 						      .requeued_s = 50,
@@ -156,7 +156,7 @@ static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 	problem = problem_of(&w);
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 	assert_true(plan->choices[0].shape.gpus > 1);
-	assert_true(pollux_moldable_settle(&w.view, plan, problem, w.inputs,
+	assert_true(pollux_moldable_settle(&w.snapshot, plan, problem, w.inputs,
 					   &reservations));
 	assert_true(problem->jobs[0].pinned);
 	assert_int_equal(PLX_HOLD_MOLDABLE, w.inputs[0].hold);
@@ -164,8 +164,8 @@ static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 
 	w.inputs[0].still = false;
 	w.inputs[0].moldable.requeued_s = 600;
-	assert_false(pollux_moldable_settle(&w.view, plan, problem, w.inputs,
-					    &reservations));
+	assert_false(pollux_moldable_settle(&w.snapshot, plan, problem,
+					    w.inputs, &reservations));
 	assert_non_null(strstr(w.inputs[0].why, "times as fast"));
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);

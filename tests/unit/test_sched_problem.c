@@ -67,7 +67,7 @@ static void what_was_measured_outlives_the_job(void **state)
 	measured(&w, 0, 12, 200);
 	plx_problem_destroy(problem_of(&w));
 	set_up(&w);
-	w.view.job_count = 1;
+	w.snapshot.job_count = 1;
 	w.jobs[0].id = 77;
 	measured(&w, 0, 2, 200);
 	problem = problem_of(&w);
@@ -249,7 +249,7 @@ static void what_was_promised_and_is_gone_is_taken_from_nobody(void **state)
 			w.inputs[j].busy = cases[i].asked[j] >= 0;
 			w.inputs[j].target = targets[j];
 		}
-		pollux_promises_keep(&w.view, w.inputs);
+		pollux_promises_keep(&w.snapshot, w.inputs);
 		problem = problem_of(&w);
 		assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 		for (int j = 0; j < JOBS; j++) {
@@ -289,9 +289,9 @@ static void only_what_may_run_out_is_counted(void **state)
 
 	/* Memory, and a type that half a node has. */
 	w.jobs[0].needs.cpus = 1;
-	w.view.counts_memory = true;
-	w.view.kind_count = 1;
-	w.view.kinds = &kind;
+	w.snapshot.counts_memory = true;
+	w.snapshot.kind_count = 1;
+	w.snapshot.kinds = &kind;
 	w.jobs[1].kind = 0;
 	for (int j = 0; j < JOBS; j++)
 		w.jobs[j].memory = memory[j];
@@ -318,8 +318,8 @@ static void expect_quota(struct world *w)
 	struct pollux_quota quota = { .left = left };
 	struct plx_problem *problem = NULL;
 
-	w->view.quota_count = 1;
-	w->view.quotas = &quota;
+	w->snapshot.quota_count = 1;
+	w->snapshot.quotas = &quota;
 	problem = problem_of(w);
 	assert_int_equal(1, problem->stock_kinds);
 	/* What it has there is its own: one CPU. */

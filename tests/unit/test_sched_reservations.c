@@ -26,8 +26,8 @@ static void want_first(struct world *w, struct pollux_waiting *waiting)
 		.clears = true,
 		.allowed = first,
 	};
-	w->view.waiting = waiting;
-	w->view.waiting_count = 1;
+	w->snapshot.waiting = waiting;
+	w->snapshot.waiting_count = 1;
 	w->params.terms.max_job_test = 100;
 	for (int j = 0; j < JOBS; j++) {
 		w->jobs[j].moves = w->jobs[j].yields = true;
@@ -157,26 +157,26 @@ static void a_job_that_leaves_says_why(void **state)
 	problem->jobs[0].home = -1;
 	snprintf(choice.why, sizeof(choice.why), "moves");
 	assert_int_equal(POLLUX_LEAVE_MOVES,
-			 pollux_leave_of(&w.view, problem, 0, &choice));
+			 pollux_leave_of(&w.snapshot, problem, 0, &choice));
 	choice.shape.gpus = gpus[1] = 0;
 	assert_int_equal(POLLUX_LEAVE_QUEUES,
-			 pollux_leave_of(&w.view, problem, 0, &choice));
+			 pollux_leave_of(&w.snapshot, problem, 0, &choice));
 	assert_int_equal(POLLUX_LEAVE_NOT,
-			 pollux_leave_of(&w.view, problem, 1, &choice));
+			 pollux_leave_of(&w.snapshot, problem, 1, &choice));
 	plx_problem_destroy(problem);
 
 	want_first(&w, &waiting);
 	w.grants[0] = (struct plx_grant){ .granted = true,
 					  .displaces = true,
 					  .nodes = nodes };
-	pollux_leave_why(&w.view, w.grants, 0, POLLUX_LEAVE_QUEUES, &choice,
+	pollux_leave_why(&w.snapshot, w.grants, 0, POLLUX_LEAVE_QUEUES, &choice,
 			 why, sizeof(why));
 	assert_string_equal("leaves n1 to job 9: no other place, waits in the "
 			    "queue",
 			    why);
 	w.nodes[0].leave = true;
-	pollux_leave_why(&w.view, w.grants, 0, POLLUX_LEAVE_MOVES, &choice, why,
-			 sizeof(why));
+	pollux_leave_why(&w.snapshot, w.grants, 0, POLLUX_LEAVE_MOVES, &choice,
+			 why, sizeof(why));
 	assert_string_equal("leaves n1, which is drained: moves", why);
 }
 
@@ -198,9 +198,9 @@ static void want_six(struct world *w, struct pollux_waiting *waiting, int first,
 		.spread = { .least = 6, .most = 6, .low = 1, .high = NODES },
 		.allowed = (bool *) all,
 	};
-	w->view.job_count = 0;
-	w->view.waiting = waiting;
-	w->view.waiting_count = 1;
+	w->snapshot.job_count = 0;
+	w->snapshot.waiting = waiting;
+	w->snapshot.waiting_count = 1;
 	w->params.terms.max_job_test = 100;
 	w->nodes[0].gpus_free = first;
 	w->nodes[1].gpus_free = second;
@@ -259,7 +259,7 @@ static void they_do_not_where_the_job_may_not(void **state)
 
 	want_six(&w, &waiting, 3, 3);
 	waiting.spread.memory = waiting.memory = 4;
-	w.view.counts_memory = true;
+	w.snapshot.counts_memory = true;
 	w.nodes[0].memory = 8;
 	w.nodes[1].memory = 3;
 	assert_int_equal(0, reserved_of(&w, &gpus));
@@ -274,7 +274,7 @@ static void beside_a_wide_one(struct world *w, struct pollux_waiting *waiting,
 	static double memory[NODES] = { 0 };
 
 	want_six(w, waiting, 0, left);
-	w->view.job_count = 1;
+	w->snapshot.job_count = 1;
 	w->params.interference = true;
 	w->jobs[0].priority = 5;
 	w->jobs[0].ends_s = 1000;
@@ -307,7 +307,7 @@ static void what_is_idle_is_rather_taken_than_what_others_have(void **state)
 
 	(void) state;
 	want_six(&w, &waiting, 3, 3);
-	w.view.job_count = 1;
+	w.snapshot.job_count = 1;
 	w.jobs[0].priority = 5;
 	w.jobs[0].ends_s = 1000;
 	w.jobs[0].memory = memory;

@@ -15,7 +15,7 @@
 #include "core/records/metrics.h"
 
 enum pollux_purpose {
-	POLLUX_LOOK,	   /* read: a view of all jobs and nodes */
+	POLLUX_LOOK,	   /* read: a snapshot of all jobs and nodes */
 	POLLUX_JUDGE,	   /* read: is anything due for some jobs? */
 	POLLUX_REQUESTING, /* write: a target for one job */
 	POLLUX_TOUCH,	   /* write: what is due for one job */

@@ -69,18 +69,18 @@ static struct {
 
 /* The thread's own. */
 static struct {
-	double looked_s;      /* last view */
+	double looked_s;      /* last snapshot */
 	double cycled_s;      /* last cycle */
 	double mended_s;      /* batch hosts */
 	double woken_s;	      /* Slurm's scheduler */
 	bool freed;	      /* GPUs were given up since */
 	bool due;	      /* a cycle is, once the gap has passed */
-	bool any;	      /* there was a view before */
+	bool any;	      /* there was a snapshot before */
 	bool changed;	      /* some job's shape, by somebody else */
-	bool waiting;	      /* jobs were, in the last view */
+	bool waiting;	      /* jobs were, in the last snapshot */
 	double begins_s;      /* a moldable job may start then; 0: none */
 	double limit_s;	      /* a job is near its time limit then; 0: none */
-	uint64_t fingerprint; /* of the view it saw */
+	uint64_t fingerprint; /* of the snapshot it saw */
 } last;
 
 /* Jobs that something may be wrong with. */
@@ -261,15 +261,15 @@ static void _wake_changed(void)
  * GPU-seconds before the present shape, of a job seen for the first time:
  * slurmctld was started since, and nobody knows what shapes it had.
  */
-static double _service_before(const struct pollux_view *view,
+static double _service_before(const struct pollux_snapshot *snapshot,
 			      const struct pollux_job *job, int gpus)
 {
-	time_t before = job->age_s - (view->now - job->since);
+	time_t before = job->age_s - (snapshot->now - job->since);
 
 	return before > 0 ? (double) before * gpus : 0;
 }
 
-static void _update_tracks(const struct pollux_view *view,
+static void _update_tracks(const struct pollux_snapshot *snapshot,
 			   const struct pollux_params *params)
 {
 	struct pollux_track *track = NULL;
@@ -279,23 +279,23 @@ static void _update_tracks(const struct pollux_view *view,
 	last.any = true;
 	for (int i = 0; (track = pollux_track_at(i)); i++)
 		track->seen = false;
-	for (int j = 0; j < view->job_count; j++) {
-		const struct pollux_job *job = &view->jobs[j];
+	for (int j = 0; j < snapshot->job_count; j++) {
+		const struct pollux_job *job = &snapshot->jobs[j];
 		int gpus = 0;
 
 		track = pollux_track_get(job->id);
-		gpus = pollux_view_gpus(view, j);
+		gpus = pollux_snapshot_gpus(snapshot, j);
 		track->seen = true;
 		if (!track->since)
 			pollux_extend_begin(track, &job->target);
 		if (!track->since)
-			track->service_s = _service_before(view, job, gpus);
+			track->service_s = _service_before(snapshot, job, gpus);
 		_note_change(track, job, gpus);
 		pollux_track_hold(track, job->shape, gpus, job->since);
 		_complain(job, track);
-		pollux_claims_hear(view, j, track);
-		pollux_lease_hear(view, j, track, params);
-		pollux_sick_hear(view, j, track, params);
+		pollux_claims_hear(snapshot, j, track);
+		pollux_lease_hear(snapshot, j, track, params);
+		pollux_sick_hear(snapshot, j, track, params);
 		_tell_fixed(job, track, gpus);
 		if (track->phase == POLLUX_IDLE &&
 		    (job->target.state == PLX_TARGET_ASKED ||
@@ -384,31 +384,32 @@ static void _mend(void)
 
 static void _look(const struct pollux_params *params)
 {
-	struct pollux_view *view = NULL;
+	struct pollux_snapshot *snapshot = NULL;
 	struct plx_error err;
 	double now_s = pollux_now_s();
 
 	if (now_s - last.looked_s < LOOK_S || !_touched(now_s, params))
 		return;
 	last.looked_s = now_s;
-	view = pollux_view_create();
-	if (view->requeued_count)
-		pollux_requeue_reset(view->requeued, view->requeued_count);
-	if (view->lost_node_count)
+	snapshot = pollux_snapshot_create();
+	if (snapshot->requeued_count)
+		pollux_requeue_reset(snapshot->requeued,
+				     snapshot->requeued_count);
+	if (snapshot->lost_node_count)
 		_mend();
-	pollux_move_claim(view);
-	last.waiting = view->waiting_count > 0;
-	last.begins_s = view->begins_s;
-	_update_tracks(view, params);
-	last.limit_s = pollux_limit(view, params);
+	pollux_move_claim(snapshot);
+	last.waiting = snapshot->waiting_count > 0;
+	last.begins_s = snapshot->begins_s;
+	_update_tracks(snapshot, params);
+	last.limit_s = pollux_limit(snapshot, params);
 	if (!params->enabled) {
-		pollux_explain_off(view);
-		pollux_waits_tell(view, NULL, NULL);
+		pollux_explain_off(snapshot);
+		pollux_waits_tell(snapshot, NULL, NULL);
 		pollux_enter_forget_all();
 		pollux_await_forget();
 	}
 	last.due = params->enabled &&
-		   (view->fingerprint != last.fingerprint ||
+		   (snapshot->fingerprint != last.fingerprint ||
 		    now_s >= pollux_reservation_timeout_next_s() ||
 		    pollux_sick_due(now_s) ||
 		    now_s - last.cycled_s >= params->interval_s);
@@ -416,19 +417,19 @@ static void _look(const struct pollux_params *params)
 			 pollux_await_freed_any())) {
 		last.due = false;
 		last.cycled_s = now_s;
-		last.fingerprint = view->fingerprint;
-		pollux_reservation_timeout_apply(view, now_s);
-		pollux_sick_apply(view, now_s);
-		pollux_marks_tell(view, now_s);
-		if (pollux_limit_split_claim(view, &err) < 0)
+		last.fingerprint = snapshot->fingerprint;
+		pollux_reservation_timeout_apply(snapshot, now_s);
+		pollux_sick_apply(snapshot, now_s);
+		pollux_marks_tell(snapshot, now_s);
+		if (pollux_limit_split_claim(snapshot, &err) < 0)
 			error("sched/pollux: %s", err.text);
-		pollux_scale_apply(view, params);
-		pollux_enter_clear(view);
-		pollux_lease_claim(view, params);
-		pollux_cycle(view, params, now_s);
+		pollux_scale_apply(snapshot, params);
+		pollux_enter_clear(snapshot);
+		pollux_lease_claim(snapshot, params);
+		pollux_cycle(snapshot, params, now_s);
 	}
-	pollux_sick_release(view);
-	pollux_view_destroy(view);
+	pollux_sick_release(snapshot);
+	pollux_snapshot_destroy(snapshot);
 }
 
 /*

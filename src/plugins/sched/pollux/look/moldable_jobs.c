@@ -50,17 +50,18 @@ bool pollux_moldable_waits(const job_record_t *job, time_t now)
 	       pollux_record_is_moldable(job);
 }
 
-void pollux_moldable_begins(const job_record_t *job, struct pollux_view *view)
+void pollux_moldable_begins(const job_record_t *job,
+			    struct pollux_snapshot *snapshot)
 {
 	double begins_s = 0;
 
-	if (!_may_be_due(job) || job->details->begin_time <= view->now ||
-	    job->details->begin_time > view->now + SOON_S ||
+	if (!_may_be_due(job) || job->details->begin_time <= snapshot->now ||
+	    job->details->begin_time > snapshot->now + SOON_S ||
 	    !pollux_record_is_moldable(job))
 		return;
 	begins_s = (double) job->details->begin_time;
-	if (!view->begins_s || begins_s < view->begins_s)
-		view->begins_s = begins_s;
+	if (!snapshot->begins_s || begins_s < snapshot->begins_s)
+		snapshot->begins_s = begins_s;
 }
 
 /* Whoever writes nothing but the time of a checkpoint makes no mistake. */
@@ -92,10 +93,10 @@ void pollux_moldable_status(const job_record_t *record, struct pollux_job *job)
 }
 
 static void _fill(const job_record_t *record, struct pollux_rules *rules,
-		  struct pollux_view *view, int i)
+		  struct pollux_snapshot *snapshot, int i)
 {
-	struct pollux_job *job = pollux_view_next(view);
-	int count = MAX(view->node_count, 1);
+	struct pollux_job *job = pollux_snapshot_next(snapshot);
+	int count = MAX(snapshot->node_count, 1);
 	bitstr_t *allowed = NULL;
 	struct pollux_asked asked;
 
@@ -106,9 +107,9 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->home = -1;
-	pollux_view_node_range(record, job);
-	job->priority = view->waiting[i].priority;
-	job->ends_s = view->waiting[i].seconds;
+	pollux_snapshot_node_range(record, job);
+	job->priority = snapshot->waiting[i].priority;
+	job->ends_s = snapshot->waiting[i].seconds;
 	pollux_moldable_status(record, job);
 	job->saved_s = -1;
 	if (plx_target_read(record->system_comment, &job->target, NULL) < 0)
@@ -119,44 +120,47 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->cpus = xcalloc(count, sizeof(*job->cpus));
 	job->memory = xcalloc(count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
-	job->kind = pollux_view_kind(view, record, rules);
-	job->quota = pollux_quota_of(view, record->part_ptr);
+	job->kind = pollux_snapshot_kind(snapshot, record, rules);
+	job->quota = pollux_quota_of(snapshot, record->part_ptr);
 	job->unreserved = -1;
-	pollux_job_limits_node(view, record, job);
+	pollux_job_limits_node(snapshot, record, job);
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
 	job->allowed_count = bit_set_count(allowed);
-	job->allowed = pollux_view_set(view, allowed);
-	for (int n = 0; view->waiting[i].whole_nodes && n < view->node_count;
+	job->allowed = pollux_snapshot_set(snapshot, allowed);
+	for (int n = 0;
+	     snapshot->waiting[i].whole_nodes && n < snapshot->node_count;
 	     n++) {
 		if (job->allowed[n])
 			job->whole_gpus =
-				MAX(job->whole_gpus, view->nodes[n].gpus);
+				MAX(job->whole_gpus, snapshot->nodes[n].gpus);
 	}
-	view->waiting[i].moldable = view->job_count + view->moldable_count++;
+	snapshot->waiting[i].moldable =
+		snapshot->job_count + snapshot->moldable_count++;
 }
 
 /* Where it is known already, from another of its partitions. */
-static int _seen(const struct pollux_view *view, uint32_t id)
+static int _seen(const struct pollux_snapshot *snapshot, uint32_t id)
 {
-	for (int j = view->job_count;
-	     j < view->job_count + view->moldable_count; j++) {
-		if (view->jobs[j].id == id)
+	for (int j = snapshot->job_count;
+	     j < snapshot->job_count + snapshot->moldable_count; j++) {
+		if (snapshot->jobs[j].id == id)
 			return j;
 	}
 	return -1;
 }
 
-void pollux_moldable_jobs_fill(struct pollux_view *view,
+void pollux_moldable_jobs_fill(struct pollux_snapshot *snapshot,
 			       struct pollux_rules *rules)
 {
-	for (int i = 0; i < view->waiting_count; i++) {
+	for (int i = 0; i < snapshot->waiting_count; i++) {
 		const job_record_t *record = NULL;
 
-		view->waiting[i].moldable = _seen(view, view->waiting[i].id);
-		if (view->waiting[i].moldable >= 0)
+		snapshot->waiting[i].moldable =
+			_seen(snapshot, snapshot->waiting[i].id);
+		if (snapshot->waiting[i].moldable >= 0)
 			continue;
-		record = find_job_record(view->waiting[i].id);
-		if (record && pollux_moldable_waits(record, view->now))
-			_fill(record, rules, view, i);
+		record = find_job_record(snapshot->waiting[i].id);
+		if (record && pollux_moldable_waits(record, snapshot->now))
+			_fill(record, rules, snapshot, i);
 	}
 }

@@ -22,25 +22,31 @@ bool pollux_moldable_waits(const job_record_t *job, time_t now);
  */
 void pollux_moldable_status(const job_record_t *record, struct pollux_job *job);
 
-/* Add those of view->waiting to view->jobs, behind the ones that run. */
-void pollux_moldable_jobs_fill(struct pollux_view *view,
+/* Add those of snapshot->waiting to snapshot->jobs, behind the ones that run.
+ */
+void pollux_moldable_jobs_fill(struct pollux_snapshot *snapshot,
 			       struct pollux_rules *rules);
 
-/* When a moldable job that is not held begins, if soon; for view->begins_s. */
-void pollux_moldable_begins(const job_record_t *job, struct pollux_view *view);
+/* When a moldable job that is not held begins, if soon; for snapshot->begins_s.
+ */
+void pollux_moldable_begins(const job_record_t *job,
+			    struct pollux_snapshot *snapshot);
 
 /* slurm_snapshot.c: room for another job, behind all that are counted. */
-struct pollux_job *pollux_view_next(struct pollux_view *view);
+struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot);
 /*
  * slurm_snapshot.c: as an array, which many jobs have in common. Takes the bits
  * over.
  */
-const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits);
+const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
+				bitstr_t *bits);
 /* slurm_snapshot.c: on how many nodes it may be, by its user and the partition.
  */
-void pollux_view_node_range(const job_record_t *record, struct pollux_job *job);
-/* slurm_snapshot.c: its type of GPU, as one of the view's; -1: any. */
-int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
-		     const struct pollux_rules *rules);
+void pollux_snapshot_node_range(const job_record_t *record,
+				struct pollux_job *job);
+/* slurm_snapshot.c: its type of GPU, as one of the snapshot's; -1: any. */
+int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
+			 const job_record_t *record,
+			 const struct pollux_rules *rules);
 
 #endif

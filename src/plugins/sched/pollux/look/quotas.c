@@ -3,45 +3,47 @@
 
 #include "sched/pollux/look/quotas.h"
 
-static struct pollux_quota *_add(struct pollux_view *view)
+static struct pollux_quota *_add(struct pollux_snapshot *snapshot)
 {
 	struct pollux_quota *quota = NULL;
 
-	xrecalloc(view->quotas, view->quota_count + 1, sizeof(*view->quotas));
-	quota = &view->quotas[view->quota_count++];
-	quota->left = xcalloc(view->node_count + 1, sizeof(*quota->left));
+	xrecalloc(snapshot->quotas, snapshot->quota_count + 1,
+		  sizeof(*snapshot->quotas));
+	quota = &snapshot->quotas[snapshot->quota_count++];
+	quota->left = xcalloc(snapshot->node_count + 1, sizeof(*quota->left));
 	return quota;
 }
 
-int pollux_quota_of(struct pollux_view *view, const part_record_t *part)
+int pollux_quota_of(struct pollux_snapshot *snapshot, const part_record_t *part)
 {
 	struct pollux_quota *quota = NULL;
 
 	if (!part || part->max_cpus_per_node == INFINITE ||
 	    part->max_cpus_per_node == NO_VAL)
 		return -1;
-	for (int i = 0; i < view->quota_count; i++) {
-		if (view->quotas[i].partition == part)
+	for (int i = 0; i < snapshot->quota_count; i++) {
+		if (snapshot->quotas[i].partition == part)
 			return i;
 	}
-	quota = _add(view);
+	quota = _add(snapshot);
 	quota->partition = part;
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		quota->left[n] = (int) MIN(part->max_cpus_per_node, INT16_MAX);
-	return view->quota_count - 1;
+	return snapshot->quota_count - 1;
 }
 
-void pollux_quota_take(struct pollux_view *view, const job_record_t *job)
+void pollux_quota_take(struct pollux_snapshot *snapshot,
+		       const job_record_t *job)
 {
 	const job_resources_t *held = job->job_resrcs;
-	int i = pollux_quota_of(view, job->part_ptr);
+	int i = pollux_quota_of(snapshot, job->part_ptr);
 	int offset = 0;
 
 	if (i < 0 || !held->node_bitmap || !held->cpus)
 		return;
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (bit_test(held->node_bitmap, n))
-			view->quotas[i].left[n] -= held->cpus[offset++];
+			snapshot->quotas[i].left[n] -= held->cpus[offset++];
 	}
 }
 
@@ -63,10 +65,11 @@ static int _unbarred(const struct pollux_quota *quota, int n, bitstr_t *cores,
 	return count * MAX(node->tpc, 1);
 }
 
-static int _find_barred(const struct pollux_view *view, bitstr_t *barred)
+static int _find_barred(const struct pollux_snapshot *snapshot,
+			bitstr_t *barred)
 {
-	for (int i = 0; i < view->quota_count; i++) {
-		bitstr_t *known = view->quotas[i].barred;
+	for (int i = 0; i < snapshot->quota_count; i++) {
+		bitstr_t *known = snapshot->quotas[i].barred;
 
 		if (known && bit_equal(known, barred))
 			return i;
@@ -74,27 +77,28 @@ static int _find_barred(const struct pollux_view *view, bitstr_t *barred)
 	return -1;
 }
 
-static int _add_barred(struct pollux_view *view, bitstr_t *barred)
+static int _add_barred(struct pollux_snapshot *snapshot, bitstr_t *barred)
 {
-	struct pollux_quota *quota = _add(view);
+	struct pollux_quota *quota = _add(snapshot);
 
 	quota->barred = bit_copy(barred);
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (node_record_table_ptr[n])
 			quota->left[n] = _unbarred(quota, n, NULL, 0);
 	}
-	return view->quota_count - 1;
+	return snapshot->quota_count - 1;
 }
 
-int pollux_quota_unreserved(struct pollux_view *view, pollux_barred_t *barred)
+int pollux_quota_unreserved(struct pollux_snapshot *snapshot,
+			    pollux_barred_t *barred)
 {
 	bitstr_t *cores = barred->core_bitmap;
 	int i = -1;
 
 	if (cores && bit_ffs(cores) >= 0) {
-		i = _find_barred(view, cores);
+		i = _find_barred(snapshot, cores);
 		if (i < 0)
-			i = _add_barred(view, cores);
+			i = _add_barred(snapshot, cores);
 	}
 	pollux_slurm_barred_release(barred);
 	return i;
@@ -116,24 +120,24 @@ static void _take_cores(struct pollux_quota *quota, const job_record_t *job,
 	}
 }
 
-void pollux_quotas_settle(struct pollux_view *view, job_record_t **holders,
-			  int count)
+void pollux_quotas_settle(struct pollux_snapshot *snapshot,
+			  job_record_t **holders, int count)
 {
-	for (int i = 0; i < view->quota_count; i++) {
-		struct pollux_quota *quota = &view->quotas[i];
+	for (int i = 0; i < snapshot->quota_count; i++) {
+		struct pollux_quota *quota = &snapshot->quotas[i];
 
 		for (int j = 0; quota->barred && j < count; j++)
-			_take_cores(quota, holders[j], view->node_count);
+			_take_cores(quota, holders[j], snapshot->node_count);
 	}
 }
 
-void pollux_quotas_release(struct pollux_view *view)
+void pollux_quotas_release(struct pollux_snapshot *snapshot)
 {
-	for (int i = 0; i < view->quota_count; i++) {
-		bitstr_t *barred = view->quotas[i].barred;
+	for (int i = 0; i < snapshot->quota_count; i++) {
+		bitstr_t *barred = snapshot->quotas[i].barred;
 
 		FREE_NULL_BITMAP(barred);
-		xfree(view->quotas[i].left);
+		xfree(snapshot->quotas[i].left);
 	}
-	xfree(view->quotas);
+	xfree(snapshot->quotas);
 }

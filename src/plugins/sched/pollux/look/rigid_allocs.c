@@ -35,29 +35,29 @@ bool pollux_holds_rigid_alloc(const job_record_t *job)
 }
 
 /* NULL: there are too many already. */
-static struct pollux_rigid_alloc *_next(struct pollux_view *view)
+static struct pollux_rigid_alloc *_next(struct pollux_snapshot *snapshot)
 {
-	if (view->alloc_count == POLLUX_RIGID_ALLOCS_MAX)
+	if (snapshot->alloc_count == POLLUX_RIGID_ALLOCS_MAX)
 		return NULL;
 	/* There is memory for a power of two. */
-	if (!(view->alloc_count & (view->alloc_count - 1)))
-		xrecalloc(view->allocs, MAX(2 * view->alloc_count, 1),
-			  sizeof(*view->allocs));
-	return &view->allocs[view->alloc_count++];
+	if (!(snapshot->alloc_count & (snapshot->alloc_count - 1)))
+		xrecalloc(snapshot->allocs, MAX(2 * snapshot->alloc_count, 1),
+			  sizeof(*snapshot->allocs));
+	return &snapshot->allocs[snapshot->alloc_count++];
 }
 
 static void _add_job(const job_record_t *job, int *gpus,
-		     struct pollux_view *view)
+		     struct pollux_snapshot *snapshot)
 {
 	const job_resources_t *held = job->job_resrcs;
 	struct pollux_rigid_alloc *alloc = NULL;
 	int offset = 0;
 
 	pollux_record_gpus(job, gpus);
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (!bit_test(held->node_bitmap, n))
 			continue;
-		alloc = _next(view);
+		alloc = _next(snapshot);
 		if (!alloc)
 			return;
 		*alloc = (struct pollux_rigid_alloc){
@@ -68,19 +68,19 @@ static void _add_job(const job_record_t *job, int *gpus,
 					  ? (double) held
 						    ->memory_allocated[offset]
 					  : 0,
-			.ends_s = pollux_ends_s(job, view->now),
+			.ends_s = pollux_ends_s(job, snapshot->now),
 		};
 		offset++;
 	}
 }
 
 /* Its GPUs are nobody's, and nobody's to have before the epilog is over. */
-static void _add_closing(int n, struct pollux_view *view)
+static void _add_closing(int n, struct pollux_snapshot *snapshot)
 {
 	const gres_node_state_t *gpus =
 		pollux_node_gpus(node_record_table_ptr[n]);
 	int left = gpus ? pollux_node_free(gpus, NULL) : 0;
-	struct pollux_rigid_alloc *alloc = left > 0 ? _next(view) : NULL;
+	struct pollux_rigid_alloc *alloc = left > 0 ? _next(snapshot) : NULL;
 
 	if (alloc)
 		*alloc = (struct pollux_rigid_alloc){ .node = n,
@@ -89,16 +89,16 @@ static void _add_closing(int n, struct pollux_view *view)
 }
 
 void pollux_rigid_allocs_fill(job_record_t **jobs, int count,
-			      struct pollux_view *view)
+			      struct pollux_snapshot *snapshot)
 {
-	int *gpus = xcalloc(view->node_count + 1, sizeof(*gpus));
+	int *gpus = xcalloc(snapshot->node_count + 1, sizeof(*gpus));
 
 	for (int i = 0; i < count; i++)
-		_add_job(jobs[i], gpus, view);
-	for (int n = 0; n < view->node_count; n++) {
-		if (node_record_table_ptr[n] && view->nodes[n].usable &&
+		_add_job(jobs[i], gpus, snapshot);
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (node_record_table_ptr[n] && snapshot->nodes[n].usable &&
 		    bit_test(cg_node_bitmap, n))
-			_add_closing(n, view);
+			_add_closing(n, snapshot);
 	}
 	xfree(gpus);
 }

@@ -12,13 +12,13 @@
 bool pollux_holds_rigid_alloc(const job_record_t *job);
 
 /*
- * Fill view->allocs with what these jobs hold, and with what is idle of nodes
- * that still run an epilog: otherwise who waits for such a node would be
- * promised none, and others would go first. view->nodes is filled already.
+ * Fill snapshot->allocs with what these jobs hold, and with what is idle of
+ * nodes that still run an epilog: otherwise who waits for such a node would be
+ * promised none, and others would go first. snapshot->nodes is filled already.
  * Under a read lock on jobs and nodes.
  */
 void pollux_rigid_allocs_fill(job_record_t **jobs, int count,
-			      struct pollux_view *view);
+			      struct pollux_snapshot *snapshot);
 
 /* Seconds until the job has to end. */
 double pollux_ends_s(const job_record_t *job, time_t now);

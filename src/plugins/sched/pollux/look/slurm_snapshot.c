@@ -70,12 +70,12 @@ static bool _is_calm(const job_record_t *record, const struct pollux_job *job)
 	return job->age_s >= MIN(CALM_S << steps, 3600);
 }
 
-static void _fill_nodes(struct pollux_view *view,
+static void _fill_nodes(struct pollux_snapshot *snapshot,
 			const struct pollux_rules *rules)
 {
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		const node_record_t *record = node_record_table_ptr[n];
-		struct pollux_node *node = &view->nodes[n];
+		struct pollux_node *node = &snapshot->nodes[n];
 		const gres_node_state_t *gpus = NULL;
 
 		if (!record)
@@ -83,7 +83,7 @@ static void _fill_nodes(struct pollux_view *view,
 		gpus = pollux_node_gpus(record);
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
-		node->leave = pollux_deadlines_due(record, n, view->now);
+		node->leave = pollux_deadlines_due(record, n, snapshot->now);
 		node->waking = IS_NODE_POWERING_UP(record) ||
 			       (record->node_state & NODE_STATE_POWER_UP);
 		node->asleep = IS_NODE_POWERED_DOWN(record) && !node->waking &&
@@ -134,47 +134,50 @@ static void _read_texts(job_record_t *record, int at, struct pollux_job *job)
 		job->runs = job->runs && job->told;
 }
 
-const bool *pollux_view_set(struct pollux_view *view, bitstr_t *bits)
+const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
+				bitstr_t *bits)
 {
 	struct pollux_set *set = NULL;
 
-	for (int i = 0; i < view->set_count; i++) {
-		set = &view->sets[i];
+	for (int i = 0; i < snapshot->set_count; i++) {
+		set = &snapshot->sets[i];
 		if (bit_equal(set->bits, bits)) {
 			FREE_NULL_BITMAP(bits);
 			return set->nodes;
 		}
 	}
-	xrecalloc(view->sets, view->set_count + 1, sizeof(*view->sets));
-	set = &view->sets[view->set_count++];
+	xrecalloc(snapshot->sets, snapshot->set_count + 1,
+		  sizeof(*snapshot->sets));
+	set = &snapshot->sets[snapshot->set_count++];
 	set->bits = bits;
-	set->nodes = xcalloc(view->node_count + 1, sizeof(*set->nodes));
-	for (int n = 0; n < view->node_count; n++)
+	set->nodes = xcalloc(snapshot->node_count + 1, sizeof(*set->nodes));
+	for (int n = 0; n < snapshot->node_count; n++)
 		set->nodes[n] = bit_test(bits, n);
 	return set->nodes;
 }
 
 static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
-		       struct pollux_view *view, struct pollux_job *job)
+		       struct pollux_snapshot *snapshot, struct pollux_job *job)
 {
 	pollux_barred_t barred = { 0 };
 	bitstr_t *allowed = pollux_nodes_allowed(rules, record, &barred);
 	bitstr_t *listed = pollux_nodes_listed(record);
 	bitstr_t *asleep = pollux_nodes_asleep(rules, record);
 
-	job->unreserved = pollux_quota_unreserved(view, &barred);
+	job->unreserved = pollux_quota_unreserved(snapshot, &barred);
 	job->allowed_count = bit_set_count(allowed);
-	job->allowed = pollux_view_set(view, allowed);
+	job->allowed = pollux_snapshot_set(snapshot, allowed);
 	if (listed)
-		job->required = pollux_view_set(view, listed);
-	for (int n = 0; asleep && n < view->node_count; n++)
-		view->nodes[n].asked |= bit_test(asleep, n);
+		job->required = pollux_snapshot_set(snapshot, listed);
+	for (int n = 0; asleep && n < snapshot->node_count; n++)
+		snapshot->nodes[n].asked |= bit_test(asleep, n);
 	FREE_NULL_BITMAP(asleep);
 	job->fixed = pollux_nodes_fixed(rules, record);
 	job->runs = job->runs && !job->fixed;
 }
 
-void pollux_view_node_range(const job_record_t *record, struct pollux_job *job)
+void pollux_snapshot_node_range(const job_record_t *record,
+				struct pollux_job *job)
 {
 	const part_record_t *part = record->part_ptr;
 	const slurmdb_qos_rec_t *qos = record->qos_ptr;
@@ -195,8 +198,9 @@ void pollux_view_node_range(const job_record_t *record, struct pollux_job *job)
 	job->max_nodes = (int) nodes.max;
 }
 
-int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
-		     const struct pollux_rules *rules)
+int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
+			 const job_record_t *record,
+			 const struct pollux_rules *rules)
 {
 	char type[POLLUX_GPU_TYPE_SIZE];
 	struct pollux_kind *kind = NULL;
@@ -204,32 +208,34 @@ int pollux_view_kind(struct pollux_view *view, const job_record_t *record,
 	pollux_job_gpu_type(record, type);
 	if (!type[0])
 		return -1;
-	for (int i = 0; i < view->kind_count; i++) {
-		if (!xstrcmp(view->kinds[i].type, type))
+	for (int i = 0; i < snapshot->kind_count; i++) {
+		if (!xstrcmp(snapshot->kinds[i].type, type))
 			return i;
 	}
-	xrecalloc(view->kinds, view->kind_count + 1, sizeof(*view->kinds));
-	kind = &view->kinds[view->kind_count];
+	xrecalloc(snapshot->kinds, snapshot->kind_count + 1,
+		  sizeof(*snapshot->kinds));
+	kind = &snapshot->kinds[snapshot->kind_count];
 	memcpy(kind->type, type, sizeof(type));
-	kind->free = xcalloc(view->node_count + 1, sizeof(*kind->free));
-	for (int n = 0; n < view->node_count; n++) {
+	kind->free = xcalloc(snapshot->node_count + 1, sizeof(*kind->free));
+	for (int n = 0; n < snapshot->node_count; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
 
 		if (node && pollux_node_open(rules, n))
 			kind->free[n] =
 				pollux_node_free(pollux_node_gpus(node), type);
 	}
-	return view->kind_count++;
+	return snapshot->kind_count++;
 }
 
-struct pollux_job *pollux_view_next(struct pollux_view *view)
+struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)
 {
-	int count = view->job_count + view->moldable_count;
+	int count = snapshot->job_count + snapshot->moldable_count;
 
 	/* Most jobs of the list are none: there is memory for a power of 2. */
 	if (!(count & (count - 1)))
-		xrecalloc(view->jobs, MAX(2 * count, 1), sizeof(*view->jobs));
-	return &view->jobs[count];
+		xrecalloc(snapshot->jobs, MAX(2 * count, 1),
+			  sizeof(*snapshot->jobs));
+	return &snapshot->jobs[count];
 }
 
 /* What keeps it in its shape, whatever its launcher says; NULL: nothing. */
@@ -264,52 +270,53 @@ static bool _roams(const struct pollux_job *job)
 }
 
 static void _fill_job(job_record_t *record, const struct plx_options *options,
-		      struct pollux_rules *rules, struct pollux_view *view)
+		      struct pollux_rules *rules,
+		      struct pollux_snapshot *snapshot)
 {
-	struct pollux_job *job = pollux_view_next(view);
-	int at = view->job_count++;
+	struct pollux_job *job = pollux_snapshot_next(snapshot);
+	int at = snapshot->job_count++;
 
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->options = *options;
-	pollux_view_node_range(record, job);
+	pollux_snapshot_node_range(record, job);
 	job->runs = pollux_record_runs(record);
 	_read_texts(record, at, job);
 	job->home = pollux_record_home(record, &job->status);
 	job->runs = job->runs && job->home >= 0 && record->priority;
 	if (job->home >= 0)
-		view->nodes[job->home].homes++;
+		snapshot->nodes[job->home].homes++;
 	job->whole_gpus = MAX(pollux_nodes_whole(record), 0);
 	job->roams = !job->whole_gpus && _roams(job);
 	job->moves = job->runs && pollux_move_possible(record);
 	if (pollux_is_moldable(job))
 		job->runs = job->moves;
 	job->priority = pollux_priority(record, record->part_ptr);
-	pollux_job_ends(record, view->now, job);
-	job->age_s = view->now > record->start_time
-			     ? view->now - record->start_time
+	pollux_job_ends(record, snapshot->now, job);
+	job->age_s = snapshot->now > record->start_time
+			     ? snapshot->now - record->start_time
 			     : 0;
-	job->here_s = MAX(view->now - record->details->submit_time, 0);
+	job->here_s = MAX(snapshot->now - record->details->submit_time, 0);
 	job->yields =
 		job->moves && !pollux_is_moldable(job) && _is_calm(record, job);
 	job->shape = xstrdup(record->nodes);
 	job->since = pollux_record_since(record);
-	job->gpus = xcalloc(view->node_count, sizeof(*job->gpus));
-	job->cpus = xcalloc(view->node_count, sizeof(*job->cpus));
-	job->memory = xcalloc(view->node_count, sizeof(*job->memory));
+	job->gpus = xcalloc(snapshot->node_count, sizeof(*job->gpus));
+	job->cpus = xcalloc(snapshot->node_count, sizeof(*job->cpus));
+	job->memory = xcalloc(snapshot->node_count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
-	job->kind = pollux_view_kind(view, record, rules);
-	job->quota = pollux_quota_of(view, record->part_ptr);
-	pollux_job_limits_node(view, record, job);
+	job->kind = pollux_snapshot_kind(snapshot, record, rules);
+	job->quota = pollux_quota_of(snapshot, record->part_ptr);
+	pollux_job_limits_node(snapshot, record, job);
 	pollux_record_gpus(record, job->gpus);
-	_add_held(record, job->cpus, job->memory, view->node_count);
-	_ask_rules(rules, record, view, job);
+	_add_held(record, job->cpus, job->memory, snapshot->node_count);
+	_ask_rules(rules, record, snapshot, job);
 	job->bound = _bound(record, job);
 }
 
 /* One walk over slurmctld's jobs. */
 struct walk {
-	struct pollux_view *view;
+	struct pollux_snapshot *snapshot;
 	struct pollux_rules *rules;
 	int *cpus;	 /* [node_count] held by elastic jobs */
 	int *cpus_rigid; /* and by all others */
@@ -323,31 +330,31 @@ struct walk {
 
 static void _see_pending(const job_record_t *record, struct walk *walk)
 {
-	struct pollux_view *view = walk->view;
+	struct pollux_snapshot *snapshot = walk->snapshot;
 
 	if (pollux_requeued(record)) {
-		xrecalloc(view->requeued, view->requeued_count + 1,
-			  sizeof(*view->requeued));
-		view->requeued[view->requeued_count++] = record->job_id;
+		xrecalloc(snapshot->requeued, snapshot->requeued_count + 1,
+			  sizeof(*snapshot->requeued));
+		snapshot->requeued[snapshot->requeued_count++] = record->job_id;
 	}
-	pollux_waiting_offer(record, view->now, &walk->candidates);
-	pollux_moldable_begins(record, view);
+	pollux_waiting_offer(record, snapshot->now, &walk->candidates);
+	pollux_moldable_begins(record, snapshot);
 }
 
 static void _see_holder(job_record_t *record, struct walk *walk)
 {
-	struct pollux_view *view = walk->view;
+	struct pollux_snapshot *snapshot = walk->snapshot;
 	struct pollux_asked asked;
 	bool elastic = record->details && record->part_ptr &&
 		       record->part_ptr->node_bitmap &&
 		       pollux_asked(record, &asked);
 
-	view->lost_node_count += pollux_has_lost_node(record);
+	snapshot->lost_node_count += pollux_has_lost_node(record);
 	_add_held(record, elastic ? walk->cpus : walk->cpus_rigid, walk->memory,
-		  view->node_count);
-	pollux_quota_take(view, record);
+		  snapshot->node_count);
+	pollux_quota_take(snapshot, record);
 	if (elastic)
-		_fill_job(record, &asked.options, walk->rules, view);
+		_fill_job(record, &asked.options, walk->rules, snapshot);
 	else if (pollux_holds_rigid_alloc(record))
 		walk->rigid[walk->rigid_count++] = record;
 }
@@ -365,16 +372,17 @@ static int _see(void *x, void *arg)
 	return 0;
 }
 
-static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
+static void _fill_jobs(struct pollux_snapshot *snapshot,
+		       struct pollux_rules *rules)
 {
 	int count = list_count(job_list);
 	struct walk walk = {
-		.view = view,
+		.snapshot = snapshot,
 		.rules = rules,
-		.cpus = xcalloc(view->node_count, sizeof(*walk.cpus)),
+		.cpus = xcalloc(snapshot->node_count, sizeof(*walk.cpus)),
 		.cpus_rigid =
-			xcalloc(view->node_count, sizeof(*walk.cpus_rigid)),
-		.memory = xcalloc(view->node_count, sizeof(*walk.memory)),
+			xcalloc(snapshot->node_count, sizeof(*walk.cpus_rigid)),
+		.memory = xcalloc(snapshot->node_count, sizeof(*walk.memory)),
 		.holders = xcalloc(2 * count + 1, sizeof(*walk.holders)),
 	};
 
@@ -382,16 +390,18 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 	list_for_each_ro(job_list, _see, &walk);
 	for (int i = 0; i < walk.holder_count; i++)
 		_see_holder(walk.holders[i], &walk);
-	pollux_quotas_settle(view, walk.holders, walk.holder_count);
-	for (int n = 0; n < view->node_count; n++) {
-		view->nodes[n].cpus_rigid = walk.cpus_rigid[n];
-		view->nodes[n].cpus_used = walk.cpus[n] + walk.cpus_rigid[n];
-		view->nodes[n].memory_used = walk.memory[n];
+	pollux_quotas_settle(snapshot, walk.holders, walk.holder_count);
+	for (int n = 0; n < snapshot->node_count; n++) {
+		snapshot->nodes[n].cpus_rigid = walk.cpus_rigid[n];
+		snapshot->nodes[n].cpus_used =
+			walk.cpus[n] + walk.cpus_rigid[n];
+		snapshot->nodes[n].memory_used = walk.memory[n];
 	}
-	pollux_waiting_fill(&walk.candidates, view, rules);
-	pollux_moldable_jobs_fill(view, rules);
-	if (pollux_waiting_is_ours(view))
-		pollux_rigid_allocs_fill(walk.rigid, walk.rigid_count, view);
+	pollux_waiting_fill(&walk.candidates, snapshot, rules);
+	pollux_moldable_jobs_fill(snapshot, rules);
+	if (pollux_waiting_is_ours(snapshot))
+		pollux_rigid_allocs_fill(walk.rigid, walk.rigid_count,
+					 snapshot);
 	xfree(walk.cpus);
 	xfree(walk.cpus_rigid);
 	xfree(walk.memory);
@@ -399,17 +409,18 @@ static void _fill_jobs(struct pollux_view *view, struct pollux_rules *rules)
 }
 
 /* What, when it changes, is worth a cycle before its time. */
-static uint64_t _fingerprint(const struct pollux_view *view)
+static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 {
 	uint64_t fingerprint = POLLUX_FINGERPRINT_FROM;
 
-	for (int n = 0; n < view->node_count; n++) {
-		_add_number(&fingerprint, view->nodes[n].usable);
-		_add_number(&fingerprint, view->nodes[n].leave);
-		_add_number(&fingerprint, (uint64_t) view->nodes[n].gpus_free);
+	for (int n = 0; n < snapshot->node_count; n++) {
+		_add_number(&fingerprint, snapshot->nodes[n].usable);
+		_add_number(&fingerprint, snapshot->nodes[n].leave);
+		_add_number(&fingerprint,
+			    (uint64_t) snapshot->nodes[n].gpus_free);
 	}
-	for (int i = 0; i < view->job_count; i++) {
-		const struct pollux_job *job = &view->jobs[i];
+	for (int i = 0; i < snapshot->job_count; i++) {
+		const struct pollux_job *job = &snapshot->jobs[i];
 
 		_add_number(&fingerprint, job->id);
 		_add_number(&fingerprint, job->runs);
@@ -423,97 +434,101 @@ static uint64_t _fingerprint(const struct pollux_view *view)
 			    job->saved_s >= 0 &&
 				    job->saved_s < PLX_MOLDABLE_RECENT_S);
 	}
-	for (int i = 0; i < view->waiting_count; i++) {
-		_add_number(&fingerprint, view->waiting[i].id);
-		_add_number(&fingerprint, view->waiting[i].priority);
-		_add_number(&fingerprint, view->waiting[i].moldable >= 0);
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		_add_number(&fingerprint, snapshot->waiting[i].id);
+		_add_number(&fingerprint, snapshot->waiting[i].priority);
+		_add_number(&fingerprint, snapshot->waiting[i].moldable >= 0);
 	}
 	return fingerprint;
 }
 
-struct pollux_view *pollux_view_create(void)
+struct pollux_snapshot *pollux_snapshot_create(void)
 {
-	struct pollux_view *view = xmalloc(sizeof(*view));
+	struct pollux_snapshot *snapshot = xmalloc(sizeof(*snapshot));
 	struct pollux_rules *rules = NULL;
 
 	pollux_decay_read();
 	pollux_lock(POLLUX_LOOK);
 	pollux_decay_find();
-	view->now = time(NULL);
-	view->node_count = node_record_count;
-	view->counts_memory = slurm_conf.select_type_param & CR_MEMORY;
-	view->nodes = xcalloc(view->node_count, sizeof(*view->nodes));
+	snapshot->now = time(NULL);
+	snapshot->node_count = node_record_count;
+	snapshot->counts_memory = slurm_conf.select_type_param & CR_MEMORY;
+	snapshot->nodes =
+		xcalloc(snapshot->node_count, sizeof(*snapshot->nodes));
 	rules = pollux_rules_create();
-	_fill_nodes(view, rules);
-	_fill_jobs(view, rules);
-	pollux_job_limits_fill(view);
+	_fill_nodes(snapshot, rules);
+	_fill_jobs(snapshot, rules);
+	pollux_job_limits_fill(snapshot);
 	pollux_rules_destroy(rules);
 	pollux_unlock(POLLUX_LOOK);
-	view->fingerprint = _fingerprint(view);
-	return view;
+	snapshot->fingerprint = _fingerprint(snapshot);
+	return snapshot;
 }
 
-void pollux_view_destroy(struct pollux_view *view)
+void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 {
-	if (!view)
+	if (!snapshot)
 		return;
-	pollux_job_limits_release(view);
-	for (int n = 0; n < view->node_count; n++)
-		xfree(view->nodes[n].name);
-	for (int i = 0; i < view->job_count + view->moldable_count; i++) {
-		xfree(view->jobs[i].shape);
-		xfree(view->jobs[i].gpus);
-		xfree(view->jobs[i].cpus);
-		xfree(view->jobs[i].memory);
+	pollux_job_limits_release(snapshot);
+	for (int n = 0; n < snapshot->node_count; n++)
+		xfree(snapshot->nodes[n].name);
+	for (int i = 0; i < snapshot->job_count + snapshot->moldable_count;
+	     i++) {
+		xfree(snapshot->jobs[i].shape);
+		xfree(snapshot->jobs[i].gpus);
+		xfree(snapshot->jobs[i].cpus);
+		xfree(snapshot->jobs[i].memory);
 	}
-	for (int i = 0; i < view->set_count; i++) {
-		FREE_NULL_BITMAP(view->sets[i].bits);
-		xfree(view->sets[i].nodes);
+	for (int i = 0; i < snapshot->set_count; i++) {
+		FREE_NULL_BITMAP(snapshot->sets[i].bits);
+		xfree(snapshot->sets[i].nodes);
 	}
-	xfree(view->sets);
-	for (int i = 0; i < view->waiting_count; i++) {
-		xfree(view->waiting[i].allowed);
-		xfree(view->waiting[i].partition);
-		xfree(view->waiting[i].told);
+	xfree(snapshot->sets);
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		xfree(snapshot->waiting[i].allowed);
+		xfree(snapshot->waiting[i].partition);
+		xfree(snapshot->waiting[i].told);
 	}
-	for (int i = 0; i < view->kind_count; i++)
-		xfree(view->kinds[i].free);
-	xfree(view->kinds);
-	xfree(view->requeued);
-	pollux_quotas_release(view);
-	xfree(view->allocs);
-	xfree(view->nodes);
-	xfree(view->jobs);
-	xfree(view->waiting);
-	xfree(view);
+	for (int i = 0; i < snapshot->kind_count; i++)
+		xfree(snapshot->kinds[i].free);
+	xfree(snapshot->kinds);
+	xfree(snapshot->requeued);
+	pollux_quotas_release(snapshot);
+	xfree(snapshot->allocs);
+	xfree(snapshot->nodes);
+	xfree(snapshot->jobs);
+	xfree(snapshot->waiting);
+	xfree(snapshot);
 }
 
-int pollux_view_find(const struct pollux_view *view, const char *name)
+int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
+			 const char *name)
 {
-	for (int n = 0; n < view->node_count; n++) {
-		if (!xstrcmp(view->nodes[n].name, name))
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (!xstrcmp(snapshot->nodes[n].name, name))
 			return n;
 	}
 	return -1;
 }
 
-int pollux_view_gpus(const struct pollux_view *view, int j)
+int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j)
 {
 	int sum = 0;
 
-	for (int n = 0; n < view->node_count; n++)
-		sum += view->jobs[j].gpus[n];
+	for (int n = 0; n < snapshot->node_count; n++)
+		sum += snapshot->jobs[j].gpus[n];
 	return sum;
 }
 
-bool pollux_view_same_nodes(const struct pollux_view *view)
+bool pollux_snapshot_same_nodes(const struct pollux_snapshot *snapshot)
 {
-	if (view->node_count != node_record_count)
+	if (snapshot->node_count != node_record_count)
 		return false;
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		const node_record_t *record = node_record_table_ptr[n];
 
-		if (xstrcmp(record ? record->name : NULL, view->nodes[n].name))
+		if (xstrcmp(record ? record->name : NULL,
+			    snapshot->nodes[n].name))
 			return false;
 	}
 	return true;

@@ -2,8 +2,8 @@
 /*
  * slurm_snapshot.h - what is in slurmctld, copied under a read lock
  *
- * A view owns all its memory and is only looked at. Its node indices are
- * slurmctld's; they mean the same later only if pollux_view_same_nodes().
+ * A snapshot owns all its memory and is only looked at. Its node indices are
+ * slurmctld's; they mean the same later only if pollux_snapshot_same_nodes().
  */
 #ifndef SCHED_POLLUX_SLURM_SNAPSHOT_H
 #define SCHED_POLLUX_SLURM_SNAPSHOT_H
@@ -66,19 +66,19 @@ struct pollux_job {
 	char *shape;	   /* nodes as accounting has them */
 	time_t since;	   /* its present shape */
 	struct pollux_needs needs; /* of each of its GPUs */
-	int kind;		   /* of GPU, one of the view's; -1: any */
+	int kind;		   /* of GPU, one of the snapshot's; -1: any */
 	int *gpus;		   /* [node_count] */
 	int *cpus;		   /* [node_count] */
 	double *memory;		   /* [node_count] MB */
-	const bool *allowed;	   /* [node_count], one of the view's sets */
-	const bool *required;	   /* the same, by --nodelist; NULL: none */
+	const bool *allowed;  /* [node_count], one of the snapshot's sets */
+	const bool *required; /* the same, by --nodelist; NULL: none */
 	int allowed_count;
 	bool *shunned;	/* [node_count] see plan/sick_nodes.h; NULL: none */
 	bool *within;	/* [node_count] what limits of nodes leave; or NULL */
 	bool capped;	/* limits allow it alone ... */
 	int most_gpus;	/* ... so many, its own at least */
 	int node_gpus;	/* most on one node by limits; 0: any */
-	int quota;	/* of CPUs, one of the view's; -1: none */
+	int quota;	/* of CPUs, one of the snapshot's; -1: none */
 	int unreserved; /* the same, of those that reservations leave it */
 	int take_count;
 	struct plx_take *takes; /* from limits that it shares */
@@ -131,7 +131,7 @@ struct pollux_waiting {
 	double cpus;	/* of each node */
 	double memory;	/* the same, MB */
 	double seconds; /* its time limit */
-	int quota;	/* of CPUs, one of the view's; -1: none */
+	int quota;	/* of CPUs, one of the snapshot's; -1: none */
 	bool whole_nodes;
 	bool ignored; /* see reservation_timeout.h */
 	bool clears;  /* whole nodes, of jobs that yield: see enter.h */
@@ -145,7 +145,7 @@ struct pollux_waiting {
 	char *told; /* elastic: its record says why, or ""; NULL: it is not */
 };
 
-struct pollux_view {
+struct pollux_snapshot {
 	time_t now;
 	int node_count;
 	struct pollux_node *nodes;
@@ -173,11 +173,13 @@ struct pollux_view {
 };
 
 /* Locks slurmctld for reading. The caller's to destroy. */
-struct pollux_view *pollux_view_create(void);
-void pollux_view_destroy(struct pollux_view *view); /* accepts NULL */
+struct pollux_snapshot *pollux_snapshot_create(void);
+void pollux_snapshot_destroy(
+	struct pollux_snapshot *snapshot); /* accepts NULL */
 
 /* Index of the node so called; -1: there is none. */
-int pollux_view_find(const struct pollux_view *view, const char *name);
+int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
+			 const char *name);
 
 /* A job whose shape changes by a requeue alone. */
 static inline bool pollux_is_moldable(const struct pollux_job *job)
@@ -186,9 +188,9 @@ static inline bool pollux_is_moldable(const struct pollux_job *job)
 }
 
 /* GPUs that elastic job j holds. */
-int pollux_view_gpus(const struct pollux_view *view, int j);
+int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j);
 
 /* Is node n still what it was? Under any lock on nodes. */
-bool pollux_view_same_nodes(const struct pollux_view *view);
+bool pollux_snapshot_same_nodes(const struct pollux_snapshot *snapshot);
 
 #endif

@@ -16,7 +16,7 @@ struct texts {
 	struct plx_target target;
 };
 
-/* In the order of the last view, so that a job is mostly where it was. */
+/* In the order of the last snapshot, so that a job is mostly where it was. */
 static struct {
 	struct texts *at;
 	int count;

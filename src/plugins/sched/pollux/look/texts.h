@@ -2,7 +2,7 @@
 /*
  * texts.h - what was read of elastic jobs' comments, until they change
  *
- * A view is made several times a second under slurmctld's lock, and a job
+ * A snapshot is made several times a second under slurmctld's lock, and a job
  * writes a new status every few seconds. Used by the plugin's thread alone.
  */
 #ifndef SCHED_POLLUX_TEXTS_H
@@ -12,8 +12,8 @@
 #include "sched/pollux/look/slurm_snapshot.h"
 
 /*
- * Status, complaint and target of the view's at-th elastic job. Returns false
- * when it has no status that can be believed. Read lock on jobs.
+ * Status, complaint and target of the snapshot's at-th elastic job. Returns
+ * false when it has no status that can be believed. Read lock on jobs.
  */
 bool pollux_texts_read(job_record_t *record, int at, struct pollux_job *job);
 

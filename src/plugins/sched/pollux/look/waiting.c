@@ -161,17 +161,17 @@ static double _seconds(const job_record_t *job, const part_record_t *part)
 }
 
 static bool *_allowed(const struct pollux_candidate *from, int nodes,
-		      const struct pollux_view *view,
+		      const struct pollux_snapshot *snapshot,
 		      struct pollux_rules *rules)
 {
-	bool *allowed = xcalloc(view->node_count, sizeof(*allowed));
+	bool *allowed = xcalloc(snapshot->node_count, sizeof(*allowed));
 	bitstr_t *all = from->job->details->req_node_bitmap;
 	bitstr_t *may = pollux_nodes_waited(rules, from->job, from->part);
 
 	if (all && bit_set_count(all) < nodes)
 		all = NULL;
-	for (int n = 0; n < view->node_count; n++)
-		allowed[n] = view->nodes[n].usable && bit_test(may, n) &&
+	for (int n = 0; n < snapshot->node_count; n++)
+		allowed[n] = snapshot->nodes[n].usable && bit_test(may, n) &&
 			     !(all && !bit_test(all, n));
 	FREE_NULL_BITMAP(may);
 	return allowed;
@@ -190,9 +190,9 @@ static char *_told(const job_record_t *job)
 }
 
 /* Where it wants more than there are, one more than there are. */
-static int _nodes(uint64_t nodes, const struct pollux_view *view)
+static int _nodes(uint64_t nodes, const struct pollux_snapshot *snapshot)
 {
-	return _whole(MIN(nodes, (uint64_t) view->node_count + 1));
+	return _whole(MIN(nodes, (uint64_t) snapshot->node_count + 1));
 }
 
 /*
@@ -200,7 +200,7 @@ static int _nodes(uint64_t nodes, const struct pollux_view *view)
  * its tasks, and srun has counted on the nodes that it asked for.
  */
 static void _fill_spread(const job_record_t *job,
-			 const struct pollux_view *view,
+			 const struct pollux_snapshot *snapshot,
 			 struct pollux_waiting *waiting)
 {
 	const job_details_t *details = job->details;
@@ -216,7 +216,7 @@ static void _fill_spread(const job_record_t *job,
 	    asked.options.pack)
 		return;
 	options = &asked.options;
-	pollux_view_node_range(job, &range);
+	pollux_snapshot_node_range(job, &range);
 	least = MAX(options->min_gpus, 1);
 	/* Somebody has asked for something else. */
 	if (waiting->gpus_per_node !=
@@ -226,43 +226,45 @@ static void _fill_spread(const job_record_t *job,
 		.least = least,
 		.most = options->max_gpus ? options->max_gpus : PLX_GPUS_MAX,
 		.low = MAX(range.min_nodes, 1),
-		.high = range.max_nodes ? range.max_nodes : view->node_count,
+		.high = range.max_nodes ? range.max_nodes
+					: snapshot->node_count,
 		.sizes = options->sizes,
 	};
 	if (memory && memory != NO_VAL64 && !(memory & MEM_PER_CPU))
 		waiting->spread.memory = (double) memory;
 }
 
-static void _fill(const struct pollux_candidate *from, struct pollux_view *view,
-		  struct pollux_rules *rules, struct pollux_waiting *waiting)
+static void _fill(const struct pollux_candidate *from,
+		  struct pollux_snapshot *snapshot, struct pollux_rules *rules,
+		  struct pollux_waiting *waiting)
 {
 	const job_details_t *details = from->job->details;
 	int largest = 1;
 
-	for (int n = 0; n < view->node_count; n++)
-		largest = MAX(largest, view->nodes[n].gpus);
+	for (int n = 0; n < snapshot->node_count; n++)
+		largest = MAX(largest, snapshot->nodes[n].gpus);
 	waiting->id = from->job->job_id;
 	waiting->priority = from->priority;
 	waiting->partition = xstrdup(from->part->name);
 	waiting->limited = _is_limited(from->job);
 	waiting->nodes = details->min_nodes > 0 && details->min_nodes < NO_VAL
-				 ? _nodes(details->min_nodes, view)
+				 ? _nodes(details->min_nodes, snapshot)
 				 : 1;
 	waiting->gpus_per_node = _gpus_per_node(from->job, waiting->nodes);
 	if (waiting->gpus_per_node > largest) {
 		waiting->nodes = _ceil_div((uint64_t) waiting->nodes *
 						   waiting->gpus_per_node,
 					   (uint64_t) largest);
-		waiting->nodes = _nodes(waiting->nodes, view);
+		waiting->nodes = _nodes(waiting->nodes, snapshot);
 		waiting->gpus_per_node = largest;
 	}
 	waiting->whole_nodes = pollux_slurm_whole_nodes(from->job) ||
 			       from->part->max_share == 0;
 	waiting->seconds = _seconds(from->job, from->part);
-	waiting->allowed = _allowed(from, waiting->nodes, view, rules);
-	waiting->quota = pollux_quota_of(view, from->part);
+	waiting->allowed = _allowed(from, waiting->nodes, snapshot, rules);
+	waiting->quota = pollux_quota_of(snapshot, from->part);
 	_fill_rest(from->job, waiting);
-	_fill_spread(from->job, view, waiting);
+	_fill_spread(from->job, snapshot, waiting);
 	waiting->told = _told(from->job);
 }
 
@@ -362,23 +364,25 @@ void pollux_waiting_offer(const job_record_t *job, time_t now,
 }
 
 void pollux_waiting_fill(struct pollux_candidates *candidates,
-			 struct pollux_view *view, struct pollux_rules *rules)
+			 struct pollux_snapshot *snapshot,
+			 struct pollux_rules *rules)
 {
 	if (candidates->count > 1)
 		qsort(candidates->at, (size_t) candidates->count,
 		      sizeof(candidates->at[0]), _by_priority);
-	view->waiting_count = candidates->count;
-	view->waiting =
-		xcalloc(view->waiting_count + 1, sizeof(*view->waiting));
-	for (int i = 0; i < view->waiting_count; i++)
-		_fill(&candidates->at[i], view, rules, &view->waiting[i]);
+	snapshot->waiting_count = candidates->count;
+	snapshot->waiting = xcalloc(snapshot->waiting_count + 1,
+				    sizeof(*snapshot->waiting));
+	for (int i = 0; i < snapshot->waiting_count; i++)
+		_fill(&candidates->at[i], snapshot, rules,
+		      &snapshot->waiting[i]);
 }
 
-bool pollux_waiting_is_ours(const struct pollux_view *view)
+bool pollux_waiting_is_ours(const struct pollux_snapshot *snapshot)
 {
-	bool ours = view->job_count > 0 || view->moldable_count > 0;
+	bool ours = snapshot->job_count > 0 || snapshot->moldable_count > 0;
 
-	for (int i = 0; i < view->waiting_count && !ours; i++)
-		ours = view->waiting[i].spread.least > 0;
-	return ours && view->waiting_count > 0;
+	for (int i = 0; i < snapshot->waiting_count && !ours; i++)
+		ours = snapshot->waiting[i].spread.least > 0;
+	return ours && snapshot->waiting_count > 0;
 }

@@ -21,7 +21,8 @@ bool pollux_waits_for_nodes(const job_record_t *job, time_t now);
 
 /*
  * The same, or for a limit or, moldable, for the second in which it begins: is
- * it one that a view has in `waiting` while it is among the first? Same lock.
+ * it one that a snapshot has in `waiting` while it is among the first? Same
+ * lock.
  */
 bool pollux_is_waiting(const job_record_t *job, time_t now);
 
@@ -47,16 +48,17 @@ void pollux_waiting_offer(const job_record_t *job, time_t now,
 			  struct pollux_candidates *candidates);
 
 /*
- * Fill view->waiting with those, highest priority first. view->nodes is filled
- * already. Under a read lock on jobs and nodes.
+ * Fill snapshot->waiting with those, highest priority first. snapshot->nodes is
+ * filled already. Under a read lock on jobs and nodes.
  */
 void pollux_waiting_fill(struct pollux_candidates *candidates,
-			 struct pollux_view *view, struct pollux_rules *rules);
+			 struct pollux_snapshot *snapshot,
+			 struct pollux_rules *rules);
 
 /*
  * Does anything wait beside elastic jobs, or for us to start it? Then it counts
  * how long rigid jobs stay. After pollux_moldable_jobs_fill().
  */
-bool pollux_waiting_is_ours(const struct pollux_view *view);
+bool pollux_waiting_is_ours(const struct pollux_snapshot *snapshot);
 
 #endif

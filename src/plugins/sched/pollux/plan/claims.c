@@ -5,12 +5,12 @@
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/resize/resize_request.h"
 
-static struct plx_shape _shape(const struct pollux_view *view,
+static struct plx_shape _shape(const struct pollux_snapshot *snapshot,
 			       const struct pollux_job *job)
 {
 	struct plx_shape shape = { 0 };
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		shape.nodes += job->gpus[n] > 0;
 		shape.gpus += job->gpus[n];
 	}
@@ -39,14 +39,14 @@ void pollux_claims_break(struct pollux_track *track, const char *why)
 		_tell(track);
 }
 
-void pollux_claims_hear(const struct pollux_view *view, int j,
+void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
 			struct pollux_track *track)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 	struct plx_claim claim = {
 		.now_s = pollux_now_s(),
-		.shape = _shape(view, job),
-		.shape_s = (double) (view->now - job->since),
+		.shape = _shape(snapshot, job),
+		.shape_s = (double) (snapshot->now - job->since),
 		.runs = job->runs,
 		.resized = track->phase != POLLUX_IDLE,
 		.training = job->status.phase == PLX_PHASE_TRAINING,

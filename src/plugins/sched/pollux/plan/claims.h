@@ -7,10 +7,10 @@
 #include "sched/pollux/track.h"
 
 /*
- * Take what job j of the view says; one line in the log when it is believed
+ * Take what job j of the snapshot says; one line in the log when it is believed
  * less or more than before. By the plugin's thread, which holds no lock.
  */
-void pollux_claims_hear(const struct pollux_view *view, int j,
+void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
 			struct pollux_track *track);
 
 /* It did what no honest job does, a sentence: it is believed less. */

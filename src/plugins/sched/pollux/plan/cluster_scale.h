@@ -15,11 +15,11 @@
 #include "sched/pollux/params.h"
 
 /* Set nodes[].surplus as was decided last. */
-void pollux_scale_apply(struct pollux_view *view,
+void pollux_scale_apply(struct pollux_snapshot *snapshot,
 			const struct pollux_params *params);
 
 /* Decide for the next cycle, and wake nodes. No lock is held. */
-void pollux_scale_decide(const struct pollux_view *view,
+void pollux_scale_decide(const struct pollux_snapshot *snapshot,
 			 const struct plx_problem *problem,
 			 const struct pollux_params *params, double now_s);
 

@@ -32,21 +32,21 @@
 #define START_S 30
 
 /* The GPUs a job in the middle of a resize will have. */
-static int *_target_gpus(const struct pollux_view *view,
+static int *_target_gpus(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *job,
 			 const struct pollux_track *track)
 {
-	int *gpus = xcalloc(view->node_count, sizeof(*gpus));
+	int *gpus = xcalloc(snapshot->node_count, sizeof(*gpus));
 	pollux_hostlist_t want = NULL;
 	char *name = NULL;
 
 	if (!track->want) {
-		memcpy(gpus, job->gpus, sizeof(*gpus) * view->node_count);
+		memcpy(gpus, job->gpus, sizeof(*gpus) * snapshot->node_count);
 		return gpus;
 	}
 	want = hostlist_create(track->want);
 	for (int i = 0; (name = hostlist_shift(want)); i++) {
-		int n = pollux_view_find(view, name);
+		int n = pollux_snapshot_find(snapshot, name);
 
 		if (n >= 0)
 			gpus[n] = plx_target_each(&track->target, i);
@@ -56,17 +56,17 @@ static int *_target_gpus(const struct pollux_view *view,
 	return gpus;
 }
 
-static bool _has_to_leave(const struct pollux_view *view,
+static bool _has_to_leave(const struct pollux_snapshot *snapshot,
 			  const struct pollux_job *job)
 {
-	return job->home >= 0 && view->nodes[job->home].leave;
+	return job->home >= 0 && snapshot->nodes[job->home].leave;
 }
 
 /* Its ranks fail where it is. */
-static bool _is_ill(const struct pollux_view *view,
+static bool _is_ill(const struct pollux_snapshot *snapshot,
 		    const struct pollux_job *job)
 {
-	for (int n = 0; job->shunned && n < view->node_count; n++) {
+	for (int n = 0; job->shunned && n < snapshot->node_count; n++) {
 		if (job->shunned[n] && job->gpus[n] > 0)
 			return true;
 	}
@@ -74,7 +74,7 @@ static bool _is_ill(const struct pollux_view *view,
 }
 
 /* Why the job is left as it is, if it is. */
-static enum plx_hold _hold(const struct pollux_view *view,
+static enum plx_hold _hold(const struct pollux_snapshot *snapshot,
 			   const struct pollux_job *job,
 			   const struct pollux_track *track, double now_s)
 {
@@ -84,59 +84,62 @@ static enum plx_hold _hold(const struct pollux_view *view,
 		return PLX_HOLD_BOUND;
 	if (!job->runs)
 		return PLX_HOLD_SILENT;
-	if (!_is_ill(view, job) &&
-	    pollux_left_alone(track, _has_to_leave(view, job), now_s))
+	if (!_is_ill(snapshot, job) &&
+	    pollux_left_alone(track, _has_to_leave(snapshot, job), now_s))
 		return PLX_HOLD_REFUSED;
 	if (!pollux_is_moldable(job) &&
 	    job->status.phase == PLX_PHASE_STARTING &&
-	    view->now - job->since < START_S)
+	    snapshot->now - job->since < START_S)
 		return PLX_HOLD_STARTING;
 	return PLX_HOLD_NONE;
 }
 
-static struct pollux_job_input *_inputs(const struct pollux_view *view,
+static struct pollux_job_input *_inputs(const struct pollux_snapshot *snapshot,
 					const struct pollux_params *params)
 {
-	struct pollux_job_input *inputs = xcalloc(
-		view->job_count + view->moldable_count + 1, sizeof(*inputs));
+	struct pollux_job_input *inputs =
+		xcalloc(snapshot->job_count + snapshot->moldable_count + 1,
+			sizeof(*inputs));
 	double now_s = pollux_now_s();
 
-	for (int j = 0; j < view->job_count; j++) {
-		const struct pollux_job *job = &view->jobs[j];
+	for (int j = 0; j < snapshot->job_count; j++) {
+		const struct pollux_job *job = &snapshot->jobs[j];
 		struct pollux_track *track = pollux_track_find(job->id);
 
 		if (!track)
 			continue;
-		inputs[j].service_s = pollux_track_service(track, view->now);
+		inputs[j].service_s =
+			pollux_track_service(track, snapshot->now);
 		inputs[j].most_gpus = track->most_gpus;
 		inputs[j].validation = track->validation;
 		inputs[j].busy = track->phase != POLLUX_IDLE;
 		inputs[j].leaves = inputs[j].busy && track->target.move;
-		inputs[j].hold = _hold(view, job, track, now_s);
+		inputs[j].hold = _hold(snapshot, job, track, now_s);
 		inputs[j].still = inputs[j].hold != PLX_HOLD_NONE;
 		if (pollux_is_moldable(job)) {
 			inputs[j].moldable =
-				pollux_moldable_of(view, job, params);
+				pollux_moldable_of(snapshot, job, params);
 			if (inputs[j].hold == PLX_HOLD_NONE)
 				pollux_moldable_hold(&inputs[j]);
 		}
 		if (inputs[j].busy)
-			inputs[j].target = _target_gpus(view, job, track);
+			inputs[j].target = _target_gpus(snapshot, job, track);
 	}
-	pollux_promises_keep(view, inputs);
+	pollux_promises_keep(snapshot, inputs);
 	return inputs;
 }
 
 /* GPUs on node n that jobs asked to grow will need. */
-static int _claimed(const struct pollux_view *view,
+static int _claimed(const struct pollux_snapshot *snapshot,
 		    const struct pollux_job_input *inputs, int n)
 {
 	int claimed = 0;
 
-	for (int j = 0; j < view->job_count; j++) {
+	for (int j = 0; j < snapshot->job_count; j++) {
 		if (inputs[j].busy)
-			claimed += MAX(
-				inputs[j].target[n] - view->jobs[j].gpus[n], 0);
+			claimed += MAX(inputs[j].target[n] -
+					       snapshot->jobs[j].gpus[n],
+				       0);
 	}
 	return claimed;
 }
@@ -145,27 +148,28 @@ static int _claimed(const struct pollux_view *view,
  * Does the choice need nothing that another job still has to give up? Free
  * GPUs are those that nobody has, was promised, or waits for.
  */
-static bool _fits_now(const struct pollux_view *view, int j, const int *gpus,
-		      const int *spare)
+static bool _fits_now(const struct pollux_snapshot *snapshot, int j,
+		      const int *gpus, const int *spare)
 {
-	for (int n = 0; n < view->node_count; n++) {
-		if (gpus[n] - view->jobs[j].gpus[n] > MAX(spare[n], 0))
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (gpus[n] - snapshot->jobs[j].gpus[n] > MAX(spare[n], 0))
 			return false;
 	}
 	/* Who runs is tried, and keeps what it has. */
-	return j < view->job_count || pollux_stock_is_free(view, j, gpus);
+	return j < snapshot->job_count ||
+	       pollux_stock_is_free(snapshot, j, gpus);
 }
 
-static void _spend(const struct pollux_view *view, int j, const int *gpus,
-		   int *spare)
+static void _spend(const struct pollux_snapshot *snapshot, int j,
+		   const int *gpus, int *spare)
 {
-	for (int n = 0; n < view->node_count; n++)
-		spare[n] -= MAX(gpus[n] - view->jobs[j].gpus[n], 0);
+	for (int n = 0; n < snapshot->node_count; n++)
+		spare[n] -= MAX(gpus[n] - snapshot->jobs[j].gpus[n], 0);
 }
 
 /* What a cycle decides upon, and what it decides. */
 struct cycle {
-	const struct pollux_view *view;
+	const struct pollux_snapshot *snapshot;
 	const struct pollux_params *params;
 	double now_s; /* monotonic clock */
 	struct pollux_job_input *inputs;
@@ -177,10 +181,10 @@ struct cycle {
 /* A job gets at most twice what it has measured, unless others know more. */
 static void _tell_profiles(const struct cycle *cycle, int j)
 {
-	const struct pollux_job *job = &cycle->view->jobs[j];
+	const struct pollux_job *job = &cycle->snapshot->jobs[j];
 	int own = pollux_problem_measured(job);
 	int known = cycle->problem->jobs[j].profiled_gpus;
-	int has = pollux_view_gpus(cycle->view, j);
+	int has = pollux_snapshot_gpus(cycle->snapshot, j);
 
 	if (known > own &&
 	    cycle->plan->choices[j].shape.gpus > MAX(has, 2 * own))
@@ -192,14 +196,14 @@ static void _tell_profiles(const struct cycle *cycle, int j)
 
 static enum pollux_leave _leave(const struct cycle *cycle, int j)
 {
-	return pollux_leave_of(cycle->view, cycle->problem, j,
+	return pollux_leave_of(cycle->snapshot, cycle->problem, j,
 			       &cycle->plan->choices[j]);
 }
 
 /* Also one whose GPUs stay as they are, or none, and whose script has to go. */
 static bool _changes(const struct cycle *cycle, int j)
 {
-	if (pollux_is_moldable(&cycle->view->jobs[j]))
+	if (pollux_is_moldable(&cycle->snapshot->jobs[j]))
 		return cycle->plan->choices[j].changed;
 	return cycle->plan->choices[j].changed ||
 	       _leave(cycle, j) != POLLUX_LEAVE_NOT;
@@ -211,38 +215,38 @@ static bool _ask(const struct cycle *cycle, int j)
 	enum pollux_leave leave = POLLUX_LEAVE_NOT;
 	char why[PLX_WHY_SIZE];
 
-	if (j >= cycle->view->job_count)
-		return pollux_moldable_start(cycle->view, j, choice->gpus,
+	if (j >= cycle->snapshot->job_count)
+		return pollux_moldable_start(cycle->snapshot, j, choice->gpus,
 					     cycle->reservations.grants);
-	if (pollux_is_moldable(&cycle->view->jobs[j]))
-		return pollux_move_at_once(cycle->view, j, choice->gpus,
+	if (pollux_is_moldable(&cycle->snapshot->jobs[j]))
+		return pollux_move_at_once(cycle->snapshot, j, choice->gpus,
 					   cycle->inputs[j].why[0]
 						   ? cycle->inputs[j].why
 						   : choice->why);
 	leave = _leave(cycle, j);
 	if (leave == POLLUX_LEAVE_NOT) {
 		snprintf(why, sizeof(why), "%s", choice->why);
-		pollux_limit_warn(cycle->view, j, choice->gpus, why,
+		pollux_limit_warn(cycle->snapshot, j, choice->gpus, why,
 				  sizeof(why));
-		return pollux_resize_request(cycle->view, j, choice->gpus, why,
-					     cycle->params);
+		return pollux_resize_request(cycle->snapshot, j, choice->gpus,
+					     why, cycle->params);
 	}
-	pollux_leave_why(cycle->view, cycle->reservations.grants, j, leave,
+	pollux_leave_why(cycle->snapshot, cycle->reservations.grants, j, leave,
 			 choice, why, sizeof(why));
-	return pollux_move_ask(cycle->view, j, choice->gpus, why,
+	return pollux_move_ask(cycle->snapshot, j, choice->gpus, why,
 			       cycle->params);
 }
 
 /* GPUs that are free, and not promised to others. */
 static int *_spare(const struct cycle *cycle)
 {
-	const struct pollux_view *view = cycle->view;
-	int *spare = xcalloc(view->node_count + 1, sizeof(*spare));
+	const struct pollux_snapshot *snapshot = cycle->snapshot;
+	int *spare = xcalloc(snapshot->node_count + 1, sizeof(*spare));
 
-	for (int n = 0; n < view->node_count; n++)
-		spare[n] = view->nodes[n].gpus_free -
+	for (int n = 0; n < snapshot->node_count; n++)
+		spare[n] = snapshot->nodes[n].gpus_free -
 			   cycle->reservations.reserved[n] -
-			   _claimed(view, cycle->inputs, n);
+			   _claimed(snapshot, cycle->inputs, n);
 	return spare;
 }
 
@@ -255,23 +259,23 @@ static bool _acts(const struct cycle *cycle, int j)
 
 static void _apply(const struct cycle *cycle)
 {
-	const struct pollux_view *view = cycle->view;
+	const struct pollux_snapshot *snapshot = cycle->snapshot;
 	int *spare = _spare(cycle);
-	double *left = pollux_limit_split_left(view, cycle->problem);
+	double *left = pollux_limit_split_left(snapshot, cycle->problem);
 
 	for (int j = 0; j < cycle->plan->job_count; j++) {
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
 		if (!_acts(cycle, j) ||
-		    !_fits_now(view, j, choice->gpus, spare) ||
-		    !pollux_limit_split_allow(view, j, choice->shape.gpus,
+		    !_fits_now(snapshot, j, choice->gpus, spare) ||
+		    !pollux_limit_split_allow(snapshot, j, choice->shape.gpus,
 					      left) ||
 		    !_ask(cycle, j))
 			continue;
-		if (!pollux_is_moldable(&view->jobs[j]))
+		if (!pollux_is_moldable(&snapshot->jobs[j]))
 			_tell_profiles(cycle, j);
-		_spend(view, j, choice->gpus, spare);
-		pollux_limit_split_spend(view, j, choice->shape.gpus, left);
+		_spend(snapshot, j, choice->gpus, spare);
+		pollux_limit_split_spend(snapshot, j, choice->shape.gpus, left);
 	}
 	free(left);
 	xfree(spare);
@@ -280,11 +284,12 @@ static void _apply(const struct cycle *cycle)
 /* What jobs give up that are being resized. */
 static void _await(const struct cycle *cycle, int *spare)
 {
-	for (int j = 0; j < cycle->view->job_count; j++) {
+	for (int j = 0; j < cycle->snapshot->job_count; j++) {
 		const struct pollux_job_input *input = &cycle->inputs[j];
-		const int *has = cycle->view->jobs[j].gpus;
+		const int *has = cycle->snapshot->jobs[j].gpus;
 
-		for (int n = 0; input->busy && n < cycle->view->node_count; n++)
+		for (int n = 0; input->busy && n < cycle->snapshot->node_count;
+		     n++)
 			spare[n] += MAX(has[n] - input->target[n], 0);
 	}
 }
@@ -295,13 +300,14 @@ static void _give_first(const struct cycle *cycle, int j, const int *gpus,
 	char why[PLX_PLAN_WHY];
 	int keeps = 0;
 
-	for (int n = 0; n < cycle->view->node_count; n++)
+	for (int n = 0; n < cycle->snapshot->node_count; n++)
 		keeps += gpus[n];
 	snprintf(why, sizeof(why),
 		 "shrinks %d -> %d GPUs for now: it and job %u wait for GPUs "
 		 "of each other",
-		 pollux_view_gpus(cycle->view, j), keeps, other);
-	(void) pollux_resize_request(cycle->view, j, gpus, why, cycle->params);
+		 pollux_snapshot_gpus(cycle->snapshot, j), keeps, other);
+	(void) pollux_resize_request(cycle->snapshot, j, gpus, why,
+				     cycle->params);
 }
 
 /* Jobs that wait for each other would do so for ever. */
@@ -309,13 +315,13 @@ static void _end_circle(const struct cycle *cycle)
 {
 	int jobs = cycle->plan->job_count;
 	bool *acts = xcalloc(jobs + 1, sizeof(*acts));
-	int *gpus = xcalloc(cycle->view->node_count + 1, sizeof(*gpus));
+	int *gpus = xcalloc(cycle->snapshot->node_count + 1, sizeof(*gpus));
 	int *spare = _spare(cycle);
 	uint32_t other = 0;
 	int j = -1;
 
-	for (j = 0; j < cycle->view->job_count; j++)
-		acts[j] = !pollux_is_moldable(&cycle->view->jobs[j]) &&
+	for (j = 0; j < cycle->snapshot->job_count; j++)
+		acts[j] = !pollux_is_moldable(&cycle->snapshot->jobs[j]) &&
 			  _acts(cycle, j);
 	_await(cycle, spare);
 	j = plx_circular_wait(cycle->problem, cycle->plan, acts, spare, gpus,
@@ -333,62 +339,65 @@ static void _note_moldable(const struct cycle *cycle, int j)
 	const struct pollux_job_input *input = &cycle->inputs[j];
 	struct pollux_track *track = NULL;
 
-	if (!pollux_is_moldable(&cycle->view->jobs[j]) ||
+	if (!pollux_is_moldable(&cycle->snapshot->jobs[j]) ||
 	    (input->hold != PLX_HOLD_MOLDABLE &&
 	     (input->hold != PLX_HOLD_NONE || cycle->plan->choices[j].changed)))
 		return;
-	track = pollux_track_find(cycle->view->jobs[j].id);
+	track = pollux_track_find(cycle->snapshot->jobs[j].id);
 	if (track)
 		memcpy(track->refused, input->why, sizeof(track->refused));
 }
 
 static void _tell(const struct cycle *cycle)
 {
-	int count = cycle->view->job_count;
+	int count = cycle->snapshot->job_count;
 	enum plx_hold *held = xcalloc(count + 1, sizeof(*held));
 
 	for (int j = 0; j < count; j++) {
 		held[j] = cycle->inputs[j].hold;
 		_note_moldable(cycle, j);
 	}
-	pollux_explain(cycle->view, cycle->plan, held);
-	pollux_waits_tell(cycle->view, cycle->plan, cycle->reservations.grants);
+	pollux_explain(cycle->snapshot, cycle->plan, held);
+	pollux_waits_tell(cycle->snapshot, cycle->plan,
+			  cycle->reservations.grants);
 	xfree(held);
 }
 
 static void _conclude(const struct cycle *cycle)
 {
-	const struct pollux_view *view = cycle->view;
+	const struct pollux_snapshot *snapshot = cycle->snapshot;
 
 	debug("sched/pollux: cycle: %d elastic jobs, %d jobs wait, "
 	      "fitness %.4f, can be %.4f",
-	      view->job_count, view->waiting_count, cycle->plan->fitness_now,
-	      cycle->plan->fitness);
-	pollux_gauges(view, cycle->problem, cycle->plan,
+	      snapshot->job_count, snapshot->waiting_count,
+	      cycle->plan->fitness_now, cycle->plan->fitness);
+	pollux_gauges(snapshot, cycle->problem, cycle->plan,
 		      cycle->reservations.reserved);
-	pollux_reservation_timeout_note(view, cycle->reservations.grants,
+	pollux_reservation_timeout_note(snapshot, cycle->reservations.grants,
 					cycle->params->reservation_timeout_s,
 					cycle->now_s);
-	pollux_enter_note(view, cycle->reservations.grants,
+	pollux_enter_note(snapshot, cycle->reservations.grants,
 			  cycle->params->interference);
 	_apply(cycle);
 	_end_circle(cycle);
 	_tell(cycle);
-	pollux_scale_decide(view, cycle->problem, cycle->params, cycle->now_s);
+	pollux_scale_decide(snapshot, cycle->problem, cycle->params,
+			    cycle->now_s);
 	if (cycle->params->dump[0])
-		pollux_dump(cycle->params->dump, view, cycle->problem,
+		pollux_dump(cycle->params->dump, snapshot, cycle->problem,
 			    cycle->plan);
 }
 
-static struct plx_grant *_grants(const struct pollux_view *view)
+static struct plx_grant *_grants(const struct pollux_snapshot *snapshot)
 {
 	struct plx_grant *grants =
-		xcalloc(view->waiting_count + 1, sizeof(*grants));
+		xcalloc(snapshot->waiting_count + 1, sizeof(*grants));
 
-	for (int i = 0; i < view->waiting_count; i++) {
-		grants[i].nodes = xcalloc(view->node_count + 1, sizeof(bool));
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		grants[i].nodes =
+			xcalloc(snapshot->node_count + 1, sizeof(bool));
 		grants[i].promised =
-			xcalloc(view->node_count + 1, sizeof(bool));
+			xcalloc(snapshot->node_count + 1, sizeof(bool));
 	}
 	return grants;
 }
@@ -408,33 +417,33 @@ static int _search(struct cycle *cycle, struct plx_error *err)
 	do {
 		plx_plan_destroy(cycle->plan);
 		cycle->plan = NULL;
-		rc = pollux_limit_split_search(cycle->view, cycle->problem,
+		rc = pollux_limit_split_search(cycle->snapshot, cycle->problem,
 					       &cycle->plan, err);
 		searches++;
 	} while (rc == 0 &&
-		 pollux_moldable_settle(cycle->view, cycle->plan,
+		 pollux_moldable_settle(cycle->snapshot, cycle->plan,
 					cycle->problem, cycle->inputs,
 					&cycle->reservations) &&
 		 searches < POLLUX_MOLDABLE_SEARCHES);
 	return rc;
 }
 
-void pollux_cycle(const struct pollux_view *view,
+void pollux_cycle(const struct pollux_snapshot *snapshot,
 		  const struct pollux_params *params, double now_s)
 {
 	struct cycle cycle = {
-		.view = view,
+		.snapshot = snapshot,
 		.params = params,
 		.now_s = now_s,
-		.inputs = _inputs(view, params),
+		.inputs = _inputs(snapshot, params),
 		.reservations = {
-			.reserved = xcalloc(view->node_count + 1, sizeof(int)),
-			.grants = _grants(view),
+			.reserved = xcalloc(snapshot->node_count + 1, sizeof(int)),
+			.grants = _grants(snapshot),
 		},
 	};
 	struct plx_error why;
 
-	cycle.problem = pollux_problem_create(view, params, cycle.inputs,
+	cycle.problem = pollux_problem_create(snapshot, params, cycle.inputs,
 					      &cycle.reservations, &why);
 	if (!cycle.problem || _search(&cycle, &why) < 0)
 		_skip(&why);
@@ -443,11 +452,11 @@ void pollux_cycle(const struct pollux_view *view,
 	pollux_count_cycle(pollux_now_s() - now_s);
 	plx_plan_destroy(cycle.plan);
 	plx_problem_destroy(cycle.problem);
-	for (int j = 0; j < view->job_count; j++)
+	for (int j = 0; j < snapshot->job_count; j++)
 		xfree(cycle.inputs[j].target);
 	xfree(cycle.inputs);
 	xfree(cycle.reservations.reserved);
-	for (int i = 0; i < view->waiting_count; i++) {
+	for (int i = 0; i < snapshot->waiting_count; i++) {
 		xfree(cycle.reservations.grants[i].nodes);
 		xfree(cycle.reservations.grants[i].promised);
 	}

@@ -10,7 +10,7 @@
  * Make a problem of what was seen, search, and ask jobs for what the plan
  * gives them. By the plugin's thread, which holds no lock; now_s: monotonic.
  */
-void pollux_cycle(const struct pollux_view *view,
+void pollux_cycle(const struct pollux_snapshot *snapshot,
 		  const struct pollux_params *params, double now_s);
 
 #endif

@@ -102,18 +102,18 @@ static void _complain(const struct plx_error *err)
 	      err->text);
 }
 
-void pollux_dump(const char *dir, const struct pollux_view *view,
+void pollux_dump(const char *dir, const struct pollux_snapshot *snapshot,
 		 const struct plx_problem *problem, const struct plx_plan *plan)
 {
-	const char **names = xcalloc(view->node_count + 1, sizeof(*names));
+	const char **names = xcalloc(snapshot->node_count + 1, sizeof(*names));
 	struct plx_error err;
 	uint64_t fingerprint = 0;
 	char *text = NULL;
 
 	if (strcmp(dir, dump.dir))
 		_start(dir);
-	for (int n = 0; n < view->node_count; n++)
-		names[n] = view->nodes[n].name;
+	for (int n = 0; n < snapshot->node_count; n++)
+		names[n] = snapshot->nodes[n].name;
 	text = plx_snapshot_text(problem, names, plan, &err);
 	if (!text) {
 		_complain(&err);

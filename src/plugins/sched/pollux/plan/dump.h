@@ -17,7 +17,7 @@
  * age. The newest 100 are kept. What goes wrong is logged once an hour, and
  * changes nothing else.
  */
-void pollux_dump(const char *dir, const struct pollux_view *view,
+void pollux_dump(const char *dir, const struct pollux_snapshot *snapshot,
 		 const struct plx_problem *problem,
 		 const struct plx_plan *plan);
 

@@ -9,12 +9,12 @@
 #include "sched/pollux/resize/resize_request.h"
 
 /* What it may be left with, keep[node_count]; the sum. */
-static int _least(const struct pollux_view *view, const struct pollux_job *job,
-		  int *keep)
+static int _least(const struct pollux_snapshot *snapshot,
+		  const struct pollux_job *job, int *keep)
 {
 	const struct plx_least least = {
 		.gpus = job->gpus,
-		.node_count = view->node_count,
+		.node_count = snapshot->node_count,
 		.home = job->home,
 		.wanted = job->required,
 		.min_gpus = MAX(job->options.min_gpus, 1),
@@ -26,26 +26,26 @@ static int _least(const struct pollux_view *view, const struct pollux_job *job,
 	return plx_lease_least(&least, keep);
 }
 
-static int _above_least(const struct pollux_view *view, int j)
+static int _above_least(const struct pollux_snapshot *snapshot, int j)
 {
-	int *keep = xcalloc(view->node_count + 1, sizeof(*keep));
-	int above =
-		pollux_view_gpus(view, j) - _least(view, &view->jobs[j], keep);
+	int *keep = xcalloc(snapshot->node_count + 1, sizeof(*keep));
+	int above = pollux_snapshot_gpus(snapshot, j) -
+		    _least(snapshot, &snapshot->jobs[j], keep);
 
 	xfree(keep);
 	return above;
 }
 
-void pollux_lease_hear(const struct pollux_view *view, int j,
+void pollux_lease_hear(const struct pollux_snapshot *snapshot, int j,
 		       struct pollux_track *track,
 		       const struct pollux_params *params)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 	const char *why = plx_lease_why(job->told ? &job->status : NULL);
 
 	if (!why)
 		track->lapse = NULL;
-	if (pollux_is_moldable(job) || _above_least(view, j) <= 0) {
+	if (pollux_is_moldable(job) || _above_least(snapshot, j) <= 0) {
 		plx_lease_reset(&track->lease);
 		return;
 	}
@@ -62,35 +62,35 @@ void pollux_lease_hear(const struct pollux_view *view, int j,
 	track->lapse = why;
 }
 
-static void _ask(const struct pollux_view *view, int j,
+static void _ask(const struct pollux_snapshot *snapshot, int j,
 		 const struct pollux_track *track,
 		 const struct pollux_params *params)
 {
-	int *keep = xcalloc(view->node_count + 1, sizeof(*keep));
-	int least = _least(view, &view->jobs[j], keep);
+	int *keep = xcalloc(snapshot->node_count + 1, sizeof(*keep));
+	int least = _least(snapshot, &snapshot->jobs[j], keep);
 	char why[PLX_WHY_SIZE];
 
 	snprintf(why, sizeof(why),
 		 "shrinks %d -> %d GPUs: %s, and more than its least is lent "
 		 "to it for %.0f s then",
-		 pollux_view_gpus(view, j), least, track->lapse,
+		 pollux_snapshot_gpus(snapshot, j), least, track->lapse,
 		 params->lease_s);
-	(void) pollux_resize_request_least(view, j, keep, why, params);
+	(void) pollux_resize_request_least(snapshot, j, keep, why, params);
 	xfree(keep);
 }
 
-void pollux_lease_claim(const struct pollux_view *view,
+void pollux_lease_claim(const struct pollux_snapshot *snapshot,
 			const struct pollux_params *params)
 {
 	double now_s = pollux_now_s();
 
-	for (int j = 0; j < view->job_count; j++) {
+	for (int j = 0; j < snapshot->job_count; j++) {
 		struct pollux_track *track =
-			pollux_track_find(view->jobs[j].id);
+			pollux_track_find(snapshot->jobs[j].id);
 
 		if (track && track->lapse && track->phase == POLLUX_IDLE &&
-		    !view->jobs[j].bound && _above_least(view, j) > 0 &&
+		    !snapshot->jobs[j].bound && _above_least(snapshot, j) > 0 &&
 		    !pollux_left_alone(track, true, now_s))
-			_ask(view, j, track, params);
+			_ask(snapshot, j, track, params);
 	}
 }

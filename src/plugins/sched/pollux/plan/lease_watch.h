@@ -13,13 +13,13 @@
 #include "sched/pollux/params.h"
 #include "sched/pollux/track.h"
 
-/* Job j of a new view. */
-void pollux_lease_hear(const struct pollux_view *view, int j,
+/* Job j of a new snapshot. */
+void pollux_lease_hear(const struct pollux_snapshot *snapshot, int j,
 		       struct pollux_track *track,
 		       const struct pollux_params *params);
 
 /* Ask those whose time is over. Takes locks. */
-void pollux_lease_claim(const struct pollux_view *view,
+void pollux_lease_claim(const struct pollux_snapshot *snapshot,
 			const struct pollux_params *params);
 
 #endif

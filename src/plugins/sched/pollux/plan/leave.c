@@ -5,15 +5,15 @@
 
 #include "sched/pollux/plan/leave.h"
 
-enum pollux_leave pollux_leave_of(const struct pollux_view *view,
+enum pollux_leave pollux_leave_of(const struct pollux_snapshot *snapshot,
 				  const struct plx_problem *problem, int j,
 				  const struct plx_choice *choice)
 {
-	int home = view->jobs[j].home;
+	int home = snapshot->jobs[j].home;
 	const struct plx_job *job = &problem->jobs[j];
 
 	/* Parked, it would keep a whole node. */
-	if (view->jobs[j].whole_gpus && home >= 0 && !choice->shape.gpus)
+	if (snapshot->jobs[j].whole_gpus && home >= 0 && !choice->shape.gpus)
 		return job->pinned ? POLLUX_LEAVE_NOT : POLLUX_LEAVE_QUEUES;
 	if (home < 0 || choice->gpus[home] > 0 || job->home >= 0)
 		return POLLUX_LEAVE_NOT;
@@ -23,28 +23,28 @@ enum pollux_leave pollux_leave_of(const struct pollux_view *view,
 }
 
 /* Who has got the node; 0: nobody. */
-static unsigned int heir(const struct pollux_view *view,
+static unsigned int heir(const struct pollux_snapshot *snapshot,
 			 const struct plx_grant *grants, int n)
 {
-	for (int i = 0; i < view->waiting_count; i++) {
+	for (int i = 0; i < snapshot->waiting_count; i++) {
 		if (grants[i].granted && grants[i].displaces &&
-		    view->waiting[i].clears && grants[i].nodes[n])
-			return view->waiting[i].id;
+		    snapshot->waiting[i].clears && grants[i].nodes[n])
+			return snapshot->waiting[i].id;
 	}
 	return 0;
 }
 
-void pollux_leave_why(const struct pollux_view *view,
+void pollux_leave_why(const struct pollux_snapshot *snapshot,
 		      const struct plx_grant *grants, int j,
 		      enum pollux_leave leave, const struct plx_choice *choice,
 		      char *why, size_t size)
 {
-	int home = view->jobs[j].home;
-	const struct pollux_node *node = &view->nodes[home];
+	int home = snapshot->jobs[j].home;
+	const struct pollux_node *node = &snapshot->nodes[home];
 	const char *then = leave == POLLUX_LEAVE_QUEUES
 				   ? "no other place, waits in the queue"
 				   : choice->why;
-	unsigned int id = heir(view, grants, home);
+	unsigned int id = heir(snapshot, grants, home);
 
 	if (node->leave)
 		snprintf(why, size, "leaves %.64s, which is drained: %s",

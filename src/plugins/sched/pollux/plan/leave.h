@@ -19,13 +19,13 @@ enum pollux_leave {
 	POLLUX_LEAVE_QUEUES, /* there is none */
 };
 
-/* Job j of the view and the problem, and what the plan chose for it. */
-enum pollux_leave pollux_leave_of(const struct pollux_view *view,
+/* Job j of the snapshot and the problem, and what the plan chose for it. */
+enum pollux_leave pollux_leave_of(const struct pollux_snapshot *snapshot,
 				  const struct plx_problem *problem, int j,
 				  const struct plx_choice *choice);
 
 /* Why, in one line; grants[waiting_count] with nodes. */
-void pollux_leave_why(const struct pollux_view *view,
+void pollux_leave_why(const struct pollux_snapshot *snapshot,
 		      const struct plx_grant *grants, int j,
 		      enum pollux_leave leave, const struct plx_choice *choice,
 		      char *why, size_t size);

@@ -20,25 +20,26 @@ static bool is_claiming(const struct pollux_waiting *waiting)
 }
 
 /* The entry that speaks for a job which waits in several partitions. */
-static int first_of(const struct pollux_view *view, int i)
+static int first_of(const struct pollux_snapshot *snapshot, int i)
 {
 	int first = 0;
 
-	while (view->waiting[first].id != view->waiting[i].id)
+	while (snapshot->waiting[first].id != snapshot->waiting[i].id)
 		first++;
 	return first;
 }
 
-static void fill_claims(const struct pollux_view *view, struct plx_draw *claims,
-			bool *keeps)
+static void fill_claims(const struct pollux_snapshot *snapshot,
+			struct plx_draw *claims, bool *keeps)
 {
-	for (int i = 0; i < view->waiting_count; i++) {
-		const struct pollux_waiting *waiting = &view->waiting[i];
-		bool *kept = keeps + (size_t) i * (size_t) view->job_count;
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &snapshot->waiting[i];
+		bool *kept = keeps + (size_t) i * (size_t) snapshot->job_count;
 
-		for (int j = 0; j < view->job_count; j++)
-			kept[j] = view->jobs[j].priority >= waiting->priority ||
-				  !view->jobs[j].runs;
+		for (int j = 0; j < snapshot->job_count; j++)
+			kept[j] = snapshot->jobs[j].priority >=
+					  waiting->priority ||
+				  !snapshot->jobs[j].runs;
 		claims[i] = (struct plx_draw){
 			.take_count =
 				is_claiming(waiting) ? waiting->take_count : 0,
@@ -48,18 +49,18 @@ static void fill_claims(const struct pollux_view *view, struct plx_draw *claims,
 	}
 }
 
-static struct plx_sharer *sharers_of(const struct pollux_view *view)
+static struct plx_sharer *sharers_of(const struct pollux_snapshot *snapshot)
 {
-	int count = view->job_count + view->moldable_count;
+	int count = snapshot->job_count + snapshot->moldable_count;
 	struct plx_sharer *sharers =
 		calloc((size_t) count + 1, sizeof(*sharers));
 
 	for (int j = 0; sharers && j < count; j++) {
-		const struct pollux_job *job = &view->jobs[j];
+		const struct pollux_job *job = &snapshot->jobs[j];
 
 		sharers[j] = (struct plx_sharer){
 			.id = job->id,
-			.now = pollux_view_gpus(view, j),
+			.now = pollux_snapshot_gpus(snapshot, j),
 			.least = least_of(job),
 			.fixed = !job->runs,
 			.take_count = job->take_count,
@@ -69,11 +70,12 @@ static struct plx_sharer *sharers_of(const struct pollux_view *view)
 	return sharers;
 }
 
-int pollux_limit_split_claim(struct pollux_view *view, struct plx_error *err)
+int pollux_limit_split_claim(struct pollux_snapshot *snapshot,
+			     struct plx_error *err)
 {
-	size_t jobs = (size_t) view->job_count + 1;
-	size_t count = (size_t) view->waiting_count + 1;
-	struct plx_sharer *sharers = sharers_of(view);
+	size_t jobs = (size_t) snapshot->job_count + 1;
+	size_t count = (size_t) snapshot->waiting_count + 1;
+	struct plx_sharer *sharers = sharers_of(snapshot);
 	struct plx_draw *claims = calloc(count, sizeof(*claims));
 	bool *keeps = calloc(count * jobs, sizeof(*keeps));
 	bool *granted = calloc(count, sizeof(*granted));
@@ -84,18 +86,20 @@ int pollux_limit_split_claim(struct pollux_view *view, struct plx_error *err)
 		plx_fail(err, "no memory for limits that jobs share");
 		goto done;
 	}
-	fill_claims(view, claims, keeps);
-	rc = plx_limit_pool_grant(sharers, view->job_count, view->pools,
-				  view->pool_count, claims, view->waiting_count,
-				  granted, parked, err);
+	fill_claims(snapshot, claims, keeps);
+	rc = plx_limit_pool_grant(sharers, snapshot->job_count, snapshot->pools,
+				  snapshot->pool_count, claims,
+				  snapshot->waiting_count, granted, parked,
+				  err);
 	if (rc < 0)
 		goto done;
-	for (int i = 0; i < view->waiting_count; i++)
-		view->waiting[i].blocked = view->waiting[i].limited &&
-					   !(granted[first_of(view, i)] &&
-					     is_claiming(&view->waiting[i]));
-	for (int j = 0; j < view->job_count; j++)
-		view->jobs[j].to_park = parked[j];
+	for (int i = 0; i < snapshot->waiting_count; i++)
+		snapshot->waiting[i].blocked =
+			snapshot->waiting[i].limited &&
+			!(granted[first_of(snapshot, i)] &&
+			  is_claiming(&snapshot->waiting[i]));
+	for (int j = 0; j < snapshot->job_count; j++)
+		snapshot->jobs[j].to_park = parked[j];
 done:
 	free(parked);
 	free(granted);
@@ -141,7 +145,7 @@ static double left_in(const struct plx_limit_pool *pools, int pool,
  * GPUs that job j may have: its share, and what nobody has of all the limits
  * that it is under. A limit of others takes nothing from it.
  */
-static int cap_of(const struct pollux_view *view,
+static int cap_of(const struct pollux_snapshot *snapshot,
 		  const struct plx_sharer *sharers, const int *shares,
 		  int count, int j)
 {
@@ -153,7 +157,7 @@ static int cap_of(const struct pollux_view *view,
 
 		if (take->each <= 0)
 			continue;
-		left = left_in(view->pools, take->pool, sharers, shares,
+		left = left_in(snapshot->pools, take->pool, sharers, shares,
 			       count) /
 		       take->each;
 		if (left < more)
@@ -163,7 +167,7 @@ static int cap_of(const struct pollux_view *view,
 }
 
 /* True when a job is to have less than the plan gives it. */
-static bool tighten(const struct pollux_view *view,
+static bool tighten(const struct pollux_snapshot *snapshot,
 		    const struct plx_sharer *sharers, const int *shares,
 		    struct plx_problem *problem)
 {
@@ -178,7 +182,7 @@ static bool tighten(const struct pollux_view *view,
 
 		if (!sharers[j].take_count || job->pinned)
 			continue;
-		cap = cap_of(view, sharers, shares, problem->job_count, j);
+		cap = cap_of(snapshot, sharers, shares, problem->job_count, j);
 		if (shares[j] < job->min_gpus) {
 			shut_out(problem, j);
 		} else if (cap < job->max_gpus) {
@@ -190,9 +194,9 @@ static bool tighten(const struct pollux_view *view,
 }
 
 /* 1: search again; 0: the plan keeps to all limits; -1: err is set. */
-static int judge(const struct pollux_view *view, struct plx_problem *problem,
-		 const struct plx_plan *plan, struct plx_sharer *sharers,
-		 struct plx_error *err)
+static int judge(const struct pollux_snapshot *snapshot,
+		 struct plx_problem *problem, const struct plx_plan *plan,
+		 struct plx_sharer *sharers, struct plx_error *err)
 {
 	int *shares = calloc((size_t) problem->job_count + 1, sizeof(*shares));
 	int rc = -1;
@@ -210,34 +214,34 @@ static int judge(const struct pollux_view *view, struct plx_problem *problem,
 		sharers[j].wants =
 			sum(plan->choices[j].gpus, problem->node_count);
 	}
-	rc = plx_limit_pool_split(sharers, problem->job_count, view->pools,
-				  view->pool_count, shares, err);
-	if (rc == 0 && tighten(view, sharers, shares, problem))
+	rc = plx_limit_pool_split(sharers, problem->job_count, snapshot->pools,
+				  snapshot->pool_count, shares, err);
+	if (rc == 0 && tighten(snapshot, sharers, shares, problem))
 		rc = 1;
 	free(shares);
 	return rc;
 }
 
-int pollux_limit_split_search(const struct pollux_view *view,
+int pollux_limit_split_search(const struct pollux_snapshot *snapshot,
 			      struct plx_problem *problem,
 			      struct plx_plan **plan, struct plx_error *err)
 {
-	struct plx_sharer *sharers = sharers_of(view);
+	struct plx_sharer *sharers = sharers_of(snapshot);
 	struct plx_plan *found = NULL;
 	int rc = 1;
 
 	if (!sharers)
 		return plx_fail(err, "no memory for limits that jobs share");
-	for (int j = 0; j < view->job_count; j++) {
-		if (view->jobs[j].to_park)
+	for (int j = 0; j < snapshot->job_count; j++) {
+		if (snapshot->jobs[j].to_park)
 			shut_out(problem, j);
 	}
 	for (int i = 0; rc == 1 && i < SEARCHES; i++) {
 		plx_plan_destroy(found);
 		found = NULL;
 		rc = plx_plan_search(problem, &found, err);
-		if (rc == 0 && view->pool_count)
-			rc = judge(view, problem, found, sharers, err);
+		if (rc == 0 && snapshot->pool_count)
+			rc = judge(snapshot, problem, found, sharers, err);
 	}
 	free(sharers);
 	if (rc < 0) {
@@ -248,31 +252,31 @@ int pollux_limit_split_search(const struct pollux_view *view,
 	return 0;
 }
 
-double *pollux_limit_split_left(const struct pollux_view *view,
+double *pollux_limit_split_left(const struct pollux_snapshot *snapshot,
 				const struct plx_problem *problem)
 {
-	double *left = calloc((size_t) view->pool_count + 1, sizeof(*left));
+	double *left = calloc((size_t) snapshot->pool_count + 1, sizeof(*left));
 
-	for (int p = 0; left && p < view->pool_count; p++)
-		left[p] = view->pools[p].available;
-	for (int j = 0; left && j < view->job_count; j++) {
-		int now = pollux_view_gpus(view, j);
+	for (int p = 0; left && p < snapshot->pool_count; p++)
+		left[p] = snapshot->pools[p].available;
+	for (int j = 0; left && j < snapshot->job_count; j++) {
+		int now = pollux_snapshot_gpus(snapshot, j);
 		int then = sum(problem->jobs[j].now, problem->node_count);
 
 		/* One in the middle of a resize has the larger of both. */
 		now = now > then ? now : then;
-		for (int t = 0; t < view->jobs[j].take_count; t++)
-			left[view->jobs[j].takes[t].pool] -=
-				now * view->jobs[j].takes[t].each;
+		for (int t = 0; t < snapshot->jobs[j].take_count; t++)
+			left[snapshot->jobs[j].takes[t].pool] -=
+				now * snapshot->jobs[j].takes[t].each;
 	}
 	return left;
 }
 
-bool pollux_limit_split_allow(const struct pollux_view *view, int j, int gpus,
-			      const double *left)
+bool pollux_limit_split_allow(const struct pollux_snapshot *snapshot, int j,
+			      int gpus, const double *left)
 {
-	const struct pollux_job *job = &view->jobs[j];
-	int more = gpus - pollux_view_gpus(view, j);
+	const struct pollux_job *job = &snapshot->jobs[j];
+	int more = gpus - pollux_snapshot_gpus(snapshot, j);
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++) {
 		if (more * job->takes[t].each > left[job->takes[t].pool] + 1e-6)
@@ -281,11 +285,11 @@ bool pollux_limit_split_allow(const struct pollux_view *view, int j, int gpus,
 	return true;
 }
 
-void pollux_limit_split_spend(const struct pollux_view *view, int j, int gpus,
-			      double *left)
+void pollux_limit_split_spend(const struct pollux_snapshot *snapshot, int j,
+			      int gpus, double *left)
 {
-	const struct pollux_job *job = &view->jobs[j];
-	int more = gpus - pollux_view_gpus(view, j);
+	const struct pollux_job *job = &snapshot->jobs[j];
+	int more = gpus - pollux_snapshot_gpus(snapshot, j);
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++)
 		left[job->takes[t].pool] -= more * job->takes[t].each;

@@ -43,11 +43,11 @@ static double left_s(const struct pollux_job *job)
 	return hint->samples_left / hint->goodput;
 }
 
-struct plx_moldable pollux_moldable_of(const struct pollux_view *view,
+struct plx_moldable pollux_moldable_of(const struct pollux_snapshot *snapshot,
 				       const struct pollux_job *job,
 				       const struct pollux_params *params)
 {
-	double age_s = (double) (view->now - job->since);
+	double age_s = (double) (snapshot->now - job->since);
 	bool again = job->target.state == PLX_TARGET_DONE && job->target.move;
 
 	return (struct plx_moldable){
@@ -79,12 +79,12 @@ void pollux_moldable_hold(struct pollux_job_input *input)
 		refuse(input, 1, answer);
 }
 
-void pollux_moldable_fill(const struct pollux_view *view, int j,
+void pollux_moldable_fill(const struct pollux_snapshot *snapshot, int j,
 			  const struct pollux_job_input *input,
 			  struct plx_job *job)
 {
 	job->home = -1;
-	if (j >= view->job_count) {
+	if (j >= snapshot->job_count) {
 		job->pinned = true;
 		job->may_park = true;
 		job->restart_s = PLX_MOLDABLE_RESTART_S;
@@ -95,11 +95,11 @@ void pollux_moldable_fill(const struct pollux_view *view, int j,
 		input->moldable.restart_s + plx_moldable_loss(&input->moldable);
 }
 
-void pollux_moldable_assume(const struct pollux_view *view,
+void pollux_moldable_assume(const struct pollux_snapshot *snapshot,
 			    struct plx_problem *problem)
 {
 	for (int j = 0; j < problem->job_count; j++) {
-		if (pollux_is_moldable(&view->jobs[j]) &&
+		if (pollux_is_moldable(&snapshot->jobs[j]) &&
 		    !problem->jobs[j].profiled)
 			plx_moldable_assume(&problem->jobs[j]);
 	}
@@ -111,55 +111,56 @@ bool pollux_moldable_is_fixed(const struct pollux_job *job,
 	return pollux_is_moldable(job) && planned->pinned;
 }
 
-int pollux_moldable_alloc_count(const struct pollux_view *view,
+int pollux_moldable_alloc_count(const struct pollux_snapshot *snapshot,
 				const struct plx_problem *problem)
 {
 	int count = 0;
 
-	for (int j = 0; j < view->job_count; j++) {
-		if (pollux_moldable_is_fixed(&view->jobs[j], &problem->jobs[j]))
-			count += view->node_count;
+	for (int j = 0; j < snapshot->job_count; j++) {
+		if (pollux_moldable_is_fixed(&snapshot->jobs[j],
+					     &problem->jobs[j]))
+			count += snapshot->node_count;
 	}
 	return count;
 }
 
 /* A job of higher priority waits for nodes that were promised to it. */
-static bool is_promised(const struct pollux_view *view,
+static bool is_promised(const struct pollux_snapshot *snapshot,
 			const struct pollux_reservations *reservations, int i)
 {
 	for (int k = 0; k < i; k++) {
-		const struct pollux_waiting *before = &view->waiting[k];
+		const struct pollux_waiting *before = &snapshot->waiting[k];
 
-		if (before->id != view->waiting[i].id && !before->ignored &&
+		if (before->id != snapshot->waiting[i].id && !before->ignored &&
 		    !before->blocked && !reservations->grants[k].granted)
 			return true;
 	}
 	return false;
 }
 
-static void take_part(const struct pollux_view *view, int i,
+static void take_part(const struct pollux_snapshot *snapshot, int i,
 		      struct plx_problem *problem,
 		      struct pollux_reservations *reservations)
 {
-	const struct pollux_waiting *waiting = &view->waiting[i];
+	const struct pollux_waiting *waiting = &snapshot->waiting[i];
 	const bool *granted = reservations->grants[i].nodes;
 	int gpus = reservations->grants[i].gpus;
 	struct plx_job *job = &problem->jobs[waiting->moldable];
 	/* It could not make way when their time comes. */
-	bool small = !view->jobs[waiting->moldable].options.checkpoint_s &&
-		     is_promised(view, reservations, i);
+	bool small = !snapshot->jobs[waiting->moldable].options.checkpoint_s &&
+		     is_promised(snapshot, reservations, i);
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (granted[n]) {
 			problem->gpus[n] += gpus;
 			reservations->reserved[n] -= gpus;
 		}
 		job->allowed[n] =
-			waiting->allowed[n] && view->nodes[n].usable &&
-			!view->nodes[n].surplus &&
+			waiting->allowed[n] && snapshot->nodes[n].usable &&
+			!snapshot->nodes[n].surplus &&
 			(granted[n] ||
 			 (!small &&
-			  pollux_stock_has(view, waiting->moldable, n)));
+			  pollux_stock_has(snapshot, waiting->moldable, n)));
 	}
 	if (small)
 		job->max_gpus = job->min_gpus;
@@ -167,27 +168,27 @@ static void take_part(const struct pollux_view *view, int i,
 	reservations->grants[i].displaces = false;
 }
 
-void pollux_moldable_grant(const struct pollux_view *view,
+void pollux_moldable_grant(const struct pollux_snapshot *snapshot,
 			   struct plx_problem *problem,
 			   struct pollux_reservations *reservations)
 {
-	for (int i = 0; i < view->waiting_count; i++) {
+	for (int i = 0; i < snapshot->waiting_count; i++) {
 		if (!reservations->grants[i].granted)
 			continue;
 		reservations->displaces |= reservations->grants[i].displaces;
-		if (view->waiting[i].moldable >= 0)
-			take_part(view, i, problem, reservations);
+		if (snapshot->waiting[i].moldable >= 0)
+			take_part(snapshot, i, problem, reservations);
 	}
 }
 
 /* It does not take part after all: its room is kept, as for other jobs. */
-static void keep_reserved(const struct pollux_view *view, int i,
+static void keep_reserved(const struct pollux_snapshot *snapshot, int i,
 			  struct plx_problem *problem,
 			  struct pollux_reservations *reservations)
 {
-	const struct pollux_waiting *waiting = &view->waiting[i];
+	const struct pollux_waiting *waiting = &snapshot->waiting[i];
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		int gpus = reservations->grants[i].gpus;
 
 		if (!reservations->grants[i].nodes[n])
@@ -201,30 +202,30 @@ static void keep_reserved(const struct pollux_view *view, int i,
 	reservations->grants[i].displaces = true;
 }
 
-static bool settle_waiting(const struct pollux_view *view,
+static bool settle_waiting(const struct pollux_snapshot *snapshot,
 			   const struct plx_plan *plan,
 			   struct plx_problem *problem,
 			   struct pollux_reservations *reservations)
 {
 	bool changed = false;
 
-	for (int i = 0; i < view->waiting_count; i++) {
-		int j = view->waiting[i].moldable;
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		int j = snapshot->waiting[i].moldable;
 
 		if (j < 0 || !reservations->grants[i].granted ||
 		    problem->jobs[j].pinned || plan->choices[j].shape.gpus > 0)
 			continue;
-		keep_reserved(view, i, problem, reservations);
+		keep_reserved(snapshot, i, problem, reservations);
 		changed = true;
 	}
 	return changed;
 }
 
 /* Does it stand on a node that is to be left? */
-static bool is_to_leave(const struct pollux_view *view, int j)
+static bool is_to_leave(const struct pollux_snapshot *snapshot, int j)
 {
-	for (int n = 0; n < view->node_count; n++) {
-		if (view->nodes[n].leave && view->jobs[j].gpus[n])
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (snapshot->nodes[n].leave && snapshot->jobs[j].gpus[n])
 			return true;
 	}
 	return false;
@@ -244,7 +245,7 @@ static void tell_requeue(struct pollux_job_input *input, int from, int to,
 		 "requeued for %d GPUs in place of %d: %s", to, from, gain);
 }
 
-static bool settle_running(const struct pollux_view *view,
+static bool settle_running(const struct pollux_snapshot *snapshot,
 			   const struct plx_plan *plan, int j,
 			   struct plx_problem *problem,
 			   struct pollux_job_input *input, bool displaces)
@@ -254,11 +255,11 @@ static bool settle_running(const struct pollux_view *view,
 	struct plx_yardstick fair = plx_fair_share(problem, job);
 	struct plx_shape now = shape_of(job->now, problem->node_count);
 	struct plx_shape then =
-		level_of(&view->jobs[j], choice->gpus, problem->node_count);
+		level_of(&snapshot->jobs[j], choice->gpus, problem->node_count);
 	double before = plx_speedup(job, &fair, now);
 	double ratio = before > 0 ? plx_speedup(job, &fair, then) / before : 1;
-	bool for_others =
-		(displaces && then.gpus <= now.gpus) || is_to_leave(view, j);
+	bool for_others = (displaces && then.gpus <= now.gpus) ||
+			  is_to_leave(snapshot, j);
 	enum plx_moldable_answer answer = plx_moldable_judge(
 		&input->moldable, ratio,
 		for_others ? PLX_MOLDABLE_FOR_OTHERS : PLX_MOLDABLE_FOR_ITSELF);
@@ -272,18 +273,18 @@ static bool settle_running(const struct pollux_view *view,
 	return true;
 }
 
-bool pollux_moldable_settle(const struct pollux_view *view,
+bool pollux_moldable_settle(const struct pollux_snapshot *snapshot,
 			    const struct plx_plan *plan,
 			    struct plx_problem *problem,
 			    struct pollux_job_input *inputs,
 			    struct pollux_reservations *reservations)
 {
-	bool changed = settle_waiting(view, plan, problem, reservations);
+	bool changed = settle_waiting(snapshot, plan, problem, reservations);
 
-	for (int j = 0; j < view->job_count; j++) {
-		if (pollux_is_moldable(&view->jobs[j]) &&
+	for (int j = 0; j < snapshot->job_count; j++) {
+		if (pollux_is_moldable(&snapshot->jobs[j]) &&
 		    plan->choices[j].changed && !inputs[j].still)
-			changed |= settle_running(view, plan, j, problem,
+			changed |= settle_running(snapshot, plan, j, problem,
 						  &inputs[j],
 						  reservations->displaces);
 	}

@@ -22,34 +22,34 @@
 #define POLLUX_MOLDABLE_SEARCHES 3
 
 /* What is known of a running job, for core/jobs/moldable.h. */
-struct plx_moldable pollux_moldable_of(const struct pollux_view *view,
+struct plx_moldable pollux_moldable_of(const struct pollux_snapshot *snapshot,
 				       const struct pollux_job *job,
 				       const struct pollux_params *params);
 
 /* Hold the job where it may not be requeued, whatever for. */
 void pollux_moldable_hold(struct pollux_job_input *input);
 
-/* What is different from other elastic jobs; j as in the view. */
-void pollux_moldable_fill(const struct pollux_view *view, int j,
+/* What is different from other elastic jobs; j as in the snapshot. */
+void pollux_moldable_fill(const struct pollux_snapshot *snapshot, int j,
 			  const struct pollux_job_input *input,
 			  struct plx_job *job);
 
 /* Those of which nothing is known are taken to scale somehow. */
-void pollux_moldable_assume(const struct pollux_view *view,
+void pollux_moldable_assume(const struct pollux_snapshot *snapshot,
 			    struct plx_problem *problem);
 
 /* Is it to stay as it is? As long as its time limit, then. */
 bool pollux_moldable_is_fixed(const struct pollux_job *job,
 			      const struct plx_job *planned);
 /* Nodes that such jobs have, in all. */
-int pollux_moldable_alloc_count(const struct pollux_view *view,
+int pollux_moldable_alloc_count(const struct pollux_snapshot *snapshot,
 				const struct plx_problem *problem);
 
 /*
  * Room was made: waiting ones that have some take part. reservations->displaces
  * is set; the grants of those jobs do not displace any more, as the plan does.
  */
-void pollux_moldable_grant(const struct pollux_view *view,
+void pollux_moldable_grant(const struct pollux_snapshot *snapshot,
 			   struct plx_problem *problem,
 			   struct pollux_reservations *reservations);
 
@@ -58,7 +58,7 @@ void pollux_moldable_grant(const struct pollux_view *view,
  * another search: the problem, inputs and reservations are changed
  * accordingly.
  */
-bool pollux_moldable_settle(const struct pollux_view *view,
+bool pollux_moldable_settle(const struct pollux_snapshot *snapshot,
 			    const struct plx_plan *plan,
 			    struct plx_problem *problem,
 			    struct pollux_job_input *inputs,

@@ -11,7 +11,7 @@
  * others. So what is neither free nor being given up is taken from the targets,
  * of the last job first. Targets are changed.
  */
-void pollux_promises_keep(const struct pollux_view *view,
+void pollux_promises_keep(const struct pollux_snapshot *snapshot,
 			  struct pollux_job_input *inputs);
 
 #endif

@@ -42,27 +42,28 @@ static void _give_up(struct entry *entry, double now_s)
 	entry->ignore_s = MIN(2 * entry->ignore_s, IGNORE_MOST_S);
 }
 
-void pollux_reservation_timeout_apply(struct pollux_view *view, double now_s)
+void pollux_reservation_timeout_apply(struct pollux_snapshot *snapshot,
+				      double now_s)
 {
 	for (int i = 0; i < waits.count; i++) {
 		if (now_s >= waits.at[i].gives_up_s)
 			_give_up(&waits.at[i], now_s);
 	}
-	for (int i = 0; i < view->waiting_count; i++) {
-		const struct entry *entry = _find(view->waiting[i].id);
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		const struct entry *entry = _find(snapshot->waiting[i].id);
 
-		view->waiting[i].ignored =
+		snapshot->waiting[i].ignored =
 			entry && now_s < entry->ignored_until_s;
 	}
 }
 
 /* Nobody else is there any more. */
-static bool _is_free(const struct pollux_view *view,
+static bool _is_free(const struct pollux_snapshot *snapshot,
 		     const struct pollux_waiting *waiting,
 		     const struct plx_grant *grant)
 {
-	for (int n = 0; n < view->node_count; n++) {
-		const struct pollux_node *node = &view->nodes[n];
+	for (int n = 0; n < snapshot->node_count; n++) {
+		const struct pollux_node *node = &snapshot->nodes[n];
 		double cpus = waiting->cpus;
 
 		if (!grant->nodes[n])
@@ -82,19 +83,19 @@ static bool _holds_gpus(const struct pollux_waiting *waiting)
 	return waiting->gpus_per_node > 0 || waiting->whole_nodes;
 }
 
-void pollux_reservation_timeout_note(const struct pollux_view *view,
+void pollux_reservation_timeout_note(const struct pollux_snapshot *snapshot,
 				     const struct plx_grant *grants,
 				     double timeout_s, double now_s)
 {
 	struct entry kept[POLLUX_PENDING_MAX];
 	int count = 0;
 
-	for (int i = 0; i < view->waiting_count; i++) {
-		const struct pollux_waiting *waiting = &view->waiting[i];
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &snapshot->waiting[i];
 		const struct entry *before = _find(waiting->id);
 		struct entry *entry = &kept[count];
 		bool free_now = grants[i].granted && _holds_gpus(waiting) &&
-				_is_free(view, waiting, &grants[i]);
+				_is_free(snapshot, waiting, &grants[i]);
 
 		if (!before && !free_now)
 			continue;

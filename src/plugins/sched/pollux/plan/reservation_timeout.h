@@ -14,10 +14,11 @@
 #include "sched/pollux/look/slurm_snapshot.h"
 
 /* Set waiting[].ignored for those that waited in vain. */
-void pollux_reservation_timeout_apply(struct pollux_view *view, double now_s);
+void pollux_reservation_timeout_apply(struct pollux_snapshot *snapshot,
+				      double now_s);
 
 /* Remember whose reservation is free in this cycle: grants[waiting_count]. */
-void pollux_reservation_timeout_note(const struct pollux_view *view,
+void pollux_reservation_timeout_note(const struct pollux_snapshot *snapshot,
 				     const struct plx_grant *grants,
 				     double timeout_s, double now_s);
 

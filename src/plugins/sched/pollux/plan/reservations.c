@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* reservations.c - GPUs kept back for the jobs of a view that wait */
+/* reservations.c - GPUs kept back for the jobs of a snapshot that wait */
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 /* All that plx_reservation_make() is to be told. */
 struct input {
-	const struct pollux_view *view;
+	const struct pollux_snapshot *snapshot;
 	const struct plx_problem *problem;
 	const struct pollux_stock *stock;
 	int limit; /* waiting jobs that count */
@@ -63,16 +63,16 @@ static void release(struct input *in)
 
 static int get_memory(struct input *in, struct plx_error *err)
 {
-	size_t nodes = (size_t) in->view->node_count + 1;
+	size_t nodes = (size_t) in->snapshot->node_count + 1;
 	size_t jobs = (size_t) in->problem->job_count + 1;
 	size_t spreads = EFFORTS * POLLUX_SPREADS_IN_ALL;
 	/* A job is tried as it is with each effort, too, and then once more. */
-	size_t most = (EFFORTS + 1) * (size_t) in->view->waiting_count +
+	size_t most = (EFFORTS + 1) * (size_t) in->snapshot->waiting_count +
 		      spreads + 2 * jobs;
 	size_t kinds = (size_t) in->problem->stock_kinds;
 	size_t allocs =
-		(size_t) in->view->alloc_count + 2 * jobs +
-		(size_t) pollux_moldable_alloc_count(in->view, in->problem);
+		(size_t) in->snapshot->alloc_count + 2 * jobs +
+		(size_t) pollux_moldable_alloc_count(in->snapshot, in->problem);
 
 	in->cpus = calloc(nodes, sizeof(double));
 	in->memory = calloc(nodes, sizeof(double));
@@ -99,16 +99,16 @@ static int get_memory(struct input *in, struct plx_error *err)
 /* What nodes have for all but rigid jobs, and what elastic ones take of it. */
 static void fill_nodes(struct input *in)
 {
-	for (int n = 0; n < in->view->node_count; n++) {
-		const struct pollux_node *node = &in->view->nodes[n];
+	for (int n = 0; n < in->snapshot->node_count; n++) {
+		const struct pollux_node *node = &in->snapshot->nodes[n];
 
 		in->cpus[n] = node->cpus - node->cpus_used;
 		in->memory[n] = node->memory - node->memory_used;
 	}
-	for (int j = 0; j < in->view->job_count; j++) {
-		const struct pollux_job *job = &in->view->jobs[j];
+	for (int j = 0; j < in->snapshot->job_count; j++) {
+		const struct pollux_job *job = &in->snapshot->jobs[j];
 
-		for (int n = 0; n < in->view->node_count; n++) {
+		for (int n = 0; n < in->snapshot->node_count; n++) {
 			int gpus = job->gpus[n];
 
 			in->cpus[n] += job->cpus[n];
@@ -122,7 +122,7 @@ static void fill_nodes(struct input *in)
 							 job->memory[n] / gpus);
 		}
 	}
-	for (int n = 0; n < in->view->node_count; n++) {
+	for (int n = 0; n < in->snapshot->node_count; n++) {
 		in->cpus[n] = at_least(in->cpus[n], 0);
 		in->memory[n] = at_least(in->memory[n], 0);
 	}
@@ -131,7 +131,7 @@ static void fill_nodes(struct input *in)
 /* A moldable job that may not be requeued stays as it is. */
 static void add_fixed(struct input *in, const struct pollux_job *job)
 {
-	for (int n = 0; n < in->view->node_count; n++) {
+	for (int n = 0; n < in->snapshot->node_count; n++) {
 		if (!job->gpus[n] && !job->cpus[n])
 			continue;
 		in->allocs[in->alloc_count++] = (struct plx_node_alloc){
@@ -150,7 +150,7 @@ static int most_of(const struct input *in, const struct pollux_job *job)
 {
 	int best = job->home;
 
-	for (int n = 0; job->roams && n < in->view->node_count; n++) {
+	for (int n = 0; job->roams && n < in->snapshot->node_count; n++) {
 		if (job->gpus[n] > job->gpus[best])
 			best = n;
 	}
@@ -160,7 +160,7 @@ static int most_of(const struct input *in, const struct pollux_job *job)
 /* The least that it has until it ends: some GPUs, and its script. */
 static void add_least(struct input *in, int j)
 {
-	const struct pollux_job *job = &in->view->jobs[j];
+	const struct pollux_job *job = &in->snapshot->jobs[j];
 	int gpus = in->problem->jobs[j].min_gpus;
 	int n = most_of(in, job);
 
@@ -184,10 +184,10 @@ static void add_least(struct input *in, int j)
 
 static void fill_allocs(struct input *in)
 {
-	const struct pollux_view *view = in->view;
+	const struct pollux_snapshot *snapshot = in->snapshot;
 
-	for (int i = 0; i < view->alloc_count; i++) {
-		const struct pollux_rigid_alloc *from = &view->allocs[i];
+	for (int i = 0; i < snapshot->alloc_count; i++) {
+		const struct pollux_rigid_alloc *from = &snapshot->allocs[i];
 
 		in->allocs[in->alloc_count++] = (struct plx_node_alloc){
 			.node = from->node,
@@ -197,8 +197,8 @@ static void fill_allocs(struct input *in)
 			.ends_s = from->ends_s,
 		};
 	}
-	for (int j = 0; j < view->job_count; j++) {
-		const struct pollux_job *job = &view->jobs[j];
+	for (int j = 0; j < snapshot->job_count; j++) {
+		const struct pollux_job *job = &snapshot->jobs[j];
 
 		if (job->home < 0)
 			continue;
@@ -224,9 +224,9 @@ static void add_wake(struct input *in, int j, const bool *nodes, int count)
 	int least = (job->min_gpus + count - 1) / count;
 	int most = 0;
 
-	for (int n = 0; n < in->view->node_count; n++) {
-		if (nodes[n] && most < in->view->nodes[n].gpus)
-			most = in->view->nodes[n].gpus;
+	for (int n = 0; n < in->snapshot->node_count; n++) {
+		if (nodes[n] && most < in->snapshot->nodes[n].gpus)
+			most = in->snapshot->nodes[n].gpus;
 	}
 	least = least < most ? least : most;
 	for (int k = 0; job->takes && k < in->problem->stock_kinds; k++)
@@ -237,7 +237,7 @@ static void add_wake(struct input *in, int j, const bool *nodes, int count)
 		.nodes = count,
 		.gpus_per_node = least,
 		.cpus = least,
-		.seconds = in->view->jobs[j].ends_s,
+		.seconds = in->snapshot->jobs[j].ends_s,
 		.takes = takes,
 		.allowed = nodes,
 		.wakes = true,
@@ -250,9 +250,9 @@ static int nodes_for_least(const struct input *in, int j)
 	const struct plx_job *job = &in->problem->jobs[j];
 	int largest = 0;
 
-	for (int n = 0; n < in->view->node_count; n++) {
-		if (job->allowed[n] && largest < in->view->nodes[n].gpus)
-			largest = in->view->nodes[n].gpus;
+	for (int n = 0; n < in->snapshot->node_count; n++) {
+		if (job->allowed[n] && largest < in->snapshot->nodes[n].gpus)
+			largest = in->snapshot->nodes[n].gpus;
 	}
 	return largest ? (job->min_gpus + largest - 1) / largest : 0;
 }
@@ -264,9 +264,9 @@ static int nodes_for_least(const struct input *in, int j)
  */
 static void add_parked(struct input *in, int j)
 {
-	size_t first = (size_t) j * (size_t) in->view->node_count;
+	size_t first = (size_t) j * (size_t) in->snapshot->node_count;
 	const bool *required = in->problem->jobs[j].required;
-	const struct pollux_job *job = &in->view->jobs[j];
+	const struct pollux_job *job = &in->snapshot->jobs[j];
 	int at = job->home;
 	int count = 0;
 
@@ -274,10 +274,10 @@ static void add_parked(struct input *in, int j)
 		return;
 	if (required) {
 		memcpy(in->named + first, required,
-		       (size_t) in->view->node_count * sizeof(*required));
+		       (size_t) in->snapshot->node_count * sizeof(*required));
 		if (!job->roams)
 			in->named[first + (size_t) at] = true;
-		for (int n = 0; n < in->view->node_count; n++)
+		for (int n = 0; n < in->snapshot->node_count; n++)
 			count += in->named[first + (size_t) n];
 		add_wake(in, j, in->named + first, count);
 	}
@@ -302,12 +302,12 @@ static struct plx_request *add_shape(struct input *in, int i,
 
 	/* A moldable job takes part in the search, and takes it there. */
 	if (waiting->moldable < 0)
-		pollux_stock_wanted(in->view, in->problem, in->stock, waiting,
-				    takes);
+		pollux_stock_wanted(in->snapshot, in->problem, in->stock,
+				    waiting, takes);
 	/* Those behind have nothing yet. */
-	for (int j = 0; j < in->view->job_count; j++) {
-		keeps[j] = in->view->jobs[j].priority >= waiting->priority;
-		leaves[j] = in->view->jobs[j].yields;
+	for (int j = 0; j < in->snapshot->job_count; j++) {
+		keeps[j] = in->snapshot->jobs[j].priority >= waiting->priority;
+		leaves[j] = in->snapshot->jobs[j].yields;
 	}
 	in->waiting[in->count++] = i;
 	*request = (struct plx_request){
@@ -331,10 +331,10 @@ static void add_spread(struct input *in, int i,
 		       enum plx_effort effort)
 {
 	struct plx_request *request = add_shape(in, i, shape);
-	size_t nodes = (size_t) in->view->node_count;
+	size_t nodes = (size_t) in->snapshot->node_count;
 	bool *open = in->open + (size_t) in->spreads++ * nodes;
 
-	pollux_spread_open(in->view, in->problem, shape,
+	pollux_spread_open(in->snapshot, in->problem, shape,
 			   effort == PLX_EFFORT_IDLE, open);
 	request->allowed = open;
 	request->effort = effort;
@@ -353,11 +353,11 @@ static void add_waiting(struct input *in, int i)
 		PLX_EFFORT_SHRINK,
 		PLX_EFFORT_ALL,
 	};
-	const struct pollux_waiting *waiting = &in->view->waiting[i];
+	const struct pollux_waiting *waiting = &in->snapshot->waiting[i];
 	struct pollux_waiting shapes[POLLUX_SPREADS_MAX];
 	int left = POLLUX_SPREADS_IN_ALL - in->spreads / EFFORTS;
 	int count = pollux_spreads(
-		in->view, waiting, shapes,
+		in->snapshot, waiting, shapes,
 		left < POLLUX_SPREADS_MAX ? left : POLLUX_SPREADS_MAX);
 
 	for (int e = 0; count && e < EFFORTS; e++) {
@@ -375,7 +375,7 @@ static bool is_parked(const struct input *in, int j)
 {
 	const struct plx_job *job = &in->problem->jobs[j];
 
-	for (int n = 0; n < in->view->node_count; n++) {
+	for (int n = 0; n < in->snapshot->node_count; n++) {
 		if (job->now[n] > 0)
 			return false;
 	}
@@ -385,8 +385,8 @@ static bool is_parked(const struct input *in, int j)
 /* Parked jobs above this priority that are not in the queue yet. */
 static void add_parked_above(struct input *in, uint64_t from, uint64_t to)
 {
-	for (int j = 0; j < in->view->job_count; j++) {
-		uint64_t priority = in->view->jobs[j].priority;
+	for (int j = 0; j < in->snapshot->job_count; j++) {
+		uint64_t priority = in->snapshot->jobs[j].priority;
 
 		if (priority >= from && priority < to && is_parked(in, j))
 			add_parked(in, j);
@@ -395,11 +395,11 @@ static void add_parked_above(struct input *in, uint64_t from, uint64_t to)
 
 static void fill_requests(struct input *in)
 {
-	const struct pollux_view *view = in->view;
+	const struct pollux_snapshot *snapshot = in->snapshot;
 	uint64_t above = UINT64_MAX;
 
-	for (int i = 0; i < view->waiting_count && i < in->limit; i++) {
-		const struct pollux_waiting *waiting = &view->waiting[i];
+	for (int i = 0; i < snapshot->waiting_count && i < in->limit; i++) {
+		const struct pollux_waiting *waiting = &snapshot->waiting[i];
 
 		if (waiting->priority < above)
 			add_parked_above(in, waiting->priority, above);
@@ -409,20 +409,20 @@ static void fill_requests(struct input *in)
 	}
 }
 
-int pollux_reservations_make(const struct pollux_view *view,
+int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 			     const struct pollux_terms *terms,
 			     struct plx_problem *problem,
 			     const struct pollux_stock *stock,
 			     struct plx_grant *grants, struct plx_error *err)
 {
-	struct input in = { .view = view,
+	struct input in = { .snapshot = snapshot,
 			    .problem = problem,
 			    .stock = stock,
 			    .limit = terms->max_job_test };
 	struct plx_rest rest;
 	int rc = -1;
 
-	if (!view->waiting_count)
+	if (!snapshot->waiting_count)
 		return 0;
 	if (get_memory(&in, err) < 0)
 		goto done;
@@ -431,13 +431,13 @@ int pollux_reservations_make(const struct pollux_view *view,
 	fill_requests(&in);
 	rest = (struct plx_rest){
 		.cpus = in.cpus,
-		.memory = view->counts_memory ? in.memory : NULL,
+		.memory = snapshot->counts_memory ? in.memory : NULL,
 		.cpus_per_gpu = in.cpus_per_gpu,
 		.memory_per_gpu = in.memory_per_gpu,
 		.home_cpus = POLLUX_HOME_CPUS,
 		.allocs = in.allocs,
 		.alloc_count = in.alloc_count,
-		.now_s = (double) view->now,
+		.now_s = (double) snapshot->now,
 		.resolution_s = terms->resolution_s,
 		.window_s = terms->window_s,
 		.soon_s = SOON_S,

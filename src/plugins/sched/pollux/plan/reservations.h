@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * reservations.h - GPUs kept back for the jobs of a view that wait
+ * reservations.h - GPUs kept back for the jobs of a snapshot that wait
  *
  * No lock, no Slurm.
  */
@@ -14,11 +14,11 @@
 
 /*
  * Take GPUs, and what the stock is, out of the problem, which is about the
- * view's jobs, for waiting jobs that are not to be ignored; parked jobs come
- * back in the order of their priority, as if they waited, too.
+ * snapshot's jobs, for waiting jobs that are not to be ignored; parked jobs
+ * come back in the order of their priority, as if they waited, too.
  * grants[waiting_count].
  */
-int pollux_reservations_make(const struct pollux_view *view,
+int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 			     const struct pollux_terms *terms,
 			     struct plx_problem *problem,
 			     const struct pollux_stock *stock,

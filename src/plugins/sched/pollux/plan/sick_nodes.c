@@ -58,26 +58,26 @@ static bool _is_new(const struct pollux_job *job,
 }
 
 /* What the launcher names, as far as the job has it. */
-static bool _is_named(const struct pollux_view *view,
+static bool _is_named(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job *job, int n)
 {
-	return view->nodes[n].name && job->gpus[n] > 0 &&
-	       plx_failed_names(&job->status.failed, view->nodes[n].name);
+	return snapshot->nodes[n].name && job->gpus[n] > 0 &&
+	       plx_failed_names(&job->status.failed, snapshot->nodes[n].name);
 }
 
 /* GPUs that are left without the nodes that were named. */
-static int _gpus_left(const struct pollux_view *view,
+static int _gpus_left(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job *job)
 {
 	int gpus = 0;
 
-	for (int n = 0; n < view->node_count; n++)
-		gpus += _is_named(view, job, n) ? 0 : job->gpus[n];
+	for (int n = 0; n < snapshot->node_count; n++)
+		gpus += _is_named(snapshot, job, n) ? 0 : job->gpus[n];
 	return gpus;
 }
 
 /* Would the job as it was not have what failed? */
-static bool _can_go_back(const struct pollux_view *view,
+static bool _can_go_back(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *job,
 			 const struct pollux_track *track)
 {
@@ -86,15 +86,15 @@ static bool _can_go_back(const struct pollux_view *view,
 
 	/* What it had is not known: then without these nodes. */
 	if (!track->back &&
-	    _gpus_left(view, job) < MAX(job->options.min_gpus, 1))
+	    _gpus_left(snapshot, job) < MAX(job->options.min_gpus, 1))
 		return false;
-	for (int n = 0; n < view->node_count; n++) {
-		if (_is_named(view, job, n)) {
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (_is_named(snapshot, job, n)) {
 			named = true;
 			any = any || _gained(job, track, n);
 		}
 	}
-	for (int n = 0; !named && track->back && n < view->node_count; n++)
+	for (int n = 0; !named && track->back && n < snapshot->node_count; n++)
 		any = any || _gained(job, track, n);
 	return any && job->target.serial &&
 	       job->target.serial == job->status.failed.serial &&
@@ -103,7 +103,7 @@ static bool _can_go_back(const struct pollux_view *view,
 }
 
 /* Nodes to be told apart from those where it has trained. */
-static bool _complain_about(const struct pollux_view *view,
+static bool _complain_about(const struct pollux_snapshot *snapshot,
 			    const struct pollux_job *job,
 			    const struct pollux_track *track, bool back)
 {
@@ -112,22 +112,22 @@ static bool _complain_about(const struct pollux_view *view,
 		.owner = job->uid,
 		.now_s = pollux_now_s(),
 		.wait_s = known.wait_s,
-		.cluster = view->node_count,
+		.cluster = snapshot->node_count,
 	};
 	bool closed = false;
 	int fresh = 0;
 
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		fresh += _is_new(job, track, n);
-	for (int n = 0; n < view->node_count; n++) {
-		bool named = _is_named(view, job, n);
+	for (int n = 0; n < snapshot->node_count; n++) {
+		bool named = _is_named(snapshot, job, n);
 
 		/* A home that has to keep a GPU cannot be left. */
 		if ((n == job->home && !(named && job->roams)) ||
 		    !(back ? _is_new(job, track, n) : named) ||
 		    (back && job->status.failed.nodes[0] && !named))
 			continue;
-		claim.node = view->nodes[n].name;
+		claim.node = snapshot->nodes[n].name;
 		claim.sure = named || fresh == 1;
 		closed |= _complain(&claim, "its ranks");
 	}
@@ -135,28 +135,28 @@ static bool _complain_about(const struct pollux_view *view,
 }
 
 /* Nodes that were closed for what this job said alone. */
-static int _own_complaints(const struct pollux_view *view,
+static int _own_complaints(const struct pollux_snapshot *snapshot,
 			   const struct pollux_job *job)
 {
 	int count = 0;
 
-	for (int n = 0; n < view->node_count; n++)
-		count += view->nodes[n].name &&
-			 plx_sick_closed(&known.sick, view->nodes[n].name,
+	for (int n = 0; n < snapshot->node_count; n++)
+		count += snapshot->nodes[n].name &&
+			 plx_sick_closed(&known.sick, snapshot->nodes[n].name,
 					 job->id, job->uid,
 					 pollux_now_s()) == PLX_CLOSED_JOB;
 	return count;
 }
 
 /* GPUs that it could have, some day, on other nodes than its script's. */
-static int _gpus_away(const struct pollux_view *view,
+static int _gpus_away(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job *job)
 {
 	int gpus = 0;
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (n != job->home && job->allowed[n])
-			gpus += view->nodes[n].gpus;
+			gpus += snapshot->nodes[n].gpus;
 	}
 	return gpus;
 }
@@ -165,24 +165,24 @@ static int _gpus_away(const struct pollux_view *view,
  * Slurm started it where nothing comes up: nothing is lost when it starts
  * again elsewhere. Not for ever: it may be the job.
  */
-static bool _never_began(const struct pollux_view *view,
+static bool _never_began(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *job)
 {
 	return !job->status.failed.serial && !job->status.has_hint &&
 	       job->status.launcher != PLX_WAKE_NONE && job->home >= 0 &&
 	       !xstrcmp(job->status.failed.nodes,
-			view->nodes[job->home].name) &&
+			snapshot->nodes[job->home].name) &&
 	       known.wait_s > 0 && job->moves &&
-	       _own_complaints(view, job) < STARTS_MOST &&
-	       _gpus_away(view, job) >= MAX(job->options.min_gpus, 1);
+	       _own_complaints(snapshot, job) < STARTS_MOST &&
+	       _gpus_away(snapshot, job) >= MAX(job->options.min_gpus, 1);
 }
 
-static void _start_elsewhere(const struct pollux_view *view, int j,
+static void _start_elsewhere(const struct pollux_snapshot *snapshot, int j,
 			     struct pollux_track *track)
 {
-	const struct pollux_job *job = &view->jobs[j];
-	const char *home = view->nodes[job->home].name;
-	int *none = xcalloc(view->node_count + 1, sizeof(*none));
+	const struct pollux_job *job = &snapshot->jobs[j];
+	const char *home = snapshot->nodes[job->home].name;
+	int *none = xcalloc(snapshot->node_count + 1, sizeof(*none));
 	char why[PLX_WHY_SIZE];
 	struct plx_sick_claim claim = {
 		.node = home,
@@ -191,7 +191,7 @@ static void _start_elsewhere(const struct pollux_view *view, int j,
 		.sure = true,
 		.now_s = pollux_now_s(),
 		.wait_s = known.wait_s,
-		.cluster = view->node_count,
+		.cluster = snapshot->node_count,
 	};
 
 	(void) _complain(&claim, "its start");
@@ -199,7 +199,7 @@ static void _start_elsewhere(const struct pollux_view *view, int j,
 		 "nothing started on %s, it is to start elsewhere", home);
 	xfree(track->shuns);
 	track->shuns = xstrdup(home);
-	if (!pollux_move_at_once(view, j, none, why))
+	if (!pollux_move_at_once(snapshot, j, none, why))
 		xfree(track->shuns);
 	xfree(none);
 }
@@ -226,51 +226,52 @@ void pollux_sick_prolog(const job_record_t *job, const char *nodes)
 }
 
 /* Ranks that were started after a complaint train: it is out of date. */
-static void _hear_well(const struct pollux_view *view,
+static void _hear_well(const struct pollux_snapshot *snapshot,
 		       const struct pollux_job *job,
 		       const struct pollux_track *track)
 {
-	double began_s = pollux_now_s() - (double) (view->now - job->since);
+	double began_s = pollux_now_s() - (double) (snapshot->now - job->since);
 
 	if (!known.sick.count || track->phase != POLLUX_IDLE ||
 	    job->target.state != PLX_TARGET_DONE || !job->status.has_hint ||
 	    job->status.phase != PLX_PHASE_TRAINING)
 		return;
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (job->gpus[n] > 0 &&
-		    plx_sick_well(&known.sick, view->nodes[n].name, began_s))
+		    plx_sick_well(&known.sick, snapshot->nodes[n].name,
+				  began_s))
 			info("sched/pollux: JobId=%u trains on %s: what was "
 			     "said against it is forgotten",
-			     job->id, view->nodes[n].name);
+			     job->id, snapshot->nodes[n].name);
 	}
 }
 
-void pollux_sick_hear(const struct pollux_view *view, int j,
+void pollux_sick_hear(const struct pollux_snapshot *snapshot, int j,
 		      struct pollux_track *track,
 		      const struct pollux_params *params)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 	const struct plx_failed *failed = &job->status.failed;
 	bool back = false;
 
 	known.wait_s = params->sick_s;
 	if (!failed->is) {
-		_hear_well(view, job, track);
+		_hear_well(snapshot, job, track);
 		track->failed = *failed;
 		return;
 	}
 	if (plx_failed_equal(failed, &track->failed))
 		return;
 	track->failed = *failed;
-	if (_never_began(view, job)) {
-		_start_elsewhere(view, j, track);
+	if (_never_began(snapshot, job)) {
+		_start_elsewhere(snapshot, j, track);
 		return;
 	}
-	back = _can_go_back(view, job, track);
+	back = _can_go_back(snapshot, job, track);
 	known.next_s = pollux_now_s(); /* there is something to decide */
 	/* A program that fails everywhere is no node's. */
 	track->elsewhere = (failed->nodes[0] || !failed->why[0]) &&
-			   _complain_about(view, job, track, back);
+			   _complain_about(snapshot, job, track, back);
 	if (!back ||
 	    (track->phase != POLLUX_IDLE && track->phase != POLLUX_LENT))
 		return;
@@ -282,48 +283,49 @@ void pollux_sick_hear(const struct pollux_view *view, int j,
 }
 
 /* GPUs that it has, or could have, where it is not to leave. */
-static int _gpus_elsewhere(const struct pollux_view *view,
+static int _gpus_elsewhere(const struct pollux_snapshot *snapshot,
 			   const struct pollux_job *job)
 {
 	int gpus = 0;
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (job->shunned[n])
 			continue;
 		gpus += job->gpus[n];
-		if (job->allowed[n] && view->nodes[n].usable)
-			gpus += view->nodes[n].gpus_free;
+		if (job->allowed[n] && snapshot->nodes[n].usable)
+			gpus += snapshot->nodes[n].gpus_free;
 	}
 	return gpus;
 }
 
-static void _close(const struct pollux_view *view, struct pollux_job *job,
-		   double now_s)
+static void _close(const struct pollux_snapshot *snapshot,
+		   struct pollux_job *job, double now_s)
 {
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		enum plx_closed closed = PLX_CLOSED_NOT;
 
-		if (view->nodes[n].name)
+		if (snapshot->nodes[n].name)
 			closed = plx_sick_closed(&known.sick,
-						 view->nodes[n].name, job->id,
-						 job->uid, now_s);
+						 snapshot->nodes[n].name,
+						 job->id, job->uid, now_s);
 		/* Who is there already, and says nothing, may stay. */
 		if (closed == PLX_CLOSED_NOT ||
 		    (closed != PLX_CLOSED_JOB && job->gpus[n] > 0))
 			continue;
 		if (!job->shunned)
-			job->shunned = xcalloc(view->node_count, sizeof(bool));
+			job->shunned =
+				xcalloc(snapshot->node_count, sizeof(bool));
 		job->shunned[n] = true;
 	}
 	/* Better on a doubtful node than nowhere. */
 	if (!job->shunned ||
-	    _gpus_elsewhere(view, job) >= MAX(job->options.min_gpus, 1))
+	    _gpus_elsewhere(snapshot, job) >= MAX(job->options.min_gpus, 1))
 		return;
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		job->shunned[n] = job->shunned[n] && job->gpus[n] <= 0;
 }
 
-void pollux_sick_apply(struct pollux_view *view, double now_s)
+void pollux_sick_apply(struct pollux_snapshot *snapshot, double now_s)
 {
 	const char *opened = NULL;
 
@@ -334,15 +336,15 @@ void pollux_sick_apply(struct pollux_view *view, double now_s)
 	plx_sick_forget(&known.sick, now_s, MAX(known.wait_s, 1));
 	known.next_s = plx_sick_next_s(&known.sick, now_s);
 	for (int j = 0; known.sick.count && known.wait_s > 0 &&
-			j < view->job_count + view->moldable_count;
+			j < snapshot->job_count + snapshot->moldable_count;
 	     j++)
-		_close(view, &view->jobs[j], now_s);
+		_close(snapshot, &snapshot->jobs[j], now_s);
 }
 
-void pollux_sick_release(struct pollux_view *view)
+void pollux_sick_release(struct pollux_snapshot *snapshot)
 {
-	for (int j = 0; j < view->job_count + view->moldable_count; j++)
-		xfree(view->jobs[j].shunned);
+	for (int j = 0; j < snapshot->job_count + snapshot->moldable_count; j++)
+		xfree(snapshot->jobs[j].shunned);
 }
 
 bool pollux_sick_due(double now_s)
@@ -369,19 +371,19 @@ void pollux_sick_of(const char *node, double now_s, char *text, size_t size)
 		 jobs[0], jobs[1]);
 }
 
-void pollux_sick_why(const struct pollux_view *view, int j, char *text,
+void pollux_sick_why(const struct pollux_snapshot *snapshot, int j, char *text,
 		     size_t size)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 	size_t used = 0;
 
 	text[0] = '\0';
-	for (int n = 0; job->shunned && n < view->node_count; n++) {
+	for (int n = 0; job->shunned && n < snapshot->node_count; n++) {
 		if (!job->shunned[n] || used >= size)
 			continue;
 		used += (size_t) snprintf(text + used, size - used, "%s%s",
 					  used ? ", " : "ranks failed on ",
-					  view->nodes[n].name);
+					  snapshot->nodes[n].name);
 	}
 	if (used && used < size)
 		snprintf(text + used, size - used,

@@ -19,18 +19,18 @@
  * Take what job j tells of ranks that failed: believed about nodes that it has
  * alone. A resize that failed so is undone (resize/back.h).
  */
-void pollux_sick_hear(const struct pollux_view *view, int j,
+void pollux_sick_hear(const struct pollux_snapshot *snapshot, int j,
 		      struct pollux_track *track,
 		      const struct pollux_params *params);
 
 /* The same, of a prolog that failed on these. Any lock will do. */
 void pollux_sick_prolog(const job_record_t *job, const char *nodes);
 
-/* Close nodes to the jobs of the view. */
-void pollux_sick_apply(struct pollux_view *view, double now_s);
+/* Close nodes to the jobs of the snapshot. */
+void pollux_sick_apply(struct pollux_snapshot *snapshot, double now_s);
 
-/* Before the view is destroyed. */
-void pollux_sick_release(struct pollux_view *view);
+/* Before the snapshot is destroyed. */
+void pollux_sick_release(struct pollux_snapshot *snapshot);
 
 /* Has one opened since? Then a cycle is due. */
 bool pollux_sick_due(double now_s);
@@ -42,7 +42,7 @@ int pollux_sick_count(double now_s);
 void pollux_sick_of(const char *node, double now_s, char *text, size_t size);
 
 /* Which nodes are closed to the job and why; "": none. */
-void pollux_sick_why(const struct pollux_view *view, int j, char *text,
+void pollux_sick_why(const struct pollux_snapshot *snapshot, int j, char *text,
 		     size_t size);
 
 void pollux_sick_forget_all(void);

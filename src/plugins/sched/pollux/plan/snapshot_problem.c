@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* snapshot_problem.c - from a view to what the core decides upon */
+/* snapshot_problem.c - from a snapshot to what the core decides upon */
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,13 +32,13 @@ static int at_least(int a, int b)
 }
 
 /* GPUs on a node that is to be left, of jobs that cannot leave it now. */
-static int stuck_gpus(const struct pollux_view *view,
+static int stuck_gpus(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job_input *inputs, int n)
 {
 	int held = 0;
 
-	for (int j = 0; j < view->job_count; j++) {
-		const struct pollux_job *job = &view->jobs[j];
+	for (int j = 0; j < snapshot->job_count; j++) {
+		const struct pollux_job *job = &snapshot->jobs[j];
 		const int *now = inputs[j].busy ? inputs[j].target : job->gpus;
 
 		if (!job->runs || inputs[j].busy || inputs[j].still ||
@@ -52,30 +52,30 @@ static int stuck_gpus(const struct pollux_view *view,
  * GPUs that elastic jobs may have on a node: theirs and, if the node may be
  * used, the free ones, as far as there is a CPU for each.
  */
-static int elastic_gpus(const struct pollux_view *view,
+static int elastic_gpus(const struct pollux_snapshot *snapshot,
 			const struct pollux_job_input *inputs, int n)
 {
-	const struct pollux_node *node = &view->nodes[n];
+	const struct pollux_node *node = &snapshot->nodes[n];
 	int held = 0;
 	int cpus = node->cpus - node->cpus_used;
 
-	for (int i = 0; i < view->job_count; i++) {
-		held += view->jobs[i].gpus[n];
-		cpus += view->jobs[i].cpus[n];
+	for (int i = 0; i < snapshot->job_count; i++) {
+		held += snapshot->jobs[i].gpus[n];
+		cpus += snapshot->jobs[i].cpus[n];
 	}
 	if (node->leave)
-		return stuck_gpus(view, inputs, n);
+		return stuck_gpus(snapshot, inputs, n);
 	if (!node->usable || node->surplus)
 		return held;
 	return at_least(held, at_most(held + node->gpus_free, cpus));
 }
 
-static int cluster_gpus(const struct pollux_view *view)
+static int cluster_gpus(const struct pollux_snapshot *snapshot)
 {
 	int gpus = 0;
 
-	for (int n = 0; n < view->node_count; n++)
-		gpus += view->nodes[n].usable ? view->nodes[n].gpus : 0;
+	for (int n = 0; n < snapshot->node_count; n++)
+		gpus += snapshot->nodes[n].usable ? snapshot->nodes[n].gpus : 0;
 	return at_least(gpus, 1);
 }
 
@@ -112,7 +112,7 @@ static struct plx_limits limits_of(const struct plx_options *options)
 }
 
 /* A job that keeps its time limit as it is goes on keeping it, if it can. */
-static void fill_limit(const struct pollux_view *view,
+static void fill_limit(const struct pollux_snapshot *snapshot,
 		       const struct pollux_job *from, struct plx_job *job)
 {
 	const struct plx_hint *hint = &from->status.hint;
@@ -122,7 +122,7 @@ static void fill_limit(const struct pollux_view *view,
 	    !isfinite(from->limit_s) || !(from->limit_s > 0) ||
 	    !(from->ends_s > 0) || !(hint->samples_left > 0))
 		return;
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		now.nodes += from->gpus[n] > 0;
 		now.gpus += from->gpus[n];
 	}
@@ -130,7 +130,7 @@ static void fill_limit(const struct pollux_view *view,
 		job->least_goodput = hint->samples_left / from->ends_s;
 }
 
-static void fill_goodput(const struct pollux_view *view,
+static void fill_goodput(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *from, struct plx_job *job)
 {
 	const struct plx_hint *hint = &from->status.hint;
@@ -144,7 +144,7 @@ static void fill_goodput(const struct pollux_view *view,
 	job->goodput = hint->job;
 	job->restart_s = hint->restart_s;
 	job->samples_left = hint->samples_left;
-	fill_limit(view, from, job);
+	fill_limit(snapshot, from, job);
 }
 
 /*
@@ -152,7 +152,7 @@ static void fill_goodput(const struct pollux_view *view,
  * node that is to be left, though, is left by the whole job, which costs it a
  * little more.
  */
-static void fill_home(const struct pollux_view *view,
+static void fill_home(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job *from,
 		      const struct pollux_job_input *input, struct plx_job *job)
 {
@@ -161,7 +161,8 @@ static void fill_home(const struct pollux_view *view,
 	job->roams = from->roams && !from->within;
 	if (input->leaves)
 		return;
-	if (from->home < 0 || !view->nodes[from->home].leave || !from->moves)
+	if (from->home < 0 || !snapshot->nodes[from->home].leave ||
+	    !from->moves)
 		return;
 	job->home = -1;
 	job->restart_s += MOVE_S;
@@ -189,35 +190,35 @@ static void limit(const struct pollux_job *from, int held, bool whole,
 }
 
 /* Can it have the node for itself: is nobody there who cannot go? */
-static bool may_be_alone(const struct pollux_view *view,
+static bool may_be_alone(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *from, int n)
 {
-	const struct pollux_node *node = &view->nodes[n];
+	const struct pollux_node *node = &snapshot->nodes[n];
 
 	return node->gpus == from->whole_gpus && node->cpus_rigid <= 0 &&
 	       node->homes == (from->home == n);
 }
 
 /* Is the node open to the job, as far as nodes go? */
-static bool may_use(const struct pollux_view *view,
+static bool may_use(const struct pollux_snapshot *snapshot,
 		    const struct pollux_job *from, int n)
 {
 	return from->allowed[n] &&
-	       (!from->whole_gpus || may_be_alone(view, from, n)) &&
-	       view->nodes[n].usable && !view->nodes[n].surplus &&
+	       (!from->whole_gpus || may_be_alone(snapshot, from, n)) &&
+	       snapshot->nodes[n].usable && !snapshot->nodes[n].surplus &&
 	       (!from->within || from->within[n]) &&
 	       !(from->shunned && from->shunned[n]);
 }
 
 /* Can it have all nodes that its user named? */
-static bool is_whole(const struct pollux_view *view,
+static bool is_whole(const struct pollux_snapshot *snapshot,
 		     const struct plx_problem *problem, int j)
 {
-	const struct pollux_job *from = &view->jobs[j];
+	const struct pollux_job *from = &snapshot->jobs[j];
 
-	for (int n = 0; from->required && n < view->node_count; n++) {
+	for (int n = 0; from->required && n < snapshot->node_count; n++) {
 		if (from->required[n] &&
-		    !(may_use(view, from, n) &&
+		    !(may_use(snapshot, from, n) &&
 		      (problem->jobs[j].now[n] > 0 || problem->gpus[n] > 0)))
 			return false;
 	}
@@ -228,15 +229,15 @@ static bool is_whole(const struct pollux_view *view,
  * --nodelist: a new job would have all of these. While one is not to be had,
  * a job goes on with what it has, and gains nothing.
  */
-static int require(const struct pollux_view *view, int j, bool whole,
+static int require(const struct pollux_snapshot *snapshot, int j, bool whole,
 		   struct plx_problem *problem, struct plx_error *err)
 {
-	const bool *required = view->jobs[j].required;
+	const bool *required = snapshot->jobs[j].required;
 	struct plx_job *job = &problem->jobs[j];
 
 	if (required && whole && plx_problem_require(problem, j, err) < 0)
 		return -1;
-	for (int n = 0; required && n < view->node_count; n++) {
+	for (int n = 0; required && n < snapshot->node_count; n++) {
 		if (whole)
 			job->required[n] = required[n];
 		else
@@ -246,16 +247,16 @@ static int require(const struct pollux_view *view, int j, bool whole,
 }
 
 /* What it has counts, whatever limits became. */
-static void limit_on_node(const struct pollux_view *view, int j,
+static void limit_on_node(const struct pollux_snapshot *snapshot, int j,
 			  struct plx_job *job)
 {
-	job->node_gpus = view->jobs[j].node_gpus;
-	for (int n = 0; job->node_gpus && n < view->node_count; n++)
+	job->node_gpus = snapshot->jobs[j].node_gpus;
+	for (int n = 0; job->node_gpus && n < snapshot->node_count; n++)
 		job->node_gpus = at_least(job->node_gpus, job->now[n]);
 }
 
 /* Whole nodes: of its sizes those that are multiples of a node's GPUs. */
-static int fill_whole(const struct pollux_view *view,
+static int fill_whole(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job *from, struct plx_job *job,
 		      struct plx_error *err)
 {
@@ -267,7 +268,7 @@ static int fill_whole(const struct pollux_view *view,
 
 	if (plx_sizes_list(&nodes, 1, job->max_gpus, &list, &count, err) < 0)
 		return -1;
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		held += job->now[n];
 	for (int i = 0; i < count; i++) {
 		if (list[i] >= job->min_gpus &&
@@ -288,7 +289,7 @@ static int fill_whole(const struct pollux_view *view,
 }
 
 /* Its least is one of its sizes, as others count on what it will keep. */
-static int fill_sizes(const struct pollux_view *view,
+static int fill_sizes(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job *from, struct plx_job *job,
 		      struct plx_error *err)
 {
@@ -300,21 +301,21 @@ static int fill_sizes(const struct pollux_view *view,
 	if (plx_sizes_list(sizes, job->min_gpus, job->max_gpus, &job->sizes,
 			   &job->size_count, err) < 0)
 		return -1;
-	return from->whole_gpus ? fill_whole(view, from, job, err) : 0;
+	return from->whole_gpus ? fill_whole(snapshot, from, job, err) : 0;
 }
 
 /* On how many nodes, and with how many GPUs. */
-static int fill_range(const struct pollux_view *view, int j, bool whole,
+static int fill_range(const struct pollux_snapshot *snapshot, int j, bool whole,
 		      struct plx_job *job, struct plx_error *err)
 {
-	const struct pollux_job *from = &view->jobs[j];
-	int most = cluster_gpus(view);
+	const struct pollux_job *from = &snapshot->jobs[j];
+	int most = cluster_gpus(snapshot);
 	int required = 0;
 	int nodes = 0;
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		required += from->required && from->required[n];
-		nodes += job->now[n] > 0 && may_use(view, from, n);
+		nodes += job->now[n] > 0 && may_use(snapshot, from, n);
 	}
 	job->min_gpus = at_least(from->options.min_gpus, 1);
 	job->max_gpus = from->options.max_gpus ? from->options.max_gpus : most;
@@ -332,46 +333,46 @@ static int fill_range(const struct pollux_view *view, int j, bool whole,
 		job->max_by = PLX_BOUND_PROGRAM;
 	}
 	job->max_gpus = at_least(job->max_gpus, job->min_gpus);
-	limit_on_node(view, j, job);
-	return fill_sizes(view, from, job, err);
+	limit_on_node(snapshot, j, job);
+	return fill_sizes(snapshot, from, job, err);
 }
 
-static int fill_job(const struct pollux_view *view, int j,
+static int fill_job(const struct pollux_snapshot *snapshot, int j,
 		    const struct pollux_job_input *input,
 		    struct plx_problem *problem, struct plx_error *err)
 {
-	const struct pollux_job *from = &view->jobs[j];
+	const struct pollux_job *from = &snapshot->jobs[j];
 	struct plx_job *job = &problem->jobs[j];
 	const int *now = input->busy ? input->target : from->gpus;
 	bool whole = false;
 	int held = 0;
 
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		held += from->gpus[n];
 	job->id = from->id;
 	job->owner = from->uid;
-	memcpy(job->now, now, sizeof(*now) * (size_t) view->node_count);
-	whole = is_whole(view, problem, j);
-	if (fill_range(view, j, whole, job, err) < 0)
+	memcpy(job->now, now, sizeof(*now) * (size_t) snapshot->node_count);
+	whole = is_whole(snapshot, problem, j);
+	if (fill_range(snapshot, j, whole, job, err) < 0)
 		return -1;
-	fill_goodput(view, from, job);
+	fill_goodput(snapshot, from, job);
 	plx_validation_apply(&input->validation, input->most_gpus, job);
 	limit(from, held, whole, job);
 	job->pinned = !from->runs || input->busy || input->still;
 	/* Of whole nodes it would keep one: it waits in the queue instead. */
 	job->may_park = from->runs && (!from->whole_gpus || from->moves);
-	fill_home(view, from, input, job);
+	fill_home(snapshot, from, input, job);
 	job->age_s = (double) from->age_s;
 	job->service_s = input->service_s;
 	job->restarts = (int) from->target.serial;
 	if (pollux_is_moldable(from))
-		pollux_moldable_fill(view, j, input, job);
+		pollux_moldable_fill(snapshot, j, input, job);
 	if (plx_problem_restrict(problem, j, err) < 0)
 		return -1;
-	for (int n = 0; n < view->node_count; n++)
-		job->allowed[n] = may_use(view, from, n) &&
+	for (int n = 0; n < snapshot->node_count; n++)
+		job->allowed[n] = may_use(snapshot, from, n) &&
 				  (held || may_have(from, job->min_gpus));
-	return require(view, j, whole, problem, err);
+	return require(snapshot, j, whole, problem, err);
 }
 
 /* Jobs of a kind know what any of them knows, as far as it is believed. */
@@ -401,12 +402,14 @@ static int set_weights(const struct pollux_params *params,
 }
 
 struct plx_problem *pollux_problem_create(
-	const struct pollux_view *view, const struct pollux_params *params,
+	const struct pollux_snapshot *snapshot,
+	const struct pollux_params *params,
 	const struct pollux_job_input *inputs,
 	struct pollux_reservations *reservations, struct plx_error *err)
 {
 	struct plx_problem *problem = plx_problem_create(
-		view->node_count, view->job_count + view->moldable_count, err);
+		snapshot->node_count,
+		snapshot->job_count + snapshot->moldable_count, err);
 	struct pollux_stock stock;
 
 	if (!problem)
@@ -417,26 +420,26 @@ struct plx_problem *pollux_problem_create(
 	problem->uniform = params->uniform != POLLUX_UNIFORM_NO;
 	problem->spare = params->uniform == POLLUX_UNIFORM_MOSTLY;
 	problem->seed = 1;
-	for (int n = 0; n < view->node_count; n++) {
-		problem->gpus[n] = elastic_gpus(view, inputs, n);
-		problem->gpus_total[n] = view->nodes[n].gpus;
+	for (int n = 0; n < snapshot->node_count; n++) {
+		problem->gpus[n] = elastic_gpus(snapshot, inputs, n);
+		problem->gpus_total[n] = snapshot->nodes[n].gpus;
 		reservations->reserved[n] = problem->gpus[n];
 	}
 	for (int j = 0; j < problem->job_count; j++) {
-		if (fill_job(view, j, &inputs[j], problem, err) < 0)
+		if (fill_job(snapshot, j, &inputs[j], problem, err) < 0)
 			goto fail;
 	}
 	ask_profiles(inputs, problem);
-	pollux_moldable_assume(view, problem);
+	pollux_moldable_assume(snapshot, problem);
 	if (set_weights(params, problem, err) < 0 ||
-	    pollux_stock_fill(view, problem, &stock, err) < 0 ||
+	    pollux_stock_fill(snapshot, problem, &stock, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
-	    pollux_reservations_make(view, &params->terms, problem, &stock,
+	    pollux_reservations_make(snapshot, &params->terms, problem, &stock,
 				     reservations->grants, err) < 0)
 		goto fail;
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		reservations->reserved[n] -= problem->gpus[n];
-	pollux_moldable_grant(view, problem, reservations);
+	pollux_moldable_grant(snapshot, problem, reservations);
 	return problem;
 fail:
 	plx_problem_destroy(problem);

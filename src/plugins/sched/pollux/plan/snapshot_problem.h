@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * snapshot_problem.h - from a view to what the core decides upon
+ * snapshot_problem.h - from a snapshot to what the core decides upon
  *
  * No lock, no Slurm. It remembers what jobs have learnt for others of their
  * kind, so one thread alone may call it.
@@ -16,7 +16,8 @@
 #include "sched/pollux/params.h"
 #include "sched/pollux/look/slurm_snapshot.h"
 
-/* Of a job, what the view does not have: what became of it when we asked. */
+/* Of a job, what the snapshot does not have: what became of it when we asked.
+ */
 struct pollux_job_input {
 	bool busy;   /* being resized: it has what it was asked to have */
 	bool leaves; /* busy: its home, as a whole job */
@@ -45,11 +46,12 @@ int pollux_problem_measured(const struct pollux_job *job);
 
 /*
  * The problem, with room made for waiting jobs that are not to be ignored;
- * inputs has one entry for each job of the view. The caller's to destroy;
+ * inputs has one entry for each job of the snapshot. The caller's to destroy;
  * NULL with err set.
  */
 struct plx_problem *pollux_problem_create(
-	const struct pollux_view *view, const struct pollux_params *params,
+	const struct pollux_snapshot *snapshot,
+	const struct pollux_params *params,
 	const struct pollux_job_input *inputs,
 	struct pollux_reservations *reservations, struct plx_error *err);
 

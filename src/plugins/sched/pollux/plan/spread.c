@@ -4,13 +4,13 @@
 #include "sched/pollux/plan/spread.h"
 
 /* Nodes it is allowed that have so many GPUs, however they are used. */
-static int nodes_with(const struct pollux_view *view,
+static int nodes_with(const struct pollux_snapshot *snapshot,
 		      const struct pollux_waiting *waiting, int gpus)
 {
 	int nodes = 0;
 
-	for (int n = 0; n < view->node_count; n++)
-		nodes += waiting->allowed[n] && view->nodes[n].gpus >= gpus;
+	for (int n = 0; n < snapshot->node_count; n++)
+		nodes += waiting->allowed[n] && snapshot->nodes[n].gpus >= gpus;
 	return nodes;
 }
 
@@ -30,7 +30,7 @@ static struct pollux_waiting shaped(const struct pollux_waiting *waiting,
 	return shape;
 }
 
-int pollux_spreads(const struct pollux_view *view,
+int pollux_spreads(const struct pollux_snapshot *snapshot,
 		   const struct pollux_waiting *waiting,
 		   struct pollux_waiting *shapes, int max)
 {
@@ -41,7 +41,7 @@ int pollux_spreads(const struct pollux_view *view,
 	if (!spread->least || waiting->ignored || waiting->blocked)
 		return 0;
 	for (int n = waiting->nodes + 1;
-	     n <= spread->high && n <= view->node_count && before > 1 &&
+	     n <= spread->high && n <= snapshot->node_count && before > 1 &&
 	     count < max;
 	     n++) {
 		int gpus = (spread->least + n - 1) / n;
@@ -51,7 +51,7 @@ int pollux_spreads(const struct pollux_view *view,
 		    !plx_sizes_allow(&spread->sizes, gpus * n))
 			continue;
 		before = gpus;
-		if (nodes_with(view, waiting, gpus) >= n)
+		if (nodes_with(snapshot, waiting, gpus) >= n)
 			shapes[count++] = shaped(waiting, n, gpus);
 	}
 	return count;
@@ -66,17 +66,17 @@ static int nodes_of(const struct plx_problem *problem, int j)
 	return nodes;
 }
 
-void pollux_spread_open(const struct pollux_view *view,
+void pollux_spread_open(const struct pollux_snapshot *snapshot,
 			const struct plx_problem *problem,
 			const struct pollux_waiting *shape, bool only_idle,
 			bool *open)
 {
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		open[n] = shape->allowed[n];
 	for (int j = 0; problem->interference && j < problem->job_count; j++) {
 		if (nodes_of(problem, j) < 2)
 			continue;
-		for (int n = 0; n < view->node_count; n++) {
+		for (int n = 0; n < snapshot->node_count; n++) {
 			/* It leaves a node of which nothing remains for it. */
 			if (problem->jobs[j].now[n] > 0 &&
 			    (only_idle ||

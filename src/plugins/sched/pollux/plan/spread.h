@@ -20,7 +20,7 @@
  * are copies of it, with nodes, GPUs, CPUs and memory of the shape; the rest
  * is borrowed. Their number.
  */
-int pollux_spreads(const struct pollux_view *view,
+int pollux_spreads(const struct pollux_snapshot *snapshot,
 		   const struct pollux_waiting *waiting,
 		   struct pollux_waiting *shapes, int max);
 
@@ -29,7 +29,7 @@ int pollux_spreads(const struct pollux_view *view,
  * there is at most one job of several nodes, where the problem says so. Only
  * when idle: such a job does not make way. open[node_count].
  */
-void pollux_spread_open(const struct pollux_view *view,
+void pollux_spread_open(const struct pollux_snapshot *snapshot,
 			const struct plx_problem *problem,
 			const struct pollux_waiting *shape, bool only_idle,
 			bool *open);

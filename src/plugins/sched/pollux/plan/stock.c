@@ -29,15 +29,15 @@ static double at_least(double a, double b)
 	return a > b ? a : b;
 }
 
-static int kind_count(const struct pollux_view *view)
+static int kind_count(const struct pollux_snapshot *snapshot)
 {
-	return TYPES + view->kind_count + view->quota_count;
+	return TYPES + snapshot->kind_count + snapshot->quota_count;
 }
 
 /* Which quota kind k is; negative: it is none. */
-static int quota_at(const struct pollux_view *view, int k)
+static int quota_at(const struct pollux_snapshot *snapshot, int k)
 {
-	return k - TYPES - view->kind_count;
+	return k - TYPES - snapshot->kind_count;
 }
 
 static bool is_in(const struct pollux_job *job, int quota)
@@ -45,10 +45,10 @@ static bool is_in(const struct pollux_job *job, int quota)
 	return quota >= 0 && (job->quota == quota || job->unreserved == quota);
 }
 
-static double job_takes(const struct pollux_view *view, int j, int k)
+static double job_takes(const struct pollux_snapshot *snapshot, int j, int k)
 {
-	const struct pollux_job *job = &view->jobs[j];
-	int quota = quota_at(view, k);
+	const struct pollux_job *job = &snapshot->jobs[j];
+	int quota = quota_at(snapshot, k);
 
 	if (k == CPUS || is_in(job, quota))
 		return at_least(job->needs.cpus, 1);
@@ -60,11 +60,11 @@ static double job_takes(const struct pollux_view *view, int j, int k)
 }
 
 /* What it keeps on the node of its script. */
-static double script_takes(const struct pollux_view *view, int j, int k)
+static double script_takes(const struct pollux_snapshot *snapshot, int j, int k)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 
-	if (k == CPUS || is_in(job, quota_at(view, k)))
+	if (k == CPUS || is_in(job, quota_at(snapshot, k)))
 		return POLLUX_HOME_CPUS;
 	if (k == MEMORY)
 		return (double) (job->needs.memory + job->needs.node_memory);
@@ -72,24 +72,25 @@ static double script_takes(const struct pollux_view *view, int j, int k)
 }
 
 /* What nobody holds. */
-static double node_left(const struct pollux_view *view, int n, int k)
+static double node_left(const struct pollux_snapshot *snapshot, int n, int k)
 {
-	const struct pollux_node *node = &view->nodes[n];
-	int quota = quota_at(view, k);
+	const struct pollux_node *node = &snapshot->nodes[n];
+	int quota = quota_at(snapshot, k);
 
 	if (quota >= 0)
-		return view->quotas[quota].left[n];
+		return snapshot->quotas[quota].left[n];
 	if (k == CPUS)
 		return node->cpus - node->cpus_used;
 	if (k == MEMORY)
 		return node->memory - node->memory_used;
-	return view->kinds[k - TYPES].free[n];
+	return snapshot->kinds[k - TYPES].free[n];
 }
 
-static double job_holds(const struct pollux_view *view, int j, int n, int k)
+static double job_holds(const struct pollux_snapshot *snapshot, int j, int n,
+			int k)
 {
-	const struct pollux_job *job = &view->jobs[j];
-	int quota = quota_at(view, k);
+	const struct pollux_job *job = &snapshot->jobs[j];
+	int quota = quota_at(snapshot, k);
 
 	if (k == CPUS || is_in(job, quota))
 		return job->cpus[n];
@@ -111,24 +112,24 @@ static double takes_now(const struct plx_problem *problem,
 }
 
 /* What runs is never too much. */
-static double node_has(const struct pollux_view *view,
+static double node_has(const struct pollux_snapshot *snapshot,
 		       const struct plx_problem *problem, int n, int k,
 		       const struct kind *kind)
 {
-	double has = node_left(view, n, k);
+	double has = node_left(snapshot, n, k);
 	double now = 0;
 
-	for (int j = 0; j < view->job_count; j++) {
-		has += job_holds(view, j, n, k);
+	for (int j = 0; j < snapshot->job_count; j++) {
+		has += job_holds(snapshot, j, n, k);
 		now += takes_now(problem, kind, j, n);
 	}
 	return at_least(at_least(has, now), 0);
 }
 
-static double waiting_takes(const struct pollux_view *view,
+static double waiting_takes(const struct pollux_snapshot *snapshot,
 			    const struct pollux_waiting *waiting, int k)
 {
-	int quota = quota_at(view, k);
+	int quota = quota_at(snapshot, k);
 
 	if (k == CPUS || (quota >= 0 && waiting->quota == quota))
 		return waiting->cpus;
@@ -139,12 +140,13 @@ static double waiting_takes(const struct pollux_view *view,
  * Of a partition's CPUs; reservations.c asks for others where they are not
  * short.
  */
-static double all_waiting_take(const struct pollux_view *view, int k)
+static double all_waiting_take(const struct pollux_snapshot *snapshot, int k)
 {
 	double sum = 0;
 
-	for (int i = 0; quota_at(view, k) >= 0 && i < view->waiting_count; i++)
-		sum += waiting_takes(view, &view->waiting[i], k);
+	for (int i = 0;
+	     quota_at(snapshot, k) >= 0 && i < snapshot->waiting_count; i++)
+		sum += waiting_takes(snapshot, &snapshot->waiting[i], k);
 	return sum;
 }
 
@@ -177,21 +179,21 @@ static void release_kind(struct kind *kind)
 }
 
 /* False when there is no memory. */
-static bool fill_kind(const struct pollux_view *view,
+static bool fill_kind(const struct pollux_snapshot *snapshot,
 		      const struct plx_problem *problem, int k,
 		      struct kind *kind)
 {
-	kind->has = calloc((size_t) view->node_count + 1, sizeof(double));
+	kind->has = calloc((size_t) snapshot->node_count + 1, sizeof(double));
 	kind->takes = calloc((size_t) problem->job_count + 1, sizeof(double));
 	kind->keeps = calloc((size_t) problem->job_count + 1, sizeof(double));
 	if (!kind->has || !kind->takes || !kind->keeps)
 		return false;
 	for (int j = 0; j < problem->job_count; j++) {
-		kind->takes[j] = job_takes(view, j, k);
-		kind->keeps[j] = script_takes(view, j, k);
+		kind->takes[j] = job_takes(snapshot, j, k);
+		kind->keeps[j] = script_takes(snapshot, j, k);
 	}
-	for (int n = 0; n < view->node_count; n++)
-		kind->has[n] = node_has(view, problem, n, k, kind);
+	for (int n = 0; n < snapshot->node_count; n++)
+		kind->has[n] = node_has(snapshot, problem, n, k, kind);
 	return true;
 }
 
@@ -224,43 +226,45 @@ static int write_kinds(const struct kind *kinds, int count,
 	return 0;
 }
 
-bool pollux_stock_has(const struct pollux_view *view, int j, int n)
+bool pollux_stock_has(const struct pollux_snapshot *snapshot, int j, int n)
 {
-	double memory = (double) view->jobs[j].needs.node_memory;
+	double memory = (double) snapshot->jobs[j].needs.node_memory;
 
-	return !view->counts_memory || memory <= 0 ||
-	       job_holds(view, j, n, MEMORY) ||
-	       node_left(view, n, MEMORY) >= memory;
+	return !snapshot->counts_memory || memory <= 0 ||
+	       job_holds(snapshot, j, n, MEMORY) ||
+	       node_left(snapshot, n, MEMORY) >= memory;
 }
 
 /* --mem: a job gains no node that has not as much. */
-static void forbid_full_nodes(const struct pollux_view *view,
+static void forbid_full_nodes(const struct pollux_snapshot *snapshot,
 			      struct plx_problem *problem)
 {
 	for (int j = 0; j < problem->job_count; j++) {
 		bool *allowed = problem->jobs[j].allowed;
 
-		for (int n = 0; allowed && n < view->node_count; n++)
-			allowed[n] = allowed[n] && pollux_stock_has(view, j, n);
+		for (int n = 0; allowed && n < snapshot->node_count; n++)
+			allowed[n] =
+				allowed[n] && pollux_stock_has(snapshot, j, n);
 	}
 }
 
-bool pollux_stock_is_free(const struct pollux_view *view, int j,
+bool pollux_stock_is_free(const struct pollux_snapshot *snapshot, int j,
 			  const int *gpus)
 {
-	for (int k = 0; k < kind_count(view); k++) {
-		if (k == MEMORY && !view->counts_memory)
+	for (int k = 0; k < kind_count(snapshot); k++) {
+		if (k == MEMORY && !snapshot->counts_memory)
 			continue;
-		for (int n = 0; n < view->node_count; n++) {
-			if (gpus[n] && node_left(view, n, k) <
-					       gpus[n] * job_takes(view, j, k))
+		for (int n = 0; n < snapshot->node_count; n++) {
+			if (gpus[n] &&
+			    node_left(snapshot, n, k) <
+				    gpus[n] * job_takes(snapshot, j, k))
 				return false;
 		}
 	}
 	return true;
 }
 
-int pollux_stock_fill(const struct pollux_view *view,
+int pollux_stock_fill(const struct pollux_snapshot *snapshot,
 		      struct plx_problem *problem, struct pollux_stock *stock,
 		      struct plx_error *err)
 {
@@ -268,15 +272,15 @@ int pollux_stock_fill(const struct pollux_view *view,
 	int count = 0;
 	int rc = 0;
 
-	for (int k = 0; k < kind_count(view) && count < POLLUX_KINDS; k++) {
-		if (k == MEMORY && !view->counts_memory)
+	for (int k = 0; k < kind_count(snapshot) && count < POLLUX_KINDS; k++) {
+		if (k == MEMORY && !snapshot->counts_memory)
 			continue;
-		if (!fill_kind(view, problem, k, &kinds[count])) {
+		if (!fill_kind(snapshot, problem, k, &kinds[count])) {
 			rc = plx_fail(err, "no memory for what nodes have");
 			break;
 		}
 		if (is_short(problem, &kinds[count],
-			     all_waiting_take(view, k))) {
+			     all_waiting_take(snapshot, k))) {
 			stock->kinds[count++] = k;
 			continue;
 		}
@@ -284,19 +288,19 @@ int pollux_stock_fill(const struct pollux_view *view,
 	}
 	if (rc == 0 && count > 0)
 		rc = write_kinds(kinds, count, problem, err);
-	if (rc == 0 && view->counts_memory)
-		forbid_full_nodes(view, problem);
+	if (rc == 0 && snapshot->counts_memory)
+		forbid_full_nodes(snapshot, problem);
 	for (int k = 0; k < POLLUX_KINDS; k++) {
 		release_kind(&kinds[k]);
 	}
 	return rc;
 }
 
-void pollux_stock_wanted(const struct pollux_view *view,
+void pollux_stock_wanted(const struct pollux_snapshot *snapshot,
 			 const struct plx_problem *problem,
 			 const struct pollux_stock *stock,
 			 const struct pollux_waiting *waiting, double *takes)
 {
 	for (int i = 0; i < problem->stock_kinds; i++)
-		takes[i] = waiting_takes(view, waiting, stock->kinds[i]);
+		takes[i] = waiting_takes(snapshot, waiting, stock->kinds[i]);
 }

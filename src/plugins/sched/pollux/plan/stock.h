@@ -20,26 +20,26 @@ struct pollux_stock {
 };
 
 /*
- * Give a problem about the view's jobs, which has its nodes' GPUs and its
+ * Give a problem about the snapshot's jobs, which has its nodes' GPUs and its
  * jobs' present ones, what these GPUs need besides. Kinds of which there is
  * enough whoever gets the GPUs, and for those that wait for CPUs of a
  * partition, are left out. -1 with err set: no memory.
  */
-int pollux_stock_fill(const struct pollux_view *view,
+int pollux_stock_fill(const struct pollux_snapshot *snapshot,
 		      struct plx_problem *problem, struct pollux_stock *stock,
 		      struct plx_error *err);
 
 /* What the job that waits takes on each of its nodes: takes[stock_kinds]. */
-void pollux_stock_wanted(const struct pollux_view *view,
+void pollux_stock_wanted(const struct pollux_snapshot *snapshot,
 			 const struct plx_problem *problem,
 			 const struct pollux_stock *stock,
 			 const struct pollux_waiting *waiting, double *takes);
 
 /* Has node n, or has job j of it, what the job needs on each node? */
-bool pollux_stock_has(const struct pollux_view *view, int j, int n);
+bool pollux_stock_has(const struct pollux_snapshot *snapshot, int j, int n);
 
 /* Is what these GPUs need besides, for a job that has none, free now? */
-bool pollux_stock_is_free(const struct pollux_view *view, int j,
+bool pollux_stock_is_free(const struct pollux_snapshot *snapshot, int j,
 			  const int *gpus);
 
 #endif

@@ -150,11 +150,12 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 }
 
 /* Is it what it was when we looked, and can it be asked at all? */
-static bool _may_ask(job_record_t *job, const struct pollux_view *view,
+static bool _may_ask(job_record_t *job, const struct pollux_snapshot *snapshot,
 		     const struct pollux_job *seen, const struct wish *wish,
 		     struct plx_status *status)
 {
-	if (!job || !pollux_view_same_nodes(view) || !pollux_record_runs(job) ||
+	if (!job || !pollux_snapshot_same_nodes(snapshot) ||
+	    !pollux_record_runs(job) ||
 	    pollux_record_since(job) != seen->since ||
 	    xstrcmp(job->nodes, seen->shape))
 		return false;
@@ -211,9 +212,10 @@ static bool _only_gives(const job_record_t *job,
 	return only;
 }
 
-static bool _try(const struct pollux_view *view, int j, struct wish *wish)
+static bool _try(const struct pollux_snapshot *snapshot, int j,
+		 struct wish *wish)
 {
-	const struct pollux_job *seen = &view->jobs[j];
+	const struct pollux_job *seen = &snapshot->jobs[j];
 	job_record_t *job = NULL;
 	struct plx_status status;
 	struct plx_error err;
@@ -221,7 +223,7 @@ static bool _try(const struct pollux_view *view, int j, struct wish *wish)
 
 	pollux_lock(POLLUX_REQUESTING);
 	job = find_job_record(seen->id);
-	if (!_may_ask(job, view, seen, wish, &status) ||
+	if (!_may_ask(job, snapshot, seen, wish, &status) ||
 	    (wish->move
 		     ? !pollux_move_possible(job)
 		     : !pollux_target_shape_host(job, &status, &wish->shape)))
@@ -241,52 +243,53 @@ done:
 	return asked;
 }
 
-static bool _wish(const struct pollux_view *view, int j, const int *gpus,
-		  struct wish wish)
+static bool _wish(const struct pollux_snapshot *snapshot, int j,
+		  const int *gpus, struct wish wish)
 {
 	bool asked = false;
 
-	wish.shape =
-		pollux_shape_of(gpus, view->node_count, view->jobs[j].home);
-	asked = _try(view, j, &wish);
+	wish.shape = pollux_shape_of(gpus, snapshot->node_count,
+				     snapshot->jobs[j].home);
+	asked = _try(snapshot, j, &wish);
 	pollux_shape_release(&wish.shape);
 	return asked;
 }
 
-bool pollux_resize_request(const struct pollux_view *view, int j,
+bool pollux_resize_request(const struct pollux_snapshot *snapshot, int j,
 			   const int *gpus, const char *why,
 			   const struct pollux_params *params)
 {
-	return _wish(view, j, gpus,
+	return _wish(snapshot, j, gpus,
 		     (struct wish){ .why = why,
 				    .timeout_s = params->ack_timeout_s,
 				    .busy_s = params->busy_s });
 }
 
-bool pollux_resize_request_least(const struct pollux_view *view, int j,
+bool pollux_resize_request_least(const struct pollux_snapshot *snapshot, int j,
 				 const int *gpus, const char *why,
 				 const struct pollux_params *params)
 {
-	return _wish(view, j, gpus,
+	return _wish(snapshot, j, gpus,
 		     (struct wish){ .why = why,
 				    .timeout_s = params->ack_timeout_s,
 				    .overdue = true });
 }
 
-bool pollux_move_ask(const struct pollux_view *view, int j, const int *gpus,
-		     const char *why, const struct pollux_params *params)
+bool pollux_move_ask(const struct pollux_snapshot *snapshot, int j,
+		     const int *gpus, const char *why,
+		     const struct pollux_params *params)
 {
-	return _wish(view, j, gpus,
+	return _wish(snapshot, j, gpus,
 		     (struct wish){ .why = why,
 				    .timeout_s = params->ack_timeout_s,
 				    .move = true });
 }
 
-bool pollux_move_at_once(const struct pollux_view *view, int j, const int *gpus,
-			 const char *why)
+bool pollux_move_at_once(const struct pollux_snapshot *snapshot, int j,
+			 const int *gpus, const char *why)
 {
 	return _wish(
-		view, j, gpus,
+		snapshot, j, gpus,
 		(struct wish){ .why = why, .move = true, .at_once = true });
 }
 

@@ -21,16 +21,16 @@
 double pollux_now_s(void);
 
 /*
- * Ask job j of the view for the shape gpus[node_count] (all 0: park it), if it
- * still is what it was in the view and Slurm could give it that now. False
- * when it was not asked.
+ * Ask job j of the snapshot for the shape gpus[node_count] (all 0: park it), if
+ * it still is what it was in the snapshot and Slurm could give it that now.
+ * False when it was not asked.
  */
-bool pollux_resize_request(const struct pollux_view *view, int j,
+bool pollux_resize_request(const struct pollux_snapshot *snapshot, int j,
 			   const int *gpus, const char *why,
 			   const struct pollux_params *params);
 
 /* The same of a job that may have no launcher, and so is not to answer. */
-bool pollux_resize_request_least(const struct pollux_view *view, int j,
+bool pollux_resize_request_least(const struct pollux_snapshot *snapshot, int j,
 				 const int *gpus, const char *why,
 				 const struct pollux_params *params);
 
@@ -39,15 +39,16 @@ bool pollux_resize_request_least(const struct pollux_view *view, int j,
  * queue and started there at once (start/move.h); all 0: left in the queue
  * (start/evict.h).
  */
-bool pollux_move_ask(const struct pollux_view *view, int j, const int *gpus,
-		     const char *why, const struct pollux_params *params);
+bool pollux_move_ask(const struct pollux_snapshot *snapshot, int j,
+		     const int *gpus, const char *why,
+		     const struct pollux_params *params);
 
 /*
  * The same without asking it: a moldable job is put back into the queue as it
  * is, and started there.
  */
-bool pollux_move_at_once(const struct pollux_view *view, int j, const int *gpus,
-			 const char *why);
+bool pollux_move_at_once(const struct pollux_snapshot *snapshot, int j,
+			 const int *gpus, const char *why);
 
 /*
  * Publish the track's target in a state; why NULL: as before. WRITE lock on

@@ -8,10 +8,10 @@
 #include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/partition.h"
 
-/* The view, and what each of its pools is in Slurm. */
+/* The snapshot, and what each of its pools is in Slurm. */
 struct limits {
-	struct pollux_view *view;
-	const void **keys; /* [view->pool_count] a number of Slurm's */
+	struct pollux_snapshot *snapshot;
+	const void **keys; /* [snapshot->pool_count] a number of Slurm's */
 	int gpu;	   /* index of gres/gpu; -1: GPUs are not counted */
 };
 
@@ -41,7 +41,7 @@ static const void *_key(const struct pollux_tres_limit *limit)
 
 static int _find_pool(const struct limits *limits, const void *key)
 {
-	for (int p = 0; p < limits->view->pool_count; p++) {
+	for (int p = 0; p < limits->snapshot->pool_count; p++) {
 		if (limits->keys[p] == key)
 			return p;
 	}
@@ -62,15 +62,17 @@ static double _left(const struct pollux_tres_limit *limit)
 
 static int _pool(struct limits *limits, const struct pollux_tres_limit *limit)
 {
-	struct pollux_view *view = limits->view;
+	struct pollux_snapshot *snapshot = limits->snapshot;
 	int p = _find_pool(limits, _key(limit));
 
 	if (p >= 0)
 		return p;
-	p = view->pool_count++;
-	xrecalloc(view->pools, view->pool_count, sizeof(*view->pools));
-	xrecalloc(limits->keys, view->pool_count, sizeof(*limits->keys));
-	view->pools[p] = (struct plx_limit_pool){ .available = _left(limit) };
+	p = snapshot->pool_count++;
+	xrecalloc(snapshot->pools, snapshot->pool_count,
+		  sizeof(*snapshot->pools));
+	xrecalloc(limits->keys, snapshot->pool_count, sizeof(*limits->keys));
+	snapshot->pools[p] =
+		(struct plx_limit_pool){ .available = _left(limit) };
 	limits->keys[p] = _key(limit);
 	return p;
 }
@@ -111,14 +113,14 @@ static void _cap_on_node(struct pollux_job *job, double gpus)
 		job->node_gpus = most;
 }
 
-void pollux_job_limits_node(const struct pollux_view *view,
+void pollux_job_limits_node(const struct pollux_snapshot *snapshot,
 			    const job_record_t *record, struct pollux_job *job)
 {
 	int largest = 0;
 	int most = 0;
 
-	for (int n = 0; n < view->node_count; n++)
-		largest = MAX(largest, view->nodes[n].gpus);
+	for (int n = 0; n < snapshot->node_count; n++)
+		largest = MAX(largest, snapshot->nodes[n].gpus);
 	most = pollux_partition_node_gpus(record, largest);
 	if (most < largest)
 		_cap_on_node(job, most);
@@ -128,12 +130,12 @@ void pollux_job_limits_node(const struct pollux_view *view,
 static void _cap_nodes(const struct look *look,
 		       const struct pollux_tres_limit *limit)
 {
-	const struct pollux_view *view = look->limits->view;
+	const struct pollux_snapshot *snapshot = look->limits->snapshot;
 	bitstr_t *nodes = limit->scope == POLLUX_OF_JOB ? NULL : limit->nodes;
-	bool *chosen = xcalloc(view->node_count + 1, sizeof(*chosen));
+	bool *chosen = xcalloc(snapshot->node_count + 1, sizeof(*chosen));
 	uint64_t count = 0;
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		chosen[n] = (nodes && bit_test(nodes, n)) ||
 			    bit_test(look->record->node_bitmap, n);
 		count += chosen[n];
@@ -141,18 +143,19 @@ static void _cap_nodes(const struct look *look,
 	for (; count < limit->most; count++) {
 		int best = -1;
 
-		for (int n = 0; n < view->node_count; n++) {
-			if (!chosen[n] && view->nodes[n].usable &&
+		for (int n = 0; n < snapshot->node_count; n++) {
+			if (!chosen[n] && snapshot->nodes[n].usable &&
 			    look->job->allowed[n] &&
-			    (best < 0 || view->nodes[n].gpus_free >
-						 view->nodes[best].gpus_free))
+			    (best < 0 ||
+			     snapshot->nodes[n].gpus_free >
+				     snapshot->nodes[best].gpus_free))
 				best = n;
 		}
 		if (best < 0)
 			break;
 		chosen[best] = true;
 	}
-	for (int n = 0; look->job->within && n < view->node_count; n++)
+	for (int n = 0; look->job->within && n < snapshot->node_count; n++)
 		chosen[n] = chosen[n] && look->job->within[n];
 	xfree(look->job->within);
 	look->job->within = chosen;
@@ -168,11 +171,11 @@ static void _share(const struct look *look,
 
 	/* What it has itself is there for it, and for the others. */
 	if (limit->unit != POLLUX_NOW)
-		own *= (double) pollux_usage_unused_s(look->record,
-						      look->limits->view->now) /
+		own *= (double) pollux_usage_unused_s(
+			       look->record, look->limits->snapshot->now) /
 		       60;
 	if (look->gpus > 0)
-		look->limits->view->pools[p].available += own;
+		look->limits->snapshot->pools[p].available += own;
 	xrecalloc(job->takes, job->take_count + 1, sizeof(*job->takes));
 	job->takes[job->take_count++] =
 		(struct plx_take){ .pool = p, .each = each };
@@ -228,9 +231,9 @@ static void _fill_job(struct limits *limits, int j)
 {
 	struct look look = {
 		.limits = limits,
-		.job = &limits->view->jobs[j],
-		.record = find_job_record(limits->view->jobs[j].id),
-		.gpus = pollux_view_gpus(limits->view, j),
+		.job = &limits->snapshot->jobs[j],
+		.record = find_job_record(limits->snapshot->jobs[j].id),
+		.gpus = pollux_snapshot_gpus(limits->snapshot, j),
 	};
 
 	if (!look.record || !look.record->node_bitmap)
@@ -249,22 +252,23 @@ static int _gpu_index(void)
 	return -1;
 }
 
-void pollux_job_limits_fill(struct pollux_view *view)
+void pollux_job_limits_fill(struct pollux_snapshot *snapshot)
 {
 	assoc_mgr_lock_t lock = { .assoc = READ_LOCK,
 				  .qos = READ_LOCK,
 				  .tres = READ_LOCK };
-	struct limits limits = { .view = view };
+	struct limits limits = { .snapshot = snapshot };
 
 	assoc_mgr_lock(&lock);
 	limits.gpu = _gpu_index();
-	for (int j = 0; j < view->job_count; j++)
+	for (int j = 0; j < snapshot->job_count; j++)
 		_fill_job(&limits, j);
-	for (int i = 0; view->pool_count && i < view->waiting_count; i++) {
+	for (int i = 0; snapshot->pool_count && i < snapshot->waiting_count;
+	     i++) {
 		struct wait_look look = {
 			.limits = &limits,
-			.waiting = &view->waiting[i],
-			.record = find_job_record(view->waiting[i].id),
+			.waiting = &snapshot->waiting[i],
+			.record = find_job_record(snapshot->waiting[i].id),
 		};
 
 		if (look.record)
@@ -274,13 +278,13 @@ void pollux_job_limits_fill(struct pollux_view *view)
 	xfree(limits.keys);
 }
 
-void pollux_job_limits_release(struct pollux_view *view)
+void pollux_job_limits_release(struct pollux_snapshot *snapshot)
 {
-	for (int j = 0; j < view->job_count; j++) {
-		xfree(view->jobs[j].takes);
-		xfree(view->jobs[j].within);
+	for (int j = 0; j < snapshot->job_count; j++) {
+		xfree(snapshot->jobs[j].takes);
+		xfree(snapshot->jobs[j].within);
 	}
-	for (int i = 0; i < view->waiting_count; i++)
-		xfree(view->waiting[i].takes);
-	xfree(view->pools);
+	for (int i = 0; i < snapshot->waiting_count; i++)
+		xfree(snapshot->waiting[i].takes);
+	xfree(snapshot->pools);
 }

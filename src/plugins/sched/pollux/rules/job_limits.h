@@ -11,14 +11,14 @@
 #include "sched/pollux/look/slurm_snapshot.h"
 
 /*
- * Fill capped, most_gpus and takes of the view's jobs, takes of its waiting
+ * Fill capped, most_gpus and takes of the snapshot's jobs, takes of its waiting
  * jobs, and its pools; take away nodes that a limit of nodes forbids. All else
  * is filled already. Under slurmctld's read lock on jobs.
  */
-void pollux_job_limits_fill(struct pollux_view *view);
+void pollux_job_limits_fill(struct pollux_snapshot *snapshot);
 /* Fill node_gpus by limits of memory; before the above, of a running job. */
-void pollux_job_limits_node(const struct pollux_view *view,
+void pollux_job_limits_node(const struct pollux_snapshot *snapshot,
 			    const job_record_t *record, struct pollux_job *job);
-void pollux_job_limits_release(struct pollux_view *view);
+void pollux_job_limits_release(struct pollux_snapshot *snapshot);
 
 #endif

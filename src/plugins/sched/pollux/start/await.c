@@ -33,14 +33,14 @@ bool pollux_await_freed_any(void)
 }
 
 /* Nodes where an elastic job is; the caller's. */
-static bool *_elastic(const struct pollux_view *view)
+static bool *_elastic(const struct pollux_snapshot *snapshot)
 {
-	bool *elastic = xcalloc(view->node_count + 1, sizeof(*elastic));
+	bool *elastic = xcalloc(snapshot->node_count + 1, sizeof(*elastic));
 
-	for (int j = 0; j < view->job_count; j++) {
-		const struct pollux_job *job = &view->jobs[j];
+	for (int j = 0; j < snapshot->job_count; j++) {
+		const struct pollux_job *job = &snapshot->jobs[j];
 
-		for (int n = 0; n < view->node_count; n++)
+		for (int n = 0; n < snapshot->node_count; n++)
 			elastic[n] = elastic[n] || job->gpus[n] > 0 ||
 				     job->home == n;
 	}
@@ -48,45 +48,45 @@ static bool *_elastic(const struct pollux_view *view)
 }
 
 /* Has it to wait for elastic jobs, too? */
-static bool _is_awaited(const struct pollux_view *view,
+static bool _is_awaited(const struct pollux_snapshot *snapshot,
 			const struct plx_grant *grant, const bool *elastic)
 {
 	if (grant->granted || !isfinite(grant->starts_s))
 		return false;
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (grant->promised[n] && elastic[n])
 			return true;
 	}
 	return false;
 }
 
-static void _watch(const struct pollux_view *view, const bool *promised)
+static void _watch(const struct pollux_snapshot *snapshot, const bool *promised)
 {
 	if (!watched.nodes)
-		watched.nodes = bit_alloc(view->node_count);
-	for (int n = 0; n < view->node_count; n++) {
+		watched.nodes = bit_alloc(snapshot->node_count);
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (promised[n])
 			bit_set(watched.nodes, n);
 	}
 }
 
-void pollux_await_note(const struct pollux_view *view,
+void pollux_await_note(const struct pollux_snapshot *snapshot,
 		       const struct plx_grant *grants)
 {
-	bool *elastic = _elastic(view);
+	bool *elastic = _elastic(snapshot);
 
 	watched.before = watched.freed != NULL;
 	pollux_await_forget();
-	for (int i = 0; i < view->waiting_count; i++) {
-		if (_is_awaited(view, &grants[i], elastic))
-			_watch(view, grants[i].promised);
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		if (_is_awaited(snapshot, &grants[i], elastic))
+			_watch(snapshot, grants[i].promised);
 	}
 	xfree(elastic);
 	if (!watched.nodes)
 		return;
-	watched.free = xcalloc(view->node_count, sizeof(*watched.free));
-	for (int n = 0; n < view->node_count; n++)
-		watched.free[n] = view->nodes[n].gpus_free;
+	watched.free = xcalloc(snapshot->node_count, sizeof(*watched.free));
+	for (int n = 0; n < snapshot->node_count; n++)
+		watched.free[n] = snapshot->nodes[n].gpus_free;
 }
 
 /* A node that a job leaves had none, for the cycle. */

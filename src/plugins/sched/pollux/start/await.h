@@ -20,7 +20,7 @@
  * After a cycle: watch the nodes that it promised where elastic jobs are among
  * those in the way. grants[waiting_count].
  */
-void pollux_await_note(const struct pollux_view *view,
+void pollux_await_note(const struct pollux_snapshot *snapshot,
 		       const struct plx_grant *grants);
 void pollux_await_forget(void);
 

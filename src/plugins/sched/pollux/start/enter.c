@@ -83,26 +83,27 @@ static struct reservation *_find(uint32_t id)
 	return NULL;
 }
 
-static bitstr_t *_bits(const struct pollux_view *view, const bool *nodes)
+static bitstr_t *_bits(const struct pollux_snapshot *snapshot,
+		       const bool *nodes)
 {
-	bitstr_t *bits = bit_alloc(view->node_count);
+	bitstr_t *bits = bit_alloc(snapshot->node_count);
 
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (nodes[n])
 			bit_set(bits, n);
 	}
 	return bits;
 }
 
-/* By the view: no lock is held, and slurmctld's table may be rebuilt. */
-static char *_names(const struct pollux_view *view, bitstr_t *bits)
+/* By the snapshot: no lock is held, and slurmctld's table may be rebuilt. */
+static char *_names(const struct pollux_snapshot *snapshot, bitstr_t *bits)
 {
 	pollux_hostlist_t names = hostlist_create(NULL);
 	char *text = NULL;
 
-	for (int n = 0; n < view->node_count; n++) {
-		if (bit_test(bits, n) && view->nodes[n].name)
-			hostlist_push_host(names, view->nodes[n].name);
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (bit_test(bits, n) && snapshot->nodes[n].name)
+			hostlist_push_host(names, snapshot->nodes[n].name);
 	}
 	hostlist_sort(names);
 	text = hostlist_ranged_string_xmalloc(names);
@@ -111,21 +112,22 @@ static char *_names(const struct pollux_view *view, bitstr_t *bits)
 }
 
 /* Do elastic jobs have some of it that were asked for it in a former cycle? */
-static bool _is_awaited(const struct pollux_view *view,
+static bool _is_awaited(const struct pollux_snapshot *snapshot,
 			const struct pollux_waiting *waiting,
 			const struct plx_grant *grant)
 {
 	/* A moldable job is started by the search, in another shape. */
-	for (int n = 0; n < view->node_count && waiting->moldable < 0; n++) {
+	for (int n = 0; n < snapshot->node_count && waiting->moldable < 0;
+	     n++) {
 		if (grant->nodes[n] &&
-		    view->nodes[n].gpus_free < waiting->gpus_per_node)
+		    snapshot->nodes[n].gpus_free < waiting->gpus_per_node)
 			return true;
 	}
 	return false;
 }
 
 /* Is anything reserved for the job, or was it? */
-static bool _is_made(const struct pollux_view *view,
+static bool _is_made(const struct pollux_snapshot *snapshot,
 		     const struct pollux_waiting *waiting,
 		     const struct plx_grant *grant)
 {
@@ -133,55 +135,55 @@ static bool _is_made(const struct pollux_view *view,
 
 	return grant->granted &&
 	       (grant->displaces || (before && before->made) ||
-		_is_awaited(view, waiting, grant));
+		_is_awaited(snapshot, waiting, grant));
 }
 
 /* Nodes where others are kept off, perhaps, or are until now. */
-static bool *_made_on(const struct pollux_view *view,
+static bool *_made_on(const struct pollux_snapshot *snapshot,
 		      const struct plx_grant *grants)
 {
-	bool *made = xcalloc(view->node_count + 1, sizeof(*made));
+	bool *made = xcalloc(snapshot->node_count + 1, sizeof(*made));
 
-	for (int i = 0; i < view->waiting_count; i++) {
-		if (!_is_made(view, &view->waiting[i], &grants[i]))
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		if (!_is_made(snapshot, &snapshot->waiting[i], &grants[i]))
 			continue;
-		for (int n = 0; n < view->node_count; n++)
+		for (int n = 0; n < snapshot->node_count; n++)
 			made[n] = made[n] || grants[i].nodes[n];
 	}
-	for (int n = 0; n < view->node_count; n++)
+	for (int n = 0; n < snapshot->node_count; n++)
 		made[n] = made[n] || pollux_guard_has(n);
 	return made;
 }
 
 /* Slurm could start it, if some of its nodes were not guarded. */
-static bool _is_beside(const struct pollux_view *view,
+static bool _is_beside(const struct pollux_snapshot *snapshot,
 		       const struct pollux_waiting *waiting,
 		       const struct plx_grant *grant, const bool *made)
 {
 	if (!grant->granted || waiting->moldable >= 0)
 		return false;
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		if (made[n] && grant->nodes[n])
 			return true;
 	}
 	return false;
 }
 
-static struct reservation _reservation(const struct pollux_view *view,
+static struct reservation _reservation(const struct pollux_snapshot *snapshot,
 				       const struct pollux_waiting *waiting,
 				       const struct plx_grant *grant)
 {
 	const struct reservation *before = _find(waiting->id);
-	bitstr_t *bits = _bits(view, grant->nodes);
+	bitstr_t *bits = _bits(snapshot, grant->nodes);
 
 	return (struct reservation){
 		.id = waiting->id,
 		.partition = xstrdup(waiting->partition),
-		.nodes = _names(view, bits),
+		.nodes = _names(snapshot, bits),
 		.bits = bits,
 		.gpus = grant->gpus,
 		.whole = waiting->whole_nodes,
-		.made = _is_made(view, waiting, grant),
+		.made = _is_made(snapshot, waiting, grant),
 		.since_s = before ? before->since_s : pollux_now_s(),
 		.refusals = before ? before->refusals : 0,
 		.again_s = before ? before->again_s : AGAIN_S,
@@ -240,27 +242,27 @@ static bool _guard_is_due(double now_s)
 	return due;
 }
 
-void pollux_enter_note(const struct pollux_view *view,
+void pollux_enter_note(const struct pollux_snapshot *snapshot,
 		       const struct plx_grant *grants, bool alone)
 {
 	struct reservation kept[POLLUX_PENDING_MAX];
-	bool *made = _made_on(view, grants);
+	bool *made = _made_on(snapshot, grants);
 	int count = 0;
 
-	for (int i = 0; i < view->waiting_count; i++) {
-		const struct pollux_waiting *waiting = &view->waiting[i];
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &snapshot->waiting[i];
 		bool spread = pollux_spread_is(waiting, &grants[i]);
 
-		if (!spread && !_is_made(view, waiting, &grants[i]) &&
-		    !_is_beside(view, waiting, &grants[i], made))
+		if (!spread && !_is_made(snapshot, waiting, &grants[i]) &&
+		    !_is_beside(snapshot, waiting, &grants[i], made))
 			continue;
-		kept[count] = _reservation(view, waiting, &grants[i]);
+		kept[count] = _reservation(snapshot, waiting, &grants[i]);
 		kept[count].spread = spread;
 		kept[count++].alone = alone;
 	}
 	xfree(made);
 	pollux_enter_forget_all();
-	pollux_await_note(view, grants);
+	pollux_await_note(snapshot, grants);
 	memcpy(reservations.at, kept, sizeof(kept[0]) * (size_t) count);
 	reservations.count = count;
 	/* Now: elastic jobs are asked next. */
@@ -375,38 +377,39 @@ static bool _could_start(job_record_t *job, part_record_t *part)
 }
 
 /* Might a job that yields be in its way? */
-static bool _wants_nodes(const struct pollux_view *view,
+static bool _wants_nodes(const struct pollux_snapshot *snapshot,
 			 const struct pollux_waiting *waiting)
 {
 	bool any = false;
 
 	if (waiting->ignored || waiting->limited || waiting->blocked)
 		return false;
-	for (int j = 0; j < view->job_count && !any; j++)
-		any = view->jobs[j].yields;
-	for (int n = 0; n < view->node_count && any; n++) {
+	for (int j = 0; j < snapshot->job_count && !any; j++)
+		any = snapshot->jobs[j].yields;
+	for (int n = 0; n < snapshot->node_count && any; n++) {
 		if (waiting->allowed[n] &&
-		    waiting->gpus_per_node >= view->nodes[n].gpus &&
-		    view->nodes[n].gpus)
+		    waiting->gpus_per_node >= snapshot->nodes[n].gpus &&
+		    snapshot->nodes[n].gpus)
 			return true;
 	}
 	return any && waiting->whole_nodes;
 }
 
-void pollux_enter_clear(struct pollux_view *view)
+void pollux_enter_clear(struct pollux_snapshot *snapshot)
 {
 	int asked[CLEARS_MAX];
 	int count = 0;
 
-	for (int i = 0; i < view->waiting_count && count < CLEARS_MAX; i++) {
-		if (_wants_nodes(view, &view->waiting[i]))
+	for (int i = 0; i < snapshot->waiting_count && count < CLEARS_MAX;
+	     i++) {
+		if (_wants_nodes(snapshot, &snapshot->waiting[i]))
 			asked[count++] = i;
 	}
 	if (!count)
 		return;
 	pollux_lock(POLLUX_CLEARING);
 	for (int i = 0; i < count; i++) {
-		struct pollux_waiting *waiting = &view->waiting[asked[i]];
+		struct pollux_waiting *waiting = &snapshot->waiting[asked[i]];
 		job_record_t *job = find_job_record(waiting->id);
 		part_record_t *part = find_part_record(waiting->partition);
 

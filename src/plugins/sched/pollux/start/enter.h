@@ -19,13 +19,13 @@
  * running jobs of lower priority may be put into the queue for these alone
  * (plan/leave.h). Takes slurmctld's locks.
  */
-void pollux_enter_clear(struct pollux_view *view);
+void pollux_enter_clear(struct pollux_snapshot *snapshot);
 
 /*
  * Remember what is reserved for which jobs: grants[waiting_count]. Alone: one
  * job of several nodes a node.
  */
-void pollux_enter_note(const struct pollux_view *view,
+void pollux_enter_note(const struct pollux_snapshot *snapshot,
 		       const struct plx_grant *grants, bool alone);
 
 /* Does any job wait for its reservation to become free? */

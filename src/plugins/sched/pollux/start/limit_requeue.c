@@ -59,11 +59,11 @@ static bool _judge(const struct pollux_job *job, struct pollux_track *track,
 	return false;
 }
 
-static bool _ask(const struct pollux_view *view, int j,
+static bool _ask(const struct pollux_snapshot *snapshot, int j,
 		 const struct pollux_params *params)
 {
-	const struct pollux_job *job = &view->jobs[j];
-	int *none = xcalloc(view->node_count + 1, sizeof(*none));
+	const struct pollux_job *job = &snapshot->jobs[j];
+	int *none = xcalloc(snapshot->node_count + 1, sizeof(*none));
 	struct pollux_params hurried = *params;
 	char why[PLX_WHY_SIZE];
 	bool asked = false;
@@ -75,18 +75,18 @@ static bool _ask(const struct pollux_view *view, int j,
 	hurried.ack_timeout_s = fmin(params->ack_timeout_s,
 				     fmax(ANSWER_OF * job->ends_s, AGAIN_S));
 	if (pollux_is_moldable(job))
-		asked = pollux_move_at_once(view, j, none, why);
+		asked = pollux_move_at_once(snapshot, j, none, why);
 	else
-		asked = pollux_move_ask(view, j, none, why, &hurried);
+		asked = pollux_move_ask(snapshot, j, none, why, &hurried);
 	xfree(none);
 	return asked;
 }
 
 /* Seconds to the next try; INFINITY: there will be none. */
-static double _try(const struct pollux_view *view, int j,
+static double _try(const struct pollux_snapshot *snapshot, int j,
 		   const struct pollux_params *params)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 	struct pollux_track *track = pollux_track_find(job->id);
 	struct plx_target before;
 	struct plx_target next;
@@ -102,7 +102,7 @@ static double _try(const struct pollux_view *view, int j,
 		return INFINITY;
 	track->target.rounds = next.rounds;
 	track->target.mark = next.mark;
-	if (_ask(view, j, params))
+	if (_ask(snapshot, j, params))
 		return INFINITY;
 	track = pollux_track_get(job->id);
 	track->target.rounds = before.rounds;
@@ -110,35 +110,35 @@ static double _try(const struct pollux_view *view, int j,
 	return AGAIN_S;
 }
 
-double pollux_limit(const struct pollux_view *view,
+double pollux_limit(const struct pollux_snapshot *snapshot,
 		    const struct pollux_params *params)
 {
 	double next_s = INFINITY;
 
-	for (int j = 0; j < view->job_count; j++) {
+	for (int j = 0; j < snapshot->job_count; j++) {
 		double due_s = INFINITY;
 
-		if (!_wants(&view->jobs[j]))
+		if (!_wants(&snapshot->jobs[j]))
 			continue;
-		due_s = _due_s(&view->jobs[j]);
+		due_s = _due_s(&snapshot->jobs[j]);
 		if (due_s <= 0)
-			due_s = _try(view, j, params);
+			due_s = _try(snapshot, j, params);
 		next_s = fmin(next_s, due_s);
 	}
-	return isfinite(next_s) ? (double) view->now + next_s : 0;
+	return isfinite(next_s) ? (double) snapshot->now + next_s : 0;
 }
 
-void pollux_limit_warn(const struct pollux_view *view, int j, const int *gpus,
-		       char *why, size_t size)
+void pollux_limit_warn(const struct pollux_snapshot *snapshot, int j,
+		       const int *gpus, char *why, size_t size)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 	struct plx_shape shape = { 0 };
 
 	if (!job->status.has_hint || !isfinite(job->limit_s) ||
 	    job->options.at_limit == PLX_LIMIT_REQUEUE ||
 	    pollux_is_moldable(job))
 		return;
-	for (int n = 0; n < view->node_count; n++) {
+	for (int n = 0; n < snapshot->node_count; n++) {
 		shape.nodes += gpus[n] > 0;
 		shape.gpus += gpus[n];
 	}

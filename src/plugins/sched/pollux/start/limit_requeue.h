@@ -14,17 +14,17 @@
 #include "sched/pollux/params.h"
 
 /*
- * Ask those of the view whose time it is. The time of day at which it is that
- * of the next one; 0: of none. Locks are taken inside.
+ * Ask those of the snapshot whose time it is. The time of day at which it is
+ * that of the next one; 0: of none. Locks are taken inside.
  */
-double pollux_limit(const struct pollux_view *view,
+double pollux_limit(const struct pollux_snapshot *snapshot,
 		    const struct pollux_params *params);
 
 /*
  * Add to a reason that job j will miss its limit with these GPUs, if it will:
  * one that ends there, and tells how much it has left.
  */
-void pollux_limit_warn(const struct pollux_view *view, int j, const int *gpus,
-		       char *why, size_t size);
+void pollux_limit_warn(const struct pollux_snapshot *snapshot, int j,
+		       const int *gpus, char *why, size_t size);
 
 #endif

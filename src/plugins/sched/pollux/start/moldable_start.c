@@ -82,12 +82,12 @@ static void _note_refusal(const struct pollux_job *job, int gpus,
 }
 
 /* The partition in which there is room for it. */
-static part_record_t *_partition(const struct pollux_view *view, int j,
+static part_record_t *_partition(const struct pollux_snapshot *snapshot, int j,
 				 const struct plx_grant *grants)
 {
-	for (int i = 0; i < view->waiting_count; i++) {
-		if (view->waiting[i].moldable == j && grants[i].granted)
-			return find_part_record(view->waiting[i].partition);
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		if (snapshot->waiting[i].moldable == j && grants[i].granted)
+			return find_part_record(snapshot->waiting[i].partition);
 	}
 	return NULL;
 }
@@ -135,11 +135,12 @@ static int _start(job_record_t *job, part_record_t *part,
 	return -1;
 }
 
-bool pollux_moldable_start(const struct pollux_view *view, int j,
+bool pollux_moldable_start(const struct pollux_snapshot *snapshot, int j,
 			   const int *gpus, const struct plx_grant *grants)
 {
-	const struct pollux_job *seen = &view->jobs[j];
-	struct pollux_shape shape = pollux_shape_of(gpus, view->node_count, 0);
+	const struct pollux_job *seen = &snapshot->jobs[j];
+	struct pollux_shape shape =
+		pollux_shape_of(gpus, snapshot->node_count, 0);
 	struct plx_error err = { .text = "" };
 	part_record_t *part = NULL;
 	job_record_t *job = NULL;
@@ -148,8 +149,8 @@ bool pollux_moldable_start(const struct pollux_view *view, int j,
 	pollux_shape_level(&shape, &seen->options.sizes);
 	pollux_lock(POLLUX_STARTING);
 	job = find_job_record(seen->id);
-	part = _partition(view, j, grants);
-	if (!job || !part || !pollux_view_same_nodes(view) ||
+	part = _partition(snapshot, j, grants);
+	if (!job || !part || !pollux_snapshot_same_nodes(snapshot) ||
 	    !pollux_moldable_waits(job, time(NULL)))
 		goto done;
 	started = _start(job, part, &shape, &err) == 0;

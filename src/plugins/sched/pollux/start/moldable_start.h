@@ -22,10 +22,10 @@ int pollux_moldable_most(uint32_t job_id);
 bool pollux_moldable_is_slurms(uint32_t job_id);
 
 /*
- * Start job j of the view, which waits, with gpus[node_count]. False when it
- * was not: Slurm refused, or it does not wait any more. Takes the locks.
+ * Start job j of the snapshot, which waits, with gpus[node_count]. False when
+ * it was not: Slurm refused, or it does not wait any more. Takes the locks.
  */
-bool pollux_moldable_start(const struct pollux_view *view, int j,
+bool pollux_moldable_start(const struct pollux_snapshot *snapshot, int j,
 			   const int *gpus, const struct plx_grant *grants);
 
 void pollux_moldable_forget_all(void);

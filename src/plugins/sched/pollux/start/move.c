@@ -342,7 +342,7 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 	return true;
 }
 
-void pollux_move_claim(struct pollux_view *view)
+void pollux_move_claim(struct pollux_snapshot *snapshot)
 {
 	struct pollux_track *track = NULL;
 
@@ -354,12 +354,12 @@ void pollux_move_claim(struct pollux_view *view)
 			continue;
 		hosts = hostlist_create(track->want);
 		for (int k = 0; (name = hostlist_shift(hosts)); k++) {
-			int n = pollux_view_find(view, name);
+			int n = pollux_snapshot_find(snapshot, name);
 
 			if (n >= 0)
-				view->nodes[n].gpus_free -=
+				snapshot->nodes[n].gpus_free -=
 					MIN(plx_target_each(&track->target, k),
-					    view->nodes[n].gpus_free);
+					    snapshot->nodes[n].gpus_free);
 			free(name);
 		}
 		hostlist_destroy(hosts);

@@ -37,7 +37,7 @@ void pollux_move_adopt(const job_record_t *job,
 		       const struct plx_target *target);
 
 /* GPUs that jobs on their way will need are not free. No lock. */
-void pollux_move_claim(struct pollux_view *view);
+void pollux_move_claim(struct pollux_snapshot *snapshot);
 
 /*
  * A job that was put into the queue for a move waits no longer than others,

@@ -6,9 +6,9 @@
 #include "sched/pollux/look/slurm_snapshot.h"
 
 /*
- * Have Slurm resume node n of the view, as `scontrol update state=power_up`
+ * Have Slurm resume node n of the snapshot, as `scontrol update state=power_up`
  * does. False when it does not, which is logged. Takes write locks.
  */
-bool pollux_power_up(const struct pollux_view *view, int n);
+bool pollux_power_up(const struct pollux_snapshot *snapshot, int n);
 
 #endif

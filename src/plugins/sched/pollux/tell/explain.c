@@ -48,31 +48,31 @@ static const char *_because(const struct pollux_job *job, enum plx_hold hold,
 }
 
 /* False when there is nothing new to tell. */
-static bool _note(const struct pollux_view *view, int j,
+static bool _note(const struct pollux_snapshot *snapshot, int j,
 		  const struct plx_plan *plan, enum plx_hold hold,
 		  struct note *note)
 {
-	const struct pollux_job *job = &view->jobs[j];
+	const struct pollux_job *job = &snapshot->jobs[j];
 	const struct plx_choice *choice = plan ? &plan->choices[j] : NULL;
 	struct pollux_track *track = pollux_track_find(job->id);
 	char sick[PLX_WHY_SIZE];
 	struct plx_explanation explanation = {
-		.gpus = pollux_view_gpus(view, j),
+		.gpus = pollux_snapshot_gpus(snapshot, j),
 		.hold = hold,
 		.changes = choice && choice->changed,
 		.plan = choice ? choice->why : NULL,
 	};
 
-	pollux_sick_why(view, j, sick, sizeof(sick));
+	pollux_sick_why(snapshot, j, sick, sizeof(sick));
 	explanation.refused = _because(job, hold, track, sick);
 	if (track && choice && !choice->changed)
 		track->speedup = job->status.has_hint ? choice->speedup : 0;
 	if (!track || track->phase != POLLUX_IDLE || _is_asked(&job->target) ||
 	    (job->target.state && job->target.why[0] &&
-	     view->now - job->since < FRESH_S))
+	     snapshot->now - job->since < FRESH_S))
 		return false;
 	plx_explanation_text(&explanation, note->why, sizeof(note->why));
-	pollux_limit_warn(view, j, job->gpus, note->why, sizeof(note->why));
+	pollux_limit_warn(snapshot, j, job->gpus, note->why, sizeof(note->why));
 	note->job_id = job->id;
 	note->speedup = choice && !choice->changed && job->status.has_hint
 				? round(DIGITS * choice->speedup) / DIGITS
@@ -101,14 +101,14 @@ static void _write(const struct note *note)
 	pollux_verbose("sched/pollux: JobId=%u %s", note->job_id, note->why);
 }
 
-void pollux_explain(const struct pollux_view *view, const struct plx_plan *plan,
-		    const enum plx_hold *held)
+void pollux_explain(const struct pollux_snapshot *snapshot,
+		    const struct plx_plan *plan, const enum plx_hold *held)
 {
-	struct note *notes = xcalloc(view->job_count + 1, sizeof(*notes));
+	struct note *notes = xcalloc(snapshot->job_count + 1, sizeof(*notes));
 	int count = 0;
 
-	for (int j = 0; j < view->job_count; j++)
-		count += _note(view, j, plan, held[j], &notes[count]);
+	for (int j = 0; j < snapshot->job_count; j++)
+		count += _note(snapshot, j, plan, held[j], &notes[count]);
 	if (count) {
 		pollux_lock(POLLUX_TELLING);
 		for (int i = 0; i < count; i++) {
@@ -120,12 +120,12 @@ void pollux_explain(const struct pollux_view *view, const struct plx_plan *plan,
 	xfree(notes);
 }
 
-void pollux_explain_off(const struct pollux_view *view)
+void pollux_explain_off(const struct pollux_snapshot *snapshot)
 {
-	enum plx_hold *held = xcalloc(view->job_count + 1, sizeof(*held));
+	enum plx_hold *held = xcalloc(snapshot->job_count + 1, sizeof(*held));
 
-	for (int j = 0; j < view->job_count; j++)
+	for (int j = 0; j < snapshot->job_count; j++)
 		held[j] = PLX_HOLD_OFF;
-	pollux_explain(view, NULL, held);
+	pollux_explain(snapshot, NULL, held);
 	xfree(held);
 }

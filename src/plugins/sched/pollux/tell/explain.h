@@ -14,14 +14,14 @@
 #include "sched/pollux/look/slurm_snapshot.h"
 
 /*
- * Tell each job of the view: held[job_count] is what keeps it from what the
+ * Tell each job of the snapshot: held[job_count] is what keeps it from what the
  * plan says. plan NULL: none was made. By the plugin's thread; takes the write
  * lock on jobs once, if there is something to write.
  */
-void pollux_explain(const struct pollux_view *view, const struct plx_plan *plan,
-		    const enum plx_hold *held);
+void pollux_explain(const struct pollux_snapshot *snapshot,
+		    const struct plx_plan *plan, const enum plx_hold *held);
 
 /* Tell all that resizing is switched off. */
-void pollux_explain_off(const struct pollux_view *view);
+void pollux_explain_off(const struct pollux_snapshot *snapshot);
 
 #endif

@@ -20,11 +20,11 @@ struct told {
 	double worst;
 };
 
-static void _nodes(const struct pollux_view *view, const int *reserved,
+static void _nodes(const struct pollux_snapshot *snapshot, const int *reserved,
 		   struct plx_gauges *now)
 {
-	for (int n = 0; n < view->node_count; n++) {
-		const struct pollux_node *node = &view->nodes[n];
+	for (int n = 0; n < snapshot->node_count; n++) {
+		const struct pollux_node *node = &snapshot->nodes[n];
 
 		if (!node->usable || !node->gpus)
 			continue;
@@ -32,8 +32,8 @@ static void _nodes(const struct pollux_view *view, const int *reserved,
 		now->gpus += node->gpus;
 		now->gpus_idle += node->gpus_free;
 		now->gpus_reserved += MAX(MIN(reserved[n], node->gpus_free), 0);
-		for (int j = 0; j < view->job_count; j++)
-			now->gpus_elastic += view->jobs[j].gpus[n];
+		for (int j = 0; j < snapshot->job_count; j++)
+			now->gpus_elastic += snapshot->jobs[j].gpus[n];
 	}
 	now->gpus_rigid =
 		MAX(now->gpus - now->gpus_idle - now->gpus_elastic, 0);
@@ -93,7 +93,7 @@ static void _finish(const struct pollux_job *job, const struct plx_job *planned,
 	told->worst = fmax(told->worst, ratio);
 }
 
-static void _values(const struct pollux_view *view,
+static void _values(const struct pollux_snapshot *snapshot,
 		    const struct plx_problem *problem, struct plx_gauges *now)
 {
 	double sum = now->gpus_rigid; /* each as useful as one GPU can be */
@@ -102,12 +102,12 @@ static void _values(const struct pollux_view *view,
 	struct told told = { 0 };
 
 	now->speedup_min = INFINITY;
-	for (int j = 0; j < view->job_count; j++) {
+	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct plx_job *job = &problem->jobs[j];
 		struct plx_yardstick fair = plx_fair_share(problem, job);
 		struct plx_shape shape = _shape(problem, j);
 		double speedup = plx_speedup(job, &fair, shape);
-		struct plx_due due = plx_due_of(shared, view->job_count,
+		struct plx_due due = plx_due_of(shared, snapshot->job_count,
 						&job->goodput.limits);
 
 		sum += plx_speedup_alone(job, shape);
@@ -117,7 +117,7 @@ static void _values(const struct pollux_view *view,
 		now->jobs_profiled++;
 		now->speedup_mean += speedup;
 		now->speedup_min = fmin(now->speedup_min, speedup);
-		_finish(&view->jobs[j], job, &due, largest,
+		_finish(&snapshot->jobs[j], job, &due, largest,
 			speedup * fair.goodput, &told);
 	}
 	now->speedup_mean /= MAX(now->jobs_profiled, 1);
@@ -135,13 +135,14 @@ static int _by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void _pauses(const struct pollux_view *view, struct plx_gauges *now)
+static void _pauses(const struct pollux_snapshot *snapshot,
+		    struct plx_gauges *now)
 {
-	double *medians = xcalloc(view->job_count + 1, sizeof(*medians));
+	double *medians = xcalloc(snapshot->job_count + 1, sizeof(*medians));
 	int count = 0;
 
-	for (int j = 0; j < view->job_count; j++) {
-		const struct plx_status *status = &view->jobs[j].status;
+	for (int j = 0; j < snapshot->job_count; j++) {
+		const struct plx_status *status = &snapshot->jobs[j].status;
 
 		if (status->resizes <= 0)
 			continue;
@@ -155,13 +156,13 @@ static void _pauses(const struct pollux_view *view, struct plx_gauges *now)
 	xfree(medians);
 }
 
-void pollux_gauges(const struct pollux_view *view,
+void pollux_gauges(const struct pollux_snapshot *snapshot,
 		   const struct plx_problem *problem,
 		   const struct plx_plan *plan, const int *reserved)
 {
 	struct plx_gauges now = {
-		.jobs = view->job_count,
-		.jobs_waiting = view->waiting_count,
+		.jobs = snapshot->job_count,
+		.jobs_waiting = snapshot->waiting_count,
 		.fitness = plan->fitness_now,
 		.fitness_best = plan->fitness,
 		.nodes_sick = pollux_sick_count(pollux_now_s()),
@@ -170,8 +171,8 @@ void pollux_gauges(const struct pollux_view *view,
 
 	for (int i = 0; (track = pollux_track_at(i)); i++)
 		now.jobs_busy += track->phase != POLLUX_IDLE;
-	_nodes(view, reserved, &now);
-	_values(view, problem, &now);
-	_pauses(view, &now);
+	_nodes(snapshot, reserved, &now);
+	_values(snapshot, problem, &now);
+	_pauses(snapshot, &now);
 	pollux_count_gauges(&now);
 }

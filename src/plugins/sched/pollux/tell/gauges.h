@@ -7,7 +7,7 @@
 #include "sched/pollux/look/slurm_snapshot.h"
 
 /* Counts what it finds. reserved[node_count]: GPUs kept back. No lock. */
-void pollux_gauges(const struct pollux_view *view,
+void pollux_gauges(const struct pollux_snapshot *snapshot,
 		   const struct plx_problem *problem,
 		   const struct plx_plan *plan, const int *reserved);
 

@@ -48,12 +48,12 @@ static void _mark(const char *name, const char *why)
 }
 
 /* Those that an earlier slurmctld left. */
-static void _begin(const struct pollux_view *view)
+static void _begin(const struct pollux_snapshot *snapshot)
 {
 	marks.begun = true;
-	for (int n = 0; n < view->node_count; n++) {
-		if (view->nodes[n].name)
-			_mark(view->nodes[n].name, "");
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (snapshot->nodes[n].name)
+			_mark(snapshot->nodes[n].name, "");
 	}
 }
 
@@ -67,16 +67,16 @@ static void _change(const char *name, int at, const char *why)
 		strcpy(marks.names[marks.count++], name);
 }
 
-void pollux_marks_tell(const struct pollux_view *view, double now_s)
+void pollux_marks_tell(const struct pollux_snapshot *snapshot, double now_s)
 {
 	char why[TEXT_SIZE];
 
 	if (!marks.begun)
-		_begin(view);
+		_begin(snapshot);
 	if (!marks.count && !pollux_sick_count(now_s))
 		return;
-	for (int n = 0; n < view->node_count; n++) {
-		const char *name = view->nodes[n].name;
+	for (int n = 0; n < snapshot->node_count; n++) {
+		const char *name = snapshot->nodes[n].name;
 		int at = name ? _find(name) : -1;
 
 		if (!name)

@@ -28,26 +28,26 @@ struct wait {
 	bool ignored, blocked;
 };
 
-static bool _is_first(const struct pollux_view *view, int i)
+static bool _is_first(const struct pollux_snapshot *snapshot, int i)
 {
 	for (int k = 0; k < i; k++) {
-		if (view->waiting[k].id == view->waiting[i].id)
+		if (snapshot->waiting[k].id == snapshot->waiting[i].id)
 			return false;
 	}
 	return true;
 }
 
-static struct wait _wait(const struct pollux_view *view, int i,
+static struct wait _wait(const struct pollux_snapshot *snapshot, int i,
 			 const struct plx_grant *grants)
 {
 	struct wait wait = {
-		.first = &view->waiting[i],
+		.first = &snapshot->waiting[i],
 		.ignored = true,
 		.blocked = true,
 	};
 
-	for (int k = i; k < view->waiting_count; k++) {
-		const struct pollux_waiting *entry = &view->waiting[k];
+	for (int k = i; k < snapshot->waiting_count; k++) {
+		const struct pollux_waiting *entry = &snapshot->waiting[k];
 
 		if (entry->id != wait.first->id)
 			continue;
@@ -124,18 +124,18 @@ static void _write(uint32_t job_id, const char *why)
 }
 
 /* True when there is something to write. */
-static bool _note(const struct pollux_view *view, int i,
+static bool _note(const struct pollux_snapshot *snapshot, int i,
 		  const struct plx_plan *plan, const struct plx_grant *grants,
 		  char *why, size_t size)
 {
-	const struct pollux_waiting *waiting = &view->waiting[i];
+	const struct pollux_waiting *waiting = &snapshot->waiting[i];
 	struct wait wait;
 
-	if (!waiting->told || !_is_first(view, i) ||
+	if (!waiting->told || !_is_first(snapshot, i) ||
 	    !strncmp(waiting->told, LEAVES, strlen(LEAVES)))
 		return false;
 	if (plan) {
-		wait = _wait(view, i, grants);
+		wait = _wait(snapshot, i, grants);
 		_why(&wait,
 		     waiting->moldable < 0
 			     ? NULL
@@ -149,7 +149,7 @@ static bool _note(const struct pollux_view *view, int i,
 	return !plx_explanation_same(waiting->told, why);
 }
 
-void pollux_waits_tell(const struct pollux_view *view,
+void pollux_waits_tell(const struct pollux_snapshot *snapshot,
 		       const struct plx_plan *plan,
 		       const struct plx_grant *grants)
 {
@@ -160,15 +160,15 @@ void pollux_waits_tell(const struct pollux_view *view,
 	if (told_s && now_s - told_s < TELL_S)
 		return;
 	told_s = now_s;
-	for (int i = 0; i < view->waiting_count; i++) {
+	for (int i = 0; i < snapshot->waiting_count; i++) {
 		char why[PLX_WHY_SIZE];
 
-		if (!_note(view, i, plan, grants, why, sizeof(why)))
+		if (!_note(snapshot, i, plan, grants, why, sizeof(why)))
 			continue;
 		if (!locked)
 			pollux_lock(POLLUX_TELLING);
 		locked = true;
-		_write(view->waiting[i].id, why);
+		_write(snapshot->waiting[i].id, why);
 		pollux_lock_yield(POLLUX_TELLING);
 	}
 	if (locked)

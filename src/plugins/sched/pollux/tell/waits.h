@@ -13,11 +13,11 @@
 #include "sched/pollux/look/slurm_snapshot.h"
 
 /*
- * Tell those of view->waiting, a few times a minute; grants[waiting_count].
+ * Tell those of snapshot->waiting, a few times a minute; grants[waiting_count].
  * plan NULL: none was made, resizing is switched off. By the plugin's thread;
  * takes the write lock on jobs once, if there is something to write.
  */
-void pollux_waits_tell(const struct pollux_view *view,
+void pollux_waits_tell(const struct pollux_snapshot *snapshot,
 		       const struct plx_plan *plan,
 		       const struct plx_grant *grants);
 
