@@ -225,7 +225,8 @@ static int make_plan(struct plx_plan *plan, struct plx_search *search,
 	plan->fitness = search_fitness(search, false);
 	if (plan->fitness < 0 || plan->fitness_now < 0)
 		return plx_fail(err, "no memory to judge the plan");
-	/* The search's own measure differs a little, see search_menu.c. */
+	/* The search's own measure differs a little, see search_candidates.c.
+	 */
 	if (now_feasible && plan->fitness < plan->fitness_now) {
 		plx_search_repair(search);
 		plan_fill(plan, search);

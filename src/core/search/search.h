@@ -12,7 +12,7 @@
  * search_price.c	the price of a GPU, and a bound for all plans
  * search_worst.c	how well off the worst off can be
  * search_exact.c	the best counts, were there no nodes
- * search_menu.c	the forms a job may take
+ * search_candidates.c	the forms a job may take
  * search_state.c	who sits where; undo
  * search_stock.c	what GPUs take of a node besides themselves
  * search_look.c	which nodes are worth looking at
@@ -232,7 +232,7 @@ double plx_search_worst(const struct plx_search *search, double most);
 /* Better bounds and counts, for small problems; false: it is not one. */
 bool plx_search_exact(struct plx_search *search);
 
-/* search_menu.c */
+/* search_candidates.c */
 int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
 		  struct plx_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_menu.c - the forms a job may take, and the value of each
+ * search_candidates.c - the forms a job may take, and the value of each
  *
  * Counts are those that the price made known, and some around them and
  * around what the job has: on any cluster a menu has some dozen forms.
