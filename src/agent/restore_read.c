@@ -68,7 +68,7 @@ static int count_parts(const struct plx_manifest *m)
 	return parts;
 }
 
-static bool same_form(const struct plx_tensor *a, const struct plx_tensor *b)
+static bool same_layout(const struct plx_tensor *a, const struct plx_tensor *b)
 {
 	if (strcmp(a->dtype, b->dtype) != 0 || a->dims != b->dims)
 		return false;
@@ -87,7 +87,7 @@ static int place_array(struct pollux *p, struct plx_tensor *to,
 	if (!want)
 		return plx_fail(err, "its tensor \"%s\" is not registered here",
 				to->name);
-	if (!same_form(want, to))
+	if (!same_layout(want, to))
 		return plx_fail(err,
 				"tensor \"%s\" has another type or shape there",
 				to->name);

@@ -92,17 +92,18 @@ uint64_t plx_gres_which(const char *gres)
 	return mask;
 }
 
-void plx_spots_add(char spots[PLX_SPOTS_SIZE], const char *node, int gpus)
+void plx_placement_add(char placement[PLX_PLACEMENT_SIZE], const char *node,
+		       int gpus)
 {
-	size_t used = strlen(spots);
+	size_t used = strlen(placement);
 	int length;
 
-	if (used >= 3 && !strcmp(spots + used - 3, "..."))
+	if (used >= 3 && !strcmp(placement + used - 3, "..."))
 		return;
-	length = snprintf(spots + used, PLX_SPOTS_SIZE - used, "%s%s:%d",
-			  used ? " " : "", node, gpus);
-	if (used + length + 4 >= PLX_SPOTS_SIZE)
-		snprintf(spots + used, PLX_SPOTS_SIZE - used, "...");
+	length = snprintf(placement + used, PLX_PLACEMENT_SIZE - used,
+			  "%s%s:%d", used ? " " : "", node, gpus);
+	if (used + length + 4 >= PLX_PLACEMENT_SIZE)
+		snprintf(placement + used, PLX_PLACEMENT_SIZE - used, "...");
 }
 
 static int by_name(const void *a, const void *b)
@@ -161,7 +162,7 @@ void plx_view_hold(struct plx_view *view, size_t job, const char *node,
 
 	if (gpus <= 0)
 		return;
-	plx_spots_add(view->jobs[job].spots, node, gpus);
+	plx_placement_add(view->jobs[job].placement, node, gpus);
 	view->jobs[job].gpus += gpus;
 	view->jobs[job].nodes++;
 	if (found)

@@ -17,8 +17,8 @@
 #include "core/records/status.h"
 #include "core/records/target.h"
 
-#define PLX_SPOTS_SIZE 256
-#define PLX_NODE_GPUS  64 /* whose holders are told apart, on a node */
+#define PLX_PLACEMENT_SIZE 256
+#define PLX_NODE_GPUS	   64 /* whose holders are told apart, on a node */
 
 struct plx_view_job {
 	uint32_t number; /* Slurm's own, of a task of an array as well */
@@ -30,7 +30,7 @@ struct plx_view_job {
 	const char *state; /* "RUNNING" */
 	bool running;
 	bool waiting;
-	char spots[PLX_SPOTS_SIZE]; /* "n1:2 n3:2"; "" without GPUs */
+	char placement[PLX_PLACEMENT_SIZE]; /* "n1:2 n3:2"; "" without GPUs */
 	int gpus;
 	int nodes;	   /* with GPUs of it */
 	int64_t submit_s;  /* Unix time */
@@ -75,7 +75,8 @@ int plx_gres_gpus(const char *gres);
 uint64_t plx_gres_which(const char *gres);
 
 /* Append "node:gpus"; what does not fit becomes "...". */
-void plx_spots_add(char spots[PLX_SPOTS_SIZE], const char *node, int gpus);
+void plx_placement_add(char placement[PLX_PLACEMENT_SIZE], const char *node,
+		       int gpus);
 
 /* Sort the nodes, and see who holds their GPUs: nobody yet. */
 void plx_view_sort_nodes(struct plx_view *view);

@@ -69,8 +69,8 @@ static void read_id(const slurm_job_info_t *info, struct plx_view_job *job)
 }
 
 /* gres_detail_str[i] is for the i-th node of the job's list. */
-static void read_spots(const slurm_job_info_t *info, struct plx_view *view,
-		       size_t job)
+static void read_placement(const slurm_job_info_t *info, struct plx_view *view,
+			   size_t job)
 {
 	plx_hostlist nodes = slurm_hostlist_create(info->nodes);
 	char *node;
@@ -153,7 +153,7 @@ static void read_job(const slurm_job_info_t *info, struct plx_view *view)
 	if (!job->running)
 		read_reason(info, job);
 	else if (info->nodes)
-		read_spots(info, view, view->count);
+		read_placement(info, view, view->count);
 	read_times(info, view->now_s, job);
 	plx_view_read(job, info->comment, info->system_comment);
 	view->count++;

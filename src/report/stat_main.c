@@ -22,10 +22,10 @@
 #define PATH_SIZE   512
 #define KEY	    "pollux_metrics="
 
-enum form { PEOPLE, JSON, PROMETHEUS };
+enum format { PEOPLE, JSON, PROMETHEUS };
 
 struct arguments {
-	enum form form;
+	enum format format;
 	bool jobs;
 	double watch_s; /* 0: once */
 	const char *file;
@@ -69,16 +69,16 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 				   value);
 		break;
 	case KEY_JSON:
-		args->form = JSON;
+		args->format = JSON;
 		break;
 	case KEY_PROMETHEUS:
-		args->form = PROMETHEUS;
+		args->format = PROMETHEUS;
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'", value);
 		break;
 	case ARGP_KEY_END:
-		if (args->jobs && args->form == PROMETHEUS)
+		if (args->jobs && args->format == PROMETHEUS)
 			argp_error(state, "--jobs are no numbers for "
 					  "Prometheus");
 		break;
@@ -157,7 +157,7 @@ static int show_jobs(const struct arguments *args, struct plx_error *err)
 
 	if (plx_view_load(&view, err) < 0)
 		return -1;
-	if (args->form == JSON)
+	if (args->format == JSON)
 		print_json(plx_stat_jobs_json(&view));
 	else
 		plx_stat_jobs(&view, stdout);
@@ -179,9 +179,9 @@ static int show_numbers(const struct arguments *args, struct plx_error *err)
 	text = load(path, err);
 	if (!text || plx_stat_read(text, &stat, err) < 0)
 		goto done;
-	if (args->form == PROMETHEUS)
+	if (args->format == PROMETHEUS)
 		fputs(text, stdout);
-	else if (args->form == JSON)
+	else if (args->format == JSON)
 		print_json(plx_stat_json(&stat));
 	else
 		plx_stat_print(&stat, (double) time(NULL), stdout);
@@ -200,7 +200,7 @@ int main(int argc, char **argv)
 		.doc = "What sched/pollux does and how the cluster does, in "
 		       "numbers.",
 	};
-	struct arguments args = { .form = PEOPLE };
+	struct arguments args = { .format = PEOPLE };
 	struct plx_error err;
 	int rc = 0;
 
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "pollux-stat: %s\n", err.text);
 		fflush(stdout);
 		if (args.watch_s > 0) {
-			if (args.form == PEOPLE)
+			if (args.format == PEOPLE)
 				putchar('\n');
 			usleep((useconds_t) (1e6 * args.watch_s));
 		}

@@ -135,7 +135,8 @@ static void note_change(struct plx_top_memory *memory, struct plx_view_job *job,
 		.from = memory->gpus,
 		.to = job->gpus,
 	};
-	snprintf(changes->spots, sizeof(changes->spots), "%.63s", job->spots);
+	snprintf(changes->placement, sizeof(changes->placement), "%.63s",
+		 job->placement);
 	snprintf(changes->why, sizeof(changes->why), "%s", job->target.why);
 }
 
@@ -153,14 +154,14 @@ static void remember(struct plx_top_memory *now, struct plx_top_memory *before,
 	/* What is lent is had for the time of a handover only. */
 	lent = now->ran && job->target.state == PLX_TARGET_LENT;
 	if (job->running && now->ran && !lent &&
-	    strcmp(now->spots, job->spots) != 0)
+	    strcmp(now->placement, job->placement) != 0)
 		note_change(now, job, now_s);
 	if (now->change_count)
 		job->was_gpus = now->changes[now->change_count - 1].from;
 	now->ran = job->running;
 	if (job->running && !lent) {
 		now->gpus = job->gpus;
-		memcpy(now->spots, job->spots, sizeof(now->spots));
+		memcpy(now->placement, job->placement, sizeof(now->placement));
 	}
 	if (!job->running || job->gpus == 0)
 		now->letter = -1;

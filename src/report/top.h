@@ -23,7 +23,7 @@ struct plx_top_change {
 	int64_t when_s;
 	int from; /* GPUs */
 	int to;
-	char spots[64]; /* where it is since, cut */
+	char placement[64]; /* where it is since, cut */
 	char why[PLX_WHY_SIZE];
 };
 
@@ -32,7 +32,7 @@ struct plx_top_memory {
 	uint32_t number;
 	bool ran; /* in the last look */
 	int gpus;
-	char spots[PLX_SPOTS_SIZE];
+	char placement[PLX_PLACEMENT_SIZE];
 	int letter; /* its sign in the picture; -1: has no GPUs */
 	struct plx_top_change *changes; /* the last ones, oldest first */
 	int change_count;

@@ -54,11 +54,11 @@ WRITER(write_state)
 	snprintf(text, size, "%s", plx_view_state(job));
 }
 
-WRITER(write_spots)
+WRITER(write_placement)
 {
 	(void) view;
 	if (job->gpus > 0)
-		snprintf(text, size, "%s", job->spots);
+		snprintf(text, size, "%s", job->placement);
 }
 
 WRITER(write_gpus)
@@ -220,7 +220,7 @@ const struct plx_top_column plx_top_columns[] = {
 	{ "STATE", "state", 's', false, false, 9, 9, 2, 9,
 	  "Slurm's state, or what it is at", write_state, state_value, NULL },
 	{ "GPUS", NULL, 0, false, false, 0, 0, 0, 24,
-	  NULL, write_spots, NULL, NULL },
+	  NULL, write_placement, NULL, NULL },
 	{ "GPUS", "gpus", 'g', true, true, 4, 4, 1, 0,
 	  "GPUs it has", write_gpus, gpus_value, NULL },
 	{ "BATCH", "batch", 'b', true, true, 6, 6, 6, 6,

@@ -145,7 +145,7 @@ static void write_changes(const struct plx_top *top,
 		plx_text_clean(change->why, why, sizeof(why));
 		fprintf(out, "  %s  %d > %d GPUs on %s: %s\n",
 			clock_text(change->when_s, when), change->from,
-			change->to, change->to ? change->spots : "no node",
+			change->to, change->to ? change->placement : "no node",
 			why);
 	}
 }
@@ -175,7 +175,7 @@ static void write_story(const struct plx_top *top,
 	write_head(job, out);
 	write_times(&top->view, job, out);
 	fprintf(out, "%-*s%d%s%s%s\n", INDENT, "GPUs", job->gpus,
-		job->gpus ? " (" : "", job->spots, job->gpus ? ")" : "");
+		job->gpus ? " (" : "", job->placement, job->gpus ? ")" : "");
 	if (plx_view_measured(job))
 		write_training(job, out);
 	if (job->told && job->status.resizes > 0)

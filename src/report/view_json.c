@@ -71,7 +71,7 @@ static json_t *job_json(const struct plx_view_job *job)
 		"user", clean_string(job->user), "account",
 		clean_string(job->account), "partition",
 		clean_string(job->partition), "state", job->state, "gpus",
-		job->gpus, "nodes", clean_string(job->spots), "ran_s",
+		job->gpus, "nodes", clean_string(job->placement), "ran_s",
 		(json_int_t) job->ran_s, "reason", clean_string(job->reason),
 		"why", plx_view_why(job, why, sizeof(why)), "elastic", elastic);
 

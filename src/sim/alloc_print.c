@@ -8,8 +8,8 @@
 
 #include "sim/alloc.h"
 
-#define NAME_SHOWN 24
-#define SEAT_SIZE  32
+#define NAME_SHOWN     24
+#define PLACEMENT_SIZE 32
 
 /* The job's name as the search says it: its id. */
 static bool named_by_id(const struct plx_snapshot *snapshot, int j)
@@ -30,7 +30,8 @@ static bool all_named_by_id(const struct plx_snapshot *snapshot)
 }
 
 /* "8 on 2": GPUs, and nodes where that says more. */
-static void write_seat(const int *gpus, int node_count, char seat[SEAT_SIZE])
+static void write_placement(const int *gpus, int node_count,
+			    char placement[PLACEMENT_SIZE])
 {
 	int nodes = 0;
 	int sum = 0;
@@ -40,9 +41,9 @@ static void write_seat(const int *gpus, int node_count, char seat[SEAT_SIZE])
 		sum += gpus[n];
 	}
 	if (nodes > 1)
-		snprintf(seat, SEAT_SIZE, "%d on %d", sum, nodes);
+		snprintf(placement, PLACEMENT_SIZE, "%d on %d", sum, nodes);
 	else
-		snprintf(seat, SEAT_SIZE, "%d", sum);
+		snprintf(placement, PLACEMENT_SIZE, "%d", sum);
 }
 
 /* Names come from a file: nothing of them may move a terminal's cursor. */
@@ -63,11 +64,11 @@ static void print_job(const struct plx_answer *answer, int j, bool ids,
 {
 	const struct plx_problem *problem = answer->snapshot->problem;
 	const struct plx_choice *choice = &answer->plan->choices[j];
-	char from[SEAT_SIZE];
-	char to[SEAT_SIZE];
+	char from[PLACEMENT_SIZE];
+	char to[PLACEMENT_SIZE];
 
-	write_seat(problem->jobs[j].now, problem->node_count, from);
-	write_seat(choice->gpus, problem->node_count, to);
+	write_placement(problem->jobs[j].now, problem->node_count, from);
+	write_placement(choice->gpus, problem->node_count, to);
 	if (ids)
 		fprintf(out, "%6u  ", problem->jobs[j].id);
 	print_name(answer->snapshot->jobs[j], out);
@@ -128,7 +129,7 @@ void plx_answer_print(const struct plx_answer *answer,
 }
 
 /* [[node, GPUs], ...], or NULL. */
-static json_t *seat_json(const int *gpus, int node_count)
+static json_t *placement_json(const int *gpus, int node_count)
 {
 	json_t *list = json_array();
 
@@ -153,8 +154,8 @@ static int fill_json(const struct plx_answer *answer, json_t *allocations,
 		const char *name = answer->snapshot->jobs[j];
 
 		if (json_object_set_new(allocations, name,
-					seat_json(choice->gpus,
-						  plan->node_count)) < 0 ||
+					placement_json(choice->gpus,
+						       plan->node_count)) < 0 ||
 		    json_object_set_new(why, name, json_string(choice->why)) <
 			    0)
 			return -1;

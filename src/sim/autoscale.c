@@ -150,7 +150,8 @@ static int by_node(const void *a, const void *b)
 }
 
 /* A job's nodes by their new numbers. On one that goes it loses all. */
-static void renumber(struct plx_placement *place, const int *numbers, int keep)
+static void renumber(struct plx_sim_placement *place, const int *numbers,
+		     int keep)
 {
 	bool stays = true;
 
@@ -182,7 +183,7 @@ static int shrink(struct plx_autoscaler *scaler, struct plx_round *turn,
 	for (int n = 0; n < scaler->usable; n++)
 		loads[n].node = n;
 	for (int j = 0; j < turn->job_count; j++) {
-		const struct plx_placement *place = &turn->jobs[j]->place;
+		const struct plx_sim_placement *place = &turn->jobs[j]->place;
 
 		for (int i = 0; i < place->count; i++)
 			loads[place->parts[i].node].gpus +=

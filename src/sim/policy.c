@@ -25,16 +25,16 @@ void plx_turn_count_free(struct plx_round *turn)
 	for (int n = 0; n < turn->setting->node_count; n++)
 		turn->free[n] = turn->setting->node_gpus;
 	for (int j = 0; j < turn->job_count; j++) {
-		const struct plx_placement *next = &turn->next[j];
+		const struct plx_sim_placement *next = &turn->next[j];
 
 		for (int i = 0; i < next->count; i++)
 			turn->free[next->parts[i].node] -= next->parts[i].gpus;
 	}
 }
 
-void plx_turn_seat(struct plx_round *turn, int j, int gpus)
+void plx_turn_place(struct plx_round *turn, int j, int gpus)
 {
-	struct plx_placement *next = &turn->next[j];
+	struct plx_sim_placement *next = &turn->next[j];
 
 	assert(next->count == 0);
 	next->gpus = gpus;

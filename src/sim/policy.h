@@ -70,7 +70,7 @@ struct plx_round {
 	struct plx_simjob **jobs; /* in the workload's order */
 	int job_count;
 	/* Out; at first what each has. Who sorts jobs has to set all. */
-	struct plx_placement *next;
+	struct plx_sim_placement *next;
 	int *free; /* [node_count] memory for the policy */
 	void *run; /* the policy's, see run_size */
 };
@@ -116,7 +116,7 @@ void plx_turn_count_free(struct plx_round *turn);
  * GPUs free (the first of equals), and so on. Takes them from turn->free;
  * requires that there are so many.
  */
-void plx_turn_seat(struct plx_round *turn, int j, int gpus);
+void plx_turn_place(struct plx_round *turn, int j, int gpus);
 
 /*
  * The turn as a snapshot to be planned for: what the scheduler of a real

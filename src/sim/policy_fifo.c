@@ -137,7 +137,7 @@ static int decide(struct plx_round *turn, void *memory, struct plx_error *err)
 		if (go < 0)
 			return -1;
 		if (go > 0) {
-			plx_turn_seat(turn, j, gpus);
+			plx_turn_place(turn, j, gpus);
 			left -= gpus;
 		}
 	}

@@ -122,7 +122,7 @@ static int decide(struct plx_round *turn, void *states, struct plx_error *err)
 	qsort(bids, (size_t) turn->job_count, sizeof(*bids), by_gpus);
 	for (int i = 0; i < turn->job_count; i++) {
 		if (bids[i].gpus > 0 && turn->next[bids[i].j].count == 0)
-			plx_turn_seat(turn, bids[i].j, bids[i].gpus);
+			plx_turn_place(turn, bids[i].j, bids[i].gpus);
 	}
 	free(bids);
 	return 0;

@@ -97,7 +97,7 @@ static int decide(struct plx_round *turn, void *memory, struct plx_error *err)
 		int j = queue[i].j;
 
 		if (j >= 0 && turn->next[j].count == 0)
-			plx_turn_seat(turn, j, turn->jobs[j]->entry->gpus);
+			plx_turn_place(turn, j, turn->jobs[j]->entry->gpus);
 	}
 	free(queue);
 	return 0;

@@ -42,8 +42,8 @@ void plx_simjob_release(struct plx_simjob *job)
 	*job = (struct plx_simjob){ 0 };
 }
 
-bool plx_placement_equal(const struct plx_placement *a,
-			 const struct plx_placement *b)
+bool plx_sim_placement_equal(const struct plx_sim_placement *a,
+			     const struct plx_sim_placement *b)
 {
 	if (a->count != b->count)
 		return false;
@@ -55,8 +55,8 @@ bool plx_placement_equal(const struct plx_placement *a,
 	return true;
 }
 
-void plx_placement_copy(struct plx_placement *to,
-			const struct plx_placement *from)
+void plx_sim_placement_copy(struct plx_sim_placement *to,
+			    const struct plx_sim_placement *from)
 {
 	memcpy(to->parts, from->parts,
 	       (size_t) from->count * sizeof(*to->parts));
@@ -109,7 +109,7 @@ int plx_simjob_fit(struct plx_simjob *job, struct plx_error *err)
 	return 0;
 }
 
-static struct plx_shape shape_of(const struct plx_placement *place)
+static struct plx_shape shape_of(const struct plx_sim_placement *place)
 {
 	return (struct plx_shape){ .nodes = place->count, .gpus = place->gpus };
 }
@@ -139,7 +139,7 @@ static int choose_batch(struct plx_simjob *job, struct plx_error *err)
 	return 0;
 }
 
-static void begin(struct plx_simjob *job, const struct plx_placement *place)
+static void begin(struct plx_simjob *job, const struct plx_sim_placement *place)
 {
 	job->started = true;
 	job->start_s = job->now_s;
@@ -147,10 +147,11 @@ static void begin(struct plx_simjob *job, const struct plx_placement *place)
 		job->home = place->parts[0].node;
 }
 
-int plx_simjob_place(struct plx_simjob *job, const struct plx_placement *place,
-		     double pause_s, struct plx_error *err)
+int plx_simjob_place(struct plx_simjob *job,
+		     const struct plx_sim_placement *place, double pause_s,
+		     struct plx_error *err)
 {
-	plx_placement_copy(&job->place, place);
+	plx_sim_placement_copy(&job->place, place);
 	if (place->count == 0)
 		return 0;
 	for (int i = 0; i < place->count; i++)

@@ -22,7 +22,7 @@ struct plx_sim_part {
 };
 
 /* Where a job sits: its nodes in the order given, each once. */
-struct plx_placement {
+struct plx_sim_placement {
 	struct plx_sim_part *parts; /* room for every node of the cluster */
 	int count;		    /* 0: it has nothing */
 	int gpus;		    /* in all */
@@ -36,7 +36,7 @@ struct plx_simjob {
 	bool learns;	 /* it measures and fits its model */
 	bool corrects;	 /* and measured times correct its choice of batch */
 
-	struct plx_placement place;
+	struct plx_sim_placement place;
 	int *counts; /* memory: GPUs of each part */
 	struct plx_batch batch;
 	double now_s;
@@ -75,8 +75,9 @@ void plx_simjob_release(struct plx_simjob *job);
  * Give it other GPUs; place is copied. Having some costs pause_s without
  * progress, and counts as a restart but for the first time.
  */
-int plx_simjob_place(struct plx_simjob *job, const struct plx_placement *place,
-		     double pause_s, struct plx_error *err);
+int plx_simjob_place(struct plx_simjob *job,
+		     const struct plx_sim_placement *place, double pause_s,
+		     struct plx_error *err);
 
 /* Let seconds pass; slowdown: the part of its speed that others take. */
 int plx_simjob_run(struct plx_simjob *job, double seconds, double slowdown,
@@ -92,11 +93,11 @@ int plx_simjob_fit(struct plx_simjob *job, struct plx_error *err);
 struct plx_batch plx_fixed_batch(const struct plx_app *app, int total,
 				 int gpus);
 
-bool plx_placement_equal(const struct plx_placement *a,
-			 const struct plx_placement *b);
+bool plx_sim_placement_equal(const struct plx_sim_placement *a,
+			     const struct plx_sim_placement *b);
 /* to must have room. */
-void plx_placement_copy(struct plx_placement *to,
-			const struct plx_placement *from);
+void plx_sim_placement_copy(struct plx_sim_placement *to,
+			    const struct plx_sim_placement *from);
 
 /*
  * Seconds that such a job needs alone on so many GPUs, on as few nodes as

@@ -19,11 +19,11 @@ struct world {
 	int node_max;		    /* most nodes that there may be */
 	const struct plx_policy *policy;
 	const struct plx_workload *workload;
-	struct plx_simjob *jobs;    /* [workload->count] */
-	int first;		    /* all before are done */
-	void *states;		    /* the policy's, a job each */
-	struct plx_placement *next; /* [workload->count] */
-	struct plx_sim_part *parts; /* memory of next */
+	struct plx_simjob *jobs;	/* [workload->count] */
+	int first;			/* all before are done */
+	void *states;			/* the policy's, a job each */
+	struct plx_sim_placement *next; /* [workload->count] */
+	struct plx_sim_part *parts;	/* memory of next */
 	struct plx_round turn;
 	bool *multi;   /* [node_room] scratch: a job on several nodes is here */
 	bool *crowded; /* [node_room] more than one is */
@@ -143,7 +143,7 @@ static void find_crowds(struct world *world)
 	memset(world->multi, 0, size);
 	memset(world->crowded, 0, size);
 	for (int i = world->first; i < world->workload->count; i++) {
-		const struct plx_placement *place = &world->jobs[i].place;
+		const struct plx_sim_placement *place = &world->jobs[i].place;
 
 		if (world->jobs[i].done || place->count < 2)
 			continue;
@@ -157,7 +157,7 @@ static void find_crowds(struct world *world)
 }
 
 static double slowdown_of(const struct world *world,
-			  const struct plx_placement *place)
+			  const struct plx_sim_placement *place)
 {
 	if (place->count < 2)
 		return 0;
@@ -251,7 +251,7 @@ static void offer(struct world *world)
 
 	for (int j = 0; j < turn->job_count; j++) {
 		turn->next[j].parts = world->parts + (size_t) j * capacity;
-		plx_placement_copy(&turn->next[j], &turn->jobs[j]->place);
+		plx_sim_placement_copy(&turn->next[j], &turn->jobs[j]->place);
 	}
 }
 
@@ -280,7 +280,7 @@ static int note_decision(struct world *world, double seconds,
 static int place(struct world *world, int j, struct plx_error *err)
 {
 	struct plx_simjob *job = world->turn.jobs[j];
-	const struct plx_placement *next = &world->turn.next[j];
+	const struct plx_sim_placement *next = &world->turn.next[j];
 	struct plx_sim_span span = {
 		.job = job->index,
 		.gpus = next->gpus,
@@ -333,7 +333,8 @@ static int decide(struct world *world, struct plx_error *err)
 	    note_decision(world, clock_s() - began_s, err) < 0)
 		return -1;
 	for (int j = 0; j < turn->job_count; j++) {
-		if (plx_placement_equal(&turn->jobs[j]->place, &turn->next[j]))
+		if (plx_sim_placement_equal(&turn->jobs[j]->place,
+					    &turn->next[j]))
 			continue;
 		if (place(world, j, err) < 0)
 			return -1;

@@ -16,23 +16,23 @@ static int read_field(const struct plx_json *up,
 		      const struct plx_snapshot_field *field, void *owner,
 		      struct plx_error *err)
 {
-	struct plx_json spot = plx_json_at(up, field->key);
+	struct plx_json json = plx_json_at(up, field->key);
 	char *at = (char *) owner + field->offset;
 	double value = field->standard;
 	bool flag = field->standard > 0;
-	bool absent = !spot.value && !isnan(field->standard);
+	bool absent = !json.value && !isnan(field->standard);
 
 	if (field->kind == PLX_FLAG) {
-		if (!absent && plx_json_flag(&spot, &flag, err) < 0)
+		if (!absent && plx_json_flag(&json, &flag, err) < 0)
 			return -1;
 		*(bool *) at = flag;
 	} else if (field->kind == PLX_WHOLE) {
-		if (!absent && plx_json_whole(&spot, field->low, field->high,
+		if (!absent && plx_json_whole(&json, field->low, field->high,
 					      &value, err) < 0)
 			return -1;
 		*(int *) at = (int) value;
 	} else {
-		if (!absent && plx_json_real(&spot, field->low, field->high,
+		if (!absent && plx_json_real(&json, field->low, field->high,
 					     &value, err) < 0)
 			return -1;
 		*(double *) at = value;
@@ -70,11 +70,11 @@ static int read_part(const struct plx_json *up, enum plx_snapshot_part part,
 static int read_size(const struct plx_json *range, size_t which, int standard,
 		     int *out, struct plx_error *err)
 {
-	struct plx_json spot = plx_json_item(range, which);
+	struct plx_json json = plx_json_item(range, which);
 	double value = standard;
 
-	if (!json_is_null(spot.value) &&
-	    plx_json_whole(&spot, 1, INT_MAX, &value, err) < 0)
+	if (!json_is_null(json.value) &&
+	    plx_json_whole(&json, 1, INT_MAX, &value, err) < 0)
 		return -1;
 	*out = (int) value;
 	return 0;
@@ -83,16 +83,16 @@ static int read_size(const struct plx_json *range, size_t which, int standard,
 static int read_range(const struct plx_json *up, struct plx_limits *limits,
 		      struct plx_error *err)
 {
-	struct plx_json spot = plx_json_at(up, "atomic_bsz_range");
+	struct plx_json json = plx_json_at(up, "atomic_bsz_range");
 	size_t count;
 
 	limits->min_per_gpu = 1;
 	limits->max_per_gpu = limits->max_batch;
-	if (!spot.value || json_is_null(spot.value))
+	if (!json.value || json_is_null(json.value))
 		return 0;
-	if (plx_json_list(&spot, 2, 2, &count, err) < 0 ||
-	    read_size(&spot, 0, 1, &limits->min_per_gpu, err) < 0 ||
-	    read_size(&spot, 1, limits->max_batch, &limits->max_per_gpu, err) <
+	if (plx_json_list(&json, 2, 2, &count, err) < 0 ||
+	    read_size(&json, 0, 1, &limits->min_per_gpu, err) < 0 ||
+	    read_size(&json, 1, limits->max_batch, &limits->max_per_gpu, err) <
 		    0)
 		return -1;
 	return 0;
@@ -267,27 +267,27 @@ static int read_identity(const struct plx_json *up, int j, int nodes,
 	return 0;
 }
 
-int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
+int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *json,
 		     int j, struct plx_error *err)
 {
 	struct plx_problem *problem = reading->snapshot->problem;
 	struct plx_job *job = &problem->jobs[j];
 
-	if (read_identity(spot, j, problem->node_count, job, err) < 0 ||
-	    read_part(spot, PLX_IN_JOB, job, err) < 0)
+	if (read_identity(json, j, problem->node_count, job, err) < 0 ||
+	    read_part(json, PLX_IN_JOB, job, err) < 0)
 		return -1;
 	/* None at all is always better said by may_park. */
 	job->min_gpus = job->min_gpus > 1 ? job->min_gpus : 1;
 	if (job->min_gpus > job->max_gpus)
-		return plx_json_fail(spot, err,
+		return plx_json_fail(json, err,
 				     "max_replicas %d is below min_replicas %d",
 				     job->max_gpus, job->min_gpus);
 	/* Recorded elsewhere, max_replicas has this in it already. */
-	if (!plx_json_at(spot, "profiled_replicas").value)
+	if (!plx_json_at(json, "profiled_replicas").value)
 		job->profiled_gpus = job->max_gpus;
-	if (read_speedup(spot, job, err) < 0 ||
-	    read_nodes(reading, spot, j, err) < 0 ||
-	    read_sizes(spot, job, err) < 0)
+	if (read_speedup(json, job, err) < 0 ||
+	    read_nodes(reading, json, j, err) < 0 ||
+	    read_sizes(json, job, err) < 0)
 		return -1;
 	return 0;
 }

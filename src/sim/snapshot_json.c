@@ -120,53 +120,53 @@ static const char *find_item(const char *at, size_t index)
 	return *at && *at != ']' ? at : NULL;
 }
 
-/* Where the spot's text begins, or what it should be in. */
-static const char *find_spot(const struct plx_json *spot)
+/* Where its text begins, or what it should be in. */
+static const char *find_text(const struct plx_json *json)
 {
 	const char *up;
 	const char *found = NULL;
 
-	if (!spot->up)
-		return skip_blank(spot->page->text);
-	up = find_spot(spot->up);
-	if (spot->key && *up == '{')
-		found = find_key(up, spot->key);
-	else if (!spot->key && *up == '[')
-		found = find_item(up, spot->index);
+	if (!json->up)
+		return skip_blank(json->page->text);
+	up = find_text(json->up);
+	if (json->key && *up == '{')
+		found = find_key(up, json->key);
+	else if (!json->key && *up == '[')
+		found = find_item(up, json->index);
 	return found ? found : up;
 }
 
-static int line_of(const struct plx_json *spot)
+static int line_of(const struct plx_json *json)
 {
-	const char *end = find_spot(spot);
+	const char *end = find_text(json);
 	int line = 1;
 
-	for (const char *at = spot->page->text; at < end; at++)
+	for (const char *at = json->page->text; at < end; at++)
 		line += *at == '\n';
 	return line;
 }
 
 /* "jobs[3].age" */
-static void write_path(const struct plx_json *spot, char path[PATH_SIZE])
+static void write_path(const struct plx_json *json, char path[PATH_SIZE])
 {
 	char last[KEY_SHOWN + 32];
 	size_t used;
 
-	if (!spot->up) {
+	if (!json->up) {
 		path[0] = '\0';
 		return;
 	}
-	write_path(spot->up, path);
+	write_path(json->up, path);
 	used = strlen(path);
-	if (spot->key)
+	if (json->key)
 		snprintf(last, sizeof(last), "%s%.*s", used ? "." : "",
-			 KEY_SHOWN, spot->key);
+			 KEY_SHOWN, json->key);
 	else
-		snprintf(last, sizeof(last), "[%zu]", spot->index);
+		snprintf(last, sizeof(last), "[%zu]", json->index);
 	snprintf(path + used, PATH_SIZE - used, "%s", last);
 }
 
-int plx_json_fail(const struct plx_json *spot, struct plx_error *err,
+int plx_json_fail(const struct plx_json *json, struct plx_error *err,
 		  const char *fmt, ...)
 {
 	char path[PATH_SIZE];
@@ -176,21 +176,21 @@ int plx_json_fail(const struct plx_json *spot, struct plx_error *err,
 	va_start(args, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, args);
 	va_end(args);
-	write_path(spot, path);
+	write_path(json, path);
 	make_plain(path);
 	make_plain(sentence);
-	return plx_fail(err, "%.100s:%d: %s%s%s", spot->page->name,
-			line_of(spot), path, *path ? ": " : "", sentence);
+	return plx_fail(err, "%.100s:%d: %s%s%s", json->page->name,
+			line_of(json), path, *path ? ": " : "", sentence);
 }
 
-int plx_json_real(const struct plx_json *spot, double low, double high,
+int plx_json_real(const struct plx_json *json, double low, double high,
 		  double *out, struct plx_error *err)
 {
-	double value = json_number_value(spot->value);
+	double value = json_number_value(json->value);
 
 	/* Not true of NaN. */
-	if (!json_is_number(spot->value) || !(value >= low && value <= high))
-		return plx_json_fail(spot, err,
+	if (!json_is_number(json->value) || !(value >= low && value <= high))
+		return plx_json_fail(json, err,
 				     "want a number from %.10g to "
 				     "%.10g",
 				     low, high);
@@ -198,54 +198,54 @@ int plx_json_real(const struct plx_json *spot, double low, double high,
 	return 0;
 }
 
-int plx_json_whole(const struct plx_json *spot, double low, double high,
+int plx_json_whole(const struct plx_json *json, double low, double high,
 		   double *out, struct plx_error *err)
 {
-	double value = json_number_value(spot->value);
+	double value = json_number_value(json->value);
 
-	if (!json_is_number(spot->value) || !(value >= low && value <= high) ||
+	if (!json_is_number(json->value) || !(value >= low && value <= high) ||
 	    value != floor(value))
-		return plx_json_fail(spot, err,
+		return plx_json_fail(json, err,
 				     "want a whole number from %.10g to %.10g",
 				     low, high);
 	*out = value;
 	return 0;
 }
 
-int plx_json_flag(const struct plx_json *spot, bool *out, struct plx_error *err)
+int plx_json_flag(const struct plx_json *json, bool *out, struct plx_error *err)
 {
-	if (!json_is_boolean(spot->value))
-		return plx_json_fail(spot, err, "want true or false");
-	*out = json_is_true(spot->value);
+	if (!json_is_boolean(json->value))
+		return plx_json_fail(json, err, "want true or false");
+	*out = json_is_true(json->value);
 	return 0;
 }
 
-int plx_json_text(const struct plx_json *spot, const char **out,
+int plx_json_text(const struct plx_json *json, const char **out,
 		  struct plx_error *err)
 {
-	size_t length = json_string_length(spot->value);
+	size_t length = json_string_length(json->value);
 
-	if (!json_is_string(spot->value) || length < 1 || length > TEXT_MAX)
+	if (!json_is_string(json->value) || length < 1 || length > TEXT_MAX)
 		return plx_json_fail(
-			spot, err, "want text of 1 to %d characters", TEXT_MAX);
-	*out = json_string_value(spot->value);
+			json, err, "want text of 1 to %d characters", TEXT_MAX);
+	*out = json_string_value(json->value);
 	return 0;
 }
 
-int plx_json_object(const struct plx_json *spot, struct plx_error *err)
+int plx_json_object(const struct plx_json *json, struct plx_error *err)
 {
-	if (!json_is_object(spot->value))
-		return plx_json_fail(spot, err, "want an object, {...}");
+	if (!json_is_object(json->value))
+		return plx_json_fail(json, err, "want an object, {...}");
 	return 0;
 }
 
-int plx_json_list(const struct plx_json *spot, size_t least, size_t most,
+int plx_json_list(const struct plx_json *json, size_t least, size_t most,
 		  size_t *count, struct plx_error *err)
 {
-	size_t size = json_array_size(spot->value);
+	size_t size = json_array_size(json->value);
 
-	if (!json_is_array(spot->value) || size < least || size > most)
-		return plx_json_fail(spot, err, "want a list of %zu to %zu",
+	if (!json_is_array(json->value) || size < least || size > most)
+		return plx_json_fail(json, err, "want a list of %zu to %zu",
 				     least, most);
 	*count = size;
 	return 0;

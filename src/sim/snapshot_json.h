@@ -2,7 +2,7 @@
 /*
  * snapshot_json.h - a place in a JSON file, and what may stand there
  *
- * A spot knows the way to itself, so that a complaint can name the file, the
+ * A value knows the way to itself, so that a complaint can name the file, the
  * line and the path: "a.json:7: jobs[3].age: want a number from 0 to 10".
  * Spots live on the stack, each pointing to the one it is in.
  */
@@ -37,22 +37,22 @@ struct plx_json plx_json_root(const struct plx_page *page);
 struct plx_json plx_json_at(const struct plx_json *up, const char *key);
 struct plx_json plx_json_item(const struct plx_json *up, size_t index);
 
-/* A sentence about this spot. Always -1. */
-int plx_json_fail(const struct plx_json *spot, struct plx_error *err,
+/* A sentence about this value. Always -1. */
+int plx_json_fail(const struct plx_json *json, struct plx_error *err,
 		  const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* What must be there; 0, or -1 with err set and *out as it was. */
-int plx_json_real(const struct plx_json *spot, double low, double high,
+int plx_json_real(const struct plx_json *json, double low, double high,
 		  double *out, struct plx_error *err);
-int plx_json_whole(const struct plx_json *spot, double low, double high,
+int plx_json_whole(const struct plx_json *json, double low, double high,
 		   double *out, struct plx_error *err);
-int plx_json_flag(const struct plx_json *spot, bool *out,
+int plx_json_flag(const struct plx_json *json, bool *out,
 		  struct plx_error *err);
 /* Not empty, at most 255 bytes; lives as long as the page's root. */
-int plx_json_text(const struct plx_json *spot, const char **out,
+int plx_json_text(const struct plx_json *json, const char **out,
 		  struct plx_error *err);
-int plx_json_object(const struct plx_json *spot, struct plx_error *err);
-int plx_json_list(const struct plx_json *spot, size_t least, size_t most,
+int plx_json_object(const struct plx_json *json, struct plx_error *err);
+int plx_json_list(const struct plx_json *json, size_t least, size_t most,
 		  size_t *count, struct plx_error *err);
 
 #endif

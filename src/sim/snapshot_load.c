@@ -121,13 +121,13 @@ static int read_base_state(const struct plx_json *list,
 }
 
 /* Which of the names a text is; -1 with err set when it is none. */
-static int find_name(const struct plx_json *spot, const json_t *index,
+static int find_name(const struct plx_json *json, const json_t *index,
 		     const char *name, struct plx_error *err)
 {
 	const json_t *found = json_object_get(index, name);
 
 	if (!found)
-		return plx_json_fail(spot, err, "\"%.40s\" is unknown", name);
+		return plx_json_fail(json, err, "\"%.40s\" is unknown", name);
 	return (int) json_integer_value(found);
 }
 
@@ -194,11 +194,11 @@ static int read_preemptible(const struct plx_json *list,
 {
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_json item = plx_json_item(list, (size_t) j);
-		struct plx_json spot = plx_json_at(&item, "preemptible");
+		struct plx_json json = plx_json_at(&item, "preemptible");
 		struct plx_job *job = &problem->jobs[j];
 		bool preemptible = true;
 
-		if (spot.value && plx_json_flag(&spot, &preemptible, err) < 0)
+		if (json.value && plx_json_flag(&json, &preemptible, err) < 0)
 			return -1;
 		if (!preemptible && held_by(job, problem->node_count) > 0)
 			job->pinned = true;
@@ -209,21 +209,21 @@ static int read_preemptible(const struct plx_json *list,
 static int read_seed(const struct plx_json *root, struct plx_problem *problem,
 		     struct plx_error *err)
 {
-	struct plx_json spot = plx_json_at(root, "seed");
-	const char *text = json_string_value(spot.value);
+	struct plx_json json = plx_json_at(root, "seed");
+	const char *text = json_string_value(json.value);
 	char *end = NULL;
 
-	if (!spot.value)
+	if (!json.value)
 		return 0;
-	if (json_is_integer(spot.value) && json_integer_value(spot.value) >= 0)
-		problem->seed = (uint64_t) json_integer_value(spot.value);
+	if (json_is_integer(json.value) && json_integer_value(json.value) >= 0)
+		problem->seed = (uint64_t) json_integer_value(json.value);
 	errno = 0;
 	if (text && text[0] >= '0' && text[0] <= '9')
 		problem->seed = strtoull(text, &end, 10);
 	if ((end && *end) || errno ||
-	    (!end && !(json_is_integer(spot.value) &&
-		       json_integer_value(spot.value) >= 0)))
-		return plx_json_fail(&spot, err,
+	    (!end && !(json_is_integer(json.value) &&
+		       json_integer_value(json.value) >= 0)))
+		return plx_json_fail(&json, err,
 				     "want a whole number, in "
 				     "quotes when it is large");
 	return 0;

@@ -18,7 +18,7 @@ int plx_snapshot_settings(const struct plx_json *up,
 			  struct plx_problem *problem, struct plx_error *err);
 
 /* Fill job j of the problem; its name is read already. */
-int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *spot,
+int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *json,
 		     int j, struct plx_error *err);
 
 /* What the search itself knows besides GPUs: stock, and what jobs take. */

@@ -58,7 +58,7 @@ static int list_kinds(const struct plx_json *root, const char **names,
 
 	json_array_foreach(jobs.value, j, job)
 	{
-		struct plx_json spot = plx_json_item(&jobs, j);
+		struct plx_json json = plx_json_item(&jobs, j);
 		json_t *resources = json_object_get(job, "resources");
 
 		json_object_foreach(resources, name, amount)
@@ -70,7 +70,7 @@ static int list_kinds(const struct plx_json *root, const char **names,
 			if (i < *count || !strcmp(name, "gpu"))
 				continue;
 			if (i == KINDS_MAX)
-				return plx_json_fail(&spot, err,
+				return plx_json_fail(&json, err,
 						     "more than %d kinds of "
 						     "resources",
 						     KINDS_MAX);
@@ -128,10 +128,10 @@ static int read_list(const struct plx_json *list, int count, double *amounts,
 }
 
 /* *takes, which stays NULL where there are none, is the caller's to free. */
-static int read_takes(const struct plx_json *spot, const char *key, int kinds,
+static int read_takes(const struct plx_json *json, const char *key, int kinds,
 		      double **takes, struct plx_error *err)
 {
-	struct plx_json list = plx_json_at(spot, key);
+	struct plx_json list = plx_json_at(json, key);
 
 	if (!list.value)
 		return 0;

@@ -80,7 +80,8 @@ struct plx_problem *plx_turn_problem(struct plx_round *turn,
 	return problem;
 }
 
-static void take(const struct plx_plan *plan, int j, struct plx_placement *next)
+static void take(const struct plx_plan *plan, int j,
+		 struct plx_sim_placement *next)
 {
 	const struct plx_choice *choice = &plan->choices[j];
 

@@ -36,7 +36,7 @@ int fuzz_look(const uint8_t *data, size_t size)
 	is_text(job->id, sizeof(job->id));
 	is_text(job->name, sizeof(job->name));
 	is_text(job->user, sizeof(job->user));
-	is_text(job->spots, sizeof(job->spots));
+	is_text(job->placement, sizeof(job->placement));
 	is_text(job->reason, sizeof(job->reason));
 	MUST(job->gpus >= 0 && view.gpus >= 0 && view.gpus_busy >= 0);
 	MUST(job->ran_s >= 0);

@@ -299,7 +299,7 @@ static struct plx_view look_at(const char *text, size_t size)
 	view.count = 1;
 	plx_view_sort_nodes(&view);
 	plx_view_read(job, text, text);
-	plx_spots_add(job->spots, "n1", plx_gres_gpus(text));
+	plx_placement_add(job->placement, "n1", plx_gres_gpus(text));
 	plx_view_hold(&view, 0, node->name, text);
 	plx_view_unknown(&view, node->name, text);
 	return view;

@@ -203,13 +203,13 @@ static int comes_back_to(bool home)
 {
 	const struct plx_policy *policy = plx_policy_find("pollux");
 	struct plx_setting setting = two_nodes;
-	struct plx_placement second = {
+	struct plx_sim_placement second = {
 		.parts = &(struct plx_sim_part){ .node = 1, .gpus = 1 },
 		.count = 1,
 		.gpus = 1,
 	};
 	struct plx_sim_part parts[2];
-	struct plx_placement next = { .parts = parts };
+	struct plx_sim_placement next = { .parts = parts };
 	struct plx_simjob job;
 	struct plx_simjob *list[] = { &job };
 	struct plx_app_profiles profiles = { .count = 0 };

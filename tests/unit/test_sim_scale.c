@@ -204,7 +204,7 @@ static void a_node_that_boots_is_paid_for_and_not_used(void **state)
 	release(&p);
 }
 
-static void seat(struct plx_simjob *job, int node, int gpus)
+static void placement(struct plx_simjob *job, int node, int gpus)
 {
 	job->place.parts[0] =
 		(struct plx_sim_part){ .node = node, .gpus = gpus };
@@ -233,8 +233,8 @@ static void the_emptiest_nodes_go_first(void **state)
 				 0);
 		jobs[j].index = j;
 	}
-	seat(&jobs[0], 0, 1);
-	seat(&jobs[1], 2, 2);
+	placement(&jobs[0], 0, 1);
+	placement(&jobs[1], 2, 2);
 	turn.job_count = 2;
 	turn.now_s = 600;
 	assert_int_equal(plx_autoscaler_init(&scaler, &lowered, policy, &err),
@@ -297,7 +297,7 @@ static void nodes_are_asked_for_of_the_problem_as_refined(void **state)
 	play(&four_nodes, "fifo", rows, &p);
 	assert_int_equal(0, plx_simjob_init(&job, &p.workload.entries[0], 3,
 					    &err));
-	seat(&job, 0, 1);
+	placement(&job, 0, 1);
 	assert_int_equal(0, plx_autoscale_utility(&marking, &turn, 2, &utility,
 						  &err));
 	/* It never ran: one GPU of four. */

@@ -90,23 +90,23 @@ static void each_gpu_shows_who_holds_it(void **state)
 	plx_view_unknown(&view, "n99", "gpu:2(IDX:1,3)");
 	assert_memory_equal(n2, nodes[0].holders, sizeof(n2));
 	assert_memory_equal(n10, nodes[1].holders, sizeof(n10));
-	assert_string_equal("n2:2", jobs[0].spots);
-	assert_string_equal("n2:1 n99:1", jobs[1].spots);
+	assert_string_equal("n2:2", jobs[0].placement);
+	assert_string_equal("n2:1 n99:1", jobs[1].placement);
 	assert_int_equal(2, jobs[1].nodes);
 }
 
 static void spots_that_do_not_fit_end_in_dots(void **state)
 {
-	char spots[PLX_SPOTS_SIZE] = "";
+	char placement[PLX_PLACEMENT_SIZE] = "";
 
 	(void) state;
-	plx_spots_add(spots, "n1", 2);
-	plx_spots_add(spots, "n3", 1);
-	assert_string_equal("n1:2 n3:1", spots);
+	plx_placement_add(placement, "n1", 2);
+	plx_placement_add(placement, "n3", 1);
+	assert_string_equal("n1:2 n3:1", placement);
 	for (int i = 0; i < 200; i++)
-		plx_spots_add(spots, "node", 4);
-	assert_true(strlen(spots) < PLX_SPOTS_SIZE);
-	assert_string_equal("...", spots + strlen(spots) - 3);
+		plx_placement_add(placement, "node", 4);
+	assert_true(strlen(placement) < PLX_PLACEMENT_SIZE);
+	assert_string_equal("...", placement + strlen(placement) - 3);
 }
 
 /* One job with this phase and state of its target, printed. */
@@ -136,7 +136,7 @@ static struct plx_view_job running(int gpus)
 				    .state = "RUNNING",
 				    .running = true,
 				    .gpus = gpus,
-				    .spots = "n1:2 n2:2" };
+				    .placement = "n1:2 n2:2" };
 
 	return job;
 }

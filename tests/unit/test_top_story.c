@@ -55,7 +55,7 @@ static void a_story_tells_of_training_shapes_and_changes(void **state)
 	assert_draws(&top, 80, 40, "from accounting:\n  2@n1 5s\n");
 	plx_top_tell(&top, 3, strdup("sacct failed"), true);
 	assert_draws(&top, 80, 40, "Accounting: sacct failed\n");
-	grown[0].spots = "n1:4";
+	grown[0].placement = "n1:4";
 	take(&top, grown, 2);
 	assert_draws(&top, 80, 40, " 2 > 4 GPUs on n1:4: grows 1 -> 2 GPUs");
 	assert_int_equal(2, plx_top_job(&top)->was_gpus);
@@ -83,7 +83,7 @@ static void a_story_longer_than_the_window_scrolls_to_its_end(void **state)
 
 static void old_changes_make_room_for_new_ones(void **state)
 {
-	static const char *const spots[] = { "n1:1", "n1:2" };
+	static const char *const placement[] = { "n1:1", "n1:2" };
 	struct given job = usual[0];
 	const struct plx_top_memory *memory;
 	struct plx_top top;
@@ -91,7 +91,7 @@ static void old_changes_make_room_for_new_ones(void **state)
 	(void) state;
 	plx_top_init(&top, NULL);
 	for (int i = 0; i <= 2 * PLX_TOP_CHANGES; i++) {
-		job.spots = spots[i % 2];
+		job.placement = placement[i % 2];
 		take(&top, &job, 1);
 	}
 	memory = plx_top_recall(&top, job.number);
@@ -111,13 +111,13 @@ static void what_is_lent_for_a_handover_is_no_change(void **state)
 	(void) state;
 	plx_top_init(&top, NULL);
 	take(&top, &job, 1);
-	job.spots = "n1:3";
+	job.placement = "n1:3";
 	view = look(&job, 1);
 	view.jobs[0].target.state = PLX_TARGET_LENT;
 	plx_top_take(&top, &view);
 	memory = plx_top_recall(&top, job.number);
 	assert_int_equal(0, memory->change_count);
-	job.spots = "n1:1";
+	job.placement = "n1:1";
 	take(&top, &job, 1);
 	memory = plx_top_recall(&top, job.number);
 	assert_int_equal(1, memory->change_count);

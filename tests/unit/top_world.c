@@ -54,7 +54,7 @@ static void add_job(struct plx_view *view, const struct given *given)
 			      ? ""
 			      : "[pollux serial=2 state=done nodes=1 gpus=2 "
 				"speedup=1.5 why=grows 1 -> 2 GPUs]");
-	if (sscanf(given->spots, "%15[^:]:%d", node, &gpus) == 2) {
+	if (sscanf(given->placement, "%15[^:]:%d", node, &gpus) == 2) {
 		snprintf(gres, sizeof(gres), "gpu:%d", gpus);
 		plx_view_hold(view, view->count, node, gres);
 		view->gpus_busy += gpus;

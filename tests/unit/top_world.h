@@ -16,7 +16,7 @@ struct given {
 	const char *state;
 	double progress;
 	double goodput;
-	const char *spots; /* "n1:2", as the nodes are n1, n2, n3, n10 */
+	const char *placement; /* "n1:2", as the nodes are n1, n2, n3, n10 */
 };
 
 #define USUAL 5

@@ -151,10 +151,10 @@ static void restore_homes(struct plx_reserving *reserving)
 		reserving->problem->jobs[j].home = reserving->homes[j];
 }
 
-static bool sits_on(const struct plx_seat *seat, int n)
+static bool sits_on(const struct plx_placement *placement, int n)
 {
-	for (int i = 0; i < seat->count; i++) {
-		if (seat->spots[i].node == n)
+	for (int i = 0; i < placement->count; i++) {
+		if (placement->slots[i].node == n)
 			return true;
 	}
 	return false;
@@ -403,8 +403,8 @@ static void begin(struct plx_reserving *reserving)
 
 		reserving->stuck[j] = e->stuck;
 		reserving->parked[j] = e->at.count == 0;
-		reserving->tight =
-			reserving->tight || !plx_seat_equal(&e->at, &e->now);
+		reserving->tight = reserving->tight ||
+				   !plx_placement_equal(&e->at, &e->now);
 	}
 }
 

@@ -141,17 +141,18 @@ static void plan_fill(struct plx_plan *plan, const struct plx_search *search)
 		for (int n = 0; n < plan->node_count; n++)
 			choice->gpus[n] = 0;
 		for (int i = 0; i < e->at.count; i++)
-			choice->gpus[e->at.spots[i].node] = e->at.spots[i].gpus;
-		choice->shape = plx_seat_shape(&e->at);
+			choice->gpus[e->at.slots[i].node] = e->at.slots[i].gpus;
+		choice->shape = plx_placement_shape(&e->at);
 		choice->speedup = plx_speedup(e->job, &e->fair, choice->shape);
-		choice->changed = !plx_seat_equal(&e->at, &e->now);
+		choice->changed = !plx_placement_equal(&e->at, &e->now);
 	}
 }
 
 static bool any_change(const struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
-		if (!plx_seat_equal(&search->jobs[j].at, &search->jobs[j].now))
+		if (!plx_placement_equal(&search->jobs[j].at,
+					 &search->jobs[j].now))
 			return true;
 	}
 	return false;
@@ -173,9 +174,10 @@ static double search_fitness(const struct plx_search *search, bool now)
 		const struct plx_elastic *e = &search->jobs[j];
 		double value = e->now_value;
 
-		if (!now && !plx_seat_equal(&e->at, &e->now))
+		if (!now && !plx_placement_equal(&e->at, &e->now))
 			value = plx_job_value(e->job, &e->fair,
-					      plx_seat_shape(&e->at), true);
+					      plx_placement_shape(&e->at),
+					      true);
 		terms[j].x = value + PLX_SPEEDUP_FLOOR;
 		terms[j].weight = plx_weight(e->job);
 	}

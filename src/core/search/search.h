@@ -3,35 +3,36 @@
  * search.h - the inside of the allocation search; for core/ only
  *
  * Jobs are kept in the order of their ids, so that nothing depends on the
- * order in which the caller lists them. Every job has a menu of *forms* it
- * may take, each with its utility: a term of the sum that fitness grows with.
- * A plan is a *seat* for each job. The search moves jobs to better forms;
- * those in the way get up and take the best form that is left for them.
+ * order in which the caller lists them. Every job has a list of *candidates*:
+ * configurations it may take, each with its utility, a term of the sum that
+ * fitness grows with. A plan is a *placement* of each job. The search moves
+ * jobs to better configurations; those in the way lose their placement and
+ * take the best configuration that is left for them.
  *
  * search_value.c	the value of a count of GPUs
  * search_price.c	the price of a GPU, and a bound for all plans
  * search_worst.c	how well off the worst off can be
  * search_exact.c	the best counts, were there no nodes
- * search_candidates.c	the forms a job may take
+ * search_candidates.c	the configurations a job may take
  * search_state.c	who sits where; undo
  * search_stock.c	what GPUs take of a node besides themselves
  * search_look.c	which nodes are worth looking at
- * search_pick.c	which nodes for a form, and who gives way there
- * search_move.c	giving a job a form, others giving way
- * search_pack.c	from the counts that the price suggests to seats
+ * search_pick.c	which nodes for a configuration, and who gives way there
+ * search_move.c	giving a job a configuration, others giving way
+ * search_pack.c	from the counts that the price suggests to placements
  * search_repair.c	from what jobs have now to something feasible
  * search_improve.c	moves until nothing gets better
  * search_shake.c	the whole search, within a budget
  * search_spare.c	who takes what even shapes leave over
- * search_exchange.c	who of two takes which of their seats
+ * search_exchange.c	who of two takes which of their placements
  * search_why.c		the sentence for the operator
  *
  * What always holds: a job with any GPU has one on its home node and on each
  * that it requires, no more than it may on any, from its minimum to its cap, on
  * as many nodes as it may (with that of its script), uniform if asked, but for
  * plx_search_spare(); new
- * seats are on allowed nodes (a home where it has GPUs counts as allowed). A
- * job for which nothing of that is possible keeps what it has, even over
+ * placements are on allowed nodes (a home where it has GPUs counts as allowed).
+ * A job for which nothing of that is possible keeps what it has, even over
  * capacity: see plx_search_repair().
  */
 #ifndef PLX_CORE_SEARCH_H
@@ -44,19 +45,21 @@
 #include "core/problem/problem.h"
 #include "core/problem/objective.h"
 
-struct plx_spot {
+/* GPUs of a node. */
+struct plx_slot {
 	int node;
 	int gpus; /* >= 1 */
 };
 
-struct plx_seat {
-	struct plx_spot *spots; /* by node */
+/* Where a job is. */
+struct plx_placement {
+	struct plx_slot *slots; /* by node */
 	int count;		/* 0: parked */
 	double utility;
 };
 
 /* per_node GPUs on each of `nodes`; per_node 0: any counts, nodes or more. */
-struct plx_form {
+struct plx_config {
 	int nodes;
 	int per_node;
 	int gpus;
@@ -97,18 +100,18 @@ struct plx_elastic {
 	int want;	/* GPUs that it is to have, were there no nodes */
 	int missed;	/* packs that found none for it */
 
-	struct plx_form *forms; /* by falling utility */
-	int form_count;
-	int form_size; /* that there is memory for */
+	struct plx_config *candidates; /* by falling utility */
+	int candidate_count;
+	int candidates_size; /* that there is memory for */
 	double utility_parked;
 	double now_value;
 	double now_utility; /* without hysteresis, which now.utility has */
 
-	struct plx_seat now;
-	struct plx_seat at;	/* in the plan being made */
-	struct plx_seat saved;	/* before the present move */
-	struct plx_seat best;	/* in the best plan so far */
-	struct plx_spot *spots; /* memory of the four */
+	struct plx_placement now;
+	struct plx_placement at;    /* in the plan being made */
+	struct plx_placement saved; /* before the present move */
+	struct plx_placement best;  /* in the best plan so far */
+	struct plx_slot *slots;	    /* memory of the four */
 };
 
 struct plx_node {
@@ -143,8 +146,8 @@ struct plx_search {
 	int *node_jobs; /* memory of nodes[].jobs */
 	int *touched;	/* jobs of the present move, the mover first */
 	int touched_count;
-	struct plx_seat picked; /* where the mover will sit */
-	int *queue;		/* ring of jobs worth another look */
+	struct plx_placement picked; /* where the mover will sit */
+	int *queue;		     /* ring of jobs worth another look */
 	int queue_first;
 	int queue_count;
 	int *strayed; /* jobs that may not sit as in the best plan */
@@ -170,12 +173,12 @@ struct plx_search {
 	uint64_t random;
 	bool poorest; /* ask the worst off to give way, not the best */
 	bool shake;   /* moves choose nodes at random */
-	long work;    /* nodes and forms looked at */
+	long work;    /* nodes and configurations looked at */
 	long budget;
 };
 
-/* What to move a job to: an index of its forms, or: */
-enum { PLX_FORM_NOW = -1 };
+/* What to move a job to: an index of its configurations, or: */
+enum { PLX_CONFIG_NOW = -1 };
 
 /* search_value.c */
 /* Weights do not matter to the least of all values. */
@@ -233,8 +236,8 @@ double plx_search_worst(const struct plx_search *search, double most);
 bool plx_search_exact(struct plx_search *search);
 
 /* search_candidates.c */
-int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
-		  struct plx_error *err);
+int plx_candidates_fill(const struct plx_search *search, struct plx_elastic *e,
+			struct plx_error *err);
 
 /* search_state.c */
 struct plx_search *plx_search_create(const struct plx_problem *problem,
@@ -242,18 +245,20 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 void plx_search_destroy(struct plx_search *search);
 /* Nobody sits; capacities as in the problem (which may have changed). */
 void plx_search_reset(struct plx_search *search);
-void plx_seat_take(struct plx_search *search, struct plx_elastic *e);
-/* Sit down; spots are copied. Requires that it does not sit. */
-void plx_seat_put(struct plx_search *search, struct plx_elastic *e,
-		  const struct plx_seat *seat);
+void plx_placement_take(struct plx_search *search, struct plx_elastic *e);
+/* Sit down; slots are copied. Requires that it does not sit. */
+void plx_placement_put(struct plx_search *search, struct plx_elastic *e,
+		       const struct plx_placement *placement);
 /* Never moves again. Requires that it sits where it shall stay. */
-void plx_seat_fix(struct plx_search *search, struct plx_elastic *e);
-bool plx_seat_equal(const struct plx_seat *a, const struct plx_seat *b);
-void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from);
-struct plx_shape plx_seat_shape(const struct plx_seat *seat);
+void plx_placement_fix(struct plx_search *search, struct plx_elastic *e);
+bool plx_placement_equal(const struct plx_placement *a,
+			 const struct plx_placement *b);
+void plx_placement_copy(struct plx_placement *to,
+			const struct plx_placement *from);
+struct plx_shape plx_placement_shape(const struct plx_placement *placement);
 /* Has the job a GPU there wherever it needs one? */
-bool plx_seat_complete(const struct plx_elastic *e,
-		       const struct plx_seat *seat);
+bool plx_placement_complete(const struct plx_elastic *e,
+			    const struct plx_placement *placement);
 void plx_move_begin(struct plx_search *search);
 void plx_move_touch(struct plx_search *search, struct plx_elastic *e);
 /* Gain in the sum of utilities since plx_move_begin(). */
@@ -316,12 +321,12 @@ void plx_look_release(struct plx_search *search);
 void plx_look_update(struct plx_search *search, int n);
 /* Sets search->look. */
 void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
-		     const struct plx_form *form, bool eject);
+		     const struct plx_config *config, bool eject);
 
 /* search_pick.c */
 /* A job on several nodes may not come here: another one is. */
 bool plx_node_disturbs(const struct plx_search *search, int n);
-bool plx_form_multi(const struct plx_form *form);
+bool plx_config_multi(const struct plx_config *config);
 /* Who gives way on the node; NULL: nobody can be asked. */
 struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
 				    bool multi_only);
@@ -330,7 +335,7 @@ struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
  * those that others have; otherwise only what is free.
  */
 bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
-		     const struct plx_form *form, bool eject);
+		     const struct plx_config *config, bool eject);
 
 /* search_move.c */
 /* Sit down in the best way that takes nothing from others. False: none. */
@@ -338,11 +343,11 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e);
 /* The same with as few GPUs as possible. */
 bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e);
 /*
- * Try to give a job a form, others giving way; undone and false when not
- * possible. To be undone by plx_move_undo() if the gain is not wanted.
+ * Try to give a job a configuration, others giving way; undone and false when
+ * not possible. To be undone by plx_move_undo() if the gain is not wanted.
  */
 bool plx_search_move(struct plx_search *search, struct plx_elastic *e,
-		     int form);
+		     int config);
 
 /* Back to what it has now; false: somebody else is there. */
 bool plx_search_stay(struct plx_search *search, struct plx_elastic *e);
@@ -367,7 +372,7 @@ struct plx_elastic *plx_queue_pop(struct plx_search *search);
 void plx_queue_clear(struct plx_search *search);
 /* The present move is done. */
 void plx_move_keep(struct plx_search *search);
-/* Until nobody in the queue finds a better form. */
+/* Until nobody in the queue finds a better configuration. */
 void plx_search_descend(struct plx_search *search);
 bool plx_search_stopped(struct plx_search *search);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_candidates.c - the forms a job may take, and the value of each
+ * search_candidates.c - the configurations a job may take, and the value of
+ * each
  *
  * Counts are those that the price made known, and some around them and
- * around what the job has: on any cluster a menu has some dozen forms.
+ * around what the job has: on any cluster a list of candidates has some dozen
+ * configurations.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,34 +24,35 @@ static int max_int(int a, int b)
 	return a > b ? a : b;
 }
 
-/* A growing list of forms. */
-struct menu {
+/* A growing list of configurations. */
+struct list {
 	const struct plx_search *search;
 	struct plx_elastic *e;
 	int size;
 	bool failed;
 };
 
-static void add(struct menu *menu, int nodes, int per_node, int gpus)
+static void add(struct list *list, int nodes, int per_node, int gpus)
 {
-	struct plx_elastic *e = menu->e;
+	struct plx_elastic *e = list->e;
 	struct plx_shape shape = { .nodes = nodes, .gpus = gpus };
-	double utility = plx_value(menu->search, e, shape);
-	struct plx_form *forms;
+	double utility = plx_value(list->search, e, shape);
+	struct plx_config *candidates;
 
-	if (!(utility > -INFINITY) || menu->failed)
+	if (!(utility > -INFINITY) || list->failed)
 		return;
-	if (e->form_count == menu->size) {
-		menu->size = menu->size ? 2 * menu->size : 32;
-		forms = realloc(e->forms, (size_t) menu->size * sizeof(*forms));
-		if (!forms) {
-			menu->failed = true;
+	if (e->candidate_count == list->size) {
+		list->size = list->size ? 2 * list->size : 32;
+		candidates = realloc(e->candidates,
+				     (size_t) list->size * sizeof(*candidates));
+		if (!candidates) {
+			list->failed = true;
 			return;
 		}
-		e->forms = forms;
-		e->form_size = menu->size;
+		e->candidates = candidates;
+		e->candidates_size = list->size;
 	}
-	e->forms[e->form_count++] = (struct plx_form){
+	e->candidates[e->candidate_count++] = (struct plx_config){
 		.nodes = nodes,
 		.per_node = per_node,
 		.gpus = gpus,
@@ -58,37 +61,37 @@ static void add(struct menu *menu, int nodes, int per_node, int gpus)
 }
 
 /* On so many nodes or, in other counts, on more. */
-static void add_spread(struct menu *menu, int nodes, int gpus)
+static void add_spread(struct list *list, int nodes, int gpus)
 {
 	if (gpus % nodes == 0)
-		add(menu, nodes, gpus / nodes, gpus);
-	add(menu, nodes, 0, gpus);
+		add(list, nodes, gpus / nodes, gpus);
+	add(list, nodes, 0, gpus);
 }
 
 /* All ways to have so many GPUs. */
-static void add_count(struct menu *menu, int gpus)
+static void add_count(struct list *list, int gpus)
 {
-	const struct plx_search *search = menu->search;
-	int least = plx_many_nodes(search, menu->e, gpus, 2);
+	const struct plx_search *search = list->search;
+	int least = plx_many_nodes(search, list->e, gpus, 2);
 
-	if (plx_one_node(menu->e, gpus))
-		add(menu, 1, gpus, gpus);
-	if (menu->e->job->whole) {
+	if (plx_one_node(list->e, gpus))
+		add(list, 1, gpus, gpus);
+	if (list->e->job->whole) {
 		if (least > 0)
-			add(menu, least, gpus / least, gpus);
+			add(list, least, gpus / least, gpus);
 		return;
 	}
 	if (search->problem->uniform) {
 		for (int k = least; k > 0;
-		     k = plx_many_nodes(search, menu->e, gpus, k + 1))
-			add(menu, k, gpus / k, gpus);
+		     k = plx_many_nodes(search, list->e, gpus, k + 1))
+			add(list, k, gpus / k, gpus);
 		return;
 	}
 	if (least > 0)
-		add_spread(menu, least, gpus);
-	if (least == 2 && plx_two_differ(menu->e) &&
-	    plx_many_nodes(search, menu->e, gpus, 3) == 3)
-		add_spread(menu, 3, gpus);
+		add_spread(list, least, gpus);
+	if (least == 2 && plx_two_differ(list->e) &&
+	    plx_many_nodes(search, list->e, gpus, 3) == 3)
+		add_spread(list, 3, gpus);
 }
 
 static void ask_around(const struct plx_search *search, struct plx_elastic *e,
@@ -103,25 +106,25 @@ static void ask_around(const struct plx_search *search, struct plx_elastic *e,
 	}
 }
 
-static void add_forms(struct menu *menu)
+static void add_candidates(struct list *list)
 {
-	struct plx_elastic *e = menu->e;
+	struct plx_elastic *e = list->e;
 
-	ask_around(menu->search, e, e->job->min_gpus);
+	ask_around(list->search, e, e->job->min_gpus);
 	if (e->now_valid && e->now.count > 0)
-		ask_around(menu->search, e, plx_seat_shape(&e->now).gpus);
+		ask_around(list->search, e, plx_placement_shape(&e->now).gpus);
 	if (e->target)
-		ask_around(menu->search, e, e->target->gpus);
+		ask_around(list->search, e, e->target->gpus);
 	for (int g = 1; g <= e->cap; g++) {
 		if (!isnan(e->counts[g]) && plx_size_allowed(e, g))
-			add_count(menu, g);
+			add_count(list, g);
 	}
 }
 
 static int by_utility(const void *a, const void *b)
 {
-	const struct plx_form *f = a;
-	const struct plx_form *g = b;
+	const struct plx_config *f = a;
+	const struct plx_config *g = b;
 
 	if (f->utility != g->utility)
 		return f->utility > g->utility ? -1 : 1;
@@ -133,7 +136,7 @@ static int by_utility(const void *a, const void *b)
 }
 
 /* Wherever g fits, f fits too and is worth as much. Requires f before g. */
-static bool makes_idle(const struct plx_form *f, const struct plx_form *g)
+static bool makes_idle(const struct plx_config *f, const struct plx_config *g)
 {
 	if (f->per_node == 0 || g->per_node == 0)
 		return f->per_node == g->per_node && f->gpus <= g->gpus &&
@@ -141,37 +144,37 @@ static bool makes_idle(const struct plx_form *f, const struct plx_form *g)
 	return f->nodes <= g->nodes && f->per_node <= g->per_node;
 }
 
-static void drop_idle_forms(struct plx_elastic *e)
+static void drop_idle_candidates(struct plx_elastic *e)
 {
 	int kept = 0;
 
-	for (int i = 0; i < e->form_count; i++) {
+	for (int i = 0; i < e->candidate_count; i++) {
 		bool idle = false;
 
 		for (int k = 0; k < kept && !idle; k++)
-			idle = makes_idle(&e->forms[k], &e->forms[i]);
+			idle = makes_idle(&e->candidates[k], &e->candidates[i]);
 		if (!idle)
-			e->forms[kept++] = e->forms[i];
+			e->candidates[kept++] = e->candidates[i];
 	}
-	e->form_count = kept;
+	e->candidate_count = kept;
 }
 
-int plx_menu_fill(const struct plx_search *search, struct plx_elastic *e,
-		  struct plx_error *err)
+int plx_candidates_fill(const struct plx_search *search, struct plx_elastic *e,
+			struct plx_error *err)
 {
-	struct menu menu = { .search = search, .e = e };
+	struct list list = { .search = search, .e = e };
 
 	if (e->job->pinned)
 		return 0;
-	e->form_count = 0;
-	menu.size = e->form_size;
-	add_forms(&menu);
-	if (menu.failed)
-		return plx_fail(err, "no memory for the forms of job %u",
+	e->candidate_count = 0;
+	list.size = e->candidates_size;
+	add_candidates(&list);
+	if (list.failed)
+		return plx_fail(err, "no memory for the candidates of job %u",
 				e->job->id);
-	if (e->form_count > 0)
-		qsort(e->forms, (size_t) e->form_count, sizeof(*e->forms),
-		      by_utility);
-	drop_idle_forms(e);
+	if (e->candidate_count > 0)
+		qsort(e->candidates, (size_t) e->candidate_count,
+		      sizeof(*e->candidates), by_utility);
+	drop_idle_candidates(e);
 	return 0;
 }

@@ -54,7 +54,7 @@ static void ask_rest(const struct plx_search *search, struct plx_elastic *e)
 static size_t list_options(const struct plx_search *search,
 			   const struct plx_elastic *e, struct option *options)
 {
-	int held = plx_seat_shape(&e->now).gpus;
+	int held = plx_placement_shape(&e->now).gpus;
 	double most = -INFINITY;
 	size_t count = 0;
 

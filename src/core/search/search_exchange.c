@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_exchange.c - who of two takes which of their seats
+ * search_exchange.c - who of two takes which of their placements
  *
  * Jobs that are worth the same anywhere may end on each other's nodes: as good
  * a plan on paper, but all of them have to move, and each waits for another
- * one to go first. After the search, two jobs exchange their seats where no
- * utility is lost and more GPUs stay where they are.
+ * one to go first. After the search, two jobs exchange their placements where
+ * no utility is lost and more GPUs stay where they are.
  */
 #include <math.h>
 #include <stddef.h>
@@ -15,52 +15,55 @@
 #define ROUNDING 1e-9	  /* of utilities */
 #define BUDGET	 2000000L /* pairs looked at */
 
-/* GPUs of the seat that the job has already. */
-static int kept(const struct plx_elastic *e, const struct plx_seat *seat)
+/* GPUs of the placement that the job has already. */
+static int kept(const struct plx_elastic *e,
+		const struct plx_placement *placement)
 {
 	int gpus = 0;
 
-	for (int i = 0; i < seat->count; i++) {
-		int now = e->job->now[seat->spots[i].node];
-		int there = seat->spots[i].gpus;
+	for (int i = 0; i < placement->count; i++) {
+		int now = e->job->now[placement->slots[i].node];
+		int there = placement->slots[i].gpus;
 
 		gpus += now < there ? now : there;
 	}
 	return gpus;
 }
 
-/* May the job have this seat, as far as its own rules go? */
+/* May the job have this placement, as far as its own rules go? */
 static bool may_have(const struct plx_search *search,
-		     const struct plx_elastic *e, const struct plx_seat *seat)
+		     const struct plx_elastic *e,
+		     const struct plx_placement *placement)
 {
-	struct plx_shape shape = plx_seat_shape(seat);
+	struct plx_shape shape = plx_placement_shape(placement);
 
-	for (int i = 0; i < seat->count; i++) {
-		if (!plx_job_usable(e->job, seat->spots[i].node) ||
-		    !plx_node_share(e, seat->spots[i].gpus))
+	for (int i = 0; i < placement->count; i++) {
+		if (!plx_job_usable(e->job, placement->slots[i].node) ||
+		    !plx_node_share(e, placement->slots[i].gpus))
 			return false;
 	}
 	return shape.nodes >= e->job->min_nodes &&
 	       shape.nodes <= plx_nodes_max(search, e) &&
 	       (shape.nodes > 1 || plx_one_node(e, shape.gpus)) &&
-	       plx_size_allowed(e, shape.gpus) && plx_seat_complete(e, seat);
+	       plx_size_allowed(e, shape.gpus) &&
+	       plx_placement_complete(e, placement);
 }
 
 /* What it is worth there; the job does not sit. */
 static double utility_of(struct plx_search *search, struct plx_elastic *e,
-			 const struct plx_seat *seat)
+			 const struct plx_placement *placement)
 {
-	if (plx_seat_equal(&e->now, seat))
+	if (plx_placement_equal(&e->now, placement))
 		return e->now.utility;
-	return plx_value(search, e, plx_seat_shape(seat));
+	return plx_value(search, e, plx_placement_shape(placement));
 }
 
 static bool fits(const struct plx_search *search, const struct plx_elastic *e,
-		 const struct plx_seat *seat)
+		 const struct plx_placement *placement)
 {
-	for (int i = 0; i < seat->count; i++) {
-		if (plx_node_free(search, e, seat->spots[i].node) <
-		    seat->spots[i].gpus)
+	for (int i = 0; i < placement->count; i++) {
+		if (plx_node_free(search, e, placement->slots[i].node) <
+		    placement->slots[i].gpus)
 			return false;
 	}
 	return true;
@@ -68,12 +71,12 @@ static bool fits(const struct plx_search *search, const struct plx_elastic *e,
 
 /* Sit down, if there is room. */
 static bool sit(struct plx_search *search, struct plx_elastic *e,
-		struct plx_seat *seat)
+		struct plx_placement *placement)
 {
-	if (!fits(search, e, seat))
+	if (!fits(search, e, placement))
 		return false;
-	seat->utility = utility_of(search, e, seat);
-	plx_seat_put(search, e, seat);
+	placement->utility = utility_of(search, e, placement);
+	plx_placement_put(search, e, placement);
 	return true;
 }
 
@@ -92,7 +95,10 @@ static bool gains(struct plx_search *search, struct plx_elastic *a,
 	return after >= before - ROUNDING * fabs(before);
 }
 
-/* Each takes the other's seat; false, and as before, when that has no room. */
+/*
+ * Each takes the other's placement; false, and as before, when that has no
+ * room.
+ */
 static bool exchange(struct plx_search *search, struct plx_elastic *a,
 		     struct plx_elastic *b)
 {
@@ -101,11 +107,11 @@ static bool exchange(struct plx_search *search, struct plx_elastic *a,
 	plx_move_begin(search);
 	plx_move_touch(search, a);
 	plx_move_touch(search, b);
-	plx_seat_take(search, a);
-	plx_seat_take(search, b);
-	plx_seat_copy(&search->picked, &b->saved);
+	plx_placement_take(search, a);
+	plx_placement_take(search, b);
+	plx_placement_copy(&search->picked, &b->saved);
 	done = sit(search, a, &search->picked);
-	plx_seat_copy(&search->picked, &a->saved);
+	plx_placement_copy(&search->picked, &a->saved);
 	done = done && sit(search, b, &search->picked);
 	if (!done)
 		plx_move_undo(search);
@@ -118,7 +124,7 @@ static bool improve(struct plx_search *search, struct plx_elastic *a)
 {
 	for (int i = 0; i < a->now.count; i++) {
 		const struct plx_node *node =
-			&search->nodes[a->now.spots[i].node];
+			&search->nodes[a->now.slots[i].node];
 
 		for (int k = 0; k < node->job_count; k++) {
 			struct plx_elastic *b = &search->jobs[node->jobs[k]];
@@ -143,7 +149,7 @@ void plx_search_exchange(struct plx_search *search)
 			struct plx_elastic *e = &search->jobs[j];
 
 			if (e->fixed || e->at.count == 0 ||
-			    plx_seat_equal(&e->at, &e->now))
+			    plx_placement_equal(&e->at, &e->now))
 				continue;
 			again = improve(search, e) || again;
 		}

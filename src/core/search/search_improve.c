@@ -2,9 +2,9 @@
 /*
  * search_improve.c - moves until nothing gets better
  *
- * Every job in the queue tries the forms that are better for it than its
- * present one, others giving way, and makes the move that brings most to all
- * together. Forms that no better plan can have are left out. Whoever moved,
+ * Every job in the queue tries the configurations that are better for it than
+ * its present one, others giving way, and makes the move that brings most to
+ * all together. Forms that no better plan can have are left out. Whoever moved,
  * and all on the nodes concerned, are in the queue again.
  */
 #include <math.h>
@@ -45,11 +45,11 @@ void plx_queue_clear(struct plx_search *search)
 }
 
 static void push_neighbours(struct plx_search *search,
-			    const struct plx_seat *seat)
+			    const struct plx_placement *placement)
 {
-	for (int k = 0; k < seat->count; k++) {
+	for (int k = 0; k < placement->count; k++) {
 		const struct plx_node *node =
-			&search->nodes[seat->spots[k].node];
+			&search->nodes[placement->slots[k].node];
 
 		for (int i = 0; i < node->job_count; i++)
 			plx_queue_push(search, &search->jobs[node->jobs[i]]);
@@ -84,13 +84,13 @@ static bool worthwhile(const struct plx_search *search, double gain)
 }
 
 /* Try one; true when it is better than *best. Always undone. */
-static bool try_form(struct plx_search *search, struct plx_elastic *e, int form,
-		     double *best)
+static bool try_config(struct plx_search *search, struct plx_elastic *e,
+		       int config, double *best)
 {
 	double gain;
 	bool better;
 
-	if (!plx_search_move(search, e, form))
+	if (!plx_search_move(search, e, config))
 		return false;
 	gain = plx_move_gain(search);
 	better = worthwhile(search, gain) && gain > *best;
@@ -100,22 +100,23 @@ static bool try_form(struct plx_search *search, struct plx_elastic *e, int form,
 	return better;
 }
 
-/* No plan better than the best so far has the job in this form. */
+/* No plan better than the best so far has the job in this configuration. */
 static bool hopeless(const struct plx_search *search,
-		     const struct plx_elastic *e, const struct plx_form *form)
+		     const struct plx_elastic *e,
+		     const struct plx_config *config)
 {
-	return form->utility <= plx_search_needed(search, e, form->gpus);
+	return config->utility <= plx_search_needed(search, e, config->gpus);
 }
 
 /* Make the move that was tried: by chance others would give way now. */
-static bool repeat(struct plx_search *search, struct plx_elastic *e, int form,
+static bool repeat(struct plx_search *search, struct plx_elastic *e, int config,
 		   uint64_t random)
 {
 	uint64_t next = search->random;
 	bool moved;
 
 	search->random = random;
-	moved = plx_search_move(search, e, form);
+	moved = plx_search_move(search, e, config);
 	search->random = next;
 	return moved;
 }
@@ -123,28 +124,28 @@ static bool repeat(struct plx_search *search, struct plx_elastic *e, int form,
 /* The best move of one job. */
 static bool improve_job(struct plx_search *search, struct plx_elastic *e)
 {
-	int choice = PLX_FORM_NOW - 1;
+	int choice = PLX_CONFIG_NOW - 1;
 	double best = 0;
 	uint64_t best_random = search->random;
 
 	if (e->now.utility > e->at.utility &&
-	    try_form(search, e, PLX_FORM_NOW, &best))
-		choice = PLX_FORM_NOW;
-	for (int i = 0; i < e->form_count; i++) {
+	    try_config(search, e, PLX_CONFIG_NOW, &best))
+		choice = PLX_CONFIG_NOW;
+	for (int i = 0; i < e->candidate_count; i++) {
 		uint64_t random = search->random;
 
 		/* Others hardly ever gain by giving way. */
-		if (e->forms[i].utility - e->at.utility <= best ||
+		if (e->candidates[i].utility - e->at.utility <= best ||
 		    search->work > search->budget)
 			break;
-		if (hopeless(search, e, &e->forms[i]))
+		if (hopeless(search, e, &e->candidates[i]))
 			continue;
-		if (try_form(search, e, i, &best)) {
+		if (try_config(search, e, i, &best)) {
 			choice = i;
 			best_random = random;
 		}
 	}
-	if (choice < PLX_FORM_NOW || !repeat(search, e, choice, best_random))
+	if (choice < PLX_CONFIG_NOW || !repeat(search, e, choice, best_random))
 		return false;
 	plx_move_keep(search);
 	return true;

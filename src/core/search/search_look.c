@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_look.c - which nodes are worth looking at for a form
+ * search_look.c - which nodes are worth looking at for a configuration
  *
  * On a small cluster: all. On a large one nodes are kept by the number of
- * GPUs free on them, and a look takes the job's own ones, those where the form
- * fits, and some where little is missing, from a random one on: whoever has
- * to give way may be better off elsewhere, but there are other moves.
+ * GPUs free on them, and a look takes the job's own ones, those where the
+ * configuration fits, and some where little is missing, from a random one on:
+ * whoever has to give way may be better off elsewhere, but there are other
+ * moves.
  */
 #include <stdlib.h>
 
@@ -130,44 +131,48 @@ static int add_level(struct plx_search *search, const struct plx_elastic *e,
 	return added;
 }
 
-static void add_seat(struct plx_search *search, const struct plx_elastic *e,
-		     const struct plx_seat *seat)
+static void add_placement(struct plx_search *search,
+			  const struct plx_elastic *e,
+			  const struct plx_placement *placement)
 {
-	for (int i = 0; i < seat->count; i++)
-		add(search, e, seat->spots[i].node);
+	for (int i = 0; i < placement->count; i++)
+		add(search, e, placement->slots[i].node);
 }
 
-/* Where the form fits: the fullest first, or the emptiest for any counts. */
+/*
+ * Where the configuration fits: the fullest first, or the emptiest for any
+ * counts.
+ */
 static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
-			const struct plx_form *form)
+			const struct plx_config *config)
 {
 	int top = search->node_gpus_max;
-	int disturbed = plx_form_multi(form) ? -1 : top + 1;
-	int nodes = form->nodes;
-	int gpus = form->gpus;
+	int disturbed = plx_config_multi(config) ? -1 : top + 1;
+	int nodes = config->nodes;
+	int gpus = config->gpus;
 
-	for (int g = form->per_node; form->per_node > 0 && g <= top; g++) {
+	for (int g = config->per_node; config->per_node > 0 && g <= top; g++) {
 		nodes -= add_level(search, e, g, 0, nodes);
 		if (disturbed > 0)
 			nodes -= add_level(search, e, disturbed + g, 0, nodes);
 	}
-	for (int g = top; form->per_node == 0 && g > 0 && gpus > 0; g--)
+	for (int g = top; config->per_node == 0 && g > 0 && gpus > 0; g--)
 		gpus -= plx_node_most(e, g) *
 			add_level(search, e, g, 0,
 				  gpus / plx_node_most(e, g) + nodes);
 }
 
 static void add_victims(struct plx_search *search, const struct plx_elastic *e,
-			const struct plx_form *form)
+			const struct plx_config *config)
 {
 	int top = search->node_gpus_max;
-	int g = form->per_node > 0 ? form->per_node : 1;
+	int g = config->per_node > 0 ? config->per_node : 1;
 	int start = (int) (plx_search_random(search) %
 			   (uint64_t) search->node_count);
-	int most = EJECT_ALL + form->nodes;
+	int most = EJECT_ALL + config->nodes;
 
 	for (int free = g - 1; free >= 0 && most > 0; free--) {
-		int some = form->nodes > EJECT ? form->nodes : EJECT;
+		int some = config->nodes > EJECT ? config->nodes : EJECT;
 
 		most -= add_level(search, e, free, start, some);
 		most -= add_level(search, e, free + top + 1, start, some / 2);
@@ -175,7 +180,7 @@ static void add_victims(struct plx_search *search, const struct plx_elastic *e,
 }
 
 void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
-		     const struct plx_form *form, bool eject)
+		     const struct plx_config *config, bool eject)
 {
 	if (!search->indexed) {
 		search->work += search->node_count;
@@ -183,17 +188,17 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 	}
 	search->look_stamp++;
 	search->look_count = 0;
-	if (plx_needs_home(e, form->nodes))
+	if (plx_needs_home(e, config->nodes))
 		add(search, e, e->job->home);
 	for (int n = 0; e->required && n < search->node_count; n++) {
 		if (e->job->required[n])
 			add(search, e, n);
 	}
-	add_seat(search, e, &e->now);
+	add_placement(search, e, &e->now);
 	if (e->touched)
-		add_seat(search, e, &e->saved);
-	add_fitting(search, e, form);
+		add_placement(search, e, &e->saved);
+	add_fitting(search, e, config);
 	if (eject)
-		add_victims(search, e, form);
+		add_victims(search, e, config);
 	search->work += search->look_count;
 }

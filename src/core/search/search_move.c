@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_move.c - giving a job a form, others giving way
+ * search_move.c - giving a job a configuration, others giving way
  *
  * Whoever has to give way gets up as a whole and then takes the best that is
  * left, which mostly is a little less on the same nodes.
@@ -53,33 +53,34 @@ static void survey(struct plx_search *search, const struct plx_elastic *e)
 
 /* It can have so many GPUs there, with nobody giving way. */
 static bool fits_on(const struct plx_search *search,
-		    const struct plx_elastic *e, const struct plx_form *form,
-		    int n)
+		    const struct plx_elastic *e,
+		    const struct plx_config *config, int n)
 {
-	int g = form->per_node > 0 ? form->per_node : 1;
+	int g = config->per_node > 0 ? config->per_node : 1;
 
 	return plx_node_free(search, e, n) >= g && plx_job_usable(e->job, n) &&
-	       !(plx_form_multi(form) && plx_node_disturbs(search, n));
+	       !(plx_config_multi(config) && plx_node_disturbs(search, n));
 }
 
 /* After survey(): is there room without taking from anybody? */
 static bool fits(const struct plx_search *search, const struct plx_elastic *e,
-		 const struct plx_form *form)
+		 const struct plx_config *config)
 {
 	int home = e->job->home;
-	int g = form->per_node > 0 ? form->per_node : 1;
+	int g = config->per_node > 0 ? config->per_node : 1;
 
-	if (plx_needs_home(e, form->nodes) && !fits_on(search, e, form, home))
+	if (plx_needs_home(e, config->nodes) &&
+	    !fits_on(search, e, config, home))
 		return false;
 	for (int n = 0; e->required && n < search->node_count; n++) {
-		if (e->job->required[n] && !fits_on(search, e, form, n))
+		if (e->job->required[n] && !fits_on(search, e, config, n))
 			return false;
 	}
-	if (form->per_node == 0)
-		return search->free_multi_gpus >= form->gpus &&
-		       search->free_multi[1] >= form->nodes;
-	if (plx_form_multi(form))
-		return search->free_multi[g] >= form->nodes;
+	if (config->per_node == 0)
+		return search->free_multi_gpus >= config->gpus &&
+		       search->free_multi[1] >= config->nodes;
+	if (plx_config_multi(config))
+		return search->free_multi[g] >= config->nodes;
 	return search->free_one[g] > 0;
 }
 
@@ -90,9 +91,9 @@ static bool now_fits(const struct plx_search *search,
 	if (!e->now_valid || e->now.count == 0)
 		return false;
 	for (int i = 0; i < e->now.count; i++) {
-		int n = e->now.spots[i].node;
+		int n = e->now.slots[i].node;
 
-		if (plx_node_free(search, e, n) < e->now.spots[i].gpus ||
+		if (plx_node_free(search, e, n) < e->now.slots[i].gpus ||
 		    (e->now.count > 1 && plx_node_disturbs(search, n)))
 			return false;
 	}
@@ -104,20 +105,20 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 	bool now = now_fits(search, e);
 
 	survey(search, e);
-	search->work += e->form_count / 4;
-	for (int i = 0; i < e->form_count; i++) {
-		const struct plx_form *form = &e->forms[i];
+	search->work += e->candidate_count / 4;
+	for (int i = 0; i < e->candidate_count; i++) {
+		const struct plx_config *config = &e->candidates[i];
 
-		if (now && e->now.utility >= form->utility)
+		if (now && e->now.utility >= config->utility)
 			break;
-		if (!fits(search, e, form) ||
-		    !plx_search_pick(search, e, form, false))
+		if (!fits(search, e, config) ||
+		    !plx_search_pick(search, e, config, false))
 			continue;
-		plx_seat_put(search, e, &search->picked);
+		plx_placement_put(search, e, &search->picked);
 		return true;
 	}
 	if (now)
-		plx_seat_put(search, e, &e->now);
+		plx_placement_put(search, e, &e->now);
 	return now || e->may_park;
 }
 
@@ -125,7 +126,7 @@ bool plx_search_stay(struct plx_search *search, struct plx_elastic *e)
 {
 	if (!now_fits(search, e))
 		return false;
-	plx_seat_put(search, e, &e->now);
+	plx_placement_put(search, e, &e->now);
 	return true;
 }
 
@@ -138,12 +139,12 @@ static double at_price(const struct plx_search *search, double utility,
 /* On just the count it wants, the best way; after survey(). */
 static bool sit_as_wanted(struct plx_search *search, struct plx_elastic *e)
 {
-	for (int i = 0; i < e->form_count; i++) {
-		const struct plx_form *form = &e->forms[i];
+	for (int i = 0; i < e->candidate_count; i++) {
+		const struct plx_config *config = &e->candidates[i];
 
-		if (form->gpus == e->want && fits(search, e, form) &&
-		    plx_search_pick(search, e, form, false)) {
-			plx_seat_put(search, e, &search->picked);
+		if (config->gpus == e->want && fits(search, e, config) &&
+		    plx_search_pick(search, e, config, false)) {
+			plx_placement_put(search, e, &search->picked);
 			return true;
 		}
 	}
@@ -152,79 +153,79 @@ static bool sit_as_wanted(struct plx_search *search, struct plx_elastic *e)
 
 bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 {
-	const struct plx_form *best = NULL;
+	const struct plx_config *best = NULL;
 	double most = -INFINITY;
 	bool now = now_fits(search, e);
 
 	if (e->may_park)
 		most = at_price(search, e->utility_parked, 0);
 	now = now && at_price(search, e->now.utility,
-			      plx_seat_shape(&e->now).gpus) >= most;
+			      plx_placement_shape(&e->now).gpus) >= most;
 	if (now)
 		most = at_price(search, e->now.utility,
-				plx_seat_shape(&e->now).gpus);
+				plx_placement_shape(&e->now).gpus);
 	survey(search, e);
 	if (sit_as_wanted(search, e))
 		return true;
-	for (int i = 0; i < e->form_count; i++) {
-		const struct plx_form *form = &e->forms[i];
-		double left = at_price(search, form->utility, form->gpus);
+	for (int i = 0; i < e->candidate_count; i++) {
+		const struct plx_config *config = &e->candidates[i];
+		double left = at_price(search, config->utility, config->gpus);
 
-		if (left > most && fits(search, e, form) &&
-		    plx_search_pick(search, e, form, false)) {
+		if (left > most && fits(search, e, config) &&
+		    plx_search_pick(search, e, config, false)) {
 			most = left;
-			best = form;
+			best = config;
 		}
 	}
 	if (best && plx_search_pick(search, e, best, false))
-		plx_seat_put(search, e, &search->picked);
+		plx_placement_put(search, e, &search->picked);
 	else if (now)
-		plx_seat_put(search, e, &e->now);
+		plx_placement_put(search, e, &e->now);
 	return best || now || e->may_park;
 }
 
 bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e)
 {
-	const struct plx_form *least = NULL;
+	const struct plx_config *least = NULL;
 
 	survey(search, e);
-	for (int i = 0; i < e->form_count; i++) {
-		const struct plx_form *form = &e->forms[i];
+	for (int i = 0; i < e->candidate_count; i++) {
+		const struct plx_config *config = &e->candidates[i];
 
-		if (least &&
-		    (least->gpus < form->gpus || (least->gpus == form->gpus &&
-						  least->nodes <= form->nodes)))
+		if (least && (least->gpus < config->gpus ||
+			      (least->gpus == config->gpus &&
+			       least->nodes <= config->nodes)))
 			continue;
-		if (fits(search, e, form) &&
-		    plx_search_pick(search, e, form, false))
-			least = form;
+		if (fits(search, e, config) &&
+		    plx_search_pick(search, e, config, false))
+			least = config;
 	}
 	if (least && plx_search_pick(search, e, least, false)) {
-		plx_seat_put(search, e, &search->picked);
+		plx_placement_put(search, e, &search->picked);
 		return true;
 	}
 	return e->may_park;
 }
 
-/* Empty the picked spots of others. */
-static bool clear_spots(struct plx_search *search, const struct plx_elastic *e)
+/* Empty the picked slots of others. */
+static bool clear_slots(struct plx_search *search, const struct plx_elastic *e)
 {
 	bool multi = search->picked.count > 1;
 
 	for (int i = 0; i < search->picked.count; i++) {
-		const struct plx_spot *spot = &search->picked.spots[i];
+		const struct plx_slot *slot = &search->picked.slots[i];
 
-		while (plx_node_free(search, e, spot->node) < spot->gpus ||
-		       (multi && plx_node_disturbs(search, spot->node))) {
+		while (plx_node_free(search, e, slot->node) < slot->gpus ||
+		       (multi && plx_node_disturbs(search, slot->node))) {
 			bool conflict =
-				multi && plx_node_disturbs(search, spot->node);
+				multi && plx_node_disturbs(search, slot->node);
 			struct plx_elastic *victim =
-				plx_node_victim(search, spot->node, conflict);
+				plx_node_victim(search, slot->node, conflict);
 
 			if (!victim || search->touched_count > VICTIMS_MAX)
 				return false;
 			plx_move_touch(search, victim);
-			plx_seat_take(search, victim);
+			plx_placement_take(search, victim);
 		}
 	}
 	return true;
@@ -232,38 +233,39 @@ static bool clear_spots(struct plx_search *search, const struct plx_elastic *e)
 
 /* Where others can be asked to go away, choose. */
 static bool pick_target(struct plx_search *search, struct plx_elastic *e,
-			int form)
+			int config)
 {
 	bool multi = e->now.count > 1 && search->problem->interference;
 
-	if (form != PLX_FORM_NOW)
-		return plx_search_pick(search, e, &e->forms[form], true);
+	if (config != PLX_CONFIG_NOW)
+		return plx_search_pick(search, e, &e->candidates[config], true);
 	if (!e->now_valid || e->now.count == 0)
 		return false;
 	for (int i = 0; i < e->now.count; i++) {
-		const struct plx_spot *spot = &e->now.spots[i];
-		const struct plx_node *node = &search->nodes[spot->node];
+		const struct plx_slot *slot = &e->now.slots[i];
+		const struct plx_node *node = &search->nodes[slot->node];
 
-		if (plx_node_open(search, e, spot->node) < spot->gpus ||
+		if (plx_node_open(search, e, slot->node) < slot->gpus ||
 		    (multi && node->fixed_multi > 0))
 			return false;
 	}
-	plx_seat_copy(&search->picked, &e->now);
+	plx_placement_copy(&search->picked, &e->now);
 	return true;
 }
 
-bool plx_search_move(struct plx_search *search, struct plx_elastic *e, int form)
+bool plx_search_move(struct plx_search *search, struct plx_elastic *e,
+		     int config)
 {
 	bool seated = true;
 
 	plx_move_begin(search);
 	plx_move_touch(search, e);
-	plx_seat_take(search, e);
-	if (!pick_target(search, e, form) || !clear_spots(search, e)) {
+	plx_placement_take(search, e);
+	if (!pick_target(search, e, config) || !clear_slots(search, e)) {
 		plx_move_undo(search);
 		return false;
 	}
-	plx_seat_put(search, e, &search->picked);
+	plx_placement_put(search, e, &search->picked);
 	/* The worst off choose first. */
 	for (int i = search->touched_count - 1; i > 0 && seated; i--)
 		seated = plx_search_fit(search,

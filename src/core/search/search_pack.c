@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_pack.c - from the counts that jobs would buy to seats
+ * search_pack.c - from the counts that jobs would buy to placements
  *
  * Those that would keep what they have stay; the others come by falling
  * count, so that large holes are still there for large jobs, and take what
@@ -36,7 +36,7 @@ static int by_size(const void *a, const void *b)
 /* Would it keep what it has? */
 static bool keeps(const struct plx_elastic *e)
 {
-	int held = plx_seat_shape(&e->now).gpus;
+	int held = plx_placement_shape(&e->now).gpus;
 
 	return e->now_valid && held > 0 && e->want == held &&
 	       (held > e->cap || !(e->counts[held] > e->now.utility));
@@ -46,7 +46,7 @@ static void get_up(struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
 		if (!search->jobs[j].fixed)
-			plx_seat_take(search, &search->jobs[j]);
+			plx_placement_take(search, &search->jobs[j]);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_pick.c - which nodes for a form, and who gives way there
+ * search_pick.c - which nodes for a configuration, and who gives way there
  *
  * Nodes are chosen in this order: the home and those required, those with the
  * least to take from others, those that the job has now, the fullest that fits
@@ -14,9 +14,9 @@
 
 #define NEVER UINT64_MAX
 
-bool plx_form_multi(const struct plx_form *form)
+bool plx_config_multi(const struct plx_config *config)
 {
-	return form->nodes > 1;
+	return config->nodes > 1;
 }
 
 /* Another job's all-reduce would disturb one on several nodes. */
@@ -28,8 +28,8 @@ bool plx_node_disturbs(const struct plx_search *search, int n)
 static int gpus_at(const struct plx_elastic *e, int n)
 {
 	for (int i = 0; i < e->at.count; i++) {
-		if (e->at.spots[i].node == n)
-			return e->at.spots[i].gpus;
+		if (e->at.slots[i].node == n)
+			return e->at.slots[i].gpus;
 	}
 	return 0;
 }
@@ -37,7 +37,7 @@ static int gpus_at(const struct plx_elastic *e, int n)
 /* Could it do with less here, and still run? */
 static bool can_give(const struct plx_elastic *e, int n)
 {
-	if (e->fixed || plx_seat_shape(&e->at).gpus <= e->job->min_gpus)
+	if (e->fixed || plx_placement_shape(&e->at).gpus <= e->job->min_gpus)
 		return false;
 	return !plx_job_sits(e->job, n) || gpus_at(e, n) > 1;
 }
@@ -104,14 +104,15 @@ static uint64_t node_price(struct plx_search *search, int n)
 }
 
 /*
- * How unwelcome the node is for this form; NEVER: cannot be had. From the
- * high bits: GPUs to take from others (13), what that costs (34), node (17).
+ * How unwelcome the node is for this configuration; NEVER: cannot be had. From
+ * the high bits: GPUs to take from others (13), what that costs (34), node
+ * (17).
  */
 static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
-			 const struct plx_form *form, int n, bool eject)
+			 const struct plx_config *config, int n, bool eject)
 {
 	const struct plx_node *node = &search->nodes[n];
-	int g = form->per_node;
+	int g = config->per_node;
 	int free = plx_node_free(search, e, n);
 	uint64_t cost = free < g ? (uint64_t) (g - free) : 0;
 	uint64_t elsewhere = e->job->now[n] == 0;
@@ -119,14 +120,14 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 
 	if (plx_node_open(search, e, n) < g || !plx_job_usable(e->job, n))
 		return NEVER;
-	if (plx_form_multi(form) && plx_node_disturbs(search, n)) {
+	if (plx_config_multi(config) && plx_node_disturbs(search, n)) {
 		if (node->fixed_multi > 0)
 			return NEVER;
 		cost += (uint64_t) g;
 	}
 	if (cost > 0 && !eject)
 		return NEVER;
-	if (plx_needs_node(e, form->nodes, n))
+	if (plx_needs_node(e, config->nodes, n))
 		return (uint64_t) n;
 	if (cost > 0)
 		rank = node_price(search, n) << 1 | elsewhere;
@@ -174,23 +175,23 @@ static uint64_t smallest(uint64_t *keys, int count, int k)
 }
 
 /* Seats are by node. */
-static void sort_spots(struct plx_seat *seat)
+static void sort_slots(struct plx_placement *placement)
 {
-	for (int i = 1; i < seat->count; i++) {
-		struct plx_spot spot = seat->spots[i];
+	for (int i = 1; i < placement->count; i++) {
+		struct plx_slot slot = placement->slots[i];
 		int k = i;
 
-		for (; k > 0 && seat->spots[k - 1].node > spot.node; k--)
-			seat->spots[k] = seat->spots[k - 1];
-		seat->spots[k] = spot;
+		for (; k > 0 && placement->slots[k - 1].node > slot.node; k--)
+			placement->slots[k] = placement->slots[k - 1];
+		placement->slots[k] = slot;
 	}
 }
 
-/* Choose nodes for a form; with eject, also some that others have. */
+/* Choose nodes for a configuration; with eject, also some that others have. */
 static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
-			 const struct plx_form *form, bool eject)
+			 const struct plx_config *config, bool eject)
 {
-	struct plx_seat *picked = &search->picked;
+	struct plx_placement *picked = &search->picked;
 	int home = e->job->home;
 	uint64_t last;
 	int count = 0;
@@ -198,25 +199,25 @@ static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
 	for (int i = 0; i < search->look_count; i++) {
 		int n = search->look[i];
 
-		search->keys[i] = node_key(search, e, form, n, eject);
+		search->keys[i] = node_key(search, e, config, n, eject);
 		if (search->keys[i] != NEVER)
 			search->scratch[count++] = search->keys[i];
-		else if (plx_needs_node(e, form->nodes, n))
+		else if (plx_needs_node(e, config->nodes, n))
 			return false;
 	}
-	if (count < form->nodes ||
-	    (plx_needs_home(e, form->nodes) && !plx_job_usable(e->job, home)))
+	if (count < config->nodes ||
+	    (plx_needs_home(e, config->nodes) && !plx_job_usable(e->job, home)))
 		return false;
-	last = smallest(search->scratch, count, form->nodes);
+	last = smallest(search->scratch, count, config->nodes);
 	picked->count = 0;
 	for (int i = 0; i < search->look_count; i++) {
 		if (search->keys[i] <= last)
-			picked->spots[picked->count++] =
-				(struct plx_spot){ .node = search->look[i],
-						   .gpus = form->per_node };
+			picked->slots[picked->count++] =
+				(struct plx_slot){ .node = search->look[i],
+						   .gpus = config->per_node };
 	}
-	sort_spots(picked);
-	return plx_seat_complete(e, picked);
+	sort_slots(picked);
+	return plx_placement_complete(e, picked);
 }
 
 /* A node that it does not use so far, though it may use no more of them. */
@@ -278,16 +279,16 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
 
 /* Any counts on several nodes: what is free, then what others have. */
 static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
-			const struct plx_form *form, bool eject)
+			const struct plx_config *config, bool eject)
 {
-	int gpus = form->gpus;
-	int nodes = form->nodes; /* still to be used, at least */
+	int gpus = config->gpus;
+	int nodes = config->nodes; /* still to be used, at least */
 	int used = 0;
 
 	memset(search->scratch, 0,
 	       (size_t) search->look_count * sizeof(*search->scratch));
 	while (gpus > 0) {
-		int i = next_to_fill(search, e, form->nodes, used);
+		int i = next_to_fill(search, e, config->nodes, used);
 		int take = 1;
 
 		if (i >= 0)
@@ -312,11 +313,11 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 }
 
 static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
-			const struct plx_form *form, bool eject)
+			const struct plx_config *config, bool eject)
 {
-	struct plx_seat *picked = &search->picked;
+	struct plx_placement *picked = &search->picked;
 
-	if (!fill_ragged(search, e, form, eject))
+	if (!fill_ragged(search, e, config, eject))
 		return false;
 	picked->count = 0;
 	for (int i = 0; i < search->look_count; i++) {
@@ -324,26 +325,26 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 
 		if (search->scratch[i] == 0)
 			continue;
-		picked->spots[picked->count++] =
-			(struct plx_spot){ .node = n,
+		picked->slots[picked->count++] =
+			(struct plx_slot){ .node = n,
 					   .gpus = (int) search->scratch[i] };
 	}
-	sort_spots(picked);
+	sort_slots(picked);
 	if (e->job->table)
 		picked->utility =
 			plx_value(search, e,
 				  (struct plx_shape){ .nodes = picked->count,
-						      .gpus = form->gpus });
-	return picked->count >= form->nodes && plx_seat_complete(e, picked) &&
-	       picked->utility > -INFINITY;
+						      .gpus = config->gpus });
+	return picked->count >= config->nodes &&
+	       plx_placement_complete(e, picked) && picked->utility > -INFINITY;
 }
 
 bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
-		     const struct plx_form *form, bool eject)
+		     const struct plx_config *config, bool eject)
 {
-	search->picked.utility = form->utility;
-	plx_search_look(search, e, form, eject);
-	if (form->per_node > 0)
-		return pick_uniform(search, e, form, eject);
-	return pick_ragged(search, e, form, eject);
+	search->picked.utility = config->utility;
+	plx_search_look(search, e, config, eject);
+	if (config->per_node > 0)
+		return pick_uniform(search, e, config, eject);
+	return pick_ragged(search, e, config, eject);
 }

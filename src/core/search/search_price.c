@@ -83,7 +83,7 @@ double plx_next_known(const struct plx_elastic *e, int g)
 
 static void hull_fill(struct plx_elastic *e)
 {
-	int now = e->now_valid ? plx_seat_shape(&e->now).gpus : 0;
+	int now = e->now_valid ? plx_placement_shape(&e->now).gpus : 0;
 	bool gap = false;
 
 	e->hull_count = 0;
@@ -260,7 +260,7 @@ static void sell_rest(struct plx_search *search)
 /* The most a job adds to the bound when GPUs cost so much. */
 static double surplus(const struct plx_elastic *e, double price, double now)
 {
-	int held = plx_seat_shape(&e->now).gpus;
+	int held = plx_placement_shape(&e->now).gpus;
 	double most = e->may_park ? e->utility_parked : -INFINITY;
 	bool gap = false;
 

@@ -46,7 +46,7 @@ static bool give_way(struct plx_search *search, struct plx_elastic *e,
 {
 	plx_move_begin(search);
 	plx_move_touch(search, e);
-	plx_seat_take(search, e);
+	plx_placement_take(search, e);
 	if (!plx_search_fit(search, e)) {
 		plx_move_undo(search);
 		return false;
@@ -92,7 +92,7 @@ static bool relieve(struct plx_search *search, const struct plx_node *node)
 }
 
 /* Pinned and stuck jobs, where they are. */
-static void seat_fixed(struct plx_search *search)
+static void placement_fixed(struct plx_search *search)
 {
 	plx_search_reset(search);
 	for (int j = 0; j < search->job_count; j++) {
@@ -100,8 +100,8 @@ static void seat_fixed(struct plx_search *search)
 
 		if (!e->job->pinned && !e->stuck)
 			continue;
-		plx_seat_put(search, e, &e->now);
-		plx_seat_fix(search, e);
+		plx_placement_put(search, e, &e->now);
+		plx_placement_fix(search, e);
 	}
 }
 
@@ -112,7 +112,7 @@ static bool adjust(struct plx_search *search)
 		struct plx_elastic *e = &search->jobs[j];
 
 		if (!e->fixed && e->now_valid)
-			plx_seat_put(search, e, &e->now);
+			plx_placement_put(search, e, &e->now);
 	}
 	for (int n = 0; n < search->node_count; n++) {
 		const struct plx_node *node = &search->nodes[n];
@@ -131,7 +131,7 @@ static bool adjust(struct plx_search *search)
 	return true;
 }
 
-/* The hardest to seat first. */
+/* The hardest to placement first. */
 static int turn(const struct plx_elastic *e)
 {
 	if (e->may_park)
@@ -161,10 +161,10 @@ int plx_search_repair(struct plx_search *search)
 {
 	int stuck = 0;
 
-	seat_fixed(search);
+	placement_fixed(search);
 	if (!adjust(search)) {
 		do
-			seat_fixed(search);
+			placement_fixed(search);
 		while (!squeeze_all(search));
 	}
 	plx_move_begin(search);

@@ -6,7 +6,8 @@
  * that is better, and lets everybody improve. Then a few random moves shake
  * the plan and the search goes on from there; the best plan seen wins. It
  * ends when the bound leaves little to look for. The budget counts nodes and
- * forms looked at, not time: the same problem gives the same plan anywhere.
+ * configurations looked at, not time: the same problem gives the same plan
+ * anywhere.
  */
 #include <math.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@
 #define PACKS	      4		 /* until all have what they need */
 #define KICKS_BASE    100 /* without success, until the search ends ... */
 #define KICKS_JOB     2	  /* ... and so many more for each job */
-#define KICK_TRIES    8	  /* jobs and forms drawn for a promising one */
+#define KICK_TRIES    8 /* jobs and configurations drawn for a promising one */
 
 /* Those without a GPU are nobody's neighbours. */
 static void push_parked(struct plx_search *search)
@@ -44,7 +45,7 @@ static bool park(struct plx_search *search, struct plx_elastic *e)
 		return false;
 	plx_move_begin(search);
 	plx_move_touch(search, e);
-	plx_seat_take(search, e);
+	plx_placement_take(search, e);
 	plx_move_keep(search);
 	return true;
 }
@@ -54,7 +55,7 @@ static double regret(const struct plx_search *search,
 		     const struct plx_elastic *e)
 {
 	return e->surplus - e->at.utility +
-	       search->price * plx_seat_shape(&e->at).gpus;
+	       search->price * plx_placement_shape(&e->at).gpus;
 }
 
 /* The one with most to regret of a few. */
@@ -67,7 +68,7 @@ static struct plx_elastic *draw_job(struct plx_search *search, int tries)
 			       (uint64_t) search->job_count;
 		struct plx_elastic *e = &search->jobs[job];
 
-		if (e->fixed || e->form_count == 0)
+		if (e->fixed || e->candidate_count == 0)
 			continue;
 		if (!most || regret(search, e) > regret(search, most))
 			most = e;
@@ -75,22 +76,22 @@ static struct plx_elastic *draw_job(struct plx_search *search, int tries)
 	return most;
 }
 
-static int draw_form(struct plx_search *search, const struct plx_elastic *e,
-		     int tries)
+static int draw_config(struct plx_search *search, const struct plx_elastic *e,
+		       int tries)
 {
-	int form = 0;
+	int config = 0;
 
 	for (int i = 0; i < tries; i++) {
-		form = (int) (plx_search_random(search) %
-			      (uint64_t) e->form_count);
-		if (e->forms[form].utility >
-		    plx_search_needed(search, e, e->forms[form].gpus))
+		config = (int) (plx_search_random(search) %
+				(uint64_t) e->candidate_count);
+		if (e->candidates[config].utility >
+		    plx_search_needed(search, e, e->candidates[config].gpus))
 			break;
 	}
-	return form;
+	return config;
 }
 
-/* A random job gets a random form, or nothing. */
+/* A random job gets a random configuration, or nothing. */
 static void kick(struct plx_search *search, int tries)
 {
 	struct plx_elastic *e = draw_job(search, tries);
@@ -101,13 +102,13 @@ static void kick(struct plx_search *search, int tries)
 	if (plx_search_random(search) % 4 == 0 && park(search, e))
 		return;
 	search->shake = true;
-	if (plx_search_move(search, e, draw_form(search, e, tries)))
+	if (plx_search_move(search, e, draw_config(search, e, tries)))
 		plx_move_keep(search);
 	search->shake = false;
 }
 
 /* Before anybody grows, all get what little they need. */
-static void seat_parked(struct plx_search *search)
+static void placement_parked(struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
 		struct plx_elastic *e = &search->jobs[j];
@@ -176,7 +177,7 @@ static void keep_best(struct plx_search *search)
 		struct plx_elastic *e = &search->jobs[search->strayed[i]];
 
 		e->strayed = false;
-		plx_seat_copy(&e->best, &e->at);
+		plx_placement_copy(&e->best, &e->at);
 	}
 	search->strayed_count = 0;
 	search->best_sum = total(search);
@@ -186,12 +187,12 @@ static void return_to_best(struct plx_search *search)
 {
 	plx_move_begin(search);
 	for (int i = 0; i < search->strayed_count; i++)
-		plx_seat_take(search, &search->jobs[search->strayed[i]]);
+		plx_placement_take(search, &search->jobs[search->strayed[i]]);
 	for (int i = 0; i < search->strayed_count; i++) {
 		struct plx_elastic *e = &search->jobs[search->strayed[i]];
 
 		e->strayed = false;
-		plx_seat_put(search, e, &e->best);
+		plx_placement_put(search, e, &e->best);
 	}
 	search->strayed_count = 0;
 }
@@ -276,11 +277,11 @@ static void admit(struct plx_search *search)
 	keep_best(search);
 }
 
-/* More counts are known now. Without memory a menu is shorter. */
-static void refill_menus(struct plx_search *search)
+/* More counts are known now. Without memory a list of candidates is shorter. */
+static void refill_candidates(struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++)
-		plx_menu_fill(search, &search->jobs[j], NULL);
+		plx_candidates_fill(search, &search->jobs[j], NULL);
 }
 
 void plx_search_improve(struct plx_search *search)
@@ -289,7 +290,7 @@ void plx_search_improve(struct plx_search *search)
 		return;
 	search->work = 0;
 	search->budget = BUDGET_FIRST;
-	seat_parked(search);
+	placement_parked(search);
 	stray_all(search);
 	keep_best(search);
 	/* A large plan is not to be made anew for one who came. */
@@ -298,7 +299,7 @@ void plx_search_improve(struct plx_search *search)
 	if (gap(search) > CLOSE)
 		pack(search);
 	if (gap(search) > CLOSE && plx_search_exact(search)) {
-		refill_menus(search);
+		refill_candidates(search);
 		pack(search);
 	}
 	if (plx_search_stopped(search))

@@ -31,14 +31,14 @@ static bool takes_part(const struct plx_elastic *e)
 
 	return !e->fixed && e->at.count > 0 && home >= 0 &&
 	       (e->job->roams || plx_job_usable(e->job, home)) &&
-	       plx_seat_shape(&e->at).gpus < e->cap;
+	       plx_placement_shape(&e->at).gpus < e->cap;
 }
 
-/* Its place in the seat; -1: it does not sit there. */
-static int spot_at(const struct plx_seat *seat, int n)
+/* Its place in the placement; -1: it does not sit there. */
+static int slot_at(const struct plx_placement *placement, int n)
 {
-	for (int i = 0; i < seat->count; i++) {
-		if (seat->spots[i].node == n)
+	for (int i = 0; i < placement->count; i++) {
+		if (placement->slots[i].node == n)
 			return i;
 	}
 	return -1;
@@ -52,41 +52,41 @@ static bool may_join(const struct plx_search *search,
 	    plx_node_disturbs(search, n))
 		return false;
 	if (plx_needs_home(e, e->at.count + 1) && n != e->job->home &&
-	    spot_at(&e->at, e->job->home) < 0)
+	    slot_at(&e->at, e->job->home) < 0)
 		return false;
 	return e->at.count > 1 ||
-	       !plx_node_disturbs(search, e->at.spots[0].node);
+	       !plx_node_disturbs(search, e->at.slots[0].node);
 }
 
 /* GPUs that are free for it there, beside those that it has. */
 static int free_there(const struct plx_search *search,
 		      const struct plx_elastic *e, int n)
 {
-	int spot = spot_at(&e->at, n);
-	int held = spot >= 0 ? e->at.spots[spot].gpus : 0;
+	int slot = slot_at(&e->at, n);
+	int held = slot >= 0 ? e->at.slots[slot].gpus : 0;
 	int most = e->job->node_gpus;
 	int free = plx_node_free(search, e, n);
 
-	if (!plx_job_usable(e->job, n) || (spot < 0 && !may_join(search, e, n)))
+	if (!plx_job_usable(e->job, n) || (slot < 0 && !may_join(search, e, n)))
 		return 0;
 	return most && most - held < free ? most - held : free;
 }
 
-/* Its seat, and so many GPUs on the node: search->picked. */
+/* Its placement, and so many GPUs on the node: search->picked. */
 static void enlarge(struct plx_search *search, const struct plx_elastic *e,
 		    int n, int gpus)
 {
-	struct plx_seat *picked = &search->picked;
-	int i = spot_at(&e->at, n);
+	struct plx_placement *picked = &search->picked;
+	int i = slot_at(&e->at, n);
 
-	plx_seat_copy(picked, &e->at);
+	plx_placement_copy(picked, &e->at);
 	if (i >= 0) {
-		picked->spots[i].gpus += gpus;
+		picked->slots[i].gpus += gpus;
 		return;
 	}
-	for (i = picked->count++; i > 0 && picked->spots[i - 1].node > n; i--)
-		picked->spots[i] = picked->spots[i - 1];
-	picked->spots[i] = (struct plx_spot){ .node = n, .gpus = gpus };
+	for (i = picked->count++; i > 0 && picked->slots[i - 1].node > n; i--)
+		picked->slots[i] = picked->slots[i - 1];
+	picked->slots[i] = (struct plx_slot){ .node = n, .gpus = gpus };
 }
 
 /* Does it use the added GPUs half as well as those that it has? */
@@ -104,15 +104,15 @@ static bool pays(const struct plx_elastic *e, struct plx_shape from,
 static double brings(struct plx_search *search, struct plx_elastic *e, int n,
 		     int gpus)
 {
-	struct plx_shape from = plx_seat_shape(&e->at);
+	struct plx_shape from = plx_placement_shape(&e->at);
 	struct plx_shape to;
 
 	if (!plx_size_allowed(e, from.gpus + gpus))
 		return 0;
 	enlarge(search, e, n, gpus);
-	to = plx_seat_shape(&search->picked);
+	to = plx_placement_shape(&search->picked);
 	search->picked.utility = plx_value(search, e, to);
-	if (plx_seat_equal(&search->picked, &e->now))
+	if (plx_placement_equal(&search->picked, &e->now))
 		search->picked.utility = e->now.utility;
 	if (!pays(e, from, to))
 		return 0;
@@ -123,7 +123,7 @@ static void look_at(struct plx_search *search, struct plx_elastic *e, int n,
 		    struct offer *best)
 {
 	int free = free_there(search, e, n);
-	int most = e->cap - plx_seat_shape(&e->at).gpus;
+	int most = e->cap - plx_placement_shape(&e->at).gpus;
 
 	search->work++;
 	for (int g = 1; g <= free && g <= most; g++) {
@@ -184,10 +184,10 @@ static struct offer best_offer(struct plx_search *search)
 static void accept(struct plx_search *search, const struct offer *offer)
 {
 	enlarge(search, offer->e, offer->node, offer->gpus);
-	search->picked.utility =
-		plx_value(search, offer->e, plx_seat_shape(&search->picked));
-	plx_seat_take(search, offer->e);
-	plx_seat_put(search, offer->e, &search->picked);
+	search->picked.utility = plx_value(
+		search, offer->e, plx_placement_shape(&search->picked));
+	plx_placement_take(search, offer->e);
+	plx_placement_put(search, offer->e, &search->picked);
 }
 
 void plx_search_spare(struct plx_search *search)

@@ -2,8 +2,8 @@
 /*
  * search_state.c - who sits where, and how to take a move back
  *
- * Every change of a seat goes through plx_seat_take() and plx_seat_put(),
- * which keep the nodes' books.
+ * Every change of a placement goes through plx_placement_take() and
+ * plx_placement_put(), which keep the nodes' books.
  */
 #include <assert.h>
 #include <math.h>
@@ -20,43 +20,46 @@ static void *zeroed(size_t count, size_t size)
 	return calloc(count > 0 ? count : 1, size);
 }
 
-struct plx_shape plx_seat_shape(const struct plx_seat *seat)
+struct plx_shape plx_placement_shape(const struct plx_placement *placement)
 {
-	struct plx_shape shape = { .nodes = seat->count, .gpus = 0 };
+	struct plx_shape shape = { .nodes = placement->count, .gpus = 0 };
 
-	for (int i = 0; i < seat->count; i++)
-		shape.gpus += seat->spots[i].gpus;
+	for (int i = 0; i < placement->count; i++)
+		shape.gpus += placement->slots[i].gpus;
 	return shape;
 }
 
-bool plx_seat_equal(const struct plx_seat *a, const struct plx_seat *b)
+bool plx_placement_equal(const struct plx_placement *a,
+			 const struct plx_placement *b)
 {
 	if (a->count != b->count)
 		return false;
 	for (int i = 0; i < a->count; i++) {
-		if (a->spots[i].node != b->spots[i].node ||
-		    a->spots[i].gpus != b->spots[i].gpus)
+		if (a->slots[i].node != b->slots[i].node ||
+		    a->slots[i].gpus != b->slots[i].gpus)
 			return false;
 	}
 	return true;
 }
 
-void plx_seat_copy(struct plx_seat *to, const struct plx_seat *from)
+void plx_placement_copy(struct plx_placement *to,
+			const struct plx_placement *from)
 {
-	memcpy(to->spots, from->spots,
-	       (size_t) from->count * sizeof(*to->spots));
+	memcpy(to->slots, from->slots,
+	       (size_t) from->count * sizeof(*to->slots));
 	to->count = from->count;
 	to->utility = from->utility;
 }
 
-bool plx_seat_complete(const struct plx_elastic *e, const struct plx_seat *seat)
+bool plx_placement_complete(const struct plx_elastic *e,
+			    const struct plx_placement *placement)
 {
-	bool at_home = !plx_needs_home(e, seat->count);
+	bool at_home = !plx_needs_home(e, placement->count);
 	int home = e->job->home;
 	int required = 0;
 
-	for (int i = 0; i < seat->count; i++) {
-		int n = seat->spots[i].node;
+	for (int i = 0; i < placement->count; i++) {
+		int n = placement->slots[i].node;
 
 		at_home = at_home || n == home;
 		required += e->job->required && e->job->required[n];
@@ -64,8 +67,8 @@ bool plx_seat_complete(const struct plx_elastic *e, const struct plx_seat *seat)
 	return at_home && required == e->required;
 }
 
-/* Most nodes that a seat of this job can have. */
-static size_t spots_max(const struct plx_problem *problem,
+/* Most nodes that a placement of this job can have. */
+static size_t slots_max(const struct plx_problem *problem,
 			const struct plx_job *job)
 {
 	int nodes = 0;
@@ -86,8 +89,8 @@ static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
 {
 	double weight = plx_job_weight(search, e);
 	double p = search->fairness;
-	double value =
-		plx_job_value(e->job, &e->fair, plx_seat_shape(&e->now), false);
+	double value = plx_job_value(e->job, &e->fair,
+				     plx_placement_shape(&e->now), false);
 
 	e->utility_parked = weight * plx_utility(p, 0);
 	e->now_value = value;
@@ -95,31 +98,31 @@ static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
 	value *= 1 + search->problem->hysteresis;
 	e->now.utility = weight * plx_utility(p, value);
 	for (int i = 0; e->job->pinned && i < e->now.count; i++)
-		search->nodes[e->now.spots[i].node].pinned +=
-			e->now.spots[i].gpus;
+		search->nodes[e->now.slots[i].node].pinned +=
+			e->now.slots[i].gpus;
 }
 
 static int elastic_init(struct plx_search *search, struct plx_elastic *e,
 			int index, struct plx_error *err)
 {
 	const struct plx_problem *problem = search->problem;
-	size_t max = spots_max(problem, &problem->jobs[index]);
+	size_t max = slots_max(problem, &problem->jobs[index]);
 
 	e->index = index;
 	e->job = &problem->jobs[index];
-	e->spots = zeroed(4 * max, sizeof(*e->spots));
-	if (!e->spots)
+	e->slots = zeroed(4 * max, sizeof(*e->slots));
+	if (!e->slots)
 		return plx_fail(err, "no memory for the nodes of job %u",
 				e->job->id);
-	e->now.spots = e->spots;
-	e->at.spots = e->spots + max;
-	e->saved.spots = e->spots + 2 * max;
-	e->best.spots = e->spots + 3 * max;
+	e->now.slots = e->slots;
+	e->at.slots = e->slots + max;
+	e->saved.slots = e->slots + 2 * max;
+	e->best.slots = e->slots + 3 * max;
 	for (int n = 0; n < problem->node_count; n++) {
 		e->required += e->job->required && e->job->required[n];
 		if (e->job->now[n] > 0)
-			e->now.spots[e->now.count++] =
-				(struct plx_spot){ .node = n,
+			e->now.slots[e->now.count++] =
+				(struct plx_slot){ .node = n,
 						   .gpus = e->job->now[n] };
 	}
 	e->may_park = e->job->may_park || e->now.count == 0;
@@ -167,7 +170,7 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->touched = zeroed((size_t) search->job_count, sizeof(int));
 	search->queue = zeroed((size_t) search->job_count, sizeof(int));
 	search->strayed = zeroed((size_t) search->job_count, sizeof(int));
-	search->picked.spots = zeroed(nodes, sizeof(struct plx_spot));
+	search->picked.slots = zeroed(nodes, sizeof(struct plx_slot));
 	search->keys = zeroed(nodes, sizeof(uint64_t));
 	search->scratch = zeroed(nodes, sizeof(uint64_t));
 	search->fits = zeroed(gpus, sizeof(int));
@@ -175,7 +178,7 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->free_multi = zeroed(gpus, sizeof(int));
 	if (!plx_look_init(search) || !plx_stock_init(search) ||
 	    !search->nodes || !search->node_jobs || !search->touched ||
-	    !search->queue || !search->strayed || !search->picked.spots ||
+	    !search->queue || !search->strayed || !search->picked.slots ||
 	    !search->keys || !search->scratch || !search->fits ||
 	    !search->free_one || !search->free_multi)
 		return plx_fail(err, "no memory to search %zu nodes", nodes);
@@ -223,7 +226,7 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 	      by_id);
 	plx_search_price(search);
 	for (int j = 0; j < problem->job_count; j++) {
-		if (plx_menu_fill(search, &search->jobs[j], err) < 0)
+		if (plx_candidates_fill(search, &search->jobs[j], err) < 0)
 			goto done;
 	}
 	plx_search_reset(search);
@@ -241,10 +244,10 @@ void plx_search_destroy(struct plx_search *search)
 	if (!search)
 		return;
 	for (int j = 0; search->jobs && j < search->job_count; j++) {
-		free(search->jobs[j].spots);
+		free(search->jobs[j].slots);
 		free(search->jobs[j].one);
 		free(search->jobs[j].hull);
-		free(search->jobs[j].forms);
+		free(search->jobs[j].candidates);
 	}
 	free(search->jobs);
 	free(search->nodes);
@@ -252,7 +255,7 @@ void plx_search_destroy(struct plx_search *search)
 	free(search->touched);
 	free(search->queue);
 	free(search->strayed);
-	free(search->picked.spots);
+	free(search->picked.slots);
 	free(search->keys);
 	free(search->scratch);
 	free(search->fits);
@@ -296,19 +299,19 @@ static void node_leave(struct plx_node *node, int job)
 	node->jobs[i] = node->jobs[--node->job_count];
 }
 
-void plx_seat_take(struct plx_search *search, struct plx_elastic *e)
+void plx_placement_take(struct plx_search *search, struct plx_elastic *e)
 {
 	int multi = e->at.count > 1;
 
 	assert(!e->fixed);
 	for (int i = 0; i < e->at.count; i++) {
-		struct plx_node *node = &search->nodes[e->at.spots[i].node];
+		struct plx_node *node = &search->nodes[e->at.slots[i].node];
 
-		node->free += e->at.spots[i].gpus;
-		plx_stock_take(search, e, e->at.spots[i].node,
-			       -e->at.spots[i].gpus);
+		node->free += e->at.slots[i].gpus;
+		plx_stock_take(search, e, e->at.slots[i].node,
+			       -e->at.slots[i].gpus);
 		node->multi -= multi;
-		plx_look_update(search, e->at.spots[i].node);
+		plx_look_update(search, e->at.slots[i].node);
 		node_leave(node, (int) (e - search->jobs));
 	}
 	search->work += e->at.count;
@@ -317,36 +320,37 @@ void plx_seat_take(struct plx_search *search, struct plx_elastic *e)
 	e->at.utility = e->utility_parked;
 }
 
-void plx_seat_put(struct plx_search *search, struct plx_elastic *e,
-		  const struct plx_seat *seat)
+void plx_placement_put(struct plx_search *search, struct plx_elastic *e,
+		       const struct plx_placement *placement)
 {
 	assert(e->at.count == 0);
-	plx_seat_copy(&e->at, seat);
-	if (plx_seat_equal(&e->now, &e->at))
+	plx_placement_copy(&e->at, placement);
+	if (plx_placement_equal(&e->now, &e->at))
 		e->at.utility = e->now.utility;
-	for (int i = 0; i < seat->count; i++) {
-		struct plx_node *node = &search->nodes[seat->spots[i].node];
+	for (int i = 0; i < placement->count; i++) {
+		struct plx_node *node =
+			&search->nodes[placement->slots[i].node];
 
-		node->free -= seat->spots[i].gpus;
-		plx_stock_take(search, e, seat->spots[i].node,
-			       seat->spots[i].gpus);
-		node->multi += seat->count > 1;
-		plx_look_update(search, seat->spots[i].node);
+		node->free -= placement->slots[i].gpus;
+		plx_stock_take(search, e, placement->slots[i].node,
+			       placement->slots[i].gpus);
+		node->multi += placement->count > 1;
+		plx_look_update(search, placement->slots[i].node);
 		node->jobs[node->job_count++] = (int) (e - search->jobs);
 	}
-	search->work += seat->count;
-	search->parked -= seat->count > 0;
+	search->work += placement->count;
+	search->parked -= placement->count > 0;
 }
 
-void plx_seat_fix(struct plx_search *search, struct plx_elastic *e)
+void plx_placement_fix(struct plx_search *search, struct plx_elastic *e)
 {
 	e->fixed = true;
 	for (int i = 0; i < e->at.count; i++) {
-		struct plx_node *node = &search->nodes[e->at.spots[i].node];
+		struct plx_node *node = &search->nodes[e->at.slots[i].node];
 
-		node->open -= e->at.spots[i].gpus;
-		plx_stock_fix(search, e, e->at.spots[i].node,
-			      e->at.spots[i].gpus);
+		node->open -= e->at.slots[i].gpus;
+		plx_stock_fix(search, e, e->at.slots[i].node,
+			      e->at.slots[i].gpus);
 		node->fixed_multi += e->at.count > 1;
 	}
 }
@@ -363,7 +367,7 @@ void plx_move_touch(struct plx_search *search, struct plx_elastic *e)
 	if (e->touched)
 		return;
 	e->touched = true;
-	plx_seat_copy(&e->saved, &e->at);
+	plx_placement_copy(&e->saved, &e->at);
 	search->touched[search->touched_count++] = (int) (e - search->jobs);
 }
 
@@ -382,11 +386,11 @@ double plx_move_gain(const struct plx_search *search)
 void plx_move_undo(struct plx_search *search)
 {
 	for (int i = 0; i < search->touched_count; i++)
-		plx_seat_take(search, &search->jobs[search->touched[i]]);
+		plx_placement_take(search, &search->jobs[search->touched[i]]);
 	for (int i = 0; i < search->touched_count; i++) {
 		struct plx_elastic *e = &search->jobs[search->touched[i]];
 
-		plx_seat_put(search, e, &e->saved);
+		plx_placement_put(search, e, &e->saved);
 	}
 	plx_move_begin(search);
 }

@@ -92,8 +92,8 @@ bool plx_stock_short(const struct plx_search *search, int n)
 static int held_on(const struct plx_elastic *e, int n)
 {
 	for (int i = 0; i < e->at.count; i++) {
-		if (e->at.spots[i].node == n)
-			return e->at.spots[i].gpus;
+		if (e->at.slots[i].node == n)
+			return e->at.slots[i].gpus;
 	}
 	return 0;
 }

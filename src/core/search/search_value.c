@@ -196,7 +196,7 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 		   struct plx_error *err)
 {
-	int held = plx_seat_shape(&e->now).gpus;
+	int held = plx_placement_shape(&e->now).gpus;
 	int offered = max_int(COUNTS_MAX, max_int(held, e->job->min_gpus));
 	int cap = min_int(min_int(plx_gpu_cap(e->job, held), offered),
 			  reach(search, e, &e->one_max));

@@ -27,11 +27,11 @@ static const char *plural(int count)
 	return count == 1 ? "" : "s";
 }
 
-static int gpus_on(const struct plx_seat *seat, int n)
+static int gpus_on(const struct plx_placement *placement, int n)
 {
-	for (int i = 0; i < seat->count; i++) {
-		if (seat->spots[i].node == n)
-			return seat->spots[i].gpus;
+	for (int i = 0; i < placement->count; i++) {
+		if (placement->slots[i].node == n)
+			return placement->slots[i].gpus;
 	}
 	return 0;
 }
@@ -91,10 +91,10 @@ static bool beneficiary(const struct line *line, char *text, size_t size)
 	bool reserved = false;
 
 	for (int i = 0; i < e->now.count; i++) {
-		int n = e->now.spots[i].node;
+		int n = e->now.slots[i].node;
 		const struct plx_elastic *here;
 
-		if (gpus_on(&e->at, n) >= e->now.spots[i].gpus)
+		if (gpus_on(&e->at, n) >= e->now.slots[i].gpus)
 			continue;
 		reserved = reserved || was_reserved(line->search, n);
 		here = gainer(line->search, e, n);
@@ -206,20 +206,20 @@ static void why_moved(const struct line *line)
 }
 
 /*
- * The best form with more GPUs, at most twice as many, or of its next size;
- * NULL: none.
+ * The best configuration with more GPUs, at most twice as many, or of its next
+ * size; NULL: none.
  */
-static const struct plx_form *next_form(const struct line *line)
+static const struct plx_config *next_config(const struct line *line)
 {
 	const struct plx_elastic *e = line->e;
 	int most = 2 * line->to.gpus;
 
 	if (plx_job_size_up(e->job, line->to.gpus + 1) > most)
 		most = plx_job_size_up(e->job, line->to.gpus + 1);
-	for (int i = 0; i < e->form_count; i++) {
-		if (e->forms[i].gpus > line->to.gpus &&
-		    e->forms[i].gpus <= most)
-			return &e->forms[i];
+	for (int i = 0; i < e->candidate_count; i++) {
+		if (e->candidates[i].gpus > line->to.gpus &&
+		    e->candidates[i].gpus <= most)
+			return &e->candidates[i];
 	}
 	return NULL;
 }
@@ -237,10 +237,11 @@ static long free_gpus(const struct line *line)
 	return gpus;
 }
 
-static double form_speedup(const struct plx_elastic *e,
-			   const struct plx_form *form)
+static double config_speedup(const struct plx_elastic *e,
+			     const struct plx_config *config)
 {
-	struct plx_shape shape = { .nodes = form->nodes, .gpus = form->gpus };
+	struct plx_shape shape = { .nodes = config->nodes,
+				   .gpus = config->gpus };
 
 	return plx_speedup(e->job, &e->fair, shape);
 }
@@ -313,9 +314,9 @@ static bool why_short_of_size(const struct line *line)
 /* It could have more, and does not get it. */
 static void why_enough(const struct line *line)
 {
-	const struct plx_form *next = next_form(line);
+	const struct plx_config *next = next_config(line);
 	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
-	double then = next ? form_speedup(line->e, next) : 0;
+	double then = next ? config_speedup(line->e, next) : 0;
 	int gpus = line->to.gpus;
 	char reason[192] = "";
 	double gain;
@@ -437,15 +438,15 @@ void plx_search_why(const struct plx_search *search,
 	struct line line = {
 		.search = search,
 		.e = e,
-		.from = plx_seat_shape(&e->now),
-		.to = plx_seat_shape(&e->at),
+		.from = plx_placement_shape(&e->now),
+		.to = plx_placement_shape(&e->at),
 		.text = why,
 		.size = (size_t) size,
 	};
 
 	if (line.to.gpus == 0 && !e->job->pinned)
 		why_parked(&line);
-	else if (plx_seat_equal(&e->at, &e->now))
+	else if (plx_placement_equal(&e->at, &e->now))
 		why_same(&line);
 	else if (line.to.gpus > line.from.gpus)
 		why_more(&line);
@@ -453,6 +454,6 @@ void plx_search_why(const struct plx_search *search,
 		why_less(&line);
 	else
 		why_moved(&line);
-	if (line.to.gpus > 0 && !plx_seat_equal(&e->at, &e->now))
+	if (line.to.gpus > 0 && !plx_placement_equal(&e->at, &e->now))
 		add_charge(&line);
 }

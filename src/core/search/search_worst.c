@@ -15,7 +15,7 @@
 /* Fewest GPUs with this utility at least; -1: not with any. */
 static int needs(const struct plx_elastic *e, double utility)
 {
-	int held = plx_seat_shape(&e->now).gpus;
+	int held = plx_placement_shape(&e->now).gpus;
 	bool now = e->now_utility >= utility;
 	int last = now && e->now_valid ? held - 1 : e->cap;
 
