@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turn_problem.c - a turn of the simulator as a problem of the scheduler
+ * round_problem.c - a turn of the simulator as a problem of the scheduler
  *
  * The jobs of a turn become a problem (core/problem/problem.h); the plan that
  * comes back is what they get. Rules of the published simulator: age counts
