@@ -83,27 +83,28 @@ static int open_locked(const struct plx_fence *fence, struct plx_error *err)
  * A new, empty fence stops nobody, nor does one that has lost its number: that
  * takes a loss of power, after which nobody is left to be kept out.
  */
-static int read_turn(int fd, struct plx_fence_turn *turn, struct plx_error *err)
+static int read_token(int fd, struct plx_fence_token *token,
+		      struct plx_error *err)
 {
 	char text[FORMAT_SIZE + 1] = "";
 	ssize_t got = pread(fd, text, FORMAT_SIZE, 0);
 
-	*turn = (struct plx_fence_turn){ 0 };
+	*token = (struct plx_fence_token){ 0 };
 	if (got < 0)
 		return plx_fail(err, "cannot read the fence: %s",
 				strerror(errno));
-	if (sscanf(text, "%" SCNu64 " %" SCNu64, &turn->generation,
-		   &turn->resumed) != 2)
-		*turn = (struct plx_fence_turn){ 0 };
+	if (sscanf(text, "%" SCNu64 " %" SCNu64, &token->generation,
+		   &token->resumed) != 2)
+		*token = (struct plx_fence_token){ 0 };
 	return 0;
 }
 
-static int write_turn(int fd, const struct plx_fence_turn *turn,
-		      struct plx_error *err)
+static int write_token(int fd, const struct plx_fence_token *token,
+		       struct plx_error *err)
 {
 	char text[FORMAT_SIZE + 16];
 
-	snprintf(text, sizeof(text), FORMAT, turn->generation, turn->resumed);
+	snprintf(text, sizeof(text), FORMAT, token->generation, token->resumed);
 	/* Not flushed: after a loss of power nobody is left to be kept out. */
 	if (pwrite(fd, text, FORMAT_SIZE, 0) != FORMAT_SIZE)
 		return plx_fail(err, "cannot write the fence: %s",
@@ -111,8 +112,8 @@ static int write_turn(int fd, const struct plx_fence_turn *turn,
 	return 0;
 }
 
-static int compare(const struct plx_fence_turn *a,
-		   const struct plx_fence_turn *b)
+static int compare(const struct plx_fence_token *a,
+		   const struct plx_fence_token *b)
 {
 	if (a->generation != b->generation)
 		return a->generation < b->generation ? -1 : 1;
@@ -122,24 +123,24 @@ static int compare(const struct plx_fence_turn *a,
 int plx_fence_enter(const struct plx_fence *fence, struct plx_error *err)
 {
 	int fd = open_locked(fence, err);
-	struct plx_fence_turn turn;
+	struct plx_fence_token token;
 	int order;
 
 	if (fd < 0 || !fence->own.generation)
 		return fd;
-	if (read_turn(fd, &turn, err) < 0)
+	if (read_token(fd, &token, err) < 0)
 		goto fail;
-	order = compare(&turn, &fence->own);
+	order = compare(&token, &fence->own);
 	if (order > 0) {
 		unlock(fd);
 		plx_fail(err,
 			 "generation %" PRIu64 " has gone on from these "
 			 "checkpoints: generation %" PRIu64
 			 " may write no more",
-			 turn.generation, fence->own.generation);
+			 token.generation, fence->own.generation);
 		return PLX_FENCED;
 	}
-	if (order == 0 || write_turn(fd, &fence->own, err) == 0)
+	if (order == 0 || write_token(fd, &fence->own, err) == 0)
 		return fd;
 fail:
 	unlock(fd);
@@ -153,7 +154,7 @@ void plx_fence_leave(int lock)
 
 bool plx_fence_passed(const struct plx_fence *fence)
 {
-	struct plx_fence_turn now = { 0 };
+	struct plx_fence_token now = { 0 };
 	int fd;
 
 	if (!fence->own.generation)
@@ -161,7 +162,7 @@ bool plx_fence_passed(const struct plx_fence *fence)
 	fd = plx_dir_file_at(fence->folder, FILE_NAME, O_RDONLY, NULL);
 	if (fd < 0)
 		return false;
-	(void) read_turn(fd, &now, NULL);
+	(void) read_token(fd, &now, NULL);
 	close(fd);
 	return now.generation > fence->own.generation;
 }
@@ -169,7 +170,7 @@ bool plx_fence_passed(const struct plx_fence *fence)
 int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
 		     struct plx_error *err)
 {
-	struct plx_fence_turn turn;
+	struct plx_fence_token token;
 	int rc = -1;
 	int fd;
 
@@ -178,15 +179,15 @@ int plx_fence_retake(struct plx_fence *fence, uint64_t generation,
 	fd = open_locked(fence, err);
 	if (fd < 0)
 		return -1;
-	if (read_turn(fd, &turn, err) == 0) {
-		turn.resumed++;
-		if (generation > turn.generation)
-			turn = (struct plx_fence_turn){ .generation =
-								generation };
-		rc = write_turn(fd, &turn, err);
+	if (read_token(fd, &token, err) == 0) {
+		token.resumed++;
+		if (generation > token.generation)
+			token = (struct plx_fence_token){ .generation =
+								  generation };
+		rc = write_token(fd, &token, err);
 	}
 	if (rc == 0)
-		fence->own = turn;
+		fence->own = token;
 	unlock(fd);
 	return rc;
 }

@@ -17,14 +17,14 @@
 #include "core/base/error.h"
 
 /* The number: of a generation, and how often one came back after it. */
-struct plx_fence_turn {
+struct plx_fence_token {
 	uint64_t generation; /* from 1; 0: run alone */
 	uint64_t resumed;
 };
 
 struct plx_fence {
 	char folder[PATH_MAX];
-	struct plx_fence_turn own;
+	struct plx_fence_token own;
 };
 
 /* The folder has become another generation's. */

@@ -149,7 +149,7 @@ static void take_signals(struct plx_launcher *l)
 				 info.ssi_pid == (uint32_t) getpid());
 }
 
-static void turn(struct plx_launcher *l)
+static void poll_once(struct plx_launcher *l)
 {
 	struct pollfd waits[WAITS] = {
 		[WAIT_SIGNAL] = { .fd = l->signals, .events = POLLIN },
@@ -186,11 +186,11 @@ int plx_launcher_run(struct plx_launcher *l)
 	double until_s;
 
 	while (l->stage != PLX_STAGE_DONE)
-		turn(l);
+		poll_once(l);
 	/* Ranks that are not needed any more go before us. */
 	until_s = plx_now_s() + GOODBYE_S;
 	while (l->old && plx_now_s() < until_s)
-		turn(l);
+		poll_once(l);
 	return l->exit_code;
 }
 

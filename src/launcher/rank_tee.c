@@ -121,7 +121,7 @@ static void pass_on(struct plx_tee *tee, int *log)
 	memmove(tee->data, tee->data + wrote, tee->used);
 }
 
-void plx_tee_turn(struct plx_tee *tee, const struct pollfd *wait, int *log,
+void plx_tee_poll(struct plx_tee *tee, const struct pollfd *wait, int *log,
 		  double now_s)
 {
 	if (tee->ready && (wait->revents || tee->to < 0))

@@ -40,7 +40,7 @@ struct plx_tee {
 void plx_tee_wants(const struct plx_tee *tee, struct pollfd *wait);
 
 /* Read or write as poll() allows. What is passed on goes to log, too. */
-void plx_tee_turn(struct plx_tee *tee, const struct pollfd *wait, int *log,
+void plx_tee_poll(struct plx_tee *tee, const struct pollfd *wait, int *log,
 		  double now_s);
 
 /* Seconds until an unfinished line is to be passed on; <0: there is none. */

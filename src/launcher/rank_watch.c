@@ -160,7 +160,7 @@ static bool has_ended(struct plx_rank *rank)
 	return true;
 }
 
-static void turn(struct plx_rank *rank)
+static void poll_once(struct plx_rank *rank)
 {
 	struct pollfd waits[WAITS] = {
 		[WAIT_SIGNAL] = { .fd = rank->signals, .events = POLLIN },
@@ -179,8 +179,8 @@ static void turn(struct plx_rank *rank)
 	if (waits[WAIT_PARENT].revents || rank->kill_s)
 		mourn(rank, now_s);
 	look(rank, now_s);
-	plx_tee_turn(&rank->tees[0], &waits[WAIT_OUT], &rank->log, now_s);
-	plx_tee_turn(&rank->tees[1], &waits[WAIT_ERR], &rank->log, now_s);
+	plx_tee_poll(&rank->tees[0], &waits[WAIT_OUT], &rank->log, now_s);
+	plx_tee_poll(&rank->tees[1], &waits[WAIT_ERR], &rank->log, now_s);
 }
 
 /*
@@ -251,7 +251,7 @@ int plx_rank_watch(struct plx_rank *rank)
 		rank->asked = plx_note_is(order->notes, PLX_NOTE_STOP,
 					  order->generation);
 	while (!has_ended(rank))
-		turn(rank);
+		poll_once(rank);
 	take_signals(rank);
 	await_own_end(rank);
 	plx_tee_drain(&rank->tees[0], &rank->log);

@@ -90,7 +90,7 @@ static int add(struct parts *parts, const struct part *part)
 }
 
 /* The first second of the next hour or day; weeks and more end with a day. */
-static int64_t next_turn(int64_t at_s, bool hourly)
+static int64_t next_boundary(int64_t at_s, bool hourly)
 {
 	time_t at = (time_t) at_s;
 	struct tm tm;
@@ -123,7 +123,7 @@ static int add_periods(struct parts *parts, const struct plx_record *r,
 {
 	bool hourly = !strcmp(way->name, "hour");
 	struct part part = { .record = r, .whole = true };
-	int turns = 0;
+	int cuts = 0;
 
 	tell_period(way->period, r->submit_s, part.period);
 	if (add(parts, &part) < 0)
@@ -134,9 +134,9 @@ static int add_periods(struct parts *parts, const struct plx_record *r,
 		int64_t from_s = span->start_s;
 
 		while (from_s < span->end_s && span->gpus > 0) {
-			int64_t to_s = next_turn(from_s, hourly);
+			int64_t to_s = next_boundary(from_s, hourly);
 
-			if (to_s > span->end_s || ++turns > PARTS_MAX)
+			if (to_s > span->end_s || ++cuts > PARTS_MAX)
 				to_s = span->end_s;
 			tell_period(way->period, from_s, part.period);
 			part.gpu_seconds = (to_s - from_s) * span->gpus;

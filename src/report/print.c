@@ -125,7 +125,7 @@ void plx_print_why(const struct plx_history_span *span, char *text, size_t size)
 }
 
 /* "16:39:36  4@n[1-2] 4s  then: grows 4 -> 8 GPUs". */
-void plx_print_story(const struct plx_record *r, int indent, FILE *out)
+void plx_print_run_result(const struct plx_record *r, int indent, FILE *out)
 {
 	char text[CLEAN_SIZE + 64];
 	char why[PLX_WHY_SIZE];
@@ -183,7 +183,8 @@ void plx_print_table(const struct plx_history *history, bool whys, FILE *out)
 	for (size_t i = 0; i < history->count; i++) {
 		print_job(&history->records[i], &w, out);
 		if (whys)
-			plx_print_story(&history->records[i], w.id + 2, out);
+			plx_print_run_result(&history->records[i], w.id + 2,
+					     out);
 		else
 			print_shapes(&history->records[i], w.id + 2, out);
 	}

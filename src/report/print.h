@@ -16,7 +16,7 @@
 void plx_print_table(const struct plx_history *history, bool whys, FILE *out);
 
 /* A line for each shape of one job, with its time, and why it was left. */
-void plx_print_story(const struct plx_record *r, int indent, FILE *out);
+void plx_print_run_result(const struct plx_record *r, int indent, FILE *out);
 
 /*
  * Write {"jobs": [...], "total": {...}}, a job a line, without holding more

@@ -95,7 +95,7 @@ static int write_story(const struct story *ask, FILE *out,
 		goto done;
 	record = plx_history_find(&history, ask->id);
 	if (record && record->span_count) {
-		plx_print_story(record, 2, out);
+		plx_print_run_result(record, 2, out);
 		rc = 0;
 	} else {
 		plx_fail(err, "it knows nothing of this job yet");

@@ -46,10 +46,10 @@ void plx_autoscaler_release(struct plx_autoscaler *scaler)
  * The jobs on the first so many nodes, with nothing yet: what such a cluster
  * is good for in the long run, not what getting there costs.
  */
-static struct plx_problem *imagine(struct plx_round *turn, int nodes,
+static struct plx_problem *imagine(struct plx_round *round, int nodes,
 				   struct plx_error *err)
 {
-	struct plx_problem *problem = plx_turn_problem(turn, err);
+	struct plx_problem *problem = plx_round_problem(round, err);
 
 	if (!problem)
 		return NULL;
@@ -65,11 +65,11 @@ static struct plx_problem *imagine(struct plx_round *turn, int nodes,
 }
 
 int plx_autoscale_utility(const struct plx_policy *policy,
-			  struct plx_round *turn, int nodes, double *utility,
+			  struct plx_round *round, int nodes, double *utility,
 			  struct plx_error *err)
 {
-	struct plx_setting all = *turn->setting;
-	struct plx_round asked = *turn;
+	struct plx_setting all = *round->setting;
+	struct plx_round asked = *round;
 	struct plx_problem *problem;
 	struct plx_plan *plan = NULL;
 	double sum = 0;
@@ -96,22 +96,22 @@ done:
 
 struct asked {
 	const struct plx_autoscaler *scaler;
-	struct plx_round *turn;
+	struct plx_round *round;
 };
 
 static int ask(void *context, int nodes, double *utility, struct plx_error *err)
 {
 	const struct asked *asked = context;
 
-	return plx_autoscale_utility(asked->scaler->policy, asked->turn, nodes,
+	return plx_autoscale_utility(asked->scaler->policy, asked->round, nodes,
 				     utility, err);
 }
 
-static int find_target(struct plx_autoscaler *scaler, struct plx_round *turn,
+static int find_target(struct plx_autoscaler *scaler, struct plx_round *round,
 		       int *nodes, struct plx_error *err)
 {
 	const struct plx_scaling *scaling = &scaler->scaling;
-	struct asked asked = { .scaler = scaler, .turn = turn };
+	struct asked asked = { .scaler = scaler, .round = round };
 
 	return plx_scale_find(ask, &asked, scaling->target, scaling->min_nodes,
 			      scaling->max_nodes, scaler->paid, nodes, err);
@@ -168,7 +168,7 @@ static void renumber(struct plx_sim_placement *place, const int *numbers,
 }
 
 /* Only the first nodes stay: number them so that the fullest do. */
-static int shrink(struct plx_autoscaler *scaler, struct plx_round *turn,
+static int shrink(struct plx_autoscaler *scaler, struct plx_round *round,
 		  int keep, struct plx_error *err)
 {
 	size_t count = (size_t) scaler->usable;
@@ -182,8 +182,8 @@ static int shrink(struct plx_autoscaler *scaler, struct plx_round *turn,
 	}
 	for (int n = 0; n < scaler->usable; n++)
 		loads[n].node = n;
-	for (int j = 0; j < turn->job_count; j++) {
-		const struct plx_sim_placement *place = &turn->jobs[j]->place;
+	for (int j = 0; j < round->job_count; j++) {
+		const struct plx_sim_placement *place = &round->jobs[j]->place;
 
 		for (int i = 0; i < place->count; i++)
 			loads[place->parts[i].node].gpus +=
@@ -192,8 +192,8 @@ static int shrink(struct plx_autoscaler *scaler, struct plx_round *turn,
 	qsort(loads, count, sizeof(*loads), by_load);
 	for (int n = 0; n < scaler->usable; n++)
 		numbers[loads[n].node] = n;
-	for (int j = 0; j < turn->job_count; j++)
-		renumber(&turn->jobs[j]->place, numbers, keep);
+	for (int j = 0; j < round->job_count; j++)
+		renumber(&round->jobs[j]->place, numbers, keep);
 	scaler->usable = keep;
 	rc = 0;
 done:
@@ -202,23 +202,24 @@ done:
 	return rc;
 }
 
-int plx_autoscale(struct plx_autoscaler *scaler, struct plx_round *turn,
+int plx_autoscale(struct plx_autoscaler *scaler, struct plx_round *round,
 		  struct plx_error *err)
 {
 	const struct plx_scaling *scaling = &scaler->scaling;
 	int nodes = scaling->min_nodes;
 
-	if (turn->job_count > 0 && scaling->max_nodes > nodes &&
-	    find_target(scaler, turn, &nodes, err) < 0)
+	if (round->job_count > 0 && scaling->max_nodes > nodes &&
+	    find_target(scaler, round, &nodes, err) < 0)
 		return -1;
 	nodes = remember(scaler, nodes);
 	while (scaler->paid < nodes)
-		scaler->ready_s[scaler->paid++] = turn->now_s + scaling->boot_s;
+		scaler->ready_s[scaler->paid++] =
+			round->now_s + scaling->boot_s;
 	scaler->paid = nodes;
-	if (scaler->usable > nodes && shrink(scaler, turn, nodes, err) < 0)
+	if (scaler->usable > nodes && shrink(scaler, round, nodes, err) < 0)
 		return -1;
 	while (scaler->usable < scaler->paid &&
-	       scaler->ready_s[scaler->usable] <= turn->now_s)
+	       scaler->ready_s[scaler->usable] <= round->now_s)
 		scaler->usable++;
 	return 0;
 }

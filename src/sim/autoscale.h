@@ -35,7 +35,7 @@ int plx_autoscaler_init(struct plx_autoscaler *scaler,
 void plx_autoscaler_release(struct plx_autoscaler *scaler);
 
 /* Decide how many nodes there are for this turn: scaler->usable. */
-int plx_autoscale(struct plx_autoscaler *scaler, struct plx_round *turn,
+int plx_autoscale(struct plx_autoscaler *scaler, struct plx_round *round,
 		  struct plx_error *err);
 
 /*
@@ -43,7 +43,7 @@ int plx_autoscale(struct plx_autoscaler *scaler, struct plx_round *turn,
  * the policy's plan for them.
  */
 int plx_autoscale_utility(const struct plx_policy *policy,
-			  struct plx_round *turn, int nodes, double *utility,
+			  struct plx_round *round, int nodes, double *utility,
 			  struct plx_error *err);
 
 #endif

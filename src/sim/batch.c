@@ -43,9 +43,9 @@ static void *work(void *arg)
 	struct plx_task *task;
 
 	while ((task = take(pool))) {
-		task->rc =
-			plx_simulate(task->setting, task->policy,
-				     task->workload, &task->story, &task->err);
+		task->rc = plx_simulate(task->setting, task->policy,
+					task->workload, &task->run_result,
+					&task->err);
 		finish(pool);
 	}
 	return NULL;

@@ -9,8 +9,8 @@ struct plx_task {
 	const struct plx_setting *setting;
 	const struct plx_policy *policy;
 	const struct plx_workload *workload;
-	struct plx_story story; /* out */
-	int rc;			/* out: -1 with err set */
+	struct plx_run_result run_result; /* out */
+	int rc;				  /* out: -1 with err set */
 	struct plx_error err;
 };
 

@@ -5,14 +5,15 @@
 #include "sim/fairness.h"
 
 /* Time-average of the jobs that were there while this one was. */
-static double contention(const struct plx_story *story, int i)
+static double contention(const struct plx_run_result *run_result, int i)
 {
-	const struct plx_fate *mine = &story->fates[i];
+	const struct plx_job_result *mine = &run_result->job_results[i];
 	double from_s = mine->entry->submit_s;
 	double shared_s = 0;
 
-	for (int k = 0; k < story->workload->count; k++) {
-		const struct plx_fate *other = &story->fates[k];
+	for (int k = 0; k < run_result->workload->count; k++) {
+		const struct plx_job_result *other =
+			&run_result->job_results[k];
 		double begin_s = other->entry->submit_s;
 		double end_s = other->finish_s;
 
@@ -26,25 +27,28 @@ static double contention(const struct plx_story *story, int i)
 }
 
 int plx_judge_fairness(const struct plx_setting *setting,
-		       const struct plx_simjob *job, struct plx_story *story,
-		       struct plx_error *err)
+		       const struct plx_simjob *job,
+		       struct plx_run_result *run_result, struct plx_error *err)
 {
-	struct plx_fate *fate = &story->fates[job->index];
-	double nodes = setting->scaling.max_nodes ? story->node_s / story->end_s
-						  : setting->node_count;
+	struct plx_job_result *job_result =
+		&run_result->job_results[job->index];
+	double nodes = setting->scaling.max_nodes
+			       ? run_result->node_s / run_result->end_s
+			       : setting->node_count;
 	struct plx_due due = plx_due_of(nodes * setting->node_gpus,
-					contention(story, job->index),
+					contention(run_result, job->index),
 					&job->app->limits.batch);
 	double alone_s = 0;
 
-	if (story->policy->adaptive && job->fixed_batch)
+	if (run_result->policy->adaptive && job->fixed_batch)
 		due.gpus = 1;
 	if (plx_simjob_alone(job, due.gpus, setting->node_gpus,
 			     plx_setting_restart_s(setting, job->app), &alone_s,
 			     err) < 0)
 		return -1;
-	fate->alone_s = alone_s / due.part;
-	fate->fairness = plx_finish_fairness(
-		fate->finish_s - fate->entry->submit_s, alone_s, &due);
+	job_result->alone_s = alone_s / due.part;
+	job_result->fairness = plx_finish_fairness(
+		job_result->finish_s - job_result->entry->submit_s, alone_s,
+		&due);
 	return 0;
 }

@@ -11,11 +11,12 @@
 #include "sim/simulate.h"
 
 /*
- * Into story->fates[job->index]; all fates' times, end_s and node_s must be
- * known. The job knows alone what it has learnt by its end.
+ * Into run_result->job_results[job->index]; all job_results' times, end_s and
+ * node_s must be known. The job knows alone what it has learnt by its end.
  */
 int plx_judge_fairness(const struct plx_setting *setting,
-		       const struct plx_simjob *job, struct plx_story *story,
+		       const struct plx_simjob *job,
+		       struct plx_run_result *run_result,
 		       struct plx_error *err);
 
 #endif

@@ -30,7 +30,7 @@ double plx_chart_end_s(const struct plx_results *results, int workload)
 
 	for (int p = 0; p < results->policy_count; p++)
 		end_s = fmax(end_s,
-			     plx_results_story(results, p, workload)->end_s);
+			     plx_results_of(results, p, workload)->end_s);
 	return end_s;
 }
 
@@ -43,14 +43,14 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Completion times, rising; the caller's to free. NULL: no memory. */
-static double *sorted_times(const struct plx_story *story)
+static double *sorted_times(const struct plx_run_result *run_result)
 {
-	int count = story->workload->count;
+	int count = run_result->workload->count;
 	double *times = calloc((size_t) count, sizeof(*times));
 
 	for (int i = 0; times && i < count; i++)
-		times[i] = story->fates[i].finish_s -
-			   story->fates[i].entry->submit_s;
+		times[i] = run_result->job_results[i].finish_s -
+			   run_result->job_results[i].entry->submit_s;
 	if (times)
 		qsort(times, (size_t) count, sizeof(*times), by_value);
 	return times;
@@ -72,7 +72,7 @@ static void draw_jct(const struct plx_plot *plot, const double *times,
 int plx_chart_jct(const struct plx_results *results, int workload, FILE *out,
 		  struct plx_error *err)
 {
-	int jobs = plx_results_story(results, 0, workload)->workload->count;
+	int jobs = plx_results_of(results, 0, workload)->workload->count;
 	double **times =
 		calloc((size_t) results->policy_count, sizeof(double *));
 	struct plx_plot plot;
@@ -81,8 +81,7 @@ int plx_chart_jct(const struct plx_results *results, int workload, FILE *out,
 	int rc = -1;
 
 	for (int p = 0; times && p < results->policy_count; p++) {
-		times[p] =
-			sorted_times(plx_results_story(results, p, workload));
+		times[p] = sorted_times(plx_results_of(results, p, workload));
 		if (!times[p])
 			goto done;
 		low = fmin(low, times[p][0]);
@@ -190,7 +189,7 @@ static double peak(const struct plx_results *results, int workload,
 
 	for (int p = 0; p < results->policy_count; p++) {
 		const struct plx_sim_timeline *timeline =
-			&plx_results_story(results, p, workload)->timeline;
+			&plx_results_of(results, p, workload)->timeline;
 		int step = merge_count(timeline);
 
 		for (int i = 0; i < timeline->tick_count; i += step) {
@@ -245,7 +244,7 @@ static void chart_series(const struct plx_results *results, int workload,
 	plx_plot_frame(&plot);
 	for (int p = 0; p < results->policy_count; p++)
 		draw_line(&plot,
-			  &plx_results_story(results, p, workload)->timeline,
+			  &plx_results_of(results, p, workload)->timeline,
 			  series, p);
 	plx_plot_end(&plot);
 	fprintf(out, "</figure>\n");

@@ -48,14 +48,15 @@ static int app_index(const struct plx_results *results,
 
 /* Mean GPUs [apps][BANDS], then sums of all applications up to each. */
 static void stack(const struct plx_results *results,
-		  const struct plx_story *story, double width_s, double *stacks)
+		  const struct plx_run_result *run_result, double width_s,
+		  double *stacks)
 {
-	const struct plx_sim_timeline *timeline = &story->timeline;
+	const struct plx_sim_timeline *timeline = &run_result->timeline;
 
 	for (int i = 0; i < timeline->span_count; i++) {
 		const struct plx_sim_span *span = &timeline->spans[i];
 		const struct plx_workload_entry *entry =
-			&story->workload->entries[span->job];
+			&run_result->workload->entries[span->job];
 		double *row = stacks + app_index(results, entry->app) * BANDS;
 
 		for (int b = (int) (span->begin_s / width_s);
@@ -95,8 +96,8 @@ static void draw_band(const struct plx_plot *plot, const double *sums, int app)
 int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 		    FILE *out, struct plx_error *err)
 {
-	const struct plx_story *story =
-		plx_results_story(results, policy, workload);
+	const struct plx_run_result *run_result =
+		plx_results_of(results, policy, workload);
 	double end_s = plx_chart_end_s(results, workload);
 	int apps = results->catalog->count;
 	double *stacks = calloc((size_t) apps * BANDS, sizeof(*stacks));
@@ -104,11 +105,11 @@ int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 
 	if (!stacks)
 		return plx_fail(err, "no memory for %d applications", apps);
-	stack(results, story, end_s / BANDS, stacks);
+	stack(results, run_result, end_s / BANDS, stacks);
 	fprintf(out,
 		"<figure><figcaption><b>%s: GPUs by application</b>"
 		"</figcaption>\n",
-		story->policy->name);
+		run_result->policy->name);
 	plot = plx_plot_begin(out, BAND_HEIGHT, "GPUs by application");
 	plot.x = plx_axis_time(end_s);
 	plot.y = (struct plx_axis){ 0, results->gpus, PLX_UNIT_COUNT, "GPUs" };
@@ -121,36 +122,39 @@ int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 	return 0;
 }
 
-static void tell_job(const struct plx_story *story, int job, FILE *out)
+static void tell_job(const struct plx_run_result *run_result, int job,
+		     FILE *out)
 {
-	const struct plx_fate *fate = &story->fates[job];
+	const struct plx_job_result *job_result = &run_result->job_results[job];
 
 	fprintf(out, "<title>");
-	plx_html_text(out, fate->entry->name);
+	plx_html_text(out, job_result->entry->name);
 	fprintf(out, " (");
-	plx_html_text(out, fate->entry->app->name);
+	plx_html_text(out, job_result->entry->app->name);
 	fprintf(out,
 		"): submitted %.2f h, waited %.0f s, took %.0f s, %d "
 		"restarts, %.1f GPU hours, fairness %.2f</title>",
-		fate->entry->submit_s / 3600,
-		fate->start_s - fate->entry->submit_s,
-		fate->finish_s - fate->entry->submit_s, fate->restarts,
-		fate->gpu_s / 3600, fate->fairness);
+		job_result->entry->submit_s / 3600,
+		job_result->start_s - job_result->entry->submit_s,
+		job_result->finish_s - job_result->entry->submit_s,
+		job_result->restarts, job_result->gpu_s / 3600,
+		job_result->fairness);
 }
 
 /* A row: all its time thin, and thick where it had GPUs. */
-static void draw_job(const struct plx_plot *plot, const struct plx_story *story,
-		     const int *spans, int job)
+static void draw_job(const struct plx_plot *plot,
+		     const struct plx_run_result *run_result, const int *spans,
+		     int job)
 {
-	const struct plx_sim_span *all = story->timeline.spans;
-	const struct plx_fate *fate = &story->fates[job];
+	const struct plx_sim_span *all = run_result->timeline.spans;
+	const struct plx_job_result *job_result = &run_result->job_results[job];
 	double y = plx_plot_y(plot, job + 0.5);
 
 	fprintf(plot->out, "<g>");
-	tell_job(story, job, plot->out);
+	tell_job(run_result, job, plot->out);
 	fprintf(plot->out, "<path class=\"wait\" d=\"M%.1f %.1fH%.1f\"/>",
-		plx_plot_x(plot, fate->entry->submit_s), y,
-		plx_plot_x(plot, fate->finish_s));
+		plx_plot_x(plot, job_result->entry->submit_s), y,
+		plx_plot_x(plot, job_result->finish_s));
 	for (int i = spans[job]; i < spans[job + 1]; i++) {
 		const struct plx_sim_span *span = &all[spans[i]];
 		double x = plx_plot_x(plot, span->begin_s);
@@ -169,10 +173,10 @@ static void draw_job(const struct plx_plot *plot, const struct plx_story *story,
  * Spans by job: those of job j are [from[j]] to [from[j + 1] - 1] of the same
  * array, which go on after the jobs. The caller's to free; NULL: no memory.
  */
-static int *sort_spans(const struct plx_story *story)
+static int *sort_spans(const struct plx_run_result *run_result)
 {
-	const struct plx_sim_timeline *timeline = &story->timeline;
-	int jobs = story->workload->count;
+	const struct plx_sim_timeline *timeline = &run_result->timeline;
+	int jobs = run_result->workload->count;
 	size_t size = (size_t) (jobs + 1 + timeline->span_count);
 	int *from = calloc(size, sizeof(*from));
 	int sum = jobs + 1;
@@ -193,11 +197,11 @@ static int *sort_spans(const struct plx_story *story)
 int plx_chart_gantt(const struct plx_results *results, int policy, int workload,
 		    FILE *out, struct plx_error *err)
 {
-	const struct plx_story *story =
-		plx_results_story(results, policy, workload);
-	int jobs = story->workload->count;
+	const struct plx_run_result *run_result =
+		plx_results_of(results, policy, workload);
+	int jobs = run_result->workload->count;
 	double row = fmin(GANTT_ROW, (double) GANTT_HEIGHT / jobs);
-	int *spans = sort_spans(story);
+	int *spans = sort_spans(run_result);
 	struct plx_plot plot;
 
 	if (!spans)
@@ -205,7 +209,7 @@ int plx_chart_gantt(const struct plx_results *results, int policy, int workload,
 	fprintf(out,
 		"<figure><figcaption><b>%s: GPUs of each job</b> thin: "
 		"waiting; point at a job to see its name</figcaption>\n",
-		story->policy->name);
+		run_result->policy->name);
 	plot = plx_plot_begin(out, row * jobs, "GPUs of each job over time");
 	plot.x = plx_axis_time(plx_chart_end_s(results, workload));
 	/* The first submitted is on top. */
@@ -217,7 +221,7 @@ int plx_chart_gantt(const struct plx_results *results, int policy, int workload,
 		"style=\"--w:%.2f\">\n",
 		fmax(row * 0.85, 0.5), fmin(row * 0.4, 1));
 	for (int j = 0; j < jobs; j++)
-		draw_job(&plot, story, spans, j);
+		draw_job(&plot, run_result, spans, j);
 	fprintf(out, "</g>\n");
 	plx_plot_end(&plot);
 	fprintf(out, "</figure>\n");

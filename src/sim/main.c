@@ -131,7 +131,7 @@ static int simulate(struct run *run, struct plx_error *err)
 			  err) < 0)
 		return -1;
 	for (int i = 0; i < count; i++) {
-		if (plx_summarize(&run->tasks[i].story, &run->summaries[i],
+		if (plx_summarize(&run->tasks[i].run_result, &run->summaries[i],
 				  err) < 0)
 			return -1;
 	}
@@ -145,7 +145,7 @@ static int print_jobs(const struct plx_results *results, FILE *out,
 	plx_print_jobs_header(out);
 	for (int p = 0; p < results->policy_count; p++) {
 		for (int w = 0; w < results->workload_count; w++)
-			plx_print_jobs(plx_results_story(results, p, w), out);
+			plx_print_jobs(plx_results_of(results, p, w), out);
 	}
 	return 0;
 }
@@ -202,7 +202,7 @@ static int print(const struct run *run, struct plx_error *err)
 static void release(struct run *run)
 {
 	for (int i = 0; i < run->task_count; i++)
-		plx_story_release(&run->tasks[i].story);
+		plx_run_result_release(&run->tasks[i].run_result);
 	for (int w = 0; run->workloads && w < run->options.workload_count; w++)
 		plx_workload_release(&run->workloads[w]);
 	plx_catalog_release(&run->catalog);

@@ -20,21 +20,21 @@ const struct plx_policy *plx_policy_find(const char *name)
 	return plx_policies[i];
 }
 
-void plx_turn_count_free(struct plx_round *turn)
+void plx_round_count_free(struct plx_round *round)
 {
-	for (int n = 0; n < turn->setting->node_count; n++)
-		turn->free[n] = turn->setting->node_gpus;
-	for (int j = 0; j < turn->job_count; j++) {
-		const struct plx_sim_placement *next = &turn->next[j];
+	for (int n = 0; n < round->setting->node_count; n++)
+		round->free[n] = round->setting->node_gpus;
+	for (int j = 0; j < round->job_count; j++) {
+		const struct plx_sim_placement *next = &round->next[j];
 
 		for (int i = 0; i < next->count; i++)
-			turn->free[next->parts[i].node] -= next->parts[i].gpus;
+			round->free[next->parts[i].node] -= next->parts[i].gpus;
 	}
 }
 
-void plx_turn_place(struct plx_round *turn, int j, int gpus)
+void plx_round_place(struct plx_round *round, int j, int gpus)
 {
-	struct plx_sim_placement *next = &turn->next[j];
+	struct plx_sim_placement *next = &round->next[j];
 
 	assert(next->count == 0);
 	next->gpus = gpus;
@@ -42,15 +42,15 @@ void plx_turn_place(struct plx_round *turn, int j, int gpus)
 		int most = 0;
 		int taken;
 
-		for (int n = 1; n < turn->setting->node_count; n++) {
-			if (turn->free[n] > turn->free[most])
+		for (int n = 1; n < round->setting->node_count; n++) {
+			if (round->free[n] > round->free[most])
 				most = n;
 		}
-		taken = turn->free[most] < gpus ? turn->free[most] : gpus;
+		taken = round->free[most] < gpus ? round->free[most] : gpus;
 		assert(taken > 0);
 		next->parts[next->count].node = most;
 		next->parts[next->count++].gpus = taken;
-		turn->free[most] -= taken;
+		round->free[most] -= taken;
 		gpus -= taken;
 	}
 }

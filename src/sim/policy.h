@@ -83,11 +83,11 @@ struct plx_policy {
 	size_t state_size; /* zeroed memory a job, kept between turns */
 	size_t run_size;   /* the same for the whole run: turn->run */
 	/* states: [jobs of the workload], by job index. */
-	int (*decide)(struct plx_round *turn, void *states,
+	int (*decide)(struct plx_round *round, void *states,
 		      struct plx_error *err);
 	/* What the turn's problem lacks, before the search. NULL: nothing. */
-	int (*refine)(const struct plx_round *turn, struct plx_problem *problem,
-		      struct plx_error *err);
+	int (*refine)(const struct plx_round *round,
+		      struct plx_problem *problem, struct plx_error *err);
 	/* The run is over: free what run points to, not run. NULL: nothing. */
 	void (*end)(void *run);
 	/* Decides on a snapshot as plx_plan_search() does. NULL: cannot. */
@@ -106,25 +106,25 @@ extern const struct plx_policy plx_policy_pollux;
 extern const struct plx_policy plx_policy_tiresias;
 
 /* Most GPUs a job can use, however little is known of it. */
-int plx_turn_most_gpus(const struct plx_simjob *job);
+int plx_round_most_gpus(const struct plx_simjob *job);
 
 /* For policies: turn->free from turn->next. */
-void plx_turn_count_free(struct plx_round *turn);
+void plx_round_count_free(struct plx_round *round);
 
 /*
  * Seat a job that has nothing: as much as possible on the node with most
  * GPUs free (the first of equals), and so on. Takes them from turn->free;
  * requires that there are so many.
  */
-void plx_turn_place(struct plx_round *turn, int j, int gpus);
+void plx_round_place(struct plx_round *round, int j, int gpus);
 
 /*
  * The turn as a snapshot to be planned for: what the scheduler of a real
  * cluster would know. The caller's to destroy; NULL with err set.
  */
-struct plx_problem *plx_turn_problem(struct plx_round *turn,
-				     struct plx_error *err);
+struct plx_problem *plx_round_problem(struct plx_round *round,
+				      struct plx_error *err);
 /* turn->next from a plan for that problem. */
-void plx_turn_take(struct plx_round *turn, const struct plx_plan *plan);
+void plx_round_take(struct plx_round *round, const struct plx_plan *plan);
 
 #endif

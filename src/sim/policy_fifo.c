@@ -31,15 +31,15 @@ struct ending {
 	int gpus;
 };
 
-static int needs(struct plx_round *turn, int j, struct state *states,
+static int needs(struct plx_round *round, int j, struct state *states,
 		 double *seconds, struct plx_error *err)
 {
-	const struct plx_simjob *job = turn->jobs[j];
+	const struct plx_simjob *job = round->jobs[j];
 	struct state *state = &states[job->index];
 
 	if (!state->known &&
-	    plx_simjob_alone(job, job->entry->gpus, turn->setting->node_gpus,
-			     plx_setting_restart_s(turn->setting, job->app),
+	    plx_simjob_alone(job, job->entry->gpus, round->setting->node_gpus,
+			     plx_setting_restart_s(round->setting, job->app),
 			     &state->needs_s, err) < 0)
 		return -1;
 	state->known = true;
@@ -58,33 +58,33 @@ static int by_end(const void *a, const void *b)
 }
 
 /* free_gpus: in all, now. */
-static int promise(struct plx_round *turn, int wanted, int free_gpus,
+static int promise(struct plx_round *round, int wanted, int free_gpus,
 		   struct state *states, struct promise *promise,
 		   struct plx_error *err)
 {
 	struct ending *ends =
-		calloc((size_t) turn->job_count + 1, sizeof(*ends));
+		calloc((size_t) round->job_count + 1, sizeof(*ends));
 	int count = 0;
 	int rc = -1;
 
 	if (!ends)
-		return plx_fail(err, "no memory for %d jobs", turn->job_count);
-	for (int j = 0; j < turn->job_count; j++) {
-		const struct plx_simjob *job = turn->jobs[j];
+		return plx_fail(err, "no memory for %d jobs", round->job_count);
+	for (int j = 0; j < round->job_count; j++) {
+		const struct plx_simjob *job = round->jobs[j];
 		double seconds;
 
-		if (turn->next[j].gpus == 0)
+		if (round->next[j].gpus == 0)
 			continue;
-		if (needs(turn, j, states, &seconds, err) < 0)
+		if (needs(round, j, states, &seconds, err) < 0)
 			goto done;
 		ends[count].at_s =
-			(job->started ? job->start_s : turn->now_s) + seconds;
-		ends[count++].gpus = turn->next[j].gpus;
+			(job->started ? job->start_s : round->now_s) + seconds;
+		ends[count++].gpus = round->next[j].gpus;
 	}
 	qsort(ends, (size_t) count, sizeof(*ends), by_end);
-	promise->start_s = turn->now_s;
+	promise->start_s = round->now_s;
 	for (int i = 0; i < count && free_gpus < wanted; i++) {
-		promise->start_s = fmax(turn->now_s, ends[i].at_s);
+		promise->start_s = fmax(round->now_s, ends[i].at_s);
 		free_gpus += ends[i].gpus;
 	}
 	promise->spare = free_gpus - wanted;
@@ -96,15 +96,15 @@ done:
 }
 
 /* May the job start now without delaying the one that was promised? */
-static int harmless(struct plx_round *turn, int j, struct state *states,
+static int harmless(struct plx_round *round, int j, struct state *states,
 		    struct promise *promise, struct plx_error *err)
 {
-	int gpus = turn->jobs[j]->entry->gpus;
+	int gpus = round->jobs[j]->entry->gpus;
 	double seconds;
 
-	if (needs(turn, j, states, &seconds, err) < 0)
+	if (needs(round, j, states, &seconds, err) < 0)
 		return -1;
-	if (turn->now_s + seconds <= promise->start_s)
+	if (round->now_s + seconds <= promise->start_s)
 		return 1;
 	if (gpus > promise->spare)
 		return 0;
@@ -112,32 +112,32 @@ static int harmless(struct plx_round *turn, int j, struct state *states,
 	return 1;
 }
 
-static int decide(struct plx_round *turn, void *memory, struct plx_error *err)
+static int decide(struct plx_round *round, void *memory, struct plx_error *err)
 {
 	struct promise head = { .made = false };
 	int left = 0;
 
-	plx_turn_count_free(turn);
-	for (int n = 0; n < turn->setting->node_count; n++)
-		left += turn->free[n];
-	for (int j = 0; j < turn->job_count; j++) {
-		int gpus = turn->jobs[j]->entry->gpus;
+	plx_round_count_free(round);
+	for (int n = 0; n < round->setting->node_count; n++)
+		left += round->free[n];
+	for (int j = 0; j < round->job_count; j++) {
+		int gpus = round->jobs[j]->entry->gpus;
 		int go = 1;
 
-		if (turn->next[j].count > 0)
+		if (round->next[j].count > 0)
 			continue;
 		if (gpus > left) {
 			if (!head.made &&
-			    promise(turn, gpus, left, memory, &head, err) < 0)
+			    promise(round, gpus, left, memory, &head, err) < 0)
 				return -1;
 			continue;
 		}
 		if (head.made)
-			go = harmless(turn, j, memory, &head, err);
+			go = harmless(round, j, memory, &head, err);
 		if (go < 0)
 			return -1;
 		if (go > 0) {
-			plx_turn_place(turn, j, gpus);
+			plx_round_place(round, j, gpus);
 			left -= gpus;
 		}
 	}

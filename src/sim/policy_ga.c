@@ -26,10 +26,10 @@ static int by_service(const void *a, const void *b)
 	return x->index - y->index;
 }
 
-static int decide(struct plx_round *turn, void *states, struct plx_error *err)
+static int decide(struct plx_round *round, void *states, struct plx_error *err)
 {
-	struct run *run = turn->run;
-	struct plx_ga_options options = plx_ga_published(turn->setting->seed);
+	struct run *run = round->run;
+	struct plx_ga_options options = plx_ga_published(round->setting->seed);
 	struct plx_problem *problem = NULL;
 	struct plx_plan *plan = NULL;
 	int rc = -1;
@@ -39,13 +39,13 @@ static int decide(struct plx_round *turn, void *states, struct plx_error *err)
 		run->ga = plx_ga_create(&options, err);
 	if (!run->ga)
 		return -1;
-	qsort(turn->jobs, (size_t) turn->job_count, sizeof(*turn->jobs),
+	qsort(round->jobs, (size_t) round->job_count, sizeof(*round->jobs),
 	      by_service);
-	problem = plx_turn_problem(turn, err);
+	problem = plx_round_problem(round, err);
 	if (!problem || plx_osdi21_tables(problem, NULL, err) < 0 ||
 	    plx_ga_plan(run->ga, problem, &plan, err) < 0)
 		goto done;
-	plx_turn_take(turn, plan);
+	plx_round_take(round, plan);
 	rc = 0;
 done:
 	plx_plan_destroy(plan);

@@ -21,10 +21,10 @@ struct bid {
 	double next_seconds; /* of a step on one more */
 };
 
-static double step_seconds(const struct plx_round *turn,
+static double step_seconds(const struct plx_round *round,
 			   const struct plx_simjob *job, int gpus)
 {
-	int per_node = turn->setting->node_gpus;
+	int per_node = round->setting->node_gpus;
 	int nodes = (gpus - 1) / per_node + 1;
 	struct plx_batch batch =
 		plx_fixed_batch(job->app, job->fixed_batch, gpus);
@@ -32,8 +32,8 @@ static double step_seconds(const struct plx_round *turn,
 
 	/* The job's own memory for counts is in use: it says where it is. */
 	for (int i = 0; i < nodes; i++)
-		turn->free[i] = i < nodes - 1 ? per_node : gpus - i * per_node;
-	t = plx_app_step(job->app, turn->free, nodes, batch.per_gpu);
+		round->free[i] = i < nodes - 1 ? per_node : gpus - i * per_node;
+	t = plx_app_step(job->app, round->free, nodes, batch.per_gpu);
 	return t.step + (t.step - t.sync) * batch.accum;
 }
 
@@ -47,13 +47,13 @@ static int most_gpus(const struct plx_simjob *job)
 	return job->fixed_batch / limits->min_per_gpu;
 }
 
-static void look_ahead(const struct plx_round *turn, struct bid *bid,
+static void look_ahead(const struct plx_round *round, struct bid *bid,
 		       int cluster_gpus)
 {
 	bid->next_seconds = bid->seconds;
 	if (bid->gpus < bid->most && bid->gpus < cluster_gpus)
 		bid->next_seconds =
-			step_seconds(turn, turn->jobs[bid->j], bid->gpus + 1);
+			step_seconds(round, round->jobs[bid->j], bid->gpus + 1);
 }
 
 static double gain(const struct bid *bid)
@@ -62,26 +62,26 @@ static double gain(const struct bid *bid)
 }
 
 /* Hand out the GPUs; bids are in the order of jobs. */
-static void auction(struct plx_round *turn, struct bid *bids)
+static void auction(struct plx_round *round, struct bid *bids)
 {
-	int total = turn->setting->node_count * turn->setting->node_gpus;
+	int total = round->setting->node_count * round->setting->node_gpus;
 	int left = total;
 
-	for (int j = 0; j < turn->job_count && left > 0; j++) {
-		const struct plx_simjob *job = turn->jobs[j];
+	for (int j = 0; j < round->job_count && left > 0; j++) {
+		const struct plx_simjob *job = round->jobs[j];
 
 		bids[j].gpus = 1;
 		bids[j].most = most_gpus(job);
 		bids[j].left = plx_app_iterations_left(job->app, job->epoch,
 						       job->fixed_batch);
-		bids[j].seconds = step_seconds(turn, job, 1);
-		look_ahead(turn, &bids[j], total);
+		bids[j].seconds = step_seconds(round, job, 1);
+		look_ahead(round, &bids[j], total);
 		left--;
 	}
 	while (left > 0) {
 		struct bid *best = &bids[0];
 
-		for (int j = 1; j < turn->job_count; j++) {
+		for (int j = 1; j < round->job_count; j++) {
 			if (gain(&bids[j]) > gain(best))
 				best = &bids[j];
 		}
@@ -89,7 +89,7 @@ static void auction(struct plx_round *turn, struct bid *bids)
 			return;
 		best->gpus++;
 		best->seconds = best->next_seconds;
-		look_ahead(turn, best, total);
+		look_ahead(round, best, total);
 		left--;
 	}
 }
@@ -102,27 +102,27 @@ static int by_gpus(const void *a, const void *b)
 	return x->gpus != y->gpus ? x->gpus - y->gpus : x->j - y->j;
 }
 
-static int decide(struct plx_round *turn, void *states, struct plx_error *err)
+static int decide(struct plx_round *round, void *states, struct plx_error *err)
 {
-	struct bid *bids = calloc((size_t) turn->job_count + 1, sizeof(*bids));
+	struct bid *bids = calloc((size_t) round->job_count + 1, sizeof(*bids));
 
 	(void) states;
 	if (!bids)
-		return plx_fail(err, "no memory for %d jobs", turn->job_count);
-	for (int j = 0; j < turn->job_count; j++)
+		return plx_fail(err, "no memory for %d jobs", round->job_count);
+	for (int j = 0; j < round->job_count; j++)
 		bids[j].j = j;
-	auction(turn, bids);
-	for (int j = 0; j < turn->job_count; j++) {
-		if (turn->next[j].gpus != bids[j].gpus) {
-			turn->next[j].count = 0;
-			turn->next[j].gpus = 0;
+	auction(round, bids);
+	for (int j = 0; j < round->job_count; j++) {
+		if (round->next[j].gpus != bids[j].gpus) {
+			round->next[j].count = 0;
+			round->next[j].gpus = 0;
 		}
 	}
-	plx_turn_count_free(turn);
-	qsort(bids, (size_t) turn->job_count, sizeof(*bids), by_gpus);
-	for (int i = 0; i < turn->job_count; i++) {
-		if (bids[i].gpus > 0 && turn->next[bids[i].j].count == 0)
-			plx_turn_place(turn, bids[i].j, bids[i].gpus);
+	plx_round_count_free(round);
+	qsort(bids, (size_t) round->job_count, sizeof(*bids), by_gpus);
+	for (int i = 0; i < round->job_count; i++) {
+		if (bids[i].gpus > 0 && round->next[bids[i].j].count == 0)
+			plx_round_place(round, bids[i].j, bids[i].gpus);
 	}
 	free(bids);
 	return 0;

@@ -24,27 +24,27 @@ static double samples_left(const struct plx_simjob *job)
 /* It counts as measured now: to what its batch allows, in one of its sizes. */
 static void raise_limit(const struct plx_simjob *from, struct plx_job *job)
 {
-	int most = plx_job_size_down(job, plx_turn_most_gpus(from));
+	int most = plx_job_size_down(job, plx_round_most_gpus(from));
 
 	job->max_gpus = most > job->min_gpus ? most : job->min_gpus;
 }
 
-static void ask_profiles(const struct plx_round *turn,
+static void ask_profiles(const struct plx_round *round,
 			 struct plx_problem *problem)
 {
-	struct plx_app_profiles *profiles = turn->run;
+	struct plx_app_profiles *profiles = round->run;
 
 	for (int j = 0; j < problem->job_count; j++) {
 		/* A batch that is fixed says nothing of others. */
-		if (!turn->jobs[j]->fixed_batch)
+		if (!round->jobs[j]->fixed_batch)
 			plx_app_profile_learn(profiles, &problem->jobs[j]);
 	}
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
 
-		if (!turn->jobs[j]->fixed_batch &&
+		if (!round->jobs[j]->fixed_batch &&
 		    plx_app_profile_apply(profiles, job))
-			raise_limit(turn->jobs[j], job);
+			raise_limit(round->jobs[j], job);
 	}
 }
 
@@ -52,13 +52,13 @@ static void ask_profiles(const struct plx_round *turn,
  * Where Slurm starts jobs that come, one GPU each, if not told otherwise: on
  * the fullest node that has a GPU left; without any, where the fewest run.
  */
-static void pack(const struct plx_round *turn,
+static void pack(const struct plx_round *round,
 		 const struct plx_problem *problem, int *busy)
 {
 	for (int j = 0; j < problem->job_count; j++) {
 		int best = 0;
 
-		if (turn->jobs[j]->home >= 0)
+		if (round->jobs[j]->home >= 0)
 			continue;
 		for (int n = 1; n < problem->node_count; n++) {
 			bool full = busy[best] >= problem->gpus[best];
@@ -68,17 +68,17 @@ static void pack(const struct plx_round *turn,
 				 : fits && busy[n] > busy[best])
 				best = n;
 		}
-		turn->jobs[j]->home = best;
+		round->jobs[j]->home = best;
 		busy[best]++;
 	}
 }
 
-static int give_homes(const struct plx_round *turn, struct plx_problem *problem,
-		      struct plx_error *err)
+static int give_homes(const struct plx_round *round,
+		      struct plx_problem *problem, struct plx_error *err)
 {
 	int *busy = NULL;
 
-	if (!turn->setting->home)
+	if (!round->setting->home)
 		return 0;
 	busy = calloc((size_t) problem->node_count + 1, sizeof(*busy));
 	if (!busy)
@@ -87,56 +87,56 @@ static int give_homes(const struct plx_round *turn, struct plx_problem *problem,
 		for (int n = 0; n < problem->node_count; n++)
 			busy[n] += problem->jobs[j].now[n];
 	}
-	if (turn->setting->packed)
-		pack(turn, problem, busy);
+	if (round->setting->packed)
+		pack(round, problem, busy);
 	for (int j = 0; j < problem->job_count; j++) {
-		problem->jobs[j].home = turn->jobs[j]->home;
-		problem->jobs[j].roams = turn->setting->roams;
+		problem->jobs[j].home = round->jobs[j]->home;
+		problem->jobs[j].roams = round->setting->roams;
 	}
 	free(busy);
 	return 0;
 }
 
 /* The turn as our scheduler sees it, be it real or imagined. */
-static int refine(const struct plx_round *turn, struct plx_problem *problem,
+static int refine(const struct plx_round *round, struct plx_problem *problem,
 		  struct plx_error *err)
 {
-	unsigned without = turn->setting->without;
+	unsigned without = round->setting->without;
 
-	problem->uniform = turn->setting->uniform;
-	problem->spare = turn->setting->spare;
-	if (isnan(turn->setting->fairness))
+	problem->uniform = round->setting->uniform;
+	problem->spare = round->setting->spare;
+	if (isnan(round->setting->fairness))
 		problem->fairness = PLX_FAIRNESS;
 	if (!(without & PLX_PART_HYSTERESIS))
 		problem->hysteresis = PLX_HYSTERESIS;
 	if (!(without & PLX_PART_PROFILES))
-		ask_profiles(turn, problem);
+		ask_profiles(round, problem);
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
 
 		if (without & PLX_PART_CHARGE)
 			job->restart_s = 0;
-		if (turn->setting->remaining)
-			job->samples_left = samples_left(turn->jobs[j]);
+		if (round->setting->remaining)
+			job->samples_left = samples_left(round->jobs[j]);
 	}
-	if (give_homes(turn, problem, err) < 0)
+	if (give_homes(round, problem, err) < 0)
 		return -1;
 	if (without & PLX_PART_WEIGHTS)
 		return 0;
 	return plx_problem_set_weights(problem, err);
 }
 
-static int decide(struct plx_round *turn, void *states, struct plx_error *err)
+static int decide(struct plx_round *round, void *states, struct plx_error *err)
 {
-	struct plx_problem *problem = plx_turn_problem(turn, err);
+	struct plx_problem *problem = plx_round_problem(round, err);
 	struct plx_plan *plan = NULL;
 	int rc = -1;
 
 	(void) states;
-	if (!problem || refine(turn, problem, err) < 0 ||
+	if (!problem || refine(round, problem, err) < 0 ||
 	    plx_plan_search(problem, &plan, err) < 0)
 		goto done;
-	plx_turn_take(turn, plan);
+	plx_round_take(round, plan);
 	rc = 0;
 done:
 	plx_plan_destroy(plan);

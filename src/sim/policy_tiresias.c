@@ -39,65 +39,65 @@ static int by_ticket(const void *a, const void *b)
 }
 
 /* Queues are as long as time is: tickets grow with turns, then jobs. */
-static void join(struct state *state, int queue, const struct plx_round *turn,
+static void join(struct state *state, int queue, const struct plx_round *round,
 		 int j)
 {
 	state->queue = queue;
 	state->ticket =
-		(long) (turn->now_s / turn->setting->interval_s) * 65536 +
-		turn->jobs[j]->index;
+		(long) (round->now_s / round->setting->interval_s) * 65536 +
+		round->jobs[j]->index;
 }
 
-static void update(struct plx_round *turn, struct state *states)
+static void update(struct plx_round *round, struct state *states)
 {
-	for (int j = 0; j < turn->job_count; j++) {
-		const struct plx_simjob *job = turn->jobs[j];
+	for (int j = 0; j < round->job_count; j++) {
+		const struct plx_simjob *job = round->jobs[j];
 		struct state *state = &states[job->index];
 
 		if (!state->seen)
-			join(state, FIRST, turn, j);
+			join(state, FIRST, round, j);
 		else if (job->place.count > 0)
-			state->ran_s += turn->now_s - state->checked_s;
+			state->ran_s += round->now_s - state->checked_s;
 		state->seen = true;
-		state->checked_s = turn->now_s;
+		state->checked_s = round->now_s;
 		if (state->queue == FIRST &&
 		    state->ran_s * job->entry->gpus >= DEMOTED_AFTER_GPU_S)
-			join(state, SECOND, turn, j);
+			join(state, SECOND, round, j);
 	}
 }
 
-static int decide(struct plx_round *turn, void *memory, struct plx_error *err)
+static int decide(struct plx_round *round, void *memory, struct plx_error *err)
 {
 	struct state *states = memory;
-	int left = turn->setting->node_count * turn->setting->node_gpus;
+	int left = round->setting->node_count * round->setting->node_gpus;
 	struct waiter *queue =
-		calloc((size_t) turn->job_count + 1, sizeof(*queue));
+		calloc((size_t) round->job_count + 1, sizeof(*queue));
 
 	if (!queue)
-		return plx_fail(err, "no memory for %d jobs", turn->job_count);
-	update(turn, states);
-	for (int j = 0; j < turn->job_count; j++) {
+		return plx_fail(err, "no memory for %d jobs", round->job_count);
+	update(round, states);
+	for (int j = 0; j < round->job_count; j++) {
 		queue[j].j = j;
-		queue[j].state = &states[turn->jobs[j]->index];
+		queue[j].state = &states[round->jobs[j]->index];
 	}
-	qsort(queue, (size_t) turn->job_count, sizeof(*queue), by_ticket);
-	for (int i = 0; i < turn->job_count; i++) {
-		int gpus = turn->jobs[queue[i].j]->entry->gpus;
+	qsort(queue, (size_t) round->job_count, sizeof(*queue), by_ticket);
+	for (int i = 0; i < round->job_count; i++) {
+		int gpus = round->jobs[queue[i].j]->entry->gpus;
 
 		if (gpus > left) {
-			turn->next[queue[i].j].count = 0;
-			turn->next[queue[i].j].gpus = 0;
+			round->next[queue[i].j].count = 0;
+			round->next[queue[i].j].gpus = 0;
 			queue[i].j = -1;
 			continue;
 		}
 		left -= gpus;
 	}
-	plx_turn_count_free(turn);
-	for (int i = 0; i < turn->job_count; i++) {
+	plx_round_count_free(round);
+	for (int i = 0; i < round->job_count; i++) {
 		int j = queue[i].j;
 
-		if (j >= 0 && turn->next[j].count == 0)
-			plx_turn_place(turn, j, turn->jobs[j]->entry->gpus);
+		if (j >= 0 && round->next[j].count == 0)
+			plx_round_place(round, j, round->jobs[j]->entry->gpus);
 	}
 	free(queue);
 	return 0;

@@ -12,7 +12,7 @@
 
 #define GPUS_MAX 64
 
-int plx_turn_most_gpus(const struct plx_simjob *job)
+int plx_round_most_gpus(const struct plx_simjob *job)
 {
 	const struct plx_limits *limits = &job->app->limits.batch;
 	int most = limits->max_batch / limits->min_per_gpu;
@@ -35,30 +35,31 @@ static int set_sizes(const struct plx_sizes *sizes, struct plx_job *job,
 			      err);
 }
 
-static int describe(const struct plx_round *turn, const struct plx_simjob *from,
-		    struct plx_job *job, struct plx_error *err)
+static int describe(const struct plx_round *round,
+		    const struct plx_simjob *from, struct plx_job *job,
+		    struct plx_error *err)
 {
 	job->id = (uint32_t) from->index;
-	job->max_gpus = from->modelled ? plx_turn_most_gpus(from) : 1;
+	job->max_gpus = from->modelled ? plx_round_most_gpus(from) : 1;
 	job->profiled = from->modelled;
 	job->profiled_gpus = from->profiled_gpus;
 	job->goodput = from->goodput;
 	job->may_park = true;
-	job->age_s = turn->now_s - from->entry->submit_s;
-	job->restart_s = plx_setting_restart_s(turn->setting, from->app);
+	job->age_s = round->now_s - from->entry->submit_s;
+	job->restart_s = plx_setting_restart_s(round->setting, from->app);
 	job->restarts = from->restarts;
 	job->service_s = from->gpu_s;
 	for (int i = 0; i < from->place.count; i++)
 		job->now[from->place.parts[i].node] = from->place.parts[i].gpus;
-	return set_sizes(&turn->setting->sizes, job, err);
+	return set_sizes(&round->setting->sizes, job, err);
 }
 
-struct plx_problem *plx_turn_problem(struct plx_round *turn,
-				     struct plx_error *err)
+struct plx_problem *plx_round_problem(struct plx_round *round,
+				      struct plx_error *err)
 {
-	const struct plx_setting *setting = turn->setting;
+	const struct plx_setting *setting = round->setting;
 	struct plx_problem *problem =
-		plx_problem_create(setting->node_count, turn->job_count, err);
+		plx_problem_create(setting->node_count, round->job_count, err);
 
 	if (!problem)
 		return NULL;
@@ -70,9 +71,10 @@ struct plx_problem *plx_turn_problem(struct plx_round *turn,
 		problem->gpus[n] = setting->node_gpus;
 		problem->gpus_total[n] = setting->node_gpus;
 	}
-	for (int j = 0; j < turn->job_count; j++) {
-		if (plx_simjob_fit(turn->jobs[j], err) < 0 ||
-		    describe(turn, turn->jobs[j], &problem->jobs[j], err) < 0) {
+	for (int j = 0; j < round->job_count; j++) {
+		if (plx_simjob_fit(round->jobs[j], err) < 0 ||
+		    describe(round, round->jobs[j], &problem->jobs[j], err) <
+			    0) {
 			plx_problem_destroy(problem);
 			return NULL;
 		}
@@ -95,8 +97,8 @@ static void take(const struct plx_plan *plan, int j,
 	}
 }
 
-void plx_turn_take(struct plx_round *turn, const struct plx_plan *plan)
+void plx_round_take(struct plx_round *round, const struct plx_plan *plan)
 {
-	for (int j = 0; j < turn->job_count; j++)
-		take(plan, j, &turn->next[j]);
+	for (int j = 0; j < round->job_count; j++)
+		take(plan, j, &round->next[j]);
 }

@@ -11,11 +11,11 @@ const struct plx_summary *plx_results_summary(const struct plx_results *results,
 	return &results->summaries[policy * results->workload_count + workload];
 }
 
-const struct plx_story *plx_results_story(const struct plx_results *results,
-					  int policy, int workload)
+const struct plx_run_result *plx_results_of(const struct plx_results *results,
+					    int policy, int workload)
 {
 	return &results->tasks[policy * results->workload_count + workload]
-			.story;
+			.run_result;
 }
 
 double plx_results_mean_s(const struct plx_results *results, int policy)
@@ -137,17 +137,20 @@ void plx_print_jobs_header(FILE *out)
 		     "finish_s,jct_s,restarts,gpu_s,ftf\n");
 }
 
-void plx_print_jobs(const struct plx_story *story, FILE *out)
+void plx_print_jobs(const struct plx_run_result *run_result, FILE *out)
 {
-	for (int i = 0; i < story->workload->count; i++) {
-		const struct plx_fate *fate = &story->fates[i];
-		const struct plx_workload_entry *entry = fate->entry;
+	for (int i = 0; i < run_result->workload->count; i++) {
+		const struct plx_job_result *job_result =
+			&run_result->job_results[i];
+		const struct plx_workload_entry *entry = job_result->entry;
 
 		fprintf(out,
 			"%s,%s,%s,%s,%.10g,%.10g,%.10g,%.10g,%d,%.10g,%.6g\n",
-			story->policy->name, story->workload->name, entry->name,
-			entry->app->name, entry->submit_s, fate->start_s,
-			fate->finish_s, fate->finish_s - entry->submit_s,
-			fate->restarts, fate->gpu_s, fate->fairness);
+			run_result->policy->name, run_result->workload->name,
+			entry->name, entry->app->name, entry->submit_s,
+			job_result->start_s, job_result->finish_s,
+			job_result->finish_s - entry->submit_s,
+			job_result->restarts, job_result->gpu_s,
+			job_result->fairness);
 	}
 }

@@ -22,8 +22,8 @@ struct plx_results {
 
 const struct plx_summary *plx_results_summary(const struct plx_results *results,
 					      int policy, int workload);
-const struct plx_story *plx_results_story(const struct plx_results *results,
-					  int policy, int workload);
+const struct plx_run_result *plx_results_of(const struct plx_results *results,
+					    int policy, int workload);
 /* Of the workloads' mean completion times, s. */
 double plx_results_mean_s(const struct plx_results *results, int policy);
 
@@ -36,6 +36,6 @@ int plx_print_json(const struct plx_results *results, FILE *out,
 
 /* Rows of --jobs. */
 void plx_print_jobs_header(FILE *out);
-void plx_print_jobs(const struct plx_story *story, FILE *out);
+void plx_print_jobs(const struct plx_run_result *run_result, FILE *out);
 
 #endif

@@ -24,14 +24,14 @@ struct world {
 	void *states;			/* the policy's, a job each */
 	struct plx_sim_placement *next; /* [workload->count] */
 	struct plx_sim_part *parts;	/* memory of next */
-	struct plx_round turn;
+	struct plx_round round;
 	bool *multi;   /* [node_room] scratch: a job on several nodes is here */
 	bool *crowded; /* [node_room] more than one is */
 	struct plx_autoscaler scaler; /* unless scaling.max_nodes is 0 */
 	struct plx_tick totals;	      /* of all jobs, up to now_s */
 	double now_s;
 	int paid; /* nodes, in the interval that ended now */
-	struct plx_story *story;
+	struct plx_run_result *run_result;
 	int decision_capacity;
 };
 
@@ -67,16 +67,16 @@ static void world_release(struct world *world)
 {
 	for (int i = 0; world->jobs && i < world->workload->count; i++)
 		plx_simjob_release(&world->jobs[i]);
-	if (world->turn.run && world->policy->end)
-		world->policy->end(world->turn.run);
-	free(world->turn.run);
+	if (world->round.run && world->policy->end)
+		world->policy->end(world->round.run);
+	free(world->round.run);
 	free(world->jobs);
 	free(world->states);
 	free(world->next);
 	free(world->parts);
-	free(world->turn.jobs);
-	free(world->turn.free);
-	free(world->turn.next);
+	free(world->round.jobs);
+	free(world->round.free);
+	free(world->round.next);
 	free(world->multi);
 	free(world->crowded);
 	plx_autoscaler_release(&world->scaler);
@@ -116,18 +116,18 @@ static int world_init(struct world *world, struct plx_error *err)
 	world->states = calloc(jobs, world->policy->state_size + 1);
 	world->next = calloc(jobs, sizeof(*world->next));
 	world->parts = calloc(jobs * nodes, sizeof(*world->parts));
-	world->turn.jobs = calloc(jobs, sizeof(struct plx_simjob *));
-	world->turn.next = calloc(jobs, sizeof(*world->turn.next));
-	world->turn.free = calloc(nodes, sizeof(*world->turn.free));
-	world->turn.run = calloc(1, world->policy->run_size + 1);
+	world->round.jobs = calloc(jobs, sizeof(struct plx_simjob *));
+	world->round.next = calloc(jobs, sizeof(*world->round.next));
+	world->round.free = calloc(nodes, sizeof(*world->round.free));
+	world->round.run = calloc(1, world->policy->run_size + 1);
 	world->multi = calloc(nodes, sizeof(*world->multi));
 	world->crowded = calloc(nodes, sizeof(*world->crowded));
 	if (!world->jobs || !world->states || !world->next || !world->parts ||
-	    !world->turn.jobs || !world->turn.next || !world->turn.free ||
-	    !world->turn.run || !world->multi || !world->crowded)
+	    !world->round.jobs || !world->round.next || !world->round.free ||
+	    !world->round.run || !world->multi || !world->crowded)
 		return plx_fail(err, "no memory for %zu jobs on %zu nodes",
 				jobs, nodes);
-	world->turn.setting = &world->setting;
+	world->round.setting = &world->setting;
 	if (world->setting.scaling.max_nodes &&
 	    plx_autoscaler_init(&world->scaler, &world->setting, world->policy,
 				err) < 0)
@@ -199,7 +199,7 @@ static void record(struct world *world, double seconds)
 	tick.useful_s = now.useful_s - before->useful_s;
 	tick.node_s = seconds * world->paid;
 	world->totals = now;
-	plx_timeline_add(&world->story->timeline, &tick);
+	plx_timeline_add(&world->run_result->timeline, &tick);
 }
 
 static int run_jobs(struct world *world, struct plx_error *err)
@@ -219,7 +219,7 @@ static int run_jobs(struct world *world, struct plx_error *err)
 	}
 	world->now_s += seconds;
 	world->paid = nodes_paid(world);
-	world->story->node_s += seconds * world->paid;
+	world->run_result->node_s += seconds * world->paid;
 	if (world->setting.timeline)
 		record(world, seconds);
 	while (world->first < world->workload->count &&
@@ -231,56 +231,56 @@ static int run_jobs(struct world *world, struct plx_error *err)
 /* Who has come and is not done. */
 static void gather(struct world *world)
 {
-	struct plx_round *turn = &world->turn;
+	struct plx_round *round = &world->round;
 
-	turn->now_s = world->now_s;
-	turn->job_count = 0;
+	round->now_s = world->now_s;
+	round->job_count = 0;
 	for (int i = world->first; i < world->workload->count; i++) {
 		struct plx_simjob *job = &world->jobs[i];
 
 		if (!job->done && job->entry->submit_s <= world->now_s)
-			turn->jobs[turn->job_count++] = job;
+			round->jobs[round->job_count++] = job;
 	}
 }
 
 /* The policy starts from what each has. */
 static void offer(struct world *world)
 {
-	struct plx_round *turn = &world->turn;
+	struct plx_round *round = &world->round;
 	size_t capacity = (size_t) world->node_max;
 
-	for (int j = 0; j < turn->job_count; j++) {
-		turn->next[j].parts = world->parts + (size_t) j * capacity;
-		plx_sim_placement_copy(&turn->next[j], &turn->jobs[j]->place);
+	for (int j = 0; j < round->job_count; j++) {
+		round->next[j].parts = world->parts + (size_t) j * capacity;
+		plx_sim_placement_copy(&round->next[j], &round->jobs[j]->place);
 	}
 }
 
 static int note_decision(struct world *world, double seconds,
 			 struct plx_error *err)
 {
-	struct plx_story *story = world->story;
+	struct plx_run_result *run_result = world->run_result;
 
-	if (story->decision_count == world->decision_capacity) {
+	if (run_result->decision_count == world->decision_capacity) {
 		int capacity = world->decision_capacity
 				       ? 2 * world->decision_capacity
 				       : 1024;
-		double *more = realloc(story->decisions_s,
+		double *more = realloc(run_result->decisions_s,
 				       (size_t) capacity * sizeof(*more));
 
 		if (!more)
 			return plx_fail(err, "no memory for %d decisions",
 					capacity);
-		story->decisions_s = more;
+		run_result->decisions_s = more;
 		world->decision_capacity = capacity;
 	}
-	story->decisions_s[story->decision_count++] = seconds;
+	run_result->decisions_s[run_result->decision_count++] = seconds;
 	return 0;
 }
 
 static int place(struct world *world, int j, struct plx_error *err)
 {
-	struct plx_simjob *job = world->turn.jobs[j];
-	const struct plx_sim_placement *next = &world->turn.next[j];
+	struct plx_simjob *job = world->round.jobs[j];
+	const struct plx_sim_placement *next = &world->round.next[j];
 	struct plx_sim_span span = {
 		.job = job->index,
 		.gpus = next->gpus,
@@ -294,19 +294,19 @@ static int place(struct world *world, int j, struct plx_error *err)
 		return -1;
 	if (!world->setting.timeline)
 		return 0;
-	return plx_timeline_place(&world->story->timeline, span, err);
+	return plx_timeline_place(&world->run_result->timeline, span, err);
 }
 
 static int scale(struct world *world, struct plx_error *err)
 {
-	struct plx_sim_timeline *timeline = &world->story->timeline;
+	struct plx_sim_timeline *timeline = &world->run_result->timeline;
 
-	if (plx_autoscale(&world->scaler, &world->turn, err) < 0)
+	if (plx_autoscale(&world->scaler, &world->round, err) < 0)
 		return -1;
 	world->setting.node_count = world->scaler.usable;
-	for (int j = 0; world->setting.timeline && j < world->turn.job_count;
+	for (int j = 0; world->setting.timeline && j < world->round.job_count;
 	     j++) {
-		const struct plx_simjob *job = world->turn.jobs[j];
+		const struct plx_simjob *job = world->round.jobs[j];
 		struct plx_sim_span none = { .job = job->index,
 					     .begin_s = world->now_s };
 
@@ -320,21 +320,21 @@ static int scale(struct world *world, struct plx_error *err)
 
 static int decide(struct world *world, struct plx_error *err)
 {
-	struct plx_round *turn = &world->turn;
+	struct plx_round *round = &world->round;
 	double began_s = clock_s();
 
 	gather(world);
 	if (world->setting.scaling.max_nodes && scale(world, err) < 0)
 		return -1;
-	if (turn->job_count == 0)
+	if (round->job_count == 0)
 		return 0;
 	offer(world);
-	if (world->policy->decide(turn, world->states, err) < 0 ||
+	if (world->policy->decide(round, world->states, err) < 0 ||
 	    note_decision(world, clock_s() - began_s, err) < 0)
 		return -1;
-	for (int j = 0; j < turn->job_count; j++) {
-		if (plx_sim_placement_equal(&turn->jobs[j]->place,
-					    &turn->next[j]))
+	for (int j = 0; j < round->job_count; j++) {
+		if (plx_sim_placement_equal(&round->jobs[j]->place,
+					    &round->next[j]))
 			continue;
 		if (place(world, j, err) < 0)
 			return -1;
@@ -351,20 +351,22 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The last of each job is open: it ends when the job does. */
-static void end_span(const struct plx_story *story, struct plx_sim_span *span)
+static void end_span(const struct plx_run_result *run_result,
+		     struct plx_sim_span *span)
 {
-	if (story->timeline.open[span->job] == span - story->timeline.spans)
-		span->end_s = story->fates[span->job].finish_s;
+	if (run_result->timeline.open[span->job] ==
+	    span - run_result->timeline.spans)
+		span->end_s = run_result->job_results[span->job].finish_s;
 }
 
 static int tell(struct world *world, struct plx_error *err)
 {
-	struct plx_story *story = world->story;
+	struct plx_run_result *run_result = world->run_result;
 
-	for (int i = 0; i < story->workload->count; i++) {
+	for (int i = 0; i < run_result->workload->count; i++) {
 		const struct plx_simjob *job = &world->jobs[i];
 
-		story->fates[i] = (struct plx_fate){
+		run_result->job_results[i] = (struct plx_job_result){
 			.entry = job->entry,
 			.start_s = job->start_s,
 			.finish_s = job->finish_s,
@@ -374,19 +376,19 @@ static int tell(struct world *world, struct plx_error *err)
 			.efficiency_s = job->efficiency_s,
 			.useful_s = job->useful_s,
 		};
-		story->end_s = fmax(story->end_s, job->finish_s);
+		run_result->end_s = fmax(run_result->end_s, job->finish_s);
 	}
 	/* The last interval is not over when all are done. */
-	story->node_s -= (world->now_s - story->end_s) * world->paid;
-	for (int i = 0; i < story->workload->count; i++) {
-		if (plx_judge_fairness(&world->setting, &world->jobs[i], story,
-				       err) < 0)
+	run_result->node_s -= (world->now_s - run_result->end_s) * world->paid;
+	for (int i = 0; i < run_result->workload->count; i++) {
+		if (plx_judge_fairness(&world->setting, &world->jobs[i],
+				       run_result, err) < 0)
 			return -1;
 	}
-	for (int i = 0; i < story->timeline.span_count; i++)
-		end_span(story, &story->timeline.spans[i]);
-	qsort(story->decisions_s, (size_t) story->decision_count,
-	      sizeof(*story->decisions_s), by_value);
+	for (int i = 0; i < run_result->timeline.span_count; i++)
+		end_span(run_result, &run_result->timeline.spans[i]);
+	qsort(run_result->decisions_s, (size_t) run_result->decision_count,
+	      sizeof(*run_result->decisions_s), by_value);
 	return 0;
 }
 
@@ -410,15 +412,15 @@ static int simulate(struct world *world, struct plx_error *err)
 
 int plx_simulate(const struct plx_setting *setting,
 		 const struct plx_policy *policy,
-		 const struct plx_workload *workload, struct plx_story *story,
-		 struct plx_error *err)
+		 const struct plx_workload *workload,
+		 struct plx_run_result *run_result, struct plx_error *err)
 {
-	struct plx_story made = { .policy = policy, .workload = workload };
+	struct plx_run_result made = { .policy = policy, .workload = workload };
 	struct world world = {
 		.setting = *setting,
 		.policy = policy,
 		.workload = workload,
-		.story = &made,
+		.run_result = &made,
 	};
 	double began_s = clock_s();
 	int rc = -1;
@@ -426,8 +428,9 @@ int plx_simulate(const struct plx_setting *setting,
 	world.node_max = plx_setting_nodes(setting);
 	if (plx_simulate_check(setting, policy, workload, err) < 0)
 		return -1;
-	made.fates = calloc((size_t) workload->count, sizeof(*made.fates));
-	if (!made.fates) {
+	made.job_results =
+		calloc((size_t) workload->count, sizeof(*made.job_results));
+	if (!made.job_results) {
 		plx_fail(err, "no memory for %d jobs", workload->count);
 		goto done;
 	}
@@ -438,19 +441,19 @@ int plx_simulate(const struct plx_setting *setting,
 	if (world_init(&world, err) < 0 || simulate(&world, err) < 0)
 		goto done;
 	made.wall_s = clock_s() - began_s;
-	*story = made;
-	made = (struct plx_story){ 0 }; /* now the caller's */
+	*run_result = made;
+	made = (struct plx_run_result){ 0 }; /* now the caller's */
 	rc = 0;
 done:
 	world_release(&world);
-	plx_story_release(&made);
+	plx_run_result_release(&made);
 	return rc;
 }
 
-void plx_story_release(struct plx_story *story)
+void plx_run_result_release(struct plx_run_result *run_result)
 {
-	free(story->fates);
-	free(story->decisions_s);
-	plx_timeline_release(&story->timeline);
-	*story = (struct plx_story){ 0 };
+	free(run_result->job_results);
+	free(run_result->decisions_s);
+	plx_timeline_release(&run_result->timeline);
+	*run_result = (struct plx_run_result){ 0 };
 }

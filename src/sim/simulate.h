@@ -15,7 +15,7 @@
 #include "sim/workload.h"
 
 /* What became of a job. */
-struct plx_fate {
+struct plx_job_result {
 	const struct plx_workload_entry *entry; /* the workload's */
 	double start_s;
 	double finish_s;
@@ -28,11 +28,11 @@ struct plx_fate {
 	double fairness;     /* finish-time fairness: JCT over alone_s */
 };
 
-struct plx_story {
+struct plx_run_result {
 	const struct plx_policy *policy;
 	const struct plx_workload *workload;
-	struct plx_fate *fates; /* [workload->count] */
-	double *decisions_s;	/* [decision_count] of real time, rising */
+	struct plx_job_result *job_results; /* [workload->count] */
+	double *decisions_s; /* [decision_count] of real time, rising */
 	int decision_count;
 	double end_s;			  /* when the last job was done */
 	double node_s;			  /* node-seconds until then */
@@ -52,8 +52,8 @@ int plx_simulate_check(const struct plx_setting *setting,
 /* The story is the caller's to release; untouched on failure. */
 int plx_simulate(const struct plx_setting *setting,
 		 const struct plx_policy *policy,
-		 const struct plx_workload *workload, struct plx_story *story,
-		 struct plx_error *err);
-void plx_story_release(struct plx_story *story);
+		 const struct plx_workload *workload,
+		 struct plx_run_result *run_result, struct plx_error *err);
+void plx_run_result_release(struct plx_run_result *run_result);
 
 #endif

@@ -32,41 +32,41 @@ struct sums {
 	double gpu_s, trained_s, efficiency_s, useful_s;
 };
 
-static void add(const struct plx_fate *fate, struct sums *sums,
+static void add(const struct plx_job_result *job_result, struct sums *sums,
 		struct plx_summary *to)
 {
-	sums->jct_s += fate->finish_s - fate->entry->submit_s;
-	sums->gpu_s += fate->gpu_s;
-	sums->trained_s += fate->trained_s;
-	sums->efficiency_s += fate->efficiency_s;
-	sums->useful_s += fate->useful_s;
-	to->restarts += fate->restarts;
-	to->makespan_s = fmax(to->makespan_s, fate->finish_s);
-	to->worst_ftf = fmax(to->worst_ftf, fate->fairness);
-	to->unfair_jobs += fate->fairness > 1 ? 1 : 0;
+	sums->jct_s += job_result->finish_s - job_result->entry->submit_s;
+	sums->gpu_s += job_result->gpu_s;
+	sums->trained_s += job_result->trained_s;
+	sums->efficiency_s += job_result->efficiency_s;
+	sums->useful_s += job_result->useful_s;
+	to->restarts += job_result->restarts;
+	to->makespan_s = fmax(to->makespan_s, job_result->finish_s);
+	to->worst_ftf = fmax(to->worst_ftf, job_result->fairness);
+	to->unfair_jobs += job_result->fairness > 1 ? 1 : 0;
 }
 
-int plx_summarize(const struct plx_story *story, struct plx_summary *summary,
-		  struct plx_error *err)
+int plx_summarize(const struct plx_run_result *run_result,
+		  struct plx_summary *summary, struct plx_error *err)
 {
-	int count = story->workload->count;
+	int count = run_result->workload->count;
 	double *times = calloc((size_t) count, sizeof(*times));
 	struct sums sums = { 0 };
 	struct plx_summary made = {
-		.name = story->workload->name,
+		.name = run_result->workload->name,
 		.jobs = count,
-		.decisions = story->decision_count,
-		.wall_s = story->wall_s,
-		.node_hours = story->node_s / 3600,
-		.mean_nodes = story->node_s / story->end_s,
+		.decisions = run_result->decision_count,
+		.wall_s = run_result->wall_s,
+		.node_hours = run_result->node_s / 3600,
+		.mean_nodes = run_result->node_s / run_result->end_s,
 	};
 
 	if (!times)
 		return plx_fail(err, "no memory for %d jobs", count);
 	for (int i = 0; i < count; i++) {
-		times[i] = story->fates[i].finish_s -
-			   story->fates[i].entry->submit_s;
-		add(&story->fates[i], &sums, &made);
+		times[i] = run_result->job_results[i].finish_s -
+			   run_result->job_results[i].entry->submit_s;
+		add(&run_result->job_results[i], &sums, &made);
 	}
 	qsort(times, (size_t) count, sizeof(*times), by_value);
 	made.unfair_jobs /= count;
@@ -78,10 +78,12 @@ int plx_summarize(const struct plx_story *story, struct plx_summary *summary,
 		made.avg_efficiency = sums.efficiency_s / sums.trained_s;
 	if (sums.gpu_s > 0)
 		made.avg_goodput_ratio = sums.useful_s / sums.gpu_s;
-	made.decision_p50_ms = 1e3 * plx_quantile(story->decisions_s,
-						  story->decision_count, 0.5);
-	made.decision_p99_ms = 1e3 * plx_quantile(story->decisions_s,
-						  story->decision_count, 0.99);
+	made.decision_p50_ms =
+		1e3 * plx_quantile(run_result->decisions_s,
+				   run_result->decision_count, 0.5);
+	made.decision_p99_ms =
+		1e3 * plx_quantile(run_result->decisions_s,
+				   run_result->decision_count, 0.99);
 	*summary = made;
 	free(times);
 	return 0;

@@ -28,8 +28,8 @@ struct plx_summary {
 };
 
 /* -1: no memory. */
-int plx_summarize(const struct plx_story *story, struct plx_summary *summary,
-		  struct plx_error *err);
+int plx_summarize(const struct plx_run_result *run_result,
+		  struct plx_summary *summary, struct plx_error *err);
 
 /* Between sorted values as numpy has it; 0 of none. part: 0 to 1. */
 double plx_quantile(const double *sorted, int count, double part);

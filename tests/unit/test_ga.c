@@ -526,7 +526,8 @@ static void plans_are_as_good_as_the_published_ones(void **state)
 #define RESTARTS_MOST	5.0
 
 static void replay(const char *name, struct plx_workload *workload,
-		   struct plx_catalog *catalog, struct plx_story *story)
+		   struct plx_catalog *catalog,
+		   struct plx_run_result *run_result)
 {
 	const struct plx_setting setting = {
 		.node_count = 16,
@@ -540,14 +541,15 @@ static void replay(const char *name, struct plx_workload *workload,
 
 	reference_path(name, path, sizeof(path));
 	if (plx_workload_load(path, catalog, workload, &err) < 0 ||
-	    plx_simulate(&setting, &plx_policy_ga, workload, story, &err) < 0)
+	    plx_simulate(&setting, &plx_policy_ga, workload, run_result, &err) <
+		    0)
 		fail_msg("%s", err.text);
 }
 
 static void jobs_take_as_long_as_published(void **state)
 {
 	struct plx_workload workload;
-	struct plx_story story;
+	struct plx_run_result run_result;
 	char traces[4096];
 	struct plx_catalog catalog = { .dir = traces };
 	double jct_s = 0;
@@ -556,12 +558,13 @@ static void jobs_take_as_long_as_published(void **state)
 	(void) state;
 	reference_path("../osdi21/traces", traces, sizeof(traces));
 	replay("../osdi21/workloads/workload-3.csv", &workload, &catalog,
-	       &story);
+	       &run_result);
 	for (int i = 0; i < workload.count; i++) {
-		const struct plx_fate *fate = &story.fates[i];
+		const struct plx_job_result *job_result =
+			&run_result.job_results[i];
 
-		jct_s += fate->finish_s - fate->entry->submit_s;
-		restarts += fate->restarts;
+		jct_s += job_result->finish_s - job_result->entry->submit_s;
+		restarts += job_result->restarts;
 	}
 	jct_s /= workload.count;
 	restarts /= workload.count;
@@ -570,7 +573,7 @@ static void jobs_take_as_long_as_published(void **state)
 		      jct_s, PUBLISHED_JCT_S, restarts);
 	assert_near(jct_s, PUBLISHED_JCT_S, 0.05);
 	assert_true(restarts > RESTARTS_LEAST && restarts < RESTARTS_MOST);
-	plx_story_release(&story);
+	plx_run_result_release(&run_result);
 	plx_workload_release(&workload);
 	plx_catalog_release(&catalog);
 }

@@ -192,12 +192,12 @@ static void passed(const char *data, size_t piece, char *out, size_t size,
 				 write(from[1], data + at, piece));
 		plx_tee_wants(&tee, &wait);
 		wait.revents = wait.events;
-		plx_tee_turn(&tee, &wait, &log, 0);
+		plx_tee_poll(&tee, &wait, &log, 0);
 		plx_tee_wants(&tee, &wait);
 		if (wait.events != POLLOUT)
 			continue;
 		wait.revents = POLLOUT;
-		plx_tee_turn(&tee, &wait, &log, 0);
+		plx_tee_poll(&tee, &wait, &log, 0);
 	}
 	close(from[1]);
 	plx_tee_drain(&tee, &log);
@@ -234,14 +234,14 @@ static void half_a_line_waits_for_its_end(void **state)
 	assert_int_equal(0, pipe(from));
 	tee.from = from[0];
 	assert_int_equal(6, write(from[1], "a\nhalf", 6));
-	plx_tee_turn(&tee, &wait, &log, 10);
+	plx_tee_poll(&tee, &wait, &log, 10);
 	assert_int_equal(2, tee.ready);
-	plx_tee_turn(&tee, &wait, &log, 10); /* nobody reads: dropped */
+	plx_tee_poll(&tee, &wait, &log, 10); /* nobody reads: dropped */
 	assert_int_equal(0, tee.ready);
 	assert_int_equal(4, tee.used);
 	assert_true(plx_tee_patience(&tee, 10.01) > 0);
 	wait.revents = 0;
-	plx_tee_turn(&tee, &wait, &log, 11);
+	plx_tee_poll(&tee, &wait, &log, 11);
 	assert_int_equal(4, tee.ready);
 	close(from[0]);
 	close(from[1]);

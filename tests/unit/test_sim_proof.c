@@ -25,21 +25,25 @@ static const struct plx_setting published = {
 	.fairness = NAN,
 };
 
-static void compare(const json_t *recorded, const struct plx_story *story)
+static void compare(const json_t *recorded,
+		    const struct plx_run_result *run_result)
 {
 	const json_t *times = json_object_get(recorded, "jct_s");
 	double sum = 0;
 
-	assert_int_equal(json_object_size(times), story->workload->count);
-	for (int i = 0; i < story->workload->count; i++) {
-		const struct plx_fate *fate = &story->fates[i];
-		double jct_s = fate->finish_s - fate->entry->submit_s;
+	assert_int_equal(json_object_size(times), run_result->workload->count);
+	for (int i = 0; i < run_result->workload->count; i++) {
+		const struct plx_job_result *job_result =
+			&run_result->job_results[i];
+		double jct_s =
+			job_result->finish_s - job_result->entry->submit_s;
 
-		assert_near(jct_s, reference_number(times, fate->entry->name),
+		assert_near(jct_s,
+			    reference_number(times, job_result->entry->name),
 			    JOB_TOLERANCE);
 		sum += jct_s;
 	}
-	assert_near(sum / story->workload->count,
+	assert_near(sum / run_result->workload->count,
 		    reference_number(recorded, "avg_jct_s"), MEAN_TOLERANCE);
 }
 
@@ -47,7 +51,7 @@ static void prove(struct plx_catalog *catalog, const char *policy,
 		  const char *name, const json_t *recorded)
 {
 	struct plx_workload workload;
-	struct plx_story story;
+	struct plx_run_result run_result;
 	struct plx_error err;
 	char file[128];
 	char path[4096];
@@ -55,11 +59,11 @@ static void prove(struct plx_catalog *catalog, const char *policy,
 	snprintf(file, sizeof(file), "../osdi21/workloads/%s.csv", name);
 	reference_path(file, path, sizeof(path));
 	if (plx_workload_load(path, catalog, &workload, &err) < 0 ||
-	    plx_simulate(&published, plx_policy_find(policy), &workload, &story,
-			 &err) < 0)
+	    plx_simulate(&published, plx_policy_find(policy), &workload,
+			 &run_result, &err) < 0)
 		fail_msg("%s", err.text);
-	compare(recorded, &story);
-	plx_story_release(&story);
+	compare(recorded, &run_result);
+	plx_run_result_release(&run_result);
 	plx_workload_release(&workload);
 }
 
@@ -114,15 +118,15 @@ static double mean_of_pollux(struct plx_catalog *catalog, const char *name,
 {
 	struct plx_workload workload;
 	struct plx_summary summary;
-	struct plx_story story;
+	struct plx_run_result run_result;
 	char path[4096];
 
 	reference_path(name, path, sizeof(path));
 	assert_int_equal(0, plx_workload_load(path, catalog, &workload, NULL));
 	assert_int_equal(0, plx_simulate(setting, plx_policy_find("pollux"),
-					 &workload, &story, NULL));
-	assert_int_equal(0, plx_summarize(&story, &summary, NULL));
-	plx_story_release(&story);
+					 &workload, &run_result, NULL));
+	assert_int_equal(0, plx_summarize(&run_result, &summary, NULL));
+	plx_run_result_release(&run_result);
 	plx_workload_release(&workload);
 	return summary.avg_jct_s;
 }

@@ -53,7 +53,7 @@ static void load(const char *rows, struct plx_workload *workload)
 /* A workload and what became of it. */
 struct played {
 	struct plx_workload workload;
-	struct plx_story story;
+	struct plx_run_result run_result;
 };
 
 static void play(const struct plx_setting *setting, const char *policy,
@@ -63,13 +63,13 @@ static void play(const struct plx_setting *setting, const char *policy,
 
 	load(rows, &played->workload);
 	if (plx_simulate(setting, plx_policy_find(policy), &played->workload,
-			 &played->story, &err) < 0)
+			 &played->run_result, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
 static void release(struct played *played)
 {
-	plx_story_release(&played->story);
+	plx_run_result_release(&played->run_result);
 	plx_workload_release(&played->workload);
 }
 
@@ -80,11 +80,11 @@ static void a_job_waits_for_the_interval_and_starts_with_a_pause(void **state)
 	(void) state;
 	/* Decided at 60, trains from 90 for 300 s at one base batch a s. */
 	play(&two_nodes, "fifo", "a,0,toy,1,10\n", &p);
-	assert_true(p.story.fates[0].start_s == 60);
-	assert_true(p.story.fates[0].finish_s == 390);
-	assert_int_equal(p.story.fates[0].restarts, 0);
-	assert_true(p.story.fates[0].gpu_s == 330);
-	assert_true(p.story.fates[0].trained_s == 300);
+	assert_true(p.run_result.job_results[0].start_s == 60);
+	assert_true(p.run_result.job_results[0].finish_s == 390);
+	assert_int_equal(p.run_result.job_results[0].restarts, 0);
+	assert_true(p.run_result.job_results[0].gpu_s == 330);
+	assert_true(p.run_result.job_results[0].trained_s == 300);
 	release(&p);
 }
 
@@ -95,11 +95,11 @@ static void more_gpus_train_faster_and_more_passes_do_not(void **state)
 	(void) state;
 	/* 4 base batches a step of 1 s. */
 	play(&two_nodes, "fifo", "a,0,toy,4,40\n", &p);
-	assert_true(p.story.fates[0].finish_s == 60 + 30 + 75);
+	assert_true(p.run_result.job_results[0].finish_s == 60 + 30 + 75);
 	release(&p);
 	/* Accumulation on one GPU: two passes of 1 s for two base batches. */
 	play(&two_nodes, "fifo", "a,0,toy,1,20\n", &p);
-	assert_true(p.story.fates[0].finish_s == 390);
+	assert_true(p.run_result.job_results[0].finish_s == 390);
 	release(&p);
 }
 
@@ -110,7 +110,7 @@ static void the_end_of_an_epoch_falls_on_a_whole_second(void **state)
 	(void) state;
 	/* 8 samples a GPU: 3.2 a second, 31.25 s an epoch, taken as 31. */
 	play(&two_nodes, "fifo", "a,0,toy,4,30\n", &p);
-	assert_true(p.story.fates[0].finish_s == 60 + 30 + 3 * 31);
+	assert_true(p.run_result.job_results[0].finish_s == 60 + 30 + 3 * 31);
 	release(&p);
 }
 
@@ -127,10 +127,10 @@ static void jobs_that_meet_on_a_node_disturb_each_other(void **state)
 	play(&three_nodes, "fifo", "a,0,toy,3,15\n", &alone);
 	play(&three_nodes, "fifo", "a,0,toy,3,15\nb,0,toy,3,15\n", &both);
 	/* Two nodes each, the middle one together: half as fast. */
-	assert_true(alone.story.fates[0].trained_s == 3 * 399);
-	assert_true(both.story.fates[0].trained_s == 3 * 801);
-	assert_true(both.story.fates[0].finish_s ==
-		    both.story.fates[1].finish_s);
+	assert_true(alone.run_result.job_results[0].trained_s == 3 * 399);
+	assert_true(both.run_result.job_results[0].trained_s == 3 * 801);
+	assert_true(both.run_result.job_results[0].finish_s ==
+		    both.run_result.job_results[1].finish_s);
 	release(&alone);
 	release(&both);
 }
@@ -145,12 +145,14 @@ static void tiresias_prefers_who_has_had_least(void **state)
 	small.restart_s = 14390;
 	/* After 14,400 s on 4 GPUs the first falls behind the second. */
 	play(&small, "tiresias", "a,0,toy,4,40\nb,9000,toy,3,30\n", &p);
-	assert_true(p.story.fates[0].start_s == 60);
-	assert_true(p.story.fates[1].start_s == 60 + 14400);
-	assert_true(p.story.fates[1].finish_s == 60 + 14400 + 14390 + 99);
-	assert_int_equal(p.story.fates[1].restarts, 0);
-	assert_int_equal(p.story.fates[0].restarts, 1);
-	assert_true(p.story.fates[0].finish_s > p.story.fates[1].finish_s);
+	assert_true(p.run_result.job_results[0].start_s == 60);
+	assert_true(p.run_result.job_results[1].start_s == 60 + 14400);
+	assert_true(p.run_result.job_results[1].finish_s ==
+		    60 + 14400 + 14390 + 99);
+	assert_int_equal(p.run_result.job_results[1].restarts, 0);
+	assert_int_equal(p.run_result.job_results[0].restarts, 1);
+	assert_true(p.run_result.job_results[0].finish_s >
+		    p.run_result.job_results[1].finish_s);
 	release(&p);
 }
 
@@ -165,10 +167,11 @@ static void fifo_backfills_without_delaying_the_first(void **state)
 	 */
 	play(&two_nodes, "fifo",
 	     "a,0,toy,6,60\nb,1,toy,8,80\nc,2,toy,1,10\nd,3,toy,2,20\n", &p);
-	assert_true(p.story.fates[0].finish_s == 291);
-	assert_true(p.story.fates[1].start_s == 300);
-	assert_true(p.story.fates[2].start_s >= p.story.fates[1].finish_s);
-	assert_true(p.story.fates[3].start_s == 60);
+	assert_true(p.run_result.job_results[0].finish_s == 291);
+	assert_true(p.run_result.job_results[1].start_s == 300);
+	assert_true(p.run_result.job_results[2].start_s >=
+		    p.run_result.job_results[1].finish_s);
+	assert_true(p.run_result.job_results[3].start_s == 60);
 	release(&p);
 }
 
@@ -179,8 +182,8 @@ static void optimus_gives_gpus_as_long_as_they_help(void **state)
 	(void) state;
 	/* 4 passes on a GPU, 2 on two of them; a third changes nothing. */
 	play(&two_nodes, "optimus", "a,0,toy,1,40\n", &p);
-	assert_true(p.story.fates[0].finish_s == 60 + 30 + 150);
-	assert_true(p.story.fates[0].gpu_s == 2 * 180);
+	assert_true(p.run_result.job_results[0].finish_s == 60 + 30 + 150);
+	assert_true(p.run_result.job_results[0].gpu_s == 2 * 180);
 	release(&p);
 }
 
@@ -191,9 +194,10 @@ static void pollux_lets_a_job_grow_and_adapt(void **state)
 	(void) state;
 	play(&two_nodes, "pollux", "a,0,toy,1,10\n", &p);
 	/* Sooner than at 390 s, on the one GPU it starts with. */
-	assert_true(p.story.fates[0].finish_s < 390);
-	assert_true(p.story.fates[0].restarts >= 1);
-	assert_true(p.story.fates[0].gpu_s > p.story.fates[0].finish_s - 60);
+	assert_true(p.run_result.job_results[0].finish_s < 390);
+	assert_true(p.run_result.job_results[0].restarts >= 1);
+	assert_true(p.run_result.job_results[0].gpu_s >
+		    p.run_result.job_results[0].finish_s - 60);
 	release(&p);
 }
 
@@ -213,7 +217,7 @@ static int comes_back_to(bool home)
 	struct plx_simjob job;
 	struct plx_simjob *list[] = { &job };
 	struct plx_app_profiles profiles = { .count = 0 };
-	struct plx_round turn = {
+	struct plx_round round = {
 		.setting = &setting,
 		.now_s = 600,
 		.jobs = list,
@@ -230,7 +234,7 @@ static int comes_back_to(bool home)
 	assert_int_equal(0, plx_simjob_place(&job, &second, 30, &err));
 	job.place.count = 0;
 	job.place.gpus = 0;
-	assert_int_equal(0, policy->decide(&turn, NULL, &err));
+	assert_int_equal(0, policy->decide(&round, NULL, &err));
 	assert_int_equal(1, next.count);
 	plx_simjob_release(&job);
 	plx_workload_release(&workload);
@@ -258,15 +262,17 @@ static void no_policy_hands_out_more_than_there_is(void **state)
 
 		play(&two_nodes, plx_policies[i]->name, rows, &p);
 		for (int j = 0; j < p.workload.count; j++) {
-			const struct plx_fate *fate = &p.story.fates[j];
+			const struct plx_job_result *job_result =
+				&p.run_result.job_results[j];
 
-			assert_true(fate->start_s >= fate->entry->submit_s);
-			assert_true(fate->finish_s > fate->start_s);
-			assert_true(fate->trained_s <= fate->gpu_s);
-			assert_true(fate->efficiency_s <=
-				    fate->trained_s * (1 + 1e-9));
-			gpu_s += fate->gpu_s;
-			last_s = fmax(last_s, fate->finish_s);
+			assert_true(job_result->start_s >=
+				    job_result->entry->submit_s);
+			assert_true(job_result->finish_s > job_result->start_s);
+			assert_true(job_result->trained_s <= job_result->gpu_s);
+			assert_true(job_result->efficiency_s <=
+				    job_result->trained_s * (1 + 1e-9));
+			gpu_s += job_result->gpu_s;
+			last_s = fmax(last_s, job_result->finish_s);
 		}
 		assert_true(gpu_s <= 8 * last_s);
 		release(&p);
@@ -282,13 +288,14 @@ static void fairness_is_against_a_share_of_the_cluster(void **state)
 	(void) state;
 	/* Its share is all 8 GPUs, and there it had not waited 60 s. */
 	play(&two_nodes, "fifo", "a,0,toy,8,80\n", &p);
-	assert_true(fabs(p.story.fates[0].fairness -
-			 p.story.fates[0].finish_s /
-				 (p.story.fates[0].finish_s - 60)) < 1e-9);
-	assert_int_equal(plx_summarize(&p.story, &summary, &err), 0);
+	assert_true(fabs(p.run_result.job_results[0].fairness -
+			 p.run_result.job_results[0].finish_s /
+				 (p.run_result.job_results[0].finish_s - 60)) <
+		    1e-9);
+	assert_int_equal(plx_summarize(&p.run_result, &summary, &err), 0);
 	assert_true(summary.unfair_jobs == 1);
 	assert_int_equal(summary.jobs, 1);
-	assert_true(summary.avg_jct_s == p.story.fates[0].finish_s);
+	assert_true(summary.avg_jct_s == p.run_result.job_results[0].finish_s);
 	release(&p);
 }
 
@@ -365,11 +372,14 @@ static void threads_do_not_change_results(void **state)
 	assert_int_equal(plx_tasks_run(tasks + 4, 4, 3, false, &err), 0);
 	for (int i = 0; i < 4; i++) {
 		for (int j = 0; j < workload.count; j++)
-			assert_true(tasks[i].story.fates[j].finish_s ==
-				    tasks[i + 4].story.fates[j].finish_s);
+			assert_true(
+				tasks[i].run_result.job_results[j].finish_s ==
+				tasks[i + 4]
+					.run_result.job_results[j]
+					.finish_s);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(tasks); i++)
-		plx_story_release(&tasks[i].story);
+		plx_run_result_release(&tasks[i].run_result);
 	plx_workload_release(&workload);
 }
 

@@ -47,7 +47,7 @@ static int end(void **state)
 struct played {
 	struct plx_catalog catalog;
 	struct plx_workload workload;
-	struct plx_story story;
+	struct plx_run_result run_result;
 };
 
 static void play(const struct plx_setting *setting, const char *policy,
@@ -64,13 +64,13 @@ static void play(const struct plx_setting *setting, const char *policy,
 	if (plx_workload_load(path, &played->catalog, &played->workload, &err) <
 		    0 ||
 	    plx_simulate(setting, plx_policy_find(policy), &played->workload,
-			 &played->story, &err) < 0)
+			 &played->run_result, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
 static void release(struct played *played)
 {
-	plx_story_release(&played->story);
+	plx_run_result_release(&played->run_result);
 	plx_workload_release(&played->workload);
 	plx_catalog_release(&played->catalog);
 }
@@ -91,7 +91,7 @@ static double mean_s(const struct played *played)
 	struct plx_summary summary;
 	struct plx_error err;
 
-	assert_int_equal(plx_summarize(&played->story, &summary, &err), 0);
+	assert_int_equal(plx_summarize(&played->run_result, &summary, &err), 0);
 	return summary.avg_jct_s;
 }
 
@@ -105,10 +105,10 @@ static void a_cluster_that_may_not_change_is_like_any_other(void **state)
 	play(&four_nodes, "pollux", rows, &fixed);
 	play(&scaling, "pollux", rows, &p);
 	for (int i = 0; i < p.workload.count; i++)
-		assert_true(p.story.fates[i].finish_s ==
-			    fixed.story.fates[i].finish_s);
-	assert_true(near(p.story.node_s, fixed.story.node_s));
-	assert_true(near(p.story.node_s, 4 * p.story.end_s));
+		assert_true(p.run_result.job_results[i].finish_s ==
+			    fixed.run_result.job_results[i].finish_s);
+	assert_true(near(p.run_result.node_s, fixed.run_result.node_s));
+	assert_true(near(p.run_result.node_s, 4 * p.run_result.end_s));
 	release(&fixed);
 	release(&p);
 }
@@ -123,10 +123,10 @@ static void a_higher_target_takes_less_node_time(void **state)
 	(void) state;
 	play(&generous, "pollux", rows, &wide);
 	play(&tight, "pollux", rows, &narrow);
-	assert_true(narrow.story.node_s < 0.7 * wide.story.node_s);
+	assert_true(narrow.run_result.node_s < 0.7 * wide.run_result.node_s);
 	/* There is a node at least, and no more than four. */
-	assert_true(narrow.story.node_s > narrow.story.end_s);
-	assert_true(wide.story.node_s < 4 * wide.story.end_s);
+	assert_true(narrow.run_result.node_s > narrow.run_result.end_s);
+	assert_true(wide.run_result.node_s < 4 * wide.run_result.end_s);
 	/* The jobs that want more nodes are short: nobody waits for them. */
 	assert_true(mean_s(&narrow) < 1.1 * mean_s(&wide));
 	release(&wide);
@@ -141,8 +141,8 @@ static void the_cluster_stays_within_its_limits(void **state)
 
 	(void) state;
 	play(&scaling, "pollux", rows, &p);
-	for (int i = 0; i < p.story.timeline.tick_count; i++) {
-		const struct plx_tick *tick = &p.story.timeline.ticks[i];
+	for (int i = 0; i < p.run_result.timeline.tick_count; i++) {
+		const struct plx_tick *tick = &p.run_result.timeline.ticks[i];
 
 		assert_true(tick->node_s >= 2 * tick->seconds);
 		assert_true(tick->node_s <= 3 * tick->seconds);
@@ -150,8 +150,8 @@ static void the_cluster_stays_within_its_limits(void **state)
 		node_s += tick->node_s;
 	}
 	/* The last tick goes on to the end of the interval. */
-	assert_true(node_s >= p.story.node_s);
-	assert_true(node_s < p.story.node_s + 3 * 60);
+	assert_true(node_s >= p.run_result.node_s);
+	assert_true(node_s < p.run_result.node_s + 3 * 60);
 	release(&p);
 }
 
@@ -168,17 +168,17 @@ static void the_last_interval_is_paid_to_the_last_jobs_end(void **state)
 	(void) state;
 	scaling.interval_s = 300;
 	play(&scaling, "pollux", rows, &p);
-	timeline = &p.story.timeline;
+	timeline = &p.run_result.timeline;
 	for (int i = 0; i < timeline->tick_count; i++) {
 		node_s += timeline->ticks[i].node_s;
 		seconds += timeline->ticks[i].seconds;
 	}
 	last = &timeline->ticks[timeline->tick_count - 1];
-	assert_true(timeline->tick_s == 300 && seconds > p.story.end_s);
+	assert_true(timeline->tick_s == 300 && seconds > p.run_result.end_s);
 	assert_true(last->node_s > 300);
-	assert_true(near(p.story.node_s, node_s - (seconds - p.story.end_s) *
-							  last->node_s /
-							  last->seconds));
+	assert_true(near(p.run_result.node_s,
+			 node_s - (seconds - p.run_result.end_s) *
+					  last->node_s / last->seconds));
 	release(&p);
 }
 
@@ -195,11 +195,11 @@ static void a_node_that_boots_is_paid_for_and_not_used(void **state)
 	play(&one, "pollux", rows, &fixed);
 	play(&booting, "pollux", rows, &p);
 	for (int i = 0; i < p.workload.count; i++)
-		assert_true(p.story.fates[i].finish_s ==
-			    fixed.story.fates[i].finish_s);
+		assert_true(p.run_result.job_results[i].finish_s ==
+			    fixed.run_result.job_results[i].finish_s);
 	/* Three more boot as soon as the next decision asks for them. */
-	assert_true(p.story.node_s > 3.5 * p.story.end_s);
-	assert_true(p.story.node_s < 4 * p.story.end_s);
+	assert_true(p.run_result.node_s > 3.5 * p.run_result.end_s);
+	assert_true(p.run_result.node_s < 4 * p.run_result.end_s);
 	release(&fixed);
 	release(&p);
 }
@@ -220,7 +220,7 @@ static void the_emptiest_nodes_go_first(void **state)
 	struct plx_autoscaler scaler;
 	struct plx_simjob jobs[2];
 	struct plx_simjob *list[] = { &jobs[0], &jobs[1] };
-	struct plx_round turn = { .setting = &setting, .jobs = list };
+	struct plx_round round = { .setting = &setting, .jobs = list };
 	struct played p;
 	struct plx_error err;
 
@@ -235,13 +235,13 @@ static void the_emptiest_nodes_go_first(void **state)
 	}
 	placement(&jobs[0], 0, 1);
 	placement(&jobs[1], 2, 2);
-	turn.job_count = 2;
-	turn.now_s = 600;
+	round.job_count = 2;
+	round.now_s = 600;
 	assert_int_equal(plx_autoscaler_init(&scaler, &lowered, policy, &err),
 			 0);
 	scaler.paid = 3;
 	scaler.usable = 3;
-	if (plx_autoscale(&scaler, &turn, &err) < 0)
+	if (plx_autoscale(&scaler, &round, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(scaler.usable, 1);
 	assert_int_equal(scaler.paid, 1);
@@ -255,11 +255,11 @@ static void the_emptiest_nodes_go_first(void **state)
 }
 
 /* What a policy adds to a turn, it adds to the imagined cluster. */
-static int mark(const struct plx_round *turn, struct plx_problem *problem,
+static int mark(const struct plx_round *round, struct plx_problem *problem,
 		struct plx_error *err)
 {
 	(void) err;
-	assert_int_equal(turn->job_count, problem->job_count);
+	assert_int_equal(round->job_count, problem->job_count);
 	assert_int_equal(2, problem->node_count);
 	assert_int_equal(0, problem->jobs[0].now[0]);
 	problem->jobs[0].weight = 42;
@@ -283,7 +283,7 @@ static void nodes_are_asked_for_of_the_problem_as_refined(void **state)
 	struct plx_setting setting = scaled(1, 3, 0.5);
 	struct plx_simjob job;
 	struct plx_simjob *list[] = { &job };
-	struct plx_round turn = {
+	struct plx_round round = {
 		.setting = &setting,
 		.jobs = list,
 		.job_count = 1,
@@ -298,7 +298,7 @@ static void nodes_are_asked_for_of_the_problem_as_refined(void **state)
 	assert_int_equal(0, plx_simjob_init(&job, &p.workload.entries[0], 3,
 					    &err));
 	placement(&job, 0, 1);
-	assert_int_equal(0, plx_autoscale_utility(&marking, &turn, 2, &utility,
+	assert_int_equal(0, plx_autoscale_utility(&marking, &round, 2, &utility,
 						  &err));
 	/* It never ran: one GPU of four. */
 	assert_true(near(utility, 0.25));
@@ -319,15 +319,15 @@ static void each_application_has_its_own_restart_cost(void **state)
 	 * on whole seconds.
 	 */
 	play(&own, "fifo", "a,0,toy,1,10\n", &p);
-	assert_true(fabs(p.story.fates[0].finish_s - 361.2) < 1.5);
+	assert_true(fabs(p.run_result.job_results[0].finish_s - 361.2) < 1.5);
 	release(&p);
 	sim_rewrite(dir, "toy/restart.csv", "restart_s\n12.0\n");
 	play(&own, "fifo", "a,0,toy,1,10\n", &p);
-	assert_true(near(p.story.fates[0].finish_s, 60 + 12 + 300));
+	assert_true(near(p.run_result.job_results[0].finish_s, 60 + 12 + 300));
 	release(&p);
 	own.restart_auto = false;
 	play(&own, "fifo", "a,0,toy,1,10\n", &p);
-	assert_true(near(p.story.fates[0].finish_s, 60 + 30 + 300));
+	assert_true(near(p.run_result.job_results[0].finish_s, 60 + 30 + 300));
 	release(&p);
 	snprintf(path, sizeof(path), "%s/toy/restart.csv", dir);
 	unlink(path);
@@ -360,15 +360,16 @@ static void spans_are_the_times_that_jobs_held_gpus(void **state)
 
 	(void) state;
 	play(&four_nodes, "pollux", rows, &p);
-	for (int i = 0; i < p.story.timeline.span_count; i++) {
-		const struct plx_sim_span *span = &p.story.timeline.spans[i];
+	for (int i = 0; i < p.run_result.timeline.span_count; i++) {
+		const struct plx_sim_span *span =
+			&p.run_result.timeline.spans[i];
 
 		assert_true(span->end_s > span->begin_s);
 		assert_true(span->nodes >= 1 && span->nodes <= span->gpus);
 		gpu_s[span->job] += span->gpus * (span->end_s - span->begin_s);
 	}
 	for (int j = 0; j < p.workload.count; j++)
-		assert_true(near(gpu_s[j], p.story.fates[j].gpu_s));
+		assert_true(near(gpu_s[j], p.run_result.job_results[j].gpu_s));
 	release(&p);
 }
 
@@ -408,11 +409,11 @@ static void a_share_below_a_gpu_is_one_for_part_of_the_time(void **state)
 	tiny.node_gpus = 1;
 	/* Alone each takes 330 s; there are 2 until one is done. */
 	play(&tiny, "fifo", "a,0,toy,1,10\nb,0,toy,1,10\n", &p);
-	assert_true(near(p.story.fates[0].finish_s, 390));
-	assert_true(near(p.story.fates[0].alone_s, 2 * 330));
-	assert_true(p.story.fates[0].fairness < 1);
-	assert_true(p.story.fates[1].alone_s > 330);
-	assert_true(p.story.fates[1].alone_s < 2 * 330);
+	assert_true(near(p.run_result.job_results[0].finish_s, 390));
+	assert_true(near(p.run_result.job_results[0].alone_s, 2 * 330));
+	assert_true(p.run_result.job_results[0].fairness < 1);
+	assert_true(p.run_result.job_results[1].alone_s > 330);
+	assert_true(p.run_result.job_results[1].alone_s < 2 * 330);
 	release(&p);
 }
 

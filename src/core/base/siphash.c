@@ -11,7 +11,7 @@ struct state {
 	uint64_t v[4];
 };
 
-static uint64_t turn(uint64_t word, int bits)
+static uint64_t rotate(uint64_t word, int bits)
 {
 	return word << bits | word >> (64 - bits);
 }
@@ -23,14 +23,14 @@ static void mix(struct state *s, int rounds)
 	for (int i = 0; i < rounds; i++) {
 		v[0] += v[1];
 		v[2] += v[3];
-		v[1] = turn(v[1], 13) ^ v[0];
-		v[3] = turn(v[3], 16) ^ v[2];
-		v[0] = turn(v[0], 32);
+		v[1] = rotate(v[1], 13) ^ v[0];
+		v[3] = rotate(v[3], 16) ^ v[2];
+		v[0] = rotate(v[0], 32);
 		v[2] += v[1];
 		v[0] += v[3];
-		v[1] = turn(v[1], 17) ^ v[2];
-		v[3] = turn(v[3], 21) ^ v[0];
-		v[2] = turn(v[2], 32);
+		v[1] = rotate(v[1], 17) ^ v[2];
+		v[3] = rotate(v[3], 21) ^ v[0];
+		v[2] = rotate(v[2], 32);
 	}
 }
 

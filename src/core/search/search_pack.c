@@ -12,7 +12,7 @@
 #include "core/search/search.h"
 
 /* A job's turn. */
-struct turn {
+struct entry {
 	int job;
 	int gpus;
 	int missed;  /* packs that found nothing for it */
@@ -21,8 +21,8 @@ struct turn {
 
 static int by_size(const void *a, const void *b)
 {
-	const struct turn *x = a;
-	const struct turn *y = b;
+	const struct entry *x = a;
+	const struct entry *y = b;
 
 	if (x->urgent != y->urgent)
 		return x->urgent ? -1 : 1;
@@ -52,12 +52,12 @@ static void get_up(struct plx_search *search)
 
 bool plx_search_pack(struct plx_search *search)
 {
-	size_t size = (size_t) search->job_count * sizeof(struct turn);
-	struct turn *turns = malloc(size > 0 ? size : 1);
-	bool seated = turns != NULL;
+	size_t size = (size_t) search->job_count * sizeof(struct entry);
+	struct entry *entries = malloc(size > 0 ? size : 1);
+	bool seated = entries != NULL;
 	int count = 0;
 
-	if (!turns)
+	if (!entries)
 		return false;
 	get_up(search);
 	for (int j = 0; j < search->job_count; j++) {
@@ -65,21 +65,21 @@ bool plx_search_pack(struct plx_search *search)
 
 		if (e->fixed || (keeps(e) && plx_search_stay(search, e)))
 			continue;
-		turns[count++] = (struct turn){
+		entries[count++] = (struct entry){
 			.job = j,
 			.gpus = e->want,
 			.missed = e->missed,
 			.urgent = !e->may_park,
 		};
 	}
-	qsort(turns, (size_t) count, sizeof(*turns), by_size);
+	qsort(entries, (size_t) count, sizeof(*entries), by_size);
 	for (int i = 0; i < count && seated; i++) {
-		struct plx_elastic *e = &search->jobs[turns[i].job];
+		struct plx_elastic *e = &search->jobs[entries[i].job];
 
 		seated = plx_search_buy(search, e);
 		e->missed += seated && e->at.count == 0 && e->want > 0;
 	}
-	free(turns);
+	free(entries);
 	plx_move_begin(search);
 	return seated;
 }

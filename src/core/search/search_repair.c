@@ -132,7 +132,7 @@ static bool adjust(struct plx_search *search)
 }
 
 /* The hardest to placement first. */
-static int turn(const struct plx_elastic *e)
+static int rank(const struct plx_elastic *e)
 {
 	if (e->may_park)
 		return 2;
@@ -146,7 +146,7 @@ static bool squeeze_all(struct plx_search *search)
 		for (int j = 0; j < search->job_count; j++) {
 			struct plx_elastic *e = &search->jobs[j];
 
-			if (e->fixed || turn(e) != t)
+			if (e->fixed || rank(e) != t)
 				continue;
 			if (!plx_search_squeeze(search, e)) {
 				e->stuck = true;
