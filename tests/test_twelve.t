@@ -34,11 +34,11 @@ trains_on() {
 	tell "$1" --status 2>/dev/null | grep "^$1: $2 rank.* training"
 }
 
-# One of its ranks, by a signal that it cannot see.
+# One of its ranks, by a signal that it cannot see: the one that began last, as
+# those of before the resize may still be leaving.
 kill_rank() {
 	local victim
-	victim=$(pgrep -f "^$python $1.py $1\$" | tail -n 1)
-	[ -n "$victim" ] && kill -KILL "$victim" &&
+	victim=$(pgrep -n -f "^$python $1.py $1\$") && kill -KILL "$victim" &&
 		wait_until "grep 'restart 1 of' said.txt" 30
 }
 
