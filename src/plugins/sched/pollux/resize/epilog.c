@@ -471,19 +471,17 @@ static void _open(char *name)
 	}
 }
 
-static bool _tick(void)
+/* Of those that were sent, or of those that wait for their turn. */
+static bool _end_due(bool sent, double now_s)
 {
-	double now_s = pollux_now_s();
 	bool opened = false;
 	int i = 0;
 
-	if (!entry_count || !_any_due(now_s))
-		return false;
-	pollux_lock(POLLUX_TOUCH);
 	while (i < entry_count) {
 		char *name = NULL;
 
-		if (!_is_due(&entries[i], now_s) ||
+		if ((entries[i].sent_s > 0) != sent ||
+		    !_is_due(&entries[i], now_s) ||
 		    !_look(&entries[i], now_s)) {
 			i++;
 			continue;
@@ -497,6 +495,23 @@ static bool _tick(void)
 		xfree(name);
 		opened = true;
 	}
+	return opened;
+}
+
+/*
+ * What opens a node for the others closes it anew: the flag that says that the
+ * epilog of the one that was sent is over. So that one is looked at first.
+ */
+static bool _tick(void)
+{
+	double now_s = pollux_now_s();
+	bool opened = false;
+
+	if (!entry_count || !_any_due(now_s))
+		return false;
+	pollux_lock(POLLUX_TOUCH);
+	opened = _end_due(true, now_s);
+	opened = _end_due(false, now_s) || opened;
 	pollux_unlock(POLLUX_TOUCH);
 	return opened;
 }
