@@ -160,6 +160,8 @@ struct plx_written {
 	double seconds;
 };
 
+struct plx_sized;
+
 struct pollux {
 	struct pollux_config config;
 	char collectives[16];
@@ -257,9 +259,14 @@ int plx_misuse(struct pollux *p, const char *call);
 int plx_given(struct pollux *p, const char *call, const char *name,
 	      const void *data);
 
-/* An argument is wrong, and how. Negative, as plx_given(). */
-int plx_wrong(struct pollux *p, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/*
+ * The same for a struct of the program's, copied to *own as plx_sized_take()
+ * does; and for one that is to be filled. Negative also where it does not fit.
+ */
+int plx_given_struct(struct pollux *p, const struct plx_sized *is,
+		     const void *from, size_t size, void *own);
+int plx_given_output(struct pollux *p, const struct plx_sized *is,
+		     const void *to, size_t size);
 
 /*
  * The step has all the samples it may have, so that its parts are alike: not

@@ -59,7 +59,7 @@ int pollux_peek_sized(struct pollux *p, int ahead, struct pollux_pass *pass,
 	uint64_t ranks;
 	uint64_t batch;
 	int index;
-	int rc = plx_sized_check(p, &passes, pass, size);
+	int rc = plx_given_output(p, &passes, pass, size);
 
 	if (rc < 0)
 		return rc;

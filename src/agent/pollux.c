@@ -13,6 +13,7 @@
 #include "agent/device.h"
 #include "agent/handover.h"
 #include "agent/pulse.h"
+#include "agent/sized.h"
 #include "core/base/crc.h"
 #include "wire/run_page.h"
 
@@ -88,28 +89,52 @@ int plx_misuse(struct pollux *p, const char *call)
 	return plx_end(p);
 }
 
-int plx_given(struct pollux *p, const char *call, const char *name,
-	      const void *data)
+/* An argument is wrong, and why. */
+static int wrong(struct pollux *p, const struct plx_error *why)
 {
-	if (!p)
-		return POLLUX_EINVAL;
-	return data ? 0 : plx_wrong(p, "%s: %s is NULL", call, name);
-}
-
-int plx_wrong(struct pollux *p, const char *fmt, ...)
-{
-	va_list args;
-
 	/* After a failure the first sentence is the one to be kept. */
 	if (p->failed)
 		return p->code;
-	va_start(args, fmt);
-	vsnprintf(p->err.text, sizeof(p->err.text), fmt, args);
-	va_end(args);
+	p->err = *why;
 	if (p->stage == PLX_STAGE_NEW)
 		return POLLUX_EINVAL;
 	plx_fault(p, POLLUX_EINVAL);
 	return plx_end(p);
+}
+
+int plx_given(struct pollux *p, const char *call, const char *name,
+	      const void *data)
+{
+	struct plx_error why;
+
+	if (!p)
+		return POLLUX_EINVAL;
+	if (data)
+		return 0;
+	plx_fail(&why, "%s: %s is NULL", call, name);
+	return wrong(p, &why);
+}
+
+int plx_given_struct(struct pollux *p, const struct plx_sized *is,
+		     const void *from, size_t size, void *own)
+{
+	struct plx_error why;
+	int rc = plx_given(p, is->call, is->name, from);
+
+	if (rc == 0 && plx_sized_take(is, from, size, own, &why) < 0)
+		rc = wrong(p, &why);
+	return rc;
+}
+
+int plx_given_output(struct pollux *p, const struct plx_sized *is,
+		     const void *to, size_t size)
+{
+	struct plx_error why;
+	int rc = plx_given(p, is->call, is->name, to);
+
+	if (rc == 0 && plx_sized_check(is, size, &why) < 0)
+		rc = wrong(p, &why);
+	return rc;
 }
 
 /* ---- create, destroy ---- */

@@ -123,7 +123,7 @@ int pollux_register_sized(struct pollux *p, const struct pollux_tensor *given,
 	const struct pollux_tensor *tensor = &own;
 	struct plx_tensor new = { .dims = 0 };
 	struct plx_tensor *more;
-	int rc = plx_sized_take(p, &tensors, given, size, &own);
+	int rc = plx_given_struct(p, &tensors, given, size, &own);
 
 	if (rc == 0)
 		rc = check_tensor(p, tensor);
@@ -168,7 +168,7 @@ int pollux_register_blob_sized(struct pollux *p,
 	struct pollux_blob own;
 	const struct pollux_blob *blob = &own;
 	struct plx_blob *more;
-	int rc = plx_sized_take(p, &blobs, given, size, &own);
+	int rc = plx_given_struct(p, &blobs, given, size, &own);
 
 	if (rc == 0)
 		rc = check_name(p, "blob", blob->name);
@@ -207,7 +207,7 @@ int pollux_register_domain_sized(struct pollux *p,
 {
 	struct pollux_domain own;
 	const struct pollux_domain *domain = &own;
-	int rc = plx_sized_take(p, &domains, given, size, &own);
+	int rc = plx_given_struct(p, &domains, given, size, &own);
 
 	if (rc < 0)
 		return rc;
@@ -238,7 +238,7 @@ int pollux_bucket_sized(struct pollux *p, const struct pollux_bucket *given,
 {
 	struct pollux_bucket own;
 	const struct pollux_bucket *bucket = &own;
-	int rc = plx_sized_take(p, &buckets, given, size, &own);
+	int rc = plx_given_struct(p, &buckets, given, size, &own);
 	int number;
 
 	if (rc < 0)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* sized.c - structs of programs that were built with another pollux.h */
+#include <config.h>
+
+#include <stdbool.h>
 #include <string.h>
 
-#include "agent/agent.h"
 #include "agent/sized.h"
 
-int plx_sized_check(struct pollux *p, const struct plx_sized *is,
-		    const void *to, size_t size)
+int plx_sized_check(const struct plx_sized *is, size_t size,
+		    struct plx_error *err)
 {
-	int rc = plx_given(p, is->call, is->name, to);
-
-	if (rc < 0 || size >= is->first)
-		return rc;
-	return plx_wrong(p,
-			 "%s: %s has %zu bytes, want %zu or more: build the "
-			 "program with the pollux.h of libpollux %s",
-			 is->call, is->name, size, is->first, pollux_version());
+	if (size >= is->first)
+		return 0;
+	return plx_fail(err,
+			"%s: %s has %zu bytes, want %zu or more: build the "
+			"program with the pollux.h of libpollux %s",
+			is->call, is->name, size, is->first, PACKAGE_VERSION);
 }
 
 static bool sets_unknown(const struct plx_sized *is, const char *from,
@@ -33,18 +33,16 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-int plx_sized_take(struct pollux *p, const struct plx_sized *is,
-		   const void *from, size_t size, void *to)
+int plx_sized_take(const struct plx_sized *is, const void *from, size_t size,
+		   void *to, struct plx_error *err)
 {
-	int rc = plx_sized_check(p, is, from, size);
-
-	if (rc < 0)
-		return rc;
+	if (plx_sized_check(is, size, err) < 0)
+		return -1;
 	if (sets_unknown(is, from, size))
-		return plx_wrong(p,
-				 "%s: %s sets a field that libpollux %s does "
-				 "not know: it is older than the program",
-				 is->call, is->name, pollux_version());
+		return plx_fail(err,
+				"%s: %s sets a field that libpollux %s does "
+				"not know: it is older than the program",
+				is->call, is->name, PACKAGE_VERSION);
 	memset(to, 0, is->now);
 	memcpy(to, from, least(size, is->now));
 	return 0;

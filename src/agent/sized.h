@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-struct pollux;
+#include "core/base/error.h"
 
 /* The bytes of a struct up to its field `last`. */
 #define PLX_UP_TO(type, last)                                                  \
@@ -23,18 +23,17 @@ struct plx_sized {
 	size_t now;
 };
 
+/* Can the program's struct be filled? 0, or -1 and why not. */
+int plx_sized_check(const struct plx_sized *is, size_t size,
+		    struct plx_error *err);
+
 /*
  * Copy what the program has to *to, which has is->now bytes: fields that its
- * pollux.h has not are 0. Negative, as plx_given(), where it has no such
- * struct, one that no release had, or one with a field that is not known here
- * and is not 0.
+ * pollux.h has not are 0. -1 and why where it has a struct that no release had,
+ * or one with a field that is not known here and is not 0.
  */
-int plx_sized_take(struct pollux *p, const struct plx_sized *is,
-		   const void *from, size_t size, void *to);
-
-/* 0 if the program's struct can be filled; else negative, as plx_given(). */
-int plx_sized_check(struct pollux *p, const struct plx_sized *is,
-		    const void *to, size_t size);
+int plx_sized_take(const struct plx_sized *is, const void *from, size_t size,
+		   void *to, struct plx_error *err);
 
 /* Fill it with what it has fields for; what else it has becomes 0. */
 void plx_sized_fill(const struct plx_sized *is, const void *from, void *to,

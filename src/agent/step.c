@@ -352,7 +352,7 @@ int pollux_next_sized(struct pollux *p, struct pollux_pass *pass, size_t size)
 	struct pollux_pass full;
 	struct plx_range part;
 	int more = 1;
-	int rc = plx_sized_check(p, &passes, pass, size);
+	int rc = plx_given_output(p, &passes, pass, size);
 
 	if (rc < 0)
 		return rc;
