@@ -9,31 +9,33 @@
  * jobs to better configurations; those in the way lose their placement and
  * take the best configuration that is left for them.
  *
- * search_value.c	the value of a count of GPUs
- * search_price.c	the price of a GPU, and a bound for all plans
- * search_worst.c	how well off the worst off can be
- * search_exact.c	the best counts, were there no nodes
- * search_candidates.c	the configurations a job may take
- * search_state.c	who sits where; undo
- * search_stock.c	what GPUs take of a node besides themselves
- * search_look.c	which nodes are worth looking at
- * search_pick.c	which nodes for a configuration, and who gives way there
- * search_move.c	giving a job a configuration, others giving way
- * search_pack.c	from the counts that the price suggests to placements
- * search_repair.c	from what jobs have now to something feasible
- * search_improve.c	moves until nothing gets better
- * search_shake.c	the whole search, within a budget
- * search_spare.c	who takes what even shapes leave over
- * search_exchange.c	who of two takes which of their placements
- * search_why.c		the sentence for the operator
+ * Each file calls those above it in this list, and none below:
+ *
+ * search_placement.c   placements, and what is read off them
+ * search_value.c       the value of a count of GPUs
+ * search_candidates.c  the configurations a job may take
+ * search_price.c       the price of a GPU, and a bound for all plans
+ * search_stock.c       what GPUs take of a node besides themselves
+ * search_look.c        which nodes are worth looking at
+ * search_pick.c        which nodes for a configuration, and who gives way there
+ * search_state.c       the plan being made, and how to undo a move
+ * search_exact.c       the best counts, were there no nodes
+ * search_worst.c       how well off the worst off can be
+ * search_move.c        giving a job a configuration, others giving way
+ * search_pack.c        from the counts that the price suggests to placements
+ * search_repair.c      from what jobs have now to something feasible
+ * search_improve.c     moves until nothing gets better
+ * search_spare.c       who takes what even shapes leave over
+ * search_exchange.c    who of two takes which of their placements
+ * search_shake.c       the whole search, within a budget
+ * search_why.c         the sentence for the operator
  *
  * What always holds: a job with any GPU has one on its home node and on each
  * that it requires, no more than it may on any, from its minimum to its cap, on
  * as many nodes as it may (with that of its script), uniform if asked, but for
- * plx_search_spare(); new
- * placements are on allowed nodes (a home where it has GPUs counts as allowed).
- * A job for which nothing of that is possible keeps what it has, even over
- * capacity: see plx_search_repair().
+ * plx_search_spare(); new placements are on allowed nodes (a home where it has
+ * GPUs counts as allowed). A job for which nothing of that is possible keeps
+ * what it has, even over capacity: see plx_search_repair().
  */
 #ifndef PLX_CORE_SEARCH_H
 #define PLX_CORE_SEARCH_H
@@ -180,6 +182,28 @@ struct plx_search {
 /* What to move a job to: an index of its configurations, or: */
 enum { PLX_CONFIG_NOW = -1 };
 
+/* search_placement.c */
+struct plx_shape plx_placement_shape(const struct plx_placement *placement);
+bool plx_placement_equal(const struct plx_placement *a,
+			 const struct plx_placement *b);
+void plx_placement_copy(struct plx_placement *to,
+			const struct plx_placement *from);
+uint64_t plx_search_random(struct plx_search *search);
+
+static inline bool plx_config_multi(const struct plx_config *config)
+{
+	return config->nodes > 1;
+}
+
+/*
+ * A job on several nodes may not come here: another one is, and would disturb
+ * its all-reduce.
+ */
+static inline bool plx_node_disturbs(const struct plx_search *search, int n)
+{
+	return search->problem->interference && search->nodes[n].multi > 0;
+}
+
 /* search_value.c */
 /* Weights do not matter to the least of all values. */
 double plx_job_weight(const struct plx_search *search,
@@ -251,20 +275,11 @@ void plx_placement_put(struct plx_search *search, struct plx_elastic *e,
 		       const struct plx_placement *placement);
 /* Never moves again. Requires that it sits where it shall stay. */
 void plx_placement_fix(struct plx_search *search, struct plx_elastic *e);
-bool plx_placement_equal(const struct plx_placement *a,
-			 const struct plx_placement *b);
-void plx_placement_copy(struct plx_placement *to,
-			const struct plx_placement *from);
-struct plx_shape plx_placement_shape(const struct plx_placement *placement);
-/* Has the job a GPU there wherever it needs one? */
-bool plx_placement_complete(const struct plx_elastic *e,
-			    const struct plx_placement *placement);
 void plx_move_begin(struct plx_search *search);
 void plx_move_touch(struct plx_search *search, struct plx_elastic *e);
 /* Gain in the sum of utilities since plx_move_begin(). */
 double plx_move_gain(const struct plx_search *search);
 void plx_move_undo(struct plx_search *search);
-uint64_t plx_search_random(struct plx_search *search);
 
 /* search_stock.c */
 bool plx_stock_init(struct plx_search *search);
@@ -324,9 +339,9 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 		     const struct plx_config *config, bool eject);
 
 /* search_pick.c */
-/* A job on several nodes may not come here: another one is. */
-bool plx_node_disturbs(const struct plx_search *search, int n);
-bool plx_config_multi(const struct plx_config *config);
+/* Has the job a GPU there wherever it needs one? */
+bool plx_placement_complete(const struct plx_elastic *e,
+			    const struct plx_placement *placement);
 /* Who gives way on the node; NULL: nobody can be asked. */
 struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
 				    bool multi_only);

@@ -14,17 +14,6 @@
 
 #define NEVER UINT64_MAX
 
-bool plx_config_multi(const struct plx_config *config)
-{
-	return config->nodes > 1;
-}
-
-/* Another job's all-reduce would disturb one on several nodes. */
-bool plx_node_disturbs(const struct plx_search *search, int n)
-{
-	return search->problem->interference && search->nodes[n].multi > 0;
-}
-
 static int gpus_at(const struct plx_elastic *e, int n)
 {
 	for (int i = 0; i < e->at.count; i++) {
@@ -185,6 +174,22 @@ static void sort_slots(struct plx_placement *placement)
 			placement->slots[k] = placement->slots[k - 1];
 		placement->slots[k] = slot;
 	}
+}
+
+bool plx_placement_complete(const struct plx_elastic *e,
+			    const struct plx_placement *placement)
+{
+	bool at_home = !plx_needs_home(e, placement->count);
+	int home = e->job->home;
+	int required = 0;
+
+	for (int i = 0; i < placement->count; i++) {
+		int n = placement->slots[i].node;
+
+		at_home = at_home || n == home;
+		required += e->job->required && e->job->required[n];
+	}
+	return at_home && required == e->required;
 }
 
 /* Choose nodes for a configuration; with eject, also some that others have. */

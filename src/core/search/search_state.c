@@ -20,53 +20,6 @@ static void *zeroed(size_t count, size_t size)
 	return calloc(count > 0 ? count : 1, size);
 }
 
-struct plx_shape plx_placement_shape(const struct plx_placement *placement)
-{
-	struct plx_shape shape = { .nodes = placement->count, .gpus = 0 };
-
-	for (int i = 0; i < placement->count; i++)
-		shape.gpus += placement->slots[i].gpus;
-	return shape;
-}
-
-bool plx_placement_equal(const struct plx_placement *a,
-			 const struct plx_placement *b)
-{
-	if (a->count != b->count)
-		return false;
-	for (int i = 0; i < a->count; i++) {
-		if (a->slots[i].node != b->slots[i].node ||
-		    a->slots[i].gpus != b->slots[i].gpus)
-			return false;
-	}
-	return true;
-}
-
-void plx_placement_copy(struct plx_placement *to,
-			const struct plx_placement *from)
-{
-	memcpy(to->slots, from->slots,
-	       (size_t) from->count * sizeof(*to->slots));
-	to->count = from->count;
-	to->utility = from->utility;
-}
-
-bool plx_placement_complete(const struct plx_elastic *e,
-			    const struct plx_placement *placement)
-{
-	bool at_home = !plx_needs_home(e, placement->count);
-	int home = e->job->home;
-	int required = 0;
-
-	for (int i = 0; i < placement->count; i++) {
-		int n = placement->slots[i].node;
-
-		at_home = at_home || n == home;
-		required += e->job->required && e->job->required[n];
-	}
-	return at_home && required == e->required;
-}
-
 /* Most nodes that a placement of this job can have. */
 static size_t slots_max(const struct plx_problem *problem,
 			const struct plx_job *job)
@@ -393,14 +346,4 @@ void plx_move_undo(struct plx_search *search)
 		plx_placement_put(search, e, &e->saved);
 	}
 	plx_move_begin(search);
-}
-
-/* splitmix64: Steele et al., "Fast splittable PRNGs", OOPSLA '14. */
-uint64_t plx_search_random(struct plx_search *search)
-{
-	uint64_t x = search->random += 0x9e3779b97f4a7c15u;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
 }
