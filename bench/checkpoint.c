@@ -30,7 +30,7 @@
 
 #include "agent/agent.h"
 #include "agent/folder.h"
-#include "agent/resident.h"
+#include "agent/memory_image.h"
 #include "agent/save.h"
 
 #define TENSORS	   16

@@ -11,7 +11,7 @@
 
 #include "agent/agent.h"
 #include "agent/nodemem.h"
-#include "agent/resident.h"
+#include "agent/memory_image.h"
 
 /* Where the training is, besides what the program registered. */
 struct plx_handed {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resident.c - how state lies in a node's memory */
+/* memory_image.c - how state lies in a node's memory */
 #include <config.h>
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "agent/callback.h"
 #include "agent/device.h"
-#include "agent/resident.h"
+#include "agent/memory_image.h"
 #include "core/base/crc.h"
 
 #define MAGIC	    "pollux!"

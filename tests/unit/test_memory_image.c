@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_resident.c - memory of a node, and how state lies in it */
+/* test_memory_image.c - memory of a node, and how state lies in it */
 
 #include <config.h>
 
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "agent/nodemem.h"
-#include "agent/resident.h"
+#include "agent/memory_image.h"
 #include "core/base/crc.h"
 #include "unit.h"
 #include "wire/env.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resident.h - how state lies in a node's memory
+ * memory_image.h - how state lies in a node's memory
  *
  * A head, a table of parts, a checksum for each piece of a part, then the raw
  * parts. Several ranks write and check it, each its slice of the pieces. The
@@ -10,8 +10,8 @@
  * Whoever reads trusts nothing: another version, another program's or job's
  * state, changed bytes are all refused with a sentence.
  */
-#ifndef PLX_AGENT_RESIDENT_H
-#define PLX_AGENT_RESIDENT_H
+#ifndef PLX_AGENT_MEMORY_IMAGE_H
+#define PLX_AGENT_MEMORY_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
