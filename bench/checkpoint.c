@@ -240,7 +240,7 @@ static void run_copy(struct bench *b)
 		die("save", b->p->err.text);
 }
 
-static void *resident_memory(struct bench *b, struct plx_parts *parts)
+static void *image_memory(struct bench *b, struct plx_parts *parts)
 {
 	static struct plx_image_part list[TENSORS];
 	static void *memory;
@@ -258,7 +258,7 @@ static void *resident_memory(struct bench *b, struct plx_parts *parts)
 	}
 	*parts = (struct plx_parts){ list, TENSORS, TENSORS };
 	if (!memory) {
-		size_t size = plx_resident_size(parts);
+		size_t size = plx_memory_image_size(parts);
 
 		memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
 		if (!memory)
@@ -270,17 +270,17 @@ static void *resident_memory(struct bench *b, struct plx_parts *parts)
 
 static void run_resident(struct bench *b)
 {
-	const struct plx_resident_facts facts = { .job = "bench" };
+	const struct plx_memory_image_facts facts = { .job = "bench" };
 	struct plx_slice slice = {
 		.mine = b->p->coll->local_rank,
 		.of = b->p->coll->local_ranks,
 	};
 	struct plx_parts parts;
-	void *memory = resident_memory(b, &parts);
+	void *memory = image_memory(b, &parts);
 	struct plx_error err;
 
-	plx_resident_lay(memory, &parts, &facts);
-	if (plx_resident_write(memory, &parts, slice, &err) < 0)
+	plx_memory_image_lay(memory, &parts, &facts);
+	if (plx_memory_image_write(memory, &parts, slice, &err) < 0)
 		die("resident", err.text);
 }
 
@@ -313,7 +313,7 @@ static void warm_up(struct bench *b, enum what what)
 	if (what == COPY)
 		run_copy(b);
 	if (what == RESIDENT)
-		(void) resident_memory(b, &parts);
+		(void) image_memory(b, &parts);
 }
 
 static void measure(struct bench *b)

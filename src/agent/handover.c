@@ -85,7 +85,7 @@ void plx_handover_prepare(struct pollux *p)
 	}
 	h->mem = h->slice.mine == 0
 			 ? plx_nodemem_create(
-				   name, plx_resident_size(&h->parts), &err)
+				   name, plx_memory_image_size(&h->parts), &err)
 			 : plx_nodemem_expect(name, &err);
 	if (!h->mem)
 		plx_say(p, "%s", err.text);
@@ -118,14 +118,14 @@ static int lay(struct pollux *p, struct plx_error *err)
 	struct plx_handover *h = p->handover;
 
 	if (h->slice.mine != 0) {
-		if (plx_resident_wait(plx_nodemem_base(h->mem),
-				      PLX_RESIDENT_LAID, LAID_S))
+		if (plx_memory_image_wait(plx_nodemem_base(h->mem),
+					  PLX_MEMORY_IMAGE_LAID, LAID_S))
 			return plx_nodemem_follow(h->mem, err);
 		return plx_fail(err, "the first rank here is late");
 	}
-	if (plx_nodemem_grow(h->mem, plx_resident_size(&h->parts), err) < 0)
+	if (plx_nodemem_grow(h->mem, plx_memory_image_size(&h->parts), err) < 0)
 		return -1;
-	plx_resident_lay(plx_nodemem_base(h->mem), &h->parts, &h->facts);
+	plx_memory_image_lay(plx_nodemem_base(h->mem), &h->parts, &h->facts);
 	return 0;
 }
 
@@ -155,8 +155,8 @@ static int copy(struct pollux *p, struct plx_error *err)
 		return plx_fail(err, "no memory to hand state over in");
 	if (plx_nodemem_ready(h->mem, err) < 0 || lay(p, err) < 0)
 		return -1;
-	return plx_resident_write(plx_nodemem_base(h->mem), &h->parts, h->slice,
-				  err);
+	return plx_memory_image_write(plx_nodemem_base(h->mem), &h->parts,
+				      h->slice, err);
 }
 
 /* Memory did not do, or nobody waits for it: the next start finds a file. */
@@ -184,7 +184,7 @@ static int train_on(struct pollux *p, uint64_t generation)
 
 	if (plx_save_resume(p, generation) < 0)
 		return -1;
-	plx_resident_clear(plx_nodemem_base(h->mem));
+	plx_memory_image_clear(plx_nodemem_base(h->mem));
 	if (generation > h->facts.generation) {
 		plx_nodemem_destroy(h->mem);
 		h->mem = NULL;
@@ -238,12 +238,12 @@ int plx_handover_give(struct pollux *p)
 	}
 	/* The sum has told: all slices are written. */
 	if (p->handover->slice.mine == 0)
-		plx_resident_commit(plx_nodemem_base(p->handover->mem));
+		plx_memory_image_commit(plx_nodemem_base(p->handover->mem));
 	if (p->coll->rank == 0) {
 		const char *base = plx_nodemem_base(p->handover->mem);
 
-		p->saved.crc = plx_resident_crc(base);
-		p->saved.bytes = plx_resident_bytes(base);
+		p->saved.crc = plx_memory_image_crc(base);
+		p->saved.bytes = plx_memory_image_bytes(base);
 		p->saved.seconds = plx_now_s() - begin_s;
 	}
 	plx_say_saved(p, " held=1");

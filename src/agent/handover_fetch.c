@@ -27,7 +27,7 @@
 
 struct plx_fetch {
 	const struct plx_parts *parts;
-	struct plx_resident_facts facts; /* ours */
+	struct plx_memory_image_facts facts; /* ours */
 	struct plx_slice slice;
 	pthread_t thread;
 	bool running;
@@ -76,7 +76,7 @@ static void look(struct plx_fetch *f)
 /* All there: check and copy what can be copied by any thread. */
 static void load(struct plx_fetch *f)
 {
-	struct plx_resident_facts want = f->facts;
+	struct plx_memory_image_facts want = f->facts;
 	const char *base;
 
 	want.generation = f->generation;
@@ -84,12 +84,13 @@ static void load(struct plx_fetch *f)
 	if (plx_nodemem_follow(f->mem, &f->err) < 0)
 		return;
 	base = plx_nodemem_base(f->mem);
-	if (plx_resident_check(base, plx_nodemem_bytes(f->mem), f->parts, &want,
-			       &f->err) < 0 ||
-	    plx_resident_verify(base, f->slice, &f->err) < 0 ||
-	    plx_resident_read(base, f->parts, PLX_RESIDENT_PLAIN, &f->err) < 0)
+	if (plx_memory_image_check(base, plx_nodemem_bytes(f->mem), f->parts,
+				   &want, &f->err) < 0 ||
+	    plx_memory_image_verify(base, f->slice, &f->err) < 0 ||
+	    plx_memory_image_read(base, f->parts, PLX_MEMORY_IMAGE_PLAIN,
+				  &f->err) < 0)
 		return;
-	f->step = plx_resident_step(base);
+	f->step = plx_memory_image_step(base);
 	f->loaded = 1;
 }
 
@@ -102,8 +103,8 @@ static void *fetch(void *arg)
 		if (!f->mem && quits(f, LOOK_MS))
 			return NULL;
 	}
-	while (!plx_resident_wait(plx_nodemem_base(f->mem), PLX_RESIDENT_GOOD,
-				  WAIT_S)) {
+	while (!plx_memory_image_wait(plx_nodemem_base(f->mem),
+				      PLX_MEMORY_IMAGE_GOOD, WAIT_S)) {
 		if (quits(f, 0))
 			return NULL;
 	}
@@ -176,7 +177,7 @@ static void reopen(struct plx_fetch *f, uint64_t generation)
 static bool is_stale(const struct plx_fetch *f)
 {
 	return f->loaded != 1 ||
-	       f->step != plx_resident_step(plx_nodemem_base(f->mem));
+	       f->step != plx_memory_image_step(plx_nodemem_base(f->mem));
 }
 
 int plx_fetch_finish(struct pollux *p, uint64_t generation,
@@ -191,8 +192,8 @@ int plx_fetch_finish(struct pollux *p, uint64_t generation,
 		*err = f->err;
 		return 0;
 	}
-	if (!plx_resident_wait(plx_nodemem_base(f->mem), PLX_RESIDENT_GOOD,
-			       COMMIT_S))
+	if (!plx_memory_image_wait(plx_nodemem_base(f->mem),
+				   PLX_MEMORY_IMAGE_GOOD, COMMIT_S))
 		return plx_fail(err,
 				"generation %" PRIu64
 				" has handed nothing over",
@@ -201,8 +202,8 @@ int plx_fetch_finish(struct pollux *p, uint64_t generation,
 		load(f);
 	rc = f->loaded;
 	if (rc == 1)
-		rc = plx_resident_read(plx_nodemem_base(f->mem), f->parts,
-				       PLX_RESIDENT_REST, &f->err) < 0
+		rc = plx_memory_image_read(plx_nodemem_base(f->mem), f->parts,
+					   PLX_MEMORY_IMAGE_REST, &f->err) < 0
 			     ? -1
 			     : 1;
 	*err = f->err;
@@ -254,8 +255,8 @@ static int route_copy(struct route *r, int i)
 	int rc;
 
 	if (r->here)
-		kept = plx_resident_part(plx_nodemem_base(h->fetch->mem), i,
-					 &bytes);
+		kept = plx_memory_image_part(plx_nodemem_base(h->fetch->mem), i,
+					     &bytes);
 	if (route_bytes(r, (char *) &bytes, sizeof(bytes)) < 0)
 		return -1;
 	copy = malloc(bytes ? bytes : 1);
@@ -278,7 +279,7 @@ static int route_crc(struct route *r)
 	uint32_t crc = 0;
 
 	if (r->here)
-		crc = plx_resident_crc(plx_nodemem_base(f->mem));
+		crc = plx_memory_image_crc(plx_nodemem_base(f->mem));
 	if (!r->all && route_bytes(r, (char *) &crc, sizeof(crc)) < 0)
 		return -1;
 	p->saved.crc = crc;

@@ -57,7 +57,7 @@ static void fill_list(struct pollux *p, struct plx_handover *h)
 	};
 }
 
-static void who_we_are(struct plx_resident_facts *facts)
+static void who_we_are(struct plx_memory_image_facts *facts)
 {
 	const char *job = getenv(PLX_ENV_JOB);
 	const char *generation = getenv(PLX_ENV_GENERATION);

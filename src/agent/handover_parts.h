@@ -27,7 +27,7 @@ struct plx_handover {
 	struct plx_image_part *list;
 	struct plx_parts parts; /* of list: registered state, then handed */
 	struct plx_handed handed;
-	struct plx_resident_facts facts; /* who we are */
+	struct plx_memory_image_facts facts; /* who we are */
 	struct plx_slice slice;	 /* of the ranks that share our memory */
 	struct plx_nodemem *mem; /* this node's, to give; NULL: none yet */
 	double hand_s; /* rank 0 was asked to hand over, and waits; 0: not */

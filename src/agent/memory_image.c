@@ -24,7 +24,7 @@
 #define PARTS_MAX   (1 << 20)
 
 struct head {
-	uint32_t word; /* enum plx_resident_word, futex */
+	uint32_t word; /* enum plx_memory_image_word, futex */
 	uint32_t crc;  /* of all below and the table of parts and pieces */
 	char magic[8];
 	uint32_t version;
@@ -32,7 +32,7 @@ struct head {
 	uint32_t arrays;
 	uint32_t pieces;
 	uint64_t bytes; /* of all there is */
-	struct plx_resident_facts facts;
+	struct plx_memory_image_facts facts;
 };
 
 /* The table's rows. */
@@ -82,7 +82,7 @@ static size_t count_pieces(const struct plx_parts *parts)
 	return pieces;
 }
 
-size_t plx_resident_size(const struct plx_parts *parts)
+size_t plx_memory_image_size(const struct plx_parts *parts)
 {
 	size_t size = aligned(
 		front_bytes((size_t) parts->count, count_pieces(parts)));
@@ -94,7 +94,7 @@ size_t plx_resident_size(const struct plx_parts *parts)
 
 /* ---- the word ---- */
 
-static void set_word(void *base, enum plx_resident_word word)
+static void set_word(void *base, enum plx_memory_image_word word)
 {
 	struct head *head = base;
 
@@ -117,8 +117,8 @@ static double clock_s(void)
 	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-bool plx_resident_wait(const void *base, enum plx_resident_word word,
-		       double timeout_s)
+bool plx_memory_image_wait(const void *base, enum plx_memory_image_word word,
+			   double timeout_s)
 {
 	const struct head *head = base;
 	double end_s = clock_s() + timeout_s;
@@ -136,22 +136,22 @@ bool plx_resident_wait(const void *base, enum plx_resident_word word,
 	return true;
 }
 
-void plx_resident_clear(void *base)
+void plx_memory_image_clear(void *base)
 {
-	set_word(base, PLX_RESIDENT_EMPTY);
+	set_word(base, PLX_MEMORY_IMAGE_EMPTY);
 }
 
 /* ---- writing ---- */
 
-void plx_resident_lay(void *base, const struct plx_parts *parts,
-		      const struct plx_resident_facts *facts)
+void plx_memory_image_lay(void *base, const struct plx_parts *parts,
+			  const struct plx_memory_image_facts *facts)
 {
 	struct head *head = base;
 	size_t pieces = count_pieces(parts);
 	size_t at = aligned(front_bytes((size_t) parts->count, pieces));
 	uint32_t piece = 0;
 
-	set_word(base, PLX_RESIDENT_EMPTY);
+	set_word(base, PLX_MEMORY_IMAGE_EMPTY);
 	memcpy(head->magic, MAGIC, sizeof(head->magic));
 	head->version = LAYOUT;
 	head->parts = (uint32_t) parts->count;
@@ -171,7 +171,7 @@ void plx_resident_lay(void *base, const struct plx_parts *parts,
 		piece += (uint32_t) pieces_in(part->bytes);
 	}
 	head->bytes = at;
-	set_word(base, PLX_RESIDENT_LAID);
+	set_word(base, PLX_MEMORY_IMAGE_LAID);
 }
 
 static size_t piece_bytes(const struct row *row, size_t piece)
@@ -249,8 +249,8 @@ static int write_part(void *base, int i, const struct plx_image_part *part,
 	return 0;
 }
 
-int plx_resident_write(void *base, const struct plx_parts *parts,
-		       struct plx_slice slice, struct plx_error *err)
+int plx_memory_image_write(void *base, const struct plx_parts *parts,
+			   struct plx_slice slice, struct plx_error *err)
 {
 	for (int i = 0; i < parts->count; i++) {
 		if (write_part(base, i, &parts->list[i], slice, err) < 0)
@@ -269,12 +269,12 @@ static uint32_t front_crc(const void *base)
 			  front_bytes(head->parts, head->pieces) - skipped);
 }
 
-void plx_resident_commit(void *base)
+void plx_memory_image_commit(void *base)
 {
 	struct head *head = base;
 
 	head->crc = front_crc(base);
-	set_word(base, PLX_RESIDENT_GOOD);
+	set_word(base, PLX_MEMORY_IMAGE_GOOD);
 }
 
 /* ---- reading ---- */
@@ -283,7 +283,7 @@ static int check_head(const void *base, size_t bytes, struct plx_error *err)
 {
 	const struct head *head = base;
 
-	if (bytes < sizeof(*head) || get_word(base) != PLX_RESIDENT_GOOD)
+	if (bytes < sizeof(*head) || get_word(base) != PLX_MEMORY_IMAGE_GOOD)
 		return plx_fail(err, "no state in this node's memory");
 	if (memcmp(head->magic, MAGIC, sizeof(head->magic)) != 0 ||
 	    head->version != LAYOUT)
@@ -313,10 +313,10 @@ static int check_row(const void *base, int i, const struct plx_image_part *part,
 	return 0;
 }
 
-int plx_resident_check(const void *base, size_t bytes,
-		       const struct plx_parts *parts,
-		       const struct plx_resident_facts *want,
-		       struct plx_error *err)
+int plx_memory_image_check(const void *base, size_t bytes,
+			   const struct plx_parts *parts,
+			   const struct plx_memory_image_facts *want,
+			   struct plx_error *err)
 {
 	const struct head *head = base;
 
@@ -361,8 +361,8 @@ static int verify_part(const void *base, int i, struct plx_slice slice,
 	return 0;
 }
 
-int plx_resident_verify(const void *base, struct plx_slice slice,
-			struct plx_error *err)
+int plx_memory_image_verify(const void *base, struct plx_slice slice,
+			    struct plx_error *err)
 {
 	const struct head *head = base;
 
@@ -389,19 +389,20 @@ static int read_part(const void *base, int i, const struct plx_image_part *part,
 		     struct plx_error *err)
 {
 	size_t bytes;
-	const void *from = plx_resident_part(base, i, &bytes);
+	const void *from = plx_memory_image_part(base, i, &bytes);
 
 	return plx_part_load(part, from, bytes, err);
 }
 
-int plx_resident_read(const void *base, const struct plx_parts *parts,
-		      enum plx_resident_what what, struct plx_error *err)
+int plx_memory_image_read(const void *base, const struct plx_parts *parts,
+			  enum plx_memory_image_what what,
+			  struct plx_error *err)
 {
 	for (int i = 0; i < parts->count; i++) {
 		const struct plx_image_part *part = &parts->list[i];
 		bool plain = !part->blob && part->memory == POLLUX_HOST;
 
-		if (plain != (what == PLX_RESIDENT_PLAIN))
+		if (plain != (what == PLX_MEMORY_IMAGE_PLAIN))
 			continue;
 		if (read_part(base, i, part, err) < 0)
 			return -1;
@@ -411,12 +412,12 @@ int plx_resident_read(const void *base, const struct plx_parts *parts,
 
 /* ---- facts ---- */
 
-uint64_t plx_resident_step(const void *base)
+uint64_t plx_memory_image_step(const void *base)
 {
 	return ((const struct head *) base)->facts.step;
 }
 
-uint32_t plx_resident_crc(const void *base)
+uint32_t plx_memory_image_crc(const void *base)
 {
 	const struct head *head = base;
 	uint32_t crc = 0;
@@ -432,7 +433,7 @@ uint32_t plx_resident_crc(const void *base)
 	return crc;
 }
 
-size_t plx_resident_bytes(const void *base)
+size_t plx_memory_image_bytes(const void *base)
 {
 	const struct head *head = base;
 	size_t bytes = 0;
@@ -442,7 +443,7 @@ size_t plx_resident_bytes(const void *base)
 	return bytes;
 }
 
-const void *plx_resident_part(const void *base, int part, size_t *bytes)
+const void *plx_memory_image_part(const void *base, int part, size_t *bytes)
 {
 	const struct row *row = &rows_of(base)[part];
 

@@ -20,7 +20,7 @@
 #include "agent/pollux.h"
 #include "core/base/error.h"
 
-#define PLX_RESIDENT_JOB 64 /* bytes of a job's key, with its NUL */
+#define PLX_MEMORY_IMAGE_JOB 64 /* bytes of a job's key, with its NUL */
 
 /* One registered array, or what a program makes of other state. */
 struct plx_image_part {
@@ -45,69 +45,70 @@ struct plx_slice {
 };
 
 /* What is written above all parts. */
-struct plx_resident_facts {
-	char job[PLX_RESIDENT_JOB];
+struct plx_memory_image_facts {
+	char job[PLX_MEMORY_IMAGE_JOB];
 	uint64_t generation;
 	uint64_t step;
 };
 
-enum plx_resident_word {
-	PLX_RESIDENT_EMPTY,
-	PLX_RESIDENT_LAID, /* being written */
-	PLX_RESIDENT_GOOD, /* all there */
+enum plx_memory_image_word {
+	PLX_MEMORY_IMAGE_EMPTY,
+	PLX_MEMORY_IMAGE_LAID, /* being written */
+	PLX_MEMORY_IMAGE_GOOD, /* all there */
 };
 
 /* Bytes it takes. */
-size_t plx_resident_size(const struct plx_parts *parts);
+size_t plx_memory_image_size(const struct plx_parts *parts);
 
 /* Head and table; the memory has room for them. Ends in LAID. */
-void plx_resident_lay(void *base, const struct plx_parts *parts,
-		      const struct plx_resident_facts *facts);
+void plx_memory_image_lay(void *base, const struct plx_parts *parts,
+			  const struct plx_memory_image_facts *facts);
 
 /* Nothing there any more. */
-void plx_resident_clear(void *base);
+void plx_memory_image_clear(void *base);
 
 /* Wait for a word, at most timeout_s: true when it is there. */
-bool plx_resident_wait(const void *base, enum plx_resident_word word,
-		       double timeout_s);
+bool plx_memory_image_wait(const void *base, enum plx_memory_image_word word,
+			   double timeout_s);
 
 /* My slice into memory that was laid out. 0, or -1 with err set. */
-int plx_resident_write(void *base, const struct plx_parts *parts,
-		       struct plx_slice slice, struct plx_error *err);
+int plx_memory_image_write(void *base, const struct plx_parts *parts,
+			   struct plx_slice slice, struct plx_error *err);
 
 /* All slices are written: the word becomes GOOD. */
-void plx_resident_commit(void *base);
+void plx_memory_image_commit(void *base);
 
 /*
  * The head of `bytes` of memory says GOOD and is sound, and its parts are
  * these, of this job and generation (0: any). The state is left alone.
  */
-int plx_resident_check(const void *base, size_t bytes,
-		       const struct plx_parts *parts,
-		       const struct plx_resident_facts *want,
-		       struct plx_error *err);
+int plx_memory_image_check(const void *base, size_t bytes,
+			   const struct plx_parts *parts,
+			   const struct plx_memory_image_facts *want,
+			   struct plx_error *err);
 
 /* Checked, so: do the bytes of my slice have their checksums? */
-int plx_resident_verify(const void *base, struct plx_slice slice,
-			struct plx_error *err);
+int plx_memory_image_verify(const void *base, struct plx_slice slice,
+			    struct plx_error *err);
 
 /* Copy parts back. */
-enum plx_resident_what {
-	PLX_RESIDENT_PLAIN, /* host memory: may be done by any thread */
-	PLX_RESIDENT_REST,  /* the other parts: by the program's */
+enum plx_memory_image_what {
+	PLX_MEMORY_IMAGE_PLAIN, /* host memory: may be done by any thread */
+	PLX_MEMORY_IMAGE_REST,	/* the other parts: by the program's */
 };
-int plx_resident_read(const void *base, const struct plx_parts *parts,
-		      enum plx_resident_what what, struct plx_error *err);
+int plx_memory_image_read(const void *base, const struct plx_parts *parts,
+			  enum plx_memory_image_what what,
+			  struct plx_error *err);
 
 /* Put bytes where they belong: as many as it has, unless it is a blob. */
 int plx_part_load(const struct plx_image_part *part, const void *from,
 		  size_t bytes, struct plx_error *err);
 
 /* What the head says. */
-uint64_t plx_resident_step(const void *base);
-uint32_t plx_resident_crc(const void *base); /* of the arrays */
-size_t plx_resident_bytes(const void *base); /* of them */
+uint64_t plx_memory_image_step(const void *base);
+uint32_t plx_memory_image_crc(const void *base); /* of the arrays */
+size_t plx_memory_image_bytes(const void *base); /* of them */
 /* A part's raw bytes and how many. */
-const void *plx_resident_part(const void *base, int part, size_t *bytes);
+const void *plx_memory_image_part(const void *base, int part, size_t *bytes);
 
 #endif

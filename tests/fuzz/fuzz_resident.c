@@ -30,7 +30,7 @@ static void repair(unsigned char *base, size_t bytes)
 
 	if (bytes < sizeof(*head))
 		return;
-	head->word = PLX_RESIDENT_GOOD;
+	head->word = PLX_MEMORY_IMAGE_GOOD;
 	memcpy(head->magic, MAGIC, sizeof(head->magic));
 	head->version = LAYOUT;
 	if (head->parts <= PARTS_MAX &&
@@ -40,7 +40,7 @@ static void repair(unsigned char *base, size_t bytes)
 
 static void read_all(const unsigned char *base, size_t bytes)
 {
-	static const struct plx_resident_facts want = { .job = "5" };
+	static const struct plx_memory_image_facts want = { .job = "5" };
 	struct kept kept = { .blob = 0 };
 	const struct pollux_blob blob = { .load = load_blob, .user = &kept };
 	const struct plx_image_part list[PARTS] = {
@@ -54,16 +54,19 @@ static void read_all(const unsigned char *base, size_t bytes)
 	const struct plx_parts parts = { list, PARTS, 1 };
 	struct plx_error err;
 
-	if (plx_resident_check(base, bytes, &parts, &want, &err) < 0 ||
-	    plx_resident_verify(base, (struct plx_slice){ 0, 1 }, &err) < 0 ||
-	    plx_resident_read(base, &parts, PLX_RESIDENT_PLAIN, &err) < 0 ||
-	    plx_resident_read(base, &parts, PLX_RESIDENT_REST, &err) < 0) {
+	if (plx_memory_image_check(base, bytes, &parts, &want, &err) < 0 ||
+	    plx_memory_image_verify(base, (struct plx_slice){ 0, 1 }, &err) <
+		    0 ||
+	    plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_PLAIN, &err) <
+		    0 ||
+	    plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_REST, &err) <
+		    0) {
 		fuzz_is_a_line(err.text, sizeof(err.text));
 		return;
 	}
-	(void) plx_resident_step(base);
-	(void) plx_resident_crc(base);
-	MUST(plx_resident_bytes(base) == ARRAY_SIZE);
+	(void) plx_memory_image_step(base);
+	(void) plx_memory_image_crc(base);
+	MUST(plx_memory_image_bytes(base) == ARRAY_SIZE);
 }
 
 /* As it is, and with a head that is believed. */

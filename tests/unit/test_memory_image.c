@@ -61,7 +61,7 @@ static const struct plx_parts parts = {
 	.arrays = ARRAYS,
 };
 
-static const struct plx_resident_facts facts = {
+static const struct plx_memory_image_facts facts = {
 	.job = "some job",
 	.generation = 7,
 	.step = 1234,
@@ -105,37 +105,38 @@ static void write_all(void *base)
 	struct plx_error err = { .text = "" };
 
 	fill_all();
-	plx_resident_lay(base, &parts, &facts);
+	plx_memory_image_lay(base, &parts, &facts);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(0, plx_resident_write(base, &parts,
-						       slice(i, 3), &err));
-	plx_resident_commit(base);
+		assert_int_equal(0, plx_memory_image_write(base, &parts,
+							   slice(i, 3), &err));
+	plx_memory_image_commit(base);
 }
 
 static int check(const void *base, struct plx_error *err)
 {
-	return plx_resident_check(base, plx_resident_size(&parts), &parts,
-				  &facts, err);
+	return plx_memory_image_check(base, plx_memory_image_size(&parts),
+				      &parts, &facts, err);
 }
 
 static int read_all(const void *base, struct plx_error *err)
 {
-	if (plx_resident_read(base, &parts, PLX_RESIDENT_PLAIN, err) < 0)
+	if (plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_PLAIN, err) <
+	    0)
 		return -1;
-	return plx_resident_read(base, &parts, PLX_RESIDENT_REST, err);
+	return plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_REST, err);
 }
 
 static void *get_memory(void)
 {
 	void *base =
-		aligned_alloc(4096, (plx_resident_size(&parts) | 4095) + 1);
+		aligned_alloc(4096, (plx_memory_image_size(&parts) | 4095) + 1);
 
 	assert_non_null(base);
-	memset(base, 0xa5, plx_resident_size(&parts));
+	memset(base, 0xa5, plx_memory_image_size(&parts));
 	return base;
 }
 
-/* ---- resident.h ---- */
+/* ---- memory_image.h ---- */
 
 static void what_is_written_is_read_by_any_number_of_ranks(void **state)
 {
@@ -151,14 +152,14 @@ static void what_is_written_is_read_by_any_number_of_ranks(void **state)
 	clear_all();
 	assert_int_equal(0, check(base, &err));
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(0,
-				 plx_resident_verify(base, slice(i, 5), &err));
+		assert_int_equal(0, plx_memory_image_verify(base, slice(i, 5),
+							    &err));
 	assert_int_equal(0, read_all(base, &err));
 	assert_int_equal(before, crc_of_arrays());
 	assert_int_equal(blob_before, plx_crc32c(0, blob, BLOB));
-	assert_int_equal(before, plx_resident_crc(base));
-	assert_int_equal(SMALL + LARGE, plx_resident_bytes(base));
-	assert_int_equal(1234, plx_resident_step(base));
+	assert_int_equal(before, plx_memory_image_crc(base));
+	assert_int_equal(SMALL + LARGE, plx_memory_image_bytes(base));
+	assert_int_equal(1234, plx_memory_image_step(base));
 	free(base);
 }
 
@@ -169,14 +170,14 @@ static void what_is_not_committed_is_not_believed(void **state)
 
 	(void) state;
 	assert_int_equal(-1, check(base, &err));
-	plx_resident_lay(base, &parts, &facts);
+	plx_memory_image_lay(base, &parts, &facts);
 	assert_int_equal(-1, check(base, &err));
-	plx_resident_write(base, &parts, slice(0, 1), &err);
+	plx_memory_image_write(base, &parts, slice(0, 1), &err);
 	assert_int_equal(-1, check(base, &err));
 	assert_string_equal("no state in this node's memory", err.text);
-	plx_resident_commit(base);
+	plx_memory_image_commit(base);
 	assert_int_equal(0, check(base, &err));
-	plx_resident_clear(base);
+	plx_memory_image_clear(base);
 	assert_int_equal(-1, check(base, &err));
 	free(base);
 }
@@ -197,16 +198,16 @@ static void a_flipped_bit_shows_wherever_it_is(void **state)
 	}
 	for (int i = 0; i < PARTS; i++) {
 		size_t bytes;
-		const uint8_t *p = plx_resident_part(base, i, &bytes);
+		const uint8_t *p = plx_memory_image_part(base, i, &bytes);
 
 		at = (size_t) (p - base) + bytes - 1;
 		base[at] ^= 1;
 		assert_int_equal(0, check(base, &err));
-		assert_int_equal(-1,
-				 plx_resident_verify(base, slice(0, 1), &err));
+		assert_int_equal(-1, plx_memory_image_verify(base, slice(0, 1),
+							     &err));
 		base[at] ^= 1;
 	}
-	assert_int_equal(0, plx_resident_verify(base, slice(0, 1), &err));
+	assert_int_equal(0, plx_memory_image_verify(base, slice(0, 1), &err));
 	free(base);
 }
 
@@ -214,8 +215,8 @@ static void another_program_or_job_is_refused(void **state)
 {
 	struct plx_image_part other[PARTS];
 	struct plx_parts others = { other, PARTS, ARRAYS };
-	struct plx_resident_facts want = facts;
-	size_t capacity = plx_resident_size(&parts);
+	struct plx_memory_image_facts want = facts;
+	size_t capacity = plx_memory_image_size(&parts);
 	void *base = get_memory();
 	struct plx_error err = { .text = "" };
 
@@ -223,30 +224,30 @@ static void another_program_or_job_is_refused(void **state)
 	write_all(base);
 	memcpy(other, list, sizeof(other));
 	other[1].kind = 99;
-	assert_int_equal(-1, plx_resident_check(base, capacity, &others, &facts,
-						&err));
+	assert_int_equal(-1, plx_memory_image_check(base, capacity, &others,
+						    &facts, &err));
 	assert_string_equal("state in memory is another program's: its part 1 "
 			    "differs",
 			    err.text);
 	others.count = PARTS - 1;
-	assert_int_equal(-1, plx_resident_check(base, capacity, &others, &facts,
-						&err));
+	assert_int_equal(-1, plx_memory_image_check(base, capacity, &others,
+						    &facts, &err));
 	want.generation = 8;
-	assert_int_equal(-1, plx_resident_check(base, capacity, &parts, &want,
-						&err));
+	assert_int_equal(-1, plx_memory_image_check(base, capacity, &parts,
+						    &want, &err));
 	assert_string_equal("state in memory is of generation 7, want 8",
 			    err.text);
 	want.generation = 0;
-	assert_int_equal(0, plx_resident_check(base, capacity, &parts, &want,
-					       &err));
+	assert_int_equal(0, plx_memory_image_check(base, capacity, &parts,
+						   &want, &err));
 	want.job[0] = 'X';
-	assert_int_equal(-1, plx_resident_check(base, capacity, &parts, &want,
-						&err));
+	assert_int_equal(-1, plx_memory_image_check(base, capacity, &parts,
+						    &want, &err));
 	/* Cut short. */
-	assert_int_equal(-1,
-			 plx_resident_check(base, 20, &parts, &facts, &err));
-	assert_int_equal(-1, plx_resident_check(base, capacity - 4096, &parts,
-						&facts, &err));
+	assert_int_equal(-1, plx_memory_image_check(base, 20, &parts, &facts,
+						    &err));
+	assert_int_equal(-1, plx_memory_image_check(base, capacity - 4096,
+						    &parts, &facts, &err));
 	free(base);
 }
 
@@ -383,16 +384,16 @@ static void long_names_fit_and_differ(void **state)
 static void waiting_ends_with_the_word_or_in_time(void **state)
 {
 	void *base =
-		mmap(NULL, (plx_resident_size(&parts) | 4095) + 1,
+		mmap(NULL, (plx_memory_image_size(&parts) | 4095) + 1,
 		     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status = -1;
 	pid_t pid;
 
 	(void) state;
-	assert_false(plx_resident_wait(base, PLX_RESIDENT_GOOD, 0.01));
+	assert_false(plx_memory_image_wait(base, PLX_MEMORY_IMAGE_GOOD, 0.01));
 	pid = fork();
 	if (pid == 0)
-		_exit(!plx_resident_wait(base, PLX_RESIDENT_GOOD, 20));
+		_exit(!plx_memory_image_wait(base, PLX_MEMORY_IMAGE_GOOD, 20));
 	write_all(base);
 	waitpid(pid, &status, 0);
 	assert_int_equal(0, status);
@@ -415,5 +416,5 @@ int main(void)
 		cmocka_unit_test(waiting_ends_with_the_word_or_in_time),
 	};
 
-	return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("memory_image", tests, NULL, NULL);
 }
