@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sched/pollux/resize/lost.h"
-#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/migrate.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
 #include "unit.h"
 

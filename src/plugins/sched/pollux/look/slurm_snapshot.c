@@ -11,7 +11,7 @@
 #include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
-#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/deadlines.h"

@@ -18,7 +18,7 @@
 #include "sched/pollux/plan/cluster_scale.h"
 #include "sched/pollux/plan/stock.h"
 #include "sched/pollux/resize/resize_request.h"
-#include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/start_reserved.h"
 #include "sched/pollux/start/limit_requeue.h"
 #include "sched/pollux/start/moldable_start.h"
 #include "sched/pollux/tell/count.h"

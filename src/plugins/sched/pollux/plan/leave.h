@@ -4,7 +4,7 @@
  *
  * For a job of higher priority that wants the node, or because the node is
  * to be empty. Where the plan has another place for it, it is moved there
- * (start/move.h); otherwise it is put into the queue (start/evict.h).
+ * (start/migrate.h); otherwise it is put into the queue (start/evict.h).
  */
 #ifndef SCHED_POLLUX_LEAVE_H
 #define SCHED_POLLUX_LEAVE_H

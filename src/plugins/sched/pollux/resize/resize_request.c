@@ -14,7 +14,7 @@
 #include "sched/pollux/resize/lost.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/resize/notify.h"
-#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/migrate.h"
 #include "sched/pollux/tell/count.h"
 
 /* A job that was refused is left alone, longer each time. */

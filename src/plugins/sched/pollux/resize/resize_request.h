@@ -36,7 +36,7 @@ bool pollux_resize_request_least(const struct pollux_snapshot *snapshot, int j,
 
 /*
  * The same, to leave all its nodes: once it has saved it is put back into the
- * queue and started there at once (start/move.h); all 0: left in the queue
+ * queue and started there at once (start/migrate.h); all 0: left in the queue
  * (start/evict.h).
  */
 bool pollux_move_ask(const struct pollux_snapshot *snapshot, int j,

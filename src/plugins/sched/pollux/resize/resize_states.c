@@ -17,7 +17,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/resize/notify.h"
-#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/migrate.h"
 #include "sched/pollux/tell/count.h"
 
 /* For killed steps to be gone. */

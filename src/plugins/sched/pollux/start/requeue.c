@@ -13,7 +13,7 @@
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/start/evict.h"
-#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/track.h"
 

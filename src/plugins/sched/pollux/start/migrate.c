@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* move.c - a whole job goes elsewhere, its batch script included */
+/* migrate.c - a whole job goes elsewhere, its batch script included */
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/launch.h"
-#include "sched/pollux/start/move.h"
+#include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/guard.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* enter.c - jobs start on what is reserved for them, at once */
+/* start_reserved.c - jobs start on what is reserved for them, at once */
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/await.h"
-#include "sched/pollux/start/enter.h"
+#include "sched/pollux/start/start_reserved.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/start/spread_start.h"
 #include "sched/pollux/locks.h"

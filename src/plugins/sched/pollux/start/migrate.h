@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * move.h - a whole job goes elsewhere, its batch script included
+ * migrate.h - a whole job goes elsewhere, its batch script included
  *
  * The node of a batch script cannot be given up in place. The job is asked to
  * save (pollux_move_ask()), put back into the queue as by scontrol requeue,
@@ -12,8 +12,8 @@
  * Where it cannot be started it goes back to where it was, or waits as any
  * job that was requeued, without a delay. Under write locks on jobs and nodes.
  */
-#ifndef SCHED_POLLUX_MOVE_H
-#define SCHED_POLLUX_MOVE_H
+#ifndef SCHED_POLLUX_MIGRATE_H
+#define SCHED_POLLUX_MIGRATE_H
 
 #include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/track.h"

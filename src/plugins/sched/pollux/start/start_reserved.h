@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * enter.h - jobs start on what is reserved for them, at once
+ * start_reserved.h - jobs start on what is reserved for them, at once
  *
  * Slurm's own schedulers would find it, too, but backfill looks every half
  * minute, and what elastic jobs gave up would lie idle. Only jobs for which
@@ -8,8 +8,8 @@
  * than they asked for (spread_start.h): all others are Slurm's alone.
  * Used by the plugin's thread alone.
  */
-#ifndef SCHED_POLLUX_ENTER_H
-#define SCHED_POLLUX_ENTER_H
+#ifndef SCHED_POLLUX_START_RESERVED_H
+#define SCHED_POLLUX_START_RESERVED_H
 
 #include "core/reserve/reservation.h"
 #include "sched/pollux/look/slurm_snapshot.h"
