@@ -25,9 +25,9 @@ parts="pollux_resize pollux_gres_take_out pollux_request_write
 	rebuild_step_bitmaps gs_job_start pollux_request_keep
 	pollux_record_publish pollux_notify_launcher"
 # And a move of the whole job, from its requeue to its start.
-leaves="pollux_move_depart job_requeue:0:pollux_move_depart
-	pollux_track_close:0:pollux_move_depart pollux_move_arrive
-	launch_job:0:pollux_move_arrive pollux_track_hold:0:pollux_move_arrive"
+leaves="pollux_migrate_depart job_requeue:0:pollux_migrate_depart
+	pollux_track_close:0:pollux_migrate_depart pollux_migrate_arrive
+	launch_job:0:pollux_migrate_arrive pollux_track_hold:0:pollux_migrate_arrive"
 
 # happens OPERATION FUNCTION: only what is parked gives up a node. All others
 # have GPUs on both before and after: the job was measured on eight GPUs, so it
@@ -43,7 +43,7 @@ all_cells() {
 	for part in $leaves; do
 		echo "leave:$part"
 	done
-	for part in pollux_move_depart pollux_move_arrive; do
+	for part in pollux_migrate_depart pollux_migrate_arrive; do
 		echo "leave:$part@reconfigure"
 	done
 	for operation in grow give shrink lend park; do

@@ -24,7 +24,7 @@ bool plx_validation_trains(const struct plx_claim *claim)
 }
 
 /* Is what it has of no use to it, for now? */
-static bool moves(const struct plx_claim *claim)
+static bool in_transition(const struct plx_claim *claim)
 {
 	return claim->runs && !plx_validation_trains(claim);
 }
@@ -130,7 +130,7 @@ static void watch(struct plx_validation *validation,
 static void watch_pause(struct plx_validation *validation,
 			const struct plx_claim *claim)
 {
-	if (moves(claim) && validation->trained) {
+	if (in_transition(claim) && validation->trained) {
 		validation->moving_s = claim->now_s;
 	} else if (plx_validation_trains(claim) && validation->moving_s > 0) {
 		validation->pause_s = fmax(validation->pause_s,
@@ -138,7 +138,7 @@ static void watch_pause(struct plx_validation *validation,
 		validation->moving_s = 0;
 	}
 	/* Parked or suspended: how long that lasts is not its doing. */
-	if (claim->shape.gpus < 1 || !moves(claim))
+	if (claim->shape.gpus < 1 || !in_transition(claim))
 		validation->moving_s = 0;
 }
 

@@ -397,7 +397,7 @@ static void _look(const struct pollux_params *params)
 				     snapshot->requeued_count);
 	if (snapshot->lost_node_count)
 		_mend();
-	pollux_move_claim(snapshot);
+	pollux_migrate_claim(snapshot);
 	last.waiting = snapshot->waiting_count > 0;
 	last.begins_s = snapshot->begins_s;
 	_update_tracks(snapshot, params);
@@ -405,7 +405,7 @@ static void _look(const struct pollux_params *params)
 	if (!params->enabled) {
 		pollux_explain_off(snapshot);
 		pollux_waits_tell(snapshot, NULL, NULL);
-		pollux_enter_forget_all();
+		pollux_start_reserved_forget_all();
 		pollux_await_forget();
 	}
 	last.due = params->enabled &&
@@ -424,7 +424,7 @@ static void _look(const struct pollux_params *params)
 		if (pollux_limit_split_claim(snapshot, &err) < 0)
 			error("sched/pollux: %s", err.text);
 		pollux_scale_apply(snapshot, params);
-		pollux_enter_clear(snapshot);
+		pollux_start_reserved_clear(snapshot);
 		pollux_lease_claim(snapshot, params);
 		pollux_cycle(snapshot, params, now_s);
 	}
@@ -449,7 +449,7 @@ static void _wake_scheduler(void)
 
 static bool _is_busy(void)
 {
-	return pollux_track_any_busy() || pollux_enter_any();
+	return pollux_track_any_busy() || pollux_start_reserved_any();
 }
 
 static double _pause_s(void)
@@ -504,8 +504,8 @@ void *pollux_agent(void *unused)
 		last.freed = pollux_resize_tick() || last.freed;
 		last.freed = pollux_epilog_tick() || last.freed;
 		_wake_scheduler();
-		pollux_enter(pollux_now_s());
-		last.freed = pollux_enter_lifted() || last.freed;
+		pollux_start_reserved(pollux_now_s());
+		last.freed = pollux_start_reserved_lifted() || last.freed;
 		pollux_extend(&params);
 		_look(&params);
 		pollux_publish(params.metrics);
@@ -515,7 +515,7 @@ void *pollux_agent(void *unused)
 	pollux_constrain_stop();
 	pollux_track_remove_all();
 	pollux_deadlines_forget_all();
-	pollux_enter_forget_all();
+	pollux_start_reserved_forget_all();
 	pollux_await_forget();
 	pollux_guard_forget();
 	pollux_epilog_forget_all();

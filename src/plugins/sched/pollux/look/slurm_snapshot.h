@@ -134,7 +134,7 @@ struct pollux_waiting {
 	int quota;	/* of CPUs, one of the snapshot's; -1: none */
 	bool whole_nodes;
 	bool ignored; /* see reservation_timeout.h */
-	bool clears;  /* whole nodes, of jobs that yield: see enter.h */
+	bool clears; /* whole nodes, of jobs that yield: see start_reserved.h */
 	int moldable; /* moldable: its index among jobs; -1: it is not */
 	struct pollux_spread spread;
 	bool limited; /* Slurm says that a limit is in its way */

@@ -219,10 +219,10 @@ static bool _ask(const struct cycle *cycle, int j)
 		return pollux_moldable_start(cycle->snapshot, j, choice->gpus,
 					     cycle->reservations.grants);
 	if (pollux_is_moldable(&cycle->snapshot->jobs[j]))
-		return pollux_move_at_once(cycle->snapshot, j, choice->gpus,
-					   cycle->inputs[j].why[0]
-						   ? cycle->inputs[j].why
-						   : choice->why);
+		return pollux_migrate_at_once(cycle->snapshot, j, choice->gpus,
+					      cycle->inputs[j].why[0]
+						      ? cycle->inputs[j].why
+						      : choice->why);
 	leave = _leave(cycle, j);
 	if (leave == POLLUX_LEAVE_NOT) {
 		snprintf(why, sizeof(why), "%s", choice->why);
@@ -233,8 +233,8 @@ static bool _ask(const struct cycle *cycle, int j)
 	}
 	pollux_leave_why(cycle->snapshot, cycle->reservations.grants, j, leave,
 			 choice, why, sizeof(why));
-	return pollux_move_ask(cycle->snapshot, j, choice->gpus, why,
-			       cycle->params);
+	return pollux_migrate_ask(cycle->snapshot, j, choice->gpus, why,
+				  cycle->params);
 }
 
 /* GPUs that are free, and not promised to others. */
@@ -376,8 +376,8 @@ static void _conclude(const struct cycle *cycle)
 	pollux_reservation_timeout_note(snapshot, cycle->reservations.grants,
 					cycle->params->reservation_timeout_s,
 					cycle->now_s);
-	pollux_enter_note(snapshot, cycle->reservations.grants,
-			  cycle->params->interference);
+	pollux_start_reserved_note(snapshot, cycle->reservations.grants,
+				   cycle->params->interference);
 	_apply(cycle);
 	_end_circle(cycle);
 	_tell(cycle);

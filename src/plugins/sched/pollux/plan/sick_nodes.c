@@ -199,7 +199,7 @@ static void _start_elsewhere(const struct pollux_snapshot *snapshot, int j,
 		 "nothing started on %s, it is to start elsewhere", home);
 	xfree(track->shuns);
 	track->shuns = xstrdup(home);
-	if (!pollux_move_at_once(snapshot, j, none, why))
+	if (!pollux_migrate_at_once(snapshot, j, none, why))
 		xfree(track->shuns);
 	xfree(none);
 }

@@ -185,7 +185,7 @@ static bool _requeue(job_record_t *job)
 	int from = pollux_record_gpu_count(job);
 	struct plx_error err;
 
-	if (pollux_move_depart(job, track, &err) < 0) {
+	if (pollux_migrate_depart(job, track, &err) < 0) {
 		pollux_refuse(job, track, &err);
 		return false;
 	}
@@ -225,7 +225,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 	job = find_job_record(seen->id);
 	if (!_may_ask(job, snapshot, seen, wish, &status) ||
 	    (wish->move
-		     ? !pollux_move_possible(job)
+		     ? !pollux_migrate_possible(job)
 		     : !pollux_target_shape_host(job, &status, &wish->shape)))
 		goto done;
 	/* No GPU, and not at home: it will wait in the queue. */
@@ -275,9 +275,9 @@ bool pollux_resize_request_least(const struct pollux_snapshot *snapshot, int j,
 				    .overdue = true });
 }
 
-bool pollux_move_ask(const struct pollux_snapshot *snapshot, int j,
-		     const int *gpus, const char *why,
-		     const struct pollux_params *params)
+bool pollux_migrate_ask(const struct pollux_snapshot *snapshot, int j,
+			const int *gpus, const char *why,
+			const struct pollux_params *params)
 {
 	return _wish(snapshot, j, gpus,
 		     (struct wish){ .why = why,
@@ -285,8 +285,8 @@ bool pollux_move_ask(const struct pollux_snapshot *snapshot, int j,
 				    .move = true });
 }
 
-bool pollux_move_at_once(const struct pollux_snapshot *snapshot, int j,
-			 const int *gpus, const char *why)
+bool pollux_migrate_at_once(const struct pollux_snapshot *snapshot, int j,
+			    const int *gpus, const char *why)
 {
 	return _wish(
 		snapshot, j, gpus,

@@ -39,16 +39,16 @@ bool pollux_resize_request_least(const struct pollux_snapshot *snapshot, int j,
  * queue and started there at once (start/migrate.h); all 0: left in the queue
  * (start/evict.h).
  */
-bool pollux_move_ask(const struct pollux_snapshot *snapshot, int j,
-		     const int *gpus, const char *why,
-		     const struct pollux_params *params);
+bool pollux_migrate_ask(const struct pollux_snapshot *snapshot, int j,
+			const int *gpus, const char *why,
+			const struct pollux_params *params);
 
 /*
  * The same without asking it: a moldable job is put back into the queue as it
  * is, and started there.
  */
-bool pollux_move_at_once(const struct pollux_snapshot *snapshot, int j,
-			 const int *gpus, const char *why);
+bool pollux_migrate_at_once(const struct pollux_snapshot *snapshot, int j,
+			    const int *gpus, const char *why);
 
 /*
  * Publish the track's target in a state; why NULL: as before. WRITE lock on

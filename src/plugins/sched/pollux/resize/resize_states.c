@@ -35,7 +35,7 @@ enum verdict {
 	WAIT,
 	DROP,	 /* the job is not there any more */
 	OVERLAP, /* its ranks train on: give before we take */
-	MOVE,	 /* all is quiet: resize */
+	COMMIT,	 /* all is quiet: resize */
 	KILL,	 /* it did not answer */
 	CLEAR,	 /* it has, but the old ranks are still there */
 	GIVE_UP, /* nor did its steps end: end it */
@@ -204,7 +204,7 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 	double now_s = pollux_now_s();
 
 	if (track->phase == POLLUX_MOVING)
-		return pollux_move_due(job, track) ? ARRIVE : WAIT;
+		return pollux_migrate_due(job, track) ? ARRIVE : WAIT;
 	if (!job || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
 	    IS_JOB_COMPLETING(job))
 		return DROP;
@@ -232,7 +232,7 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 	    track->phase == POLLUX_ASKED && !track->target.cold)
 		return _may_end(job) ? OVERLAP : WAIT;
 	if (_has_left(job, track, status))
-		return _may_end(job) ? MOVE : WAIT;
+		return _may_end(job) ? COMMIT : WAIT;
 	if (now_s < track->deadline_s || _has_more(track, status, now_s))
 		return WAIT;
 	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&
@@ -241,8 +241,8 @@ static enum verdict _judge(job_record_t *job, struct pollux_track *track,
 	return track->phase == POLLUX_KILLED ? GIVE_UP : KILL;
 }
 
-static int _move(job_record_t *job, struct pollux_track *track,
-		 const struct plx_status *status, struct plx_error *err)
+static int _commit(job_record_t *job, struct pollux_track *track,
+		   const struct plx_status *status, struct plx_error *err)
 {
 	struct pollux_shape shape;
 	int rc = pollux_target_shape(job, track, status, &shape, err);
@@ -322,7 +322,7 @@ static void _has_shape(job_record_t *job, struct pollux_track *track,
  */
 static void _end(job_record_t *job, struct pollux_track *track, const char *why)
 {
-	bool requeue = pollux_move_possible(job);
+	bool requeue = pollux_migrate_possible(job);
 
 	error("sched/pollux: JobId=%u keeps GPUs that others wait for, as %s: "
 	      "the whole job is %s",
@@ -476,7 +476,7 @@ static bool _depart(job_record_t *job, struct pollux_track *track,
 {
 	struct plx_error err;
 
-	if (pollux_move_depart(job, track, &err) < 0) {
+	if (pollux_migrate_depart(job, track, &err) < 0) {
 		pollux_refuse(job, track, &err);
 		pollux_notify_launcher(job, status);
 	}
@@ -503,7 +503,7 @@ static bool _take(job_record_t *job, struct pollux_track *track,
 		  const struct plx_status *status, double locked_s)
 {
 	struct plx_error err;
-	int rc = _move(job, track, status, &err);
+	int rc = _commit(job, track, status, &err);
 
 	if (rc == POLLUX_RESTLESS && track->phase != POLLUX_KILLED) {
 		_kill(job, track, status);
@@ -569,7 +569,7 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		_end(job, track, "its steps do not end");
 		return false;
 	case ARRIVE:
-		return pollux_move_arrive(job, track);
+		return pollux_migrate_arrive(job, track);
 	case AGAIN:
 	case READY:
 	case UNDO:
@@ -577,7 +577,7 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 		if (!pollux_constrain_busy(job->job_id))
 			pollux_notify_launcher(job, status);
 		return moved;
-	case MOVE:
+	case COMMIT:
 		break;
 	}
 	return track->target.move ? _depart(job, track, status)

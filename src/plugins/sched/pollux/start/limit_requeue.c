@@ -75,9 +75,9 @@ static bool _ask(const struct pollux_snapshot *snapshot, int j,
 	hurried.ack_timeout_s = fmin(params->ack_timeout_s,
 				     fmax(ANSWER_OF * job->ends_s, AGAIN_S));
 	if (pollux_is_moldable(job))
-		asked = pollux_move_at_once(snapshot, j, none, why);
+		asked = pollux_migrate_at_once(snapshot, j, none, why);
 	else
-		asked = pollux_move_ask(snapshot, j, none, why, &hurried);
+		asked = pollux_migrate_ask(snapshot, j, none, why, &hurried);
 	xfree(none);
 	return asked;
 }

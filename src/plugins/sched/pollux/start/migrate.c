@@ -22,7 +22,7 @@
 #define THERE_S 3
 #define BACK_S	10
 
-bool pollux_move_possible(const job_record_t *job)
+bool pollux_migrate_possible(const job_record_t *job)
 {
 	return job->batch_flag && job->details && job->details->requeue &&
 	       !job->het_job_id && !job->fed_details;
@@ -92,13 +92,13 @@ static void _shun(job_record_t *job, struct pollux_track *track)
 	xfree(track->shuns);
 }
 
-int pollux_move_depart(job_record_t *job, struct pollux_track *track,
-		       struct plx_error *err)
+int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
+			  struct plx_error *err)
 {
 	time_t now = time(NULL);
 	int rc = 0;
 
-	if (!pollux_move_possible(job))
+	if (!pollux_migrate_possible(job))
 		return plx_fail(err, "it may not be requeued");
 	_note(job, track);
 	_note_place(job, track);
@@ -122,7 +122,8 @@ int pollux_move_depart(job_record_t *job, struct pollux_track *track,
 	return 0;
 }
 
-void pollux_move_adopt(const job_record_t *job, const struct plx_target *target)
+void pollux_migrate_adopt(const job_record_t *job,
+			  const struct plx_target *target)
 {
 	struct pollux_track *track = pollux_track_get(job->job_id);
 
@@ -150,7 +151,8 @@ static bool _may_start(const job_record_t *job,
 	       time(NULL) >= job->details->submit_time;
 }
 
-bool pollux_move_due(const job_record_t *job, const struct pollux_track *track)
+bool pollux_migrate_due(const job_record_t *job,
+			const struct pollux_track *track)
 {
 	if (job && IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
 		return false;
@@ -159,7 +161,7 @@ bool pollux_move_due(const job_record_t *job, const struct pollux_track *track)
 	return job->resize_time || _may_start(job, track);
 }
 
-void pollux_move_mend(job_record_t *job, const struct plx_target *target)
+void pollux_migrate_mend(job_record_t *job, const struct plx_target *target)
 {
 	job_details_t *details = job->details;
 
@@ -298,7 +300,7 @@ static void _done(job_record_t *job, struct pollux_track *track)
 	pollux_track_hold(track, job->nodes, gpus, job->start_time);
 }
 
-bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
+bool pollux_migrate_arrive(job_record_t *job, struct pollux_track *track)
 {
 	double now_s = pollux_now_s();
 	struct plx_error err = { .text = "" };
@@ -325,7 +327,7 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 	if (!pollux_record_is_moldable(job))
 		pollux_requeue_forget(&job->comment);
 	pollux_requeue_unhold(job, track->priority);
-	pollux_move_mend(job, &track->target);
+	pollux_migrate_mend(job, &track->target);
 	if (_start_somewhere(job, track, &err) == 0) {
 		_done(job, track);
 		return true;
@@ -342,7 +344,7 @@ bool pollux_move_arrive(job_record_t *job, struct pollux_track *track)
 	return true;
 }
 
-void pollux_move_claim(struct pollux_snapshot *snapshot)
+void pollux_migrate_claim(struct pollux_snapshot *snapshot)
 {
 	struct pollux_track *track = NULL;
 

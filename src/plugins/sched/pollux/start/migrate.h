@@ -3,7 +3,7 @@
  * migrate.h - a whole job goes elsewhere, its batch script included
  *
  * The node of a batch script cannot be given up in place. The job is asked to
- * save (pollux_move_ask()), put back into the queue as by scontrol requeue,
+ * save (pollux_migrate_ask()), put back into the queue as by scontrol requeue,
  * and started where it is to be as soon as its nodes have let it go: seconds,
  * not the two minutes that Slurm would wait. It keeps its age in the queue
  * and what was left of its time limit. Until it runs again its record says
@@ -20,29 +20,30 @@
 #include "common/slurm_compat.h"
 
 /* A batch job that may be requeued. */
-bool pollux_move_possible(const job_record_t *job);
+bool pollux_migrate_possible(const job_record_t *job);
 
 /* Put it back into the queue. -1 with err set: it runs on. */
-int pollux_move_depart(job_record_t *job, struct pollux_track *track,
-		       struct plx_error *err);
+int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
+			  struct plx_error *err);
 
 /* Is something to be done about a job on its way? job NULL: it is gone. */
-bool pollux_move_due(const job_record_t *job, const struct pollux_track *track);
+bool pollux_migrate_due(const job_record_t *job,
+			const struct pollux_track *track);
 
 /* Do it. True when the queue should be looked at. */
-bool pollux_move_arrive(job_record_t *job, struct pollux_track *track);
+bool pollux_migrate_arrive(job_record_t *job, struct pollux_track *track);
 
 /* Go on with what an earlier slurmctld began. */
-void pollux_move_adopt(const job_record_t *job,
-		       const struct plx_target *target);
+void pollux_migrate_adopt(const job_record_t *job,
+			  const struct plx_target *target);
 
 /* GPUs that jobs on their way will need are not free. No lock. */
-void pollux_move_claim(struct pollux_snapshot *snapshot);
+void pollux_migrate_claim(struct pollux_snapshot *snapshot);
 
 /*
  * A job that was put into the queue for a move waits no longer than others,
  * and is as old as before.
  */
-void pollux_move_mend(job_record_t *job, const struct plx_target *target);
+void pollux_migrate_mend(job_record_t *job, const struct plx_target *target);
 
 #endif

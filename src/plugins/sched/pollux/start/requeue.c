@@ -278,7 +278,7 @@ void pollux_requeue_let(job_record_t *job)
 	struct plx_target target;
 
 	if (_was_moved(job, &target))
-		pollux_move_mend(job, &target);
+		pollux_migrate_mend(job, &target);
 	_reset(job);
 }
 
@@ -295,7 +295,7 @@ static void _look_after(job_record_t *job)
 		return;
 	if (_was_moved(job, &target) && target.state == PLX_TARGET_MOVING &&
 	    target.on[0] && !pollux_evicts(&target))
-		pollux_move_adopt(job, &target);
+		pollux_migrate_adopt(job, &target);
 	else
 		pollux_requeue_let(job);
 }

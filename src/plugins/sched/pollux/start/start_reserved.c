@@ -54,14 +54,14 @@ static void _release(struct reservation *reservation)
 	memset(reservation, 0, sizeof(*reservation));
 }
 
-void pollux_enter_forget_all(void)
+void pollux_start_reserved_forget_all(void)
 {
 	for (int i = 0; i < reservations.count; i++)
 		_release(&reservations.at[i]);
 	reservations.count = 0;
 }
 
-bool pollux_enter_lifted(void)
+bool pollux_start_reserved_lifted(void)
 {
 	bool lifted = reservations.lifted;
 
@@ -69,7 +69,7 @@ bool pollux_enter_lifted(void)
 	return lifted;
 }
 
-bool pollux_enter_any(void)
+bool pollux_start_reserved_any(void)
 {
 	return reservations.count > 0 || pollux_guard_any();
 }
@@ -242,8 +242,8 @@ static bool _guard_is_due(double now_s)
 	return due;
 }
 
-void pollux_enter_note(const struct pollux_snapshot *snapshot,
-		       const struct plx_grant *grants, bool alone)
+void pollux_start_reserved_note(const struct pollux_snapshot *snapshot,
+				const struct plx_grant *grants, bool alone)
 {
 	struct reservation kept[POLLUX_PENDING_MAX];
 	bool *made = _made_on(snapshot, grants);
@@ -261,12 +261,12 @@ void pollux_enter_note(const struct pollux_snapshot *snapshot,
 		kept[count++].alone = alone;
 	}
 	xfree(made);
-	pollux_enter_forget_all();
+	pollux_start_reserved_forget_all();
 	pollux_await_note(snapshot, grants);
 	memcpy(reservations.at, kept, sizeof(kept[0]) * (size_t) count);
 	reservations.count = count;
 	/* Now: elastic jobs are asked next. */
-	pollux_enter(pollux_now_s());
+	pollux_start_reserved(pollux_now_s());
 }
 
 /* Are the GPUs given up, and epilogs over? Read lock on nodes. */
@@ -395,7 +395,7 @@ static bool _wants_nodes(const struct pollux_snapshot *snapshot,
 	return any && waiting->whole_nodes;
 }
 
-void pollux_enter_clear(struct pollux_snapshot *snapshot)
+void pollux_start_reserved_clear(struct pollux_snapshot *snapshot)
 {
 	int asked[CLEARS_MAX];
 	int count = 0;
@@ -477,7 +477,7 @@ static bool _any_due(double now_s)
 {
 	bool due = false;
 
-	if (!pollux_enter_any() && !pollux_await_any())
+	if (!pollux_start_reserved_any() && !pollux_await_any())
 		return false;
 	pollux_lock(POLLUX_RESERVED);
 	due = _guard_is_due(now_s);
@@ -492,7 +492,7 @@ static bool _any_due(double now_s)
 	return due;
 }
 
-int pollux_enter(double now_s)
+int pollux_start_reserved(double now_s)
 {
 	int started = 0;
 

@@ -19,27 +19,27 @@
  * running jobs of lower priority may be put into the queue for these alone
  * (plan/leave.h). Takes slurmctld's locks.
  */
-void pollux_enter_clear(struct pollux_snapshot *snapshot);
+void pollux_start_reserved_clear(struct pollux_snapshot *snapshot);
 
 /*
  * Remember what is reserved for which jobs: grants[waiting_count]. Alone: one
  * job of several nodes a node.
  */
-void pollux_enter_note(const struct pollux_snapshot *snapshot,
-		       const struct plx_grant *grants, bool alone);
+void pollux_start_reserved_note(const struct pollux_snapshot *snapshot,
+				const struct plx_grant *grants, bool alone);
 
 /* Does any job wait for its reservation to become free? */
-bool pollux_enter_any(void);
+bool pollux_start_reserved_any(void);
 
 /* Was the last guard lifted since this was asked? Others may start there. */
-bool pollux_enter_lifted(void);
+bool pollux_start_reserved_lifted(void);
 
 /*
  * Start those whose reservation is free, as far as Slurm agrees. Their number.
  * Takes slurmctld's locks.
  */
-int pollux_enter(double now_s);
+int pollux_start_reserved(double now_s);
 
-void pollux_enter_forget_all(void);
+void pollux_start_reserved_forget_all(void);
 
 #endif
