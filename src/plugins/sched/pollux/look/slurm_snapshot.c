@@ -15,7 +15,7 @@
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/deadlines.h"
-#include "sched/pollux/look/quotas.h"
+#include "sched/pollux/look/cpu_limits.h"
 #include "sched/pollux/look/rigid_allocs.h"
 #include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/lost_node.h"

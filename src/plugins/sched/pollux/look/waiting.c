@@ -5,7 +5,7 @@
 
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/moldable_jobs.h"
-#include "sched/pollux/look/quotas.h"
+#include "sched/pollux/look/cpu_limits.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * quotas.h - CPUs of nodes that some jobs share, and are not all there are
+ * cpu_limits.h - CPUs of nodes that some jobs share, and are not all there are
  *
  * MaxCPUsPerNode, for the jobs of a partition; and the cores of a node that
  * reservations leave to jobs.
  */
-#ifndef SCHED_POLLUX_QUOTAS_H
-#define SCHED_POLLUX_QUOTAS_H
+#ifndef SCHED_POLLUX_CPU_LIMITS_H
+#define SCHED_POLLUX_CPU_LIMITS_H
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/look/slurm_snapshot.h"

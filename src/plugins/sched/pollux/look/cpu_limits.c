@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* quotas.c - CPUs of nodes that some jobs share, and are not all there are */
+/* cpu_limits.c - CPUs of nodes that some jobs share, and are not all there are
+ */
 
-#include "sched/pollux/look/quotas.h"
+#include "sched/pollux/look/cpu_limits.h"
 
 static struct pollux_quota *_add(struct pollux_snapshot *snapshot)
 {
