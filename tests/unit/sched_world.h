@@ -56,7 +56,7 @@ static inline void set_up(struct world *w)
 			.cpus = w->cpus[j],
 			.allowed = w->allowed,
 			.kind = -1,
-			.quota = -1,
+			.cpu_limit = -1,
 			.unreserved = -1,
 		};
 	}

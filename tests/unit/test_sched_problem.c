@@ -312,14 +312,14 @@ static void only_what_may_run_out_is_counted(void **state)
 }
 
 /* The second job has so many CPUs of each node, and the first one all. */
-static void expect_quota(struct world *w)
+static void expect_cpu_limit(struct world *w)
 {
 	int left[NODES] = { 2, 3 };
-	struct pollux_quota quota = { .left = left };
+	struct pollux_cpu_limit cpu_limit = { .left = left };
 	struct plx_problem *problem = NULL;
 
-	w->snapshot.quota_count = 1;
-	w->snapshot.quotas = &quota;
+	w->snapshot.cpu_limit_count = 1;
+	w->snapshot.cpu_limits = &cpu_limit;
 	problem = problem_of(w);
 	assert_int_equal(1, problem->stock_kinds);
 	/* What it has there is its own: one CPU. */
@@ -335,8 +335,8 @@ static void a_partition_allows_its_jobs_so_many_cpus_a_node(void **state)
 
 	(void) state;
 	set_up(&w);
-	w.jobs[1].quota = 0;
-	expect_quota(&w);
+	w.jobs[1].cpu_limit = 0;
+	expect_cpu_limit(&w);
 }
 
 static void reservations_leave_a_job_so_many_cpus_a_node(void **state)
@@ -346,7 +346,7 @@ static void reservations_leave_a_job_so_many_cpus_a_node(void **state)
 	(void) state;
 	set_up(&w);
 	w.jobs[1].unreserved = 0;
-	expect_quota(&w);
+	expect_cpu_limit(&w);
 }
 
 static void a_limit_on_a_node_takes_nothing_away(void **state)

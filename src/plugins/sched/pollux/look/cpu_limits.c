@@ -4,62 +4,65 @@
 
 #include "sched/pollux/look/cpu_limits.h"
 
-static struct pollux_quota *_add(struct pollux_snapshot *snapshot)
+static struct pollux_cpu_limit *_add(struct pollux_snapshot *snapshot)
 {
-	struct pollux_quota *quota = NULL;
+	struct pollux_cpu_limit *cpu_limit = NULL;
 
-	xrecalloc(snapshot->quotas, snapshot->quota_count + 1,
-		  sizeof(*snapshot->quotas));
-	quota = &snapshot->quotas[snapshot->quota_count++];
-	quota->left = xcalloc(snapshot->node_count + 1, sizeof(*quota->left));
-	return quota;
+	xrecalloc(snapshot->cpu_limits, snapshot->cpu_limit_count + 1,
+		  sizeof(*snapshot->cpu_limits));
+	cpu_limit = &snapshot->cpu_limits[snapshot->cpu_limit_count++];
+	cpu_limit->left =
+		xcalloc(snapshot->node_count + 1, sizeof(*cpu_limit->left));
+	return cpu_limit;
 }
 
-int pollux_quota_of(struct pollux_snapshot *snapshot, const part_record_t *part)
+int pollux_cpu_limit_of(struct pollux_snapshot *snapshot,
+			const part_record_t *part)
 {
-	struct pollux_quota *quota = NULL;
+	struct pollux_cpu_limit *cpu_limit = NULL;
 
 	if (!part || part->max_cpus_per_node == INFINITE ||
 	    part->max_cpus_per_node == NO_VAL)
 		return -1;
-	for (int i = 0; i < snapshot->quota_count; i++) {
-		if (snapshot->quotas[i].partition == part)
+	for (int i = 0; i < snapshot->cpu_limit_count; i++) {
+		if (snapshot->cpu_limits[i].partition == part)
 			return i;
 	}
-	quota = _add(snapshot);
-	quota->partition = part;
+	cpu_limit = _add(snapshot);
+	cpu_limit->partition = part;
 	for (int n = 0; n < snapshot->node_count; n++)
-		quota->left[n] = (int) MIN(part->max_cpus_per_node, INT16_MAX);
-	return snapshot->quota_count - 1;
+		cpu_limit->left[n] =
+			(int) MIN(part->max_cpus_per_node, INT16_MAX);
+	return snapshot->cpu_limit_count - 1;
 }
 
-void pollux_quota_take(struct pollux_snapshot *snapshot,
-		       const job_record_t *job)
+void pollux_cpu_limit_take(struct pollux_snapshot *snapshot,
+			   const job_record_t *job)
 {
 	const job_resources_t *held = job->job_resrcs;
-	int i = pollux_quota_of(snapshot, job->part_ptr);
+	int i = pollux_cpu_limit_of(snapshot, job->part_ptr);
 	int offset = 0;
 
 	if (i < 0 || !held->node_bitmap || !held->cpus)
 		return;
 	for (int n = 0; n < snapshot->node_count; n++) {
 		if (bit_test(held->node_bitmap, n))
-			snapshot->quotas[i].left[n] -= held->cpus[offset++];
+			snapshot->cpu_limits[i].left[n] -= held->cpus[offset++];
 	}
 }
 
 /* CPUs of the node's cores that are set from that bit on, and not barred. */
-static int _unbarred(const struct pollux_quota *quota, int n, bitstr_t *cores,
-		     int first)
+static int _unbarred(const struct pollux_cpu_limit *cpu_limit, int n,
+		     bitstr_t *cores, int first)
 {
 	const node_record_t *node = node_record_table_ptr[n];
 	int at = (int) cr_get_coremap_offset((uint32_t) n);
-	int end = (int) bit_size(quota->barred);
+	int end = (int) bit_size(cpu_limit->barred);
 	int count = 0;
 
 	for (int c = 0; c < node->tot_cores; c++) {
 		/* A node that came later is behind its end. */
-		if ((at + c >= end || !bit_test(quota->barred, at + c)) &&
+		if ((at + c >= end || !bit_test(cpu_limit->barred, at + c)) &&
 		    (!cores || bit_test(cores, first + c)))
 			count++;
 	}
@@ -69,8 +72,8 @@ static int _unbarred(const struct pollux_quota *quota, int n, bitstr_t *cores,
 static int _find_barred(const struct pollux_snapshot *snapshot,
 			bitstr_t *barred)
 {
-	for (int i = 0; i < snapshot->quota_count; i++) {
-		bitstr_t *known = snapshot->quotas[i].barred;
+	for (int i = 0; i < snapshot->cpu_limit_count; i++) {
+		bitstr_t *known = snapshot->cpu_limits[i].barred;
 
 		if (known && bit_equal(known, barred))
 			return i;
@@ -80,18 +83,18 @@ static int _find_barred(const struct pollux_snapshot *snapshot,
 
 static int _add_barred(struct pollux_snapshot *snapshot, bitstr_t *barred)
 {
-	struct pollux_quota *quota = _add(snapshot);
+	struct pollux_cpu_limit *cpu_limit = _add(snapshot);
 
-	quota->barred = bit_copy(barred);
+	cpu_limit->barred = bit_copy(barred);
 	for (int n = 0; n < snapshot->node_count; n++) {
 		if (node_record_table_ptr[n])
-			quota->left[n] = _unbarred(quota, n, NULL, 0);
+			cpu_limit->left[n] = _unbarred(cpu_limit, n, NULL, 0);
 	}
-	return snapshot->quota_count - 1;
+	return snapshot->cpu_limit_count - 1;
 }
 
-int pollux_quota_unreserved(struct pollux_snapshot *snapshot,
-			    pollux_barred_t *barred)
+int pollux_cpu_limit_unreserved(struct pollux_snapshot *snapshot,
+				pollux_barred_t *barred)
 {
 	bitstr_t *cores = barred->core_bitmap;
 	int i = -1;
@@ -105,8 +108,8 @@ int pollux_quota_unreserved(struct pollux_snapshot *snapshot,
 	return i;
 }
 
-static void _take_cores(struct pollux_quota *quota, const job_record_t *job,
-			int node_count)
+static void _take_cores(struct pollux_cpu_limit *cpu_limit,
+			const job_record_t *job, int node_count)
 {
 	const job_resources_t *held = job->job_resrcs;
 	int first = 0;
@@ -116,29 +119,31 @@ static void _take_cores(struct pollux_quota *quota, const job_record_t *job,
 	for (int n = 0; n < node_count; n++) {
 		if (!bit_test(held->node_bitmap, n))
 			continue;
-		quota->left[n] -= _unbarred(quota, n, held->core_bitmap, first);
+		cpu_limit->left[n] -=
+			_unbarred(cpu_limit, n, held->core_bitmap, first);
 		first += node_record_table_ptr[n]->tot_cores;
 	}
 }
 
-void pollux_quotas_settle(struct pollux_snapshot *snapshot,
-			  job_record_t **holders, int count)
+void pollux_cpu_limits_settle(struct pollux_snapshot *snapshot,
+			      job_record_t **holders, int count)
 {
-	for (int i = 0; i < snapshot->quota_count; i++) {
-		struct pollux_quota *quota = &snapshot->quotas[i];
+	for (int i = 0; i < snapshot->cpu_limit_count; i++) {
+		struct pollux_cpu_limit *cpu_limit = &snapshot->cpu_limits[i];
 
-		for (int j = 0; quota->barred && j < count; j++)
-			_take_cores(quota, holders[j], snapshot->node_count);
+		for (int j = 0; cpu_limit->barred && j < count; j++)
+			_take_cores(cpu_limit, holders[j],
+				    snapshot->node_count);
 	}
 }
 
-void pollux_quotas_release(struct pollux_snapshot *snapshot)
+void pollux_cpu_limits_release(struct pollux_snapshot *snapshot)
 {
-	for (int i = 0; i < snapshot->quota_count; i++) {
-		bitstr_t *barred = snapshot->quotas[i].barred;
+	for (int i = 0; i < snapshot->cpu_limit_count; i++) {
+		bitstr_t *barred = snapshot->cpu_limits[i].barred;
 
 		FREE_NULL_BITMAP(barred);
-		xfree(snapshot->quotas[i].left);
+		xfree(snapshot->cpu_limits[i].left);
 	}
-	xfree(snapshot->quotas);
+	xfree(snapshot->cpu_limits);
 }

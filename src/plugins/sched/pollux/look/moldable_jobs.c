@@ -121,7 +121,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->memory = xcalloc(count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_snapshot_kind(snapshot, record, rules);
-	job->quota = pollux_quota_of(snapshot, record->part_ptr);
+	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	job->unreserved = -1;
 	pollux_job_limits_node(snapshot, record, job);
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);

@@ -164,7 +164,7 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	bitstr_t *listed = pollux_nodes_listed(record);
 	bitstr_t *asleep = pollux_nodes_asleep(rules, record);
 
-	job->unreserved = pollux_quota_unreserved(snapshot, &barred);
+	job->unreserved = pollux_cpu_limit_unreserved(snapshot, &barred);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_snapshot_set(snapshot, allowed);
 	if (listed)
@@ -306,7 +306,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->memory = xcalloc(snapshot->node_count, sizeof(*job->memory));
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_snapshot_kind(snapshot, record, rules);
-	job->quota = pollux_quota_of(snapshot, record->part_ptr);
+	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	pollux_job_limits_node(snapshot, record, job);
 	pollux_record_gpus(record, job->gpus);
 	_add_held(record, job->cpus, job->memory, snapshot->node_count);
@@ -352,7 +352,7 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 	snapshot->lost_node_count += pollux_has_lost_node(record);
 	_add_held(record, elastic ? walk->cpus : walk->cpus_rigid, walk->memory,
 		  snapshot->node_count);
-	pollux_quota_take(snapshot, record);
+	pollux_cpu_limit_take(snapshot, record);
 	if (elastic)
 		_fill_job(record, &asked.options, walk->rules, snapshot);
 	else if (pollux_holds_rigid_alloc(record))
@@ -390,7 +390,7 @@ static void _fill_jobs(struct pollux_snapshot *snapshot,
 	list_for_each_ro(job_list, _see, &walk);
 	for (int i = 0; i < walk.holder_count; i++)
 		_see_holder(walk.holders[i], &walk);
-	pollux_quotas_settle(snapshot, walk.holders, walk.holder_count);
+	pollux_cpu_limits_settle(snapshot, walk.holders, walk.holder_count);
 	for (int n = 0; n < snapshot->node_count; n++) {
 		snapshot->nodes[n].cpus_rigid = walk.cpus_rigid[n];
 		snapshot->nodes[n].cpus_used =
@@ -493,7 +493,7 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 		xfree(snapshot->kinds[i].free);
 	xfree(snapshot->kinds);
 	xfree(snapshot->requeued);
-	pollux_quotas_release(snapshot);
+	pollux_cpu_limits_release(snapshot);
 	xfree(snapshot->allocs);
 	xfree(snapshot->nodes);
 	xfree(snapshot->jobs);

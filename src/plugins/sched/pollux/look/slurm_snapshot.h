@@ -78,7 +78,7 @@ struct pollux_job {
 	bool capped;	/* limits allow it alone ... */
 	int most_gpus;	/* ... so many, its own at least */
 	int node_gpus;	/* most on one node by limits; 0: any */
-	int quota;	/* of CPUs, one of the snapshot's; -1: none */
+	int cpu_limit;	/* of CPUs, one of the snapshot's; -1: none */
 	int unreserved; /* the same, of those that reservations leave it */
 	int take_count;
 	struct plx_take *takes; /* from limits that it shares */
@@ -93,7 +93,7 @@ struct pollux_kind {
 };
 
 /* MaxCPUsPerNode of a partition; or what reservations leave to some jobs. */
-struct pollux_quota {
+struct pollux_cpu_limit {
 	const void *partition; /* Slurm's, to compare */
 	void *barred;	       /* Slurm's bitmap of cores, or NULL */
 	int *left;	       /* [node_count] that no job has; or below 0 */
@@ -131,7 +131,7 @@ struct pollux_waiting {
 	double cpus;	/* of each node */
 	double memory;	/* the same, MB */
 	double seconds; /* its time limit */
-	int quota;	/* of CPUs, one of the snapshot's; -1: none */
+	int cpu_limit;	/* of CPUs, one of the snapshot's; -1: none */
 	bool whole_nodes;
 	bool ignored; /* see reservation_timeout.h */
 	bool clears; /* whole nodes, of jobs that yield: see start_reserved.h */
@@ -157,8 +157,8 @@ struct pollux_snapshot {
 	struct pollux_set *sets; /* of nodes; each is different */
 	int kind_count;
 	struct pollux_kind *kinds;
-	int quota_count;
-	struct pollux_quota *quotas;
+	int cpu_limit_count;
+	struct pollux_cpu_limit *cpu_limits;
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
 	bool counts_memory;		/* Slurm gives it out like CPUs */

@@ -262,7 +262,7 @@ static void _fill(const struct pollux_candidate *from,
 			       from->part->max_share == 0;
 	waiting->seconds = _seconds(from->job, from->part);
 	waiting->allowed = _allowed(from, waiting->nodes, snapshot, rules);
-	waiting->quota = pollux_quota_of(snapshot, from->part);
+	waiting->cpu_limit = pollux_cpu_limit_of(snapshot, from->part);
 	_fill_rest(from->job, waiting);
 	_fill_spread(from->job, snapshot, waiting);
 	waiting->told = _told(from->job);

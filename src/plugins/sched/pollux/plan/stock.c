@@ -31,30 +31,31 @@ static double at_least(double a, double b)
 
 static int kind_count(const struct pollux_snapshot *snapshot)
 {
-	return TYPES + snapshot->kind_count + snapshot->quota_count;
+	return TYPES + snapshot->kind_count + snapshot->cpu_limit_count;
 }
 
-/* Which quota kind k is; negative: it is none. */
-static int quota_at(const struct pollux_snapshot *snapshot, int k)
+/* Which CPU limit kind k is; negative: it is none. */
+static int cpu_limit_at(const struct pollux_snapshot *snapshot, int k)
 {
 	return k - TYPES - snapshot->kind_count;
 }
 
-static bool is_in(const struct pollux_job *job, int quota)
+static bool is_in(const struct pollux_job *job, int cpu_limit)
 {
-	return quota >= 0 && (job->quota == quota || job->unreserved == quota);
+	return cpu_limit >= 0 &&
+	       (job->cpu_limit == cpu_limit || job->unreserved == cpu_limit);
 }
 
 static double job_takes(const struct pollux_snapshot *snapshot, int j, int k)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	int quota = quota_at(snapshot, k);
+	int cpu_limit = cpu_limit_at(snapshot, k);
 
-	if (k == CPUS || is_in(job, quota))
+	if (k == CPUS || is_in(job, cpu_limit))
 		return at_least(job->needs.cpus, 1);
 	if (k == MEMORY)
 		return (double) job->needs.memory;
-	if (quota >= 0)
+	if (cpu_limit >= 0)
 		return 0;
 	return job->kind == k - TYPES ? 1 : 0;
 }
@@ -64,7 +65,7 @@ static double script_takes(const struct pollux_snapshot *snapshot, int j, int k)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
 
-	if (k == CPUS || is_in(job, quota_at(snapshot, k)))
+	if (k == CPUS || is_in(job, cpu_limit_at(snapshot, k)))
 		return POLLUX_HOME_CPUS;
 	if (k == MEMORY)
 		return (double) (job->needs.memory + job->needs.node_memory);
@@ -75,10 +76,10 @@ static double script_takes(const struct pollux_snapshot *snapshot, int j, int k)
 static double node_left(const struct pollux_snapshot *snapshot, int n, int k)
 {
 	const struct pollux_node *node = &snapshot->nodes[n];
-	int quota = quota_at(snapshot, k);
+	int cpu_limit = cpu_limit_at(snapshot, k);
 
-	if (quota >= 0)
-		return snapshot->quotas[quota].left[n];
+	if (cpu_limit >= 0)
+		return snapshot->cpu_limits[cpu_limit].left[n];
 	if (k == CPUS)
 		return node->cpus - node->cpus_used;
 	if (k == MEMORY)
@@ -90,13 +91,13 @@ static double job_holds(const struct pollux_snapshot *snapshot, int j, int n,
 			int k)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	int quota = quota_at(snapshot, k);
+	int cpu_limit = cpu_limit_at(snapshot, k);
 
-	if (k == CPUS || is_in(job, quota))
+	if (k == CPUS || is_in(job, cpu_limit))
 		return job->cpus[n];
 	if (k == MEMORY)
 		return job->memory[n];
-	if (quota >= 0)
+	if (cpu_limit >= 0)
 		return 0;
 	return job->kind == k - TYPES ? job->gpus[n] : 0;
 }
@@ -129,9 +130,9 @@ static double node_has(const struct pollux_snapshot *snapshot,
 static double waiting_takes(const struct pollux_snapshot *snapshot,
 			    const struct pollux_waiting *waiting, int k)
 {
-	int quota = quota_at(snapshot, k);
+	int cpu_limit = cpu_limit_at(snapshot, k);
 
-	if (k == CPUS || (quota >= 0 && waiting->quota == quota))
+	if (k == CPUS || (cpu_limit >= 0 && waiting->cpu_limit == cpu_limit))
 		return waiting->cpus;
 	return k == MEMORY ? waiting->memory : 0;
 }
@@ -145,7 +146,7 @@ static double all_waiting_take(const struct pollux_snapshot *snapshot, int k)
 	double sum = 0;
 
 	for (int i = 0;
-	     quota_at(snapshot, k) >= 0 && i < snapshot->waiting_count; i++)
+	     cpu_limit_at(snapshot, k) >= 0 && i < snapshot->waiting_count; i++)
 		sum += waiting_takes(snapshot, &snapshot->waiting[i], k);
 	return sum;
 }
