@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/plan/moldable_plan.h"
-#include "sched/pollux/plan/stock.h"
+#include "sched/pollux/plan/consumables.h"
 #include "sched_world.h"
 
 /* The second job waits for its start, and may be molded. */

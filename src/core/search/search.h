@@ -15,7 +15,7 @@
  * search_value.c       the value of a count of GPUs
  * search_candidates.c  the configurations a job may take
  * search_price.c       the price of a GPU, and a bound for all plans
- * search_stock.c       what GPUs take of a node besides themselves
+ * search_consumables.c       what GPUs take of a node besides themselves
  * search_look.c        which nodes are worth looking at
  * search_pick.c        which nodes for a configuration, and who gives way there
  * search_state.c       the plan being made, and how to undo a move
@@ -281,7 +281,7 @@ void plx_move_touch(struct plx_search *search, struct plx_elastic *e);
 double plx_move_gain(const struct plx_search *search);
 void plx_move_undo(struct plx_search *search);
 
-/* search_stock.c */
+/* search_consumables.c */
 bool plx_stock_init(struct plx_search *search);
 void plx_stock_reset(struct plx_search *search);
 /* The job's GPUs take from the stock; negative: they give back. */

@@ -16,7 +16,7 @@
 #include "sched/pollux/plan/promises.h"
 #include "sched/pollux/plan/limit_split.h"
 #include "sched/pollux/plan/cluster_scale.h"
-#include "sched/pollux/plan/stock.h"
+#include "sched/pollux/plan/consumables.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/start_reserved.h"
 #include "sched/pollux/start/limit_requeue.h"

@@ -7,7 +7,7 @@
 
 #include "core/problem/objective.h"
 #include "sched/pollux/plan/moldable_plan.h"
-#include "sched/pollux/plan/stock.h"
+#include "sched/pollux/plan/consumables.h"
 
 static struct plx_shape shape_of(const int *gpus, int node_count)
 {

@@ -10,7 +10,7 @@
 #include "core/reserve/reservation.h"
 #include "sched/pollux/backfill/terms.h"
 #include "sched/pollux/look/slurm_snapshot.h"
-#include "sched/pollux/plan/stock.h"
+#include "sched/pollux/plan/consumables.h"
 
 /*
  * Take GPUs, and what the stock is, out of the problem, which is about the

@@ -11,7 +11,7 @@
 #include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/snapshot_problem.h"
 #include "sched/pollux/plan/reservations.h"
-#include "sched/pollux/plan/stock.h"
+#include "sched/pollux/plan/consumables.h"
 
 /* Of a job that has not said what a resize costs it. */
 #define RESTART_S 10

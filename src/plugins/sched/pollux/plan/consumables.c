@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stock.c - CPUs, memory and types of GPUs, as far as they are short
+ * consumables.c - CPUs, memory and types of GPUs, as far as they are short
  *
  * Kind 0 is CPUs, kind 1 memory, then come types of GPUs of which a node has
  * more than one, and the CPUs that a partition allows its jobs, or reservations
@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "sched/pollux/plan/stock.h"
+#include "sched/pollux/plan/consumables.h"
 
 #define CPUS   0
 #define MEMORY 1

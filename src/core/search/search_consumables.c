@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * search_stock.c - what GPUs take of a node besides themselves
+ * search_consumables.c - what GPUs take of a node besides themselves
  *
  * CPUs or memory, say: a job may sit on as many of a node's free GPUs as
  * there is stock of all kinds for. The bound knows nothing of it.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * stock.h - CPUs, memory and types of GPUs, as far as they are short
+ * consumables.h - CPUs, memory and types of GPUs, as far as they are short
  *
  * No lock, no Slurm.
  */
-#ifndef SCHED_POLLUX_STOCK_H
-#define SCHED_POLLUX_STOCK_H
+#ifndef SCHED_POLLUX_CONSUMABLES_H
+#define SCHED_POLLUX_CONSUMABLES_H
 
 #include "core/problem/problem.h"
 #include "sched/pollux/look/slurm_snapshot.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reservation_stock.c - CPUs, say, kept back for jobs that wait for them
+ * test_reservation_consumables.c - CPUs, say, kept back for jobs that wait for
+ * them
  */
 
 #include <stdlib.h>
