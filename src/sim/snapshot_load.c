@@ -335,7 +335,7 @@ static int read_lists(struct plx_reading *reading, const struct plx_json *root,
 	    read_jobs(reading, &jobs, err) < 0 ||
 	    read_base(reading, root, err) < 0 ||
 	    read_preemptible(&jobs, snapshot->problem, err) < 0 ||
-	    plx_snapshot_stock(snapshot->problem, root, err) < 0 ||
+	    plx_snapshot_consumables(snapshot->problem, root, err) < 0 ||
 	    plx_snapshot_resources(snapshot, root, err) < 0)
 		return -1;
 	return 0;

@@ -21,9 +21,12 @@ int plx_snapshot_settings(const struct plx_json *up,
 int plx_snapshot_job(struct plx_reading *reading, const struct plx_json *json,
 		     int j, struct plx_error *err);
 
-/* What the search itself knows besides GPUs: stock, and what jobs take. */
-int plx_snapshot_stock(struct plx_problem *problem, const struct plx_json *root,
-		       struct plx_error *err);
+/*
+ * What the search itself knows besides GPUs: consumables, and what jobs take.
+ */
+int plx_snapshot_consumables(struct plx_problem *problem,
+			     const struct plx_json *root,
+			     struct plx_error *err);
 
 /* Shares, and all but GPUs. problem: the place of all. */
 int plx_snapshot_resources(struct plx_snapshot *snapshot,

@@ -141,30 +141,31 @@ static int read_takes(const struct plx_json *json, const char *key, int kinds,
 	return read_list(&list, kinds, *takes, err);
 }
 
-int plx_snapshot_stock(struct plx_problem *problem, const struct plx_json *root,
-		       struct plx_error *err)
+int plx_snapshot_consumables(struct plx_problem *problem,
+			     const struct plx_json *root, struct plx_error *err)
 {
 	struct plx_json nodes = plx_json_at(root, "nodes");
 	struct plx_json jobs = plx_json_at(root, "jobs");
 	struct plx_json first = plx_json_item(&nodes, 0);
-	struct plx_json stock = plx_json_at(&first, "stock");
+	struct plx_json consumables = plx_json_at(&first, "stock");
 	size_t kinds;
 
-	if (!stock.value)
+	if (!consumables.value)
 		return 0;
-	if (plx_json_list(&stock, 1, KINDS_MAX, &kinds, err) < 0)
+	if (plx_json_list(&consumables, 1, KINDS_MAX, &kinds, err) < 0)
 		return -1;
-	problem->stock = calloc((size_t) problem->node_count * kinds,
-				sizeof(*problem->stock));
-	if (!problem->stock)
+	problem->consumables = calloc((size_t) problem->node_count * kinds,
+				      sizeof(*problem->consumables));
+	if (!problem->consumables)
 		return plx_fail(err, "no memory");
-	problem->stock_kinds = (int) kinds;
+	problem->consumable_kinds = (int) kinds;
 	for (int n = 0; n < problem->node_count; n++) {
 		struct plx_json node = plx_json_item(&nodes, (size_t) n);
 		struct plx_json list = plx_json_at(&node, "stock");
 
 		if (read_list(&list, (int) kinds,
-			      problem->stock + (size_t) n * kinds, err) < 0)
+			      problem->consumables + (size_t) n * kinds,
+			      err) < 0)
 			return -1;
 	}
 	for (int j = 0; j < problem->job_count; j++) {

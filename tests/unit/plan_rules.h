@@ -121,25 +121,25 @@ static inline bool row_allowed(const struct plx_problem *problem,
 	return true;
 }
 
-/* What so many GPUs of job j, or its script, take of stock[i]. */
+/* What so many GPUs of job j, or its script, take of consumables[i]. */
 static inline double job_takes(const struct plx_problem *problem, int j, int i,
 			       int gpus)
 {
 	const struct plx_job *job = &problem->jobs[j];
-	int kind = i % problem->stock_kinds;
+	int kind = i % problem->consumable_kinds;
 	double takes = job->takes ? gpus * job->takes[kind] : 0;
 
-	if (job->home_takes && job->home == i / problem->stock_kinds)
+	if (job->home_takes && job->home == i / problem->consumable_kinds)
 		takes = fmax(takes, job->home_takes[kind]);
 	return takes;
 }
 
 static inline bool supplied(const struct plx_problem *problem, const int *gpus)
 {
-	int kinds = problem->stock_kinds;
+	int kinds = problem->consumable_kinds;
 
 	for (int i = 0; i < problem->node_count * kinds; i++) {
-		double left = problem->stock[i] * (1 + 1e-6);
+		double left = problem->consumables[i] * (1 + 1e-6);
 
 		for (int j = 0; j < problem->job_count; j++) {
 			int at = j * problem->node_count + i / kinds;
@@ -198,10 +198,10 @@ static inline bool all_immovable(const struct plx_problem *problem,
 }
 
 /* No more of any other resource than the node has. */
-static inline void check_stock(const struct plx_problem *problem,
-			       const struct plx_plan *plan)
+static inline void check_consumables(const struct plx_problem *problem,
+				     const struct plx_plan *plan)
 {
-	int kinds = problem->stock_kinds;
+	int kinds = problem->consumable_kinds;
 
 	for (int i = 0; i < problem->node_count * kinds; i++) {
 		double taken = 0;
@@ -210,7 +210,7 @@ static inline void check_stock(const struct plx_problem *problem,
 			taken += job_takes(problem, j, i,
 					   plan->choices[j].gpus[i / kinds]);
 		}
-		if (taken > problem->stock[i] * (1 + 1e-6))
+		if (taken > problem->consumables[i] * (1 + 1e-6))
 			assert_true(
 				all_immovable(problem, plan, i / kinds, false));
 	}
@@ -268,7 +268,7 @@ static inline void check_plan(const struct plx_problem *problem,
 		assert_null(strpbrk(choice->why, "\n[]"));
 	}
 	check_nodes(problem, plan);
-	check_stock(problem, plan);
+	check_consumables(problem, plan);
 	assert_true(isfinite(plan->fitness) && isfinite(plan->fitness_now));
 	/* That no plan is above it, test_plan_best.c and test_ga.c try. */
 	assert_true(isfinite(plan->bound));

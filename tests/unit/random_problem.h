@@ -259,11 +259,13 @@ static inline void enrich(uint64_t *seed, struct plx_job *job, int nodes)
 }
 
 /* CPUs, not enough for all. */
-static inline void random_stock(uint64_t *seed, struct plx_problem *problem)
+static inline void random_consumables(uint64_t *seed,
+				      struct plx_problem *problem)
 {
-	problem->stock_kinds = 1;
-	problem->stock = calloc((size_t) problem->node_count, sizeof(double));
-	assert_non_null(problem->stock);
+	problem->consumable_kinds = 1;
+	problem->consumables =
+		calloc((size_t) problem->node_count, sizeof(double));
+	assert_non_null(problem->consumables);
 	for (int j = 0; j < problem->job_count; j++) {
 		double *takes = calloc(1, sizeof(double));
 
@@ -277,9 +279,9 @@ static inline void random_stock(uint64_t *seed, struct plx_problem *problem)
 		*problem->jobs[j].home_takes = random_int(seed, 0, 2);
 	}
 	for (int n = 0; n < problem->node_count; n++) {
-		problem->stock[n] = random_int(seed, 0, 8);
+		problem->consumables[n] = random_int(seed, 0, 8);
 		for (int j = 0; j < problem->job_count; j++)
-			problem->stock[n] +=
+			problem->consumables[n] +=
 				plx_job_takes(&problem->jobs[j], n,
 					      problem->jobs[j].now[n], 0);
 	}
@@ -345,7 +347,7 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 			enrich(seed, job, nodes);
 	}
 	if (spec->stocked && chance(seed, 30))
-		random_stock(seed, problem);
+		random_consumables(seed, problem);
 	if (!spec->calm && chance(seed, 50))
 		disturb(seed, problem);
 	return problem;

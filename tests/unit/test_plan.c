@@ -124,11 +124,12 @@ static struct plx_problem *reversed(const struct plx_problem *problem)
 	copy->interference = problem->interference;
 	copy->seed = problem->seed;
 	memcpy(copy->gpus, problem->gpus, nodes * sizeof(int));
-	if (problem->stock) {
-		copy->stock_kinds = problem->stock_kinds;
-		copy->stock = malloc(nodes * sizeof(double));
-		assert_non_null(copy->stock);
-		memcpy(copy->stock, problem->stock, nodes * sizeof(double));
+	if (problem->consumables) {
+		copy->consumable_kinds = problem->consumable_kinds;
+		copy->consumables = malloc(nodes * sizeof(double));
+		assert_non_null(copy->consumables);
+		memcpy(copy->consumables, problem->consumables,
+		       nodes * sizeof(double));
 	}
 	memcpy(copy->gpus_total, problem->gpus_total, nodes * sizeof(int));
 	for (int j = 0; j < jobs; j++) {

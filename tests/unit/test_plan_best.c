@@ -198,11 +198,11 @@ static void reverse_nodes(struct plx_problem *problem)
 
 	reverse_row(problem->gpus, nodes);
 	reverse_row(problem->gpus_total, nodes);
-	for (int n = 0; problem->stock && n < nodes / 2; n++) {
-		double stock = problem->stock[n];
+	for (int n = 0; problem->consumables && n < nodes / 2; n++) {
+		double consumables = problem->consumables[n];
 
-		problem->stock[n] = problem->stock[nodes - 1 - n];
-		problem->stock[nodes - 1 - n] = stock;
+		problem->consumables[n] = problem->consumables[nodes - 1 - n];
+		problem->consumables[nodes - 1 - n] = consumables;
 	}
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];

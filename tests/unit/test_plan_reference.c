@@ -97,7 +97,8 @@ static double amount_of(const json_t *item, const char *kind)
 		json_object_get(json_object_get(item, "resources"), kind));
 }
 
-static void fill_stock(struct plx_problem *problem, const json_t *recorded)
+static void fill_consumables(struct plx_problem *problem,
+			     const json_t *recorded)
 {
 	const json_t *nodes = json_object_get(recorded, "nodes");
 	const json_t *jobs = json_object_get(recorded, "jobs");
@@ -105,13 +106,13 @@ static void fill_stock(struct plx_problem *problem, const json_t *recorded)
 
 	if (amount_of(json_array_get(nodes, 0), kinds[0]) <= 0)
 		return;
-	problem->stock_kinds = (int) count;
-	problem->stock =
+	problem->consumable_kinds = (int) count;
+	problem->consumables =
 		calloc((size_t) problem->node_count * count, sizeof(double));
-	assert_non_null(problem->stock);
+	assert_non_null(problem->consumables);
 	for (size_t i = 0; i < (size_t) problem->node_count * count; i++)
-		problem->stock[i] = amount_of(json_array_get(nodes, i / count),
-					      kinds[i % count]);
+		problem->consumables[i] = amount_of(
+			json_array_get(nodes, i / count), kinds[i % count]);
 	for (size_t j = 0; j < (size_t) problem->job_count; j++) {
 		double *takes = calloc(count, sizeof(double));
 
@@ -136,7 +137,7 @@ static struct plx_problem *problem_of(const json_t *recorded)
 	assert_true(problem && shares && now);
 	problem->interference = true;
 	fill_nodes(problem, nodes);
-	fill_stock(problem, recorded);
+	fill_consumables(problem, recorded);
 	read_rows(json_object_get(recorded, "base_state"), node_count, now);
 	for (int j = 0; j < job_count; j++) {
 		fill_job(json_array_get(jobs, (size_t) j), &problem->jobs[j],

@@ -86,7 +86,7 @@ static void nobody_moves_who_could_stay(void **state)
 }
 
 /* What the script keeps is not for others; what is there counts for it. */
-static void a_script_keeps_its_part_of_the_stock(void **state)
+static void a_script_keeps_its_part_of_the_consumables(void **state)
 {
 	static const int homes[JOBS] = { 0, 0, 0, 0 };
 	struct plx_problem *problem = cluster(homes, 1);
@@ -94,10 +94,10 @@ static void a_script_keeps_its_part_of_the_stock(void **state)
 	int there = 0;
 
 	(void) state;
-	problem->stock_kinds = 1;
-	problem->stock = calloc(NODES, sizeof(double));
+	problem->consumable_kinds = 1;
+	problem->consumables = calloc(NODES, sizeof(double));
 	for (int n = 0; n < NODES; n++)
-		problem->stock[n] = GPUS + 2;
+		problem->consumables[n] = GPUS + 2;
 	for (int j = 0; j < JOBS; j++) {
 		problem->jobs[j].takes = calloc(1, sizeof(double));
 		problem->jobs[j].home_takes = calloc(1, sizeof(double));
@@ -168,7 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(four_that_start_on_one_node_share_them_all),
 		cmocka_unit_test(nobody_moves_who_could_stay),
-		cmocka_unit_test(a_script_keeps_its_part_of_the_stock),
+		cmocka_unit_test(a_script_keeps_its_part_of_the_consumables),
 		cmocka_unit_test(a_limit_of_nodes_counts_the_scripts),
 		cmocka_unit_test(a_ring_is_broken_by_who_keeps_its_least),
 	};

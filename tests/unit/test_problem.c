@@ -159,28 +159,28 @@ static void unknown_bound(struct plx_problem *problem)
 	problem->jobs[0].max_by = PLX_BOUNDS;
 }
 
-static void stock_of_nothing(struct plx_problem *problem)
+static void consumable_of_nothing(struct plx_problem *problem)
 {
-	problem->stock_kinds = 1;
+	problem->consumable_kinds = 1;
 }
 
 /* One kind of resource, on both nodes. */
-static double *stock(struct plx_problem *problem)
+static double *consumables(struct plx_problem *problem)
 {
-	problem->stock_kinds = 1;
-	problem->stock = calloc(2, sizeof(*problem->stock));
-	assert_non_null(problem->stock);
-	return problem->stock;
+	problem->consumable_kinds = 1;
+	problem->consumables = calloc(2, sizeof(*problem->consumables));
+	assert_non_null(problem->consumables);
+	return problem->consumables;
 }
 
-static void negative_stock(struct plx_problem *problem)
+static void negative_consumables(struct plx_problem *problem)
 {
-	stock(problem)[1] = -1;
+	consumables(problem)[1] = -1;
 }
 
 static void takes_back(struct plx_problem *problem)
 {
-	stock(problem);
+	consumables(problem);
 	problem->jobs[1].takes = calloc(1, sizeof(double));
 	assert_non_null(problem->jobs[1].takes);
 	problem->jobs[1].takes[0] = -2;
@@ -221,8 +221,8 @@ static const struct {
 	{ crossed_nodes,   "job 5: 2 to 1 nodes: want 0 <= min <= max" },
 	{ negative_node_gpus, "job 5: -1 GPUs a node: want 0 or more" },
 	{ unknown_bound,   "job 5: limit of kind 4: want 0 to 3" },
-	{ stock_of_nothing, "1 kinds of resources: want 0 to 16" },
-	{ negative_stock,  "-1 of some resource: want 0 to 1e+15" },
+	{ consumable_of_nothing, "1 kinds of resources: want 0 to 16" },
+	{ negative_consumables,  "-1 of some resource: want 0 to 1e+15" },
 	{ takes_back,	   "-2 of some resource: want 0 to 1e+15" },
 	{ no_hysteresis,   "hysteresis nan: want 0 to 1" },
 	/* clang-format on */

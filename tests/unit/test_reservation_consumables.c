@@ -10,13 +10,14 @@
 #include "reservation_world.h"
 
 /* Of the kind each job of the second half takes one a GPU, others nothing. */
-static void stock(struct plx_problem *problem, double has)
+static void consumables(struct plx_problem *problem, double has)
 {
-	problem->stock_kinds = 1;
-	problem->stock = calloc((size_t) problem->node_count, sizeof(double));
-	assert_non_null(problem->stock);
+	problem->consumable_kinds = 1;
+	problem->consumables =
+		calloc((size_t) problem->node_count, sizeof(double));
+	assert_non_null(problem->consumables);
 	for (int n = 0; n < problem->node_count; n++)
-		problem->stock[n] = has;
+		problem->consumables[n] = has;
 	for (int j = 0; j < problem->job_count; j++) {
 		problem->jobs[j].takes = calloc(1, sizeof(double));
 		assert_non_null(problem->jobs[j].takes);
@@ -24,23 +25,24 @@ static void stock(struct plx_problem *problem, double has)
 	}
 }
 
-static void only_who_takes_of_a_stock_shrinks_for_it(void **state)
+static void only_who_takes_of_a_consumable_shrinks_for_it(void **state)
 {
 	static const double two[] = { 2 };
 	struct plx_problem *problem = full(2, 4);
 	struct plx_plan *plan = NULL;
 
 	(void) state;
-	stock(problem, 4);
+	consumables(problem, 4);
 	/* Half of the second node is the first job's. */
 	problem->jobs[0].now[1] = problem->jobs[1].now[1] = 2;
-	problem->stock[1] = 3;
+	problem->consumables[1] = 3;
 	assert_int_equal(0, plx_problem_restrict(problem, 1, NULL));
 	problem->jobs[1].allowed[0] = false;
 	assert_true(served(problem, (struct plx_request){ .nodes = 2,
 							  .cpus = 2,
 							  .takes = two }));
-	assert_true(problem->stock[0] == 2 && problem->stock[1] == 1);
+	assert_true(problem->consumables[0] == 2 &&
+		    problem->consumables[1] == 1);
 	assert_int_equal(8, gpus_left(problem));
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 	assert_int_equal(1, plan->choices[1].gpus[1]);
@@ -50,7 +52,7 @@ static void only_who_takes_of_a_stock_shrinks_for_it(void **state)
 	plx_problem_destroy(problem);
 }
 
-static void a_stock_that_must_be_kept_is_not_given(void **state)
+static void a_consumable_that_must_be_kept_is_not_given(void **state)
 {
 	static const double four[] = { 4 };
 	static const bool yields[] = { false };
@@ -60,12 +62,12 @@ static void a_stock_that_must_be_kept_is_not_given(void **state)
 	struct plx_problem *problem = full(1, 4);
 
 	(void) state;
-	stock(problem, 4);
+	consumables(problem, 4);
 	assert_false(served(problem, request));
-	assert_true(problem->stock[0] == 4);
+	assert_true(problem->consumables[0] == 4);
 	problem->jobs[0].may_park = true;
 	assert_true(served(problem, request));
-	assert_true(problem->stock[0] == 0);
+	assert_true(problem->consumables[0] == 0);
 	plx_problem_destroy(problem);
 }
 
@@ -94,12 +96,12 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 			struct plx_problem *problem = full(1, 4);
 			struct plx_grant grant = { 0 };
 
-			stock(problem, 4);
+			consumables(problem, 4);
 			problem->jobs[0].home_takes = calloc(1, sizeof(double));
 			problem->jobs[0].home_takes[0] = home[0];
 			problem->jobs[0].may_park = true;
 			requests[0].cpus = least;
-			problem->stock[0] = 8 - least;
+			problem->consumables[0] = 8 - least;
 			assert_int_equal(0,
 					 plx_reservation_make(problem, &rest,
 							      &requests[i], 1,
@@ -113,10 +115,11 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_who_takes_of_a_stock_shrinks_for_it),
-		cmocka_unit_test(a_stock_that_must_be_kept_is_not_given),
+		cmocka_unit_test(only_who_takes_of_a_consumable_shrinks_for_it),
+		cmocka_unit_test(a_consumable_that_must_be_kept_is_not_given),
 		cmocka_unit_test(who_is_parked_keeps_a_part_of_it),
 	};
 
-	return cmocka_run_group_tests_name("stock", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("reservation_consumables", tests,
+					   NULL, NULL);
 }

@@ -85,19 +85,19 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	let_one_wait(&w, true);
 	w.jobs[1].needs.cpus = 4;
 	problem = problem_of(&w);
-	assert_int_equal(1, problem->stock_kinds);
+	assert_int_equal(1, problem->consumable_kinds);
 	assert_true(problem->jobs[1].takes[0] == 4);
 	assert_true(problem->jobs[0].takes[0] == 1);
 	plx_problem_destroy(problem);
-	assert_true(pollux_stock_is_free(&w.snapshot, 1, one));
-	assert_false(pollux_stock_is_free(&w.snapshot, 1, three));
+	assert_true(pollux_consumables_is_free(&w.snapshot, 1, one));
+	assert_false(pollux_consumables_is_free(&w.snapshot, 1, three));
 
 	w.jobs[1].needs.cpus = 1;
 	w.jobs[1].kind = 0;
 	w.snapshot.kinds = &kind;
 	w.snapshot.kind_count = 1;
-	assert_false(pollux_stock_is_free(&w.snapshot, 1, three));
-	assert_false(pollux_stock_is_free(&w.snapshot, 1, elsewhere));
+	assert_false(pollux_consumables_is_free(&w.snapshot, 1, three));
+	assert_false(pollux_consumables_is_free(&w.snapshot, 1, elsewhere));
 
 	/* On each node; where its room is, others will leave it. */
 	w.snapshot.counts_memory = true;

@@ -274,14 +274,15 @@ static void only_what_may_run_out_is_counted(void **state)
 	(void) state;
 	set_up(&w);
 	problem = problem_of(&w);
-	assert_int_equal(0, problem->stock_kinds);
+	assert_int_equal(0, problem->consumable_kinds);
 	plx_problem_destroy(problem);
 
 	/* Three CPUs a GPU: 8 free and 2 held there, 10 on the other. */
 	w.jobs[0].needs.cpus = 3;
 	problem = problem_of(&w);
-	assert_int_equal(1, problem->stock_kinds);
-	assert_true(problem->stock[0] == 10 && problem->stock[1] == 10);
+	assert_int_equal(1, problem->consumable_kinds);
+	assert_true(problem->consumables[0] == 10 &&
+		    problem->consumables[1] == 10);
 	assert_true(problem->jobs[0].takes[0] == 3);
 	assert_true(problem->jobs[1].takes[0] == 1);
 	assert_true(problem->jobs[0].home_takes[0] == 1);
@@ -301,9 +302,11 @@ static void only_what_may_run_out_is_counted(void **state)
 	w.jobs[0].needs.memory = 500;
 	w.jobs[1].needs.node_memory = 600;
 	problem = problem_of(&w);
-	assert_int_equal(2, problem->stock_kinds);
-	assert_true(problem->stock[0] == 1700 && problem->stock[2] == 400);
-	assert_true(problem->stock[1] == 2 && problem->stock[3] == 0);
+	assert_int_equal(2, problem->consumable_kinds);
+	assert_true(problem->consumables[0] == 1700 &&
+		    problem->consumables[2] == 400);
+	assert_true(problem->consumables[1] == 2 &&
+		    problem->consumables[3] == 0);
 	assert_true(problem->jobs[0].takes[0] == 500);
 	assert_true(problem->jobs[1].takes[1] == 1);
 	assert_true(problem->jobs[1].allowed[0]);
@@ -321,9 +324,10 @@ static void expect_cpu_limit(struct world *w)
 	w->snapshot.cpu_limit_count = 1;
 	w->snapshot.cpu_limits = &cpu_limit;
 	problem = problem_of(w);
-	assert_int_equal(1, problem->stock_kinds);
+	assert_int_equal(1, problem->consumable_kinds);
 	/* What it has there is its own: one CPU. */
-	assert_true(problem->stock[0] == 3 && problem->stock[1] == 3);
+	assert_true(problem->consumables[0] == 3 &&
+		    problem->consumables[1] == 3);
 	assert_true(problem->jobs[0].takes[0] == 0);
 	assert_true(problem->jobs[1].takes[0] == 1);
 	plx_problem_destroy(problem);

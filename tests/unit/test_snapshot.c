@@ -139,18 +139,18 @@ static void assert_same(const struct plx_problem *a,
 	assert_int_equal(a->spare, b->spare);
 	assert_int_equal(a->interference, b->interference);
 	assert_true(a->seed == b->seed);
-	assert_int_equal(a->stock_kinds, b->stock_kinds);
-	for (int i = 0; i < a->stock_kinds * a->node_count; i++)
-		assert_true(a->stock[i] == b->stock[i]);
+	assert_int_equal(a->consumable_kinds, b->consumable_kinds);
+	for (int i = 0; i < a->consumable_kinds * a->node_count; i++)
+		assert_true(a->consumables[i] == b->consumables[i]);
 	for (int j = 0; j < a->job_count; j++) {
 		const double *takes = a->jobs[j].takes;
 
 		assert_int_equal(!takes, !b->jobs[j].takes);
-		for (int k = 0; takes && k < a->stock_kinds; k++)
+		for (int k = 0; takes && k < a->consumable_kinds; k++)
 			assert_true(takes[k] == b->jobs[j].takes[k]);
 		takes = a->jobs[j].home_takes;
 		assert_int_equal(!takes, !b->jobs[j].home_takes);
-		for (int k = 0; takes && k < a->stock_kinds; k++)
+		for (int k = 0; takes && k < a->consumable_kinds; k++)
 			assert_true(takes[k] == b->jobs[j].home_takes[k]);
 	}
 	for (int j = 0; j < a->job_count; j++)

@@ -75,13 +75,14 @@ static double amount(const struct plx_job *job, int n, int gpus, int kind)
 static bool is_supplied(const struct plx_ga_run *run, const struct plx_job *job,
 			int n, int gpus)
 {
-	int kinds = run->problem->stock_kinds;
+	int kinds = run->problem->consumable_kinds;
 
 	for (int k = 0; k < kinds; k++) {
 		size_t at = (size_t) n * (size_t) kinds + (size_t) k;
 
 		if (amount(job, n, gpus, k) >
-		    run->stock_left[at] + EXCESS * run->problem->stock[at])
+		    run->consumable_left[at] +
+			    EXCESS * run->problem->consumables[at])
 			return false;
 	}
 	return true;
@@ -104,12 +105,12 @@ static void fit(const struct plx_ga_run *run, const struct plx_job *job,
 static void take(struct plx_ga_run *run, const struct plx_job *job,
 		 const uint16_t *row)
 {
-	int kinds = run->problem->stock_kinds;
+	int kinds = run->problem->consumable_kinds;
 
 	for (int n = 0; n < run->node_count; n++) {
 		run->used[n] += row[n];
 		for (int k = 0; k < kinds; k++)
-			run->stock_left[n * kinds + k] -=
+			run->consumable_left[n * kinds + k] -=
 				amount(job, n, row[n], k);
 	}
 }
@@ -118,17 +119,17 @@ static void take(struct plx_ga_run *run, const struct plx_job *job,
 static void empty(struct plx_ga_run *run)
 {
 	size_t nodes = (size_t) run->node_count;
-	int kinds = run->problem->stock_kinds;
+	int kinds = run->problem->consumable_kinds;
 
 	memset(run->used, 0, nodes * sizeof(*run->used));
 	memset(run->sharers, 0, nodes * sizeof(*run->sharers));
 	for (int i = 0; i < run->node_count * kinds; i++)
-		run->stock_left[i] = run->problem->stock[i];
+		run->consumable_left[i] = run->problem->consumables[i];
 	for (int j = 0; j < run->job_count; j++) {
 		const struct plx_job *job = run->jobs[j].job;
 
 		for (int k = 0; job->home >= 0 && k < kinds; k++)
-			run->stock_left[job->home * kinds + k] -=
+			run->consumable_left[job->home * kinds + k] -=
 				plx_job_takes(job, job->home, 0, k);
 	}
 }

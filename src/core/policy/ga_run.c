@@ -99,7 +99,7 @@ static int add_jobs(struct plx_ga_run *run, struct plx_error *err)
 static bool reserve(struct plx_ga_run *run, size_t jobs, size_t nodes)
 {
 	size_t all = 2 * (size_t) run->size;
-	size_t kinds = (size_t) run->problem->stock_kinds;
+	size_t kinds = (size_t) run->problem->consumable_kinds;
 
 	run->genes = jobs * nodes;
 	run->jobs = calloc(jobs + 1, sizeof(*run->jobs));
@@ -111,10 +111,11 @@ static bool reserve(struct plx_ga_run *run, size_t jobs, size_t nodes)
 	run->used = calloc(nodes + 1, sizeof(*run->used));
 	run->sharers = calloc(nodes + 1, sizeof(*run->sharers));
 	run->row = calloc(nodes + 1, sizeof(*run->row));
-	run->stock_left = calloc(nodes * kinds + 1, sizeof(*run->stock_left));
+	run->consumable_left =
+		calloc(nodes * kinds + 1, sizeof(*run->consumable_left));
 	if (!run->jobs || !run->now || !run->genomes || !run->memory ||
 	    !run->order || !run->nodes || !run->used || !run->sharers ||
-	    !run->row || !run->stock_left)
+	    !run->row || !run->consumable_left)
 		return false;
 	for (size_t i = 0; i < all; i++)
 		run->genomes[i].genes = run->memory + i * run->genes;
@@ -161,6 +162,6 @@ void plx_ga_run_destroy(struct plx_ga_run *run)
 	free(run->used);
 	free(run->sharers);
 	free(run->row);
-	free(run->stock_left);
+	free(run->consumable_left);
 	free(run);
 }

@@ -74,8 +74,8 @@ struct plx_ga_run {
 	int *used;    /* [node_count] scratch */
 	int *sharers; /* [node_count] scratch */
 	int *row;     /* [node_count] scratch */
-	/* [node_count * stock_kinds] scratch: what repaired rows leave. */
-	double *stock_left;
+	/* [node_count * consumable_kinds] scratch: what repaired rows leave. */
+	double *consumable_left;
 	uint64_t random;
 };
 

@@ -105,7 +105,7 @@ void plx_problem_destroy(struct plx_problem *problem)
 		free(problem->jobs[j].table);
 	}
 	free(problem->jobs);
-	free(problem->stock);
+	free(problem->consumables);
 	free(problem->gpus);
 	free(problem->gpus_total);
 	free(problem);
@@ -342,16 +342,18 @@ static int check_amounts(const double *amounts, size_t count,
 }
 
 /* What nodes have besides GPUs, and jobs take of it. */
-static int check_stock(const struct plx_problem *problem, struct plx_error *err)
+static int check_consumables(const struct plx_problem *problem,
+			     struct plx_error *err)
 {
-	size_t kinds = (size_t) problem->stock_kinds;
+	size_t kinds = (size_t) problem->consumable_kinds;
 
-	if (problem->stock_kinds < 0 || problem->stock_kinds > KINDS_MAX ||
-	    (kinds > 0 && !problem->stock))
+	if (problem->consumable_kinds < 0 ||
+	    problem->consumable_kinds > KINDS_MAX ||
+	    (kinds > 0 && !problem->consumables))
 		return plx_fail(err, "%d kinds of resources: want 0 to %d",
-				problem->stock_kinds, KINDS_MAX);
-	if (check_amounts(problem->stock, kinds * (size_t) problem->node_count,
-			  err) < 0)
+				problem->consumable_kinds, KINDS_MAX);
+	if (check_amounts(problem->consumables,
+			  kinds * (size_t) problem->node_count, err) < 0)
 		return -1;
 	for (int j = 0; j < problem->job_count; j++) {
 		const double *takes = problem->jobs[j].takes;
@@ -379,7 +381,8 @@ int plx_problem_check(const struct plx_problem *problem, struct plx_error *err)
 		if (check_job(problem, &problem->jobs[j], err) < 0)
 			return -1;
 	}
-	if (check_nodes(problem, err) < 0 || check_stock(problem, err) < 0)
+	if (check_nodes(problem, err) < 0 ||
+	    check_consumables(problem, err) < 0)
 		return -1;
 	return check_ids(problem, err);
 }

@@ -77,8 +77,9 @@ struct plx_job {
 	int *sizes;	  /* [size_count] GPU counts it may have, rising; */
 	int size_count;	  /* 0: every count from min to max */
 	struct plx_table *table; /* its speedups; NULL: by its goodput */
-	double *takes; /* [stock_kinds] of a node's stock, a GPU; NULL: none */
-	/* [stock_kinds] that it has at home at least; NULL: nothing */
+	double *takes; /* [consumable_kinds] of a node's consumables, a GPU;
+			  NULL: none */
+	/* [consumable_kinds] that it has at home at least; NULL: nothing */
 	double *home_takes;
 };
 
@@ -97,8 +98,9 @@ struct plx_problem {
 	int node_count;
 	int *gpus;	 /* [node_count] for elastic jobs: free or theirs */
 	int *gpus_total; /* [node_count] as fair shares count them */
-	int stock_kinds; /* what nodes have besides GPUs, 0 to 16 */
-	double *stock;	 /* [node * stock_kinds + kind] free or the jobs' */
+	int consumable_kinds; /* what nodes have besides GPUs, 0 to 16 */
+	double *consumables;  /* [node * consumable_kinds + kind] free or the
+				 jobs' */
 	int job_count;
 	struct plx_job *jobs;
 	double fairness; /* p of FITNESS_p, default -1; -INFINITY: min */
@@ -131,7 +133,9 @@ int plx_problem_require(struct plx_problem *problem, int j,
 			struct plx_error *err);
 void plx_problem_destroy(struct plx_problem *problem); /* accepts NULL */
 
-/* Of kind k of a node's stock: what the job takes on n with so many GPUs. */
+/*
+ * Of kind k of a node's consumables: what the job takes on n with so many GPUs.
+ */
 static inline double plx_job_takes(const struct plx_job *job, int n, int gpus,
 				   int k)
 {

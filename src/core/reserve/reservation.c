@@ -37,17 +37,18 @@ static void reserving_release(struct plx_reserving *reserving)
 	free(reserving->given);
 	free(reserving->woken);
 	free(reserving->spares);
-	free(reserving->woken_stock);
+	free(reserving->woken_consumables);
 	free(reserving->gpus);
-	free(reserving->stock);
+	free(reserving->consumables);
 	free(reserving->parked);
 	free(reserving->stuck);
 	free(reserving->homes);
 }
 
-static size_t stock_size(const struct plx_problem *problem)
+static size_t consumable_size(const struct plx_problem *problem)
 {
-	return (size_t) problem->node_count * (size_t) problem->stock_kinds;
+	return (size_t) problem->node_count *
+	       (size_t) problem->consumable_kinds;
 }
 
 static int reserving_init(struct plx_reserving *reserving,
@@ -56,20 +57,23 @@ static int reserving_init(struct plx_reserving *reserving,
 	struct plx_problem *problem = reserving->problem;
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t jobs = (size_t) problem->job_count + 1;
-	size_t stock = stock_size(problem) + 1;
+	size_t consumables = consumable_size(problem) + 1;
 
 	reserving->given = calloc(nodes, sizeof(*reserving->given));
 	reserving->woken = calloc(nodes, sizeof(*reserving->woken));
 	reserving->spares = calloc(nodes, sizeof(*reserving->spares));
-	reserving->woken_stock = calloc(stock, sizeof(*reserving->woken_stock));
+	reserving->woken_consumables =
+		calloc(consumables, sizeof(*reserving->woken_consumables));
 	reserving->gpus = calloc(nodes, sizeof(*reserving->gpus));
-	reserving->stock = calloc(stock, sizeof(*reserving->stock));
+	reserving->consumables =
+		calloc(consumables, sizeof(*reserving->consumables));
 	reserving->parked = calloc(jobs, sizeof(*reserving->parked));
 	reserving->stuck = calloc(jobs, sizeof(*reserving->stuck));
 	reserving->homes = calloc(jobs, sizeof(*reserving->homes));
 	if (!reserving->given || !reserving->woken || !reserving->spares ||
-	    !reserving->woken_stock || !reserving->gpus || !reserving->stock ||
-	    !reserving->parked || !reserving->stuck || !reserving->homes)
+	    !reserving->woken_consumables || !reserving->gpus ||
+	    !reserving->consumables || !reserving->parked ||
+	    !reserving->stuck || !reserving->homes)
 		return plx_fail(err, "no memory for reservations");
 	reserving->search = plx_search_create(problem, err);
 	return reserving->search ? 0 : -1;
@@ -189,8 +193,8 @@ static void keep_state(struct plx_reserving *reserving)
 
 	memcpy(reserving->gpus, problem->gpus,
 	       (size_t) problem->node_count * sizeof(*reserving->gpus));
-	for (size_t i = 0; i < stock_size(problem); i++)
-		reserving->stock[i] = problem->stock[i];
+	for (size_t i = 0; i < consumable_size(problem); i++)
+		reserving->consumables[i] = problem->consumables[i];
 }
 
 static void restore_state(struct plx_reserving *reserving)
@@ -199,8 +203,8 @@ static void restore_state(struct plx_reserving *reserving)
 
 	memcpy(problem->gpus, reserving->gpus,
 	       (size_t) problem->node_count * sizeof(*reserving->gpus));
-	for (size_t i = 0; i < stock_size(problem); i++)
-		problem->stock[i] = reserving->stock[i];
+	for (size_t i = 0; i < consumable_size(problem); i++)
+		problem->consumables[i] = reserving->consumables[i];
 	restore_homes(reserving);
 }
 
@@ -210,12 +214,12 @@ static void take(struct plx_reserving *reserving,
 		 const struct plx_spare *spare)
 {
 	struct plx_problem *problem = reserving->problem;
-	size_t kinds = (size_t) problem->stock_kinds;
+	size_t kinds = (size_t) problem->consumable_kinds;
 	size_t first = (size_t) spare->node * kinds;
 
 	problem->gpus[spare->node] -= spare->take;
 	for (size_t k = 0; request->takes && k < kinds; k++)
-		problem->stock[first + k] -= request->takes[k];
+		problem->consumables[first + k] -= request->takes[k];
 }
 
 static enum outcome try_guess(struct plx_reserving *reserving,
@@ -254,12 +258,12 @@ static void count_woken(struct plx_reserving *reserving,
 			const struct plx_request *request,
 			const struct plx_spare *spare)
 {
-	size_t kinds = (size_t) reserving->problem->stock_kinds;
+	size_t kinds = (size_t) reserving->problem->consumable_kinds;
 	size_t first = (size_t) spare->node * kinds;
 
 	reserving->woken[spare->node] += spare->take;
 	for (size_t k = 0; request->takes && k < kinds; k++)
-		reserving->woken_stock[first + k] += request->takes[k];
+		reserving->woken_consumables[first + k] += request->takes[k];
 }
 
 /* Remember what the grant did. */
@@ -458,8 +462,9 @@ static void serve_all(struct plx_reserving *reserving,
 	keep_idle(reserving);
 	for (int n = 0; n < reserving->problem->node_count; n++)
 		reserving->problem->gpus[n] += reserving->woken[n];
-	for (size_t i = 0; i < stock_size(reserving->problem); i++)
-		reserving->problem->stock[i] += reserving->woken_stock[i];
+	for (size_t i = 0; i < consumable_size(reserving->problem); i++)
+		reserving->problem->consumables[i] +=
+			reserving->woken_consumables[i];
 }
 
 int plx_reservation_make(struct plx_problem *problem,

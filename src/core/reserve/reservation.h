@@ -28,7 +28,10 @@ struct plx_request {
 	int gpus_per_node; /* >= 0 */
 	double cpus;	   /* of each of its nodes */
 	double memory;	   /* the same, MB */
-	/* [stock_kinds] of the problem's stock on each node; NULL: nothing */
+	/*
+	 * [consumable_kinds] of the problem's consumables on each node; NULL:
+	 * nothing
+	 */
 	const double *takes;
 	bool whole_nodes;    /* --exclusive: all of its nodes */
 	double seconds;	     /* until it has ended, by its time limit */
@@ -96,11 +99,11 @@ struct plx_grant {
 
 /*
  * Reserve nodes for the requests, in the order given (Slurm's priority order),
- * out of problem->gpus and stock. A request that cannot be served even when
- * elastic jobs are as small as allowed takes nothing now; it is promised nodes
- * for later, and those that come after it have to be gone from them by then.
- * Never leaves a pinned job or one in `keeps` without its minimum. rest NULL:
- * only GPUs matter, and nothing is promised.
+ * out of problem->gpus and consumables. A request that cannot be served even
+ * when elastic jobs are as small as allowed takes nothing now; it is promised
+ * nodes for later, and those that come after it have to be gone from them by
+ * then. Never leaves a pinned job or one in `keeps` without its minimum. rest
+ * NULL: only GPUs matter, and nothing is promised.
  *
  * A job at home on a node that cannot be had otherwise leaves it if it may: its
  * `home` in the problem becomes -1, so that the search finds another place for

@@ -158,10 +158,12 @@ static int gpus_beside(const struct plx_reserving *reserving,
 	return most;
 }
 
-/* So much of one kind of stock does the job take there with so many GPUs. */
-static double stock_of(const struct plx_reserving *reserving,
-		       const struct plx_request *request,
-		       const struct plx_elastic *e, int n, int gpus, int k)
+/*
+ * So much of one kind of consumables does the job take there with so many GPUs.
+ */
+static double consumable_of(const struct plx_reserving *reserving,
+			    const struct plx_request *request,
+			    const struct plx_elastic *e, int n, int gpus, int k)
 {
 	/* Whoever leaves takes its script along. */
 	if (e->job->home == n && !lives(reserving, request, e->index, n))
@@ -171,13 +173,13 @@ static double stock_of(const struct plx_reserving *reserving,
 
 /*
  * GPUs that elastic jobs there have to give up before there is so much of one
- * kind of stock as the request takes; negative: some that they must keep.
+ * kind of consumables as the request takes; negative: some that they must keep.
  */
 static int in_its_way(const struct plx_reserving *reserving,
 		      const struct plx_request *request, int n, int k)
 {
 	const struct plx_problem *problem = reserving->problem;
-	double left = problem->stock[n * problem->stock_kinds + k] -
+	double left = problem->consumables[n * problem->consumable_kinds + k] -
 		      request->takes[k];
 	double held = 0;
 	double kept = 0;
@@ -187,9 +189,10 @@ static int in_its_way(const struct plx_reserving *reserving,
 		const struct plx_elastic *e = &reserving->search->jobs[j];
 		double takes = e->job->takes ? e->job->takes[k] : 0;
 
-		held += stock_of(reserving, request, e, n, e->job->now[n], k);
-		kept += stock_of(reserving, request, e, n,
-				 job_keeps(reserving, request, e, n), k);
+		held += consumable_of(reserving, request, e, n, e->job->now[n],
+				      k);
+		kept += consumable_of(reserving, request, e, n,
+				      job_keeps(reserving, request, e, n), k);
 		if (e->job->now[n] > 0 && takes > most)
 			most = takes;
 	}
@@ -204,8 +207,8 @@ static int short_of(const struct plx_reserving *reserving,
 {
 	int most = 0;
 
-	for (int k = 0; request->takes && k < reserving->problem->stock_kinds;
-	     k++) {
+	for (int k = 0;
+	     request->takes && k < reserving->problem->consumable_kinds; k++) {
 		int gpus = request->takes[k] > 0
 				   ? in_its_way(reserving, request, n, k)
 				   : 0;

@@ -32,9 +32,11 @@ struct plx_reserving {
 	int *woken;		  /* [node_count] GPUs for parked jobs */
 	struct plx_spare *spares; /* [node_count] */
 	int spare_count;
-	double *woken_stock; /* [node * stock_kinds + kind] to parked jobs */
-	int *gpus;	     /* [node_count] before the guess */
-	double *stock;	     /* [node * stock_kinds + kind] before the guess */
+	double *woken_consumables; /* [node * consumable_kinds + kind] to parked
+				      jobs */
+	int *gpus;		   /* [node_count] before the guess */
+	double *consumables; /* [node * consumable_kinds + kind] before the
+				guess */
 	bool *parked; /* [job_count], search order: so far, for granted ones */
 	bool tight;   /* jobs have to move already */
 	bool *stuck;  /* [job_count], search order: from the beginning */

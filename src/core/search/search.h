@@ -154,15 +154,15 @@ struct plx_search {
 	int queue_count;
 	int *strayed; /* jobs that may not sit as in the best plan */
 	int strayed_count;
-	int parked;	    /* jobs without a GPU */
-	bool stopped;	    /* somebody asked to */
-	double *stock_left; /* [node * kinds + kind] */
-	double *stock_open; /* that no fixed job takes */
-	uint64_t *keys;	    /* [node_count] order of preference */
-	uint64_t *scratch;  /* [node_count] */
-	int *fits;	    /* [node_gpus_max + 1] nodes with g GPUs at least */
-	int *free_one;	    /* [node_gpus_max + 1] nodes with >= g free ... */
-	int *free_multi;    /* ... also for a job on several nodes */
+	int parked;		 /* jobs without a GPU */
+	bool stopped;		 /* somebody asked to */
+	double *consumable_left; /* [node * kinds + kind] */
+	double *consumable_open; /* that no fixed job takes */
+	uint64_t *keys;		 /* [node_count] order of preference */
+	uint64_t *scratch;	 /* [node_count] */
+	int *fits;	 /* [node_gpus_max + 1] nodes with g GPUs at least */
+	int *free_one;	 /* [node_gpus_max + 1] nodes with >= g free ... */
+	int *free_multi; /* ... also for a job on several nodes */
 	long free_multi_gpus;
 	int *look; /* [look_count] nodes to look at */
 	int look_count;
@@ -282,21 +282,21 @@ double plx_move_gain(const struct plx_search *search);
 void plx_move_undo(struct plx_search *search);
 
 /* search_consumables.c */
-bool plx_stock_init(struct plx_search *search);
-void plx_stock_reset(struct plx_search *search);
-/* The job's GPUs take from the stock; negative: they give back. */
-void plx_stock_take(struct plx_search *search, const struct plx_elastic *e,
-		    int n, int gpus);
+bool plx_consumables_init(struct plx_search *search);
+void plx_consumables_reset(struct plx_search *search);
+/* The job's GPUs take from the consumables; negative: they give back. */
+void plx_consumables_take(struct plx_search *search,
+			  const struct plx_elastic *e, int n, int gpus);
 /* Its GPUs there are nobody else's for good. */
-void plx_stock_fix(struct plx_search *search, const struct plx_elastic *e,
-		   int n, int gpus);
+void plx_consumables_fix(struct plx_search *search, const struct plx_elastic *e,
+			 int n, int gpus);
 /* Jobs take more than there is. */
-bool plx_stock_short(const struct plx_search *search, int n);
-/* As many of the GPUs free or open on the node as there is stock for. */
-int plx_stock_free(const struct plx_search *search, const struct plx_elastic *e,
-		   int n);
-int plx_stock_open(const struct plx_search *search, const struct plx_elastic *e,
-		   int n);
+bool plx_consumables_short(const struct plx_search *search, int n);
+/* As many of the GPUs free or open on the node as there are consumables for. */
+int plx_consumables_free(const struct plx_search *search,
+			 const struct plx_elastic *e, int n);
+int plx_consumables_open(const struct plx_search *search,
+			 const struct plx_elastic *e, int n);
 
 /* Of these GPUs of a node, as many as the job may have on one. */
 static inline int plx_node_most(const struct plx_elastic *e, int gpus)
@@ -317,16 +317,18 @@ static inline bool plx_node_share(const struct plx_elastic *e, int gpus)
 static inline int plx_node_free(const struct plx_search *search,
 				const struct plx_elastic *e, int n)
 {
-	return plx_node_most(e, e->job->takes ? plx_stock_free(search, e, n)
-					      : search->nodes[n].free);
+	return plx_node_most(e, e->job->takes
+					? plx_consumables_free(search, e, n)
+					: search->nodes[n].free);
 }
 
 /* The same were all gone that can be asked to. */
 static inline int plx_node_open(const struct plx_search *search,
 				const struct plx_elastic *e, int n)
 {
-	return plx_node_most(e, e->job->takes ? plx_stock_open(search, e, n)
-					      : search->nodes[n].open);
+	return plx_node_most(e, e->job->takes
+					? plx_consumables_open(search, e, n)
+					: search->nodes[n].open);
 }
 
 /* search_look.c */

@@ -3,27 +3,27 @@
  * search_consumables.c - what GPUs take of a node besides themselves
  *
  * CPUs or memory, say: a job may sit on as many of a node's free GPUs as
- * there is stock of all kinds for. The bound knows nothing of it.
+ * there are consumables of all kinds for. The bound knows nothing of it.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "core/search/search.h"
 
-#define EXCESS 1e-9 /* share of a stock that sums may be off */
+#define EXCESS 1e-9 /* share of an amount that sums may be off */
 
 static size_t kinds_of(const struct plx_search *search)
 {
-	return (size_t) search->problem->stock_kinds;
+	return (size_t) search->problem->consumable_kinds;
 }
 
-bool plx_stock_init(struct plx_search *search)
+bool plx_consumables_init(struct plx_search *search)
 {
 	size_t size = (size_t) search->node_count * kinds_of(search) + 1;
 
-	search->stock_left = calloc(size, sizeof(double));
-	search->stock_open = calloc(size, sizeof(double));
-	return search->stock_left && search->stock_open;
+	search->consumable_left = calloc(size, sizeof(double));
+	search->consumable_open = calloc(size, sizeof(double));
+	return search->consumable_left && search->consumable_open;
 }
 
 /* What the job keeps on the node of its script, whatever else it has. */
@@ -34,55 +34,56 @@ static void keep_home(const struct plx_search *search,
 	size_t first = home >= 0 ? (size_t) home * kinds_of(search) : 0;
 
 	for (size_t k = 0; home >= 0 && k < kinds_of(search); k++) {
-		search->stock_left[first + k] -=
+		search->consumable_left[first + k] -=
 			plx_job_takes(job, home, 0, (int) k);
-		search->stock_open[first + k] -=
+		search->consumable_open[first + k] -=
 			plx_job_takes(job, home, 0, (int) k);
 	}
 }
 
-void plx_stock_reset(struct plx_search *search)
+void plx_consumables_reset(struct plx_search *search)
 {
 	size_t size = (size_t) search->node_count * kinds_of(search);
 
 	for (size_t i = 0; i < size; i++) {
-		search->stock_left[i] = search->problem->stock[i];
-		search->stock_open[i] = search->problem->stock[i];
+		search->consumable_left[i] = search->problem->consumables[i];
+		search->consumable_open[i] = search->problem->consumables[i];
 	}
 	for (int j = 0; j < search->job_count; j++)
 		keep_home(search, search->jobs[j].job);
 }
 
 /* Beyond what it keeps there; negative GPUs: the same given back. */
-static void take(const struct plx_search *search, double *stock,
+static void take(const struct plx_search *search, double *consumables,
 		 const struct plx_elastic *e, int n, int gpus)
 {
-	double *here = stock + (size_t) n * kinds_of(search);
+	double *here = consumables + (size_t) n * kinds_of(search);
 	int sign = gpus < 0 ? -1 : 1;
 
-	for (int k = 0; k < search->problem->stock_kinds; k++)
+	for (int k = 0; k < search->problem->consumable_kinds; k++)
 		here[k] -= sign * (plx_job_takes(e->job, n, sign * gpus, k) -
 				   plx_job_takes(e->job, n, 0, k));
 }
 
-void plx_stock_take(struct plx_search *search, const struct plx_elastic *e,
-		    int n, int gpus)
+void plx_consumables_take(struct plx_search *search,
+			  const struct plx_elastic *e, int n, int gpus)
 {
-	take(search, search->stock_left, e, n, gpus);
+	take(search, search->consumable_left, e, n, gpus);
 }
 
-void plx_stock_fix(struct plx_search *search, const struct plx_elastic *e,
-		   int n, int gpus)
+void plx_consumables_fix(struct plx_search *search, const struct plx_elastic *e,
+			 int n, int gpus)
 {
-	take(search, search->stock_open, e, n, gpus);
+	take(search, search->consumable_open, e, n, gpus);
 }
 
-bool plx_stock_short(const struct plx_search *search, int n)
+bool plx_consumables_short(const struct plx_search *search, int n)
 {
 	size_t first = (size_t) n * kinds_of(search);
 
 	for (size_t i = first; i < first + kinds_of(search); i++) {
-		if (search->stock_left[i] < -EXCESS * search->problem->stock[i])
+		if (search->consumable_left[i] <
+		    -EXCESS * search->problem->consumables[i])
 			return true;
 	}
 	return false;
@@ -98,13 +99,14 @@ static int held_on(const struct plx_elastic *e, int n)
 	return 0;
 }
 
-/* As many of these GPUs as there is stock for, beside those it holds of it. */
+/* As many of these GPUs as there are consumables for, beside those it holds of
+ * it. */
 static int supplied(const struct plx_search *search, const double *here,
 		    const struct plx_elastic *e, int n, int held)
 {
 	int gpus = search->problem->gpus[n];
 
-	for (int k = 0; e->job->takes && k < search->problem->stock_kinds;
+	for (int k = 0; e->job->takes && k < search->problem->consumable_kinds;
 	     k++) {
 		double takes = e->job->takes[k];
 		double left = here[k] + plx_job_takes(e->job, n, held, k);
@@ -116,20 +118,22 @@ static int supplied(const struct plx_search *search, const double *here,
 	return gpus > 0 ? gpus : 0;
 }
 
-int plx_stock_free(const struct plx_search *search, const struct plx_elastic *e,
-		   int n)
+int plx_consumables_free(const struct plx_search *search,
+			 const struct plx_elastic *e, int n)
 {
-	const double *here = search->stock_left + (size_t) n * kinds_of(search);
+	const double *here =
+		search->consumable_left + (size_t) n * kinds_of(search);
 	int most = supplied(search, here, e, n, held_on(e, n));
 	int free = search->nodes[n].free;
 
 	return most < free ? most : free;
 }
 
-int plx_stock_open(const struct plx_search *search, const struct plx_elastic *e,
-		   int n)
+int plx_consumables_open(const struct plx_search *search,
+			 const struct plx_elastic *e, int n)
 {
-	const double *here = search->stock_open + (size_t) n * kinds_of(search);
+	const double *here =
+		search->consumable_open + (size_t) n * kinds_of(search);
 	int most = supplied(search, here, e, n, 0);
 	int open = search->nodes[n].open;
 

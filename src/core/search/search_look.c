@@ -40,7 +40,7 @@ bool plx_look_init(struct plx_search *search)
 	search->look = calloc(nodes, sizeof(*search->look));
 	search->looked = calloc(nodes, sizeof(*search->looked));
 	search->indexed = search->node_count > SMALL &&
-			  search->problem->stock_kinds == 0 &&
+			  search->problem->consumable_kinds == 0 &&
 			  buckets * search->words <= INDEX_MAX;
 	if (!search->indexed) {
 		for (int n = 0; search->look && n < search->node_count; n++)

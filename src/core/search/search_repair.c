@@ -17,7 +17,7 @@ static bool too_much(const struct plx_search *search,
 		     const struct plx_node *node)
 {
 	return node->free < 0 ||
-	       plx_stock_short(search, (int) (node - search->nodes));
+	       plx_consumables_short(search, (int) (node - search->nodes));
 }
 
 static bool crowded(const struct plx_search *search,

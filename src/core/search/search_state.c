@@ -129,7 +129,7 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->fits = zeroed(gpus, sizeof(int));
 	search->free_one = zeroed(gpus, sizeof(int));
 	search->free_multi = zeroed(gpus, sizeof(int));
-	if (!plx_look_init(search) || !plx_stock_init(search) ||
+	if (!plx_look_init(search) || !plx_consumables_init(search) ||
 	    !search->nodes || !search->node_jobs || !search->touched ||
 	    !search->queue || !search->strayed || !search->picked.slots ||
 	    !search->keys || !search->scratch || !search->fits ||
@@ -215,8 +215,8 @@ void plx_search_destroy(struct plx_search *search)
 	free(search->free_one);
 	free(search->free_multi);
 	plx_look_release(search);
-	free(search->stock_left);
-	free(search->stock_open);
+	free(search->consumable_left);
+	free(search->consumable_open);
 	free(search);
 }
 
@@ -240,7 +240,7 @@ void plx_search_reset(struct plx_search *search)
 	}
 	search->touched_count = 0;
 	search->parked = search->job_count;
-	plx_stock_reset(search);
+	plx_consumables_reset(search);
 }
 
 static void node_leave(struct plx_node *node, int job)
@@ -261,8 +261,8 @@ void plx_placement_take(struct plx_search *search, struct plx_elastic *e)
 		struct plx_node *node = &search->nodes[e->at.slots[i].node];
 
 		node->free += e->at.slots[i].gpus;
-		plx_stock_take(search, e, e->at.slots[i].node,
-			       -e->at.slots[i].gpus);
+		plx_consumables_take(search, e, e->at.slots[i].node,
+				     -e->at.slots[i].gpus);
 		node->multi -= multi;
 		plx_look_update(search, e->at.slots[i].node);
 		node_leave(node, (int) (e - search->jobs));
@@ -285,8 +285,8 @@ void plx_placement_put(struct plx_search *search, struct plx_elastic *e,
 			&search->nodes[placement->slots[i].node];
 
 		node->free -= placement->slots[i].gpus;
-		plx_stock_take(search, e, placement->slots[i].node,
-			       placement->slots[i].gpus);
+		plx_consumables_take(search, e, placement->slots[i].node,
+				     placement->slots[i].gpus);
 		node->multi += placement->count > 1;
 		plx_look_update(search, placement->slots[i].node);
 		node->jobs[node->job_count++] = (int) (e - search->jobs);
@@ -302,8 +302,8 @@ void plx_placement_fix(struct plx_search *search, struct plx_elastic *e)
 		struct plx_node *node = &search->nodes[e->at.slots[i].node];
 
 		node->open -= e->at.slots[i].gpus;
-		plx_stock_fix(search, e, e->at.slots[i].node,
-			      e->at.slots[i].gpus);
+		plx_consumables_fix(search, e, e->at.slots[i].node,
+				    e->at.slots[i].gpus);
 		node->fixed_multi += e->at.count > 1;
 	}
 }

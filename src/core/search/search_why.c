@@ -55,10 +55,10 @@ static const struct plx_elastic *gainer(const struct plx_search *search,
 	return found;
 }
 
-/* Of one kind of stock, those that had it need more than is left. */
+/* Of one kind of consumables, those that had it need more than is left. */
 static bool was_taken(const struct plx_search *search, int n, int k)
 {
-	int kinds = search->problem->stock_kinds;
+	int kinds = search->problem->consumable_kinds;
 	double held = 0;
 
 	for (int j = 0; j < search->job_count; j++) {
@@ -66,7 +66,7 @@ static bool was_taken(const struct plx_search *search, int n, int k)
 
 		held += plx_job_takes(job, n, job->now[n], k);
 	}
-	return held > search->problem->stock[n * kinds + k];
+	return held > search->problem->consumables[n * kinds + k];
 }
 
 /* More was taken here than is left for those that had it. */
@@ -74,7 +74,7 @@ static bool was_reserved(const struct plx_search *search, int n)
 {
 	long held = 0;
 
-	for (int k = 0; k < search->problem->stock_kinds; k++) {
+	for (int k = 0; k < search->problem->consumable_kinds; k++) {
 		if (was_taken(search, n, k))
 			return true;
 	}

@@ -325,8 +325,9 @@ static void add_job(struct sheet *sheet, const struct plx_problem *problem,
 		}
 		add(sheet, "]");
 	}
-	add_amounts(sheet, "takes", job->takes, problem->stock_kinds);
-	add_amounts(sheet, "home_takes", job->home_takes, problem->stock_kinds);
+	add_amounts(sheet, "takes", job->takes, problem->consumable_kinds);
+	add_amounts(sheet, "home_takes", job->home_takes,
+		    problem->consumable_kinds);
 	if (job->profiled)
 		add_goodput(sheet, job);
 	else
@@ -351,10 +352,11 @@ static void add_nodes(struct sheet *sheet, const struct plx_problem *problem,
 		add(sheet, "},\"elastic\":");
 		add_whole(sheet, problem->gpus[n]);
 		add_amounts(sheet, "stock",
-			    problem->stock_kinds > 0
-				    ? problem->stock + n * problem->stock_kinds
+			    problem->consumable_kinds > 0
+				    ? problem->consumables +
+					      n * problem->consumable_kinds
 				    : NULL,
-			    problem->stock_kinds);
+			    problem->consumable_kinds);
 		add(sheet, "}");
 	}
 	add(sheet, "],\n");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* cpu_limits.c - CPUs of nodes that some jobs share, and are not all there are
+/*
+ * cpu_limits.c - CPUs of nodes that some jobs share, and are not all there are
  */
 
 #include "sched/pollux/look/cpu_limits.h"

@@ -203,13 +203,14 @@ static int write_kinds(const struct kind *kinds, int count,
 {
 	size_t nodes = (size_t) problem->node_count;
 
-	problem->stock = calloc(nodes * (size_t) count + 1, sizeof(double));
-	if (!problem->stock)
+	problem->consumables =
+		calloc(nodes * (size_t) count + 1, sizeof(double));
+	if (!problem->consumables)
 		return plx_fail(err, "no memory for what nodes have");
-	problem->stock_kinds = count;
+	problem->consumable_kinds = count;
 	for (size_t n = 0; n < nodes; n++) {
 		for (int k = 0; k < count; k++)
-			problem->stock[n * (size_t) count + (size_t) k] =
+			problem->consumables[n * (size_t) count + (size_t) k] =
 				kinds[k].has[n];
 	}
 	for (int j = 0; j < problem->job_count; j++) {
@@ -227,7 +228,8 @@ static int write_kinds(const struct kind *kinds, int count,
 	return 0;
 }
 
-bool pollux_stock_has(const struct pollux_snapshot *snapshot, int j, int n)
+bool pollux_consumables_has(const struct pollux_snapshot *snapshot, int j,
+			    int n)
 {
 	double memory = (double) snapshot->jobs[j].needs.node_memory;
 
@@ -244,13 +246,13 @@ static void forbid_full_nodes(const struct pollux_snapshot *snapshot,
 		bool *allowed = problem->jobs[j].allowed;
 
 		for (int n = 0; allowed && n < snapshot->node_count; n++)
-			allowed[n] =
-				allowed[n] && pollux_stock_has(snapshot, j, n);
+			allowed[n] = allowed[n] &&
+				     pollux_consumables_has(snapshot, j, n);
 	}
 }
 
-bool pollux_stock_is_free(const struct pollux_snapshot *snapshot, int j,
-			  const int *gpus)
+bool pollux_consumables_is_free(const struct pollux_snapshot *snapshot, int j,
+				const int *gpus)
 {
 	for (int k = 0; k < kind_count(snapshot); k++) {
 		if (k == MEMORY && !snapshot->counts_memory)
@@ -265,9 +267,10 @@ bool pollux_stock_is_free(const struct pollux_snapshot *snapshot, int j,
 	return true;
 }
 
-int pollux_stock_fill(const struct pollux_snapshot *snapshot,
-		      struct plx_problem *problem, struct pollux_stock *stock,
-		      struct plx_error *err)
+int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
+			    struct plx_problem *problem,
+			    struct pollux_consumables *consumables,
+			    struct plx_error *err)
 {
 	struct kind kinds[POLLUX_KINDS] = { { NULL, NULL, NULL } };
 	int count = 0;
@@ -282,7 +285,7 @@ int pollux_stock_fill(const struct pollux_snapshot *snapshot,
 		}
 		if (is_short(problem, &kinds[count],
 			     all_waiting_take(snapshot, k))) {
-			stock->kinds[count++] = k;
+			consumables->kinds[count++] = k;
 			continue;
 		}
 		release_kind(&kinds[count]);
@@ -297,11 +300,13 @@ int pollux_stock_fill(const struct pollux_snapshot *snapshot,
 	return rc;
 }
 
-void pollux_stock_wanted(const struct pollux_snapshot *snapshot,
-			 const struct plx_problem *problem,
-			 const struct pollux_stock *stock,
-			 const struct pollux_waiting *waiting, double *takes)
+void pollux_consumables_wanted(const struct pollux_snapshot *snapshot,
+			       const struct plx_problem *problem,
+			       const struct pollux_consumables *consumables,
+			       const struct pollux_waiting *waiting,
+			       double *takes)
 {
-	for (int i = 0; i < problem->stock_kinds; i++)
-		takes[i] = waiting_takes(snapshot, waiting, stock->kinds[i]);
+	for (int i = 0; i < problem->consumable_kinds; i++)
+		takes[i] =
+			waiting_takes(snapshot, waiting, consumables->kinds[i]);
 }

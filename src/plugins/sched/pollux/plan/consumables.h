@@ -10,12 +10,15 @@
 #include "core/problem/problem.h"
 #include "sched/pollux/look/slurm_snapshot.h"
 
-#define POLLUX_KINDS 16 /* at most, of a problem's stock */
+#define POLLUX_KINDS 16 /* at most, of a problem's consumables */
 /* That a job keeps for its script on the node where that runs. */
 #define POLLUX_HOME_CPUS 1
 
-/* What each kind of a problem's stock is; for pollux_stock_wanted() alone. */
-struct pollux_stock {
+/*
+ * What each kind of a problem's consumables is; for pollux_consumables_wanted()
+ * alone.
+ */
+struct pollux_consumables {
 	int kinds[POLLUX_KINDS];
 };
 
@@ -25,21 +28,26 @@ struct pollux_stock {
  * enough whoever gets the GPUs, and for those that wait for CPUs of a
  * partition, are left out. -1 with err set: no memory.
  */
-int pollux_stock_fill(const struct pollux_snapshot *snapshot,
-		      struct plx_problem *problem, struct pollux_stock *stock,
-		      struct plx_error *err);
+int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
+			    struct plx_problem *problem,
+			    struct pollux_consumables *consumables,
+			    struct plx_error *err);
 
-/* What the job that waits takes on each of its nodes: takes[stock_kinds]. */
-void pollux_stock_wanted(const struct pollux_snapshot *snapshot,
-			 const struct plx_problem *problem,
-			 const struct pollux_stock *stock,
-			 const struct pollux_waiting *waiting, double *takes);
+/*
+ * What the job that waits takes on each of its nodes: takes[consumable_kinds].
+ */
+void pollux_consumables_wanted(const struct pollux_snapshot *snapshot,
+			       const struct plx_problem *problem,
+			       const struct pollux_consumables *consumables,
+			       const struct pollux_waiting *waiting,
+			       double *takes);
 
 /* Has node n, or has job j of it, what the job needs on each node? */
-bool pollux_stock_has(const struct pollux_snapshot *snapshot, int j, int n);
+bool pollux_consumables_has(const struct pollux_snapshot *snapshot, int j,
+			    int n);
 
 /* Is what these GPUs need besides, for a job that has none, free now? */
-bool pollux_stock_is_free(const struct pollux_snapshot *snapshot, int j,
-			  const int *gpus);
+bool pollux_consumables_is_free(const struct pollux_snapshot *snapshot, int j,
+				const int *gpus);
 
 #endif

@@ -157,7 +157,7 @@ static bool _fits_now(const struct pollux_snapshot *snapshot, int j,
 	}
 	/* Who runs is tried, and keeps what it has. */
 	return j < snapshot->job_count ||
-	       pollux_stock_is_free(snapshot, j, gpus);
+	       pollux_consumables_is_free(snapshot, j, gpus);
 }
 
 static void _spend(const struct pollux_snapshot *snapshot, int j,

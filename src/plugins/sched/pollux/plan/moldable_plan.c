@@ -159,8 +159,8 @@ static void take_part(const struct pollux_snapshot *snapshot, int i,
 			waiting->allowed[n] && snapshot->nodes[n].usable &&
 			!snapshot->nodes[n].surplus &&
 			(granted[n] ||
-			 (!small &&
-			  pollux_stock_has(snapshot, waiting->moldable, n)));
+			 (!small && pollux_consumables_has(
+					    snapshot, waiting->moldable, n)));
 	}
 	if (small)
 		job->max_gpus = job->min_gpus;

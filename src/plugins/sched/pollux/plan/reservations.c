@@ -17,7 +17,7 @@
 struct input {
 	const struct pollux_snapshot *snapshot;
 	const struct plx_problem *problem;
-	const struct pollux_stock *stock;
+	const struct pollux_consumables *consumables;
 	int limit; /* waiting jobs that count */
 	double *cpus;
 	double *memory;
@@ -33,7 +33,7 @@ struct input {
 	bool *leaves;  /* the same */
 	bool *homes;   /* [node_count] for each job: its home alone */
 	bool *named;   /* the same: its home and those of --nodelist */
-	double *takes; /* [problem->stock_kinds] for each request */
+	double *takes; /* [problem->consumable_kinds] for each request */
 	bool *open;    /* [node_count] for each request of another shape */
 	int spreads;   /* other shapes so far */
 };
@@ -69,7 +69,7 @@ static int get_memory(struct input *in, struct plx_error *err)
 	/* A job is tried as it is with each effort, too, and then once more. */
 	size_t most = (EFFORTS + 1) * (size_t) in->snapshot->waiting_count +
 		      spreads + 2 * jobs;
-	size_t kinds = (size_t) in->problem->stock_kinds;
+	size_t kinds = (size_t) in->problem->consumable_kinds;
 	size_t allocs =
 		(size_t) in->snapshot->alloc_count + 2 * jobs +
 		(size_t) pollux_moldable_alloc_count(in->snapshot, in->problem);
@@ -213,7 +213,7 @@ static void fill_allocs(struct input *in)
 static double *next_takes(const struct input *in)
 {
 	return in->takes +
-	       (size_t) in->count * (size_t) in->problem->stock_kinds;
+	       (size_t) in->count * (size_t) in->problem->consumable_kinds;
 }
 
 /* For the least number of GPUs of a parked job, on so many of these nodes. */
@@ -229,7 +229,7 @@ static void add_wake(struct input *in, int j, const bool *nodes, int count)
 			most = in->snapshot->nodes[n].gpus;
 	}
 	least = least < most ? least : most;
-	for (int k = 0; job->takes && k < in->problem->stock_kinds; k++)
+	for (int k = 0; job->takes && k < in->problem->consumable_kinds; k++)
 		takes[k] = least * job->takes[k];
 	in->waiting[in->count] = -1;
 	in->requests[in->count++] = (struct plx_request){
@@ -302,8 +302,8 @@ static struct plx_request *add_shape(struct input *in, int i,
 
 	/* A moldable job takes part in the search, and takes it there. */
 	if (waiting->moldable < 0)
-		pollux_stock_wanted(in->snapshot, in->problem, in->stock,
-				    waiting, takes);
+		pollux_consumables_wanted(in->snapshot, in->problem,
+					  in->consumables, waiting, takes);
 	/* Those behind have nothing yet. */
 	for (int j = 0; j < in->snapshot->job_count; j++) {
 		keeps[j] = in->snapshot->jobs[j].priority >= waiting->priority;
@@ -412,12 +412,12 @@ static void fill_requests(struct input *in)
 int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 			     const struct pollux_terms *terms,
 			     struct plx_problem *problem,
-			     const struct pollux_stock *stock,
+			     const struct pollux_consumables *consumables,
 			     struct plx_grant *grants, struct plx_error *err)
 {
 	struct input in = { .snapshot = snapshot,
 			    .problem = problem,
-			    .stock = stock,
+			    .consumables = consumables,
 			    .limit = terms->max_job_test };
 	struct plx_rest rest;
 	int rc = -1;

@@ -13,15 +13,15 @@
 #include "sched/pollux/plan/consumables.h"
 
 /*
- * Take GPUs, and what the stock is, out of the problem, which is about the
- * snapshot's jobs, for waiting jobs that are not to be ignored; parked jobs
+ * Take GPUs, and what the consumables is, out of the problem, which is about
+ * the snapshot's jobs, for waiting jobs that are not to be ignored; parked jobs
  * come back in the order of their priority, as if they waited, too.
  * grants[waiting_count].
  */
 int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 			     const struct pollux_terms *terms,
 			     struct plx_problem *problem,
-			     const struct pollux_stock *stock,
+			     const struct pollux_consumables *consumables,
 			     struct plx_grant *grants, struct plx_error *err);
 
 #endif

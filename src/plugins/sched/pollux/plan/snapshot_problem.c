@@ -410,7 +410,7 @@ struct plx_problem *pollux_problem_create(
 	struct plx_problem *problem = plx_problem_create(
 		snapshot->node_count,
 		snapshot->job_count + snapshot->moldable_count, err);
-	struct pollux_stock stock;
+	struct pollux_consumables consumables;
 
 	if (!problem)
 		return NULL;
@@ -432,10 +432,11 @@ struct plx_problem *pollux_problem_create(
 	ask_profiles(inputs, problem);
 	pollux_moldable_assume(snapshot, problem);
 	if (set_weights(params, problem, err) < 0 ||
-	    pollux_stock_fill(snapshot, problem, &stock, err) < 0 ||
+	    pollux_consumables_fill(snapshot, problem, &consumables, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
-	    pollux_reservations_make(snapshot, &params->terms, problem, &stock,
-				     reservations->grants, err) < 0)
+	    pollux_reservations_make(snapshot, &params->terms, problem,
+				     &consumables, reservations->grants,
+				     err) < 0)
 		goto fail;
 	for (int n = 0; n < snapshot->node_count; n++)
 		reservations->reserved[n] -= problem->gpus[n];
