@@ -95,13 +95,14 @@ in_debian() {
 # debian/PACKAGE.install and .examples take another set than the table says.
 # What debian/rules removes is in none.
 packaged_otherwise() {
-	local package file list pattern
+	local package file there list pattern
 	while read -r package file; do
+		there=$(in_debian "$file")
 		for list in debian/*.install debian/*.examples; do
 			while read -r pattern _; do
 				# shellcheck disable=SC2053 # a pattern
-				[[ $(in_debian "$file") == $pattern ||
-					$(in_debian "$file") == $pattern/* ]] || continue
+				[[ $there == $pattern || $there == $pattern/* ]] ||
+					continue
 				list=${list#debian/}
 				echo "$file ${list%.*}"
 			done <"$list"
