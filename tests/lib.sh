@@ -8,7 +8,7 @@ set -u
 : "${POLLUX_SRCDIR:?absolute path of the source tree}"
 : "${POLLUX_BUILDDIR:?absolute path of the build tree}"
 # Waits are multiplied by this: a slow machine must not fail a right program.
-: "${POLLUX_PATIENCE:=4}"
+: "${POLLUX_PATIENCE:=6}"
 # What clusters are like, where a test does not say: site or plain.
 : "${POLLUX_SANDBOX_LIKE:=site}"
 export POLLUX_SANDBOX_LIKE
