@@ -11,7 +11,7 @@ plan 21
 # resized run from one that was never touched.
 samples=10000
 # Passes are long, so that 16 ranks are worth it on however busy a machine.
-training="--samples=$samples --batch=256 --max-batch=256 --emulate-gpu=compute --time-scale=0.3"
+training="--samples=$samples --batch=256 --max-batch=256 --emulate-gpu=compute --time-scale=1"
 events=$WORK/resized.ckpt/events.jsonl
 mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
