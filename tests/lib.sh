@@ -136,6 +136,7 @@ use_build_tree() {
 	export PATH="$POLLUX_BUILDDIR/src/launcher:$POLLUX_BUILDDIR/src/report:$POLLUX_BUILDDIR/src/sandbox:$POLLUX_BUILDDIR/src/doctor:$POLLUX_BUILDDIR/examples/.libs:$POLLUX_BUILDDIR/examples:$PATH"
 	export LD_LIBRARY_PATH="$POLLUX_BUILDDIR/src/agent/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 	export POLLUX_SANDBOX_LIB="$POLLUX_SRCDIR/src/sandbox/lib"
+	export POLLUX_SANDBOX_DATABASES="$POLLUX_BUILDDIR/tests/databases"
 	export POLLUX_PLUGIN_PATH="$POLLUX_BUILDDIR/src/plugins/.libs"
 }
 

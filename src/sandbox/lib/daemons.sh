@@ -151,11 +151,48 @@ create_database() {
 	[ -d "$dir/db/data/mysql" ] && return
 	mapfile -t options < <(database_options)
 	(umask 077 && mkdir -p "$dir/db") || return 1
+	copy_database && return
 	(
 		enter # or it would be missed by who takes us down meanwhile
 		PATH=$PATH:/usr/sbin exec mariadb-install-db "${options[@]}" \
 			--auth-root-authentication-method=normal --skip-test-db
-	) </dev/null >>"$dir/log/mariadb.log" 2>&1
+	) </dev/null >>"$dir/log/mariadb.log" 2>&1 && keep_database
+}
+
+# Whoever starts many clusters, as our tests do, names a folder in
+# POLLUX_SANDBOX_DATABASES: an empty database is kept there, for each release of
+# MariaDB, and copied, which takes a tenth of the time.
+kept_database() {
+	local version
+
+	[ -n "${POLLUX_SANDBOX_DATABASES:-}" ] &&
+		version=$(PATH=$PATH:/usr/sbin mariadbd --no-defaults --version) &&
+		kept=$POLLUX_SANDBOX_DATABASES/$(id -u)-${version//[^A-Za-z0-9.]/_}
+}
+
+copy_database() {
+	local kept
+
+	kept_database && [ -d "$kept/mysql" ] && [ -O "$kept" ] || return 1
+	cp -a --sparse=always "$kept" "$dir/db/data" 2>/dev/null && return
+	rm -rf "$dir/db/data"
+	return 1
+}
+
+# One that somebody else keeps at the same time is as good.
+keep_database() {
+	local kept draft
+
+	kept_database && [ ! -e "$kept" ] || return 0
+	draft=$kept.$$
+	{
+		(umask 077 && mkdir -p "$POLLUX_SANDBOX_DATABASES") &&
+			[ -O "$POLLUX_SANDBOX_DATABASES" ] &&
+			cp -a --sparse=always "$dir/db/data" "$draft" &&
+			mv -T "$draft" "$kept"
+		rm -rf "$draft"
+	} 2>/dev/null
+	return 0
 }
 
 # Its socket lies in db/, which is closed to others: root has no password.
