@@ -205,7 +205,7 @@ ok "with patched records of cores" patched cores job_resources cpus
 ok "with a call of what is not there" renamed call select_g_job_fini \
 	'resize/|start/'
 ok "with a variable that is not there" renamed variable last_node_update \
-	'pollux[.]c'
+	'sched_thread[.]c'
 sandbox_up "$untyped"
 stands_aside release "this is Slurm .* and the plugin was built for .*[.]99" \
 	"one for another release"
