@@ -250,7 +250,7 @@ words() {
 			NUMBER | MINUTES)
 				printf '%s\n' $low $high -11 1e9 1e0 5x min nan
 				;;
-			YES_NO | WEIGH | UNIFORM | BACK)
+			YES_NO | WEIGHTS | UNIFORM | BACK)
 				printf '%s\n' no or yes left mostly parked share nonsense 1
 				;;
 			RANGE) printf '%s\n' $low-$high $high-$low 1- 1-2 2 -1-2 ;;

@@ -175,7 +175,7 @@ fits() {
 		;;
 	FOLDER) [[ $1 == /* && ${#1} -lt 256 ]] ;;
 	FILE_OR_NO) [[ $1 == no ]] || fits "$1" FOLDER ;;
-	YES_NO | WEIGH | UNIFORM | BACK) one_of "$1" "$5" ;;
+	YES_NO | WEIGHTS | UNIFORM | BACK) one_of "$1" "$5" ;;
 	esac
 }
 
