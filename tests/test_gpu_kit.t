@@ -71,11 +71,11 @@ print(sysconfig.get_paths()["stdlib"])')
 # Mounts end with the namespace, also when this is killed.
 in_empty_root() {
 	# shellcheck disable=SC2016
-	timeout 300 unshare --mount --pid --fork --kill-child bash -c '
+	timeout 600 unshare --mount --pid --fork --kill-child bash -c '
 		mount --make-rprivate / && mount --bind /dev "$1/dev" &&
 		mount -t proc proc "$1/proc" &&
 		exec env -i "$2" "$1" /usr/bin/python3 \
-			"/opt/somewhere else/gpu-kit/run" --minutes=4' \
+			"/opt/somewhere else/gpu-kit/run" --minutes=9' \
 		- "$WORK/root" "$(PATH=$PATH:/usr/sbin command -v chroot)" >empty.out 2>&1
 	local rc=$?
 	cat empty.out
