@@ -29,16 +29,19 @@ $1" >"$WORK/body.t"
 	return 1
 }
 
-# counted FILE LINE...: what count.sh says of one file with this log, at its end.
+# counted BODY LINE...: what count.sh says of a test like this, run as make check
+# runs it.
 counted() {
-	local results=$WORK/counted/tests
-	mkdir -p "$results/unit" && touch "$results/unit/none.trs" && cp "$1" "$results/test_a.log" &&
-		{ grep -q '^ok' "$1" && echo ":test-result: PASS"
-		grep -q '^not ok' "$1" && echo ":test-result: FAIL"
-		grep -q '^Bail' "$1" && echo ":test-result: ERROR"
-		true; } >"$results/test_a.trs"
-	! bash "$POLLUX_SRCDIR/tests/count.sh" "$WORK/counted" >"$WORK/counted/said" ||
-		return 1
+	local results=$WORK/counted/tests body=$WORK/counted/test_a.t
+	mkdir -p "$results/unit" && touch "$results/unit/none.trs" &&
+		echo "$1" >"$body" &&
+		sh "$POLLUX_SRCDIR/build-aux/tap-driver.sh" --merge --comments \
+			--test-name test_a.t --log-file "$results/test_a.log" \
+			--trs-file "$results/test_a.trs" --color-tests no \
+			--enable-hard-errors yes --expect-failure no -- \
+			sh "$body"
+	fails bash "$POLLUX_SRCDIR/tests/count.sh" "$WORK/counted" \
+		>"$WORK/counted/said" || return
 	cat "$WORK/counted/said"
 	shift
 	diff "$WORK/counted/said" <(printf '%s\n' "$@")
@@ -65,16 +68,11 @@ exit 0' '# 1 of 2 tests were run'
 ok "what runs alongside ends with the test" leaves_nothing 'ok a true'
 ok "and when it is told to stop" leaves_nothing 'kill -TERM $$'
 
-cat >"$WORK/one.log" <<'END'
-ok 1 - a
-not ok 2 - b
-# failed (1): false
-ok 3 - c
-# no word of this
-END
-ok "what failed stands at the end once more" counted "$WORK/one.log" \
-	'test_a: not ok 2 - b' '  # failed (1): false' '1 passed, 1 failed'
-printf 'ok 1 - a\nBail out! too long\n' >"$WORK/two.log"
-ok "and what did not come to its end" counted "$WORK/two.log" \
-	'test_a: Bail out! too long' \
-	'test_a: did not end as planned; last: Bail out! too long' '1 passed, 1 failed'
+ok "what failed stands at the end once more" counted 'echo 1..3; echo ok 1 - a
+echo not ok 2 - b; echo "# failed (1): false"; echo "# why"; echo ok 3 - c
+echo "# no word of this"' \
+	'test_a: not ok 2 - b' '  # failed (1): false' '  # why' '2 passed, 1 failed'
+ok "and what did not come to its end" counted 'echo 1..2; echo ok 1 - a
+echo "Bail out! too long"; exit 124' \
+	'test_a: Bail out! too long' 'ERROR: test_a.t - Bail out! too long' \
+	'1 passed, 1 failed'
