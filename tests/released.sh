@@ -29,12 +29,17 @@ fields() {
 		}'
 }
 
-# Lines "STRUCT.FIELD OFFSET BYTES" of the fields that standard input names.
+# Of the fields that standard input names "STRUCT.FIELD OFFSET BYTES", and before
+# those of a struct "STRUCT BYTES".
 layout() {
-	local field
+	local struct field last=
 	{
 		printf '#include <stdio.h>\n#include <pollux.h>\nint main(void) {\n'
 		while IFS=. read -r struct field; do
+			[ "$struct" = "$last" ] ||
+				printf 'printf("%s %%zu\\n", sizeof(struct %s));\n' \
+					"$struct" "$struct"
+			last=$struct
 			printf 'printf("%s.%s %%zu %%zu\\n", offsetof(struct %s, %s), sizeof(((struct %s *) NULL)->%s));\n' \
 				"$struct" "$field" "$struct" "$field" "$struct" "$field"
 		done
