@@ -78,6 +78,33 @@ static void a_target_of_0_1_is_read(void **state)
 	assert_string_equal("grows 1 -> 3 GPUs on 2 nodes", is.why);
 }
 
+static void a_target_of_a_later_release_is_read(void **state)
+{
+	struct plx_target is;
+	struct plx_error err;
+
+	(void) state;
+	assert_int_equal(
+		1, plx_target_read("[pollux serial=1 state=done nodes=1 gpus=2 "
+				   "colour=red on=n3 why=gets 2 GPUs]",
+				   &is, &err));
+	assert_int_equal(2, plx_target_gpus(&is));
+	assert_string_equal("n3", is.on);
+}
+
+static void a_status_in_another_form_is_none(void **state)
+{
+	struct plx_status is;
+	struct plx_error err;
+
+	(void) state;
+	assert_int_equal(-1, plx_status_read("[pollux v=2 launcher=batch ack=0 "
+					     "phase=starting resizes=0 "
+					     "pause=0,0]",
+					     &is, &err));
+	assert_string_equal("v: version 2, this is 1", err.text);
+}
+
 static void options_of_0_1_are_understood(void **state)
 {
 	struct plx_options is;
@@ -99,7 +126,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_status_of_0_1_is_read),
 		cmocka_unit_test(a_status_of_a_later_release_is_read),
+		cmocka_unit_test(a_status_in_another_form_is_none),
 		cmocka_unit_test(a_target_of_0_1_is_read),
+		cmocka_unit_test(a_target_of_a_later_release_is_read),
 		cmocka_unit_test(options_of_0_1_are_understood),
 	};
 
