@@ -499,8 +499,9 @@ static bool _end_due(bool sent, double now_s)
 }
 
 /*
- * What opens a node for the others closes it anew: the flag that says that the
- * epilog of the one that was sent is over. So that one is looked at first.
+ * Slurm clears a flag of the node when the epilog that was sent is over. To let
+ * go one that waits sets the flag again, for the others. So the one that was
+ * sent is looked at first, or its answer would be lost.
  */
 static bool _tick(void)
 {
