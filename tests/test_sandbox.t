@@ -111,6 +111,25 @@ two_jobs_share_a_node() {
 	[ "$seen" = "0,1 2,3" ]
 }
 
+# database DIR: that of a cluster which has nothing else yet.
+database() {
+	mkdir -p "$1/log" && POLLUX_SANDBOX_DATABASES=$WORK/databases bash -c '
+		. "$POLLUX_SANDBOX_LIB/common.sh"
+		. "$POLLUX_SANDBOX_LIB/daemons.sh"
+		dir=$1 root=$1 slurm_prefix=
+		create_database' database "$1"
+}
+
+# As it was made, and not made again; also where what is kept is no database.
+database_is_copied() {
+	database "$WORK/db1" && [ -s "$WORK/db1/log/mariadb.log" ] &&
+		database "$WORK/db2" && ! [ -s "$WORK/db2/log/mariadb.log" ] &&
+		diff -r "$WORK"/db[12]/db/data &&
+		rm -r "$WORK"/databases/*/mysql && database "$WORK/db3" &&
+		[ -s "$WORK/db3/log/mariadb.log" ] &&
+		[ -e "$WORK/db3/db/data/mysql/user.frm" ]
+}
+
 accounting_has_the_job() {
 	wait_until "sandbox exec --dir '$one' sacct -X -n -P -j 1 \
 		-o state,alloctres | grep -q 'COMPLETED.*gres/gpu=16'" 15
@@ -398,7 +417,7 @@ listens_on_loopback_alone() {
 		! grep -qv '^0100007F:' <<<"$addresses"
 }
 
-plan 30
+plan 31
 ok "up starts a whole cluster" sandbox up --scheduler $scheduler --dir "$one"
 ok "status shows all of it alive" everything_is_alive
 if [ "$(getent ahostsv4 "$(uname -n)" | awk '{ print $1; exit }')" = 127.0.0.1 ]; then
@@ -409,6 +428,7 @@ fi
 ok "a job runs on all nodes, with four GPUs on each" each_node_has_four_gpus
 ok "two jobs on a node get different GPUs" two_jobs_share_a_node
 ok "sacct has the job and its GPUs" accounting_has_the_job
+ok "an empty database is made once, and copied" database_is_copied
 # shellcheck disable=SC2086 # words
 ok "a second up in the folder is refused" \
 	prints "a sandbox is already up in $one" sandbox up $small --dir "$one"

@@ -174,7 +174,8 @@ copy_database() {
 	local kept
 
 	kept_database && [ -d "$kept/mysql" ] && [ -O "$kept" ] || return 1
-	cp -a --sparse=always "$kept" "$dir/db/data" 2>/dev/null && return
+	(enter exec cp -a --sparse=always "$kept" "$dir/db/data") 2>/dev/null &&
+		return
 	rm -rf "$dir/db/data"
 	return 1
 }
@@ -188,7 +189,7 @@ keep_database() {
 	{
 		(umask 077 && mkdir -p "$POLLUX_SANDBOX_DATABASES") &&
 			[ -O "$POLLUX_SANDBOX_DATABASES" ] &&
-			cp -a --sparse=always "$dir/db/data" "$draft" &&
+			(enter exec cp -a --sparse=always "$dir/db/data" "$draft") &&
 			mv -T "$draft" "$kept"
 		rm -rf "$draft"
 	} 2>/dev/null
