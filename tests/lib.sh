@@ -28,6 +28,18 @@ sb_host=() # how to get onto the controller's host, if that is not this one
 exec 3>&1 # of the test itself, see lib_end()
 alongside=() # processes that do not outlive it
 
+# The python3 that configure has found, also for programs that look for one:
+# another may be a wrapper that takes a second to begin.
+same_python() {
+	local python
+	python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/Makefile")
+	[ -x "$python" ] && [ "$(command -v python3)" != "$python" ] ||
+		return 0
+	mkdir "$WORK/bin" && ln -s "$python" "$WORK/bin/python3" &&
+		export PATH=$WORK/bin:$PATH
+}
+same_python
+
 plan() {
 	tap_planned=$1
 	echo "1..$1"
@@ -68,6 +80,16 @@ skip() {
 	echo "ok $tap_count - $1 # SKIP $2"
 }
 
+# ok_thorough SENTENCE COMMAND...: what takes long and is tried elsewhere in
+# part, with POLLUX_THOROUGH=1 only.
+ok_thorough() {
+	if [ -n "${POLLUX_THOROUGH:-}" ]; then
+		ok "$@"
+	else
+		skip "$1" "takes long: POLLUX_THOROUGH"
+	fi
+}
+
 skip_all() {
 	tap_planned=
 	echo "1..0 # SKIP $1"
@@ -76,6 +98,12 @@ skip_all() {
 
 diag() {
 	sed 's/^/# /'
+}
+
+# nap SECONDS: without the process that sleep is.
+exec {nap_fd}<> <(:)
+nap() {
+	read -r -t "$1" -u "$nap_fd" || :
 }
 
 # wait_until COMMAND SECONDS: evaluate COMMAND until it succeeds. What takes more
@@ -87,7 +115,7 @@ wait_until() {
 			echo "still not so after $(($2 * POLLUX_PATIENCE)) s: $1"
 			return 1
 		fi
-		if [ $((++tries)) -le 5 ]; then sleep 0.2; else sleep 0.5; fi
+		if [ $((++tries)) -le 5 ]; then nap 0.2; else nap 0.5; fi
 	done
 }
 
@@ -174,15 +202,22 @@ has_hosts() {
 	}
 }
 
-# What `exec` makes of the environment, as arguments of env: it takes longer
-# than most commands that are run by it, and tests run them all the time.
-learn_environment() {
+# environment_of DIR: what `exec` makes of the environment, as arguments of env,
+# in $environment: exec takes longer than most commands that are run by it, and
+# tests run them all the time.
+environment_of() {
 	local before=$WORK/env.before after=$WORK/env.after gone new
 	env -0 | sort -z >"$before"
-	pollux-sandbox exec --dir "$SB" env -0 | sort -z >"$after"
+	pollux-sandbox exec --dir "$1" env -0 | sort -z >"$after"
 	mapfile -d '' -t gone < <(comm -z -23 "$before" "$after" | cut -z -d= -f1)
 	mapfile -d '' -t new < <(comm -z -13 "$before" "$after")
-	sb_env=("${gone[@]/#/-u}" "${new[@]}")
+	environment=("${gone[@]/#/-u}" "${new[@]}")
+}
+
+learn_environment() {
+	local environment
+	environment_of "$SB"
+	sb_env=("${environment[@]}")
 	sb_host=()
 	[ ! -e "$SB/run/host-ctl.pid" ] || sb_host=(nsenter --mount --uts --ipc
 		--net --target "$(cat "$SB/run/host-ctl.pid")")

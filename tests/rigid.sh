@@ -19,6 +19,9 @@ rigid_up() {
 		echo "Bail out! the second sandbox did not start"
 		exit 1
 	}
+	local environment
+	environment_of "$SB_BACKFILL"
+	bf_env=("${environment[@]}")
 }
 
 rigid_down() {
@@ -26,18 +29,23 @@ rigid_down() {
 }
 
 bf() {
-	pollux-sandbox exec --dir "$SB_BACKFILL" "$@"
+	env --chdir="$PWD" "${bf_env[@]}" "$@"
 }
 
-# A job that ends when told to.
+# A job that ends when told to waits for a line of its pipe, which costs nothing.
+new_pipe() {
+	rm -f "$WORK/go/$1" && mkfifo "$WORK/go/$1"
+}
+
 until_told() {
-	echo "until [ -e $WORK/go/$1 ]; do sleep 0.2; done"
+	echo "read -r line <$WORK/go/$1"
 }
 
 # rigid NAME OPTION...: submit it to both.
 rigid() {
 	local name=$1
 	shift
+	new_pipe "$name"
 	sb sbatch -o /dev/null -J "$name" "$@" \
 		--wrap "$(until_told "$name")" >/dev/null
 	bf sbatch -o /dev/null -J "$name" "$@" \
@@ -49,15 +57,18 @@ rigid() {
 elastic() {
 	local name=$1 min=$2 max=$3
 	shift 3
+	new_pipe "$name"
 	submit_light "$name" "pollux,min=$min,max=$max" "$@" -- >/dev/null
 	bf sbatch -o /dev/null -J "$name" -N1 --gpus-per-node="$min" "$@" \
 		--wrap "$(until_told "$name")" >/dev/null
 }
 
+# The pipe stays open: a job that is not there yet ends when it is.
 let_end() {
-	local name
+	local name pipe
 	for name; do
-		touch "$WORK/go/$name"
+		exec {pipe}<>"$WORK/go/$name"
+		printf '\n%.0s' {1..100} >&"$pipe"
 	done
 }
 

@@ -341,11 +341,7 @@ ok "one that comes back ends it after growing waits" error_again
 ok "a warning before the time limit: it saves and ends with code 143" \
 	signalled
 ok "another job goes on from that" goes_on_elsewhere
-if [ -n "${POLLUX_THOROUGH:-}" ]; then
-	ok "at its time limit a job saves" timed_out
-else
-	skip "at its time limit a job saves" "takes two minutes: POLLUX_THOROUGH"
-fi
+ok_thorough "at its time limit a job saves" timed_out
 ok "a job is cancelled" cancelled
 ok "no process of it is left" all_left "$gone"
 ok "all nodes are idle, and slurmctld lives" \

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A small training of one kind, with pollux or plain PyTorch.
 
-    pollux-launch --local python3 twelve.py KIND
+    python3 twelve.py --plain FOLDER KIND...
+        # plain PyTorch: its weights are FOLDER/KIND.pt
+    PLAIN=FOLDER pollux-launch --local python3 twelve.py KIND
         # PACE seconds a sample (0.1), until "hurry" exists
-    python3 twelve.py --plain KIND
-    python3 twelve.py --compare KIND
 
-Each writes its weights: KIND.pt, KIND.plain.pt. --compare: are they the same?
+The last line of the latter says whether its weights are the same.
 """
 
 import os
@@ -57,33 +57,39 @@ def slowly(function, seconds):
     return get
 
 
-def compare(kind):
-    ours, theirs = (torch.load(kind + end) for end in (".pt", ".plain.pt"))
+def world_of(kind):
+    return {"accumulation": accumulation, "exception": exception,
+            "edited": worlds.validated}.get(kind) or getattr(worlds, kind)
+
+
+def train_plain(folder, kinds):
+    for kind in kinds:
+        torch.manual_seed(9)
+        model = world_of(kind)(worlds.Plain())
+        torch.save(model.state_dict(), os.path.join(folder, kind + ".pt"))
+
+
+def compare(kind, ours):
+    theirs = torch.load(os.path.join(os.environ["PLAIN"], kind + ".pt"))
     apart = max(float((ours[name] - theirs[name]).abs().max())
                 for name in theirs if theirs[name].is_floating_point() and
                 torch.isfinite(theirs[name]).all())
-    print("%s: %.2g apart" % (kind, apart))
-    return apart > APART
+    print("%s: %s, weights are %.2g apart" %
+          (kind, "the same" if apart <= APART else "another", apart))
 
 
 def main():
-    kind = sys.argv[-1]
-    if sys.argv[1] == "--compare":
-        sys.exit(compare(kind))
-    plain = sys.argv[1] == "--plain"
-    world = {"accumulation": accumulation, "exception": exception,
-             "edited": worlds.validated}.get(kind) or getattr(worlds, kind)
+    if sys.argv[1] == "--plain":
+        train_plain(sys.argv[2], sys.argv[3:])
+        return
+    kind = sys.argv[1]
     torch.manual_seed(9)
-    if not plain:
-        common.Points.__getitem__ = slowly(
-            common.Points.__getitem__, float(os.environ.get("PACE", "0.1")))
-        pollux.init(lr_scaling="fixed")
-        model = world(pollux)
-    else:
-        model = world(worlds.Plain())
-    if plain or pollux.rank() == 0:
-        torch.save(model.state_dict(), kind + (".plain.pt" if plain
-                                               else ".pt"))
+    common.Points.__getitem__ = slowly(
+        common.Points.__getitem__, float(os.environ.get("PACE", "0.1")))
+    pollux.init(lr_scaling="fixed")
+    model = world_of(kind)(pollux)
+    if pollux.rank() == 0:
+        compare(kind, model.state_dict())
 
 
 if __name__ == "__main__":
