@@ -126,7 +126,7 @@ static void both_say_the_same_of_what_a_job_may_have(void **state)
 	int said[2] = { 0, 0 };
 
 	(void) state;
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < UNIT_CASES(2000); i++) {
 		struct plx_problem *problem = random_problem(&seed, &all_rules);
 		int row[8] = { 0 };
 
@@ -137,7 +137,8 @@ static void both_say_the_same_of_what_a_job_may_have(void **state)
 			check_rule(problem, &problem->jobs[j], row, said);
 		plx_problem_destroy(problem);
 	}
-	assert_true(said[true] > 300 && said[false] > 300);
+	assert_true(said[true] > UNIT_CASES(300) &&
+		    said[false] > UNIT_CASES(300));
 }
 
 static struct seen seen; /* by the present test */
@@ -167,37 +168,43 @@ static void check_many(const struct random_spec *spec, int count)
 static void every_plan_respects_every_limit(void **state)
 {
 	(void) state;
-	check_many(&medium, 400);
-	assert_true(seen.lone_multi > 50);
+	check_many(&medium, UNIT_CASES(400));
+	assert_true(seen.lone_multi > UNIT_CASES(50));
 }
 
 static void nodes_are_as_many_and_those_that_jobs_ask_for(void **state)
 {
 	(void) state;
-	check_many(&bounded, 400);
-	assert_true(seen.limited > 50 && seen.multi > 50 && seen.needed > 20);
+	check_many(&bounded, UNIT_CASES(400));
+	assert_true(seen.limited > UNIT_CASES(50) &&
+		    seen.multi > UNIT_CASES(50) &&
+		    seen.needed > UNIT_CASES(20));
 }
 
 static void sizes_tables_and_whole_nodes_are_kept_to(void **state)
 {
 	(void) state;
-	check_many(&rich, 400);
-	assert_true(seen.sized > 50 && seen.tabled > 50 && seen.whole > 20);
+	check_many(&rich, UNIT_CASES(400));
+	assert_true(seen.sized > UNIT_CASES(50) &&
+		    seen.tabled > UNIT_CASES(50) &&
+		    seen.whole > UNIT_CASES(20));
 }
 
 static void nobody_takes_what_a_node_has_not(void **state)
 {
 	(void) state;
-	check_many(&stocked, 400);
-	assert_true(seen.supplied > 50);
+	check_many(&stocked, UNIT_CASES(400));
+	assert_true(seen.supplied > UNIT_CASES(50));
 }
 
 static void all_rules_hold_together(void **state)
 {
 	(void) state;
-	check_many(&all_rules, 400);
-	assert_true(seen.limited > 50 && seen.multi > 20 && seen.sized > 50 &&
-		    seen.whole > 10 && seen.supplied > 20);
+	check_many(&all_rules, UNIT_CASES(400));
+	assert_true(
+		seen.limited > UNIT_CASES(50) && seen.multi > UNIT_CASES(20) &&
+		seen.sized > UNIT_CASES(50) && seen.whole > UNIT_CASES(10) &&
+		seen.supplied > UNIT_CASES(20));
 }
 
 /* Three GPUs, which two nodes could hold but are slow together. */
@@ -232,7 +239,7 @@ static void two_nodes_are_not_taken_for_three(void **state)
 static void absurd_numbers_do_no_harm(void **state)
 {
 	(void) state;
-	check_many(&hostile, 200);
+	check_many(&hostile, UNIT_CASES(200));
 }
 
 /* What the start is worth: nothing is bred in the first generation. */
@@ -242,7 +249,7 @@ static void more_generations_are_never_worse(void **state)
 	int better = 0;
 
 	(void) state;
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < UNIT_CASES(100); i++) {
 		struct plx_problem *problem = random_problem(&seed, &medium);
 		double before = -1;
 
@@ -257,7 +264,7 @@ static void more_generations_are_never_worse(void **state)
 		}
 		plx_problem_destroy(problem);
 	}
-	assert_true(better > 50);
+	assert_true(better > UNIT_CASES(50));
 }
 
 static void nothing_is_lost_of_a_feasible_start(void **state)
@@ -265,7 +272,7 @@ static void nothing_is_lost_of_a_feasible_start(void **state)
 	uint64_t seed = 4;
 
 	(void) state;
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < UNIT_CASES(100); i++) {
 		struct plx_problem *problem = random_problem(&seed, &calm);
 		int *now = now_of(problem);
 		struct plx_plan *plan = planned_once(problem, 1);
@@ -298,7 +305,7 @@ static int differing_plans(uint64_t seed_a, uint64_t seed_b)
 	uint64_t seed = 6;
 	int differing = 0;
 
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < UNIT_CASES(60); i++) {
 		struct plx_problem *problem = random_problem(&seed, &medium);
 		struct plx_plan *of_a = planned(a, problem);
 		struct plx_plan *of_b = planned(b, problem);
@@ -317,7 +324,7 @@ static void chance_comes_from_the_seed_alone(void **state)
 {
 	(void) state;
 	assert_int_equal(0, differing_plans(1, 1));
-	assert_true(differing_plans(1, 2) > 10);
+	assert_true(differing_plans(1, 2) > UNIT_CASES(10));
 }
 
 /* A cluster of jobs without a profile: speedup is the count of GPUs. */
@@ -351,7 +358,7 @@ static void a_cycle_goes_on_from_the_last(void **state)
 	double last = 0;
 
 	(void) state;
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < UNIT_CASES(40); i++) {
 		struct plx_plan *plan = planned(ga, problem);
 
 		assert_true(plan->fitness >= last - 1e-12);
@@ -369,7 +376,7 @@ static void jobs_and_nodes_come_and_go(void **state)
 	struct plx_ga *ga = bred(10, 3);
 
 	(void) state;
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < UNIT_CASES(30); i++) {
 		struct plx_problem *problem = linear(1 + i % 4, 4, i * 5 % 7);
 		struct plx_plan *plan;
 

@@ -52,18 +52,24 @@ static void a_plan_respects_every_limit(void **state)
 	struct seen seen;
 
 	(void) state;
-	check_many(&small, 3000);
-	seen = check_many(&medium, 1000);
-	assert_true(seen.lone_multi > 100 && seen.uneven > 50);
-	assert_true(seen.parked > 50 && seen.woken > 100);
-	assert_true(seen.pinned > 100);
-	seen = check_many(&rich, 2000);
-	assert_true(seen.sized > 100 && seen.tabled > 100);
-	assert_true(seen.whole > 100 && seen.supplied > 100);
-	seen = check_many(&bounded, 2000);
-	assert_true(seen.limited > 100 && seen.multi > 100);
-	assert_true(seen.needed > 100 && seen.left > 100);
-	check_many(&wide, 60);
+	check_many(&small, UNIT_CASES(3000));
+	seen = check_many(&medium, UNIT_CASES(1000));
+	assert_true(seen.lone_multi > UNIT_CASES(100) &&
+		    seen.uneven > UNIT_CASES(50));
+	assert_true(seen.parked > UNIT_CASES(50) &&
+		    seen.woken > UNIT_CASES(100));
+	assert_true(seen.pinned > UNIT_CASES(100));
+	seen = check_many(&rich, UNIT_CASES(2000));
+	assert_true(seen.sized > UNIT_CASES(100) &&
+		    seen.tabled > UNIT_CASES(100));
+	assert_true(seen.whole > UNIT_CASES(100) &&
+		    seen.supplied > UNIT_CASES(100));
+	seen = check_many(&bounded, UNIT_CASES(2000));
+	assert_true(seen.limited > UNIT_CASES(100) &&
+		    seen.multi > UNIT_CASES(100));
+	assert_true(seen.needed > UNIT_CASES(100) &&
+		    seen.left > UNIT_CASES(100));
+	check_many(&wide, UNIT_CASES(60));
 }
 
 static void absurd_numbers_do_no_harm(void **state)
@@ -71,8 +77,9 @@ static void absurd_numbers_do_no_harm(void **state)
 	struct seen seen;
 
 	(void) state;
-	seen = check_many(&hostile, 1500);
-	assert_true(seen.parked > 50 && seen.woken > 100);
+	seen = check_many(&hostile, UNIT_CASES(1500));
+	assert_true(seen.parked > UNIT_CASES(50) &&
+		    seen.woken > UNIT_CASES(100));
 }
 
 /* ---- the same problem, the same plan ---- */
@@ -164,7 +171,7 @@ static void a_plan_depends_on_nothing_but_the_problem(void **state)
 	uint64_t seed = 3;
 
 	(void) state;
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < UNIT_CASES(300); i++) {
 		struct plx_problem *problem = random_problem(&seed, &rich);
 		struct plx_problem *other = reversed(problem);
 		struct plx_plan *plan = searched(problem);
@@ -210,7 +217,7 @@ static void a_plan_once_made_is_left_alone(void **state)
 	uint64_t seed = 9;
 
 	(void) state;
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < UNIT_CASES(100); i++) {
 		struct plx_problem *problem = random_problem(&seed, &spec);
 		struct plx_plan *plan;
 
@@ -244,7 +251,7 @@ static void who_asks_to_stop_gets_a_plan_at_once(void **state)
 	int asked = 0;
 
 	(void) state;
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < UNIT_CASES(300); i++) {
 		struct plx_problem *problem = random_problem(&seed, &rich);
 		struct plx_plan *plan;
 

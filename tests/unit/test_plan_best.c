@@ -225,7 +225,7 @@ static void a_plan_is_as_good_with_nodes_in_another_order(void **state)
 	int other = 0;
 
 	(void) state;
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < UNIT_CASES(500); i++) {
 		struct plx_problem *problem = random_problem(&seed, &rich);
 		struct plx_plan *plan = searched(problem);
 		struct plx_plan *back;

@@ -230,7 +230,7 @@ static void nobody_loses_by_it_and_little_is_wasted(void **state)
 	int filled = 0;
 
 	(void) state;
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < UNIT_CASES(1000); i++) {
 		struct plx_problem *problem = random_problem(&seed, &spec);
 		struct plx_plan *even = NULL;
 		struct plx_plan *plan = NULL;
@@ -260,7 +260,7 @@ static void nobody_loses_by_it_and_little_is_wasted(void **state)
 		plx_plan_destroy(plan);
 		plx_problem_destroy(problem);
 	}
-	assert_true(filled > 100);
+	assert_true(filled > UNIT_CASES(100));
 }
 
 int main(void)

@@ -162,7 +162,7 @@ static void what_is_written_is_read_as_it_was(void **state)
 	uint64_t seed = 7;
 
 	(void) state;
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < UNIT_CASES(1000); i++) {
 		struct plx_problem *problem = any_problem(&seed, i % 2);
 		char *text = text_of(problem, NULL);
 		struct plx_snapshot *snapshot = parsed(text);
@@ -180,7 +180,7 @@ static void a_decision_is_made_again_to_the_last_bit(void **state)
 	uint64_t seed = 11;
 
 	(void) state;
-	for (int i = 0; i < 150; i++) {
+	for (int i = 0; i < UNIT_CASES(150); i++) {
 		struct plx_problem *problem = any_problem(&seed, false);
 		struct plx_plan *plan = searched(problem);
 		char *text = text_of(problem, plan);
@@ -272,7 +272,7 @@ static void hostile_text_is_refused_or_makes_sense(void **state)
 	int refused = 0;
 
 	(void) state;
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < UNIT_CASES(20000); i++) {
 		struct plx_problem *problem = any_problem(&seed, false);
 		struct plx_snapshot *snapshot = NULL;
 		struct plx_error err = { .text = "" };
@@ -300,7 +300,7 @@ static void hostile_text_is_refused_or_makes_sense(void **state)
 		plx_problem_destroy(problem);
 	}
 	/* The mutations are neither too wild nor too tame. */
-	assert_true(accepted > 1000 && refused > 1000);
+	assert_true(accepted > UNIT_CASES(1000) && refused > UNIT_CASES(1000));
 }
 
 int main(void)

@@ -11,6 +11,17 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+/*
+ * How many random cases are tried of so many: a fifth under sanitizers, where
+ * each takes ten times as long and what it reads and writes is what is looked
+ * at.
+ */
+#ifdef __SANITIZE_ADDRESS__
+#define UNIT_CASES(count) (((count) + 4) / 5)
+#else
+#define UNIT_CASES(count) (count)
+#endif
+
 /* A small generator for random cases: the same on every machine. */
 static inline uint64_t unit_random(uint64_t *state)
 {
