@@ -215,12 +215,13 @@ fail() {
 	say "failed: \$*"
 	exit 1
 }
-[ "\$(df -Pk "\$tmp" | awk 'END { print \$4 }')" -gt 1024 ] ||
-	fail "\$tmp is full"
-mkdir -p "\$mine" && chmod 700 "\$mine" || fail "cannot make \$mine"
-[ "\$(id -u)" != 0 ] || chown "\$SLURM_JOB_UID" "\$mine" ||
-	fail "cannot give \$mine away"
-for gpu in \$(echo "\$SLURM_JOB_GPUS" | tr , ' '); do
+set -- \$(stat -f -c '%a %S' "\$tmp")
+[ \$((\$1 * \$2)) -gt 1048576 ] || fail "\$tmp is full"
+mkdir -p -m 700 "\$mine" || fail "cannot make \$mine"
+$([ "$(id -u)" != 0 ] || echo "chown \"\$SLURM_JOB_UID\" \"\$mine\" ||
+	fail \"cannot give \$mine away\"")
+IFS=,
+for gpu in \$SLURM_JOB_GPUS; do
 	[ -c "$root/dev/gpu\$gpu" ] || fail "GPU \$gpu is gone"
 done
 say ok
