@@ -35,8 +35,8 @@ same_python() {
 	python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/Makefile")
 	[ -x "$python" ] && [ "$(command -v python3)" != "$python" ] ||
 		return 0
-	mkdir "$WORK/bin" && ln -s "$python" "$WORK/bin/python3" &&
-		export PATH=$WORK/bin:$PATH
+	mkdir "$WORK/.bin" && ln -s "$python" "$WORK/.bin/python3" &&
+		export PATH=$WORK/.bin:$PATH
 }
 same_python
 
