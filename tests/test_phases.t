@@ -5,15 +5,15 @@
 # phase has begun, the fault follows; the training must go on, and in the end
 # every sample must have been used once. POLLUX_THOROUGH=1 tries all of them,
 # without it some; POLLUX_CELLS="PHASE:FAULT ..." tries those.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 # Phases as the launcher calls them: of a handover, and of a cold resize.
 warm="lending warming handing taking training"
 cold="saving agreed starting"
 faults="old new launcher slurmctld node cancel"
-cells=${POLLUX_CELLS:-"warming:new handing:old handing:launcher taking:new
-	taking:slurmctld warming:node starting:cancel"}
+cells=${POLLUX_CELLS:-"warming:new handing:old taking:slurmctld warming:node
+	starting:cancel"}
 if [ -n "${POLLUX_THOROUGH:-}" ]; then
 	cells=
 	for phase in $warm $cold; do
