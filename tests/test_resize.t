@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_resize.t - one job through at least 20 resizes, and nothing is lost
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/squeeze.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/squeeze.sh" || exit 1
 
 mkdir "$WORK/dump"
 sandbox_up --nodes 4 --gpus-per-node 4 --params "pollux_dump=$WORK/dump"
@@ -11,7 +11,7 @@ plan 21
 # resized run from one that was never touched.
 samples=10000
 # Passes are long, so that 16 ranks are worth it on however busy a machine.
-training="--samples=$samples --batch=256 --max-batch=256 --emulate-gpu=compute --time-scale=1"
+training="--samples=$samples --batch=256 --max-batch=256 --emulate-gpu=compute --time-scale=0.3"
 events=$WORK/resized.ckpt/events.jsonl
 mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
