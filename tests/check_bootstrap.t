@@ -3,7 +3,7 @@
 #
 # With an apt-get, dpkg and slurmctld of this test's own, in a folder of its
 # own: nothing is installed and nothing fetched.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 tree=$WORK/tree
 bin=$WORK/bin

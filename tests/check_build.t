@@ -2,7 +2,7 @@
 # check_build.t - the tarball builds elsewhere, under sanitizers, and installs
 #
 # With POLLUX_THOROUGH=1 it is built without Slurm's source and CUDA, too.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 # A test within a build of this test's own would have no end.
 [ -z "${POLLUX_IN_CHECK_BUILD:-}" ] || skip_all "already within check_build.t"

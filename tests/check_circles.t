@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # check_circles.t - no new circle of files: two that name each other's
 # functions cannot be read one after the other
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 known=$POLLUX_SRCDIR/tests/data/circles
 

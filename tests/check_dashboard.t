@@ -2,8 +2,8 @@
 # check_dashboard.t - the Grafana dashboard is whole; see also test_explain.t
 #
 # There its queries are held against what a live slurmctld exports.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/metrics.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/metrics.sh" || exit 1
 
 command -v jq >/dev/null || skip_all "jq is not installed"
 

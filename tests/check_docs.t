@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # check_docs.t - what documents name is there
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 cd "$POLLUX_SRCDIR" || exit 1
 
 documents() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # check_format.t - C looks the way .clang-format says
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 command -v clang-format >/dev/null || skip_all "clang-format is not installed"
 

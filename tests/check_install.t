@@ -3,7 +3,7 @@
 #
 # The scripts that dpkg and rpm run before and after a removal are run here
 # against made-up configurations of Slurm; test_upgrade.t runs them for real.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 cd "$POLLUX_SRCDIR" || exit 1
 
 root=$WORK/root

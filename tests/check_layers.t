@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # check_layers.t - who may include whom (docs/layers.md)
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 src=$POLLUX_SRCDIR/src
 
 none() {

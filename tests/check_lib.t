@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # check_lib.t - a test that goes wrong says so, whatever it does (lib.sh)
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 # ends RC BODY [LINE]: a test with this body ends so, having said this line.
 ends() {
@@ -47,7 +47,20 @@ counted() {
 	diff "$WORK/counted/said" <(printf '%s\n' "$@")
 }
 
-plan 12
+# Where the environment is missing $WORK would be empty, and a test of root's would
+# write into the system's own folders.
+begins_safely() {
+	local first='^\. "\${POLLUX_SRCDIR:\?}/tests/[a-z]+\.sh" \|\| exit 1$'
+	[ -z "$(grep -LE "$first" "$POLLUX_SRCDIR"/tests/*.t | tee /dev/stderr)" ] ||
+		return 1
+	grep -hE "$first" "$POLLUX_SRCDIR/tests/check_lib.t" >"$WORK/body.t" &&
+		echo "touch '$WORK/body.ran'" >>"$WORK/body.t" &&
+		fails env -u POLLUX_SRCDIR bash "$WORK/body.t" &&
+		fails env POLLUX_SRCDIR="$WORK" bash "$WORK/body.t" &&
+		[ ! -e "$WORK/body.ran" ]
+}
+
+plan 13
 ok "two tests that pass end with 0" ends 0 'ok a true
 ok b true' 'ok 2 - b'
 ok "one that fails ends with 1" ends 1 'ok a false
@@ -76,3 +89,4 @@ ok "and what did not come to its end" counted 'echo 1..2; echo ok 1 - a
 echo "Bail out! too long"; exit 124' \
 	'test_a: Bail out! too long' 'ERROR: test_a.t - Bail out! too long' \
 	'1 passed, 1 failed'
+ok "a test without make check's environment does nothing" begins_safely

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # check_man.t - every function and program has a manual page that formats
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 cd "$POLLUX_SRCDIR" || exit 1
 
 functions() {

@@ -2,7 +2,7 @@
 # check_matrix.t - tests/matrix tells what a run on another release came to
 #
 # No root is made here: it has what a run leaves.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 matrix=$POLLUX_SRCDIR/tests/matrix
 src=$WORK/roots/debian13/usr/src

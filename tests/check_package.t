@@ -2,8 +2,8 @@
 # check_package.t - packages say the same as the source, build, and work
 #
 # With POLLUX_THOROUGH=1 the Debian packages are built and tried: minutes.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/package.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/package.sh" || exit 1
 cd "$POLLUX_SRCDIR" || exit 1
 
 root=$WORK/root

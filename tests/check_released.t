@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # check_released.t - what earlier releases promised is kept
 # (docs/compatibility.md)
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/released.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/released.sh" || exit 1
 use_build_tree
 PATH=$POLLUX_BUILDDIR/src/sim:$PATH
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # check_size.t - functions of at most 60 lines, files of at most 900
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 cd "$POLLUX_SRCDIR" || exit 1
 
 c_files() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # check_spdx.t - every file names its licence, and the right one
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 cd "$POLLUX_SRCDIR" || exit 1
 
 sources() {

@@ -4,7 +4,7 @@
 # POLLUX_SLURM_SOURCES: folders with their sources, colons between; they need
 # not be configured (docs/versions.md). Without it the newest that is at hand:
 # unpacked beside this tree, in /usr/src, or in a root of tests/matrix.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 src=$POLLUX_SRCDIR/src
 
 # version_of SOURCE: as "26 05 3", from the file that its build reads.

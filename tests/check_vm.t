@@ -2,7 +2,7 @@
 # check_vm.t - what make check-vm runs can be read, and its judge judges
 #
 # The machines themselves are not started here: docs/vm.md.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 cd "$POLLUX_SRCDIR/tests/vm" || exit 1
 
 all_parse() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # check_words.t - words that were given up do not come back (docs/glossary.md),
 # and a name is one thing
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 given_up=$(sed -n '/^Words that were given up/,$s/[^`]*`\([a-z]*\)`[^`]*/\1 /gp' \
 	"$POLLUX_SRCDIR/docs/glossary.md" | tr '\n' ' ')

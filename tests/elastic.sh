@@ -3,7 +3,7 @@
 #
 # Sourced after lib.sh.
 
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 # submit_elastic NAME PARAMS TRAIN-ARGUMENTS...: prints the job's id.
 submit_elastic() {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_accounts.t - sacct shows each shape of a job once, whatever happens
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2

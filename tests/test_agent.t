@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_agent.t - libpollux and pollux-train: alone, under mpirun, interrupted
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 launcher=$POLLUX_BUILDDIR/tests/unit/fake_launcher
 cd "$WORK" || exit 1
 

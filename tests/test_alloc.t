@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_alloc.t - pollux-alloc from the outside: its answers and refusals
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 alloc=$POLLUX_BUILDDIR/src/sim/pollux-alloc
 cases=${POLLUX_SHARED:-$POLLUX_SRCDIR/../shared}/data/reference/allocation_fitness_osdi.json
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_asks.t - launchers are told what the scheduler wants, and ask rarely
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 2 --params pollux_interval=1
 plan 7

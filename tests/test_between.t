@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_between.t - a limit holds between two shapes, too
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.2
 plan 8

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_busy.t - docs/faults.md: ranks that are busy are waited for, by Slurm, too
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/moods.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/moods.sh" || exit 1
 
 sandbox_up --nodes 1 --gpus-per-node 4 --params \
 	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=5,pollux_busy=40

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_c.t - programs that link libpollux, as their authors build and run them
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 cd "$WORK" || exit 1
 
 # A value of this build's Makefile.

@@ -3,7 +3,7 @@
 #
 # A folder has what scontrol, sacct and the log said of a healthy cluster;
 # each case changes one word of it.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 command -v python3 >/dev/null || skip_all "no python3"
 now=1790000600

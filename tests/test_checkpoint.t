@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_checkpoint.t - ranks together: shards, the background, full disks, rescue
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 cd "$WORK" || exit 1
 
 args=(--samples 20000 --epochs 50 --batch 60 --max-batch 240 --seed 3)

@@ -3,8 +3,8 @@
 #
 # Over MPI for real. Over CUDA and NCCL with what stands in for their
 # libraries (unit/fake_cuda.h): there need be no GPU here.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 
 probe=$POLLUX_BUILDDIR/tests/unit/coll_probe
 gpu_probe=$POLLUX_BUILDDIR/tests/unit/gpu_probe

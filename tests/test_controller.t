@@ -3,9 +3,9 @@
 #
 # Its clock leaps, its list of nodes changes, its backup takes over. shim.c gives
 # it a clock, and two of them names of their own.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 [ -e "$shim" ] || skip_all "shim.so was not built"
 

@@ -7,8 +7,8 @@
 # Compared is the final loss. Undisturbed runs differ as well: what they
 # differ by is the noise. To know that the comparison can fail, a run that is
 # cut short by a quarter must fail it.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 
 launcher=$POLLUX_BUILDDIR/tests/unit/fake_launcher
 seeds="1 2 3 4 5 6 7 8"

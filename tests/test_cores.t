@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_cores.t - which CPUs a job's processes have, after each resize
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/devices.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/devices.sh" || exit 1
 
 why=$(no_devices)
 [ -z "$why" ] || skip_all "$why"

@@ -3,7 +3,7 @@
 #
 # A folder has what was seen of a healthy cluster; each case changes a word of
 # it. Then a real cluster is looked at, and a user's environment is broken.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 need_daemons
 use_build_tree

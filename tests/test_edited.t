@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_edited.t - docs/faults.md: whoever breaks a script while it trains, under
 # Slurm, loses nothing: the job cannot be resized, and says why
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/moods.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/moods.sh" || exit 1
 
 sandbox_up --nodes 1 --gpus-per-node 4 --params \
 	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=10,pollux_busy=25

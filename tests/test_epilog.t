@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_epilog.t - a node that a running job gives up is nobody's before its
 # epilog has ended, and the epilog is told what was given up
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 # One line when it begins, with its environment beside, and one at its end.
 # It takes as long as $WORK/NODE.takes says.

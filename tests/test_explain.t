@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_explain.t - why jobs have what they have, and the scheduler in numbers
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/metrics.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/metrics.sh" || exit 1
 
 mkdir "$WORK/dump"
 sandbox_up --nodes 3 --gpus-per-node 4 \

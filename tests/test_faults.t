@@ -5,8 +5,8 @@
 # has the phases of a handover, test_outcomes.t faults while training.
 # One job lives through a row of faults and then completes; others must end
 # at once. A frozen process holds a resize in its middle until the fault.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 sandbox_up --nodes 3 --gpus-per-node 2
 plan 27

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_fuzz.t - parsers of text and bytes from outside, fed with what fuzzers
 # have found and with damaged inputs
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 rounds=300
 [ -z "${POLLUX_THOROUGH:-}" ] || rounds=300000

@@ -2,7 +2,7 @@
 # test_gpu_kit.t - the GPU kit runs to its end, here and where nothing is
 #
 # With what stands in for a GPU: so it is not broken on the day there is one.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 command -v mpirun >/dev/null || skip_all "mpirun is not installed"
 [ -f "$POLLUX_BUILDDIR/tests/unit/.libs/fake_cuda.so" ] ||

@@ -3,8 +3,8 @@
 #
 # Over what stands in for CUDA (unit/fake_cuda.h), whose memory all processes
 # share as they do a GPU's. Without Slurm.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 
 probe=$POLLUX_BUILDDIR/tests/unit/gpu_probe
 fake=$POLLUX_BUILDDIR/tests/unit/.libs/fake_cuda.so

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_handover.t - one generation of ranks takes over from the other
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 
 play=$POLLUX_BUILDDIR/bench/generations
 cd "$WORK" || exit 1

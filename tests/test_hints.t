@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_hints.t - jobs write what they like into their comment
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 12 --cpus-per-node 24 \
 	--params pollux_ack_timeout=5

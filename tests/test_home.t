@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # test_home.t - where a job's script runs decides neither what it gets nor what
 # others can get (docs/rules.md, "the node of the script")
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
-. "${POLLUX_SRCDIR}/tests/shapes.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/shapes.sh" || exit 1
 
 # On main, as by default, jobs are packed on the first nodes; on
 # partition spread (LLN=YES) they are spread.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_hosts.t - every node is a host: what becomes of a job when one is lost
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/hosts.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/hosts.sh" || exit 1
 
 [ "$(id -u)" = 0 ] || skip_all "hosts are namespaces, which only root may make"
 need_daemons

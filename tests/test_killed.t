@@ -7,9 +7,9 @@
 # to the first, and the job is resized there; or "reconfigure": slurmctld is not
 # killed, but asked for that while it stands there. POLLUX_THOROUGH=1 has all
 # cells, and instructions chosen by chance; POLLUX_CELLS="..." has those.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 mine=$POLLUX_BUILDDIR/tests/mine
 "$mine" 2>/dev/null

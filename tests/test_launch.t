@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_launch.t - any program in a Slurm job: its environment, its resizes,
 # its end
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 2
 cd "$WORK" || exit 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_lease.t - docs/security.md: no job keeps GPUs by what it says, or does not
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 --params \
 	pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_lease=8,pollux_busy=5

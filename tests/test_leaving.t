@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_leaving.t - docs/faults.md: a rank that leaves in the middle of its
 # training, with exit code 0, is named and missed
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/moods.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/moods.sh" || exit 1
 
 sandbox_up --nodes 1 --gpus-per-node 2 --params pollux_interval=1
 plan 18

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_limits.t - time limits: saved before, gone on after, time parked given back
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 # Slurm counts limits in minutes and looks every 30 s.
 minutes=1

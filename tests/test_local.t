@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_local.t - pollux-launch without Slurm: resized from another process
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 use_build_tree
 command -v mpirun >/dev/null || skip_all "there is no mpirun"

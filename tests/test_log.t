@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_log.t - what a job that trains costs slurmctld's log
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 
 # As in src/launcher/pace.h: hints alone, in a stock and then one in so many
 # seconds; and what a start writes besides (its phases).

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_moldable.t - jobs whose shape changes by a requeue: docs/moldable.md
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 
 sandbox_up "$untyped" --nodes 2 --gpus-per-node 4 \
 	--params pollux_min_gap=0.2,pollux_requeue_min=0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_molded.t - a moldable job on two nodes is shrunk to one: docs/moldable.md
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 
 ROUNDS=4
 sandbox_up --nodes 4 --gpus-per-node 4

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_move.t - a whole job goes elsewhere, its batch script included
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 3 --gpus-per-node 2 --params pollux_min_gap=0.2
 checks=25

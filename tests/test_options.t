@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_options.t - --scheduler-params from the command line into the job
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 sandbox_up --nodes 3 --gpus-per-node 4
 entry=_SLURM_SPANK_OPTION_pollux_scheduler_params

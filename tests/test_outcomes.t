@@ -4,8 +4,8 @@
 # One job lives through all that can be survived: each time the steps that
 # were trained in vain are counted, and in the end every sample must have been
 # used once. Others must end, in their own ways.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 sandbox_up --nodes 3 --gpus-per-node 2
 plan 23

@@ -8,7 +8,7 @@
 if [ "$(id -u)" = 0 ] && [ -z "${PEERS_APART:-}" ]; then
 	PEERS_APART=1 exec unshare --net bash "$0"
 fi
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 use_build_tree
 command -v mpirun >/dev/null || skip_all "there is no mpirun"

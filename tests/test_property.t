@@ -7,8 +7,8 @@
 # finished the next one begins. Then one more is resized while it trains, by
 # handover, and ranks of it are killed. The seed is printed; POLLUX_SEED=N repeats a
 # run as far as time allows, POLLUX_THOROUGH=1 does ten times as many.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/mpi.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/mpi.sh" || exit 1
 
 launcher=$POLLUX_BUILDDIR/tests/unit/fake_launcher
 seed=${POLLUX_SEED:-$((SECONDS + $(date +%s) % 32768))}

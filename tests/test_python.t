@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_python.t - the Python package: alone, under mpirun, and through resizes
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/squeeze.sh"
-. "${POLLUX_SRCDIR}/tests/python.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/squeeze.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/python.sh" || exit 1
 
 # Lines of the unit tests' TAP, numbered anew.
 unit_tests() {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_python_ends.t - the ends of epochs and of scripts: nothing is lost there,
 # and no error goes by. Without Slurm.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/python.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/python.sh" || exit 1
 python_runs
 
 options=()

@@ -3,7 +3,7 @@
 #
 # The pieces of code are taken from the page. Containers and nodes without a
 # configuration take namespaces: so only root tries these.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 
 page=$POLLUX_SRCDIR/docs/recipes.md
 training="--samples=4000 --emulate-gpu=compute --time-scale=5"

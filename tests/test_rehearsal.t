@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_rehearsal.t - pollux-launch --local --rehearse: what is ready, and what is
 # found out
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/python.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/python.sh" || exit 1
 python_runs
 
 # rehearse SCRIPT [EPOCHS]: what it says is in said.txt

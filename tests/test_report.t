@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_report.t - pollux-report and pollux-top tell what Slurm did
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 4
 log=$SB/log/slurmctld.log

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_report_file.t - pollux-report's formats and numbers, from a recorded
 # accounting database: tests/data/README
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 use_build_tree
 export TZ=UTC
 data=$POLLUX_SRCDIR/tests/data

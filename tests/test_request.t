@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_request.t - pollux_request(3): a program asks for less GPUs, and for more
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/moods.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/moods.sh" || exit 1
 
 sandbox_up --nodes 1 --gpus-per-node 4 --params \
 	pollux_interval=1,pollux_min_gap=0.2

@@ -5,8 +5,8 @@
 # A job that makes room for jobs that come and go on both its nodes, under
 # PrologFlags=Contain. RESIZES says how many resizes are waited for; each takes a
 # second at least, as accounting tells shapes apart by the second.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 : "${RESIZES:=$([ -n "${POLLUX_THOROUGH:-}" ] && echo 1000 || echo 24)}"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_rigid.t - rigid jobs beside elastic ones that fill the cluster
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 4 --gpus-per-node 4 --conf-extra Licenses=toy:1 \
 	--params bf_interval=1

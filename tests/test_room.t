@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_room.t - room that is being made is held for whom it is made
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 echo 0 >"$WORK/epilog_s"
 cat >"$WORK/epilog" <<-END

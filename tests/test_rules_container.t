@@ -4,8 +4,8 @@
 # It gives each job a /tmp of its own on each node, so nothing that its jobs
 # need may be there: all is in /var/tmp.
 export TMPDIR=/var/tmp
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 need_daemons
 unshare -m true 2>/dev/null || skip_all "no mount namespaces for us here"

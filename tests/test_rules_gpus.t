@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_rules_gpus.t - types of GPUs, and what each GPU brings along
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 # n1 and n3 have GPUs 0-3 of type big; n2 and n4 0-1 of big, 2-3 of small.
 sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_rules_limits.t - a growth is limited exactly as a new job of that size
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 8 --cpus-per-node 32 \
 	--conf-extra AccountingStorageEnforce=associations,limits,qos,safe \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_rules_nodes.t - elastic jobs get GPUs where Slurm would let them start
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 6 --gpus-per-node 4 --params pollux_interval=1 \
 	--conf-extra SuspendProgram=/bin/true --conf-extra SuspendTime=86400 \

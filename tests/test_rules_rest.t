@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_rules_rest.t - prologs, epilogs, mail, triggers, holds, arrays and what
 # else Slurm does around jobs, when these are elastic
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 # What slurmd and slurmctld run leaves a line; a prolog on a node in
 # $WORK/fail fails, and one in $WORK/slow takes two seconds.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_sandbox.t - pollux-sandbox starts a real cluster and leaves nothing
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 [ "${POLLUX_TESTS:-all}" != unit ] ||
 	skip_all "POLLUX_TESTS=unit leaves out what needs daemons"

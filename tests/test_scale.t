@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_scale.t - nodes are woken and let go, by Slurm's own power saving
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 # It waits for Slurm's power saving, which is slow.
 [ -n "${POLLUX_THOROUGH:-}" ] ||

@@ -3,10 +3,10 @@
 #
 # POLLUX_THOROUGH=1 also has chains, one job shrinks so that another one grows,
 # with a fault in each.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
-. "${POLLUX_SRCDIR}/tests/shapes.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/shapes.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 4 \
 	--conf-extra SelectTypeParameters=CR_Core_Memory \

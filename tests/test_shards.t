@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_shards.t - samples in tar files, each once an epoch, by shard and place,
 # through resizes and kills. Without Slurm.
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/python.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/python.sh" || exit 1
 python_runs
 export PYTHONPATH=$bindings/tests:$PYTHONPATH
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_shared.t - docs/rules.md: GPUs of which other jobs have parts
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 # The GPUs have shards as well, two each; where GPUs have no types.
 sandbox_up --nodes 1 --gpus-per-node 4 --cpus-per-node 16 $untyped \

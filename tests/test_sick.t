@@ -4,8 +4,8 @@
 # Two jobs, of two users, train on two nodes; a third node is sick, and both
 # are given it: one hands over, the other resizes cold. The node's TmpFS cannot
 # be written, its ranks hang, or their GPU breaks.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 [ "$(id -u)" = 0 ] || skip_all "only root can be two users"
 mkdir -p "$WORK/node/n1" "$WORK/node/n2" "$WORK/node/n3"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_silent.t - trainings that would go wrong silently: right, or refused
-. "${POLLUX_SRCDIR}/tests/lib.sh"
-. "${POLLUX_SRCDIR}/tests/python.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/python.sh" || exit 1
 
 # apart WHAT: three ranks; all that they print is in $WORK/apart.out.
 apart() {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_sim.t - pollux-sim from the outside: its answers, files and refusals
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 sim=$POLLUX_BUILDDIR/src/sim/pollux-sim
 data=${POLLUX_SHARED:-$POLLUX_SRCDIR/../shared}/data/osdi21
 

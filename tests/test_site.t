@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_site.t - a sandbox like a site is what it says, and elastic jobs of two
 # users with limits of their own live there, beside a rigid one
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 need_daemons
 [ "$(id -u)" = 0 ] && type -P setpriv >/dev/null ||

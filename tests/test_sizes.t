@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # test_sizes.t - sizes= and step=: the numbers of GPUs that a job runs on
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
-. "${POLLUX_SRCDIR}/tests/shapes.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/shapes.sh" || exit 1
 
 sandbox_up --nodes 2 --gpus-per-node 4 \
 	--conf-extra AccountingStorageEnforce=associations,limits,qos \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_spread.t - a job's least GPUs may lie on several nodes
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 sandbox_up --nodes 4 --gpus-per-node 4
 plan 21

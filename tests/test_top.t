@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # test_top.t - pollux-top on a terminal and without, on a real cluster
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 4 --params pollux_min_gap=0.2

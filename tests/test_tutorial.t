@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # test_tutorial.t - docs/tutorial.md works as typed
-. "${POLLUX_SRCDIR}/tests/lib.sh"
+. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 
 need_daemons
 [ -x "$POLLUX_BUILDDIR/examples/pollux-train" ] ||

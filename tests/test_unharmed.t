@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # test_unharmed.t - rigid jobs fare with sched/pollux as with sched/backfill
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/rigid.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/rigid.sh" || exit 1
 
 plan 17
 rigid_up --nodes 4 --gpus-per-node 4 \

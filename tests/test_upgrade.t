@@ -5,8 +5,8 @@
 # installs Debian packages on this machine and takes them away again: so only
 # with POLLUX_THOROUGH=1, as root, and where there is neither Pollux nor a
 # cluster.
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/package.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/package.sh" || exit 1
 
 # Packages that are here, or whose configuration is.
 present() {

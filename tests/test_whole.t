@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # test_whole.t - jobs that have whole nodes grow and shrink by nodes
-. "${POLLUX_SRCDIR}/tests/elastic.sh"
-. "${POLLUX_SRCDIR}/tests/light.sh"
-. "${POLLUX_SRCDIR}/tests/faults.sh"
-. "${POLLUX_SRCDIR}/tests/shapes.sh"
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/shapes.sh" || exit 1
 
 sandbox_up --nodes 4 --gpus-per-node 4 --whole-nodes \
 	--conf-extra "PartitionName=shared Nodes=ALL OverSubscribe=NO MaxTime=600 State=UP" \
