@@ -112,12 +112,54 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 	}
 }
 
+/* GPUs of the node that are left beside a request for so many of its 8 CPUs. */
+static int left_beside(int has, double wants, const double *per_gain)
+{
+	static const double cpus[] = { 8 };
+	double per_gpu[] = { has ? 1 : 0 };
+	struct plx_request request = { .nodes = 1,
+				       .cpus = wants,
+				       .seconds = 60 };
+	struct plx_rest rest = { .cpus = cpus,
+				 .cpus_per_gpu = per_gpu,
+				 .cpus_per_gain = per_gain };
+	struct plx_problem *problem = full(1, 4);
+	struct plx_grant grant = { 0 };
+	int left;
+
+	problem->jobs[0].now[0] = has;
+	assert_int_equal(0, plx_reservation_make(problem, &rest, &request, 1,
+						 &grant, NULL));
+	assert_true(grant.granted);
+	left = gpus_left(problem);
+	plx_problem_destroy(problem);
+	return left;
+}
+
+/* Who made way for a request must not grow back before it has started. */
+static void nobody_grows_into_what_a_request_takes(void **state)
+{
+	static const double one[] = { 1 };
+	static const double four[] = { 4 };
+
+	(void) state;
+	assert_int_equal(4, left_beside(0, 6, NULL));
+	assert_int_equal(2, left_beside(0, 6, one));
+	assert_int_equal(0, left_beside(0, 6, four));
+	assert_int_equal(4, left_beside(0, 4, one));
+	/* Two have a CPU each; whoever comes would take four. */
+	assert_int_equal(3, left_beside(2, 2, four));
+	assert_int_equal(2, left_beside(2, 3, four));
+	assert_int_equal(1, left_beside(2, 7, four));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_who_takes_of_a_consumable_shrinks_for_it),
 		cmocka_unit_test(a_consumable_that_must_be_kept_is_not_given),
 		cmocka_unit_test(who_is_parked_keeps_a_part_of_it),
+		cmocka_unit_test(nobody_grows_into_what_a_request_takes),
 	};
 
 	return cmocka_run_group_tests_name("reservation_consumables", tests,

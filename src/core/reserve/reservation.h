@@ -73,9 +73,15 @@ struct plx_rest {
 	const double *memory; /* the same, MB; NULL: no matter */
 	const double *cpus_per_gpu;   /* [node_count] elastic jobs take there */
 	const double *memory_per_gpu; /* the same, MB */
+	/*
+	 * [node_count] that a job takes for each GPU it gains there, at most;
+	 * NULL: what those take that have some.
+	 */
+	const double *cpus_per_gain;
+	const double *memory_per_gain; /* the same, MB */
 	/* That a job without a GPU keeps on the node of its script. */
 	double home_cpus;
-	double home_memory; /* the same, MB */
+	const double *home_memory; /* [job_count] of the problem, MB; NULL: 0 */
 	const struct plx_node_alloc *allocs;
 	int alloc_count;
 	double now_s;	     /* on the clock that promises are rounded on ... */

@@ -105,28 +105,59 @@ static int leavers_at(const struct plx_reserving *reserving,
 	return jobs;
 }
 
-/* Jobs that keep nothing there but their script, some of them parked so far. */
-static int scripts_at(const struct plx_reserving *reserving,
-		      const struct plx_request *request, int n)
-{
-	int jobs = 0;
+/*
+ * What a node has beside a request: of CPUs, or of memory. Scripts keep of it
+ * what they keep where their jobs have no GPU.
+ */
+struct share {
+	double left;
+	double scripts;	 /* of jobs that have no GPU there, or are parked */
+	double homes;	 /* of all jobs that live there */
+	double per_gpu;	 /* of those that they have */
+	double per_gain; /* of another one */
+};
 
+/* What one script keeps for each of them: its CPUs, or its own memory. */
+static void add_scripts(const struct plx_reserving *reserving,
+			const struct plx_request *request, int n,
+			const double *each, double all, struct share *share)
+{
 	for (int j = 0; j < reserving->search->job_count; j++) {
 		const struct plx_elastic *e = &reserving->search->jobs[j];
+		double keeps = each ? each[e->index] : all;
 
-		jobs += lives(reserving, request, e->index, n) &&
-			(reserving->parked[j] || e->job->now[n] == 0);
+		if (!lives(reserving, request, e->index, n))
+			continue;
+		share->homes += keeps;
+		if (reserving->parked[j] || e->job->now[n] == 0)
+			share->scripts += keeps;
 	}
-	return jobs;
 }
 
-/* GPUs for which elastic jobs find so much there, at most `most`. */
+/* GPUs for which so much suffices, at most `most`. */
 static int supplied(double left, double per_gpu, int most)
 {
-	if (left < 0)
-		return -1;
 	return per_gpu > 0 && left < per_gpu * most ? (int) (left / per_gpu)
 						    : most;
+}
+
+/*
+ * GPUs of the node that elastic jobs may have: those that they do, and others
+ * as far as whoever takes most finds it. Negative: it is not enough for their
+ * scripts.
+ */
+static int keepable(const struct share *share, int has, int most)
+{
+	double left = share->left - share->scripts;
+	int kept;
+
+	if (left < 0 || share->left < share->homes)
+		return -1;
+	kept = supplied(left, share->per_gpu, most);
+	if (kept <= has)
+		return kept;
+	return has + supplied(left - has * share->per_gpu, share->per_gain,
+			      kept - has);
 }
 
 /*
@@ -137,24 +168,34 @@ static int gpus_beside(const struct plx_reserving *reserving,
 		       const struct plx_request *request, int n, int most)
 {
 	const struct plx_rest *rest = reserving->rest;
-	int scripts = rest ? scripts_at(reserving, request, n) : 0;
-	int homes = rest ? homes_at(reserving, request, n) : 0;
+	const struct plx_amount *given = &reserving->given[n];
 
-	/* Whoever is parked for it keeps so much. */
-	if (rest && rest->cpus &&
-	    rest->cpus[n] - reserving->given[n].cpus - request->cpus <
-		    homes * rest->home_cpus)
-		return -1;
-	if (rest && rest->cpus)
-		most = supplied(rest->cpus[n] - reserving->given[n].cpus -
-					request->cpus -
-					scripts * rest->home_cpus,
-				rest->cpus_per_gpu[n], most);
-	if (rest && rest->memory && most >= 0)
-		most = supplied(rest->memory[n] - reserving->given[n].memory -
-					request->memory -
-					scripts * rest->home_memory,
-				rest->memory_per_gpu[n], most);
+	if (rest && rest->cpus) {
+		struct share cpus = {
+			.left = rest->cpus[n] - given->cpus - request->cpus,
+			.per_gpu = rest->cpus_per_gpu[n],
+			.per_gain = rest->cpus_per_gain ? rest->cpus_per_gain[n]
+							: rest->cpus_per_gpu[n],
+		};
+
+		add_scripts(reserving, request, n, NULL, rest->home_cpus,
+			    &cpus);
+		most = keepable(&cpus, held(reserving, n), most);
+	}
+	if (rest && rest->memory && most >= 0) {
+		struct share memory = {
+			.left = rest->memory[n] - given->memory -
+				request->memory,
+			.per_gpu = rest->memory_per_gpu[n],
+			.per_gain = rest->memory_per_gain
+					    ? rest->memory_per_gain[n]
+					    : rest->memory_per_gpu[n],
+		};
+
+		add_scripts(reserving, request, n, rest->home_memory, 0,
+			    &memory);
+		most = keepable(&memory, held(reserving, n), most);
+	}
 	return most;
 }
 

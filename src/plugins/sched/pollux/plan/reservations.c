@@ -23,6 +23,9 @@ struct input {
 	double *memory;
 	double *cpus_per_gpu;
 	double *memory_per_gpu;
+	double *cpus_per_gain;
+	double *memory_per_gain;
+	double *home_memory; /* [problem->job_count] */
 	struct plx_node_alloc *allocs;
 	int alloc_count;
 	struct plx_request *requests;
@@ -49,6 +52,9 @@ static void release(struct input *in)
 	free(in->memory);
 	free(in->cpus_per_gpu);
 	free(in->memory_per_gpu);
+	free(in->cpus_per_gain);
+	free(in->memory_per_gain);
+	free(in->home_memory);
 	free(in->allocs);
 	free(in->requests);
 	free(in->grants);
@@ -78,6 +84,9 @@ static int get_memory(struct input *in, struct plx_error *err)
 	in->memory = calloc(nodes, sizeof(double));
 	in->cpus_per_gpu = calloc(nodes, sizeof(double));
 	in->memory_per_gpu = calloc(nodes, sizeof(double));
+	in->cpus_per_gain = calloc(nodes, sizeof(double));
+	in->memory_per_gain = calloc(nodes, sizeof(double));
+	in->home_memory = calloc(jobs, sizeof(double));
 	in->allocs = calloc(allocs, sizeof(*in->allocs));
 	in->requests = calloc(most, sizeof(*in->requests));
 	in->grants = calloc(most, sizeof(*in->grants));
@@ -89,11 +98,34 @@ static int get_memory(struct input *in, struct plx_error *err)
 	in->takes = calloc(most * kinds + 1, sizeof(double));
 	in->open = calloc(spreads * nodes, sizeof(bool));
 	if (!in->cpus || !in->memory || !in->cpus_per_gpu ||
-	    !in->memory_per_gpu || !in->allocs || !in->requests ||
-	    !in->grants || !in->waiting || !in->keeps || !in->leaves ||
-	    !in->homes || !in->named || !in->takes || !in->open)
+	    !in->memory_per_gpu || !in->cpus_per_gain || !in->memory_per_gain ||
+	    !in->home_memory || !in->allocs || !in->requests || !in->grants ||
+	    !in->waiting || !in->keeps || !in->leaves || !in->homes ||
+	    !in->named || !in->takes || !in->open)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
+}
+
+/*
+ * What the job would take for a GPU of each node that it may gain; with --mem
+ * the first one takes as much as all.
+ */
+static void fill_needs(struct input *in, int j)
+{
+	const struct pollux_needs *needs = &in->snapshot->jobs[j].needs;
+	const bool *allowed = in->problem->jobs[j].allowed;
+	double memory = (double) (needs->memory + needs->node_memory);
+
+	/* A script keeps a CPU, as a GPU does. */
+	in->home_memory[j] = memory;
+	for (int n = 0; n < in->snapshot->node_count; n++) {
+		if (allowed && !allowed[n])
+			continue;
+		in->cpus_per_gain[n] = at_least(in->cpus_per_gain[n],
+						at_least(needs->cpus, 1));
+		in->memory_per_gain[n] =
+			at_least(in->memory_per_gain[n], memory);
+	}
 }
 
 /* What nodes have for all but rigid jobs, and what elastic ones take of it. */
@@ -121,6 +153,7 @@ static void fill_nodes(struct input *in)
 			in->memory_per_gpu[n] = at_least(in->memory_per_gpu[n],
 							 job->memory[n] / gpus);
 		}
+		fill_needs(in, j);
 	}
 	for (int n = 0; n < in->snapshot->node_count; n++) {
 		in->cpus[n] = at_least(in->cpus[n], 0);
@@ -168,7 +201,8 @@ static void add_least(struct input *in, int j)
 		.node = n,
 		.gpus = gpus,
 		.cpus = at_least(gpus * in->cpus_per_gpu[n], POLLUX_HOME_CPUS),
-		.memory = gpus * in->memory_per_gpu[n],
+		.memory = at_least(gpus * in->memory_per_gpu[n],
+				   n == job->home ? in->home_memory[j] : 0),
 		.ends_s = job->ends_s,
 		.elastic = true,
 	};
@@ -177,6 +211,7 @@ static void add_least(struct input *in, int j)
 	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
 		.node = job->home,
 		.cpus = POLLUX_HOME_CPUS,
+		.memory = in->home_memory[j],
 		.ends_s = job->ends_s,
 		.elastic = true,
 	};
@@ -434,7 +469,10 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 		.memory = snapshot->counts_memory ? in.memory : NULL,
 		.cpus_per_gpu = in.cpus_per_gpu,
 		.memory_per_gpu = in.memory_per_gpu,
+		.cpus_per_gain = in.cpus_per_gain,
+		.memory_per_gain = in.memory_per_gain,
 		.home_cpus = POLLUX_HOME_CPUS,
+		.home_memory = in.home_memory,
 		.allocs = in.allocs,
 		.alloc_count = in.alloc_count,
 		.now_s = (double) snapshot->now,
