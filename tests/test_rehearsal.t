@@ -78,7 +78,8 @@ rehearsed_unscheduled() {
 	mkdir -p "$WORK/rehearsal" && sed -e '/^        scheduler.step/d' \
 		-e 's/^\( *\)optimizer.step()/&\n\1scheduler.step()/' \
 		"$bindings/examples/train.py" >"$WORK/rehearsal/schedule.py"
-	fails alone schedule.py && grep "^step 4 is not that of $other_rate 0.05, there 0.015\$" said.txt
+	fails alone schedule.py &&
+		grep "^step 4 is not that of $other_rate 0.05, there 0.015\$" said.txt
 }
 
 # alone SCRIPT: the part of a rehearsal that is on one rank

@@ -216,7 +216,7 @@ fail() {
 	exit 1
 }
 set -- \$(stat -f -c '%a %S' "\$tmp")
-[ \$((\$1 * \$2)) -gt 1048576 ] || fail "\$tmp is full"
+[ \$((\${1:-0} * \${2:-0})) -gt 1048576 ] || fail "\$tmp is full"
 mkdir -p -m 700 "\$mine" || fail "cannot make \$mine"
 $([ "$(id -u)" != 0 ] || echo "chown \"\$SLURM_JOB_UID\" \"\$mine\" ||
 	fail \"cannot give \$mine away\"")
