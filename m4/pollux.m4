@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 # pollux.m4 - what configure looks for, and how it says what it found
 
-# POLLUX_WARNINGS: WARN_CFLAGS for our own code.
+# POLLUX_WARNINGS: WARN_CFLAGS for our own code. A function that is not there is
+# an error when it is compiled, not when slurmctld loads it.
 AC_DEFUN([POLLUX_WARNINGS], [
 AC_SUBST([WARN_CFLAGS], ["-std=gnu11 -Wall -Wextra -Wundef -Wvla dnl
+-Werror=implicit-function-declaration dnl
 -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings"])
 ])
 
