@@ -9,7 +9,7 @@
 . "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 sandbox_up --nodes 3 --gpus-per-node 2
-plan 27
+plan 29
 
 samples=4096
 training="--samples=$samples --batch=256 --max-batch=256
@@ -250,6 +250,29 @@ node_comes_back() {
 	recovers
 }
 
+# Its script is on one node, all its ranks are on another.
+ranks_leave_home() {
+	mark "$1" afar
+	home=$(job_field "$job" BatchHost)
+	rigid=$(submit_rigid -J way -w "$home" --gpus-per-node=2 \
+		--priority=4294910000 -- 600)
+	wait_until "is_state $rigid RUNNING && is_away && trains $job" 30
+}
+
+is_away() {
+	lost=$(devices_of "$job" | cut -d ' ' -f 1)
+	[[ $lost = n? && $lost != "$home" ]]
+}
+
+# srun says then that all is well: exit code 0.
+all_ranks_die() {
+	mark "$1" afar
+	kill_node "$lost" &&
+		sb scontrol update nodename="$lost" state=down reason=test &&
+		goes_on && tail -n 40 "$WORK/afar.out" &&
+		grep -q "have not ended: node $lost was lost" "$WORK/afar.out"
+}
+
 # A few more epochs, which is known for certain before the ranks start.
 completes() {
 	local epoch
@@ -337,6 +360,16 @@ wait_until "trains $bare" 60
 ok "a launcher without srun is killed: its job fails as well" \
 	bare_launcher_dies "$bare"
 ok "no rank of it is left" all_left "$bare"
+
+afar=$(submit afar min=2,max=2 "pollux-launch")
+wait_until "trains $afar" 60
+ok "a job trains on another node than its script's" ranks_leave_home "$afar"
+ok "that node dies, with all ranks: it goes on elsewhere" all_ranks_die "$afar"
+sb scancel "$afar"
+give_back
+pollux-sandbox restart --dir "$SB" "$lost"
+sb scontrol update nodename="$lost" state=resume
+
 ok "all nodes are idle at the end" wait_until cluster_is_idle 60
 ok "no folder of a launcher is left" no_folders
 ok "a job loses one of its nodes, and keeps its GPUs on the others" \

@@ -11,10 +11,12 @@
 #include "launcher/silence.h"
 #include "launcher/state.h"
 
-#define AGAIN_S 5.0  /* between looks for lost nodes */
-#define ANSWERS 2    /* so many in a row: it is back */
-#define LOOK_S	0.05 /* while ranks leave */
-#define LEFT_S	0.1  /* from rank 0's end to that of the others */
+#define AGAIN_S	 5.0  /* between looks for lost nodes */
+#define ANSWERS	 2    /* so many in a row: it is back */
+#define LOOK_S	 0.05 /* while ranks leave */
+#define LEFT_S	 0.1  /* from rank 0's end to that of the others */
+#define VERIFY_S 20.0 /* for slurmctld to say whose the nodes are */
+#define KILLED	 137  /* as ranks on another node would have been */
 
 int plx_lost_init(struct plx_lost *lost, struct plx_error *err)
 {
@@ -33,6 +35,16 @@ int plx_lost_fd(const struct plx_launcher *l)
 	return l->lost.silence ? plx_silence_fd(l->lost.silence) : -1;
 }
 
+/* On another node than ours, which would be lost with us. */
+static bool is_elsewhere(const struct plx_launcher *l)
+{
+	const struct plx_layout *nodes = &l->now->step.layout;
+	const char *own = l->settings->node;
+
+	return nodes->count > 1 ||
+	       (nodes->count && (!own || !plx_layout_on(nodes, own)));
+}
+
 /* Do the ranks train, so that their steps tell something? */
 static bool is_due(const struct plx_launcher *l)
 {
@@ -40,8 +52,7 @@ static bool is_due(const struct plx_launcher *l)
 	       l->now->said.hello && plx_stage_trains(l->stage) &&
 	       l->stage != PLX_STAGE_HANDING && l->stage != PLX_STAGE_TAKING &&
 	       l->stage != PLX_STAGE_RESUMING &&
-	       !plx_lost_ended(&l->lost, l->now->number) &&
-	       l->now->step.layout.count > 1;
+	       !plx_lost_ended(&l->lost, l->now->number) && is_elsewhere(l);
 }
 
 static double ask_s(const struct plx_launcher *l)
@@ -110,6 +121,8 @@ double plx_lost_due_s(const struct plx_launcher *l)
 {
 	const struct plx_lost *lost = &l->lost;
 
+	if (lost->unverified == l->now->number && plx_generation_lives(l->now))
+		return l->now->step.ended_s + VERIFY_S;
 	if (!lost->silence)
 		return INFINITY;
 	if (plx_lost_ended(&l->lost, l->now->number))
@@ -186,6 +199,52 @@ static void conclude(struct plx_launcher *l, const struct plx_knocked *knocked)
 		lost->next_s = plx_now_s();
 	else if (knocked->silent.count)
 		give_up(l, knocked);
+}
+
+/* Of who has told its end itself, or was told to, 0 is believed. */
+static bool is_odd(const struct plx_launcher *l, const struct plx_generation *g,
+		   int code)
+{
+	return !code && g == l->now && !g->said.done && !g->said.saved &&
+	       l->stage != PLX_STAGE_ENDING && !l->settings->registry;
+}
+
+static bool has_answer(const struct plx_launcher *l,
+		       const struct plx_generation *g)
+{
+	return l->looked_s > g->step.ended_s;
+}
+
+bool plx_lost_unverified(struct plx_launcher *l, const struct plx_generation *g,
+			 int code)
+{
+	if (!is_odd(l, g, code) || has_answer(l, g) ||
+	    plx_now_s() > g->step.ended_s + VERIFY_S)
+		return false;
+	if (l->lost.unverified != g->number)
+		plx_looks_at_once(&l->looks);
+	l->lost.unverified = g->number;
+	return true;
+}
+
+int plx_lost_code(struct plx_launcher *l, int code)
+{
+	const struct plx_generation *g = l->now;
+	const struct plx_layout *nodes = &g->step.layout;
+	const char *name = NULL;
+
+	if (!is_odd(l, g, code) || !has_answer(l, g))
+		return code;
+	for (int i = 0; i < nodes->count && !name; i++) {
+		if (!plx_layout_on(&l->job.layout, nodes->nodes[i].name))
+			name = nodes->nodes[i].name;
+	}
+	if (!name)
+		return code;
+	plx_say(l, PLX_NORMAL,
+		"the ranks have not ended: node %s was lost with them", name);
+	l->lost.ended = g->number;
+	return KILLED;
 }
 
 void plx_lost_news(struct plx_launcher *l)

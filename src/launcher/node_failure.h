@@ -20,6 +20,7 @@
 #include "core/base/error.h"
 #include "launcher/layout.h"
 
+struct plx_generation;
 struct plx_launcher;
 struct plx_silence;
 
@@ -38,6 +39,8 @@ struct plx_lost {
 	double kill_s;	  /* when srun goes, for rank 0 has left; 0: not yet */
 	bool asks_gone;	  /* the question is whether lost ones are back */
 	int answers;	  /* of all of these, in a row */
+	uint64_t unverified; /* generation whose end with 0 is not believed yet
+			      */
 };
 
 int plx_lost_init(struct plx_lost *lost, struct plx_error *err);
@@ -49,6 +52,16 @@ static inline bool plx_lost_ended(const struct plx_lost *lost,
 {
 	return lost->ended && lost->ended == generation;
 }
+
+/*
+ * Where all ranks were on nodes that Slurm has lost, srun leaves with exit code
+ * 0. Is it to be asked first whether the job has them still? Not for long.
+ */
+bool plx_lost_unverified(struct plx_launcher *l, const struct plx_generation *g,
+			 int code);
+
+/* The exit code of the ranks that trained: not 0 where they were lost so. */
+int plx_lost_code(struct plx_launcher *l, int code);
 
 /* Ask whether nodes answer, if it is time to; see old ranks off. */
 void plx_lost_watch(struct plx_launcher *l);

@@ -193,6 +193,7 @@ int plx_step_start(struct plx_launch_step *step,
 	int rc = -1;
 
 	step->kills = 0;
+	step->ended_s = 0;
 	step->killer = order->local ? SIGKILL : PLX_GUARD_KILL;
 	step->generation = order->generation;
 	snprintf(step->name, sizeof(step->name), "pollux.%d", step->number);
@@ -231,20 +232,25 @@ bool plx_step_kill(struct plx_launch_step *step)
 	return step->kills++ > 0;
 }
 
-bool plx_step_reap(struct plx_launch_step *step, int *code)
+bool plx_step_ended(struct plx_launch_step *step, int *code)
 {
-	pid_t pid = 0;
-	int status;
+	siginfo_t how = { 0 };
 
-	if (step->pid)
-		pid = waitpid(step->pid, &status, WNOHANG);
-	if (pid != step->pid || !pid)
+	if (!step->pid || waitid(P_PID, (id_t) step->pid, &how,
+				 WEXITED | WNOHANG | WNOWAIT) < 0)
 		return false;
-	*code = WIFEXITED(status) ? WEXITSTATUS(status)
-				  : 128 + WTERMSIG(status);
-	step->pid = 0;
-	step->ended_s = plx_now_s();
+	if (how.si_pid != step->pid)
+		return false;
+	if (!step->ended_s)
+		step->ended_s = plx_now_s();
+	*code = how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
 	return true;
+}
+
+void plx_step_reap(struct plx_launch_step *step)
+{
+	waitpid(step->pid, NULL, 0);
+	step->pid = 0;
 }
 
 void plx_step_release(struct plx_launch_step *step)

@@ -64,8 +64,10 @@ int plx_step_start(struct plx_launch_step *step,
 #define PLX_KILL_AGAIN_S 5.0
 bool plx_step_kill(struct plx_launch_step *step);
 
-/* Has srun ended? Then its exit code as a shell has it, and no step is left. */
-bool plx_step_reap(struct plx_launch_step *step, int *code);
+/* Has srun ended? Then its exit code as a shell has it. */
+bool plx_step_ended(struct plx_launch_step *step, int *code);
+/* It has ended: no step is left. */
+void plx_step_reap(struct plx_launch_step *step);
 
 void plx_step_release(struct plx_launch_step *step);
 

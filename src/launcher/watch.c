@@ -38,7 +38,7 @@ static void lose_now(struct plx_launcher *l, int code)
 {
 	enum plx_event event;
 
-	code = plx_fault_code(l, code);
+	code = plx_lost_code(l, plx_fault_code(l, code));
 	l->marks.left_s = l->now->step.ended_s;
 	if (!l->now->said.saved && !l->now->said.held)
 		l->marks.last_s = l->marks.asked_s;
@@ -69,10 +69,13 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 	int code;
 
 	plx_relay_reap(&g->relay);
-	if (!plx_step_reap(&g->step, &code))
+	if (!plx_step_ended(&g->step, &code))
 		return;
 	/* What rank 0 said comes before the news that it is gone. */
 	plx_from_rank(l, g);
+	if (plx_lost_unverified(l, g, code))
+		return;
+	plx_step_reap(&g->step);
 	plx_foreign_end(l, g, &code);
 	plx_generation_close(g);
 	if (g == l->next) {
@@ -133,6 +136,7 @@ void plx_watch_time(struct plx_launcher *l)
 	    plx_stage_has_ranks(l->stage) && !plx_busy_waits(l))
 		plx_raise(l,
 			  plx_sick_late(l) ? PLX_EVENT_SICK : PLX_EVENT_LATE);
+	watch_steps(l);
 	if (l->stage == PLX_STAGE_IDLE)
 		plx_consider(l);
 	plx_busy_watch(l);
