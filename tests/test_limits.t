@@ -226,6 +226,8 @@ ok "each sample was used once in each epoch" bash \
 ok "who has half of its share is given time as well, if so" \
 	wait_until "lasts $below 660" 120
 sb scontrol update job="$below" TimeLimit=20
+# What was given is on its record.
+pollux-sandbox restart slurmctld --dir "$SB" >/dev/null 2>&1
 sb scontrol requeue "$below"
 ok "a limit that an operator sets is not shortened by what was given before" \
 	eval 'wait_until "[ \$(job_field $below Restarts) = 1 ] &&

@@ -141,6 +141,7 @@ static void what_was_given_is_on_the_record(void **state)
 	struct plx_target target = { .serial = 3,
 				     .state = PLX_TARGET_PARKED,
 				     .given_s = 75,
+				     .extended_min = 12,
 				     .credited = 1700000000,
 				     .rounds = 2 };
 	char comment[PLX_COMMENT_MAX];
@@ -151,12 +152,13 @@ static void what_was_given_is_on_the_record(void **state)
 	(void) state;
 	assert_int_equal(0, plx_target_write(&target, fields, sizeof(fields),
 					     &err));
-	assert_non_null(
-		strstr(fields, "given=75 credited=1700000000 rounds=2"));
+	assert_non_null(strstr(
+		fields, "given=75 extended=12 credited=1700000000 rounds=2"));
 	assert_int_equal(0, plx_section_put(NULL, fields, comment,
 					    sizeof(comment), &err));
 	assert_int_equal(1, plx_target_read(comment, &read, &err));
 	assert_int_equal(75, read.given_s);
+	assert_int_equal(12, read.extended_min);
 	assert_int_equal(1700000000, read.credited);
 	assert_int_equal(2, read.rounds);
 }

@@ -52,6 +52,8 @@ static void write_limit(struct plx_writer *w, const struct plx_target *target)
 {
 	if (target->given_s)
 		plx_write_uint(w, "given", (uint64_t) target->given_s);
+	if (target->extended_min)
+		plx_write_uint(w, "extended", (uint64_t) target->extended_min);
 	if (target->credited)
 		plx_write_uint(w, "credited", (uint64_t) target->credited);
 	if (target->rounds)
@@ -221,6 +223,8 @@ static int read_limit(const char *fields, struct plx_target *target,
 {
 	if (plx_field_int(fields, "given", 0, INT_MAX, &target->given_s, err) <
 		    0 ||
+	    plx_field_int(fields, "extended", 0, INT_MAX, &target->extended_min,
+			  err) < 0 ||
 	    plx_field_int(fields, "credited", 0, INT_MAX, &target->credited,
 			  err) < 0 ||
 	    plx_field_int(fields, "rounds", 0, INT_MAX, &target->rounds, err) <

@@ -34,7 +34,8 @@ struct plx_target {
 	bool move;		/* of the whole job, its script included */
 	int accrued;		/* moving: since when its age counts; 0: none */
 	int left_s;		/* moving: of its time limit; 0: no limit */
-	int given_s;  /* of its time limit: what was added to it so far */
+	int given_s;	  /* of its time limit: what was added to it so far */
+	int extended_min; /* its time limit since; 0: not known */
 	int credited; /* parked: time until which that is; 0: since it was */
 	int rounds;   /* put into the queue at its limit without progress */
 	double mark;  /* its progress when it was so last, 0 to 1 */

@@ -82,7 +82,6 @@ struct pollux_track {
 	time_t ends;	      /* then */
 	uint32_t promised_to; /* a job that waits is to start ... */
 	time_t promised;      /* ... then, where this one is; 0: none is */
-	uint32_t limit;	      /* minutes, as was last given; 0: nothing was */
 	bool against;	      /* it was logged why it gets nothing */
 	bool spent;	      /* the same, why it is not requeued again */
 

@@ -32,6 +32,7 @@ void pollux_extend_begin(struct pollux_track *track,
 			 const struct plx_target *target)
 {
 	track->target.given_s = target->given_s;
+	track->target.extended_min = target->extended_min;
 	track->target.credited = target->credited;
 	track->target.rounds = target->rounds;
 	track->target.mark = target->mark;
@@ -50,13 +51,13 @@ void pollux_extend_forget(struct pollux_track *track)
 	track->promised_to = 0;
 	track->against = false;
 	track->spent = false;
-	track->limit = 0;
 }
 
 bool pollux_extend_is_ours(const job_record_t *job,
-			   const struct pollux_track *track)
+			   const struct plx_target *target)
 {
-	return !track->limit || track->limit == job->time_limit;
+	return !target->extended_min ||
+	       (uint32_t) target->extended_min == job->time_limit;
 }
 
 static bool _is_parked(const struct pollux_track *track)
@@ -138,6 +139,7 @@ static void _publish(job_record_t *job, struct pollux_track *track)
 	if (plx_target_read(job->system_comment, &told, NULL) < 0)
 		return;
 	told.given_s = track->target.given_s;
+	told.extended_min = track->target.extended_min;
 	told.credited = track->target.credited;
 	pollux_record_publish(job, &told);
 }
@@ -158,8 +160,9 @@ static void _say(const job_record_t *job, struct pollux_track *track)
 static void _give(job_record_t *job, struct pollux_track *track, time_t now)
 {
 	/* A limit that somebody has set since is without what was given. */
-	int given_s =
-		pollux_extend_is_ours(job, track) ? track->target.given_s : 0;
+	int given_s = pollux_extend_is_ours(job, &track->target)
+			      ? track->target.given_s
+			      : 0;
 	int seconds = (int) track->owed_s;
 	struct plx_error err;
 	uint32_t minutes = 0;
@@ -184,7 +187,7 @@ static void _give(job_record_t *job, struct pollux_track *track, time_t now)
 	track->target.given_s = given_s + seconds;
 	track->target.credited = (int) MIN(now, INT32_MAX);
 	track->ends = job->end_time;
-	track->limit = job->time_limit;
+	track->target.extended_min = (int) MIN(job->time_limit, INT32_MAX);
 	_publish(job, track);
 }
 

@@ -25,9 +25,12 @@ void pollux_extend_begin(struct pollux_track *track,
 /* Another run begins: it is owed nothing. */
 void pollux_extend_forget(struct pollux_track *track);
 
-/* The job's limit is still what it became when time was last given back. */
+/*
+ * The job's limit is still what it became when time was last given back: nobody
+ * has set it since.
+ */
 bool pollux_extend_is_ours(const job_record_t *job,
-			   const struct pollux_track *track);
+			   const struct plx_target *target);
 
 /* Slurm's minutes by which a limit is longer that was given so much. */
 uint32_t pollux_given_minutes(int given_s);

@@ -222,12 +222,11 @@ int pollux_requeue_shape(job_record_t *job)
 /* Its next run has the time limit that its user, or an operator, gave it. */
 static void _take_time_back(job_record_t *job)
 {
-	const struct pollux_track *track = pollux_track_find(job->job_id);
 	struct plx_target target;
 	uint32_t minutes = 0;
 
 	if (plx_target_read(job->system_comment, &target, NULL) != 1 ||
-	    !target.given_s || (track && !pollux_extend_is_ours(job, track)))
+	    !target.given_s || !pollux_extend_is_ours(job, &target))
 		return;
 	minutes = pollux_given_minutes(target.given_s);
 	if (job->time_limit != INFINITE && job->time_limit != NO_VAL &&
