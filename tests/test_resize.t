@@ -11,7 +11,7 @@ plan 21
 # resized run from one that was never touched.
 samples=10000
 # Passes are long, so that 16 ranks are worth it on however busy a machine.
-training="--samples=$samples --batch=256 --max-batch=256 --emulate-gpu=compute --time-scale=0.3"
+training="--samples=$samples --batch=256 --max-batch=256 --emulate-gpu=compute --time-scale=0.15"
 events=$WORK/resized.ckpt/events.jsonl
 mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
@@ -51,12 +51,13 @@ samples_once() {
 		"$(whole_epochs)" so-far
 }
 
-# Every restore has the checksum of the state saved or held before it.
+# Every restore has the checksum of the state saved or held before it. Who is
+# parked before its ranks have made a step tells of no resize in between.
 restored_is_saved() {
 	grep -oE 'pollux: restored .*crc [0-9a-f]{8}' "$WORK/resized.out" |
-		grep -oE '[0-9a-f]{8}$' >"$WORK/restored.txt"
-	jq -r 'select(.event == "resize").saved_crc' "$events" \
-		>"$WORK/saved.txt"
+		grep -oE '[0-9a-f]{8}$' | uniq >"$WORK/restored.txt"
+	jq -r 'select(.event == "resize" or .event == "park").saved_crc' \
+		"$events" | uniq >"$WORK/saved.txt"
 	echo "$(wc -l <"$WORK/saved.txt") saves"
 	[ "$(wc -l <"$WORK/saved.txt")" -ge 18 ] &&
 		diff "$WORK/saved.txt" "$WORK/restored.txt"
