@@ -47,6 +47,42 @@ counted() {
 	diff "$WORK/counted/said" <(printf '%s\n' "$@")
 }
 
+# again RESULT...: what again.sh has make run where tests ended so, "FAIL" or
+# "PASS": test_1 first, then test_2, and check_1, which fails.
+again() {
+	local folder=$WORK/again/tests
+	rm -rf "$WORK/again" && mkdir -p "$folder/unit" || return
+	printf 'check:\n\t@echo TESTS=$(TESTS) >>%s\n' "$WORK/again/ran" |
+		tee "$WORK/again/Makefile" >"$folder/Makefile"
+	echo ":test-result: FAIL a" | tee "$folder/check_1.trs" \
+		"$folder/unit/test_0.trs" >/dev/null
+	local result i=0
+	for result; do
+		echo ":test-result: $result a" >"$folder/test_$((++i)).trs"
+		: >"$folder/test_$i.log"
+	done
+	: >"$folder/check_1.log" && : >"$folder/unit/test_0.log"
+	env -u MAKEFLAGS bash "$POLLUX_SRCDIR/tests/again.sh" "$WORK/again" &&
+		cat "$WORK/again/ran"
+}
+
+runs_again() {
+	again PASS FAIL FAIL && diff "$WORK/again/ran" - <<-END
+	TESTS=test_2.t test_3.t
+	TESTS=
+	END
+}
+
+leaves_them() {
+	# shellcheck disable=SC2046
+	again $(yes FAIL | head -n 9) && diff "$WORK/again/ran" <(echo TESTS=)
+}
+
+not_built() {
+	again PASS && echo 'check: ; false' >"$WORK/again/Makefile" &&
+		fails bash "$POLLUX_SRCDIR/tests/again.sh" "$WORK/again"
+}
+
 # Where the environment is missing $WORK would be empty, and a test of root's would
 # write into the system's own folders.
 begins_safely() {
@@ -60,7 +96,7 @@ begins_safely() {
 		[ ! -e "$WORK/body.ran" ]
 }
 
-plan 13
+plan 16
 ok "two tests that pass end with 0" ends 0 'ok a true
 ok b true' 'ok 2 - b'
 ok "one that fails ends with 1" ends 1 'ok a false
@@ -90,3 +126,6 @@ echo "Bail out! too long"; exit 124' \
 	'test_a: Bail out! too long' 'ERROR: test_a.t - Bail out! too long' \
 	'1 passed, 1 failed'
 ok "a test without make check's environment does nothing" begins_safely
+ok "what failed beside others is run once more, rules are not" runs_again
+ok "nothing is where more than eight have failed" leaves_them
+ok "and what cannot be built has failed" not_built
