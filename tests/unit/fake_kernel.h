@@ -25,48 +25,87 @@ static fake_index threadIdx, blockIdx, blockDim, gridDim;
 
 enum { FAKE_THREADS = 1024, FAKE_STACK = 32768 };
 
-static ucontext_t fake_main;
-static ucontext_t fake_context[FAKE_THREADS];
+/* Of __builtin_setjmp(): unlike swapcontext() it makes no system call. */
+struct fake_place {
+	void *words[5];
+};
+
+static fake_place fake_main;
+static fake_place fake_thread[FAKE_THREADS];
 static char fake_stack[FAKE_THREADS][FAKE_STACK];
+static bool fake_made[FAKE_THREADS];
 static bool fake_alive[FAKE_THREADS];
 static void (*fake_body)(void **);
 static void **fake_args;
+
+__attribute__((noinline)) static void fake_to_main()
+{
+	__builtin_longjmp(fake_main.words, 1);
+}
+
+__attribute__((noinline)) static void fake_to_thread(unsigned int t)
+{
+	__builtin_longjmp(fake_thread[t].words, 1);
+}
+
+__attribute__((noinline)) static void fake_pause(unsigned int me)
+{
+	if (!__builtin_setjmp(fake_thread[me].words))
+		fake_to_main();
+}
 
 static inline void __syncthreads()
 {
 	unsigned int me = threadIdx.x;
 
-	swapcontext(&fake_context[me], &fake_main);
+	fake_pause(me);
 	threadIdx.x = me;
 }
 
+/* A thread, of one block after the other. */
 static void fake_enter()
 {
-	unsigned int me = threadIdx.x;
+	for (;;) {
+		fake_body(fake_args);
+		fake_alive[threadIdx.x] = false;
+		fake_pause(threadIdx.x);
+	}
+}
 
-	fake_body(fake_args);
-	fake_alive[me] = false;
-	swapcontext(&fake_context[me], &fake_main);
+static void fake_make(unsigned int t)
+{
+	static ucontext_t context;
+
+	fake_made[t] = true;
+	getcontext(&context);
+	context.uc_stack.ss_sp = fake_stack[t];
+	context.uc_stack.ss_size = FAKE_STACK;
+	context.uc_link = nullptr;
+	makecontext(&context, fake_enter, 0);
+	setcontext(&context);
+}
+
+__attribute__((noinline)) static void fake_resume(unsigned int t)
+{
+	threadIdx.x = t;
+	if (__builtin_setjmp(fake_main.words))
+		return;
+	if (fake_made[t])
+		fake_to_thread(t);
+	fake_make(t);
 }
 
 static void fake_block(unsigned int threads)
 {
 	unsigned int left = threads;
 
-	for (unsigned int t = 0; t < threads; t++) {
-		getcontext(&fake_context[t]);
-		fake_context[t].uc_stack.ss_sp = fake_stack[t];
-		fake_context[t].uc_stack.ss_size = FAKE_STACK;
-		fake_context[t].uc_link = nullptr;
-		makecontext(&fake_context[t], fake_enter, 0);
+	for (unsigned int t = 0; t < threads; t++)
 		fake_alive[t] = true;
-	}
 	while (left) {
 		for (unsigned int t = 0; t < threads; t++) {
 			if (!fake_alive[t])
 				continue;
-			threadIdx.x = t;
-			swapcontext(&fake_main, &fake_context[t]);
+			fake_resume(t);
 			left -= !fake_alive[t];
 		}
 	}
