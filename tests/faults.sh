@@ -134,9 +134,22 @@ slurmctld_lives() {
 			"$SB/log/slurmctld.log" "$SB/log/slurmctld.out"
 }
 
+# Step daemons have the environment of their slurmd. One that is left behind may
+# hang, and has its node drained a minute later: "Kill task failed".
+stepds_on() {
+	local file pid
+	for file in $(grep -lszxF "PMIX_HOSTNAME=$1" /proc/[0-9]*/environ); do
+		pid=${file%/environ}
+		grep -qszxF "POLLUX_SANDBOX=$SB" "$file" &&
+			grep -qsa '^slurmstepd: ' "$pid/cmdline" &&
+			echo "${pid#/proc/}"
+	done
+}
+
 # kill_node NODE: its slurmd, and all that it started.
 kill_node() {
 	local file pid pids=()
+	mapfile -t pids < <(stepds_on "$1")
 	pids+=("$(cat "$SB/run/$1.pid")")
 	for file in $(grep -lszxF "SLURMD_NODENAME=$1" /proc/[0-9]*/environ); do
 		grep -qszxF "POLLUX_SANDBOX=$SB" "$file" || continue

@@ -207,6 +207,8 @@ SlurmdTimeout=300
 BatchStartTimeout=60
 MinJobAge=300
 KillWait=5
+# A step daemon of Slurm 22.05 may hang in PMIx when its ranks were killed.
+UnkillableStepTimeout=600
 InactiveLimit=0
 ReturnToService=2
 PropagateResourceLimits=NONE
