@@ -45,7 +45,7 @@ ok "and nothing lost" eval 'named first 0 && loses_no_step $job first 1000'
 # ---- by pollux_destroy(), on one rank alone ----
 
 # Its process is there: MPI_Finalize() waits for the others, and they for it.
-ended() {
+ends_alone() {
 	job=$(submit_moods ends1 40)
 	grows "$job" ends1 && does ends1 1 "destroy 1" &&
 		wait_until "says ends1 'rank 1 on n1 ended its run'" 20
@@ -59,7 +59,7 @@ missed() {
 after step $step, by pollux_destroy\(\); the others have waited for it"
 }
 
-ok "a rank that ends its run alone is not waited for" ended
+ok "a rank that ends its run alone is not waited for" ends_alone
 ok "it is named, with the step" missed
 ok "the other saved what it had trained" rescued ends1
 ok "and all is trained to its end" loses_no_step "$job" ends1 1000
