@@ -16,7 +16,7 @@ mkdir "$WORK/samples"
 export POLLUX_SAMPLE_LOG=$WORK/samples
 # As a site would that wants its nodes back soon: 300 s are common.
 sandbox_up --hosts --nodes 3 --gpus-per-node 2 --conf-extra SlurmdTimeout=30
-plan 26
+plan 28
 
 # --- they are apart
 
@@ -336,6 +336,25 @@ launcher_is_cut_off() {
 	node net n1 heal
 }
 
+# It has ranks on no other node: nobody is left who could save.
+loses_all_ranks() {
+	local taker lost
+	taker=$(submit_rigid -N2 -w n1,n2 --gpus-per-node=2 -- 600)
+	wait_until "is_state $taker RUNNING && trains_on n3 2" 60 || return
+	warm_up
+	lost=$(times_lost n3)
+	node power n3 off && wait_until "[ \$(times_lost n3) -gt $lost ]" 15 ||
+		return
+	sb scancel "$taker"
+	wait_until "trains_on 'n[1-2]' 4" 60
+}
+
+# How often the launcher has missed that node alone.
+times_lost() {
+	jq -s 'map(select(.event == "lost" and .nodes == $node)) | length' \
+		--arg node "$1" "$events"
+}
+
 adds_up() {
 	sb scancel "$steady" && wait_until "ended $steady" 30 &&
 		{ wait_until accounts_agree 20 || accounts_agree; }
@@ -364,6 +383,8 @@ ok "the network heals: it trains on all nodes, none is down for Slurm" \
 ok "no rank of the other side is left" old_ranks_are_gone
 ok "the network of a node is slow: it is not lost" stays network_is_slow
 ok "nor when it is as before" stays node net n3 heal
+ok "the only node with ranks loses its power: it is missed, too" loses_all_ranks
+ok "and used again when it is back" comes_back node power n3 on
 ok "every sample was used once in each epoch all the while" samples_once
 ok "sacct's GPU-seconds of it are those in the log" adds_up
 
