@@ -85,6 +85,7 @@ static int is_settled(const char *path, int ranks, struct plx_error *err)
 	char answer[PLX_LINE_MAX];
 	char state[TEXT_SIZE] = "";
 	char phase[TEXT_SIZE] = "";
+	int live = 0; /* the ranks are those of before, and hand over */
 	int has = -1;
 
 	/* It was there to be asked. */
@@ -93,12 +94,14 @@ static int is_settled(const char *path, int ranks, struct plx_error *err)
 	plx_field_text(answer, "state", state, sizeof(state));
 	plx_field_text(answer, "phase", phase, sizeof(phase));
 	plx_field_int(answer, "ranks", 0, 1 << 20, &has, NULL);
+	plx_field_int(answer, "live", 0, 1, &live, NULL);
 	if (!strcmp(state, "refused"))
 		return plx_fail(err,
 				"it keeps its %d rank%s: new ranks fail, its "
 				"output says how",
 				has, has == 1 ? "" : "s");
-	if (has != ranks || !strcmp(state, "asked") || !strcmp(state, "lent"))
+	if (has != ranks || live || !strcmp(state, "asked") ||
+	    !strcmp(state, "lent"))
 		return 0;
 	return !ranks || !strcmp(phase, "training");
 }
