@@ -39,8 +39,7 @@ struct plx_lost {
 	double kill_s;	  /* when srun goes, for rank 0 has left; 0: not yet */
 	bool asks_gone;	  /* the question is whether lost ones are back */
 	int answers;	  /* of all of these, in a row */
-	uint64_t unverified; /* generation whose end with 0 is not believed yet
-			      */
+	uint64_t unverified; /* generation that ended with 0: asked for */
 };
 
 int plx_lost_init(struct plx_lost *lost, struct plx_error *err);
@@ -55,12 +54,17 @@ static inline bool plx_lost_ended(const struct plx_lost *lost,
 
 /*
  * Where all ranks were on nodes that Slurm has lost, srun leaves with exit code
- * 0. Is it to be asked first whether the job has them still? Not for long.
+ * 0. True: slurmctld is asked whether the job has those nodes still, and the
+ * step is not to be reaped yet; ask again when it has answered, or after some
+ * seconds.
  */
 bool plx_lost_unverified(struct plx_launcher *l, const struct plx_generation *g,
 			 int code);
 
-/* The exit code of the ranks that trained: not 0 where they were lost so. */
+/*
+ * The exit code of the ranks that trained: 137, as if killed, where they were
+ * lost so. Then plx_lost_ended() is true of them.
+ */
 int plx_lost_code(struct plx_launcher *l, int code);
 
 /* Ask whether nodes answer, if it is time to; see old ranks off. */

@@ -136,7 +136,8 @@ void plx_watch_time(struct plx_launcher *l)
 	    plx_stage_has_ranks(l->stage) && !plx_busy_waits(l))
 		plx_raise(l,
 			  plx_sick_late(l) ? PLX_EVENT_SICK : PLX_EVENT_LATE);
-	watch_steps(l);
+	if (l->lost.unverified == l->now->number)
+		watch_step(l, l->now);
 	if (l->stage == PLX_STAGE_IDLE)
 		plx_consider(l);
 	plx_busy_watch(l);
