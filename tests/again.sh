@@ -5,6 +5,7 @@
 # daemons. What fails alone as well is a fault. What failed only beside others is
 # told, and is worth a look too. Exit code 0: all is built; count.sh says what has
 # failed.
+set -u
 most=8 # where more fail, it is not because of the machine
 
 make=${MAKE:-make}

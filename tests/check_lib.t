@@ -83,6 +83,29 @@ not_built() {
 		fails bash "$POLLUX_SRCDIR/tests/again.sh" "$WORK/again"
 }
 
+# What a test calls by a helper's name has to be that helper, also for others.
+no_helper_is_hidden() {
+	local test file hidden
+	hidden=$(for test in "$POLLUX_SRCDIR"/tests/*.t; do
+		for file in $(sources_of "$test"); do
+			functions_of "$file"
+			functions_of $(sources_of "$file")
+		done | grep -Fxf - <(functions_of "$test") |
+			sed "s|^|${test##*/}: |"
+	done)
+	echo "$hidden"
+	[ -z "$hidden" ]
+}
+
+sources_of() {
+	grep -ohE '^\. "?[^ ]*/tests/[a-z]+\.sh' "$1" |
+		sed "s|.*/|$POLLUX_SRCDIR/tests/|" | sort -u
+}
+
+functions_of() {
+	[ $# -eq 0 ] || grep -ohE '^[a-z_0-9]+\(\)' "$@"
+}
+
 # Where the environment is missing $WORK would be empty, and a test of root's would
 # write into the system's own folders.
 begins_safely() {
@@ -96,7 +119,7 @@ begins_safely() {
 		[ ! -e "$WORK/body.ran" ]
 }
 
-plan 16
+plan 17
 ok "two tests that pass end with 0" ends 0 'ok a true
 ok b true' 'ok 2 - b'
 ok "one that fails ends with 1" ends 1 'ok a false
@@ -129,3 +152,4 @@ ok "a test without make check's environment does nothing" begins_safely
 ok "what failed beside others is run once more, rules are not" runs_again
 ok "nothing is where more than eight have failed" leaves_them
 ok "and what cannot be built has failed" not_built
+ok "no test has a function of a helper's name" no_helper_is_hidden

@@ -21,7 +21,7 @@ resized() {
 		grep -c '"event": *"resize"'
 }
 
-trains() {
+in_training() {
 	sb squeue -h -t R -o %k | grep -q phase=training
 }
 
@@ -29,7 +29,7 @@ trains() {
 settled() {
 	local before
 	before=$(resized)
-	trains && has_gpus "$job" 4 && sleep 8 && [ "$before" -eq "$(resized)" ]
+	in_training && has_gpus "$job" 4 && sleep 8 && [ "$before" -eq "$(resized)" ]
 }
 
 # at_most LOOKS WRITES: what it writes begins with a look.
