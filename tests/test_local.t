@@ -10,7 +10,7 @@ cd "$WORK" || exit 1
 run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
-plan 33
+plan 34
 
 samples=5000
 train="pollux-train --samples=$samples --batch=256 --max-batch=256
@@ -233,6 +233,17 @@ torch_sees() {
 	done)
 }
 
+# Set to nothing it is not the same as unset: CUDA would show all of them.
+no_gpus_seen() {
+	local wanted
+	for wanted in '' -1 NoDevFiles; do
+		CUDA_VISIBLE_DEVICES=$wanted pollux-launch --local --name=job \
+			-n 2 -d torch bash -c 'echo "${CUDA_VISIBLE_DEVICES-all}."' \
+			>out 2>err
+		[ "$(sort -u out)" = . ] || return
+	done
+}
+
 progress_line() {
 	script -qec "pollux-launch --local --name=job -n 2 -d bar \
 		$(echo $train) --epochs=2" typescript </dev/null >/dev/null &&
@@ -298,6 +309,7 @@ ok "and ended at once when its launcher is told to end" deaf_ends_soon
 ok "a child that a rank leaves behind holds nobody up" child_is_not_waited_for
 ok "who asks for a resize is told that the job has ended" end_is_told
 ok "ranks find torchrun's environment" torch_sees
+ok "and no GPU where the user wants none" no_gpus_seen
 ok "a failure is told with its last lines, and its exit code" fails_as_it_did
 ok "without mpirun it says what to install" no_mpirun
 if command -v script >/dev/null; then

@@ -56,7 +56,7 @@ struct plx_settings {
 	bool progress;	      /* a line on the terminal, if there is one */
 	/* Without Slurm: who keeps the record. NULL: slurmctld. */
 	const struct plx_registry *registry;
-	const char *devices; /* of this machine, "0,1"; NULL: none */
+	const char *devices; /* of this machine, "0,1"; "": none wanted */
 };
 
 struct plx_launcher;

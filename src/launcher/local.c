@@ -64,7 +64,7 @@ static int put_ranks(const struct plx_local *local, int ranks,
 		return 0;
 	node.cpus = cpus > 0 ? (int) cpus : 1;
 	snprintf(node.name, sizeof(node.name), "%s", local->node);
-	if (local->devices)
+	if (local->gpus)
 		snprintf(node.gres, sizeof(node.gres), "gpu:%d(IDX:0-%d)",
 			 ranks, ranks - 1);
 	return plx_layout_add(layout, &node, err);

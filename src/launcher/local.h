@@ -41,7 +41,7 @@ const char *plx_local_name(const struct plx_local *local);
 /* Its name without the number; a folder is called after it. */
 const char *plx_local_base(const struct plx_local *local);
 const char *plx_local_node(const struct plx_local *local); /* this machine */
-/* GPUs, as for CUDA_VISIBLE_DEVICES; NULL: none. */
+/* GPUs, as for CUDA_VISIBLE_DEVICES; "": none wanted. NULL: there are none. */
 const char *plx_local_devices(const struct plx_local *local);
 /* --scheduler-params as the ranks are to know them. */
 const char *plx_local_params(const struct plx_local *local);

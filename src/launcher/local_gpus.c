@@ -28,35 +28,49 @@ static int count_gpus(void)
 	return count;
 }
 
-static int count_list(const char *list)
+/* As CUDA reads it: what follows an entry that names no GPU is not seen. */
+static int count_list(const char *list, size_t *length)
 {
-	int count = *list != '\0';
+	const char *at = list;
+	int count = 0;
 
-	for (; *list; list++)
-		count += *list == ',';
+	*length = 0;
+	while (*at && *at != ',' && *at != '-' && strncmp(at, "NoDev", 5)) {
+		at += strcspn(at, ",");
+		*length = (size_t) (at - list);
+		count++;
+		at += *at == ',';
+	}
 	return count;
+}
+
+static char *list_all(int gpus)
+{
+	char *list = NULL;
+	size_t size;
+	FILE *out = open_memstream(&list, &size);
+
+	for (int i = 0; out && i < gpus; i++)
+		fprintf(out, "%s%d", i ? "," : "", i);
+	if (out && fclose(out) == 0)
+		return list;
+	free(list);
+	return NULL;
 }
 
 char *plx_local_gpus(int *gpus, struct plx_error *err)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-	char *list = NULL;
-	size_t size;
-	FILE *out;
+	size_t length = 0;
+	char *list;
 
-	*gpus = visible ? count_list(visible) : count_gpus();
-	if (!*gpus)
+	*gpus = visible ? count_list(visible, &length) : count_gpus();
+	if (!visible && !*gpus)
 		return NULL;
-	out = open_memstream(&list, &size);
-	if (out && visible)
-		fputs(visible, out);
-	for (int i = 0; out && !visible && i < *gpus; i++)
-		fprintf(out, "%s%d", i ? "," : "", i);
-	if (!out || fclose(out) != 0) {
-		free(list);
+	list = visible ? strndup(visible, length) : list_all(*gpus);
+	if (!list) {
 		*gpus = -1;
 		plx_fail(err, "out of memory");
-		return NULL;
 	}
 	return list;
 }

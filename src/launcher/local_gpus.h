@@ -7,8 +7,9 @@
 
 /*
  * What the ranks may see, as a list for CUDA_VISIBLE_DEVICES, the caller's to
- * free: the user's own, if set, else all. NULL: none (*gpus 0) or out of
- * memory (*gpus -1, err set).
+ * free: the user's own as far as CUDA reads it, if set, else all. Empty: the
+ * user wants none. NULL: there are none (*gpus 0), or out of memory (*gpus -1,
+ * err set).
  */
 char *plx_local_gpus(int *gpus, struct plx_error *err);
 

@@ -44,7 +44,7 @@ struct plx_step_order {
 	char *const *wrapper;	   /* starts each rank's program, NULL: none */
 	int max_restarts;	   /* told to the program */
 	bool local;		   /* on this machine, by mpirun */
-	const char *devices;	   /* local: its GPUs, "0,1"; NULL: none */
+	const char *devices;	   /* local: "0,1"; "": none wanted */
 	const int *output;	   /* their stdout, stderr; NULL, -1: ours */
 	const char *mpi;	   /* srun --mpi= */
 	char *const *srun_options; /* more of them, NULL-terminated */

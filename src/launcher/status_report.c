@@ -57,7 +57,9 @@ static void write_event(struct plx_launcher *l, json_t *event)
 /* What a rank is called that has, or has not, a GPU of its own. */
 static const char *unit_of(const struct plx_launcher *l)
 {
-	if (l->settings->registry && !l->settings->devices)
+	const char *devices = l->settings->devices;
+
+	if (l->settings->registry && (!devices || !*devices))
 		return "ranks";
 	return l->now->step.layout.gpus ? "GPUs" : "ranks";
 }

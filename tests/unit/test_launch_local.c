@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "launcher/local.h"
+#include "launcher/local_gpus.h"
 #include "launcher/launch_options.h"
 #include "launcher/program_name.h"
 #include "launcher/progress.h"
@@ -238,6 +239,38 @@ static void torchrun_has_a_python_beside_it(void **state)
 	rmdir(root);
 }
 
+static void gpus_are_those_that_cuda_reads(void **state)
+{
+	static const struct {
+		const char *visible;
+		int gpus;
+		const char *list;
+	} cases[] = {
+		{ "0,1", 2, "0,1" },
+		{ "GPU-1f2e,MIG-3c", 2, "GPU-1f2e,MIG-3c" },
+		{ "", 0, "" },
+		{ "-1", 0, "" },
+		{ "NoDevFiles", 0, "" },
+		{ "3,-1,2", 1, "3" },
+		{ "3,,2", 1, "3" },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plx_error err;
+		int gpus = -1;
+		char *list;
+
+		setenv("CUDA_VISIBLE_DEVICES", cases[i].visible, 1);
+		list = plx_local_gpus(&gpus, &err);
+		assert_int_equal(cases[i].gpus, gpus);
+		assert_non_null(list);
+		assert_string_equal(cases[i].list, list);
+		free(list);
+	}
+	unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 static void slow_starts_get_longer(void **state)
 {
 	(void) state;
@@ -315,6 +348,7 @@ int main(void)
 		cmocka_unit_test(a_job_is_called_after_its_script),
 		cmocka_unit_test(torchrun_is_left_out),
 		cmocka_unit_test(torchrun_has_a_python_beside_it),
+		cmocka_unit_test(gpus_are_those_that_cuda_reads),
 		cmocka_unit_test(slow_starts_get_longer),
 		cmocka_unit_test(a_name_is_held_once),
 		cmocka_unit_test(progress_is_one_line),
