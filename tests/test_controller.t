@@ -12,7 +12,7 @@
 # A client that meets a backup before it has taken over sleeps half of this.
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 2 --conf-extra SlurmctldTimeout=60 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 23
+plan 26
 
 checked() {
 	sb "$POLLUX_SRCDIR/tests/pollux-check" --no-sacct --log \
@@ -170,8 +170,32 @@ resized_again() {
 		take_back
 }
 
+# A backup of 22.05 lets what it has said of a job stand: no main cycle of its
+# scheduler comes by.
+waited_for_a_node() {
+	leave_node && way=$(submit_rigid -N3 --gpus-per-node=1 -- 600) &&
+		wait_until "sb squeue -h -j $way -o %r | grep ReqNodeNotAvail" 30 &&
+		sb scontrol update "nodename=$gone" state=resume &&
+		wait_until "has_gpus $job 3 && is_state $way RUNNING" 60 &&
+		take_back
+}
+
+# Libslurm reads slurm.conf once: a job from before knows of one slurmctld.
+knows_of_both() {
+	sb scancel "$job" && wait_until "! is_state $job COMPLETING" 30 &&
+		job=$(submit_light knows pollux,max=6 -- --ack=2) &&
+		wait_until "has_gpus $job 6 && is_saved" 60
+}
+
+all_answered() {
+	! grep "did not answer" "$WORK/backup.out"
+}
+
 ok "there is a second slurmctld" two_controllers
+ok "a job of that time has the cluster" knows_of_both
 ok "the first is killed, the second takes over" takes_over
 ok "the job is resized there" resized_again
+ok "a job that waited for a node gets room when that is back" waited_for_a_node
+ok "who asked the backup too early had time to answer" all_answered
 ok "the first is back, and the job is resized there" eval \
 	'gives_back && resized_again && checked'

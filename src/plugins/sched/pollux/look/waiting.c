@@ -24,12 +24,30 @@ static bool _is_due(const job_record_t *job, time_t now)
 	return job->details->begin_time <= now;
 }
 
+/*
+ * What Slurm said while nodes were away stays until its main scheduler comes
+ * by: for ever in a backup of 22.05, which does not run it.
+ */
+static bool _nodes_are_back(const job_record_t *job)
+{
+	const bitstr_t *all = job->details->req_node_bitmap;
+	const bitstr_t *may = job->part_ptr->node_bitmap;
+	uint32_t least = MAX(job->details->min_nodes, 1);
+
+	if (job->state_reason != WAIT_NODE_NOT_AVAIL || !may ||
+	    (all && !bit_super_set((bitstr_t *) all, avail_node_bitmap)))
+		return false;
+	return (uint32_t) bit_overlap((bitstr_t *) may, avail_node_bitmap) >=
+	       least;
+}
+
 /* As Slurm says why it does not run. */
 bool pollux_waits_for_nodes(const job_record_t *job, time_t now)
 {
-	return _is_due(job, now) && (job->state_reason == WAIT_NO_REASON ||
-				     job->state_reason == WAIT_RESOURCES ||
-				     job->state_reason == WAIT_PRIORITY);
+	return _is_due(job, now) &&
+	       (job->state_reason == WAIT_NO_REASON ||
+		job->state_reason == WAIT_RESOURCES ||
+		job->state_reason == WAIT_PRIORITY || _nodes_are_back(job));
 }
 
 /*

@@ -4,6 +4,7 @@
  * (docs/resize.md)
  */
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,25 @@ double pollux_now_s(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* When this slurmctld began to answer. */
+static double ready_s;
+
+void pollux_resize_begin(void)
+{
+	ready_s = pollux_now_s();
+}
+
+/* Libslurm has a client that met a backup too early sleep for half of that. */
+static double _answer_due_s(double timeout_s)
+{
+	double asleep_s = slurm_conf.slurmctld_timeout / 2.0;
+	double now_s = pollux_now_s();
+
+	if (slurm_conf.control_cnt > 1)
+		now_s = fmax(now_s, ready_s + asleep_s);
+	return now_s + timeout_s;
 }
 
 void pollux_announce(job_record_t *job, struct pollux_track *track,
@@ -132,7 +152,7 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	track->busy_s = wish->busy_s;
 	track->excused = false;
 	track->keeps = false;
-	track->deadline_s = pollux_now_s() + wish->timeout_s;
+	track->deadline_s = _answer_due_s(wish->timeout_s);
 	track->woken_s = pollux_now_s();
 	track->wakes = 0;
 	pollux_announce(job, track, PLX_TARGET_ASKED, wish->why);
@@ -308,7 +328,7 @@ void pollux_resize_request_again(struct pollux_track *track,
 	track->busy_s = target->move ? 0 : params->busy_s;
 	track->excused = false;
 	track->keeps = false;
-	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
+	track->deadline_s = _answer_due_s(params->ack_timeout_s);
 	if (track->phase == POLLUX_LENT)
 		track->deadline_s += POLLUX_OVERLAP_S;
 	xfree(track->want);

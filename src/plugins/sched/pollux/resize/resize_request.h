@@ -21,6 +21,12 @@
 double pollux_now_s(void);
 
 /*
+ * Slurmctld answers from now on. Where it has a backup, or is one, jobs have
+ * more time at first: their programs may still wait for the other one.
+ */
+void pollux_resize_begin(void);
+
+/*
  * Ask job j of the snapshot for the shape gpus[node_count] (all 0: park it), if
  * it still is what it was in the snapshot and Slurm could give it that now.
  * False when it was not asked.
