@@ -26,6 +26,25 @@ all_carried() {
 	return $missing
 }
 
+# The README's commands, as it has them, and a release's files from the commit.
+forge_runs_the_readme() {
+	local command
+	for command in demo check; do
+		grep -qE "^    \./bootstrap && make $command( |\$)" README.md &&
+			grep -qE "run: \./bootstrap && make $command\$" \
+				.github/workflows/check.yml || return
+	done
+}
+
+# With a change that is not committed; in a clone, as this tree may have some.
+release_refuses() {
+	git clone -q . "$WORK/changed" && cd "$WORK/changed" &&
+		cp "$POLLUX_SRCDIR/tests/make_release" tests/ &&
+		echo x >>NEWS.md && fails tests/make_release out 2>"$WORK/refused" &&
+		grep -q 'the tree has changes: commit them' "$WORK/refused" &&
+		[ ! -e out ]
+}
+
 spec_parses() {
 	rpmspec -P etc/pollux.spec >/dev/null
 }
@@ -140,9 +159,15 @@ refuses() {
 }
 
 thorough=14
-plan $((3 + thorough))
+plan $((5 + thorough))
 ok "Debian's and RPM's packages have the source's version" same_version
 ok "the tarball carries all of debian/" all_carried
+ok "a forge runs the README's two commands" forge_runs_the_readme
+if git rev-parse --git-dir >/dev/null 2>&1; then
+	ok "make release refuses a tree with changes" release_refuses
+else
+	skip "make release refuses a tree with changes" "no git"
+fi
 if command -v rpmspec >/dev/null; then
 	ok "the RPM spec can be parsed" spec_parses
 else
