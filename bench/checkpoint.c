@@ -256,7 +256,7 @@ static void *image_memory(struct bench *b, struct plx_parts *parts)
 			.name = t->name,
 		};
 	}
-	*parts = (struct plx_parts){ list, TENSORS, TENSORS };
+	*parts = (struct plx_parts){ list, TENSORS, TENSORS, 0 };
 	if (!memory) {
 		size_t size = plx_memory_image_size(parts);
 

@@ -154,6 +154,26 @@ example_on_gpu() {
 		diff cpu.loss gpu.loss
 }
 
+# To an image and back, by one thread and by several: on a GPU that is not the
+# first, and where no pinned memory is to be had.
+through_image() {
+	on_gpu 0 "$gpu_probe" image 12 &&
+		FAKE_PINNED=none on_gpu 0 "$gpu_probe" image 12 &&
+		GPU_PROBE_ON=2 on_gpu 0 "$gpu_probe" image 12
+}
+
+# By one thread or by one of several, there or back.
+image_fails() {
+	local good
+	for good in 0 20 30 60; do
+		fails on_gpu 0 env FAKE_COPIES=$good "$gpu_probe" image 12 \
+			>image.out 2>&1 || return 1
+		cat image.out
+		grep 'copy between host and GPU failed: an error' image.out ||
+			return 1
+	done
+}
+
 # Device memory goes from one generation to the next, through a node's.
 example_handed_over() {
 	local play=$POLLUX_BUILDDIR/bench/generations
@@ -170,7 +190,7 @@ example_handed_over() {
 		bash "$POLLUX_SRCDIR/tests/samples.sh" turns/log 2000 2
 }
 
-plan 22
+plan 24
 ok "one rank does everything by itself" ranks 0 "$probe" sums self
 ok "every operation is right over MPI" ranks 3 "$probe" sums mpi
 ok "ranks of a node are numbered, and nodes" virtual_nodes
@@ -179,7 +199,7 @@ ok "a rank told to leave does not wait for those that are lost" \
 	says 2 'is told to leave while it waits' ranks 3 "$probe" late mpi told 9
 ok "without a GPU, NCCL is refused in a sentence" without_gpu
 if [ ! -f "$fake" ]; then
-	for sentence in 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
+	for sentence in 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do
 		skip "what concerns GPUs ($sentence)" "built without NCCL"
 	done
 	exit 0
@@ -199,6 +219,9 @@ ok "a sum over NCCL that never ends is an error in time" \
 ok "... also where NCCL cannot even be aborted" \
 	eval 'limit="timeout -k 5 30"; gpu_fault deaf:12 "NCCL: .* do not answer for 3 s"'
 limit="timeout -k 5 $((60 * POLLUX_PATIENCE))"
+ok "device memory is kept and taken alike by any number of threads" \
+	through_image
+ok "... and a copy that fails is a sentence" image_fails
 if command -v "${CXX:-c++}" >/dev/null; then
 	ok "a pass takes as long as the GPU works on it" pass_times
 	ok "CUDA's runtime is the one that the program has" loaded_before
@@ -215,7 +238,7 @@ if command -v "${CXX:-c++}" >/dev/null; then
 		skip "device memory is handed over" "bench is not built"
 	fi
 else
-	for sentence in 15 16 17 18; do
+	for sentence in 17 18 19 20; do
 		skip "what compiles kernels ($sentence)" "no C++ compiler"
 	done
 	skip "the example's losses on a GPU are the CPU's" "no C++ compiler"

@@ -239,29 +239,67 @@ int plx_cuda_choose(int local_rank, int *device, struct plx_error *err)
 	return plx_cuda_check(c->set_device(choice), "cudaSetDevice", err);
 }
 
+int plx_cuda_device(const void *data, struct plx_error *err)
+{
+	const struct plx_cuda *c = plx_cuda_get(err);
+
+	return c ? device_of(c, data, data, err) : -1;
+}
+
+void plx_cuda_adopt(const void *data)
+{
+	int device = plx_cuda_device(data, NULL);
+
+	if (device >= 0)
+		(void) runtime.calls.set_device(device);
+}
+
+/* The device becomes the current one; -1: it does not. */
+static int enter(int device, int *before, struct plx_error *err)
+{
+	const struct plx_cuda *c = plx_cuda_get(err);
+
+	if (!c || device < 0 ||
+	    plx_cuda_check(c->get_device(before), "cudaGetDevice", err) < 0)
+		return -1;
+	/* A thread of ours begins on GPU 0, whatever the program's uses. */
+	if (*before != device &&
+	    plx_cuda_check(c->set_device(device), "cudaSetDevice", err) < 0)
+		return -1;
+	return device;
+}
+
+int plx_cuda_enter(const void *data, int *before, struct plx_error *err)
+{
+	return enter(plx_cuda_device(data, err), before, err);
+}
+
+int plx_cuda_leave(int device, int before, struct plx_error *err)
+{
+	if (before == device)
+		return 0;
+	return plx_cuda_check(runtime.calls.set_device(before), "cudaSetDevice",
+			      err);
+}
+
 int plx_cuda_copy(void *to, const void *from, size_t bytes,
 		  struct plx_error *err)
 {
 	const struct plx_cuda *c = plx_cuda_get(err);
 	int before = 0;
 	int device;
-	int rc = -1;
+	int rc;
 
 	if (!c)
 		return -1;
 	if (!bytes)
 		return 0;
-	device = device_of(c, to, from, err);
-	/* A thread of ours begins on GPU 0, whatever the program's uses. */
-	if (device < 0 ||
-	    plx_cuda_check(c->get_device(&before), "cudaGetDevice", err) < 0 ||
-	    plx_cuda_check(c->set_device(device), "cudaSetDevice", err) < 0)
+	device = enter(device_of(c, to, from, err), &before, err);
+	if (device < 0)
 		return -1;
 	rc = plx_cuda_check(c->copy(to, from, bytes, cudaMemcpyDefault),
-			    "copy between host and GPU", err);
-	if (before != device &&
-	    plx_cuda_check(c->set_device(before), "cudaSetDevice",
-			   rc < 0 ? NULL : err) < 0)
+			    PLX_CUDA_COPY, err);
+	if (plx_cuda_leave(device, before, rc < 0 ? NULL : err) < 0)
 		rc = -1;
 	return rc;
 }

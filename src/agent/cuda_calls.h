@@ -88,6 +88,24 @@ const struct plx_cuda *plx_cuda_get(struct plx_error *err);
 /* -1 with a sentence, unless code is cudaSuccess. */
 int plx_cuda_check(cudaError_t code, const char *what, struct plx_error *err);
 
+/* The GPU that has this memory; -1 with err set where none has. */
+int plx_cuda_device(const void *data, struct plx_error *err);
+
+/*
+ * The GPU with this memory is the calling thread's current one until
+ * plx_cuda_leave(), which takes what this returns, and before. -1 with err set.
+ */
+int plx_cuda_enter(const void *data, int *before, struct plx_error *err);
+int plx_cuda_leave(int device, int before, struct plx_error *err);
+
+/*
+ * The same to the end of the thread, which is ours. To go back to GPU 0, where
+ * a thread begins, would take memory there. Ignored where it is no GPU's.
+ */
+void plx_cuda_adopt(const void *data);
+
+#define PLX_CUDA_COPY "copy between host and GPU" /* what failed */
+
 /*
  * Between memory of host and device, either way, whichever GPU it is on;
  * after all work on the legacy default stream so far. Blocks.

@@ -9,6 +9,7 @@
 #define PLX_AGENT_DEVICE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "agent/pollux.h"
 #include "core/base/error.h"
@@ -18,6 +19,16 @@ int plx_device_read(void *host, const void *data, size_t bytes,
 		    enum pollux_memory memory, struct plx_error *err);
 int plx_device_write(void *data, const void *host, size_t bytes,
 		     enum pollux_memory memory, struct plx_error *err);
+
+/*
+ * The checksum of memory of that kind, crc being that of what is before it; a
+ * piece at a time.
+ */
+int plx_device_crc(uint32_t *crc, const void *data, size_t bytes,
+		   enum pollux_memory memory, struct plx_error *err);
+
+/* The calling thread is ours, and copies memory of that GPU; accepts NULL. */
+void plx_device_adopt(const void *data);
 
 /* The GPU with this memory is the one that this rank is to use. */
 void plx_device_belongs(const void *data, enum pollux_memory memory);

@@ -3,8 +3,9 @@
  * handover_fetch.c - getting state from memory, ahead of the word to do so
  *
  * Each rank has a thread that finds the old ranks' memory, maps it and sleeps
- * until the state is there. It then checks its slice and copies: when the
- * word to go has come through two launchers' ends of sockets, most is done.
+ * until the state is there. It then checks its slice and copies all arrays, a
+ * GPU's too, with as many threads as the rank has processors: when the word to
+ * go has come through two launchers' ends of sockets, most is done.
  */
 #include <config.h>
 
@@ -16,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "agent/device.h"
 #include "agent/handover_parts.h"
 #include "wire/thread.h"
 
@@ -86,9 +88,7 @@ static void load(struct plx_fetch *f)
 	base = plx_nodemem_base(f->mem);
 	if (plx_memory_image_check(base, plx_nodemem_bytes(f->mem), f->parts,
 				   &want, &f->err) < 0 ||
-	    plx_memory_image_verify(base, f->slice, &f->err) < 0 ||
-	    plx_memory_image_read(base, f->parts, PLX_MEMORY_IMAGE_PLAIN,
-				  &f->err) < 0)
+	    plx_memory_image_take(base, f->parts, f->slice, &f->err) < 0)
 		return;
 	f->step = plx_memory_image_step(base);
 	f->loaded = 1;
@@ -98,6 +98,7 @@ static void *fetch(void *arg)
 {
 	struct plx_fetch *f = arg;
 
+	plx_device_adopt(plx_parts_gpu(f->parts));
 	while (!f->mem) {
 		look(f);
 		if (!f->mem && quits(f, LOOK_MS))
@@ -202,8 +203,8 @@ int plx_fetch_finish(struct pollux *p, uint64_t generation,
 		load(f);
 	rc = f->loaded;
 	if (rc == 1)
-		rc = plx_memory_image_read(plx_nodemem_base(f->mem), f->parts,
-					   PLX_MEMORY_IMAGE_REST, &f->err) < 0
+		rc = plx_memory_image_load(plx_nodemem_base(f->mem), f->parts,
+					   &f->err) < 0
 			     ? -1
 			     : 1;
 	*err = f->err;

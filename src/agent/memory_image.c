@@ -2,26 +2,20 @@
 /* memory_image.c - how state lies in a node's memory */
 #include <config.h>
 
-#include <errno.h>
 #include <inttypes.h>
-#include <linux/futex.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "agent/callback.h"
 #include "agent/device.h"
+#include "agent/image_piece.h"
+#include "agent/image_word.h"
 #include "agent/memory_image.h"
 #include "core/base/crc.h"
 
-#define MAGIC	    "pollux!"
-#define LAYOUT	    1 /* version of all this */
-#define PIECE_BYTES ((size_t) 1 << 20)
-#define ALIGNMENT   ((size_t) 64) /* of parts */
-#define BLOCK_BYTES ((size_t) 64 << 10)
-#define PARTS_MAX   (1 << 20)
+#define MAGIC	  "pollux!"
+#define LAYOUT	  1		/* version of all this */
+#define ALIGNMENT ((size_t) 64) /* of parts */
+#define PARTS_MAX (1 << 20)
 
 struct head {
 	uint32_t word; /* enum plx_memory_image_word, futex */
@@ -58,7 +52,7 @@ static uint32_t *sums_of(const void *base)
 
 static size_t pieces_in(uint64_t bytes)
 {
-	return (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
+	return (bytes + PLX_IMAGE_PIECE - 1) / PLX_IMAGE_PIECE;
 }
 
 static size_t aligned(size_t bytes)
@@ -92,48 +86,16 @@ size_t plx_memory_image_size(const struct plx_parts *parts)
 	return size;
 }
 
-/* ---- the word ---- */
-
 static void set_word(void *base, enum plx_memory_image_word word)
 {
-	struct head *head = base;
-
-	__atomic_store_n(&head->word, word, __ATOMIC_RELEASE);
-	syscall(SYS_futex, &head->word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-static uint32_t get_word(const void *base)
-{
-	const struct head *head = base;
-
-	return __atomic_load_n(&head->word, __ATOMIC_ACQUIRE);
-}
-
-static double clock_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+	plx_image_word_set(&((struct head *) base)->word, word);
 }
 
 bool plx_memory_image_wait(const void *base, enum plx_memory_image_word word,
 			   double timeout_s)
 {
-	const struct head *head = base;
-	double end_s = clock_s() + timeout_s;
-	uint32_t now;
-
-	while ((now = get_word(base)) != (uint32_t) word) {
-		double left_s = end_s - clock_s();
-		struct timespec t = { .tv_sec = (time_t) left_s };
-
-		if (left_s <= 0)
-			return false;
-		t.tv_nsec = (long) ((left_s - (double) t.tv_sec) * 1e9);
-		syscall(SYS_futex, &head->word, FUTEX_WAIT, now, &t, NULL, 0);
-	}
-	return true;
+	return plx_image_word_wait(&((const struct head *) base)->word, word,
+				   timeout_s);
 }
 
 void plx_memory_image_clear(void *base)
@@ -176,74 +138,120 @@ void plx_memory_image_lay(void *base, const struct plx_parts *parts,
 
 static size_t piece_bytes(const struct row *row, size_t piece)
 {
-	size_t left = row->bytes - piece * PIECE_BYTES;
+	size_t left = row->bytes - piece * PLX_IMAGE_PIECE;
 
-	return left < PIECE_BYTES ? left : PIECE_BYTES;
+	return left < PLX_IMAGE_PIECE ? left : PLX_IMAGE_PIECE;
 }
 
-/* A blob is made in one go; its pieces are summed after that. */
-static int write_blob(void *base, int i, const struct plx_image_part *part,
-		      struct plx_error *err)
+/* ---- slices ---- */
+
+/* The first piece of a row that a slice has; every slice.of-th follows. */
+static size_t first_of(const struct row *row, struct plx_slice slice)
 {
-	const struct row *row = &rows_of(base)[i];
-	const struct pollux_blob *blob = part->blob;
-	char *to = (char *) base + row->at;
+	size_t of = (size_t) slice.of;
 
-	if (plx_call_save(blob, to, row->bytes) < 0)
-		return plx_fail(err, "state \"%.80s\" cannot be saved",
-				part->name);
-	for (size_t p = 0; p < pieces_in(row->bytes); p++)
-		sums_of(base)[row->first_piece + p] = plx_crc32c(
-			0, to + p * PIECE_BYTES, piece_bytes(row, p));
-	return 0;
+	return (of + (size_t) slice.mine - row->first_piece % of) % of;
 }
 
-struct piece {
-	char *to;
-	const char *from;
-	size_t bytes;
-	uint32_t *sum;
+/* A lane's slice of a rank's. */
+static struct plx_slice within(struct plx_slice rank, struct plx_slice lane)
+{
+	return (struct plx_slice){
+		.mine = rank.mine + rank.of * lane.mine,
+		.of = rank.of * lane.of,
+	};
+}
+
+static struct plx_image_piece piece_of(const void *base, const struct row *row,
+				       const struct plx_image_part *part,
+				       size_t piece)
+{
+	size_t at = piece * PLX_IMAGE_PIECE;
+
+	return (struct plx_image_piece){
+		.kept = (char *) base + row->at + at,
+		.data = part->blob ? NULL : (char *) part->data + at,
+		.bytes = piece_bytes(row, piece),
+		.memory = part->memory,
+	};
+}
+
+const void *plx_parts_gpu(const struct plx_parts *parts)
+{
+	for (int i = 0; i < parts->count; i++) {
+		const struct plx_image_part *part = &parts->list[i];
+
+		if (!part->blob && part->memory == POLLUX_CUDA && part->bytes)
+			return part->data;
+	}
+	return NULL;
+}
+
+/* What all lanes are told, of a copy in either direction. */
+struct image_copy {
+	const void *base;
+	const struct plx_parts *parts;
+	struct plx_slice slice; /* this rank's */
 };
 
-/* In blocks that stay in the cache, unless they come from a GPU. */
-static int write_piece(const struct piece *piece, enum pollux_memory memory,
-		       struct plx_error *err)
+typedef int lane_work(void *copy, struct plx_slice slice, struct plx_lane *lane,
+		      struct plx_error *err);
+
+static int run_lanes(const struct image_copy *copy, lane_work *work,
+		     size_t pieces, struct plx_error *err)
 {
-	size_t most = memory == POLLUX_HOST ? BLOCK_BYTES : piece->bytes;
-	uint32_t sum = 0;
+	const struct plx_lanes lanes = {
+		.work = work,
+		.what = (void *) copy,
+		.pieces = pieces,
+		.gpu = plx_parts_gpu(copy->parts),
+		.threads = copy->parts->threads,
+	};
 
-	for (size_t at = 0; at < piece->bytes; at += most) {
-		size_t left = piece->bytes - at;
-		size_t bytes = left < most ? left : most;
-
-		if (plx_device_read(piece->to + at, piece->from + at, bytes,
-				    memory, err) < 0)
-			return -1;
-		sum = plx_crc32c(sum, piece->to + at, bytes);
-	}
-	*piece->sum = sum;
-	return 0;
+	return plx_lanes_run(&lanes, err);
 }
 
-/* Pieces are dealt out in turn, over all parts. */
-static int write_part(void *base, int i, const struct plx_image_part *part,
-		      struct plx_slice slice, struct plx_error *err)
+/* ---- a rank's slice is written ---- */
+
+/* A blob is made in one go; its pieces are summed after that. */
+static int save_blob(void *base, int i, const struct plx_image_part *part,
+		     struct plx_error *err)
 {
 	const struct row *row = &rows_of(base)[i];
 
-	if (part->blob)
-		return slice.mine == 0 ? write_blob(base, i, part, err) : 0;
-	for (size_t p = 0; p < pieces_in(row->bytes); p++) {
-		size_t number = row->first_piece + p;
-		const struct piece piece = {
-			.to = (char *) base + row->at + p * PIECE_BYTES,
-			.from = (const char *) part->data + p * PIECE_BYTES,
-			.bytes = piece_bytes(row, p),
-			.sum = &sums_of(base)[number],
-		};
+	if (plx_call_save(part->blob, (char *) base + row->at, row->bytes) < 0)
+		return plx_fail(err, "state \"%.80s\" cannot be saved",
+				part->name);
+	return 0;
+}
 
-		if (number % (size_t) slice.of == (size_t) slice.mine &&
-		    write_piece(&piece, part->memory, err) < 0)
+static int write_part(const struct image_copy *c, int i, struct plx_slice lane,
+		      struct plx_lane *own, struct plx_error *err)
+{
+	const struct plx_image_part *part = &c->parts->list[i];
+	const struct row *row = &rows_of(c->base)[i];
+	struct plx_slice slice = part->blob ? lane : within(c->slice, lane);
+
+	for (size_t p = first_of(row, slice); p < pieces_in(row->bytes);
+	     p += (size_t) slice.of) {
+		struct plx_image_piece piece = piece_of(c->base, row, part, p);
+		uint32_t *sum = &sums_of(c->base)[row->first_piece + p];
+
+		if (plx_image_piece_write(&piece, own, sum, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int write_slice(void *what, struct plx_slice lane, struct plx_lane *own,
+		       struct plx_error *err)
+{
+	const struct image_copy *c = what;
+
+	for (int i = 0; i < c->parts->count; i++) {
+		if (c->parts->list[i].blob && c->slice.mine != 0)
+			continue;
+		if (write_part(c, i, lane, own, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -252,11 +260,17 @@ static int write_part(void *base, int i, const struct plx_image_part *part,
 int plx_memory_image_write(void *base, const struct plx_parts *parts,
 			   struct plx_slice slice, struct plx_error *err)
 {
-	for (int i = 0; i < parts->count; i++) {
-		if (write_part(base, i, &parts->list[i], slice, err) < 0)
+	const struct image_copy copy = { base, parts, slice };
+	const struct head *head = base;
+
+	for (int i = 0; slice.mine == 0 && i < parts->count; i++) {
+		const struct plx_image_part *part = &parts->list[i];
+
+		if (part->blob && save_blob(base, i, part, err) < 0)
 			return -1;
 	}
-	return 0;
+	return run_lanes(&copy, write_slice, head->pieces / (size_t) slice.of,
+			 err);
 }
 
 static uint32_t front_crc(const void *base)
@@ -283,7 +297,8 @@ static int check_head(const void *base, size_t bytes, struct plx_error *err)
 {
 	const struct head *head = base;
 
-	if (bytes < sizeof(*head) || get_word(base) != PLX_MEMORY_IMAGE_GOOD)
+	if (bytes < sizeof(*head) ||
+	    plx_image_word_get(&head->word) != PLX_MEMORY_IMAGE_GOOD)
 		return plx_fail(err, "no state in this node's memory");
 	if (memcmp(head->magic, MAGIC, sizeof(head->magic)) != 0 ||
 	    head->version != LAYOUT)
@@ -342,35 +357,47 @@ int plx_memory_image_check(const void *base, size_t bytes,
 	return 0;
 }
 
-static int verify_part(const void *base, int i, struct plx_slice slice,
-		       struct plx_error *err)
+/* Each rank takes all pieces, and checks those of its slice. */
+static int take_part(const struct image_copy *c, int i, struct plx_slice lane,
+		     struct plx_lane *own, struct plx_error *err)
 {
-	const struct row *row = &rows_of(base)[i];
+	const struct row *row = &rows_of(c->base)[i];
+	size_t of = (size_t) c->slice.of;
 
-	for (size_t p = 0; p < pieces_in(row->bytes); p++) {
+	for (size_t p = first_of(row, lane); p < pieces_in(row->bytes);
+	     p += (size_t) lane.of) {
+		struct plx_image_piece piece =
+			piece_of(c->base, row, &c->parts->list[i], p);
 		size_t number = row->first_piece + p;
-		const char *from =
-			(const char *) base + row->at + p * PIECE_BYTES;
+		const uint32_t *sum = &sums_of(c->base)[number];
 
-		if (number % (size_t) slice.of == (size_t) slice.mine &&
-		    plx_crc32c(0, from, piece_bytes(row, p)) !=
-			    sums_of(base)[number])
-			return plx_fail(err, "state in memory was changed: "
-					     "a checksum is wrong");
+		if (number % of != (size_t) c->slice.mine)
+			sum = NULL;
+		if (plx_image_piece_take(&piece, own, sum, err) < 0)
+			return -1;
 	}
 	return 0;
 }
 
-int plx_memory_image_verify(const void *base, struct plx_slice slice,
-			    struct plx_error *err)
+static int take_slice(void *what, struct plx_slice lane, struct plx_lane *own,
+		      struct plx_error *err)
 {
-	const struct head *head = base;
+	const struct image_copy *c = what;
 
-	for (uint32_t i = 0; i < head->parts; i++) {
-		if (verify_part(base, (int) i, slice, err) < 0)
+	for (int i = 0; i < c->parts->count; i++) {
+		if (take_part(c, i, lane, own, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+int plx_memory_image_take(const void *base, const struct plx_parts *parts,
+			  struct plx_slice slice, struct plx_error *err)
+{
+	const struct image_copy copy = { base, parts, slice };
+	const struct head *head = base;
+
+	return run_lanes(&copy, take_slice, head->pieces, err);
 }
 
 int plx_part_load(const struct plx_image_part *part, const void *from,
@@ -385,26 +412,15 @@ int plx_part_load(const struct plx_image_part *part, const void *from,
 	return 0;
 }
 
-static int read_part(const void *base, int i, const struct plx_image_part *part,
-		     struct plx_error *err)
-{
-	size_t bytes;
-	const void *from = plx_memory_image_part(base, i, &bytes);
-
-	return plx_part_load(part, from, bytes, err);
-}
-
-int plx_memory_image_read(const void *base, const struct plx_parts *parts,
-			  enum plx_memory_image_what what,
+int plx_memory_image_load(const void *base, const struct plx_parts *parts,
 			  struct plx_error *err)
 {
 	for (int i = 0; i < parts->count; i++) {
-		const struct plx_image_part *part = &parts->list[i];
-		bool plain = !part->blob && part->memory == POLLUX_HOST;
+		size_t bytes;
+		const void *from = plx_memory_image_part(base, i, &bytes);
 
-		if (plain != (what == PLX_MEMORY_IMAGE_PLAIN))
-			continue;
-		if (read_part(base, i, part, err) < 0)
+		if (parts->list[i].blob &&
+		    plx_part_load(&parts->list[i], from, bytes, err) < 0)
 			return -1;
 	}
 	return 0;

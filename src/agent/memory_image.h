@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/image_lanes.h"
 #include "agent/pollux.h"
 #include "core/base/error.h"
 
@@ -35,13 +36,8 @@ struct plx_image_part {
 struct plx_parts {
 	const struct plx_image_part *list; /* borrowed */
 	int count;
-	int arrays; /* the first so many: what pollux_crc() looks at */
-};
-
-/* Which slice of the pieces is mine. */
-struct plx_slice {
-	int mine; /* from 0; slice 0 also does the blobs */
-	int of;
+	int arrays;  /* the first so many: what pollux_crc() looks at */
+	int threads; /* that copy them, at most; 0: as in image_lanes.h */
 };
 
 /* What is written above all parts. */
@@ -60,6 +56,9 @@ enum plx_memory_image_word {
 /* Bytes it takes. */
 size_t plx_memory_image_size(const struct plx_parts *parts);
 
+/* Memory of a GPU among them; NULL: there is none. */
+const void *plx_parts_gpu(const struct plx_parts *parts);
+
 /* Head and table; the memory has room for them. Ends in LAID. */
 void plx_memory_image_lay(void *base, const struct plx_parts *parts,
 			  const struct plx_memory_image_facts *facts);
@@ -71,7 +70,10 @@ void plx_memory_image_clear(void *base);
 bool plx_memory_image_wait(const void *base, enum plx_memory_image_word word,
 			   double timeout_s);
 
-/* My slice into memory that was laid out. 0, or -1 with err set. */
+/*
+ * My slice into memory that was laid out; slice 0 also does the blobs. 0, or
+ * -1 with err set.
+ */
 int plx_memory_image_write(void *base, const struct plx_parts *parts,
 			   struct plx_slice slice, struct plx_error *err);
 
@@ -87,17 +89,16 @@ int plx_memory_image_check(const void *base, size_t bytes,
 			   const struct plx_memory_image_facts *want,
 			   struct plx_error *err);
 
-/* Checked, so: do the bytes of my slice have their checksums? */
-int plx_memory_image_verify(const void *base, struct plx_slice slice,
-			    struct plx_error *err);
+/*
+ * Checked, so: copy all parts back but the blobs, and see that the pieces of
+ * my slice, those of blobs too, have their checksums. By any thread. 0, or -1
+ * with err set: parts may have changed.
+ */
+int plx_memory_image_take(const void *base, const struct plx_parts *parts,
+			  struct plx_slice slice, struct plx_error *err);
 
-/* Copy parts back. */
-enum plx_memory_image_what {
-	PLX_MEMORY_IMAGE_PLAIN, /* host memory: may be done by any thread */
-	PLX_MEMORY_IMAGE_REST,	/* the other parts: by the program's */
-};
-int plx_memory_image_read(const void *base, const struct plx_parts *parts,
-			  enum plx_memory_image_what what,
+/* Then the blobs, which only the program's thread may load. */
+int plx_memory_image_load(const void *base, const struct plx_parts *parts,
 			  struct plx_error *err);
 
 /* Put bytes where they belong: as many as it has, unless it is a blob. */

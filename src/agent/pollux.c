@@ -240,25 +240,6 @@ const char *pollux_error(const struct pollux *p)
 	return p->err.text[0] ? p->err.text : "no error";
 }
 
-/* Memory of a GPU goes through the host, a piece at a time. */
-static uint32_t device_crc(uint32_t crc, const struct plx_tensor *t)
-{
-	enum { PIECE = 1 << 20 };
-	char *host = malloc(PIECE);
-
-	for (size_t at = 0; host && at < t->bytes; at += PIECE) {
-		size_t left = t->bytes - at;
-		size_t size = left < PIECE ? left : PIECE;
-
-		if (plx_device_read(host, (const char *) t->data + at, size,
-				    t->memory, NULL) < 0)
-			break;
-		crc = plx_crc32c(crc, host, size);
-	}
-	free(host);
-	return crc;
-}
-
 uint32_t pollux_crc(const struct pollux *p)
 {
 	uint32_t crc = 0;
@@ -266,10 +247,7 @@ uint32_t pollux_crc(const struct pollux *p)
 	for (int i = 0; p && i < p->tensor_count; i++) {
 		const struct plx_tensor *t = &p->tensors[i];
 
-		if (t->memory == POLLUX_CUDA)
-			crc = device_crc(crc, t);
-		else
-			crc = plx_crc32c(crc, t->data, t->bytes);
+		(void) plx_device_crc(&crc, t->data, t->bytes, t->memory, NULL);
 	}
 	return crc;
 }

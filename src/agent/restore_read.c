@@ -323,32 +323,6 @@ int plx_restore_spread(struct pollux *p)
 
 /* ---- what was read ---- */
 
-static int add_crc(const struct plx_tensor *t, uint32_t *crc,
-		   struct plx_error *err)
-{
-	char *bounce;
-	int rc = 0;
-
-	if (t->memory == POLLUX_HOST) {
-		*crc = plx_crc32c(*crc, t->data, t->bytes);
-		return 0;
-	}
-	bounce = malloc(BOUNCE);
-	if (!bounce)
-		return plx_fail(err, "out of memory");
-	for (uint64_t at = 0; rc == 0 && at < t->bytes; at += BOUNCE) {
-		uint64_t left = t->bytes - at;
-		size_t size = left < BOUNCE ? left : BOUNCE;
-
-		rc = plx_device_read(bounce, (char *) t->data + at, size,
-				     t->memory, err);
-		if (rc == 0)
-			*crc = plx_crc32c(*crc, bounce, size);
-	}
-	free(bounce);
-	return rc;
-}
-
 /* It is in place; is it what was saved? Who has read it knows. */
 static void check_crc(const struct incoming *in, bool reader,
 		      struct verdict *verdict)
@@ -357,7 +331,10 @@ static void check_crc(const struct incoming *in, bool reader,
 	uint32_t crc = reader ? in->crc : 0;
 
 	for (int i = 0; !reader && i < m->shared; i++) {
-		if (add_crc(&in->to[i], &crc, &verdict->why) < 0) {
+		const struct plx_tensor *t = &in->to[i];
+
+		if (plx_device_crc(&crc, t->data, t->bytes, t->memory,
+				   &verdict->why) < 0) {
 			verdict->read = PLX_READ_LOST;
 			return;
 		}

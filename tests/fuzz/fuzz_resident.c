@@ -51,16 +51,13 @@ static void read_all(const unsigned char *base, size_t bytes)
 		{ .kind = 2, .name = "b", .blob = &blob },
 		{ .data = kept.handed, .bytes = 8, .kind = 3, .name = "own" },
 	};
-	const struct plx_parts parts = { list, PARTS, 1 };
+	const struct plx_parts parts = { list, PARTS, 1, 0 };
 	struct plx_error err;
 
 	if (plx_memory_image_check(base, bytes, &parts, &want, &err) < 0 ||
-	    plx_memory_image_verify(base, (struct plx_slice){ 0, 1 }, &err) <
-		    0 ||
-	    plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_PLAIN, &err) <
-		    0 ||
-	    plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_REST, &err) <
-		    0) {
+	    plx_memory_image_take(base, &parts, (struct plx_slice){ 0, 1 },
+				  &err) < 0 ||
+	    plx_memory_image_load(base, &parts, &err) < 0) {
 		fuzz_is_a_line(err.text, sizeof(err.text));
 		return;
 	}

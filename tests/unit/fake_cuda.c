@@ -7,10 +7,13 @@
  * FAKE_GPU_MB=N        memory of a GPU (4096)
  * FAKE_GPU_USES=FILE   who uses how much of it, so that processes share it as
  *                      they do a real one's; without, each has all of it
+ * FAKE_PINNED=none     no pinned memory is to be had
+ * FAKE_COPIES=N        copies on a stream fail after so many
  */
 #define _GNU_SOURCE /* of recursive mutexes */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -247,8 +250,10 @@ EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream,
 	if (flags != cudaStreamNonBlocking)
 		fake_die("a stream that blocks the default stream");
 	*stream = calloc(1, sizeof(**stream));
+	pthread_mutex_lock(&mutex);
 	(*stream)->next = streams;
 	streams = *stream;
+	pthread_mutex_unlock(&mutex);
 	return cudaSuccess;
 }
 
@@ -297,7 +302,7 @@ EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event,
 
 EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-	free(event);
+	(void) event; /* stays, for what is still to come to it */
 	return cudaSuccess;
 }
 
@@ -562,7 +567,11 @@ EXPORT cudaError_t cudaFree(void *data)
 
 EXPORT cudaError_t cudaHostAlloc(void **data, size_t bytes, unsigned int flags)
 {
+	const char *pinned = getenv("FAKE_PINNED");
+
 	(void) flags;
+	if (pinned && !strcmp(pinned, "none"))
+		return cudaErrorMemoryAllocation;
 	*data = malloc(bytes);
 	return *data ? cudaSuccess : cudaErrorMemoryAllocation;
 }
@@ -574,12 +583,24 @@ EXPORT cudaError_t cudaFreeHost(void *data)
 	return cudaSuccess;
 }
 
+/* One more copy than are to be good. */
+static bool copy_fails(void)
+{
+	static long copies;
+	const char *good = getenv("FAKE_COPIES");
+
+	return __atomic_add_fetch(&copies, 1, __ATOMIC_RELAXED) >
+	       (good ? atol(good) : LONG_MAX);
+}
+
 EXPORT cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
 				   enum cudaMemcpyKind kind,
 				   cudaStream_t stream)
 {
 	struct copy c = { to, from, bytes, NULL };
 
+	if (copy_fails())
+		return cudaErrorUnknown;
 	if ((kind == cudaMemcpyHostToDevice) != (block_of(to) != NULL))
 		fake_die("a copy in another direction than said");
 	fake_check_device(kind == cudaMemcpyHostToDevice ? to : from);

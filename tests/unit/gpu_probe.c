@@ -7,6 +7,9 @@
  *	gpu_probe times [N]	     a pass's time by libpollux and by the GPU,
  *				     of N kernels over 64 MB each
  *	gpu_probe copies [MB]	     rates between host and GPU, GB/s
+ *	gpu_probe image [MB]	     memory of the GPU to an image and back, by
+ *				     one thread and by as many as processors;
+ *				     GPU_PROBE_ON: the GPU's number
  *	gpu_probe hog FREE_MB	     hold all memory of the GPU but so much,
  *				     until stdin ends
  *
@@ -23,6 +26,7 @@
 
 #include "agent/agent.h"
 #include "agent/cuda_calls.h"
+#include "agent/memory_image.h"
 
 #define MB ((size_t) 1 << 20)
 
@@ -245,6 +249,130 @@ static int copies(size_t bytes)
 	return 0;
 }
 
+/* ---- image ---- */
+
+/* As an old generation has it, and as the next one gets it. */
+struct handed {
+	struct plx_image_part old[2];
+	struct plx_image_part next[2];
+	struct plx_parts parts;
+	char *host;
+	char *image;
+	size_t bytes; /* of both parts */
+};
+
+static int open_handed(struct handed *h, size_t bytes)
+{
+	const char *where = getenv("GPU_PROBE_ON");
+
+	*h = (struct handed){ .bytes = bytes };
+	if (where && good(cuda->set_device(atoi(where)), "cudaSetDevice") < 0)
+		return -1;
+	h->host = malloc(bytes);
+	for (size_t i = 0; h->host && i < bytes; i++)
+		h->host[i] = (char) (i * 2654435761u >> 13);
+	for (int i = 0; i < 2; i++) {
+		size_t size = i ? bytes - 1001 : 1001;
+
+		h->old[i] = (struct plx_image_part){ .bytes = size,
+						     .memory = POLLUX_CUDA };
+		h->next[i] = h->old[i];
+		h->old[i].data = gpu_memory(size);
+		h->next[i].data = gpu_memory(size);
+		if (!h->host || !h->old[i].data || !h->next[i].data ||
+		    plx_cuda_copy(h->old[i].data, h->host + (i ? 1001 : 0),
+				  size, &err) < 0)
+			return -1;
+	}
+	/* As a thread has it that has called nothing yet. */
+	if (good(cuda->set_device(0), "cudaSetDevice") < 0)
+		return -1;
+	h->parts = (struct plx_parts){ .count = 2, .arrays = 2 };
+	h->parts.list = h->old;
+	h->image = malloc(plx_memory_image_size(&h->parts));
+	return h->image ? 0 : sentence("out of memory");
+}
+
+/* Seconds of each way; the GPU has what was handed over, or it failed. */
+static int hand(struct handed *h, int threads, double *give_s, double *take_s)
+{
+	const struct plx_memory_image_facts facts = { .job = "probe" };
+	const struct plx_slice all = { 0, 1 };
+	double begin_s;
+
+	h->parts.threads = threads;
+	h->parts.list = h->old;
+	memset(h->image, 0, plx_memory_image_size(&h->parts));
+	plx_memory_image_lay(h->image, &h->parts, &facts);
+	begin_s = plx_now_s();
+	if (plx_memory_image_write(h->image, &h->parts, all, &err) < 0)
+		return -1;
+	*give_s = plx_now_s() - begin_s;
+	plx_memory_image_commit(h->image);
+	h->parts.list = h->next;
+	begin_s = plx_now_s();
+	if (plx_memory_image_take(h->image, &h->parts, all, &err) < 0)
+		return -1;
+	*take_s = plx_now_s() - begin_s;
+	return 0;
+}
+
+static int is_handed(struct handed *h)
+{
+	char *back = malloc(h->bytes);
+	int rc = back ? 0 : sentence("out of memory");
+
+	if (rc == 0 && (plx_cuda_copy(back, h->next[0].data, 1001, &err) < 0 ||
+			plx_cuda_copy(back + 1001, h->next[1].data,
+				      h->bytes - 1001, &err) < 0))
+		rc = -1;
+	if (rc == 0 && memcmp(back, h->host, h->bytes) != 0)
+		rc = sentence("the GPU has other bytes than were handed over");
+	free(back);
+	return rc;
+}
+
+/* It is refused, wherever it is. */
+static int damaged(struct handed *h)
+{
+	size_t bytes;
+	const char *part = plx_memory_image_part(h->image, 1, &bytes);
+
+	h->image[part - h->image + bytes / 2] ^= 1;
+	if (plx_memory_image_take(h->image, &h->parts,
+				  (struct plx_slice){ 0, 1 }, &err) == 0)
+		return sentence("damage is not seen");
+	return strstr(err.text, "checksum") ? 0 : -1;
+}
+
+static int image(size_t bytes)
+{
+	static const int threads[] = { 1, 8, 0 };
+	struct handed h;
+	uint32_t crc = 0;
+
+	if (open_handed(&h, bytes) < 0)
+		return -1;
+	printf("{\"bytes\":%zu", bytes);
+	for (int i = 0; i < 3; i++) {
+		double give_s;
+		double take_s;
+
+		if (hand(&h, threads[i], &give_s, &take_s) < 0 ||
+		    is_handed(&h) < 0)
+			return -1;
+		if (i && plx_memory_image_crc(h.image) != crc)
+			return sentence("threads make another checksum");
+		crc = plx_memory_image_crc(h.image);
+		printf(",\"threads_%d\":{\"give_gbps\":%.2f,"
+		       "\"take_gbps\":%.2f}",
+		       threads[i], 1e-9 * (double) bytes / give_s,
+		       1e-9 * (double) bytes / take_s);
+	}
+	printf("}\n");
+	return damaged(&h);
+}
+
 /* ---- hog ---- */
 
 /* Smaller and smaller pieces, until less than that is left. */
@@ -292,6 +420,8 @@ int main(int argc, char **argv)
 		rc = times(number ? atoi(number) : 100);
 	else if (cuda && !strcmp(what, "copies"))
 		rc = copies((size_t) (number ? atoi(number) : 256) * MB);
+	else if (cuda && !strcmp(what, "image"))
+		rc = image((size_t) (number ? atoi(number) : 256) * MB);
 	else if (cuda && !strcmp(what, "hog") && number)
 		rc = hog((size_t) atoi(number) * MB);
 	if (rc < 0)

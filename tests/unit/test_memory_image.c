@@ -59,6 +59,7 @@ static const struct plx_parts parts = {
 	.list = list,
 	.count = PARTS,
 	.arrays = ARRAYS,
+	.threads = 3,
 };
 
 static const struct plx_memory_image_facts facts = {
@@ -120,10 +121,9 @@ static int check(const void *base, struct plx_error *err)
 
 static int read_all(const void *base, struct plx_error *err)
 {
-	if (plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_PLAIN, err) <
-	    0)
+	if (plx_memory_image_take(base, &parts, slice(0, 1), err) < 0)
 		return -1;
-	return plx_memory_image_read(base, &parts, PLX_MEMORY_IMAGE_REST, err);
+	return plx_memory_image_load(base, &parts, err);
 }
 
 static void *get_memory(void)
@@ -149,13 +149,14 @@ static void what_is_written_is_read_by_any_number_of_ranks(void **state)
 	write_all(base);
 	before = crc_of_arrays();
 	blob_before = plx_crc32c(0, blob, BLOB);
-	clear_all();
 	assert_int_equal(0, check(base, &err));
-	for (int i = 0; i < 5; i++)
-		assert_int_equal(0, plx_memory_image_verify(base, slice(i, 5),
-							    &err));
-	assert_int_equal(0, read_all(base, &err));
-	assert_int_equal(before, crc_of_arrays());
+	for (int i = 0; i < 5; i++) {
+		clear_all();
+		assert_int_equal(0, plx_memory_image_take(base, &parts,
+							  slice(i, 5), &err));
+		assert_int_equal(before, crc_of_arrays());
+	}
+	assert_int_equal(0, plx_memory_image_load(base, &parts, &err));
 	assert_int_equal(blob_before, plx_crc32c(0, blob, BLOB));
 	assert_int_equal(before, plx_memory_image_crc(base));
 	assert_int_equal(SMALL + LARGE, plx_memory_image_bytes(base));
@@ -203,18 +204,17 @@ static void a_flipped_bit_shows_wherever_it_is(void **state)
 		at = (size_t) (p - base) + bytes - 1;
 		base[at] ^= 1;
 		assert_int_equal(0, check(base, &err));
-		assert_int_equal(-1, plx_memory_image_verify(base, slice(0, 1),
-							     &err));
+		assert_int_equal(-1, read_all(base, &err));
 		base[at] ^= 1;
 	}
-	assert_int_equal(0, plx_memory_image_verify(base, slice(0, 1), &err));
+	assert_int_equal(0, read_all(base, &err));
 	free(base);
 }
 
 static void another_program_or_job_is_refused(void **state)
 {
 	struct plx_image_part other[PARTS];
-	struct plx_parts others = { other, PARTS, ARRAYS };
+	struct plx_parts others = { other, PARTS, ARRAYS, 1 };
 	struct plx_memory_image_facts want = facts;
 	size_t capacity = plx_memory_image_size(&parts);
 	void *base = get_memory();
