@@ -45,14 +45,15 @@ void set_number(const char *name, uint64_t number)
 
 static void run(const struct generation *g, const struct play *play, bool warm)
 {
-	char *argv[64] = { (char *) "mpirun", (char *) "-n" };
 	char job[64];
 	char ranks[16];
-	int n = 2;
+	/* Unbound: one rank of two would have one processor alone. */
+	char *argv[64] = { (char *) "mpirun", (char *) "--bind-to",
+			   (char *) "none", (char *) "-n", ranks };
+	int n = 5;
 
 	snprintf(ranks, sizeof(ranks), "%d", g->ranks);
 	snprintf(job, sizeof(job), "generations.%d", (int) getppid());
-	argv[n++] = ranks;
 	for (char **arg = play->command; *arg && n < 62; arg++)
 		argv[n++] = *arg;
 	setenv(PLX_ENV_SOCKET, g->path, 1);
