@@ -374,7 +374,8 @@ doctor_reads() {
 
 # ---- other frameworks ----
 
-# framework NAME: its example on one rank, then on two, with stubs of it.
+# framework NAME TRAINED: its example on one rank, then on two, with stubs of
+# it.
 framework() {
 	local name=$1
 	mkdir -p "$WORK/$name" && cd "$WORK/$name" || return 1
@@ -388,7 +389,24 @@ framework() {
 	cat said.txt
 	[ $rc -eq 0 ] && grep ': 1 -> 2 ranks on' said.txt &&
 		! grep 'failed\|tidies up\|Error' said.txt &&
-		[ "$(grep -c "^trained $2, batch 32 a rank\$" said.txt)" -eq 2 ]
+		[ "$(grep -c "^trained $2, batch 32 a rank\$" said.txt)" -eq 2 ] &&
+		train_one_model && alone "$name"
+}
+
+# The two ranks have half a batch each, and the same weights at the end. What
+# two ranks say may be on one line.
+train_one_model() {
+	[ "$(grep -o 'stub: batches of 32' said.txt | wc -l)" -eq 2 ] &&
+		grep -o 'stub: weights [0-9a-f]*' said.txt | sort | uniq -c |
+		grep '^ *2 stub: weights'
+}
+
+# Without a launcher, too.
+alone() {
+	mkdir alone && cd alone &&
+		PYTHONPATH=$bindings/tests/stubs:$PYTHONPATH EPOCHS=1 STEPS=5 \
+		"$python" "$bindings/examples/with_$1.py" &&
+		! ls ./pollux-*
 }
 
 ok "a local job and its folder are called after the script" named_by_script

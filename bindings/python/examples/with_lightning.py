@@ -8,7 +8,7 @@ import os
 
 import torch
 from lightning.pytorch import LightningModule, Trainer
-from pollux.lightning import Environment, PolluxCallback, newest, share
+from pollux.lightning import PolluxCallback, PolluxStrategy, newest, share
 from torch.utils.data import DataLoader
 
 EPOCHS = int(os.environ.get("EPOCHS", 5))
@@ -27,8 +27,8 @@ class Model(LightningModule):
 
 
 def main():
-    trainer = Trainer(max_epochs=EPOCHS, plugins=[Environment()],
-                      callbacks=[PolluxCallback()])
+    trainer = Trainer(max_epochs=EPOCHS, strategy=PolluxStrategy(),
+                      callbacks=[PolluxCallback()], enable_progress_bar=False)
     trainer.fit(Model(), DataLoader(torch.randn(2560, 8), share(64)),
                 ckpt_path=newest())
     print("trained %d epochs, batch %d a rank" % (

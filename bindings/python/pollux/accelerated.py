@@ -14,9 +14,11 @@
 import os
 from typing import Any, Dict, Iterator
 
-from .foreign import Stop, folder, share
+from .foreign import Stop, connected, folder, share, tell_accelerate
 
 __all__ = ["Resumable", "share"]
+
+tell_accelerate()
 
 _NAMES = ("accelerate-0", "accelerate-1")  # by turns: one is always whole
 
@@ -28,6 +30,7 @@ class Resumable:
     """
 
     def __init__(self, accelerator: Any, where: str = "") -> None:
+        connected("import pollux.accelerated before the Accelerator is made")
         self._accelerator = accelerator
         self._where = where or folder()
         self._stop = Stop()

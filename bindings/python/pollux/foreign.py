@@ -27,6 +27,36 @@ def folder(default: str = ".") -> str:
     return os.environ.get("POLLUX_CHECKPOINT_DIR", default)
 
 
+def tell_accelerate() -> None:
+    """Before accelerate, or transformers, looks for devices: is there a GPU?
+
+    Without one accelerate connects no ranks from its release 1.13 on, unless
+    it is told to. It also gives its device a number then, and to such a one
+    PyTorch loads no checkpoint.
+    """
+    if not environment.under_launcher():
+        return
+    import torch
+    if not torch.cuda.is_available():
+        os.environ.setdefault("ACCELERATE_USE_CPU", "true")
+        os.environ.setdefault("ACCELERATE_TORCH_DEVICE", "cpu")
+
+
+def connected(how: str) -> None:
+    """Refuses ranks of which each would train a model of its own.
+
+    how: what its author is to write, so that the framework connects them.
+    """
+    ranks = environment.world_size()
+    if ranks == 1 or not environment.under_launcher():
+        return
+    dist = _distributed()
+    if dist is None or dist.get_world_size() != ranks:
+        raise RuntimeError(
+            "these %d ranks are not connected: each would train a model of "
+            "its own; %s" % (ranks, how))
+
+
 class Stop:
     """Whether the launcher wants the ranks to save and leave.
 

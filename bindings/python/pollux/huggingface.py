@@ -5,17 +5,22 @@
 
     args = TrainingArguments(..., per_device_train_batch_size=share(64))
     trainer = Trainer(..., args=args, callbacks=[PolluxCallback()])
-    trainer.train(resume_from_checkpoint=last_checkpoint(args.output_dir))
+    trainer.train(resume_from_checkpoint=last_checkpoint(args))
 """
 
+import json
+import os
 from typing import Any, Optional
 
 from transformers import TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 
-from .foreign import Stop, share
+from . import environment
+from .foreign import Stop, connected, share, tell_accelerate
 
 __all__ = ["PolluxCallback", "last_checkpoint", "share"]
+
+tell_accelerate()
 
 
 class PolluxCallback(TrainerCallback):
@@ -24,6 +29,10 @@ class PolluxCallback(TrainerCallback):
     def __init__(self) -> None:
         self._stop = Stop()
         self._leaving = False
+
+    def on_train_begin(self, args: Any, state: Any, control: Any,
+                       **kwargs: Any) -> None:
+        connected("import pollux.huggingface before the arguments are made")
 
     def on_step_end(self, args: Any, state: Any, control: Any,
                     **kwargs: Any) -> Any:
@@ -39,9 +48,34 @@ class PolluxCallback(TrainerCallback):
             self._stop.leave()
 
 
-def last_checkpoint(folder: str) -> Optional[str]:
-    """The newest in the folder; None: begin."""
+def last_checkpoint(args: Any) -> Optional[str]:
+    """The newest in args.output_dir; None: begin.
+
+    args: TrainingArguments, or a folder alone. With a folder a rank's batch
+    stays that of the ranks before.
+    """
+    folder = getattr(args, "output_dir", args)
     try:
-        return get_last_checkpoint(folder)
+        path = get_last_checkpoint(folder)
     except FileNotFoundError:
         return None
+    if path and folder is not args:
+        _set_batch(os.path.join(path, "trainer_state.json"),
+                   args.train_batch_size)
+    return path
+
+
+def _set_batch(path: str, batch: int) -> None:
+    """A Trainer takes it from its checkpoint, not from its arguments.
+
+    Each rank writes the file, since none may read it before that.
+    """
+    with open(path) as file:
+        state = json.load(file)
+    if state.get("train_batch_size") in (None, batch):
+        return
+    state["train_batch_size"] = batch
+    own = "%s.%d" % (path, environment.rank())
+    with open(own, "w") as file:
+        json.dump(state, file, indent=2)
+    os.replace(own, path)

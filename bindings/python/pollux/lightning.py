@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: MIT
 """Lightning: saved and started again when its job is resized.
 
-    from pollux.lightning import Environment, PolluxCallback, newest, share
+    from pollux.lightning import PolluxCallback, PolluxStrategy, newest, share
 
-    trainer = Trainer(..., plugins=[Environment()],
+    trainer = Trainer(..., strategy=PolluxStrategy(),
                       callbacks=[PolluxCallback()])
     trainer.fit(model, loader, ckpt_path=newest())
+
+The strategy has devices and ranks: Trainer's accelerator, devices and
+num_nodes stay as they are by default.
 """
 
 import os
-from typing import Any, Optional
+from typing import Any, Dict, Optional
+
+import torch
 
 try:
     from lightning.pytorch.callbacks import Callback
     from lightning.pytorch.plugins.environments import LightningEnvironment
+    from lightning.pytorch.strategies import DDPStrategy
 except ImportError:  # the older name
     from pytorch_lightning.callbacks import Callback
     from pytorch_lightning.plugins.environments import LightningEnvironment
+    from pytorch_lightning.strategies import DDPStrategy
 
 from . import environment
-from .foreign import Stop, folder, share
+from .foreign import Stop, connected, folder, share
 
-__all__ = ["Environment", "PolluxCallback", "newest", "share"]
+__all__ = ["Environment", "PolluxCallback", "PolluxStrategy", "newest",
+           "share"]
 
 _NAME = "lightning.ckpt"
 
@@ -66,12 +74,46 @@ class Environment(LightningEnvironment):
         return int(os.environ.get("GROUP_RANK", 0))
 
 
+def _device() -> torch.device:
+    """This rank's."""
+    count = torch.cuda.device_count()
+    if not count:
+        return torch.device("cpu")
+    # A rank may see one GPU alone, whatever its number.
+    return torch.device("cuda", environment.local_rank() % count)
+
+
+class PolluxStrategy(DDPStrategy):
+    """DDP with the launcher's ranks; alone, with one.
+
+    With an Environment and no strategy a Trainer that sees one device takes
+    it for the only one: each rank would train a model of its own.
+
+    options: DDPStrategy's and DistributedDataParallel's.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(parallel_devices=[_device()],
+                         cluster_environment=Environment(), **options)
+
+    @property
+    def root_device(self) -> torch.device:
+        return self.parallel_devices[0]
+
+    @property
+    def distributed_sampler_kwargs(self) -> Dict[str, int]:
+        return {"num_replicas": self.world_size, "rank": self.global_rank}
+
+
 class PolluxCallback(Callback):
     """Has the Trainer save after a batch, and ends the rank."""
 
     def __init__(self) -> None:
         super().__init__()
         self._stop = Stop()
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        connected("give the Trainer strategy=PolluxStrategy()")
 
     def on_train_batch_end(self, trainer: Any, *_args: Any,
                            **_kwargs: Any) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A stub of accelerate: what a loop of one's own calls of its Accelerator."""
 
+import atexit
 import itertools
 import os
 
@@ -8,21 +9,36 @@ import ranks
 import torch
 
 
+class Part:
+    """A loader's batches that are this rank's."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        return itertools.islice(self.loader, ranks.rank(), None,
+                                ranks.count())
+
+
 class Accelerator:
     def __init__(self):
-        ranks.connect()
+        ranks.connect(ranks.told_as_accelerate())
         self._registered, self._models = [], []
 
     @property
     def is_main_process(self):
         return ranks.rank() == 0
 
-    def prepare(self, *things):
-        self._models = [t for t in things if hasattr(t, "state_dict")]
-        return things
+    def prepare(self, model, optimizer, loader):
+        ranks.begin_alike(model)
+        print("stub: batches of %d" % loader.batch_size, flush=True)
+        atexit.register(ranks.tell_weights, model)
+        self._models = [model, optimizer]
+        return model, optimizer, Part(loader)
 
     def backward(self, loss):
         loss.backward()
+        ranks.average(self._models[0])
         ranks.slowly()
 
     def register_for_checkpointing(self, *things):
