@@ -115,6 +115,21 @@ can_be_stopped() {
 		! pgrep -f "$kit/bin"
 }
 
+# With what stands in for one of them: the kit has all that it takes.
+resizes_a_framework() {
+	mkdir stubs && cp -r "$POLLUX_SRCDIR"/bindings/python/tests/stubs/ranks.py \
+		"$POLLUX_SRCDIR"/bindings/python/tests/stubs/lightning stubs/ &&
+		PYTHONPATH=$PWD/stubs "$python" "$kit/run" --stand-in \
+			--only=frameworks >frameworks.out 2>&1
+	local rc=$?
+	cat frameworks.out
+	[ $rc -eq 0 ] && tail -n 1 frameworks.out | jq -e '.results |
+		(map(select(.skipped | . and endswith("is not installed"))) |
+			length == 4) and
+		(.[5].figures | .steps_before >= 5 and
+			.steps_before + .steps_after == 200)'
+}
+
 says_no_gpu() {
 	"${python:-python3}" "$kit/run" --gpu >none.out 2>&1
 	[ $? -eq 77 ] && grep '^# no GPU here: ' none.out
@@ -132,7 +147,7 @@ refuses() {
 	done
 }
 
-plan 9
+plan 10
 ok "the kit is packed, and small" packed
 ok "a folder that is no kit is left alone" keeps_what_is_there
 ok "it runs to its end, with TAP and figures" runs_here
@@ -146,6 +161,11 @@ else
 		"needs root, /usr/bin/python3 and namespaces"
 fi
 ok "it says so where kernels are wrong" finds_wrong_kernels
+if "${python:-none}" -c 'import torch' 2>/dev/null; then
+	ok "a framework's example goes on with two ranks" resizes_a_framework
+else
+	skip "a framework's example goes on with two ranks" "no PyTorch"
+fi
 ok "it ends in time, whatever is left to ask" ends_in_time
 ok "it can be stopped" can_be_stopped
 if [ -e /dev/nvidiactl ]; then
