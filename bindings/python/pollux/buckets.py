@@ -4,6 +4,7 @@
 Each parameter's .grad is a view into its bucket, so nothing is copied. A
 bucket is complete when all its parameters have got their gradient; it is
 then handed to libpollux, in the same order on all ranks.
+Each .grad is the mean over all ranks when backward() returns.
 """
 
 from typing import Callable, Dict, List, Optional, Set
@@ -27,7 +28,6 @@ class Bucket:
         self.device = device
         self.params: List[torch.nn.Parameter] = []
         self.count = 0
-        self.mixed = False  # some are not float32
         self.number = -1  # libpollux's
         self.missing = 0  # gradients of the pass under way
         self.flat: torch.Tensor
@@ -37,7 +37,6 @@ class Bucket:
     def add(self, param: torch.nn.Parameter) -> None:
         self.params.append(param)
         self.count += param.numel()
-        self.mixed |= param.dtype != torch.float32
 
     def views_of(self, flat: torch.Tensor) -> List[torch.Tensor]:
         """A flat buffer of this bucket, parameter by parameter."""
@@ -61,24 +60,34 @@ class Bucket:
             elif param.grad is not view:
                 param.grad = view if param.dtype == torch.float32 else None
 
-    def take(self, index: int) -> None:
-        """This parameter's gradient into the bucket, if it is not there."""
-        param, view = self.params[index], self.views[index]
-        if param.grad is None or param.grad is view:
-            return
-        view.copy_(param.grad)
-        if param.dtype == torch.float32:
-            param.grad = view
-
-    def take_all(self) -> None:
-        for index in range(len(self.params)):
-            self.take(index)
+    def take(self) -> None:
+        """All gradients into the bucket, if they are not there."""
+        for param, view in zip(self.params, self.views):
+            gradient = param.grad
+            if gradient is view:
+                continue
+            if gradient is None:  # of before, where the script removed it
+                view.zero_()
+                continue
+            gradient = gradient.detach()
+            view.copy_(gradient.to_dense() if gradient.is_sparse
+                       else gradient)
+            if param.dtype == torch.float32:
+                param.grad = view
 
     def give(self) -> None:
-        """After the all-reduce: back to parameters of other types."""
+        """Every .grad is what the bucket has: the mean over all ranks.
+
+        Also where this rank had none, for others may have had one.
+        """
         for param, view in zip(self.params, self.views):
-            if param.dtype != torch.float32 and param.requires_grad:
+            if param.grad is not view and param.requires_grad:
                 param.grad = view.to(param.dtype)
+
+    def clear(self) -> None:
+        """This pass has no gradient."""
+        self.flat.zero_()
+        self.missing = 0
 
 
 def _split(params: List[torch.nn.Parameter],
@@ -152,18 +161,15 @@ class Buckets:
             self._nodes.append(node)
 
     def _hook_for(self, bucket: Bucket, index: int) -> Callable:
-        param, view = bucket.params[index], bucket.views[index]
-
         def ready(*_unused) -> None:  # for each parameter: kept short
             if self.stage == WATCHING and not self._queued:
                 self._queue_first()
             if self.stage != WATCHING or not bucket.missing:
                 self._unexpected(bucket)
                 return
-            if param.grad is not view:
-                bucket.take(index)
             bucket.missing -= 1
             if not bucket.missing:
+                bucket.take()
                 self._advance()
         return ready
 
@@ -231,15 +237,14 @@ class Buckets:
         """backward() is over: what has no gradient keeps its zeros."""
         for bucket in self.all:
             if bucket.missing:
-                bucket.take_all()
+                bucket.take()
                 bucket.missing = 0
         self._advance()
         self._queued = False
         self.stage = OVER
         self._finish()
         for bucket in self.all:
-            if bucket.mixed:
-                bucket.give()
+            bucket.give()
         self._end_of_others()
 
     def _end_of_others(self) -> None:
@@ -247,16 +252,20 @@ class Buckets:
             return
         for bucket in self.all + self.others:
             if bucket in self._touched:
-                bucket.take_all()
+                bucket.take()
                 self._mean(bucket)
-                if bucket.mixed:
-                    bucket.give()
+                bucket.give()
         self._touched.clear()
 
-    def pass_over(self) -> None:
-        """There was no backward() for libpollux's own: zeros are sent."""
+    def pass_over(self, finish: Callable[[], None]) -> None:
+        """There was no backward() for libpollux's own: zeros are sent.
+
+        The mean comes back by finish(), for this rank steps with the others.
+        """
         for bucket in self.all:
-            bucket.flat.zero_()
-            bucket.missing = 0
+            bucket.clear()
         self._advance()
         self.stage = OVER
+        finish()
+        for bucket in self.all:
+            bucket.give()

@@ -81,7 +81,7 @@ class Run:
         self._synced = False
         self._trained = False  # the pass had a backward()
         self._idle = 0  # passes without one, in a row
-        self._others_trained = False  # in this step, on some rank
+        self._anyone_trained = False  # in this step, of ranks with samples
         self._steps: Optional[int] = None  # after so many it ends
         self._loss: Any = 0.0  # a number or a tensor of one
         self._over = False  # pollux_next() has said so
@@ -328,7 +328,7 @@ class Run:
         self._pass, self._ahead = self._ahead, None
         self._synced = self._trained = False
         if self._pass.index == 0:
-            self._others_trained = False
+            self._anyone_trained = False
         for optimizer in self._optimizers:
             optimizer.finite = True
         self.buckets.begin()
@@ -385,10 +385,9 @@ class Run:
             raise Error("the loop's body has ended without a backward() "
                         "through the model's parameters %d times in a row"
                         % IDLE_MAX)
-        self.buckets.pass_over()
-        self._sync()
-        # Other ranks have not: they step with what they have.
-        if self._pass.sync and self._others_trained and not self._trained:
+        self.buckets.pass_over(self._sync)
+        # Other ranks have not: this one steps with them.
+        if self._pass.sync and self._anyone_trained and not self._trained:
             self._trained = True
             for optimizer in self._optimizers:
                 optimizer.step()
@@ -434,7 +433,7 @@ class Run:
         loss, self._loss = self._loss, 0.0
         self._handle.sync(float(loss))
         if self._pass.sync:
-            self._others_trained = self._statistics.receive(self._handle)
+            self._anyone_trained = self._statistics.receive(self._handle)
         self._synced = True
         if self._trained:
             self._idle = 0
@@ -553,7 +552,10 @@ class Run:
         if self._pass is None or not self._trained:
             raise Error("step() without a backward() in the body of a loop "
                         "over a pollux.DataLoader")
-        return self._pass.sync and self.is_finite(optimizer)
+        if not self._pass.sync or not self.is_finite(optimizer):
+            return False
+        # This rank has no samples perhaps, and all others left theirs out.
+        return self.buckets.several or self._anyone_trained
 
     def is_finite(self, optimizer: Any) -> bool:
         """Its gradient, on all ranks alike."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Several ranks under mpirun do not come apart, or are told.
 
-    mpirun -n 3 python3 apart.py WORLD|skips|chance|apart FOLDER
+    mpirun -n 3 python3 apart.py WORLD|chance|apart FOLDER
 
 Prints "rank R: crc C", the same on all ranks, if all is well.
 """
@@ -53,21 +53,6 @@ def parts(run):
     return loader, model, pollux.Optimizer(sgd(model))
 
 
-def skips():
-    """A rank that leaves batches out steps as the others do."""
-    run = begin()
-    loader, model, optimizer = parts(run)
-    before = model.module[0].weight.clone()
-    for _epoch in run.epochs(3):
-        for own, inputs, targets in loader:
-            if run.rank == 1 and int(own[0]) % 3:
-                continue
-            pollux.backward(loss_of(model, inputs, targets))
-            optimizer.step()
-    assert not torch.equal(before, model.module[0].weight)
-    print("rank %d: crc %08x" % (run.rank, run.crc()), flush=True)
-
-
 def chance(folder):
     """Numbers that no rank has drawn, nor drew before the restart."""
     torch.manual_seed(5)
@@ -101,9 +86,7 @@ def apart(folder):
 
 def main():
     what = sys.argv[1]
-    if what == "skips":
-        skips()
-    elif what == "chance":
+    if what == "chance":
         chance(sys.argv[2])
     elif what == "apart":
         apart(sys.argv[2])
