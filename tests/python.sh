@@ -27,3 +27,25 @@ python_runs() {
 	trap 'rm -rf "$run"; lib_end' EXIT
 	cd "$WORK" || exit 1
 }
+
+# unit_tests MODULE...: lines of their TAP, numbered anew. GRADIENTS=anew has
+# each pass begin without gradients, as it does on a GPU (common.py).
+unit_tests() {
+	local verdict rest ended=no how=
+	[ -z "${GRADIENTS:-}" ] || how=", as on a GPU"
+	(cd "$bindings/tests" && "$python" tap.py "$@") >"$WORK/unit.tap" \
+		2>"$WORK/unit.err"
+	while read -r verdict rest; do
+		case $verdict in
+		ok | not)
+			[ "$verdict" = ok ] || tap_failed=$((tap_failed + 1))
+			tap_count=$((tap_count + 1))
+			echo "$verdict $rest$how" |
+				sed "s/ok [0-9]* /ok $tap_count /"
+			;;
+		1..*) ended=yes ;;
+		*) echo "# $verdict $rest" ;;
+		esac
+	done <"$WORK/unit.tap"
+	ok "all unit tests were run: $1$how" test $ended = yes
+}

@@ -4,26 +4,6 @@
 . "${POLLUX_SRCDIR:?}/tests/squeeze.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/python.sh" || exit 1
 
-# Lines of the unit tests' TAP, numbered anew.
-unit_tests() {
-	local verdict rest
-	(cd "$bindings/tests" && "$python" tap.py test_alone test_encoding \
-		test_refused test_given test_shards test_compare) \
-		>"$WORK/unit.tap" 2>&1
-	while read -r verdict rest; do
-		case $verdict in
-		ok | not)
-			[ "$verdict" = ok ] || tap_failed=$((tap_failed + 1))
-			tap_count=$((tap_count + 1))
-			echo "$verdict $rest" |
-				sed "s/ok [0-9]* /ok $tap_count /"
-			;;
-		1..*) ended=yes ;;
-		*) echo "# $verdict $rest" ;;
-		esac
-	done <"$WORK/unit.tap"
-}
-
 compiles() {
 	"$python" - "$bindings" <<-'END'
 		import pathlib, sys
@@ -128,8 +108,14 @@ plan_known() {
 	plan "$tap_count"
 }
 
-unit_tests
-ok "all unit tests were run" test "${ended:-no}" = yes
+# as_on_a_gpu COMMAND...: each pass begins without gradients (common.py).
+as_on_a_gpu() {
+	GRADIENTS=anew "$@"
+}
+
+unit_tests test_alone test_encoding test_refused test_given test_shards \
+	test_compare
+as_on_a_gpu unit_tests test_alone test_given
 ok "all files compile, with lines of at most 79 columns" compiles
 ok "python3 -m pollux says what is there" says_what_is_there
 for what in sgd adam norm tight; do
@@ -138,6 +124,12 @@ done
 for what in sgd adam; do
 	ok "two ranks train as PyTorch's DDP does: $what" beside_ddp $what
 done
+for what in adam norm tight; do
+	ok "three ranks train as one process does: $what, as on a GPU" \
+		as_on_a_gpu alike $what
+done
+ok "two ranks train as PyTorch's DDP does, as on a GPU" \
+	as_on_a_gpu beside_ddp sgd
 ok "an exception in one rank ends the others" \
 	fails_together crash "ValueError: sample . is broken"
 ok "so does sys.exit()" fails_together exit "before its training has finished"

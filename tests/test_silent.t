@@ -56,31 +56,26 @@ ranks_leave_out() {
 	left_out
 	for kind in kind adam groups scaled frozen removed accumulated sparse \
 		fillers two; do
-		ok "ranks that leave batches out step as all do: $kind" \
+		ok "ranks that leave batches out step as all do: $kind$1" \
 			steps_alike "$kind"
 	done
 }
 
-(cd "$bindings/tests" && "$python" tap.py test_silent test_worlds) \
-	>"$WORK/unit.tap" 2>"$WORK/unit.err"
-while read -r verdict rest; do
-	case $verdict in
-	ok | not)
-		[ "$verdict" = ok ] || tap_failed=$((tap_failed + 1))
-		tap_count=$((tap_count + 1))
-		echo "$verdict $rest" | sed "s/ok [0-9]* /ok $tap_count /"
-		;;
-	1..*) ended=yes ;;
-	*) echo "# $verdict $rest" ;;
-	esac
-done <"$WORK/unit.tap"
-ok "all unit tests were run" test "${ended:-no}" = yes
+unit_tests test_silent test_worlds test_gradients
 for what in gan gan_rarely together unfrozen extremes closure searching \
 	left_out average by_steps early stream validated; do
 	ok "$what: three ranks have the weights of plain PyTorch" alike $what
 done
-ranks_leave_out
+ranks_leave_out ""
 ok "random numbers are no other rank's, nor those of the start" draws_anew
 ok "ranks that train apart are told which tensor, and not saved" \
 	names_what_differs
+
+# The same where each pass begins without gradients, as on a GPU.
+export GRADIENTS=anew
+unit_tests test_silent test_worlds
+for what in gan together unfrozen searching left_out; do
+	ok "$what: so have three ranks whose passes begin as on a GPU" alike $what
+done
+ranks_leave_out ", as on a GPU"
 plan "$tap_count"

@@ -4,7 +4,11 @@
 Each parameter's .grad is a view into its bucket, so nothing is copied. A
 bucket is complete when all its parameters have got their gradient; it is
 then handed to libpollux, in the same order on all ranks.
-Each .grad is the mean over all ranks when backward() returns.
+
+On a GPU a pass begins anew instead: without any .grad, so that backward()
+leaves its own tensors there. It would launch a kernel for each parameter to
+add them to views. They are copied when the bucket is complete, all at once.
+Either way each .grad is the mean over all ranks when backward() returns.
 """
 
 from typing import Callable, Dict, List, Optional, Set
@@ -20,6 +24,27 @@ BUCKET_BYTES = 25 << 20
 IDLE, WATCHING, OVER = range(3)
 
 
+def _anew(device: torch.device) -> bool:
+    """Whether passes begin without any .grad there."""
+    return device.type == "cuda"
+
+
+def _copy(views: List[torch.Tensor], own: List[torch.Tensor],
+          flat: Optional[torch.Tensor]) -> None:
+    """own into views, which are all of flat unless that is None.
+
+    Then none of own lies in flat.
+    """
+    own = [g.to_dense() if g.is_sparse else g for g in own]
+    if hasattr(torch, "_foreach_copy_"):  # since PyTorch 2.1
+        torch._foreach_copy_(views, own)
+    elif flat is not None and all(g.dtype == flat.dtype for g in own):
+        torch.cat([g.reshape(-1) for g in own], out=flat)
+    else:
+        for view, gradient in zip(views, own):
+            view.copy_(gradient)
+
+
 class Bucket:
     """Parameters of one group on one device, last ones first."""
 
@@ -33,6 +58,10 @@ class Bucket:
         self.flat: torch.Tensor
         self.views: List[torch.Tensor] = []
         self.precondition: Optional[torch.Tensor] = None
+        self._anew = False
+        self._kind: Optional[torch.dtype] = None  # all are of another type
+        self._clean = False  # flat has nothing but zeros
+        self._placed = False  # each .grad has been put where it belongs
 
     def add(self, param: torch.nn.Parameter) -> None:
         self.params.append(param)
@@ -49,30 +78,44 @@ class Bucket:
     def build(self) -> None:
         self.flat = torch.zeros(self.count, device=self.device)
         self.views = self.views_of(self.flat)
+        self._anew = _anew(self.device)
+        kinds = {param.dtype for param in self.params}
+        if len(kinds) == 1 and torch.float32 not in kinds:
+            self._kind = kinds.pop()
 
     def begin(self) -> None:
         """Before a pass: zero, and every .grad where it belongs."""
         self.flat.zero_()
         self.missing = len(self.params)
+        self._clean = self._anew
+        self._placed = False
         for param, view in zip(self.params, self.views):
-            if not param.requires_grad:
+            if self._anew or not param.requires_grad or \
+                    param.dtype != torch.float32:
                 param.grad = None  # frozen: not even its weight decays
             elif param.grad is not view:
-                param.grad = view if param.dtype == torch.float32 else None
+                param.grad = view
 
     def take(self) -> None:
         """All gradients into the bucket, if they are not there."""
+        views, own = [], []
         for param, view in zip(self.params, self.views):
             gradient = param.grad
             if gradient is view:
                 continue
-            if gradient is None:  # of before, where the script removed it
+            if gradient is not None:
+                views.append(view)
+                own.append(gradient)
+            elif not self._clean:  # of before, where the script removed it
                 view.zero_()
-                continue
-            gradient = gradient.detach()
-            view.copy_(gradient.to_dense() if gradient.is_sparse
-                       else gradient)
-            if param.dtype == torch.float32:
+        all_of = self._clean and len(own) == len(self.params)
+        self._clean = False
+        if not own:
+            return
+        with torch.no_grad():
+            _copy(views, own, self.flat if all_of else None)
+        for param, view in zip(self.params, self.views):
+            if param.grad is not None and param.dtype == torch.float32:
                 param.grad = view
 
     def give(self) -> None:
@@ -80,9 +123,19 @@ class Bucket:
 
         Also where this rank had none, for others may have had one.
         """
-        for param, view in zip(self.params, self.views):
+        self._placed = True
+        views = self.views
+        if self._kind is not None:
+            views = self.views_of(self.flat.to(self._kind))
+        for param, view in zip(self.params, views):
             if param.grad is not view and param.requires_grad:
                 param.grad = view.to(param.dtype)
+
+    def settle(self) -> None:
+        """Before a step: what has no gradient has zeros."""
+        if self._anew and not self._placed:
+            self.take()
+            self.give()
 
     def clear(self) -> None:
         """This pass has no gradient."""
@@ -269,3 +322,7 @@ class Buckets:
         finish()
         for bucket in self.all:
             bucket.give()
+
+    def settle(self) -> None:
+        for bucket in self.all + self.others:
+            bucket.settle()

@@ -45,6 +45,14 @@ _FIRST_STATE = {
 }
 
 
+def _numbers(tensors: List[Any]) -> List[float]:
+    """What they say. A GPU, which holds them for some, is waited for once."""
+    on = {getattr(tensor, "device", None) for tensor in tensors}
+    if len(tensors) > 1 and len(on) == 1 and on != {None}:
+        return torch.stack([t.reshape(()) for t in tensors]).tolist()
+    return [float(tensor) for tensor in tensors]
+
+
 class _NotFinite(Exception):
     """A gradient before the first step of a search."""
 
@@ -132,6 +140,7 @@ class Optimizer(torch.optim.Optimizer):
                         "pollux.init(), and step each time")
         self.waits = False
         if self._run.may_step(self):
+            self._run.buckets.settle()
             self._apply(self.inner.step)
         return None
 
@@ -252,8 +261,10 @@ class Optimizer(torch.optim.Optimizer):
 
     def _precondition(self) -> None:
         """Tell libpollux what the next step will divide by."""
-        for bucket, flat, (group, param) in self._preconditioned:
-            step = float(self.state[param]["step"])
+        steps = _numbers([self.state[param]["step"] for _bucket, _flat,
+                          (_group, param) in self._preconditioned])
+        for (bucket, flat, (group, _param)), step in zip(
+                self._preconditioned, steps):
             if step < SETTLED_STEPS:
                 continue
             beta = group["betas"][1]

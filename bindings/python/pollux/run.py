@@ -429,11 +429,14 @@ class Run:
         self._sync()
 
     def _sync(self) -> None:
+        if self._trained and self._pass.count:
+            self._anyone_trained = True
         self._statistics.send(self._handle, self._pass.sync, self._trained)
         loss, self._loss = self._loss, 0.0
         self._handle.sync(float(loss))
         if self._pass.sync:
-            self._anyone_trained = self._statistics.receive(self._handle)
+            self._anyone_trained = self._statistics.receive(
+                self._handle, self._anyone_trained)
         self._synced = True
         if self._trained:
             self._idle = 0

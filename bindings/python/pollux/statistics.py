@@ -102,20 +102,26 @@ class _Device:
         self.bucket.flat = torch.zeros(size, device=device)
         self.bucket.precondition = torch.full((size,), math.inf,
                                               device=device)
+        self._end = self.bucket.flat[-2:]
+        self._ends = {(last, trained): torch.tensor(
+            [float(last), float(trained)], device=device)
+            for last in (False, True) for trained in (False, True)}
 
     def send(self, handle: Handle, last: bool, trained: bool) -> None:
         flat, reals = self.bucket.flat, self.reals.numel()
-        flat.zero_()
         if last:
             flat[:reals].copy_(self.reals)
             # Counters differ by little from what all had: exact in float32.
             flat[reals:-2].copy_(self.counts - self.base)
-            flat[-2] = 1.0
-        flat[-1] = float(trained)
+        elif flat.numel() > 2:
+            flat.zero_()
+        self._end.copy_(self._ends[last, trained])
         handle.gradient(self.bucket.number, flat.data_ptr())
 
     def receive(self, handle: Handle) -> None:
         flat, reals = self.bucket.flat, self.reals.numel()
+        if flat.numel() == 2:  # no buffers: a GPU is not waited for
+            return
         share = float(flat[-2])
         if share > 0:
             self.reals.copy_(flat[:reals] / share)
@@ -171,10 +177,11 @@ class Statistics:
         for device in self._devices:
             device.send(handle, last and not self._alone, trained)
 
-    def receive(self, handle: Handle) -> bool:
+    def receive(self, handle: Handle, trained: bool) -> bool:
         """The step's sums are there: whether any rank had a backward().
 
-        A step that is not applied leaves no statistics either.
+        trained: this one had, with samples. A step that is not applied
+        leaves no statistics either.
         """
         if handle.skipped():
             for device in self._devices:
@@ -183,11 +190,11 @@ class Statistics:
         if self._alone:  # nothing to be averaged, and no rounding
             for device in self._devices:
                 device.keep()
-            return float(self._devices[0].bucket.flat[-1]) > 0
+            return trained
         for device in self._devices:
             device.receive(handle)
             device.keep()
         for buffer in self._buffers:
             if not buffer.is_averaged:
                 buffer.spread(handle)
-        return float(self._devices[0].bucket.flat[-1]) > 0
+        return trained or float(self._devices[0].bucket.flat[-1]) > 0
