@@ -246,10 +246,16 @@ int plx_cuda_device(const void *data, struct plx_error *err)
 	return c ? device_of(c, data, data, err) : -1;
 }
 
+/* To ask whose memory it is takes memory of the current GPU: of GPU 0. */
 void plx_cuda_adopt(const void *data)
 {
-	int device = plx_cuda_device(data, NULL);
+	int device;
 
+	pthread_mutex_lock(&runtime.mutex);
+	device = chosen;
+	pthread_mutex_unlock(&runtime.mutex);
+	if (device < 0 && data)
+		device = plx_cuda_device(data, NULL);
 	if (device >= 0)
 		(void) runtime.calls.set_device(device);
 }

@@ -99,8 +99,9 @@ int plx_cuda_enter(const void *data, int *before, struct plx_error *err);
 int plx_cuda_leave(int device, int before, struct plx_error *err);
 
 /*
- * The same to the end of the thread, which is ours. To go back to GPU 0, where
- * a thread begins, would take memory there. Ignored where it is no GPU's.
+ * The same to the end of the thread, which is ours: this process's GPU where it
+ * is known by now, else the one that has this memory, if any. To go back to GPU
+ * 0, where a thread begins, would take memory there.
  */
 void plx_cuda_adopt(const void *data);
 

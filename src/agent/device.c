@@ -117,8 +117,7 @@ int plx_device_crc(uint32_t *crc, const void *data, size_t bytes,
 
 void plx_device_adopt(const void *data)
 {
-	if (data)
-		plx_cuda_adopt(data);
+	plx_cuda_adopt(data);
 }
 
 void plx_device_belongs(const void *data, enum pollux_memory memory)

@@ -27,7 +27,10 @@ int plx_device_write(void *data, const void *host, size_t bytes,
 int plx_device_crc(uint32_t *crc, const void *data, size_t bytes,
 		   enum pollux_memory memory, struct plx_error *err);
 
-/* The calling thread is ours, and copies memory of that GPU; accepts NULL. */
+/*
+ * The calling thread is ours, and copies memory of this rank's GPU if there is
+ * one: the one with data, or NULL, where that is not known yet.
+ */
 void plx_device_adopt(const void *data);
 
 /* The GPU with this memory is the one that this rank is to use. */

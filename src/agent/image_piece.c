@@ -10,8 +10,12 @@
 
 #define BLOCK_BYTES ((size_t) 64 << 10)
 
-/* In blocks that stay in the cache; the checksum of what was copied. */
-static uint32_t copy_summed(char *to, const char *from, size_t bytes)
+/*
+ * In blocks that stay in the cache; the checksum is of the image's side, which
+ * nobody else writes to.
+ */
+static uint32_t copy_summed(char *to, const char *from, const char *image,
+			    size_t bytes)
 {
 	uint32_t sum = 0;
 
@@ -20,7 +24,7 @@ static uint32_t copy_summed(char *to, const char *from, size_t bytes)
 		size_t block = left < BLOCK_BYTES ? left : BLOCK_BYTES;
 
 		memcpy(to + at, from + at, block);
-		sum = plx_crc32c(sum, to + at, block);
+		sum = plx_crc32c(sum, image + at, block);
 	}
 	return sum;
 }
@@ -52,7 +56,7 @@ int plx_image_piece_write(const struct plx_image_piece *piece,
 			return -1;
 		from = plx_bounce_buffer(bounce);
 	}
-	*sum = copy_summed(piece->kept, from, piece->bytes);
+	*sum = copy_summed(piece->kept, from, piece->kept, piece->bytes);
 	return 0;
 }
 
@@ -66,7 +70,7 @@ static int copy_checked(char *to, const struct plx_image_piece *piece,
 		memcpy(to, piece->kept, piece->bytes);
 	if (!sum)
 		return 0;
-	is = to ? copy_summed(to, piece->kept, piece->bytes)
+	is = to ? copy_summed(to, piece->kept, piece->kept, piece->bytes)
 		: plx_crc32c(0, piece->kept, piece->bytes);
 	if (is == *sum)
 		return 0;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/device.h"
 #include "agent/stream_run.h"
 #include "wire/thread.h"
 #include "core/base/crc.h"
@@ -109,6 +110,12 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+static void *thread_main(void *run)
+{
+	plx_device_adopt(NULL);
+	return worker(run);
+}
+
 /* The calling thread works as well, so it can be done with no other. */
 int plx_run_work(struct plx_run *run, struct plx_error *err)
 {
@@ -116,7 +123,7 @@ int plx_run_work(struct plx_run *run, struct plx_error *err)
 	int begun = 0;
 
 	while (begun + 1 < THREADS_MAX && (uint64_t) begun + 1 < run->chunks &&
-	       plx_thread_begin(&threads[begun], worker, run) == 0)
+	       plx_thread_begin(&threads[begun], thread_main, run) == 0)
 		begun++;
 	worker(run);
 	while (begun > 0)

@@ -63,6 +63,7 @@ static struct CUstream_st *streams = &legacy;
 static struct block blocks[256];
 static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static _Thread_local int device;   /* a thread begins on the first one */
+static _Thread_local bool is_set;  /* by the thread */
 static struct CUstream_st *moving; /* whose item is being done */
 
 static double now_s(void)
@@ -644,6 +645,9 @@ EXPORT cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *about,
 {
 	const struct block *b = block_of(data);
 
+	/* A real one takes some hundred megabytes of the current GPU. */
+	if (b && b->device != device && !is_set && gettid() != getpid())
+		fake_die("a thread that has chosen no GPU would use the first");
 	about->type = b ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
 	about->device = b ? b->device : -2;
 	return cudaSuccess;
@@ -668,6 +672,7 @@ EXPORT cudaError_t cudaGetDevice(int *number)
 EXPORT cudaError_t cudaSetDevice(int number)
 {
 	device = number;
+	is_set = true;
 	return cudaSuccess;
 }
 

@@ -284,6 +284,7 @@ static int open_handed(struct handed *h, size_t bytes)
 				  size, &err) < 0)
 			return -1;
 	}
+	plx_cuda_belongs(h->old[0].data); /* as pollux_start() says */
 	/* As a thread has it that has called nothing yet. */
 	if (good(cuda->set_device(0), "cudaSetDevice") < 0)
 		return -1;
