@@ -66,7 +66,10 @@ static const struct {
 					.node = READ_LOCK,
 					.part = READ_LOCK,
 					.fed = READ_LOCK } },
-	[POLLUX_TELLING] = { .name = "tell", .lock = { .job = WRITE_LOCK } },
+	[POLLUX_TELLING] = { .name = "tell",
+			     .lock = { .job = WRITE_LOCK,
+				       .node = READ_LOCK,
+				       .part = READ_LOCK } },
 	[POLLUX_MARKING] = { .name = "mark", .lock = { .node = WRITE_LOCK } },
 	/* As slurmctld takes them for an operator's request. */
 	[POLLUX_POWER] = { .name = "power",

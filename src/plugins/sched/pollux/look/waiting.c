@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waiting.c - which pending jobs wait for resources, and for how many */
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/moldable_jobs.h"
@@ -24,9 +27,30 @@ static bool _is_due(const job_record_t *job, time_t now)
 	return job->details->begin_time <= now;
 }
 
+/* One may be told without its domain. */
+static bool _same_host(const char *a, const char *b)
+{
+	size_t length = MIN(strlen(a), strlen(b));
+
+	return !strncmp(a, b, length) && (!a[length] || a[length] == '.') &&
+	       (!b[length] || b[length] == '.');
+}
+
+static bool _is_backup(void)
+{
+	char here[HOST_NAME_MAX + 1] = "";
+
+	if (slurm_conf.control_cnt < 2 || !slurm_conf.control_machine ||
+	    !slurm_conf.control_machine[0] ||
+	    gethostname(here, sizeof(here) - 1) < 0)
+		return false;
+	return !_same_host(slurm_conf.control_machine[0], here);
+}
+
 /*
  * What Slurm said while nodes were away stays until its main scheduler comes
- * by: for ever in a backup of 22.05, which does not run it.
+ * by: for ever in a backup of 22.05, which does not run it. Elsewhere it says
+ * so anew, for reasons that are not looked at here.
  */
 static bool _nodes_are_back(const job_record_t *job)
 {
@@ -38,7 +62,8 @@ static bool _nodes_are_back(const job_record_t *job)
 	    (all && !bit_super_set((bitstr_t *) all, avail_node_bitmap)))
 		return false;
 	return (uint32_t) bit_overlap((bitstr_t *) may, avail_node_bitmap) >=
-	       least;
+		       least &&
+	       _is_backup();
 }
 
 /* As Slurm says why it does not run. */

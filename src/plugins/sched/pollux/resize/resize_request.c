@@ -23,6 +23,8 @@
 #define STILL_STEPS 5
 /* How far ahead of the record an answer may be. */
 #define SERIALS_LOST 1000
+/* Of a program that waits for another slurmctld. */
+#define ASLEEP_MOST_S 300
 
 /* What a job is to have. */
 struct wish {
@@ -54,7 +56,8 @@ void pollux_resize_begin(void)
 /* Libslurm has a client that met a backup too early sleep for half of that. */
 static double _answer_due_s(double timeout_s)
 {
-	double asleep_s = slurm_conf.slurmctld_timeout / 2.0;
+	double asleep_s =
+		fmin(slurm_conf.slurmctld_timeout / 2.0, ASLEEP_MOST_S);
 	double now_s = pollux_now_s();
 
 	if (slurm_conf.control_cnt > 1)
@@ -152,7 +155,9 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	track->busy_s = wish->busy_s;
 	track->excused = false;
 	track->keeps = false;
-	track->deadline_s = _answer_due_s(wish->timeout_s);
+	/* A job that is to go to the queue may have no more time than that. */
+	track->deadline_s = wish->move ? pollux_now_s() + wish->timeout_s
+				       : _answer_due_s(wish->timeout_s);
 	track->woken_s = pollux_now_s();
 	track->wakes = 0;
 	pollux_announce(job, track, PLX_TARGET_ASKED, wish->why);
