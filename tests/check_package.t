@@ -37,13 +37,13 @@ forge_runs_the_readme() {
 }
 
 # With a change that is not committed; in a clone, as this tree may have some.
-release_refuses() {
+release_refuses() (
 	git clone -q . "$WORK/changed" && cd "$WORK/changed" &&
 		cp "$POLLUX_SRCDIR/tests/make_release" tests/ &&
 		echo x >>NEWS.md && fails tests/make_release out 2>"$WORK/refused" &&
 		grep -q 'the tree has changes: commit them' "$WORK/refused" &&
 		[ ! -e out ]
-}
+)
 
 spec_parses() {
 	rpmspec -P etc/pollux.spec >/dev/null
@@ -163,7 +163,7 @@ plan $((5 + thorough))
 ok "Debian's and RPM's packages have the source's version" same_version
 ok "the tarball carries all of debian/" all_carried
 ok "a forge runs the README's two commands" forge_runs_the_readme
-if git rev-parse --git-dir >/dev/null 2>&1; then
+if [ -e .git ] && command -v git >/dev/null; then
 	ok "make release refuses a tree with changes" release_refuses
 else
 	skip "make release refuses a tree with changes" "no git"
