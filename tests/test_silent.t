@@ -55,7 +55,7 @@ ranks_leave_out() {
 	local kind
 	left_out
 	for kind in kind adam groups scaled frozen removed accumulated sparse \
-		fillers two; do
+		fillers counted two; do
 		ok "ranks that leave batches out step as all do: $kind$1" \
 			steps_alike "$kind"
 	done

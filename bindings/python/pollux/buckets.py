@@ -11,6 +11,7 @@ add them to views. They are copied when the bucket is complete, all at once.
 Either way each .grad is the mean over all ranks when backward() returns.
 """
 
+import threading
 from typing import Callable, Dict, List, Optional, Set
 
 import torch
@@ -19,6 +20,7 @@ from . import library
 from .library import Error
 
 BUCKET_BYTES = 25 << 20
+FOREACH_MOST = 1 << 31
 
 # Of a pass: gradients do not count, count, have been handed over.
 IDLE, WATCHING, OVER = range(3)
@@ -36,7 +38,9 @@ def _copy(views: List[torch.Tensor], own: List[torch.Tensor],
     Then none of own lies in flat.
     """
     own = [g.to_dense() if g.is_sparse else g for g in own]
-    if hasattr(torch, "_foreach_copy_"):  # since PyTorch 2.1
+    # Since PyTorch 2.1; to 2.7 it counts in 32 bits.
+    if hasattr(torch, "_foreach_copy_") and \
+            all(v.numel() < FOREACH_MOST for v in views):
         torch._foreach_copy_(views, own)
     elif flat is not None and all(g.dtype == flat.dtype for g in own):
         torch.cat([g.reshape(-1) for g in own], out=flat)
@@ -186,6 +190,7 @@ class Buckets:
         self._finish: Callable[[], None]
         self._mean: Callable[[Bucket], None]
         self._queued = False
+        self._lock = threading.RLock()  # each device has a thread of its own
         self._touched: Set[Bucket] = set()  # to become their mean
         self._nodes = []  # hooks die with their nodes
         for bucket in self.all + self.others:
@@ -215,22 +220,24 @@ class Buckets:
 
     def _hook_for(self, bucket: Bucket, index: int) -> Callable:
         def ready(*_unused) -> None:  # for each parameter: kept short
-            if self.stage == WATCHING and not self._queued:
-                self._queue_first()
-            if self.stage != WATCHING or not bucket.missing:
-                self._unexpected(bucket)
-                return
-            bucket.missing -= 1
-            if not bucket.missing:
-                bucket.take()
-                self._advance()
+            with self._lock:
+                if self.stage == WATCHING and not self._queued:
+                    self._queue_first()
+                if self.stage != WATCHING or not bucket.missing:
+                    self._unexpected(bucket)
+                    return
+                bucket.missing -= 1
+                if not bucket.missing:
+                    bucket.take()
+                    self._advance()
         return ready
 
     def _hook_for_other(self, bucket: Bucket, _index: int) -> Callable:
         def ready(*_unused) -> None:
-            self._dirty = True
-            if self.stage != IDLE:
-                self._touch(bucket)
+            with self._lock:
+                self._dirty = True
+                if self.stage != IDLE:
+                    self._touch(bucket)
         return ready
 
     def begin(self) -> None:

@@ -70,6 +70,8 @@ def _set_batch(path: str, batch: int) -> None:
 
     Each rank writes the file, since none may read it before that.
     """
+    if not os.path.exists(path):
+        return  # the Trainer says what it misses
     with open(path) as file:
         state = json.load(file)
     if state.get("train_batch_size") in (None, batch):

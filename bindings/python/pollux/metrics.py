@@ -10,7 +10,7 @@ for.
 """
 
 import zlib
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 from .library import Error
 from .run import Run, current
@@ -32,7 +32,8 @@ class Metrics:
         metrics.add("loss", loss * len(labels), len(labels))
         metrics.take()                      # {"loss": 0.42}, on all ranks
 
-    All ranks add the same names, and take() alike. Made before training
+    All ranks add the same names, and take() alike; once a name is known, a
+    rank may leave a batch out. Made before training
     begins, it is saved and restored with the run; several need names.
     """
 
@@ -41,6 +42,7 @@ class Metrics:
         self._run = run or current()
         self._done: Sums = {}  # over all ranks
         self._here: Sums = {}  # of this rank, since then
+        self._names: Set[str] = set()  # of steps so far, on all ranks alike
         if not self._run.started:
             self._run.register(name, self)
             self._run.attach_metrics(self)
@@ -73,26 +75,34 @@ class Metrics:
         self._here = {}
 
     def state_dict(self) -> Dict[str, Any]:
-        return {"sums": self._done}
+        return {"sums": self._done, "names": sorted(self._names)}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         self._done = {name: list(sums)
                       for name, sums in state["sums"].items()}
+        self._names = set(state.get("names", self._done))
         self._here = {}
 
-    def gather(self, metrics: "List[Metrics]") -> None:
-        """What each rank has added to them becomes what all of them have."""
-        entries = [(m, name) for m in metrics for name in sorted(m._here)]
+    def gather(self, metrics: "List[Metrics]", of_step: bool = False) -> None:
+        """What each rank has added to them becomes what all of them have.
+
+        of_step: a rank may have left its batch out, and so added nothing.
+        """
+        entries = [(m, name) for m in metrics for name in sorted(
+            m._names.union(m._here) if of_step else m._here)]
         if not entries:
             return
         names = ", ".join(name for _m, name in entries)
         mark = float(zlib.crc32(names.encode()))
         sums = self._run.sum([mark] + [number for m, name in entries
-                                       for number in m._here[name]])
+                                       for number in
+                                       m._here.get(name, (0.0, 0.0))])
         if sums[0] != mark * self._run.world_size:
             raise Error("ranks have added different metrics; this one: %s"
                         % names)
         for index, (m, name) in enumerate(entries):
             _add(m._done, name, *sums[1 + 2 * index:3 + 2 * index])
+            if of_step:
+                m._names.add(name)
         for m in metrics:
             m._here = {}

@@ -372,7 +372,7 @@ class Run:
         save the step that is committed, and could not save half of one.
         """
         if self._metrics:
-            self._metrics[0].gather(self._metrics)
+            self._metrics[0].gather(self._metrics, of_step=True)
 
     def repeat_pass(self, fetch: Callable) -> Iterator[Any]:
         """For an epoch whose end is done again: see Tail."""

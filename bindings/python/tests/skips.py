@@ -133,6 +133,16 @@ class Fillers(Kind):
         return pollux.rank() > 0 and int(own[0]) // 2 % 3 == 1
 
 
+class Counted(Kind):
+    """What is counted is counted by those that have a batch."""
+
+    def begin(self, model, epoch):
+        self.epoch = epoch
+
+    def leaves_out(self, own):
+        return self.epoch > 0 and super().leaves_out(own)
+
+
 class Two(Kind):
     """With several optimisers all ranks leave a batch out, or none."""
 
@@ -148,7 +158,7 @@ class Two(Kind):
 
 KINDS = {kind.__name__.lower(): kind for kind in (
     Kind, Adam, Groups, Scaled, Frozen, Removed, Accumulated, Sparse, Fillers,
-    Two)}
+    Counted, Two)}
 
 
 def train(kind, model):
@@ -161,6 +171,7 @@ def train(kind, model):
     optimizers = [pollux.Optimizer(o) for o in kind.optimizers(model)]
     if kind.scaled:
         pollux.GradScaler("cpu", init_scale=64.0)
+    metrics = pollux.Metrics() if isinstance(kind, Counted) else None
     for epoch in run.epochs(EPOCHS):
         kind.begin(model, epoch)
         for own, inputs, targets in loader:
@@ -170,9 +181,15 @@ def train(kind, model):
                     left[epoch * SAMPLES + number] = 1.0
                 continue
             run.backward((wrapped(own, inputs) - targets).square().mean())
+            if metrics:
+                metrics.add("number", own.sum(), len(own))
             for optimizer in optimizers:
                 optimizer.step()
-    return run, run.sum(left)
+    left = run.sum(left)
+    if metrics:
+        numbers = [n % SAMPLES for n, out in enumerate(left) if not out]
+        assert metrics.means() == {"number": sum(numbers) / len(numbers)}
+    return run, left
 
 
 def train_plain(kind, model, left):
