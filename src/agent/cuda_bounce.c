@@ -47,16 +47,15 @@ static bool open_pinned(struct plx_bounce *b, size_t bytes)
 {
 	const struct plx_cuda *c = b->cuda;
 	void *buffer = NULL;
+	bool is_open = c->host_alloc(&buffer, bytes, cudaHostAllocPortable) ==
+			       cudaSuccess &&
+		       c->stream_create(&b->stream, cudaStreamNonBlocking) ==
+			       cudaSuccess &&
+		       follow_program(b) == cudaSuccess;
 
-	if (c->host_alloc(&buffer, bytes, cudaHostAllocPortable) ==
-		    cudaSuccess &&
-	    c->stream_create(&b->stream, cudaStreamNonBlocking) ==
-		    cudaSuccess) {
-		b->buffer = buffer;
-		if (follow_program(b) == cudaSuccess)
-			return true;
-	}
 	b->buffer = buffer;
+	if (is_open)
+		return true;
 	close_pinned(b);
 	/* It is no error of the program's, which may ask for the last one. */
 	(void) c->forget();
@@ -78,7 +77,7 @@ struct plx_bounce *plx_bounce_create(size_t bytes, const void *data,
 		return NULL;
 	}
 	b->cuda = cuda;
-	b->device = plx_cuda_enter(data, &before, err);
+	b->device = plx_cuda_enter(plx_cuda_device(data, err), &before, err);
 	if (b->device < 0)
 		goto failed;
 	if (!open_pinned(b, bytes))
@@ -108,17 +107,16 @@ char *plx_bounce_buffer(struct plx_bounce *b)
 	return b->buffer;
 }
 
-/* Either way; data is a GPU's. */
+/* Either way; data is on the GPU whose stream we have. */
 static int copy(struct plx_bounce *b, void *data, size_t bytes, bool to_gpu,
 		struct plx_error *err)
 {
 	const struct plx_cuda *c = b->cuda;
 	cudaError_t code;
 	int before;
-	int device = plx_cuda_enter(data, &before, err);
 	int rc;
 
-	if (device < 0)
+	if (plx_cuda_enter(b->device, &before, err) < 0)
 		return -1;
 	if (to_gpu)
 		code = c->copy_async(data, b->buffer, bytes,
@@ -129,12 +127,12 @@ static int copy(struct plx_bounce *b, void *data, size_t bytes, bool to_gpu,
 	if (code == cudaSuccess)
 		code = c->stream_wait(b->stream);
 	rc = plx_cuda_check(code, PLX_CUDA_COPY, err);
-	if (plx_cuda_leave(device, before, rc < 0 ? NULL : err) < 0)
+	if (plx_cuda_leave(b->device, before, rc < 0 ? NULL : err) < 0)
 		rc = -1;
 	return rc;
 }
 
-/* Of the GPU whose stream we have. */
+/* Is data on that one? */
 static bool is_ours(const struct plx_bounce *b, const void *data)
 {
 	return b->stream && plx_cuda_device(data, NULL) == b->device;

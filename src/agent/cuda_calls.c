@@ -260,24 +260,17 @@ void plx_cuda_adopt(const void *data)
 		(void) runtime.calls.set_device(device);
 }
 
-/* The device becomes the current one; -1: it does not. */
-static int enter(int device, int *before, struct plx_error *err)
+int plx_cuda_enter(int device, int *before, struct plx_error *err)
 {
 	const struct plx_cuda *c = plx_cuda_get(err);
 
 	if (!c || device < 0 ||
 	    plx_cuda_check(c->get_device(before), "cudaGetDevice", err) < 0)
 		return -1;
-	/* A thread of ours begins on GPU 0, whatever the program's uses. */
 	if (*before != device &&
 	    plx_cuda_check(c->set_device(device), "cudaSetDevice", err) < 0)
 		return -1;
 	return device;
-}
-
-int plx_cuda_enter(const void *data, int *before, struct plx_error *err)
-{
-	return enter(plx_cuda_device(data, err), before, err);
 }
 
 int plx_cuda_leave(int device, int before, struct plx_error *err)
@@ -300,7 +293,7 @@ int plx_cuda_copy(void *to, const void *from, size_t bytes,
 		return -1;
 	if (!bytes)
 		return 0;
-	device = enter(device_of(c, to, from, err), &before, err);
+	device = plx_cuda_enter(device_of(c, to, from, err), &before, err);
 	if (device < 0)
 		return -1;
 	rc = plx_cuda_check(c->copy(to, from, bytes, cudaMemcpyDefault),

@@ -13,6 +13,7 @@
 #include "agent/image_piece.h"
 #include "agent/memory_image.h"
 #include "core/base/crc.h"
+#include "copied_blob.h"
 #include "unit.h"
 
 /* ---- image_lanes.h ---- */
@@ -216,18 +217,6 @@ struct image {
 
 static const struct plx_memory_image_facts facts = { .job = "a job" };
 
-static int blob_save(void *user, void *bytes, size_t size)
-{
-	memcpy(bytes, user, size);
-	return 0;
-}
-
-static int blob_load(void *user, const void *bytes, size_t size)
-{
-	memcpy(user, bytes, size);
-	return 0;
-}
-
 static void fill(struct image *m)
 {
 	uint64_t seed = 5;
@@ -240,9 +229,9 @@ static void fill(struct image *m)
 
 static void open_image(struct image *m)
 {
-	*m = (struct image){
-		.blob = { .name = "b", .save = blob_save, .load = blob_load }
-	};
+	*m = (struct image){ .blob = { .name = "b",
+				       .save = copied_blob_save,
+				       .load = copied_blob_load } };
 	for (int i = 0; i < PARTS; i++) {
 		m->data[i] = malloc(sizes[i] + 1);
 		m->list[i] = (struct plx_image_part){

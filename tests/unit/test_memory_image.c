@@ -13,6 +13,7 @@
 #include "agent/nodemem.h"
 #include "agent/memory_image.h"
 #include "core/base/crc.h"
+#include "copied_blob.h"
 #include "unit.h"
 #include "wire/env.h"
 
@@ -29,22 +30,10 @@ static uint8_t large[LARGE];
 static uint8_t blob[BLOB];
 static uint8_t own[8];
 
-static int blob_save(void *user, void *bytes, size_t size)
-{
-	memcpy(bytes, user, size);
-	return 0;
-}
-
-static int blob_load(void *user, const void *bytes, size_t size)
-{
-	memcpy(user, bytes, size);
-	return 0;
-}
-
 static const struct pollux_blob blob_is = {
 	.name = "blob",
-	.save = blob_save,
-	.load = blob_load,
+	.save = copied_blob_save,
+	.load = copied_blob_load,
 	.user = blob,
 };
 
