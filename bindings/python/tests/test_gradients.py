@@ -170,6 +170,18 @@ class Anew(Alone):
             return wrapped.module
         self.both(train)
 
+    def with_two(self, body):
+        """body(step, model, first, second, inputs, targets), likewise."""
+        def train():
+            run, loader, model, first = start(
+                lambda model: sgd(model[0]), network())
+            second = pollux.Optimizer(sgd(model.module[3]))
+            for _epoch in run.epochs(2):
+                for step, (_own, inputs, targets) in enumerate(loader):
+                    body(step, model, first, second, inputs, targets)
+            return model.module
+        self.both(train)
+
     def test_unused(self):
         """what has no gradient has zeros, also after a pass in which it had"""
         def body(step, model, optimizer, inputs, targets):
@@ -234,23 +246,17 @@ class Anew(Alone):
 
     def test_removed_mean(self):
         """nor is the mean of a backward() before"""
-        def train():
-            run, loader, model, first = start(
-                lambda model: sgd(model[0]), network())
-            second = pollux.Optimizer(sgd(model.module[3]))
-            for _epoch in run.epochs(2):
-                for _own, inputs, targets in loader:
-                    loss_of(model, inputs, targets).backward()
-                    for param in model.parameters():
-                        param.grad = None
-                    (model.module[0].weight.sum() +
-                     model.module[3].weight.sum()).backward()
-                    self.zeros(model.module[0].bias)
-                    self.zeros(model.module[3].bias)
-                    second.step()
-                    first.step()
-            return model.module
-        self.both(train)
+        def body(step, model, first, second, inputs, targets):
+            loss_of(model, inputs, targets).backward()
+            for param in model.parameters():
+                param.grad = None
+            (model.module[0].weight.sum() +
+             model.module[3].weight.sum()).backward()
+            self.zeros(model.module[0].bias)
+            self.zeros(model.module[3].bias)
+            second.step()
+            first.step()
+        self.with_two(body)
 
     def test_changed(self):
         """what the script makes of its gradients is what is stepped with"""
@@ -273,44 +279,32 @@ class Anew(Alone):
 
     def test_second(self):
         """an optimiser that steps without its backward() has zeros"""
-        def train():
-            run, loader, model, first = start(
-                lambda model: sgd(model[0]), network())
-            second = pollux.Optimizer(sgd(model.module[3]))
-            for _epoch in run.epochs(2):
-                for step, (_own, inputs, targets) in enumerate(loader):
-                    second.zero_grad()
-                    if step % 2:
-                        model.module[0].weight.sum().backward()
-                    else:
-                        loss_of(model, inputs, targets).backward()
-                    if step % 3 == 1:
-                        loss_of(model, -inputs, targets).backward()
-                    elif step % 3 == 2:
-                        second.zero_grad()
-                        with model.no_sync():
-                            loss_of(model, -inputs, targets).backward()
-                    second.step()
-                    first.step()
-            return model.module
-        self.both(train)
+        def body(step, model, first, second, inputs, targets):
+            second.zero_grad()
+            if step % 2:
+                model.module[0].weight.sum().backward()
+            else:
+                loss_of(model, inputs, targets).backward()
+            if step % 3 == 1:
+                loss_of(model, -inputs, targets).backward()
+            elif step % 3 == 2:
+                second.zero_grad()
+                with model.no_sync():
+                    loss_of(model, -inputs, targets).backward()
+            second.step()
+            first.step()
+        self.with_two(body)
 
     def test_detached(self):
         """a gradient that the script has put there again is taken"""
-        def train():
-            run, loader, model, first = start(
-                lambda model: sgd(model[0]), network())
-            second = pollux.Optimizer(sgd(model.module[3]))
-            for _epoch in run.epochs(2):
-                for _own, inputs, targets in loader:
-                    loss_of(model, inputs, targets).backward()
-                    for param in model.parameters():
-                        param.grad = param.grad.detach()
-                    loss_of(model, inputs, targets).backward()
-                    second.step()
-                    first.step()
-            return model.module
-        self.both(train)
+        def body(step, model, first, second, inputs, targets):
+            loss_of(model, inputs, targets).backward()
+            for param in model.parameters():
+                param.grad = param.grad.detach()
+            loss_of(model, inputs, targets).backward()
+            second.step()
+            first.step()
+        self.with_two(body)
 
     def test_one_type(self):
         """so are those of a model that is all of another type"""
