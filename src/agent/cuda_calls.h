@@ -93,8 +93,8 @@ int plx_cuda_device(const void *data, struct plx_error *err);
 
 /*
  * That GPU is the calling thread's current one until plx_cuda_leave(), which
- * takes what this returns, and before. A device of -1 is one that was not found,
- * with err set: -1 then, as where it fails.
+ * takes what this returns, and before. A device of -1 is one that was not
+ * found, with err set: -1 then, as where it fails.
  */
 int plx_cuda_enter(int device, int *before, struct plx_error *err);
 int plx_cuda_leave(int device, int before, struct plx_error *err);
