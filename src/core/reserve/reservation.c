@@ -43,6 +43,8 @@ static void reserving_release(struct plx_reserving *reserving)
 	free(reserving->parked);
 	free(reserving->stuck);
 	free(reserving->homes);
+	free(reserving->there);
+	free(reserving->there_first);
 }
 
 static size_t consumable_size(const struct plx_problem *problem)
@@ -76,7 +78,11 @@ static int reserving_init(struct plx_reserving *reserving,
 	    !reserving->stuck || !reserving->homes)
 		return plx_fail(err, "no memory for reservations");
 	reserving->search = plx_search_create(problem, err);
-	return reserving->search ? 0 : -1;
+	if (!reserving->search)
+		return -1;
+	return plx_spare_index(reserving) == 0
+		       ? 0
+		       : plx_fail(err, "no memory for reservations");
 }
 
 /* Who may be parked for this request, or already is for another one. */
@@ -412,15 +418,6 @@ static void begin(struct plx_reserving *reserving)
 	}
 }
 
-static int held_on(const struct plx_problem *problem, int n)
-{
-	int held = 0;
-
-	for (int j = 0; j < problem->job_count; j++)
-		held += problem->jobs[j].now[n];
-	return held;
-}
-
 /*
  * Nobody grows onto what is somebody's in a moment; who has to move may need
  * it all the same.
@@ -436,7 +433,7 @@ static void keep_idle(struct plx_reserving *reserving)
 	if (reserving->tight && feasible(reserving))
 		lost = losers(reserving);
 	for (int n = 0; n < problem->node_count; n++) {
-		int held = held_on(problem, n);
+		int held = plx_spare_held(reserving, n);
 
 		if (plx_timeline_soon(reserving->timeline, n) &&
 		    problem->gpus[n] > held)

@@ -33,6 +33,20 @@ static bool is_bound(const struct plx_reserving *reserving,
 	       lives(reserving, request, index, n);
 }
 
+/*
+ * The i-th job that has GPUs or its home on the node, in search order; NULL:
+ * there are no more. A home that is left in a guess counts as before.
+ */
+static const struct plx_elastic *at_node(const struct plx_reserving *reserving,
+					 int n, int i)
+{
+	int k = reserving->there_first[n] + i;
+
+	return k < reserving->there_first[n + 1]
+		       ? &reserving->search->jobs[reserving->there[k]]
+		       : NULL;
+}
+
 /* GPUs that the job must keep on the node, at the very least. */
 static int job_keeps(const struct plx_reserving *reserving,
 		     const struct plx_request *request,
@@ -48,37 +62,43 @@ static int job_keeps(const struct plx_reserving *reserving,
 static int must_keep(const struct plx_reserving *reserving,
 		     const struct plx_request *request, int n)
 {
+	const struct plx_elastic *e;
 	int gpus = 0;
 
-	for (int j = 0; j < reserving->search->job_count; j++)
-		gpus += job_keeps(reserving, request,
-				  &reserving->search->jobs[j], n);
+	for (int i = 0; (e = at_node(reserving, n, i)); i++)
+		gpus += job_keeps(reserving, request, e, n);
 	return gpus;
+}
+
+static bool is_parked(const struct plx_reserving *reserving,
+		      const struct plx_elastic *e)
+{
+	return reserving->parked[e - reserving->search->jobs];
 }
 
 /* Jobs at home on the node that may be parked, but need not be. */
 static int at_home(const struct plx_reserving *reserving,
 		   const struct plx_request *request, int n)
 {
+	const struct plx_elastic *e;
 	int jobs = 0;
 
-	for (int j = 0; j < reserving->search->job_count; j++) {
-		const struct plx_elastic *e = &reserving->search->jobs[j];
-
+	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
 		if (!e->job->pinned && !e->stuck && e->may_park &&
-		    !reserving->parked[j] && e->now.count > 0 &&
+		    !is_parked(reserving, e) && e->now.count > 0 &&
 		    is_bound(reserving, request, e->index, n))
 			jobs++;
 	}
 	return jobs;
 }
 
-static int held(const struct plx_reserving *reserving, int n)
+int plx_spare_held(const struct plx_reserving *reserving, int n)
 {
+	const struct plx_elastic *e;
 	int gpus = 0;
 
-	for (int j = 0; j < reserving->problem->job_count; j++)
-		gpus += reserving->problem->jobs[j].now[n];
+	for (int i = 0; (e = at_node(reserving, n, i)); i++)
+		gpus += e->job->now[n];
 	return gpus;
 }
 
@@ -86,10 +106,11 @@ static int held(const struct plx_reserving *reserving, int n)
 static int homes_at(const struct plx_reserving *reserving,
 		    const struct plx_request *request, int n)
 {
+	const struct plx_elastic *e;
 	int jobs = 0;
 
-	for (int j = 0; j < reserving->problem->job_count; j++)
-		jobs += lives(reserving, request, j, n);
+	for (int i = 0; (e = at_node(reserving, n, i)); i++)
+		jobs += lives(reserving, request, e->index, n);
 	return jobs;
 }
 
@@ -97,11 +118,12 @@ static int homes_at(const struct plx_reserving *reserving,
 static int leavers_at(const struct plx_reserving *reserving,
 		      const struct plx_request *request, int n)
 {
+	const struct plx_elastic *e;
 	int jobs = 0;
 
-	for (int j = 0; j < reserving->problem->job_count; j++)
-		jobs += reserving->problem->jobs[j].home == n &&
-			!lives(reserving, request, j, n);
+	for (int i = 0; (e = at_node(reserving, n, i)); i++)
+		jobs += e->job->home == n &&
+			!lives(reserving, request, e->index, n);
 	return jobs;
 }
 
@@ -122,14 +144,15 @@ static void add_scripts(const struct plx_reserving *reserving,
 			const struct plx_request *request, int n,
 			const double *each, double all, struct share *share)
 {
-	for (int j = 0; j < reserving->search->job_count; j++) {
-		const struct plx_elastic *e = &reserving->search->jobs[j];
+	const struct plx_elastic *e;
+
+	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
 		double keeps = each ? each[e->index] : all;
 
 		if (!lives(reserving, request, e->index, n))
 			continue;
 		share->homes += keeps;
-		if (reserving->parked[j] || e->job->now[n] == 0)
+		if (is_parked(reserving, e) || e->job->now[n] == 0)
 			share->scripts += keeps;
 	}
 }
@@ -180,7 +203,7 @@ static int gpus_beside(const struct plx_reserving *reserving,
 
 		add_scripts(reserving, request, n, NULL, rest->home_cpus,
 			    &cpus);
-		most = keepable(&cpus, held(reserving, n), most);
+		most = keepable(&cpus, plx_spare_held(reserving, n), most);
 	}
 	if (rest && rest->memory && most >= 0) {
 		struct share memory = {
@@ -194,7 +217,7 @@ static int gpus_beside(const struct plx_reserving *reserving,
 
 		add_scripts(reserving, request, n, rest->home_memory, 0,
 			    &memory);
-		most = keepable(&memory, held(reserving, n), most);
+		most = keepable(&memory, plx_spare_held(reserving, n), most);
 	}
 	return most;
 }
@@ -225,9 +248,9 @@ static int in_its_way(const struct plx_reserving *reserving,
 	double held = 0;
 	double kept = 0;
 	double most = 0;
+	const struct plx_elastic *e;
 
-	for (int j = 0; j < reserving->search->job_count; j++) {
-		const struct plx_elastic *e = &reserving->search->jobs[j];
+	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
 		double takes = e->job->takes ? e->job->takes[k] : 0;
 
 		held += consumable_of(reserving, request, e, n, e->job->now[n],
@@ -268,7 +291,7 @@ static bool node_spare(const struct plx_reserving *reserving,
 {
 	int gpus = reserving->problem->gpus[n];
 	int take = request->gpus_per_node;
-	int idle = gpus - held(reserving, n);
+	int idle = gpus - plx_spare_held(reserving, n);
 	int displaced = short_of(reserving, request, n);
 	int beside;
 	int left;
@@ -317,6 +340,36 @@ static int by_displacement(const void *a, const void *b)
 	if (x->displace != y->displace)
 		return x->displace - y->displace;
 	return x->node - y->node;
+}
+
+static bool is_there(const struct plx_elastic *e, int n)
+{
+	return e->job->home == n || e->job->now[n] > 0;
+}
+
+int plx_spare_index(struct plx_reserving *reserving)
+{
+	const struct plx_search *search = reserving->search;
+	int nodes = reserving->problem->node_count;
+	int *first = calloc((size_t) nodes + 2, sizeof(*first));
+
+	reserving->there_first = first;
+	if (!first)
+		return -1;
+	/* Numbers first, two places on; then where the next one goes. */
+	for (int j = 0; j < search->job_count; j++)
+		for (int n = 0; n < nodes; n++)
+			first[n + 2] += is_there(&search->jobs[j], n);
+	for (int n = 0; n < nodes; n++)
+		first[n + 2] += first[n + 1];
+	reserving->there = calloc((size_t) first[nodes + 1] + 1, sizeof(int));
+	if (!reserving->there)
+		return -1;
+	for (int j = 0; j < search->job_count; j++)
+		for (int n = 0; n < nodes; n++)
+			if (is_there(&search->jobs[j], n))
+				reserving->there[first[n + 1]++] = j;
+	return 0;
 }
 
 void plx_spare_survey(struct plx_reserving *reserving,

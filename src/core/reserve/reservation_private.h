@@ -42,7 +42,13 @@ struct plx_reserving {
 	bool *stuck;  /* [job_count], search order: from the beginning */
 	bool leaving; /* homes may be left, in the present guess */
 	int *homes;   /* [job_count] before the guess */
+	int *there;   /* in search order: who has GPUs or its home on node 0,
+			 then on node 1 and so on */
+	int *there_first; /* [node_count + 1] where a node's begin */
 };
+
+/* Fill reserving->there, while homes are as posed; -1: no memory. */
+int plx_spare_index(struct plx_reserving *reserving);
 
 /*
  * Fill making->spares with the nodes that could serve the request, those where
@@ -50,6 +56,9 @@ struct plx_reserving {
  */
 void plx_spare_survey(struct plx_reserving *reserving,
 		      const struct plx_request *request);
+
+/* GPUs of the node that elastic jobs have. */
+int plx_spare_held(const struct plx_reserving *reserving, int n);
 
 /* May the job be asked to leave its home for the request? */
 bool plx_spare_leaves(const struct plx_request *request,

@@ -37,6 +37,8 @@ struct plx_timeline {
 	int alloc_count;
 	struct block *blocks;
 	int block_count;
+	/* [node_count] the earliest of the node's blocks; NAN: none */
+	double *from_s, *at_s;
 	double *times;
 };
 
@@ -49,6 +51,8 @@ void plx_timeline_destroy(struct plx_timeline *timeline)
 	free(timeline->promised);
 	free(timeline->allocs);
 	free(timeline->blocks);
+	free(timeline->from_s);
+	free(timeline->at_s);
 	free(timeline->times);
 	free(timeline);
 }
@@ -81,6 +85,7 @@ static void fill(struct plx_timeline *timeline)
 			.cpus = rest->cpus ? rest->cpus[n] : INFINITY,
 			.memory = rest->memory ? rest->memory[n] : INFINITY,
 		};
+		timeline->from_s[n] = timeline->at_s[n] = NAN;
 	}
 	/* Of what rigid jobs hold, gpus[], cpus[] and memory[] know already. */
 	for (int i = 0; i < rest->alloc_count; i++) {
@@ -115,9 +120,12 @@ struct plx_timeline *plx_timeline_create(const struct plx_problem *problem,
 	timeline->promised = calloc(nodes, sizeof(*timeline->promised));
 	timeline->allocs = calloc(allocs, sizeof(*timeline->allocs));
 	timeline->blocks = calloc(blocks, sizeof(*timeline->blocks));
+	timeline->from_s = calloc(nodes, sizeof(*timeline->from_s));
+	timeline->at_s = calloc(nodes, sizeof(*timeline->at_s));
 	timeline->times = calloc(allocs + blocks, sizeof(*timeline->times));
 	if (!timeline->now || !timeline->then || !timeline->promised ||
-	    !timeline->allocs || !timeline->blocks || !timeline->times)
+	    !timeline->allocs || !timeline->blocks || !timeline->from_s ||
+	    !timeline->at_s || !timeline->times)
 		goto fail;
 	fill(timeline);
 	return timeline;
@@ -141,25 +149,12 @@ void plx_timeline_start(struct plx_timeline *timeline,
 bool plx_timeline_open(const struct plx_timeline *timeline,
 		       const struct plx_request *request, int node)
 {
-	for (int i = 0; i < timeline->block_count; i++) {
-		const struct block *block = &timeline->blocks[i];
-
-		if (block->node == node && block->from_s <= request->seconds)
-			return false;
-	}
-	return true;
+	return !(timeline->from_s[node] <= request->seconds);
 }
 
 bool plx_timeline_soon(const struct plx_timeline *timeline, int node)
 {
-	for (int i = 0; i < timeline->block_count; i++) {
-		const struct block *block = &timeline->blocks[i];
-
-		if (block->node == node &&
-		    block->at_s <= timeline->rest->soon_s)
-			return true;
-	}
-	return false;
+	return timeline->at_s[node] <= timeline->rest->soon_s;
 }
 
 static int by_value(const void *a, const void *b)
@@ -258,8 +253,15 @@ static bool promise_at(struct plx_timeline *timeline,
 	}
 	if (nodes < request->nodes)
 		return false;
-	for (int i = first; promised && i < first + nodes; i++)
-		promised[timeline->blocks[i].node] = true;
+	for (int i = first; i < first + nodes; i++) {
+		const struct block *block = &timeline->blocks[i];
+		int n = block->node;
+
+		if (promised)
+			promised[n] = true;
+		timeline->from_s[n] = fmin(timeline->from_s[n], block->from_s);
+		timeline->at_s[n] = fmin(timeline->at_s[n], block->at_s);
+	}
 	timeline->block_count += nodes;
 	return true;
 }
