@@ -336,6 +336,8 @@ bool plx_look_init(struct plx_search *search);
 void plx_look_release(struct plx_search *search);
 /* The node's free GPUs or jobs have changed. */
 void plx_look_update(struct plx_search *search, int n);
+/* The first node from this one on with a free GPU; node_count: none. */
+int plx_look_next_free(const struct plx_search *search, int n);
 /* Sets search->look. */
 void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 		     const struct plx_config *config, bool eject);

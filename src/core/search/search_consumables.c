@@ -102,31 +102,34 @@ static int held_on(const struct plx_elastic *e, int n)
 /* As many of these GPUs as there are consumables for, beside those it holds of
  * it. */
 static int supplied(const struct plx_search *search, const double *here,
-		    const struct plx_elastic *e, int n, int held)
+		    const struct plx_elastic *e, int n, int held, int gpus)
 {
-	int gpus = search->problem->gpus[n];
-
-	for (int k = 0; e->job->takes && k < search->problem->consumable_kinds;
+	for (int k = 0; gpus > 0 && k < search->problem->consumable_kinds;
 	     k++) {
 		double takes = e->job->takes[k];
-		double left = here[k] + plx_job_takes(e->job, n, held, k);
+		double left = 0;
 
+		if (takes <= 0)
+			continue;
+		left = here[k] + plx_job_takes(e->job, n, held, k);
 		left *= 1 + EXCESS;
-		if (takes > 0 && takes * (held + gpus) > left)
+		if (takes * (held + gpus) > left)
 			gpus = left > 0 ? (int) (left / takes) - held : 0;
 	}
 	return gpus > 0 ? gpus : 0;
 }
 
+/* Negative where more GPUs are held than there are, whatever the consumables.
+ */
 int plx_consumables_free(const struct plx_search *search,
 			 const struct plx_elastic *e, int n)
 {
 	const double *here =
 		search->consumable_left + (size_t) n * kinds_of(search);
-	int most = supplied(search, here, e, n, held_on(e, n));
 	int free = search->nodes[n].free;
 
-	return most < free ? most : free;
+	return free < 1 ? free
+			: supplied(search, here, e, n, held_on(e, n), free);
 }
 
 int plx_consumables_open(const struct plx_search *search,
@@ -134,8 +137,7 @@ int plx_consumables_open(const struct plx_search *search,
 {
 	const double *here =
 		search->consumable_open + (size_t) n * kinds_of(search);
-	int most = supplied(search, here, e, n, 0);
 	int open = search->nodes[n].open;
 
-	return most < open ? most : open;
+	return open < 1 ? open : supplied(search, here, e, n, 0, open);
 }

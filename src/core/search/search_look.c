@@ -6,7 +6,8 @@
  * GPUs free on them, and a look takes the job's own ones, those where the
  * configuration fits, and some where little is missing, from a random one on:
  * whoever has to give way may be better off elsewhere, but there are other
- * moves.
+ * moves. A node whose GPUs are free, and its CPUs are not, counts as one where
+ * something is missing.
  */
 #include <stdlib.h>
 
@@ -40,7 +41,6 @@ bool plx_look_init(struct plx_search *search)
 	search->look = calloc(nodes, sizeof(*search->look));
 	search->looked = calloc(nodes, sizeof(*search->looked));
 	search->indexed = search->node_count > SMALL &&
-			  search->problem->consumable_kinds == 0 &&
 			  buckets * search->words <= INDEX_MAX;
 	if (!search->indexed) {
 		for (int n = 0; search->look && n < search->node_count; n++)
@@ -102,6 +102,30 @@ static int next_of(const struct plx_search *search, int bucket, int n)
 	return (int) (word * 64) + __builtin_ctzll(rest);
 }
 
+int plx_look_next_free(const struct plx_search *search, int n)
+{
+	const uint64_t *full = search->bits;
+	const uint64_t *disturbed = NULL;
+	uint64_t rest = 0;
+
+	if (!search->indexed) {
+		while (n < search->node_count && search->nodes[n].free < 1)
+			n++;
+		return n;
+	}
+	disturbed = bits_of(search, search->node_gpus_max + 1);
+	for (size_t word = (size_t) n / 64; word < search->words; word++) {
+		rest = ~(full[word] | disturbed[word]);
+		if (word == (size_t) n / 64)
+			rest &= ~UINT64_C(0) << n % 64;
+		if (rest == 0)
+			continue;
+		n = (int) (word * 64) + __builtin_ctzll(rest);
+		return n < search->node_count ? n : search->node_count;
+	}
+	return search->node_count;
+}
+
 static bool add(struct plx_search *search, const struct plx_elastic *e, int n)
 {
 	if (search->looked[n] == search->look_stamp ||
@@ -112,22 +136,47 @@ static bool add(struct plx_search *search, const struct plx_elastic *e, int n)
 	return true;
 }
 
-/* Up to so many nodes with just these GPUs free, from this one on. */
+/* What is looked for in a level. */
+struct wanted {
+	int gpus; /* that have to be free for the job; 0: whatever there is */
+	int most; /* nodes of that kind */
+	int crowded; /* nodes besides, where they are not */
+};
+
+/* A node of the level: true when it is one of the kind that is wanted. */
+static bool add_wanted(struct plx_search *search, const struct plx_elastic *e,
+		       int n, struct wanted *wanted)
+{
+	bool has = wanted->gpus == 0 || !e->job->takes ||
+		   plx_node_free(search, e, n) >= wanted->gpus;
+
+	if (!has && wanted->crowded <= 0) {
+		search->work++;
+		return false;
+	}
+	if (!add(search, e, n))
+		return false;
+	search->work++;
+	if (!has)
+		wanted->crowded--;
+	return has;
+}
+
+/* Nodes with just these GPUs free, from this one on; how many are as wanted. */
 static int add_level(struct plx_search *search, const struct plx_elastic *e,
-		     int bucket, int first, int most)
+		     int bucket, int first, struct wanted wanted)
 {
 	int added = 0;
 
 	if (search->levels[bucket] == 0)
 		return 0;
-	for (int n = next_of(search, bucket, first); n >= 0 && added < most;
-	     n = next_of(search, bucket, n + 1))
-		added += add(search, e, n);
+	for (int n = next_of(search, bucket, first);
+	     n >= 0 && added < wanted.most; n = next_of(search, bucket, n + 1))
+		added += add_wanted(search, e, n, &wanted);
 	for (int n = next_of(search, bucket, 0);
-	     n >= 0 && n < first && added < most;
+	     n >= 0 && n < first && added < wanted.most;
 	     n = next_of(search, bucket, n + 1))
-		added += add(search, e, n);
-	search->work += added;
+		added += add_wanted(search, e, n, &wanted);
 	return added;
 }
 
@@ -144,22 +193,27 @@ static void add_placement(struct plx_search *search,
  * counts.
  */
 static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
-			const struct plx_config *config)
+			const struct plx_config *config, bool eject)
 {
 	int top = search->node_gpus_max;
 	int disturbed = plx_config_multi(config) ? -1 : top + 1;
-	int nodes = config->nodes;
+	struct wanted wanted = { .gpus = config->per_node > 0 ? config->per_node
+							      : 1,
+				 .most = config->nodes,
+				 .crowded = eject ? EJECT : 0 };
 	int gpus = config->gpus;
 
 	for (int g = config->per_node; config->per_node > 0 && g <= top; g++) {
-		nodes -= add_level(search, e, g, 0, nodes);
+		wanted.most -= add_level(search, e, g, 0, wanted);
 		if (disturbed > 0)
-			nodes -= add_level(search, e, disturbed + g, 0, nodes);
+			wanted.most -=
+				add_level(search, e, disturbed + g, 0, wanted);
 	}
-	for (int g = top; config->per_node == 0 && g > 0 && gpus > 0; g--)
+	for (int g = top; config->per_node == 0 && g > 0 && gpus > 0; g--) {
+		wanted.most = gpus / plx_node_most(e, g) + config->nodes;
 		gpus -= plx_node_most(e, g) *
-			add_level(search, e, g, 0,
-				  gpus / plx_node_most(e, g) + nodes);
+			add_level(search, e, g, 0, wanted);
+	}
 }
 
 static void add_victims(struct plx_search *search, const struct plx_elastic *e,
@@ -174,8 +228,10 @@ static void add_victims(struct plx_search *search, const struct plx_elastic *e,
 	for (int free = g - 1; free >= 0 && most > 0; free--) {
 		int some = config->nodes > EJECT ? config->nodes : EJECT;
 
-		most -= add_level(search, e, free, start, some);
-		most -= add_level(search, e, free + top + 1, start, some / 2);
+		most -= add_level(search, e, free, start,
+				  (struct wanted){ .most = some });
+		most -= add_level(search, e, free + top + 1, start,
+				  (struct wanted){ .most = some / 2 });
 	}
 }
 
@@ -197,7 +253,7 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 	add_placement(search, e, &e->now);
 	if (e->touched)
 		add_placement(search, e, &e->saved);
-	add_fitting(search, e, config);
+	add_fitting(search, e, config, eject);
 	if (eject)
 		add_victims(search, e, config);
 	search->work += search->look_count;

@@ -15,16 +15,18 @@
 
 static void survey_nodes(struct plx_search *search, const struct plx_elastic *e)
 {
-	for (int n = 0; n < search->node_count; n++) {
+	for (int n = plx_look_next_free(search, 0); n < search->node_count;
+	     n = plx_look_next_free(search, n + 1)) {
 		int free = plx_node_free(search, e, n);
 
+		search->work++;
 		if (free < 1 || !plx_job_usable(e->job, n))
 			continue;
 		search->free_one[free]++;
 		if (!plx_node_disturbs(search, n))
 			search->free_multi[free]++;
 	}
-	search->work += search->node_count;
+	search->work += search->node_count / 64;
 }
 
 /* Count the nodes that have so many GPUs free for this job. */
@@ -32,13 +34,14 @@ static void survey(struct plx_search *search, const struct plx_elastic *e)
 {
 	int top = search->node_gpus_max;
 	size_t size = (size_t) (top + 1) * sizeof(int);
+	bool by_level = search->indexed && !e->job->allowed && !e->job->takes;
 
 	memset(search->free_one, 0, size);
 	memset(search->free_multi, 0, size);
 	search->free_multi_gpus = 0;
-	if (!search->indexed || e->job->allowed)
+	if (!by_level)
 		survey_nodes(search, e);
-	for (int g = 1; search->indexed && !e->job->allowed && g <= top; g++) {
+	for (int g = 1; by_level && g <= top; g++) {
 		search->free_multi[g] = search->levels[g];
 		search->free_one[g] =
 			search->levels[g] + search->levels[g + top + 1];
