@@ -260,10 +260,25 @@ static bool look(bool first)
 	return true;
 }
 
+/* Until our own next step, where we are told of all others. */
+static double own_step_s(void)
+{
+	double due_s = plx_now_s() + set.poll_s;
+
+	if (is_asked() && set.ack_s >= 0)
+		due_s = my.asked_s + set.ack_s;
+	else if (my.job.target.state == PLX_TARGET_LENT && set.status.live)
+		due_s = my.lent_s + set.live_s;
+	due_s -= plx_now_s();
+	return due_s < 0.001 ? 0.001 : due_s;
+}
+
 static double pause_s(bool heard)
 {
 	if (!heard)
 		return TROUBLE_POLL_S;
+	if (set.told)
+		return own_step_s();
 	if (my.job.target.state == PLX_TARGET_ASKED ||
 	    my.job.target.state == PLX_TARGET_LENT)
 		return WAIT_POLL_S;

@@ -24,6 +24,7 @@ struct light {
 	bool live;
 	bool busy;
 	bool no_hint;
+	bool told; /* what is new is told by a signal */
 };
 
 /* From the command line and Slurm's environment; -1: help was printed. */

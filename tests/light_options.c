@@ -20,6 +20,9 @@ static const char help[] =
 	"  --poll=S         look at the record as often (default 1; it is\n"
 	"                   also woken by SIGURG)\n"
 	"  --wake=none      only poll\n"
+	"  --told           look no more often while an answer is due: rely "
+	"on\n"
+	"                   the signal, as pollux-launch does\n"
 	"  --no-hint        never measured\n"
 	"  --batch=M0,MAX,MIN_GPU,MAX_GPU,ACCUMULATE\n"
 	"  --model=AC,BC,AN,BN,AR,BR,GAMMA  --noise=SQR,VAR\n"
@@ -135,6 +138,9 @@ static bool set_option(struct light *set, int option, const char *text)
 		return read_doubles(text, &set->poll_s, 1);
 	case 'w':
 		return set_wake(set, text);
+	case 'd':
+		set->told = true;
+		return true;
 	case 'h':
 		set->no_hint = true;
 		return true;
@@ -185,7 +191,8 @@ int light_read(int argc, char **argv, struct light *set)
 		{ "model", 1, NULL, 'm' },    { "noise", 1, NULL, 'o' },
 		{ "profiled", 1, NULL, 'g' }, { "restart", 1, NULL, 'r' },
 		{ "left", 1, NULL, 'f' },     { "tell", 1, NULL, 't' },
-		{ "whim", 1, NULL, 'q' },     { NULL, 0, NULL, 0 },
+		{ "whim", 1, NULL, 'q' },     { "told", 0, NULL, 'd' },
+		{ NULL, 0, NULL, 0 },
 	};
 	const char *id = getenv("SLURM_JOB_ID");
 	int option;

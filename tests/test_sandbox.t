@@ -346,7 +346,7 @@ could ever lie in it, whatever Slurm or munge make of it"
 # What must be refused, with exit code 2, and with what words.
 refusals() {
 	cat <<'END'
-up --nodes 0|--nodes wants a whole number from 1 to 999, not '0'
+up --nodes 0|--nodes wants a whole number from 1 to 9999, not '0'
 up --nodes many|not 'many'
 up --nodes|--nodes needs a value
 up --scheduler fifo|must be one of pollux, backfill, builtin, not 'fifo'

@@ -27,6 +27,7 @@ gpu_types=""
 slurm_prefix=${POLLUX_SLURM_PREFIX:-}
 hosts=0
 share=""
+slurmds=""
 on=ctl
 accounting=1
 whole=0
@@ -38,7 +39,7 @@ port=""
 starter=$$
 
 state_keys="root like users nodes gpus gpu_types cpus scheduler params accounting whole \
-detach owner owner_start port started ready_timeout path slurm_prefix hosts share"
+detach owner owner_start port started ready_timeout path slurm_prefix hosts share slurmds"
 
 say() { echo "pollux-sandbox: $*"; }
 complain() { echo "pollux-sandbox: $*" >&2; }
@@ -144,6 +145,7 @@ daemon_names() {
 	echo munged
 	[ "$accounting" = 0 ] || echo mariadb slurmdbd
 	echo slurmctld
+	[ -z "$slurmds" ] || { echo slurmds && return; }
 	for ((i = 1; i <= nodes; i++)); do
 		echo "n$i"
 	done

@@ -260,9 +260,20 @@ start_node() {
 	fi
 }
 
+# What answers for all nodes at once listens on the port of each.
+start_slurmds() {
+	guilty=slurmds
+	spawn slurmds "$slurmds" --gpus="$gpus" &&
+		wait_for slurmds listens slurmds "$(port_of "n$nodes")"
+}
+
 start_nodes() {
 	local i
 
+	if [ -n "$slurmds" ]; then
+		start_slurmds && wait_until "$deadline" nodes_ready
+		return
+	fi
 	for ((i = 1; i <= nodes; i++)); do
 		start_node "n$i" || return 1
 	done
