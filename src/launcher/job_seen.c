@@ -284,7 +284,8 @@ int plx_job_load(const struct plx_job_who *who, struct plx_job_seen *job,
 	job_info_msg_t *answer = NULL;
 	int rc;
 
-	if (slurm_load_job(&answer, who->id, SHOW_DETAIL) != SLURM_SUCCESS) {
+	if (slurm_load_job(&answer, who->id, SHOW_DETAIL | SHOW_LOCAL) !=
+	    SLURM_SUCCESS) {
 		if (errno != ESLURM_INVALID_JOB_ID)
 			return fail_slurm(err, "read the record", who->id);
 		read.over = true;
@@ -366,7 +367,8 @@ static int load_comment(const struct plx_job_who *who,
 	struct plx_error why;
 	int rc = 0;
 
-	if (slurm_load_job(&answer, id, SHOW_DETAIL) != SLURM_SUCCESS)
+	if (slurm_load_job(&answer, id, SHOW_DETAIL | SHOW_LOCAL) !=
+	    SLURM_SUCCESS)
 		return fail_slurm(err, "read the comment", id);
 	if (read_answer(who, answer, &read, &why) == 0)
 		*seen = read;
