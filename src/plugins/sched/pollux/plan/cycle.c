@@ -215,9 +215,12 @@ static bool _ask(const struct cycle *cycle, int j)
 	enum pollux_leave leave = POLLUX_LEAVE_NOT;
 	char why[PLX_WHY_SIZE];
 
-	if (j >= cycle->snapshot->job_count)
+	if (j >= cycle->snapshot->job_count) {
+		pollux_requests_end(); /* it takes locks of its own */
 		return pollux_moldable_start(cycle->snapshot, j, choice->gpus,
 					     cycle->reservations.grants);
+	}
+	pollux_requests_begin();
 	if (pollux_is_moldable(&cycle->snapshot->jobs[j]))
 		return pollux_migrate_at_once(cycle->snapshot, j, choice->gpus,
 					      cycle->inputs[j].why[0]
@@ -277,6 +280,7 @@ static void _apply(const struct cycle *cycle)
 		_spend(snapshot, j, choice->gpus, spare);
 		pollux_limit_split_spend(snapshot, j, choice->shape.gpus, left);
 	}
+	pollux_requests_end();
 	free(left);
 	xfree(spare);
 }

@@ -237,6 +237,41 @@ static bool _only_gives(const job_record_t *job,
 	return only;
 }
 
+/* Of requests that follow one another. */
+static struct {
+	bool many;
+	bool locked;
+} hold;
+
+void pollux_requests_begin(void)
+{
+	hold.many = true;
+}
+
+void pollux_requests_end(void)
+{
+	if (hold.locked)
+		pollux_unlock(POLLUX_REQUESTING);
+	hold.many = hold.locked = false;
+}
+
+static void _lock(void)
+{
+	if (hold.locked)
+		pollux_lock_yield(POLLUX_REQUESTING);
+	else
+		pollux_lock(POLLUX_REQUESTING);
+	hold.locked = true;
+}
+
+static void _unlock(void)
+{
+	if (hold.many)
+		return;
+	pollux_unlock(POLLUX_REQUESTING);
+	hold.locked = false;
+}
+
 static bool _try(const struct pollux_snapshot *snapshot, int j,
 		 struct wish *wish)
 {
@@ -246,7 +281,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 	struct plx_error err;
 	bool asked = false;
 
-	pollux_lock(POLLUX_REQUESTING);
+	_lock();
 	job = find_job_record(seen->id);
 	if (!_may_ask(job, snapshot, seen, wish, &status) ||
 	    (wish->move
@@ -264,7 +299,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 		_leave_alone(job, pollux_track_get(seen->id), &err);
 done:
 	pollux_lost_end();
-	pollux_unlock(POLLUX_REQUESTING);
+	_unlock();
 	return asked;
 }
 

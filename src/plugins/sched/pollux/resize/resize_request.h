@@ -4,7 +4,7 @@
  * (docs/resize.md)
  *
  * Used by the plugin's thread alone. Locks are taken inside, for one job at
- * a time.
+ * a time, or for several that follow one another (pollux_requests_begin()).
  */
 #ifndef SCHED_POLLUX_RESIZE_REQUEST_H
 #define SCHED_POLLUX_RESIZE_REQUEST_H
@@ -25,6 +25,14 @@ double pollux_now_s(void);
  * more time at first: their programs may still wait for the other one.
  */
 void pollux_resize_begin(void);
+
+/*
+ * Many jobs are asked now: those that follow one another share a hold of the
+ * locks, given up as pollux_lock_yield() does. Between two requests nobody may
+ * take a lock of slurmctld's, or work for long. End it: the locks are free.
+ */
+void pollux_requests_begin(void);
+void pollux_requests_end(void);
 
 /*
  * Ask job j of the snapshot for the shape gpus[node_count] (all 0: park it), if

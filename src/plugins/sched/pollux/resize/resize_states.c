@@ -588,14 +588,32 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 static bool _touch(struct pollux_track *track)
 {
 	struct plx_status status;
-	job_record_t *job = NULL;
-	bool moved = false;
+	job_record_t *job = find_job_record(track->job_id);
+	bool moved = _act(job, track, _judge(job, track, &status), &status);
 
-	pollux_lock(POLLUX_TOUCH);
-	job = find_job_record(track->job_id);
-	moved = _act(job, track, _judge(job, track, &status), &status);
 	pollux_lost_end();
-	pollux_unlock(POLLUX_TOUCH);
+	return moved;
+}
+
+/* All that are due, in as few holds as last two milliseconds each. */
+static bool _touch_all(void)
+{
+	struct pollux_track *track = NULL;
+	bool moved = false;
+	bool locked = false;
+
+	for (int i = 0; (track = pollux_track_at(i)); i++) {
+		if (!track->due)
+			continue;
+		if (locked)
+			pollux_lock_yield(POLLUX_TOUCH);
+		else
+			pollux_lock(POLLUX_TOUCH);
+		locked = true;
+		moved |= _touch(track);
+	}
+	if (locked)
+		pollux_unlock(POLLUX_TOUCH);
 	return moved;
 }
 
@@ -622,15 +640,8 @@ static void _judge_all(void)
 
 bool pollux_resize_tick(void)
 {
-	struct pollux_track *track = NULL;
-	bool moved = false;
-
 	if (!pollux_track_any_busy())
 		return false;
 	_judge_all();
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
-		if (track->due)
-			moved |= _touch(track);
-	}
-	return moved;
+	return _touch_all();
 }
