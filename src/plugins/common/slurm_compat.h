@@ -108,6 +108,29 @@ static inline char *pollux_slurm_gpu_text(const char *type, int gpus)
 	return xstrdup_printf(POLLUX_TRES_GPU ":%s:%d", type, gpus);
 }
 
+/*
+ * The first bit from this one on that is set; size: none. A job's nodes are few
+ * of many, so words without a bit are passed over at once where it is known how
+ * a release keeps them.
+ */
+static inline int pollux_slurm_next_bit(bitstr_t *bits, int n, int size)
+{
+#if !POLLUX_SLURM_24
+	const int word = 8 * sizeof(*bits);
+#endif
+	for (; n < size; n++) {
+#if !POLLUX_SLURM_24
+		while (n < size && !bits[n / word + BITSTR_OVERHEAD])
+			n = (n / word + 1) * word;
+		if (n >= size)
+			break;
+#endif
+		if (bit_test(bits, n))
+			return n;
+	}
+	return size;
+}
+
 /* What reservations keep from a job on nodes that it may use. */
 #if POLLUX_SLURM_24
 typedef resv_exc_t pollux_barred_t;

@@ -24,16 +24,15 @@ void pollux_record_each(void (*act)(job_record_t *job))
 static void _add_entry(const job_record_t *job, const gres_job_state_t *entry,
 		       int *gpus)
 {
-	const bitstr_t *nodes = job->job_resrcs->node_bitmap;
-	uint32_t offset = 0;
+	bitstr_t *nodes = job->job_resrcs->node_bitmap;
+	int n = pollux_slurm_next_bit(nodes, 0, node_record_count);
 
 	if (!entry->gres_cnt_node_alloc)
 		return;
-	for (int n = 0; n < node_record_count && offset < entry->node_cnt;
-	     n++) {
-		if (!bit_test((bitstr_t *) nodes, n))
-			continue;
-		gpus[n] += (int) entry->gres_cnt_node_alloc[offset++];
+	for (uint32_t i = 0; n < node_record_count && i < entry->node_cnt;
+	     i++) {
+		gpus[n] += (int) entry->gres_cnt_node_alloc[i];
+		n = pollux_slurm_next_bit(nodes, n + 1, node_record_count);
 	}
 }
 

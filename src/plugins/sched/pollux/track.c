@@ -11,13 +11,18 @@ static struct {
 	struct pollux_track *at;
 	int count;
 	int size;
+	int next; /* behind the last one found: jobs come in their order */
 } tracks;
 
 struct pollux_track *pollux_track_find(uint32_t job_id)
 {
 	for (int i = 0; i < tracks.count; i++) {
-		if (tracks.at[i].job_id == job_id)
-			return &tracks.at[i];
+		int k = (tracks.next + i) % tracks.count;
+
+		if (tracks.at[k].job_id == job_id) {
+			tracks.next = k + 1;
+			return &tracks.at[k];
+		}
 	}
 	return NULL;
 }

@@ -113,13 +113,14 @@ static void _take_cores(struct pollux_cpu_limit *cpu_limit,
 			const job_record_t *job, int node_count)
 {
 	const job_resources_t *held = job->job_resrcs;
+	bitstr_t *nodes = held->node_bitmap;
 	int first = 0;
 
-	if (!held->node_bitmap || !held->core_bitmap)
+	if (!nodes || !held->core_bitmap)
 		return;
-	for (int n = 0; n < node_count; n++) {
-		if (!bit_test(held->node_bitmap, n))
-			continue;
+	for (int n = pollux_slurm_next_bit(nodes, 0, node_count);
+	     n < node_count;
+	     n = pollux_slurm_next_bit(nodes, n + 1, node_count)) {
 		cpu_limit->left[n] -=
 			_unbarred(cpu_limit, n, held->core_bitmap, first);
 		first += node_record_table_ptr[n]->tot_cores;

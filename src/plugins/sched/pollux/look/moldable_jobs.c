@@ -8,6 +8,7 @@
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
+#include "sched/pollux/look/node_arrays.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/job_limits.h"
@@ -96,7 +97,6 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 		  struct pollux_snapshot *snapshot, int i)
 {
 	struct pollux_job *job = pollux_snapshot_next(snapshot);
-	int count = MAX(snapshot->node_count, 1);
 	bitstr_t *allowed = NULL;
 	struct pollux_asked asked;
 
@@ -116,9 +116,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 		memset(&job->target, 0, sizeof(job->target));
 	job->capped = true;
 	job->most_gpus = pollux_moldable_most(job->id);
-	job->gpus = xcalloc(count, sizeof(*job->gpus));
-	job->cpus = xcalloc(count, sizeof(*job->cpus));
-	job->memory = xcalloc(count, sizeof(*job->memory));
+	pollux_node_arrays_take(job, snapshot->node_count);
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_snapshot_kind(snapshot, record, rules);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);

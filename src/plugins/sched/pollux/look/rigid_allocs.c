@@ -51,12 +51,13 @@ static void _add_job(const job_record_t *job, int *gpus,
 {
 	const job_resources_t *held = job->job_resrcs;
 	struct pollux_rigid_alloc *alloc = NULL;
+	bitstr_t *nodes = held->node_bitmap;
+	int count = snapshot->node_count;
 	int offset = 0;
 
 	pollux_record_gpus(job, gpus);
-	for (int n = 0; n < snapshot->node_count; n++) {
-		if (!bit_test(held->node_bitmap, n))
-			continue;
+	for (int n = pollux_slurm_next_bit(nodes, 0, count); n < count;
+	     n = pollux_slurm_next_bit(nodes, n + 1, count)) {
 		alloc = _next(snapshot);
 		if (!alloc)
 			return;

@@ -15,6 +15,7 @@
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/deadlines.h"
+#include "sched/pollux/look/node_arrays.h"
 #include "sched/pollux/look/cpu_limits.h"
 #include "sched/pollux/look/rigid_allocs.h"
 #include "sched/pollux/look/texts.h"
@@ -94,6 +95,8 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 		if (gpus) {
 			node->gpus = pollux_node_count(gpus, NULL);
 			node->gpus_free = pollux_node_free(gpus, NULL);
+			snapshot->node_gpus_max =
+				MAX(snapshot->node_gpus_max, node->gpus);
 		}
 		if (!pollux_node_open(rules, n))
 			node->gpus_free = 0;
@@ -105,13 +108,14 @@ static void _add_held(const job_record_t *record, int *cpus, double *memory,
 		      int node_count)
 {
 	const job_resources_t *held = record->job_resrcs;
+	bitstr_t *nodes = held ? held->node_bitmap : NULL;
 	int offset = 0;
 
-	if (!held || !held->node_bitmap || !held->cpus)
+	if (!nodes || !held->cpus)
 		return;
-	for (int n = 0; n < node_count; n++) {
-		if (!bit_test(held->node_bitmap, n))
-			continue;
+	for (int n = pollux_slurm_next_bit(nodes, 0, node_count);
+	     n < node_count;
+	     n = pollux_slurm_next_bit(nodes, n + 1, node_count)) {
 		cpus[n] += held->cpus[offset];
 		if (held->memory_allocated)
 			memory[n] += (double) held->memory_allocated[offset];
@@ -301,9 +305,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 		job->moves && !pollux_is_moldable(job) && _is_calm(record, job);
 	job->shape = xstrdup(record->nodes);
 	job->since = pollux_record_since(record);
-	job->gpus = xcalloc(snapshot->node_count, sizeof(*job->gpus));
-	job->cpus = xcalloc(snapshot->node_count, sizeof(*job->cpus));
-	job->memory = xcalloc(snapshot->node_count, sizeof(*job->memory));
+	pollux_node_arrays_take(job, snapshot->node_count);
 	job->needs = pollux_job_needs(record);
 	job->kind = pollux_snapshot_kind(snapshot, record, rules);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
@@ -475,9 +477,8 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 	for (int i = 0; i < snapshot->job_count + snapshot->moldable_count;
 	     i++) {
 		xfree(snapshot->jobs[i].shape);
-		xfree(snapshot->jobs[i].gpus);
-		xfree(snapshot->jobs[i].cpus);
-		xfree(snapshot->jobs[i].memory);
+		pollux_node_arrays_return(&snapshot->jobs[i],
+					  snapshot->node_count);
 	}
 	for (int i = 0; i < snapshot->set_count; i++) {
 		FREE_NULL_BITMAP(snapshot->sets[i].bits);

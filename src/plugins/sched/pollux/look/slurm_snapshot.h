@@ -149,6 +149,7 @@ struct pollux_snapshot {
 	time_t now;
 	int node_count;
 	struct pollux_node *nodes;
+	int node_gpus_max; /* of any node */
 	int job_count;
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
 	int moldable_count;	 /* after those, moldable ones that wait */

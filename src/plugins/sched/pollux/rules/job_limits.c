@@ -116,12 +116,9 @@ static void _cap_on_node(struct pollux_job *job, double gpus)
 void pollux_job_limits_node(const struct pollux_snapshot *snapshot,
 			    const job_record_t *record, struct pollux_job *job)
 {
-	int largest = 0;
-	int most = 0;
+	int largest = snapshot->node_gpus_max;
+	int most = pollux_partition_node_gpus(record, largest);
 
-	for (int n = 0; n < snapshot->node_count; n++)
-		largest = MAX(largest, snapshot->nodes[n].gpus);
-	most = pollux_partition_node_gpus(record, largest);
 	if (most < largest)
 		_cap_on_node(job, most);
 }
