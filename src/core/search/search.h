@@ -81,6 +81,7 @@ struct plx_elastic {
 	struct plx_yardstick fair;
 	int cap;	/* most GPUs it may have */
 	bool fixed;	/* pinned, or nothing else is possible */
+	bool wide;	/* nearly all nodes are allowed */
 	bool may_park;	/* allowed, or parked already */
 	bool now_valid; /* what it has respects its own limits */
 	bool stuck;	/* nothing possible for it: keeps what it has */
@@ -158,11 +159,13 @@ struct plx_search {
 	bool stopped;		 /* somebody asked to */
 	double *consumable_left; /* [node * kinds + kind] */
 	double *consumable_open; /* that no fixed job takes */
-	uint64_t *keys;		 /* [node_count] order of preference */
-	uint64_t *scratch;	 /* [node_count] */
-	int *fits;	 /* [node_gpus_max + 1] nodes with g GPUs at least */
-	int *free_one;	 /* [node_gpus_max + 1] nodes with >= g free ... */
-	int *free_multi; /* ... also for a job on several nodes */
+	bool plentiful; /* there are consumables for all GPUs, whoever has them
+			 */
+	uint64_t *keys; /* [node_count] order of preference */
+	uint64_t *scratch; /* [node_count] */
+	int *fits;	   /* [node_gpus_max + 1] nodes with g GPUs at least */
+	int *free_one;	   /* [node_gpus_max + 1] nodes with >= g free ... */
+	int *free_multi;   /* ... also for a job on several nodes */
 	long free_multi_gpus;
 	int *look; /* [look_count] nodes to look at */
 	int look_count;
@@ -317,7 +320,7 @@ static inline bool plx_node_share(const struct plx_elastic *e, int gpus)
 static inline int plx_node_free(const struct plx_search *search,
 				const struct plx_elastic *e, int n)
 {
-	return plx_node_most(e, e->job->takes
+	return plx_node_most(e, e->job->takes && !search->plentiful
 					? plx_consumables_free(search, e, n)
 					: search->nodes[n].free);
 }
@@ -326,7 +329,7 @@ static inline int plx_node_free(const struct plx_search *search,
 static inline int plx_node_open(const struct plx_search *search,
 				const struct plx_elastic *e, int n)
 {
-	return plx_node_most(e, e->job->takes
+	return plx_node_most(e, e->job->takes && !search->plentiful
 					? plx_consumables_open(search, e, n)
 					: search->nodes[n].open);
 }

@@ -41,6 +41,42 @@ static void keep_home(const struct plx_search *search,
 	}
 }
 
+/* The most of kind k that a GPU of any job takes. */
+static double most_taken(const struct plx_search *search, int k)
+{
+	double most = 0;
+
+	for (int j = 0; j < search->job_count; j++) {
+		const double *takes = search->jobs[j].job->takes;
+
+		if (takes && takes[k] > most)
+			most = takes[k];
+	}
+	return most;
+}
+
+/*
+ * A job takes no more than its GPUs and its script do together, so where what
+ * the scripts leave suffices for all GPUs at the highest rate, nobody is ever
+ * short.
+ */
+static bool is_plentiful(const struct plx_search *search)
+{
+	size_t kinds = kinds_of(search);
+
+	for (int k = 0; k < search->problem->consumable_kinds; k++) {
+		double most = most_taken(search, k);
+
+		for (int n = 0; n < search->node_count; n++) {
+			if (search->consumable_left[(size_t) n * kinds +
+						    (size_t) k] <
+			    most * search->problem->gpus[n])
+				return false;
+		}
+	}
+	return true;
+}
+
 void plx_consumables_reset(struct plx_search *search)
 {
 	size_t size = (size_t) search->node_count * kinds_of(search);
@@ -51,6 +87,7 @@ void plx_consumables_reset(struct plx_search *search)
 	}
 	for (int j = 0; j < search->job_count; j++)
 		keep_home(search, search->jobs[j].job);
+	search->plentiful = is_plentiful(search);
 }
 
 /* Beyond what it keeps there; negative GPUs: the same given back. */

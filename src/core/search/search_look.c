@@ -147,7 +147,7 @@ struct wanted {
 static bool add_wanted(struct plx_search *search, const struct plx_elastic *e,
 		       int n, struct wanted *wanted)
 {
-	bool has = wanted->gpus == 0 || !e->job->takes ||
+	bool has = wanted->gpus == 0 || !e->job->takes || search->plentiful ||
 		   plx_node_free(search, e, n) >= wanted->gpus;
 
 	if (!has && wanted->crowded <= 0) {

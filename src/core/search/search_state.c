@@ -147,6 +147,17 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	return 0;
 }
 
+/* Of so many nodes that their numbers of free GPUs tell enough. */
+static bool is_wide(const struct plx_problem *problem,
+		    const struct plx_job *job)
+{
+	int allowed = 0;
+
+	for (int n = 0; job->allowed && n < problem->node_count; n++)
+		allowed += job->allowed[n];
+	return !job->allowed || 8L * allowed >= 7L * problem->node_count;
+}
+
 struct plx_search *plx_search_create(const struct plx_problem *problem,
 				     struct plx_error *err)
 {
@@ -174,6 +185,7 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 	for (int j = 0; j < problem->job_count; j++) {
 		if (elastic_init(search, &search->jobs[j], j, err) < 0)
 			goto done;
+		search->jobs[j].wide = is_wide(problem, &problem->jobs[j]);
 	}
 	qsort(search->jobs, (size_t) search->job_count, sizeof(*search->jobs),
 	      by_id);

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_plan_large.c - plans for more nodes than are looked at one by one, where
+ * GPUs take CPUs along
+ */
+
+#include "core/search/plan.h"
+#include "plan_rules.h"
+#include "random_problem.h"
+
+enum { NODES = 60, GPUS = 8, JOBS = 70, ROUNDS = 60 };
+
+/* As much for each GPU of any job, and for each script at its home. */
+static void count_cpus(struct plx_problem *problem, double each, double script,
+		       double node)
+{
+	problem->consumable_kinds = 1;
+	problem->consumables =
+		calloc((size_t) problem->node_count, sizeof(double));
+	assert_non_null(problem->consumables);
+	for (int n = 0; n < problem->node_count; n++)
+		problem->consumables[n] = node;
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->takes = calloc(1, sizeof(double));
+		job->home_takes = calloc(1, sizeof(double));
+		assert_true(job->takes && job->home_takes);
+		*job->takes = each;
+		*job->home_takes = script;
+	}
+}
+
+static void forget_cpus(struct plx_problem *problem)
+{
+	free(problem->consumables);
+	problem->consumables = NULL;
+	problem->consumable_kinds = 0;
+	for (int j = 0; j < problem->job_count; j++) {
+		free(problem->jobs[j].takes);
+		free(problem->jobs[j].home_takes);
+		problem->jobs[j].takes = problem->jobs[j].home_takes = NULL;
+	}
+}
+
+static void with_cpus_for_all_gpus_a_plan_is_as_if_none_were_counted(
+	void **state)
+{
+	const struct random_spec spec = {
+		.nodes = NODES, .jobs = JOBS, .gpus = GPUS, .bounded = true
+	};
+	uint64_t seed = 1;
+	int large = 0;
+
+	(void) state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		struct plx_plan *plain = searched(problem);
+		struct plx_plan *counted;
+
+		/* Not one more than all GPUs and all scripts would take. */
+		count_cpus(problem, 2, 1, 2 * GPUS + JOBS);
+		counted = searched(problem);
+		large += problem->node_count > 24;
+		for (int j = 0; j < problem->job_count; j++)
+			assert_true(same_row(problem, plain->choices[j].gpus,
+					     counted->choices[j].gpus));
+		assert_true(plain->fitness == counted->fitness);
+		plx_plan_destroy(plain);
+		plx_plan_destroy(counted);
+		forget_cpus(problem);
+		plx_problem_destroy(problem);
+	}
+	assert_true(large > ROUNDS / 4);
+}
+
+static void random_plans_respect_cpus_that_are_short(void **state)
+{
+	const struct random_spec spec = { .nodes = NODES,
+					  .jobs = JOBS,
+					  .gpus = GPUS,
+					  .rich = true,
+					  .stocked = true,
+					  .bounded = true };
+	uint64_t seed = 2;
+	int large = 0;
+
+	(void) state;
+	for (int i = 0; i < 4 * ROUNDS; i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		struct plx_plan *plan = searched(problem);
+
+		large += problem->node_count > 24 && problem->consumables;
+		check_plan(problem, plan);
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	assert_true(large > ROUNDS / 4);
+}
+
+/* Hungry jobs, on nodes of which every second one has CPUs for half its GPUs.
+ */
+static struct plx_problem *half_starved(uint64_t *seed)
+{
+	struct plx_problem *problem = plx_problem_create(NODES, JOBS, NULL);
+
+	assert_non_null(problem);
+	problem->uniform = problem->spare = problem->interference = true;
+	for (int n = 0; n < NODES; n++)
+		problem->gpus[n] = problem->gpus_total[n] = GPUS;
+	for (int j = 0; j < JOBS; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->id = (uint32_t) (j + 1);
+		job->min_gpus = 1;
+		job->max_gpus = job->profiled_gpus = 2 * GPUS;
+		job->profiled = true;
+		job->may_park = true;
+		job->home = -1;
+		random_goodput(seed, &job->goodput, false);
+	}
+	count_cpus(problem, 1, 0, GPUS);
+	for (int n = 0; n < NODES; n += 2)
+		problem->consumables[n] = GPUS / 2;
+	return problem;
+}
+
+static void gpus_are_used_as_far_as_there_are_cpus(void **state)
+{
+	const int most = NODES / 2 * GPUS + NODES / 2 * (GPUS / 2);
+	uint64_t seed = 3;
+	struct plx_problem *problem = half_starved(&seed);
+	struct plx_plan *plan = searched(problem);
+	int used = 0;
+
+	(void) state;
+	check_plan(problem, plan);
+	for (int j = 0; j < JOBS; j++) {
+		assert_true(plan->choices[j].shape.gpus > 0);
+		used += plan->choices[j].shape.gpus;
+	}
+	assert_true(used <= most);
+	assert_true(used >= most - most / 90);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			with_cpus_for_all_gpus_a_plan_is_as_if_none_were_counted),
+		cmocka_unit_test(random_plans_respect_cpus_that_are_short),
+		cmocka_unit_test(gpus_are_used_as_far_as_there_are_cpus),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
