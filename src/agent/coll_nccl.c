@@ -9,16 +9,12 @@
  */
 #include <config.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/coll_nccl.h"
 
-#define ABORT_MS   2000 /* ncclCommAbort() is given that long */
-#define FINALIZE_S 10	/* and the orderly end so */
+#define FINALIZE_S 10 /* for the orderly end */
 
 /* ncclConfig_t of 2.14, which all later ones take: its size then. */
 #define CONFIG_SIZE 24
@@ -31,70 +27,6 @@ static int nccl_ok(struct plx_nccl *n, ncclResult_t code, const char *what,
 	if (code == ncclSuccess)
 		return 0;
 	return plx_fail(err, "%s failed: %s", what, n->calls.text(code));
-}
-
-/* ---- the end of a communicator ---- */
-
-/* In a thread of its own, which outlives its owner if need be. */
-struct abortion {
-	int device;
-	ncclComm_t comm;
-	__typeof__(&ncclCommAbort) abort;
-	__typeof__(&cudaSetDevice) set_device;
-	atomic_int parties; /* who holds this: the last one frees it */
-	atomic_bool done;
-};
-
-static void let_go(struct abortion *a)
-{
-	if (atomic_fetch_sub(&a->parties, 1) == 1)
-		free(a);
-}
-
-static void *abort_comm(void *arg)
-{
-	struct abortion *a = arg;
-
-	(void) a->set_device(a->device);
-	(void) a->abort(a->comm);
-	atomic_store(&a->done, true);
-	let_go(a);
-	return NULL;
-}
-
-/*
- * End its kernels, so that the GPU can be used again, say to save what is in
- * its memory. It may hang as well: then it is left behind.
- */
-static void end_comm(struct plx_nccl *n)
-{
-	const struct timespec moment = { .tv_nsec = 1000000 };
-	struct abortion *a = n->comm ? calloc(1, sizeof(*a)) : NULL;
-	pthread_t thread;
-
-	if (!a)
-		return;
-	a->device = n->device;
-	a->comm = n->comm;
-	a->abort = n->calls.abort;
-	a->set_device = n->cuda->set_device;
-	atomic_init(&a->parties, 2);
-	n->comm = NULL;
-	if (pthread_create(&thread, NULL, abort_comm, a) != 0) {
-		free(a);
-		return;
-	}
-	pthread_detach(thread);
-	for (int ms = 0; ms < ABORT_MS && !atomic_load(&a->done); ms++)
-		nanosleep(&moment, NULL);
-	let_go(a);
-}
-
-int plx_nccl_broken(struct plx_nccl *n, struct plx_error *err)
-{
-	n->broken = true;
-	end_comm(n);
-	return plx_fail(err, "%s", n->why.text);
 }
 
 /* ---- what is the base's ---- */
@@ -145,7 +77,7 @@ static void nccl_abort(struct plx_coll *coll, int code)
 {
 	struct plx_nccl *n = (struct plx_nccl *) coll;
 
-	end_comm(n);
+	plx_nccl_end_comm(n);
 	n->base->ops->abort(n->base, code);
 }
 
@@ -331,7 +263,7 @@ struct plx_coll *plx_coll_nccl_create(struct plx_coll *base,
 	}
 	share_hindrance(base, ready, err);
 	if (n) {
-		end_comm(n); /* an orderly end would wait for all */
+		plx_nccl_end_comm(n); /* an orderly end would wait for all */
 		release(n);
 	}
 	return NULL;

@@ -2,8 +2,9 @@
 /*
  * coll_nccl.h - inside of the collectives over NCCL
  *
- * coll_nccl.c      life: libraries, device, connect, abort, destroy
- * coll_nccl_sum.c  sums, of device memory in place, of host memory staged
+ * coll_nccl.c       life: libraries, device, connect, destroy; operations
+ * coll_nccl_sum.c   sums, of device memory in place, of host memory staged
+ * coll_nccl_comm.c  a communicator: waited for, broken, ended
  *
  * Sums run on a stream of our own, after all that was put on the legacy
  * default stream before them, beside what is put there later. All else is
@@ -69,12 +70,29 @@ struct plx_nccl {
 	struct plx_error why;
 };
 
+/* ---- coll_nccl_comm.c ---- */
+
+/*
+ * End its kernels, so that the GPU can be used again, say to save what is in
+ * its memory. It may hang as well: then it is left behind.
+ */
+void plx_nccl_end_comm(struct plx_nccl *n);
+
 /* Broken from now on, for the reason in why; the communicator is ended. */
 int plx_nccl_broken(struct plx_nccl *n, struct plx_error *err);
+
+/* The same; the reason is that `what` returned code. Always -1. */
+int plx_nccl_failed(struct plx_nccl *n, ncclResult_t code, const char *what,
+		    struct plx_error *err);
+
+/* NCCL's threads and kernels report here what went wrong later. */
+ncclResult_t plx_nccl_state(struct plx_nccl *n);
 
 /* -1 and broken, unless code is success, or in progress and then success. */
 int plx_nccl_settle(struct plx_nccl *n, ncclResult_t code, const char *what,
 		    struct plx_error *err);
+
+/* ---- coll_nccl_sum.c ---- */
 
 void plx_nccl_release_sums(struct plx_nccl *n);
 

@@ -27,35 +27,6 @@ static int cuda_ok(struct plx_nccl *n, cudaError_t code, const char *what,
 	return plx_nccl_broken(n, err);
 }
 
-/* NCCL's threads and kernels report here what went wrong later. */
-static ncclResult_t state(struct plx_nccl *n)
-{
-	ncclResult_t later = ncclSuccess;
-	ncclResult_t code = n->calls.state(n->comm, &later);
-
-	return code == ncclSuccess ? later : code;
-}
-
-static int nccl_failed(struct plx_nccl *n, ncclResult_t code, const char *what,
-		       struct plx_error *err)
-{
-	plx_fail(&n->why, "%s failed: %s", what, n->calls.text(code));
-	return plx_nccl_broken(n, err);
-}
-
-int plx_nccl_settle(struct plx_nccl *n, ncclResult_t code, const char *what,
-		    struct plx_error *err)
-{
-	struct plx_wait w = { .coll = &n->coll, .what = what };
-
-	while (code == ncclInProgress) {
-		if (plx_wait_more(&w, &n->why) < 0)
-			return plx_nccl_broken(n, err);
-		code = state(n);
-	}
-	return code == ncclSuccess ? 0 : nccl_failed(n, code, what, err);
-}
-
 /* Until the GPU has come to the event. */
 static int await(struct plx_nccl *n, cudaEvent_t event, struct plx_error *err)
 {
@@ -70,10 +41,10 @@ static int await(struct plx_nccl *n, cudaEvent_t event, struct plx_error *err)
 		/* Nor should it be the program's last error. */
 		(void) n->cuda->forget();
 		if (tests % TESTS_PER_QUESTION == 0) {
-			ncclResult_t later = state(n);
+			ncclResult_t later = plx_nccl_state(n);
 
 			if (later != ncclSuccess && later != ncclInProgress)
-				return nccl_failed(n, later, what, err);
+				return plx_nccl_failed(n, later, what, err);
 		}
 		if (plx_wait_more(&w, &n->why) < 0)
 			return plx_nccl_broken(n, err);
