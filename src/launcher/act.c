@@ -16,24 +16,6 @@
 #define OVER_S		 5.0 /* for ranks of a job that has ended */
 #define COALESCE_S	 0.2 /* two phases within it are told as one */
 
-void plx_order_generation(struct plx_launcher *l,
-			  struct plx_generation_order *order)
-{
-	const struct plx_settings *s = l->settings;
-
-	*order = (struct plx_generation_order){
-		.step = l->order,
-		.number = ++l->newest,
-		.start = l->starts++,
-		.relay = s->relay == PLX_RELAY_ALWAYS ||
-			 (s->relay == PLX_RELAY_AUTO && l->job.away),
-		.layout = &l->job.layout,
-		.where = l->job.where,
-		.spared = l->job.spared,
-	};
-	plx_folder_lock_note(&l->folder_lock, l->newest);
-}
-
 static void act_start(struct plx_launcher *l)
 {
 	struct plx_generation_order order;
@@ -157,6 +139,18 @@ static void act_finish(struct plx_launcher *l)
 	plx_publish(l);
 }
 
+static void act_try(struct plx_launcher *l)
+{
+	if (plx_handover_try(l) < 0)
+		plx_raise(l, PLX_EVENT_NO_NEXT);
+}
+
+static void act_warm(struct plx_launcher *l)
+{
+	if (plx_handover_warm(l) < 0)
+		plx_raise(l, PLX_EVENT_NO_NEXT);
+}
+
 static void act_none(struct plx_launcher *l)
 {
 	(void) l;
@@ -174,8 +168,8 @@ static void (*const actions[])(struct plx_launcher *) = {
 	[PLX_ACTION_FINISH] = act_finish,
 	[PLX_ACTION_OVERLAP] = plx_handover_overlap,
 	[PLX_ACTION_KEEP] = plx_handover_keep,
-	[PLX_ACTION_TRY] = plx_handover_try,
-	[PLX_ACTION_WARM] = plx_handover_warm,
+	[PLX_ACTION_TRY] = act_try,
+	[PLX_ACTION_WARM] = act_warm,
 	[PLX_ACTION_HAND] = plx_handover_hand,
 	[PLX_ACTION_GO] = plx_handover_go,
 	[PLX_ACTION_PROMOTE] = plx_handover_promote,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * foreign.h - programs that do not link libpollux, and how ranks ended
+ * foreign.h - programs that do not link libpollux, and what they are told
  *
  * pollux-rank speaks for such a program, with notes (rank_notes.h): it has a
  * handler for the signal, so it can be told; it has saved; it has failed.
+ * from_notes.c makes events of them.
  */
 #ifndef PLX_LAUNCHER_FOREIGN_H
 #define PLX_LAUNCHER_FOREIGN_H
@@ -12,6 +13,10 @@
 
 #include "launcher/generation.h"
 #include "launcher/rank_notes.h"
+
+/* Between signals to the same rank: it may have been too young for the first.
+ */
+#define PLX_NUDGE_S 1.0
 
 struct plx_launcher;
 
@@ -26,24 +31,14 @@ struct plx_foreign {
 	struct plx_rank_word error;
 };
 
+/* Do these ranks listen to signals, as far as we know? */
+bool plx_foreign_by_signal(const struct plx_launcher *l);
+
 /* These ranks do not speak to us, and have a handler for the signal. */
 bool plx_foreign_listens(const struct plx_launcher *l);
 
 /* The ranks are told to stop: those that do not listen, by signal. */
 void plx_foreign_stop(struct plx_launcher *l);
-
-/* Time passes: can they be told by now? Have all been told? */
-void plx_foreign_watch(struct plx_launcher *l);
-
-/* When that is due next; INFINITY: never. */
-double plx_foreign_due_s(const struct plx_launcher *l);
-
-/*
- * A generation is gone: learn from its notes how. *code becomes that of the
- * rank that failed first; srun only knows the last one's.
- */
-void plx_foreign_end(struct plx_launcher *l, struct plx_generation *g,
-		     int *code);
 
 /* Write a checkpoint and train on (SIGUSR1). */
 void plx_foreign_checkpoint(struct plx_launcher *l);

@@ -137,7 +137,7 @@ static struct plx_generation *free_slot(struct plx_launcher *l)
 	return l->now == &l->slots[0] ? &l->slots[1] : &l->slots[0];
 }
 
-void plx_handover_warm(struct plx_launcher *l)
+int plx_handover_warm(struct plx_launcher *l)
 {
 	struct plx_generation *g = free_slot(l);
 	struct plx_generation_order order;
@@ -159,12 +159,12 @@ void plx_handover_warm(struct plx_launcher *l)
 	if (plx_generation_start(g, &order, &err) < 0) {
 		plx_say(l, PLX_NORMAL, "%s", err.text);
 		plx_generation_close(g);
-		plx_raise(l, PLX_EVENT_NO_NEXT);
-		return;
+		return -1;
 	}
 	l->next = g;
 	plx_tell_start(l, g);
 	plx_tell_status(l, plx_now_s());
+	return 0;
 }
 
 static int start_trial(struct plx_launcher *l, struct plx_generation *g,
@@ -188,7 +188,7 @@ static int start_trial(struct plx_launcher *l, struct plx_generation *g,
 	return rc;
 }
 
-void plx_handover_try(struct plx_launcher *l)
+int plx_handover_try(struct plx_launcher *l)
 {
 	struct plx_generation *g = free_slot(l);
 	struct plx_error err;
@@ -202,14 +202,14 @@ void plx_handover_try(struct plx_launcher *l)
 	if (start_trial(l, g, &err) < 0) {
 		plx_say(l, PLX_NORMAL, "%s", err.text);
 		plx_generation_close(g);
-		plx_raise(l, PLX_EVENT_NO_NEXT);
-		return;
+		return -1;
 	}
 	l->next = g;
 	/* slurmctld waits meanwhile. */
 	l->status.busy = true;
 	plx_tell_start(l, g);
 	plx_tell_status(l, plx_now_s());
+	return 0;
 }
 
 void plx_handover_hand(struct plx_launcher *l)

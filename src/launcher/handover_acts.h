@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * handover_acts.h - the launcher's acts of a handover, from one generation to
- *the next (docs/resize.md)
+ * the next (docs/resize.md)
  *
  *	lend	 "there is room for both, please"; rank 0 gets memory ready
  *	try	 start one rank beside, of a program that was changed
@@ -30,8 +30,9 @@ bool plx_handover_untried(const struct plx_launcher *l);
 
 void plx_handover_overlap(struct plx_launcher *l);
 void plx_handover_keep(struct plx_launcher *l);
-void plx_handover_try(struct plx_launcher *l);
-void plx_handover_warm(struct plx_launcher *l);
+/* -1: they could not be started, and a line says why. */
+int plx_handover_try(struct plx_launcher *l);
+int plx_handover_warm(struct plx_launcher *l);
 void plx_handover_hand(struct plx_launcher *l);
 void plx_handover_go(struct plx_launcher *l);
 void plx_handover_promote(struct plx_launcher *l);

@@ -131,7 +131,7 @@ static int patience_ms(const struct plx_launcher *l)
 	if (l->stage == PLX_STAGE_IDLE && l->not_before_s > now_s)
 		due_s = fmin(due_s, l->not_before_s);
 	due_s = fmin(due_s, plx_busy_due_s(l));
-	due_s = fmin(due_s, plx_foreign_due_s(l));
+	due_s = fmin(due_s, plx_from_notes_due_s(l));
 	due_s = fmin(due_s, plx_fault_due_s(l));
 	due_s = fmin(due_s, plx_limit_due_s(l));
 	due_s = fmin(due_s, plx_lost_due_s(l));

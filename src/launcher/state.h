@@ -5,9 +5,12 @@
  *	launcher.c        the loop: waits, hands out what happened
  *	from_slurm.c      turns what slurmctld says into events,
  *	from_rank.c       what rank 0 says,
+ *	from_notes.c      what pollux-rank notes of ranks that say nothing,
  *	watch.c           and the end of ranks, signals and time
  *	act.c             does what the lifecycle table says,
  *	handover_acts.c   also from one generation of ranks to the next
+ *	start_order.c     knows what the next start is to be
+ *	foreign.c         tells programs that do not link libpollux
  *	time_limit.c      saves before the job's time limit
  *	sick_ranks.c      and back from a node where ranks fail
  *	busy.c            knows what they do that commit no step
@@ -102,10 +105,21 @@ struct plx_launcher {
 	bool resizing;
 };
 
-/* from_slurm.c, from_rank.c, watch.c: these raise events. */
+/* from_slurm.c, from_rank.c, from_notes.c, watch.c: these raise events. */
 void plx_consider(struct plx_launcher *l); /* the job as last seen */
 void plx_from_rank(struct plx_launcher *l, struct plx_generation *g);
 void plx_from_slurm(struct plx_launcher *l);
+/* Ranks that do not speak to us: can they be told by now? Have all been told?
+ */
+void plx_from_notes(struct plx_launcher *l);
+/* When that is due next; INFINITY: never. */
+double plx_from_notes_due_s(const struct plx_launcher *l);
+/*
+ * A generation is gone: learn from its notes how. *code becomes that of the
+ * rank that failed first; srun only knows the last one's.
+ */
+void plx_from_notes_end(struct plx_launcher *l, struct plx_generation *g,
+			int *code);
 void plx_watch_peers(struct plx_launcher *l);
 /* own: we sent it ourselves, as somebody asked us to. */
 void plx_watch_signal(struct plx_launcher *l, int signal, bool own);
@@ -116,7 +130,8 @@ double plx_look_again_s(const struct plx_launcher *l);
 
 /* act.c: change stage and do what is to be done. */
 void plx_raise(struct plx_launcher *l, enum plx_event event);
-/* What the next start is to be, on the job's present shape. */
+
+/* start_order.c: what the next start is to be, on the job's present shape. */
 void plx_order_generation(struct plx_launcher *l,
 			  struct plx_generation_order *order);
 

@@ -76,7 +76,7 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 	if (plx_lost_unverified(l, g, code))
 		return;
 	plx_step_reap(&g->step);
-	plx_foreign_end(l, g, &code);
+	plx_from_notes_end(l, g, &code);
 	plx_generation_close(g);
 	if (g == l->next) {
 		lose_next(l, code);
@@ -144,7 +144,7 @@ void plx_watch_time(struct plx_launcher *l)
 	plx_lost_watch(l);
 	plx_fault_watch(l);
 	plx_limit_watch(l);
-	plx_foreign_watch(l);
+	plx_from_notes(l);
 	plx_handover_see_off(l);
 	if (now_s >= plx_look_again_s(l))
 		plx_looks_at_once(&l->looks);
