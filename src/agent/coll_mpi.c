@@ -48,7 +48,7 @@ static void *leave_anyway(void *code)
 	_exit((int) (intptr_t) code);
 }
 
-void plx_mpi_abort(struct plx_coll *coll, int code)
+static void mpi_abort(struct plx_coll *coll, int code)
 {
 	pthread_t thread;
 
@@ -60,7 +60,7 @@ void plx_mpi_abort(struct plx_coll *coll, int code)
 	_exit(code);
 }
 
-void plx_mpi_destroy(struct plx_coll *coll)
+static void mpi_destroy(struct plx_coll *coll)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	int over = 0;
@@ -227,6 +227,19 @@ static int join(struct plx_mpi *m, struct plx_error *err)
 			     "MPI_Comm_set_errhandler", err);
 }
 
+static const struct plx_coll_ops mpi_ops = {
+	.name = "mpi",
+	.sum = plx_mpi_sum,
+	.sum_begin = plx_mpi_sum_begin,
+	.sum_wait = plx_mpi_sum_wait,
+	.spread = plx_mpi_spread,
+	.barrier = plx_mpi_barrier,
+	.gather = plx_mpi_gather,
+	.spread_idle = plx_mpi_spread_idle,
+	.abort = mpi_abort,
+	.destroy = mpi_destroy,
+};
+
 struct plx_coll *plx_coll_mpi_create(struct plx_error *err)
 {
 	struct plx_mpi *m = calloc(1, sizeof(*m));
@@ -235,12 +248,12 @@ struct plx_coll *plx_coll_mpi_create(struct plx_error *err)
 		plx_fail(err, "out of memory");
 		return NULL;
 	}
-	m->base.ops = &plx_mpi_ops;
+	m->base.ops = &mpi_ops;
 	m->base.timeout_s = PLX_COLL_TIMEOUT_S;
 	m->comm = MPI_COMM_NULL;
 	if (initialise(m, err) == 0 && join(m, err) == 0 &&
 	    find_nodes(m, err) == 0)
 		return &m->base;
-	plx_mpi_destroy(&m->base);
+	mpi_destroy(&m->base);
 	return NULL;
 }

@@ -2,7 +2,7 @@
 /*
  * coll_mpi.h - inside of the collectives over MPI
  *
- * coll_mpi.c      life: initialise, who is where, abort, destroy
+ * coll_mpi.c      life: initialise, who is where, abort, destroy; the table
  * coll_mpi_ops.c  the operations, begun, and tested until done
  *
  * Nothing blocks inside MPI but MPI_Init and MPI_Finalize: operations are
@@ -49,10 +49,19 @@ int plx_mpi_finish(struct plx_mpi *m, int code, MPI_Request *request,
 
 void plx_mpi_release_sums(struct plx_mpi *m);
 
-extern const struct plx_coll_ops plx_mpi_ops;
-
-/* In coll_mpi.c, for that table. */
-void plx_mpi_abort(struct plx_coll *coll, int code);
-void plx_mpi_destroy(struct plx_coll *coll);
+/* For the table of operations. */
+int plx_mpi_sum(struct plx_coll *coll, float *data, size_t count,
+		struct plx_error *err);
+int plx_mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
+		      enum pollux_memory memory, struct plx_error *err);
+int plx_mpi_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
+		     struct plx_error *err);
+int plx_mpi_spread(struct plx_coll *coll, void *data, size_t bytes,
+		   struct plx_error *err);
+int plx_mpi_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
+			struct plx_error *err);
+int plx_mpi_barrier(struct plx_coll *coll, struct plx_error *err);
+int plx_mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
+		   void *out, struct plx_error *err);
 
 #endif

@@ -242,8 +242,8 @@ static int push(struct plx_mpi *m, struct plx_error *err)
 		"MPI_Iallreduce", err);
 }
 
-static int mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
-			 enum pollux_memory memory, struct plx_error *err)
+int plx_mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
+		      enum pollux_memory memory, struct plx_error *err)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	struct plx_mpi_sum *s;
@@ -261,8 +261,8 @@ static int mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
 	return 0;
 }
 
-static int mpi_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
-			struct plx_error *err)
+int plx_mpi_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
+		     struct plx_error *err)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	struct plx_mpi_sum *s = m->first;
@@ -277,8 +277,8 @@ static int mpi_sum_wait(struct plx_coll *coll, const struct plx_seer *seer,
 	return end_sum(m, s, seer, err);
 }
 
-static int mpi_sum(struct plx_coll *coll, float *data, size_t count,
-		   struct plx_error *err)
+int plx_mpi_sum(struct plx_coll *coll, float *data, size_t count,
+		struct plx_error *err)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	struct plx_mpi_sum *s;
@@ -313,19 +313,19 @@ static int spread(struct plx_mpi *m, void *data, size_t bytes, bool idle,
 	return 0;
 }
 
-static int mpi_spread(struct plx_coll *coll, void *data, size_t bytes,
-		      struct plx_error *err)
+int plx_mpi_spread(struct plx_coll *coll, void *data, size_t bytes,
+		   struct plx_error *err)
 {
 	return spread((struct plx_mpi *) coll, data, bytes, false, err);
 }
 
-static int mpi_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
-			   struct plx_error *err)
+int plx_mpi_spread_idle(struct plx_coll *coll, void *data, size_t bytes,
+			struct plx_error *err)
 {
 	return spread((struct plx_mpi *) coll, data, bytes, true, err);
 }
 
-static int mpi_barrier(struct plx_coll *coll, struct plx_error *err)
+int plx_mpi_barrier(struct plx_coll *coll, struct plx_error *err)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	MPI_Request request = MPI_REQUEST_NULL;
@@ -336,8 +336,8 @@ static int mpi_barrier(struct plx_coll *coll, struct plx_error *err)
 			      "barrier", err);
 }
 
-static int mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
-		      void *out, struct plx_error *err)
+int plx_mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
+		   void *out, struct plx_error *err)
 {
 	struct plx_mpi *m = (struct plx_mpi *) coll;
 	MPI_Request request = MPI_REQUEST_NULL;
@@ -352,16 +352,3 @@ static int mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
 			   MPI_BYTE, 0, m->comm, &request);
 	return plx_mpi_finish(m, code, &request, "gather", err);
 }
-
-const struct plx_coll_ops plx_mpi_ops = {
-	.name = "mpi",
-	.sum = mpi_sum,
-	.sum_begin = mpi_sum_begin,
-	.sum_wait = mpi_sum_wait,
-	.spread = mpi_spread,
-	.barrier = mpi_barrier,
-	.gather = mpi_gather,
-	.spread_idle = mpi_spread_idle,
-	.abort = plx_mpi_abort,
-	.destroy = plx_mpi_destroy,
-};
