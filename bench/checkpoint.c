@@ -32,6 +32,7 @@
 #include "agent/folder.h"
 #include "agent/memory_image.h"
 #include "agent/save.h"
+#include "wire/now.h"
 
 #define TENSORS	   16
 #define ROUNDS_MAX 99

@@ -227,9 +227,6 @@ struct pollux {
 	bool held;	   /* by any rank, as of the last step */
 };
 
-/* Seconds of a clock that never goes back. */
-double plx_now_s(void);
-
 /* A "pollux: ..." line on stderr by rank 0, unless quiet. */
 void plx_say(const struct pollux *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

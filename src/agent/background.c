@@ -23,6 +23,7 @@
 #include "agent/nodemem.h"
 #include "agent/store.h"
 #include "wire/dir.h"
+#include "wire/now.h"
 #include "wire/thread.h"
 
 #define NAP_MIN_NS 1000000

@@ -13,6 +13,7 @@
 
 #include "agent/coll_wait.h"
 #include "agent/pulse.h"
+#include "wire/now.h"
 #include "wire/rank_file.h"
 
 #define SPINS	       64    /* tests before the CPU is given away */
@@ -21,14 +22,6 @@
 #define TELL_AFTER_S   0.5
 #define NAP_MIN_NS     50000   /* first for so long, */
 #define NAP_MAX_NS     2000000 /* then for twice as long, up to this */
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 static int missing(const struct plx_wait *w, const struct plx_rank_word *who,
 		   struct plx_error *err)
@@ -43,7 +36,7 @@ static int look_at_clock(struct plx_wait *w, struct plx_error *err)
 {
 	const struct plx_coll *c = w->coll;
 	struct plx_rank_word who;
-	double now = now_s();
+	double now = plx_now_s();
 
 	if (!w->begin_s)
 		w->begin_s = now;

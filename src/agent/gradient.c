@@ -24,6 +24,7 @@
 #include "agent/agent.h"
 #include "agent/device.h"
 #include "agent/gradient_walk.h"
+#include "wire/now.h"
 
 /* Numbers that are copied sooner than sent by themselves. */
 #define SMALL 16384

@@ -18,6 +18,7 @@
 #include "agent/handover_parts.h"
 #include "wire/env.h"
 #include "wire/message.h"
+#include "wire/now.h"
 
 #define LAID_S	5.0 /* the owner of a node's memory is so late at most */
 #define DEFER_S 5.0 /* a hand waits for memory so long at most */

@@ -12,6 +12,7 @@
 #include "agent/handover_parts.h"
 #include "core/base/crc.h"
 #include "wire/env.h"
+#include "wire/now.h"
 
 #define OWN_NAME "pollux.handed"
 

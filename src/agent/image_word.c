@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/image_word.h"
+#include "wire/now.h"
 
 void plx_image_word_set(uint32_t *word, uint32_t value)
 {
@@ -21,21 +22,13 @@ uint32_t plx_image_word_get(const uint32_t *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-static double clock_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
-
 bool plx_image_word_wait(const uint32_t *word, uint32_t value, double timeout_s)
 {
-	double end_s = clock_s() + timeout_s;
+	double end_s = plx_now_s() + timeout_s;
 	uint32_t now;
 
 	while ((now = plx_image_word_get(word)) != value) {
-		double left_s = end_s - clock_s();
+		double left_s = end_s - plx_now_s();
 		struct timespec t = { .tv_sec = (time_t) left_s };
 
 		if (left_s <= 0)

@@ -20,6 +20,7 @@
 #include "agent/agent.h"
 #include "agent/report.h"
 #include "wire/message.h"
+#include "wire/now.h"
 
 /* What fits is not looked for more closely than that. */
 #define NEAR_ENOUGH 1.25

@@ -18,6 +18,7 @@
 
 #include "agent/nodemem.h"
 #include "agent/nodemem_meet.h"
+#include "wire/now.h"
 #include "wire/thread.h"
 
 #define STEP_BYTES  ((size_t) 16 << 20) /* got in one go: bounds a refusal */
@@ -42,14 +43,6 @@ struct plx_nodemem {
 	bool failed;	      /* mutex */
 	struct plx_error err; /* mutex: why */
 };
-
-static double clock_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 /* ---- the owner's thread ---- */
 
@@ -198,10 +191,10 @@ static void *seek(void *arg)
 {
 	struct plx_nodemem *mem = arg;
 	struct plx_error err = { .text = "" };
-	double end_s = clock_s() + EXPECT_S;
+	double end_s = plx_now_s() + EXPECT_S;
 	int fd;
 
-	while ((fd = plx_meet_ask(mem->name)) < 0 && clock_s() < end_s) {
+	while ((fd = plx_meet_ask(mem->name)) < 0 && plx_now_s() < end_s) {
 		struct pollfd p = { .fd = mem->quit, .events = POLLIN };
 
 		if (poll(&p, 1, EXPECT_MS) > 0)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent/agent.h"
 #include "agent/device.h"
@@ -15,15 +14,8 @@
 #include "agent/pulse.h"
 #include "agent/sized.h"
 #include "core/base/crc.h"
+#include "wire/now.h"
 #include "wire/run_page.h"
-
-double plx_now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
 
 void plx_say(const struct pollux *p, const char *fmt, ...)
 {

@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/pulse.h"
 #include "wire/env.h"
+#include "wire/now.h"
 #include "wire/rank_file.h"
 #include "wire/thread.h"
 

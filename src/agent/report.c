@@ -14,6 +14,7 @@
 #include "wire/channel.h"
 #include "wire/env.h"
 #include "wire/message.h"
+#include "wire/now.h"
 
 #define CONNECT_S	10.0
 #define HINT_EVERY_S	1.0
@@ -132,25 +133,17 @@ unsigned int plx_reporter_wishes(struct plx_reporter *reporter)
 	return wishes;
 }
 
-static double clock_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
-
 unsigned int plx_reporter_wait(struct plx_reporter *reporter, unsigned int any,
 			       double timeout_s)
 {
-	double end_s = clock_s() + timeout_s;
+	double end_s = plx_now_s() + timeout_s;
 	unsigned int came;
 
 	any |= PLX_WISH_GONE;
 	if (!reporter)
 		return 0;
 	for (;;) {
-		double left_s = end_s - clock_s();
+		double left_s = end_s - plx_now_s();
 		struct pollfd p = { .events = POLLIN };
 
 		listen_once(reporter);

@@ -23,6 +23,7 @@
 #include "agent/save.h"
 #include "agent/store.h"
 #include "wire/env.h"
+#include "wire/now.h"
 
 #define MANIFEST_MAX (UINT64_C(1) << 30) /* bytes; none is as long */
 

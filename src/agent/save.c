@@ -20,6 +20,7 @@
 #include "agent/store.h"
 #include "core/model/interval.h"
 #include "wire/message.h"
+#include "wire/now.h"
 
 #define ASSUMED_BYTES_PER_S 1e9	 /* before the first save */
 #define RETRY_S		    30.0 /* after a failure, at most */

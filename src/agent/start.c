@@ -17,6 +17,7 @@
 #include "core/records/options.h"
 #include "wire/env.h"
 #include "wire/message.h"
+#include "wire/now.h"
 #include "wire/run_page.h"
 
 #define ENV_MODEL  "POLLUX_MODEL" /* which step model is fitted */

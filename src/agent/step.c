@@ -20,6 +20,7 @@
 #include "agent/sized.h"
 #include "core/records/options.h"
 #include "wire/message.h"
+#include "wire/now.h"
 
 /* Ranks that start beside disturb for that long, at most. */
 #define BESIDE_S 30.0

@@ -16,6 +16,7 @@
 #include "agent/agent.h"
 #include "agent/handover.h"
 #include "agent/save.h"
+#include "wire/now.h"
 
 enum vote {
 	VOTE_PARTS,   /* passes with samples */

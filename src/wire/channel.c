@@ -19,6 +19,7 @@
 
 #include "wire/channel.h"
 #include "wire/credentials.h"
+#include "wire/now.h"
 
 #define SEND_TIMEOUT_S	2.0
 #define RETRY_CONNECT_S 0.02
@@ -30,21 +31,13 @@ struct plx_channel {
 	char buffer[PLX_LINE_MAX]; /* received, not yet taken */
 };
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
-}
-
 /* Wait for events on fd until deadline_s; true when there are some. */
 static bool wait_for(int fd, short events, double deadline_s)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
 	for (;;) {
-		double left = deadline_s - now_s();
+		double left = deadline_s - plx_now_s();
 		int got = poll(&p, 1, left > 0 ? (int) (left * 1e3) + 1 : 0);
 
 		if (got > 0)
@@ -164,7 +157,7 @@ struct plx_channel *plx_connect(const char *path, double timeout_s,
 {
 	const struct timespec pause = { .tv_nsec = (long) (RETRY_CONNECT_S *
 							   1e9) };
-	double deadline_s = now_s() + timeout_s;
+	double deadline_s = plx_now_s() + timeout_s;
 	struct sockaddr_un address;
 	struct plx_error why;
 	int fd;
@@ -172,7 +165,7 @@ struct plx_channel *plx_connect(const char *path, double timeout_s,
 	if (address_of(path, &address, err) < 0)
 		return NULL;
 	/* A full backlog (EAGAIN) or a socket not there yet may pass. */
-	while ((fd = connect_once(&address)) < 0 && now_s() < deadline_s &&
+	while ((fd = connect_once(&address)) < 0 && plx_now_s() < deadline_s &&
 	       (errno == EAGAIN || errno == EINTR || errno == ENOENT ||
 		errno == ECONNREFUSED))
 		nanosleep(&pause, NULL);
@@ -207,7 +200,7 @@ int plx_channel_fd(const struct plx_channel *channel)
 static int send_all(struct plx_channel *channel, const char *data, size_t size,
 		    struct plx_error *err)
 {
-	double deadline_s = now_s() + SEND_TIMEOUT_S;
+	double deadline_s = plx_now_s() + SEND_TIMEOUT_S;
 
 	while (size > 0) {
 		ssize_t sent = send(channel->fd, data, size, MSG_NOSIGNAL);

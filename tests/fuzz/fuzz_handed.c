@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "agent/handover_parts.h"
+#include "wire/now.h"
 #include "fuzz.h"
 
 #define plx_now_s	    handed_now_s

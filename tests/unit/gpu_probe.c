@@ -27,6 +27,7 @@
 #include "agent/agent.h"
 #include "agent/cuda_calls.h"
 #include "agent/memory_image.h"
+#include "wire/now.h"
 
 #define MB ((size_t) 1 << 20)
 
