@@ -31,6 +31,7 @@
 #include "agent/agent.h"
 #include "agent/folder.h"
 #include "agent/memory_image.h"
+#include "agent/restore.h"
 #include "agent/save.h"
 #include "wire/now.h"
 

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.h - inside of struct pollux, for the files that implement pollux.h
+ * agent.h - struct pollux, which the files that implement pollux.h share
  *
- * pollux.c	life: create, destroy, stages and statuses; info.c
- * register.c	what the program registers; names.c
- * start.c	pollux_start()
- * step.c	the loop: next, commit
- * iterate.c	the loop of programs that are no trainings
- * pulse.c	what the rank does meanwhile, for the launcher
- * gradient.c	sums of gradients and what travels behind them; gradient_walk.c
- * rate.c	noise, learning rate, progress
- * memory.c	passes that do not fit
- * tune.c	rank 0 thinks: fit, batch size, hint
- * save.c	checkpoints of all that; alike.c
- * beside.c	what ranks tell each other beside the gradient
+ * What a file does with it is in that file's header, and who may call whom in
+ * docs/layers.md: what is saved knows no gradients, and gradients know no loop.
  */
 #ifndef PLX_AGENT_AGENT_H
 #define PLX_AGENT_AGENT_H
@@ -31,7 +21,6 @@
 #include "agent/profile.h"
 #include "agent/report.h"
 #include "agent/samplelog.h"
-#include "agent/save.h"
 #include "core/model/lr_rule.h"
 
 /* Which call is due. */
@@ -223,191 +212,8 @@ struct pollux {
 	bool failed;	       /* err says why */
 	bool agreed;	       /* ... on all ranks: nobody waits for us */
 	bool stopped;	       /* left before training has finished */
-	_Atomic bool hold; /* pollux_hold(), of this rank; pulse.c reads it */
-	bool held;	   /* by any rank, as of the last step */
+	_Atomic bool hold;     /* pollux_hold(), of this rank */
+	bool held;	       /* by any rank, as of the last step */
 };
-
-/* A "pollux: ..." line on stderr by rank 0, unless quiet. */
-void plx_say(const struct pollux *p, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Rank 0 tells the launcher that state is saved; held: "" or " held=1". */
-void plx_say_saved(struct pollux *p, const char *held);
-
-/*
- * Every change of stage. While it is PLX_STAGE_SYNCED the registered state is
- * being changed; at any other time it is that of the last commit.
- */
-void plx_stage(struct pollux *p, enum plx_call_stage stage);
-
-/* Remember what kind of error this is, unless one is known. Always -1. */
-int plx_fault(struct pollux *p, enum pollux_status code);
-
-/* The stage becomes ENDED. Always negative: what kind of error it was. */
-int plx_end(struct pollux *p);
-
-/* This call is not the one that is due. Negative, as plx_end(). */
-int plx_misuse(struct pollux *p, const char *call);
-
-/*
- * 0 if this call has a run and its argument `name`, whose address is `data`.
- * Else negative, as plx_end(); before pollux_start() the run goes on.
- */
-int plx_given(struct pollux *p, const char *call, const char *name,
-	      const void *data);
-
-/*
- * The same for a struct of the program's, copied to *own as plx_sized_take()
- * does; and for one that is to be filled. Negative also where it does not fit.
- */
-int plx_given_struct(struct pollux *p, const struct plx_sized *is,
-		     const void *from, size_t size, void *own);
-int plx_given_output(struct pollux *p, const struct plx_sized *is,
-		     const void *to, size_t size);
-
-/*
- * The step has all the samples it may have, so that its parts are alike: not
- * the smaller one at the end of an epoch of several steps.
- */
-bool plx_step_whole(const struct pollux *p);
-
-/* Samples of a full step, at the batch in use. */
-uint64_t plx_step_total(const struct pollux *p);
-
-/* ---- start.c ---- */
-
-/* The run has finished, or left: the launcher, if there is one, knows. */
-void plx_run_ended(void);
-
-/* ---- iterate.c ---- */
-
-/* "Samples" of a step of no training: so many ranks and factors of it. */
-#define PLX_STEP_CELLS 2520
-
-/* What such a run has in place of data set, batch and learning rate. */
-void plx_iterate_config(struct pollux *p);
-
-/* ---- register.c ---- */
-
-int plx_bucket_add(struct pollux *p, const struct pollux_bucket *bucket);
-
-/* ---- gradient.c ---- */
-
-/* Memory for buckets that are known, before passes want it. */
-int plx_gradient_open(struct pollux *p);
-/* The step begins, or begins anew. */
-void plx_gradient_begin(struct pollux *p);
-void plx_gradient_release(struct pollux *p);
-
-/* ---- gradient_gpu.c ---- */
-
-/* Memory for a bucket on a GPU; nothing to do for others. */
-int plx_bucket_open(struct pollux *p, struct plx_bucket *b);
-void plx_bucket_close(struct pollux *p); /* of all */
-
-/* Add the pass's gradient to the sum, and make it the mean, in the end. */
-int plx_bucket_sum(struct pollux *p, struct plx_bucket *b, float weight);
-int plx_bucket_mean(struct pollux *p, struct plx_bucket *b, float factor,
-		    bool differenced);
-
-/* Norms taken on the way are added to those of the host. */
-int plx_bucket_sum_norms(struct pollux *p);
-int plx_bucket_mean_norms(struct pollux *p);
-
-/*
- * How long the GPU works on a pass, by its own clock: the host is done with a
- * pass when all is on the stream, long before the GPU is. pass_time() waits for
- * the pass's end and corrects p->meter.pass_s. Nothing to do without a GPU.
- */
-void plx_gpu_pass_begins(struct pollux *p);
-void plx_gpu_pass_ends(struct pollux *p);
-void plx_gpu_pass_time(struct pollux *p);
-
-/* ---- step_votes.c ---- */
-
-/* How many numbers travel behind the gradient. */
-size_t plx_step_votes_count(const struct pollux *p);
-#define PLX_STEP_VOTES_MAX (17 + 2 * POLLUX_GROUPS_MAX)
-
-/* What this rank has to say about the step, to be summed. */
-void plx_step_votes_write(struct pollux *p, float *votes);
-
-/* What all have said, summed. -1: they do not agree. */
-int plx_step_votes_read(struct pollux *p, const float *votes);
-
-/* ---- rate.c ---- */
-
-/* The step's gradient is there: noise, learning rate and gain. */
-void plx_rate_update(struct pollux *p);
-
-/*
- * Is the noise estimated from this step's gradient? A walk through a large one
- * may cost more than it tells: then in one of so many steps that it costs
- * little. One rank compares two steps: in a pair of them.
- */
-bool plx_rate_watches(const struct pollux *p);
-
-/* Is the next step's to be compared with this one's? */
-bool plx_rate_keeps(const struct pollux *p);
-
-/* Steps in which one look, or a pair, costs little. */
-int plx_rate_interval(double looks_s, double step_s);
-
-/* Between two steps: what was agreed on holds from now on. */
-void plx_rate_follow(struct pollux *p);
-
-/* Noise of all parameters; false while it is unknown. */
-bool plx_rate_noise(const struct pollux *p, struct plx_noise *noise);
-
-/* Progress of a sample at this batch, against one of the base batch. */
-double plx_rate_efficiency(const struct pollux *p, double total);
-
-/* Share of the training done, 0 to 1, and whether it is all. */
-double plx_rate_share(const struct pollux *p);
-bool plx_rate_finished(const struct pollux *p);
-
-/* Still to be trained on, at what one of the base batch is worth. */
-double plx_rate_left(const struct pollux *p);
-
-/* ---- alike.c ---- */
-
-/*
- * Collective, between two steps: -1 with the name of the first array where
- * ranks have come apart by more than rounding.
- */
-int plx_alike(struct pollux *p);
-
-/* ---- memory.c ---- */
-
-/* What is known of memory narrows the limits. */
-void plx_memory_limit(struct pollux *p);
-
-/* Passes of this size fit. */
-void plx_memory_fits(struct pollux *p);
-
-/*
- * They do not: choose a smaller batch, the same on all ranks. Collective. On
- * the rank where they do not, plx_memory_full() has been called.
- */
-int plx_memory_shrink(struct pollux *p);
-void plx_memory_full(struct pollux *p);
-
-/*
- * What this rank's GPU says, measured once a second at most: has it no room
- * for a second rank like this one? No more than when a pass did not fit?
- */
-bool plx_memory_tight(struct pollux *p);
-bool plx_memory_cramped(struct pollux *p);
-
-/* What all ranks' GPUs say: how many of them are tight, how many cramped. */
-void plx_memory_heard(struct pollux *p, int tight, int cramped);
-
-/* Between two steps: has that changed? Then limits may end. */
-void plx_memory_follow(struct pollux *p);
-
-/* ---- tune.c ---- */
-
-/* Rank 0: fit if there is news, choose `wanted`, tell the launcher. */
-void plx_tune(struct pollux *p, double now_s);
 
 #endif

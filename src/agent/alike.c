@@ -17,7 +17,9 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/alike.h"
 #include "agent/device.h"
+#include "agent/say.h"
 #include "agent/store.h"
 #include "core/base/crc.h"
 

@@ -19,8 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/background.h"
 #include "agent/folder.h"
 #include "agent/nodemem.h"
+#include "agent/save.h"
+#include "agent/say.h"
 #include "agent/store.h"
 #include "wire/dir.h"
 #include "wire/now.h"

@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/call.h"
 #include "agent/device.h"
+#include "agent/say.h"
 
 static int check(struct pollux *p, const char *call, const void *data)
 {

@@ -22,8 +22,17 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/call.h"
 #include "agent/device.h"
+#include "agent/gradient.h"
+#include "agent/gradient_gpu.h"
 #include "agent/gradient_walk.h"
+#include "agent/memory.h"
+#include "agent/rate.h"
+#include "agent/register.h"
+#include "agent/say.h"
+#include "agent/step_size.h"
+#include "agent/step_votes.h"
 #include "wire/now.h"
 
 /* Numbers that are copied sooner than sent by themselves. */

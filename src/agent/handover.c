@@ -16,6 +16,9 @@
 
 #include "agent/handover.h"
 #include "agent/handover_parts.h"
+#include "agent/restore.h"
+#include "agent/save.h"
+#include "agent/say.h"
 #include "wire/env.h"
 #include "wire/message.h"
 #include "wire/now.h"
@@ -171,7 +174,7 @@ static int leave_cold(struct pollux *p, enum plx_save_kind kind)
 		plx_fail(&p->err, "state could not be saved");
 		return plx_fault(p, POLLUX_ESTATE);
 	}
-	plx_say_saved(p, "");
+	plx_save_tell(p, "");
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
 	p->stopped = true;
@@ -183,7 +186,7 @@ static int train_on(struct pollux *p, uint64_t generation)
 {
 	struct plx_handover *h = p->handover;
 
-	if (plx_save_resume(p, generation) < 0)
+	if (plx_restore_resume(p, generation) < 0)
 		return -1;
 	plx_memory_image_clear(plx_nodemem_base(h->mem));
 	if (generation > h->facts.generation) {
@@ -247,7 +250,7 @@ int plx_handover_give(struct pollux *p)
 		p->saved.bytes = plx_memory_image_bytes(base);
 		p->saved.seconds = plx_now_s() - begin_s;
 	}
-	plx_say_saved(p, " held=1");
+	plx_save_tell(p, " held=1");
 	return hold(p);
 }
 

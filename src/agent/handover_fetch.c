@@ -19,6 +19,7 @@
 
 #include "agent/device.h"
 #include "agent/handover_parts.h"
+#include "agent/say.h"
 #include "wire/thread.h"
 
 #define LOOK_MS	 50   /* between looks for the memory */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/rate.h"
+#include "agent/step_size.h"
 
 bool pollux_stopped(const struct pollux *p)
 {

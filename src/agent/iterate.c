@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/call.h"
+#include "agent/iterate.h"
 
 void plx_iterate_config(struct pollux *p)
 {
@@ -49,12 +51,4 @@ int pollux_step(struct pollux *p)
 	if (rc == 0 && p->stage == PLX_STAGE_SYNCED)
 		rc = pollux_commit(p);
 	return rc < 0 ? rc : pollux_next(p, &pass);
-}
-
-int pollux_hold(struct pollux *p, bool hold)
-{
-	if (!p)
-		return POLLUX_EINVAL;
-	p->hold = hold;
-	return 0;
 }

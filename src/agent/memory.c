@@ -18,7 +18,10 @@
 #include <stdlib.h>
 
 #include "agent/agent.h"
+#include "agent/memory.h"
 #include "agent/report.h"
+#include "agent/say.h"
+#include "agent/step_size.h"
 #include "wire/message.h"
 #include "wire/now.h"
 

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 
 #include "agent/agent.h"
+#include "agent/call.h"
+#include "agent/say.h"
 #include "agent/sized.h"
+#include "agent/step_size.h"
 
 static int allocate(struct pollux *p, uint64_t count)
 {

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
 #include "agent/pulse.h"
 #include "wire/env.h"
 #include "wire/now.h"
@@ -28,12 +27,13 @@ struct plx_pulser {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop; /* under the lock */
-	const struct pollux *p;
 	int generation;
 	char inner[PATH_MAX];
 	_Atomic uint64_t moves; /* changes of stage */
 	_Atomic uint64_t beats; /* pollux_beat() */
 	_Atomic uint64_t step;
+	_Atomic bool between;
+	_Atomic bool hold;
 	_Atomic bool waits;
 	_Atomic bool busy;
 
@@ -49,6 +49,7 @@ struct plx_pulser {
 	double hold_s; /* since when it holds, 0: it does not */
 
 	/* the main one's */
+	uint64_t summed; /* sums that this rank has taken part in, by steps */
 	uint64_t others; /* sum of their beats when looked at last */
 	double looked_s; /* who has ended its run */
 };
@@ -69,10 +70,7 @@ static enum plx_pulse_at where(const struct plx_pulser *u)
 		return PLX_AT_BUSY;
 	if (u->waits)
 		return PLX_AT_WAITING;
-	return u->p->stage == PLX_STAGE_BETWEEN ||
-			       u->p->stage == PLX_STAGE_ENDED
-		       ? PLX_AT_BETWEEN
-		       : PLX_AT_STEP;
+	return u->between ? PLX_AT_BETWEEN : PLX_AT_STEP;
 }
 
 static void take_signs(struct plx_pulser *u, double now_s)
@@ -112,7 +110,7 @@ static void tick(struct plx_pulser *u)
 
 	u->pulse.at = at;
 	take_signs(u, now_s);
-	if (!u->p->hold)
+	if (!u->hold)
 		u->hold_s = 0;
 	else if (!u->hold_s)
 		u->hold_s = now_s;
@@ -175,53 +173,53 @@ static void release(struct plx_pulser *u)
 }
 
 /* The launcher looks in its own folder, whichever the program has chosen. */
-static bool find_inner(struct plx_pulser *u, const struct pollux *p)
+static bool find_inner(struct plx_pulser *u, const char *chosen)
 {
 	const char *given = getenv(PLX_ENV_CHECKPOINTS);
-	const char *folder = given && *given ? given : p->folder;
+	const char *folder = given && *given ? given : chosen;
 	int length = snprintf(u->inner, sizeof(u->inner), "%s" PLX_INNER_FOLDER,
 			      folder);
 
 	return *folder && length > 0 && (size_t) length < sizeof(u->inner);
 }
 
-void plx_pulse_begin(struct pollux *p)
+static void place(struct plx_pulser *u, struct plx_pulse_place at)
+{
+	u->step = at.step;
+	u->summed = at.step + at.summed;
+	u->between = at.between;
+}
+
+struct plx_pulser *plx_pulse_begin(int rank, const char *folder,
+				   struct plx_pulse_place at)
 {
 	const char *generation = getenv(PLX_ENV_GENERATION);
 	const char *node = getenv("SLURMD_NODENAME");
 	struct plx_pulser *u;
 
 	if (!getenv(PLX_ENV_SOCKET) || !generation)
-		return;
+		return NULL;
 	u = calloc(1, sizeof(*u));
 	if (!u)
-		return;
+		return NULL;
 	init_lock(u);
-	u->p = p;
 	u->generation = atoi(generation);
-	u->step = p->cursor.step;
-	u->pulse.rank = p->coll->rank;
+	u->pulse.rank = rank;
+	place(u, at);
 	snprintf(u->pulse.node, sizeof(u->pulse.node), "%s", node ? node : "");
 	if (!node)
 		gethostname(u->pulse.node, sizeof(u->pulse.node) - 1);
 	u->moved_s = u->sign_s = u->ticked_s = plx_now_s();
-	if (!find_inner(u, p) || plx_thread_begin(&u->thread, run, u) < 0) {
-		release(u);
-		return;
-	}
-	p->pulser = u;
-	p->coll->pulser = u;
+	if (find_inner(u, folder) && plx_thread_begin(&u->thread, run, u) == 0)
+		return u;
+	release(u);
+	return NULL;
 }
 
-void plx_pulse_end(struct pollux *p)
+void plx_pulse_end(struct plx_pulser *u)
 {
-	struct plx_pulser *u = p->pulser;
-
 	if (!u)
 		return;
-	p->pulser = NULL;
-	if (p->coll)
-		p->coll->pulser = NULL;
 	pthread_mutex_lock(&u->lock);
 	u->stop = true;
 	pthread_cond_signal(&u->wake);
@@ -232,14 +230,29 @@ void plx_pulse_end(struct pollux *p)
 
 /* ---- what it is told ---- */
 
-void plx_pulse_moved(struct plx_pulser *u)
+void plx_pulse_moved(struct plx_pulser *u, struct plx_pulse_place at)
 {
 	if (!u)
 		return;
-	u->step = u->p->cursor.step;
+	place(u, at);
 	u->busy = false;
 	u->waits = false;
 	u->moves++;
+}
+
+void plx_pulse_hold(struct plx_pulser *u, bool hold)
+{
+	if (u)
+		u->hold = hold;
+}
+
+void plx_pulse_beat(struct plx_pulser *u)
+{
+	if (!u)
+		return;
+	u->waits = false;
+	u->busy = true;
+	u->beats++;
 }
 
 void plx_pulse_waits(struct plx_pulser *u)
@@ -261,12 +274,6 @@ void plx_pulse_rescued(struct plx_pulser *u, uint64_t step)
 					   });
 }
 
-/* The sums that this rank has taken part in, counted by steps. */
-static uint64_t steps_summed(const struct pollux *p)
-{
-	return p->cursor.step + (p->stage == PLX_STAGE_SYNCED);
-}
-
 void plx_pulse_ended(struct plx_pulser *u)
 {
 	struct plx_rank_word word = { 0 };
@@ -276,7 +283,7 @@ void plx_pulse_ended(struct plx_pulser *u)
 	    plx_rank_word_read(u->inner, PLX_WORD_ERROR, u->generation, &word))
 		return;
 	word.rank = u->pulse.rank;
-	word.step = steps_summed(u->p);
+	word.step = u->summed;
 	snprintf(word.why, sizeof(word.why), "%s", u->pulse.node);
 	(void) plx_rank_word_write(u->inner, PLX_WORD_ENDED, u->generation,
 				   &word);
@@ -290,26 +297,11 @@ bool plx_pulse_misses(struct plx_pulser *u, struct plx_rank_word *who)
 		return false;
 	u->looked_s = now_s;
 	if (!plx_rank_word_read(u->inner, PLX_WORD_ENDED, u->generation, who) ||
-	    who->step > steps_summed(u->p))
+	    who->step > u->summed)
 		return false;
 	(void) plx_rank_word_write(u->inner, PLX_WORD_MISSED, u->generation,
 				   who);
 	return true;
-}
-
-int pollux_beat(struct pollux *p)
-{
-	if (!p)
-		return POLLUX_EINVAL;
-	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)
-		return plx_misuse(p, "pollux_beat()");
-	plx_reporter_busy(p->reporter, p->cursor.step, plx_now_s());
-	if (p->pulser) {
-		p->pulser->waits = false;
-		p->pulser->busy = true;
-		p->pulser->beats++;
-	}
-	return 0;
 }
 
 bool plx_pulse_others_busy(struct plx_pulser *u)

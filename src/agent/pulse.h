@@ -13,16 +13,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct pollux;
 struct plx_pulser;
 struct plx_rank_word;
 
-/* Training begins, and is over. */
-void plx_pulse_begin(struct pollux *p);
-void plx_pulse_end(struct pollux *p);
+/* Where a rank is. */
+struct plx_pulse_place {
+	uint64_t step; /* committed so far */
+	bool summed;   /* it has taken part in the sum of the next one */
+	bool between;  /* ... or is between two steps, or has ended */
+};
 
-/* The stage has changed. */
-void plx_pulse_moved(struct plx_pulser *u);
+/*
+ * Training begins, with checkpoints in that folder ("": none), which is copied.
+ * The caller's to end. NULL: there is no launcher.
+ */
+struct plx_pulser *plx_pulse_begin(int rank, const char *folder,
+				   struct plx_pulse_place at);
+void plx_pulse_end(struct plx_pulser *u);
+
+/* It is there now. */
+void plx_pulse_moved(struct plx_pulser *u, struct plx_pulse_place at);
+
+/* Its program holds (pollux_hold()), or does not any more. */
+void plx_pulse_hold(struct plx_pulser *u, bool hold);
+
+/* The program says that it is busy (pollux_beat()). */
+void plx_pulse_beat(struct plx_pulser *u);
 
 /* The library has control: it waits for other ranks, saves, restores. */
 void plx_pulse_waits(struct plx_pulser *u);

@@ -11,6 +11,8 @@
 
 #include "agent/agent.h"
 #include "agent/callback.h"
+#include "agent/rate.h"
+#include "agent/step_size.h"
 
 /* ---- noise ---- */
 

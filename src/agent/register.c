@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/call.h"
+#include "agent/register.h"
 #include "agent/sized.h"
 
 #define OWN_PREFIX "pollux." /* names of tensors that are the library's */

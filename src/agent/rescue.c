@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "agent/background.h"
 #include "agent/folder.h"
 #include "agent/pulse.h"
-#include "agent/save.h"
+#include "agent/rescue.h"
 #include "agent/store.h"
 
 #define SETTLE_S   2 /* that an optimiser step may go on */

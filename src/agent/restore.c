@@ -20,7 +20,12 @@
 #include <unistd.h>
 
 #include "agent/folder.h"
-#include "agent/save.h"
+#include "agent/rescue.h"
+#include "agent/restore.h"
+#include "agent/restore_old.h"
+#include "agent/restore_read.h"
+#include "agent/say.h"
+#include "agent/sigterm.h"
 #include "agent/store.h"
 #include "wire/env.h"
 #include "wire/now.h"
@@ -113,22 +118,6 @@ static int open_store(struct pollux *p)
 }
 
 /* ---- looking, rank 0 ---- */
-
-int plx_restore_fits(const struct pollux *p, const struct plx_facts *facts,
-		     struct plx_error *err)
-{
-	if (facts->dataset != p->cursor.samples)
-		return plx_fail(err,
-				"its dataset had %" PRIu64
-				" samples, this one has %" PRIu64,
-				facts->dataset, p->cursor.samples);
-	if (facts->seed != p->cursor.seed)
-		return plx_fail(err, "its seed was %" PRIu64 ", not %" PRIu64,
-				facts->seed, p->cursor.seed);
-	if (facts->position >= p->cursor.samples)
-		return plx_fail(err, "its position is outside the dataset");
-	return 0;
-}
 
 /* Of a checkpoint's own folder. */
 static char *read_manifest(int dir, size_t *bytes, struct plx_error *err)
@@ -391,12 +380,12 @@ int plx_restore(struct pollux *p)
 	return rc < 0 ? -1 : begin(p);
 }
 
-int plx_save_adopt(struct pollux *p)
+int plx_restore_adopt(struct pollux *p)
 {
 	return open_store(p) < 0 ? -1 : begin(p);
 }
 
-int plx_save_resume(struct pollux *p, uint64_t generation)
+int plx_restore_resume(struct pollux *p, uint64_t generation)
 {
 	struct plx_fence *fence = &p->store->fence;
 	int rc = 0;

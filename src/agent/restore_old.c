@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "agent/checkpoint_file.h"
+#include "agent/restore_old.h"
+#include "agent/restore_read.h"
 #include "agent/store.h"
 
 #define FORMAT "pollux-1"
@@ -72,8 +74,7 @@ static int take(struct pollux *p, const struct plx_checkpoint *c,
 		.bytes = sizeof(p->profile),
 	};
 
-	if (read_facts(c, facts, err) < 0 ||
-	    plx_restore_fits(p, facts, err) < 0)
+	if (read_facts(c, facts, err) < 0 || plx_store_fits(p, facts, err) < 0)
 		return -1;
 	if (p->blob_count)
 		return plx_fail(err, "it is from before there were blobs");

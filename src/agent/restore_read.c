@@ -16,6 +16,8 @@
 #include "agent/callback.h"
 #include "agent/checkpoint_file.h"
 #include "agent/device.h"
+#include "agent/restore_read.h"
+#include "agent/restore_shard.h"
 #include "agent/store.h"
 #include "core/base/crc.h"
 
@@ -245,7 +247,7 @@ static enum plx_read read_shard(struct pollux *p, struct incoming *in,
 static void read_own(struct pollux *p, struct incoming *in, bool reader,
 		     struct verdict *verdict)
 {
-	if (plx_restore_fits(p, &in->manifest->facts, &verdict->why) < 0 ||
+	if (plx_store_fits(p, &in->manifest->facts, &verdict->why) < 0 ||
 	    place(p, in, &verdict->why) < 0) {
 		verdict->read = PLX_READ_FOREIGN;
 		return;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agent/folder.h"
-#include "agent/store.h"
+#include "agent/restore_shard.h"
 #include "core/base/crc.h"
 
 /* Readers of safetensors take no more, either. */

@@ -15,9 +15,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/alike.h"
+#include "agent/background.h"
 #include "agent/folder.h"
 #include "agent/save.h"
+#include "agent/sigterm.h"
 #include "agent/store.h"
+#include "agent/tensors.h"
 #include "core/model/interval.h"
 #include "wire/message.h"
 #include "wire/now.h"
@@ -32,98 +36,7 @@ struct order {
 	struct plx_error err;
 };
 
-/* ---- what was ---- */
-
-struct plx_facts plx_store_facts(const struct pollux *p,
-				 const struct plx_cursor *cursor, bool flush)
-{
-	double since_s = plx_now_s() - p->meter.flushed_s;
-
-	return (struct plx_facts){
-		.step = cursor->step,
-		.epoch = cursor->epoch,
-		.position = cursor->position,
-		.dataset = cursor->samples,
-		.seed = cursor->seed,
-		.generation = p->store->fence.own.generation,
-		.ranks = (uint64_t) p->coll->ranks,
-		.flushed = flush ? cursor->step : p->flushed,
-		.unflushed_ms =
-			flush || since_s < 0 ? 0 : (uint64_t) (1e3 * since_s),
-		.cost_us = (uint64_t) (1e6 * p->store->cost_s),
-	};
-}
-
-void plx_store_tag(const struct plx_store *store, const char *kind,
-		   char tag[PLX_TAG_SIZE])
-{
-	snprintf(tag, PLX_TAG_SIZE, "g%" PRIu64 ".%s%" PRIu32 "-%08" PRIx32,
-		 store->fence.own.generation, kind, store->serial,
-		 store->number);
-}
-
-static void note_success(struct pollux *p, const struct plx_outcome *o)
-{
-	struct plx_store *s = p->store;
-
-	s->failures = 0;
-	s->has_newest = true;
-	s->newest = o->step;
-	s->is_flushed = o->flushed;
-	s->crc = o->crc;
-	s->disk_s = o->seconds;
-	p->saved.crc = o->crc;
-	p->saved.bytes = o->bytes;
-	p->saved.seconds = o->seconds;
-	if (o->flushed) {
-		p->flushed = o->step;
-		/* From its end: slow storage must not have us save always. */
-		p->meter.flushed_s = plx_now_s();
-	}
-	plx_say(p, "saved step %" PRIu64 ", crc %08" PRIx32, o->step, o->crc);
-	plx_reporter_say(p->reporter,
-			 PLX_MSG_KEPT " step=%" PRIu64
-				      " bytes=%zu seconds=%.6f",
-			 o->step, o->bytes, o->seconds);
-}
-
-void plx_store_note(struct pollux *p, const struct plx_outcome *outcome)
-{
-	struct plx_store *s = p->store;
-
-	s->tried_s = plx_now_s();
-	snprintf(s->left, sizeof(s->left), "%s",
-		 outcome->rc > 0 ? outcome->left : "");
-	if (outcome->rc == 0) {
-		note_success(p, outcome);
-		return;
-	}
-	if (outcome->rc < 0) {
-		s->fenced = true;
-		s->why = outcome->err;
-		return;
-	}
-	s->failures++;
-	if (s->has_newest)
-		plx_say(p,
-			"cannot save step %" PRIu64 " in %.120s: %s; the "
-			"checkpoint of step %" PRIu64 " stands",
-			outcome->step, p->folder, outcome->err.text, s->newest);
-	else
-		plx_say(p, "cannot save step %" PRIu64 " in %.120s: %s",
-			outcome->step, p->folder, outcome->err.text);
-}
-
 /* ---- when ---- */
-
-static size_t state_bytes(const struct pollux *p)
-{
-	size_t bytes = 0;
-
-	for (int i = 0; i < p->tensor_count; i++)
-		bytes += p->tensors[i].bytes;
-	return bytes;
-}
 
 static double interval_s(const struct pollux *p)
 {
@@ -138,7 +51,8 @@ static double interval_s(const struct pollux *p)
 	if (p->config.checkpoint_every_s >= 0)
 		return p->config.checkpoint_every_s;
 	if (!job.cost_s)
-		job.cost_s = (double) state_bytes(p) / ASSUMED_BYTES_PER_S;
+		job.cost_s =
+			(double) plx_tensors_bytes(p) / ASSUMED_BYTES_PER_S;
 	return plx_interval_best(&job);
 }
 
@@ -190,7 +104,7 @@ static bool is_there(struct pollux *p, bool flush)
 	if (flush)
 		p->meter.flushed_s = plx_now_s();
 	p->saved.crc = s->crc;
-	p->saved.bytes = state_bytes(p);
+	p->saved.bytes = plx_tensors_bytes(p);
 	p->saved.seconds = 0;
 	return true;
 }
@@ -216,19 +130,6 @@ static int agree(struct pollux *p, struct order *order, bool flush)
 	if (order->rc < 0)
 		plx_fail(&p->err, "%s", order->err.text);
 	return order->rc;
-}
-
-void plx_outcome_fill(struct plx_outcome *outcome,
-		      const struct plx_ckpt_write *job, int rc)
-{
-	outcome->rc = rc < 0 ? PLX_SAVE_LATER : 0;
-	if (rc == PLX_FENCED)
-		outcome->rc = POLLUX_ESTATE;
-	outcome->crc = job->facts.crc;
-	outcome->flushed = job->flush;
-	outcome->step = job->facts.step;
-	outcome->bytes = job->state_bytes;
-	snprintf(outcome->left, sizeof(outcome->left), "%s", job->tmp);
 }
 
 /* What the program is told, should it have to end with that. */
@@ -358,6 +259,17 @@ int plx_save(struct pollux *p, enum plx_save_kind kind)
 	rc = save_all(p, kind);
 	p->coll->timeout_s = timeout_s;
 	return rc;
+}
+
+void plx_save_tell(struct pollux *p, const char *held)
+{
+	plx_reporter_say(p->reporter,
+			 PLX_MSG_SAVED " step=%" PRIu64 " samples=%" PRIu64
+				       " crc=%08" PRIx32
+				       " bytes=%zu seconds=%.6f idle=%.6f%s",
+			 p->cursor.step, plx_cursor_used(&p->cursor),
+			 p->saved.crc, p->saved.bytes, p->saved.seconds,
+			 plx_now_s() - p->meter.commit_s, held);
 }
 
 void plx_save_release(struct pollux *p)

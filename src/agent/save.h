@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * save.h - checkpoints of a run: when, how, and which one to go on from
+ * save.h - checkpoints of a run: when, and how
  *
- * All but plx_save_due(), plx_rescue() and plx_state_*() are collective: each
- * rank writes its share of the state, rank 0 commits. State must be
- * consistent, that is between two optimiser steps. Failures are negative,
- * a value of enum pollux_status, with the sentence in p->err.
+ * All but plx_save_due() and plx_save_tell() are collective: each rank writes
+ * its share of the state, rank 0 commits. State must be consistent, that is
+ * between two optimiser steps. Failures are negative, a value of enum
+ * pollux_status, with the sentence in p->err.
  */
 #ifndef PLX_AGENT_SAVE_H
 #define PLX_AGENT_SAVE_H
@@ -38,33 +38,8 @@ bool plx_save_due(struct pollux *p);
 /* Wait until an asynchronous save has ended well or badly; as plx_save(). */
 int plx_save_wait(struct pollux *p);
 
-/* Bring back the newest good checkpoint or rescue, if there is one. */
-int plx_restore(struct pollux *p);
-
-/*
- * The same for state that came another way, from memory: p's cursor, profile,
- * `flushed` and meter are set. From now on this generation owns the folder.
- */
-int plx_save_adopt(struct pollux *p);
-
-/*
- * The generation that came after us is dead and the launcher has us train on,
- * under a new number (0: it said none): the folder is ours again.
- */
-int plx_save_resume(struct pollux *p, uint64_t generation);
-
-/*
- * One rank, on its own: the others are lost. State of the last commit, as a
- * checkpoint that the next generation finds. At most some seconds.
- */
-int plx_rescue(struct pollux *p);
-
-/*
- * The program begins to change the state (an optimiser step), and is done:
- * between the two there is nothing to rescue. Called at every change of stage.
- */
-void plx_state_changing(struct pollux *p);
-void plx_state_settled(struct pollux *p);
+/* Rank 0 tells the launcher that state is saved; held: "" or " held=1". */
+void plx_save_tell(struct pollux *p, const char *held);
 
 /* Threads and memory; before the collectives go. */
 void plx_save_release(struct pollux *p);

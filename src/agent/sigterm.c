@@ -27,7 +27,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "agent/save.h"
+#include "agent/rescue.h"
+#include "agent/sigterm.h"
 #include "agent/store.h"
 #include "wire/env.h"
 #include "wire/thread.h"

@@ -9,10 +9,17 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/call.h"
 #include "agent/device.h"
 #include "agent/folder.h"
+#include "agent/gradient.h"
 #include "agent/handover.h"
+#include "agent/memory.h"
 #include "agent/pulse.h"
+#include "agent/restore.h"
+#include "agent/say.h"
+#include "agent/start.h"
+#include "agent/step_size.h"
 #include "core/base/crc.h"
 #include "core/records/options.h"
 #include "wire/env.h"
@@ -379,7 +386,7 @@ static int restore(struct pollux *p)
 
 	if (taken < 0)
 		return -1;
-	if ((taken ? plx_save_adopt(p) : plx_restore(p)) < 0)
+	if ((taken ? plx_restore_adopt(p) : plx_restore(p)) < 0)
 		return -1;
 	if (!p->restored && plx_handover_spoilt(p))
 		return plx_fail(&p->err, "the ranks before are lost, and there "
@@ -497,6 +504,18 @@ void plx_run_ended(void)
 		snprintf(had_run, sizeof(had_run), "%s", socket);
 }
 
+static void begin_pulse(struct pollux *p)
+{
+	const struct plx_pulse_place here = {
+		.step = p->cursor.step,
+		.between = true,
+	};
+
+	p->pulser = plx_pulse_begin(p->coll->rank, p->folder, here);
+	p->coll->pulser = p->pulser;
+	plx_pulse_hold(p->pulser, p->hold);
+}
+
 int pollux_start(struct pollux *p)
 {
 	if (!p)
@@ -512,6 +531,6 @@ int pollux_start(struct pollux *p)
 	p->meter.settling = 1;
 	p->page = plx_run_page_open();
 	plx_stage(p, PLX_STAGE_BETWEEN);
-	plx_pulse_begin(p);
+	begin_pulse(p);
 	return 0;
 }

@@ -13,11 +13,20 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/call.h"
 #include "agent/callback.h"
+#include "agent/gradient.h"
+#include "agent/gradient_gpu.h"
 #include "agent/handover.h"
+#include "agent/memory.h"
 #include "agent/pulse.h"
+#include "agent/rate.h"
 #include "agent/save.h"
+#include "agent/say.h"
 #include "agent/sized.h"
+#include "agent/start.h"
+#include "agent/step_size.h"
+#include "agent/tune.h"
 #include "core/records/options.h"
 #include "wire/message.h"
 #include "wire/now.h"
@@ -44,17 +53,6 @@ static int save(struct pollux *p, enum plx_save_kind kind)
 	return rc < 0 ? plx_fault(p, (enum pollux_status) rc) : rc;
 }
 
-void plx_say_saved(struct pollux *p, const char *held)
-{
-	plx_reporter_say(p->reporter,
-			 PLX_MSG_SAVED " step=%" PRIu64 " samples=%" PRIu64
-				       " crc=%08" PRIx32
-				       " bytes=%zu seconds=%.6f idle=%.6f%s",
-			 p->cursor.step, plx_cursor_used(&p->cursor),
-			 p->saved.crc, p->saved.bytes, p->saved.seconds,
-			 plx_now_s() - p->meter.commit_s, held);
-}
-
 static int leave(struct pollux *p)
 {
 	bool gone = p->wishes & PLX_WISH_GONE;
@@ -66,7 +64,7 @@ static int leave(struct pollux *p)
 	 */
 	if (save(p, flush ? PLX_SAVE_FLUSHED : PLX_SAVE_QUICK) != 0)
 		return -1;
-	plx_say_saved(p, "");
+	plx_save_tell(p, "");
 	/* Nobody may leave, still less fail, while rank 0 saves. */
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
@@ -183,52 +181,7 @@ int pollux_finish(struct pollux *p)
 	return finish(p) < 0 ? plx_end(p) : 0;
 }
 
-/*
- * Ranks need not ask at the same moment: the next sum tells them all. One that
- * is alone need not wait for it.
- */
-int pollux_checkpoint(struct pollux *p)
-{
-	if (!p)
-		return POLLUX_EINVAL;
-	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)
-		return plx_misuse(p, "pollux_checkpoint()");
-	if (p->coll->ranks == 1)
-		p->wishes |= PLX_WISH_SAVE;
-	else
-		p->save_asked = true;
-	return 0;
-}
-
-/* Rank 0 has the launcher's ear; its status says it from then on. */
-int pollux_request(struct pollux *p, int gpus)
-{
-	if (!p)
-		return POLLUX_EINVAL;
-	if (p->stage == PLX_STAGE_NEW || p->stage == PLX_STAGE_ENDED)
-		return plx_misuse(p, "pollux_request()");
-	if (gpus < 0 || gpus > PLX_GPUS_MAX) {
-		plx_fail(&p->err, "pollux_request() gets %d GPUs, want 0 to %d",
-			 gpus, PLX_GPUS_MAX);
-		plx_fault(p, POLLUX_EINVAL);
-		return plx_end(p);
-	}
-	plx_reporter_say(p->reporter, PLX_MSG_REQUEST " gpus=%d", gpus);
-	return 0;
-}
-
 /* ---- passes ---- */
-
-uint64_t plx_step_total(const struct pollux *p)
-{
-	return plx_batch_total(&p->limits, p->shape.gpus, p->batch);
-}
-
-bool plx_step_whole(const struct pollux *p)
-{
-	return p->step.batch >= plx_step_total(p) ||
-	       p->step.batch >= p->cursor.samples;
-}
 
 /* Streams are told where to go on when that is not where they are. */
 static int seek(struct pollux *p, const struct plx_range *part)

@@ -15,7 +15,10 @@
 
 #include "agent/agent.h"
 #include "agent/handover.h"
+#include "agent/memory.h"
 #include "agent/save.h"
+#include "agent/say.h"
+#include "agent/step_votes.h"
 #include "wire/now.h"
 
 enum vote {

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store.h - the inside of save.h
+ * store.h - what is known of a run's checkpoints, by all who write or read them
  *
- * save.c	saving, all ranks together
- * background.c	the same while training goes on
+ * From top to bottom:
+ *
+ * save.c	saving, all ranks together; alike.c
  * restore.c	which checkpoint to go on from; restore_read.c, restore_old.c
- * rescue.c	saving, one rank alone; sigterm.c, when it is told to leave
+ * sigterm.c	we are told to leave
+ * rescue.c	saving, one rank alone
+ * background.c	saving while training goes on
+ * store.c	this
  * ckpt_write.c	one checkpoint, one rank's share
  * manifest.c, shard.c, shard_split.c, stream.c, folder.c, fence.c
  *		how it lies on disk
@@ -92,6 +96,10 @@ struct plx_store {
 	struct plx_guard *guard;
 };
 
+/* Whether what was saved is this training's: dataset and seed. */
+int plx_store_fits(const struct pollux *p, const struct plx_facts *facts,
+		   struct plx_error *err);
+
 /* Where training is, as a manifest says it. */
 struct plx_facts plx_store_facts(const struct pollux *p,
 				 const struct plx_cursor *cursor, bool flush);
@@ -102,81 +110,5 @@ void plx_store_tag(const struct plx_store *store, const char *kind,
 
 /* Rank 0 learns how a save ended, and tells. */
 void plx_store_note(struct pollux *p, const struct plx_outcome *outcome);
-
-/* ---- background.c ---- */
-
-/* Give the room for a copy back. False: there is none. */
-bool plx_background_forget(struct plx_store *store);
-
-/* Begin the one that is in store->background.job. */
-void plx_background_begin(struct pollux *p);
-
-/* Rank 0: if it has ended, note how. */
-void plx_background_look(struct pollux *p);
-
-/* Collective: wait for it, rank 0 notes how it ended. 0 or -1. */
-int plx_background_end(struct pollux *p);
-
-/* Get the memory for the copy, in yet another thread; it is needed soon. */
-void plx_background_prepare(struct pollux *p);
-
-/* Give up what is under way. */
-void plx_background_release(struct plx_store *store);
-
-/* ---- restore.c ---- */
-
-/* Whether what was saved is this training's: dataset and seed. */
-int plx_restore_fits(const struct pollux *p, const struct plx_facts *facts,
-		     struct plx_error *err);
-
-/* ---- restore_read.c ---- */
-
-enum plx_read {
-	PLX_READ_GOOD,
-	PLX_READ_BROKEN,  /* try the one before */
-	PLX_READ_FOREIGN, /* good, but not this training's */
-	PLX_READ_LOST,	  /* other ranks, or memory */
-};
-
-/*
- * Collective: fill arrays, profile and blobs from the checkpoint of this name
- * in p's folder; all ranks come to the same. err is set unless it is GOOD.
- */
-enum plx_read plx_restore_read(struct pollux *p,
-			       const struct plx_manifest *manifest,
-			       const char *name, struct plx_error *err);
-
-/* Collective: rank 0's arrays and profile to all. */
-int plx_restore_spread(struct pollux *p);
-
-/* ---- restore_shard.c ---- */
-
-/* A checkpoint, and where its tensors go. */
-struct plx_source {
-	const char *folder;	     /* of the job's checkpoints */
-	const char *name;	     /* of its own folder there */
-	bool alone;		     /* see plx_stream_read() */
-	const struct plx_tensor *to; /* one for each of the manifest's */
-};
-
-/*
- * Read and check one file. Its part of the checksum of all arrays is xored to
- * *crc.
- */
-int plx_restore_shard(const struct plx_manifest *manifest,
-		      const struct plx_source *from, int shard, uint32_t *crc,
-		      struct plx_error *err);
-
-/* ---- restore_old.c ---- */
-
-/* Rank 0: fill arrays and profile from a file of the former kind. */
-enum plx_read plx_restore_old(struct pollux *p, const char *name,
-			      struct plx_facts *facts, struct plx_error *err);
-
-/* ---- sigterm.c ---- */
-
-/* From now on a SIGTERM saves the last commit before it ends us. */
-void plx_guard_begin(struct pollux *p);
-void plx_guard_end(struct pollux *p);
 
 #endif

@@ -5,6 +5,9 @@
 #include <math.h>
 
 #include "agent/agent.h"
+#include "agent/rate.h"
+#include "agent/step_size.h"
+#include "agent/tune.h"
 
 /* How often a better batch is looked for, besides after each fit. */
 #define ADVISE_EVERY_S 2.0

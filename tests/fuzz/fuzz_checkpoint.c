@@ -3,7 +3,8 @@
  */
 
 #include "agent/checkpoint_file.h"
-#include "agent/store.h"
+#include "agent/restore_old.h"
+#include "agent/restore_read.h"
 #include "core/base/crc.h"
 #include "fuzz.h"
 #include "scratch.h"

@@ -2,9 +2,10 @@
 /* fuzz_restore.c - state out of a checkpoint: its manifest and one file */
 
 #include "agent/checkpoint_file.h"
+#include "agent/manifest_names.h"
+#include "agent/restore_read.h"
 #include "agent/store.h"
 #include "core/base/crc.h"
-#include "agent/manifest_names.h"
 #include "fuzz.h"
 #include "scratch.h"
 
@@ -20,8 +21,8 @@ static int load_blob(void *user, const void *data, size_t bytes)
 }
 
 /* restore.c's; every checkpoint is of this training. */
-int plx_restore_fits(const struct pollux *p, const struct plx_facts *facts,
-		     struct plx_error *err)
+int plx_store_fits(const struct pollux *p, const struct plx_facts *facts,
+		   struct plx_error *err)
 {
 	(void) p;
 	(void) facts;

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "agent/folder.h"
+#include "agent/rescue.h"
+#include "agent/save.h"
 #include "save_world.h"
 #include "unit.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/rate.h"
 #include "crew.h"
 #include "unit.h"
 

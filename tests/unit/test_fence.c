@@ -14,6 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/rescue.h"
+#include "agent/restore.h"
+#include "agent/save.h"
 #include "agent/store.h"
 #include "save_world.h"
 #include "unit.h"
@@ -111,12 +114,12 @@ static void one_that_is_called_back_saves_again(void **state)
 	world_step(w, p, 1);
 	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
 	assert_int_equal(0, in_child(w, next_generation));
-	assert_int_equal(0, plx_save_resume(p, 0));
+	assert_int_equal(0, plx_restore_resume(p, 0));
 	world_step(w, p, 9);
 	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
 	/* The one that it takes the place of cannot any more. */
 	assert_int_not_equal(0, in_child(w, next_generation));
-	assert_int_equal(0, plx_save_resume(p, 6));
+	assert_int_equal(0, plx_restore_resume(p, 6));
 	world_step(w, p, 10);
 	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
 	assert_int_equal(6, p->store->fence.own.generation);

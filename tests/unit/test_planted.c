@@ -14,6 +14,7 @@
 
 #include "agent/folder.h"
 #include "agent/manifest.h"
+#include "agent/save.h"
 #include "agent/store.h"
 #include "save_world.h"
 #include "unit.h"

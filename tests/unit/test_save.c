@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/ckpt_write.h"
+#include "agent/save.h"
 #include "agent/store.h"
 #include "save_world.h"
 #include "unit.h"

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/iterate.h"
+#include "agent/rate.h"
+#include "agent/step_size.h"
 #include "crew.h"
 #include "unit.h"
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "agent/agent.h"
+#include "agent/tune.h"
 #include "unit.h"
 
 enum { LOOKS = 400 };
