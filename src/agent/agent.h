@@ -14,11 +14,11 @@
 
 #include "agent/checkpoint.h"
 #include "agent/coll.h"
-#include "agent/cursor.h"
+#include "agent/base/cursor.h"
 #include "agent/gradient_cuda.h"
 #include "agent/names.h"
 #include "agent/pollux.h"
-#include "agent/profile.h"
+#include "agent/base/profile.h"
 #include "agent/report.h"
 #include "agent/samplelog.h"
 #include "core/model/lr_rule.h"

@@ -4,7 +4,7 @@
 #define PLX_AGENT_CALL_H
 
 #include "agent/agent.h"
-#include "agent/sized.h"
+#include "agent/base/sized.h"
 
 /*
  * Every change of stage. While it is PLX_STAGE_SYNCED the registered state is

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/callback.h"
+#include "agent/base/callback.h"
 #include "agent/checkpoint_file.h"
 #include "agent/ckpt_write.h"
 #include "wire/dir.h"

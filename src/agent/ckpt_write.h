@@ -12,7 +12,7 @@
 #include "agent/fence.h"
 #include "agent/folder.h"
 #include "agent/manifest.h"
-#include "agent/profile.h"
+#include "agent/base/profile.h"
 
 struct pollux;
 

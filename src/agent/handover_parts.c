@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/callback.h"
+#include "agent/base/callback.h"
 #include "agent/handover.h"
 #include "agent/handover_parts.h"
 #include "core/base/crc.h"

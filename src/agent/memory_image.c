@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/callback.h"
+#include "agent/base/callback.h"
 #include "agent/device.h"
 #include "agent/image_piece.h"
 #include "agent/image_word.h"

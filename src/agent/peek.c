@@ -11,7 +11,7 @@
 #include "agent/agent.h"
 #include "agent/call.h"
 #include "agent/say.h"
-#include "agent/sized.h"
+#include "agent/base/sized.h"
 #include "agent/step_size.h"
 
 static int allocate(struct pollux *p, uint64_t count)

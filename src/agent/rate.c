@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/callback.h"
+#include "agent/base/callback.h"
 #include "agent/rate.h"
 #include "agent/step_size.h"
 

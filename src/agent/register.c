@@ -11,7 +11,7 @@
 #include "agent/agent.h"
 #include "agent/call.h"
 #include "agent/register.h"
-#include "agent/sized.h"
+#include "agent/base/sized.h"
 
 #define OWN_PREFIX "pollux." /* names of tensors that are the library's */
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/callback.h"
+#include "agent/base/callback.h"
 #include "agent/checkpoint_file.h"
 #include "agent/device.h"
 #include "agent/restore_read.h"

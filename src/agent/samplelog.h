@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "agent/coll.h"
-#include "agent/cursor.h"
+#include "agent/base/cursor.h"
 #include "core/base/error.h"
 
 struct plx_samplelog;

@@ -14,7 +14,7 @@
 
 #include "agent/agent.h"
 #include "agent/call.h"
-#include "agent/callback.h"
+#include "agent/base/callback.h"
 #include "agent/gradient.h"
 #include "agent/gradient_gpu.h"
 #include "agent/handover.h"
@@ -23,7 +23,7 @@
 #include "agent/rate.h"
 #include "agent/save.h"
 #include "agent/say.h"
-#include "agent/sized.h"
+#include "agent/base/sized.h"
 #include "agent/start.h"
 #include "agent/step_size.h"
 #include "agent/tune.h"

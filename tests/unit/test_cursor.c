@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cursor.h"
+#include "agent/base/cursor.h"
 #include "unit.h"
 
 /* Train one epoch with these batches; how often was each sample used? */

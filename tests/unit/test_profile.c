@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/profile.h"
+#include "agent/base/profile.h"
 #include "unit.h"
 
 static const struct plx_limits limits = {

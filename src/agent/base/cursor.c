@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-#include "agent/cursor.h"
+#include "agent/base/cursor.h"
 #include "core/base/permute.h"
 
 bool plx_cursor_finished(const struct plx_cursor *cursor)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/profile.h"
+#include "agent/base/profile.h"
 #include "core/model/measured.h"
 #include "core/records/options.h"
 

@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "agent/callback.h"
+#include "agent/base/callback.h"
 
 size_t plx_call_size(const struct pollux_blob *blob)
 {

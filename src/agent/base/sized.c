@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/sized.h"
+#include "agent/base/sized.h"
 
 int plx_sized_check(const struct plx_sized *is, size_t size,
 		    struct plx_error *err)
