@@ -15,7 +15,7 @@
 #include "agent/checkpoint.h"
 #include "agent/coll.h"
 #include "agent/base/cursor.h"
-#include "agent/gradient_cuda.h"
+#include "agent/gpu/gradient_cuda.h"
 #include "agent/names.h"
 #include "agent/pollux.h"
 #include "agent/base/profile.h"

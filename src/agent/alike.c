@@ -18,7 +18,7 @@
 
 #include "agent/agent.h"
 #include "agent/alike.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/say.h"
 #include "agent/store.h"
 #include "core/base/crc.h"

@@ -13,7 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/call.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/say.h"
 
 static int check(struct pollux *p, const char *call, const void *data)

@@ -18,7 +18,7 @@
 
 #include "agent/checkpoint.h"
 #include "agent/checkpoint_file.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "core/base/crc.h"
 #include "wire/dir.h"
 

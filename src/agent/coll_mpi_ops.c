@@ -12,7 +12,7 @@
 
 #include "agent/coll_mpi.h"
 #include "agent/coll_wait.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 
 /* MPI counts are ints; larger arrays go in pieces of this many bytes. */
 #define PIECE (1 << 28)

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 #include "agent/coll.h"
-#include "agent/cuda_calls.h"
+#include "agent/gpu/cuda_calls.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wundef"

@@ -23,7 +23,7 @@
 
 #include "agent/agent.h"
 #include "agent/call.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/gradient.h"
 #include "agent/gradient_gpu.h"
 #include "agent/gradient_walk.h"

@@ -17,7 +17,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/handover_parts.h"
 #include "agent/say.h"
 #include "wire/thread.h"

@@ -5,8 +5,8 @@
 #include <sched.h>
 #include <stdbool.h>
 
-#include "agent/bounce.h"
-#include "agent/device.h"
+#include "agent/gpu/bounce.h"
+#include "agent/gpu/device.h"
 #include "agent/image_lanes.h"
 #include "wire/thread.h"
 

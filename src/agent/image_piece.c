@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "agent/bounce.h"
+#include "agent/gpu/bounce.h"
 #include "agent/image_piece.h"
 #include "core/base/crc.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/base/callback.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/image_piece.h"
 #include "agent/image_word.h"
 #include "agent/memory_image.h"

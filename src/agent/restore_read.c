@@ -15,7 +15,7 @@
 
 #include "agent/base/callback.h"
 #include "agent/checkpoint_file.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/restore_read.h"
 #include "agent/restore_shard.h"
 #include "agent/store.h"

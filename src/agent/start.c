@@ -10,7 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/call.h"
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/folder.h"
 #include "agent/gradient.h"
 #include "agent/handover.h"

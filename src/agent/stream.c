@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/stream_run.h"
 #include "core/base/crc.h"
 #include "wire/dir.h"

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/stream_run.h"
 #include "wire/thread.h"
 #include "core/base/crc.h"

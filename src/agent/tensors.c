@@ -2,7 +2,7 @@
 /* tensors.c - the registered tensors together: bytes and checksum */
 #include <config.h>
 
-#include "agent/device.h"
+#include "agent/gpu/device.h"
 #include "agent/tensors.h"
 
 size_t plx_tensors_bytes(const struct pollux *p)

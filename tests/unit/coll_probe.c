@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "agent/coll.h"
-#include "agent/device.h"
-#include "agent/gradient_cuda.h"
+#include "agent/gpu/device.h"
+#include "agent/gpu/gradient_cuda.h"
 
 static struct plx_error err;
 static volatile sig_atomic_t leaving;

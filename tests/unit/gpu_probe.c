@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/cuda_calls.h"
+#include "agent/gpu/cuda_calls.h"
 #include "agent/memory_image.h"
 #include "wire/now.h"
 

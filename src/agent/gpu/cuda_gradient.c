@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cuda_calls.h"
-#include "agent/cuda_host.h"
-#include "agent/cuda_kernels.h"
-#include "agent/gradient_cuda.h"
+#include "agent/gpu/cuda_calls.h"
+#include "agent/gpu/cuda_host.h"
+#include "agent/gpu/cuda_kernels.h"
+#include "agent/gpu/gradient_cuda.h"
 
 enum { BLOCKS = 1024, THREADS = 256 }; /* also in the source below */
 

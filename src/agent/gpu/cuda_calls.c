@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cuda_calls.h"
+#include "agent/gpu/cuda_calls.h"
 
 /* What a process has once; written under the mutex, then constant. */
 static struct {

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/bounce.h"
-#include "agent/device.h"
+#include "agent/gpu/bounce.h"
+#include "agent/gpu/device.h"
 #include "core/base/crc.h"
 
 #define PIECE ((size_t) 1 << 20)
 
 #ifdef HAVE_CUDA
-#include "agent/cuda_calls.h"
+#include "agent/gpu/cuda_calls.h"
 #else
 static int plx_cuda_copy(void *to, const void *from, size_t bytes,
 			 struct plx_error *err)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/cuda_calls.h"
-#include "agent/cuda_host.h"
+#include "agent/gpu/cuda_calls.h"
+#include "agent/gpu/cuda_host.h"
 
 #define PIECE 1048576 /* numbers copied at once */
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "agent/bounce.h"
-#include "agent/cuda_calls.h"
+#include "agent/gpu/bounce.h"
+#include "agent/gpu/cuda_calls.h"
 
 struct plx_bounce {
 	const struct plx_cuda *cuda;

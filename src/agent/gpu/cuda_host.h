@@ -8,7 +8,7 @@
 #ifndef PLX_AGENT_CUDA_HOST_H
 #define PLX_AGENT_CUDA_HOST_H
 
-#include "agent/gradient_cuda.h"
+#include "agent/gpu/gradient_cuda.h"
 
 struct plx_cuda_host; /* pieces of arrays, and norms */
 

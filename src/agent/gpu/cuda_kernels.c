@@ -19,8 +19,8 @@
 #include <nvrtc.h>
 #pragma GCC diagnostic pop
 
-#include "agent/cuda_calls.h"
-#include "agent/cuda_kernels.h"
+#include "agent/gpu/cuda_calls.h"
+#include "agent/gpu/cuda_kernels.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

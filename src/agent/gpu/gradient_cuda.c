@@ -2,7 +2,7 @@
 /* gradient_cuda.c - gradient_cuda.h, where libpollux is built without CUDA */
 #include <config.h>
 
-#include "agent/gradient_cuda.h"
+#include "agent/gpu/gradient_cuda.h"
 
 struct plx_gpu *plx_gpu_create(int norms, int local_rank, struct plx_error *err)
 {
