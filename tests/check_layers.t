@@ -74,7 +74,7 @@ ok "report includes only core and itself" none strangers report \
 ok "sim includes only core and itself" none strangers sim 'core|sim'
 ok "core reads no clock, environment, file or global random state" none impure
 ok "MPI, CUDA and NCCL are seen by their backends only" none vendor \
-	'mpi|nccl|nvrtc|cuda' 'agent/(coll_(mpi|nccl)|gpu/cuda_)'
+	'mpi|nccl|nvrtc|cuda' 'agent/(comm/coll_(mpi|nccl)|gpu/cuda_)'
 ok "Slurm's internal headers are seen by the plugins only" none vendor \
 	'src/' 'plugins/'
 ok "libslurm is seen by plugins and src/client only" none vendor \

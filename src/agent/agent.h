@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 #include "agent/checkpoint.h"
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 #include "agent/base/cursor.h"
 #include "agent/gpu/gradient_cuda.h"
 #include "agent/names.h"
 #include "agent/pollux.h"
 #include "agent/base/profile.h"
-#include "agent/report.h"
+#include "agent/comm/report.h"
 #include "agent/samplelog.h"
 #include "core/model/lr_rule.h"
 

@@ -3,7 +3,7 @@
 #include <config.h>
 
 #include "agent/call.h"
-#include "agent/pulse.h"
+#include "agent/comm/pulse.h"
 #include "agent/rescue.h"
 #include "agent/say.h"
 #include "wire/run_page.h"

@@ -19,7 +19,7 @@
 
 #include "agent/agent.h"
 #include "agent/memory.h"
-#include "agent/report.h"
+#include "agent/comm/report.h"
 #include "agent/say.h"
 #include "agent/step_size.h"
 #include "wire/message.h"

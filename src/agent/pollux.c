@@ -9,7 +9,7 @@
 #include "agent/gradient.h"
 #include "agent/handover.h"
 #include "agent/iterate.h"
-#include "agent/pulse.h"
+#include "agent/comm/pulse.h"
 #include "agent/save.h"
 #include "wire/now.h"
 #include "wire/run_page.h"

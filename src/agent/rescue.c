@@ -16,7 +16,7 @@
 
 #include "agent/background.h"
 #include "agent/folder.h"
-#include "agent/pulse.h"
+#include "agent/comm/pulse.h"
 #include "agent/rescue.h"
 #include "agent/store.h"
 

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 #include "agent/base/cursor.h"
 #include "core/base/error.h"
 

@@ -15,7 +15,7 @@
 #include "agent/gradient.h"
 #include "agent/handover.h"
 #include "agent/memory.h"
-#include "agent/pulse.h"
+#include "agent/comm/pulse.h"
 #include "agent/restore.h"
 #include "agent/say.h"
 #include "agent/start.h"

@@ -19,7 +19,7 @@
 #include "agent/gradient_gpu.h"
 #include "agent/handover.h"
 #include "agent/memory.h"
-#include "agent/pulse.h"
+#include "agent/comm/pulse.h"
 #include "agent/rate.h"
 #include "agent/save.h"
 #include "agent/say.h"

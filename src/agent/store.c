@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "agent/report.h"
+#include "agent/comm/report.h"
 #include "agent/save.h"
 #include "agent/say.h"
 #include "agent/store.h"

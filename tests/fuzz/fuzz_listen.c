@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/report.c"
+#include "agent/comm/report.c"
 #include "fuzz.h"
 
 int fuzz_listen(const uint8_t *data, size_t size)

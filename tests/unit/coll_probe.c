@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 #include "agent/gpu/device.h"
 #include "agent/gpu/gradient_cuda.h"
 

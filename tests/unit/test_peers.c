@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "agent/nodemem.h"
-#include "agent/report.h"
+#include "agent/comm/report.h"
 #include "core/base/siphash.h"
 #include "launcher/peer.h"
 #include "launcher/port.h"

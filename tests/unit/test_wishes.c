@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/report.h"
+#include "agent/comm/report.h"
 #include "unit.h"
 #include "wire/channel.h"
 #include "wire/env.h"

@@ -10,8 +10,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "agent/coll_mpi.h"
-#include "agent/coll_wait.h"
+#include "agent/comm/coll_mpi.h"
+#include "agent/comm/coll_wait.h"
 #include "agent/gpu/device.h"
 
 /* MPI counts are ints; larger arrays go in pieces of this many bytes. */

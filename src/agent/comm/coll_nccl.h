@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 #include "agent/gpu/cuda_calls.h"
 
 #pragma GCC diagnostic push

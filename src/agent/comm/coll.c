@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 
 /* What mpirun (Open MPI 4, 5) and srun --mpi=pmix leave in the environment. */
 static bool started_by_mpi(void)

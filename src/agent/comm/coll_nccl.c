@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/coll_nccl.h"
+#include "agent/comm/coll_nccl.h"
 
 #define FINALIZE_S 10 /* for the orderly end */
 

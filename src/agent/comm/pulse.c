@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/pulse.h"
+#include "agent/comm/pulse.h"
 #include "wire/env.h"
 #include "wire/now.h"
 #include "wire/rank_file.h"

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 
 /* One wait. Set the first three, leave the rest 0. */
 struct plx_wait {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/coll_nccl.h"
-#include "agent/coll_wait.h"
+#include "agent/comm/coll_nccl.h"
+#include "agent/comm/coll_wait.h"
 
 #define ABORT_MS 2000 /* ncclCommAbort() is given that long */
 

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/coll_mpi.h"
+#include "agent/comm/coll_mpi.h"
 #include "wire/namespaces.h"
 
 #define ABORT_S 5 /* MPI_Abort has that long to end us */

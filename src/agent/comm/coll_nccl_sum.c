@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/coll_nccl.h"
-#include "agent/coll_wait.h"
+#include "agent/comm/coll_nccl.h"
+#include "agent/comm/coll_wait.h"
 
 #define TESTS_PER_QUESTION 64 /* of the event, before NCCL is asked */
 

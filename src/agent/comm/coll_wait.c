@@ -11,8 +11,8 @@
 #include <sched.h>
 #include <time.h>
 
-#include "agent/coll_wait.h"
-#include "agent/pulse.h"
+#include "agent/comm/coll_wait.h"
+#include "agent/comm/pulse.h"
 #include "wire/now.h"
 #include "wire/rank_file.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 
 static int self_sum(struct plx_coll *coll, float *data, size_t count,
 		    struct plx_error *err)

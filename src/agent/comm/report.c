@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/report.h"
+#include "agent/comm/report.h"
 #include "wire/channel.h"
 #include "wire/env.h"
 #include "wire/message.h"

@@ -15,7 +15,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "agent/coll.h"
+#include "agent/comm/coll.h"
 
 /* A sum under way. */
 struct plx_mpi_sum {
