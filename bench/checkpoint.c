@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/memory_image.h"
 #include "agent/restore.h"
 #include "agent/save.h"

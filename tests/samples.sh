@@ -2,7 +2,7 @@
 # samples.sh DIR SAMPLES EPOCHS [so-far] - was every sample used once in each
 # epoch? With so-far, training was cut short: later epochs are not looked at.
 #
-# DIR is what POLLUX_SAMPLE_LOG named (src/agent/samplelog.h): a file
+# DIR is what POLLUX_SAMPLE_LOG named (src/agent/disk/samplelog.h): a file
 # GENERATION.RANK for each rank of each start. What a later start rolled back
 # does not count. Says what is wrong, or how much was found right.
 set -u

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/checkpoint.h"
+#include "agent/disk/checkpoint.h"
 #include "agent/comm/coll.h"
 #include "agent/base/cursor.h"
 #include "agent/gpu/gradient_cuda.h"
@@ -20,7 +20,7 @@
 #include "agent/pollux.h"
 #include "agent/base/profile.h"
 #include "agent/comm/report.h"
-#include "agent/samplelog.h"
+#include "agent/disk/samplelog.h"
 #include "core/model/lr_rule.h"
 
 /* Which call is due. */

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "agent/background.h"
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/nodemem.h"
 #include "agent/save.h"
 #include "agent/say.h"

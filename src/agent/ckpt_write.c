@@ -9,7 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/base/callback.h"
-#include "agent/checkpoint_file.h"
+#include "agent/disk/checkpoint_file.h"
 #include "agent/ckpt_write.h"
 #include "wire/dir.h"
 

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "agent/background.h"
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/comm/pulse.h"
 #include "agent/rescue.h"
 #include "agent/store.h"

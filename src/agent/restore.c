@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/rescue.h"
 #include "agent/restore.h"
 #include "agent/restore_old.h"

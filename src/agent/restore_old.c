@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/checkpoint_file.h"
+#include "agent/disk/checkpoint_file.h"
 #include "agent/restore_old.h"
 #include "agent/restore_read.h"
 #include "agent/store.h"

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "agent/base/callback.h"
-#include "agent/checkpoint_file.h"
+#include "agent/disk/checkpoint_file.h"
 #include "agent/gpu/device.h"
 #include "agent/restore_read.h"
 #include "agent/restore_shard.h"

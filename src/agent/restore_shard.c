@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/restore_shard.h"
 #include "core/base/crc.h"
 

@@ -17,7 +17,7 @@
 
 #include "agent/alike.h"
 #include "agent/background.h"
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/save.h"
 #include "agent/sigterm.h"
 #include "agent/store.h"

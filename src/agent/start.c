@@ -11,7 +11,7 @@
 #include "agent/agent.h"
 #include "agent/call.h"
 #include "agent/gpu/device.h"
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/gradient.h"
 #include "agent/handover.h"
 #include "agent/memory.h"

@@ -20,7 +20,7 @@
 #include <pthread.h>
 
 #include "agent/agent.h"
-#include "agent/fence.h"
+#include "agent/disk/fence.h"
 #include "agent/ckpt_write.h"
 
 /* How a save ended. */

@@ -2,7 +2,7 @@
 /* fuzz_checkpoint.c - checkpoints of the former kind: one file of safetensors
  */
 
-#include "agent/checkpoint_file.h"
+#include "agent/disk/checkpoint_file.h"
 #include "agent/restore_old.h"
 #include "agent/restore_read.h"
 #include "core/base/crc.h"

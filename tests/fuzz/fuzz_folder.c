@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_folder.c - what stands in a run's folder: names, fence, notes, locks */
 
-#include "agent/fence.h"
-#include "agent/folder.h"
+#include "agent/disk/fence.h"
+#include "agent/disk/folder.h"
 #include "fuzz.h"
 #include "launcher/generation.h"
 #include "launcher/rank_notes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_manifest.c - a checkpoint's manifest, which anybody may have written */
 
-#include "agent/manifest_names.h"
+#include "agent/disk/manifest_names.h"
 #include "core/base/crc.h"
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_restore.c - state out of a checkpoint: its manifest and one file */
 
-#include "agent/checkpoint_file.h"
-#include "agent/manifest_names.h"
+#include "agent/disk/checkpoint_file.h"
+#include "agent/disk/manifest_names.h"
 #include "agent/restore_read.h"
 #include "agent/store.h"
 #include "core/base/crc.h"

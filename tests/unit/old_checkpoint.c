@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/checkpoint_file.h"
+#include "agent/disk/checkpoint_file.h"
 #include "core/base/crc.h"
 #include "old_checkpoint.h"
 

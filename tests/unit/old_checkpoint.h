@@ -3,7 +3,7 @@
 #ifndef OLD_CHECKPOINT_H
 #define OLD_CHECKPOINT_H
 
-#include "agent/checkpoint.h"
+#include "agent/disk/checkpoint.h"
 
 #define PLX_NOTE_SIZE 64
 

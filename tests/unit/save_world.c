@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "agent/rescue.h"
 #include "agent/save.h"
 #include "save_world.h"

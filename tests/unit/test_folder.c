@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/folder.h"
+#include "agent/disk/folder.h"
 #include "unit.h"
 
 static char dir[64];

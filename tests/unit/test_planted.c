@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/folder.h"
-#include "agent/manifest.h"
+#include "agent/disk/folder.h"
+#include "agent/disk/manifest.h"
 #include "agent/save.h"
 #include "agent/store.h"
 #include "save_world.h"

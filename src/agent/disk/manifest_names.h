@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "agent/manifest.h"
+#include "agent/disk/manifest.h"
 
 #define PLX_MANIFEST_FORMAT "pollux-2"
 #define PLX_SEAL_FORMAT	    ",\"seal\":\"%08" PRIx32 "\"}\n"

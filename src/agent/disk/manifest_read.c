@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/manifest_names.h"
+#include "agent/disk/manifest_names.h"
 #include "core/base/crc.h"
 
 #define COUNT_MAX 10000000 /* tensors, or pieces: no more are believed */

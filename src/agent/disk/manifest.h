@@ -11,7 +11,7 @@
 #ifndef PLX_AGENT_MANIFEST_H
 #define PLX_AGENT_MANIFEST_H
 
-#include "agent/shard.h"
+#include "agent/disk/shard.h"
 
 #define PLX_MANIFEST_FILE "model.safetensors.index.json"
 

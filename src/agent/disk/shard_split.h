@@ -9,7 +9,7 @@
 #ifndef PLX_AGENT_SHARD_SPLIT_H
 #define PLX_AGENT_SHARD_SPLIT_H
 
-#include "agent/checkpoint.h"
+#include "agent/disk/checkpoint.h"
 
 /* A tensor, or rows of one: what is one tensor to readers of the file. */
 struct plx_piece {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/checkpoint_file.h"
-#include "agent/shard.h"
+#include "agent/disk/checkpoint_file.h"
+#include "agent/disk/shard.h"
 
 void plx_shard_name(char name[PLX_SHARD_NAME], int shard, int shards)
 {

@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#include "agent/stream.h"
+#include "agent/disk/stream.h"
 
 #define PLX_CHUNK (UINT64_C(8) << 20)
 

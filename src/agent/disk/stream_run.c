@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/gpu/device.h"
-#include "agent/stream_run.h"
+#include "agent/disk/stream_run.h"
 #include "wire/thread.h"
 #include "core/base/crc.h"
 

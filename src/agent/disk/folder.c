@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/checkpoint_file.h"
-#include "agent/folder.h"
+#include "agent/disk/checkpoint_file.h"
+#include "agent/disk/folder.h"
 #include "wire/dir.h"
 
 #define PREFIX	"step-"

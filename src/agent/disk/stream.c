@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/gpu/device.h"
-#include "agent/stream_run.h"
+#include "agent/disk/stream_run.h"
 #include "core/base/crc.h"
 #include "wire/dir.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/manifest.h"
-#include "agent/manifest_names.h"
+#include "agent/disk/manifest.h"
+#include "agent/disk/manifest_names.h"
 #include "core/base/crc.h"
 
 static json_t *number(uint64_t value)

@@ -8,8 +8,8 @@
 #ifndef PLX_AGENT_SHARD_H
 #define PLX_AGENT_SHARD_H
 
-#include "agent/shard_split.h"
-#include "agent/stream.h"
+#include "agent/disk/shard_split.h"
+#include "agent/disk/stream.h"
 
 #define PLX_SHARD_NAME 48  /* bytes of a file's name, with its NUL */
 #define PLX_PIECE_NAME 128 /* of a piece's */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/fence.h"
+#include "agent/disk/fence.h"
 #include "wire/dir.h"
 
 #define FILE_NAME "fence"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/samplelog.h"
+#include "agent/disk/samplelog.h"
 
 #define ENV_SAMPLE_LOG "POLLUX_SAMPLE_LOG"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/shard_split.h"
+#include "agent/disk/shard_split.h"
 #include "core/base/crc.h"
 
 /* A tensor may exceed a fair share by this factor before it is cut. */

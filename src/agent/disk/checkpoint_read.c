@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/checkpoint.h"
-#include "agent/checkpoint_file.h"
+#include "agent/disk/checkpoint.h"
+#include "agent/disk/checkpoint_file.h"
 #include "agent/gpu/device.h"
 #include "core/base/crc.h"
 #include "wire/dir.h"
