@@ -30,7 +30,7 @@
 
 #include "agent/agent.h"
 #include "agent/disk/folder.h"
-#include "agent/memory_image.h"
+#include "agent/memory/memory_image.h"
 #include "agent/restore.h"
 #include "agent/save.h"
 #include "wire/now.h"

@@ -37,7 +37,7 @@ by_path() {
 # Those that open no folder of a run: /proc and /sys, memory, what a test
 # names, the folder of the user's program, which is listed alone, and the
 # launcher's end of a socket in a folder by mkdtemp().
-elsewhere='agent/(nodemem(_available)?|disk/samplelog).c'
+elsewhere='agent/(memory/nodemem(_available)?|disk/samplelog).c'
 elsewhere+='|launcher/(rank_(bind|gpu|stop)|host_memory|local_gpus).c'
 elsewhere+='|launcher/(peer|relay|script|srun_step).c|wire/(channel|run_page).c'
 

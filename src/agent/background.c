@@ -21,7 +21,7 @@
 
 #include "agent/background.h"
 #include "agent/disk/folder.h"
-#include "agent/nodemem.h"
+#include "agent/memory/nodemem.h"
 #include "agent/save.h"
 #include "agent/say.h"
 #include "agent/store.h"

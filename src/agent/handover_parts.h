@@ -10,8 +10,8 @@
 #define PLX_AGENT_HANDOVER_PARTS_H
 
 #include "agent/agent.h"
-#include "agent/nodemem.h"
-#include "agent/memory_image.h"
+#include "agent/memory/nodemem.h"
+#include "agent/memory/memory_image.h"
 
 /* Where the training is, besides what the program registered. */
 struct plx_handed {

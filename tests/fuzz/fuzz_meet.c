@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 
-#include "agent/nodemem_meet.c"
+#include "agent/memory/nodemem_meet.c"
 #include "fuzz.h"
 
 /* So many descriptors with the bytes, in one message. */

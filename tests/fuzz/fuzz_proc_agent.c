@@ -7,7 +7,7 @@
 
 #define fopen scratch_open
 
-#include "agent/nodemem_available.c"
+#include "agent/memory/nodemem_available.c"
 
 uint64_t fuzz_agent_room(void);
 

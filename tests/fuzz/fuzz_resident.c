@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_resident.c - the head of state in a node's memory */
 
-#include "agent/memory_image.c"
+#include "agent/memory/memory_image.c"
 #include "fuzz.h"
 
 #define PARTS	   3

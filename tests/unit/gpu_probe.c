@@ -26,7 +26,7 @@
 
 #include "agent/agent.h"
 #include "agent/gpu/cuda_calls.h"
-#include "agent/memory_image.h"
+#include "agent/memory/memory_image.h"
 #include "wire/now.h"
 
 #define MB ((size_t) 1 << 20)

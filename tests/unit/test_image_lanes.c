@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/image_piece.h"
-#include "agent/memory_image.h"
+#include "agent/memory/image_piece.h"
+#include "agent/memory/memory_image.h"
 #include "core/base/crc.h"
 #include "copied_blob.h"
 #include "unit.h"

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/nodemem.h"
+#include "agent/memory/nodemem.h"
 #include "agent/comm/report.h"
 #include "core/base/siphash.h"
 #include "launcher/peer.h"

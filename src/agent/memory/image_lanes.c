@@ -7,7 +7,7 @@
 
 #include "agent/gpu/bounce.h"
 #include "agent/gpu/device.h"
-#include "agent/image_lanes.h"
+#include "agent/memory/image_lanes.h"
 #include "wire/thread.h"
 
 /*

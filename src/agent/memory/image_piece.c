@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/gpu/bounce.h"
-#include "agent/image_piece.h"
+#include "agent/memory/image_piece.h"
 #include "core/base/crc.h"
 
 #define BLOCK_BYTES ((size_t) 64 << 10)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image_lanes.h"
+#include "agent/memory/image_lanes.h"
 #include "agent/pollux.h"
 
 #define PLX_IMAGE_PIECE ((size_t) 1 << 20) /* at most */

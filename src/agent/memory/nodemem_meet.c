@@ -16,8 +16,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/nodemem.h"
-#include "agent/nodemem_meet.h"
+#include "agent/memory/nodemem.h"
+#include "agent/memory/nodemem_meet.h"
 #include "wire/env.h"
 #include "wire/credentials.h"
 #include "wire/secret.h"

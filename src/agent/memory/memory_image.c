@@ -7,9 +7,9 @@
 
 #include "agent/base/callback.h"
 #include "agent/gpu/device.h"
-#include "agent/image_piece.h"
-#include "agent/image_word.h"
-#include "agent/memory_image.h"
+#include "agent/memory/image_piece.h"
+#include "agent/memory/image_word.h"
+#include "agent/memory/memory_image.h"
 #include "core/base/crc.h"
 
 #define MAGIC	  "pollux!"

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/nodemem.h"
-#include "agent/nodemem_meet.h"
+#include "agent/memory/nodemem.h"
+#include "agent/memory/nodemem_meet.h"
 #include "wire/now.h"
 #include "wire/thread.h"
 

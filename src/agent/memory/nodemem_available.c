@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/nodemem.h"
+#include "agent/memory/nodemem.h"
 
 #define GROUPS "/sys/fs/cgroup"
 

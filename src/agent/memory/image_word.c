@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/image_word.h"
+#include "agent/memory/image_word.h"
 #include "wire/now.h"
 
 void plx_image_word_set(uint32_t *word, uint32_t value)

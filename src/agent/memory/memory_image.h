@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image_lanes.h"
+#include "agent/memory/image_lanes.h"
 #include "agent/pollux.h"
 #include "core/base/error.h"
 
