@@ -28,11 +28,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/disk/folder.h"
 #include "agent/memory/memory_image.h"
-#include "agent/restore.h"
-#include "agent/save.h"
+#include "agent/state/restore.h"
+#include "agent/state/save.h"
 #include "wire/now.h"
 
 #define TENSORS	   16

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/call.h"
+#include "agent/state/agent.h"
+#include "agent/state/call.h"
 #include "agent/gpu/device.h"
-#include "agent/say.h"
+#include "agent/state/say.h"
 
 static int check(struct pollux *p, const char *call, const void *data)
 {

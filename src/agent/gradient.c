@@ -21,16 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/call.h"
+#include "agent/state/agent.h"
+#include "agent/state/call.h"
 #include "agent/gpu/device.h"
 #include "agent/gradient.h"
 #include "agent/gradient_gpu.h"
 #include "agent/gradient_walk.h"
 #include "agent/memory.h"
 #include "agent/rate.h"
-#include "agent/register.h"
-#include "agent/say.h"
+#include "agent/state/register.h"
+#include "agent/state/say.h"
 #include "agent/step_size.h"
 #include "agent/step_votes.h"
 #include "wire/now.h"

@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_GRADIENT_H
 #define PLX_AGENT_GRADIENT_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* Memory for buckets that are known, before passes want it. */
 int plx_gradient_open(struct pollux *p);

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/gradient_gpu.h"
-#include "agent/say.h"
+#include "agent/state/say.h"
 
 /* Of norms of a group: a part's, the mean's, and its product with the last. */
 enum { PART, MEAN, CROSS, PLACES };

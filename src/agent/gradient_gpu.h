@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_GRADIENT_GPU_H
 #define PLX_AGENT_GRADIENT_GPU_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* Memory for a bucket on a GPU; nothing to do for others. */
 int plx_bucket_open(struct pollux *p, struct plx_bucket *b);

@@ -10,8 +10,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/call.h"
+#include "agent/state/agent.h"
+#include "agent/state/call.h"
 #include "agent/iterate.h"
 
 void plx_iterate_config(struct pollux *p)

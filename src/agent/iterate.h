@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_ITERATE_H
 #define PLX_AGENT_ITERATE_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* "Samples" of a step of no training: so many ranks and factors of it. */
 #define PLX_STEP_CELLS 2520

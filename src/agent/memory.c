@@ -17,10 +17,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/memory.h"
 #include "agent/comm/report.h"
-#include "agent/say.h"
+#include "agent/state/say.h"
 #include "agent/step_size.h"
 #include "wire/message.h"
 #include "wire/now.h"

@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_MEMORY_H
 #define PLX_AGENT_MEMORY_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* What is known of memory narrows the limits. */
 void plx_memory_limit(struct pollux *p);

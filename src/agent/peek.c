@@ -8,9 +8,9 @@
 
 #include <stdlib.h>
 
-#include "agent/agent.h"
-#include "agent/call.h"
-#include "agent/say.h"
+#include "agent/state/agent.h"
+#include "agent/state/call.h"
+#include "agent/state/say.h"
 #include "agent/base/sized.h"
 #include "agent/step_size.h"
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/gradient.h"
-#include "agent/handover.h"
+#include "agent/state/handover.h"
 #include "agent/iterate.h"
 #include "agent/comm/pulse.h"
-#include "agent/save.h"
+#include "agent/state/save.h"
 #include "wire/now.h"
 #include "wire/run_page.h"
 

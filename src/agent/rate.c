@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/base/callback.h"
 #include "agent/rate.h"
 #include "agent/step_size.h"

@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_RATE_H
 #define PLX_AGENT_RATE_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* The step's gradient is there: noise, learning rate and gain. */
 void plx_rate_update(struct pollux *p);

@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/call.h"
+#include "agent/state/agent.h"
+#include "agent/state/call.h"
 #include "agent/gpu/device.h"
 #include "agent/disk/folder.h"
 #include "agent/gradient.h"
-#include "agent/handover.h"
+#include "agent/state/handover.h"
 #include "agent/memory.h"
 #include "agent/comm/pulse.h"
-#include "agent/restore.h"
-#include "agent/say.h"
+#include "agent/state/restore.h"
+#include "agent/state/say.h"
 #include "agent/start.h"
 #include "agent/step_size.h"
 #include "core/base/crc.h"

@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_START_H
 #define PLX_AGENT_START_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* The run has finished, or left: the launcher, if there is one, knows. */
 void plx_run_ended(void);

@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/call.h"
+#include "agent/state/agent.h"
+#include "agent/state/call.h"
 #include "agent/base/callback.h"
 #include "agent/gradient.h"
 #include "agent/gradient_gpu.h"
-#include "agent/handover.h"
+#include "agent/state/handover.h"
 #include "agent/memory.h"
 #include "agent/comm/pulse.h"
 #include "agent/rate.h"
-#include "agent/save.h"
-#include "agent/say.h"
+#include "agent/state/save.h"
+#include "agent/state/say.h"
 #include "agent/base/sized.h"
 #include "agent/start.h"
 #include "agent/step_size.h"

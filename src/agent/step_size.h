@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_STEP_SIZE_H
 #define PLX_AGENT_STEP_SIZE_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /*
  * The step has all the samples it may have, so that its parts are alike: not

@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/agent.h"
-#include "agent/handover.h"
+#include "agent/state/agent.h"
+#include "agent/state/handover.h"
 #include "agent/memory.h"
-#include "agent/save.h"
-#include "agent/say.h"
+#include "agent/state/save.h"
+#include "agent/state/say.h"
 #include "agent/step_votes.h"
 #include "wire/now.h"
 

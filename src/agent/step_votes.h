@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_STEP_VOTES_H
 #define PLX_AGENT_STEP_VOTES_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* How many numbers travel behind the gradient. */
 size_t plx_step_votes_count(const struct pollux *p);

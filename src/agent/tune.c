@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/rate.h"
 #include "agent/step_size.h"
 #include "agent/tune.h"

@@ -3,7 +3,7 @@
 #ifndef PLX_AGENT_TUNE_H
 #define PLX_AGENT_TUNE_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 /* Rank 0: fit if there is news, choose `wanted`, tell the launcher. */
 void plx_tune(struct pollux *p, double now_s);

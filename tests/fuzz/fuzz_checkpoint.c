@@ -3,8 +3,8 @@
  */
 
 #include "agent/disk/checkpoint_file.h"
-#include "agent/restore_old.h"
-#include "agent/restore_read.h"
+#include "agent/state/restore_old.h"
+#include "agent/state/restore_read.h"
 #include "core/base/crc.h"
 #include "fuzz.h"
 #include "scratch.h"

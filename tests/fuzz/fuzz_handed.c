@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "agent/handover_parts.h"
+#include "agent/state/handover_parts.h"
 #include "wire/now.h"
 #include "fuzz.h"
 
@@ -17,7 +17,7 @@ const char *handed_here(void);
 void handed_destroy(struct plx_nodemem *mem);
 void handed_fetch_destroy(struct plx_fetch *fetch);
 
-#include "agent/handover_parts.c"
+#include "agent/state/handover_parts.c"
 
 double handed_now_s(void)
 {

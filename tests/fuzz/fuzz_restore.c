@@ -3,8 +3,8 @@
 
 #include "agent/disk/checkpoint_file.h"
 #include "agent/disk/manifest_names.h"
-#include "agent/restore_read.h"
-#include "agent/store.h"
+#include "agent/state/restore_read.h"
+#include "agent/state/store.h"
 #include "core/base/crc.h"
 #include "fuzz.h"
 #include "scratch.h"

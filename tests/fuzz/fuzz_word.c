@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_word.c - what a rank leaves for rank 0 beside its share of a save */
 
-#include "agent/background.c"
+#include "agent/state/background.c"
 #include "fuzz.h"
 #include "scratch.h"
 

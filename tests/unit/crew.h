@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 enum { CREW_MAX = 8 };
 

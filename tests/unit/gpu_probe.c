@@ -24,7 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/gpu/cuda_calls.h"
 #include "agent/memory/memory_image.h"
 #include "wire/now.h"

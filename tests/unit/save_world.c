@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "agent/disk/folder.h"
-#include "agent/rescue.h"
-#include "agent/save.h"
+#include "agent/state/rescue.h"
+#include "agent/state/save.h"
 #include "save_world.h"
 #include "unit.h"
 

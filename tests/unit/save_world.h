@@ -3,7 +3,7 @@
 #ifndef SAVE_WORLD_H
 #define SAVE_WORLD_H
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 
 #define WORLD_WEIGHTS 6
 #define WORLD_COUNTER 3

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/rescue.h"
-#include "agent/restore.h"
-#include "agent/save.h"
-#include "agent/store.h"
+#include "agent/state/rescue.h"
+#include "agent/state/restore.h"
+#include "agent/state/save.h"
+#include "agent/state/store.h"
 #include "save_world.h"
 #include "unit.h"
 

@@ -14,8 +14,8 @@
 
 #include "agent/disk/folder.h"
 #include "agent/disk/manifest.h"
-#include "agent/save.h"
-#include "agent/store.h"
+#include "agent/state/save.h"
+#include "agent/state/store.h"
 #include "save_world.h"
 #include "unit.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/save.h"
+#include "agent/state/save.h"
 #include "core/base/crc.h"
 #include "old_checkpoint.h"
 #include "save_world.h"

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/ckpt_write.h"
-#include "agent/save.h"
-#include "agent/store.h"
+#include "agent/state/ckpt_write.h"
+#include "agent/state/save.h"
+#include "agent/state/store.h"
 #include "save_world.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "agent/agent.h"
+#include "agent/state/agent.h"
 #include "agent/tune.h"
 #include "unit.h"
 
