@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "agent/state/agent.h"
-#include "agent/rate.h"
-#include "agent/step_size.h"
+#include "agent/gradient/rate.h"
+#include "agent/gradient/step_size.h"
 
 bool pollux_stopped(const struct pollux *p)
 {

@@ -12,7 +12,7 @@
 #include "agent/state/call.h"
 #include "agent/state/say.h"
 #include "agent/base/sized.h"
-#include "agent/step_size.h"
+#include "agent/gradient/step_size.h"
 
 static int allocate(struct pollux *p, uint64_t count)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/state/agent.h"
-#include "agent/gradient.h"
+#include "agent/gradient/gradient.h"
 #include "agent/state/handover.h"
 #include "agent/iterate.h"
 #include "agent/comm/pulse.h"

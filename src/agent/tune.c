@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "agent/state/agent.h"
-#include "agent/rate.h"
-#include "agent/step_size.h"
+#include "agent/gradient/rate.h"
+#include "agent/gradient/step_size.h"
 #include "agent/tune.h"
 
 /* How often a better batch is looked for, besides after each fit. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/rate.h"
+#include "agent/gradient/rate.h"
 #include "crew.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/gradient_walk.h"
+#include "agent/gradient/gradient_walk.h"
 #include "unit.h"
 
 enum { ROOM = 80 };

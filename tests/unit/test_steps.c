@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "agent/iterate.h"
-#include "agent/rate.h"
-#include "agent/step_size.h"
+#include "agent/gradient/rate.h"
+#include "agent/gradient/step_size.h"
 #include "crew.h"
 #include "unit.h"
 

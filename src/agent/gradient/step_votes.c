@@ -15,10 +15,10 @@
 
 #include "agent/state/agent.h"
 #include "agent/state/handover.h"
-#include "agent/memory.h"
+#include "agent/gradient/memory.h"
 #include "agent/state/save.h"
 #include "agent/state/say.h"
-#include "agent/step_votes.h"
+#include "agent/gradient/step_votes.h"
 #include "wire/now.h"
 
 enum vote {

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "agent/gradient_walk.h"
+#include "agent/gradient/gradient_walk.h"
 
 #define WIDTH  4
 #define INLINE static inline __attribute__((always_inline))

@@ -11,8 +11,8 @@
 
 #include "agent/state/agent.h"
 #include "agent/base/callback.h"
-#include "agent/rate.h"
-#include "agent/step_size.h"
+#include "agent/gradient/rate.h"
+#include "agent/gradient/step_size.h"
 
 /* ---- noise ---- */
 

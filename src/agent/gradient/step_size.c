@@ -2,7 +2,7 @@
 /* step_size.c - how many samples a step has */
 #include <config.h>
 
-#include "agent/step_size.h"
+#include "agent/gradient/step_size.h"
 
 uint64_t plx_step_total(const struct pollux *p)
 {

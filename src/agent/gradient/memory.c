@@ -18,10 +18,10 @@
 #include <stdlib.h>
 
 #include "agent/state/agent.h"
-#include "agent/memory.h"
+#include "agent/gradient/memory.h"
 #include "agent/comm/report.h"
 #include "agent/state/say.h"
-#include "agent/step_size.h"
+#include "agent/gradient/step_size.h"
 #include "wire/message.h"
 #include "wire/now.h"
 
