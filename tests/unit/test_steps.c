@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/iterate.h"
+#include "agent/run/iterate.h"
 #include "agent/gradient/rate.h"
 #include "agent/gradient/step_size.h"
 #include "crew.h"

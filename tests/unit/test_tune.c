@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "agent/state/agent.h"
-#include "agent/tune.h"
+#include "agent/run/tune.h"
 #include "unit.h"
 
 enum { LOOKS = 400 };

@@ -7,7 +7,7 @@
 #include "agent/state/agent.h"
 #include "agent/gradient/rate.h"
 #include "agent/gradient/step_size.h"
-#include "agent/tune.h"
+#include "agent/run/tune.h"
 
 /* How often a better batch is looked for, besides after each fit. */
 #define ADVISE_EVERY_S 2.0

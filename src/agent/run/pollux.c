@@ -8,7 +8,7 @@
 #include "agent/state/agent.h"
 #include "agent/gradient/gradient.h"
 #include "agent/state/handover.h"
-#include "agent/iterate.h"
+#include "agent/run/iterate.h"
 #include "agent/comm/pulse.h"
 #include "agent/state/save.h"
 #include "wire/now.h"

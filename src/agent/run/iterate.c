@@ -12,7 +12,7 @@
 
 #include "agent/state/agent.h"
 #include "agent/state/call.h"
-#include "agent/iterate.h"
+#include "agent/run/iterate.h"
 
 void plx_iterate_config(struct pollux *p)
 {

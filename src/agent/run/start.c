@@ -18,7 +18,7 @@
 #include "agent/comm/pulse.h"
 #include "agent/state/restore.h"
 #include "agent/state/say.h"
-#include "agent/start.h"
+#include "agent/run/start.h"
 #include "agent/gradient/step_size.h"
 #include "core/base/crc.h"
 #include "core/records/options.h"
