@@ -41,13 +41,19 @@ elsewhere='agent/(memory/nodemem(_available)?|disk/samplelog).c'
 elsewhere+='|launcher/(rank_(bind|gpu|stop)|host_memory|local_gpus).c'
 elsewhere+='|launcher/(peer|relay|script|srun_step).c|wire/(channel|run_page).c'
 
-# Includes in a room of core that name another than itself and those above it.
+# Includes in a room of a folder that name another than itself and those above
+# it; and files of the folder that are in no room, but for these (regex).
 climbs() {
-	local room above
+	local folder=$1 room above
 	while read -r room above; do
-		grep -nE '^#include "core/' "$src/core/$room"/*.[ch] |
-			grep -vE "\"core/($room|${above// /|})/"
-	done <<-END
+		grep -nE "^#include \"$folder/" "$src/$folder/$room"/*.[ch] |
+			grep -vE "\"$folder/(($room|${above// /|})/|pollux.h)"
+	done
+	find "$src/$folder" -maxdepth 1 -name '*.[ch]' | grep -vE "/($2)$"
+}
+
+core_climbs() {
+	climbs core none <<-END
 		base none
 		model base
 		records base model
@@ -58,15 +64,37 @@ climbs() {
 		policy base model records problem search
 		snapshot base model records problem search
 	END
-	find "$src/core" -maxdepth 1 -name '*.[ch]'
 }
 
-plan 12
+# pollux.h is what programs include, so it has no room.
+agent_climbs() {
+	climbs agent pollux.h <<-END
+		base none
+		gpu base
+		comm base gpu
+		disk base gpu comm
+		memory base gpu
+		state base gpu comm disk memory
+		gradient base gpu comm disk memory state
+		run base gpu comm disk memory state gradient
+	END
+}
+
+# docs/layers.md names them in the order in which they may call each other.
+disordered() {
+	python3 "$POLLUX_SRCDIR/tests/circles.py" "$src" agent \
+		"$POLLUX_SRCDIR/docs/layers.md"
+}
+
+plan 14
 ok "core includes only core" none strangers core core
-ok "a room of core includes itself and those above it only" none climbs
+ok "a room of core includes itself and those above it only" none core_climbs
 ok "wire includes only core and wire" none strangers wire 'core|wire'
 ok "agent includes only core, wire and itself" none strangers agent \
 	'core|wire|agent'
+ok "a room of agent includes itself and those above it only" none agent_climbs
+ok "a file of agent calls none that docs/layers.md names after it" \
+	none disordered
 ok "launcher includes only core, wire and itself" none strangers launcher \
 	'client|core|wire|launcher'
 ok "report includes only core and itself" none strangers report \

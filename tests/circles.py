@@ -2,11 +2,18 @@
 """Prints the circles of files in a source folder, one a line.
 
     python3 circles.py SRC
+    python3 circles.py SRC ROOT LAYERS
+
+The second prints the calls that go against the list of the folder ROOT of SRC
+in the text LAYERS, which names its files from bottom to top; and files that it
+does not name, or names without their being there. Its items are
+"- **ROOM/**", then files in backquotes.
 
 A file is FOLDER/NAME, of NAME.c and NAME.h. It depends on each file of which
 it names a function. A circle is a set of files that depend on each other,
-directly or through others. Functions are those with a prefix of ours; one that
-several files define is left out, as nobody can tell which is meant.
+directly or through others. Functions are those with a prefix of ours. Of one
+that several files define, that of the caller's program (the first folder) is
+meant; where that has several, it is left out, as nobody can tell which.
 """
 
 import os
@@ -34,6 +41,14 @@ def sources(folder):
     return found
 
 
+def owner(files, caller):
+    """Of the files that define a name, those that the caller means: 1 or 0."""
+    if len(files) > 1:
+        program = caller.split(os.sep)[0]
+        files = {file for file in files if file.split(os.sep)[0] == program}
+    return files if len(files) == 1 else set()
+
+
 def dependencies(code):
     owners = {}
     for file, text in code.items():
@@ -42,7 +57,7 @@ def dependencies(code):
     graph = {}
     for file, text in code.items():
         named = set(re.findall(r"\b%s\b" % NAME, text))
-        whose = [owners[name] for name in named if len(owners.get(name, ())) == 1]
+        whose = [owner(owners.get(name, set()), file) for name in named]
         graph[file] = set().union(*whose) - {file}
     return graph
 
@@ -64,8 +79,38 @@ def circles(graph):
     return sorted(found)
 
 
+def listed(text, root):
+    """The files of a folder, as the text names them from bottom to top."""
+    files = []
+    for room, names in re.findall(r"^- \*\*(\w+)/\*\*(.*?)(?=^- |\n\n)", text,
+                                  re.M | re.S):
+        files += ["%s/%s/%s" % (root, room, name)
+                  for name in re.findall(r"`(\w+)`", names)]
+    return files
+
+
+def against(graph, files, root):
+    """What is wrong with this order of root's files, a line each."""
+    place = {file: at for at, file in enumerate(files)}
+    there = {file for file in graph if file.startswith(root + "/")}
+    wrong = ["is not named: " + file for file in sorted(there - set(place))]
+    wrong += ["is not there: " + file for file in sorted(set(place) - there)]
+    wrong += ["%s calls %s" % (file, other)
+              for file in files if file in there
+              for other in sorted(graph[file])
+              if place.get(other, -1) > place[file]]
+    return wrong
+
+
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
-        sys.exit("usage: circles.py FOLDER")
-    for circle in circles(dependencies(sources(sys.argv[1]))):
-        print(*circle)
+    if len(sys.argv) not in (2, 4) or not os.path.isdir(sys.argv[1]):
+        sys.exit("usage: circles.py FOLDER [ROOT LAYERS]")
+    calls = dependencies(sources(sys.argv[1]))
+    if len(sys.argv) == 4:
+        with open(sys.argv[3], encoding="utf-8") as layers:
+            for line in against(calls, listed(layers.read(), sys.argv[2]),
+                                sys.argv[2]):
+                print(line)
+    else:
+        for circle in circles(calls):
+            print(*circle)
