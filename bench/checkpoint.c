@@ -28,9 +28,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/state/agent.h"
 #include "agent/disk/folder.h"
 #include "agent/memory/memory_image.h"
+#include "agent/state/agent.h"
 #include "agent/state/restore.h"
 #include "agent/state/save.h"
 #include "wire/now.h"

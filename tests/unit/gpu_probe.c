@@ -24,9 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/state/agent.h"
 #include "agent/gpu/cuda_calls.h"
 #include "agent/memory/memory_image.h"
+#include "agent/state/agent.h"
 #include "wire/now.h"
 
 #define MB ((size_t) 1 << 20)

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/memory/nodemem.h"
 #include "agent/memory/memory_image.h"
+#include "agent/memory/nodemem.h"
 #include "core/base/crc.h"
 #include "copied_blob.h"
 #include "unit.h"

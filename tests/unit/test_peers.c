@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/memory/nodemem.h"
 #include "agent/comm/report.h"
+#include "agent/memory/nodemem.h"
 #include "core/base/siphash.h"
 #include "launcher/peer.h"
 #include "launcher/port.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/run/iterate.h"
 #include "agent/gradient/rate.h"
 #include "agent/gradient/step_size.h"
+#include "agent/run/iterate.h"
 #include "crew.h"
 #include "unit.h"
 

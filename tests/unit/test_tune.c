@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "agent/state/agent.h"
 #include "agent/run/tune.h"
+#include "agent/state/agent.h"
 #include "unit.h"
 
 enum { LOOKS = 400 };

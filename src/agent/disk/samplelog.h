@@ -21,8 +21,8 @@
 
 #include <stdint.h>
 
-#include "agent/comm/coll.h"
 #include "agent/base/cursor.h"
+#include "agent/comm/coll.h"
 #include "core/base/error.h"
 
 struct plx_samplelog;

@@ -11,8 +11,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/gpu/device.h"
 #include "agent/disk/stream_run.h"
+#include "agent/gpu/device.h"
 #include "core/base/crc.h"
 #include "wire/dir.h"
 

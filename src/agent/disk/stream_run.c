@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/gpu/device.h"
 #include "agent/disk/stream_run.h"
-#include "wire/thread.h"
+#include "agent/gpu/device.h"
 #include "core/base/crc.h"
+#include "wire/thread.h"
 
 #define THREADS_MAX 4
 #define HUGE_PAGE   (2u << 20)

@@ -21,18 +21,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/state/agent.h"
-#include "agent/state/call.h"
 #include "agent/gpu/device.h"
 #include "agent/gradient/gradient.h"
 #include "agent/gradient/gradient_gpu.h"
 #include "agent/gradient/gradient_walk.h"
 #include "agent/gradient/memory.h"
 #include "agent/gradient/rate.h"
-#include "agent/state/register.h"
-#include "agent/state/say.h"
 #include "agent/gradient/step_size.h"
 #include "agent/gradient/step_votes.h"
+#include "agent/state/agent.h"
+#include "agent/state/call.h"
+#include "agent/state/register.h"
+#include "agent/state/say.h"
 #include "wire/now.h"
 
 /* Numbers that are copied sooner than sent by themselves. */

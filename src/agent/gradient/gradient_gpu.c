@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-#include "agent/state/agent.h"
 #include "agent/gradient/gradient_gpu.h"
+#include "agent/state/agent.h"
 #include "agent/state/say.h"
 
 /* Of norms of a group: a part's, the mean's, and its product with the last. */

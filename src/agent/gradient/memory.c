@@ -17,11 +17,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "agent/state/agent.h"
-#include "agent/gradient/memory.h"
 #include "agent/comm/report.h"
-#include "agent/state/say.h"
+#include "agent/gradient/memory.h"
 #include "agent/gradient/step_size.h"
+#include "agent/state/agent.h"
+#include "agent/state/say.h"
 #include "wire/message.h"
 #include "wire/now.h"
 

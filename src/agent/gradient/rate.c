@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "agent/state/agent.h"
 #include "agent/base/callback.h"
 #include "agent/gradient/rate.h"
 #include "agent/gradient/step_size.h"
+#include "agent/state/agent.h"
 
 /* ---- noise ---- */
 

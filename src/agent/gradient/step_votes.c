@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/gradient/memory.h"
+#include "agent/gradient/step_votes.h"
 #include "agent/state/agent.h"
 #include "agent/state/handover.h"
-#include "agent/gradient/memory.h"
 #include "agent/state/save.h"
 #include "agent/state/say.h"
-#include "agent/gradient/step_votes.h"
 #include "wire/now.h"
 
 enum vote {

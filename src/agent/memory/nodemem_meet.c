@@ -18,8 +18,8 @@
 
 #include "agent/memory/nodemem.h"
 #include "agent/memory/nodemem_meet.h"
-#include "wire/env.h"
 #include "wire/credentials.h"
+#include "wire/env.h"
 #include "wire/secret.h"
 
 #define ENV_APART  "POLLUX_NODES_APART"

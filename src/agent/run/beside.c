@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/gpu/device.h"
 #include "agent/state/agent.h"
 #include "agent/state/call.h"
-#include "agent/gpu/device.h"
 #include "agent/state/say.h"
 
 static int check(struct pollux *p, const char *call, const void *data)

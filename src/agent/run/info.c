@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "agent/state/agent.h"
 #include "agent/gradient/rate.h"
 #include "agent/gradient/step_size.h"
+#include "agent/state/agent.h"
 
 bool pollux_stopped(const struct pollux *p)
 {

@@ -10,9 +10,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "agent/run/iterate.h"
 #include "agent/state/agent.h"
 #include "agent/state/call.h"
-#include "agent/run/iterate.h"
 
 void plx_iterate_config(struct pollux *p)
 {

@@ -8,11 +8,11 @@
 
 #include <stdlib.h>
 
+#include "agent/base/sized.h"
+#include "agent/gradient/step_size.h"
 #include "agent/state/agent.h"
 #include "agent/state/call.h"
 #include "agent/state/say.h"
-#include "agent/base/sized.h"
-#include "agent/gradient/step_size.h"
 
 static int allocate(struct pollux *p, uint64_t count)
 {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/state/agent.h"
-#include "agent/gradient/gradient.h"
-#include "agent/state/handover.h"
-#include "agent/run/iterate.h"
 #include "agent/comm/pulse.h"
+#include "agent/gradient/gradient.h"
+#include "agent/run/iterate.h"
+#include "agent/state/agent.h"
+#include "agent/state/handover.h"
 #include "agent/state/save.h"
 #include "wire/now.h"
 #include "wire/run_page.h"

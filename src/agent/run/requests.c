@@ -2,8 +2,8 @@
 /* requests.c - what the program says meanwhile: save, more GPUs, hold, busy */
 #include <config.h>
 
-#include "agent/state/call.h"
 #include "agent/comm/pulse.h"
+#include "agent/state/call.h"
 #include "agent/state/say.h"
 #include "core/records/options.h"
 #include "wire/message.h"

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-#include "agent/state/agent.h"
 #include "agent/gradient/rate.h"
 #include "agent/gradient/step_size.h"
 #include "agent/run/tune.h"
+#include "agent/state/agent.h"
 
 /* How often a better batch is looked for, besides after each fit. */
 #define ADVISE_EVERY_S 2.0

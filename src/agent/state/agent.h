@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/disk/checkpoint.h"
-#include "agent/comm/coll.h"
 #include "agent/base/cursor.h"
-#include "agent/gpu/gradient_cuda.h"
-#include "agent/state/names.h"
-#include "agent/pollux.h"
 #include "agent/base/profile.h"
+#include "agent/comm/coll.h"
 #include "agent/comm/report.h"
+#include "agent/disk/checkpoint.h"
 #include "agent/disk/samplelog.h"
+#include "agent/gpu/gradient_cuda.h"
+#include "agent/pollux.h"
+#include "agent/state/names.h"
 #include "core/model/lr_rule.h"
 
 /* Which call is due. */

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/gpu/device.h"
 #include "agent/state/agent.h"
 #include "agent/state/alike.h"
-#include "agent/gpu/device.h"
 #include "agent/state/say.h"
 #include "agent/state/store.h"
 #include "core/base/crc.h"

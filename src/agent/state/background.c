@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/state/background.h"
 #include "agent/disk/folder.h"
 #include "agent/memory/nodemem.h"
+#include "agent/state/background.h"
 #include "agent/state/save.h"
 #include "agent/state/say.h"
 #include "agent/state/store.h"

@@ -2,8 +2,8 @@
 /* call.c - a call of the program: is it due, is it given what it needs? */
 #include <config.h>
 
-#include "agent/state/call.h"
 #include "agent/comm/pulse.h"
+#include "agent/state/call.h"
 #include "agent/state/rescue.h"
 #include "agent/state/say.h"
 #include "wire/run_page.h"

@@ -3,8 +3,8 @@
 #ifndef PLX_AGENT_CALL_H
 #define PLX_AGENT_CALL_H
 
-#include "agent/state/agent.h"
 #include "agent/base/sized.h"
+#include "agent/state/agent.h"
 
 /*
  * Every change of stage. While it is PLX_STAGE_SYNCED the registered state is

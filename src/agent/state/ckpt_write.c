@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/state/agent.h"
 #include "agent/base/callback.h"
 #include "agent/disk/checkpoint_file.h"
+#include "agent/state/agent.h"
 #include "agent/state/ckpt_write.h"
 #include "wire/dir.h"
 

@@ -9,10 +9,10 @@
 #ifndef PLX_AGENT_CKPT_WRITE_H
 #define PLX_AGENT_CKPT_WRITE_H
 
+#include "agent/base/profile.h"
 #include "agent/disk/fence.h"
 #include "agent/disk/folder.h"
 #include "agent/disk/manifest.h"
-#include "agent/base/profile.h"
 
 struct pollux;
 

@@ -9,9 +9,9 @@
 #ifndef PLX_AGENT_HANDOVER_PARTS_H
 #define PLX_AGENT_HANDOVER_PARTS_H
 
-#include "agent/state/agent.h"
-#include "agent/memory/nodemem.h"
 #include "agent/memory/memory_image.h"
+#include "agent/memory/nodemem.h"
+#include "agent/state/agent.h"
 
 /* Where the training is, besides what the program registered. */
 struct plx_handed {

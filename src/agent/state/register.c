@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/sized.h"
 #include "agent/state/agent.h"
 #include "agent/state/call.h"
 #include "agent/state/register.h"
-#include "agent/base/sized.h"
 
 #define OWN_PREFIX "pollux." /* names of tensors that are the library's */
 

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "agent/state/background.h"
-#include "agent/disk/folder.h"
 #include "agent/comm/pulse.h"
+#include "agent/disk/folder.h"
+#include "agent/state/background.h"
 #include "agent/state/rescue.h"
 #include "agent/state/store.h"
 

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/disk/folder.h"
 #include "agent/state/alike.h"
 #include "agent/state/background.h"
-#include "agent/disk/folder.h"
 #include "agent/state/save.h"
 #include "agent/state/sigterm.h"
 #include "agent/state/store.h"

@@ -19,8 +19,8 @@
 
 #include <pthread.h>
 
-#include "agent/state/agent.h"
 #include "agent/disk/fence.h"
+#include "agent/state/agent.h"
 #include "agent/state/ckpt_write.h"
 
 /* How a save ended. */
