@@ -248,7 +248,7 @@ static void *image_memory(struct bench *b, struct plx_parts *parts)
 	static void *memory;
 
 	for (int i = 0; i < TENSORS; i++) {
-		const struct plx_tensor *t = &b->p->tensors[i];
+		const struct plx_tensor *t = &b->p->registered.tensors[i];
 
 		list[i] = (struct plx_image_part){
 			.data = t->data,

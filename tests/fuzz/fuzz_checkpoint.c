@@ -11,10 +11,10 @@
 
 #define NAME "step-000000000001.safetensors"
 
-/* pollux.c's. */
-uint32_t pollux_crc(const struct pollux *p)
+/* registered.c's. */
+uint32_t plx_registered_crc(const struct plx_registered *r)
 {
-	(void) p;
+	(void) r;
 	return 0x0011aabb;
 }
 
@@ -28,7 +28,8 @@ static void restore(void)
 				.shape = { 3 },
 				.data = numbers,
 				.bytes = sizeof(numbers) };
-	struct pollux p = { .tensors = &w, .tensor_count = 1 };
+	struct pollux p = { .registered = { .tensors = &w,
+					    .tensor_count = 1 } };
 	struct plx_facts facts;
 	struct plx_error err;
 

@@ -70,10 +70,10 @@ static void restore(struct plx_manifest *m, struct scratch_input file,
 				.bytes = sizeof(numbers) };
 	struct plx_blob b = { .name = "b",
 			      .is = { .load = load_blob, .user = &sum } };
-	struct pollux p = { .tensors = &w,
-			    .tensor_count = arrays,
-			    .blobs = &b,
-			    .blob_count = !arrays };
+	struct pollux p = { .registered = { .tensors = &w,
+					    .tensor_count = arrays,
+					    .blobs = &b,
+					    .blob_count = !arrays } };
 	const struct pollux_domain domain = { .part = no_part,
 					      .redistribute = take_part,
 					      .user = &sum };
@@ -91,15 +91,16 @@ static void restore(struct plx_manifest *m, struct scratch_input file,
 	p.coll = plx_coll_self_create(&err);
 	MUST(p.coll);
 	if (has_domain(m)) {
-		p.domain = domain;
-		p.blob_count = 0;
+		p.registered.domain = domain;
+		p.registered.blob_count = 0;
 	}
-	if (p.tensor_count + p.blob_count)
-		MUST(plx_names_add(&p, 0, !p.tensor_count) == 0);
+	if (p.registered.tensor_count + p.registered.blob_count)
+		MUST(plx_names_add(&p.registered, 0,
+				   !p.registered.tensor_count) == 0);
 	if (plx_restore_read(&p, m, STEP, &err) != PLX_READ_GOOD)
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	p.coll->ops->destroy(p.coll);
-	plx_names_release(&p.names);
+	plx_names_release(&p.registered.names);
 	scratch_put(path, (struct scratch_input){ NULL, 0 });
 }
 

@@ -224,10 +224,11 @@ static void what_many_ranks_wrote_comes_back_on_one(void **state)
 	p->cursor.step = 5;
 	facts = plx_store_facts(p, &p->cursor, true);
 	for (int r = 0; r < RANKS; r++) {
-		const struct plx_writer_rank who = { r, RANKS };
+		const struct plx_ckpt_order who = plx_store_order(
+			p, (struct plx_writer_rank){ r, RANKS });
 
-		assert_int_equal(0, plx_job_init(&jobs[r], p, who, &facts,
-						 &p->profile));
+		assert_int_equal(0, plx_job_init(&jobs[r], &p->registered, &who,
+						 &facts, &p->profile));
 		strcpy(jobs[r].tag, "g0.1-00000001");
 		jobs[r].flush = true;
 		plx_job_write(&jobs[r]);

@@ -385,13 +385,13 @@ static double looks_a_tensor(int count)
 		assert_int_equal(0, pollux_register(p, &tensor));
 		assert_int_equal(POLLUX_EINVAL, pollux_register(p, &tensor));
 	}
-	looks = (double) p->names.looks / count;
+	looks = (double) p->registered.names.looks / count;
 	for (int i = 0; i < count; i += 997) {
 		char name[32];
 
 		snprintf(name, sizeof(name), "layer.%d.weight", i);
-		assert_int_equal(i, plx_names_tensor(p, name));
-		assert_int_equal(-1, plx_names_blob(p, name));
+		assert_int_equal(i, plx_names_tensor(&p->registered, name));
+		assert_int_equal(-1, plx_names_blob(&p->registered, name));
 	}
 	pollux_destroy(p);
 	return looks;

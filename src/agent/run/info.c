@@ -18,6 +18,11 @@ const char *pollux_version(void)
 	return PACKAGE_VERSION;
 }
 
+uint32_t pollux_crc(const struct pollux *p)
+{
+	return p ? plx_registered_crc(&p->registered) : 0;
+}
+
 static void fill_rates(const struct pollux *p, struct pollux_info *info)
 {
 	double total = p->coll ? (double) plx_step_total(p) : 0;

@@ -112,9 +112,7 @@ void pollux_destroy(struct pollux *p)
 		p->coll->ops->destroy(p->coll);
 	free(p->step.numbers);
 	free(p->step.peeked);
-	plx_names_release(&p->names);
-	free(p->tensors);
-	free(p->blobs);
+	plx_registered_release(&p->registered);
 	free(p);
 }
 

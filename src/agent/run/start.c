@@ -209,8 +209,9 @@ static int connect_ranks(struct pollux *p)
 		.sequential = c->order == POLLUX_SEQUENTIAL,
 	};
 	/* Sums are to be made where the program's tensors are. */
-	for (int i = p->tensor_count - 1; i >= 0; i--)
-		plx_device_belongs(p->tensors[i].data, p->tensors[i].memory);
+	for (int i = p->registered.tensor_count - 1; i >= 0; i--)
+		plx_device_belongs(p->registered.tensors[i].data,
+				   p->registered.tensors[i].memory);
 	/* Tests bring their own. */
 	if (!p->coll)
 		p->coll = plx_coll_create(p->collectives, &p->err);
@@ -237,20 +238,20 @@ static uint32_t state_crc(const struct pollux *p)
 {
 	uint32_t crc = 0;
 
-	for (int i = 0; i < p->tensor_count; i++) {
-		const struct plx_tensor *t = &p->tensors[i];
+	for (int i = 0; i < p->registered.tensor_count; i++) {
+		const struct plx_tensor *t = &p->registered.tensors[i];
 
 		crc = plx_crc32c(crc, t->name, strlen(t->name) + 1);
 		crc = plx_crc32c(crc, t->dtype, strlen(t->dtype) + 1);
 		crc = plx_crc32c(crc, t->shape,
 				 (size_t) t->dims * sizeof(t->shape[0]));
 	}
-	for (int i = 0; i < p->blob_count; i++) {
-		const char *name = p->blobs[i].name;
+	for (int i = 0; i < p->registered.blob_count; i++) {
+		const char *name = p->registered.blobs[i].name;
 
 		crc = plx_crc32c(crc, name, strlen(name) + 1);
 	}
-	return p->domain.part ? ~crc : crc;
+	return p->registered.domain.part ? ~crc : crc;
 }
 
 static uint32_t buckets_crc(const struct pollux *p)

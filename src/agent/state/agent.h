@@ -16,11 +16,10 @@
 #include "agent/base/profile.h"
 #include "agent/comm/coll.h"
 #include "agent/comm/report.h"
-#include "agent/disk/checkpoint.h"
 #include "agent/disk/samplelog.h"
 #include "agent/gpu/gradient_cuda.h"
 #include "agent/pollux.h"
-#include "agent/state/names.h"
+#include "agent/state/registered.h"
 #include "core/model/lr_rule.h"
 
 /* Which call is due. */
@@ -136,12 +135,6 @@ struct plx_gpu_memory {
 	int told;	 /* of them, to the launcher; rank 0 */
 };
 
-/* A registered blob; its name is here. */
-struct plx_blob {
-	char name[PLX_NAME_SIZE];
-	struct pollux_blob is;
-};
-
 /* The last checkpoint written by this process, rank 0. */
 struct plx_written {
 	uint32_t crc; /* of the registered state */
@@ -166,12 +159,7 @@ struct pollux {
 	struct plx_pulser *pulser;     /* of pulse.h, or NULL */
 	struct plx_samplelog *log;
 
-	struct plx_tensor *tensors; /* registered */
-	int tensor_count;
-	struct plx_blob *blobs; /* registered */
-	int blob_count;
-	struct plx_names names;	     /* of both */
-	struct pollux_domain domain; /* registered if its part() is set */
+	struct plx_registered registered;
 	struct plx_bucket *buckets;
 	int bucket_count;
 	int groups;	     /* of parameters, 1 and more */

@@ -44,7 +44,7 @@ static size_t piece_size(const struct plx_tensor *t)
 /* Its bytes into piece. Pieces move on with the steps. */
 static int read_piece(struct pollux *p, int tensor, unsigned char *piece)
 {
-	const struct plx_tensor *t = &p->tensors[tensor];
+	const struct plx_tensor *t = &p->registered.tensors[tensor];
 	size_t size = piece_size(t);
 	size_t pieces = size ? t->bytes / size : 1;
 	size_t at = (size_t) (p->cursor.step % pieces) * size;
@@ -62,9 +62,10 @@ static int sum_up(struct pollux *p, uint32_t *crcs)
 
 	if (!piece)
 		return plx_fail(&p->err, "out of memory");
-	for (int i = 0; rc == 0 && i < p->tensor_count; i++) {
+	for (int i = 0; rc == 0 && i < p->registered.tensor_count; i++) {
 		rc = read_piece(p, i, piece);
-		crcs[i] = plx_crc32c(0, piece, piece_size(&p->tensors[i]));
+		crcs[i] = plx_crc32c(0, piece,
+				     piece_size(&p->registered.tensors[i]));
 	}
 	free(piece);
 	return rc;
@@ -161,12 +162,12 @@ static int collect(struct pollux *p, const void *own, size_t bytes,
 /* The first array whose checksum is another than rank 0's. */
 static int find_first(struct pollux *p, const uint32_t *crcs, struct finding *f)
 {
-	size_t bytes = (size_t) p->tensor_count * sizeof(*crcs);
+	size_t bytes = (size_t) p->registered.tensor_count * sizeof(*crcs);
 	unsigned char *all;
 
 	if (collect(p, crcs, bytes, &all) < 0)
 		return -1;
-	for (int i = 0; all && i < p->tensor_count; i++) {
+	for (int i = 0; all && i < p->registered.tensor_count; i++) {
 		for (int r = 1; f->tensor == NOBODY && r < p->coll->ranks;
 		     r++) {
 			const unsigned char *of_rank = all + (size_t) r * bytes;
@@ -183,7 +184,7 @@ static int find_first(struct pollux *p, const uint32_t *crcs, struct finding *f)
 /* ... and the rank that is farthest from rank 0. */
 static int find_farthest(struct pollux *p, struct finding *f)
 {
-	const struct plx_tensor *t = &p->tensors[f->tensor];
+	const struct plx_tensor *t = &p->registered.tensors[f->tensor];
 	unsigned char *own = calloc(1, PIECE);
 	unsigned char *all = NULL;
 	int rc = -1;
@@ -205,7 +206,7 @@ static int find_farthest(struct pollux *p, struct finding *f)
 
 static int judge(struct pollux *p, const struct finding *f)
 {
-	const char *name = p->tensors[f->tensor].name;
+	const char *name = p->registered.tensors[f->tensor].name;
 
 	if (f->apart <= APART) {
 		if (!p->told_rounding)
@@ -232,7 +233,7 @@ static int judge(struct pollux *p, const struct finding *f)
 
 static int compare(struct pollux *p, const uint32_t *crcs)
 {
-	size_t bytes = (size_t) p->tensor_count * sizeof(*crcs);
+	size_t bytes = (size_t) p->registered.tensor_count * sizeof(*crcs);
 	uint32_t own = plx_crc32c(0, crcs, bytes);
 	struct finding f = { .tensor = NOBODY };
 	unsigned char *all;
@@ -258,9 +259,9 @@ int plx_alike(struct pollux *p)
 	uint32_t *crcs;
 	int rc;
 
-	if (p->coll->ranks == 1 || !p->tensor_count)
+	if (p->coll->ranks == 1 || !p->registered.tensor_count)
 		return 0;
-	crcs = calloc((size_t) p->tensor_count, sizeof(*crcs));
+	crcs = calloc((size_t) p->registered.tensor_count, sizeof(*crcs));
 	if (!crcs)
 		return plx_fail(&p->err, "out of memory");
 	rc = sum_up(p, crcs);

@@ -266,9 +266,11 @@ void plx_background_prepare(struct pollux *p)
 
 	if (s->image || s->touching)
 		return;
-	if (plx_partition_make(&parts, p->tensors, p->tensor_count,
-			       p->tensor_count,
-			       plx_partition_shards(p->tensors, p->tensor_count,
+	if (plx_partition_make(&parts, p->registered.tensors,
+			       p->registered.tensor_count,
+			       p->registered.tensor_count,
+			       plx_partition_shards(p->registered.tensors,
+						    p->registered.tensor_count,
 						    p->coll->ranks)) == 0 &&
 	    p->coll->rank < parts.shards) {
 		count = plx_partition_of(&parts, p->coll->rank, &pieces);

@@ -9,7 +9,6 @@
 
 #include "agent/base/callback.h"
 #include "agent/disk/checkpoint_file.h"
-#include "agent/state/agent.h"
 #include "agent/state/ckpt_write.h"
 #include "wire/dir.h"
 
@@ -33,20 +32,21 @@ static struct plx_tensor bytes_tensor(const char *name, void *data,
 }
 
 /* The program turns its other state into bytes. */
-static int save_blobs(struct plx_ckpt_write *job, const struct pollux *p)
+static int save_blobs(struct plx_ckpt_write *job,
+		      const struct plx_registered *r)
 {
 	struct plx_error *err = &job->report.why;
 	size_t total = 0;
 	size_t at = 0;
 
-	for (int i = 0; i < p->blob_count; i++)
-		total += ROUND_UP(plx_call_size(&p->blobs[i].is), 8);
+	for (int i = 0; i < r->blob_count; i++)
+		total += ROUND_UP(plx_call_size(&r->blobs[i].is), 8);
 	job->blobs = calloc(1, total + 1);
 	if (!job->blobs)
 		return plx_fail(err, "cannot get memory for %zu bytes of blobs",
 				total);
-	for (int i = 0; i < p->blob_count; i++) {
-		const struct plx_blob *b = &p->blobs[i];
+	for (int i = 0; i < r->blob_count; i++) {
+		const struct plx_blob *b = &r->blobs[i];
 		size_t size = plx_call_size(&b->is);
 
 		if (at + size > total)
@@ -62,36 +62,38 @@ static int save_blobs(struct plx_ckpt_write *job, const struct pollux *p)
 	return 0;
 }
 
-static int list_tensors(struct plx_ckpt_write *job, const struct pollux *p)
+static int list_tensors(struct plx_ckpt_write *job,
+			const struct plx_registered *r)
 {
-	size_t size = (size_t) p->tensor_count + (size_t) p->blob_count + 1;
+	size_t size = (size_t) r->tensor_count + (size_t) r->blob_count + 1;
 
-	if (p->domain.part)
+	if (r->domain.part)
 		size += (size_t) job->who.ranks;
 	job->tensors = calloc(size, sizeof(*job->tensors));
 	if (!job->tensors)
 		return plx_fail(&job->report.why, "out of memory");
-	for (int i = 0; i < p->tensor_count; i++) {
-		job->tensors[i] = p->tensors[i];
-		job->state_bytes += p->tensors[i].bytes;
+	for (int i = 0; i < r->tensor_count; i++) {
+		job->tensors[i] = r->tensors[i];
+		job->state_bytes += r->tensors[i].bytes;
 	}
-	job->shared = job->count = p->tensor_count;
+	job->shared = job->count = r->tensor_count;
 	if (job->who.rank != 0)
 		return 0;
 	job->tensors[job->count++] = bytes_tensor(PLX_AGENT_NAME, &job->profile,
 						  sizeof(job->profile));
-	return save_blobs(job, p);
+	return save_blobs(job, r);
 }
 
 /* What this rank has of it; the other ranks' sizes are in their reports. */
-static int list_domain(struct plx_ckpt_write *job, const struct pollux *p)
+static int list_domain(struct plx_ckpt_write *job,
+		       const struct plx_registered *r)
 {
 	const void *data = NULL;
 	size_t bytes = 0;
 
-	if (!p->domain.part)
+	if (!r->domain.part)
 		return 0;
-	if (plx_call_part(&p->domain, &data, &bytes) < 0 || (bytes && !data))
+	if (plx_call_part(&r->domain, &data, &bytes) < 0 || (bytes && !data))
 		return plx_fail(&job->report.why,
 				"the program does not give its part of the "
 				"domain");
@@ -139,21 +141,22 @@ static int lay_shard(struct plx_ckpt_write *job)
 			     &job->report.why);
 }
 
-int plx_job_init(struct plx_ckpt_write *job, const struct pollux *p,
-		 struct plx_writer_rank who, const struct plx_facts *facts,
+int plx_job_init(struct plx_ckpt_write *job, const struct plx_registered *r,
+		 const struct plx_ckpt_order *order,
+		 const struct plx_facts *facts,
 		 const struct plx_profile *profile)
 {
 	*job = (struct plx_ckpt_write){
-		.who = who,
+		.who = order->who,
 		.facts = *facts,
 		.profile = *profile,
-		.keep = p->config.checkpoint_keep,
+		.keep = order->keep,
 	};
 	if (job->keep < 1)
 		job->keep = 1;
-	snprintf(job->folder, sizeof(job->folder), "%s", p->folder);
+	snprintf(job->folder, sizeof(job->folder), "%s", order->folder);
 	job->report.rc = -1;
-	if (list_tensors(job, p) < 0 || list_domain(job, p) < 0 ||
+	if (list_tensors(job, r) < 0 || list_domain(job, r) < 0 ||
 	    lay_shard(job) < 0)
 		return -1;
 	job->report.rc = 0;

@@ -2,9 +2,9 @@
 /*
  * ckpt_write.h - one checkpoint being written, this rank's part in it
  *
- * Made at a step's boundary, after that it needs nothing of struct pollux but
- * the arrays' bytes, and with a copy of them not even those: so it can be
- * done by a thread of its own while training goes on.
+ * Made at a step's boundary, after that it needs nothing but the arrays' bytes,
+ * and with a copy of them not even those: so it can be done by a thread of its
+ * own while training goes on.
  */
 #ifndef PLX_AGENT_CKPT_WRITE_H
 #define PLX_AGENT_CKPT_WRITE_H
@@ -13,8 +13,7 @@
 #include "agent/disk/fence.h"
 #include "agent/disk/folder.h"
 #include "agent/disk/manifest.h"
-
-struct pollux;
+#include "agent/state/registered.h"
 
 #define PLX_TAG_SIZE 64
 
@@ -33,6 +32,13 @@ struct plx_report {
 struct plx_writer_rank {
 	int rank;
 	int ranks;
+};
+
+/* The same, and where to. */
+struct plx_ckpt_order {
+	struct plx_writer_rank who;
+	const char *folder; /* of all checkpoints; copied */
+	int keep;	    /* so many of them, and one at least */
 };
 
 struct plx_ckpt_write {
@@ -57,12 +63,13 @@ struct plx_ckpt_write {
 };
 
 /*
- * Where training is, and what is to be saved of p. facts and profile are of
- * the last commit. Blobs are asked for their bytes by rank 0 only. Always to
- * be released; a failure is also in job->report.
+ * Where training is, and what is to be saved. facts and profile are of the last
+ * commit. Blobs are asked for their bytes by rank 0 only. Always to be
+ * released; a failure is also in job->report.
  */
-int plx_job_init(struct plx_ckpt_write *job, const struct pollux *p,
-		 struct plx_writer_rank who, const struct plx_facts *facts,
+int plx_job_init(struct plx_ckpt_write *job, const struct plx_registered *r,
+		 const struct plx_ckpt_order *order,
+		 const struct plx_facts *facts,
 		 const struct plx_profile *profile);
 void plx_job_release(struct plx_ckpt_write *job);
 

@@ -79,7 +79,7 @@ void plx_handover_prepare(struct pollux *p)
 	struct plx_error err;
 
 	/* Parts of a domain go by the disk's cache: each rank takes others. */
-	if (!h || h->mem || p->domain.part)
+	if (!h || h->mem || p->registered.domain.part)
 		return;
 	plx_handover_pack(p);
 	if (plx_nodemem_name(name, h->facts.job, h->facts.generation, &err) <
@@ -100,7 +100,7 @@ unsigned int plx_handover_defer(struct pollux *p, unsigned int wishes)
 	struct plx_handover *h = p->handover;
 	bool late;
 
-	if (!h || p->domain.part)
+	if (!h || p->registered.domain.part)
 		return wishes;
 	if (wishes & PLX_WISH_HAND)
 		h->hand_s = plx_now_s();
@@ -228,7 +228,7 @@ int plx_handover_give(struct pollux *p)
 	struct plx_error err = { .text = "" };
 	int failed;
 
-	if (p->domain.part)
+	if (p->registered.domain.part)
 		return leave_cold(p, PLX_SAVE_QUICK);
 	if (pack(p) < 0)
 		return -1;
@@ -262,8 +262,8 @@ static void touch(const struct pollux *p)
 #ifdef MADV_POPULATE_WRITE
 	uintptr_t page = (uintptr_t) sysconf(_SC_PAGESIZE);
 
-	for (int i = 0; i < p->tensor_count; i++) {
-		const struct plx_tensor *t = &p->tensors[i];
+	for (int i = 0; i < p->registered.tensor_count; i++) {
+		const struct plx_tensor *t = &p->registered.tensors[i];
 		uintptr_t from = ((uintptr_t) t->data + page - 1) / page * page;
 		uintptr_t to = ((uintptr_t) t->data + t->bytes) / page * page;
 

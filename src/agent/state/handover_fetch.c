@@ -285,7 +285,7 @@ static int route_crc(struct route *r)
 	if (!r->all && route_bytes(r, (char *) &crc, sizeof(crc)) < 0)
 		return -1;
 	p->saved.crc = crc;
-	if (r->here || pollux_crc(p) == crc)
+	if (r->here || plx_registered_crc(&p->registered) == crc)
 		return 0;
 	return plx_fail(&p->err,
 			"state from another node has a wrong checksum");

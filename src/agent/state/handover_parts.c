@@ -29,8 +29,8 @@ static void fill_list(struct pollux *p, struct plx_handover *h)
 {
 	struct plx_image_part *part = h->list;
 
-	for (int i = 0; i < p->tensor_count; i++) {
-		const struct plx_tensor *t = &p->tensors[i];
+	for (int i = 0; i < p->registered.tensor_count; i++) {
+		const struct plx_tensor *t = &p->registered.tensors[i];
 
 		*part++ = (struct plx_image_part){
 			.data = t->data,
@@ -40,8 +40,8 @@ static void fill_list(struct pollux *p, struct plx_handover *h)
 			.name = t->name,
 		};
 	}
-	for (int i = 0; i < p->blob_count; i++) {
-		const struct plx_blob *blob = &p->blobs[i];
+	for (int i = 0; i < p->registered.blob_count; i++) {
+		const struct plx_blob *blob = &p->registered.blobs[i];
 
 		*part++ = (struct plx_image_part){
 			.kind = plx_crc32c(0, blob->name, strlen(blob->name)),
@@ -97,7 +97,7 @@ done:
 
 struct plx_handover *plx_handover_get(struct pollux *p)
 {
-	int state = p->tensor_count + p->blob_count;
+	int state = p->registered.tensor_count + p->registered.blob_count;
 	struct plx_handover *h = p->handover;
 
 	if (h)
@@ -113,7 +113,7 @@ struct plx_handover *plx_handover_get(struct pollux *p)
 	h->parts = (struct plx_parts){
 		.list = h->list,
 		.count = state + 1,
-		.arrays = p->tensor_count,
+		.arrays = p->registered.tensor_count,
 	};
 	who_we_are(&h->facts);
 	fill_list(p, h);

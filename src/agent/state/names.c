@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/state/agent.h"
-#include "agent/state/names.h"
+#include "agent/state/registered.h"
 #include "core/base/crc.h"
 
 #define CAPACITY_MIN 64
@@ -16,49 +15,49 @@ static uint32_t pack(int number, bool is_blob)
 	return 2 * (uint32_t) number + 1 + is_blob;
 }
 
-static const char *name_of(const struct pollux *p, uint32_t slot)
+static const char *name_of(const struct plx_registered *r, uint32_t slot)
 {
 	uint32_t number = (slot - 1) / 2;
 
-	return (slot - 1) % 2 ? p->blobs[number].name : p->tensors[number].name;
+	return (slot - 1) % 2 ? r->blobs[number].name : r->tensors[number].name;
 }
 
 /* Where that name is, or would be. */
-static uint32_t *slot_of(struct pollux *p, const char *name)
+static uint32_t *slot_of(struct plx_registered *r, const char *name)
 {
-	struct plx_names *n = &p->names;
+	struct plx_names *n = &r->names;
 	size_t at = plx_crc32c(0, name, strlen(name)) & (n->capacity - 1);
 
 	while (n->slots[at]) {
 		n->looks++;
-		if (!strcmp(name_of(p, n->slots[at]), name))
+		if (!strcmp(name_of(r, n->slots[at]), name))
 			break;
 		at = (at + 1) & (n->capacity - 1);
 	}
 	return &n->slots[at];
 }
 
-static int find(struct pollux *p, const char *name, bool is_blob)
+static int find(struct plx_registered *r, const char *name, bool is_blob)
 {
-	uint32_t slot = p->names.capacity ? *slot_of(p, name) : 0;
+	uint32_t slot = r->names.capacity ? *slot_of(r, name) : 0;
 
 	return slot && (slot - 1) % 2 == is_blob ? (int) ((slot - 1) / 2) : -1;
 }
 
-int plx_names_tensor(struct pollux *p, const char *name)
+int plx_names_tensor(struct plx_registered *r, const char *name)
 {
-	return find(p, name, false);
+	return find(r, name, false);
 }
 
-int plx_names_blob(struct pollux *p, const char *name)
+int plx_names_blob(struct plx_registered *r, const char *name)
 {
-	return find(p, name, true);
+	return find(r, name, true);
 }
 
 /* Never more than half full. */
-static int grow(struct pollux *p)
+static int grow(struct plx_registered *r)
 {
-	struct plx_names *n = &p->names;
+	struct plx_names *n = &r->names;
 	struct plx_names old = *n;
 
 	if (2 * n->used < n->capacity)
@@ -71,20 +70,20 @@ static int grow(struct pollux *p)
 	}
 	for (size_t i = 0; i < old.capacity; i++) {
 		if (old.slots[i])
-			*slot_of(p, name_of(p, old.slots[i])) = old.slots[i];
+			*slot_of(r, name_of(r, old.slots[i])) = old.slots[i];
 	}
 	free(old.slots);
 	return 0;
 }
 
-int plx_names_add(struct pollux *p, int number, bool is_blob)
+int plx_names_add(struct plx_registered *r, int number, bool is_blob)
 {
 	uint32_t slot = pack(number, is_blob);
 
-	if (grow(p) < 0)
+	if (grow(r) < 0)
 		return -1;
-	*slot_of(p, name_of(p, slot)) = slot;
-	p->names.used++;
+	*slot_of(r, name_of(r, slot)) = slot;
+	r->names.used++;
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pollux;
+struct plx_registered;
 
 /* Of zeros: empty. */
 struct plx_names {
@@ -23,11 +23,11 @@ struct plx_names {
 };
 
 /* The number of that tensor, or blob; -1: there is none. */
-int plx_names_tensor(struct pollux *p, const char *name);
-int plx_names_blob(struct pollux *p, const char *name);
+int plx_names_tensor(struct plx_registered *r, const char *name);
+int plx_names_blob(struct plx_registered *r, const char *name);
 
 /* What was just registered under that number. -1: out of memory. */
-int plx_names_add(struct pollux *p, int number, bool is_blob);
+int plx_names_add(struct plx_registered *r, int number, bool is_blob);
 
 void plx_names_release(struct plx_names *names);
 

@@ -57,7 +57,8 @@ static void *grow(void *array, int count, size_t size)
 
 static bool name_taken(struct pollux *p, const char *name)
 {
-	return plx_names_tensor(p, name) >= 0 || plx_names_blob(p, name) >= 0;
+	return plx_names_tensor(&p->registered, name) >= 0 ||
+	       plx_names_blob(&p->registered, name) >= 0;
 }
 
 /* Checkpoints name it in JSON, which has no other bytes. */
@@ -146,14 +147,16 @@ int pollux_register_sized(struct pollux *p, const struct pollux_tensor *given,
 	if (new.bytes && !new.data)
 		return refuse(p, POLLUX_EINVAL, "tensor \"%s\" has no data",
 			      new.name);
-	more = grow(p->tensors, p->tensor_count, sizeof(*more));
+	more = grow(p->registered.tensors, p->registered.tensor_count,
+		    sizeof(*more));
 	if (!more)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
-	p->tensors = more;
-	more[p->tensor_count] = new;
-	if (plx_names_add(p, p->tensor_count, false) < 0)
+	p->registered.tensors = more;
+	more[p->registered.tensor_count] = new;
+	if (plx_names_add(&p->registered, p->registered.tensor_count, false) <
+	    0)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
-	p->tensor_count++;
+	p->registered.tensor_count++;
 	return 0;
 }
 
@@ -180,18 +183,19 @@ int pollux_register_blob_sized(struct pollux *p,
 		return refuse(p, POLLUX_EINVAL,
 			      "blob \"%s\" needs size(), save() and load()",
 			      blob->name);
-	more = grow(p->blobs, p->blob_count, sizeof(*more));
+	more = grow(p->registered.blobs, p->registered.blob_count,
+		    sizeof(*more));
 	if (!more)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
-	p->blobs = more;
-	more += p->blob_count;
+	p->registered.blobs = more;
+	more += p->registered.blob_count;
 	more->is = *blob;
 	snprintf(more->name, sizeof(more->name), "%s", blob->name);
 	/* The array moves as it grows: who wants the name takes ours. */
 	more->is.name = NULL;
-	if (plx_names_add(p, p->blob_count, true) < 0)
+	if (plx_names_add(&p->registered, p->registered.blob_count, true) < 0)
 		return refuse(p, POLLUX_ENOMEM, "out of memory");
-	p->blob_count++;
+	p->registered.blob_count++;
 	return 0;
 }
 
@@ -216,13 +220,13 @@ int pollux_register_domain_sized(struct pollux *p,
 	if (p->stage != PLX_STAGE_NEW)
 		return refuse(p, POLLUX_ECALL,
 			      "the domain is registered after pollux_start()");
-	if (p->domain.part)
+	if (p->registered.domain.part)
 		return refuse(p, POLLUX_EINVAL,
 			      "a second domain is registered, want one");
 	if (!domain->part || !domain->redistribute)
 		return refuse(p, POLLUX_EINVAL,
 			      "the domain needs part() and redistribute()");
-	p->domain = own;
+	p->registered.domain = own;
 	return 0;
 }
 

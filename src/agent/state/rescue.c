@@ -127,7 +127,8 @@ static int write_it(struct plx_ckpt_write *job, struct plx_error *err)
 /* 1: saved, 0: was there, -1: failed. */
 static int save_alone(struct pollux *p, struct plx_error *err)
 {
-	const struct plx_writer_rank alone = { 0, 1 };
+	const struct plx_ckpt_order alone =
+		plx_store_order(p, (struct plx_writer_rank){ 0, 1 });
 	struct plx_store *s = p->store;
 	struct plx_facts facts = plx_store_facts(p, &s->cursor, false);
 	struct plx_ckpt_write job;
@@ -139,7 +140,8 @@ static int save_alone(struct pollux *p, struct plx_error *err)
 		return -1;
 	if (!is_there(p, s->cursor.step)) {
 		facts.rescue = true;
-		(void) plx_job_init(&job, p, alone, &facts, &s->profile);
+		(void) plx_job_init(&job, &p->registered, &alone, &facts,
+				    &s->profile);
 		snprintf(kind, sizeof(kind), "r%d.", p->coll->rank);
 		plx_store_tag(s, kind, job.tag);
 		rc = write_it(&job, err) < 0 ? -1 : 1;
@@ -160,7 +162,7 @@ int plx_rescue(struct pollux *p)
 	 * step, and of a domain one rank has a part only.
 	 */
 	if (!s || !p->folder[0] || !s->has_commit || p->config.steps ||
-	    p->domain.part)
+	    p->registered.domain.part)
 		return 0;
 	if (hold_state(s, &err) == 0) {
 		rc = save_alone(p, &err);

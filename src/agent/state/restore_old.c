@@ -76,20 +76,20 @@ static int take(struct pollux *p, const struct plx_checkpoint *c,
 
 	if (read_facts(c, facts, err) < 0 || plx_store_fits(p, facts, err) < 0)
 		return -1;
-	if (p->blob_count)
+	if (p->registered.blob_count)
 		return plx_fail(err, "it is from before there were blobs");
-	for (int i = 0; i < p->tensor_count; i++) {
-		if (plx_checkpoint_has(c, &p->tensors[i], err) < 0)
+	for (int i = 0; i < p->registered.tensor_count; i++) {
+		if (plx_checkpoint_has(c, &p->registered.tensors[i], err) < 0)
 			return -1;
 	}
-	for (int i = 0; i < p->tensor_count; i++) {
-		if (plx_checkpoint_fill(c, &p->tensors[i], err) < 0)
+	for (int i = 0; i < p->registered.tensor_count; i++) {
+		if (plx_checkpoint_fill(c, &p->registered.tensors[i], err) < 0)
 			return -1;
 	}
 	if (plx_checkpoint_fill(c, &agent, NULL) < 0 ||
 	    !plx_profile_valid(&p->profile))
 		plx_profile_init(&p->profile);
-	if (pollux_crc(p) != facts->crc)
+	if (plx_registered_crc(&p->registered) != facts->crc)
 		return plx_fail(err, "restored state has another crc than "
 				     "was saved");
 	return 0;

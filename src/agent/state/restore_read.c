@@ -41,18 +41,20 @@ struct verdict {
 
 /* ---- where it goes ---- */
 
-static const struct plx_tensor *find_array(struct pollux *p, const char *name)
+static const struct plx_tensor *find_array(struct plx_registered *r,
+					   const char *name)
 {
-	int i = plx_names_tensor(p, name);
+	int i = plx_names_tensor(r, name);
 
-	return i >= 0 ? &p->tensors[i] : NULL;
+	return i >= 0 ? &r->tensors[i] : NULL;
 }
 
-static const struct plx_blob *find_blob(struct pollux *p, const char *name)
+static const struct plx_blob *find_blob(struct plx_registered *r,
+					const char *name)
 {
-	int i = plx_names_blob(p, name);
+	int i = plx_names_blob(r, name);
 
-	return i >= 0 ? &p->blobs[i] : NULL;
+	return i >= 0 ? &r->blobs[i] : NULL;
 }
 
 /* Not the program's bytes of rank 0, but a part of the domain. */
@@ -81,10 +83,10 @@ static bool same_layout(const struct plx_tensor *a, const struct plx_tensor *b)
 	return true;
 }
 
-static int place_array(struct pollux *p, struct plx_tensor *to,
+static int place_array(struct plx_registered *r, struct plx_tensor *to,
 		       struct plx_error *err)
 {
-	const struct plx_tensor *want = find_array(p, to->name);
+	const struct plx_tensor *want = find_array(r, to->name);
 
 	if (!want)
 		return plx_fail(err, "its tensor \"%s\" is not registered here",
@@ -98,18 +100,18 @@ static int place_array(struct pollux *p, struct plx_tensor *to,
 	return 0;
 }
 
-static int place_other(struct pollux *p, struct incoming *in, int i,
+static int place_other(struct plx_registered *r, struct incoming *in, int i,
 		       struct plx_error *err)
 {
 	struct plx_tensor *to = &in->to[i];
 
 	/* Memory for a part of the domain is got when it is read. */
 	if (is_domain(to))
-		return p->domain.part
+		return r->domain.part
 			       ? 0
 			       : plx_fail(err, "its domain is not registered "
 					       "here");
-	if (strcmp(to->name, PLX_AGENT_NAME) != 0 && !find_blob(p, to->name))
+	if (strcmp(to->name, PLX_AGENT_NAME) != 0 && !find_blob(r, to->name))
 		return plx_fail(err, "its blob \"%s\" is not registered here",
 				to->name);
 	in->own[i] = calloc(1, to->bytes + 1);
@@ -120,36 +122,37 @@ static int place_other(struct pollux *p, struct incoming *in, int i,
 }
 
 /* What is registered must be there. */
-static int check_all_there(struct pollux *p, const struct incoming *in,
+static int check_all_there(struct plx_registered *r, const struct incoming *in,
 			   struct plx_error *err)
 {
 	const struct plx_manifest *m = in->manifest;
 	int blobs = 0;
 
 	/* Names are unique on both sides, and all of theirs are ours. */
-	if (m->shared != p->tensor_count) {
-		for (int i = 0; i < p->tensor_count; i++) {
+	if (m->shared != r->tensor_count) {
+		for (int i = 0; i < r->tensor_count; i++) {
 			int k = 0;
 
 			while (k < m->shared && strcmp(m->tensors[k].name,
-						       p->tensors[i].name) != 0)
+						       r->tensors[i].name) != 0)
 				k++;
 			if (k == m->shared)
 				return plx_fail(err, "it has no tensor \"%s\"",
-						p->tensors[i].name);
+						r->tensors[i].name);
 		}
 	}
 	for (int i = m->shared; i < m->count; i++)
-		blobs += find_blob(p, m->tensors[i].name) != NULL;
-	if (p->domain.part && !count_parts(m))
+		blobs += find_blob(r, m->tensors[i].name) != NULL;
+	if (r->domain.part && !count_parts(m))
 		return plx_fail(err, "it has no domain");
-	if (blobs != p->blob_count)
+	if (blobs != r->blob_count)
 		return plx_fail(err, "it has %d of the %d registered blobs",
-				blobs, p->blob_count);
+				blobs, r->blob_count);
 	return 0;
 }
 
-static int place(struct pollux *p, struct incoming *in, struct plx_error *err)
+static int place(struct plx_registered *r, struct incoming *in,
+		 struct plx_error *err)
 {
 	const struct plx_manifest *m = in->manifest;
 	size_t count = (size_t) m->count;
@@ -160,14 +163,14 @@ static int place(struct pollux *p, struct incoming *in, struct plx_error *err)
 		return plx_fail(err, "out of memory");
 	memcpy(in->to, m->tensors, count * sizeof(*in->to));
 	for (int i = 0; i < m->count; i++) {
-		int rc = i < m->shared ? place_array(p, &in->to[i], err)
-				       : place_other(p, in, i, err);
+		int rc = i < m->shared ? place_array(r, &in->to[i], err)
+				       : place_other(r, in, i, err);
 
 		if (rc < 0)
 			return -1;
 	}
 	in->from.to = in->to;
-	return check_all_there(p, in, err);
+	return check_all_there(r, in, err);
 }
 
 static void release(struct incoming *in)
@@ -211,7 +214,7 @@ static int give_part(struct pollux *p, const struct incoming *in, int tensor,
 	if (part.part < 0 || part.part >= part.parts)
 		return plx_fail(err, "\"%s\" is no part of %d", t->name,
 				part.parts);
-	if (plx_call_redistribute(&p->domain, &part) >= 0)
+	if (plx_call_redistribute(&p->registered.domain, &part) >= 0)
 		return 0;
 	return plx_fail(err,
 			"the program does not take part %d of %d of its domain",
@@ -248,7 +251,7 @@ static void read_own(struct pollux *p, struct incoming *in, bool reader,
 		     struct verdict *verdict)
 {
 	if (plx_store_fits(p, &in->manifest->facts, &verdict->why) < 0 ||
-	    place(p, in, &verdict->why) < 0) {
+	    place(&p->registered, in, &verdict->why) < 0) {
 		verdict->read = PLX_READ_FOREIGN;
 		return;
 	}
@@ -315,8 +318,8 @@ static int spread_tensor(struct pollux *p, const struct plx_tensor *t)
 
 int plx_restore_spread(struct pollux *p)
 {
-	for (int i = 0; i < p->tensor_count; i++) {
-		if (spread_tensor(p, &p->tensors[i]) < 0)
+	for (int i = 0; i < p->registered.tensor_count; i++) {
+		if (spread_tensor(p, &p->registered.tensors[i]) < 0)
 			return -1;
 	}
 	return p->coll->ops->spread(p->coll, &p->profile, sizeof(p->profile),
@@ -363,7 +366,8 @@ static void take_others(struct pollux *p, const struct incoming *in,
 {
 	for (int i = in->manifest->shared; i < in->manifest->count; i++) {
 		const struct plx_tensor *t = &in->to[i];
-		const struct plx_blob *blob = find_blob(p, t->name);
+		const struct plx_blob *blob =
+			find_blob(&p->registered, t->name);
 
 		if (is_domain(t))
 			continue;
@@ -383,7 +387,8 @@ enum plx_read plx_restore_read(struct pollux *p,
 			       const char *name, struct plx_error *err)
 {
 	/* Each rank takes another part of a domain. */
-	bool all_read = p->coll->nodes <= READERS_MAX || p->domain.part;
+	bool all_read =
+		p->coll->nodes <= READERS_MAX || p->registered.domain.part;
 	struct incoming in = {
 		.manifest = manifest,
 		.from.folder = p->folder,

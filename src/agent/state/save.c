@@ -21,7 +21,6 @@
 #include "agent/state/save.h"
 #include "agent/state/sigterm.h"
 #include "agent/state/store.h"
-#include "agent/state/tensors.h"
 #include "core/model/interval.h"
 #include "wire/message.h"
 #include "wire/now.h"
@@ -51,8 +50,8 @@ static double interval_s(const struct pollux *p)
 	if (p->config.checkpoint_every_s >= 0)
 		return p->config.checkpoint_every_s;
 	if (!job.cost_s)
-		job.cost_s =
-			(double) plx_tensors_bytes(p) / ASSUMED_BYTES_PER_S;
+		job.cost_s = (double) plx_registered_bytes(&p->registered) /
+			     ASSUMED_BYTES_PER_S;
 	return plx_interval_best(&job);
 }
 
@@ -104,7 +103,7 @@ static bool is_there(struct pollux *p, bool flush)
 	if (flush)
 		p->meter.flushed_s = plx_now_s();
 	p->saved.crc = s->crc;
-	p->saved.bytes = plx_tensors_bytes(p);
+	p->saved.bytes = plx_registered_bytes(&p->registered);
 	p->saved.seconds = 0;
 	return true;
 }
@@ -199,11 +198,12 @@ static struct plx_ckpt_write *begin_job(struct pollux *p,
 					struct plx_ckpt_write *job)
 {
 	const struct plx_writer_rank who = { p->coll->rank, p->coll->ranks };
+	const struct plx_ckpt_order order = plx_store_order(p, who);
 	bool flush = kind != PLX_SAVE_QUICK;
 	struct plx_facts facts = plx_store_facts(p, &p->cursor, flush);
 
 	p->store->serial++;
-	(void) plx_job_init(job, p, who, &facts, &p->profile);
+	(void) plx_job_init(job, &p->registered, &order, &facts, &p->profile);
 	job->flush = flush;
 	plx_store_tag(p->store, "", job->tag);
 	return job;

@@ -53,6 +53,16 @@ int plx_store_fits(const struct pollux *p, const struct plx_facts *facts,
 
 /* ---- one save ---- */
 
+struct plx_ckpt_order plx_store_order(const struct pollux *p,
+				      struct plx_writer_rank who)
+{
+	return (struct plx_ckpt_order){
+		.who = who,
+		.folder = p->folder,
+		.keep = p->config.checkpoint_keep,
+	};
+}
+
 void plx_store_tag(const struct plx_store *store, const char *kind,
 		   char tag[PLX_TAG_SIZE])
 {

@@ -104,6 +104,10 @@ int plx_store_fits(const struct pollux *p, const struct plx_facts *facts,
 struct plx_facts plx_store_facts(const struct pollux *p,
 				 const struct plx_cursor *cursor, bool flush);
 
+/* Who writes to where; borrows p's folder. */
+struct plx_ckpt_order plx_store_order(const struct pollux *p,
+				      struct plx_writer_rank who);
+
 /* The name for files of the next save. */
 void plx_store_tag(const struct plx_store *store, const char *kind,
 		   char tag[PLX_TAG_SIZE]);
