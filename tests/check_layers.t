@@ -80,13 +80,13 @@ agent_climbs() {
 	END
 }
 
-# docs/layers.md names them in the order in which they may call each other.
+# docs/layers.md names a folder's files from bottom to top.
 disordered() {
-	python3 "$POLLUX_SRCDIR/tests/circles.py" "$src" agent \
+	python3 "$POLLUX_SRCDIR/tests/circles.py" "$src" "$1" \
 		"$POLLUX_SRCDIR/docs/layers.md"
 }
 
-plan 14
+plan 15
 ok "core includes only core" none strangers core core
 ok "a room of core includes itself and those above it only" none core_climbs
 ok "wire includes only core and wire" none strangers wire 'core|wire'
@@ -94,9 +94,11 @@ ok "agent includes only core, wire and itself" none strangers agent \
 	'core|wire|agent'
 ok "a room of agent includes itself and those above it only" none agent_climbs
 ok "a file of agent calls none that docs/layers.md names after it" \
-	none disordered
+	none disordered agent
 ok "launcher includes only core, wire and itself" none strangers launcher \
 	'client|core|wire|launcher'
+ok "a file of launcher calls none that docs/layers.md names after it" \
+	none disordered launcher
 ok "report includes only core and itself" none strangers report \
 	'client|core|report'
 ok "sim includes only core and itself" none strangers sim 'core|sim'

@@ -7,7 +7,7 @@
 The second prints the calls that go against the list of the folder ROOT of SRC
 in the text LAYERS, which names its files from bottom to top; and files that it
 does not name, or names without their being there. Its items are
-"- **ROOM/**", then files in backquotes.
+"- **ROOM/**" or "- **WORDS**", then files in backquotes.
 
 A file is FOLDER/NAME, of NAME.c and NAME.h. It depends on each file of which
 it names a function. A circle is a set of files that depend on each other,
@@ -81,10 +81,12 @@ def circles(graph):
 
 def listed(text, root):
     """The files of a folder, as the text names them from bottom to top."""
+    own = text.partition("\n## src/%s," % root)[2].partition("\n## ")[0]
     files = []
-    for room, names in re.findall(r"^- \*\*(\w+)/\*\*(.*?)(?=^- |\n\n)", text,
-                                  re.M | re.S):
-        files += ["%s/%s/%s" % (root, room, name)
+    for part, names in re.findall(r"^- \*\*([^*]+)\*\*(.*?)(?=^- |\n\n|\Z)",
+                                  own, re.M | re.S):
+        room = part if part.endswith("/") else ""
+        files += ["%s/%s%s" % (root, room, name)
                   for name in re.findall(r"`(\w+)`", names)]
     return files
 
@@ -95,6 +97,8 @@ def against(graph, files, root):
     there = {file for file in graph if file.startswith(root + "/")}
     wrong = ["is not named: " + file for file in sorted(there - set(place))]
     wrong += ["is not there: " + file for file in sorted(set(place) - there)]
+    wrong += ["is named twice: " + file
+              for file in sorted(place) if files.count(file) > 1]
     wrong += ["%s calls %s" % (file, other)
               for file in files if file in there
               for other in sorted(graph[file])

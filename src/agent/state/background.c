@@ -22,7 +22,6 @@
 #include "agent/disk/folder.h"
 #include "agent/memory/nodemem.h"
 #include "agent/state/background.h"
-#include "agent/state/save.h"
 #include "agent/state/say.h"
 #include "agent/state/store.h"
 #include "wire/dir.h"

@@ -21,13 +21,10 @@ enum plx_save_kind {
 	PLX_SAVE_QUICK,	  /* readable by the next generation, flushed later */
 };
 
-/* plx_save(): not saved (a line says why), the last good one stands. */
-#define PLX_SAVE_LATER 1
-
 /*
- * 0: saved, or (ASYNC) under way. PLX_SAVE_LATER: the disk is full or broken;
- * training may go on, plx_save_due() will ask again. Negative: leave; with
- * POLLUX_ESTATE a newer generation owns the folder. The same on all ranks.
+ * 0: saved, or (ASYNC) under way. PLX_SAVE_LATER (store.h): the disk is full or
+ * broken; training may go on, plx_save_due() will ask again. Negative: leave;
+ * with POLLUX_ESTATE a newer generation owns the folder. The same on all ranks.
  * A state that is there already is not written again.
  */
 int plx_save(struct pollux *p, enum plx_save_kind kind);

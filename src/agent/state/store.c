@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "agent/comm/report.h"
-#include "agent/state/save.h"
 #include "agent/state/say.h"
 #include "agent/state/store.h"
 #include "wire/message.h"

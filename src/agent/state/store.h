@@ -23,9 +23,12 @@
 #include "agent/state/agent.h"
 #include "agent/state/ckpt_write.h"
 
+/* Not saved (a line says why), the last good one stands. */
+#define PLX_SAVE_LATER 1
+
 /* How a save ended. */
 struct plx_outcome {
-	int rc; /* as plx_save() */
+	int rc; /* 0, PLX_SAVE_LATER or of enum pollux_status */
 	uint32_t crc;
 	bool flushed;
 	uint64_t step;
