@@ -79,6 +79,25 @@ static void a_node_that_parks_nobody_is_taken_first(void **state)
 	plx_problem_destroy(problem);
 }
 
+static void who_may_not_be_parked_stays_where_it_is(void **state)
+{
+	struct plx_problem *problem = full(2, 4);
+	const bool keeps[] = { true, false };
+
+	(void) state;
+	for (int j = 0; j < 2; j++) {
+		problem->jobs[j].min_gpus = 4;
+		problem->jobs[j].may_park = true;
+		problem->jobs[j].roams = true;
+	}
+	assert_true(served(problem, (struct plx_request){ .nodes = 1,
+							  .gpus_per_node = 4,
+							  .keeps = keeps }));
+	assert_int_equal(4, problem->gpus[0]);
+	assert_int_equal(0, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
 static void a_pinned_job_makes_no_room(void **state)
 {
 	struct plx_problem *problem = full(2, 4);
@@ -413,6 +432,7 @@ int main(void)
 		cmocka_unit_test(
 			a_job_is_parked_only_for_whom_it_does_not_keep),
 		cmocka_unit_test(a_node_that_parks_nobody_is_taken_first),
+		cmocka_unit_test(who_may_not_be_parked_stays_where_it_is),
 		cmocka_unit_test(a_pinned_job_makes_no_room),
 		cmocka_unit_test(idle_gpus_are_taken_first),
 		cmocka_unit_test(whole_nodes_are_nobodys_home),

@@ -102,6 +102,20 @@ int plx_spare_held(const struct plx_reserving *reserving, int n)
 	return gpus;
 }
 
+/* GPUs there of jobs that may be parked for the request. */
+static int yielded(const struct plx_reserving *reserving, int n)
+{
+	int gpus = 0;
+
+	for (int j = 0; j < reserving->search->job_count; j++) {
+		const struct plx_elastic *e = &reserving->search->jobs[j];
+
+		if (e->may_park && !e->job->pinned)
+			gpus += e->job->now[n];
+	}
+	return gpus;
+}
+
 /* Jobs whose batch scripts are there, and stay. */
 static int homes_at(const struct plx_reserving *reserving,
 		    const struct plx_request *request, int n)
@@ -296,6 +310,7 @@ static bool node_spare(const struct plx_reserving *reserving,
 	int beside;
 	int left;
 	int homes;
+	int yielding;
 
 	if ((request->allowed && !request->allowed[n]) ||
 	    (reserving->timeline &&
@@ -318,12 +333,14 @@ static bool node_spare(const struct plx_reserving *reserving,
 	if (take - (idle > 0 ? idle : 0) > displaced)
 		displaced = take - (idle > 0 ? idle : 0);
 	homes = at_home(reserving, request, n);
+	yielding = yielded(reserving, n);
 	*spare = (struct plx_spare){
 		.node = n,
 		.take = take,
 		.parks = homes > left ? homes - left : 0,
 		.leavers = leavers_at(reserving, request, n),
 		.displace = displaced,
+		.kept = displaced > yielding ? displaced - yielding : 0,
 	};
 	return true;
 }
@@ -339,6 +356,8 @@ static int by_displacement(const void *a, const void *b)
 		return x->leavers - y->leavers;
 	if (x->displace != y->displace)
 		return x->displace - y->displace;
+	if (x->kept != y->kept)
+		return x->kept - y->kept;
 	return x->node - y->node;
 }
 

@@ -16,6 +16,7 @@ struct plx_spare {
 	int parks;    /* jobs that would lose the GPU on their home */
 	int leavers;  /* jobs at home there that may be asked to leave it */
 	int displace; /* of those, how many elastic jobs have */
+	int kept;     /* of those, how many who may not be parked for it */
 };
 
 /* Of a node, besides GPUs. */
