@@ -105,7 +105,8 @@ renamed() {
 # All that would keep the plugin from being mapped is weak.
 all_weak() {
 	local so strong rc=0
-	for so in sched_pollux job_submit_pollux; do
+	for so in sched_pollux job_submit_pollux preempt_pollux_qos \
+		preempt_pollux_partition_prio; do
 		so=$POLLUX_BUILDDIR/src/plugins/.libs/$so.so
 		strong=$(comm -12 \
 			<(readelf -rW "$so" | awk '$3 ~ /GLOB_DAT|_64$/ && $5 !~ /@/ { print $5 }' | sort -u) \

@@ -120,6 +120,50 @@ static void a_parked_job_has_room_on_all_nodes_that_its_user_named(void **state)
 	assert_true(has_second(&w, &waiting));
 }
 
+/* Has a job of lower priority all of the first node, and may it preempt? */
+static bool has_first(struct world *w, const bool *preempts)
+{
+	struct pollux_waiting waiting;
+	bool copy[JOBS];
+	bool granted;
+
+	want_first(w, &waiting);
+	waiting.whole_nodes = waiting.clears = false;
+	waiting.moldable = -1;
+	memcpy(copy, preempts, sizeof(copy));
+	waiting.preempts = copy;
+	w->nodes[1].usable = false;
+	for (int j = 0; j < JOBS; j++)
+		w->jobs[j].priority = 20;
+	(void) leavers(w, &granted);
+	return granted;
+}
+
+static void who_may_preempt_parks_whatever_the_priority(void **state)
+{
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	assert_false(has_first(&w, (bool[JOBS]){ false, false }));
+	assert_false(has_first(&w, (bool[JOBS]){ true, false }));
+	assert_true(has_first(&w, (bool[JOBS]){ true, true }));
+}
+
+static void a_parked_job_waits_for_who_may_preempt_it(void **state)
+{
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	for (int j = 0; j < JOBS; j++)
+		w.gpus[j][0] = 0;
+	w.nodes[0].gpus_free = GPUS;
+	assert_false(has_first(&w, (bool[JOBS]){ false, false }));
+	assert_false(has_first(&w, (bool[JOBS]){ false, true }));
+	assert_true(has_first(&w, (bool[JOBS]){ true, true }));
+}
+
 static void who_is_on_its_way_is_not_in_the_way(void **state)
 {
 	int nothing[NODES] = { 0 };
@@ -327,6 +371,8 @@ int main(void)
 		cmocka_unit_test(a_whole_node_is_left_by_who_yields),
 		cmocka_unit_test(
 			a_parked_job_has_room_on_all_nodes_that_its_user_named),
+		cmocka_unit_test(who_may_preempt_parks_whatever_the_priority),
+		cmocka_unit_test(a_parked_job_waits_for_who_may_preempt_it),
 		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),
 		cmocka_unit_test(a_job_that_leaves_says_why),
 		cmocka_unit_test(

@@ -55,6 +55,7 @@
 #include "src/interfaces/cred.h"
 #include "src/interfaces/gres.h"
 #include "src/interfaces/mcs.h"
+#include "src/interfaces/preempt.h"
 #include "src/interfaces/select.h"
 #include "src/interfaces/topology.h"
 #include "src/stepmgr/gres_stepmgr.h"
@@ -68,6 +69,7 @@
 #include "src/common/slurm_mcs.h"
 #include "src/common/slurm_accounting_storage.h"
 #include "src/slurmctld/gres_ctld.h"
+#include "src/slurmctld/preempt.h"
 #include "src/slurmctld/srun_comm.h"
 #endif
 
@@ -84,6 +86,17 @@ typedef hostlist_t *pollux_hostlist_t;
 #else
 typedef struct job_details job_details_t;
 typedef hostlist_t pollux_hostlist_t;
+#endif
+
+/* 25.05 asks preempt plugins by a function for each kind of data. */
+#define POLLUX_PREEMPT_GET_DATA                                                \
+	(SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(25, 5, 0))
+
+/* A flag of PreemptMode of 24.11 and later. */
+#ifdef PREEMPT_MODE_PRIORITY
+#define POLLUX_PREEMPT_MODE_PRIORITY PREEMPT_MODE_PRIORITY
+#else
+#define POLLUX_PREEMPT_MODE_PRIORITY 0
 #endif
 
 /* Memory is given out like CPUs: 25.11 calls it so. */

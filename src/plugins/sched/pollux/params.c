@@ -49,6 +49,8 @@ static const struct rule rules[] = {
 	  "seconds from 0 to 86400" },
 	{ "patience", AT(reservation_timeout_s), NUMBER, 1, 86400, 60,
 	  "seconds from 1 to 86400" },
+	{ "preempt_wait", AT(preempt_wait_s), NUMBER, 0, 3600, 90,
+	  "seconds from 0 to 3600" },
 	{ "sick", AT(sick_s), NUMBER, 0, 86400, 300,
 	  "seconds from 0 to 86400" },
 	{ "requeue_min", AT(requeue_min_s), MINUTES, 0, 1440, 10,

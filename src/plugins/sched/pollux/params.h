@@ -47,9 +47,10 @@ struct pollux_params {
 				 train; 0: for ever */
 	double busy_s;	      /* more to answer, for who is busy; 0: none */
 	double reservation_timeout_s; /* until a job starts */
-	double sick_s;	      /* a node where ranks failed is left alone */
-	double requeue_min_s; /* between requeues of a moldable job */
-	double fairness;      /* p of FITNESS_p; -INFINITY: min */
+	double preempt_wait_s; /* for elastic jobs, until Slurm preempts them */
+	double sick_s;	       /* a node where ranks failed is left alone */
+	double requeue_min_s;  /* between requeues of a moldable job */
+	double fairness;       /* p of FITNESS_p; -INFINITY: min */
 	enum pollux_uniform uniform;
 	bool interference; /* keep multi-node jobs off each other's nodes */
 	enum pollux_weights weights;

@@ -25,6 +25,7 @@
 #include "sched/pollux/plan/limit_split.h"
 #include "sched/pollux/plan/cluster_scale.h"
 #include "sched/pollux/plan/sick_nodes.h"
+#include "sched/pollux/preempt.h"
 #include "sched/pollux/sched_thread.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/usage_correction.h"
@@ -80,6 +81,7 @@ static struct {
 	bool waiting;	      /* jobs were, in the last snapshot */
 	double begins_s;      /* a moldable job may start then; 0: none */
 	double limit_s;	      /* a job is near its time limit then; 0: none */
+	double exempt_s;      /* a job may be preempted then; 0: none */
 	uint64_t fingerprint; /* of the snapshot it saw */
 } last;
 
@@ -108,6 +110,7 @@ bool pollux_reconfig(void)
 	if (!shared.text || strcmp(shared.text, text)) {
 		pollux_params_read(text, &shared.params);
 		pollux_publish_path(&shared.params);
+		pollux_preempt_set(shared.params.preempt_wait_s);
 		xfree(shared.text);
 		shared.text = xstrdup(text);
 	}
@@ -317,6 +320,7 @@ static bool _touched(double now_s, const struct pollux_params *params)
 	       pollux_sick_due(now_s) || last_job_update >= since ||
 	       (last.begins_s && (double) time(NULL) >= last.begins_s) ||
 	       (last.limit_s && (double) time(NULL) >= last.limit_s) ||
+	       (last.exempt_s && (double) time(NULL) >= last.exempt_s) ||
 	       last_node_update >= since;
 }
 
@@ -382,6 +386,22 @@ static void _mend(void)
 	xfree(mend.ids);
 }
 
+/* When the next job may be preempted that could not be so far; 0: never. */
+static double _exempt_until(const struct pollux_snapshot *snapshot)
+{
+	double next_s = 0;
+
+	for (int j = 0; j < snapshot->job_count; j++) {
+		double until_s =
+			(double) snapshot->now + snapshot->jobs[j].exempt_s;
+
+		if (snapshot->jobs[j].exempt_s > 0 &&
+		    (!next_s || until_s < next_s))
+			next_s = until_s;
+	}
+	return next_s;
+}
+
 static void _look(const struct pollux_params *params)
 {
 	struct pollux_snapshot *snapshot = NULL;
@@ -400,6 +420,7 @@ static void _look(const struct pollux_params *params)
 	pollux_migrate_claim(snapshot);
 	last.waiting = snapshot->waiting_count > 0;
 	last.begins_s = snapshot->begins_s;
+	last.exempt_s = _exempt_until(snapshot);
 	_update_tracks(snapshot, params);
 	last.limit_s = pollux_limit(snapshot, params);
 	if (!params->enabled) {
@@ -407,6 +428,7 @@ static void _look(const struct pollux_params *params)
 		pollux_waits_tell(snapshot, NULL, NULL);
 		pollux_start_reserved_forget_all();
 		pollux_await_forget();
+		pollux_preempt_forget();
 	}
 	last.due = params->enabled &&
 		   (snapshot->fingerprint != last.fingerprint ||
@@ -507,6 +529,8 @@ void *pollux_agent(void *unused)
 		_wake_scheduler();
 		pollux_start_reserved(pollux_now_s());
 		last.freed = pollux_start_reserved_lifted() || last.freed;
+		last.freed =
+			pollux_preempt_offers(pollux_now_s()) || last.freed;
 		pollux_extend(&params);
 		_look(&params);
 		pollux_publish(params.metrics);
@@ -519,6 +543,7 @@ void *pollux_agent(void *unused)
 	pollux_start_reserved_forget_all();
 	pollux_await_forget();
 	pollux_guard_forget();
+	pollux_preempt_forget();
 	pollux_epilog_forget_all();
 	pollux_moldable_forget_all();
 	pollux_sick_forget_all();

@@ -427,6 +427,7 @@ static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 		_add_number(&fingerprint, job->id);
 		_add_number(&fingerprint, job->runs);
 		_add_number(&fingerprint, (uint64_t) job->allowed_count);
+		_add_number(&fingerprint, job->exempt_s > 0);
 		_add_number(&fingerprint, job->target.serial);
 		_add_number(&fingerprint, job->target.state);
 		_add_number(&fingerprint, job->status.has_hint);
@@ -489,6 +490,7 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 		xfree(snapshot->waiting[i].allowed);
 		xfree(snapshot->waiting[i].partition);
 		xfree(snapshot->waiting[i].told);
+		xfree(snapshot->waiting[i].preempts);
 	}
 	for (int i = 0; i < snapshot->kind_count; i++)
 		xfree(snapshot->kinds[i].free);

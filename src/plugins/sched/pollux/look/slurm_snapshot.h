@@ -83,7 +83,8 @@ struct pollux_job {
 	int take_count;
 	struct plx_take *takes; /* from limits that it shares */
 	bool to_park;		/* a waiting job needs its part of a limit */
-	double saved_s; /* moldable: its checkpoint's age; negative: untold */
+	double saved_s;	 /* moldable: its checkpoint's age; negative: untold */
+	double exempt_s; /* no job preempts it for so long yet; 0: some may */
 };
 
 /* A type of GPU that elastic jobs ask for. */
@@ -143,6 +144,9 @@ struct pollux_waiting {
 	struct plx_take *takes; /* from limits of elastic jobs, in all */
 	bool *allowed;		/* [node_count] */
 	char *told; /* elastic: its record says why, or ""; NULL: it is not */
+	int tasks;  /* of an array, that wait */
+	bool *preempts; /* [job_count] elastic jobs that it may preempt now;
+			   NULL: none */
 };
 
 struct pollux_snapshot {

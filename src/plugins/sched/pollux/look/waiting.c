@@ -9,6 +9,7 @@
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
+#include "sched/pollux/look/preempts.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 
@@ -309,6 +310,8 @@ static void _fill(const struct pollux_candidate *from,
 	_fill_rest(from->job, waiting);
 	_fill_spread(from->job, snapshot, waiting);
 	waiting->told = _told(from->job);
+	if (from->job->array_recs)
+		waiting->tasks = (int) from->job->array_recs->task_cnt;
 }
 
 /* Highest priority first, then the oldest. */
@@ -413,12 +416,14 @@ void pollux_waiting_fill(struct pollux_candidates *candidates,
 	if (candidates->count > 1)
 		qsort(candidates->at, (size_t) candidates->count,
 		      sizeof(candidates->at[0]), _by_priority);
+	pollux_preempts_order(candidates);
 	snapshot->waiting_count = candidates->count;
 	snapshot->waiting = xcalloc(snapshot->waiting_count + 1,
 				    sizeof(*snapshot->waiting));
 	for (int i = 0; i < snapshot->waiting_count; i++)
 		_fill(&candidates->at[i], snapshot, rules,
 		      &snapshot->waiting[i]);
+	pollux_preempts_fill(candidates, snapshot);
 }
 
 bool pollux_waiting_is_ours(const struct pollux_snapshot *snapshot)

@@ -17,6 +17,7 @@
 #include "sched/pollux/plan/limit_split.h"
 #include "sched/pollux/plan/cluster_scale.h"
 #include "sched/pollux/plan/consumables.h"
+#include "sched/pollux/preempt.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/start_reserved.h"
 #include "sched/pollux/start/limit_requeue.h"
@@ -62,6 +63,21 @@ static bool _has_to_leave(const struct pollux_snapshot *snapshot,
 	return job->home >= 0 && snapshot->nodes[job->home].leave;
 }
 
+/* Slurm preempts it, if it does not give what others need. */
+static bool _is_preempted(const struct pollux_snapshot *snapshot,
+			  const struct pollux_job *job)
+{
+	int j = (int) (job - snapshot->jobs);
+
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &snapshot->waiting[i];
+
+		if (waiting->preempts && waiting->preempts[j])
+			return true;
+	}
+	return false;
+}
+
 /* Its ranks fail where it is. */
 static bool _is_ill(const struct pollux_snapshot *snapshot,
 		    const struct pollux_job *job)
@@ -85,7 +101,10 @@ static enum plx_hold _hold(const struct pollux_snapshot *snapshot,
 	if (!job->runs)
 		return PLX_HOLD_SILENT;
 	if (!_is_ill(snapshot, job) &&
-	    pollux_left_alone(track, _has_to_leave(snapshot, job), now_s))
+	    pollux_left_alone(track,
+			      _has_to_leave(snapshot, job) ||
+				      _is_preempted(snapshot, job),
+			      now_s))
 		return PLX_HOLD_REFUSED;
 	if (!pollux_is_moldable(job) &&
 	    job->status.phase == PLX_PHASE_STARTING &&
@@ -367,6 +386,31 @@ static void _tell(const struct cycle *cycle)
 	xfree(held);
 }
 
+/* Can it give up GPUs in place, now or once it is through with a resize? */
+static bool _gives(const struct cycle *cycle, int j)
+{
+	return !pollux_is_moldable(&cycle->snapshot->jobs[j]) &&
+	       cycle->inputs[j].hold != PLX_HOLD_DONE &&
+	       cycle->inputs[j].hold != PLX_HOLD_BOUND &&
+	       cycle->inputs[j].hold != PLX_HOLD_SILENT;
+}
+
+static void _note_preemption(const struct cycle *cycle)
+{
+	int count = cycle->snapshot->job_count;
+	bool *giving = xcalloc(count + 1, sizeof(*giving));
+	bool *asked = xcalloc(count + 1, sizeof(*asked));
+
+	for (int j = 0; j < count; j++) {
+		giving[j] = _gives(cycle, j);
+		asked[j] = cycle->inputs[j].busy;
+	}
+	pollux_preempt_note(cycle->snapshot, cycle->reservations.grants, giving,
+			    asked, cycle->now_s);
+	xfree(giving);
+	xfree(asked);
+}
+
 static void _conclude(const struct cycle *cycle)
 {
 	const struct pollux_snapshot *snapshot = cycle->snapshot;
@@ -380,6 +424,7 @@ static void _conclude(const struct cycle *cycle)
 	pollux_reservation_timeout_note(snapshot, cycle->reservations.grants,
 					cycle->params->reservation_timeout_s,
 					cycle->now_s);
+	_note_preemption(cycle);
 	pollux_start_reserved_note(snapshot, cycle->reservations.grants,
 				   cycle->params->interference);
 	_apply(cycle);

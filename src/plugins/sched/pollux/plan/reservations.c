@@ -325,6 +325,11 @@ static void add_parked(struct input *in, int j)
 	add_wake(in, j, in->homes + first, 1);
 }
 
+static bool preempts(const struct pollux_waiting *waiting, int j)
+{
+	return waiting->preempts && waiting->preempts[j];
+}
+
 /* The job, or a copy of it in another shape. */
 static struct plx_request *add_shape(struct input *in, int i,
 				     const struct pollux_waiting *waiting)
@@ -341,7 +346,9 @@ static struct plx_request *add_shape(struct input *in, int i,
 					  in->consumables, waiting, takes);
 	/* Those behind have nothing yet. */
 	for (int j = 0; j < in->snapshot->job_count; j++) {
-		keeps[j] = in->snapshot->jobs[j].priority >= waiting->priority;
+		keeps[j] =
+			in->snapshot->jobs[j].priority >= waiting->priority &&
+			!preempts(waiting, j);
 		leaves[j] = in->snapshot->jobs[j].yields;
 	}
 	in->waiting[in->count++] = i;
@@ -417,30 +424,74 @@ static bool is_parked(const struct input *in, int j)
 	return !job->pinned;
 }
 
-/* Parked jobs above this priority that are not in the queue yet. */
-static void add_parked_above(struct input *in, uint64_t from, uint64_t to)
+static bool counts(const struct pollux_waiting *waiting)
 {
+	return !waiting->ignored && !waiting->blocked;
+}
+
+/* Waiting jobs that count. */
+static int waiting_count(const struct input *in)
+{
+	return in->snapshot->waiting_count < in->limit
+		       ? in->snapshot->waiting_count
+		       : in->limit;
+}
+
+/* The last job that waits and may preempt the elastic one; -1: none. */
+static int last_preemptor(const struct input *in, int j)
+{
+	int i = waiting_count(in) - 1;
+
+	while (i >= 0 && !(counts(&in->snapshot->waiting[i]) &&
+			   preempts(&in->snapshot->waiting[i], j)))
+		i--;
+	return i;
+}
+
+/*
+ * Parked jobs above this priority that are not in the queue yet; those for
+ * which one does that may preempt them wait until that has been served.
+ */
+static void add_parked_above(struct input *in, int i, uint64_t to)
+{
+	uint64_t from = in->snapshot->waiting[i].priority;
+
 	for (int j = 0; j < in->snapshot->job_count; j++) {
 		uint64_t priority = in->snapshot->jobs[j].priority;
 
-		if (priority >= from && priority < to && is_parked(in, j))
+		if (priority >= from && priority < to && is_parked(in, j) &&
+		    last_preemptor(in, j) < i)
+			add_parked(in, j);
+	}
+}
+
+/* It was the last one that they waited for. */
+static void add_preempted(struct input *in, int i, uint64_t above)
+{
+	for (int j = 0; j < in->snapshot->job_count; j++) {
+		if (in->snapshot->jobs[j].priority >= above &&
+		    preempts(&in->snapshot->waiting[i], j) &&
+		    is_parked(in, j) && last_preemptor(in, j) == i)
 			add_parked(in, j);
 	}
 }
 
 static void fill_requests(struct input *in)
 {
-	const struct pollux_snapshot *snapshot = in->snapshot;
 	uint64_t above = UINT64_MAX;
 
-	for (int i = 0; i < snapshot->waiting_count && i < in->limit; i++) {
-		const struct pollux_waiting *waiting = &snapshot->waiting[i];
+	for (int i = 0; i < waiting_count(in); i++) {
+		const struct pollux_waiting *waiting =
+			&in->snapshot->waiting[i];
 
-		if (waiting->priority < above)
-			add_parked_above(in, waiting->priority, above);
-		above = waiting->priority;
-		if (!waiting->ignored && !waiting->blocked)
-			add_waiting(in, i);
+		if (waiting->priority < above) {
+			add_parked_above(in, i, above);
+			above = waiting->priority;
+		}
+		if (!counts(waiting))
+			continue;
+		add_waiting(in, i);
+		add_preempted(in, i, above);
 	}
 }
 

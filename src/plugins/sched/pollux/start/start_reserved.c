@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/look/waiting.h"
+#include "sched/pollux/preempt.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/await.h"
@@ -191,11 +192,15 @@ static struct reservation _reservation(const struct pollux_snapshot *snapshot,
 	};
 }
 
-/* Slurm may take it that an exclusive job is there. */
+/*
+ * Slurm may take it that an exclusive job is there; but not where it is to
+ * preempt who is.
+ */
 static bool _guards(const struct reservation *reservation, double now_s)
 {
 	return reservation->made && reservation->refusals < GUARD_REFUSALS &&
-	       now_s < reservation->since_s + GUARD_S;
+	       now_s < reservation->since_s + GUARD_S &&
+	       !pollux_preempt_is_over(reservation->id, now_s);
 }
 
 static void _add_nodes(bitstr_t **nodes, bitstr_t *more)
