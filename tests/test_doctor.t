@@ -98,6 +98,7 @@ cases=(
 	"wrong|parameters|: pollux_ack_timeout: want .*; pollux_fairness=max: want|config|s/pollux_interval=60/pollux_ack_timeout,pollux_fairness=max/"
 	"wrong|files|priority_multifactor.so .PriorityType.|named|/priority/s,/s/.*,none,"
 	"warning|parameters|keep the shape|config|s/pollux_interval=60/pollux_enabled=no/"
+	"warning|preempt|PreemptType=preempt/pollux_qos|config|/PluginDir/iPreemptType = preempt/qos"
 	"warning|backfill|no job starts before|config|s/pollux_interval=60/pollux_backfill=no/"
 	"wrong|backfill|no sched_backfill.so|plugins|/sched_backfill/d"
 	"wrong|gres|set GresTypes=gpu|config|/GresTypes/d"
@@ -139,7 +140,15 @@ cases=(
 all_is_well() {
 	healthy
 	look
-	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 27 }'
+	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 28 }'
+}
+
+gives_before_preempted() {
+	healthy
+	sed -i '/PluginDir/iPreemptType = preempt/pollux_partition_prio' \
+		"$IN/config"
+	look preempt | tee "$WORK/said"
+	grep -q '^ok .*elastic jobs give up GPUs' "$WORK/said"
 }
 
 # Not slurmctld's machine: its plugins need not be here.
@@ -173,7 +182,7 @@ without_slurmctld() {
 in_json() {
 	healthy
 	sed -i 's/lua,pollux/l"u\\a/' "$IN/config"
-	look --json | jq -e '.wrong == 1 and (.checks | length) == 27 and
+	look --json | jq -e '.wrong == 1 and (.checks | length) == 28 and
 		(.checks[] | select(.check == "submit") |
 		.state == "wrong" and (.what | contains("l\"u\\a")))'
 }
@@ -354,8 +363,9 @@ down_and_misconfigured() {
 		grep -q '^wrong *scheduler .*is sched/builtin' "$WORK/said"
 }
 
-plan $((21 + ${#cases[@]}))
+plan $((22 + ${#cases[@]}))
 ok "a healthy cluster is found healthy" all_is_well
+ok "elastic jobs may give up GPUs before they are preempted" gives_before_preempted
 ok "only slurmctld's machine needs slurmctld's plugins" elsewhere
 for case in "${cases[@]}"; do
 	IFS='|' read -r state check words file script <<<"$case"

@@ -290,6 +290,23 @@ check_accounting() {
 	fi
 }
 
+check_preempt() {
+	need_config || return
+	local type=${config[PreemptType]:-(null)}
+	case $type in
+	preempt/pollux_*)
+		say ok "elastic jobs give up GPUs before $type preempts them"
+		;;
+	preempt/qos | preempt/partition_prio)
+		say warning "PreemptType=$type: it requeues or ends whole elastic jobs, where they could give up some GPUs" \
+			"set PreemptType=preempt/pollux_${type#*/} in slurm.conf and restart slurmctld"
+		;;
+	*)
+		say ok "no job is preempted"
+		;;
+	esac
+}
+
 check_shapes() {
 	need_config || return
 	if listed "${config[AccountingStorageTRES]:-}" gres/gpu; then

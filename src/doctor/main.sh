@@ -23,7 +23,7 @@ down='' # slurmctld does not answer
 declare -A config=()
 
 checks="slurmctld versions scheduler submit option select parameters files
-backfill gres gpus devices accounting shapes comments prologs partitions pmix
+backfill preempt gres gpus devices accounting shapes comments prologs partitions pmix
 openmpi cuda nccl launcher checkpoints memory sockets clock job"
 
 usage() {
