@@ -67,18 +67,22 @@ static bool read_count(const char **text, uint32_t *count)
 	return digits > 0 && digits < 6;
 }
 
+bool elastic_is_nodes(const char *text)
+{
+	return text && !strncmp(text, nodes_prefix, sizeof(nodes_prefix) - 1);
+}
+
 struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count)
 {
 	struct elastic_nodes none = { 0 };
-	size_t length = sizeof(nodes_prefix) - 1;
 
-	for (uint32_t i = 0; spank_job_env && i < count; i++) {
+	for (uint32_t i = count; spank_job_env && i > 0; i--) {
 		struct elastic_nodes nodes;
-		const char *text = spank_job_env[i];
+		const char *text = spank_job_env[i - 1];
 
-		if (!text || strncmp(text, nodes_prefix, length) != 0)
+		if (!elastic_is_nodes(text))
 			continue;
-		text += length;
+		text += sizeof(nodes_prefix) - 1;
 		if (!read_count(&text, &nodes.min) || *text++ != '-' ||
 		    !read_count(&text, &nodes.max) ||
 		    (*text && strcmp(text, pack_suffix) != 0) ||

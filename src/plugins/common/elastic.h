@@ -41,10 +41,12 @@ struct elastic_nodes {
 
 /*
  * job_submit/pollux keeps --nodes in spank_job_env, as the request is written
- * anew for each shape. Users can write there, too: any text is read, and what
- * makes no sense is as nothing.
+ * anew for each shape; its string is the last one. Users can write there, too:
+ * any text is read, and what makes no sense is as nothing.
  */
 struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count);
+/* Is this such a string? It may be NULL. */
+bool elastic_is_nodes(const char *text);
 /* The string to keep; NULL: it may be on any. `text` has ELASTIC_NODES_SIZE
  * bytes. */
 #define ELASTIC_NODES_SIZE 48

@@ -24,6 +24,7 @@
 /* 23.02 moved the plugin interfaces, 24.05 what stepmgr needs. */
 #define POLLUX_SLURM_24 (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0))
 
+#include "src/common/assoc_mgr.h"
 #include "src/common/job_resources.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
@@ -97,6 +98,18 @@ typedef hostlist_t pollux_hostlist_t;
 #define POLLUX_PREEMPT_MODE_PRIORITY PREEMPT_MODE_PRIORITY
 #else
 #define POLLUX_PREEMPT_MODE_PRIORITY 0
+#endif
+
+/* job_modify(): 22.05 has a sentence of its own for each error. */
+#if POLLUX_SLURM_24
+#define POLLUX_MODIFY_ARGS                                                     \
+	job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_uid,  \
+		char **err_msg
+#define POLLUX_MODIFY_SAYS err_msg
+#else
+#define POLLUX_MODIFY_ARGS                                                     \
+	job_desc_msg_t *job_desc, job_record_t *job_ptr, uint32_t submit_uid
+#define POLLUX_MODIFY_SAYS NULL
 #endif
 
 /* Memory is given out like CPUs: 25.11 calls it so. */
@@ -385,6 +398,15 @@ static inline int pollux_slurm_nodes(char *names, bitstr_t **nodes)
 	return node_name2bitmap(names, false, nodes, NULL);
 #else
 	return node_name2bitmap(names, false, nodes);
+#endif
+}
+
+static inline bool pollux_slurm_is_coordinator(uint32_t uid, char *account)
+{
+#if POLLUX_SLURM_24
+	return assoc_mgr_is_user_acct_coord(acct_db_conn, uid, account, false);
+#else
+	return assoc_mgr_is_user_acct_coord(acct_db_conn, uid, account);
 #endif
 }
 

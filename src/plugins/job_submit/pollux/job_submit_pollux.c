@@ -15,6 +15,7 @@
 #include "common/record_layout.h"
 #include "common/loaded.h"
 #include "common/node_gpus.h"
+#include "job_submit/pollux/modify.h"
 #include "job_submit/pollux/shape.h"
 
 /* Required Slurm plugin symbols: */
@@ -25,8 +26,7 @@ uint32_t plugin_version = SLURM_VERSION_NUMBER;
 int init(void);
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg);
-extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
-		      uint32_t submit_uid);
+extern int job_modify(POLLUX_MODIFY_ARGS);
 
 static bool strange; /* not the Slurm that we know */
 
@@ -343,18 +343,40 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	return SLURM_SUCCESS;
 }
 
-/* Permissive: Pollux goes on from whatever shape the job is given. */
-extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
-		      uint32_t submit_uid)
+static bool _is_about_nodes(const job_desc_msg_t *job)
 {
-	if (_is_strange() ||
-	    (job_desc->min_nodes == NO_VAL && !job_desc->tres_per_node &&
-	     !job_desc->tres_per_job && !job_desc->req_nodes))
+	return job->min_nodes != NO_VAL || job->tres_per_node ||
+	       job->tres_per_job || job->req_nodes || job->exc_nodes;
+}
+
+static int _modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		   uint32_t submit_uid, char **err_msg)
+{
+	struct plx_error err = { .text = "" };
+	int rc = SLURM_SUCCESS;
+
+	if (_is_strange() || !_is_about_nodes(job_desc) ||
+	    !elastic_text(job_ptr->spank_job_env, job_ptr->spank_job_env_size))
 		return SLURM_SUCCESS;
-	if (elastic_text(job_ptr->spank_job_env, job_ptr->spank_job_env_size))
-		info("%s: %pJ is elastic, and uid %u changes its nodes or "
-		     "GPUs; "
-		     "Pollux goes on from there",
+	rc = modify_nodes(job_desc, job_ptr, submit_uid, &err);
+	if (rc != SLURM_SUCCESS) {
+		info("%s: update of %pJ by uid %u refused: %s", plugin_type,
+		     job_ptr, submit_uid, err.text);
+		if (err_msg) {
+			xfree(*err_msg);
+			*err_msg = xstrdup_printf("Pollux: %s", err.text);
+		}
+		return rc;
+	}
+	/* Permissive: Pollux goes on from whatever shape the job is given. */
+	if (_is_about_nodes(job_desc))
+		info("%s: %pJ is elastic, and uid %u asks for other nodes or "
+		     "GPUs: Slurm decides, and Pollux goes on from there",
 		     plugin_type, job_ptr, submit_uid);
 	return SLURM_SUCCESS;
+}
+
+extern int job_modify(POLLUX_MODIFY_ARGS)
+{
+	return _modify(job_desc, job_ptr, submit_uid, POLLUX_MODIFY_SAYS);
 }

@@ -27,7 +27,6 @@ static void _read(const job_record_t *job, struct pollux_asked *asked)
 	memset(asked, 0, sizeof(*asked));
 	asked->elastic = elastic_text(env, count) != NULL;
 	asked->valid = elastic_options(env, count, &asked->options, NULL) == 1;
-	asked->nodes = elastic_read_nodes(env, count);
 }
 
 bool pollux_asked(const job_record_t *job, struct pollux_asked *asked)
@@ -48,6 +47,9 @@ bool pollux_asked(const job_record_t *job, struct pollux_asked *asked)
 	}
 	*asked = place->asked;
 	slurm_mutex_unlock(&mutex);
+	/* Alone of these it may be updated (job_submit/pollux/modify.h). */
+	asked->nodes =
+		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
 	return asked->valid;
 }
 

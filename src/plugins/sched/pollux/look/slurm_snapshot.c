@@ -428,6 +428,8 @@ static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 		_add_number(&fingerprint, job->runs);
 		_add_number(&fingerprint, (uint64_t) job->allowed_count);
 		_add_number(&fingerprint, job->exempt_s > 0);
+		_add_number(&fingerprint, (uint64_t) job->min_nodes);
+		_add_number(&fingerprint, (uint64_t) job->max_nodes);
 		_add_number(&fingerprint, job->target.serial);
 		_add_number(&fingerprint, job->target.state);
 		_add_number(&fingerprint, job->status.has_hint);

@@ -226,6 +226,8 @@ bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
 	if (!job->node_bitmap || bit_super_set(job->node_bitmap, nodes))
 		return nodes;
 	own = bit_copy(job->node_bitmap);
+	/* Those of its user it was never on; others by scontrol update. */
+	_not_excluded(rules, job, own);
 	pollux_reserved_filter(rules->reserved, job, POLLUX_TIME_SOON, own,
 			       NULL);
 	bit_or(nodes, own);
