@@ -75,7 +75,7 @@ ok "one of the other type has its own, on nodes that no other spans" eval '
 	! logged "JobId=($job|$other) keeps its .*not enough"'
 gone
 ok "jobs of any type and of one share nodes of both" eval '
-	job=$(submit_light any pollux,max=6 -w n2 --) &&
+	job=$(submit_light any pollux,max=6,mix=yes -w n2 --) &&
 	wait_until "has_detail $job 6" 30 &&
 	other=$(submit_light shy pollux --gpus=small:1 -w n4 --) &&
 	wait_until "has_detail $other 2" 30 &&

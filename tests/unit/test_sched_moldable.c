@@ -76,7 +76,10 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	static const int three[NODES] = { 3, 0 };
 	static const int elsewhere[NODES] = { 0, 1 };
 	int free_of_kind[NODES] = { 2, 0 };
-	struct pollux_kind kind = { .type = "a100", .free = free_of_kind };
+	int all_of_kind[NODES] = { 2, 0 };
+	struct pollux_kind kind = { .type = "a100",
+				    .free = free_of_kind,
+				    .all = all_of_kind };
 	struct plx_problem *problem;
 	struct world w;
 

@@ -266,7 +266,10 @@ static void what_was_promised_and_is_gone_is_taken_from_nobody(void **state)
 static void only_what_may_run_out_is_counted(void **state)
 {
 	int free_of_kind[NODES] = { 1, 0 };
-	struct pollux_kind kind = { .type = "a100", .free = free_of_kind };
+	int all_of_kind[NODES] = { 2, 0 };
+	struct pollux_kind kind = { .type = "a100",
+				    .free = free_of_kind,
+				    .all = all_of_kind };
 	double memory[JOBS][NODES] = { { 500, 0 }, { 100, 0 } };
 	struct plx_problem *problem;
 	struct world w;

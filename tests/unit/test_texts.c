@@ -312,6 +312,9 @@ static void every_option_reaches_its_field(void **state)
 	assert_int_equal(0, o.pack);
 	assert_int_equal(0, plx_options_parse("pollux,pack,min=2", &o, NULL));
 	assert_int_equal(1, o.pack);
+	assert_int_equal(0, o.mix);
+	assert_int_equal(0, plx_options_parse("pollux,mix=yes", &o, NULL));
+	assert_int_equal(1, o.mix);
 	assert_int_equal(2, o.min_gpus);
 }
 
@@ -371,7 +374,7 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 		  "max_batch: unknown key, did you mean max-batch?" },
 		{ "pollux,zzzzz=1", "zzzzz: unknown key, want min, max, sizes, "
 		  "step, batch, max-batch, min-gpu-batch, "
-		  "max-gpu-batch, mode, checkpoint, at-limit or pack" },
+		  "max-gpu-batch, mode, checkpoint, at-limit, pack or mix" },
 		{ "pollux,max=0", "max=0: want GPUs from 1 to 4096" },
 		{ "pollux,max=4097", "max=4097: want GPUs from 1 to 4096" },
 		{ "pollux,max=-1", "max=-1: want GPUs from 1 to 4096" },
@@ -386,6 +389,8 @@ static void a_bad_option_is_told_in_one_sentence(void **state)
 		{ "pollux,pack=", "pack: is a word, without a value" },
 		{ "pollux,pack,pack", "pack: given twice" },
 		{ "pollux,min=2,min=2", "min: given twice" },
+		{ "pollux,mix", "mix: want mix=no|yes" },
+		{ "pollux,mix=a100", "mix=a100: want no or yes" },
 		{ "pollux,min=4,max=2", "max=2: is less than min=4" },
 		{ "pollux,max-batch=8,batch=9",
 		  "max-batch=8: is less than batch=9" },
@@ -410,7 +415,7 @@ static void bad_sizes_are_told_in_one_sentence(void **state)
 		  "separated by commas" },
 		{ "pollux,sizes=2,zzzzz", "zzzzz: unknown key, want min, max, sizes, "
 		  "step, batch, max-batch, min-gpu-batch, "
-		  "max-gpu-batch, mode, checkpoint, at-limit or pack" },
+		  "max-gpu-batch, mode, checkpoint, at-limit, pack or mix" },
 		{ "pollux,sizes=2,4x", "sizes=4x: want GPUs from 1 to 4096, "
 		  "separated by commas" },
 		{ "pollux,sizes=2,0", "sizes=0: want GPUs from 1 to 4096, "
@@ -420,7 +425,7 @@ static void bad_sizes_are_told_in_one_sentence(void **state)
 		{ "pollux,sizes=2,sizes=4", "sizes: given twice" },
 		{ "pollux,min=2,4", "4: unknown key, want min, max, sizes, "
 		  "step, batch, max-batch, min-gpu-batch, "
-		  "max-gpu-batch, mode, checkpoint, at-limit or pack" },
+		  "max-gpu-batch, mode, checkpoint, at-limit, pack or mix" },
 		{ "pollux,sizes=1,2,4,max=3", "max=3: is none of sizes=1,2,4" },
 		{ "pollux,min=3,sizes=1,2,4", "min=3: is none of sizes=1,2,4" },
 		{ "pollux,sizes=4,8,max=2", "max=2: is none of sizes=4,8" },
@@ -444,6 +449,7 @@ static void the_help_names_every_key(void **state)
 		"min=",	  "max=",	 "sizes=",	   "step=",
 		"batch=", "max-batch=",	 "min-gpu-batch=", "max-gpu-batch=",
 		"mode=",  "checkpoint=", "at-limit=",	   "pack ",
+		"mix=",
 	};
 	const char *line = plx_options_help();
 

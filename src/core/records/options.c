@@ -46,7 +46,9 @@
 	X("at-limit", at_limit, NULL, 0, \
 	  "at-limit=end|requeue   after its time limit (end)") \
 	X("pack", pack, WORD, 1, \
-	  "pack                   start on few nodes only")
+	  "pack                   start on few nodes only") \
+	X("mix", mix, NULL, 0, \
+	  "mix=no|yes             types of GPUs at once (no)")
 /* clang-format on */
 
 #define TABLE_ROW(k, field, u, most, meaning)                                  \
@@ -75,6 +77,7 @@ static const struct {
 	  { [PLX_MODE_LIVE] = "live", [PLX_MODE_REQUEUE] = "requeue" } },
 	{ "at-limit",
 	  { [PLX_LIMIT_END] = "end", [PLX_LIMIT_REQUEUE] = "requeue" } },
+	{ "mix", { "no", "yes" } },
 };
 
 /* Pairs of which the second may not be less than the first. */
@@ -160,7 +163,7 @@ static int unknown_key(const char *key, struct plx_error *err)
 	return plx_fail(err,
 			"%s: unknown key, want min, max, sizes, step, batch, "
 			"max-batch, min-gpu-batch, max-gpu-batch, mode, "
-			"checkpoint, at-limit or pack",
+			"checkpoint, at-limit, pack or mix",
 			seen);
 }
 

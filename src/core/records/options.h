@@ -7,9 +7,10 @@
  * batch (M0: total batch size the user tuned for), max-batch (largest total
  * batch), min-gpu-batch and max-gpu-batch (samples a GPU takes in one pass);
  * mode (can it be resized while it runs?), checkpoint (seconds of training that
- * a requeue may lose) and at-limit (what becomes of it at its time limit). A
- * word without a value: pack (start on as few nodes as possible). Driven by one
- * table, which also makes the help text.
+ * a requeue may lose), at-limit (what becomes of it at its time limit) and mix
+ * (may it have GPUs of several types at once?). A word without a value: pack
+ * (start on as few nodes as possible). Driven by one table, which also makes
+ * the help text.
  */
 #ifndef PLX_CORE_OPTIONS_H
 #define PLX_CORE_OPTIONS_H
@@ -44,6 +45,7 @@ struct plx_options {
 	int checkpoint_s;	/* of a moldable job; 0: nothing is known */
 	int at_limit;		/* enum plx_at_limit */
 	int pack; /* 1: its least GPUs lie on as few nodes as can be */
+	int mix;  /* 1: it may have GPUs of several types at once */
 };
 
 /*

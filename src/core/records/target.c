@@ -84,6 +84,8 @@ int plx_target_write(const struct plx_target *target, char *fields, size_t size,
 		plx_write_uint(&w, "left", (uint64_t) target->left_s);
 	write_limit(&w, target);
 	write_on(&w, target->on);
+	if (target->types[0])
+		plx_write_text(&w, "types", target->types);
 	if (target->speedup > 0)
 		plx_write_doubles(&w, "speedup", &target->speedup, 1);
 	plx_write_why(&w, target->why);
@@ -269,6 +271,7 @@ int plx_target_read(const char *system_comment, struct plx_target *target,
 		swap_brackets(read.on, "()", "[]");
 	if (read_each(fields, &read, err) < 0)
 		return -1;
+	plx_field_text(fields, "types", read.types, sizeof(read.types));
 	plx_field_text(fields, "why", read.why, sizeof(read.why));
 	*target = read;
 	return 1;

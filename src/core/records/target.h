@@ -19,8 +19,9 @@ enum plx_target_state {
 	PLX_TARGET_MOVING, /* ended here, to be started there */
 };
 
-#define PLX_WHY_SIZE 224
-#define PLX_ON_SIZE  256
+#define PLX_WHY_SIZE   224
+#define PLX_ON_SIZE    256
+#define PLX_TYPES_SIZE 128
 
 struct plx_target {
 	uint32_t serial; /* grows with every request to this job, from 1; 0:
@@ -40,7 +41,9 @@ struct plx_target {
 	int rounds;   /* put into the queue at its limit without progress */
 	double mark;  /* its progress when it was so last, 0 to 1 */
 	char on[PLX_ON_SIZE]; /* the nodes, as "n[1-4]"; "" when too many */
-	double speedup;	      /* over its fair share; 0: not known */
+	char types[PLX_TYPES_SIZE]; /* of GPUs that a job without any keeps to,
+				       as "a100,h100"; "": not known */
+	double speedup;		    /* over its fair share; 0: not known */
 	char why[PLX_WHY_SIZE];
 };
 

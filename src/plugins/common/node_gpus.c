@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_gpus.c - the GPUs of a node as slurmctld counts them */
 
+#include <string.h>
+
 #include "common/node_gpus.h"
 
 uint32_t pollux_gpu_id(void)
@@ -25,11 +27,41 @@ static bool _is_any(const char *type)
 	return !type || !type[0];
 }
 
+bool pollux_type_among(const char *types, const char *type)
+{
+	size_t length = 0;
+
+	if (!type || !type[0])
+		type = POLLUX_NO_TYPE;
+	for (; *types; types += length + (types[length] == ',')) {
+		length = strcspn(types, ",");
+		if (strlen(type) == length && !strncmp(types, type, length))
+			return true;
+	}
+	return false;
+}
+
 /* GPUs whose types are known by device are told apart by that. */
 static bool _has_devices(const gres_node_state_t *gpus)
 {
 	return gpus->gres_bit_alloc && gpus->topo_cnt &&
 	       gpus->topo_gres_bitmap && gpus->topo_type_name;
+}
+
+const char *pollux_node_device_type(const gres_node_state_t *gpus, int i)
+{
+	if (!_has_devices(gpus))
+		return gpus->type_cnt && gpus->type_name[0] ? gpus->type_name[0]
+							    : POLLUX_NO_TYPE;
+	for (int t = 0; t < gpus->topo_cnt; t++) {
+		bitstr_t *bits = gpus->topo_gres_bitmap[t];
+		const char *name = gpus->topo_type_name[t];
+
+		if (name && name[0] && bits && i < bit_size(bits) &&
+		    bit_test(bits, i))
+			return name;
+	}
+	return POLLUX_NO_TYPE;
 }
 
 bool pollux_node_device_is(const gres_node_state_t *gpus, int i,
@@ -39,14 +71,7 @@ bool pollux_node_device_is(const gres_node_state_t *gpus, int i,
 		return true;
 	if (!_has_devices(gpus))
 		return pollux_node_count(gpus, type) > 0;
-	for (int t = 0; t < gpus->topo_cnt; t++) {
-		bitstr_t *bits = gpus->topo_gres_bitmap[t];
-
-		if (!xstrcmp(gpus->topo_type_name[t], type) && bits &&
-		    i < bit_size(bits) && bit_test(bits, i))
-			return true;
-	}
-	return false;
+	return pollux_type_among(type, pollux_node_device_type(gpus, i));
 }
 
 bool pollux_node_device_shared(const gres_node_state_t *gpus, int i)
@@ -76,19 +101,31 @@ static int _sane(uint64_t count)
 	return count > PLX_GPUS_MAX ? 0 : (int) count;
 }
 
-int pollux_node_count(const gres_node_state_t *gpus, const char *type)
+/* How many of counts[], one for each type and `all` for GPUs, are of that type.
+ */
+static int _of_type(const gres_node_state_t *gpus, const char *type,
+		    const uint64_t *counts, uint64_t all)
 {
+	int typed = 0;
 	int count = 0;
 
+	for (int t = 0; t < gpus->type_cnt; t++) {
+		typed += _sane(counts[t]);
+		if (pollux_type_among(type, gpus->type_name[t]))
+			count += _sane(counts[t]);
+	}
+	if (pollux_type_among(type, POLLUX_NO_TYPE))
+		count += MAX(_sane(all) - typed, 0);
+	return MIN(count, _sane(all));
+}
+
+int pollux_node_count(const gres_node_state_t *gpus, const char *type)
+{
 	if (!gpus)
 		return 0;
 	if (_is_any(type))
 		return _sane(gpus->gres_cnt_avail);
-	for (int t = 0; t < gpus->type_cnt; t++) {
-		if (!xstrcmp(gpus->type_name[t], type))
-			count += _sane(gpus->type_cnt_avail[t]);
-	}
-	return MIN(count, _sane(gpus->gres_cnt_avail));
+	return _of_type(gpus, type, gpus->type_cnt_avail, gpus->gres_cnt_avail);
 }
 
 static int _free_devices(const gres_node_state_t *gpus, const char *type)
@@ -117,10 +154,7 @@ int pollux_node_free(const gres_node_state_t *gpus, const char *type)
 		return MAX(all, 0);
 	if (_has_devices(gpus))
 		return MIN(all, _free_devices(gpus, type));
-	for (int t = 0; t < gpus->type_cnt; t++) {
-		if (!xstrcmp(gpus->type_name[t], type))
-			used += _sane(gpus->type_cnt_alloc[t]);
-	}
+	used = _of_type(gpus, type, gpus->type_cnt_alloc, gpus->gres_cnt_alloc);
 	return MIN(all, MAX(pollux_node_count(gpus, type) - used, 0));
 }
 

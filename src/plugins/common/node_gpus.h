@@ -2,7 +2,8 @@
 /*
  * node_gpus.h - the GPUs of a node as slurmctld counts them
  *
- * Under a lock on nodes. A type of NULL or "" stands for all of them.
+ * Under a lock on nodes. A type of NULL or "" stands for all of them; it may be
+ * several, separated by commas, and POLLUX_NO_TYPE is GPUs without a type.
  */
 #ifndef POLLUX_COMMON_NODE_GPUS_H
 #define POLLUX_COMMON_NODE_GPUS_H
@@ -10,6 +11,11 @@
 #include "common/gpus.h"
 #include "common/slurm_compat.h"
 #include "job_submit/pollux/shape.h"
+
+#define POLLUX_NO_TYPE "-"
+
+/* Is the type, NULL or "" for none, one of these? */
+bool pollux_type_among(const char *types, const char *type);
 
 /* Slurm's number for the resource "gpu". */
 uint32_t pollux_gpu_id(void);
@@ -26,6 +32,9 @@ int pollux_node_free(const gres_node_state_t *gpus, const char *type);
 
 /* Has it GPUs of other types, too? */
 bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type);
+
+/* The type of device i, POLLUX_NO_TYPE where it has none. Borrowed. */
+const char *pollux_node_device_type(const gres_node_state_t *gpus, int i);
 
 /* Device i is of that type. */
 bool pollux_node_device_is(const gres_node_state_t *gpus, int i,

@@ -5,6 +5,7 @@
 
 #include "core/base/section.h"
 #include "sched/pollux/asked.h"
+#include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 
 void pollux_record_each(void (*act)(job_record_t *job))
@@ -199,13 +200,26 @@ time_t pollux_record_since(const job_record_t *job)
 						  : job->start_time;
 }
 
-void pollux_record_publish(job_record_t *job, const struct plx_target *target)
+/* Of a job that is about to have no GPU, or has none: see kept_types.h. */
+static void _keep_types(const job_record_t *job, struct plx_target *target)
 {
+	target->types[0] = '\0';
+	if (IS_JOB_PENDING(job) ||
+	    (pollux_record_gpu_count(job) && plx_target_gpus(target)))
+		return;
+	pollux_kept_types(job, target->types);
+}
+
+void pollux_record_publish(job_record_t *job, const struct plx_target *asked)
+{
+	struct plx_target told = *asked;
+	const struct plx_target *target = &told;
 	size_t size = PLX_COMMENT_MAX;
 	char fields[PLX_FIELDS_MAX];
 	struct plx_error err;
 	char *text = NULL;
 
+	_keep_types(job, &told);
 	size += job->system_comment ? strlen(job->system_comment) : 0;
 	text = xmalloc(size);
 	if (plx_target_write(target, fields, sizeof(fields), &err) < 0 ||

@@ -118,11 +118,11 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->most_gpus = pollux_moldable_most(job->id);
 	pollux_node_arrays_take(job, snapshot->node_count);
 	job->needs = pollux_job_needs(record);
-	job->kind = pollux_snapshot_kind(snapshot, record, rules);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	job->unreserved = -1;
 	pollux_job_limits_node(snapshot, record, job);
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
+	job->kind = pollux_snapshot_kind(snapshot, record, rules, allowed);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_snapshot_set(snapshot, allowed);
 	for (int n = 0;

@@ -44,9 +44,13 @@ const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
  */
 void pollux_snapshot_node_range(const job_record_t *record,
 				struct pollux_job *job);
-/* slurm_snapshot.c: its type of GPU, as one of the snapshot's; -1: any. */
+/*
+ * slurm_snapshot.c: its type of GPU, as one of the snapshot's; -1: any. Where
+ * it may begin on any one type that is the best of its allowed nodes, and the
+ * others are cleared.
+ */
 int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
 			 const job_record_t *record,
-			 const struct pollux_rules *rules);
+			 const struct pollux_rules *rules, bitstr_t *allowed);
 
 #endif

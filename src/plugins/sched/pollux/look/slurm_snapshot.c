@@ -8,6 +8,7 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/fingerprint.h"
+#include "sched/pollux/kept_types.h"
 #include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
@@ -160,14 +161,32 @@ const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
 	return set->nodes;
 }
 
+/* Where its own type is short it is told of one that is not. */
+static void _see_unlike(bitstr_t *unlike, struct pollux_job *job)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test(unlike, n) || !node_record_table_ptr[n] ||
+		    !pollux_node_free(
+			    pollux_node_gpus(node_record_table_ptr[n]), NULL))
+			bit_clear(unlike, n);
+	}
+	if (bit_ffs(unlike) >= 0)
+		pollux_types_best(unlike, job->unlike);
+}
+
 static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 		       struct pollux_snapshot *snapshot, struct pollux_job *job)
 {
 	pollux_barred_t barred = { 0 };
-	bitstr_t *allowed = pollux_nodes_allowed(rules, record, &barred);
+	bitstr_t *unlike = bit_alloc(node_record_count);
+	bitstr_t *allowed =
+		pollux_nodes_allowed(rules, record, &barred, unlike);
 	bitstr_t *listed = pollux_nodes_listed(record);
 	bitstr_t *asleep = pollux_nodes_asleep(rules, record);
 
+	job->kind = pollux_snapshot_kind(snapshot, record, rules, allowed);
+	_see_unlike(unlike, job);
+	FREE_NULL_BITMAP(unlike);
 	job->unreserved = pollux_cpu_limit_unreserved(snapshot, &barred);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_snapshot_set(snapshot, allowed);
@@ -202,33 +221,46 @@ void pollux_snapshot_node_range(const job_record_t *record,
 	job->max_nodes = (int) nodes.max;
 }
 
-int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
-			 const job_record_t *record,
-			 const struct pollux_rules *rules)
+static int _kind(struct pollux_snapshot *snapshot, const char *types,
+		 const struct pollux_rules *rules)
 {
-	char type[POLLUX_GPU_TYPE_SIZE];
 	struct pollux_kind *kind = NULL;
 
-	pollux_job_gpu_type(record, type);
-	if (!type[0])
-		return -1;
 	for (int i = 0; i < snapshot->kind_count; i++) {
-		if (!xstrcmp(snapshot->kinds[i].type, type))
+		if (!xstrcmp(snapshot->kinds[i].type, types))
 			return i;
 	}
 	xrecalloc(snapshot->kinds, snapshot->kind_count + 1,
 		  sizeof(*snapshot->kinds));
 	kind = &snapshot->kinds[snapshot->kind_count];
-	memcpy(kind->type, type, sizeof(type));
+	snprintf(kind->type, sizeof(kind->type), "%s", types);
 	kind->free = xcalloc(snapshot->node_count + 1, sizeof(*kind->free));
+	kind->all = xcalloc(snapshot->node_count + 1, sizeof(*kind->all));
 	for (int n = 0; n < snapshot->node_count; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
 
-		if (node && pollux_node_open(rules, n))
+		if (!node)
+			continue;
+		kind->all[n] = pollux_node_count(pollux_node_gpus(node), types);
+		if (pollux_node_open(rules, n))
 			kind->free[n] =
-				pollux_node_free(pollux_node_gpus(node), type);
+				pollux_node_free(pollux_node_gpus(node), types);
 	}
 	return snapshot->kind_count++;
+}
+
+int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
+			 const job_record_t *record,
+			 const struct pollux_rules *rules, bitstr_t *allowed)
+{
+	char types[PLX_TYPES_SIZE];
+
+	pollux_kept_types(record, types);
+	if (!types[0] && pollux_types_open(record)) {
+		pollux_types_best(allowed, types);
+		pollux_types_filter(allowed, types);
+	}
+	return types[0] ? _kind(snapshot, types, rules) : -1;
 }
 
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)
@@ -307,7 +339,6 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	job->since = pollux_record_since(record);
 	pollux_node_arrays_take(job, snapshot->node_count);
 	job->needs = pollux_job_needs(record);
-	job->kind = pollux_snapshot_kind(snapshot, record, rules);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	pollux_job_limits_node(snapshot, record, job);
 	pollux_record_gpus(record, job->gpus);
@@ -494,8 +525,10 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 		xfree(snapshot->waiting[i].told);
 		xfree(snapshot->waiting[i].preempts);
 	}
-	for (int i = 0; i < snapshot->kind_count; i++)
+	for (int i = 0; i < snapshot->kind_count; i++) {
 		xfree(snapshot->kinds[i].free);
+		xfree(snapshot->kinds[i].all);
+	}
 	xfree(snapshot->kinds);
 	xfree(snapshot->requeued);
 	pollux_cpu_limits_release(snapshot);

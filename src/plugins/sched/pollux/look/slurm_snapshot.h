@@ -67,9 +67,11 @@ struct pollux_job {
 	time_t since;	   /* its present shape */
 	struct pollux_needs needs; /* of each of its GPUs */
 	int kind;		   /* of GPU, one of the snapshot's; -1: any */
-	int *gpus;		   /* [node_count] */
-	int *cpus;		   /* [node_count] */
-	double *memory;		   /* [node_count] MB */
+	char unlike[PLX_TYPES_SIZE]; /* a type that is free, but not of its own;
+					"": none */
+	int *gpus;		     /* [node_count] */
+	int *cpus;		     /* [node_count] */
+	double *memory;		     /* [node_count] MB */
 	const bool *allowed;  /* [node_count], one of the snapshot's sets */
 	const bool *required; /* the same, by --nodelist; NULL: none */
 	int allowed_count;
@@ -87,10 +89,11 @@ struct pollux_job {
 	double exempt_s; /* no job preempts it for so long yet; 0: some may */
 };
 
-/* A type of GPU that elastic jobs ask for. */
+/* A type of GPU that elastic jobs ask for or keep to; or several, as a list. */
 struct pollux_kind {
-	char type[POLLUX_GPU_TYPE_SIZE];
+	char type[PLX_TYPES_SIZE];
 	int *free; /* [node_count] that a job could have now */
+	int *all;  /* [node_count] whoever has them */
 };
 
 /* MaxCPUsPerNode of a partition; or what reservations leave to some jobs. */

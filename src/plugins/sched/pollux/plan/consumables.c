@@ -2,9 +2,9 @@
 /*
  * consumables.c - CPUs, memory and types of GPUs, as far as they are short
  *
- * Kind 0 is CPUs, kind 1 memory, then come types of GPUs of which a node has
- * more than one, and the CPUs that a partition allows its jobs, or reservations
- * leave them. A node has what no job holds and what elastic jobs do.
+ * Kind 0 is CPUs, kind 1 memory, then come types of GPUs, and the CPUs that a
+ * partition allows its jobs, or reservations leave them. A node has what no job
+ * holds and what elastic jobs do.
  */
 #include <stdlib.h>
 
@@ -60,6 +60,16 @@ static double job_takes(const struct pollux_snapshot *snapshot, int j, int k)
 	return job->kind == k - TYPES ? 1 : 0;
 }
 
+/* Kind k is a type of GPUs, of which node n has as many as this. */
+static bool is_type(const struct pollux_snapshot *snapshot, int n, int k,
+		    int *all)
+{
+	if (k < TYPES || cpu_limit_at(snapshot, k) >= 0)
+		return false;
+	*all = snapshot->kinds[k - TYPES].all[n];
+	return true;
+}
+
 /* What it keeps on the node of its script. */
 static double script_takes(const struct pollux_snapshot *snapshot, int j, int k)
 {
@@ -87,6 +97,14 @@ static double node_left(const struct pollux_snapshot *snapshot, int n, int k)
 	return snapshot->kinds[k - TYPES].free[n];
 }
 
+static bool is_all(const struct pollux_snapshot *snapshot, int n, int k)
+{
+	int all = 0;
+
+	return is_type(snapshot, n, k, &all) && all &&
+	       all == snapshot->nodes[n].gpus;
+}
+
 static double job_holds(const struct pollux_snapshot *snapshot, int j, int n,
 			int k)
 {
@@ -99,7 +117,9 @@ static double job_holds(const struct pollux_snapshot *snapshot, int j, int n,
 		return job->memory[n];
 	if (cpu_limit >= 0)
 		return 0;
-	return job->kind == k - TYPES ? job->gpus[n] : 0;
+	/* All GPUs of a node of one type are of it, whatever was asked for. */
+	return job->kind == k - TYPES || is_all(snapshot, n, k) ? job->gpus[n]
+								: 0;
 }
 
 /* What its GPUs there, or its script, take now. */
@@ -151,10 +171,20 @@ static double all_waiting_take(const struct pollux_snapshot *snapshot, int k)
 	return sum;
 }
 
-/* Could the node's GPUs and those that wait need more of it than there is? */
-static bool is_short(const struct plx_problem *problem, const struct kind *kind,
-		     double waits)
+/* Nobody who needs such GPUs may use the node (rules/nodes.c). */
+static bool has_none(const struct pollux_snapshot *snapshot, int n, int k)
 {
+	int all = 0;
+
+	return is_type(snapshot, n, k, &all) && !all;
+}
+
+/* Could the node's GPUs and those that wait need more of it than there is? */
+static bool is_short(const struct pollux_snapshot *snapshot,
+		     const struct plx_problem *problem, const struct kind *kind,
+		     int k)
+{
+	double waits = all_waiting_take(snapshot, k);
 	double most = 0;
 
 	for (int j = 0; j < problem->job_count; j++)
@@ -162,6 +192,8 @@ static bool is_short(const struct plx_problem *problem, const struct kind *kind,
 	for (int n = 0; n < problem->node_count; n++) {
 		double scripts = 0;
 
+		if (has_none(snapshot, n, k))
+			continue;
 		for (int j = 0; j < problem->job_count; j++)
 			scripts +=
 				problem->jobs[j].home == n ? kind->keeps[j] : 0;
@@ -283,8 +315,7 @@ int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 			rc = plx_fail(err, "no memory for what nodes have");
 			break;
 		}
-		if (is_short(problem, &kinds[count],
-			     all_waiting_take(snapshot, k))) {
+		if (is_short(snapshot, problem, &kinds[count], k)) {
 			consumables->kinds[count++] = k;
 			continue;
 		}

@@ -8,6 +8,7 @@
 #include "core/records/refusal.h"
 #include "sched/pollux/resize/core_alloc.h"
 #include "sched/pollux/resize/gres_alloc.h"
+#include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/track.h"
 
@@ -122,6 +123,7 @@ static bitstr_t **_read_in_use(const job_record_t *job)
 
 void pollux_gres_take_out(job_record_t *job, struct pollux_holding *held)
 {
+	pollux_kept_types(job, held->types);
 	held->devices = pollux_gres_devices(job);
 	held->in_use = _read_in_use(job);
 	(void) select_g_job_fini(job);
@@ -367,12 +369,11 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 			   struct plx_error *err)
 {
 	gres_job_state_t *want = _wanted(job);
-	char type[POLLUX_GPU_TYPE_SIZE];
+	const char *type = held->types;
 	uint32_t i = 0;
 
 	if (!want)
 		return plx_fail(err, "Slurm made no request for GPUs");
-	pollux_job_gpu_type(job, type);
 	_begin_choice(want, (uint32_t) bit_set_count(shape->nodes));
 	for (int n = 0; n < node_record_count; n++) {
 		const node_record_t *node = node_record_table_ptr[n];

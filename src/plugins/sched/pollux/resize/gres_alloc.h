@@ -6,6 +6,7 @@
 #define SCHED_POLLUX_GRES_ALLOC_H
 
 #include "core/records/status.h"
+#include "core/records/target.h"
 #include "sched/pollux/resize/request.h"
 
 /*
@@ -16,7 +17,8 @@ struct pollux_holding {
 	List gres_list_alloc;
 	bitstr_t **devices; /* [node_record_count], NULL where it has none */
 	bitstr_t **in_use;  /* those of them that its steps hold */
-	pollux_barred_t barred; /* what reservations keep from it */
+	char types[PLX_TYPES_SIZE]; /* that it keeps to: kept_types.h */
+	pollux_barred_t barred;	    /* what reservations keep from it */
 };
 
 /* Devices of the job: [node_record_count], NULL where it has none. */

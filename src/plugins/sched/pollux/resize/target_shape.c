@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/records/refusal.h"
+#include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/target_shape.h"
 
@@ -64,9 +65,9 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 	int home = pollux_record_home(job, status);
 	int want = MAX(target->nodes, 1);
 	int have = 0;
-	char type[POLLUX_GPU_TYPE_SIZE];
+	char type[PLX_TYPES_SIZE];
 
-	pollux_job_gpu_type(job, type);
+	pollux_kept_types(job, type);
 	pollux_record_gpus(job, own);
 	for (int pass = 0; pass < 3; pass++) {
 		for (int n = 0; n < node_record_count && have < want; n++) {

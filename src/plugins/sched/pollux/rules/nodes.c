@@ -4,6 +4,7 @@
 #include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/guard.h"
+#include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/features.h"
 #include "sched/pollux/rules/nodes.h"
@@ -17,6 +18,7 @@ struct pollux_rules {
 	bool owned;		 /* some nodes are one user's */
 	bool labelled;		 /* MCS is in use */
 	pollux_barred_t *barred; /* to be told, or NULL */
+	bitstr_t *unlike;	 /* the same: nodes closed for their types */
 };
 
 /* Whole nodes of elastic jobs are no others' now, but may be in a plan. */
@@ -152,13 +154,23 @@ static void _typed(struct pollux_rules *rules, const job_record_t *job,
 	char type[POLLUX_GPU_TYPE_SIZE];
 
 	pollux_job_gpu_type(job, type);
-	for (int n = 0; type[0] && n < node_record_count; n++) {
-		const node_record_t *node = node_record_table_ptr[n];
+	pollux_types_filter(nodes, type);
+}
 
-		if (node && bit_test(nodes, n) &&
-		    !pollux_node_count(pollux_node_gpus(node), type))
-			bit_clear(nodes, n);
-	}
+/* The last one, so that what it clears is open but for this. */
+static void _alike(struct pollux_rules *rules, const job_record_t *job,
+		   bitstr_t *nodes)
+{
+	char types[PLX_TYPES_SIZE];
+
+	pollux_kept_types(job, types);
+	if (!types[0])
+		return;
+	if (rules->unlike)
+		bit_copybits(rules->unlike, nodes);
+	pollux_types_filter(nodes, types);
+	if (rules->unlike)
+		bit_and_not(rules->unlike, nodes);
 }
 
 /* All rules about nodes; each clears those that it forbids. */
@@ -176,6 +188,9 @@ static const struct {
 	{ _not_owned, true, "is in use by another user" },
 	{ _large, false, "has too little temporary disk space" },
 	{ _typed, false, "has no GPU of the type it asks for" },
+	{ _alike, false,
+	  "has no GPU of the type it runs on; mix=yes lets it use others, "
+	  "too" },
 };
 
 bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
@@ -215,14 +230,17 @@ bitstr_t *pollux_nodes_asleep(struct pollux_rules *rules,
 }
 
 bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
-			       const job_record_t *job, pollux_barred_t *barred)
+			       const job_record_t *job, pollux_barred_t *barred,
+			       bitstr_t *unlike)
 {
 	bitstr_t *nodes = NULL;
 	bitstr_t *own = NULL;
 
 	rules->barred = barred;
+	rules->unlike = unlike;
 	nodes = pollux_nodes_gain(rules, job);
 	rules->barred = NULL;
+	rules->unlike = NULL;
 	if (!job->node_bitmap || bit_super_set(job->node_bitmap, nodes))
 		return nodes;
 	own = bit_copy(job->node_bitmap);

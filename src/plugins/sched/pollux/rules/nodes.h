@@ -29,11 +29,13 @@ bitstr_t *pollux_nodes_gain(struct pollux_rules *rules,
 /*
  * The same, and those of its own nodes where it may stay: all but nodes that
  * are being drained or kept for a reservation that begins soon. *barred, which
- * was zeroed: what it may not have there, the caller's to release.
+ * was zeroed: what it may not have there, the caller's to release. unlike,
+ * which has a bit for each node, or NULL: those where it could gain GPUs if it
+ * did not keep to types (kept_types.h).
  */
 bitstr_t *pollux_nodes_allowed(struct pollux_rules *rules,
-			       const job_record_t *job,
-			       pollux_barred_t *barred);
+			       const job_record_t *job, pollux_barred_t *barred,
+			       bitstr_t *unlike);
 
 /*
  * Where a pending job may wait for room in one of its partitions: on nodes

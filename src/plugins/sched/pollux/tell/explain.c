@@ -47,6 +47,39 @@ static const char *_because(const struct pollux_job *job, enum plx_hold hold,
 	return track && track->refused[0] ? track->refused : sick;
 }
 
+/* None of its own type is free, and it might want more. */
+static bool _is_out(const struct pollux_snapshot *snapshot,
+		    const struct pollux_job *job)
+{
+	if (job->kind < 0 || !job->unlike[0])
+		return false;
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (job->allowed[n] && snapshot->kinds[job->kind].free[n] > 0)
+			return false;
+	}
+	return true;
+}
+
+/* That others are free, and what to do to have them. */
+static void _add_unlike(const struct pollux_snapshot *snapshot, int j,
+			struct note *note)
+{
+	const struct pollux_job *job = &snapshot->jobs[j];
+	int gpus = pollux_snapshot_gpus(snapshot, j);
+	size_t length = strlen(note->why);
+	char more[2 * PLX_TYPES_SIZE + 64];
+	int size = 0;
+
+	if (!_is_out(snapshot, job) ||
+	    (job->options.max_gpus && gpus >= job->options.max_gpus))
+		return;
+	size = snprintf(more, sizeof(more),
+			"; no %s is free, %s is: mix=yes lets it use both",
+			snapshot->kinds[job->kind].type, job->unlike);
+	if (size > 0 && length + (size_t) size < sizeof(note->why))
+		memcpy(note->why + length, more, (size_t) size + 1);
+}
+
 /* False when there is nothing new to tell. */
 static bool _note(const struct pollux_snapshot *snapshot, int j,
 		  const struct plx_plan *plan, enum plx_hold hold,
@@ -72,6 +105,8 @@ static bool _note(const struct pollux_snapshot *snapshot, int j,
 	     snapshot->now - job->since < FRESH_S))
 		return false;
 	plx_explanation_text(&explanation, note->why, sizeof(note->why));
+	if (choice && !choice->changed)
+		_add_unlike(snapshot, j, note);
 	pollux_limit_warn(snapshot, j, job->gpus, note->why, sizeof(note->why));
 	note->job_id = job->id;
 	note->speedup = choice && !choice->changed && job->status.has_hint
