@@ -61,7 +61,7 @@ gone() {
 grows() {
 	local name=$1 max=$2 nodes=$3 gpus=$4
 	shift 4
-	job=$(submit_light "$name" "pollux,max=$max" "$@" --) &&
+	job=$(submit_light "$name" "pollux,mix=yes,max=$max" "$@" --) &&
 		wait_until "on $job '$nodes' $gpus" 30
 }
 
@@ -171,7 +171,7 @@ ok "an elastic job shrinks for one that waits for such CPUs alone" eval '
 gone
 
 # A GPU takes 3 CPUs and 1500 MB. Without these there is none for anybody.
-job=$(submit_light rich pollux -w n1,n2 -x "n[3-4]" --gpus=2 --cpus-per-gpu=3 \
+job=$(submit_light rich pollux,mix=yes -w n1,n2 -x "n[3-4]" --gpus=2 --cpus-per-gpu=3 \
 	--mem-per-gpu=1500 --)
 wait_until "on $job n[1-2] 8" 30
 ok "a job without GPUs has its CPUs of who holds them beside GPUs" eval '

@@ -209,6 +209,44 @@ void pollux_node_recount(const node_record_t *node)
 		gpus->type_cnt_alloc[t] = _type_in_use(gpus, t);
 }
 
+/* Add `by` to all that counts device i. */
+static void _count_device(gres_node_state_t *gpus, int i, int by)
+{
+	gpus->gres_cnt_alloc += (uint64_t) by;
+	for (int t = 0; gpus->topo_gres_bitmap && gpus->topo_gres_cnt_alloc &&
+			t < gpus->topo_cnt;
+	     t++) {
+		bitstr_t *bits = gpus->topo_gres_bitmap[t];
+
+		if (bits && i < bit_size(bits) && bit_test(bits, i))
+			gpus->topo_gres_cnt_alloc[t] += (uint64_t) by;
+	}
+}
+
+void pollux_node_hide(const node_record_t *node, bitstr_t *devices)
+{
+	gres_node_state_t *gpus = (gres_node_state_t *) pollux_node_gpus(node);
+
+	for (int i = 0; i < bit_size(devices); i++) {
+		if (!bit_test(devices, i))
+			continue;
+		bit_set(gpus->gres_bit_alloc, i);
+		_count_device(gpus, i, 1);
+	}
+}
+
+void pollux_node_show(const node_record_t *node, bitstr_t *devices)
+{
+	gres_node_state_t *gpus = (gres_node_state_t *) pollux_node_gpus(node);
+
+	for (int i = 0; i < bit_size(devices); i++) {
+		if (!bit_test(devices, i))
+			continue;
+		bit_clear(gpus->gres_bit_alloc, i);
+		_count_device(gpus, i, -1);
+	}
+}
+
 bool pollux_node_is_mixed(const gres_node_state_t *gpus, const char *type)
 {
 	int count = pollux_node_count(gpus, type);

@@ -54,6 +54,13 @@ bool pollux_node_miscounted(const gres_node_state_t *gpus);
 void pollux_node_recount(const node_record_t *node);
 
 /*
+ * Count free devices as somebody's, and back: so that the select plugin chooses
+ * cores for the others. Write lock on nodes, held all the while.
+ */
+void pollux_node_hide(const node_record_t *node, bitstr_t *devices);
+void pollux_node_show(const node_record_t *node, bitstr_t *devices);
+
+/*
  * The nodes that have GPUs of that type, as they are configured; nodes: of
  * these alone, or NULL for all.
  */

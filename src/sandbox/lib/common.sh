@@ -24,6 +24,8 @@ scheduler=pollux
 params=""
 conf_extra=""
 gpu_types=""
+gpu_links=""
+sockets=1
 slurm_prefix=${POLLUX_SLURM_PREFIX:-}
 hosts=0
 share=""
@@ -38,8 +40,9 @@ root=""
 port=""
 starter=$$
 
-state_keys="root like users nodes gpus gpu_types cpus scheduler params accounting whole \
-detach owner owner_start port started ready_timeout path slurm_prefix hosts share slurmds"
+state_keys="root like users nodes gpus gpu_types gpu_links sockets cpus scheduler params \
+accounting whole detach owner owner_start port started ready_timeout path slurm_prefix hosts \
+share slurmds"
 
 say() { echo "pollux-sandbox: $*"; }
 complain() { echo "pollux-sandbox: $*" >&2; }

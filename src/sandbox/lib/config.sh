@@ -276,7 +276,7 @@ write_node() {
 	[ "$hosts" = 0 ] || where=Port=$(port_of n1)
 	cat <<END
 NodeName=$2 $where CPUs=$cpus Boards=1 \
-SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 \
+SocketsPerBoard=$sockets CoresPerSocket=$((cpus / sockets)) ThreadsPerCore=1 \
 RealMemory=$memory State=UNKNOWN$4
 END
 }
@@ -344,10 +344,58 @@ make_devices() {
 	done
 }
 
+# links_of GPU: a number for each GPU, as Links= has them: 4 where these two are
+# linked.
+links_of() {
+	local i result=""
+
+	for ((i = 0; i < gpus; i++)); do
+		if [ "$i" = "$1" ]; then
+			result+=,-1
+		elif [[ ",$gpu_links," == *",$1-$i,"* ||
+			",$gpu_links," == *",$i-$1,"* ]]; then
+			result+=,4
+		else
+			result+=,0
+		fi
+	done
+	echo "${result#,}"
+}
+
+# cores_of GPU: those of its socket.
+cores_of() {
+	local each=$((cpus / sockets)) socket=$(($1 * sockets / gpus))
+
+	echo "$((socket * each))-$((socket * each + each - 1))"
+}
+
+# A line for each GPU: on which socket it is, and with which it is linked.
+write_gpus_with_places() {
+	local i k type first count
+
+	for ((i = 1; i <= nodes; i++)); do
+		{
+			[ -n "$gpu_types" ] && types_of "$i" || echo "- 0 $gpus"
+		} | while read -r type first count; do
+			for ((k = first; k < first + count; k++)); do
+				echo "NodeName=n$i Name=gpu" \
+					${gpu_types:+"Type=$type"} \
+					"File=$root/dev/gpu$k" \
+					"Cores=$(cores_of "$k")" \
+					${gpu_links:+"Links=$(links_of "$k")"}
+			done
+		done
+	done
+}
+
 write_gres_conf() {
 	local i type first count
 
 	echo "# Written by pollux-sandbox."
+	if [ "$sockets" -gt 1 ] || [ -n "$gpu_links" ]; then
+		write_gpus_with_places
+		return
+	fi
 	if mixed_types; then
 		for ((i = 1; i <= nodes; i++)); do
 			types_of "$i" | while read -r type first count; do

@@ -8,6 +8,7 @@
 #include "core/records/refusal.h"
 #include "sched/pollux/resize/core_alloc.h"
 #include "sched/pollux/resize/gres_alloc.h"
+#include "sched/pollux/resize/node_devices.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/track.h"
@@ -250,41 +251,6 @@ void pollux_holding_release(struct pollux_holding *held)
 	free_job_resources(&held->resources);
 }
 
-static bool _has(bitstr_t *devices, int i)
-{
-	return devices && i < bit_size(devices) && bit_test(devices, i);
-}
-
-/*
- * `count` devices of node n: of those it holds the ones that its steps use,
- * then its others, then free ones; of each the lowest first.
- */
-static bitstr_t *_pick(const struct pollux_holding *held, int n,
-		       bitstr_t *taken, int count)
-{
-	int size = (int) bit_size(taken);
-	bitstr_t *picked = bit_alloc(size);
-	int have = 0;
-
-	for (int pass = 0; pass < 3; pass++) {
-		for (int i = 0; i < size && have < count; i++) {
-			bool own = _has(held->devices[n], i);
-			bool used = own && _has(held->in_use[n], i);
-
-			if (pass != (used  ? 0
-				     : own ? 1
-					   : 2) ||
-			    bit_test(taken, i))
-				continue;
-			bit_set(picked, i);
-			have++;
-		}
-	}
-	if (have < count)
-		FREE_NULL_BITMAP(picked);
-	return picked;
-}
-
 static void _clear_selection(gres_job_state_t *want)
 {
 	for (uint32_t n = 0; want->gres_bit_select && n < want->total_node_cnt;
@@ -313,22 +279,6 @@ static void _begin_choice(gres_job_state_t *want, uint32_t count)
 		xcalloc(count, sizeof(*want->gres_cnt_node_alloc));
 }
 
-/*
- * Devices of the node that the job cannot have: another's, as a whole or in
- * parts, or of another type.
- */
-static bitstr_t *_barred(const gres_node_state_t *gpus, const char *type)
-{
-	bitstr_t *barred = bit_copy(gpus->gres_bit_alloc);
-
-	for (int i = 0; i < bit_size(barred); i++) {
-		if (pollux_node_device_shared(gpus, i) ||
-		    !pollux_node_device_is(gpus, i, type))
-			bit_set(barred, i);
-	}
-	return barred;
-}
-
 static gres_job_state_t *_wanted(const job_record_t *job)
 {
 	uint32_t gpu = pollux_gpu_id();
@@ -344,13 +294,17 @@ static gres_job_state_t *_wanted(const job_record_t *job)
  * Devices of node n, which has files of them; NULL: too few are free. An empty
  * set is Slurm's way to say: none of this node.
  */
-static bitstr_t *_pick_on(const gres_node_state_t *gpus, const char *type,
+static bitstr_t *_pick_on(const job_record_t *job,
 			  const struct pollux_holding *held, int n, int count)
 {
-	bitstr_t *barred = _barred(gpus, type);
-	bitstr_t *picked = _pick(held, n, barred, count);
+	struct pollux_cores cores = {
+		.bits = pollux_devices_cores(job->job_resrcs, n),
+		.near = POLLUX_NEAR_EACH,
+		.bound = pollux_devices_are_bound(job),
+	};
+	bitstr_t *picked = pollux_devices_pick(held, n, count, &cores);
 
-	FREE_NULL_BITMAP(barred);
+	FREE_NULL_BITMAP(cores.bits);
 	return picked;
 }
 
@@ -385,8 +339,7 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 		gpus = pollux_node_gpus(node);
 		want->gres_cnt_node_alloc[i] = (uint64_t) count;
 		if (gpus && gpus->gres_bit_alloc) {
-			want->gres_bit_alloc[i] =
-				_pick_on(gpus, type, held, n, count);
+			want->gres_bit_alloc[i] = _pick_on(job, held, n, count);
 			if (!want->gres_bit_alloc[i])
 				return _has_too_few(n, count, type, err);
 		} else if (!count) {
@@ -449,11 +402,60 @@ static void _forget_choice(job_record_t *job)
 		_clear_selection(want);
 }
 
+/* With some devices hidden; 1: there are none to hide. */
+static int _choose_near(job_record_t *job, const struct pollux_shape *shape,
+			struct pollux_holding *held,
+			const struct pollux_request *saved,
+			enum pollux_near near)
+{
+	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	bitstr_t **hidden = NULL;
+	int rc = 1;
+
+	for (int n = 0; n < node_record_count; n++)
+		gpus[n] = pollux_shape_on(shape, n);
+	hidden = pollux_devices_hide(gpus, held, near);
+	if (hidden)
+		rc = pollux_core_alloc_choose(job, shape, saved, &held->barred,
+					      NULL);
+	pollux_devices_show(hidden);
+	xfree(gpus);
+	return rc;
+}
+
+/*
+ * Slurm chooses the cores, near the devices that it sees: the job's own and
+ * free ones of their sockets; where that cannot be, with free ones of other
+ * sockets; or else all.
+ */
+static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
+			 struct pollux_holding *held,
+			 const struct pollux_request *saved,
+			 struct plx_error *err)
+{
+	static const enum pollux_near ways[] = { POLLUX_NEAR_ALL,
+						 POLLUX_NEAR_MORE };
+
+	for (size_t i = 0;
+	     !pollux_slurm_whole_nodes(job) && i < ARRAY_SIZE(ways); i++) {
+		int rc = _choose_near(job, shape, held, saved, ways[i]);
+
+		if (rc == 0)
+			return 0;
+		if (rc > 0)
+			break;
+		pollux_request_clear(job);
+		if (pollux_request_write(job, shape, saved, err) < 0)
+			return -1;
+	}
+	return pollux_core_alloc_choose(job, shape, saved, &held->barred, err);
+}
+
 int pollux_gres_new(job_record_t *job, const struct pollux_shape *shape,
 		    struct pollux_holding *held,
 		    const struct pollux_request *saved, struct plx_error *err)
 {
-	if (pollux_core_alloc_choose(job, shape, saved, &held->barred, err) < 0)
+	if (_choose_cores(job, shape, held, saved, err) < 0)
 		return -1;
 	/* What it had was free of others a moment ago, and is still. */
 	if (shape->lean && held->resources)

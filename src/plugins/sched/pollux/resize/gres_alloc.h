@@ -6,20 +6,8 @@
 #define SCHED_POLLUX_GRES_ALLOC_H
 
 #include "core/records/status.h"
-#include "core/records/target.h"
+#include "sched/pollux/resize/holding.h"
 #include "sched/pollux/resize/request.h"
-
-/*
- * What a job holds. Owns what it points to, but for the while it is put back.
- */
-struct pollux_holding {
-	job_resources_t *resources;
-	List gres_list_alloc;
-	bitstr_t **devices; /* [node_record_count], NULL where it has none */
-	bitstr_t **in_use;  /* those of them that its steps hold */
-	char types[PLX_TYPES_SIZE]; /* that it keeps to: kept_types.h */
-	pollux_barred_t barred;	    /* what reservations keep from it */
-};
 
 /* Devices of the job: [node_record_count], NULL where it has none. */
 bitstr_t **pollux_gres_devices(const job_record_t *job);
@@ -36,7 +24,8 @@ int pollux_gres_put_back(job_record_t *job, struct pollux_holding *held,
  * Let the select plugin choose cores on just these nodes, and give the job
  * GPUs there, as the shape wants them; the request in the record is for it,
  * `saved` what it was. Which GPUs: those it had, of these the ones that its
- * steps hold first, then the lowest free ones. -1 with err set when it cannot
+ * steps hold first, then free ones near its cores and its others
+ * (node_devices.h). -1 with err set when it cannot
  * be; nothing is held then.
  */
 int pollux_gres_new(job_record_t *job, const struct pollux_shape *shape,
