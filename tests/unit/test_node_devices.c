@@ -11,12 +11,12 @@
 /*
  * A node as a text, a letter for each device: u its steps use it, h it holds
  * it, f it is free, x another's; of two sockets the first has the first half.
- * room: of each socket, a digit; NULL: any. The answer has a 1 for each that is
- * chosen; NULL: there are not as many.
+ * capacity: of each socket, a digit; NULL: any. The answer has a 1 for each
+ * that is chosen; NULL: there are not as many.
  */
 struct node_case {
 	const char *node;
-	const char *room;
+	const char *capacity;
 	const int *links;
 	bool only_near;
 	int count;
@@ -52,18 +52,18 @@ static void expect(const struct node_case *c)
 	struct plx_device at[SIZE_MAX_HERE];
 	bool chosen[SIZE_MAX_HERE];
 	char got[SIZE_MAX_HERE + 1] = "";
-	int room[2] = { 0, 0 };
+	int capacity[2] = { 0, 0 };
 	struct plx_devices devices = {
 		.size = (int) strlen(c->node),
 		.at = at,
 		.links = c->links,
-		.room = c->room ? room : NULL,
+		.capacity = c->capacity ? capacity : NULL,
 		.only_near = c->only_near,
 	};
 
 	read_node(c->node, at);
-	for (int s = 0; c->room && s < 2; s++)
-		room[s] = c->room[s] - '0';
+	for (int s = 0; c->capacity && s < 2; s++)
+		capacity[s] = c->capacity[s] - '0';
 	assert_int_equal(c->want != NULL,
 			 plx_devices_choose(&devices, c->count, chosen));
 	if (!c->want)

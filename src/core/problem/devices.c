@@ -13,11 +13,11 @@ static bool is_near(const struct plx_devices *devices, int i,
 	int socket = devices->at[i].socket;
 	int taken = 0;
 
-	if (socket < 0 || !devices->room)
+	if (socket < 0 || !devices->capacity)
 		return true;
 	for (int k = 0; k < devices->size; k++)
 		taken += chosen[k] && devices->at[k].socket == socket;
-	return taken < devices->room[socket];
+	return taken < devices->capacity[socket];
 }
 
 static enum rank rank_of(const struct plx_devices *devices, int i,

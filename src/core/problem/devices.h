@@ -20,9 +20,10 @@ struct plx_devices {
 	int size;
 	const struct plx_device *at; /* [size] */
 	const int *links; /* [size * size], 0 or less: none; NULL: not known */
-	const int *room;  /* of each socket: devices that the job's cores there
-			     go with; NULL: any. More than that are not near. */
-	bool only_near;	  /* it gains no other */
+	const int
+		*capacity; /* of each socket: devices that the job's cores there
+			  go with; NULL: any. More than that are not near. */
+	bool only_near;	   /* it gains no other */
 };
 
 /*

@@ -62,7 +62,7 @@ static int _socket_of(const node_record_t *node, const gres_node_state_t *gpus,
 	return (int) bit_ffs(cores) / each;
 }
 
-static int _room_of(int cores, int for_one, enum pollux_near near)
+static int _capacity_of(int cores, int for_one, enum pollux_near near)
 {
 	if (near == POLLUX_NEAR_ALL)
 		return cores ? PLX_GPUS_MAX : 0;
@@ -72,23 +72,23 @@ static int _room_of(int cores, int for_one, enum pollux_near near)
 }
 
 /* For each socket, GPUs that these cores, for `count` of them, go with. */
-static int *_room(const node_record_t *node, const struct pollux_cores *cores,
-		  int count)
+static int *_capacity(const node_record_t *node,
+		      const struct pollux_cores *cores, int count)
 {
 	int each = _each_socket(node);
 	int for_one = 1;
-	int *room = NULL;
+	int *capacity = NULL;
 
 	if (!cores->bits || !each || bit_size(cores->bits) != node->tot_cores)
 		return NULL;
 	if (count)
 		for_one = MAX((int) bit_set_count(cores->bits) / count, 1);
-	room = xcalloc(node->tot_sockets + 1, sizeof(*room));
+	capacity = xcalloc(node->tot_sockets + 1, sizeof(*capacity));
 	for (int c = 0; c < each * node->tot_sockets; c++)
-		room[c / each] += bit_test(cores->bits, c);
+		capacity[c / each] += bit_test(cores->bits, c);
 	for (int s = 0; s < node->tot_sockets; s++)
-		room[s] = _room_of(room[s], for_one, cores->near);
-	return room;
+		capacity[s] = _capacity_of(capacity[s], for_one, cores->near);
+	return capacity;
 }
 
 static int *_links(const gres_node_state_t *gpus, int size)
@@ -143,13 +143,14 @@ bitstr_t *pollux_devices_pick(const struct pollux_holding *held, int n,
 	struct plx_device *at = xcalloc(size, sizeof(*at));
 	bool *chosen = xcalloc(size, sizeof(*chosen));
 	int *links = _links(gpus, size);
-	int *room = size > PLACED_MAX ? NULL
-				      : _room(node, cores,
-					      _served(held, n, count, cores));
+	int *capacity = size > PLACED_MAX
+				? NULL
+				: _capacity(node, cores,
+					    _served(held, n, count, cores));
 	struct plx_devices devices = { .size = size,
 				       .at = at,
 				       .links = links,
-				       .room = room,
+				       .capacity = capacity,
 				       .only_near = cores->bound };
 	bitstr_t *picked = NULL;
 
@@ -161,7 +162,7 @@ bitstr_t *pollux_devices_pick(const struct pollux_holding *held, int n,
 				bit_set(picked, i);
 		}
 	}
-	xfree(room);
+	xfree(capacity);
 	xfree(links);
 	xfree(chosen);
 	xfree(at);
