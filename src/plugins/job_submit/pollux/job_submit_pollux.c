@@ -86,6 +86,30 @@ static bool _has_tasks_per_gpu(const job_desc_msg_t *job)
 	return job->ntasks_per_tres && job->ntasks_per_tres != NO_VAL16;
 }
 
+/* A number of CPUs or tasks; 0: not said. */
+static uint32_t _said(uint16_t count)
+{
+	return count == NO_VAL16 || count == INFINITE16 ? 0 : count;
+}
+
+static bool _has_tasks_per_socket(const job_desc_msg_t *job)
+{
+	return _said(job->ntasks_per_socket) > 0;
+}
+
+/* --mincpus; sbatch writes there what a node's tasks have as well. */
+static bool _has_node_cpus(const job_desc_msg_t *job)
+{
+	return _said(job->pn_min_cpus) >
+	       MAX(_said(job->cpus_per_task), 1) *
+		       MAX(_said(job->ntasks_per_node), 1);
+}
+
+static bool _is_overcommitted(const job_desc_msg_t *job)
+{
+	return job->overcommit && job->overcommit != NO_VAL8;
+}
+
 /* What a resize in place cannot carry along, and what to do instead. */
 static const struct {
 	bool (*is_asked)(const job_desc_msg_t *job);
@@ -101,7 +125,14 @@ static const struct {
 				"leave out --gpus-per-socket and use "
 				"--gpus-per-node" },
 	{ _has_tasks_per_gpu, "an elastic job has one task a GPU; leave out "
-			      "--ntasks-per-gpu" },
+			      "--ntasks-per-gpu, and for more CPUs use "
+			      "--cpus-per-gpu" },
+	{ _has_tasks_per_socket, "an elastic job has one task a GPU; leave out "
+				 "--ntasks-per-socket" },
+	{ _has_node_cpus, "an elastic job's CPUs go with its GPUs; leave out "
+			  "--mincpus and use --cpus-per-gpu" },
+	{ _is_overcommitted, "an elastic job has a CPU for each GPU; leave out "
+			     "--overcommit" },
 };
 
 static int _check_request(const job_desc_msg_t *job, struct plx_error *err)
@@ -225,6 +256,20 @@ static int _read_request(const job_desc_msg_t *job, bool whole,
 	return 0;
 }
 
+/* Several tasks a GPU would not be so many any more after the first resize. */
+static int _check_ratio(const char *option, uint32_t tasks, uint32_t gpus,
+			const char *where, struct plx_error *err)
+{
+	if (tasks <= gpus)
+		return 0;
+	return plx_fail(err,
+			"%s=%u: the job starts with %u GPU%s%s and one task "
+			"for each; leave out %s, and for more CPUs use "
+			"--cpus-per-gpu",
+			option, tasks, gpus, gpus == 1 ? "" : "s", where,
+			option);
+}
+
 /*
  * srun asks for a step on all nodes of the job it creates, with the tasks its
  * user wants; slurmctld divides by zero where a node gets none.
@@ -232,6 +277,14 @@ static int _read_request(const job_desc_msg_t *job, bool whole,
 static int _check_tasks(const job_desc_msg_t *job, const struct shape *shape,
 			struct plx_error *err)
 {
+	uint32_t on_node =
+		job->ntasks_per_node == NO_VAL16 ? 0 : job->ntasks_per_node;
+
+	if (_check_ratio("--ntasks-per-node", on_node, shape->gpus_per_node,
+			 " on a node", err) < 0 ||
+	    _check_ratio("--ntasks", _given(job->num_tasks),
+			 shape->nodes * shape->gpus_per_node, "", err) < 0)
+		return -1;
 	if (job->script || job->num_tasks >= shape->nodes)
 		return 0;
 	return plx_fail(err,
@@ -261,8 +314,7 @@ static uint32_t _cpus(const job_desc_msg_t *job)
 {
 	struct pollux_beside beside = {
 		.cpus_per_tres = job->cpus_per_tres,
-		.cpus_per_task =
-			job->cpus_per_task == NO_VAL16 ? 0 : job->cpus_per_task,
+		.cpus_per_task = _said(job->cpus_per_task),
 	};
 
 	return pollux_needs(&beside).cpus;
