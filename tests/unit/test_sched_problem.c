@@ -317,6 +317,34 @@ static void only_what_may_run_out_is_counted(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* Of a node of one type the number of GPUs says it; one has none of it. */
+static void a_type_is_counted_where_a_node_has_several(void **state)
+{
+	int free_of_kind[NODES] = { 0, 0 };
+	int all_of_kind[NODES] = { 0, 0 };
+	struct pollux_kind kind = { .type = "a100",
+				    .free = free_of_kind,
+				    .all = all_of_kind };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.snapshot.kind_count = 1;
+	w.snapshot.kinds = &kind;
+	w.jobs[1].kind = 0;
+	free_of_kind[0] = w.nodes[0].gpus_free;
+	all_of_kind[0] = w.nodes[0].gpus;
+	problem = problem_of(&w);
+	assert_int_equal(0, problem->consumable_kinds);
+	plx_problem_destroy(problem);
+	all_of_kind[0]--;
+	free_of_kind[0]--;
+	problem = problem_of(&w);
+	assert_int_equal(1, problem->consumable_kinds);
+	plx_problem_destroy(problem);
+}
+
 /* The second job has so many CPUs of each node, and the first one all. */
 static void expect_cpu_limit(struct world *w)
 {
@@ -431,6 +459,7 @@ int main(void)
 		cmocka_unit_test(
 			a_job_that_said_nothing_is_known_by_its_options),
 		cmocka_unit_test(only_what_may_run_out_is_counted),
+		cmocka_unit_test(a_type_is_counted_where_a_node_has_several),
 		cmocka_unit_test(
 			a_partition_allows_its_jobs_so_many_cpus_a_node),
 		cmocka_unit_test(reservations_leave_a_job_so_many_cpus_a_node),
