@@ -308,9 +308,15 @@ static bitstr_t *_pick_on(const job_record_t *job,
 	return picked;
 }
 
-static int _has_too_few(int n, int count, const char *type,
+static int _has_too_few(int n, int count, const char *type, bool bound,
 			struct plx_error *err)
 {
+	if (bound)
+		return plx_fail_as(err, PLX_REFUSED_RESOURCES,
+				   "node %s has no %d %s%sGPUs free with a "
+				   "core near, for its enforce-binding",
+				   node_record_table_ptr[n]->name, count, type,
+				   type[0] ? " " : "");
 	return plx_fail_as(err, PLX_REFUSED_RESOURCES,
 			   "node %s has no %d %s%sGPUs free",
 			   node_record_table_ptr[n]->name, count, type,
@@ -341,7 +347,9 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 		if (gpus && gpus->gres_bit_alloc) {
 			want->gres_bit_alloc[i] = _pick_on(job, held, n, count);
 			if (!want->gres_bit_alloc[i])
-				return _has_too_few(n, count, type, err);
+				return _has_too_few(
+					n, count, type,
+					pollux_devices_are_bound(job), err);
 		} else if (!count) {
 			/* A mere number: Slurm takes 0 for no choice. */
 			return plx_fail_as(err, PLX_REFUSED_NODES,
