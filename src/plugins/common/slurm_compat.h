@@ -519,7 +519,7 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 	step->het_job_step_cnt = NO_VAL;
 	step->het_job_task_offset = NO_VAL;
 #if POLLUX_SLURM_24
-	step->mpi_plugin_id = 101; /* none */
+	step->mpi_plugin_id = NO_VAL; /* none: it has no number */
 	step->cred = slurm_cred_create(&arg, true, job->start_protocol_ver);
 #else
 	step->uid = job->user_id;
