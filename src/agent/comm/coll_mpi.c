@@ -139,8 +139,9 @@ static int find_nodes(struct plx_mpi *m, struct plx_error *err)
 
 	if (!all)
 		return plx_fail(err, "out of memory");
-	rc = MPI_Iallgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine),
-			    MPI_BYTE, m->comm, &request);
+	rc = PLX_MPI(m,
+		     MPI_Iallgather(&mine, sizeof(mine), MPI_BYTE, all,
+				    sizeof(mine), MPI_BYTE, m->comm, &request));
 	rc = plx_mpi_finish(m, rc, &request, "exchange of node names", err);
 	if (rc == 0)
 		number_nodes(&m->base, all);

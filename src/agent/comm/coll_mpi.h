@@ -8,6 +8,11 @@
  * Nothing blocks inside MPI but MPI_Init and MPI_Finalize: operations are
  * begun and then tested until they are done or too late. After a failure the
  * communicator is never touched again, for it might not answer.
+ *
+ * Open MPI 5 ends a rank whose connection to another one is lost, in whatever
+ * call sees that, and Slurm then kills all ranks of the step at once: nobody
+ * can save. So our calls are PLX_MPI(m, call), which has Open MPI wait as long
+ * as we would for others. SIGTERM comes meanwhile (sigterm.c).
  */
 #ifndef PLX_AGENT_COLL_MPI_H
 #define PLX_AGENT_COLL_MPI_H
@@ -46,6 +51,14 @@ int plx_mpi_check(struct plx_mpi *m, int code, const char *what,
 /* The request that call `what` has begun with this code is done. */
 int plx_mpi_finish(struct plx_mpi *m, int code, MPI_Request *request,
 		   const char *what, struct plx_error *err);
+
+/* Until plx_mpi_hasty(), Open MPI puts it off to end this rank. */
+void plx_mpi_patient(const struct plx_mpi *m);
+
+/* Returns code, of the call between the two. */
+int plx_mpi_hasty(int code);
+
+#define PLX_MPI(m, call) (plx_mpi_patient(m), plx_mpi_hasty(call))
 
 void plx_mpi_release_sums(struct plx_mpi *m);
 

@@ -54,6 +54,33 @@ int plx_mpi_check(struct plx_mpi *m, int code, const char *what,
 	return broken(m, err);
 }
 
+/*
+ * Of Open MPI, where its parameter of that name is: seconds from the decision
+ * to abort until it does, -1 for ever. Other MPIs have none.
+ */
+extern int opal_abort_delay __attribute__((weak));
+
+static int users_delay;
+
+/* A program that calls MPI_Abort() does not wait: so not all the time. */
+void plx_mpi_patient(const struct plx_mpi *m)
+{
+	double most = m->base.timeout_s;
+	bool limited = most > 0 && most < INT_MAX;
+
+	if (!&opal_abort_delay)
+		return;
+	users_delay = opal_abort_delay;
+	opal_abort_delay = limited ? 1 + (int) most : -1;
+}
+
+int plx_mpi_hasty(int code)
+{
+	if (&opal_abort_delay)
+		opal_abort_delay = users_delay;
+	return code;
+}
+
 /* ---- waiting ---- */
 
 /* A request is tested until it is done. */
@@ -64,7 +91,8 @@ static int await(struct plx_mpi *m, MPI_Request *request, bool idle,
 	int done = 0;
 
 	for (;;) {
-		int code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+		int code =
+			PLX_MPI(m, MPI_Test(request, &done, MPI_STATUS_IGNORE));
 
 		if (plx_mpi_check(m, code, what, err) < 0)
 			return -1;
@@ -173,9 +201,10 @@ static int hand_over(struct plx_mpi *m, struct plx_mpi_sum *s,
 {
 	for (int i = 0; i < s->pieces; i++) {
 		size_t at = (size_t) i * s->piece;
-		int code = MPI_Iallreduce(MPI_IN_PLACE, s->host + at,
-					  (int) piece_at(s, at), MPI_FLOAT,
-					  MPI_SUM, m->comm, &s->requests[i]);
+		int code = PLX_MPI(m, MPI_Iallreduce(MPI_IN_PLACE, s->host + at,
+						     (int) piece_at(s, at),
+						     MPI_FLOAT, MPI_SUM,
+						     m->comm, &s->requests[i]));
 
 		if (plx_mpi_check(m, code, "MPI_Iallreduce", err) < 0)
 			return -1;
@@ -237,9 +266,10 @@ static int push(struct plx_mpi *m, struct plx_error *err)
 
 	if (!m->first || !m->first->pieces)
 		return 0;
-	return plx_mpi_check(
-		m, MPI_Test(&m->first->requests[0], &done, MPI_STATUS_IGNORE),
-		"MPI_Iallreduce", err);
+	return plx_mpi_check(m,
+			     PLX_MPI(m, MPI_Test(&m->first->requests[0], &done,
+						 MPI_STATUS_IGNORE)),
+			     "MPI_Iallreduce", err);
 }
 
 int plx_mpi_sum_begin(struct plx_coll *coll, float *data, size_t count,
@@ -304,8 +334,9 @@ static int spread(struct plx_mpi *m, void *data, size_t bytes, bool idle,
 		MPI_Request request = MPI_REQUEST_NULL;
 
 		if (plx_mpi_check(m,
-				  MPI_Ibcast((char *) data + at, piece,
-					     MPI_BYTE, 0, m->comm, &request),
+				  PLX_MPI(m, MPI_Ibcast((char *) data + at,
+							piece, MPI_BYTE, 0,
+							m->comm, &request)),
 				  what, err) < 0 ||
 		    await(m, &request, idle, what, err) < 0)
 			return -1;
@@ -332,8 +363,8 @@ int plx_mpi_barrier(struct plx_coll *coll, struct plx_error *err)
 
 	if (usable(m, err) < 0)
 		return -1;
-	return plx_mpi_finish(m, MPI_Ibarrier(m->comm, &request), &request,
-			      "barrier", err);
+	return plx_mpi_finish(m, PLX_MPI(m, MPI_Ibarrier(m->comm, &request)),
+			      &request, "barrier", err);
 }
 
 int plx_mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
@@ -348,7 +379,8 @@ int plx_mpi_gather(struct plx_coll *coll, const void *data, size_t bytes,
 	if (bytes > INT_MAX)
 		return plx_fail(err, "gather of %zu bytes a rank, at most %d",
 				bytes, INT_MAX);
-	code = MPI_Igather(data, (int) bytes, MPI_BYTE, out, (int) bytes,
-			   MPI_BYTE, 0, m->comm, &request);
+	code = PLX_MPI(m, MPI_Igather(data, (int) bytes, MPI_BYTE, out,
+				      (int) bytes, MPI_BYTE, 0, m->comm,
+				      &request));
 	return plx_mpi_finish(m, code, &request, "gather", err);
 }

@@ -35,6 +35,8 @@
 
 /* Between looks. Healthy ranks save and leave after their step meanwhile. */
 #define LOOK_MS 30000
+/* A rank whose time is over leaves its collective meanwhile, where it can. */
+#define LEAVE_MS 5000
 
 struct plx_guard {
 	pthread_t thread;
@@ -95,16 +97,20 @@ static bool wait_for_wake(struct plx_guard *g)
 		{ .fd = g->launcher, .events = POLLRDHUP },
 	};
 	bool gone = false;
+	bool over = false;
 
 	for (;;) {
-		int ready = poll(fds, 2, LOOK_MS);
+		int ready = poll(fds, 2, over ? LEAVE_MS : LOOK_MS);
 
 		if (ready < 0 && errno != EINTR)
 			return false;
 		if (ready > 0 && fds[0].revents)
 			return true;
+		/* Open MPI has it stand still (coll_mpi.h). */
+		if (ready == 0 && over)
+			return true;
 		if (ready == 0 && is_over(g, gone))
-			told = 1; /* collectives end */
+			told = over = true; /* collectives end */
 		if (ready > 0) {
 			gone = true;
 			fds[1].fd = -1;
