@@ -44,9 +44,13 @@ ok "daemons start again with job_container/tmpfs" eval '
 		pollux-sandbox --dir "$SB" restart $daemon || exit 1
 	done'
 
+# Newer releases have a folder for each of the job's own ones.
+own=/_tmp
+! sb scontrol -V | grep -q ' 22[.]05' || own=
+
 # Where the /tmp of the job is on that node.
 tmp_of() {
-	echo "$WORK/base/$2/$1/.$1"
+	echo "$WORK/base/$2/$1/.$1$own"
 }
 
 # nodes_are JOB NODES
