@@ -65,10 +65,10 @@ answers_across() {
 }
 
 # Nodes' totals are left out: Slurm takes them for new until the time at which
-# it last counted has come again.
+# it last counted has come again. "mixed-": backfill had plans for what is idle.
 unharmed() {
 	is_state "$job" RUNNING && [ "$(job_field "$job" Restarts)" = 0 ] &&
-		! sb sinfo -h -N -o %T | grep -vE '^(idle|mixed|allocated)$' &&
+		! sb sinfo -h -N -o %T | grep -vE '^(idle|mixed|allocated)-?$' &&
 		sb scontrol -d show job >"$WORK/jobs.txt" &&
 		[ -z "$(two_owners "$WORK/jobs.txt")" ] && slurmctld_lives
 }
