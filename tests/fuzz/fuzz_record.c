@@ -4,13 +4,15 @@
 #include "fuzz.h"
 #include "slurm.h"
 
-#ifdef FUZZ_SLURM
-
 /* pollux-top has its own. */
 #define plx_gres_gpus launch_gres_gpus
 
-#include "launcher/job_seen.c"
+/* Without Slurm, too: a job on this machine alone (fuzz_local.c) has one. */
 #include "launcher/layout.c"
+
+#ifdef FUZZ_SLURM
+
+#include "launcher/job_seen.c"
 
 static void is_sound(const struct plx_layout *layout)
 {
@@ -59,8 +61,10 @@ int fuzz_record(const uint8_t *data, size_t size)
 
 int fuzz_record(const uint8_t *data, size_t size)
 {
-	(void) data;
-	(void) size;
+	char text[TEXT_MAX];
+	const char *gres = strstr(fuzz_text(data, size, text), "gpu:");
+
+	MUST(launch_gres_gpus(gres ? gres : text) >= 0);
 	return 0;
 }
 
