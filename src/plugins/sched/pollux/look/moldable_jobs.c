@@ -34,13 +34,22 @@ static bool _is_its_time(const job_record_t *job)
 		 list_count(job->details->depend_list));
 }
 
+/*
+ * slurmd refuses a start from the second in which its last run was ended, and
+ * Slurm ends a job for good then. It was submitted anew after that.
+ */
+static bool _has_just_run(const job_record_t *job, time_t now)
+{
+	return job->restart_cnt && now <= job->details->submit_time;
+}
+
 bool pollux_moldable_waits(const job_record_t *job, time_t now)
 {
 	const struct pollux_track *track = NULL;
 
 	if (!_may_be_due(job) || job->details->begin_time > now ||
-	    job->het_job_id || job->resv_name || job->fed_details ||
-	    job->burst_buffer || job->array_recs ||
+	    _has_just_run(job, now) || job->het_job_id || job->resv_name ||
+	    job->fed_details || job->burst_buffer || job->array_recs ||
 	    (job->details->req_nodes && job->details->req_nodes[0]))
 		return false;
 	if (!_is_its_time(job) && !pollux_waits_for_nodes(job, now))
