@@ -176,8 +176,11 @@ static void share_additions(void)
  */
 static void keep_out_of_others(void)
 {
-	if (plx_namespace_is_own("pid"))
+	if (plx_namespace_is_own("pid")) {
 		(void) setenv("OMPI_MCA_btl", "^vader", 0);
+		/* By routes, Open MPI 5 finds no way to our own address. */
+		(void) setenv("OMPI_MCA_reachable", "^netlink", 0);
+	}
 	if (plx_namespace_is_own("user"))
 		(void) setenv("OMPI_MCA_btl_vader_single_copy_mechanism",
 			      "none", 0);
