@@ -148,7 +148,7 @@ announce() {
 	[ "$dir" = "$PWD/pollux-sandbox.d" ] || ours+=" --dir $dir"
 	say "up in $(($1 / 10)).$(($1 % 10)) s: $(count "$nodes" node) with" \
 		"$(count "$gpus" GPU) each$each, like a ${like/plain/laboratory}," \
-		"sched/$scheduler, $books; lives $life"
+		"$(scheduler_text), $books; lives $life"
 	say "try: $ours exec sinfo"
 }
 
@@ -218,7 +218,7 @@ status_text() {
 	[ "$detach" = 1 ] || life="as long as process $owner"
 	printf '%-10s %s\n' sandbox "$dir" \
 		lives "$life, up for $((EPOCHSECONDS - started)) s" \
-		scheduler "sched/$scheduler" \
+		scheduler "$(scheduler_text)" \
 		like "$like" users "$(users_text)" \
 		nodes "n[1-$nodes], $cpus CPUs and $gpus GPUs each" \
 		ports "slurmctld $port, slurmdbd $(port_of slurmdbd), \

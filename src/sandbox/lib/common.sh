@@ -20,7 +20,7 @@ nodes=4 gpus=4 cpus=8 memory=65536
 like=${POLLUX_SANDBOX_LIKE:-plain}
 users=""
 as=""
-scheduler=pollux
+scheduler=${POLLUX_SANDBOX_SCHEDULER:-pollux}
 params=""
 conf_extra=""
 gpu_types=""

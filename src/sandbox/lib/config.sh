@@ -69,12 +69,38 @@ slurm_plugindir() {
 	return 1
 }
 
+# Is it our scheduler, by its own name or in the place of Slurm's backfill?
+has_pollux() {
+	[ "$scheduler" = pollux ] || [ "$scheduler" = stand-in ]
+}
+
+scheduler_text() {
+	case $scheduler in
+	stand-in) echo "sched/pollux in the place of sched/backfill" ;;
+	*) echo "sched/$scheduler" ;;
+	esac
+}
+
+# Print SchedulerType.
+scheduler_type() {
+	echo "sched/${scheduler/stand-in/backfill}"
+}
+
+# A folder in which our scheduler has the name of Slurm's backfill, as the
+# packages have one.
+link_stand_in() {
+	[ "$scheduler" = stand-in ] || return 0
+	mkdir -p "$dir/plugins" && ln -sfn "$(find_plugin sched_pollux)" \
+		"$dir/plugins/sched_backfill.so"
+}
+
 # Print PluginDir: the folders of our plugins that exist, then Slurm's.
 plugin_path() {
 	local folder slurm result=""
 	local -a folders
 
 	slurm=$(slurm_plugindir) || return 1
+	[ "$scheduler" != stand-in ] || result=$root/plugins:
 	IFS=: read -ra folders <<<"$path"
 	for folder in "${folders[@]}"; do
 		[ -d "$folder" ] && [ "$folder" != "$slurm" ] &&
@@ -100,7 +126,9 @@ check_plugins() {
 	local name
 
 	path=${POLLUX_PLUGIN_PATH:-$plugindir}
-	[ "$scheduler" = pollux ] || return 0
+	[[ $scheduler =~ ^(pollux|stand-in|backfill|builtin)$ ]] || refuse \
+		"POLLUX_SANDBOX_SCHEDULER must be one of pollux, stand-in, backfill, builtin, not '$scheduler'"
+	has_pollux || return 0
 	for name in sched_pollux job_submit_pollux spank_pollux; do
 		find_plugin "$name" >/dev/null && continue
 		complain "$name.so is not in '$path';" \
@@ -115,7 +143,7 @@ scheduler_parameters() {
 	local setting result=$params
 	local -a settings
 
-	[ "$scheduler" = pollux ] &&
+	has_pollux &&
 		ours+=",pollux_interval=2,pollux_ack_timeout=30"
 	IFS=, read -ra settings <<<"$ours"
 	for setting in "${settings[@]}"; do
@@ -194,9 +222,9 @@ SlurmctldDebug=verbose
 SlurmdDebug=info
 LogTimeFormat=iso8601_ms
 
-SchedulerType=sched/$scheduler
+SchedulerType=$(scheduler_type)
 SchedulerParameters=$(scheduler_parameters)
-$([ "$scheduler" != pollux ] || echo JobSubmitPlugins=pollux)
+$(! has_pollux || echo JobSubmitPlugins=pollux)
 SelectType=select/cons_tres
 GresTypes=gpu
 
@@ -430,6 +458,7 @@ write_configuration() {
 		mkdir -p "$dir/spool/n$i" "$dir/tmp/n$i" || return 1
 	done
 	! has_users || chmod 1777 "$dir"/tmp/n*
+	link_stand_in || return 1
 	write_slurm_conf >"$dir/etc/slurm.conf" || return 1
 	write_gres_conf >"$dir/etc/gres.conf"
 	write_cgroup_conf >"$dir/etc/cgroup.conf"

@@ -4,6 +4,11 @@
  *
  * Goodput scheduling of elastic jobs: see pollux(7). Rigid jobs are started
  * by slurmctld's own loop and by Slurm's backfill scheduler beside us.
+ *
+ * The file may have the name of Slurm's backfill, too, in a folder that comes
+ * before Slurm's own in PluginDir. Then SchedulerType stays sched/backfill, and
+ * slurmctld takes heterogeneous jobs:
+ * docs/decisions/0129-in-the-place-of-backfill.md.
  */
 #include "common/record_layout.h"
 #include "common/loaded.h"
@@ -55,6 +60,12 @@ static void _check_configuration(void)
 		      slurm_conf.select_type);
 }
 
+/* slurmctld found our file where it looked for that of this name. */
+static bool _stands_in(void)
+{
+	return !xstrcmp(slurm_conf.schedtype, "sched/backfill");
+}
+
 int init(void)
 {
 	char why[256];
@@ -74,7 +85,9 @@ int init(void)
 		running = !pthread_create(&thread, NULL, pollux_agent, NULL);
 		pollux_hosts_watch();
 		if (running)
-			info("sched/pollux: started");
+			info("sched/pollux: started%s",
+			     _stands_in() ? ", in the place of sched/backfill"
+					  : "");
 		else
 			error("sched/pollux: no thread: elastic jobs keep "
 			      "what they have");

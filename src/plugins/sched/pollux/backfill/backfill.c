@@ -18,22 +18,11 @@ static struct {
 	int (*reconfig)(void);
 } plugin;
 
-/* Path of the file in the first of the folders that has it, or NULL. */
-static char *_find(const char *all)
+static void _unload(void)
 {
-	char *folders = xstrdup(all);
-	char *path = NULL;
-	char *rest = NULL;
-
-	for (char *folder = folders ? strtok_r(folders, ":", &rest) : NULL;
-	     folder; folder = strtok_r(NULL, ":", &rest)) {
-		path = xstrdup_printf("%s/%s", folder, FILE_NAME);
-		if (!access(path, R_OK))
-			break;
-		xfree(path);
-	}
-	xfree(folders);
-	return path;
+	if (plugin.handle)
+		dlclose(plugin.handle);
+	memset(&plugin, 0, sizeof(plugin));
 }
 
 static void *_symbol(const char *name)
@@ -46,16 +35,10 @@ static void *_symbol(const char *name)
 }
 
 /* It must be of this very Slurm: it sees the same structures. */
-static int _load(const char *path)
+static int _check(const char *path)
 {
-	const uint32_t *version = NULL;
+	const uint32_t *version = _symbol("plugin_version");
 
-	plugin.handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	if (!plugin.handle) {
-		error("sched/pollux: %s: %s", path, dlerror());
-		return -1;
-	}
-	version = _symbol("plugin_version");
 	*(void **) &plugin.init = _symbol("init");
 	*(void **) &plugin.fini = _symbol("fini");
 	*(void **) &plugin.reconfig = _symbol("sched_p_reconfig");
@@ -68,34 +51,69 @@ static int _load(const char *path)
 	return 0;
 }
 
-static void _unload(void)
+/* One of that name may be us: then we stand in for the one that is wanted. */
+static bool _is_ours(void)
 {
-	if (plugin.handle)
-		dlclose(plugin.handle);
-	memset(&plugin, 0, sizeof(plugin));
+	const char *type = dlsym(plugin.handle, "plugin_type");
+
+	return type && !strcmp(type, "sched/pollux");
+}
+
+/* 0, -1 with a line logged, or 1: go on looking. */
+static int _open(const char *path)
+{
+	if (access(path, R_OK))
+		return 1;
+	plugin.handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	if (!plugin.handle) {
+		error("sched/pollux: %s: %s", path, dlerror());
+		return -1;
+	}
+	if (_is_ours()) {
+		_unload();
+		return 1;
+	}
+	return _check(path);
+}
+
+/* In the first of the folders that has it. As _open(); path is the caller's. */
+static int _find(const char *all, char **path)
+{
+	char *folders = xstrdup(all);
+	char *rest = NULL;
+	int rc = 1;
+
+	for (char *folder = folders ? strtok_r(folders, ":", &rest) : NULL;
+	     folder && rc > 0; folder = strtok_r(NULL, ":", &rest)) {
+		xfree(*path);
+		*path = xstrdup_printf("%s/%s", folder, FILE_NAME);
+		rc = _open(*path);
+	}
+	xfree(folders);
+	return rc;
 }
 
 void pollux_backfill_start(const char *folders)
 {
-	char *path = _find(folders);
+	char *path = NULL;
+	int rc = 0;
 
 	if (plugin.handle)
-		goto done;
-	if (!path) {
-		error("sched/pollux: no %s in PluginDir=%s: jobs are started "
-		      "in the order of their priority and never backfilled",
+		return;
+	rc = _find(folders, &path);
+	if (rc > 0) {
+		error("sched/pollux: no %s in PluginDir=%s: jobs "
+		      "are started in the order of their priority and never "
+		      "backfilled",
 		      FILE_NAME, folders ? folders : "");
-		goto done;
-	}
-	if (_load(path) < 0 || plugin.init() != SLURM_SUCCESS) {
+	} else if (rc < 0 || plugin.init() != SLURM_SUCCESS) {
 		error("sched/pollux: %s cannot be used: jobs are not "
 		      "backfilled",
 		      path);
 		_unload();
-		goto done;
+	} else {
+		info("sched/pollux: %s runs beside", path);
 	}
-	info("sched/pollux: %s runs beside", path);
-done:
 	xfree(path);
 }
 

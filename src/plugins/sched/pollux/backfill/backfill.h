@@ -4,7 +4,9 @@
  *
  * Rigid jobs shall be backfilled as well as without us, so Slurm's plugin
  * does it: sched_backfill.so is loaded into the same slurmctld and starts
- * its own thread. See docs/decisions/0002-backfill-beside.md.
+ * its own thread. See docs/decisions/0002-backfill-beside.md. The first file of
+ * that name may be ours (docs/decisions/0129-in-the-place-of-backfill.md): that
+ * one is left out.
  *
  * Not thread-safe: called by the plugin's entry points only.
  */
