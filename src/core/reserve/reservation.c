@@ -35,6 +35,7 @@ static void reserving_release(struct plx_reserving *reserving)
 	plx_search_destroy(reserving->search);
 	plx_timeline_destroy(reserving->timeline);
 	free(reserving->given);
+	free(reserving->grouped);
 	free(reserving->woken);
 	free(reserving->spares);
 	free(reserving->woken_consumables);
@@ -62,6 +63,7 @@ static int reserving_init(struct plx_reserving *reserving,
 	size_t consumables = consumable_size(problem) + 1;
 
 	reserving->given = calloc(nodes, sizeof(*reserving->given));
+	reserving->grouped = calloc(nodes, sizeof(*reserving->grouped));
 	reserving->woken = calloc(nodes, sizeof(*reserving->woken));
 	reserving->spares = calloc(nodes, sizeof(*reserving->spares));
 	reserving->woken_consumables =
@@ -72,9 +74,9 @@ static int reserving_init(struct plx_reserving *reserving,
 	reserving->parked = calloc(jobs, sizeof(*reserving->parked));
 	reserving->stuck = calloc(jobs, sizeof(*reserving->stuck));
 	reserving->homes = calloc(jobs, sizeof(*reserving->homes));
-	if (!reserving->given || !reserving->woken || !reserving->spares ||
-	    !reserving->woken_consumables || !reserving->gpus ||
-	    !reserving->consumables || !reserving->parked ||
+	if (!reserving->given || !reserving->grouped || !reserving->woken ||
+	    !reserving->spares || !reserving->woken_consumables ||
+	    !reserving->gpus || !reserving->consumables || !reserving->parked ||
 	    !reserving->stuck || !reserving->homes)
 		return plx_fail(err, "no memory for reservations");
 	reserving->search = plx_search_create(problem, err);
@@ -283,6 +285,8 @@ static void settle(struct plx_reserving *reserving,
 
 		given->cpus += request->cpus;
 		given->memory += request->memory;
+		if (request->group)
+			reserving->grouped[spare->node] = true;
 		grant->displaces = grant->displaces || spare->displace > 0 ||
 				   spare->leavers > 0;
 		if (grant->nodes)

@@ -55,6 +55,12 @@ struct plx_request {
 	enum plx_effort effort;
 	/* The same job follows in another way: nothing is promised to this. */
 	bool tentative;
+	/*
+	 * It starts with all of so many jobs of this group; 0: alone. Nodes of
+	 * such jobs are different, as backfill would have them.
+	 */
+	uint32_t group;
+	int group_size;
 };
 
 /* What a job has of a node until it ends. */

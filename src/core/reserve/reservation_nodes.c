@@ -313,6 +313,7 @@ static bool node_spare(const struct plx_reserving *reserving,
 	int yielding;
 
 	if ((request->allowed && !request->allowed[n]) ||
+	    (request->group && reserving->grouped[n]) ||
 	    (reserving->timeline &&
 	     !plx_timeline_open(reserving->timeline, request, n)))
 		return false;

@@ -30,6 +30,7 @@ struct plx_reserving {
 	struct plx_timeline *timeline;
 	struct plx_search *search;
 	struct plx_amount *given; /* [node_count] to requests so far */
+	bool *grouped;		  /* [node_count] one of a group is there */
 	int *woken;		  /* [node_count] GPUs for parked jobs */
 	struct plx_spare *spares; /* [node_count] */
 	int spare_count;

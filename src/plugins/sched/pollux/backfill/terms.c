@@ -28,6 +28,7 @@ void pollux_terms_read(const char *text, struct pollux_terms *terms)
 {
 	terms->max_job_test =
 		(int) number(text, "bf_max_job_test=", 1000000, 500);
+	terms->interval_s = (double) number(text, "bf_interval=", 10800, 30);
 	terms->window_s =
 		60.0 * (double) number(text, "bf_window=", 43200, 1440);
 	terms->resolution_s = (double) number(text, "bf_resolution=", 3600, 60);

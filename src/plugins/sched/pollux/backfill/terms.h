@@ -11,6 +11,7 @@
 
 struct pollux_terms {
 	int max_job_test;    /* bf_max_job_test: waiting jobs looked at */
+	double interval_s;   /* bf_interval, between its looks */
 	double window_s;     /* bf_window, how far ahead it plans */
 	double resolution_s; /* bf_resolution, of its plans */
 };

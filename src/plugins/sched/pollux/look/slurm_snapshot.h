@@ -140,6 +140,8 @@ struct pollux_waiting {
 	bool ignored; /* see reservation_timeout.h */
 	bool clears; /* whole nodes, of jobs that yield: see start_reserved.h */
 	int moldable; /* moldable: its index among jobs; -1: it is not */
+	uint32_t het; /* the het job that it is part of, Slurm's to start; 0 */
+	int het_size; /* components of that */
 	struct pollux_spread spread;
 	bool limited; /* Slurm says that a limit is in its way */
 	bool blocked; /* and no elastic job can help, see limit_split.h */

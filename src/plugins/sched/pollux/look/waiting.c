@@ -22,8 +22,7 @@ uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
 static bool _is_due(const job_record_t *job, time_t now)
 {
 	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !job->priority ||
-	    !job->details || !job->part_ptr || job->het_job_id ||
-	    job->resv_name)
+	    !job->details || !job->part_ptr || job->resv_name)
 		return false;
 	return job->details->begin_time <= now;
 }
@@ -278,6 +277,17 @@ static void _fill_spread(const job_record_t *job,
 		waiting->spread.memory = (double) memory;
 }
 
+/* Its components start in one moment, and Slurm's backfill starts them. */
+static void _fill_het(const job_record_t *job, struct pollux_waiting *waiting)
+{
+	const job_record_t *leader =
+		job->het_job_id ? find_job_record(job->het_job_id) : NULL;
+
+	waiting->het = job->het_job_id;
+	if (leader && leader->het_job_list)
+		waiting->het_size = list_count(leader->het_job_list);
+}
+
 static void _fill(const struct pollux_candidate *from,
 		  struct pollux_snapshot *snapshot, struct pollux_rules *rules,
 		  struct pollux_waiting *waiting)
@@ -309,6 +319,7 @@ static void _fill(const struct pollux_candidate *from,
 	waiting->cpu_limit = pollux_cpu_limit_of(snapshot, from->part);
 	_fill_rest(from->job, waiting);
 	_fill_spread(from->job, snapshot, waiting);
+	_fill_het(from->job, waiting);
 	waiting->told = _told(from->job);
 	if (from->job->array_recs)
 		waiting->tasks = (int) from->job->array_recs->task_cnt;

@@ -422,8 +422,7 @@ static void _conclude(const struct cycle *cycle)
 	pollux_gauges(snapshot, cycle->problem, cycle->plan,
 		      cycle->reservations.reserved);
 	pollux_reservation_timeout_note(snapshot, cycle->reservations.grants,
-					cycle->params->reservation_timeout_s,
-					cycle->now_s);
+					cycle->params, cycle->now_s);
 	_note_preemption(cycle);
 	pollux_start_reserved_note(snapshot, cycle->reservations.grants,
 				   cycle->params->interference);

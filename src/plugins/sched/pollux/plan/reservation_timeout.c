@@ -83,9 +83,20 @@ static bool _holds_gpus(const struct pollux_waiting *waiting)
 	return waiting->gpus_per_node > 0 || waiting->whole_nodes;
 }
 
+/* A het job starts when backfill comes by. */
+static double _timeout_s(const struct pollux_waiting *waiting,
+			 const struct pollux_params *params)
+{
+	double timeout_s = params->reservation_timeout_s;
+
+	return waiting->het ? fmax(timeout_s, 2 * params->terms.interval_s)
+			    : timeout_s;
+}
+
 void pollux_reservation_timeout_note(const struct pollux_snapshot *snapshot,
 				     const struct plx_grant *grants,
-				     double timeout_s, double now_s)
+				     const struct pollux_params *params,
+				     double now_s)
 {
 	struct entry kept[POLLUX_PENDING_MAX];
 	int count = 0;
@@ -107,7 +118,7 @@ void pollux_reservation_timeout_note(const struct pollux_snapshot *snapshot,
 		if (!free_now)
 			entry->gives_up_s = INFINITY;
 		else if (isinf(entry->gives_up_s))
-			entry->gives_up_s = now_s + timeout_s;
+			entry->gives_up_s = now_s + _timeout_s(waiting, params);
 	}
 	memcpy(waits.at, kept, sizeof(kept[0]) * (size_t) count);
 	waits.count = count;

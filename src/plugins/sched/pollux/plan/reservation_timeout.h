@@ -12,6 +12,7 @@
 
 #include "core/reserve/reservation.h"
 #include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/params.h"
 
 /* Set waiting[].ignored for those that waited in vain. */
 void pollux_reservation_timeout_apply(struct pollux_snapshot *snapshot,
@@ -20,7 +21,8 @@ void pollux_reservation_timeout_apply(struct pollux_snapshot *snapshot,
 /* Remember whose reservation is free in this cycle: grants[waiting_count]. */
 void pollux_reservation_timeout_note(const struct pollux_snapshot *snapshot,
 				     const struct plx_grant *grants,
-				     double timeout_s, double now_s);
+				     const struct pollux_params *params,
+				     double now_s);
 
 /* When there is something to be changed; INFINITY: never. */
 double pollux_reservation_timeout_next_s(void);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/reserve/reservation_group.h"
 #include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/reservations.h"
 #include "sched/pollux/plan/spread.h"
@@ -364,6 +365,8 @@ static struct plx_request *add_shape(struct input *in, int i,
 		.allowed = waiting->allowed,
 		.keeps = keeps,
 		.leaves = waiting->clears ? leaves : NULL,
+		.group = waiting->het,
+		.group_size = waiting->het_size,
 	};
 	return request;
 }
@@ -537,8 +540,8 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 		in.grants[i] = grants[in.waiting[i]];
 		grants[in.waiting[i]].granted = false;
 	}
-	rc = plx_reservation_make(problem, &rest, in.requests, in.count,
-				  in.grants, err);
+	rc = plx_reservation_make_groups(problem, &rest, in.requests, in.count,
+					 in.grants, err);
 	for (int i = 0; i < in.count && rc == 0; i++) {
 		int w = in.waiting[i];
 

@@ -127,14 +127,14 @@ static bool _is_awaited(const struct pollux_snapshot *snapshot,
 	return false;
 }
 
-/* Is anything reserved for the job, or was it? */
+/* Is anything reserved for the job, for us to start it, or was it? */
 static bool _is_made(const struct pollux_snapshot *snapshot,
 		     const struct pollux_waiting *waiting,
 		     const struct plx_grant *grant)
 {
 	const struct reservation *before = _find(waiting->id);
 
-	return grant->granted &&
+	return grant->granted && !waiting->het &&
 	       (grant->displaces || (before && before->made) ||
 		_is_awaited(snapshot, waiting, grant));
 }
@@ -161,7 +161,7 @@ static bool _is_beside(const struct pollux_snapshot *snapshot,
 		       const struct pollux_waiting *waiting,
 		       const struct plx_grant *grant, const bool *made)
 {
-	if (!grant->granted || waiting->moldable >= 0)
+	if (!grant->granted || waiting->het || waiting->moldable >= 0)
 		return false;
 	for (int n = 0; n < snapshot->node_count; n++) {
 		if (made[n] && grant->nodes[n])
@@ -299,7 +299,7 @@ static bool _is_free(const struct reservation *reservation, bitstr_t *nodes)
 /* What Slurm's schedulers ask before they look for nodes. Write lock. */
 static bool _may_start(job_record_t **job)
 {
-	if ((*job)->fed_details || (*job)->burst_buffer ||
+	if ((*job)->fed_details || (*job)->burst_buffer || (*job)->het_job_id ||
 	    (*job)->preempt_in_progress)
 		return false;
 	if (((*job)->array_recs || (*job)->array_task_id != NO_VAL) &&

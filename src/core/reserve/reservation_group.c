@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reservation_group.c - jobs that start together or not at all
+ *
+ * Reservations are made as if nobody were in a group. Where a group is not
+ * served as a whole its requests are left out, and all is made anew from the
+ * problem as it was: who comes behind gets what the group would have taken.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/reserve/reservation.h"
+#include "core/reserve/reservation_group.h"
+
+/* After so many, all groups are left out that are not served. */
+#define ROUNDS 4
+
+struct groups {
+	struct plx_problem *problem;
+	const struct plx_request *requests;
+	struct plx_grant *grants;
+	int count;
+	/* The problem as it was. */
+	int *gpus;
+	double *consumables;
+	int *homes;
+	/* Those that are not left out. */
+	bool *left_out; /* [count] */
+	struct plx_request *kept;
+	struct plx_grant *kept_grants;
+	int *from; /* [kept_count] index of the request */
+	int kept_count;
+};
+
+static size_t consumable_count(const struct plx_problem *problem)
+{
+	return (size_t) problem->node_count *
+	       (size_t) problem->consumable_kinds;
+}
+
+static void release(struct groups *groups)
+{
+	free(groups->gpus);
+	free(groups->consumables);
+	free(groups->homes);
+	free(groups->left_out);
+	free(groups->kept);
+	free(groups->kept_grants);
+	free(groups->from);
+}
+
+static int get_memory(struct groups *groups, struct plx_error *err)
+{
+	const struct plx_problem *problem = groups->problem;
+	size_t count = (size_t) groups->count + 1;
+
+	groups->gpus = calloc((size_t) problem->node_count + 1, sizeof(int));
+	groups->consumables =
+		calloc(consumable_count(problem) + 1, sizeof(double));
+	groups->homes = calloc((size_t) problem->job_count + 1, sizeof(int));
+	groups->left_out = calloc(count, sizeof(bool));
+	groups->kept = calloc(count, sizeof(*groups->kept));
+	groups->kept_grants = calloc(count, sizeof(*groups->kept_grants));
+	groups->from = calloc(count, sizeof(int));
+	if (!groups->gpus || !groups->consumables || !groups->homes ||
+	    !groups->left_out || !groups->kept || !groups->kept_grants ||
+	    !groups->from)
+		return plx_fail(err, "no memory for groups of reservations");
+	return 0;
+}
+
+static void keep_problem(struct groups *groups)
+{
+	const struct plx_problem *problem = groups->problem;
+
+	memcpy(groups->gpus, problem->gpus,
+	       (size_t) problem->node_count * sizeof(int));
+	for (size_t i = 0; i < consumable_count(problem); i++)
+		groups->consumables[i] = problem->consumables[i];
+	for (int j = 0; j < problem->job_count; j++)
+		groups->homes[j] = problem->jobs[j].home;
+}
+
+static void restore_problem(struct groups *groups)
+{
+	struct plx_problem *problem = groups->problem;
+
+	memcpy(problem->gpus, groups->gpus,
+	       (size_t) problem->node_count * sizeof(int));
+	for (size_t i = 0; i < consumable_count(problem); i++)
+		problem->consumables[i] = groups->consumables[i];
+	for (int j = 0; j < problem->job_count; j++)
+		problem->jobs[j].home = groups->homes[j];
+}
+
+static void clear_grant(const struct groups *groups, struct plx_grant *grant)
+{
+	size_t nodes = (size_t) groups->problem->node_count;
+
+	if (grant->nodes)
+		memset(grant->nodes, 0, nodes * sizeof(bool));
+	if (grant->promised)
+		memset(grant->promised, 0, nodes * sizeof(bool));
+	*grant = (struct plx_grant){ .nodes = grant->nodes,
+				     .promised = grant->promised,
+				     .starts_s = INFINITY };
+}
+
+static int make(struct groups *groups, const struct plx_rest *rest,
+		struct plx_error *err)
+{
+	groups->kept_count = 0;
+	for (int i = 0; i < groups->count; i++) {
+		int k = groups->kept_count;
+
+		if (groups->left_out[i])
+			continue;
+		groups->kept[k] = groups->requests[i];
+		groups->kept_grants[k] = groups->grants[i];
+		groups->from[k] = i;
+		groups->kept_count++;
+	}
+	if (plx_reservation_make(groups->problem, rest, groups->kept,
+				 groups->kept_count, groups->kept_grants,
+				 err) < 0)
+		return -1;
+	for (int k = 0; k < groups->kept_count; k++)
+		groups->grants[groups->from[k]] = groups->kept_grants[k];
+	return 0;
+}
+
+/* Of one job at most one request is granted. */
+static int granted(const struct groups *groups, uint32_t group)
+{
+	int members = 0;
+
+	for (int i = 0; i < groups->count; i++)
+		members += groups->requests[i].group == group &&
+			   groups->grants[i].granted;
+	return members;
+}
+
+static void leave_out(struct groups *groups, uint32_t group)
+{
+	for (int i = 0; i < groups->count; i++) {
+		if (groups->requests[i].group == group)
+			groups->left_out[i] = true;
+	}
+}
+
+/*
+ * The first group in turn that is not served as a whole: one behind it may be
+ * served without it. All of them in the last round. None: false.
+ */
+static bool leave_any_out(struct groups *groups, bool all)
+{
+	bool any = false;
+
+	for (int i = 0; i < groups->count && (all || !any); i++) {
+		const struct plx_request *request = &groups->requests[i];
+
+		if (!request->group || groups->left_out[i] ||
+		    granted(groups, request->group) == request->group_size)
+			continue;
+		leave_out(groups, request->group);
+		any = true;
+	}
+	return any;
+}
+
+int plx_reservation_make_groups(struct plx_problem *problem,
+				const struct plx_rest *rest,
+				const struct plx_request *requests, int count,
+				struct plx_grant *grants, struct plx_error *err)
+{
+	struct groups groups = {
+		.problem = problem,
+		.requests = requests,
+		.grants = grants,
+		.count = count,
+	};
+	int rc = -1;
+
+	if (get_memory(&groups, err) < 0)
+		goto done;
+	keep_problem(&groups);
+	for (int round = 1; (rc = make(&groups, rest, err)) == 0; round++) {
+		if (!leave_any_out(&groups, round >= ROUNDS))
+			break;
+		restore_problem(&groups);
+		for (int i = 0; i < count; i++)
+			clear_grant(&groups, &grants[i]);
+	}
+done:
+	release(&groups);
+	return rc;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/* test_reservation_group.c - jobs that start together or not at all */
+
+#include <math.h>
+
+#include "core/reserve/reservation_group.h"
+#include "plan_rules.h"
+#include "reservation_world.h"
+
+#define COUNT_MAX 12
+#define NODES_MAX 4
+
+/* What came of some requests. */
+struct served {
+	struct plx_grant grants[COUNT_MAX];
+	bool nodes[COUNT_MAX][NODES_MAX];
+	bool promised[COUNT_MAX][NODES_MAX];
+};
+
+static void serve_groups(struct plx_problem *problem,
+			 const struct plx_rest *rest,
+			 const struct plx_request *requests, int count,
+			 struct served *served)
+{
+	struct plx_error err = { .text = "" };
+
+	*served = (struct served){ .grants = { { 0 } } };
+	for (int i = 0; i < count; i++) {
+		served->grants[i].nodes = served->nodes[i];
+		served->grants[i].promised = served->promised[i];
+	}
+	if (plx_reservation_make_groups(problem, rest, requests, count,
+					served->grants, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static int nodes_of(const bool *nodes)
+{
+	int count = 0;
+
+	for (int n = 0; n < NODES_MAX; n++)
+		count += nodes[n];
+	return count;
+}
+
+static void members_are_served_on_different_nodes(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 7,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .group = 7,
+		  .group_size = 2 },
+	};
+	struct plx_problem *problem = full(2, 4);
+	struct served served;
+
+	(void) state;
+	serve_groups(problem, NULL, requests, 2, &served);
+	assert_true(served.grants[0].granted && served.grants[1].granted);
+	assert_true(served.nodes[0][0] != served.nodes[1][0]);
+	assert_int_equal(3, problem->gpus[0]);
+	assert_int_equal(3, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
+static void others_may_share_a_node(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 7, .nodes = 1, .gpus_per_node = 1 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .group = 8,
+		  .group_size = 1 },
+		{ .id = 9, .nodes = 1, .gpus_per_node = 1 },
+	};
+	struct plx_problem *problem = full(1, 4);
+	struct served served;
+
+	(void) state;
+	serve_groups(problem, NULL, requests, 3, &served);
+	for (int i = 0; i < 3; i++)
+		assert_true(served.grants[i].granted);
+	assert_int_equal(1, problem->gpus[0]);
+	plx_problem_destroy(problem);
+}
+
+/* The second member is wider than a node can be. */
+static void a_group_that_lacks_a_node_takes_nothing(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 7,
+		  .nodes = 1,
+		  .gpus_per_node = 2,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 4,
+		  .group = 7,
+		  .group_size = 2 },
+	};
+	struct plx_problem *problem = full(2, 4);
+	struct served served;
+
+	(void) state;
+	serve_groups(problem, NULL, requests, 2, &served);
+	for (int i = 0; i < 2; i++) {
+		assert_false(served.grants[i].granted);
+		assert_int_equal(0, nodes_of(served.nodes[i]));
+		assert_true(isinf(served.grants[i].starts_s));
+	}
+	assert_int_equal(8, gpus_left(problem));
+	plx_problem_destroy(problem);
+}
+
+static void a_group_of_which_one_is_not_there_takes_nothing(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 7,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .group = 7,
+		  .group_size = 3 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .group = 7,
+		  .group_size = 3 },
+	};
+	struct plx_problem *problem = full(4, 4);
+	struct served served;
+
+	(void) state;
+	serve_groups(problem, NULL, requests, 2, &served);
+	assert_false(served.grants[0].granted || served.grants[1].granted);
+	assert_int_equal(16, gpus_left(problem));
+	plx_problem_destroy(problem);
+}
+
+/* One behind it needs what the first member would have taken. */
+static void who_comes_behind_gets_what_it_does_not_take(void **state)
+{
+	const struct plx_request requests[] = {
+		{ .id = 7,
+		  .nodes = 1,
+		  .gpus_per_node = 3,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 3,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 9, .nodes = 1, .gpus_per_node = 2 },
+		{ .id = 10,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .group = 10,
+		  .group_size = 1 },
+	};
+	struct plx_problem *problem = full(1, 4);
+	struct served served;
+
+	(void) state;
+	serve_groups(problem, NULL, requests, 4, &served);
+	assert_false(served.grants[0].granted || served.grants[1].granted);
+	assert_true(served.grants[2].granted && served.grants[3].granted);
+	assert_int_equal(1, problem->gpus[0]);
+	plx_problem_destroy(problem);
+}
+
+/* A job that waits in two partitions is one member, by the second of them. */
+static void a_member_of_two_partitions_counts_once(void **state)
+{
+	static const bool first[NODES_MAX] = { true, false };
+	static const bool second[NODES_MAX] = { false, true };
+	const struct plx_request requests[] = {
+		{ .id = 7,
+		  .nodes = 1,
+		  .gpus_per_node = 3,
+		  .allowed = first,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 3,
+		  .allowed = first,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 3,
+		  .allowed = second,
+		  .group = 7,
+		  .group_size = 2 },
+	};
+	struct plx_problem *problem = full(2, 4);
+	struct served served;
+
+	(void) state;
+	serve_groups(problem, NULL, requests, 3, &served);
+	assert_true(served.grants[0].granted && !served.grants[1].granted &&
+		    served.grants[2].granted);
+	plx_problem_destroy(problem);
+}
+
+/* More groups than rounds: none is served in part. */
+static void many_groups_end_in_a_few_rounds(void **state)
+{
+	struct plx_request requests[COUNT_MAX];
+	struct plx_problem *problem = full(1, 4);
+	struct served served;
+
+	(void) state;
+	for (int i = 0; i < COUNT_MAX; i++)
+		requests[i] = (struct plx_request){
+			.id = (uint32_t) (i + 1),
+			.nodes = 1,
+			.gpus_per_node = 1,
+			.group = (uint32_t) (i / 2 + 1),
+			.group_size = 2,
+		};
+	serve_groups(problem, NULL, requests, COUNT_MAX, &served);
+	for (int i = 0; i < COUNT_MAX; i++)
+		assert_false(served.grants[i].granted);
+	assert_int_equal(4, problem->gpus[0]);
+	plx_problem_destroy(problem);
+}
+
+static void a_group_that_is_left_out_is_promised_nothing(void **state)
+{
+	static const double cpus[] = { 8, 8 };
+	static const double none[] = { 0, 0 };
+	static const struct plx_node_alloc allocs[] = {
+		{ .node = 0, .gpus = 1, .ends_s = 60, .elastic = true },
+		{ .node = 1, .gpus = 1, .ends_s = 60, .elastic = true },
+	};
+	const struct plx_rest rest = { .cpus = cpus,
+				       .cpus_per_gpu = none,
+				       .memory_per_gpu = none,
+				       .allocs = allocs,
+				       .alloc_count = 2 };
+	const struct plx_request requests[] = {
+		{ .id = 7,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 8,
+		  .nodes = 1,
+		  .gpus_per_node = 4,
+		  .group = 7,
+		  .group_size = 2 },
+		{ .id = 9, .nodes = 1, .gpus_per_node = 4 },
+	};
+	struct plx_problem *problem = full(2, 4);
+	struct served served;
+
+	(void) state;
+	serve_groups(problem, &rest, requests, 3, &served);
+	assert_int_equal(0, nodes_of(served.promised[1]));
+	assert_true(isinf(served.grants[1].starts_s));
+	assert_int_equal(1, nodes_of(served.promised[2]));
+	plx_problem_destroy(problem);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(members_are_served_on_different_nodes),
+		cmocka_unit_test(others_may_share_a_node),
+		cmocka_unit_test(a_group_that_lacks_a_node_takes_nothing),
+		cmocka_unit_test(
+			a_group_of_which_one_is_not_there_takes_nothing),
+		cmocka_unit_test(who_comes_behind_gets_what_it_does_not_take),
+		cmocka_unit_test(a_member_of_two_partitions_counts_once),
+		cmocka_unit_test(many_groups_end_in_a_few_rounds),
+		cmocka_unit_test(a_group_that_is_left_out_is_promised_nothing),
+	};
+
+	return cmocka_run_group_tests_name("reservation_group", tests, NULL,
+					   NULL);
+}
