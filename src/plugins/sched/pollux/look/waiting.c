@@ -49,8 +49,9 @@ static bool _is_backup(void)
 
 /*
  * What Slurm said while nodes were away stays until its main scheduler comes
- * by: for ever in a backup of 22.05, which does not run it. Elsewhere it says
- * so anew, for reasons that are not looked at here.
+ * by: for ever in a backup of 22.05, which does not run it, and for a het job,
+ * which it leaves to backfill. Elsewhere it says so anew, for reasons that are
+ * not looked at here.
  */
 static bool _nodes_are_back(const job_record_t *job)
 {
@@ -63,7 +64,7 @@ static bool _nodes_are_back(const job_record_t *job)
 		return false;
 	return (uint32_t) bit_overlap((bitstr_t *) may, avail_node_bitmap) >=
 		       least &&
-	       _is_backup();
+	       (job->het_job_id || _is_backup());
 }
 
 /* As Slurm says why it does not run. */
