@@ -71,7 +71,7 @@ plugstacks() {
 # The files in which slurmctld is told to load one of its plugins.
 name_scheduler() {
 	all_lines | grep -iE \
-		'[: ](SchedulerType *= *"?sched/pollux|JobSubmitPlugins *=[^ ]*pollux)' |
+		'[: ](SchedulerType *= *"?sched/pollux|JobSubmitPlugins *=[^ ]*pollux|PluginDir *=[^ ]*/slurm[^/:]*/pollux/*([:" ]|$))' |
 		cut -d: -f1 | sort -u
 }
 

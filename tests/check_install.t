@@ -162,6 +162,10 @@ our=SchedulerType=sched/pollux
 direct() { tree /etc/slurm/slurm.conf ClusterName=x $our; }
 in_other_words() { tree /etc/slurm/slurm.conf 'schedulertype = "sched/pollux" # x'; }
 behind_another() { tree /etc/slurm/slurm.conf "SlurmctldPort=1 $our"; }
+in_place_of_backfill() {
+	tree /etc/slurm/slurm.conf SchedulerType=sched/backfill \
+		PluginDir=/usr/lib64/slurm/pollux:/usr/lib64/slurm
+}
 of_a_list() { tree /etc/slurm/slurm.conf JobSubmitPlugins=lua,pollux; }
 continued() { tree /etc/slurm/slurm.conf 'JobSubmitPlugins=lua,\' pollux; }
 # As the head of etc/pollux.conf.example says.
@@ -206,7 +210,11 @@ commented() {
 	tree /etc/slurm/pollux.conf $our
 }
 nothing() { mkdir "$WORK/tree"; }
-used="direct in_other_words behind_another of_a_list continued included
+beside_another() {
+	tree /etc/slurm/slurm.conf SchedulerType=sched/backfill \
+		PluginDir=/opt/pollux/lib/slurm:/usr/lib64/slurm
+}
+used="direct in_other_words behind_another in_place_of_backfill of_a_list continued included
 	included_from_there by_cluster in_a_circle of_a_service of_a_unit
 	configless linked"
 

@@ -82,6 +82,7 @@ finds() {
 # What is looked at; what it says; which fact, and the word that is changed.
 cases=(
 	"wrong|scheduler|set SchedulerType=sched/pollux|config|s,sched/pollux,sched/backfill,"
+	"wrong|scheduler|folder pollux of our plugins first in PluginDir|config|s,sched/pollux,sched/backfill,"
 	"wrong|scheduler|built for Slurm 22.05.9, but slurmctld is 22.05.8|plugins|/sched_p/s/508/509/"
 	"wrong|scheduler|in no folder of PluginDir=/p:/s|plugins|/sched_p/d"
 	"warning|scheduler|does not say for which|plugins|/sched_p/s/0x160508/-/"
@@ -149,6 +150,36 @@ gives_before_preempted() {
 		"$IN/config"
 	look preempt | tee "$WORK/said"
 	grep -q '^ok .*elastic jobs give up GPUs' "$WORK/said"
+}
+
+# Ours has the name of Slurm's backfill, in a folder before Slurm's.
+healthy_in_place() {
+	healthy
+	sed -i 's,sched/pollux,sched/backfill,
+		s,/p:/s,/p/pollux:/p:/s,' "$IN/config"
+	sed -i 's,^sched_backfill.*,sched_backfill 0x160508 /p/pollux/sched_backfill.so\n&,' \
+		"$IN/plugins"
+}
+
+says_of() {
+	look --quiet >"$WORK/said" || :
+	cat "$WORK/said"
+	grep -qE "$1" "$WORK/said"
+}
+
+in_the_place_of_backfill() {
+	healthy_in_place && look --quiet &&
+		look | grep -E '^ok +scheduler .*in the place of sched/backfill, built for' &&
+		look | grep -E '^ok +backfill' || return
+	sed -i '/pollux.sched_b/s/508/509/' "$IN/plugins"
+	says_of '^wrong +scheduler .*built for Slurm 22.05.9' || return
+	healthy_in_place
+	sed -i '/^sched_backfill - /d' "$IN/plugins"
+	says_of '^wrong +backfill .*add the folder of Slurm' || return
+	healthy_in_place
+	echo login >"$IN/host"
+	sed -i '/^sched_/d; /submit/d' "$IN/plugins"
+	look --quiet && look | grep -E '^ok +scheduler .*its file is on head'
 }
 
 # Not slurmctld's machine: its plugins need not be here.
@@ -367,6 +398,8 @@ plan $((22 + ${#cases[@]}))
 ok "a healthy cluster is found healthy" all_is_well
 ok "elastic jobs may give up GPUs before they are preempted" gives_before_preempted
 ok "only slurmctld's machine needs slurmctld's plugins" elsewhere
+ok "sched/pollux in the place of sched/backfill is found" \
+	in_the_place_of_backfill
 for case in "${cases[@]}"; do
 	IFS='|' read -r state check words file script <<<"$case"
 	ok "$check: $words" finds "$state" "$check" "$words" "$file" "$script"

@@ -99,11 +99,35 @@ check_versions() {
 	fi
 }
 
+# The first sched_backfill.so of PluginDir, which slurmctld takes, is ours: those
+# of ours say for which Slurm they were built, Slurm's own do not. Elsewhere there
+# need be no more than the folder.
+stands_in() {
+	[ "${config[SchedulerType]:-}" = sched/backfill ] || return
+	if controller_here; then
+		[[ $(told plugins sched_backfill) == 0x* ]]
+	else
+		[[ ${config[PluginDir]:-}: == */pollux:* ]]
+	fi
+}
+
+check_stand_in() {
+	if ! controller_here; then
+		say ok "sched/pollux in the place of sched/backfill; its file is on ${config[SlurmctldHost]:-another machine}"
+	elif plugin sched_backfill 3; then
+		say ok "sched/pollux in the place of sched/backfill, built for Slurm ${config[SLURM_VERSION]}"
+	fi
+}
+
 check_scheduler() {
 	need_config || return
+	if stands_in; then
+		check_stand_in
+		return
+	fi
 	[ "${config[SchedulerType]:-}" = sched/pollux ] || {
-		say wrong "SchedulerType is ${config[SchedulerType]:-not set}" \
-			"set SchedulerType=sched/pollux in slurm.conf and restart slurmctld"
+		say wrong "SchedulerType is ${config[SchedulerType]:-not set}, and is not ours" \
+			"set SchedulerType=sched/pollux in slurm.conf, or have the folder pollux of our plugins first in PluginDir, and restart slurmctld"
 		return
 	}
 	if ! controller_here; then
@@ -233,7 +257,7 @@ check_backfill() {
 	if listed "${config[SchedulerParameters]:-}" pollux_backfill=no; then
 		say warning "pollux_backfill=no: no job starts before one of higher priority" \
 			"take it out of SchedulerParameters and restart slurmctld"
-	elif ! controller_here || [ -n "$(told plugins sched_backfill)" ]; then
+	elif ! controller_here || grep -qs '^sched_backfill - ' "$facts/plugins"; then
 		say ok "Slurm's own backfill runs beside"
 	else
 		say wrong "no sched_backfill.so in PluginDir=${config[PluginDir]:-}: jobs are never backfilled" \

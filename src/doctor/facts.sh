@@ -101,13 +101,22 @@ see_plugins() {
 	local dir name file built
 	for name in sched_pollux job_submit_pollux spank_pollux \
 		sched_backfill; do
-		for file in $(in_plugstack "$name") $(find_plugin "$name"); do
+		for file in $(in_plugstack "$name") $(find_plugins "$name"); do
 			[ -r "$file" ] || continue
 			built=$(grep -aom1 'for Slurm 0x[0-9a-fA-F]*' "$file")
 			built=${built##* }
 			echo "$name ${built:--} $file"
 		done
 	done
+}
+
+# find_plugins NAME: its files in the folders of PluginDir, in their order: of
+# some that have one name slurmctld takes the first.
+find_plugins() {
+	local dir
+	while IFS= read -r -d : dir; do
+		[ ! -r "$dir/$1.so" ] || echo "$dir/$1.so"
+	done <<<"${config[PluginDir]:-}:"
 }
 
 # find_plugin NAME: its file in the first folder of PluginDir that has it.
