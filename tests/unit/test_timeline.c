@@ -308,6 +308,79 @@ static void who_has_to_move_may_use_it(void **state)
 	plx_problem_destroy(w.problem);
 }
 
+/* Wide, for later, and one behind that would not be gone by then. */
+static void ask_wide(bool tentative, struct plx_grant *grants)
+{
+	const struct plx_request requests[] = {
+		{ .id = 9,
+		  .nodes = 2,
+		  .gpus_per_node = 2,
+		  .cpus = 1,
+		  .seconds = 60,
+		  .tentative = tentative },
+		{ .id = 10,
+		  .nodes = 1,
+		  .gpus_per_node = 1,
+		  .cpus = 1,
+		  .seconds = 1000 },
+	};
+	struct world w;
+
+	set_up(&w);
+	ask(&w, requests, 2, grants);
+	plx_problem_destroy(w.problem);
+}
+
+static void who_is_promised_nothing_holds_nobody_up(void **state)
+{
+	struct plx_grant grants[2] = { { 0 } };
+
+	(void) state;
+	ask_wide(false, grants);
+	assert_float_equal(100, grants[0].starts_s, 1e-9);
+	assert_false(grants[1].granted);
+	ask_wide(true, grants);
+	assert_true(isinf(grants[0].starts_s));
+	assert_true(grants[1].granted);
+}
+
+/* By its two partitions: the first has no node now, nor has the second. */
+static void once_is_one_promise_of_a_job(void **state)
+{
+	const bool first[NODES] = { true, false };
+	const bool second[NODES] = { false, true };
+	struct plx_request requests[] = {
+		{ .id = 9,
+		  .nodes = 1,
+		  .gpus_per_node = 4,
+		  .cpus = 1,
+		  .seconds = 60,
+		  .allowed = first },
+		{ .id = 9,
+		  .nodes = 1,
+		  .gpus_per_node = 4,
+		  .cpus = 1,
+		  .seconds = 60,
+		  .allowed = second },
+	};
+	struct plx_grant grants[2] = { { 0 } };
+	struct world w;
+
+	(void) state;
+	for (int once = 0; once < 2; once++) {
+		set_up(&w);
+		w.allocs[1].ends_s = 500;
+		requests[0].once = requests[1].once = once;
+		ask(&w, requests, 2, grants);
+		assert_float_equal(500, grants[0].starts_s, 1e-9);
+		if (once)
+			assert_true(isinf(grants[1].starts_s));
+		else
+			assert_float_equal(100, grants[1].starts_s, 1e-9);
+		plx_problem_destroy(w.problem);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +394,8 @@ int main(void)
 		cmocka_unit_test(a_parked_job_comes_back_in_its_turn),
 		cmocka_unit_test(nobody_grows_onto_what_is_promised_soon),
 		cmocka_unit_test(who_has_to_move_may_use_it),
+		cmocka_unit_test(who_is_promised_nothing_holds_nobody_up),
+		cmocka_unit_test(once_is_one_promise_of_a_job),
 	};
 
 	return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);

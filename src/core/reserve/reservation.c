@@ -371,15 +371,24 @@ static bool needs_resources(const struct plx_request *request)
 	       request->cpus > 0 || request->memory > 0;
 }
 
+/* Is it to be told when it could start? */
+static bool may_promise(const struct plx_reserving *reserving,
+			const struct plx_request *request, bool promised)
+{
+	return reserving->timeline && !request->wakes && !request->tentative &&
+	       !(request->once && promised);
+}
+
 static void answer(struct plx_reserving *reserving,
-		   const struct plx_request *request, struct plx_grant *grant)
+		   const struct plx_request *request, bool promised,
+		   struct plx_grant *grant)
 {
 	grant->granted =
 		!needs_resources(request) || serve(reserving, request, grant);
 	grant->gpus = grant->granted ? request->gpus_per_node : 0;
 	if (grant->granted)
 		grant->starts_s = 0;
-	else if (reserving->timeline && !request->wakes && !request->tentative)
+	else if (may_promise(reserving, request, promised))
 		grant->starts_s = plx_timeline_promise(
 			reserving->timeline, request, grant->promised);
 }
@@ -391,6 +400,18 @@ static bool served_already(const struct plx_request *requests,
 	for (int k = 0; k < i; k++) {
 		if (requests[i].id && requests[k].id == requests[i].id &&
 		    grants[k].granted)
+			return true;
+	}
+	return false;
+}
+
+/* The same, later. */
+static bool promised_already(const struct plx_request *requests,
+			     const struct plx_grant *grants, int i)
+{
+	for (int k = 0; k < i; k++) {
+		if (requests[i].id && requests[k].id == requests[i].id &&
+		    isfinite(grants[k].starts_s))
 			return true;
 	}
 	return false;
@@ -458,7 +479,9 @@ static void serve_all(struct plx_reserving *reserving,
 						.promised = grants[i].promised,
 						.starts_s = INFINITY };
 		if (!served_already(requests, grants, i))
-			answer(reserving, &requests[i], &grants[i]);
+			answer(reserving, &requests[i],
+			       promised_already(requests, grants, i),
+			       &grants[i]);
 	}
 	keep_idle(reserving);
 	for (int n = 0; n < reserving->problem->node_count; n++)

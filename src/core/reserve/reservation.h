@@ -53,8 +53,13 @@ struct plx_request {
 	 */
 	bool wakes;
 	enum plx_effort effort;
-	/* The same job follows in another way: nothing is promised to this. */
+	/*
+	 * Nothing is promised to this: the same job follows in another way, or
+	 * it starts now or not at all.
+	 */
 	bool tentative;
+	/* The same, where something is promised to its id already. */
+	bool once;
 	/*
 	 * It starts with all of so many jobs of this group; 0: alone. Nodes of
 	 * such jobs are different, as backfill would have them.

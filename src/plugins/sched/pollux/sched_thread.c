@@ -411,7 +411,7 @@ static void _look(const struct pollux_params *params)
 	if (now_s - last.looked_s < LOOK_S || !_touched(now_s, params))
 		return;
 	last.looked_s = now_s;
-	snapshot = pollux_snapshot_create();
+	snapshot = pollux_snapshot_create(&params->terms);
 	if (snapshot->requeued_count)
 		pollux_requeue_reset(snapshot->requeued,
 				     snapshot->requeued_count);

@@ -24,10 +24,34 @@ static long number(const char *text, const char *key, long most, long standard)
 	return standard;
 }
 
+/* A word of its own, with or without a value. */
+static bool has(const char *text, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = text; at && *at; at += strcspn(at, ",")) {
+		at += strspn(at, ", ");
+		if (!strncmp(at, word, length) && strchr(",= ", at[length]))
+			return true;
+	}
+	return false;
+}
+
 void pollux_terms_read(const char *text, struct pollux_terms *terms)
 {
 	terms->max_job_test =
 		(int) number(text, "bf_max_job_test=", 1000000, 500);
+	terms->max_job_user =
+		(int) number(text, "bf_max_job_user=", 1000000, 0);
+	terms->max_job_user_part =
+		(int) number(text, "bf_max_job_user_part=", 1000000, 0);
+	terms->max_job_part =
+		(int) number(text, "bf_max_job_part=", 1000000, 0);
+	terms->max_job_assoc =
+		(int) number(text, "bf_max_job_assoc=", 1000000, 0);
+	terms->min_prio_reserve =
+		(uint32_t) number(text, "bf_min_prio_reserve=", UINT32_MAX, 0);
+	terms->one_resv_per_job = has(text, "bf_one_resv_per_job");
 	terms->interval_s = (double) number(text, "bf_interval=", 10800, 30);
 	terms->window_s =
 		60.0 * (double) number(text, "bf_window=", 43200, 1440);

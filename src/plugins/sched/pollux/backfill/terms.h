@@ -9,11 +9,20 @@
 #ifndef SCHED_POLLUX_TERMS_H
 #define SCHED_POLLUX_TERMS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 struct pollux_terms {
-	int max_job_test;    /* bf_max_job_test: waiting jobs looked at */
-	double interval_s;   /* bf_interval, between its looks */
-	double window_s;     /* bf_window, how far ahead it plans */
-	double resolution_s; /* bf_resolution, of its plans */
+	int max_job_test; /* bf_max_job_test: waiting jobs looked at ... */
+	int max_job_user; /* ... of a user, 0: any number; as are: */
+	int max_job_user_part;
+	int max_job_part;
+	int max_job_assoc;
+	uint32_t min_prio_reserve; /* bf_min_prio_reserve: less, no promise */
+	bool one_resv_per_job;	   /* bf_one_resv_per_job */
+	double interval_s;	   /* bf_interval, between its looks */
+	double window_s;	   /* bf_window, how far ahead it plans */
+	double resolution_s;	   /* bf_resolution, of its plans */
 };
 
 /* text may be NULL. */

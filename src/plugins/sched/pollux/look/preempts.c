@@ -24,38 +24,39 @@ static const struct pollux_preempt_rule *_rule(void)
  * A job of several partitions is asked about in each; *copy is used where that
  * is not the one on its record.
  */
-static job_record_t *_as_in(const struct pollux_candidate *from,
+static job_record_t *_as_in(const struct plx_backlog_entry *from,
 			    job_record_t *copy)
 {
-	if (from->job->part_ptr == from->part)
-		return (job_record_t *) from->job;
-	memcpy(copy, from->job, sizeof(*copy));
-	copy->part_ptr = (part_record_t *) from->part;
+	const job_record_t *job = from->job;
+
+	if (job->part_ptr == from->partition)
+		return (job_record_t *) job;
+	memcpy(copy, job, sizeof(*copy));
+	copy->part_ptr = (part_record_t *) from->partition;
 	return copy;
 }
 
 /* Among those before the i-th, the first that it may preempt; i: none. */
-static int _first_below(const struct pollux_candidates *candidates, int i,
+static int _first_below(const struct plx_backlog_entry *entries, int i,
 			const struct pollux_preempt_rule *rule)
 {
 	job_record_t copies[2];
-	job_record_t *preemptor = _as_in(&candidates->at[i], &copies[0]);
+	job_record_t *preemptor = _as_in(&entries[i], &copies[0]);
 	int k = 0;
 
-	while (k < i &&
-	       !rule->may(_as_in(&candidates->at[k], &copies[1]), preemptor))
+	while (k < i && !rule->may(_as_in(&entries[k], &copies[1]), preemptor))
 		k++;
 	return k;
 }
 
-void pollux_preempts_order(struct pollux_candidates *candidates)
+void pollux_preempts_order(struct plx_backlog_entry *entries, int count)
 {
 	const struct pollux_preempt_rule *rule = _rule();
-	struct pollux_candidate *at = candidates->at;
+	struct plx_backlog_entry *at = entries;
 
-	for (int i = 1; rule && i < candidates->count; i++) {
-		int k = _first_below(candidates, i, rule);
-		struct pollux_candidate moved = at[i];
+	for (int i = 1; rule && i < count; i++) {
+		int k = _first_below(at, i, rule);
+		struct plx_backlog_entry moved = at[i];
 
 		memmove(&at[k + 1], &at[k], sizeof(*at) * (size_t) (i - k));
 		at[k] = moved;
@@ -106,7 +107,7 @@ static bool _may(job_record_t *victim, const struct pollux_job *job,
 			       preemptor->part_ptr->node_bitmap);
 }
 
-static void _fill(const struct pollux_candidate *from, job_record_t **victims,
+static void _fill(const struct plx_backlog_entry *from, job_record_t **victims,
 		  const struct pollux_preempt_rule *rule,
 		  const struct pollux_snapshot *snapshot,
 		  struct pollux_waiting *waiting)
@@ -126,7 +127,7 @@ static void _fill(const struct pollux_candidate *from, job_record_t **victims,
 		xfree(waiting->preempts);
 }
 
-void pollux_preempts_fill(const struct pollux_candidates *candidates,
+void pollux_preempts_fill(const struct plx_backlog_entry *entries,
 			  struct pollux_snapshot *snapshot)
 {
 	const struct pollux_preempt_rule *rule = _rule();
@@ -136,7 +137,7 @@ void pollux_preempts_fill(const struct pollux_candidates *candidates,
 		return;
 	victims = _victims(snapshot, rule);
 	for (int i = 0; i < snapshot->waiting_count; i++)
-		_fill(&candidates->at[i], victims, rule, snapshot,
+		_fill(&entries[i], victims, rule, snapshot,
 		      &snapshot->waiting[i]);
 	xfree(victims);
 }

@@ -14,13 +14,15 @@
 void pollux_preempts_by(const struct pollux_preempt_rule *rule);
 
 /*
- * Those that may preempt others of the candidates go before them, as in Slurm's
- * queue. Read lock on jobs.
+ * Those that may preempt others of the entries, chosen by priority, go before
+ * them, as in Slurm's queue. Read lock on jobs.
  */
-void pollux_preempts_order(struct pollux_candidates *candidates);
+void pollux_preempts_order(struct plx_backlog_entry *entries, int count);
 
-/* Fill `preempts` of all that wait, and `exempt_s`. Same lock. */
-void pollux_preempts_fill(const struct pollux_candidates *candidates,
+/*
+ * Fill `preempts` of all that wait, an entry each, and `exempt_s`. Same lock.
+ */
+void pollux_preempts_fill(const struct plx_backlog_entry *entries,
 			  struct pollux_snapshot *snapshot);
 
 #endif

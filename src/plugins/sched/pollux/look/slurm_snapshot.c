@@ -354,7 +354,7 @@ struct walk {
 	int *cpus;	 /* [node_count] held by elastic jobs */
 	int *cpus_rigid; /* and by all others */
 	double *memory;	 /* by all, MB */
-	struct pollux_candidates candidates;
+	struct plx_backlog *backlog;
 	job_record_t **holders; /* jobs that hold something */
 	int holder_count;
 	job_record_t **rigid; /* behind them those that are not elastic */
@@ -370,7 +370,7 @@ static void _see_pending(const job_record_t *record, struct walk *walk)
 			  sizeof(*snapshot->requeued));
 		snapshot->requeued[snapshot->requeued_count++] = record->job_id;
 	}
-	pollux_waiting_offer(record, snapshot->now, &walk->candidates);
+	pollux_waiting_offer(record, snapshot->now, walk->backlog);
 	pollux_moldable_begins(record, snapshot);
 }
 
@@ -406,6 +406,7 @@ static int _see(void *x, void *arg)
 }
 
 static void _fill_jobs(struct pollux_snapshot *snapshot,
+		       const struct pollux_terms *terms,
 		       struct pollux_rules *rules)
 {
 	int count = list_count(job_list);
@@ -416,6 +417,7 @@ static void _fill_jobs(struct pollux_snapshot *snapshot,
 		.cpus_rigid =
 			xcalloc(snapshot->node_count, sizeof(*walk.cpus_rigid)),
 		.memory = xcalloc(snapshot->node_count, sizeof(*walk.memory)),
+		.backlog = plx_backlog_create(pollux_waiting_most(terms)),
 		.holders = xcalloc(2 * count + 1, sizeof(*walk.holders)),
 	};
 
@@ -430,7 +432,8 @@ static void _fill_jobs(struct pollux_snapshot *snapshot,
 			walk.cpus[n] + walk.cpus_rigid[n];
 		snapshot->nodes[n].memory_used = walk.memory[n];
 	}
-	pollux_waiting_fill(&walk.candidates, snapshot, rules);
+	pollux_waiting_fill(walk.backlog, terms, snapshot, rules);
+	plx_backlog_destroy(walk.backlog);
 	pollux_moldable_jobs_fill(snapshot, rules);
 	if (pollux_waiting_is_ours(snapshot))
 		pollux_rigid_allocs_fill(walk.rigid, walk.rigid_count,
@@ -478,7 +481,7 @@ static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 	return fingerprint;
 }
 
-struct pollux_snapshot *pollux_snapshot_create(void)
+struct pollux_snapshot *pollux_snapshot_create(const struct pollux_terms *terms)
 {
 	struct pollux_snapshot *snapshot = xmalloc(sizeof(*snapshot));
 	struct pollux_rules *rules = NULL;
@@ -493,7 +496,7 @@ struct pollux_snapshot *pollux_snapshot_create(void)
 		xcalloc(snapshot->node_count, sizeof(*snapshot->nodes));
 	rules = pollux_rules_create();
 	_fill_nodes(snapshot, rules);
-	_fill_jobs(snapshot, rules);
+	_fill_jobs(snapshot, terms, rules);
 	pollux_job_limits_fill(snapshot);
 	pollux_rules_destroy(rules);
 	pollux_unlock(POLLUX_LOOK);

@@ -17,6 +17,7 @@
 #include "core/reserve/limit_pool.h"
 #include "core/records/status.h"
 #include "core/records/target.h"
+#include "sched/pollux/backfill/terms.h"
 
 #define POLLUX_PENDING_MAX 100 /* waiting jobs looked at */
 
@@ -182,8 +183,12 @@ struct pollux_snapshot {
 	uint64_t fingerprint; /* changes when there is something to decide */
 };
 
-/* Locks slurmctld for reading. The caller's to destroy. */
-struct pollux_snapshot *pollux_snapshot_create(void);
+/*
+ * Of the jobs that wait, as many as backfill looks at by its terms. Locks
+ * slurmctld for reading. The caller's to destroy.
+ */
+struct pollux_snapshot *pollux_snapshot_create(
+	const struct pollux_terms *terms);
 void pollux_snapshot_destroy(
 	struct pollux_snapshot *snapshot); /* accepts NULL */
 

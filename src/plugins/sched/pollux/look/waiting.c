@@ -13,6 +13,9 @@
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 
+/* Of the entries that are looked at: one user's, as long as others wait. */
+#define FAIR_PARTS 4
+
 uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
 {
 	return (uint64_t) part->priority_tier << 32 | job->priority;
@@ -204,13 +207,14 @@ static double _seconds(const job_record_t *job, const part_record_t *part)
 	return 60.0 * minutes;
 }
 
-static bool *_allowed(const struct pollux_candidate *from, int nodes,
+static bool *_allowed(const struct plx_backlog_entry *from, int nodes,
 		      const struct pollux_snapshot *snapshot,
 		      struct pollux_rules *rules)
 {
 	bool *allowed = xcalloc(snapshot->node_count, sizeof(*allowed));
-	bitstr_t *all = from->job->details->req_node_bitmap;
-	bitstr_t *may = pollux_nodes_waited(rules, from->job, from->part);
+	const job_record_t *job = from->job;
+	bitstr_t *all = job->details->req_node_bitmap;
+	bitstr_t *may = pollux_nodes_waited(rules, job, from->partition);
 
 	if (all && bit_set_count(all) < nodes)
 		all = NULL;
@@ -289,23 +293,25 @@ static void _fill_het(const job_record_t *job, struct pollux_waiting *waiting)
 		waiting->het_size = list_count(leader->het_job_list);
 }
 
-static void _fill(const struct pollux_candidate *from,
+static void _fill(const struct plx_backlog_entry *from,
 		  struct pollux_snapshot *snapshot, struct pollux_rules *rules,
 		  struct pollux_waiting *waiting)
 {
-	const job_details_t *details = from->job->details;
+	const job_record_t *job = from->job;
+	const part_record_t *part = from->partition;
+	const job_details_t *details = job->details;
 	int largest = 1;
 
 	for (int n = 0; n < snapshot->node_count; n++)
 		largest = MAX(largest, snapshot->nodes[n].gpus);
-	waiting->id = from->job->job_id;
+	waiting->id = job->job_id;
 	waiting->priority = from->priority;
-	waiting->partition = xstrdup(from->part->name);
-	waiting->limited = _is_limited(from->job);
+	waiting->partition = xstrdup(part->name);
+	waiting->limited = _is_limited(job);
 	waiting->nodes = details->min_nodes > 0 && details->min_nodes < NO_VAL
 				 ? _nodes(details->min_nodes, snapshot)
 				 : 1;
-	waiting->gpus_per_node = _gpus_per_node(from->job, waiting->nodes);
+	waiting->gpus_per_node = _gpus_per_node(job, waiting->nodes);
 	if (waiting->gpus_per_node > largest) {
 		waiting->nodes = _ceil_div((uint64_t) waiting->nodes *
 						   waiting->gpus_per_node,
@@ -313,129 +319,83 @@ static void _fill(const struct pollux_candidate *from,
 		waiting->nodes = _nodes(waiting->nodes, snapshot);
 		waiting->gpus_per_node = largest;
 	}
-	waiting->whole_nodes = pollux_slurm_whole_nodes(from->job) ||
-			       from->part->max_share == 0;
-	waiting->seconds = _seconds(from->job, from->part);
+	waiting->whole_nodes =
+		pollux_slurm_whole_nodes(job) || part->max_share == 0;
+	waiting->seconds = _seconds(job, part);
 	waiting->allowed = _allowed(from, waiting->nodes, snapshot, rules);
-	waiting->cpu_limit = pollux_cpu_limit_of(snapshot, from->part);
-	_fill_rest(from->job, waiting);
-	_fill_spread(from->job, snapshot, waiting);
-	_fill_het(from->job, waiting);
-	waiting->told = _told(from->job);
-	if (from->job->array_recs)
-		waiting->tasks = (int) from->job->array_recs->task_cnt;
-}
-
-/* Highest priority first, then the oldest. */
-static int _by_priority(const void *a, const void *b)
-{
-	const struct pollux_candidate *x = a;
-	const struct pollux_candidate *y = b;
-
-	if (x->priority != y->priority)
-		return x->priority > y->priority ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static bool _is_after(const struct pollux_candidate *a,
-		      const struct pollux_candidate *b)
-{
-	return _by_priority(a, b) > 0;
-}
-
-static void _swap(struct pollux_candidate *a, struct pollux_candidate *b)
-{
-	struct pollux_candidate kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-/* The last one moves up to where it belongs. */
-static void _sift_up(struct pollux_candidates *candidates)
-{
-	struct pollux_candidate *at = candidates->at;
-
-	for (int i = candidates->count - 1;
-	     i > 0 && _is_after(&at[i], &at[(i - 1) / 2]); i = (i - 1) / 2)
-		_swap(&at[i], &at[(i - 1) / 2]);
-}
-
-/* The first one moves down to where it belongs. */
-static void _sift_down(struct pollux_candidates *candidates)
-{
-	struct pollux_candidate *at = candidates->at;
-	int i = 0;
-
-	for (;;) {
-		int top = i;
-
-		for (int child = 2 * i + 1;
-		     child <= 2 * i + 2 && child < candidates->count; child++) {
-			if (_is_after(&at[child], &at[top]))
-				top = child;
-		}
-		if (top == i)
-			return;
-		_swap(&at[i], &at[top]);
-		i = top;
-	}
+	waiting->cpu_limit = pollux_cpu_limit_of(snapshot, part);
+	_fill_rest(job, waiting);
+	_fill_spread(job, snapshot, waiting);
+	_fill_het(job, waiting);
+	waiting->told = _told(job);
+	if (job->array_recs)
+		waiting->tasks = (int) job->array_recs->task_cnt;
 }
 
 static void _offer(const job_record_t *job, const part_record_t *part,
-		   struct pollux_candidates *candidates)
+		   struct plx_backlog *backlog)
 {
-	const struct pollux_candidate new = {
+	const struct plx_backlog_entry entry = {
 		.job = job,
-		.part = part,
+		.partition = part,
 		.priority = pollux_priority(job, part),
 		.id = job->job_id,
+		.user = job->user_id,
+		.assoc = job->assoc_id,
 	};
 
-	if (!part->node_bitmap || !(part->state_up & PARTITION_SCHED))
-		return;
-	if (candidates->count < POLLUX_PENDING_MAX) {
-		candidates->at[candidates->count++] = new;
-		_sift_up(candidates);
-	} else if (_is_after(&candidates->at[0], &new)) {
-		candidates->at[0] = new;
-		_sift_down(candidates);
-	}
+	if (part->node_bitmap && (part->state_up & PARTITION_SCHED))
+		(void) plx_backlog_offer(backlog, &entry);
 }
 
 void pollux_waiting_offer(const job_record_t *job, time_t now,
-			  struct pollux_candidates *candidates)
+			  struct plx_backlog *backlog)
 {
 	ListIterator iter = NULL;
 	const part_record_t *part = NULL;
 
-	if (!pollux_is_waiting(job, now))
+	if (!backlog || !pollux_is_waiting(job, now))
 		return;
 	if (!job->part_ptr_list) {
-		_offer(job, job->part_ptr, candidates);
+		_offer(job, job->part_ptr, backlog);
 		return;
 	}
 	iter = list_iterator_create(job->part_ptr_list);
 	while ((part = list_next(iter)))
-		_offer(job, part, candidates);
+		_offer(job, part, backlog);
 	list_iterator_destroy(iter);
 }
 
-void pollux_waiting_fill(struct pollux_candidates *candidates,
+int pollux_waiting_most(const struct pollux_terms *terms)
+{
+	return MIN(POLLUX_PENDING_MAX, terms->max_job_test);
+}
+
+void pollux_waiting_fill(const struct plx_backlog *backlog,
+			 const struct pollux_terms *terms,
 			 struct pollux_snapshot *snapshot,
 			 struct pollux_rules *rules)
 {
-	if (candidates->count > 1)
-		qsort(candidates->at, (size_t) candidates->count,
-		      sizeof(candidates->at[0]), _by_priority);
-	pollux_preempts_order(candidates);
-	snapshot->waiting_count = candidates->count;
+	struct plx_backlog_entry chosen[POLLUX_PENDING_MAX];
+	const struct plx_backlog_bounds bounds = {
+		/* Slurm's backfill, too, takes one of the two. */
+		.user = terms->max_job_assoc ? 0 : terms->max_job_user,
+		.user_partition = terms->max_job_user_part,
+		.partition = terms->max_job_part,
+		.assoc = terms->max_job_assoc,
+		.fair = MAX(pollux_waiting_most(terms) / FAIR_PARTS, 1),
+	};
+	struct plx_error err;
+	int count = backlog ? plx_backlog_choose(backlog, &bounds, chosen, &err)
+			    : 0;
+
+	pollux_preempts_order(chosen, count);
+	snapshot->waiting_count = MAX(count, 0);
 	snapshot->waiting = xcalloc(snapshot->waiting_count + 1,
 				    sizeof(*snapshot->waiting));
 	for (int i = 0; i < snapshot->waiting_count; i++)
-		_fill(&candidates->at[i], snapshot, rules,
-		      &snapshot->waiting[i]);
-	pollux_preempts_fill(candidates, snapshot);
+		_fill(&chosen[i], snapshot, rules, &snapshot->waiting[i]);
+	pollux_preempts_fill(chosen, snapshot);
 }
 
 bool pollux_waiting_is_ours(const struct pollux_snapshot *snapshot)

@@ -4,6 +4,8 @@
 #define SCHED_POLLUX_WAITING_H
 
 #include "common/slurm_compat.h"
+#include "core/reserve/backlog.h"
+#include "sched/pollux/backfill/terms.h"
 #include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/rules/nodes.h"
 
@@ -26,32 +28,25 @@ bool pollux_waits_for_nodes(const job_record_t *job, time_t now);
  */
 bool pollux_is_waiting(const job_record_t *job, time_t now);
 
-/* A job, and a partition it may start in. */
-struct pollux_candidate {
-	const job_record_t *job;
-	const part_record_t *part;
-	uint64_t priority;
-	uint32_t id; /* the job's */
-};
-
-/* The best of all that were offered: a heap, the last in turn on top. */
-struct pollux_candidates {
-	int count;
-	struct pollux_candidate at[POLLUX_PENDING_MAX];
-};
+/* So many jobs are looked at. */
+int pollux_waiting_most(const struct pollux_terms *terms);
 
 /*
- * Take the job in if it waits and is one of the best. Read lock on jobs, and
- * until pollux_waiting_fill().
+ * Offer the job to those that are looked at, in each of its partitions, if it
+ * waits. backlog NULL: to nobody. Read lock on jobs, and until
+ * pollux_waiting_fill().
  */
 void pollux_waiting_offer(const job_record_t *job, time_t now,
-			  struct pollux_candidates *candidates);
+			  struct plx_backlog *backlog);
 
 /*
- * Fill snapshot->waiting with those, highest priority first. snapshot->nodes is
- * filled already. Under a read lock on jobs and nodes.
+ * Fill snapshot->waiting with the first of them, as many as backfill would look
+ * at of one user, partition or association, highest priority first. backlog
+ * NULL: none. snapshot->nodes is filled already. Under a read lock on jobs and
+ * nodes.
  */
-void pollux_waiting_fill(struct pollux_candidates *candidates,
+void pollux_waiting_fill(const struct plx_backlog *backlog,
+			 const struct pollux_terms *terms,
 			 struct pollux_snapshot *snapshot,
 			 struct pollux_rules *rules);
 

@@ -19,7 +19,7 @@ struct input {
 	const struct pollux_snapshot *snapshot;
 	const struct plx_problem *problem;
 	const struct pollux_consumables *consumables;
-	int limit; /* waiting jobs that count */
+	const struct pollux_terms *terms;
 	double *cpus;
 	double *memory;
 	double *cpus_per_gpu;
@@ -365,6 +365,10 @@ static struct plx_request *add_shape(struct input *in, int i,
 		.allowed = waiting->allowed,
 		.keeps = keeps,
 		.leaves = waiting->clears ? leaves : NULL,
+		/* Without the partition's tier, as backfill compares it. */
+		.tentative = (uint32_t) waiting->priority <
+			     in->terms->min_prio_reserve,
+		.once = in->terms->one_resv_per_job,
 		.group = waiting->het,
 		.group_size = waiting->het_size,
 	};
@@ -435,9 +439,9 @@ static bool counts(const struct pollux_waiting *waiting)
 /* Waiting jobs that count. */
 static int waiting_count(const struct input *in)
 {
-	return in->snapshot->waiting_count < in->limit
+	return in->snapshot->waiting_count < in->terms->max_job_test
 		       ? in->snapshot->waiting_count
-		       : in->limit;
+		       : in->terms->max_job_test;
 }
 
 /* The last job that waits and may preempt the elastic one; -1: none. */
@@ -507,7 +511,7 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 	struct input in = { .snapshot = snapshot,
 			    .problem = problem,
 			    .consumables = consumables,
-			    .limit = terms->max_job_test };
+			    .terms = terms };
 	struct plx_rest rest;
 	int rc = -1;
 

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * backlog.c - which of the jobs that wait are looked at
+ *
+ * Entries of one user, association and partition are a group. Bounds hold for
+ * whole groups: once one has an entry left out, all behind it are. So no more
+ * than `most` of a group can ever be chosen, and a heap keeps these: a job that
+ * is found costs a look at its group, however many wait.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/reserve/backlog.h"
+
+struct group {
+	uint32_t user;
+	uint32_t assoc;
+	const void *partition;
+	struct plx_backlog_entry *at; /* a heap, the last in turn on top */
+	int count;
+	int size;
+};
+
+struct plx_backlog {
+	int most;
+	struct group *groups;
+	int group_count;
+	int group_size;
+	int *slots; /* [slot_count] index of a group and 1; 0: free */
+	size_t slot_count;
+};
+
+#define SLOTS 64 /* at first; a power of two, as ever after */
+
+struct plx_backlog *plx_backlog_create(int most)
+{
+	struct plx_backlog *backlog = calloc(1, sizeof(*backlog));
+
+	if (!backlog)
+		return NULL;
+	backlog->most = most;
+	backlog->slot_count = SLOTS;
+	backlog->slots = calloc(SLOTS, sizeof(*backlog->slots));
+	if (backlog->slots)
+		return backlog;
+	free(backlog);
+	return NULL;
+}
+
+void plx_backlog_destroy(struct plx_backlog *backlog)
+{
+	if (!backlog)
+		return;
+	for (int i = 0; i < backlog->group_count; i++)
+		free(backlog->groups[i].at);
+	free(backlog->groups);
+	free(backlog->slots);
+	free(backlog);
+}
+
+/* Highest priority first, then the oldest; then in a fixed order. */
+static int by_priority(const void *a, const void *b)
+{
+	const struct plx_backlog_entry *x = a;
+	const struct plx_backlog_entry *y = b;
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool is_after(const struct plx_backlog_entry *a,
+		     const struct plx_backlog_entry *b)
+{
+	return by_priority(a, b) > 0;
+}
+
+static void swap(struct plx_backlog_entry *a, struct plx_backlog_entry *b)
+{
+	struct plx_backlog_entry kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+/* The last one moves up to where it belongs. */
+static void sift_up(struct group *group)
+{
+	struct plx_backlog_entry *at = group->at;
+
+	for (int i = group->count - 1;
+	     i > 0 && is_after(&at[i], &at[(i - 1) / 2]); i = (i - 1) / 2)
+		swap(&at[i], &at[(i - 1) / 2]);
+}
+
+/* The first one moves down to where it belongs. */
+static void sift_down(struct group *group)
+{
+	struct plx_backlog_entry *at = group->at;
+	int i = 0;
+
+	for (;;) {
+		int top = i;
+
+		for (int child = 2 * i + 1;
+		     child <= 2 * i + 2 && child < group->count; child++) {
+			if (is_after(&at[child], &at[top]))
+				top = child;
+		}
+		if (top == i)
+			return;
+		swap(&at[i], &at[top]);
+		i = top;
+	}
+}
+
+static bool is_in(const struct group *group,
+		  const struct plx_backlog_entry *entry)
+{
+	return group->user == entry->user && group->assoc == entry->assoc &&
+	       group->partition == entry->partition;
+}
+
+static uint64_t hash(uint32_t user, uint32_t assoc, const void *partition)
+{
+	uint64_t mixed = (uint64_t) user << 32 | assoc;
+
+	mixed ^= (uint64_t) (uintptr_t) partition * 0x9e3779b97f4a7c15ULL;
+	mixed *= 0xff51afd7ed558ccdULL;
+	return mixed ^ mixed >> 33;
+}
+
+static void put(struct plx_backlog *backlog, int index)
+{
+	const struct group *group = &backlog->groups[index];
+	size_t slot = hash(group->user, group->assoc, group->partition);
+
+	while (backlog->slots[slot & (backlog->slot_count - 1)])
+		slot++;
+	backlog->slots[slot & (backlog->slot_count - 1)] = index + 1;
+}
+
+/* At least half of the slots are free. */
+static int make_slots(struct plx_backlog *backlog)
+{
+	size_t count = 2 * backlog->slot_count;
+	int *slots = NULL;
+
+	if (2 * ((size_t) backlog->group_count + 1) <= backlog->slot_count)
+		return 0;
+	slots = calloc(count, sizeof(*slots));
+	if (!slots)
+		return -1;
+	free(backlog->slots);
+	backlog->slots = slots;
+	backlog->slot_count = count;
+	for (int i = 0; i < backlog->group_count; i++)
+		put(backlog, i);
+	return 0;
+}
+
+static struct group *add_group(struct plx_backlog *backlog,
+			       const struct plx_backlog_entry *entry)
+{
+	int i = backlog->group_count;
+
+	if (make_slots(backlog) < 0)
+		return NULL;
+	if (i == backlog->group_size) {
+		int size = 2 * i + 16;
+		struct group *groups = realloc(backlog->groups,
+					       (size_t) size * sizeof(*groups));
+
+		if (!groups)
+			return NULL;
+		backlog->groups = groups;
+		backlog->group_size = size;
+	}
+	backlog->groups[i] = (struct group){
+		.user = entry->user,
+		.assoc = entry->assoc,
+		.partition = entry->partition,
+	};
+	backlog->group_count++;
+	put(backlog, i);
+	return &backlog->groups[i];
+}
+
+static struct group *group_of(struct plx_backlog *backlog,
+			      const struct plx_backlog_entry *entry)
+{
+	size_t slot = hash(entry->user, entry->assoc, entry->partition);
+	int index = 0;
+
+	while ((index = backlog->slots[slot & (backlog->slot_count - 1)])) {
+		if (is_in(&backlog->groups[index - 1], entry))
+			return &backlog->groups[index - 1];
+		slot++;
+	}
+	return add_group(backlog, entry);
+}
+
+static int make_place(struct group *group)
+{
+	int size = 2 * group->count + 4;
+	struct plx_backlog_entry *at = NULL;
+
+	if (group->count < group->size)
+		return 0;
+	at = realloc(group->at, (size_t) size * sizeof(*at));
+	if (!at)
+		return -1;
+	group->at = at;
+	group->size = size;
+	return 0;
+}
+
+int plx_backlog_offer(struct plx_backlog *backlog,
+		      const struct plx_backlog_entry *entry)
+{
+	struct group *group = group_of(backlog, entry);
+
+	if (!group)
+		return -1;
+	if (group->count < backlog->most) {
+		if (make_place(group) < 0)
+			return -1;
+		group->at[group->count++] = *entry;
+		sift_up(group);
+	} else if (group->count && is_after(&group->at[0], entry)) {
+		group->at[0] = *entry;
+		sift_down(group);
+	}
+	return 0;
+}
+
+/* While some are chosen. */
+struct choice {
+	const struct plx_backlog_bounds *bounds;
+	struct plx_backlog_entry *entries; /* [count], by priority */
+	bool *taken;			   /* [count] */
+	int count;
+	int *order; /* [most] of those that are taken */
+	int taken_count;
+	int most;
+};
+
+static bool is_full(int bound, int count)
+{
+	return bound > 0 && count >= bound;
+}
+
+static bool may_take(const struct choice *choice, int i, int fair)
+{
+	const struct plx_backlog_bounds *bounds = choice->bounds;
+	const struct plx_backlog_entry *entry = &choice->entries[i];
+	int user = 0;
+	int partition = 0;
+	int both = 0;
+	int assoc = 0;
+
+	for (int k = 0; k < choice->taken_count; k++) {
+		const struct plx_backlog_entry *other =
+			&choice->entries[choice->order[k]];
+
+		user += other->user == entry->user;
+		partition += other->partition == entry->partition;
+		both += other->user == entry->user &&
+			other->partition == entry->partition;
+		assoc += entry->assoc && other->assoc == entry->assoc;
+	}
+	return !is_full(bounds->user, user) && !is_full(fair, user) &&
+	       !is_full(bounds->partition, partition) &&
+	       !is_full(bounds->user_partition, both) &&
+	       !is_full(bounds->assoc, assoc);
+}
+
+static void take_more(struct choice *choice, int fair)
+{
+	for (int i = 0; i < choice->count && choice->taken_count < choice->most;
+	     i++) {
+		if (choice->taken[i] || !may_take(choice, i, fair))
+			continue;
+		choice->taken[i] = true;
+		choice->order[choice->taken_count++] = i;
+	}
+}
+
+static int gather(const struct plx_backlog *backlog,
+		  struct plx_backlog_entry *entries)
+{
+	int count = 0;
+
+	for (int g = 0; g < backlog->group_count; g++) {
+		const struct group *group = &backlog->groups[g];
+
+		for (int i = 0; i < group->count; i++)
+			entries[count++] = group->at[i];
+	}
+	if (count > 1)
+		qsort(entries, (size_t) count, sizeof(*entries), by_priority);
+	return count;
+}
+
+static size_t entry_count(const struct plx_backlog *backlog)
+{
+	size_t count = 0;
+
+	for (int g = 0; g < backlog->group_count; g++)
+		count += (size_t) backlog->groups[g].count;
+	return count;
+}
+
+int plx_backlog_choose(const struct plx_backlog *backlog,
+		       const struct plx_backlog_bounds *bounds,
+		       struct plx_backlog_entry *chosen, struct plx_error *err)
+{
+	size_t size = entry_count(backlog) + 1;
+	struct choice choice = {
+		.bounds = bounds,
+		.entries = calloc(size, sizeof(*choice.entries)),
+		.taken = calloc(size, sizeof(*choice.taken)),
+		.order = calloc((size_t) backlog->most + 1,
+				sizeof(*choice.order)),
+		.most = backlog->most,
+	};
+	int count = -1;
+
+	if (!choice.entries || !choice.taken || !choice.order) {
+		plx_fail(err, "no memory for the jobs that wait");
+		goto done;
+	}
+	choice.count = gather(backlog, choice.entries);
+	take_more(&choice, bounds->fair);
+	if (bounds->fair > 0)
+		take_more(&choice, 0);
+	count = 0;
+	for (int i = 0; i < choice.count; i++) {
+		if (choice.taken[i])
+			chosen[count++] = choice.entries[i];
+	}
+done:
+	free(choice.entries);
+	free(choice.taken);
+	free(choice.order);
+	return count;
+}
