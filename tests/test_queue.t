@@ -11,7 +11,7 @@ sandbox_up --nodes 2 --gpus-per-node 2 --like=site --users=daemon,bin \
 	--params bf_interval=1,sched_interval=1,pollux_min_gap=0.3 \
 	--conf-extra "PartitionName=one Nodes=n1 PriorityTier=2" \
 	--conf-extra "PartitionName=two Nodes=n2"
-plan 16
+plan 17
 
 # held USER OPTION...: a rigid job of that user, who may not say its priority,
 # to begin later.
@@ -77,9 +77,25 @@ job=$(submit_light shrinks pollux,max=2 -w n2 -x n1 -t 120 --priority=100000 -- 
 ok "an elastic job has a node" \
 	wait_until "is_state $rigid RUNNING && has_gpus $job 2" 60
 
+# "JOBS-STARTED BACKFILLED", since slurmctld began to count.
+counted() {
+	sb sdiag | awk '/^Jobs started:/ { started = $NF }
+		/since last slurm start/ { print started, $NF }'
+}
+
+# one_more BEFORE: both have counted one start since.
+one_more() {
+	local now
+	now=$(counted)
+	echo "$1, now $now"
+	[ "$now" = "$((${1% *} + 1)) $((${1#* } + 1))" ]
+}
+
 ok "a user submits a hundred jobs and more" crowd 105
+before=$(counted)
 alone=$(waits bin 10 -N1 -w n2 --gpus-per-node=1 -t 5)
 ok "the job of another user gets room all the same" runs "$alone"
+ok "sdiag has counted that start, among the backfilled ones" one_more "$before"
 own=$(waits daemon 10 -w n2 --gpus-per-node=1 -t 5)
 ok "behind a hundred of its own user it waits" stays "$own"
 disperse

@@ -35,6 +35,7 @@
 #pragma weak slurm_conf
 #pragma weak slurm_destroy_selected_step
 #pragma weak slurmctld_config
+#pragma weak slurmctld_diag_stats
 #pragma weak slurmctld_tres_cnt
 #pragma weak xfree_ptr
 

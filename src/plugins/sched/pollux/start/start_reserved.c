@@ -345,9 +345,17 @@ static int _select(job_record_t *job, bitstr_t *nodes)
 	return rc;
 }
 
+/* select_nodes() has counted the start; sdiag tells by whom, as sacct does. */
+static void _count_backfilled(void)
+{
+	slurmctld_diag_stats.backfilled_jobs++;
+	slurmctld_diag_stats.last_backfilled_jobs++;
+}
+
 static void _launch(job_record_t *job)
 {
 	last_job_update = time(NULL);
+	_count_backfilled();
 	pollux_info(
 		"sched/pollux: JobId=%u starts on %s in the room made for it",
 		job->job_id, job->nodes);
