@@ -232,5 +232,4 @@ void pollux_record_publish(job_record_t *job, const struct plx_target *asked)
 	}
 	xfree(job->system_comment);
 	job->system_comment = text;
-	last_job_update = time(NULL);
 }

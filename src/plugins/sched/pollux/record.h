@@ -60,7 +60,11 @@ bool pollux_record_outlived(const job_record_t *job);
 /* When the present shape began, as accounting has it. */
 time_t pollux_record_since(const job_record_t *job);
 
-/* Write the target into system_comment, keeping what others wrote there. */
+/*
+ * Write the target into system_comment, keeping what others wrote there. This
+ * alone does not count as a change of the job (last_job_update): each makes
+ * Slurm's backfill give up its pass, where it may not go on (bf_continue).
+ */
 void pollux_record_publish(job_record_t *job, const struct plx_target *target);
 
 #endif

@@ -73,6 +73,7 @@ void pollux_announce(job_record_t *job, struct pollux_track *track,
 		snprintf(track->target.why, sizeof(track->target.why), "%.*s",
 			 (int) sizeof(track->target.why) - 1, why);
 	pollux_record_publish(job, &track->target);
+	last_job_update = time(NULL);
 	schedule_job_save();
 }
 
