@@ -68,11 +68,21 @@ plugstacks() {
 		done
 }
 
+# The files that have our folder in PluginDir, where sched/pollux has the name of
+# Slurm's backfill.
+name_folder() {
+	all_lines | grep -iE '[: ]PluginDir *=[^ ]*/slurm[^/:]*/pollux/*([:" ]|$)' |
+		cut -d: -f1 | sort -u
+}
+
 # The files in which slurmctld is told to load one of its plugins.
 name_scheduler() {
-	all_lines | grep -iE \
-		'[: ](SchedulerType *= *"?sched/pollux|JobSubmitPlugins *=[^ ]*pollux|PluginDir *=[^ ]*/slurm[^/:]*/pollux/*([:" ]|$))' |
-		cut -d: -f1 | sort -u
+	{
+		name_folder
+		all_lines | grep -iE \
+			'[: ](SchedulerType *= *"?sched/pollux|JobSubmitPlugins *=[^ ]*pollux)' |
+			cut -d: -f1
+	} | sort -u
 }
 
 # The files in which commands and slurmstepd are told that they need the option.

@@ -275,7 +275,7 @@ pkg=slurm-wlm-pollux-plugins
 script $pkg.prerm
 script $pkg.postrm
 script pollux.prerm
-plan 30
+plan 35
 ok "make install works" make_install
 ok "docs/install.md has each file, with its mode" none otherwise
 ok "each is in the Debian package that it says" none packaged_otherwise
@@ -285,11 +285,14 @@ ok "one of them is a training program" grep -x 'pollux BINDIR/pollux-train' \
 for case in $used; do
 	ok "the plugins stay while they are named: $case" refuses $pkg "$case"
 done
-for case in nothing commented stack; do
+for case in nothing commented stack beside_another; do
 	ok "they may go: $case" allows $pkg "$case"
 done
 for case in $stacks; do
 	ok "the option stays while it is required: $case" refuses pollux "$case"
 done
-ok "it may go: stack_optional" allows pollux stack_optional
+ok "the folder stays while PluginDir has it" refuses pollux in_place_of_backfill
+for case in stack_optional beside_another direct; do
+	ok "it may go: $case" allows pollux "$case"
+done
 ok "purge takes the numbers for operators away, and nothing else" purges

@@ -12,7 +12,7 @@
 sandbox_up "$untyped" --scheduler=stand-in --nodes 3 --gpus-per-node 2 \
 	--conf-extra SlurmctldTimeout=60 \
 	--params bf_interval=2,pollux_min_gap=0.3,pollux_interval=2
-plan 27
+plan 29
 
 configured_as() {
 	sb scontrol show config | grep -qE "^SchedulerType += $1$"
@@ -32,6 +32,16 @@ backfills_once() {
 	local pid=${1:-$(slurmctld_pid)}
 	[ "$(threads_of "$pid" bckfl)" = 1 ] &&
 		[ "$(has_loaded "$pid" sched_backfill.so)" = 1 ]
+}
+
+# doctor_says REGEX...: each is a line of pollux-doctor.
+doctor_says() {
+	local line
+	sb pollux-doctor >"$WORK/doctor"
+	cat "$WORK/doctor"
+	for line; do
+		grep -E "$line" "$WORK/doctor" || return
+	done
 }
 
 ours() {
@@ -92,6 +102,9 @@ ok "SchedulerType is sched/backfill" configured_as sched/backfill
 ok "sched/pollux runs" eval 'logged "sched/pollux: started, in the place of" &&
 	[ "$(ours)" = 1 ]'
 ok "Slurm's backfill runs beside, once" backfills_once
+ok "pollux-doctor finds both" doctor_says \
+	"^ok +scheduler .*in the place of sched/backfill, built for" \
+	"^ok +backfill "
 job=$(submit_light beside pollux,max=6 -t 600 -- --live)
 ok "an elastic job has the cluster" wait_until "has_gpus $job 6" 60
 first=$(het first :)
@@ -187,6 +200,8 @@ rm "$SB/plugins/sched_backfill.so"
 ok "where our file is missing slurmctld takes Slurm's own" eval \
 	'wait_until is_saved 30 && primary && backfills_once &&
 	[ "$(ours)" = 0 ]'
+ok "and pollux-doctor says what is wrong" doctor_says \
+	"^wrong +scheduler .*first in PluginDir" "^ok +backfill "
 sb scancel "$job"
 wait_until "ended $job" 60
 eighth=$(het eighth :)
