@@ -349,7 +349,7 @@ refusals() {
 up --nodes 0|--nodes wants a whole number from 1 to 9999, not '0'
 up --nodes many|not 'many'
 up --nodes|--nodes needs a value
-up --scheduler fifo|must be one of pollux, backfill, builtin, not 'fifo'
+up --scheduler fifo|must be one of pollux, stand-in, backfill, builtin, not 'fifo'
 up --params a=$(id)|--params wants KEY=VALUE
 up --conf-extra nonsense|--conf-extra wants KEY=VALUE
 up --detach=yes|--detach takes no value

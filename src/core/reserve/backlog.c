@@ -235,13 +235,21 @@ int plx_backlog_offer(struct plx_backlog *backlog,
 	return 0;
 }
 
+/* A group, from its first entry that is not taken on. */
+struct cursor {
+	struct plx_backlog_entry *at; /* [left], the first in turn in front */
+	int left;
+	bool sorted; /* so are the others */
+};
+
 /* While some are chosen. */
 struct choice {
 	const struct plx_backlog_bounds *bounds;
-	struct plx_backlog_entry *entries; /* [count], by priority */
-	bool *taken;			   /* [count] */
-	int count;
-	int *order; /* [most] of those that are taken */
+	struct plx_backlog_entry *entries; /* of all groups */
+	struct cursor *cursors;		   /* [group_count] */
+	struct cursor **open;		   /* [group_count] by their first */
+	int group_count;
+	struct plx_backlog_entry *taken; /* [most] */
 	int taken_count;
 	int most;
 };
@@ -251,18 +259,17 @@ static bool is_full(int bound, int count)
 	return bound > 0 && count >= bound;
 }
 
-static bool may_take(const struct choice *choice, int i, int fair)
+static bool may_take(const struct choice *choice,
+		     const struct plx_backlog_entry *entry, int fair)
 {
 	const struct plx_backlog_bounds *bounds = choice->bounds;
-	const struct plx_backlog_entry *entry = &choice->entries[i];
 	int user = 0;
 	int partition = 0;
 	int both = 0;
 	int assoc = 0;
 
 	for (int k = 0; k < choice->taken_count; k++) {
-		const struct plx_backlog_entry *other =
-			&choice->entries[choice->order[k]];
+		const struct plx_backlog_entry *other = &choice->taken[k];
 
 		user += other->user == entry->user;
 		partition += other->partition == entry->partition;
@@ -276,31 +283,84 @@ static bool may_take(const struct choice *choice, int i, int fair)
 	       !is_full(bounds->assoc, assoc);
 }
 
-static void take_more(struct choice *choice, int fair)
+static void sort(struct plx_backlog_entry *entries, int count)
 {
-	for (int i = 0; i < choice->count && choice->taken_count < choice->most;
-	     i++) {
-		if (choice->taken[i] || !may_take(choice, i, fair))
-			continue;
-		choice->taken[i] = true;
-		choice->order[choice->taken_count++] = i;
+	if (count > 1)
+		qsort(entries, (size_t) count, sizeof(*entries), by_priority);
+}
+
+/* Of most groups no more than the first is ever looked at. */
+static void bring_forward(struct cursor *cursor)
+{
+	for (int i = 1; i < cursor->left; i++) {
+		if (is_after(&cursor->at[0], &cursor->at[i]))
+			swap(&cursor->at[0], &cursor->at[i]);
 	}
 }
 
-static int gather(const struct plx_backlog *backlog,
-		  struct plx_backlog_entry *entries)
+static void advance(struct cursor *cursor)
+{
+	cursor->at++;
+	cursor->left--;
+	if (!cursor->sorted)
+		sort(cursor->at, cursor->left);
+	cursor->sorted = true;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct cursor *const *x = a;
+	const struct cursor *const *y = b;
+
+	return by_priority((*x)->at, (*y)->at);
+}
+
+static int open_all(struct choice *choice)
 {
 	int count = 0;
 
-	for (int g = 0; g < backlog->group_count; g++) {
-		const struct group *group = &backlog->groups[g];
-
-		for (int i = 0; i < group->count; i++)
-			entries[count++] = group->at[i];
+	for (int g = 0; g < choice->group_count; g++) {
+		if (choice->cursors[g].left)
+			choice->open[count++] = &choice->cursors[g];
 	}
 	if (count > 1)
-		qsort(entries, (size_t) count, sizeof(*entries), by_priority);
+		qsort(choice->open, (size_t) count, sizeof(*choice->open),
+		      by_first);
 	return count;
+}
+
+/* The first of them has another entry in front: to where that belongs. */
+static void put_back(struct cursor **open, int count)
+{
+	for (int i = 0; i + 1 < count && is_after(open[i]->at, open[i + 1]->at);
+	     i++) {
+		struct cursor *kept = open[i];
+
+		open[i] = open[i + 1];
+		open[i + 1] = kept;
+	}
+}
+
+/* A group of which one may not be taken is passed over, with all behind it. */
+static void take_more(struct choice *choice, int fair)
+{
+	int count = open_all(choice);
+	int first = 0;
+
+	while (first < count && choice->taken_count < choice->most) {
+		struct cursor *cursor = choice->open[first];
+
+		if (!may_take(choice, cursor->at, fair)) {
+			first++;
+			continue;
+		}
+		choice->taken[choice->taken_count++] = *cursor->at;
+		advance(cursor);
+		if (cursor->left)
+			put_back(choice->open + first, count - first);
+		else
+			first++;
+	}
 }
 
 static size_t entry_count(const struct plx_backlog *backlog)
@@ -312,37 +372,57 @@ static size_t entry_count(const struct plx_backlog *backlog)
 	return count;
 }
 
+static int choice_init(struct choice *choice, const struct plx_backlog *backlog,
+		       struct plx_error *err)
+{
+	size_t groups = (size_t) backlog->group_count + 1;
+	struct plx_backlog_entry *at = NULL;
+
+	choice->entries =
+		calloc(entry_count(backlog) + 1, sizeof(*choice->entries));
+	choice->cursors = calloc(groups, sizeof(*choice->cursors));
+	choice->open = calloc(groups, sizeof(*choice->open));
+	choice->taken =
+		calloc((size_t) backlog->most + 1, sizeof(*choice->taken));
+	if (!choice->entries || !choice->cursors || !choice->open ||
+	    !choice->taken)
+		return plx_fail(err, "no memory for the jobs that wait");
+	at = choice->entries;
+	for (int g = 0; g < backlog->group_count; g++) {
+		const struct group *group = &backlog->groups[g];
+
+		if (group->count)
+			memcpy(at, group->at,
+			       (size_t) group->count * sizeof(*at));
+		choice->cursors[g] =
+			(struct cursor){ .at = at, .left = group->count };
+		bring_forward(&choice->cursors[g]);
+		at += group->count;
+	}
+	return 0;
+}
+
 int plx_backlog_choose(const struct plx_backlog *backlog,
 		       const struct plx_backlog_bounds *bounds,
 		       struct plx_backlog_entry *chosen, struct plx_error *err)
 {
-	size_t size = entry_count(backlog) + 1;
-	struct choice choice = {
-		.bounds = bounds,
-		.entries = calloc(size, sizeof(*choice.entries)),
-		.taken = calloc(size, sizeof(*choice.taken)),
-		.order = calloc((size_t) backlog->most + 1,
-				sizeof(*choice.order)),
-		.most = backlog->most,
-	};
+	struct choice choice = { .bounds = bounds,
+				 .group_count = backlog->group_count,
+				 .most = backlog->most };
 	int count = -1;
 
-	if (!choice.entries || !choice.taken || !choice.order) {
-		plx_fail(err, "no memory for the jobs that wait");
+	if (choice_init(&choice, backlog, err) < 0)
 		goto done;
-	}
-	choice.count = gather(backlog, choice.entries);
 	take_more(&choice, bounds->fair);
 	if (bounds->fair > 0)
 		take_more(&choice, 0);
-	count = 0;
-	for (int i = 0; i < choice.count; i++) {
-		if (choice.taken[i])
-			chosen[count++] = choice.entries[i];
-	}
+	count = choice.taken_count;
+	sort(choice.taken, count);
+	memcpy(chosen, choice.taken, (size_t) count * sizeof(*chosen));
 done:
 	free(choice.entries);
+	free(choice.cursors);
+	free(choice.open);
 	free(choice.taken);
-	free(choice.order);
 	return count;
 }
