@@ -73,6 +73,8 @@ split_as_told() {
 	for package in slurm-wlm-pollux-plugins:sched_pollux.so \
 		slurm-wlm-pollux-plugins:examples/pollux-grafana.json \
 		slurm-wlm-pollux-plugins:job_submit_pollux.so \
+		slurm-wlm-pollux-plugins:pollux/sched_backfill.so \
+		pollux:slurm-wlm/pollux/ \
 		pollux:spank_pollux.so pollux:bin/pollux-launch \
 		pollux:bin/pollux-doctor pollux:bin/pollux-report \
 		pollux:completions/pollux-top pollux:pollux-rank \
