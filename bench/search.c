@@ -3,6 +3,7 @@
  * search.c - how long a plan takes, and how far from the best it may be
  *
  *	bench/search [--json] [--largest=JOBS] [--largest-ga=JOBS]
+ *		     [--switches=NODES]
  *
  * Random clusters of several sizes, planned from nothing and again after
  * one job has come, by our search and by the published genetic algorithm
@@ -10,6 +11,11 @@
  * it would take minutes. Times are of one core, the median of some runs of
  * ours and one of the other; the gap is to the bound that the search itself
  * gives, so the true distance from the best plan is smaller.
+ *
+ * With --switches, nodes are on leaf switches of so many, and problems are as
+ * slurmctld poses them: even shapes, other resources besides GPUs. Each is
+ * planned by our search alone, when it knows of the switches and when it does
+ * not, and of the jobs on several nodes those on several switches are counted.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -20,6 +26,7 @@
 #include <time.h>
 
 #include "core/policy/ga.h"
+#include "core/problem/objective.h"
 #include "core/search/plan.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -67,6 +74,7 @@ struct options {
 	bool json;
 	int largest;	/* jobs of the largest case */
 	int largest_ga; /* ... for the genetic algorithm */
+	int switches;	/* nodes of each; 0: nothing is known of them */
 };
 
 struct result {
@@ -244,6 +252,97 @@ static void run(const struct bench_case *c, const struct options *options)
 	plx_problem_destroy(problem);
 }
 
+/* As slurmctld poses it: each GPU needs a CPU, and there are enough. */
+static void wire(struct plx_problem *problem, const struct bench_case *c,
+		 int each)
+{
+	struct plx_error err = { .text = "" };
+	size_t nodes = (size_t) problem->node_count;
+
+	if (plx_problem_add_switches(problem, &err) < 0)
+		die(&err);
+	problem->uniform = true;
+	problem->spare = true;
+	problem->hysteresis = PLX_HYSTERESIS;
+	problem->switch_cost = PLX_SWITCH_COST;
+	problem->consumable_kinds = 1;
+	problem->consumables = calloc(nodes, sizeof(double));
+	for (size_t n = 0; problem->consumables && n < nodes; n++) {
+		problem->switches[n] = (int) n / each;
+		problem->consumables[n] = c->node_gpus;
+	}
+	for (int j = 0; j < problem->job_count; j++) {
+		problem->jobs[j].takes = calloc(1, sizeof(double));
+		if (problem->jobs[j].takes)
+			problem->jobs[j].takes[0] = 1;
+	}
+}
+
+/* Jobs on several nodes, and those of them that are on several switches. */
+static void count_wide(const struct plx_problem *problem, const int *of,
+		       const struct plx_plan *plan, int *multi, int *wide)
+{
+	*multi = *wide = 0;
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_choice *choice = &plan->choices[j];
+		int first = -1;
+		bool several = false;
+
+		for (int n = 0; n < problem->node_count; n++) {
+			if (choice->gpus[n] == 0)
+				continue;
+			several = several || (first >= 0 && of[n] != first);
+			first = of[n];
+		}
+		*multi += choice->shape.nodes > 1;
+		*wide += several;
+	}
+}
+
+static void report_switches(const struct bench_case *c,
+			    struct plx_problem *problem, bool known,
+			    const struct options *options)
+{
+	static bool comma;
+	int *of = problem->switches;
+	struct plx_plan *plan = NULL;
+	struct result r;
+	int multi, wide;
+
+	if (!known)
+		problem->switches = NULL;
+	r = measure(problem, &ours, &plan);
+	problem->switches = of;
+	r.fitness = plx_plan_fitness(problem, plan->choices[0].gpus);
+	count_wide(problem, of, plan, &multi, &wide);
+	if (options->json)
+		printf("%s{\"jobs\":%d,\"gpus\":%d,\"known\":%s,"
+		       "\"elapsed_ms\":%.3f,\"several_nodes\":%d,"
+		       "\"several_switches\":%d}",
+		       comma ? "," : "", c->jobs, c->nodes * c->node_gpus,
+		       known ? "true" : "false", r.elapsed_ms, multi, wide);
+	else
+		printf("%5d %6d  %-8s %10.3f %10.6f %8.3f %8d %8d\n", c->jobs,
+		       c->nodes * c->node_gpus, known ? "known" : "unknown",
+		       r.elapsed_ms, r.fitness, 100 * (1 - r.fitness / r.bound),
+		       multi, wide);
+	comma = true;
+	fflush(stdout);
+	plx_plan_destroy(plan);
+}
+
+static void run_switches(const struct bench_case *c,
+			 const struct options *options)
+{
+	struct plx_problem *problem =
+		draw_problem(c, c->jobs, (uint64_t) c->jobs);
+
+	wire(problem, c, options->switches);
+	report_switches(c, problem, false, options);
+	report_switches(c, problem, true, options);
+	plx_problem_destroy(problem);
+}
+
 static bool read_options(int argc, char **argv, struct options *options)
 {
 	for (int i = 1; i < argc; i++) {
@@ -253,6 +352,8 @@ static bool read_options(int argc, char **argv, struct options *options)
 			options->largest = atoi(argv[i] + 10);
 		else if (strncmp(argv[i], "--largest-ga=", 13) == 0)
 			options->largest_ga = atoi(argv[i] + 13);
+		else if (strncmp(argv[i], "--switches=", 11) == 0)
+			options->switches = atoi(argv[i] + 11);
 		else
 			return false;
 	}
@@ -265,22 +366,30 @@ int main(int argc, char **argv)
 
 	if (!read_options(argc, argv, &options)) {
 		fprintf(stderr, "usage: search [--json] [--largest=JOBS] "
-				"[--largest-ga=JOBS]\n");
+				"[--largest-ga=JOBS] [--switches=NODES]\n");
 		return 2;
 	}
 	if (options.json)
 		printf("{\"cases\":[");
+	else if (options.switches > 0)
+		printf("%5s %6s  %-8s %10s %10s %8s %8s %8s\n", "jobs", "GPUs",
+		       "switches", "ms", "fitness", "gap %", "on nodes",
+		       "switches");
 	else
 		printf("%5s %6s  %-7s  %-9s %10s %10s %10s %8s %8s\n", "jobs",
 		       "GPUs", "from", "policy", "ms", "fitness", "bound",
 		       "gap %", "changed");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (cases[i].jobs <= options.largest)
+		if (cases[i].jobs > options.largest)
+			continue;
+		if (options.switches > 0)
+			run_switches(&cases[i], &options);
+		else
 			run(&cases[i], &options);
 	}
 	if (options.json)
 		printf("]}\n");
-	else if (options.largest > options.largest_ga)
+	else if (!options.switches && options.largest > options.largest_ga)
 		printf("pollux-ga is left out above %d jobs\n",
 		       options.largest_ga);
 	return 0;

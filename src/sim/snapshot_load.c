@@ -69,6 +69,26 @@ static int read_nodes(const struct plx_json *list, struct plx_problem *problem,
 	return 0;
 }
 
+/* Where any is told; a node that tells none is on switch 0. */
+static int read_switches(const struct plx_json *list,
+			 struct plx_problem *problem, struct plx_error *err)
+{
+	for (int n = 0; n < problem->node_count; n++) {
+		struct plx_json node = plx_json_item(list, (size_t) n);
+		struct plx_json of = plx_json_at(&node, "switch");
+		double number;
+
+		if (!of.value)
+			continue;
+		if (plx_json_whole(&of, 0, problem->node_count - 1, &number,
+				   err) < 0 ||
+		    plx_problem_add_switches(problem, err) < 0)
+			return -1;
+		problem->switches[n] = (int) number;
+	}
+	return 0;
+}
+
 static int read_jobs(struct plx_reading *reading, const struct plx_json *list,
 		     struct plx_error *err)
 {
@@ -332,6 +352,7 @@ static int read_lists(struct plx_reading *reading, const struct plx_json *root,
 	    read_names(&jobs, snapshot->jobs, reading->jobs, err) < 0 ||
 	    read_settings(root, snapshot->problem, err) < 0 ||
 	    read_nodes(&nodes, snapshot->problem, err) < 0 ||
+	    read_switches(&nodes, snapshot->problem, err) < 0 ||
 	    read_jobs(reading, &jobs, err) < 0 ||
 	    read_base(reading, root, err) < 0 ||
 	    read_preemptible(&jobs, snapshot->problem, err) < 0 ||

@@ -38,6 +38,22 @@ static inline struct plx_shape shape_of(const struct plx_problem *problem,
 	return shape;
 }
 
+/* On how many switches a row is; 0: nothing is known of them. */
+static inline int switches_of(const struct plx_problem *problem, const int *row)
+{
+	int count = 0;
+
+	for (int s = 0; problem->switches && s < problem->node_count; s++) {
+		bool used = false;
+
+		for (int n = 0; n < problem->node_count; n++)
+			used = used ||
+			       (row[n] > 0 && problem->switches[n] == s);
+		count += used;
+	}
+	return count;
+}
+
 static inline bool same_row(const struct plx_problem *problem, const int *a,
 			    const int *b)
 {
@@ -100,6 +116,8 @@ static inline bool row_allowed(const struct plx_problem *problem,
 		return false;
 	if (shape.nodes < job->min_nodes ||
 	    (job->max_nodes && shape.nodes > job->max_nodes))
+		return false;
+	if (job->max_switches && switches_of(problem, row) > job->max_switches)
 		return false;
 	for (int n = 0; n < problem->node_count; n++) {
 		bool home = n == job->home && !job->roams && job->now[n] > 0;

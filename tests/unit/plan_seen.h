@@ -14,6 +14,8 @@ struct seen {
 	/* That change to some GPUs, and have ... */
 	int limited;	/* a limit of nodes, above or below */
 	int multi;	/* the same, on several nodes */
+	int bound;	/* several nodes, and a limit of switches */
+	int spanning;	/* several switches */
 	int needed;	/* nodes that they must have */
 	int whole;	/* all of a node */
 	int sized;	/* one of some numbers */
@@ -46,6 +48,8 @@ static inline void see_change(const struct plx_problem *problem,
 	}
 	seen->limited += limited;
 	seen->multi += limited && multi;
+	seen->bound += job->max_switches && multi;
+	seen->spanning += switches_of(problem, choice->gpus) > 1;
 	seen->needed += needed;
 	seen->whole += job->whole;
 	seen->sized += job->size_count > 0;

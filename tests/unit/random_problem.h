@@ -25,6 +25,7 @@ struct random_spec {
 	bool hostile; /* absurd but valid numbers */
 	bool rich;    /* weights, sizes and tables too */
 	bool stocked; /* other resources, too */
+	bool wired;   /* nodes are on switches, which jobs may be bound to */
 	bool bounded; /* numbers of nodes, nodes required, GPUs a node, too; and
 			 jobs that need no GPU at home */
 };
@@ -287,6 +288,27 @@ static inline void random_consumables(uint64_t *seed,
 	}
 }
 
+/* Of two nodes and more, not side by side; some jobs may be on few. */
+static inline void random_switches(uint64_t *seed, struct plx_problem *problem)
+{
+	int count = 1 + problem->node_count / random_int(seed, 2, 4);
+
+	assert_int_equal(0, plx_problem_add_switches(problem, NULL));
+	for (int n = 0; n < problem->node_count; n++)
+		problem->switches[n] = random_int(seed, 0, count - 1);
+	for (int n = 0; n < problem->node_count; n++) {
+		if (problem->switches[n] >= problem->node_count)
+			problem->switches[n] = 0;
+	}
+	problem->switch_cost =
+		chance(seed, 20) ? 0 : unit_uniform(seed, 0.01, 2);
+	for (int j = 0; j < problem->job_count; j++) {
+		if (chance(seed, 30))
+			problem->jobs[j].max_switches =
+				random_int(seed, 1, count);
+	}
+}
+
 /* Rigid jobs came, nodes went, limits changed. */
 static inline void disturb(uint64_t *seed, struct plx_problem *problem)
 {
@@ -348,6 +370,8 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 	}
 	if (spec->stocked && chance(seed, 30))
 		random_consumables(seed, problem);
+	if (spec->wired)
+		random_switches(seed, problem);
 	if (!spec->calm && chance(seed, 50))
 		disturb(seed, problem);
 	return problem;

@@ -14,6 +14,13 @@ static const struct random_spec rich = {
 static const struct random_spec bounded = {
 	.nodes = 5, .jobs = 8, .gpus = 4, .rich = true, .bounded = true
 };
+/* Not so many nodes that they are kept by what is free; and so many. */
+static const struct random_spec wired = {
+	.nodes = 8, .jobs = 8, .gpus = 4, .rich = true, .wired = true
+};
+static const struct random_spec wide_wired = {
+	.nodes = 60, .jobs = 60, .gpus = 8, .wired = true, .bounded = true
+};
 /* More nodes than the search looks at one by one. */
 static const struct random_spec wide = {
 	.nodes = 60, .jobs = 80, .gpus = 8, .rich = true, .stocked = true
@@ -70,6 +77,12 @@ static void a_plan_respects_every_limit(void **state)
 	assert_true(seen.needed > UNIT_CASES(100) &&
 		    seen.left > UNIT_CASES(100));
 	check_many(&wide, UNIT_CASES(60));
+	seen = check_many(&wired, UNIT_CASES(2000));
+	assert_true(seen.bound > UNIT_CASES(100) &&
+		    seen.spanning > UNIT_CASES(100));
+	seen = check_many(&wide_wired, UNIT_CASES(60));
+	assert_true(seen.bound > UNIT_CASES(50) &&
+		    seen.spanning > UNIT_CASES(50));
 }
 
 static void absurd_numbers_do_no_harm(void **state)
@@ -139,6 +152,11 @@ static struct plx_problem *reversed(const struct plx_problem *problem)
 		       nodes * sizeof(double));
 	}
 	memcpy(copy->gpus_total, problem->gpus_total, nodes * sizeof(int));
+	copy->switch_cost = problem->switch_cost;
+	if (problem->switches) {
+		assert_int_equal(0, plx_problem_add_switches(copy, NULL));
+		memcpy(copy->switches, problem->switches, nodes * sizeof(int));
+	}
 	for (int j = 0; j < jobs; j++) {
 		const struct plx_job *job = &problem->jobs[j];
 		struct plx_job *other = &copy->jobs[jobs - 1 - j];
@@ -171,8 +189,9 @@ static void a_plan_depends_on_nothing_but_the_problem(void **state)
 	uint64_t seed = 3;
 
 	(void) state;
-	for (int i = 0; i < UNIT_CASES(300); i++) {
-		struct plx_problem *problem = random_problem(&seed, &rich);
+	for (int i = 0; i < UNIT_CASES(600); i++) {
+		struct plx_problem *problem =
+			random_problem(&seed, i % 2 ? &wired : &rich);
 		struct plx_problem *other = reversed(problem);
 		struct plx_plan *plan = searched(problem);
 		struct plx_plan *again = searched(problem);
@@ -211,16 +230,19 @@ static void apply(struct plx_problem *problem, const struct plx_plan *plan)
 
 static void a_plan_once_made_is_left_alone(void **state)
 {
-	const struct random_spec spec = {
+	struct random_spec spec = {
 		.nodes = 4, .jobs = 8, .gpus = 4, .calm = true
 	};
 	uint64_t seed = 9;
 
 	(void) state;
-	for (int i = 0; i < UNIT_CASES(100); i++) {
-		struct plx_problem *problem = random_problem(&seed, &spec);
+	for (int i = 0; i < UNIT_CASES(200); i++) {
+		struct plx_problem *problem;
 		struct plx_plan *plan;
 
+		/* From the hundredth on, on switches. */
+		spec.wired = i >= UNIT_CASES(100);
+		problem = random_problem(&seed, &spec);
 		problem->fairness = -1;
 		for (int j = 0; j < problem->job_count; j++) {
 			problem->jobs[j].age_s = 300;

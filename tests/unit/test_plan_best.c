@@ -15,6 +15,9 @@ static const struct random_spec calm = {
 static const struct random_spec rich = {
 	.nodes = 3, .jobs = 3, .gpus = 4, .rich = true, .stocked = true
 };
+static const struct random_spec wired = {
+	.nodes = 3, .jobs = 3, .gpus = 4, .wired = true, .stocked = true
+};
 
 struct tally {
 	int compared;
@@ -177,7 +180,8 @@ static void small_plans_are_the_best_but_for_one_in_a_thousand(void **state)
 	compare_many(&small, 7, 500, &tally);
 	compare_many(&calm, 8, 500, &tally);
 	compare_many(&rich, 9, 1000, &tally);
-	assert_true(tally.compared > 1200);
+	compare_many(&wired, 10, 1000, &tally);
+	assert_true(tally.compared > 2000);
 	assert_true(tally.missed * 1000 <= tally.compared);
 }
 

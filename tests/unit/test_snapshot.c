@@ -31,7 +31,8 @@ static struct plx_problem *any_problem(uint64_t *seed, bool hostile)
 					  .hostile = hostile,
 					  .rich = chance(seed, 60),
 					  .stocked = true,
-					  .bounded = chance(seed, 30) };
+					  .bounded = chance(seed, 30),
+					  .wired = chance(seed, 30) };
 	struct plx_problem *problem = random_problem(seed, &spec);
 
 	if (chance(seed, 60))
@@ -106,6 +107,7 @@ static void assert_same_job(const struct plx_job *a, const struct plx_job *b,
 				    offsetof(struct plx_limits, accumulate));
 	}
 	assert_int_equal(a->profiled_gpus, b->profiled_gpus);
+	assert_int_equal(a->max_switches, b->max_switches);
 	assert_int_equal(a->pinned, b->pinned);
 	assert_int_equal(a->may_park, b->may_park);
 	assert_int_equal(a->home, b->home);
@@ -139,6 +141,10 @@ static void assert_same(const struct plx_problem *a,
 	assert_int_equal(a->spare, b->spare);
 	assert_int_equal(a->interference, b->interference);
 	assert_true(a->seed == b->seed);
+	assert_true(a->switch_cost == b->switch_cost);
+	assert_int_equal(!a->switches, !b->switches);
+	if (a->switches)
+		assert_memory_equal(a->switches, b->switches, nodes);
 	assert_int_equal(a->consumable_kinds, b->consumable_kinds);
 	for (int i = 0; i < a->consumable_kinds * a->node_count; i++)
 		assert_true(a->consumables[i] == b->consumables[i]);

@@ -44,6 +44,8 @@ double plx_sync_seconds(const struct plx_model *model, struct plx_shape shape)
 
 	if (shape.gpus < 2)
 		return 0;
+	if (shape.nodes > 1)
+		over_nodes *= 1 + shape.spread;
 	if (shape.nodes > 2)
 		return over_nodes;
 	if (shape.nodes > 1)

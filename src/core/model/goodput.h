@@ -37,6 +37,9 @@ struct plx_model {
 struct plx_shape {
 	int nodes; /* nodes with at least one rank; 0 when not running */
 	int gpus;  /* ranks in all, >= nodes */
+	/* Part that an all-reduce over its nodes takes longer, as they are on
+	 * several switches; 0: it is not known to. */
+	double spread;
 };
 
 /* How a step's samples are spread: total batch = gpus * m * (s + 1). */

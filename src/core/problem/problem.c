@@ -7,16 +7,18 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/problem/problem.h"
 
-#define NODES_MAX     65536
+#define NODES_MAX     PLX_SWITCHES_MAX
 #define JOBS_MAX      65536
 #define NODE_GPUS_MAX 4096
 #define FAIRNESS_MAX  10.0
 #define WEIGHT_MAX    1e6
 #define KINDS_MAX     16
 #define AMOUNT_MAX    1e15
+#define COST_MAX      100.0
 
 /* calloc() that gives a pointer for nothing, too. */
 static void *zeroed(int count, size_t size)
@@ -89,6 +91,44 @@ int plx_problem_require(struct plx_problem *problem, int j,
 	return 0;
 }
 
+int plx_problem_add_switches(struct plx_problem *problem, struct plx_error *err)
+{
+	if (!problem->switches)
+		problem->switches = zeroed(problem->node_count, sizeof(int));
+	if (!problem->switches)
+		return plx_fail(err, "no memory for the switches of %d nodes",
+				problem->node_count);
+	return 0;
+}
+
+void plx_switch_set_init(struct plx_switch_set *set,
+			 const struct plx_problem *problem)
+{
+	size_t words = ((size_t) problem->node_count + 63) / 64;
+
+	set->count = 0;
+	memset(set->bits, 0, words * sizeof(*set->bits));
+}
+
+struct plx_shape plx_problem_shape(const struct plx_problem *problem,
+				   const int *gpus, int *switches)
+{
+	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
+	struct plx_switch_set set;
+
+	plx_switch_set_init(&set, problem);
+	for (int n = 0; n < problem->node_count; n++) {
+		shape.nodes += gpus[n] > 0;
+		shape.gpus += gpus[n];
+		if (problem->switches && gpus[n] > 0)
+			plx_switch_set_add(&set, problem, n);
+	}
+	shape.spread = plx_problem_spread(problem, set.count);
+	if (switches)
+		*switches = set.count;
+	return shape;
+}
+
 void plx_problem_destroy(struct plx_problem *problem)
 {
 	if (!problem)
@@ -106,6 +146,7 @@ void plx_problem_destroy(struct plx_problem *problem)
 	}
 	free(problem->jobs);
 	free(problem->consumables);
+	free(problem->switches);
 	free(problem->gpus);
 	free(problem->gpus_total);
 	free(problem);
@@ -125,15 +166,15 @@ static bool may_have_on(const struct plx_job *job, int n, int gpus)
 bool plx_job_may_have(const struct plx_problem *problem,
 		      const struct plx_job *job, const int *gpus)
 {
-	int nodes = 0;
-	int all = 0;
+	int switches = 0;
+	struct plx_shape shape = plx_problem_shape(problem, gpus, &switches);
+	int nodes = shape.nodes;
+	int all = shape.gpus;
 
-	for (int n = 0; n < problem->node_count; n++) {
-		nodes += gpus[n] > 0;
-		all += gpus[n];
-	}
 	if (all == 0)
 		return true;
+	if (job->max_switches && switches > job->max_switches)
+		return false;
 	for (int n = 0; n < problem->node_count; n++) {
 		if (!may_have_on(job, n, gpus[n]))
 			return false;
@@ -217,6 +258,9 @@ static int check_job(const struct plx_problem *problem,
 		return plx_fail(err,
 				"job %u: %d to %d nodes: want 0 <= min <= max",
 				job->id, job->min_nodes, job->max_nodes);
+	if (job->max_switches < 0)
+		return plx_fail(err, "job %u: %d switches: want 0 or more",
+				job->id, job->max_switches);
 	if (job->node_gpus < 0)
 		return plx_fail(err, "job %u: %d GPUs a node: want 0 or more",
 				job->id, job->node_gpus);
@@ -364,6 +408,22 @@ static int check_consumables(const struct plx_problem *problem,
 	return 0;
 }
 
+static int check_switches(const struct plx_problem *problem,
+			  struct plx_error *err)
+{
+	if (!(problem->switch_cost >= 0 && problem->switch_cost <= COST_MAX))
+		return plx_fail(err, "switch cost %g: want 0 to %g",
+				problem->switch_cost, COST_MAX);
+	for (int n = 0; problem->switches && n < problem->node_count; n++) {
+		if (problem->switches[n] < 0 ||
+		    problem->switches[n] >= problem->node_count)
+			return plx_fail(err, "node %d: switch %d of %d nodes",
+					n, problem->switches[n],
+					problem->node_count);
+	}
+	return 0;
+}
+
 int plx_problem_check(const struct plx_problem *problem, struct plx_error *err)
 {
 	if (problem->node_count < 0 || problem->node_count > NODES_MAX ||
@@ -381,7 +441,7 @@ int plx_problem_check(const struct plx_problem *problem, struct plx_error *err)
 		if (check_job(problem, &problem->jobs[j], err) < 0)
 			return -1;
 	}
-	if (check_nodes(problem, err) < 0 ||
+	if (check_switches(problem, err) < 0 || check_nodes(problem, err) < 0 ||
 	    check_consumables(problem, err) < 0)
 		return -1;
 	return check_ids(problem, err);

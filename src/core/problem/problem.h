@@ -44,10 +44,12 @@ struct plx_job {
 	int max_by;	/* enum plx_bound */
 	int min_nodes;	/* that it is on when it runs; 0: any */
 	int max_nodes;	/* 0: any; otherwise >= min_nodes */
-	int node_gpus;	/* most on one node, at least what it has; 0: any */
-	bool whole;	/* node_gpus on each of its nodes: all there are, so
-			   nobody else is there; its sizes are multiples */
-	bool profiled;	/* goodput is known; otherwise SPEEDUP = GPU count */
+	/* That its nodes may be on; 0: any. */
+	int max_switches;
+	int node_gpus; /* most on one node, at least what it has; 0: any */
+	bool whole;    /* node_gpus on each of its nodes: all there are, so
+			  nobody else is there; its sizes are multiples */
+	bool profiled; /* goodput is known; otherwise SPEEDUP = GPU count */
 	struct plx_goodput goodput;
 	/* Largest count measured, by it or others of its kind: at most doubled,
 	 * >= 1. */
@@ -98,6 +100,13 @@ struct plx_problem {
 	int node_count;
 	int *gpus;	 /* [node_count] for elastic jobs: free or theirs */
 	int *gpus_total; /* [node_count] as fair shares count them */
+	/*
+	 * [node_count] the leaf switch, or the block, that each node is on,
+	 * from 0 to node_count - 1; NULL: nothing is known of them.
+	 */
+	int *switches;
+	/* Part that an all-reduce takes longer for each further switch. */
+	double switch_cost;
 	int consumable_kinds; /* what nodes have besides GPUs, 0 to 16 */
 	double *consumables;  /* [node * consumable_kinds + kind] free or the
 				 jobs' */
@@ -131,7 +140,53 @@ int plx_problem_restrict(struct plx_problem *problem, int j,
 /* Give job j its own `required` array, all false. */
 int plx_problem_require(struct plx_problem *problem, int j,
 			struct plx_error *err);
+/* Give the problem its own `switches`, all 0. */
+int plx_problem_add_switches(struct plx_problem *problem,
+			     struct plx_error *err);
 void plx_problem_destroy(struct plx_problem *problem); /* accepts NULL */
+
+/* More further switches than so many cost a job no more than these. */
+#define PLX_SWITCHES_PRICED 4
+
+/* plx_shape.spread of a job on so many switches. */
+static inline double plx_problem_spread(const struct plx_problem *problem,
+					int switches)
+{
+	int further = switches > 1 ? switches - 1 : 0;
+
+	if (further > PLX_SWITCHES_PRICED)
+		further = PLX_SWITCHES_PRICED;
+	return problem->switch_cost * further;
+}
+
+/* A set of switches. */
+#define PLX_SWITCHES_MAX 65536
+struct plx_switch_set {
+	int count;
+	uint64_t bits[PLX_SWITCHES_MAX / 64];
+};
+
+/* Makes it empty, for the problem's switches. */
+void plx_switch_set_init(struct plx_switch_set *set,
+			 const struct plx_problem *problem);
+
+/* Adds that of node n. Requires that the problem has switches. */
+static inline void plx_switch_set_add(struct plx_switch_set *set,
+				      const struct plx_problem *problem, int n)
+{
+	int s = problem->switches[n];
+	uint64_t bit = UINT64_C(1) << s % 64;
+
+	set->count += !(set->bits[s / 64] & bit);
+	set->bits[s / 64] |= bit;
+}
+
+/*
+ * The shape of these GPUs, [node_count]. *switches: on how many it is, 0 where
+ * nothing is known; may be NULL.
+ */
+struct plx_shape plx_problem_shape(const struct plx_problem *problem,
+				   const int *gpus, int *switches);
 
 /*
  * Of kind k of a node's consumables: what the job takes on n with so many GPUs.

@@ -13,17 +13,6 @@
 
 #define ROUNDING 1e-9 /* of long sums */
 
-static struct plx_shape row_shape(const int *row, int node_count)
-{
-	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
-
-	for (int n = 0; n < node_count; n++) {
-		shape.nodes += row[n] > 0;
-		shape.gpus += row[n];
-	}
-	return shape;
-}
-
 static bool row_changed(const struct plx_job *job, const int *row,
 			int node_count)
 {
@@ -40,7 +29,7 @@ static double row_value(const struct plx_problem *problem,
 {
 	struct plx_yardstick fair = plx_fair_share(problem, job);
 
-	return plx_job_value(job, &fair, row_shape(row, problem->node_count),
+	return plx_job_value(job, &fair, plx_problem_shape(problem, row, NULL),
 			     row_changed(job, row, problem->node_count));
 }
 
@@ -142,7 +131,7 @@ static void plan_fill(struct plx_plan *plan, const struct plx_search *search)
 			choice->gpus[n] = 0;
 		for (int i = 0; i < e->at.count; i++)
 			choice->gpus[e->at.slots[i].node] = e->at.slots[i].gpus;
-		choice->shape = plx_placement_shape(&e->at);
+		choice->shape = plx_search_shape(search, &e->at);
 		choice->speedup = plx_speedup(e->job, &e->fair, choice->shape);
 		choice->changed = !plx_placement_equal(&e->at, &e->now);
 	}
@@ -176,7 +165,7 @@ static double search_fitness(const struct plx_search *search, bool now)
 
 		if (!now && !plx_placement_equal(&e->at, &e->now))
 			value = plx_job_value(e->job, &e->fair,
-					      plx_placement_shape(&e->at),
+					      plx_search_shape(search, &e->at),
 					      true);
 		terms[j].x = value + PLX_SPEEDUP_FLOOR;
 		terms[j].weight = plx_weight(e->job);

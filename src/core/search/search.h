@@ -12,6 +12,7 @@
  * Each file calls those above it in this list, and none below:
  *
  * search_placement.c   placements, and what is read off them
+ * search_switches.c    which switches for a configuration
  * search_value.c       the value of a count of GPUs
  * search_candidates.c  the configurations a job may take
  * search_price.c       the price of a GPU, and a bound for all plans
@@ -65,6 +66,7 @@ struct plx_config {
 	int nodes;
 	int per_node;
 	int gpus;
+	double spread;	/* of the shape, on as few switches as hold it */
 	double utility; /* when the job has to restart for it */
 };
 
@@ -103,6 +105,11 @@ struct plx_elastic {
 	int want;	/* GPUs that it is to have, were there no nodes */
 	int missed;	/* packs that found none for it */
 
+	/*
+	 * [2 * PLX_SWITCHES_PRICED * (cap + 1)] as two and many on several
+	 * switches, by further ones; NULL: these cost it nothing.
+	 */
+	double *wide;
 	struct plx_config *candidates; /* by falling utility */
 	int candidate_count;
 	int candidates_size; /* that there is memory for */
@@ -172,9 +179,18 @@ struct plx_search {
 	bool indexed;	  /* too many nodes to look at all */
 	uint64_t *looked; /* [node_count] look_stamp of the last look */
 	uint64_t look_stamp;
-	uint64_t *bits; /* nodes by free GPUs, quiet ones first */
-	size_t words;	/* of a bucket's nodes */
-	int *levels;	/* nodes in each bucket */
+	uint64_t *bits;	   /* nodes by free GPUs, quiet ones first */
+	size_t words;	   /* of a bucket's nodes */
+	int *levels;	   /* nodes in each bucket */
+	int switch_count;  /* 0: nodes are not told apart by them */
+	int *switch_nodes; /* [node_count] by switch */
+	int *switch_first; /* [node_count + 1] of each in these */
+	int *switch_sizes; /* [switch_count] nodes of one, falling */
+	int *switch_free;  /* memory of what the next count */
+	struct plx_switch_state *switch_states; /* [node_count] by switch */
+	int *switch_seen;      /* [node_count] those of the present look */
+	uint64_t *switch_keys; /* [node_count] keys by switch */
+	uint64_t *switch_kept; /* [node_count] keys, to go back to */
 	uint64_t random;
 	bool poorest; /* ask the worst off to give way, not the best */
 	bool shake;   /* moves choose nodes at random */
@@ -187,6 +203,12 @@ enum { PLX_CONFIG_NOW = -1 };
 
 /* search_placement.c */
 struct plx_shape plx_placement_shape(const struct plx_placement *placement);
+/* On how many switches it is; 0: they do not matter. */
+int plx_search_span(const struct plx_search *search,
+		    const struct plx_placement *placement);
+/* With what further switches cost it. */
+struct plx_shape plx_search_shape(const struct plx_search *search,
+				  const struct plx_placement *placement);
 bool plx_placement_equal(const struct plx_placement *a,
 			 const struct plx_placement *b);
 void plx_placement_copy(struct plx_placement *to,
@@ -205,6 +227,44 @@ static inline bool plx_config_multi(const struct plx_config *config)
 static inline bool plx_node_disturbs(const struct plx_search *search, int n)
 {
 	return search->problem->interference && search->nodes[n].multi > 0;
+}
+
+/* search_switches.c */
+bool plx_switches_init(struct plx_search *search);
+void plx_switches_release(struct plx_search *search);
+/* The fewest switches that hold so many nodes; 0: they do not matter. */
+int plx_switches_least(const struct plx_search *search, int nodes);
+/*
+ * A node, open to a job on several nodes, has so many GPUs free from now on
+ * (step 1), or no more (-1). Requires that switches matter, as those below do.
+ */
+void plx_switches_count(struct plx_search *search, int n, int free, int step);
+/*
+ * The smallest switch with *nodes nodes that have so many GPUs free for the
+ * job, or else the one with most, and *nodes less these; none that the present
+ * look took. -1: none has any.
+ */
+int plx_switches_next(struct plx_search *search, const struct plx_elastic *e,
+		      int gpus, int *nodes);
+/* The present look takes the switch. False: it has done so already. */
+bool plx_switches_take(struct plx_search *search, int s);
+#define PLX_KEY_NEVER UINT64_MAX /* of a node that cannot be had */
+/* The k-th smallest (from 1) of different keys; puts it and those below first.
+ */
+uint64_t plx_keys_smallest(uint64_t *keys, int count, int k);
+/*
+ * Choose as few switches as hold a configuration on several nodes among those
+ * of search->look, by search->keys, with GPUs of each in search->scratch; and
+ * drop the keys of all others. False: on as many switches as the job may be
+ * on there are too few.
+ */
+bool plx_switches_choose(struct plx_search *search, const struct plx_elastic *e,
+			 const struct plx_config *config);
+
+/* May the job be on so many switches? */
+static inline bool plx_span_allowed(const struct plx_elastic *e, int switches)
+{
+	return !e->job->max_switches || switches <= e->job->max_switches;
 }
 
 /* search_value.c */

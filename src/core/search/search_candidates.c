@@ -34,12 +34,19 @@ struct list {
 
 static void add(struct list *list, int nodes, int per_node, int gpus)
 {
+	const struct plx_search *search = list->search;
 	struct plx_elastic *e = list->e;
-	struct plx_shape shape = { .nodes = nodes, .gpus = gpus };
-	double utility = plx_value(list->search, e, shape);
+	int span = nodes > 1 ? plx_switches_least(search, nodes) : 0;
+	struct plx_shape shape = {
+		.nodes = nodes,
+		.gpus = gpus,
+		.spread = plx_problem_spread(search->problem, span),
+	};
+	double utility = plx_value(search, e, shape);
 	struct plx_config *candidates;
 
-	if (!(utility > -INFINITY) || list->failed)
+	if (!(utility > -INFINITY) || !plx_span_allowed(e, span) ||
+	    list->failed)
 		return;
 	if (e->candidate_count == list->size) {
 		list->size = list->size ? 2 * list->size : 32;
@@ -56,6 +63,7 @@ static void add(struct list *list, int nodes, int per_node, int gpus)
 		.nodes = nodes,
 		.per_node = per_node,
 		.gpus = gpus,
+		.spread = shape.spread,
 		.utility = utility,
 	};
 }

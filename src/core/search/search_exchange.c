@@ -45,6 +45,7 @@ static bool may_have(const struct plx_search *search,
 	return shape.nodes >= e->job->min_nodes &&
 	       shape.nodes <= plx_nodes_max(search, e) &&
 	       (shape.nodes > 1 || plx_one_node(e, shape.gpus)) &&
+	       plx_span_allowed(e, plx_search_span(search, placement)) &&
 	       plx_size_allowed(e, shape.gpus) &&
 	       plx_placement_complete(e, placement);
 }
@@ -55,7 +56,7 @@ static double utility_of(struct plx_search *search, struct plx_elastic *e,
 {
 	if (plx_placement_equal(&e->now, placement))
 		return e->now.utility;
-	return plx_value(search, e, plx_placement_shape(placement));
+	return plx_value(search, e, plx_search_shape(search, placement));
 }
 
 static bool fits(const struct plx_search *search, const struct plx_elastic *e,

@@ -17,6 +17,7 @@
 #define INDEX_MAX (UINT64_C(1) << 20) /* words of 64 nodes */
 #define EJECT	  8  /* nodes of each level looked at for a victim */
 #define EJECT_ALL 16 /* of all levels */
+#define SWITCHES  4  /* looked at as a whole, of those where it is or fits */
 
 static int bucket_of(const struct plx_search *search, int n)
 {
@@ -65,6 +66,8 @@ static void flip(struct plx_search *search, int bucket, int n, int step)
 {
 	bits_of(search, bucket)[n / 64] ^= UINT64_C(1) << n % 64;
 	search->levels[bucket] += step;
+	if (search->switch_count && bucket <= search->node_gpus_max)
+		plx_switches_count(search, n, bucket, step);
 }
 
 void plx_look_update(struct plx_search *search, int n)
@@ -216,6 +219,44 @@ static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
 	}
 }
 
+static void add_switch(struct plx_search *search, const struct plx_elastic *e,
+		       int s)
+{
+	if (!plx_switches_take(search, s))
+		return;
+	for (int i = search->switch_first[s]; i < search->switch_first[s + 1];
+	     i++)
+		search->work += add(search, e, search->switch_nodes[i]);
+}
+
+/*
+ * Those that it is on, and the fewest where the configuration fits; with eject
+ * another one.
+ */
+static void add_switches(struct plx_search *search, const struct plx_elastic *e,
+			 const struct plx_config *config, bool eject)
+{
+	const int *of = search->problem->switches;
+	int gpus = config->per_node > 0 ? config->per_node : 1;
+	int left = config->nodes;
+
+	if (plx_needs_home(e, config->nodes))
+		add_switch(search, e, of[e->job->home]);
+	for (int i = 0; i < e->now.count && i < SWITCHES; i++)
+		add_switch(search, e, of[e->now.slots[i].node]);
+	for (int i = 0; i < SWITCHES && left > 0; i++) {
+		int s = plx_switches_next(search, e, gpus, &left);
+
+		if (s < 0)
+			break;
+		add_switch(search, e, s);
+	}
+	if (eject)
+		add_switch(search, e,
+			   of[plx_search_random(search) %
+			      (uint64_t) search->node_count]);
+}
+
 static void add_victims(struct plx_search *search, const struct plx_elastic *e,
 			const struct plx_config *config)
 {
@@ -254,6 +295,8 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 	if (e->touched)
 		add_placement(search, e, &e->saved);
 	add_fitting(search, e, config, eject);
+	if (search->switch_count && plx_config_multi(config))
+		add_switches(search, e, config, eject);
 	if (eject)
 		add_victims(search, e, config);
 	search->work += search->look_count;

@@ -106,6 +106,8 @@ static bool now_fits(const struct plx_search *search,
 
 bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 {
+	const struct plx_config *best = NULL;
+	double most = -INFINITY;
 	bool now = now_fits(search, e);
 
 	survey(search, e);
@@ -113,11 +115,24 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 	for (int i = 0; i < e->candidate_count; i++) {
 		const struct plx_config *config = &e->candidates[i];
 
-		if (now && e->now.utility >= config->utility)
+		if ((now && e->now.utility >= config->utility) ||
+		    most >= config->utility)
 			break;
 		if (!fits(search, e, config) ||
 		    !plx_search_pick(search, e, config, false))
 			continue;
+		if (search->picked.utility >= config->utility || !e->wide) {
+			plx_placement_put(search, e, &search->picked);
+			return true;
+		}
+		/* On more switches than counted on: another may be better. */
+		if (search->picked.utility > most) {
+			most = search->picked.utility;
+			best = config;
+		}
+	}
+	if (best && !(now && e->now.utility >= most) &&
+	    plx_search_pick(search, e, best, false)) {
 		plx_placement_put(search, e, &search->picked);
 		return true;
 	}
@@ -175,8 +190,13 @@ bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 		const struct plx_config *config = &e->candidates[i];
 		double left = at_price(search, config->utility, config->gpus);
 
-		if (left > most && fits(search, e, config) &&
-		    plx_search_pick(search, e, config, false)) {
+		if (!(left > most) || !fits(search, e, config) ||
+		    !plx_search_pick(search, e, config, false))
+			continue;
+		if (e->wide)
+			left = at_price(search, search->picked.utility,
+					config->gpus);
+		if (left > most) {
 			most = left;
 			best = config;
 		}

@@ -4,7 +4,8 @@
  *
  * Nodes are chosen in this order: the home and those required, those with the
  * least to take from others, those that the job has now, the fullest that fits
- * (so that large holes stay large), the lowest index.
+ * (so that large holes stay large), the lowest index. Where switches matter
+ * they are chosen before: search_switches.c.
  */
 #include <math.h>
 #include <stddef.h>
@@ -12,7 +13,8 @@
 
 #include "core/search/search.h"
 
-#define NEVER UINT64_MAX
+#define NEVER	 PLX_KEY_NEVER
+#define COST_BIT 51 /* of a key */
 
 static int gpus_at(const struct plx_elastic *e, int n)
 {
@@ -125,7 +127,7 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 	if (search->shake && eject)
 		cost += plx_search_random(search) % 4;
 	cost = cost < 8190 ? cost : 8190;
-	return (cost + 1) << 51 | rank << 17 | (uint64_t) n;
+	return (cost + 1) << COST_BIT | rank << 17 | (uint64_t) n;
 }
 
 static void swap(uint64_t *a, uint64_t *b)
@@ -134,33 +136,6 @@ static void swap(uint64_t *a, uint64_t *b)
 
 	*a = *b;
 	*b = x;
-}
-
-/* The k-th smallest (from 1) of different keys; reorders them. */
-static uint64_t smallest(uint64_t *keys, int count, int k)
-{
-	int low = 0;
-	int high = count - 1;
-
-	while (low < high) {
-		uint64_t pivot;
-		int edge = low;
-
-		swap(&keys[low + (high - low) / 2], &keys[high]);
-		pivot = keys[high];
-		for (int i = low; i < high; i++) {
-			if (keys[i] < pivot)
-				swap(&keys[i], &keys[edge++]);
-		}
-		swap(&keys[edge], &keys[high]);
-		if (edge == k - 1)
-			return keys[edge];
-		if (edge < k - 1)
-			low = edge + 1;
-		else
-			high = edge - 1;
-	}
-	return keys[k - 1];
 }
 
 /* Seats are by node. */
@@ -192,37 +167,104 @@ bool plx_placement_complete(const struct plx_elastic *e,
 	return at_home && required == e->required;
 }
 
-/* Choose nodes for a configuration; with eject, also some that others have. */
-static bool pick_uniform(struct plx_search *search, const struct plx_elastic *e,
-			 const struct plx_config *config, bool eject)
+static bool heeds_switches(const struct plx_search *search,
+			   const struct plx_config *config)
+{
+	return search->switch_count && plx_config_multi(config);
+}
+
+/*
+ * The nodes with the smallest keys: search->picked. Returns the GPUs to take
+ * from others there; -1: there are too few nodes.
+ */
+static long take_smallest(struct plx_search *search,
+			  const struct plx_config *config)
 {
 	struct plx_placement *picked = &search->picked;
-	int home = e->job->home;
 	uint64_t last;
+	long taken = 0;
 	int count = 0;
+
+	for (int i = 0; i < search->look_count; i++) {
+		if (search->keys[i] != NEVER)
+			search->scratch[count++] = search->keys[i];
+	}
+	if (count < config->nodes)
+		return -1;
+	last = plx_keys_smallest(search->scratch, count, config->nodes);
+	picked->count = 0;
+	for (int i = 0; i < search->look_count; i++) {
+		uint64_t cost = search->keys[i] >> COST_BIT;
+
+		if (search->keys[i] > last)
+			continue;
+		taken += cost > 1 ? (long) (cost - 1) : 0;
+		picked->slots[picked->count++] =
+			(struct plx_slot){ .node = search->look[i],
+					   .gpus = config->per_node };
+	}
+	sort_slots(picked);
+	return taken;
+}
+
+static double picked_utility(struct plx_search *search, struct plx_elastic *e)
+{
+	return plx_value(search, e, plx_search_shape(search, &search->picked));
+}
+
+/*
+ * On few switches; where others have to give way for that, and fewer of them
+ * if it is on any, then whatever is better at the price of these GPUs.
+ */
+static long take_on_few(struct plx_search *search, struct plx_elastic *e,
+			const struct plx_config *config)
+{
+	size_t size = (size_t) search->look_count * sizeof(*search->keys);
+	double few;
+	long taken;
+	long less;
+
+	memcpy(search->switch_kept, search->keys, size);
+	for (int i = 0; i < search->look_count; i++)
+		search->scratch[i] = (uint64_t) config->per_node;
+	if (!plx_switches_choose(search, e, config))
+		return -1;
+	taken = take_smallest(search, config);
+	if (taken <= 0 || e->job->max_switches)
+		return taken;
+	few = picked_utility(search, e);
+	for (int i = 0; i < search->look_count; i++)
+		swap(&search->switch_kept[i], &search->keys[i]);
+	less = take_smallest(search, config);
+	if (less < taken && few - picked_utility(search, e) <
+				    search->price * (double) (taken - less))
+		return less;
+	memcpy(search->keys, search->switch_kept, size);
+	return take_smallest(search, config);
+}
+
+/* Choose nodes for a configuration; with eject, also some that others have. */
+static bool pick_uniform(struct plx_search *search, struct plx_elastic *e,
+			 const struct plx_config *config, bool eject)
+{
+	int home = e->job->home;
+	long taken;
 
 	for (int i = 0; i < search->look_count; i++) {
 		int n = search->look[i];
 
 		search->keys[i] = node_key(search, e, config, n, eject);
-		if (search->keys[i] != NEVER)
-			search->scratch[count++] = search->keys[i];
-		else if (plx_needs_node(e, config->nodes, n))
+		if (search->keys[i] == NEVER &&
+		    plx_needs_node(e, config->nodes, n))
 			return false;
 	}
-	if (count < config->nodes ||
-	    (plx_needs_home(e, config->nodes) && !plx_job_usable(e->job, home)))
+	if (plx_needs_home(e, config->nodes) && !plx_job_usable(e->job, home))
 		return false;
-	last = smallest(search->scratch, count, config->nodes);
-	picked->count = 0;
-	for (int i = 0; i < search->look_count; i++) {
-		if (search->keys[i] <= last)
-			picked->slots[picked->count++] =
-				(struct plx_slot){ .node = search->look[i],
-						   .gpus = config->per_node };
-	}
-	sort_slots(picked);
-	return plx_placement_complete(e, picked);
+	if (heeds_switches(search, config))
+		taken = take_on_few(search, e, config);
+	else
+		taken = take_smallest(search, config);
+	return taken >= 0 && plx_placement_complete(e, &search->picked);
 }
 
 /* A node that it does not use so far, though it may use no more of them. */
@@ -244,6 +286,7 @@ static int next_to_fill(const struct plx_search *search,
 		long value = plx_node_free(search, e, n);
 
 		if (search->scratch[i] > 0 || value < 1 ||
+		    (search->switch_count && search->keys[i] == NEVER) ||
 		    one_too_many(search, e, i, used) ||
 		    plx_node_disturbs(search, n) || !plx_job_usable(e->job, n))
 			continue;
@@ -270,6 +313,7 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
 		uint64_t cost = first ? 0 : node_price(search, n) + 1;
 
 		if (plx_node_disturbs(search, n) ||
+		    (search->switch_count && search->keys[i] == NEVER) ||
 		    !plx_job_usable(e->job, n) ||
 		    one_too_many(search, e, i, used) ||
 		    (long) search->scratch[i] >= plx_node_open(search, e, n))
@@ -282,6 +326,33 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
 	return next;
 }
 
+/*
+ * Of nodes with any counts: those needed, those it has now, the emptiest; keys
+ * as those of node_key().
+ */
+static bool choose_ragged(struct plx_search *search,
+			  const struct plx_elastic *e,
+			  const struct plx_config *config, bool eject)
+{
+	for (int i = 0; i < search->look_count; i++) {
+		int n = search->look[i];
+		int gpus = eject ? plx_node_open(search, e, n)
+				 : plx_node_free(search, e, n);
+		uint64_t elsewhere = e->job->now[n] == 0;
+		uint64_t rank = elsewhere << 33 | (uint64_t) (8192 - gpus);
+
+		search->scratch[i] = gpus > 0 ? (uint64_t) gpus : 0;
+		search->keys[i] =
+			UINT64_C(1) << COST_BIT | rank << 17 | (uint64_t) n;
+		if (gpus < 1 || plx_node_disturbs(search, n) ||
+		    !plx_job_usable(e->job, n))
+			search->keys[i] = NEVER;
+		else if (plx_needs_node(e, config->nodes, n))
+			search->keys[i] = (uint64_t) n;
+	}
+	return plx_switches_choose(search, e, config);
+}
+
 /* Any counts on several nodes: what is free, then what others have. */
 static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 			const struct plx_config *config, bool eject)
@@ -290,6 +361,14 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 	int nodes = config->nodes; /* still to be used, at least */
 	int used = 0;
 
+	if (search->switch_count)
+		memset(search->keys, 0,
+		       (size_t) search->look_count * sizeof(*search->keys));
+	/* Where others have to give way, only if it may not be on any. */
+	if (heeds_switches(search, config) &&
+	    (e->job->max_switches || !eject) &&
+	    !choose_ragged(search, e, config, eject))
+		return false;
 	memset(search->scratch, 0,
 	       (size_t) search->look_count * sizeof(*search->scratch));
 	while (gpus > 0) {
@@ -347,9 +426,16 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
 		     const struct plx_config *config, bool eject)
 {
+	bool picked;
+
 	search->picked.utility = config->utility;
 	plx_search_look(search, e, config, eject);
 	if (config->per_node > 0)
-		return pick_uniform(search, e, config, eject);
-	return pick_ragged(search, e, config, eject);
+		picked = pick_uniform(search, e, config, eject);
+	else
+		picked = pick_ragged(search, e, config, eject);
+	if (picked && e->wide && search->picked.count > 1)
+		search->picked.utility = plx_value(
+			search, e, plx_search_shape(search, &search->picked));
+	return picked;
 }

@@ -18,6 +18,31 @@ struct plx_shape plx_placement_shape(const struct plx_placement *placement)
 	return shape;
 }
 
+int plx_search_span(const struct plx_search *search,
+		    const struct plx_placement *placement)
+{
+	struct plx_switch_set set;
+
+	if (!search->switch_count)
+		return 0;
+	plx_switch_set_init(&set, search->problem);
+	for (int i = 0; i < placement->count; i++)
+		plx_switch_set_add(&set, search->problem,
+				   placement->slots[i].node);
+	return set.count;
+}
+
+struct plx_shape plx_search_shape(const struct plx_search *search,
+				  const struct plx_placement *placement)
+{
+	struct plx_shape shape = plx_placement_shape(placement);
+
+	if (placement->count > 1)
+		shape.spread = plx_problem_spread(
+			search->problem, plx_search_span(search, placement));
+	return shape;
+}
+
 bool plx_placement_equal(const struct plx_placement *a,
 			 const struct plx_placement *b)
 {

@@ -104,13 +104,15 @@ static bool pays(const struct plx_elastic *e, struct plx_shape from,
 static double brings(struct plx_search *search, struct plx_elastic *e, int n,
 		     int gpus)
 {
-	struct plx_shape from = plx_placement_shape(&e->at);
+	struct plx_shape from = plx_search_shape(search, &e->at);
 	struct plx_shape to;
 
 	if (!plx_size_allowed(e, from.gpus + gpus))
 		return 0;
 	enlarge(search, e, n, gpus);
-	to = plx_placement_shape(&search->picked);
+	if (!plx_span_allowed(e, plx_search_span(search, &search->picked)))
+		return 0;
+	to = plx_search_shape(search, &search->picked);
 	search->picked.utility = plx_value(search, e, to);
 	if (plx_placement_equal(&search->picked, &e->now))
 		search->picked.utility = e->now.utility;
@@ -185,7 +187,7 @@ static void accept(struct plx_search *search, const struct offer *offer)
 {
 	enlarge(search, offer->e, offer->node, offer->gpus);
 	search->picked.utility = plx_value(
-		search, offer->e, plx_placement_shape(&search->picked));
+		search, offer->e, plx_search_shape(search, &search->picked));
 	plx_placement_take(search, offer->e);
 	plx_placement_put(search, offer->e, &search->picked);
 }

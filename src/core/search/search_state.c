@@ -43,7 +43,7 @@ static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
 	double weight = plx_job_weight(search, e);
 	double p = search->fairness;
 	double value = plx_job_value(e->job, &e->fair,
-				     plx_placement_shape(&e->now), false);
+				     plx_search_shape(search, &e->now), false);
 
 	e->utility_parked = weight * plx_utility(p, 0);
 	e->now_value = value;
@@ -129,11 +129,12 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	search->fits = zeroed(gpus, sizeof(int));
 	search->free_one = zeroed(gpus, sizeof(int));
 	search->free_multi = zeroed(gpus, sizeof(int));
-	if (!plx_look_init(search) || !plx_consumables_init(search) ||
-	    !search->nodes || !search->node_jobs || !search->touched ||
-	    !search->queue || !search->strayed || !search->picked.slots ||
-	    !search->keys || !search->scratch || !search->fits ||
-	    !search->free_one || !search->free_multi)
+	if (!plx_switches_init(search) || !plx_look_init(search) ||
+	    !plx_consumables_init(search) || !search->nodes ||
+	    !search->node_jobs || !search->touched || !search->queue ||
+	    !search->strayed || !search->picked.slots || !search->keys ||
+	    !search->scratch || !search->fits || !search->free_one ||
+	    !search->free_multi)
 		return plx_fail(err, "no memory to search %zu nodes", nodes);
 	jobs = 0;
 	for (int n = 0; n < search->node_count; n++) {
@@ -211,6 +212,7 @@ void plx_search_destroy(struct plx_search *search)
 	for (int j = 0; search->jobs && j < search->job_count; j++) {
 		free(search->jobs[j].slots);
 		free(search->jobs[j].one);
+		free(search->jobs[j].wide);
 		free(search->jobs[j].hull);
 		free(search->jobs[j].candidates);
 	}
@@ -227,6 +229,7 @@ void plx_search_destroy(struct plx_search *search)
 	free(search->free_one);
 	free(search->free_multi);
 	plx_look_release(search);
+	plx_switches_release(search);
 	free(search->consumable_left);
 	free(search->consumable_open);
 	free(search);

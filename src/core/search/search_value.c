@@ -64,6 +64,16 @@ static double ask(const struct plx_search *search, const struct plx_elastic *e,
 	return plx_job_weight(search, e) * plx_utility(search->fairness, value);
 }
 
+/* Where the value of a shape on several switches is kept. */
+static double *wide_value(const struct plx_search *search,
+			  const struct plx_elastic *e, struct plx_shape shape)
+{
+	long further = lround(shape.spread / search->problem->switch_cost);
+	long row = 2 * (further - 1) + (shape.nodes > 2);
+
+	return &e->wide[row * (e->cap + 1) + shape.gpus];
+}
+
 double plx_value(const struct plx_search *search, struct plx_elastic *e,
 		 struct plx_shape shape)
 {
@@ -74,6 +84,8 @@ double plx_value(const struct plx_search *search, struct plx_elastic *e,
 	known = &e->one[shape.gpus];
 	if (shape.nodes > 1)
 		known = &(shape.nodes > 2 ? e->many : e->two)[shape.gpus];
+	if (shape.nodes > 1 && e->wide && shape.spread > 0)
+		known = wide_value(search, e, shape);
 	if (isnan(*known))
 		*known = ask(search, e, shape);
 	return *known;
@@ -160,6 +172,11 @@ double plx_value_of_count(const struct plx_search *search,
 	/* Only a table tells more than three nodes from three. */
 	while (shape.nodes > 0 && shape.nodes <= gpus &&
 	       shape.nodes <= search->node_count) {
+		int span = plx_switches_least(search, shape.nodes);
+
+		if (!plx_span_allowed(e, span))
+			break;
+		shape.spread = plx_problem_spread(search->problem, span);
 		best = fmax(best, plx_value(search, e, shape));
 		if (!plx_two_differ(e) || (shape.nodes > 2 && !e->job->table))
 			break;
@@ -193,6 +210,20 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 	return sum;
 }
 
+/* The price of further switches is asked for where one is paid. */
+static bool init_wide(const struct plx_search *search, struct plx_elastic *e)
+{
+	size_t count = 2 * PLX_SWITCHES_PRICED * ((size_t) e->cap + 1);
+
+	if (!search->switch_count || !(search->problem->switch_cost > 0) ||
+	    !e->job->profiled || e->job->table || e->job->max_switches == 1)
+		return true;
+	e->wide = malloc(count * sizeof(*e->wide));
+	for (size_t i = 0; e->wide && i < count; i++)
+		e->wide[i] = NAN;
+	return e->wide;
+}
+
 int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 		   struct plx_error *err)
 {
@@ -218,5 +249,8 @@ int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 		e->two = values + 4 * count;
 	e->cap = cap;
 	e->one_max = min_int(e->one_max, cap);
+	if (!init_wide(search, e))
+		return plx_fail(err, "no memory for the values of job %u",
+				e->job->id);
 	return 0;
 }

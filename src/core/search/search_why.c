@@ -240,8 +240,11 @@ static long free_gpus(const struct line *line)
 static double config_speedup(const struct plx_elastic *e,
 			     const struct plx_config *config)
 {
-	struct plx_shape shape = { .nodes = config->nodes,
-				   .gpus = config->gpus };
+	struct plx_shape shape = {
+		.nodes = config->nodes,
+		.gpus = config->gpus,
+		.spread = config->spread,
+	};
 
 	return plx_speedup(e->job, &e->fair, shape);
 }
@@ -256,9 +259,10 @@ static double needed(const struct line *line)
 }
 
 /* ", worth it from 9 % (a restart takes 2 s): others need them more" */
-static void obstacle(const struct line *line, double gain, int missing,
-		     char *text, size_t size)
+static void obstacle(const struct line *line, double gain,
+		     const struct plx_config *next, char *text, size_t size)
 {
+	int missing = next->gpus - line->to.gpus;
 	const struct plx_job *job = line->e->job;
 	double least = needed(line);
 	long free = free_gpus(line);
@@ -275,6 +279,9 @@ static void obstacle(const struct line *line, double gain, int missing,
 		why = sizes;
 	else if (gain > least && free < missing)
 		why = ": others need them more";
+	else if (gain > least && line->search->switch_count &&
+		 next->nodes > 1 && !(next->spread > 0))
+		why = ": they do not fit on one switch";
 	else if (gain > least && job->home >= 0 && !job->roams)
 		why = ": held by the node of its script, where they do not fit";
 	else if (gain > least)
@@ -293,6 +300,22 @@ static bool all_its_nodes(const struct line *line)
 
 	return most && line->to.nodes >= most &&
 	       most < line->search->node_count;
+}
+
+/* The same of switches: its user says so. */
+static bool why_all_its_switches(const struct line *line)
+{
+	int most = line->e->job->max_switches;
+	int span = plx_search_span(line->search, &line->e->at);
+	int gpus = line->to.gpus;
+
+	if (!most || span < most || span == line->search->switch_count)
+		return false;
+	snprintf(line->text, line->size,
+		 "stays: %d GPU%s on %d switch%s, as many switches as it may "
+		 "have",
+		 gpus, plural(gpus), span, span == 1 ? "" : "es");
+	return true;
 }
 
 /* There are not enough GPUs for its next size. */
@@ -329,6 +352,8 @@ static void why_enough(const struct line *line)
 			 plural(line->to.nodes));
 		return;
 	}
+	if (then <= now && why_all_its_switches(line))
+		return;
 	if (then <= now && why_short_of_size(line))
 		return;
 	if (then <= now) {
@@ -338,7 +363,7 @@ static void why_enough(const struct line *line)
 		return;
 	}
 	gain = now > 0 ? then / now - 1 : 1;
-	obstacle(line, gain, next->gpus - gpus, reason, sizeof(reason));
+	obstacle(line, gain, next, reason, sizeof(reason));
 	snprintf(line->text, line->size,
 		 "stays: %d GPU%s, %d would add %.0f %%%s", gpus, plural(gpus),
 		 next->gpus, 100 * gain, reason);
@@ -438,8 +463,8 @@ void plx_search_why(const struct plx_search *search,
 	struct line line = {
 		.search = search,
 		.e = e,
-		.from = plx_placement_shape(&e->now),
-		.to = plx_placement_shape(&e->at),
+		.from = plx_search_shape(search, &e->now),
+		.to = plx_search_shape(search, &e->at),
 		.text = why,
 		.size = (size_t) size,
 	};

@@ -35,6 +35,7 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	{ "spare", PLX_IN_PROBLEM, PLX_FLAG, OF(spare), 0, 1, 0 },
 	{ "interference", PLX_IN_PROBLEM, PLX_FLAG, OF(interference),
 	  0, 1, 0 },
+	{ "switch_cost", PLX_IN_PROBLEM, PLX_REAL, OF(switch_cost), 0, 100, 0 },
 	{ "weight", PLX_IN_JOB, PLX_REAL, AT(weight), 0, 1e6, 1 },
 	{ "min_replicas", PLX_IN_JOB, PLX_WHOLE, AT(min_gpus),
 	  0, INT_MAX, 1 },
@@ -44,6 +45,8 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	  0, PLX_BOUNDS - 1, PLX_BOUND_OWN },
 	{ "min_nodes", PLX_IN_JOB, PLX_WHOLE, AT(min_nodes), 0, INT_MAX, 0 },
 	{ "max_nodes", PLX_IN_JOB, PLX_WHOLE, AT(max_nodes), 0, INT_MAX, 0 },
+	{ "max_switches", PLX_IN_JOB, PLX_WHOLE, AT(max_switches),
+	  0, INT_MAX, 0 },
 	{ "node_gpus", PLX_IN_JOB, PLX_WHOLE, AT(node_gpus), 0, INT_MAX, 0 },
 	{ "profiled_replicas", PLX_IN_JOB, PLX_WHOLE, AT(profiled_gpus),
 	  0, INT_MAX, 0 },
@@ -351,6 +354,10 @@ static void add_nodes(struct sheet *sheet, const struct plx_problem *problem,
 		add_whole(sheet, problem->gpus_total[n]);
 		add(sheet, "},\"elastic\":");
 		add_whole(sheet, problem->gpus[n]);
+		if (problem->switches) {
+			add(sheet, ",\"switch\":");
+			add_whole(sheet, problem->switches[n]);
+		}
 		add_amounts(sheet, "stock",
 			    problem->consumable_kinds > 0
 				    ? problem->consumables +
