@@ -26,6 +26,7 @@ conf_extra=""
 gpu_types=""
 gpu_links=""
 sockets=1
+switches=0
 slurm_prefix=${POLLUX_SLURM_PREFIX:-}
 hosts=0
 share=""

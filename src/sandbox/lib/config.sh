@@ -227,6 +227,7 @@ SchedulerParameters=$(scheduler_parameters)
 $(! has_pollux || echo JobSubmitPlugins=pollux)
 SelectType=select/cons_tres
 GresTypes=gpu
+$([ "$switches" = 0 ] || echo TopologyPlugin=topology/tree)
 
 # Many daemons on few CPUs: nobody is declared dead in haste.
 MessageTimeout=60
@@ -361,6 +362,21 @@ LogTimeFormat=iso8601_ms
 END
 }
 
+# A switch above as many as there are, and the nodes in turn on these.
+write_topology_conf() {
+	local s i names
+
+	echo "# Written by pollux-sandbox."
+	for ((s = 1; s <= switches; s++)); do
+		names=""
+		for ((i = s; i <= nodes; i += switches)); do
+			names+=${names:+,}n$i
+		done
+		[ -z "$names" ] || echo "SwitchName=leaf$s Nodes=$names"
+	done
+	echo "SwitchName=root Switches=leaf[1-$((switches < nodes ? switches : nodes))]"
+}
+
 # Virtual GPUs: slurmd wants character devices, numbered as the GPUs are. A
 # link to /dev/null has a name of its own and exists everywhere.
 make_devices() {
@@ -462,6 +478,7 @@ write_configuration() {
 	write_slurm_conf >"$dir/etc/slurm.conf" || return 1
 	write_gres_conf >"$dir/etc/gres.conf"
 	write_cgroup_conf >"$dir/etc/cgroup.conf"
+	[ "$switches" = 0 ] || write_topology_conf >"$dir/etc/topology.conf"
 	# The default tree fence crashes or hangs one start of 16 ranks in six.
 	echo "PMIxCollFence=ring" >"$dir/etc/mpi.conf"
 	spank=$(find_plugin spank_pollux) && spank="required $spank"
