@@ -109,6 +109,7 @@ int fuzz_nodes(const uint8_t *data, size_t size)
 	job_env[2] = again;
 	same = elastic_read_nodes(job_env, 3);
 	MUST(same.min == nodes.min && same.max == nodes.max);
+	MUST(same.pack == nodes.pack && same.switches == nodes.switches);
 	return 0;
 }
 

@@ -91,6 +91,51 @@ static void nodes_closed_to_a_job_are_closed_to_it_alone(void **state)
 	plx_problem_destroy(problem);
 }
 
+static void switches_reach_the_search(void **state)
+{
+	int switches[NODES] = { 1, 0 };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.params.switch_cost = 25;
+	problem = problem_of(&w);
+	assert_null(problem->switches);
+	plx_problem_destroy(problem);
+	w.snapshot.switches = switches;
+	problem = problem_of(&w);
+	assert_memory_equal(switches, problem->switches, sizeof(switches));
+	assert_true(problem->switch_cost == 0.25);
+	assert_int_equal(0, problem->jobs[0].max_switches);
+	plx_problem_destroy(problem);
+}
+
+/* Nor does it get back onto fewer by force, if Slurm started it on more. */
+static void a_job_keeps_to_the_switches_that_its_user_wants(void **state)
+{
+	int switches[NODES] = { 0, 1 };
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.snapshot.switches = switches;
+	for (int j = 0; j < JOBS; j++) {
+		w.jobs[j].max_switches = 1;
+		w.jobs[j].roams = true;
+	}
+	w.gpus[1][1] = w.cpus[1][1] = 1;
+	w.nodes[1].gpus_free--;
+	w.nodes[1].cpus_used++;
+	problem = problem_of(&w);
+	assert_int_equal(1, problem->jobs[0].max_switches);
+	assert_int_equal(2, problem->jobs[1].max_switches);
+	/* Its script's node counts. */
+	assert_false(problem->jobs[0].roams);
+	plx_problem_destroy(problem);
+}
+
 /* Nobody saw it hold so many. */
 static void boasting_does_not_move_others(void **state)
 {
@@ -455,6 +500,9 @@ int main(void)
 		cmocka_unit_test(a_job_is_lent_what_another_measured),
 		cmocka_unit_test(what_was_measured_outlives_the_job),
 		cmocka_unit_test(nodes_closed_to_a_job_are_closed_to_it_alone),
+		cmocka_unit_test(switches_reach_the_search),
+		cmocka_unit_test(
+			a_job_keeps_to_the_switches_that_its_user_wants),
 		cmocka_unit_test(boasting_does_not_move_others),
 		cmocka_unit_test(
 			a_job_that_said_nothing_is_known_by_its_options),

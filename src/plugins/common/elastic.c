@@ -12,6 +12,7 @@ static const char prefix[] = "_SLURM_SPANK_OPTION_pollux_scheduler_params=";
 
 static const char nodes_prefix[] = "_POLLUX_NODES=";
 static const char pack_suffix[] = ",pack";
+static const char switches_suffix[] = ",switches";
 
 const char *elastic_text(char **spank_job_env, uint32_t count)
 {
@@ -72,6 +73,17 @@ bool elastic_is_nodes(const char *text)
 	return text && !strncmp(text, nodes_prefix, sizeof(nodes_prefix) - 1);
 }
 
+/* Does the text go on so? Then on to what follows. */
+static bool read_word(const char **text, const char *word)
+{
+	size_t length = strlen(word);
+
+	if (strncmp(*text, word, length) != 0)
+		return false;
+	*text += length;
+	return true;
+}
+
 struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count)
 {
 	struct elastic_nodes none = { 0 };
@@ -85,20 +97,21 @@ struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count)
 		text += sizeof(nodes_prefix) - 1;
 		if (!read_count(&text, &nodes.min) || *text++ != '-' ||
 		    !read_count(&text, &nodes.max) ||
-		    (*text && strcmp(text, pack_suffix) != 0) ||
 		    (nodes.max && nodes.max < nodes.min))
 			return none;
-		nodes.pack = *text != '\0';
-		return nodes;
+		nodes.pack = read_word(&text, pack_suffix);
+		nodes.switches = read_word(&text, switches_suffix);
+		return *text ? none : nodes;
 	}
 	return none;
 }
 
 const char *elastic_write_nodes(struct elastic_nodes nodes, char *text)
 {
-	if (nodes.min <= 1 && !nodes.max && !nodes.pack)
+	if (nodes.min <= 1 && !nodes.max && !nodes.pack && !nodes.switches)
 		return NULL;
-	snprintf(text, ELASTIC_NODES_SIZE, "%s%u-%u%s", nodes_prefix, nodes.min,
-		 nodes.max, nodes.pack ? pack_suffix : "");
+	snprintf(text, ELASTIC_NODES_SIZE, "%s%u-%u%s%s", nodes_prefix,
+		 nodes.min, nodes.max, nodes.pack ? pack_suffix : "",
+		 nodes.switches ? switches_suffix : "");
 	return text;
 }

@@ -36,20 +36,22 @@ int elastic_check_env(char **spank_job_env, uint32_t count,
 struct elastic_nodes {
 	uint32_t min;
 	uint32_t max;
-	bool pack; /* GPUs of a node were asked for: it starts with these */
+	bool switches; /* --switches holds for as long as the job runs */
+	bool pack;     /* GPUs of a node were asked for: it starts with these */
 };
 
 /*
- * job_submit/pollux keeps --nodes in spank_job_env, as the request is written
- * anew for each shape; its string is the last one. Users can write there, too:
- * any text is read, and what makes no sense is as nothing.
+ * job_submit/pollux keeps --nodes, and whether --switches has no time, in
+ * spank_job_env, as the request is written anew for each shape; its string is
+ * the last one. Users can write there, too: any text is read, and what makes no
+ * sense is as nothing.
  */
 struct elastic_nodes elastic_read_nodes(char **spank_job_env, uint32_t count);
 /* Is this such a string? It may be NULL. */
 bool elastic_is_nodes(const char *text);
 /* The string to keep; NULL: it may be on any. `text` has ELASTIC_NODES_SIZE
  * bytes. */
-#define ELASTIC_NODES_SIZE 48
+#define ELASTIC_NODES_SIZE 64
 const char *elastic_write_nodes(struct elastic_nodes nodes, char *text);
 
 /* The option's text, or NULL when the job has none. Borrowed. */

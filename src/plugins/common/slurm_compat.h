@@ -68,6 +68,7 @@
 #include "src/common/select.h"
 #include "src/common/slurm_cred.h"
 #include "src/common/slurm_mcs.h"
+#include "src/common/slurm_topology.h"
 #include "src/common/slurm_accounting_storage.h"
 #include "src/slurmctld/gres_ctld.h"
 #include "src/slurmctld/preempt.h"
@@ -336,6 +337,46 @@ static inline void pollux_slurm_gres_details(job_record_t *job)
  * and where that is not the number of its tasks they refuse the update.
  */
 #define POLLUX_SLURM_MULTIPLIES_TASKS POLLUX_SLURM_24
+
+/* Nodes of the job are to be in groups of so many; 0: they are not. */
+static inline uint16_t pollux_slurm_segment(const job_desc_msg_t *job)
+{
+#if POLLUX_SLURM_24
+	return job->segment_size == NO_VAL16 ? 0 : job->segment_size;
+#else
+	(void) job;
+	return 0;
+#endif
+}
+
+/*
+ * The switches above the node, or its block, as "root.leaf"; by the topology
+ * that partitions have by default. NULL: nothing is known of them. The caller's
+ * to xfree(). READ lock on nodes.
+ */
+static inline char *pollux_slurm_switch(const node_record_t *node)
+{
+	char *address = NULL;
+	char *pattern = NULL;
+	char *end = NULL;
+#if POLLUX_SLURM_24
+	int rc = topology_g_get_node_addr(node->name, &address, &pattern);
+#else
+	int rc = slurm_topo_get_node_addr(node->name, &address, &pattern);
+#endif
+
+	/* The pattern is "switch.switch.node", "block.node" or "node". */
+	if (rc == SLURM_SUCCESS && address && pattern &&
+	    xstrcmp(pattern, "node") &&
+	    strlen(address) > strlen(node->name) + 1)
+		end = address + strlen(address) - strlen(node->name) - 1;
+	xfree(pattern);
+	if (end)
+		*end = '\0';
+	else
+		xfree(address);
+	return address;
+}
 
 /* In which order the nodes are near each other: for steps' task numbers. */
 static inline void pollux_slurm_rank_nodes(const job_record_t *job,

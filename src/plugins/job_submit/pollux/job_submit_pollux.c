@@ -67,6 +67,11 @@ static bool _wants_topology(const job_desc_msg_t *job)
 	return job->shared != NO_VAL16 && job->shared > JOB_SHARED_MCS;
 }
 
+static bool _has_segments(const job_desc_msg_t *job)
+{
+	return pollux_slurm_segment(job) > 0;
+}
+
 /* Newer releases write --cpus-per-task there as well: "cpu=2". */
 static bool _has_gpus_per_task(const job_desc_msg_t *job)
 {
@@ -119,6 +124,9 @@ static const struct {
 		   "submit it as a job of its own" },
 	{ _wants_topology, "an elastic job comes and goes on nodes all over "
 			   "the network; leave out --exclusive=topo" },
+	{ _has_segments, "an elastic job has now more nodes and now fewer, "
+			 "which are no segments; leave out --segment, and use "
+			 "--switches=1 to keep it on one switch or block" },
 	{ _has_gpus_per_task, "an elastic job has one task a GPU; leave out "
 			      "--gpus-per-task and use min= and max=" },
 	{ _has_gpus_per_socket, "an elastic job's GPUs are counted by node; "
@@ -293,11 +301,18 @@ static int _check_tasks(const job_desc_msg_t *job, const struct shape *shape,
 			job->num_tasks, shape->nodes);
 }
 
+/* With a time it is a wish, and only until the job starts. */
+static bool _holds_switches(const job_desc_msg_t *job)
+{
+	return _given(job->req_switch) && job->wait4switch == NO_VAL;
+}
+
 /* For resizes: the request is overwritten with the shape it starts in. */
 static void _keep_nodes(job_desc_msg_t *job, bool pack)
 {
 	struct elastic_nodes nodes = { .min = _given(job->min_nodes),
 				       .max = _given(job->max_nodes),
+				       .switches = _holds_switches(job),
 				       .pack = pack };
 	char text[ELASTIC_NODES_SIZE];
 	uint32_t count = job->spank_job_env_size;

@@ -59,6 +59,8 @@ static const struct rule rules[] = {
 	  "a number from -10 to 1, or min" },
 	{ "uniform", AT(uniform), UNIFORM, 0, 0, POLLUX_UNIFORM_MOSTLY,
 	  "mostly, yes or no" },
+	{ "switch_cost", AT(switch_cost), NUMBER, 0, 1000,
+	  100 * PLX_SWITCH_COST, "a number of per cent from 0 to 1000" },
 	{ "interference", AT(interference), YES_NO, 0, 1, 1, "yes or no" },
 	{ "weigh", AT(weights), WEIGHTS, 0, 0, POLLUX_WEIGHTS_SERVICE,
 	  "service, left or no" },

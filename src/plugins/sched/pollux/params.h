@@ -52,7 +52,8 @@ struct pollux_params {
 	double requeue_min_s;  /* between requeues of a moldable job */
 	double fairness;       /* p of FITNESS_p; -INFINITY: min */
 	enum pollux_uniform uniform;
-	bool interference; /* keep multi-node jobs off each other's nodes */
+	double switch_cost; /* per cent of an all-reduce, each further switch */
+	bool interference;  /* keep multi-node jobs off each other's nodes */
 	enum pollux_weights weights;
 	enum pollux_back time_back;
 	struct pollux_range utility; /* band; 0: nodes are not our business */

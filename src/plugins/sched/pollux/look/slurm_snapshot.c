@@ -12,6 +12,7 @@
 #include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
+#include "sched/pollux/rules/switches.h"
 #include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/moldable_jobs.h"
@@ -219,6 +220,7 @@ void pollux_snapshot_node_range(const job_record_t *record,
 		nodes.min = MIN(nodes.min, nodes.max);
 	job->min_nodes = (int) MIN(nodes.min, INT32_MAX);
 	job->max_nodes = (int) nodes.max;
+	job->max_switches = pollux_switches_most(record);
 }
 
 static int _kind(struct pollux_snapshot *snapshot, const char *types,
@@ -496,6 +498,7 @@ struct pollux_snapshot *pollux_snapshot_create(const struct pollux_terms *terms)
 		xcalloc(snapshot->node_count, sizeof(*snapshot->nodes));
 	rules = pollux_rules_create();
 	_fill_nodes(snapshot, rules);
+	snapshot->switches = pollux_switches_read();
 	_fill_jobs(snapshot, terms, rules);
 	pollux_job_limits_fill(snapshot);
 	pollux_rules_destroy(rules);
@@ -536,6 +539,7 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 	xfree(snapshot->requeued);
 	pollux_cpu_limits_release(snapshot);
 	xfree(snapshot->allocs);
+	xfree(snapshot->switches);
 	xfree(snapshot->nodes);
 	xfree(snapshot->jobs);
 	xfree(snapshot->waiting);

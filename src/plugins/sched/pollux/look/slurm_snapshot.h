@@ -58,6 +58,7 @@ struct pollux_job {
 	bool moves;	   /* as a whole, its script included, if it has to */
 	int min_nodes;	   /* by its user and its partition */
 	int max_nodes;	   /* 0: any */
+	int max_switches;  /* by its user; 0: any */
 	bool yields;	   /* its home to a job that waits, where it moves */
 	uint64_t priority; /* see pollux_priority() */
 	time_t age_s;	   /* since its start */
@@ -160,6 +161,8 @@ struct pollux_snapshot {
 	int node_count;
 	struct pollux_node *nodes;
 	int node_gpus_max; /* of any node */
+	/* [node_count] leaf switch or block of each, from 0; NULL: unknown */
+	int *switches;
 	int job_count;
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
 	int moldable_count;	 /* after those, moldable ones that wait */

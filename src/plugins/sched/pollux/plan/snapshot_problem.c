@@ -157,8 +157,8 @@ static void fill_home(const struct pollux_snapshot *snapshot,
 		      const struct pollux_job_input *input, struct plx_job *job)
 {
 	job->home = input->leaves ? -1 : from->home;
-	/* A limit of nodes counts that of its script, too. */
-	job->roams = from->roams && !from->within;
+	/* A limit of nodes, or switches, counts that of its script, too. */
+	job->roams = from->roams && !from->within && !from->max_switches;
 	if (input->leaves)
 		return;
 	if (from->home < 0 || !snapshot->nodes[from->home].leave ||
@@ -337,6 +337,17 @@ static int fill_range(const struct pollux_snapshot *snapshot, int j, bool whole,
 	return fill_sizes(snapshot, from, job, err);
 }
 
+/* What it has counts, wherever Slurm started it. */
+static void fill_switches(const struct plx_problem *problem,
+			  const struct pollux_job *from, struct plx_job *job)
+{
+	int now = 0;
+
+	(void) plx_problem_shape(problem, job->now, &now);
+	if (from->max_switches)
+		job->max_switches = at_least(from->max_switches, now);
+}
+
 static int fill_job(const struct pollux_snapshot *snapshot, int j,
 		    const struct pollux_job_input *input,
 		    struct plx_problem *problem, struct plx_error *err)
@@ -352,6 +363,7 @@ static int fill_job(const struct pollux_snapshot *snapshot, int j,
 	job->id = from->id;
 	job->owner = from->uid;
 	memcpy(job->now, now, sizeof(*now) * (size_t) snapshot->node_count);
+	fill_switches(problem, from, job);
 	whole = is_whole(snapshot, problem, j);
 	if (fill_range(snapshot, j, whole, job, err) < 0)
 		return -1;
@@ -401,6 +413,19 @@ static int set_weights(const struct pollux_params *params,
 	return plx_problem_set_weights(problem, err);
 }
 
+/* Which nodes are on the same switch, where that is known. */
+static int wire(const struct pollux_snapshot *snapshot,
+		struct plx_problem *problem, struct plx_error *err)
+{
+	if (!snapshot->switches)
+		return 0;
+	if (plx_problem_add_switches(problem, err) < 0)
+		return -1;
+	memcpy(problem->switches, snapshot->switches,
+	       sizeof(int) * (size_t) snapshot->node_count);
+	return 0;
+}
+
 struct plx_problem *pollux_problem_create(
 	const struct pollux_snapshot *snapshot,
 	const struct pollux_params *params,
@@ -420,6 +445,9 @@ struct plx_problem *pollux_problem_create(
 	problem->uniform = params->uniform != POLLUX_UNIFORM_NO;
 	problem->spare = params->uniform == POLLUX_UNIFORM_MOSTLY;
 	problem->seed = 1;
+	problem->switch_cost = params->switch_cost / 100;
+	if (wire(snapshot, problem, err) < 0)
+		goto fail;
 	for (int n = 0; n < snapshot->node_count; n++) {
 		problem->gpus[n] = elastic_gpus(snapshot, inputs, n);
 		problem->gpus_total[n] = snapshot->nodes[n].gpus;

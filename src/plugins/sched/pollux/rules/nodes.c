@@ -10,6 +10,7 @@
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/partition.h"
 #include "sched/pollux/rules/reserved.h"
+#include "sched/pollux/rules/switches.h"
 
 struct pollux_rules {
 	struct pollux_features *features;
@@ -392,6 +393,7 @@ int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,
 	rules->barred = barred;
 	if (_test_filters(rules, job, gained, err) < 0 ||
 	    pollux_nodes_required(job, shape, err) < 0 ||
+	    pollux_switches_test(job, shape, err) < 0 ||
 	    pollux_partition_test(job, shape, err) < 0)
 		rc = -1;
 done:
