@@ -33,7 +33,9 @@ static const char *const growths[] = { "paper", "ours" };
 
 /* What a job measures in turn. */
 static const struct plx_shape sequence[] = {
-	{ 1, 1 }, { 1, 2 }, { 1, 4 }, { 2, 8 }, { 4, 16 },
+	{ .nodes = 1, .gpus = 1 },  { .nodes = 1, .gpus = 2 },
+	{ .nodes = 1, .gpus = 4 },  { .nodes = 2, .gpus = 8 },
+	{ .nodes = 4, .gpus = 16 },
 };
 
 struct trace {

@@ -83,7 +83,7 @@ struct plx_elastic {
 	struct plx_yardstick fair;
 	int cap;	/* most GPUs it may have */
 	bool fixed;	/* pinned, or nothing else is possible */
-	bool wide;	/* nearly all nodes are allowed */
+	bool anywhere;	/* nearly all nodes are allowed */
 	bool may_park;	/* allowed, or parked already */
 	bool now_valid; /* what it has respects its own limits */
 	bool stuck;	/* nothing possible for it: keeps what it has */

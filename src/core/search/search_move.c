@@ -34,7 +34,7 @@ static void survey(struct plx_search *search, const struct plx_elastic *e)
 {
 	int top = search->node_gpus_max;
 	size_t size = (size_t) (top + 1) * sizeof(int);
-	bool by_level = search->indexed && e->wide &&
+	bool by_level = search->indexed && e->anywhere &&
 			(!e->job->takes || search->plentiful);
 
 	memset(search->free_one, 0, size);

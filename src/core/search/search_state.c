@@ -149,8 +149,8 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 }
 
 /* Of so many nodes that their numbers of free GPUs tell enough. */
-static bool is_wide(const struct plx_problem *problem,
-		    const struct plx_job *job)
+static bool is_anywhere(const struct plx_problem *problem,
+			const struct plx_job *job)
 {
 	int allowed = 0;
 
@@ -186,7 +186,8 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 	for (int j = 0; j < problem->job_count; j++) {
 		if (elastic_init(search, &search->jobs[j], j, err) < 0)
 			goto done;
-		search->jobs[j].wide = is_wide(problem, &problem->jobs[j]);
+		search->jobs[j].anywhere =
+			is_anywhere(problem, &problem->jobs[j]);
 	}
 	qsort(search->jobs, (size_t) search->job_count, sizeof(*search->jobs),
 	      by_id);
