@@ -107,12 +107,13 @@ static int steps_of(int node, slurm_step_id_t *steps)
 
 static int register_node(int node)
 {
+	static char arch[] = "x86_64", os[] = "Linux";
 	static time_t began;
 	char version[16];
 	slurm_step_id_t steps[256];
 	slurm_node_registration_status_msg_t note = {
-		.arch = "x86_64",
-		.os = "Linux",
+		.arch = arch,
+		.os = os,
 		.boards = 1,
 		.sockets = 1,
 		.cores = NODE_CPUS,

@@ -257,7 +257,7 @@ static void needs_all(struct words *words, double t)
 static void has_measured_all(struct words *words, double t)
 {
 	(void) t;
-	words->hint.profiled = (struct plx_shape){ 1, 4096 };
+	words->hint.profiled = (struct plx_shape){ 1, 4096, 0 };
 }
 
 static void cannot_be_moved(struct words *words, double t)

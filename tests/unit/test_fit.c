@@ -23,7 +23,8 @@ static const struct plx_model truth = {
 
 /* Every term shows in one of these. */
 static const struct plx_shape shapes[] = {
-	{ 1, 1 }, { 1, 2 }, { 1, 4 }, { 1, 8 }, { 2, 2 }, { 2, 8 }, { 4, 16 },
+	{ 1, 1, 0 }, { 1, 2, 0 }, { 1, 4, 0 },	{ 1, 8, 0 },
+	{ 2, 2, 0 }, { 2, 8, 0 }, { 4, 16, 0 },
 };
 static const int sizes[] = { 16, 64, 256 };
 
@@ -83,9 +84,10 @@ static void measured_times_give_the_model_back(void **state)
 			    0.01);
 	}
 	/* And what was never run is foreseen. */
-	assert_near(plx_iter_seconds(&truth, (struct plx_shape){ 8, 32 }, 128),
-		    plx_iter_seconds(&model, (struct plx_shape){ 8, 32 }, 128),
-		    0.02);
+	assert_near(
+		plx_iter_seconds(&truth, (struct plx_shape){ 8, 32, 0 }, 128),
+		plx_iter_seconds(&model, (struct plx_shape){ 8, 32, 0 }, 128),
+		0.02);
 }
 
 static double spread(uint64_t *seed, double low, double high)
@@ -151,7 +153,7 @@ static void noise_is_smoothed_not_followed(void **state)
 static void what_was_never_seen_looks_cheap(void **state)
 {
 	const struct plx_sample row =
-		measured(&truth, (struct plx_shape){ 1, 1 }, 64);
+		measured(&truth, (struct plx_shape){ 1, 1, 0 }, 64);
 	struct plx_model model;
 	struct plx_error err;
 
@@ -159,9 +161,9 @@ static void what_was_never_seen_looks_cheap(void **state)
 	assert_int_equal(0, plx_fit(&row, 1, &model, &err));
 	assert_near(row.pass_seconds, plx_grad_seconds(&model, 64), 1e-4);
 	assert_near(row.pass_seconds / 2, model.alpha_c, 1e-9);
-	assert_true(plx_sync_seconds(&model, (struct plx_shape){ 1, 8 }) <
+	assert_true(plx_sync_seconds(&model, (struct plx_shape){ 1, 8, 0 }) <
 		    1e-6);
-	assert_true(plx_sync_seconds(&model, (struct plx_shape){ 4, 16 }) <
+	assert_true(plx_sync_seconds(&model, (struct plx_shape){ 4, 16, 0 }) <
 		    1e-6);
 }
 
@@ -203,7 +205,7 @@ static void rows_that_are_no_measurement_are_left_out(void **state)
 	rows[count] = rows[0];
 	rows[count++].per_gpu = 0;
 	rows[count] = rows[0];
-	rows[count++].shape = (struct plx_shape){ 4, 2 };
+	rows[count++].shape = (struct plx_shape){ 4, 2, 0 };
 	assert_int_equal(0, plx_fit(rows, good, &want, &err));
 	assert_int_equal(0, plx_fit(rows, count, &model, &err));
 	assert_memory_equal(&want, &model, MODEL_SIZE);

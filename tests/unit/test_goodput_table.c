@@ -19,7 +19,7 @@ static void compare(const struct plx_goodput *job)
 	plx_goodput_table(job, GPUS, rows);
 	for (int nodes = 1; nodes <= NODES; nodes++) {
 		for (int gpus = nodes; gpus <= nodes * NODE_GPUS; gpus++) {
-			struct plx_shape shape = { nodes, gpus };
+			struct plx_shape shape = { nodes, gpus, 0 };
 			double want = 0;
 
 			plx_batch_best(job, shape, NULL, &want);

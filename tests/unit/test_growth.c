@@ -25,8 +25,8 @@ static const struct plx_model truth = {
 };
 
 static const struct plx_shape shapes[] = {
-	{ 1, 1 }, { 1, 2 }, { 1, 4 },  { 2, 2 },
-	{ 2, 8 }, { 3, 8 }, { 4, 16 }, { 8, 16 },
+	{ 1, 1, 0 }, { 1, 2, 0 }, { 1, 4, 0 },	{ 2, 2, 0 },
+	{ 2, 8, 0 }, { 3, 8, 0 }, { 4, 16, 0 }, { 8, 16, 0 },
 };
 
 static size_t measure(size_t from, size_t to, struct plx_sample *rows)
@@ -62,10 +62,10 @@ static void a_doubling_costs_the_same_at_any_scale(void **state)
 	for (int gpus = 4; gpus <= 64; gpus *= 2)
 		assert_near(0.04,
 			    plx_sync_seconds(&truth,
-					     (struct plx_shape){ 4, gpus }) -
-				    plx_sync_seconds(
-					    &truth,
-					    (struct plx_shape){ 4, gpus / 2 }),
+					     (struct plx_shape){ 4, gpus, 0 }) -
+				    plx_sync_seconds(&truth,
+						     (struct plx_shape){
+							     4, gpus / 2, 0 }),
 			    1e-6);
 }
 
@@ -73,9 +73,9 @@ static void two_nodes_take_longer_than_three(void **state)
 {
 	(void) state;
 	assert_near(1.7,
-		    plx_sync_seconds(&truth, (struct plx_shape){ 2, 8 }) /
+		    plx_sync_seconds(&truth, (struct plx_shape){ 2, 8, 0 }) /
 			    plx_sync_seconds(&truth,
-					     (struct plx_shape){ 3, 8 }),
+					     (struct plx_shape){ 3, 8, 0 }),
 		    1e-9);
 }
 
@@ -93,9 +93,10 @@ static void measured_times_give_the_model_back(void **state)
 			    0.01);
 	assert_near(0.7, model.two_nodes, 0.05);
 	/* And what was never run is foreseen. */
-	assert_near(plx_iter_seconds(&truth, (struct plx_shape){ 16, 64 }, 128),
-		    plx_iter_seconds(&model, (struct plx_shape){ 16, 64 }, 128),
-		    0.02);
+	assert_near(
+		plx_iter_seconds(&truth, (struct plx_shape){ 16, 64, 0 }, 128),
+		plx_iter_seconds(&model, (struct plx_shape){ 16, 64, 0 }, 128),
+		0.02);
 }
 
 /* Of two nodes alone, three are expected to be as others' are. */

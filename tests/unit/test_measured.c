@@ -46,7 +46,7 @@ static struct plx_shape any_shape(uint64_t *seed)
 {
 	int nodes = any(seed, 1, 8);
 
-	return (struct plx_shape){ nodes, any(seed, nodes, 8 * nodes) };
+	return (struct plx_shape){ nodes, any(seed, nodes, 8 * nodes), 0 };
 }
 
 /* What a job off by this factor measures there. */
@@ -134,7 +134,7 @@ static void without_rows_it_is_the_models_choice(void **state)
 static void a_model_that_is_right_needs_no_correction(void **state)
 {
 	struct plx_sample rows[8];
-	struct plx_shape shape = { 2, 8 };
+	struct plx_shape shape = { 2, 8, 0 };
 	struct plx_batch batch;
 	double best;
 
@@ -164,7 +164,7 @@ static void a_truth_that_no_model_can_tell_is_followed(void **state)
 {
 	static const int sizes[] = { 16, 32, 64, 65, 96, 128, 192, 256 };
 	struct plx_sample rows[ARRAY_SIZE(sizes)];
-	struct plx_shape shape = { 2, 8 };
+	struct plx_shape shape = { 2, 8, 0 };
 	struct plx_goodput job = usual;
 	struct plx_batch model;
 	struct plx_batch measured;
@@ -184,7 +184,7 @@ static void a_truth_that_no_model_can_tell_is_followed(void **state)
 /* What the choice was made by can be asked for. */
 static void measured_goodput_is_that_of_the_rows(void **state)
 {
-	struct plx_shape shape = { 2, 8 };
+	struct plx_shape shape = { 2, 8, 0 };
 	struct plx_batch batch = { 64, 1 };
 	struct plx_sample rows[] = { row(&usual, shape, 64, 1.25) };
 	double model = plx_goodput(&usual, shape, batch);
@@ -200,7 +200,7 @@ static void rows_that_are_no_measurements_do_no_harm(void **state)
 {
 	static const double bad[] = { NAN, INFINITY, -INFINITY, -1,
 				      0,   1e300,    1e-300 };
-	struct plx_shape shape = { 2, 8 };
+	struct plx_shape shape = { 2, 8, 0 };
 	struct plx_sample rows[2 + ARRAY_SIZE(bad) * ARRAY_SIZE(bad)];
 	struct plx_batch clean;
 	struct plx_batch dirty;
@@ -224,7 +224,7 @@ static void rows_that_are_no_measurements_do_no_harm(void **state)
 static void an_outlier_is_not_believed(void **state)
 {
 	static const double off[] = { 30, 1 / 30.0 };
-	struct plx_shape shape = { 2, 8 };
+	struct plx_shape shape = { 2, 8, 0 };
 	struct plx_sample rows[3] = {
 		row(&usual, shape, 16, 1.05),
 		row(&usual, shape, 200, 1.05),

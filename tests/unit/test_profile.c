@@ -158,7 +158,7 @@ static void the_unprofiled_use_the_base_batch(void **state)
 	(void) state;
 	plx_profile_init(&profile);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct plx_shape shape = { 1, cases[i].gpus };
+		struct plx_shape shape = { 1, cases[i].gpus, 0 };
 		struct plx_batch b = plx_profile_advise(
 			&profile, &limits, shape, none, PLX_CHANGE_GAIN);
 
@@ -230,7 +230,8 @@ static void a_batch_is_not_changed_for_a_few_percent(void **state)
 static void measure_doublings(struct plx_profile *profile)
 {
 	static const struct plx_shape shapes[] = {
-		{ 1, 1 }, { 1, 2 }, { 2, 4 }, { 3, 8 }, { 4, 16 },
+		{ 1, 1, 0 }, { 1, 2, 0 },  { 2, 4, 0 },
+		{ 3, 8, 0 }, { 4, 16, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
@@ -247,8 +248,8 @@ static void measure_doublings(struct plx_profile *profile)
 
 static double foreseen(const struct plx_profile *profile)
 {
-	return plx_iter_seconds(&profile->model, (struct plx_shape){ 16, 128 },
-				32);
+	return plx_iter_seconds(&profile->model,
+				(struct plx_shape){ 16, 128, 0 }, 32);
 }
 
 static void either_model_can_be_fitted(void **state)

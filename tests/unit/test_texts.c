@@ -312,10 +312,10 @@ static void every_option_reaches_its_field(void **state)
 	assert_int_equal(0, o.pack);
 	assert_int_equal(0, plx_options_parse("pollux,pack,min=2", &o, NULL));
 	assert_int_equal(1, o.pack);
+	assert_int_equal(2, o.min_gpus);
 	assert_int_equal(0, o.mix);
 	assert_int_equal(0, plx_options_parse("pollux,mix=yes", &o, NULL));
 	assert_int_equal(1, o.mix);
-	assert_int_equal(2, o.min_gpus);
 }
 
 static void sizes_are_a_list_or_a_step(void **state)

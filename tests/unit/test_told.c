@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "sched/pollux/asked.h"
+#include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
 #include "unit.h"
@@ -49,6 +50,12 @@ bitoff_t bit_ffs(bitstr_t *bits)
 int bit_test(bitstr_t *bits, bitoff_t bit)
 {
 	(void) bits, (void) bit;
+	abort();
+}
+
+void pollux_kept_types(const job_record_t *job, char *types)
+{
+	(void) job, (void) types;
 	abort();
 }
 
