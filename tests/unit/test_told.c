@@ -53,7 +53,7 @@ int bit_test(bitstr_t *bits, bitoff_t bit)
 	abort();
 }
 
-void pollux_kept_types(const job_record_t *job, char *types)
+void pollux_kept_types(const job_record_t *job, char types[PLX_TYPES_SIZE])
 {
 	(void) job, (void) types;
 	abort();
