@@ -100,12 +100,15 @@ int fuzz_nodes(const uint8_t *data, size_t size)
 	struct elastic_nodes same;
 
 	fuzz_text(data, size, text);
+	(void) elastic_is_nodes(text);
 	snprintf(entry, sizeof(entry), "_POLLUX_NODES=%s", text);
+	MUST(elastic_is_nodes(entry));
 	nodes = elastic_read_nodes(job_env, 3);
 	MUST(nodes.min < 100000 && nodes.max < 100000);
 	MUST(!nodes.max || nodes.max >= nodes.min);
 	if (!elastic_write_nodes(nodes, again))
 		return 0;
+	MUST(elastic_is_nodes(again));
 	job_env[2] = again;
 	same = elastic_read_nodes(job_env, 3);
 	MUST(same.min == nodes.min && same.max == nodes.max);
