@@ -72,13 +72,19 @@ static struct waiter *find(struct plx_preemption *preemption, uint32_t id)
 	return i < 0 ? NULL : &preemption->waiters[i];
 }
 
+/* Those for whom no cycle makes room; then who was heard of longest ago. */
+static bool goes_before(const struct waiter *a, const struct waiter *b)
+{
+	return a->seen != b->seen ? !a->seen : a->heard_s < b->heard_s;
+}
+
 static int oldest(const struct plx_preemption *preemption)
 {
 	int best = 0;
 
 	for (int i = 1; i < preemption->count; i++) {
-		if (preemption->waiters[i].heard_s <
-		    preemption->waiters[best].heard_s)
+		if (goes_before(&preemption->waiters[i],
+				&preemption->waiters[best]))
 			best = i;
 	}
 	return best;

@@ -19,7 +19,7 @@
 
 /* Preemptors that are remembered; of more, the one not heard of for longest
  * is forgotten. */
-#define PLX_PREEMPTORS_MAX 256
+#define PLX_PREEMPTORS_MAX 1024
 /* So long no rigid victim is offered where nobody knows of room yet. */
 #define PLX_PREEMPTION_LOOK_S 10.0
 /* So much later than who was asked and does not answer, others are offered. */

@@ -105,11 +105,10 @@ int plx_spare_held(const struct plx_reserving *reserving, int n)
 /* GPUs there of jobs that may be parked for the request. */
 static int yielded(const struct plx_reserving *reserving, int n)
 {
+	const struct plx_elastic *e;
 	int gpus = 0;
 
-	for (int j = 0; j < reserving->search->job_count; j++) {
-		const struct plx_elastic *e = &reserving->search->jobs[j];
-
+	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
 		if (e->may_park && !e->job->pinned)
 			gpus += e->job->now[n];
 	}

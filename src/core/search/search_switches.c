@@ -121,10 +121,10 @@ static int fitting(const struct plx_search *search, const struct plx_elastic *e,
 	const struct plx_switch_state *state = &search->switch_states[s];
 	int nodes = 0;
 
-	for (int g = gpus; !e->job->allowed && g <= search->node_gpus_max; g++)
+	for (int g = gpus; e->anywhere && g <= search->node_gpus_max; g++)
 		nodes += state->free[g];
 	for (int i = search->switch_first[s];
-	     e->job->allowed && i < search->switch_first[s + 1]; i++) {
+	     !e->anywhere && i < search->switch_first[s + 1]; i++) {
 		int n = search->switch_nodes[i];
 
 		nodes += search->nodes[n].free >= gpus &&
@@ -140,6 +140,7 @@ int plx_switches_next(struct plx_search *search, const struct plx_elastic *e,
 	int next = -1;
 	int most = 0;
 
+	search->work += e->anywhere ? search->switch_count : search->node_count;
 	for (int s = 0; s < search->node_count; s++) {
 		int count;
 

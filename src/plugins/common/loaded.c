@@ -88,6 +88,36 @@ const char *pollux_loaded_folder(void)
 	return slurm.folder[0] ? slurm.folder : NULL;
 }
 
+static bool _may_be_ours(const char *path)
+{
+	const char *file = strrchr(path, '/');
+
+	return file && (!strcmp(file, "/sched_pollux.so") ||
+			!strcmp(file, "/sched_backfill.so"));
+}
+
+void *pollux_loaded_scheduler(void)
+{
+	struct objects objects = { .count = 0 };
+
+	dl_iterate_phdr(_note, &objects);
+	for (int i = 0; i < objects.count; i++) {
+		void *plugin = NULL;
+		const char *type = NULL;
+
+		if (_may_be_ours(objects.names[i]))
+			plugin = dlopen(objects.names[i],
+					RTLD_LAZY | RTLD_NOLOAD);
+		if (plugin)
+			type = dlsym(plugin, "plugin_type");
+		if (type && !strcmp(type, "sched/pollux"))
+			return plugin;
+		if (plugin)
+			dlclose(plugin);
+	}
+	return NULL;
+}
+
 /* An address in the dynamic section; most systems have moved it already. */
 static const void *_at(const struct link_map *map, ElfW(Addr) address)
 {

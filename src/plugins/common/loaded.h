@@ -27,6 +27,13 @@ uint32_t pollux_loaded_release(void);
 const char *pollux_loaded_folder(void);
 
 /*
+ * The file of sched/pollux as slurmctld has loaded it, under its own name or
+ * that of Slurm's backfill (decision 0129); NULL: it has not. The caller's to
+ * dlclose().
+ */
+void *pollux_loaded_scheduler(void);
+
+/*
  * Another release, or a function or variable that this plugin uses and that is
  * not there: true, and a sentence in text.
  */

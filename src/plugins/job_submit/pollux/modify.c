@@ -8,18 +8,28 @@
  * ask for less alone, and an operator for all.
  */
 
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/elastic.h"
+#include "common/loaded.h"
 #include "core/records/status.h"
+#include "core/records/target.h"
 #include "job_submit/pollux/modify.h"
 
 /* More is no number of nodes that is kept, see elastic_read_nodes(). */
 #define NODES_MAX 99999
 
+/* Is there a plan at all? */
 static bool _is_enabled(void)
 {
-	return !xstrcmp(slurm_conf.schedtype, "sched/pollux") &&
+	void *scheduler = pollux_loaded_scheduler();
+
+	if (scheduler)
+		dlclose(scheduler);
+	return scheduler &&
 	       !xstrcasestr(slurm_conf.sched_params, "pollux_enabled=no");
 }
 
@@ -29,21 +39,58 @@ static bool _keeps_shape(const job_record_t *job)
 	const job_details_t *details = job->details;
 
 	return job->het_job_id || job->burst_buffer || details->contiguous ||
+	       pollux_slurm_has_stepmgr(job) ||
+	       (pollux_slurm_whole_nodes(job) &&
+		(details->core_spec != NO_VAL16 ||
+		 !xstrcmp(slurm_conf.select_type, "select/linear"))) ||
 	       (details->features && strchr(details->features, '*'));
+}
+
+/* Somebody may have written another comment over the status a moment ago. */
+static bool _has_launcher(const job_record_t *job)
+{
+	struct plx_status status;
+	struct plx_target target;
+
+	return plx_status_read(job->comment, &status, NULL) == 1 ||
+	       plx_target_read(job->system_comment, &target, NULL) == 1;
 }
 
 /* A plan will know it: it runs, and its launcher has told its status. */
 static bool _is_planned(const job_record_t *job)
 {
 	struct plx_options options;
-	struct plx_status status;
 
 	return (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) && job->details &&
-	       job->node_bitmap && job->batch_host && _is_enabled() &&
+	       job->node_bitmap && job->batch_host &&
 	       elastic_options(job->spank_job_env, job->spank_job_env_size,
 			       &options, NULL) == 1 &&
 	       options.mode == PLX_MODE_LIVE && !_keeps_shape(job) &&
-	       plx_status_read(job->comment, &status, NULL) == 1;
+	       _has_launcher(job) && _is_enabled();
+}
+
+static bool _asks_nodes(const job_desc_msg_t *asked)
+{
+	return (asked->min_nodes && asked->min_nodes != NO_VAL) ||
+	       asked->req_nodes || asked->exc_nodes;
+}
+
+/*
+ * Slurm hands one request to each task of an array in turn: what is taken out
+ * for the first would be missed by the others.
+ */
+static bool _is_one_task(const char *text, const job_record_t *job)
+{
+	const char *task = text ? strchr(text, '_') : NULL;
+
+	if (!text || !job->array_job_id)
+		return true;
+	if (!task)
+		return strtoul(text, NULL, 10) != job->array_job_id;
+	do
+		task++;
+	while (isdigit((unsigned char) *task));
+	return !*task;
 }
 
 static bool _may_update(const job_record_t *job, uint32_t uid, bool is_operator)
@@ -133,8 +180,26 @@ static void _exclude(job_record_t *job, bitstr_t *nodes)
 	     nodes ? details->exc_nodes : "no node");
 }
 
+/* It would never start again, if it had to: Slurm refuses both at once. */
+static bool _lists_any(const job_record_t *job, bitstr_t *nodes)
+{
+	bitstr_t *listed = job->details->req_node_bitmap;
+
+	return listed && bit_overlap_any(listed, nodes);
+}
+
+static int _fail_listed(struct plx_error *err, const char *what)
+{
+	plx_fail(err,
+		 "%s: it was submitted with --nodelist, and has to be on "
+		 "all of these nodes",
+		 what);
+	return ESLURM_INVALID_NODE_NAME;
+}
+
 /* ReqNodeList: what it has besides these is excluded. */
-static int _narrow(job_desc_msg_t *asked, job_record_t *job)
+static int _narrow(job_desc_msg_t *asked, job_record_t *job,
+		   struct plx_error *err)
 {
 	bitstr_t *excluded = job->details->exc_node_bitmap;
 	bitstr_t *kept = NULL;
@@ -150,6 +215,10 @@ static int _narrow(job_desc_msg_t *asked, job_record_t *job)
 	gone = bit_copy(job->node_bitmap);
 	bit_and_not(gone, kept);
 	FREE_NULL_BITMAP(kept);
+	if (_lists_any(job, gone)) {
+		FREE_NULL_BITMAP(gone);
+		return _fail_listed(err, "ReqNodeList");
+	}
 	if (excluded)
 		bit_or(gone, excluded);
 	xfree(asked->req_nodes);
@@ -187,6 +256,8 @@ static int _avoid(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 		plx_fail(err, "ExcNodeList: only an operator can take nodes "
 			      "off the list");
 	}
+	if (rc == SLURM_SUCCESS && nodes && _lists_any(job, nodes))
+		rc = _fail_listed(err, "ExcNodeList");
 	if (rc != SLURM_SUCCESS) {
 		FREE_NULL_BITMAP(nodes);
 		return rc;
@@ -202,16 +273,21 @@ int modify_nodes(job_desc_msg_t *asked, job_record_t *job, uint32_t uid,
 	bool is_operator = false;
 	int rc = SLURM_SUCCESS;
 
-	if (!_is_planned(job))
+	if (!_asks_nodes(asked) || !_is_planned(job))
 		return SLURM_SUCCESS;
 	/* Slurm asks that after job_modify(). */
 	is_operator = validate_operator(uid);
 	if (!_may_update(job, uid, is_operator))
 		return SLURM_SUCCESS;
+	if (!_is_one_task(asked->job_id_str, job)) {
+		plx_fail(err, "one task at a time, as JobId=%u_%u",
+			 job->array_job_id, job->array_task_id);
+		return ESLURM_NOT_SUPPORTED;
+	}
 	rc = _bound(asked, job, is_operator, err);
 	if (rc == SLURM_SUCCESS)
 		rc = _avoid(asked, job, is_operator, err);
 	if (rc == SLURM_SUCCESS)
-		rc = _narrow(asked, job);
+		rc = _narrow(asked, job, err);
 	return rc;
 }

@@ -8,9 +8,7 @@
  * plugin looks for "qos" and "partition" in PreemptType. See
  * docs/decisions/0128-elastic-victims-give-what-is-needed.md.
  */
-#define _GNU_SOURCE /* dl_iterate_phdr */
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +21,6 @@
 #endif
 #define OURS   "preempt/pollux_" POLLUX_PREEMPT_BY
 #define SLURMS "preempt_" POLLUX_PREEMPT_BY ".so"
-#define SCHED  "/sched_pollux.so"
 
 /* Required Slurm plugin symbols: */
 const char plugin_name[] = "Pollux preemption by " POLLUX_PREEMPT_BY;
@@ -99,38 +96,22 @@ static bool _may(job_record_t *victim, job_record_t *preemptor)
 
 static const struct pollux_preempt_rule rule = { .may = _may, .mode = _mode };
 
-static int _find_sched(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	size_t length = strlen(info->dlpi_name);
-
-	if (length < strlen(SCHED) ||
-	    strcmp(info->dlpi_name + length - strlen(SCHED), SCHED))
-		return 0;
-	*(char **) arg = xstrdup(info->dlpi_name);
-	return 1;
-}
-
 /* It is not unmapped any more then. */
 static const struct pollux_preempt_link *_load_link(void)
 {
 	const struct pollux_preempt_link *link = NULL;
-	char *path = NULL;
-	void *plugin = NULL;
+	void *plugin = pollux_loaded_scheduler();
 
-	dl_iterate_phdr(_find_sched, &path);
-	if (path)
-		plugin = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	if (plugin)
 		link = dlsym(plugin, POLLUX_PREEMPT_LINK);
 	if (link && link->size != sizeof(*link))
 		link = NULL;
-	if (path && !link)
-		error("%s: %s is of another version: elastic jobs are "
-		      "preempted whole",
-		      OURS, path);
-	if (plugin && !link)
+	if (plugin && !link) {
+		error("%s: sched/pollux is of another version: elastic jobs "
+		      "are preempted whole",
+		      OURS);
 		dlclose(plugin);
-	xfree(path);
+	}
 	return link;
 }
 
@@ -143,8 +124,7 @@ static const struct pollux_preempt_link *_link(void)
 	if (strange)
 		return NULL;
 	slurm_mutex_lock(&sched.mutex);
-	if (!sched.link && sched.looked != now &&
-	    !xstrcmp(slurm_conf.schedtype, "sched/pollux")) {
+	if (!sched.link && sched.looked != now) {
 		sched.looked = now;
 		sched.link = _load_link();
 		if (sched.link)

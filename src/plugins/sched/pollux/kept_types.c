@@ -76,14 +76,14 @@ static void _add_held(struct names *names, const gres_job_state_t *entry,
 static void _add_entry(struct names *names, const job_record_t *job,
 		       const gres_job_state_t *entry)
 {
+	bitstr_t *nodes = job->job_resrcs->node_bitmap;
 	uint32_t offset = 0;
 
-	for (int n = 0; n < node_record_count && offset < entry->node_cnt;
-	     n++) {
+	for (int n = pollux_slurm_next_bit(nodes, 0, node_record_count);
+	     n < node_record_count && offset < entry->node_cnt;
+	     n = pollux_slurm_next_bit(nodes, n + 1, node_record_count)) {
 		const gres_node_state_t *gpus = NULL;
 
-		if (!bit_test(job->job_resrcs->node_bitmap, n))
-			continue;
 		if (node_record_table_ptr[n])
 			gpus = pollux_node_gpus(node_record_table_ptr[n]);
 		if (gpus)

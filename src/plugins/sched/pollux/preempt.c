@@ -40,7 +40,8 @@ static bool _spares(const job_record_t *victim, const job_record_t *preemptor,
 
 	slurm_mutex_lock(&shared.mutex);
 	/* Where no cycle was ever run, records may be of another Slurm. */
-	if (shared.preemption && !_is_elsewhere(preemptor))
+	if (shared.preemption && !_is_elsewhere(preemptor) &&
+	    (IS_JOB_RUNNING(victim) || IS_JOB_SUSPENDED(victim)))
 		spares = plx_preemption_spares(
 			shared.preemption, preemptor->job_id, victim->job_id,
 			grace_s ? grace_s : shared.wait_s, pollux_now_s());
@@ -62,6 +63,7 @@ static bool _had_grace(const job_record_t *victim)
 static void _detach(void)
 {
 	pollux_preempts_by(NULL);
+	pollux_preempt_forget();
 }
 
 /* By this name preempt/pollux_* finds it. */

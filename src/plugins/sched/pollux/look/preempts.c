@@ -53,14 +53,19 @@ void pollux_preempts_order(struct plx_backlog_entry *entries, int count)
 {
 	const struct pollux_preempt_rule *rule = _rule();
 	struct plx_backlog_entry *at = entries;
+	assoc_mgr_lock_t locks = { .qos = READ_LOCK };
 
-	for (int i = 1; rule && i < count; i++) {
+	if (!rule || count < 2)
+		return;
+	assoc_mgr_lock(&locks);
+	for (int i = 1; i < count; i++) {
 		int k = _first_below(at, i, rule);
 		struct plx_backlog_entry moved = at[i];
 
 		memmove(&at[k + 1], &at[k], sizeof(*at) * (size_t) (i - k));
 		at[k] = moved;
 	}
+	assoc_mgr_unlock(&locks);
 }
 
 /*
@@ -74,15 +79,16 @@ static double _exempt_s(job_record_t *victim, time_t now)
 	return until > now ? (double) (until - now) : 0;
 }
 
-/* The elastic jobs that somebody may preempt, or NULL; the caller's. */
+/*
+ * The elastic jobs that somebody may preempt, or NULL; the caller's. Read lock
+ * on QOS.
+ */
 static job_record_t **_victims(struct pollux_snapshot *snapshot,
 			       const struct pollux_preempt_rule *rule)
 {
-	assoc_mgr_lock_t locks = { .qos = READ_LOCK };
 	job_record_t **victims =
 		xcalloc(snapshot->job_count + 1, sizeof(*victims));
 
-	assoc_mgr_lock(&locks);
 	for (int j = 0; j < snapshot->job_count; j++) {
 		struct pollux_job *job = &snapshot->jobs[j];
 		job_record_t *victim = find_job_record(job->id);
@@ -93,7 +99,6 @@ static job_record_t **_victims(struct pollux_snapshot *snapshot,
 		victims[j] = victim;
 		job->exempt_s = _exempt_s(victim, snapshot->now);
 	}
-	assoc_mgr_unlock(&locks);
 	return victims;
 }
 
@@ -116,6 +121,9 @@ static void _fill(const struct plx_backlog_entry *from, job_record_t **victims,
 	job_record_t *preemptor = _as_in(from, &copy);
 	bool any = false;
 
+	/* Slurm preempts for these itself, at once. */
+	if (preemptor->het_job_id)
+		return;
 	waiting->preempts =
 		xcalloc(snapshot->job_count + 1, sizeof(*waiting->preempts));
 	for (int j = 0; j < snapshot->job_count; j++) {
@@ -131,13 +139,17 @@ void pollux_preempts_fill(const struct plx_backlog_entry *entries,
 			  struct pollux_snapshot *snapshot)
 {
 	const struct pollux_preempt_rule *rule = _rule();
+	assoc_mgr_lock_t locks = { .qos = READ_LOCK };
 	job_record_t **victims = NULL;
 
 	if (!rule || !snapshot->job_count || !snapshot->waiting_count)
 		return;
+	/* sacctmgr may change by which QOS jobs preempt. */
+	assoc_mgr_lock(&locks);
 	victims = _victims(snapshot, rule);
 	for (int i = 0; i < snapshot->waiting_count; i++)
 		_fill(&entries[i], victims, rule, snapshot,
 		      &snapshot->waiting[i]);
+	assoc_mgr_unlock(&locks);
 	xfree(victims);
 }

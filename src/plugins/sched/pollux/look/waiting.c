@@ -12,6 +12,7 @@
 #include "sched/pollux/look/preempts.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/switches.h"
 
 /* Of the entries that are looked at: one user's, as long as others wait. */
 #define FAIR_PARTS 4
@@ -259,6 +260,7 @@ static void _fill_spread(const job_record_t *job,
 	int least = 0;
 
 	if (!job->batch_flag || job->array_recs || details->contiguous ||
+	    pollux_switches_most(job) ||
 	    (details->req_nodes && details->req_nodes[0]) ||
 	    !pollux_asked(job, &asked) || asked.nodes.pack ||
 	    asked.options.pack)

@@ -288,6 +288,7 @@ static void _apply(const struct cycle *cycle)
 	for (int j = 0; j < cycle->plan->job_count; j++) {
 		const struct plx_choice *choice = &cycle->plan->choices[j];
 
+		pollux_requests_yield();
 		if (!_acts(cycle, j) ||
 		    !_fits_now(snapshot, j, choice->gpus, spare) ||
 		    !pollux_limit_split_allow(snapshot, j, choice->shape.gpus,

@@ -459,10 +459,9 @@ static int last_preemptor(const struct input *in, int j)
  * Parked jobs above this priority that are not in the queue yet; those for
  * which one does that may preempt them wait until that has been served.
  */
-static void add_parked_above(struct input *in, int i, uint64_t to)
+static void add_parked_above(struct input *in, int i, uint64_t from,
+			     uint64_t to)
 {
-	uint64_t from = in->snapshot->waiting[i].priority;
-
 	for (int j = 0; j < in->snapshot->job_count; j++) {
 		uint64_t priority = in->snapshot->jobs[j].priority;
 
@@ -483,6 +482,18 @@ static void add_preempted(struct input *in, int i, uint64_t above)
 	}
 }
 
+/* Of those from the i-th on: who preempts may come before higher priorities. */
+static uint64_t highest_from(const struct input *in, int i)
+{
+	uint64_t highest = 0;
+
+	for (; i < waiting_count(in); i++) {
+		if (in->snapshot->waiting[i].priority > highest)
+			highest = in->snapshot->waiting[i].priority;
+	}
+	return highest;
+}
+
 static void fill_requests(struct input *in)
 {
 	uint64_t above = UINT64_MAX;
@@ -490,10 +501,11 @@ static void fill_requests(struct input *in)
 	for (int i = 0; i < waiting_count(in); i++) {
 		const struct pollux_waiting *waiting =
 			&in->snapshot->waiting[i];
+		uint64_t highest = highest_from(in, i);
 
-		if (waiting->priority < above) {
-			add_parked_above(in, i, above);
-			above = waiting->priority;
+		if (highest < above) {
+			add_parked_above(in, i, highest, above);
+			above = highest;
 		}
 		if (!counts(waiting))
 			continue;

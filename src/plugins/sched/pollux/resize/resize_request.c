@@ -256,10 +256,16 @@ void pollux_requests_end(void)
 	hold.many = hold.locked = false;
 }
 
-static void _lock(void)
+void pollux_requests_yield(void)
 {
 	if (hold.locked)
 		pollux_lock_yield(POLLUX_REQUESTING);
+}
+
+static void _lock(void)
+{
+	if (hold.locked)
+		pollux_requests_yield();
 	else
 		pollux_lock(POLLUX_REQUESTING);
 	hold.locked = true;

@@ -29,10 +29,12 @@ void pollux_resize_begin(void);
 /*
  * Many jobs are asked now: those that follow one another share a hold of the
  * locks, given up as pollux_lock_yield() does. Between two requests nobody may
- * take a lock of slurmctld's, or work for long. End it: the locks are free.
+ * take a lock of slurmctld's. End it: the locks are free.
  */
 void pollux_requests_begin(void);
 void pollux_requests_end(void);
+/* Between two of them: let others have the locks if they were held for long. */
+void pollux_requests_yield(void);
 
 /*
  * Ask job j of the snapshot for the shape gpus[node_count] (all 0: park it), if

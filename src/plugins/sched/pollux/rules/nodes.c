@@ -12,7 +12,18 @@
 #include "sched/pollux/rules/reserved.h"
 #include "sched/pollux/rules/switches.h"
 
+#define KEPT 4	/* types of GPUs whose nodes are remembered */
+#define FEW  64 /* nodes that are asked one by one */
+
+/* Nodes that have GPUs of these types. */
+struct typed_nodes {
+	char types[PLX_TYPES_SIZE];
+	bitstr_t *nodes;
+};
+
 struct pollux_rules {
+	struct typed_nodes typed[KEPT];
+	int typed_count;
 	struct pollux_features *features;
 	struct pollux_reserved *reserved;
 	bitstr_t *open;		 /* nodes that take new jobs */
@@ -81,6 +92,8 @@ void pollux_rules_destroy(struct pollux_rules *rules)
 	pollux_features_destroy(rules->features);
 	pollux_reserved_destroy(rules->reserved);
 	FREE_NULL_BITMAP(rules->open);
+	for (int i = 0; i < rules->typed_count; i++)
+		FREE_NULL_BITMAP(rules->typed[i].nodes);
 	xfree(rules);
 }
 
@@ -149,13 +162,46 @@ static void _large(struct pollux_rules *rules, const job_record_t *job,
 	}
 }
 
+/* Of all nodes; NULL: too many types are remembered already. */
+static bitstr_t *_nodes_of(struct pollux_rules *rules, const char *types)
+{
+	struct typed_nodes *typed = NULL;
+
+	for (int i = 0; i < rules->typed_count; i++) {
+		if (!xstrcmp(rules->typed[i].types, types))
+			return rules->typed[i].nodes;
+	}
+	if (rules->typed_count == KEPT)
+		return NULL;
+	typed = &rules->typed[rules->typed_count++];
+	snprintf(typed->types, sizeof(typed->types), "%s", types);
+	typed->nodes = bit_alloc(node_record_count);
+	bit_set_all(typed->nodes);
+	pollux_types_filter(typed->nodes, types);
+	return typed->nodes;
+}
+
+/* A look asks for each job and all nodes, a resize for a few. */
+static void _of_types(struct pollux_rules *rules, const char *types,
+		      bitstr_t *nodes)
+{
+	bitstr_t *all = NULL;
+
+	if (types[0] && bit_set_count(nodes) > FEW)
+		all = _nodes_of(rules, types);
+	if (all)
+		bit_and(nodes, all);
+	else
+		pollux_types_filter(nodes, types);
+}
+
 static void _typed(struct pollux_rules *rules, const job_record_t *job,
 		   bitstr_t *nodes)
 {
 	char type[POLLUX_GPU_TYPE_SIZE];
 
 	pollux_job_gpu_type(job, type);
-	pollux_types_filter(nodes, type);
+	_of_types(rules, type, nodes);
 }
 
 /* The last one, so that what it clears is open but for this. */
@@ -169,7 +215,7 @@ static void _alike(struct pollux_rules *rules, const job_record_t *job,
 		return;
 	if (rules->unlike)
 		bit_copybits(rules->unlike, nodes);
-	pollux_types_filter(nodes, types);
+	_of_types(rules, types, nodes);
 	if (rules->unlike)
 		bit_and_not(rules->unlike, nodes);
 }

@@ -109,6 +109,16 @@ static int _count(const int *switches, bitstr_t *nodes)
 	return count;
 }
 
+bool pollux_switches_over(const job_record_t *job, bitstr_t *nodes)
+{
+	int most = pollux_switches_most(job);
+	int *switches = most ? pollux_switches_read() : NULL;
+	bool over = switches && _count(switches, nodes) > most;
+
+	xfree(switches);
+	return over;
+}
+
 int pollux_switches_test(const job_record_t *job,
 			 const struct pollux_shape *shape,
 			 struct plx_error *err)

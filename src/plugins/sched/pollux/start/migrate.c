@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/asked.h"
+#include "sched/pollux/rules/switches.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/target_shape.h"
@@ -219,7 +220,7 @@ static bitstr_t *_other_nodes(const job_record_t *job,
 		bit_set(nodes, n);
 		count++;
 	}
-	if (count < target->nodes)
+	if (count < target->nodes || pollux_switches_over(job, nodes))
 		FREE_NULL_BITMAP(nodes);
 	return nodes;
 }
