@@ -11,8 +11,11 @@
 
 sandbox_up "$untyped" --scheduler=stand-in --nodes 3 --gpus-per-node 2 \
 	--conf-extra SlurmctldTimeout=60 \
+	--conf-extra PreemptType=preempt/pollux_partition_prio \
+	--conf-extra PreemptMode=REQUEUE \
+	--conf-extra "PartitionName=high Nodes=ALL PriorityTier=9 PreemptMode=OFF" \
 	--params bf_interval=2,pollux_min_gap=0.3,pollux_interval=2
-plan 29
+plan 31
 
 configured_as() {
 	sb scontrol show config | grep -qE "^SchedulerType += $1$"
@@ -180,6 +183,24 @@ knows_of_both() {
 		job=$(submit_light knows pollux,max=6 -t 600 -- --live) &&
 		wait_until "has_gpus $job 6 && is_saved" 60
 }
+
+# Two other plugins of ours have to know that it is there.
+makes_way() {
+	local high
+	high=$(submit_rigid -p high -N1 --gpus-per-node=2 -- 600) &&
+		wait_until "is_state $high RUNNING" 60 &&
+		wait_until "has_gpus $job 4" 30 &&
+		[ "$(job_field "$job" Restarts)" = 0 ] &&
+		sb scancel "$high" && wait_until "has_gpus $job 6" 60
+}
+is_bounded() {
+	sb scontrol update JobId="$job" NumNodes=2 &&
+		logged "JobId=$job may have up to 2 nodes" &&
+		wait_until "has_gpus $job 4" 60 &&
+		still "has_gpus $job 4 && is_state $job RUNNING"
+}
+ok "an elastic job gives what a job that preempts it needs" makes_way
+ok "its nodes are bounded by an update, not taken away" is_bounded
 
 ok "there is a second slurmctld, without a scheduler" eval \
 	'two_controllers && wait_until standby 30'

@@ -13,7 +13,7 @@
 sandbox_up --like=site "$untyped" --nodes 3 --gpus-per-node 2 \
 	--params pollux_interval=1,pollux_min_gap=0.2 \
 	--conf-extra Licenses=solver:4
-plan 30
+plan 31
 
 for user in daemon bin; do
 	install -d -o "$user" "$WORK/$user"
@@ -177,7 +177,7 @@ ok "NumNodes: it leaves a node, as at any resize" eval '
 	update daemon NumNodes=2 && wait_until "has_nodes 2" 60 &&
 	logged_more "JobId=$job asked for 4 GPUs" $before && unharmed many'
 ok "and does not come back against that wish" eval 'still "has_nodes 2" &&
-	told "why=stays: 4 GPUs on 2 nodes, as many nodes as it may have"'
+	wait_until "told \"why=stays: 4 GPUs on 2 nodes, as many nodes as it may have\"" 30'
 ok "its owner cannot take it back, as a time limit" eval '
 	refused daemon denied NumNodes=3 && still "has_nodes 2"'
 ok "nor is what makes no sense obeyed" eval '
@@ -242,6 +242,25 @@ ok "requeued, too" eval '
 	begin_now "$job" && wait_until "has_nodes 1" 60 && still "has_nodes 1"'
 sb scancel "$job"
 wait_until "ended $job" 30
+
+# Slurm hands one request to all tasks in turn; NumNodes= scontrol refuses.
+tasks() {
+	job=$(as daemon sbatch --parsable --array=1-2 -t 60 -o array.out \
+		--scheduler-params=pollux,max=2 --wrap "exec $WORK/light \
+		--log=$WORK/daemon/array.light --restart=0.1") &&
+		wait_until "[ \"\$(sb squeue -h -r -j $job -t R -o %i | wc -l)\" = 2 ]" 60 &&
+		wait_until "[ \"\$(grep -c event=begin $WORK/daemon/array.light)\" = 2 ]" 60
+}
+one_task() {
+	local all=$job
+	! update root ExcNodeList=n3 &&
+		logged "one task at a time, as JobId=${all}_" || return
+	job=${all}_2
+	update root ExcNodeList=n3 && logged "JobId=${all}_2.* keeps off n3"
+}
+ok "of an array it is one task at a time" eval 'tasks && one_task'
+sb scancel "${job%_*}"
+wait_until "[ -z \"\$(sb squeue -h -j ${job%_*} -o %i)\" ]" 30
 
 # A job that no plan changes: Slurm itself does what is asked.
 job=$(as daemon sbatch --parsable -N2 --gpus-per-node=1 -o dumb.out \

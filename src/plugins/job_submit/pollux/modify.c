@@ -46,14 +46,18 @@ static bool _keeps_shape(const job_record_t *job)
 	       (details->features && strchr(details->features, '*'));
 }
 
-/* Somebody may have written another comment over the status a moment ago. */
+/*
+ * Somebody may have written another comment over the status a moment ago: who
+ * was asked for a shape has one.
+ */
 static bool _has_launcher(const job_record_t *job)
 {
 	struct plx_status status;
 	struct plx_target target;
 
 	return plx_status_read(job->comment, &status, NULL) == 1 ||
-	       plx_target_read(job->system_comment, &target, NULL) == 1;
+	       (plx_target_read(job->system_comment, &target, NULL) == 1 &&
+		target.serial > 0);
 }
 
 /* A plan will know it: it runs, and its launcher has told its status. */
