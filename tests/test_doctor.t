@@ -394,7 +394,7 @@ down_and_misconfigured() {
 		grep -q '^wrong *scheduler .*is sched/builtin' "$WORK/said"
 }
 
-plan $((22 + ${#cases[@]}))
+plan $((23 + ${#cases[@]}))
 ok "a healthy cluster is found healthy" all_is_well
 ok "elastic jobs may give up GPUs before they are preempted" gives_before_preempted
 ok "only slurmctld's machine needs slurmctld's plugins" elsewhere
