@@ -81,6 +81,7 @@ int fuzz_submit(const uint8_t *data, size_t size)
 		 text);
 	MUST(!strcmp(elastic_text(job_env, 2), text));
 	(void) pollux_asks_gres(text);
+	MUST(!text[0] || strchr(text, ',') || pollux_type_among(text, text));
 	MUST(elastic_check_env(job_env, 2, &err) == 0 ||
 	     strlen(entry) + 16 > ELASTIC_ENV_BYTES);
 	if (elastic_options(job_env, 2, &wanted, &err) < 0)

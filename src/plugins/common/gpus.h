@@ -9,10 +9,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/error.h"
 
 #define POLLUX_GPU_TYPE_SIZE 64
+
+/* GPUs without a type, where several are listed: "a100,-". */
+#define POLLUX_NO_TYPE "-"
 
 struct pollux_gpus {
 	uint32_t count;			 /* 0: none, or it does not say */
@@ -26,6 +30,21 @@ struct pollux_gpus {
  */
 int pollux_gpu_request(const char *tres, struct pollux_gpus *gpus,
 		       struct plx_error *err);
+
+/* Is the type, NULL or "" for none, one of these? */
+static inline bool pollux_type_among(const char *types, const char *type)
+{
+	size_t length = 0;
+
+	if (!type || !type[0])
+		type = POLLUX_NO_TYPE;
+	for (; *types; types += length + (types[length] == ',')) {
+		length = strcspn(types, ",");
+		if (strlen(type) == length && !strncmp(types, type, length))
+			return true;
+	}
+	return false;
+}
 
 /* An amount for each GPU, "gres:gpu:4096"; 0 where there is none. */
 uint64_t pollux_gpu_amount(const char *tres);

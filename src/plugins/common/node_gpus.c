@@ -27,20 +27,6 @@ static bool _is_any(const char *type)
 	return !type || !type[0];
 }
 
-bool pollux_type_among(const char *types, const char *type)
-{
-	size_t length = 0;
-
-	if (!type || !type[0])
-		type = POLLUX_NO_TYPE;
-	for (; *types; types += length + (types[length] == ',')) {
-		length = strcspn(types, ",");
-		if (strlen(type) == length && !strncmp(types, type, length))
-			return true;
-	}
-	return false;
-}
-
 /* GPUs whose types are known by device are told apart by that. */
 static bool _has_devices(const gres_node_state_t *gpus)
 {

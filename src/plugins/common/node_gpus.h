@@ -12,11 +12,6 @@
 #include "common/slurm_compat.h"
 #include "job_submit/pollux/shape.h"
 
-#define POLLUX_NO_TYPE "-"
-
-/* Is the type, NULL or "" for none, one of these? */
-bool pollux_type_among(const char *types, const char *type);
-
 /* Slurm's number for the resource "gpu". */
 uint32_t pollux_gpu_id(void);
 

@@ -10,7 +10,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/elastic.h"
@@ -86,11 +86,13 @@ static bool _asks_nodes(const job_desc_msg_t *asked)
 static bool _is_one_task(const char *text, const job_record_t *job)
 {
 	const char *task = text ? strchr(text, '_') : NULL;
+	char all[16];
 
 	if (!text || !job->array_job_id)
 		return true;
+	snprintf(all, sizeof(all), "%u", job->array_job_id);
 	if (!task)
-		return strtoul(text, NULL, 10) != job->array_job_id;
+		return strcmp(text, all) != 0;
 	do
 		task++;
 	while (isdigit((unsigned char) *task));
