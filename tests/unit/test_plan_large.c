@@ -5,7 +5,7 @@
  */
 
 #include "core/search/plan.h"
-#include "plan_rules.h"
+#include "plan_world.h"
 #include "random_problem.h"
 
 enum { NODES = 60, GPUS = 8, JOBS = 70, ROUNDS = 60 };
@@ -98,26 +98,15 @@ static void random_plans_respect_cpus_that_are_short(void **state)
 	assert_true(large > ROUNDS / 4);
 }
 
-/* Hungry jobs, on nodes of which every second one has CPUs for half its GPUs.
- */
+/* Every second node has CPUs for half of its GPUs. */
 static struct plx_problem *half_starved(uint64_t *seed)
 {
-	struct plx_problem *problem = plx_problem_create(NODES, JOBS, NULL);
+	struct plx_problem *problem = cluster(NODES, GPUS, JOBS);
 
-	assert_non_null(problem);
-	problem->uniform = problem->spare = problem->interference = true;
-	for (int n = 0; n < NODES; n++)
-		problem->gpus[n] = problem->gpus_total[n] = GPUS;
+	problem->spare = true;
 	for (int j = 0; j < JOBS; j++) {
-		struct plx_job *job = &problem->jobs[j];
-
-		job->id = (uint32_t) (j + 1);
-		job->min_gpus = 1;
-		job->max_gpus = job->profiled_gpus = 2 * GPUS;
-		job->profiled = true;
-		job->may_park = true;
-		job->home = -1;
-		random_goodput(seed, &job->goodput, false);
+		problem->jobs[j].max_gpus = 2 * GPUS;
+		random_goodput(seed, &problem->jobs[j].goodput, false);
 	}
 	count_cpus(problem, 1, 0, GPUS);
 	for (int n = 0; n < NODES; n += 2)

@@ -34,6 +34,17 @@ static void serve_groups(struct plx_problem *problem,
 		fail_msg("%s", err.text);
 }
 
+/* GPUs of one node for a job; group 0: it is in none. */
+static struct plx_request member(uint32_t id, int gpus, uint32_t group,
+				 int size)
+{
+	return (struct plx_request){ .id = id,
+				     .nodes = 1,
+				     .gpus_per_node = gpus,
+				     .group = group,
+				     .group_size = size };
+}
+
 static int nodes_of(const bool *nodes)
 {
 	int count = 0;
@@ -46,16 +57,8 @@ static int nodes_of(const bool *nodes)
 static void members_are_served_on_different_nodes(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 7,
-		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .group = 7,
-		  .group_size = 2 },
-		{ .id = 8,
-		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .group = 7,
-		  .group_size = 2 },
+		member(7, 1, 7, 2),
+		member(8, 1, 7, 2),
 	};
 	struct plx_problem *problem = full(2, 4);
 	struct served served;
@@ -72,13 +75,9 @@ static void members_are_served_on_different_nodes(void **state)
 static void others_may_share_a_node(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 7, .nodes = 1, .gpus_per_node = 1 },
-		{ .id = 8,
-		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .group = 8,
-		  .group_size = 1 },
-		{ .id = 9, .nodes = 1, .gpus_per_node = 1 },
+		member(7, 1, 0, 0),
+		member(8, 1, 8, 1),
+		member(9, 1, 0, 0),
 	};
 	struct plx_problem *problem = full(1, 4);
 	struct served served;
@@ -95,16 +94,8 @@ static void others_may_share_a_node(void **state)
 static void a_group_that_lacks_a_node_takes_nothing(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 7,
-		  .nodes = 1,
-		  .gpus_per_node = 2,
-		  .group = 7,
-		  .group_size = 2 },
-		{ .id = 8,
-		  .nodes = 1,
-		  .gpus_per_node = 4,
-		  .group = 7,
-		  .group_size = 2 },
+		member(7, 2, 7, 2),
+		member(8, 4, 7, 2),
 	};
 	struct plx_problem *problem = full(2, 4);
 	struct served served;
@@ -123,16 +114,8 @@ static void a_group_that_lacks_a_node_takes_nothing(void **state)
 static void a_group_of_which_one_is_not_there_takes_nothing(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 7,
-		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .group = 7,
-		  .group_size = 3 },
-		{ .id = 8,
-		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .group = 7,
-		  .group_size = 3 },
+		member(7, 1, 7, 3),
+		member(8, 1, 7, 3),
 	};
 	struct plx_problem *problem = full(4, 4);
 	struct served served;
@@ -148,22 +131,10 @@ static void a_group_of_which_one_is_not_there_takes_nothing(void **state)
 static void who_comes_behind_gets_what_it_does_not_take(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 7,
-		  .nodes = 1,
-		  .gpus_per_node = 3,
-		  .group = 7,
-		  .group_size = 2 },
-		{ .id = 8,
-		  .nodes = 1,
-		  .gpus_per_node = 3,
-		  .group = 7,
-		  .group_size = 2 },
-		{ .id = 9, .nodes = 1, .gpus_per_node = 2 },
-		{ .id = 10,
-		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .group = 10,
-		  .group_size = 1 },
+		member(7, 3, 7, 2),
+		member(8, 3, 7, 2),
+		member(9, 2, 0, 0),
+		member(10, 1, 10, 1),
 	};
 	struct plx_problem *problem = full(1, 4);
 	struct served served;
@@ -248,17 +219,9 @@ static void a_group_that_is_left_out_is_promised_nothing(void **state)
 				       .allocs = allocs,
 				       .alloc_count = 2 };
 	const struct plx_request requests[] = {
-		{ .id = 7,
-		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .group = 7,
-		  .group_size = 2 },
-		{ .id = 8,
-		  .nodes = 1,
-		  .gpus_per_node = 4,
-		  .group = 7,
-		  .group_size = 2 },
-		{ .id = 9, .nodes = 1, .gpus_per_node = 4 },
+		member(7, 1, 7, 2),
+		member(8, 4, 7, 2),
+		member(9, 4, 0, 0),
 	};
 	struct plx_problem *problem = full(2, 4);
 	struct served served;
