@@ -50,7 +50,7 @@ void pollux_snapshot_node_range(const job_record_t *record,
  * others are cleared.
  */
 int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
-			 const job_record_t *record,
-			 const struct pollux_rules *rules, bitstr_t *allowed);
+			 const job_record_t *record, struct pollux_rules *rules,
+			 bitstr_t *allowed);
 
 #endif

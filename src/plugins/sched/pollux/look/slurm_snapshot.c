@@ -163,16 +163,12 @@ const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
 }
 
 /* Where its own type is short it is told of one that is not. */
-static void _see_unlike(bitstr_t *unlike, struct pollux_job *job)
+static void _see_unlike(struct pollux_rules *rules, bitstr_t *unlike,
+			struct pollux_job *job)
 {
-	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(unlike, n) || !node_record_table_ptr[n] ||
-		    !pollux_node_free(
-			    pollux_node_gpus(node_record_table_ptr[n]), NULL))
-			bit_clear(unlike, n);
-	}
+	pollux_rules_idle(rules, unlike);
 	if (bit_ffs(unlike) >= 0)
-		pollux_types_best(unlike, job->unlike);
+		pollux_rules_best_type(rules, unlike, job->unlike);
 }
 
 static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
@@ -186,7 +182,7 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	bitstr_t *asleep = pollux_nodes_asleep(rules, record);
 
 	job->kind = pollux_snapshot_kind(snapshot, record, rules, allowed);
-	_see_unlike(unlike, job);
+	_see_unlike(rules, unlike, job);
 	FREE_NULL_BITMAP(unlike);
 	job->unreserved = pollux_cpu_limit_unreserved(snapshot, &barred);
 	job->allowed_count = bit_set_count(allowed);
@@ -252,15 +248,15 @@ static int _kind(struct pollux_snapshot *snapshot, const char *types,
 }
 
 int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
-			 const job_record_t *record,
-			 const struct pollux_rules *rules, bitstr_t *allowed)
+			 const job_record_t *record, struct pollux_rules *rules,
+			 bitstr_t *allowed)
 {
 	char types[PLX_TYPES_SIZE];
 
 	pollux_kept_types(record, types);
 	if (!types[0] && pollux_types_open(record)) {
-		pollux_types_best(allowed, types);
-		pollux_types_filter(allowed, types);
+		pollux_rules_best_type(rules, allowed, types);
+		pollux_rules_of_types(rules, types, allowed);
 	}
 	return types[0] ? _kind(snapshot, types, rules) : -1;
 }

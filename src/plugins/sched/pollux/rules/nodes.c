@@ -12,10 +12,10 @@
 #include "sched/pollux/rules/reserved.h"
 #include "sched/pollux/rules/switches.h"
 
-#define KEPT 4	/* types of GPUs whose nodes are remembered */
+#define KEPT 4	/* answers about types of GPUs that are remembered */
 #define FEW  64 /* nodes that are asked one by one */
 
-/* Nodes that have GPUs of these types. */
+/* Nodes, and types of GPUs there. */
 struct typed_nodes {
 	char types[PLX_TYPES_SIZE];
 	bitstr_t *nodes;
@@ -24,6 +24,9 @@ struct typed_nodes {
 struct pollux_rules {
 	struct typed_nodes typed[KEPT];
 	int typed_count;
+	struct typed_nodes best[KEPT]; /* the type that is free on them */
+	int best_count;
+	bitstr_t *idle; /* open nodes with a free GPU; NULL: not asked */
 	struct pollux_features *features;
 	struct pollux_reserved *reserved;
 	bitstr_t *open;		 /* nodes that take new jobs */
@@ -92,8 +95,11 @@ void pollux_rules_destroy(struct pollux_rules *rules)
 	pollux_features_destroy(rules->features);
 	pollux_reserved_destroy(rules->reserved);
 	FREE_NULL_BITMAP(rules->open);
+	FREE_NULL_BITMAP(rules->idle);
 	for (int i = 0; i < rules->typed_count; i++)
 		FREE_NULL_BITMAP(rules->typed[i].nodes);
+	for (int i = 0; i < rules->best_count; i++)
+		FREE_NULL_BITMAP(rules->best[i].nodes);
 	xfree(rules);
 }
 
@@ -182,8 +188,8 @@ static bitstr_t *_nodes_of(struct pollux_rules *rules, const char *types)
 }
 
 /* A look asks for each job and all nodes, a resize for a few. */
-static void _of_types(struct pollux_rules *rules, const char *types,
-		      bitstr_t *nodes)
+void pollux_rules_of_types(struct pollux_rules *rules, const char *types,
+			   bitstr_t *nodes)
 {
 	bitstr_t *all = NULL;
 
@@ -195,13 +201,54 @@ static void _of_types(struct pollux_rules *rules, const char *types,
 		pollux_types_filter(nodes, types);
 }
 
+void pollux_rules_best_type(struct pollux_rules *rules, bitstr_t *nodes,
+			    char types[PLX_TYPES_SIZE])
+{
+	struct typed_nodes *best = NULL;
+
+	for (int i = 0; i < rules->best_count && !best; i++) {
+		if (bit_equal(rules->best[i].nodes, nodes))
+			best = &rules->best[i];
+	}
+	if (best) {
+		memcpy(types, best->types, sizeof(best->types));
+		return;
+	}
+	pollux_types_best(nodes, types);
+	if (rules->best_count == KEPT)
+		return;
+	best = &rules->best[rules->best_count++];
+	memcpy(best->types, types, sizeof(best->types));
+	best->nodes = bit_copy(nodes);
+}
+
+static bitstr_t *_idle_nodes(const struct pollux_rules *rules)
+{
+	bitstr_t *idle = bit_copy(rules->open);
+
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (!node || !pollux_node_free(pollux_node_gpus(node), NULL))
+			bit_clear(idle, n);
+	}
+	return idle;
+}
+
+void pollux_rules_idle(struct pollux_rules *rules, bitstr_t *nodes)
+{
+	if (!rules->idle)
+		rules->idle = _idle_nodes(rules);
+	bit_and(nodes, rules->idle);
+}
+
 static void _typed(struct pollux_rules *rules, const job_record_t *job,
 		   bitstr_t *nodes)
 {
 	char type[POLLUX_GPU_TYPE_SIZE];
 
 	pollux_job_gpu_type(job, type);
-	_of_types(rules, type, nodes);
+	pollux_rules_of_types(rules, type, nodes);
 }
 
 /* The last one, so that what it clears is open but for this. */
@@ -215,7 +262,7 @@ static void _alike(struct pollux_rules *rules, const job_record_t *job,
 		return;
 	if (rules->unlike)
 		bit_copybits(rules->unlike, nodes);
-	_of_types(rules, types, nodes);
+	pollux_rules_of_types(rules, types, nodes);
 	if (rules->unlike)
 		bit_and_not(rules->unlike, nodes);
 }

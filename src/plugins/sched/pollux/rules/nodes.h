@@ -12,12 +12,24 @@
 
 #include "common/slurm_compat.h"
 #include "core/base/error.h"
+#include "core/records/target.h"
 #include "sched/pollux/resize/resize.h"
 
 struct pollux_rules;
 
 struct pollux_rules *pollux_rules_create(void);
 void pollux_rules_destroy(struct pollux_rules *rules); /* accepts NULL */
+
+/*
+ * As pollux_types_filter() and pollux_types_best() of kept_types.h, for who
+ * asks for many jobs: the answers are remembered.
+ */
+void pollux_rules_of_types(struct pollux_rules *rules, const char *types,
+			   bitstr_t *nodes);
+void pollux_rules_best_type(struct pollux_rules *rules, bitstr_t *nodes,
+			    char types[PLX_TYPES_SIZE]);
+/* Clear the nodes that take no new jobs, or have no GPU free. */
+void pollux_rules_idle(struct pollux_rules *rules, bitstr_t *nodes);
 
 /* Takes the node new jobs of anybody, now? Not while others end there. */
 bool pollux_node_open(const struct pollux_rules *rules, int n);
