@@ -248,7 +248,13 @@ int plx_switches_next(struct plx_search *search, const struct plx_elastic *e,
 		      int gpus, int *nodes);
 /* The present look takes the switch. False: it has done so already. */
 bool plx_switches_take(struct plx_search *search, int s);
-#define PLX_KEY_NEVER UINT64_MAX /* of a node that cannot be had */
+/*
+ * Keys of nodes, search->keys: the less welcome the higher. The node itself is
+ * in the lowest bits, GPUs to take from others are in the highest ones.
+ */
+#define PLX_KEY_NODE_BITS 17
+#define PLX_KEY_COST_BIT  51
+#define PLX_KEY_NEVER	  UINT64_MAX /* of a node that cannot be had */
 /* The k-th smallest (from 1) of different keys; puts it and those below first.
  */
 uint64_t plx_keys_smallest(uint64_t *keys, int count, int k);

@@ -13,8 +13,7 @@
 
 #include "core/search/search.h"
 
-#define NEVER	 PLX_KEY_NEVER
-#define COST_BIT 51 /* of a key */
+#define NEVER PLX_KEY_NEVER
 
 static int gpus_at(const struct plx_elastic *e, int n)
 {
@@ -127,7 +126,8 @@ static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
 	if (search->shake && eject)
 		cost += plx_search_random(search) % 4;
 	cost = cost < 8190 ? cost : 8190;
-	return (cost + 1) << COST_BIT | rank << 17 | (uint64_t) n;
+	return (cost + 1) << PLX_KEY_COST_BIT | rank << PLX_KEY_NODE_BITS |
+	       (uint64_t) n;
 }
 
 static void swap(uint64_t *a, uint64_t *b)
@@ -194,7 +194,7 @@ static long take_smallest(struct plx_search *search,
 	last = plx_keys_smallest(search->scratch, count, config->nodes);
 	picked->count = 0;
 	for (int i = 0; i < search->look_count; i++) {
-		uint64_t cost = search->keys[i] >> COST_BIT;
+		uint64_t cost = search->keys[i] >> PLX_KEY_COST_BIT;
 
 		if (search->keys[i] > last)
 			continue;
@@ -342,8 +342,8 @@ static bool choose_ragged(struct plx_search *search,
 		uint64_t rank = elsewhere << 33 | (uint64_t) (8192 - gpus);
 
 		search->scratch[i] = gpus > 0 ? (uint64_t) gpus : 0;
-		search->keys[i] =
-			UINT64_C(1) << COST_BIT | rank << 17 | (uint64_t) n;
+		search->keys[i] = UINT64_C(1) << PLX_KEY_COST_BIT |
+				  rank << PLX_KEY_NODE_BITS | (uint64_t) n;
 		if (gpus < 1 || plx_node_disturbs(search, n) ||
 		    !plx_job_usable(e->job, n))
 			search->keys[i] = NEVER;

@@ -12,9 +12,6 @@
 
 #include "core/search/search.h"
 
-#define NODE_BITS 17 /* of a key, see search_pick.c */
-#define COST_BIT  51
-
 /* Of the present look. */
 struct plx_switch_state {
 	int nodes; /* that can be had */
@@ -218,8 +215,8 @@ static int see_switches(struct plx_search *search)
 		search->switch_keys[search->switch_first[s] + state->nodes++] =
 			search->keys[i];
 		state->gpus += (long) search->scratch[i];
-		state->needed =
-			state->needed || search->keys[i] >> COST_BIT == 0;
+		state->needed = state->needed ||
+				search->keys[i] >> PLX_KEY_COST_BIT == 0;
 	}
 	search->work += count;
 	return count;
@@ -250,7 +247,7 @@ static uint64_t cost_of(struct plx_search *search, int s, int nodes)
 	k = k > 0 ? k : 1;
 	plx_keys_smallest(keys, state->nodes, k);
 	for (int i = 0; i < k; i++)
-		cost += keys[i] >> NODE_BITS;
+		cost += keys[i] >> PLX_KEY_NODE_BITS;
 	return cost;
 }
 

@@ -52,6 +52,7 @@ static struct {
 	pthread_mutex_t mutex;
 	const struct pollux_preempt_link *link; /* NULL: not loaded yet */
 	time_t looked;				/* for it, last */
+	bool refused; /* it does not fit, and that was told */
 } sched = {
 	/* all protected by the mutex, a leaf */
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -107,6 +108,7 @@ static const struct pollux_preempt_link *_load_link(void)
 	if (link && link->size != sizeof(*link))
 		link = NULL;
 	if (plugin && !link) {
+		sched.refused = true;
 		error("%s: sched/pollux is of another version: elastic jobs "
 		      "are preempted whole",
 		      OURS);
@@ -124,7 +126,7 @@ static const struct pollux_preempt_link *_link(void)
 	if (strange)
 		return NULL;
 	slurm_mutex_lock(&sched.mutex);
-	if (!sched.link && sched.looked != now) {
+	if (!sched.link && !sched.refused && sched.looked != now) {
 		sched.looked = now;
 		sched.link = _load_link();
 		if (sched.link)
