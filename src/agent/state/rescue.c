@@ -124,7 +124,22 @@ static int write_it(struct plx_ckpt_write *job, struct plx_error *err)
 	return -1;
 }
 
-/* 1: saved, 0: was there, -1: failed. */
+static void tell_saved(const struct pollux *p)
+{
+	const uint64_t step = p->store->cursor.step;
+
+	plx_pulse_rescued(p->pulser, step);
+	if (!p->config.quiet)
+		fprintf(stderr,
+			"pollux: rank %d rescued step %" PRIu64
+			" before it leaves\n",
+			p->coll->rank, step);
+}
+
+/*
+ * It is told before the next one has the folder: who finds the step there
+ * leaves, and Slurm then kills all others.
+ */
 static int save_alone(struct pollux *p, struct plx_error *err)
 {
 	const struct plx_ckpt_order alone =
@@ -144,8 +159,10 @@ static int save_alone(struct pollux *p, struct plx_error *err)
 				    &s->profile);
 		snprintf(kind, sizeof(kind), "r%d.", p->coll->rank);
 		plx_store_tag(s, kind, job.tag);
-		rc = write_it(&job, err) < 0 ? -1 : 1;
+		rc = write_it(&job, err);
 		plx_job_release(&job);
+		if (rc == 0)
+			tell_saved(p);
 	}
 	plx_fence_leave(lock);
 	return rc;
@@ -168,17 +185,8 @@ int plx_rescue(struct pollux *p)
 		rc = save_alone(p, &err);
 		free_state(s);
 	}
-	if (rc > 0)
-		plx_pulse_rescued(p->pulser, s->cursor.step);
-	if (p->config.quiet)
-		return rc < 0 ? -1 : 0;
-	if (rc > 0)
-		fprintf(stderr,
-			"pollux: rank %d rescued step %" PRIu64
-			" before it leaves\n",
-			p->coll->rank, s->cursor.step);
-	if (rc < 0)
+	if (rc < 0 && !p->config.quiet)
 		fprintf(stderr, "pollux: rank %d leaves without a rescue: %s\n",
 			p->coll->rank, err.text);
-	return rc < 0 ? -1 : 0;
+	return rc;
 }
