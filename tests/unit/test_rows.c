@@ -16,7 +16,7 @@
 #include "sched/pollux/asked.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
 #include "unit.h"
 

@@ -8,7 +8,7 @@
 #include "core/reserve/preemption.h"
 #include "sched/pollux/look/preempts.h"
 #include "sched/pollux/preempt.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 
 static struct {
 	pthread_mutex_t mutex;

@@ -11,6 +11,7 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/locks.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/epilog.h"

@@ -13,7 +13,7 @@
 #include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 
 /* The first time, in seconds; then twice as long, up to: */
 #define ASK_S	  0.1

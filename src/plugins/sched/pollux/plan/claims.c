@@ -3,7 +3,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/plan/claims.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 
 static struct plx_shape _shape(const struct pollux_snapshot *snapshot,
 			       const struct pollux_job *job)

@@ -18,6 +18,7 @@
 #include "sched/pollux/plan/cluster_scale.h"
 #include "sched/pollux/plan/consumables.h"
 #include "sched/pollux/preempt.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/start_reserved.h"
 #include "sched/pollux/start/limit_requeue.h"

@@ -8,7 +8,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/snapshot/snapshot.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/fingerprint.h"

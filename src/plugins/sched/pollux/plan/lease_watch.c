@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/lease_watch.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
 
 /* What it may be left with, keep[node_count]; the sum. */

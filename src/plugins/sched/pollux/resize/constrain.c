@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/gres_alloc.h"
 #include "wire/env.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "sched/pollux/locks.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/epilog.h"
 
 /* How long nobody starts there when nobody can tell: see _untold_s(). */

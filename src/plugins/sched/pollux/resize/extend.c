@@ -5,7 +5,7 @@
 
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/rules/end.h"
 

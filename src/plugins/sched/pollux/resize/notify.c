@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/notify.h"
 
 #define AGAIN_S 2 /* before the next signal; doubles, */

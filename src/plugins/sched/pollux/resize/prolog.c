@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/locks.h"
 

@@ -10,6 +10,7 @@
 
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/locks.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/lost.h"
@@ -36,14 +37,6 @@ struct wish {
 	bool at_once;	  /* without asking it */
 	bool overdue;	  /* also where it cannot answer */
 };
-
-double pollux_now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
-}
 
 /* When this slurmctld began to answer. */
 static double ready_s;

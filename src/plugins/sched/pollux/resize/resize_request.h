@@ -17,9 +17,6 @@
 /* For new ranks to take over from the old ones, beyond an answer's time. */
 #define POLLUX_OVERLAP_S 90
 
-/* Seconds of a clock that never jumps. */
-double pollux_now_s(void);
-
 /*
  * Slurmctld answers from now on. Where it has a backup, or is one, jobs have
  * more time at first: their programs may still wait for the other one.

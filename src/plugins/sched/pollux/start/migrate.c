@@ -6,6 +6,7 @@
 #include "sched/pollux/asked.h"
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/evict.h"

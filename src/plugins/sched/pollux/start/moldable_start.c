@@ -7,6 +7,7 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/launch.h"

@@ -8,7 +8,7 @@
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/preempt.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/start/await.h"
 #include "sched/pollux/start/start_reserved.h"
 #include "sched/pollux/start/requeue.h"

@@ -7,7 +7,7 @@
 
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/start/limit_requeue.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/explain.h"

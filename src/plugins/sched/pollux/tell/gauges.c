@@ -8,7 +8,7 @@
 #include "core/model/finish_time.h"
 #include "core/problem/objective.h"
 #include "sched/pollux/plan/sick_nodes.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/track.h"

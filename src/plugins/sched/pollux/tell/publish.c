@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/file.h"
 #include "sched/pollux/tell/publish.h"

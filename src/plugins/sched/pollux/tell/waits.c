@@ -9,7 +9,7 @@
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/start/spread_start.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/waits.h"
