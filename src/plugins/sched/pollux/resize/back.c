@@ -2,6 +2,7 @@
 /* back.c - a resize whose new ranks failed is undone */
 
 #include "sched/pollux/record.h"
+#include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/back.h"
 
 void pollux_back_before(const job_record_t *job, struct pollux_track *track)

@@ -11,7 +11,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/records/status.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 #include "sched/pollux/track.h"
 
 /* Before a resize, under its locks: remember what the job has. */

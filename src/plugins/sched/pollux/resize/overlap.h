@@ -10,7 +10,7 @@
 #ifndef SCHED_POLLUX_OVERLAP_H
 #define SCHED_POLLUX_OVERLAP_H
 
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 
 enum pollux_overlap_kind {
 	POLLUX_OVERLAP_NONE, /* it has all already, and is to give some back */

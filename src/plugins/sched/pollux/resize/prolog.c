@@ -5,6 +5,7 @@
 
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
+#include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/locks.h"
 

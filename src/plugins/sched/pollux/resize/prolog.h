@@ -11,7 +11,7 @@
 #define SCHED_POLLUX_PROLOG_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 #include "sched/pollux/track.h"
 
 /*

@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_REQUEST_H
 
 #include "common/node_gpus.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 
 /* All that pollux_request_write() changes. Owns what it points to. */
 struct pollux_request {

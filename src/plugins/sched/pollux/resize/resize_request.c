@@ -11,6 +11,7 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/monotonic.h"
+#include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/lost.h"

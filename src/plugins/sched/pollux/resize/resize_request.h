@@ -10,7 +10,7 @@
 #define SCHED_POLLUX_RESIZE_REQUEST_H
 
 #include "sched/pollux/params.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 #include "sched/pollux/track.h"
 #include "sched/pollux/look/slurm_snapshot.h"
 

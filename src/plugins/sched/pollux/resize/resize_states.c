@@ -8,6 +8,7 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/monotonic.h"
+#include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/constrain.h"

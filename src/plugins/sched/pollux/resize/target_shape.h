@@ -4,7 +4,7 @@
 #define SCHED_POLLUX_TARGET_SHAPE_H
 
 #include "core/records/status.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 #include "sched/pollux/track.h"
 
 /*

@@ -13,7 +13,7 @@
 #include "common/slurm_compat.h"
 #include "core/base/error.h"
 #include "core/records/target.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 
 struct pollux_rules;
 

@@ -5,7 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/base/error.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 
 /*
  * Would its partition take a new job of this shape: its user, account and QOS,

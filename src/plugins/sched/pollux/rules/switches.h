@@ -10,7 +10,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/base/error.h"
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 
 /*
  * [node_record_count] the switch of each node, numbered from 0; those on none

@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_LAUNCH_H
 #define SCHED_POLLUX_LAUNCH_H
 
-#include "sched/pollux/resize/resize.h"
+#include "sched/pollux/job_shape.h"
 
 /*
  * Start it now, in this shape, through Slurm's own select_nodes(): whatever
