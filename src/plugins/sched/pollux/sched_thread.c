@@ -17,6 +17,7 @@
 #include "sched/pollux/resize/epilog.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/notify.h"
+#include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/look/hosts.h"
 #include "sched/pollux/look/deadlines.h"
 #include "sched/pollux/plan/claims.h"

@@ -6,6 +6,7 @@
 #include "common/node_gpus.h"
 #include "core/base/section.h"
 #include "sched/pollux/asked.h"
+#include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
 #include "sched/pollux/look/node_arrays.h"

@@ -32,25 +32,4 @@ void pollux_moldable_jobs_fill(struct pollux_snapshot *snapshot,
 void pollux_moldable_begins(const job_record_t *job,
 			    struct pollux_snapshot *snapshot);
 
-/* slurm_snapshot.c: room for another job, behind all that are counted. */
-struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot);
-/*
- * slurm_snapshot.c: as an array, which many jobs have in common. Takes the bits
- * over.
- */
-const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
-				bitstr_t *bits);
-/* slurm_snapshot.c: on how many nodes it may be, by its user and the partition.
- */
-void pollux_snapshot_node_range(const job_record_t *record,
-				struct pollux_job *job);
-/*
- * slurm_snapshot.c: its type of GPU, as one of the snapshot's; -1: any. Where
- * it may begin on any one type that is the best of its allowed nodes, and the
- * others are cleared.
- */
-int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
-			 const job_record_t *record, struct pollux_rules *rules,
-			 bitstr_t *allowed);
-
 #endif

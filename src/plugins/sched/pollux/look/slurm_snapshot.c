@@ -8,13 +8,13 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/fingerprint.h"
-#include "sched/pollux/kept_types.h"
 #include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
+#include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/deadlines.h"
 #include "sched/pollux/look/node_arrays.h"
@@ -24,12 +24,6 @@
 #include "sched/pollux/look/lost_node.h"
 #include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/look/waiting.h"
-
-/* Nodes that some jobs may use. */
-struct pollux_set {
-	bitstr_t *bits;
-	bool *nodes; /* [node_count] the same */
-};
 
 static void _add_number(uint64_t *fingerprint, uint64_t number)
 {
@@ -140,28 +134,6 @@ static void _read_texts(job_record_t *record, int at, struct pollux_job *job)
 		job->runs = job->runs && job->told;
 }
 
-const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
-				bitstr_t *bits)
-{
-	struct pollux_set *set = NULL;
-
-	for (int i = 0; i < snapshot->set_count; i++) {
-		set = &snapshot->sets[i];
-		if (bit_equal(set->bits, bits)) {
-			FREE_NULL_BITMAP(bits);
-			return set->nodes;
-		}
-	}
-	xrecalloc(snapshot->sets, snapshot->set_count + 1,
-		  sizeof(*snapshot->sets));
-	set = &snapshot->sets[snapshot->set_count++];
-	set->bits = bits;
-	set->nodes = xcalloc(snapshot->node_count + 1, sizeof(*set->nodes));
-	for (int n = 0; n < snapshot->node_count; n++)
-		set->nodes[n] = bit_test(bits, n);
-	return set->nodes;
-}
-
 /* Where its own type is short it is told of one that is not. */
 static void _see_unlike(struct pollux_rules *rules, bitstr_t *unlike,
 			struct pollux_job *job)
@@ -194,82 +166,6 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	FREE_NULL_BITMAP(asleep);
 	job->fixed = pollux_nodes_fixed(rules, record);
 	job->runs = job->runs && !job->fixed;
-}
-
-void pollux_snapshot_node_range(const job_record_t *record,
-				struct pollux_job *job)
-{
-	const part_record_t *part = record->part_ptr;
-	const slurmdb_qos_rec_t *qos = record->qos_ptr;
-	uint32_t flags = qos ? qos->flags : 0;
-	struct elastic_nodes nodes = { 0 };
-	struct pollux_asked asked;
-
-	(void) pollux_asked(record, &asked);
-	nodes = asked.nodes;
-	if (!(flags & QOS_FLAG_PART_MIN_NODE))
-		nodes.min = MAX(nodes.min, part->min_nodes);
-	if (!(flags & QOS_FLAG_PART_MAX_NODE) && part->max_nodes < NO_VAL &&
-	    (!nodes.max || part->max_nodes < nodes.max))
-		nodes.max = part->max_nodes;
-	if (nodes.max)
-		nodes.min = MIN(nodes.min, nodes.max);
-	job->min_nodes = (int) MIN(nodes.min, INT32_MAX);
-	job->max_nodes = (int) nodes.max;
-	job->max_switches = pollux_switches_most(record);
-}
-
-static int _kind(struct pollux_snapshot *snapshot, const char *types,
-		 const struct pollux_rules *rules)
-{
-	struct pollux_kind *kind = NULL;
-
-	for (int i = 0; i < snapshot->kind_count; i++) {
-		if (!xstrcmp(snapshot->kinds[i].type, types))
-			return i;
-	}
-	xrecalloc(snapshot->kinds, snapshot->kind_count + 1,
-		  sizeof(*snapshot->kinds));
-	kind = &snapshot->kinds[snapshot->kind_count];
-	snprintf(kind->type, sizeof(kind->type), "%s", types);
-	kind->free = xcalloc(snapshot->node_count + 1, sizeof(*kind->free));
-	kind->all = xcalloc(snapshot->node_count + 1, sizeof(*kind->all));
-	for (int n = 0; n < snapshot->node_count; n++) {
-		const node_record_t *node = node_record_table_ptr[n];
-
-		if (!node)
-			continue;
-		kind->all[n] = pollux_node_count(pollux_node_gpus(node), types);
-		if (pollux_node_open(rules, n))
-			kind->free[n] =
-				pollux_node_free(pollux_node_gpus(node), types);
-	}
-	return snapshot->kind_count++;
-}
-
-int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
-			 const job_record_t *record, struct pollux_rules *rules,
-			 bitstr_t *allowed)
-{
-	char types[PLX_TYPES_SIZE];
-
-	pollux_kept_types(record, types);
-	if (!types[0] && pollux_types_open(record)) {
-		pollux_rules_best_type(rules, allowed, types);
-		pollux_rules_of_types(rules, types, allowed);
-	}
-	return types[0] ? _kind(snapshot, types, rules) : -1;
-}
-
-struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)
-{
-	int count = snapshot->job_count + snapshot->moldable_count;
-
-	/* Most jobs of the list are none: there is memory for a power of 2. */
-	if (!(count & (count - 1)))
-		xrecalloc(snapshot->jobs, MAX(2 * count, 1),
-			  sizeof(*snapshot->jobs));
-	return &snapshot->jobs[count];
 }
 
 /* What keeps it in its shape, whatever its launcher says; NULL: nothing. */
@@ -516,11 +412,7 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 		pollux_node_arrays_return(&snapshot->jobs[i],
 					  snapshot->node_count);
 	}
-	for (int i = 0; i < snapshot->set_count; i++) {
-		FREE_NULL_BITMAP(snapshot->sets[i].bits);
-		xfree(snapshot->sets[i].nodes);
-	}
-	xfree(snapshot->sets);
+	pollux_snapshot_sets_release(snapshot);
 	for (int i = 0; i < snapshot->waiting_count; i++) {
 		xfree(snapshot->waiting[i].allowed);
 		xfree(snapshot->waiting[i].partition);
@@ -540,37 +432,4 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 	xfree(snapshot->jobs);
 	xfree(snapshot->waiting);
 	xfree(snapshot);
-}
-
-int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
-			 const char *name)
-{
-	for (int n = 0; n < snapshot->node_count; n++) {
-		if (!xstrcmp(snapshot->nodes[n].name, name))
-			return n;
-	}
-	return -1;
-}
-
-int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j)
-{
-	int sum = 0;
-
-	for (int n = 0; n < snapshot->node_count; n++)
-		sum += snapshot->jobs[j].gpus[n];
-	return sum;
-}
-
-bool pollux_snapshot_same_nodes(const struct pollux_snapshot *snapshot)
-{
-	if (snapshot->node_count != node_record_count)
-		return false;
-	for (int n = 0; n < snapshot->node_count; n++) {
-		const node_record_t *record = node_record_table_ptr[n];
-
-		if (xstrcmp(record ? record->name : NULL,
-			    snapshot->nodes[n].name))
-			return false;
-	}
-	return true;
 }

@@ -195,20 +195,10 @@ struct pollux_snapshot *pollux_snapshot_create(
 void pollux_snapshot_destroy(
 	struct pollux_snapshot *snapshot); /* accepts NULL */
 
-/* Index of the node so called; -1: there is none. */
-int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
-			 const char *name);
-
 /* A job whose shape changes by a requeue alone. */
 static inline bool pollux_is_moldable(const struct pollux_job *job)
 {
 	return job->options.mode == PLX_MODE_REQUEUE;
 }
-
-/* GPUs that elastic job j holds. */
-int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j);
-
-/* Is node n still what it was? Under any lock on nodes. */
-bool pollux_snapshot_same_nodes(const struct pollux_snapshot *snapshot);
 
 #endif

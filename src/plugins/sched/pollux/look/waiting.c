@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sched/pollux/asked.h"
+#include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
 #include "sched/pollux/look/preempts.h"

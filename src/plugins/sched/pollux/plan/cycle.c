@@ -7,6 +7,7 @@
 #include "common/slurm_compat.h"
 #include "core/search/plan.h"
 #include "core/reserve/circular_wait.h"
+#include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/plan/cycle.h"
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/plan/leave.h"

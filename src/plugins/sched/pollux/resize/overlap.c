@@ -3,7 +3,7 @@
 
 #include "core/records/refusal.h"
 #include "sched/pollux/asked.h"
-#include "sched/pollux/look/moldable_jobs.h"
+#include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/resize/overlap.h"
 #include "sched/pollux/record.h"
 

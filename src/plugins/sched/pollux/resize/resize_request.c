@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/monotonic.h"

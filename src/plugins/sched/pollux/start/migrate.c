@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/asked.h"
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/record.h"

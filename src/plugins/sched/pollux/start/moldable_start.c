@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sched/pollux/locks.h"
+#include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"

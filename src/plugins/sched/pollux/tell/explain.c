@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
