@@ -40,6 +40,7 @@
 #include "sched/pollux/look/steps.h"
 #include "sched/pollux/look/texts.h"
 #include "sched/pollux/look/lost_node.h"
+#include "sched/pollux/look/moldable_refusals.h"
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/marks.h"
 #include "sched/pollux/tell/publish.h"

@@ -10,10 +10,10 @@
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
 #include "sched/pollux/look/node_arrays.h"
-#include "sched/pollux/look/waiting.h"
+#include "sched/pollux/look/moldable_refusals.h"
+#include "sched/pollux/look/queue_reason.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/job_limits.h"
-#include "sched/pollux/start/moldable_start.h"
 #include "sched/pollux/track.h"
 
 /* A start so far ahead is not looked out for: other things happen before. */

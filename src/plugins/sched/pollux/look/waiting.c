@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waiting.c - which pending jobs wait for resources, and for how many */
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "sched/pollux/asked.h"
 #include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
 #include "sched/pollux/look/preempts.h"
+#include "sched/pollux/look/queue_reason.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/rules/switches.h"
@@ -23,101 +19,10 @@ uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
 	return (uint64_t) part->priority_tier << 32 | job->priority;
 }
 
-/* Nothing but resources or a limit can be what it waits for. */
-static bool _is_due(const job_record_t *job, time_t now)
-{
-	if (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job) || !job->priority ||
-	    !job->details || !job->part_ptr || job->resv_name)
-		return false;
-	return job->details->begin_time <= now;
-}
-
-/* One may be told without its domain. */
-static bool _same_host(const char *a, const char *b)
-{
-	size_t length = MIN(strlen(a), strlen(b));
-
-	return !strncmp(a, b, length) && (!a[length] || a[length] == '.') &&
-	       (!b[length] || b[length] == '.');
-}
-
-static bool _is_backup(void)
-{
-	char here[HOST_NAME_MAX + 1] = "";
-
-	if (slurm_conf.control_cnt < 2 || !slurm_conf.control_machine ||
-	    !slurm_conf.control_machine[0] ||
-	    gethostname(here, sizeof(here) - 1) < 0)
-		return false;
-	return !_same_host(slurm_conf.control_machine[0], here);
-}
-
-/*
- * What Slurm said while nodes were away stays until its main scheduler comes
- * by: for ever in a backup of 22.05, which does not run it, and for a het job,
- * which it leaves to backfill. Elsewhere it says so anew, for reasons that are
- * not looked at here.
- */
-static bool _nodes_are_back(const job_record_t *job)
-{
-	const bitstr_t *all = job->details->req_node_bitmap;
-	const bitstr_t *may = job->part_ptr->node_bitmap;
-	uint32_t least = MAX(job->details->min_nodes, 1);
-
-	if (job->state_reason != WAIT_NODE_NOT_AVAIL || !may ||
-	    (all && !bit_super_set((bitstr_t *) all, avail_node_bitmap)))
-		return false;
-	return (uint32_t) bit_overlap((bitstr_t *) may, avail_node_bitmap) >=
-		       least &&
-	       (job->het_job_id || _is_backup());
-}
-
-/* As Slurm says why it does not run. */
-bool pollux_waits_for_nodes(const job_record_t *job, time_t now)
-{
-	return _is_due(job, now) &&
-	       (job->state_reason == WAIT_NO_REASON ||
-		job->state_reason == WAIT_RESOURCES ||
-		job->state_reason == WAIT_PRIORITY || _nodes_are_back(job));
-}
-
-/*
- * Reasons that name a limit of an association or a QOS, in the order of enum
- * job_state_reason. Slurm appends to it and changes no number, as they cross
- * the wire. The texts do not tell: that of WAIT_QOS_MAX_GRES_PER_ACCT is
- * "MaxGRESPerAccount".
- */
-static const struct {
-	uint32_t first;
-	uint32_t last;
-} limit_reasons[] = {
-	{ WAIT_ASSOC_JOB_LIMIT, WAIT_ASSOC_TIME_LIMIT },
-	{ WAIT_QOS_JOB_LIMIT, WAIT_QOS_TIME_LIMIT },
-	{ WAIT_QOS_GRP_CPU, WAIT_ASSOC_MAX_SUB_JOB },
-	{ WAIT_ASSOC_GRP_UNK, WAIT_QOS_MAX_SUB_JOB_PER_ACCT },
-	{ WAIT_ASSOC_GRP_BILLING, WAIT_QOS_MIN_BILLING },
-};
-
-/* Slurm's own test of that (runnable_state) knows no limit of GPUs. */
-static bool _is_limited(const job_record_t *job)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(limit_reasons); i++) {
-		if (job->state_reason >= limit_reasons[i].first &&
-		    job->state_reason <= limit_reasons[i].last)
-			return true;
-	}
-	return false;
-}
-
-/* Elastic jobs under the same limit may be in its way: see limit_split.h. */
-static bool _waits_for_limit(const job_record_t *job, time_t now)
-{
-	return _is_due(job, now) && _is_limited(job);
-}
-
 bool pollux_is_waiting(const job_record_t *job, time_t now)
 {
-	return pollux_waits_for_nodes(job, now) || _waits_for_limit(job, now) ||
+	return pollux_waits_for_nodes(job, now) ||
+	       pollux_waits_for_limit(job, now) ||
 	       pollux_moldable_waits(job, now);
 }
 
@@ -310,7 +215,7 @@ static void _fill(const struct plx_backlog_entry *from,
 	waiting->id = job->job_id;
 	waiting->priority = from->priority;
 	waiting->partition = xstrdup(part->name);
-	waiting->limited = _is_limited(job);
+	waiting->limited = pollux_reason_is_limit(job);
 	waiting->nodes = details->min_nodes > 0 && details->min_nodes < NO_VAL
 				 ? _nodes(details->min_nodes, snapshot)
 				 : 1;

@@ -16,15 +16,9 @@
 uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
 
 /*
- * Would it start if there were room? Not if it waits for a dependency, a
- * limit, a time or a person. Read lock on jobs.
- */
-bool pollux_waits_for_nodes(const job_record_t *job, time_t now);
-
-/*
- * The same, or for a limit or, moldable, for the second in which it begins: is
- * it one that a snapshot has in `waiting` while it is among the first? Same
- * lock.
+ * Does it wait for nodes or a limit (queue_reason.h) or, moldable, for the
+ * second in which it begins: is it one that a snapshot has in `waiting` while
+ * it is among the first? READ lock on jobs.
  */
 bool pollux_is_waiting(const job_record_t *job, time_t now);
 

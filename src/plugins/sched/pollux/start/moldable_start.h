@@ -15,19 +15,11 @@
 #include "core/reserve/reservation.h"
 #include "sched/pollux/look/slurm_snapshot.h"
 
-/* GPUs it may be tried with now; PLX_GPUS_MAX: any number. */
-int pollux_moldable_most(uint32_t job_id);
-
-/* Is it left to Slurm for now? */
-bool pollux_moldable_is_slurms(uint32_t job_id);
-
 /*
  * Start job j of the snapshot, which waits, with gpus[node_count]. False when
  * it was not: Slurm refused, or it does not wait any more. Takes the locks.
  */
 bool pollux_moldable_start(const struct pollux_snapshot *snapshot, int j,
 			   const int *gpus, const struct plx_grant *grants);
-
-void pollux_moldable_forget_all(void);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/guard.h"
-#include "sched/pollux/look/waiting.h"
+#include "sched/pollux/look/queue_reason.h"
 #include "sched/pollux/preempt.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
