@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sched/pollux/resize/lost.h"
-#include "sched/pollux/start/migrate.h"
+#include "sched/pollux/record.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
 #include "unit.h"
 

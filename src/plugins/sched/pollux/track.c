@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "sched/pollux/track.h"
 #include "sched/pollux/locks.h"
+#include "sched/pollux/monotonic.h"
 
 static struct {
 	struct pollux_track *at;
@@ -123,6 +124,26 @@ double pollux_track_service(const struct pollux_track *track, time_t now)
 				 : 0;
 
 	return track->service_s + present;
+}
+
+void pollux_track_adopt(uint32_t job_id, const struct plx_target *target)
+{
+	struct pollux_track *track = pollux_track_get(job_id);
+
+	if (track->phase == POLLUX_MOVING)
+		return;
+	track->target = *target;
+	xfree(track->want);
+	track->want = xstrdup(target->on);
+	xfree(track->from_nodes);
+	track->phase = POLLUX_MOVING;
+	track->departed_s = pollux_now_s();
+	track->freed_s = 0;
+	track->deadline_s = 0;
+	pollux_info("sched/pollux: JobId=%u was on its way to %s before "
+		    "slurmctld was "
+		    "started",
+		    job_id, track->want);
 }
 
 bool pollux_track_any_busy(void)

@@ -131,6 +131,9 @@ void pollux_track_close(struct pollux_track *track, time_t end);
 /* GPU-seconds that the job has had since it started. */
 double pollux_track_service(const struct pollux_track *track, time_t now);
 
+/* Go on with the move to this target that an earlier slurmctld began. */
+void pollux_track_adopt(uint32_t job_id, const struct plx_target *target);
+
 /* Is any job in the middle of a resize? */
 bool pollux_track_any_busy(void);
 

@@ -12,7 +12,6 @@
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/switches.h"
-#include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/look/moldable_jobs.h"

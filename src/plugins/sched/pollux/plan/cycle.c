@@ -20,6 +20,7 @@
 #include "sched/pollux/plan/consumables.h"
 #include "sched/pollux/preempt.h"
 #include "sched/pollux/monotonic.h"
+#include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/start/start_reserved.h"
 #include "sched/pollux/start/limit_requeue.h"

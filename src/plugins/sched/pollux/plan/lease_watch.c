@@ -8,6 +8,7 @@
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/lease_watch.h"
 #include "sched/pollux/monotonic.h"
+#include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/resize_request.h"
 
 /* What it may be left with, keep[node_count]; the sum. */

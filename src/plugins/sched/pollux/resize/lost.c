@@ -2,7 +2,7 @@
 /* lost.c - jobs that Slurm did not take back after a resize that failed */
 
 #include "sched/pollux/resize/lost.h"
-#include "sched/pollux/start/migrate.h"
+#include "sched/pollux/record.h"
 
 static struct lost {
 	uint32_t job_id;

@@ -13,6 +13,7 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize.h"
+#include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/lost.h"
@@ -21,9 +22,6 @@
 #include "sched/pollux/start/migrate.h"
 #include "sched/pollux/tell/count.h"
 
-/* A job that was refused is left alone, longer each time. */
-#define STILL_S	    15
-#define STILL_STEPS 5
 /* How far ahead of the record an answer may be. */
 #define SERIALS_LOST 1000
 /* Of a program that waits for another slurmctld. */
@@ -58,57 +56,6 @@ static double _answer_due_s(double timeout_s)
 	if (slurm_conf.control_cnt > 1)
 		now_s = fmax(now_s, ready_s + asleep_s);
 	return now_s + timeout_s;
-}
-
-void pollux_announce(job_record_t *job, struct pollux_track *track,
-		     enum plx_target_state state, const char *why)
-{
-	track->target.state = state;
-	if (why)
-		snprintf(track->target.why, sizeof(track->target.why), "%.*s",
-			 (int) sizeof(track->target.why) - 1, why);
-	pollux_record_publish(job, &track->target);
-	last_job_update = time(NULL);
-	schedule_job_save();
-}
-
-double pollux_alone_s(const struct pollux_track *track)
-{
-	return STILL_S * (1 << MIN(track->refusals, STILL_STEPS));
-}
-
-/* It stays as it is for a while, longer each time. */
-static void _leave_alone(const job_record_t *job, struct pollux_track *track,
-			 const struct plx_error *why)
-{
-	double alone_s = pollux_alone_s(track);
-
-	track->refusals++;
-	snprintf(track->refused, sizeof(track->refused), "%.*s",
-		 (int) sizeof(track->refused) - 1, why->text);
-	pollux_count_refusal(why->kind);
-	track->still_until_s = pollux_now_s() + alone_s;
-	pollux_info("sched/pollux: JobId=%u keeps its %d GPUs: %s", job->job_id,
-		    pollux_record_gpu_count(job), why->text);
-}
-
-bool pollux_left_alone(const struct pollux_track *track, bool urgent,
-		       double now_s)
-{
-	double until_s = track->still_until_s;
-	int steps = MIN(track->refusals - 1, STILL_STEPS);
-
-	if (urgent && steps > 0)
-		until_s -= STILL_S * ((1 << steps) - 1);
-	return now_s < until_s;
-}
-
-void pollux_refuse(job_record_t *job, struct pollux_track *track,
-		   const struct plx_error *why)
-{
-	track->phase = POLLUX_IDLE;
-	pollux_announce(job, track, PLX_TARGET_REFUSED, why->text);
-	_leave_alone(job, track, why);
 }
 
 /*
@@ -298,7 +245,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 	    _ask(job, &status, wish, &err) == 0)
 		asked = !wish->at_once || _requeue(job);
 	else
-		_leave_alone(job, pollux_track_get(seen->id), &err);
+		pollux_leave_alone(job, pollux_track_get(seen->id), &err);
 done:
 	pollux_lost_end();
 	_unlock();

@@ -63,26 +63,6 @@ bool pollux_migrate_ask(const struct pollux_snapshot *snapshot, int j,
 bool pollux_migrate_at_once(const struct pollux_snapshot *snapshot, int j,
 			    const int *gpus, const char *why);
 
-/*
- * Publish the track's target in a state; why NULL: as before. WRITE lock on
- * jobs, also for the next, which says that the job keeps what it has.
- */
-void pollux_announce(job_record_t *job, struct pollux_track *track,
-		     enum plx_target_state state, const char *why);
-/* The same; why->kind is one of core/records/refusal.h. */
-void pollux_refuse(job_record_t *job, struct pollux_track *track,
-		   const struct plx_error *why);
-
-/* For how long it would be left alone if it were refused now. */
-double pollux_alone_s(const struct pollux_track *track);
-
-/*
- * Was it refused so lately that it is not asked again? Where it is urgent each
- * refusal counts as the first one.
- */
-bool pollux_left_alone(const struct pollux_track *track, bool urgent,
-		       double now_s);
-
 /* Wait again for the answer to a target that an earlier slurmctld asked for. */
 void pollux_resize_request_again(struct pollux_track *track,
 				 const struct plx_target *target,

@@ -9,6 +9,7 @@
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize.h"
+#include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/constrain.h"

@@ -176,3 +176,8 @@ int pollux_target_shape(job_record_t *job, const struct pollux_track *track,
 				   "its home is not known");
 	return 0;
 }
+
+bool pollux_evicts(const struct plx_target *target)
+{
+	return target->move && plx_target_gpus(target) == 0;
+}

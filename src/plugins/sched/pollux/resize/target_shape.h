@@ -38,4 +38,7 @@ int pollux_target_shape_write(const struct pollux_shape *shape,
 int pollux_target_shape_read(const struct plx_target *target, char *names,
 			     struct pollux_shape *shape, struct plx_error *err);
 
+/* Is the job on its way to nowhere but the queue? */
+bool pollux_evicts(const struct plx_target *target);
+
 #endif

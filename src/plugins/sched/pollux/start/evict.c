@@ -10,11 +10,6 @@
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/locks.h"
 
-bool pollux_evicts(const struct plx_target *target)
-{
-	return target->move && plx_target_gpus(target) == 0;
-}
-
 void pollux_evict(job_record_t *job, struct pollux_track *track)
 {
 	struct plx_target waits = { .state = PLX_TARGET_NONE,

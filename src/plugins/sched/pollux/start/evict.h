@@ -13,9 +13,6 @@
 #include "sched/pollux/track.h"
 #include "common/slurm_compat.h"
 
-/* Is the job on its way to nowhere but the queue? */
-bool pollux_evicts(const struct plx_target *target);
-
 /* It may start from now on. */
 void pollux_evict(job_record_t *job, struct pollux_track *track);
 

@@ -6,7 +6,7 @@
 
 #include "core/jobs/limit.h"
 #include "sched/pollux/resize/resize_request.h"
-#include "sched/pollux/start/evict.h"
+#include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/limit_requeue.h"
 #include "sched/pollux/track.h"
 

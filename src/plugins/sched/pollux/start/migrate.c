@@ -8,7 +8,7 @@
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/launch.h"
@@ -24,12 +24,6 @@
 #define AGAIN_S 0.5
 #define THERE_S 3
 #define BACK_S	10
-
-bool pollux_migrate_possible(const job_record_t *job)
-{
-	return job->batch_flag && job->details && job->details->requeue &&
-	       !job->het_job_id && !job->fed_details;
-}
 
 /* What the requeue would make it forget. */
 static void _note(const job_record_t *job, struct pollux_track *track)
@@ -125,27 +119,6 @@ int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
 	return 0;
 }
 
-void pollux_migrate_adopt(const job_record_t *job,
-			  const struct plx_target *target)
-{
-	struct pollux_track *track = pollux_track_get(job->job_id);
-
-	if (track->phase == POLLUX_MOVING)
-		return;
-	track->target = *target;
-	xfree(track->want);
-	track->want = xstrdup(target->on);
-	xfree(track->from_nodes);
-	track->phase = POLLUX_MOVING;
-	track->departed_s = pollux_now_s();
-	track->freed_s = 0;
-	track->deadline_s = 0;
-	pollux_info("sched/pollux: JobId=%u was on its way to %s before "
-		    "slurmctld was "
-		    "started",
-		    job->job_id, track->want);
-}
-
 static bool _may_start(const job_record_t *job,
 		       const struct pollux_track *track)
 {
@@ -162,25 +135,6 @@ bool pollux_migrate_due(const job_record_t *job,
 	if (!job || !IS_JOB_PENDING(job) || !job->details)
 		return true;
 	return job->resize_time || _may_start(job, track);
-}
-
-void pollux_migrate_mend(job_record_t *job, const struct plx_target *target)
-{
-	job_details_t *details = job->details;
-
-	details->begin_time = 0;
-	job->resize_time = 0;
-	if (!target->accrued)
-		return;
-	/*
-	 * Slurm counts who gets older; it has to begin that itself, and does
-	 * for a job that has a time to begin.
-	 */
-	details->begin_time = time(NULL);
-	(void) acct_policy_handle_accrue_time(job, false);
-	details->begin_time = 0;
-	if (details->accrue_time > target->accrued)
-		details->accrue_time = target->accrued;
 }
 
 static int _start(job_record_t *job, const struct plx_target *target,

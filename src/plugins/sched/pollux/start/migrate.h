@@ -19,9 +19,6 @@
 #include "sched/pollux/track.h"
 #include "common/slurm_compat.h"
 
-/* A batch job that may be requeued. */
-bool pollux_migrate_possible(const job_record_t *job);
-
 /* Put it back into the queue. -1 with err set: it runs on. */
 int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
 			  struct plx_error *err);
@@ -33,17 +30,7 @@ bool pollux_migrate_due(const job_record_t *job,
 /* Do it. True when the queue should be looked at. */
 bool pollux_migrate_arrive(job_record_t *job, struct pollux_track *track);
 
-/* Go on with what an earlier slurmctld began. */
-void pollux_migrate_adopt(const job_record_t *job,
-			  const struct plx_target *target);
-
 /* GPUs that jobs on their way will need are not free. No lock. */
 void pollux_migrate_claim(struct pollux_snapshot *snapshot);
-
-/*
- * A job that was put into the queue for a move waits no longer than others,
- * and is as old as before.
- */
-void pollux_migrate_mend(job_record_t *job, const struct plx_target *target);
 
 #endif

@@ -8,7 +8,7 @@
 #include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/resize/resize_request.h"
+#include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/launch.h"
 #include "sched/pollux/start/moldable_start.h"

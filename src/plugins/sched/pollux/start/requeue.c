@@ -12,8 +12,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/request.h"
-#include "sched/pollux/start/evict.h"
-#include "sched/pollux/start/migrate.h"
+#include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/track.h"
 
@@ -234,6 +233,25 @@ static void _take_time_back(job_record_t *job)
 		job->time_limit -= minutes;
 }
 
+void pollux_migrate_mend(job_record_t *job, const struct plx_target *target)
+{
+	job_details_t *details = job->details;
+
+	details->begin_time = 0;
+	job->resize_time = 0;
+	if (!target->accrued)
+		return;
+	/*
+	 * Slurm counts who gets older; it has to begin that itself, and does
+	 * for a job that has a time to begin.
+	 */
+	details->begin_time = time(NULL);
+	(void) acct_policy_handle_accrue_time(job, false);
+	details->begin_time = 0;
+	if (details->accrue_time > target->accrued)
+		details->accrue_time = target->accrued;
+}
+
 static void _reset(job_record_t *job)
 {
 	int gpus = 0;
@@ -294,7 +312,7 @@ static void _look_after(job_record_t *job)
 		return;
 	if (_was_moved(job, &target) && target.state == PLX_TARGET_MOVING &&
 	    target.on[0] && !pollux_evicts(&target))
-		pollux_migrate_adopt(job, &target);
+		pollux_track_adopt(job->job_id, &target);
 	else
 		pollux_requeue_let(job);
 }
