@@ -86,7 +86,7 @@ disordered() {
 		"$POLLUX_SRCDIR/docs/layers.md"
 }
 
-plan 15
+plan 16
 ok "core includes only core" none strangers core core
 ok "a room of core includes itself and those above it only" none core_climbs
 ok "wire includes only core and wire" none strangers wire 'core|wire'
@@ -99,6 +99,8 @@ ok "launcher includes only core, wire and itself" none strangers launcher \
 	'client|core|wire|launcher'
 ok "a file of launcher calls none that docs/layers.md names after it" \
 	none disordered launcher
+ok "a file of sched/pollux calls none that docs/layers.md names after it" \
+	none disordered plugins/sched/pollux
 ok "report includes only core and itself" none strangers report \
 	'client|core|report'
 ok "sim includes only core and itself" none strangers sim 'core|sim'

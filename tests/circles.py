@@ -7,7 +7,8 @@
 The second prints the calls that go against the list of the folder ROOT of SRC
 in the text LAYERS, which names its files from bottom to top; and files that it
 does not name, or names without their being there. Its items are
-"- **ROOM/**" or "- **WORDS**", then files in backquotes.
+"- **ROOM/**" or "- **WORDS**", then files in backquotes; behind words, such a
+file may be ROOM/FILE.
 
 A file is FOLDER/NAME, of NAME.c and NAME.h. It depends on each file of which
 it names a function. A circle is a set of files that depend on each other,
@@ -87,7 +88,7 @@ def listed(text, root):
                                   own, re.M | re.S):
         room = part if part.endswith("/") else ""
         files += ["%s/%s%s" % (root, room, name)
-                  for name in re.findall(r"`(\w+)`", names)]
+                  for name in re.findall(r"`([\w/]+)`", names)]
     return files
 
 
