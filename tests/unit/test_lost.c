@@ -28,7 +28,7 @@ static struct {
 	char error[256];
 } ctld;
 
-bool pollux_migrate_possible(const job_record_t *job)
+bool pollux_record_may_requeue(const job_record_t *job)
 {
 	return job == &ctld.job && ctld.may_requeue;
 }

@@ -75,7 +75,7 @@ bool pollux_record_is_moldable(const job_record_t *job)
 	       asked.options.mode == PLX_MODE_REQUEUE;
 }
 
-bool pollux_migrate_possible(const job_record_t *job)
+bool pollux_record_may_requeue(const job_record_t *job)
 {
 	return job->batch_flag && job->details && job->details->requeue &&
 	       !job->het_job_id && !job->fed_details;

@@ -24,7 +24,7 @@ int pollux_record_gpu_count(const job_record_t *job);
 bool pollux_record_is_moldable(const job_record_t *job);
 
 /* A batch job that may be requeued. */
-bool pollux_migrate_possible(const job_record_t *job);
+bool pollux_record_may_requeue(const job_record_t *job);
 
 /* Running, all nodes up, not ending, not suspended: may be resized. */
 bool pollux_record_runs(const job_record_t *job);

@@ -177,7 +177,7 @@ static const char *_bound(const job_record_t *record,
 		return "it is suspended";
 	if (!record->priority)
 		return "it is held";
-	if (pollux_is_moldable(job) && !pollux_migrate_possible(record))
+	if (pollux_is_moldable(job) && !pollux_record_may_requeue(record))
 		return "it may not be requeued";
 	return pollux_record_runs(record) ? NULL : "its nodes are not ready";
 }
@@ -217,7 +217,7 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 		snapshot->nodes[job->home].homes++;
 	job->whole_gpus = MAX(pollux_nodes_whole(record), 0);
 	job->roams = !job->whole_gpus && _roams(job);
-	job->moves = job->runs && pollux_migrate_possible(record);
+	job->moves = job->runs && pollux_record_may_requeue(record);
 	if (pollux_is_moldable(job))
 		job->runs = job->moves;
 	job->priority = pollux_priority(record, record->part_ptr);

@@ -23,7 +23,7 @@ void pollux_lost_note(const job_record_t *job, const struct plx_error *err)
 
 static bool _requeue(job_record_t *job)
 {
-	return pollux_migrate_possible(job) &&
+	return pollux_record_may_requeue(job) &&
 	       pollux_slurm_requeue(job) == SLURM_SUCCESS;
 }
 

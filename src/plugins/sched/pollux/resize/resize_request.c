@@ -234,7 +234,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 	job = find_job_record(seen->id);
 	if (!_may_ask(job, snapshot, seen, wish, &status) ||
 	    (wish->move
-		     ? !pollux_migrate_possible(job)
+		     ? !pollux_record_may_requeue(job)
 		     : !pollux_target_shape_host(job, &status, &wish->shape)))
 		goto done;
 	/* No GPU, and not at home: it will wait in the queue. */

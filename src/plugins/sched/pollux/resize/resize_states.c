@@ -325,7 +325,7 @@ static void _has_shape(job_record_t *job, struct pollux_track *track,
  */
 static void _end(job_record_t *job, struct pollux_track *track, const char *why)
 {
-	bool requeue = pollux_migrate_possible(job);
+	bool requeue = pollux_record_may_requeue(job);
 
 	error("sched/pollux: JobId=%u keeps GPUs that others wait for, as %s: "
 	      "the whole job is %s",

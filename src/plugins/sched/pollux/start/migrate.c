@@ -95,7 +95,7 @@ int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
 	time_t now = time(NULL);
 	int rc = 0;
 
-	if (!pollux_migrate_possible(job))
+	if (!pollux_record_may_requeue(job))
 		return plx_fail(err, "it may not be requeued");
 	_note(job, track);
 	_note_place(job, track);
@@ -284,7 +284,7 @@ bool pollux_migrate_arrive(job_record_t *job, struct pollux_track *track)
 	if (!pollux_record_is_moldable(job))
 		pollux_requeue_forget(&job->comment);
 	pollux_requeue_unhold(job, track->priority);
-	pollux_migrate_mend(job, &track->target);
+	pollux_requeue_mend(job, &track->target);
 	if (_start_somewhere(job, track, &err) == 0) {
 		_done(job, track);
 		return true;

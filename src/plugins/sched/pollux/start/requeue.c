@@ -233,7 +233,7 @@ static void _take_time_back(job_record_t *job)
 		job->time_limit -= minutes;
 }
 
-void pollux_migrate_mend(job_record_t *job, const struct plx_target *target)
+void pollux_requeue_mend(job_record_t *job, const struct plx_target *target)
 {
 	job_details_t *details = job->details;
 
@@ -295,7 +295,7 @@ void pollux_requeue_let(job_record_t *job)
 	struct plx_target target;
 
 	if (_was_moved(job, &target))
-		pollux_migrate_mend(job, &target);
+		pollux_requeue_mend(job, &target);
 	_reset(job);
 }
 

@@ -53,7 +53,7 @@ void pollux_requeue_finish(job_record_t *job);
  * A job that was put into the queue for a move waits no longer than others,
  * and is as old as before. WRITE lock on jobs.
  */
-void pollux_migrate_mend(job_record_t *job, const struct plx_target *target);
+void pollux_requeue_mend(job_record_t *job, const struct plx_target *target);
 
 /* Leave out our section of a comment; the user's text stays. */
 void pollux_requeue_forget(char **comment);
