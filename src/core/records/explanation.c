@@ -14,6 +14,8 @@ static const char *const holds[PLX_HOLDS] = {
 	[PLX_HOLD_NONE] = "",
 	[PLX_HOLD_OFF] = "resizing is switched off, pollux_enabled=no",
 	[PLX_HOLD_SILENT] = "no launcher has spoken yet",
+	[PLX_HOLD_NODES] = "slurmctld has just begun and has not heard from "
+			   "all nodes",
 	[PLX_HOLD_BOUND] = "may not be resized",
 	[PLX_HOLD_STARTING] = "its ranks are starting",
 	[PLX_HOLD_REFUSED] = "left alone for a while after it was refused",

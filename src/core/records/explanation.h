@@ -17,6 +17,7 @@ enum plx_hold {
 	PLX_HOLD_NONE,
 	PLX_HOLD_OFF,	   /* the administrator wants no resizes */
 	PLX_HOLD_SILENT,   /* no launcher has spoken, or in vain */
+	PLX_HOLD_NODES,	   /* slurmctld has begun, and has not heard them all */
 	PLX_HOLD_BOUND,	   /* suspended, held, or for good; as `refused` says */
 	PLX_HOLD_STARTING, /* its ranks are */
 	PLX_HOLD_REFUSED,  /* lately */

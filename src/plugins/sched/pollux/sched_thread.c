@@ -514,6 +514,7 @@ void *pollux_agent(void *unused)
 		pollux_info(
 			"sched/pollux: Slurm does not constrain devices "
 			"here: a job could go on with GPUs that it gave up");
+	pollux_snapshot_begin();
 	pollux_resize_begin();
 	pollux_acct_start();
 	pollux_epilog_load();

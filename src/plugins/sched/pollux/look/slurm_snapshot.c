@@ -32,13 +32,26 @@ static void _add_number(uint64_t *fingerprint, uint64_t number)
 
 /* After its start slurmctld has all nodes register within seconds. */
 #define REGISTER_S 120
+/* So many are few enough to plan without them: one in twenty. */
+#define UNHEARD_PART 20
+
+/* Of a backup slurmctld: since it has taken over. */
+static time_t began;
+
+void pollux_snapshot_begin(void)
+{
+	began = time(NULL);
+}
+
+static bool _is_unheard(const node_record_t *node)
+{
+	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
+}
 
 /* Who is not heard yet after slurmctld's start is not lost: its jobs stay. */
 static bool _is_silent(const node_record_t *node)
 {
-	if (time(NULL) < slurmctld_config.boot_time + REGISTER_S)
-		return false;
-	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
+	return time(NULL) >= began + REGISTER_S && _is_unheard(node);
 }
 
 static bool _usable(const node_record_t *node)
@@ -69,6 +82,9 @@ static bool _is_calm(const job_record_t *record, const struct pollux_job *job)
 static void _fill_nodes(struct pollux_snapshot *snapshot,
 			const struct pollux_rules *rules)
 {
+	int usable = 0;
+	int unheard = 0;
+
 	for (int n = 0; n < snapshot->node_count; n++) {
 		const node_record_t *record = node_record_table_ptr[n];
 		struct pollux_node *node = &snapshot->nodes[n];
@@ -79,6 +95,8 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 		gpus = pollux_node_gpus(record);
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
+		unheard += node->usable && _is_unheard(record);
+		usable += node->usable;
 		node->leave = pollux_deadlines_due(record, n, snapshot->now);
 		node->waking = IS_NODE_POWERING_UP(record) ||
 			       (record->node_state & NODE_STATE_POWER_UP);
@@ -96,6 +114,7 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 		if (!pollux_node_open(rules, n))
 			node->gpus_free = 0;
 	}
+	snapshot->gathers = unheard * UNHEARD_PART > usable;
 }
 
 /* CPUs and memory of the job on each node, added to these. */

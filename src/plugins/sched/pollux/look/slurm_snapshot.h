@@ -161,6 +161,8 @@ struct pollux_snapshot {
 	int node_count;
 	struct pollux_node *nodes;
 	int node_gpus_max; /* of any node */
+	bool gathers; /* slurmctld has begun, and many nodes are not heard yet
+		       */
 	/* [node_count] leaf switch or block of each, from 0; NULL: unknown */
 	int *switches;
 	int job_count;
@@ -185,6 +187,9 @@ struct pollux_snapshot {
 	int lost_node_count;  /* jobs to be mended, see lost_node.h */
 	uint64_t fingerprint; /* changes when there is something to decide */
 };
+
+/* Slurmctld has begun, or taken over: its nodes may be silent for a while. */
+void pollux_snapshot_begin(void);
 
 /*
  * Of the jobs that wait, as many as backfill looks at by its terms. Locks

@@ -103,6 +103,8 @@ static enum plx_hold _hold(const struct pollux_snapshot *snapshot,
 		return PLX_HOLD_BOUND;
 	if (!job->runs)
 		return PLX_HOLD_SILENT;
+	if (snapshot->gathers)
+		return PLX_HOLD_NODES;
 	if (!_is_ill(snapshot, job) &&
 	    pollux_left_alone(track,
 			      _has_to_leave(snapshot, job) ||
