@@ -356,6 +356,8 @@ up --detach=yes|--detach takes no value
 up --like mars|--like must be one of site, plain, not 'mars'
 up --like=plain --users daemon|--users needs --like=site
 up --like=site --users no.body|there is no user 'no.body'
+up --sockets 3|--sockets 3: the 8 CPUs of a node are not as many on each
+up --cpus-per-node 4 --sockets 8|--sockets 8: the 4 CPUs of a node are not
 exec --user|--user needs a value
 up --colour|unknown option '--colour' of up
 up now|up takes no argument 'now'

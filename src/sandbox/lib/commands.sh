@@ -9,6 +9,7 @@ cmd_up() {
 	[ $# -eq 0 ] || refuse "up takes no argument '$1'"
 	[ -z "${POLLUX_SANDBOX_PORT:-}" ] ||
 		need_number POLLUX_SANDBOX_PORT "$POLLUX_SANDBOX_PORT" 1024 64000
+	check_sockets
 	choose_likeness
 	check_hosts
 	choose_owner
@@ -24,6 +25,12 @@ cmd_up() {
 	: >"$dir/run/ready"
 	trap - INT TERM HUP
 	announce $(((${EPOCHREALTIME/./} - begun_us) / 100000))
+}
+
+# Slurm would take the remainder of the CPUs for an error of slurm.conf.
+check_sockets() {
+	[ $((cpus % sockets)) = 0 ] || refuse "--sockets $sockets: \
+the $cpus CPUs of a node are not as many on each"
 }
 
 # The sandbox lives as long as this process.
