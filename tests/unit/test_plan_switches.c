@@ -282,6 +282,46 @@ static void large_clusters_are_planned_by_switches(void **state)
 	}
 }
 
+/* Asked of malloc() by the search: see the linker's --wrap. */
+static size_t asked_bytes;
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+
+void *__wrap_malloc(size_t size)
+{
+	asked_bytes += size;
+	return __real_malloc(size);
+}
+
+static size_t bytes_of_search(double switch_cost)
+{
+	struct plx_problem *problem = wired(1024, 2, 4);
+	struct plx_plan *plan = NULL;
+	size_t bytes = 0;
+
+	for (int j = 0; j < 4; j++)
+		put(problem, j, j);
+	problem->switch_cost = switch_cost;
+	asked_bytes = 0;
+	plan = searched(problem);
+	bytes = asked_bytes;
+	done(problem, plan);
+	return bytes;
+}
+
+/* On two nodes and on more, of the eight ways in which switches are priced. */
+static void values_are_kept_of_the_switches_that_there_are(void **state)
+{
+	size_t free_of_price = bytes_of_search(0);
+	size_t priced = bytes_of_search(PLX_SWITCH_COST);
+	const size_t row = 4097 * sizeof(double);
+
+	(void) state;
+	assert_true(free_of_price > 4 * row);
+	assert_true(priced < free_of_price + 4 * 3 * row);
+}
+
 static void nonsense_about_switches_is_refused(void **state)
 {
 	struct plx_problem *problem = wired(4, 2, 1);
@@ -316,6 +356,8 @@ int main(void)
 			a_job_that_spans_two_goes_together_where_that_pays),
 		cmocka_unit_test(who_is_in_the_way_goes),
 		cmocka_unit_test(large_clusters_are_planned_by_switches),
+		cmocka_unit_test(
+			values_are_kept_of_the_switches_that_there_are),
 		cmocka_unit_test(nonsense_about_switches_is_refused),
 	};
 

@@ -105,11 +105,12 @@ struct plx_elastic {
 	int want;	/* GPUs that it is to have, were there no nodes */
 	int missed;	/* packs that found none for it */
 
+	bool pays; /* for further switches that it is on */
 	/*
-	 * [2 * PLX_SWITCHES_PRICED * (cap + 1)] as two and many on several
-	 * switches, by further ones; NULL: these cost it nothing.
+	 * [cap + 1] each, as two and many on several switches, by further
+	 * ones; NULL: not asked.
 	 */
-	double *wide;
+	double *wide[2 * PLX_SWITCHES_PRICED];
 	struct plx_config *candidates; /* by falling utility */
 	int candidate_count;
 	int candidates_size; /* that there is memory for */

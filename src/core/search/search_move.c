@@ -121,7 +121,7 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 		if (!fits(search, e, config) ||
 		    !plx_search_pick(search, e, config, false))
 			continue;
-		if (search->picked.utility >= config->utility || !e->wide) {
+		if (search->picked.utility >= config->utility || !e->pays) {
 			plx_placement_put(search, e, &search->picked);
 			return true;
 		}
@@ -193,7 +193,7 @@ bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 		if (!(left > most) || !fits(search, e, config) ||
 		    !plx_search_pick(search, e, config, false))
 			continue;
-		if (e->wide)
+		if (e->pays)
 			left = at_price(search, search->picked.utility,
 					config->gpus);
 		if (left > most) {

@@ -434,7 +434,7 @@ bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
 		picked = pick_uniform(search, e, config, eject);
 	else
 		picked = pick_ragged(search, e, config, eject);
-	if (picked && e->wide && search->picked.count > 1)
+	if (picked && e->pays && search->picked.count > 1)
 		search->picked.utility = plx_value(
 			search, e, plx_search_shape(search, &search->picked));
 	return picked;

@@ -213,7 +213,8 @@ void plx_search_destroy(struct plx_search *search)
 	for (int j = 0; search->jobs && j < search->job_count; j++) {
 		free(search->jobs[j].slots);
 		free(search->jobs[j].one);
-		free(search->jobs[j].wide);
+		for (int i = 0; i < 2 * PLX_SWITCHES_PRICED; i++)
+			free(search->jobs[j].wide[i]);
 		free(search->jobs[j].hull);
 		free(search->jobs[j].candidates);
 	}

@@ -64,14 +64,23 @@ static double ask(const struct plx_search *search, const struct plx_elastic *e,
 	return plx_job_weight(search, e) * plx_utility(search->fairness, value);
 }
 
-/* Where the value of a shape on several switches is kept. */
+/*
+ * Where the value of a shape on several switches is kept; NULL: no memory. Most
+ * jobs are asked about few numbers of switches, or one.
+ */
 static double *wide_value(const struct plx_search *search,
-			  const struct plx_elastic *e, struct plx_shape shape)
+			  struct plx_elastic *e, struct plx_shape shape)
 {
 	long further = lround(shape.spread / search->problem->switch_cost);
-	long row = 2 * (further - 1) + (shape.nodes > 2);
+	double **row = &e->wide[2 * (further - 1) + (shape.nodes > 2)];
+	size_t count = (size_t) e->cap + 1;
 
-	return &e->wide[row * (e->cap + 1) + shape.gpus];
+	if (!*row) {
+		*row = malloc(count * sizeof(**row));
+		for (size_t i = 0; *row && i < count; i++)
+			(*row)[i] = NAN;
+	}
+	return *row ? &(*row)[shape.gpus] : NULL;
 }
 
 double plx_value(const struct plx_search *search, struct plx_elastic *e,
@@ -84,8 +93,10 @@ double plx_value(const struct plx_search *search, struct plx_elastic *e,
 	known = &e->one[shape.gpus];
 	if (shape.nodes > 1)
 		known = &(shape.nodes > 2 ? e->many : e->two)[shape.gpus];
-	if (shape.nodes > 1 && e->wide && shape.spread > 0)
+	if (shape.nodes > 1 && e->pays && shape.spread > 0)
 		known = wide_value(search, e, shape);
+	if (!known)
+		return ask(search, e, shape);
 	if (isnan(*known))
 		*known = ask(search, e, shape);
 	return *known;
@@ -211,17 +222,10 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 }
 
 /* The price of further switches is asked for where one is paid. */
-static bool init_wide(const struct plx_search *search, struct plx_elastic *e)
+static bool pays(const struct plx_search *search, const struct plx_elastic *e)
 {
-	size_t count = 2 * PLX_SWITCHES_PRICED * ((size_t) e->cap + 1);
-
-	if (!search->switch_count || !(search->problem->switch_cost > 0) ||
-	    !e->job->profiled || e->job->table || e->job->max_switches == 1)
-		return true;
-	e->wide = malloc(count * sizeof(*e->wide));
-	for (size_t i = 0; e->wide && i < count; i++)
-		e->wide[i] = NAN;
-	return e->wide;
+	return search->switch_count && search->problem->switch_cost > 0 &&
+	       e->job->profiled && !e->job->table && e->job->max_switches != 1;
 }
 
 int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
@@ -249,8 +253,6 @@ int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
 		e->two = values + 4 * count;
 	e->cap = cap;
 	e->one_max = min_int(e->one_max, cap);
-	if (!init_wide(search, e))
-		return plx_fail(err, "no memory for the values of job %u",
-				e->job->id);
+	e->pays = pays(search, e);
 	return 0;
 }
