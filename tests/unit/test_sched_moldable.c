@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_sched_moldable.c - moldable jobs in the plan */
 
+#include <math.h>
 #include <string.h>
 
 #include "sched/pollux/plan/moldable_plan.h"
@@ -112,6 +113,53 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	plx_problem_destroy(problem);
 }
 
+/*
+ * A job of higher priority, for more nodes than there are free. The moldable
+ * one saves nothing: it could not make way when that starts.
+ */
+static int most_behind(bool *first, double starts_s)
+{
+	struct plx_grant grants[2] = {
+		{ .starts_s = starts_s },
+		{ .granted = true, .gpus = 1, .nodes = first },
+	};
+	struct pollux_waiting waiting[2] = { { .id = 3, .moldable = -1 } };
+	struct pollux_reservations reservations = { NULL, NULL, false };
+	struct plx_problem *problem;
+	struct world w;
+	int most = 0;
+
+	set_up(&w);
+	let_one_wait(&w, true);
+	problem = problem_of(&w);
+	waiting[1] = w.snapshot.waiting[0];
+	w.snapshot.waiting = waiting;
+	w.snapshot.waiting_count = 2;
+	reservations.grants = grants;
+	reservations.reserved = w.reserved;
+	problem->jobs[1].max_gpus = NODES * GPUS;
+	pollux_moldable_grant(&w.snapshot, problem, &reservations);
+	most = problem->jobs[1].max_gpus;
+	plx_problem_destroy(problem);
+	return most;
+}
+
+static void behind_one_that_is_promised_nodes_it_stays_small(void **state)
+{
+	bool first[NODES] = { true, false };
+
+	(void) state;
+	assert_int_equal(1, most_behind(first, 600));
+}
+
+static void behind_one_that_may_never_start_it_does_not(void **state)
+{
+	bool first[NODES] = { true, false };
+
+	(void) state;
+	assert_int_equal(NODES * GPUS, most_behind(first, INFINITY));
+}
+
 static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 {
 	struct plx_problem *problem;
@@ -182,6 +230,9 @@ int main(void)
 		cmocka_unit_test(a_moldable_job_without_room_waits),
 		cmocka_unit_test(
 			a_moldable_job_that_waits_needs_more_than_gpus),
+		cmocka_unit_test(
+			behind_one_that_is_promised_nodes_it_stays_small),
+		cmocka_unit_test(behind_one_that_may_never_start_it_does_not),
 		cmocka_unit_test(a_moldable_job_moves_as_a_whole_or_not_at_all),
 		cmocka_unit_test(
 			a_plan_that_is_not_worth_a_requeue_is_not_followed),

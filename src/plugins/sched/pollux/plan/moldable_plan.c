@@ -124,7 +124,10 @@ int pollux_moldable_alloc_count(const struct pollux_snapshot *snapshot,
 	return count;
 }
 
-/* A job of higher priority waits for nodes that were promised to it. */
+/*
+ * A job of higher priority waits for nodes that were promised to it. One that
+ * nobody can say a time for has none.
+ */
 static bool is_promised(const struct pollux_snapshot *snapshot,
 			const struct pollux_reservations *reservations, int i)
 {
@@ -132,7 +135,8 @@ static bool is_promised(const struct pollux_snapshot *snapshot,
 		const struct pollux_waiting *before = &snapshot->waiting[k];
 
 		if (before->id != snapshot->waiting[i].id && !before->ignored &&
-		    !before->blocked && !reservations->grants[k].granted)
+		    !before->blocked && !reservations->grants[k].granted &&
+		    isfinite(reservations->grants[k].starts_s))
 			return true;
 	}
 	return false;
