@@ -205,6 +205,29 @@ static void many_groups_end_in_a_few_rounds(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* As many as take all rounds, before one that could be served in any. */
+static void incomplete_groups_cost_no_rounds(void **state)
+{
+	struct plx_request requests[COUNT_MAX];
+	struct plx_problem *problem = full(2, 4);
+	struct served served;
+
+	(void) state;
+	for (int i = 0; i < COUNT_MAX - 2; i++)
+		requests[i] =
+			member((uint32_t) (i + 1), 3, (uint32_t) (i + 1), 2);
+	requests[COUNT_MAX - 2] = member(50, 3, 50, 2);
+	requests[COUNT_MAX - 1] = member(51, 3, 50, 2);
+	serve_groups(problem, NULL, requests, COUNT_MAX, &served);
+	for (int i = 0; i < COUNT_MAX - 2; i++) {
+		assert_false(served.grants[i].granted);
+		assert_true(isinf(served.grants[i].starts_s));
+	}
+	assert_true(served.grants[COUNT_MAX - 2].granted &&
+		    served.grants[COUNT_MAX - 1].granted);
+	plx_problem_destroy(problem);
+}
+
 static void a_group_that_is_left_out_is_promised_nothing(void **state)
 {
 	static const double cpus[] = { 8, 8 };
@@ -245,6 +268,7 @@ int main(void)
 		cmocka_unit_test(who_comes_behind_gets_what_it_does_not_take),
 		cmocka_unit_test(a_member_of_two_partitions_counts_once),
 		cmocka_unit_test(many_groups_end_in_a_few_rounds),
+		cmocka_unit_test(incomplete_groups_cost_no_rounds),
 		cmocka_unit_test(a_group_that_is_left_out_is_promised_nothing),
 	};
 

@@ -141,11 +141,49 @@ static int granted(const struct groups *groups, uint32_t group)
 	return members;
 }
 
+/* Is there an earlier request of the same job? Id 0 is no job's. */
+static bool is_again(const struct groups *groups, int i)
+{
+	uint32_t id = groups->requests[i].id;
+
+	for (int k = 0; id && k < i; k++) {
+		if (groups->requests[k].id == id &&
+		    groups->requests[k].group == groups->requests[i].group)
+			return true;
+	}
+	return false;
+}
+
+/* Jobs of it that there are. */
+static int members(const struct groups *groups, uint32_t group)
+{
+	int count = 0;
+
+	for (int i = 0; i < groups->count; i++)
+		count += groups->requests[i].group == group &&
+			 !is_again(groups, i);
+	return count;
+}
+
 static void leave_out(struct groups *groups, uint32_t group)
 {
 	for (int i = 0; i < groups->count; i++) {
 		if (groups->requests[i].group == group)
 			groups->left_out[i] = true;
+	}
+}
+
+/* No round can serve these. */
+static void leave_incomplete_out(struct groups *groups)
+{
+	for (int i = 0; i < groups->count; i++) {
+		const struct plx_request *request = &groups->requests[i];
+
+		if (request->group && !groups->left_out[i] &&
+		    members(groups, request->group) != request->group_size)
+			leave_out(groups, request->group);
+		if (groups->left_out[i])
+			clear_grant(groups, &groups->grants[i]);
 	}
 }
 
@@ -185,6 +223,7 @@ int plx_reservation_make_groups(struct plx_problem *problem,
 	if (get_memory(&groups, err) < 0)
 		goto done;
 	keep_problem(&groups);
+	leave_incomplete_out(&groups);
 	for (int round = 1; (rc = make(&groups, rest, err)) == 0; round++) {
 		if (!leave_any_out(&groups, round >= ROUNDS))
 			break;
