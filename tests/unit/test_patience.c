@@ -29,11 +29,11 @@ void log_var(const log_level_t level, const char *format, ...)
 
 struct world {
 	struct pollux_node nodes[NODES];
-	struct pollux_waiting waiting[1];
+	struct pollux_waiting waiting[2];
 	struct pollux_snapshot snapshot;
 	struct pollux_params params;
 	bool reserved[NODES];
-	struct plx_grant grant;
+	struct plx_grant grants[2];
 };
 
 /* A job whose room is free. */
@@ -47,7 +47,7 @@ static void set_up(struct world *w, uint32_t id, uint32_t het)
 			       .gpus_per_node = 1,
 			       .cpus = 1 } },
 		.reserved = { true },
-		.grant = { .granted = true, .gpus = 1 },
+		.grants = { { .granted = true, .gpus = 1 } },
 	};
 	w->snapshot.node_count = NODES;
 	w->snapshot.nodes = w->nodes;
@@ -55,7 +55,7 @@ static void set_up(struct world *w, uint32_t id, uint32_t het)
 	w->snapshot.waiting = w->waiting;
 	w->params.reservation_timeout_s = PATIENCE_S;
 	w->params.terms.interval_s = 30;
-	w->grant.nodes = w->reserved;
+	w->grants[0].nodes = w->reserved;
 }
 
 /* Seconds after which others get its GPUs, by tenths. */
@@ -63,7 +63,7 @@ static double kept_for(struct world *w)
 {
 	const double from_s = 1000;
 
-	pollux_reservation_timeout_note(&w->snapshot, &w->grant, &w->params,
+	pollux_reservation_timeout_note(&w->snapshot, w->grants, &w->params,
 					from_s);
 	assert_true(pollux_reservation_timeout_next_s() > from_s);
 	for (int tenths = 0; tenths < 3000; tenths++) {
@@ -104,12 +104,35 @@ static void or_longer_where_that_is_configured(void **state)
 	assert_float_equal(90, kept_for(&w), 0.11);
 }
 
+/* Its room is in the second one, and each cycle finds it there. */
+static void a_job_of_two_partitions_has_no_longer(void **state)
+{
+	struct world w;
+	double s = 0;
+
+	(void) state;
+	set_up(&w, 10, 0);
+	w.snapshot.waiting_count = 2;
+	w.waiting[1] = w.waiting[0];
+	w.grants[1] = w.grants[0];
+	w.grants[0] = (struct plx_grant){ .nodes = NULL };
+	while (s < 10 * PATIENCE_S && !w.waiting[0].ignored) {
+		pollux_reservation_timeout_note(&w.snapshot, w.grants,
+						&w.params, 1000 + s);
+		s++;
+		pollux_reservation_timeout_apply(&w.snapshot, 1000 + s);
+	}
+	assert_float_equal(PATIENCE_S, s, 0.1);
+	assert_true(w.waiting[1].ignored);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_has_as_long_as_is_configured),
 		cmocka_unit_test(a_het_job_has_two_of_backfills_intervals),
 		cmocka_unit_test(or_longer_where_that_is_configured),
+		cmocka_unit_test(a_job_of_two_partitions_has_no_longer),
 	};
 
 	return cmocka_run_group_tests_name("patience", tests, NULL, NULL);

@@ -23,11 +23,11 @@ static struct {
 	int count;
 } waits;
 
-static struct entry *_find(uint32_t id)
+static struct entry *_find(struct entry *at, int count, uint32_t id)
 {
-	for (int i = 0; i < waits.count; i++) {
-		if (waits.at[i].id == id)
-			return &waits.at[i];
+	for (int i = 0; i < count; i++) {
+		if (at[i].id == id)
+			return &at[i];
 	}
 	return NULL;
 }
@@ -50,7 +50,8 @@ void pollux_reservation_timeout_apply(struct pollux_snapshot *snapshot,
 			_give_up(&waits.at[i], now_s);
 	}
 	for (int i = 0; i < snapshot->waiting_count; i++) {
-		const struct entry *entry = _find(snapshot->waiting[i].id);
+		const struct entry *entry =
+			_find(waits.at, waits.count, snapshot->waiting[i].id);
 
 		snapshot->waiting[i].ignored =
 			entry && now_s < entry->ignored_until_s;
@@ -93,6 +94,21 @@ static double _timeout_s(const struct pollux_waiting *waiting,
 			    : timeout_s;
 }
 
+/* In whichever of its partitions. */
+static bool _has_free(const struct pollux_snapshot *snapshot,
+		      const struct plx_grant *grants, uint32_t id)
+{
+	for (int i = 0; i < snapshot->waiting_count; i++) {
+		const struct pollux_waiting *waiting = &snapshot->waiting[i];
+
+		if (waiting->id == id && grants[i].granted &&
+		    _holds_gpus(waiting) &&
+		    _is_free(snapshot, waiting, &grants[i]))
+			return true;
+	}
+	return false;
+}
+
 void pollux_reservation_timeout_note(const struct pollux_snapshot *snapshot,
 				     const struct plx_grant *grants,
 				     const struct pollux_params *params,
@@ -103,11 +119,15 @@ void pollux_reservation_timeout_note(const struct pollux_snapshot *snapshot,
 
 	for (int i = 0; i < snapshot->waiting_count; i++) {
 		const struct pollux_waiting *waiting = &snapshot->waiting[i];
-		const struct entry *before = _find(waiting->id);
+		const struct entry *before =
+			_find(waits.at, waits.count, waiting->id);
 		struct entry *entry = &kept[count];
-		bool free_now = grants[i].granted && _holds_gpus(waiting) &&
-				_is_free(snapshot, waiting, &grants[i]);
+		bool free_now = false;
 
+		/* A job waits in each of its partitions, and starts once. */
+		if (_find(kept, count, waiting->id))
+			continue;
+		free_now = _has_free(snapshot, grants, waiting->id);
 		if (!before && !free_now)
 			continue;
 		count++;
