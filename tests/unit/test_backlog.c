@@ -283,6 +283,60 @@ static void as_if_all_had_been_kept(void **state)
 	assert_true(bounded > 20);
 }
 
+static void offer_first(struct plx_backlog *backlog, uint32_t id, uint32_t user)
+{
+	const struct plx_backlog_entry entry = { .id = id,
+						 .priority = 1,
+						 .user = user,
+						 .assoc = user,
+						 .partition = &main_part,
+						 .first = true };
+
+	assert_int_equal(0, plx_backlog_offer(backlog, &entry));
+}
+
+static int first_of(const struct plx_backlog_entry *chosen, int count)
+{
+	int first = 0;
+
+	for (int i = 0; i < count; i++)
+		first += chosen[i].first;
+	return first;
+}
+
+/* Her own jobs, too, are more than are looked at. */
+static void who_goes_first_is_chosen_behind_many_others(void **state)
+{
+	struct plx_backlog *backlog = plx_backlog_create(MOST);
+	struct plx_backlog_entry chosen[MOST];
+	struct plx_backlog_bounds bounds = { .fair = 25, .first = 50 };
+
+	(void) state;
+	for (uint32_t id = 1; id <= 300; id++)
+		offer(backlog, id, 1000, id % 3 + 1);
+	offer_first(backlog, 500, 1);
+	assert_int_equal(MOST, choose(backlog, bounds, chosen));
+	assert_int_equal(1, first_of(chosen, MOST));
+	assert_int_equal(500, chosen[MOST - 1].id); /* by priority */
+	plx_backlog_destroy(backlog);
+}
+
+static void many_of_them_leave_room_for_others(void **state)
+{
+	struct plx_backlog *backlog = plx_backlog_create(MOST);
+	struct plx_backlog_entry chosen[MOST];
+	struct plx_backlog_bounds bounds = { .fair = 25, .first = 50 };
+
+	(void) state;
+	for (uint32_t id = 1; id <= 300; id++) {
+		offer(backlog, id, 1000, id % 9 + 1);
+		offer_first(backlog, 1000 + id, id % 9 + 1);
+	}
+	assert_int_equal(MOST, choose(backlog, bounds, chosen));
+	assert_int_equal(50, first_of(chosen, MOST));
+	plx_backlog_destroy(backlog);
+}
+
 static void nobody_waits(void **state)
 {
 	struct plx_backlog *backlog = plx_backlog_create(MOST);
@@ -305,6 +359,8 @@ int main(void)
 		cmocka_unit_test(backfills_bounds_hold),
 		cmocka_unit_test(who_has_no_association_is_not_bounded_by_it),
 		cmocka_unit_test(as_if_all_had_been_kept),
+		cmocka_unit_test(who_goes_first_is_chosen_behind_many_others),
+		cmocka_unit_test(many_of_them_leave_room_for_others),
 		cmocka_unit_test(nobody_waits),
 	};
 

@@ -2,7 +2,8 @@
 /*
  * backlog.c - which of the jobs that wait are looked at
  *
- * Entries of one user, association and partition are a group. Bounds hold for
+ * Entries of one user, association and partition are a group, those that go
+ * first another one. Bounds hold for
  * whole groups: once one has an entry left out, all behind it are. So no more
  * than `most` of a group can ever be chosen, and a heap keeps these: a job that
  * is found costs a look at its group, however many wait.
@@ -17,6 +18,7 @@ struct group {
 	uint32_t user;
 	uint32_t assoc;
 	const void *partition;
+	bool first;
 	struct plx_backlog_entry *at; /* a heap, the last in turn on top */
 	int count;
 	int size;
@@ -119,14 +121,16 @@ static bool is_in(const struct group *group,
 		  const struct plx_backlog_entry *entry)
 {
 	return group->user == entry->user && group->assoc == entry->assoc &&
-	       group->partition == entry->partition;
+	       group->partition == entry->partition &&
+	       group->first == entry->first;
 }
 
-static uint64_t hash(uint32_t user, uint32_t assoc, const void *partition)
+static uint64_t hash(const struct group *group)
 {
-	uint64_t mixed = (uint64_t) user << 32 | assoc;
+	uint64_t mixed = (uint64_t) group->user << 32 | group->assoc;
+	uint64_t partition = (uint64_t) (uintptr_t) group->partition;
 
-	mixed ^= (uint64_t) (uintptr_t) partition * 0x9e3779b97f4a7c15ULL;
+	mixed ^= (partition + group->first) * 0x9e3779b97f4a7c15ULL;
 	mixed *= 0xff51afd7ed558ccdULL;
 	return mixed ^ mixed >> 33;
 }
@@ -134,7 +138,7 @@ static uint64_t hash(uint32_t user, uint32_t assoc, const void *partition)
 static void put(struct plx_backlog *backlog, int index)
 {
 	const struct group *group = &backlog->groups[index];
-	size_t slot = hash(group->user, group->assoc, group->partition);
+	size_t slot = hash(group);
 
 	while (backlog->slots[slot & (backlog->slot_count - 1)])
 		slot++;
@@ -181,6 +185,7 @@ static struct group *add_group(struct plx_backlog *backlog,
 		.user = entry->user,
 		.assoc = entry->assoc,
 		.partition = entry->partition,
+		.first = entry->first,
 	};
 	backlog->group_count++;
 	put(backlog, i);
@@ -190,7 +195,11 @@ static struct group *add_group(struct plx_backlog *backlog,
 static struct group *group_of(struct plx_backlog *backlog,
 			      const struct plx_backlog_entry *entry)
 {
-	size_t slot = hash(entry->user, entry->assoc, entry->partition);
+	const struct group like = { .user = entry->user,
+				    .assoc = entry->assoc,
+				    .partition = entry->partition,
+				    .first = entry->first };
+	size_t slot = hash(&like);
 	int index = 0;
 
 	while ((index = backlog->slots[slot & (backlog->slot_count - 1)])) {
@@ -252,6 +261,7 @@ struct choice {
 	struct plx_backlog_entry *taken; /* [most] */
 	int taken_count;
 	int most;
+	bool first; /* none but those that go first */
 };
 
 static bool is_full(int bound, int count)
@@ -320,8 +330,10 @@ static int open_all(struct choice *choice)
 	int count = 0;
 
 	for (int g = 0; g < choice->group_count; g++) {
-		if (choice->cursors[g].left)
-			choice->open[count++] = &choice->cursors[g];
+		struct cursor *cursor = &choice->cursors[g];
+
+		if (cursor->left && (cursor->at->first || !choice->first))
+			choice->open[count++] = cursor;
 	}
 	if (count > 1)
 		qsort(choice->open, (size_t) count, sizeof(*choice->open),
@@ -408,11 +420,16 @@ int plx_backlog_choose(const struct plx_backlog *backlog,
 {
 	struct choice choice = { .bounds = bounds,
 				 .group_count = backlog->group_count,
-				 .most = backlog->most };
+				 .first = true };
 	int count = -1;
 
 	if (choice_init(&choice, backlog, err) < 0)
 		goto done;
+	choice.most =
+		bounds->first < backlog->most ? bounds->first : backlog->most;
+	take_more(&choice, bounds->fair);
+	choice.most = backlog->most;
+	choice.first = false;
 	take_more(&choice, bounds->fair);
 	if (bounds->fair > 0)
 		take_more(&choice, 0);

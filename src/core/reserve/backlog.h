@@ -13,6 +13,7 @@
 #ifndef PLX_CORE_BACKLOG_H
 #define PLX_CORE_BACKLOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
@@ -24,6 +25,7 @@ struct plx_backlog_entry {
 	uint32_t user;	       /* compared only, as are: */
 	uint32_t assoc;	       /* 0: none, which is not bounded */
 	const void *partition; /* borrowed */
+	bool first;	       /* before others, whatever the priorities */
 	const void *job;       /* the caller's, as is `partition` */
 };
 
@@ -35,6 +37,8 @@ struct plx_backlog_bounds {
 	int assoc;
 	/* Of a user, as long as others wait. */
 	int fair;
+	/* Of those that go first, ahead of others; 0: none. */
+	int first;
 };
 
 struct plx_backlog;

@@ -5,7 +5,7 @@
 
 #include "common/preempt_link.h"
 #include "sched/pollux/look/slurm_snapshot.h"
-#include "sched/pollux/look/waiting.h"
+#include "core/reserve/backlog.h"
 
 /*
  * By which rule, as preempt/pollux_* says; NULL: nobody preempts anybody. Any
@@ -20,9 +20,22 @@ void pollux_preempts_by(const struct pollux_preempt_rule *rule);
 void pollux_preempts_order(struct plx_backlog_entry *entries, int count);
 
 /*
- * Fill `preempts` of all that wait, an entry each, and `exempt_s`. Same lock.
+ * What is found out of the elastic jobs of one look. Fills their `exempt_s`.
+ * NULL: nobody preempts any. Read lock on jobs from here to _destroy(), which
+ * accepts NULL, as do the others.
  */
-void pollux_preempts_fill(const struct plx_backlog_entry *entries,
+struct pollux_preempts;
+struct pollux_preempts *pollux_preempts_create(
+	struct pollux_snapshot *snapshot);
+void pollux_preempts_destroy(struct pollux_preempts *preempts);
+
+/* Might the job preempt some of them, by its QOS or the partition? */
+bool pollux_preempts_any(struct pollux_preempts *preempts,
+			 const struct plx_backlog_entry *from);
+
+/* Fill `preempts` of all that wait, an entry each. */
+void pollux_preempts_fill(struct pollux_preempts *preempts,
+			  const struct plx_backlog_entry *entries,
 			  struct pollux_snapshot *snapshot);
 
 #endif

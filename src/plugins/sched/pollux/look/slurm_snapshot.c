@@ -271,9 +271,11 @@ struct walk {
 	int holder_count;
 	job_record_t **rigid; /* behind them those that are not elastic */
 	int rigid_count;
+	job_record_t **pending; /* behind these those that wait */
+	int pending_count;
 };
 
-static void _see_pending(const job_record_t *record, struct walk *walk)
+static void _see_pending(job_record_t *record, struct walk *walk)
 {
 	struct pollux_snapshot *snapshot = walk->snapshot;
 
@@ -282,8 +284,23 @@ static void _see_pending(const job_record_t *record, struct walk *walk)
 			  sizeof(*snapshot->requeued));
 		snapshot->requeued[snapshot->requeued_count++] = record->job_id;
 	}
-	pollux_waiting_offer(record, snapshot->now, walk->backlog);
+	walk->pending[walk->pending_count++] = record;
 	pollux_moldable_begins(record, snapshot);
+}
+
+/* Once it is known which elastic jobs there are to preempt. */
+static void _see_waiting(struct walk *walk, const struct pollux_terms *terms,
+			 struct pollux_rules *rules)
+{
+	struct pollux_snapshot *snapshot = walk->snapshot;
+	struct pollux_preempts *preempts = pollux_preempts_create(snapshot);
+
+	for (int i = 0; i < walk->pending_count; i++)
+		pollux_waiting_offer(walk->pending[i], snapshot->now, preempts,
+				     walk->backlog);
+	pollux_waiting_fill(walk->backlog, preempts, terms, snapshot, rules);
+	pollux_preempts_destroy(preempts);
+	plx_backlog_destroy(walk->backlog);
 }
 
 static void _see_holder(job_record_t *record, struct walk *walk)
@@ -330,10 +347,11 @@ static void _fill_jobs(struct pollux_snapshot *snapshot,
 			xcalloc(snapshot->node_count, sizeof(*walk.cpus_rigid)),
 		.memory = xcalloc(snapshot->node_count, sizeof(*walk.memory)),
 		.backlog = plx_backlog_create(pollux_waiting_most(terms)),
-		.holders = xcalloc(2 * count + 1, sizeof(*walk.holders)),
+		.holders = xcalloc(3 * count + 1, sizeof(*walk.holders)),
 	};
 
 	walk.rigid = walk.holders + count;
+	walk.pending = walk.rigid + count;
 	list_for_each_ro(job_list, _see, &walk);
 	for (int i = 0; i < walk.holder_count; i++)
 		_see_holder(walk.holders[i], &walk);
@@ -344,8 +362,7 @@ static void _fill_jobs(struct pollux_snapshot *snapshot,
 			walk.cpus[n] + walk.cpus_rigid[n];
 		snapshot->nodes[n].memory_used = walk.memory[n];
 	}
-	pollux_waiting_fill(walk.backlog, terms, snapshot, rules);
-	plx_backlog_destroy(walk.backlog);
+	_see_waiting(&walk, terms, rules);
 	pollux_moldable_jobs_fill(snapshot, rules);
 	if (pollux_waiting_is_ours(snapshot))
 		pollux_rigid_allocs_fill(walk.rigid, walk.rigid_count,

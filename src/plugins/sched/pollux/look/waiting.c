@@ -5,7 +5,6 @@
 #include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
-#include "sched/pollux/look/preempts.h"
 #include "sched/pollux/look/queue_reason.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
@@ -13,6 +12,8 @@
 
 /* Of the entries that are looked at: one user's, as long as others wait. */
 #define FAIR_PARTS 4
+/* And those that may preempt elastic jobs, ahead of others. */
+#define FIRST_PARTS 2
 
 uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
 {
@@ -241,9 +242,10 @@ static void _fill(const struct plx_backlog_entry *from,
 }
 
 static void _offer(const job_record_t *job, const part_record_t *part,
+		   struct pollux_preempts *preempts,
 		   struct plx_backlog *backlog)
 {
-	const struct plx_backlog_entry entry = {
+	struct plx_backlog_entry entry = {
 		.job = job,
 		.partition = part,
 		.priority = pollux_priority(job, part),
@@ -252,11 +254,14 @@ static void _offer(const job_record_t *job, const part_record_t *part,
 		.assoc = job->assoc_id,
 	};
 
-	if (part->node_bitmap && (part->state_up & PARTITION_SCHED))
-		(void) plx_backlog_offer(backlog, &entry);
+	if (!part->node_bitmap || !(part->state_up & PARTITION_SCHED))
+		return;
+	entry.first = pollux_preempts_any(preempts, &entry);
+	(void) plx_backlog_offer(backlog, &entry);
 }
 
 void pollux_waiting_offer(const job_record_t *job, time_t now,
+			  struct pollux_preempts *preempts,
 			  struct plx_backlog *backlog)
 {
 	ListIterator iter = NULL;
@@ -265,12 +270,12 @@ void pollux_waiting_offer(const job_record_t *job, time_t now,
 	if (!backlog || !pollux_is_waiting(job, now))
 		return;
 	if (!job->part_ptr_list) {
-		_offer(job, job->part_ptr, backlog);
+		_offer(job, job->part_ptr, preempts, backlog);
 		return;
 	}
 	iter = list_iterator_create(job->part_ptr_list);
 	while ((part = list_next(iter)))
-		_offer(job, part, backlog);
+		_offer(job, part, preempts, backlog);
 	list_iterator_destroy(iter);
 }
 
@@ -280,6 +285,7 @@ int pollux_waiting_most(const struct pollux_terms *terms)
 }
 
 void pollux_waiting_fill(const struct plx_backlog *backlog,
+			 struct pollux_preempts *preempts,
 			 const struct pollux_terms *terms,
 			 struct pollux_snapshot *snapshot,
 			 struct pollux_rules *rules)
@@ -292,6 +298,7 @@ void pollux_waiting_fill(const struct plx_backlog *backlog,
 		.partition = terms->max_job_part,
 		.assoc = terms->max_job_assoc,
 		.fair = MAX(pollux_waiting_most(terms) / FAIR_PARTS, 1),
+		.first = MAX(pollux_waiting_most(terms) / FIRST_PARTS, 1),
 	};
 	struct plx_error err;
 	int count = backlog ? plx_backlog_choose(backlog, &bounds, chosen, &err)
@@ -303,7 +310,7 @@ void pollux_waiting_fill(const struct plx_backlog *backlog,
 				    sizeof(*snapshot->waiting));
 	for (int i = 0; i < snapshot->waiting_count; i++)
 		_fill(&chosen[i], snapshot, rules, &snapshot->waiting[i]);
-	pollux_preempts_fill(chosen, snapshot);
+	pollux_preempts_fill(preempts, chosen, snapshot);
 }
 
 bool pollux_waiting_is_ours(const struct pollux_snapshot *snapshot)

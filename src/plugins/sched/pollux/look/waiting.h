@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "core/reserve/backlog.h"
 #include "sched/pollux/backfill/terms.h"
+#include "sched/pollux/look/preempts.h"
 #include "sched/pollux/look/slurm_snapshot.h"
 #include "sched/pollux/rules/nodes.h"
 
@@ -27,10 +28,11 @@ int pollux_waiting_most(const struct pollux_terms *terms);
 
 /*
  * Offer the job to those that are looked at, in each of its partitions, if it
- * waits. backlog NULL: to nobody. Read lock on jobs, and until
- * pollux_waiting_fill().
+ * waits. backlog NULL: to nobody. preempts: of this look. Read lock on jobs,
+ * and until pollux_waiting_fill().
  */
 void pollux_waiting_offer(const job_record_t *job, time_t now,
+			  struct pollux_preempts *preempts,
 			  struct plx_backlog *backlog);
 
 /*
@@ -40,6 +42,7 @@ void pollux_waiting_offer(const job_record_t *job, time_t now,
  * nodes.
  */
 void pollux_waiting_fill(const struct plx_backlog *backlog,
+			 struct pollux_preempts *preempts,
 			 const struct pollux_terms *terms,
 			 struct pollux_snapshot *snapshot,
 			 struct pollux_rules *rules);
