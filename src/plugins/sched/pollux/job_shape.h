@@ -15,6 +15,7 @@ struct pollux_shape {
 	int *lean;	 /* [node_record_count]: CPUs for so many of them, 0:
 			    for its script alone, and no less memory than it
 			    had; NULL: CPUs for all */
+	bool back;	 /* it had this until a resize that failed */
 };
 
 /*

@@ -78,6 +78,7 @@ int pollux_back(job_record_t *job, const struct pollux_track *track,
 
 	if (_is_known(track)) {
 		shape = _shape(job, track->back, status);
+		shape.back = true;
 		rc = pollux_resize(job, &shape, err);
 		pollux_shape_release(&shape);
 	}

@@ -287,6 +287,7 @@ int pollux_prolog_undo(job_record_t *job, const struct pollux_track *track,
 
 	if (track->had_count == node_record_count) {
 		shape = _shape(track->had);
+		shape.back = true;
 		rc = pollux_resize(job, &shape, err);
 		pollux_shape_release(&shape);
 	}

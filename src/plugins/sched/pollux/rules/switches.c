@@ -123,7 +123,8 @@ int pollux_switches_test(const job_record_t *job,
 			 const struct pollux_shape *shape,
 			 struct plx_error *err)
 {
-	int most = pollux_switches_most(job);
+	/* What it had on more is not lost to it by a resize that fails. */
+	int most = shape->back ? 0 : pollux_switches_most(job);
 	int *switches = most ? pollux_switches_read() : NULL;
 	int rc = 0;
 

@@ -25,7 +25,7 @@ int pollux_switches_most(const job_record_t *job);
 /* Are these nodes on more switches than its user allows the job? */
 bool pollux_switches_over(const job_record_t *job, bitstr_t *nodes);
 
-/* Is the shape on no more than that, or than the job is now? Or -1. */
+/* Is the shape on no more than that, or than the job is or was? Or -1. */
 int pollux_switches_test(const job_record_t *job,
 			 const struct pollux_shape *shape,
 			 struct plx_error *err);
