@@ -6,7 +6,7 @@
 # n1 and n3 have GPUs 0-3 of type big, n2 of small; n4 0-1 of big, 2-3 of small.
 sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 8 \
 	--gpu-types big,small,big,big+small --params pollux_interval=1
-plan 14
+plan 16
 
 gone() {
 	sb scancel --user="$(id -un)"
@@ -83,6 +83,19 @@ both=$(submit_light both pollux,min=4,max=4 -w n4 -- --live --ack=0.1)
 wait_until "is_state $both RUNNING" 20
 ok "one that Slurm starts on two types goes on with these" eval '
 	has $both "n4 0-1,2-3" && ! logged "JobId=$both keeps its"'
+gone
+
+# Its whole node is to be left: of the others n4 alone has GPUs of its type,
+# and has two of the other one before them.
+job=$(submit_light moves pollux,min=2,max=2 -x "n[1,3,4]" -- --live --ack=0.1)
+wait_until "has_gpus $job 2 && trains $job" 20
+sb scontrol update "JobId=$job" ExcNodeList=
+sb scontrol update NodeName=n2 State=DRAIN Reason=leave
+ok "one that leaves its node has GPUs of its type elsewhere" \
+	wait_until "has $job 'n4 2-3'" 60
+ok "and keeps to it there" eval '
+	sb scontrol update NodeName=n2 State=RESUME &&
+	! logged "JobId=$job keeps its"'
 gone
 
 cat >"$WORK/mold.sh" <<-'END'

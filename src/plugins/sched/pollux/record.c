@@ -206,9 +206,14 @@ time_t pollux_record_since(const job_record_t *job)
 						  : job->start_time;
 }
 
-/* Of a job that is about to have no GPU, or has none: see kept_types.h. */
+/*
+ * Of a job that is about to have no GPU, or has none: see kept_types.h. Of one
+ * on its way elsewhere they were noted when it left.
+ */
 static void _keep_types(const job_record_t *job, struct plx_target *target)
 {
+	if (target->state == PLX_TARGET_MOVING)
+		return;
 	target->types[0] = '\0';
 	if (IS_JOB_PENDING(job) ||
 	    (pollux_record_gpu_count(job) && plx_target_gpus(target)))

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* launch.c - start a pending job in a shape of our choice */
 
+#include <stdio.h>
+
 #include "core/records/refusal.h"
 #include "sched/pollux/guard.h"
+#include "sched/pollux/resize/node_devices.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/partition.h"
@@ -32,19 +35,45 @@ static int _may_start(job_record_t *job, const struct pollux_shape *shape,
 	return 0;
 }
 
-static int _select(job_record_t *job, struct plx_error *err)
+/* GPUs of other types are nobody's to choose meanwhile; NULL: there are none.
+ */
+static bitstr_t **_hide_others(const struct pollux_shape *shape,
+			       const char *types)
 {
+	struct pollux_holding held = { NULL };
+	bitstr_t **hidden = NULL;
+	int *gpus = NULL;
+
+	if (!types[0])
+		return NULL;
+	snprintf(held.types, sizeof(held.types), "%s", types);
+	held.devices = xcalloc(node_record_count, sizeof(*held.devices));
+	gpus = xcalloc(node_record_count, sizeof(*gpus));
+	for (int n = 0; n < node_record_count; n++)
+		gpus[n] = pollux_shape_on(shape, n);
+	hidden = pollux_devices_hide(gpus, &held, POLLUX_NEAR_ALL);
+	xfree(held.devices);
+	xfree(gpus);
+	return hidden;
+}
+
+static int _select(job_record_t *job, const struct pollux_shape *shape,
+		   const char *types, struct plx_error *err)
+{
+	bitstr_t **hidden = NULL;
 	int rc = 0;
 
 	pollux_slurm_use_features(job);
+	hidden = _hide_others(shape, types);
 	rc = pollux_guard_select(job, SLURMDB_JOB_FLAG_SCHED);
+	pollux_devices_show(hidden);
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "%s", slurm_strerror(rc));
 	return 0;
 }
 
 int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
-		  struct plx_error *err)
+		  const char *types, struct plx_error *err)
 {
 	struct pollux_request request;
 
@@ -52,7 +81,7 @@ int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
 		return -1;
 	pollux_request_save(job, &request);
 	if (pollux_request_write(job, shape, &request, err) < 0 ||
-	    _select(job, err) < 0) {
+	    _select(job, shape, types, err) < 0) {
 		pollux_request_restore(job, &request);
 		return -1;
 	}

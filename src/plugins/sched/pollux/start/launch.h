@@ -7,10 +7,11 @@
 
 /*
  * Start it now, in this shape, through Slurm's own select_nodes(): whatever
- * forbids a job to start forbids it here. -1 with err set; it is pending as
- * before then. Locks: conf READ, job WRITE, node WRITE, part READ, fed READ.
+ * forbids a job to start forbids it here. types: of its GPUs, as in
+ * node_gpus.h; "": any that its request allows. -1 with err set; it is pending
+ * as before then. Locks: conf READ, job WRITE, node WRITE, part READ, fed READ.
  */
 int pollux_launch(job_record_t *job, const struct pollux_shape *shape,
-		  struct plx_error *err);
+		  const char *types, struct plx_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/asked.h"
+#include "sched/pollux/kept_types.h"
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
@@ -32,6 +33,10 @@ static void _note(const job_record_t *job, struct pollux_track *track)
 	time_t left = job->end_time - time(NULL);
 
 	track->priority = job->priority;
+	/* Who waits in the queue may begin on any type. */
+	target->types[0] = '\0';
+	if (!pollux_evicts(target))
+		pollux_kept_types(job, target->types);
 	target->accrued = (int) job->details->accrue_time;
 	target->left_s = 0;
 	if (job->time_limit != INFINITE)
@@ -137,8 +142,9 @@ bool pollux_migrate_due(const job_record_t *job,
 	return job->resize_time || _may_start(job, track);
 }
 
+/* Of the types that it had, also where a node has others. */
 static int _start(job_record_t *job, const struct plx_target *target,
-		  char *nodes, struct plx_error *err)
+		  char *nodes, const char *types, struct plx_error *err)
 {
 	uint16_t mail_type = job->mail_type;
 	struct pollux_shape shape = { NULL };
@@ -146,7 +152,7 @@ static int _start(job_record_t *job, const struct plx_target *target,
 
 	job->mail_type = 0;
 	if (pollux_target_shape_read(target, nodes, &shape, err) == 0)
-		rc = pollux_launch(job, &shape, err);
+		rc = pollux_launch(job, &shape, types, err);
 	job->mail_type = mail_type;
 	pollux_shape_release(&shape);
 	return rc;
@@ -158,10 +164,8 @@ static bitstr_t *_other_nodes(const job_record_t *job,
 {
 	bitstr_t *nodes = bit_alloc(node_record_count);
 	bitstr_t *excluded = job->details->exc_node_bitmap;
-	char type[POLLUX_GPU_TYPE_SIZE];
 	int count = 0;
 
-	pollux_job_gpu_type(job, type);
 	for (int n = 0; n < node_record_count && count < target->nodes; n++) {
 		const node_record_t *node = node_record_table_ptr[n];
 
@@ -170,7 +174,7 @@ static bitstr_t *_other_nodes(const job_record_t *job,
 		    pollux_guard_has(n) ||
 		    !bit_test(job->part_ptr->node_bitmap, n) ||
 		    (excluded && bit_test(excluded, n)) ||
-		    pollux_node_free(pollux_node_gpus(node), type) <
+		    pollux_node_free(pollux_node_gpus(node), target->types) <
 			    target->gpus_per_node)
 			continue;
 		bit_set(nodes, n);
@@ -193,7 +197,7 @@ static int _start_elsewhere(job_record_t *job, struct pollux_track *track)
 	if (!nodes)
 		return -1;
 	names = bitmap2node_name(nodes);
-	rc = _start(job, target, names, &err);
+	rc = _start(job, target, names, target->types, &err);
 	if (rc == 0) {
 		pollux_info("sched/pollux: JobId=%u found %s taken and is on "
 			    "%s",
@@ -215,12 +219,12 @@ static int _start_somewhere(job_record_t *job, struct pollux_track *track,
 	struct plx_target *target = &track->target;
 	struct plx_error back;
 
-	if (_start(job, target, track->want, err) == 0)
+	if (_start(job, target, track->want, target->types, err) == 0)
 		return 0;
 	if (passed_s < THERE_S)
 		return -1;
-	if (!track->from_nodes ||
-	    _start(job, &track->from, track->from_nodes, &back) < 0)
+	if (!track->from_nodes || _start(job, &track->from, track->from_nodes,
+					 target->types, &back) < 0)
 		return _start_elsewhere(job, track);
 	pollux_info("sched/pollux: JobId=%u cannot start on %s and is back on "
 		    "%s: %s",
@@ -244,6 +248,7 @@ static void _done(job_record_t *job, struct pollux_track *track)
 	}
 	target->accrued = 0;
 	target->left_s = 0;
+	target->types[0] = '\0';
 	track->refusals = 0;
 	track->refused[0] = '\0';
 	track->phase = POLLUX_IDLE;

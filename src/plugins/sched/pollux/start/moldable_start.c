@@ -62,7 +62,7 @@ static int _start(job_record_t *job, part_record_t *part,
 	if (!shape->gpus)
 		return plx_fail(err, "of its sizes none is even there");
 	job->part_ptr = part;
-	if (pollux_launch(job, shape, err) == 0)
+	if (pollux_launch(job, shape, "", err) == 0)
 		return 0;
 	job->part_ptr = before;
 	return -1;

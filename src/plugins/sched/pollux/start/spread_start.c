@@ -51,7 +51,7 @@ int pollux_spread_start(job_record_t *job, bitstr_t *nodes, int gpus,
 	if (alone && list_find_first(job_list, _is_in_the_way, nodes))
 		return plx_fail_as(err, PLX_REFUSED_NODES,
 				   "another job has several nodes there");
-	if (pollux_launch(job, &shape, err) < 0)
+	if (pollux_launch(job, &shape, "", err) < 0)
 		return -1;
 	pollux_info("sched/pollux: JobId=%u starts on %d GPUs on %s, where its "
 		    "least are free",
