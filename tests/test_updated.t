@@ -13,7 +13,7 @@
 sandbox_up --like=site "$untyped" --nodes 3 --gpus-per-node 2 \
 	--params pollux_interval=1,pollux_min_gap=0.2 \
 	--conf-extra Licenses=solver:4
-plan 31
+plan 34
 
 for user in daemon bin; do
 	install -d -o "$user" "$WORK/$user"
@@ -50,7 +50,8 @@ update() {
 
 # refused USER SENTENCE FIELD=VALUE
 refused() {
-	! update "$1" "$3" && cat "$WORK/update.txt" &&
+	# shellcheck disable=SC2086 # several fields are several words
+	! update "$1" $3 && cat "$WORK/update.txt" &&
 		grep -qE "$2" "$WORK/update.txt"
 }
 
@@ -189,6 +190,10 @@ ok "slurmctld is restarted, and that stays" eval '
 ok "an operator allows it more" eval '
 	update root NumNodes=3 && wait_until "has_gpus $job 6" 60'
 
+ok "what is refused for a part of it binds in no part" eval '
+	refused root "Invalid node name" "NumNodes=1 ExcNodeList=$home" &&
+	still "has_gpus $job 6"'
+
 gone=$(others | head -n 1)
 left() {
 	! sb scontrol show hostnames "$(job_field "$job" NodeList)" |
@@ -208,6 +213,19 @@ ok "its owner may exclude more nodes, not fewer" eval '
 	update daemon ExcNodeList="$gone,$other" && wait_until "on $home 2" 60'
 ok "an operator all" eval '
 	update root ExcNodeList= && wait_until "has_gpus $job 6" 60'
+sb scancel "$job"
+wait_until "ended $job" 30
+
+# ---- while it waits
+
+all=$(blocks -N3 --gpus-per-node=2)
+wait_until "is_state $all RUNNING" 30
+submit waits
+ok "of a job that waits it is obeyed as well" eval '
+	is_state "$job" PENDING && update daemon NumNodes=2 &&
+	sb scancel $all && wait_until "has_nodes 2" 60'
+ok "and it holds for all shapes that the job has then" eval '
+	still "has_nodes 2" && wait_until "told \"as many nodes as it may have\"" 30'
 sb scancel "$job"
 wait_until "ended $job" 30
 

@@ -5,7 +5,8 @@
  * Slurm takes nodes away at once, with the ranks that train there, and the next
  * plan would give them back. So what is asked for is kept with the job, and the
  * plan has it leave the nodes as at any resize. As with time limits, a user can
- * ask for less alone, and an operator for all.
+ * ask for less alone, and an operator for all. So it is with the number of
+ * nodes of a job that waits: it starts small, and grows.
  */
 
 #include <ctype.h>
@@ -73,6 +74,16 @@ static bool _is_planned(const job_record_t *job)
 	       _has_launcher(job) && _is_enabled();
 }
 
+/* It is in the queue: Slurm would know the nodes that it starts on alone. */
+static bool _waits(const job_record_t *job)
+{
+	struct plx_options options;
+
+	return IS_JOB_PENDING(job) && job->details &&
+	       elastic_options(job->spank_job_env, job->spank_job_env_size,
+			       &options, NULL) == 1;
+}
+
 static bool _asks_nodes(const job_desc_msg_t *asked)
 {
 	return (asked->min_nodes && asked->min_nodes != NO_VAL) ||
@@ -128,6 +139,24 @@ static void _keep_nodes(job_record_t *job, struct elastic_nodes nodes)
 	job->spank_job_env_size = kept;
 }
 
+/*
+ * What is left to Slurm: the nodes that a job in the queue starts on, where
+ * that is another number now.
+ */
+static void _leave_start(job_desc_msg_t *asked, const job_record_t *job,
+			 struct elastic_nodes nodes)
+{
+	uint32_t starts_on = job->details->min_nodes;
+	uint32_t least = MAX(starts_on, nodes.min);
+
+	asked->min_nodes = NO_VAL;
+	asked->max_nodes = NO_VAL;
+	if (!IS_JOB_PENDING(job) || MIN(least, nodes.max) == starts_on)
+		return;
+	asked->min_nodes = MIN(least, nodes.max);
+	asked->max_nodes = asked->min_nodes;
+}
+
 /* NumNodes=MOST or LEAST-MOST. ALL is Slurm's, and changes nothing. */
 static int _bound(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 		  struct plx_error *err)
@@ -148,7 +177,9 @@ static int _bound(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 			 NODES_MAX);
 		return ESLURM_INVALID_NODE_COUNT;
 	}
-	if (!is_operator && nodes.max && most > nodes.max) {
+	/* One that was never started has no bound but its user's own. */
+	if (!is_operator && nodes.max && most > nodes.max &&
+	    !(IS_JOB_PENDING(job) && !job->restart_cnt)) {
 		plx_fail(err,
 			 "NumNodes: it may have %u nodes at most, and only an "
 			 "operator can allow it more",
@@ -158,8 +189,7 @@ static int _bound(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 	nodes.min = least;
 	nodes.max = most;
 	_keep_nodes(job, nodes);
-	asked->min_nodes = NO_VAL;
-	asked->max_nodes = NO_VAL;
+	_leave_start(asked, job, nodes);
 	info("job_submit/pollux: %pJ may have up to %u nodes from now on", job,
 	     most);
 	return SLURM_SUCCESS;
@@ -273,27 +303,49 @@ static int _avoid(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 	return SLURM_SUCCESS;
 }
 
+/* All of it, or nothing. */
+static int _change(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
+		   struct plx_error *err)
+{
+	struct elastic_nodes before =
+		elastic_read_nodes(job->spank_job_env, job->spank_job_env_size);
+	bitstr_t *excluded = job->details->exc_node_bitmap;
+	bitstr_t *copy = excluded ? bit_copy(excluded) : NULL;
+	int rc = _bound(asked, job, is_operator, err);
+
+	if (rc == SLURM_SUCCESS)
+		rc = _avoid(asked, job, is_operator, err);
+	if (rc == SLURM_SUCCESS)
+		rc = _narrow(asked, job, err);
+	if (rc == SLURM_SUCCESS) {
+		FREE_NULL_BITMAP(copy);
+		return SLURM_SUCCESS;
+	}
+	_keep_nodes(job, before);
+	if (job->details->exc_node_bitmap == excluded)
+		FREE_NULL_BITMAP(copy);
+	else
+		_exclude(job, copy);
+	return rc;
+}
+
 int modify_nodes(job_desc_msg_t *asked, job_record_t *job, uint32_t uid,
 		 struct plx_error *err)
 {
 	bool is_operator = false;
-	int rc = SLURM_SUCCESS;
 
-	if (!_asks_nodes(asked) || !_is_planned(job))
+	if (!_asks_nodes(asked) || !(_waits(job) || _is_planned(job)))
 		return SLURM_SUCCESS;
 	/* Slurm asks that after job_modify(). */
 	is_operator = validate_operator(uid);
 	if (!_may_update(job, uid, is_operator))
 		return SLURM_SUCCESS;
+	if (IS_JOB_PENDING(job))
+		return _bound(asked, job, is_operator, err);
 	if (!_is_one_task(asked->job_id_str, job)) {
 		plx_fail(err, "one task at a time, as JobId=%u_%u",
 			 job->array_job_id, job->array_task_id);
 		return ESLURM_NOT_SUPPORTED;
 	}
-	rc = _bound(asked, job, is_operator, err);
-	if (rc == SLURM_SUCCESS)
-		rc = _avoid(asked, job, is_operator, err);
-	if (rc == SLURM_SUCCESS)
-		rc = _narrow(asked, job, err);
-	return rc;
+	return _change(asked, job, is_operator, err);
 }
