@@ -87,6 +87,27 @@ static void a_whole_node_is_left_by_who_yields(void **state)
 	assert_false(granted);
 }
 
+/* The second node has been left a moment ago, perhaps for it. */
+static void nobody_leaves_while_a_node_is_about_to_be_free(void **state)
+{
+	static bool both[NODES] = { true, true };
+	struct pollux_waiting waiting;
+	struct world w;
+	bool granted;
+
+	(void) state;
+	set_up(&w);
+	want_first(&w, &waiting);
+	waiting.allowed = both;
+	w.nodes[1].gpus_free = 0;
+	assert_int_equal(JOBS, leavers(&w, &granted));
+	w.nodes[1].gpus_closing = GPUS;
+	assert_int_equal(0, leavers(&w, &granted));
+	assert_false(granted);
+	w.nodes[1].gpus_closing = GPUS - 1; /* not enough */
+	assert_int_equal(JOBS, leavers(&w, &granted));
+}
+
 /* Has a job of lower priority the second node, which is empty? */
 static bool has_second(struct world *w, struct pollux_waiting *waiting)
 {
@@ -369,6 +390,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_node_is_left_by_who_yields),
+		cmocka_unit_test(
+			nobody_leaves_while_a_node_is_about_to_be_free),
 		cmocka_unit_test(
 			a_parked_job_has_room_on_all_nodes_that_its_user_named),
 		cmocka_unit_test(who_may_preempt_parks_whatever_the_priority),

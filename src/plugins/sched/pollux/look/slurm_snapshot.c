@@ -111,8 +111,11 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 			snapshot->node_gpus_max =
 				MAX(snapshot->node_gpus_max, node->gpus);
 		}
-		if (!pollux_node_open(rules, n))
-			node->gpus_free = 0;
+		if (pollux_node_open(rules, n))
+			continue;
+		if (node->usable && bit_test(cg_node_bitmap, n))
+			node->gpus_closing = node->gpus_free;
+		node->gpus_free = 0;
 	}
 	snapshot->gathers = unheard * UNHEARD_PART > usable;
 }

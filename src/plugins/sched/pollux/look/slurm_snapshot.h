@@ -30,7 +30,8 @@ struct pollux_node {
 	bool waking;
 	bool surplus; /* closed to elastic jobs, see plan/cluster_scale.h */
 	int gpus;
-	int gpus_free; /* that a job could have now */
+	int gpus_free;	  /* that a job could have now */
+	int gpus_closing; /* or once who has just left it has ended there */
 	int cpus;
 	int cpus_used;
 	int cpus_rigid; /* of these, by jobs that are not elastic */

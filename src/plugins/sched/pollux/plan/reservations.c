@@ -331,6 +331,35 @@ static bool preempts(const struct pollux_waiting *waiting, int j)
 	return waiting->preempts && waiting->preempts[j];
 }
 
+static bool could_host(const struct pollux_node *node,
+		       const struct pollux_waiting *waiting)
+{
+	return node->gpus_free + node->gpus_closing >= waiting->gpus_per_node &&
+	       node->cpus - node->cpus_used >= waiting->cpus &&
+	       !(waiting->whole_nodes && node->cpus_used);
+}
+
+/*
+ * It has room once the epilogs of those are over who left nodes, perhaps for
+ * it: nobody else is to stop meanwhile.
+ */
+static bool is_close(const struct input *in,
+		     const struct pollux_waiting *waiting)
+{
+	int nodes = 0;
+	bool closing = false;
+
+	for (int n = 0; n < in->snapshot->node_count; n++) {
+		const struct pollux_node *node = &in->snapshot->nodes[n];
+
+		if (!waiting->allowed[n] || !could_host(node, waiting))
+			continue;
+		nodes++;
+		closing = closing || node->gpus_closing > 0;
+	}
+	return closing && nodes >= waiting->nodes;
+}
+
 /* The job, or a copy of it in another shape. */
 static struct plx_request *add_shape(struct input *in, int i,
 				     const struct pollux_waiting *waiting)
@@ -340,6 +369,7 @@ static struct plx_request *add_shape(struct input *in, int i,
 	int jobs = in->problem->job_count;
 	bool *keeps = in->keeps + (size_t) in->count * (size_t) jobs;
 	bool *leaves = in->leaves + (size_t) in->count * (size_t) jobs;
+	bool close = is_close(in, waiting);
 
 	/* A moldable job takes part in the search, and takes it there. */
 	if (waiting->moldable < 0)
@@ -347,9 +377,9 @@ static struct plx_request *add_shape(struct input *in, int i,
 					  in->consumables, waiting, takes);
 	/* Those behind have nothing yet. */
 	for (int j = 0; j < in->snapshot->job_count; j++) {
-		keeps[j] =
-			in->snapshot->jobs[j].priority >= waiting->priority &&
-			!preempts(waiting, j);
+		keeps[j] = close || (in->snapshot->jobs[j].priority >=
+					     waiting->priority &&
+				     !preempts(waiting, j));
 		leaves[j] = in->snapshot->jobs[j].yields;
 	}
 	in->waiting[in->count++] = i;
@@ -364,7 +394,7 @@ static struct plx_request *add_shape(struct input *in, int i,
 		.seconds = waiting->seconds,
 		.allowed = waiting->allowed,
 		.keeps = keeps,
-		.leaves = waiting->clears ? leaves : NULL,
+		.leaves = waiting->clears && !close ? leaves : NULL,
 		/* Without the partition's tier, as backfill compares it. */
 		.tentative = (uint32_t) waiting->priority <
 			     in->terms->min_prio_reserve,
