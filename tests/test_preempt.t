@@ -10,8 +10,9 @@ sandbox_up --nodes 2 --gpus-per-node 4 $untyped \
 	--conf-extra PreemptMode=REQUEUE \
 	--conf-extra "PartitionName=low Nodes=ALL PriorityTier=1 MaxTime=600" \
 	--conf-extra "PartitionName=high Nodes=ALL PriorityTier=9 MaxTime=600 PreemptMode=OFF" \
+	--conf-extra "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE MaxTime=600" \
 	--params bf_interval=2,sched_interval=2,pollux_min_gap=0.2,pollux_preempt_wait=20
-plan 45
+plan 54
 
 acct() {
 	sb sacctmgr -i "$@" >>"$WORK/sacctmgr.txt" 2>&1
@@ -232,6 +233,44 @@ pre=$(urgent -N1 --gpus-per-node=2)
 ok "PreemptExemptTime: a job that cannot shrink is parked when it is over" \
 	wait_until "is_state $pre RUNNING && kept_with $job 0" 60
 ok "and not before" eval '[ "$(seconds_between "$job" "$pre")" -ge 25 ]'
+all_down
+
+# --- who has whole nodes
+job=$(victim_of victim wholes -p whole -- --ack=0.2)
+ok "OverSubscribe=EXCLUSIVE: an elastic job has all nodes, each as a whole" \
+	wait_until "has_gpus $job 8" 60
+pre=$(urgent -N1 --gpus-per-node=1)
+ok "for one GPU it gives up one of its nodes, and is not preempted" \
+	wait_until "is_state $pre RUNNING && kept_with $job 4" 60
+next=$(urgent -p whole -N1 --gpus-per-node=1)
+sb scancel "$pre"
+ok "nor for one that has a whole node itself" \
+	wait_until "is_state $next RUNNING && kept_with $job 4" 60
+sb scancel "$next"
+ok "it has both nodes again when they have ended" \
+	wait_until "kept_with $job 8" 60
+pre=$(urgent -N2 --gpus-per-node=1)
+ok "for one that needs GPUs on all nodes it waits in the queue" \
+	wait_until "is_state $pre RUNNING && is_state $job PENDING" 60
+ok "put there by a resize: it saved, and Slurm preempted nobody" \
+	fails preempted "$job"
+sb scancel "$pre"
+ok "and comes back" wait_until "has_gpus $job 8" 150
+all_down
+
+# --- behind more jobs than are looked at
+restart_with 's/^SchedulerParameters=.*/&,bf_max_job_test=4/'
+job=$(victim_of victim many -- --ack=0.2)
+wait_until "has_gpus $job 8" 60
+for i in 1 2 3 4 5 6; do
+	submit_rigid -q victim --priority=8000 -N2 --gpus-per-node=4 -- 1000 \
+		>>"$WORK/many.ids"
+done
+pre=$(urgent -N1 --gpus-per-node=1)
+ok "one that preempts is seen behind more jobs of higher priority than are looked at" \
+	wait_until "is_state $pre RUNNING && kept_with $job 7" 60
+ok "and nobody was preempted for it" fails preempted "$job"
+restart_with 's/,bf_max_job_test=4//'
 all_down
 
 # --- by partition
