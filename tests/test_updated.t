@@ -243,7 +243,7 @@ midst() {
 }
 ok "in the middle of a resize: that ends, and all of it is obeyed" eval '
 	midst && wait_until "is_state $way RUNNING" 60 &&
-	wait_until "[ \"$(job_field $job NumNodes)\" = 2 ]" 60 &&
+	wait_until "[ \"\$(job_field $job NumNodes)\" = 2 ]" 60 &&
 	told TimeLimit=01:20:00 && told Licenses=solver:1 &&
 	sb scancel $way && wait_until "has_nodes 2" 60 && still "has_nodes 2" &&
 	unharmed slow'
