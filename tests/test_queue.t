@@ -10,8 +10,9 @@
 sandbox_up --nodes 2 --gpus-per-node 2 --like=site --users=daemon,bin \
 	--params bf_interval=1,sched_interval=1,pollux_min_gap=0.3 \
 	--conf-extra "PartitionName=one Nodes=n1 PriorityTier=2" \
+	--conf-extra "Licenses=single:1,double:2" \
 	--conf-extra "PartitionName=two Nodes=n2"
-plan 17
+plan 27
 
 # held USER OPTION...: a rigid job of that user, who may not say its priority,
 # to begin later.
@@ -125,13 +126,72 @@ ok "bf_max_job_test bounds all" bounded bf_max_job_test=2
 wide=$(waits daemon 500 -N2 --gpus-per-node=1 -t 60)
 long=$(waits bin 10 -N1 -w n2 --gpus-per-node=1 -t 60)
 ok "a job that would be in the way of a promise gets no room" stays "$long"
+
+# seconds JOB NAME: a time of its record, in seconds.
+seconds() {
+	date -d "$(job_field "$1" "$2")" +%s
+}
+
+# together JOB OTHER: the first is to start when the other ends, or in the
+# minute in which backfill has that.
+together() {
+	local late
+	late=$(($(seconds "$1" StartTime) - $(seconds "$2" EndTime)))
+	echo "$late s late, on $(job_field "$1" SchedNodeList)"
+	[ "${late#-}" -le 60 ] && [ "$(job_field "$1" SchedNodeList)" = "n[1-2]" ]
+}
+
+# passes COUNT: backfill has gone through the queue so often since.
+passes() {
+	local from
+	from=$(passed) && sb scontrol update "jobid=$rigid" admincomment="$from" &&
+		wait_until '[ "$(passed)" -ge '"$((from + $1))"' ]' 30
+}
+passed() {
+	sb sdiag | awk '/Total cycles/ { n = $3 } END { print n }'
+}
+
+ok "it is to start when the rigid job ends, not the elastic one" \
+	wait_until 'together "$wide" "$rigid"' 10
+ok "so squeue --start has it" eval '
+	[ "$(sb squeue -h --start -j "$wide" -o %S)" = "$(job_field "$rigid" EndTime)" ]'
+ok "also when backfill has come by" eval \
+	'passes 1 && wait_until "together $wide $rigid" 10'
 ok "below bf_min_prio_reserve none is promised anything" eval \
 	'with bf_min_prio_reserve=501 && runs "$long"'
 long=$(waits bin 10 -N1 -w n2 --gpus-per-node=1 -t 60)
 ok "from there on as ever" eval \
 	'with bf_min_prio_reserve=500 && stays "$long"'
-sb scancel "$wide" "$long"
+
+# threshold PRIORITY: of the QOS that all jobs are in; -1: none.
+threshold() {
+	sb sacctmgr -i modify qos normal set MinPrioThresh="$1" >"$WORK/sacctmgr.txt"
+}
+
 with ""
+ok "nor is anything below MinPrioThreshold of the QOS" eval \
+	'threshold 501 && runs "$long"'
+threshold -1
+long=$(waits bin 10 -N1 -w n2 --gpus-per-node=1 -t 60)
+ok "without one all is as ever" stays "$long"
+ok "who is younger than bf_min_age_reserve is promised nothing" eval \
+	'with bf_min_age_reserve=7200 && runs "$long"'
+with ""
+
+# A job that cannot start goes first, so that Slurm does not say why others wait.
+holder=$(submit_rigid -w n1 -L single:1,double:1 -t 30 -- 1800)
+lacks=$(waits bin 10 -w n2 --gpus-per-node=1 -t 5 -L single:1)
+ok "a job whose licence another has gets no room" eval '
+	wait_until "is_state $holder RUNNING" 30 && stays "$lacks"'
+sb scancel "$wide"
+second=$(waits daemon 400 -w n2 --gpus-per-node=1 -t 60 -L double:2)
+third=$(waits bin 300 -w n2 --gpus-per-node=1 -t 60 -L double:1)
+ok "one that wants what a job before it lacks gets room" runs "$third"
+third=$(waits bin 300 -w n2 --gpus-per-node=1 -t 60 -L double:1)
+ok "not with bf_licenses" eval 'with bf_licenses && stays "$third"'
+with ""
+sb scancel "$third" "$second" "$holder"
+ok "when the licence is given back there is room" runs "$lacks"
 
 # By its partitions promised n1, when that is free, and n2 in two hours.
 both=$(waits daemon 500 -p one,two --gpus-per-node=2 -t 60)

@@ -42,6 +42,7 @@ static void reserving_release(struct plx_reserving *reserving)
 	free(reserving->gpus);
 	free(reserving->consumables);
 	free(reserving->parked);
+	free(reserving->pools);
 	free(reserving->stuck);
 	free(reserving->homes);
 	free(reserving->there);
@@ -61,6 +62,8 @@ static int reserving_init(struct plx_reserving *reserving,
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t jobs = (size_t) problem->job_count + 1;
 	size_t consumables = consumable_size(problem) + 1;
+	size_t pools =
+		reserving->rest ? (size_t) reserving->rest->pool_count : 0;
 
 	reserving->given = calloc(nodes, sizeof(*reserving->given));
 	reserving->grouped = calloc(nodes, sizeof(*reserving->grouped));
@@ -74,11 +77,14 @@ static int reserving_init(struct plx_reserving *reserving,
 	reserving->parked = calloc(jobs, sizeof(*reserving->parked));
 	reserving->stuck = calloc(jobs, sizeof(*reserving->stuck));
 	reserving->homes = calloc(jobs, sizeof(*reserving->homes));
+	reserving->pools = calloc(pools + 1, sizeof(*reserving->pools));
 	if (!reserving->given || !reserving->grouped || !reserving->woken ||
 	    !reserving->spares || !reserving->woken_consumables ||
 	    !reserving->gpus || !reserving->consumables || !reserving->parked ||
-	    !reserving->stuck || !reserving->homes)
+	    !reserving->stuck || !reserving->homes || !reserving->pools)
 		return plx_fail(err, "no memory for reservations");
+	for (size_t i = 0; i < pools; i++)
+		reserving->pools[i] = reserving->rest->pools[i];
 	reserving->search = plx_search_create(problem, err);
 	if (!reserving->search)
 		return -1;
@@ -379,18 +385,62 @@ static bool may_promise(const struct plx_reserving *reserving,
 	       !(request->once && promised);
 }
 
+static int pool_count(const struct plx_reserving *reserving,
+		      const struct plx_request *request)
+{
+	return reserving->rest && request->draws ? reserving->rest->pool_count
+						 : 0;
+}
+
+static bool may_draw(const struct plx_reserving *reserving,
+		     const struct plx_request *request)
+{
+	for (int i = 0; i < pool_count(reserving, request); i++) {
+		if (request->draws[i] > 0 &&
+		    request->draws[i] > reserving->pools[i])
+			return false;
+	}
+	return true;
+}
+
+/* As far as there is anything. */
+static void draw(struct plx_reserving *reserving,
+		 const struct plx_request *request)
+{
+	for (int i = 0; i < pool_count(reserving, request); i++)
+		reserving->pools[i] =
+			fmax(reserving->pools[i] - request->draws[i], 0);
+}
+
 static void answer(struct plx_reserving *reserving,
 		   const struct plx_request *request, bool promised,
 		   struct plx_grant *grant)
 {
-	grant->granted =
-		!needs_resources(request) || serve(reserving, request, grant);
+	grant->lacks = !may_draw(reserving, request);
+	grant->granted = !grant->lacks && (!needs_resources(request) ||
+					   serve(reserving, request, grant));
 	grant->gpus = grant->granted ? request->gpus_per_node : 0;
-	if (grant->granted)
+	if (grant->granted) {
 		grant->starts_s = 0;
-	else if (may_promise(reserving, request, promised))
+		draw(reserving, request);
+	} else if (!grant->lacks && may_promise(reserving, request, promised)) {
 		grant->starts_s = plx_timeline_promise(
 			reserving->timeline, request, grant->promised);
+	}
+}
+
+/* Is it the last that comes of a job that is not served? */
+static bool waits_on(const struct plx_request *requests, int count,
+		     const struct plx_grant *grants, int i)
+{
+	bool waits = !grants[i].granted && !requests[i].wakes &&
+		     !requests[i].tentative;
+
+	for (int k = 0; requests[i].id && k < count && waits; k++) {
+		if (k != i && requests[k].id == requests[i].id)
+			waits = k < i && !grants[k].granted;
+	}
+	return waits;
 }
 
 /* The same job, which another partition would take. */
@@ -482,6 +532,9 @@ static void serve_all(struct plx_reserving *reserving,
 			answer(reserving, &requests[i],
 			       promised_already(requests, grants, i),
 			       &grants[i]);
+		if (reserving->rest && reserving->rest->pools_wait &&
+		    waits_on(requests, count, grants, i))
+			draw(reserving, &requests[i]);
 	}
 	keep_idle(reserving);
 	for (int n = 0; n < reserving->problem->node_count; n++)

@@ -60,6 +60,8 @@ struct plx_request {
 	bool tentative;
 	/* The same, where something is promised to its id already. */
 	bool once;
+	/* [pool_count] of the rest, in all; borrowed; NULL: nothing */
+	const double *draws;
 	/*
 	 * It starts with all of so many jobs of this group; 0: alone. Nodes of
 	 * such jobs are different, as backfill would have them.
@@ -103,11 +105,20 @@ struct plx_rest {
 	 * problem->gpus: it is not worth a job's while to grow there.
 	 */
 	double soon_s;
+	/*
+	 * What is free of things that are on no node: licences. Who may have
+	 * his comes by priority; with pools_wait what a job that cannot start
+	 * lacks is kept from those behind it.
+	 */
+	const double *pools; /* [pool_count] */
+	int pool_count;
+	bool pools_wait;
 };
 
 struct plx_grant {
 	bool granted;	 /* its nodes are reserved now */
 	bool displaces;	 /* elastic jobs have to give way for it */
+	bool lacks;	 /* not granted, as what it draws is not free */
 	double starts_s; /* otherwise: when it could; INFINITY: unknown */
 	int gpus;	 /* granted: on each of its nodes, as requested */
 	bool *nodes;	 /* [node_count] of the caller's, or NULL: which */

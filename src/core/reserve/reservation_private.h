@@ -39,13 +39,14 @@ struct plx_reserving {
 	int *gpus;		   /* [node_count] before the guess */
 	double *consumables; /* [node * consumable_kinds + kind] before the
 				guess */
-	bool *parked; /* [job_count], search order: so far, for granted ones */
-	bool tight;   /* jobs have to move already */
-	bool *stuck;  /* [job_count], search order: from the beginning */
-	bool leaving; /* homes may be left, in the present guess */
-	int *homes;   /* [job_count] before the guess */
-	int *there;   /* in search order: who has GPUs or its home on node 0,
-			 then on node 1 and so on */
+	bool *parked;  /* [job_count], search order: so far, for granted ones */
+	double *pools; /* [rest->pool_count] of which others have not drawn */
+	bool tight;    /* jobs have to move already */
+	bool *stuck;   /* [job_count], search order: from the beginning */
+	bool leaving;  /* homes may be left, in the present guess */
+	int *homes;    /* [job_count] before the guess */
+	int *there;    /* in search order: who has GPUs or its home on node 0,
+			  then on node 1 and so on */
 	int *there_first; /* [node_count + 1] where a node's begin */
 };
 

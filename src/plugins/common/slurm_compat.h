@@ -279,6 +279,29 @@ static inline int pollux_slurm_job_test(job_record_t *job, bitstr_t *nodes,
 #endif
 }
 
+/* Is what a job wants of this licence? Later ones have a number each. */
+static inline bool pollux_slurm_license_is(const bf_license_t *licence,
+					   const licenses_t *wanted)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+	return licence->id.lic_id == wanted->id.lic_id &&
+	       licence->id.hres_id == wanted->id.hres_id;
+#else
+	return !xstrcmp(licence->name, wanted->name);
+#endif
+}
+
+/* Does one of those that the job asks for suffice (--licenses=a|b)? */
+static inline bool pollux_slurm_license_or(const licenses_t *wanted)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+	return wanted->op_or;
+#else
+	(void) wanted;
+	return false;
+#endif
+}
+
 /* gres_list_req from tres_per_node and cpus_per_tres; a Slurm error. */
 static inline int pollux_slurm_validate_gres(job_record_t *job)
 {

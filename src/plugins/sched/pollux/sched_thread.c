@@ -45,6 +45,7 @@
 #include "sched/pollux/tell/marks.h"
 #include "sched/pollux/tell/publish.h"
 #include "sched/pollux/tell/explain.h"
+#include "sched/pollux/tell/start_times.h"
 #include "sched/pollux/tell/waits.h"
 
 /* How often jobs in the middle of a resize are looked at. */
@@ -430,6 +431,7 @@ static void _look(const struct pollux_params *params)
 		pollux_explain_off(snapshot);
 		pollux_waits_tell(snapshot, NULL, NULL);
 		pollux_start_reserved_forget_all();
+		pollux_start_times_forget();
 		pollux_await_forget();
 		pollux_preempt_forget();
 	}
@@ -537,6 +539,7 @@ void *pollux_agent(void *unused)
 			pollux_preempt_offers(pollux_now_s()) || last.freed;
 		pollux_extend(&params);
 		_look(&params);
+		pollux_start_times_tell();
 		pollux_publish(params.metrics);
 	}
 	_close_ended();
@@ -545,6 +548,7 @@ void *pollux_agent(void *unused)
 	pollux_track_remove_all();
 	pollux_deadlines_forget_all();
 	pollux_start_reserved_forget_all();
+	pollux_start_times_forget();
 	pollux_await_forget();
 	pollux_guard_forget();
 	pollux_preempt_forget();

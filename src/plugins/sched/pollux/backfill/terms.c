@@ -51,6 +51,9 @@ void pollux_terms_read(const char *text, struct pollux_terms *terms)
 		(int) number(text, "bf_max_job_assoc=", 1000000, 0);
 	terms->min_prio_reserve =
 		(uint32_t) number(text, "bf_min_prio_reserve=", UINT32_MAX, 0);
+	terms->min_age_reserve =
+		(int) number(text, "bf_min_age_reserve=", 2592000, 0);
+	terms->licences = has(text, "bf_licenses");
 	terms->one_resv_per_job = has(text, "bf_one_resv_per_job");
 	terms->interval_s = (double) number(text, "bf_interval=", 10800, 30);
 	terms->window_s =

@@ -19,7 +19,9 @@ struct pollux_terms {
 	int max_job_part;
 	int max_job_assoc;
 	uint32_t min_prio_reserve; /* bf_min_prio_reserve: less, no promise */
+	int min_age_reserve;	   /* bf_min_age_reserve: seconds, the same */
 	bool one_resv_per_job;	   /* bf_one_resv_per_job */
+	bool licences;		   /* bf_licenses: kept for who waits */
 	double interval_s;	   /* bf_interval, between its looks */
 	double window_s;	   /* bf_window, how far ahead it plans */
 	double resolution_s;	   /* bf_resolution, of its plans */

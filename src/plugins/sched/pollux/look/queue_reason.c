@@ -62,7 +62,8 @@ bool pollux_waits_for_nodes(const job_record_t *job, time_t now)
 	return _is_due(job, now) &&
 	       (job->state_reason == WAIT_NO_REASON ||
 		job->state_reason == WAIT_RESOURCES ||
-		job->state_reason == WAIT_PRIORITY || _nodes_are_back(job));
+		job->state_reason == WAIT_PRIORITY ||
+		job->state_reason == WAIT_LICENSES || _nodes_are_back(job));
 }
 
 /*

@@ -387,6 +387,8 @@ static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 		_add_number(&fingerprint,
 			    (uint64_t) snapshot->nodes[n].gpus_free);
 	}
+	for (int i = 0; i < snapshot->licence_count; i++)
+		_add_number(&fingerprint, (uint64_t) snapshot->licences[i]);
 	for (int i = 0; i < snapshot->job_count; i++) {
 		const struct pollux_job *job = &snapshot->jobs[i];
 
@@ -455,6 +457,7 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 		xfree(snapshot->waiting[i].allowed);
 		xfree(snapshot->waiting[i].partition);
 		xfree(snapshot->waiting[i].told);
+		xfree(snapshot->waiting[i].draws);
 		xfree(snapshot->waiting[i].preempts);
 	}
 	for (int i = 0; i < snapshot->kind_count; i++) {
@@ -465,6 +468,7 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 	xfree(snapshot->requeued);
 	pollux_cpu_limits_release(snapshot);
 	xfree(snapshot->allocs);
+	xfree(snapshot->licences);
 	xfree(snapshot->switches);
 	xfree(snapshot->nodes);
 	xfree(snapshot->jobs);

@@ -151,6 +151,9 @@ struct pollux_waiting {
 	int take_count;
 	struct plx_take *takes; /* from limits of elastic jobs, in all */
 	bool *allowed;		/* [node_count] */
+	double *draws;	 /* [licence_count] of the snapshot's; NULL: none */
+	bool unlicensed; /* Slurm says that it may not have them */
+	bool unpromised; /* room now, or nothing: bf_min_prio_reserve */
 	char *told; /* elastic: its record says why, or ""; NULL: it is not */
 	int tasks;  /* of an array, that wait */
 	bool *preempts; /* [job_count] elastic jobs that it may preempt now;
@@ -178,7 +181,9 @@ struct pollux_snapshot {
 	struct pollux_cpu_limit *cpu_limits;
 	int waiting_count;
 	struct pollux_waiting *waiting; /* highest priority first */
-	bool counts_memory;		/* Slurm gives it out like CPUs */
+	int licence_count;
+	double *licences;   /* free ones, of each */
+	bool counts_memory; /* Slurm gives it out like CPUs */
 	int alloc_count;
 	struct pollux_rigid_alloc *allocs; /* see pollux_waiting_is_ours() */
 	int pool_count;

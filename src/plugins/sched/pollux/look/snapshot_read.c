@@ -14,6 +14,22 @@ int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
 	return -1;
 }
 
+char *pollux_snapshot_names(const struct pollux_snapshot *snapshot,
+			    const bool *nodes)
+{
+	pollux_hostlist_t names = hostlist_create(NULL);
+	char *text = NULL;
+
+	for (int n = 0; n < snapshot->node_count; n++) {
+		if (nodes[n] && snapshot->nodes[n].name)
+			hostlist_push_host(names, snapshot->nodes[n].name);
+	}
+	hostlist_sort(names);
+	text = hostlist_ranged_string_xmalloc(names);
+	hostlist_destroy(names);
+	return text;
+}
+
 int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j)
 {
 	int sum = 0;

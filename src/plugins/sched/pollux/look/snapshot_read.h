@@ -9,6 +9,13 @@
 int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
 			 const char *name);
 
+/*
+ * These of its nodes[node_count], as a text; the caller's. By the snapshot: no
+ * lock is needed, and slurmctld's table may be rebuilt.
+ */
+char *pollux_snapshot_names(const struct pollux_snapshot *snapshot,
+			    const bool *nodes);
+
 /* GPUs that elastic job j holds. */
 int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j);
 

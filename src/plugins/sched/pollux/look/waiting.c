@@ -5,6 +5,7 @@
 #include "sched/pollux/look/snapshot_fill.h"
 #include "sched/pollux/look/moldable_jobs.h"
 #include "sched/pollux/look/cpu_limits.h"
+#include "sched/pollux/look/licences.h"
 #include "sched/pollux/look/queue_reason.h"
 #include "sched/pollux/look/waiting.h"
 #include "sched/pollux/record.h"
@@ -202,7 +203,25 @@ static void _fill_het(const job_record_t *job, struct pollux_waiting *waiting)
 		waiting->het_size = list_count(leader->het_job_list);
 }
 
+/* Backfill promises it nothing. Without the partition's tier, as it compares.
+ */
+static bool _is_unpromised(const job_record_t *job,
+			   const struct plx_backlog_entry *from,
+			   const struct pollux_terms *terms)
+{
+	uint32_t least =
+		acct_policy_get_prio_thresh((job_record_t *) job, false);
+
+	if (!least)
+		least = terms->min_prio_reserve;
+	if ((uint32_t) from->priority < least)
+		return true;
+	return terms->min_age_reserve && job->details->begin_time &&
+	       time(NULL) - job->details->begin_time < terms->min_age_reserve;
+}
+
 static void _fill(const struct plx_backlog_entry *from,
+		  const struct pollux_terms *terms,
 		  struct pollux_snapshot *snapshot, struct pollux_rules *rules,
 		  struct pollux_waiting *waiting)
 {
@@ -236,6 +255,7 @@ static void _fill(const struct plx_backlog_entry *from,
 	_fill_rest(job, waiting);
 	_fill_spread(job, snapshot, waiting);
 	_fill_het(job, waiting);
+	waiting->unpromised = _is_unpromised(job, from, terms);
 	waiting->told = _told(job);
 	if (job->array_recs)
 		waiting->tasks = (int) job->array_recs->task_cnt;
@@ -309,7 +329,9 @@ void pollux_waiting_fill(const struct plx_backlog *backlog,
 	snapshot->waiting = xcalloc(snapshot->waiting_count + 1,
 				    sizeof(*snapshot->waiting));
 	for (int i = 0; i < snapshot->waiting_count; i++)
-		_fill(&chosen[i], snapshot, rules, &snapshot->waiting[i]);
+		_fill(&chosen[i], terms, snapshot, rules,
+		      &snapshot->waiting[i]);
+	pollux_licences_fill(chosen, snapshot);
 	pollux_preempts_fill(preempts, chosen, snapshot);
 }
 

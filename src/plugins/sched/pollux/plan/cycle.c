@@ -28,6 +28,7 @@
 #include "sched/pollux/tell/count.h"
 #include "sched/pollux/tell/gauges.h"
 #include "sched/pollux/tell/explain.h"
+#include "sched/pollux/tell/start_times.h"
 #include "sched/pollux/tell/waits.h"
 #include "sched/pollux/track.h"
 #include "sched/pollux/locks.h"
@@ -389,6 +390,8 @@ static void _tell(const struct cycle *cycle)
 	pollux_explain(cycle->snapshot, cycle->plan, held);
 	pollux_waits_tell(cycle->snapshot, cycle->plan,
 			  cycle->reservations.grants);
+	pollux_start_times_note(cycle->snapshot, &cycle->params->terms,
+				cycle->reservations.grants);
 	xfree(held);
 }
 

@@ -395,10 +395,9 @@ static struct plx_request *add_shape(struct input *in, int i,
 		.allowed = waiting->allowed,
 		.keeps = keeps,
 		.leaves = waiting->clears && !close ? leaves : NULL,
-		/* Without the partition's tier, as backfill compares it. */
-		.tentative = (uint32_t) waiting->priority <
-			     in->terms->min_prio_reserve,
+		.tentative = waiting->unpromised,
 		.once = in->terms->one_resv_per_job,
+		.draws = waiting->draws,
 		.group = waiting->het,
 		.group_size = waiting->het_size,
 	};
@@ -463,7 +462,7 @@ static bool is_parked(const struct input *in, int j)
 
 static bool counts(const struct pollux_waiting *waiting)
 {
-	return !waiting->ignored && !waiting->blocked;
+	return !waiting->ignored && !waiting->blocked && !waiting->unlicensed;
 }
 
 /* Waiting jobs that count. */
@@ -579,6 +578,9 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 		.resolution_s = terms->resolution_s,
 		.window_s = terms->window_s,
 		.soon_s = SOON_S,
+		.pools = snapshot->licences,
+		.pool_count = snapshot->licence_count,
+		.pools_wait = terms->licences,
 	};
 	for (int i = 0; i < in.count; i++) {
 		if (in.waiting[i] < 0)

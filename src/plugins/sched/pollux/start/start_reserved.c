@@ -5,6 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/guard.h"
+#include "sched/pollux/look/snapshot_read.h"
 #include "sched/pollux/look/queue_reason.h"
 #include "sched/pollux/preempt.h"
 #include "sched/pollux/record.h"
@@ -96,22 +97,6 @@ static bitstr_t *_bits(const struct pollux_snapshot *snapshot,
 	return bits;
 }
 
-/* By the snapshot: no lock is held, and slurmctld's table may be rebuilt. */
-static char *_names(const struct pollux_snapshot *snapshot, bitstr_t *bits)
-{
-	pollux_hostlist_t names = hostlist_create(NULL);
-	char *text = NULL;
-
-	for (int n = 0; n < snapshot->node_count; n++) {
-		if (bit_test(bits, n) && snapshot->nodes[n].name)
-			hostlist_push_host(names, snapshot->nodes[n].name);
-	}
-	hostlist_sort(names);
-	text = hostlist_ranged_string_xmalloc(names);
-	hostlist_destroy(names);
-	return text;
-}
-
 /* Do elastic jobs have some of it that were asked for it in a former cycle? */
 static bool _is_awaited(const struct pollux_snapshot *snapshot,
 			const struct pollux_waiting *waiting,
@@ -175,13 +160,12 @@ static struct reservation _reservation(const struct pollux_snapshot *snapshot,
 				       const struct plx_grant *grant)
 {
 	const struct reservation *before = _find(waiting->id);
-	bitstr_t *bits = _bits(snapshot, grant->nodes);
 
 	return (struct reservation){
 		.id = waiting->id,
 		.partition = xstrdup(waiting->partition),
-		.nodes = _names(snapshot, bits),
-		.bits = bits,
+		.nodes = pollux_snapshot_names(snapshot, grant->nodes),
+		.bits = _bits(snapshot, grant->nodes),
 		.gpus = grant->gpus,
 		.whole = waiting->whole_nodes,
 		.made = _is_made(snapshot, waiting, grant),

@@ -26,6 +26,7 @@ struct wait {
 	bool displaces; /* others have to make room for that */
 	bool spread;	/* in another shape than that of its request */
 	bool ignored, blocked;
+	bool lacks; /* licences */
 };
 
 static bool _is_first(const struct pollux_snapshot *snapshot, int i)
@@ -44,6 +45,7 @@ static struct wait _wait(const struct pollux_snapshot *snapshot, int i,
 		.first = &snapshot->waiting[i],
 		.ignored = true,
 		.blocked = true,
+		.lacks = true,
 	};
 
 	for (int k = i; k < snapshot->waiting_count; k++) {
@@ -53,6 +55,8 @@ static struct wait _wait(const struct pollux_snapshot *snapshot, int i,
 			continue;
 		wait.ignored = wait.ignored && entry->ignored;
 		wait.blocked = wait.blocked && entry->blocked;
+		wait.lacks =
+			wait.lacks && (entry->unlicensed || grants[k].lacks);
 		if (grants[k].granted && !wait.granted) {
 			wait.granted = true;
 			wait.displaces = grants[k].displaces;
@@ -83,6 +87,8 @@ static void _why(const struct wait *wait, const struct plx_shape *best,
 		snprintf(why, size,
 			 "waits: its account or QOS is at its limit, and no "
 			 "job that could shrink is in its way");
+	else if (wait->lacks)
+		snprintf(why, size, "waits: its licences are not free");
 	else if (wait->ignored)
 		snprintf(why, size,
 			 "waits: it did not start in the room made for it, "
