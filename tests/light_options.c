@@ -28,6 +28,7 @@ static const char help[] =
 	"  --model=AC,BC,AN,BN,AR,BR,GAMMA  --noise=SQR,VAR\n"
 	"                   as in a hint (default: scales to many GPUs)\n"
 	"  --profiled=N     measured up to N GPUs (default: what it had)\n"
+	"  --type=TYPE      measured on GPUs of that type (default: untold)\n"
 	"  --restart=S      what a resize costs it, as told (default 1)\n"
 	"  --left=N         samples left, as told (default: of --samples)\n"
 	"  --tell=S         write its progress as often (default 10)\n"
@@ -99,6 +100,14 @@ static bool set_profiled(struct light *set, const char *text)
 	return gpus > 0;
 }
 
+static bool set_type(struct light *set, const char *text)
+{
+	char *type = set->status.hint.type;
+
+	snprintf(type, PLX_TYPES_SIZE, "%s", text);
+	return plx_types_valid(type);
+}
+
 static bool set_ack(struct light *set, const char *text)
 {
 	set->ack_s = -1;
@@ -152,6 +161,8 @@ static bool set_option(struct light *set, int option, const char *text)
 		return set_noise(set, text);
 	case 'g':
 		return set_profiled(set, text);
+	case 'y':
+		return set_type(set, text);
 	case 'r':
 		return read_doubles(text, &set->status.hint.restart_s, 1);
 	case 'f':
@@ -192,7 +203,7 @@ int light_read(int argc, char **argv, struct light *set)
 		{ "profiled", 1, NULL, 'g' }, { "restart", 1, NULL, 'r' },
 		{ "left", 1, NULL, 'f' },     { "tell", 1, NULL, 't' },
 		{ "whim", 1, NULL, 'q' },     { "told", 0, NULL, 'd' },
-		{ NULL, 0, NULL, 0 },
+		{ "type", 1, NULL, 'y' },     { NULL, 0, NULL, 0 },
 	};
 	const char *id = getenv("SLURM_JOB_ID");
 	int option;

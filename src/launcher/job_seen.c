@@ -12,6 +12,7 @@
 #include "client/libslurm.h"
 #include "core/base/section.h"
 #include "launcher/clock.h"
+#include "launcher/gres_types.h"
 #include "launcher/job_seen.h"
 
 #define KNOWN_S 300.0 /* a node's machine is taken to be the same */
@@ -155,6 +156,56 @@ static int check_away(const char *home, const struct plx_layout *layout,
 	return 0;
 }
 
+/* What a node's GPUs are stays for a while, too. */
+static struct known_type {
+	char node[PLX_NODE_NAME_SIZE];
+	char gres[PLX_GRES_SIZE]; /* the job's there */
+	char type[PLX_TYPES_SIZE];
+	double until_s;
+} known_types[2];
+
+static void ask_type(struct known_type *was)
+{
+	node_info_msg_t *answer = NULL;
+	const node_info_t *node;
+
+	was->type[0] = '\0';
+	if (slurm_load_node_single(&answer, was->node,
+				   SHOW_ALL | SHOW_DETAIL) != SLURM_SUCCESS)
+		return;
+	node = answer->record_count ? answer->node_array : NULL;
+	if (node)
+		plx_gres_types(was->gres, node->gres ? node->gres : "",
+			       node->gres_used ? node->gres_used : "",
+			       was->type);
+	slurm_free_node_info_msg(answer);
+}
+
+/*
+ * The type of rank 0's GPUs, whose times are measured. slurmctld is asked only
+ * where the job's record does not say it. Not to know it is no failure.
+ */
+static void read_type(struct plx_layout *layout, struct known_type *was)
+{
+	struct plx_layout_node *first = layout->nodes;
+
+	if (!layout->ranks || !layout->gpus)
+		return;
+	if (plx_gres_named(first->gres)) {
+		plx_gres_types(first->gres, "", "", first->type);
+		return;
+	}
+	if (strcmp(was->node, first->name) != 0 ||
+	    strcmp(was->gres, first->gres) != 0 ||
+	    plx_now_s() >= was->until_s) {
+		snprintf(was->node, sizeof(was->node), "%s", first->name);
+		snprintf(was->gres, sizeof(was->gres), "%s", first->gres);
+		was->until_s = plx_now_s() + KNOWN_S;
+		ask_type(was);
+	}
+	memcpy(first->type, was->type, sizeof(first->type));
+}
+
 static int read_layout(const slurm_job_info_t *record, bool elastic,
 		       struct plx_job_seen *job, struct plx_error *err)
 {
@@ -272,6 +323,12 @@ static int read_answer(const struct plx_job_who *who,
 		trim(&who->sizes, &job->layout);
 		trim(&who->sizes, &job->aim);
 	}
+	read_type(&job->layout, &known_types[0]);
+	read_type(&job->aim, &known_types[1]);
+	/* Of a part of a node it is not known which GPUs; they are alike. */
+	if (job->layout.count && job->aim.count && !job->aim.nodes->type[0])
+		memcpy(job->aim.nodes->type, job->layout.nodes->type,
+		       sizeof(job->aim.nodes->type));
 	if (check_away(who->home, &job->layout, &known[0], &job->away, err) < 0)
 		return -1;
 	return check_away(who->home, &job->aim, &known[1], &job->aim_away, err);

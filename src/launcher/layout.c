@@ -24,8 +24,7 @@ static int entry_gpus(const char *entry, size_t length)
 	return count > 0 && count <= GPUS_MAX ? (int) count : 0;
 }
 
-/* Bytes up to the next comma that is not within brackets: "(IDX:0,2)". */
-static size_t entry_length(const char *at)
+size_t plx_gres_entry(const char *at)
 {
 	int depth = 0;
 	size_t i;
@@ -42,7 +41,7 @@ int plx_gres_gpus(const char *gres)
 	int gpus = 0;
 
 	while (gres && *gres) {
-		size_t length = entry_length(gres);
+		size_t length = plx_gres_entry(gres);
 
 		if (!strncmp(gres, "gpu:", 4))
 			gpus += entry_gpus(gres, length);

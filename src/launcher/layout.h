@@ -12,14 +12,16 @@
 #include <stdio.h>
 
 #include "core/base/error.h"
+#include "core/records/gpu_type.h"
 
 #define PLX_NODE_NAME_SIZE 256
 #define PLX_GRES_SIZE	   256
 
 struct plx_layout_node {
 	char name[PLX_NODE_NAME_SIZE];
-	char gres[PLX_GRES_SIZE]; /* as Slurm says it: "gpu:2(IDX:0-1)";
-				     "": not known yet */
+	char gres[PLX_GRES_SIZE];  /* as Slurm says it: "gpu:2(IDX:0-1)";
+				      "": not known yet */
+	char type[PLX_TYPES_SIZE]; /* of its GPUs; "": not known */
 	int ranks;
 	int cpus; /* of the job on this node */
 };
@@ -34,6 +36,10 @@ struct plx_layout {
 
 /* GPUs in a text like "gpu:2(IDX:0-1),gpu:tesla:1(IDX:3)"; NULL has none. */
 int plx_gres_gpus(const char *gres);
+
+/* Bytes of the first entry of such a text, which may have commas in brackets.
+ */
+size_t plx_gres_entry(const char *gres);
 
 /* Append a node (copied). */
 int plx_layout_add(struct plx_layout *layout,

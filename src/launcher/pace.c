@@ -50,7 +50,7 @@ static bool predicts_else(const struct plx_hint *a, const struct plx_hint *b)
 	return false;
 }
 
-/* What was measured on more GPUs than ever, or is allowed: never late. */
+/* What was measured on more GPUs than ever, or others, or is allowed. */
 static bool is_urgent(const struct plx_hint *a, const struct plx_hint *b)
 {
 	const struct plx_limits *x = &a->job.limits;
@@ -61,7 +61,7 @@ static bool is_urgent(const struct plx_hint *a, const struct plx_hint *b)
 	       x->base_batch != y->base_batch || x->max_batch != y->max_batch ||
 	       x->min_per_gpu != y->min_per_gpu ||
 	       x->max_per_gpu != y->max_per_gpu ||
-	       x->accumulate != y->accumulate;
+	       x->accumulate != y->accumulate || strcmp(a->type, b->type) != 0;
 }
 
 static void count_tokens(struct plx_pace *pace, double now_s)

@@ -134,6 +134,9 @@ static int prepare_environ(struct plx_environ *env,
 		  order->local ? NULL : NUMBER(PLX_SRUN_FAILED) },
 		/* As mpirun --quiet, which Open MPI 5 does not know. */
 		{ "OMPI_MCA_orte_execute_quiet", order->local ? "1" : NULL },
+		{ PLX_ENV_GPU_TYPE, layout->count && layout->nodes[0].type[0]
+					    ? layout->nodes[0].type
+					    : NULL },
 		{ PLX_ENV_SOCKET, order->socket },
 		{ PLX_ENV_CHECKPOINTS, order->folder },
 		{ PLX_ENV_PARAMS, order->params },

@@ -13,6 +13,8 @@
 #define PLX_ENV_STARTS "POLLUX_STARTS"
 /* Number of this start, from 1, over the job's whole life. */
 #define PLX_ENV_GENERATION "POLLUX_GENERATION"
+/* Types of rank 0's GPUs (core/records/gpu_type.h); absent: not known. */
+#define PLX_ENV_GPU_TYPE "POLLUX_GPU_TYPE"
 /* Set: started ahead of its turn, to wait in pollux_start(). */
 #define PLX_ENV_WARM "POLLUX_WARM"
 /* Key of the job, for names in a node's memory. */

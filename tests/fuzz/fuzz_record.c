@@ -8,11 +8,18 @@
 #define plx_gres_gpus launch_gres_gpus
 
 /* Without Slurm, too: a job on this machine alone (fuzz_local.c) has one. */
+#define by_name gres_by_name
 #include "launcher/layout.c"
+#include "launcher/gres_types.c"
 
 #ifdef FUZZ_SLURM
 
 #include "launcher/job_seen.c"
+
+static void is_type(const char *type)
+{
+	MUST(!type[0] || plx_types_valid(type));
+}
 
 static void is_sound(const struct plx_layout *layout)
 {
@@ -21,6 +28,7 @@ static void is_sound(const struct plx_layout *layout)
 	MUST(layout->count >= 0 && layout->ranks >= 0);
 	for (int i = 0; i < layout->count; i++) {
 		MUST(layout->nodes[i].ranks >= 0);
+		is_type(layout->nodes[i].type);
 		ranks += layout->nodes[i].ranks;
 	}
 	MUST(ranks == layout->ranks);
@@ -31,11 +39,14 @@ int fuzz_record(const uint8_t *data, size_t size)
 	struct plx_job_who who = { .id = 7, .elastic = size & 16 };
 	struct plx_job_words words = { .fields = "v=1", .bare = "v=1" };
 	struct plx_job_seen job = { .id = 0 };
+	char types[PLX_TYPES_SIZE];
 	struct plx_error err;
 
 	who.home = size & 32 ? "n1" : NULL;
 	slurm_record(data, size);
 	MUST(launch_gres_gpus(slurm_text(1)) >= 0);
+	plx_gres_types(slurm_text(1), slurm_text(2), slurm_text(3), types);
+	is_type(types);
 	if (plx_job_load(&who, &job, &err) < 0) {
 		fuzz_is_a_line(err.text, sizeof(err.text));
 	} else {

@@ -89,6 +89,7 @@ static void is_sane(const struct plx_hint *hint)
 	MUST(hint->restart_s >= 0 && hint->restart_s <= PLX_RESTART_MAX_S);
 	MUST(hint->samples_left >= 0 && isfinite(hint->samples_left));
 	MUST(hint->progress >= 0 && hint->progress <= 1);
+	MUST(!hint->type[0] || plx_types_valid(hint->type));
 	for (size_t i = 0; i < COUNT(shapes); i++) {
 		if (!plx_batch_best(&hint->job, shapes[i], &best, &goodput))
 			continue;
@@ -107,7 +108,8 @@ static void returns(const struct plx_status *status)
 	struct plx_error err;
 
 	MUST(plx_status_write(status, first, sizeof(first), &err) == 0);
-	fuzz_is_a_line(first, 800 + PLX_FAILED_SIZE + PLX_FAILED_WHY);
+	fuzz_is_a_line(first,
+		       800 + PLX_TYPES_SIZE + PLX_FAILED_SIZE + PLX_FAILED_WHY);
 	MUST(plx_section_put(NULL, first, comment, sizeof(comment), &err) == 0);
 	MUST(plx_status_read(comment, &read, &err) == 1);
 	MUST(read.has_hint == status->has_hint);

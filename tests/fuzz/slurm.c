@@ -163,6 +163,8 @@ int slurm_load_node_single(node_info_msg_t **answer, char *name, uint16_t flags)
 
 	(void) flags;
 	node.node_hostname = name;
+	node.gres = texts[11];
+	node.gres_used = texts[10];
 	message = (node_info_msg_t){ .record_count = 1, .node_array = &node };
 	*answer = &message;
 	return SLURM_SUCCESS;

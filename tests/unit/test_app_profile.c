@@ -426,6 +426,25 @@ static void hostile_numbers_are_not_passed_on(void **state)
 	assert_true(lent > 1000);
 }
 
+/* Its passes may happen to last as long. */
+static void another_type_of_gpu_is_another_kind(void **state)
+{
+	struct plx_app_profiles profiles = { 0 };
+	struct plx_job teacher = known(16);
+	struct plx_job pupil = known(2);
+	struct plx_job fresh = unknown();
+
+	(void) state;
+	teacher.gpu_type = 1;
+	plx_app_profile_learn(&profiles, &teacher);
+	pupil.gpu_type = 2;
+	fresh.gpu_type = 2;
+	assert_false(plx_app_profile_apply(&profiles, &pupil));
+	assert_false(plx_app_profile_apply(&profiles, &fresh));
+	fresh.gpu_type = 1;
+	assert_true(plx_app_profile_apply(&profiles, &fresh));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +466,7 @@ int main(void)
 		cmocka_unit_test(who_fills_the_table_loses_his_own),
 		cmocka_unit_test(recorded_speedups_are_no_profile),
 		cmocka_unit_test(hostile_numbers_are_not_passed_on),
+		cmocka_unit_test(another_type_of_gpu_is_another_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launcher/gres_types.h"
 #include "launcher/layout.h"
 #include "unit.h"
 
@@ -66,6 +67,47 @@ static void slurms_words_for_gpus_are_counted(void **state)
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(cases[i].gpus, plx_gres_gpus(cases[i].gres));
+}
+
+static void the_types_of_a_jobs_gpus_are_found(void **state)
+{
+	static const struct {
+		const char *job, *node, *used, *types;
+	} cases[] = {
+		/* clang-format off */
+		{ "gpu:a100:2(IDX:0-1)", "", "",		"a100" },
+		{ "gpu:t4:1(IDX:1),gpu:a100:2(IDX:0,3)", "", "",	"a100,t4" },
+		{ "gpu:2(IDX:0-1)", "gpu:a100:4(S:0-1)", "",	"a100" },
+		{ "gpu:2(IDX:0-1)", "gpu:4", "",		"-" },
+		{ "gpu:2(IDX:0-1)", "license:1,gpu:t4:4", "",	"t4" },
+		{ "gpu:2(IDX:2-3)", "gpu:a100:2,gpu:t4:2",
+		  "gpu:a100:2(IDX:0-1),gpu:t4:2(IDX:2-3)",	"t4" },
+		{ "gpu:3(IDX:0,2-3)", "gpu:a100:2,gpu:t4:2",
+		  "gpu:t4:2(IDX:2-3),gpu:a100:1(IDX:0)",	"a100,t4" },
+		{ "gpu:1(IDX:0)", "gpu:a100:2,gpu:t4:2",
+		  "gpu:a100:1(IDX:0),gpu:t4:0(IDX:N/A)",	"a100" },
+		{ "gpu:1(IDX:0)", "gpu:a100:2,gpu:t4:2", "gpu:4", "" },
+		{ "gpu:1", "gpu:a100:2,gpu:t4:2",
+		  "gpu:a100:1(IDX:0)",				"" },
+		{ "gpu:2(IDX:0-1)", "", "",			"" },
+		{ "gpu:a\"b:2(IDX:0-1)", "", "",		"" },
+		{ "gpu:99999999999999999999", "gpu:a:9,gpu:b:9", "x", "" },
+		{ "license:3", "gpu:a100:4", "",		"" },
+		{ "", "", "",					"" },
+		{ "gpu:1(IDX:0-99999999999999999999", "gpu:a:1,gpu:b:1",
+		  "gpu:a:1(IDX:0", 				"a" },
+		/* clang-format on */
+	};
+	char types[PLX_TYPES_SIZE];
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		plx_gres_types(cases[i].job, cases[i].node, cases[i].used,
+			       types);
+		assert_string_equal(cases[i].types, types);
+	}
+	assert_true(plx_gres_named("gpu:a100:2(IDX:0-1)"));
+	assert_false(plx_gres_named("gpu:a100:2(IDX:0-1),gpu:2(IDX:3-4)"));
 }
 
 static void every_gpu_gets_a_rank_node_by_node(void **state)
@@ -216,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_are_trimmed_from_the_last_node_on),
 		cmocka_unit_test(slurms_words_for_gpus_are_counted),
+		cmocka_unit_test(the_types_of_a_jobs_gpus_are_found),
 		cmocka_unit_test(every_gpu_gets_a_rank_node_by_node),
 		cmocka_unit_test(our_own_node_comes_first),
 		cmocka_unit_test(order_does_not_make_a_difference_devices_do),

@@ -2,6 +2,7 @@
 /* test_profile.c - what was measured, and the batch it advises */
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/profile.h"
@@ -427,6 +428,197 @@ static void another_layout_is_not_taken_for_ours(void **state)
 	assert_false(plx_profile_valid(&profile));
 }
 
+/* ---- types of GPUs ---- */
+
+static const struct plx_shape two = { .nodes = 1, .gpus = 2 };
+
+/* Steps on a GPU that takes so many times as long for a pass. */
+static void measure_on(struct plx_profile *profile, struct plx_shape shape,
+		       int m, double slower)
+{
+	struct plx_profile_row *row = plx_profile_row(profile, shape, m, 1);
+	double pass_s = slower * (0.010 + 0.0001 * m);
+
+	for (int i = 0; i < 8; i++) {
+		plx_row_add_pass(row, pass_s);
+		plx_row_add_step(row, pass_s + (shape.gpus > 1 ? 0.005 : 0));
+	}
+}
+
+/* Known on one type, on one to four GPUs. */
+static void know(struct plx_profile *profile)
+{
+	plx_profile_init(profile);
+	plx_profile_on(profile, "a100");
+	see_noise(profile, 10);
+	measure_on(profile, one, 64, 1);
+	measure_on(profile, one, 128, 1);
+	measure_on(profile, two, 128, 1);
+	measure_on(profile, four, 128, 1);
+	assert_int_equal(0, plx_profile_fit(profile, PLX_BY_DOUBLING, NULL));
+}
+
+static void a_model_is_not_known_on_another_type(void **state)
+{
+	struct plx_profile profile;
+	struct plx_goodput job;
+	struct plx_noise noise;
+
+	(void) state;
+	know(&profile);
+	assert_true(plx_profile_goodput(&profile, &limits, &job));
+	plx_profile_on(&profile, "a100");
+	plx_profile_on(&profile, "");
+	assert_true(plx_profile_goodput(&profile, &limits, &job));
+	plx_profile_on(&profile, "t4");
+	assert_false(plx_profile_goodput(&profile, &limits, &job));
+	assert_false(plx_profile_stale(&profile));
+	assert_int_equal(-1, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	/* The noise is of the training. */
+	assert_true(plx_noise_sum(&profile.noise, &noise));
+	assert_true(plx_profile_valid(&profile));
+}
+
+static void steps_there_scale_the_model_by_one_ratio(void **state)
+{
+	struct plx_profile profile;
+	struct plx_goodput before;
+	struct plx_goodput job;
+
+	(void) state;
+	know(&profile);
+	assert_true(plx_profile_goodput(&profile, &limits, &before));
+	plx_profile_on(&profile, "t4");
+	measure_on(&profile, one, 128, 5);
+	assert_true(plx_profile_stale(&profile));
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	assert_true(plx_profile_goodput(&profile, &limits, &job));
+	/* Also of a batch and a shape that were not measured there, ... */
+	assert_float_equal(5,
+			   plx_grad_seconds(&job.model, 64) /
+				   plx_grad_seconds(&before.model, 64),
+			   0.4);
+	assert_float_equal(0.117, plx_iter_seconds(&job.model, four, 128),
+			   0.012);
+	/* ... so that shapes known on the other are known here. */
+	assert_int_equal(4, plx_profile_largest(&profile).gpus);
+	assert_true(plx_profile_valid(&profile));
+}
+
+static void times_of_two_types_are_kept_apart(void **state)
+{
+	struct plx_profile profile;
+	struct plx_goodput before;
+	struct plx_goodput job;
+
+	(void) state;
+	know(&profile);
+	assert_true(plx_profile_goodput(&profile, &limits, &before));
+	plx_profile_on(&profile, "t4");
+	measure_on(&profile, one, 128, 5);
+	measure_on(&profile, four, 128, 5);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	plx_profile_on(&profile, "a100");
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	assert_true(plx_profile_goodput(&profile, &limits, &job));
+	assert_float_equal(1,
+			   plx_grad_seconds(&job.model, 128) /
+				   plx_grad_seconds(&before.model, 128),
+			   0.02);
+}
+
+static void a_type_that_was_not_known_is_taken_for_the_first(void **state)
+{
+	struct plx_profile profile;
+	struct plx_goodput job;
+
+	(void) state;
+	plx_profile_init(&profile);
+	see_noise(&profile, 10);
+	measure_on(&profile, one, 128, 1);
+	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	plx_profile_on(&profile, "a100");
+	assert_true(plx_profile_goodput(&profile, &limits, &job));
+	plx_profile_on(&profile, "t4");
+	assert_false(plx_profile_goodput(&profile, &limits, &job));
+}
+
+static void what_fits_into_memory_is_of_a_type(void **state)
+{
+	struct plx_profile profile;
+
+	(void) state;
+	know(&profile);
+	profile.fits = 32;
+	profile.fits_not = 64;
+	plx_profile_on(&profile, "t4");
+	assert_int_equal(0, profile.fits);
+	assert_int_equal(0, profile.fits_not);
+}
+
+static void of_many_types_the_one_not_used_longest_goes(void **state)
+{
+	struct plx_profile profile;
+	char type[8];
+
+	(void) state;
+	know(&profile);
+	for (int i = 0; i < 20; i++) {
+		snprintf(type, sizeof(type), "t%d", i);
+		plx_profile_on(&profile, type);
+		plx_profile_row(&profile, one, 32, (uint64_t) i + 2);
+		assert_true(plx_profile_valid(&profile));
+		assert_true(profile.row_count <= 4 + PLX_PROFILE_TYPES);
+		/* The one that knows most is kept. */
+		assert_int_equal(4, plx_profile_largest(&profile).gpus);
+	}
+}
+
+/* What another type measured stands in for nothing that is absurd. */
+static void a_ratio_of_nonsense_is_none(void **state)
+{
+	static const double wrong[] = { NAN, INFINITY, -1, 0, 1e300 };
+	struct plx_profile profile;
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		know(&profile);
+		plx_profile_on(&profile, "t4");
+		profile.base.alpha_c = wrong[i];
+		profile.base.beta_c = wrong[i];
+		measure_on(&profile, one, 128, 5);
+		assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING,
+						    NULL));
+		assert_float_equal(0.114, plx_grad_seconds(&profile.model, 128),
+				   0.002);
+	}
+}
+
+static void a_profile_of_version_3_is_read(void **state)
+{
+	unsigned char bytes[PLX_PROFILE_3_SIZE];
+	struct plx_profile saved;
+	struct plx_profile profile;
+	struct plx_goodput job;
+
+	(void) state;
+	know(&saved);
+	saved.progress = 77;
+	saved.version = 3;
+	saved.size = PLX_PROFILE_3_SIZE;
+	memcpy(bytes, &saved, sizeof(bytes));
+	plx_profile_take(&profile, bytes, sizeof(bytes));
+	assert_true(plx_profile_valid(&profile) && profile.progress == 77);
+	assert_int_equal(4, plx_profile_largest(&profile).gpus);
+	assert_true(plx_profile_goodput(&profile, &limits, &job));
+	/* Not one that only looks so. */
+	bytes[0] = 2;
+	plx_profile_take(&profile, bytes, sizeof(bytes));
+	assert_true(plx_profile_valid(&profile) && profile.row_count == 0);
+	plx_profile_take(&profile, bytes, sizeof(bytes) - 8);
+	assert_true(plx_profile_valid(&profile) && profile.row_count == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +641,15 @@ int main(void)
 		cmocka_unit_test(totals_stop_at_the_limit),
 		cmocka_unit_test(damaged_numbers_are_not_taken),
 		cmocka_unit_test(another_layout_is_not_taken_for_ours),
+		cmocka_unit_test(a_model_is_not_known_on_another_type),
+		cmocka_unit_test(steps_there_scale_the_model_by_one_ratio),
+		cmocka_unit_test(times_of_two_types_are_kept_apart),
+		cmocka_unit_test(
+			a_type_that_was_not_known_is_taken_for_the_first),
+		cmocka_unit_test(what_fits_into_memory_is_of_a_type),
+		cmocka_unit_test(of_many_types_the_one_not_used_longest_goes),
+		cmocka_unit_test(a_ratio_of_nonsense_is_none),
+		cmocka_unit_test(a_profile_of_version_3_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

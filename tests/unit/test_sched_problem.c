@@ -363,6 +363,34 @@ static void only_what_may_run_out_is_counted(void **state)
 }
 
 /* Of a node of one type the number of GPUs says it; one has none of it. */
+/* One that was measured on an a100 is on some other type now. */
+static void a_model_of_another_type_is_not_believed(void **state)
+{
+	int none[NODES] = { 0, 0 };
+	struct pollux_kind kinds[] = {
+		{ .type = "a100", .free = none, .all = none },
+		{ .type = "t4", .free = none, .all = none },
+	};
+	struct plx_problem *problem;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.snapshot.kind_count = 2;
+	w.snapshot.kinds = kinds;
+	measured(&w, 0, 16, 700);
+	w.jobs[0].kind = 0;
+	w.jobs[1].kind = 1;
+	measured(&w, 1, 16, 700);
+	w.jobs[1].unlike_model = true;
+	problem = problem_of(&w);
+	assert_true(problem->jobs[0].profiled);
+	/* Nor is that lent which the first measured. */
+	assert_false(problem->jobs[1].profiled);
+	assert_int_equal(1, problem->jobs[1].profiled_gpus);
+	plx_problem_destroy(problem);
+}
+
 static void a_type_is_counted_where_a_node_has_several(void **state)
 {
 	int free_of_kind[NODES] = { 0, 0 };
@@ -498,6 +526,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(moves_must_be_worth_it),
 		cmocka_unit_test(a_job_is_lent_what_another_measured),
+		cmocka_unit_test(a_model_of_another_type_is_not_believed),
 		cmocka_unit_test(what_was_measured_outlives_the_job),
 		cmocka_unit_test(nodes_closed_to_a_job_are_closed_to_it_alone),
 		cmocka_unit_test(switches_reach_the_search),

@@ -514,6 +514,34 @@ static void what_is_left_to_train_is_told(void **state)
 	assert_int_equal(PLX_BATCH_MAX, read.now.accum);
 }
 
+static void a_hint_says_on_which_type_it_was_measured(void **state)
+{
+	static const char *const wrong[] = { "a\"b", "a=b", "%n", "a/b" };
+	struct plx_hint hint = long_hint();
+	struct plx_hint read;
+	char text[PLX_FIELDS_MAX];
+	char worse[PLX_FIELDS_MAX];
+	struct plx_error err;
+
+	(void) state;
+	memset(hint.type, 'x', sizeof(hint.type) - 1);
+	hint_text(&hint, text);
+	assert_true(strlen(text) < 740);
+	assert_int_equal(1, plx_hint_read(text, &read, &err));
+	assert_string_equal(hint.type, read.type);
+	/* One more is too long. */
+	snprintf(worse, sizeof(worse), "%sx", text);
+	assert_int_equal(-1, plx_hint_read(worse, &read, &err));
+	memset(hint.type, 0, sizeof(hint.type));
+	hint_text(&hint, text);
+	assert_int_equal(1, plx_hint_read(text, &read, &err));
+	assert_string_equal("", read.type);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(worse, sizeof(worse), "%s type=%s", text, wrong[i]);
+		assert_int_equal(-1, plx_hint_read(worse, &read, &err));
+	}
+}
+
 /* As those of an earlier libpollux are. */
 static void a_hint_need_not_tell_what_is_left(void **state)
 {
@@ -573,6 +601,7 @@ int main(void)
 		cmocka_unit_test(bad_sizes_are_told_in_one_sentence),
 		cmocka_unit_test(the_help_names_every_key),
 		cmocka_unit_test(what_is_left_to_train_is_told),
+		cmocka_unit_test(a_hint_says_on_which_type_it_was_measured),
 		cmocka_unit_test(a_hint_need_not_tell_what_is_left),
 		cmocka_unit_test(what_is_left_must_be_a_number_of_samples),
 	};

@@ -16,6 +16,8 @@
 #define FAR 4.0
 /* So many times may all have been disturbed. */
 #define FEW 8
+/* No two GPUs differ more in speed. */
+#define RATIO_MAX 1000.0
 
 void plx_profile_init(struct plx_profile *profile)
 {
@@ -44,7 +46,8 @@ static bool is_row(const struct plx_profile_row *row)
 {
 	return row->shape.nodes >= 1 && row->shape.gpus >= row->shape.nodes &&
 	       row->shape.gpus <= PLX_GPUS_MAX && row->per_gpu >= 1 &&
-	       row->per_gpu <= PLX_BATCH_MAX && is_amount(row->passes) &&
+	       row->per_gpu <= PLX_BATCH_MAX && row->type >= 0 &&
+	       row->type < PLX_PROFILE_TYPES && is_amount(row->passes) &&
 	       is_amount(row->pass_s) && is_amount(row->steps) &&
 	       is_amount(row->step_s) && is_amount(row->fitted);
 }
@@ -56,7 +59,18 @@ static bool is_tracker(const struct plx_noise_tracker *t)
 	       t->updates >= 0 && t->updates < LONG_MAX / 2;
 }
 
-/* The model is checked where it is used. */
+static bool are_types(const struct plx_profile *profile)
+{
+	for (int i = 0; i < PLX_PROFILE_TYPES; i++) {
+		if (profile->types[i][0] && !plx_types_valid(profile->types[i]))
+			return false;
+	}
+	return is_flag(&profile->has_base) && profile->type >= 0 &&
+	       profile->type < PLX_PROFILE_TYPES && profile->base_type >= 0 &&
+	       profile->base_type < PLX_PROFILE_TYPES;
+}
+
+/* Models are checked where they are used. */
 bool plx_profile_valid(const struct plx_profile *profile)
 {
 	if (profile->version != PLX_PROFILE_VERSION ||
@@ -66,7 +80,7 @@ bool plx_profile_valid(const struct plx_profile *profile)
 	    !is_flag(&profile->has_model) || !is_flag(&profile->differenced) ||
 	    !is_amount(profile->progress) || !is_amount(profile->restart_s) ||
 	    profile->fits < 0 || profile->fits_not < 0 ||
-	    !is_amount(profile->free_bytes))
+	    !is_amount(profile->free_bytes) || !are_types(profile))
 		return false;
 	for (int i = 0; i < profile->row_count; i++) {
 		if (!is_row(&profile->rows[i]))
@@ -79,10 +93,32 @@ bool plx_profile_valid(const struct plx_profile *profile)
 	return true;
 }
 
-static bool same_row(const struct plx_profile_row *row, struct plx_shape shape,
+void plx_profile_take(struct plx_profile *profile, const void *data,
+		      uint64_t bytes)
+{
+	plx_profile_init(profile);
+	if (bytes == sizeof(*profile)) {
+		memcpy(profile, data, sizeof(*profile));
+	} else if (bytes == PLX_PROFILE_3_SIZE) {
+		memcpy(profile, data, PLX_PROFILE_3_SIZE);
+		if (profile->version != 3 || profile->size != bytes)
+			profile->version = 0;
+		else
+			profile->version = PLX_PROFILE_VERSION;
+		profile->size = sizeof(*profile);
+		/* Where a row has its type now, it had nothing. */
+		for (int i = 0; i < PLX_ROWS_MAX; i++)
+			profile->rows[i].type = 0;
+	}
+	if (!plx_profile_valid(profile))
+		plx_profile_init(profile);
+}
+
+static bool same_row(const struct plx_profile *profile,
+		     const struct plx_profile_row *row, struct plx_shape shape,
 		     int per_gpu)
 {
-	return row->shape.nodes == shape.nodes &&
+	return row->type == profile->type && row->shape.nodes == shape.nodes &&
 	       row->shape.gpus == shape.gpus && row->per_gpu == per_gpu;
 }
 
@@ -104,7 +140,7 @@ struct plx_profile_row *plx_profile_row(struct plx_profile *profile,
 	struct plx_profile_row *row = NULL;
 
 	for (int i = 0; i < profile->row_count && !row; i++) {
-		if (same_row(&profile->rows[i], shape, per_gpu))
+		if (same_row(profile, &profile->rows[i], shape, per_gpu))
 			row = &profile->rows[i];
 	}
 	if (!row) {
@@ -114,6 +150,7 @@ struct plx_profile_row *plx_profile_row(struct plx_profile *profile,
 		memset(row, 0, sizeof(*row));
 		row->shape = shape;
 		row->per_gpu = per_gpu;
+		row->type = profile->type;
 	}
 	row->used = step;
 	return row;
@@ -152,22 +189,23 @@ bool plx_profile_stale(const struct plx_profile *profile)
 	for (int i = 0; i < profile->row_count; i++) {
 		const struct plx_profile_row *row = &profile->rows[i];
 
-		if (row->steps >= STEPS_MIN && row->steps >= 2 * row->fitted)
+		if (row->type == profile->type && row->steps >= STEPS_MIN &&
+		    row->steps >= 2 * row->fitted)
 			return true;
 	}
 	return false;
 }
 
-/* What the rows say that were measured often enough. */
-static size_t samples_of(const struct plx_profile *profile,
-			 struct plx_sample samples[PLX_ROWS_MAX])
+/* What the rows of a type say that were measured often enough. */
+static size_t rows_of(const struct plx_profile *profile, int type,
+		      struct plx_sample samples[PLX_ROWS_MAX])
 {
 	size_t count = 0;
 
 	for (int i = 0; i < profile->row_count; i++) {
 		const struct plx_profile_row *row = &profile->rows[i];
 
-		if (row->steps < STEPS_MIN)
+		if (row->steps < STEPS_MIN || row->type != type)
 			continue;
 		samples[count++] = (struct plx_sample){
 			.shape = row->shape,
@@ -177,6 +215,68 @@ static size_t samples_of(const struct plx_profile *profile,
 		};
 	}
 	return count;
+}
+
+/*
+ * How many times as long passes take here as on the base's GPUs, the mean of
+ * what was measured over what that model says; 0: not known.
+ */
+static double ratio_of(const struct plx_profile *profile,
+		       const struct plx_sample *own, size_t count)
+{
+	double sum = 0;
+	double ratio;
+
+	if (!profile->has_base || profile->base_type == profile->type || !count)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		sum += log(own[i].pass_seconds /
+			   plx_grad_seconds(&profile->base, own[i].per_gpu));
+	ratio = exp(sum / (double) count);
+	return ratio >= 1 / RATIO_MAX && ratio <= RATIO_MAX ? ratio : 0;
+}
+
+static bool has_shape(const struct plx_sample *samples, size_t count,
+		      struct plx_shape shape)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (samples[i].shape.gpus == shape.gpus &&
+		    samples[i].shape.nodes == shape.nodes)
+			return true;
+	}
+	return false;
+}
+
+/* Behind this type's rows, the base's as they would be here. */
+static size_t samples_of(const struct plx_profile *profile,
+			 struct plx_sample samples[PLX_ROWS_MAX])
+{
+	struct plx_model scaled = profile->base;
+	size_t own = rows_of(profile, profile->type, samples);
+	double ratio = ratio_of(profile, samples, own);
+	struct plx_sample *base = samples + own;
+	size_t all = own;
+	size_t others;
+
+	if (!(ratio > 0))
+		return own;
+	scaled.alpha_c *= ratio;
+	scaled.beta_c *= ratio;
+	/* A row is of one type, so that both fit. */
+	others = rows_of(profile, profile->base_type, base);
+	for (size_t i = 0; i < others; i++) {
+		struct plx_sample row = base[i];
+
+		if (has_shape(samples, own, row.shape))
+			continue;
+		row.pass_seconds *= ratio;
+		row.iter_seconds *=
+			plx_iter_seconds(&scaled, row.shape, row.per_gpu) /
+			plx_iter_seconds(&profile->base, row.shape,
+					 row.per_gpu);
+		samples[all++] = row;
+	}
+	return all;
 }
 
 int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
@@ -189,7 +289,8 @@ int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
 	if (profile->has_model && profile->model.growth == growth)
 		model = profile->model;
 	for (int i = 0; i < profile->row_count; i++) {
-		if (profile->rows[i].steps >= STEPS_MIN)
+		if (profile->rows[i].steps >= STEPS_MIN &&
+		    profile->rows[i].type == profile->type)
 			profile->rows[i].fitted = profile->rows[i].steps;
 	}
 	if (plx_fit_from(&model, samples, count, &model, err) < 0)
@@ -199,17 +300,124 @@ int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
 	return 0;
 }
 
-struct plx_shape plx_profile_largest(const struct plx_profile *profile)
+static struct plx_shape largest_of(const struct plx_profile *profile, int type)
 {
 	struct plx_shape largest = { 0 };
 
 	for (int i = 0; i < profile->row_count; i++) {
 		const struct plx_profile_row *row = &profile->rows[i];
 
-		if (row->steps >= STEPS_MIN && row->shape.gpus > largest.gpus)
+		if (row->type == type && row->steps >= STEPS_MIN &&
+		    row->shape.gpus > largest.gpus)
 			largest = row->shape;
 	}
 	return largest;
+}
+
+struct plx_shape plx_profile_largest(const struct plx_profile *profile)
+{
+	struct plx_shape here = largest_of(profile, profile->type);
+	struct plx_shape there = { 0 };
+
+	if (profile->has_base)
+		there = largest_of(profile, profile->base_type);
+	return there.gpus > here.gpus ? there : here;
+}
+
+/* ---- types ---- */
+
+static uint64_t last_used(const struct plx_profile *profile, int type)
+{
+	uint64_t last = 0;
+
+	for (int i = 0; i < profile->row_count; i++) {
+		const struct plx_profile_row *row = &profile->rows[i];
+
+		if (row->type == type && row->used > last)
+			last = row->used;
+	}
+	return last;
+}
+
+static void forget_type(struct plx_profile *profile, int type)
+{
+	int kept = 0;
+
+	for (int i = 0; i < profile->row_count; i++) {
+		if (profile->rows[i].type != type)
+			profile->rows[kept++] = profile->rows[i];
+	}
+	memset(&profile->rows[kept], 0,
+	       sizeof(profile->rows[0]) * (size_t) (PLX_ROWS_MAX - kept));
+	profile->row_count = kept;
+}
+
+/* A place for another type: a free one, or that of the one not used longest. */
+static int make_type(struct plx_profile *profile)
+{
+	int oldest = -1;
+
+	for (int i = 0; i < PLX_PROFILE_TYPES; i++) {
+		if (i == profile->type ||
+		    (profile->has_base && i == profile->base_type))
+			continue;
+		if (!profile->types[i][0]) {
+			oldest = i;
+			break;
+		}
+		if (oldest < 0 ||
+		    last_used(profile, i) < last_used(profile, oldest))
+			oldest = i;
+	}
+	forget_type(profile, oldest);
+	memset(profile->types[oldest], 0, sizeof(profile->types[oldest]));
+	return oldest;
+}
+
+static int find_type(const struct plx_profile *profile, const char *type)
+{
+	for (int i = 0; i < PLX_PROFILE_TYPES; i++) {
+		if (!strcmp(profile->types[i], type))
+			return i;
+	}
+	return -1;
+}
+
+/* What fits into the memory of one type need not fit into another's. */
+static void change_type(struct plx_profile *profile, int type)
+{
+	int most = largest_of(profile, profile->base_type).gpus;
+
+	/* The one that knows most stands for all others. */
+	if (profile->has_model &&
+	    (!profile->has_base || profile->base_type == profile->type ||
+	     largest_of(profile, profile->type).gpus >= most)) {
+		profile->base = profile->model;
+		profile->base_type = profile->type;
+		profile->has_base = true;
+	}
+	profile->type = type;
+	profile->has_model = false;
+	profile->fits = 0;
+	profile->fits_not = 0;
+	profile->free_bytes = 0;
+}
+
+void plx_profile_on(struct plx_profile *profile, const char *type)
+{
+	char *now = profile->types[profile->type];
+	int found;
+
+	if (!*type || !strcmp(now, type))
+		return;
+	found = find_type(profile, type);
+	if (found < 0 && *now)
+		found = make_type(profile);
+	else if (found < 0)
+		found = profile->type;
+	strncpy(profile->types[found], type, PLX_TYPES_SIZE - 1);
+	if (found != profile->type)
+		change_type(profile, found);
 }
 
 bool plx_profile_goodput(const struct plx_profile *profile,

@@ -2,6 +2,11 @@
 /*
  * profile.h - what was measured on each shape, and the batch it advises
  *
+ * Times are of one type of GPU. On another type there is no model until steps
+ * were timed there. Then what the former type's GPUs took for a pass is scaled
+ * by one ratio, measured over predicted. All-reduces are taken to last as long.
+ * The noise of gradients is of the training, whatever computes it.
+ *
  * Plain data, saved with the state as bytes: a restarted training knows all
  * its former shapes. Rank 0's times count. Pure: times come as arguments.
  */
@@ -9,19 +14,23 @@
 #define PLX_AGENT_PROFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
 #include "core/model/goodput.h"
 #include "core/model/noise.h"
+#include "core/records/gpu_type.h"
 
 #define PLX_ROWS_MAX	    128
-#define PLX_PROFILE_VERSION 3
+#define PLX_PROFILE_VERSION 4
+#define PLX_PROFILE_TYPES   4
 
-/* Running means of one shape and batch per GPU. */
+/* Running means of one type, shape and batch per GPU. */
 struct plx_profile_row {
 	struct plx_shape shape;
 	int per_gpu;
+	int type;      /* index of the profile's types */
 	double passes; /* how many were timed */
 	double pass_s; /* their mean */
 	double steps;  /* synchronising passes timed */
@@ -44,12 +53,34 @@ struct plx_profile {
 	int fits;	   /* samples of the largest pass that went well */
 	int fits_not;	   /* of the smallest that did not, 0: none */
 	double free_bytes; /* of a GPU when it did not; 0: not known */
+	/* Version 3 ends here, and had no types. */
+	char types[PLX_PROFILE_TYPES][PLX_TYPES_SIZE]; /* ""; not known */
+	int type;	       /* of these GPUs; model is of this one */
+	int base_type;	       /* another, and ... */
+	struct plx_model base; /* ... the model that was fitted there */
+	bool has_base;
 };
 
 void plx_profile_init(struct plx_profile *profile);
 
 /* Read from a file that may be of another version. */
 bool plx_profile_valid(const struct plx_profile *profile);
+
+/* Bytes of a profile of version 3. */
+#define PLX_PROFILE_3_SIZE offsetof(struct plx_profile, types)
+
+/*
+ * As it was saved, by this version or the one before; what is neither is begun
+ * anew.
+ */
+void plx_profile_take(struct plx_profile *profile, const void *data,
+		      uint64_t bytes);
+
+/*
+ * Times are of this type from now on; "": it is not known, and taken for the
+ * same. A type that was not known before is taken for this one.
+ */
+void plx_profile_on(struct plx_profile *profile, const char *type);
 
 /* The row of (shape, m), made if new: the least recently used goes. */
 struct plx_profile_row *plx_profile_row(struct plx_profile *profile,
@@ -63,13 +94,17 @@ void plx_row_add_step(struct plx_profile_row *row, double step_s);
 bool plx_profile_stale(const struct plx_profile *profile);
 
 /*
- * Fit a model of this growth to the rows, from the last one if it is of the
- * same. On failure it stays as it was.
+ * Fit a model of this growth to the rows of this type and, by the measured
+ * ratio, of the base, from the last one if it is of the same. On failure it
+ * stays as it was.
  */
 int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
 		    struct plx_error *err);
 
-/* The shape with most GPUs that was measured; zeros when none was. */
+/*
+ * The shape with most GPUs that was measured, here or on the type that the
+ * model is scaled from; zeros when none was.
+ */
 struct plx_shape plx_profile_largest(const struct plx_profile *profile);
 
 /* The goodput function so far; false until both halves are known. */

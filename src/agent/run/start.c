@@ -379,6 +379,22 @@ static int greet(struct pollux *p)
 	return 0;
 }
 
+/* Rank 0's: its times count. Whoever started us may say anything. */
+static int find_type(struct pollux *p)
+{
+	const char *type = getenv(PLX_ENV_GPU_TYPE);
+
+	if (type)
+		snprintf(p->gpu_type, sizeof(p->gpu_type), "%s", type);
+	if (!plx_types_valid(p->gpu_type))
+		memset(p->gpu_type, 0, sizeof(p->gpu_type));
+	if (p->coll->ops->spread(p->coll, p->gpu_type, sizeof(p->gpu_type),
+				 &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	plx_profile_on(&p->profile, p->gpu_type);
+	return 0;
+}
+
 /* From another generation's memory, or a checkpoint, or the beginning. */
 static int restore(struct pollux *p)
 {
@@ -403,6 +419,8 @@ static int restore(struct pollux *p)
 	/* The profile was of another version: no step brings less than one. */
 	if (p->restored && p->profile.progress <= 0)
 		p->profile.progress = (double) p->cursor.step;
+	if (find_type(p) < 0)
+		return -1;
 	plx_memory_limit(p);
 	return 0;
 }
@@ -412,10 +430,13 @@ static int open_log(struct pollux *p)
 	return plx_samplelog_create(&p->log, p->coll, p->cursor.step, &p->err);
 }
 
-/* The checkpoint may be of a run that was told to fit the other model. */
+/*
+ * The checkpoint may be of a run that was told to fit the other model, or of
+ * other GPUs.
+ */
 static void refit(struct pollux *p)
 {
-	if (p->profile.has_model && p->profile.model.growth != p->growth)
+	if (!p->profile.has_model || p->profile.model.growth != p->growth)
 		(void) plx_profile_fit(&p->profile, p->growth, NULL);
 }
 

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "agent/gradient/rate.h"
 #include "agent/gradient/step_size.h"
@@ -45,6 +46,7 @@ static void send_hint(struct pollux *p, double now_s)
 	    hint.profiled.gpus == 0)
 		return;
 	hint.samples_left = plx_rate_left(p);
+	memcpy(hint.type, p->gpu_type, sizeof(hint.type));
 	pollux_info(p, &info);
 	hint.speed = info.samples_per_s;
 	hint.goodput = info.goodput;

@@ -178,6 +178,7 @@ struct pollux {
 	struct plx_batch wanted; /* rank 0's for the next step */
 	struct plx_cursor cursor;
 	struct plx_profile profile;
+	char gpu_type[PLX_TYPES_SIZE]; /* as the launcher says it; or "" */
 	uint64_t flushed; /* step of the newest save that is surely on disk */
 	struct plx_store *store;       /* of save.h, from plx_restore() on */
 	struct plx_handover *handover; /* of handover.h, or NULL */

@@ -65,13 +65,14 @@ static int read_facts(const struct plx_checkpoint *c, struct plx_facts *facts,
 static int take(struct pollux *p, const struct plx_checkpoint *c,
 		struct plx_facts *facts, struct plx_error *err)
 {
+	struct plx_profile profile;
 	struct plx_tensor agent = {
 		.name = PLX_AGENT_NAME,
 		.dtype = "U8",
 		.dims = 1,
-		.shape = { sizeof(p->profile) },
-		.data = &p->profile,
-		.bytes = sizeof(p->profile),
+		.shape = { PLX_PROFILE_3_SIZE },
+		.data = &profile,
+		.bytes = PLX_PROFILE_3_SIZE,
 	};
 
 	if (read_facts(c, facts, err) < 0 || plx_store_fits(p, facts, err) < 0)
@@ -86,8 +87,9 @@ static int take(struct pollux *p, const struct plx_checkpoint *c,
 		if (plx_checkpoint_fill(c, &p->registered.tensors[i], err) < 0)
 			return -1;
 	}
-	if (plx_checkpoint_fill(c, &agent, NULL) < 0 ||
-	    !plx_profile_valid(&p->profile))
+	if (plx_checkpoint_fill(c, &agent, NULL) == 0)
+		plx_profile_take(&p->profile, &profile, PLX_PROFILE_3_SIZE);
+	else
 		plx_profile_init(&p->profile);
 	if (plx_registered_crc(&p->registered) != facts->crc)
 		return plx_fail(err, "restored state has another crc than "

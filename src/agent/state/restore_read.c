@@ -352,15 +352,6 @@ static void check_crc(const struct incoming *in, bool reader,
 	verdict->read = PLX_READ_FOREIGN;
 }
 
-/* A profile of another version is measured anew: no harm done. */
-static void take_profile(struct pollux *p, const struct plx_tensor *t)
-{
-	if (t->bytes == sizeof(p->profile))
-		memcpy(&p->profile, t->data, sizeof(p->profile));
-	if (t->bytes != sizeof(p->profile) || !plx_profile_valid(&p->profile))
-		plx_profile_init(&p->profile);
-}
-
 static void take_others(struct pollux *p, const struct incoming *in,
 			struct verdict *verdict)
 {
@@ -372,7 +363,7 @@ static void take_others(struct pollux *p, const struct incoming *in,
 		if (is_domain(t))
 			continue;
 		if (!blob) {
-			take_profile(p, t);
+			plx_profile_take(&p->profile, t->data, t->bytes);
 		} else if (plx_call_load(&blob->is, t->data, t->bytes) < 0) {
 			plx_fail(&verdict->why,
 				 "the program does not take its blob \"%s\"",

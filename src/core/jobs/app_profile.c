@@ -23,6 +23,7 @@ static bool may_be_of(const struct plx_app_profile *profile,
 		      const struct plx_job *job)
 {
 	return profile->owner == job->owner &&
+	       profile->gpu_type == job->gpu_type &&
 	       same_limits(&profile->goodput.limits, &job->goodput.limits);
 }
 
@@ -140,6 +141,7 @@ static int add(struct plx_app_profiles *profiles, const struct plx_job *job)
 	profiles->profile[i] = (struct plx_app_profile){
 		.goodput = job->goodput,
 		.owner = job->owner,
+		.gpu_type = job->gpu_type,
 		.knower = job->id,
 	};
 	return i;

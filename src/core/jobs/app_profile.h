@@ -4,10 +4,10 @@
  *
  * A job that has just come knows nothing of how it scales, and would have to
  * try sizes one by one, a restart each. Others of its kind tried them before:
- * jobs of the same owner and batch limits and, where both measured, equally
- * fast passes. The profile of a kind is what the job with the largest
- * allocation measured; between equals, the one with most service. It is lent
- * to those that measured less. A job that never ran is lent nothing where
+ * jobs of the same owner, batch limits and type of GPU and, where both
+ * measured, equally fast passes. The profile of a kind is what the job with the
+ * largest allocation measured; between equals, the one with most service. It is
+ * lent to those that measured less. A job that never ran is lent nothing where
  * kinds of its limits differ in speed. Memory is fixed; zeroed, there are no
  * profiles. Pure otherwise; a table belongs to one thread at a time.
  */
@@ -24,6 +24,7 @@ struct plx_app_profile {
 	struct plx_goodput goodput; /* of the first batch statistics seen */
 	int profiled_gpus;	    /* largest count measured */
 	uint32_t owner;		    /* whose jobs they are */
+	uint32_t gpu_type;	    /* on which; 0: not known */
 	uint32_t knower;	    /* the job that knows it, */
 	double service_s;	    /* what that had when it last told */
 	unsigned silence;	    /* how often others told since */

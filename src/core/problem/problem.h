@@ -37,13 +37,14 @@ struct plx_table {
 
 struct plx_job {
 	uint32_t id;
-	uint32_t owner; /* whose it is: see app_profile.h */
-	double weight;	/* in the power mean, > 0; 0 counts as 1 */
-	int min_gpus;	/* >= 1: fewer is parked */
-	int max_gpus;	/* >= min_gpus: user, account and QOS limits */
-	int max_by;	/* enum plx_bound */
-	int min_nodes;	/* that it is on when it runs; 0: any */
-	int max_nodes;	/* 0: any; otherwise >= min_nodes */
+	uint32_t owner;	   /* whose it is: see app_profile.h */
+	uint32_t gpu_type; /* plx_types_digest() of its GPUs; 0: not known */
+	double weight;	   /* in the power mean, > 0; 0 counts as 1 */
+	int min_gpus;	   /* >= 1: fewer is parked */
+	int max_gpus;	   /* >= min_gpus: user, account and QOS limits */
+	int max_by;	   /* enum plx_bound */
+	int min_nodes;	   /* that it is on when it runs; 0: any */
+	int max_nodes;	   /* 0: any; otherwise >= min_nodes */
 	/* That its nodes may be on; 0: any. */
 	int max_switches;
 	int node_gpus; /* most on one node, at least what it has; 0: any */

@@ -71,6 +71,8 @@ void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint)
 	write_number(w, "speed", hint->speed);
 	write_number(w, "goodput", hint->goodput);
 	write_number(w, "loss", hint->loss);
+	if (hint->type[0])
+		plx_write_text(w, "type", hint->type);
 }
 
 /* Numbers that must be there. */
@@ -173,6 +175,20 @@ static int read_present(const char *fields, struct plx_hint *hint,
 	return 0;
 }
 
+/* It may be missing, but what cannot be compared is no type. */
+static int read_type(const char *fields, struct plx_hint *hint,
+		     struct plx_error *err)
+{
+	char text[PLX_FIELDS_MAX];
+
+	if (!plx_field_text(fields, "type", text, sizeof(text)))
+		return 0;
+	if (!plx_types_valid(text))
+		return plx_fail(err, "type: want names of types of GPUs");
+	snprintf(hint->type, sizeof(hint->type), "%s", text);
+	return 0;
+}
+
 /* Each may be missing; all but the first are for people to look at. */
 static int read_others(const char *fields, struct plx_hint *hint,
 		       struct plx_error *err)
@@ -213,7 +229,8 @@ int plx_hint_read(const char *fields, struct plx_hint *hint,
 		return 0;
 	if (read_job(fields, &read.job, err) < 0 ||
 	    read_present(fields, &read, err) < 0 ||
-	    read_others(fields, &read, err) < 0)
+	    read_others(fields, &read, err) < 0 ||
+	    read_type(fields, &read, err) < 0)
 		return -1;
 	*hint = read;
 	return 1;

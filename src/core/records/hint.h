@@ -5,7 +5,7 @@
  * Fields of the status section (docs/resize.md): "batch=M0,max,minm,maxm,acc"
  * "model=7 numbers" "sync=growth,two" "noise=sqr,var" "profiled=nodes,gpus"
  * "now=m,s" "progress=0..1" "left=samples" "restart=s" "lr=" "speed="
- * "goodput=" "loss=". Under 600 bytes.
+ * "goodput=" "loss=" "type=". Under 740 bytes.
  */
 #ifndef PLX_CORE_HINT_H
 #define PLX_CORE_HINT_H
@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/fields.h"
 #include "core/model/goodput.h"
+#include "core/records/gpu_type.h"
 
 #define PLX_RESTART_MAX_S 3600.0
 
@@ -31,6 +32,8 @@ struct plx_hint {
 	double speed;	  /* measured now, samples/s */
 	double goodput;	  /* the same, times statistical efficiency */
 	double loss;	  /* last mean training loss */
+	/* Of GPU, that the model is of; "": untold. */
+	char type[PLX_TYPES_SIZE];
 };
 
 void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint);

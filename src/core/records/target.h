@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/records/gpu_type.h"
 
 enum plx_target_state {
 	PLX_TARGET_NONE, /* nothing was ever asked of this job */
@@ -19,9 +20,8 @@ enum plx_target_state {
 	PLX_TARGET_MOVING, /* ended here, to be started there */
 };
 
-#define PLX_WHY_SIZE   224
-#define PLX_ON_SIZE    256
-#define PLX_TYPES_SIZE 128
+#define PLX_WHY_SIZE 224
+#define PLX_ON_SIZE  256
 
 struct plx_target {
 	uint32_t serial; /* grows with every request to this job, from 1; 0:

@@ -132,7 +132,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->unreserved = -1;
 	pollux_job_limits_node(snapshot, record, job);
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
-	job->kind = pollux_snapshot_kind(snapshot, record, rules, allowed);
+	pollux_snapshot_kind(snapshot, record, rules, allowed, job);
 	job->allowed_count = bit_set_count(allowed);
 	job->allowed = pollux_snapshot_set(snapshot, allowed);
 	for (int n = 0;

@@ -174,7 +174,7 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	bitstr_t *listed = pollux_nodes_listed(record);
 	bitstr_t *asleep = pollux_nodes_asleep(rules, record);
 
-	job->kind = pollux_snapshot_kind(snapshot, record, rules, allowed);
+	pollux_snapshot_kind(snapshot, record, rules, allowed, job);
 	_see_unlike(rules, unlike, job);
 	FREE_NULL_BITMAP(unlike);
 	job->unreserved = pollux_cpu_limit_unreserved(snapshot, &barred);
@@ -401,6 +401,7 @@ static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 		_add_number(&fingerprint, job->target.serial);
 		_add_number(&fingerprint, job->target.state);
 		_add_number(&fingerprint, job->status.has_hint);
+		_add_number(&fingerprint, job->unlike_model);
 		_add_number(&fingerprint,
 			    (uint64_t) job->status.hint.profiled.gpus);
 		_add_number(&fingerprint,

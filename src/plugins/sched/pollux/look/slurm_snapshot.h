@@ -70,6 +70,7 @@ struct pollux_job {
 	time_t since;	   /* its present shape */
 	struct pollux_needs needs; /* of each of its GPUs */
 	int kind;		   /* of GPU, one of the snapshot's; -1: any */
+	bool unlike_model;	   /* its hint is of another type than that */
 	char unlike[PLX_TYPES_SIZE]; /* a type that is free, but not of its own;
 					"": none */
 	int *gpus;		     /* [node_count] */

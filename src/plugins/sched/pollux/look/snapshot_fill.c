@@ -97,10 +97,12 @@ static int _kind(struct pollux_snapshot *snapshot, const char *types,
 	return snapshot->kind_count++;
 }
 
-int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
-			 const job_record_t *record, struct pollux_rules *rules,
-			 bitstr_t *allowed)
+void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
+			  const job_record_t *record,
+			  struct pollux_rules *rules, bitstr_t *allowed,
+			  struct pollux_job *job)
 {
+	const char *measured = job->status.hint.type;
 	char types[PLX_TYPES_SIZE];
 
 	pollux_kept_types(record, types);
@@ -108,7 +110,10 @@ int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
 		pollux_rules_best_type(rules, allowed, types);
 		pollux_rules_of_types(rules, types, allowed);
 	}
-	return types[0] ? _kind(snapshot, types, rules) : -1;
+	job->kind = types[0] ? _kind(snapshot, types, rules) : -1;
+	/* Whoever says no type, or mixes them, is believed on all. */
+	job->unlike_model = job->status.has_hint && measured[0] && types[0] &&
+			    strcmp(measured, types) != 0;
 }
 
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)

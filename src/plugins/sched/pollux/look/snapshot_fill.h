@@ -24,11 +24,13 @@ void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot);
 void pollux_snapshot_node_range(const job_record_t *record,
 				struct pollux_job *job);
 /*
- * Its type of GPU, as one of the snapshot's; -1: any. Where it may begin on any
- * one type that is the best of its allowed nodes, and the others are cleared.
+ * Its type of GPU, as one of the snapshot's, and whether its model, which
+ * job->status has, is of another. Where it may begin on any one type that is
+ * the best of its allowed nodes, and the others are cleared.
  */
-int pollux_snapshot_kind(struct pollux_snapshot *snapshot,
-			 const job_record_t *record, struct pollux_rules *rules,
-			 bitstr_t *allowed);
+void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
+			  const job_record_t *record,
+			  struct pollux_rules *rules, bitstr_t *allowed,
+			  struct pollux_job *job);
 
 #endif

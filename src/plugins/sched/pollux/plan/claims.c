@@ -53,7 +53,8 @@ void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
 		.hint = &job->status.hint,
 	};
 
-	if (job->status.has_hint &&
+	/* What is left of other GPUs says nothing of these. */
+	if (job->status.has_hint && !job->unlike_model &&
 	    plx_validation_check(&track->validation, &claim))
 		_tell(track);
 }

@@ -37,8 +37,8 @@ static double left_s(const struct pollux_job *job)
 {
 	const struct plx_hint *hint = &job->status.hint;
 
-	if (!job->status.has_hint || !(hint->samples_left > 0) ||
-	    !(hint->goodput > 0))
+	if (!job->status.has_hint || job->unlike_model ||
+	    !(hint->samples_left > 0) || !(hint->goodput > 0))
 		return 0;
 	return hint->samples_left / hint->goodput;
 }

@@ -81,7 +81,8 @@ static int cluster_gpus(const struct pollux_snapshot *snapshot)
 
 static bool is_measured(const struct pollux_job *job)
 {
-	return job->status.has_hint && plx_goodput_valid(&job->status.hint.job);
+	return job->status.has_hint && !job->unlike_model &&
+	       plx_goodput_valid(&job->status.hint.job);
 }
 
 int pollux_problem_measured(const struct pollux_job *job)
@@ -138,6 +139,10 @@ static void fill_goodput(const struct pollux_snapshot *snapshot,
 	job->profiled_gpus = pollux_problem_measured(from);
 	job->restart_s = RESTART_S;
 	job->goodput.limits = limits_of(&from->options);
+	job->gpu_type = plx_types_digest(
+		from->kind >= 0 && from->kind < snapshot->kind_count
+			? snapshot->kinds[from->kind].type
+			: hint->type);
 	if (!is_measured(from))
 		return;
 	job->profiled = true;

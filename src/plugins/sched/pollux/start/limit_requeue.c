@@ -134,7 +134,8 @@ void pollux_limit_warn(const struct pollux_snapshot *snapshot, int j,
 	const struct pollux_job *job = &snapshot->jobs[j];
 	struct plx_shape shape = { 0 };
 
-	if (!job->status.has_hint || !isfinite(job->limit_s) ||
+	if (!job->status.has_hint || job->unlike_model ||
+	    !isfinite(job->limit_s) ||
 	    job->options.at_limit == PLX_LIMIT_REQUEUE ||
 	    pollux_is_moldable(job))
 		return;
