@@ -591,6 +591,7 @@ static void a_ratio_of_nonsense_is_none(void **state)
 						    NULL));
 		assert_float_equal(0.114, plx_grad_seconds(&profile.model, 128),
 				   0.002);
+		assert_int_equal(1, plx_profile_largest(&profile).gpus);
 	}
 }
 

@@ -284,8 +284,13 @@ int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
 {
 	struct plx_model model = { .growth = growth };
 	struct plx_sample samples[PLX_ROWS_MAX];
-	size_t count = samples_of(profile, samples);
+	size_t count = rows_of(profile, profile->type, samples);
 
+	/* Nothing of a base that explains nothing here is believed. */
+	if (count && profile->base_type != profile->type &&
+	    !(ratio_of(profile, samples, count) > 0))
+		profile->has_base = false;
+	count = samples_of(profile, samples);
 	if (profile->has_model && profile->model.growth == growth)
 		model = profile->model;
 	for (int i = 0; i < profile->row_count; i++) {
