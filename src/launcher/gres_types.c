@@ -114,7 +114,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void write_list(struct type_list *list, char types[PLX_TYPES_SIZE])
+static void write_types(struct type_list *list, char types[PLX_TYPES_SIZE])
 {
 	size_t used = 0;
 
@@ -161,5 +161,5 @@ void plx_gres_types(const char *job, const char *node, const char *used,
 		else if (is_gpu(job))
 			add_all(&list, used, numbers_of(job));
 	}
-	write_list(&list, types);
+	write_types(&list, types);
 }
