@@ -37,7 +37,7 @@ no_devices() {
 }
 
 # devices_up OPTION...: sandbox_up, with these. Four GPUs a node at most. With
-# cores=yes, CPUs are constrained as well.
+# cores=yes, CPUs are constrained as well; with ram=yes, memory.
 devices_up() {
 	local i daemon
 
@@ -45,7 +45,8 @@ devices_up() {
 	sed -i -e 's|^ProctrackType=.*|ProctrackType=proctrack/cgroup|' \
 		-e 's|^TaskPlugin=.*|TaskPlugin=task/cgroup|' "$SB/etc/slurm.conf"
 	sed -i 's|^CgroupPlugin=.*|CgroupPlugin=cgroup/v1|' "$SB/etc/cgroup.conf"
-	printf "Constrain%s=yes\n" Devices ${cores:+Cores} >>"$SB/etc/cgroup.conf"
+	printf "Constrain%s=yes\n" Devices ${cores:+Cores} ${ram:+RAMSpace} \
+		>>"$SB/etc/cgroup.conf"
 	for i in 0 1 2 3; do
 		rm -f "$SB/dev/gpu$i"
 		mknod -m 666 "$SB/dev/gpu$i" c 4 "6$i"
