@@ -362,10 +362,22 @@ class Soak:
         left = run('squeue', '-h', '-o', '%A %T')
         return busy + (left or '').splitlines()
 
+    def completing_s(self):
+        """Who is told to end a job while it is cut off is told again.
+
+        Slurm does so KillWait + 2 MessageTimeout later, when it next purges.
+        """
+        text = run('scontrol', 'show', 'config') or ''
+        told = {key: int(value) for key, value in
+                re.findall(r'^(KillWait|MessageTimeout) *= (\d+) sec', text,
+                           re.M)}
+        return 90 + told.get('KillWait', 30) + \
+            2 * told.get('MessageTimeout', 60)
+
     def settle(self):
         """All jobs end, all nodes come back: nothing may be left."""
         self.undo(all_of_it=True)
-        end = time.monotonic() + 150
+        end = time.monotonic() + self.completing_s()
         while True:
             for node in self.options.nodes:
                 run('scontrol', 'update', f'nodename={node}', 'state=resume')

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/node_parts.h"
 #include "common/record_layout.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/acct/acct.h"
@@ -94,6 +95,7 @@ struct mend {
 	uint32_t *ids;
 	int count;
 	bool nodes; /* some node's GPUs are miscounted by type */
+	bool parts; /* or it has forgotten of which jobs have parts */
 };
 
 void pollux_stop(void)
@@ -336,6 +338,7 @@ static int _note_mend(void *x, void *arg)
 
 	if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
 		return 0;
+	mend->parts = mend->parts || pollux_parts_lost(job);
 	if (!pollux_hosts_due(job) && !pollux_steps_due(job) &&
 	    !pollux_has_lost_node(job))
 		return 0;
@@ -374,11 +377,14 @@ static void _mend(void)
 		list_for_each_ro(job_list, _note_mend, &mend);
 	mend.nodes = _any_miscounted();
 	pollux_unlock(POLLUX_CHECKING);
-	if (!mend.count && !mend.nodes && !pollux_usage_correction_any())
+	if (!mend.count && !mend.nodes && !mend.parts &&
+	    !pollux_usage_correction_any())
 		return;
 	pollux_lock(POLLUX_MENDING);
 	if (mend.nodes)
 		_recount_nodes();
+	if (mend.parts)
+		pollux_parts_mend_all();
 	for (int i = 0; i < mend.count; i++) {
 		pollux_hosts_mend(find_job_record(mend.ids[i]));
 		pollux_steps_mend(find_job_record(mend.ids[i]));

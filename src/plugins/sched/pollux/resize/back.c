@@ -4,6 +4,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/back.h"
+#include "sched/pollux/resize/target_shape.h"
 
 void pollux_back_before(const job_record_t *job, struct pollux_track *track)
 {
@@ -36,12 +37,16 @@ int pollux_back_on(const struct pollux_track *track, int n)
 	return track->back && n < track->back_count ? track->back[n] : -1;
 }
 
-/* Nodes count only where it is given GPUs; a parked job keeps its home. */
+/* Its script and its launcher stay where they are, also without a GPU there. */
 static struct pollux_shape _shape(job_record_t *job, const int *gpus,
 				  const struct plx_status *status)
 {
-	return pollux_shape_of(gpus, node_record_count,
-			       MAX(pollux_record_home(job, status), 0));
+	struct pollux_shape shape =
+		pollux_shape_of(gpus, node_record_count,
+				MAX(pollux_record_home(job, status), 0));
+
+	pollux_target_shape_host(job, status, &shape);
+	return shape;
 }
 
 /* What it has, without the nodes that were named. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* resize.c - give a running job other nodes and GPUs, in place */
 
+#include "common/node_parts.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/rules/limits.h"
 #include "sched/pollux/rules/nodes.h"
@@ -51,6 +52,8 @@ int pollux_resize(job_record_t *job, const struct pollux_shape *shape,
 {
 	if (pollux_constrain_busy(job->job_id))
 		return POLLUX_CONSTRAINING;
+	/* Who has parts of a GPU may have been forgotten since we planned. */
+	pollux_parts_mend_all();
 	return _resize(job, shape, true, err);
 }
 

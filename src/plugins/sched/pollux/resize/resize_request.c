@@ -88,7 +88,8 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	xfree(track->want);
 	track->want = names;
 	track->target.serial = _next_serial(job, track, status);
-	track->target.cold = wish->move;
+	track->target.cold =
+		wish->move || pollux_target_shape_is_apart(job, &wish->shape);
 	track->target.move = wish->move;
 	track->target.accrued = 0;
 	track->target.left_s = 0;

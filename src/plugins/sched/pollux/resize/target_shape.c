@@ -44,6 +44,35 @@ bool pollux_target_shape_host(job_record_t *job,
 	return true;
 }
 
+/* Has the job GPUs on that host, by one of its nodes? */
+static bool _is_among(const int *held, const char *host)
+{
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (held[n] && node && !xstrcmp(node->node_hostname, host))
+			return true;
+	}
+	return false;
+}
+
+bool pollux_target_shape_is_apart(const job_record_t *job,
+				  const struct pollux_shape *shape)
+{
+	int *held = xcalloc(node_record_count, sizeof(*held));
+	bool apart = true;
+
+	pollux_record_gpus(job, held);
+	for (int n = 0; apart && n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		apart = !node || !pollux_shape_on(shape, n) ||
+			!_is_among(held, node->node_hostname);
+	}
+	xfree(held);
+	return apart;
+}
+
 /* Does the node have `gpus` of this type for this job? */
 static bool _fits(const job_record_t *job, int n, int own, int gpus,
 		  const char *type)

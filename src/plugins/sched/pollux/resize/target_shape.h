@@ -17,6 +17,13 @@ bool pollux_target_shape_host(job_record_t *job,
 			      struct pollux_shape *shape);
 
 /*
+ * Is there no host where it has GPUs now and in the shape? Then no memory holds
+ * the state for its next ranks. Virtual nodes of one host share that.
+ */
+bool pollux_target_shape_is_apart(const job_record_t *job,
+				  const struct pollux_shape *shape);
+
+/*
  * The shape that the job was asked to take; nodes that were forgotten are
  * chosen anew. *shape is the caller's to release, also when it fails. Under
  * locks on jobs, nodes and partitions.
