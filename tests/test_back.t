@@ -32,8 +32,9 @@ is_the_same() {
 		[ "$(job_field "$job" BatchHost)" = "$home" ]
 }
 
+# Six there are not: it has two, and on its way from two to two it may have four.
 job=$(sb sbatch --parsable -o "$WORK/apart.out" --gpus-per-node=2 \
-	--scheduler-params=pollux,sizes=2 --wrap "srun pollux-launch \
+	--scheduler-params=pollux,sizes=2,6 --wrap "srun pollux-launch \
 --checkpoint-dir $WORK/ckpt $WORK/train --samples=4096 --batch=256 \
 --max-batch=2048 --epochs=1000000 --emulate-gpu=compute --checkpoint-every=1")
 wait_until "is_state $job RUNNING" 30
