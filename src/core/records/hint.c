@@ -185,7 +185,8 @@ static int read_type(const char *fields, struct plx_hint *hint,
 		return 0;
 	if (!plx_types_valid(text))
 		return plx_fail(err, "type: want names of types of GPUs");
-	snprintf(hint->type, sizeof(hint->type), "%s", text);
+	snprintf(hint->type, sizeof(hint->type), "%.*s",
+		 (int) sizeof(hint->type) - 1, text);
 	return 0;
 }
 
