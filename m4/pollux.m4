@@ -162,6 +162,9 @@ AS_IF([test -n "$slurm_src" && test "x$have_libslurm" = xyes], [
 	have_plugins="yes (Slurm $slurm_src_version)"
 ])
 AM_CONDITIONAL([HAVE_SLURM_SRC], [test -n "$slurm_src" && test "x$have_libslurm" = xyes])
+# For what speaks Slurm's protocol itself, which each release changes.
+AM_CONDITIONAL([HAVE_SLURM_22_05_SRC],
+	[AS_CASE([$slurm_src_version], [22.05.*], [test "x$have_libslurm" = xyes], [false])])
 AC_SUBST([SLURM_SRC], [$slurm_src])
 AS_IF([test "x$with_slurm_plugindir" != xauto],
 	[slurm_plugindir=$with_slurm_plugindir],
