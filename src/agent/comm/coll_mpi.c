@@ -186,11 +186,28 @@ static void keep_out_of_others(void)
 			      "none", 0);
 }
 
+/*
+ * Open MPI 5 does not begin without HOME, where it looks for the user's
+ * parameters. A container may be given no such variable: then there are none.
+ */
+static int init_thread(void)
+{
+	bool homeless = !getenv("HOME");
+	int level = 0;
+	int code;
+
+	if (homeless)
+		(void) setenv("HOME", "/", 0);
+	code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+	if (homeless)
+		(void) unsetenv("HOME");
+	return code;
+}
+
 static int initialise(struct plx_mpi *m, struct plx_error *err)
 {
 	int already = 0;
 	int over = 0;
-	int level = 0;
 
 	finalise.due = false;
 	MPI_Finalized(&over);
@@ -202,9 +219,7 @@ static int initialise(struct plx_mpi *m, struct plx_error *err)
 		return 0;
 	share_additions();
 	keep_out_of_others();
-	if (plx_mpi_check(
-		    m, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level),
-		    "MPI_Init_thread", err) < 0)
+	if (plx_mpi_check(m, init_thread(), "MPI_Init_thread", err) < 0)
 		return -1;
 	finalise.owner = getpid();
 	(void) atexit(at_exit);
