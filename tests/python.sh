@@ -14,6 +14,7 @@ python=$(sed -n 's/^PYTHON = //p' "$POLLUX_BUILDDIR/bindings/python/Makefile" \
 use_build_tree
 export PYTHONPATH=$bindings${PYTHONPATH:+:$PYTHONPATH}
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+export PYTHONUNBUFFERED=1 # lines of scripts are waited for
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 # Local runs, in $WORK. Their sockets are found below XDG_RUNTIME_DIR: a path of
