@@ -77,7 +77,8 @@ ok "a node that it gives up goes to sleep" eval '
 	wait_until settled 30 &&
 	sb scontrol update job="$job" NumNodes=1 &&
 	wait_until "has_gpus $job 2 && asleep 2" 60'
-sb scontrol update job="$job" NumNodes=3
+# From 24.11 on scontrol sends NumNodes=3 so, too.
+sb scontrol update job="$job" NumNodes=3-3
 ok "and is not had again while it sleeps" still 'has_gpus "$job" 2'
 home=$(job_field "$job" BatchHost)
 rigid=$(submit_rigid -N2 --exclude="$home" --gpus-per-node=2 -- 1)

@@ -157,7 +157,10 @@ static void _leave_start(job_desc_msg_t *asked, const job_record_t *job,
 	asked->max_nodes = asked->min_nodes;
 }
 
-/* NumNodes=MOST or LEAST-MOST. ALL is Slurm's, and changes nothing. */
+/*
+ * NumNodes=MOST or LEAST-MOST. ALL is Slurm's, and changes nothing. scontrol of
+ * 24.11 writes MOST twice, so MOST-MOST is the same as MOST.
+ */
 static int _bound(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 		  struct plx_error *err)
 {
@@ -168,10 +171,10 @@ static int _bound(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 
 	if (!least || least == NO_VAL || least == INFINITE)
 		return SLURM_SUCCESS;
-	if (!most || most == NO_VAL || most == INFINITE) {
+	if (!most || most == NO_VAL || most == INFINITE)
 		most = least;
+	if (least == most)
 		least = MIN(nodes.min, most);
-	}
 	if (most > NODES_MAX || least > most) {
 		plx_fail(err, "NumNodes: want up to %d nodes, or LEAST-MOST",
 			 NODES_MAX);
