@@ -21,13 +21,16 @@ power() {
 	END
 	chmod 755 "$WORK/$1"
 }
-# A slurmd that slurmctld's program has begun hears no other signal.
+# A slurmd that slurmctld's program has begun hears no other signal. From 24.11 on
+# slurmctld kills the group of the program when that ends: not before setsid has
+# left it.
 # shellcheck disable=SC2016 # for the programs
 power suspend 'kill -KILL "$(cat "$node.pid")"'
 # shellcheck disable=SC2016
 power resume "[ ! -e $WORK/broken ] || exit 1"'
 	setsid slurmd -D -N "$node" -b </dev/null >>"../log/$node.out" 2>&1 &
-	echo $! >"$node.pid"'
+	echo $! >"$node.pid"
+	until grep -qs slurmd "/proc/$!/comm" || ! kill -0 $!; do sleep 0.1; done'
 : >"$WORK/power.log"
 
 options=()

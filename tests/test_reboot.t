@@ -6,12 +6,14 @@
 . "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
-# A node is known by what its slurmd has in its environment.
+# A node is known by what its slurmd has in its environment. The group of a
+# program may be killed when that ends: not before setsid has left it.
 cat >"$WORK/reboot" <<-'END'
 	#!/bin/bash
 	cd "${0%/*}" || exit 1
 	echo "$PMIX_HOSTNAME" >>reboots
-	exec setsid "$0.on" </dev/null >reboot.log 2>&1 &
+	setsid "$0.on" </dev/null >reboot.log 2>&1 &
+	until grep -qs reboot.on "/proc/$!/comm" || ! kill -0 $!; do sleep 0.1; done
 END
 cat >"$WORK/reboot.on" <<-END
 	#!/bin/bash
