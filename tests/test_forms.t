@@ -26,7 +26,7 @@ resized() {
 		--gpus-per-node=1 --nodes=3|3 2 2 200
 		--gres=gpu:2|2 3 3 300
 		--gres=gpu:a100:2 --cpus-per-task=2|2 3 6 600
-		--cpus-per-gpu=2 --mem-per-cpu=50|2 3 6 300
+		--gpus=1 --cpus-per-gpu=2 --mem-per-cpu=50|2 3 6 300
 		--cpus-per-task=2|2 3 6 600
 		--mem=1000|2 3 3 1000
 		--nodes=3-3|3 2 2 200
@@ -91,6 +91,8 @@ while IFS='|' read -r options sentence; do
 done < <(refused)
 ok "no job was refused a shape for its form" eval '
 	! logged "keeps its .* GPUs"'
+# Both at once 24.11 refuses by itself: "node configuration is not available".
 ok "rigid jobs may ask in any form" eval '
-	job=$(submit_rigid --gpus-per-task=1 --ntasks=2 --mincpus=4 -- 60) &&
-	wait_until "is_state $job RUNNING" 20'
+	one=$(submit_rigid --gpus-per-task=1 --ntasks=2 -- 60) &&
+	two=$(submit_rigid --gpus=2 --mincpus=4 -- 60) &&
+	wait_until "is_state $one RUNNING && is_state $two RUNNING" 20'
