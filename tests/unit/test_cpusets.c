@@ -145,6 +145,23 @@ static void a_step_that_would_have_none_gets_the_jobs(void **state)
 	assert_has(".", "0-3,8-9");
 }
 
+static void so_do_the_tasks_of_a_step(void **state)
+{
+	struct plx_error err;
+
+	(void) state;
+	put(".", "0-3");
+	put("step_0", "0-3");
+	put("step_0/task_0", "0-1");
+	put("step_0/task_1", "2-3");
+	put("step_0/user", "0-3");
+	assert_int_equal(0, narrow("0,8", &err));
+	assert_has("step_0", "0");
+	assert_has("step_0/task_0", "0");
+	assert_has("step_0/task_1", "0");
+	assert_has("step_0/user", "0-3");
+}
+
 static void a_job_that_grows_is_left_alone(void **state)
 {
 	struct plx_error err;
@@ -178,6 +195,7 @@ int main(void)
 		cmocka_unit_test(a_list_that_does_not_fit_is_not_cut),
 		IN_FOLDER(steps_keep_what_their_job_goes_on_with),
 		IN_FOLDER(a_step_that_would_have_none_gets_the_jobs),
+		IN_FOLDER(so_do_the_tasks_of_a_step),
 		IN_FOLDER(a_job_that_grows_is_left_alone),
 		IN_FOLDER(what_is_no_list_changes_nothing),
 	};

@@ -167,13 +167,37 @@ static int write_cpus(int folder, const struct plx_cpus *cpus)
 	return done ? 0 : -1;
 }
 
-/* A step that has none yet is being started, and one that is gone has ended. */
-static int narrow_step(int folder, const char *step,
-		       const struct plx_cpus *cpus, struct plx_error *err)
+static int narrow_below(int folder, const char *prefix,
+			const struct plx_cpus *cpus, struct plx_error *err);
+
+/* No folder below may have what this one has not, at any time. */
+static int narrow_to(int folder, const struct plx_cpus *own,
+		     const struct plx_cpus *keeps, struct plx_error *err)
 {
+	struct plx_cpus all = either(own, keeps);
+
+	if (!is_same(&all, own) && write_cpus(folder, &all) < 0 &&
+	    errno != ENODEV)
+		return plx_fail(err, "%s", strerror(errno));
+	if (narrow_below(folder, "task_", keeps, err) < 0)
+		return -1;
+	if (!is_same(&all, keeps) && write_cpus(folder, keeps) < 0 &&
+	    errno != ENODEV)
+		return plx_fail(err, "%s", strerror(errno));
+	return 0;
+}
+
+/*
+ * Of a step, or of a task of it, as there are from 24.11 on. One that has none
+ * yet is being started, and one that is gone has ended.
+ */
+static int narrow_one(int folder, const char *name, const struct plx_cpus *cpus,
+		      struct plx_error *err)
+{
+	struct plx_error why;
 	struct plx_cpus own;
 	struct plx_cpus keeps;
-	int at = openat(folder, step, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int at = openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc = 0;
 
 	if (at < 0)
@@ -182,17 +206,16 @@ static int narrow_step(int folder, const char *step,
 		keeps = both(&own, cpus);
 		if (is_none(&keeps))
 			keeps = *cpus;
-		if (!is_same(&own, &keeps) && write_cpus(at, &keeps) < 0 &&
-		    errno != ENODEV)
-			rc = plx_fail(err, "cpuset of %.40s: %s", step,
-				      strerror(errno));
+		if (narrow_to(at, &own, &keeps, &why) < 0)
+			rc = plx_fail(err, "cpuset of %.40s: %.80s", name,
+				      why.text);
 	}
 	close(at);
 	return rc;
 }
 
-static int narrow_steps(int folder, const struct plx_cpus *cpus,
-			struct plx_error *err)
+static int narrow_below(int folder, const char *prefix,
+			const struct plx_cpus *cpus, struct plx_error *err)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
@@ -205,8 +228,8 @@ static int narrow_steps(int folder, const struct plx_cpus *cpus,
 		return plx_fail(err, "cpuset: %s", strerror(errno));
 	}
 	while (rc == 0 && (entry = readdir(dir))) {
-		if (!strncmp(entry->d_name, "step_", 5))
-			rc = narrow_step(folder, entry->d_name, cpus, err);
+		if (!strncmp(entry->d_name, prefix, strlen(prefix)))
+			rc = narrow_one(folder, entry->d_name, cpus, err);
 	}
 	closedir(dir);
 	return rc;
@@ -228,5 +251,5 @@ int plx_cpusets_narrow(int folder, const char *cpus, struct plx_error *err)
 		return 0;
 	if (!is_same(&all, &job) && write_cpus(folder, &all) < 0)
 		return plx_fail(err, "the job's cpuset: %s", strerror(errno));
-	return narrow_steps(folder, &goes_on, err);
+	return narrow_below(folder, "step_", &goes_on, err);
 }
