@@ -83,15 +83,18 @@ static inline uint32_t plx_slurm_submitted(const submit_response_msg_t *answer)
 }
 
 /*
- * CPUs that the job has on a node; 0: not told. Newer libraries tell their
- * sum alone: as if each node had as many.
+ * CPUs that the job has on a node; 0: not told. Newer libraries tell their sum
+ * alone: then this node has `part` of `parts` of them.
  */
-static inline int plx_slurm_cpus(const slurm_job_info_t *job, const char *node)
+static inline int plx_slurm_cpus(const slurm_job_info_t *job, const char *node,
+				 int part, int parts)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
 	(void) node;
-	return job->num_nodes ? (int) (job->num_cpus / job->num_nodes) : 0;
+	return parts > 0 ? (int) ((long) job->num_cpus * part / parts) : 0;
 #else
+	(void) part;
+	(void) parts;
 	return job->job_resrcs
 		       ? slurm_job_cpus_allocated_on_node(job->job_resrcs, node)
 		       : 0;

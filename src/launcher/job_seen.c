@@ -43,16 +43,38 @@ static int fail_slurm(struct plx_error *err, const char *what, uint32_t id)
 			slurm_strerror(errno));
 }
 
+static const char *gres_of(const slurm_job_info_t *record, uint32_t j)
+{
+	return j < record->gres_detail_cnt && record->gres_detail_str[j]
+		       ? record->gres_detail_str[j]
+		       : "";
+}
+
+/* CPUs go with GPUs. A node without one still has CPUs. */
+static int part_of(const slurm_job_info_t *record, uint32_t j)
+{
+	int gpus = plx_gres_gpus(gres_of(record, j));
+
+	return gpus > 0 ? gpus : 1;
+}
+
+static int all_parts(const slurm_job_info_t *record)
+{
+	int parts = 0;
+
+	for (uint32_t j = 0; j < record->num_nodes; j++)
+		parts += part_of(record, j);
+	return parts;
+}
+
 /* The j-th node of the job. Its GPUs, or none yet. */
 static void describe_node(const slurm_job_info_t *record, uint32_t j,
 			  const char *name, struct plx_layout_node *node)
 {
-	const char *gres = "";
-	int cpus = 0;
+	const char *gres = gres_of(record, j);
+	int cpus = plx_slurm_cpus(record, name, part_of(record, j),
+				  all_parts(record));
 
-	if (j < record->gres_detail_cnt && record->gres_detail_str[j])
-		gres = record->gres_detail_str[j];
-	cpus = plx_slurm_cpus(record, name);
 	*node = (struct plx_layout_node){
 		.ranks = plx_gres_gpus(gres),
 		.cpus = cpus > 0 ? cpus : 0,
