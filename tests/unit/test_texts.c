@@ -520,7 +520,7 @@ static void a_hint_says_on_which_type_it_was_measured(void **state)
 	struct plx_hint hint = long_hint();
 	struct plx_hint read;
 	char text[PLX_FIELDS_MAX];
-	char worse[PLX_FIELDS_MAX];
+	char worse[PLX_FIELDS_MAX + 16];
 	struct plx_error err;
 
 	(void) state;
