@@ -12,17 +12,33 @@
 /* Nodes that some jobs may use. */
 struct pollux_set {
 	bitstr_t *bits;
+	int count; /* those of others soon differ in one of these */
+	int first;
+	int last;
 	bool *nodes; /* [node_count] the same */
 };
+
+/* While slurmctld gathers its nodes each job has a set of its own. */
+static bool _same(const struct pollux_set *a, const struct pollux_set *b)
+{
+	return a->count == b->count && a->first == b->first &&
+	       a->last == b->last && bit_equal(a->bits, b->bits);
+}
 
 const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
 				bitstr_t *bits)
 {
+	const struct pollux_set wanted = {
+		.bits = bits,
+		.count = bit_set_count(bits),
+		.first = (int) bit_ffs(bits),
+		.last = (int) bit_fls(bits),
+	};
 	struct pollux_set *set = NULL;
 
 	for (int i = 0; i < snapshot->set_count; i++) {
 		set = &snapshot->sets[i];
-		if (bit_equal(set->bits, bits)) {
+		if (_same(set, &wanted)) {
 			FREE_NULL_BITMAP(bits);
 			return set->nodes;
 		}
@@ -30,7 +46,7 @@ const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
 	xrecalloc(snapshot->sets, snapshot->set_count + 1,
 		  sizeof(*snapshot->sets));
 	set = &snapshot->sets[snapshot->set_count++];
-	set->bits = bits;
+	*set = wanted;
 	set->nodes = xcalloc(snapshot->node_count + 1, sizeof(*set->nodes));
 	for (int n = 0; n < snapshot->node_count; n++)
 		set->nodes[n] = bit_test(bits, n);
