@@ -5,6 +5,7 @@
  */
 
 #include "core/search/plan.h"
+#include "core/search/search.h"
 #include "plan_world.h"
 #include "random_problem.h"
 
@@ -134,6 +135,35 @@ static void gpus_are_used_as_far_as_there_are_cpus(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* Among many it would look at one where the shape fits, and at some others. */
+static void who_may_use_few_nodes_looks_at_all_of_them(void **state)
+{
+	const struct plx_config config = { .nodes = 1,
+					   .per_node = 2,
+					   .gpus = 2 };
+	struct plx_problem *problem = cluster(NODES, GPUS, JOBS);
+	struct plx_search *search = NULL;
+	struct plx_elastic *e = NULL;
+
+	(void) state;
+	assert_int_equal(0, plx_problem_restrict(problem, 0, NULL));
+	for (int n = 0; n < NODES; n++)
+		problem->jobs[0].allowed[n] = n % 20 == 7;
+	search = plx_search_create(problem, NULL);
+	assert_non_null(search);
+	for (int j = 0; j < JOBS; j++) {
+		if (search->jobs[j].index == 0)
+			e = &search->jobs[j];
+	}
+	assert_non_null(e);
+	plx_search_look(search, e, &config, false);
+	assert_int_equal(3, search->look_count);
+	for (int i = 0; i < search->look_count; i++)
+		assert_int_equal(7, search->look[i] % 20);
+	plx_search_destroy(search);
+	plx_problem_destroy(problem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -141,6 +171,7 @@ int main(void)
 			with_cpus_for_all_gpus_a_plan_is_as_if_none_were_counted),
 		cmocka_unit_test(random_plans_respect_cpus_that_are_short),
 		cmocka_unit_test(gpus_are_used_as_far_as_there_are_cpus),
+		cmocka_unit_test(who_may_use_few_nodes_looks_at_all_of_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,19 +77,23 @@ struct plx_point {
 	double utility;
 };
 
+#define PLX_FEW_NODES 24 /* whoever may use no more looks at all of them */
+
 struct plx_elastic {
 	const struct plx_job *job;
 	int index; /* in the problem */
 	struct plx_yardstick fair;
-	int cap;	/* most GPUs it may have */
-	bool fixed;	/* pinned, or nothing else is possible */
-	bool anywhere;	/* nearly all nodes are allowed */
-	bool may_park;	/* allowed, or parked already */
-	bool now_valid; /* what it has respects its own limits */
-	bool stuck;	/* nothing possible for it: keeps what it has */
-	bool touched;	/* by the present move */
-	bool dirty;	/* worth another look: in the queue */
-	bool strayed;	/* may sit elsewhere than in the best plan */
+	int cap;		/* most GPUs it may have */
+	bool fixed;		/* pinned, or nothing else is possible */
+	bool anywhere;		/* nearly all nodes are allowed */
+	int few[PLX_FEW_NODES]; /* the nodes that it may use, ... */
+	int few_count;		/* ... if they are so few; 0: more, or all */
+	bool may_park;		/* allowed, or parked already */
+	bool now_valid;		/* what it has respects its own limits */
+	bool stuck;		/* nothing possible for it: keeps what it has */
+	bool touched;		/* by the present move */
+	bool dirty;		/* worth another look: in the queue */
+	bool strayed;		/* may sit elsewhere than in the best plan */
 
 	double *one;	/* [cap + 1] utility of a count on one node, ... */
 	double *two;	/* ... on two, ... */

@@ -13,7 +13,6 @@
 
 #include "core/search/search.h"
 
-#define SMALL	  24		      /* nodes: all are looked at */
 #define INDEX_MAX (UINT64_C(1) << 20) /* words of 64 nodes */
 #define EJECT	  8  /* nodes of each level looked at for a victim */
 #define EJECT_ALL 16 /* of all levels */
@@ -41,7 +40,7 @@ bool plx_look_init(struct plx_search *search)
 	search->words = (nodes + 63) / 64;
 	search->look = calloc(nodes, sizeof(*search->look));
 	search->looked = calloc(nodes, sizeof(*search->looked));
-	search->indexed = search->node_count > SMALL &&
+	search->indexed = search->node_count > PLX_FEW_NODES &&
 			  buckets * search->words <= INDEX_MAX;
 	if (!search->indexed) {
 		for (int n = 0; search->look && n < search->node_count; n++)
@@ -285,6 +284,12 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 	}
 	search->look_stamp++;
 	search->look_count = 0;
+	for (int i = 0; i < e->few_count; i++)
+		add(search, e, e->few[i]);
+	if (e->few_count) {
+		search->work += search->look_count;
+		return;
+	}
 	if (plx_needs_home(e, config->nodes))
 		add(search, e, e->job->home);
 	for (int n = 0; e->required && n < search->node_count; n++) {

@@ -148,15 +148,25 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
 	return 0;
 }
 
-/* Of so many nodes that their numbers of free GPUs tell enough. */
-static bool is_anywhere(const struct plx_problem *problem,
-			const struct plx_job *job)
+/*
+ * Which nodes it may use: nearly all, so that their numbers of free GPUs tell
+ * enough, or a few.
+ */
+static void count_nodes(const struct plx_problem *problem,
+			struct plx_elastic *e)
 {
-	int allowed = 0;
+	int usable = 0;
 
-	for (int n = 0; job->allowed && n < problem->node_count; n++)
-		allowed += job->allowed[n];
-	return !job->allowed || 8L * allowed >= 7L * problem->node_count;
+	for (int n = 0; e->job->allowed && n < problem->node_count; n++) {
+		if (!plx_job_usable(e->job, n))
+			continue;
+		if (usable < PLX_FEW_NODES)
+			e->few[usable] = n;
+		usable++;
+	}
+	e->few_count = usable <= PLX_FEW_NODES ? usable : 0;
+	e->anywhere =
+		!e->job->allowed || 8L * usable >= 7L * problem->node_count;
 }
 
 struct plx_search *plx_search_create(const struct plx_problem *problem,
@@ -186,8 +196,7 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 	for (int j = 0; j < problem->job_count; j++) {
 		if (elastic_init(search, &search->jobs[j], j, err) < 0)
 			goto done;
-		search->jobs[j].anywhere =
-			is_anywhere(problem, &problem->jobs[j]);
+		count_nodes(problem, &search->jobs[j]);
 	}
 	qsort(search->jobs, (size_t) search->job_count, sizeof(*search->jobs),
 	      by_id);
