@@ -90,6 +90,7 @@ static void is_sane(const struct plx_hint *hint)
 	MUST(hint->samples_left >= 0 && isfinite(hint->samples_left));
 	MUST(hint->progress >= 0 && hint->progress <= 1);
 	MUST(!hint->type[0] || plx_types_valid(hint->type));
+	MUST(!hint->type[0] == !plx_types_digest(hint->type));
 	for (size_t i = 0; i < COUNT(shapes); i++) {
 		if (!plx_batch_best(&hint->job, shapes[i], &best, &goodput))
 			continue;
