@@ -63,7 +63,7 @@ static const struct {
 	[POLLUX_CLEARING] = { .name = "clear",
 			      .lock = { .conf = READ_LOCK,
 					.job = WRITE_LOCK,
-					.node = READ_LOCK,
+					.node = WRITE_LOCK,
 					.part = READ_LOCK,
 					.fed = READ_LOCK } },
 	[POLLUX_TELLING] = { .name = "tell",

@@ -58,27 +58,41 @@ static bool _suffices(const struct pollux_snapshot *snapshot,
 }
 
 /* What is lacking of free ones is core's to say, who may keep them for it. */
-static void _fill(List all, const job_record_t *job,
+static void _fill(List all, const job_record_t *job, bool turning,
 		  struct pollux_snapshot *snapshot,
 		  struct pollux_waiting *waiting)
 {
 	if (!job->license_list)
 		return;
 	waiting->draws = _draws(all, job);
-	waiting->unlicensed = _suffices(snapshot, waiting->draws) &&
+	/* Slurm's test asks the reservations, too. */
+	waiting->unlicensed = !turning && _suffices(snapshot, waiting->draws) &&
 			      license_job_test((job_record_t *) job, time(NULL),
 					       true) != SLURM_SUCCESS;
 }
 
-void pollux_licences_fill(const struct plx_backlog_entry *chosen,
+static bool _any(const struct plx_backlog_entry *chosen, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (((const job_record_t *) chosen[i].job)->license_list)
+			return true;
+	}
+	return false;
+}
+
+void pollux_licences_fill(const struct plx_backlog_entry *chosen, bool turning,
 			  struct pollux_snapshot *snapshot)
 {
-	List all = bf_licenses_initial(false);
+	List all = NULL;
 
+	if (!_any(chosen, snapshot->waiting_count))
+		return;
+	all = bf_licenses_initial(false);
 	if (!all)
 		return;
 	_fill_free(all, snapshot);
 	for (int i = 0; i < snapshot->waiting_count; i++)
-		_fill(all, chosen[i].job, snapshot, &snapshot->waiting[i]);
+		_fill(all, chosen[i].job, turning, snapshot,
+		      &snapshot->waiting[i]);
 	FREE_NULL_LIST(all);
 }

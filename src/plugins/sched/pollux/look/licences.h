@@ -8,9 +8,10 @@
 
 /*
  * Fill snapshot->licences, and draws and unlicensed of snapshot->waiting, which
- * was made of chosen[waiting_count]. Under a read lock on jobs.
+ * was made of chosen[waiting_count]. Under a read lock on jobs; turning:
+ * pollux_reserved_turning(), nobody may be asked about reservations.
  */
-void pollux_licences_fill(const struct plx_backlog_entry *chosen,
+void pollux_licences_fill(const struct plx_backlog_entry *chosen, bool turning,
 			  struct pollux_snapshot *snapshot);
 
 #endif

@@ -331,7 +331,7 @@ void pollux_waiting_fill(const struct plx_backlog *backlog,
 	for (int i = 0; i < snapshot->waiting_count; i++)
 		_fill(&chosen[i], terms, snapshot, rules,
 		      &snapshot->waiting[i]);
-	pollux_licences_fill(chosen, snapshot);
+	pollux_licences_fill(chosen, pollux_rules_turning(rules), snapshot);
 	pollux_preempts_fill(preempts, chosen, snapshot);
 }
 

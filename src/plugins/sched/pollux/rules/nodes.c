@@ -103,6 +103,11 @@ void pollux_rules_destroy(struct pollux_rules *rules)
 	xfree(rules);
 }
 
+bool pollux_rules_turning(const struct pollux_rules *rules)
+{
+	return pollux_reserved_turning(rules->reserved);
+}
+
 bool pollux_node_open(const struct pollux_rules *rules, int n)
 {
 	return bit_test(rules->open, n);

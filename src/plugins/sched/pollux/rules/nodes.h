@@ -31,6 +31,9 @@ void pollux_rules_best_type(struct pollux_rules *rules, bitstr_t *nodes,
 /* Clear the nodes that take no new jobs, or have no GPU free. */
 void pollux_rules_idle(struct pollux_rules *rules, bitstr_t *nodes);
 
+/* See pollux_reserved_turning(). */
+bool pollux_rules_turning(const struct pollux_rules *rules);
+
 /* Takes the node new jobs of anybody, now? Not while others end there. */
 bool pollux_node_open(const struct pollux_rules *rules, int n);
 

@@ -21,10 +21,6 @@
 struct pollux_reserved {
 	time_t now;
 	bool any;
-	/*
-	 * One has ended and is to recur: the next who asks would move it on,
-	 * which takes a write lock. Slurm does so itself in a moment.
-	 */
 	bool turning;
 };
 
@@ -58,6 +54,11 @@ struct pollux_reserved *pollux_reserved_create(void)
 void pollux_reserved_destroy(struct pollux_reserved *reserved)
 {
 	xfree(reserved);
+}
+
+bool pollux_reserved_turning(const struct pollux_reserved *reserved)
+{
+	return reserved->turning;
 }
 
 static bool _is_denied(const job_record_t *job, time_t now)

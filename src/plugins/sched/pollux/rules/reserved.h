@@ -18,6 +18,12 @@ struct pollux_reserved *pollux_reserved_create(void);
 void pollux_reserved_destroy(struct pollux_reserved *reserved);
 
 /*
+ * One has ended and is to recur: whoever asks Slurm what reservations leave
+ * would move it on, which takes a write lock. Slurm does so itself in a moment.
+ */
+bool pollux_reserved_turning(const struct pollux_reserved *reserved);
+
+/*
  * Clear nodes that the job may not use for so long. What it may not use of
  * the others goes to *barred, the caller's to release, if barred is not NULL.
  */
