@@ -379,7 +379,8 @@ static bool _wants_nodes(const struct pollux_snapshot *snapshot,
 {
 	bool any = false;
 
-	if (waiting->ignored || waiting->limited || waiting->blocked)
+	if (waiting->ignored || waiting->limited || waiting->blocked ||
+	    waiting->unlicensed)
 		return false;
 	for (int j = 0; j < snapshot->job_count && !any; j++)
 		any = snapshot->jobs[j].yields;

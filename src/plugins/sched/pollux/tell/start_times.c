@@ -133,12 +133,15 @@ static time_t _wanted(const job_record_t *job, const struct start *start)
 		       : theirs;
 }
 
-static bool _is_due(const struct start *start)
+static bool _is_due(struct start *start)
 {
 	const job_record_t *job = find_job_record(start->id);
 
-	return job && IS_JOB_PENDING(job) &&
-	       _wanted(job, start) != job->start_time;
+	if (job && IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job))
+		return _wanted(job, start) != job->start_time;
+	/* It has started, or ended: what is on its record is true. */
+	start->ours = start->wrote = 0;
+	return false;
 }
 
 /* Write lock on jobs. */
@@ -147,7 +150,7 @@ static void _write(struct start *start)
 	job_record_t *job = find_job_record(start->id);
 	time_t wanted = 0;
 
-	if (!job || !IS_JOB_PENDING(job))
+	if (!job || !IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job))
 		return;
 	wanted = _wanted(job, start);
 	if (start->wrote && job->start_time != start->wrote)
@@ -162,7 +165,7 @@ static void _write(struct start *start)
 	}
 	job->start_time = wanted;
 	xfree(job->sched_nodes);
-	if (wanted == start->ours) {
+	if (start->ours && wanted == start->ours) {
 		job->sched_nodes = xstrdup(start->nodes);
 		start->wrote = wanted;
 	} else {
@@ -186,8 +189,8 @@ void pollux_start_times_tell(void)
 	starts.due = false;
 	starts.pass = pass;
 	pollux_lock(POLLUX_JUDGE);
-	for (int i = 0; i < starts.count && !any; i++)
-		any = _is_due(&starts.at[i]);
+	for (int i = 0; i < starts.count; i++)
+		any |= _is_due(&starts.at[i]);
 	pollux_unlock(POLLUX_JUDGE);
 	if (!any)
 		return;
