@@ -79,6 +79,33 @@ static bool _is_calm(const job_record_t *record, const struct pollux_job *job)
 	return job->age_s >= MIN(CALM_S << steps, 3600);
 }
 
+/* An epilog that takes longer may hang, and others go on meanwhile. */
+#define CLOSING_S 30
+
+/* When nodes were first seen with the end of a job; the thread's own. */
+static struct {
+	time_t *since; /* [count]; 0: it has none */
+	int count;
+} closing;
+
+static bool _is_closing(const struct pollux_snapshot *snapshot, int n)
+{
+	time_t *since = NULL;
+
+	if (closing.count != snapshot->node_count) {
+		xfree(closing.since);
+		closing.count = snapshot->node_count;
+		closing.since =
+			xcalloc(closing.count + 1, sizeof(*closing.since));
+	}
+	since = &closing.since[n];
+	if (!bit_test(cg_node_bitmap, n))
+		*since = 0;
+	else if (!*since)
+		*since = snapshot->now;
+	return *since && snapshot->now - *since < CLOSING_S;
+}
+
 static void _fill_nodes(struct pollux_snapshot *snapshot,
 			const struct pollux_rules *rules)
 {
@@ -89,6 +116,7 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 		const node_record_t *record = node_record_table_ptr[n];
 		struct pollux_node *node = &snapshot->nodes[n];
 		const gres_node_state_t *gpus = NULL;
+		bool closes = _is_closing(snapshot, n);
 
 		if (!record)
 			continue; /* a hole left by a deleted node */
@@ -113,7 +141,7 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 		}
 		if (pollux_node_open(rules, n))
 			continue;
-		if (node->usable && bit_test(cg_node_bitmap, n))
+		if (node->usable && closes)
 			node->gpus_closing = node->gpus_free;
 		node->gpus_free = 0;
 	}
