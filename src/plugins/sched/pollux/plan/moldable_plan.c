@@ -135,7 +135,8 @@ static bool is_promised(const struct pollux_snapshot *snapshot,
 		const struct pollux_waiting *before = &snapshot->waiting[k];
 
 		if (before->id != snapshot->waiting[i].id && !before->ignored &&
-		    !before->blocked && !reservations->grants[k].granted &&
+		    !before->blocked && !before->unlicensed &&
+		    !reservations->grants[k].granted &&
 		    isfinite(reservations->grants[k].starts_s))
 			return true;
 	}
