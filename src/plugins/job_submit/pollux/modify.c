@@ -110,6 +110,20 @@ static bool _is_one_task(const char *text, const job_record_t *job)
 	return !*task;
 }
 
+static int _is_other(void *x, void *key)
+{
+	const job_record_t *other = x;
+	const job_record_t *job = key;
+
+	return other != job && other->array_job_id == job->array_job_id;
+}
+
+/* It is no array, or one of which no task has a record of its own yet. */
+static bool _is_alone(job_record_t *job)
+{
+	return !job->array_job_id || !list_find_first(job_list, _is_other, job);
+}
+
 static bool _may_update(const job_record_t *job, uint32_t uid, bool is_operator)
 {
 	return is_operator || uid == job->user_id ||
@@ -343,12 +357,14 @@ int modify_nodes(job_desc_msg_t *asked, job_record_t *job, uint32_t uid,
 	is_operator = validate_operator(uid);
 	if (!_may_update(job, uid, is_operator))
 		return SLURM_SUCCESS;
-	if (IS_JOB_PENDING(job))
+	if (IS_JOB_PENDING(job) && _is_alone(job))
 		return _bound(asked, job, is_operator, err);
 	if (!_is_one_task(asked->job_id_str, job)) {
 		plx_fail(err, "one task at a time, as JobId=%u_%u",
-			 job->array_job_id, job->array_task_id);
+			 job->array_job_id,
+			 job->array_task_id == NO_VAL ? 0 : job->array_task_id);
 		return ESLURM_NOT_SUPPORTED;
 	}
-	return _change(asked, job, is_operator, err);
+	return IS_JOB_PENDING(job) ? _bound(asked, job, is_operator, err)
+				   : _change(asked, job, is_operator, err);
 }
