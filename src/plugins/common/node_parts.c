@@ -26,17 +26,17 @@ static bitstr_t *_known(const node_record_t *node)
 static bool _entry(const job_record_t *job, const gres_job_state_t *entry,
 		   bool mend)
 {
+	bitstr_t *nodes = job->job_resrcs->node_bitmap;
 	uint32_t offset = 0;
 	bool lost = false;
 
-	for (int n = 0; entry->gres_bit_alloc && n < node_record_count &&
-			offset < entry->node_cnt;
-	     n++) {
+	for (int n = pollux_slurm_next_bit(nodes, 0, node_record_count);
+	     entry->gres_bit_alloc && n < node_record_count &&
+	     offset < entry->node_cnt;
+	     n = pollux_slurm_next_bit(nodes, n + 1, node_record_count)) {
 		bitstr_t *known = NULL;
 		bitstr_t *has = NULL;
 
-		if (!bit_test(job->job_resrcs->node_bitmap, n))
-			continue;
 		known = _known(node_record_table_ptr[n]);
 		has = entry->gres_bit_alloc[offset++];
 		if (!known || !has || bit_size(known) != bit_size(has) ||
@@ -55,9 +55,9 @@ static bool _look(const job_record_t *job, bool mend)
 	gres_state_t *state = NULL;
 	bool lost = false;
 
-	if (!job->gres_list_alloc || !job->job_resrcs ||
-	    !job->job_resrcs->node_bitmap ||
-	    !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)))
+	if (!(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
+	    !job->gres_list_alloc || !job->job_resrcs ||
+	    !job->job_resrcs->node_bitmap)
 		return false;
 	iter = list_iterator_create(job->gres_list_alloc);
 	while ((state = list_next(iter)))
@@ -78,6 +78,13 @@ void pollux_parts_mend(const job_record_t *job)
 	(void) _look(job, true);
 }
 
+/* Does the site give out parts of GPUs at all? */
+static bool _are_shared(void)
+{
+	return xstrcasestr(slurm_conf.gres_plugins, "shard") ||
+	       xstrcasestr(slurm_conf.gres_plugins, "mps");
+}
+
 static int _mend(void *x, void *arg)
 {
 	(void) arg;
@@ -87,6 +94,6 @@ static int _mend(void *x, void *arg)
 
 void pollux_parts_mend_all(void)
 {
-	if (job_list)
+	if (job_list && _are_shared())
 		list_for_each_ro(job_list, _mend, NULL);
 }
