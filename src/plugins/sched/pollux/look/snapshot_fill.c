@@ -127,9 +127,12 @@ void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
 		pollux_rules_of_types(rules, types, allowed);
 	}
 	job->kind = types[0] ? _kind(snapshot, types, rules) : -1;
-	/* Whoever says no type, or mixes them, is believed on all. */
+	/*
+	 * Whoever says no type, or mixes them, is believed on all. Who has
+	 * several names the one where its first rank is.
+	 */
 	job->unlike_model = job->status.has_hint && measured[0] && types[0] &&
-			    strcmp(measured, types) != 0;
+			    !strchr(types, ',') && strcmp(measured, types) != 0;
 }
 
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)

@@ -119,7 +119,7 @@ static void fill_limit(const struct pollux_snapshot *snapshot,
 	const struct plx_hint *hint = &from->status.hint;
 	struct plx_shape now = { 0 };
 
-	if (from->options.at_limit == PLX_LIMIT_REQUEUE ||
+	if (from->unlike_model || from->options.at_limit == PLX_LIMIT_REQUEUE ||
 	    !isfinite(from->limit_s) || !(from->limit_s > 0) ||
 	    !(from->ends_s > 0) || !(hint->samples_left > 0))
 		return;
@@ -142,7 +142,7 @@ static void fill_goodput(const struct pollux_snapshot *snapshot,
 	job->gpu_type = plx_types_digest(
 		from->kind >= 0 && from->kind < snapshot->kind_count
 			? snapshot->kinds[from->kind].type
-			: hint->type);
+			: "");
 	if (!is_measured(from))
 		return;
 	job->profiled = true;
