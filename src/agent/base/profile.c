@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/profile.h"
+#include "core/model/fit_loss.h"
 #include "core/model/measured.h"
 #include "core/records/options.h"
 
@@ -226,13 +227,18 @@ static double ratio_of(const struct plx_profile *profile,
 {
 	double sum = 0;
 	double ratio;
+	int usable = 0;
 
-	if (!profile->has_base || profile->base_type == profile->type || !count)
+	if (!profile->has_base || profile->base_type == profile->type)
 		return 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		if (!plx_fit_usable(&own[i]))
+			continue;
 		sum += log(own[i].pass_seconds /
 			   plx_grad_seconds(&profile->base, own[i].per_gpu));
-	ratio = exp(sum / (double) count);
+		usable++;
+	}
+	ratio = usable ? exp(sum / usable) : 0;
 	return ratio >= 1 / RATIO_MAX && ratio <= RATIO_MAX ? ratio : 0;
 }
 
@@ -279,6 +285,15 @@ static size_t samples_of(const struct plx_profile *profile,
 	return all;
 }
 
+static bool any_usable(const struct plx_sample *samples, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (plx_fit_usable(&samples[i]))
+			return true;
+	}
+	return false;
+}
+
 int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
 		    struct plx_error *err)
 {
@@ -287,7 +302,7 @@ int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
 	size_t count = rows_of(profile, profile->type, samples);
 
 	/* Nothing of a base that explains nothing here is believed. */
-	if (count && profile->base_type != profile->type &&
+	if (any_usable(samples, count) && profile->base_type != profile->type &&
 	    !(ratio_of(profile, samples, count) > 0))
 		profile->has_base = false;
 	count = samples_of(profile, samples);

@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "agent/comm/pulse.h"
 #include "agent/disk/folder.h"
@@ -127,10 +129,12 @@ static int write_it(struct plx_ckpt_write *job, struct plx_error *err)
 static void tell_saved(const struct pollux *p)
 {
 	const uint64_t step = p->store->cursor.step;
+	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
 
 	plx_pulse_rescued(p->pulser, step);
-	if (!p->config.quiet)
-		fprintf(stderr,
+	/* Others wait for the folder: who reads stderr may be gone. */
+	if (!p->config.quiet && poll(&out, 1, 0) > 0 && out.revents & POLLOUT)
+		dprintf(STDERR_FILENO,
 			"pollux: rank %d rescued step %" PRIu64
 			" before it leaves\n",
 			p->coll->rank, step);
