@@ -45,6 +45,7 @@ static const struct rule rules[] = {
 	{ "ZE_AFFINITY_MASK", false, false },
 	/* A launcher that is itself run by one has a word of its own here. */
 	{ "POLLUX_WARM", false, false },
+	{ "POLLUX_GPU_TYPE", false, false },
 };
 
 bool plx_environ_passes(const char *var)

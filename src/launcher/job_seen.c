@@ -68,12 +68,11 @@ static int all_parts(const slurm_job_info_t *record)
 }
 
 /* The j-th node of the job. Its GPUs, or none yet. */
-static void describe_node(const slurm_job_info_t *record, uint32_t j,
+static void describe_node(const slurm_job_info_t *record, uint32_t j, int parts,
 			  const char *name, struct plx_layout_node *node)
 {
 	const char *gres = gres_of(record, j);
-	int cpus = plx_slurm_cpus(record, name, part_of(record, j),
-				  all_parts(record));
+	int cpus = plx_slurm_cpus(record, name, part_of(record, j), parts);
 
 	*node = (struct plx_layout_node){
 		.ranks = plx_gres_gpus(gres),
@@ -100,13 +99,14 @@ static int read_nodes(const slurm_job_info_t *record, bool gpus,
 	plx_hostlist used = slurm_hostlist_create(NULL);
 	plx_hostlist spared = slurm_hostlist_create(NULL);
 	struct plx_layout_node node;
+	int parts = all_parts(record);
 	char *name;
 	int rc = -1;
 
 	for (uint32_t j = 0; (name = slurm_hostlist_shift(all)); j++) {
 		bool wanted;
 
-		describe_node(record, j, name, &node);
+		describe_node(record, j, parts, name, &node);
 		wanted = !gpus || node.ranks > 0;
 		slurm_hostlist_push_host(wanted ? used : spared, name);
 		free(name);
