@@ -228,6 +228,20 @@ static void read_type(struct plx_layout *layout, struct known_type *was)
 	memcpy(first->type, was->type, sizeof(first->type));
 }
 
+/* Before trim(): of a part of a node it is not known which GPUs. */
+static void read_types(struct plx_job_seen *job)
+{
+	struct plx_layout_node *now = job->layout.nodes;
+	struct plx_layout_node *next = job->aim.nodes;
+
+	read_type(&job->layout, &known_types[0]);
+	if (job->layout.count && job->aim.count &&
+	    !strcmp(now->name, next->name) && now->type[0])
+		memcpy(next->type, now->type, sizeof(next->type));
+	else
+		read_type(&job->aim, &known_types[1]);
+}
+
 static int read_layout(const slurm_job_info_t *record, bool elastic,
 		       struct plx_job_seen *job, struct plx_error *err)
 {
@@ -340,17 +354,12 @@ static int read_answer(const struct plx_job_who *who,
 		plx_layout_lead(&job->layout, who->home);
 		plx_layout_lead(&job->aim, who->home);
 	}
+	read_types(job);
 	/* With both shapes its ranks use one of them. */
 	if (job->target.state != PLX_TARGET_LENT) {
 		trim(&who->sizes, &job->layout);
 		trim(&who->sizes, &job->aim);
 	}
-	read_type(&job->layout, &known_types[0]);
-	read_type(&job->aim, &known_types[1]);
-	/* Of a part of a node it is not known which GPUs; they are alike. */
-	if (job->layout.count && job->aim.count && !job->aim.nodes->type[0])
-		memcpy(job->aim.nodes->type, job->layout.nodes->type,
-		       sizeof(job->aim.nodes->type));
 	if (check_away(who->home, &job->layout, &known[0], &job->away, err) < 0)
 		return -1;
 	return check_away(who->home, &job->aim, &known[1], &job->aim_away, err);
