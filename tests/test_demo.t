@@ -34,12 +34,14 @@ nothing_left() {
 interrupt_demo() {
 	local pid rc
 
-	env --default-signal=INT setsid "$demo" >"$WORK/demo.txt" 2>&1 &
+	env --default-signal=INT setsid --wait bash -c 'echo $$ >"$0"; exec "$1"' \
+		"$WORK/demo.pid" "$demo" >"$WORK/demo.txt" 2>&1 &
 	pid=$!
 	wait_until "grep -q 'RUNNING' '$WORK/demo.txt'" 30 || return 1
-	kill -INT -- "-$pid"
+	kill -INT -- "-$(cat "$WORK/demo.pid")"
 	wait "$pid"
 	rc=$?
+	tail -n 20 "$WORK/demo.txt"
 	echo "exit code $rc"
 	[ "$rc" -eq 130 ]
 }
