@@ -64,7 +64,7 @@ het() {
 	at=("$@")
 	sb sbatch --parsable -J "$name" -o "$WORK/$name.out" -t 5 -n1 \
 		--gpus-per-node=1 "${first[@]}" : -n1 -t 5 --gpus-per-node=1 \
-		"${at[@]}" --wrap "srun --het-group=0,1 bash -c \
+		"${at[@]}" --wrap "srun --mpi=none --het-group=0,1 bash -c \
 		'echo \$SLURMD_NODENAME \$CUDA_VISIBLE_DEVICES >>$WORK/$name.het'"
 }
 
@@ -75,7 +75,9 @@ all_are() {
 
 # Both components had a GPU, on nodes of their own.
 het_ran() {
-	wait_until "all_are $2 COMPLETED" 30 && cat "$WORK/$1.het" &&
+	wait_until "all_are $2 COMPLETED" 30 ||
+		{ sb squeue; sb scontrol show job "$2"; cat "$WORK/$1.out"; } >&2
+	wait_until "all_are $2 COMPLETED" 1 && cat "$WORK/$1.het" &&
 		[ "$(awk 'NF == 2 {print $1}' "$WORK/$1.het" | sort -u |
 			wc -l)" = 2 ]
 }
