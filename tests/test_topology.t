@@ -8,7 +8,7 @@
 # n1, n3, n5 and n7 are on one switch, the others on the second one.
 sandbox_up --nodes 8 --gpus-per-node 4 --switches 2 "$untyped" \
 	--params "pollux_min_gap=0.2"
-plan 21
+plan 23
 watch_start
 
 # On how many switches the job is: odd numbers are on the first.
@@ -99,4 +99,39 @@ ok "it never was on two" wait_until "never_on_two $dear" 20
 sb scancel "$dear"
 wait_until cluster_is_idle 30
 
+# On n1 and n2: its ranks start anew in each shape, and fail when they are told.
+cat >"$WORK/fails" <<END
+#!/bin/sh
+hint="batch=128,8192,1,256,1 model=0.02,0.002,0.01,0.0005,0.005,0.0002,1.5 \\
+noise=0.25,12.5 profiled=2,8 now=1,1 progress=0.5 restart=1"
+say() {
+	scontrol update job="\$SLURM_JOB_ID" \\
+		comment="[pollux v=1 resizes=0 pause=0,0 launcher=batch \$*]"
+}
+say ack=0 phase=training \$hint
+while :; do
+	target=\$(scontrol show job "\$SLURM_JOB_ID" |
+		sed -n 's/.*pollux serial=\([0-9]*\) state=\([a-z]*\).*/\1 \2/p')
+	failed=
+	[ "\${target#* }" != done ] || [ ! -e $WORK/fail ] ||
+		failed=failed=\${target% *}
+	[ -z "\$target" ] ||
+		say ack=\${target% *} phase=training \$failed \$hint
+	sleep 0.1
+done
+END
+chmod +x "$WORK/fails"
+back=$(sb sbatch --parsable --scheduler-params=pollux,max=8 --switches=2 \
+	-N2 --gpus-per-node=4 -x n[3-8] -o "$WORK/back.out" "$WORK/fails")
+ok "a job is on two switches" wait_until "is_on $back 8 2 && trains $back" 60
+sb scontrol update "JobId=$back" Switches=1 "ExcNodeList=n[4-8]"
+sb scontrol update NodeName=n2 State=DRAIN Reason=leave
+wait_until "is_on $back 8 1" 60
+sb scontrol update NodeName=n2 State=RESUME
+# While an epilog runs on it a node takes no job, and the way back is shut.
+wait_until "sb sinfo -h -n n2 -o %T | grep -qx idle" 30
+touch "$WORK/fail"
+ok "put on one by an update, where its ranks fail, it is as before" \
+	wait_until "is_on $back 8 2" 60
+sb scancel "$back"
 ok "no GPU had two owners" watch_end
