@@ -2,6 +2,7 @@
 /* back.c - a resize whose new ranks failed is undone */
 
 #include "sched/pollux/record.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/target_shape.h"
@@ -86,6 +87,10 @@ int pollux_back(job_record_t *job, const struct pollux_track *track,
 		shape.back = true;
 		rc = pollux_resize(job, &shape, err);
 		pollux_shape_release(&shape);
+		if (rc < 0)
+			pollux_info("sched/pollux: JobId=%u cannot have what "
+				    "it had: %s",
+				    job->job_id, err->text);
 	}
 	if (rc < 0) {
 		_without(job, status, gpus);
