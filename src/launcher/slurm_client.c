@@ -20,7 +20,7 @@
 #include "core/records/options.h"
 #include "launcher/slurm_client.h"
 #include "launcher/clock.h"
-#include "launcher/looks.h"
+#include "launcher/polls.h"
 #include "wire/thread.h"
 
 #define BACKOFF_FIRST_S 0.25

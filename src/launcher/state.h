@@ -31,7 +31,7 @@
 #include "launcher/launcher.h"
 #include "launcher/lifecycle.h"
 #include "launcher/time_limit.h"
-#include "launcher/looks.h"
+#include "launcher/polls.h"
 #include "launcher/node_failure.h"
 #include "launcher/pace.h"
 #include "launcher/pauses.h"

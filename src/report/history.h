@@ -28,7 +28,7 @@ struct plx_history_span {
 	const char *why;     /* it was left, by slurmctld's log; or NULL */
 };
 
-/* What a job got from its GPUs: yield.h. NAN where it is not known. */
+/* What a job got from its GPUs: job_efficiency.h. NAN where it is not known. */
 struct plx_yield {
 	double goodput;	    /* mean, useful samples/s */
 	double efficiency;  /* mean, 0 to 1 */

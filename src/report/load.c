@@ -234,7 +234,7 @@ static void read_node(const node_info_t *info, struct plx_view *view)
 
 	snprintf(node->name, sizeof(node->name), "%s", info->name);
 	node->state = node_state(info->node_state);
-	/* The plugin says so, see tell/marks.h there. */
+	/* The plugin says so, see report/marks.h there. */
 	if (!strcmp(node->state, "up") && info->comment &&
 	    !strncmp(info->comment, MARK, strlen(MARK)))
 		node->state = "sick";

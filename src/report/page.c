@@ -12,7 +12,7 @@
 #include "report/page.h"
 #include "report/print.h"
 #include "report/text.h"
-#include "report/yield.h"
+#include "report/job_efficiency.h"
 
 #define COLUMNS                                                                \
 	"JobID,JobName,User,State,Queued,Ran,Finish,GPUHours,Resizes,Lost,"    \

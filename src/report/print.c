@@ -13,7 +13,7 @@
 #include "report/columns.h"
 #include "report/print.h"
 #include "report/text.h"
-#include "report/yield.h"
+#include "report/job_efficiency.h"
 
 #define LINE_WIDTH 78 /* columns of a line of shapes */
 #define CLEAN_SIZE 256

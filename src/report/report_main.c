@@ -20,7 +20,7 @@
 #include "report/report_options.h"
 #include "report/rows.h"
 #include "report/sacct.h"
-#include "report/yield.h"
+#include "report/job_efficiency.h"
 
 static int load(const struct plx_report_options *args, struct plx_rows *rows,
 		struct plx_error *err)

@@ -7,7 +7,7 @@
 
 #include "report/columns.h"
 #include "report/sacct.h"
-#include "report/yield.h"
+#include "report/job_efficiency.h"
 
 /* Texts are argv's. */
 struct plx_report_options {

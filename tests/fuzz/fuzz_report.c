@@ -12,7 +12,7 @@
 #include "report/print.h"
 #include "report/stat.h"
 #include "report/top.h"
-#include "report/yield.h"
+#include "report/job_efficiency.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define NOW_S	 1795305600

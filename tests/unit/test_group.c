@@ -7,7 +7,7 @@
 
 #include "report/columns.h"
 #include "report/group.h"
-#include "report/yield.h"
+#include "report/job_efficiency.h"
 #include "report_world.h"
 
 #define assert_near(want, got) assert_true(fabs((want) - (got)) < 1e-6)

@@ -9,7 +9,7 @@
 
 #include "src/common/assoc_mgr.h"
 
-#include "sched/pollux/look/preempts.h"
+#include "sched/pollux/snapshot/preempts.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
 #include "unit.h"
 

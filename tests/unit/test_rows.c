@@ -13,7 +13,7 @@
 
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/row_queue.h"
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #undef ARRAY_SIZE /* Slurm has one, too */

@@ -9,7 +9,7 @@
  * down, no more than it can use, on as few nodes as hold them. Where that is
  * less than one GPU, it is one for as large a part of the time.
  *
- * The simulator (sim/fairness.h), the report (report/yield.h) and the
+ * The simulator (sim/fairness.h), the report (report/job_efficiency.h) and the
  * plugin's metrics know times and numbers of jobs each from elsewhere.
  */
 #ifndef PLX_CORE_FINISH_TIME_H

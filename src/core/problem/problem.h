@@ -121,7 +121,7 @@ struct plx_problem {
 	 */
 	double hysteresis;
 	bool uniform;	   /* the same count on each of a job's nodes, ... */
-	bool spare;	   /* ... but where GPUs would idle: search_spare.c */
+	bool spare;	   /* ... but where GPUs would idle: search_idle.c */
 	bool interference; /* true: at most one multi-node job a node */
 	uint64_t seed;
 	/*

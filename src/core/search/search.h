@@ -26,7 +26,7 @@
  * search_pack.c        from the counts that the price suggests to placements
  * search_repair.c      from what jobs have now to something feasible
  * search_improve.c     moves until nothing gets better
- * search_spare.c       who takes what even shapes leave over
+ * search_idle.c       who takes what even shapes leave over
  * search_exchange.c    who of two takes which of their placements
  * search_shake.c       the whole search, within a budget
  * search_why.c         the sentence for the operator
@@ -472,7 +472,7 @@ bool plx_search_stopped(struct plx_search *search);
 /* search_shake.c */
 void plx_search_improve(struct plx_search *search);
 
-/* search_spare.c */
+/* search_idle.c */
 /* After the search: nobody gives way, and no job has less for it. */
 void plx_search_spare(struct plx_search *search);
 

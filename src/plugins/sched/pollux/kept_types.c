@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/kept_types.h"
 
 #define TYPES_MAX 8

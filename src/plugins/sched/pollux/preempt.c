@@ -6,7 +6,7 @@
 
 #include "common/preempt_link.h"
 #include "core/reserve/preemption.h"
-#include "sched/pollux/look/preempts.h"
+#include "sched/pollux/snapshot/preempts.h"
 #include "sched/pollux/preempt.h"
 #include "sched/pollux/monotonic.h"
 

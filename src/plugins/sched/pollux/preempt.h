@@ -11,7 +11,7 @@
 #define SCHED_POLLUX_PREEMPT_H
 
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/params.h"
 
 /*

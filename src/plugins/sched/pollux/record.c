@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/section.h"
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 

@@ -14,9 +14,9 @@
 #include "common/loaded.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/backfill/backfill.h"
-#include "sched/pollux/look/hosts.h"
+#include "sched/pollux/snapshot/hosts.h"
 #include "sched/pollux/sched_thread.h"
-#include "sched/pollux/look/steps.h"
+#include "sched/pollux/snapshot/steps.h"
 
 /* Required Slurm plugin symbols: */
 const char plugin_name[] = "Pollux goodput scheduler plugin";

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/locks.h"

@@ -3,8 +3,8 @@
 #ifndef SCHED_POLLUX_CLAIMS_H
 #define SCHED_POLLUX_CLAIMS_H
 
-#include "sched/pollux/look/slurm_snapshot.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
+#include "sched/pollux/job_state.h"
 
 /*
  * Take what job j of the snapshot says; one line in the log when it is believed

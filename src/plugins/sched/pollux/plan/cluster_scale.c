@@ -10,7 +10,7 @@
 #include "core/jobs/scale.h"
 #include "sched/pollux/plan/cluster_scale.h"
 #include "sched/pollux/start/power.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 
 /* The thread's own. */
 static struct {

@@ -11,7 +11,7 @@
 #define SCHED_POLLUX_CLUSTER_SCALE_H
 
 #include "core/problem/problem.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/params.h"
 
 /* Set nodes[].surplus as was decided last. */

@@ -8,7 +8,7 @@
 #define SCHED_POLLUX_CONSUMABLES_H
 
 #include "core/problem/problem.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 #define POLLUX_KINDS 16 /* at most, of a problem's consumables */
 /* That a job keeps for its script on the node where that runs. */

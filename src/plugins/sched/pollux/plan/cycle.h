@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_CYCLE_H
 #define SCHED_POLLUX_CYCLE_H
 
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/params.h"
 
 /*

@@ -12,7 +12,7 @@
 #include "sched/pollux/plan/dump.h"
 #include "sched/pollux/params.h"
 #include "sched/pollux/fingerprint.h"
-#include "sched/pollux/tell/file.h"
+#include "sched/pollux/report/file.h"
 
 #define FILES	   100 /* kept in the folder, by a number that wraps */
 #define COMPLAIN_S 3600

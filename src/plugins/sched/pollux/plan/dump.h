@@ -10,7 +10,7 @@
 #define SCHED_POLLUX_DUMP_H
 
 #include "core/search/plan.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
  * Write a file, unless it says the same as the last one but for the jobs'

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/look/snapshot_read.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/plan/lease_watch.h"
 #include "sched/pollux/monotonic.h"

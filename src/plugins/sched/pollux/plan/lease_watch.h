@@ -9,9 +9,9 @@
 #ifndef SCHED_POLLUX_LEASE_WATCH_H
 #define SCHED_POLLUX_LEASE_WATCH_H
 
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/params.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /* Job j of a new snapshot. */
 void pollux_lease_hear(const struct pollux_snapshot *snapshot, int j,

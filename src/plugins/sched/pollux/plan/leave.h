@@ -11,7 +11,7 @@
 
 #include "core/search/plan.h"
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 enum pollux_leave {
 	POLLUX_LEAVE_NOT,

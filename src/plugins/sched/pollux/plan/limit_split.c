@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/pollux/look/snapshot_read.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/plan/limit_split.h"
 
 /* Each search settles one more limit; what is over is refused by Slurm. */

@@ -8,7 +8,7 @@
 #define SCHED_POLLUX_LIMIT_SPLIT_H
 
 #include "core/search/plan.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
  * Let waiting jobs have their part of the limits first: sets `blocked` of

@@ -9,7 +9,7 @@
 
 #include "core/reserve/reservation.h"
 #include "sched/pollux/backfill/terms.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/plan/consumables.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/back.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 
 #define STARTS_MOST 3 /* that a job has on other nodes, for no rank came up */
 

@@ -11,9 +11,9 @@
 
 #include "common/slurm_compat.h"
 #include "core/jobs/sick.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/params.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /*
  * Take what job j tells of ranks that failed: believed about nodes that it has

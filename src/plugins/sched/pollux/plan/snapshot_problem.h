@@ -14,7 +14,7 @@
 #include "core/records/explanation.h"
 #include "core/jobs/report_validation.h"
 #include "sched/pollux/params.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /* Of a job, what the snapshot does not have: what became of it when we asked.
  */

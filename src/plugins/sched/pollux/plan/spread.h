@@ -10,7 +10,7 @@
 #define SCHED_POLLUX_PLAN_SPREAD_H
 
 #include "core/problem/problem.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 #define POLLUX_SPREADS_MAX    8	 /* other shapes of a job */
 #define POLLUX_SPREADS_IN_ALL 64 /* in a cycle, of the first jobs */

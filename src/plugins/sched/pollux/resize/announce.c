@@ -7,7 +7,7 @@
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/announce.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 
 /* A job that was refused is left alone, longer each time. */
 #define STILL_S	    15

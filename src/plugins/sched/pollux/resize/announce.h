@@ -5,7 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/base/error.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /*
  * Publish the track's target in a state; why NULL: as before. WRITE lock on

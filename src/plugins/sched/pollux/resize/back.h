@@ -12,7 +12,7 @@
 #include "common/slurm_compat.h"
 #include "core/records/status.h"
 #include "sched/pollux/job_shape.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /* Before a resize, under its locks: remember what the job has. */
 void pollux_back_before(const job_record_t *job, struct pollux_track *track);

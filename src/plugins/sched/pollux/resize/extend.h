@@ -12,7 +12,7 @@
 #define SCHED_POLLUX_EXTEND_H
 
 #include "sched/pollux/params.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 #include "common/slurm_compat.h"
 
 /* Give what is due; at most once a second. */

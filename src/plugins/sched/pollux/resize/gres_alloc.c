@@ -11,7 +11,7 @@
 #include "sched/pollux/resize/node_devices.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /*
  * Add the devices of one entry (one type of GPU): a bitmap a node of the job.

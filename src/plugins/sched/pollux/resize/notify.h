@@ -5,7 +5,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/records/status.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /*
  * Tell the launcher to look at its job record: SIGURG, which nobody minds.

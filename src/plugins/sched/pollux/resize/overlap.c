@@ -2,8 +2,8 @@
 /* overlap.c - old and new shape at once, for a job whose ranks train on */
 
 #include "core/records/refusal.h"
-#include "sched/pollux/asked.h"
-#include "sched/pollux/look/snapshot_fill.h"
+#include "sched/pollux/job_options.h"
+#include "sched/pollux/snapshot/snapshot_fill.h"
 #include "sched/pollux/resize/overlap.h"
 #include "sched/pollux/record.h"
 

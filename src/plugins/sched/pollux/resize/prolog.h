@@ -12,7 +12,7 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/job_shape.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /*
  * Around a resize, under its locks: remember what the job has; then start the

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sched/pollux/look/snapshot_read.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/monotonic.h"
@@ -20,7 +20,7 @@
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/resize/notify.h"
 #include "sched/pollux/start/migrate.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 
 /* How far ahead of the record an answer may be. */
 #define SERIALS_LOST 1000

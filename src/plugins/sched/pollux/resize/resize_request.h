@@ -11,8 +11,8 @@
 
 #include "sched/pollux/params.h"
 #include "sched/pollux/job_shape.h"
-#include "sched/pollux/track.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/job_state.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /* For new ranks to take over from the old ones, beyond an answer's time. */
 #define POLLUX_OVERLAP_S 90

@@ -21,7 +21,7 @@
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/resize/notify.h"
 #include "sched/pollux/start/migrate.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60

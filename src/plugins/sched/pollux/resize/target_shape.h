@@ -5,7 +5,7 @@
 
 #include "core/records/status.h"
 #include "sched/pollux/job_shape.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /*
  * The nodes of the launcher and of the batch script cannot be given up: they

@@ -3,7 +3,7 @@
 
 #include "src/common/assoc_mgr.h"
 
-#include "sched/pollux/look/snapshot_read.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/rules/usage.h"
 #include "sched/pollux/rules/limit_walk.h"
 #include "sched/pollux/rules/job_limits.h"

@@ -8,7 +8,7 @@
 #define SCHED_POLLUX_JOB_LIMITS_H
 
 #include "common/slurm_compat.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
  * Fill capped, most_gpus and takes of the snapshot's jobs, takes of its waiting

@@ -2,7 +2,7 @@
 /* nodes.c - the nodes that Slurm lets a job use */
 
 #include "core/records/refusal.h"
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/records/refusal.h"
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/rules/switches.h"
 
 /* Newer releases may have nodes change their switch at any time. */

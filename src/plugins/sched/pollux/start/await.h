@@ -14,7 +14,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
  * After a cycle: watch the nodes that it promised where elastic jobs are among

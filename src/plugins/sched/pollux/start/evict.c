@@ -7,7 +7,7 @@
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/start/evict.h"
 #include "sched/pollux/start/requeue.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 #include "sched/pollux/locks.h"
 
 void pollux_evict(job_record_t *job, struct pollux_track *track)

@@ -10,7 +10,7 @@
 #ifndef SCHED_POLLUX_EVICT_H
 #define SCHED_POLLUX_EVICT_H
 
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 #include "common/slurm_compat.h"
 
 /* It may start from now on. */

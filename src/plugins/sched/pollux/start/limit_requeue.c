@@ -8,7 +8,7 @@
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/limit_requeue.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /* Between two tries. */
 #define AGAIN_S 1

@@ -10,7 +10,7 @@
 #ifndef SCHED_POLLUX_LIMIT_REQUEUE_H
 #define SCHED_POLLUX_LIMIT_REQUEUE_H
 
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/params.h"
 
 /*

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "sched/pollux/look/snapshot_read.h"
-#include "sched/pollux/asked.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/record.h"
@@ -15,7 +15,7 @@
 #include "sched/pollux/start/launch.h"
 #include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/locks.h"
 

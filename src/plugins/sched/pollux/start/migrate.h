@@ -15,8 +15,8 @@
 #ifndef SCHED_POLLUX_MIGRATE_H
 #define SCHED_POLLUX_MIGRATE_H
 
-#include "sched/pollux/look/slurm_snapshot.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
+#include "sched/pollux/job_state.h"
 #include "common/slurm_compat.h"
 
 /* Put it back into the queue. -1 with err set: it runs on. */

@@ -4,15 +4,15 @@
 #include <stdio.h>
 
 #include "sched/pollux/locks.h"
-#include "sched/pollux/look/moldable_refusals.h"
-#include "sched/pollux/look/snapshot_read.h"
-#include "sched/pollux/look/moldable_jobs.h"
+#include "sched/pollux/snapshot/moldable_refusals.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
+#include "sched/pollux/snapshot/moldable_jobs.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/announce.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/launch.h"
 #include "sched/pollux/start/moldable_start.h"
-#include "sched/pollux/tell/count.h"
+#include "sched/pollux/report/count.h"
 
 /* The partition in which there is room for it. */
 static part_record_t *_partition(const struct pollux_snapshot *snapshot, int j,

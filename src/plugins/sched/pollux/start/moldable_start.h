@@ -13,7 +13,7 @@
 
 #include "core/search/plan.h"
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
  * Start job j of the snapshot, which waits, with gpus[node_count]. False when

@@ -3,7 +3,7 @@
 #ifndef SCHED_POLLUX_POWER_H
 #define SCHED_POLLUX_POWER_H
 
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
  * Have Slurm resume node n of the snapshot, as `scontrol update state=power_up`

@@ -7,14 +7,14 @@
 #include "core/base/section.h"
 #include "core/records/target.h"
 #include "job_submit/pollux/shape.h"
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/request.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/requeue.h"
-#include "sched/pollux/track.h"
+#include "sched/pollux/job_state.h"
 
 /* Slurm's default of AuthInfo's cred_expire. */
 #define CRED_EXPIRE_S 120

@@ -3,7 +3,7 @@
  */
 
 #include "core/records/refusal.h"
-#include "sched/pollux/asked.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/start/launch.h"

@@ -10,7 +10,7 @@
 #define SCHED_POLLUX_START_SPREAD_START_H
 
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "common/slurm_compat.h"
 
 /* Is the reservation another shape than that of its request, to be started

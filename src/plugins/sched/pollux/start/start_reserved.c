@@ -5,8 +5,8 @@
 
 #include "common/slurm_compat.h"
 #include "sched/pollux/guard.h"
-#include "sched/pollux/look/snapshot_read.h"
-#include "sched/pollux/look/queue_reason.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
+#include "sched/pollux/snapshot/queue_reason.h"
 #include "sched/pollux/preempt.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"

@@ -12,7 +12,7 @@
 #define SCHED_POLLUX_START_RESERVED_H
 
 #include "core/reserve/reservation.h"
-#include "sched/pollux/look/slurm_snapshot.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
  * Mark the first jobs that want whole nodes and that Slurm would start there:

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * search_idle.c - GPUs that even shapes leave over
+ *
+ * Where a job has as many GPUs on each of its nodes, some fit nobody. After
+ * the search they go, on nodes that jobs have or that are free for them, to
+ * whoever gains most by each, if it uses them at least half as well as those
+ * that it has. Nobody gives way for it, and a job that is started anew, which
+ * is done evenly, takes no part. What a job has in this way counts as its own
+ * in the next search, so it is given up for a better plan like any other GPU.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "core/search/search.h"
+
+#define EFFICIENCY_MIN 0.5	/* of a GPU, by those that the job has */
+#define BUDGET	       5000000L /* nodes and counts looked at */
+
+/* More GPUs for a job, on one node. */
+struct offer {
+	struct plx_elastic *e;
+	int node;
+	int gpus;
+	double each; /* utility that each of them brings; 0: none is made */
+};
+
+static bool takes_part(const struct plx_elastic *e)
+{
+	int home = e->job->home;
+
+	return !e->fixed && e->at.count > 0 && home >= 0 &&
+	       (e->job->roams || plx_job_usable(e->job, home)) &&
+	       plx_placement_shape(&e->at).gpus < e->cap;
+}
+
+/* Its place in the placement; -1: it does not sit there. */
+static int slot_at(const struct plx_placement *placement, int n)
+{
+	for (int i = 0; i < placement->count; i++) {
+		if (placement->slots[i].node == n)
+			return i;
+	}
+	return -1;
+}
+
+/* May a job that sits elsewhere come to the node, too? */
+static bool may_join(const struct plx_search *search,
+		     const struct plx_elastic *e, int n)
+{
+	if (e->at.count >= plx_nodes_max(search, e) ||
+	    plx_node_disturbs(search, n))
+		return false;
+	if (plx_needs_home(e, e->at.count + 1) && n != e->job->home &&
+	    slot_at(&e->at, e->job->home) < 0)
+		return false;
+	return e->at.count > 1 ||
+	       !plx_node_disturbs(search, e->at.slots[0].node);
+}
+
+/* GPUs that are free for it there, beside those that it has. */
+static int free_there(const struct plx_search *search,
+		      const struct plx_elastic *e, int n)
+{
+	int slot = slot_at(&e->at, n);
+	int held = slot >= 0 ? e->at.slots[slot].gpus : 0;
+	int most = e->job->node_gpus;
+	int free = plx_node_free(search, e, n);
+
+	if (!plx_job_usable(e->job, n) || (slot < 0 && !may_join(search, e, n)))
+		return 0;
+	return most && most - held < free ? most - held : free;
+}
+
+/* Its placement, and so many GPUs on the node: search->picked. */
+static void enlarge(struct plx_search *search, const struct plx_elastic *e,
+		    int n, int gpus)
+{
+	struct plx_placement *picked = &search->picked;
+	int i = slot_at(&e->at, n);
+
+	plx_placement_copy(picked, &e->at);
+	if (i >= 0) {
+		picked->slots[i].gpus += gpus;
+		return;
+	}
+	for (i = picked->count++; i > 0 && picked->slots[i - 1].node > n; i--)
+		picked->slots[i] = picked->slots[i - 1];
+	picked->slots[i] = (struct plx_slot){ .node = n, .gpus = gpus };
+}
+
+/* Does it use the added GPUs half as well as those that it has? */
+static bool pays(const struct plx_elastic *e, struct plx_shape from,
+		 struct plx_shape to)
+{
+	double more = (double) (to.gpus - from.gpus) / from.gpus;
+	double before = plx_speedup(e->job, &e->fair, from);
+
+	return plx_speedup(e->job, &e->fair, to) >=
+	       before * (1 + EFFICIENCY_MIN * more);
+}
+
+/* What each of these GPUs brings it; 0: nothing, or too little. */
+static double brings(struct plx_search *search, struct plx_elastic *e, int n,
+		     int gpus)
+{
+	struct plx_shape from = plx_search_shape(search, &e->at);
+	struct plx_shape to;
+
+	if (!plx_size_allowed(e, from.gpus + gpus))
+		return 0;
+	enlarge(search, e, n, gpus);
+	if (!plx_span_allowed(e, plx_search_span(search, &search->picked)))
+		return 0;
+	to = plx_search_shape(search, &search->picked);
+	search->picked.utility = plx_value(search, e, to);
+	if (plx_placement_equal(&search->picked, &e->now))
+		search->picked.utility = e->now.utility;
+	if (!pays(e, from, to))
+		return 0;
+	return (search->picked.utility - e->at.utility) / gpus;
+}
+
+static void look_at(struct plx_search *search, struct plx_elastic *e, int n,
+		    struct offer *best)
+{
+	int free = free_there(search, e, n);
+	int most = e->cap - plx_placement_shape(&e->at).gpus;
+
+	search->work++;
+	for (int g = 1; g <= free && g <= most; g++) {
+		double each = brings(search, e, n, g);
+
+		search->work += e->at.count;
+		if (each > best->each)
+			*best = (struct offer){
+				.e = e, .node = n, .gpus = g, .each = each
+			};
+	}
+}
+
+/* Nodes with a free GPU: search->look. */
+static void find_free(struct plx_search *search)
+{
+	search->look_count = 0;
+	for (int n = 0; n < search->node_count; n++) {
+		if (search->nodes[n].free > 0)
+			search->look[search->look_count++] = n;
+	}
+	search->work += search->node_count;
+}
+
+static struct offer own_offer(struct plx_search *search, struct plx_elastic *e)
+{
+	struct offer best = { .each = 0 };
+
+	for (int i = 0; i < search->look_count; i++)
+		look_at(search, e, search->look[i], &best);
+	return best;
+}
+
+/*
+ * The best of those in the queue; ties go to the lower id, then to the lower
+ * node. Who has none leaves the queue, for there is only ever less to have.
+ */
+static struct offer best_offer(struct plx_search *search)
+{
+	struct offer best = { .each = 0 };
+
+	find_free(search);
+	for (int left = search->queue_count; left > 0; left--) {
+		struct plx_elastic *e = plx_queue_pop(search);
+		struct offer own = { .each = 0 };
+
+		if (takes_part(e))
+			own = own_offer(search, e);
+		if (!own.e)
+			continue;
+		plx_queue_push(search, e);
+		if (own.each > best.each)
+			best = own;
+	}
+	return best;
+}
+
+static void accept(struct plx_search *search, const struct offer *offer)
+{
+	enlarge(search, offer->e, offer->node, offer->gpus);
+	search->picked.utility = plx_value(
+		search, offer->e, plx_search_shape(search, &search->picked));
+	plx_placement_take(search, offer->e);
+	plx_placement_put(search, offer->e, &search->picked);
+}
+
+void plx_search_spare(struct plx_search *search)
+{
+	long budget = search->work + BUDGET;
+
+	plx_queue_clear(search);
+	for (int j = 0; j < search->job_count; j++)
+		plx_queue_push(search, &search->jobs[j]);
+	while (search->work < budget && !plx_search_stopped(search)) {
+		struct offer offer = best_offer(search);
+
+		if (!offer.e)
+			break;
+		accept(search, &offer);
+	}
+	plx_queue_clear(search);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job_state.h - what the plugin remembers of each elastic job
+ *
+ * Only what slurmctld does not keep: when slurmctld is restarted, all of it
+ * is made anew from the job records. Used by the plugin's thread alone.
+ */
+#ifndef SCHED_POLLUX_TRACK_H
+#define SCHED_POLLUX_TRACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "core/jobs/excuse.h"
+#include "core/records/failed.h"
+#include "core/jobs/lease.h"
+#include "core/records/target.h"
+#include "core/jobs/report_validation.h"
+
+enum pollux_phase {
+	POLLUX_IDLE,
+	POLLUX_ASKED,	/* the launcher has to answer */
+	POLLUX_LENT,	/* old and new shape at once, while it hands over */
+	POLLUX_KILLED,	/* it did not; its steps have to end */
+	POLLUX_READIED, /* it has the shape; prologs run on new nodes */
+	POLLUX_BACK,	/* its new ranks failed: it gets what it had */
+	POLLUX_MOVING,	/* put back into the queue, to be started elsewhere */
+};
+
+struct pollux_track {
+	uint32_t priority; /* moving: before Slurm had it in its queue */
+	uint32_t job_id;
+	bool seen; /* in the present look */
+
+	/* The shape it holds; since 0: none known yet. */
+	char *nodes;
+	int gpus;
+	time_t since;
+	double service_s; /* GPU-seconds in the shapes before */
+	int most_gpus;	  /* it was seen to hold */
+
+	enum pollux_phase phase;
+	struct plx_target target;   /* as last published */
+	char *want;		    /* nodes asked for; NULL: any will do */
+	struct plx_target from;	    /* moving: where it was, ... */
+	char *from_nodes;	    /* ... there; NULL: not known */
+	double departed_s;	    /* monotonic clock */
+	double freed_s;		    /* its old nodes let it go; 0: not yet */
+	uint32_t steps_before;	    /* lent: the ranks before are below */
+	double timeout_s;	    /* for the answer */
+	double busy_s;		    /* more, at most, while it is busy */
+	struct plx_excuse excuse;   /* what it had of that */
+	bool excused;		    /* it has more: logged */
+	bool keeps;		    /* it cannot be resized, and need not */
+	double kept_s;		    /* when that was so last; 0: never */
+	double deadline_s;	    /* of the phase, monotonic clock */
+	bool due;		    /* something is to be done about it */
+	double woken_s;		    /* its launcher, last; monotonic clock */
+	int wakes;		    /* again, since it was asked */
+	bool changed;		    /* somebody else changed its shape */
+	int from_gpus;		    /* it had before it was asked */
+	int refusals;		    /* in a row */
+	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */
+	double told_s;		    /* last sentence on its record, monotonic */
+	double still_until_s;	    /* no request before, monotonic clock */
+	char *complaint;	    /* last one logged about its status */
+	int complaints;		    /* logged so far */
+	double complained_s;	    /* when last, monotonic clock */
+	struct plx_validation validation; /* in what it says of itself */
+	struct plx_lease lease;		  /* of what it has above its least */
+	const char *lapse; /* why that is over; NULL: it is not */
+	const char *fixed; /* why it keeps its shape, as logged */
+
+	/* Its time limit: resize/extend.h, start/limit_requeue.h */
+	double owed_s;	      /* to be given back to it */
+	double unsaid_s;      /* given, and not logged yet */
+	double speedup;	      /* by the last plan, of what it has; 0: unknown */
+	bool parked;	      /* it was, when it was looked at last */
+	time_t counted;	      /* what it is owed is known up to then */
+	time_t settled;	      /* last try to give it back */
+	time_t ends;	      /* then */
+	uint32_t promised_to; /* a job that waits is to start ... */
+	time_t promised;      /* ... then, where this one is; 0: none is */
+	bool against;	      /* it was logged why it gets nothing */
+	bool spent;	      /* the same, why it is not requeued again */
+
+	/* gres_alloc.h: devices of steps whose records tell of none any more */
+	void **outlived; /* bitstr_t: [outlived_count], NULL: none of a node */
+	int outlived_count; /* of nodes then */
+
+	/* back.h */
+	int *back;		  /* as `had`, before the last resize */
+	int back_count;		  /* of nodes then */
+	uint32_t back_step;	  /* the first one after it */
+	struct plx_failed failed; /* as last heard, see plan/sick_nodes.h */
+	bool elsewhere;		  /* nodes were closed for that */
+	char *shuns;		  /* moving: a node it is not to start on */
+
+	/* prolog.h */
+	int *had;	   /* GPUs on each node before; -1 where none of it */
+	int had_count;	   /* of nodes then */
+	void *left;	   /* bitstr_t: nodes that it once gave up */
+	char *fresh;	   /* nodes where a prolog runs */
+	bool overlaps;	   /* readied: to hand over, not done yet */
+	bool again;	   /* it has to be started again */
+	double launched_s; /* monotonic clock */
+	double verdict_s;  /* when it is known how it ended; 0: not yet */
+};
+
+/* Take over `outlived`, made with xcalloc(). */
+void pollux_track_outlive(struct pollux_track *track, void **outlived,
+			  int count);
+
+struct pollux_track *pollux_track_find(uint32_t job_id);
+/* Found or made. Valid until pollux_track_remove() of any job. */
+struct pollux_track *pollux_track_get(uint32_t job_id);
+/* The i-th of all, NULL after the last. */
+struct pollux_track *pollux_track_at(int i);
+void pollux_track_remove(struct pollux_track *track);
+void pollux_track_remove_all(void);
+
+/*
+ * The job holds this shape since then; if that is another one than before,
+ * the log says how long it held the last one. Takes no ownership.
+ */
+void pollux_track_hold(struct pollux_track *track, const char *nodes, int gpus,
+		       time_t since);
+/* The job ended then (or was requeued). */
+void pollux_track_close(struct pollux_track *track, time_t end);
+/* GPU-seconds that the job has had since it started. */
+double pollux_track_service(const struct pollux_track *track, time_t now);
+
+/* Go on with the move to this target that an earlier slurmctld began. */
+void pollux_track_adopt(uint32_t job_id, const struct plx_target *target);
+
+/* Is any job in the middle of a resize? */
+bool pollux_track_any_busy(void);
+
+#endif

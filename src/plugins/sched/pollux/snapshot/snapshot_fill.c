@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* snapshot_fill.c - how a snapshot has its jobs, nodes and types of GPU */
+
+#include <stdio.h>
+
+#include "common/node_gpus.h"
+#include "sched/pollux/job_options.h"
+#include "sched/pollux/kept_types.h"
+#include "sched/pollux/snapshot/snapshot_fill.h"
+#include "sched/pollux/rules/switches.h"
+
+/* Nodes that some jobs may use. */
+struct pollux_set {
+	bitstr_t *bits;
+	int count; /* those of others soon differ in one of these */
+	int first;
+	int last;
+	bool *nodes; /* [node_count] the same */
+};
+
+/* While slurmctld gathers its nodes each job has a set of its own. */
+static bool _same(const struct pollux_set *a, const struct pollux_set *b)
+{
+	return a->count == b->count && a->first == b->first &&
+	       a->last == b->last && bit_equal(a->bits, b->bits);
+}
+
+const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
+				bitstr_t *bits)
+{
+	const struct pollux_set wanted = {
+		.bits = bits,
+		.count = bit_set_count(bits),
+		.first = (int) bit_ffs(bits),
+		.last = (int) bit_fls(bits),
+	};
+	struct pollux_set *set = NULL;
+
+	for (int i = 0; i < snapshot->set_count; i++) {
+		set = &snapshot->sets[i];
+		if (_same(set, &wanted)) {
+			FREE_NULL_BITMAP(bits);
+			return set->nodes;
+		}
+	}
+	xrecalloc(snapshot->sets, snapshot->set_count + 1,
+		  sizeof(*snapshot->sets));
+	set = &snapshot->sets[snapshot->set_count++];
+	*set = wanted;
+	set->nodes = xcalloc(snapshot->node_count + 1, sizeof(*set->nodes));
+	for (int n = 0; n < snapshot->node_count; n++)
+		set->nodes[n] = bit_test(bits, n);
+	return set->nodes;
+}
+
+void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot)
+{
+	for (int i = 0; i < snapshot->set_count; i++) {
+		FREE_NULL_BITMAP(snapshot->sets[i].bits);
+		xfree(snapshot->sets[i].nodes);
+	}
+	xfree(snapshot->sets);
+}
+
+void pollux_snapshot_node_range(const job_record_t *record,
+				struct pollux_job *job)
+{
+	const part_record_t *part = record->part_ptr;
+	const slurmdb_qos_rec_t *qos = record->qos_ptr;
+	uint32_t flags = qos ? qos->flags : 0;
+	struct elastic_nodes nodes = { 0 };
+	struct pollux_asked asked;
+
+	(void) pollux_asked(record, &asked);
+	nodes = asked.nodes;
+	if (!(flags & QOS_FLAG_PART_MIN_NODE))
+		nodes.min = MAX(nodes.min, part->min_nodes);
+	if (!(flags & QOS_FLAG_PART_MAX_NODE) && part->max_nodes < NO_VAL &&
+	    (!nodes.max || part->max_nodes < nodes.max))
+		nodes.max = part->max_nodes;
+	if (nodes.max)
+		nodes.min = MIN(nodes.min, nodes.max);
+	job->min_nodes = (int) MIN(nodes.min, INT32_MAX);
+	job->max_nodes = (int) nodes.max;
+	job->max_switches = pollux_switches_most(record);
+}
+
+static int _kind(struct pollux_snapshot *snapshot, const char *types,
+		 const struct pollux_rules *rules)
+{
+	struct pollux_kind *kind = NULL;
+
+	for (int i = 0; i < snapshot->kind_count; i++) {
+		if (!xstrcmp(snapshot->kinds[i].type, types))
+			return i;
+	}
+	xrecalloc(snapshot->kinds, snapshot->kind_count + 1,
+		  sizeof(*snapshot->kinds));
+	kind = &snapshot->kinds[snapshot->kind_count];
+	snprintf(kind->type, sizeof(kind->type), "%s", types);
+	kind->free = xcalloc(snapshot->node_count + 1, sizeof(*kind->free));
+	kind->all = xcalloc(snapshot->node_count + 1, sizeof(*kind->all));
+	for (int n = 0; n < snapshot->node_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		if (!node)
+			continue;
+		kind->all[n] = pollux_node_count(pollux_node_gpus(node), types);
+		if (pollux_node_open(rules, n))
+			kind->free[n] =
+				pollux_node_free(pollux_node_gpus(node), types);
+	}
+	return snapshot->kind_count++;
+}
+
+void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
+			  const job_record_t *record,
+			  struct pollux_rules *rules, bitstr_t *allowed,
+			  struct pollux_job *job)
+{
+	const char *measured = job->status.hint.type;
+	char types[PLX_TYPES_SIZE];
+
+	pollux_kept_types(record, types);
+	if (!types[0] && pollux_types_open(record)) {
+		pollux_rules_best_type(rules, allowed, types);
+		pollux_rules_of_types(rules, types, allowed);
+	}
+	job->kind = types[0] ? _kind(snapshot, types, rules) : -1;
+	/*
+	 * Whoever says no type, or mixes them, is believed on all. Who has
+	 * several names the one where its first rank is.
+	 */
+	job->unlike_model = job->status.has_hint && measured[0] && types[0] &&
+			    !strchr(types, ',') && strcmp(measured, types) != 0;
+}
+
+struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)
+{
+	int count = snapshot->job_count + snapshot->moldable_count;
+
+	/* Most jobs of the list are none: there is memory for a power of 2. */
+	if (!(count & (count - 1)))
+		xrecalloc(snapshot->jobs, MAX(2 * count, 1),
+			  sizeof(*snapshot->jobs));
+	return &snapshot->jobs[count];
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * snapshot_fill.h - how a snapshot has its jobs, nodes and types of GPU
+ *
+ * For those that fill it: of jobs that run, that wait, and that are moldable.
+ * READ locks on conf, job, node and partition.
+ */
+#ifndef SCHED_POLLUX_SNAPSHOT_FILL_H
+#define SCHED_POLLUX_SNAPSHOT_FILL_H
+
+#include "common/slurm_compat.h"
+#include "sched/pollux/snapshot/slurm_snapshot.h"
+#include "sched/pollux/rules/nodes.h"
+
+/* Room for another job, behind all that are counted. */
+struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot);
+/*
+ * As an array, which many jobs have in common. Takes the bits over.
+ */
+const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
+				bitstr_t *bits);
+void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot);
+/* On how many nodes it may be, by its user and the partition. */
+void pollux_snapshot_node_range(const job_record_t *record,
+				struct pollux_job *job);
+/*
+ * Its type of GPU, as one of the snapshot's, and whether its model, which
+ * job->status has, is of another. Where it may begin on any one type that is
+ * the best of its allowed nodes, and the others are cleared.
+ */
+void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
+			  const job_record_t *record,
+			  struct pollux_rules *rules, bitstr_t *allowed,
+			  struct pollux_job *job);
+
+#endif
