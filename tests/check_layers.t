@@ -38,8 +38,9 @@ by_path() {
 # names, the folder of the user's program, which is listed alone, and the
 # launcher's end of a socket in a folder by mkdtemp().
 elsewhere='agent/(memory/nodemem(_available)?|disk/samplelog).c'
-elsewhere+='|launcher/(rank_(bind|gpu|stop)|host_memory|local_gpus).c'
-elsewhere+='|launcher/(peer|relay|script|srun_step).c|wire/(channel|run_page).c'
+elsewhere+='|launcher/(rank/rank_(bind|gpu|stop)|loop/host_memory|job/local_gpus).c'
+elsewhere+='|launcher/(ranks/(peer|relay|srun_step)|loop/script).c'
+elsewhere+='|wire/(channel|run_page).c'
 
 # Includes in a room of a folder that name another than itself and those above
 # it; and files of the folder that are in no room, but for these (regex).
@@ -80,13 +81,24 @@ agent_climbs() {
 	END
 }
 
+# The two programs are in no room.
+launcher_climbs() {
+	climbs launcher 'main.c|rank_main.c' <<-END
+		rules none
+		rank rules
+		job rules rank
+		ranks rules rank job
+		loop rules rank job ranks
+	END
+}
+
 # docs/layers.md names a folder's files from bottom to top.
 disordered() {
 	python3 "$POLLUX_SRCDIR/tests/circles.py" "$src" "$1" \
 		"$POLLUX_SRCDIR/docs/layers.md"
 }
 
-plan 16
+plan 17
 ok "core includes only core" none strangers core core
 ok "a room of core includes itself and those above it only" none core_climbs
 ok "wire includes only core and wire" none strangers wire 'core|wire'
@@ -97,6 +109,8 @@ ok "a file of agent calls none that docs/layers.md names after it" \
 	none disordered agent
 ok "launcher includes only core, wire and itself" none strangers launcher \
 	'client|core|wire|launcher'
+ok "a room of launcher includes itself and those above it only" \
+	none launcher_climbs
 ok "a file of launcher calls none that docs/layers.md names after it" \
 	none disordered launcher
 ok "a file of sched/pollux calls none that docs/layers.md names after it" \

@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launcher/clock.h"
-#include "launcher/job_seen.h"
+#include "launcher/rules/clock.h"
+#include "launcher/job/job_seen.h"
 #include "light.h"
 
 #define WAIT_POLL_S    0.05 /* while an answer is due */

@@ -2,7 +2,7 @@
 # test_log.t - what a job that trains costs slurmctld's log
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 
-# As in src/launcher/pace.h: hints alone, in a stock and then one in so many
+# As in src/launcher/rules/pace.h: hints alone, in a stock and then one in so many
 # seconds; and what a start writes besides (its phases).
 STOCK=20
 TOKEN=90

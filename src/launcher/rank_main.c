@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launcher/port.h"
-#include "launcher/rank_bind.h"
-#include "launcher/rank_notes.h"
-#include "launcher/rank_watch.h"
-#include "launcher/srun_step.h"
+#include "launcher/rank/port.h"
+#include "launcher/rank/rank_bind.h"
+#include "launcher/rank/rank_notes.h"
+#include "launcher/rank/rank_watch.h"
+#include "launcher/ranks/srun_step.h"
 #include "wire/env.h"
 #include "wire/namespaces.h"
 

@@ -8,7 +8,7 @@
 /* The agent has its own. */
 #define plx_run_release launch_run_release
 
-#include "launcher/run_folder.c"
+#include "launcher/job/run_folder.c"
 
 #undef LOCK
 #undef SOCKET
@@ -18,7 +18,7 @@ static FILE *sheet;
 #define printf(...)   fprintf(sheet, __VA_ARGS__)
 #define putchar(byte) fputc(byte, sheet)
 
-#include "launcher/launch_request.c"
+#include "launcher/job/launch_request.c"
 
 #undef printf
 

@@ -4,9 +4,9 @@
 #include "agent/disk/fence.h"
 #include "agent/disk/folder.h"
 #include "fuzz.h"
-#include "launcher/generation.h"
-#include "launcher/rank_notes.h"
-#include "launcher/rank_tee.h"
+#include "launcher/ranks/generation.h"
+#include "launcher/rank/rank_notes.h"
+#include "launcher/rank/rank_tee.h"
 #include "scratch.h"
 
 #define FENCE "fence"

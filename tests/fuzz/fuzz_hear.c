@@ -11,7 +11,7 @@
 #define plx_say		     hear_say
 #define plx_handover_release hear_release
 
-#include "launcher/from_rank.c"
+#include "launcher/loop/from_rank.c"
 
 static int raised;
 

@@ -3,7 +3,7 @@
 
 #include "fuzz.h"
 
-#include "launcher/folder_lock.c"
+#include "launcher/loop/folder_lock.c"
 
 #include "scratch.h"
 

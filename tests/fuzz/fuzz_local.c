@@ -8,7 +8,7 @@
 
 #define kill(pid, signal) ((void) (pid), (void) (signal), 0)
 
-#include "launcher/local.c"
+#include "launcher/job/local.c"
 
 #undef kill
 

@@ -2,9 +2,9 @@
 /* fuzz_place.c - what srun and mpirun put into a rank's environment */
 
 #include "fuzz.h"
-#include "launcher/launch_options.h"
-#include "launcher/rank_bind.h"
-#include "launcher/rank_place.h"
+#include "launcher/job/launch_options.h"
+#include "launcher/rank/rank_bind.h"
+#include "launcher/rank/rank_place.h"
 #include "scratch.h"
 
 #define VARIABLES 14

@@ -8,7 +8,7 @@
 
 #define fopen scratch_open
 
-#include "launcher/host_memory.c"
+#include "launcher/loop/host_memory.c"
 
 #undef fopen
 #undef PATH_SIZE

@@ -11,13 +11,13 @@
 #define fopen		  scratch_open
 #define kill(pid, signal) ((void) (pid), (void) (signal), 0)
 
-#include "launcher/rank_gpu.c"
+#include "launcher/rank/rank_gpu.c"
 #undef PATH_SIZE
 #undef LINE_SIZE
-#include "launcher/rank_stop.c"
+#include "launcher/rank/rank_stop.c"
 #undef PATH_SIZE
 #undef DEPTH_MAX
-#include "launcher/local_gpus.c"
+#include "launcher/job/local_gpus.c"
 
 int fuzz_rank_gpu(const char *root, const char *gpu);
 int fuzz_rank_stop(void);

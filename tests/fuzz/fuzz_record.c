@@ -9,12 +9,12 @@
 
 /* Without Slurm, too: a job on this machine alone (fuzz_local.c) has one. */
 #define by_name gres_by_name
-#include "launcher/layout.c"
-#include "launcher/gres_types.c"
+#include "launcher/rules/layout.c"
+#include "launcher/rules/gres_types.c"
 
 #ifdef FUZZ_SLURM
 
-#include "launcher/job_seen.c"
+#include "launcher/job/job_seen.c"
 
 static void is_type(const char *type)
 {

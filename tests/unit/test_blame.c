@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launcher/blame.h"
+#include "launcher/loop/blame.h"
 #include "unit.h"
 
 /* "n1:2 n2:1" */

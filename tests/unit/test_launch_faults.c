@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launcher/backoff.h"
-#include "launcher/hang.h"
-#include "launcher/folder_lock.h"
+#include "launcher/rules/backoff.h"
+#include "launcher/rules/hang.h"
+#include "launcher/loop/folder_lock.h"
 #include "unit.h"
 
 /* ---- hang.h ---- */

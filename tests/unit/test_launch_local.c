@@ -7,15 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launcher/local.h"
-#include "launcher/local_gpus.h"
-#include "launcher/launch_options.h"
-#include "launcher/program_name.h"
-#include "launcher/progress.h"
-#include "launcher/run_folder.h"
-#include "launcher/start_time.h"
-#include "launcher/step_line.h"
-#include "launcher/torchrun.h"
+#include "launcher/job/local.h"
+#include "launcher/job/local_gpus.h"
+#include "launcher/job/launch_options.h"
+#include "launcher/job/program_name.h"
+#include "launcher/rules/progress.h"
+#include "launcher/job/run_folder.h"
+#include "launcher/loop/start_time.h"
+#include "launcher/ranks/step_line.h"
+#include "launcher/ranks/torchrun.h"
 #include "unit.h"
 
 static void how_to_stop_is_read(void **state)

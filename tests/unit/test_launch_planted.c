@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launcher/events.h"
-#include "launcher/generation.h"
-#include "launcher/rank_notes.h"
-#include "launcher/run_folder.h"
-#include "launcher/folder_lock.h"
+#include "launcher/loop/events.h"
+#include "launcher/ranks/generation.h"
+#include "launcher/rank/rank_notes.h"
+#include "launcher/job/run_folder.h"
+#include "launcher/loop/folder_lock.h"
 #include "unit.h"
 
 #define THESIS "years of work\n"

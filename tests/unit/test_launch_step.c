@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launcher/environ.h"
-#include "launcher/step_line.h"
+#include "launcher/ranks/environ.h"
+#include "launcher/ranks/step_line.h"
 #include "unit.h"
 
 static void stale_shapes_never_reach_the_inner_srun(void **state)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launcher/gres_types.h"
-#include "launcher/layout.h"
+#include "launcher/rules/gres_types.h"
+#include "launcher/rules/layout.h"
 #include "unit.h"
 
 /* "n1:2 n2:1": nodes with that many ranks, 4 CPUs each. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_lifecycle.c - what the launcher does next */
 
-#include "launcher/lifecycle.h"
+#include "launcher/rules/lifecycle.h"
 #include "unit.h"
 
 /* Follow events from a stage; the actions taken end up in did. */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "launcher/host_memory.h"
+#include "launcher/loop/host_memory.h"
 #include "unit.h"
 
 #define MIB ((uint64_t) 1 << 20)

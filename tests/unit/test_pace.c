@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "launcher/pace.h"
+#include "launcher/rules/pace.h"
 #include "unit.h"
 
 #define DAY_S  86400.0

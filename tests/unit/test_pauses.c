@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "launcher/pauses.h"
+#include "launcher/rules/pauses.h"
 #include "unit.h"
 
 static void assert_near(double want, double got)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "launcher/polls.h"
+#include "launcher/rules/polls.h"
 #include "unit.h"
 
 #define CALM_S 30.0

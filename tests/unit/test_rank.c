@@ -10,18 +10,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launcher/rank_bind.h"
-#include "launcher/rank_notes.h"
-#include "launcher/rank_place.h"
-#include "launcher/rank_stop.h"
-#include "launcher/rank_tee.h"
-#include "launcher/rank_watch.h"
+#include "launcher/rank/rank_bind.h"
+#include "launcher/rank/rank_notes.h"
+#include "launcher/rank/rank_place.h"
+#include "launcher/rank/rank_stop.h"
+#include "launcher/rank/rank_tee.h"
+#include "launcher/rank/rank_watch.h"
 #include "unit.h"
 #include "wire/env.h"
 #include "wire/run_page.h"
 
 #ifdef HAVE_HWLOC
-#include "launcher/rank_share.h"
+#include "launcher/rank/rank_share.h"
 #endif
 
 /* An environment of name, value, name, value... */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* rank_place.c - which rank is this process, as srun or mpirun tells it */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launcher/rank/rank_place.h"
+
+#define COUNT(a)    (sizeof(a) / sizeof((a)[0]))
+#define HIGHEST	    10000000 /* of any number here */
+#define NUMBER_SIZE 16
+
+/* Which variable says what. An empty name: not told, the default holds. */
+struct source {
+	const char *rank;
+	const char *ranks;
+	const char *local;
+	const char *locals;
+	const char *node;
+	const char *nodes;
+};
+
+/* mpirun may run inside a Slurm job, srun never inside mpirun. */
+static const struct source sources[] = {
+	{ "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+	  "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "", "" },
+	{ "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "",
+	  "SLURM_NODEID", "SLURM_STEP_NUM_NODES" },
+};
+
+static int read_number(plx_getenv *get, const char *name, int *value,
+		       struct plx_error *err)
+{
+	const char *text = *name ? get(name) : NULL;
+	char *end;
+	long number;
+
+	if (!text)
+		return 0;
+	errno = 0;
+	number = strtol(text, &end, 10);
+	if (end == text || *end || errno || number < 0 || number > HIGHEST)
+		return plx_fail(err, "%s is \"%.40s\", want a number", name,
+				text);
+	*value = (int) number;
+	return 0;
+}
+
+int plx_place_tasks(const char *text, int node)
+{
+	while (text && *text) {
+		char *end;
+		long tasks = strtol(text, &end, 10);
+		long times = 1;
+
+		if (end == text || tasks < 0 || tasks > HIGHEST)
+			return 0;
+		if (end[0] == '(' && end[1] == 'x')
+			times = strtol(end + 2, &end, 10);
+		if (times < 0 || times > HIGHEST)
+			return 0;
+		if (node < times)
+			return (int) tasks;
+		node -= (int) times;
+		text = strchr(end, ',');
+		text = text ? text + 1 : NULL;
+	}
+	return 0;
+}
+
+static int read_place(struct plx_place *place, const struct source *from,
+		      plx_getenv *get, struct plx_error *err)
+{
+	const struct {
+		const char *name;
+		int *value;
+	} parts[] = {
+		{ from->rank, &place->rank },
+		{ from->ranks, &place->ranks },
+		{ from->local, &place->local },
+		{ from->locals, &place->locals },
+		{ from->node, &place->node },
+		{ from->nodes, &place->nodes },
+	};
+
+	for (size_t i = 0; i < COUNT(parts); i++) {
+		if (read_number(get, parts[i].name, parts[i].value, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int plx_place_find(struct plx_place *place, plx_getenv *get,
+		   struct plx_error *err)
+{
+	struct plx_place found = { .ranks = 1, .locals = 0, .nodes = 1 };
+	size_t i = 0;
+
+	while (i < COUNT(sources) && !get(sources[i].rank))
+		i++;
+	if (i < COUNT(sources) && read_place(&found, &sources[i], get, err) < 0)
+		return -1;
+	if (!found.locals)
+		found.locals = plx_place_tasks(get("SLURM_STEP_TASKS_PER_NODE"),
+					       found.node);
+	if (found.locals <= found.local)
+		found.locals = found.local + 1;
+	if (found.rank >= found.ranks || found.node >= found.nodes)
+		return plx_fail(err, "rank %d of %d on node %d of %d: no such",
+				found.rank, found.ranks, found.node,
+				found.nodes);
+	*place = found;
+	return 0;
+}
+
+/*
+ * The rank's GPU among those that it sees. As many ranks on every node: it
+ * sees all of its node's. Else each sees its own alone (step_line.c), and that
+ * is the first.
+ */
+static int device_of(const struct plx_place *place)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+	return visible && *visible && !strchr(visible, ',') ? 0 : place->local;
+}
+
+int plx_place_export(const struct plx_place *place, int threads,
+		     struct plx_error *err)
+{
+	const struct {
+		const char *name;
+		int value;
+		int replace;
+	} numbers[] = {
+		{ "RANK", place->rank, 1 },
+		{ "WORLD_SIZE", place->ranks, 1 },
+		{ "LOCAL_RANK", device_of(place), 1 },
+		{ "LOCAL_WORLD_SIZE", place->locals, 1 },
+		{ "GROUP_RANK", place->node, 1 },
+		{ "GROUP_WORLD_SIZE", place->nodes, 1 },
+		{ "ROLE_RANK", place->rank, 1 },
+		{ "ROLE_WORLD_SIZE", place->ranks, 1 },
+		{ "TORCH_NCCL_ASYNC_ERROR_HANDLING", 1, 0 },
+		{ "OMP_NUM_THREADS", threads, 0 },
+	};
+	char text[NUMBER_SIZE];
+
+	for (size_t i = 0; i < COUNT(numbers); i++) {
+		snprintf(text, sizeof(text), "%d", numbers[i].value);
+		if (setenv(numbers[i].name, text, numbers[i].replace) < 0)
+			return plx_fail(err, "out of memory");
+	}
+	/* The store of rank 0 is the program's own, there is no agent. */
+	if (setenv("TORCHELASTIC_USE_AGENT_STORE", "False", 1) < 0 ||
+	    setenv("ROLE_NAME", "default", 1) < 0)
+		return plx_fail(err, "out of memory");
+	return 0;
+}
