@@ -262,7 +262,7 @@ static void wire(struct plx_problem *problem, const struct bench_case *c,
 	if (plx_problem_add_switches(problem, &err) < 0)
 		die(&err);
 	problem->uniform = true;
-	problem->spare = true;
+	problem->idle = true;
 	problem->hysteresis = PLX_HYSTERESIS;
 	problem->switch_cost = PLX_SWITCH_COST;
 	problem->consumable_kinds = 1;
@@ -272,9 +272,9 @@ static void wire(struct plx_problem *problem, const struct bench_case *c,
 		problem->consumables[n] = c->node_gpus;
 	}
 	for (int j = 0; j < problem->job_count; j++) {
-		problem->jobs[j].takes = calloc(1, sizeof(double));
-		if (problem->jobs[j].takes)
-			problem->jobs[j].takes[0] = 1;
+		problem->jobs[j].demand = calloc(1, sizeof(double));
+		if (problem->jobs[j].demand)
+			problem->jobs[j].demand[0] = 1;
 	}
 }
 

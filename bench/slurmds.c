@@ -174,7 +174,7 @@ static void tell_epilog(int node, uint32_t job_id)
 }
 
 /* slurmctld has to have it: it would keep the job. */
-static void tell_end(const struct script *script, int status)
+static void report_end(const struct script *script, int status)
 {
 	complete_batch_script_msg_t note = {
 		.job_id = script->job_id,
@@ -220,7 +220,7 @@ static void *reap(void *unused)
 		pid_t pid = waitpid(-1, &status, 0);
 
 		if (pid > 0 && take_script(pid, &script))
-			tell_end(&script, status);
+			report_end(&script, status);
 		else if (pid < 0)
 			usleep(50000);
 	}

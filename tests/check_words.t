@@ -10,7 +10,7 @@ given_up=$(sed -n '/^Words that were given up/,$s/[^`]*`\([a-z]*\)`[^`]*/\1 /gp'
 names() {
 	find "$POLLUX_SRCDIR/src" -name '*.[ch]' -printf '%f\n' \
 		-exec sed -E 's|/\*.*||; s|^[[:space:]]*\*([[:space:]].*)?$||
-			s|"[^"]*"||g' {} + |
+			s/"([^"\\]|\\.)*"//g' {} + |
 		grep -oE '[A-Za-z_][A-Za-z_0-9]*' | sort -u
 }
 

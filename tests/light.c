@@ -59,7 +59,7 @@ static void say(const char *event, const char *more)
 		fflush(out);
 }
 
-static void tell_progress(void)
+static void report_progress(void)
 {
 	struct plx_hint *hint = &set.status.hint;
 
@@ -79,7 +79,7 @@ static struct plx_job_who us(void)
 {
 	return (struct plx_job_who){ .id = set.id,
 				     .elastic = true,
-				     .home = set.home };
+				     .batch_host = set.batch_host };
 }
 
 /* Write the status; what does not get through is tried again. */
@@ -92,7 +92,7 @@ static void tell(void)
 	struct plx_error err;
 	bool bad;
 
-	tell_progress();
+	report_progress();
 	bad = plx_status_write(&set.status, fields, sizeof(fields), &err) < 0 ||
 	      plx_job_publish(&who, &words, &seen, &err) < 0;
 	if (seen.id)
@@ -144,7 +144,7 @@ static bool is_asked(void)
 {
 	const struct plx_target *target = &my.job.target;
 
-	return target->state == PLX_TARGET_ASKED &&
+	return target->state == PLX_TARGET_REQUESTED &&
 	       (target->serial != set.status.ack ||
 		(set.status.live && target->cold));
 }
@@ -229,7 +229,7 @@ static void follow(void)
 		answer();
 	else if (my.job.target.state == PLX_TARGET_LENT)
 		take_over();
-	else if (my.job.target.state != PLX_TARGET_ASKED)
+	else if (my.job.target.state != PLX_TARGET_REQUESTED)
 		settle();
 	/* slurmctld may have come back with an older state. */
 	if (strcmp(my.told, my.job.status) != 0 &&
@@ -253,7 +253,7 @@ static bool look(bool first)
 	work();
 	plx_job_release(&my.job);
 	my.job = job;
-	if (first && job.target.state != PLX_TARGET_ASKED) {
+	if (first && job.target.state != PLX_TARGET_REQUESTED) {
 		set.status.ack = job.target.serial;
 		my.settled = true;
 	}
@@ -279,7 +279,7 @@ static double pause_s(bool heard)
 		return TROUBLE_POLL_S;
 	if (set.told)
 		return own_step_s();
-	if (my.job.target.state == PLX_TARGET_ASKED ||
+	if (my.job.target.state == PLX_TARGET_REQUESTED ||
 	    my.job.target.state == PLX_TARGET_LENT)
 		return WAIT_POLL_S;
 	return set.poll_s;

@@ -10,7 +10,7 @@
 
 struct light {
 	uint32_t id;
-	const char *home; /* our node, may be NULL */
+	const char *batch_host; /* our node, may be NULL */
 	struct plx_status status;
 	const char *log;
 	double samples;

@@ -220,7 +220,7 @@ int light_read(int argc, char **argv, struct light *set)
 		return -1;
 	}
 	set->id = (uint32_t) atoi(id);
-	set->home = getenv("SLURMD_NODENAME");
+	set->batch_host = getenv("SLURMD_NODENAME");
 	set->status.has_hint = !set->no_hint;
 	return 0;
 }

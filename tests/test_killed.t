@@ -26,8 +26,8 @@ parts="pollux_resize pollux_gres_take_out pollux_request_write
 	pollux_record_publish pollux_notify_launcher"
 # And a move of the whole job, from its requeue to its start.
 leaves="pollux_migrate_depart job_requeue:0:pollux_migrate_depart
-	pollux_track_close:0:pollux_migrate_depart pollux_migrate_arrive
-	launch_job:0:pollux_migrate_arrive pollux_track_hold:0:pollux_migrate_arrive"
+	pollux_job_state_close:0:pollux_migrate_depart pollux_migrate_arrive
+	launch_job:0:pollux_migrate_arrive pollux_job_state_hold:0:pollux_migrate_arrive"
 
 # happens OPERATION FUNCTION: only what is parked gives up a node. All others
 # have GPUs on both before and after: the job was measured on eight GPUs, so it

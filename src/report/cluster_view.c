@@ -313,7 +313,7 @@ static void why_text(const struct plx_view_job *job, char *text, size_t size)
 {
 	static const char *const lead[] = {
 		[PLX_TARGET_NONE] = "",
-		[PLX_TARGET_ASKED] = "asked for ",
+		[PLX_TARGET_REQUESTED] = "asked for ",
 		[PLX_TARGET_DONE] = "",
 		[PLX_TARGET_REFUSED] = "refused ",
 		[PLX_TARGET_PARKED] = "parked: ",
@@ -326,7 +326,8 @@ static void why_text(const struct plx_view_job *job, char *text, size_t size)
 		finished_text(job, text, size);
 	else if (!job->running)
 		snprintf(text, size, "%s", job->reason);
-	else if (t->state == PLX_TARGET_ASKED || t->state == PLX_TARGET_REFUSED)
+	else if (t->state == PLX_TARGET_REQUESTED ||
+		 t->state == PLX_TARGET_REFUSED)
 		snprintf(text, size, "%s%d GPUs: %s", lead[t->state],
 			 plx_target_gpus(t), t->why);
 	else if (t->state != PLX_TARGET_NONE)

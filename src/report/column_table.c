@@ -52,7 +52,8 @@ static void write_finish(const void *item, char *text, size_t size)
 /* "1m40s to 2m10s", and '?' where the model was asked too far. */
 static void write_range(const void *item, char *text, size_t size)
 {
-	const struct plx_yield *y = &((const struct plx_record *) item)->yield;
+	const struct plx_efficiency *y =
+		&((const struct plx_record *) item)->yield;
 	char low[24];
 	char high[24];
 
@@ -69,7 +70,8 @@ static void write_range(const void *item, char *text, size_t size)
 
 static void write_fixed_gpus(const void *item, char *text, size_t size)
 {
-	const struct plx_yield *y = &((const struct plx_record *) item)->yield;
+	const struct plx_efficiency *y =
+		&((const struct plx_record *) item)->yield;
 
 	text[0] = '\0';
 	if (isfinite(y->fixed_s))

@@ -108,7 +108,7 @@ static int64_t next_boundary(int64_t at_s, bool hourly)
 	return at > at_s ? at : at_s + 86400;
 }
 
-static void tell_period(const char *format, int64_t at_s, char period[16])
+static void report_period(const char *format, int64_t at_s, char period[16])
 {
 	time_t at = (time_t) at_s;
 	struct tm tm;
@@ -125,7 +125,7 @@ static int add_periods(struct parts *parts, const struct plx_record *r,
 	struct part part = { .record = r, .whole = true };
 	int cuts = 0;
 
-	tell_period(way->period, r->submit_s, part.period);
+	report_period(way->period, r->submit_s, part.period);
 	if (add(parts, &part) < 0)
 		return -1;
 	part.whole = false;
@@ -138,7 +138,7 @@ static int add_periods(struct parts *parts, const struct plx_record *r,
 
 			if (to_s > span->end_s || ++cuts > PARTS_MAX)
 				to_s = span->end_s;
-			tell_period(way->period, from_s, part.period);
+			report_period(way->period, from_s, part.period);
 			part.gpu_seconds = (to_s - from_s) * span->gpus;
 			if (add(parts, &part) < 0)
 				return -1;
@@ -183,10 +183,10 @@ struct sums {
 	int rhos;
 };
 
-static void count_yield(const struct plx_record *r, struct plx_group *g,
-			struct sums *sums)
+static void count_efficiency(const struct plx_record *r, struct plx_group *g,
+			     struct sums *sums)
 {
-	const struct plx_yield *y = &r->yield;
+	const struct plx_efficiency *y = &r->yield;
 
 	if (isfinite(y->lost_s))
 		g->lost_s += y->lost_s;
@@ -223,7 +223,7 @@ static void count_part(const struct part *part, struct plx_group *g,
 	g->resizes += r->resizes;
 	sums->queued_s += (double) r->queued_s;
 	sums->finish_s += (double) (r->end_s - r->submit_s);
-	count_yield(r, g, sums);
+	count_efficiency(r, g, sums);
 }
 
 /* Over nothing there is no mean. */

@@ -29,7 +29,7 @@ struct plx_history_span {
 };
 
 /* What a job got from its GPUs: job_efficiency.h. NAN where it is not known. */
-struct plx_yield {
+struct plx_efficiency {
 	double goodput;	    /* mean, useful samples/s */
 	double efficiency;  /* mean, 0 to 1 */
 	double lost_s;	    /* training stood still for resizes */
@@ -61,7 +61,7 @@ struct plx_record {
 	int resizes;			/* shapes left for another */
 	struct plx_history_span *spans; /* by time */
 	size_t span_count;
-	struct plx_yield yield;
+	struct plx_efficiency yield;
 };
 
 struct plx_totals {

@@ -45,9 +45,9 @@ static double modelled(const struct plx_hint *hint, struct plx_shape shape)
 	return goodput;
 }
 
-static void span_yield(const struct plx_history_span *span,
-		       const struct plx_hint *hint, double *goodput,
-		       double *efficiency)
+static void span_efficiency(const struct plx_history_span *span,
+			    const struct plx_hint *hint, double *goodput,
+			    double *efficiency)
 {
 	int batch = hint->now.per_gpu * (hint->now.accum + 1) * span->gpus;
 
@@ -61,15 +61,15 @@ static void span_yield(const struct plx_history_span *span,
 				     hint->job.limits.base_batch, batch);
 }
 
-void plx_yield_span(const struct plx_history_span *span, double *goodput,
-		    double *efficiency)
+void plx_efficiency_span(const struct plx_history_span *span, double *goodput,
+			 double *efficiency)
 {
 	struct plx_hint hint;
 
 	*goodput = NAN;
 	*efficiency = NAN;
 	if (span->gpus > 0 && read_hint(span, &hint))
-		span_yield(span, &hint, goodput, efficiency);
+		span_efficiency(span, &hint, goodput, efficiency);
 }
 
 static double seconds(const struct plx_history_span *span)
@@ -129,7 +129,7 @@ static void read_hints(struct plx_record *r, struct work *work)
 
 		if (span->gpus == 0 || !read_hint(span, &hint))
 			continue;
-		span_yield(span, &hint, &goodput, &efficiency);
+		span_efficiency(span, &hint, &goodput, &efficiency);
 		sums[0] += seconds(span);
 		sums[1] += seconds(span) * goodput;
 		sums[2] += seconds(span) * efficiency;
@@ -167,7 +167,7 @@ static double on_fixed(const struct plx_record *r, const struct work *work,
 static void judge_fixed(struct plx_record *r, const struct work *work, int gpus)
 {
 	const struct plx_hint *last = &work->hints[work->count - 1];
-	struct plx_yield *y = &r->yield;
+	struct plx_efficiency *y = &r->yield;
 	double miss = 0;
 
 	if (gpus == 0)
@@ -300,13 +300,13 @@ static double rho_of(const struct plx_record *r, const struct work *work,
 }
 
 static void judge(struct plx_record *r, const struct crowd *crowd,
-		  int64_t base_s, const struct plx_yield_setting *setting)
+		  int64_t base_s, const struct plx_efficiency_setting *setting)
 {
 	struct work work = { .count = 0 };
 	double jobs;
 
-	r->yield = (struct plx_yield){ NAN, NAN, NAN,	0,  NAN,
-				       NAN, NAN, false, NAN };
+	r->yield = (struct plx_efficiency){ NAN, NAN, NAN,   0,	 NAN,
+					    NAN, NAN, false, NAN };
 	measure_spans(r, &work);
 	if (r->pauses > 0)
 		r->yield.lost_s = r->pauses * r->pause_s[0];
@@ -378,8 +378,9 @@ static int most_held(const struct plx_history *history)
 	return most;
 }
 
-int plx_yield_make(struct plx_history *history,
-		   struct plx_yield_setting *setting, struct plx_error *err)
+int plx_efficiency_make(struct plx_history *history,
+			struct plx_efficiency_setting *setting,
+			struct plx_error *err)
 {
 	struct crowd crowd = { .count = 0 };
 

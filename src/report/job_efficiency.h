@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * job_efficiency.h - what jobs got from their GPUs, and what else they might have had
+ * job_efficiency.h - what jobs got from their GPUs, and what else they might
+ * have had
  *
  * From the hint that the launcher leaves in the comment of every shape: the
  * job's model and noise as fitted by then, batch, goodput
@@ -28,12 +29,12 @@
  * The cluster and its number of jobs are those of the records: rho is right
  * where all of the cluster's jobs are among them.
  */
-#ifndef PLX_REPORT_YIELD_H
-#define PLX_REPORT_YIELD_H
+#ifndef PLX_REPORT_EFFICIENCY_H
+#define PLX_REPORT_EFFICIENCY_H
 
 #include "report/history.h"
 
-struct plx_yield_setting {
+struct plx_efficiency_setting {
 	int cluster_gpus; /* 0: the most ever held at once */
 	int fixed_gpus;	  /* 0: the mean of each job */
 };
@@ -42,11 +43,12 @@ struct plx_yield_setting {
  * Fill the yield of every record. Resolves a setting of 0 GPUs of the
  * cluster into *setting, for whoever tells what was assumed.
  */
-int plx_yield_make(struct plx_history *history,
-		   struct plx_yield_setting *setting, struct plx_error *err);
+int plx_efficiency_make(struct plx_history *history,
+			struct plx_efficiency_setting *setting,
+			struct plx_error *err);
 
 /* Goodput and efficiency while it had this shape; NAN: not known. */
-void plx_yield_span(const struct plx_history_span *span, double *goodput,
-		    double *efficiency);
+void plx_efficiency_span(const struct plx_history_span *span, double *goodput,
+			 double *efficiency);
 
 #endif

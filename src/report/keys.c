@@ -13,8 +13,8 @@ static const struct {
 	enum plx_key key;
 } sequences[] = {
 	{ "A", PLX_KEY_UP },	   { "B", PLX_KEY_DOWN },
-	{ "H", PLX_KEY_HOME },	   { "F", PLX_KEY_END },
-	{ "1~", PLX_KEY_HOME },	   { "7~", PLX_KEY_HOME },
+	{ "H", PLX_KEY_FIRST },	   { "F", PLX_KEY_END },
+	{ "1~", PLX_KEY_FIRST },   { "7~", PLX_KEY_FIRST },
 	{ "4~", PLX_KEY_END },	   { "8~", PLX_KEY_END },
 	{ "5~", PLX_KEY_PAGE_UP }, { "6~", PLX_KEY_PAGE_DOWN },
 	{ "M", PLX_KEY_ENTER },

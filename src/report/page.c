@@ -140,7 +140,7 @@ static void bar(const struct page *page, const struct plx_record *r,
 
 	plx_text_duration(span->end_s - span->start_s, duration,
 			  sizeof(duration));
-	plx_yield_span(span, &goodput, &efficiency);
+	plx_efficiency_span(span, &goodput, &efficiency);
 	plx_print_why(span, why, sizeof(why));
 	fprintf(page->out,
 		"<rect class=\"g%d\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
@@ -211,7 +211,7 @@ static void pour(struct page *page, const struct plx_history_span *span)
 	double goodput;
 	double efficiency;
 
-	plx_yield_span(span, &goodput, &efficiency);
+	plx_efficiency_span(span, &goodput, &efficiency);
 	for (int b = (int) fmax(from, 0); b < BINS && b < to; b++) {
 		double part = fmin(b + 1, to) - fmax(b, from);
 

@@ -120,7 +120,7 @@ void plx_print_why(const struct plx_history_span *span, char *text, size_t size)
 	if (span->why)
 		plx_text_clean(span->why, text, size);
 	else if (plx_target_read(span->story, &target, NULL) == 1 &&
-		 target.state == PLX_TARGET_ASKED)
+		 target.state == PLX_TARGET_REQUESTED)
 		plx_text_clean(target.why, text, size);
 }
 
@@ -218,7 +218,7 @@ static json_t *span_json(const struct plx_history_span *s)
 	double efficiency;
 
 	plx_print_why(s, why, sizeof(why));
-	plx_yield_span(s, &goodput, &efficiency);
+	plx_efficiency_span(s, &goodput, &efficiency);
 	return json_pack("{s:i, s:o, s:I, s:I, s:I, s:b, s:o, s:o, s:s}",
 			 "gpus", s->gpus, "nodes", clean_string(s->nodes),
 			 "start", (json_int_t) s->start_s, "end",
@@ -228,7 +228,7 @@ static json_t *span_json(const struct plx_history_span *s)
 			 "efficiency", real_json(efficiency), "why", why);
 }
 
-static json_t *fixed_json(const struct plx_yield *y)
+static json_t *fixed_json(const struct plx_efficiency *y)
 {
 	if (!isfinite(y->fixed_s))
 		return json_null();
@@ -238,9 +238,9 @@ static json_t *fixed_json(const struct plx_yield *y)
 			 real_json(y->fixed_high_s), "beyond", (int) y->beyond);
 }
 
-static json_t *yield_json(const struct plx_record *r)
+static json_t *efficiency_json(const struct plx_record *r)
 {
-	const struct plx_yield *y = &r->yield;
+	const struct plx_efficiency *y = &r->yield;
 
 	return json_pack("{s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
 			 "user", clean_string(r->user), "account",
@@ -272,7 +272,7 @@ static json_t *record_json(const struct plx_record *r)
 		(json_int_t) r->twice_gpu_seconds, "resizes", r->resizes,
 		"pause_s", pause_json(r->pauses, r->pause_s), "shapes", shapes);
 	if (job)
-		json_object_update_new(job, yield_json(r));
+		json_object_update_new(job, efficiency_json(r));
 	return job;
 }
 

@@ -217,7 +217,7 @@ static int report(struct plx_report_options *args, struct plx_error *err)
 
 	if (load(args, &rows, err) < 0 ||
 	    plx_history_make(&rows, time(NULL), &history, err) < 0 ||
-	    plx_yield_make(&history, &args->setting, err) < 0)
+	    plx_efficiency_make(&history, &args->setting, err) < 0)
 		goto done;
 	if (args->log && read_log(args->log, &shapes, err) < 0)
 		goto done;

@@ -12,7 +12,7 @@
 /* Texts are argv's. */
 struct plx_report_options {
 	struct plx_sacct sacct;
-	struct plx_yield_setting setting;
+	struct plx_efficiency_setting setting;
 	const char *from;    /* file in place of sacct */
 	const char *log;     /* of slurmctld */
 	const char **events; /* [event_count] files of launchers; malloc()ed */

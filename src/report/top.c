@@ -262,7 +262,8 @@ void plx_top_fail(struct plx_top *top, const char *why)
 	plx_fail(&top->trouble, "%s", why);
 }
 
-void plx_top_tell(struct plx_top *top, uint32_t number, char *text, bool failed)
+void plx_top_notify(struct plx_top *top, uint32_t number, char *text,
+		    bool failed)
 {
 	free(top->accounts);
 	top->accounts = text;

@@ -99,8 +99,8 @@ void plx_top_fail(struct plx_top *top, const char *why);
  * What accounting says of a job, or, failed, why it says nothing. The text is
  * the top's to free; number 0 and NULL: forget it.
  */
-void plx_top_tell(struct plx_top *top, uint32_t number, char *text,
-		  bool failed);
+void plx_top_notify(struct plx_top *top, uint32_t number, char *text,
+		    bool failed);
 
 enum plx_top_wish plx_top_key(struct plx_top *top, enum plx_key key);
 

@@ -34,7 +34,7 @@ static bool move(struct plx_top *top, enum plx_key key)
 	case PLX_KEY_PAGE_DOWN:
 		at += page;
 		break;
-	case PLX_KEY_HOME:
+	case PLX_KEY_FIRST:
 		at = 0;
 		break;
 	case PLX_KEY_END:
@@ -57,7 +57,7 @@ static enum plx_top_wish open_story(struct plx_top *top)
 	top->mode = PLX_TOP_STORY;
 	top->story_first = 0;
 	if (top->told != top->at)
-		plx_top_tell(top, 0, NULL, false);
+		plx_top_notify(top, 0, NULL, false);
 	return PLX_TOP_ASK;
 }
 

@@ -150,7 +150,8 @@ static void take_story(struct live *live)
 		return;
 	live->story_ms = now_ms();
 	if (story.text && story.number == live->top->at)
-		plx_top_tell(live->top, story.number, story.text, story.failed);
+		plx_top_notify(live->top, story.number, story.text,
+			       story.failed);
 	else
 		free(story.text);
 }

@@ -54,7 +54,7 @@ int plx_alloc_load(const struct plx_alloc_options *options,
 	if (options->given_seed)
 		problem->seed = options->seed;
 	problem->uniform = problem->uniform || options->uniform;
-	problem->spare = problem->spare && !options->uniform;
+	problem->idle = problem->idle && !options->uniform;
 	if (!options->osdi21)
 		return 0;
 	problem->hysteresis = 0; /* unknown to the published objective */

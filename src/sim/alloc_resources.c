@@ -21,7 +21,7 @@
 #define CLOSE  1e-4 /* to the bound: no reason to look further */
 #define EXCESS 1e-9 /* of what a node has: no more than rounding */
 
-/* What is left of a node when all that is pinned there has its part. */
+/* What is left of a node when all that is fixed there has its part. */
 static double left_for_others(const struct plx_problem *problem,
 			      const struct plx_kind *kind, int n, int *gpus)
 {
@@ -31,7 +31,7 @@ static double left_for_others(const struct plx_problem *problem,
 	for (int j = 0; j < problem->job_count; j++) {
 		int now = problem->jobs[j].now[n];
 
-		if (!problem->jobs[j].pinned || now == 0)
+		if (!problem->jobs[j].fixed || now == 0)
 			continue;
 		left -= now * kind->needs[j];
 		*gpus -= now;
@@ -73,7 +73,7 @@ static int forbid_all(struct plx_snapshot *snapshot, struct plx_error *err)
 
 /*
  * Whose replicas take most of a node that is asked for too much; -1 when it
- * is not, or by pinned jobs alone.
+ * is not, or by fixed jobs alone.
  */
 static int heaviest(const struct plx_snapshot *snapshot,
 		    const struct plx_kind *kind, const struct plx_plan *plan,
@@ -86,7 +86,7 @@ static int heaviest(const struct plx_snapshot *snapshot,
 		if (plan->choices[j].gpus[n] == 0)
 			continue;
 		asked += plan->choices[j].gpus[n] * kind->needs[j];
-		if (!snapshot->problem->jobs[j].pinned &&
+		if (!snapshot->problem->jobs[j].fixed &&
 		    (found < 0 || kind->needs[j] > kind->needs[found]))
 			found = j;
 	}

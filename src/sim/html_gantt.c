@@ -122,8 +122,8 @@ int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 	return 0;
 }
 
-static void tell_job(const struct plx_run_result *run_result, int job,
-		     FILE *out)
+static void report_job(const struct plx_run_result *run_result, int job,
+		       FILE *out)
 {
 	const struct plx_job_result *job_result = &run_result->job_results[job];
 
@@ -151,7 +151,7 @@ static void draw_job(const struct plx_plot *plot,
 	double y = plx_plot_y(plot, job + 0.5);
 
 	fprintf(plot->out, "<g>");
-	tell_job(run_result, job, plot->out);
+	report_job(run_result, job, plot->out);
 	fprintf(plot->out, "<path class=\"wait\" d=\"M%.1f %.1fH%.1f\"/>",
 		plx_plot_x(plot, job_result->entry->submit_s), y,
 		plx_plot_x(plot, job_result->finish_s));

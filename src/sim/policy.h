@@ -36,8 +36,8 @@ struct plx_setting {
 	double fairness;     /* p, where policies know it; NAN: their own */
 	bool remaining;	     /* jobs also tell how much they have to do */
 	bool uniform;	     /* pollux: as many GPUs on each of a job's nodes */
-	bool spare;	     /* but where GPUs would idle */
-	bool home;	     /* pollux: scripts stay on their first node, */
+	bool idle;	     /* but where GPUs would idle */
+	bool batch_host;     /* pollux: scripts stay on their first node, */
 	bool packed;	     /* which is where Slurm starts them, ... */
 	bool roams;	     /* ... but their GPUs may all be elsewhere */
 	unsigned without;    /* parts of pollux to leave out: PLX_PART_... */

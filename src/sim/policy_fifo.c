@@ -23,7 +23,7 @@ struct state {
 struct promise {
 	bool made;
 	double start_s;
-	int spare; /* GPUs that will be free beside it */
+	int idle; /* GPUs that will be free beside it */
 };
 
 struct ending {
@@ -87,7 +87,7 @@ static int promise(struct plx_round *round, int wanted, int free_gpus,
 		promise->start_s = fmax(round->now_s, ends[i].at_s);
 		free_gpus += ends[i].gpus;
 	}
-	promise->spare = free_gpus - wanted;
+	promise->idle = free_gpus - wanted;
 	promise->made = true;
 	rc = 0;
 done:
@@ -106,9 +106,9 @@ static int harmless(struct plx_round *round, int j, struct state *states,
 		return -1;
 	if (round->now_s + seconds <= promise->start_s)
 		return 1;
-	if (gpus > promise->spare)
+	if (gpus > promise->idle)
 		return 0;
-	promise->spare -= gpus;
+	promise->idle -= gpus;
 	return 1;
 }
 

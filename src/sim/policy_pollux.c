@@ -58,7 +58,7 @@ static void pack(const struct plx_round *round,
 	for (int j = 0; j < problem->job_count; j++) {
 		int best = 0;
 
-		if (round->jobs[j]->home >= 0)
+		if (round->jobs[j]->batch_host >= 0)
 			continue;
 		for (int n = 1; n < problem->node_count; n++) {
 			bool full = busy[best] >= problem->gpus[best];
@@ -68,17 +68,17 @@ static void pack(const struct plx_round *round,
 				 : fits && busy[n] > busy[best])
 				best = n;
 		}
-		round->jobs[j]->home = best;
+		round->jobs[j]->batch_host = best;
 		busy[best]++;
 	}
 }
 
-static int give_homes(const struct plx_round *round,
-		      struct plx_problem *problem, struct plx_error *err)
+static int give_batch_hosts(const struct plx_round *round,
+			    struct plx_problem *problem, struct plx_error *err)
 {
 	int *busy = NULL;
 
-	if (!round->setting->home)
+	if (!round->setting->batch_host)
 		return 0;
 	busy = calloc((size_t) problem->node_count + 1, sizeof(*busy));
 	if (!busy)
@@ -90,7 +90,7 @@ static int give_homes(const struct plx_round *round,
 	if (round->setting->packed)
 		pack(round, problem, busy);
 	for (int j = 0; j < problem->job_count; j++) {
-		problem->jobs[j].home = round->jobs[j]->home;
+		problem->jobs[j].batch_host = round->jobs[j]->batch_host;
 		problem->jobs[j].roams = round->setting->roams;
 	}
 	free(busy);
@@ -104,7 +104,7 @@ static int refine(const struct plx_round *round, struct plx_problem *problem,
 	unsigned without = round->setting->without;
 
 	problem->uniform = round->setting->uniform;
-	problem->spare = round->setting->spare;
+	problem->idle = round->setting->idle;
 	if (isnan(round->setting->fairness))
 		problem->fairness = PLX_FAIRNESS;
 	if (!(without & PLX_PART_HYSTERESIS))
@@ -119,7 +119,7 @@ static int refine(const struct plx_round *round, struct plx_problem *problem,
 		if (round->setting->remaining)
 			job->samples_left = samples_left(round->jobs[j]);
 	}
-	if (give_homes(round, problem, err) < 0)
+	if (give_batch_hosts(round, problem, err) < 0)
 		return -1;
 	if (without & PLX_PART_WEIGHTS)
 		return 0;

@@ -24,7 +24,7 @@ int plx_simjob_init(struct plx_simjob *job,
 
 	*job = (struct plx_simjob){ .entry = entry,
 				    .app = entry->app,
-				    .home = -1 };
+				    .batch_host = -1 };
 	job->goodput.limits = entry->app->limits.batch;
 	job->place.parts = calloc(count, sizeof(*job->place.parts));
 	job->counts = calloc(count, sizeof(*job->counts));
@@ -143,8 +143,8 @@ static void begin(struct plx_simjob *job, const struct plx_sim_placement *place)
 {
 	job->started = true;
 	job->start_s = job->now_s;
-	if (job->home < 0)
-		job->home = place->parts[0].node;
+	if (job->batch_host < 0)
+		job->batch_host = place->parts[0].node;
 }
 
 int plx_simjob_place(struct plx_simjob *job,

@@ -45,7 +45,7 @@ struct plx_simjob {
 	int epoch;	 /* under way, from 0 */
 	double progress; /* base batches */
 	bool started;
-	int home;	/* of its script: first node it ever had; -1: none */
+	int batch_host; /* of its script: first node it ever had; -1: none */
 	double start_s; /* when it first had GPUs */
 	bool done;
 	double finish_s; /* when done */

@@ -24,7 +24,7 @@ enum {
 	KEY_HTML,
 	KEY_REMAINING,
 	KEY_UNIFORM,
-	KEY_HOME,
+	KEY_BATCH_HOST,
 	KEY_WITHOUT,
 	KEY_RESTART,
 	KEY_SIZES,
@@ -57,7 +57,7 @@ static const struct argp_option options[] = {
 	{ "uniform", KEY_UNIFORM, "mostly", OPTION_ARG_OPTIONAL, "pollux gives "
 	  "a job as many GPUs on each of its nodes; mostly: but where GPUs "
 	  "would idle, as in slurmctld (with --home=roams)", 0 },
-	{ "home", KEY_HOME, "WAY", OPTION_ARG_OPTIONAL, "pollux knows of the "
+	{ "home", KEY_BATCH_HOST, "WAY", OPTION_ARG_OPTIONAL, "pollux knows of the "
 	  "batch scripts, each on the node where its job started; WAY: bound, "
 	  "which a job never leaves (default); packed, the same, and jobs "
 	  "start as Slurm packs them; roams, started so, but free to have all "
@@ -258,7 +258,7 @@ static void finish_scaling(const struct plx_sim_options *options,
 			scaling->min_nodes, scaling->max_nodes);
 		exit(PLX_EXIT_MISUSE);
 	}
-	if (setting->home) {
+	if (setting->batch_host) {
 		fputs("pollux-sim: --home: a cluster that shrinks has jobs "
 		      "leave their nodes: want either\n",
 		      stderr);
@@ -286,12 +286,12 @@ static void finish(struct argp_state *state, struct plx_sim_options *to)
 	finish_scaling(to, &to->setting);
 }
 
-static void set_home(struct argp_state *state, const char *way,
-		     struct plx_setting *setting)
+static void set_batch_host(struct argp_state *state, const char *way,
+			   struct plx_setting *setting)
 {
 	bool bound = strcmp(way, "bound") == 0;
 
-	setting->home = true;
+	setting->batch_host = true;
 	setting->roams = strcmp(way, "roams") == 0;
 	setting->packed = strcmp(way, "packed") == 0 || setting->roams;
 	if (!bound && !setting->packed)
@@ -323,10 +323,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		if (value && strcmp(value, "mostly") != 0)
 			argp_error(state, "--uniform=%s: want mostly", value);
 		to->setting.uniform = true;
-		to->setting.spare = value != NULL;
+		to->setting.idle = value != NULL;
 		return 0;
-	case KEY_HOME:
-		set_home(state, value ? value : "bound", &to->setting);
+	case KEY_BATCH_HOST:
+		set_batch_host(state, value ? value : "bound", &to->setting);
 		return 0;
 	case KEY_WITHOUT:
 		set_without(&to->setting, value);

@@ -254,16 +254,17 @@ static int read_identity(const struct plx_json *up, int j, int nodes,
 			 struct plx_job *job, struct plx_error *err)
 {
 	struct plx_json id = plx_json_at(up, "id");
-	struct plx_json home = plx_json_at(up, "home");
+	struct plx_json batch_host = plx_json_at(up, "home");
 	double value = j;
 	double at = -1;
 
 	if (id.value && plx_json_whole(&id, 0, UINT32_MAX, &value, err) < 0)
 		return -1;
-	if (home.value && plx_json_whole(&home, 0, nodes - 1, &at, err) < 0)
+	if (batch_host.value &&
+	    plx_json_whole(&batch_host, 0, nodes - 1, &at, err) < 0)
 		return -1;
 	job->id = (uint32_t) value;
-	job->home = (int) at;
+	job->batch_host = (int) at;
 	return 0;
 }
 

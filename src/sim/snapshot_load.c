@@ -221,7 +221,7 @@ static int read_preemptible(const struct plx_json *list,
 		if (json.value && plx_json_flag(&json, &preemptible, err) < 0)
 			return -1;
 		if (!preemptible && held_by(job, problem->node_count) > 0)
-			job->pinned = true;
+			job->fixed = true;
 	}
 	return 0;
 }

@@ -128,17 +128,17 @@ static int read_list(const struct plx_json *list, int count, double *amounts,
 }
 
 /* *takes, which stays NULL where there are none, is the caller's to free. */
-static int read_takes(const struct plx_json *json, const char *key, int kinds,
-		      double **takes, struct plx_error *err)
+static int read_demand(const struct plx_json *json, const char *key, int kinds,
+		       double **demand, struct plx_error *err)
 {
 	struct plx_json list = plx_json_at(json, key);
 
 	if (!list.value)
 		return 0;
-	*takes = calloc((size_t) kinds, sizeof(**takes));
-	if (!*takes)
+	*demand = calloc((size_t) kinds, sizeof(**demand));
+	if (!*demand)
 		return plx_fail(err, "no memory");
-	return read_list(&list, kinds, *takes, err);
+	return read_list(&list, kinds, *demand, err);
 }
 
 int plx_snapshot_consumables(struct plx_problem *problem,
@@ -173,10 +173,10 @@ int plx_snapshot_consumables(struct plx_problem *problem,
 
 		struct plx_job *to = &problem->jobs[j];
 
-		if (read_takes(&job, "takes", (int) kinds, &to->takes, err) <
+		if (read_demand(&job, "takes", (int) kinds, &to->demand, err) <
 			    0 ||
-		    read_takes(&job, "home_takes", (int) kinds, &to->home_takes,
-			       err) < 0)
+		    read_demand(&job, "home_takes", (int) kinds,
+				&to->batch_host_demand, err) < 0)
 			return -1;
 	}
 	return 0;

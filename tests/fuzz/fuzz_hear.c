@@ -69,7 +69,7 @@ void plx_script_runs(struct plx_script *script)
 	(void) script;
 }
 
-void plx_tell_status(struct plx_launcher *l, double due_s)
+void plx_report_status(struct plx_launcher *l, double due_s)
 {
 	(void) l;
 	(void) due_s;
@@ -80,12 +80,12 @@ void plx_sick_trained(struct plx_launcher *l)
 	(void) l;
 }
 
-void plx_tell_resize(struct plx_launcher *l)
+void plx_report_resize(struct plx_launcher *l)
 {
 	(void) l;
 }
 
-void plx_tell_kept(struct plx_launcher *l, const char *fields)
+void plx_report_kept(struct plx_launcher *l, const char *fields)
 {
 	(void) l;
 	MUST(strlen(fields) < PLX_LINE_MAX);

@@ -42,7 +42,7 @@ int fuzz_record(const uint8_t *data, size_t size)
 	char types[PLX_TYPES_SIZE];
 	struct plx_error err;
 
-	who.home = size & 32 ? "n1" : NULL;
+	who.batch_host = size & 32 ? "n1" : NULL;
 	slurm_record(data, size);
 	MUST(launch_gres_gpus(slurm_text(1)) >= 0);
 	plx_gres_types(slurm_text(1), slurm_text(2), slurm_text(3), types);

@@ -142,7 +142,7 @@ static void check_record(const struct plx_record *r)
 
 int fuzz_rows(const uint8_t *data, size_t size)
 {
-	struct plx_yield_setting setting = { 0 };
+	struct plx_efficiency_setting setting = { 0 };
 	struct plx_history history;
 	struct plx_error err;
 	struct plx_rows rows;
@@ -155,7 +155,7 @@ int fuzz_rows(const uint8_t *data, size_t size)
 	}
 	MUST(!plx_history_make(&rows, NOW_S, &history, &err));
 	MUST(history.count <= rows.count);
-	MUST(!plx_yield_make(&history, &setting, &err));
+	MUST(!plx_efficiency_make(&history, &setting, &err));
 	for (size_t i = 0; i < history.count; i++) {
 		MUST(plx_history_find(&history, history.records[i].id));
 		check_record(&history.records[i]);
@@ -316,7 +316,7 @@ static void draw(struct plx_top *top, const char *text, size_t size)
 
 	MUST(accounts);
 	top->at = 7;
-	plx_top_tell(top, 7, accounts, false);
+	plx_top_notify(top, 7, accounts, false);
 	top->mode = modes[size % COUNT(modes)];
 	MUST(!plx_screen_init(&screen, 80, 24, true));
 	plx_top_draw(top, &screen, NOW_S + 5);

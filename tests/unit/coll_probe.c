@@ -410,7 +410,7 @@ static int gradient(void)
 {
 	struct plx_gpu *gpu = plx_gpu_create(3, 0, &err);
 	struct arrays a = { .on = { .n = N } };
-	float *spare;
+	float *idle;
 
 	if (!gpu)
 		return -1;
@@ -418,7 +418,7 @@ static int gradient(void)
 	a.on.sum = array(gpu, &a.sum, 2);
 	a.on.previous = array(gpu, &a.previous, 3);
 	a.on.precondition = array(gpu, &a.precondition, 4);
-	spare = a.precondition;
+	idle = a.precondition;
 	if (!a.on.precondition || step(gpu, &a) < 0)
 		return -1;
 	a.on.precondition = NULL;
@@ -429,7 +429,7 @@ static int gradient(void)
 	       plx_gpu_note(gpu) ? "host, for " : "GPU",
 	       plx_gpu_note(gpu) ? plx_gpu_note(gpu) : "");
 	plx_gpu_destroy(gpu);
-	free(spare);
+	free(idle);
 	return 0;
 }
 

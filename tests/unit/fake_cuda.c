@@ -568,10 +568,10 @@ EXPORT cudaError_t cudaFree(void *data)
 
 EXPORT cudaError_t cudaHostAlloc(void **data, size_t bytes, unsigned int flags)
 {
-	const char *pinned = getenv("FAKE_PINNED");
+	const char *fixed = getenv("FAKE_PINNED");
 
 	(void) flags;
-	if (pinned && !strcmp(pinned, "none"))
+	if (fixed && !strcmp(fixed, "none"))
 		return cudaErrorMemoryAllocation;
 	*data = malloc(bytes);
 	return *data ? cudaSuccess : cudaErrorMemoryAllocation;

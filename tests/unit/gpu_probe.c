@@ -221,16 +221,16 @@ static int copies(size_t bytes)
 {
 	void *gpu = gpu_memory(bytes);
 	void *pageable = malloc(bytes);
-	void *pinned = NULL;
+	void *fixed = NULL;
 	void *host[2];
 
 	if (!gpu || !pageable ||
-	    good(cuda->host_alloc(&pinned, bytes, cudaHostAllocDefault),
+	    good(cuda->host_alloc(&fixed, bytes, cudaHostAllocDefault),
 		 "cudaHostAlloc") < 0)
 		return -1;
-	host[0] = pinned;
+	host[0] = fixed;
 	host[1] = pageable;
-	memset(pinned, 1, bytes);
+	memset(fixed, 1, bytes);
 	memset(pageable, 1, bytes);
 	printf("{\"bytes\":%zu", bytes);
 	for (int i = 0; i < 2; i++) {
@@ -244,7 +244,7 @@ static int copies(size_t bytes)
 		       name, up, name, down);
 	}
 	printf("}\n");
-	(void) cuda->host_release(pinned);
+	(void) cuda->host_release(fixed);
 	(void) cuda->release(gpu);
 	free(pageable);
 	return 0;

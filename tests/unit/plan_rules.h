@@ -101,7 +101,7 @@ static inline bool row_allowed(const struct plx_problem *problem,
 	bool kept = same_row(problem, row, job->now);
 	int now = shape_of(problem, job->now).gpus;
 
-	if (job->pinned)
+	if (job->fixed)
 		return kept;
 	if (shape.gpus == 0)
 		return job->may_park || kept;
@@ -111,7 +111,7 @@ static inline bool row_allowed(const struct plx_problem *problem,
 		return false;
 	if (job->table && !kept && shape.nodes > job->table->nodes)
 		return false;
-	if (job->home >= 0 && row[job->home] == 0 &&
+	if (job->batch_host >= 0 && row[job->batch_host] == 0 &&
 	    (!job->roams || (job->max_nodes && shape.nodes >= job->max_nodes)))
 		return false;
 	if (shape.nodes < job->min_nodes ||
@@ -120,7 +120,8 @@ static inline bool row_allowed(const struct plx_problem *problem,
 	if (job->max_switches && switches_of(problem, row) > job->max_switches)
 		return false;
 	for (int n = 0; n < problem->node_count; n++) {
-		bool home = n == job->home && !job->roams && job->now[n] > 0;
+		bool batch_host =
+			n == job->batch_host && !job->roams && job->now[n] > 0;
 
 		if (job->required && job->required[n] && row[n] == 0)
 			return false;
@@ -130,26 +131,28 @@ static inline bool row_allowed(const struct plx_problem *problem,
 			return false;
 		if (row[n] == 0)
 			continue;
-		if (problem->uniform && !(problem->spare && job->home >= 0) &&
+		if (problem->uniform &&
+		    !(problem->idle && job->batch_host >= 0) &&
 		    row[n] * shape.nodes != shape.gpus)
 			return false;
-		if (!kept && !home && job->allowed && !job->allowed[n])
+		if (!kept && !batch_host && job->allowed && !job->allowed[n])
 			return false;
 	}
 	return true;
 }
 
 /* What so many GPUs of job j, or its script, take of consumables[i]. */
-static inline double job_takes(const struct plx_problem *problem, int j, int i,
-			       int gpus)
+static inline double job_demand(const struct plx_problem *problem, int j, int i,
+				int gpus)
 {
 	const struct plx_job *job = &problem->jobs[j];
 	int kind = i % problem->consumable_kinds;
-	double takes = job->takes ? gpus * job->takes[kind] : 0;
+	double demand = job->demand ? gpus * job->demand[kind] : 0;
 
-	if (job->home_takes && job->home == i / problem->consumable_kinds)
-		takes = fmax(takes, job->home_takes[kind]);
-	return takes;
+	if (job->batch_host_demand &&
+	    job->batch_host == i / problem->consumable_kinds)
+		demand = fmax(demand, job->batch_host_demand[kind]);
+	return demand;
 }
 
 static inline bool supplied(const struct plx_problem *problem, const int *gpus)
@@ -162,7 +165,7 @@ static inline bool supplied(const struct plx_problem *problem, const int *gpus)
 		for (int j = 0; j < problem->job_count; j++) {
 			int at = j * problem->node_count + i / kinds;
 
-			left -= job_takes(problem, j, i, gpus[at]);
+			left -= job_demand(problem, j, i, gpus[at]);
 		}
 		if (left < 0)
 			return false;
@@ -209,7 +212,7 @@ static inline bool all_immovable(const struct plx_problem *problem,
 		    (multi_only && choice->shape.nodes < 2))
 			continue;
 		if (choice->changed ||
-		    (!problem->jobs[j].pinned && problem->jobs[j].may_park))
+		    (!problem->jobs[j].fixed && problem->jobs[j].may_park))
 			return false;
 	}
 	return true;
@@ -225,8 +228,8 @@ static inline void check_consumables(const struct plx_problem *problem,
 		double taken = 0;
 
 		for (int j = 0; j < problem->job_count; j++) {
-			taken += job_takes(problem, j, i,
-					   plan->choices[j].gpus[i / kinds]);
+			taken += job_demand(problem, j, i,
+					    plan->choices[j].gpus[i / kinds]);
 		}
 		if (taken > problem->consumables[i] * (1 + 1e-6))
 			assert_true(

@@ -26,7 +26,7 @@ struct seen {
 	/* Others. */
 	int parked; /* lose all */
 	int woken;  /* had nothing */
-	int pinned; /* keep what they have, as they must */
+	int fixed;  /* keep what they have, as they must */
 	int left;   /* keep what they may not have: nothing else is possible */
 };
 
@@ -54,7 +54,7 @@ static inline void see_change(const struct plx_problem *problem,
 	seen->whole += job->whole;
 	seen->sized += job->size_count > 0;
 	seen->tabled += job->table != NULL;
-	seen->supplied += job->takes && job->takes[0] > 0;
+	seen->supplied += job->demand && job->demand[0] > 0;
 	seen->lone_multi += problem->interference && multi;
 	seen->uneven += uneven;
 	seen->woken += shape_of(problem, job->now).gpus == 0;
@@ -70,8 +70,8 @@ static inline void see_plan(const struct plx_problem *problem,
 		if (choice->changed && choice->shape.gpus > 0)
 			see_change(problem, job, choice, seen);
 		seen->parked += choice->changed && choice->shape.gpus == 0;
-		seen->pinned += job->pinned && choice->shape.gpus > 0;
-		seen->left += !job->pinned && !choice->changed &&
+		seen->fixed += job->fixed && choice->shape.gpus > 0;
+		seen->left += !job->fixed && !choice->changed &&
 			      !plx_job_may_have(problem, job, choice->gpus);
 	}
 }

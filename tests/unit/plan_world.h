@@ -46,7 +46,7 @@ static inline struct plx_problem *cluster(int nodes, int gpus, int jobs)
 			.goodput = noisy,
 			.profiled_gpus = nodes * gpus,
 			.may_park = true,
-			.home = -1,
+			.batch_host = -1,
 			.age_s = 1000,
 			.restart_s = 1,
 			.now = problem->jobs[j].now,

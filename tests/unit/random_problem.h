@@ -27,7 +27,7 @@ struct random_spec {
 	bool stocked; /* other resources, too */
 	bool wired;   /* nodes are on switches, which jobs may be bound to */
 	bool bounded; /* numbers of nodes, nodes required, GPUs a node, too; and
-			 jobs that need no GPU at home */
+			 jobs that need no GPU on the batch host */
 };
 
 static inline int random_int(uint64_t *seed, int low, int high)
@@ -86,7 +86,7 @@ static inline void random_limits(uint64_t *seed, struct plx_job *job,
 	job->profiled_gpus =
 		chance(seed, 60) ? most : random_int(seed, 1, most);
 	random_goodput(seed, &job->goodput, spec->hostile);
-	job->pinned = chance(seed, 8);
+	job->fixed = chance(seed, 8);
 	job->may_park = chance(seed, 80);
 	job->age_s = chance(seed, 10) ? 0 : spread(seed, 1, 1e5);
 	job->restart_s = chance(seed, 30) ? 0 : spread(seed, 0.1, 100);
@@ -159,7 +159,7 @@ static inline void random_now(uint64_t *seed, struct plx_problem *problem,
 	    nodes * per_node > job->min_gpus)
 		job->now[at[0]]--;
 	if (chance(seed, 80))
-		job->home = at[random_int(seed, 0, nodes - 1)];
+		job->batch_host = at[random_int(seed, 0, nodes - 1)];
 }
 
 /* Nodes it needs, those it has in most cases; and what it may have on one. */
@@ -169,7 +169,7 @@ static inline void random_bounds(uint64_t *seed, struct plx_problem *problem,
 	struct plx_job *job = &problem->jobs[j];
 	bool needs = chance(seed, 30);
 
-	job->roams = job->home >= 0 && chance(seed, 50);
+	job->roams = job->batch_host >= 0 && chance(seed, 50);
 	assert_int_equal(0, plx_problem_require(problem, j, NULL));
 	for (int n = 0; n < problem->node_count; n++)
 		job->required[n] =
@@ -268,23 +268,23 @@ static inline void random_consumables(uint64_t *seed,
 		calloc((size_t) problem->node_count, sizeof(double));
 	assert_non_null(problem->consumables);
 	for (int j = 0; j < problem->job_count; j++) {
-		double *takes = calloc(1, sizeof(double));
+		double *demand = calloc(1, sizeof(double));
 
-		assert_non_null(takes);
-		*takes = random_int(seed, 0, 4);
-		problem->jobs[j].takes = takes;
-		if (problem->jobs[j].home < 0 || chance(seed, 30))
+		assert_non_null(demand);
+		*demand = random_int(seed, 0, 4);
+		problem->jobs[j].demand = demand;
+		if (problem->jobs[j].batch_host < 0 || chance(seed, 30))
 			continue;
-		problem->jobs[j].home_takes = calloc(1, sizeof(double));
-		assert_non_null(problem->jobs[j].home_takes);
-		*problem->jobs[j].home_takes = random_int(seed, 0, 2);
+		problem->jobs[j].batch_host_demand = calloc(1, sizeof(double));
+		assert_non_null(problem->jobs[j].batch_host_demand);
+		*problem->jobs[j].batch_host_demand = random_int(seed, 0, 2);
 	}
 	for (int n = 0; n < problem->node_count; n++) {
 		problem->consumables[n] = random_int(seed, 0, 8);
 		for (int j = 0; j < problem->job_count; j++)
 			problem->consumables[n] +=
-				plx_job_takes(&problem->jobs[j], n,
-					      problem->jobs[j].now[n], 0);
+				plx_job_demand(&problem->jobs[j], n,
+					       problem->jobs[j].now[n], 0);
 	}
 }
 

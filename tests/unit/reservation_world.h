@@ -22,7 +22,7 @@ static inline struct plx_problem *full(int nodes, int gpus)
 		job->min_gpus = 1;
 		job->max_gpus = nodes * gpus;
 		job->profiled_gpus = gpus;
-		job->home = n;
+		job->batch_host = n;
 		job->now[n] = gpus;
 	}
 	return problem;

@@ -12,7 +12,7 @@
 #define NODES 3
 #define JOBS  2
 
-/* Two jobs, at home on the first and the second node. */
+/* Two jobs, with their batch host on the first and the second node. */
 struct world {
 	int now[JOBS][NODES], gpus[JOBS][NODES];
 	struct plx_job jobs[JOBS];
@@ -20,21 +20,21 @@ struct world {
 	struct plx_problem problem;
 	struct plx_plan plan;
 	bool acts[JOBS];
-	int spare[NODES];
+	int idle[NODES];
 };
 
 static const struct world crossed = {
 	.now = { { 4, 0, 0 }, { 0, 4, 0 } },
 	.gpus = { { 3, 1, 2 }, { 1, 3, 2 } },
 	.acts = { true, true },
-	.spare = { 0, 0, 4 },
+	.idle = { 0, 0, 4 },
 };
 
 static int end_circle(struct world *world, int *gpus, uint32_t *other)
 {
 	for (int j = 0; j < JOBS; j++) {
 		world->jobs[j].id = 10 + (uint32_t) j;
-		world->jobs[j].home = j;
+		world->jobs[j].batch_host = j;
 		world->jobs[j].now = world->now[j];
 		world->jobs[j].min_gpus =
 			world->jobs[j].min_gpus ? world->jobs[j].min_gpus : 1;
@@ -45,7 +45,7 @@ static int end_circle(struct world *world, int *gpus, uint32_t *other)
 	world->problem.jobs = world->jobs;
 	world->plan.choices = world->choices;
 	return plx_circular_wait(&world->problem, &world->plan, world->acts,
-				 world->spare, gpus, other);
+				 world->idle, gpus, other);
 }
 
 static void who_waits_for_each_other_is_found(void **state)
@@ -114,7 +114,7 @@ static void shapes_stay_even_where_that_is_the_rule(void **state)
 		.now = { { 2, 0, 2 }, { 0, 4, 0 } },
 		.gpus = { { 1, 1, 1 }, { 2, 2, 2 } },
 		.acts = { true, true },
-		.spare = { 0, 0, 0 },
+		.idle = { 0, 0, 0 },
 		.problem = { .uniform = true },
 	};
 	int gpus[NODES];
@@ -130,7 +130,7 @@ static void shapes_stay_even_where_that_is_the_rule(void **state)
 /* As cycles do: what fits, then what makes room for others. Returns how often.
  */
 static int carry_out(const struct plx_problem *problem,
-		     const struct plx_plan *plan, bool *acts, int *spare)
+		     const struct plx_plan *plan, bool *acts, int *idle)
 {
 	int nodes = problem->node_count;
 	int *gpus = calloc((size_t) nodes, sizeof(int));
@@ -149,21 +149,21 @@ static int carry_out(const struct plx_problem *problem,
 
 			for (int n = 0; n < nodes && fits; n++)
 				fits = next[n] <= now[n] ||
-				       next[n] - now[n] <= spare[n];
+				       next[n] - now[n] <= idle[n];
 			for (int n = 0; n < nodes && fits; n++) {
-				spare[n] -= next[n] - now[n];
+				idle[n] -= next[n] - now[n];
 				now[n] = next[n];
 			}
 			acts[j] = acts[j] && !fits;
 			moved = moved || fits;
 		}
-		tied = plx_circular_wait(problem, plan, acts, spare, gpus,
+		tied = plx_circular_wait(problem, plan, acts, idle, gpus,
 					 &other);
 		for (int n = 0; n < nodes && tied >= 0; n++) {
 			int *now = problem->jobs[tied].now;
 
 			assert_true(gpus[n] <= now[n]);
-			spare[n] += now[n] - gpus[n];
+			idle[n] += now[n] - gpus[n];
 			now[n] = gpus[n];
 		}
 		ties += tied >= 0;
@@ -173,7 +173,7 @@ static int carry_out(const struct plx_problem *problem,
 	return ties;
 }
 
-/* At home where it has its first GPU, and with that content. */
+/* Its batch host is where it has its first GPU, and with that content. */
 static void settle(struct plx_problem *problem)
 {
 	problem->uniform = false;
@@ -181,9 +181,9 @@ static void settle(struct plx_problem *problem)
 		struct plx_job *job = &problem->jobs[j];
 
 		job->min_gpus = 1;
-		job->home = -1;
+		job->batch_host = -1;
 		for (int n = problem->node_count - 1; n >= 0; n--)
-			job->home = job->now[n] > 0 ? n : job->home;
+			job->batch_host = job->now[n] > 0 ? n : job->batch_host;
 	}
 }
 
@@ -191,23 +191,23 @@ static int carried_out(struct plx_problem *problem)
 {
 	struct plx_plan *plan = searched(problem);
 	bool *acts = calloc((size_t) problem->job_count, sizeof(bool));
-	int *spare = calloc((size_t) problem->node_count, sizeof(int));
+	int *idle = calloc((size_t) problem->node_count, sizeof(int));
 	int ties = 0;
 
-	assert_true(acts && spare);
+	assert_true(acts && idle);
 	for (int n = 0; n < problem->node_count; n++) {
-		spare[n] = problem->gpus[n];
+		idle[n] = problem->gpus[n];
 		for (int j = 0; j < problem->job_count; j++)
-			spare[n] -= problem->jobs[j].now[n];
+			idle[n] -= problem->jobs[j].now[n];
 	}
 	for (int j = 0; j < problem->job_count; j++)
 		acts[j] = plan->choices[j].changed;
-	ties = carry_out(problem, plan, acts, spare);
+	ties = carry_out(problem, plan, acts, idle);
 	for (int j = 0; j < problem->job_count; j++)
 		assert_false(acts[j]);
 	for (int n = 0; n < problem->node_count; n++)
-		assert_true(spare[n] >= 0);
-	free(spare);
+		assert_true(idle[n] >= 0);
+	free(idle);
 	free(acts);
 	plx_plan_destroy(plan);
 	return ties;

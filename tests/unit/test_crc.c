@@ -133,12 +133,13 @@ static void pieces_join_to_the_whole(void **state)
 	fill(data, sizeof(data));
 	whole = plx_crc32c(0, data, sizeof(data));
 	for (size_t cut = 0; cut <= sizeof(data); cut += 113) {
-		size_t rest = sizeof(data) - cut;
+		size_t residual = sizeof(data) - cut;
 
 		assert_int_equal(
 			whole,
 			plx_crc32c_join(plx_crc32c(0, data, cut),
-					plx_crc32c(0, data + cut, rest), rest));
+					plx_crc32c(0, data + cut, residual),
+					residual));
 	}
 	assert_int_equal(whole, plx_crc32c_join(whole, 0, 0));
 }

@@ -151,7 +151,7 @@ static void fill(struct world *w, int j, double t, struct plx_job *out)
 		w->by_left && !words.silent ? hint->samples_left : 0;
 	out->service_s = job->service_s;
 	out->may_park = true;
-	out->pinned = words.silent || words.phase == PLX_PHASE_DONE;
+	out->fixed = words.silent || words.phase == PLX_PHASE_DONE;
 	memcpy(out->now, job->gpus, sizeof(job->gpus));
 	plx_validation_apply(&job->validation, job->most_gpus, out);
 }

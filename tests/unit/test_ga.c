@@ -109,8 +109,7 @@ static void check_rule(const struct plx_problem *problem,
 	int now = shape_of(problem, job->now).gpus;
 	bool may = plx_job_may_have(problem, job, row);
 
-	if (job->pinned || shape.gpus == 0 ||
-	    same_row(problem, row, job->now) ||
+	if (job->fixed || shape.gpus == 0 || same_row(problem, row, job->now) ||
 	    shape.gpus > at_most(job, now) ||
 	    (job->table && shape.nodes > job->table->nodes))
 		return;

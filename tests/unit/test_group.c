@@ -34,11 +34,12 @@ static const char rows[] =
 
 static void sum(struct world *world, const char *by, struct plx_groups *groups)
 {
-	struct plx_yield_setting setting = { .cluster_gpus = 2 };
+	struct plx_efficiency_setting setting = { .cluster_gpus = 2 };
 	struct plx_error err = { .text = "" };
 
 	world_open(world, rows);
-	assert_int_equal(0, plx_yield_make(&world->history, &setting, &err));
+	assert_int_equal(0,
+			 plx_efficiency_make(&world->history, &setting, &err));
 	assert_int_equal(0, plx_group_make(&world->history, by, groups, &err));
 }
 
@@ -310,8 +311,8 @@ static void what_is_not_known_is_empty(void **state)
 	char *text;
 
 	(void) state;
-	record.yield = (struct plx_yield){ NAN, NAN, NAN,   0,	NAN,
-					   NAN, NAN, false, NAN };
+	record.yield = (struct plx_efficiency){ NAN, NAN, NAN,	 0,  NAN,
+						NAN, NAN, false, NAN };
 	record.submit_s = -1;
 	text = line(&record, "lost,fixedgpus,fixedrange,rho",
 		    PLX_STYLE_PARSABLE);

@@ -225,7 +225,7 @@ static void a_diverged_loss_keeps_the_hint_readable(void **state)
 static void a_target_is_read_back(void **state)
 {
 	const struct plx_target asked = { .serial = 4,
-					  .state = PLX_TARGET_ASKED,
+					  .state = PLX_TARGET_REQUESTED,
 					  .nodes = 2,
 					  .gpus_per_node = 4,
 					  .why = "2 GPUs became free" };
@@ -241,7 +241,7 @@ static void a_target_is_read_back(void **state)
 	assert_string_equal(good_target, comment);
 	assert_int_equal(1, plx_target_read(comment, &t, NULL));
 	assert_int_equal(4, t.serial);
-	assert_int_equal(PLX_TARGET_ASKED, t.state);
+	assert_int_equal(PLX_TARGET_REQUESTED, t.state);
 	assert_int_equal(2, t.nodes);
 	assert_int_equal(4, t.gpus_per_node);
 	assert_string_equal(asked.why, t.why);

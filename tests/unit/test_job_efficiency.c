@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_job_efficiency.c - goodput, fixed allocations and fairness, by arithmetic */
+/* test_job_efficiency.c - goodput, fixed allocations and fairness, by
+ * arithmetic */
 
 #include <math.h>
 
@@ -16,21 +17,22 @@
 		    "1|COMPLETED|1002|1000|1006|gres/gpu=2|n1|u|" TOLD(        \
 			    "1", pause, more) "\n"
 
-static struct plx_yield yield_of(struct world *world, const char *rows,
-				 struct plx_yield_setting setting)
+static struct plx_efficiency yield_of(struct world *world, const char *rows,
+				      struct plx_efficiency_setting setting)
 {
 	struct plx_error err;
 
 	world_open(world, rows);
-	assert_int_equal(0, plx_yield_make(&world->history, &setting, &err));
+	assert_int_equal(0,
+			 plx_efficiency_make(&world->history, &setting, &err));
 	return world->history.records[0].yield;
 }
 
-static struct plx_yield yield(const char *rows,
-			      struct plx_yield_setting setting)
+static struct plx_efficiency yield(const char *rows,
+				   struct plx_efficiency_setting setting)
 {
 	struct world world;
-	struct plx_yield made = yield_of(&world, rows, setting);
+	struct plx_efficiency made = yield_of(&world, rows, setting);
 
 	world_close(&world);
 	return made;
@@ -38,8 +40,8 @@ static struct plx_yield yield(const char *rows,
 
 static void goodput_is_the_mean_over_time_with_gpus(void **state)
 {
-	struct plx_yield y =
-		yield(TWO_SHAPES("0", ""), (struct plx_yield_setting){ 0 });
+	struct plx_efficiency y = yield(TWO_SHAPES("0", ""),
+					(struct plx_efficiency_setting){ 0 });
 
 	(void) state;
 	assert_near((2 * 400.0 + 4 * 200.0) / 6, y.goodput);
@@ -49,8 +51,9 @@ static void goodput_is_the_mean_over_time_with_gpus(void **state)
 
 static void what_was_measured_counts_more_than_the_model(void **state)
 {
-	struct plx_yield y = yield(TWO_SHAPES("0", " speed=250 goodput=125"),
-				   (struct plx_yield_setting){ 0 });
+	struct plx_efficiency y =
+		yield(TWO_SHAPES("0", " speed=250 goodput=125"),
+		      (struct plx_efficiency_setting){ 0 });
 
 	(void) state;
 	assert_near((2 * 400.0 + 4 * 125.0) / 6, y.goodput);
@@ -59,9 +62,9 @@ static void what_was_measured_counts_more_than_the_model(void **state)
 
 static void a_fixed_allocation_takes_the_same_work(void **state)
 {
-	struct plx_yield y =
+	struct plx_efficiency y =
 		yield(TWO_SHAPES("0", ""),
-		      (struct plx_yield_setting){ .fixed_gpus = 2 });
+		      (struct plx_efficiency_setting){ .fixed_gpus = 2 });
 
 	(void) state;
 	assert_int_equal(2, y.fixed_gpus);
@@ -73,8 +76,8 @@ static void a_fixed_allocation_takes_the_same_work(void **state)
 
 static void by_default_it_is_what_the_job_held_in_the_mean(void **state)
 {
-	struct plx_yield y =
-		yield(TWO_SHAPES("0", ""), (struct plx_yield_setting){ 0 });
+	struct plx_efficiency y = yield(TWO_SHAPES("0", ""),
+					(struct plx_efficiency_setting){ 0 });
 
 	(void) state;
 	assert_int_equal(3, y.fixed_gpus);
@@ -83,9 +86,9 @@ static void by_default_it_is_what_the_job_held_in_the_mean(void **state)
 
 static void time_lost_to_resizes_is_no_work(void **state)
 {
-	struct plx_yield y =
+	struct plx_efficiency y =
 		yield(TWO_SHAPES("0.6", ""),
-		      (struct plx_yield_setting){ .fixed_gpus = 2 });
+		      (struct plx_efficiency_setting){ .fixed_gpus = 2 });
 
 	(void) state;
 	assert_near(0.6, y.lost_s);
@@ -94,9 +97,9 @@ static void time_lost_to_resizes_is_no_work(void **state)
 
 static void a_model_that_misses_makes_the_range_wider(void **state)
 {
-	struct plx_yield y =
+	struct plx_efficiency y =
 		yield(TWO_SHAPES("0", " speed=220 goodput=220"),
-		      (struct plx_yield_setting){ .fixed_gpus = 2 });
+		      (struct plx_efficiency_setting){ .fixed_gpus = 2 });
 
 	(void) state;
 	assert_near(8, y.fixed_s);
@@ -106,9 +109,9 @@ static void a_model_that_misses_makes_the_range_wider(void **state)
 
 static void far_more_gpus_than_measured_are_told(void **state)
 {
-	struct plx_yield y =
+	struct plx_efficiency y =
 		yield(TWO_SHAPES("0", ""),
-		      (struct plx_yield_setting){ .fixed_gpus = 9 });
+		      (struct plx_efficiency_setting){ .fixed_gpus = 9 });
 
 	(void) state;
 	assert_true(y.beyond);
@@ -128,16 +131,16 @@ static void without_a_launcher_nothing_is_known(void **state)
 	(void) state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct world world;
-		struct plx_yield y = yield_of(
+		struct plx_efficiency y = yield_of(
 			&world, rows[i],
-			(struct plx_yield_setting){ .cluster_gpus = 4 });
+			(struct plx_efficiency_setting){ .cluster_gpus = 4 });
 
 		assert_true(isnan(y.goodput) && isnan(y.efficiency));
 		assert_true(isnan(y.fixed_s));
 		assert_near(0, y.lost_s);
 		assert_near(1, y.rho);
-		plx_yield_span(&world.history.records[0].spans[0], &goodput,
-			       &efficiency);
+		plx_efficiency_span(&world.history.records[0].spans[0],
+				    &goodput, &efficiency);
 		assert_true(isnan(goodput) && isnan(efficiency));
 		world_close(&world);
 	}
@@ -145,10 +148,10 @@ static void without_a_launcher_nothing_is_known(void **state)
 
 static void a_resize_that_nobody_timed_is_not_free(void **state)
 {
-	struct plx_yield y =
+	struct plx_efficiency y =
 		yield("1|RESIZING|1000|1000|1002|gres/gpu=4|n1|u|\n"
 		      "1|COMPLETED|1002|1000|1006|gres/gpu=2|n1|u|\n",
-		      (struct plx_yield_setting){ 0 });
+		      (struct plx_efficiency_setting){ 0 });
 
 	(void) state;
 	assert_true(isnan(y.lost_s));
@@ -156,9 +159,9 @@ static void a_resize_that_nobody_timed_is_not_free(void **state)
 
 static void a_job_that_never_ran_has_no_yield(void **state)
 {
-	struct plx_yield y =
+	struct plx_efficiency y =
 		yield("1|CANCELLED|1000|None|1006||None assigned|u|\n",
-		      (struct plx_yield_setting){ 0 });
+		      (struct plx_efficiency_setting){ 0 });
 
 	(void) state;
 	assert_true(isnan(y.goodput) && isnan(y.rho));
@@ -172,13 +175,14 @@ static void fairness_is_time_taken_by_time_on_ones_share(void **state)
 		"2|COMPLETED|1000|1000|1100|gres/gpu=4|n2|u|\n"
 		"3|COMPLETED|2000|2100|2200|gres/gpu=8|n[1-2]|u|\n"
 		"4|FAILED|3000|3000|3100|gres/gpu=8|n[1-2]|u|\n";
-	struct plx_yield_setting setting = { 0 };
+	struct plx_efficiency_setting setting = { 0 };
 	struct plx_error err;
 	struct world world;
 
 	(void) state;
 	world_open(&world, rows);
-	assert_int_equal(0, plx_yield_make(&world.history, &setting, &err));
+	assert_int_equal(0,
+			 plx_efficiency_make(&world.history, &setting, &err));
 	assert_int_equal(8, setting.cluster_gpus);
 	assert_near(1, world.history.records[0].yield.rho);
 	assert_near(1, world.history.records[1].yield.rho);
@@ -198,18 +202,19 @@ static void a_share_below_a_gpu_is_a_part_of_its_time(void **state)
 
 	(void) state;
 	assert_near(0.25,
-		    yield(rows, (struct plx_yield_setting){ .cluster_gpus = 1 })
+		    yield(rows,
+			  (struct plx_efficiency_setting){ .cluster_gpus = 1 })
 			    .rho);
 }
 
 static void a_share_is_no_more_than_a_job_can_use(void **state)
 {
 	/* No batch is allowed on more than two GPUs. */
-	struct plx_yield y =
+	struct plx_efficiency y =
 		yield("1|COMPLETED|1000|1000|1004|gres/gpu=2|n1|u|[pollux v=1 "
 		      "launcher=0 ack=0 phase=done resizes=0 pause=0,0 "
 		      "batch=64,128,64,128,0 " MODEL "]\n",
-		      (struct plx_yield_setting){ .cluster_gpus = 8 });
+		      (struct plx_efficiency_setting){ .cluster_gpus = 8 });
 
 	(void) state;
 	assert_near(1, y.rho);
@@ -220,7 +225,7 @@ static void a_share_is_no_more_than_a_job_can_use(void **state)
 static void many_shapes_are_judged_by_three_hints(void **state)
 {
 	char rows[6000] = "";
-	struct plx_yield y;
+	struct plx_efficiency y;
 
 	(void) state;
 	for (int i = 0; i < 20; i++)
@@ -228,7 +233,7 @@ static void many_shapes_are_judged_by_three_hints(void **state)
 			 "1|%s|%d|1000|%d|gres/gpu=%d|n1|u|%s\n",
 			 i < 19 ? "RESIZING" : "COMPLETED", 1000 + i, 1001 + i,
 			 1 + i % 2, TOLD("19", "0", ""));
-	y = yield(rows, (struct plx_yield_setting){ .fixed_gpus = 1 });
+	y = yield(rows, (struct plx_efficiency_setting){ .fixed_gpus = 1 });
 	assert_near(150, y.goodput);
 	assert_near(30, y.fixed_s);
 }

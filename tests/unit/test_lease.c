@@ -94,7 +94,7 @@ static void what_is_kept_is_the_least_at_home_first(void **state)
 	static const bool last[] = { false, false, true };
 	static const struct {
 		int gpus[3];
-		int home;
+		int batch_host;
 		const bool *wanted;
 		int min_gpus, min_nodes;
 		int keep[3];
@@ -115,7 +115,7 @@ static void what_is_kept_is_the_least_at_home_first(void **state)
 		const struct plx_least least = {
 			.gpus = cases[i].gpus,
 			.node_count = 3,
-			.home = cases[i].home,
+			.batch_host = cases[i].batch_host,
 			.wanted = cases[i].wanted,
 			.min_gpus = cases[i].min_gpus,
 			.min_nodes = cases[i].min_nodes,
@@ -135,7 +135,7 @@ static void what_is_kept_is_one_of_its_sizes(void **state)
 	const struct plx_sizes sizes = { .count = 3, .list = { 1, 4, 8 } };
 	struct plx_least least = { .gpus = gpus,
 				   .node_count = 3,
-				   .home = 1,
+				   .batch_host = 1,
 				   .min_gpus = 1,
 				   .min_nodes = 2,
 				   .sizes = &sizes };
@@ -156,7 +156,7 @@ static void of_whole_nodes_whole_nodes_are_kept(void **state)
 	static const int gpus[] = { 4, 4, 4 };
 	struct plx_least least = { .gpus = gpus,
 				   .node_count = 3,
-				   .home = 1,
+				   .batch_host = 1,
 				   .min_gpus = 4,
 				   .whole = true };
 	int keep[3];

@@ -19,7 +19,7 @@ static enum plx_stage follow(enum plx_stage stage, const enum plx_event *events,
 
 static void a_resize_saves_before_it_acknowledges(void **state)
 {
-	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_SAVED,
+	const enum plx_event events[] = { PLX_EVENT_REQUESTED, PLX_EVENT_SAVED,
 					  PLX_EVENT_ANSWERED, PLX_EVENT_BEGAN };
 	enum plx_action did[4];
 
@@ -56,8 +56,8 @@ static void a_program_that_was_edited_is_tried_first(void **state)
 
 static void a_parked_job_waits_and_comes_back(void **state)
 {
-	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_SAVED,
-					  PLX_EVENT_PARKED, PLX_EVENT_ASKED,
+	const enum plx_event events[] = { PLX_EVENT_REQUESTED, PLX_EVENT_SAVED,
+					  PLX_EVENT_PARKED, PLX_EVENT_REQUESTED,
 					  PLX_EVENT_ANSWERED };
 	enum plx_action did[5];
 
@@ -71,7 +71,8 @@ static void a_parked_job_waits_and_comes_back(void **state)
 
 static void a_second_target_while_saving_asks_nobody_twice(void **state)
 {
-	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_ASKED,
+	const enum plx_event events[] = { PLX_EVENT_REQUESTED,
+					  PLX_EVENT_REQUESTED,
 					  PLX_EVENT_SAVED };
 	enum plx_action did[3];
 
@@ -84,7 +85,7 @@ static void a_second_target_while_saving_asks_nobody_twice(void **state)
 
 static void ranks_that_do_not_leave_are_killed_then_acknowledged(void **state)
 {
-	const enum plx_event events[] = { PLX_EVENT_ASKED, PLX_EVENT_LATE,
+	const enum plx_event events[] = { PLX_EVENT_REQUESTED, PLX_EVENT_LATE,
 					  PLX_EVENT_LATE, PLX_EVENT_FAILED };
 	enum plx_action did[4];
 
@@ -243,8 +244,9 @@ static void the_next_take_over_from_ranks_that_are_lost(void **state)
 
 static void what_is_not_to_be_had_beside_is_had_cold(void **state)
 {
-	const enum plx_event events[] = { PLX_EVENT_OFFERED, PLX_EVENT_ASKED,
-					  PLX_EVENT_SAVED, PLX_EVENT_ANSWERED };
+	const enum plx_event events[] = { PLX_EVENT_OFFERED,
+					  PLX_EVENT_REQUESTED, PLX_EVENT_SAVED,
+					  PLX_EVENT_ANSWERED };
 	enum plx_action did[4];
 
 	(void) state;
@@ -305,7 +307,7 @@ static void only_stages_without_ranks_start_or_acknowledge(void **state)
 {
 	(void) state;
 	for (int s = PLX_STAGE_IDLE; s <= PLX_STAGE_DONE; s++) {
-		for (int e = PLX_EVENT_ASKED; e <= PLX_EVENT_STOP; e++) {
+		for (int e = PLX_EVENT_REQUESTED; e <= PLX_EVENT_STOP; e++) {
 			struct plx_step_to next = plx_lifecycle_next(s, e);
 
 			if (next.action == PLX_ACTION_START)
@@ -319,7 +321,7 @@ static void only_stages_without_ranks_start_or_acknowledge(void **state)
 static void nothing_happens_after_the_end(void **state)
 {
 	(void) state;
-	for (int e = PLX_EVENT_ASKED; e <= PLX_EVENT_STOP; e++) {
+	for (int e = PLX_EVENT_REQUESTED; e <= PLX_EVENT_STOP; e++) {
 		struct plx_step_to next = plx_lifecycle_next(PLX_STAGE_DONE, e);
 
 		assert_int_equal(PLX_STAGE_DONE, next.stage);

@@ -20,7 +20,7 @@ static struct plx_sharer job(uint32_t id, int now, int least, int wants)
 		.least = least,
 		.wants = wants,
 		.take_count = 1,
-		.takes = &first,
+		.demand = &first,
 	};
 }
 
@@ -125,11 +125,11 @@ static void accounts_below_accounts_all_count(void **state)
 	int shares[3];
 
 	(void) state;
-	jobs[0].takes = low;
+	jobs[0].demand = low;
 	jobs[0].take_count = 2;
-	jobs[1].takes = low;
+	jobs[1].demand = low;
 	jobs[1].take_count = 2;
-	jobs[2].takes = high;
+	jobs[2].demand = high;
 	assert_int_equal(plx_limit_pool_split(jobs, 3, pools, 2, shares, &err),
 			 0);
 	assert_int_equal(shares[0], 3);
@@ -143,7 +143,7 @@ static void cpus_of_a_gpu_are_weighed(void **state)
 	struct plx_sharer jobs[] = { job(1, 1, 1, 9), job(2, 1, 1, 9) };
 
 	(void) state;
-	jobs[0].takes = &four;
+	jobs[0].demand = &four;
 	assert_split(jobs, 2, 16, (int[]){ 3, 4 });
 }
 
@@ -152,7 +152,7 @@ static void a_claim_makes_jobs_smaller(void **state)
 	struct plx_sharer jobs[] = { job(1, 6, 1, 6), job(2, 2, 1, 9) };
 	struct plx_limit_pool pool = { .available = 8 };
 	const struct plx_take four = { .pool = 0, .each = 4 };
-	const struct plx_draw claim = { .take_count = 1, .takes = &four };
+	const struct plx_draw claim = { .take_count = 1, .demand = &four };
 	struct plx_error err;
 	bool granted = false;
 	bool parked[2];
@@ -176,7 +176,7 @@ static void a_claim_parks_only_whom_it_may(void **state)
 	const struct plx_take six = { .pool = 0, .each = 6 };
 	bool keeps[2] = { true, false };
 	struct plx_draw claim = { .take_count = 1,
-				  .takes = &six,
+				  .demand = &six,
 				  .keeps = keeps };
 	struct plx_limit_pool pool = { .available = 8 };
 	struct plx_error err;
@@ -214,15 +214,15 @@ static void a_claim_parks_nobody_of_another_account(void **state)
 	struct plx_limit_pool pools[] = { { .available = 3 },
 					  { .available = 6 } };
 	const struct plx_draw claim = { .take_count = 1,
-					.takes = &three,
+					.demand = &three,
 					.keeps = keeps };
 	struct plx_error err;
 	bool granted = false;
 	bool parked[3];
 
 	(void) state;
-	jobs[1].takes = &second;
-	jobs[2].takes = &second;
+	jobs[1].demand = &second;
+	jobs[2].demand = &second;
 	assert_int_equal(plx_limit_pool_grant(jobs, 3, pools, 2, &claim, 1,
 					      &granted, parked, &err),
 			 0);
@@ -238,7 +238,7 @@ static void a_claim_parks_none_too_many(void **state)
 	const bool keeps[2] = { false, false };
 	struct plx_limit_pool pool = { .available = 5 };
 	const struct plx_draw claim = { .take_count = 1,
-					.takes = &four,
+					.demand = &four,
 					.keeps = keeps };
 	struct plx_error err;
 	bool granted = false;
@@ -255,7 +255,7 @@ static void a_claim_parks_none_too_many(void **state)
 /* A random tree of accounts: job j is below pools leaf, root. */
 struct world {
 	struct plx_sharer jobs[MOST];
-	struct plx_take takes[MOST][2];
+	struct plx_take demand[MOST][2];
 	struct plx_limit_pool pools[MOST];
 	int job_count, pool_count;
 };
@@ -270,13 +270,13 @@ static void make_world(uint64_t *seed, struct world *w, int most)
 	for (int j = 0; j < w->job_count; j++) {
 		int leaf = (int) (unit_random(seed) % (uint64_t) w->pool_count);
 
-		w->takes[j][0] = (struct plx_take){ .pool = 0, .each = 1 };
-		w->takes[j][1] = (struct plx_take){ .pool = leaf, .each = 1 };
+		w->demand[j][0] = (struct plx_take){ .pool = 0, .each = 1 };
+		w->demand[j][1] = (struct plx_take){ .pool = leaf, .each = 1 };
 		w->jobs[j] =
 			job((uint32_t) j + 1,
 			    (int) (unit_random(seed) % (uint64_t) (most + 1)),
 			    1, (int) (unit_random(seed) % 7));
-		w->jobs[j].takes = w->takes[j];
+		w->jobs[j].demand = w->demand[j];
 		w->jobs[j].take_count = leaf ? 2 : 1;
 	}
 }
@@ -287,8 +287,8 @@ static double used(const struct world *w, const int *shares, int p)
 
 	for (int j = 0; j < w->job_count; j++) {
 		for (int t = 0; t < w->jobs[j].take_count; t++) {
-			if (w->takes[j][t].pool == p)
-				sum += shares[j] * w->takes[j][t].each;
+			if (w->demand[j][t].pool == p)
+				sum += shares[j] * w->demand[j][t].each;
 		}
 	}
 	return sum;
@@ -458,7 +458,7 @@ static void granted_claims_fit_beside_the_shares(void **state)
 		struct plx_take take = { .pool = 0 };
 		bool keeps[MOST];
 		struct plx_draw claim = { .take_count = 1,
-					  .takes = &take,
+					  .demand = &take,
 					  .keeps = keeps };
 		struct plx_error err;
 		struct world w, before;

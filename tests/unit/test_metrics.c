@@ -51,13 +51,13 @@ static void each_name_is_introduced_once(void **state)
 		.held_count = 2,
 	};
 	char *text = plx_metrics_text(&metrics);
-	char *rest = NULL;
+	char *residual = NULL;
 	char known[100][64];
 	int count = 0;
 
 	(void) state;
-	for (char *line = strtok_r(text, "\n", &rest); line;
-	     line = strtok_r(NULL, "\n", &rest)) {
+	for (char *line = strtok_r(text, "\n", &residual); line;
+	     line = strtok_r(NULL, "\n", &residual)) {
 		char name[64];
 
 		if (sscanf(line, "# TYPE %63s", name) != 1)
@@ -131,7 +131,7 @@ static void a_refusal_is_of_the_kind_that_its_writer_says(void **state)
 	assert_string_equal("room", plx_refusal_name(err.kind));
 	plx_fail(&err, "its QOS is at its limit");
 	assert_string_equal("other", plx_refusal_name(err.kind));
-	assert_int_equal(-1, plx_fail_as(NULL, PLX_REFUSED_HOME, "lost"));
+	assert_int_equal(-1, plx_fail_as(NULL, PLX_REFUSED_BATCH_HOST, "lost"));
 	assert_string_equal("other", plx_refusal_name(PLX_REFUSALS));
 	assert_string_equal("other", plx_refusal_name(-1));
 }

@@ -359,7 +359,7 @@ static void a_relay_lets_only_its_user_in(void **state)
 	char folder[80];
 	char path[96];
 	char data[16] = "";
-	int home[2];
+	int batch_host[2];
 	pid_t relay;
 	pid_t enemy;
 
@@ -367,9 +367,9 @@ static void a_relay_lets_only_its_user_in(void **state)
 	NEEDS_ROOT();
 	snprintf(folder, sizeof(folder), "%s/far", dir);
 	snprintf(path, sizeof(path), "%s/socket", folder);
-	assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM, 0, home));
-	relay = run_relay(folder, home[1]);
-	close(home[1]);
+	assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM, 0, batch_host));
+	relay = run_relay(folder, batch_host[1]);
+	close(batch_host[1]);
 	for (int i = 0; i < 500 && access(path, F_OK) < 0; i++)
 		usleep(10000);
 	assert_int_equal(0, chmod(folder, 0777));
@@ -378,11 +378,11 @@ static void a_relay_lets_only_its_user_in(void **state)
 	rank = plx_connect(path, CONNECT_S, &err);
 	assert_non_null(rank);
 	assert_int_equal(0, plx_channel_send(rank, "ready", &err));
-	assert_int_equal(6, read(home[0], data, sizeof(data)));
+	assert_int_equal(6, read(batch_host[0], data, sizeof(data)));
 	assert_string_equal("ready\n", data);
 	plx_channel_destroy(rank);
 	waitpid(relay, NULL, 0);
-	close(home[0]);
+	close(batch_host[0]);
 	end(enemy);
 }
 
@@ -390,16 +390,16 @@ static void a_relay_takes_no_folder_that_is_there(void **state)
 {
 	char folder[80];
 	int status = 0;
-	int home[2];
+	int batch_host[2];
 
 	(void) state;
 	snprintf(folder, sizeof(folder), "%s/far", dir);
 	assert_int_equal(0, mkdir(folder, 0777));
-	assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM, 0, home));
-	waitpid(run_relay(folder, home[1]), &status, 0);
+	assert_int_equal(0, socketpair(AF_UNIX, SOCK_STREAM, 0, batch_host));
+	waitpid(run_relay(folder, batch_host[1]), &status, 0);
 	assert_int_equal(1, WEXITSTATUS(status));
-	close(home[0]);
-	close(home[1]);
+	close(batch_host[0]);
+	close(batch_host[1]);
 }
 
 /* ---- memory that is handed over ---- */

@@ -65,7 +65,7 @@ static void a_plan_respects_every_limit(void **state)
 		    seen.uneven > UNIT_CASES(50));
 	assert_true(seen.parked > UNIT_CASES(50) &&
 		    seen.woken > UNIT_CASES(100));
-	assert_true(seen.pinned > UNIT_CASES(100));
+	assert_true(seen.fixed > UNIT_CASES(100));
 	seen = check_many(&rich, UNIT_CASES(2000));
 	assert_true(seen.sized > UNIT_CASES(100) &&
 		    seen.tabled > UNIT_CASES(100));
@@ -108,15 +108,15 @@ static void copy_speedups(const struct plx_job *job, struct plx_job *other)
 		assert_non_null(other->sizes);
 		memcpy(other->sizes, job->sizes, size);
 	}
-	if (job->home_takes) {
-		other->home_takes = malloc(sizeof(double));
-		assert_non_null(other->home_takes);
-		*other->home_takes = *job->home_takes;
+	if (job->batch_host_demand) {
+		other->batch_host_demand = malloc(sizeof(double));
+		assert_non_null(other->batch_host_demand);
+		*other->batch_host_demand = *job->batch_host_demand;
 	}
-	if (job->takes) {
-		other->takes = malloc(sizeof(double));
-		assert_non_null(other->takes);
-		*other->takes = *job->takes;
+	if (job->demand) {
+		other->demand = malloc(sizeof(double));
+		assert_non_null(other->demand);
+		*other->demand = *job->demand;
 	}
 	if (!job->table)
 		return;
@@ -221,9 +221,10 @@ static void apply(struct plx_problem *problem, const struct plx_plan *plan)
 		memcpy(job->now, plan->choices[j].gpus,
 		       (size_t) problem->node_count * sizeof(int));
 		job->restarts += plan->choices[j].changed;
-		for (int n = 0; n < problem->node_count && job->home < 0; n++) {
+		for (int n = 0; n < problem->node_count && job->batch_host < 0;
+		     n++) {
 			if (job->now[n] > 0)
-				job->home = n;
+				job->batch_host = n;
 		}
 	}
 }

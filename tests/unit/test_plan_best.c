@@ -212,8 +212,8 @@ static void reverse_nodes(struct plx_problem *problem)
 		struct plx_job *job = &problem->jobs[j];
 
 		reverse_row(job->now, nodes);
-		if (job->home >= 0)
-			job->home = nodes - 1 - job->home;
+		if (job->batch_host >= 0)
+			job->batch_host = nodes - 1 - job->batch_host;
 		for (int n = 0; job->allowed && n < nodes / 2; n++) {
 			bool allowed = job->allowed[n];
 
@@ -267,7 +267,7 @@ static struct plx_problem *needy_problem(uint64_t *seed, double p,
 		job->max_gpus = 8 << random_int(seed, 0, 3);
 		job->profiled_gpus = 1 << random_int(seed, 0, 5);
 		job->may_park = true;
-		job->home = -1;
+		job->batch_host = -1;
 		random_goodput(seed, &job->goodput, false);
 		job->profiled = true;
 		if (!restricted || !chance(seed, 30))

@@ -12,7 +12,7 @@ static void a_lone_job_grows_and_says_so(void **state)
 
 	(void) state;
 	problem->jobs[0].now[1] = 1;
-	problem->jobs[0].home = 1;
+	problem->jobs[0].batch_host = 1;
 	plan = searched(problem);
 	assert_choice(plan, 0, 8, "grows 1 -> 8 GPUs on 2 nodes: goodput ");
 	done(problem, plan);
@@ -82,7 +82,7 @@ static void a_job_is_on_each_node_it_requires_or_parked(void **state)
 	problem->jobs[0].max_gpus = 3;
 	problem->jobs[1].max_gpus = 4;
 	problem->jobs[1].now[2] = 4;
-	problem->jobs[1].home = 2;
+	problem->jobs[1].batch_host = 2;
 	assert_int_equal(0, plx_problem_require(problem, 0, NULL));
 	problem->jobs[0].required[0] = problem->jobs[0].required[2] = true;
 	plan = searched(problem);
@@ -107,7 +107,7 @@ static void a_job_has_no_more_on_a_node_than_it_may(void **state)
 	(void) state;
 	problem->jobs[0].node_gpus = 2;
 	problem->jobs[0].now[0] = 1;
-	problem->jobs[0].home = 0;
+	problem->jobs[0].batch_host = 0;
 	plan = searched(problem);
 	assert_choice(plan, 0, 6, "grows 1 -> 6 GPUs on 3 nodes: ");
 	check_plan(problem, plan);
@@ -160,7 +160,7 @@ static void reserved_room_is_left(void **state)
 	(void) state;
 	problem->jobs[0].now[0] = 4;
 	problem->jobs[0].now[1] = 4;
-	problem->jobs[0].home = 0;
+	problem->jobs[0].batch_host = 0;
 	problem->gpus[1] = 0;
 	plan = searched(problem);
 	assert_choice(plan, 0, 4, "shrinks 8 -> 4 GPUs: room for waiting jobs");
@@ -191,7 +191,7 @@ static void a_pinned_job_is_left_alone(void **state)
 
 	(void) state;
 	problem->jobs[0].now[0] = 4;
-	problem->jobs[0].pinned = true;
+	problem->jobs[0].fixed = true;
 	plan = searched(problem);
 	assert_choice(plan, 0, 4, "stays: 4 GPUs, may not change now");
 	assert_choice(plan, 1, 0, "parked: no GPU left for it");
@@ -408,7 +408,7 @@ static void for_one_gpu_a_whole_node_is_given_up(void **state)
 	make_whole(job);
 	for (int n = 0; n < 3; n++)
 		job->now[n] = 4;
-	job->home = 0;
+	job->batch_host = 0;
 	problem->gpus[1] = 3;
 	plan = searched(problem);
 	assert_choice(plan, 0, 8, "shrinks 12 -> 8 GPUs: ");

@@ -11,7 +11,7 @@
 
 enum { NODES = 60, GPUS = 8, JOBS = 70, ROUNDS = 60 };
 
-/* As much for each GPU of any job, and for each script at its home. */
+/* As much for each GPU of any job, and for each script at its batch host. */
 static void count_cpus(struct plx_problem *problem, double each, double script,
 		       double node)
 {
@@ -24,11 +24,11 @@ static void count_cpus(struct plx_problem *problem, double each, double script,
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
 
-		job->takes = calloc(1, sizeof(double));
-		job->home_takes = calloc(1, sizeof(double));
-		assert_true(job->takes && job->home_takes);
-		*job->takes = each;
-		*job->home_takes = script;
+		job->demand = calloc(1, sizeof(double));
+		job->batch_host_demand = calloc(1, sizeof(double));
+		assert_true(job->demand && job->batch_host_demand);
+		*job->demand = each;
+		*job->batch_host_demand = script;
 	}
 }
 
@@ -38,9 +38,10 @@ static void forget_cpus(struct plx_problem *problem)
 	problem->consumables = NULL;
 	problem->consumable_kinds = 0;
 	for (int j = 0; j < problem->job_count; j++) {
-		free(problem->jobs[j].takes);
-		free(problem->jobs[j].home_takes);
-		problem->jobs[j].takes = problem->jobs[j].home_takes = NULL;
+		free(problem->jobs[j].demand);
+		free(problem->jobs[j].batch_host_demand);
+		problem->jobs[j].demand = problem->jobs[j].batch_host_demand =
+			NULL;
 	}
 }
 
@@ -104,7 +105,7 @@ static struct plx_problem *half_starved(uint64_t *seed)
 {
 	struct plx_problem *problem = cluster(NODES, GPUS, JOBS);
 
-	problem->spare = true;
+	problem->idle = true;
 	for (int j = 0; j < JOBS; j++) {
 		problem->jobs[j].max_gpus = 2 * GPUS;
 		random_goodput(seed, &problem->jobs[j].goodput, false);
@@ -143,7 +144,7 @@ static void who_may_use_few_nodes_looks_at_all_of_them(void **state)
 					   .gpus = 2 };
 	struct plx_problem *problem = cluster(NODES, GPUS, JOBS);
 	struct plx_search *search = NULL;
-	struct plx_elastic *e = NULL;
+	struct plx_search_job *e = NULL;
 
 	(void) state;
 	assert_int_equal(0, plx_problem_restrict(problem, 0, NULL));

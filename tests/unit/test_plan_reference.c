@@ -114,12 +114,13 @@ static void fill_consumables(struct plx_problem *problem,
 		problem->consumables[i] = amount_of(
 			json_array_get(nodes, i / count), kinds[i % count]);
 	for (size_t j = 0; j < (size_t) problem->job_count; j++) {
-		double *takes = calloc(count, sizeof(double));
+		double *demand = calloc(count, sizeof(double));
 
-		assert_non_null(takes);
+		assert_non_null(demand);
 		for (size_t k = 0; k < count; k++)
-			takes[k] = amount_of(json_array_get(jobs, j), kinds[k]);
-		problem->jobs[j].takes = takes;
+			demand[k] =
+				amount_of(json_array_get(jobs, j), kinds[k]);
+		problem->jobs[j].demand = demand;
 	}
 }
 

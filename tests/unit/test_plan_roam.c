@@ -10,12 +10,12 @@
 enum { NODES = 4, GPUS = 4, JOBS = 4 };
 
 /* A cluster of jobs whose GPUs, 1 or 4, are all on the node of their script. */
-static struct plx_problem *cluster(const int *homes, int held)
+static struct plx_problem *cluster(const int *batch_hosts, int held)
 {
 	struct plx_problem *problem = plx_problem_create(NODES, JOBS, NULL);
 
 	assert_non_null(problem);
-	problem->interference = problem->uniform = problem->spare = true;
+	problem->interference = problem->uniform = problem->idle = true;
 	for (int n = 0; n < NODES; n++)
 		problem->gpus[n] = problem->gpus_total[n] = GPUS;
 	for (int j = 0; j < JOBS; j++) {
@@ -26,9 +26,9 @@ static struct plx_problem *cluster(const int *homes, int held)
 		job->max_gpus = NODES * GPUS;
 		job->profiled_gpus = NODES * GPUS;
 		job->may_park = true;
-		job->home = homes[j];
+		job->batch_host = batch_hosts[j];
 		job->roams = true;
-		job->now[homes[j]] = held;
+		job->now[batch_hosts[j]] = held;
 	}
 	return problem;
 }
@@ -46,8 +46,8 @@ static int idle(const struct plx_problem *problem, const struct plx_plan *plan)
 
 static void four_that_start_on_one_node_share_them_all(void **state)
 {
-	static const int homes[JOBS] = { 0, 0, 0, 0 };
-	struct plx_problem *problem = cluster(homes, 1);
+	static const int batch_hosts[JOBS] = { 0, 0, 0, 0 };
+	struct plx_problem *problem = cluster(batch_hosts, 1);
 	struct plx_plan *plan = searched(problem);
 
 	(void) state;
@@ -70,8 +70,8 @@ static void four_that_start_on_one_node_share_them_all(void **state)
 /* Somebody wants all GPUs of the first node: only who is there goes. */
 static void nobody_moves_who_could_stay(void **state)
 {
-	static const int homes[JOBS] = { 0, 1, 2, 3 };
-	struct plx_problem *problem = cluster(homes, GPUS);
+	static const int batch_hosts[JOBS] = { 0, 1, 2, 3 };
+	struct plx_problem *problem = cluster(batch_hosts, GPUS);
 	struct plx_plan *plan = NULL;
 
 	(void) state;
@@ -88,8 +88,8 @@ static void nobody_moves_who_could_stay(void **state)
 /* What the script keeps is not for others; what is there counts for it. */
 static void a_script_keeps_its_part_of_the_consumables(void **state)
 {
-	static const int homes[JOBS] = { 0, 0, 0, 0 };
-	struct plx_problem *problem = cluster(homes, 1);
+	static const int batch_hosts[JOBS] = { 0, 0, 0, 0 };
+	struct plx_problem *problem = cluster(batch_hosts, 1);
 	struct plx_plan *plan = NULL;
 	int there = 0;
 
@@ -99,10 +99,10 @@ static void a_script_keeps_its_part_of_the_consumables(void **state)
 	for (int n = 0; n < NODES; n++)
 		problem->consumables[n] = GPUS + 2;
 	for (int j = 0; j < JOBS; j++) {
-		problem->jobs[j].takes = calloc(1, sizeof(double));
-		problem->jobs[j].home_takes = calloc(1, sizeof(double));
-		problem->jobs[j].takes[0] = 1;
-		problem->jobs[j].home_takes[0] = 1;
+		problem->jobs[j].demand = calloc(1, sizeof(double));
+		problem->jobs[j].batch_host_demand = calloc(1, sizeof(double));
+		problem->jobs[j].demand[0] = 1;
+		problem->jobs[j].batch_host_demand[0] = 1;
 	}
 	plan = searched(problem);
 	for (int j = 0; j < JOBS; j++)
@@ -116,8 +116,8 @@ static void a_script_keeps_its_part_of_the_consumables(void **state)
 
 static void a_limit_of_nodes_counts_the_scripts(void **state)
 {
-	static const int homes[JOBS] = { 0, 0, 0, 0 };
-	struct plx_problem *problem = cluster(homes, 1);
+	static const int batch_hosts[JOBS] = { 0, 0, 0, 0 };
+	struct plx_problem *problem = cluster(batch_hosts, 1);
 	struct plx_plan *plan = NULL;
 
 	(void) state;
@@ -138,10 +138,10 @@ static void a_limit_of_nodes_counts_the_scripts(void **state)
 /* Three in a ring, each to have the next one's node: none of them can begin. */
 static void a_ring_is_broken_by_who_keeps_its_least(void **state)
 {
-	static const int homes[JOBS] = { 0, 1, 2, 3 };
+	static const int batch_hosts[JOBS] = { 0, 1, 2, 3 };
 	static const bool acts[JOBS] = { true, true, true, false };
-	static const int spare[NODES] = { 0 };
-	struct plx_problem *problem = cluster(homes, GPUS);
+	static const int idle[NODES] = { 0 };
+	struct plx_problem *problem = cluster(batch_hosts, GPUS);
 	struct plx_plan *plan = searched(problem);
 	int gpus[NODES] = { 0 };
 	uint32_t other = 0;
@@ -152,12 +152,12 @@ static void a_ring_is_broken_by_who_keeps_its_least(void **state)
 		memset(plan->choices[j].gpus, 0, sizeof(gpus));
 		plan->choices[j].gpus[(j + 1) % 3] = GPUS;
 	}
-	j = plx_circular_wait(problem, plan, acts, spare, gpus, &other);
+	j = plx_circular_wait(problem, plan, acts, idle, gpus, &other);
 	assert_int_equal(0, j);
 	assert_int_equal(3, other);
 	assert_int_equal(1, gpus[0]);
 	problem->jobs[0].min_gpus = GPUS;
-	j = plx_circular_wait(problem, plan, acts, spare, gpus, &other);
+	j = plx_circular_wait(problem, plan, acts, idle, gpus, &other);
 	assert_int_equal(1, j);
 	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);

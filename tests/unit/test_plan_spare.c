@@ -6,7 +6,7 @@
 #include "plan_world.h"
 #include "random_problem.h"
 
-/* Each job has a GPU on its home, the node of its number. */
+/* Each job has a GPU on its batch host, the node of its number. */
 static struct plx_problem *one_each(const int *gpus, int nodes, int jobs)
 {
 	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
@@ -14,7 +14,7 @@ static struct plx_problem *one_each(const int *gpus, int nodes, int jobs)
 	assert_non_null(problem);
 	problem->fairness = 0;
 	problem->hysteresis = 0.08;
-	problem->uniform = problem->spare = problem->interference = true;
+	problem->uniform = problem->idle = problem->interference = true;
 	for (int n = 0; n < nodes; n++) {
 		problem->gpus[n] = gpus[n];
 		problem->gpus_total[n] = 4;
@@ -28,7 +28,7 @@ static struct plx_problem *one_each(const int *gpus, int nodes, int jobs)
 			.goodput = noisy,
 			.profiled_gpus = 4 * nodes,
 			.may_park = true,
-			.home = j,
+			.batch_host = j,
 			.restart_s = 1,
 			.now = problem->jobs[j].now,
 		};
@@ -72,12 +72,12 @@ static void what_fits_no_even_shape_goes_to_one_who_gains(void **state)
 	struct plx_plan *plan = NULL;
 
 	(void) state;
-	problem->spare = false;
+	problem->idle = false;
 	plan = searched(problem);
 	assert_int_equal(2, plan->choices[0].shape.gpus);
 	assert_int_equal(3, left_over(problem, plan));
 	plx_plan_destroy(plan);
-	problem->spare = true;
+	problem->idle = true;
 	plan = searched(problem);
 	assert_row(plan, 0, all);
 	assert_non_null(strstr(plan->choices[0].why, "grows 1 -> 5 GPUs"));
@@ -105,7 +105,7 @@ static void a_job_keeps_what_it_took(void **state)
 	plx_problem_destroy(problem);
 }
 
-/* Two GPUs of its second node go to somebody else, the home is as it was. */
+/* Two GPUs of its second node go to another, the batch host is as it was. */
 static void it_gives_back_no_more_than_is_wanted(void **state)
 {
 	static const int gpus[] = { 1, 4 };
@@ -185,7 +185,7 @@ static void a_job_without_a_home_stays_even(void **state)
 	struct plx_plan *plan = NULL;
 
 	(void) state;
-	problem->jobs[0].home = -1;
+	problem->jobs[0].batch_host = -1;
 	plan = searched(problem);
 	assert_int_equal(1, plan->choices[0].shape.nodes);
 	assert_int_equal(4, plan->choices[0].shape.gpus);
@@ -205,7 +205,7 @@ static bool wasted(const struct plx_problem *problem,
 
 	for (int k = 0; k < problem->job_count; k++)
 		free -= plan->choices[k].gpus[n];
-	if (job->pinned || choice->shape.gpus == 0 || !choice->gpus[n] ||
+	if (job->fixed || choice->shape.gpus == 0 || !choice->gpus[n] ||
 	    !row_allowed(problem, job, choice->gpus) || free < 1 ||
 	    choice->shape.gpus >= at_most(job, 0) ||
 	    (job->allowed && !job->allowed[n]))
@@ -241,7 +241,7 @@ static void nobody_loses_by_it_and_little_is_wasted(void **state)
 		adopt(problem, even);
 		plx_plan_destroy(even);
 		even = searched(problem);
-		problem->spare = true;
+		problem->idle = true;
 		plan = searched(problem);
 		check_plan(problem, plan);
 		filled += left_over(problem, even) - left_over(problem, plan);
@@ -251,9 +251,9 @@ static void nobody_loses_by_it_and_little_is_wasted(void **state)
 			assert_true(plan->choices[j].speedup >=
 				    even->choices[j].speedup * (1 - 1e-9));
 			for (int n = 0; n < problem->node_count; n++)
-				assert_false(job->home >= 0 && !job->table &&
-					     !job->size_count &&
-					     !job->node_gpus && !job->takes &&
+				assert_false(job->batch_host >= 0 &&
+					     !job->table && !job->size_count &&
+					     !job->node_gpus && !job->demand &&
 					     wasted(problem, plan, j, n));
 		}
 		plx_plan_destroy(even);

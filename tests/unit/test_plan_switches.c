@@ -23,7 +23,7 @@ static struct plx_problem *wired(int nodes, int switches, int jobs)
 static void put(struct plx_problem *problem, int j, int n)
 {
 	problem->jobs[j].now[n] = 4;
-	problem->jobs[j].home = n;
+	problem->jobs[j].batch_host = n;
 }
 
 static int span(const struct plx_problem *problem, const struct plx_plan *plan,
@@ -94,7 +94,7 @@ static void where_one_switch_is_too_small_it_says_so(void **state)
 	/* Another job has half of its switch, for good. */
 	put(problem, 0, 0);
 	put(problem, 1, 2);
-	problem->jobs[1].pinned = true;
+	problem->jobs[1].fixed = true;
 	problem->switch_cost = 99;
 	plan = searched(problem);
 	assert_choice(plan, 0, 4, "stays: 4 GPUs, 8 would add ");
@@ -142,7 +142,7 @@ static void uneven_shapes_keep_to_it_as_well(void **state)
 
 	(void) state;
 	put(problem, 0, 0);
-	problem->spare = true;
+	problem->idle = true;
 	problem->gpus[2] = problem->gpus_total[2] = 3;
 	problem->switch_cost = 0;
 	problem->jobs[0].max_switches = 1;

@@ -66,7 +66,7 @@ static void bad_model(struct plx_problem *problem)
 
 static void far_home(struct plx_problem *problem)
 {
-	problem->jobs[0].home = 2;
+	problem->jobs[0].batch_host = 2;
 }
 
 static void no_age(struct plx_problem *problem)
@@ -181,9 +181,9 @@ static void negative_consumables(struct plx_problem *problem)
 static void takes_back(struct plx_problem *problem)
 {
 	consumables(problem);
-	problem->jobs[1].takes = calloc(1, sizeof(double));
-	assert_non_null(problem->jobs[1].takes);
-	problem->jobs[1].takes[0] = -2;
+	problem->jobs[1].demand = calloc(1, sizeof(double));
+	assert_non_null(problem->jobs[1].demand);
+	problem->jobs[1].demand[0] = -2;
 }
 
 static void no_hysteresis(struct plx_problem *problem)

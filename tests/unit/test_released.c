@@ -71,7 +71,7 @@ static void a_target_of_0_1_is_read(void **state)
 				"each=1,2 on=n(3-4) speedup=1.5 why=grows 1 "
 				"-> 3 GPUs on 2 nodes]",
 				&is, &err));
-	assert_true(is.serial == 4 && is.state == PLX_TARGET_ASKED);
+	assert_true(is.serial == 4 && is.state == PLX_TARGET_REQUESTED);
 	assert_true(is.nodes == 2 && plx_target_gpus(&is) == 3);
 	assert_string_equal("n[3-4]", is.on);
 	assert_true(is.speedup == 1.5);

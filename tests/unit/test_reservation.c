@@ -62,7 +62,7 @@ static void a_job_is_parked_only_for_whom_it_does_not_keep(void **state)
 }
 
 /* Whether a job has all of the first or of the second node is the same to */
-/* who counts GPUs; but one of the two would have to leave its home. */
+/* who counts GPUs; but one of the two would have to leave its batch host. */
 static void a_node_that_parks_nobody_is_taken_first(void **state)
 {
 	struct plx_problem *problem = full(2, 4);
@@ -70,7 +70,7 @@ static void a_node_that_parks_nobody_is_taken_first(void **state)
 
 	(void) state;
 	problem->jobs[0].may_park = problem->jobs[1].may_park = true;
-	problem->jobs[1].home = -1;
+	problem->jobs[1].batch_host = -1;
 	assert_true(served(problem, (struct plx_request){ .nodes = 1,
 							  .gpus_per_node = 4,
 							  .keeps = keeps }));
@@ -103,7 +103,7 @@ static void a_pinned_job_makes_no_room(void **state)
 	struct plx_problem *problem = full(2, 4);
 
 	(void) state;
-	problem->jobs[0].pinned = true;
+	problem->jobs[0].fixed = true;
 	assert_true(served(problem, (struct plx_request){
 					    .nodes = 1, .gpus_per_node = 1 }));
 	assert_int_equal(4, problem->gpus[0]);
@@ -132,11 +132,11 @@ static void whole_nodes_are_nobodys_home(void **state)
 
 	(void) state;
 	assert_false(served(problem, request));
-	/* Job 2 lives on both nodes, at home on the first. */
+	/* Job 2 is on both nodes, its batch host is the first. */
 	problem->jobs[0].now[0] = 2;
 	problem->jobs[1].now[0] = 2;
 	problem->jobs[1].now[1] = 2;
-	problem->jobs[1].home = 0;
+	problem->jobs[1].batch_host = 0;
 	assert_true(served(problem, request));
 	assert_int_equal(4, problem->gpus[0]);
 	assert_int_equal(0, problem->gpus[1]);
@@ -156,7 +156,7 @@ static void a_parked_job_still_needs_its_home(void **state)
 	(void) state;
 	problem->jobs[0].may_park = true;
 	assert_false(served(problem, request));
-	problem->jobs[0].home = -1;
+	problem->jobs[0].batch_host = -1;
 	assert_true(served(problem, request));
 	plx_problem_destroy(problem);
 }
@@ -227,7 +227,7 @@ static void a_job_parked_for_one_does_not_stop_another(void **state)
 	problem->jobs[0].min_gpus = 1;
 	problem->jobs[0].max_gpus = 4;
 	problem->jobs[0].may_park = true;
-	problem->jobs[0].home = 0;
+	problem->jobs[0].batch_host = 0;
 	problem->jobs[0].now[0] = 4;
 	assert_int_equal(0, plx_reservation_make(problem, NULL, requests, 2,
 						 grants, NULL));

@@ -19,9 +19,9 @@ static void consumables(struct plx_problem *problem, double has)
 	for (int n = 0; n < problem->node_count; n++)
 		problem->consumables[n] = has;
 	for (int j = 0; j < problem->job_count; j++) {
-		problem->jobs[j].takes = calloc(1, sizeof(double));
-		assert_non_null(problem->jobs[j].takes);
-		problem->jobs[j].takes[0] = j >= problem->job_count / 2;
+		problem->jobs[j].demand = calloc(1, sizeof(double));
+		assert_non_null(problem->jobs[j].demand);
+		problem->jobs[j].demand[0] = j >= problem->job_count / 2;
 	}
 }
 
@@ -40,7 +40,7 @@ static void only_who_takes_of_a_consumable_shrinks_for_it(void **state)
 	problem->jobs[1].allowed[0] = false;
 	assert_true(served(problem, (struct plx_request){ .nodes = 2,
 							  .cpus = 2,
-							  .takes = two }));
+							  .demand = two }));
 	assert_true(problem->consumables[0] == 2 &&
 		    problem->consumables[1] == 1);
 	assert_int_equal(8, gpus_left(problem));
@@ -57,7 +57,7 @@ static void a_consumable_that_must_be_kept_is_not_given(void **state)
 	static const double four[] = { 4 };
 	static const bool yields[] = { false };
 	struct plx_request request = {
-		.nodes = 1, .cpus = 4, .takes = four, .keeps = yields
+		.nodes = 1, .cpus = 4, .demand = four, .keeps = yields
 	};
 	struct plx_problem *problem = full(1, 4);
 
@@ -75,8 +75,8 @@ static void a_consumable_that_must_be_kept_is_not_given(void **state)
 static void who_is_parked_keeps_a_part_of_it(void **state)
 {
 	static const double cpus[] = { 4 };
-	static const double takes[] = { 4 };
-	static const double home[] = { 1 };
+	static const double demand[] = { 4 };
+	static const double batch_host[] = { 1 };
 	static const bool yields[] = { false };
 	struct plx_request requests[] = {
 		{ .nodes = 1, .keeps = yields, .seconds = 60 },
@@ -84,11 +84,11 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 		  .keeps = yields,
 		  .seconds = 60,
 		  .cpus = 1,
-		  .takes = takes },
+		  .demand = demand },
 	};
-	struct plx_rest rest = { .cpus = cpus,
-				 .cpus_per_gpu = home,
-				 .home_cpus = 1 };
+	struct plx_residual residual = { .cpus = cpus,
+					 .cpus_per_gpu = batch_host,
+					 .batch_host_cpus = 1 };
 
 	(void) state;
 	for (int least = 3; least <= 4; least++) {
@@ -97,15 +97,16 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 			struct plx_grant grant = { 0 };
 
 			consumables(problem, 4);
-			problem->jobs[0].home_takes = calloc(1, sizeof(double));
-			problem->jobs[0].home_takes[0] = home[0];
+			problem->jobs[0].batch_host_demand =
+				calloc(1, sizeof(double));
+			problem->jobs[0].batch_host_demand[0] = batch_host[0];
 			problem->jobs[0].may_park = true;
 			requests[0].cpus = least;
 			problem->consumables[0] = 8 - least;
-			assert_int_equal(0,
-					 plx_reservation_make(problem, &rest,
-							      &requests[i], 1,
-							      &grant, NULL));
+			assert_int_equal(
+				0, plx_reservation_make(problem, &residual,
+							&requests[i], 1, &grant,
+							NULL));
 			assert_int_equal(least == 3, grant.granted);
 			plx_problem_destroy(problem);
 		}
@@ -120,16 +121,16 @@ static int left_beside(int has, double wants, const double *per_gain)
 	struct plx_request request = { .nodes = 1,
 				       .cpus = wants,
 				       .seconds = 60 };
-	struct plx_rest rest = { .cpus = cpus,
-				 .cpus_per_gpu = per_gpu,
-				 .cpus_per_gain = per_gain };
+	struct plx_residual residual = { .cpus = cpus,
+					 .cpus_per_gpu = per_gpu,
+					 .cpus_per_gain = per_gain };
 	struct plx_problem *problem = full(1, 4);
 	struct plx_grant grant = { 0 };
 	int left;
 
 	problem->jobs[0].now[0] = has;
-	assert_int_equal(0, plx_reservation_make(problem, &rest, &request, 1,
-						 &grant, NULL));
+	assert_int_equal(0, plx_reservation_make(problem, &residual, &request,
+						 1, &grant, NULL));
 	assert_true(grant.granted);
 	left = gpus_left(problem);
 	plx_problem_destroy(problem);

@@ -18,7 +18,7 @@ struct served {
 };
 
 static void serve_groups(struct plx_problem *problem,
-			 const struct plx_rest *rest,
+			 const struct plx_residual *residual,
 			 const struct plx_request *requests, int count,
 			 struct served *served)
 {
@@ -29,7 +29,7 @@ static void serve_groups(struct plx_problem *problem,
 		served->grants[i].nodes = served->nodes[i];
 		served->grants[i].promised = served->promised[i];
 	}
-	if (plx_reservation_make_groups(problem, rest, requests, count,
+	if (plx_reservation_make_groups(problem, residual, requests, count,
 					served->grants, &err) < 0)
 		fail_msg("%s", err.text);
 }
@@ -236,11 +236,11 @@ static void a_group_that_is_left_out_is_promised_nothing(void **state)
 		{ .node = 0, .gpus = 1, .ends_s = 60, .elastic = true },
 		{ .node = 1, .gpus = 1, .ends_s = 60, .elastic = true },
 	};
-	const struct plx_rest rest = { .cpus = cpus,
-				       .cpus_per_gpu = none,
-				       .memory_per_gpu = none,
-				       .allocs = allocs,
-				       .alloc_count = 2 };
+	const struct plx_residual residual = { .cpus = cpus,
+					       .cpus_per_gpu = none,
+					       .memory_per_gpu = none,
+					       .allocs = allocs,
+					       .alloc_count = 2 };
 	const struct plx_request requests[] = {
 		member(7, 1, 7, 2),
 		member(8, 4, 7, 2),
@@ -250,7 +250,7 @@ static void a_group_that_is_left_out_is_promised_nothing(void **state)
 	struct served served;
 
 	(void) state;
-	serve_groups(problem, &rest, requests, 3, &served);
+	serve_groups(problem, &residual, requests, 3, &served);
 	assert_int_equal(0, nodes_of(served.promised[1]));
 	assert_true(isinf(served.grants[1].starts_s));
 	assert_int_equal(1, nodes_of(served.promised[2]));

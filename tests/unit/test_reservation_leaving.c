@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_reservation_leaving.c - jobs that leave their home for one that waits */
+/* test_reservation_leaving.c - jobs leave their batch host for one that waits
+ */
 
 #include "core/search/plan.h"
 #include "core/reserve/reservation.h"
@@ -13,8 +14,8 @@ static const struct random_spec crowded = {
 static const bool all[8] = { true, true, true, true, true, true, true, true };
 static const bool none[8] = { false };
 
-/* Jobs at home on the nodes in turn, each with so many GPUs there. */
-static struct plx_problem *homes(int nodes, int jobs, int gpus, int held)
+/* Jobs on the nodes in turn, each with so many GPUs on its batch host. */
+static struct plx_problem *batch_hosts(int nodes, int jobs, int gpus, int held)
 {
 	struct plx_problem *problem = plx_problem_create(nodes, jobs, NULL);
 
@@ -30,8 +31,8 @@ static struct plx_problem *homes(int nodes, int jobs, int gpus, int held)
 		job->max_gpus = gpus;
 		job->profiled_gpus = gpus;
 		job->may_park = true;
-		job->home = j % nodes;
-		job->now[job->home] = held;
+		job->batch_host = j % nodes;
+		job->now[job->batch_host] = held;
 	}
 	return problem;
 }
@@ -53,15 +54,15 @@ static const struct plx_request whole = {
 
 static void a_whole_node_is_left_for_another(void **state)
 {
-	struct plx_problem *problem = homes(2, 2, 4, 2);
+	struct plx_problem *problem = batch_hosts(2, 2, 4, 2);
 	struct plx_grant grant = reserved(problem, whole);
 	struct plx_plan *plan = NULL;
-	int left = problem->jobs[0].home < 0 ? 0 : 1;
+	int left = problem->jobs[0].batch_host < 0 ? 0 : 1;
 
 	(void) state;
 	assert_true(grant.granted && grant.displaces);
-	assert_int_equal(-1, problem->jobs[left].home);
-	assert_int_equal(1 - left, problem->jobs[1 - left].home);
+	assert_int_equal(-1, problem->jobs[left].batch_host);
+	assert_int_equal(1 - left, problem->jobs[1 - left].batch_host);
 	assert_int_equal(0, problem->gpus[left]);
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 	assert_int_equal(0, plan->choices[left].gpus[left]);
@@ -73,12 +74,12 @@ static void a_whole_node_is_left_for_another(void **state)
 
 static void who_finds_no_place_waits_in_the_queue(void **state)
 {
-	struct plx_problem *problem = homes(1, 1, 4, 2);
+	struct plx_problem *problem = batch_hosts(1, 1, 4, 2);
 	struct plx_plan *plan = NULL;
 
 	(void) state;
 	assert_true(reserved(problem, whole).granted);
-	assert_int_equal(-1, problem->jobs[0].home);
+	assert_int_equal(-1, problem->jobs[0].batch_host);
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
 	assert_int_equal(0, plan->choices[0].shape.gpus);
 	plx_plan_destroy(plan);
@@ -87,12 +88,12 @@ static void who_finds_no_place_waits_in_the_queue(void **state)
 
 static void an_empty_node_is_taken_before_anybody_leaves(void **state)
 {
-	struct plx_problem *problem = homes(2, 1, 4, 4);
+	struct plx_problem *problem = batch_hosts(2, 1, 4, 4);
 	struct plx_grant grant = reserved(problem, whole);
 
 	(void) state;
 	assert_true(grant.granted && !grant.displaces);
-	assert_int_equal(0, problem->jobs[0].home);
+	assert_int_equal(0, problem->jobs[0].batch_host);
 	assert_int_equal(0, problem->gpus[1]);
 	plx_problem_destroy(problem);
 }
@@ -100,15 +101,15 @@ static void an_empty_node_is_taken_before_anybody_leaves(void **state)
 static void who_may_not_leave_stays(void **state)
 {
 	struct plx_request request = whole;
-	struct plx_problem *problem = homes(1, 1, 4, 2);
+	struct plx_problem *problem = batch_hosts(1, 1, 4, 2);
 
 	(void) state;
 	request.leaves = none;
 	assert_false(reserved(problem, request).granted);
 	request.leaves = all;
-	problem->jobs[0].pinned = true;
+	problem->jobs[0].fixed = true;
 	assert_false(reserved(problem, request).granted);
-	assert_int_equal(0, problem->jobs[0].home);
+	assert_int_equal(0, problem->jobs[0].batch_host);
 	assert_int_equal(4, problem->gpus[0]);
 	plx_problem_destroy(problem);
 }
@@ -117,44 +118,44 @@ static void who_may_not_leave_stays(void **state)
 static void who_keeps_what_it_has_is_not_evicted(void **state)
 {
 	struct plx_request request = whole;
-	struct plx_problem *problem = homes(1, 1, 4, 2);
+	struct plx_problem *problem = batch_hosts(1, 1, 4, 2);
 
 	(void) state;
 	request.keeps = all;
 	assert_false(reserved(problem, request).granted);
-	assert_int_equal(0, problem->jobs[0].home);
+	assert_int_equal(0, problem->jobs[0].batch_host);
 	plx_problem_destroy(problem);
 }
 
 static void nobody_leaves_for_one_that_cannot_start_anyway(void **state)
 {
 	struct plx_request request = whole;
-	struct plx_problem *problem = homes(2, 2, 4, 2);
+	struct plx_problem *problem = batch_hosts(2, 2, 4, 2);
 
 	(void) state;
 	request.nodes = 2;
 	problem->gpus[1] = 3; /* a rigid job is there */
 	assert_false(reserved(problem, request).granted);
-	assert_int_equal(0, problem->jobs[0].home);
-	assert_int_equal(1, problem->jobs[1].home);
+	assert_int_equal(0, problem->jobs[0].batch_host);
+	assert_int_equal(1, problem->jobs[1].batch_host);
 	assert_int_equal(4, problem->gpus[0]);
 	plx_problem_destroy(problem);
 }
 
 static void a_parked_job_leaves_too(void **state)
 {
-	struct plx_problem *problem = homes(1, 1, 4, 0);
+	struct plx_problem *problem = batch_hosts(1, 1, 4, 0);
 
 	(void) state;
 	assert_true(reserved(problem, whole).granted);
-	assert_int_equal(-1, problem->jobs[0].home);
+	assert_int_equal(-1, problem->jobs[0].batch_host);
 	plx_problem_destroy(problem);
 }
 
 /* All GPUs, not the node: its batch script may stay where nothing is free. */
 static void a_job_is_parked_rather_than_evicted(void **state)
 {
-	struct plx_problem *problem = homes(1, 1, 4, 2);
+	struct plx_problem *problem = batch_hosts(1, 1, 4, 2);
 
 	(void) state;
 	assert_true(reserved(problem, (struct plx_request){ .nodes = 1,
@@ -162,7 +163,7 @@ static void a_job_is_parked_rather_than_evicted(void **state)
 							    .keeps = none,
 							    .leaves = all })
 			    .granted);
-	assert_int_equal(0, problem->jobs[0].home);
+	assert_int_equal(0, problem->jobs[0].batch_host);
 	assert_int_equal(0, problem->gpus[0]);
 	plx_problem_destroy(problem);
 }
@@ -170,7 +171,7 @@ static void a_job_is_parked_rather_than_evicted(void **state)
 static void a_job_is_moved_rather_than_parked(void **state)
 {
 	static const bool first[] = { true, false };
-	struct plx_problem *problem = homes(2, 1, 4, 2);
+	struct plx_problem *problem = batch_hosts(2, 1, 4, 2);
 
 	(void) state;
 	assert_true(reserved(problem, (struct plx_request){ .nodes = 1,
@@ -179,14 +180,14 @@ static void a_job_is_moved_rather_than_parked(void **state)
 							    .keeps = none,
 							    .leaves = all })
 			    .granted);
-	assert_int_equal(-1, problem->jobs[0].home);
+	assert_int_equal(-1, problem->jobs[0].batch_host);
 	assert_int_equal(0, problem->gpus[0]);
 	plx_problem_destroy(problem);
 }
 
 static void who_need_not_leave_stays_at_home(void **state)
 {
-	struct plx_problem *problem = homes(1, 2, 4, 2);
+	struct plx_problem *problem = batch_hosts(1, 2, 4, 2);
 
 	(void) state;
 	assert_true(reserved(problem, (struct plx_request){ .nodes = 1,
@@ -194,8 +195,8 @@ static void who_need_not_leave_stays_at_home(void **state)
 							    .keeps = none,
 							    .leaves = all })
 			    .granted);
-	assert_int_equal(0, problem->jobs[0].home);
-	assert_int_equal(0, problem->jobs[1].home);
+	assert_int_equal(0, problem->jobs[0].batch_host);
+	assert_int_equal(0, problem->jobs[1].batch_host);
 	plx_problem_destroy(problem);
 }
 
@@ -211,18 +212,18 @@ static bool now_feasible(const struct plx_problem *problem)
 	return feasible(problem, gpus);
 }
 
-static void check(struct plx_problem *problem, const int *home,
+static void check(struct plx_problem *problem, const int *batch_host,
 		  const struct plx_request *request, bool granted, int *left)
 {
 	struct plx_plan *plan = NULL;
 	struct plx_error err = { .text = "" };
 
 	for (int j = 0; j < problem->job_count; j++) {
-		if (problem->jobs[j].home == home[j])
+		if (problem->jobs[j].batch_host == batch_host[j])
 			continue;
 		assert_true(granted && request->leaves[j]);
-		assert_false(problem->jobs[j].pinned);
-		assert_int_equal(-1, problem->jobs[j].home);
+		assert_false(problem->jobs[j].fixed);
+		assert_int_equal(-1, problem->jobs[j].batch_host);
 		++*left;
 	}
 	for (int n = 0;
@@ -231,7 +232,7 @@ static void check(struct plx_problem *problem, const int *home,
 		     problem->gpus[n] == 0 && problem->gpus_total[n] > 0 &&
 		     j < problem->job_count;
 		     j++)
-			assert_int_not_equal(n, problem->jobs[j].home);
+			assert_int_not_equal(n, problem->jobs[j].batch_host);
 	}
 	for (int j = 0; j < problem->job_count; j++)
 		problem->jobs[j].may_park &= !request->keeps[j];
@@ -252,7 +253,7 @@ static void granted_room_can_be_had(void **state)
 		struct plx_problem *problem = random_problem(&seed, &crowded);
 		bool keeps[6];
 		bool leaves[6];
-		int home[6];
+		int batch_host[6];
 		struct plx_request request = {
 			.nodes = random_int(&seed, 1, problem->node_count),
 			.gpus_per_node = random_int(&seed, 0, 4),
@@ -262,14 +263,14 @@ static void granted_room_can_be_had(void **state)
 		};
 
 		for (int j = 0; j < problem->job_count; j++) {
-			home[j] = problem->jobs[j].home;
+			batch_host[j] = problem->jobs[j].batch_host;
 			keeps[j] = chance(&seed, 30);
 			leaves[j] = !keeps[j] && chance(&seed, 80);
 		}
 		if (now_feasible(problem)) {
 			bool granted = reserved(problem, request).granted;
 
-			check(problem, home, &request, granted, &left);
+			check(problem, batch_host, &request, granted, &left);
 			grants += granted;
 		}
 		plx_problem_destroy(problem);

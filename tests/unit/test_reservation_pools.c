@@ -20,7 +20,7 @@ static struct plx_request asks(uint32_t id, int gpus, const double *draws)
 }
 
 /* Of two nodes with four GPUs; three can be had of each. GPUs left. */
-static int serve(const struct plx_rest *rest,
+static int serve(const struct plx_residual *residual,
 		 const struct plx_request *requests, int count,
 		 struct plx_grant *grants)
 {
@@ -30,8 +30,8 @@ static int serve(const struct plx_rest *rest,
 
 	for (int i = 0; i < count; i++)
 		grants[i] = (struct plx_grant){ .granted = false };
-	if (plx_reservation_make(problem, rest, requests, count, grants, &err) <
-	    0)
+	if (plx_reservation_make(problem, residual, requests, count, grants,
+				 &err) < 0)
 		fail_msg("%s", err.text);
 	left = gpus_left(problem);
 	plx_problem_destroy(problem);
@@ -40,7 +40,7 @@ static int serve(const struct plx_rest *rest,
 
 static void who_lacks_one_takes_nothing(void **state)
 {
-	const struct plx_rest rest = { .pools = one, .pool_count = 1 };
+	const struct plx_residual residual = { .pools = one, .pool_count = 1 };
 	const struct plx_request requests[] = {
 		asks(7, 3, two),
 		asks(8, 3, one),
@@ -49,7 +49,7 @@ static void who_lacks_one_takes_nothing(void **state)
 	struct plx_grant grants[COUNT_MAX];
 
 	(void) state;
-	assert_int_equal(3, serve(&rest, requests, 3, grants));
+	assert_int_equal(3, serve(&residual, requests, 3, grants));
 	assert_true(grants[0].lacks && !grants[0].granted);
 	assert_true(isinf(grants[0].starts_s));
 	assert_true(grants[1].granted && grants[2].granted);
@@ -58,7 +58,7 @@ static void who_lacks_one_takes_nothing(void **state)
 
 static void the_last_one_is_for_one_job(void **state)
 {
-	const struct plx_rest rest = { .pools = one, .pool_count = 1 };
+	const struct plx_residual residual = { .pools = one, .pool_count = 1 };
 	const struct plx_request requests[] = {
 		asks(7, 1, one),
 		asks(8, 1, one),
@@ -67,7 +67,7 @@ static void the_last_one_is_for_one_job(void **state)
 	struct plx_grant grants[COUNT_MAX];
 
 	(void) state;
-	assert_int_equal(6, serve(&rest, requests, 3, grants));
+	assert_int_equal(6, serve(&residual, requests, 3, grants));
 	assert_true(grants[0].granted && grants[2].granted);
 	assert_true(grants[1].lacks && !grants[1].granted);
 }
@@ -75,13 +75,13 @@ static void the_last_one_is_for_one_job(void **state)
 /* Four GPUs of a node cannot be had: an elastic job keeps one. */
 static bool second_is_served(bool pools_wait, struct plx_request first)
 {
-	const struct plx_rest rest = { .pools = two,
-				       .pool_count = 1,
-				       .pools_wait = pools_wait };
+	const struct plx_residual residual = { .pools = two,
+					       .pool_count = 1,
+					       .pools_wait = pools_wait };
 	const struct plx_request requests[] = { first, first, asks(8, 1, one) };
 	struct plx_grant grants[COUNT_MAX];
 
-	serve(&rest, requests, 3, grants);
+	serve(&residual, requests, 3, grants);
 	assert_false(grants[0].granted || grants[1].granted);
 	return grants[2].granted;
 }

@@ -76,7 +76,7 @@ static struct plx_problem *jobs(int count, int max)
 		problem->jobs[j].min_gpus = 1;
 		problem->jobs[j].max_gpus = max;
 		problem->jobs[j].profiled_gpus = 64;
-		problem->jobs[j].home = 0;
+		problem->jobs[j].batch_host = 0;
 		problem->jobs[j].may_park = true;
 	}
 	return problem;

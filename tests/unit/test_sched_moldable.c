@@ -33,7 +33,7 @@ static void let_one_wait(struct world *w, bool granted)
 	w->params.terms.max_job_test = 100;
 	w->grants[0].nodes = first;
 	w->gpus[1][0] = w->cpus[1][0] = 0;
-	w->jobs[1].home = -1;
+	w->jobs[1].batch_host = -1;
 	w->jobs[1].options.mode = PLX_MODE_REQUEUE;
 	w->nodes[0].gpus_free++;
 	w->nodes[0].cpus_used--;
@@ -51,7 +51,7 @@ static void a_moldable_job_with_room_takes_part_in_the_plan(void **state)
 	assert_int_equal(2, problem->job_count);
 	assert_true(w.grants[0].granted);
 	assert_false(w.grants[0].displaces);
-	assert_false(problem->jobs[1].pinned);
+	assert_false(problem->jobs[1].fixed);
 	assert_true(problem->jobs[1].profiled);
 	assert_int_equal(NODES * GPUS, problem->gpus[0] + problem->gpus[1]);
 	assert_int_equal(0, w.reserved[0] + w.reserved[1]);
@@ -67,7 +67,7 @@ static void a_moldable_job_without_room_waits(void **state)
 	set_up(&w);
 	let_one_wait(&w, false);
 	problem = problem_of(&w);
-	assert_true(problem->jobs[1].pinned);
+	assert_true(problem->jobs[1].fixed);
 	plx_problem_destroy(problem);
 }
 
@@ -90,8 +90,8 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	w.jobs[1].needs.cpus = 4;
 	problem = problem_of(&w);
 	assert_int_equal(1, problem->consumable_kinds);
-	assert_true(problem->jobs[1].takes[0] == 4);
-	assert_true(problem->jobs[0].takes[0] == 1);
+	assert_true(problem->jobs[1].demand[0] == 4);
+	assert_true(problem->jobs[0].demand[0] == 1);
 	plx_problem_destroy(problem);
 	assert_true(pollux_consumables_is_free(&w.snapshot, 1, one));
 	assert_false(pollux_consumables_is_free(&w.snapshot, 1, three));
@@ -172,9 +172,9 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 		.age_s = 50, .saved_s = 20, .ends_s = 3600, .restart_s = 30
 	};
 	problem = problem_of(&w);
-	assert_int_equal(-1, problem->jobs[0].home);
+	assert_int_equal(-1, problem->jobs[0].batch_host);
 	assert_false(problem->jobs[0].may_park);
-	assert_false(problem->jobs[0].pinned);
+	assert_false(problem->jobs[0].fixed);
 	assert_true(problem->jobs[0].restart_s == 50);
 	plx_problem_destroy(problem);
 	w.inputs[0].moldable.saved_s = -1;
@@ -182,7 +182,7 @@ static void a_moldable_job_moves_as_a_whole_or_not_at_all(void **state)
 	pollux_moldable_hold(&w.inputs[0]);
 	assert_int_equal(PLX_HOLD_MOLDABLE, w.inputs[0].hold);
 	problem = problem_of(&w);
-	assert_true(problem->jobs[0].pinned);
+	assert_true(problem->jobs[0].fixed);
 	plx_problem_destroy(problem);
 }
 
@@ -209,7 +209,7 @@ static void a_plan_that_is_not_worth_a_requeue_is_not_followed(void **state)
 	assert_true(plan->choices[0].shape.gpus > 1);
 	assert_true(pollux_moldable_settle(&w.snapshot, plan, problem, w.inputs,
 					   &reservations));
-	assert_true(problem->jobs[0].pinned);
+	assert_true(problem->jobs[0].fixed);
 	assert_int_equal(PLX_HOLD_MOLDABLE, w.inputs[0].hold);
 	assert_non_null(strstr(w.inputs[0].why, "requeued 50 s ago"));
 

@@ -331,9 +331,9 @@ static void only_what_may_run_out_is_counted(void **state)
 	assert_int_equal(1, problem->consumable_kinds);
 	assert_true(problem->consumables[0] == 10 &&
 		    problem->consumables[1] == 10);
-	assert_true(problem->jobs[0].takes[0] == 3);
-	assert_true(problem->jobs[1].takes[0] == 1);
-	assert_true(problem->jobs[0].home_takes[0] == 1);
+	assert_true(problem->jobs[0].demand[0] == 3);
+	assert_true(problem->jobs[1].demand[0] == 1);
+	assert_true(problem->jobs[0].batch_host_demand[0] == 1);
 	plx_problem_destroy(problem);
 
 	/* Memory, and a type that half a node has. */
@@ -355,8 +355,8 @@ static void only_what_may_run_out_is_counted(void **state)
 		    problem->consumables[2] == 400);
 	assert_true(problem->consumables[1] == 2 &&
 		    problem->consumables[3] == 0);
-	assert_true(problem->jobs[0].takes[0] == 500);
-	assert_true(problem->jobs[1].takes[1] == 1);
+	assert_true(problem->jobs[0].demand[0] == 500);
+	assert_true(problem->jobs[1].demand[1] == 1);
 	assert_true(problem->jobs[1].allowed[0]);
 	assert_false(problem->jobs[1].allowed[1]);
 	plx_problem_destroy(problem);
@@ -432,8 +432,8 @@ static void expect_cpu_limit(struct world *w)
 	/* What it has there is its own: one CPU. */
 	assert_true(problem->consumables[0] == 3 &&
 		    problem->consumables[1] == 3);
-	assert_true(problem->jobs[0].takes[0] == 0);
-	assert_true(problem->jobs[1].takes[0] == 1);
+	assert_true(problem->jobs[0].demand[0] == 0);
+	assert_true(problem->jobs[1].demand[0] == 1);
 	plx_problem_destroy(problem);
 }
 

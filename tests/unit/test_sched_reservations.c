@@ -48,7 +48,7 @@ static int leavers(struct world *w, bool *granted)
 	problem = problem_of(w);
 	*granted = w->grants[0].granted;
 	for (int j = 0; j < JOBS; j++)
-		count += problem->jobs[j].home < 0;
+		count += problem->jobs[j].batch_host < 0;
 	plx_problem_destroy(problem);
 	return count;
 }
@@ -136,7 +136,7 @@ static void a_parked_job_has_room_on_all_nodes_that_its_user_named(void **state)
 	assert_true(has_second(&w, &waiting));
 	w.jobs[0].required = both;
 	assert_false(has_second(&w, &waiting));
-	/* Its home is full: it would not wake. */
+	/* Its batch host is full: it would not wake. */
 	w.nodes[0].gpus_free = 0;
 	assert_true(has_second(&w, &waiting));
 }
@@ -219,7 +219,7 @@ static void a_job_that_leaves_says_why(void **state)
 	set_up(&w);
 	w.nodes[0].name = (char *) "n1";
 	problem = problem_of(&w);
-	problem->jobs[0].home = -1;
+	problem->jobs[0].batch_host = -1;
 	snprintf(choice.why, sizeof(choice.why), "moves");
 	assert_int_equal(POLLUX_LEAVE_MOVES,
 			 pollux_leave_of(&w.snapshot, problem, 0, &choice));

@@ -203,7 +203,7 @@ static void pollux_lets_a_job_grow_and_adapt(void **state)
 
 /* GPUs held by all jobs together cannot be more than there were. */
 /* Where a job that is parked, and was on the second node first, starts. */
-static int comes_back_to(bool home)
+static int comes_back_to(bool batch_host)
 {
 	const struct plx_policy *policy = plx_policy_find("pollux");
 	struct plx_setting setting = two_nodes;
@@ -228,7 +228,7 @@ static int comes_back_to(bool home)
 	struct plx_workload workload;
 	struct plx_error err;
 
-	setting.home = home;
+	setting.batch_host = batch_host;
 	load("a,0,toy,1,10\n", &workload);
 	assert_int_equal(0, plx_simjob_init(&job, workload.entries, 2, &err));
 	assert_int_equal(0, plx_simjob_place(&job, &second, 30, &err));

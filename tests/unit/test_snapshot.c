@@ -16,7 +16,7 @@ static void add_rare(uint64_t *seed, struct plx_problem *problem)
 	struct plx_model *model = &problem->jobs[0].goodput.model;
 
 	problem->hysteresis = unit_uniform(seed, 0, 0.1);
-	problem->spare = chance(seed, 50);
+	problem->idle = chance(seed, 50);
 	model->two_nodes = unit_uniform(seed, 0, 10);
 	model->growth = PLX_BY_DOUBLING;
 	problem->jobs[0].min_nodes = 2;
@@ -108,9 +108,9 @@ static void assert_same_job(const struct plx_job *a, const struct plx_job *b,
 	}
 	assert_int_equal(a->profiled_gpus, b->profiled_gpus);
 	assert_int_equal(a->max_switches, b->max_switches);
-	assert_int_equal(a->pinned, b->pinned);
+	assert_int_equal(a->fixed, b->fixed);
 	assert_int_equal(a->may_park, b->may_park);
-	assert_int_equal(a->home, b->home);
+	assert_int_equal(a->batch_host, b->batch_host);
 	assert_int_equal(a->roams, b->roams);
 	assert_true(a->age_s == b->age_s);
 	assert_true(a->restart_s == b->restart_s);
@@ -138,7 +138,7 @@ static void assert_same(const struct plx_problem *a,
 	assert_true(a->fairness == b->fairness);
 	assert_true(a->hysteresis == b->hysteresis);
 	assert_int_equal(a->uniform, b->uniform);
-	assert_int_equal(a->spare, b->spare);
+	assert_int_equal(a->idle, b->idle);
 	assert_int_equal(a->interference, b->interference);
 	assert_true(a->seed == b->seed);
 	assert_true(a->switch_cost == b->switch_cost);
@@ -149,15 +149,16 @@ static void assert_same(const struct plx_problem *a,
 	for (int i = 0; i < a->consumable_kinds * a->node_count; i++)
 		assert_true(a->consumables[i] == b->consumables[i]);
 	for (int j = 0; j < a->job_count; j++) {
-		const double *takes = a->jobs[j].takes;
+		const double *demand = a->jobs[j].demand;
 
-		assert_int_equal(!takes, !b->jobs[j].takes);
-		for (int k = 0; takes && k < a->consumable_kinds; k++)
-			assert_true(takes[k] == b->jobs[j].takes[k]);
-		takes = a->jobs[j].home_takes;
-		assert_int_equal(!takes, !b->jobs[j].home_takes);
-		for (int k = 0; takes && k < a->consumable_kinds; k++)
-			assert_true(takes[k] == b->jobs[j].home_takes[k]);
+		assert_int_equal(!demand, !b->jobs[j].demand);
+		for (int k = 0; demand && k < a->consumable_kinds; k++)
+			assert_true(demand[k] == b->jobs[j].demand[k]);
+		demand = a->jobs[j].batch_host_demand;
+		assert_int_equal(!demand, !b->jobs[j].batch_host_demand);
+		for (int k = 0; demand && k < a->consumable_kinds; k++)
+			assert_true(demand[k] ==
+				    b->jobs[j].batch_host_demand[k]);
 	}
 	for (int j = 0; j < a->job_count; j++)
 		assert_same_job(&a->jobs[j], &b->jobs[j], a->node_count);

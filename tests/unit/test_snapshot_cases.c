@@ -48,10 +48,10 @@ static void what_is_left_out_has_its_default(void **state)
 	assert_int_equal(1, problem->jobs[0].min_gpus);
 	assert_int_equal(2, problem->jobs[0].profiled_gpus);
 	assert_true(problem->jobs[0].may_park);
-	assert_false(problem->jobs[0].pinned);
+	assert_false(problem->jobs[0].fixed);
 	assert_true(problem->jobs[0].age_s == 3600);
 	assert_true(problem->jobs[0].restart_s == 30);
-	assert_int_equal(-1, problem->jobs[0].home);
+	assert_int_equal(-1, problem->jobs[0].batch_host);
 	assert_int_equal(2, problem->jobs[0].now[0]);
 	assert_string_equal("x", snapshot->jobs[0]);
 	assert_string_equal("a", snapshot->nodes[0]);
@@ -73,7 +73,7 @@ static void who_may_not_be_preempted_may_start(void **state)
 		assert_int_equal(0, plx_snapshot_parse(text, (size_t) length,
 						       "a.json", NULL,
 						       &snapshot, &err));
-		assert_int_equal(i, snapshot->problem->jobs[0].pinned);
+		assert_int_equal(i, snapshot->problem->jobs[0].fixed);
 		plx_snapshot_destroy(snapshot);
 	}
 }

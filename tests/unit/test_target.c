@@ -32,7 +32,7 @@ static void again(const struct plx_target *target, struct plx_target *read)
 static void different_counts_are_told_node_by_node(void **state)
 {
 	struct plx_target target = { .serial = 1,
-				     .state = PLX_TARGET_ASKED,
+				     .state = PLX_TARGET_REQUESTED,
 				     .on = "n[1-3]" };
 	const int counts[] = { 4, 1, 12 };
 	struct plx_target read;

@@ -14,7 +14,7 @@ struct world {
 	struct plx_node_alloc allocs[2];
 	double cpus[NODES], memory[NODES];
 	double cpus_per_gpu[NODES], memory_per_gpu[NODES];
-	struct plx_rest rest;
+	struct plx_residual residual;
 };
 
 static void set_up(struct world *w)
@@ -41,12 +41,12 @@ static void set_up(struct world *w)
 		.cpus_per_gpu = { 2, 0 },
 		.memory_per_gpu = { 200, 0 },
 	};
-	w->rest = (struct plx_rest){
+	w->residual = (struct plx_residual){
 		.cpus = w->cpus,
 		.memory = w->memory,
 		.cpus_per_gpu = w->cpus_per_gpu,
 		.memory_per_gpu = w->memory_per_gpu,
-		.home_cpus = 1,
+		.batch_host_cpus = 1,
 		.allocs = w->allocs,
 		.alloc_count = 2,
 	};
@@ -57,7 +57,7 @@ static void set_up(struct world *w)
 	job->id = 1;
 	job->min_gpus = 1;
 	job->max_gpus = NODES * GPUS;
-	job->home = 0;
+	job->batch_host = 0;
 	job->now[0] = GPUS;
 }
 
@@ -66,8 +66,8 @@ static void ask(struct world *w, const struct plx_request *requests, int count,
 {
 	struct plx_error err = { .text = "" };
 
-	if (plx_reservation_make(w->problem, &w->rest, requests, count, grants,
-				 &err) < 0)
+	if (plx_reservation_make(w->problem, &w->residual, requests, count,
+				 grants, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -104,7 +104,7 @@ static void gpus_make_room_for_memory(void **state)
 
 	(void) state;
 	set_up(&w);
-	/* Not beside the one GPU that a home keeps. */
+	/* Not beside the one GPU that a batch host keeps. */
 	ask(&w, &request, 1, &grant);
 	assert_false(grant.granted);
 	here.allowed = first;
@@ -179,7 +179,7 @@ static void promises_end_with_the_window(void **state)
 
 	(void) state;
 	set_up(&w);
-	w.rest.window_s = 99;
+	w.residual.window_s = 99;
 	ask(&w, &request, 1, &grant);
 	assert_true(isinf(grant.starts_s));
 	plx_problem_destroy(w.problem);
@@ -205,7 +205,7 @@ static void a_job_of_two_partitions_has_room_once(void **state)
 
 static void a_parked_job_comes_back_in_its_turn(void **state)
 {
-	const bool home[NODES] = { true, false };
+	const bool batch_host[NODES] = { true, false };
 	const bool keeps[] = { true };
 	const struct plx_request requests[] = {
 		{ .id = 1,
@@ -213,7 +213,7 @@ static void a_parked_job_comes_back_in_its_turn(void **state)
 		  .gpus_per_node = 1,
 		  .cpus = 1,
 		  .seconds = 60,
-		  .allowed = home,
+		  .allowed = batch_host,
 		  .wakes = true },
 		{ .id = 8,
 		  .nodes = 1,
@@ -256,7 +256,7 @@ static int left_idle(double soon_s)
 	w.allocs[0].gpus = 2;
 	w.allocs[0].ends_s = 20;
 	w.problem->gpus[1] = 2;
-	w.rest.soon_s = soon_s;
+	w.residual.soon_s = soon_s;
 	ask(&w, &request, 1, &grant);
 	assert_false(grant.granted);
 	assert_float_equal(20, grant.starts_s, 1e-9);
@@ -297,9 +297,9 @@ static void who_has_to_move_may_use_it(void **state)
 	w.allocs[0].gpus = 2;
 	w.allocs[0].ends_s = 20;
 	w.allocs[1] = w.allocs[0];
-	w.rest.alloc_count = 1;
+	w.residual.alloc_count = 1;
 	w.problem->gpus[1] = 2;
-	w.rest.soon_s = 30;
+	w.residual.soon_s = 30;
 	ask(&w, requests, 2, grants);
 	assert_true(grants[0].granted);
 	assert_false(grants[1].granted);

@@ -89,7 +89,8 @@ void list_iterator_destroy(ListIterator iter)
 	abort();
 }
 
-bool pollux_asked(const job_record_t *job, struct pollux_asked *asked)
+bool pollux_job_options(const job_record_t *job,
+			struct pollux_job_options *asked)
 {
 	(void) job, (void) asked;
 	abort();

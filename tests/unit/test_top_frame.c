@@ -204,7 +204,7 @@ static void a_long_table_scrolls_to_the_row_pointed_to(void **state)
 	plx_top_key(&top, PLX_KEY_END);
 	assert_draws(&top, 80, 12, " 139 j");
 	assert_draws_not(&top, 80, 12, " 100 j");
-	plx_top_key(&top, PLX_KEY_HOME);
+	plx_top_key(&top, PLX_KEY_FIRST);
 	assert_draws(&top, 80, 12, " 100 j");
 	assert_draws_not(&top, 80, 12, " 139 j");
 	plx_top_release(&top);

@@ -51,9 +51,9 @@ static void a_story_tells_of_training_shapes_and_changes(void **state)
 	assert_draws(&top, 80, 40, "done         25.0 %, 6s left");
 	assert_draws(&top, 80, 40, "why          grows 1 -> 2 GPUs\n");
 	assert_draws(&top, 80, 40, "Accounting is being asked");
-	plx_top_tell(&top, 3, strdup("  2@n1 5s\n"), false);
+	plx_top_notify(&top, 3, strdup("  2@n1 5s\n"), false);
 	assert_draws(&top, 80, 40, "from accounting:\n  2@n1 5s\n");
-	plx_top_tell(&top, 3, strdup("sacct failed"), true);
+	plx_top_notify(&top, 3, strdup("sacct failed"), true);
 	assert_draws(&top, 80, 40, "Accounting: sacct failed\n");
 	grown[0].placement = "n1:4";
 	take(&top, grown, 2);
@@ -76,7 +76,7 @@ static void a_story_longer_than_the_window_scrolls_to_its_end(void **state)
 	plx_top_key(&top, PLX_KEY_END);
 	assert_draws_not(&top, 60, 10, "job 3  vision");
 	assert_draws(&top, 60, 10, "    16 ");
-	plx_top_key(&top, PLX_KEY_HOME);
+	plx_top_key(&top, PLX_KEY_FIRST);
 	assert_draws(&top, 60, 10, "job 3  vision");
 	plx_top_release(&top);
 }

@@ -27,7 +27,7 @@ static struct plx_problem *make(int jobs)
 		job->max_gpus = NODES * NODE_GPUS;
 		job->profiled = true;
 		job->profiled_gpus = 1;
-		job->home = -1;
+		job->batch_host = -1;
 		job->goodput = (struct plx_goodput){
 			.model = { 0.05, 0.002, 0.1, 0.01, 0.02, 0.001, 1.5 },
 			.noise = { 1, 20 },

@@ -19,7 +19,7 @@
 #define SPINS	       64    /* tests before the CPU is given away */
 #define TESTS_PER_LOOK 64    /* ... between two looks at the clock */
 #define IDLE_AFTER_S   0.002 /* of spinning, an idle wait falls asleep, */
-#define TELL_AFTER_S   0.5
+#define REPORT_AFTER_S 0.5
 #define NAP_MIN_NS     50000   /* first for so long, */
 #define NAP_MAX_NS     2000000 /* then for twice as long, up to this */
 
@@ -41,7 +41,7 @@ static int look_at_clock(struct plx_wait *w, struct plx_error *err)
 	if (!w->begin_s)
 		w->begin_s = now;
 	w->waited_s = now - w->begin_s;
-	if (w->waited_s > TELL_AFTER_S) {
+	if (w->waited_s > REPORT_AFTER_S) {
 		plx_pulse_waits(c->pulser);
 		if (plx_pulse_misses(c->pulser, &who))
 			return missing(w, &who, err);

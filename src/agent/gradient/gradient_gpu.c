@@ -13,7 +13,7 @@
 enum { PART, MEAN, CROSS, PLACES };
 
 /* Many times slower than on the GPU: nobody should have to find out. */
-static void tell_how(struct pollux *p)
+static void report_how(struct pollux *p)
 {
 	const char *why = plx_gpu_note(p->gpu);
 
@@ -38,7 +38,7 @@ int plx_bucket_open(struct pollux *p, struct plx_bucket *b)
 	/* Not there at all: no restart will help. */
 	if (!p->gpu)
 		return plx_fault(p, POLLUX_EINVAL);
-	tell_how(p);
+	report_how(p);
 	b->gpu_sum = plx_gpu_alloc(p->gpu, b->is.count, &p->err);
 	if (b->gpu_sum && alone)
 		b->gpu_previous = plx_gpu_alloc(p->gpu, b->is.count, &p->err);

@@ -64,7 +64,7 @@ static int leave(struct pollux *p)
 	 */
 	if (save(p, flush ? PLX_SAVE_FLUSHED : PLX_SAVE_QUICK) != 0)
 		return -1;
-	plx_save_tell(p, "");
+	plx_save_report(p, "");
 	/* Nobody may leave, still less fail, while rank 0 saves. */
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
@@ -285,7 +285,7 @@ static int begin_anew(struct pollux *p)
 }
 
 /* What the program did since the last commit, as validating, is no step. */
-static void tell_busy(struct pollux *p)
+static void report_busy(struct pollux *p)
 {
 	double now_s = plx_now_s();
 
@@ -311,7 +311,7 @@ int pollux_next_sized(struct pollux *p, struct pollux_pass *pass, size_t size)
 	if (rc < 0)
 		return rc;
 	if (p->stage == PLX_STAGE_BETWEEN)
-		tell_busy(p);
+		report_busy(p);
 	if (p->stage == PLX_STAGE_SYNCED && p->step.all.full)
 		more = begin_anew(p) < 0 ? -1 : 1;
 	if (more > 0 && p->stage == PLX_STAGE_BETWEEN)

@@ -174,7 +174,7 @@ static int leave_cold(struct pollux *p, enum plx_save_kind kind)
 		plx_fail(&p->err, "state could not be saved");
 		return plx_fault(p, POLLUX_ESTATE);
 	}
-	plx_save_tell(p, "");
+	plx_save_report(p, "");
 	if (p->coll->ops->barrier(p->coll, &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
 	p->stopped = true;
@@ -250,7 +250,7 @@ int plx_handover_give(struct pollux *p)
 		p->saved.bytes = plx_memory_image_bytes(base);
 		p->saved.seconds = plx_now_s() - begin_s;
 	}
-	plx_save_tell(p, " held=1");
+	plx_save_report(p, " held=1");
 	return hold(p);
 }
 

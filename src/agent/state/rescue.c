@@ -126,7 +126,7 @@ static int write_it(struct plx_ckpt_write *job, struct plx_error *err)
 	return -1;
 }
 
-static void tell_saved(const struct pollux *p)
+static void report_saved(const struct pollux *p)
 {
 	const uint64_t step = p->store->cursor.step;
 	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -166,7 +166,7 @@ static int save_alone(struct pollux *p, struct plx_error *err)
 		rc = write_it(&job, err);
 		plx_job_release(&job);
 		if (rc == 0)
-			tell_saved(p);
+			report_saved(p);
 	}
 	plx_fence_leave(lock);
 	return rc;

@@ -261,7 +261,7 @@ int plx_save(struct pollux *p, enum plx_save_kind kind)
 	return rc;
 }
 
-void plx_save_tell(struct pollux *p, const char *held)
+void plx_save_report(struct pollux *p, const char *held)
 {
 	plx_reporter_say(p->reporter,
 			 PLX_MSG_SAVED " step=%" PRIu64 " samples=%" PRIu64

@@ -2,7 +2,7 @@
 /*
  * save.h - checkpoints of a run: when, and how
  *
- * All but plx_save_due() and plx_save_tell() are collective: each rank writes
+ * All but plx_save_due() and plx_save_report() are collective: each rank writes
  * its share of the state, rank 0 commits. State must be consistent, that is
  * between two optimiser steps. Failures are negative, a value of enum
  * pollux_status, with the sentence in p->err.
@@ -36,7 +36,7 @@ bool plx_save_due(struct pollux *p);
 int plx_save_wait(struct pollux *p);
 
 /* Rank 0 tells the launcher that state is saved; held: "" or " held=1". */
-void plx_save_tell(struct pollux *p, const char *held);
+void plx_save_report(struct pollux *p, const char *held);
 
 /* Threads and memory; before the collectives go. */
 void plx_save_release(struct pollux *p);

@@ -57,8 +57,8 @@ static bool goes_before(const struct plx_least *least, int a, int b)
 
 	if (wanted_a != wanted_b)
 		return wanted_a;
-	if ((a == least->home) != (b == least->home))
-		return a == least->home;
+	if ((a == least->batch_host) != (b == least->batch_host))
+		return a == least->batch_host;
 	if (least->gpus[a] != least->gpus[b])
 		return least->gpus[a] > least->gpus[b];
 	return a < b;

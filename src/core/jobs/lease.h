@@ -44,7 +44,7 @@ void plx_lease_reset(struct plx_lease *lease);
 struct plx_least {
 	const int *gpus; /* [node_count] that it has */
 	int node_count;
-	int home;	    /* kept before others; -1: none */
+	int batch_host;	    /* kept before others; -1: none */
 	const bool *wanted; /* [node_count] to be kept; NULL: none is */
 	int min_gpus;
 	int min_nodes;

@@ -161,11 +161,11 @@ static struct plx_problem *imagine(const struct plx_problem *from, int nodes,
 		job->node_gpus = 0;
 		job->whole = false;
 		job->table = NULL;
-		job->takes = NULL;
-		job->home_takes = NULL;
-		job->pinned = false;
+		job->demand = NULL;
+		job->batch_host_demand = NULL;
+		job->fixed = false;
 		job->may_park = true;
-		job->home = -1;
+		job->batch_host = -1;
 		job->restart_s = 0;
 		if (copy_sizes(&from->jobs[j], job, err) < 0) {
 			plx_problem_destroy(problem);

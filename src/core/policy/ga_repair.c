@@ -67,8 +67,8 @@ static void limit(struct plx_ga_run *run, uint16_t *row, int most)
 /* What the job takes of a kind for so many GPUs, besides what it keeps. */
 static double amount(const struct plx_job *job, int n, int gpus, int kind)
 {
-	return plx_job_takes(job, n, gpus, kind) -
-	       plx_job_takes(job, n, 0, kind);
+	return plx_job_demand(job, n, gpus, kind) -
+	       plx_job_demand(job, n, 0, kind);
 }
 
 /* Is enough of all other resources left there for so many GPUs? */
@@ -115,7 +115,7 @@ static void take(struct plx_ga_run *run, const struct plx_job *job,
 	}
 }
 
-/* Nodes hold nothing but what each job keeps at home. */
+/* Nodes hold nothing but what each job keeps on its batch host. */
 static void empty(struct plx_ga_run *run)
 {
 	size_t nodes = (size_t) run->node_count;
@@ -128,9 +128,9 @@ static void empty(struct plx_ga_run *run)
 	for (int j = 0; j < run->job_count; j++) {
 		const struct plx_job *job = run->jobs[j].job;
 
-		for (int k = 0; job->home >= 0 && k < kinds; k++)
-			run->consumable_left[job->home * kinds + k] -=
-				plx_job_takes(job, job->home, 0, k);
+		for (int k = 0; job->batch_host >= 0 && k < kinds; k++)
+			run->consumable_left[job->batch_host * kinds + k] -=
+				plx_job_demand(job, job->batch_host, 0, k);
 	}
 }
 
@@ -145,7 +145,7 @@ static int nodes_max(const struct plx_ga_run *run, const struct plx_job *job,
 	if (!job->max_nodes)
 		return most;
 	/* The node of its script counts. */
-	if (job->home >= 0 && row[job->home] == 0)
+	if (job->batch_host >= 0 && row[job->batch_host] == 0)
 		return min_int(most, job->max_nodes - 1);
 	return min_int(most, job->max_nodes);
 }
@@ -300,18 +300,18 @@ static bool repair_row(struct plx_ga_run *run, int j, uint16_t *row)
 	const uint16_t *now = run->now + (size_t) j * (size_t) run->node_count;
 	size_t size = (size_t) run->node_count * sizeof(*row);
 
-	if (job->job->pinned)
+	if (job->job->fixed)
 		memcpy(row, now, size);
 	if (run->problem->interference)
 		separate(run, row);
 	limit(run, row, job->cap);
 	fit(run, job->job, row);
-	if (job->strict && !job->job->pinned)
+	if (job->strict && !job->job->fixed)
 		obey(run, job->job, now, row);
 	if (plx_gene_shape(row, run->node_count).gpus < job->job->min_gpus)
 		clear(run, row);
 	take(run, job->job, row);
-	if (job->job->pinned)
+	if (job->job->fixed)
 		return memcmp(row, now, size) == 0;
 	return !job->must || plx_gene_shape(row, run->node_count).gpus > 0;
 }

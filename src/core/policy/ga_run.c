@@ -55,8 +55,7 @@ static int held_gpus(const struct plx_job *job, int node_count)
 /* It cannot be left without anything. */
 static bool must_have(const struct plx_job *job, int node_count)
 {
-	return job->pinned ||
-	       (!job->may_park && held_gpus(job, node_count) > 0);
+	return job->fixed || (!job->may_park && held_gpus(job, node_count) > 0);
 }
 
 static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
@@ -72,9 +71,10 @@ static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
 	row->index = j;
 	row->must = must_have(job, run->node_count);
 	row->cap = plx_gpu_cap(job, held);
-	row->strict = run->problem->uniform || job->home >= 0 || job->allowed ||
-		      job->required || job->node_gpus || job->size_count > 0 ||
-		      job->min_nodes > 1 || job->max_nodes > 0 || job->table;
+	row->strict = run->problem->uniform || job->batch_host >= 0 ||
+		      job->allowed || job->required || job->node_gpus ||
+		      job->size_count > 0 || job->min_nodes > 1 ||
+		      job->max_nodes > 0 || job->table;
 	row->weight = plx_weight(job);
 	run->weight += row->weight;
 	run->job_count++;

@@ -36,7 +36,7 @@ struct plx_ga_job {
 	int index;   /* in the problem */
 	int cap;     /* most GPUs it may have */
 	int wide;    /* the same, or what it has now if that is more */
-	bool must;   /* pinned, or may not be parked */
+	bool must;   /* fixed, or may not be parked */
 	bool strict; /* has rules that the published algorithm has not */
 	double weight;
 	struct plx_yardstick fair;

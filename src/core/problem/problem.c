@@ -50,7 +50,7 @@ struct plx_problem *plx_problem_create(int node_count, int job_count,
 		goto fail;
 	problem->job_count = job_count;
 	for (int j = 0; j < job_count; j++) {
-		problem->jobs[j].home = -1;
+		problem->jobs[j].batch_host = -1;
 		problem->jobs[j].now = zeroed(node_count, sizeof(int));
 		if (!problem->jobs[j].now)
 			goto fail;
@@ -138,8 +138,8 @@ void plx_problem_destroy(struct plx_problem *problem)
 		free(problem->jobs[j].allowed);
 		free(problem->jobs[j].required);
 		free(problem->jobs[j].sizes);
-		free(problem->jobs[j].takes);
-		free(problem->jobs[j].home_takes);
+		free(problem->jobs[j].demand);
+		free(problem->jobs[j].batch_host_demand);
 		if (problem->jobs[j].table)
 			free(problem->jobs[j].table->speedup);
 		free(problem->jobs[j].table);
@@ -178,13 +178,13 @@ bool plx_job_may_have(const struct plx_problem *problem,
 	for (int n = 0; n < problem->node_count; n++) {
 		if (!may_have_on(job, n, gpus[n]))
 			return false;
-		if (problem->uniform && !problem->spare && gpus[n] > 0 &&
+		if (problem->uniform && !problem->idle && gpus[n] > 0 &&
 		    (long) gpus[n] * nodes != all)
 			return false;
 	}
 	/* The node of its script is one of its nodes, whether used or not. */
-	if (job->home >= 0 && gpus[job->home] == 0 && job->max_nodes &&
-	    nodes >= job->max_nodes)
+	if (job->batch_host >= 0 && gpus[job->batch_host] == 0 &&
+	    job->max_nodes && nodes >= job->max_nodes)
 		return false;
 	return nodes >= job->min_nodes &&
 	       (!job->max_nodes || nodes <= job->max_nodes) &&
@@ -273,9 +273,9 @@ static int check_job(const struct plx_problem *problem,
 	if (job->profiled && !plx_goodput_valid(&job->goodput))
 		return plx_fail(err, "job %u: its goodput has bad numbers",
 				job->id);
-	if (job->home < -1 || job->home >= problem->node_count)
+	if (job->batch_host < -1 || job->batch_host >= problem->node_count)
 		return plx_fail(err, "job %u: home %d of %d nodes", job->id,
-				job->home, problem->node_count);
+				job->batch_host, problem->node_count);
 	if (!sane_seconds(job->age_s) || !sane_seconds(job->restart_s) ||
 	    job->restarts < 0)
 		return plx_fail(err,
@@ -400,9 +400,9 @@ static int check_consumables(const struct plx_problem *problem,
 			  kinds * (size_t) problem->node_count, err) < 0)
 		return -1;
 	for (int j = 0; j < problem->job_count; j++) {
-		const double *takes = problem->jobs[j].takes;
+		const double *demand = problem->jobs[j].demand;
 
-		if (takes && check_amounts(takes, kinds, err) < 0)
+		if (demand && check_amounts(demand, kinds, err) < 0)
 			return -1;
 	}
 	return 0;

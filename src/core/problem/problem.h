@@ -55,14 +55,14 @@ struct plx_job {
 	/* Largest count measured, by it or others of its kind: at most doubled,
 	 * >= 1. */
 	int profiled_gpus;
-	bool pinned;   /* keeps what it has, whatever happens */
+	bool fixed;    /* keeps what it has, whatever happens */
 	bool may_park; /* may be left without any GPU */
 	/*
 	 * The node of its batch script, which stays the job's and counts as one
 	 * of its nodes; -1: none, or the whole job may go elsewhere.
 	 */
-	int home;
-	bool roams;	  /* else home holds a GPU of it if any node does */
+	int batch_host;
+	bool roams;	  /* else its batch host holds one if any node does */
 	double age_s;	  /* since it first started; for osdi21.h alone */
 	double service_s; /* GPU-seconds it has had */
 	/*
@@ -76,14 +76,15 @@ struct plx_job {
 	int restarts;	  /* so far */
 	int *now;	  /* [node_count] GPUs it has on each node */
 	bool *allowed;	  /* [node_count] nodes it may use; NULL: all */
-	bool *required;	  /* [node_count] each holds one, as home; NULL: none */
-	int *sizes;	  /* [size_count] GPU counts it may have, rising; */
-	int size_count;	  /* 0: every count from min to max */
+	bool *required; /* [node_count] each holds one, as its host; NULL: none
+			 */
+	int *sizes;	/* [size_count] GPU counts it may have, rising; */
+	int size_count; /* 0: every count from min to max */
 	struct plx_table *table; /* its speedups; NULL: by its goodput */
-	double *takes; /* [consumable_kinds] of a node's consumables, a GPU;
+	double *demand; /* [consumable_kinds] of a node's consumables, a GPU;
 			  NULL: none */
-	/* [consumable_kinds] that it has at home at least; NULL: nothing */
-	double *home_takes;
+	/* [consumable_kinds] at least, on its batch host; NULL: nothing */
+	double *batch_host_demand;
 };
 
 /* The next of its sizes, from so many GPUs on; 0: none. */
@@ -121,7 +122,7 @@ struct plx_problem {
 	 */
 	double hysteresis;
 	bool uniform;	   /* the same count on each of a job's nodes, ... */
-	bool spare;	   /* ... but where GPUs would idle: search_idle.c */
+	bool idle;	   /* ... but where GPUs would idle: search_idle.c */
 	bool interference; /* true: at most one multi-node job a node */
 	uint64_t seed;
 	/*
@@ -192,21 +193,21 @@ struct plx_shape plx_problem_shape(const struct plx_problem *problem,
 /*
  * Of kind k of a node's consumables: what the job takes on n with so many GPUs.
  */
-static inline double plx_job_takes(const struct plx_job *job, int n, int gpus,
-				   int k)
+static inline double plx_job_demand(const struct plx_job *job, int n, int gpus,
+				    int k)
 {
-	double takes = job->takes ? gpus * job->takes[k] : 0;
+	double demand = job->demand ? gpus * job->demand[k] : 0;
 	double keeps = 0;
 
-	if (job->home_takes && n == job->home)
-		keeps = job->home_takes[k];
-	return takes > keeps ? takes : keeps;
+	if (job->batch_host_demand && n == job->batch_host)
+		keeps = job->batch_host_demand[k];
+	return demand > keeps ? demand : keeps;
 }
 
 /* Does node n hold a GPU of the job if any does? */
 static inline bool plx_job_sits(const struct plx_job *job, int n)
 {
-	return (n == job->home && !job->roams) ||
+	return (n == job->batch_host && !job->roams) ||
 	       (job->required && job->required[n]);
 }
 
@@ -214,7 +215,7 @@ static inline bool plx_job_sits(const struct plx_job *job, int n)
 static inline bool plx_job_usable(const struct plx_job *job, int n)
 {
 	return !job->allowed || job->allowed[n] ||
-	       (n == job->home && !job->roams && job->now[n] > 0);
+	       (n == job->batch_host && !job->roams && job->now[n] > 0);
 }
 
 /*

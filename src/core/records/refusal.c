@@ -4,9 +4,9 @@
 #include "core/records/refusal.h"
 
 static const char *const names[PLX_REFUSALS] = {
-	[PLX_REFUSED_OTHER] = "other",	  [PLX_REFUSED_LIMITS] = "limits",
-	[PLX_REFUSED_RESOURCES] = "room", [PLX_REFUSED_NODES] = "nodes",
-	[PLX_REFUSED_HOME] = "home",	  [PLX_REFUSED_STEPS] = "steps",
+	[PLX_REFUSED_OTHER] = "other",	   [PLX_REFUSED_LIMITS] = "limits",
+	[PLX_REFUSED_RESOURCES] = "room",  [PLX_REFUSED_NODES] = "nodes",
+	[PLX_REFUSED_BATCH_HOST] = "home", [PLX_REFUSED_STEPS] = "steps",
 	[PLX_REFUSED_RANKS] = "ranks",
 };
 

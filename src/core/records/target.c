@@ -15,7 +15,7 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const states[] = {
-	[PLX_TARGET_NONE] = "none",	[PLX_TARGET_ASKED] = "asked",
+	[PLX_TARGET_NONE] = "none",	[PLX_TARGET_REQUESTED] = "asked",
 	[PLX_TARGET_DONE] = "done",	[PLX_TARGET_REFUSED] = "refused",
 	[PLX_TARGET_PARKED] = "parked", [PLX_TARGET_LENT] = "lent",
 	[PLX_TARGET_MOVING] = "moving",

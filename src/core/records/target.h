@@ -12,7 +12,7 @@
 
 enum plx_target_state {
 	PLX_TARGET_NONE, /* nothing was ever asked of this job */
-	PLX_TARGET_ASKED,
+	PLX_TARGET_REQUESTED,
 	PLX_TARGET_DONE,
 	PLX_TARGET_REFUSED,
 	PLX_TARGET_PARKED,

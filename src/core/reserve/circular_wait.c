@@ -11,7 +11,7 @@ struct circle {
 	const struct plx_problem *problem;
 	const struct plx_plan *plan;
 	bool *waits; /* [job_count] its choice cannot be carried out */
-	int *spare;  /* [node_count] once all others' are */
+	int *idle;   /* [node_count] once all others' are */
 };
 
 static int gains(const struct circle *circle, int j, int n)
@@ -25,7 +25,7 @@ static bool fits(const struct circle *circle, int j)
 	for (int n = 0; n < circle->problem->node_count; n++) {
 		int more = gains(circle, j, n);
 
-		if (more > 0 && more > circle->spare[n])
+		if (more > 0 && more > circle->idle[n])
 			return false;
 	}
 	return true;
@@ -42,7 +42,7 @@ static void carry_out(struct circle *circle)
 			if (!circle->waits[j] || !fits(circle, j))
 				continue;
 			for (int n = 0; n < circle->problem->node_count; n++)
-				circle->spare[n] -= gains(circle, j, n);
+				circle->idle[n] -= gains(circle, j, n);
 			circle->waits[j] = false;
 			moved = true;
 		}
@@ -80,12 +80,13 @@ static int share(const struct circle *circle, int j, int *gpus)
 			return 0;
 	}
 	for (int n = 0; n < circle->problem->node_count; n++) {
-		if (circle->problem->uniform && !circle->problem->spare &&
+		if (circle->problem->uniform && !circle->problem->idle &&
 		    gpus[n] > 0)
 			gpus[n] = least;
 		keeps += gpus[n];
 	}
-	return job->home >= 0 && may_have(job, keeps, nodes) ? has - keeps : 0;
+	return job->batch_host >= 0 && may_have(job, keeps, nodes) ? has - keeps
+								   : 0;
 }
 
 /* A node on which alone the job could go on with its least GPUs; -1: none. */
@@ -98,7 +99,8 @@ static int refuge(const struct circle *circle, int j)
 		return -1;
 	for (int n = 0; n < circle->problem->node_count; n++) {
 		if (job->now[n] < job->min_gpus ||
-		    (job->home >= 0 && !job->roams && n != job->home))
+		    (job->batch_host >= 0 && !job->roams &&
+		     n != job->batch_host))
 			continue;
 		if (best < 0 || job->now[n] < job->now[best])
 			best = n;
@@ -113,7 +115,7 @@ static int retreat(const struct circle *circle, int j, int *gpus)
 	int n = refuge(circle, j);
 	int has = 0;
 
-	if (job->home < 0 || n < 0)
+	if (job->batch_host < 0 || n < 0)
 		return 0;
 	for (int i = 0; i < circle->problem->node_count; i++) {
 		has += job->now[i];
@@ -132,7 +134,7 @@ static const struct plx_job *who_waits(const struct circle *circle, int j,
 		for (int n = 0; n < circle->problem->node_count; n++) {
 			int more = gains(circle, k, n);
 
-			if (more > 0 && more > circle->spare[n] &&
+			if (more > 0 && more > circle->idle[n] &&
 			    gpus[n] < circle->problem->jobs[j].now[n])
 				return &circle->problem->jobs[k];
 		}
@@ -167,30 +169,30 @@ static int choose(const struct circle *circle,
 
 int plx_circular_wait(const struct plx_problem *problem,
 		      const struct plx_plan *plan, const bool *acts,
-		      const int *spare, int *gpus, uint32_t *other)
+		      const int *idle, int *gpus, uint32_t *other)
 {
 	size_t nodes = (size_t) problem->node_count;
 	struct circle circle = {
 		.problem = problem,
 		.plan = plan,
 		.waits = calloc((size_t) problem->job_count + 1, sizeof(bool)),
-		.spare = calloc(nodes + 1, sizeof(int)),
+		.idle = calloc(nodes + 1, sizeof(int)),
 	};
 	int *work = calloc(nodes + 1, sizeof(int));
 	int found = -1;
 
-	if (!circle.waits || !circle.spare || !work)
+	if (!circle.waits || !circle.idle || !work)
 		goto done;
 	for (int j = 0; j < problem->job_count; j++)
 		circle.waits[j] = acts[j];
-	memcpy(circle.spare, spare, nodes * sizeof(int));
+	memcpy(circle.idle, idle, nodes * sizeof(int));
 	carry_out(&circle);
 	found = choose(&circle, share, gpus, work, other);
 	if (found < 0)
 		found = choose(&circle, retreat, gpus, work, other);
 done:
 	free(work);
-	free(circle.spare);
+	free(circle.idle);
 	free(circle.waits);
 	return found;
 }

@@ -16,11 +16,11 @@
  * that others can go on: the one that gives least. Where no two shapes share
  * anything, one shrinks to its least GPUs on one of its nodes. gpus[node_count]
  * gets that shape, *other the id of a job that waits for it. acts[job_count]:
- * the job's choice will be carried out. spare[node_count]: GPUs that are free,
+ * the job's choice will be carried out. idle[node_count]: GPUs that are free,
  * or will be without any of these jobs. -1: nobody has to, or nobody can.
  */
 int plx_circular_wait(const struct plx_problem *problem,
 		      const struct plx_plan *plan, const bool *acts,
-		      const int *spare, int *gpus, uint32_t *other);
+		      const int *idle, int *gpus, uint32_t *other);
 
 #endif

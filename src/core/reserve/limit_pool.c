@@ -44,23 +44,23 @@ static bool has(double left, double amount)
 	return left - amount >= -1e-6 * (amount > 1 ? amount : 1);
 }
 
-static bool fits(const struct plx_take *takes, int count, const double *left,
+static bool fits(const struct plx_take *demand, int count, const double *left,
 		 double times)
 {
 	for (int i = 0; i < count; i++) {
-		double amount = takes[i].each * times;
+		double amount = demand[i].each * times;
 
-		if (amount > 0 && !has(left[takes[i].pool], amount))
+		if (amount > 0 && !has(left[demand[i].pool], amount))
 			return false;
 	}
 	return true;
 }
 
-static void take(const struct plx_take *takes, int count, double *left,
+static void take(const struct plx_take *demand, int count, double *left,
 		 double times)
 {
 	for (int i = 0; i < count; i++)
-		left[takes[i].pool] -= takes[i].each * times;
+		left[demand[i].pool] -= demand[i].each * times;
 }
 
 static const struct plx_sharer **ordered(const struct plx_sharer *sharers,
@@ -81,13 +81,13 @@ static bool helps(const struct split *split, const struct plx_sharer *sharer,
 		  const struct plx_draw *claim)
 {
 	for (int i = 0; i < claim->take_count; i++) {
-		const struct plx_take *want = &claim->takes[i];
+		const struct plx_take *want = &claim->demand[i];
 
 		if (want->each <= 0 || has(split->left[want->pool], want->each))
 			continue;
 		for (int t = 0; t < sharer->take_count; t++) {
-			if (sharer->takes[t].pool == want->pool &&
-			    sharer->takes[t].each > 0)
+			if (sharer->demand[t].pool == want->pool &&
+			    sharer->demand[t].each > 0)
 				return floor_of(sharer) > 0;
 		}
 	}
@@ -96,18 +96,19 @@ static bool helps(const struct split *split, const struct plx_sharer *sharer,
 
 static void park(struct split *split, const struct plx_sharer *sharer)
 {
-	take(sharer->takes, sharer->take_count, split->left, -floor_of(sharer));
+	take(sharer->demand, sharer->take_count, split->left,
+	     -floor_of(sharer));
 	split->full[sharer - split->sharers] = true;
 }
 
 static void unpark(struct split *split, const struct plx_sharer *sharer)
 {
-	take(sharer->takes, sharer->take_count, split->left, floor_of(sharer));
+	take(sharer->demand, sharer->take_count, split->left, floor_of(sharer));
 	split->full[sharer - split->sharers] = false;
 }
 
 /* Oldest first, let run who need not be parked for the claim to fit. */
-static void spare(struct split *split, const struct plx_draw *claim)
+static void idle(struct split *split, const struct plx_draw *claim)
 {
 	for (int i = 0; i < split->count; i++) {
 		const struct plx_sharer *sharer = split->order[i];
@@ -115,7 +116,7 @@ static void spare(struct split *split, const struct plx_draw *claim)
 		if (!split->full[sharer - split->sharers])
 			continue;
 		unpark(split, sharer);
-		if (!fits(claim->takes, claim->take_count, split->left, 1))
+		if (!fits(claim->demand, claim->take_count, split->left, 1))
 			park(split, sharer);
 	}
 }
@@ -138,9 +139,9 @@ static bool make_way(struct split *split, const struct plx_draw *claim,
 		    !claim->keeps[j] && helps(split, sharer, claim))
 			park(split, sharer);
 	}
-	fit = fits(claim->takes, claim->take_count, split->left, 1);
+	fit = fits(claim->demand, claim->take_count, split->left, 1);
 	if (fit)
-		spare(split, claim);
+		idle(split, claim);
 	for (int j = 0; j < split->count; j++) {
 		if (split->full[j] && !fit)
 			unpark(split, &split->sharers[j]);
@@ -188,7 +189,7 @@ int plx_limit_pool_grant(const struct plx_sharer *sharers, int sharer_count,
 		return -1;
 	for (int j = 0; j < sharer_count; j++) {
 		parked[j] = false;
-		take(sharers[j].takes, sharers[j].take_count, split.left,
+		take(sharers[j].demand, sharers[j].take_count, split.left,
 		     floor_of(&sharers[j]));
 	}
 	for (int i = 0; i < claim_count; i++) {
@@ -197,12 +198,12 @@ int plx_limit_pool_grant(const struct plx_sharer *sharers, int sharer_count,
 		granted[i] = make_way(&split, claim, parked);
 		if (!granted[i])
 			continue;
-		take(claim->takes, claim->take_count, split.left, 1);
+		take(claim->demand, claim->take_count, split.left, 1);
 		for (int t = 0; t < claim->take_count; t++) {
 			struct plx_limit_pool *pool =
-				&pools[claim->takes[t].pool];
+				&pools[claim->demand[t].pool];
 
-			pool->available -= claim->takes[t].each;
+			pool->available -= claim->demand[t].each;
 			pool->claimed = true;
 		}
 	}
@@ -215,7 +216,7 @@ static void keep_held(struct split *split, const struct plx_limit_pool *pools,
 		      int pool_count, double *held)
 {
 	for (int j = 0; j < split->count; j++)
-		take(split->sharers[j].takes, split->sharers[j].take_count,
+		take(split->sharers[j].demand, split->sharers[j].take_count,
 		     held, -split->sharers[j].now);
 	for (int p = 0; p < pool_count; p++) {
 		if (!pools[p].claimed && split->left[p] < held[p])
@@ -229,9 +230,9 @@ static bool raise_to(struct split *split, int j, int gpus)
 	const struct plx_sharer *sharer = &split->sharers[j];
 	double more = gpus - split->shares[j];
 
-	if (!fits(sharer->takes, sharer->take_count, split->left, more))
+	if (!fits(sharer->demand, sharer->take_count, split->left, more))
 		return false;
-	take(sharer->takes, sharer->take_count, split->left, more);
+	take(sharer->demand, sharer->take_count, split->left, more);
 	split->shares[j] = gpus;
 	return true;
 }
@@ -288,7 +289,7 @@ static void begin(struct split *split)
 		bool runs = sharer->fixed || sharer->wants >= sharer->least;
 
 		split->shares[j] = runs ? floor_of(sharer) : 0;
-		take(sharer->takes, sharer->take_count, split->left,
+		take(sharer->demand, sharer->take_count, split->left,
 		     split->shares[j]);
 	}
 	wake(split);
@@ -298,7 +299,7 @@ static void begin(struct split *split)
 static void undo(struct split *split)
 {
 	for (int j = 0; j < split->count; j++)
-		take(split->sharers[j].takes, split->sharers[j].take_count,
+		take(split->sharers[j].demand, split->sharers[j].take_count,
 		     split->left, -split->shares[j]);
 }
 

@@ -37,7 +37,7 @@ struct plx_sharer {
 	int wants;  /* it could use; below `least`: none */
 	bool fixed; /* keeps what it holds */
 	int take_count;
-	const struct plx_take *takes; /* borrowed, one of each pool at most */
+	const struct plx_take *demand; /* borrowed, one of each pool at most */
 	const int *sizes; /* [size_count] GPUs that it may have; borrowed */
 	int size_count;	  /* 0: any number */
 };
@@ -45,7 +45,7 @@ struct plx_sharer {
 /* A job that waits and may not start before its pools have room. */
 struct plx_draw {
 	int take_count;
-	const struct plx_take *takes; /* borrowed */
+	const struct plx_take *demand; /* borrowed */
 	const bool *keeps; /* [sharers] it may not park; borrowed; NULL: all */
 };
 

@@ -246,9 +246,9 @@ static bool is_refused(const struct waiter *waiter, double now_s)
 }
 
 /* A job that cannot give: only while others make room, or may yet. */
-static bool spares_rigid(const struct plx_preemption *preemption,
-			 const struct waiter *waiter, double bound_s,
-			 double now_s)
+static bool exempts_rigid(const struct plx_preemption *preemption,
+			  const struct waiter *waiter, double bound_s,
+			  double now_s)
 {
 	if (!preemption->giver_count)
 		return false;
@@ -256,16 +256,16 @@ static bool spares_rigid(const struct plx_preemption *preemption,
 			    : !is_refused(waiter, now_s);
 }
 
-bool plx_preemption_spares(struct plx_preemption *preemption,
-			   uint32_t preemptor, uint32_t victim, double bound_s,
-			   double now_s)
+bool plx_preemption_exempts(struct plx_preemption *preemption,
+			    uint32_t preemptor, uint32_t victim, double bound_s,
+			    double now_s)
 {
 	struct waiter *waiter = get(preemption, preemptor, now_s);
 	struct giver *giver = giver_of(preemption, victim);
 	double until_s = 0;
 
 	if (!giver)
-		return spares_rigid(preemption, waiter, bound_s, now_s);
+		return exempts_rigid(preemption, waiter, bound_s, now_s);
 	waiter->bound_s = fmin(waiter->bound_s, bound_s);
 	until_s = fmax(begins(waiter), giver->told.since_s) + bound_s;
 	if (now_s < until_s)

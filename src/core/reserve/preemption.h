@@ -60,9 +60,9 @@ int plx_preemption_look(struct plx_preemption *preemption,
  * Slurm asks: is the victim spared this preemptor, who may preempt it? bound_s:
  * how long the preemptor waits for it. O(1) but for a search in the givers.
  */
-bool plx_preemption_spares(struct plx_preemption *preemption,
-			   uint32_t preemptor, uint32_t victim, double bound_s,
-			   double now_s);
+bool plx_preemption_exempts(struct plx_preemption *preemption,
+			    uint32_t preemptor, uint32_t victim, double bound_s,
+			    double now_s);
 
 /* Has the job waited for too long, so that all is left to Slurm? */
 bool plx_preemption_is_over(const struct plx_preemption *preemption,

@@ -26,7 +26,7 @@ enum outcome {
 
 /* What elastic jobs may be asked for beside GPUs. */
 struct way {
-	bool leaving; /* to leave their home, as a whole */
+	bool leaving; /* to leave their batch host, as a whole */
 	bool parks;   /* to have no GPU, where they yield */
 };
 
@@ -37,14 +37,14 @@ static void reserving_release(struct plx_reserving *reserving)
 	free(reserving->given);
 	free(reserving->grouped);
 	free(reserving->woken);
-	free(reserving->spares);
+	free(reserving->idle_nodes);
 	free(reserving->woken_consumables);
 	free(reserving->gpus);
 	free(reserving->consumables);
 	free(reserving->parked);
 	free(reserving->pools);
 	free(reserving->stuck);
-	free(reserving->homes);
+	free(reserving->batch_hosts);
 	free(reserving->there);
 	free(reserving->there_first);
 }
@@ -62,13 +62,14 @@ static int reserving_init(struct plx_reserving *reserving,
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t jobs = (size_t) problem->job_count + 1;
 	size_t consumables = consumable_size(problem) + 1;
-	size_t pools =
-		reserving->rest ? (size_t) reserving->rest->pool_count : 0;
+	size_t pools = reserving->residual
+			       ? (size_t) reserving->residual->pool_count
+			       : 0;
 
 	reserving->given = calloc(nodes, sizeof(*reserving->given));
 	reserving->grouped = calloc(nodes, sizeof(*reserving->grouped));
 	reserving->woken = calloc(nodes, sizeof(*reserving->woken));
-	reserving->spares = calloc(nodes, sizeof(*reserving->spares));
+	reserving->idle_nodes = calloc(nodes, sizeof(*reserving->idle_nodes));
 	reserving->woken_consumables =
 		calloc(consumables, sizeof(*reserving->woken_consumables));
 	reserving->gpus = calloc(nodes, sizeof(*reserving->gpus));
@@ -76,19 +77,19 @@ static int reserving_init(struct plx_reserving *reserving,
 		calloc(consumables, sizeof(*reserving->consumables));
 	reserving->parked = calloc(jobs, sizeof(*reserving->parked));
 	reserving->stuck = calloc(jobs, sizeof(*reserving->stuck));
-	reserving->homes = calloc(jobs, sizeof(*reserving->homes));
+	reserving->batch_hosts = calloc(jobs, sizeof(*reserving->batch_hosts));
 	reserving->pools = calloc(pools + 1, sizeof(*reserving->pools));
 	if (!reserving->given || !reserving->grouped || !reserving->woken ||
-	    !reserving->spares || !reserving->woken_consumables ||
+	    !reserving->idle_nodes || !reserving->woken_consumables ||
 	    !reserving->gpus || !reserving->consumables || !reserving->parked ||
-	    !reserving->stuck || !reserving->homes || !reserving->pools)
+	    !reserving->stuck || !reserving->batch_hosts || !reserving->pools)
 		return plx_fail(err, "no memory for reservations");
 	for (size_t i = 0; i < pools; i++)
-		reserving->pools[i] = reserving->rest->pools[i];
+		reserving->pools[i] = reserving->residual->pools[i];
 	reserving->search = plx_search_create(problem, err);
 	if (!reserving->search)
 		return -1;
-	return plx_spare_index(reserving) == 0
+	return plx_idle_index(reserving) == 0
 		       ? 0
 		       : plx_fail(err, "no memory for reservations");
 }
@@ -98,7 +99,7 @@ static void set_parking(struct plx_reserving *reserving,
 			const struct plx_request *request)
 {
 	for (int j = 0; j < reserving->search->job_count; j++) {
-		struct plx_elastic *e = &reserving->search->jobs[j];
+		struct plx_search_job *e = &reserving->search->jobs[j];
 		bool keeps = !request->keeps || request->keeps[e->index];
 
 		e->may_park = (e->job->may_park && !keeps) ||
@@ -127,10 +128,10 @@ static bool feasible(struct plx_reserving *reserving)
 }
 
 /* The nodes of a guess: the first ones, then a window that slides on. */
-static const struct plx_spare *guessed(const struct plx_reserving *reserving,
-				       int guess, int i)
+static const struct plx_idle_node *guessed(
+	const struct plx_reserving *reserving, int guess, int i)
 {
-	return &reserving->spares[(guess + i) % reserving->spare_count];
+	return &reserving->idle_nodes[(guess + i) % reserving->idle_count];
 }
 
 static bool is_guessed(const struct plx_reserving *reserving,
@@ -152,21 +153,22 @@ static int free_leavers(struct plx_reserving *reserving,
 	for (int j = 0; j < reserving->problem->job_count; j++) {
 		struct plx_job *job = &reserving->problem->jobs[j];
 
-		reserving->homes[j] = job->home;
-		if (!reserving->leaving || job->home < 0 ||
-		    !plx_spare_leaves(request, job, j) ||
-		    !is_guessed(reserving, request, guess, job->home))
+		reserving->batch_hosts[j] = job->batch_host;
+		if (!reserving->leaving || job->batch_host < 0 ||
+		    !plx_idle_leaves(request, job, j) ||
+		    !is_guessed(reserving, request, guess, job->batch_host))
 			continue;
-		job->home = -1;
+		job->batch_host = -1;
 		leavers++;
 	}
 	return leavers;
 }
 
-static void restore_homes(struct plx_reserving *reserving)
+static void restore_batch_hosts(struct plx_reserving *reserving)
 {
 	for (int j = 0; j < reserving->problem->job_count; j++)
-		reserving->problem->jobs[j].home = reserving->homes[j];
+		reserving->problem->jobs[j].batch_host =
+			reserving->batch_hosts[j];
 }
 
 static bool sits_on(const struct plx_placement *placement, int n)
@@ -178,15 +180,16 @@ static bool sits_on(const struct plx_placement *placement, int n)
 	return false;
 }
 
-/* Who could leave and need not stays at home. */
-static void stay_home(struct plx_reserving *reserving)
+/* Who could leave and need not stays where it is. */
+static void stay_on_batch_host(struct plx_reserving *reserving)
 {
 	for (int j = 0; j < reserving->search->job_count; j++) {
-		const struct plx_elastic *e = &reserving->search->jobs[j];
-		int home = reserving->homes[e->index];
+		const struct plx_search_job *e = &reserving->search->jobs[j];
+		int batch_host = reserving->batch_hosts[e->index];
 
-		if (home >= 0 && sits_on(&e->at, home))
-			reserving->problem->jobs[e->index].home = home;
+		if (batch_host >= 0 && sits_on(&e->at, batch_host))
+			reserving->problem->jobs[e->index].batch_host =
+				batch_host;
 	}
 }
 
@@ -219,21 +222,21 @@ static void restore_state(struct plx_reserving *reserving)
 	       (size_t) problem->node_count * sizeof(*reserving->gpus));
 	for (size_t i = 0; i < consumable_size(problem); i++)
 		problem->consumables[i] = reserving->consumables[i];
-	restore_homes(reserving);
+	restore_batch_hosts(reserving);
 }
 
 /* Of the node, for the request. */
 static void take(struct plx_reserving *reserving,
 		 const struct plx_request *request,
-		 const struct plx_spare *spare)
+		 const struct plx_idle_node *idle)
 {
 	struct plx_problem *problem = reserving->problem;
 	size_t kinds = (size_t) problem->consumable_kinds;
-	size_t first = (size_t) spare->node * kinds;
+	size_t first = (size_t) idle->node * kinds;
 
-	problem->gpus[spare->node] -= spare->take;
-	for (size_t k = 0; request->takes && k < kinds; k++)
-		problem->consumables[first + k] -= request->takes[k];
+	problem->gpus[idle->node] -= idle->take;
+	for (size_t k = 0; request->demand && k < kinds; k++)
+		problem->consumables[first + k] -= request->demand[k];
 }
 
 static enum outcome try_guess(struct plx_reserving *reserving,
@@ -246,10 +249,10 @@ static enum outcome try_guess(struct plx_reserving *reserving,
 
 	keep_state(reserving);
 	for (int i = 0; i < request->nodes; i++) {
-		const struct plx_spare *spare = guessed(reserving, guess, i);
+		const struct plx_idle_node *idle = guessed(reserving, guess, i);
 
-		take(reserving, request, spare);
-		displaced += spare->displace;
+		take(reserving, request, idle);
+		displaced += idle->displace;
 	}
 	/* Once jobs have to move, they may need what is idle. */
 	reserving->tight = reserving->tight || displaced > 0;
@@ -259,7 +262,7 @@ static enum outcome try_guess(struct plx_reserving *reserving,
 	    feasible(reserving))
 		outcome = parks || losers(reserving) == 0 ? TAKEN : AT_A_LOSS;
 	if (outcome == TAKEN) {
-		stay_home(reserving);
+		stay_on_batch_host(reserving);
 		return TAKEN;
 	}
 	reserving->tight = tight;
@@ -270,14 +273,14 @@ static enum outcome try_guess(struct plx_reserving *reserving,
 /* A parked job takes part in the search, which gives it its GPUs. */
 static void count_woken(struct plx_reserving *reserving,
 			const struct plx_request *request,
-			const struct plx_spare *spare)
+			const struct plx_idle_node *idle)
 {
 	size_t kinds = (size_t) reserving->problem->consumable_kinds;
-	size_t first = (size_t) spare->node * kinds;
+	size_t first = (size_t) idle->node * kinds;
 
-	reserving->woken[spare->node] += spare->take;
-	for (size_t k = 0; request->takes && k < kinds; k++)
-		reserving->woken_consumables[first + k] += request->takes[k];
+	reserving->woken[idle->node] += idle->take;
+	for (size_t k = 0; request->demand && k < kinds; k++)
+		reserving->woken_consumables[first + k] += request->demand[k];
 }
 
 /* Remember what the grant did. */
@@ -286,22 +289,22 @@ static void settle(struct plx_reserving *reserving,
 		   struct plx_grant *grant)
 {
 	for (int i = 0; i < request->nodes; i++) {
-		const struct plx_spare *spare = guessed(reserving, guess, i);
-		struct plx_amount *given = &reserving->given[spare->node];
+		const struct plx_idle_node *idle = guessed(reserving, guess, i);
+		struct plx_amount *given = &reserving->given[idle->node];
 
 		given->cpus += request->cpus;
 		given->memory += request->memory;
 		if (request->group)
-			reserving->grouped[spare->node] = true;
-		grant->displaces = grant->displaces || spare->displace > 0 ||
-				   spare->leavers > 0;
+			reserving->grouped[idle->node] = true;
+		grant->displaces = grant->displaces || idle->displace > 0 ||
+				   idle->leavers > 0;
 		if (grant->nodes)
-			grant->nodes[spare->node] = true;
+			grant->nodes[idle->node] = true;
 		if (request->wakes)
-			count_woken(reserving, request, spare);
+			count_woken(reserving, request, idle);
 		else if (reserving->timeline)
 			plx_timeline_start(reserving->timeline, request,
-					   spare->node, spare->take);
+					   idle->node, idle->take);
 	}
 	for (int j = 0; reserving->tight && j < reserving->search->job_count;
 	     j++) {
@@ -319,10 +322,10 @@ static enum outcome serve_so(struct plx_reserving *reserving,
 	int guesses = 0;
 
 	reserving->leaving = way->leaving;
-	plx_spare_survey(reserving, request);
-	if (reserving->spare_count < request->nodes)
+	plx_idle_survey(reserving, request);
+	if (reserving->idle_count < request->nodes)
 		return IMPOSSIBLE;
-	guesses = 1 + reserving->spare_count - request->nodes;
+	guesses = 1 + reserving->idle_count - request->nodes;
 	guesses = guesses < GUESSES ? guesses : GUESSES;
 	for (int guess = 0; guess < guesses; guess++) {
 		enum outcome outcome =
@@ -341,7 +344,8 @@ static enum outcome serve_so(struct plx_reserving *reserving,
 static bool serve(struct plx_reserving *reserving,
 		  const struct plx_request *request, struct plx_grant *grant)
 {
-	/* Shrink; go elsewhere; be parked at home; wait in the queue. */
+	/* Shrink; go elsewhere; be parked on the batch host; wait in the queue.
+	 */
 	static const struct way ways[] = {
 		{ .leaving = false, .parks = false },
 		{ .leaving = true, .parks = false },
@@ -388,8 +392,9 @@ static bool may_promise(const struct plx_reserving *reserving,
 static int pool_count(const struct plx_reserving *reserving,
 		      const struct plx_request *request)
 {
-	return reserving->rest && request->draws ? reserving->rest->pool_count
-						 : 0;
+	return reserving->residual && request->draws
+		       ? reserving->residual->pool_count
+		       : 0;
 }
 
 static bool may_draw(const struct plx_reserving *reserving,
@@ -484,7 +489,7 @@ static void begin(struct plx_reserving *reserving)
 {
 	plx_search_repair(reserving->search);
 	for (int j = 0; j < reserving->search->job_count; j++) {
-		const struct plx_elastic *e = &reserving->search->jobs[j];
+		const struct plx_search_job *e = &reserving->search->jobs[j];
 
 		reserving->stuck[j] = e->stuck;
 		reserving->parked[j] = e->at.count == 0;
@@ -502,13 +507,13 @@ static void keep_idle(struct plx_reserving *reserving)
 	struct plx_problem *problem = reserving->problem;
 	int lost = 0;
 
-	if (!reserving->timeline || reserving->rest->soon_s <= 0)
+	if (!reserving->timeline || reserving->residual->soon_s <= 0)
 		return;
 	keep_state(reserving);
 	if (reserving->tight && feasible(reserving))
 		lost = losers(reserving);
 	for (int n = 0; n < problem->node_count; n++) {
-		int held = plx_spare_held(reserving, n);
+		int held = plx_idle_held(reserving, n);
 
 		if (plx_timeline_soon(reserving->timeline, n) &&
 		    problem->gpus[n] > held)
@@ -532,7 +537,7 @@ static void serve_all(struct plx_reserving *reserving,
 			answer(reserving, &requests[i],
 			       promised_already(requests, grants, i),
 			       &grants[i]);
-		if (reserving->rest && reserving->rest->pools_wait &&
+		if (reserving->residual && reserving->residual->pools_wait &&
 		    waits_on(requests, count, grants, i))
 			draw(reserving, &requests[i]);
 	}
@@ -545,11 +550,12 @@ static void serve_all(struct plx_reserving *reserving,
 }
 
 int plx_reservation_make(struct plx_problem *problem,
-			 const struct plx_rest *rest,
+			 const struct plx_residual *residual,
 			 const struct plx_request *requests, int count,
 			 struct plx_grant *grants, struct plx_error *err)
 {
-	struct plx_reserving reserving = { .problem = problem, .rest = rest };
+	struct plx_reserving reserving = { .problem = problem,
+					   .residual = residual };
 	int rc = -1;
 
 	if (plx_problem_check(problem, err) < 0)
@@ -560,8 +566,8 @@ int plx_reservation_make(struct plx_problem *problem,
 	}
 	if (reserving_init(&reserving, err) < 0)
 		goto done;
-	if (rest) {
-		reserving.timeline = plx_timeline_create(problem, rest,
+	if (residual) {
+		reserving.timeline = plx_timeline_create(problem, residual,
 							 requests, count, err);
 		if (!reserving.timeline)
 			goto done;

@@ -32,7 +32,7 @@ struct plx_request {
 	 * [consumable_kinds] of the problem's consumables on each node; NULL:
 	 * nothing
 	 */
-	const double *takes;
+	const double *demand;
 	bool whole_nodes;    /* --exclusive: all of its nodes */
 	double seconds;	     /* until it has ended, by its time limit */
 	const bool *allowed; /* [node_count], borrowed; NULL: all */
@@ -81,7 +81,7 @@ struct plx_node_alloc {
 };
 
 /* What the problem does not know of the cluster. */
-struct plx_rest {
+struct plx_residual {
 	const double *cpus;   /* [node_count] that rigid jobs do not have */
 	const double *memory; /* the same, MB; NULL: no matter */
 	const double *cpus_per_gpu;   /* [node_count] elastic jobs take there */
@@ -93,8 +93,9 @@ struct plx_rest {
 	const double *cpus_per_gain;
 	const double *memory_per_gain; /* the same, MB */
 	/* That a job without a GPU keeps on the node of its script. */
-	double home_cpus;
-	const double *home_memory; /* [job_count] of the problem, MB; NULL: 0 */
+	double batch_host_cpus;
+	const double *
+		batch_host_memory; /* [job_count] of the problem, MB; NULL: 0 */
 	const struct plx_node_alloc *allocs;
 	int alloc_count;
 	double now_s;	     /* on the clock that promises are rounded on ... */
@@ -130,17 +131,17 @@ struct plx_grant {
  * out of problem->gpus and consumables. A request that cannot be served even
  * when elastic jobs are as small as allowed takes nothing now; it is promised
  * nodes for later, and those that come after it have to be gone from them by
- * then. Never leaves a pinned job or one in `keeps` without its minimum. rest
- * NULL: only GPUs matter, and nothing is promised.
+ * then. Never leaves a fixed job or one in `keeps` without its minimum.
+ * residual NULL: only GPUs matter, and nothing is promised.
  *
- * A job at home on a node that cannot be had otherwise leaves it if it may: its
- * `home` in the problem becomes -1, so that the search finds another place for
- * it. One for which that finds none has to wait in the queue. Of all ways the
- * first is taken that suffices: jobs shrink, go elsewhere, are parked at home,
- * wait in the queue.
+ * A job whose batch host cannot be had otherwise leaves it if it may: its
+ * `batch_host` in the problem becomes -1, so that the search finds another
+ * place for it. One for which that finds none has to wait in the queue. Of all
+ * ways the first is taken that suffices: jobs shrink, go elsewhere, are parked
+ * on their batch host, wait in the queue.
  */
 int plx_reservation_make(struct plx_problem *problem,
-			 const struct plx_rest *rest,
+			 const struct plx_residual *residual,
 			 const struct plx_request *requests, int count,
 			 struct plx_grant *grants, struct plx_error *err);
 

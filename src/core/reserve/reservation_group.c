@@ -24,7 +24,7 @@ struct groups {
 	/* The problem as it was. */
 	int *gpus;
 	double *consumables;
-	int *homes;
+	int *batch_hosts;
 	/* Those that are not left out. */
 	bool *left_out; /* [count] */
 	struct plx_request *kept;
@@ -43,7 +43,7 @@ static void release(struct groups *groups)
 {
 	free(groups->gpus);
 	free(groups->consumables);
-	free(groups->homes);
+	free(groups->batch_hosts);
 	free(groups->left_out);
 	free(groups->kept);
 	free(groups->kept_grants);
@@ -58,12 +58,13 @@ static int get_memory(struct groups *groups, struct plx_error *err)
 	groups->gpus = calloc((size_t) problem->node_count + 1, sizeof(int));
 	groups->consumables =
 		calloc(consumable_count(problem) + 1, sizeof(double));
-	groups->homes = calloc((size_t) problem->job_count + 1, sizeof(int));
+	groups->batch_hosts =
+		calloc((size_t) problem->job_count + 1, sizeof(int));
 	groups->left_out = calloc(count, sizeof(bool));
 	groups->kept = calloc(count, sizeof(*groups->kept));
 	groups->kept_grants = calloc(count, sizeof(*groups->kept_grants));
 	groups->from = calloc(count, sizeof(int));
-	if (!groups->gpus || !groups->consumables || !groups->homes ||
+	if (!groups->gpus || !groups->consumables || !groups->batch_hosts ||
 	    !groups->left_out || !groups->kept || !groups->kept_grants ||
 	    !groups->from)
 		return plx_fail(err, "no memory for groups of reservations");
@@ -79,7 +80,7 @@ static void keep_problem(struct groups *groups)
 	for (size_t i = 0; i < consumable_count(problem); i++)
 		groups->consumables[i] = problem->consumables[i];
 	for (int j = 0; j < problem->job_count; j++)
-		groups->homes[j] = problem->jobs[j].home;
+		groups->batch_hosts[j] = problem->jobs[j].batch_host;
 }
 
 static void restore_problem(struct groups *groups)
@@ -91,7 +92,7 @@ static void restore_problem(struct groups *groups)
 	for (size_t i = 0; i < consumable_count(problem); i++)
 		problem->consumables[i] = groups->consumables[i];
 	for (int j = 0; j < problem->job_count; j++)
-		problem->jobs[j].home = groups->homes[j];
+		problem->jobs[j].batch_host = groups->batch_hosts[j];
 }
 
 static void clear_grant(const struct groups *groups, struct plx_grant *grant)
@@ -107,7 +108,7 @@ static void clear_grant(const struct groups *groups, struct plx_grant *grant)
 				     .starts_s = INFINITY };
 }
 
-static int make(struct groups *groups, const struct plx_rest *rest,
+static int make(struct groups *groups, const struct plx_residual *residual,
 		struct plx_error *err)
 {
 	groups->kept_count = 0;
@@ -121,7 +122,7 @@ static int make(struct groups *groups, const struct plx_rest *rest,
 		groups->from[k] = i;
 		groups->kept_count++;
 	}
-	if (plx_reservation_make(groups->problem, rest, groups->kept,
+	if (plx_reservation_make(groups->problem, residual, groups->kept,
 				 groups->kept_count, groups->kept_grants,
 				 err) < 0)
 		return -1;
@@ -208,7 +209,7 @@ static bool leave_any_out(struct groups *groups, bool all)
 }
 
 int plx_reservation_make_groups(struct plx_problem *problem,
-				const struct plx_rest *rest,
+				const struct plx_residual *residual,
 				const struct plx_request *requests, int count,
 				struct plx_grant *grants, struct plx_error *err)
 {
@@ -224,7 +225,7 @@ int plx_reservation_make_groups(struct plx_problem *problem,
 		goto done;
 	keep_problem(&groups);
 	leave_incomplete_out(&groups);
-	for (int round = 1; (rc = make(&groups, rest, err)) == 0; round++) {
+	for (int round = 1; (rc = make(&groups, residual, err)) == 0; round++) {
 		if (!leave_any_out(&groups, round >= ROUNDS))
 			break;
 		restore_problem(&groups);

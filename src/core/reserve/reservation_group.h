@@ -16,7 +16,7 @@
  * the problem is to be dropped then.
  */
 int plx_reservation_make_groups(struct plx_problem *problem,
-				const struct plx_rest *rest,
+				const struct plx_residual *residual,
 				const struct plx_request *requests, int count,
 				struct plx_grant *grants,
 				struct plx_error *err);

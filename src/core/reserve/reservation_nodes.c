@@ -9,10 +9,10 @@
 
 #include "core/reserve/reservation_private.h"
 
-bool plx_spare_leaves(const struct plx_request *request,
-		      const struct plx_job *job, int index)
+bool plx_idle_leaves(const struct plx_request *request,
+		     const struct plx_job *job, int index)
 {
-	return request->leaves && request->leaves[index] && !job->pinned;
+	return request->leaves && request->leaves[index] && !job->fixed;
 }
 
 /* Runs its script there, and to stay? */
@@ -21,8 +21,8 @@ static bool lives(const struct plx_reserving *reserving,
 {
 	const struct plx_job *job = &reserving->problem->jobs[index];
 
-	return job->home == n &&
-	       !(reserving->leaving && plx_spare_leaves(request, job, index));
+	return job->batch_host == n &&
+	       !(reserving->leaving && plx_idle_leaves(request, job, index));
 }
 
 /* The same, and needs a GPU there if it has any. */
@@ -34,11 +34,12 @@ static bool is_bound(const struct plx_reserving *reserving,
 }
 
 /*
- * The i-th job that has GPUs or its home on the node, in search order; NULL:
- * there are no more. A home that is left in a guess counts as before.
+ * The i-th job that has GPUs or its batch host on the node, in search order;
+ * NULL: there are no more. A batch host that is left in a guess counts as
+ * before.
  */
-static const struct plx_elastic *at_node(const struct plx_reserving *reserving,
-					 int n, int i)
+static const struct plx_search_job *at_node(
+	const struct plx_reserving *reserving, int n, int i)
 {
 	int k = reserving->there_first[n] + i;
 
@@ -50,9 +51,9 @@ static const struct plx_elastic *at_node(const struct plx_reserving *reserving,
 /* GPUs that the job must keep on the node, at the very least. */
 static int job_keeps(const struct plx_reserving *reserving,
 		     const struct plx_request *request,
-		     const struct plx_elastic *e, int n)
+		     const struct plx_search_job *e, int n)
 {
-	if (e->job->pinned || e->stuck)
+	if (e->job->fixed || e->stuck)
 		return e->job->now[n];
 	return !e->may_park && is_bound(reserving, request, e->index, n) ? 1
 									 : 0;
@@ -62,7 +63,7 @@ static int job_keeps(const struct plx_reserving *reserving,
 static int must_keep(const struct plx_reserving *reserving,
 		     const struct plx_request *request, int n)
 {
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 	int gpus = 0;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++)
@@ -71,20 +72,20 @@ static int must_keep(const struct plx_reserving *reserving,
 }
 
 static bool is_parked(const struct plx_reserving *reserving,
-		      const struct plx_elastic *e)
+		      const struct plx_search_job *e)
 {
 	return reserving->parked[e - reserving->search->jobs];
 }
 
-/* Jobs at home on the node that may be parked, but need not be. */
-static int at_home(const struct plx_reserving *reserving,
-		   const struct plx_request *request, int n)
+/* Jobs with their batch host there that may be parked, but need not be. */
+static int on_batch_host(const struct plx_reserving *reserving,
+			 const struct plx_request *request, int n)
 {
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 	int jobs = 0;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
-		if (!e->job->pinned && !e->stuck && e->may_park &&
+		if (!e->job->fixed && !e->stuck && e->may_park &&
 		    !is_parked(reserving, e) && e->now.count > 0 &&
 		    is_bound(reserving, request, e->index, n))
 			jobs++;
@@ -92,9 +93,9 @@ static int at_home(const struct plx_reserving *reserving,
 	return jobs;
 }
 
-int plx_spare_held(const struct plx_reserving *reserving, int n)
+int plx_idle_held(const struct plx_reserving *reserving, int n)
 {
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 	int gpus = 0;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++)
@@ -105,21 +106,21 @@ int plx_spare_held(const struct plx_reserving *reserving, int n)
 /* GPUs there of jobs that may be parked for the request. */
 static int yielded(const struct plx_reserving *reserving, int n)
 {
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 	int gpus = 0;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
-		if (e->may_park && !e->job->pinned)
+		if (e->may_park && !e->job->fixed)
 			gpus += e->job->now[n];
 	}
 	return gpus;
 }
 
 /* Jobs whose batch scripts are there, and stay. */
-static int homes_at(const struct plx_reserving *reserving,
-		    const struct plx_request *request, int n)
+static int batch_hosts_at(const struct plx_reserving *reserving,
+			  const struct plx_request *request, int n)
 {
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 	int jobs = 0;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++)
@@ -127,15 +128,15 @@ static int homes_at(const struct plx_reserving *reserving,
 	return jobs;
 }
 
-/* Jobs at home there that would be asked to leave. */
+/* Jobs with their batch host there that would be asked to leave. */
 static int leavers_at(const struct plx_reserving *reserving,
 		      const struct plx_request *request, int n)
 {
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 	int jobs = 0;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++)
-		jobs += e->job->home == n &&
+		jobs += e->job->batch_host == n &&
 			!lives(reserving, request, e->index, n);
 	return jobs;
 }
@@ -146,10 +147,10 @@ static int leavers_at(const struct plx_reserving *reserving,
  */
 struct share {
 	double left;
-	double scripts;	 /* of jobs that have no GPU there, or are parked */
-	double homes;	 /* of all jobs that live there */
-	double per_gpu;	 /* of those that they have */
-	double per_gain; /* of another one */
+	double scripts;	    /* of jobs that have no GPU there, or are parked */
+	double batch_hosts; /* of all jobs that live there */
+	double per_gpu;	    /* of those that they have */
+	double per_gain;    /* of another one */
 };
 
 /* What one script keeps for each of them: its CPUs, or its own memory. */
@@ -157,14 +158,14 @@ static void add_scripts(const struct plx_reserving *reserving,
 			const struct plx_request *request, int n,
 			const double *each, double all, struct share *share)
 {
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
 		double keeps = each ? each[e->index] : all;
 
 		if (!lives(reserving, request, e->index, n))
 			continue;
-		share->homes += keeps;
+		share->batch_hosts += keeps;
 		if (is_parked(reserving, e) || e->job->now[n] == 0)
 			share->scripts += keeps;
 	}
@@ -187,7 +188,7 @@ static int keepable(const struct share *share, int has, int most)
 	double left = share->left - share->scripts;
 	int kept;
 
-	if (left < 0 || share->left < share->homes)
+	if (left < 0 || share->left < share->batch_hosts)
 		return -1;
 	kept = supplied(left, share->per_gpu, most);
 	if (kept <= has)
@@ -203,34 +204,35 @@ static int keepable(const struct share *share, int has, int most)
 static int gpus_beside(const struct plx_reserving *reserving,
 		       const struct plx_request *request, int n, int most)
 {
-	const struct plx_rest *rest = reserving->rest;
+	const struct plx_residual *residual = reserving->residual;
 	const struct plx_amount *given = &reserving->given[n];
 
-	if (rest && rest->cpus) {
+	if (residual && residual->cpus) {
 		struct share cpus = {
-			.left = rest->cpus[n] - given->cpus - request->cpus,
-			.per_gpu = rest->cpus_per_gpu[n],
-			.per_gain = rest->cpus_per_gain ? rest->cpus_per_gain[n]
-							: rest->cpus_per_gpu[n],
+			.left = residual->cpus[n] - given->cpus - request->cpus,
+			.per_gpu = residual->cpus_per_gpu[n],
+			.per_gain = residual->cpus_per_gain
+					    ? residual->cpus_per_gain[n]
+					    : residual->cpus_per_gpu[n],
 		};
 
-		add_scripts(reserving, request, n, NULL, rest->home_cpus,
-			    &cpus);
-		most = keepable(&cpus, plx_spare_held(reserving, n), most);
+		add_scripts(reserving, request, n, NULL,
+			    residual->batch_host_cpus, &cpus);
+		most = keepable(&cpus, plx_idle_held(reserving, n), most);
 	}
-	if (rest && rest->memory && most >= 0) {
+	if (residual && residual->memory && most >= 0) {
 		struct share memory = {
-			.left = rest->memory[n] - given->memory -
+			.left = residual->memory[n] - given->memory -
 				request->memory,
-			.per_gpu = rest->memory_per_gpu[n],
-			.per_gain = rest->memory_per_gain
-					    ? rest->memory_per_gain[n]
-					    : rest->memory_per_gpu[n],
+			.per_gpu = residual->memory_per_gpu[n],
+			.per_gain = residual->memory_per_gain
+					    ? residual->memory_per_gain[n]
+					    : residual->memory_per_gpu[n],
 		};
 
-		add_scripts(reserving, request, n, rest->home_memory, 0,
-			    &memory);
-		most = keepable(&memory, plx_spare_held(reserving, n), most);
+		add_scripts(reserving, request, n, residual->batch_host_memory,
+			    0, &memory);
+		most = keepable(&memory, plx_idle_held(reserving, n), most);
 	}
 	return most;
 }
@@ -240,12 +242,13 @@ static int gpus_beside(const struct plx_reserving *reserving,
  */
 static double consumable_of(const struct plx_reserving *reserving,
 			    const struct plx_request *request,
-			    const struct plx_elastic *e, int n, int gpus, int k)
+			    const struct plx_search_job *e, int n, int gpus,
+			    int k)
 {
 	/* Whoever leaves takes its script along. */
-	if (e->job->home == n && !lives(reserving, request, e->index, n))
-		return e->job->takes ? gpus * e->job->takes[k] : 0;
-	return plx_job_takes(e->job, n, gpus, k);
+	if (e->job->batch_host == n && !lives(reserving, request, e->index, n))
+		return e->job->demand ? gpus * e->job->demand[k] : 0;
+	return plx_job_demand(e->job, n, gpus, k);
 }
 
 /*
@@ -257,21 +260,21 @@ static int in_its_way(const struct plx_reserving *reserving,
 {
 	const struct plx_problem *problem = reserving->problem;
 	double left = problem->consumables[n * problem->consumable_kinds + k] -
-		      request->takes[k];
+		      request->demand[k];
 	double held = 0;
 	double kept = 0;
 	double most = 0;
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 
 	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
-		double takes = e->job->takes ? e->job->takes[k] : 0;
+		double demand = e->job->demand ? e->job->demand[k] : 0;
 
 		held += consumable_of(reserving, request, e, n, e->job->now[n],
 				      k);
 		kept += consumable_of(reserving, request, e, n,
 				      job_keeps(reserving, request, e, n), k);
-		if (e->job->now[n] > 0 && takes > most)
-			most = takes;
+		if (e->job->now[n] > 0 && demand > most)
+			most = demand;
 	}
 	if (left < kept || (held > left && most <= 0))
 		return -1;
@@ -285,8 +288,8 @@ static int short_of(const struct plx_reserving *reserving,
 	int most = 0;
 
 	for (int k = 0;
-	     request->takes && k < reserving->problem->consumable_kinds; k++) {
-		int gpus = request->takes[k] > 0
+	     request->demand && k < reserving->problem->consumable_kinds; k++) {
+		int gpus = request->demand[k] > 0
 				   ? in_its_way(reserving, request, n, k)
 				   : 0;
 
@@ -298,17 +301,17 @@ static int short_of(const struct plx_reserving *reserving,
 }
 
 /* Could the node serve the request? */
-static bool node_spare(const struct plx_reserving *reserving,
-		       const struct plx_request *request, int n,
-		       struct plx_spare *spare)
+static bool node_idle(const struct plx_reserving *reserving,
+		      const struct plx_request *request, int n,
+		      struct plx_idle_node *idle)
 {
 	int gpus = reserving->problem->gpus[n];
 	int take = request->gpus_per_node;
-	int idle = gpus - plx_spare_held(reserving, n);
+	int unheld = gpus - plx_idle_held(reserving, n);
 	int displaced = short_of(reserving, request, n);
 	int beside;
 	int left;
-	int homes;
+	int batch_hosts;
 	int yielding;
 
 	if ((request->allowed && !request->allowed[n]) ||
@@ -318,7 +321,7 @@ static bool node_spare(const struct plx_reserving *reserving,
 		return false;
 	if (request->whole_nodes) {
 		if (gpus != reserving->problem->gpus_total[n] || take > gpus ||
-		    homes_at(reserving, request, n) > 0)
+		    batch_hosts_at(reserving, request, n) > 0)
 			return false;
 		take = gpus;
 	}
@@ -330,14 +333,14 @@ static bool node_spare(const struct plx_reserving *reserving,
 	left = gpus - must_keep(reserving, request, n) - take;
 	if (left < 0 || displaced < 0)
 		return false;
-	if (take - (idle > 0 ? idle : 0) > displaced)
-		displaced = take - (idle > 0 ? idle : 0);
-	homes = at_home(reserving, request, n);
+	if (take - (unheld > 0 ? unheld : 0) > displaced)
+		displaced = take - (unheld > 0 ? unheld : 0);
+	batch_hosts = on_batch_host(reserving, request, n);
 	yielding = yielded(reserving, n);
-	*spare = (struct plx_spare){
+	*idle = (struct plx_idle_node){
 		.node = n,
 		.take = take,
-		.parks = homes > left ? homes - left : 0,
+		.parks = batch_hosts > left ? batch_hosts - left : 0,
 		.leavers = leavers_at(reserving, request, n),
 		.displace = displaced,
 		.kept = displaced > yielding ? displaced - yielding : 0,
@@ -347,8 +350,8 @@ static bool node_spare(const struct plx_reserving *reserving,
 
 static int by_displacement(const void *a, const void *b)
 {
-	const struct plx_spare *x = a;
-	const struct plx_spare *y = b;
+	const struct plx_idle_node *x = a;
+	const struct plx_idle_node *y = b;
 
 	if (x->parks != y->parks)
 		return x->parks - y->parks;
@@ -361,12 +364,12 @@ static int by_displacement(const void *a, const void *b)
 	return x->node - y->node;
 }
 
-static bool is_there(const struct plx_elastic *e, int n)
+static bool is_there(const struct plx_search_job *e, int n)
 {
-	return e->job->home == n || e->job->now[n] > 0;
+	return e->job->batch_host == n || e->job->now[n] > 0;
 }
 
-int plx_spare_index(struct plx_reserving *reserving)
+int plx_idle_index(struct plx_reserving *reserving)
 {
 	const struct plx_search *search = reserving->search;
 	int nodes = reserving->problem->node_count;
@@ -391,15 +394,15 @@ int plx_spare_index(struct plx_reserving *reserving)
 	return 0;
 }
 
-void plx_spare_survey(struct plx_reserving *reserving,
-		      const struct plx_request *request)
+void plx_idle_survey(struct plx_reserving *reserving,
+		     const struct plx_request *request)
 {
-	reserving->spare_count = 0;
+	reserving->idle_count = 0;
 	for (int n = 0; n < reserving->problem->node_count; n++) {
-		if (node_spare(reserving, request, n,
-			       &reserving->spares[reserving->spare_count]))
-			reserving->spare_count++;
+		if (node_idle(reserving, request, n,
+			      &reserving->idle_nodes[reserving->idle_count]))
+			reserving->idle_count++;
 	}
-	qsort(reserving->spares, (size_t) reserving->spare_count,
-	      sizeof(*reserving->spares), by_displacement);
+	qsort(reserving->idle_nodes, (size_t) reserving->idle_count,
+	      sizeof(*reserving->idle_nodes), by_displacement);
 }

@@ -10,11 +10,11 @@
 #include "core/search/search.h"
 
 /* A node as the present request sees it. */
-struct plx_spare {
+struct plx_idle_node {
 	int node;
 	int take;     /* GPUs it would take */
-	int parks;    /* jobs that would lose the GPU on their home */
-	int leavers;  /* jobs at home there that may be asked to leave it */
+	int parks;    /* jobs that would lose the GPU on their batch host */
+	int leavers;  /* those of them that may be asked to leave it */
 	int displace; /* of those, how many elastic jobs have */
 	int kept;     /* of those, how many who may not be parked for it */
 };
@@ -26,14 +26,14 @@ struct plx_amount {
 
 struct plx_reserving {
 	struct plx_problem *problem;
-	const struct plx_rest *rest; /* NULL: only GPUs matter */
+	const struct plx_residual *residual; /* NULL: only GPUs matter */
 	struct plx_timeline *timeline;
 	struct plx_search *search;
 	struct plx_amount *given; /* [node_count] to requests so far */
 	bool *grouped;		  /* [node_count] one of a group is there */
 	int *woken;		  /* [node_count] GPUs for parked jobs */
-	struct plx_spare *spares; /* [node_count] */
-	int spare_count;
+	struct plx_idle_node *idle_nodes; /* [node_count] */
+	int idle_count;
 	double *woken_consumables; /* [node * consumable_kinds + kind] to parked
 				      jobs */
 	int *gpus;		   /* [node_count] before the guess */
@@ -43,28 +43,28 @@ struct plx_reserving {
 	double *pools; /* [rest->pool_count] of which others have not drawn */
 	bool tight;    /* jobs have to move already */
 	bool *stuck;   /* [job_count], search order: from the beginning */
-	bool leaving;  /* homes may be left, in the present guess */
-	int *homes;    /* [job_count] before the guess */
-	int *there;    /* in search order: who has GPUs or its home on node 0,
-			  then on node 1 and so on */
+	bool leaving;  /* batch hosts may be left, in the present guess */
+	int *batch_hosts; /* [job_count] before the guess */
+	int *there; /* in search order: who has GPUs or its batch host on node
+		       0, then on node 1 and so on */
 	int *there_first; /* [node_count + 1] where a node's begin */
 };
 
-/* Fill reserving->there, while homes are as posed; -1: no memory. */
-int plx_spare_index(struct plx_reserving *reserving);
+/* Fill reserving->there, while batch hosts are as posed; -1: no memory. */
+int plx_idle_index(struct plx_reserving *reserving);
 
 /*
- * Fill making->spares with the nodes that could serve the request, those where
- * it displaces least first.
+ * Fill making->idle_nodes with the nodes that could serve the request, those
+ * where it displaces least first.
  */
-void plx_spare_survey(struct plx_reserving *reserving,
-		      const struct plx_request *request);
+void plx_idle_survey(struct plx_reserving *reserving,
+		     const struct plx_request *request);
 
 /* GPUs of the node that elastic jobs have. */
-int plx_spare_held(const struct plx_reserving *reserving, int n);
+int plx_idle_held(const struct plx_reserving *reserving, int n);
 
-/* May the job be asked to leave its home for the request? */
-bool plx_spare_leaves(const struct plx_request *request,
-		      const struct plx_job *job, int index);
+/* May the job be asked to leave its batch host for the request? */
+bool plx_idle_leaves(const struct plx_request *request,
+		     const struct plx_job *job, int index);
 
 #endif

@@ -29,7 +29,7 @@ struct amount {
 
 struct plx_timeline {
 	const struct plx_problem *problem;
-	const struct plx_rest *rest;
+	const struct plx_residual *residual;
 	struct amount *now;  /* [node_count] */
 	struct amount *then; /* [node_count] at the time being tried */
 	bool *promised;	     /* [node_count] to others at that time */
@@ -77,27 +77,28 @@ static void occupy(struct plx_timeline *timeline,
 
 static void fill(struct plx_timeline *timeline)
 {
-	const struct plx_rest *rest = timeline->rest;
+	const struct plx_residual *residual = timeline->residual;
 
 	for (int n = 0; n < timeline->problem->node_count; n++) {
 		timeline->now[n] = (struct amount){
 			.gpus = timeline->problem->gpus[n],
-			.cpus = rest->cpus ? rest->cpus[n] : INFINITY,
-			.memory = rest->memory ? rest->memory[n] : INFINITY,
+			.cpus = residual->cpus ? residual->cpus[n] : INFINITY,
+			.memory = residual->memory ? residual->memory[n]
+						   : INFINITY,
 		};
 		timeline->from_s[n] = timeline->at_s[n] = NAN;
 	}
 	/* Of what rigid jobs hold, gpus[], cpus[] and memory[] know already. */
-	for (int i = 0; i < rest->alloc_count; i++) {
-		if (rest->allocs[i].elastic)
-			occupy(timeline, &rest->allocs[i]);
+	for (int i = 0; i < residual->alloc_count; i++) {
+		if (residual->allocs[i].elastic)
+			occupy(timeline, &residual->allocs[i]);
 		else
-			add_alloc(timeline, &rest->allocs[i]);
+			add_alloc(timeline, &residual->allocs[i]);
 	}
 }
 
 struct plx_timeline *plx_timeline_create(const struct plx_problem *problem,
-					 const struct plx_rest *rest,
+					 const struct plx_residual *residual,
 					 const struct plx_request *requests,
 					 int count, struct plx_error *err)
 {
@@ -110,11 +111,11 @@ struct plx_timeline *plx_timeline_create(const struct plx_problem *problem,
 		blocks += requests[i].nodes < problem->node_count
 				  ? (size_t) requests[i].nodes
 				  : nodes;
-	allocs = (size_t) rest->alloc_count + blocks;
+	allocs = (size_t) residual->alloc_count + blocks;
 	if (!timeline)
 		goto fail;
 	timeline->problem = problem;
-	timeline->rest = rest;
+	timeline->residual = residual;
 	timeline->now = calloc(nodes, sizeof(*timeline->now));
 	timeline->then = calloc(nodes, sizeof(*timeline->then));
 	timeline->promised = calloc(nodes, sizeof(*timeline->promised));
@@ -154,7 +155,7 @@ bool plx_timeline_open(const struct plx_timeline *timeline,
 
 bool plx_timeline_soon(const struct plx_timeline *timeline, int node)
 {
-	return timeline->at_s[node] <= timeline->rest->soon_s;
+	return timeline->at_s[node] <= timeline->residual->soon_s;
 }
 
 static int by_value(const void *a, const void *b)
@@ -225,8 +226,8 @@ static bool fits(const struct plx_timeline *timeline,
 
 static double rounded(const struct plx_timeline *timeline, double at_s)
 {
-	double step_s = timeline->rest->resolution_s;
-	double now_s = timeline->rest->now_s;
+	double step_s = timeline->residual->resolution_s;
+	double now_s = timeline->residual->now_s;
 
 	return step_s > 0 ? floor((now_s + at_s) / step_s) * step_s - now_s
 			  : at_s;
@@ -275,8 +276,8 @@ double plx_timeline_promise(struct plx_timeline *timeline,
 	for (int i = 0; i < count; i++) {
 		double at_s = timeline->times[i];
 
-		if (timeline->rest->window_s > 0 &&
-		    at_s > timeline->rest->window_s)
+		if (timeline->residual->window_s > 0 &&
+		    at_s > timeline->residual->window_s)
 			break;
 		look_at(timeline, at_s, request->seconds);
 		if (promise_at(timeline, request, at_s, nodes))

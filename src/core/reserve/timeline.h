@@ -20,7 +20,7 @@ struct plx_timeline;
  * set.
  */
 struct plx_timeline *plx_timeline_create(const struct plx_problem *problem,
-					 const struct plx_rest *rest,
+					 const struct plx_residual *residual,
 					 const struct plx_request *requests,
 					 int count, struct plx_error *err);
 void plx_timeline_destroy(struct plx_timeline *timeline); /* accepts NULL */

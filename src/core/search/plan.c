@@ -124,7 +124,7 @@ void plx_plan_destroy(struct plx_plan *plan)
 static void plan_fill(struct plx_plan *plan, const struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
-		const struct plx_elastic *e = &search->jobs[j];
+		const struct plx_search_job *e = &search->jobs[j];
 		struct plx_choice *choice = &plan->choices[e->index];
 
 		for (int n = 0; n < plan->node_count; n++)
@@ -160,7 +160,7 @@ static double search_fitness(const struct plx_search *search, bool now)
 	if (!terms)
 		return -1;
 	for (size_t j = 0; j < count; j++) {
-		const struct plx_elastic *e = &search->jobs[j];
+		const struct plx_search_job *e = &search->jobs[j];
 		double value = e->now_value;
 
 		if (!now && !plx_placement_equal(&e->at, &e->now))
@@ -208,8 +208,8 @@ static int make_plan(struct plx_plan *plan, struct plx_search *search,
 	now_feasible = !any_change(search);
 	plx_search_bound(search);
 	plx_search_improve(search);
-	if (search->problem->uniform && search->problem->spare)
-		plx_search_spare(search);
+	if (search->problem->uniform && search->problem->idle)
+		plx_search_idle(search);
 	plx_search_exchange(search);
 	plan_fill(plan, search);
 	plan->fitness_now = search_fitness(search, true);

@@ -30,7 +30,7 @@ struct plx_plan {
 	struct plx_choice *choices; /* in the problem's order of jobs */
 	double fitness;		    /* FITNESS_p of the plan */
 	double fitness_now;	    /* of leaving all as it is */
-	/* No plan's fitness is above this; with problem->spare no even one's.
+	/* No plan's fitness is above this; with problem->idle no even one's.
 	 */
 	double bound;
 };

@@ -31,12 +31,12 @@
  * search_shake.c       the whole search, within a budget
  * search_why.c         the sentence for the operator
  *
- * What always holds: a job with any GPU has one on its home node and on each
+ * What always holds: a job with any GPU has one on its batch host and on each
  * that it requires, no more than it may on any, from its minimum to its cap, on
  * as many nodes as it may (with that of its script), uniform if asked, but for
- * plx_search_spare(); new placements are on allowed nodes (a home where it has
- * GPUs counts as allowed). A job for which nothing of that is possible keeps
- * what it has, even over capacity: see plx_search_repair().
+ * plx_search_idle(); new placements are on allowed nodes (a batch host where it
+ * has GPUs counts as allowed). A job for which nothing of that is possible
+ * keeps what it has, even over capacity: see plx_search_repair().
  */
 #ifndef PLX_CORE_SEARCH_H
 #define PLX_CORE_SEARCH_H
@@ -79,12 +79,12 @@ struct plx_point {
 
 #define PLX_FEW_NODES 24 /* whoever may use no more looks at all of them */
 
-struct plx_elastic {
+struct plx_search_job {
 	const struct plx_job *job;
 	int index; /* in the problem */
 	struct plx_yardstick fair;
 	int cap;		/* most GPUs it may have */
-	bool fixed;		/* pinned, or nothing else is possible */
+	bool fixed;		/* as posed, or nothing else is possible */
 	bool anywhere;		/* nearly all nodes are allowed */
 	int few[PLX_FEW_NODES]; /* the nodes that it may use, ... */
 	int few_count;		/* ... if they are so few; 0: more, or all */
@@ -132,7 +132,7 @@ struct plx_elastic {
 struct plx_node {
 	int free;	 /* negative: jobs have more than there is */
 	int open;	 /* GPUs that no fixed job holds */
-	int pinned;	 /* GPUs of pinned jobs */
+	int fixed;	 /* GPUs of fixed jobs */
 	int multi;	 /* jobs here that are on several nodes */
 	int fixed_multi; /* fixed ones of them */
 	uint64_t price;	 /* the lower, the better off who would give way */
@@ -148,7 +148,7 @@ struct plx_search {
 	int job_count;
 	int node_gpus_max;
 	long gpus;	    /* of all nodes */
-	long open_gpus;	    /* that no pinned job holds */
+	long open_gpus;	    /* that no fixed job holds */
 	double price;	    /* of a GPU, in utility */
 	double priced;	    /* bound of the sum of utilities by the price */
 	double bound;	    /* the best bound of it, ... */
@@ -156,7 +156,7 @@ struct plx_search {
 	bool exact;	    /* others[] of the jobs are known */
 	double best_sum;    /* of the best plan so far */
 	double fairness;    /* p that the search uses, -64 at least */
-	struct plx_elastic *jobs;
+	struct plx_search_job *jobs;
 	struct plx_node *nodes;
 	int *node_jobs; /* memory of nodes[].jobs */
 	int *touched;	/* jobs of the present move, the mover first */
@@ -249,7 +249,7 @@ void plx_switches_count(struct plx_search *search, int n, int free, int step);
  * job, or else the one with most, and *nodes less these; none that the present
  * look took. -1: none has any.
  */
-int plx_switches_next(struct plx_search *search, const struct plx_elastic *e,
+int plx_switches_next(struct plx_search *search, const struct plx_search_job *e,
 		      int gpus, int *nodes);
 /* The present look takes the switch. False: it has done so already. */
 bool plx_switches_take(struct plx_search *search, int s);
@@ -269,11 +269,13 @@ uint64_t plx_keys_smallest(uint64_t *keys, int count, int k);
  * drop the keys of all others. False: on as many switches as the job may be
  * on there are too few.
  */
-bool plx_switches_choose(struct plx_search *search, const struct plx_elastic *e,
+bool plx_switches_choose(struct plx_search *search,
+			 const struct plx_search_job *e,
 			 const struct plx_config *config);
 
 /* May the job be on so many switches? */
-static inline bool plx_span_allowed(const struct plx_elastic *e, int switches)
+static inline bool plx_span_allowed(const struct plx_search_job *e,
+				    int switches)
 {
 	return !e->job->max_switches || switches <= e->job->max_switches;
 }
@@ -281,35 +283,36 @@ static inline bool plx_span_allowed(const struct plx_elastic *e, int switches)
 /* search_value.c */
 /* Weights do not matter to the least of all values. */
 double plx_job_weight(const struct plx_search *search,
-		      const struct plx_elastic *e);
+		      const struct plx_search_job *e);
 /* Most GPUs for a job that has `held` now, wherever they are. */
 int plx_gpu_cap(const struct plx_job *job, int held);
-int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
+int plx_value_init(const struct plx_search *search, struct plx_search_job *e,
 		   struct plx_error *err);
 /* Utility after a restart; -INFINITY: impossible. Requires gpus >= 1. */
-double plx_value(const struct plx_search *search, struct plx_elastic *e,
+double plx_value(const struct plx_search *search, struct plx_search_job *e,
 		 struct plx_shape shape);
 /* The same of the best shape; -INFINITY also where limits forbid it. */
 double plx_value_of_count(const struct plx_search *search,
-			  struct plx_elastic *e, int gpus);
+			  struct plx_search_job *e, int gpus);
 /* Within its limits, and one of the sizes it may have? */
-bool plx_size_allowed(const struct plx_elastic *e, int gpus);
+bool plx_size_allowed(const struct plx_search_job *e, int gpus);
 /* May it have so many GPUs on one node? */
-bool plx_one_node(const struct plx_elastic *e, int gpus);
+bool plx_one_node(const struct plx_search_job *e, int gpus);
 /* The fewest nodes, from least, that may hold so many GPUs of it; 0: none. */
-int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
-		   int gpus, int least);
+int plx_many_nodes(const struct plx_search *search,
+		   const struct plx_search_job *e, int gpus, int least);
 /*
  * Must one of so many nodes be that of its script, which counts as one of
  * those it may be on?
  */
-bool plx_needs_home(const struct plx_elastic *e, int nodes);
+bool plx_needs_batch_host(const struct plx_search_job *e, int nodes);
 /* Has it to have a GPU on node n, when it has them on so many nodes? */
-bool plx_needs_node(const struct plx_elastic *e, int nodes, int n);
+bool plx_needs_node(const struct plx_search_job *e, int nodes, int n);
 /* Most nodes that it may be on. */
-int plx_nodes_max(const struct plx_search *search, const struct plx_elastic *e);
+int plx_nodes_max(const struct plx_search *search,
+		  const struct plx_search_job *e);
 /* Does it matter to the job whether it is on two nodes or on more? */
-bool plx_two_differ(const struct plx_elastic *e);
+bool plx_two_differ(const struct plx_search_job *e);
 
 /* search_price.c */
 /* Sets price, and each job's target and surplus; asks what it needs. */
@@ -318,12 +321,12 @@ void plx_search_price(struct plx_search *search);
 void plx_search_bound(struct plx_search *search);
 /* A better plan than the best has the job above this, on so many GPUs. */
 double plx_search_needed(const struct plx_search *search,
-			 const struct plx_elastic *e, int gpus);
+			 const struct plx_search_job *e, int gpus);
 /* Utility of the next larger count that is known; -INFINITY: none. */
-double plx_next_known(const struct plx_elastic *e, int gpus);
+double plx_next_known(const struct plx_search_job *e, int gpus);
 /* No plan gives the job more than this value, the floor included. */
 double plx_search_most(const struct plx_search *search,
-		       const struct plx_elastic *e);
+		       const struct plx_search_job *e);
 
 /* search_worst.c */
 /* No plan has all jobs above this value, the floor included, nor above most. */
@@ -334,8 +337,8 @@ double plx_search_worst(const struct plx_search *search, double most);
 bool plx_search_exact(struct plx_search *search);
 
 /* search_candidates.c */
-int plx_candidates_fill(const struct plx_search *search, struct plx_elastic *e,
-			struct plx_error *err);
+int plx_candidates_fill(const struct plx_search *search,
+			struct plx_search_job *e, struct plx_error *err);
 
 /* search_state.c */
 struct plx_search *plx_search_create(const struct plx_problem *problem,
@@ -343,14 +346,14 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 void plx_search_destroy(struct plx_search *search);
 /* Nobody sits; capacities as in the problem (which may have changed). */
 void plx_search_reset(struct plx_search *search);
-void plx_placement_take(struct plx_search *search, struct plx_elastic *e);
+void plx_placement_take(struct plx_search *search, struct plx_search_job *e);
 /* Sit down; slots are copied. Requires that it does not sit. */
-void plx_placement_put(struct plx_search *search, struct plx_elastic *e,
+void plx_placement_put(struct plx_search *search, struct plx_search_job *e,
 		       const struct plx_placement *placement);
 /* Never moves again. Requires that it sits where it shall stay. */
-void plx_placement_fix(struct plx_search *search, struct plx_elastic *e);
+void plx_placement_fix(struct plx_search *search, struct plx_search_job *e);
 void plx_move_begin(struct plx_search *search);
-void plx_move_touch(struct plx_search *search, struct plx_elastic *e);
+void plx_move_touch(struct plx_search *search, struct plx_search_job *e);
 /* Gain in the sum of utilities since plx_move_begin(). */
 double plx_move_gain(const struct plx_search *search);
 void plx_move_undo(struct plx_search *search);
@@ -360,20 +363,20 @@ bool plx_consumables_init(struct plx_search *search);
 void plx_consumables_reset(struct plx_search *search);
 /* The job's GPUs take from the consumables; negative: they give back. */
 void plx_consumables_take(struct plx_search *search,
-			  const struct plx_elastic *e, int n, int gpus);
+			  const struct plx_search_job *e, int n, int gpus);
 /* Its GPUs there are nobody else's for good. */
-void plx_consumables_fix(struct plx_search *search, const struct plx_elastic *e,
-			 int n, int gpus);
+void plx_consumables_fix(struct plx_search *search,
+			 const struct plx_search_job *e, int n, int gpus);
 /* Jobs take more than there is. */
 bool plx_consumables_short(const struct plx_search *search, int n);
 /* As many of the GPUs free or open on the node as there are consumables for. */
 int plx_consumables_free(const struct plx_search *search,
-			 const struct plx_elastic *e, int n);
+			 const struct plx_search_job *e, int n);
 int plx_consumables_open(const struct plx_search *search,
-			 const struct plx_elastic *e, int n);
+			 const struct plx_search_job *e, int n);
 
 /* Of these GPUs of a node, as many as the job may have on one. */
-static inline int plx_node_most(const struct plx_elastic *e, int gpus)
+static inline int plx_node_most(const struct plx_search_job *e, int gpus)
 {
 	int most = e->job->node_gpus;
 
@@ -381,7 +384,7 @@ static inline int plx_node_most(const struct plx_elastic *e, int gpus)
 }
 
 /* Can that be what it has of a node: of whole nodes all of them? */
-static inline bool plx_node_share(const struct plx_elastic *e, int gpus)
+static inline bool plx_node_share(const struct plx_search_job *e, int gpus)
 {
 	return plx_node_most(e, gpus) == gpus &&
 	       (!e->job->whole || gpus == e->job->node_gpus);
@@ -389,18 +392,18 @@ static inline bool plx_node_share(const struct plx_elastic *e, int gpus)
 
 /* GPUs of the node that are free for the job. */
 static inline int plx_node_free(const struct plx_search *search,
-				const struct plx_elastic *e, int n)
+				const struct plx_search_job *e, int n)
 {
-	return plx_node_most(e, e->job->takes && !search->plentiful
+	return plx_node_most(e, e->job->demand && !search->plentiful
 					? plx_consumables_free(search, e, n)
 					: search->nodes[n].free);
 }
 
 /* The same were all gone that can be asked to. */
 static inline int plx_node_open(const struct plx_search *search,
-				const struct plx_elastic *e, int n)
+				const struct plx_search_job *e, int n)
 {
-	return plx_node_most(e, e->job->takes && !search->plentiful
+	return plx_node_most(e, e->job->demand && !search->plentiful
 					? plx_consumables_open(search, e, n)
 					: search->nodes[n].open);
 }
@@ -413,39 +416,39 @@ void plx_look_update(struct plx_search *search, int n);
 /* The first node from this one on with a free GPU; node_count: none. */
 int plx_look_next_free(const struct plx_search *search, int n);
 /* Sets search->look. */
-void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
+void plx_search_look(struct plx_search *search, const struct plx_search_job *e,
 		     const struct plx_config *config, bool eject);
 
 /* search_pick.c */
 /* Has the job a GPU there wherever it needs one? */
-bool plx_placement_complete(const struct plx_elastic *e,
+bool plx_placement_complete(const struct plx_search_job *e,
 			    const struct plx_placement *placement);
 /* Who gives way on the node; NULL: nobody can be asked. */
-struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
-				    bool multi_only);
+struct plx_search_job *plx_node_victim(struct plx_search *search, int n,
+				       bool multi_only);
 /*
  * Choose nodes for a job that does not sit: search->picked. With eject also
  * those that others have; otherwise only what is free.
  */
-bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
+bool plx_search_pick(struct plx_search *search, struct plx_search_job *e,
 		     const struct plx_config *config, bool eject);
 
 /* search_move.c */
 /* Sit down in the best way that takes nothing from others. False: none. */
-bool plx_search_fit(struct plx_search *search, struct plx_elastic *e);
+bool plx_search_fit(struct plx_search *search, struct plx_search_job *e);
 /* The same with as few GPUs as possible. */
-bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e);
+bool plx_search_squeeze(struct plx_search *search, struct plx_search_job *e);
 /*
  * Try to give a job a configuration, others giving way; undone and false when
  * not possible. To be undone by plx_move_undo() if the gain is not wanted.
  */
-bool plx_search_move(struct plx_search *search, struct plx_elastic *e,
+bool plx_search_move(struct plx_search *search, struct plx_search_job *e,
 		     int config);
 
 /* Back to what it has now; false: somebody else is there. */
-bool plx_search_stay(struct plx_search *search, struct plx_elastic *e);
+bool plx_search_stay(struct plx_search *search, struct plx_search_job *e);
 /* Sit down where value less price is largest; false: nowhere. */
-bool plx_search_buy(struct plx_search *search, struct plx_elastic *e);
+bool plx_search_buy(struct plx_search *search, struct plx_search_job *e);
 
 /* search_pack.c */
 /* Seat everybody close to the targets. False: somebody must sit and cannot. */
@@ -459,9 +462,9 @@ bool plx_search_pack(struct plx_search *search);
 int plx_search_repair(struct plx_search *search);
 
 /* search_improve.c */
-void plx_queue_push(struct plx_search *search, struct plx_elastic *e);
+void plx_queue_push(struct plx_search *search, struct plx_search_job *e);
 /* Requires that somebody is in the queue. */
-struct plx_elastic *plx_queue_pop(struct plx_search *search);
+struct plx_search_job *plx_queue_pop(struct plx_search *search);
 void plx_queue_clear(struct plx_search *search);
 /* The present move is done. */
 void plx_move_keep(struct plx_search *search);
@@ -474,7 +477,7 @@ void plx_search_improve(struct plx_search *search);
 
 /* search_idle.c */
 /* After the search: nobody gives way, and no job has less for it. */
-void plx_search_spare(struct plx_search *search);
+void plx_search_idle(struct plx_search *search);
 
 /* search_exchange.c */
 /* After the search: as many GPUs as possible stay where they are. */
@@ -482,6 +485,6 @@ void plx_search_exchange(struct plx_search *search);
 
 /* search_why.c */
 void plx_search_why(const struct plx_search *search,
-		    const struct plx_elastic *e, char *why, int size);
+		    const struct plx_search_job *e, char *why, int size);
 
 #endif

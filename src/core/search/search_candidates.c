@@ -27,7 +27,7 @@ static int max_int(int a, int b)
 /* A growing list of configurations. */
 struct list {
 	const struct plx_search *search;
-	struct plx_elastic *e;
+	struct plx_search_job *e;
 	int size;
 	bool failed;
 };
@@ -35,7 +35,7 @@ struct list {
 static void add(struct list *list, int nodes, int per_node, int gpus)
 {
 	const struct plx_search *search = list->search;
-	struct plx_elastic *e = list->e;
+	struct plx_search_job *e = list->e;
 	int span = nodes > 1 ? plx_switches_least(search, nodes) : 0;
 	struct plx_shape shape = {
 		.nodes = nodes,
@@ -102,8 +102,8 @@ static void add_count(struct list *list, int gpus)
 		add_spread(list, 3, gpus);
 }
 
-static void ask_around(const struct plx_search *search, struct plx_elastic *e,
-		       int gpus)
+static void ask_around(const struct plx_search *search,
+		       struct plx_search_job *e, int gpus)
 {
 	int reach = max_int(2, gpus / AROUND);
 
@@ -116,7 +116,7 @@ static void ask_around(const struct plx_search *search, struct plx_elastic *e,
 
 static void add_candidates(struct list *list)
 {
-	struct plx_elastic *e = list->e;
+	struct plx_search_job *e = list->e;
 
 	ask_around(list->search, e, e->job->min_gpus);
 	if (e->now_valid && e->now.count > 0)
@@ -152,7 +152,7 @@ static bool makes_idle(const struct plx_config *f, const struct plx_config *g)
 	return f->nodes <= g->nodes && f->per_node <= g->per_node;
 }
 
-static void drop_idle_candidates(struct plx_elastic *e)
+static void drop_idle_candidates(struct plx_search_job *e)
 {
 	int kept = 0;
 
@@ -167,12 +167,12 @@ static void drop_idle_candidates(struct plx_elastic *e)
 	e->candidate_count = kept;
 }
 
-int plx_candidates_fill(const struct plx_search *search, struct plx_elastic *e,
-			struct plx_error *err)
+int plx_candidates_fill(const struct plx_search *search,
+			struct plx_search_job *e, struct plx_error *err)
 {
 	struct list list = { .search = search, .e = e };
 
-	if (e->job->pinned)
+	if (e->job->fixed)
 		return 0;
 	e->candidate_count = 0;
 	list.size = e->candidates_size;

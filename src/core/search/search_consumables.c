@@ -27,17 +27,18 @@ bool plx_consumables_init(struct plx_search *search)
 }
 
 /* What the job keeps on the node of its script, whatever else it has. */
-static void keep_home(const struct plx_search *search,
-		      const struct plx_job *job)
+static void keep_batch_host(const struct plx_search *search,
+			    const struct plx_job *job)
 {
-	int home = job->home;
-	size_t first = home >= 0 ? (size_t) home * kinds_of(search) : 0;
+	int batch_host = job->batch_host;
+	size_t first =
+		batch_host >= 0 ? (size_t) batch_host * kinds_of(search) : 0;
 
-	for (size_t k = 0; home >= 0 && k < kinds_of(search); k++) {
+	for (size_t k = 0; batch_host >= 0 && k < kinds_of(search); k++) {
 		search->consumable_left[first + k] -=
-			plx_job_takes(job, home, 0, (int) k);
+			plx_job_demand(job, batch_host, 0, (int) k);
 		search->consumable_open[first + k] -=
-			plx_job_takes(job, home, 0, (int) k);
+			plx_job_demand(job, batch_host, 0, (int) k);
 	}
 }
 
@@ -47,10 +48,10 @@ static double most_taken(const struct plx_search *search, int k)
 	double most = 0;
 
 	for (int j = 0; j < search->job_count; j++) {
-		const double *takes = search->jobs[j].job->takes;
+		const double *demand = search->jobs[j].job->demand;
 
-		if (takes && takes[k] > most)
-			most = takes[k];
+		if (demand && demand[k] > most)
+			most = demand[k];
 	}
 	return most;
 }
@@ -86,30 +87,30 @@ void plx_consumables_reset(struct plx_search *search)
 		search->consumable_open[i] = search->problem->consumables[i];
 	}
 	for (int j = 0; j < search->job_count; j++)
-		keep_home(search, search->jobs[j].job);
+		keep_batch_host(search, search->jobs[j].job);
 	search->plentiful = is_plentiful(search);
 }
 
 /* Beyond what it keeps there; negative GPUs: the same given back. */
 static void take(const struct plx_search *search, double *consumables,
-		 const struct plx_elastic *e, int n, int gpus)
+		 const struct plx_search_job *e, int n, int gpus)
 {
 	double *here = consumables + (size_t) n * kinds_of(search);
 	int sign = gpus < 0 ? -1 : 1;
 
 	for (int k = 0; k < search->problem->consumable_kinds; k++)
-		here[k] -= sign * (plx_job_takes(e->job, n, sign * gpus, k) -
-				   plx_job_takes(e->job, n, 0, k));
+		here[k] -= sign * (plx_job_demand(e->job, n, sign * gpus, k) -
+				   plx_job_demand(e->job, n, 0, k));
 }
 
 void plx_consumables_take(struct plx_search *search,
-			  const struct plx_elastic *e, int n, int gpus)
+			  const struct plx_search_job *e, int n, int gpus)
 {
 	take(search, search->consumable_left, e, n, gpus);
 }
 
-void plx_consumables_fix(struct plx_search *search, const struct plx_elastic *e,
-			 int n, int gpus)
+void plx_consumables_fix(struct plx_search *search,
+			 const struct plx_search_job *e, int n, int gpus)
 {
 	take(search, search->consumable_open, e, n, gpus);
 }
@@ -127,7 +128,7 @@ bool plx_consumables_short(const struct plx_search *search, int n)
 }
 
 /* GPUs that it sits on there. */
-static int held_on(const struct plx_elastic *e, int n)
+static int held_on(const struct plx_search_job *e, int n)
 {
 	for (int i = 0; i < e->at.count; i++) {
 		if (e->at.slots[i].node == n)
@@ -139,19 +140,19 @@ static int held_on(const struct plx_elastic *e, int n)
 /* As many of these GPUs as there are consumables for, beside those it holds of
  * it. */
 static int supplied(const struct plx_search *search, const double *here,
-		    const struct plx_elastic *e, int n, int held, int gpus)
+		    const struct plx_search_job *e, int n, int held, int gpus)
 {
 	for (int k = 0; gpus > 0 && k < search->problem->consumable_kinds;
 	     k++) {
-		double takes = e->job->takes[k];
+		double demand = e->job->demand[k];
 		double left = 0;
 
-		if (takes <= 0)
+		if (demand <= 0)
 			continue;
-		left = here[k] + plx_job_takes(e->job, n, held, k);
+		left = here[k] + plx_job_demand(e->job, n, held, k);
 		left *= 1 + EXCESS;
-		if (takes * (held + gpus) > left)
-			gpus = left > 0 ? (int) (left / takes) - held : 0;
+		if (demand * (held + gpus) > left)
+			gpus = left > 0 ? (int) (left / demand) - held : 0;
 	}
 	return gpus > 0 ? gpus : 0;
 }
@@ -159,7 +160,7 @@ static int supplied(const struct plx_search *search, const double *here,
 /* Negative where more GPUs are held than there are, whatever the consumables.
  */
 int plx_consumables_free(const struct plx_search *search,
-			 const struct plx_elastic *e, int n)
+			 const struct plx_search_job *e, int n)
 {
 	const double *here =
 		search->consumable_left + (size_t) n * kinds_of(search);
@@ -170,7 +171,7 @@ int plx_consumables_free(const struct plx_search *search,
 }
 
 int plx_consumables_open(const struct plx_search *search,
-			 const struct plx_elastic *e, int n)
+			 const struct plx_search_job *e, int n)
 {
 	const double *here =
 		search->consumable_open + (size_t) n * kinds_of(search);

@@ -31,14 +31,15 @@ struct table {
 };
 
 static bool promising(const struct plx_search *search,
-		      const struct plx_elastic *e, double utility, int gpus)
+		      const struct plx_search_job *e, double utility, int gpus)
 {
 	return gpus <= search->open_gpus &&
 	       utility > plx_search_needed(search, e, gpus);
 }
 
 /* Counts that were not asked for, and may be promising. */
-static void ask_rest(const struct plx_search *search, struct plx_elastic *e)
+static void query_remainder(const struct plx_search *search,
+			    struct plx_search_job *e)
 {
 	double next = -INFINITY;
 
@@ -52,7 +53,8 @@ static void ask_rest(const struct plx_search *search, struct plx_elastic *e)
 
 /* What it has first: it is chosen in doubt. */
 static size_t list_options(const struct plx_search *search,
-			   const struct plx_elastic *e, struct option *options)
+			   const struct plx_search_job *e,
+			   struct option *options)
 {
 	int held = plx_placement_shape(&e->now).gpus;
 	double most = -INFINITY;
@@ -102,10 +104,10 @@ static bool table_init(struct table *table, struct plx_search *search)
 		return false;
 	table->first[0] = 0;
 	for (size_t j = 0; j < jobs; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 		size_t at = table->first[j];
 
-		ask_rest(search, e);
+		query_remainder(search, e);
 		table->first[j + 1] =
 			at + list_options(search, e, table->options + at);
 	}
@@ -171,7 +173,7 @@ static void read_others(const struct table *table)
 	struct plx_search *search = table->search;
 
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
 		if (e->fixed)
 			continue;
@@ -187,7 +189,7 @@ static void read_targets(const struct table *table)
 	size_t c = table->width - 1;
 
 	for (size_t j = (size_t) search->job_count; j > 0; j--) {
-		struct plx_elastic *e = &search->jobs[j - 1];
+		struct plx_search_job *e = &search->jobs[j - 1];
 		const double *before = table->head + (j - 1) * table->width;
 		double sum = table->head[j * table->width + c];
 

@@ -16,7 +16,7 @@
 #define BUDGET	 2000000L /* pairs looked at */
 
 /* GPUs of the placement that the job has already. */
-static int kept(const struct plx_elastic *e,
+static int kept(const struct plx_search_job *e,
 		const struct plx_placement *placement)
 {
 	int gpus = 0;
@@ -32,7 +32,7 @@ static int kept(const struct plx_elastic *e,
 
 /* May the job have this placement, as far as its own rules go? */
 static bool may_have(const struct plx_search *search,
-		     const struct plx_elastic *e,
+		     const struct plx_search_job *e,
 		     const struct plx_placement *placement)
 {
 	struct plx_shape shape = plx_placement_shape(placement);
@@ -51,7 +51,7 @@ static bool may_have(const struct plx_search *search,
 }
 
 /* What it is worth there; the job does not sit. */
-static double utility_of(struct plx_search *search, struct plx_elastic *e,
+static double utility_of(struct plx_search *search, struct plx_search_job *e,
 			 const struct plx_placement *placement)
 {
 	if (plx_placement_equal(&e->now, placement))
@@ -59,7 +59,8 @@ static double utility_of(struct plx_search *search, struct plx_elastic *e,
 	return plx_value(search, e, plx_search_shape(search, placement));
 }
 
-static bool fits(const struct plx_search *search, const struct plx_elastic *e,
+static bool fits(const struct plx_search *search,
+		 const struct plx_search_job *e,
 		 const struct plx_placement *placement)
 {
 	for (int i = 0; i < placement->count; i++) {
@@ -71,7 +72,7 @@ static bool fits(const struct plx_search *search, const struct plx_elastic *e,
 }
 
 /* Sit down, if there is room. */
-static bool sit(struct plx_search *search, struct plx_elastic *e,
+static bool sit(struct plx_search *search, struct plx_search_job *e,
 		struct plx_placement *placement)
 {
 	if (!fits(search, e, placement))
@@ -81,8 +82,8 @@ static bool sit(struct plx_search *search, struct plx_elastic *e,
 	return true;
 }
 
-static bool gains(struct plx_search *search, struct plx_elastic *a,
-		  struct plx_elastic *b)
+static bool gains(struct plx_search *search, struct plx_search_job *a,
+		  struct plx_search_job *b)
 {
 	double before = a->at.utility + b->at.utility;
 	double after;
@@ -100,8 +101,8 @@ static bool gains(struct plx_search *search, struct plx_elastic *a,
  * Each takes the other's placement; false, and as before, when that has no
  * room.
  */
-static bool exchange(struct plx_search *search, struct plx_elastic *a,
-		     struct plx_elastic *b)
+static bool exchange(struct plx_search *search, struct plx_search_job *a,
+		     struct plx_search_job *b)
 {
 	bool done;
 
@@ -121,14 +122,14 @@ static bool exchange(struct plx_search *search, struct plx_elastic *a,
 }
 
 /* With somebody who sits where the job has GPUs now. */
-static bool improve(struct plx_search *search, struct plx_elastic *a)
+static bool improve(struct plx_search *search, struct plx_search_job *a)
 {
 	for (int i = 0; i < a->now.count; i++) {
 		const struct plx_node *node =
 			&search->nodes[a->now.slots[i].node];
 
 		for (int k = 0; k < node->job_count; k++) {
-			struct plx_elastic *b = &search->jobs[node->jobs[k]];
+			struct plx_search_job *b = &search->jobs[node->jobs[k]];
 
 			search->work++;
 			if (gains(search, a, b) && exchange(search, a, b))
@@ -147,7 +148,7 @@ void plx_search_exchange(struct plx_search *search)
 	while (again && search->work < budget) {
 		again = false;
 		for (int j = 0; j < search->job_count; j++) {
-			struct plx_elastic *e = &search->jobs[j];
+			struct plx_search_job *e = &search->jobs[j];
 
 			if (e->fixed || e->at.count == 0 ||
 			    plx_placement_equal(&e->at, &e->now))

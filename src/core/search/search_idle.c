@@ -19,18 +19,18 @@
 
 /* More GPUs for a job, on one node. */
 struct offer {
-	struct plx_elastic *e;
+	struct plx_search_job *e;
 	int node;
 	int gpus;
 	double each; /* utility that each of them brings; 0: none is made */
 };
 
-static bool takes_part(const struct plx_elastic *e)
+static bool takes_part(const struct plx_search_job *e)
 {
-	int home = e->job->home;
+	int batch_host = e->job->batch_host;
 
-	return !e->fixed && e->at.count > 0 && home >= 0 &&
-	       (e->job->roams || plx_job_usable(e->job, home)) &&
+	return !e->fixed && e->at.count > 0 && batch_host >= 0 &&
+	       (e->job->roams || plx_job_usable(e->job, batch_host)) &&
 	       plx_placement_shape(&e->at).gpus < e->cap;
 }
 
@@ -46,13 +46,13 @@ static int slot_at(const struct plx_placement *placement, int n)
 
 /* May a job that sits elsewhere come to the node, too? */
 static bool may_join(const struct plx_search *search,
-		     const struct plx_elastic *e, int n)
+		     const struct plx_search_job *e, int n)
 {
 	if (e->at.count >= plx_nodes_max(search, e) ||
 	    plx_node_disturbs(search, n))
 		return false;
-	if (plx_needs_home(e, e->at.count + 1) && n != e->job->home &&
-	    slot_at(&e->at, e->job->home) < 0)
+	if (plx_needs_batch_host(e, e->at.count + 1) &&
+	    n != e->job->batch_host && slot_at(&e->at, e->job->batch_host) < 0)
 		return false;
 	return e->at.count > 1 ||
 	       !plx_node_disturbs(search, e->at.slots[0].node);
@@ -60,7 +60,7 @@ static bool may_join(const struct plx_search *search,
 
 /* GPUs that are free for it there, beside those that it has. */
 static int free_there(const struct plx_search *search,
-		      const struct plx_elastic *e, int n)
+		      const struct plx_search_job *e, int n)
 {
 	int slot = slot_at(&e->at, n);
 	int held = slot >= 0 ? e->at.slots[slot].gpus : 0;
@@ -73,7 +73,7 @@ static int free_there(const struct plx_search *search,
 }
 
 /* Its placement, and so many GPUs on the node: search->picked. */
-static void enlarge(struct plx_search *search, const struct plx_elastic *e,
+static void enlarge(struct plx_search *search, const struct plx_search_job *e,
 		    int n, int gpus)
 {
 	struct plx_placement *picked = &search->picked;
@@ -90,7 +90,7 @@ static void enlarge(struct plx_search *search, const struct plx_elastic *e,
 }
 
 /* Does it use the added GPUs half as well as those that it has? */
-static bool pays(const struct plx_elastic *e, struct plx_shape from,
+static bool pays(const struct plx_search_job *e, struct plx_shape from,
 		 struct plx_shape to)
 {
 	double more = (double) (to.gpus - from.gpus) / from.gpus;
@@ -101,7 +101,7 @@ static bool pays(const struct plx_elastic *e, struct plx_shape from,
 }
 
 /* What each of these GPUs brings it; 0: nothing, or too little. */
-static double brings(struct plx_search *search, struct plx_elastic *e, int n,
+static double brings(struct plx_search *search, struct plx_search_job *e, int n,
 		     int gpus)
 {
 	struct plx_shape from = plx_search_shape(search, &e->at);
@@ -121,7 +121,7 @@ static double brings(struct plx_search *search, struct plx_elastic *e, int n,
 	return (search->picked.utility - e->at.utility) / gpus;
 }
 
-static void look_at(struct plx_search *search, struct plx_elastic *e, int n,
+static void look_at(struct plx_search *search, struct plx_search_job *e, int n,
 		    struct offer *best)
 {
 	int free = free_there(search, e, n);
@@ -150,7 +150,8 @@ static void find_free(struct plx_search *search)
 	search->work += search->node_count;
 }
 
-static struct offer own_offer(struct plx_search *search, struct plx_elastic *e)
+static struct offer own_offer(struct plx_search *search,
+			      struct plx_search_job *e)
 {
 	struct offer best = { .each = 0 };
 
@@ -169,7 +170,7 @@ static struct offer best_offer(struct plx_search *search)
 
 	find_free(search);
 	for (int left = search->queue_count; left > 0; left--) {
-		struct plx_elastic *e = plx_queue_pop(search);
+		struct plx_search_job *e = plx_queue_pop(search);
 		struct offer own = { .each = 0 };
 
 		if (takes_part(e))
@@ -192,7 +193,7 @@ static void accept(struct plx_search *search, const struct offer *offer)
 	plx_placement_put(search, offer->e, &search->picked);
 }
 
-void plx_search_spare(struct plx_search *search)
+void plx_search_idle(struct plx_search *search)
 {
 	long budget = search->work + BUDGET;
 

@@ -16,7 +16,7 @@
 
 #define STOP_EVERY 16 /* jobs looked at until somebody may want to stop */
 
-void plx_queue_push(struct plx_search *search, struct plx_elastic *e)
+void plx_queue_push(struct plx_search *search, struct plx_search_job *e)
 {
 	int at = search->queue_first + search->queue_count;
 
@@ -27,9 +27,9 @@ void plx_queue_push(struct plx_search *search, struct plx_elastic *e)
 	search->queue[at % search->job_count] = (int) (e - search->jobs);
 }
 
-struct plx_elastic *plx_queue_pop(struct plx_search *search)
+struct plx_search_job *plx_queue_pop(struct plx_search *search)
 {
-	struct plx_elastic *e =
+	struct plx_search_job *e =
 		&search->jobs[search->queue[search->queue_first]];
 
 	search->queue_first = (search->queue_first + 1) % search->job_count;
@@ -60,7 +60,7 @@ static void push_neighbours(struct plx_search *search,
 void plx_move_keep(struct plx_search *search)
 {
 	for (int i = 0; i < search->touched_count; i++) {
-		struct plx_elastic *e = &search->jobs[search->touched[i]];
+		struct plx_search_job *e = &search->jobs[search->touched[i]];
 
 		plx_queue_push(search, e);
 		push_neighbours(search, &e->at);
@@ -84,7 +84,7 @@ static bool worthwhile(const struct plx_search *search, double gain)
 }
 
 /* Try one; true when it is better than *best. Always undone. */
-static bool try_config(struct plx_search *search, struct plx_elastic *e,
+static bool try_config(struct plx_search *search, struct plx_search_job *e,
 		       int config, double *best)
 {
 	double gain;
@@ -102,15 +102,15 @@ static bool try_config(struct plx_search *search, struct plx_elastic *e,
 
 /* No plan better than the best so far has the job in this configuration. */
 static bool hopeless(const struct plx_search *search,
-		     const struct plx_elastic *e,
+		     const struct plx_search_job *e,
 		     const struct plx_config *config)
 {
 	return config->utility <= plx_search_needed(search, e, config->gpus);
 }
 
 /* Make the move that was tried: by chance others would give way now. */
-static bool repeat(struct plx_search *search, struct plx_elastic *e, int config,
-		   uint64_t random)
+static bool repeat(struct plx_search *search, struct plx_search_job *e,
+		   int config, uint64_t random)
 {
 	uint64_t next = search->random;
 	bool moved;
@@ -122,7 +122,7 @@ static bool repeat(struct plx_search *search, struct plx_elastic *e, int config,
 }
 
 /* The best move of one job. */
-static bool improve_job(struct plx_search *search, struct plx_elastic *e)
+static bool improve_job(struct plx_search *search, struct plx_search_job *e)
 {
 	int choice = PLX_CONFIG_NOW - 1;
 	double best = 0;

@@ -91,24 +91,24 @@ static int next_of(const struct plx_search *search, int bucket, int n)
 {
 	const uint64_t *bits = bits_of(search, bucket);
 	size_t word = (size_t) n / 64;
-	uint64_t rest;
+	uint64_t residual;
 
 	if (word >= search->words)
 		return -1;
-	rest = bits[word] & ~UINT64_C(0) << n % 64;
-	while (rest == 0) {
+	residual = bits[word] & ~UINT64_C(0) << n % 64;
+	while (residual == 0) {
 		if (++word == search->words)
 			return -1;
-		rest = bits[word];
+		residual = bits[word];
 	}
-	return (int) (word * 64) + __builtin_ctzll(rest);
+	return (int) (word * 64) + __builtin_ctzll(residual);
 }
 
 int plx_look_next_free(const struct plx_search *search, int n)
 {
 	const uint64_t *full = search->bits;
 	const uint64_t *disturbed = NULL;
-	uint64_t rest = 0;
+	uint64_t residual = 0;
 
 	if (!search->indexed) {
 		while (n < search->node_count && search->nodes[n].free < 1)
@@ -117,18 +117,19 @@ int plx_look_next_free(const struct plx_search *search, int n)
 	}
 	disturbed = bits_of(search, search->node_gpus_max + 1);
 	for (size_t word = (size_t) n / 64; word < search->words; word++) {
-		rest = ~(full[word] | disturbed[word]);
+		residual = ~(full[word] | disturbed[word]);
 		if (word == (size_t) n / 64)
-			rest &= ~UINT64_C(0) << n % 64;
-		if (rest == 0)
+			residual &= ~UINT64_C(0) << n % 64;
+		if (residual == 0)
 			continue;
-		n = (int) (word * 64) + __builtin_ctzll(rest);
+		n = (int) (word * 64) + __builtin_ctzll(residual);
 		return n < search->node_count ? n : search->node_count;
 	}
 	return search->node_count;
 }
 
-static bool add(struct plx_search *search, const struct plx_elastic *e, int n)
+static bool add(struct plx_search *search, const struct plx_search_job *e,
+		int n)
 {
 	if (search->looked[n] == search->look_stamp ||
 	    !plx_job_usable(e->job, n))
@@ -146,10 +147,11 @@ struct wanted {
 };
 
 /* A node of the level: true when it is one of the kind that is wanted. */
-static bool add_wanted(struct plx_search *search, const struct plx_elastic *e,
-		       int n, struct wanted *wanted)
+static bool add_wanted(struct plx_search *search,
+		       const struct plx_search_job *e, int n,
+		       struct wanted *wanted)
 {
-	bool has = wanted->gpus == 0 || !e->job->takes || search->plentiful ||
+	bool has = wanted->gpus == 0 || !e->job->demand || search->plentiful ||
 		   plx_node_free(search, e, n) >= wanted->gpus;
 
 	if (!has && wanted->crowded <= 0) {
@@ -165,7 +167,7 @@ static bool add_wanted(struct plx_search *search, const struct plx_elastic *e,
 }
 
 /* Nodes with just these GPUs free, from this one on; how many are as wanted. */
-static int add_level(struct plx_search *search, const struct plx_elastic *e,
+static int add_level(struct plx_search *search, const struct plx_search_job *e,
 		     int bucket, int first, struct wanted wanted)
 {
 	int added = 0;
@@ -183,7 +185,7 @@ static int add_level(struct plx_search *search, const struct plx_elastic *e,
 }
 
 static void add_placement(struct plx_search *search,
-			  const struct plx_elastic *e,
+			  const struct plx_search_job *e,
 			  const struct plx_placement *placement)
 {
 	for (int i = 0; i < placement->count; i++)
@@ -194,7 +196,8 @@ static void add_placement(struct plx_search *search,
  * Where the configuration fits: the fullest first, or the emptiest for any
  * counts.
  */
-static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
+static void add_fitting(struct plx_search *search,
+			const struct plx_search_job *e,
 			const struct plx_config *config, bool eject)
 {
 	int top = search->node_gpus_max;
@@ -218,8 +221,8 @@ static void add_fitting(struct plx_search *search, const struct plx_elastic *e,
 	}
 }
 
-static void add_switch(struct plx_search *search, const struct plx_elastic *e,
-		       int s)
+static void add_switch(struct plx_search *search,
+		       const struct plx_search_job *e, int s)
 {
 	if (!plx_switches_take(search, s))
 		return;
@@ -232,15 +235,16 @@ static void add_switch(struct plx_search *search, const struct plx_elastic *e,
  * Those that it is on, and the fewest where the configuration fits; with eject
  * another one.
  */
-static void add_switches(struct plx_search *search, const struct plx_elastic *e,
+static void add_switches(struct plx_search *search,
+			 const struct plx_search_job *e,
 			 const struct plx_config *config, bool eject)
 {
 	const int *of = search->problem->switches;
 	int gpus = config->per_node > 0 ? config->per_node : 1;
 	int left = config->nodes;
 
-	if (plx_needs_home(e, config->nodes))
-		add_switch(search, e, of[e->job->home]);
+	if (plx_needs_batch_host(e, config->nodes))
+		add_switch(search, e, of[e->job->batch_host]);
 	for (int i = 0; i < e->now.count && i < SWITCHES; i++)
 		add_switch(search, e, of[e->now.slots[i].node]);
 	for (int i = 0; i < SWITCHES && left > 0; i++) {
@@ -256,7 +260,8 @@ static void add_switches(struct plx_search *search, const struct plx_elastic *e,
 			      (uint64_t) search->node_count]);
 }
 
-static void add_victims(struct plx_search *search, const struct plx_elastic *e,
+static void add_victims(struct plx_search *search,
+			const struct plx_search_job *e,
 			const struct plx_config *config)
 {
 	int top = search->node_gpus_max;
@@ -275,7 +280,7 @@ static void add_victims(struct plx_search *search, const struct plx_elastic *e,
 	}
 }
 
-void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
+void plx_search_look(struct plx_search *search, const struct plx_search_job *e,
 		     const struct plx_config *config, bool eject)
 {
 	if (!search->indexed) {
@@ -290,8 +295,8 @@ void plx_search_look(struct plx_search *search, const struct plx_elastic *e,
 		search->work += search->look_count;
 		return;
 	}
-	if (plx_needs_home(e, config->nodes))
-		add(search, e, e->job->home);
+	if (plx_needs_batch_host(e, config->nodes))
+		add(search, e, e->job->batch_host);
 	for (int n = 0; e->required && n < search->node_count; n++) {
 		if (e->job->required[n])
 			add(search, e, n);

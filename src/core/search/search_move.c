@@ -13,7 +13,8 @@
 
 #define VICTIMS_MAX 12 /* of one move; more hardly ever pays */
 
-static void survey_nodes(struct plx_search *search, const struct plx_elastic *e)
+static void survey_nodes(struct plx_search *search,
+			 const struct plx_search_job *e)
 {
 	for (int n = plx_look_next_free(search, 0); n < search->node_count;
 	     n = plx_look_next_free(search, n + 1)) {
@@ -30,12 +31,12 @@ static void survey_nodes(struct plx_search *search, const struct plx_elastic *e)
 }
 
 /* Count the nodes that have so many GPUs free for this job. */
-static void survey(struct plx_search *search, const struct plx_elastic *e)
+static void survey(struct plx_search *search, const struct plx_search_job *e)
 {
 	int top = search->node_gpus_max;
 	size_t size = (size_t) (top + 1) * sizeof(int);
 	bool by_level = search->indexed && e->anywhere &&
-			(!e->job->takes || search->plentiful);
+			(!e->job->demand || search->plentiful);
 
 	memset(search->free_one, 0, size);
 	memset(search->free_multi, 0, size);
@@ -57,7 +58,7 @@ static void survey(struct plx_search *search, const struct plx_elastic *e)
 
 /* It can have so many GPUs there, with nobody giving way. */
 static bool fits_on(const struct plx_search *search,
-		    const struct plx_elastic *e,
+		    const struct plx_search_job *e,
 		    const struct plx_config *config, int n)
 {
 	int g = config->per_node > 0 ? config->per_node : 1;
@@ -67,14 +68,15 @@ static bool fits_on(const struct plx_search *search,
 }
 
 /* After survey(): is there room without taking from anybody? */
-static bool fits(const struct plx_search *search, const struct plx_elastic *e,
+static bool fits(const struct plx_search *search,
+		 const struct plx_search_job *e,
 		 const struct plx_config *config)
 {
-	int home = e->job->home;
+	int batch_host = e->job->batch_host;
 	int g = config->per_node > 0 ? config->per_node : 1;
 
-	if (plx_needs_home(e, config->nodes) &&
-	    !fits_on(search, e, config, home))
+	if (plx_needs_batch_host(e, config->nodes) &&
+	    !fits_on(search, e, config, batch_host))
 		return false;
 	for (int n = 0; e->required && n < search->node_count; n++) {
 		if (e->job->required[n] && !fits_on(search, e, config, n))
@@ -90,7 +92,7 @@ static bool fits(const struct plx_search *search, const struct plx_elastic *e,
 
 /* What it has now is free. */
 static bool now_fits(const struct plx_search *search,
-		     const struct plx_elastic *e)
+		     const struct plx_search_job *e)
 {
 	if (!e->now_valid || e->now.count == 0)
 		return false;
@@ -104,7 +106,7 @@ static bool now_fits(const struct plx_search *search,
 	return true;
 }
 
-bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
+bool plx_search_fit(struct plx_search *search, struct plx_search_job *e)
 {
 	const struct plx_config *best = NULL;
 	double most = -INFINITY;
@@ -141,7 +143,7 @@ bool plx_search_fit(struct plx_search *search, struct plx_elastic *e)
 	return now || e->may_park;
 }
 
-bool plx_search_stay(struct plx_search *search, struct plx_elastic *e)
+bool plx_search_stay(struct plx_search *search, struct plx_search_job *e)
 {
 	if (!now_fits(search, e))
 		return false;
@@ -156,7 +158,7 @@ static double at_price(const struct plx_search *search, double utility,
 }
 
 /* On just the count it wants, the best way; after survey(). */
-static bool sit_as_wanted(struct plx_search *search, struct plx_elastic *e)
+static bool sit_as_wanted(struct plx_search *search, struct plx_search_job *e)
 {
 	for (int i = 0; i < e->candidate_count; i++) {
 		const struct plx_config *config = &e->candidates[i];
@@ -170,7 +172,7 @@ static bool sit_as_wanted(struct plx_search *search, struct plx_elastic *e)
 	return false;
 }
 
-bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
+bool plx_search_buy(struct plx_search *search, struct plx_search_job *e)
 {
 	const struct plx_config *best = NULL;
 	double most = -INFINITY;
@@ -208,7 +210,7 @@ bool plx_search_buy(struct plx_search *search, struct plx_elastic *e)
 	return best || now || e->may_park;
 }
 
-bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e)
+bool plx_search_squeeze(struct plx_search *search, struct plx_search_job *e)
 {
 	const struct plx_config *least = NULL;
 
@@ -232,7 +234,8 @@ bool plx_search_squeeze(struct plx_search *search, struct plx_elastic *e)
 }
 
 /* Empty the picked slots of others. */
-static bool clear_slots(struct plx_search *search, const struct plx_elastic *e)
+static bool clear_slots(struct plx_search *search,
+			const struct plx_search_job *e)
 {
 	bool multi = search->picked.count > 1;
 
@@ -243,7 +246,7 @@ static bool clear_slots(struct plx_search *search, const struct plx_elastic *e)
 		       (multi && plx_node_disturbs(search, slot->node))) {
 			bool conflict =
 				multi && plx_node_disturbs(search, slot->node);
-			struct plx_elastic *victim =
+			struct plx_search_job *victim =
 				plx_node_victim(search, slot->node, conflict);
 
 			if (!victim || search->touched_count > VICTIMS_MAX)
@@ -256,7 +259,7 @@ static bool clear_slots(struct plx_search *search, const struct plx_elastic *e)
 }
 
 /* Where others can be asked to go away, choose. */
-static bool pick_target(struct plx_search *search, struct plx_elastic *e,
+static bool pick_target(struct plx_search *search, struct plx_search_job *e,
 			int config)
 {
 	bool multi = e->now.count > 1 && search->problem->interference;
@@ -277,7 +280,7 @@ static bool pick_target(struct plx_search *search, struct plx_elastic *e,
 	return true;
 }
 
-bool plx_search_move(struct plx_search *search, struct plx_elastic *e,
+bool plx_search_move(struct plx_search *search, struct plx_search_job *e,
 		     int config)
 {
 	bool seated = true;

@@ -34,7 +34,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Would it keep what it has? */
-static bool keeps(const struct plx_elastic *e)
+static bool keeps(const struct plx_search_job *e)
 {
 	int held = plx_placement_shape(&e->now).gpus;
 
@@ -61,7 +61,7 @@ bool plx_search_pack(struct plx_search *search)
 		return false;
 	get_up(search);
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
 		if (e->fixed || (keeps(e) && plx_search_stay(search, e)))
 			continue;
@@ -74,7 +74,7 @@ bool plx_search_pack(struct plx_search *search)
 	}
 	qsort(entries, (size_t) count, sizeof(*entries), by_size);
 	for (int i = 0; i < count && seated; i++) {
-		struct plx_elastic *e = &search->jobs[entries[i].job];
+		struct plx_search_job *e = &search->jobs[entries[i].job];
 
 		seated = plx_search_buy(search, e);
 		e->missed += seated && e->at.count == 0 && e->want > 0;

@@ -2,10 +2,10 @@
 /*
  * search_pick.c - which nodes for a configuration, and who gives way there
  *
- * Nodes are chosen in this order: the home and those required, those with the
- * least to take from others, those that the job has now, the fullest that fits
- * (so that large holes stay large), the lowest index. Where switches matter
- * they are chosen before: search_switches.c.
+ * Nodes are chosen in this order: the batch host and those required, those with
+ * the least to take from others, those that the job has now, the fullest that
+ * fits (so that large holes stay large), the lowest index. Where switches
+ * matter they are chosen before: search_switches.c.
  */
 #include <math.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define NEVER PLX_KEY_NEVER
 
-static int gpus_at(const struct plx_elastic *e, int n)
+static int gpus_at(const struct plx_search_job *e, int n)
 {
 	for (int i = 0; i < e->at.count; i++) {
 		if (e->at.slots[i].node == n)
@@ -25,7 +25,7 @@ static int gpus_at(const struct plx_elastic *e, int n)
 }
 
 /* Could it do with less here, and still run? */
-static bool can_give(const struct plx_elastic *e, int n)
+static bool can_give(const struct plx_search_job *e, int n)
 {
 	if (e->fixed || plx_placement_shape(&e->at).gpus <= e->job->min_gpus)
 		return false;
@@ -33,8 +33,9 @@ static bool can_give(const struct plx_elastic *e, int n)
 }
 
 /* Is a rather to give way than b? The higher id in doubt. */
-static bool rather(const struct plx_search *search, const struct plx_elastic *a,
-		   const struct plx_elastic *b, int n)
+static bool rather(const struct plx_search *search,
+		   const struct plx_search_job *a,
+		   const struct plx_search_job *b, int n)
 {
 	bool a_gives = can_give(a, n);
 
@@ -48,15 +49,15 @@ static bool rather(const struct plx_search *search, const struct plx_elastic *a,
 }
 
 /* Most times whoever can and is best off. */
-struct plx_elastic *plx_node_victim(struct plx_search *search, int n,
-				    bool multi_only)
+struct plx_search_job *plx_node_victim(struct plx_search *search, int n,
+				       bool multi_only)
 {
 	const struct plx_node *node = &search->nodes[n];
-	struct plx_elastic *found = NULL;
+	struct plx_search_job *found = NULL;
 
 	search->work += 2 * node->job_count;
 	for (int i = 0; i < node->job_count; i++) {
-		struct plx_elastic *e = &search->jobs[node->jobs[i]];
+		struct plx_search_job *e = &search->jobs[node->jobs[i]];
 
 		if (e->fixed || (multi_only && e->at.count < 2))
 			continue;
@@ -81,7 +82,7 @@ static uint64_t ordered(double x)
 static uint64_t node_price(struct plx_search *search, int n)
 {
 	struct plx_node *node = &search->nodes[n];
-	const struct plx_elastic *victim;
+	const struct plx_search_job *victim;
 
 	if (!node->stale || search->shake || search->poorest)
 		return node->price;
@@ -98,7 +99,8 @@ static uint64_t node_price(struct plx_search *search, int n)
  * the high bits: GPUs to take from others (13), what that costs (34), node
  * (17).
  */
-static uint64_t node_key(struct plx_search *search, const struct plx_elastic *e,
+static uint64_t node_key(struct plx_search *search,
+			 const struct plx_search_job *e,
 			 const struct plx_config *config, int n, bool eject)
 {
 	const struct plx_node *node = &search->nodes[n];
@@ -151,20 +153,20 @@ static void sort_slots(struct plx_placement *placement)
 	}
 }
 
-bool plx_placement_complete(const struct plx_elastic *e,
+bool plx_placement_complete(const struct plx_search_job *e,
 			    const struct plx_placement *placement)
 {
-	bool at_home = !plx_needs_home(e, placement->count);
-	int home = e->job->home;
+	bool on_batch_host = !plx_needs_batch_host(e, placement->count);
+	int batch_host = e->job->batch_host;
 	int required = 0;
 
 	for (int i = 0; i < placement->count; i++) {
 		int n = placement->slots[i].node;
 
-		at_home = at_home || n == home;
+		on_batch_host = on_batch_host || n == batch_host;
 		required += e->job->required && e->job->required[n];
 	}
-	return at_home && required == e->required;
+	return on_batch_host && required == e->required;
 }
 
 static bool heeds_switches(const struct plx_search *search,
@@ -207,7 +209,8 @@ static long take_smallest(struct plx_search *search,
 	return taken;
 }
 
-static double picked_utility(struct plx_search *search, struct plx_elastic *e)
+static double picked_utility(struct plx_search *search,
+			     struct plx_search_job *e)
 {
 	return plx_value(search, e, plx_search_shape(search, &search->picked));
 }
@@ -216,7 +219,7 @@ static double picked_utility(struct plx_search *search, struct plx_elastic *e)
  * On few switches; where others have to give way for that, and fewer of them
  * if it is on any, then whatever is better at the price of these GPUs.
  */
-static long take_on_few(struct plx_search *search, struct plx_elastic *e,
+static long take_on_few(struct plx_search *search, struct plx_search_job *e,
 			const struct plx_config *config)
 {
 	size_t size = (size_t) search->look_count * sizeof(*search->keys);
@@ -244,10 +247,10 @@ static long take_on_few(struct plx_search *search, struct plx_elastic *e,
 }
 
 /* Choose nodes for a configuration; with eject, also some that others have. */
-static bool pick_uniform(struct plx_search *search, struct plx_elastic *e,
+static bool pick_uniform(struct plx_search *search, struct plx_search_job *e,
 			 const struct plx_config *config, bool eject)
 {
-	int home = e->job->home;
+	int batch_host = e->job->batch_host;
 	long taken;
 
 	for (int i = 0; i < search->look_count; i++) {
@@ -258,7 +261,8 @@ static bool pick_uniform(struct plx_search *search, struct plx_elastic *e,
 		    plx_needs_node(e, config->nodes, n))
 			return false;
 	}
-	if (plx_needs_home(e, config->nodes) && !plx_job_usable(e->job, home))
+	if (plx_needs_batch_host(e, config->nodes) &&
+	    !plx_job_usable(e->job, batch_host))
 		return false;
 	if (heeds_switches(search, config))
 		taken = take_on_few(search, e, config);
@@ -269,14 +273,14 @@ static bool pick_uniform(struct plx_search *search, struct plx_elastic *e,
 
 /* A node that it does not use so far, though it may use no more of them. */
 static bool one_too_many(const struct plx_search *search,
-			 const struct plx_elastic *e, int i, int used)
+			 const struct plx_search_job *e, int i, int used)
 {
 	return search->scratch[i] == 0 && used >= plx_nodes_max(search, e);
 }
 
 /* The next node to fill: one it needs, one it has now, then the emptiest. */
 static int next_to_fill(const struct plx_search *search,
-			const struct plx_elastic *e, int nodes, int used)
+			const struct plx_search_job *e, int nodes, int used)
 {
 	int next = -1;
 	long best = -1;
@@ -301,8 +305,8 @@ static int next_to_fill(const struct plx_search *search,
 }
 
 /* The next GPU to take from others: where it needs one, then the cheapest. */
-static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
-			int used)
+static int next_to_take(struct plx_search *search,
+			const struct plx_search_job *e, int used)
 {
 	uint64_t best = NEVER;
 	int next = -1;
@@ -331,7 +335,7 @@ static int next_to_take(struct plx_search *search, const struct plx_elastic *e,
  * as those of node_key().
  */
 static bool choose_ragged(struct plx_search *search,
-			  const struct plx_elastic *e,
+			  const struct plx_search_job *e,
 			  const struct plx_config *config, bool eject)
 {
 	for (int i = 0; i < search->look_count; i++) {
@@ -354,7 +358,8 @@ static bool choose_ragged(struct plx_search *search,
 }
 
 /* Any counts on several nodes: what is free, then what others have. */
-static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
+static bool fill_ragged(struct plx_search *search,
+			const struct plx_search_job *e,
 			const struct plx_config *config, bool eject)
 {
 	int gpus = config->gpus;
@@ -396,7 +401,7 @@ static bool fill_ragged(struct plx_search *search, const struct plx_elastic *e,
 	return true;
 }
 
-static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
+static bool pick_ragged(struct plx_search *search, struct plx_search_job *e,
 			const struct plx_config *config, bool eject)
 {
 	struct plx_placement *picked = &search->picked;
@@ -423,7 +428,7 @@ static bool pick_ragged(struct plx_search *search, struct plx_elastic *e,
 	       plx_placement_complete(e, picked) && picked->utility > -INFINITY;
 }
 
-bool plx_search_pick(struct plx_search *search, struct plx_elastic *e,
+bool plx_search_pick(struct plx_search *search, struct plx_search_job *e,
 		     const struct plx_config *config, bool eject)
 {
 	bool picked;

@@ -27,7 +27,7 @@
 #define UPGRADE 16   /* jobs that get what is left over */
 
 /* The first counts to ask for: 1, 2, 4, ..., or all of few. */
-static void ask_first(const struct plx_search *search, struct plx_elastic *e)
+static void ask_first(const struct plx_search *search, struct plx_search_job *e)
 {
 	const struct plx_job *job = e->job;
 	bool all = job->table || e->cap <= FEW ||
@@ -51,7 +51,7 @@ static void ask_first(const struct plx_search *search, struct plx_elastic *e)
 	}
 }
 
-static void hull_add(struct plx_elastic *e, int gpus, double utility,
+static void hull_add(struct plx_search_job *e, int gpus, double utility,
 		     bool guess)
 {
 	struct plx_point *hull = e->hull;
@@ -74,14 +74,14 @@ static void hull_add(struct plx_elastic *e, int gpus, double utility,
 	e->hull_count = n + 1;
 }
 
-double plx_next_known(const struct plx_elastic *e, int g)
+double plx_next_known(const struct plx_search_job *e, int g)
 {
 	while (g <= e->cap && !(e->counts[g] > -INFINITY))
 		g++;
 	return g <= e->cap ? e->counts[g] : -INFINITY;
 }
 
-static void hull_fill(struct plx_elastic *e)
+static void hull_fill(struct plx_search_job *e)
 {
 	int now = e->now_valid ? plx_placement_shape(&e->now).gpus : 0;
 	bool gap = false;
@@ -107,7 +107,8 @@ static void hull_fill(struct plx_elastic *e)
 }
 
 /* The point that is bought at this price; the fewest GPUs in doubt. */
-static const struct plx_point *bought(const struct plx_elastic *e, double price)
+static const struct plx_point *bought(const struct plx_search_job *e,
+				      double price)
 {
 	const struct plx_point *point = e->hull;
 	const struct plx_point *last = e->hull + e->hull_count - 1;
@@ -118,9 +119,9 @@ static const struct plx_point *bought(const struct plx_elastic *e, double price)
 	return point;
 }
 
-static bool buys(const struct plx_elastic *e)
+static bool buys(const struct plx_search_job *e)
 {
-	return !e->job->pinned && e->hull_count > 0;
+	return !e->job->fixed && e->hull_count > 0;
 }
 
 static long sold_at(const struct plx_search *search, double price)
@@ -128,7 +129,7 @@ static long sold_at(const struct plx_search *search, double price)
 	long sold = 0;
 
 	for (int j = 0; j < search->job_count; j++) {
-		const struct plx_elastic *e = &search->jobs[j];
+		const struct plx_search_job *e = &search->jobs[j];
 
 		if (buys(e))
 			sold += bought(e, price)->gpus;
@@ -141,7 +142,7 @@ static double steepest(const struct plx_search *search)
 	double most = 0;
 
 	for (int j = 0; j < search->job_count; j++) {
-		const struct plx_elastic *e = &search->jobs[j];
+		const struct plx_search_job *e = &search->jobs[j];
 
 		if (buys(e) && e->hull_count > 1)
 			most = fmax(
@@ -188,8 +189,8 @@ static double find_price(const struct plx_search *search, double near)
 }
 
 /* Ask in the middle of the gap above the count; false: known already. */
-static bool ask_within(const struct plx_search *search, struct plx_elastic *e,
-		       int gpus)
+static bool ask_within(const struct plx_search *search,
+		       struct plx_search_job *e, int gpus)
 {
 	int end = gpus;
 	int middle;
@@ -209,7 +210,7 @@ static bool ask_buyers(struct plx_search *search)
 	bool asked = false;
 
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 		const struct plx_point *point;
 
 		if (!buys(e))
@@ -227,21 +228,21 @@ static bool ask_buyers(struct plx_search *search)
 }
 
 /* What is left over goes to those that gain most by it. */
-static void sell_rest(struct plx_search *search)
+static void sell_remainder(struct plx_search *search)
 {
-	long rest = search->open_gpus - sold_at(search, search->price);
+	long residual = search->open_gpus - sold_at(search, search->price);
 
-	for (int i = 0; i < UPGRADE && rest > 0; i++) {
-		struct plx_elastic *best = NULL;
+	for (int i = 0; i < UPGRADE && residual > 0; i++) {
+		struct plx_search_job *best = NULL;
 		double best_slope = 0;
 
 		for (int j = 0; j < search->job_count; j++) {
-			struct plx_elastic *e = &search->jobs[j];
+			struct plx_search_job *e = &search->jobs[j];
 			const struct plx_point *p = e->target;
 			double slope;
 
 			if (!buys(e) || p + 1 == e->hull + e->hull_count ||
-			    p[1].guess || p[1].gpus - p->gpus > rest)
+			    p[1].guess || p[1].gpus - p->gpus > residual)
 				continue;
 			slope = (p[1].utility - p->utility) /
 				(p[1].gpus - p->gpus);
@@ -252,13 +253,13 @@ static void sell_rest(struct plx_search *search)
 		}
 		if (!best)
 			return;
-		rest -= best->target[1].gpus - best->target->gpus;
+		residual -= best->target[1].gpus - best->target->gpus;
 		best->target++;
 	}
 }
 
 /* The most a job adds to the bound when GPUs cost so much. */
-static double surplus(const struct plx_elastic *e, double price, double now)
+static double surplus(const struct plx_search_job *e, double price, double now)
 {
 	int held = plx_placement_shape(&e->now).gpus;
 	double most = e->may_park ? e->utility_parked : -INFINITY;
@@ -288,10 +289,10 @@ static double bound_sum(const struct plx_search *search, bool truly)
 	double sum = search->price * (double) search->open_gpus;
 
 	for (int j = 0; j < search->job_count; j++) {
-		const struct plx_elastic *e = &search->jobs[j];
+		const struct plx_search_job *e = &search->jobs[j];
 		double now = truly ? e->now_utility : e->now.utility;
 
-		if (e->job->pinned)
+		if (e->job->fixed)
 			sum += now;
 		else if (e->stuck)
 			sum += fmax(now, surplus(e, 0, now));
@@ -301,7 +302,7 @@ static double bound_sum(const struct plx_search *search, bool truly)
 	return sum;
 }
 
-/* GPUs that no pinned job holds. */
+/* GPUs that no fixed job holds. */
 static long open_gpus(const struct plx_search *search)
 {
 	long gpus = 0;
@@ -309,7 +310,7 @@ static long open_gpus(const struct plx_search *search)
 	for (int n = 0; n < search->node_count; n++) {
 		int open = search->problem->gpus[n];
 
-		open -= search->nodes[n].pinned;
+		open -= search->nodes[n].fixed;
 		gpus += open > 0 ? open : 0;
 	}
 	return gpus;
@@ -319,9 +320,9 @@ void plx_search_price(struct plx_search *search)
 {
 	search->open_gpus = open_gpus(search);
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
-		if (e->job->pinned)
+		if (e->job->fixed)
 			continue;
 		ask_first(search, e);
 		hull_fill(e);
@@ -330,16 +331,16 @@ void plx_search_price(struct plx_search *search)
 	for (int i = 0; i < ROUNDS && ask_buyers(search); i++)
 		search->price = find_price(search, search->price);
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
 		e->target = buys(e) ? bought(e, search->price) : NULL;
 		e->surplus = e->target ? e->target->utility -
 						 search->price * e->target->gpus
 				       : 0;
 	}
-	sell_rest(search);
+	sell_remainder(search);
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
 		e->want = e->target ? e->target->gpus : 0;
 	}
@@ -353,7 +354,7 @@ void plx_search_bound(struct plx_search *search)
 }
 
 double plx_search_needed(const struct plx_search *search,
-			 const struct plx_elastic *e, int gpus)
+			 const struct plx_search_job *e, int gpus)
 {
 	if (search->exact && gpus <= e->cap)
 		return search->best_sum - e->others[gpus];
@@ -362,12 +363,12 @@ double plx_search_needed(const struct plx_search *search,
 }
 
 double plx_search_most(const struct plx_search *search,
-		       const struct plx_elastic *e)
+		       const struct plx_search_job *e)
 {
 	double p = search->fairness;
 	double utility = fmax(e->now_utility, e->utility_parked);
 
-	if (!e->job->pinned)
+	if (!e->job->fixed)
 		utility = fmax(utility, surplus(e, 0, e->now_utility));
 	utility /= plx_job_weight(search, e);
 	if (fabs(p) < PLX_FAIRNESS_TINY)

@@ -32,7 +32,7 @@ static bool only_fixed(const struct plx_search *search,
 		       const struct plx_node *node)
 {
 	for (int i = 0; i < node->job_count; i++) {
-		const struct plx_elastic *e = &search->jobs[node->jobs[i]];
+		const struct plx_search_job *e = &search->jobs[node->jobs[i]];
 
 		if (!e->fixed && (too_much(search, node) || e->at.count > 1))
 			return false;
@@ -41,7 +41,7 @@ static bool only_fixed(const struct plx_search *search,
 }
 
 /* What is lost if this job gives way; false when it cannot. */
-static bool give_way(struct plx_search *search, struct plx_elastic *e,
+static bool give_way(struct plx_search *search, struct plx_search_job *e,
 		     double *gain)
 {
 	plx_move_begin(search);
@@ -56,8 +56,8 @@ static bool give_way(struct plx_search *search, struct plx_elastic *e,
 }
 
 /* The next job here by id; NULL: none. Trying one changes the list's order. */
-static struct plx_elastic *next_job(struct plx_search *search,
-				    const struct plx_node *node, int after)
+static struct plx_search_job *next_job(struct plx_search *search,
+				       const struct plx_node *node, int after)
 {
 	int next = search->job_count;
 
@@ -71,11 +71,11 @@ static struct plx_elastic *next_job(struct plx_search *search,
 /* One job of a crowded node gives way: the one that loses least. */
 static bool relieve(struct plx_search *search, const struct plx_node *node)
 {
-	struct plx_elastic *least = NULL;
+	struct plx_search_job *least = NULL;
 	double least_gain = 0;
 	double gain;
 
-	for (struct plx_elastic *e = next_job(search, node, -1); e;
+	for (struct plx_search_job *e = next_job(search, node, -1); e;
 	     e = next_job(search, node, (int) (e - search->jobs))) {
 		if (e->fixed || (!too_much(search, node) && e->at.count < 2))
 			continue;
@@ -96,9 +96,9 @@ static void placement_fixed(struct plx_search *search)
 {
 	plx_search_reset(search);
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
-		if (!e->job->pinned && !e->stuck)
+		if (!e->job->fixed && !e->stuck)
 			continue;
 		plx_placement_put(search, e, &e->now);
 		plx_placement_fix(search, e);
@@ -109,7 +109,7 @@ static void placement_fixed(struct plx_search *search)
 static bool adjust(struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
 		if (!e->fixed && e->now_valid)
 			plx_placement_put(search, e, &e->now);
@@ -123,7 +123,7 @@ static bool adjust(struct plx_search *search)
 		}
 	}
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
 		if (!e->fixed && !e->now_valid && !plx_search_fit(search, e))
 			return false;
@@ -132,11 +132,11 @@ static bool adjust(struct plx_search *search)
 }
 
 /* The hardest to placement first. */
-static int rank(const struct plx_elastic *e)
+static int rank(const struct plx_search_job *e)
 {
 	if (e->may_park)
 		return 2;
-	return plx_needs_home(e, 1) || e->required ? 0 : 1;
+	return plx_needs_batch_host(e, 1) || e->required ? 0 : 1;
 }
 
 /* Seat all at their smallest; the first that cannot be is then stuck. */
@@ -144,7 +144,7 @@ static bool squeeze_all(struct plx_search *search)
 {
 	for (int t = 0; t < 3; t++) {
 		for (int j = 0; j < search->job_count; j++) {
-			struct plx_elastic *e = &search->jobs[j];
+			struct plx_search_job *e = &search->jobs[j];
 
 			if (e->fixed || rank(e) != t)
 				continue;

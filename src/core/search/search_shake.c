@@ -42,7 +42,7 @@ static void push_parked(struct plx_search *search)
 }
 
 /* Its GPUs are for others to try; it comes back if they do not need them. */
-static bool park(struct plx_search *search, struct plx_elastic *e)
+static bool park(struct plx_search *search, struct plx_search_job *e)
 {
 	if (!e->may_park || e->at.count == 0)
 		return false;
@@ -55,21 +55,21 @@ static bool park(struct plx_search *search, struct plx_elastic *e)
 
 /* What the job gives away at the price; the more, the more it may gain. */
 static double regret(const struct plx_search *search,
-		     const struct plx_elastic *e)
+		     const struct plx_search_job *e)
 {
 	return e->surplus - e->at.utility +
 	       search->price * plx_placement_shape(&e->at).gpus;
 }
 
 /* The one with most to regret of a few. */
-static struct plx_elastic *draw_job(struct plx_search *search, int tries)
+static struct plx_search_job *draw_job(struct plx_search *search, int tries)
 {
-	struct plx_elastic *most = NULL;
+	struct plx_search_job *most = NULL;
 
 	for (int i = 0; i < tries; i++) {
 		uint64_t job = plx_search_random(search) %
 			       (uint64_t) search->job_count;
-		struct plx_elastic *e = &search->jobs[job];
+		struct plx_search_job *e = &search->jobs[job];
 
 		if (e->fixed || e->candidate_count == 0)
 			continue;
@@ -79,8 +79,8 @@ static struct plx_elastic *draw_job(struct plx_search *search, int tries)
 	return most;
 }
 
-static int draw_config(struct plx_search *search, const struct plx_elastic *e,
-		       int tries)
+static int draw_config(struct plx_search *search,
+		       const struct plx_search_job *e, int tries)
 {
 	int config = 0;
 
@@ -97,7 +97,7 @@ static int draw_config(struct plx_search *search, const struct plx_elastic *e,
 /* A random job gets a random configuration, or nothing. */
 static void kick(struct plx_search *search, int tries)
 {
-	struct plx_elastic *e = draw_job(search, tries);
+	struct plx_search_job *e = draw_job(search, tries);
 
 	search->work++;
 	if (!e)
@@ -114,7 +114,7 @@ static void kick(struct plx_search *search, int tries)
 static void placement_parked(struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
-		struct plx_elastic *e = &search->jobs[j];
+		struct plx_search_job *e = &search->jobs[j];
 
 		if (!e->fixed && e->at.count == 0)
 			plx_search_squeeze(search, e);
@@ -167,7 +167,8 @@ static double gain_over_best(const struct plx_search *search)
 	double gain = 0;
 
 	for (int i = 0; i < search->strayed_count; i++) {
-		const struct plx_elastic *e = &search->jobs[search->strayed[i]];
+		const struct plx_search_job *e =
+			&search->jobs[search->strayed[i]];
 
 		gain += e->at.utility - e->best.utility;
 	}
@@ -177,7 +178,7 @@ static double gain_over_best(const struct plx_search *search)
 static void keep_best(struct plx_search *search)
 {
 	for (int i = 0; i < search->strayed_count; i++) {
-		struct plx_elastic *e = &search->jobs[search->strayed[i]];
+		struct plx_search_job *e = &search->jobs[search->strayed[i]];
 
 		e->strayed = false;
 		plx_placement_copy(&e->best, &e->at);
@@ -192,7 +193,7 @@ static void return_to_best(struct plx_search *search)
 	for (int i = 0; i < search->strayed_count; i++)
 		plx_placement_take(search, &search->jobs[search->strayed[i]]);
 	for (int i = 0; i < search->strayed_count; i++) {
-		struct plx_elastic *e = &search->jobs[search->strayed[i]];
+		struct plx_search_job *e = &search->jobs[search->strayed[i]];
 
 		e->strayed = false;
 		plx_placement_put(search, e, &e->best);
@@ -229,7 +230,7 @@ static void shake(struct plx_search *search)
 static bool any_missed(const struct plx_search *search)
 {
 	for (int j = 0; search->parked > 0 && j < search->job_count; j++) {
-		const struct plx_elastic *e = &search->jobs[j];
+		const struct plx_search_job *e = &search->jobs[j];
 
 		if (e->want > 0 && !e->fixed && e->at.count == 0)
 			return true;

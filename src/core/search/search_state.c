@@ -38,7 +38,8 @@ static size_t slots_max(const struct plx_problem *problem,
 }
 
 /* What it has, and what nothing, is worth to it. */
-static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
+static void elastic_now(const struct plx_search *search,
+			struct plx_search_job *e)
 {
 	double weight = plx_job_weight(search, e);
 	double p = search->fairness;
@@ -50,12 +51,12 @@ static void elastic_now(const struct plx_search *search, struct plx_elastic *e)
 	e->now_utility = weight * plx_utility(p, value);
 	value *= 1 + search->problem->hysteresis;
 	e->now.utility = weight * plx_utility(p, value);
-	for (int i = 0; e->job->pinned && i < e->now.count; i++)
-		search->nodes[e->now.slots[i].node].pinned +=
+	for (int i = 0; e->job->fixed && i < e->now.count; i++)
+		search->nodes[e->now.slots[i].node].fixed +=
 			e->now.slots[i].gpus;
 }
 
-static int elastic_init(struct plx_search *search, struct plx_elastic *e,
+static int elastic_init(struct plx_search *search, struct plx_search_job *e,
 			int index, struct plx_error *err)
 {
 	const struct plx_problem *problem = search->problem;
@@ -88,8 +89,8 @@ static int elastic_init(struct plx_search *search, struct plx_elastic *e,
 /* Jobs by id, whatever order the caller has them in. */
 static int by_id(const void *a, const void *b)
 {
-	const struct plx_elastic *x = a;
-	const struct plx_elastic *y = b;
+	const struct plx_search_job *x = a;
+	const struct plx_search_job *y = b;
 
 	return (x->job->id > y->job->id) - (x->job->id < y->job->id);
 }
@@ -153,7 +154,7 @@ static int alloc_nodes(struct plx_search *search, struct plx_error *err)
  * enough, or a few.
  */
 static void count_nodes(const struct plx_problem *problem,
-			struct plx_elastic *e)
+			struct plx_search_job *e)
 {
 	int usable = 0;
 
@@ -278,7 +279,7 @@ static void node_leave(struct plx_node *node, int job)
 	node->jobs[i] = node->jobs[--node->job_count];
 }
 
-void plx_placement_take(struct plx_search *search, struct plx_elastic *e)
+void plx_placement_take(struct plx_search *search, struct plx_search_job *e)
 {
 	int multi = e->at.count > 1;
 
@@ -299,7 +300,7 @@ void plx_placement_take(struct plx_search *search, struct plx_elastic *e)
 	e->at.utility = e->utility_parked;
 }
 
-void plx_placement_put(struct plx_search *search, struct plx_elastic *e,
+void plx_placement_put(struct plx_search *search, struct plx_search_job *e,
 		       const struct plx_placement *placement)
 {
 	assert(e->at.count == 0);
@@ -321,7 +322,7 @@ void plx_placement_put(struct plx_search *search, struct plx_elastic *e,
 	search->parked -= placement->count > 0;
 }
 
-void plx_placement_fix(struct plx_search *search, struct plx_elastic *e)
+void plx_placement_fix(struct plx_search *search, struct plx_search_job *e)
 {
 	e->fixed = true;
 	for (int i = 0; i < e->at.count; i++) {
@@ -341,7 +342,7 @@ void plx_move_begin(struct plx_search *search)
 	search->touched_count = 0;
 }
 
-void plx_move_touch(struct plx_search *search, struct plx_elastic *e)
+void plx_move_touch(struct plx_search *search, struct plx_search_job *e)
 {
 	if (e->touched)
 		return;
@@ -355,7 +356,8 @@ double plx_move_gain(const struct plx_search *search)
 	double gain = 0;
 
 	for (int i = 0; i < search->touched_count; i++) {
-		const struct plx_elastic *e = &search->jobs[search->touched[i]];
+		const struct plx_search_job *e =
+			&search->jobs[search->touched[i]];
 
 		gain += e->at.utility - e->saved.utility;
 	}
@@ -367,7 +369,7 @@ void plx_move_undo(struct plx_search *search)
 	for (int i = 0; i < search->touched_count; i++)
 		plx_placement_take(search, &search->jobs[search->touched[i]]);
 	for (int i = 0; i < search->touched_count; i++) {
-		struct plx_elastic *e = &search->jobs[search->touched[i]];
+		struct plx_search_job *e = &search->jobs[search->touched[i]];
 
 		plx_placement_put(search, e, &e->saved);
 	}

@@ -112,8 +112,8 @@ void plx_switches_count(struct plx_search *search, int n, int free, int step)
 }
 
 /* Nodes of the switch where the job could have so many GPUs. */
-static int fitting(const struct plx_search *search, const struct plx_elastic *e,
-		   int s, int gpus)
+static int fitting(const struct plx_search *search,
+		   const struct plx_search_job *e, int s, int gpus)
 {
 	const struct plx_switch_state *state = &search->switch_states[s];
 	int nodes = 0;
@@ -131,7 +131,7 @@ static int fitting(const struct plx_search *search, const struct plx_elastic *e,
 	return nodes;
 }
 
-int plx_switches_next(struct plx_search *search, const struct plx_elastic *e,
+int plx_switches_next(struct plx_search *search, const struct plx_search_job *e,
 		      int gpus, int *nodes)
 {
 	int next = -1;
@@ -312,7 +312,8 @@ static void choose(struct plx_search *search, int s, struct want *want)
 	want->gpus -= state->gpus;
 }
 
-bool plx_switches_choose(struct plx_search *search, const struct plx_elastic *e,
+bool plx_switches_choose(struct plx_search *search,
+			 const struct plx_search_job *e,
 			 const struct plx_config *config)
 {
 	struct want want = { .nodes = config->nodes, .gpus = config->gpus };

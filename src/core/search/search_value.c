@@ -32,7 +32,7 @@ static int max_int(int a, int b)
 }
 
 double plx_job_weight(const struct plx_search *search,
-		      const struct plx_elastic *e)
+		      const struct plx_search_job *e)
 {
 	return isinf(search->problem->fairness) ? 1 : plx_weight(e->job);
 }
@@ -52,8 +52,8 @@ int plx_gpu_cap(const struct plx_job *job, int held)
 	return min_int(max_int(cap, held), job->max_gpus);
 }
 
-static double ask(const struct plx_search *search, const struct plx_elastic *e,
-		  struct plx_shape shape)
+static double ask(const struct plx_search *search,
+		  const struct plx_search_job *e, struct plx_shape shape)
 {
 	double value = plx_job_value(e->job, &e->fair, shape, true);
 
@@ -69,7 +69,7 @@ static double ask(const struct plx_search *search, const struct plx_elastic *e,
  * jobs are asked about few numbers of switches, or one.
  */
 static double *wide_value(const struct plx_search *search,
-			  struct plx_elastic *e, struct plx_shape shape)
+			  struct plx_search_job *e, struct plx_shape shape)
 {
 	long further = lround(shape.spread / search->problem->switch_cost);
 	double **row = &e->wide[2 * (further - 1) + (shape.nodes > 2)];
@@ -83,7 +83,7 @@ static double *wide_value(const struct plx_search *search,
 	return *row ? &(*row)[shape.gpus] : NULL;
 }
 
-double plx_value(const struct plx_search *search, struct plx_elastic *e,
+double plx_value(const struct plx_search *search, struct plx_search_job *e,
 		 struct plx_shape shape)
 {
 	double *known;
@@ -102,7 +102,7 @@ double plx_value(const struct plx_search *search, struct plx_elastic *e,
 	return *known;
 }
 
-bool plx_size_allowed(const struct plx_elastic *e, int gpus)
+bool plx_size_allowed(const struct plx_search_job *e, int gpus)
 {
 	const struct plx_job *job = e->job;
 
@@ -110,37 +110,38 @@ bool plx_size_allowed(const struct plx_elastic *e, int gpus)
 	       plx_listed(job->sizes, job->size_count, gpus);
 }
 
-bool plx_one_node(const struct plx_elastic *e, int gpus)
+bool plx_one_node(const struct plx_search_job *e, int gpus)
 {
 	if (e->job->whole && gpus != e->job->node_gpus)
 		return false;
 	return gpus <= e->one_max && e->job->min_nodes <= 1 && e->required <= 1;
 }
 
-bool plx_needs_home(const struct plx_elastic *e, int nodes)
+bool plx_needs_batch_host(const struct plx_search_job *e, int nodes)
 {
 	const struct plx_job *job = e->job;
 
-	if (job->home < 0)
+	if (job->batch_host < 0)
 		return false;
 	return !job->roams || (job->max_nodes && nodes >= job->max_nodes);
 }
 
-bool plx_needs_node(const struct plx_elastic *e, int nodes, int n)
+bool plx_needs_node(const struct plx_search_job *e, int nodes, int n)
 {
 	return plx_job_sits(e->job, n) ||
-	       (n == e->job->home && plx_needs_home(e, nodes));
+	       (n == e->job->batch_host && plx_needs_batch_host(e, nodes));
 }
 
-int plx_nodes_max(const struct plx_search *search, const struct plx_elastic *e)
+int plx_nodes_max(const struct plx_search *search,
+		  const struct plx_search_job *e)
 {
 	int most = e->job->max_nodes;
 
 	return most ? min_int(most, search->node_count) : search->node_count;
 }
 
-int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
-		   int gpus, int least)
+int plx_many_nodes(const struct plx_search *search,
+		   const struct plx_search_job *e, int gpus, int least)
 {
 	int most = min_int(plx_nodes_max(search, e), gpus);
 	int largest = plx_node_most(e, search->node_gpus_max);
@@ -164,13 +165,13 @@ int plx_many_nodes(const struct plx_search *search, const struct plx_elastic *e,
 	return 0;
 }
 
-bool plx_two_differ(const struct plx_elastic *e)
+bool plx_two_differ(const struct plx_search_job *e)
 {
 	return e->job->table || e->two != e->many;
 }
 
 double plx_value_of_count(const struct plx_search *search,
-			  struct plx_elastic *e, int gpus)
+			  struct plx_search_job *e, int gpus)
 {
 	struct plx_shape shape = { .nodes = 1, .gpus = gpus };
 	double best = -INFINITY;
@@ -197,11 +198,11 @@ double plx_value_of_count(const struct plx_search *search,
 }
 
 /* Most GPUs on one node, and on all its nodes. */
-static int reach(const struct plx_search *search, const struct plx_elastic *e,
-		 int *largest)
+static int reach(const struct plx_search *search,
+		 const struct plx_search_job *e, int *largest)
 {
 	const struct plx_problem *problem = search->problem;
-	bool bound = e->job->home >= 0 && !e->job->roams;
+	bool bound = e->job->batch_host >= 0 && !e->job->roams;
 	int sum = 0;
 
 	*largest = 0;
@@ -222,13 +223,14 @@ static int reach(const struct plx_search *search, const struct plx_elastic *e,
 }
 
 /* The price of further switches is asked for where one is paid. */
-static bool pays(const struct plx_search *search, const struct plx_elastic *e)
+static bool pays(const struct plx_search *search,
+		 const struct plx_search_job *e)
 {
 	return search->switch_count && search->problem->switch_cost > 0 &&
 	       e->job->profiled && !e->job->table && e->job->max_switches != 1;
 }
 
-int plx_value_init(const struct plx_search *search, struct plx_elastic *e,
+int plx_value_init(const struct plx_search *search, struct plx_search_job *e,
 		   struct plx_error *err)
 {
 	int held = plx_placement_shape(&e->now).gpus;

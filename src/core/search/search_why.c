@@ -15,7 +15,7 @@
 /* The line being written. */
 struct line {
 	const struct plx_search *search;
-	const struct plx_elastic *e;
+	const struct plx_search_job *e;
 	struct plx_shape from;
 	struct plx_shape to;
 	char *text;
@@ -37,14 +37,16 @@ static int gpus_on(const struct plx_placement *placement, int n)
 }
 
 /* A job that has more than before where this one has less; NULL: none. */
-static const struct plx_elastic *gainer(const struct plx_search *search,
-					const struct plx_elastic *e, int n)
+static const struct plx_search_job *gainer(const struct plx_search *search,
+					   const struct plx_search_job *e,
+					   int n)
 {
 	const struct plx_node *node = &search->nodes[n];
-	const struct plx_elastic *found = NULL;
+	const struct plx_search_job *found = NULL;
 
 	for (int i = 0; i < node->job_count; i++) {
-		const struct plx_elastic *other = &search->jobs[node->jobs[i]];
+		const struct plx_search_job *other =
+			&search->jobs[node->jobs[i]];
 
 		if (other == e ||
 		    gpus_on(&other->at, n) <= gpus_on(&other->now, n))
@@ -64,7 +66,7 @@ static bool was_taken(const struct plx_search *search, int n, int k)
 	for (int j = 0; j < search->job_count; j++) {
 		const struct plx_job *job = search->jobs[j].job;
 
-		held += plx_job_takes(job, n, job->now[n], k);
+		held += plx_job_demand(job, n, job->now[n], k);
 	}
 	return held > search->problem->consumables[n * kinds + k];
 }
@@ -86,13 +88,13 @@ static bool was_reserved(const struct plx_search *search, int n)
 /* Whom this job's GPUs go to, as ": ..."; false when to nobody. */
 static bool beneficiary(const struct line *line, char *text, size_t size)
 {
-	const struct plx_elastic *e = line->e;
-	const struct plx_elastic *other = NULL;
+	const struct plx_search_job *e = line->e;
+	const struct plx_search_job *other = NULL;
 	bool reserved = false;
 
 	for (int i = 0; i < e->now.count; i++) {
 		int n = e->now.slots[i].node;
-		const struct plx_elastic *here;
+		const struct plx_search_job *here;
 
 		if (gpus_on(&e->at, n) >= e->now.slots[i].gpus)
 			continue;
@@ -116,7 +118,7 @@ static int number(char *text, size_t size, double x)
 /* "goodput 350 -> 610 samples/s" */
 static void goodputs(const struct line *line, char *text, size_t size)
 {
-	const struct plx_elastic *e = line->e;
+	const struct plx_search_job *e = line->e;
 	double unit = e->fair.goodput;
 	char from[32];
 	char to[32];
@@ -211,7 +213,7 @@ static void why_moved(const struct line *line)
  */
 static const struct plx_config *next_config(const struct line *line)
 {
-	const struct plx_elastic *e = line->e;
+	const struct plx_search_job *e = line->e;
 	int most = 2 * line->to.gpus;
 
 	if (plx_job_size_up(e->job, line->to.gpus + 1) > most)
@@ -237,7 +239,7 @@ static long free_gpus(const struct line *line)
 	return gpus;
 }
 
-static double config_speedup(const struct plx_elastic *e,
+static double config_speedup(const struct plx_search_job *e,
 			     const struct plx_config *config)
 {
 	struct plx_shape shape = {
@@ -282,7 +284,7 @@ static void obstacle(const struct line *line, double gain,
 	else if (gain > least && line->search->switch_count &&
 		 next->nodes > 1 && !(next->spread > 0))
 		why = ": they do not fit on one switch";
-	else if (gain > least && job->home >= 0 && !job->roams)
+	else if (gain > least && job->batch_host >= 0 && !job->roams)
 		why = ": held by the node of its script, where they do not fit";
 	else if (gain > least)
 		why = ": they do not fit on what is free";
@@ -321,7 +323,7 @@ static bool why_all_its_switches(const struct line *line)
 /* There are not enough GPUs for its next size. */
 static bool why_short_of_size(const struct line *line)
 {
-	const struct plx_elastic *e = line->e;
+	const struct plx_search_job *e = line->e;
 	int gpus = line->to.gpus;
 	int next = plx_job_size_up(e->job, gpus + 1);
 	long free = free_gpus(line);
@@ -372,7 +374,7 @@ static void why_enough(const struct line *line)
 /* ", 5 would add 12 %", of one GPU, or one size, more than a limit allows. */
 static void beyond(const struct line *line, char *text, size_t size)
 {
-	const struct plx_elastic *e = line->e;
+	const struct plx_search_job *e = line->e;
 	int per_node = line->search->node_gpus_max;
 	struct plx_shape more = line->to;
 	double now = plx_speedup(e->job, &e->fair, line->to);
@@ -420,10 +422,10 @@ static void why_same(const struct line *line)
 	const struct plx_job *job = line->e->job;
 	int gpus = line->to.gpus;
 
-	if (job->pinned && gpus == 0)
+	if (job->fixed && gpus == 0)
 		snprintf(line->text, line->size,
 			 "stays without a GPU, may not change now");
-	else if (job->pinned)
+	else if (job->fixed)
 		snprintf(line->text, line->size,
 			 "stays: %d GPU%s, may not change now", gpus,
 			 plural(gpus));
@@ -458,7 +460,7 @@ static void add_charge(const struct line *line)
 }
 
 void plx_search_why(const struct plx_search *search,
-		    const struct plx_elastic *e, char *why, int size)
+		    const struct plx_search_job *e, char *why, int size)
 {
 	struct line line = {
 		.search = search,
@@ -469,7 +471,7 @@ void plx_search_why(const struct plx_search *search,
 		.size = (size_t) size,
 	};
 
-	if (line.to.gpus == 0 && !e->job->pinned)
+	if (line.to.gpus == 0 && !e->job->fixed)
 		why_parked(&line);
 	else if (plx_placement_equal(&e->at, &e->now))
 		why_same(&line);

@@ -13,13 +13,13 @@
 #define HALVES 50 /* of the range of values */
 
 /* Fewest GPUs with this utility at least; -1: not with any. */
-static int needs(const struct plx_elastic *e, double utility)
+static int needs(const struct plx_search_job *e, double utility)
 {
 	int held = plx_placement_shape(&e->now).gpus;
 	bool now = e->now_utility >= utility;
 	int last = now && e->now_valid ? held - 1 : e->cap;
 
-	if (e->job->pinned)
+	if (e->job->fixed)
 		return now ? 0 : -1;
 	if ((e->may_park && e->utility_parked >= utility) || (e->stuck && now))
 		return 0;
@@ -37,7 +37,7 @@ static bool all_have(const struct plx_search *search, double value)
 	long gpus = search->open_gpus;
 
 	for (int j = 0; j < search->job_count && gpus >= 0; j++) {
-		const struct plx_elastic *e = &search->jobs[j];
+		const struct plx_search_job *e = &search->jobs[j];
 		int need = needs(
 			e, plx_job_weight(search, e) *
 				   plx_utility(search->fairness,

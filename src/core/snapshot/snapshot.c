@@ -32,7 +32,7 @@ static_assert(sizeof(enum plx_growth) == sizeof(int), "an enum is an int");
 const struct plx_snapshot_field plx_snapshot_fields[] = {
 	{ "hysteresis", PLX_IN_PROBLEM, PLX_REAL, OF(hysteresis), 0, 1, 0 },
 	{ "uniform", PLX_IN_PROBLEM, PLX_FLAG, OF(uniform), 0, 1, 0 },
-	{ "spare", PLX_IN_PROBLEM, PLX_FLAG, OF(spare), 0, 1, 0 },
+	{ "spare", PLX_IN_PROBLEM, PLX_FLAG, OF(idle), 0, 1, 0 },
 	{ "interference", PLX_IN_PROBLEM, PLX_FLAG, OF(interference),
 	  0, 1, 0 },
 	{ "switch_cost", PLX_IN_PROBLEM, PLX_REAL, OF(switch_cost), 0, 100, 0 },
@@ -50,7 +50,7 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	{ "node_gpus", PLX_IN_JOB, PLX_WHOLE, AT(node_gpus), 0, INT_MAX, 0 },
 	{ "profiled_replicas", PLX_IN_JOB, PLX_WHOLE, AT(profiled_gpus),
 	  0, INT_MAX, 0 },
-	{ "pinned", PLX_IN_JOB, PLX_FLAG, AT(pinned), 0, 1, 0 },
+	{ "pinned", PLX_IN_JOB, PLX_FLAG, AT(fixed), 0, 1, 0 },
 	{ "roams", PLX_IN_JOB, PLX_FLAG, AT(roams), 0, 1, 0 },
 	{ "whole_nodes", PLX_IN_JOB, PLX_FLAG, AT(whole), 0, 1, 0 },
 	{ "may_park", PLX_IN_JOB, PLX_FLAG, AT(may_park), 0, 1, 1 },
@@ -313,9 +313,9 @@ static void add_job(struct sheet *sheet, const struct plx_problem *problem,
 	add_whole(sheet, job->id);
 	add(sheet, ",");
 	add_part(sheet, PLX_IN_JOB, job);
-	if (job->home >= 0) {
+	if (job->batch_host >= 0) {
 		add(sheet, ",\"home\":");
-		add_whole(sheet, job->home);
+		add_whole(sheet, job->batch_host);
 	}
 	add_ranges(sheet, "allowed", job->allowed, problem->node_count, true);
 	add_ranges(sheet, "required", job->required, problem->node_count,
@@ -328,8 +328,8 @@ static void add_job(struct sheet *sheet, const struct plx_problem *problem,
 		}
 		add(sheet, "]");
 	}
-	add_amounts(sheet, "takes", job->takes, problem->consumable_kinds);
-	add_amounts(sheet, "home_takes", job->home_takes,
+	add_amounts(sheet, "takes", job->demand, problem->consumable_kinds);
+	add_amounts(sheet, "home_takes", job->batch_host_demand,
 		    problem->consumable_kinds);
 	if (job->profiled)
 		add_goodput(sheet, job);

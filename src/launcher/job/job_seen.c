@@ -157,7 +157,7 @@ static int ask_away(const char *first, bool *away, struct plx_error *err)
  * Is rank 0's node another machine? One machine may play several nodes. What a
  * node was not long ago is kept in that place.
  */
-static int check_away(const char *home, const struct plx_layout *layout,
+static int check_away(const char *batch_host, const struct plx_layout *layout,
 		      struct known *was, bool *away, struct plx_error *err)
 {
 	const char *first;
@@ -166,7 +166,7 @@ static int check_away(const char *home, const struct plx_layout *layout,
 	if (!layout->ranks)
 		return 0;
 	first = layout->nodes[0].name;
-	if (home && !strcmp(first, home))
+	if (batch_host && !strcmp(first, batch_host))
 		return 0;
 	if (strcmp(was->node, first) != 0 || plx_now_s() >= was->until_s) {
 		if (ask_away(first, &was->away, err) < 0)
@@ -350,9 +350,9 @@ static int read_answer(const struct plx_job_who *who,
 	read_limit(answer->job_array, answer->last_update, job);
 	if (read_record(answer->job_array, who->elastic, job, err) < 0)
 		return -1;
-	if (who->home) {
-		plx_layout_lead(&job->layout, who->home);
-		plx_layout_lead(&job->aim, who->home);
+	if (who->batch_host) {
+		plx_layout_lead(&job->layout, who->batch_host);
+		plx_layout_lead(&job->aim, who->batch_host);
 	}
 	read_types(job);
 	/* With both shapes its ranks use one of them. */
@@ -360,9 +360,11 @@ static int read_answer(const struct plx_job_who *who,
 		trim(&who->sizes, &job->layout);
 		trim(&who->sizes, &job->aim);
 	}
-	if (check_away(who->home, &job->layout, &known[0], &job->away, err) < 0)
+	if (check_away(who->batch_host, &job->layout, &known[0], &job->away,
+		       err) < 0)
 		return -1;
-	return check_away(who->home, &job->aim, &known[1], &job->aim_away, err);
+	return check_away(who->batch_host, &job->aim, &known[1], &job->aim_away,
+			  err);
 }
 
 int plx_job_load(const struct plx_job_who *who, struct plx_job_seen *job,

@@ -41,7 +41,7 @@ struct plx_job_seen {
 struct plx_job_who {
 	uint32_t id;
 	bool elastic;		/* parked, not rigid, when it has no GPUs */
-	const char *home;	/* our node, NULL: not a node of the cluster */
+	const char *batch_host; /* our node, NULL: not a node of the cluster */
 	struct plx_sizes sizes; /* that its ranks may have */
 };
 
@@ -61,9 +61,9 @@ void plx_job_setup(void);
 /*
  * What slurmctld says now. An elastic job without GPUs is parked as soon as it
  * was ever given a target; otherwise its tasks are spread over CPUs. Rank 0 is
- * put on home if that has ranks. Of GPUs that are none of its sizes (a node was
- * lost) some have no rank. *job is overwritten on success; the caller's
- * to release.
+ * put on the batch host if that has ranks. Of GPUs that are none of its sizes
+ * (a node was lost) some have no rank. *job is overwritten on success; the
+ * caller's to release.
  */
 int plx_job_load(const struct plx_job_who *who, struct plx_job_seen *job,
 		 struct plx_error *err);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/error.h"
 #include "launcher/rules/settings.h"
 
 #define PLX_EXIT_USAGE	   2

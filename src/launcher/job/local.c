@@ -123,14 +123,14 @@ static void follow(struct plx_local *local, const struct plx_status *status)
 		wake();
 		return;
 	}
-	if (target->state == PLX_TARGET_ASKED && status->live) {
+	if (target->state == PLX_TARGET_REQUESTED && status->live) {
 		bool shrinks = local->wanted < local->has;
 
 		target->state = shrinks ? PLX_TARGET_LENT : PLX_TARGET_DONE;
 		if (!shrinks)
 			local->has = local->wanted;
 		wake();
-	} else if (target->state == PLX_TARGET_ASKED ||
+	} else if (target->state == PLX_TARGET_REQUESTED ||
 		   (target->state == PLX_TARGET_LENT && !status->live)) {
 		local->has = local->wanted;
 		target->state =
@@ -225,7 +225,7 @@ static void ask_resize(struct plx_local *local, int ranks, char *answer,
 			 "use libpollux nor catch the signal of --on-resize");
 		return;
 	}
-	if (target->state == PLX_TARGET_ASKED ||
+	if (target->state == PLX_TARGET_REQUESTED ||
 	    target->state == PLX_TARGET_LENT) {
 		snprintf(answer, size, "error it is being resized to %d ranks",
 			 local->wanted);
@@ -238,7 +238,7 @@ static void ask_resize(struct plx_local *local, int ranks, char *answer,
 	local->wanted = ranks;
 	local->had = local->has;
 	*target = (struct plx_target){ .serial = target->serial + 1,
-				       .state = PLX_TARGET_ASKED,
+				       .state = PLX_TARGET_REQUESTED,
 				       .nodes = ranks ? 1 : 0,
 				       .gpus_per_node = ranks,
 				       .why = "asked by its user" };

@@ -131,7 +131,7 @@ static void do_publish(struct plx_slurm_client *client)
 	if (rc < 0) {
 		client->retry_s =
 			plx_now_s() +
-			plx_looks_jitter(&client->seed, client->backoff_s);
+			plx_polls_jitter(&client->seed, client->backoff_s);
 		client->backoff_s *= 2;
 		if (client->backoff_s > BACKOFF_LAST_S)
 			client->backoff_s = BACKOFF_LAST_S;
@@ -244,7 +244,7 @@ static struct plx_sizes sizes_of(const char *params)
 
 struct plx_slurm_client *plx_slurm_client_create(uint32_t job_id,
 						 const char *params,
-						 const char *home,
+						 const char *batch_host,
 						 struct plx_error *err)
 {
 	struct plx_slurm_client *client = calloc(1, sizeof(*client));
@@ -255,7 +255,7 @@ struct plx_slurm_client *plx_slurm_client_create(uint32_t job_id,
 	}
 	client->who = (struct plx_job_who){ .id = job_id,
 					    .elastic = params != NULL,
-					    .home = home,
+					    .batch_host = batch_host,
 					    .sizes = sizes_of(params) };
 	client->seed = job_id + (uint32_t) getpid();
 	client->registry = (struct plx_registry){ .self = client,
@@ -304,7 +304,7 @@ int plx_slurm_client_fd(const struct plx_slurm_client *client)
 	return client->fd;
 }
 
-void plx_slurm_client_look(struct plx_slurm_client *client)
+void plx_slurm_client_poll(struct plx_slurm_client *client)
 {
 	pthread_mutex_lock(&client->mutex);
 	client->look = true;

@@ -33,11 +33,11 @@ struct plx_news {
 
 /*
  * NULL with err set. params: of an elastic job, or NULL. The rest as in
- * plx_job_load(); home is borrowed.
+ * plx_job_load(); batch_host is borrowed.
  */
 struct plx_slurm_client *plx_slurm_client_create(uint32_t job_id,
 						 const char *params,
-						 const char *home,
+						 const char *batch_host,
 						 struct plx_error *err);
 
 /* Before all else: another record than slurmctld's (copied). */
@@ -54,7 +54,7 @@ void plx_slurm_client_destroy(struct plx_slurm_client *client,
 int plx_slurm_client_fd(
 	const struct plx_slurm_client *client); /* readable: there is news */
 
-void plx_slurm_client_look(struct plx_slurm_client *client);
+void plx_slurm_client_poll(struct plx_slurm_client *client);
 
 /* A status and its short form (copied). Its number, counted from 1. */
 unsigned int plx_slurm_client_publish(struct plx_slurm_client *client,

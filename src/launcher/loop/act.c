@@ -35,8 +35,8 @@ static void act_start(struct plx_launcher *l)
 		l->deadline_s =
 			plx_now_s() + plx_start_allowed_s(START_TIMEOUT_S,
 							  l->longest_start_s);
-	plx_tell_start(l, l->now);
-	plx_tell_status(l, plx_now_s() + COALESCE_S);
+	plx_report_start(l, l->now);
+	plx_report_status(l, plx_now_s() + COALESCE_S);
 }
 
 /* Ranks that do not know us yet get the time of a start to do so. */
@@ -66,7 +66,7 @@ static void act_stop(struct plx_launcher *l)
 	l->crc[0] = '\0';
 	l->samples[0] = '\0';
 	l->resizing = l->stage != PLX_STAGE_ENDING;
-	plx_tell_status(l, now_s + COALESCE_S);
+	plx_report_status(l, now_s + COALESCE_S);
 }
 
 static void act_kill(struct plx_launcher *l)
@@ -87,7 +87,7 @@ static void act_ack(struct plx_launcher *l)
 	l->ack_number = 0;
 	l->marks.acked_s = 0;
 	l->deadline_s = plx_now_s() + ANSWER_TIMEOUT_S;
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 	plx_publish(l);
 }
 
@@ -98,18 +98,18 @@ static void act_retry(struct plx_launcher *l)
 
 	plx_handover_call_off(l);
 	l->not_before_s = plx_now_s() + wait_s;
-	if (!plx_sick_tell(l, l->exit_code) && !l->fault.srun)
-		plx_tell_fault(l, l->exit_code, wait_s);
-	plx_tell_status(l, plx_now_s() + COALESCE_S);
+	if (!plx_sick_report(l, l->exit_code) && !l->fault.srun)
+		plx_report_fault(l, l->exit_code, wait_s);
+	plx_report_status(l, plx_now_s() + COALESCE_S);
 }
 
 static void act_park(struct plx_launcher *l)
 {
-	plx_tell_parked(l);
+	plx_report_parked(l);
 	l->from_ranks = 0;
 	l->from[0] = '\0';
 	l->marks = (struct plx_marks){ 0 };
-	plx_tell_status(l, plx_now_s() + COALESCE_S);
+	plx_report_status(l, plx_now_s() + COALESCE_S);
 }
 
 static void act_give_up(struct plx_launcher *l)
@@ -120,13 +120,13 @@ static void act_give_up(struct plx_launcher *l)
 
 static void act_lost(struct plx_launcher *l)
 {
-	plx_tell_fault(l, l->exit_code, 0);
+	plx_report_fault(l, l->exit_code, 0);
 	act_ack(l);
 }
 
 static void act_publish(struct plx_launcher *l)
 {
-	plx_tell_status(l, plx_now_s() + COALESCE_S);
+	plx_report_status(l, plx_now_s() + COALESCE_S);
 }
 
 static void act_finish(struct plx_launcher *l)
@@ -134,8 +134,8 @@ static void act_finish(struct plx_launcher *l)
 	if (l->signal && !l->now->said.done)
 		l->exit_code = 128 + l->signal;
 	plx_handover_call_off(l);
-	plx_tell_done(l);
-	plx_tell_status(l, plx_now_s());
+	plx_report_done(l);
+	plx_report_status(l, plx_now_s());
 	plx_publish(l);
 }
 
@@ -195,7 +195,7 @@ void plx_raise(struct plx_launcher *l, enum plx_event event)
 			l->deadline_s = 0;
 		l->stage = next.stage;
 		l->stage_s = plx_now_s();
-		plx_looks_anew(&l->looks);
+		plx_polls_anew(&l->polls);
 		plx_busy_anew(l);
 	}
 	actions[next.action](l);

@@ -12,10 +12,10 @@
 #include "launcher/rules/clock.h"
 #include "launcher/loop/state.h"
 
-#define FRESH_S 30.0 /* one that changed so lately is of a rank that runs */
-#define AGAIN_S 1.0  /* between two looks whether it still is busy */
-#define TELL_S	2.0  /* in a stage, before slurmctld is told */
-#define NAMED	3    /* ranks, at most; of the others their number */
+#define FRESH_S	 30.0 /* one that changed so lately is of a rank that runs */
+#define AGAIN_S	 1.0  /* between two looks whether it still is busy */
+#define REPORT_S 2.0  /* in a stage, before slurmctld is told */
+#define NAMED	 3    /* ranks, at most; of the others their number */
 
 static const char *const does[PLX_AT_COUNT] = {
 	[PLX_AT_STEP] = "works on",
@@ -205,7 +205,7 @@ double plx_busy_due_s(const struct plx_launcher *l)
 {
 	if (!is_awaited(l))
 		return INFINITY;
-	return fmax(l->busy.look_s, l->stage_s + TELL_S);
+	return fmax(l->busy.look_s, l->stage_s + REPORT_S);
 }
 
 void plx_busy_watch(struct plx_launcher *l)
@@ -218,7 +218,7 @@ void plx_busy_watch(struct plx_launcher *l)
 	if (!busy_rank(l))
 		return;
 	l->status.busy = true;
-	plx_tell_status(l, now_s);
+	plx_report_status(l, now_s);
 }
 
 void plx_busy_through(struct plx_launcher *l)
@@ -226,7 +226,7 @@ void plx_busy_through(struct plx_launcher *l)
 	if (!l->status.busy)
 		return;
 	l->status.busy = false;
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }
 
 /* While the next ranks take over the old ones are not through. */

@@ -46,5 +46,5 @@ void plx_foreign_checkpoint(struct plx_launcher *l)
 		return;
 	}
 	plx_say(l, PLX_VERBOSE, "asking for a checkpoint");
-	plx_peer_tell(&l->now->peer, PLX_MSG_SAVE);
+	plx_peer_send(&l->now->peer, PLX_MSG_SAVE);
 }

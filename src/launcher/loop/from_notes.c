@@ -44,10 +44,10 @@ static void begin(struct plx_launcher *l)
 	plx_raise(l, PLX_EVENT_BEGAN);
 	plx_sick_trained(l);
 	if (l->resizing && l->stage == PLX_STAGE_TRAINING) {
-		plx_tell_resize(l);
+		plx_report_resize(l);
 		l->resizing = false;
 	}
-	plx_tell_status(l, now_s);
+	plx_report_status(l, now_s);
 }
 
 /* Neither this nor that: once, or whoever waits for a resize never learns. */
@@ -118,9 +118,9 @@ void plx_from_notes_end(struct plx_launcher *l, struct plx_generation *g,
 	if (foreign->has_exit) {
 		*code = plx_exit_code(&foreign->exit);
 		/* The program has told its error itself. */
-		plx_tell_exit(l, g == l->old || foreign->has_error
-					 ? PLX_VERBOSE
-					 : PLX_NORMAL);
+		plx_report_exit(l, g == l->old || foreign->has_error
+					   ? PLX_VERBOSE
+					   : PLX_NORMAL);
 	}
 	if (g != l->old)
 		plx_sick_find(l, g);

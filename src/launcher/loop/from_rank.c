@@ -86,7 +86,7 @@ static void take_hello(struct plx_launcher *l, struct plx_generation *g)
 	l->marks.hello_s = plx_now_s();
 	if (l->stage == PLX_STAGE_STARTING)
 		l->deadline_s = 0;
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }
 
 static void take_began(struct plx_launcher *l, struct plx_generation *g,
@@ -103,7 +103,7 @@ static void take_began(struct plx_launcher *l, struct plx_generation *g,
 	if (l->stage == PLX_STAGE_TRAINING)
 		plx_sick_trained(l);
 	if (resized && l->stage == PLX_STAGE_TRAINING) {
-		plx_tell_resize(l);
+		plx_report_resize(l);
 		l->resizing = false;
 	}
 }
@@ -141,7 +141,7 @@ static void take_request(struct plx_launcher *l, struct plx_generation *g,
 	else
 		plx_say(l, PLX_NORMAL,
 			"the program asks for as many ranks as are of use");
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }
 
 static void take_tight(struct plx_generation *g, const char *fields)
@@ -157,7 +157,7 @@ static void take_tight(struct plx_generation *g, const char *fields)
 static void take_kept(struct plx_launcher *l, const char *fields)
 {
 	plx_limit_learn(l, fields);
-	plx_tell_kept(l, fields);
+	plx_report_kept(l, fields);
 }
 
 static void take_line(struct plx_launcher *l, struct plx_generation *g,

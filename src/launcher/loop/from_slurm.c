@@ -18,7 +18,7 @@
  * come back with an older state. */
 static bool is_asked(const struct plx_launcher *l)
 {
-	return l->job.target.state == PLX_TARGET_ASKED &&
+	return l->job.target.state == PLX_TARGET_REQUESTED &&
 	       l->job.target.serial != l->status.ack;
 }
 
@@ -35,7 +35,7 @@ static void consider_start(struct plx_launcher *l)
 	if (l->looked_s < fmax(l->stage_s, l->not_before_s - FRESH_S))
 		return;
 	if (is_asked(l))
-		plx_raise(l, PLX_EVENT_ASKED);
+		plx_raise(l, PLX_EVENT_REQUESTED);
 	else if (l->job.layout.ranks > 0 && !is_passing(l) &&
 		 !plx_sick_waits(l) && plx_now_s() >= l->not_before_s)
 		plx_raise(l, PLX_EVENT_GPUS);
@@ -57,7 +57,8 @@ static enum plx_event how_to_resize(struct plx_launcher *l)
 {
 	if (plx_handover_possible(l))
 		return PLX_EVENT_OFFERED;
-	return plx_handover_untried(l) ? PLX_EVENT_UNTRIED : PLX_EVENT_ASKED;
+	return plx_handover_untried(l) ? PLX_EVENT_UNTRIED
+				       : PLX_EVENT_REQUESTED;
 }
 
 static void consider_ranks(struct plx_launcher *l)
@@ -90,10 +91,10 @@ static void consider_answer(struct plx_launcher *l)
 	const struct plx_target *target = &l->job.target;
 
 	if (is_asked(l)) {
-		plx_raise(l, PLX_EVENT_ASKED);
+		plx_raise(l, PLX_EVENT_REQUESTED);
 		return;
 	}
-	if (target->state == PLX_TARGET_ASKED ||
+	if (target->state == PLX_TARGET_REQUESTED ||
 	    target->state == PLX_TARGET_LENT) {
 		if (l->looked_s > l->deadline_s)
 			plx_raise(l, PLX_EVENT_LATE);
@@ -114,14 +115,14 @@ static void consider_offer(struct plx_launcher *l)
 
 	if (is_asked(l)) {
 		plx_raise(l, plx_handover_possible(l) ? PLX_EVENT_OFFERED
-						      : PLX_EVENT_ASKED);
+						      : PLX_EVENT_REQUESTED);
 		return;
 	}
-	if (target->state == PLX_TARGET_ASKED && target->cold) {
-		plx_raise(l, PLX_EVENT_ASKED);
+	if (target->state == PLX_TARGET_REQUESTED && target->cold) {
+		plx_raise(l, PLX_EVENT_REQUESTED);
 		return;
 	}
-	if (target->state == PLX_TARGET_ASKED || !is_settled(l))
+	if (target->state == PLX_TARGET_REQUESTED || !is_settled(l))
 		return;
 	l->target = *target;
 	l->marks.answered_s = plx_now_s();
@@ -157,13 +158,13 @@ static void consider_return(struct plx_launcher *l)
 	const struct plx_target *target = &l->job.target;
 
 	/* It has not read our answer yet. */
-	if (target->state == PLX_TARGET_ASKED && !is_asked(l))
+	if (target->state == PLX_TARGET_REQUESTED && !is_asked(l))
 		return;
 	if (is_asked(l)) {
 		if (!l->old)
 			plx_raise(l, plx_handover_possible(l)
 					     ? PLX_EVENT_OFFERED
-					     : PLX_EVENT_ASKED);
+					     : PLX_EVENT_REQUESTED);
 	} else if (!plx_layout_within(&l->now->step.layout, &l->job.layout)) {
 		plx_raise(l, PLX_EVENT_SHAPE);
 	} else if (target->state != PLX_TARGET_LENT &&
@@ -207,7 +208,7 @@ void plx_consider(struct plx_launcher *l)
 static void settle(struct plx_launcher *l)
 {
 	l->has_job = true;
-	if (l->job.target.state != PLX_TARGET_ASKED)
+	if (l->job.target.state != PLX_TARGET_REQUESTED)
 		l->status.ack = l->job.target.serial;
 	plx_folder_lock_seen(l);
 }
@@ -238,7 +239,7 @@ static double calm_s(const struct plx_launcher *l)
 }
 
 /* What may have changed untold is looked at before we act on it. */
-double plx_look_again_s(const struct plx_launcher *l)
+double plx_poll_again_s(const struct plx_launcher *l)
 {
 	const double times_s[] = {
 		plx_limit_due_s(l) - LIMIT_S,
@@ -249,7 +250,7 @@ double plx_look_again_s(const struct plx_launcher *l)
 	double first_s = INFINITY;
 
 	/* While slurmctld is away it is asked as often as it bears. */
-	if (l->looks.under_way || l->looks.trouble_s > 0)
+	if (l->polls.under_way || l->polls.trouble_s > 0)
 		return INFINITY;
 	for (size_t i = 0; i < sizeof(times_s) / sizeof(times_s[0]); i++) {
 		if (l->looked_s < times_s[i])
@@ -286,7 +287,7 @@ static void check_status(struct plx_launcher *l, const struct plx_news *news)
 		return;
 	plx_say(l, PLX_VERBOSE, "the job's comment has lost our status");
 	l->told[0] = '\0';
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }
 
 void plx_from_slurm(struct plx_launcher *l)
@@ -297,7 +298,7 @@ void plx_from_slurm(struct plx_launcher *l)
 	if (l->ack_number && news.published >= l->ack_number &&
 	    !l->marks.acked_s) {
 		l->marks.acked_s = news.published_s;
-		plx_looks_by(&l->looks, plx_now_s() + PLX_LOOKS_WAIT_FIRST_S);
+		plx_polls_by(&l->polls, plx_now_s() + PLX_POLLS_WAIT_FIRST_S);
 	}
 	if (news.shortened && !l->shortened) {
 		l->shortened = true;
@@ -311,7 +312,7 @@ void plx_from_slurm(struct plx_launcher *l)
 		plx_say(l, PLX_NORMAL, "%s, trying again", l->trouble);
 	}
 	if (news.is_trouble)
-		plx_looks_failed(&l->looks, plx_now_s(), awaits(l));
+		plx_polls_failed(&l->polls, plx_now_s(), awaits(l));
 	if (!news.has_job)
 		return;
 	take_job(l, &news);
@@ -319,5 +320,5 @@ void plx_from_slurm(struct plx_launcher *l)
 	if (!news.is_trouble)
 		l->trouble[0] = '\0';
 	plx_consider(l);
-	plx_looks_came(&l->looks, plx_now_s(), awaits(l), calm_s(l));
+	plx_polls_came(&l->polls, plx_now_s(), awaits(l), calm_s(l));
 }

@@ -103,8 +103,8 @@ void plx_handover_overlap(struct plx_launcher *l)
 	l->ack_number = 0;
 	l->deadline_s = 0;
 	l->marks = (struct plx_marks){ .offered_s = plx_now_s() };
-	plx_peer_tell(&l->now->peer, PLX_MSG_PREPARE);
-	plx_tell_status(l, plx_now_s());
+	plx_peer_send(&l->now->peer, PLX_MSG_PREPARE);
+	plx_report_status(l, plx_now_s());
 	plx_publish(l);
 }
 
@@ -112,7 +112,7 @@ void plx_handover_keep(struct plx_launcher *l)
 {
 	plx_handover_call_off(l);
 	l->status.live = false;
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }
 
 /* Memory may be short, a node bad: for a while, without. */
@@ -162,8 +162,8 @@ int plx_handover_warm(struct plx_launcher *l)
 		return -1;
 	}
 	l->next = g;
-	plx_tell_start(l, g);
-	plx_tell_status(l, plx_now_s());
+	plx_report_start(l, g);
+	plx_report_status(l, plx_now_s());
 	return 0;
 }
 
@@ -207,8 +207,8 @@ int plx_handover_try(struct plx_launcher *l)
 	l->next = g;
 	/* slurmctld waits meanwhile. */
 	l->status.busy = true;
-	plx_tell_start(l, g);
-	plx_tell_status(l, plx_now_s());
+	plx_report_start(l, g);
+	plx_report_status(l, plx_now_s());
 	return 0;
 }
 
@@ -216,7 +216,7 @@ void plx_handover_hand(struct plx_launcher *l)
 {
 	l->marks.asked_s = plx_now_s();
 	l->deadline_s = plx_now_s() + l->settings->save_timeout_s;
-	plx_peer_tell(&l->now->peer, PLX_MSG_HAND);
+	plx_peer_send(&l->now->peer, PLX_MSG_HAND);
 }
 
 void plx_handover_go(struct plx_launcher *l)
@@ -225,7 +225,7 @@ void plx_handover_go(struct plx_launcher *l)
 
 	snprintf(line, sizeof(line), PLX_MSG_GO " gen=%" PRIu64,
 		 l->now->number);
-	plx_peer_tell(&l->next->peer, line);
+	plx_peer_send(&l->next->peer, line);
 	l->marks.go_s = plx_now_s();
 	l->deadline_s = plx_now_s() + plx_start_warm_s(l);
 }
@@ -247,10 +247,10 @@ void plx_handover_promote(struct plx_launcher *l)
 {
 	take_over(l);
 	if (l->old) {
-		plx_peer_tell(&l->old->peer, PLX_MSG_LEAVE);
+		plx_peer_send(&l->old->peer, PLX_MSG_LEAVE);
 		l->old->kill_s = plx_now_s() + l->settings->save_timeout_s;
 	}
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }
 
 void plx_handover_release(struct plx_launcher *l)
@@ -265,7 +265,7 @@ void plx_handover_release(struct plx_launcher *l)
 	l->now->said.held = false;
 	snprintf(line, sizeof(line), PLX_MSG_RESUME " gen=%" PRIu64,
 		 l->now->number);
-	plx_peer_tell(&l->now->peer, line);
+	plx_peer_send(&l->now->peer, line);
 }
 
 void plx_handover_resume(struct plx_launcher *l)
@@ -280,28 +280,28 @@ void plx_handover_resume(struct plx_launcher *l)
 }
 
 /* Where memory did not do, they have left a checkpoint: no fault. */
-static void tell_end(struct plx_launcher *l)
+static void report_end(struct plx_launcher *l)
 {
 	if (!l->now->said.saved)
-		plx_tell_fault(l, l->exit_code, 0);
+		plx_report_fault(l, l->exit_code, 0);
 	plx_say(l, PLX_NORMAL, "the next ranks, started beside, go on from %s",
 		l->now->said.held ? "what these held" : "their checkpoint");
 }
 
 void plx_handover_adopt(struct plx_launcher *l)
 {
-	plx_peer_tell(&l->next->peer, PLX_MSG_GO);
+	plx_peer_send(&l->next->peer, PLX_MSG_GO);
 	l->marks.go_s = plx_now_s();
 	plx_handover_follow(l);
 }
 
 void plx_handover_follow(struct plx_launcher *l)
 {
-	tell_end(l);
+	report_end(l);
 	take_over(l);
 	if (!l->now->said.hello)
 		l->deadline_s = plx_now_s() + HELLO_S;
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }
 
 void plx_handover_call_off(struct plx_launcher *l)
@@ -336,5 +336,5 @@ void plx_handover_give_back(struct plx_launcher *l)
 	if (plx_stage_has_ranks(l->stage) && !plx_stage_trains(l->stage))
 		return;
 	l->status.live = false;
-	plx_tell_status(l, plx_now_s());
+	plx_report_status(l, plx_now_s());
 }

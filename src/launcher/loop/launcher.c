@@ -82,7 +82,7 @@ struct plx_launcher *plx_launcher_create(const struct plx_settings *settings,
 	for (int i = 0; i < PLX_GENERATIONS; i++)
 		plx_generation_init(&l->slots[i]);
 	l->now = &l->slots[0];
-	l->looks.seed = settings->job_id * 2654435761U + (uint32_t) getpid();
+	l->polls.seed = settings->job_id * 2654435761U + (uint32_t) getpid();
 	l->folder_lock.fd = -1;
 	l->signals = open_signals(err);
 	if (l->signals < 0)
@@ -120,8 +120,8 @@ static int patience_ms(const struct plx_launcher *l)
 	double now_s = plx_now_s();
 	double due_s = now_s + LONGEST_S;
 
-	due_s = fmin(due_s, l->looks.due_s);
-	due_s = fmin(due_s, plx_look_again_s(l));
+	due_s = fmin(due_s, l->polls.due_s);
+	due_s = fmin(due_s, plx_poll_again_s(l));
 	if (l->deadline_s && plx_stage_has_ranks(l->stage))
 		due_s = fmin(due_s, l->deadline_s);
 	if (l->publish_due_s)

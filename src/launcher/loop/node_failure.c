@@ -74,7 +74,7 @@ static void suspect(struct plx_launcher *l, double now_s)
 	lost->beat_s = l->fault.hang.beat_s;
 	/* Twice as long each time: slurmd logs who knocks. */
 	lost->next_s = now_s + fmax(2, now_s - lost->beat_s);
-	plx_looks_at_once(&l->looks);
+	plx_polls_at_once(&l->polls);
 	lost->asks_gone = false;
 	plx_silence_knock(lost->silence, &l->now->step.layout,
 			  l->settings->node);
@@ -158,7 +158,7 @@ static void give_up(struct plx_launcher *l, const struct plx_knocked *knocked)
 			(void) plx_layout_add(&lost->gone, node, &err);
 	}
 	write_names(&knocked->silent, names, sizeof(names));
-	plx_tell_lost(l, names, plx_now_s() - lost->beat_s);
+	plx_report_lost(l, names, plx_now_s() - lost->beat_s);
 	lost->ended = l->now->number;
 	lost->kill_s = 0;
 	lost->back_s = plx_now_s() + AGAIN_S;
@@ -174,12 +174,12 @@ static void welcome(struct plx_launcher *l)
 	char names[PLX_WHERE_SIZE];
 
 	write_names(&lost->gone, names, sizeof(names));
-	plx_tell_found(l, names, plx_now_s() - lost->gone_s);
+	plx_report_found(l, names, plx_now_s() - lost->gone_s);
 	plx_layout_release(&lost->gone);
 	lost->answers = 0;
 	/* Some of the ranks that were cut off may be there still. */
 	plx_slurm_client_kill(l->client, lost->step);
-	plx_looks_at_once(&l->looks);
+	plx_polls_at_once(&l->polls);
 }
 
 /* The answer to a suspicion. */
@@ -222,7 +222,7 @@ bool plx_lost_unverified(struct plx_launcher *l, const struct plx_generation *g,
 	    plx_now_s() > g->step.ended_s + VERIFY_S)
 		return false;
 	if (l->lost.unverified != g->number)
-		plx_looks_at_once(&l->looks);
+		plx_polls_at_once(&l->polls);
 	l->lost.unverified = g->number;
 	return true;
 }

@@ -263,7 +263,7 @@ static void say_broken(struct plx_launcher *l)
 /* What was tried for it needs an answer, too. */
 static void answer_trial(struct plx_launcher *l)
 {
-	if (l->job.target.state != PLX_TARGET_ASKED)
+	if (l->job.target.state != PLX_TARGET_REQUESTED)
 		return;
 	l->status.ack = l->job.target.serial;
 	l->status.live = true;
@@ -286,8 +286,8 @@ void plx_sick_return(struct plx_launcher *l)
 			named(l), l->now->where);
 	l->ill.broken = 0;
 	l->status.failed = l->ill.found;
-	plx_tell_sick(l, l->ill.found.nodes, true);
-	plx_tell_status(l, plx_now_s());
+	plx_report_sick(l, l->ill.found.nodes, true);
+	plx_report_status(l, plx_now_s());
 	plx_publish(l);
 }
 
@@ -299,21 +299,21 @@ void plx_sick_keep(struct plx_launcher *l)
 	plx_handover_keep(l);
 }
 
-static void tell_dead_start(struct plx_launcher *l)
+static void report_dead_start(struct plx_launcher *l)
 {
 	plx_say(l, PLX_NORMAL,
 		"srun started nothing on %s, %d times: asking for other nodes",
 		named(l), l->fault.srun);
-	plx_tell_sick(l, l->ill.found.nodes, false);
+	plx_report_sick(l, l->ill.found.nodes, false);
 }
 
-bool plx_sick_tell(struct plx_launcher *l, int code)
+bool plx_sick_report(struct plx_launcher *l, int code)
 {
 	if (!l->status.failed.is || plx_now_s() >= l->ill.waits_s ||
 	    l->now->said.began)
 		return false;
 	if (!l->ill.good.count) {
-		tell_dead_start(l);
+		report_dead_start(l);
 		return true;
 	}
 	plx_say(l, PLX_NORMAL,
@@ -321,7 +321,7 @@ bool plx_sick_tell(struct plx_launcher *l, int code)
 		"asking for the last shape that did, %d rank%s on %s",
 		named(l), code, l->ill.good.ranks,
 		l->ill.good.ranks == 1 ? "" : "s", l->ill.good_where);
-	plx_tell_sick(l, l->ill.found.nodes, false);
+	plx_report_sick(l, l->ill.found.nodes, false);
 	l->target.state = PLX_TARGET_REFUSED;
 	snprintf(l->target.why, sizeof(l->target.why), "ranks failed on %s",
 		 named(l));

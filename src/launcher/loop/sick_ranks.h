@@ -61,7 +61,7 @@ void plx_sick_keep(struct plx_launcher *l);
  * Tell the user, in place of a fault, for which shape the ranks wait. False:
  * they wait for none.
  */
-bool plx_sick_tell(struct plx_launcher *l, int code);
+bool plx_sick_report(struct plx_launcher *l, int code);
 
 /* Is another shape to come before ranks are started? */
 bool plx_sick_waits(const struct plx_launcher *l);

@@ -57,7 +57,7 @@ struct plx_launcher {
 	struct plx_job_seen job; /* as last seen */
 	bool has_job;
 	double looked_s;	      /* when that look began */
-	struct plx_looks looks;	      /* the next ones */
+	struct plx_polls polls;	      /* the next ones */
 	char trouble[PLX_ERROR_SIZE]; /* last told, to tell it once */
 
 	/* the ranks' side */
@@ -126,7 +126,7 @@ void plx_watch_signal(struct plx_launcher *l, int signal, bool own);
 void plx_watch_time(struct plx_launcher *l);
 /* from_slurm.c: when to look at the job before something is acted on; INFINITY:
  * no need. */
-double plx_look_again_s(const struct plx_launcher *l);
+double plx_poll_again_s(const struct plx_launcher *l);
 
 /* act.c: change stage and do what is to be done. */
 void plx_raise(struct plx_launcher *l, enum plx_event event);
@@ -138,26 +138,27 @@ void plx_order_generation(struct plx_launcher *l,
 /* status_report.c */
 void plx_say(const struct plx_launcher *l, enum plx_loudness least,
 	     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g);
-void plx_tell_resize(struct plx_launcher *l);
-void plx_tell_parked(struct plx_launcher *l);
-void plx_tell_fault(struct plx_launcher *l, int code, double wait_s);
+void plx_report_start(struct plx_launcher *l, const struct plx_generation *g);
+void plx_report_resize(struct plx_launcher *l);
+void plx_report_parked(struct plx_launcher *l);
+void plx_report_fault(struct plx_launcher *l, int code, double wait_s);
 /* Ranks failed on these nodes ("": not known), and that costs nothing. */
-void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on);
+void plx_report_sick(struct plx_launcher *l, const char *nodes, bool train_on);
 /* Which rank failed first, and its last lines, if it left word. */
-void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least);
+void plx_report_exit(const struct plx_launcher *l, enum plx_loudness least);
 /* Nodes do not answer (any more), or do again, after so many seconds. */
-void plx_tell_lost(struct plx_launcher *l, const char *nodes, double after_s);
-void plx_tell_found(struct plx_launcher *l, const char *nodes, double after_s);
+void plx_report_lost(struct plx_launcher *l, const char *nodes, double after_s);
+void plx_report_found(struct plx_launcher *l, const char *nodes,
+		      double after_s);
 /* A checkpoint is written, the training goes on. */
-void plx_tell_kept(struct plx_launcher *l, const char *fields);
-void plx_tell_done(struct plx_launcher *l);
+void plx_report_kept(struct plx_launcher *l, const char *fields);
+void plx_report_done(struct plx_launcher *l);
 /* The time limit is near: its state is being saved. */
-void plx_tell_limit(struct plx_launcher *l, double left_s);
+void plx_report_limit(struct plx_launcher *l, double left_s);
 /* Draw the line on the terminal, if it is time to. */
-void plx_tell_progress(struct plx_launcher *l);
+void plx_report_progress(struct plx_launcher *l);
 /* Have the status written at due_s at the latest. */
-void plx_tell_status(struct plx_launcher *l, double due_s);
+void plx_report_status(struct plx_launcher *l, double due_s);
 /* Write it if it is due. */
 void plx_publish(struct plx_launcher *l);
 

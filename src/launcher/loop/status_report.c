@@ -64,7 +64,7 @@ static const char *unit_of(const struct plx_launcher *l)
 	return l->now->step.layout.gpus ? "GPUs" : "ranks";
 }
 
-void plx_tell_start(struct plx_launcher *l, const struct plx_generation *g)
+void plx_report_start(struct plx_launcher *l, const struct plx_generation *g)
 {
 	const char *changed = plx_script_changed(&l->script);
 
@@ -114,7 +114,7 @@ static void name_parts(const struct plx_pause *pause, char *text, size_t size)
 	}
 }
 
-void plx_tell_resize(struct plx_launcher *l)
+void plx_report_resize(struct plx_launcher *l)
 {
 	struct plx_pause pause = plx_pause_of(&l->marks);
 	const char *why = l->target.why[0] ? l->target.why : "no reason given";
@@ -144,7 +144,7 @@ void plx_tell_resize(struct plx_launcher *l)
 				 "saved_samples", l->samples, "why", why));
 }
 
-void plx_tell_parked(struct plx_launcher *l)
+void plx_report_parked(struct plx_launcher *l)
 {
 	plx_say(l, PLX_NORMAL, "%d -> 0 %s (%s), waiting for room",
 		l->from_ranks, unit_of(l), l->job.target.why);
@@ -155,7 +155,7 @@ void plx_tell_parked(struct plx_launcher *l)
 				 l->samples, "why", l->job.target.why));
 }
 
-void plx_tell_exit(const struct plx_launcher *l, enum plx_loudness least)
+void plx_report_exit(const struct plx_launcher *l, enum plx_loudness least)
 {
 	const struct plx_exit *how = &l->foreign.exit;
 	const char *line = how->lines;
@@ -193,7 +193,7 @@ static void pack_exit(const struct plx_launcher *l, json_t *event)
 	json_object_set_new(event, "lines", json_string(how->lines));
 }
 
-void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
+void plx_report_fault(struct plx_launcher *l, int code, double wait_s)
 {
 	bool saved = l->now->said.saved && !l->foreign.has_exit;
 	json_t *event;
@@ -227,7 +227,7 @@ void plx_tell_fault(struct plx_launcher *l, int code, double wait_s)
 	l->foreign.has_exit = false;
 }
 
-void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on)
+void plx_report_sick(struct plx_launcher *l, const char *nodes, bool train_on)
 {
 	json_t *event = json_pack("{s:s, s:i, s:s, s:b}", "event", "sick",
 				  "serial", (int) l->status.failed.serial,
@@ -237,31 +237,31 @@ void plx_tell_sick(struct plx_launcher *l, const char *nodes, bool train_on)
 	write_event(l, event);
 }
 
-static void tell_nodes(struct plx_launcher *l, const char *what,
-		       const char *nodes, double after_s)
+static void report_nodes(struct plx_launcher *l, const char *what,
+			 const char *nodes, double after_s)
 {
 	write_event(l, json_pack("{s:s, s:s, s:i, s:f}", "event", what, "nodes",
 				 nodes, "start", l->now->step.number, "after_s",
 				 after_s));
 }
 
-void plx_tell_lost(struct plx_launcher *l, const char *nodes, double after_s)
+void plx_report_lost(struct plx_launcher *l, const char *nodes, double after_s)
 {
 	plx_say(l, PLX_NORMAL,
 		"%s does not answer, and there was no step for %.1f s: going "
 		"on without it",
 		nodes, after_s);
-	tell_nodes(l, "lost", nodes, after_s);
+	report_nodes(l, "lost", nodes, after_s);
 }
 
-void plx_tell_found(struct plx_launcher *l, const char *nodes, double after_s)
+void plx_report_found(struct plx_launcher *l, const char *nodes, double after_s)
 {
 	plx_say(l, PLX_NORMAL, "%s answers again, after %.0f s", nodes,
 		after_s);
-	tell_nodes(l, "found", nodes, after_s);
+	report_nodes(l, "found", nodes, after_s);
 }
 
-void plx_tell_kept(struct plx_launcher *l, const char *fields)
+void plx_report_kept(struct plx_launcher *l, const char *fields)
 {
 	double step = 0;
 	double bytes = 0;
@@ -277,7 +277,7 @@ void plx_tell_kept(struct plx_launcher *l, const char *fields)
 				 (json_int_t) bytes, "seconds", seconds));
 }
 
-void plx_tell_limit(struct plx_launcher *l, double left_s)
+void plx_report_limit(struct plx_launcher *l, double left_s)
 {
 	plx_say(l, PLX_NORMAL,
 		"the job's time limit is in %.0f s: saving, the training goes "
@@ -288,7 +288,7 @@ void plx_tell_limit(struct plx_launcher *l, double left_s)
 }
 
 /* What to do about a training that its time limit has ended. */
-static void tell_how_on(const struct plx_launcher *l)
+static void report_how_on(const struct plx_launcher *l)
 {
 	if (!l->limit.reached || l->now->said.done || l->limit.requeues)
 		return;
@@ -300,16 +300,16 @@ static void tell_how_on(const struct plx_launcher *l)
 		l->settings->folder, l->settings->folder);
 }
 
-void plx_tell_done(struct plx_launcher *l)
+void plx_report_done(struct plx_launcher *l)
 {
 	json_t *event;
 
 	/* The others have been told already. */
 	if (l->exit_code && l->settings->loudness == PLX_QUIET)
-		plx_tell_exit(l, PLX_QUIET);
+		plx_report_exit(l, PLX_QUIET);
 	plx_say(l, PLX_NORMAL, "done, exit code %d, after %d start%s",
 		l->exit_code, l->starts, l->starts == 1 ? "" : "s");
-	tell_how_on(l);
+	report_how_on(l);
 	event = json_pack("{s:s, s:i, s:i, s:i, s:b}", "event", "done", "code",
 			  l->exit_code, "starts", l->starts, "resizes",
 			  l->status.resizes, "limit", l->limit.reached);
@@ -321,7 +321,7 @@ void plx_tell_done(struct plx_launcher *l)
 	write_event(l, event);
 }
 
-void plx_tell_progress(struct plx_launcher *l)
+void plx_report_progress(struct plx_launcher *l)
 {
 	double now_s = plx_now_s();
 	char text[256];
@@ -335,7 +335,7 @@ void plx_tell_progress(struct plx_launcher *l)
 	plx_terminal_draw(l->terminal, text);
 }
 
-void plx_tell_status(struct plx_launcher *l, double due_s)
+void plx_report_status(struct plx_launcher *l, double due_s)
 {
 	if (!l->publish_due_s || due_s < l->publish_due_s)
 		l->publish_due_s = due_s;

@@ -85,9 +85,9 @@ void plx_limit_watch(struct plx_launcher *l)
 	if (now_s < plx_limit_due_s(l))
 		return;
 	l->limit.saved_s = l->limit.ends_s;
-	plx_tell_limit(l, l->limit.ends_s - now_s);
+	plx_report_limit(l, l->limit.ends_s - now_s);
 	if (l->now->said.hello)
-		plx_peer_tell(&l->now->peer, PLX_MSG_SAVE);
+		plx_peer_send(&l->now->peer, PLX_MSG_SAVE);
 	else /* it saves and ends, and is started again from that */
 		plx_foreign_stop(l);
 }

@@ -47,7 +47,7 @@ static void lose_now(struct plx_launcher *l, int code)
 	plx_say(l, PLX_VERBOSE, "ranks left, exit code %d%s", code,
 		l->now->said.saved ? ", state saved" : "");
 	plx_raise(l, event);
-	plx_looks_at_once(&l->looks);
+	plx_polls_at_once(&l->polls);
 }
 
 static void lose_next(struct plx_launcher *l, int code)
@@ -83,7 +83,7 @@ static void watch_step(struct plx_launcher *l, struct plx_generation *g)
 	} else if (g == l->old) {
 		plx_say(l, PLX_VERBOSE, "old ranks left, exit code %d", code);
 		l->old = NULL;
-		plx_looks_at_once(&l->looks);
+		plx_polls_at_once(&l->polls);
 	} else {
 		lose_now(l, code);
 	}
@@ -99,7 +99,7 @@ static void watch_steps(struct plx_launcher *l)
 void plx_watch_signal(struct plx_launcher *l, int signal, bool own)
 {
 	if (signal == SIGURG) {
-		plx_looks_at_once(&l->looks);
+		plx_polls_at_once(&l->polls);
 		return;
 	}
 	if (signal == SIGCHLD) {
@@ -146,18 +146,18 @@ void plx_watch_time(struct plx_launcher *l)
 	plx_limit_watch(l);
 	plx_from_notes(l);
 	plx_handover_see_off(l);
-	if (now_s >= plx_look_again_s(l))
-		plx_looks_at_once(&l->looks);
-	if (plx_looks_begin(&l->looks, now_s))
-		plx_slurm_client_look(l->client);
+	if (now_s >= plx_poll_again_s(l))
+		plx_polls_at_once(&l->polls);
+	if (plx_polls_begin(&l->polls, now_s))
+		plx_slurm_client_poll(l->client);
 	if (l->hint_waits && now_s >= l->hint_due_s) {
 		l->hint_due_s =
 			now_s + fmax(l->settings->hint_interval_s, HINT_S);
 		if (plx_pace_due(&l->pace, &l->status.hint, now_s)) {
 			l->hint_waits = false;
-			plx_tell_status(l, now_s);
+			plx_report_status(l, now_s);
 		}
 	}
 	plx_publish(l);
-	plx_tell_progress(l);
+	plx_report_progress(l);
 }

@@ -70,7 +70,7 @@ static void take_signals(struct plx_rank *rank)
 }
 
 /* Is there something to find out, or to tell, as soon as it can be told? */
-static bool looks(const struct plx_rank *rank)
+static bool polls(const struct plx_rank *rank)
 {
 	if (!rank->order->stop_signal)
 		return false;
@@ -83,7 +83,7 @@ static void look(struct plx_rank *rank, double now_s)
 {
 	int signal = rank->order->stop_signal;
 
-	if (!looks(rank) || now_s < rank->look_s)
+	if (!polls(rank) || now_s < rank->look_s)
 		return;
 	if (rank->asked)
 		rank->sent = plx_stop_send(rank->pid, signal) > 0;
@@ -139,7 +139,7 @@ static int patience_ms(const struct plx_rank *rank, double now_s)
 {
 	double wait_s = INFINITY;
 
-	if (looks(rank))
+	if (polls(rank))
 		wait_s = fmax(rank->look_s - now_s, 0);
 	if (rank->kill_s)
 		wait_s = fmin(wait_s, fmax(rank->kill_s - now_s, 0.1));

@@ -145,7 +145,7 @@ void plx_peer_stop(struct plx_peer *peer)
 	pass_on_stop(peer);
 }
 
-void plx_peer_tell(struct plx_peer *peer, const char *line)
+void plx_peer_send(struct plx_peer *peer, const char *line)
 {
 	size_t used = strlen(peer->queue);
 	size_t size = strlen(line);

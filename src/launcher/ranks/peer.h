@@ -42,7 +42,7 @@ void plx_peer_close(struct plx_peer *peer);
 void plx_peer_stop(struct plx_peer *peer);
 
 /* Tell it that line, once, in the order of the calls; a short one. */
-void plx_peer_tell(struct plx_peer *peer, const char *line);
+void plx_peer_send(struct plx_peer *peer, const char *line);
 
 /*
  * The next line of rank 0, if there is one. Accepts its connection. A broken

@@ -28,7 +28,7 @@
 #define WAIT_S	    120.0 /* for rank 0 to connect */
 
 /* A connection to our own socket, for srun to use as stdin and stdout. */
-static int connect_home(const char *socket_path, struct plx_error *err)
+static int connect_launcher(const char *socket_path, struct plx_error *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -115,7 +115,7 @@ int plx_relay_start(struct plx_relay *relay, uint32_t job_id, const char *node,
 	if (plx_environ_init(&env, environ, err) < 0 ||
 	    plx_environ_set(&env, PLX_RELAY_ENV, there, err) < 0)
 		goto done;
-	fd = connect_home(socket, err);
+	fd = connect_launcher(socket, err);
 	if (fd < 0)
 		goto done;
 	relay->pid = fork();

@@ -30,28 +30,28 @@ enum plx_stage {
 };
 
 enum plx_event {
-	PLX_EVENT_ASKED,    /* a target newer than our acknowledgement, or one
-			       that is not to be had while ranks are there */
-	PLX_EVENT_UNTRIED,  /* the same, of a program that was changed */
-	PLX_EVENT_OFFERED,  /* a newer one, and the next ranks may start beside
-			     */
-	PLX_EVENT_ANSWERED, /* the target was applied or refused; GPUs here */
-	PLX_EVENT_KEPT,	    /* the target is off, ranks stay where they are */
-	PLX_EVENT_PARKED,   /* the same, but no GPU is left */
-	PLX_EVENT_GPUS,	    /* the job has GPUs, nothing hinders a start */
-	PLX_EVENT_SHAPE,    /* the job's GPUs are not those of the ranks */
-	PLX_EVENT_BEGAN,    /* first optimiser step of this start */
-	PLX_EVENT_READY,    /* the next ranks wait for their turn */
-	PLX_EVENT_HELD,	    /* all ranks hold their state in memory and wait */
-	PLX_EVENT_NO_NEXT,  /* the next ranks are gone, or not to be had */
-	PLX_EVENT_AGAIN,    /* the same, they may be started once more */
-	PLX_EVENT_SICK,	    /* the same, for a node that is new to the job */
-	PLX_EVENT_RESUMED,  /* ranks that waited train on */
-	PLX_EVENT_SAVED,    /* all ranks left after saving */
-	PLX_EVENT_FAILED,   /* ranks lost; they may be started again */
-	PLX_EVENT_FINISHED, /* ranks gone, and it is their last word */
-	PLX_EVENT_LATE,	    /* this stage's time is up */
-	PLX_EVENT_STOP,	    /* we are to end: a signal, or the job is over */
+	PLX_EVENT_REQUESTED, /* a target newer than our acknowledgement, or one
+			    that is not to be had while ranks are there */
+	PLX_EVENT_UNTRIED,   /* the same, of a program that was changed */
+	PLX_EVENT_OFFERED,   /* a newer one, and the next ranks may start beside
+			      */
+	PLX_EVENT_ANSWERED,  /* the target was applied or refused; GPUs here */
+	PLX_EVENT_KEPT,	     /* the target is off, ranks stay where they are */
+	PLX_EVENT_PARKED,    /* the same, but no GPU is left */
+	PLX_EVENT_GPUS,	     /* the job has GPUs, nothing hinders a start */
+	PLX_EVENT_SHAPE,     /* the job's GPUs are not those of the ranks */
+	PLX_EVENT_BEGAN,     /* first optimiser step of this start */
+	PLX_EVENT_READY,     /* the next ranks wait for their turn */
+	PLX_EVENT_HELD,	     /* all ranks hold their state in memory and wait */
+	PLX_EVENT_NO_NEXT,   /* the next ranks are gone, or not to be had */
+	PLX_EVENT_AGAIN,     /* the same, they may be started once more */
+	PLX_EVENT_SICK,	     /* the same, for a node that is new to the job */
+	PLX_EVENT_RESUMED,   /* ranks that waited train on */
+	PLX_EVENT_SAVED,     /* all ranks left after saving */
+	PLX_EVENT_FAILED,    /* ranks lost; they may be started again */
+	PLX_EVENT_FINISHED,  /* ranks gone, and it is their last word */
+	PLX_EVENT_LATE,	     /* this stage's time is up */
+	PLX_EVENT_STOP,	     /* we are to end: a signal, or the job is over */
 };
 
 enum plx_action {

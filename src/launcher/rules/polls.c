@@ -5,44 +5,44 @@
 
 #include "launcher/rules/polls.h"
 
-double plx_looks_jitter(uint32_t *seed, double pause_s)
+double plx_polls_jitter(uint32_t *seed, double pause_s)
 {
 	/* Numerical Recipes' generator: launchers only have to differ. */
 	*seed = *seed * 1664525U + 1013904223U;
-	return pause_s * (1 + PLX_LOOKS_JITTER * (double) (*seed >> 8) /
+	return pause_s * (1 + PLX_POLLS_JITTER * (double) (*seed >> 8) /
 				      (double) (1U << 24));
 }
 
-void plx_looks_at_once(struct plx_looks *looks)
+void plx_polls_at_once(struct plx_polls *polls)
 {
-	looks->due_s = 0;
+	polls->due_s = 0;
 }
 
-void plx_looks_by(struct plx_looks *looks, double due_s)
+void plx_polls_by(struct plx_polls *polls, double due_s)
 {
-	looks->due_s = fmin(looks->due_s, due_s);
+	polls->due_s = fmin(polls->due_s, due_s);
 }
 
-void plx_looks_anew(struct plx_looks *looks)
+void plx_polls_anew(struct plx_polls *polls)
 {
-	looks->wait_s = 0;
+	polls->wait_s = 0;
 }
 
-bool plx_looks_begin(struct plx_looks *looks, double now_s)
+bool plx_polls_begin(struct plx_polls *polls, double now_s)
 {
-	if (now_s < looks->due_s)
+	if (now_s < polls->due_s)
 		return false;
-	looks->due_s = INFINITY;
-	looks->under_way = true;
+	polls->due_s = INFINITY;
+	polls->under_way = true;
 	return true;
 }
 
 /* Who was told to look meanwhile does so all the same. */
-static void pause_for(struct plx_looks *looks, double now_s, double pause_s)
+static void pause_for(struct plx_polls *polls, double now_s, double pause_s)
 {
-	looks->under_way = false;
-	if (looks->due_s > 0)
-		looks->due_s = now_s + plx_looks_jitter(&looks->seed, pause_s);
+	polls->under_way = false;
+	if (polls->due_s > 0)
+		polls->due_s = now_s + plx_polls_jitter(&polls->seed, pause_s);
 }
 
 static double doubled(double pause_s, double first_s, double last_s)
@@ -50,20 +50,20 @@ static double doubled(double pause_s, double first_s, double last_s)
 	return pause_s > 0 ? fmin(2 * pause_s, last_s) : first_s;
 }
 
-void plx_looks_came(struct plx_looks *looks, double now_s, bool awaits,
+void plx_polls_came(struct plx_polls *polls, double now_s, bool awaits,
 		    double calm_s)
 {
-	looks->trouble_s = 0;
-	looks->wait_s = awaits ? doubled(looks->wait_s, PLX_LOOKS_WAIT_FIRST_S,
-					 PLX_LOOKS_WAIT_LAST_S)
+	polls->trouble_s = 0;
+	polls->wait_s = awaits ? doubled(polls->wait_s, PLX_POLLS_WAIT_FIRST_S,
+					 PLX_POLLS_WAIT_LAST_S)
 			       : 0;
-	pause_for(looks, now_s, awaits ? fmin(looks->wait_s, calm_s) : calm_s);
+	pause_for(polls, now_s, awaits ? fmin(polls->wait_s, calm_s) : calm_s);
 }
 
-void plx_looks_failed(struct plx_looks *looks, double now_s, bool awaits)
+void plx_polls_failed(struct plx_polls *polls, double now_s, bool awaits)
 {
-	looks->trouble_s = doubled(looks->trouble_s, PLX_LOOKS_TROUBLE_FIRST_S,
-				   awaits ? PLX_LOOKS_WAIT_LAST_S
-					  : PLX_LOOKS_TROUBLE_LAST_S);
-	pause_for(looks, now_s, looks->trouble_s);
+	polls->trouble_s = doubled(polls->trouble_s, PLX_POLLS_TROUBLE_FIRST_S,
+				   awaits ? PLX_POLLS_WAIT_LAST_S
+					  : PLX_POLLS_TROUBLE_LAST_S);
+	pause_for(polls, now_s, polls->trouble_s);
 }

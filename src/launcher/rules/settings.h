@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLX_LIMIT_OFF -1.0 /* limit_margin_s: nothing is saved for the limit */
+#define PLX_LIMIT_OFF -1.0 /* limit_margin_s: no save for the limit */
 #define PLX_WARM_AUTO -1   /* warm_timeout_s: from the starts seen so far */
 
 enum plx_loudness { PLX_QUIET, PLX_NORMAL, PLX_VERBOSE };

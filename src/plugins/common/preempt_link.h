@@ -33,8 +33,8 @@ struct pollux_preempt_link {
 	 * Is the victim spared this preemptor, who may preempt it? grace_s: its
 	 * GraceTime, 0: none. Read locks on both jobs.
 	 */
-	bool (*spares)(const job_record_t *victim,
-		       const job_record_t *preemptor, uint32_t grace_s);
+	bool (*exempts)(const job_record_t *victim,
+			const job_record_t *preemptor, uint32_t grace_s);
 	/* Has it had its GraceTime: was it asked for GPUs all that time? */
 	bool (*had_grace)(const job_record_t *victim);
 };

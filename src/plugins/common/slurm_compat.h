@@ -605,7 +605,7 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
  * of a job that runs elsewhere: it opens the node, if it was completing for no
  * other job. Newer ones take it for an error, so slurmd is asked not to tell.
  */
-#define POLLUX_SLURM_TELLS_EPILOG                                              \
+#define POLLUX_SLURM_HEARS_EPILOG                                              \
 	(SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 6))
 
 /*
@@ -629,11 +629,11 @@ static inline void pollux_slurm_end_on_node(job_record_t *job,
 	message = create_kill_job_msg(job, node->protocol_version);
 	*list = own;
 	message->nodes = xstrdup(nodes);
-	agent->msg_type = POLLUX_SLURM_TELLS_EPILOG ? REQUEST_TERMINATE_JOB
+	agent->msg_type = POLLUX_SLURM_HEARS_EPILOG ? REQUEST_TERMINATE_JOB
 						    : REQUEST_ABORT_JOB;
 	agent->protocol_version = node->protocol_version;
 	agent->node_count = 1;
-	agent->retry = !POLLUX_SLURM_TELLS_EPILOG;
+	agent->retry = !POLLUX_SLURM_HEARS_EPILOG;
 	agent->hostlist = hostlist_create(node->name);
 	agent->msg_args = message;
 	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);

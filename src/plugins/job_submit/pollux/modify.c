@@ -212,11 +212,11 @@ static int _bound(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 	return SLURM_SUCCESS;
 }
 
-static bool _is_home(const job_record_t *job, bitstr_t *nodes)
+static bool _is_batch_host(const job_record_t *job, bitstr_t *nodes)
 {
-	const node_record_t *home = find_node_record(job->batch_host);
+	const node_record_t *batch_host = find_node_record(job->batch_host);
 
-	return home && bit_test(nodes, (bitoff_t) home->index);
+	return batch_host && bit_test(nodes, (bitoff_t) batch_host->index);
 }
 
 /* Takes the bitmap; NULL: no node. */
@@ -260,7 +260,8 @@ static int _narrow(job_desc_msg_t *asked, job_record_t *job,
 
 	if (!asked->req_nodes || !asked->req_nodes[0] ||
 	    pollux_slurm_nodes(asked->req_nodes, &kept) != SLURM_SUCCESS ||
-	    !bit_super_set(kept, job->node_bitmap) || !_is_home(job, kept)) {
+	    !bit_super_set(kept, job->node_bitmap) ||
+	    !_is_batch_host(job, kept)) {
 		/* Slurm says what is wrong with it. */
 		FREE_NULL_BITMAP(kept);
 		return SLURM_SUCCESS;
@@ -297,7 +298,7 @@ static int _avoid(job_desc_msg_t *asked, job_record_t *job, bool is_operator,
 		rc = ESLURM_INVALID_NODE_NAME;
 	if (rc != SLURM_SUCCESS)
 		plx_fail(err, "ExcNodeList: a node of that name is not known");
-	else if (nodes && _is_home(job, nodes)) {
+	else if (nodes && _is_batch_host(job, nodes)) {
 		rc = ESLURM_INVALID_NODE_NAME;
 		plx_fail(err,
 			 "ExcNodeList: its batch script runs on %s; drain that "

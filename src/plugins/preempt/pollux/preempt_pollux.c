@@ -237,7 +237,7 @@ bool preempt_p_preemptable(job_record_t *preemptee, job_record_t *preemptor)
 		return false;
 	link = _link();
 	return !link ||
-	       !link->spares(preemptee, preemptor, _grace_time(preemptee));
+	       !link->exempts(preemptee, preemptor, _grace_time(preemptee));
 }
 
 /* Who was asked all that time gets no second one. */

@@ -13,13 +13,13 @@ struct place {
 	uint32_t job_id; /* 0: nobody's */
 	uint32_t count;	 /* of strings, and where they are: the same text */
 	char **from;
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct place places[PLACES]; /* protected by the mutex */
 
-static void _read(const job_record_t *job, struct pollux_asked *asked)
+static void _read(const job_record_t *job, struct pollux_job_options *asked)
 {
 	char **env = job->spank_job_env;
 	uint32_t count = job->spank_job_env_size;
@@ -29,7 +29,8 @@ static void _read(const job_record_t *job, struct pollux_asked *asked)
 	asked->valid = elastic_options(env, count, &asked->options, NULL) == 1;
 }
 
-bool pollux_asked(const job_record_t *job, struct pollux_asked *asked)
+bool pollux_job_options(const job_record_t *job,
+			struct pollux_job_options *asked)
 {
 	struct place *place = &places[job->job_id % PLACES];
 
@@ -55,8 +56,8 @@ bool pollux_asked(const job_record_t *job, struct pollux_asked *asked)
 
 bool pollux_is_elastic(const job_record_t *job)
 {
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
-	(void) pollux_asked(job, &asked);
+	(void) pollux_job_options(job, &asked);
 	return asked.elastic;
 }

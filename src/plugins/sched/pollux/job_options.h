@@ -6,13 +6,13 @@
  * what their users said at submission never changes. A table of fixed size
  * keeps what was read; any thread may ask.
  */
-#ifndef SCHED_POLLUX_ASKED_H
-#define SCHED_POLLUX_ASKED_H
+#ifndef SCHED_POLLUX_JOB_OPTIONS_H
+#define SCHED_POLLUX_JOB_OPTIONS_H
 
 #include "common/elastic.h"
 #include "common/slurm_compat.h"
 
-struct pollux_asked {
+struct pollux_job_options {
 	bool elastic; /* --scheduler-params was given, ... */
 	bool valid;   /* ... and makes sense: */
 	struct plx_options options;
@@ -20,7 +20,8 @@ struct pollux_asked {
 };
 
 /* READ lock on jobs. True when elastic and valid; *asked is always written. */
-bool pollux_asked(const job_record_t *job, struct pollux_asked *asked);
+bool pollux_job_options(const job_record_t *job,
+			struct pollux_job_options *asked);
 
 /* Was --scheduler-params given, whatever it says? READ lock on jobs. */
 bool pollux_is_elastic(const job_record_t *job);

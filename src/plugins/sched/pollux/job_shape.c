@@ -3,7 +3,8 @@
 
 #include "sched/pollux/job_shape.h"
 
-struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home)
+struct pollux_shape pollux_shape_of(const int *gpus, int node_count,
+				    int batch_host)
 {
 	struct pollux_shape shape = { .nodes = bit_alloc(node_count) };
 	bool differ = false;
@@ -17,7 +18,7 @@ struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home)
 		bit_set(shape.nodes, n);
 	}
 	if (!shape.gpus)
-		bit_set(shape.nodes, home);
+		bit_set(shape.nodes, batch_host);
 	if (differ) {
 		shape.counts = xcalloc(node_count, sizeof(*shape.counts));
 		for (int n = 0; n < node_count; n++)

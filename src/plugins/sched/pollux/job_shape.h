@@ -20,9 +20,10 @@ struct pollux_shape {
 
 /*
  * The shape of a plan's row, gpus[node_count]; without any GPU: parked on its
- * home. The caller's to release.
+ * batch host. The caller's to release.
  */
-struct pollux_shape pollux_shape_of(const int *gpus, int node_count, int home);
+struct pollux_shape pollux_shape_of(const int *gpus, int node_count,
+				    int batch_host);
 /* GPUs in all. */
 int pollux_shape_gpus(const struct pollux_shape *shape);
 /* GPUs on node n; 0 where it has none. */

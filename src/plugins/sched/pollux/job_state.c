@@ -9,147 +9,148 @@
 #include "sched/pollux/monotonic.h"
 
 static struct {
-	struct pollux_track *at;
+	struct pollux_job_state *at;
 	int count;
 	int size;
 	int next; /* behind the last one found: jobs come in their order */
-} tracks;
+} states;
 
-struct pollux_track *pollux_track_find(uint32_t job_id)
+struct pollux_job_state *pollux_job_state_find(uint32_t job_id)
 {
-	for (int i = 0; i < tracks.count; i++) {
-		int k = (tracks.next + i) % tracks.count;
+	for (int i = 0; i < states.count; i++) {
+		int k = (states.next + i) % states.count;
 
-		if (tracks.at[k].job_id == job_id) {
-			tracks.next = k + 1;
-			return &tracks.at[k];
+		if (states.at[k].job_id == job_id) {
+			states.next = k + 1;
+			return &states.at[k];
 		}
 	}
 	return NULL;
 }
 
-struct pollux_track *pollux_track_get(uint32_t job_id)
+struct pollux_job_state *pollux_job_state_get(uint32_t job_id)
 {
-	struct pollux_track *track = pollux_track_find(job_id);
+	struct pollux_job_state *state = pollux_job_state_find(job_id);
 
-	if (track)
-		return track;
-	if (tracks.count == tracks.size) {
-		tracks.size = tracks.size ? 2 * tracks.size : 16;
-		xrecalloc(tracks.at, tracks.size, sizeof(*tracks.at));
+	if (state)
+		return state;
+	if (states.count == states.size) {
+		states.size = states.size ? 2 * states.size : 16;
+		xrecalloc(states.at, states.size, sizeof(*states.at));
 	}
-	track = &tracks.at[tracks.count++];
-	memset(track, 0, sizeof(*track));
-	track->job_id = job_id;
-	return track;
+	state = &states.at[states.count++];
+	memset(state, 0, sizeof(*state));
+	state->job_id = job_id;
+	return state;
 }
 
-struct pollux_track *pollux_track_at(int i)
+struct pollux_job_state *pollux_job_state_at(int i)
 {
-	return i < tracks.count ? &tracks.at[i] : NULL;
+	return i < states.count ? &states.at[i] : NULL;
 }
 
-void pollux_track_outlive(struct pollux_track *track, void **outlived,
-			  int count)
+void pollux_job_state_outlive(struct pollux_job_state *state, void **outlived,
+			      int count)
 {
-	for (int n = 0; track->outlived && n < track->outlived_count; n++)
-		FREE_NULL_BITMAP(track->outlived[n]);
-	xfree(track->outlived);
-	track->outlived = outlived;
-	track->outlived_count = count;
+	for (int n = 0; state->outlived && n < state->outlived_count; n++)
+		FREE_NULL_BITMAP(state->outlived[n]);
+	xfree(state->outlived);
+	state->outlived = outlived;
+	state->outlived_count = count;
 }
 
-static void _free_strings(struct pollux_track *track)
+static void _free_strings(struct pollux_job_state *state)
 {
-	xfree(track->nodes);
-	xfree(track->want);
-	xfree(track->from_nodes);
-	xfree(track->complaint);
-	xfree(track->had);
-	xfree(track->back);
-	xfree(track->shuns);
-	xfree(track->fresh);
-	FREE_NULL_BITMAP(track->left);
-	pollux_track_outlive(track, NULL, 0);
+	xfree(state->nodes);
+	xfree(state->want);
+	xfree(state->from_nodes);
+	xfree(state->complaint);
+	xfree(state->had);
+	xfree(state->back);
+	xfree(state->shuns);
+	xfree(state->fresh);
+	FREE_NULL_BITMAP(state->left);
+	pollux_job_state_outlive(state, NULL, 0);
 }
 
-void pollux_track_remove(struct pollux_track *track)
+void pollux_job_state_remove(struct pollux_job_state *state)
 {
-	_free_strings(track);
-	*track = tracks.at[--tracks.count];
+	_free_strings(state);
+	*state = states.at[--states.count];
 }
 
-void pollux_track_remove_all(void)
+void pollux_job_state_remove_all(void)
 {
-	for (int i = 0; i < tracks.count; i++)
-		_free_strings(&tracks.at[i]);
-	xfree(tracks.at);
-	memset(&tracks, 0, sizeof(tracks));
+	for (int i = 0; i < states.count; i++)
+		_free_strings(&states.at[i]);
+	xfree(states.at);
+	memset(&states, 0, sizeof(states));
 }
 
-void pollux_track_hold(struct pollux_track *track, const char *nodes, int gpus,
-		       time_t since)
+void pollux_job_state_hold(struct pollux_job_state *state, const char *nodes,
+			   int gpus, time_t since)
 {
-	track->most_gpus = MAX(track->most_gpus, gpus);
-	if (track->since == since && track->gpus == gpus &&
-	    !xstrcmp(track->nodes, nodes))
+	state->most_gpus = MAX(state->most_gpus, gpus);
+	if (state->since == since && state->gpus == gpus &&
+	    !xstrcmp(state->nodes, nodes))
 		return;
-	if (track->since != since)
-		pollux_track_close(track, since);
-	xfree(track->nodes);
-	track->nodes = xstrdup(nodes);
-	track->gpus = gpus;
-	track->since = since;
+	if (state->since != since)
+		pollux_job_state_close(state, since);
+	xfree(state->nodes);
+	state->nodes = xstrdup(nodes);
+	state->gpus = gpus;
+	state->since = since;
 }
 
-void pollux_track_close(struct pollux_track *track, time_t end)
+void pollux_job_state_close(struct pollux_job_state *state, time_t end)
 {
-	if (!track->since)
+	if (!state->since)
 		return;
-	end = MAX(end, track->since);
+	end = MAX(end, state->since);
 	pollux_info("sched/pollux: JobId=%u held %d GPUs on %s from %ld to "
 		    "%ld: %ld "
 		    "GPU-seconds",
-		    track->job_id, track->gpus, track->nodes,
-		    (long) track->since, (long) end,
-		    (long) (end - track->since) * track->gpus);
-	track->service_s += (double) (end - track->since) * track->gpus;
-	track->since = 0;
+		    state->job_id, state->gpus, state->nodes,
+		    (long) state->since, (long) end,
+		    (long) (end - state->since) * state->gpus);
+	state->service_s += (double) (end - state->since) * state->gpus;
+	state->since = 0;
 }
 
-double pollux_track_service(const struct pollux_track *track, time_t now)
+double pollux_job_state_service(const struct pollux_job_state *state,
+				time_t now)
 {
-	double present = track->since && now > track->since
-				 ? (double) (now - track->since) * track->gpus
+	double present = state->since && now > state->since
+				 ? (double) (now - state->since) * state->gpus
 				 : 0;
 
-	return track->service_s + present;
+	return state->service_s + present;
 }
 
-void pollux_track_adopt(uint32_t job_id, const struct plx_target *target)
+void pollux_job_state_adopt(uint32_t job_id, const struct plx_target *target)
 {
-	struct pollux_track *track = pollux_track_get(job_id);
+	struct pollux_job_state *state = pollux_job_state_get(job_id);
 
-	if (track->phase == POLLUX_MOVING)
+	if (state->phase == POLLUX_MOVING)
 		return;
-	track->target = *target;
-	xfree(track->want);
-	track->want = xstrdup(target->on);
-	xfree(track->from_nodes);
-	track->phase = POLLUX_MOVING;
-	track->departed_s = pollux_now_s();
-	track->freed_s = 0;
-	track->deadline_s = 0;
+	state->target = *target;
+	xfree(state->want);
+	state->want = xstrdup(target->on);
+	xfree(state->from_nodes);
+	state->phase = POLLUX_MOVING;
+	state->departed_s = pollux_now_s();
+	state->freed_s = 0;
+	state->deadline_s = 0;
 	pollux_info("sched/pollux: JobId=%u was on its way to %s before "
 		    "slurmctld was "
 		    "started",
-		    job_id, track->want);
+		    job_id, state->want);
 }
 
-bool pollux_track_any_busy(void)
+bool pollux_job_state_any_busy(void)
 {
-	for (int i = 0; i < tracks.count; i++) {
-		if (tracks.at[i].phase != POLLUX_IDLE)
+	for (int i = 0; i < states.count; i++) {
+		if (states.at[i].phase != POLLUX_IDLE)
 			return true;
 	}
 	return false;

@@ -5,8 +5,8 @@
  * Only what slurmctld does not keep: when slurmctld is restarted, all of it
  * is made anew from the job records. Used by the plugin's thread alone.
  */
-#ifndef SCHED_POLLUX_TRACK_H
-#define SCHED_POLLUX_TRACK_H
+#ifndef SCHED_POLLUX_JOB_STATE_H
+#define SCHED_POLLUX_JOB_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,15 +20,15 @@
 
 enum pollux_phase {
 	POLLUX_IDLE,
-	POLLUX_ASKED,	/* the launcher has to answer */
-	POLLUX_LENT,	/* old and new shape at once, while it hands over */
-	POLLUX_KILLED,	/* it did not; its steps have to end */
-	POLLUX_READIED, /* it has the shape; prologs run on new nodes */
-	POLLUX_BACK,	/* its new ranks failed: it gets what it had */
-	POLLUX_MOVING,	/* put back into the queue, to be started elsewhere */
+	POLLUX_REQUESTED, /* the launcher has to answer */
+	POLLUX_LENT,	  /* old and new shape at once, while it hands over */
+	POLLUX_KILLED,	  /* it did not; its steps have to end */
+	POLLUX_READIED,	  /* it has the shape; prologs run on new nodes */
+	POLLUX_BACK,	  /* its new ranks failed: it gets what it had */
+	POLLUX_MOVING,	  /* put back into the queue, to be started elsewhere */
 };
 
-struct pollux_track {
+struct pollux_job_state {
 	uint32_t priority; /* moving: before Slurm had it in its queue */
 	uint32_t job_id;
 	bool seen; /* in the present look */
@@ -109,32 +109,33 @@ struct pollux_track {
 };
 
 /* Take over `outlived`, made with xcalloc(). */
-void pollux_track_outlive(struct pollux_track *track, void **outlived,
-			  int count);
+void pollux_job_state_outlive(struct pollux_job_state *state, void **outlived,
+			      int count);
 
-struct pollux_track *pollux_track_find(uint32_t job_id);
-/* Found or made. Valid until pollux_track_remove() of any job. */
-struct pollux_track *pollux_track_get(uint32_t job_id);
+struct pollux_job_state *pollux_job_state_find(uint32_t job_id);
+/* Found or made. Valid until pollux_job_state_remove() of any job. */
+struct pollux_job_state *pollux_job_state_get(uint32_t job_id);
 /* The i-th of all, NULL after the last. */
-struct pollux_track *pollux_track_at(int i);
-void pollux_track_remove(struct pollux_track *track);
-void pollux_track_remove_all(void);
+struct pollux_job_state *pollux_job_state_at(int i);
+void pollux_job_state_remove(struct pollux_job_state *state);
+void pollux_job_state_remove_all(void);
 
 /*
  * The job holds this shape since then; if that is another one than before,
  * the log says how long it held the last one. Takes no ownership.
  */
-void pollux_track_hold(struct pollux_track *track, const char *nodes, int gpus,
-		       time_t since);
+void pollux_job_state_hold(struct pollux_job_state *state, const char *nodes,
+			   int gpus, time_t since);
 /* The job ended then (or was requeued). */
-void pollux_track_close(struct pollux_track *track, time_t end);
+void pollux_job_state_close(struct pollux_job_state *state, time_t end);
 /* GPU-seconds that the job has had since it started. */
-double pollux_track_service(const struct pollux_track *track, time_t now);
+double pollux_job_state_service(const struct pollux_job_state *state,
+				time_t now);
 
 /* Go on with the move to this target that an earlier slurmctld began. */
-void pollux_track_adopt(uint32_t job_id, const struct plx_target *target);
+void pollux_job_state_adopt(uint32_t job_id, const struct plx_target *target);
 
 /* Is any job in the middle of a resize? */
-bool pollux_track_any_busy(void);
+bool pollux_job_state_any_busy(void);
 
 #endif

@@ -138,10 +138,11 @@ static void _write(struct names *names, char types[PLX_TYPES_SIZE])
 /* It runs, asks for no type, and wants no mixture. */
 static bool _keeps(const job_record_t *job, char types[PLX_TYPES_SIZE])
 {
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
 	pollux_job_gpu_type(job, types);
-	return !types[0] && pollux_asked(job, &asked) && !asked.options.mix;
+	return !types[0] && pollux_job_options(job, &asked) &&
+	       !asked.options.mix;
 }
 
 /* What it had when it gave up its last GPU. */

@@ -25,7 +25,7 @@ enum pollux_purpose {
 	POLLUX_RESERVED,   /* read: is a reservation free? */
 	POLLUX_STARTING,   /* write: jobs on what is reserved for them */
 	POLLUX_CLEARING,   /* write: would a job start on nodes for itself? */
-	POLLUX_TELLING,	   /* write: sentences on job records */
+	POLLUX_REPORTING,  /* write: sentences on job records */
 	POLLUX_MARKING,	   /* write: comments of nodes */
 	POLLUX_POWER,	   /* write: nodes are woken */
 	POLLUX_PURPOSES,

@@ -33,20 +33,20 @@ static bool _is_elsewhere(const job_record_t *preemptor)
 	       preemptor->fed_details || preemptor->burst_buffer;
 }
 
-static bool _spares(const job_record_t *victim, const job_record_t *preemptor,
-		    uint32_t grace_s)
+static bool _exempts(const job_record_t *victim, const job_record_t *preemptor,
+		     uint32_t grace_s)
 {
-	bool spares = false;
+	bool exempts = false;
 
 	slurm_mutex_lock(&shared.mutex);
 	/* Where no cycle was ever run, records may be of another Slurm. */
 	if (shared.preemption && !_is_elsewhere(preemptor) &&
 	    (IS_JOB_RUNNING(victim) || IS_JOB_SUSPENDED(victim)))
-		spares = plx_preemption_spares(
+		exempts = plx_preemption_exempts(
 			shared.preemption, preemptor->job_id, victim->job_id,
 			grace_s ? grace_s : shared.wait_s, pollux_now_s());
 	slurm_mutex_unlock(&shared.mutex);
-	return spares;
+	return exempts;
 }
 
 static bool _had_grace(const job_record_t *victim)
@@ -72,7 +72,7 @@ const struct pollux_preempt_link pollux_preempt_link = {
 	.size = sizeof(pollux_preempt_link),
 	.attach = pollux_preempts_by,
 	.detach = _detach,
-	.spares = _spares,
+	.exempts = _exempts,
 	.had_grace = _had_grace,
 };
 

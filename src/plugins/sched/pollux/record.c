@@ -69,9 +69,9 @@ int pollux_record_gpu_count(const job_record_t *job)
 
 bool pollux_record_is_moldable(const job_record_t *job)
 {
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
-	return pollux_asked(job, &asked) &&
+	return pollux_job_options(job, &asked) &&
 	       asked.options.mode == PLX_MODE_REQUEUE;
 }
 
@@ -120,7 +120,7 @@ static step_record_t *_find_step(job_record_t *job, uint32_t number)
 	return job->step_list ? find_step_record(job, &id) : NULL;
 }
 
-int pollux_record_home(job_record_t *job, const struct plx_status *status)
+int pollux_record_batch_host(job_record_t *job, const struct plx_status *status)
 {
 	step_record_t *step = NULL;
 	node_record_t *node = NULL;

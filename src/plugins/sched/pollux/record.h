@@ -33,7 +33,8 @@ bool pollux_record_runs(const job_record_t *job);
  * Index of the node that cannot be given up: where the launcher runs, else
  * the batch host. -1 when there is none.
  */
-int pollux_record_home(job_record_t *job, const struct plx_status *status);
+int pollux_record_batch_host(job_record_t *job,
+			     const struct plx_status *status);
 
 /*
  * A launcher goes on running through a resize, so it must hold nothing that is

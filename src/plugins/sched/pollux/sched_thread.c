@@ -154,34 +154,35 @@ static bool _sleep(double seconds, struct pollux_params *params, bool *mend)
  * One line each time a job's status has something new wrong with it; a job
  * that goes on finding new ways is heard once a minute.
  */
-static void _complain(const struct pollux_job *job, struct pollux_track *track)
+static void _complain(const struct pollux_job *job,
+		      struct pollux_job_state *state)
 {
 	double now_s = pollux_now_s();
 
-	if (!xstrcmp(track->complaint ? track->complaint : "", job->complaint))
+	if (!xstrcmp(state->complaint ? state->complaint : "", job->complaint))
 		return;
-	if (track->complaints >= COMPLAINTS && now_s - track->complained_s < 60)
+	if (state->complaints >= COMPLAINTS && now_s - state->complained_s < 60)
 		return;
-	xfree(track->complaint);
-	track->complaint = xstrdup(job->complaint);
+	xfree(state->complaint);
+	state->complaint = xstrdup(job->complaint);
 	if (!job->complaint[0])
 		return;
-	track->complaints++;
+	state->complaints++;
 	pollux_count(POLLUX_DROPPED_HINT);
-	track->complained_s = now_s;
+	state->complained_s = now_s;
 	info("sched/pollux: JobId=%u: its status is not believed, it counts as "
 	     "unprofiled: %s",
 	     job->id, job->complaint);
 }
 
 /* Once, why a job is never resized. */
-static void _tell_fixed(const struct pollux_job *job,
-			struct pollux_track *track, int gpus)
+static void _report_fixed(const struct pollux_job *job,
+			  struct pollux_job_state *state, int gpus)
 {
-	if (job->fixed && job->fixed != track->fixed)
+	if (job->fixed && job->fixed != state->fixed)
 		info("sched/pollux: JobId=%u keeps its %d GPUs for good: %s",
 		     job->id, gpus, job->fixed);
-	track->fixed = job->fixed;
+	state->fixed = job->fixed;
 }
 
 /* A requeued job has forgotten its end, but was submitted anew then. */
@@ -195,21 +196,21 @@ static time_t _end(const job_record_t *job, time_t since)
 /* Jobs that are not running any more: close their last shape. */
 static void _forget_ended(void)
 {
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 	int i = 0;
 
 	pollux_lock(POLLUX_JUDGE);
-	while ((track = pollux_track_at(i))) {
+	while ((state = pollux_job_state_at(i))) {
 		job_record_t *job = NULL;
 
-		if (track->seen || track->phase == POLLUX_MOVING) {
+		if (state->seen || state->phase == POLLUX_MOVING) {
 			i++;
 			continue;
 		}
-		job = find_job_record(track->job_id);
+		job = find_job_record(state->job_id);
 		if (job)
-			pollux_track_close(track, _end(job, track->since));
-		pollux_track_remove(track);
+			pollux_job_state_close(state, _end(job, state->since));
+		pollux_job_state_remove(state);
 	}
 	pollux_unlock(POLLUX_JUDGE);
 }
@@ -220,35 +221,35 @@ static void _forget_ended(void)
  */
 static void _close_ended(void)
 {
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 
 	pollux_lock(POLLUX_JUDGE);
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
-		const job_record_t *job = find_job_record(track->job_id);
+	for (int i = 0; (state = pollux_job_state_at(i)); i++) {
+		const job_record_t *job = find_job_record(state->job_id);
 
 		if (!job)
 			continue;
 		if (!IS_JOB_RUNNING(job) && !IS_JOB_SUSPENDED(job))
-			pollux_track_close(track, _end(job, track->since));
-		else if (pollux_record_since(job) != track->since)
-			pollux_track_close(track, pollux_record_since(job));
+			pollux_job_state_close(state, _end(job, state->since));
+		else if (pollux_record_since(job) != state->since)
+			pollux_job_state_close(state, pollux_record_since(job));
 	}
 	pollux_unlock(POLLUX_JUDGE);
 }
 
 /* A node was lost, or an operator took it: who trains there is to know. */
-static void _note_change(struct pollux_track *track,
+static void _note_change(struct pollux_job_state *state,
 			 const struct pollux_job *job, int gpus)
 {
-	track->changed =
-		track->since && track->phase == POLLUX_IDLE &&
-		(track->gpus != gpus || xstrcmp(track->nodes, job->shape) != 0);
-	last.changed |= track->changed;
+	state->changed =
+		state->since && state->phase == POLLUX_IDLE &&
+		(state->gpus != gpus || xstrcmp(state->nodes, job->shape) != 0);
+	last.changed |= state->changed;
 }
 
 static void _wake_changed(void)
 {
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 	struct plx_status status;
 	job_record_t *job = NULL;
 
@@ -256,8 +257,8 @@ static void _wake_changed(void)
 		return;
 	last.changed = false;
 	pollux_lock(POLLUX_JUDGE);
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
-		job = track->changed ? find_job_record(track->job_id) : NULL;
+	for (int i = 0; (state = pollux_job_state_at(i)); i++) {
+		job = state->changed ? find_job_record(state->job_id) : NULL;
 		if (!job || !pollux_record_runs(job))
 			continue;
 		pollux_record_status(job, &status);
@@ -278,38 +279,38 @@ static double _service_before(const struct pollux_snapshot *snapshot,
 	return before > 0 ? (double) before * gpus : 0;
 }
 
-static void _update_tracks(const struct pollux_snapshot *snapshot,
+static void _update_states(const struct pollux_snapshot *snapshot,
 			   const struct pollux_params *params)
 {
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 
 	if (!last.any)
 		pollux_acct_audit();
 	last.any = true;
-	for (int i = 0; (track = pollux_track_at(i)); i++)
-		track->seen = false;
+	for (int i = 0; (state = pollux_job_state_at(i)); i++)
+		state->seen = false;
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct pollux_job *job = &snapshot->jobs[j];
 		int gpus = 0;
 
-		track = pollux_track_get(job->id);
+		state = pollux_job_state_get(job->id);
 		gpus = pollux_snapshot_gpus(snapshot, j);
-		track->seen = true;
-		if (!track->since)
-			pollux_extend_begin(track, &job->target);
-		if (!track->since)
-			track->service_s = _service_before(snapshot, job, gpus);
-		_note_change(track, job, gpus);
-		pollux_track_hold(track, job->shape, gpus, job->since);
-		_complain(job, track);
-		pollux_claims_hear(snapshot, j, track);
-		pollux_lease_hear(snapshot, j, track, params);
-		pollux_sick_hear(snapshot, j, track, params);
-		_tell_fixed(job, track, gpus);
-		if (track->phase == POLLUX_IDLE &&
-		    (job->target.state == PLX_TARGET_ASKED ||
+		state->seen = true;
+		if (!state->since)
+			pollux_extend_begin(state, &job->target);
+		if (!state->since)
+			state->service_s = _service_before(snapshot, job, gpus);
+		_note_change(state, job, gpus);
+		pollux_job_state_hold(state, job->shape, gpus, job->since);
+		_complain(job, state);
+		pollux_claims_hear(snapshot, j, state);
+		pollux_lease_hear(snapshot, j, state, params);
+		pollux_sick_hear(snapshot, j, state, params);
+		_report_fixed(job, state, gpus);
+		if (state->phase == POLLUX_IDLE &&
+		    (job->target.state == PLX_TARGET_REQUESTED ||
 		     job->target.state == PLX_TARGET_LENT))
-			pollux_resize_request_again(track, &job->target,
+			pollux_resize_request_again(state, &job->target,
 						    params);
 	}
 	_forget_ended();
@@ -431,11 +432,11 @@ static void _look(const struct pollux_params *params)
 	last.waiting = snapshot->waiting_count > 0;
 	last.begins_s = snapshot->begins_s;
 	last.exempt_s = _exempt_until(snapshot);
-	_update_tracks(snapshot, params);
+	_update_states(snapshot, params);
 	last.limit_s = pollux_limit(snapshot, params);
 	if (!params->enabled) {
 		pollux_explain_off(snapshot);
-		pollux_waits_tell(snapshot, NULL, NULL);
+		pollux_waits_report(snapshot, NULL, NULL);
 		pollux_start_reserved_forget_all();
 		pollux_start_times_forget();
 		pollux_await_forget();
@@ -453,7 +454,7 @@ static void _look(const struct pollux_params *params)
 		last.fingerprint = snapshot->fingerprint;
 		pollux_reservation_timeout_apply(snapshot, now_s);
 		pollux_sick_apply(snapshot, now_s);
-		pollux_marks_tell(snapshot, now_s);
+		pollux_marks_report(snapshot, now_s);
 		if (pollux_limit_split_claim(snapshot, &err) < 0)
 			error("sched/pollux: %s", err.text);
 		pollux_scale_apply(snapshot, params);
@@ -482,7 +483,7 @@ static void _wake_scheduler(void)
 
 static bool _is_busy(void)
 {
-	return pollux_track_any_busy() || pollux_start_reserved_any();
+	return pollux_job_state_any_busy() || pollux_start_reserved_any();
 }
 
 static double _pause_s(void)
@@ -545,13 +546,13 @@ void *pollux_agent(void *unused)
 			pollux_preempt_offers(pollux_now_s()) || last.freed;
 		pollux_extend(&params);
 		_look(&params);
-		pollux_start_times_tell();
+		pollux_start_times_report();
 		pollux_publish(params.metrics);
 	}
 	_close_ended();
 	pollux_acct_stop();
 	pollux_constrain_stop();
-	pollux_track_remove_all();
+	pollux_job_state_remove_all();
 	pollux_deadlines_forget_all();
 	pollux_start_reserved_forget_all();
 	pollux_start_times_forget();
@@ -562,7 +563,7 @@ void *pollux_agent(void *unused)
 	pollux_moldable_forget_all();
 	pollux_sick_forget_all();
 	pollux_marks_forget_all();
-	pollux_texts_forget_all();
+	pollux_comment_cache_forget_all();
 	/* A backup may take over once more: for that thread all is new. */
 	memset(&last, 0, sizeof(last));
 	slurm_mutex_lock(&shared.mutex);

@@ -202,7 +202,7 @@ static bool needs_no_gpus(void)
  * with GPUs for a launcher. What the job's script passes on
  * (SLURM_CPUS_PER_GPU) gives a step GPUs although it says --gres=none.
  */
-static void spare_gpus(void)
+static void idle_gpus(void)
 {
 	bool in_job = getenv("SLURM_JOB_ID") != NULL;
 
@@ -224,7 +224,7 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 	if (spank_context() == S_CTX_JOB_SCRIPT)
 		return ESPANK_SUCCESS;
 	forget_outer_job();
-	spare_gpus();
+	idle_gpus();
 	write_usage();
 	return spank_option_register(spank, &option);
 }

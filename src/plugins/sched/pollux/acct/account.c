@@ -23,7 +23,7 @@ static void _restore_first(const job_record_t *job,
 		    "number: "
 		    "its first shape is told again",
 		    job->job_id);
-	pollux_tell_start(job, &account->first);
+	pollux_report_start(job, &account->first);
 }
 
 /*
@@ -32,13 +32,13 @@ static void _restore_first(const job_record_t *job,
  * whether it did: so the row is told as it is whenever it ends, after that. Not
  * if the next life has begun in the same second: then it is in the same row.
  */
-static void _tell_last(const job_record_t *job,
-		       const struct pollux_account *account)
+static void _report_last(const job_record_t *job,
+			 const struct pollux_account *account)
 {
 	if (account->last.submit &&
 	    (account->last.submit < job->details->submit_time ||
 	     account->submit == job->details->submit_time))
-		pollux_tell_start(job, &account->last);
+		pollux_report_start(job, &account->last);
 }
 
 void pollux_account_keep(const job_record_t *job,
@@ -56,7 +56,7 @@ void pollux_account_end_life(const job_record_t *job,
 			     struct pollux_account *account)
 {
 	_restore_first(job, account);
-	_tell_last(job, account);
+	_report_last(job, account);
 	pollux_row_free(&account->first);
 	pollux_row_free(&account->last);
 }
@@ -73,7 +73,7 @@ static void _keep_up(const job_record_t *job, struct pollux_account *account)
 	    !xstrcmp(account->last.tres_alloc, job->tres_alloc_str))
 		return;
 	if (account->last.submit != key)
-		_tell_last(job, account);
+		_report_last(job, account);
 	pollux_account_keep(job, account);
 }
 
@@ -86,9 +86,9 @@ void pollux_account_end_row(const job_record_t *job,
 {
 	_keep_up(job, account);
 	if (account->last.submit)
-		_tell_last(job, account);
+		_report_last(job, account);
 	else if (account->first.submit)
-		pollux_tell_start(job, &account->first);
+		pollux_report_start(job, &account->first);
 }
 
 bool pollux_account_changed(const job_record_t *job,
@@ -112,9 +112,9 @@ void pollux_account_mend(const job_record_t *job,
 	_keep_up(job, account);
 	if (!pollux_account_changed(job, account))
 		return;
-	_tell_last(job, account);
+	_report_last(job, account);
 	if (account->first.submit)
-		pollux_tell_start(job, &account->first);
+		pollux_report_start(job, &account->first);
 }
 
 /* When the job's first row ended: the next one began then. */
@@ -145,12 +145,12 @@ void pollux_account_part(job_record_t *job,
 		    job->job_id);
 	job->db_index = number;
 	if (account->first.submit)
-		pollux_tell_start(job, &account->first);
+		pollux_report_start(job, &account->first);
 	if (!IS_JOB_FINISHED(job))
 		return;
 	/* It has even ended as the first one. */
-	pollux_tell_end(job, first, _first_end(account, rows),
-			account->first.tres_alloc);
+	pollux_report_end(job, first, _first_end(account, rows),
+			  account->first.tres_alloc);
 	(void) jobacct_storage_g_job_complete(acct_db_conn, job);
 }
 

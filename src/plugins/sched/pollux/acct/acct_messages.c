@@ -74,7 +74,7 @@ uint64_t pollux_row_fingerprint(const job_record_t *job)
  * when the job is resizing. So it gets a record in which nothing is: a job that
  * was submitted when the row began finds or makes the same row.
  */
-void pollux_tell_start(const job_record_t *job, const struct pollux_row *row)
+void pollux_report_start(const job_record_t *job, const struct pollux_row *row)
 {
 	job_details_t details = *job->details;
 	job_record_t copy = *job;
@@ -96,8 +96,8 @@ void pollux_tell_start(const job_record_t *job, const struct pollux_row *row)
 	(void) jobacct_storage_g_job_start(acct_db_conn, &copy);
 }
 
-void pollux_tell_end(const job_record_t *job, uint64_t number, time_t end,
-		     const char *tres_alloc)
+void pollux_report_end(const job_record_t *job, uint64_t number, time_t end,
+		       const char *tres_alloc)
 {
 	job_record_t copy = *job;
 

@@ -34,10 +34,10 @@ uint64_t pollux_row_fingerprint(const job_record_t *job);
  * The row begins, or is as it was told before: telling twice does no harm.
  * Returns at once. Under locks on jobs and partitions.
  */
-void pollux_tell_start(const job_record_t *job, const struct pollux_row *row);
+void pollux_report_start(const job_record_t *job, const struct pollux_row *row);
 
 /* The numbered row ended at that time, by a resize. */
-void pollux_tell_end(const job_record_t *job, uint64_t number, time_t end,
-		     const char *tres_alloc);
+void pollux_report_end(const job_record_t *job, uint64_t number, time_t end,
+		       const char *tres_alloc);
 
 #endif

@@ -81,7 +81,7 @@ static void _end_at(const job_record_t *job, slurmdb_job_rec_t *row, time_t end)
 	pollux_info("sched/pollux: JobId=%u: its row from %ld %s in "
 		    "accounting, it ends at %ld",
 		    job->job_id, (long) row->start, was, (long) row->end);
-	pollux_tell_end(job, row->db_index, row->end, row->tres_alloc_str);
+	pollux_report_end(job, row->db_index, row->end, row->tres_alloc_str);
 }
 
 static struct pollux_row _copy(const slurmdb_job_rec_t *row)
@@ -112,7 +112,7 @@ static void _begin_late(const job_record_t *job, slurmdb_job_rec_t *row)
 		    "accounting",
 		    job->job_id, (long) row->start, (long) row->submit);
 	late.start = late.eligible = row->start = row->submit;
-	pollux_tell_start(job, &late);
+	pollux_report_start(job, &late);
 	pollux_row_free(&late);
 }
 
@@ -180,7 +180,7 @@ static void _begin_again(job_record_t *job, struct pollux_account *account,
 	job->db_index = 0;
 	last_job_update = time(NULL);
 	pollux_row_read(job, &row);
-	pollux_tell_start(job, &row);
+	pollux_report_start(job, &row);
 	pollux_row_free(&row);
 	account->key = now;
 	account->numbered = false;
@@ -203,7 +203,7 @@ static void _forget_run(const job_record_t *job, List rows)
 		    job->job_id, (long) first->start);
 	pollux_row_read(job, &row);
 	row.start = 0; /* or when it may start */
-	pollux_tell_start(job, &row);
+	pollux_report_start(job, &row);
 	pollux_row_free(&row);
 }
 
@@ -234,7 +234,7 @@ static void _end_last(job_record_t *job, List rows)
  * job ended before rows were compared. Slurm tells of an end by the number of a
  * row alone.
  */
-static void _tell_lost(job_record_t *job, List rows)
+static void _report_lost(job_record_t *job, List rows)
 {
 	job_record_t copy = *job;
 	struct pollux_row row;
@@ -246,7 +246,7 @@ static void _tell_lost(job_record_t *job, List rows)
 			    "%ld, was lost in accounting and is told again",
 			    job->job_id, (long) row.start,
 			    (long) job->end_time);
-		pollux_tell_start(job, &row);
+		pollux_report_start(job, &row);
 		copy.db_index = 0;
 		if (row.submit == job->details->submit_time)
 			copy.resize_time = 0;
@@ -260,7 +260,7 @@ void pollux_audit_past(job_record_t *job, List rows)
 	_straighten(job, rows);
 	if (IS_JOB_FINISHED(job)) {
 		_end_last(job, rows);
-		_tell_lost(job, rows);
+		_report_lost(job, rows);
 	}
 }
 
@@ -299,6 +299,6 @@ void pollux_audit(job_record_t *job, struct pollux_account *account, List rows)
 	}
 	pollux_row_read(job, &row);
 	if (!present || present->start != row.start)
-		pollux_tell_start(job, &row);
+		pollux_report_start(job, &row);
 	pollux_row_free(&row);
 }

@@ -169,7 +169,7 @@ bool pollux_acct_ready(const job_record_t *job)
 	/* Slurm tells of a job up to 5 s after it started. */
 	if (first) {
 		pollux_row_read(job, &row);
-		pollux_tell_start(job, &row);
+		pollux_report_start(job, &row);
 		pollux_row_free(&row);
 	}
 	return false;
@@ -226,7 +226,7 @@ void pollux_acct_begin_shape(job_record_t *job)
 	if (!_counts())
 		return;
 	pollux_row_read(job, &row);
-	pollux_tell_start(job, &row);
+	pollux_report_start(job, &row);
 	pollux_row_free(&row);
 	slurm_mutex_lock(&queue.mutex);
 	account = _of(job);

@@ -17,30 +17,30 @@ static struct plx_shape _shape(const struct pollux_snapshot *snapshot,
 	return shape;
 }
 
-static void _tell(const struct pollux_track *track)
+static void _tell(const struct pollux_job_state *state)
 {
-	const struct plx_validation *validation = &track->validation;
+	const struct plx_validation *validation = &state->validation;
 
 	if (validation->strikes == PLX_STRIKES_NONE)
 		info("sched/pollux: JobId=%u: what it says of itself is "
 		     "believed again",
-		     track->job_id);
+		     state->job_id);
 	else
 		info("sched/pollux: JobId=%u: what it says of itself is %s: %s",
-		     track->job_id,
+		     state->job_id,
 		     validation->strikes == PLX_STRIKES_ONE ? "doubted"
 							    : "not believed",
 		     validation->why);
 }
 
-void pollux_claims_break(struct pollux_track *track, const char *why)
+void pollux_claims_break(struct pollux_job_state *state, const char *why)
 {
-	if (plx_validation_strike(&track->validation, pollux_now_s(), why))
-		_tell(track);
+	if (plx_validation_strike(&state->validation, pollux_now_s(), why))
+		_tell(state);
 }
 
 void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
-			struct pollux_track *track)
+			struct pollux_job_state *state)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
 	struct plx_claim claim = {
@@ -48,13 +48,13 @@ void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
 		.shape = _shape(snapshot, job),
 		.shape_s = (double) (snapshot->now - job->since),
 		.runs = job->runs,
-		.resized = track->phase != POLLUX_IDLE,
+		.resized = state->phase != POLLUX_IDLE,
 		.training = job->status.phase == PLX_PHASE_TRAINING,
 		.hint = &job->status.hint,
 	};
 
 	/* What is left of other GPUs says nothing of these. */
 	if (job->status.has_hint && !job->unlike_model &&
-	    plx_validation_check(&track->validation, &claim))
-		_tell(track);
+	    plx_validation_check(&state->validation, &claim))
+		_tell(state);
 }

@@ -11,9 +11,9 @@
  * less or more than before. By the plugin's thread, which holds no lock.
  */
 void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
-			struct pollux_track *track);
+			struct pollux_job_state *state);
 
 /* It did what no honest job does, a sentence: it is believed less. */
-void pollux_claims_break(struct pollux_track *track, const char *why);
+void pollux_claims_break(struct pollux_job_state *state, const char *why);
 
 #endif

@@ -46,7 +46,7 @@ static int _load(const struct pollux_snapshot *snapshot, int n)
 
 	for (int j = 0; j < snapshot->job_count; j++) {
 		held += snapshot->jobs[j].gpus[n];
-		if (snapshot->jobs[j].home == n)
+		if (snapshot->jobs[j].batch_host == n)
 			return -1;
 	}
 	return node->gpus - node->gpus_free > held ? -1 : held;

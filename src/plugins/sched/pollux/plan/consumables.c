@@ -19,9 +19,9 @@
  * and keeps for its script.
  */
 struct kind {
-	double *has;   /* [node_count] */
-	double *takes; /* [problem->job_count] */
-	double *keeps; /* the same */
+	double *has;	/* [node_count] */
+	double *demand; /* [problem->job_count] */
+	double *keeps;	/* the same */
 };
 
 static double at_least(double a, double b)
@@ -46,7 +46,7 @@ static bool is_in(const struct pollux_job *job, int cpu_limit)
 	       (job->cpu_limit == cpu_limit || job->unreserved == cpu_limit);
 }
 
-static double job_takes(const struct pollux_snapshot *snapshot, int j, int k)
+static double job_demand(const struct pollux_snapshot *snapshot, int j, int k)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
 	int cpu_limit = cpu_limit_at(snapshot, k);
@@ -71,12 +71,13 @@ static bool is_type(const struct pollux_snapshot *snapshot, int n, int k,
 }
 
 /* What it keeps on the node of its script. */
-static double script_takes(const struct pollux_snapshot *snapshot, int j, int k)
+static double script_demand(const struct pollux_snapshot *snapshot, int j,
+			    int k)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
 
 	if (k == CPUS || is_in(job, cpu_limit_at(snapshot, k)))
-		return POLLUX_HOME_CPUS;
+		return POLLUX_BATCH_HOST_CPUS;
 	if (k == MEMORY)
 		return (double) (job->needs.memory + job->needs.node_memory);
 	return 0;
@@ -123,13 +124,13 @@ static double job_holds(const struct pollux_snapshot *snapshot, int j, int n,
 }
 
 /* What its GPUs there, or its script, take now. */
-static double takes_now(const struct plx_problem *problem,
-			const struct kind *kind, int j, int n)
+static double demand_now(const struct plx_problem *problem,
+			 const struct kind *kind, int j, int n)
 {
 	const struct plx_job *job = &problem->jobs[j];
-	double keeps = job->home == n ? kind->keeps[j] : 0;
+	double keeps = job->batch_host == n ? kind->keeps[j] : 0;
 
-	return at_least(job->now[n] * kind->takes[j], keeps);
+	return at_least(job->now[n] * kind->demand[j], keeps);
 }
 
 /* What runs is never too much. */
@@ -142,13 +143,13 @@ static double node_has(const struct pollux_snapshot *snapshot,
 
 	for (int j = 0; j < snapshot->job_count; j++) {
 		has += job_holds(snapshot, j, n, k);
-		now += takes_now(problem, kind, j, n);
+		now += demand_now(problem, kind, j, n);
 	}
 	return at_least(at_least(has, now), 0);
 }
 
-static double waiting_takes(const struct pollux_snapshot *snapshot,
-			    const struct pollux_waiting *waiting, int k)
+static double waiting_demand(const struct pollux_snapshot *snapshot,
+			     const struct pollux_waiting *waiting, int k)
 {
 	int cpu_limit = cpu_limit_at(snapshot, k);
 
@@ -167,7 +168,7 @@ static double all_waiting_take(const struct pollux_snapshot *snapshot, int k)
 
 	for (int i = 0;
 	     cpu_limit_at(snapshot, k) >= 0 && i < snapshot->waiting_count; i++)
-		sum += waiting_takes(snapshot, &snapshot->waiting[i], k);
+		sum += waiting_demand(snapshot, &snapshot->waiting[i], k);
 	return sum;
 }
 
@@ -188,15 +189,16 @@ static bool is_short(const struct pollux_snapshot *snapshot,
 	double most = 0;
 
 	for (int j = 0; j < problem->job_count; j++)
-		most = at_least(most, kind->takes[j]);
+		most = at_least(most, kind->demand[j]);
 	for (int n = 0; n < problem->node_count; n++) {
 		double scripts = 0;
 
 		if (has_none(snapshot, n, k))
 			continue;
 		for (int j = 0; j < problem->job_count; j++)
-			scripts +=
-				problem->jobs[j].home == n ? kind->keeps[j] : 0;
+			scripts += problem->jobs[j].batch_host == n
+					   ? kind->keeps[j]
+					   : 0;
 		if (problem->gpus[n] * most + scripts + waits > kind->has[n])
 			return true;
 	}
@@ -206,7 +208,7 @@ static bool is_short(const struct pollux_snapshot *snapshot,
 static void release_kind(struct kind *kind)
 {
 	free(kind->has);
-	free(kind->takes);
+	free(kind->demand);
 	free(kind->keeps);
 	*kind = (struct kind){ NULL, NULL, NULL };
 }
@@ -217,13 +219,13 @@ static bool fill_kind(const struct pollux_snapshot *snapshot,
 		      struct kind *kind)
 {
 	kind->has = calloc((size_t) snapshot->node_count + 1, sizeof(double));
-	kind->takes = calloc((size_t) problem->job_count + 1, sizeof(double));
+	kind->demand = calloc((size_t) problem->job_count + 1, sizeof(double));
 	kind->keeps = calloc((size_t) problem->job_count + 1, sizeof(double));
-	if (!kind->has || !kind->takes || !kind->keeps)
+	if (!kind->has || !kind->demand || !kind->keeps)
 		return false;
 	for (int j = 0; j < problem->job_count; j++) {
-		kind->takes[j] = job_takes(snapshot, j, k);
-		kind->keeps[j] = script_takes(snapshot, j, k);
+		kind->demand[j] = job_demand(snapshot, j, k);
+		kind->keeps[j] = script_demand(snapshot, j, k);
 	}
 	for (int n = 0; n < snapshot->node_count; n++)
 		kind->has[n] = node_has(snapshot, problem, n, k, kind);
@@ -248,13 +250,13 @@ static int write_kinds(const struct kind *kinds, int count,
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
 
-		job->takes = calloc((size_t) count, sizeof(double));
-		job->home_takes = calloc((size_t) count, sizeof(double));
-		if (!job->takes || !job->home_takes)
+		job->demand = calloc((size_t) count, sizeof(double));
+		job->batch_host_demand = calloc((size_t) count, sizeof(double));
+		if (!job->demand || !job->batch_host_demand)
 			return plx_fail(err, "no memory for what jobs take");
 		for (int k = 0; k < count; k++) {
-			job->takes[k] = kinds[k].takes[j];
-			job->home_takes[k] = kinds[k].keeps[j];
+			job->demand[k] = kinds[k].demand[j];
+			job->batch_host_demand[k] = kinds[k].keeps[j];
 		}
 	}
 	return 0;
@@ -292,7 +294,7 @@ bool pollux_consumables_is_free(const struct pollux_snapshot *snapshot, int j,
 		for (int n = 0; n < snapshot->node_count; n++) {
 			if (gpus[n] &&
 			    node_left(snapshot, n, k) <
-				    gpus[n] * job_takes(snapshot, j, k))
+				    gpus[n] * job_demand(snapshot, j, k))
 				return false;
 		}
 	}
@@ -335,9 +337,9 @@ void pollux_consumables_wanted(const struct pollux_snapshot *snapshot,
 			       const struct plx_problem *problem,
 			       const struct pollux_consumables *consumables,
 			       const struct pollux_waiting *waiting,
-			       double *takes)
+			       double *demand)
 {
 	for (int i = 0; i < problem->consumable_kinds; i++)
-		takes[i] =
-			waiting_takes(snapshot, waiting, consumables->kinds[i]);
+		demand[i] = waiting_demand(snapshot, waiting,
+					   consumables->kinds[i]);
 }

@@ -12,7 +12,7 @@
 
 #define POLLUX_KINDS 16 /* at most, of a problem's consumables */
 /* That a job keeps for its script on the node where that runs. */
-#define POLLUX_HOME_CPUS 1
+#define POLLUX_BATCH_HOST_CPUS 1
 
 /*
  * What each kind of a problem's consumables is; for pollux_consumables_wanted()
@@ -40,7 +40,7 @@ void pollux_consumables_wanted(const struct pollux_snapshot *snapshot,
 			       const struct plx_problem *problem,
 			       const struct pollux_consumables *consumables,
 			       const struct pollux_waiting *waiting,
-			       double *takes);
+			       double *demand);
 
 /* Has node n, or has job j of it, what the job needs on each node? */
 bool pollux_consumables_has(const struct pollux_snapshot *snapshot, int j,

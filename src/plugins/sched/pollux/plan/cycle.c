@@ -39,22 +39,22 @@
 /* The GPUs a job in the middle of a resize will have. */
 static int *_target_gpus(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *job,
-			 const struct pollux_track *track)
+			 const struct pollux_job_state *state)
 {
 	int *gpus = xcalloc(snapshot->node_count, sizeof(*gpus));
 	pollux_hostlist_t want = NULL;
 	char *name = NULL;
 
-	if (!track->want) {
+	if (!state->want) {
 		memcpy(gpus, job->gpus, sizeof(*gpus) * snapshot->node_count);
 		return gpus;
 	}
-	want = hostlist_create(track->want);
+	want = hostlist_create(state->want);
 	for (int i = 0; (name = hostlist_shift(want)); i++) {
 		int n = pollux_snapshot_find(snapshot, name);
 
 		if (n >= 0)
-			gpus[n] = plx_target_each(&track->target, i);
+			gpus[n] = plx_target_each(&state->target, i);
 		free(name);
 	}
 	hostlist_destroy(want);
@@ -64,7 +64,7 @@ static int *_target_gpus(const struct pollux_snapshot *snapshot,
 static bool _has_to_leave(const struct pollux_snapshot *snapshot,
 			  const struct pollux_job *job)
 {
-	return job->home >= 0 && snapshot->nodes[job->home].leave;
+	return job->batch_host >= 0 && snapshot->nodes[job->batch_host].leave;
 }
 
 /* Slurm preempts it, if it does not give what others need. */
@@ -96,7 +96,7 @@ static bool _is_ill(const struct pollux_snapshot *snapshot,
 /* Why the job is left as it is, if it is. */
 static enum plx_hold _hold(const struct pollux_snapshot *snapshot,
 			   const struct pollux_job *job,
-			   const struct pollux_track *track, double now_s)
+			   const struct pollux_job_state *state, double now_s)
 {
 	if (job->status.phase == PLX_PHASE_DONE)
 		return PLX_HOLD_DONE;
@@ -107,7 +107,7 @@ static enum plx_hold _hold(const struct pollux_snapshot *snapshot,
 	if (snapshot->gathers)
 		return PLX_HOLD_NODES;
 	if (!_is_ill(snapshot, job) &&
-	    pollux_left_alone(track,
+	    pollux_left_alone(state,
 			      _has_to_leave(snapshot, job) ||
 				      _is_preempted(snapshot, job),
 			      now_s))
@@ -129,17 +129,17 @@ static struct pollux_job_input *_inputs(const struct pollux_snapshot *snapshot,
 
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct pollux_job *job = &snapshot->jobs[j];
-		struct pollux_track *track = pollux_track_find(job->id);
+		struct pollux_job_state *state = pollux_job_state_find(job->id);
 
-		if (!track)
+		if (!state)
 			continue;
 		inputs[j].service_s =
-			pollux_track_service(track, snapshot->now);
-		inputs[j].most_gpus = track->most_gpus;
-		inputs[j].validation = track->validation;
-		inputs[j].busy = track->phase != POLLUX_IDLE;
-		inputs[j].leaves = inputs[j].busy && track->target.move;
-		inputs[j].hold = _hold(snapshot, job, track, now_s);
+			pollux_job_state_service(state, snapshot->now);
+		inputs[j].most_gpus = state->most_gpus;
+		inputs[j].validation = state->validation;
+		inputs[j].busy = state->phase != POLLUX_IDLE;
+		inputs[j].leaves = inputs[j].busy && state->target.move;
+		inputs[j].hold = _hold(snapshot, job, state, now_s);
 		inputs[j].still = inputs[j].hold != PLX_HOLD_NONE;
 		if (pollux_is_moldable(job)) {
 			inputs[j].moldable =
@@ -148,7 +148,7 @@ static struct pollux_job_input *_inputs(const struct pollux_snapshot *snapshot,
 				pollux_moldable_hold(&inputs[j]);
 		}
 		if (inputs[j].busy)
-			inputs[j].target = _target_gpus(snapshot, job, track);
+			inputs[j].target = _target_gpus(snapshot, job, state);
 	}
 	pollux_promises_keep(snapshot, inputs);
 	return inputs;
@@ -174,10 +174,10 @@ static int _claimed(const struct pollux_snapshot *snapshot,
  * GPUs are those that nobody has, was promised, or waits for.
  */
 static bool _fits_now(const struct pollux_snapshot *snapshot, int j,
-		      const int *gpus, const int *spare)
+		      const int *gpus, const int *idle)
 {
 	for (int n = 0; n < snapshot->node_count; n++) {
-		if (gpus[n] - snapshot->jobs[j].gpus[n] > MAX(spare[n], 0))
+		if (gpus[n] - snapshot->jobs[j].gpus[n] > MAX(idle[n], 0))
 			return false;
 	}
 	/* Who runs is tried, and keeps what it has. */
@@ -186,10 +186,10 @@ static bool _fits_now(const struct pollux_snapshot *snapshot, int j,
 }
 
 static void _spend(const struct pollux_snapshot *snapshot, int j,
-		   const int *gpus, int *spare)
+		   const int *gpus, int *idle)
 {
 	for (int n = 0; n < snapshot->node_count; n++)
-		spare[n] -= MAX(gpus[n] - snapshot->jobs[j].gpus[n], 0);
+		idle[n] -= MAX(gpus[n] - snapshot->jobs[j].gpus[n], 0);
 }
 
 /* What a cycle decides upon, and what it decides. */
@@ -204,7 +204,7 @@ struct cycle {
 };
 
 /* A job gets at most twice what it has measured, unless others know more. */
-static void _tell_profiles(const struct cycle *cycle, int j)
+static void _report_profiles(const struct cycle *cycle, int j)
 {
 	const struct pollux_job *job = &cycle->snapshot->jobs[j];
 	int own = pollux_problem_measured(job);
@@ -269,13 +269,13 @@ static bool _ask(const struct cycle *cycle, int j)
 static int *_spare(const struct cycle *cycle)
 {
 	const struct pollux_snapshot *snapshot = cycle->snapshot;
-	int *spare = xcalloc(snapshot->node_count + 1, sizeof(*spare));
+	int *idle = xcalloc(snapshot->node_count + 1, sizeof(*idle));
 
 	for (int n = 0; n < snapshot->node_count; n++)
-		spare[n] = snapshot->nodes[n].gpus_free -
-			   cycle->reservations.reserved[n] -
-			   _claimed(snapshot, cycle->inputs, n);
-	return spare;
+		idle[n] = snapshot->nodes[n].gpus_free -
+			  cycle->reservations.reserved[n] -
+			  _claimed(snapshot, cycle->inputs, n);
+	return idle;
 }
 
 /* Can its choice be carried out, now or later? */
@@ -288,7 +288,7 @@ static bool _acts(const struct cycle *cycle, int j)
 static void _apply(const struct cycle *cycle)
 {
 	const struct pollux_snapshot *snapshot = cycle->snapshot;
-	int *spare = _spare(cycle);
+	int *idle = _spare(cycle);
 	double *left = pollux_limit_split_left(snapshot, cycle->problem);
 
 	for (int j = 0; j < cycle->plan->job_count; j++) {
@@ -296,23 +296,23 @@ static void _apply(const struct cycle *cycle)
 
 		pollux_requests_yield();
 		if (!_acts(cycle, j) ||
-		    !_fits_now(snapshot, j, choice->gpus, spare) ||
+		    !_fits_now(snapshot, j, choice->gpus, idle) ||
 		    !pollux_limit_split_allow(snapshot, j, choice->shape.gpus,
 					      left) ||
 		    !_ask(cycle, j))
 			continue;
 		if (!pollux_is_moldable(&snapshot->jobs[j]))
-			_tell_profiles(cycle, j);
-		_spend(snapshot, j, choice->gpus, spare);
+			_report_profiles(cycle, j);
+		_spend(snapshot, j, choice->gpus, idle);
 		pollux_limit_split_spend(snapshot, j, choice->shape.gpus, left);
 	}
 	pollux_requests_end();
 	free(left);
-	xfree(spare);
+	xfree(idle);
 }
 
 /* What jobs give up that are being resized. */
-static void _await(const struct cycle *cycle, int *spare)
+static void _await(const struct cycle *cycle, int *idle)
 {
 	for (int j = 0; j < cycle->snapshot->job_count; j++) {
 		const struct pollux_job_input *input = &cycle->inputs[j];
@@ -320,7 +320,7 @@ static void _await(const struct cycle *cycle, int *spare)
 
 		for (int n = 0; input->busy && n < cycle->snapshot->node_count;
 		     n++)
-			spare[n] += MAX(has[n] - input->target[n], 0);
+			idle[n] += MAX(has[n] - input->target[n], 0);
 	}
 }
 
@@ -346,19 +346,19 @@ static void _end_circle(const struct cycle *cycle)
 	int jobs = cycle->plan->job_count;
 	bool *acts = xcalloc(jobs + 1, sizeof(*acts));
 	int *gpus = xcalloc(cycle->snapshot->node_count + 1, sizeof(*gpus));
-	int *spare = _spare(cycle);
+	int *idle = _spare(cycle);
 	uint32_t other = 0;
 	int j = -1;
 
 	for (j = 0; j < cycle->snapshot->job_count; j++)
 		acts[j] = !pollux_is_moldable(&cycle->snapshot->jobs[j]) &&
 			  _acts(cycle, j);
-	_await(cycle, spare);
-	j = plx_circular_wait(cycle->problem, cycle->plan, acts, spare, gpus,
+	_await(cycle, idle);
+	j = plx_circular_wait(cycle->problem, cycle->plan, acts, idle, gpus,
 			      &other);
 	if (j >= 0)
 		_give_first(cycle, j, gpus, other);
-	xfree(spare);
+	xfree(idle);
 	xfree(gpus);
 	xfree(acts);
 }
@@ -367,15 +367,15 @@ static void _end_circle(const struct cycle *cycle)
 static void _note_moldable(const struct cycle *cycle, int j)
 {
 	const struct pollux_job_input *input = &cycle->inputs[j];
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 
 	if (!pollux_is_moldable(&cycle->snapshot->jobs[j]) ||
 	    (input->hold != PLX_HOLD_MOLDABLE &&
 	     (input->hold != PLX_HOLD_NONE || cycle->plan->choices[j].changed)))
 		return;
-	track = pollux_track_find(cycle->snapshot->jobs[j].id);
-	if (track)
-		memcpy(track->refused, input->why, sizeof(track->refused));
+	state = pollux_job_state_find(cycle->snapshot->jobs[j].id);
+	if (state)
+		memcpy(state->refused, input->why, sizeof(state->refused));
 }
 
 static void _tell(const struct cycle *cycle)
@@ -388,8 +388,8 @@ static void _tell(const struct cycle *cycle)
 		_note_moldable(cycle, j);
 	}
 	pollux_explain(cycle->snapshot, cycle->plan, held);
-	pollux_waits_tell(cycle->snapshot, cycle->plan,
-			  cycle->reservations.grants);
+	pollux_waits_report(cycle->snapshot, cycle->plan,
+			    cycle->reservations.grants);
 	pollux_start_times_note(cycle->snapshot, &cycle->params->terms,
 				cycle->reservations.grants);
 	xfree(held);

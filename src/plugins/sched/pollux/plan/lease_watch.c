@@ -18,7 +18,7 @@ static int _least(const struct pollux_snapshot *snapshot,
 	const struct plx_least least = {
 		.gpus = job->gpus,
 		.node_count = snapshot->node_count,
-		.home = job->home,
+		.batch_host = job->batch_host,
 		.wanted = job->required,
 		.min_gpus = MAX(job->options.min_gpus, 1),
 		.min_nodes = job->min_nodes,
@@ -40,33 +40,33 @@ static int _above_least(const struct pollux_snapshot *snapshot, int j)
 }
 
 void pollux_lease_hear(const struct pollux_snapshot *snapshot, int j,
-		       struct pollux_track *track,
+		       struct pollux_job_state *state,
 		       const struct pollux_params *params)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
 	const char *why = plx_lease_why(job->told ? &job->status : NULL);
 
 	if (!why)
-		track->lapse = NULL;
+		state->lapse = NULL;
 	if (pollux_is_moldable(job) || _above_least(snapshot, j) <= 0) {
-		plx_lease_reset(&track->lease);
+		plx_lease_reset(&state->lease);
 		return;
 	}
 	/* It is asked already, or nobody can: its time stands still. */
-	if (!params->enabled || job->bound || track->phase != POLLUX_IDLE) {
-		plx_lease_pause(&track->lease);
+	if (!params->enabled || job->bound || state->phase != POLLUX_IDLE) {
+		plx_lease_pause(&state->lease);
 		return;
 	}
-	if (!plx_lease_look(&track->lease, pollux_now_s(), why != NULL,
+	if (!plx_lease_look(&state->lease, pollux_now_s(), why != NULL,
 			    params->lease_s))
 		return;
-	if (!track->lapse)
-		pollux_claims_break(track, "it holds GPUs without training");
-	track->lapse = why;
+	if (!state->lapse)
+		pollux_claims_break(state, "it holds GPUs without training");
+	state->lapse = why;
 }
 
 static void _ask(const struct pollux_snapshot *snapshot, int j,
-		 const struct pollux_track *track,
+		 const struct pollux_job_state *state,
 		 const struct pollux_params *params)
 {
 	int *keep = xcalloc(snapshot->node_count + 1, sizeof(*keep));
@@ -76,7 +76,7 @@ static void _ask(const struct pollux_snapshot *snapshot, int j,
 	snprintf(why, sizeof(why),
 		 "shrinks %d -> %d GPUs: %s, and more than its least is lent "
 		 "to it for %.0f s then",
-		 pollux_snapshot_gpus(snapshot, j), least, track->lapse,
+		 pollux_snapshot_gpus(snapshot, j), least, state->lapse,
 		 params->lease_s);
 	(void) pollux_resize_request_least(snapshot, j, keep, why, params);
 	xfree(keep);
@@ -88,12 +88,12 @@ void pollux_lease_claim(const struct pollux_snapshot *snapshot,
 	double now_s = pollux_now_s();
 
 	for (int j = 0; j < snapshot->job_count; j++) {
-		struct pollux_track *track =
-			pollux_track_find(snapshot->jobs[j].id);
+		struct pollux_job_state *state =
+			pollux_job_state_find(snapshot->jobs[j].id);
 
-		if (track && track->lapse && track->phase == POLLUX_IDLE &&
+		if (state && state->lapse && state->phase == POLLUX_IDLE &&
 		    !snapshot->jobs[j].bound && _above_least(snapshot, j) > 0 &&
-		    !pollux_left_alone(track, true, now_s))
-			_ask(snapshot, j, track, params);
+		    !pollux_left_alone(state, true, now_s))
+			_ask(snapshot, j, state, params);
 	}
 }

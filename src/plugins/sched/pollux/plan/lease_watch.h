@@ -15,7 +15,7 @@
 
 /* Job j of a new snapshot. */
 void pollux_lease_hear(const struct pollux_snapshot *snapshot, int j,
-		       struct pollux_track *track,
+		       struct pollux_job_state *state,
 		       const struct pollux_params *params);
 
 /* Ask those whose time is over. Takes locks. */

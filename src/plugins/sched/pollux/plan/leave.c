@@ -9,17 +9,19 @@ enum pollux_leave pollux_leave_of(const struct pollux_snapshot *snapshot,
 				  const struct plx_problem *problem, int j,
 				  const struct plx_choice *choice)
 {
-	int home = snapshot->jobs[j].home;
+	int batch_host = snapshot->jobs[j].batch_host;
 	const struct plx_job *job = &problem->jobs[j];
 
 	/* Parked, it would keep a whole node. */
-	if (snapshot->jobs[j].whole_gpus && home >= 0 && !choice->shape.gpus)
-		return job->pinned ? POLLUX_LEAVE_NOT : POLLUX_LEAVE_QUEUES;
-	if (home < 0 || choice->gpus[home] > 0 || job->home >= 0)
+	if (snapshot->jobs[j].whole_gpus && batch_host >= 0 &&
+	    !choice->shape.gpus)
+		return job->fixed ? POLLUX_LEAVE_NOT : POLLUX_LEAVE_QUEUES;
+	if (batch_host < 0 || choice->gpus[batch_host] > 0 ||
+	    job->batch_host >= 0)
 		return POLLUX_LEAVE_NOT;
 	if (choice->shape.gpus > 0)
 		return POLLUX_LEAVE_MOVES;
-	return job->pinned ? POLLUX_LEAVE_NOT : POLLUX_LEAVE_QUEUES;
+	return job->fixed ? POLLUX_LEAVE_NOT : POLLUX_LEAVE_QUEUES;
 }
 
 /* Who has got the node; 0: nobody. */
@@ -39,12 +41,12 @@ void pollux_leave_why(const struct pollux_snapshot *snapshot,
 		      enum pollux_leave leave, const struct plx_choice *choice,
 		      char *why, size_t size)
 {
-	int home = snapshot->jobs[j].home;
-	const struct pollux_node *node = &snapshot->nodes[home];
+	int batch_host = snapshot->jobs[j].batch_host;
+	const struct pollux_node *node = &snapshot->nodes[batch_host];
 	const char *then = leave == POLLUX_LEAVE_QUEUES
 				   ? "no other place, waits in the queue"
 				   : choice->why;
-	unsigned int id = heir(snapshot, grants, home);
+	unsigned int id = heir(snapshot, grants, batch_host);
 
 	if (node->leave)
 		snprintf(why, size, "leaves %.64s, which is drained: %s",

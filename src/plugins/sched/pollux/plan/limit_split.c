@@ -44,7 +44,7 @@ static void fill_claims(const struct pollux_snapshot *snapshot,
 		claims[i] = (struct plx_draw){
 			.take_count =
 				is_claiming(waiting) ? waiting->take_count : 0,
-			.takes = waiting->takes,
+			.demand = waiting->demand,
 			.keeps = kept,
 		};
 	}
@@ -65,7 +65,7 @@ static struct plx_sharer *sharers_of(const struct pollux_snapshot *snapshot)
 			.least = least_of(job),
 			.fixed = !job->runs,
 			.take_count = job->take_count,
-			.takes = job->takes,
+			.demand = job->demand,
 		};
 	}
 	return sharers;
@@ -135,8 +135,8 @@ static double left_in(const struct plx_limit_pool *pools, int pool,
 
 	for (int j = 0; j < count; j++) {
 		for (int t = 0; t < sharers[j].take_count; t++) {
-			if (sharers[j].takes[t].pool == pool)
-				left -= sharers[j].takes[t].each * shares[j];
+			if (sharers[j].demand[t].pool == pool)
+				left -= sharers[j].demand[t].each * shares[j];
 		}
 	}
 	return left;
@@ -153,7 +153,7 @@ static int cap_of(const struct pollux_snapshot *snapshot,
 	double more = PLX_GPUS_MAX;
 
 	for (int t = 0; t < sharers[j].take_count; t++) {
-		const struct plx_take *take = &sharers[j].takes[t];
+		const struct plx_take *take = &sharers[j].demand[t];
 		double left;
 
 		if (take->each <= 0)
@@ -181,7 +181,7 @@ static bool tighten(const struct pollux_snapshot *snapshot,
 		struct plx_job *job = &problem->jobs[j];
 		int cap;
 
-		if (!sharers[j].take_count || job->pinned)
+		if (!sharers[j].take_count || job->fixed)
 			continue;
 		cap = cap_of(snapshot, sharers, shares, problem->job_count, j);
 		if (shares[j] < job->min_gpus) {
@@ -208,7 +208,7 @@ static int judge(const struct pollux_snapshot *snapshot,
 		const struct plx_job *job = &problem->jobs[j];
 
 		sharers[j].now = sum(job->now, problem->node_count);
-		sharers[j].fixed = job->pinned;
+		sharers[j].fixed = job->fixed;
 		sharers[j].least = job->min_gpus;
 		sharers[j].sizes = job->sizes;
 		sharers[j].size_count = job->size_count;
@@ -267,8 +267,8 @@ double *pollux_limit_split_left(const struct pollux_snapshot *snapshot,
 		/* One in the middle of a resize has the larger of both. */
 		now = now > then ? now : then;
 		for (int t = 0; t < snapshot->jobs[j].take_count; t++)
-			left[snapshot->jobs[j].takes[t].pool] -=
-				now * snapshot->jobs[j].takes[t].each;
+			left[snapshot->jobs[j].demand[t].pool] -=
+				now * snapshot->jobs[j].demand[t].each;
 	}
 	return left;
 }
@@ -280,7 +280,8 @@ bool pollux_limit_split_allow(const struct pollux_snapshot *snapshot, int j,
 	int more = gpus - pollux_snapshot_gpus(snapshot, j);
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++) {
-		if (more * job->takes[t].each > left[job->takes[t].pool] + 1e-6)
+		if (more * job->demand[t].each >
+		    left[job->demand[t].pool] + 1e-6)
 			return false;
 	}
 	return true;
@@ -293,5 +294,5 @@ void pollux_limit_split_spend(const struct pollux_snapshot *snapshot, int j,
 	int more = gpus - pollux_snapshot_gpus(snapshot, j);
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++)
-		left[job->takes[t].pool] -= more * job->takes[t].each;
+		left[job->demand[t].pool] -= more * job->demand[t].each;
 }

@@ -83,9 +83,9 @@ void pollux_moldable_fill(const struct pollux_snapshot *snapshot, int j,
 			  const struct pollux_job_input *input,
 			  struct plx_job *job)
 {
-	job->home = -1;
+	job->batch_host = -1;
 	if (j >= snapshot->job_count) {
-		job->pinned = true;
+		job->fixed = true;
 		job->may_park = true;
 		job->restart_s = PLX_MOLDABLE_RESTART_S;
 		return;
@@ -108,7 +108,7 @@ void pollux_moldable_assume(const struct pollux_snapshot *snapshot,
 bool pollux_moldable_is_fixed(const struct pollux_job *job,
 			      const struct plx_job *planned)
 {
-	return pollux_is_moldable(job) && planned->pinned;
+	return pollux_is_moldable(job) && planned->fixed;
 }
 
 int pollux_moldable_alloc_count(const struct pollux_snapshot *snapshot,
@@ -169,7 +169,7 @@ static void take_part(const struct pollux_snapshot *snapshot, int i,
 	}
 	if (small)
 		job->max_gpus = job->min_gpus;
-	job->pinned = false;
+	job->fixed = false;
 	reservations->grants[i].displaces = false;
 }
 
@@ -203,7 +203,7 @@ static void keep_reserved(const struct pollux_snapshot *snapshot, int i,
 		problem->gpus[n] -= gpus;
 		reservations->reserved[n] += gpus;
 	}
-	problem->jobs[waiting->moldable].pinned = true;
+	problem->jobs[waiting->moldable].fixed = true;
 	reservations->grants[i].displaces = true;
 }
 
@@ -218,7 +218,7 @@ static bool settle_waiting(const struct pollux_snapshot *snapshot,
 		int j = snapshot->waiting[i].moldable;
 
 		if (j < 0 || !reservations->grants[i].granted ||
-		    problem->jobs[j].pinned || plan->choices[j].shape.gpus > 0)
+		    problem->jobs[j].fixed || plan->choices[j].shape.gpus > 0)
 			continue;
 		keep_reserved(snapshot, i, problem, reservations);
 		changed = true;
@@ -237,8 +237,8 @@ static bool is_to_leave(const struct pollux_snapshot *snapshot, int j)
 }
 
 /* For a job that gains; what others gain is the plan's to tell. */
-static void tell_requeue(struct pollux_job_input *input, int from, int to,
-			 double ratio)
+static void report_requeue(struct pollux_job_input *input, int from, int to,
+			   double ratio)
 {
 	char gain[128];
 
@@ -270,10 +270,10 @@ static bool settle_running(const struct pollux_snapshot *snapshot,
 		for_others ? PLX_MOLDABLE_FOR_OTHERS : PLX_MOLDABLE_FOR_ITSELF);
 
 	if (answer == PLX_MOLDABLE_YES) {
-		tell_requeue(input, now.gpus, then.gpus, ratio);
+		report_requeue(input, now.gpus, then.gpus, ratio);
 		return false;
 	}
-	job->pinned = true;
+	job->fixed = true;
 	refuse(input, ratio, answer);
 	return true;
 }

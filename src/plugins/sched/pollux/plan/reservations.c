@@ -26,20 +26,20 @@ struct input {
 	double *memory_per_gpu;
 	double *cpus_per_gain;
 	double *memory_per_gain;
-	double *home_memory; /* [problem->job_count] */
+	double *batch_host_memory; /* [problem->job_count] */
 	struct plx_node_alloc *allocs;
 	int alloc_count;
 	struct plx_request *requests;
 	struct plx_grant *grants; /* in the order of requests */
 	int *waiting; /* [count] index of the request's job; -1: it wakes */
 	int count;
-	bool *keeps;   /* [problem->job_count] for each request */
-	bool *leaves;  /* the same */
-	bool *homes;   /* [node_count] for each job: its home alone */
-	bool *named;   /* the same: its home and those of --nodelist */
-	double *takes; /* [problem->consumable_kinds] for each request */
-	bool *open;    /* [node_count] for each request of another shape */
-	int spreads;   /* other shapes so far */
+	bool *keeps;	   /* [problem->job_count] for each request */
+	bool *leaves;	   /* the same */
+	bool *batch_hosts; /* [node_count] for each job: its batch host alone */
+	bool *named;	/* the same: its batch host and those of --nodelist */
+	double *demand; /* [problem->consumable_kinds] for each request */
+	bool *open;	/* [node_count] for each request of another shape */
+	int spreads;	/* other shapes so far */
 };
 
 static double at_least(double a, double b)
@@ -55,16 +55,16 @@ static void release(struct input *in)
 	free(in->memory_per_gpu);
 	free(in->cpus_per_gain);
 	free(in->memory_per_gain);
-	free(in->home_memory);
+	free(in->batch_host_memory);
 	free(in->allocs);
 	free(in->requests);
 	free(in->grants);
 	free(in->waiting);
 	free(in->keeps);
 	free(in->leaves);
-	free(in->homes);
+	free(in->batch_hosts);
 	free(in->named);
-	free(in->takes);
+	free(in->demand);
 	free(in->open);
 }
 
@@ -87,22 +87,22 @@ static int get_memory(struct input *in, struct plx_error *err)
 	in->memory_per_gpu = calloc(nodes, sizeof(double));
 	in->cpus_per_gain = calloc(nodes, sizeof(double));
 	in->memory_per_gain = calloc(nodes, sizeof(double));
-	in->home_memory = calloc(jobs, sizeof(double));
+	in->batch_host_memory = calloc(jobs, sizeof(double));
 	in->allocs = calloc(allocs, sizeof(*in->allocs));
 	in->requests = calloc(most, sizeof(*in->requests));
 	in->grants = calloc(most, sizeof(*in->grants));
 	in->waiting = calloc(most, sizeof(*in->waiting));
 	in->keeps = calloc(most * jobs, sizeof(bool));
 	in->leaves = calloc(most * jobs, sizeof(bool));
-	in->homes = calloc(nodes * jobs, sizeof(bool));
+	in->batch_hosts = calloc(nodes * jobs, sizeof(bool));
 	in->named = calloc(nodes * jobs, sizeof(bool));
-	in->takes = calloc(most * kinds + 1, sizeof(double));
+	in->demand = calloc(most * kinds + 1, sizeof(double));
 	in->open = calloc(spreads * nodes, sizeof(bool));
 	if (!in->cpus || !in->memory || !in->cpus_per_gpu ||
 	    !in->memory_per_gpu || !in->cpus_per_gain || !in->memory_per_gain ||
-	    !in->home_memory || !in->allocs || !in->requests || !in->grants ||
-	    !in->waiting || !in->keeps || !in->leaves || !in->homes ||
-	    !in->named || !in->takes || !in->open)
+	    !in->batch_host_memory || !in->allocs || !in->requests ||
+	    !in->grants || !in->waiting || !in->keeps || !in->leaves ||
+	    !in->batch_hosts || !in->named || !in->demand || !in->open)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
 }
@@ -118,7 +118,7 @@ static void fill_needs(struct input *in, int j)
 	double memory = (double) (needs->memory + needs->node_memory);
 
 	/* A script keeps a CPU, as a GPU does. */
-	in->home_memory[j] = memory;
+	in->batch_host_memory[j] = memory;
 	for (int n = 0; n < in->snapshot->node_count; n++) {
 		if (allowed && !allowed[n])
 			continue;
@@ -179,10 +179,10 @@ static void add_fixed(struct input *in, const struct pollux_job *job)
 	}
 }
 
-/* Where it has most of its GPUs; its home, if they are not elsewhere. */
+/* Where it has most of its GPUs; its batch host, if they are not elsewhere. */
 static int most_of(const struct input *in, const struct pollux_job *job)
 {
-	int best = job->home;
+	int best = job->batch_host;
 
 	for (int n = 0; job->roams && n < in->snapshot->node_count; n++) {
 		if (job->gpus[n] > job->gpus[best])
@@ -201,18 +201,20 @@ static void add_least(struct input *in, int j)
 	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
 		.node = n,
 		.gpus = gpus,
-		.cpus = at_least(gpus * in->cpus_per_gpu[n], POLLUX_HOME_CPUS),
-		.memory = at_least(gpus * in->memory_per_gpu[n],
-				   n == job->home ? in->home_memory[j] : 0),
+		.cpus = at_least(gpus * in->cpus_per_gpu[n],
+				 POLLUX_BATCH_HOST_CPUS),
+		.memory = at_least(
+			gpus * in->memory_per_gpu[n],
+			n == job->batch_host ? in->batch_host_memory[j] : 0),
 		.ends_s = job->ends_s,
 		.elastic = true,
 	};
-	if (n == job->home)
+	if (n == job->batch_host)
 		return;
 	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
-		.node = job->home,
-		.cpus = POLLUX_HOME_CPUS,
-		.memory = in->home_memory[j],
+		.node = job->batch_host,
+		.cpus = POLLUX_BATCH_HOST_CPUS,
+		.memory = in->batch_host_memory[j],
 		.ends_s = job->ends_s,
 		.elastic = true,
 	};
@@ -236,7 +238,7 @@ static void fill_allocs(struct input *in)
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct pollux_job *job = &snapshot->jobs[j];
 
-		if (job->home < 0)
+		if (job->batch_host < 0)
 			continue;
 		if (pollux_moldable_is_fixed(job, &in->problem->jobs[j]))
 			add_fixed(in, job);
@@ -246,9 +248,9 @@ static void fill_allocs(struct input *in)
 }
 
 /* Of the request that comes next. */
-static double *next_takes(const struct input *in)
+static double *next_demand(const struct input *in)
 {
-	return in->takes +
+	return in->demand +
 	       (size_t) in->count * (size_t) in->problem->consumable_kinds;
 }
 
@@ -256,7 +258,7 @@ static double *next_takes(const struct input *in)
 static void add_wake(struct input *in, int j, const bool *nodes, int count)
 {
 	const struct plx_job *job = &in->problem->jobs[j];
-	double *takes = next_takes(in);
+	double *demand = next_demand(in);
 	int least = (job->min_gpus + count - 1) / count;
 	int most = 0;
 
@@ -265,8 +267,8 @@ static void add_wake(struct input *in, int j, const bool *nodes, int count)
 			most = in->snapshot->nodes[n].gpus;
 	}
 	least = least < most ? least : most;
-	for (int k = 0; job->takes && k < in->problem->consumable_kinds; k++)
-		takes[k] = least * job->takes[k];
+	for (int k = 0; job->demand && k < in->problem->consumable_kinds; k++)
+		demand[k] = least * job->demand[k];
 	in->waiting[in->count] = -1;
 	in->requests[in->count++] = (struct plx_request){
 		.id = job->id,
@@ -274,7 +276,7 @@ static void add_wake(struct input *in, int j, const bool *nodes, int count)
 		.gpus_per_node = least,
 		.cpus = least,
 		.seconds = in->snapshot->jobs[j].ends_s,
-		.takes = takes,
+		.demand = demand,
 		.allowed = nodes,
 		.wakes = true,
 	};
@@ -294,16 +296,16 @@ static int nodes_for_least(const struct input *in, int j)
 }
 
 /*
- * A parked job waits as well: anywhere, or at its home if it needs a GPU there,
- * or, as it wakes on all nodes of its --nodelist or not at all, rather on all
- * of these.
+ * A parked job waits as well: anywhere, or on its batch host if it needs a GPU
+ * there, or, as it wakes on all nodes of its --nodelist or not at all, rather
+ * on all of these.
  */
 static void add_parked(struct input *in, int j)
 {
 	size_t first = (size_t) j * (size_t) in->snapshot->node_count;
 	const bool *required = in->problem->jobs[j].required;
 	const struct pollux_job *job = &in->snapshot->jobs[j];
-	int at = job->home;
+	int at = job->batch_host;
 	int count = 0;
 
 	if (at < 0)
@@ -322,8 +324,8 @@ static void add_parked(struct input *in, int j)
 		add_wake(in, j, in->problem->jobs[j].allowed, count);
 		return;
 	}
-	in->homes[first + (size_t) at] = true;
-	add_wake(in, j, in->homes + first, 1);
+	in->batch_hosts[first + (size_t) at] = true;
+	add_wake(in, j, in->batch_hosts + first, 1);
 }
 
 static bool preempts(const struct pollux_waiting *waiting, int j)
@@ -365,7 +367,7 @@ static struct plx_request *add_shape(struct input *in, int i,
 				     const struct pollux_waiting *waiting)
 {
 	struct plx_request *request = &in->requests[in->count];
-	double *takes = next_takes(in);
+	double *demand = next_demand(in);
 	int jobs = in->problem->job_count;
 	bool *keeps = in->keeps + (size_t) in->count * (size_t) jobs;
 	bool *leaves = in->leaves + (size_t) in->count * (size_t) jobs;
@@ -374,7 +376,7 @@ static struct plx_request *add_shape(struct input *in, int i,
 	/* A moldable job takes part in the search, and takes it there. */
 	if (waiting->moldable < 0)
 		pollux_consumables_wanted(in->snapshot, in->problem,
-					  in->consumables, waiting, takes);
+					  in->consumables, waiting, demand);
 	/* Those behind have nothing yet. */
 	for (int j = 0; j < in->snapshot->job_count; j++) {
 		keeps[j] = close || (in->snapshot->jobs[j].priority >=
@@ -389,7 +391,7 @@ static struct plx_request *add_shape(struct input *in, int i,
 		.gpus_per_node = waiting->gpus_per_node,
 		.cpus = waiting->cpus,
 		.memory = waiting->memory,
-		.takes = takes,
+		.demand = demand,
 		.whole_nodes = waiting->whole_nodes,
 		.seconds = waiting->seconds,
 		.allowed = waiting->allowed,
@@ -457,7 +459,7 @@ static bool is_parked(const struct input *in, int j)
 		if (job->now[n] > 0)
 			return false;
 	}
-	return !job->pinned;
+	return !job->fixed;
 }
 
 static bool counts(const struct pollux_waiting *waiting)
@@ -553,7 +555,7 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 			    .problem = problem,
 			    .consumables = consumables,
 			    .terms = terms };
-	struct plx_rest rest;
+	struct plx_residual residual;
 	int rc = -1;
 
 	if (!snapshot->waiting_count)
@@ -563,15 +565,15 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 	fill_nodes(&in);
 	fill_allocs(&in);
 	fill_requests(&in);
-	rest = (struct plx_rest){
+	residual = (struct plx_residual){
 		.cpus = in.cpus,
 		.memory = snapshot->counts_memory ? in.memory : NULL,
 		.cpus_per_gpu = in.cpus_per_gpu,
 		.memory_per_gpu = in.memory_per_gpu,
 		.cpus_per_gain = in.cpus_per_gain,
 		.memory_per_gain = in.memory_per_gain,
-		.home_cpus = POLLUX_HOME_CPUS,
-		.home_memory = in.home_memory,
+		.batch_host_cpus = POLLUX_BATCH_HOST_CPUS,
+		.batch_host_memory = in.batch_host_memory,
 		.allocs = in.allocs,
 		.alloc_count = in.alloc_count,
 		.now_s = (double) snapshot->now,
@@ -588,8 +590,8 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 		in.grants[i] = grants[in.waiting[i]];
 		grants[in.waiting[i]].granted = false;
 	}
-	rc = plx_reservation_make_groups(problem, &rest, in.requests, in.count,
-					 in.grants, err);
+	rc = plx_reservation_make_groups(problem, &residual, in.requests,
+					 in.count, in.grants, err);
 	for (int i = 0; i < in.count && rc == 0; i++) {
 		int w = in.waiting[i];
 

@@ -47,15 +47,15 @@ static bool _complain(const struct plx_sick_claim *claim, const char *what)
 
 /* More GPUs there than before the resize. */
 static bool _gained(const struct pollux_job *job,
-		    const struct pollux_track *track, int n)
+		    const struct pollux_job_state *state, int n)
 {
-	return job->gpus[n] > MAX(pollux_back_on(track, n), 0);
+	return job->gpus[n] > MAX(pollux_back_on(state, n), 0);
 }
 
 static bool _is_new(const struct pollux_job *job,
-		    const struct pollux_track *track, int n)
+		    const struct pollux_job_state *state, int n)
 {
-	return job->gpus[n] > 0 && pollux_back_on(track, n) <= 0;
+	return job->gpus[n] > 0 && pollux_back_on(state, n) <= 0;
 }
 
 /* What the launcher names, as far as the job has it. */
@@ -80,23 +80,23 @@ static int _gpus_left(const struct pollux_snapshot *snapshot,
 /* Would the job as it was not have what failed? */
 static bool _can_go_back(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *job,
-			 const struct pollux_track *track)
+			 const struct pollux_job_state *state)
 {
 	bool any = false;
 	bool named = false;
 
 	/* What it had is not known: then without these nodes. */
-	if (!track->back &&
+	if (!state->back &&
 	    _gpus_left(snapshot, job) < MAX(job->options.min_gpus, 1))
 		return false;
 	for (int n = 0; n < snapshot->node_count; n++) {
 		if (_is_named(snapshot, job, n)) {
 			named = true;
-			any = any || _gained(job, track, n);
+			any = any || _gained(job, state, n);
 		}
 	}
-	for (int n = 0; !named && track->back && n < snapshot->node_count; n++)
-		any = any || _gained(job, track, n);
+	for (int n = 0; !named && state->back && n < snapshot->node_count; n++)
+		any = any || _gained(job, state, n);
 	return any && job->target.serial &&
 	       job->target.serial == job->status.failed.serial &&
 	       (job->target.state == PLX_TARGET_DONE ||
@@ -106,7 +106,7 @@ static bool _can_go_back(const struct pollux_snapshot *snapshot,
 /* Nodes to be told apart from those where it has trained. */
 static bool _complain_about(const struct pollux_snapshot *snapshot,
 			    const struct pollux_job *job,
-			    const struct pollux_track *track, bool back)
+			    const struct pollux_job_state *state, bool back)
 {
 	struct plx_sick_claim claim = {
 		.job = job->id,
@@ -119,13 +119,13 @@ static bool _complain_about(const struct pollux_snapshot *snapshot,
 	int fresh = 0;
 
 	for (int n = 0; n < snapshot->node_count; n++)
-		fresh += _is_new(job, track, n);
+		fresh += _is_new(job, state, n);
 	for (int n = 0; n < snapshot->node_count; n++) {
 		bool named = _is_named(snapshot, job, n);
 
-		/* A home that has to keep a GPU cannot be left. */
-		if ((n == job->home && !(named && job->roams)) ||
-		    !(back ? _is_new(job, track, n) : named) ||
+		/* A batch host that has to keep a GPU cannot be left. */
+		if ((n == job->batch_host && !(named && job->roams)) ||
+		    !(back ? _is_new(job, state, n) : named) ||
 		    (back && job->status.failed.nodes[0] && !named))
 			continue;
 		claim.node = snapshot->nodes[n].name;
@@ -156,7 +156,7 @@ static int _gpus_away(const struct pollux_snapshot *snapshot,
 	int gpus = 0;
 
 	for (int n = 0; n < snapshot->node_count; n++) {
-		if (n != job->home && job->allowed[n])
+		if (n != job->batch_host && job->allowed[n])
 			gpus += snapshot->nodes[n].gpus;
 	}
 	return gpus;
@@ -170,23 +170,23 @@ static bool _never_began(const struct pollux_snapshot *snapshot,
 			 const struct pollux_job *job)
 {
 	return !job->status.failed.serial && !job->status.has_hint &&
-	       job->status.launcher != PLX_WAKE_NONE && job->home >= 0 &&
+	       job->status.launcher != PLX_WAKE_NONE && job->batch_host >= 0 &&
 	       !xstrcmp(job->status.failed.nodes,
-			snapshot->nodes[job->home].name) &&
+			snapshot->nodes[job->batch_host].name) &&
 	       known.wait_s > 0 && job->moves &&
 	       _own_complaints(snapshot, job) < STARTS_MOST &&
 	       _gpus_away(snapshot, job) >= MAX(job->options.min_gpus, 1);
 }
 
 static void _start_elsewhere(const struct pollux_snapshot *snapshot, int j,
-			     struct pollux_track *track)
+			     struct pollux_job_state *state)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	const char *home = snapshot->nodes[job->home].name;
+	const char *batch_host = snapshot->nodes[job->batch_host].name;
 	int *none = xcalloc(snapshot->node_count + 1, sizeof(*none));
 	char why[PLX_WHY_SIZE];
 	struct plx_sick_claim claim = {
-		.node = home,
+		.node = batch_host,
 		.job = job->id,
 		.owner = job->uid,
 		.sure = true,
@@ -197,11 +197,11 @@ static void _start_elsewhere(const struct pollux_snapshot *snapshot, int j,
 
 	(void) _complain(&claim, "its start");
 	snprintf(why, sizeof(why),
-		 "nothing started on %s, it is to start elsewhere", home);
-	xfree(track->shuns);
-	track->shuns = xstrdup(home);
+		 "nothing started on %s, it is to start elsewhere", batch_host);
+	xfree(state->shuns);
+	state->shuns = xstrdup(batch_host);
 	if (!pollux_migrate_at_once(snapshot, j, none, why))
-		xfree(track->shuns);
+		xfree(state->shuns);
 	xfree(none);
 }
 
@@ -229,11 +229,11 @@ void pollux_sick_prolog(const job_record_t *job, const char *nodes)
 /* Ranks that were started after a complaint train: it is out of date. */
 static void _hear_well(const struct pollux_snapshot *snapshot,
 		       const struct pollux_job *job,
-		       const struct pollux_track *track)
+		       const struct pollux_job_state *state)
 {
 	double began_s = pollux_now_s() - (double) (snapshot->now - job->since);
 
-	if (!known.sick.count || track->phase != POLLUX_IDLE ||
+	if (!known.sick.count || state->phase != POLLUX_IDLE ||
 	    job->target.state != PLX_TARGET_DONE || !job->status.has_hint ||
 	    job->status.phase != PLX_PHASE_TRAINING)
 		return;
@@ -248,7 +248,7 @@ static void _hear_well(const struct pollux_snapshot *snapshot,
 }
 
 void pollux_sick_hear(const struct pollux_snapshot *snapshot, int j,
-		      struct pollux_track *track,
+		      struct pollux_job_state *state,
 		      const struct pollux_params *params)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
@@ -257,30 +257,30 @@ void pollux_sick_hear(const struct pollux_snapshot *snapshot, int j,
 
 	known.wait_s = params->sick_s;
 	if (!failed->is) {
-		_hear_well(snapshot, job, track);
-		track->failed = *failed;
+		_hear_well(snapshot, job, state);
+		state->failed = *failed;
 		return;
 	}
-	if (plx_failed_equal(failed, &track->failed))
+	if (plx_failed_equal(failed, &state->failed))
 		return;
-	track->failed = *failed;
+	state->failed = *failed;
 	if (_never_began(snapshot, job)) {
-		_start_elsewhere(snapshot, j, track);
+		_start_elsewhere(snapshot, j, state);
 		return;
 	}
-	back = _can_go_back(snapshot, job, track);
+	back = _can_go_back(snapshot, job, state);
 	known.next_s = pollux_now_s(); /* there is something to decide */
 	/* A program that fails everywhere is no node's. */
-	track->elsewhere = (failed->nodes[0] || !failed->why[0]) &&
-			   _complain_about(snapshot, job, track, back);
+	state->elsewhere = (failed->nodes[0] || !failed->why[0]) &&
+			   _complain_about(snapshot, job, state, back);
 	if (!back ||
-	    (track->phase != POLLUX_IDLE && track->phase != POLLUX_LENT))
+	    (state->phase != POLLUX_IDLE && state->phase != POLLUX_LENT))
 		return;
 	/* Of a slurmctld that was started since, nothing but that is known. */
-	if (track->phase == POLLUX_IDLE)
-		track->target = job->target;
-	track->phase = POLLUX_BACK;
-	track->deadline_s = pollux_now_s() + params->ack_timeout_s;
+	if (state->phase == POLLUX_IDLE)
+		state->target = job->target;
+	state->phase = POLLUX_BACK;
+	state->deadline_s = pollux_now_s() + params->ack_timeout_s;
 }
 
 /* GPUs that it has, or could have, where it is not to leave. */

@@ -20,7 +20,7 @@
  * alone. A resize that failed so is undone (resize/back.h).
  */
 void pollux_sick_hear(const struct pollux_snapshot *snapshot, int j,
-		      struct pollux_track *track,
+		      struct pollux_job_state *state,
 		      const struct pollux_params *params);
 
 /* The same, of a prolog that failed on these. Any lock will do. */

@@ -42,7 +42,7 @@ static int stuck_gpus(const struct pollux_snapshot *snapshot,
 		const int *now = inputs[j].busy ? inputs[j].target : job->gpus;
 
 		if (!job->runs || inputs[j].busy || inputs[j].still ||
-		    (job->home == n && !job->moves && !job->roams))
+		    (job->batch_host == n && !job->moves && !job->roams))
 			held += now[n];
 	}
 	return held;
@@ -157,19 +157,20 @@ static void fill_goodput(const struct pollux_snapshot *snapshot,
  * node that is to be left, though, is left by the whole job, which costs it a
  * little more.
  */
-static void fill_home(const struct pollux_snapshot *snapshot,
-		      const struct pollux_job *from,
-		      const struct pollux_job_input *input, struct plx_job *job)
+static void fill_batch_host(const struct pollux_snapshot *snapshot,
+			    const struct pollux_job *from,
+			    const struct pollux_job_input *input,
+			    struct plx_job *job)
 {
-	job->home = input->leaves ? -1 : from->home;
+	job->batch_host = input->leaves ? -1 : from->batch_host;
 	/* A limit of nodes, or switches, counts that of its script, too. */
 	job->roams = from->roams && !from->within && !from->max_switches;
 	if (input->leaves)
 		return;
-	if (from->home < 0 || !snapshot->nodes[from->home].leave ||
+	if (from->batch_host < 0 || !snapshot->nodes[from->batch_host].leave ||
 	    !from->moves)
 		return;
-	job->home = -1;
+	job->batch_host = -1;
 	job->restart_s += MOVE_S;
 }
 
@@ -201,7 +202,7 @@ static bool may_be_alone(const struct pollux_snapshot *snapshot,
 	const struct pollux_node *node = &snapshot->nodes[n];
 
 	return node->gpus == from->whole_gpus && node->cpus_rigid <= 0 &&
-	       node->homes == (from->home == n);
+	       node->batch_hosts == (from->batch_host == n);
 }
 
 /* Is the node open to the job, as far as nodes go? */
@@ -375,10 +376,10 @@ static int fill_job(const struct pollux_snapshot *snapshot, int j,
 	fill_goodput(snapshot, from, job);
 	plx_validation_apply(&input->validation, input->most_gpus, job);
 	limit(from, held, whole, job);
-	job->pinned = !from->runs || input->busy || input->still;
+	job->fixed = !from->runs || input->busy || input->still;
 	/* Of whole nodes it would keep one: it waits in the queue instead. */
 	job->may_park = from->runs && (!from->whole_gpus || from->moves);
-	fill_home(snapshot, from, input, job);
+	fill_batch_host(snapshot, from, input, job);
 	job->age_s = (double) from->age_s;
 	job->service_s = input->service_s;
 	job->restarts = (int) from->target.serial;
@@ -448,7 +449,7 @@ struct plx_problem *pollux_problem_create(
 	problem->interference = params->interference;
 	problem->hysteresis = PLX_HYSTERESIS;
 	problem->uniform = params->uniform != POLLUX_UNIFORM_NO;
-	problem->spare = params->uniform == POLLUX_UNIFORM_MOSTLY;
+	problem->idle = params->uniform == POLLUX_UNIFORM_MOSTLY;
 	problem->seed = 1;
 	problem->switch_cost = params->switch_cost / 100;
 	if (wire(snapshot, problem, err) < 0)

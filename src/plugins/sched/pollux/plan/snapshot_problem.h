@@ -20,7 +20,7 @@
  */
 struct pollux_job_input {
 	bool busy;   /* being resized: it has what it was asked to have */
-	bool leaves; /* busy: its home, as a whole job */
+	bool leaves; /* busy: its batch host, as a whole job */
 	bool still;  /* left alone for now: */
 	enum plx_hold hold; /* why */
 	int *target;	    /* [node_count] when busy; borrowed */

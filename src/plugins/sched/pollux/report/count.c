@@ -25,7 +25,7 @@ static const size_t events[] = {
 	[POLLUX_DID_KILL] = AT(kills),
 	[POLLUX_DROPPED_HINT] = AT(hints_dropped),
 	[POLLUX_WAS_SICK] = AT(sick),
-	[POLLUX_DID_TELL] = AT(told),
+	[POLLUX_DID_REPORT] = AT(told),
 	[POLLUX_DID_MOVE] = AT(moved),
 	[POLLUX_DID_EVICT] = AT(evicted),
 };

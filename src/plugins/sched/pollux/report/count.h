@@ -18,10 +18,10 @@ enum pollux_event {
 	POLLUX_WAS_OVERDUE, /* it did not answer in time */
 	POLLUX_DID_KILL,    /* a job's steps */
 	POLLUX_DROPPED_HINT,
-	POLLUX_WAS_SICK,  /* a node, as a job says */
-	POLLUX_DID_TELL,  /* a sentence on a job record */
-	POLLUX_DID_MOVE,  /* a whole job */
-	POLLUX_DID_EVICT, /* the same, into the queue */
+	POLLUX_WAS_SICK,   /* a node, as a job says */
+	POLLUX_DID_REPORT, /* a sentence on a job record */
+	POLLUX_DID_MOVE,   /* a whole job */
+	POLLUX_DID_EVICT,  /* the same, into the queue */
 	POLLUX_EVENTS,
 };
 

@@ -28,24 +28,25 @@ struct note {
 
 static bool _is_asked(const struct plx_target *target)
 {
-	return target->state == PLX_TARGET_ASKED ||
+	return target->state == PLX_TARGET_REQUESTED ||
 	       target->state == PLX_TARGET_LENT;
 }
 
 /* What is to be said besides what the plan, or `hold`, says. */
 static const char *_because(const struct pollux_job *job, enum plx_hold hold,
-			    const struct pollux_track *track, const char *sick)
+			    const struct pollux_job_state *state,
+			    const char *sick)
 {
 	if (hold == PLX_HOLD_BOUND)
 		return job->bound;
 	if (hold == PLX_HOLD_SILENT && job->complaint[0])
 		return job->complaint;
-	if (track && track->lapse)
+	if (state && state->lapse)
 		return "what it had above its least was lent to it to train";
 	if (hold == PLX_HOLD_SILENT)
 		return "srun pollux-launch PROGRAM has to start it, and "
 		       "PROGRAM use libpollux or save on a signal";
-	return track && track->refused[0] ? track->refused : sick;
+	return state && state->refused[0] ? state->refused : sick;
 }
 
 /* None of its own type is free, and it might want more. */
@@ -88,7 +89,7 @@ static bool _note(const struct pollux_snapshot *snapshot, int j,
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
 	const struct plx_choice *choice = plan ? &plan->choices[j] : NULL;
-	struct pollux_track *track = pollux_track_find(job->id);
+	struct pollux_job_state *state = pollux_job_state_find(job->id);
 	char sick[PLX_WHY_SIZE];
 	struct plx_explanation explanation = {
 		.gpus = pollux_snapshot_gpus(snapshot, j),
@@ -98,10 +99,10 @@ static bool _note(const struct pollux_snapshot *snapshot, int j,
 	};
 
 	pollux_sick_why(snapshot, j, sick, sizeof(sick));
-	explanation.refused = _because(job, hold, track, sick);
-	if (track && choice && !choice->changed)
-		track->speedup = job->status.has_hint ? choice->speedup : 0;
-	if (!track || track->phase != POLLUX_IDLE || _is_asked(&job->target) ||
+	explanation.refused = _because(job, hold, state, sick);
+	if (state && choice && !choice->changed)
+		state->speedup = job->status.has_hint ? choice->speedup : 0;
+	if (!state || state->phase != POLLUX_IDLE || _is_asked(&job->target) ||
 	    (job->target.state && job->target.why[0] &&
 	     snapshot->now - job->since < FRESH_S))
 		return false;
@@ -114,17 +115,17 @@ static bool _note(const struct pollux_snapshot *snapshot, int j,
 				? round(DIGITS * choice->speedup) / DIGITS
 				: 0;
 	return plx_explanation_is_news(job->target.why, note->why,
-				       pollux_now_s() - track->told_s);
+				       pollux_now_s() - state->told_s);
 }
 
 /* Write lock on jobs. */
 static void _write(const struct note *note)
 {
 	job_record_t *job = find_job_record(note->job_id);
-	struct pollux_track *track = pollux_track_find(note->job_id);
+	struct pollux_job_state *state = pollux_job_state_find(note->job_id);
 	struct plx_target target;
 
-	if (!job || !track || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
+	if (!job || !state || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
 	    plx_target_read(job->system_comment, &target, NULL) < 0 ||
 	    _is_asked(&target))
 		return;
@@ -132,8 +133,8 @@ static void _write(const struct note *note)
 	memcpy(target.why, note->why, sizeof(target.why));
 	/* Not worth saving slurmctld's state: the next cycle knows it again. */
 	pollux_record_publish(job, &target);
-	track->told_s = pollux_now_s();
-	pollux_count(POLLUX_DID_TELL);
+	state->told_s = pollux_now_s();
+	pollux_count(POLLUX_DID_REPORT);
 	pollux_verbose("sched/pollux: JobId=%u %s", note->job_id, note->why);
 }
 
@@ -146,12 +147,12 @@ void pollux_explain(const struct pollux_snapshot *snapshot,
 	for (int j = 0; j < snapshot->job_count; j++)
 		count += _note(snapshot, j, plan, held[j], &notes[count]);
 	if (count) {
-		pollux_lock(POLLUX_TELLING);
+		pollux_lock(POLLUX_REPORTING);
 		for (int i = 0; i < count; i++) {
 			_write(&notes[i]);
-			pollux_lock_yield(POLLUX_TELLING);
+			pollux_lock_yield(POLLUX_REPORTING);
 		}
-		pollux_unlock(POLLUX_TELLING);
+		pollux_unlock(POLLUX_REPORTING);
 	}
 	xfree(notes);
 }

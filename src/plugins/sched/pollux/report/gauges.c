@@ -167,10 +167,10 @@ void pollux_gauges(const struct pollux_snapshot *snapshot,
 		.fitness_best = plan->fitness,
 		.nodes_sick = pollux_sick_count(pollux_now_s()),
 	};
-	const struct pollux_track *track = NULL;
+	const struct pollux_job_state *state = NULL;
 
-	for (int i = 0; (track = pollux_track_at(i)); i++)
-		now.jobs_busy += track->phase != POLLUX_IDLE;
+	for (int i = 0; (state = pollux_job_state_at(i)); i++)
+		now.jobs_busy += state->phase != POLLUX_IDLE;
 	_nodes(snapshot, reserved, &now);
 	_values(snapshot, problem, &now);
 	_pauses(snapshot, &now);

@@ -67,7 +67,7 @@ static void _change(const char *name, int at, const char *why)
 		strcpy(marks.names[marks.count++], name);
 }
 
-void pollux_marks_tell(const struct pollux_snapshot *snapshot, double now_s)
+void pollux_marks_report(const struct pollux_snapshot *snapshot, double now_s)
 {
 	char why[TEXT_SIZE];
 

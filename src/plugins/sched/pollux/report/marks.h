@@ -11,7 +11,7 @@
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /* Set and take away what has changed. By the thread alone; locks inside. */
-void pollux_marks_tell(const struct pollux_snapshot *snapshot, double now_s);
+void pollux_marks_report(const struct pollux_snapshot *snapshot, double now_s);
 
 void pollux_marks_forget_all(void);
 

@@ -177,7 +177,7 @@ static void _write(struct start *start)
 	       job->sched_nodes, (long) (wanted - time(NULL)));
 }
 
-void pollux_start_times_tell(void)
+void pollux_start_times_report(void)
 {
 	uint32_t pass = slurmctld_diag_stats.bf_cycle_counter;
 	bool any = false;
@@ -194,11 +194,11 @@ void pollux_start_times_tell(void)
 	pollux_unlock(POLLUX_JUDGE);
 	if (!any)
 		return;
-	pollux_lock(POLLUX_TELLING);
+	pollux_lock(POLLUX_REPORTING);
 	/* It waits for the lock, or for others in between. */
 	if (slurmctld_diag_stats.bf_active)
 		starts.due = true;
 	for (int i = 0; i < starts.count && !starts.due; i++)
 		_write(&starts.at[i]);
-	pollux_unlock(POLLUX_TELLING);
+	pollux_unlock(POLLUX_REPORTING);
 }

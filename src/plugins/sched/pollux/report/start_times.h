@@ -27,7 +27,7 @@ void pollux_start_times_note(const struct pollux_snapshot *snapshot,
  * Write them, if backfill has come by or something else was found. Takes
  * slurmctld's locks then.
  */
-void pollux_start_times_tell(void);
+void pollux_start_times_report(void);
 
 /* What is written stays until backfill comes by. */
 void pollux_start_times_forget(void);

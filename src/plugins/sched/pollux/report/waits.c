@@ -15,7 +15,7 @@
 #include "sched/pollux/report/waits.h"
 
 /* How often those that wait are told why, at most. */
-#define TELL_S 5
+#define REPORT_S 5
 /* How a sentence of plan/leave.h begins: it says more than these. */
 #define LEAVES "leaves "
 
@@ -125,7 +125,7 @@ static void _write(uint32_t job_id, const char *why)
 		return;
 	snprintf(target.why, sizeof(target.why), "%s", why);
 	pollux_record_publish(job, &target);
-	pollux_count(POLLUX_DID_TELL);
+	pollux_count(POLLUX_DID_REPORT);
 	pollux_verbose("sched/pollux: JobId=%u %s", job_id, why);
 }
 
@@ -155,15 +155,15 @@ static bool _note(const struct pollux_snapshot *snapshot, int i,
 	return !plx_explanation_same(waiting->told, why);
 }
 
-void pollux_waits_tell(const struct pollux_snapshot *snapshot,
-		       const struct plx_plan *plan,
-		       const struct plx_grant *grants)
+void pollux_waits_report(const struct pollux_snapshot *snapshot,
+			 const struct plx_plan *plan,
+			 const struct plx_grant *grants)
 {
 	static double told_s;
 	double now_s = pollux_now_s();
 	bool locked = false;
 
-	if (told_s && now_s - told_s < TELL_S)
+	if (told_s && now_s - told_s < REPORT_S)
 		return;
 	told_s = now_s;
 	for (int i = 0; i < snapshot->waiting_count; i++) {
@@ -172,11 +172,11 @@ void pollux_waits_tell(const struct pollux_snapshot *snapshot,
 		if (!_note(snapshot, i, plan, grants, why, sizeof(why)))
 			continue;
 		if (!locked)
-			pollux_lock(POLLUX_TELLING);
+			pollux_lock(POLLUX_REPORTING);
 		locked = true;
 		_write(snapshot->waiting[i].id, why);
-		pollux_lock_yield(POLLUX_TELLING);
+		pollux_lock_yield(POLLUX_REPORTING);
 	}
 	if (locked)
-		pollux_unlock(POLLUX_TELLING);
+		pollux_unlock(POLLUX_REPORTING);
 }

@@ -17,8 +17,8 @@
  * plan NULL: none was made, resizing is switched off. By the plugin's thread;
  * takes the write lock on jobs once, if there is something to write.
  */
-void pollux_waits_tell(const struct pollux_snapshot *snapshot,
-		       const struct plx_plan *plan,
-		       const struct plx_grant *grants);
+void pollux_waits_report(const struct pollux_snapshot *snapshot,
+			 const struct plx_plan *plan,
+			 const struct plx_grant *grants);
 
 #endif

@@ -7,35 +7,35 @@
 #include "sched/pollux/resize/back.h"
 #include "sched/pollux/resize/target_shape.h"
 
-void pollux_back_before(const job_record_t *job, struct pollux_track *track)
+void pollux_back_before(const job_record_t *job, struct pollux_job_state *state)
 {
-	xfree(track->back);
-	track->back = xcalloc(node_record_count, sizeof(*track->back));
-	track->back_count = node_record_count;
-	track->back_step = job->next_step_id;
-	pollux_record_gpus(job, track->back);
+	xfree(state->back);
+	state->back = xcalloc(node_record_count, sizeof(*state->back));
+	state->back_count = node_record_count;
+	state->back_step = job->next_step_id;
+	pollux_record_gpus(job, state->back);
 	for (int n = 0; n < node_record_count; n++) {
 		if (!bit_test(job->node_bitmap, n))
-			track->back[n] = -1;
+			state->back[n] = -1;
 	}
 }
 
-bool pollux_back_asked(const struct pollux_track *track,
+bool pollux_back_asked(const struct pollux_job_state *state,
 		       const struct plx_status *status)
 {
 	return status->failed.is &&
-	       status->failed.serial == track->target.serial &&
-	       track->target.serial;
+	       status->failed.serial == state->target.serial &&
+	       state->target.serial;
 }
 
-static bool _is_known(const struct pollux_track *track)
+static bool _is_known(const struct pollux_job_state *state)
 {
-	return track->back && track->back_count == node_record_count;
+	return state->back && state->back_count == node_record_count;
 }
 
-int pollux_back_on(const struct pollux_track *track, int n)
+int pollux_back_on(const struct pollux_job_state *state, int n)
 {
-	return track->back && n < track->back_count ? track->back[n] : -1;
+	return state->back && n < state->back_count ? state->back[n] : -1;
 }
 
 /* Its script and its launcher stay where they are, also without a GPU there. */
@@ -44,7 +44,7 @@ static struct pollux_shape _shape(job_record_t *job, const int *gpus,
 {
 	struct pollux_shape shape =
 		pollux_shape_of(gpus, node_record_count,
-				MAX(pollux_record_home(job, status), 0));
+				MAX(pollux_record_batch_host(job, status), 0));
 
 	pollux_target_shape_host(job, status, &shape);
 	return shape;
@@ -64,26 +64,26 @@ static void _without(const job_record_t *job, const struct plx_status *status,
 	}
 }
 
-bool pollux_back_clear(job_record_t *job, const struct pollux_track *track,
+bool pollux_back_clear(job_record_t *job, const struct pollux_job_state *state,
 		       const struct plx_status *status)
 {
 	int all = pollux_record_steps(job, status, POLLUX_ALL_STEPS);
 
 	/* slurmctld was started since: one may be that of the old ranks. */
-	if (!_is_known(track))
+	if (!_is_known(state))
 		return all <= 1;
-	return all == pollux_record_steps(job, status, track->back_step);
+	return all == pollux_record_steps(job, status, state->back_step);
 }
 
-int pollux_back(job_record_t *job, const struct pollux_track *track,
+int pollux_back(job_record_t *job, const struct pollux_job_state *state,
 		const struct plx_status *status, struct plx_error *err)
 {
 	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
 	struct pollux_shape shape = { NULL };
 	int rc = -1;
 
-	if (_is_known(track)) {
-		shape = _shape(job, track->back, status);
+	if (_is_known(state)) {
+		shape = _shape(job, state->back, status);
 		shape.back = true;
 		rc = pollux_resize(job, &shape, err);
 		pollux_shape_release(&shape);

@@ -15,24 +15,25 @@
 #include "sched/pollux/job_state.h"
 
 /* Before a resize, under its locks: remember what the job has. */
-void pollux_back_before(const job_record_t *job, struct pollux_track *track);
+void pollux_back_before(const job_record_t *job,
+			struct pollux_job_state *state);
 
 /* Does the launcher ask for that, by its answer to the target we gave? */
-bool pollux_back_asked(const struct pollux_track *track,
+bool pollux_back_asked(const struct pollux_job_state *state,
 		       const struct plx_status *status);
 
 /* GPUs on node n before; -1: the job was not there, or that is not known. */
-int pollux_back_on(const struct pollux_track *track, int n);
+int pollux_back_on(const struct pollux_job_state *state, int n);
 
 /* Are the steps gone that were begun since? READ lock on jobs. */
-bool pollux_back_clear(job_record_t *job, const struct pollux_track *track,
+bool pollux_back_clear(job_record_t *job, const struct pollux_job_state *state,
 		       const struct plx_status *status);
 
 /*
  * Give the job what it had, or else what it has without the nodes that its
  * launcher named. As pollux_resize().
  */
-int pollux_back(job_record_t *job, const struct pollux_track *track,
+int pollux_back(job_record_t *job, const struct pollux_job_state *state,
 		const struct plx_status *status, struct plx_error *err);
 
 #endif

@@ -89,7 +89,7 @@ static void _remove(int i)
 
 void pollux_epilog_check(void)
 {
-	for (int i = 0; POLLUX_SLURM_TELLS_EPILOG && i < entry_count; i++) {
+	for (int i = 0; POLLUX_SLURM_HEARS_EPILOG && i < entry_count; i++) {
 		entries[i].again = true;
 		entries[i].sent_s = 0;
 		entries[i].counted = false;
@@ -281,7 +281,7 @@ static bool _is_busy(const char *node)
 static void _begin(job_record_t *job, node_record_t *node, bitstr_t *nodes,
 		   List gres)
 {
-	bool busy = POLLUX_SLURM_TELLS_EPILOG && _is_busy(node->name);
+	bool busy = POLLUX_SLURM_HEARS_EPILOG && _is_busy(node->name);
 	struct leaving *it = NULL;
 
 	it = _add(job->job_id, node->name);
@@ -342,7 +342,7 @@ void pollux_epilog_leave(job_record_t *job, const struct pollux_holding *held,
 /* Does Slurm hear of the epilog's end, with the job as it is? */
 static bool _is_told(const job_record_t *job)
 {
-	return POLLUX_SLURM_TELLS_EPILOG && job && job->node_bitmap &&
+	return POLLUX_SLURM_HEARS_EPILOG && job && job->node_bitmap &&
 	       job->job_resrcs &&
 	       (!IS_JOB_PENDING(job) || IS_JOB_COMPLETING(job));
 }
@@ -387,7 +387,7 @@ static double _untold_s(void)
 {
 	if (!slurm_conf.epilog)
 		return NONE_S;
-	return POLLUX_SLURM_TELLS_EPILOG ? NOT_TOLD_S : NEVER_TOLD_S;
+	return POLLUX_SLURM_HEARS_EPILOG ? NOT_TOLD_S : NEVER_TOLD_S;
 }
 
 /* Nobody will tell: True when it has been waited for long enough. */
@@ -395,7 +395,7 @@ static bool _is_untold_long(struct leaving *it, node_record_t *node,
 			    double now_s)
 {
 	if (!it->untold_s)
-		it->untold_s = POLLUX_SLURM_TELLS_EPILOG || !it->sent_s
+		it->untold_s = POLLUX_SLURM_HEARS_EPILOG || !it->sent_s
 				       ? now_s
 				       : it->sent_s;
 	if (now_s - it->untold_s >= _untold_s())

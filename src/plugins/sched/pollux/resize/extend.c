@@ -28,29 +28,29 @@ uint32_t pollux_given_minutes(int given_s)
 	return (uint32_t) ((given_s + 59) / 60);
 }
 
-void pollux_extend_begin(struct pollux_track *track,
+void pollux_extend_begin(struct pollux_job_state *state,
 			 const struct plx_target *target)
 {
-	track->target.given_s = target->given_s;
-	track->target.extended_min = target->extended_min;
-	track->target.credited = target->credited;
-	track->target.rounds = target->rounds;
-	track->target.mark = target->mark;
-	track->counted = target->credited;
+	state->target.given_s = target->given_s;
+	state->target.extended_min = target->extended_min;
+	state->target.credited = target->credited;
+	state->target.rounds = target->rounds;
+	state->target.mark = target->mark;
+	state->counted = target->credited;
 }
 
-void pollux_extend_forget(struct pollux_track *track)
+void pollux_extend_forget(struct pollux_job_state *state)
 {
-	track->owed_s = 0;
-	track->unsaid_s = 0;
-	track->parked = false;
-	track->speedup = 0;
-	track->counted = 0;
-	track->settled = 0;
-	track->ends = 0;
-	track->promised_to = 0;
-	track->against = false;
-	track->spent = false;
+	state->owed_s = 0;
+	state->unsaid_s = 0;
+	state->parked = false;
+	state->speedup = 0;
+	state->counted = 0;
+	state->settled = 0;
+	state->ends = 0;
+	state->promised_to = 0;
+	state->against = false;
+	state->spent = false;
 }
 
 bool pollux_extend_is_ours(const job_record_t *job,
@@ -60,110 +60,111 @@ bool pollux_extend_is_ours(const job_record_t *job,
 	       (uint32_t) target->extended_min == job->time_limit;
 }
 
-static bool _is_parked(const struct pollux_track *track)
+static bool _is_parked(const struct pollux_job_state *state)
 {
-	return track->since && !track->gpus;
+	return state->since && !state->gpus;
 }
 
-static void _count_share(struct pollux_track *track, double seconds)
+static void _count_share(struct pollux_job_state *state, double seconds)
 {
-	if (track->since && track->gpus && track->speedup > 0 &&
-	    track->speedup < 1 && track->validation.strikes == PLX_STRIKES_NONE)
-		track->owed_s += (1 - track->speedup) * seconds;
+	if (state->since && state->gpus && state->speedup > 0 &&
+	    state->speedup < 1 && state->validation.strikes == PLX_STRIKES_NONE)
+		state->owed_s += (1 - state->speedup) * seconds;
 }
 
 /* Without a lock: is there a reason to look at its record? */
-static bool _is_due(const struct pollux_track *track, time_t now)
+static bool _is_due(const struct pollux_job_state *state, time_t now)
 {
-	time_t passed = now - track->settled;
+	time_t passed = now - state->settled;
 
-	if (track->phase == POLLUX_MOVING)
+	if (state->phase == POLLUX_MOVING)
 		return false;
-	if (_is_parked(track))
+	if (_is_parked(state))
 		return passed >= PARKED_S || passed < 0 ||
-		       track->ends <= now + NEAR_S;
+		       state->ends <= now + NEAR_S;
 	/* What is left of a parking is given at once. */
-	return track->since && (track->parked || (passed >= PARKED_S &&
-						  track->owed_s >= SHARE_S));
+	return state->since && (state->parked || (passed >= PARKED_S &&
+						  state->owed_s >= SHARE_S));
 }
 
-static void _count_parked(const job_record_t *job, struct pollux_track *track,
-			  time_t now)
+static void _count_parked(const job_record_t *job,
+			  struct pollux_job_state *state, time_t now)
 {
 	/* It is told when a job was suspended, and when it was resumed. */
-	time_t from = MAX(track->counted, job->suspend_time);
-	time_t to = _is_parked(track) ? now : track->since;
+	time_t from = MAX(state->counted, job->suspend_time);
+	time_t to = _is_parked(state) ? now : state->since;
 
-	if (!track->parked)
-		from = MAX(from, track->since);
-	if ((_is_parked(track) || track->parked) && to > from)
-		track->owed_s += (double) MIN(to - from, AT_ONCE_S);
-	track->parked = _is_parked(track);
-	track->counted = now;
+	if (!state->parked)
+		from = MAX(from, state->since);
+	if ((_is_parked(state) || state->parked) && to > from)
+		state->owed_s += (double) MIN(to - from, AT_ONCE_S);
+	state->parked = _is_parked(state);
+	state->counted = now;
 }
 
 /*
  * Backfill forgets its plans while it makes new ones: what was promised holds
  * for as long as that job waits and no other time is told.
  */
-static void _note_promise(const job_record_t *job, struct pollux_track *track)
+static void _note_promise(const job_record_t *job,
+			  struct pollux_job_state *state)
 {
 	const job_record_t *waits = NULL;
 	time_t start = 0;
 	uint32_t id = pollux_end_promised(job, &start);
 
-	if (track->promised_to)
-		waits = find_job_record(track->promised_to);
+	if (state->promised_to)
+		waits = find_job_record(state->promised_to);
 	if (!waits || !IS_JOB_PENDING(waits) || waits->start_time)
-		track->promised_to = 0;
-	if (id && (!track->promised_to || start < track->promised)) {
-		track->promised_to = id;
-		track->promised = start;
+		state->promised_to = 0;
+	if (id && (!state->promised_to || start < state->promised)) {
+		state->promised_to = id;
+		state->promised = start;
 	}
 }
 
-static int _test(job_record_t *job, const struct pollux_track *track,
+static int _test(job_record_t *job, const struct pollux_job_state *state,
 		 time_t end, uint32_t minutes, struct plx_error *err)
 {
-	if (track->promised_to && end > track->promised)
+	if (state->promised_to && end > state->promised)
 		return plx_fail(err, "job %u is to start on its nodes then",
-				track->promised_to);
+				state->promised_to);
 	return pollux_end_test(job, end, minutes, err);
 }
 
 /* The record says so, besides what it says already. */
-static void _publish(job_record_t *job, struct pollux_track *track)
+static void _publish(job_record_t *job, struct pollux_job_state *state)
 {
 	struct plx_target told;
 
 	if (plx_target_read(job->system_comment, &told, NULL) < 0)
 		return;
-	told.given_s = track->target.given_s;
-	told.extended_min = track->target.extended_min;
-	told.credited = track->target.credited;
+	told.given_s = state->target.given_s;
+	told.extended_min = state->target.extended_min;
+	told.credited = state->target.credited;
 	pollux_record_publish(job, &told);
 }
 
-static void _say(const job_record_t *job, struct pollux_track *track)
+static void _say(const job_record_t *job, struct pollux_job_state *state)
 {
 	char ends[32];
 
-	if (track->unsaid_s < 1 || (track->parked && track->unsaid_s < SAY_S))
+	if (state->unsaid_s < 1 || (state->parked && state->unsaid_s < SAY_S))
 		return;
 	slurm_make_time_str((time_t *) &job->end_time, ends, sizeof(ends));
 	pollux_info("sched/pollux: JobId=%u: %d s so far are given back to its "
 		    "time limit, now %u minutes, to %s",
-		    job->job_id, track->target.given_s, job->time_limit, ends);
-	track->unsaid_s = 0;
+		    job->job_id, state->target.given_s, job->time_limit, ends);
+	state->unsaid_s = 0;
 }
 
-static void _give(job_record_t *job, struct pollux_track *track, time_t now)
+static void _give(job_record_t *job, struct pollux_job_state *state, time_t now)
 {
 	/* A limit that somebody has set since is without what was given. */
-	int given_s = pollux_extend_is_ours(job, &track->target)
-			      ? track->target.given_s
+	int given_s = pollux_extend_is_ours(job, &state->target)
+			      ? state->target.given_s
 			      : 0;
-	int seconds = (int) track->owed_s;
+	int seconds = (int) state->owed_s;
 	struct plx_error err;
 	uint32_t minutes = 0;
 
@@ -172,44 +173,44 @@ static void _give(job_record_t *job, struct pollux_track *track, time_t now)
 	minutes = job->time_limit -
 		  MIN(pollux_given_minutes(given_s), job->time_limit - 1) +
 		  pollux_given_minutes(given_s + seconds);
-	if (_test(job, track, job->end_time + seconds, minutes, &err) < 0) {
-		if (!track->against)
+	if (_test(job, state, job->end_time + seconds, minutes, &err) < 0) {
+		if (!state->against)
 			pollux_info("sched/pollux: JobId=%u is not given back "
 				    "%d s of its time limit: %s",
 				    job->job_id, seconds, err.text);
-		track->against = true;
+		state->against = true;
 		return;
 	}
 	pollux_end_set(job, job->end_time + seconds, minutes);
-	track->against = false;
-	track->owed_s -= seconds;
-	track->unsaid_s += seconds;
-	track->target.given_s = given_s + seconds;
-	track->target.credited = (int) MIN(now, INT32_MAX);
-	track->ends = job->end_time;
-	track->target.extended_min = (int) MIN(job->time_limit, INT32_MAX);
-	_publish(job, track);
+	state->against = false;
+	state->owed_s -= seconds;
+	state->unsaid_s += seconds;
+	state->target.given_s = given_s + seconds;
+	state->target.credited = (int) MIN(now, INT32_MAX);
+	state->ends = job->end_time;
+	state->target.extended_min = (int) MIN(job->time_limit, INT32_MAX);
+	_publish(job, state);
 }
 
-static void _settle(struct pollux_track *track)
+static void _settle(struct pollux_job_state *state)
 {
-	job_record_t *job = find_job_record(track->job_id);
+	job_record_t *job = find_job_record(state->job_id);
 	time_t now = time(NULL);
 
-	track->settled = now;
-	track->ends = now + AT_ONCE_S;
+	state->settled = now;
+	state->ends = now + AT_ONCE_S;
 	if (!job || !IS_JOB_RUNNING(job) || IS_JOB_COMPLETING(job) ||
 	    job->preempt_time || !job->node_bitmap || !job->time_limit ||
 	    job->time_limit == INFINITE || job->time_limit == NO_VAL) {
-		track->counted = now;
-		track->parked = false;
+		state->counted = now;
+		state->parked = false;
 		return;
 	}
-	_count_parked(job, track, now);
-	track->ends = job->end_time;
-	_note_promise(job, track);
-	_give(job, track, now);
-	_say(job, track);
+	_count_parked(job, state, now);
+	state->ends = job->end_time;
+	_note_promise(job, state);
+	_give(job, state, now);
+	_say(job, state);
 }
 
 void pollux_extend(const struct pollux_params *params)
@@ -217,25 +218,25 @@ void pollux_extend(const struct pollux_params *params)
 	double now_s = pollux_now_s();
 	time_t now = time(NULL);
 	double passed_s = last_s > 0 ? now_s - last_s : 0;
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 	bool due = false;
 
 	if (params->time_back == POLLUX_BACK_NO ||
 	    (last_s > 0 && passed_s < TICK_S))
 		return;
 	last_s = now_s;
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
+	for (int i = 0; (state = pollux_job_state_at(i)); i++) {
 		if (params->time_back == POLLUX_BACK_SHARE)
-			_count_share(track, passed_s);
-		due = due || _is_due(track, now);
+			_count_share(state, passed_s);
+		due = due || _is_due(state, now);
 	}
 	if (!due)
 		return;
 	pollux_lock(POLLUX_TOUCH);
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
-		if (!_is_due(track, now))
+	for (int i = 0; (state = pollux_job_state_at(i)); i++) {
+		if (!_is_due(state, now))
 			continue;
-		_settle(track);
+		_settle(state);
 		pollux_lock_yield(POLLUX_TOUCH);
 	}
 	pollux_unlock(POLLUX_TOUCH);

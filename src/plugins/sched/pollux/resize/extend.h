@@ -18,12 +18,12 @@
 /* Give what is due; at most once a second. */
 void pollux_extend(const struct pollux_params *params);
 
-/* A track was made: what its job's record knows. */
-void pollux_extend_begin(struct pollux_track *track,
+/* A job state was made: what its job's record knows. */
+void pollux_extend_begin(struct pollux_job_state *state,
 			 const struct plx_target *target);
 
 /* Another run begins: it is owed nothing. */
-void pollux_extend_forget(struct pollux_track *track);
+void pollux_extend_forget(struct pollux_job_state *state);
 
 /*
  * The job's limit is still what it became when time was last given back: nobody

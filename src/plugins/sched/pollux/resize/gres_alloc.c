@@ -77,13 +77,14 @@ static void _add_step(const job_record_t *job, const step_record_t *step,
 /* Steps that outlived a resize do not tell any more: it was kept for them. */
 static void _add_outlived(const job_record_t *job, bitstr_t **devices)
 {
-	const struct pollux_track *track = pollux_track_find(job->job_id);
+	const struct pollux_job_state *state =
+		pollux_job_state_find(job->job_id);
 
-	if (!track || track->outlived_count != node_record_count ||
+	if (!state || state->outlived_count != node_record_count ||
 	    !pollux_record_outlived(job))
 		return;
 	for (int n = 0; n < node_record_count; n++) {
-		bitstr_t *kept = track->outlived[n];
+		bitstr_t *kept = state->outlived[n];
 
 		if (kept && !devices[n])
 			devices[n] = bit_copy(kept);
@@ -94,11 +95,12 @@ static void _add_outlived(const job_record_t *job, bitstr_t **devices)
 
 void pollux_gres_outlive(const job_record_t *job, struct pollux_holding *held)
 {
-	struct pollux_track *track = pollux_track_find(job->job_id);
+	struct pollux_job_state *state = pollux_job_state_find(job->job_id);
 
-	if (!track)
+	if (!state)
 		return;
-	pollux_track_outlive(track, (void **) held->in_use, node_record_count);
+	pollux_job_state_outlive(state, (void **) held->in_use,
+				 node_record_count);
 	held->in_use = NULL;
 }
 

@@ -58,19 +58,20 @@ void pollux_notify_launcher(job_record_t *job, const struct plx_status *status)
 		signal_step_tasks(step, SIGURG, REQUEST_SIGNAL_TASKS);
 }
 
-void pollux_notify_again(job_record_t *job, struct pollux_track *track)
+void pollux_notify_again(job_record_t *job, struct pollux_job_state *state)
 {
 	double now_s = pollux_now_s();
 	struct plx_status status;
 
-	if (track->phase != POLLUX_ASKED || !job || !pollux_record_runs(job) ||
-	    now_s < track->woken_s + AGAIN_S * (1 << MIN(track->wakes, TIMES)))
+	if (state->phase != POLLUX_REQUESTED || !job ||
+	    !pollux_record_runs(job) ||
+	    now_s < state->woken_s + AGAIN_S * (1 << MIN(state->wakes, TIMES)))
 		return;
 	pollux_record_status(job, &status);
-	if (status.ack == track->target.serial)
+	if (status.ack == state->target.serial)
 		return;
-	track->woken_s = now_s;
-	track->wakes++;
+	state->woken_s = now_s;
+	state->wakes++;
 	pollux_notify_launcher(job, &status);
 }
 

@@ -17,7 +17,7 @@ void pollux_notify_launcher(job_record_t *job, const struct plx_status *status);
  * The same for a launcher that was asked and has not answered yet: a signal may
  * be lost, and it looks by itself only now and then. Rarer each time.
  */
-void pollux_notify_again(job_record_t *job, struct pollux_track *track);
+void pollux_notify_again(job_record_t *job, struct pollux_job_state *state);
 
 /*
  * Kill the steps with numbers from `from` to below `before`, but not the

@@ -66,9 +66,9 @@ int pollux_overlap_test(const job_record_t *job,
 	int gpus = pollux_shape_gpus(overlap);
 	int nodes = bit_set_count(overlap->nodes);
 	struct pollux_job range = { 0 };
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
-	if (pollux_asked(job, &asked) && asked.options.max_gpus &&
+	if (pollux_job_options(job, &asked) && asked.options.max_gpus &&
 	    gpus > asked.options.max_gpus)
 		return plx_fail_as(err, PLX_REFUSED_LIMITS,
 				   "both shapes are %d GPUs, its max= is %d",

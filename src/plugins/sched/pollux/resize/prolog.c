@@ -31,39 +31,40 @@ static bool _is_wanted(void)
 				     (PROLOG_FLAG_ALLOC | PROLOG_FLAG_CONTAIN));
 }
 
-void pollux_prolog_before(const job_record_t *job, struct pollux_track *track)
+void pollux_prolog_before(const job_record_t *job,
+			  struct pollux_job_state *state)
 {
-	xfree(track->had);
-	xfree(track->fresh);
-	track->verdict_s = 0;
+	xfree(state->had);
+	xfree(state->fresh);
+	state->verdict_s = 0;
 	if (!_is_wanted())
 		return;
-	track->had = xcalloc(node_record_count, sizeof(*track->had));
-	track->had_count = node_record_count;
-	pollux_record_gpus(job, track->had);
-	/* What a parked job has is its home, though no GPU there. */
+	state->had = xcalloc(node_record_count, sizeof(*state->had));
+	state->had_count = node_record_count;
+	pollux_record_gpus(job, state->had);
+	/* What a parked job has is its batch host, though no GPU there. */
 	for (int n = 0; n < node_record_count; n++) {
 		if (!bit_test(job->node_bitmap, n))
-			track->had[n] = -1;
+			state->had[n] = -1;
 	}
 }
 
 /* Does it come back to a node it once gave up? And which does it give up now?
  */
-static bool _comes_back(const job_record_t *job, struct pollux_track *track,
+static bool _comes_back(const job_record_t *job, struct pollux_job_state *state,
 			bitstr_t *gained)
 {
-	bitstr_t *left = track->left;
+	bitstr_t *left = state->left;
 	bool back = false;
 
 	if (left && bit_size(left) != node_record_count)
 		FREE_NULL_BITMAP(left);
 	if (!left)
 		left = bit_alloc(node_record_count);
-	track->left = left;
+	state->left = left;
 	back = gained && bit_overlap_any(left, gained);
 	for (int n = 0; n < node_record_count; n++) {
-		if (track->had[n] >= 0 && !bit_test(job->node_bitmap, n))
+		if (state->had[n] >= 0 && !bit_test(job->node_bitmap, n))
 			bit_set(left, n);
 	}
 	return back;
@@ -71,12 +72,12 @@ static bool _comes_back(const job_record_t *job, struct pollux_track *track,
 
 /* Those that it did not have; NULL: none. */
 static bitstr_t *_gained(const job_record_t *job,
-			 const struct pollux_track *track)
+			 const struct pollux_job_state *state)
 {
 	bitstr_t *gained = bit_copy(job->node_bitmap);
 
 	for (int n = 0; n < node_record_count; n++) {
-		if (track->had[n] >= 0)
+		if (state->had[n] >= 0)
 			bit_clear(gained, n);
 	}
 	if (bit_ffs(gained) < 0)
@@ -157,31 +158,31 @@ static void _launch(job_record_t *job, bitstr_t *gained)
 	job->node_bitmap_pr = gained;
 }
 
-bool pollux_prolog_after(job_record_t *job, struct pollux_track *track)
+bool pollux_prolog_after(job_record_t *job, struct pollux_job_state *state)
 {
 	bitstr_t *gained = NULL;
 
-	if (!track->had || track->had_count != node_record_count)
+	if (!state->had || state->had_count != node_record_count)
 		return false;
-	gained = _gained(job, track);
-	track->again = _comes_back(job, track, gained);
+	gained = _gained(job, state);
+	state->again = _comes_back(job, state, gained);
 	if (!gained)
 		return false;
-	track->launched_s = pollux_now_s();
-	track->fresh = bitmap2node_name(gained);
+	state->launched_s = pollux_now_s();
+	state->fresh = bitmap2node_name(gained);
 	_launch(job, gained);
 	pollux_verbose("sched/pollux: JobId=%u: the prolog runs on %s",
-		       job->job_id, track->fresh);
+		       job->job_id, state->fresh);
 	return true;
 }
 
-void pollux_prolog_again(job_record_t *job, struct pollux_track *track)
+void pollux_prolog_again(job_record_t *job, struct pollux_job_state *state)
 {
 	bitstr_t *nodes = NULL;
 
-	track->again = false;
-	track->verdict_s = 0;
-	(void) pollux_slurm_nodes(track->fresh, &nodes);
+	state->again = false;
+	state->verdict_s = 0;
+	(void) pollux_slurm_nodes(state->fresh, &nodes);
 	bit_and(nodes, job->node_bitmap);
 	_launch(job, nodes);
 }
@@ -193,12 +194,12 @@ static bool _is_lost(const node_record_t *node)
 }
 
 /* Nodes that the job has just gained, and on which it failed. */
-static bitstr_t *_failed(const struct pollux_track *track)
+static bitstr_t *_failed(const struct pollux_job_state *state)
 {
 	bitstr_t *failed = NULL;
 
 	/* One that is no node any more is left out. */
-	(void) pollux_slurm_nodes(track->fresh, &failed);
+	(void) pollux_slurm_nodes(state->fresh, &failed);
 	for (int n = 0; n < node_record_count; n++) {
 		if (bit_test(failed, n) && !_is_lost(node_record_table_ptr[n]))
 			bit_clear(failed, n);
@@ -206,9 +207,9 @@ static bitstr_t *_failed(const struct pollux_track *track)
 	return failed;
 }
 
-char *pollux_prolog_failed(const struct pollux_track *track)
+char *pollux_prolog_failed(const struct pollux_job_state *state)
 {
-	bitstr_t *failed = _failed(track);
+	bitstr_t *failed = _failed(state);
 	char *names = NULL;
 
 	/* One may have been drained by an operator meanwhile. */
@@ -226,9 +227,9 @@ char *pollux_prolog_failed(const struct pollux_track *track)
 }
 
 enum pollux_prolog pollux_prolog_look(const job_record_t *job,
-				      struct pollux_track *track)
+				      struct pollux_job_state *state)
 {
-	bitstr_t *failed = _failed(track);
+	bitstr_t *failed = _failed(state);
 	bool lost = bit_ffs(failed) >= 0;
 
 	FREE_NULL_BITMAP(failed);
@@ -236,13 +237,13 @@ enum pollux_prolog pollux_prolog_look(const job_record_t *job,
 		return POLLUX_PROLOG_FAILED;
 	if (job->node_bitmap_pr && bit_ffs(job->node_bitmap_pr) >= 0)
 		return POLLUX_PROLOG_RUNS;
-	if (track->again)
-		return pollux_now_s() < track->launched_s + FORGET_S
+	if (state->again)
+		return pollux_now_s() < state->launched_s + FORGET_S
 			       ? POLLUX_PROLOG_RUNS
 			       : POLLUX_PROLOG_AGAIN;
-	if (!track->verdict_s)
-		track->verdict_s = pollux_now_s() + VERDICT_S;
-	return pollux_now_s() < track->verdict_s ? POLLUX_PROLOG_RUNS
+	if (!state->verdict_s)
+		state->verdict_s = pollux_now_s() + VERDICT_S;
+	return pollux_now_s() < state->verdict_s ? POLLUX_PROLOG_RUNS
 						 : POLLUX_PROLOG_ENDED;
 }
 
@@ -277,16 +278,16 @@ static void _without(const job_record_t *job, bitstr_t *failed, int *gpus)
 	}
 }
 
-int pollux_prolog_undo(job_record_t *job, const struct pollux_track *track,
+int pollux_prolog_undo(job_record_t *job, const struct pollux_job_state *state,
 		       struct plx_error *err)
 {
 	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
 	struct pollux_shape shape = { NULL };
-	bitstr_t *failed = _failed(track);
+	bitstr_t *failed = _failed(state);
 	int rc = -1;
 
-	if (track->had_count == node_record_count) {
-		shape = _shape(track->had);
+	if (state->had_count == node_record_count) {
+		shape = _shape(state->had);
 		shape.back = true;
 		rc = pollux_resize(job, &shape, err);
 		pollux_shape_release(&shape);

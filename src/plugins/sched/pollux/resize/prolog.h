@@ -18,8 +18,9 @@
  * Around a resize, under its locks: remember what the job has; then start the
  * prolog on the nodes that it has gained. True when one has to be waited for.
  */
-void pollux_prolog_before(const job_record_t *job, struct pollux_track *track);
-bool pollux_prolog_after(job_record_t *job, struct pollux_track *track);
+void pollux_prolog_before(const job_record_t *job,
+			  struct pollux_job_state *state);
+bool pollux_prolog_after(job_record_t *job, struct pollux_job_state *state);
 
 enum pollux_prolog {
 	POLLUX_PROLOG_RUNS,
@@ -30,19 +31,19 @@ enum pollux_prolog {
 
 /* How far they are. READ lock on jobs and nodes; by the thread alone. */
 enum pollux_prolog pollux_prolog_look(const job_record_t *job,
-				      struct pollux_track *track);
+				      struct pollux_job_state *state);
 
 /* Start it again where it was started. WRITE lock on jobs. */
-void pollux_prolog_again(job_record_t *job, struct pollux_track *track);
+void pollux_prolog_again(job_record_t *job, struct pollux_job_state *state);
 
 /* Where it failed, as "n[2-3]"; the caller's to xfree(). */
-char *pollux_prolog_failed(const struct pollux_track *track);
+char *pollux_prolog_failed(const struct pollux_job_state *state);
 
 /*
  * Back to what it had before, or else to what is left without the nodes on
  * which it failed. As pollux_resize().
  */
-int pollux_prolog_undo(job_record_t *job, const struct pollux_track *track,
+int pollux_prolog_undo(job_record_t *job, const struct pollux_job_state *state,
 		       struct plx_error *err);
 
 #endif

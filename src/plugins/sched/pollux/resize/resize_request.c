@@ -63,11 +63,11 @@ static double _answer_due_s(double timeout_s)
  * before it saved its state: the launcher may have answered that already.
  */
 static uint32_t _next_serial(const job_record_t *job,
-			     const struct pollux_track *track,
+			     const struct pollux_job_state *state,
 			     const struct plx_status *status)
 {
 	struct plx_target target;
-	uint32_t last = track->target.serial;
+	uint32_t last = state->target.serial;
 
 	if (plx_target_read(job->system_comment, &target, NULL) == 1)
 		last = MAX(last, target.serial);
@@ -79,42 +79,42 @@ static uint32_t _next_serial(const job_record_t *job,
 static int _ask(job_record_t *job, const struct plx_status *status,
 		const struct wish *wish, struct plx_error *err)
 {
-	struct pollux_track *track = pollux_track_get(job->job_id);
+	struct pollux_job_state *state = pollux_job_state_get(job->job_id);
 	char *names = NULL;
 
-	if (pollux_target_shape_write(&wish->shape, &track->target, &names,
+	if (pollux_target_shape_write(&wish->shape, &state->target, &names,
 				      err) < 0)
 		return -1;
-	xfree(track->want);
-	track->want = names;
-	track->target.serial = _next_serial(job, track, status);
-	track->target.cold =
+	xfree(state->want);
+	state->want = names;
+	state->target.serial = _next_serial(job, state, status);
+	state->target.cold =
 		wish->move || pollux_target_shape_is_apart(job, &wish->shape);
-	track->target.move = wish->move;
-	track->target.accrued = 0;
-	track->target.left_s = 0;
-	track->from_gpus = pollux_record_gpu_count(job);
-	track->phase = POLLUX_ASKED;
-	track->timeout_s = wish->timeout_s;
-	track->busy_s = wish->busy_s;
-	track->excused = false;
-	track->keeps = false;
+	state->target.move = wish->move;
+	state->target.accrued = 0;
+	state->target.left_s = 0;
+	state->from_gpus = pollux_record_gpu_count(job);
+	state->phase = POLLUX_REQUESTED;
+	state->timeout_s = wish->timeout_s;
+	state->busy_s = wish->busy_s;
+	state->excused = false;
+	state->keeps = false;
 	/* A job that is to go to the queue may have no more time than that. */
-	track->deadline_s = wish->move ? pollux_now_s() + wish->timeout_s
+	state->deadline_s = wish->move ? pollux_now_s() + wish->timeout_s
 				       : _answer_due_s(wish->timeout_s);
-	track->woken_s = pollux_now_s();
-	track->wakes = 0;
-	pollux_announce(job, track, PLX_TARGET_ASKED, wish->why);
+	state->woken_s = pollux_now_s();
+	state->wakes = 0;
+	pollux_announce(job, state, PLX_TARGET_REQUESTED, wish->why);
 	pollux_notify_launcher(job, status);
 	pollux_count(POLLUX_DID_ASK);
 	pollux_info("sched/pollux: JobId=%u asked for %d GPUs on %s, serial "
 		    "%u%s: %s",
-		    job->job_id, plx_target_gpus(&track->target), track->want,
-		    track->target.serial,
+		    job->job_id, plx_target_gpus(&state->target), state->want,
+		    state->target.serial,
 		    !wish->move	       ? ""
 		    : wish->shape.gpus ? ", to be moved"
 				       : ", to wait in the queue",
-		    track->target.why);
+		    state->target.why);
 	return 0;
 }
 
@@ -150,16 +150,16 @@ static int _level(struct wish *wish, const struct pollux_job *seen,
 /* Nobody is to answer: it is put back into the queue now. */
 static bool _requeue(job_record_t *job)
 {
-	struct pollux_track *track = pollux_track_get(job->job_id);
+	struct pollux_job_state *state = pollux_job_state_get(job->job_id);
 	int from = pollux_record_gpu_count(job);
 	struct plx_error err;
 
-	if (pollux_migrate_depart(job, track, &err) < 0) {
-		pollux_refuse(job, track, &err);
+	if (pollux_migrate_depart(job, state, &err) < 0) {
+		pollux_refuse(job, state, &err);
 		return false;
 	}
 	pollux_count_resize(
-		plx_resize_kind_of(from, plx_target_gpus(&track->target)));
+		plx_resize_kind_of(from, plx_target_gpus(&state->target)));
 	return true;
 }
 
@@ -238,7 +238,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 		     ? !pollux_record_may_requeue(job)
 		     : !pollux_target_shape_host(job, &status, &wish->shape)))
 		goto done;
-	/* No GPU, and not at home: it will wait in the queue. */
+	/* No GPU, and not on the batch host: it will wait in the queue. */
 	if (((wish->move && !wish->shape.gpus) ||
 	     (_level(wish, seen, &err) == 0 &&
 	      ((!wish->at_once && _only_gives(job, &wish->shape)) ||
@@ -246,7 +246,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 	    _ask(job, &status, wish, &err) == 0)
 		asked = !wish->at_once || _requeue(job);
 	else
-		pollux_leave_alone(job, pollux_track_get(seen->id), &err);
+		pollux_leave_alone(job, pollux_job_state_get(seen->id), &err);
 done:
 	pollux_lost_end();
 	_unlock();
@@ -259,7 +259,7 @@ static bool _wish(const struct pollux_snapshot *snapshot, int j,
 	bool asked = false;
 
 	wish.shape = pollux_shape_of(gpus, snapshot->node_count,
-				     snapshot->jobs[j].home);
+				     snapshot->jobs[j].batch_host);
 	asked = _try(snapshot, j, &wish);
 	pollux_shape_release(&wish.shape);
 	return asked;
@@ -303,29 +303,29 @@ bool pollux_migrate_at_once(const struct pollux_snapshot *snapshot, int j,
 		(struct wish){ .why = why, .move = true, .at_once = true });
 }
 
-void pollux_resize_request_again(struct pollux_track *track,
+void pollux_resize_request_again(struct pollux_job_state *state,
 				 const struct plx_target *target,
 				 const struct pollux_params *params)
 {
-	track->target = *target;
-	track->from_gpus = track->gpus;
-	track->phase =
-		target->state == PLX_TARGET_LENT ? POLLUX_LENT : POLLUX_ASKED;
-	track->steps_before = 0;
-	track->woken_s = 0;
-	track->wakes = 0;
-	track->timeout_s = params->ack_timeout_s;
-	track->busy_s = target->move ? 0 : params->busy_s;
-	track->excused = false;
-	track->keeps = false;
-	track->deadline_s = _answer_due_s(params->ack_timeout_s);
-	if (track->phase == POLLUX_LENT)
-		track->deadline_s += POLLUX_OVERLAP_S;
-	xfree(track->want);
+	state->target = *target;
+	state->from_gpus = state->gpus;
+	state->phase = target->state == PLX_TARGET_LENT ? POLLUX_LENT
+							: POLLUX_REQUESTED;
+	state->steps_before = 0;
+	state->woken_s = 0;
+	state->wakes = 0;
+	state->timeout_s = params->ack_timeout_s;
+	state->busy_s = target->move ? 0 : params->busy_s;
+	state->excused = false;
+	state->keeps = false;
+	state->deadline_s = _answer_due_s(params->ack_timeout_s);
+	if (state->phase == POLLUX_LENT)
+		state->deadline_s += POLLUX_OVERLAP_S;
+	xfree(state->want);
 	if (target->on[0])
-		track->want = xstrdup(target->on);
+		state->want = xstrdup(target->on);
 	pollux_info("sched/pollux: JobId=%u was asked for %d GPUs, serial %u, "
 		    "before "
 		    "slurmctld was started: waiting for the answer",
-		    track->job_id, plx_target_gpus(target), target->serial);
+		    state->job_id, plx_target_gpus(target), target->serial);
 }

@@ -64,7 +64,7 @@ bool pollux_migrate_at_once(const struct pollux_snapshot *snapshot, int j,
 			    const int *gpus, const char *why);
 
 /* Wait again for the answer to a target that an earlier slurmctld asked for. */
-void pollux_resize_request_again(struct pollux_track *track,
+void pollux_resize_request_again(struct pollux_job_state *state,
 				 const struct plx_target *target,
 				 const struct pollux_params *params);
 

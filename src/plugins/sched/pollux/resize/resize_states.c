@@ -70,14 +70,14 @@ static bool _may_end(const job_record_t *job)
 	       pollux_acct_ready(job);
 }
 
-static bool _is_answered(const struct pollux_track *track,
+static bool _is_answered(const struct pollux_job_state *state,
 			 const struct plx_status *status)
 {
-	return status->ack == track->target.serial && !status->live;
+	return status->ack == state->target.serial && !status->live;
 }
 
 /* Do steps begun on a loan hold no more than the job is to keep of it? */
-static bool _suits(job_record_t *job, const struct pollux_track *track,
+static bool _suits(job_record_t *job, const struct pollux_job_state *state,
 		   const struct plx_status *status)
 {
 	struct pollux_shape shape = { NULL };
@@ -85,35 +85,35 @@ static bool _suits(job_record_t *job, const struct pollux_track *track,
 	bool suits = true;
 
 	/* One that cannot be had is told as such when it is tried. */
-	if (job->step_list && track->want &&
-	    pollux_target_shape(job, track, status, &shape, &err) == 0)
+	if (job->step_list && state->want &&
+	    pollux_target_shape(job, state, status, &shape, &err) == 0)
 		suits = pollux_gres_suits(job, &shape);
 	pollux_shape_release(&shape);
 	return suits;
 }
 
 /* Are the ranks gone that must be, before the job gets its new shape? */
-static bool _has_left(job_record_t *job, const struct pollux_track *track,
+static bool _has_left(job_record_t *job, const struct pollux_job_state *state,
 		      const struct plx_status *status)
 {
 	uint32_t before = POLLUX_ALL_STEPS;
 
-	if (track->phase == POLLUX_LENT)
-		before = track->steps_before;
-	if (track->phase != POLLUX_KILLED && !_is_answered(track, status))
+	if (state->phase == POLLUX_LENT)
+		before = state->steps_before;
+	if (state->phase != POLLUX_KILLED && !_is_answered(state, status))
 		return false;
 	if (pollux_record_steps(job, status, before) > 0)
 		return false;
-	if (track->phase != POLLUX_LENT)
+	if (state->phase != POLLUX_LENT)
 		return true;
 	/* slurmctld may have been started since: then no number tells. */
-	return !pollux_record_outlived(job) && _suits(job, track, status);
+	return !pollux_record_outlived(job) && _suits(job, state, status);
 }
 
 static enum verdict _judge_prolog(const job_record_t *job,
-				  struct pollux_track *track)
+				  struct pollux_job_state *state)
 {
-	switch (pollux_prolog_look(job, track)) {
+	switch (pollux_prolog_look(job, state)) {
 	case POLLUX_PROLOG_RUNS:
 		break;
 	case POLLUX_PROLOG_AGAIN:
@@ -130,17 +130,17 @@ static enum verdict _judge_prolog(const job_record_t *job,
  * Its next ranks fail wherever they are started, and nothing was given to it
  * yet: as the program was broken by an edit, say.
  */
-static bool _cannot(job_record_t *job, const struct pollux_track *track,
+static bool _cannot(job_record_t *job, const struct pollux_job_state *state,
 		    const struct plx_status *status)
 {
-	if (!pollux_back_asked(track, status) || !status->failed.why[0] ||
+	if (!pollux_back_asked(state, status) || !status->failed.why[0] ||
 	    status->failed.nodes[0] || !status->live)
 		return false;
-	if (track->phase == POLLUX_ASKED)
+	if (state->phase == POLLUX_REQUESTED)
 		return true;
-	return track->phase == POLLUX_LENT &&
-	       pollux_record_gpu_count(job) == track->from_gpus &&
-	       pollux_back_clear(job, track, status);
+	return state->phase == POLLUX_LENT &&
+	       pollux_record_gpu_count(job) == state->from_gpus &&
+	       pollux_back_clear(job, state, status);
 }
 
 /*
@@ -148,182 +148,184 @@ static bool _cannot(job_record_t *job, const struct pollux_track *track,
  * wait for what it keeps meanwhile. It pays for the time since it said so last,
  * as far as it was left alone for that.
  */
-static bool _may_keep(struct pollux_track *track, double now_s)
+static bool _may_keep(struct pollux_job_state *state, double now_s)
 {
-	double since_s = track->kept_s ? now_s - track->kept_s : 0;
+	double since_s = state->kept_s ? now_s - state->kept_s : 0;
 	bool may = false;
 
-	if (plx_target_gpus(&track->target) > track->from_gpus)
+	if (plx_target_gpus(&state->target) > state->from_gpus)
 		return true;
-	may = track->busy_s > 0 && !track->lapse &&
-	      track->validation.strikes != PLX_STRIKES_TWO &&
-	      plx_excuse_pay(&track->excuse, now_s,
-			     MIN(since_s, pollux_alone_s(track)),
-			     track->busy_s);
+	may = state->busy_s > 0 && !state->lapse &&
+	      state->validation.strikes != PLX_STRIKES_TWO &&
+	      plx_excuse_pay(&state->excuse, now_s,
+			     MIN(since_s, pollux_alone_s(state)),
+			     state->busy_s);
 	if (may)
-		track->kept_s = now_s;
+		state->kept_s = now_s;
 	return may;
 }
 
 /* The new ranks have failed, the old ones may train on meanwhile. */
 static enum verdict _judge_back(job_record_t *job,
-				const struct pollux_track *track,
+				const struct pollux_job_state *state,
 				const struct plx_status *status)
 {
-	if (pollux_back_clear(job, track, status))
+	if (pollux_back_clear(job, state, status))
 		return _may_end(job) ? BACK : WAIT;
-	return pollux_now_s() < track->deadline_s ? WAIT : CUT;
+	return pollux_now_s() < state->deadline_s ? WAIT : CUT;
 }
 
 /*
  * Its time is up, but a rank is busy, and would have to do all that again. What
  * is said by a job that nobody believes is no reason.
  */
-static bool _has_more(struct pollux_track *track,
+static bool _has_more(struct pollux_job_state *state,
 		      const struct plx_status *status, double now_s)
 {
 	double more_s = 0;
 
-	if (!status->busy || track->phase == POLLUX_KILLED || track->lapse ||
-	    track->validation.strikes == PLX_STRIKES_TWO)
+	if (!status->busy || state->phase == POLLUX_KILLED || state->lapse ||
+	    state->validation.strikes == PLX_STRIKES_TWO)
 		return false;
-	more_s = plx_excuse_grant(&track->excuse, now_s, track->timeout_s,
-				  track->busy_s);
+	more_s = plx_excuse_grant(&state->excuse, now_s, state->timeout_s,
+				  state->busy_s);
 	if (more_s <= 0)
 		return false;
-	track->deadline_s = now_s + more_s;
-	if (!track->excused)
+	state->deadline_s = now_s + more_s;
+	if (!state->excused)
 		pollux_info("sched/pollux: JobId=%u has ranks that are busy: "
 			    "waiting for them, for up to %.0f s",
-			    track->job_id,
-			    track->busy_s - track->excuse.spent_s + more_s);
-	track->excused = true;
+			    state->job_id,
+			    state->busy_s - state->excuse.spent_s + more_s);
+	state->excused = true;
 	return true;
 }
 
-static enum verdict _judge(job_record_t *job, struct pollux_track *track,
+static enum verdict _judge(job_record_t *job, struct pollux_job_state *state,
 			   struct plx_status *status)
 {
 	double now_s = pollux_now_s();
 
-	if (track->phase == POLLUX_MOVING)
-		return pollux_migrate_due(job, track) ? ARRIVE : WAIT;
+	if (state->phase == POLLUX_MOVING)
+		return pollux_migrate_due(job, state) ? ARRIVE : WAIT;
 	if (!job || !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job)) ||
 	    IS_JOB_COMPLETING(job))
 		return DROP;
 	if (!pollux_record_runs(job)) {
 		/* Suspended: nobody can answer, so its time stands still. */
-		track->deadline_s = now_s + track->timeout_s;
+		state->deadline_s = now_s + state->timeout_s;
 		return WAIT;
 	}
 	pollux_record_status(job, status);
-	if (track->phase == POLLUX_READIED)
-		return _judge_prolog(job, track);
-	if (track->phase == POLLUX_BACK)
-		return _judge_back(job, track, status);
-	if (_cannot(job, track, status)) {
-		track->keeps = track->keeps || _may_keep(track, now_s);
-		if (track->keeps)
+	if (state->phase == POLLUX_READIED)
+		return _judge_prolog(job, state);
+	if (state->phase == POLLUX_BACK)
+		return _judge_back(job, state, status);
+	if (_cannot(job, state, status)) {
+		state->keeps = state->keeps || _may_keep(state, now_s);
+		if (state->keeps)
 			return KEEP;
-		return now_s < track->deadline_s ? WAIT : KILL;
+		return now_s < state->deadline_s ? WAIT : KILL;
 	}
 	/* It is heard first, see plan/sick_nodes.h; but not for ever. */
-	if (track->phase == POLLUX_LENT && pollux_back_asked(track, status) &&
-	    now_s < track->deadline_s)
+	if (state->phase == POLLUX_LENT && pollux_back_asked(state, status) &&
+	    now_s < state->deadline_s)
 		return WAIT;
-	if (status->ack == track->target.serial && status->live &&
-	    track->phase == POLLUX_ASKED && !track->target.cold)
+	if (status->ack == state->target.serial && status->live &&
+	    state->phase == POLLUX_REQUESTED && !state->target.cold)
 		return _may_end(job) ? OVERLAP : WAIT;
-	if (_has_left(job, track, status))
+	if (_has_left(job, state, status))
 		return _may_end(job) ? COMMIT : WAIT;
-	if (now_s < track->deadline_s || _has_more(track, status, now_s))
+	if (now_s < state->deadline_s || _has_more(state, status, now_s))
 		return WAIT;
-	if (track->phase == POLLUX_LENT && _is_answered(track, status) &&
-	    pollux_record_steps(job, status, track->steps_before) > 0)
+	if (state->phase == POLLUX_LENT && _is_answered(state, status) &&
+	    pollux_record_steps(job, status, state->steps_before) > 0)
 		return CLEAR;
-	return track->phase == POLLUX_KILLED ? GIVE_UP : KILL;
+	return state->phase == POLLUX_KILLED ? GIVE_UP : KILL;
 }
 
-static int _commit(job_record_t *job, struct pollux_track *track,
+static int _commit(job_record_t *job, struct pollux_job_state *state,
 		   const struct plx_status *status, struct plx_error *err)
 {
 	struct pollux_shape shape;
-	int rc = pollux_target_shape(job, track, status, &shape, err);
+	int rc = pollux_target_shape(job, state, status, &shape, err);
 
-	pollux_prolog_before(job, track);
+	pollux_prolog_before(job, state);
 	/* Not what it had together with what it was lent. */
-	if (track->phase != POLLUX_LENT)
-		pollux_back_before(job, track);
+	if (state->phase != POLLUX_LENT)
+		pollux_back_before(job, state);
 	if (rc == 0)
 		rc = pollux_resize(job, &shape, err);
 	pollux_shape_release(&shape);
 	return rc;
 }
 
-static void _done(job_record_t *job, struct pollux_track *track,
+static void _done(job_record_t *job, struct pollux_job_state *state,
 		  double locked_s)
 {
 	int gpus = pollux_record_gpu_count(job);
 
-	track->refusals = 0;
-	track->refused[0] = '\0';
-	pollux_count_resize(plx_resize_kind_of(track->from_gpus, gpus));
-	track->phase = POLLUX_IDLE;
-	pollux_announce(job, track, gpus ? PLX_TARGET_DONE : PLX_TARGET_PARKED,
+	state->refusals = 0;
+	state->refused[0] = '\0';
+	pollux_count_resize(plx_resize_kind_of(state->from_gpus, gpus));
+	state->phase = POLLUX_IDLE;
+	pollux_announce(job, state, gpus ? PLX_TARGET_DONE : PLX_TARGET_PARKED,
 			NULL);
 	pollux_info("sched/pollux: JobId=%u has %d GPUs on %s, serial %u (lock "
 		    "held "
 		    "%.2f ms)",
-		    job->job_id, gpus, job->nodes, track->target.serial,
+		    job->job_id, gpus, job->nodes, state->target.serial,
 		    1e3 * (pollux_now_s() - locked_s));
-	pollux_track_hold(track, job->nodes, gpus, pollux_record_since(job));
+	pollux_job_state_hold(state, job->nodes, gpus,
+			      pollux_record_since(job));
 }
 
 /* Its ranks have to leave first, as the new shape is not to be had beside. */
-static void _ask_cold(job_record_t *job, struct pollux_track *track,
+static void _ask_cold(job_record_t *job, struct pollux_job_state *state,
 		      const struct plx_error *err)
 {
-	track->target.cold = true;
-	pollux_announce(job, track, PLX_TARGET_ASKED, NULL);
+	state->target.cold = true;
+	pollux_announce(job, state, PLX_TARGET_REQUESTED, NULL);
 	pollux_info("sched/pollux: JobId=%u has to stop first, serial %u: %s",
-		    job->job_id, track->target.serial, err->text);
+		    job->job_id, state->target.serial, err->text);
 }
 
 /* The old shape is there until the launcher says that it is not needed. */
-static void _lent(job_record_t *job, struct pollux_track *track,
+static void _lent(job_record_t *job, struct pollux_job_state *state,
 		  double locked_s)
 {
-	track->phase = POLLUX_LENT;
-	track->deadline_s =
-		pollux_now_s() + track->timeout_s + POLLUX_OVERLAP_S;
-	pollux_announce(job, track, PLX_TARGET_LENT, NULL);
+	state->phase = POLLUX_LENT;
+	state->deadline_s =
+		pollux_now_s() + state->timeout_s + POLLUX_OVERLAP_S;
+	pollux_announce(job, state, PLX_TARGET_LENT, NULL);
 	pollux_info(
 		"sched/pollux: JobId=%u hands over on %d GPUs on %s, serial %u "
 		"(lock held %.2f ms)",
 		job->job_id, pollux_record_gpu_count(job), job->nodes,
-		track->target.serial, 1e3 * (pollux_now_s() - locked_s));
-	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
-			  pollux_record_since(job));
+		state->target.serial, 1e3 * (pollux_now_s() - locked_s));
+	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
+			      pollux_record_since(job));
 }
 
 /* It has the shape, and may use it when prologs have ended on new nodes. */
-static void _has_shape(job_record_t *job, struct pollux_track *track,
+static void _has_shape(job_record_t *job, struct pollux_job_state *state,
 		       bool overlaps, double locked_s)
 {
-	track->overlaps = overlaps;
-	if (pollux_prolog_after(job, track))
-		track->phase = POLLUX_READIED;
+	state->overlaps = overlaps;
+	if (pollux_prolog_after(job, state))
+		state->phase = POLLUX_READIED;
 	else if (overlaps)
-		_lent(job, track, locked_s);
+		_lent(job, state, locked_s);
 	else
-		_done(job, track, locked_s);
+		_done(job, state, locked_s);
 }
 
 /*
  * It does not answer, and its steps do not end, or it starts others all the
  * time: its GPUs are to be had from the whole job alone.
  */
-static void _end(job_record_t *job, struct pollux_track *track, const char *why)
+static void _end(job_record_t *job, struct pollux_job_state *state,
+		 const char *why)
 {
 	bool requeue = pollux_record_may_requeue(job);
 
@@ -331,61 +333,62 @@ static void _end(job_record_t *job, struct pollux_track *track, const char *why)
 	      "the whole job is %s",
 	      job->job_id, why,
 	      requeue ? "put back into the queue" : "cancelled");
-	track->phase = POLLUX_IDLE;
+	state->phase = POLLUX_IDLE;
 	if (requeue && pollux_slurm_requeue(job) == SLURM_SUCCESS)
 		return;
 	(void) job_signal(job, SIGKILL, 0, 0, false);
 }
 
 /* Of a resize: nodes are being told, or the job is ended. */
-static bool _is_held_up(job_record_t *job, struct pollux_track *track, int rc)
+static bool _is_held_up(job_record_t *job, struct pollux_job_state *state,
+			int rc)
 {
 	if (rc == POLLUX_RESTLESS)
-		_end(job, track, RESTLESS);
+		_end(job, state, RESTLESS);
 	return rc == POLLUX_RESTLESS || rc == POLLUX_CONSTRAINING;
 }
 
 /* False while nodes are told what it gives up. */
-static bool _undo(job_record_t *job, struct pollux_track *track)
+static bool _undo(job_record_t *job, struct pollux_job_state *state)
 {
 	char *nodes = NULL;
 	struct plx_error err;
 	struct plx_error why;
-	int rc = pollux_prolog_undo(job, track, &err);
+	int rc = pollux_prolog_undo(job, state, &err);
 
-	if (_is_held_up(job, track, rc))
+	if (_is_held_up(job, state, rc))
 		return false;
-	nodes = pollux_prolog_failed(track);
+	nodes = pollux_prolog_failed(state);
 	pollux_sick_prolog(job, nodes);
 	xfree(nodes);
 	plx_fail_as(&why, PLX_REFUSED_NODES,
-		    "the prolog failed on one of %.60s", track->fresh);
+		    "the prolog failed on one of %.60s", state->fresh);
 	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where the prolog "
 		      "failed: %s",
 		      job->job_id, err.text);
-	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
-			  pollux_record_since(job));
-	pollux_refuse(job, track, &why);
+	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
+			      pollux_record_since(job));
+	pollux_refuse(job, state, &why);
 	return true;
 }
 
 /* False while nodes are told what it gives up. */
-static bool _back(job_record_t *job, struct pollux_track *track,
+static bool _back(job_record_t *job, struct pollux_job_state *state,
 		  const struct plx_status *status)
 {
 	struct plx_error why;
 	struct plx_error err;
-	int rc = pollux_back(job, track, status, &err);
+	int rc = pollux_back(job, state, status, &err);
 
-	if (_is_held_up(job, track, rc))
+	if (_is_held_up(job, state, rc))
 		return false;
 	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where its ranks "
 		      "failed: %s",
 		      job->job_id, err.text);
-	pollux_track_hold(track, job->nodes, pollux_record_gpu_count(job),
-			  pollux_record_since(job));
+	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
+			      pollux_record_since(job));
 	if (status->failed.why[0] && !status->failed.nodes[0])
 		plx_fail_as(&why, PLX_REFUSED_RANKS, PLX_FAILED_SAYS "%s",
 			    status->failed.why);
@@ -395,44 +398,44 @@ static bool _back(job_record_t *job, struct pollux_track *track,
 			    status->failed.nodes[0]
 				    ? status->failed.nodes
 				    : "nodes that it was to gain",
-			    track->elsewhere ? ", not offered to it for a while"
+			    state->elsewhere ? ", not offered to it for a while"
 					     : "");
-	pollux_refuse(job, track, &why);
+	pollux_refuse(job, state, &why);
 	/* The nodes are closed to it: others may be tried at once. */
-	if (track->elsewhere)
-		track->still_until_s = 0;
+	if (state->elsewhere)
+		state->still_until_s = 0;
 	return true;
 }
 
-static void _keep(job_record_t *job, struct pollux_track *track,
+static void _keep(job_record_t *job, struct pollux_job_state *state,
 		  const struct plx_status *status)
 {
 	struct plx_error why;
 
 	plx_fail_as(&why, PLX_REFUSED_RANKS, PLX_FAILED_SAYS "%s",
 		    status->failed.why);
-	pollux_refuse(job, track, &why);
+	pollux_refuse(job, state, &why);
 }
 
 /* True when it may use its shape. */
-static bool _after_prolog(job_record_t *job, struct pollux_track *track,
+static bool _after_prolog(job_record_t *job, struct pollux_job_state *state,
 			  enum verdict verdict, double locked_s)
 {
 	if (verdict == AGAIN) {
-		pollux_prolog_again(job, track);
+		pollux_prolog_again(job, state);
 		return false;
 	}
 	if (verdict == UNDO)
-		(void) _undo(job, track);
-	else if (track->overlaps)
-		_lent(job, track, locked_s);
+		(void) _undo(job, state);
+	else if (state->overlaps)
+		_lent(job, state, locked_s);
 	else
-		_done(job, track, locked_s);
-	return verdict == READY && !track->overlaps;
+		_done(job, state, locked_s);
+	return verdict == READY && !state->overlaps;
 }
 
 /* True when it got its shape already. */
-static bool _overlap(job_record_t *job, struct pollux_track *track,
+static bool _overlap(job_record_t *job, struct pollux_job_state *state,
 		     const struct plx_status *status, double locked_s)
 {
 	struct pollux_shape want = { NULL };
@@ -441,13 +444,13 @@ static bool _overlap(job_record_t *job, struct pollux_track *track,
 	struct plx_error err;
 	struct plx_error same;
 	bool vain = false;
-	int rc = pollux_target_shape(job, track, status, &want, &err);
+	int rc = pollux_target_shape(job, state, status, &want, &err);
 
-	pollux_prolog_before(job, track);
-	pollux_back_before(job, track);
+	pollux_prolog_before(job, state);
+	pollux_back_before(job, state);
 	if (rc == 0) {
 		kind = pollux_overlap(job, &want, &overlap);
-		if (!want.gpus || !overlap.gpus || !track->target.on[0])
+		if (!want.gpus || !overlap.gpus || !state->target.on[0])
 			rc = plx_fail(&err, "no GPU to train on meanwhile, or "
 					    "too many nodes to name");
 		else if (kind == POLLUX_OVERLAP_BOTH &&
@@ -461,74 +464,74 @@ static bool _overlap(job_record_t *job, struct pollux_track *track,
 	}
 	pollux_shape_release(&want);
 	pollux_shape_release(&overlap);
-	if (_is_held_up(job, track, rc))
+	if (_is_held_up(job, state, rc))
 		return false;
-	track->steps_before = job->next_step_id;
+	state->steps_before = job->next_step_id;
 	if (vain)
-		pollux_refuse(job, track, &same);
+		pollux_refuse(job, state, &same);
 	else if (rc < 0)
-		_ask_cold(job, track, &err);
+		_ask_cold(job, state, &err);
 	else
-		_has_shape(job, track, kind != POLLUX_OVERLAP_NEW, locked_s);
+		_has_shape(job, state, kind != POLLUX_OVERLAP_NEW, locked_s);
 	return rc == 0 && kind == POLLUX_OVERLAP_NEW;
 }
 
 /* Nobody who waits can start in what it leaves before it is somewhere else. */
-static bool _depart(job_record_t *job, struct pollux_track *track,
+static bool _depart(job_record_t *job, struct pollux_job_state *state,
 		    const struct plx_status *status)
 {
 	struct plx_error err;
 
-	if (pollux_migrate_depart(job, track, &err) < 0) {
-		pollux_refuse(job, track, &err);
+	if (pollux_migrate_depart(job, state, &err) < 0) {
+		pollux_refuse(job, state, &err);
 		pollux_notify_launcher(job, status);
 	}
 	return false;
 }
 
-static void _kill(job_record_t *job, struct pollux_track *track,
+static void _kill(job_record_t *job, struct pollux_job_state *state,
 		  const struct plx_status *status)
 {
 	pollux_info("sched/pollux: JobId=%u did not answer in %.0f s%s, its "
 		    "steps are "
 		    "killed",
-		    job->job_id, track->timeout_s,
-		    track->excused ? ", nor in the time for busy ranks" : "");
+		    job->job_id, state->timeout_s,
+		    state->excused ? ", nor in the time for busy ranks" : "");
 	pollux_count(POLLUX_WAS_OVERDUE);
 	pollux_count(POLLUX_DID_KILL);
 	pollux_kill_steps(job, status, 0, POLLUX_ALL_STEPS);
-	track->phase = POLLUX_KILLED;
-	track->deadline_s = pollux_now_s() + KILL_WAIT_S;
+	state->phase = POLLUX_KILLED;
+	state->deadline_s = pollux_now_s() + KILL_WAIT_S;
 }
 
 /* True when it got its shape. */
-static bool _take(job_record_t *job, struct pollux_track *track,
+static bool _take(job_record_t *job, struct pollux_job_state *state,
 		  const struct plx_status *status, double locked_s)
 {
 	struct plx_error err;
-	int rc = _commit(job, track, status, &err);
+	int rc = _commit(job, state, status, &err);
 
-	if (rc == POLLUX_RESTLESS && track->phase != POLLUX_KILLED) {
-		_kill(job, track, status);
+	if (rc == POLLUX_RESTLESS && state->phase != POLLUX_KILLED) {
+		_kill(job, state, status);
 		return false;
 	}
-	if (_is_held_up(job, track, rc))
+	if (_is_held_up(job, state, rc))
 		return false;
 	if (rc < 0) {
 		/* A node may still be busy with another job's end. */
-		if (track->phase == POLLUX_LENT && locked_s < track->deadline_s)
+		if (state->phase == POLLUX_LENT && locked_s < state->deadline_s)
 			return false;
-		pollux_refuse(job, track, &err);
+		pollux_refuse(job, state, &err);
 		pollux_notify_launcher(job, status);
 		return false;
 	}
-	_has_shape(job, track, false, locked_s);
+	_has_shape(job, state, false, locked_s);
 	pollux_notify_launcher(job, status);
 	return true;
 }
 
 /* True when it got its shape. */
-static bool _act(job_record_t *job, struct pollux_track *track,
+static bool _act(job_record_t *job, struct pollux_job_state *state,
 		 enum verdict verdict, const struct plx_status *status)
 {
 	double locked_s = pollux_now_s();
@@ -538,61 +541,61 @@ static bool _act(job_record_t *job, struct pollux_track *track,
 	case WAIT:
 		return false;
 	case DROP:
-		pollux_constrain_forget(track->job_id);
-		track->phase = POLLUX_IDLE;
+		pollux_constrain_forget(state->job_id);
+		state->phase = POLLUX_IDLE;
 		return false;
 	case OVERLAP:
-		moved = _overlap(job, track, status, locked_s);
+		moved = _overlap(job, state, status, locked_s);
 		pollux_notify_launcher(job, status);
 		return moved;
 	case KILL:
-		_kill(job, track, status);
+		_kill(job, state, status);
 		return false;
 	case CLEAR:
 		pollux_count(POLLUX_DID_KILL);
-		pollux_kill_steps(job, status, 0, track->steps_before);
-		track->deadline_s = locked_s + KILL_WAIT_S;
+		pollux_kill_steps(job, status, 0, state->steps_before);
+		state->deadline_s = locked_s + KILL_WAIT_S;
 		return false;
 	case KEEP:
-		_keep(job, track, status);
+		_keep(job, state, status);
 		pollux_notify_launcher(job, status);
 		return false;
 	case BACK:
-		if (!_back(job, track, status))
+		if (!_back(job, state, status))
 			return false;
 		pollux_notify_launcher(job, status);
 		return true; /* others may have what it gave back */
 	case CUT:
 		pollux_count(POLLUX_DID_KILL);
-		pollux_kill_steps(job, status, track->back_step,
+		pollux_kill_steps(job, status, state->back_step,
 				  POLLUX_ALL_STEPS);
-		track->deadline_s = locked_s + KILL_WAIT_S;
+		state->deadline_s = locked_s + KILL_WAIT_S;
 		return false;
 	case GIVE_UP:
-		_end(job, track, "its steps do not end");
+		_end(job, state, "its steps do not end");
 		return false;
 	case ARRIVE:
-		return pollux_migrate_arrive(job, track);
+		return pollux_migrate_arrive(job, state);
 	case AGAIN:
 	case READY:
 	case UNDO:
-		moved = _after_prolog(job, track, verdict, locked_s);
+		moved = _after_prolog(job, state, verdict, locked_s);
 		if (!pollux_constrain_busy(job->job_id))
 			pollux_notify_launcher(job, status);
 		return moved;
 	case COMMIT:
 		break;
 	}
-	return track->target.move ? _depart(job, track, status)
-				  : _take(job, track, status, locked_s);
+	return state->target.move ? _depart(job, state, status)
+				  : _take(job, state, status, locked_s);
 }
 
 /* Judged again under the write lock: it may not be so any more. */
-static bool _touch(struct pollux_track *track)
+static bool _touch(struct pollux_job_state *state)
 {
 	struct plx_status status;
-	job_record_t *job = find_job_record(track->job_id);
-	bool moved = _act(job, track, _judge(job, track, &status), &status);
+	job_record_t *job = find_job_record(state->job_id);
+	bool moved = _act(job, state, _judge(job, state, &status), &status);
 
 	pollux_lost_end();
 	return moved;
@@ -601,19 +604,19 @@ static bool _touch(struct pollux_track *track)
 /* All that are due, in as few holds as last two milliseconds each. */
 static bool _touch_all(void)
 {
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 	bool moved = false;
 	bool locked = false;
 
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
-		if (!track->due)
+	for (int i = 0; (state = pollux_job_state_at(i)); i++) {
+		if (!state->due)
 			continue;
 		if (locked)
 			pollux_lock_yield(POLLUX_TOUCH);
 		else
 			pollux_lock(POLLUX_TOUCH);
 		locked = true;
-		moved |= _touch(track);
+		moved |= _touch(state);
 	}
 	if (locked)
 		pollux_unlock(POLLUX_TOUCH);
@@ -623,27 +626,27 @@ static bool _touch_all(void)
 /* Of all that are in the middle of a resize. */
 static void _judge_all(void)
 {
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 	struct plx_status status;
 
 	pollux_lock(POLLUX_JUDGE);
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
+	for (int i = 0; (state = pollux_job_state_at(i)); i++) {
 		job_record_t *job = NULL;
 
-		track->due = false;
-		if (track->phase == POLLUX_IDLE)
+		state->due = false;
+		if (state->phase == POLLUX_IDLE)
 			continue;
-		job = find_job_record(track->job_id);
-		track->due = _judge(job, track, &status) != WAIT;
-		if (!track->due)
-			pollux_notify_again(job, track);
+		job = find_job_record(state->job_id);
+		state->due = _judge(job, state, &status) != WAIT;
+		if (!state->due)
+			pollux_notify_again(job, state);
 	}
 	pollux_unlock(POLLUX_JUDGE);
 }
 
 bool pollux_resize_tick(void)
 {
-	if (!pollux_track_any_busy())
+	if (!pollux_job_state_any_busy())
 		return false;
 	_judge_all();
 	return _touch_all();

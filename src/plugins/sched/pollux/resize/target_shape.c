@@ -33,12 +33,12 @@ bool pollux_target_shape_host(job_record_t *job,
 			      const struct plx_status *status,
 			      struct pollux_shape *shape)
 {
-	int home = pollux_record_home(job, status);
+	int batch_host = pollux_record_batch_host(job, status);
 	int host = _batch_host(job);
 
-	if (home < 0 || host < 0)
+	if (batch_host < 0 || host < 0)
 		return false;
-	_add_without_gpus(shape, home);
+	_add_without_gpus(shape, batch_host);
 	if (job->batch_flag)
 		_add_without_gpus(shape, host);
 	return true;
@@ -85,13 +85,13 @@ static bool _fits(const job_record_t *job, int n, int own, int gpus,
 	return pollux_node_free(pollux_node_gpus(node), type) + own >= gpus;
 }
 
-/* Nodes for a target whose nodes were forgotten: home, its own, others. */
+/* For a target whose nodes were forgotten: its batch host, its own, others. */
 static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 			 const struct plx_target *target, bitstr_t *nodes,
 			 struct plx_error *err)
 {
 	int *own = xcalloc(node_record_count, sizeof(*own));
-	int home = pollux_record_home(job, status);
+	int batch_host = pollux_record_batch_host(job, status);
 	int want = MAX(target->nodes, 1);
 	int have = 0;
 	char type[PLX_TYPES_SIZE];
@@ -102,7 +102,8 @@ static int _choose_nodes(job_record_t *job, const struct plx_status *status,
 		for (int n = 0; n < node_record_count && have < want; n++) {
 			bool is_own = bit_test(job->node_bitmap, n);
 
-			if (bit_test(nodes, n) || (pass == 0 && n != home) ||
+			if (bit_test(nodes, n) ||
+			    (pass == 0 && n != batch_host) ||
 			    (pass == 1 && !is_own))
 				continue;
 			if (!_fits(job, n, own[n], target->gpus_per_node, type))
@@ -182,26 +183,26 @@ int pollux_target_shape_read(const struct plx_target *target, char *names,
 	return 0;
 }
 
-int pollux_target_shape(job_record_t *job, const struct pollux_track *track,
+int pollux_target_shape(job_record_t *job, const struct pollux_job_state *state,
 			const struct plx_status *status,
 			struct pollux_shape *shape, struct plx_error *err)
 {
-	if (track->want) {
-		if (pollux_target_shape_read(&track->target, track->want, shape,
+	if (state->want) {
+		if (pollux_target_shape_read(&state->target, state->want, shape,
 					     err) < 0)
 			return -1;
 	} else {
 		*shape = (struct pollux_shape){
-			.gpus = track->target.gpus_per_node,
+			.gpus = state->target.gpus_per_node,
 			.nodes = bit_alloc(node_record_count),
 		};
-		if (_choose_nodes(job, status, &track->target, shape->nodes,
+		if (_choose_nodes(job, status, &state->target, shape->nodes,
 				  err) < 0)
 			return -1;
 	}
-	if (!track->target.move &&
+	if (!state->target.move &&
 	    !pollux_target_shape_host(job, status, shape))
-		return plx_fail_as(err, PLX_REFUSED_HOME,
+		return plx_fail_as(err, PLX_REFUSED_BATCH_HOST,
 				   "its home is not known");
 	return 0;
 }

@@ -28,7 +28,7 @@ bool pollux_target_shape_is_apart(const job_record_t *job,
  * chosen anew. *shape is the caller's to release, also when it fails. Under
  * locks on jobs, nodes and partitions.
  */
-int pollux_target_shape(job_record_t *job, const struct pollux_track *track,
+int pollux_target_shape(job_record_t *job, const struct pollux_job_state *state,
 			const struct plx_status *status,
 			struct pollux_shape *shape, struct plx_error *err);
 

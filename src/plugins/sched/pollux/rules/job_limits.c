@@ -174,8 +174,8 @@ static void _share(const struct look *look,
 		       60;
 	if (look->gpus > 0)
 		look->limits->snapshot->pools[p].available += own;
-	xrecalloc(job->takes, job->take_count + 1, sizeof(*job->takes));
-	job->takes[job->take_count++] =
+	xrecalloc(job->demand, job->take_count + 1, sizeof(*job->demand));
+	job->demand[job->take_count++] =
 		(struct plx_take){ .pool = p, .each = each };
 }
 
@@ -218,9 +218,9 @@ static bool _see_waiting(const struct pollux_tres_limit *limit, void *context)
 		return true;
 	if (limit->unit != POLLUX_NOW)
 		need *= (double) pollux_limit_minutes(look->record);
-	xrecalloc(waiting->takes, waiting->take_count + 1,
-		  sizeof(*waiting->takes));
-	waiting->takes[waiting->take_count++] =
+	xrecalloc(waiting->demand, waiting->take_count + 1,
+		  sizeof(*waiting->demand));
+	waiting->demand[waiting->take_count++] =
 		(struct plx_take){ .pool = p, .each = need };
 	return true;
 }
@@ -279,10 +279,10 @@ void pollux_job_limits_fill(struct pollux_snapshot *snapshot)
 void pollux_job_limits_release(struct pollux_snapshot *snapshot)
 {
 	for (int j = 0; j < snapshot->job_count; j++) {
-		xfree(snapshot->jobs[j].takes);
+		xfree(snapshot->jobs[j].demand);
 		xfree(snapshot->jobs[j].within);
 	}
 	for (int i = 0; i < snapshot->waiting_count; i++)
-		xfree(snapshot->waiting[i].takes);
+		xfree(snapshot->waiting[i].demand);
 	xfree(snapshot->pools);
 }

@@ -86,9 +86,9 @@ int *pollux_switches_read(void)
 
 int pollux_switches_most(const job_record_t *job)
 {
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
-	(void) pollux_asked(job, &asked);
+	(void) pollux_job_options(job, &asked);
 	if (!asked.nodes.switches || job->req_switch >= NO_VAL)
 		return 0;
 	return (int) MIN(job->req_switch, INT32_MAX);

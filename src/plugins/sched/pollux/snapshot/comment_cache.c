@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* comment_cache.c - what was read of elastic jobs' comments, until they change */
+/* comment_cache.c - what was read of elastic jobs' comments, until they change
+ */
 
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void _release(struct texts *texts)
 	memset(texts, 0, sizeof(*texts));
 }
 
-void pollux_texts_forget_all(void)
+void pollux_comment_cache_forget_all(void)
 {
 	for (int i = 0; i < known.count; i++)
 		_release(&known.at[i]);
@@ -90,7 +91,8 @@ static void _read_target(const char *comment, struct plx_target *target)
 		memset(target, 0, sizeof(*target));
 }
 
-bool pollux_texts_read(job_record_t *record, int at, struct pollux_job *job)
+bool pollux_comment_cache_read(job_record_t *record, int at,
+			       struct pollux_job *job)
 {
 	struct texts *texts = _get(record->job_id, at);
 	struct plx_error err;

@@ -46,7 +46,7 @@ static bool _has_just_run(const job_record_t *job, time_t now)
 
 bool pollux_moldable_waits(const job_record_t *job, time_t now)
 {
-	const struct pollux_track *track = NULL;
+	const struct pollux_job_state *state = NULL;
 
 	if (!_may_be_due(job) || job->details->begin_time > now ||
 	    _has_just_run(job, now) || job->het_job_id || job->resv_name ||
@@ -55,8 +55,8 @@ bool pollux_moldable_waits(const job_record_t *job, time_t now)
 		return false;
 	if (!_is_its_time(job) && !pollux_waits_for_nodes(job, now))
 		return false;
-	track = pollux_track_find(job->job_id);
-	return !(track && track->phase == POLLUX_MOVING) &&
+	state = pollux_job_state_find(job->job_id);
+	return !(state && state->phase == POLLUX_MOVING) &&
 	       !pollux_moldable_is_slurms(job->job_id) &&
 	       pollux_record_is_moldable(job);
 }
@@ -108,15 +108,15 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 {
 	struct pollux_job *job = pollux_snapshot_next(snapshot);
 	bitstr_t *allowed = NULL;
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
 	memset(job, 0, sizeof(*job));
-	if (!pollux_asked(record, &asked))
+	if (!pollux_job_options(record, &asked))
 		return;
 	job->options = asked.options;
 	job->id = record->job_id;
 	job->uid = record->user_id;
-	job->home = -1;
+	job->batch_host = -1;
 	pollux_snapshot_node_range(record, job);
 	job->priority = snapshot->waiting[i].priority;
 	job->ends_s = snapshot->waiting[i].seconds;

@@ -12,7 +12,7 @@ static struct {
 	int count;
 	int size; /* that there is memory for */
 	int node_count;
-} spare;
+} idle;
 
 static size_t _bytes(int node_count)
 {
@@ -22,17 +22,17 @@ static size_t _bytes(int node_count)
 /* There are more nodes now, or fewer. */
 static void _forget(int node_count)
 {
-	while (spare.count > 0)
-		xfree(spare.blocks[--spare.count]);
-	spare.node_count = node_count;
+	while (idle.count > 0)
+		xfree(idle.blocks[--idle.count]);
+	idle.node_count = node_count;
 }
 
 void pollux_node_arrays_take(struct pollux_job *job, int node_count)
 {
-	if (spare.node_count != node_count)
+	if (idle.node_count != node_count)
 		_forget(node_count);
-	job->memory = spare.count > 0 ? spare.blocks[--spare.count]
-				      : xmalloc(_bytes(node_count));
+	job->memory = idle.count > 0 ? idle.blocks[--idle.count]
+				     : xmalloc(_bytes(node_count));
 	job->gpus = (int *) (job->memory + node_count);
 	job->cpus = job->gpus + node_count;
 }
@@ -43,14 +43,14 @@ void pollux_node_arrays_return(struct pollux_job *job, int node_count)
 
 	job->memory = NULL;
 	job->gpus = job->cpus = NULL;
-	if (spare.node_count != node_count) {
+	if (idle.node_count != node_count) {
 		xfree(block);
 		return;
 	}
 	memset(block, 0, _bytes(node_count));
-	if (spare.count == spare.size) {
-		spare.size = MAX(2 * spare.size, 64);
-		xrecalloc(spare.blocks, spare.size, sizeof(*spare.blocks));
+	if (idle.count == idle.size) {
+		idle.size = MAX(2 * idle.size, 64);
+		xrecalloc(idle.blocks, idle.size, sizeof(*idle.blocks));
 	}
-	spare.blocks[spare.count++] = block;
+	idle.blocks[idle.count++] = block;
 }

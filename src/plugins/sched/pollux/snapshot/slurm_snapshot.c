@@ -176,7 +176,7 @@ static bool _holds_resources(const job_record_t *record)
 
 static void _read_texts(job_record_t *record, int at, struct pollux_job *job)
 {
-	job->told = pollux_texts_read(record, at, job);
+	job->told = pollux_comment_cache_read(record, at, job);
 	if (pollux_is_moldable(job))
 		pollux_moldable_status(record, job);
 	else
@@ -241,9 +241,10 @@ static bool _roams(const struct pollux_job *job)
 	const node_record_t *node = NULL;
 	const gres_node_state_t *gpus = NULL;
 
-	if (job->home < 0 || job->max_nodes == 1 || pollux_is_moldable(job))
+	if (job->batch_host < 0 || job->max_nodes == 1 ||
+	    pollux_is_moldable(job))
 		return false;
-	node = node_record_table_ptr[job->home];
+	node = node_record_table_ptr[job->batch_host];
 	gpus = node ? pollux_node_gpus(node) : NULL;
 	return gpus && gpus->gres_bit_alloc;
 }
@@ -261,10 +262,10 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 	pollux_snapshot_node_range(record, job);
 	job->runs = pollux_record_runs(record);
 	_read_texts(record, at, job);
-	job->home = pollux_record_home(record, &job->status);
-	job->runs = job->runs && job->home >= 0 && record->priority;
-	if (job->home >= 0)
-		snapshot->nodes[job->home].homes++;
+	job->batch_host = pollux_record_batch_host(record, &job->status);
+	job->runs = job->runs && job->batch_host >= 0 && record->priority;
+	if (job->batch_host >= 0)
+		snapshot->nodes[job->batch_host].batch_hosts++;
 	job->whole_gpus = MAX(pollux_nodes_whole(record), 0);
 	job->roams = !job->whole_gpus && _roams(job);
 	job->moves = job->runs && pollux_record_may_requeue(record);
@@ -337,10 +338,10 @@ static void _see_waiting(struct walk *walk, const struct pollux_terms *terms,
 static void _see_holder(job_record_t *record, struct walk *walk)
 {
 	struct pollux_snapshot *snapshot = walk->snapshot;
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 	bool elastic = record->details && record->part_ptr &&
 		       record->part_ptr->node_bitmap &&
-		       pollux_asked(record, &asked);
+		       pollux_job_options(record, &asked);
 
 	snapshot->lost_node_count += pollux_has_lost_node(record);
 	_add_held(record, elastic ? walk->cpus : walk->cpus_rigid, walk->memory,

@@ -34,9 +34,9 @@ struct pollux_node {
 	int gpus_closing; /* or once who has just left it has ended there */
 	int cpus;
 	int cpus_used;
-	int cpus_rigid; /* of these, by jobs that are not elastic */
-	int homes;	/* elastic jobs whose launcher is there */
-	double memory;	/* MB */
+	int cpus_rigid;	 /* of these, by jobs that are not elastic */
+	int batch_hosts; /* elastic jobs whose launcher is there */
+	double memory;	 /* MB */
 	double memory_used;
 };
 
@@ -52,7 +52,7 @@ struct pollux_job {
 	bool runs;	   /* may be resized as far as Slurm is concerned */
 	const char *fixed; /* why it keeps its shape for good, or NULL */
 	const char *bound; /* the same, or why it keeps it now */
-	int home;	   /* node of its launcher, else of its script */
+	int batch_host;	   /* node of its launcher, else of its script */
 	bool roams;	   /* its GPUs need not be there */
 	int whole_gpus;	   /* of each of its nodes, as it has these for itself;
 			      0: it shares nodes with others */
@@ -60,7 +60,7 @@ struct pollux_job {
 	int min_nodes;	   /* by its user and its partition */
 	int max_nodes;	   /* 0: any */
 	int max_switches;  /* by its user; 0: any */
-	bool yields;	   /* its home to a job that waits, where it moves */
+	bool yields; /* its batch host to a job that waits, where it moves */
 	uint64_t priority; /* see pollux_priority() */
 	time_t age_s;	   /* since its start */
 	time_t here_s;	   /* since it was submitted, or requeued last */
@@ -87,8 +87,8 @@ struct pollux_job {
 	int cpu_limit;	/* of CPUs, one of the snapshot's; -1: none */
 	int unreserved; /* the same, of those that reservations leave it */
 	int take_count;
-	struct plx_take *takes; /* from limits that it shares */
-	bool to_park;		/* a waiting job needs its part of a limit */
+	struct plx_take *demand; /* from limits that it shares */
+	bool to_park;		 /* a waiting job needs its part of a limit */
 	double saved_s;	 /* moldable: its checkpoint's age; negative: untold */
 	double exempt_s; /* no job preempts it for so long yet; 0: some may */
 };
@@ -150,8 +150,8 @@ struct pollux_waiting {
 	bool limited; /* Slurm says that a limit is in its way */
 	bool blocked; /* and no elastic job can help, see limit_split.h */
 	int take_count;
-	struct plx_take *takes; /* from limits of elastic jobs, in all */
-	bool *allowed;		/* [node_count] */
+	struct plx_take *demand; /* from limits of elastic jobs, in all */
+	bool *allowed;		 /* [node_count] */
 	double *draws;	 /* [licence_count] of the snapshot's; NULL: none */
 	bool unlicensed; /* Slurm says that it may not have them */
 	bool unpromised; /* room now, or nothing: bf_min_prio_reserve */

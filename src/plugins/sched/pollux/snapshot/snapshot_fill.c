@@ -69,9 +69,9 @@ void pollux_snapshot_node_range(const job_record_t *record,
 	const slurmdb_qos_rec_t *qos = record->qos_ptr;
 	uint32_t flags = qos ? qos->flags : 0;
 	struct elastic_nodes nodes = { 0 };
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
-	(void) pollux_asked(record, &asked);
+	(void) pollux_job_options(record, &asked);
 	nodes = asked.nodes;
 	if (!(flags & QOS_FLAG_PART_MIN_NODE))
 		nodes.min = MAX(nodes.min, part->min_nodes);

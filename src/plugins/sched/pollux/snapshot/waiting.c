@@ -81,7 +81,8 @@ static void _beside_gpus(const job_record_t *job, double *cpus, double *memory)
 }
 
 /* What it takes of each of its nodes besides GPUs. */
-static void _fill_rest(const job_record_t *job, struct pollux_waiting *waiting)
+static void _fill_residual(const job_record_t *job,
+			   struct pollux_waiting *waiting)
 {
 	const job_details_t *details = job->details;
 	uint64_t memory = details->pn_min_memory;
@@ -164,13 +165,13 @@ static void _fill_spread(const job_record_t *job,
 	uint64_t memory = details->pn_min_memory;
 	struct pollux_job range = { 0 };
 	const struct plx_options *options = NULL;
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 	int least = 0;
 
 	if (!job->batch_flag || job->array_recs || details->contiguous ||
 	    pollux_switches_most(job) ||
 	    (details->req_nodes && details->req_nodes[0]) ||
-	    !pollux_asked(job, &asked) || asked.nodes.pack ||
+	    !pollux_job_options(job, &asked) || asked.nodes.pack ||
 	    asked.options.pack)
 		return;
 	options = &asked.options;
@@ -252,7 +253,7 @@ static void _fill(const struct plx_backlog_entry *from,
 	waiting->seconds = _seconds(job, part);
 	waiting->allowed = _allowed(from, waiting->nodes, snapshot, rules);
 	waiting->cpu_limit = pollux_cpu_limit_of(snapshot, part);
-	_fill_rest(job, waiting);
+	_fill_residual(job, waiting);
 	_fill_spread(job, snapshot, waiting);
 	_fill_het(job, waiting);
 	waiting->unpromised = _is_unpromised(job, from, terms);

@@ -42,7 +42,7 @@ static bool *_elastic(const struct pollux_snapshot *snapshot)
 
 		for (int n = 0; n < snapshot->node_count; n++)
 			elastic[n] = elastic[n] || job->gpus[n] > 0 ||
-				     job->home == n;
+				     job->batch_host == n;
 	}
 	return elastic;
 }

@@ -10,18 +10,18 @@
 #include "sched/pollux/report/count.h"
 #include "sched/pollux/locks.h"
 
-void pollux_evict(job_record_t *job, struct pollux_track *track)
+void pollux_evict(job_record_t *job, struct pollux_job_state *state)
 {
 	struct plx_target waits = { .state = PLX_TARGET_NONE,
-				    .rounds = track->target.rounds,
-				    .mark = track->target.mark };
+				    .rounds = state->target.rounds,
+				    .mark = state->target.mark };
 
-	snprintf(waits.why, sizeof(waits.why), "%s", track->target.why);
-	track->phase = POLLUX_IDLE;
+	snprintf(waits.why, sizeof(waits.why), "%s", state->target.why);
+	state->phase = POLLUX_IDLE;
 	pollux_requeue_let(job);
 	pollux_record_publish(job, &waits);
-	pollux_extend_forget(track);
-	track->target = waits;
+	pollux_extend_forget(state);
+	state->target = waits;
 	schedule_job_save();
 	pollux_count(POLLUX_DID_EVICT);
 	pollux_info("sched/pollux: JobId=%u waits in the queue: %s",

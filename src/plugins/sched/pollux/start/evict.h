@@ -14,6 +14,6 @@
 #include "common/slurm_compat.h"
 
 /* It may start from now on. */
-void pollux_evict(job_record_t *job, struct pollux_track *track);
+void pollux_evict(job_record_t *job, struct pollux_job_state *state);
 
 #endif

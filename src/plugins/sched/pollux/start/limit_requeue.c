@@ -42,20 +42,20 @@ static enum plx_came _came(const struct pollux_job *job, double mark)
 }
 
 /* False: it has come no further for too long, and ends. */
-static bool _judge(const struct pollux_job *job, struct pollux_track *track,
+static bool _judge(const struct pollux_job *job, struct pollux_job_state *state,
 		   struct plx_target *target)
 {
-	*target = track->target;
+	*target = state->target;
 	if (plx_limit_again(_came(job, target->mark), &target->rounds)) {
 		if (job->status.has_hint)
 			target->mark = job->status.hint.progress;
 		return true;
 	}
-	if (!track->spent)
+	if (!state->spent)
 		info("sched/pollux: JobId=%u ends at its time limit: it came "
 		     "no further in %d of them",
 		     job->id, target->rounds);
-	track->spent = true;
+	state->spent = true;
 	return false;
 }
 
@@ -87,26 +87,26 @@ static double _try(const struct pollux_snapshot *snapshot, int j,
 		   const struct pollux_params *params)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	struct pollux_track *track = pollux_track_find(job->id);
+	struct pollux_job_state *state = pollux_job_state_find(job->id);
 	struct plx_target before;
 	struct plx_target next;
 
-	if (!track || track->phase != POLLUX_IDLE)
+	if (!state || state->phase != POLLUX_IDLE)
 		return AGAIN_S;
 	/* It has stopped once, in vain. */
-	if (track->target.state == PLX_TARGET_REFUSED &&
-	    pollux_evicts(&track->target))
+	if (state->target.state == PLX_TARGET_REFUSED &&
+	    pollux_evicts(&state->target))
 		return INFINITY;
-	before = track->target;
-	if (!_judge(job, track, &next))
+	before = state->target;
+	if (!_judge(job, state, &next))
 		return INFINITY;
-	track->target.rounds = next.rounds;
-	track->target.mark = next.mark;
+	state->target.rounds = next.rounds;
+	state->target.mark = next.mark;
 	if (_ask(snapshot, j, params))
 		return INFINITY;
-	track = pollux_track_get(job->id);
-	track->target.rounds = before.rounds;
-	track->target.mark = before.mark;
+	state = pollux_job_state_get(job->id);
+	state->target.rounds = before.rounds;
+	state->target.mark = before.mark;
 	return AGAIN_S;
 }
 

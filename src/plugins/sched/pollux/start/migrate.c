@@ -27,12 +27,12 @@
 #define BACK_S	10
 
 /* What the requeue would make it forget. */
-static void _note(const job_record_t *job, struct pollux_track *track)
+static void _note(const job_record_t *job, struct pollux_job_state *state)
 {
-	struct plx_target *target = &track->target;
+	struct plx_target *target = &state->target;
 	time_t left = job->end_time - time(NULL);
 
-	track->priority = job->priority;
+	state->priority = job->priority;
 	/* Who waits in the queue may begin on any type. */
 	target->types[0] = '\0';
 	if (!pollux_evicts(target))
@@ -43,23 +43,23 @@ static void _note(const job_record_t *job, struct pollux_track *track)
 		target->left_s = (int) MIN(MAX(left, 1), INT32_MAX);
 }
 
-static void _note_place(const job_record_t *job, struct pollux_track *track)
+static void _note_place(const job_record_t *job, struct pollux_job_state *state)
 {
 	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
 	struct pollux_shape shape = { NULL };
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 	struct plx_error err;
 
-	(void) pollux_asked(job, &asked);
+	(void) pollux_job_options(job, &asked);
 	pollux_record_gpus(job, gpus);
 	shape = pollux_shape_of(gpus, node_record_count,
 				bit_ffs(job->node_bitmap));
 	pollux_shape_level(&shape, &asked.options.sizes);
-	xfree(track->from_nodes);
+	xfree(state->from_nodes);
 	if (!shape.gpus ||
-	    pollux_target_shape_write(&shape, &track->from, &track->from_nodes,
+	    pollux_target_shape_write(&shape, &state->from, &state->from_nodes,
 				      &err) < 0)
-		track->from_nodes = NULL;
+		state->from_nodes = NULL;
 	pollux_shape_release(&shape);
 	xfree(gpus);
 }
@@ -77,24 +77,24 @@ static int _requeue(job_record_t *job)
 }
 
 /* As by --exclude. */
-static void _shun(job_record_t *job, struct pollux_track *track)
+static void _shun(job_record_t *job, struct pollux_job_state *state)
 {
 	job_details_t *details = job->details;
 	const node_record_t *node = NULL;
 
-	if (track->shuns)
-		node = find_node_record(track->shuns);
+	if (state->shuns)
+		node = find_node_record(state->shuns);
 	if (!node)
 		return;
 	xstrfmtcat(details->exc_nodes, "%s%s", details->exc_nodes ? "," : "",
-		   track->shuns);
+		   state->shuns);
 	if (!details->exc_node_bitmap)
 		details->exc_node_bitmap = bit_alloc(node_record_count);
 	bit_set(details->exc_node_bitmap, node->index);
-	xfree(track->shuns);
+	xfree(state->shuns);
 }
 
-int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
+int pollux_migrate_depart(job_record_t *job, struct pollux_job_state *state,
 			  struct plx_error *err)
 {
 	time_t now = time(NULL);
@@ -102,44 +102,44 @@ int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
 
 	if (!pollux_record_may_requeue(job))
 		return plx_fail(err, "it may not be requeued");
-	_note(job, track);
-	_note_place(job, track);
+	_note(job, state);
+	_note_place(job, state);
 	rc = _requeue(job);
 	if (rc != SLURM_SUCCESS)
 		return plx_fail(err, "it cannot be requeued: %s",
 				slurm_strerror(rc));
-	_shun(job, track);
+	_shun(job, state);
 	/* Still the same lock: what Slurm sees next can be had. */
 	(void) pollux_requeue_shape(job);
-	track->phase = POLLUX_MOVING;
-	track->departed_s = pollux_now_s();
-	track->freed_s = 0;
-	track->deadline_s = 0;
-	pollux_announce(job, track, PLX_TARGET_MOVING, NULL);
+	state->phase = POLLUX_MOVING;
+	state->departed_s = pollux_now_s();
+	state->freed_s = 0;
+	state->deadline_s = 0;
+	pollux_announce(job, state, PLX_TARGET_MOVING, NULL);
 	pollux_info("sched/pollux: JobId=%u leaves %s for %s, serial %u",
-		    job->job_id, track->nodes,
-		    pollux_evicts(&track->target) ? "the queue" : track->want,
-		    track->target.serial);
-	pollux_track_close(track, now);
+		    job->job_id, state->nodes,
+		    pollux_evicts(&state->target) ? "the queue" : state->want,
+		    state->target.serial);
+	pollux_job_state_close(state, now);
 	return 0;
 }
 
 static bool _may_start(const job_record_t *job,
-		       const struct pollux_track *track)
+		       const struct pollux_job_state *state)
 {
-	return pollux_now_s() >= track->departed_s + CREDENTIAL_S &&
-	       pollux_now_s() >= track->deadline_s &&
+	return pollux_now_s() >= state->departed_s + CREDENTIAL_S &&
+	       pollux_now_s() >= state->deadline_s &&
 	       time(NULL) >= job->details->submit_time;
 }
 
 bool pollux_migrate_due(const job_record_t *job,
-			const struct pollux_track *track)
+			const struct pollux_job_state *state)
 {
 	if (job && IS_JOB_PENDING(job) && IS_JOB_COMPLETING(job))
 		return false;
 	if (!job || !IS_JOB_PENDING(job) || !job->details)
 		return true;
-	return job->resize_time || _may_start(job, track);
+	return job->resize_time || _may_start(job, state);
 }
 
 /* Of the types that it had, also where a node has others. */
@@ -186,9 +186,9 @@ static bitstr_t *_other_nodes(const job_record_t *job,
 }
 
 /* The same shape on others, where somebody was faster. */
-static int _start_elsewhere(job_record_t *job, struct pollux_track *track)
+static int _start_elsewhere(job_record_t *job, struct pollux_job_state *state)
 {
-	struct plx_target *target = &track->target;
+	struct plx_target *target = &state->target;
 	bitstr_t *nodes = _other_nodes(job, target);
 	struct plx_error err;
 	char *names = NULL;
@@ -201,7 +201,7 @@ static int _start_elsewhere(job_record_t *job, struct pollux_track *track)
 	if (rc == 0) {
 		pollux_info("sched/pollux: JobId=%u found %s taken and is on "
 			    "%s",
-			    job->job_id, track->want, names);
+			    job->job_id, state->want, names);
 		target->on[0] = '\0';
 		if (strlen(names) < sizeof(target->on))
 			strcpy(target->on, names);
@@ -212,34 +212,34 @@ static int _start_elsewhere(job_record_t *job, struct pollux_track *track)
 }
 
 /* There, or after a while where it was, or where there is room. */
-static int _start_somewhere(job_record_t *job, struct pollux_track *track,
+static int _start_somewhere(job_record_t *job, struct pollux_job_state *state,
 			    struct plx_error *err)
 {
-	double passed_s = pollux_now_s() - track->freed_s;
-	struct plx_target *target = &track->target;
+	double passed_s = pollux_now_s() - state->freed_s;
+	struct plx_target *target = &state->target;
 	struct plx_error back;
 
-	if (_start(job, target, track->want, target->types, err) == 0)
+	if (_start(job, target, state->want, target->types, err) == 0)
 		return 0;
 	if (passed_s < THERE_S)
 		return -1;
-	if (!track->from_nodes || _start(job, &track->from, track->from_nodes,
+	if (!state->from_nodes || _start(job, &state->from, state->from_nodes,
 					 target->types, &back) < 0)
-		return _start_elsewhere(job, track);
+		return _start_elsewhere(job, state);
 	pollux_info("sched/pollux: JobId=%u cannot start on %s and is back on "
 		    "%s: %s",
-		    job->job_id, track->want, track->from_nodes, err->text);
-	target->nodes = track->from.nodes;
-	target->gpus_per_node = track->from.gpus_per_node;
-	strcpy(target->each, track->from.each);
-	strcpy(target->on, track->from.on);
+		    job->job_id, state->want, state->from_nodes, err->text);
+	target->nodes = state->from.nodes;
+	target->gpus_per_node = state->from.gpus_per_node;
+	strcpy(target->each, state->from.each);
+	strcpy(target->on, state->from.on);
 	return 0;
 }
 
 /* What is left of its time limit goes on counting. */
-static void _done(job_record_t *job, struct pollux_track *track)
+static void _done(job_record_t *job, struct pollux_job_state *state)
 {
-	struct plx_target *target = &track->target;
+	struct plx_target *target = &state->target;
 	int gpus = pollux_record_gpu_count(job);
 
 	if (target->left_s && job->end_time > time(NULL) + target->left_s) {
@@ -249,80 +249,80 @@ static void _done(job_record_t *job, struct pollux_track *track)
 	target->accrued = 0;
 	target->left_s = 0;
 	target->types[0] = '\0';
-	track->refusals = 0;
-	track->refused[0] = '\0';
-	track->phase = POLLUX_IDLE;
+	state->refusals = 0;
+	state->refused[0] = '\0';
+	state->phase = POLLUX_IDLE;
 	pollux_count(POLLUX_DID_MOVE);
-	pollux_announce(job, track, PLX_TARGET_DONE, NULL);
+	pollux_announce(job, state, PLX_TARGET_DONE, NULL);
 	pollux_info(
 		"sched/pollux: JobId=%u has %d GPUs on %s, serial %u (moved in "
 		"%.2f s)",
 		job->job_id, gpus, job->nodes, target->serial,
-		pollux_now_s() - track->departed_s);
-	pollux_track_hold(track, job->nodes, gpus, job->start_time);
+		pollux_now_s() - state->departed_s);
+	pollux_job_state_hold(state, job->nodes, gpus, job->start_time);
 }
 
-bool pollux_migrate_arrive(job_record_t *job, struct pollux_track *track)
+bool pollux_migrate_arrive(job_record_t *job, struct pollux_job_state *state)
 {
 	double now_s = pollux_now_s();
 	struct plx_error err = { .text = "" };
 
 	if (!job || !IS_JOB_PENDING(job) || !job->details) {
 		/* Cancelled; or started by Slurm, in whatever shape. */
-		track->phase = POLLUX_IDLE;
+		state->phase = POLLUX_IDLE;
 		if (job && IS_JOB_RUNNING(job))
-			pollux_announce(job, track, PLX_TARGET_DONE, NULL);
+			pollux_announce(job, state, PLX_TARGET_DONE, NULL);
 		return false;
 	}
 	pollux_requeue_finish(job);
 	/* Slurm leaves it; a cancel now would end the row of the old run. */
 	job->resize_time = 0;
-	if (!_may_start(job, track))
+	if (!_may_start(job, state))
 		return false;
-	if (pollux_evicts(&track->target)) {
-		pollux_evict(job, track);
+	if (pollux_evicts(&state->target)) {
+		pollux_evict(job, state);
 		return true;
 	}
 	/* Its old run may take its time to end. */
-	if (!track->freed_s)
-		track->freed_s = now_s;
+	if (!state->freed_s)
+		state->freed_s = now_s;
 	if (!pollux_record_is_moldable(job))
 		pollux_requeue_forget(&job->comment);
-	pollux_requeue_unhold(job, track->priority);
-	pollux_requeue_mend(job, &track->target);
-	if (_start_somewhere(job, track, &err) == 0) {
-		_done(job, track);
+	pollux_requeue_unhold(job, state->priority);
+	pollux_requeue_mend(job, &state->target);
+	if (_start_somewhere(job, state, &err) == 0) {
+		_done(job, state);
 		return true;
 	}
-	track->deadline_s = now_s + AGAIN_S;
+	state->deadline_s = now_s + AGAIN_S;
 	/* Until then nobody else starts it, in its smallest shape. */
 	job->details->begin_time = time(NULL) + 2 * BACK_S;
-	if (now_s < track->freed_s + BACK_S && job->priority)
+	if (now_s < state->freed_s + BACK_S && job->priority)
 		return false;
 	pollux_info("sched/pollux: JobId=%u cannot start on %s and waits: %s",
-		    job->job_id, track->want, err.text);
-	track->phase = POLLUX_IDLE;
+		    job->job_id, state->want, err.text);
+	state->phase = POLLUX_IDLE;
 	pollux_requeue_let(job);
 	return true;
 }
 
 void pollux_migrate_claim(struct pollux_snapshot *snapshot)
 {
-	struct pollux_track *track = NULL;
+	struct pollux_job_state *state = NULL;
 
-	for (int i = 0; (track = pollux_track_at(i)); i++) {
+	for (int i = 0; (state = pollux_job_state_at(i)); i++) {
 		pollux_hostlist_t hosts = NULL;
 		char *name = NULL;
 
-		if (track->phase != POLLUX_MOVING)
+		if (state->phase != POLLUX_MOVING)
 			continue;
-		hosts = hostlist_create(track->want);
+		hosts = hostlist_create(state->want);
 		for (int k = 0; (name = hostlist_shift(hosts)); k++) {
 			int n = pollux_snapshot_find(snapshot, name);
 
 			if (n >= 0)
 				snapshot->nodes[n].gpus_free -=
-					MIN(plx_target_each(&track->target, k),
+					MIN(plx_target_each(&state->target, k),
 					    snapshot->nodes[n].gpus_free);
 			free(name);
 		}

@@ -20,15 +20,15 @@
 #include "common/slurm_compat.h"
 
 /* Put it back into the queue. -1 with err set: it runs on. */
-int pollux_migrate_depart(job_record_t *job, struct pollux_track *track,
+int pollux_migrate_depart(job_record_t *job, struct pollux_job_state *state,
 			  struct plx_error *err);
 
 /* Is something to be done about a job on its way? job NULL: it is gone. */
 bool pollux_migrate_due(const job_record_t *job,
-			const struct pollux_track *track);
+			const struct pollux_job_state *state);
 
 /* Do it. True when the queue should be looked at. */
-bool pollux_migrate_arrive(job_record_t *job, struct pollux_track *track);
+bool pollux_migrate_arrive(job_record_t *job, struct pollux_job_state *state);
 
 /* GPUs that jobs on their way will need are not free. No lock. */
 void pollux_migrate_claim(struct pollux_snapshot *snapshot);

@@ -29,24 +29,24 @@ static part_record_t *_partition(const struct pollux_snapshot *snapshot, int j,
 static void _announce(job_record_t *job, const struct pollux_shape *shape,
 		      const struct pollux_job *seen)
 {
-	struct pollux_track *track = pollux_track_get(job->job_id);
+	struct pollux_job_state *state = pollux_job_state_get(job->job_id);
 	int gpus = pollux_shape_gpus(shape);
 	struct plx_error err;
 	char why[PLX_WHY_SIZE];
 	char *names = NULL;
 
-	track->target =
+	state->target =
 		(struct plx_target){ .serial = seen->target.serial + 1 };
-	if (pollux_target_shape_write(shape, &track->target, &names, &err) < 0)
-		track->target.gpus_per_node = shape->gpus;
+	if (pollux_target_shape_write(shape, &state->target, &names, &err) < 0)
+		state->target.gpus_per_node = shape->gpus;
 	xfree(names);
 	snprintf(why, sizeof(why),
 		 "starts on %d GPU%s, %d at least, as is "
 		 "best now",
 		 gpus, gpus == 1 ? "" : "s", MAX(seen->options.min_gpus, 1));
-	pollux_announce(job, track, PLX_TARGET_DONE, why);
-	pollux_track_hold(track, job->nodes, gpus, job->start_time);
-	track->seen = true;
+	pollux_announce(job, state, PLX_TARGET_DONE, why);
+	pollux_job_state_hold(state, job->nodes, gpus, job->start_time);
+	state->seen = true;
 	pollux_count_resize(PLX_RESIZE_START);
 	pollux_info("sched/pollux: JobId=%u starts on %d GPUs on %s, as is "
 		    "best now",

@@ -60,9 +60,9 @@ static int _smallest(const job_record_t *job, struct shape *shape,
 	char type[POLLUX_GPU_TYPE_SIZE];
 	struct shape_request request = { .type = type };
 	struct shape_cluster cluster;
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 
-	if (!pollux_asked(job, &asked))
+	if (!pollux_job_options(job, &asked))
 		return plx_fail(err, "its --scheduler-params makes no sense");
 	request.min_nodes = asked.nodes.min;
 	request.max_nodes = asked.nodes.max;
@@ -77,13 +77,13 @@ static int _smallest(const job_record_t *job, struct shape *shape,
 /* It was started on more nodes than it asked for (spread_start.h). */
 static bool _is_spread(const job_record_t *job)
 {
-	struct pollux_asked asked;
+	struct pollux_job_options asked;
 	struct plx_error err;
 	struct shape shape;
 
 	if (job->details->min_nodes < 2 || job->details->min_nodes >= NO_VAL)
 		return false;
-	(void) pollux_asked(job, &asked);
+	(void) pollux_job_options(job, &asked);
 	return !asked.nodes.pack && _smallest(job, &shape, &err) == 0 &&
 	       job->details->min_nodes > shape.nodes;
 }
@@ -133,7 +133,7 @@ void pollux_requeue_finish(job_record_t *job)
 
 bool pollux_requeued(const job_record_t *job)
 {
-	const struct pollux_track *track = NULL;
+	const struct pollux_job_state *state = NULL;
 	struct plx_target target;
 	int found = 0;
 
@@ -142,8 +142,8 @@ bool pollux_requeued(const job_record_t *job)
 		return _hurries(job);
 	if (!job->restart_cnt || !job->details || !IS_JOB_PENDING(job))
 		return false;
-	track = pollux_track_find(job->job_id);
-	if (track && track->phase == POLLUX_MOVING)
+	state = pollux_job_state_find(job->job_id);
+	if (state && state->phase == POLLUX_MOVING)
 		return false;
 	if (_remembers(job))
 		return true;
@@ -285,7 +285,7 @@ static bool _was_moved(const job_record_t *job, struct plx_target *target)
 	    !target->move)
 		return false;
 	return target->state == PLX_TARGET_MOVING ||
-	       target->state == PLX_TARGET_ASKED ||
+	       target->state == PLX_TARGET_REQUESTED ||
 	       (!pollux_record_is_moldable(job) &&
 		plx_status_read(job->comment, &status, NULL) == 0);
 }
@@ -312,7 +312,7 @@ static void _look_after(job_record_t *job)
 		return;
 	if (_was_moved(job, &target) && target.state == PLX_TARGET_MOVING &&
 	    target.on[0] && !pollux_evicts(&target))
-		pollux_track_adopt(job->job_id, &target);
+		pollux_job_state_adopt(job->job_id, &target);
 	else
 		pollux_requeue_let(job);
 }
