@@ -37,7 +37,7 @@ static void look(double now_s, bool made, bool asked)
 						now_s, NULL));
 }
 
-static bool idle_nodes(uint32_t victim, double now_s)
+static bool exempts(uint32_t victim, double now_s)
 {
 	return plx_preemption_exempts(preemption, URGENT, victim, BOUND_S,
 				      now_s);
@@ -46,42 +46,42 @@ static bool idle_nodes(uint32_t victim, double now_s)
 static void nobody_is_spared_where_nobody_gives(void **state)
 {
 	(void) state;
-	assert_false(idle_nodes(ELASTIC, 100));
-	assert_false(idle_nodes(RIGID, 100));
+	assert_false(exempts(ELASTIC, 100));
+	assert_false(exempts(RIGID, 100));
 }
 
 static void who_gives_is_spared_until_the_bound(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(ELASTIC, 100));
+	assert_true(exempts(ELASTIC, 100));
 	look(101, true, true);
-	assert_true(idle_nodes(ELASTIC, 101 + BOUND_S - 1));
-	assert_false(idle_nodes(ELASTIC, 101 + BOUND_S));
+	assert_true(exempts(ELASTIC, 101 + BOUND_S - 1));
+	assert_false(exempts(ELASTIC, 101 + BOUND_S));
 }
 
 static void the_time_counts_from_when_room_is_made(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(ELASTIC, 100));
+	assert_true(exempts(ELASTIC, 100));
 	look(100, false, false);
-	assert_true(idle_nodes(ELASTIC, 150));
+	assert_true(exempts(ELASTIC, 150));
 	look(155, true, true);
-	assert_true(idle_nodes(ELASTIC, 155 + BOUND_S - 1));
-	assert_false(idle_nodes(ELASTIC, 155 + BOUND_S));
+	assert_true(exempts(ELASTIC, 155 + BOUND_S - 1));
+	assert_false(exempts(ELASTIC, 155 + BOUND_S));
 }
 
 static void where_no_room_can_be_made_it_counts_from_the_question(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(ELASTIC, 100));
+	assert_true(exempts(ELASTIC, 100));
 	for (int t = 101; t < 160; t++) {
 		look(t, false, false);
-		assert_true(idle_nodes(ELASTIC, t));
+		assert_true(exempts(ELASTIC, t));
 	}
-	assert_false(idle_nodes(ELASTIC, 160));
+	assert_false(exempts(ELASTIC, 160));
 }
 
 static void room_now_and_then_does_not_prolong_it(void **state)
@@ -90,7 +90,7 @@ static void room_now_and_then_does_not_prolong_it(void **state)
 
 	(void) state;
 	look(90, false, false);
-	while (idle_nodes(ELASTIC, t) && t < 1000) {
+	while (exempts(ELASTIC, t) && t < 1000) {
 		t += 5;
 		look(t, (int) t % 2, true);
 	}
@@ -101,12 +101,12 @@ static void who_does_not_answer_is_offered_first(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(ELASTIC, 100));
-	assert_true(idle_nodes(OTHER, 100));
+	assert_true(exempts(ELASTIC, 100));
+	assert_true(exempts(OTHER, 100));
 	look(100, true, true);
-	assert_false(idle_nodes(ELASTIC, 161));
-	assert_true(idle_nodes(OTHER, 161));
-	assert_false(idle_nodes(OTHER, 161 + PLX_PREEMPTION_MORE_S));
+	assert_false(exempts(ELASTIC, 161));
+	assert_true(exempts(OTHER, 161));
+	assert_false(exempts(OTHER, 161 + PLX_PREEMPTION_MORE_S));
 	assert_true(plx_preemption_was_late(preemption, ELASTIC));
 	assert_false(plx_preemption_was_late(preemption, OTHER));
 }
@@ -115,9 +115,9 @@ static void who_answers_after_all_was_not_late(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(ELASTIC, 100));
+	assert_true(exempts(ELASTIC, 100));
 	look(100, true, true);
-	assert_false(idle_nodes(ELASTIC, 161));
+	assert_false(exempts(ELASTIC, 161));
 	look(162, true, false);
 	assert_false(plx_preemption_was_late(preemption, ELASTIC));
 }
@@ -126,33 +126,33 @@ static void rigid_jobs_are_spared_until_a_cycle_has_looked(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(RIGID, 100));
-	assert_false(idle_nodes(RIGID, 100 + PLX_PREEMPTION_LOOK_S));
+	assert_true(exempts(RIGID, 100));
+	assert_false(exempts(RIGID, 100 + PLX_PREEMPTION_LOOK_S));
 	look(101, false, false);
-	assert_false(idle_nodes(RIGID, 101));
+	assert_false(exempts(RIGID, 101));
 }
 
 static void or_while_the_one_that_gives_is_being_resized(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(RIGID, 100));
+	assert_true(exempts(RIGID, 100));
 	look(101, false, true);
-	assert_true(idle_nodes(RIGID, 100 + PLX_PREEMPTION_LOOK_S - 1));
-	assert_false(idle_nodes(RIGID, 100 + PLX_PREEMPTION_LOOK_S));
+	assert_true(exempts(RIGID, 100 + PLX_PREEMPTION_LOOK_S - 1));
+	assert_false(exempts(RIGID, 100 + PLX_PREEMPTION_LOOK_S));
 	look(120, false, false);
 	look(121, false, true);
-	assert_false(idle_nodes(RIGID, 121));
+	assert_false(exempts(RIGID, 121));
 }
 
 static void and_as_long_as_others_make_room(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(RIGID, 100));
+	assert_true(exempts(RIGID, 100));
 	look(101, true, true);
-	assert_true(idle_nodes(RIGID, 101 + BOUND_S - 1));
-	assert_false(idle_nodes(RIGID, 101 + BOUND_S));
+	assert_true(exempts(RIGID, 101 + BOUND_S - 1));
+	assert_false(exempts(RIGID, 101 + BOUND_S));
 }
 
 static void time_of_an_exempt_job_counts_from_its_end(void **state)
@@ -162,9 +162,9 @@ static void time_of_an_exempt_job_counts_from_its_end(void **state)
 	(void) state;
 	assert_int_equal(0, plx_preemption_look(preemption, &exempt, 1, NULL, 0,
 						90, NULL));
-	assert_true(idle_nodes(ELASTIC, 100));
-	assert_true(idle_nodes(ELASTIC, 500 + BOUND_S - 1));
-	assert_false(idle_nodes(ELASTIC, 500 + BOUND_S));
+	assert_true(exempts(ELASTIC, 100));
+	assert_true(exempts(ELASTIC, 500 + BOUND_S - 1));
+	assert_false(exempts(ELASTIC, 500 + BOUND_S));
 }
 
 static void a_victim_that_comes_later_has_its_own_time(void **state)
@@ -174,25 +174,25 @@ static void a_victim_that_comes_later_has_its_own_time(void **state)
 	(void) state;
 	assert_int_equal(0, plx_preemption_look(preemption, &first, 1, NULL, 0,
 						90, NULL));
-	assert_true(idle_nodes(OTHER, 100));
+	assert_true(exempts(OTHER, 100));
 	look(150, false, false);
-	assert_false(idle_nodes(OTHER, 160));
-	assert_true(idle_nodes(ELASTIC, 160));
-	assert_true(idle_nodes(ELASTIC, 150 + BOUND_S - 1));
-	assert_false(idle_nodes(ELASTIC, 150 + BOUND_S));
+	assert_false(exempts(OTHER, 160));
+	assert_true(exempts(ELASTIC, 160));
+	assert_true(exempts(ELASTIC, 150 + BOUND_S - 1));
+	assert_false(exempts(ELASTIC, 150 + BOUND_S));
 }
 
 static void who_started_or_left_waits_anew_when_it_is_back(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(ELASTIC, 100));
+	assert_true(exempts(ELASTIC, 100));
 	look(101, true, true);
 	assert_int_equal(
 		0, plx_preemption_look(preemption,
 				       &(struct plx_giver){ .id = ELASTIC }, 1,
 				       NULL, 0, 110, NULL));
-	assert_true(idle_nodes(ELASTIC, 1000));
+	assert_true(exempts(ELASTIC, 1000));
 }
 
 static void the_next_task_of_an_array_waits_anew(void **state)
@@ -206,16 +206,16 @@ static void the_next_task_of_an_array_waits_anew(void **state)
 
 		assert_int_equal(0, plx_preemption_look(preemption, &giver, 1,
 							&seen, 1, now_s, NULL));
-		assert_true(idle_nodes(ELASTIC, now_s + 49));
+		assert_true(exempts(ELASTIC, now_s + 49));
 	}
-	assert_false(idle_nodes(ELASTIC, 950 + BOUND_S));
+	assert_false(exempts(ELASTIC, 950 + BOUND_S));
 }
 
 static void slurm_is_woken_once_for_each_offer(void **state)
 {
 	(void) state;
 	look(90, false, false);
-	assert_true(idle_nodes(ELASTIC, 100));
+	assert_true(exempts(ELASTIC, 100));
 	assert_false(plx_preemption_offers(preemption, 100));
 	look(101, false, false);
 	assert_true(plx_preemption_offers(preemption, 101));
