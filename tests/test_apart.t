@@ -2,6 +2,7 @@
 # test_apart.t - ranks leave the only host that they had, their script does not
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/apart.sh" || exit 1
 
 [ "$(id -u)" = 0 ] || skip_all "hosts are namespaces, which only root may make"
 need_daemons
@@ -11,31 +12,7 @@ unshare --net --uts --ipc --mount --pid --fork true 2>/dev/null ||
 sandbox_up --hosts --nodes 2 --gpus-per-node 2 --params pollux_min_gap=0.2
 plan 7
 
-on_node() {
-	devices_of "$1" | grep -q "^$2 " && has_gpus "$1" 2 && trains "$1"
-}
-
-# fill NODE: with a job that is not elastic and wants all GPUs of it.
-fill() {
-	full=$(submit_rigid -w "$1" --gpus-per-node=2 \
-		--priority=4294910000 -- 1000)
-}
-
-# Still by its first run.
-is_the_same() {
-	is_state "$job" RUNNING && [ "$(job_field "$job" Restarts)" = 0 ] &&
-		[ "$(job_field "$job" BatchHost)" = "$home" ]
-}
-
-# Six there are not: it has two, and on its way from two to two it may have four.
-job=$(sb sbatch --parsable -o "$WORK/apart.out" --gpus-per-node=2 \
-	--scheduler-params=pollux,sizes=2,6 --wrap "srun pollux-launch \
---checkpoint-dir $WORK/ckpt pollux-train --samples=4096 --batch=256 \
---max-batch=2048 --epochs=1000000 --emulate-gpu=compute --checkpoint-every=1")
-wait_until "is_state $job RUNNING" 30
-home=$(job_field "$job" BatchHost)
-other=n$((3 - ${home#n}))
-ok "a job trains on the node of its script" wait_until "on_node $job $home" 60
+begin_at_home pollux-train
 fill "$home"
 ok "it leaves these GPUs to another job" wait_until "is_state $full RUNNING" 60
 ok "and trains on the other node, with its script where it was" eval '
