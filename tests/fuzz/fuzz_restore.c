@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_restore.c - state out of a checkpoint: its manifest and one file */
 
-#include "agent/disk/checkpoint_file.h"
+#include "agent/disk/checkpoint.h"
 #include "agent/disk/manifest_names.h"
 #include "agent/state/restore_read.h"
 #include "agent/state/store.h"

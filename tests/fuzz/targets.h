@@ -5,7 +5,6 @@
 
 #define FUZZ_TARGETS(X)                                                        \
 	X(ask)                                                                 \
-	X(checkpoint)                                                          \
 	X(csv)                                                                 \
 	X(emulate)                                                             \
 	X(events)                                                              \

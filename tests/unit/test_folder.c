@@ -61,26 +61,24 @@ static void make(const char *name)
 	make_file(inside);
 }
 
-static void both_kinds_are_found_newest_first(void **state)
+static void complete_ones_are_found_newest_first(void **state)
 {
 	struct plx_folder_entry *list;
 	struct plx_error err;
 
 	(void) state;
 	make("step-000000000013");
-	make_file("step-000000000012.safetensors");
+	make("step-000000000012");
 	make("step-1000000000000");
-	make_file("step-000000000013.safetensors");
+	make_file("step-000000000014.safetensors");
 	make("step-000000000099.broken");
 	make("step-000000000100.g1.7-00000001.tmp");
 	make("step-102");
 	make("mine");
-	assert_int_equal(4, plx_folder_list(dir, &list, &err));
+	assert_int_equal(3, plx_folder_list(dir, &list, &err));
 	assert_int_equal(1000000000000, list[0].step);
 	assert_int_equal(13, list[1].step);
-	assert_false(list[1].file);
-	assert_true(list[2].file);
-	assert_int_equal(12, list[3].step);
+	assert_int_equal(12, list[2].step);
 	free(list);
 }
 
@@ -100,14 +98,14 @@ static void the_newest_are_kept_and_the_one_on_disk(void **state)
 {
 	(void) state;
 	make("step-000000000001");
-	make_file("step-000000000002.safetensors");
+	make("step-000000000002");
 	make("step-000000000003");
 	make("step-000000000004");
 	make("step-000000000005");
 	make("mine");
 	plx_folder_prune(dir, 2, 1);
 	assert_true(is_there("step-000000000001"));
-	assert_false(is_there("step-000000000002.safetensors"));
+	assert_false(is_there("step-000000000002"));
 	assert_false(is_there("step-000000000003"));
 	assert_true(is_there("step-000000000004"));
 	assert_true(is_there("step-000000000005"));
@@ -176,7 +174,7 @@ static void a_broken_one_is_set_aside_also_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_DIR(both_kinds_are_found_newest_first),
+		IN_DIR(complete_ones_are_found_newest_first),
 		cmocka_unit_test(a_missing_folder_is_refused_in_a_sentence),
 		IN_DIR(the_newest_are_kept_and_the_one_on_disk),
 		IN_DIR(leftovers_go_but_not_those_of_others_at_work),

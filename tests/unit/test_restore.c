@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "agent/state/save.h"
-#include "core/base/crc.h"
-#include "old_checkpoint.h"
 #include "save_world.h"
 #include "unit.h"
 
@@ -220,99 +218,6 @@ static void leftovers_of_a_save_cut_short_are_removed(void **state)
 				    F_OK));
 }
 
-/* ---- as it was before 0.2 ---- */
-
-#define NOTES 9
-
-static void note(struct plx_note *n, const char *key, const char *value)
-{
-	snprintf(n->key, sizeof(n->key), "%s", key);
-	snprintf(n->value, sizeof(n->value), "%s", value);
-}
-
-/* Step 5, as the old library wrote it. */
-static void save_old(struct world *w)
-{
-	const struct plx_tensor tensors[] = {
-		{ .name = "counter",
-		  .dtype = "U8",
-		  .dims = 1,
-		  .shape = { WORLD_COUNTER },
-		  .data = w->counter,
-		  .bytes = sizeof(w->counter) },
-		{ .name = "layer0.weight",
-		  .dtype = "F32",
-		  .dims = 2,
-		  .shape = { 2, 3 },
-		  .data = w->weights,
-		  .bytes = sizeof(w->weights) },
-	};
-	struct plx_note notes[NOTES];
-	const struct plx_saved saved = { tensors, 2, notes, NOTES };
-	struct plx_error err = { .text = "" };
-	char crc[16];
-
-	snprintf(crc, sizeof(crc), "%08" PRIx32,
-		 plx_crc32c(plx_crc32c(0, w->counter, sizeof(w->counter)),
-			    w->weights, sizeof(w->weights)));
-	note(&notes[0], "format", "pollux-1");
-	note(&notes[1], "epoch", "0");
-	note(&notes[2], "position", "50");
-	note(&notes[3], "step", "5");
-	note(&notes[4], "dataset", "1000");
-	note(&notes[5], "seed", "18446744073709551614");
-	note(&notes[6], "crc", crc);
-	note(&notes[7], "flushed", "5");
-	note(&notes[8], "unflushed_ms", "0");
-	if (plx_checkpoint_write(world_path(w, "step-000000000005.safetensors"),
-				 &saved, false, &err) < 0)
-		fail_msg("%s", err.text);
-}
-
-static void a_checkpoint_of_the_former_kind_is_gone_on_from(void **state)
-{
-	struct world *w = *state;
-	struct pollux *p;
-	uint64_t steps[9];
-
-	w->no_blob = true;
-	p = world_run(w);
-	world_step(w, p, 5);
-	pollux_destroy(p);
-	save_old(w);
-	memset(w->weights, 0, sizeof(w->weights));
-	p = world_run(w);
-	world_assert_step(w, p, 5);
-	world_step(w, p, 6);
-	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
-	world_step(w, p, 7);
-	assert_int_equal(0, plx_save(p, PLX_SAVE_FLUSHED));
-	pollux_destroy(p);
-	assert_int_equal(2, world_steps(w, steps, 9));
-	assert_int_equal(7, steps[0]);
-	assert_int_equal(6, steps[1]);
-}
-
-static void a_broken_one_of_the_former_kind_is_passed_over(void **state)
-{
-	struct world *w = *state;
-	struct pollux *p;
-
-	w->no_blob = true;
-	p = world_run(w);
-	world_step(w, p, 1);
-	assert_int_equal(0, plx_save(p, PLX_SAVE_QUICK));
-	pollux_destroy(p);
-	save_old(w);
-	flip(world_path(w, "step-000000000005.safetensors"), 2000);
-	p = world_run(w);
-	world_assert_step(w, p, 1);
-	pollux_destroy(p);
-	assert_int_equal(
-		0, access(world_path(w, "step-000000000005.safetensors.broken"),
-			  F_OK));
-}
-
 #define IN_WORLD(test)                                                         \
 	cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
 
@@ -325,8 +230,6 @@ int main(void)
 		IN_WORLD(if_all_are_broken_it_does_not_begin_anew),
 		IN_WORLD(a_checkpoint_of_another_training_ends_it),
 		IN_WORLD(leftovers_of_a_save_cut_short_are_removed),
-		IN_WORLD(a_checkpoint_of_the_former_kind_is_gone_on_from),
-		IN_WORLD(a_broken_one_of_the_former_kind_is_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

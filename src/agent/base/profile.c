@@ -98,19 +98,8 @@ void plx_profile_take(struct plx_profile *profile, const void *data,
 		      uint64_t bytes)
 {
 	plx_profile_init(profile);
-	if (bytes == sizeof(*profile)) {
+	if (bytes == sizeof(*profile))
 		memcpy(profile, data, sizeof(*profile));
-	} else if (bytes == PLX_PROFILE_3_SIZE) {
-		memcpy(profile, data, PLX_PROFILE_3_SIZE);
-		if (profile->version != 3 || profile->size != bytes)
-			profile->version = 0;
-		else
-			profile->version = PLX_PROFILE_VERSION;
-		profile->size = sizeof(*profile);
-		/* Where a row has its type now, it had nothing. */
-		for (int i = 0; i < PLX_ROWS_MAX; i++)
-			profile->rows[i].type = 0;
-	}
 	if (!plx_profile_valid(profile))
 		plx_profile_init(profile);
 }

@@ -14,7 +14,6 @@
 #define PLX_AGENT_PROFILE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/error.h"
@@ -53,7 +52,6 @@ struct plx_profile {
 	int fits;	   /* samples of the largest pass that went well */
 	int fits_not;	   /* of the smallest that did not, 0: none */
 	double free_bytes; /* of a GPU when it did not; 0: not known */
-	/* Version 3 ends here, and had no types. */
 	char types[PLX_PROFILE_TYPES][PLX_TYPES_SIZE]; /* ""; not known */
 	int type;	       /* of these GPUs; model is of this one */
 	int base_type;	       /* another, and ... */
@@ -66,13 +64,7 @@ void plx_profile_init(struct plx_profile *profile);
 /* Read from a file that may be of another version. */
 bool plx_profile_valid(const struct plx_profile *profile);
 
-/* Bytes of a profile of version 3. */
-#define PLX_PROFILE_3_SIZE offsetof(struct plx_profile, types)
-
-/*
- * As it was saved, by this version or the one before; what is neither is begun
- * anew.
- */
+/* As it was saved; one of another version, or layout, is begun anew. */
 void plx_profile_take(struct plx_profile *profile, const void *data,
 		      uint64_t bytes);
 

@@ -10,14 +10,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/disk/checkpoint_file.h"
 #include "agent/disk/folder.h"
 #include "wire/dir.h"
 
 #define PREFIX	"step-"
-#define SUFFIX	".safetensors"
 #define ASIDE	".broken"
-#define GONE	".gone" PLX_TMP_SUFFIX
+#define TMP	".tmp"
+#define GONE	".gone" TMP
 #define PATTERN PREFIX "%012" PRIu64
 
 int plx_folder_make(const char *folder, struct plx_error *err)
@@ -33,14 +32,12 @@ int plx_folder_make(const char *folder, struct plx_error *err)
 void plx_folder_name(const struct plx_folder_entry *entry,
 		     char name[PLX_FOLDER_NAME])
 {
-	snprintf(name, PLX_FOLDER_NAME, PATTERN "%s", entry->step,
-		 entry->file ? SUFFIX : "");
+	snprintf(name, PLX_FOLDER_NAME, PATTERN, entry->step);
 }
 
 void plx_folder_tmp(uint64_t step, const char *tag, char name[PLX_FOLDER_NAME])
 {
-	snprintf(name, PLX_FOLDER_NAME, PATTERN ".%.80s" PLX_TMP_SUFFIX, step,
-		 tag);
+	snprintf(name, PLX_FOLDER_NAME, PATTERN ".%.80s" TMP, step, tag);
 }
 
 int plx_folder_enter(const char *folder, const char *name, bool make,
@@ -59,16 +56,12 @@ int plx_folder_enter(const char *folder, const char *name, bool make,
 /* True when name is a checkpoint's, exactly as we write it. */
 static bool is_entry(const char *name, struct plx_folder_entry *entry)
 {
-	char again[64];
-	size_t length;
+	char again[PLX_FOLDER_NAME];
 
 	if (sscanf(name, PREFIX "%" SCNu64, &entry->step) != 1)
 		return false;
-	length = (size_t) snprintf(again, sizeof(again), PATTERN, entry->step);
-	if (strncmp(name, again, length) != 0)
-		return false;
-	entry->file = strcmp(name + length, SUFFIX) == 0;
-	return entry->file || !name[length];
+	plx_folder_name(entry, again);
+	return !strcmp(name, again);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -76,9 +69,7 @@ static int newest_first(const void *a, const void *b)
 	const struct plx_folder_entry *x = a;
 	const struct plx_folder_entry *y = b;
 
-	if (x->step != y->step)
-		return x->step < y->step ? 1 : -1;
-	return x->file - y->file;
+	return (x->step < y->step) - (x->step > y->step);
 }
 
 /* Entries of an open folder, as plx_folder_list(). */
@@ -288,7 +279,7 @@ static bool is_leftover(const char *name, uint64_t generation, const char *own)
 	uint64_t its = 0;
 
 	if (strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
-	    !ends_with(name, PLX_TMP_SUFFIX) || ends_with(name, own))
+	    !ends_with(name, TMP) || ends_with(name, own))
 		return false;
 	return !mark || sscanf(mark, ".g%" SCNu64 ".", &its) != 1 ||
 	       its <= generation;
@@ -302,7 +293,7 @@ void plx_folder_clean(const char *folder, uint64_t generation,
 	char own[64];
 	struct dirent *e;
 
-	snprintf(own, sizeof(own), "-%s" PLX_TMP_SUFFIX, number);
+	snprintf(own, sizeof(own), "-%s" TMP, number);
 	while (names && (e = readdir(names))) {
 		if (is_leftover(e->d_name, generation, own))
 			plx_dir_remove(dir, e->d_name);

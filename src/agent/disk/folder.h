@@ -2,12 +2,12 @@
 /*
  * folder.h - a job's checkpoints
  *
- * Each is a folder, step-000000001234, that was renamed when it was complete;
- * before 0.2 it was a file, step-000000001234.safetensors. A broken one is
- * set aside under the name *.broken, once there is a good one to go on from,
- * and counts no more. One that is being written is step-*.TAG.tmp; the tag
- * says by whom: "g3.17-1a2b3c4d", the generation, how many it had begun before
- * and a number drawn at its start. All is opened by wire/dir.h.
+ * Each is a folder, step-000000001234, that was renamed when it was complete.
+ * A broken one is set aside under the name *.broken, once there is a good one
+ * to go on from, and counts no more. One that is being written is
+ * step-*.TAG.tmp; the tag says by whom: "g3.17-1a2b3c4d", the generation, how
+ * many it had begun before and a number drawn at its start. All is opened by
+ * wire/dir.h.
  */
 #ifndef PLX_AGENT_FOLDER_H
 #define PLX_AGENT_FOLDER_H
@@ -23,7 +23,6 @@
 /* One checkpoint. */
 struct plx_folder_entry {
 	uint64_t step;
-	bool file;    /* of the former kind */
 	bool foreign; /* a link, or another user's: no checkpoint of ours */
 };
 

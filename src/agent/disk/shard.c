@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/disk/checkpoint_file.h"
 #include "agent/disk/shard.h"
+
+#define METADATA    "__metadata__"
+#define LENGTH_SIZE 8 /* of the header's length, which is little-endian */
 
 void plx_shard_name(char name[PLX_SHARD_NAME], int shard, int shards)
 {
@@ -54,8 +56,7 @@ static char *header_text(const struct plx_tensor *tensors,
 	uint64_t at = 0;
 
 	/* Some readers of PyTorch's world insist on this word. */
-	json_object_set_new(root, PLX_METADATA,
-			    json_pack("{s:s}", "format", "pt"));
+	json_object_set_new(root, METADATA, json_pack("{s:s}", "format", "pt"));
 	for (int i = 0; i < count; i++) {
 		const struct plx_tensor *t = &tensors[pieces[i].tensor];
 
@@ -72,16 +73,16 @@ static char *header_text(const struct plx_tensor *tensors,
 	return text;
 }
 
-static void put_le64(unsigned char out[PLX_LENGTH_SIZE], uint64_t value)
+static void put_le64(unsigned char out[LENGTH_SIZE], uint64_t value)
 {
-	for (int i = 0; i < PLX_LENGTH_SIZE; i++)
+	for (int i = 0; i < LENGTH_SIZE; i++)
 		out[i] = (unsigned char) (value >> (8 * i));
 }
 
 /* Blanks follow the text, so that tensors begin on a page's border. */
 static size_t padded(size_t text)
 {
-	return (PLX_LENGTH_SIZE + text + PLX_PAGE - 1) / PLX_PAGE * PLX_PAGE;
+	return (LENGTH_SIZE + text + PLX_PAGE - 1) / PLX_PAGE * PLX_PAGE;
 }
 
 int plx_shard_lay(struct plx_shard *out, const struct plx_tensor *tensors,
@@ -101,8 +102,8 @@ int plx_shard_lay(struct plx_shard *out, const struct plx_tensor *tensors,
 		return plx_fail(err, "cannot get memory for a header");
 	}
 	memset(out->header, ' ', at);
-	put_le64(out->header, at - PLX_LENGTH_SIZE);
-	memcpy(out->header + PLX_LENGTH_SIZE, text, size);
+	put_le64(out->header, at - LENGTH_SIZE);
+	memcpy(out->header + LENGTH_SIZE, text, size);
 	free(text);
 	out->segments[0] =
 		(struct plx_segment){ .data = out->header, .bytes = at };

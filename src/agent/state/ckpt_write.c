@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/callback.h"
-#include "agent/disk/checkpoint_file.h"
+#include "agent/disk/checkpoint.h"
 #include "agent/state/ckpt_write.h"
 #include "wire/dir.h"
 

@@ -22,7 +22,6 @@
 #include "agent/disk/folder.h"
 #include "agent/state/rescue.h"
 #include "agent/state/restore.h"
-#include "agent/state/restore_old.h"
 #include "agent/state/restore_read.h"
 #include "agent/state/say.h"
 #include "agent/state/sigterm.h"
@@ -43,7 +42,6 @@ struct search {
 /* What it found, for all ranks. */
 struct found {
 	int status; /* 1: try this one, 0: nothing there, -1: failed */
-	bool old;   /* a file of the former kind; rank 0 has read it */
 	struct plx_facts facts; /* of it */
 	size_t text_bytes;
 	char name[PLX_FOLDER_NAME];
@@ -157,14 +155,12 @@ static char *read_text(const struct pollux *p, const char *name, size_t *bytes,
 	return text;
 }
 
-/* Its manifest, or, of the former kind, all of it. */
-static enum plx_read look_into(struct pollux *p, struct search *s,
+/* Its manifest. */
+static enum plx_read look_into(const struct pollux *p, struct search *s,
 			       struct found *found, struct plx_error *err)
 {
 	struct plx_manifest *manifest;
 
-	if (found->old)
-		return plx_restore_old(p, found->name, &found->facts, err);
 	s->text = read_text(p, found->name, &found->text_bytes, err);
 	if (!s->text)
 		return PLX_READ_BROKEN;
@@ -201,7 +197,6 @@ static void find_next(struct pollux *p, struct search *s, struct found *found)
 	while (s->next < s->count) {
 		const struct plx_folder_entry *entry = &s->list[s->next++];
 
-		found->old = entry->file;
 		plx_folder_name(entry, found->name);
 		switch (look_into(p, s, found, &why)) {
 		case PLX_READ_GOOD:
@@ -237,12 +232,11 @@ static uint64_t newest_flushed(const struct pollux *p, const struct search *s)
 	for (int i = s->next - 1; i < s->count; i++) {
 		struct plx_manifest *m = NULL;
 		char name[PLX_FOLDER_NAME];
-		char *text = NULL;
 		size_t bytes;
+		char *text;
 
 		plx_folder_name(&s->list[i], name);
-		if (!s->list[i].file)
-			text = read_text(p, name, &bytes, NULL);
+		text = read_text(p, name, &bytes, NULL);
 		if (text)
 			m = plx_manifest_parse(text, bytes, NULL);
 		if (m && m->facts.flushed > newest)
@@ -279,9 +273,6 @@ static enum plx_read read_found(struct pollux *p, const struct search *s,
 	enum plx_read result;
 	struct plx_error why = { .text = "" };
 
-	if (found->old)
-		return plx_restore_spread(p) < 0 ? PLX_READ_LOST
-						 : PLX_READ_GOOD;
 	manifest = spread_manifest(p, s, found->text_bytes);
 	if (!manifest)
 		return PLX_READ_LOST;
@@ -310,7 +301,7 @@ static void adopt(struct pollux *p, const struct found *found)
 	p->meter.flushed_s -= 1e-3 * (double) f->unflushed_ms;
 	p->restored = true;
 	p->restored_from = f->rescue ? "rescue" : "disk";
-	s->has_newest = !found->old;
+	s->has_newest = true;
 	s->newest = f->step;
 	s->is_flushed = f->flushed == f->step;
 	s->crc = f->crc;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "agent/base/callback.h"
-#include "agent/disk/checkpoint_file.h"
+#include "agent/disk/checkpoint.h"
 #include "agent/gpu/device.h"
 #include "agent/state/restore_read.h"
 #include "agent/state/restore_shard.h"
