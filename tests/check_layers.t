@@ -37,10 +37,10 @@ by_path() {
 # Those that open no folder of a run: /proc and /sys, memory, what a test
 # names, the folder of the user's program, which is listed alone, and the
 # launcher's end of a socket in a folder by mkdtemp().
-elsewhere='agent/(memory/nodemem(_available)?|disk/samplelog).c'
+elsewhere='agent/(memory/nodemem|disk/samplelog).c'
 elsewhere+='|launcher/(rank/rank_(bind|gpu|stop)|loop/host_memory|job/local_gpus).c'
 elsewhere+='|launcher/(ranks/(peer|relay|srun_step)|loop/script).c'
-elsewhere+='|wire/(channel|run_page).c'
+elsewhere+='|wire/(channel|free_memory|run_page).c'
 
 # Includes in a room of a folder that name another than itself and those above
 # it; and files of the folder that are in no room, but for these (regex).

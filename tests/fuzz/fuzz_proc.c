@@ -8,12 +8,13 @@
 
 #define fopen scratch_open
 
+#include "wire/free_memory.c"
+#undef PATH_SIZE
 #include "launcher/loop/host_memory.c"
 
 #undef fopen
 #undef PATH_SIZE
 
-uint64_t fuzz_agent_room(void);
 int fuzz_rank_gpu(const char *root, const char *gpu);
 int fuzz_rank_stop(void);
 void fuzz_local_nudge(void);
@@ -42,11 +43,9 @@ int fuzz_proc(const uint8_t *data, size_t size)
 	const char *root = make_root();
 
 	scratch_files(data, size);
-	(void) plx_memory_available(root);
+	(void) plx_free_memory(root);
 	scratch_files(data, size);
 	(void) plx_memory_resident(root, "/tmp/s", "n1");
-	scratch_files(data, size);
-	(void) fuzz_agent_room();
 	for (int uuid = 0; uuid < 2; uuid++) {
 		scratch_files(data, size);
 		(void) fuzz_rank_gpu(root, uuid ? "GPU-1a2b" : "1");

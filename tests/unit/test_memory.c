@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "launcher/loop/host_memory.h"
+#include "wire/free_memory.h"
 #include "unit.h"
 
 #define MIB ((uint64_t) 1 << 20)
@@ -61,7 +62,7 @@ static int tear_down(void **state)
 static void a_machine_alone_says_what_is_available(void **state)
 {
 	(void) state;
-	assert_int_equal(512 * MIB, plx_memory_available(root));
+	assert_int_equal(512 * MIB, plx_free_memory(root));
 }
 
 static void a_group_further_up_may_be_the_tightest(void **state)
@@ -71,11 +72,11 @@ static void a_group_further_up_may_be_the_tightest(void **state)
 	put_text("/sys/fs/cgroup/slurm/job_5/step_0/memory.max", "max\n");
 	put_text("/sys/fs/cgroup/slurm/job_5/memory.max", "104857600\n");
 	put_text("/sys/fs/cgroup/slurm/job_5/memory.current", "62914560\n");
-	assert_int_equal(40 * MIB, plx_memory_available(root));
+	assert_int_equal(40 * MIB, plx_free_memory(root));
 	/* Pages of files are given up first. */
 	put_text("/sys/fs/cgroup/slurm/job_5/memory.stat",
 		 "anon 1\ninactive_file 20971520\nactive_file 5\n");
-	assert_int_equal(60 * MIB, plx_memory_available(root));
+	assert_int_equal(60 * MIB, plx_free_memory(root));
 }
 
 static void older_groups_are_understood(void **state)
@@ -88,13 +89,13 @@ static void older_groups_are_understood(void **state)
 		 "104857600\n");
 	put_text("/sys/fs/cgroup/memory/slurm/memory.limit_in_bytes",
 		 "9223372036854771712\n");
-	assert_int_equal(0, plx_memory_available(root));
+	assert_int_equal(0, plx_free_memory(root));
 }
 
 static void nothing_known_is_no_limit(void **state)
 {
 	(void) state;
-	assert_true(plx_memory_available("/nonexistent") == UINT64_MAX);
+	assert_true(plx_free_memory("/nonexistent") == UINT64_MAX);
 }
 
 static void only_ranks_of_that_start_on_that_node_count(void **state)

@@ -18,6 +18,7 @@
 
 #include "agent/memory/nodemem.h"
 #include "agent/memory/nodemem_meet.h"
+#include "wire/free_memory.h"
 #include "wire/now.h"
 #include "wire/thread.h"
 
@@ -56,11 +57,11 @@ static int stopped(const struct plx_nodemem *mem)
 static int get_pages(struct plx_nodemem *mem, size_t from, size_t to,
 		     struct plx_error *err)
 {
-	if (plx_nodemem_available() < to - from + SPARE_BYTES)
+	if (plx_free_memory("") < to - from + SPARE_BYTES)
 		return plx_fail(err,
 				"no memory for %zu MB of state: %" PRIu64
 				" MB are free",
-				to >> 20, plx_nodemem_available() >> 20);
+				to >> 20, plx_free_memory("") >> 20);
 	for (size_t at = from; at < to; at += STEP_BYTES) {
 		size_t left = to - at;
 		size_t step = left < STEP_BYTES ? left : STEP_BYTES;

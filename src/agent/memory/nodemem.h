@@ -70,9 +70,6 @@ struct plx_nodemem *plx_nodemem_open_path(const char *path,
 /* Its owner may have grown it: map all of it. */
 int plx_nodemem_follow(struct plx_nodemem *mem, struct plx_error *err);
 
-/* Bytes that may be taken here before somebody is killed for it. */
-uint64_t plx_nodemem_available(void);
-
 char *plx_nodemem_base(const struct plx_nodemem *mem);
 size_t plx_nodemem_bytes(const struct plx_nodemem *mem);
 

@@ -20,11 +20,11 @@
 #include <unistd.h>
 
 #include "agent/disk/folder.h"
-#include "agent/memory/nodemem.h"
 #include "agent/state/background.h"
 #include "agent/state/say.h"
 #include "agent/state/store.h"
 #include "wire/dir.h"
+#include "wire/free_memory.h"
 #include "wire/now.h"
 #include "wire/thread.h"
 
@@ -222,7 +222,7 @@ static void end_touch(struct plx_store *s)
 static unsigned char *get_image(struct pollux *p, uint64_t bytes)
 {
 	struct plx_store *s = p->store;
-	double most = SHARE_OF_MEMORY * (double) plx_nodemem_available();
+	double most = SHARE_OF_MEMORY * (double) plx_free_memory("");
 	void *image;
 
 	end_touch(s);

@@ -2,9 +2,9 @@
 /*
  * host_memory.h - is there memory for a second generation beside the first?
  *
- * Of this node alone: what its ranks use now, against what the machine and
- * our control groups still give. root goes before every path that is read
- * ("" but in tests).
+ * Of this node alone: what its ranks use now, against what may still be taken
+ * (wire/free_memory.h). root goes before every path that is read ("" but in
+ * tests).
  */
 #ifndef PLX_LAUNCHER_HOST_MEMORY_H
 #define PLX_LAUNCHER_HOST_MEMORY_H
@@ -12,9 +12,6 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-
-/* Bytes that can be had without swapping; UINT64_MAX: not known. */
-uint64_t plx_memory_available(const char *root);
 
 /*
  * Bytes resident in the processes on node that were given that socket. 0:
