@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "core/base/fields.h"
+#include "core/base/sheet.h"
 
 #define NUMBER_SIZE 32
+#define DIGITS	    6
 #define NUMBERS_MAX 16 /* in one field */
 #define LAST_KEY    "why"
 
@@ -70,37 +72,21 @@ void plx_write_uint(struct plx_writer *w, const char *key, uint64_t value)
 	append(w, key, text);
 }
 
-/* %.6g with a point, whatever the locale of the training program says. */
-static void print_double(double value, char out[NUMBER_SIZE])
-{
-	char text[NUMBER_SIZE];
-	size_t used = 0;
-
-	snprintf(text, sizeof(text), "%.6g", value);
-	for (const char *c = text; *c; c++) {
-		if (isalnum((unsigned char) *c) || *c == '-' || *c == '+')
-			out[used++] = *c;
-		else if (used == 0 || out[used - 1] != '.')
-			out[used++] = '.';
-	}
-	out[used] = '\0';
-}
-
 void plx_write_doubles(struct plx_writer *w, const char *key,
 		       const double *values, int count)
 {
 	char text[PLX_FIELDS_MAX] = "";
-	char number[NUMBER_SIZE];
+	char number[PLX_NUMBER_SIZE];
 	size_t used = 0;
 
 	for (int i = 0; i < count; i++) {
-		if (used + NUMBER_SIZE + 1 > sizeof(text)) {
+		if (used + PLX_NUMBER_SIZE + 1 > sizeof(text)) {
 			w->overflow = true;
 			return;
 		}
-		print_double(values[i], number);
 		used += snprintf(text + used, sizeof(text) - used, "%s%s",
-				 i ? "," : "", number);
+				 i ? "," : "",
+				 plx_number(values[i], DIGITS, number));
 	}
 	append(w, key, text);
 }

@@ -3,17 +3,16 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "core/base/sheet.h"
 #include "core/records/metrics.h"
 
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 #define TEXT_SIZE 65536 /* several times what can be written */
-#define LINE_SIZE 512
+#define DIGITS	  10
 
 static const double bounds[PLX_BUCKETS] = {
 	0.0001, 0.0003, 0.001, 0.002, 0.005, 0.01, 0.03,
@@ -119,101 +118,76 @@ static const struct row rows[] = {
 };
 /* clang-format on */
 
-/* The text so far. */
-struct sheet {
-	char *text;
-	size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct sheet *sheet,
-						      const char *format, ...)
+/* Never NaN: nobody can add it up. */
+static const char *number(double value, char text[PLX_NUMBER_SIZE])
 {
-	char line[LINE_SIZE];
-	va_list args;
-	int length;
-
-	va_start(args, format);
-	length = vsnprintf(line, sizeof(line), format, args);
-	va_end(args);
-	if (length < 0 || (size_t) length >= sizeof(line) ||
-	    sheet->used + (size_t) length >= TEXT_SIZE)
-		return;
-	memcpy(sheet->text + sheet->used, line, (size_t) length + 1);
-	sheet->used += (size_t) length;
+	return plx_number(isfinite(value) ? value : 0, DIGITS, text);
 }
 
-/* With a point whatever the locale says; never NaN: nobody can add it up. */
-static const char *number(double value, char text[32])
-{
-	if (!isfinite(value))
-		value = 0;
-	snprintf(text, 32, "%.10g", value);
-	for (char *c = text; *c; c++) {
-		if (*c == ',')
-			*c = '.';
-	}
-	return text;
-}
-
-static void head(struct sheet *sheet, const char *name, const char *help,
+static void head(struct plx_sheet *sheet, const char *name, const char *help,
 		 const char *type)
 {
-	add(sheet, "# HELP pollux_%s %s\n# TYPE pollux_%s %s\n", name, help,
-	    name, type);
+	plx_sheet_add(sheet, "# HELP pollux_%s %s\n# TYPE pollux_%s %s\n", name,
+		      help, name, type);
 }
 
-static void add_row(struct sheet *sheet, const struct plx_metrics *metrics,
+static void add_row(struct plx_sheet *sheet, const struct plx_metrics *metrics,
 		    const struct row *row)
 {
 	const char *at = (const char *) metrics + row->offset;
-	char text[32];
+	char text[PLX_NUMBER_SIZE];
 
 	if (row->help)
 		head(sheet, row->name, row->help, type_names[row->type]);
-	add(sheet, "pollux_%s%s%s%s ", row->name, row->label ? "{" : "",
-	    row->label ? row->label : "", row->label ? "}" : "");
+	plx_sheet_add(sheet, "pollux_%s%s%s%s ", row->name,
+		      row->label ? "{" : "", row->label ? row->label : "",
+		      row->label ? "}" : "");
 	if (row->type == COUNTER)
-		add(sheet, "%" PRIu64 "\n", *(const uint64_t *) at);
+		plx_sheet_add(sheet, "%" PRIu64 "\n", *(const uint64_t *) at);
 	else if (row->whole)
-		add(sheet, "%d\n", *(const int *) at);
+		plx_sheet_add(sheet, "%d\n", *(const int *) at);
 	else
-		add(sheet, "%s\n", number(*(const double *) at, text));
+		plx_sheet_add(sheet, "%s\n",
+			      number(*(const double *) at, text));
 }
 
 /* label: 'lock="job",' or "". */
-static void add_times(struct sheet *sheet, const char *name, const char *label,
-		      const struct plx_times *times)
+static void add_times(struct plx_sheet *sheet, const char *name,
+		      const char *label, const struct plx_times *times)
 {
 	size_t length = strlen(label);
 	uint64_t count = 0;
 	char bare[64] = "";
-	char text[32];
+	char text[PLX_NUMBER_SIZE];
 
 	if (length)
 		snprintf(bare, sizeof(bare), "{%.*s}", (int) length - 1, label);
 	for (int i = 0; i < PLX_BUCKETS; i++) {
 		count += times->counts[i];
-		add(sheet, "pollux_%s_bucket{%sle=\"%s\"} %" PRIu64 "\n", name,
-		    label, number(bounds[i], text), count);
+		plx_sheet_add(sheet,
+			      "pollux_%s_bucket{%sle=\"%s\"} %" PRIu64 "\n",
+			      name, label, number(bounds[i], text), count);
 	}
 	count += times->counts[PLX_BUCKETS];
-	add(sheet, "pollux_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, label,
-	    count);
-	add(sheet, "pollux_%s_sum%s %s\n", name, bare,
-	    number(times->sum_s, text));
-	add(sheet, "pollux_%s_count%s %" PRIu64 "\n", name, bare, count);
+	plx_sheet_add(sheet, "pollux_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n",
+		      name, label, count);
+	plx_sheet_add(sheet, "pollux_%s_sum%s %s\n", name, bare,
+		      number(times->sum_s, text));
+	plx_sheet_add(sheet, "pollux_%s_count%s %" PRIu64 "\n", name, bare,
+		      count);
 }
 
-static void add_cycles(struct sheet *sheet, const struct plx_metrics *metrics)
+static void add_cycles(struct plx_sheet *sheet,
+		       const struct plx_metrics *metrics)
 {
-	char text[32];
+	char text[PLX_NUMBER_SIZE];
 
 	head(sheet, "cycle_seconds",
 	     "Duration of a cycle, the search included.", "histogram");
 	add_times(sheet, "cycle_seconds", "", &metrics->cycles);
 	head(sheet, "cycle_longest_seconds", "The longest cycle.", "gauge");
-	add(sheet, "pollux_cycle_longest_seconds %s\n",
-	    number(metrics->cycles.most_s, text));
+	plx_sheet_add(sheet, "pollux_cycle_longest_seconds %s\n",
+		      number(metrics->cycles.most_s, text));
 }
 
 /* What is told of each lock besides how its times are spread. */
@@ -232,10 +206,10 @@ static const struct {
 };
 
 /* Names of locks are ours: nothing in them to escape. */
-static void add_held(struct sheet *sheet, const struct plx_metrics *metrics)
+static void add_held(struct plx_sheet *sheet, const struct plx_metrics *metrics)
 {
 	char label[40];
-	char text[32];
+	char text[PLX_NUMBER_SIZE];
 
 	if (!metrics->held_count)
 		return;
@@ -251,22 +225,26 @@ static void add_held(struct sheet *sheet, const struct plx_metrics *metrics)
 		head(sheet, held_rows[r].name, held_rows[r].help,
 		     type_names[held_rows[r].type]);
 		for (int i = 0; i < metrics->held_count; i++)
-			add(sheet, "pollux_%s{lock=\"%.24s\"} %s\n",
-			    held_rows[r].name, metrics->held[i].lock,
-			    number(*(const double *) ((const char *) &metrics
-							      ->held[i] +
-						      held_rows[r].offset),
-				   text));
+			plx_sheet_add(
+				sheet, "pollux_%s{lock=\"%.24s\"} %s\n",
+				held_rows[r].name, metrics->held[i].lock,
+				number(*(const double
+						 *) ((const char *) &metrics
+							     ->held[i] +
+						     held_rows[r].offset),
+				       text));
 	}
 }
 
-static void add_kinds(struct sheet *sheet, const struct plx_metrics *metrics)
+static void add_kinds(struct plx_sheet *sheet,
+		      const struct plx_metrics *metrics)
 {
 	head(sheet, "resizes_total", "Jobs that got another shape, by kind.",
 	     "counter");
 	for (int i = 0; i < PLX_RESIZES; i++)
-		add(sheet, "pollux_resizes_total{kind=\"%s\"} %" PRIu64 "\n",
-		    plx_resize_name(i), metrics->resizes[i]);
+		plx_sheet_add(sheet,
+			      "pollux_resizes_total{kind=\"%s\"} %" PRIu64 "\n",
+			      plx_resize_name(i), metrics->resizes[i]);
 	head(sheet, "refusals_total",
 	     "Jobs that did not get a shape they were to have, by reason.",
 	     "counter");
@@ -274,8 +252,10 @@ static void add_kinds(struct sheet *sheet, const struct plx_metrics *metrics)
 	for (int i = 1; i <= PLX_REFUSALS; i++) {
 		int kind = i % PLX_REFUSALS;
 
-		add(sheet, "pollux_refusals_total{reason=\"%s\"} %" PRIu64 "\n",
-		    plx_refusal_name(kind), metrics->refusals[kind]);
+		plx_sheet_add(sheet,
+			      "pollux_refusals_total{reason=\"%s\"} %" PRIu64
+			      "\n",
+			      plx_refusal_name(kind), metrics->refusals[kind]);
 	}
 }
 
@@ -324,14 +304,12 @@ uint64_t plx_times_count(const struct plx_times *times)
 
 char *plx_metrics_text(const struct plx_metrics *metrics)
 {
-	struct sheet sheet = { .text = calloc(1, TEXT_SIZE) };
+	struct plx_sheet sheet = plx_sheet_create(TEXT_SIZE);
 
-	if (!sheet.text)
-		return NULL;
 	add_cycles(&sheet, metrics);
 	add_held(&sheet, metrics);
 	add_kinds(&sheet, metrics);
 	for (size_t i = 0; i < COUNT(rows); i++)
 		add_row(&sheet, metrics, &rows[i]);
-	return sheet.text;
+	return plx_sheet_take(&sheet);
 }

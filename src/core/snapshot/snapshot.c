@@ -6,18 +6,14 @@
  * which one is meant.
  */
 #include <assert.h>
-#include <ctype.h>
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "core/base/sheet.h"
 #include "core/snapshot/snapshot.h"
 
-#define FIRST_SIZE  4096
-#define NUMBER_SIZE 40
+#define DIGITS	    17 /* of a double, all that it has */
 #define SECONDS_MAX 9.9e14
 #define MODEL_MAX   1e9
 #define NORM_MAX    1e100
@@ -93,119 +89,47 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 };
 /* clang-format on */
 
-/* The text so far; after a failure nothing is added any more. */
-struct sheet {
-	char *text;
-	size_t used;
-	size_t size;
-	bool failed;
-};
-
-static bool reserve(struct sheet *sheet, size_t more)
+/* All digits; null where JSON has no number for it. */
+static void add_real(struct plx_sheet *sheet, double value)
 {
-	size_t size = sheet->size;
-	char *text;
+	char text[PLX_NUMBER_SIZE];
 
-	if (sheet->failed)
-		return false;
-	while (size - sheet->used <= more && size <= PLX_SNAPSHOT_MAX)
-		size *= 2;
-	if (size == sheet->size)
-		return true;
-	text = size <= PLX_SNAPSHOT_MAX ? realloc(sheet->text, size) : NULL;
-	if (!text) {
-		sheet->failed = true;
-		return false;
-	}
-	sheet->text = text;
-	sheet->size = size;
-	return true;
-}
-
-static void add(struct sheet *sheet, const char *text)
-{
-	size_t length = strlen(text);
-
-	if (!reserve(sheet, length))
-		return;
-	memcpy(sheet->text + sheet->used, text, length + 1);
-	sheet->used += length;
-}
-
-static void add_whole(struct sheet *sheet, long long value)
-{
-	char text[NUMBER_SIZE];
-
-	snprintf(text, sizeof(text), "%lld", value);
-	add(sheet, text);
-}
-
-/* All digits, with a point whatever the locale says. */
-static void add_real(struct sheet *sheet, double value)
-{
-	char text[NUMBER_SIZE];
-
-	if (!isfinite(value)) {
-		add(sheet, "null");
-		return;
-	}
-	snprintf(text, sizeof(text), "%.17g", value);
-	for (char *c = text; *c; c++) {
-		if (!isalnum((unsigned char) *c) && *c != '-' && *c != '+')
-			*c = '.';
-	}
-	add(sheet, text);
+	plx_sheet_add(sheet, "%s",
+		      isfinite(value) ? plx_number(value, DIGITS, text)
+				      : "null");
 }
 
 /* In quotes. Names and reasons are ASCII; anything else becomes "?". */
-static void add_quoted(struct sheet *sheet, const char *text)
+static void add_quoted(struct plx_sheet *sheet, const char *text)
 {
-	char one[3];
-
-	add(sheet, "\"");
+	plx_sheet_add(sheet, "\"");
 	for (; *text; text++) {
 		bool plain = (unsigned char) *text >= ' ' &&
 			     (unsigned char) *text < 127;
 		bool escaped = *text == '"' || *text == '\\';
 
-		snprintf(one, sizeof(one), "%s%c", escaped ? "\\" : "",
-			 plain ? *text : '?');
-		add(sheet, one);
+		plx_sheet_add(sheet, "%s%c", escaped ? "\\" : "",
+			      plain ? *text : '?');
 	}
-	add(sheet, "\"");
+	plx_sheet_add(sheet, "\"");
 }
 
-/* "key": */
-static void add_key(struct sheet *sheet, const char *key)
-{
-	add_quoted(sheet, key);
-	add(sheet, ":");
-}
-
-static void add_id(struct sheet *sheet, uint32_t id)
-{
-	char text[NUMBER_SIZE];
-
-	snprintf(text, sizeof(text), "\"%u\"", id);
-	add(sheet, text);
-}
-
-static void add_field(struct sheet *sheet,
+static void add_field(struct plx_sheet *sheet,
 		      const struct plx_snapshot_field *field, const void *owner)
 {
 	const char *at = (const char *) owner + field->offset;
 
-	add_key(sheet, field->key);
+	plx_sheet_add(sheet, "\"%s\":", field->key);
 	if (field->kind == PLX_FLAG)
-		add(sheet, *(const bool *) at ? "true" : "false");
+		plx_sheet_add(sheet, *(const bool *) at ? "true" : "false");
 	else if (field->kind == PLX_WHOLE)
-		add_whole(sheet, *(const int *) at);
+		plx_sheet_add(sheet, "%d", *(const int *) at);
 	else
 		add_real(sheet, *(const double *) at);
 }
 
 /* All fields of this part of a job or problem, with commas between. */
-static void add_part(struct sheet *sheet, enum plx_snapshot_part part,
+static void add_part(struct plx_sheet *sheet, enum plx_snapshot_part part,
 		     const void *owner)
 {
 	const char *comma = "";
@@ -213,15 +137,15 @@ static void add_part(struct sheet *sheet, enum plx_snapshot_part part,
 	for (int i = 0; plx_snapshot_fields[i].key; i++) {
 		if (plx_snapshot_fields[i].part != part)
 			continue;
-		add(sheet, comma);
+		plx_sheet_add(sheet, "%s", comma);
 		add_field(sheet, &plx_snapshot_fields[i], owner);
 		comma = ",";
 	}
 }
 
 /* ,"key":[[first, last], ...]; nothing where all nodes are as is usual. */
-static void add_ranges(struct sheet *sheet, const char *key, const bool *nodes,
-		       int count, bool usual)
+static void add_ranges(struct plx_sheet *sheet, const char *key,
+		       const bool *nodes, int count, bool usual)
 {
 	const char *comma = "";
 	int first = -1;
@@ -231,9 +155,7 @@ static void add_ranges(struct sheet *sheet, const char *key, const bool *nodes,
 		n++;
 	if (n == count || !nodes)
 		return;
-	add(sheet, ",");
-	add_key(sheet, key);
-	add(sheet, "[");
+	plx_sheet_add(sheet, ",\"%s\":[", key);
 	for (n = 0; n <= count; n++) {
 		bool yes = n < count && nodes[n];
 
@@ -241,248 +163,203 @@ static void add_ranges(struct sheet *sheet, const char *key, const bool *nodes,
 			first = n;
 		if (yes || first < 0)
 			continue;
-		add(sheet, comma);
-		add(sheet, "[");
-		add_whole(sheet, first);
-		add(sheet, ",");
-		add_whole(sheet, n - 1);
-		add(sheet, "]");
+		plx_sheet_add(sheet, "%s[%d,%d]", comma, first, n - 1);
 		comma = ",";
 		first = -1;
 	}
-	add(sheet, "]");
-}
-
-static void add_table(struct sheet *sheet, const struct plx_table *table)
-{
-	size_t cells = (size_t) table->nodes * (size_t) table->gpus;
-
-	add(sheet, ",\"table\":{\"nodes\":");
-	add_whole(sheet, table->nodes);
-	add(sheet, ",\"gpus\":");
-	add_whole(sheet, table->gpus);
-	add(sheet, ",\"kept\":");
-	add_real(sheet, table->kept);
-	add(sheet, ",\"speedup\":[");
-	for (size_t i = 0; i < cells && !sheet->failed; i++) {
-		add(sheet, i ? "," : "");
-		add_real(sheet, table->speedup[i]);
-	}
-	add(sheet, "]}");
-}
-
-static void add_goodput(struct sheet *sheet, const struct plx_job *job)
-{
-	add(sheet, ",");
-	add_part(sheet, PLX_IN_PROFILE, job);
-	add(sheet, ",\"atomic_bsz_range\":[");
-	add_whole(sheet, job->goodput.limits.min_per_gpu);
-	add(sheet, ",");
-	add_whole(sheet, job->goodput.limits.max_per_gpu);
-	add(sheet, "],\"perf_params\":{");
-	add_part(sheet, PLX_IN_MODEL, job);
-	add(sheet, "},\"grad_params\":{");
-	add_part(sheet, PLX_IN_NOISE, job);
-	add(sheet, "}");
+	plx_sheet_add(sheet, "]");
 }
 
 /* ,"key":[...]; nothing where there are none. */
-static void add_amounts(struct sheet *sheet, const char *key,
-			const double *amounts, int count)
+static void add_amounts(struct plx_sheet *sheet, const char *key,
+			const double *amounts, size_t count)
 {
 	if (!amounts || count == 0)
 		return;
-	add(sheet, ",");
-	add_key(sheet, key);
-	add(sheet, "[");
-	for (int i = 0; i < count; i++) {
-		add(sheet, i ? "," : "");
+	plx_sheet_add(sheet, ",\"%s\":", key);
+	for (size_t i = 0; i < count && !sheet->failed; i++) {
+		plx_sheet_add(sheet, i ? "," : "[");
 		add_real(sheet, amounts[i]);
 	}
-	add(sheet, "]");
+	plx_sheet_add(sheet, "]");
 }
 
-static void add_job(struct sheet *sheet, const struct plx_problem *problem,
+static void add_table(struct plx_sheet *sheet, const struct plx_table *table)
+{
+	plx_sheet_add(sheet, ",\"table\":{\"nodes\":%d,\"gpus\":%d,\"kept\":",
+		      table->nodes, table->gpus);
+	add_real(sheet, table->kept);
+	add_amounts(sheet, "speedup", table->speedup,
+		    (size_t) table->nodes * (size_t) table->gpus);
+	plx_sheet_add(sheet, "}");
+}
+
+static void add_goodput(struct plx_sheet *sheet, const struct plx_job *job)
+{
+	plx_sheet_add(sheet, ",");
+	add_part(sheet, PLX_IN_PROFILE, job);
+	plx_sheet_add(sheet, ",\"atomic_bsz_range\":[%d,%d],\"perf_params\":{",
+		      job->goodput.limits.min_per_gpu,
+		      job->goodput.limits.max_per_gpu);
+	add_part(sheet, PLX_IN_MODEL, job);
+	plx_sheet_add(sheet, "},\"grad_params\":{");
+	add_part(sheet, PLX_IN_NOISE, job);
+	plx_sheet_add(sheet, "}");
+}
+
+static void add_job(struct plx_sheet *sheet, const struct plx_problem *problem,
 		    int j)
 {
 	const struct plx_job *job = &problem->jobs[j];
+	size_t kinds = (size_t) problem->consumable_kinds;
 
-	add(sheet, "{\"key\":");
-	add_id(sheet, job->id);
-	add(sheet, ",\"id\":");
-	add_whole(sheet, job->id);
-	add(sheet, ",");
+	plx_sheet_add(sheet, "{\"key\":\"%u\",\"id\":%u,", job->id, job->id);
 	add_part(sheet, PLX_IN_JOB, job);
-	if (job->batch_host >= 0) {
-		add(sheet, ",\"home\":");
-		add_whole(sheet, job->batch_host);
-	}
+	if (job->batch_host >= 0)
+		plx_sheet_add(sheet, ",\"home\":%d", job->batch_host);
 	add_ranges(sheet, "allowed", job->allowed, problem->node_count, true);
 	add_ranges(sheet, "required", job->required, problem->node_count,
 		   false);
-	if (job->size_count > 0) {
-		add(sheet, ",\"sizes\":[");
-		for (int i = 0; i < job->size_count; i++) {
-			add(sheet, i ? "," : "");
-			add_whole(sheet, job->sizes[i]);
-		}
-		add(sheet, "]");
-	}
-	add_amounts(sheet, "takes", job->demand, problem->consumable_kinds);
-	add_amounts(sheet, "home_takes", job->batch_host_demand,
-		    problem->consumable_kinds);
+	for (int i = 0; i < job->size_count; i++)
+		plx_sheet_add(sheet, "%s%d", i ? "," : ",\"sizes\":[",
+			      job->sizes[i]);
+	if (job->size_count > 0)
+		plx_sheet_add(sheet, "]");
+	add_amounts(sheet, "takes", job->demand, kinds);
+	add_amounts(sheet, "home_takes", job->batch_host_demand, kinds);
 	if (job->profiled)
 		add_goodput(sheet, job);
 	else
-		add(sheet, ",\"speedup\":\"linear\"");
+		plx_sheet_add(sheet, ",\"speedup\":\"linear\"");
 	if (job->table)
 		add_table(sheet, job->table);
-	add(sheet, "}");
+	plx_sheet_add(sheet, "}");
 }
 
-static void add_nodes(struct sheet *sheet, const struct plx_problem *problem,
+static void add_nodes(struct plx_sheet *sheet,
+		      const struct plx_problem *problem,
 		      const char *const *nodes)
 {
-	char name[NUMBER_SIZE];
+	size_t kinds = (size_t) problem->consumable_kinds;
+	char name[PLX_NUMBER_SIZE];
 
-	add(sheet, "\"nodes\":[");
+	plx_sheet_add(sheet, "\"nodes\":[");
 	for (int n = 0; n < problem->node_count; n++) {
 		snprintf(name, sizeof(name), "n%d", n);
-		add(sheet, n ? ",\n{\"key\":" : "\n{\"key\":");
+		plx_sheet_add(sheet, "%s\n{\"key\":", n ? "," : "");
 		add_quoted(sheet, nodes ? nodes[n] : name);
-		add(sheet, ",\"resources\":{\"gpu\":");
-		add_whole(sheet, problem->gpus_total[n]);
-		add(sheet, "},\"elastic\":");
-		add_whole(sheet, problem->gpus[n]);
-		if (problem->switches) {
-			add(sheet, ",\"switch\":");
-			add_whole(sheet, problem->switches[n]);
-		}
-		add_amounts(sheet, "stock",
-			    problem->consumable_kinds > 0
-				    ? problem->consumables +
-					      n * problem->consumable_kinds
-				    : NULL,
-			    problem->consumable_kinds);
-		add(sheet, "}");
+		plx_sheet_add(sheet,
+			      ",\"resources\":{\"gpu\":%d},\"elastic\":%d",
+			      problem->gpus_total[n], problem->gpus[n]);
+		if (problem->switches)
+			plx_sheet_add(sheet, ",\"switch\":%d",
+				      problem->switches[n]);
+		if (kinds > 0)
+			add_amounts(sheet, "stock",
+				    problem->consumables + (size_t) n * kinds,
+				    kinds);
+		plx_sheet_add(sheet, "}");
 	}
-	add(sheet, "],\n");
+	plx_sheet_add(sheet, "],\n");
 }
 
 /* [[job, node, GPUs], ...] */
-static void add_base(struct sheet *sheet, const struct plx_problem *problem)
+static void add_base(struct plx_sheet *sheet, const struct plx_problem *problem)
 {
 	const char *comma = "\n";
 
-	add(sheet, "\"base_state\":[");
+	plx_sheet_add(sheet, "\"base_state\":[");
 	for (int j = 0; j < problem->job_count; j++) {
 		for (int n = 0; n < problem->node_count; n++) {
 			if (problem->jobs[j].now[n] == 0)
 				continue;
-			add(sheet, comma);
-			add(sheet, "[");
-			add_whole(sheet, j);
-			add(sheet, ",");
-			add_whole(sheet, n);
-			add(sheet, ",");
-			add_whole(sheet, problem->jobs[j].now[n]);
-			add(sheet, "]");
+			plx_sheet_add(sheet, "%s[%d,%d,%d]", comma, j, n,
+				      problem->jobs[j].now[n]);
 			comma = ",";
 		}
 	}
-	add(sheet, "]");
+	plx_sheet_add(sheet, "]");
 }
 
-static void add_choice(struct sheet *sheet, const struct plx_choice *choice,
+static void add_choice(struct plx_sheet *sheet, const struct plx_choice *choice,
 		       int node_count)
 {
 	const char *comma = "";
 
-	add(sheet, "[");
+	plx_sheet_add(sheet, "[");
 	for (int n = 0; n < node_count; n++) {
 		if (choice->gpus[n] == 0)
 			continue;
-		add(sheet, comma);
-		add(sheet, "[");
-		add_whole(sheet, n);
-		add(sheet, ",");
-		add_whole(sheet, choice->gpus[n]);
-		add(sheet, "]");
+		plx_sheet_add(sheet, "%s[%d,%d]", comma, n, choice->gpus[n]);
 		comma = ",";
 	}
-	add(sheet, "]");
+	plx_sheet_add(sheet, "]");
 }
 
 /* As pollux-alloc prints it. */
-static void add_answer(struct sheet *sheet, const struct plx_problem *problem,
+static void add_answer(struct plx_sheet *sheet,
+		       const struct plx_problem *problem,
 		       const struct plx_plan *plan)
 {
-	add(sheet, ",\n\"answer\":{\"fitness\":");
+	plx_sheet_add(sheet, ",\n\"answer\":{\"fitness\":");
 	add_real(sheet, plan->fitness);
-	add(sheet, ",\"bound\":");
+	plx_sheet_add(sheet, ",\"bound\":");
 	add_real(sheet, plan->bound);
-	add(sheet, ",\"allocations\":{");
+	plx_sheet_add(sheet, ",\"allocations\":{");
 	for (int j = 0; j < plan->job_count; j++) {
-		add(sheet, j ? ",\n" : "\n");
-		add_id(sheet, problem->jobs[j].id);
-		add(sheet, ":");
+		plx_sheet_add(sheet, "%s\n\"%u\":", j ? "," : "",
+			      problem->jobs[j].id);
 		add_choice(sheet, &plan->choices[j], plan->node_count);
 	}
-	add(sheet, "},\"why\":{");
+	plx_sheet_add(sheet, "},\"why\":{");
 	for (int j = 0; j < plan->job_count; j++) {
-		add(sheet, j ? ",\n" : "\n");
-		add_id(sheet, problem->jobs[j].id);
-		add(sheet, ":");
+		plx_sheet_add(sheet, "%s\n\"%u\":", j ? "," : "",
+			      problem->jobs[j].id);
 		add_quoted(sheet, plan->choices[j].why);
 	}
-	add(sheet, "}}");
+	plx_sheet_add(sheet, "}}");
 }
 
 /* The seed has 64 bits, more than a number of JSON holds everywhere. */
-static void add_head(struct sheet *sheet, const struct plx_problem *problem)
+static void add_head(struct plx_sheet *sheet, const struct plx_problem *problem)
 {
-	char seed[NUMBER_SIZE];
-
-	add(sheet, "{\"format\":");
-	add_whole(sheet, PLX_SNAPSHOT_FORMAT);
-	add(sheet, ",\n\"fairness\":");
+	plx_sheet_add(sheet,
+		      "{\"format\":%d,\n\"fairness\":", PLX_SNAPSHOT_FORMAT);
 	if (isinf(problem->fairness))
-		add(sheet, "\"min\"");
+		plx_sheet_add(sheet, "\"min\"");
 	else
 		add_real(sheet, problem->fairness);
-	add(sheet, ",\n");
+	plx_sheet_add(sheet, ",\n");
 	add_part(sheet, PLX_IN_PROBLEM, problem);
-	snprintf(seed, sizeof(seed), ",\n\"seed\":\"%llu\",\n",
-		 (unsigned long long) problem->seed);
-	add(sheet, seed);
+	plx_sheet_add(sheet, ",\n\"seed\":\"%llu\",\n",
+		      (unsigned long long) problem->seed);
 }
 
 char *plx_snapshot_text(const struct plx_problem *problem,
 			const char *const *nodes, const struct plx_plan *plan,
 			struct plx_error *err)
 {
-	struct sheet sheet = { .size = FIRST_SIZE };
+	struct plx_sheet sheet = plx_sheet_create(PLX_SNAPSHOT_MAX);
+	char *text;
 
-	sheet.text = malloc(sheet.size);
-	sheet.failed = !sheet.text;
 	add_head(&sheet, problem);
 	add_nodes(&sheet, problem, nodes);
-	add(&sheet, "\"jobs\":[");
+	plx_sheet_add(&sheet, "\"jobs\":[");
 	for (int j = 0; j < problem->job_count; j++) {
-		add(&sheet, j ? ",\n" : "\n");
+		plx_sheet_add(&sheet, "%s\n", j ? "," : "");
 		add_job(&sheet, problem, j);
 	}
-	add(&sheet, "],\n");
+	plx_sheet_add(&sheet, "],\n");
 	add_base(&sheet, problem);
 	if (plan)
 		add_answer(&sheet, problem, plan);
-	add(&sheet, "}\n");
-	if (!sheet.failed)
-		return sheet.text;
-	free(sheet.text);
-	plx_fail(err,
-		 "the snapshot of %d jobs on %d nodes needs more than %ld MiB",
-		 problem->job_count, problem->node_count,
-		 PLX_SNAPSHOT_MAX >> 20);
-	return NULL;
+	plx_sheet_add(&sheet, "}\n");
+	text = plx_sheet_take(&sheet);
+	if (!text)
+		plx_fail(err,
+			 "the snapshot of %d jobs on %d nodes needs more than "
+			 "%ld MiB",
+			 problem->job_count, problem->node_count,
+			 PLX_SNAPSHOT_MAX >> 20);
+	return text;
 }
