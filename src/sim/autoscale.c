@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/jobs/scale.h"
 #include "core/problem/objective.h"
 #include "sim/autoscale.h"
 
@@ -19,18 +18,16 @@ int plx_autoscaler_init(struct plx_autoscaler *scaler,
 		.scaling = *scaling,
 		.paid = scaling->min_nodes,
 		.usable = scaling->min_nodes,
-		.memory =
-			(int) ceil(PLX_SCALING_MEMORY_S / setting->interval_s),
+		.window_s =
+			(ceil(PLX_SCALING_MEMORY_S / setting->interval_s) - 1) *
+			setting->interval_s,
 	};
 
 	made.ready_s =
 		calloc((size_t) scaling->max_nodes, sizeof(*made.ready_s));
-	made.wanted = calloc((size_t) made.memory, sizeof(*made.wanted));
-	if (!made.ready_s || !made.wanted) {
-		plx_autoscaler_release(&made);
+	if (!made.ready_s)
 		return plx_fail(err, "no memory for %d nodes",
 				scaling->max_nodes);
-	}
 	*scaler = made;
 	return 0;
 }
@@ -38,7 +35,6 @@ int plx_autoscaler_init(struct plx_autoscaler *scaler,
 void plx_autoscaler_release(struct plx_autoscaler *scaler)
 {
 	free(scaler->ready_s);
-	free(scaler->wanted);
 	*scaler = (struct plx_autoscaler){ 0 };
 }
 
@@ -115,19 +111,6 @@ static int find_target(struct plx_autoscaler *scaler, struct plx_round *round,
 
 	return plx_scale_find(ask, &asked, scaling->target, scaling->min_nodes,
 			      scaling->max_nodes, scaler->paid, nodes, err);
-}
-
-/* The most that was wanted lately, this time included. */
-static int remember(struct plx_autoscaler *scaler, int nodes)
-{
-	int most = nodes;
-
-	scaler->wanted[scaler->asked++ % scaler->memory] = nodes;
-	for (int i = 0; i < scaler->memory && i < scaler->asked; i++) {
-		if (scaler->wanted[i] > most)
-			most = scaler->wanted[i];
-	}
-	return most;
 }
 
 struct load {
@@ -211,7 +194,8 @@ int plx_autoscale(struct plx_autoscaler *scaler, struct plx_round *round,
 	if (round->job_count > 0 && scaling->max_nodes > nodes &&
 	    find_target(scaler, round, &nodes, err) < 0)
 		return -1;
-	nodes = remember(scaler, nodes);
+	nodes = plx_scale_remember(&scaler->past, scaler->window_s,
+				   round->now_s, nodes);
 	while (scaler->paid < nodes)
 		scaler->ready_s[scaler->paid++] =
 			round->now_s + scaling->boot_s;

@@ -13,6 +13,7 @@
 #ifndef PLX_SIM_AUTOSCALE_H
 #define PLX_SIM_AUTOSCALE_H
 
+#include "core/jobs/scale.h"
 #include "sim/policy.h"
 
 #define PLX_SCALING_MEMORY_S 300.0
@@ -23,9 +24,8 @@ struct plx_autoscaler {
 	int paid;	 /* nodes asked for, >= usable */
 	int usable;	 /* the first ones of the cluster */
 	double *ready_s; /* [max_nodes] when a node paid for is usable */
-	int *wanted;	 /* [memory] of the last intervals, in a ring */
-	int memory;
-	int asked; /* how often */
+	struct plx_scaler past;
+	double window_s; /* past goes back so far */
 };
 
 /* At first there are min_nodes. The scaler is the caller's to release. */
