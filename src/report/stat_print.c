@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stat_print.c - the numbers of sched/pollux, for people (stat.h) */
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/records/metrics.h"
 #include "report/stat.h"
 #include "report/text.h"
 
 #define STATE_WIDTH    9
 #define DURATION_MAX_S 1e10
-
-static double value(const struct plx_stat *stat, const char *name)
-{
-	return plx_stat_value(stat, name, "");
-}
 
 static void print_times(const struct plx_stat *stat, const char *name,
 			const char *labels, FILE *out)
@@ -63,64 +60,61 @@ static void print_locks(const struct plx_stat *stat, FILE *out)
 	}
 }
 
-static void print_work(const struct plx_stat *stat, FILE *out)
+static void print_work(const struct plx_stat *stat, const struct plx_metrics *m,
+		       FILE *out)
 {
-	fprintf(out, "cycles    %.0f, ", value(stat, "cycle_seconds_count"));
+	fprintf(out, "cycles    %.0f, ",
+		plx_stat_value(stat, "cycle_seconds_count", ""));
 	print_times(stat, "cycle_seconds", "", out);
-	fprintf(out, "; %.0f made no plan\n",
-		value(stat, "cycles_skipped_total"));
+	fprintf(out, "; %" PRIu64 " made no plan\n", m->skipped);
 	print_locks(stat, out);
-	fprintf(out, "resizes   %.0f asked; ", value(stat, "asked_total"));
+	fprintf(out, "resizes   %" PRIu64 " asked; ", m->asked);
 	print_kinds(stat, "resizes_total", out);
-	fprintf(out, "; whole jobs: %.0f moved, %.0f put into the queue",
-		value(stat, "moved_total"), value(stat, "evicted_total"));
+	fprintf(out,
+		"; whole jobs: %" PRIu64 " moved, %" PRIu64
+		" put into the queue",
+		m->moved, m->evicted);
 	fputs("\nrefused   ", out);
 	print_kinds(stat, "refusals_total", out);
 	fprintf(out,
-		"\nfaults    %.0f not answered in time, steps killed %.0f "
-		"times, %.0f hints not believed; ranks failed %.0f times "
-		"where they were new\n",
-		value(stat, "overdue_total"), value(stat, "kills_total"),
-		value(stat, "hints_dropped_total"),
-		value(stat, "ranks_failed_total"));
-	if (value(stat, "nodes_sick") > 0)
+		"\nfaults    %" PRIu64 " not answered in time, steps killed "
+		"%" PRIu64 " times, %" PRIu64 " hints not believed; ranks "
+		"failed %" PRIu64 " times where they were new\n",
+		m->overdue, m->kills, m->hints_dropped, m->sick);
+	if (m->now.nodes_sick > 0)
 		fprintf(out,
-			"sick      %.0f nodes are closed to elastic jobs, see "
+			"sick      %d nodes are closed to elastic jobs, see "
 			"slurmctld's log\n",
-			value(stat, "nodes_sick"));
+			m->now.nodes_sick);
 	fprintf(out, "pauses    %.3g s in the middle, %.3g s the worst\n",
-		value(stat, "pause_median_seconds"),
-		value(stat, "pause_worst_seconds"));
+		m->now.pause_median_s, m->now.pause_worst_s);
 }
 
-static void print_state(const struct plx_stat *stat, FILE *out)
+static void print_state(const struct plx_stat *stat,
+			const struct plx_gauges *now, FILE *out)
 {
-	double mean = value(stat, "speedup_mean");
-
 	fputs("GPUs      ", out);
 	print_kinds(stat, "gpus", out);
-	fprintf(out, "; %.0f kept back for jobs that wait\n",
-		value(stat, "gpus_reserved"));
+	fprintf(out, "; %d kept back for jobs that wait\n", now->gpus_reserved);
 	fprintf(out,
-		"jobs      %.0f elastic, of these %.0f parked, %.0f being "
-		"resized, %.0f measured; %.0f wait\n",
-		value(stat, "jobs"), value(stat, "jobs_parked"),
-		value(stat, "jobs_resizing"), value(stat, "jobs_profiled"),
-		value(stat, "jobs_waiting"));
+		"jobs      %d elastic, of these %d parked, %d being resized, "
+		"%d measured; %d wait\n",
+		now->jobs, now->jobs_parked, now->jobs_busy, now->jobs_profiled,
+		now->jobs_waiting);
 	fprintf(out,
 		"speedup   %.3g mean, %.3g the worst off; fitness %.3g, "
 		"planned %.3g; utility %.3g\n",
-		mean, value(stat, "speedup_min"), value(stat, "fitness"),
-		value(stat, "fitness_planned"), value(stat, "utility_ratio"));
+		now->speedup_mean, now->speedup_min, now->fitness,
+		now->fitness_best, now->utility);
 	fprintf(out,
 		"fairness  %.3g the worst off by the mean; finish-time "
 		"fairness %.3g mean, %.3g the worst\n",
-		mean > 0 ? value(stat, "speedup_min") / mean : 0,
-		value(stat, "finish_time_fairness_mean"),
-		value(stat, "finish_time_fairness_worst"));
-	fprintf(out, "nodes     %.0f with GPUs", value(stat, "nodes"));
-	if (value(stat, "nodes_wanted") > 0)
-		fprintf(out, ", %.0f wanted", value(stat, "nodes_wanted"));
+		now->speedup_mean > 0 ? now->speedup_min / now->speedup_mean
+				      : 0,
+		now->finish_mean, now->finish_worst);
+	fprintf(out, "nodes     %d with GPUs", now->nodes);
+	if (now->nodes_wanted > 0)
+		fprintf(out, ", %d wanted", now->nodes_wanted);
 	putc('\n', out);
 }
 
@@ -134,17 +128,20 @@ static const char *duration(double from_s, double to_s, char *text, size_t size)
 
 void plx_stat_print(const struct plx_stat *stat, double now_s, FILE *out)
 {
-	double start_s = value(stat, "start_time_seconds");
-	double written_s = value(stat, "written_time_seconds");
+	struct plx_metrics metrics = { 0 };
 	char counting[24];
 	char ago[24];
 
-	duration(start_s, written_s, counting, sizeof(counting));
-	duration(written_s, now_s, ago, sizeof(ago));
+	for (size_t i = 0; i < stat->count; i++)
+		plx_metrics_take(&metrics, stat->samples[i].name,
+				 stat->samples[i].labels,
+				 stat->samples[i].value);
+	duration(metrics.since_s, metrics.now_s, counting, sizeof(counting));
+	duration(metrics.now_s, now_s, ago, sizeof(ago));
 	fprintf(out, "sched/pollux has counted for %s, last told %s ago\n",
 		counting, ago);
-	print_work(stat, out);
-	print_state(stat, out);
+	print_work(stat, &metrics, out);
+	print_state(stat, &metrics.now, out);
 }
 
 static bool is_told(const struct plx_view_job *job)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_metrics.c - a scheduler's numbers as text, and reasons in a word */
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,57 @@ static void numbers_are_told_by_name(void **state)
 	assert_line(text, "pollux_utility_band_ratio{bound=\"high\"} 0.9");
 	assert_line(text, "# TYPE pollux_resizes_total counter");
 	free(text);
+}
+
+/* What reads the text again (pollux-stat) knows each number by itself. */
+static void numbers_are_read_back_by_name(void **state)
+{
+	struct plx_metrics metrics = { .skipped = 3, .since_s = 1e9 };
+	struct plx_metrics read = { 0 };
+	char *text;
+	char *residual = NULL;
+
+	(void) state;
+	metrics.now.jobs_parked = 5;
+	metrics.now.utility_high = 0.75;
+	text = plx_metrics_text(&metrics);
+	for (char *line = strtok_r(text, "\n", &residual); line;
+	     line = strtok_r(NULL, "\n", &residual)) {
+		char name[64];
+		char labels[64] = "";
+		double value;
+		bool several;
+
+		if (sscanf(line, "pollux_%63[a-z_] %lf", name, &value) != 2 &&
+		    sscanf(line, "pollux_%63[a-z_]{%63[^}]} %lf", name, labels,
+			   &value) != 3)
+			continue;
+		several = strstr(name, "cycle_seconds") ||
+			  strstr(name, "cycle_longest") ||
+			  strstr(name, "resizes_total") ||
+			  strstr(name, "refusals_total");
+		assert_true(several !=
+			    plx_metrics_take(&read, name, labels, value));
+	}
+	assert_int_equal(3, read.skipped);
+	assert_true(read.since_s == 1e9);
+	assert_int_equal(5, read.now.jobs_parked);
+	assert_true(read.now.utility_high == 0.75);
+	free(text);
+}
+
+static void what_is_no_number_of_ours_is_not_taken(void **state)
+{
+	struct plx_metrics read = { 0 };
+
+	(void) state;
+	assert_false(plx_metrics_take(&read, "jobs", "a=\"b\"", 1));
+	assert_false(plx_metrics_take(&read, "cycle_seconds_sum", "", 1));
+	assert_false(plx_metrics_take(&read, "jobs", "", INFINITY));
+	assert_true(plx_metrics_take(&read, "jobs", "", 1e300));
+	assert_int_equal(INT_MAX, read.now.jobs);
+	assert_true(plx_metrics_take(&read, "asked_total", "", -1));
+	assert_int_equal(0, read.asked);
 }
 
 /* A scraper wants HELP and TYPE once a name, before its samples. */
@@ -150,6 +202,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_told_by_name),
+		cmocka_unit_test(numbers_are_read_back_by_name),
+		cmocka_unit_test(what_is_no_number_of_ours_is_not_taken),
 		cmocka_unit_test(each_name_is_introduced_once),
 		cmocka_unit_test(times_fill_their_buckets),
 		cmocka_unit_test(what_is_no_number_is_told_as_nothing),

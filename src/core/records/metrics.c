@@ -2,6 +2,7 @@
 /* metrics.c - a scheduler's numbers as text for Prometheus, format 0.0.4 */
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 
 #define COUNT(a)  (sizeof(a) / sizeof((a)[0]))
 #define TEXT_SIZE 65536 /* several times what can be written */
+#define COUNT_MAX 9e15	/* exact in a double */
 #define DIGITS	  10
 
 static const double bounds[PLX_BUCKETS] = {
@@ -312,4 +314,31 @@ char *plx_metrics_text(const struct plx_metrics *metrics)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		add_row(&sheet, metrics, &rows[i]);
 	return plx_sheet_take(&sheet);
+}
+
+static const struct row *find_row(const char *name, const char *labels)
+{
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		if (!strcmp(rows[i].name, name) &&
+		    !strcmp(rows[i].label ? rows[i].label : "", labels))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+bool plx_metrics_take(struct plx_metrics *metrics, const char *name,
+		      const char *labels, double value)
+{
+	const struct row *row = find_row(name, labels);
+	char *at = (char *) metrics + (row ? row->offset : 0);
+
+	if (!row || !isfinite(value))
+		return false;
+	if (row->type == COUNTER)
+		*(uint64_t *) at = (uint64_t) fmin(fmax(value, 0), COUNT_MAX);
+	else if (row->whole)
+		*(int *) at = (int) fmin(fmax(value, INT_MIN), INT_MAX);
+	else
+		*(double *) at = value;
+	return true;
 }

@@ -98,6 +98,14 @@ uint64_t plx_times_count(const struct plx_times *times);
 /* The upper bound of bucket i, in seconds. */
 double plx_times_bound(int i);
 
+/*
+ * Read back one sample that plx_metrics_text() writes: its name without
+ * "pollux_", its labels as written, "" for none. False where it is no number
+ * of its own in *metrics: a histogram's, or of another release.
+ */
+bool plx_metrics_take(struct plx_metrics *metrics, const char *name,
+		      const char *labels, double value);
+
 /* The text; the caller's to free(). NULL: no memory. */
 char *plx_metrics_text(const struct plx_metrics *metrics);
 
