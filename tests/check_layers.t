@@ -115,9 +115,11 @@ ok "a file of launcher calls none that docs/layers.md names after it" \
 	none disordered launcher
 ok "a file of sched/pollux calls none that docs/layers.md names after it" \
 	none disordered plugins/sched/pollux
-ok "report includes only core and itself" none strangers report \
-	'client|core|report'
-ok "sim includes only core and itself" none strangers sim 'core|sim'
+ok "report includes only core, chart and itself" none strangers report \
+	'client|core|chart|report'
+ok "sim includes only core, chart and itself" none strangers sim \
+	'core|chart|sim'
+ok "chart includes only itself" none strangers chart chart
 ok "core reads no clock, environment, file or global random state" none impure
 ok "MPI, CUDA and NCCL are seen by their backends only" none vendor \
 	'mpi|nccl|nvrtc|cuda' 'agent/(comm/coll_(mpi|nccl)|gpu/cuda_)'

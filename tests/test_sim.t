@@ -136,7 +136,7 @@ page_is_whole() {
 }
 
 names_are_harmless() {
-	grep -qF '&lt;b&gt;&amp;&#39;x' "$WORK/page.html" &&
+	grep -qF '&#60;b&#62;&#38;&#39;x' "$WORK/page.html" &&
 		! grep -qF '<b>&' "$WORK/page.html"
 }
 

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "chart/plot.h"
+#include "chart/web_page.h"
 #include "core/records/target.h"
 #include "report/columns.h"
 #include "report/page.h"
@@ -19,8 +20,6 @@
 	"Goodput,Efficiency,FixedGPUs,FixedRange,Rho"
 
 enum {
-	LEFT = 150, /* names */
-	WIDTH = 900,
 	ROW = 20,
 	HEIGHT = 140, /* of a chart over time */
 	BINS = 300,
@@ -37,24 +36,20 @@ struct page {
 	double goodput[BINS];
 };
 
+/* What the common style lacks. */
 static const char style[] =
 	/* clang-format off */
-	"body{font:14px/1.4 system-ui,sans-serif;color:#1c2024;background:#fff;"
-	"margin:1.5em;max-width:1080px}h1{font-size:1.4em}h2{font-size:1.1em}"
-	"svg{width:100%;height:auto;display:block}text{font-size:11px;"
-	"fill:#1c2024}.in{fill:#fff}.dark{fill:#111}.axis{stroke:#9aa4ae;"
-	"fill:none}.full{stroke:#555;stroke-dasharray:2 3;fill:none}"
-	".wait{stroke:#777;stroke-dasharray:1 3}.held{fill:#bcd9ee;"
-	"stroke:#225ea8}.good{fill:none;stroke:#8a3b00;stroke-width:2;"
-	"stroke-dasharray:6 2}rect{stroke:#fff;stroke-width:.5}"
-	".g0{fill:#fff;stroke:#777}.g1{fill:#cfe8c6}.g2{fill:#92cfbb}"
-	".g3{fill:#4fb0c6}.g4{fill:#2b7fb5}.g5{fill:#21509a}.g6{fill:#101c56}"
-	"table{border-collapse:collapse;font-size:12px;white-space:nowrap}"
-	"th,td{padding:2px 8px;border-bottom:1px solid #dde2e6;text-align:right}"
-	"th:nth-child(2),td:nth-child(2){text-align:left}.scroll{overflow:auto}"
+	"svg rect{fill:var(--c);stroke:var(--bg);stroke-width:.5}"
+	"svg .parked{fill:var(--bg);stroke:var(--axis)}svg .name{fill:var(--fg)}"
+	"svg .light{fill:var(--fg)}svg .dark{fill:var(--bg)}"
+	"svg .full{stroke:var(--axis);stroke-dasharray:2 3}"
+	"svg .wait{stroke:var(--axis);stroke-dasharray:1 3}"
+	"svg .goodput{stroke-dasharray:6 2}svg .held{fill-opacity:.3}"
+	"table{font-size:12px}th:nth-child(2),td:nth-child(2){text-align:left}"
 	"#tip{position:fixed;display:none;max-width:420px;padding:4px 8px;"
-	"background:#111;color:#fff;white-space:pre-line;pointer-events:none;"
-	"font-size:12px}[data-t]:hover{stroke:#000;stroke-width:2}"
+	"background:var(--fg);color:var(--bg);white-space:pre-line;"
+	"pointer-events:none;font-size:12px}"
+	"[data-t]:hover{stroke:var(--fg);stroke-width:2}"
 	"@media print{#tip{display:none}}\n";
 
 static const char script[] =
@@ -77,129 +72,99 @@ static void escape(FILE *out, const char *from)
 	char clean[512];
 
 	plx_text_clean(from, clean, sizeof(clean));
-	for (const char *p = clean; *p; p++) {
-		if (strchr("&<>\"'", *p))
-			fprintf(out, "&#%d;", *p);
-		else
-			fputc(*p, out);
-	}
+	plx_web_text(out, clean);
 }
 
-static double x_of(const struct page *page, int64_t at_s)
+static struct plx_axis clock_axis(const struct page *page)
 {
-	return LEFT + (double) WIDTH * (double) (at_s - page->from_s) /
-			      (double) (page->to_s - page->from_s);
+	return (struct plx_axis){ (double) page->from_s, (double) page->to_s,
+				  PLX_UNIT_CLOCK, "" };
 }
 
-static void clock_text(int64_t at_s, char text[24])
-{
-	time_t at = (time_t) at_s;
-	struct tm tm;
-
-	text[0] = '\0';
-	if (localtime_r(&at, &tm))
-		strftime(text, 24, "%m-%d %H:%M:%S", &tm);
-}
-
-static void axis(const struct page *page, double height)
-{
-	char when[24];
-
-	for (int i = 0; i <= 4; i++) {
-		int64_t at_s =
-			page->from_s + (page->to_s - page->from_s) * i / 4;
-		double x = x_of(page, at_s);
-
-		clock_text(at_s, when);
-		fprintf(page->out,
-			"<path class=\"axis\" d=\"M%.1f 0V%.1f\"/><text "
-			"x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n",
-			x, height, x, height + 13,
-			i == 4 ? "end" : (i ? "middle" : "start"), when);
-	}
-}
-
-static int grade(int gpus)
-{
-	int g = 0;
-
-	while (g < 6 && gpus > (1 << g) / 2)
-		g++;
-	return g;
-}
-
-static void bar(const struct page *page, const struct plx_record *r,
+/* At y, the upper edge of its row. */
+static void bar(const struct plx_plot *plot, const struct plx_record *r,
 		const struct plx_history_span *span, double y)
 {
-	double x = x_of(page, span->start_s);
-	double width = x_of(page, span->end_s) - x;
+	double x = plx_plot_x(plot, (double) span->start_s);
+	double width = plx_plot_x(plot, (double) span->end_s) - x;
+	int grade = plx_web_grade(span->gpus);
+	char class[16] = "parked";
 	char duration[24];
 	char why[PLX_WHY_SIZE];
+	FILE *out = plot->out;
 	double goodput;
 	double efficiency;
 
+	if (span->gpus > 0)
+		snprintf(class, sizeof(class), "g%d", grade);
 	plx_text_duration(span->end_s - span->start_s, duration,
 			  sizeof(duration));
 	plx_efficiency_span(span, &goodput, &efficiency);
 	plx_print_why(span, why, sizeof(why));
-	fprintf(page->out,
-		"<rect class=\"g%d\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
+	fprintf(out,
+		"<rect class=\"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
 		"height=\"%d\" data-t=\"job ",
-		grade(span->gpus), x, y + 2, fmax(width, 0.5), ROW - 4);
-	escape(page->out, r->id);
-	fputc(' ', page->out);
-	escape(page->out, r->name);
-	fprintf(page->out, "&#10;%d GPUs on ", span->gpus);
-	escape(page->out, span->nodes);
-	fprintf(page->out, " for %s%s", duration, span->open ? " so far" : "");
+		class, x, y + 2, fmax(width, 0.5), ROW - 4);
+	escape(out, r->id);
+	fputc(' ', out);
+	escape(out, r->name);
+	fprintf(out, "&#10;%d GPUs on ", span->gpus);
+	escape(out, span->nodes);
+	fprintf(out, " for %s%s", duration, span->open ? " so far" : "");
 	if (isfinite(goodput))
-		fprintf(page->out, "&#10;goodput %.0f/s, efficiency %.0f %%",
-			goodput, 100 * efficiency);
+		fprintf(out, "&#10;goodput %.0f/s, efficiency %.0f %%", goodput,
+			100 * efficiency);
 	if (*why) {
-		fputs("&#10;then: ", page->out);
-		escape(page->out, why);
+		fputs("&#10;then: ", out);
+		escape(out, why);
 	}
-	fputs("\"/>", page->out);
+	fputs("\"/>", out);
 	if (width > 16)
-		fprintf(page->out,
+		fprintf(out,
 			"<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" "
 			"text-anchor=\"middle\" pointer-events=\"none\">%d"
 			"</text>",
-			grade(span->gpus) > 3 ? "in" : "dark", x + width / 2,
-			y + 14, span->gpus);
+			grade > 2 ? "dark" : "light", x + width / 2, y + 14,
+			span->gpus);
 }
 
-static void row(const struct page *page, const struct plx_record *r, double y)
+static void row(const struct plx_plot *plot, const struct plx_record *r,
+		int number)
 {
+	double y = plx_plot_y(plot, number);
 	char name[24];
 
 	plx_text_clean(r->name, name, sizeof(name));
-	fprintf(page->out, "<text x=\"0\" y=\"%.1f\">", y + 14);
-	escape(page->out, r->id);
-	fputc(' ', page->out);
-	escape(page->out, name);
-	fprintf(page->out,
+	fprintf(plot->out, "<text class=\"name\" x=\"0\" y=\"%.1f\">", y + 14);
+	escape(plot->out, r->id);
+	fputc(' ', plot->out);
+	escape(plot->out, name);
+	fprintf(plot->out,
 		"</text><path class=\"wait\" d=\"M%.1f %.1fH%.1f\"/>",
-		x_of(page, r->submit_s), y + ROW / 2., x_of(page, r->end_s));
+		plx_plot_x(plot, (double) r->submit_s), y + ROW / 2.,
+		plx_plot_x(plot, (double) r->end_s));
 	for (size_t i = 0; i < r->span_count; i++)
-		bar(page, r, &r->spans[i], y);
-	fputc('\n', page->out);
+		bar(plot, r, &r->spans[i], y);
+	fputc('\n', plot->out);
 }
 
 static void draw_jobs(const struct page *page)
 {
-	double height = (double) ROW * (double) page->count;
+	int count = (int) page->count;
+	struct plx_plot plot;
 
-	fprintf(page->out,
-		"<h2>GPUs of each job</h2><p>Darker is more; dotted: waiting; "
-		"white: parked. Point at a bar for details.</p>\n"
-		"<svg viewBox=\"0 0 %d %.0f\" role=\"img\" "
-		"aria-label=\"GPUs of each job over time\">\n",
-		LEFT + WIDTH + 4, height + 18);
-	axis(page, height);
-	for (size_t i = 0; i < page->count; i++)
-		row(page, page->jobs[i], (double) ROW * (double) i);
-	fputs("</svg>\n", page->out);
+	fputs("<h2>GPUs of each job</h2><p>Dotted: waiting; empty: parked. "
+	      "Point at a bar for details.</p>\n",
+	      page->out);
+	plx_web_grade_keys(page->out);
+	plot = plx_plot_begin_wide(page->out, ROW * count,
+				   "GPUs of each job over time");
+	plot.x = clock_axis(page);
+	plot.y = (struct plx_axis){ count, 0, PLX_UNIT_NONE, "" };
+	plx_plot_frame(&plot);
+	for (int i = 0; i < count; i++)
+		row(&plot, page->jobs[i], i);
+	plx_plot_end(&plot);
 }
 
 /* Into the bins: as much as the shape covers of each. */
@@ -221,44 +186,35 @@ static void pour(struct page *page, const struct plx_history_span *span)
 	}
 }
 
-static void draw_line(const struct page *page, const double *values, double top,
-		      const char *class, bool closed)
-{
-	fprintf(page->out, "<path class=\"%s\" d=\"M%d %d", class, LEFT,
-		HEIGHT);
-	for (int b = 0; b < BINS; b++)
-		fprintf(page->out, "V%.1fH%.1f",
-			HEIGHT - (HEIGHT - 10) * values[b] / top,
-			LEFT + (double) WIDTH * (b + 1) / BINS);
-	fprintf(page->out, "V%d%s\"/>\n", HEIGHT, closed ? "Z" : "");
-}
-
 static void draw_cluster(const struct page *page, int cluster_gpus)
 {
-	double top = cluster_gpus > 0 ? cluster_gpus : 1;
+	double top = cluster_gpus;
+	struct plx_plot plot;
 	double most = 1;
+	double y;
 
 	for (int b = 0; b < BINS; b++) {
 		most = fmax(most, page->goodput[b]);
 		top = fmax(top, page->gpus[b]);
 	}
 	fprintf(page->out,
-		"<h2>The cluster</h2><p>Area, left: GPUs held, of %d (dotted)."
-		" Dashed line, right: goodput of jobs that tell it, up to "
-		"%.0f useful samples a second.</p>\n"
-		"<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"GPUs "
-		"held and goodput over time\">\n",
-		cluster_gpus, most, LEFT + WIDTH + 4, HEIGHT + 18);
-	axis(page, HEIGHT);
-	draw_line(page, page->gpus, top, "held", true);
-	fprintf(page->out,
-		"<path class=\"full\" d=\"M%d %.1fh%d\"/><text x=\"%d\" "
-		"y=\"%.1f\" text-anchor=\"end\">%d GPUs</text>\n",
-		LEFT, HEIGHT - (HEIGHT - 10) * cluster_gpus / top, WIDTH,
-		LEFT - 6, HEIGHT - (HEIGHT - 10) * cluster_gpus / top + 4,
-		cluster_gpus);
-	draw_line(page, page->goodput, most, "good", false);
-	fputs("</svg>\n", page->out);
+		"<h2>The cluster</h2><p>Area: GPUs held, of %d (dotted). "
+		"Dashed line: goodput of jobs that tell it, up to %.0f useful "
+		"samples a second.</p>\n",
+		cluster_gpus, most);
+	plot = plx_plot_begin_wide(page->out, HEIGHT,
+				   "GPUs held and goodput over time");
+	plot.x = clock_axis(page);
+	plot.y = (struct plx_axis){ 0, plx_plot_end_for(top), PLX_UNIT_COUNT,
+				    "GPUs" };
+	plx_plot_frame(&plot);
+	plx_plot_steps(&plot, "area held p0", page->gpus, BINS, true);
+	y = plx_plot_y(&plot, cluster_gpus);
+	fprintf(page->out, "<path class=\"full\" d=\"M%g %.1fh%g\"/>\n",
+		plot.left, y, plot.width);
+	plot.y.high = most;
+	plx_plot_steps(&plot, "line goodput p1", page->goodput, BINS, false);
+	plx_plot_end(&plot);
 }
 
 /* What the name of a column does not say. */
@@ -383,14 +339,12 @@ int plx_page_print(const struct plx_history *history, int cluster_gpus,
 
 	if (prepare(history, &page) < 0)
 		return plx_fail(err, "out of memory");
+	plx_web_begin(out, "pollux-report", style);
 	fprintf(out,
-		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
-		"charset=\"utf-8\"><meta name=\"viewport\" "
-		"content=\"width=device-width\">\n<title>pollux-report</title>"
-		"<style>%s</style></head><body>\n<h1>Jobs and their GPUs</h1>"
+		"<h1>Jobs and their GPUs</h1>"
 		"<p>%d jobs (%d elastic), %d completed, in %s: %.2f GPU-hours, "
 		"%d resizes.",
-		style, t->jobs, t->elastic, t->completed,
+		t->jobs, t->elastic, t->completed,
 		plx_text_duration(t->wall_s, wall, sizeof(wall)),
 		(double) t->gpu_seconds / 3600, t->resizes);
 	if (page.count < history->count)
@@ -400,7 +354,8 @@ int plx_page_print(const struct plx_history *history, int cluster_gpus,
 	draw_cluster(&page, cluster_gpus);
 	draw_jobs(&page);
 	list_jobs(&page);
-	fprintf(out, "%s</body></html>\n", script);
+	fputs(script, out);
+	plx_web_end(out);
 	free(page.jobs);
 	return 0;
 }

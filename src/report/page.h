@@ -2,9 +2,9 @@
 /*
  * page.h - a history as one page with pictures
  *
- * It needs nothing but itself: style, pictures and script are inline, and
- * nothing is fetched. More GPUs are darker and have their number in them, so
- * it can be read without colours. All texts of users are escaped.
+ * It needs nothing but itself (chart/web_page.h). Bars have their number of
+ * GPUs in them, so it can be read without colours. All texts of users are
+ * escaped.
  */
 #ifndef PLX_REPORT_PAGE_H
 #define PLX_REPORT_PAGE_H

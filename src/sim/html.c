@@ -3,9 +3,9 @@
 
 #include <math.h>
 
+#include "chart/web_page.h"
 #include "sim/html.h"
 #include "sim/html_chart.h"
-#include "sim/html_plot.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -72,7 +72,7 @@ static void print_row(const struct plx_results *results, int p, int w,
 		      FILE *out)
 {
 	fprintf(out, "<tr><td>");
-	plx_html_text(out, results->policies[p]->name);
+	plx_web_text(out, results->policies[p]->name);
 	fprintf(out, "</td>");
 	for (size_t c = 0; c < ARRAY_SIZE(columns); c++) {
 		if (columns[c].scaling && !results->scales)
@@ -105,8 +105,8 @@ static void print_policy_keys(const struct plx_results *results, FILE *out)
 {
 	fprintf(out, "<p class=\"keys\">Policies:\n");
 	for (int p = 0; p < results->policy_count; p++)
-		plx_chart_key(out, 'p', p % PLX_POLICY_COLOURS,
-			      results->policies[p]->name);
+		plx_web_key(out, 'p', p % PLX_POLICY_COLOURS,
+			    results->policies[p]->name);
 	fprintf(out, "</p>\n");
 }
 
@@ -116,7 +116,7 @@ static int print_workload(const struct plx_results *results, int w, FILE *out,
 	const struct plx_summary *any = plx_results_summary(results, 0, w);
 
 	fprintf(out, "<section><h2>");
-	plx_html_text(out, any->name);
+	plx_web_text(out, any->name);
 	fprintf(out, " <span class=\"dim\">%d jobs</span></h2>\n", any->jobs);
 	print_table(results, w, out);
 	print_policy_keys(results, out);
@@ -132,7 +132,7 @@ static int print_workload(const struct plx_results *results, int w, FILE *out,
 			return -1;
 	}
 	fprintf(out, "</div>\n");
-	plx_chart_gantt_keys(out);
+	plx_web_grade_keys(out);
 	fprintf(out, "<div class=\"grid\">\n");
 	for (int p = 0; p < results->policy_count; p++) {
 		if (plx_chart_gantt(results, p, w, out, err) < 0)
@@ -150,7 +150,7 @@ static void print_means(const struct plx_results *results, FILE *out)
 		     "<th>Policy</th>");
 	for (int w = 0; w < results->workload_count; w++) {
 		fprintf(out, "<th>");
-		plx_html_text(out, plx_results_summary(results, 0, w)->name);
+		plx_web_text(out, plx_results_summary(results, 0, w)->name);
 		fprintf(out, "</th>");
 	}
 	fprintf(out, "<th>mean</th><th>to the first</th></tr></thead>"
@@ -200,13 +200,8 @@ static void print_setting(const struct plx_results *results, FILE *out)
 int plx_html_print(const struct plx_results *results, FILE *out,
 		   struct plx_error *err)
 {
-	fprintf(out,
-		"<!DOCTYPE html>\n<html lang=\"en\"><head>"
-		"<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
-		"content=\"width=device-width,initial-scale=1\"/>\n"
-		"<title>pollux-sim</title>\n<style>\n%s</style></head><body>\n"
-		"<h1>Simulated workloads</h1>\n",
-		plx_html_style);
+	plx_web_begin(out, "pollux-sim", "");
+	fprintf(out, "<h1>Simulated workloads</h1>\n");
 	print_setting(results, out);
 	if (results->workload_count > 1)
 		print_means(results, out);
@@ -214,6 +209,6 @@ int plx_html_print(const struct plx_results *results, FILE *out,
 		if (print_workload(results, w, out, err) < 0)
 			return -1;
 	}
-	fprintf(out, "</body></html>\n");
+	plx_web_end(out);
 	return 0;
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * html.h - simulated workloads as one page with pictures
- *
- * The page needs nothing but itself: styles and pictures are inline, and
- * there are no scripts. It can be read by day and by night, on paper and by
- * mail.
- */
+/* html.h - simulated workloads as one page with pictures, without scripts */
 #ifndef PLX_SIM_HTML_H
 #define PLX_SIM_HTML_H
 
@@ -14,7 +8,5 @@
 /* Stories must have a timeline. -1: no memory. */
 int plx_html_print(const struct plx_results *results, FILE *out,
 		   struct plx_error *err);
-
-extern const char plx_html_style[]; /* for <style> */
 
 #endif

@@ -4,19 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "chart/plot.h"
 #include "sim/html_chart.h"
-#include "sim/html_plot.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 enum { LINE_POINTS = 180, LINE_HEIGHT = 150, JCT_HEIGHT = 150 };
-
-void plx_chart_key(FILE *out, char class, int number, const char *text)
-{
-	fprintf(out, "<span class=\"key %c%d\"><i></i>", class, number);
-	plx_html_text(out, text);
-	fprintf(out, "</span>\n");
-}
 
 static void figure(FILE *out, const char *title, const char *note)
 {

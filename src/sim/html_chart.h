@@ -2,9 +2,9 @@
 /*
  * html_chart.h - the pictures of a simulated workload
  *
- * Each is a <figure>. They want stories with a timeline. Classes of colours:
- * p0 and on for policies in the order asked for, a0 and on for applications,
- * g0 to g6 for GPU counts.
+ * Each is a <figure>. They want stories with a timeline. Policies have the
+ * colours p0 and on (chart/web_page.h), in the order asked for, applications
+ * a0 and on.
  */
 #ifndef PLX_SIM_HTML_CHART_H
 #define PLX_SIM_HTML_CHART_H
@@ -15,9 +15,6 @@
 
 /* When the last job of any policy was done: the end of the axis of time. */
 double plx_chart_end_s(const struct plx_results *results, int workload);
-
-/* A colour and what it means. */
-void plx_chart_key(FILE *out, char class, int number, const char *text);
 
 /* The share of jobs that took at most so long, a line a policy. */
 int plx_chart_jct(const struct plx_results *results, int workload, FILE *out,
@@ -33,8 +30,7 @@ int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 int plx_chart_gantt(const struct plx_results *results, int policy, int workload,
 		    FILE *out, struct plx_error *err);
 
-/* Keys to their colours. */
+/* Keys to the colours of applications. */
 void plx_chart_band_keys(const struct plx_results *results, FILE *out);
-void plx_chart_gantt_keys(FILE *out);
 
 #endif

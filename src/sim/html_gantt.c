@@ -4,10 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "chart/plot.h"
+#include "chart/web_page.h"
 #include "sim/html_chart.h"
-#include "sim/html_plot.h"
-
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 enum {
 	BANDS = 240, /* points of time */
@@ -16,25 +15,6 @@ enum {
 	GANTT_HEIGHT = 420, /* at most */
 	GANTT_ROW = 12,	    /* at most */
 };
-
-/* GPU counts of one colour: up to this many. */
-static const struct {
-	int most;
-	const char *text;
-} grades[] = {
-	{ 1, "1 GPU" },	   { 2, "2" },	      { 4, "3 to 4" },
-	{ 8, "5 to 8" },   { 16, "9 to 16" }, { 32, "17 to 32" },
-	{ 65536, "more" },
-};
-
-static int grade(int gpus)
-{
-	int g = 0;
-
-	while (gpus > grades[g].most && g + 1 < (int) ARRAY_SIZE(grades))
-		g++;
-	return g;
-}
 
 static int app_index(const struct plx_results *results,
 		     const struct plx_app *app)
@@ -73,26 +53,6 @@ static void stack(const struct plx_results *results,
 	}
 }
 
-/* From the ground up to the sum: those above are painted before. */
-static void draw_band(const struct plx_plot *plot, const double *sums, int app)
-{
-	double width = plot->width / BANDS;
-	double before = plx_plot_y(plot, 0);
-
-	fprintf(plot->out, "<path class=\"area a%d\" d=\"M%.1f %.1f",
-		app % APP_COLOURS, plot->left, before);
-	for (int b = 0; b < BANDS; b++) {
-		double y = plx_plot_y(plot, sums[b]);
-
-		if (fabs(y - before) >= 0.05) {
-			fprintf(plot->out, "V%.1f", y);
-			before = y;
-		}
-		fprintf(plot->out, "H%.1f", plot->left + (b + 1) * width);
-	}
-	fprintf(plot->out, "V%.1fZ\"/>\n", plx_plot_y(plot, 0));
-}
-
 int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 		    FILE *out, struct plx_error *err)
 {
@@ -101,6 +61,7 @@ int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 	double end_s = plx_chart_end_s(results, workload);
 	int apps = results->catalog->count;
 	double *stacks = calloc((size_t) apps * BANDS, sizeof(*stacks));
+	char class[16];
 	struct plx_plot plot;
 
 	if (!stacks)
@@ -114,8 +75,11 @@ int plx_chart_bands(const struct plx_results *results, int policy, int workload,
 	plot.x = plx_axis_time(end_s);
 	plot.y = (struct plx_axis){ 0, results->gpus, PLX_UNIT_COUNT, "GPUs" };
 	plx_plot_frame(&plot);
-	for (int a = apps - 1; a >= 0; a--)
-		draw_band(&plot, stacks + a * BANDS, a);
+	/* From the ground up to the sum: those above are painted before. */
+	for (int a = apps - 1; a >= 0; a--) {
+		snprintf(class, sizeof(class), "area a%d", a % APP_COLOURS);
+		plx_plot_steps(&plot, class, stacks + a * BANDS, BANDS, true);
+	}
 	plx_plot_end(&plot);
 	fprintf(out, "</figure>\n");
 	free(stacks);
@@ -128,9 +92,9 @@ static void report_job(const struct plx_run_result *run_result, int job,
 	const struct plx_job_result *job_result = &run_result->job_results[job];
 
 	fprintf(out, "<title>");
-	plx_html_text(out, job_result->entry->name);
+	plx_web_text(out, job_result->entry->name);
 	fprintf(out, " (");
-	plx_html_text(out, job_result->entry->app->name);
+	plx_web_text(out, job_result->entry->app->name);
 	fprintf(out,
 		"): submitted %.2f h, waited %.0f s, took %.0f s, %d "
 		"restarts, %.1f GPU hours, fairness %.2f</title>",
@@ -164,7 +128,7 @@ static void draw_job(const struct plx_plot *plot,
 		if (end - x >= 0.1)
 			fprintf(plot->out,
 				"<path class=\"g%d\" d=\"M%.1f %.1fH%.1f\"/>",
-				grade(span->gpus), x, y, end);
+				plx_web_grade(span->gpus), x, y, end);
 	}
 	fprintf(plot->out, "</g>\n");
 }
@@ -233,15 +197,7 @@ void plx_chart_band_keys(const struct plx_results *results, FILE *out)
 {
 	fprintf(out, "<p class=\"keys\">Applications:\n");
 	for (int a = 0; a < results->catalog->count; a++)
-		plx_chart_key(out, 'a', a % APP_COLOURS,
-			      results->catalog->apps[a]->name);
-	fprintf(out, "</p>\n");
-}
-
-void plx_chart_gantt_keys(FILE *out)
-{
-	fprintf(out, "<p class=\"keys\">GPUs of a job:\n");
-	for (int g = 0; g < (int) ARRAY_SIZE(grades); g++)
-		plx_chart_key(out, 'g', g, grades[g].text);
+		plx_web_key(out, 'a', a % APP_COLOURS,
+			    results->catalog->apps[a]->name);
 	fprintf(out, "</p>\n");
 }

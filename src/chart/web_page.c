@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * html_style.c - how the page looks
- *
- * Every colour is a variable with a value for day and one for night. A class
- * of colours sets --c, which lines, areas, spans and keys use.
- */
-#include "sim/html.h"
+/* web_page.c - a page with pictures that needs nothing but itself */
 
-const char plx_html_style[] =
+#include <string.h>
+
+#include "chart/web_page.h"
+
+/* GPU counts of one colour: up to this many. */
+static const struct {
+	int most;
+	const char *text;
+} grades[PLX_GRADES] = {
+	{ 1, "1 GPU" },	   { 2, "2" },	      { 4, "3 to 4" },
+	{ 8, "5 to 8" },   { 16, "9 to 16" }, { 32, "17 to 32" },
+	{ 65536, "more" },
+};
+
+static const char common_style[] =
 	/* clang-format off */
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--dim:#5c6670;"
 	"--grid:#e3e7eb;--axis:#9aa4ae;--wait:#b9c0c7;--best:#e7f4ea;"
@@ -59,3 +67,53 @@ const char plx_html_style[] =
 	".gantt path{stroke:var(--c)}.gantt .wait{stroke:var(--wait);"
 	"stroke-width:var(--w)}\n";
 /* clang-format on */
+
+void plx_web_begin(FILE *out, const char *title, const char *style)
+{
+	fprintf(out,
+		"<!DOCTYPE html>\n<html lang=\"en\"><head>"
+		"<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+		"content=\"width=device-width,initial-scale=1\"/>\n"
+		"<title>%s</title>\n<style>\n%s%s</style></head><body>\n",
+		title, common_style, style);
+}
+
+void plx_web_end(FILE *out)
+{
+	fputs("</body></html>\n", out);
+}
+
+void plx_web_text(FILE *out, const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (strchr("&<>\"'", *c))
+			fprintf(out, "&#%d;", *c);
+		else
+			/* Control characters have no place in a page. */
+			fputc((unsigned char) *c < ' ' ? ' ' : *c, out);
+	}
+}
+
+void plx_web_key(FILE *out, char class, int number, const char *text)
+{
+	fprintf(out, "<span class=\"key %c%d\"><i></i>", class, number);
+	plx_web_text(out, text);
+	fprintf(out, "</span>\n");
+}
+
+int plx_web_grade(int gpus)
+{
+	int g = 0;
+
+	while (gpus > grades[g].most && g + 1 < PLX_GRADES)
+		g++;
+	return g;
+}
+
+void plx_web_grade_keys(FILE *out)
+{
+	fprintf(out, "<p class=\"keys\">GPUs of a job:\n");
+	for (int g = 0; g < PLX_GRADES; g++)
+		plx_web_key(out, 'g', g, grades[g].text);
+	fprintf(out, "</p>\n");
+}

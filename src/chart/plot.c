@@ -1,56 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* html_plot.c - axes and text of pictures, as inline SVG */
+/* plot.c - axes and text of pictures, as inline SVG */
 
 #include <math.h>
+#include <time.h>
 
-#include "sim/html_plot.h"
+#include "chart/plot.h"
+#include "chart/web_page.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-enum { TICKS = 5, MARGIN_LEFT = 44, MARGIN_TOP = 22, MARGIN_BOTTOM = 34 };
-enum { MARGIN_RIGHT = 14 };
+enum {
+	TICKS = 5,
+	MARGIN_TOP = 22,
+	MARGIN_BOTTOM = 34,
+	WIDTH = 560,
+	MARGIN_LEFT = 44,
+	MARGIN_RIGHT = 14,
+	WIDE = 1080,
+	WIDE_LEFT = 150,
+	WIDE_RIGHT = 44,
+};
 
-void plx_html_text(FILE *out, const char *text)
+/* Of this width, of which the plot has what the margins leave. */
+static struct plx_plot begin(FILE *out, int width, const int margins[2],
+			     double height, const char *title)
 {
-	for (const char *c = text; *c; c++) {
-		switch (*c) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\'':
-			fputs("&#39;", out);
-			break;
-		default:
-			/* Control characters have no place in a page. */
-			fputc((unsigned char) *c < ' ' ? ' ' : *c, out);
-		}
-	}
+	struct plx_plot plot = {
+		.out = out,
+		.left = margins[0],
+		.top = MARGIN_TOP,
+		.width = width - margins[0] - margins[1],
+		.height = height,
+	};
+
+	fprintf(out, "<svg viewBox=\"0 0 %d %g\" role=\"img\" aria-label=\"",
+		width, height + MARGIN_TOP + MARGIN_BOTTOM);
+	plx_web_text(out, title);
+	fprintf(out, "\">\n");
+	return plot;
 }
 
 struct plx_plot plx_plot_begin(FILE *out, double height, const char *title)
 {
-	struct plx_plot plot = {
-		.out = out,
-		.left = MARGIN_LEFT,
-		.top = MARGIN_TOP,
-		.width = PLX_PLOT_WIDTH - MARGIN_LEFT - MARGIN_RIGHT,
-		.height = height,
-	};
+	static const int margins[] = { MARGIN_LEFT, MARGIN_RIGHT };
 
-	fprintf(out, "<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"",
-		PLX_PLOT_WIDTH, height + MARGIN_TOP + MARGIN_BOTTOM);
-	plx_html_text(out, title);
-	fprintf(out, "\">\n");
-	return plot;
+	return begin(out, WIDTH, margins, height, title);
+}
+
+struct plx_plot plx_plot_begin_wide(FILE *out, double height, const char *title)
+{
+	static const int margins[] = { WIDE_LEFT, WIDE_RIGHT };
+
+	return begin(out, WIDE, margins, height, title);
 }
 
 void plx_plot_end(const struct plx_plot *plot)
@@ -181,12 +182,30 @@ static void linear_ticks(const struct plx_plot *plot,
 	}
 }
 
+static void clock_ticks(const struct plx_plot *plot,
+			const struct plx_axis *axis, tick_fn *tick)
+{
+	for (int i = 0; i < TICKS; i++) {
+		double value =
+			axis->low + (axis->high - axis->low) * i / (TICKS - 1);
+		time_t at = (time_t) value;
+		char text[24] = "";
+		struct tm tm;
+
+		if (localtime_r(&at, &tm))
+			strftime(text, sizeof(text), "%m-%d %H:%M:%S", &tm);
+		tick(plot, value, text);
+	}
+}
+
 static void ticks(const struct plx_plot *plot, const struct plx_axis *axis,
 		  tick_fn *tick)
 {
 	if (axis->unit == PLX_UNIT_LOG_TIME)
 		log_ticks(plot, axis, tick);
-	else
+	else if (axis->unit == PLX_UNIT_CLOCK)
+		clock_ticks(plot, axis, tick);
+	else if (axis->unit != PLX_UNIT_NONE)
 		linear_ticks(plot, axis, tick);
 }
 
@@ -204,4 +223,25 @@ void plx_plot_frame(const struct plx_plot *plot)
 		plot->left, plot->top, bottom, plot->left + plot->width,
 		plot->left - 38, plot->top - 9, plot->y.label,
 		plot->left + plot->width, bottom + 29, plot->x.label);
+}
+
+void plx_plot_steps(const struct plx_plot *plot, const char *class,
+		    const double *values, int count, bool area)
+{
+	double before = plx_plot_y(plot, 0);
+
+	fprintf(plot->out, "<path class=\"%s\" d=\"M%.1f %.1f", class,
+		plot->left, before);
+	for (int i = 0; i < count; i++) {
+		double y = plx_plot_y(plot, values[i]);
+
+		if (fabs(y - before) >= 0.05) {
+			fprintf(plot->out, "V%.1f", y);
+			before = y;
+		}
+		fprintf(plot->out, "H%.1f",
+			plot->left + plot->width * (i + 1) / count);
+	}
+	fprintf(plot->out, "V%.1f%s\"/>\n", plx_plot_y(plot, 0),
+		area ? "Z" : "");
 }
