@@ -116,21 +116,6 @@ double plx_goodput(const struct plx_goodput *job, struct plx_shape shape,
 bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
 		    struct plx_batch *best, double *goodput);
 
-/* The best goodput on so many GPUs; 0 where no batch is allowed. */
-struct plx_goodput_row {
-	double in_node;
-	double over_two; /* nodes */
-	double over_more;
-};
-
-/*
- * For 1 to count GPUs, at index GPUs - 1. That is a table of every shape
- * there is: goodput tells three nodes from two, but not from four. Each is
- * as good as plx_batch_best()'s.
- */
-void plx_goodput_table(const struct plx_goodput *job, int count,
-		       struct plx_goodput_row *rows);
-
 /* All numbers finite and in range: safe to give to the functions above. */
 bool plx_goodput_valid(const struct plx_goodput *job);
 

@@ -18,7 +18,6 @@
  * 3. At m = m_max, t is linear in k, and the best real k has a closed form.
  */
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/model/goodput.h"
@@ -32,8 +31,6 @@ struct search {
 	int64_t m_min, m_max;	/* samples of a pass */
 	int64_t k_min;		/* passes of a step */
 	int64_t q_min, q_max;	/* samples of a step on a GPU */
-	double near;		/* m to start from, 0: none known */
-	double found;		/* the first k's best real m, 0: none yet */
 	double cost;		/* the best so far, INFINITY if none, */
 	struct plx_batch batch; /* and its batch */
 };
@@ -120,12 +117,12 @@ static double best_real(const struct search *s, int64_t k, double low,
 	double b = high;
 	bool a_known = false;
 	bool b_known = false;
-	double m = s->near;
+	double m;
 
 	if (!(p > 0))
 		return low;
-	if (!(m > 0)) /* exact were the all-reduce not hidden at all */
-		m = sqrt(p * (k * s->alpha + s->sync) / (k * s->beta * s->w0));
+	/* Exact were the all-reduce not hidden at all. */
+	m = sqrt(p * (k * s->alpha + s->sync) / (k * s->beta * s->w0));
 	for (int i = 0; i < NEWTON_MAX && a < b; i++) {
 		double here = m < a ? a : m < b ? m : b;
 		struct slope d = step_at(s, k, here);
@@ -164,9 +161,6 @@ static double try_passes(struct search *s, int64_t k)
 		return NAN;
 	real = best_real(s, k, fmax(s->m_min, s->q_min / (double) k),
 			 fmin(s->m_max, s->q_max / (double) k));
-	if (!(s->found > 0))
-		s->found = real;
-	s->near = 0;
 	m = max(low, min(high, (int64_t) real));
 	try_batch(s, k, m);
 	if (m < high)
@@ -309,9 +303,8 @@ static void search_one_gpu(struct search *s)
 	try_passes(s, 1);
 }
 
-/* Search, from *near on, for which the next shape may be thankful. */
-static bool search_shape(const struct plx_goodput *job, struct plx_shape shape,
-			 double *near, struct plx_batch *batch)
+bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
+		    struct plx_batch *best, double *goodput)
 {
 	bool accumulate = job->limits.accumulate;
 	struct search s;
@@ -319,7 +312,6 @@ static bool search_shape(const struct plx_goodput *job, struct plx_shape shape,
 	if (shape.gpus < 1)
 		return false;
 	s = search_begin(job, shape);
-	s.near = *near;
 	if (s.m_min < 1 || s.m_min > s.m_max)
 		return false;
 	if (!accumulate)
@@ -330,53 +322,8 @@ static bool search_shape(const struct plx_goodput *job, struct plx_shape shape,
 		search_passes(&s);
 	if (isinf(s.cost))
 		s.batch = largest_below(&s, s.q_min - 1, accumulate);
-	*near = s.found;
-	*batch = s.batch;
-	return true;
-}
-
-bool plx_batch_best(const struct plx_goodput *job, struct plx_shape shape,
-		    struct plx_batch *best, double *goodput)
-{
-	struct plx_batch batch;
-	double near = 0;
-
-	if (!search_shape(job, shape, &near, &batch))
-		return false;
-	*goodput = plx_goodput(job, shape, batch);
+	*goodput = plx_goodput(job, shape, s.batch);
 	if (best)
-		*best = batch;
+		*best = s.batch;
 	return true;
-}
-
-/* Continues where the search for one GPU less ended. */
-static double next_best(const struct plx_goodput *job, struct plx_shape shape,
-			double *near)
-{
-	struct plx_batch batch;
-
-	if (shape.gpus < shape.nodes || !search_shape(job, shape, near, &batch))
-		return 0;
-	return plx_goodput(job, shape, batch);
-}
-
-void plx_goodput_table(const struct plx_goodput *job, int count,
-		       struct plx_goodput_row *rows)
-{
-	bool alike = job->model.two_nodes == 0; /* over any nodes */
-	double near[3] = { 0 };
-
-	for (int i = 0; i < count; i++) {
-		struct plx_goodput_row *row = &rows[i];
-		struct plx_shape shape = { .nodes = 1, .gpus = i + 1 };
-
-		row->in_node = next_best(job, shape, &near[0]);
-		shape.nodes = 2;
-		row->over_two = next_best(job, shape, &near[1]);
-		shape.nodes = 3;
-		if (alike)
-			row->over_more = i + 1 < 3 ? 0 : row->over_two;
-		else
-			row->over_more = next_best(job, shape, &near[2]);
-	}
 }
