@@ -213,10 +213,9 @@ int plx_dir_file(int dir, const char *name, int flags, struct plx_error *err)
 	return -1;
 }
 
-int plx_dir_file_at(const char *path, const char *name, int flags,
-		    struct plx_error *err)
+/* A file of an open folder, which is closed; errno is the file's. */
+static int file_in(int dir, const char *name, int flags, struct plx_error *err)
 {
-	int dir = plx_dir_open(path, err);
 	int saved;
 	int fd;
 
@@ -227,6 +226,18 @@ int plx_dir_file_at(const char *path, const char *name, int flags,
 	close(dir);
 	errno = saved;
 	return fd;
+}
+
+int plx_dir_file_at(const char *path, const char *name, int flags,
+		    struct plx_error *err)
+{
+	return file_in(plx_dir_open(path, err), name, flags, err);
+}
+
+int plx_dir_inner_file(const char *path, bool make, const char *name, int flags,
+		       struct plx_error *err)
+{
+	return file_in(plx_dir_inner(path, make, err), name, flags, err);
 }
 
 int plx_dir_named_file(const char *path, int flags)

@@ -53,6 +53,9 @@ int plx_dir_file(int dir, const char *name, int flags, struct plx_error *err);
 /* The same, in the folder at `path`. */
 int plx_dir_file_at(const char *path, const char *name, int flags,
 		    struct plx_error *err);
+/* The same, in the folder that plx_dir_inner() opens. */
+int plx_dir_inner_file(const char *path, bool make, const char *name, int flags,
+		       struct plx_error *err);
 
 /*
  * Open a file that the user named himself, wherever that is and whatever: a

@@ -35,22 +35,6 @@ static const char *const word_names[PLX_WORDS] = {
 	[PLX_WORD_MISSED] = "missed-",
 };
 
-/* errno is that of plx_dir_file(). */
-static int open_file(const char *inner, const char *name, int flags)
-{
-	int dir = plx_dir_inner(inner, true, NULL);
-	int saved;
-	int fd;
-
-	if (dir < 0)
-		return -1;
-	fd = plx_dir_file(dir, name, flags, NULL);
-	saved = errno;
-	close(dir);
-	errno = saved;
-	return fd;
-}
-
 /* Up to size - 1 bytes; -1: there is none. */
 static ssize_t read_file(int dir, const char *name, char *text, size_t size)
 {
@@ -93,7 +77,7 @@ void plx_pulse_write(const char *inner, int generation,
 	memset(text + w.used, ' ', sizeof(text) - w.used);
 	text[sizeof(text) - 1] = '\n';
 	pulse_name(name, generation, pulse->rank);
-	fd = open_file(inner, name, O_WRONLY | O_CREAT);
+	fd = plx_dir_inner_file(inner, true, name, O_WRONLY | O_CREAT, NULL);
 	if (fd < 0)
 		return;
 	if (pwrite(fd, text, sizeof(text), 0) < 0)
@@ -239,7 +223,8 @@ int plx_rank_word_write(const char *inner, enum plx_rank_word_kind kind,
 	plx_write_uint(&w, "step", word->step);
 	plx_write_why(&w, word->why);
 	word_name(name, kind, generation);
-	fd = open_file(inner, name, O_WRONLY | O_CREAT | O_EXCL);
+	fd = plx_dir_inner_file(inner, true, name, O_WRONLY | O_CREAT | O_EXCL,
+				NULL);
 	if (fd < 0)
 		return errno == EEXIST ? 0 : -1;
 	rc = write(fd, text, w.used) == (ssize_t) w.used ? 1 : -1;

@@ -31,23 +31,6 @@ static void name_of(char name[NAME_SIZE], enum plx_note note, int generation)
 	snprintf(name, NAME_SIZE, "%s-%d", names[note], generation);
 }
 
-/* A note, opened; errno is that of plx_dir_file(). */
-static int open_note(const char *folder, const char *name, int flags,
-		     struct plx_error *err)
-{
-	int dir = plx_dir_inner(folder, false, err);
-	int saved;
-	int fd;
-
-	if (dir < 0)
-		return -1;
-	fd = plx_dir_file(dir, name, flags, err);
-	saved = errno;
-	close(dir);
-	errno = saved;
-	return fd;
-}
-
 int plx_notes_make(const char *folder, struct plx_error *err)
 {
 	int dir = plx_dir_inner(folder, true, err);
@@ -68,7 +51,8 @@ int plx_note_write(const char *folder, enum plx_note note, int generation,
 	int fd;
 
 	name_of(name, note, generation);
-	fd = open_note(folder, name, O_WRONLY | O_CREAT | O_EXCL, &why);
+	fd = plx_dir_inner_file(folder, false, name,
+				O_WRONLY | O_CREAT | O_EXCL, &why);
 	if (fd < 0 && errno == EEXIST)
 		return 0;
 	if (fd < 0)
@@ -84,7 +68,7 @@ int plx_note_write(const char *folder, enum plx_note note, int generation,
 /* Opening looks again where NFS would answer stat() from memory. */
 static bool is_there(const char *folder, const char *name)
 {
-	int fd = open_note(folder, name, O_RDONLY, NULL);
+	int fd = plx_dir_inner_file(folder, false, name, O_RDONLY, NULL);
 
 	if (fd >= 0)
 		close(fd);
@@ -112,7 +96,7 @@ void plx_here_write(const char *folder, int generation, const char *node)
 	int fd;
 
 	name_of_here(name, generation, node);
-	fd = open_note(folder, name, O_WRONLY | O_CREAT, NULL);
+	fd = plx_dir_inner_file(folder, false, name, O_WRONLY | O_CREAT, NULL);
 	if (fd >= 0)
 		close(fd);
 }
@@ -218,7 +202,7 @@ static bool read_exit(const char *folder, enum plx_note note, int generation,
 	int fd;
 
 	name_of(name, note, generation);
-	fd = open_note(folder, name, O_RDONLY, NULL);
+	fd = plx_dir_inner_file(folder, false, name, O_RDONLY, NULL);
 	if (fd >= 0) {
 		got = read(fd, text, sizeof(text) - 1);
 		close(fd);
