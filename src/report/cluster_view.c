@@ -4,7 +4,6 @@
 
 #define _GNU_SOURCE
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,6 @@
 #include "agent/state/handover.h"
 #include "agent/state/save.h"
 #include "agent/state/say.h"
-#include "core/records/options.h"
 #include "wire/message.h"
 #include "wire/now.h"
 

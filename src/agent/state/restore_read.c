@@ -9,7 +9,6 @@
 #include <config.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,6 @@
 #include "agent/state/restore_read.h"
 #include "agent/state/restore_shard.h"
 #include "agent/state/store.h"
-#include "core/base/crc.h"
 
 #define READERS_MAX 4 /* nodes that read for themselves */
 #define BOUNCE	    (UINT64_C(8) << 20)

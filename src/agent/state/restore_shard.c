@@ -3,14 +3,12 @@
 #include <config.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "agent/disk/folder.h"
 #include "agent/state/restore_shard.h"
-#include "core/base/crc.h"
 
 /* Readers of safetensors take no more, either. */
 #define HEADER_MAX 100000000

@@ -2,7 +2,6 @@
 /* fields.c - "key=value key=value ... why=rest of the line" */
 
 #include <assert.h>
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

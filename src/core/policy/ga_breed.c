@@ -5,7 +5,6 @@
  * The chances are those of the published code and of the NSGA-II library
  * that it uses.
  */
-#include <math.h>
 #include <string.h>
 
 #include "core/policy/ga_run.h"

@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/records/options.h"

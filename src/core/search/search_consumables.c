@@ -5,7 +5,6 @@
  * CPUs or memory, say: a job may sit on as many of a node's free GPUs as
  * there are consumables of all kinds for. The bound knows nothing of it.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "core/search/search.h"

@@ -8,7 +8,6 @@
  * no utility is lost and more GPUs stay where they are.
  */
 #include <math.h>
-#include <stddef.h>
 
 #include "core/search/search.h"
 

@@ -9,8 +9,6 @@
  * is done evenly, takes no part. What a job has in this way counts as its own
  * in the next search, so it is given up for a better plan like any other GPU.
  */
-#include <math.h>
-#include <stddef.h>
 
 #include "core/search/search.h"
 

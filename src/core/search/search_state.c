@@ -6,7 +6,6 @@
  * plx_placement_put(), which keep the nodes' books.
  */
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

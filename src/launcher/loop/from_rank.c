@@ -2,7 +2,6 @@
 /* from_rank.c - what rank 0 says, as events */
 
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/records/options.h"

@@ -3,11 +3,9 @@
 #include "config.h"
 
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifdef HAVE_HWLOC
 #include "launcher/rank/rank_share.h"

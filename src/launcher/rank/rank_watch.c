@@ -3,7 +3,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
