@@ -24,6 +24,7 @@
  * search_worst.c       how well off the worst off can be
  * search_move.c        giving a job a configuration, others giving way
  * search_pack.c        from the counts that the price suggests to placements
+ * search_slots.c       the same with prices of slots, where nodes are many
  * search_repair.c      from what jobs have now to something feasible
  * search_improve.c     moves until nothing gets better
  * search_idle.c       who takes what even shapes leave over
@@ -451,8 +452,20 @@ bool plx_search_stay(struct plx_search *search, struct plx_search_job *e);
 bool plx_search_buy(struct plx_search *search, struct plx_search_job *e);
 
 /* search_pack.c */
+/* Nobody sits but those that are fixed. */
+void plx_search_get_up(struct plx_search *search);
 /* Seat everybody close to the targets. False: somebody must sit and cannot. */
 bool plx_search_pack(struct plx_search *search);
+
+/* search_slots.c */
+#define PLX_SLOT_MAX 32 /* GPUs of the largest one */
+/* Do jobs on several nodes disturb each other, and do GPUs cost anything? */
+bool plx_slots_matter(const struct plx_search *search);
+/*
+ * As plx_search_pack(), in the slots that a good plan has. Requires that they
+ * matter.
+ */
+bool plx_slots_pack(struct plx_search *search);
 
 /* search_repair.c */
 /*

@@ -42,7 +42,7 @@ static bool keeps(const struct plx_search_job *e)
 	       (held > e->cap || !(e->counts[held] > e->now.utility));
 }
 
-static void get_up(struct plx_search *search)
+void plx_search_get_up(struct plx_search *search)
 {
 	for (int j = 0; j < search->job_count; j++) {
 		if (!search->jobs[j].fixed)
@@ -59,7 +59,7 @@ bool plx_search_pack(struct plx_search *search)
 
 	if (!entries)
 		return false;
-	get_up(search);
+	plx_search_get_up(search);
 	for (int j = 0; j < search->job_count; j++) {
 		struct plx_search_job *e = &search->jobs[j];
 

@@ -18,13 +18,15 @@
 
 #include "core/search/search.h"
 
-#define ROUNDS	16   /* of asking for counts that somebody would buy */
-#define HALVES	48   /* of the range of prices */
-#define RANGE	1e-9 /* of prices, below the largest */
-#define STEP	1.1  /* of a price that is nearly known */
-#define ALIKE	1e-9 /* prices */
-#define FEW	16   /* counts are all asked for */
-#define UPGRADE 16   /* jobs that get what is left over */
+#define ROUNDS	 16   /* of asking for counts that somebody would buy */
+#define HALVES	 48   /* of the range of prices */
+#define RANGE	 1e-9 /* of prices, below the largest */
+#define STEP	 1.1  /* of a price that is nearly known */
+#define ALIKE	 1e-9 /* prices */
+#define FEW	 16   /* counts are all asked for */
+#define UPGRADE	 16   /* jobs that get what is left over */
+#define GOLDEN	 0.6180339887498949
+#define SECTIONS 12
 
 /* The first counts to ask for: 1, 2, 4, ..., or all of few. */
 static void ask_first(const struct plx_search *search, struct plx_search_job *e)
@@ -284,9 +286,10 @@ static double surplus(const struct plx_search_job *e, double price, double now)
  * The bound on the sum of utilities of every plan. A job that is stuck may
  * have been given up too early, so it gets the best there is for nothing.
  */
-static double bound_sum(const struct plx_search *search, bool truly)
+static double bound_sum(const struct plx_search *search, double price,
+			bool truly)
 {
-	double sum = search->price * (double) search->open_gpus;
+	double sum = price * (double) search->open_gpus;
 
 	for (int j = 0; j < search->job_count; j++) {
 		const struct plx_search_job *e = &search->jobs[j];
@@ -297,7 +300,7 @@ static double bound_sum(const struct plx_search *search, bool truly)
 		else if (e->stuck)
 			sum += fmax(now, surplus(e, 0, now));
 		else
-			sum += surplus(e, search->price, now);
+			sum += surplus(e, price, now);
 	}
 	return sum;
 }
@@ -346,11 +349,50 @@ void plx_search_price(struct plx_search *search)
 	}
 }
 
+/*
+ * Without hysteresis another price is best, and any is valid. The sum is convex
+ * in the price: golden section.
+ */
+static double least_truly(const struct plx_search *search)
+{
+	double low = search->price / 2;
+	double high = search->price;
+	double a = high - (high - low) * GOLDEN;
+	double b = low + (high - low) * GOLDEN;
+	double at_a = bound_sum(search, a, true);
+	double at_b = bound_sum(search, b, true);
+	double least = bound_sum(search, search->price, true);
+
+	for (int i = 0; i < SECTIONS; i++) {
+		least = fmin(least, fmin(at_a, at_b));
+		if (at_a < at_b) {
+			high = b;
+			b = a;
+			at_b = at_a;
+			a = high - (high - low) * GOLDEN;
+			at_a = bound_sum(search, a, true);
+		} else {
+			low = a;
+			a = b;
+			at_a = at_b;
+			b = low + (high - low) * GOLDEN;
+			at_b = bound_sum(search, b, true);
+		}
+	}
+	return least;
+}
+
 void plx_search_bound(struct plx_search *search)
 {
-	search->priced = bound_sum(search, false);
+	search->priced = bound_sum(search, search->price, false);
 	search->bound = search->priced;
-	search->bound_truly = bound_sum(search, true);
+	search->bound_truly = search->priced;
+	for (int j = 0; j < search->job_count; j++) {
+		if (search->jobs[j].now.count > 0) {
+			search->bound_truly = least_truly(search);
+			return;
+		}
+	}
 }
 
 double plx_search_needed(const struct plx_search *search,

@@ -25,12 +25,13 @@
 #define BUDGET_BASE   150000.0	 /* of the shaking ... */
 #define BUDGET_SQUARE 8.0	 /* ... and for each pair of jobs, ... */
 #define BUDGET_PAIRS                                                           \
-	8000000.0      /* ... a second at most: the next plan goes on          \
-			*/
-#define PACKS	   4   /* until all have what they need */
-#define KICKS_BASE 100 /* without success, until the search ends ... */
-#define KICKS_JOB  2   /* ... and so many more for each job */
-#define KICK_TRIES 8   /* jobs and configurations drawn for a promising one */
+	8000000.0	 /* ... a second at most: the next plan goes on        \
+			  */
+#define BUDGET_JOB 500.0 /* of many nodes, for each job */
+#define PACKS	   4	 /* until all have what they need */
+#define KICKS_BASE 100	 /* without success, until the search ends ... */
+#define KICKS_JOB  2	 /* ... and so many more for each job */
+#define KICK_TRIES 8	 /* jobs and configurations drawn for a promising one */
 
 /* Those without a GPU are nobody's neighbours. */
 static void push_parked(struct plx_search *search)
@@ -243,11 +244,12 @@ static bool any_missed(const struct plx_search *search)
  * any is worse than all the others gain: whoever was comes first the next
  * time, and in the end takes from others.
  */
-static void pack(struct plx_search *search)
+static void pack(struct plx_search *search, bool slots)
 {
-	bool packed = plx_search_pack(search);
+	bool packed = slots ? plx_slots_pack(search) : plx_search_pack(search);
 
-	for (int i = 1; i < PACKS && packed && any_missed(search); i++)
+	for (int i = 1; !slots && i < PACKS && packed && any_missed(search);
+	     i++)
 		packed = plx_search_pack(search);
 	stray_all(search);
 	if (packed && any_missed(search)) {
@@ -270,6 +272,11 @@ static void shake_budget(struct plx_search *search)
 		BUDGET_BASE * fmin(fmax(1, far), VERY_FAR) +
 		fmin(BUDGET_SQUARE * jobs * jobs, BUDGET_PAIRS) * square;
 
+	/* Of many nodes the first plan is good: what is left is small. */
+	if (search->indexed && plx_slots_matter(search))
+		budget =
+			BUDGET_BASE + fmin(BUDGET_JOB * jobs, BUDGET_PAIRS) *
+					      fmin(fmax(far, square), VERY_FAR);
 	search->budget = search->work + (long) fmin(budget, BUDGET_FIRST);
 }
 
@@ -302,18 +309,21 @@ void plx_search_improve(struct plx_search *search)
 	if (search->indexed)
 		admit(search);
 	if (gap(search) > CLOSE)
-		pack(search);
+		pack(search, search->indexed && plx_slots_matter(search));
 	if (gap(search) > CLOSE && plx_search_exact(search)) {
 		refill_candidates(search);
-		pack(search);
+		pack(search, false);
 	}
 	if (plx_search_stopped(search))
 		return;
 	/* Of little weight, a job may want what all would not notice. */
 	for (int j = 0; j < search->job_count; j++)
 		plx_queue_push(search, &search->jobs[j]);
+	if (search->indexed)
+		shake_budget(search);
 	plx_search_descend(search);
 	keep_best(search);
-	shake_budget(search);
+	if (!search->indexed)
+		shake_budget(search);
 	shake(search);
 }
