@@ -135,21 +135,29 @@ static void our_own_node_comes_first(void **state)
 
 static void order_does_not_make_a_difference_devices_do(void **state)
 {
-	struct plx_layout a = layout_of("n1:2 n2:1");
-	struct plx_layout b = layout_of("n2:1 n1:2");
-	struct plx_layout c = layout_of("n1:2 n3:1");
-	struct plx_layout d = layout_of("n1:2");
+	static const struct {
+		const char *other;
+		const char *gres; /* of its first node; NULL: as it is */
+		bool equal;
+	} cases[] = {
+		{ "n2:1 n1:2", NULL, true },
+		{ "n1:2 n3:1", NULL, false },
+		{ "n1:2", NULL, false },
+		{ "n2:1 n1:2", "gpu:1(IDX:3)", false },
+	};
+	struct plx_layout layout = layout_of("n1:2 n2:1");
 
 	(void) state;
-	assert_true(plx_layout_equal(&a, &b));
-	assert_false(plx_layout_equal(&a, &c));
-	assert_false(plx_layout_equal(&a, &d));
-	strcpy(b.nodes[0].gres, "gpu:1(IDX:3)");
-	assert_false(plx_layout_equal(&a, &b));
-	plx_layout_release(&a);
-	plx_layout_release(&b);
-	plx_layout_release(&c);
-	plx_layout_release(&d);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plx_layout other = layout_of(cases[i].other);
+
+		if (cases[i].gres)
+			strcpy(other.nodes[0].gres, cases[i].gres);
+		assert_int_equal(cases[i].equal,
+				 plx_layout_equal(&layout, &other));
+		plx_layout_release(&other);
+	}
+	plx_layout_release(&layout);
 }
 
 static void without_gpus_tasks_are_spread(void **state)
@@ -167,16 +175,19 @@ static void without_gpus_tasks_are_spread(void **state)
 
 static void a_rank_gets_the_cpus_that_every_node_can_give(void **state)
 {
-	struct plx_layout layout = layout_of("n1:1 n2:2");
-	struct plx_layout crowd = layout_of("n1:9");
-	struct plx_layout none = { 0 };
+	static const struct {
+		const char *layout;
+		int cpus;
+	} cases[] = { { "n1:1 n2:2", 2 }, { "n1:9", 1 }, { "", 1 } };
 
 	(void) state;
-	assert_int_equal(2, plx_layout_cpus_per_rank(&layout));
-	assert_int_equal(1, plx_layout_cpus_per_rank(&crowd));
-	assert_int_equal(1, plx_layout_cpus_per_rank(&none));
-	plx_layout_release(&layout);
-	plx_layout_release(&crowd);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plx_layout layout = layout_of(cases[i].layout);
+
+		assert_int_equal(cases[i].cpus,
+				 plx_layout_cpus_per_rank(&layout));
+		plx_layout_release(&layout);
+	}
 }
 
 static void what_is_kept_of_a_node_is_its_share(void **state)

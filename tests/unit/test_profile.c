@@ -19,17 +19,42 @@ static const struct plx_limits limits = {
 static const struct plx_shape one = { .nodes = 1, .gpus = 1 };
 static const struct plx_shape four = { .nodes = 2, .gpus = 4 };
 
+/* Steps of one pass each. */
+static void add_steps(struct plx_profile_row *row, double pass_s, double sync_s,
+		      int steps)
+{
+	for (int i = 0; i < steps; i++) {
+		plx_row_add_pass(row, pass_s);
+		plx_row_add_step(row, pass_s + sync_s);
+	}
+}
+
 /* Steps on a shape, at a pass time that grows with m. */
 static void measure(struct plx_profile *profile, struct plx_shape shape, int m,
 		    int steps)
 {
-	struct plx_profile_row *row = plx_profile_row(profile, shape, m, 1);
+	add_steps(plx_profile_row(profile, shape, m, 1), 0.010 + 0.0001 * m,
+		  shape.gpus > 1 ? 0.005 : 0, steps);
+}
 
-	for (int i = 0; i < steps; i++) {
-		plx_row_add_pass(row, 0.010 + 0.0001 * m);
-		plx_row_add_step(row, 0.010 + 0.0001 * m +
-					      (shape.gpus > 1 ? 0.005 : 0));
-	}
+/* On a GPU that takes so many times as long for a pass. */
+static void measure_on(struct plx_profile *profile, struct plx_shape shape,
+		       int m, double slower)
+{
+	add_steps(plx_profile_row(profile, shape, m, 1),
+		  slower * (0.010 + 0.0001 * m), shape.gpus > 1 ? 0.005 : 0, 8);
+}
+
+static void fit(struct plx_profile *profile)
+{
+	assert_int_equal(0, plx_profile_fit(profile, PLX_BY_DOUBLING, NULL));
+}
+
+static struct plx_batch advise(const struct plx_profile *profile,
+			       struct plx_shape shape, struct plx_batch from)
+{
+	return plx_profile_advise(profile, &limits, shape, from,
+				  PLX_CHANGE_GAIN);
 }
 
 /* Gradients of norm 1, with so much variance at 128 samples. */
@@ -160,8 +185,7 @@ static void the_unprofiled_use_the_base_batch(void **state)
 	plx_profile_init(&profile);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct plx_shape shape = { 1, cases[i].gpus, 0 };
-		struct plx_batch b = plx_profile_advise(
-			&profile, &limits, shape, none, PLX_CHANGE_GAIN);
+		struct plx_batch b = advise(&profile, shape, none);
 
 		assert_int_equal(cases[i].per_gpu, b.per_gpu);
 		assert_int_equal(cases[i].accum, b.accum);
@@ -184,6 +208,16 @@ static void a_base_batch_too_large_for_a_gpu_is_accumulated(void **state)
 	assert_int_equal(0, b.accum);
 }
 
+/* Fitted, and gradients so noisy that larger batches pay. */
+static void learn_noisy(struct plx_profile *profile)
+{
+	plx_profile_init(profile);
+	measure(profile, one, 128, 10);
+	measure(profile, four, 32, 10);
+	fit(profile);
+	see_noise(profile, 2.5);
+}
+
 static void noisy_gradients_are_given_larger_batches(void **state)
 {
 	struct plx_profile profile;
@@ -191,17 +225,11 @@ static void noisy_gradients_are_given_larger_batches(void **state)
 	struct plx_batch b;
 
 	(void) state;
-	plx_profile_init(&profile);
-	measure(&profile, one, 128, 10);
-	measure(&profile, four, 32, 10);
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
-	see_noise(&profile, 2.5);
-	b = plx_profile_advise(&profile, &limits, four, none, PLX_CHANGE_GAIN);
+	learn_noisy(&profile);
+	b = advise(&profile, four, none);
 	assert_true(plx_batch_total(&limits, 4, b) > 128);
 	/* What is best already is kept. */
-	assert_int_equal(b.per_gpu, plx_profile_advise(&profile, &limits, four,
-						       b, PLX_CHANGE_GAIN)
-					    .per_gpu);
+	assert_int_equal(b.per_gpu, advise(&profile, four, b).per_gpu);
 }
 
 static void a_batch_is_not_changed_for_a_few_percent(void **state)
@@ -213,17 +241,11 @@ static void a_batch_is_not_changed_for_a_few_percent(void **state)
 	struct plx_batch advised;
 
 	(void) state;
-	plx_profile_init(&profile);
-	measure(&profile, one, 128, 10);
-	measure(&profile, four, 32, 10);
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
-	see_noise(&profile, 2.5);
-	best = plx_profile_advise(&profile, &limits, four, none,
-				  PLX_CHANGE_GAIN);
+	learn_noisy(&profile);
+	best = advise(&profile, four, none);
 	near = best;
 	near.per_gpu -= 1;
-	advised = plx_profile_advise(&profile, &limits, four, near,
-				     PLX_CHANGE_GAIN);
+	advised = advise(&profile, four, near);
 	assert_int_equal(near.per_gpu, advised.per_gpu);
 }
 
@@ -236,14 +258,10 @@ static void measure_doublings(struct plx_profile *profile)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
-		struct plx_profile_row *row =
-			plx_profile_row(profile, shapes[i], 32, 1);
 		double gpus = shapes[i].gpus;
 
-		for (int n = 0; n < 8; n++) {
-			plx_row_add_pass(row, 0.050);
-			plx_row_add_step(row, 0.050 + 0.02 * log2(gpus));
-		}
+		add_steps(plx_profile_row(profile, shapes[i], 32, 1), 0.050,
+			  0.02 * log2(gpus), 8);
 	}
 }
 
@@ -260,7 +278,7 @@ static void either_model_can_be_fitted(void **state)
 	(void) state;
 	plx_profile_init(&profile);
 	measure_doublings(&profile);
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	fit(&profile);
 	assert_int_equal(PLX_BY_DOUBLING, profile.model.growth);
 	/* 0.19 s; the paper's model is far off. */
 	assert_true(fabs(log(foreseen(&profile) / 0.190)) < 0.15);
@@ -268,7 +286,7 @@ static void either_model_can_be_fitted(void **state)
 	assert_int_equal(PLX_BY_GPU, profile.model.growth);
 	assert_true(profile.model.two_nodes == 0);
 	assert_true(foreseen(&profile) > 1.5 * 0.190);
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	fit(&profile);
 	assert_true(fabs(log(foreseen(&profile) / 0.190)) < 0.15);
 }
 
@@ -284,12 +302,11 @@ static void fits_one_after_the_other_end_as_one_from_scratch(void **state)
 	for (int round = 0; round < 10; round++) {
 		measure(&warm, one, 32, 3);
 		measure(&warm, four, 32 + 8 * round, 3);
-		assert_int_equal(0,
-				 plx_profile_fit(&warm, PLX_BY_DOUBLING, NULL));
+		fit(&warm);
 		measure(&cold, one, 32, 3);
 		measure(&cold, four, 32 + 8 * round, 3);
 	}
-	assert_int_equal(0, plx_profile_fit(&cold, PLX_BY_DOUBLING, NULL));
+	fit(&cold);
 	for (int m = 8; m <= 256; m *= 2)
 		assert_true(fabs(log(plx_iter_seconds(&warm.model, four, m) /
 				     plx_iter_seconds(&cold.model, four, m))) <
@@ -305,7 +322,7 @@ static void a_fit_of_nothing_leaves_the_model(void **state)
 	(void) state;
 	plx_profile_init(&profile);
 	measure(&profile, one, 128, 8);
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	fit(&profile);
 	before = profile.model;
 	profile.row_count = 0;
 	assert_int_equal(-1, plx_profile_fit(&profile, PLX_BY_DOUBLING, &err));
@@ -345,29 +362,20 @@ static void what_was_measured_corrects_the_model(void **state)
 	(void) state;
 	plx_profile_init(&profile);
 	see_noise(&profile, 20);
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct plx_profile_row *row =
-			plx_profile_row(&profile, four, sizes[i], 1);
-
-		for (int n = 0; n < 8; n++) {
-			plx_row_add_pass(row, with_a_cliff(sizes[i]));
-			plx_row_add_step(row, with_a_cliff(sizes[i]) + 0.02);
-		}
-	}
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		add_steps(plx_profile_row(&profile, four, sizes[i], 1),
+			  with_a_cliff(sizes[i]), 0.02, 8);
+	fit(&profile);
 	assert_true(plx_profile_goodput(&profile, &limits, &job));
 	assert_true(plx_batch_best(&job, four, &model, &goodput));
-	advised = plx_profile_advise(&profile, &limits, four, none,
-				     PLX_CHANGE_GAIN);
+	advised = advise(&profile, four, none);
 	assert_true(true_goodput(&profile, advised) >
 		    1.05 * true_goodput(&profile, model));
 	/* It leaves the model's choice for it, too, and stays. */
-	advised = plx_profile_advise(&profile, &limits, four, model,
-				     PLX_CHANGE_GAIN);
+	advised = advise(&profile, four, model);
 	assert_true(true_goodput(&profile, advised) >
 		    1.05 * true_goodput(&profile, model));
-	model = plx_profile_advise(&profile, &limits, four, advised,
-				   PLX_CHANGE_GAIN);
+	model = advise(&profile, four, advised);
 	assert_int_equal(advised.per_gpu, model.per_gpu);
 	assert_int_equal(advised.accum, model.accum);
 }
@@ -387,31 +395,34 @@ static void totals_stop_at_the_limit(void **state)
 /* One that a checkpoint brings may be anything. */
 static void damaged_numbers_are_not_taken(void **state)
 {
+	static const int none = 0;
+	static const int negative = -1;
+	static const double numbers[] = { NAN, INFINITY, -1 };
 	struct plx_profile good;
 	struct plx_profile bad;
+	const struct {
+		void *at;
+		const void *value;
+		size_t size;
+	} cases[] = {
+		{ &bad.has_model, "\7", sizeof(bad.has_model) },
+		{ &bad.rows[0].per_gpu, &negative, sizeof(int) },
+		{ &bad.rows[0].shape.gpus, &none, sizeof(int) },
+		{ &bad.rows[0].step_s, &numbers[0], sizeof(double) },
+		{ &bad.noise.of[0].sqr_weight, &numbers[1], sizeof(double) },
+		{ &bad.restart_s, &numbers[2], sizeof(double) },
+	};
 
 	(void) state;
 	plx_profile_init(&good);
 	measure(&good, one, 128, 2);
 	assert_true(plx_profile_valid(&good));
-	bad = good;
-	memset(&bad.has_model, 7, 1);
-	assert_false(plx_profile_valid(&bad));
-	bad = good;
-	bad.rows[0].per_gpu = -1;
-	assert_false(plx_profile_valid(&bad));
-	bad = good;
-	bad.rows[0].shape.gpus = 0;
-	assert_false(plx_profile_valid(&bad));
-	bad = good;
-	bad.rows[0].step_s = NAN;
-	assert_false(plx_profile_valid(&bad));
-	bad = good;
-	bad.noise.of[0].sqr_weight = INFINITY;
-	assert_false(plx_profile_valid(&bad));
-	bad = good;
-	bad.restart_s = -1;
-	assert_false(plx_profile_valid(&bad));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bad = good;
+		memcpy(cases[i].at, cases[i].value, cases[i].size);
+		if (plx_profile_valid(&bad))
+			fail_msg("damage %zu is not seen", i);
+	}
 }
 
 static void another_layout_is_not_taken_for_ours(void **state)
@@ -432,19 +443,6 @@ static void another_layout_is_not_taken_for_ours(void **state)
 
 static const struct plx_shape two = { .nodes = 1, .gpus = 2 };
 
-/* Steps on a GPU that takes so many times as long for a pass. */
-static void measure_on(struct plx_profile *profile, struct plx_shape shape,
-		       int m, double slower)
-{
-	struct plx_profile_row *row = plx_profile_row(profile, shape, m, 1);
-	double pass_s = slower * (0.010 + 0.0001 * m);
-
-	for (int i = 0; i < 8; i++) {
-		plx_row_add_pass(row, pass_s);
-		plx_row_add_step(row, pass_s + (shape.gpus > 1 ? 0.005 : 0));
-	}
-}
-
 /* Known on one type, on one to four GPUs. */
 static void know(struct plx_profile *profile)
 {
@@ -455,7 +453,7 @@ static void know(struct plx_profile *profile)
 	measure_on(profile, one, 128, 1);
 	measure_on(profile, two, 128, 1);
 	measure_on(profile, four, 128, 1);
-	assert_int_equal(0, plx_profile_fit(profile, PLX_BY_DOUBLING, NULL));
+	fit(profile);
 }
 
 static void a_model_is_not_known_on_another_type(void **state)
@@ -491,7 +489,7 @@ static void steps_there_scale_the_model_by_one_ratio(void **state)
 	plx_profile_on(&profile, "t4");
 	measure_on(&profile, one, 128, 5);
 	assert_true(plx_profile_stale(&profile));
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	fit(&profile);
 	assert_true(plx_profile_goodput(&profile, &limits, &job));
 	/* Also of a batch and a shape that were not measured there, ... */
 	assert_float_equal(5,
@@ -517,9 +515,9 @@ static void times_of_two_types_are_kept_apart(void **state)
 	plx_profile_on(&profile, "t4");
 	measure_on(&profile, one, 128, 5);
 	measure_on(&profile, four, 128, 5);
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	fit(&profile);
 	plx_profile_on(&profile, "a100");
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	fit(&profile);
 	assert_true(plx_profile_goodput(&profile, &limits, &job));
 	assert_float_equal(1,
 			   plx_grad_seconds(&job.model, 128) /
@@ -536,7 +534,7 @@ static void a_type_that_was_not_known_is_taken_for_the_first(void **state)
 	plx_profile_init(&profile);
 	see_noise(&profile, 10);
 	measure_on(&profile, one, 128, 1);
-	assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING, NULL));
+	fit(&profile);
 	plx_profile_on(&profile, "a100");
 	assert_true(plx_profile_goodput(&profile, &limits, &job));
 	plx_profile_on(&profile, "t4");
@@ -587,8 +585,7 @@ static void a_ratio_of_nonsense_is_none(void **state)
 		profile.base.alpha_c = wrong[i];
 		profile.base.beta_c = wrong[i];
 		measure_on(&profile, one, 128, 5);
-		assert_int_equal(0, plx_profile_fit(&profile, PLX_BY_DOUBLING,
-						    NULL));
+		fit(&profile);
 		assert_float_equal(0.114, plx_grad_seconds(&profile.model, 128),
 				   0.002);
 		assert_int_equal(1, plx_profile_largest(&profile).gpus);
