@@ -3,7 +3,7 @@
  * search.c - how long a plan takes, and how far from the best it may be
  *
  *	bench/search [--json] [--largest=JOBS] [--largest-ga=JOBS]
- *		     [--switches=NODES]
+ *		     [--switches=NODES] [--recorded=SNAPSHOT]
  *
  * Random clusters of several sizes, planned from nothing and again after
  * one job has come, by our search and by the published genetic algorithm
@@ -16,6 +16,11 @@
  * slurmctld poses them: even shapes, other resources besides GPUs. Each is
  * planned by our search alone, when it knows of the switches and when it does
  * not, and of the jobs on several nodes those on several switches are counted.
+ *
+ * With --recorded, the problem is one that slurmctld posed (pollux_dump):
+ * planned from nothing without its last job, again when that comes, and as it
+ * was recorded. zcat bench/data/slurmctld-2000.json.gz | bench/search
+ * --recorded=/dev/stdin: 2,000 elastic jobs on 1,250 nodes of 8 GPUs.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -28,6 +33,7 @@
 #include "core/policy/ga.h"
 #include "core/problem/objective.h"
 #include "core/search/plan.h"
+#include "sim/snapshot_load.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define REPEATS	      5
@@ -72,9 +78,10 @@ static const struct policy {
 /* What to run, and how to tell. */
 struct options {
 	bool json;
-	int largest;	/* jobs of the largest case */
-	int largest_ga; /* ... for the genetic algorithm */
-	int switches;	/* nodes of each; 0: nothing is known of them */
+	int largest;	      /* jobs of the largest case */
+	int largest_ga;	      /* ... for the genetic algorithm */
+	int switches;	      /* nodes of each; 0: nothing is known of them */
+	const char *recorded; /* a snapshot; NULL: random problems */
 };
 
 struct result {
@@ -343,6 +350,68 @@ static void run_switches(const struct bench_case *c,
 	plx_problem_destroy(problem);
 }
 
+/* Nobody has anything. */
+static void forget_now(struct plx_problem *problem)
+{
+	for (int j = 0; j < problem->job_count; j++) {
+		memset(problem->jobs[j].now, 0,
+		       (size_t) problem->node_count * sizeof(int));
+		problem->jobs[j].fixed = false;
+	}
+}
+
+static struct plx_problem *load(const char *path, struct plx_snapshot **from)
+{
+	struct plx_error err = { .text = "" };
+
+	if (plx_snapshot_load(path, NULL, from, &err) < 0)
+		die(&err);
+	return (*from)->problem;
+}
+
+static void report_recorded(const struct plx_problem *problem, const char *from,
+			    struct plx_plan **plan, bool json)
+{
+	static bool comma;
+	struct result r = measure(problem, &ours, plan);
+
+	if (json)
+		printf("%s{\"jobs\":%d,\"nodes\":%d,\"from\":\"%s\","
+		       "\"elapsed_ms\":%.3f,\"fitness\":%.9g,"
+		       "\"bound\":%.9g,\"changed\":%d}",
+		       comma ? "," : "", problem->job_count,
+		       problem->node_count, from, r.elapsed_ms, r.fitness,
+		       r.bound, r.changed);
+	else
+		printf("%5d %6d  %-8s %10.3f %10.6f %10.6f %8.3f %8d\n",
+		       problem->job_count, problem->node_count, from,
+		       r.elapsed_ms, r.fitness, r.bound,
+		       100 * (1 - r.fitness / r.bound), r.changed);
+	comma = true;
+	fflush(stdout);
+}
+
+static void run_recorded(const struct options *options)
+{
+	struct plx_snapshot *snapshot = NULL;
+	struct plx_problem *problem = load(options->recorded, &snapshot);
+	struct plx_plan *plan = NULL;
+
+	report_recorded(problem, "recorded", &plan, options->json);
+	forget_now(problem);
+	if (problem->job_count > 1) {
+		problem->job_count--;
+		report_recorded(problem, "nothing", &plan, options->json);
+		for (int j = 0; j < problem->job_count; j++)
+			memcpy(problem->jobs[j].now, plan->choices[j].gpus,
+			       (size_t) problem->node_count * sizeof(int));
+		problem->job_count++;
+		report_recorded(problem, "a plan", &plan, options->json);
+	}
+	plx_plan_destroy(plan);
+	plx_snapshot_destroy(snapshot);
+}
+
 static bool read_options(int argc, char **argv, struct options *options)
 {
 	for (int i = 1; i < argc; i++) {
@@ -354,10 +423,30 @@ static bool read_options(int argc, char **argv, struct options *options)
 			options->largest_ga = atoi(argv[i] + 13);
 		else if (strncmp(argv[i], "--switches=", 11) == 0)
 			options->switches = atoi(argv[i] + 11);
+		else if (strncmp(argv[i], "--recorded=", 11) == 0)
+			options->recorded = argv[i] + 11;
 		else
 			return false;
 	}
 	return true;
+}
+
+static void print_head(const struct options *options)
+{
+	if (options->json)
+		printf("{\"cases\":[");
+	else if (options->recorded)
+		printf("%5s %6s  %-8s %10s %10s %10s %8s %8s\n", "jobs",
+		       "nodes", "from", "ms", "fitness", "bound", "gap %",
+		       "changed");
+	else if (options->switches > 0)
+		printf("%5s %6s  %-8s %10s %10s %8s %8s %8s\n", "jobs", "GPUs",
+		       "switches", "ms", "fitness", "gap %", "on nodes",
+		       "switches");
+	else
+		printf("%5s %6s  %-7s  %-9s %10s %10s %10s %8s %8s\n", "jobs",
+		       "GPUs", "from", "policy", "ms", "fitness", "bound",
+		       "gap %", "changed");
 }
 
 int main(int argc, char **argv)
@@ -366,20 +455,14 @@ int main(int argc, char **argv)
 
 	if (!read_options(argc, argv, &options)) {
 		fprintf(stderr, "usage: search [--json] [--largest=JOBS] "
-				"[--largest-ga=JOBS] [--switches=NODES]\n");
+				"[--largest-ga=JOBS] [--switches=NODES] "
+				"[--recorded=SNAPSHOT]\n");
 		return 2;
 	}
-	if (options.json)
-		printf("{\"cases\":[");
-	else if (options.switches > 0)
-		printf("%5s %6s  %-8s %10s %10s %8s %8s %8s\n", "jobs", "GPUs",
-		       "switches", "ms", "fitness", "gap %", "on nodes",
-		       "switches");
-	else
-		printf("%5s %6s  %-7s  %-9s %10s %10s %10s %8s %8s\n", "jobs",
-		       "GPUs", "from", "policy", "ms", "fitness", "bound",
-		       "gap %", "changed");
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	print_head(&options);
+	if (options.recorded)
+		run_recorded(&options);
+	for (size_t i = 0; !options.recorded && i < ARRAY_SIZE(cases); i++) {
 		if (cases[i].jobs > options.largest)
 			continue;
 		if (options.switches > 0)
@@ -389,7 +472,8 @@ int main(int argc, char **argv)
 	}
 	if (options.json)
 		printf("]}\n");
-	else if (!options.switches && options.largest > options.largest_ga)
+	else if (!options.switches && !options.recorded &&
+		 options.largest > options.largest_ga)
 		printf("pollux-ga is left out above %d jobs\n",
 		       options.largest_ga);
 	return 0;
