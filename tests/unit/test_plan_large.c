@@ -4,6 +4,8 @@
  * GPUs take CPUs along
  */
 
+#include <math.h>
+
 #include "core/search/plan.h"
 #include "core/search/search.h"
 #include "plan_world.h"
@@ -165,9 +167,106 @@ static void who_may_use_few_nodes_looks_at_all_of_them(void **state)
 	plx_problem_destroy(problem);
 }
 
+/*
+ * Eight GPUs a node and five for each job: one price for all GPUs would leave
+ * three on each node.
+ */
+static struct plx_problem *crowd_of_fives(void)
+{
+	static const struct plx_goodput goodput = {
+		.model = { .alpha_c = 0.02,
+			   .beta_c = 0.002,
+			   .alpha_n = 0.01,
+			   .beta_n = 0.0005,
+			   .alpha_r = 0.005,
+			   .beta_r = 0.0002,
+			   .gamma = 1.5 },
+		.noise = { .sqr = 0.25, .var = 12.5 },
+		.limits = { 128, 8192, 1, 256, true },
+	};
+	struct plx_problem *problem = cluster(NODES, GPUS, NODES * GPUS / 5);
+
+	problem->fairness = 0;
+	problem->uniform = true;
+	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_job *job = &problem->jobs[j];
+
+		job->goodput = goodput;
+		job->profiled = true;
+		job->profiled_gpus = job->max_gpus = 4 * GPUS;
+		job->weight = 1 + 0.002 * j;
+	}
+	return problem;
+}
+
+static void a_first_plan_leaves_no_gpu_that_fits_nobody(void **state)
+{
+	struct plx_problem *problem = crowd_of_fives();
+	struct plx_search *search = plx_search_create(problem, NULL);
+	int slots = 0;
+	int parked = 0;
+
+	(void) state;
+	assert_non_null(search);
+	assert_true(plx_slots_matter(search));
+	plx_search_repair(search);
+	assert_true(plx_slots_pack(search));
+	for (int j = 0; j < search->job_count; j++) {
+		slots += search->jobs[j].at.count;
+		parked += search->jobs[j].at.count == 0;
+	}
+	assert_true(parked <= search->job_count / 50);
+	/* Some are on several nodes, as fives alone leave threes. */
+	assert_true(slots > search->job_count + search->job_count / 10);
+	plx_search_destroy(search);
+	plx_problem_destroy(problem);
+}
+
+static void where_sizes_do_not_fit_nodes_a_plan_is_near_its_bound(void **state)
+{
+	struct plx_problem *problem = crowd_of_fives();
+	struct plx_plan *plan = searched(problem);
+
+	(void) state;
+	check_plan(problem, plan);
+	print_message("# %.6f of %.6f\n", plan->fitness, plan->bound);
+	assert_true(plan->fitness >= 0.985 * plan->bound);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+/* Hysteresis raises what jobs have, and so the price of GPUs. */
+static void the_bound_is_that_of_a_cluster_without_hysteresis(void **state)
+{
+	struct plx_problem *problem = crowd_of_fives();
+	struct plx_plan *first = searched(problem);
+	struct plx_plan *calm;
+	struct plx_plan *plan;
+
+	(void) state;
+	for (int j = 0; j < problem->job_count; j++)
+		memcpy(problem->jobs[j].now, first->choices[j].gpus,
+		       (size_t) problem->node_count * sizeof(int));
+	problem->hysteresis = 0;
+	calm = searched(problem);
+	problem->hysteresis = 0.08;
+	plan = searched(problem);
+	print_message("# %.6f, without %.6f\n", plan->bound, calm->bound);
+	assert_true(fabs(plan->bound - calm->bound) < 1e-3);
+	plx_plan_destroy(plan);
+	plx_plan_destroy(calm);
+	plx_plan_destroy(first);
+	plx_problem_destroy(problem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_first_plan_leaves_no_gpu_that_fits_nobody),
+		cmocka_unit_test(
+			where_sizes_do_not_fit_nodes_a_plan_is_near_its_bound),
+		cmocka_unit_test(
+			the_bound_is_that_of_a_cluster_without_hysteresis),
 		cmocka_unit_test(
 			with_cpus_for_all_gpus_a_plan_is_as_if_none_were_counted),
 		cmocka_unit_test(random_plans_respect_cpus_that_are_short),

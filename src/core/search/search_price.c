@@ -18,15 +18,16 @@
 
 #include "core/search/search.h"
 
-#define ROUNDS	 16   /* of asking for counts that somebody would buy */
-#define HALVES	 48   /* of the range of prices */
-#define RANGE	 1e-9 /* of prices, below the largest */
-#define STEP	 1.1  /* of a price that is nearly known */
-#define ALIKE	 1e-9 /* prices */
-#define FEW	 16   /* counts are all asked for */
-#define UPGRADE	 16   /* jobs that get what is left over */
-#define GOLDEN	 0.6180339887498949
-#define SECTIONS 12
+#define ROUNDS	  16   /* of asking for counts that somebody would buy */
+#define HALVES	  48   /* of the range of prices */
+#define RANGE	  1e-9 /* of prices, below the largest */
+#define STEP	  1.1  /* of a price that is nearly known */
+#define ALIKE	  1e-9 /* prices */
+#define FEW	  16   /* counts are all asked for */
+#define UPGRADE	  16   /* jobs that get what is left over */
+#define GOLDEN	  0.6180339887498949
+#define SECTIONS  20
+#define LOG_RANGE 9 /* of prices, below the largest */
 
 /* The first counts to ask for: 1, 2, 4, ..., or all of few. */
 static void ask_first(const struct plx_search *search, struct plx_search_job *e)
@@ -349,19 +350,24 @@ void plx_search_price(struct plx_search *search)
 	}
 }
 
+static double truly_at(const struct plx_search *search, double logarithm)
+{
+	return bound_sum(search, exp(logarithm), true);
+}
+
 /*
  * Without hysteresis another price is best, and any is valid. The sum is convex
  * in the price: golden section.
  */
 static double least_truly(const struct plx_search *search)
 {
-	double low = search->price / 2;
-	double high = search->price;
+	double least = bound_sum(search, search->price, true);
+	double high = log(steepest(search));
+	double low = high - LOG_RANGE;
 	double a = high - (high - low) * GOLDEN;
 	double b = low + (high - low) * GOLDEN;
-	double at_a = bound_sum(search, a, true);
-	double at_b = bound_sum(search, b, true);
-	double least = bound_sum(search, search->price, true);
+	double at_a = truly_at(search, a);
+	double at_b = truly_at(search, b);
 
 	for (int i = 0; i < SECTIONS; i++) {
 		least = fmin(least, fmin(at_a, at_b));
@@ -370,13 +376,13 @@ static double least_truly(const struct plx_search *search)
 			b = a;
 			at_b = at_a;
 			a = high - (high - low) * GOLDEN;
-			at_a = bound_sum(search, a, true);
+			at_a = truly_at(search, a);
 		} else {
 			low = a;
 			a = b;
 			at_a = at_b;
 			b = low + (high - low) * GOLDEN;
-			at_b = bound_sum(search, b, true);
+			at_b = truly_at(search, b);
 		}
 	}
 	return least;
@@ -386,9 +392,9 @@ void plx_search_bound(struct plx_search *search)
 {
 	search->priced = bound_sum(search, search->price, false);
 	search->bound = search->priced;
-	search->bound_truly = search->priced;
+	search->bound_truly = bound_sum(search, search->price, true);
 	for (int j = 0; j < search->job_count; j++) {
-		if (search->jobs[j].now.count > 0) {
+		if (search->jobs[j].now.count > 0 && search->price > 0) {
 			search->bound_truly = least_truly(search);
 			return;
 		}
