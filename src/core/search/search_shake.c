@@ -263,7 +263,7 @@ static void pack(struct plx_search *search, bool slots)
 		return_to_best(search);
 }
 
-static void shake_budget(struct plx_search *search)
+static void shake_budget(struct plx_search *search, bool slots)
 {
 	double jobs = search->job_count;
 	double far = gap(search) / FAR;
@@ -272,8 +272,8 @@ static void shake_budget(struct plx_search *search)
 		BUDGET_BASE * fmin(fmax(1, far), VERY_FAR) +
 		fmin(BUDGET_SQUARE * jobs * jobs, BUDGET_PAIRS) * square;
 
-	/* Of many nodes the first plan is good: what is left is small. */
-	if (search->indexed && plx_slots_matter(search))
+	/* Then the first plan is good: what is left is small. */
+	if (slots)
 		budget =
 			BUDGET_BASE + fmin(BUDGET_JOB * jobs, BUDGET_PAIRS) *
 					      fmin(fmax(far, square), VERY_FAR);
@@ -298,6 +298,9 @@ static void refill_candidates(struct plx_search *search)
 
 void plx_search_improve(struct plx_search *search)
 {
+	double first;
+	bool slots; /* gave a better plan */
+
 	if (search->job_count == 0)
 		return;
 	search->work = 0;
@@ -309,7 +312,11 @@ void plx_search_improve(struct plx_search *search)
 	if (search->indexed)
 		admit(search);
 	if (gap(search) > CLOSE)
-		pack(search, search->indexed && plx_slots_matter(search));
+		pack(search, false);
+	first = search->best_sum;
+	if (gap(search) > CLOSE && search->indexed && plx_slots_matter(search))
+		pack(search, true);
+	slots = search->best_sum > first;
 	if (gap(search) > CLOSE && plx_search_exact(search)) {
 		refill_candidates(search);
 		pack(search, false);
@@ -319,11 +326,11 @@ void plx_search_improve(struct plx_search *search)
 	/* Of little weight, a job may want what all would not notice. */
 	for (int j = 0; j < search->job_count; j++)
 		plx_queue_push(search, &search->jobs[j]);
-	if (search->indexed)
-		shake_budget(search);
+	if (slots)
+		shake_budget(search, slots);
 	plx_search_descend(search);
 	keep_best(search);
-	if (!search->indexed)
-		shake_budget(search);
+	if (!slots)
+		shake_budget(search, slots);
 	shake(search);
 }
