@@ -25,13 +25,13 @@
 #define BUDGET_BASE   150000.0	 /* of the shaking ... */
 #define BUDGET_SQUARE 8.0	 /* ... and for each pair of jobs, ... */
 #define BUDGET_PAIRS                                                           \
-	8000000.0	 /* ... a second at most: the next plan goes on        \
-			  */
-#define BUDGET_JOB 500.0 /* of many nodes, for each job */
-#define PACKS	   4	 /* until all have what they need */
-#define KICKS_BASE 100	 /* without success, until the search ends ... */
-#define KICKS_JOB  2	 /* ... and so many more for each job */
-#define KICK_TRIES 8	 /* jobs and configurations drawn for a promising one */
+	8000000.0	  /* ... a second at most: the next plan goes on       \
+			   */
+#define BUDGET_JOB 1500.0 /* of many nodes, for each job */
+#define PACKS	   4	  /* until all have what they need */
+#define KICKS_BASE 100	  /* without success, until the search ends ... */
+#define KICKS_JOB  2	  /* ... and so many more for each job */
+#define KICK_TRIES 8 /* jobs and configurations drawn for a promising one */
 
 /* Those without a GPU are nobody's neighbours. */
 static void push_parked(struct plx_search *search)
