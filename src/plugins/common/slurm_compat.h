@@ -158,6 +158,17 @@ static inline int pollux_slurm_next_bit(bitstr_t *bits, int n, int size)
 	return size;
 }
 
+/* The first of these nodes, and the next one; node_record_count: none. */
+static inline int pollux_slurm_first_node(bitstr_t *nodes)
+{
+	return pollux_slurm_next_bit(nodes, 0, node_record_count);
+}
+
+static inline int pollux_slurm_node_after(bitstr_t *nodes, int n)
+{
+	return pollux_slurm_next_bit(nodes, n + 1, node_record_count);
+}
+
 /* What reservations keep from a job on nodes that it may use. */
 #if POLLUX_SLURM_24
 typedef resv_exc_t pollux_barred_t;

@@ -42,8 +42,11 @@ static void _lower(void)
 /* As Slurm does when the last job ends that shares with nobody. */
 static void _lift(void)
 {
-	for (int n = 0; _fits(guarded) && n < node_record_count; n++) {
-		if (bit_test(guarded, n) && _is_shared(n))
+	if (!_fits(guarded))
+		return;
+	for (int n = pollux_slurm_first_node(guarded); n < node_record_count;
+	     n = pollux_slurm_node_after(guarded, n)) {
+		if (_is_shared(n))
 			bit_set(share_node_bitmap, n);
 	}
 }
@@ -79,9 +82,13 @@ void pollux_guard_filter(bitstr_t *nodes)
 {
 	bitstr_t *shared = bit_copy(share_node_bitmap);
 
-	for (int n = 0; _fits(guarded) && n < node_record_count; n++) {
-		if (bit_test(guarded, n) && _is_shared(n))
-			bit_set(shared, n);
+	if (_fits(guarded)) {
+		for (int n = pollux_slurm_first_node(guarded);
+		     n < node_record_count;
+		     n = pollux_slurm_node_after(guarded, n)) {
+			if (_is_shared(n))
+				bit_set(shared, n);
+		}
 	}
 	bit_and(nodes, shared);
 	FREE_NULL_BITMAP(shared);

@@ -31,7 +31,9 @@ int pollux_shape_gpus(const struct pollux_shape *shape)
 {
 	int sum = 0;
 
-	for (int n = 0; n < node_record_count; n++)
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
 		sum += pollux_shape_on(shape, n);
 	return sum;
 }

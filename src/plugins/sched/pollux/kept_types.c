@@ -225,11 +225,13 @@ void pollux_types_best(bitstr_t *nodes, char types[PLX_TYPES_SIZE])
 
 void pollux_types_filter(bitstr_t *nodes, const char *types)
 {
-	for (int n = 0; types[0] && n < node_record_count; n++) {
+	if (!types[0])
+		return;
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n)) {
 		const node_record_t *node = node_record_table_ptr[n];
 
-		if (node && bit_test(nodes, n) &&
-		    !pollux_node_count(pollux_node_gpus(node), types))
+		if (node && !pollux_node_count(pollux_node_gpus(node), types))
 			bit_clear(nodes, n);
 	}
 }

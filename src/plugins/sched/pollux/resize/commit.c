@@ -11,18 +11,16 @@ static void _give_up(job_record_t *job, const struct pollux_holding *held,
 {
 	if (bit_ffs(nodes) < 0)
 		return;
-	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(nodes, n))
-			kill_step_on_node(job, node_record_table_ptr[n], false);
-	}
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		kill_step_on_node(job, node_record_table_ptr[n], false);
 	pollux_epilog_leave(job, held, nodes);
 }
 
 static void _gain(job_record_t *job, bitstr_t *nodes)
 {
-	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(nodes, n))
-			continue;
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n)) {
 		make_node_alloc(node_record_table_ptr[n], job);
 		bit_set(job->node_bitmap, n);
 	}

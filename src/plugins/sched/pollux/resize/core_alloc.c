@@ -62,11 +62,11 @@ static void _add(job_resources_t *all, const job_resources_t *part)
 	all->whole_node = part->whole_node;
 	all->threads_per_core = part->threads_per_core;
 	all->ncpus += part->ncpus;
-	for (int n = 0; n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(all->node_bitmap);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(all->node_bitmap, n)) {
 		const node_record_t *node = node_record_table_ptr[n];
 
-		if (!bit_test(all->node_bitmap, n))
-			continue;
 		if (bit_test(part->node_bitmap, n)) {
 			all->cpus[to] = part->cpus[from];
 			all->memory_allocated[to] =
@@ -85,9 +85,10 @@ static bitstr_t *_nodes_with(const struct pollux_shape *shape, int gpus)
 {
 	bitstr_t *nodes = bit_alloc(node_record_count);
 
-	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(shape->nodes, n) &&
-		    pollux_shape_cpus_for(shape, n) == gpus)
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
+		if (pollux_shape_cpus_for(shape, n) == gpus)
 			bit_set(nodes, n);
 	}
 	if (bit_ffs(nodes) < 0)
@@ -120,9 +121,9 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 	uint32_t tasks = 0;
 	uint32_t cpus = 0;
 
-	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(shape->nodes, n))
-			continue;
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
 		tasks += (uint32_t) pollux_shape_cpus_for(shape, n);
 		scripts += pollux_shape_cpus_for(shape, n) == 0;
 	}
@@ -182,10 +183,10 @@ int pollux_core_alloc_choose(job_record_t *job,
 	/* Parked: there is nothing but its script. */
 	if (!shape->counts)
 		return _select(job, shape->nodes, barred, err);
-	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(shape->nodes, n))
-			most = MAX(most, pollux_shape_cpus_for(shape, n));
-	}
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
+		most = MAX(most, pollux_shape_cpus_for(shape, n));
 	all = _create(shape);
 	for (int i = 0; i <= most && rc == 0; i++) {
 		int gpus = i ? most + 1 - i : 0;

@@ -23,7 +23,8 @@ struct leaving {
 	char *node;
 	char *nodes;	  /* given up at the same time, as the epilog is told */
 	List gres;	  /* what the job held, on these in their order */
-	uint32_t *others; /* jobs on the node when it was sent */
+	uint32_t index;	  /* of the node, when it was sent */
+	uint32_t *others; /* jobs on it then */
 	int other_count;
 	double sent_s;	 /* monotonic clock; 0: it waits for its turn */
 	bool again;	 /* not for the first time */
@@ -225,12 +226,11 @@ static int _note_other(void *x, void *arg)
 {
 	const job_record_t *job = x;
 	struct leaving *it = arg;
-	const node_record_t *node = find_node_record(it->node);
 
-	if (!node || !job->node_bitmap || job->job_id == it->job_id ||
+	if (!job->node_bitmap || !bit_test(job->node_bitmap, it->index) ||
+	    job->job_id == it->job_id ||
 	    !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) ||
-	      IS_JOB_COMPLETING(job)) ||
-	    !bit_test(job->node_bitmap, node->index))
+	      IS_JOB_COMPLETING(job)))
 		return 0;
 	xrecalloc(it->others, it->other_count + 1, sizeof(*it->others));
 	it->others[it->other_count++] = job->job_id;
@@ -254,6 +254,7 @@ static void _send(job_record_t *job, node_record_t *node, struct leaving *it)
 	_uncount(it);
 	xfree(it->others);
 	it->other_count = 0;
+	it->index = node->index;
 	if (node->run_job_cnt || node->comp_job_cnt)
 		list_for_each_ro(job_list, _note_other, it);
 	it->again = it->again || it->sent_s > 0;
@@ -321,11 +322,10 @@ void pollux_epilog_leave(job_record_t *job, const struct pollux_holding *held,
 {
 	List gres = _gres(job, held, nodes);
 
-	for (int n = 0; n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n)) {
 		node_record_t *node = node_record_table_ptr[n];
 
-		if (!bit_test(nodes, n))
-			continue;
 		/* A draining one is drained when the epilog is over. */
 		node->comp_job_cnt++;
 		make_node_idle(node, job);

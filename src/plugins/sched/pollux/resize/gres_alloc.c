@@ -19,16 +19,17 @@
 static void _add_devices(const job_record_t *job, bitstr_t **alloc,
 			 uint32_t count, bitstr_t **devices)
 {
+	bitstr_t *nodes = NULL;
 	uint32_t offset = 0;
 
 	if (!alloc)
 		return;
-	for (int n = 0; n < node_record_count && offset < count; n++) {
-		bitstr_t *bits = NULL;
+	nodes = job->job_resrcs->node_bitmap;
+	for (int n = pollux_slurm_first_node(nodes);
+	     n < node_record_count && offset < count;
+	     n = pollux_slurm_node_after(nodes, n)) {
+		bitstr_t *bits = alloc[offset++];
 
-		if (!bit_test(job->job_resrcs->node_bitmap, n))
-			continue;
-		bits = alloc[offset++];
 		if (bits && !devices[n])
 			devices[n] = bit_copy(bits);
 		else if (bits && bit_size(bits) == bit_size(devices[n]))
@@ -138,10 +139,11 @@ void pollux_gres_take_out(job_record_t *job, struct pollux_holding *held)
 
 static void _recount(const job_record_t *job)
 {
-	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(job->job_resrcs->node_bitmap, n))
-			pollux_node_recount(node_record_table_ptr[n]);
-	}
+	bitstr_t *nodes = job->job_resrcs->node_bitmap;
+
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		pollux_node_recount(node_record_table_ptr[n]);
 }
 
 /* Do the nodes' tables say that these devices are somebody's? */
@@ -171,13 +173,13 @@ static List _all_of(const job_record_t *job, bitstr_t *nodes)
 {
 	List all = NULL;
 
-	for (int n = 0; n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n)) {
 		const node_record_t *node = node_record_table_ptr[n];
 
-		if (bit_test(nodes, n) &&
-		    gres_ctld_job_select_whole_node(&all, node->gres_list,
+		if (gres_ctld_job_select_whole_node(&all, node->gres_list,
 						    job->job_id, node->name) !=
-			    SLURM_SUCCESS)
+		    SLURM_SUCCESS)
 			FREE_NULL_LIST(all);
 	}
 	return all;
@@ -337,14 +339,13 @@ static int _choose_devices(job_record_t *job, const struct pollux_shape *shape,
 	if (!want)
 		return plx_fail(err, "Slurm made no request for GPUs");
 	_begin_choice(want, (uint32_t) bit_set_count(shape->nodes));
-	for (int n = 0; n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
 		const node_record_t *node = node_record_table_ptr[n];
-		const gres_node_state_t *gpus = NULL;
+		const gres_node_state_t *gpus = pollux_node_gpus(node);
 		int count = pollux_shape_on(shape, n);
 
-		if (!bit_test(shape->nodes, n))
-			continue;
-		gpus = pollux_node_gpus(node);
 		want->gres_cnt_node_alloc[i] = (uint64_t) count;
 		if (gpus && gpus->gres_bit_alloc) {
 			want->gres_bit_alloc[i] = _pick_on(job, held, n, count);
@@ -384,8 +385,12 @@ static bool _as_asked(const job_record_t *job, const struct pollux_shape *shape)
 	bool right = true;
 
 	pollux_record_gpus(job, gpus);
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
+		gpus[n] -= pollux_shape_on(shape, n);
 	for (int n = 0; n < node_record_count; n++)
-		right = right && gpus[n] == pollux_shape_on(shape, n);
+		right = right && gpus[n] == 0;
 	xfree(gpus);
 	return right;
 }
@@ -395,7 +400,11 @@ static void _let_steps_ask(job_record_t *job, const struct pollux_shape *shape)
 {
 	gres_job_state_t *want = _wanted(job);
 
-	for (int n = 0; want && n < node_record_count; n++)
+	if (!want)
+		return;
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
 		want->gres_per_node = MAX(want->gres_per_node,
 					  (uint64_t) pollux_shape_on(shape, n));
 }
@@ -422,7 +431,9 @@ static int _choose_near(job_record_t *job, const struct pollux_shape *shape,
 	bitstr_t **hidden = NULL;
 	int rc = 1;
 
-	for (int n = 0; n < node_record_count; n++)
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
 		gpus[n] = pollux_shape_on(shape, n);
 	hidden = pollux_devices_hide(gpus, held, near);
 	if (hidden)

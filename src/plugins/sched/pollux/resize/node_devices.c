@@ -23,9 +23,9 @@ bitstr_t *pollux_devices_cores(const job_resources_t *resources, int n)
 	if (!resources || !resources->core_bitmap ||
 	    !_has(resources->node_bitmap, n) || !node->tot_cores)
 		return NULL;
-	for (int i = 0; i < n; i++) {
-		if (bit_test(resources->node_bitmap, i) &&
-		    node_record_table_ptr[i])
+	for (int i = pollux_slurm_first_node(resources->node_bitmap); i < n;
+	     i = pollux_slurm_node_after(resources->node_bitmap, i)) {
+		if (node_record_table_ptr[i])
 			first += node_record_table_ptr[i]->tot_cores;
 	}
 	cores = bit_alloc(node->tot_cores);

@@ -16,11 +16,11 @@ static void _be_lean(const struct pollux_shape *want,
 {
 	overlap->gpus = PLX_GPUS_MAX;
 	overlap->lean = xcalloc(node_record_count, sizeof(*overlap->lean));
-	for (int n = 0; n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(overlap->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(overlap->nodes, n)) {
 		int wanted = pollux_shape_on(want, n);
 
-		if (!bit_test(overlap->nodes, n))
-			continue;
 		if (!wanted)
 			wanted = want->gpus;
 		overlap->lean[n] = MIN(wanted, overlap->counts[n]);
@@ -33,6 +33,7 @@ enum pollux_overlap_kind pollux_overlap(const job_record_t *job,
 					const struct pollux_shape *want,
 					struct pollux_shape *overlap)
 {
+	bitstr_t *either = bit_copy(want->nodes);
 	bool gains = false;
 	bool loses = false;
 
@@ -41,7 +42,10 @@ enum pollux_overlap_kind pollux_overlap(const job_record_t *job,
 		.counts = xcalloc(node_record_count, sizeof(*overlap->counts)),
 	};
 	pollux_record_gpus(job, overlap->counts);
-	for (int n = 0; n < node_record_count; n++) {
+	bit_or(either, job->node_bitmap);
+	bit_or(either, job->job_resrcs->node_bitmap);
+	for (int n = pollux_slurm_first_node(either); n < node_record_count;
+	     n = pollux_slurm_node_after(either, n)) {
 		int wanted = pollux_shape_on(want, n);
 
 		gains = gains || wanted > overlap->counts[n];
@@ -53,6 +57,7 @@ enum pollux_overlap_kind pollux_overlap(const job_record_t *job,
 		if (overlap->counts[n] || bit_test(job->node_bitmap, n))
 			bit_set(overlap->nodes, n);
 	}
+	FREE_NULL_BITMAP(either);
 	_be_lean(want, overlap);
 	if (!gains)
 		return POLLUX_OVERLAP_NONE;

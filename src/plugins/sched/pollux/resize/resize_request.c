@@ -118,12 +118,31 @@ static int _ask(job_record_t *job, const struct plx_status *status,
 	return 0;
 }
 
+/* Are the nodes of the shape still those that had their numbers then? */
+static bool _means_the_same(const struct pollux_snapshot *snapshot,
+			    const struct pollux_shape *shape)
+{
+	bool same = snapshot->node_count == node_record_count;
+
+	if (!same)
+		return false;
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     same && n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		same = !xstrcmp(node ? node->name : NULL,
+				snapshot->nodes[n].name);
+	}
+	return same;
+}
+
 /* Is it what it was when we looked, and can it be asked at all? */
 static bool _may_ask(job_record_t *job, const struct pollux_snapshot *snapshot,
 		     const struct pollux_job *seen, const struct wish *wish,
 		     struct plx_status *status)
 {
-	if (!job || !pollux_snapshot_same_nodes(snapshot) ||
+	if (!job || !_means_the_same(snapshot, &wish->shape) ||
 	    !pollux_record_runs(job) ||
 	    pollux_record_since(job) != seen->since ||
 	    xstrcmp(job->nodes, seen->shape))
@@ -175,7 +194,9 @@ static bool _only_gives(const job_record_t *job,
 		!shape->counts && bit_super_set(shape->nodes, job->node_bitmap);
 
 	pollux_record_gpus(job, held);
-	for (int n = 0; only && n < node_record_count; n++)
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     only && n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
 		only = pollux_shape_on(shape, n) <= held[n];
 	xfree(held);
 	return only;

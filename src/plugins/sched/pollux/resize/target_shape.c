@@ -21,10 +21,10 @@ static void _add_without_gpus(struct pollux_shape *shape, int at)
 		return;
 	if (shape->gpus && !shape->counts) {
 		shape->counts = xcalloc(node_record_count, sizeof(int));
-		for (int n = 0; n < node_record_count; n++) {
-			if (bit_test(shape->nodes, n))
-				shape->counts[n] = shape->gpus;
-		}
+		for (int n = pollux_slurm_first_node(shape->nodes);
+		     n < node_record_count;
+		     n = pollux_slurm_node_after(shape->nodes, n))
+			shape->counts[n] = shape->gpus;
 	}
 	bit_set(shape->nodes, at);
 }
@@ -63,7 +63,9 @@ bool pollux_target_shape_is_apart(const job_record_t *job,
 	bool apart = true;
 
 	pollux_record_gpus(job, held);
-	for (int n = 0; apart && n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     apart && n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
 		const node_record_t *node = node_record_table_ptr[n];
 
 		apart = !node || !pollux_shape_on(shape, n) ||
@@ -130,8 +132,10 @@ int pollux_target_shape_write(const struct pollux_shape *shape,
 	int count = 0;
 	int rc = 0;
 
-	for (int n = 0; shape->gpus && n < node_record_count; n++) {
-		if (!pollux_shape_on(shape, n))
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
+		if (shape->gpus && !pollux_shape_on(shape, n))
 			bit_clear(nodes, n);
 	}
 	text = bitmap2node_name(nodes);

@@ -48,13 +48,30 @@ static int _add_whole(void *x, void *arg)
 	return 0;
 }
 
-/* As Slurm narrows them down before it starts a job on shared nodes. */
-static bitstr_t *_open_nodes(void)
+/* Some of these nodes are in use, and not closed for another reason. */
+static bool _any_in_use(bitstr_t *nodes, bitstr_t *open)
+{
+	bitstr_t *left = bit_copy(nodes);
+	bool any = false;
+
+	bit_and(left, avail_node_bitmap);
+	bit_and_not(left, open);
+	any = bit_ffs(left) >= 0;
+	FREE_NULL_BITMAP(left);
+	return any;
+}
+
+/*
+ * As Slurm narrows them down before it starts a job on shared nodes. Only these
+ * are asked for; NULL: all. To go over all jobs takes long.
+ */
+static bitstr_t *_open_nodes(bitstr_t *nodes)
 {
 	bitstr_t *open = bit_copy(avail_node_bitmap);
 
 	pollux_guard_filter(open);
-	list_for_each_ro(job_list, _add_whole, open);
+	if (!nodes || _any_in_use(nodes, open))
+		list_for_each_ro(job_list, _add_whole, open);
 	bit_and(open, avail_node_bitmap);
 	bit_and_not(open, cg_node_bitmap);
 	bit_and_not(open, rs_node_bitmap);
@@ -64,28 +81,46 @@ static bitstr_t *_open_nodes(void)
 	return open;
 }
 
-static bool _any_owned(void)
+static bool _is_owned(int n)
 {
-	for (int n = 0; n < node_record_count; n++) {
-		const node_record_t *node = node_record_table_ptr[n];
+	const node_record_t *node = node_record_table_ptr[n];
 
-		if (node && node->owner != NO_VAL)
-			return true;
-	}
-	return false;
+	return node && node->owner != NO_VAL;
 }
 
-struct pollux_rules *pollux_rules_create(void)
+/* The same. */
+static bool _any_owned(bitstr_t *nodes)
+{
+	bool any = false;
+
+	for (int n = 0; !nodes && !any && n < node_record_count; n++)
+		any = _is_owned(n);
+	if (!nodes)
+		return any;
+	for (int n = pollux_slurm_first_node(nodes);
+	     !any && n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		any = _is_owned(n);
+	return any;
+}
+
+/* For these nodes; NULL: for all. */
+static struct pollux_rules *_create(bitstr_t *nodes)
 {
 	struct pollux_rules *rules = xmalloc(sizeof(*rules));
 
 	rules->features = pollux_features_create();
 	rules->reserved = pollux_reserved_create();
-	rules->open = _open_nodes();
-	rules->owned = _any_owned();
+	rules->open = _open_nodes(nodes);
+	rules->owned = _any_owned(nodes);
 	rules->labelled = slurm_conf.mcs_plugin &&
 			  xstrcmp(slurm_conf.mcs_plugin, "mcs/none");
 	return rules;
+}
+
+struct pollux_rules *pollux_rules_create(void)
+{
+	return _create(NULL);
 }
 
 void pollux_rules_destroy(struct pollux_rules *rules)
@@ -414,10 +449,11 @@ static bitstr_t *_gained(const job_record_t *job,
 	int *held = xcalloc(node_record_count, sizeof(*held));
 
 	pollux_record_gpus(job, held);
-	for (int n = 0; n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
 		if (pollux_shape_on(shape, n) > held[n] ||
-		    (bit_test(shape->nodes, n) &&
-		     !bit_test(job->node_bitmap, n)))
+		    !bit_test(job->node_bitmap, n))
 			bit_set(gained, n);
 	}
 	xfree(held);
@@ -468,12 +504,12 @@ int pollux_nodes_required(const job_record_t *job,
 	bitstr_t *listed = shape->gpus ? pollux_nodes_listed(job) : NULL;
 	int rc = 0;
 
-	for (int n = 0; listed && rc == 0 && n < node_record_count; n++) {
-		if (bit_test(listed, n) && !bit_test(shape->nodes, n))
-			rc = plx_fail_as(err, PLX_REFUSED_NODES,
-					 "its user asked for %s, too",
-					 node_record_table_ptr[n]->name);
-	}
+	if (listed)
+		bit_and_not(listed, shape->nodes);
+	if (listed && bit_ffs(listed) >= 0)
+		rc = plx_fail_as(err, PLX_REFUSED_NODES,
+				 "its user asked for %s, too",
+				 node_record_table_ptr[bit_ffs(listed)]->name);
 	FREE_NULL_BITMAP(listed);
 	return rc;
 }
@@ -487,7 +523,7 @@ int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,
 
 	if (bit_ffs(gained) < 0)
 		goto done;
-	rules = pollux_rules_create();
+	rules = _create(gained);
 	rules->barred = barred;
 	if (_test_filters(rules, job, gained, err) < 0 ||
 	    pollux_nodes_required(job, shape, err) < 0 ||

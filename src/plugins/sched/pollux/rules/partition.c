@@ -37,7 +37,9 @@ static int _test_size(const job_record_t *job, const struct pollux_shape *shape,
 	int most = 0;
 	int reason = WAIT_NO_REASON;
 
-	for (int n = 0; n < node_record_count; n++)
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
 		most = MAX(most, pollux_shape_on(shape, n));
 	reason = _ask(job, nodes, MAX(pollux_shape_gpus(shape), nodes),
 		      MAX(most, 1));

@@ -100,10 +100,9 @@ static int _count(const int *switches, bitstr_t *nodes)
 	bitstr_t *seen = bit_alloc(node_record_count);
 	int count = 0;
 
-	for (int n = 0; n < node_record_count; n++) {
-		if (bit_test(nodes, n))
-			bit_set(seen, switches[n]);
-	}
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		bit_set(seen, switches[n]);
 	count = bit_set_count(seen);
 	FREE_NULL_BITMAP(seen);
 	return count;
