@@ -268,6 +268,25 @@ static inline bool pollux_slurm_has_stepmgr(const job_record_t *job)
 }
 
 /*
+ * Does it matter to the select plugin which cores the jobs of this partition
+ * have? 22.05 copies those of all nodes to find out, each time that it is
+ * asked. It reads them for MaxCPUsPerNode, for whole sockets, and where jobs of
+ * a partition share cores.
+ */
+static inline bool pollux_slurm_counts_cores(const part_record_t *part)
+{
+#if POLLUX_SLURM_24
+	(void) part;
+	return true;
+#else
+	uint16_t kind = slurm_conf.select_type_param | part->cr_type;
+
+	return part->max_share != 1 || part->max_cpus_per_node != INFINITE ||
+	       kind & CR_SOCKET || slurm_conf.preempt_mode & PREEMPT_MODE_GANG;
+#endif
+}
+
+/*
  * Have the select plugin place the running job on just these nodes, now.
  * Newer ones want its licences to be free, too, though it holds them.
  */

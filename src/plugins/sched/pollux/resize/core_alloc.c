@@ -6,12 +6,53 @@
 #include "core/records/refusal.h"
 #include "sched/pollux/resize/core_alloc.h"
 
+/* One that is like a partition, but is not it. The thread's own. */
+struct likeness {
+	const part_record_t *of;
+	part_record_t part;
+	struct likeness *next;
+};
+
+/*
+ * Always at the same place, and never freed: the select plugin remembers which
+ * partition it was asked about last by where it is.
+ */
+static part_record_t *_likeness(const part_record_t *part)
+{
+	static struct likeness *first;
+	struct likeness *at = first;
+
+	while (at && at->of != part)
+		at = at->next;
+	if (!at) {
+		at = xmalloc(sizeof(*at));
+		at->of = part;
+		at->next = first;
+		first = at;
+	}
+	at->part = *part;
+	return &at->part;
+}
+
+/* In a partition that has no jobs, where these do not matter. */
+static int _test(job_record_t *job, bitstr_t *nodes, pollux_barred_t *barred)
+{
+	uint32_t count = (uint32_t) bit_set_count(nodes);
+	part_record_t *part = job->part_ptr;
+	int rc = SLURM_ERROR;
+
+	if (!pollux_slurm_counts_cores(part))
+		job->part_ptr = _likeness(part);
+	rc = pollux_slurm_job_test(job, nodes, count, barred);
+	job->part_ptr = part;
+	return rc;
+}
+
 static int _select(job_record_t *job, bitstr_t *wanted, pollux_barred_t *barred,
 		   struct plx_error *err)
 {
-	uint32_t count = (uint32_t) bit_set_count(wanted);
 	bitstr_t *nodes = bit_copy(wanted);
-	int rc = pollux_slurm_job_test(job, nodes, count, barred);
+	int rc = _test(job, nodes, barred);
 
 	if (rc == SLURM_SUCCESS && job->job_resrcs &&
 	    bit_equal(job->job_resrcs->node_bitmap, wanted)) {
