@@ -8,21 +8,26 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/monotonic.h"
 
+/* Of more jobs some are looked for one by one. */
+#define PLACES 4096
+
 static struct {
 	struct pollux_job_state *at;
 	int count;
 	int size;
-	int next; /* behind the last one found: jobs come in their order */
+	int places[PLACES]; /* where a job with that number was last */
 } states;
 
 struct pollux_job_state *pollux_job_state_find(uint32_t job_id)
 {
-	for (int i = 0; i < states.count; i++) {
-		int k = (states.next + i) % states.count;
+	int *place = &states.places[job_id % PLACES];
 
-		if (states.at[k].job_id == job_id) {
-			states.next = k + 1;
-			return &states.at[k];
+	if (*place < states.count && states.at[*place].job_id == job_id)
+		return &states.at[*place];
+	for (int i = 0; i < states.count; i++) {
+		if (states.at[i].job_id == job_id) {
+			*place = i;
+			return &states.at[i];
 		}
 	}
 	return NULL;
@@ -38,6 +43,7 @@ struct pollux_job_state *pollux_job_state_get(uint32_t job_id)
 		states.size = states.size ? 2 * states.size : 16;
 		xrecalloc(states.at, states.size, sizeof(*states.at));
 	}
+	states.places[job_id % PLACES] = states.count;
 	state = &states.at[states.count++];
 	memset(state, 0, sizeof(*state));
 	state->job_id = job_id;
