@@ -10,6 +10,7 @@
 
 #include "sched/pollux/job_options.h"
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/acct/answer.h"
 #include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
@@ -32,6 +33,8 @@
 #define SWEEP_S 5.0
 /* Jobs in one question. */
 #define BATCH 500
+/* Of more jobs some are looked for one by one. */
+#define PLACES 4096
 
 static struct {
 	pthread_mutex_t mutex;
@@ -43,6 +46,7 @@ static struct {
 	double started_s; /* monotonic clock */
 	struct pollux_account *at;
 	int count;
+	int places[PLACES]; /* where a job with that number was last */
 } queue = {
 	/* all but the thread protected by the mutex, taken after any lock of
 	   slurmctld */
@@ -53,9 +57,15 @@ static struct {
 
 static struct pollux_account *_find(uint32_t job_id)
 {
+	int *place = &queue.places[job_id % PLACES];
+
+	if (*place < queue.count && queue.at[*place].job_id == job_id)
+		return &queue.at[*place];
 	for (int i = 0; i < queue.count; i++) {
-		if (queue.at[i].job_id == job_id)
+		if (queue.at[i].job_id == job_id) {
+			*place = i;
 			return &queue.at[i];
+		}
 	}
 	return NULL;
 }
@@ -67,6 +77,7 @@ static struct pollux_account *_get(uint32_t job_id)
 	if (account)
 		return account;
 	xrealloc(queue.at, sizeof(*queue.at) * (size_t) (queue.count + 1));
+	queue.places[job_id % PLACES] = queue.count;
 	account = &queue.at[queue.count++];
 	*account =
 		(struct pollux_account){ .job_id = job_id, .numbered = true };
@@ -461,14 +472,35 @@ static bool _settle(struct pollux_account *account, List rows)
 	return _waits(job, account);
 }
 
+/* True when there is nothing more to be done for the job. */
+static bool _settle_by(struct pollux_account *account,
+		       const struct pollux_answer *answer)
+{
+	List rows = pollux_answer_of(answer, account->job_id);
+	bool settled = _settle(account, rows);
+
+	FREE_NULL_LIST(rows);
+	return settled;
+}
+
+/* Those that were asked about; and all, now and then, as jobs are updated. */
 static void _settle_all(List rows)
 {
+	static double swept_s; /* the thread's own */
+	bool all = !rows || pollux_now_s() - swept_s >= SWEEP_S;
+	struct pollux_answer answer = pollux_answer_sort(rows);
 	int i = 0;
 
+	if (all)
+		swept_s = pollux_now_s();
 	pollux_lock(POLLUX_ACCOUNT);
 	slurm_mutex_lock(&queue.mutex);
 	while (i < queue.count) {
-		if (_settle(&queue.at[i], rows))
+		if (!all && !queue.at[i].asked) {
+			i++;
+			continue;
+		}
+		if (_settle_by(&queue.at[i], &answer))
 			_remove(&queue.at[i]);
 		else
 			i++;
@@ -479,6 +511,7 @@ static void _settle_all(List rows)
 	}
 	slurm_mutex_unlock(&queue.mutex);
 	pollux_unlock(POLLUX_ACCOUNT);
+	pollux_answer_release(&answer);
 }
 
 static bool _anyone_waits(void)
