@@ -38,7 +38,7 @@ struct plx_lock_times {
 	double cpu_s; /* of that on a processor */
 	double cpu_most_s;
 };
-#define PLX_LOCKS 13
+#define PLX_LOCKS 14
 
 /* What the last cycle found. */
 struct plx_gauges {

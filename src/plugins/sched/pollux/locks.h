@@ -16,6 +16,7 @@
 
 enum pollux_purpose {
 	POLLUX_LOOK,	   /* read: a snapshot of all jobs and nodes */
+	POLLUX_AHEAD,	   /* read: jobs before a look, some at a time */
 	POLLUX_JUDGE,	   /* read: is anything due for some jobs? */
 	POLLUX_REQUESTING, /* write: a target for one job */
 	POLLUX_TOUCH,	   /* write: what is due for one job */

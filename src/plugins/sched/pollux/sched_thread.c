@@ -53,6 +53,10 @@
 #define TICK_S 0.03
 /* How often to see whether something has changed, at most. */
 #define LOOK_S 0.2
+/* A look that takes long is made less often: so much of the time, or each ...
+ */
+#define LOOK_PART   0.01
+#define LOOK_MOST_S 1
 /* The same, while a job waits for nodes: not longer than any takes to close. */
 #define WATCH_S 0.1
 /* How often to wake Slurm's own scheduler, at most. */
@@ -76,6 +80,7 @@ static struct {
 /* The thread's own. */
 static struct {
 	double looked_s;      /* last snapshot */
+	double look_cpu_s;    /* processor time that it took */
 	double cycled_s;      /* last cycle */
 	double mended_s;      /* batch hosts */
 	double woken_s;	      /* Slurm's scheduler */
@@ -317,17 +322,25 @@ static void _update_states(const struct pollux_snapshot *snapshot,
 	_wake_changed();
 }
 
-/* Has slurmctld touched a job or node since we looked? */
+/* Has the time come that a look is to be made at? */
+static bool _is_time(double now_s)
+{
+	double wall_s = (double) time(NULL);
+
+	return now_s >= pollux_reservation_timeout_next_s() ||
+	       pollux_sick_due(now_s) ||
+	       (last.begins_s && wall_s >= last.begins_s) ||
+	       (last.limit_s && wall_s >= last.limit_s) ||
+	       (last.exempt_s && wall_s >= last.exempt_s);
+}
+
+/* Or has slurmctld touched a job or node since we looked? */
 static bool _touched(double now_s, const struct pollux_params *params)
 {
 	time_t since = time(NULL) - (time_t) (now_s - last.looked_s) - 1;
 
 	return last.due || now_s - last.cycled_s >= params->interval_s ||
-	       now_s >= pollux_reservation_timeout_next_s() ||
-	       pollux_sick_due(now_s) || last_job_update >= since ||
-	       (last.begins_s && (double) time(NULL) >= last.begins_s) ||
-	       (last.limit_s && (double) time(NULL) >= last.limit_s) ||
-	       (last.exempt_s && (double) time(NULL) >= last.exempt_s) ||
+	       _is_time(now_s) || last_job_update >= since ||
 	       last_node_update >= since;
 }
 
@@ -413,16 +426,44 @@ static double _exempt_until(const struct pollux_snapshot *snapshot)
 	return next_s;
 }
 
+static double _cpu_s(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return (double) used.tv_sec + 1e-9 * (double) used.tv_nsec;
+}
+
+/* Between two looks. What was given up for a job that waits is urgent. */
+static double _look_gap_s(double now_s)
+{
+	if (pollux_await_freed_any() || _is_time(now_s))
+		return LOOK_S;
+	return MIN(MAX(last.look_cpu_s / LOOK_PART, LOOK_S), LOOK_MOST_S);
+}
+
+static struct pollux_snapshot *_take_snapshot(
+	const struct pollux_params *params)
+{
+	double before_s = _cpu_s();
+	struct pollux_snapshot *snapshot =
+		pollux_snapshot_create(&params->terms);
+
+	last.look_cpu_s = _cpu_s() - before_s;
+	return snapshot;
+}
+
 static void _look(const struct pollux_params *params)
 {
 	struct pollux_snapshot *snapshot = NULL;
 	struct plx_error err;
 	double now_s = pollux_now_s();
 
-	if (now_s - last.looked_s < LOOK_S || !_touched(now_s, params))
+	if (now_s - last.looked_s < _look_gap_s(now_s) ||
+	    !_touched(now_s, params))
 		return;
 	last.looked_s = now_s;
-	snapshot = pollux_snapshot_create(&params->terms);
+	snapshot = _take_snapshot(params);
 	if (snapshot->requeued_count)
 		pollux_requeue_reset(snapshot->requeued,
 				     snapshot->requeued_count);

@@ -78,7 +78,7 @@ int pollux_overlap_test(const job_record_t *job,
 		return plx_fail_as(err, PLX_REFUSED_LIMITS,
 				   "both shapes are %d GPUs, its max= is %d",
 				   gpus, asked.options.max_gpus);
-	pollux_snapshot_node_range(job, &range);
+	pollux_snapshot_node_range(job, &asked, &range);
 	if (range.max_nodes && nodes > range.max_nodes)
 		return plx_fail_as(err, PLX_REFUSED_LIMITS,
 				   "both shapes are %d nodes, it may have %d",

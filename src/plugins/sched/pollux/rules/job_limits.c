@@ -3,7 +3,6 @@
 
 #include "src/common/assoc_mgr.h"
 
-#include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/rules/usage.h"
 #include "sched/pollux/rules/limit_walk.h"
 #include "sched/pollux/rules/job_limits.h"
@@ -231,7 +230,7 @@ static void _fill_job(struct limits *limits, int j)
 		.limits = limits,
 		.job = &limits->snapshot->jobs[j],
 		.record = find_job_record(limits->snapshot->jobs[j].id),
-		.gpus = pollux_snapshot_gpus(limits->snapshot, j),
+		.gpus = limits->snapshot->jobs[j].has_gpus,
 	};
 
 	if (!look.record || !look.record->node_bitmap)

@@ -26,10 +26,13 @@ struct pollux_rules {
 	int typed_count;
 	struct typed_nodes best[KEPT]; /* the type that is free on them */
 	int best_count;
-	bitstr_t *idle; /* open nodes with a free GPU; NULL: not asked */
+	bitstr_t *idle;	  /* open nodes with a free GPU; NULL: not asked */
+	uint32_t kept_of; /* the job that was asked about last; 0: none */
+	char kept[PLX_TYPES_SIZE]; /* the types that it keeps to */
 	struct pollux_features *features;
 	struct pollux_reserved *reserved;
-	bitstr_t *open;		 /* nodes that take new jobs */
+	bitstr_t *all;		 /* nodes that there are */
+	bitstr_t *open;		 /* those that take new jobs */
 	bool owned;		 /* some nodes are one user's */
 	bool labelled;		 /* MCS is in use */
 	pollux_barred_t *barred; /* to be told, or NULL */
@@ -63,14 +66,17 @@ static bool _any_in_use(bitstr_t *nodes, bitstr_t *open)
 
 /*
  * As Slurm narrows them down before it starts a job on shared nodes. Only these
- * are asked for; NULL: all. To go over all jobs takes long.
+ * are asked for; NULL: all. jobs: all that have nodes; NULL: they have to be
+ * looked for, which takes long.
  */
-static bitstr_t *_open_nodes(bitstr_t *nodes)
+static bitstr_t *_open_nodes(bitstr_t *nodes, job_record_t **jobs, int count)
 {
 	bitstr_t *open = bit_copy(avail_node_bitmap);
 
 	pollux_guard_filter(open);
-	if (!nodes || _any_in_use(nodes, open))
+	for (int i = 0; jobs && i < count; i++)
+		(void) _add_whole(jobs[i], open);
+	if (!jobs && (!nodes || _any_in_use(nodes, open)))
 		list_for_each_ro(job_list, _add_whole, open);
 	bit_and(open, avail_node_bitmap);
 	bit_and_not(open, cg_node_bitmap);
@@ -105,13 +111,15 @@ static bool _any_owned(bitstr_t *nodes)
 }
 
 /* For these nodes; NULL: for all. */
-static struct pollux_rules *_create(bitstr_t *nodes)
+static struct pollux_rules *_create(bitstr_t *nodes, job_record_t **jobs,
+				    int count)
 {
 	struct pollux_rules *rules = xmalloc(sizeof(*rules));
 
 	rules->features = pollux_features_create();
 	rules->reserved = pollux_reserved_create();
-	rules->open = _open_nodes(nodes);
+	rules->all = node_conf_get_active_bitmap();
+	rules->open = _open_nodes(nodes, jobs, count);
 	rules->owned = _any_owned(nodes);
 	rules->labelled = slurm_conf.mcs_plugin &&
 			  xstrcmp(slurm_conf.mcs_plugin, "mcs/none");
@@ -120,7 +128,12 @@ static struct pollux_rules *_create(bitstr_t *nodes)
 
 struct pollux_rules *pollux_rules_create(void)
 {
-	return _create(NULL);
+	return _create(NULL, NULL, 0);
+}
+
+struct pollux_rules *pollux_rules_create_with(job_record_t **jobs, int count)
+{
+	return _create(NULL, jobs, count);
 }
 
 void pollux_rules_destroy(struct pollux_rules *rules)
@@ -129,6 +142,7 @@ void pollux_rules_destroy(struct pollux_rules *rules)
 		return;
 	pollux_features_destroy(rules->features);
 	pollux_reserved_destroy(rules->reserved);
+	FREE_NULL_BITMAP(rules->all);
 	FREE_NULL_BITMAP(rules->open);
 	FREE_NULL_BITMAP(rules->idle);
 	for (int i = 0; i < rules->typed_count; i++)
@@ -291,13 +305,22 @@ static void _typed(struct pollux_rules *rules, const job_record_t *job,
 	pollux_rules_of_types(rules, type, nodes);
 }
 
+const char *pollux_rules_kept_types(struct pollux_rules *rules,
+				    const job_record_t *job)
+{
+	if (rules->kept_of != job->job_id) {
+		pollux_kept_types(job, rules->kept);
+		rules->kept_of = job->job_id;
+	}
+	return rules->kept;
+}
+
 /* The last one, so that what it clears is open but for this. */
 static void _alike(struct pollux_rules *rules, const job_record_t *job,
 		   bitstr_t *nodes)
 {
-	char types[PLX_TYPES_SIZE];
+	const char *types = pollux_rules_kept_types(rules, job);
 
-	pollux_kept_types(job, types);
 	if (!types[0])
 		return;
 	if (rules->unlike)
@@ -329,7 +352,7 @@ static const struct {
 
 bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
 {
-	bitstr_t *nodes = node_conf_get_active_bitmap();
+	bitstr_t *nodes = bit_copy(rules->all);
 
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
 		filters[i].filter(rules, job, nodes);
@@ -341,7 +364,7 @@ bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,
 			      const part_record_t *part)
 {
 	job_record_t there = *job;
-	bitstr_t *nodes = node_conf_get_active_bitmap();
+	bitstr_t *nodes = bit_copy(rules->all);
 
 	there.part_ptr = (part_record_t *) part;
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
@@ -523,7 +546,7 @@ int pollux_nodes_test(const job_record_t *job, const struct pollux_shape *shape,
 
 	if (bit_ffs(gained) < 0)
 		goto done;
-	rules = _create(gained);
+	rules = _create(gained, NULL, 0);
 	rules->barred = barred;
 	if (_test_filters(rules, job, gained, err) < 0 ||
 	    pollux_nodes_required(job, shape, err) < 0 ||

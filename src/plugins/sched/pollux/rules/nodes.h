@@ -18,6 +18,8 @@
 struct pollux_rules;
 
 struct pollux_rules *pollux_rules_create(void);
+/* The same, for who knows all jobs that have nodes. */
+struct pollux_rules *pollux_rules_create_with(job_record_t **jobs, int count);
 void pollux_rules_destroy(struct pollux_rules *rules); /* accepts NULL */
 
 /*
@@ -28,6 +30,9 @@ void pollux_rules_of_types(struct pollux_rules *rules, const char *types,
 			   bitstr_t *nodes);
 void pollux_rules_best_type(struct pollux_rules *rules, bitstr_t *nodes,
 			    char types[PLX_TYPES_SIZE]);
+/* As pollux_kept_types(), found out once a job. Valid until the next call. */
+const char *pollux_rules_kept_types(struct pollux_rules *rules,
+				    const job_record_t *job);
 /* Clear the nodes that take no new jobs, or have no GPU free. */
 void pollux_rules_idle(struct pollux_rules *rules, bitstr_t *nodes);
 

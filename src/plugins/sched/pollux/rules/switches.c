@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/records/refusal.h"
-#include "sched/pollux/job_options.h"
 #include "sched/pollux/rules/switches.h"
 
 /* Newer releases may have nodes change their switch at any time. */
@@ -84,14 +83,20 @@ int *pollux_switches_read(void)
 	return switches;
 }
 
+int pollux_switches_asked(const job_record_t *job,
+			  const struct pollux_job_options *asked)
+{
+	if (!asked->nodes.switches || job->req_switch >= NO_VAL)
+		return 0;
+	return (int) MIN(job->req_switch, INT32_MAX);
+}
+
 int pollux_switches_most(const job_record_t *job)
 {
 	struct pollux_job_options asked;
 
 	(void) pollux_job_options(job, &asked);
-	if (!asked.nodes.switches || job->req_switch >= NO_VAL)
-		return 0;
-	return (int) MIN(job->req_switch, INT32_MAX);
+	return pollux_switches_asked(job, &asked);
 }
 
 /* On how many switches these nodes are. */

@@ -10,6 +10,7 @@
 
 #include "common/slurm_compat.h"
 #include "core/base/error.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/job_shape.h"
 
 /*
@@ -21,6 +22,9 @@ int *pollux_switches_read(void);
 
 /* On how many the job may be for as long as it runs; 0: any. */
 int pollux_switches_most(const job_record_t *job);
+/* The same, for who has asked already. */
+int pollux_switches_asked(const job_record_t *job,
+			  const struct pollux_job_options *asked);
 
 /* Are these nodes on more switches than its user allows the job? */
 bool pollux_switches_over(const job_record_t *job, bitstr_t *nodes);

@@ -12,12 +12,22 @@
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
- * Status, complaint and target of the snapshot's at-th elastic job. Returns
- * false when it has no status that can be believed. Read lock on jobs.
+ * Copy what is new of its texts, which pollux_texts_parse() then reads without
+ * a lock: so there is little left to do for pollux_comment_cache_read(). Read
+ * lock on jobs.
  */
-bool pollux_comment_cache_read(job_record_t *record, int at,
-			       struct pollux_job *job);
+void pollux_texts_note(const job_record_t *record);
+void pollux_texts_parse(void);
 
+/*
+ * Status, complaint and target of the job as its record says now, whatever was
+ * noted before. Returns false when it has no status that can be believed. Read
+ * lock on jobs.
+ */
+bool pollux_comment_cache_read(job_record_t *record, struct pollux_job *job);
+
+/* Forget all that were not read since the last sweep. */
+void pollux_texts_sweep(void);
 void pollux_comment_cache_forget_all(void);
 
 #endif

@@ -9,7 +9,6 @@
 #include "sched/pollux/snapshot/snapshot_fill.h"
 #include "sched/pollux/snapshot/moldable_jobs.h"
 #include "sched/pollux/snapshot/cpu_limits.h"
-#include "sched/pollux/snapshot/node_arrays.h"
 #include "sched/pollux/snapshot/moldable_refusals.h"
 #include "sched/pollux/snapshot/queue_reason.h"
 #include "sched/pollux/record.h"
@@ -117,7 +116,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	job->id = record->job_id;
 	job->uid = record->user_id;
 	job->batch_host = -1;
-	pollux_snapshot_node_range(record, job);
+	pollux_snapshot_node_range(record, &asked, job);
 	job->priority = snapshot->waiting[i].priority;
 	job->ends_s = snapshot->waiting[i].seconds;
 	pollux_moldable_status(record, job);
@@ -126,7 +125,6 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 		memset(&job->target, 0, sizeof(job->target));
 	job->capped = true;
 	job->most_gpus = pollux_moldable_most(job->id);
-	pollux_node_arrays_take(job, snapshot->node_count);
 	job->needs = pollux_job_needs(record);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	job->unreserved = -1;

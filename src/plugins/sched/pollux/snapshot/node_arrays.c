@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/slurm_compat.h"
+#include "common/node_gpus.h"
 #include "sched/pollux/snapshot/node_arrays.h"
 
 /* Those that no job has: zeros, for as many nodes each. */
@@ -27,30 +27,133 @@ static void _forget(int node_count)
 	idle.node_count = node_count;
 }
 
-void pollux_node_arrays_take(struct pollux_job *job, int node_count)
+static void _take(struct pollux_job *job, int node_count)
 {
-	if (idle.node_count != node_count)
-		_forget(node_count);
 	job->memory = idle.count > 0 ? idle.blocks[--idle.count]
 				     : xmalloc(_bytes(node_count));
 	job->gpus = (int *) (job->memory + node_count);
 	job->cpus = job->gpus + node_count;
 }
 
-void pollux_node_arrays_return(struct pollux_job *job, int node_count)
+/* Room for so many more; there is memory for a power of two. */
+static struct pollux_elastic_alloc *_next(struct pollux_snapshot *snapshot,
+					  int count)
+{
+	int before = snapshot->elastic_alloc_count;
+	int size = 1;
+
+	while (size < before)
+		size *= 2;
+	if (!before || before + count > size) {
+		while (size < before + count)
+			size *= 2;
+		xrecalloc(snapshot->elastic_allocs, size,
+			  sizeof(*snapshot->elastic_allocs));
+	}
+	snapshot->elastic_alloc_count += count;
+	return &snapshot->elastic_allocs[before];
+}
+
+/* One entry (one type of GPU) of the job's allocation. */
+static void _add_gpus(const gres_job_state_t *entry, struct pollux_job *job,
+		      struct pollux_elastic_alloc *allocs)
+{
+	uint32_t count = MIN(entry->node_cnt, (uint32_t) job->alloc_count);
+
+	for (uint32_t i = 0; entry->gres_cnt_node_alloc && i < count; i++) {
+		allocs[i].gpus += (int) entry->gres_cnt_node_alloc[i];
+		job->has_gpus += (int) entry->gres_cnt_node_alloc[i];
+	}
+}
+
+static void _note_gpus(List list, struct pollux_job *job,
+		       struct pollux_elastic_alloc *allocs)
+{
+	uint32_t gpu = pollux_gpu_id();
+	ListIterator iter = list ? list_iterator_create(list) : NULL;
+	gres_state_t *state = NULL;
+
+	while (iter && (state = list_next(iter))) {
+		if (state->plugin_id == gpu)
+			_add_gpus(state->gres_data, job, allocs);
+	}
+	if (iter)
+		list_iterator_destroy(iter);
+}
+
+void pollux_node_arrays_note(struct pollux_snapshot *snapshot,
+			     const job_record_t *record, struct pollux_job *job)
+{
+	const job_resources_t *has = record->job_resrcs;
+	bitstr_t *nodes = has ? has->node_bitmap : NULL;
+	struct pollux_elastic_alloc *allocs = NULL;
+	int count = snapshot->node_count;
+	int i = 0;
+
+	job->first_alloc = snapshot->elastic_alloc_count;
+	job->alloc_count = nodes ? bit_set_count(nodes) : 0;
+	job->has_gpus = 0;
+	allocs = _next(snapshot, job->alloc_count);
+	if (!job->alloc_count)
+		return;
+	for (int n = pollux_slurm_next_bit(nodes, 0, count);
+	     n < count && i < job->alloc_count;
+	     n = pollux_slurm_next_bit(nodes, n + 1, count), i++) {
+		allocs[i] = (struct pollux_elastic_alloc){ .node = n };
+		if (has->cpus)
+			allocs[i].cpus = has->cpus[i];
+		if (has->cpus && has->memory_allocated)
+			allocs[i].memory = (double) has->memory_allocated[i];
+	}
+	_note_gpus(record->gres_list_alloc, job, allocs);
+}
+
+static void _fill(const struct pollux_snapshot *snapshot,
+		  struct pollux_job *job)
+{
+	for (int i = 0; i < job->alloc_count; i++) {
+		const struct pollux_elastic_alloc *alloc =
+			&snapshot->elastic_allocs[job->first_alloc + i];
+
+		job->gpus[alloc->node] = alloc->gpus;
+		job->cpus[alloc->node] = alloc->cpus;
+		job->memory[alloc->node] = alloc->memory;
+	}
+}
+
+void pollux_node_arrays_fill(struct pollux_snapshot *snapshot)
+{
+	int count = snapshot->job_count + snapshot->moldable_count;
+
+	if (idle.node_count != snapshot->node_count)
+		_forget(snapshot->node_count);
+	for (int j = 0; j < count; j++) {
+		_take(&snapshot->jobs[j], snapshot->node_count);
+		_fill(snapshot, &snapshot->jobs[j]);
+	}
+}
+
+static void _return(struct pollux_job *job, int node_count)
 {
 	double *block = job->memory;
 
 	job->memory = NULL;
 	job->gpus = job->cpus = NULL;
-	if (idle.node_count != node_count) {
-		xfree(block);
+	if (!block)
 		return;
-	}
 	memset(block, 0, _bytes(node_count));
 	if (idle.count == idle.size) {
 		idle.size = MAX(2 * idle.size, 64);
 		xrecalloc(idle.blocks, idle.size, sizeof(*idle.blocks));
 	}
 	idle.blocks[idle.count++] = block;
+}
+
+void pollux_node_arrays_return(struct pollux_snapshot *snapshot)
+{
+	int count = snapshot->job_count + snapshot->moldable_count;
+
+	for (int j = 0; j < count; j++)
+		_return(&snapshot->jobs[j], snapshot->node_count);
+	xfree(snapshot->elastic_allocs);
 }

@@ -20,6 +20,11 @@ static const struct pollux_preempt_rule *_rule(void)
 	return __atomic_load_n(&shared, __ATOMIC_ACQUIRE);
 }
 
+bool pollux_preempts_possible(void)
+{
+	return _rule() != NULL;
+}
+
 /*
  * A job of several partitions is asked about in each; *copy is used where that
  * is not the one on its record.

@@ -13,6 +13,9 @@
  */
 void pollux_preempts_by(const struct pollux_preempt_rule *rule);
 
+/* May anybody preempt anybody? */
+bool pollux_preempts_possible(void);
+
 /*
  * Those that may preempt others of the entries, chosen by priority, go before
  * them, as in Slurm's queue. Read lock on jobs.

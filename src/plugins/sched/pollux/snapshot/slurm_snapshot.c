@@ -12,7 +12,6 @@
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/switches.h"
-#include "sched/pollux/start/requeue.h"
 #include "sched/pollux/snapshot/snapshot_fill.h"
 #include "sched/pollux/snapshot/moldable_jobs.h"
 #include "sched/pollux/snapshot/deadlines.h"
@@ -21,6 +20,7 @@
 #include "sched/pollux/snapshot/rigid_allocs.h"
 #include "sched/pollux/snapshot/comment_cache.h"
 #include "sched/pollux/snapshot/lost_node.h"
+#include "sched/pollux/snapshot/read_ahead.h"
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/snapshot/waiting.h"
 
@@ -174,9 +174,9 @@ static bool _holds_resources(const job_record_t *record)
 	       (IS_JOB_RUNNING(record) || IS_JOB_SUSPENDED(record));
 }
 
-static void _read_texts(job_record_t *record, int at, struct pollux_job *job)
+static void _read_texts(job_record_t *record, struct pollux_job *job)
 {
-	job->told = pollux_comment_cache_read(record, at, job);
+	job->told = pollux_comment_cache_read(record, job);
 	if (pollux_is_moldable(job))
 		pollux_moldable_status(record, job);
 	else
@@ -249,19 +249,20 @@ static bool _roams(const struct pollux_job *job)
 	return gpus && gpus->gres_bit_alloc;
 }
 
-static void _fill_job(job_record_t *record, const struct plx_options *options,
+static void _fill_job(job_record_t *record,
+		      const struct pollux_job_options *asked,
 		      struct pollux_rules *rules,
 		      struct pollux_snapshot *snapshot)
 {
 	struct pollux_job *job = pollux_snapshot_next(snapshot);
-	int at = snapshot->job_count++;
 
+	snapshot->job_count++;
 	job->id = record->job_id;
 	job->uid = record->user_id;
-	job->options = *options;
-	pollux_snapshot_node_range(record, job);
+	job->options = asked->options;
+	pollux_snapshot_node_range(record, asked, job);
 	job->runs = pollux_record_runs(record);
-	_read_texts(record, at, job);
+	_read_texts(record, job);
 	job->batch_host = pollux_record_batch_host(record, &job->status);
 	job->runs = job->runs && job->batch_host >= 0 && record->priority;
 	if (job->batch_host >= 0)
@@ -281,59 +282,29 @@ static void _fill_job(job_record_t *record, const struct plx_options *options,
 		job->moves && !pollux_is_moldable(job) && _is_calm(record, job);
 	job->shape = xstrdup(record->nodes);
 	job->since = pollux_record_since(record);
-	pollux_node_arrays_take(job, snapshot->node_count);
+	pollux_node_arrays_note(snapshot, record, job);
 	job->needs = pollux_job_needs(record);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	pollux_job_limits_node(snapshot, record, job);
-	pollux_record_gpus(record, job->gpus);
-	_add_held(record, job->cpus, job->memory, snapshot->node_count);
 	_ask_rules(rules, record, snapshot, job);
 	job->bound = _bound(record, job);
 }
 
-/* One walk over slurmctld's jobs. */
+/* Jobs that hold something. */
+struct holders {
+	job_record_t **at;
+	int count;
+};
+
+/* What is found of them. */
 struct walk {
 	struct pollux_snapshot *snapshot;
 	struct pollux_rules *rules;
-	int *cpus;	 /* [node_count] held by elastic jobs */
-	int *cpus_rigid; /* and by all others */
-	double *memory;	 /* by all, MB */
-	struct plx_backlog *backlog;
-	job_record_t **holders; /* jobs that hold something */
-	int holder_count;
-	job_record_t **rigid; /* behind them those that are not elastic */
-	int rigid_count;
-	job_record_t **pending; /* behind these those that wait */
-	int pending_count;
+	int *cpus;	      /* [node_count] held by elastic jobs */
+	int *cpus_rigid;      /* and by all others */
+	double *memory;	      /* by all, MB */
+	struct holders rigid; /* those that are not elastic */
 };
-
-static void _see_pending(job_record_t *record, struct walk *walk)
-{
-	struct pollux_snapshot *snapshot = walk->snapshot;
-
-	if (pollux_requeued(record)) {
-		xrecalloc(snapshot->requeued, snapshot->requeued_count + 1,
-			  sizeof(*snapshot->requeued));
-		snapshot->requeued[snapshot->requeued_count++] = record->job_id;
-	}
-	walk->pending[walk->pending_count++] = record;
-	pollux_moldable_begins(record, snapshot);
-}
-
-/* Once it is known which elastic jobs there are to preempt. */
-static void _see_waiting(struct walk *walk, const struct pollux_terms *terms,
-			 struct pollux_rules *rules)
-{
-	struct pollux_snapshot *snapshot = walk->snapshot;
-	struct pollux_preempts *preempts = pollux_preempts_create(snapshot);
-
-	for (int i = 0; i < walk->pending_count; i++)
-		pollux_waiting_offer(walk->pending[i], snapshot->now, preempts,
-				     walk->backlog);
-	pollux_waiting_fill(walk->backlog, preempts, terms, snapshot, rules);
-	pollux_preempts_destroy(preempts);
-	plx_backlog_destroy(walk->backlog);
-}
 
 static void _see_holder(job_record_t *record, struct walk *walk)
 {
@@ -348,29 +319,35 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 		  snapshot->node_count);
 	pollux_cpu_limit_take(snapshot, record);
 	if (elastic)
-		_fill_job(record, &asked.options, walk->rules, snapshot);
+		_fill_job(record, &asked, walk->rules, snapshot);
 	else if (pollux_holds_rigid_alloc(record))
-		walk->rigid[walk->rigid_count++] = record;
+		walk->rigid.at[walk->rigid.count++] = record;
 }
 
 /* The list is locked meanwhile: nothing is called that may walk over it too. */
-static int _see(void *x, void *arg)
+static int _add_holder(void *x, void *arg)
 {
 	job_record_t *record = x;
-	struct walk *walk = arg;
+	struct holders *holders = arg;
 
-	if (IS_JOB_PENDING(record))
-		_see_pending(record, walk);
-	else if (_holds_resources(record))
-		walk->holders[walk->holder_count++] = record;
+	if (!IS_JOB_PENDING(record) && _holds_resources(record))
+		holders->at[holders->count++] = record;
 	return 0;
 }
 
-static void _fill_jobs(struct pollux_snapshot *snapshot,
-		       const struct pollux_terms *terms,
-		       struct pollux_rules *rules)
+static void _find_holders(struct holders *holders)
 {
-	int count = list_count(job_list);
+	*holders = (struct holders){
+		.at = xcalloc(list_count(job_list) + 1, sizeof(*holders->at)),
+	};
+	list_for_each_ro(job_list, _add_holder, holders);
+}
+
+/* Those that are not elastic are the caller's to free. */
+static struct holders _fill_jobs(struct pollux_snapshot *snapshot,
+				 const struct holders *holders,
+				 struct pollux_rules *rules)
+{
 	struct walk walk = {
 		.snapshot = snapshot,
 		.rules = rules,
@@ -378,31 +355,83 @@ static void _fill_jobs(struct pollux_snapshot *snapshot,
 		.cpus_rigid =
 			xcalloc(snapshot->node_count, sizeof(*walk.cpus_rigid)),
 		.memory = xcalloc(snapshot->node_count, sizeof(*walk.memory)),
-		.backlog = plx_backlog_create(pollux_waiting_most(terms)),
-		.holders = xcalloc(3 * count + 1, sizeof(*walk.holders)),
+		.rigid.at = xcalloc(holders->count + 1, sizeof(*walk.rigid.at)),
 	};
 
-	walk.rigid = walk.holders + count;
-	walk.pending = walk.rigid + count;
-	list_for_each_ro(job_list, _see, &walk);
-	for (int i = 0; i < walk.holder_count; i++)
-		_see_holder(walk.holders[i], &walk);
-	pollux_cpu_limits_settle(snapshot, walk.holders, walk.holder_count);
+	for (int i = 0; i < holders->count; i++)
+		_see_holder(holders->at[i], &walk);
+	pollux_cpu_limits_settle(snapshot, holders->at, holders->count);
 	for (int n = 0; n < snapshot->node_count; n++) {
 		snapshot->nodes[n].cpus_rigid = walk.cpus_rigid[n];
 		snapshot->nodes[n].cpus_used =
 			walk.cpus[n] + walk.cpus_rigid[n];
 		snapshot->nodes[n].memory_used = walk.memory[n];
 	}
-	_see_waiting(&walk, terms, rules);
-	pollux_moldable_jobs_fill(snapshot, rules);
-	if (pollux_waiting_is_ours(snapshot))
-		pollux_rigid_allocs_fill(walk.rigid, walk.rigid_count,
-					 snapshot);
 	xfree(walk.cpus);
 	xfree(walk.cpus_rigid);
 	xfree(walk.memory);
-	xfree(walk.holders);
+	return walk.rigid;
+}
+
+/* backlog: of those that wait; NULL: they have to be looked for. */
+static void _fill_waiting(struct pollux_snapshot *snapshot,
+			  const struct pollux_terms *terms,
+			  struct pollux_rules *rules,
+			  struct plx_backlog *backlog)
+{
+	struct pollux_preempts *preempts = pollux_preempts_create(snapshot);
+	struct plx_backlog *own = NULL;
+
+	if (!backlog) {
+		own = plx_backlog_create(pollux_waiting_most(terms));
+		pollux_read_pending(snapshot, preempts, own);
+	}
+	pollux_waiting_fill(backlog ? backlog : own, preempts, terms, snapshot,
+			    rules);
+	pollux_preempts_destroy(preempts);
+	plx_backlog_destroy(own);
+	pollux_moldable_jobs_fill(snapshot, rules);
+}
+
+/*
+ * Where some jobs may preempt elastic ones, these have to be known before any
+ * that waits is left out: NULL. The same when there is no memory.
+ */
+static struct plx_backlog *_read_ahead(struct pollux_snapshot *snapshot,
+				       const struct pollux_terms *terms)
+{
+	struct plx_backlog *backlog = NULL;
+
+	if (!pollux_preempts_possible())
+		backlog = plx_backlog_create(pollux_waiting_most(terms));
+	pollux_read_ahead(snapshot, backlog);
+	return backlog;
+}
+
+/* Under the lock POLLUX_LOOK. */
+static void _fill(struct pollux_snapshot *snapshot,
+		  const struct pollux_terms *terms, struct plx_backlog *backlog)
+{
+	struct pollux_rules *rules = NULL;
+	struct holders holders;
+	struct holders rigid;
+
+	snapshot->node_count = node_record_count;
+	snapshot->counts_memory = slurm_conf.select_type_param & CR_MEMORY;
+	snapshot->nodes =
+		xcalloc(snapshot->node_count, sizeof(*snapshot->nodes));
+	_find_holders(&holders);
+	rules = pollux_rules_create_with(holders.at, holders.count);
+	_fill_nodes(snapshot, rules);
+	snapshot->switches = pollux_switches_read();
+	rigid = _fill_jobs(snapshot, &holders, rules);
+	_fill_waiting(snapshot, terms, rules, backlog);
+	if (pollux_waiting_is_ours(snapshot))
+		pollux_rigid_allocs_fill(rigid.at, rigid.count, snapshot);
+	pollux_job_limits_fill(snapshot);
+	pollux_rules_destroy(rules);
+	xfree(rigid.at);
+	xfree(holders.at);
 }
 
 /* What, when it changes, is worth a cycle before its time. */
@@ -448,23 +477,19 @@ static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 struct pollux_snapshot *pollux_snapshot_create(const struct pollux_terms *terms)
 {
 	struct pollux_snapshot *snapshot = xmalloc(sizeof(*snapshot));
-	struct pollux_rules *rules = NULL;
+	struct plx_backlog *backlog = NULL;
 
 	pollux_decay_read();
+	snapshot->now = time(NULL);
+	backlog = _read_ahead(snapshot, terms);
 	pollux_lock(POLLUX_LOOK);
 	pollux_decay_find();
 	snapshot->now = time(NULL);
-	snapshot->node_count = node_record_count;
-	snapshot->counts_memory = slurm_conf.select_type_param & CR_MEMORY;
-	snapshot->nodes =
-		xcalloc(snapshot->node_count, sizeof(*snapshot->nodes));
-	rules = pollux_rules_create();
-	_fill_nodes(snapshot, rules);
-	snapshot->switches = pollux_switches_read();
-	_fill_jobs(snapshot, terms, rules);
-	pollux_job_limits_fill(snapshot);
-	pollux_rules_destroy(rules);
+	_fill(snapshot, terms, backlog);
 	pollux_unlock(POLLUX_LOOK);
+	plx_backlog_destroy(backlog);
+	pollux_texts_sweep();
+	pollux_node_arrays_fill(snapshot);
 	snapshot->fingerprint = _fingerprint(snapshot);
 	return snapshot;
 }
@@ -476,12 +501,9 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 	pollux_job_limits_release(snapshot);
 	for (int n = 0; n < snapshot->node_count; n++)
 		xfree(snapshot->nodes[n].name);
-	for (int i = 0; i < snapshot->job_count + snapshot->moldable_count;
-	     i++) {
+	for (int i = 0; i < snapshot->job_count + snapshot->moldable_count; i++)
 		xfree(snapshot->jobs[i].shape);
-		pollux_node_arrays_return(&snapshot->jobs[i],
-					  snapshot->node_count);
-	}
+	pollux_node_arrays_return(snapshot);
 	pollux_snapshot_sets_release(snapshot);
 	for (int i = 0; i < snapshot->waiting_count; i++) {
 		xfree(snapshot->waiting[i].allowed);
@@ -501,7 +523,7 @@ void pollux_snapshot_destroy(struct pollux_snapshot *snapshot)
 	xfree(snapshot->licences);
 	xfree(snapshot->switches);
 	xfree(snapshot->nodes);
-	xfree(snapshot->jobs);
+	pollux_snapshot_jobs_release(snapshot);
 	xfree(snapshot->waiting);
 	xfree(snapshot);
 }

@@ -73,9 +73,12 @@ struct pollux_job {
 	bool unlike_model;	   /* its hint is of another type than that */
 	char unlike[PLX_TYPES_SIZE]; /* a type that is free, but not of its own;
 					"": none */
-	int *gpus;		     /* [node_count] */
-	int *cpus;		     /* [node_count] */
-	double *memory;		     /* [node_count] MB */
+	int first_alloc;	     /* of the snapshot's elastic_allocs */
+	int alloc_count;
+	int has_gpus;	      /* the sum of these: */
+	int *gpus;	      /* [node_count] */
+	int *cpus;	      /* [node_count] */
+	double *memory;	      /* [node_count] MB */
 	const bool *allowed;  /* [node_count], one of the snapshot's sets */
 	const bool *required; /* the same, by --nodelist; NULL: none */
 	int allowed_count;
@@ -105,6 +108,14 @@ struct pollux_cpu_limit {
 	const void *partition; /* Slurm's, to compare */
 	void *barred;	       /* Slurm's bitmap of cores, or NULL */
 	int *left;	       /* [node_count] that no job has; or below 0 */
+};
+
+/* What an elastic job has of a node. */
+struct pollux_elastic_alloc {
+	int node;
+	int gpus;
+	int cpus;
+	double memory; /* MB */
 };
 
 /* What a job that is not elastic has of a node. */
@@ -171,6 +182,7 @@ struct pollux_snapshot {
 	/* [node_count] leaf switch or block of each, from 0; NULL: unknown */
 	int *switches;
 	int job_count;
+	int job_size;		 /* that there is memory for */
 	struct pollux_job *jobs; /* in the order of slurmctld's list */
 	int moldable_count;	 /* after those, moldable ones that wait */
 	double begins_s; /* time of day at which one may start; 0: none */
@@ -185,6 +197,8 @@ struct pollux_snapshot {
 	int licence_count;
 	double *licences;   /* free ones, of each */
 	bool counts_memory; /* Slurm gives it out like CPUs */
+	int elastic_alloc_count;
+	struct pollux_elastic_alloc *elastic_allocs; /* a job's side by side */
 	int alloc_count;
 	struct pollux_rigid_alloc *allocs; /* see pollux_waiting_is_ours() */
 	int pool_count;

@@ -2,9 +2,9 @@
 /* snapshot_fill.c - how a snapshot has its jobs, nodes and types of GPU */
 
 #include <stdio.h>
+#include <string.h>
 
 #include "common/node_gpus.h"
-#include "sched/pollux/job_options.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/snapshot/snapshot_fill.h"
 #include "sched/pollux/rules/switches.h"
@@ -63,16 +63,14 @@ void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot)
 }
 
 void pollux_snapshot_node_range(const job_record_t *record,
+				const struct pollux_job_options *asked,
 				struct pollux_job *job)
 {
 	const part_record_t *part = record->part_ptr;
 	const slurmdb_qos_rec_t *qos = record->qos_ptr;
 	uint32_t flags = qos ? qos->flags : 0;
-	struct elastic_nodes nodes = { 0 };
-	struct pollux_job_options asked;
+	struct elastic_nodes nodes = asked->nodes;
 
-	(void) pollux_job_options(record, &asked);
-	nodes = asked.nodes;
 	if (!(flags & QOS_FLAG_PART_MIN_NODE))
 		nodes.min = MAX(nodes.min, part->min_nodes);
 	if (!(flags & QOS_FLAG_PART_MAX_NODE) && part->max_nodes < NO_VAL &&
@@ -82,7 +80,7 @@ void pollux_snapshot_node_range(const job_record_t *record,
 		nodes.min = MIN(nodes.min, nodes.max);
 	job->min_nodes = (int) MIN(nodes.min, INT32_MAX);
 	job->max_nodes = (int) nodes.max;
-	job->max_switches = pollux_switches_most(record);
+	job->max_switches = pollux_switches_asked(record, asked);
 }
 
 static int _kind(struct pollux_snapshot *snapshot, const char *types,
@@ -121,7 +119,8 @@ void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
 	const char *measured = job->status.hint.type;
 	char types[PLX_TYPES_SIZE];
 
-	pollux_kept_types(record, types);
+	snprintf(types, sizeof(types), "%s",
+		 pollux_rules_kept_types(rules, record));
 	if (!types[0] && pollux_types_open(record)) {
 		pollux_rules_best_type(rules, allowed, types);
 		pollux_rules_of_types(rules, types, allowed);
@@ -135,13 +134,59 @@ void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
 			    !strchr(types, ',') && strcmp(measured, types) != 0;
 }
 
+/* Zeros, for the next snapshot: new memory would cost time under the lock. */
+static struct {
+	struct pollux_job *jobs;
+	int size;
+} idle;
+
+/* There is memory for a power of two. */
+static void _make_room(struct pollux_snapshot *snapshot, int count)
+{
+	int before = snapshot->job_size;
+
+	if (count <= before)
+		return;
+	snapshot->job_size = MAX(before, 1);
+	while (snapshot->job_size < count)
+		snapshot->job_size *= 2;
+	xrecalloc(snapshot->jobs, snapshot->job_size, sizeof(*snapshot->jobs));
+	memset(&snapshot->jobs[before], 0,
+	       sizeof(*snapshot->jobs) *
+		       (size_t) (snapshot->job_size - before));
+}
+
+void pollux_snapshot_expect(struct pollux_snapshot *snapshot, int count)
+{
+	snapshot->jobs = idle.jobs;
+	snapshot->job_size = idle.size;
+	idle.jobs = NULL;
+	idle.size = 0;
+	_make_room(snapshot, count);
+}
+
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)
 {
 	int count = snapshot->job_count + snapshot->moldable_count;
 
-	/* Most jobs of the list are none: there is memory for a power of 2. */
-	if (!(count & (count - 1)))
-		xrecalloc(snapshot->jobs, MAX(2 * count, 1),
-			  sizeof(*snapshot->jobs));
+	_make_room(snapshot, count + 1);
 	return &snapshot->jobs[count];
+}
+
+void pollux_snapshot_jobs_release(struct pollux_snapshot *snapshot)
+{
+	int count = snapshot->job_count + snapshot->moldable_count;
+
+	if (snapshot->job_size <= idle.size) {
+		xfree(snapshot->jobs);
+		return;
+	}
+	/* The one behind was looked at, perhaps, and found to be none. */
+	memset(snapshot->jobs, 0,
+	       sizeof(*snapshot->jobs) *
+		       (size_t) MIN(count + 1, snapshot->job_size));
+	xfree(idle.jobs);
+	idle.jobs = snapshot->jobs;
+	idle.size = snapshot->job_size;
+	snapshot->jobs = NULL;
 }

@@ -9,11 +9,16 @@
 #define SCHED_POLLUX_SNAPSHOT_FILL_H
 
 #include "common/slurm_compat.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/rules/nodes.h"
 
-/* Room for another job, behind all that are counted. */
+/* Before the lock is taken: there may be so many jobs. */
+void pollux_snapshot_expect(struct pollux_snapshot *snapshot, int count);
+/* Room for another job, behind all that are counted: zeros. */
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot);
+/* Forget them; the memory is kept. */
+void pollux_snapshot_jobs_release(struct pollux_snapshot *snapshot);
 /*
  * As an array, which many jobs have in common. Takes the bits over.
  */
@@ -22,6 +27,7 @@ const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
 void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot);
 /* On how many nodes it may be, by its user and the partition. */
 void pollux_snapshot_node_range(const job_record_t *record,
+				const struct pollux_job_options *asked,
 				struct pollux_job *job);
 /*
  * Its type of GPU, as one of the snapshot's, and whether its model, which

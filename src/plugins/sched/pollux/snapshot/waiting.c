@@ -21,13 +21,6 @@ uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
 	return (uint64_t) part->priority_tier << 32 | job->priority;
 }
 
-bool pollux_is_waiting(const job_record_t *job, time_t now)
-{
-	return pollux_waits_for_nodes(job, now) ||
-	       pollux_waits_for_limit(job, now) ||
-	       pollux_moldable_waits(job, now);
-}
-
 /* Of what a user wrote: any number. */
 static int _whole(uint64_t count)
 {
@@ -175,7 +168,7 @@ static void _fill_spread(const job_record_t *job,
 	    asked.options.pack)
 		return;
 	options = &asked.options;
-	pollux_snapshot_node_range(job, &range);
+	pollux_snapshot_node_range(job, &asked, &range);
 	least = MAX(options->min_gpus, 1);
 	/* Somebody has asked for something else. */
 	if (waiting->gpus_per_node !=
@@ -275,7 +268,7 @@ static void _offer(const job_record_t *job, const part_record_t *part,
 		.assoc = job->assoc_id,
 	};
 
-	if (!part->node_bitmap || !(part->state_up & PARTITION_SCHED))
+	if (!pollux_takes_jobs(part))
 		return;
 	entry.first = pollux_preempts_any(preempts, &entry);
 	(void) plx_backlog_offer(backlog, &entry);
@@ -325,8 +318,9 @@ void pollux_waiting_fill(const struct plx_backlog *backlog,
 	int count = backlog ? plx_backlog_choose(backlog, &bounds, chosen, &err)
 			    : 0;
 
+	count = pollux_candidates_keep(chosen, count, snapshot->now);
 	pollux_preempts_order(chosen, count);
-	snapshot->waiting_count = MAX(count, 0);
+	snapshot->waiting_count = count;
 	snapshot->waiting = xcalloc(snapshot->waiting_count + 1,
 				    sizeof(*snapshot->waiting));
 	for (int i = 0; i < snapshot->waiting_count; i++)

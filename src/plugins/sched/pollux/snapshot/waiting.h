@@ -6,6 +6,7 @@
 #include "common/slurm_compat.h"
 #include "core/reserve/backlog.h"
 #include "sched/pollux/backfill/terms.h"
+#include "sched/pollux/snapshot/candidates.h"
 #include "sched/pollux/snapshot/preempts.h"
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/rules/nodes.h"
@@ -16,20 +17,13 @@
  */
 uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
 
-/*
- * Does it wait for nodes or a limit (queue_reason.h) or, moldable, for the
- * second in which it begins: is it one that a snapshot has in `waiting` while
- * it is among the first? READ lock on jobs.
- */
-bool pollux_is_waiting(const job_record_t *job, time_t now);
-
 /* So many jobs are looked at. */
 int pollux_waiting_most(const struct pollux_terms *terms);
 
 /*
  * Offer the job to those that are looked at, in each of its partitions, if it
- * waits. backlog NULL: to nobody. preempts: of this look. Read lock on jobs,
- * and until pollux_waiting_fill().
+ * waits. backlog NULL: to nobody. preempts: of this look, or NULL. Read lock on
+ * jobs.
  */
 void pollux_waiting_offer(const job_record_t *job, time_t now,
 			  struct pollux_preempts *preempts,
@@ -38,8 +32,8 @@ void pollux_waiting_offer(const job_record_t *job, time_t now,
 /*
  * Fill snapshot->waiting with the first of them, as many as backfill would look
  * at of one user, partition or association, highest priority first. backlog
- * NULL: none. snapshot->nodes is filled already. Under a read lock on jobs and
- * nodes.
+ * NULL: none; those that do not wait any more are left out. snapshot->nodes is
+ * filled already. Under a read lock on jobs and nodes.
  */
 void pollux_waiting_fill(const struct plx_backlog *backlog,
 			 struct pollux_preempts *preempts,
