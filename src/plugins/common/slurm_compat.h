@@ -142,20 +142,44 @@ static inline char *pollux_slurm_gpu_text(const char *type, int gpus)
  */
 static inline int pollux_slurm_next_bit(bitstr_t *bits, int n, int size)
 {
-#if !POLLUX_SLURM_24
+#if !POLLUX_SLURM_24 && !defined(SLURM_BIGENDIAN)
 	const int word = 8 * sizeof(*bits);
-#endif
-	for (; n < size; n++) {
-#if !POLLUX_SLURM_24
-		while (n < size && !bits[n / word + BITSTR_OVERHEAD])
-			n = (n / word + 1) * word;
-		if (n >= size)
-			break;
-#endif
-		if (bit_test(bits, n))
-			return n;
+
+	while (n < size) {
+		uint64_t left =
+			(uint64_t) bits[n / word + BITSTR_OVERHEAD] >> n % word;
+
+		if (left)
+			return MIN(n + __builtin_ctzll(left), size);
+		n = (n / word + 1) * word;
 	}
 	return size;
+#else
+	while (n < size && !bit_test(bits, n))
+		n++;
+	return n;
+#endif
+}
+
+/* A number that is mostly another one for other bits, of as many. */
+static inline uint64_t pollux_slurm_bits_digest(bitstr_t *bits)
+{
+	uint64_t digest = 0xcbf29ce484222325u;
+#if !POLLUX_SLURM_24
+	const int word = 8 * sizeof(*bits);
+	int words = ((int) bit_size(bits) + word - 1) / word;
+
+	for (int i = 0; i < words; i++)
+		digest = (digest ^ (uint64_t) bits[i + BITSTR_OVERHEAD]) *
+			 0x9e3779b97f4a7c15u;
+#else
+	int count = (int) bit_size(bits);
+
+	for (int n = 0; n < count; n++)
+		digest = (digest ^ (uint64_t) bit_test(bits, n)) *
+			 0x9e3779b97f4a7c15u;
+#endif
+	return digest ^ digest >> 32;
 }
 
 /* The first of these nodes, and the next one; node_record_count: none. */

@@ -3,6 +3,7 @@
 
 #include "src/common/assoc_mgr.h"
 
+#include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/rules/usage.h"
 #include "sched/pollux/rules/limit_walk.h"
 #include "sched/pollux/rules/job_limits.h"
@@ -127,7 +128,9 @@ void pollux_job_limits_node(const struct pollux_snapshot *snapshot,
 static void _cap_nodes(const struct look *look,
 		       const struct pollux_tres_limit *limit)
 {
-	const struct pollux_snapshot *snapshot = look->limits->snapshot;
+	struct pollux_snapshot *snapshot = look->limits->snapshot;
+	const bool *allowed =
+		pollux_snapshot_nodes(snapshot, look->job->allowed_set);
 	bitstr_t *nodes = limit->scope == POLLUX_OF_JOB ? NULL : limit->nodes;
 	bool *chosen = xcalloc(snapshot->node_count + 1, sizeof(*chosen));
 	uint64_t count = 0;
@@ -142,7 +145,7 @@ static void _cap_nodes(const struct look *look,
 
 		for (int n = 0; n < snapshot->node_count; n++) {
 			if (!chosen[n] && snapshot->nodes[n].usable &&
-			    look->job->allowed[n] &&
+			    allowed[n] &&
 			    (best < 0 ||
 			     snapshot->nodes[n].gpus_free >
 				     snapshot->nodes[best].gpus_free))

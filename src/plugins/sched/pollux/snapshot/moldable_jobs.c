@@ -132,14 +132,15 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 	allowed = pollux_nodes_waited(rules, record, record->part_ptr);
 	pollux_snapshot_kind(snapshot, record, rules, allowed, job);
 	job->allowed_count = bit_set_count(allowed);
-	job->allowed = pollux_snapshot_set(snapshot, allowed);
 	for (int n = 0;
 	     snapshot->waiting[i].whole_nodes && n < snapshot->node_count;
 	     n++) {
-		if (job->allowed[n])
+		if (bit_test(allowed, n))
 			job->whole_gpus =
 				MAX(job->whole_gpus, snapshot->nodes[n].gpus);
 	}
+	job->allowed_set = pollux_snapshot_set(snapshot, allowed);
+	job->required_set = -1;
 	snapshot->waiting[i].moldable =
 		snapshot->job_count + snapshot->moldable_count++;
 }

@@ -207,9 +207,8 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 	FREE_NULL_BITMAP(unlike);
 	job->unreserved = pollux_cpu_limit_unreserved(snapshot, &barred);
 	job->allowed_count = bit_set_count(allowed);
-	job->allowed = pollux_snapshot_set(snapshot, allowed);
-	if (listed)
-		job->required = pollux_snapshot_set(snapshot, listed);
+	job->allowed_set = pollux_snapshot_set(snapshot, allowed);
+	job->required_set = listed ? pollux_snapshot_set(snapshot, listed) : -1;
 	for (int n = 0; asleep && n < snapshot->node_count; n++)
 		snapshot->nodes[n].asked |= bit_test(asleep, n);
 	FREE_NULL_BITMAP(asleep);
@@ -490,6 +489,7 @@ struct pollux_snapshot *pollux_snapshot_create(const struct pollux_terms *terms)
 	plx_backlog_destroy(backlog);
 	pollux_texts_sweep();
 	pollux_node_arrays_fill(snapshot);
+	pollux_snapshot_sets_fill(snapshot);
 	snapshot->fingerprint = _fingerprint(snapshot);
 	return snapshot;
 }

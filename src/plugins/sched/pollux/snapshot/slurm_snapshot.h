@@ -79,8 +79,10 @@ struct pollux_job {
 	int *gpus;	      /* [node_count] */
 	int *cpus;	      /* [node_count] */
 	double *memory;	      /* [node_count] MB */
-	const bool *allowed;  /* [node_count], one of the snapshot's sets */
-	const bool *required; /* the same, by --nodelist; NULL: none */
+	int allowed_set;      /* one of the snapshot's */
+	int required_set;     /* the same, by --nodelist; -1: none */
+	const bool *allowed;  /* [node_count] of the former */
+	const bool *required; /* of the latter; NULL: none */
 	int allowed_count;
 	bool *shunned;	/* [node_count] see plan/sick_nodes.h; NULL: none */
 	bool *within;	/* [node_count] what limits of nodes leave; or NULL */
@@ -94,6 +96,13 @@ struct pollux_job {
 	bool to_park;		 /* a waiting job needs its part of a limit */
 	double saved_s;	 /* moldable: its checkpoint's age; negative: untold */
 	double exempt_s; /* no job preempts it for so long yet; 0: some may */
+};
+
+/* Nodes that some jobs may use. */
+struct pollux_set {
+	void *bits;	 /* Slurm's bitmap */
+	uint64_t digest; /* of that */
+	bool *nodes;	 /* [node_count] the same; NULL: not made yet */
 };
 
 /* A type of GPU that elastic jobs ask for or keep to; or several, as a list. */
@@ -188,6 +197,8 @@ struct pollux_snapshot {
 	double begins_s; /* time of day at which one may start; 0: none */
 	int set_count;
 	struct pollux_set *sets; /* of nodes; each is different */
+	int *set_slots;		 /* where a set is by its digest */
+	int set_slot_count;
 	int kind_count;
 	struct pollux_kind *kinds;
 	int cpu_limit_count;

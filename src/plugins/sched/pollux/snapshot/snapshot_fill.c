@@ -7,59 +7,81 @@
 #include "common/node_gpus.h"
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/snapshot/snapshot_fill.h"
+#include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/rules/switches.h"
 
-/* Nodes that some jobs may use. */
-struct pollux_set {
-	bitstr_t *bits;
-	int count; /* those of others soon differ in one of these */
-	int first;
-	int last;
-	bool *nodes; /* [node_count] the same */
-};
-
-/* While slurmctld gathers its nodes each job has a set of its own. */
-static bool _same(const struct pollux_set *a, const struct pollux_set *b)
+/* At least twice as many slots as sets; 0 is a free one. */
+static void _make_slots(struct pollux_snapshot *snapshot)
 {
-	return a->count == b->count && a->first == b->first &&
-	       a->last == b->last && bit_equal(a->bits, b->bits);
+	int count = MAX(2 * snapshot->set_slot_count, 64);
+
+	if (2 * snapshot->set_count < snapshot->set_slot_count)
+		return;
+	xfree(snapshot->set_slots);
+	snapshot->set_slots = xcalloc(count, sizeof(*snapshot->set_slots));
+	snapshot->set_slot_count = count;
+	xrecalloc(snapshot->sets, count / 2, sizeof(*snapshot->sets));
+	for (int i = 0; i < snapshot->set_count; i++) {
+		uint64_t slot = snapshot->sets[i].digest;
+
+		while (snapshot->set_slots[slot & (uint64_t) (count - 1)])
+			slot++;
+		snapshot->set_slots[slot & (uint64_t) (count - 1)] = i + 1;
+	}
 }
 
-const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
-				bitstr_t *bits)
+/*
+ * While some nodes take no jobs, and their jobs may stay there, there are about
+ * as many sets as jobs.
+ */
+int pollux_snapshot_set(struct pollux_snapshot *snapshot, bitstr_t *bits)
 {
-	const struct pollux_set wanted = {
-		.bits = bits,
-		.count = bit_set_count(bits),
-		.first = (int) bit_ffs(bits),
-		.last = (int) bit_fls(bits),
-	};
-	struct pollux_set *set = NULL;
+	uint64_t digest = pollux_slurm_bits_digest(bits);
+	uint64_t slot = digest;
+	uint64_t mask = 0;
+	int at = 0;
 
-	for (int i = 0; i < snapshot->set_count; i++) {
-		set = &snapshot->sets[i];
-		if (_same(set, &wanted)) {
+	_make_slots(snapshot);
+	mask = (uint64_t) snapshot->set_slot_count - 1;
+	while ((at = snapshot->set_slots[slot & mask])) {
+		const struct pollux_set *set = &snapshot->sets[at - 1];
+
+		if (set->digest == digest && bit_equal(set->bits, bits)) {
 			FREE_NULL_BITMAP(bits);
-			return set->nodes;
+			return at - 1;
 		}
+		slot++;
 	}
-	xrecalloc(snapshot->sets, snapshot->set_count + 1,
-		  sizeof(*snapshot->sets));
-	set = &snapshot->sets[snapshot->set_count++];
-	*set = wanted;
-	set->nodes = xcalloc(snapshot->node_count + 1, sizeof(*set->nodes));
-	for (int n = 0; n < snapshot->node_count; n++)
-		set->nodes[n] = bit_test(bits, n);
-	return set->nodes;
+	snapshot->sets[snapshot->set_count] =
+		(struct pollux_set){ .bits = bits, .digest = digest };
+	snapshot->set_slots[slot & mask] = ++snapshot->set_count;
+	return snapshot->set_count - 1;
+}
+
+void pollux_snapshot_sets_fill(struct pollux_snapshot *snapshot)
+{
+	int count = snapshot->job_count + snapshot->moldable_count;
+
+	for (int j = 0; j < count; j++) {
+		struct pollux_job *job = &snapshot->jobs[j];
+
+		job->allowed =
+			pollux_snapshot_nodes(snapshot, job->allowed_set);
+		job->required =
+			pollux_snapshot_nodes(snapshot, job->required_set);
+	}
 }
 
 void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot)
 {
 	for (int i = 0; i < snapshot->set_count; i++) {
-		FREE_NULL_BITMAP(snapshot->sets[i].bits);
+		bitstr_t *bits = snapshot->sets[i].bits;
+
+		FREE_NULL_BITMAP(bits);
 		xfree(snapshot->sets[i].nodes);
 	}
 	xfree(snapshot->sets);
+	xfree(snapshot->set_slots);
 }
 
 void pollux_snapshot_node_range(const job_record_t *record,

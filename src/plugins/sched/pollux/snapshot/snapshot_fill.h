@@ -19,11 +19,10 @@ void pollux_snapshot_expect(struct pollux_snapshot *snapshot, int count);
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot);
 /* Forget them; the memory is kept. */
 void pollux_snapshot_jobs_release(struct pollux_snapshot *snapshot);
-/*
- * As an array, which many jobs have in common. Takes the bits over.
- */
-const bool *pollux_snapshot_set(struct pollux_snapshot *snapshot,
-				bitstr_t *bits);
+/* The snapshot's set of these nodes. Takes the bits over. */
+int pollux_snapshot_set(struct pollux_snapshot *snapshot, bitstr_t *bits);
+/* `allowed` and `required` of all its jobs, by their sets. No lock. */
+void pollux_snapshot_sets_fill(struct pollux_snapshot *snapshot);
 void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot);
 /* On how many nodes it may be, by its user and the partition. */
 void pollux_snapshot_node_range(const job_record_t *record,

@@ -30,6 +30,20 @@ char *pollux_snapshot_names(const struct pollux_snapshot *snapshot,
 	return text;
 }
 
+const bool *pollux_snapshot_nodes(struct pollux_snapshot *snapshot, int set)
+{
+	struct pollux_set *of = set < 0 ? NULL : &snapshot->sets[set];
+	int count = snapshot->node_count;
+
+	if (!of || of->nodes)
+		return of ? of->nodes : NULL;
+	of->nodes = xcalloc(count + 1, sizeof(*of->nodes));
+	for (int n = pollux_slurm_next_bit(of->bits, 0, count); n < count;
+	     n = pollux_slurm_next_bit(of->bits, n + 1, count))
+		of->nodes[n] = true;
+	return of->nodes;
+}
+
 int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j)
 {
 	int sum = 0;

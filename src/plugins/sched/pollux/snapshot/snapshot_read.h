@@ -16,6 +16,9 @@ int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
 char *pollux_snapshot_names(const struct pollux_snapshot *snapshot,
 			    const bool *nodes);
 
+/* A set as an array of its nodes, made once and the snapshot's; -1: NULL. */
+const bool *pollux_snapshot_nodes(struct pollux_snapshot *snapshot, int set);
+
 /* GPUs that elastic job j holds. */
 int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j);
 
