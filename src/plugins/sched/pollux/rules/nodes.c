@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - the nodes that Slurm lets a job use */
 
+#include <string.h>
+
 #include "core/records/refusal.h"
 #include "sched/pollux/job_options.h"
 #include "sched/pollux/guard.h"
@@ -21,14 +23,32 @@ struct typed_nodes {
 	bitstr_t *nodes;
 };
 
+/*
+ * Jobs of which no rule asks but those about their partition and their types of
+ * GPUs: all of these may gain GPUs on the same nodes.
+ */
+struct plain {
+	const part_record_t *part;
+	bool pending;
+	char asked[POLLUX_GPU_TYPE_SIZE];
+	char kept[PLX_TYPES_SIZE];
+	bitstr_t *nodes;
+	bitstr_t *unlike; /* see pollux_rules.unlike */
+};
+
 struct pollux_rules {
 	struct typed_nodes typed[KEPT];
 	int typed_count;
 	struct typed_nodes best[KEPT]; /* the type that is free on them */
 	int best_count;
-	bitstr_t *idle;	  /* open nodes with a free GPU; NULL: not asked */
+	bitstr_t *idle; /* open nodes with a free GPU; NULL: not asked */
+	bool many;	/* jobs are asked about */
+	char *only;	/* type of all GPUs; "": they differ; NULL: not asked */
+	struct plain plain[KEPT];
+	int plain_count;
 	uint32_t kept_of; /* the job that was asked about last; 0: none */
-	char kept[PLX_TYPES_SIZE]; /* the types that it keeps to */
+	char asked[POLLUX_GPU_TYPE_SIZE]; /* the type that it asks for */
+	char kept[PLX_TYPES_SIZE];	  /* the types that it keeps to */
 	struct pollux_features *features;
 	struct pollux_reserved *reserved;
 	bitstr_t *all;		 /* nodes that there are */
@@ -116,6 +136,7 @@ static struct pollux_rules *_create(bitstr_t *nodes, job_record_t **jobs,
 {
 	struct pollux_rules *rules = xmalloc(sizeof(*rules));
 
+	rules->many = jobs != NULL;
 	rules->features = pollux_features_create();
 	rules->reserved = pollux_reserved_create();
 	rules->all = node_conf_get_active_bitmap();
@@ -145,6 +166,11 @@ void pollux_rules_destroy(struct pollux_rules *rules)
 	FREE_NULL_BITMAP(rules->all);
 	FREE_NULL_BITMAP(rules->open);
 	FREE_NULL_BITMAP(rules->idle);
+	for (int i = 0; i < rules->plain_count; i++) {
+		FREE_NULL_BITMAP(rules->plain[i].nodes);
+		FREE_NULL_BITMAP(rules->plain[i].unlike);
+	}
+	xfree(rules->only);
 	for (int i = 0; i < rules->typed_count; i++)
 		FREE_NULL_BITMAP(rules->typed[i].nodes);
 	for (int i = 0; i < rules->best_count; i++)
@@ -296,22 +322,89 @@ void pollux_rules_idle(struct pollux_rules *rules, bitstr_t *nodes)
 	bit_and(nodes, rules->idle);
 }
 
+/* The type of all GPUs of a node; NULL: they differ. */
+static const char *_type_of(const gres_node_state_t *gpus)
+{
+	if (!gpus->type_cnt)
+		return POLLUX_NO_TYPE;
+	if (gpus->type_cnt > 1 || pollux_node_count(gpus, POLLUX_NO_TYPE) > 0)
+		return NULL;
+	return gpus->type_name[0];
+}
+
+/* A name that stands as one in a list of them. */
+static bool _is_name(const char *type)
+{
+	char types[PLX_TYPES_SIZE] = "";
+
+	if (strlen(type) >= sizeof(types) || strchr(type, ','))
+		return false;
+	memcpy(types, type, strlen(type));
+	return plx_types_valid(types);
+}
+
+/* On most clusters all GPUs are alike, and no job's have to be looked at. */
+static char *_only_type(void)
+{
+	const char *only = NULL;
+
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+		const gres_node_state_t *gpus =
+			node ? pollux_node_gpus(node) : NULL;
+		const char *type = gpus ? _type_of(gpus) : only;
+
+		if (gpus && (!type || (only && strcmp(type, only) != 0)))
+			return xstrdup("");
+		only = type;
+	}
+	return xstrdup(only && _is_name(only) ? only : "");
+}
+
+static bool _has_gpus(const job_record_t *job)
+{
+	uint32_t gpu = pollux_gpu_id();
+	const gres_state_t *state =
+		job->gres_list_alloc && job->job_resrcs &&
+				job->job_resrcs->node_bitmap
+			? list_find_first(job->gres_list_alloc, gres_find_id,
+					  &gpu)
+			: NULL;
+	const gres_job_state_t *gpus = state ? state->gres_data : NULL;
+
+	return gpus && gpus->total_gres > 0 && gpus->node_cnt > 0;
+}
+
+/* Types of the job, found out once for all that ask in turn. */
+static void _read_types(struct pollux_rules *rules, const job_record_t *job)
+{
+	struct pollux_job_options asked;
+
+	if (rules->kept_of == job->job_id)
+		return;
+	rules->kept_of = job->job_id;
+	if (rules->many && !rules->only)
+		rules->only = _only_type();
+	pollux_job_gpu_type(job, rules->asked);
+	if (rules->only && rules->only[0] && !rules->asked[0] &&
+	    IS_JOB_RUNNING(job) && _has_gpus(job) &&
+	    pollux_job_options(job, &asked) && !asked.options.mix)
+		snprintf(rules->kept, sizeof(rules->kept), "%s", rules->only);
+	else
+		pollux_kept_types(job, rules->kept);
+}
+
 static void _typed(struct pollux_rules *rules, const job_record_t *job,
 		   bitstr_t *nodes)
 {
-	char type[POLLUX_GPU_TYPE_SIZE];
-
-	pollux_job_gpu_type(job, type);
-	pollux_rules_of_types(rules, type, nodes);
+	_read_types(rules, job);
+	pollux_rules_of_types(rules, rules->asked, nodes);
 }
 
 const char *pollux_rules_kept_types(struct pollux_rules *rules,
 				    const job_record_t *job)
 {
-	if (rules->kept_of != job->job_id) {
-		pollux_kept_types(job, rules->kept);
-		rules->kept_of = job->job_id;
-	}
+	_read_types(rules, job);
 	return rules->kept;
 }
 
@@ -350,13 +443,68 @@ static const struct {
 	  "too" },
 };
 
-bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
+/* Each of these is what one of the filters asks. */
+static bool _is_plain(const struct pollux_rules *rules, const job_record_t *job)
+{
+	const job_details_t *details = job->details;
+	uint32_t disk = details->pn_min_tmp_disk;
+
+	return !details->exc_node_bitmap &&
+	       !(details->features && details->features[0]) &&
+	       !pollux_reserved_any(rules->reserved) && !job->resv_name &&
+	       !rules->owned && !rules->labelled && !details->whole_node &&
+	       !(job->part_ptr->flags & PART_FLAG_EXCLUSIVE_USER) &&
+	       (!disk || disk == NO_VAL);
+}
+
+static bitstr_t *_filter(struct pollux_rules *rules, const job_record_t *job)
 {
 	bitstr_t *nodes = bit_copy(rules->all);
 
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
 		filters[i].filter(rules, job, nodes);
 	return nodes;
+}
+
+/* Of the jobs that are as plain as this; NULL: no more are remembered. */
+static const struct plain *_find_plain(struct pollux_rules *rules,
+				       const job_record_t *job)
+{
+	bitstr_t *unlike = rules->unlike;
+	struct plain *plain = NULL;
+	bool pending = IS_JOB_PENDING(job);
+
+	_read_types(rules, job);
+	for (int i = 0; i < rules->plain_count; i++) {
+		plain = &rules->plain[i];
+		if (plain->part == job->part_ptr && plain->pending == pending &&
+		    !strcmp(plain->asked, rules->asked) &&
+		    !strcmp(plain->kept, rules->kept))
+			return plain;
+	}
+	if (rules->plain_count == KEPT)
+		return NULL;
+	plain = &rules->plain[rules->plain_count++];
+	plain->part = job->part_ptr;
+	plain->pending = pending;
+	memcpy(plain->asked, rules->asked, sizeof(plain->asked));
+	memcpy(plain->kept, rules->kept, sizeof(plain->kept));
+	plain->unlike = rules->unlike = bit_alloc(node_record_count);
+	plain->nodes = _filter(rules, job);
+	rules->unlike = unlike;
+	return plain;
+}
+
+bitstr_t *pollux_nodes_gain(struct pollux_rules *rules, const job_record_t *job)
+{
+	const struct plain *plain =
+		_is_plain(rules, job) ? _find_plain(rules, job) : NULL;
+
+	if (!plain)
+		return _filter(rules, job);
+	if (rules->unlike)
+		bit_copybits(rules->unlike, plain->unlike);
+	return bit_copy(plain->nodes);
 }
 
 bitstr_t *pollux_nodes_waited(struct pollux_rules *rules,

@@ -56,6 +56,11 @@ void pollux_reserved_destroy(struct pollux_reserved *reserved)
 	xfree(reserved);
 }
 
+bool pollux_reserved_any(const struct pollux_reserved *reserved)
+{
+	return reserved->any;
+}
+
 bool pollux_reserved_turning(const struct pollux_reserved *reserved)
 {
 	return reserved->turning;

@@ -17,6 +17,9 @@ struct pollux_reserved;
 struct pollux_reserved *pollux_reserved_create(void);
 void pollux_reserved_destroy(struct pollux_reserved *reserved);
 
+/* Are there any? */
+bool pollux_reserved_any(const struct pollux_reserved *reserved);
+
 /*
  * One has ended and is to recur: whoever asks Slurm what reservations leave
  * would move it on, which takes a write lock. Slurm does so itself in a moment.

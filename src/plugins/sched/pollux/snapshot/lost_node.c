@@ -24,12 +24,14 @@ bool pollux_has_lost_node(const job_record_t *job)
 	const gres_job_state_t *request = _gpus(job->gres_list_req);
 	const gres_job_state_t *has = _gpus(job->gres_list_alloc);
 
+	/* So it is with nearly all jobs of each look. */
+	if (!request || (has && has->node_cnt >= request->node_cnt))
+		return false;
 	/* Of several kinds of GPUs nothing is known here. */
-	if (!request || !_one_kind(job->gres_list_req) ||
-	    !_one_kind(job->gres_list_alloc))
+	if (!_one_kind(job->gres_list_req) || !_one_kind(job->gres_list_alloc))
 		return false;
 	/* Where its last GPU was lost, it has none on any node. */
-	return !has || has->node_cnt < request->node_cnt;
+	return true;
 }
 
 /* What the job has, with the numbers of its request. */
