@@ -15,4 +15,4 @@ def add_up: reduce .[] as $b ({}; reduce ($b | to_entries[]) as $e (.;
 	.[$e.key] = (.[$e.key] // 0) + $e.value));
 
 # Who takes a lock only to look.
-def reads: ["look", "judge", "doubt", "room"];
+def reads: ["look", "ahead", "judge", "doubt", "room"];

@@ -19,6 +19,7 @@ slurm_conf_t slurm_conf;
 static char comment[PLX_COMMENT_MAX];
 static char system_comment[PLX_COMMENT_MAX];
 static job_record_t record;
+static int blocks; /* of memory, in use */
 
 int pollux_record_believe(job_record_t *job, struct plx_status *status,
 			  struct plx_error *err)
@@ -31,17 +32,20 @@ void *slurm_xcalloc(size_t count, size_t size, bool clear, bool try,
 		    const char *file, int line, const char *func)
 {
 	(void) clear, (void) try, (void) file, (void) line, (void) func;
+	blocks++;
 	return calloc(count, size);
 }
 
 void slurm_xfree(void **item)
 {
+	blocks -= *item != NULL;
 	free(*item);
 	*item = NULL;
 }
 
 char *xstrdup(const char *text)
 {
+	blocks += text != NULL;
 	return text ? strdup(text) : NULL;
 }
 
@@ -161,6 +165,24 @@ static void of_many_jobs_each_has_its_own(void **state)
 	}
 }
 
+static void what_is_not_read_any_more_is_forgotten(void **state)
+{
+	struct pollux_job job = { 0 };
+	int one = 0;
+
+	(void) state;
+	(void) pollux_comment_cache_read(&record, &job);
+	one = blocks;
+	for (record.job_id = 100; record.job_id < 140; record.job_id++)
+		pollux_texts_note(&record);
+	pollux_texts_sweep();
+	assert_int_equal(one, blocks);
+	pollux_texts_sweep();
+	assert_true(blocks < one);
+	pollux_comment_cache_forget_all();
+	assert_int_equal(0, blocks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +195,9 @@ int main(void)
 			a_target_written_in_between_is_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			who_has_no_text_any_more_is_believed_nothing, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_is_not_read_any_more_is_forgotten, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(of_many_jobs_each_has_its_own,
 						set_up, tear_down),

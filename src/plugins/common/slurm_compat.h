@@ -165,21 +165,23 @@ static inline int pollux_slurm_next_bit(bitstr_t *bits, int n, int size)
 static inline uint64_t pollux_slurm_bits_digest(bitstr_t *bits)
 {
 	uint64_t digest = 0xcbf29ce484222325u;
-#if !POLLUX_SLURM_24
-	const int word = 8 * sizeof(*bits);
-	int words = ((int) bit_size(bits) + word - 1) / word;
-
-	for (int i = 0; i < words; i++)
-		digest = (digest ^ (uint64_t) bits[i + BITSTR_OVERHEAD]) *
-			 0x9e3779b97f4a7c15u;
-#else
+#if POLLUX_SLURM_24
 	int count = (int) bit_size(bits);
-
-	for (int n = 0; n < count; n++)
-		digest = (digest ^ (uint64_t) bit_test(bits, n)) *
-			 0x9e3779b97f4a7c15u;
+#else
+	const int word = 8 * sizeof(*bits);
+	int count = ((int) bit_size(bits) + word - 1) / word;
 #endif
-	return digest ^ digest >> 32;
+
+	for (int i = 0; i < count; i++) {
+#if POLLUX_SLURM_24
+		digest ^= (uint64_t) bit_test(bits, i);
+#else
+		digest ^= (uint64_t) bits[i + BITSTR_OVERHEAD];
+#endif
+		digest *= 0x9e3779b97f4a7c15u;
+		digest ^= digest >> 32; /* a product moves bits up alone */
+	}
+	return digest;
 }
 
 /* The first of these nodes, and the next one; node_record_count: none. */
