@@ -163,7 +163,7 @@ static struct {
 } idle;
 
 /* There is memory for a power of two. */
-static void _make_room(struct pollux_snapshot *snapshot, int count)
+static void _grow_jobs(struct pollux_snapshot *snapshot, int count)
 {
 	int before = snapshot->job_size;
 
@@ -184,14 +184,14 @@ void pollux_snapshot_expect(struct pollux_snapshot *snapshot, int count)
 	snapshot->job_size = idle.size;
 	idle.jobs = NULL;
 	idle.size = 0;
-	_make_room(snapshot, count);
+	_grow_jobs(snapshot, count);
 }
 
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot)
 {
 	int count = snapshot->job_count + snapshot->moldable_count;
 
-	_make_room(snapshot, count + 1);
+	_grow_jobs(snapshot, count + 1);
 	return &snapshot->jobs[count];
 }
 
