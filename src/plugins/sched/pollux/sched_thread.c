@@ -18,6 +18,7 @@
 #include "sched/pollux/resize/epilog.h"
 #include "sched/pollux/resize/extend.h"
 #include "sched/pollux/resize/notify.h"
+#include "sched/pollux/snapshot/look_gap.h"
 #include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/snapshot/hosts.h"
 #include "sched/pollux/snapshot/deadlines.h"
@@ -51,13 +52,8 @@
 
 /* How often jobs in the middle of a resize are looked at. */
 #define TICK_S 0.03
-/* How often to see whether something has changed, at most. */
-#define LOOK_S 0.2
-/* A look that takes long is made less often: so much of the time, or each ...
+/* Between two rounds while a job waits for nodes: less than any takes to close.
  */
-#define LOOK_PART   0.01
-#define LOOK_MOST_S 1
-/* The same, while a job waits for nodes: not longer than any takes to close. */
 #define WATCH_S 0.1
 /* How often to wake Slurm's own scheduler, at most. */
 #define WAKE_S 0.5
@@ -434,12 +430,10 @@ static double _cpu_s(void)
 	return (double) used.tv_sec + 1e-9 * (double) used.tv_nsec;
 }
 
-/* Between two looks. What was given up for a job that waits is urgent. */
-static double _look_gap_s(double now_s)
+/* What was given up for a job that waits is urgent. */
+static bool _is_urgent(double now_s)
 {
-	if (pollux_await_freed_any() || _is_time(now_s))
-		return LOOK_S;
-	return MIN(MAX(last.look_cpu_s / LOOK_PART, LOOK_S), LOOK_MOST_S);
+	return pollux_await_freed_any() || _is_time(now_s);
 }
 
 static struct pollux_snapshot *_take_snapshot(
@@ -459,7 +453,8 @@ static void _look(const struct pollux_params *params)
 	struct plx_error err;
 	double now_s = pollux_now_s();
 
-	if (now_s - last.looked_s < _look_gap_s(now_s) ||
+	if (now_s - last.looked_s <
+		    pollux_look_gap_s(last.look_cpu_s, _is_urgent(now_s)) ||
 	    !_touched(now_s, params))
 		return;
 	last.looked_s = now_s;
@@ -531,7 +526,8 @@ static double _pause_s(void)
 {
 	if (_is_busy())
 		return TICK_S;
-	return pollux_await_any() || pollux_epilog_any() ? WATCH_S : LOOK_S;
+	return pollux_await_any() || pollux_epilog_any() ? WATCH_S
+							 : POLLUX_LOOK_S;
 }
 
 /* Are records as we know them, as far as there are any? One line if not. */
