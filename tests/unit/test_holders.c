@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_holders.c - which processes are a job's, and of which step */
 
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "spank/pollux/holders.h"
 #include "unit.h"
@@ -85,6 +90,48 @@ static void paths_tell_the_step(void **state)
 	}
 }
 
+#define NOBODY 65534
+
+/* Is a process of this user, called slurmstepd, taken for it? */
+static bool is_taken(uid_t user)
+{
+	char pid[16];
+	char byte = 0;
+	int ends[2];
+	bool is = false;
+	pid_t child;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	if (child == 0) {
+		/* As of a program that must not be looked into: root's. */
+		if (setuid(user) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0 ||
+		    prctl(PR_SET_NAME, "slurmstepd") < 0 ||
+		    write(ends[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	snprintf(pid, sizeof(pid), "%d", (int) child);
+	is = plx_is_stepd(pid);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	return is;
+}
+
+static void a_process_of_a_user_is_no_slurmstepd(void **state)
+{
+	(void) state;
+	if (geteuid() != 0)
+		skip();
+	assert_true(is_taken(0));
+	assert_false(is_taken(NOBODY));
+	assert_false(plx_is_stepd("1"));
+	assert_false(plx_is_stepd("0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +140,7 @@ int main(void)
 		cmocka_unit_test(without_a_word_no_step_has_ended),
 		cmocka_unit_test(a_broken_word_is_none),
 		cmocka_unit_test(paths_tell_the_step),
+		cmocka_unit_test(a_process_of_a_user_is_no_slurmstepd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

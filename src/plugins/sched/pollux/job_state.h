@@ -61,6 +61,7 @@ struct pollux_job_state {
 	bool changed;		    /* somebody else changed its shape */
 	int from_gpus;		    /* it had before it was asked */
 	int refusals;		    /* in a row */
+	int stuck;		    /* in a row: see resize/constrain.h */
 	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */
 	double told_s;		    /* last sentence on its record, monotonic */
 	double still_until_s;	    /* no request before, monotonic clock */

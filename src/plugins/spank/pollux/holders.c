@@ -7,11 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,7 +23,7 @@
 
 #define TRIES	   600
 #define TRY_NS	   100000000L /* between two */
-#define DEVICES	   256	      /* looked at in all */
+#define DEVICES	   4096	      /* looked at in all */
 #define NOT_STEP   UINT32_MAX /* batch, extern, interactive */
 #define NULL_MAJOR 1	      /* /dev/null and its like */
 #define PTY_FIRST  136
@@ -40,8 +42,9 @@ struct device {
 };
 
 struct devices {
-	struct device all[DEVICES];
+	struct device *all;
 	int count;
+	bool missed; /* one that is not in there */
 };
 
 int plx_known_steps_parse(const char *text, struct plx_known_steps *known)
@@ -226,9 +229,14 @@ static void forget_devices(struct devices *devices)
 {
 	while (devices->count > 0)
 		close(devices->all[--devices->count].file);
+	free(devices->all);
+	devices->all = NULL;
 }
 
-/* Call for each character device in /proc/PID/fd or /proc/PID/map_files. */
+/*
+ * Call for each character device in /proc/PID/fd or /proc/PID/map_files. The
+ * server of a network's file system is not waited for.
+ */
 static bool each_device(const char *pid, const char *folder,
 			bool (*act)(void *to, dev_t id, int dir,
 				    const char *name),
@@ -242,29 +250,53 @@ static bool each_device(const char *pid, const char *folder,
 	snprintf(name, sizeof(name), "/proc/%.20s/%s", pid, folder);
 	dir = opendir(name);
 	while (dir && !stop && (entry = readdir(dir))) {
-		struct stat info;
+		struct statx info;
 
-		if (fstatat(dirfd(dir), entry->d_name, &info, 0) == 0 &&
-		    S_ISCHR(info.st_mode))
-			stop = act(to, info.st_rdev, dirfd(dir), entry->d_name);
+		if (statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC,
+			  STATX_TYPE, &info) == 0 &&
+		    S_ISCHR(info.stx_mode))
+			stop = act(to,
+				   makedev(info.stx_rdev_major,
+					   info.stx_rdev_minor),
+				   dirfd(dir), entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
 	return stop;
 }
 
+/* Doubled whenever it is full; false: no more. */
+static bool make_room(struct devices *devices)
+{
+	size_t count = (size_t) devices->count;
+	struct device *all = devices->all;
+
+	if (count & (count - 1))
+		return true;
+	if (count < DEVICES)
+		all = realloc(all, (count ? 2 * count : 1) * sizeof(*all));
+	if (count == DEVICES || !all)
+		return false;
+	devices->all = all;
+	return true;
+}
+
 static bool note_device(void *to, dev_t id, int dir, const char *name)
 {
 	struct devices *devices = to;
-	int file;
+	int file = -1;
 
-	if (is_plain(id) || find_device(devices, id) ||
-	    devices->count == DEVICES)
+	if (is_plain(id) || find_device(devices, id))
 		return false;
-	file = openat(dir, name, O_PATH | O_CLOEXEC);
+	errno = ENOMEM;
+	if (make_room(devices))
+		file = openat(dir, name, O_PATH | O_CLOEXEC);
 	if (file >= 0)
 		devices->all[devices->count++] =
 			(struct device){ .id = id, .file = file };
+	else
+		/* What is closed meanwhile is not held. */
+		devices->missed |= errno != ENOENT;
 	return false;
 }
 
@@ -342,6 +374,8 @@ static int ask_kernel(const struct group *group, struct devices *devices,
 	int rc = -1;
 	pid_t child = -1;
 
+	if (devices->missed)
+		return plx_fail(err, "its processes hold too many devices");
 	if (!devices->count)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -363,26 +397,61 @@ static int ask_kernel(const struct group *group, struct devices *devices,
 
 /* --- all of them --- */
 
-/* Call for each process of the job but this one, which has them as files. */
-static int each_process(const struct group *group,
-			void (*act)(void *to, const char *pid, uint32_t step),
-			void *to, struct plx_error *err)
+/*
+ * Each thread may have files of its own, and the first one may have ended
+ * before the others: then nothing is to be seen of it. Linux shows any thread
+ * as /proc/TID.
+ */
+typedef void act_t(void *to, const char *tid, uint32_t step);
+
+/* Have two threads the same files and memory? */
+static bool is_alike(pid_t one, pid_t other)
+{
+	return syscall(SYS_kcmp, one, other, KCMP_FILES, 0, 0) == 0 &&
+	       syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
+}
+
+/* Call for each thread that shows what those before it did not. */
+static void each_thread(const struct group *group, const char *pid, act_t *act,
+			void *to)
+{
+	char path[PATH_MAX];
+	DIR *dir = NULL;
+	struct dirent *entry = NULL;
+	bool is_v1 = false;
+	uint32_t step = 0;
+	pid_t last = 0;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		pid_t tid = (pid_t) atoi(entry->d_name);
+
+		if (tid <= 0 || (last && is_alike(last, tid)))
+			continue;
+		last = tid;
+		if (path_of(entry->d_name, path, &is_v1) &&
+		    is_v1 == (group->mounted[0] != '\0') &&
+		    plx_step_of_path(path, group->prefix, &step))
+			act(to, entry->d_name, step);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* Call for those of the job but this one, which has the devices as files. */
+static int each_process(const struct group *group, act_t *act, void *to,
+			struct plx_error *err)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry = NULL;
-	char path[PATH_MAX];
-	bool is_v1 = false;
-	uint32_t step = 0;
 
 	if (!dir)
 		return plx_fail(err, "/proc: %s", strerror(errno));
 	while ((entry = readdir(dir))) {
 		if (isdigit((unsigned char) entry->d_name[0]) &&
-		    atoi(entry->d_name) != getpid() &&
-		    path_of(entry->d_name, path, &is_v1) &&
-		    is_v1 == (group->mounted[0] != '\0') &&
-		    plx_step_of_path(path, group->prefix, &step))
-			act(to, entry->d_name, step);
+		    atoi(entry->d_name) != getpid())
+			each_thread(group, entry->d_name, act, to);
 	}
 	closedir(dir);
 	return 0;
@@ -400,30 +469,30 @@ struct sweep {
 	int killed;
 };
 
-/* slurmstepd holds no GPUs, and is needed to end the rest of its step. */
-static bool is_stepd(const char *pid)
+/*
+ * slurmstepd holds no GPUs, and is needed to end the rest of its step. Any
+ * process may take the name, and have files in /proc that are root's; nobody
+ * else is root's own, not even a program that runs as root for its caller.
+ */
+bool plx_is_stepd(const char *tid)
 {
 	char name[64];
-	char text[16] = "";
+	char *line = NULL;
+	size_t size = 0;
 	FILE *file = NULL;
+	bool is_named = false;
+	bool is_roots = false;
 
-	snprintf(name, sizeof(name), "/proc/%.20s/comm", pid);
+	snprintf(name, sizeof(name), "/proc/%.20s/status", tid);
 	file = fopen(name, "re");
-	if (file && !fgets(text, sizeof(text), file))
-		text[0] = '\0';
+	while (file && getline(&line, &size, file) > 0) {
+		is_named |= !strncmp(line, "Name:\tslurmstepd", 16);
+		is_roots |= !strncmp(line, "Uid:\t0\t", 7);
+	}
+	free(line);
 	if (file)
 		fclose(file);
-	snprintf(name, sizeof(name), "/proc/%.20s", pid);
-	return !strncmp(text, "slurmstepd", 10);
-}
-
-static bool is_roots(const char *pid)
-{
-	char name[64];
-	struct stat info;
-
-	snprintf(name, sizeof(name), "/proc/%.20s", pid);
-	return stat(name, &info) == 0 && info.st_uid == 0;
+	return is_named && is_roots;
 }
 
 static void end_holder(void *to, const char *pid, uint32_t step)
@@ -431,7 +500,7 @@ static void end_holder(void *to, const char *pid, uint32_t step)
 	struct sweep *sweep = to;
 	bool ended = step != NOT_STEP &&
 		     !plx_known_steps_has(sweep->known, step) &&
-		     !(is_roots(pid) && is_stepd(pid));
+		     !plx_is_stepd(pid);
 
 	if (!ended && !each_held(pid, is_denied, &sweep->devices))
 		return;
@@ -463,16 +532,19 @@ int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 	int rc = group ? find_group(job, group, err)
 		       : plx_fail(err, "out of memory");
 
+	/* A look may fail, as the job's owner may signal whoever judges. */
 	for (int i = 0; rc == 0 && i < TRIES; i++) {
 		int now = look(group, known, err);
 
-		if (now <= 0) {
+		if (now == 0) {
 			free(group);
-			return now < 0 ? -1 : killed;
+			return killed;
 		}
+		if (now > 0)
+			plx_fail(err, "processes of it do not die");
 		killed = now > killed ? now : killed;
 		nanosleep(&pause, NULL);
 	}
 	free(group);
-	return rc < 0 ? rc : plx_fail(err, "processes of it do not die");
+	return -1;
 }

@@ -43,11 +43,14 @@ bool plx_step_of_path(const char *path, const char *prefix, uint32_t *step);
 int plx_find_mount(const char *controller, char where[PATH_MAX],
 		   struct plx_error *err);
 
+/* Is a process (in decimal digits) slurmstepd, and not of the same name? */
+bool plx_is_stepd(const char *pid);
+
 /*
  * End the holders among the processes of the job that this process is of.
  * How many were killed, or -1 with err set; `known` may be NULL: no step is
- * taken for ended. Tries for a minute
- * while one does not die: longer than slurmctld waits.
+ * taken for ended. Tries for a minute while one does not die, or a look fails:
+ * longer than slurmctld waits.
  */
 int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 		    struct plx_error *err);

@@ -36,8 +36,8 @@ SPANK_PLUGIN(pollux, 1)
 /* What was given, "" when nothing was; one job a process, one thread. */
 static char params[TEXT_SIZE];
 static char usage[USAGE_SIZE];
-/* In slurmstepd: the control groups of the step are written. */
-static bool constrained;
+/* In slurmstepd: why the job keeps its GPUs; NULL: it need not. */
+static const char *undone = "Slurm did not write the job's control groups";
 
 /* The program that needs no GPUs, as its ranks are steps of their own. */
 #define LAUNCHER "pollux-launch"
@@ -284,7 +284,7 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 
 	(void) ac;
 	(void) av;
-	constrained = true;
+	undone = NULL;
 	if (spank_getenv(spank, PLX_ENV_CONSTRAIN, text, sizeof(text)) !=
 		    ESPANK_SUCCESS ||
 	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
@@ -292,8 +292,10 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 	killed = plx_end_holders(
 		job, plx_known_steps_parse(text, &known) == 0 ? &known : NULL,
 		&err);
-	if (killed < 0)
+	if (killed < 0) {
 		slurm_error("pollux: job %u: %s", job, err.text);
+		undone = "what holds its GPUs was not ended";
+	}
 	if (killed > 0)
 		slurm_info("pollux: job %u: %d processes were ended that held "
 			   "GPUs which the job gave up",
@@ -303,7 +305,7 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 
 /*
  * The end of that step. Slurm could not write the groups where the function
- * above was not called: slurmctld takes a step that does not end for a no.
+ * above was not called. slurmctld takes a step that does not end for a no.
  */
 int slurm_spank_exit(spank_t spank, int ac, char **av)
 {
@@ -311,12 +313,11 @@ int slurm_spank_exit(spank_t spank, int ac, char **av)
 
 	(void) ac;
 	(void) av;
-	if (spank_context() != S_CTX_REMOTE || constrained ||
+	if (spank_context() != S_CTX_REMOTE || !undone ||
 	    spank_getenv(spank, PLX_ENV_CONSTRAIN, text, sizeof(text)) !=
 		    ESPANK_SUCCESS)
 		return ESPANK_SUCCESS;
-	slurm_error("pollux: Slurm did not write the job's control groups, "
-		    "see above: the job keeps its GPUs");
+	slurm_error("pollux: %s, see above: the job keeps its GPUs", undone);
 	sleep(REFUSAL_S);
 	return ESPANK_SUCCESS;
 }

@@ -30,7 +30,7 @@
 /* Of the job's steps that are told to a node. */
 #define STEPS_MAX 64
 
-enum state { ASKED, AGREED, FAILED };
+enum state { ASKED, AGREED, FAILED, STUCK };
 
 /* What nodes were told of a job. */
 struct word {
@@ -184,8 +184,9 @@ static bool _is_listed(const char *list, const char *step)
 	return false;
 }
 
-/* On how many nodes has it ended, as they say? */
-static int _count_ended(const struct question *question, const char *step)
+/* On how many nodes has it ended, as they say; how many say anything? */
+static int _count_ended(const struct question *question, const char *step,
+			int *answered)
 {
 	slurm_msg_t message;
 	List answers = NULL;
@@ -195,11 +196,13 @@ static int _count_ended(const struct question *question, const char *step)
 	slurm_msg_t_init(&message);
 	pollux_slurm_to_slurmd(&message);
 	message.msg_type = REQUEST_DAEMON_STATUS;
+	*answered = 0;
 	answers = slurm_send_recv_msgs(question->nodes, &message, 0);
 	while (answers && (answer = list_pop(answers))) {
 		if (answer->type == RESPONSE_SLURMD_STATUS) {
 			slurmd_status_t *status = answer->data;
 
+			(*answered)++;
 			ended_on += status->step_list &&
 				    !_is_listed(status->step_list, step);
 			/* Slurm's own function does not know the type. */
@@ -213,31 +216,34 @@ static int _count_ended(const struct question *question, const char *step)
 	return ended_on;
 }
 
-static int _await(const struct question *question, struct plx_error *err)
+static enum state _await(const struct question *question, struct plx_error *err)
 {
 	double until_s = pollux_now_s() + ANSWER_S;
 	double pause_s = LOOK_S;
 	char step[32];
+	int answered = 0;
 
 	snprintf(step, sizeof(step), "%u.%u", question->job_id, question->step);
 	while (!_is_stopping() && pollux_now_s() < until_s) {
 		_pause(question, pause_s);
 		pause_s = MIN(LOOK_MAX_S, pause_s * 1.5);
-		if (_count_ended(question, step) == question->node_count)
-			return 0;
+		if (_count_ended(question, step, &answered) ==
+		    question->node_count)
+			return AGREED;
 	}
-	return plx_fail(err, "nodes %.60s do not confirm what it gives up",
-			question->nodes);
+	plx_fail(err, "nodes %.60s do not confirm what it gives up",
+		 question->nodes);
+	return answered == question->node_count ? STUCK : FAILED;
 }
 
-static void _answer(const struct question *question, int rc,
+static void _answer(const struct question *question, enum state state,
 		    const struct plx_error *err)
 {
 	slurm_mutex_lock(&mutex);
 	for (struct word *word = words; word; word = word->next) {
 		if (word->job_id == question->job_id &&
 		    word->step == question->step) {
-			word->state = rc == 0 ? AGREED : FAILED;
+			word->state = state;
 			word->err = *err;
 		}
 	}
@@ -259,13 +265,12 @@ static void *_ask(void *argument)
 {
 	struct question *question = argument;
 	struct plx_error err = { .text = "" };
-	int rc = 0;
+	enum state state = FAILED;
 
 	_listen(question);
-	rc = _launch(question, &err);
-	if (rc == 0)
-		rc = _await(question, &err);
-	_answer(question, rc, &err);
+	if (_launch(question, &err) == 0)
+		state = _await(question, &err);
+	_answer(question, state, &err);
 	_free_question(question);
 	return NULL;
 }
@@ -515,9 +520,9 @@ static int _judge(job_record_t *job, bitstr_t *nodes, bitstr_t *const *had,
 		return plx_fail(err, "the plugin ends");
 	if (word && word->state == ASKED)
 		return POLLUX_CONSTRAINING;
-	if (word && word->state == FAILED) {
+	if (word && (word->state == FAILED || word->state == STUCK)) {
 		*err = word->err;
-		return -1;
+		return word->state == STUCK ? POLLUX_STUCK : -1;
 	}
 	if (word && _covers(word, job, had, has))
 		return 0;

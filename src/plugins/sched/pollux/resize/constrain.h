@@ -28,14 +28,17 @@
 /* The job starts a step whenever nodes have been told: no end can be seen. */
 #define POLLUX_RESTLESS 2
 
+/* Nodes answer, but do not confirm: processes of the job do not end there. */
+#define POLLUX_STUCK 3
+
 /* Does Slurm keep jobs from devices that they were not given? */
 bool pollux_constrain_wanted(void);
 
 /*
  * May the job give up what it held, had[node_record_count], for what its
  * record shows now? 0: it may. POLLUX_CONSTRAINING: nodes are being told; ask
- * again with the same shape. POLLUX_RESTLESS, or -1 with err set: a node did
- * not answer. Lock: job WRITE.
+ * again with the same shape. POLLUX_RESTLESS; POLLUX_STUCK, with err set; or -1
+ * with err set: a node did not answer. Lock: job WRITE.
  */
 int pollux_constrain(job_record_t *job, bitstr_t *const *had,
 		     struct plx_error *err);

@@ -31,6 +31,9 @@
  */
 #define RESTLESS "it starts steps all the time"
 
+/* How often, in a row, processes of it may outlive what is to end them. */
+#define STUCK_TIMES 2
+
 /* The clock is not taken to be set back for less. */
 #define CLOCK_BACK_S 5
 
@@ -265,7 +268,7 @@ static void _done(job_record_t *job, struct pollux_job_state *state,
 {
 	int gpus = pollux_record_gpu_count(job);
 
-	state->refusals = 0;
+	state->refusals = state->stuck = 0;
 	state->refused[0] = '\0';
 	pollux_count_resize(plx_resize_kind_of(state->from_gpus, gpus));
 	state->phase = POLLUX_IDLE;
@@ -339,13 +342,20 @@ static void _end(job_record_t *job, struct pollux_job_state *state,
 	(void) job_signal(job, SIGKILL, 0, 0, false);
 }
 
-/* Of a resize: nodes are being told, or the job is ended. */
+/*
+ * Of a resize: nodes are being told, or the job is ended. Otherwise *rc is 0 or
+ * -1.
+ */
 static bool _is_held_up(job_record_t *job, struct pollux_job_state *state,
-			int rc)
+			int *rc)
 {
-	if (rc == POLLUX_RESTLESS)
+	if (*rc == POLLUX_RESTLESS)
 		_end(job, state, RESTLESS);
-	return rc == POLLUX_RESTLESS || rc == POLLUX_CONSTRAINING;
+	if (*rc == POLLUX_STUCK && ++state->stuck < STUCK_TIMES)
+		*rc = -1;
+	if (*rc == POLLUX_STUCK)
+		_end(job, state, "its processes do not end");
+	return *rc > 0;
 }
 
 /* False while nodes are told what it gives up. */
@@ -356,7 +366,7 @@ static bool _undo(job_record_t *job, struct pollux_job_state *state)
 	struct plx_error why;
 	int rc = pollux_prolog_undo(job, state, &err);
 
-	if (_is_held_up(job, state, rc))
+	if (_is_held_up(job, state, &rc))
 		return false;
 	nodes = pollux_prolog_failed(state);
 	pollux_sick_prolog(job, nodes);
@@ -381,7 +391,7 @@ static bool _back(job_record_t *job, struct pollux_job_state *state,
 	struct plx_error err;
 	int rc = pollux_back(job, state, status, &err);
 
-	if (_is_held_up(job, state, rc))
+	if (_is_held_up(job, state, &rc))
 		return false;
 	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where its ranks "
@@ -464,7 +474,7 @@ static bool _overlap(job_record_t *job, struct pollux_job_state *state,
 	}
 	pollux_shape_release(&want);
 	pollux_shape_release(&overlap);
-	if (_is_held_up(job, state, rc))
+	if (_is_held_up(job, state, &rc))
 		return false;
 	state->steps_before = job->next_step_id;
 	if (vain)
@@ -515,7 +525,7 @@ static bool _take(job_record_t *job, struct pollux_job_state *state,
 		_kill(job, state, status);
 		return false;
 	}
-	if (_is_held_up(job, state, rc))
+	if (_is_held_up(job, state, &rc))
 		return false;
 	if (rc < 0) {
 		/* A node may still be busy with another job's end. */

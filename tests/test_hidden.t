@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+# test_hidden.t - docs/security.md: a job hides that it holds GPUs given up
+. "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/devices.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
+
+why=$(no_devices)
+[ -z "$why" ] || skip_all "$why"
+need_readers
+devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
+	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
+plan 8
+
+# It agrees to whatever it is asked.
+cat >"$WORK/agree" <<END
+#!/bin/bash
+while :; do
+	serial=\$(scontrol show job "\$SLURM_JOB_ID" |
+		grep -oE 'serial=[0-9]+' | cut -d= -f2)
+	scontrol update job="\$SLURM_JOB_ID" comment="[pollux v=1 \\
+launcher=batch resizes=0 pause=0,0 ack=\${serial:-0} phase=training]"
+	sleep 0.2
+done
+END
+cat >"$WORK/hide" <<END
+#!/bin/bash
+export MANY=$WORK/many
+for how; do
+	python3 $POLLUX_SRCDIR/tests/hides.py "\$how" $SB/dev/gpu0 &
+	echo \$! >"$WORK/\$how"
+done
+exec $WORK/agree
+END
+chmod 755 "$WORK/agree" "$WORK/hide"
+
+# attack HOW...: a job that hides a GPU so, and another one that is to have it.
+attack() {
+	job=$(sb sbatch --parsable -o "$WORK/hide.out" --gres=gpu:4 -N1 \
+		--scheduler-params=pollux,min=1,max=4 "$WORK/hide" "$@")
+	wait_until "is_state $job RUNNING && trains $job" 60
+	home=$(job_field "$job" BatchHost)
+	two=$(rigid -w "n$((3 - ${home#n}))")
+	wait_until "is_state $two RUNNING" 60
+}
+
+rigid() {
+	local id
+	id=$(pollux-sandbox exec --dir "$SB" --user daemon sbatch --parsable \
+		-o /dev/null --gres=gpu:4 "$@" --wrap "sleep 600") &&
+		sb scontrol update job="$id" priority=4294910000 && echo "$id"
+}
+
+lives() {
+	kill -0 "$(cat "$WORK/$1")" 2>/dev/null
+}
+
+# Devices that Slurm does not keep anybody from.
+mkdir "$WORK/many"
+for ((i = 0; i < 300; i++)); do
+	mknod -m 666 "$WORK/many/$i" c 240 "$i"
+done
+attack dead own many
+wait_until '[ "$(grep -cE "^(dead|own|many)$" "$WORK/hide.out")" = 3 ]' 60
+more=$(rigid -w "$home")
+ok "a job of another user gets GPUs that a job hides" wait_until \
+	"is_state $more RUNNING" 90
+ok "what held one beside a thread that has ended is gone" fails lives dead
+ok "and what held one as its own thread's file" fails lives own
+ok "nor is one hidden behind many other devices" fails lives many
+sb scancel "$job" "$two" "$more"
+wait_until cluster_is_idle 60
+
+attack again
+more=$(rigid -w "$home")
+ok "one whose processes come back whenever they are ended" wait_until \
+	"logged 'JobId=$job.* do not confirm what it gives up'" 120
+ok "is put back into the queue" wait_until \
+	"logged 'JobId=$job keeps GPUs .* its processes do not end'" 180
+ok "and others have its GPUs" wait_until "is_state $more RUNNING" 60
+sb scancel "$job" "$two" "$more"
+ok "nothing is left" wait_until cluster_is_idle 60
+pollux-sandbox down --dir "$SB" >>"$WORK/restart.out" 2>&1
+devices_down
