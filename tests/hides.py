@@ -6,12 +6,10 @@
 #
 # dead: a thread holds it, and the first one has ended; own: a thread that has
 # files of its own; many: a process that holds all devices in the folder $MANY
-# before; again: it is in a message, of which one child after another takes a
-# copy.
+# before.
 
 import ctypes
 import os
-import socket
 import sys
 import threading
 import time
@@ -37,24 +35,9 @@ def many(device):
     hold('many', device, threading.Event())
 
 
-def again(device):
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    file = os.open(device, os.O_RDONLY)
-    socket.send_fds(ours, [b'x'], [file])
-    os.close(file)
-    while True:
-        child = os.fork()
-        if child == 0:
-            socket.recv_fds(theirs, 1, 1, socket.MSG_PEEK)
-            time.sleep(LONG_S)
-        os.waitpid(child, 0)
-
-
 def main():
     how, device = sys.argv[1:]
     held = threading.Event()
-    if how == 'again':
-        again(device)
     if how == 'many':
         many(device)
     threading.Thread(target=hold, args=(how, device, held)).start()

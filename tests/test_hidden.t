@@ -70,14 +70,22 @@ ok "nor is one hidden behind many other devices" fails lives many
 sb scancel "$job" "$two" "$more"
 wait_until cluster_is_idle 60
 
-attack again
+# As in a GPU that hangs: it is killed, and does not die.
+attack own
+wait_until 'grep -q own "$WORK/hide.out"' 60
+frozen=/sys/fs/cgroup/freezer/pollux_hidden_$$
+mkdir "$frozen"
+cat "$WORK/own" >"$frozen/cgroup.procs"
+echo FROZEN >"$frozen/freezer.state"
 more=$(rigid -w "$home")
-ok "one whose processes come back whenever they are ended" wait_until \
-	"logged 'JobId=$job.* do not confirm what it gives up'" 120
-ok "is put back into the queue" wait_until \
-	"logged 'JobId=$job keeps GPUs .* its processes do not end'" 180
+ok "a job whose process does not die keeps its GPUs at first" wait_until \
+	"logged 'JobId=$job .*nodes $home do not confirm what it gives up'" 60
+ok "then it is put back into the queue" wait_until \
+	"logged 'JobId=$job keeps GPUs .* its processes do not end'" 120
+echo THAWED >"$frozen/freezer.state"
 ok "and others have its GPUs" wait_until "is_state $more RUNNING" 60
 sb scancel "$job" "$two" "$more"
+wait_until "rmdir $frozen" 30
 ok "nothing is left" wait_until cluster_is_idle 60
 pollux-sandbox down --dir "$SB" >>"$WORK/restart.out" 2>&1
 devices_down
