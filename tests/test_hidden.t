@@ -24,7 +24,7 @@ done
 END
 cat >"$WORK/hide" <<END
 #!/bin/bash
-export MANY=$WORK/many
+export MANY=$WORK/crowd
 for how; do
 	python3 $POLLUX_SRCDIR/tests/hides.py "\$how" $SB/dev/gpu0 &
 	echo \$! >"$WORK/\$how"
@@ -55,9 +55,9 @@ lives() {
 }
 
 # Devices that Slurm does not keep anybody from.
-mkdir "$WORK/many"
+mkdir "$WORK/crowd"
 for ((i = 0; i < 300; i++)); do
-	mknod -m 666 "$WORK/many/$i" c 240 "$i"
+	mknod -m 666 "$WORK/crowd/$i" c 240 "$i"
 done
 attack dead own many
 wait_until '[ "$(grep -cE "^(dead|own|many)$" "$WORK/hide.out")" = 3 ]' 60

@@ -470,9 +470,10 @@ struct sweep {
 };
 
 /*
- * slurmstepd holds no GPUs, and is needed to end the rest of its step. Any
- * process may take the name, and have files in /proc that are root's; nobody
- * else is root's own, not even a program that runs as root for its caller.
+ * slurmstepd uses no GPUs, and is needed to end the rest of its step; or it
+ * looks for holders itself, for a resize before. Any process may take the name,
+ * and have files in /proc that are root's; nobody else is root's own, not even
+ * a program that runs as root for its caller.
  */
 bool plx_is_stepd(const char *tid)
 {
@@ -498,13 +499,12 @@ bool plx_is_stepd(const char *tid)
 static void end_holder(void *to, const char *pid, uint32_t step)
 {
 	struct sweep *sweep = to;
-	bool ended = step != NOT_STEP &&
-		     !plx_known_steps_has(sweep->known, step) &&
-		     !plx_is_stepd(pid);
+	bool ended =
+		step != NOT_STEP && !plx_known_steps_has(sweep->known, step);
 
 	if (!ended && !each_held(pid, is_denied, &sweep->devices))
 		return;
-	if (kill((pid_t) atoi(pid), SIGKILL) == 0)
+	if (!plx_is_stepd(pid) && kill((pid_t) atoi(pid), SIGKILL) == 0)
 		sweep->killed++;
 }
 
