@@ -16,7 +16,10 @@
 
 #define SENTENCE_SIZE 512
 
-/* After "[time] ": nobody's job name can pose as one of our lines. */
+/*
+ * After "[time] ": no part of a line can pose as one of ours. A whole line can,
+ * as Slurm writes users' words with their line breaks.
+ */
 static const char *our_line(const char *line)
 {
 	const char *prefix = "sched/pollux: JobId=";
