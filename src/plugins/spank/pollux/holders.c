@@ -266,7 +266,7 @@ static bool each_device(const char *pid, const char *folder,
 }
 
 /* Doubled whenever it is full; false: no more. */
-static bool make_room(struct devices *devices)
+static bool may_add(struct devices *devices)
 {
 	size_t count = (size_t) devices->count;
 	struct device *all = devices->all;
@@ -289,7 +289,7 @@ static bool note_device(void *to, dev_t id, int dir, const char *name)
 	if (is_plain(id) || find_device(devices, id))
 		return false;
 	errno = ENOMEM;
-	if (make_room(devices))
+	if (may_add(devices))
 		file = openat(dir, name, O_PATH | O_CLOEXEC);
 	if (file >= 0)
 		devices->all[devices->count++] =
