@@ -9,7 +9,7 @@ why=$(no_devices)
 need_readers
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
-plan 8
+plan 9
 
 # It agrees to whatever it is asked.
 cat >"$WORK/agree" <<END
@@ -53,6 +53,16 @@ rigid() {
 lives() {
 	kill -0 "$(cat "$WORK/$1")" 2>/dev/null
 }
+
+# A user says that a step of his looks, and that none of his steps runs.
+job=$(sb sbatch --parsable -o "$WORK/says.out" -N1 -n2 --wrap "
+	srun --overlap -n1 sh -c 'echo \$\$ >$WORK/first; exec sleep 300' &
+	sleep 2
+	srun --overlap -n1 --export=ALL,POLLUX_CONSTRAIN=9: true && echo said
+	sleep 300")
+wait_until "grep -q said $WORK/says.out" 60
+ok "a step is no look at its job because its user says so" lives first
+sb scancel "$job"
 
 # Devices that Slurm does not keep anybody from.
 mkdir "$WORK/crowd"

@@ -24,6 +24,9 @@
  * run there as "NEXT:ID,ID"; those below NEXT and not named do not.
  */
 #define PLX_ENV_CONSTRAIN "POLLUX_CONSTRAIN"
+/* Numbers of these steps: far from those that Slurm counts up to. */
+#define PLX_CONSTRAIN_FIRST 0x40000000u
+#define PLX_CONSTRAIN_COUNT 0x3fffffffu
 /* torchrun's: number of this rank; pollux-rank sets it for all. */
 #define PLX_ENV_RANK "RANK"
 /* Where this rank's pollux-rank looks for its run (wire/run_page.h). */

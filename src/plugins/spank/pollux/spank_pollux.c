@@ -268,6 +268,17 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
+/* Is it a step of slurmctld's? A user can set the variable, not the number. */
+static bool is_constraining(spank_t spank, char text[TEXT_SIZE])
+{
+	uint32_t step = 0;
+
+	return spank_getenv(spank, PLX_ENV_CONSTRAIN, text, TEXT_SIZE) ==
+		       ESPANK_SUCCESS &&
+	       spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+	       step - PLX_CONSTRAIN_FIRST < PLX_CONSTRAIN_COUNT;
+}
+
 /*
  * In slurmstepd, as root, once the control groups of the step and its job are
  * written. A step that slurmctld launched where the job gives up GPUs: see
@@ -285,8 +296,7 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 	(void) ac;
 	(void) av;
 	undone = NULL;
-	if (spank_getenv(spank, PLX_ENV_CONSTRAIN, text, sizeof(text)) !=
-		    ESPANK_SUCCESS ||
+	if (!is_constraining(spank, text) ||
 	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
 		return ESPANK_SUCCESS;
 	killed = plx_end_holders(
@@ -314,8 +324,7 @@ int slurm_spank_exit(spank_t spank, int ac, char **av)
 	(void) ac;
 	(void) av;
 	if (spank_context() != S_CTX_REMOTE || !undone ||
-	    spank_getenv(spank, PLX_ENV_CONSTRAIN, text, sizeof(text)) !=
-		    ESPANK_SUCCESS)
+	    !is_constraining(spank, text))
 		return ESPANK_SUCCESS;
 	slurm_error("pollux: %s, see above: the job keeps its GPUs", undone);
 	sleep(REFUSAL_S);

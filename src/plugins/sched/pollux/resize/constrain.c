@@ -21,9 +21,6 @@
 #define LOOK_MAX_S 0.4
 /* A job that starts steps all the time undoes it as often. */
 #define TRIES 5
-/* Numbers of our steps: far from those that Slurm counts up to. */
-#define STEP_FIRST 0x40000000u
-#define STEP_COUNT 0x3fffffffu
 /* Of slurmstepd's messages, which are small. */
 #define MESSAGE_MAX 65536
 #define PATIENCE_US 500000
@@ -455,7 +452,7 @@ static uint32_t _next_number(void)
 	if (!last_step)
 		last_step = (uint32_t) time(NULL) * 251;
 	last_step++;
-	return STEP_FIRST + last_step % STEP_COUNT;
+	return PLX_CONSTRAIN_FIRST + last_step % PLX_CONSTRAIN_COUNT;
 }
 
 static struct question *_question(job_record_t *job, bitstr_t *nodes)
