@@ -159,9 +159,9 @@ ok "also when backfill has come by" eval \
 	'passes 1 && wait_until "together $wide $rigid" 10'
 ok "below bf_min_prio_reserve none is promised anything" eval \
 	'with bf_min_prio_reserve=501 && runs "$long"'
-long=$(waits bin 10 -N1 -w n2 --gpus-per-node=1 -t 60)
 ok "from there on as ever" eval \
-	'with bf_min_prio_reserve=500 && stays "$long"'
+	'with bf_min_prio_reserve=500 &&
+	long=$(waits bin 10 -N1 -w n2 --gpus-per-node=1 -t 60) && stays "$long"'
 
 # threshold PRIORITY: of the QOS that all jobs are in; -1: none.
 threshold() {
@@ -180,9 +180,10 @@ with ""
 
 # A job that cannot start goes first, so that Slurm does not say why others wait.
 holder=$(submit_rigid -w n1 -L single:1,double:1 -t 30 -- 1800)
-lacks=$(waits bin 10 -w n2 --gpus-per-node=1 -t 5 -L single:1)
 ok "a job whose licence another has gets no room" eval '
-	wait_until "is_state $holder RUNNING" 30 && stays "$lacks"'
+	wait_until "is_state $holder RUNNING" 30 &&
+	lacks=$(waits bin 10 -w n2 --gpus-per-node=1 -t 5 -L single:1) &&
+	stays "$lacks"'
 sb scancel "$wide"
 second=$(waits daemon 400 -w n2 --gpus-per-node=1 -t 60 -L double:2)
 third=$(waits bin 300 -w n2 --gpus-per-node=1 -t 60 -L double:1)
