@@ -98,7 +98,7 @@ disordered() {
 		"$POLLUX_SRCDIR/docs/layers.md"
 }
 
-plan 17
+plan 18
 ok "core includes only core" none strangers core core
 ok "a room of core includes itself and those above it only" none core_climbs
 ok "wire includes only core and wire" none strangers wire 'core|wire'

@@ -10,7 +10,7 @@
  * ones (the Lagrangian dual of choosing a pattern of slots for each node), and
  * the running average of what nodes offer tells how many slots of each kind a
  * good plan has (the volume algorithm: Barahona and Anbil, 2000). Jobs are
- * seated in these.
+ * placed in these.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -269,8 +269,8 @@ static void find_prices(struct market *market)
 	}
 }
 
-/* A job's turn. */
-struct turn {
+/* What a job is to buy. */
+struct purchase {
 	int job;
 	int config; /* CONFIG_PARKED: whatever is left */
 	int gpus;   /* on each node */
@@ -280,8 +280,8 @@ struct turn {
 
 static int by_size(const void *a, const void *b)
 {
-	const struct turn *x = a;
-	const struct turn *y = b;
+	const struct purchase *x = a;
+	const struct purchase *y = b;
 
 	if (x->urgent != y->urgent)
 		return x->urgent ? -1 : 1;
@@ -332,50 +332,51 @@ static void open_market(struct market *market)
 }
 
 /* Of all that do not sit yet; some have no option, but any count on nodes. */
-static int list_turns(struct market *market, struct turn *turns)
+static int list_purchases(struct market *market, struct purchase *purchases)
 {
 	const struct plx_search *search = market->search;
 	int count = 0;
 
 	for (int j = 0; j < search->job_count; j++) {
 		const struct plx_search_job *e = &search->jobs[j];
-		struct turn *turn = &turns[count];
+		struct purchase *purchase = &purchases[count];
 		const struct option *option = NULL;
 
 		if (e->fixed || e->at.count > 0)
 			continue;
 		option = choose(market, j, market->best, market->supply);
-		*turn = (struct turn){ .job = j,
-				       .config = CONFIG_PARKED,
-				       .urgent = !e->may_park };
+		*purchase = (struct purchase){ .job = j,
+					       .config = CONFIG_PARKED,
+					       .urgent = !e->may_park };
 		count++;
 		if (!option || option->config == CONFIG_PARKED)
 			continue;
 		use_up(market->supply, option);
-		turn->config = option->config;
-		turn->gpus = option->slot % (PLX_SLOT_MAX + 1);
-		turn->nodes = option->count;
+		purchase->config = option->config;
+		purchase->gpus = option->slot % (PLX_SLOT_MAX + 1);
+		purchase->nodes = option->count;
 	}
-	qsort(turns, (size_t) count, sizeof(*turns), by_size);
+	qsort(purchases, (size_t) count, sizeof(*purchases), by_size);
 	return count;
 }
 
 /* The largest first; who has no slot takes what is left. */
-static bool seat(struct plx_search *search, const struct turn *turns, int count)
+static bool place(struct plx_search *search, const struct purchase *purchases,
+		  int count)
 {
-	bool seated = true;
+	bool placed = true;
 
-	for (int i = 0; i < count && seated; i++) {
-		struct plx_search_job *e = &search->jobs[turns[i].job];
+	for (int i = 0; i < count && placed; i++) {
+		struct plx_search_job *e = &search->jobs[purchases[i].job];
 
-		if (turns[i].config >= 0 &&
-		    plx_search_pick(search, e, &e->candidates[turns[i].config],
-				    false))
+		if (purchases[i].config >= 0 &&
+		    plx_search_pick(search, e,
+				    &e->candidates[purchases[i].config], false))
 			plx_placement_put(search, e, &search->picked);
 		else
-			seated = plx_search_buy(search, e);
+			placed = plx_search_buy(search, e);
 	}
-	return seated;
+	return placed;
 }
 
 bool plx_slots_matter(const struct plx_search *search)
@@ -386,18 +387,19 @@ bool plx_slots_matter(const struct plx_search *search)
 
 bool plx_slots_pack(struct plx_search *search)
 {
-	struct turn *turns =
-		calloc((size_t) search->job_count + 1, sizeof(*turns));
+	struct purchase *purchases =
+		calloc((size_t) search->job_count + 1, sizeof(*purchases));
 	struct market market;
-	bool seated = market_init(&market, search) && turns;
+	bool placed = market_init(&market, search) && purchases;
 
-	if (seated) {
+	if (placed) {
 		open_market(&market);
 		find_prices(&market);
-		seated = seat(search, turns, list_turns(&market, turns));
+		placed = place(search, purchases,
+			       list_purchases(&market, purchases));
 	}
 	market_release(&market);
-	free(turns);
+	free(purchases);
 	plx_move_begin(search);
-	return seated;
+	return placed;
 }
