@@ -27,7 +27,8 @@
 #define UPGRADE	  16   /* jobs that get what is left over */
 #define GOLDEN	  0.6180339887498949
 #define SECTIONS  20
-#define LOG_RANGE 9 /* of prices, below the largest */
+#define LOG_BELOW 2 /* of prices, around that with hysteresis */
+#define LOG_ABOVE 3
 
 /* The first counts to ask for: 1, 2, 4, ..., or all of few. */
 static void ask_first(const struct plx_search *search, struct plx_search_job *e)
@@ -362,14 +363,18 @@ static double truly_at(const struct plx_search *search, double logarithm)
 static double least_truly(const struct plx_search *search)
 {
 	double least = bound_sum(search, search->price, true);
-	double high = log(steepest(search));
-	double low = high - LOG_RANGE;
+	double low = log(search->price) - LOG_BELOW;
+	double high = log(search->price) + LOG_ABOVE;
 	double a = high - (high - low) * GOLDEN;
 	double b = low + (high - low) * GOLDEN;
-	double at_a = truly_at(search, a);
-	double at_b = truly_at(search, b);
+	double at_a;
+	double at_b;
 
-	for (int i = 0; i < SECTIONS; i++) {
+	if (search->price <= 0)
+		return least;
+	at_a = truly_at(search, a);
+	at_b = truly_at(search, b);
+	for (int i = 0; i < SECTIONS && !search->stopped; i++) {
 		least = fmin(least, fmin(at_a, at_b));
 		if (at_a < at_b) {
 			high = b;

@@ -21,6 +21,7 @@
 #define FAR	 1e-2 /* share of it that deserves the whole budget */
 #define VERY_FAR 4    /* times that: as many times the base of the budget */
 
+#define BETTER	      0.9	 /* of a gap, that is worth another budget */
 #define BUDGET_FIRST  300000000L /* until there is a first plan */
 #define BUDGET_BASE   150000.0	 /* of the shaking ... */
 #define BUDGET_SQUARE 8.0	 /* ... and for each pair of jobs, ... */
@@ -240,7 +241,7 @@ static bool any_missed(const struct plx_search *search)
 }
 
 /*
- * Seat everybody close to what they want, if that is better. One left without
+ * Place everybody close to what they want, if that is better. One left without
  * any is worse than all the others gain: whoever was comes first the next
  * time, and in the end takes from others.
  */
@@ -313,10 +314,11 @@ void plx_search_improve(struct plx_search *search)
 		admit(search);
 	if (gap(search) > CLOSE)
 		pack(search, false);
-	first = search->best_sum;
-	if (gap(search) > CLOSE && search->indexed && plx_slots_matter(search))
+	first = gap(search);
+	if (!search->stopped && first > CLOSE && search->indexed &&
+	    plx_slots_matter(search))
 		pack(search, true);
-	slots = search->best_sum > first;
+	slots = gap(search) < BETTER * first;
 	if (gap(search) > CLOSE && plx_search_exact(search)) {
 		refill_candidates(search);
 		pack(search, false);
@@ -330,7 +332,9 @@ void plx_search_improve(struct plx_search *search)
 		shake_budget(search, slots);
 	plx_search_descend(search);
 	keep_best(search);
-	if (!slots)
-		shake_budget(search, slots);
+	/* What no job wants to mend is left to chance, and that takes longer.
+	 */
+	if (!slots || search->queue_count == 0)
+		shake_budget(search, false);
 	shake(search);
 }

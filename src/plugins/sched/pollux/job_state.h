@@ -28,6 +28,37 @@ enum pollux_phase {
 	POLLUX_MOVING,	  /* put back into the queue, to be started elsewhere */
 };
 
+/*
+ * It was to give GPUs up, all its nodes answered, and one did not confirm: so
+ * often in a row, see resize/constrain.h.
+ */
+struct pollux_stuck {
+	int tries;
+	double since_s; /* the first of them, monotonic clock */
+};
+
+/*
+ * A node that hangs for a while looks the same: so often, and for so long, and
+ * the job is ended.
+ */
+#define POLLUX_STUCK_TRIES 3
+#define POLLUX_STUCK_S	   600.0
+
+/* Once more. Is that enough to end it? */
+static inline bool pollux_stuck_again(struct pollux_stuck *stuck, double now_s)
+{
+	if (!stuck->tries++)
+		stuck->since_s = now_s;
+	return stuck->tries >= POLLUX_STUCK_TRIES &&
+	       now_s - stuck->since_s >= POLLUX_STUCK_S;
+}
+
+/* What comes next is the first one again. */
+static inline void pollux_stuck_clear(struct pollux_stuck *stuck)
+{
+	*stuck = (struct pollux_stuck){ 0 };
+}
+
 struct pollux_job_state {
 	uint32_t priority; /* moving: before Slurm had it in its queue */
 	uint32_t job_id;
@@ -61,7 +92,7 @@ struct pollux_job_state {
 	bool changed;		    /* somebody else changed its shape */
 	int from_gpus;		    /* it had before it was asked */
 	int refusals;		    /* in a row */
-	int stuck;		    /* in a row: see resize/constrain.h */
+	struct pollux_stuck stuck;  /* see resize/constrain.h */
 	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */
 	double told_s;		    /* last sentence on its record, monotonic */
 	double still_until_s;	    /* no request before, monotonic clock */

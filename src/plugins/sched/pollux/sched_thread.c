@@ -40,7 +40,6 @@
 #include "sched/pollux/start/migrate.h"
 #include "sched/pollux/start/requeue.h"
 #include "sched/pollux/snapshot/steps.h"
-#include "sched/pollux/snapshot/comment_cache.h"
 #include "sched/pollux/snapshot/lost_node.h"
 #include "sched/pollux/snapshot/moldable_refusals.h"
 #include "sched/pollux/report/count.h"
@@ -80,10 +79,12 @@ static struct {
 	double cycled_s;      /* last cycle */
 	double mended_s;      /* batch hosts */
 	double woken_s;	      /* Slurm's scheduler */
+	double checked_s;     /* whether jobs that are known still run */
 	bool freed;	      /* GPUs were given up since */
 	bool due;	      /* a cycle is, once the gap has passed */
 	bool any;	      /* there was a snapshot before */
 	bool changed;	      /* some job's shape, by somebody else */
+	bool stopped;	      /* one does not run as before, since the look */
 	bool waiting;	      /* jobs were, in the last snapshot */
 	double begins_s;      /* a moldable job may start then; 0: none */
 	double limit_s;	      /* a job is near its time limit then; 0: none */
@@ -433,7 +434,43 @@ static double _cpu_s(void)
 /* What was given up for a job that waits is urgent. */
 static bool _is_urgent(double now_s)
 {
-	return pollux_await_freed_any() || _is_time(now_s);
+	return last.stopped || pollux_await_freed_now() || _is_time(now_s);
+}
+
+/*
+ * Is it over, put back into the queue, or without one of its nodes? Slurm may
+ * start it at once, in its old shape, and only a look prevents that.
+ */
+static bool _has_stopped(const struct pollux_job_state *state)
+{
+	const job_record_t *job = find_job_record(state->job_id);
+	bool moving = state->phase == POLLUX_MOVING;
+
+	if (!job)
+		return !moving;
+	if (IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job))
+		return pollux_has_lost_node(job);
+	return !moving || pollux_requeued(job);
+}
+
+/* Only while the next look would wait for longer than it ever did. */
+static void _check_known(double now_s, const struct pollux_params *params)
+{
+	const struct pollux_job_state *state = NULL;
+
+	if (now_s - MAX(last.looked_s, last.checked_s) < POLLUX_LOOK_S ||
+	    now_s - last.looked_s >=
+		    pollux_look_gap_s(last.look_cpu_s, _is_urgent(now_s)) ||
+	    !_touched(now_s, params))
+		return;
+	last.checked_s = now_s;
+	pollux_lock(POLLUX_JUDGE);
+	for (int i = 0; !last.stopped && (state = pollux_job_state_at(i));
+	     i++) {
+		last.stopped = _has_stopped(state);
+		pollux_lock_yield(POLLUX_JUDGE);
+	}
+	pollux_unlock(POLLUX_JUDGE);
 }
 
 static struct pollux_snapshot *_take_snapshot(
@@ -453,11 +490,13 @@ static void _look(const struct pollux_params *params)
 	struct plx_error err;
 	double now_s = pollux_now_s();
 
+	_check_known(now_s, params);
 	if (now_s - last.looked_s <
 		    pollux_look_gap_s(last.look_cpu_s, _is_urgent(now_s)) ||
 	    !_touched(now_s, params))
 		return;
 	last.looked_s = now_s;
+	last.stopped = false;
 	snapshot = _take_snapshot(params);
 	if (snapshot->requeued_count)
 		pollux_requeue_reset(snapshot->requeued,
@@ -600,7 +639,7 @@ void *pollux_agent(void *unused)
 	pollux_moldable_forget_all();
 	pollux_sick_forget_all();
 	pollux_marks_forget_all();
-	pollux_comment_cache_forget_all();
+	pollux_snapshot_forget_all();
 	/* A backup may take over once more: for that thread all is new. */
 	memset(&last, 0, sizeof(last));
 	slurm_mutex_lock(&shared.mutex);

@@ -37,6 +37,7 @@ struct word {
 	bitstr_t **keeps;   /* [count]: devices that stay; NULL: not told */
 	int count;	    /* of nodes then */
 	int tries;
+	time_t suspended; /* or resumed, last, when they were told */
 	enum state state; /* protected by mutex, as is: */
 	struct plx_error err;
 	struct word *next;
@@ -497,6 +498,7 @@ static int _tell(job_record_t *job, struct word *word, bitstr_t *nodes,
 	word->step = question->step;
 	word->next_step = job->next_step_id;
 	word->tries++;
+	word->suspended = job->suspend_time;
 	word->state = ASKED;
 	if (_start(question) < 0) {
 		_free_question(question);
@@ -505,6 +507,19 @@ static int _tell(job_record_t *job, struct word *word, bitstr_t *nodes,
 	}
 	threads++;
 	return POLLUX_CONSTRAINING;
+}
+
+/* They do not agree: is that the job's doing? */
+static int _disagree(const job_record_t *job, const struct word *word,
+		     struct plx_error *err)
+{
+	*err = word->err;
+	if (word->state != STUCK)
+		return -1;
+	if (job->suspend_time != word->suspended)
+		return plx_fail(err, "it was suspended while its nodes were "
+				     "told what it gives up");
+	return POLLUX_STUCK;
 }
 
 /* Locked: what is to become of a job that would lose devices on `nodes`. */
@@ -517,10 +532,8 @@ static int _judge(job_record_t *job, bitstr_t *nodes, bitstr_t *const *had,
 		return plx_fail(err, "the plugin ends");
 	if (word && word->state == ASKED)
 		return POLLUX_CONSTRAINING;
-	if (word && (word->state == FAILED || word->state == STUCK)) {
-		*err = word->err;
-		return word->state == STUCK ? POLLUX_STUCK : -1;
-	}
+	if (word && (word->state == FAILED || word->state == STUCK))
+		return _disagree(job, word, err);
 	if (word && _covers(word, job, had, has))
 		return 0;
 	if (word && word->tries >= TRIES)

@@ -28,7 +28,11 @@
 /* The job starts a step whenever nodes have been told: no end can be seen. */
 #define POLLUX_RESTLESS 2
 
-/* Nodes answer, but do not confirm: processes of the job do not end there. */
+/*
+ * Nodes answer, but do not confirm: processes of the job do not end there, or
+ * the step's own is held up, as by a home directory that hangs. Never said
+ * where the job was suspended meanwhile.
+ */
 #define POLLUX_STUCK 3
 
 /* Does Slurm keep jobs from devices that they were not given? */

@@ -8,7 +8,7 @@
 
 /* One that is like a partition, but is not it. The thread's own. */
 struct likeness {
-	const part_record_t *of;
+	char *of; /* its name: a new record with it is the same partition */
 	part_record_t part;
 	struct likeness *next;
 };
@@ -22,11 +22,11 @@ static part_record_t *_likeness(const part_record_t *part)
 	static struct likeness *first;
 	struct likeness *at = first;
 
-	while (at && at->of != part)
+	while (at && xstrcmp(at->of, part->name) != 0)
 		at = at->next;
 	if (!at) {
 		at = xmalloc(sizeof(*at));
-		at->of = part;
+		at->of = xstrdup(part->name);
 		at->next = first;
 		first = at;
 	}

@@ -31,9 +31,6 @@
  */
 #define RESTLESS "it starts steps all the time"
 
-/* How often, in a row, processes of it may outlive what is to end them. */
-#define STUCK_TIMES 2
-
 /* The clock is not taken to be set back for less. */
 #define CLOCK_BACK_S 5
 
@@ -268,7 +265,8 @@ static void _done(job_record_t *job, struct pollux_job_state *state,
 {
 	int gpus = pollux_record_gpu_count(job);
 
-	state->refusals = state->stuck = 0;
+	state->refusals = 0;
+	pollux_stuck_clear(&state->stuck);
 	state->refused[0] = '\0';
 	pollux_count_resize(plx_resize_kind_of(state->from_gpus, gpus));
 	state->phase = POLLUX_IDLE;
@@ -336,10 +334,26 @@ static void _end(job_record_t *job, struct pollux_job_state *state,
 	      "the whole job is %s",
 	      job->job_id, why,
 	      requeue ? "put back into the queue" : "cancelled");
+	pollux_stuck_clear(&state->stuck);
 	state->phase = POLLUX_IDLE;
 	if (requeue && pollux_slurm_requeue(job) == SLURM_SUCCESS)
 		return;
 	(void) job_signal(job, SIGKILL, 0, 0, false);
+}
+
+/* err: what its nodes did not confirm. */
+static void _end_stuck(job_record_t *job, struct pollux_job_state *state,
+		       const struct plx_error *err)
+{
+	char *why = xstrdup_printf(
+		"its processes do not end: %s, %d times in %.0f s, though all "
+		"answer (see slurmd's log there; a TaskProlog, home directory "
+		"or disk that hangs looks the same)",
+		err->text, state->stuck.tries,
+		pollux_now_s() - state->stuck.since_s);
+
+	_end(job, state, why);
+	xfree(why);
 }
 
 /*
@@ -347,15 +361,30 @@ static void _end(job_record_t *job, struct pollux_job_state *state,
  * -1.
  */
 static bool _is_held_up(job_record_t *job, struct pollux_job_state *state,
-			int *rc)
+			int *rc, const struct plx_error *err)
 {
 	if (*rc == POLLUX_RESTLESS)
 		_end(job, state, RESTLESS);
-	if (*rc == POLLUX_STUCK && ++state->stuck < STUCK_TIMES)
-		*rc = -1;
-	if (*rc == POLLUX_STUCK)
-		_end(job, state, "its processes do not end");
+	if (*rc == POLLUX_STUCK) {
+		if (pollux_stuck_again(&state->stuck, pollux_now_s()))
+			_end_stuck(job, state, err);
+		else
+			*rc = -1;
+	}
 	return *rc > 0;
+}
+
+/*
+ * The same, of one that gives up all that is to be given up: any other answer
+ * ends the row of those that say that processes do not end. One that only takes
+ * more meanwhile does not.
+ */
+static bool _is_last_held_up(job_record_t *job, struct pollux_job_state *state,
+			     int *rc, const struct plx_error *err)
+{
+	if (*rc <= 0)
+		pollux_stuck_clear(&state->stuck);
+	return _is_held_up(job, state, rc, err);
 }
 
 /* False while nodes are told what it gives up. */
@@ -366,7 +395,7 @@ static bool _undo(job_record_t *job, struct pollux_job_state *state)
 	struct plx_error why;
 	int rc = pollux_prolog_undo(job, state, &err);
 
-	if (_is_held_up(job, state, &rc))
+	if (_is_last_held_up(job, state, &rc, &err))
 		return false;
 	nodes = pollux_prolog_failed(state);
 	pollux_sick_prolog(job, nodes);
@@ -391,7 +420,7 @@ static bool _back(job_record_t *job, struct pollux_job_state *state,
 	struct plx_error err;
 	int rc = pollux_back(job, state, status, &err);
 
-	if (_is_held_up(job, state, &rc))
+	if (_is_last_held_up(job, state, &rc, &err))
 		return false;
 	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where its ranks "
@@ -474,7 +503,7 @@ static bool _overlap(job_record_t *job, struct pollux_job_state *state,
 	}
 	pollux_shape_release(&want);
 	pollux_shape_release(&overlap);
-	if (_is_held_up(job, state, &rc))
+	if (_is_held_up(job, state, &rc, &err))
 		return false;
 	state->steps_before = job->next_step_id;
 	if (vain)
@@ -525,7 +554,7 @@ static bool _take(job_record_t *job, struct pollux_job_state *state,
 		_kill(job, state, status);
 		return false;
 	}
-	if (_is_held_up(job, state, &rc))
+	if (_is_last_held_up(job, state, &rc, &err))
 		return false;
 	if (rc < 0) {
 		/* A node may still be busy with another job's end. */
@@ -552,6 +581,7 @@ static bool _act(job_record_t *job, struct pollux_job_state *state,
 		return false;
 	case DROP:
 		pollux_constrain_forget(state->job_id);
+		pollux_stuck_clear(&state->stuck);
 		state->phase = POLLUX_IDLE;
 		return false;
 	case OVERLAP:

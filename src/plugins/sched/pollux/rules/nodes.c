@@ -14,8 +14,9 @@
 #include "sched/pollux/rules/reserved.h"
 #include "sched/pollux/rules/switches.h"
 
-#define KEPT 4	/* answers about types of GPUs that are remembered */
-#define FEW  64 /* nodes that are asked one by one */
+#define KEPT  4	 /* answers about types of GPUs that are remembered */
+#define PLAIN 32 /* kinds of plain jobs, the same */
+#define FEW   64 /* nodes that are asked one by one */
 
 /* Nodes, and types of GPUs there. */
 struct typed_nodes {
@@ -44,7 +45,7 @@ struct pollux_rules {
 	bitstr_t *idle; /* open nodes with a free GPU; NULL: not asked */
 	bool many;	/* jobs are asked about */
 	char *only;	/* type of all GPUs; "": they differ; NULL: not asked */
-	struct plain plain[KEPT];
+	struct plain plain[PLAIN];
 	int plain_count;
 	uint32_t kept_of; /* the job that was asked about last; 0: none */
 	char asked[POLLUX_GPU_TYPE_SIZE]; /* the type that it asks for */
@@ -482,7 +483,7 @@ static const struct plain *_find_plain(struct pollux_rules *rules,
 		    !strcmp(plain->kept, rules->kept))
 			return plain;
 	}
-	if (rules->plain_count == KEPT)
+	if (rules->plain_count == PLAIN)
 		return NULL;
 	plain = &rules->plain[rules->plain_count++];
 	plain->part = job->part_ptr;

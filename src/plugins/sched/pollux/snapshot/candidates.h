@@ -17,9 +17,15 @@ bool pollux_is_waiting(const job_record_t *job, time_t now);
 bool pollux_takes_jobs(const part_record_t *part);
 
 /*
+ * Jobs of a partition with a higher PriorityTier go before all others, as in
+ * Slurm; then it is the job's priority.
+ */
+uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
+
+/*
  * Others had the locks since these were chosen: keep those that still wait, in
- * the partition they were chosen for, with their records of now. How many.
- * READ locks on jobs and partitions.
+ * the partition they were chosen for, each once, as their records are now and
+ * sorted by the priorities of now. How many. READ locks on jobs and partitions.
  */
 int pollux_candidates_keep(struct plx_backlog_entry *chosen, int count,
 			   time_t now);

@@ -27,6 +27,13 @@ static void _forget(int node_count)
 	idle.node_count = node_count;
 }
 
+void pollux_node_arrays_forget(void)
+{
+	_forget(0);
+	xfree(idle.blocks);
+	idle.size = 0;
+}
+
 static void _take(struct pollux_job *job, int node_count)
 {
 	job->memory = idle.count > 0 ? idle.blocks[--idle.count]

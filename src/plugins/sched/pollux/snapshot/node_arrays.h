@@ -25,4 +25,7 @@ void pollux_node_arrays_fill(struct pollux_snapshot *snapshot);
 /* They are NULL again. No lock. */
 void pollux_node_arrays_return(struct pollux_snapshot *snapshot);
 
+/* Free what was kept. */
+void pollux_node_arrays_forget(void);
+
 #endif

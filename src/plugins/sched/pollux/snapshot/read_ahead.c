@@ -3,6 +3,7 @@
 
 #include "sched/pollux/job_options.h"
 #include "sched/pollux/locks.h"
+#include "sched/pollux/monotonic.h"
 #include "sched/pollux/snapshot/moldable_jobs.h"
 #include "sched/pollux/snapshot/read_ahead.h"
 #include "sched/pollux/snapshot/snapshot_fill.h"
@@ -11,6 +12,9 @@
 
 /* Jobs between two looks at the clock. */
 #define PIECE 16
+/* For all pieces: where others hold the lock all the time, a look reads alone.
+ */
+#define AHEAD_S 0.05
 
 static void _see_pending(const job_record_t *record,
 			 struct pollux_snapshot *snapshot,
@@ -32,30 +36,53 @@ static bool _has_texts(const job_record_t *record)
 	       pollux_is_elastic(record);
 }
 
-void pollux_read_ahead(struct pollux_snapshot *snapshot,
-		       struct plx_backlog *backlog)
+static void _forget_pending(struct pollux_snapshot *snapshot)
 {
-	ListIterator iter = NULL;
+	xfree(snapshot->requeued);
+	snapshot->requeued_count = 0;
+	snapshot->begins_s = 0;
+}
+
+/* How many have texts; -1: it took too long. Under the lock. */
+static int _walk(struct pollux_snapshot *snapshot, struct plx_backlog *backlog)
+{
+	/* Slurm's lists tell their iterators of what is taken out of them. */
+	ListIterator iter = list_iterator_create(job_list);
 	const job_record_t *record = NULL;
+	double until_s = pollux_now_s() + AHEAD_S;
 	int jobs = 0;
 
-	pollux_lock(POLLUX_AHEAD);
-	/* Slurm's lists tell their iterators of what is taken out of them. */
-	iter = list_iterator_create(job_list);
-	for (int i = 1; (record = list_next(iter)); i++) {
+	for (int i = 1; jobs >= 0 && (record = list_next(iter)); i++) {
 		if (IS_JOB_PENDING(record) && backlog) {
 			_see_pending(record, snapshot, NULL, backlog);
 		} else if (_has_texts(record)) {
 			pollux_texts_note(record);
 			jobs++;
 		}
-		if (i % PIECE == 0)
-			pollux_lock_yield(POLLUX_AHEAD);
+		if (i % PIECE)
+			continue;
+		pollux_lock_yield(POLLUX_AHEAD);
+		if (pollux_now_s() >= until_s)
+			jobs = -1;
 	}
 	list_iterator_destroy(iter);
+	return jobs;
+}
+
+int pollux_read_ahead(struct pollux_snapshot *snapshot,
+		      struct plx_backlog *backlog)
+{
+	int jobs = 0;
+
+	pollux_lock(POLLUX_AHEAD);
+	jobs = _walk(snapshot, backlog);
 	pollux_unlock(POLLUX_AHEAD);
 	pollux_texts_parse();
-	pollux_snapshot_expect(snapshot, jobs);
+	pollux_snapshot_expect(snapshot, MAX(jobs, 0));
+	if (jobs >= 0)
+		return 0;
+	_forget_pending(snapshot);
+	return -1;
 }
 
 void pollux_read_pending(struct pollux_snapshot *snapshot,

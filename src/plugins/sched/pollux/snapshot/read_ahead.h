@@ -17,10 +17,11 @@
 /*
  * Read the texts of elastic jobs that run. Unless the backlog is NULL, offer it
  * the jobs that wait, and fill snapshot->requeued and begins_s. Takes the lock
- * POLLUX_AHEAD, several times.
+ * POLLUX_AHEAD, several times. -1: not all was read in 50 ms, and the look has
+ * to read who waits itself.
  */
-void pollux_read_ahead(struct pollux_snapshot *snapshot,
-		       struct plx_backlog *backlog);
+int pollux_read_ahead(struct pollux_snapshot *snapshot,
+		      struct plx_backlog *backlog);
 
 /* The jobs that wait, in one piece; preempts: of this look. READ locks. */
 void pollux_read_pending(struct pollux_snapshot *snapshot,

@@ -43,6 +43,13 @@ void pollux_snapshot_begin(void)
 	began = time(NULL);
 }
 
+void pollux_snapshot_forget_all(void)
+{
+	pollux_snapshot_jobs_forget();
+	pollux_node_arrays_forget();
+	pollux_comment_cache_forget_all();
+}
+
 static bool _is_unheard(const node_record_t *node)
 {
 	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
@@ -394,7 +401,8 @@ static void _fill_waiting(struct pollux_snapshot *snapshot,
 
 /*
  * Where some jobs may preempt elastic ones, these have to be known before any
- * that waits is left out: NULL. The same when there is no memory.
+ * that waits is left out: NULL. The same when there is no memory, or it
+ * took too long.
  */
 static struct plx_backlog *_read_ahead(struct pollux_snapshot *snapshot,
 				       const struct pollux_terms *terms)
@@ -403,8 +411,10 @@ static struct plx_backlog *_read_ahead(struct pollux_snapshot *snapshot,
 
 	if (!pollux_preempts_possible())
 		backlog = plx_backlog_create(pollux_waiting_most(terms));
-	pollux_read_ahead(snapshot, backlog);
-	return backlog;
+	if (pollux_read_ahead(snapshot, backlog) == 0)
+		return backlog;
+	plx_backlog_destroy(backlog);
+	return NULL;
 }
 
 /* Under the lock POLLUX_LOOK. */

@@ -222,6 +222,8 @@ struct pollux_snapshot {
 
 /* Slurmctld has begun, or taken over: its nodes may be silent for a while. */
 void pollux_snapshot_begin(void);
+/* Or ends: what is kept from one look to the next is freed. */
+void pollux_snapshot_forget_all(void);
 
 /*
  * Of the jobs that wait, as many as backfill looks at by its terms. Locks

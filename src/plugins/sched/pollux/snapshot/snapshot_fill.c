@@ -178,6 +178,12 @@ static void _grow_jobs(struct pollux_snapshot *snapshot, int count)
 		       (size_t) (snapshot->job_size - before));
 }
 
+void pollux_snapshot_jobs_forget(void)
+{
+	xfree(idle.jobs);
+	idle.size = 0;
+}
+
 void pollux_snapshot_expect(struct pollux_snapshot *snapshot, int count)
 {
 	snapshot->jobs = idle.jobs;

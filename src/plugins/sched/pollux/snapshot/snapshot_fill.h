@@ -17,8 +17,10 @@
 void pollux_snapshot_expect(struct pollux_snapshot *snapshot, int count);
 /* Room for another job, behind all that are counted: zeros. */
 struct pollux_job *pollux_snapshot_next(struct pollux_snapshot *snapshot);
-/* Forget them; the memory is kept. */
+/* Forget them; the memory is kept, ... */
 void pollux_snapshot_jobs_release(struct pollux_snapshot *snapshot);
+/* ... until this. */
+void pollux_snapshot_jobs_forget(void);
 /* The snapshot's set of these nodes. Takes the bits over. */
 int pollux_snapshot_set(struct pollux_snapshot *snapshot, bitstr_t *bits);
 /* `allowed` and `required` of all its jobs, by their sets. No lock. */

@@ -16,11 +16,6 @@
 /* And those that may preempt elastic jobs, ahead of others. */
 #define FIRST_PARTS 2
 
-uint64_t pollux_priority(const job_record_t *job, const part_record_t *part)
-{
-	return (uint64_t) part->priority_tier << 32 | job->priority;
-}
-
 /* Of what a user wrote: any number. */
 static int _whole(uint64_t count)
 {

@@ -11,12 +11,6 @@
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 #include "sched/pollux/rules/nodes.h"
 
-/*
- * Jobs of a partition with a higher PriorityTier go before all others, as in
- * Slurm; then it is the job's priority.
- */
-uint64_t pollux_priority(const job_record_t *job, const part_record_t *part);
-
 /* So many jobs are looked at. */
 int pollux_waiting_most(const struct pollux_terms *terms);
 

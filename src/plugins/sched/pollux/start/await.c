@@ -32,6 +32,11 @@ bool pollux_await_freed_any(void)
 	return watched.freed && !watched.before;
 }
 
+bool pollux_await_freed_now(void)
+{
+	return watched.freed != NULL;
+}
+
 /* Nodes where an elastic job is; the caller's. */
 static bool *_elastic(const struct pollux_snapshot *snapshot)
 {

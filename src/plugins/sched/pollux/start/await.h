@@ -40,4 +40,8 @@ bitstr_t *pollux_await_freed(void);
  */
 bool pollux_await_freed_any(void);
 
+/* Was there one, however it was before? The next look is not to wait. No lock.
+ */
+bool pollux_await_freed_now(void);
+
 #endif

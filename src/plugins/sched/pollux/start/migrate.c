@@ -251,6 +251,7 @@ static void _done(job_record_t *job, struct pollux_job_state *state)
 	target->types[0] = '\0';
 	state->refusals = 0;
 	state->refused[0] = '\0';
+	pollux_stuck_clear(&state->stuck);
 	state->phase = POLLUX_IDLE;
 	pollux_count(POLLUX_DID_MOVE);
 	pollux_announce(job, state, PLX_TARGET_DONE, NULL);
