@@ -8,7 +8,7 @@ why=$(no_devices)
 [ -z "$why" ] || skip_all "$why"
 need_readers
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
-	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4
+	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_unconfirmed=60
 plan 9
 
 # It agrees to whatever it is asked.
@@ -91,7 +91,7 @@ more=$(rigid -w "$home")
 ok "a job whose process does not die keeps its GPUs at first" wait_until \
 	"logged 'JobId=$job .*nodes $home do not confirm what it gives up'" 60
 ok "then it is put back into the queue" wait_until \
-	"logged 'JobId=$job keeps GPUs .* its processes do not end'" 120
+	"logged 'JobId=$job keeps GPUs .* its processes do not end'" 180
 echo THAWED >"$frozen/freezer.state"
 ok "and others have its GPUs" wait_until "is_state $more RUNNING" 60
 sb scancel "$job" "$two" "$more"

@@ -42,15 +42,15 @@ struct pollux_stuck {
  * the job is ended.
  */
 #define POLLUX_STUCK_TRIES 3
-#define POLLUX_STUCK_S	   600.0
 
-/* Once more. Is that enough to end it? */
-static inline bool pollux_stuck_again(struct pollux_stuck *stuck, double now_s)
+/* Once more. Is that enough to end it? least_s: pollux_unconfirmed. */
+static inline bool pollux_stuck_again(struct pollux_stuck *stuck, double now_s,
+				      double least_s)
 {
 	if (!stuck->tries++)
 		stuck->since_s = now_s;
 	return stuck->tries >= POLLUX_STUCK_TRIES &&
-	       now_s - stuck->since_s >= POLLUX_STUCK_S;
+	       now_s - stuck->since_s >= least_s;
 }
 
 /* What comes next is the first one again. */
@@ -92,6 +92,7 @@ struct pollux_job_state {
 	bool changed;		    /* somebody else changed its shape */
 	int from_gpus;		    /* it had before it was asked */
 	int refusals;		    /* in a row */
+	double unconfirmed_s;	    /* ... and for so long, it is ended */
 	struct pollux_stuck stuck;  /* see resize/constrain.h */
 	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */
 	double told_s;		    /* last sentence on its record, monotonic */

@@ -47,6 +47,8 @@ static const struct rule rules[] = {
 	  "seconds from 0 to 86400" },
 	{ "busy", AT(busy_s), NUMBER, 0, 86400, 600,
 	  "seconds from 0 to 86400" },
+	{ "unconfirmed", AT(unconfirmed_s), NUMBER, 1, 86400, 600,
+	  "seconds from 1 to 86400" },
 	{ "patience", AT(reservation_timeout_s), NUMBER, 1, 86400, 60,
 	  "seconds from 1 to 86400" },
 	{ "preempt_wait", AT(preempt_wait_s), NUMBER, 0, 3600, 90,

@@ -46,6 +46,8 @@ struct pollux_params {
 	double lease_s;	      /* of GPUs above its least, to a job that does not
 				 train; 0: for ever */
 	double busy_s;	      /* more to answer, for who is busy; 0: none */
+	double unconfirmed_s; /* until a job is ended of which a node does not
+				 confirm what it gave up */
 	double reservation_timeout_s; /* until a job starts */
 	double preempt_wait_s; /* for elastic jobs, until Slurm preempts them */
 	double sick_s;	       /* a node where ranks failed is left alone */

@@ -233,14 +233,21 @@ static void forget_devices(struct devices *devices)
 	devices->all = NULL;
 }
 
+typedef bool act_on_device_t(void *to, dev_t id, int dir, const char *name);
+
+/* What ends meanwhile, or cannot be read here at all, shows nothing. */
+static bool is_scarce(int number)
+{
+	return number == ENOMEM || number == EMFILE || number == ENFILE;
+}
+
 /*
  * Call for each character device in /proc/PID/fd or /proc/PID/map_files. The
- * server of a network's file system is not waited for.
+ * server of a network's file system is not waited for. *failed is set where
+ * something could not be looked at.
  */
 static bool each_device(const char *pid, const char *folder,
-			bool (*act)(void *to, dev_t id, int dir,
-				    const char *name),
-			void *to)
+			act_on_device_t *act, void *to, bool *failed)
 {
 	char name[64];
 	DIR *dir = NULL;
@@ -249,6 +256,7 @@ static bool each_device(const char *pid, const char *folder,
 
 	snprintf(name, sizeof(name), "/proc/%.20s/%s", pid, folder);
 	dir = opendir(name);
+	*failed |= !dir && is_scarce(errno);
 	while (dir && !stop && (entry = readdir(dir))) {
 		struct statx info;
 
@@ -309,13 +317,11 @@ static bool is_denied(void *to, dev_t id, int dir, const char *name)
 	return device && device->denied;
 }
 
-static bool each_held(const char *pid,
-		      bool (*act)(void *to, dev_t id, int dir,
-				  const char *name),
-		      void *to)
+static bool each_held(const char *pid, act_on_device_t *act, void *to,
+		      bool *failed)
 {
-	return each_device(pid, "fd", act, to) ||
-	       each_device(pid, "map_files", act, to);
+	return each_device(pid, "fd", act, to, failed) ||
+	       each_device(pid, "map_files", act, to, failed);
 }
 
 /* --- what the job may open: the kernel knows --- */
@@ -338,17 +344,17 @@ static int enter_job(const struct group *group)
 	return fclose(file) == 0 ? rc : -1;
 }
 
-/* As root, so nothing but the control group is against it. */
+/*
+ * As root, so nothing but the control group is against it. It is not opened: a
+ * watchdog would begin to count, and a tape would be wound back. Nor does it
+ * matter how the file system is mounted on which somebody opened it.
+ */
 static bool may_open(const struct device *device)
 {
 	char name[32];
-	int file;
 
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", device->file);
-	file = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (file >= 0)
-		close(file);
-	return file >= 0 || errno != EPERM;
+	return access(name, R_OK | W_OK) == 0 || errno != EPERM;
 }
 
 /* In a child: one byte for each device, '0' where it is denied. */
@@ -357,7 +363,7 @@ static void judge(const struct group *group, const struct devices *devices,
 {
 	char answers[DEVICES];
 
-	if (enter_job(group) < 0)
+	if (getuid() != 0 || enter_job(group) < 0)
 		_exit(EXIT_FAILURE);
 	for (int i = 0; i < devices->count; i++)
 		answers[i] = may_open(&devices->all[i]) ? '1' : '0';
@@ -402,7 +408,7 @@ static int ask_kernel(const struct group *group, struct devices *devices,
  * before the others: then nothing is to be seen of it. Linux shows any thread
  * as /proc/TID.
  */
-typedef void act_t(void *to, const char *tid, uint32_t step);
+typedef void act_t(void *to, const char *tid, uint32_t step, int process);
 
 /* Have two threads the same files and memory? */
 static bool is_alike(pid_t one, pid_t other)
@@ -421,7 +427,11 @@ static void each_thread(const struct group *group, const char *pid, act_t *act,
 	bool is_v1 = false;
 	uint32_t step = 0;
 	pid_t last = 0;
+	/* Before anything is read, so that no other process is ever killed. */
+	int process = (int) syscall(SYS_pidfd_open, atoi(pid), 0);
 
+	if (process < 0 && errno == ESRCH)
+		return;
 	snprintf(path, sizeof(path), "/proc/%.20s/task", pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
@@ -433,10 +443,12 @@ static void each_thread(const struct group *group, const char *pid, act_t *act,
 		if (path_of(entry->d_name, path, &is_v1) &&
 		    is_v1 == (group->mounted[0] != '\0') &&
 		    plx_step_of_path(path, group->prefix, &step))
-			act(to, entry->d_name, step);
+			act(to, entry->d_name, step, process);
 	}
 	if (dir)
 		closedir(dir);
+	if (process >= 0)
+		close(process);
 }
 
 /* Call for those of the job but this one, which has the devices as files. */
@@ -457,16 +469,20 @@ static int each_process(const struct group *group, act_t *act, void *to,
 	return 0;
 }
 
-static void note_process(void *to, const char *pid, uint32_t step)
+static void note_process(void *to, const char *tid, uint32_t step, int process)
 {
+	struct devices *devices = to;
+
 	(void) step;
-	(void) each_held(pid, note_device, to);
+	(void) process;
+	(void) each_held(tid, note_device, to, &devices->missed);
 }
 
 struct sweep {
 	struct devices devices;
 	const struct plx_known_steps *known;
 	int killed;
+	bool failed; /* something could not be looked at */
 };
 
 /*
@@ -486,25 +502,55 @@ bool plx_is_stepd(const char *tid)
 
 	snprintf(name, sizeof(name), "/proc/%.20s/status", tid);
 	file = fopen(name, "re");
-	while (file && getline(&line, &size, file) > 0) {
+	if (!file)
+		return is_scarce(errno); /* not known: it is not killed */
+	while (getline(&line, &size, file) > 0) {
 		is_named |= !strncmp(line, "Name:\tslurmstepd", 16);
 		is_roots |= !strncmp(line, "Uid:\t0\t", 7);
 	}
 	free(line);
-	if (file)
-		fclose(file);
+	fclose(file);
 	return is_named && is_roots;
 }
 
-static void end_holder(void *to, const char *pid, uint32_t step)
+/* It has ended, and nobody has asked how: it holds nothing. */
+static bool is_zombie(const char *tid)
+{
+	char name[64];
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file = NULL;
+	bool found = false;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/status", tid);
+	file = fopen(name, "re");
+	while (file && !found && getline(&line, &size, file) > 0)
+		found = !strncmp(line, "State:\tZ", 8) ||
+			!strncmp(line, "State:\tX", 8);
+	free(line);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* process: a pidfd; negative: this kernel has none. */
+static bool end_process(const char *tid, int process)
+{
+	return process >= 0 ? syscall(SYS_pidfd_send_signal, process, SIGKILL,
+				      NULL, 0) == 0
+			    : kill((pid_t) atoi(tid), SIGKILL) == 0;
+}
+
+static void end_holder(void *to, const char *tid, uint32_t step, int process)
 {
 	struct sweep *sweep = to;
 	bool ended =
 		step != NOT_STEP && !plx_known_steps_has(sweep->known, step);
 
-	if (!ended && !each_held(pid, is_denied, &sweep->devices))
+	if (!ended &&
+	    !each_held(tid, is_denied, &sweep->devices, &sweep->failed))
 		return;
-	if (!plx_is_stepd(pid) && kill((pid_t) atoi(pid), SIGKILL) == 0)
+	if (!plx_is_stepd(tid) && !is_zombie(tid) && end_process(tid, process))
 		sweep->killed++;
 }
 
@@ -519,6 +565,8 @@ static int look(const struct group *group, const struct plx_known_steps *known,
 	    ask_kernel(group, &sweep.devices, err) < 0 ||
 	    each_process(group, end_holder, &sweep, err) < 0)
 		rc = -1;
+	else if (sweep.failed)
+		rc = plx_fail(err, "no memory or files to look with");
 	forget_devices(&sweep.devices);
 	return rc < 0 ? rc : sweep.killed;
 }

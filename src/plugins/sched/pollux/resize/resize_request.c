@@ -336,6 +336,7 @@ void pollux_resize_request_again(struct pollux_job_state *state,
 	state->woken_s = 0;
 	state->wakes = 0;
 	state->timeout_s = params->ack_timeout_s;
+	state->unconfirmed_s = params->unconfirmed_s;
 	state->busy_s = target->move ? 0 : params->busy_s;
 	state->excused = false;
 	state->keeps = false;

@@ -366,7 +366,8 @@ static bool _is_held_up(job_record_t *job, struct pollux_job_state *state,
 	if (*rc == POLLUX_RESTLESS)
 		_end(job, state, RESTLESS);
 	if (*rc == POLLUX_STUCK) {
-		if (pollux_stuck_again(&state->stuck, pollux_now_s()))
+		if (pollux_stuck_again(&state->stuck, pollux_now_s(),
+				       state->unconfirmed_s))
 			_end_stuck(job, state, err);
 		else
 			*rc = -1;
