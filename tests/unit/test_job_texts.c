@@ -89,8 +89,8 @@ static void what_was_parsed_ahead_is_what_is_read(void **state)
 	struct pollux_job job = { 0 };
 
 	(void) state;
-	pollux_texts_note(&record);
-	pollux_texts_parse();
+	pollux_comment_cache_note(&record);
+	pollux_comment_cache_parse();
 	assert_true(pollux_comment_cache_read(&record, &job));
 	assert_int_equal(1, job.status.ack);
 	assert_int_equal(PLX_PHASE_TRAINING, job.status.phase);
@@ -101,8 +101,8 @@ static void a_status_written_in_between_is_read(void **state)
 	struct pollux_job job = { 0 };
 
 	(void) state;
-	pollux_texts_note(&record);
-	pollux_texts_parse();
+	pollux_comment_cache_note(&record);
+	pollux_comment_cache_parse();
 	write_status(2);
 	assert_true(pollux_comment_cache_read(&record, &job));
 	assert_int_equal(2, job.status.ack);
@@ -114,10 +114,10 @@ static void a_target_written_in_between_is_read(void **state)
 	struct pollux_job after = { 0 };
 
 	(void) state;
-	pollux_texts_note(&record);
+	pollux_comment_cache_note(&record);
 	write_target(2);
 	(void) pollux_comment_cache_read(&record, &before);
-	pollux_texts_parse();
+	pollux_comment_cache_parse();
 	write_target(3);
 	(void) pollux_comment_cache_read(&record, &after);
 	assert_int_equal(2, before.target.serial);
@@ -129,8 +129,8 @@ static void who_has_no_text_any_more_is_believed_nothing(void **state)
 	struct pollux_job job = { 0 };
 
 	(void) state;
-	pollux_texts_note(&record);
-	pollux_texts_parse();
+	pollux_comment_cache_note(&record);
+	pollux_comment_cache_parse();
 	record.comment = NULL;
 	record.system_comment = NULL;
 	assert_false(pollux_comment_cache_read(&record, &job));
@@ -147,16 +147,16 @@ static void of_many_jobs_each_has_its_own(void **state)
 	for (uint32_t id = 1; id <= 1000; id++) {
 		record.job_id = id;
 		write_status(id);
-		pollux_texts_note(&record);
+		pollux_comment_cache_note(&record);
 	}
-	pollux_texts_parse();
+	pollux_comment_cache_parse();
 	for (uint32_t id = 1; id <= 1000; id += 2) {
 		record.job_id = id;
 		write_status(id);
 		assert_true(pollux_comment_cache_read(&record, &job));
 		assert_int_equal(id, job.status.ack);
 	}
-	pollux_texts_sweep();
+	pollux_comment_cache_sweep();
 	for (uint32_t id = 1; id <= 1000; id++) {
 		record.job_id = id;
 		write_status(2 * id);
@@ -174,10 +174,10 @@ static void what_is_not_read_any_more_is_forgotten(void **state)
 	(void) pollux_comment_cache_read(&record, &job);
 	one = blocks;
 	for (record.job_id = 100; record.job_id < 140; record.job_id++)
-		pollux_texts_note(&record);
-	pollux_texts_sweep();
+		pollux_comment_cache_note(&record);
+	pollux_comment_cache_sweep();
 	assert_int_equal(one, blocks);
-	pollux_texts_sweep();
+	pollux_comment_cache_sweep();
 	assert_true(blocks < one);
 	pollux_comment_cache_forget_all();
 	assert_int_equal(0, blocks);

@@ -5,7 +5,7 @@
  * From top to bottom:
  *
  * save.c	saving, all ranks together; alike.c
- * restore.c	which checkpoint to go on from; restore_read.c, restore_old.c
+ * restore.c	which checkpoint to go on from; restore_read.c
  * sigterm.c	we are told to leave
  * rescue.c	saving, one rank alone
  * background.c	saving while training goes on

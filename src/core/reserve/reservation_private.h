@@ -40,7 +40,8 @@ struct plx_reserving {
 	double *consumables; /* [node * consumable_kinds + kind] before the
 				guess */
 	bool *parked;  /* [job_count], search order: so far, for granted ones */
-	double *pools; /* [rest->pool_count] of which others have not drawn */
+	double *pools; /* [residual->pool_count] of which others have not drawn
+			*/
 	bool tight;    /* jobs have to move already */
 	bool *stuck;   /* [job_count], search order: from the beginning */
 	bool leaving;  /* batch hosts may be left, in the present guess */

@@ -15,7 +15,7 @@
 struct plx_timeline;
 
 /*
- * Jobs and free GPUs as the problem and rest have them before any room is
+ * Jobs and free GPUs as the problem and residual have them before any room is
  * taken; both are borrowed. Promises for `count` requests fit. NULL with err
  * set.
  */
@@ -33,7 +33,7 @@ void plx_timeline_start(struct plx_timeline *timeline,
 bool plx_timeline_open(const struct plx_timeline *timeline,
 		       const struct plx_request *request, int node);
 
-/* Is the node somebody's within rest->soon_s? */
+/* Is the node somebody's within residual->soon_s? */
 bool plx_timeline_soon(const struct plx_timeline *timeline, int node);
 
 /*

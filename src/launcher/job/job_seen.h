@@ -2,8 +2,8 @@
 /*
  * job_seen.h - the job's record in slurmctld, read and written with libslurm
  *
- * The only file of the launcher that talks to slurmctld. Each call is one or
- * two RPCs and may block for as long as Slurm's MessageTimeout.
+ * With address.h all of the launcher that talks to slurmctld. Each call is one
+ * or two RPCs and may block for as long as Slurm's MessageTimeout.
  */
 #ifndef PLX_LAUNCHER_JOB_SEEN_H
 #define PLX_LAUNCHER_JOB_SEEN_H

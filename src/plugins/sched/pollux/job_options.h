@@ -2,7 +2,7 @@
 /*
  * job_options.h - what a job's user allowed, read once
  *
- * slurmctld's jobs are looked at several times a second under its lock, and
+ * slurmctld's jobs are looked at up to five times a second under its lock, and
  * what their users said at submission never changes. A table of fixed size
  * keeps what was read; any thread may ask.
  */

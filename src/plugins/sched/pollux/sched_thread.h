@@ -2,10 +2,11 @@
 /*
  * sched_thread.h - the scheduling thread
  *
- * Each cycle: look at slurmctld under a read lock, think with no lock held,
- * then act on one job at a time under the write locks, checking again what
- * may have changed. Between cycles, a short look at jobs in the middle of a
- * resize only.
+ * Up to five times a second (snapshot/look_gap.h), if slurmctld has touched a
+ * job or a node, a look: a snapshot under a read lock. Where that shows
+ * something to decide a cycle follows: it thinks with no lock held, then acts
+ * on one job after the other under the write locks, checking again what may
+ * have changed. In between, jobs in the middle of a resize are seen to.
  */
 #ifndef SCHED_POLLUX_SCHED_THREAD_H
 #define SCHED_POLLUX_SCHED_THREAD_H

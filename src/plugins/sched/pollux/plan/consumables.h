@@ -34,7 +34,7 @@ int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 			    struct plx_error *err);
 
 /*
- * What the job that waits takes on each of its nodes: takes[consumable_kinds].
+ * What the job that waits takes on each of its nodes: demand[consumable_kinds].
  */
 void pollux_consumables_wanted(const struct pollux_snapshot *snapshot,
 			       const struct plx_problem *problem,

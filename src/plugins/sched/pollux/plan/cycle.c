@@ -266,7 +266,7 @@ static bool _ask(const struct cycle *cycle, int j)
 }
 
 /* GPUs that are free, and not promised to others. */
-static int *_spare(const struct cycle *cycle)
+static int *_idle(const struct cycle *cycle)
 {
 	const struct pollux_snapshot *snapshot = cycle->snapshot;
 	int *idle = xcalloc(snapshot->node_count + 1, sizeof(*idle));
@@ -288,7 +288,7 @@ static bool _acts(const struct cycle *cycle, int j)
 static void _apply(const struct cycle *cycle)
 {
 	const struct pollux_snapshot *snapshot = cycle->snapshot;
-	int *idle = _spare(cycle);
+	int *idle = _idle(cycle);
 	double *left = pollux_limit_split_left(snapshot, cycle->problem);
 
 	for (int j = 0; j < cycle->plan->job_count; j++) {
@@ -346,7 +346,7 @@ static void _end_circle(const struct cycle *cycle)
 	int jobs = cycle->plan->job_count;
 	bool *acts = xcalloc(jobs + 1, sizeof(*acts));
 	int *gpus = xcalloc(cycle->snapshot->node_count + 1, sizeof(*gpus));
-	int *idle = _spare(cycle);
+	int *idle = _idle(cycle);
 	uint32_t other = 0;
 	int j = -1;
 

@@ -13,9 +13,9 @@
 #include "sched/pollux/plan/consumables.h"
 
 /*
- * Take GPUs, and what the consumables is, out of the problem, which is about
- * the snapshot's jobs, for waiting jobs that are not to be ignored; parked jobs
- * come back in the order of their priority, as if they waited, too.
+ * Take GPUs, and the consumables beside them, out of the problem, which is
+ * about the snapshot's jobs, for waiting jobs that are not to be ignored;
+ * parked jobs come back in the order of their priority, as if they waited, too.
  * grants[waiting_count].
  */
 int pollux_reservations_make(const struct pollux_snapshot *snapshot,

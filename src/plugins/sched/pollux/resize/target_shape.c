@@ -207,7 +207,7 @@ int pollux_target_shape(job_record_t *job, const struct pollux_job_state *state,
 	if (!state->target.move &&
 	    !pollux_target_shape_host(job, status, shape))
 		return plx_fail_as(err, PLX_REFUSED_BATCH_HOST,
-				   "its home is not known");
+				   "its batch host is not known");
 	return 0;
 }
 

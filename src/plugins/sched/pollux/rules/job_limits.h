@@ -11,9 +11,9 @@
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
- * Fill capped, most_gpus and takes of the snapshot's jobs, takes of its waiting
- * jobs, and its pools; take away nodes that a limit of nodes forbids. All else
- * is filled already. Under slurmctld's read lock on jobs.
+ * Fill capped, most_gpus and demand of the snapshot's jobs, demand of its
+ * waiting jobs, and its pools; take away nodes that a limit of nodes forbids.
+ * All else is filled already. Under slurmctld's read lock on jobs.
  */
 void pollux_job_limits_fill(struct pollux_snapshot *snapshot);
 /* Fill node_gpus by limits of memory; before the above, of a running job. */

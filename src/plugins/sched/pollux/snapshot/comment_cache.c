@@ -63,7 +63,7 @@ static void _forget(bool all)
 	}
 }
 
-void pollux_texts_sweep(void)
+void pollux_comment_cache_sweep(void)
 {
 	_forget(false);
 }
@@ -160,12 +160,12 @@ static void _parse(struct texts *texts)
 	texts->new_comment = texts->new_system_comment = false;
 }
 
-void pollux_texts_note(const job_record_t *record)
+void pollux_comment_cache_note(const job_record_t *record)
 {
 	_note(record, _get(record->job_id));
 }
 
-void pollux_texts_parse(void)
+void pollux_comment_cache_parse(void)
 {
 	for (uint32_t s = 0; s < known.slot_count; s++) {
 		for (struct texts *at = known.slots[s]; at; at = at->next)

@@ -2,8 +2,9 @@
 /*
  * comment_cache.h - what was read of elastic jobs' comments, until they change
  *
- * A snapshot is made several times a second under slurmctld's lock, and a job
- * writes a new status every few seconds. Used by the plugin's thread alone.
+ * A snapshot is made up to five times a second, and a job writes a new status
+ * every few seconds: so texts are parsed ahead, without slurmctld's lock. Used
+ * by the plugin's thread alone.
  */
 #ifndef SCHED_POLLUX_COMMENT_CACHE_H
 #define SCHED_POLLUX_COMMENT_CACHE_H
@@ -12,12 +13,12 @@
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 
 /*
- * Copy what is new of its texts, which pollux_texts_parse() then reads without
- * a lock: so there is little left to do for pollux_comment_cache_read(). Read
- * lock on jobs.
+ * Copy what is new of its texts, which pollux_comment_cache_parse() then reads
+ * without a lock: so there is little left to do for
+ * pollux_comment_cache_read(). Read lock on jobs.
  */
-void pollux_texts_note(const job_record_t *record);
-void pollux_texts_parse(void);
+void pollux_comment_cache_note(const job_record_t *record);
+void pollux_comment_cache_parse(void);
 
 /*
  * Status, complaint and target of the job as its record says now, whatever was
@@ -27,7 +28,7 @@ void pollux_texts_parse(void);
 bool pollux_comment_cache_read(job_record_t *record, struct pollux_job *job);
 
 /* Forget all that were not read since the last sweep. */
-void pollux_texts_sweep(void);
+void pollux_comment_cache_sweep(void);
 void pollux_comment_cache_forget_all(void);
 
 #endif

@@ -56,7 +56,7 @@ static int _walk(struct pollux_snapshot *snapshot, struct plx_backlog *backlog)
 		if (IS_JOB_PENDING(record) && backlog) {
 			_see_pending(record, snapshot, NULL, backlog);
 		} else if (_has_texts(record)) {
-			pollux_texts_note(record);
+			pollux_comment_cache_note(record);
 			jobs++;
 		}
 		if (i % PIECE)
@@ -77,7 +77,7 @@ int pollux_read_ahead(struct pollux_snapshot *snapshot,
 	pollux_lock(POLLUX_AHEAD);
 	jobs = _walk(snapshot, backlog);
 	pollux_unlock(POLLUX_AHEAD);
-	pollux_texts_parse();
+	pollux_comment_cache_parse();
 	pollux_snapshot_expect(snapshot, MAX(jobs, 0));
 	if (jobs >= 0)
 		return 0;

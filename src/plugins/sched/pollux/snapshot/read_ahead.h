@@ -5,7 +5,7 @@
  * A queue may have tens of thousands of jobs, of which a hundred are looked at;
  * and what launchers write has to be parsed. That is done ahead, and others may
  * have slurmctld's lock after every two milliseconds. In the look itself all is
- * compared: who was chosen still waits (pollux_waiting_fill()), and what was
+ * compared: who was chosen still waits (candidates.h), and what was
  * parsed is still what the record says (comment_cache.h). A job that comes to
  * wait in between is seen by the next look.
  */

@@ -497,7 +497,7 @@ struct pollux_snapshot *pollux_snapshot_create(const struct pollux_terms *terms)
 	_fill(snapshot, terms, backlog);
 	pollux_unlock(POLLUX_LOOK);
 	plx_backlog_destroy(backlog);
-	pollux_texts_sweep();
+	pollux_comment_cache_sweep();
 	pollux_node_arrays_fill(snapshot);
 	pollux_snapshot_sets_fill(snapshot);
 	snapshot->fingerprint = _fingerprint(snapshot);

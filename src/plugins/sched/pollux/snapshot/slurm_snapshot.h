@@ -92,7 +92,7 @@ struct pollux_job {
 	int cpu_limit;	/* of CPUs, one of the snapshot's; -1: none */
 	int unreserved; /* the same, of those that reservations leave it */
 	int take_count;
-	struct plx_take *demand; /* from limits that it shares */
+	struct plx_take *demand; /* on limits that it shares */
 	bool to_park;		 /* a waiting job needs its part of a limit */
 	double saved_s;	 /* moldable: its checkpoint's age; negative: untold */
 	double exempt_s; /* no job preempts it for so long yet; 0: some may */
@@ -170,7 +170,7 @@ struct pollux_waiting {
 	bool limited; /* Slurm says that a limit is in its way */
 	bool blocked; /* and no elastic job can help, see limit_split.h */
 	int take_count;
-	struct plx_take *demand; /* from limits of elastic jobs, in all */
+	struct plx_take *demand; /* on limits of elastic jobs, in all */
 	bool *allowed;		 /* [node_count] */
 	double *draws;	 /* [licence_count] of the snapshot's; NULL: none */
 	bool unlicensed; /* Slurm says that it may not have them */
