@@ -242,8 +242,10 @@ ok "OverSubscribe=EXCLUSIVE: an elastic job has all nodes, each as a whole" \
 pre=$(urgent -N1 --gpus-per-node=1)
 ok "for one GPU it gives up one of its nodes, and is not preempted" \
 	wait_until "is_state $pre RUNNING && kept_with $job 4" 60
-next=$(urgent -p whole -N1 --gpus-per-node=1)
+# While the first one runs the second one needs the other node, all of it.
 sb scancel "$pre"
+wait_until "ended $pre" 30
+next=$(urgent -p whole -N1 --gpus-per-node=1)
 ok "nor for one that has a whole node itself" \
 	wait_until "is_state $next RUNNING && kept_with $job 4" 60
 sb scancel "$next"
