@@ -91,6 +91,7 @@ can_open() {
 
 # Lines of GPUs that a job could open between two looks of a rigid one that
 # had them as well.
-opened_twice() {
+opened_twice() (
+	set -o pipefail
 	sort -n "$WORK/opens" | awk -f "$POLLUX_SRCDIR/tests/opened_twice.awk"
-}
+)

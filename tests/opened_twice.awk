@@ -9,10 +9,11 @@ $5 != "-" {
 	for (i = 1; i <= length($5); i++) {
 		gpu = $3 " " substr($5, i, 1)
 		if ($4 == "rigid") {
-			if (!((gpu, $2) in first))
+			if (!((gpu, $2) in first)) {
 				first[gpu, $2] = $1
+				of[gpu] = of[gpu] " " $2
+			}
 			last[gpu, $2] = $1
-			of[gpu] = of[gpu] " " $2
 		}
 		count++
 		opened[count] = gpu
@@ -23,17 +24,14 @@ $5 != "-" {
 
 END {
 	for (i = 1; i <= count; i++) {
-		delete told
 		n = split(of[opened[i]], rigid, " ")
 		for (r = 1; r <= n; r++) {
 			job = rigid[r]
-			if (job != who[i] && !(job in told) &&
+			if (job != who[i] &&
 			    when[i] > first[opened[i], job] &&
-			    when[i] < last[opened[i], job]) {
-				told[job] = 1
+			    when[i] < last[opened[i], job])
 				print when[i], "job", who[i], "opened", \
 					opened[i], "of job", job
-			}
 		}
 	}
 }
