@@ -259,7 +259,9 @@ static void find_prices(struct market *market)
 	double step = FIRST * market->search->price;
 	double least = INFINITY;
 
-	for (int i = 0; i < ROUNDS; i++, step *= DECAY) {
+	/* Prices so far are good for a plan, if a worse one. */
+	for (int i = 0; i < ROUNDS && !plx_search_stopped(market->search);
+	     i++, step *= DECAY) {
 		double sum = trade(market);
 
 		for (int s = 0; sum < least && s < SLOTS; s++)
