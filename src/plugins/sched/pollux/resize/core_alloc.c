@@ -6,16 +6,18 @@
 #include "core/records/refusal.h"
 #include "sched/pollux/resize/core_alloc.h"
 
-/* One that is like a partition, but is not it. The thread's own. */
+/* Two that are like a partition, but are not it. The thread's own. */
 struct likeness {
 	char *of; /* its name: a new record with it is the same partition */
-	part_record_t part;
+	part_record_t parts[2];
+	int now; /* which of the two */
 	struct likeness *next;
 };
 
 /*
- * Always at the same place, and never freed: the select plugin remembers which
- * partition it was asked about last by where it is.
+ * Never freed: the select plugin remembers by its place which partition it was
+ * asked about last, and what its jobs have by default (JobDefaults). Where that
+ * has changed it is the other one's turn.
  */
 static part_record_t *_likeness(const part_record_t *part)
 {
@@ -29,9 +31,12 @@ static part_record_t *_likeness(const part_record_t *part)
 		at->of = xstrdup(part->name);
 		at->next = first;
 		first = at;
+	} else if (at->parts[at->now].job_defaults_list !=
+		   part->job_defaults_list) {
+		at->now = !at->now;
 	}
-	at->part = *part;
-	return &at->part;
+	at->parts[at->now] = *part;
+	return &at->parts[at->now];
 }
 
 /* In a partition that has no jobs, where these do not matter. */
