@@ -147,17 +147,7 @@ ok "which would have been seen" eval '
 sb scancel "$job"
 ok "it ends" wait_until cluster_is_idle 60
 
-# What a job says that agrees to whatever it is asked.
-cat >"$WORK/agree" <<END
-#!/bin/bash
-while :; do
-	serial=\$(scontrol show job "\$SLURM_JOB_ID" |
-		grep -oE 'serial=[0-9]+' | cut -d= -f2)
-	scontrol update job="\$SLURM_JOB_ID" comment="[pollux v=1 \\
-launcher=batch resizes=0 pause=0,0 ack=\${serial:-0} phase=training]"
-	sleep 0.2
-done
-END
+write_agree
 # A step is reported ended and runs on.
 cat >"$WORK/liar" <<END
 #!/bin/bash
@@ -175,7 +165,7 @@ while :; do
 	sleep 0.2
 done
 END
-chmod 755 "$WORK/agree" "$WORK/liar" "$WORK/restless"
+chmod 755 "$WORK/liar" "$WORK/restless"
 attack() {
 	sb sbatch --parsable -o "$WORK/$1.out" --gres=gpu:2 \
 		--scheduler-params=pollux,min=1,max=2 "$WORK/$1"

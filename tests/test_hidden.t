@@ -11,17 +11,7 @@ devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_unconfirmed=60
 plan 9
 
-# It agrees to whatever it is asked.
-cat >"$WORK/agree" <<END
-#!/bin/bash
-while :; do
-	serial=\$(scontrol show job "\$SLURM_JOB_ID" |
-		grep -oE 'serial=[0-9]+' | cut -d= -f2)
-	scontrol update job="\$SLURM_JOB_ID" comment="[pollux v=1 \\
-launcher=batch resizes=0 pause=0,0 ack=\${serial:-0} phase=training]"
-	sleep 0.2
-done
-END
+write_agree
 cat >"$WORK/hide" <<END
 #!/bin/bash
 export MANY=$WORK/crowd
@@ -31,7 +21,7 @@ for how; do
 done
 exec $WORK/agree
 END
-chmod 755 "$WORK/agree" "$WORK/hide"
+chmod 755 "$WORK/hide"
 
 # attack HOW...: a job that hides a GPU so, and another one that is to have it.
 attack() {

@@ -485,52 +485,52 @@ struct sweep {
 	bool failed; /* something could not be looked at */
 };
 
+/* What /proc/TID/status says. */
+struct status {
+	bool unknown; /* there was no memory or file to read it with */
+	bool is_named_stepd, is_roots, is_dead;
+};
+
+static struct status status_of(const char *tid)
+{
+	struct status status = { 0 };
+	char name[64];
+	char *line = NULL;
+	size_t size = 0;
+	FILE *file = NULL;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/status", tid);
+	file = fopen(name, "re");
+	status.unknown = !file && is_scarce(errno);
+	while (file && getline(&line, &size, file) > 0) {
+		status.is_named_stepd |=
+			!strncmp(line, "Name:\tslurmstepd", 16);
+		status.is_roots |= !strncmp(line, "Uid:\t0\t", 7);
+		status.is_dead |= !strncmp(line, "State:\tZ", 8) ||
+				  !strncmp(line, "State:\tX", 8);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return status;
+}
+
 /*
  * slurmstepd uses no GPUs, and is needed to end the rest of its step; or it
  * looks for holders itself, for a resize before. Any process may take the name,
  * and have files in /proc that are root's; nobody else is root's own, not even
  * a program that runs as root for its caller.
  */
-bool plx_is_stepd(const char *tid)
+static bool is_stepd(const struct status *status)
 {
-	char name[64];
-	char *line = NULL;
-	size_t size = 0;
-	FILE *file = NULL;
-	bool is_named = false;
-	bool is_roots = false;
-
-	snprintf(name, sizeof(name), "/proc/%.20s/status", tid);
-	file = fopen(name, "re");
-	if (!file)
-		return is_scarce(errno); /* not known: it is not killed */
-	while (getline(&line, &size, file) > 0) {
-		is_named |= !strncmp(line, "Name:\tslurmstepd", 16);
-		is_roots |= !strncmp(line, "Uid:\t0\t", 7);
-	}
-	free(line);
-	fclose(file);
-	return is_named && is_roots;
+	return status->is_named_stepd && status->is_roots;
 }
 
-/* It has ended, and nobody has asked how: it holds nothing. */
-static bool is_zombie(const char *tid)
+bool plx_is_stepd(const char *tid)
 {
-	char name[64];
-	char *line = NULL;
-	size_t size = 0;
-	FILE *file = NULL;
-	bool found = false;
+	struct status status = status_of(tid);
 
-	snprintf(name, sizeof(name), "/proc/%.20s/status", tid);
-	file = fopen(name, "re");
-	while (file && !found && getline(&line, &size, file) > 0)
-		found = !strncmp(line, "State:\tZ", 8) ||
-			!strncmp(line, "State:\tX", 8);
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
+	return is_stepd(&status);
 }
 
 /* process: a pidfd; negative: this kernel has none. */
@@ -546,11 +546,18 @@ static void end_holder(void *to, const char *tid, uint32_t step, int process)
 	struct sweep *sweep = to;
 	bool ended =
 		step != NOT_STEP && !plx_known_steps_has(sweep->known, step);
+	struct status status;
 
 	if (!ended &&
 	    !each_held(tid, is_denied, &sweep->devices, &sweep->failed))
 		return;
-	if (!plx_is_stepd(tid) && !is_zombie(tid) && end_process(tid, process))
+	status = status_of(tid);
+	/* What has ended and nobody has asked for holds nothing. */
+	if (status.is_dead || is_stepd(&status))
+		return;
+	if (status.unknown)
+		sweep->failed = true;
+	else if (end_process(tid, process))
 		sweep->killed++;
 }
 
