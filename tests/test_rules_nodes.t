@@ -6,7 +6,7 @@
 sandbox_up --nodes 6 --gpus-per-node 4 --params pollux_interval=1 \
 	--conf-extra SuspendProgram=/bin/true --conf-extra SuspendTime=86400 \
 	--conf-extra ResumeProgram=/bin/true --conf-extra SuspendTimeout=2
-plan 35
+plan 36
 
 # on JOB NODES GPUS: it has just these nodes, and so many GPUs in all.
 on() {
@@ -81,6 +81,11 @@ gone
 
 ok "--exclude: it grows around the node" \
 	alone grows around 'n[1-3,5-6]' 20 -x n4
+# In one look the rules are asked once for jobs that are alike: these are not.
+plain=$(submit_light plain pollux,max=4 -w n1 --)
+wait_until "on $plain n1 4" 20
+ok "also beside a job that may have it" \
+	alone grows beside 'n[2-3,5-6]' 16 -x n4
 
 # Without the rule it would be on two nodes as well, but on others.
 listed=$(submit_light listed pollux -N2 -w "n[2,5]" --)
