@@ -65,14 +65,21 @@ void pollux_job_state_outlive(struct pollux_job_state *state, void **outlived,
 	state->outlived_count = count;
 }
 
+void pollux_before_release(struct pollux_before *before)
+{
+	xfree(before->nodes);
+	xfree(before->gpus);
+	*before = (struct pollux_before){ 0 };
+}
+
 static void _free_strings(struct pollux_job_state *state)
 {
 	xfree(state->nodes);
 	xfree(state->want);
 	xfree(state->from_nodes);
 	xfree(state->complaint);
-	xfree(state->had);
-	xfree(state->back);
+	pollux_before_release(&state->had);
+	pollux_before_release(&state->back);
 	xfree(state->shuns);
 	xfree(state->fresh);
 	FREE_NULL_BITMAP(state->left);

@@ -59,6 +59,16 @@ static inline void pollux_stuck_clear(struct pollux_stuck *stuck)
 	*stuck = (struct pollux_stuck){ 0 };
 }
 
+/* What a job had before a resize, see resize/before.h. */
+struct pollux_before {
+	int node_count; /* of the cluster, then */
+	int count;	/* of the job's nodes */
+	int *nodes;	/* [count] rising; NULL: nothing is known */
+	int *gpus;	/* [count] */
+};
+
+void pollux_before_release(struct pollux_before *before);
+
 struct pollux_job_state {
 	uint32_t priority; /* moving: before Slurm had it in its queue */
 	uint32_t job_id;
@@ -123,22 +133,20 @@ struct pollux_job_state {
 	int outlived_count; /* of nodes then */
 
 	/* back.h */
-	int *back;		  /* as `had`, before the last resize */
-	int back_count;		  /* of nodes then */
-	uint32_t back_step;	  /* the first one after it */
-	struct plx_failed failed; /* as last heard, see plan/sick_nodes.h */
-	bool elsewhere;		  /* nodes were closed for that */
-	char *shuns;		  /* moving: a node it is not to start on */
+	struct pollux_before back; /* the last resize */
+	uint32_t back_step;	   /* the first one after it */
+	struct plx_failed failed;  /* as last heard, see plan/sick_nodes.h */
+	bool elsewhere;		   /* nodes were closed for that */
+	char *shuns;		   /* moving: a node it is not to start on */
 
 	/* prolog.h */
-	int *had;	   /* GPUs on each node before; -1 where none of it */
-	int had_count;	   /* of nodes then */
-	void *left;	   /* bitstr_t: nodes that it once gave up */
-	char *fresh;	   /* nodes where a prolog runs */
-	bool overlaps;	   /* readied: to hand over, not done yet */
-	bool again;	   /* it has to be started again */
-	double launched_s; /* monotonic clock */
-	double verdict_s;  /* when it is known how it ended; 0: not yet */
+	struct pollux_before had; /* the resize that a prolog goes with */
+	void *left;		  /* bitstr_t: nodes that it once gave up */
+	char *fresh;		  /* nodes where a prolog runs */
+	bool overlaps;		  /* readied: to hand over, not done yet */
+	bool again;		  /* it has to be started again */
+	double launched_s;	  /* monotonic clock */
+	double verdict_s; /* when it is known how it ended; 0: not yet */
 };
 
 /* Take over `outlived`, made with xcalloc(). */

@@ -19,9 +19,10 @@
  * and keeps for its script.
  */
 struct kind {
-	double *has;	/* [node_count] */
-	double *demand; /* [problem->job_count] */
-	double *keeps;	/* the same */
+	double *has;	 /* [node_count] */
+	double *scripts; /* [node_count] what scripts keep of that */
+	double *demand;	 /* [problem->job_count] */
+	double *keeps;	 /* the same */
 };
 
 static double at_least(double a, double b)
@@ -106,21 +107,23 @@ static bool is_all(const struct pollux_snapshot *snapshot, int n, int k)
 	       all == snapshot->nodes[n].gpus;
 }
 
-static double job_holds(const struct pollux_snapshot *snapshot, int j, int n,
-			int k)
+/* Of kind k, of what the job has on a node. */
+static double job_holds(const struct pollux_snapshot *snapshot,
+			const struct pollux_job *job,
+			const struct pollux_elastic_alloc *held, int k)
 {
-	const struct pollux_job *job = &snapshot->jobs[j];
 	int cpu_limit = cpu_limit_at(snapshot, k);
 
 	if (k == CPUS || is_in(job, cpu_limit))
-		return job->cpus[n];
+		return held->cpus;
 	if (k == MEMORY)
-		return job->memory[n];
+		return held->memory;
 	if (cpu_limit >= 0)
 		return 0;
 	/* All GPUs of a node of one type are of it, whatever was asked for. */
-	return job->kind == k - TYPES || is_all(snapshot, n, k) ? job->gpus[n]
-								: 0;
+	return job->kind == k - TYPES || is_all(snapshot, held->node, k)
+		       ? held->gpus
+		       : 0;
 }
 
 /* What its GPUs there, or its script, take now. */
@@ -133,19 +136,32 @@ static double demand_now(const struct plx_problem *problem,
 	return at_least(job->now[n] * kind->demand[j], keeps);
 }
 
-/* What runs is never too much. */
-static double node_has(const struct pollux_snapshot *snapshot,
-		       const struct plx_problem *problem, int n, int k,
-		       const struct kind *kind)
+/* What nodes have for elastic jobs. What runs is never too much. */
+static bool fill_has(const struct pollux_snapshot *snapshot,
+		     const struct plx_problem *problem, int k,
+		     const struct kind *kind)
 {
-	double has = node_left(snapshot, n, k);
-	double now = 0;
+	double *now = calloc((size_t) snapshot->node_count + 1, sizeof(*now));
 
+	if (!now)
+		return false;
+	for (int n = 0; n < snapshot->node_count; n++)
+		kind->has[n] = node_left(snapshot, n, k);
 	for (int j = 0; j < snapshot->job_count; j++) {
-		has += job_holds(snapshot, j, n, k);
-		now += demand_now(problem, kind, j, n);
+		const struct pollux_job *job = &snapshot->jobs[j];
+		const struct pollux_elastic_alloc *allocs =
+			pollux_job_allocs(snapshot, job);
+
+		for (int i = 0; i < job->alloc_count; i++)
+			kind->has[allocs[i].node] +=
+				job_holds(snapshot, job, &allocs[i], k);
+		for (int n = 0; n < snapshot->node_count; n++)
+			now[n] += demand_now(problem, kind, j, n);
 	}
-	return at_least(at_least(has, now), 0);
+	for (int n = 0; n < snapshot->node_count; n++)
+		kind->has[n] = at_least(at_least(kind->has[n], now[n]), 0);
+	free(now);
+	return true;
 }
 
 static double waiting_demand(const struct pollux_snapshot *snapshot,
@@ -191,15 +207,9 @@ static bool is_short(const struct pollux_snapshot *snapshot,
 	for (int j = 0; j < problem->job_count; j++)
 		most = at_least(most, kind->demand[j]);
 	for (int n = 0; n < problem->node_count; n++) {
-		double scripts = 0;
+		double needs = problem->gpus[n] * most + kind->scripts[n];
 
-		if (has_none(snapshot, n, k))
-			continue;
-		for (int j = 0; j < problem->job_count; j++)
-			scripts += problem->jobs[j].batch_host == n
-					   ? kind->keeps[j]
-					   : 0;
-		if (problem->gpus[n] * most + scripts + waits > kind->has[n])
+		if (!has_none(snapshot, n, k) && needs + waits > kind->has[n])
 			return true;
 	}
 	return false;
@@ -208,9 +218,10 @@ static bool is_short(const struct pollux_snapshot *snapshot,
 static void release_kind(struct kind *kind)
 {
 	free(kind->has);
+	free(kind->scripts);
 	free(kind->demand);
 	free(kind->keeps);
-	*kind = (struct kind){ NULL, NULL, NULL };
+	*kind = (struct kind){ NULL };
 }
 
 /* False when there is no memory. */
@@ -219,17 +230,20 @@ static bool fill_kind(const struct pollux_snapshot *snapshot,
 		      struct kind *kind)
 {
 	kind->has = calloc((size_t) snapshot->node_count + 1, sizeof(double));
+	kind->scripts =
+		calloc((size_t) snapshot->node_count + 1, sizeof(double));
 	kind->demand = calloc((size_t) problem->job_count + 1, sizeof(double));
 	kind->keeps = calloc((size_t) problem->job_count + 1, sizeof(double));
-	if (!kind->has || !kind->demand || !kind->keeps)
+	if (!kind->has || !kind->scripts || !kind->demand || !kind->keeps)
 		return false;
 	for (int j = 0; j < problem->job_count; j++) {
 		kind->demand[j] = job_demand(snapshot, j, k);
 		kind->keeps[j] = script_demand(snapshot, j, k);
+		if (problem->jobs[j].batch_host >= 0)
+			kind->scripts[problem->jobs[j].batch_host] +=
+				kind->keeps[j];
 	}
-	for (int n = 0; n < snapshot->node_count; n++)
-		kind->has[n] = node_has(snapshot, problem, n, k, kind);
-	return true;
+	return fill_has(snapshot, problem, k, kind);
 }
 
 static int write_kinds(const struct kind *kinds, int count,
@@ -265,10 +279,11 @@ static int write_kinds(const struct kind *kinds, int count,
 bool pollux_consumables_has(const struct pollux_snapshot *snapshot, int j,
 			    int n)
 {
-	double memory = (double) snapshot->jobs[j].needs.node_memory;
+	const struct pollux_job *job = &snapshot->jobs[j];
+	double memory = (double) job->needs.node_memory;
 
 	return !snapshot->counts_memory || memory <= 0 ||
-	       job_holds(snapshot, j, n, MEMORY) ||
+	       pollux_job_alloc_on(snapshot, job, n).memory > 0 ||
 	       node_left(snapshot, n, MEMORY) >= memory;
 }
 
@@ -306,7 +321,7 @@ int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 			    struct pollux_consumables *consumables,
 			    struct plx_error *err)
 {
-	struct kind kinds[POLLUX_KINDS] = { { NULL, NULL, NULL } };
+	struct kind kinds[POLLUX_KINDS] = { { NULL } };
 	int count = 0;
 	int rc = 0;
 

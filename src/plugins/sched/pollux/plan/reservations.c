@@ -129,6 +129,21 @@ static void fill_needs(struct input *in, int j)
 	}
 }
 
+/* What an elastic job has of a node. */
+static void add_held(struct input *in, const struct pollux_elastic_alloc *held)
+{
+	int n = held->node;
+
+	in->cpus[n] += held->cpus;
+	in->memory[n] += held->memory;
+	if (!held->gpus)
+		return;
+	in->cpus_per_gpu[n] =
+		at_least(in->cpus_per_gpu[n], (double) held->cpus / held->gpus);
+	in->memory_per_gpu[n] =
+		at_least(in->memory_per_gpu[n], held->memory / held->gpus);
+}
+
 /* What nodes have for all but rigid jobs, and what elastic ones take of it. */
 static void fill_nodes(struct input *in)
 {
@@ -140,20 +155,11 @@ static void fill_nodes(struct input *in)
 	}
 	for (int j = 0; j < in->snapshot->job_count; j++) {
 		const struct pollux_job *job = &in->snapshot->jobs[j];
+		const struct pollux_elastic_alloc *allocs =
+			pollux_job_allocs(in->snapshot, job);
 
-		for (int n = 0; n < in->snapshot->node_count; n++) {
-			int gpus = job->gpus[n];
-
-			in->cpus[n] += job->cpus[n];
-			in->memory[n] += job->memory[n];
-			if (!gpus)
-				continue;
-			in->cpus_per_gpu[n] =
-				at_least(in->cpus_per_gpu[n],
-					 (double) job->cpus[n] / gpus);
-			in->memory_per_gpu[n] = at_least(in->memory_per_gpu[n],
-							 job->memory[n] / gpus);
-		}
+		for (int i = 0; i < job->alloc_count; i++)
+			add_held(in, &allocs[i]);
 		fill_needs(in, j);
 	}
 	for (int n = 0; n < in->snapshot->node_count; n++) {
@@ -165,14 +171,17 @@ static void fill_nodes(struct input *in)
 /* A moldable job that may not be requeued stays as it is. */
 static void add_fixed(struct input *in, const struct pollux_job *job)
 {
-	for (int n = 0; n < in->snapshot->node_count; n++) {
-		if (!job->gpus[n] && !job->cpus[n])
+	const struct pollux_elastic_alloc *allocs =
+		pollux_job_allocs(in->snapshot, job);
+
+	for (int i = 0; i < job->alloc_count; i++) {
+		if (!allocs[i].gpus && !allocs[i].cpus)
 			continue;
 		in->allocs[in->alloc_count++] = (struct plx_node_alloc){
-			.node = n,
-			.gpus = job->gpus[n],
-			.cpus = job->cpus[n],
-			.memory = job->memory[n],
+			.node = allocs[i].node,
+			.gpus = allocs[i].gpus,
+			.cpus = allocs[i].cpus,
+			.memory = allocs[i].memory,
 			.ends_s = job->ends_s,
 			.elastic = true,
 		};

@@ -10,7 +10,7 @@
 #include "sched/pollux/plan/sick_nodes.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize_request.h"
-#include "sched/pollux/resize/back.h"
+#include "sched/pollux/resize/before.h"
 #include "sched/pollux/report/count.h"
 
 #define STARTS_MOST 3 /* that a job has on other nodes, for no rank came up */
@@ -49,13 +49,13 @@ static bool _complain(const struct plx_sick_claim *claim, const char *what)
 static bool _gained(const struct pollux_job *job,
 		    const struct pollux_job_state *state, int n)
 {
-	return job->gpus[n] > MAX(pollux_back_on(state, n), 0);
+	return job->gpus[n] > MAX(pollux_before_on(&state->back, n), 0);
 }
 
 static bool _is_new(const struct pollux_job *job,
 		    const struct pollux_job_state *state, int n)
 {
-	return job->gpus[n] > 0 && pollux_back_on(state, n) <= 0;
+	return job->gpus[n] > 0 && pollux_before_on(&state->back, n) <= 0;
 }
 
 /* What the launcher names, as far as the job has it. */
@@ -86,7 +86,7 @@ static bool _can_go_back(const struct pollux_snapshot *snapshot,
 	bool named = false;
 
 	/* What it had is not known: then without these nodes. */
-	if (!state->back &&
+	if (!state->back.nodes &&
 	    _gpus_left(snapshot, job) < MAX(job->options.min_gpus, 1))
 		return false;
 	for (int n = 0; n < snapshot->node_count; n++) {
@@ -95,7 +95,8 @@ static bool _can_go_back(const struct pollux_snapshot *snapshot,
 			any = any || _gained(job, state, n);
 		}
 	}
-	for (int n = 0; !named && state->back && n < snapshot->node_count; n++)
+	for (int n = 0; !named && state->back.nodes && n < snapshot->node_count;
+	     n++)
 		any = any || _gained(job, state, n);
 	return any && job->target.serial &&
 	       job->target.serial == job->status.failed.serial &&

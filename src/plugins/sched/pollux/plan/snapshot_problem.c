@@ -53,21 +53,47 @@ static int stuck_gpus(const struct pollux_snapshot *snapshot,
  * used, the free ones, as far as there is a CPU for each.
  */
 static int elastic_gpus(const struct pollux_snapshot *snapshot,
-			const struct pollux_job_input *inputs, int n)
+			const struct pollux_job_input *inputs,
+			const struct pollux_elastic_alloc *held)
 {
-	const struct pollux_node *node = &snapshot->nodes[n];
-	int held = 0;
-	int cpus = node->cpus - node->cpus_used;
+	const struct pollux_node *node = &snapshot->nodes[held->node];
+	int cpus = node->cpus - node->cpus_used + held->cpus;
 
-	for (int i = 0; i < snapshot->job_count; i++) {
-		held += snapshot->jobs[i].gpus[n];
-		cpus += snapshot->jobs[i].cpus[n];
-	}
 	if (node->leave)
-		return stuck_gpus(snapshot, inputs, n);
+		return stuck_gpus(snapshot, inputs, held->node);
 	if (!node->usable || node->surplus)
-		return held;
-	return at_least(held, at_most(held + node->gpus_free, cpus));
+		return held->gpus;
+	return at_least(held->gpus,
+			at_most(held->gpus + node->gpus_free, cpus));
+}
+
+/* What elastic jobs may have of each node, and what of it is theirs. */
+static int fill_gpus(const struct pollux_snapshot *snapshot,
+		     const struct pollux_job_input *inputs,
+		     struct plx_problem *problem, struct plx_error *err)
+{
+	struct pollux_elastic_alloc *held =
+		calloc((size_t) snapshot->node_count + 1, sizeof(*held));
+
+	if (!held)
+		return plx_fail(err, "no memory for what nodes have");
+	for (int j = 0; j < snapshot->job_count; j++) {
+		const struct pollux_job *job = &snapshot->jobs[j];
+		const struct pollux_elastic_alloc *allocs =
+			pollux_job_allocs(snapshot, job);
+
+		for (int i = 0; i < job->alloc_count; i++) {
+			held[allocs[i].node].gpus += allocs[i].gpus;
+			held[allocs[i].node].cpus += allocs[i].cpus;
+		}
+	}
+	for (int n = 0; n < snapshot->node_count; n++) {
+		held[n].node = n;
+		problem->gpus[n] = elastic_gpus(snapshot, inputs, &held[n]);
+		problem->gpus_total[n] = snapshot->nodes[n].gpus;
+	}
+	free(held);
+	return 0;
 }
 
 static int cluster_gpus(const struct pollux_snapshot *snapshot)
@@ -452,13 +478,11 @@ struct plx_problem *pollux_problem_create(
 	problem->idle = params->uniform == POLLUX_UNIFORM_MOSTLY;
 	problem->seed = 1;
 	problem->switch_cost = params->switch_cost / 100;
-	if (wire(snapshot, problem, err) < 0)
+	if (wire(snapshot, problem, err) < 0 ||
+	    fill_gpus(snapshot, inputs, problem, err) < 0)
 		goto fail;
-	for (int n = 0; n < snapshot->node_count; n++) {
-		problem->gpus[n] = elastic_gpus(snapshot, inputs, n);
-		problem->gpus_total[n] = snapshot->nodes[n].gpus;
+	for (int n = 0; n < snapshot->node_count; n++)
 		reservations->reserved[n] = problem->gpus[n];
-	}
 	for (int j = 0; j < problem->job_count; j++) {
 		if (fill_job(snapshot, j, &inputs[j], problem, err) < 0)
 			goto fail;

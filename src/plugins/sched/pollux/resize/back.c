@@ -5,19 +5,13 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/back.h"
+#include "sched/pollux/resize/before.h"
 #include "sched/pollux/resize/target_shape.h"
 
 void pollux_back_before(const job_record_t *job, struct pollux_job_state *state)
 {
-	xfree(state->back);
-	state->back = xcalloc(node_record_count, sizeof(*state->back));
-	state->back_count = node_record_count;
+	pollux_before_note(job, &state->back);
 	state->back_step = job->next_step_id;
-	pollux_record_gpus(job, state->back);
-	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(job->node_bitmap, n))
-			state->back[n] = -1;
-	}
 }
 
 bool pollux_back_asked(const struct pollux_job_state *state,
@@ -26,16 +20,6 @@ bool pollux_back_asked(const struct pollux_job_state *state,
 	return status->failed.is &&
 	       status->failed.serial == state->target.serial &&
 	       state->target.serial;
-}
-
-static bool _is_known(const struct pollux_job_state *state)
-{
-	return state->back && state->back_count == node_record_count;
-}
-
-int pollux_back_on(const struct pollux_job_state *state, int n)
-{
-	return state->back && n < state->back_count ? state->back[n] : -1;
 }
 
 /* Its script and its launcher stay where they are, also without a GPU there. */
@@ -70,7 +54,7 @@ bool pollux_back_clear(job_record_t *job, const struct pollux_job_state *state,
 	int all = pollux_record_steps(job, status, POLLUX_ALL_STEPS);
 
 	/* slurmctld was started since: one may be that of the old ranks. */
-	if (!_is_known(state))
+	if (!pollux_before_known(&state->back))
 		return all <= 1;
 	return all == pollux_record_steps(job, status, state->back_step);
 }
@@ -78,12 +62,12 @@ bool pollux_back_clear(job_record_t *job, const struct pollux_job_state *state,
 int pollux_back(job_record_t *job, const struct pollux_job_state *state,
 		const struct plx_status *status, struct plx_error *err)
 {
-	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	int *gpus = pollux_before_gpus(&state->back);
 	struct pollux_shape shape = { NULL };
 	int rc = -1;
 
-	if (_is_known(state)) {
-		shape = _shape(job, state->back, status);
+	if (pollux_before_known(&state->back)) {
+		shape = _shape(job, gpus, status);
 		shape.back = true;
 		rc = pollux_resize(job, &shape, err);
 		pollux_shape_release(&shape);

@@ -22,9 +22,6 @@ void pollux_back_before(const job_record_t *job,
 bool pollux_back_asked(const struct pollux_job_state *state,
 		       const struct plx_status *status);
 
-/* GPUs on node n before; -1: the job was not there, or that is not known. */
-int pollux_back_on(const struct pollux_job_state *state, int n);
-
 /* Are the steps gone that were begun since? READ lock on jobs. */
 bool pollux_back_clear(job_record_t *job, const struct pollux_job_state *state,
 		       const struct plx_status *status);

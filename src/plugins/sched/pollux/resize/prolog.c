@@ -6,6 +6,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize.h"
+#include "sched/pollux/resize/before.h"
 #include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/locks.h"
 
@@ -34,19 +35,12 @@ static bool _is_wanted(void)
 void pollux_prolog_before(const job_record_t *job,
 			  struct pollux_job_state *state)
 {
-	xfree(state->had);
+	pollux_before_release(&state->had);
 	xfree(state->fresh);
 	state->verdict_s = 0;
-	if (!_is_wanted())
-		return;
-	state->had = xcalloc(node_record_count, sizeof(*state->had));
-	state->had_count = node_record_count;
-	pollux_record_gpus(job, state->had);
 	/* What a parked job has is its batch host, though no GPU there. */
-	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(job->node_bitmap, n))
-			state->had[n] = -1;
-	}
+	if (_is_wanted())
+		pollux_before_note(job, &state->had);
 }
 
 /* Does it come back to a node it once gave up? And which does it give up now?
@@ -63,9 +57,9 @@ static bool _comes_back(const job_record_t *job, struct pollux_job_state *state,
 		left = bit_alloc(node_record_count);
 	state->left = left;
 	back = gained && bit_overlap_any(left, gained);
-	for (int n = 0; n < node_record_count; n++) {
-		if (state->had[n] >= 0 && !bit_test(job->node_bitmap, n))
-			bit_set(left, n);
+	for (int i = 0; i < state->had.count; i++) {
+		if (!bit_test(job->node_bitmap, state->had.nodes[i]))
+			bit_set(left, state->had.nodes[i]);
 	}
 	return back;
 }
@@ -76,10 +70,8 @@ static bitstr_t *_gained(const job_record_t *job,
 {
 	bitstr_t *gained = bit_copy(job->node_bitmap);
 
-	for (int n = 0; n < node_record_count; n++) {
-		if (state->had[n] >= 0)
-			bit_clear(gained, n);
-	}
+	for (int i = 0; i < state->had.count; i++)
+		bit_clear(gained, state->had.nodes[i]);
 	if (bit_ffs(gained) < 0)
 		FREE_NULL_BITMAP(gained);
 	return gained;
@@ -162,7 +154,7 @@ bool pollux_prolog_after(job_record_t *job, struct pollux_job_state *state)
 {
 	bitstr_t *gained = NULL;
 
-	if (!state->had || state->had_count != node_record_count)
+	if (!pollux_before_known(&state->had))
 		return false;
 	gained = _gained(job, state);
 	state->again = _comes_back(job, state, gained);
@@ -281,13 +273,13 @@ static void _without(const job_record_t *job, bitstr_t *failed, int *gpus)
 int pollux_prolog_undo(job_record_t *job, const struct pollux_job_state *state,
 		       struct plx_error *err)
 {
-	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
+	int *gpus = pollux_before_gpus(&state->had);
 	struct pollux_shape shape = { NULL };
 	bitstr_t *failed = _failed(state);
 	int rc = -1;
 
-	if (state->had_count == node_record_count) {
-		shape = _shape(state->had);
+	if (pollux_before_known(&state->had)) {
+		shape = _shape(gpus);
 		shape.back = true;
 		rc = pollux_resize(job, &shape, err);
 		pollux_shape_release(&shape);

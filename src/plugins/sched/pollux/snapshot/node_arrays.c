@@ -8,7 +8,7 @@
 
 /* Those that no job has: zeros, for as many nodes each. */
 static struct {
-	double **blocks;
+	int **arrays;
 	int count;
 	int size; /* that there is memory for */
 	int node_count;
@@ -16,30 +16,28 @@ static struct {
 
 static size_t _bytes(int node_count)
 {
-	return (size_t) MAX(node_count, 1) * (sizeof(double) + 2 * sizeof(int));
+	return (size_t) MAX(node_count, 1) * sizeof(int);
 }
 
 /* There are more nodes now, or fewer. */
 static void _forget(int node_count)
 {
 	while (idle.count > 0)
-		xfree(idle.blocks[--idle.count]);
+		xfree(idle.arrays[--idle.count]);
 	idle.node_count = node_count;
 }
 
 void pollux_node_arrays_forget(void)
 {
 	_forget(0);
-	xfree(idle.blocks);
+	xfree(idle.arrays);
 	idle.size = 0;
 }
 
-static void _take(struct pollux_job *job, int node_count)
+static int *_take(int node_count)
 {
-	job->memory = idle.count > 0 ? idle.blocks[--idle.count]
-				     : xmalloc(_bytes(node_count));
-	job->gpus = (int *) (job->memory + node_count);
-	job->cpus = job->gpus + node_count;
+	return idle.count > 0 ? idle.arrays[--idle.count]
+			      : xmalloc(_bytes(node_count));
 }
 
 /* Room for so many more; there is memory for a power of two. */
@@ -115,17 +113,26 @@ void pollux_node_arrays_note(struct pollux_snapshot *snapshot,
 	_note_gpus(record->gres_list_alloc, job, allocs);
 }
 
-static void _fill(const struct pollux_snapshot *snapshot,
-		  struct pollux_job *job)
+struct pollux_elastic_alloc pollux_job_alloc_on(
+	const struct pollux_snapshot *snapshot, const struct pollux_job *job,
+	int n)
 {
-	for (int i = 0; i < job->alloc_count; i++) {
-		const struct pollux_elastic_alloc *alloc =
-			&snapshot->elastic_allocs[job->first_alloc + i];
+	const struct pollux_elastic_alloc *allocs =
+		pollux_job_allocs(snapshot, job);
+	int low = 0;
+	int high = job->alloc_count;
 
-		job->gpus[alloc->node] = alloc->gpus;
-		job->cpus[alloc->node] = alloc->cpus;
-		job->memory[alloc->node] = alloc->memory;
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+
+		if (allocs[middle].node < n)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	if (low < job->alloc_count && allocs[low].node == n)
+		return allocs[low];
+	return (struct pollux_elastic_alloc){ .node = n };
 }
 
 void pollux_node_arrays_fill(struct pollux_snapshot *snapshot)
@@ -135,25 +142,29 @@ void pollux_node_arrays_fill(struct pollux_snapshot *snapshot)
 	if (idle.node_count != snapshot->node_count)
 		_forget(snapshot->node_count);
 	for (int j = 0; j < count; j++) {
-		_take(&snapshot->jobs[j], snapshot->node_count);
-		_fill(snapshot, &snapshot->jobs[j]);
+		struct pollux_job *job = &snapshot->jobs[j];
+		const struct pollux_elastic_alloc *allocs =
+			pollux_job_allocs(snapshot, job);
+
+		job->gpus = _take(snapshot->node_count);
+		for (int i = 0; i < job->alloc_count; i++)
+			job->gpus[allocs[i].node] = allocs[i].gpus;
 	}
 }
 
 static void _return(struct pollux_job *job, int node_count)
 {
-	double *block = job->memory;
+	int *gpus = job->gpus;
 
-	job->memory = NULL;
-	job->gpus = job->cpus = NULL;
-	if (!block)
+	job->gpus = NULL;
+	if (!gpus)
 		return;
-	memset(block, 0, _bytes(node_count));
+	memset(gpus, 0, _bytes(node_count));
 	if (idle.count == idle.size) {
 		idle.size = MAX(2 * idle.size, 64);
-		xrecalloc(idle.blocks, idle.size, sizeof(*idle.blocks));
+		xrecalloc(idle.arrays, idle.size, sizeof(*idle.arrays));
 	}
-	idle.blocks[idle.count++] = block;
+	idle.arrays[idle.count++] = gpus;
 }
 
 void pollux_node_arrays_return(struct pollux_snapshot *snapshot)

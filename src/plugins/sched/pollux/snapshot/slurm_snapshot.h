@@ -77,8 +77,6 @@ struct pollux_job {
 	int alloc_count;
 	int has_gpus;	      /* the sum of these: */
 	int *gpus;	      /* [node_count] */
-	int *cpus;	      /* [node_count] */
-	double *memory;	      /* [node_count] MB */
 	int allowed_set;      /* one of the snapshot's */
 	int required_set;     /* the same, by --nodelist; -1: none */
 	const bool *allowed;  /* [node_count] of the former */
@@ -233,6 +231,18 @@ struct pollux_snapshot *pollux_snapshot_create(
 	const struct pollux_terms *terms);
 void pollux_snapshot_destroy(
 	struct pollux_snapshot *snapshot); /* accepts NULL */
+
+/* [alloc_count] what the job has of each of its nodes, in their order. */
+static inline const struct pollux_elastic_alloc *pollux_job_allocs(
+	const struct pollux_snapshot *snapshot, const struct pollux_job *job)
+{
+	return snapshot->elastic_allocs + job->first_alloc;
+}
+
+/* What it has of node n; zeros: nothing. */
+struct pollux_elastic_alloc pollux_job_alloc_on(
+	const struct pollux_snapshot *snapshot, const struct pollux_job *job,
+	int n);
 
 /* A job whose shape changes by a requeue alone. */
 static inline bool pollux_is_moldable(const struct pollux_job *job)
