@@ -10,12 +10,18 @@ SOURCE = os.environ.get("POLLUX_SRCDIR", os.path.dirname(HERE))
 BUILD = os.environ.get("POLLUX_BUILDDIR", SOURCE)
 SANDBOX = BUILD + "/src/sandbox/pollux-sandbox"
 LIGHT = BUILD + "/tests/light"
-NODES, GPUS = 4, 4
+SLURMDS = BUILD + "/bench/slurmds"
 
 
 def use_build_tree():
     os.environ["POLLUX_SANDBOX_LIB"] = SOURCE + "/src/sandbox/lib"
     os.environ["POLLUX_PLUGIN_PATH"] = BUILD + "/src/plugins/.libs"
+
+
+def answered(gpus):
+    """Options of a cluster whose nodes one process answers for."""
+    return ["--slurmds", SLURMDS, "--cpus-per-node", str(8 * gpus),
+            "--conf-extra", "TreeWidth=65533", "--ready-timeout", "300"]
 
 
 def seconds(text):
@@ -26,9 +32,9 @@ def seconds(text):
 
 
 class Cluster:
-    """Of NODES nodes with GPUS each; wait_up() before anything else."""
+    """Of nodes with GPUs each; wait_up() before anything else."""
 
-    def __init__(self, scheduler, folder, params, options=()):
+    def __init__(self, scheduler, folder, size, options=()):
         self.scheduler = scheduler
         self.dir = f"{folder}/{scheduler}"
         self.env = None
@@ -37,9 +43,9 @@ class Cluster:
             "--like" not in options else []
         self.up = subprocess.Popen(
             [SANDBOX, "up", "--dir", self.dir, "--scheduler", scheduler,
-             *books, "--nodes", str(NODES), "--gpus-per-node", str(GPUS),
+             *books, "--nodes", str(size[0]), "--gpus-per-node", str(size[1]),
              "--owner", str(os.getpid()), "--conf-extra", "MinJobAge=86400",
-             "--params", params, *options],
+             *options],
             stdout=subprocess.DEVNULL)
 
     def wait_up(self):
