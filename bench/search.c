@@ -31,7 +31,7 @@
 #include <time.h>
 
 #include "core/policy/ga.h"
-#include "core/problem/objective.h"
+#include "core/jobs/prepare.h"
 #include "core/search/plan.h"
 #include "sim/snapshot_load.h"
 
@@ -268,10 +268,8 @@ static void wire(struct plx_problem *problem, const struct bench_case *c,
 
 	if (plx_problem_add_switches(problem, &err) < 0)
 		die(&err);
-	problem->uniform = true;
+	plx_prepare_defaults(problem);
 	problem->idle = true;
-	problem->hysteresis = PLX_HYSTERESIS;
-	problem->switch_cost = PLX_SWITCH_COST;
 	problem->consumable_kinds = 1;
 	problem->consumables = calloc(nodes, sizeof(double));
 	for (size_t n = 0; problem->consumables && n < nodes; n++) {

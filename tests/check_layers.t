@@ -34,6 +34,13 @@ by_path() {
 		grep -vE "^$src/($1):"
 }
 
+# The last steps to a posed problem, written again somewhere else.
+posed_twice() {
+	grep -rnE '\<plx_(app_profile_(learn|apply)|problem_set_weights|moldable_assume) ?\(' \
+		--include='*.c' "$src" "$POLLUX_SRCDIR/bench" |
+		grep -vE "^$src/core/(jobs/(app_profile|moldable|prepare)|problem/weights)\.c:"
+}
+
 # Those that open no folder of a run: /proc and /sys, memory, what a test
 # names, the folder of the user's program, which is listed alone, and the
 # launcher's end of a socket in a folder by mkdtemp().
@@ -98,7 +105,7 @@ disordered() {
 		"$POLLUX_SRCDIR/docs/layers.md"
 }
 
-plan 18
+plan 19
 ok "core includes only core" none strangers core core
 ok "a room of core includes itself and those above it only" none core_climbs
 ok "wire includes only core and wire" none strangers wire 'core|wire'
@@ -121,6 +128,7 @@ ok "sim includes only core, chart and itself" none strangers sim \
 	'core|chart|sim'
 ok "chart includes only itself" none strangers chart chart
 ok "core reads no clock, environment, file or global random state" none impure
+ok "a problem is posed by core/jobs/prepare.c alone" none posed_twice
 ok "MPI, CUDA and NCCL are seen by their backends only" none vendor \
 	'mpi|nccl|nvrtc|cuda' 'agent/(comm/coll_(mpi|nccl)|gpu/cuda_)'
 ok "Slurm's internal headers are seen by the plugins only" none vendor \

@@ -8,9 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/jobs/app_profile.h"
+#include "core/jobs/prepare.h"
 #include "core/search/plan.h"
-#include "core/problem/objective.h"
 #include "sim/policy.h"
 
 /* What a job has still to do, samples at the base batch. */
@@ -19,33 +18,6 @@ static double samples_left(const struct plx_simjob *job)
 	double end = plx_app_boundary(job->app, job->app->limits.epochs - 1);
 
 	return (end - job->progress) * job->app->limits.batch.base_batch;
-}
-
-/* It counts as measured now: to what its batch allows, in one of its sizes. */
-static void raise_limit(const struct plx_simjob *from, struct plx_job *job)
-{
-	int most = plx_job_size_down(job, plx_round_most_gpus(from));
-
-	job->max_gpus = most > job->min_gpus ? most : job->min_gpus;
-}
-
-static void ask_profiles(const struct plx_round *round,
-			 struct plx_problem *problem)
-{
-	struct plx_app_profiles *profiles = round->run;
-
-	for (int j = 0; j < problem->job_count; j++) {
-		/* A batch that is fixed says nothing of others. */
-		if (!round->jobs[j]->fixed_batch)
-			plx_app_profile_learn(profiles, &problem->jobs[j]);
-	}
-	for (int j = 0; j < problem->job_count; j++) {
-		struct plx_job *job = &problem->jobs[j];
-
-		if (!round->jobs[j]->fixed_batch &&
-		    plx_app_profile_apply(profiles, job))
-			raise_limit(round->jobs[j], job);
-	}
 }
 
 /*
@@ -97,33 +69,59 @@ static int give_batch_hosts(const struct plx_round *round,
 	return 0;
 }
 
+static int prepare(const struct plx_round *round, struct plx_problem *problem,
+		   struct plx_error *err)
+{
+	unsigned without = round->setting->without;
+	struct plx_prepare_job *jobs =
+		calloc((size_t) problem->job_count + 1, sizeof(*jobs));
+	const struct plx_prepare how = {
+		.profiles = without & PLX_PART_PROFILES ? NULL : round->run,
+		.jobs = jobs,
+		.weights = without & PLX_PART_WEIGHTS ? PLX_WEIGHTS_ALIKE
+						      : PLX_WEIGHTS_LEFT,
+	};
+	int rc = -1;
+
+	if (!jobs)
+		return plx_fail(err, "no memory");
+	for (int j = 0; j < problem->job_count; j++) {
+		/* A batch that is fixed says nothing of others. */
+		jobs[j].teaches = !round->jobs[j]->fixed_batch;
+		jobs[j].learns = !round->jobs[j]->fixed_batch;
+		jobs[j].most_gpus = plx_round_most_gpus(round->jobs[j]);
+	}
+	rc = plx_prepare(problem, &how, err);
+	free(jobs);
+	return rc;
+}
+
 /* The turn as our scheduler sees it, be it real or imagined. */
 static int refine(const struct plx_round *round, struct plx_problem *problem,
 		  struct plx_error *err)
 {
-	unsigned without = round->setting->without;
+	const struct plx_setting *setting = round->setting;
+	double hysteresis = problem->hysteresis;
 
-	problem->uniform = round->setting->uniform;
-	problem->idle = round->setting->idle;
-	if (isnan(round->setting->fairness))
-		problem->fairness = PLX_FAIRNESS;
-	if (!(without & PLX_PART_HYSTERESIS))
-		problem->hysteresis = PLX_HYSTERESIS;
-	if (!(without & PLX_PART_PROFILES))
-		ask_profiles(round, problem);
+	plx_prepare_defaults(problem);
+	problem->seed = setting->seed;
+	problem->uniform = setting->uniform;
+	problem->idle = setting->idle;
+	if (!isnan(setting->fairness))
+		problem->fairness = setting->fairness;
+	if (setting->without & PLX_PART_HYSTERESIS)
+		problem->hysteresis = hysteresis;
 	for (int j = 0; j < problem->job_count; j++) {
 		struct plx_job *job = &problem->jobs[j];
 
-		if (without & PLX_PART_CHARGE)
+		if (setting->without & PLX_PART_CHARGE)
 			job->restart_s = 0;
-		if (round->setting->remaining)
+		if (setting->remaining)
 			job->samples_left = samples_left(round->jobs[j]);
 	}
 	if (give_batch_hosts(round, problem, err) < 0)
 		return -1;
-	if (without & PLX_PART_WEIGHTS)
-		return 0;
-	return plx_problem_set_weights(problem, err);
+	return prepare(round, problem, err);
 }
 
 static int decide(struct plx_round *round, void *states, struct plx_error *err)

@@ -16,7 +16,7 @@
 #include "core/jobs/lease.h"
 #include "core/search/plan.h"
 #include "core/jobs/report_validation.h"
-#include "core/problem/objective.h"
+#include "core/jobs/prepare.h"
 #include "unit.h"
 
 enum { NODES = 8, NODE_GPUS = 4, JOBS = 6, LIAR = JOBS - 1 };
@@ -53,6 +53,7 @@ struct job {
 
 struct world {
 	struct job jobs[JOBS];
+	struct plx_app_profiles profiles;
 	bool by_left; /* pollux_weigh=left */
 	story lie;    /* NULL: all are honest */
 };
@@ -156,22 +157,37 @@ static void fill(struct world *w, int j, double t, struct plx_job *out)
 	plx_validation_apply(&job->validation, job->most_gpus, out);
 }
 
+static void prepare(struct world *w, struct plx_problem *problem)
+{
+	struct plx_prepare_job jobs[JOBS] = { 0 };
+	const struct plx_prepare how = {
+		.profiles = &w->profiles,
+		.jobs = jobs,
+		.weights = PLX_WEIGHTS_LEFT,
+	};
+	struct plx_error err;
+
+	for (int j = 0; j < JOBS; j++) {
+		enum plx_strikes strikes = w->jobs[j].validation.strikes;
+
+		jobs[j].teaches = strikes == PLX_STRIKES_NONE;
+		jobs[j].learns = strikes != PLX_STRIKES_TWO;
+	}
+	assert_int_equal(0, plx_prepare(problem, &how, &err));
+}
+
 static struct plx_plan *decide(struct world *w, double t)
 {
 	struct plx_error err;
 	struct plx_problem *problem = plx_problem_create(NODES, JOBS, &err);
 	struct plx_plan *plan = NULL;
 
-	problem->fairness = PLX_FAIRNESS;
-	problem->hysteresis = PLX_HYSTERESIS;
-	problem->uniform = true;
-	problem->interference = true;
-	problem->seed = 1;
+	plx_prepare_defaults(problem);
 	for (int n = 0; n < NODES; n++)
 		problem->gpus[n] = problem->gpus_total[n] = NODE_GPUS;
 	for (int j = 0; j < JOBS; j++)
 		fill(w, j, t, &problem->jobs[j]);
-	assert_int_equal(0, plx_problem_set_weights(problem, &err));
+	prepare(w, problem);
 	assert_int_equal(0, plx_plan_search(problem, &plan, &err));
 	plx_problem_destroy(problem);
 	return plan;

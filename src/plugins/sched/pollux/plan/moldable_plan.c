@@ -95,16 +95,6 @@ void pollux_moldable_fill(const struct pollux_snapshot *snapshot, int j,
 		input->moldable.restart_s + plx_moldable_loss(&input->moldable);
 }
 
-void pollux_moldable_assume(const struct pollux_snapshot *snapshot,
-			    struct plx_problem *problem)
-{
-	for (int j = 0; j < problem->job_count; j++) {
-		if (pollux_is_moldable(&snapshot->jobs[j]) &&
-		    !problem->jobs[j].profiled)
-			plx_moldable_assume(&problem->jobs[j]);
-	}
-}
-
 bool pollux_moldable_is_fixed(const struct pollux_job *job,
 			      const struct plx_job *planned)
 {

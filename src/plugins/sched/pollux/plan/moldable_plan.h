@@ -34,10 +34,6 @@ void pollux_moldable_fill(const struct pollux_snapshot *snapshot, int j,
 			  const struct pollux_job_input *input,
 			  struct plx_job *job);
 
-/* Those of which nothing is known are taken to scale somehow. */
-void pollux_moldable_assume(const struct pollux_snapshot *snapshot,
-			    struct plx_problem *problem);
-
 /* Is it to stay as it is? As long as its time limit, then. */
 bool pollux_moldable_is_fixed(const struct pollux_job *job,
 			      const struct plx_job *planned);

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/jobs/app_profile.h"
 #include "core/jobs/limit.h"
-#include "core/problem/objective.h"
+#include "core/jobs/prepare.h"
 #include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/snapshot_problem.h"
 #include "sched/pollux/plan/reservations.h"
@@ -419,30 +418,40 @@ static int fill_job(const struct pollux_snapshot *snapshot, int j,
 	return require(snapshot, j, whole, problem, err);
 }
 
-/* Jobs of a kind know what any of them knows, as far as it is believed. */
-static void ask_profiles(const struct pollux_job_input *inputs,
-			 struct plx_problem *problem)
-{
-	for (int j = 0; j < problem->job_count; j++) {
-		if (inputs[j].validation.strikes == PLX_STRIKES_NONE)
-			plx_app_profile_learn(&profiles, &problem->jobs[j]);
-	}
-	for (int j = 0; j < problem->job_count; j++) {
-		if (inputs[j].validation.strikes != PLX_STRIKES_TWO)
-			plx_app_profile_apply(&profiles, &problem->jobs[j]);
-	}
-}
+static const enum plx_weights weights[] = {
+	[POLLUX_WEIGHTS_NO] = PLX_WEIGHTS_ALIKE,
+	[POLLUX_WEIGHTS_SERVICE] = PLX_WEIGHTS_SERVICE,
+	[POLLUX_WEIGHTS_LEFT] = PLX_WEIGHTS_LEFT,
+};
 
-static int set_weights(const struct pollux_params *params,
-		       struct plx_problem *problem, struct plx_error *err)
+/* What a job says counts for others of its kind as far as it is believed. */
+static int prepare(const struct pollux_snapshot *snapshot,
+		   const struct pollux_params *params,
+		   const struct pollux_job_input *inputs,
+		   struct plx_problem *problem, struct plx_error *err)
 {
-	if (params->weights == POLLUX_WEIGHTS_NO)
-		return 0;
+	struct plx_prepare_job *jobs =
+		calloc((size_t) problem->job_count + 1, sizeof(*jobs));
+	const struct plx_prepare how = {
+		.profiles = &profiles,
+		.jobs = jobs,
+		.weights = weights[params->weights],
+	};
+	int rc = -1;
+
+	if (!jobs)
+		return plx_fail(err, "no memory for %d jobs",
+				problem->job_count);
 	for (int j = 0; j < problem->job_count; j++) {
-		if (params->weights == POLLUX_WEIGHTS_SERVICE)
-			problem->jobs[j].samples_left = 0;
+		enum plx_strikes strikes = inputs[j].validation.strikes;
+
+		jobs[j].teaches = strikes == PLX_STRIKES_NONE;
+		jobs[j].learns = strikes != PLX_STRIKES_TWO;
+		jobs[j].assumes = pollux_is_moldable(&snapshot->jobs[j]);
 	}
-	return plx_problem_set_weights(problem, err);
+	rc = plx_prepare(problem, &how, err);
+	free(jobs);
+	return rc;
 }
 
 /* Which nodes are on the same switch, where that is known. */
@@ -471,12 +480,11 @@ struct plx_problem *pollux_problem_create(
 
 	if (!problem)
 		return NULL;
+	plx_prepare_defaults(problem);
 	problem->fairness = params->fairness;
 	problem->interference = params->interference;
-	problem->hysteresis = PLX_HYSTERESIS;
 	problem->uniform = params->uniform != POLLUX_UNIFORM_NO;
 	problem->idle = params->uniform == POLLUX_UNIFORM_MOSTLY;
-	problem->seed = 1;
 	problem->switch_cost = params->switch_cost / 100;
 	if (wire(snapshot, problem, err) < 0 ||
 	    fill_gpus(snapshot, inputs, problem, err) < 0)
@@ -487,9 +495,7 @@ struct plx_problem *pollux_problem_create(
 		if (fill_job(snapshot, j, &inputs[j], problem, err) < 0)
 			goto fail;
 	}
-	ask_profiles(inputs, problem);
-	pollux_moldable_assume(snapshot, problem);
-	if (set_weights(params, problem, err) < 0 ||
+	if (prepare(snapshot, params, inputs, problem, err) < 0 ||
 	    pollux_consumables_fill(snapshot, problem, &consumables, err) < 0 ||
 	    plx_problem_check(problem, err) < 0 ||
 	    pollux_reservations_make(snapshot, &params->terms, problem,
