@@ -12,7 +12,7 @@ sandbox_up --nodes 4 --gpus-per-node 4 --cpus-per-node 16 \
 	--conf-extra "PartitionName=lean Nodes=n[1-4] MaxMemPerNode=250" \
 	--conf-extra "PartitionName=dense Nodes=n[1-4] MaxMemPerCPU=50" \
 	--conf-extra "PartitionName=thin Nodes=n[1-4] MaxCPUsPerNode=3"
-plan 22
+plan 23
 
 # holds JOB FIELD REGEX: in what "scontrol -d" shows of the job.
 holds() {
@@ -146,6 +146,17 @@ ok "for the memory of a node as many as a new job of that size has" eval '
 	gone && same=$(submit_rigid -p dense -w n1 -N1 --ntasks-per-node=4 \
 		--gpus-per-node=4 --mem=400 -- 600) &&
 	wait_until "is_state $same RUNNING" 20 && brings $same 0-7 400'
+gone
+# cpus NODE: that jobs have there.
+cpus() {
+	sb scontrol show node "$1" -o | grep -oE "CPUAlloc=[0-9]+" | cut -d= -f2
+}
+slow=$(submit_light slow pollux,max=2 -p thin -w n3 --gpus=1 -- --live --ack=6)
+wait_until "lit slow event=asked" 30
+ok "MaxCPUsPerNode: what comes between a request and its answer counts" eval '
+	between=$(submit_rigid -p thin -w n3 -n2 --priority=4294910000 -- 600) &&
+	wait_until "is_state $between RUNNING" 5 &&
+	wait_until "lit slow event=refused" 30 && [ "$(cpus n3)" = 3 ]'
 gone
 rigid=$(submit_rigid -p thin -w n3 -n2 -- 600)
 wait_until "is_state $rigid RUNNING" 20
