@@ -67,27 +67,35 @@ static bool fits_on(const struct plx_search *search,
 	       !(plx_config_multi(config) && plx_node_disturbs(search, n));
 }
 
-/* After survey(): is there room without taking from anybody? */
-static bool fits(const struct plx_search *search,
-		 const struct plx_search_job *e,
-		 const struct plx_config *config)
+/* After survey(): are there nodes enough with so many GPUs free? */
+static bool nodes_suffice(const struct plx_search *search,
+			  const struct plx_config *config)
 {
-	int batch_host = e->job->batch_host;
-	int g = config->per_node > 0 ? config->per_node : 1;
+	int g = config->per_node;
 
-	if (plx_needs_batch_host(e, config->nodes) &&
-	    !fits_on(search, e, config, batch_host))
-		return false;
-	for (int n = 0; e->required && n < search->node_count; n++) {
-		if (e->job->required[n] && !fits_on(search, e, config, n))
-			return false;
-	}
-	if (config->per_node == 0)
+	if (g == 0)
 		return search->free_multi_gpus >= config->gpus &&
 		       search->free_multi[1] >= config->nodes;
 	if (plx_config_multi(config))
 		return search->free_multi[g] >= config->nodes;
 	return search->free_one[g] > 0;
+}
+
+/* After survey(): is there room without taking from anybody? */
+static bool fits(const struct plx_search *search,
+		 const struct plx_search_job *e,
+		 const struct plx_config *config)
+{
+	if (!nodes_suffice(search, config))
+		return false;
+	if (plx_needs_batch_host(e, config->nodes) &&
+	    !fits_on(search, e, config, e->job->batch_host))
+		return false;
+	for (int n = 0; e->required && n < search->node_count; n++) {
+		if (e->job->required[n] && !fits_on(search, e, config, n))
+			return false;
+	}
+	return true;
 }
 
 /* What it has now is free. */
