@@ -3,7 +3,7 @@
 
 #include "core/search/plan.h"
 #include "core/problem/objective.h"
-#include "plan_rules.h"
+#include "plan_world.h"
 #include "random_problem.h"
 
 #define ROWS_MAX 125
@@ -298,9 +298,39 @@ static void from_nothing_a_plan_comes_close_to_its_bound(void **state)
 	}
 }
 
+/* They differ on several nodes only, where their fair share is not. */
+static void jobs_nearly_alike_have_speedups_of_their_own(void **state)
+{
+	struct plx_problem *problem = cluster(10, 4, 10);
+	struct plx_plan *plan;
+	bool several = false;
+
+	(void) state;
+	for (int j = 0; j < problem->job_count; j++)
+		problem->jobs[j].may_park = false;
+	for (int j = 0; j < 5; j++)
+		problem->jobs[j].min_nodes = 2;
+	problem->jobs[1].goodput.model.alpha_n *= 2;
+	problem->jobs[2].goodput.model.beta_n *= 1000;
+	problem->jobs[3].goodput.model.two_nodes = 1;
+	plan = searched(problem);
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+		const struct plx_choice *choice = &plan->choices[j];
+		struct plx_yardstick fair = plx_fair_share(problem, job);
+
+		several = several || choice->shape.nodes > 1;
+		assert_true(choice->speedup ==
+			    plx_speedup(job, &fair, choice->shape));
+	}
+	assert_true(several);
+	done(problem, plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_nearly_alike_have_speedups_of_their_own),
 		cmocka_unit_test(
 			small_plans_are_the_best_but_for_one_in_a_thousand),
 		cmocka_unit_test(a_plan_is_as_good_with_nodes_in_another_order),

@@ -156,8 +156,14 @@ double plx_job_value(const struct plx_job *job,
 		     const struct plx_yardstick *fair, struct plx_shape shape,
 		     bool changed)
 {
-	double speedup = plx_speedup(job, fair, shape);
+	return plx_speedup_value(job, fair, plx_speedup(job, fair, shape),
+				 changed);
+}
 
+double plx_speedup_value(const struct plx_job *job,
+			 const struct plx_yardstick *fair, double speedup,
+			 bool changed)
+{
 	speedup *= limit_factor(job, fair, speedup);
 	return changed ? speedup * plx_restart_factor(job) : speedup;
 }

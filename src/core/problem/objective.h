@@ -71,6 +71,11 @@ double plx_job_value(const struct plx_job *job,
 		     const struct plx_yardstick *fair, struct plx_shape shape,
 		     bool changed);
 
+/* The same of a shape whose plx_speedup() is known. */
+double plx_speedup_value(const struct plx_job *job,
+			 const struct plx_yardstick *fair, double speedup,
+			 bool changed);
+
 /*
  * Set the jobs' weights so that the mean of their times gets shorter. Jobs
  * that have had little service weigh more, as most of them end soon. When

@@ -132,7 +132,7 @@ static void plan_fill(struct plx_plan *plan, const struct plx_search *search)
 		for (int i = 0; i < e->at.count; i++)
 			choice->gpus[e->at.slots[i].node] = e->at.slots[i].gpus;
 		choice->shape = plx_search_shape(search, &e->at);
-		choice->speedup = plx_speedup(e->job, &e->fair, choice->shape);
+		choice->speedup = plx_alike_speedup(e, choice->shape);
 		choice->changed = !plx_placement_equal(&e->at, &e->now);
 	}
 }

@@ -78,12 +78,27 @@ struct plx_point {
 	double utility;
 };
 
+/*
+ * Speedups that are alike for all jobs of one goodput and one yardstick, as
+ * those of one program are: found once.
+ */
+#define PLX_ALIKE_MAX  32 /* kept; further ones find their own */
+#define PLX_ALIKE_GPUS 64 /* counts of GPUs kept, from 0 */
+struct plx_alike {
+	const struct plx_goodput *goodput;
+	struct plx_yardstick fair;
+	/* On one node, on two, on more; NAN: not asked. */
+	double speedup[3][PLX_ALIKE_GPUS];
+};
+
 #define PLX_FEW_NODES 24 /* whoever may use no more looks at all of them */
 
 struct plx_search_job {
 	const struct plx_job *job;
 	int index; /* in the problem */
 	struct plx_yardstick fair;
+	struct plx_alike
+		*alike;		/* NULL: its speedups are kept for none other */
 	int cap;		/* most GPUs it may have */
 	bool fixed;		/* as posed, or nothing else is possible */
 	bool anywhere;		/* nearly all nodes are allowed */
@@ -158,6 +173,8 @@ struct plx_search {
 	double best_sum;    /* of the best plan so far */
 	double fairness;    /* p that the search uses, -64 at least */
 	struct plx_search_job *jobs;
+	struct plx_alike *alikes; /* [alike_count], memory for PLX_ALIKE_MAX */
+	int alike_count;
 	struct plx_node *nodes;
 	int *node_jobs; /* memory of nodes[].jobs */
 	int *touched;	/* jobs of the present move, the mover first */
@@ -289,6 +306,11 @@ double plx_job_weight(const struct plx_search *search,
 int plx_gpu_cap(const struct plx_job *job, int held);
 int plx_value_init(const struct plx_search *search, struct plx_search_job *e,
 		   struct plx_error *err);
+/* Sets alike: that of the jobs before it, or a new one. Requires fair. */
+void plx_alike_find(struct plx_search *search, struct plx_search_job *e);
+/* plx_speedup(), asked for once among those that are alike. */
+double plx_alike_speedup(const struct plx_search_job *e,
+			 struct plx_shape shape);
 /* Utility after a restart; -INFINITY: impossible. Requires gpus >= 1. */
 double plx_value(const struct plx_search *search, struct plx_search_job *e,
 		 struct plx_shape shape);

@@ -42,8 +42,9 @@ static void elastic_now(const struct plx_search *search,
 {
 	double weight = plx_job_weight(search, e);
 	double p = search->fairness;
-	double value = plx_job_value(e->job, &e->fair,
-				     plx_search_shape(search, &e->now), false);
+	double speedup =
+		plx_alike_speedup(e, plx_search_shape(search, &e->now));
+	double value = plx_speedup_value(e->job, &e->fair, speedup, false);
 
 	e->utility_parked = weight * plx_utility(p, 0);
 	e->now_value = value;
@@ -81,6 +82,7 @@ static int elastic_init(struct plx_search *search, struct plx_search_job *e,
 	e->may_park = e->job->may_park || e->now.count == 0;
 	e->now_valid = plx_job_may_have(problem, e->job, e->job->now);
 	e->fair = plx_fair_share(problem, e->job);
+	plx_alike_find(search, e);
 	elastic_now(search, e);
 	return plx_value_init(search, e, err);
 }
@@ -187,7 +189,8 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 	search->random = problem->seed;
 	search->jobs =
 		zeroed((size_t) problem->job_count, sizeof(*search->jobs));
-	if (!search->jobs) {
+	search->alikes = zeroed(PLX_ALIKE_MAX, sizeof(*search->alikes));
+	if (!search->jobs || !search->alikes) {
 		plx_fail(err, "no memory for %d jobs", problem->job_count);
 		goto done;
 	}
@@ -228,6 +231,7 @@ void plx_search_destroy(struct plx_search *search)
 		free(search->jobs[j].candidates);
 	}
 	free(search->jobs);
+	free(search->alikes);
 	free(search->nodes);
 	free(search->node_jobs);
 	free(search->touched);

@@ -52,13 +52,76 @@ int plx_gpu_cap(const struct plx_job *job, int held)
 	return min_int(max_int(cap, held), job->max_gpus);
 }
 
+/* Members are compared, as there are gaps between them. */
+static bool same_model(const struct plx_model *a, const struct plx_model *b)
+{
+	return a->alpha_c == b->alpha_c && a->beta_c == b->beta_c &&
+	       a->alpha_n == b->alpha_n && a->beta_n == b->beta_n &&
+	       a->alpha_r == b->alpha_r && a->beta_r == b->beta_r &&
+	       a->gamma == b->gamma && a->two_nodes == b->two_nodes &&
+	       a->growth == b->growth;
+}
+
+static bool same_goodput(const struct plx_goodput *a,
+			 const struct plx_goodput *b)
+{
+	return same_model(&a->model, &b->model) &&
+	       a->noise.sqr == b->noise.sqr && a->noise.var == b->noise.var &&
+	       a->limits.base_batch == b->limits.base_batch &&
+	       a->limits.max_batch == b->limits.max_batch &&
+	       a->limits.min_per_gpu == b->limits.min_per_gpu &&
+	       a->limits.max_per_gpu == b->limits.max_per_gpu &&
+	       a->limits.accumulate == b->limits.accumulate;
+}
+
+void plx_alike_find(struct plx_search *search, struct plx_search_job *e)
+{
+	const struct plx_goodput *goodput = &e->job->goodput;
+	struct plx_alike *alike = search->alikes;
+
+	if (!e->job->profiled || e->job->table)
+		return;
+	for (int i = 0; i < search->alike_count; i++, alike++) {
+		if (alike->fair.gpus == e->fair.gpus &&
+		    alike->fair.goodput == e->fair.goodput &&
+		    same_goodput(alike->goodput, goodput)) {
+			e->alike = alike;
+			return;
+		}
+	}
+	if (search->alike_count == PLX_ALIKE_MAX)
+		return;
+	search->alike_count++;
+	alike->goodput = goodput;
+	alike->fair = e->fair;
+	for (int i = 0; i < 3; i++) {
+		for (int g = 0; g < PLX_ALIKE_GPUS; g++)
+			alike->speedup[i][g] = NAN;
+	}
+	e->alike = alike;
+}
+
+double plx_alike_speedup(const struct plx_search_job *e, struct plx_shape shape)
+{
+	double *known;
+
+	if (!e->alike || shape.nodes < 1 || shape.gpus >= PLX_ALIKE_GPUS ||
+	    shape.spread > 0)
+		return plx_speedup(e->job, &e->fair, shape);
+	known = &e->alike->speedup[min_int(shape.nodes, 3) - 1][shape.gpus];
+	if (isnan(*known))
+		*known = plx_speedup(e->job, &e->fair, shape);
+	return *known;
+}
+
 static double ask(const struct plx_search *search,
 		  const struct plx_search_job *e, struct plx_shape shape)
 {
-	double value = plx_job_value(e->job, &e->fair, shape, true);
+	double speedup = plx_alike_speedup(e, shape);
+	double value = plx_speedup_value(e->job, &e->fair, speedup, true);
 
 	if (!(value > 0))
-		value = YOUNG * plx_speedup(e->job, &e->fair, shape);
+		value = YOUNG * speedup;
 	if (!(value > 0))
 		return -INFINITY;
 	return plx_job_weight(search, e) * plx_utility(search->fairness, value);

@@ -127,9 +127,8 @@ static void goodputs(const struct line *line, char *text, size_t size)
 		snprintf(text, size, "not measured yet");
 		return;
 	}
-	number(from, sizeof(from),
-	       unit * plx_speedup(e->job, &e->fair, line->from));
-	number(to, sizeof(to), unit * plx_speedup(e->job, &e->fair, line->to));
+	number(from, sizeof(from), unit * plx_alike_speedup(e, line->from));
+	number(to, sizeof(to), unit * plx_alike_speedup(e, line->to));
 	if (line->from.gpus == 0)
 		snprintf(text, size, "goodput %s samples/s", to);
 	else
@@ -248,7 +247,7 @@ static double config_speedup(const struct plx_search_job *e,
 		.spread = config->spread,
 	};
 
-	return plx_speedup(e->job, &e->fair, shape);
+	return plx_alike_speedup(e, shape);
 }
 
 /* Of a change: what it has to bring, as a share. */
@@ -340,7 +339,7 @@ static bool why_short_of_size(const struct line *line)
 static void why_enough(const struct line *line)
 {
 	const struct plx_config *next = next_config(line);
-	double now = plx_speedup(line->e->job, &line->e->fair, line->to);
+	double now = plx_alike_speedup(line->e, line->to);
 	double then = next ? config_speedup(line->e, next) : 0;
 	int gpus = line->to.gpus;
 	char reason[192] = "";
@@ -377,7 +376,7 @@ static void beyond(const struct line *line, char *text, size_t size)
 	const struct plx_search_job *e = line->e;
 	int per_node = line->search->node_gpus_max;
 	struct plx_shape more = line->to;
-	double now = plx_speedup(e->job, &e->fair, line->to);
+	double now = plx_alike_speedup(e, line->to);
 	double then;
 
 	text[0] = '\0';
@@ -386,7 +385,7 @@ static void beyond(const struct line *line, char *text, size_t size)
 		return;
 	while (more.gpus > more.nodes * per_node)
 		more.nodes++;
-	then = plx_speedup(e->job, &e->fair, more);
+	then = plx_alike_speedup(e, more);
 	if (then > now)
 		snprintf(text, size, ", %d would add %.0f %%", more.gpus,
 			 100 * (then / now - 1));
