@@ -259,9 +259,65 @@ static void the_bound_is_that_of_a_cluster_without_hysteresis(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* Of each move, twice: it is made if just less is asked of it. */
+static int moves_given_up_in_vain(struct plx_search *search,
+				  struct plx_search_job *e, int *moves)
+{
+	int lost = 0;
+
+	for (int i = 0; !e->fixed && i < e->candidate_count; i++) {
+		uint64_t random = search->random;
+		double gain;
+
+		if (!plx_search_move(search, e, i))
+			continue;
+		gain = plx_move_gain(search);
+		*moves += search->touched_count > 1;
+		plx_move_undo(search);
+		search->random = random;
+		search->least_gain = gain - 1e-9 * (1 + fabs(gain));
+		lost += !plx_search_move(search, e, i) ||
+			fabs(plx_move_gain(search) - gain) > 1e-9;
+		plx_move_undo(search);
+		search->least_gain = -INFINITY;
+	}
+	return lost;
+}
+
+static void no_move_that_gains_enough_is_given_up(void **state)
+{
+	const struct random_spec spec = { .nodes = NODES,
+					  .jobs = JOBS,
+					  .gpus = GPUS,
+					  .rich = true,
+					  .stocked = true,
+					  .wired = true };
+	uint64_t seed = 7;
+	int moves = 0;
+
+	(void) state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct plx_problem *problem = random_problem(&seed, &spec);
+		struct plx_search *search;
+
+		problem->hysteresis = i % 2 ? 0.5 : 0.005;
+		search = plx_search_create(problem, NULL);
+		assert_non_null(search);
+		plx_search_repair(search);
+		for (int j = 0; search->indexed && j < search->job_count; j++)
+			assert_int_equal(0, moves_given_up_in_vain(
+						    search, &search->jobs[j],
+						    &moves));
+		plx_search_destroy(search);
+		plx_problem_destroy(problem);
+	}
+	assert_true(moves > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_move_that_gains_enough_is_given_up),
 		cmocka_unit_test(a_first_plan_leaves_no_gpu_that_fits_nobody),
 		cmocka_unit_test(
 			where_sizes_do_not_fit_nodes_a_plan_is_near_its_bound),

@@ -217,7 +217,9 @@ struct plx_search {
 	uint64_t random;
 	bool poorest; /* ask the worst off to give way, not the best */
 	bool shake;   /* moves choose nodes at random */
-	long work;    /* nodes and configurations looked at */
+	/* Of a move that is tried: it is given up where it gains no more. */
+	double least_gain;
+	long work; /* nodes and configurations looked at */
 	long budget;
 };
 

@@ -90,7 +90,10 @@ static bool try_config(struct plx_search *search, struct plx_search_job *e,
 	double gain;
 	bool better;
 
-	if (!plx_search_move(search, e, config))
+	search->least_gain = *best;
+	better = plx_search_move(search, e, config);
+	search->least_gain = -INFINITY;
+	if (!better)
 		return false;
 	gain = plx_move_gain(search);
 	better = worthwhile(search, gain) && gain > *best;

@@ -30,20 +30,27 @@ static void survey_nodes(struct plx_search *search,
 	search->work += search->node_count / 64;
 }
 
+/* The index tells how many nodes have so many GPUs free for the job. */
+static bool by_level(const struct plx_search *search,
+		     const struct plx_search_job *e)
+{
+	return search->indexed && e->anywhere &&
+	       (!e->job->demand || search->plentiful);
+}
+
 /* Count the nodes that have so many GPUs free for this job. */
 static void survey(struct plx_search *search, const struct plx_search_job *e)
 {
 	int top = search->node_gpus_max;
 	size_t size = (size_t) (top + 1) * sizeof(int);
-	bool by_level = search->indexed && e->anywhere &&
-			(!e->job->demand || search->plentiful);
+	bool level = by_level(search, e);
 
 	memset(search->free_one, 0, size);
 	memset(search->free_multi, 0, size);
 	search->free_multi_gpus = 0;
-	if (!by_level)
+	if (!level)
 		survey_nodes(search, e);
-	for (int g = 1; by_level && g <= top; g++) {
+	for (int g = 1; level && g <= top; g++) {
 		search->free_multi[g] = search->levels[g];
 		search->free_one[g] =
 			search->levels[g] + search->levels[g + top + 1];
@@ -288,10 +295,50 @@ static bool pick_target(struct plx_search *search, struct plx_search_job *e,
 	return true;
 }
 
+/* After survey(): no way to sit down is worth more to a job that is up. */
+static double most_of(struct plx_search *search, const struct plx_search_job *e)
+{
+	double most = e->utility_parked;
+
+	if (now_fits(search, e))
+		most = fmax(most, e->now.utility);
+	search->work += e->candidate_count / 4;
+	for (int i = 0; i < e->candidate_count; i++) {
+		if (nodes_suffice(search, &e->candidates[i]))
+			return fmax(most, e->candidates[i].utility);
+	}
+	return most;
+}
+
+/*
+ * May the move gain more than is asked of it? The mover sits, all others are
+ * up: even if each found all the others' room free.
+ */
+static bool promising(struct plx_search *search)
+{
+	const struct plx_search_job *mover = &search->jobs[search->touched[0]];
+	double gain = mover->at.utility - mover->saved.utility;
+
+	if (!(search->least_gain > -INFINITY))
+		return true;
+	for (int i = 1; i < search->touched_count; i++) {
+		const struct plx_search_job *e =
+			&search->jobs[search->touched[i]];
+
+		if (!by_level(search, e) || e->job->table)
+			return true;
+		/* The index is the same for all of them. */
+		if (i == 1)
+			survey(search, e);
+		gain += most_of(search, e) - e->saved.utility;
+	}
+	return gain > search->least_gain;
+}
+
 bool plx_search_move(struct plx_search *search, struct plx_search_job *e,
 		     int config)
 {
-	bool seated = true;
+	bool seated;
 
 	plx_move_begin(search);
 	plx_move_touch(search, e);
@@ -301,6 +348,7 @@ bool plx_search_move(struct plx_search *search, struct plx_search_job *e,
 		return false;
 	}
 	plx_placement_put(search, e, &search->picked);
+	seated = promising(search);
 	/* The worst off choose first. */
 	for (int i = search->touched_count - 1; i > 0 && seated; i--)
 		seated = plx_search_fit(search,

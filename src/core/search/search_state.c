@@ -6,6 +6,7 @@
  * plx_placement_put(), which keep the nodes' books.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,7 @@ struct plx_search *plx_search_create(const struct plx_problem *problem,
 	search->fairness = problem->fairness < FAIRNESS_MIN ? FAIRNESS_MIN
 							    : problem->fairness;
 	search->random = problem->seed;
+	search->least_gain = -INFINITY;
 	search->jobs =
 		zeroed((size_t) problem->job_count, sizeof(*search->jobs));
 	search->alikes = zeroed(PLX_ALIKE_MAX, sizeof(*search->alikes));
