@@ -11,6 +11,7 @@
  */
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "core/search/search.h"
 
@@ -20,6 +21,8 @@
 #define CLOSE	 1e-4 /* share of the fitness that nobody looks for */
 #define FAR	 1e-2 /* share of it that deserves the whole budget */
 #define VERY_FAR 4    /* times that: as many times the base of the budget */
+
+#define ORDERED 5e-3 /* share of it from where the first to move matters */
 
 #define BETTER	      0.9	 /* of a gap, that is worth another budget */
 #define BUDGET_FIRST  300000000L /* until there is a first plan */
@@ -297,6 +300,52 @@ static void refill_candidates(struct plx_search *search)
 		plx_candidates_fill(search, &search->jobs[j], NULL);
 }
 
+/* A job, to be sorted. */
+struct ranked {
+	struct plx_search_job *e;
+	double regret;
+};
+
+static int by_regret(const void *a, const void *b)
+{
+	const struct ranked *x = a;
+	const struct ranked *y = b;
+
+	if (x->regret != y->regret)
+		return x->regret > y->regret ? -1 : 1;
+	return (x->e > y->e) - (x->e < y->e);
+}
+
+/*
+ * Those with most to regret come first, where nodes are many: the first to come
+ * takes what all others would like. Without memory, by id.
+ */
+static void push_all(struct plx_search *search)
+{
+	size_t count = (size_t) search->job_count;
+	struct ranked *ranked = NULL;
+
+	if (search->problem->uniform && search->indexed &&
+	    gap(search) > ORDERED)
+		ranked = malloc(count * sizeof(*ranked));
+	for (size_t j = 0; j < count; j++) {
+		struct plx_search_job *e = &search->jobs[j];
+
+		if (ranked)
+			ranked[j] = (struct ranked){
+				.e = e,
+				.regret = regret(search, e),
+			};
+		else
+			plx_queue_push(search, e);
+	}
+	if (ranked)
+		qsort(ranked, count, sizeof(*ranked), by_regret);
+	for (size_t j = 0; ranked && j < count; j++)
+		plx_queue_push(search, ranked[j].e);
+	free(ranked);
+}
+
 void plx_search_improve(struct plx_search *search)
 {
 	double first;
@@ -326,8 +375,7 @@ void plx_search_improve(struct plx_search *search)
 	if (plx_search_stopped(search))
 		return;
 	/* Of little weight, a job may want what all would not notice. */
-	for (int j = 0; j < search->job_count; j++)
-		plx_queue_push(search, &search->jobs[j]);
+	push_all(search);
 	if (slots)
 		shake_budget(search, slots);
 	plx_search_descend(search);
