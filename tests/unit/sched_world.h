@@ -19,6 +19,8 @@ struct world {
 	struct pollux_job jobs[JOBS];
 	int gpus[JOBS][NODES];
 	int cpus[JOBS][NODES];
+	double memory[JOBS][NODES];
+	struct pollux_elastic_alloc allocs[JOBS * NODES]; /* of these */
 	bool allowed[NODES];
 	int reserved[NODES];
 	struct plx_grant grants[1];
@@ -53,7 +55,6 @@ static inline void set_up(struct world *w)
 			.runs = true,
 			.options.min_gpus = 1,
 			.gpus = w->gpus[j],
-			.cpus = w->cpus[j],
 			.allowed = w->allowed,
 			.kind = -1,
 			.cpu_limit = -1,
@@ -62,14 +63,39 @@ static inline void set_up(struct world *w)
 	}
 }
 
+/* As a look notes it: on which nodes a job has anything. */
+static inline void note_allocs(struct world *w)
+{
+	int count = 0;
+
+	w->snapshot.elastic_allocs = w->allocs;
+	for (int j = 0; j < JOBS; j++) {
+		w->jobs[j].first_alloc = count;
+		for (int n = 0; n < NODES; n++) {
+			if (!w->gpus[j][n] && !w->cpus[j][n])
+				continue;
+			w->allocs[count++] = (struct pollux_elastic_alloc){
+				.node = n,
+				.gpus = w->gpus[j][n],
+				.cpus = w->cpus[j][n],
+				.memory = w->memory[j][n],
+			};
+		}
+		w->jobs[j].alloc_count = count - w->jobs[j].first_alloc;
+	}
+	w->snapshot.elastic_alloc_count = count;
+}
+
 static inline struct plx_problem *problem_of(struct world *w)
 {
 	struct pollux_reservations reservations = { w->reserved, w->grants,
 						    false };
 	struct plx_error err = { .text = "" };
-	struct plx_problem *problem = pollux_problem_create(
-		&w->snapshot, &w->params, w->inputs, &reservations, &err);
+	struct plx_problem *problem;
 
+	note_allocs(w);
+	problem = pollux_problem_create(&w->snapshot, &w->params, w->inputs,
+					&reservations, &err);
 	assert_string_equal("", err.text);
 	assert_non_null(problem);
 	return problem;

@@ -13,9 +13,7 @@ static void let_one_wait(struct world *w, bool granted)
 {
 	static bool first[NODES] = { true, false };
 	static struct pollux_waiting waiting;
-	static double memory[NODES] = { 0 };
 
-	w->jobs[0].memory = w->jobs[1].memory = memory;
 	waiting = (struct pollux_waiting){
 		.id = 2,
 		.moldable = 1,

@@ -315,7 +315,6 @@ static void only_what_may_run_out_is_counted(void **state)
 	struct pollux_kind kind = { .type = "a100",
 				    .free = free_of_kind,
 				    .all = all_of_kind };
-	double memory[JOBS][NODES] = { { 500, 0 }, { 100, 0 } };
 	struct plx_problem *problem;
 	struct world w;
 
@@ -342,8 +341,8 @@ static void only_what_may_run_out_is_counted(void **state)
 	w.snapshot.kind_count = 1;
 	w.snapshot.kinds = &kind;
 	w.jobs[1].kind = 0;
-	for (int j = 0; j < JOBS; j++)
-		w.jobs[j].memory = memory[j];
+	w.memory[0][0] = 500;
+	w.memory[1][0] = 100;
 	w.nodes[0].memory = 2000;
 	w.nodes[0].memory_used = 900;
 	w.nodes[1].memory = 400;

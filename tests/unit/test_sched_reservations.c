@@ -13,7 +13,6 @@
 static void want_first(struct world *w, struct pollux_waiting *waiting)
 {
 	static bool first[NODES] = { true };
-	static double memory[NODES] = { 0 };
 
 	*waiting = (struct pollux_waiting){
 		.id = 9,
@@ -33,7 +32,6 @@ static void want_first(struct world *w, struct pollux_waiting *waiting)
 		w->jobs[j].moves = w->jobs[j].yields = true;
 		w->jobs[j].priority = 5;
 		w->jobs[j].ends_s = 1000;
-		w->jobs[j].memory = memory;
 	}
 }
 
@@ -336,14 +334,11 @@ static void they_do_not_where_the_job_may_not(void **state)
 static void beside_a_wide_one(struct world *w, struct pollux_waiting *waiting,
 			      int left)
 {
-	static double memory[NODES] = { 0 };
-
 	want_six(w, waiting, 0, left);
 	w->snapshot.job_count = 1;
 	w->params.interference = true;
 	w->jobs[0].priority = 5;
 	w->jobs[0].ends_s = 1000;
-	w->jobs[0].memory = memory;
 	w->gpus[0][0] = w->gpus[0][1] = 4;
 	w->inputs[0].most_gpus = 8;
 }
@@ -365,7 +360,6 @@ static void two_jobs_of_several_nodes_are_not_on_one_node(void **state)
 
 static void what_is_idle_is_rather_taken_than_what_others_have(void **state)
 {
-	static double memory[NODES] = { 0 };
 	struct pollux_waiting waiting;
 	struct world w;
 	int gpus = 0;
@@ -375,7 +369,6 @@ static void what_is_idle_is_rather_taken_than_what_others_have(void **state)
 	w.snapshot.job_count = 1;
 	w.jobs[0].priority = 5;
 	w.jobs[0].ends_s = 1000;
-	w.jobs[0].memory = memory;
 	w.gpus[0][0] = 5;
 	/* It could shrink, and six would be on the first node. */
 	assert_int_equal(2, reserved_of(&w, &gpus));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "sched/pollux/plan/consumables.h"
+#include "sched/pollux/snapshot/elastic_alloc.h"
 
 #define CPUS   0
 #define MEMORY 1

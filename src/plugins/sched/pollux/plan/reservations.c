@@ -7,6 +7,7 @@
 #include "core/reserve/reservation_group.h"
 #include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/reservations.h"
+#include "sched/pollux/snapshot/elastic_alloc.h"
 #include "sched/pollux/plan/spread.h"
 
 /* Each other shape is tried with each effort, and open to nodes for each. */

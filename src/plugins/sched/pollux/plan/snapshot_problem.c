@@ -9,6 +9,7 @@
 #include "core/jobs/prepare.h"
 #include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/snapshot_problem.h"
+#include "sched/pollux/snapshot/elastic_alloc.h"
 #include "sched/pollux/plan/reservations.h"
 #include "sched/pollux/plan/consumables.h"
 

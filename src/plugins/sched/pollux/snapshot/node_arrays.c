@@ -5,6 +5,7 @@
 
 #include "common/node_gpus.h"
 #include "sched/pollux/snapshot/node_arrays.h"
+#include "sched/pollux/snapshot/elastic_alloc.h"
 
 /* Those that no job has: zeros, for as many nodes each. */
 static struct {
@@ -111,28 +112,6 @@ void pollux_node_arrays_note(struct pollux_snapshot *snapshot,
 			allocs[i].memory = (double) has->memory_allocated[i];
 	}
 	_note_gpus(record->gres_list_alloc, job, allocs);
-}
-
-struct pollux_elastic_alloc pollux_job_alloc_on(
-	const struct pollux_snapshot *snapshot, const struct pollux_job *job,
-	int n)
-{
-	const struct pollux_elastic_alloc *allocs =
-		pollux_job_allocs(snapshot, job);
-	int low = 0;
-	int high = job->alloc_count;
-
-	while (low < high) {
-		int middle = low + (high - low) / 2;
-
-		if (allocs[middle].node < n)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < job->alloc_count && allocs[low].node == n)
-		return allocs[low];
-	return (struct pollux_elastic_alloc){ .node = n };
 }
 
 void pollux_node_arrays_fill(struct pollux_snapshot *snapshot)

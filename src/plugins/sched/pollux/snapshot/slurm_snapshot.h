@@ -232,18 +232,6 @@ struct pollux_snapshot *pollux_snapshot_create(
 void pollux_snapshot_destroy(
 	struct pollux_snapshot *snapshot); /* accepts NULL */
 
-/* [alloc_count] what the job has of each of its nodes, in their order. */
-static inline const struct pollux_elastic_alloc *pollux_job_allocs(
-	const struct pollux_snapshot *snapshot, const struct pollux_job *job)
-{
-	return snapshot->elastic_allocs + job->first_alloc;
-}
-
-/* What it has of node n; zeros: nothing. */
-struct pollux_elastic_alloc pollux_job_alloc_on(
-	const struct pollux_snapshot *snapshot, const struct pollux_job *job,
-	int n);
-
 /* A job whose shape changes by a requeue alone. */
 static inline bool pollux_is_moldable(const struct pollux_job *job)
 {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* elastic_alloc.c - what the elastic jobs of a snapshot have of their nodes */
+
+#include "sched/pollux/snapshot/elastic_alloc.h"
+
+struct pollux_elastic_alloc pollux_job_alloc_on(
+	const struct pollux_snapshot *snapshot, const struct pollux_job *job,
+	int n)
+{
+	const struct pollux_elastic_alloc *allocs =
+		pollux_job_allocs(snapshot, job);
+	int low = 0;
+	int high = job->alloc_count;
+
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+
+		if (allocs[middle].node < n)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < job->alloc_count && allocs[low].node == n)
+		return allocs[low];
+	return (struct pollux_elastic_alloc){ .node = n };
+}
