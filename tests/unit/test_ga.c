@@ -3,14 +3,17 @@
 
 #include "core/policy/ga.h"
 #include "core/policy/osdi21.h"
+#include "brute_force.h"
 #include "plan_rules.h"
 #include "plan_seen.h"
 #include "random_problem.h"
+#include "reached.h"
 #include "reference.h"
 #include "sim/simulate.h"
 #include "sim/snapshot_load.h"
 
 static const struct random_spec medium = { .nodes = 5, .jobs = 8, .gpus = 4 };
+static const struct random_spec small = { .nodes = 3, .jobs = 3, .gpus = 4 };
 static const struct random_spec calm = {
 	.nodes = 5, .jobs = 8, .gpus = 4, .calm = true
 };
@@ -90,11 +93,9 @@ static void check_bred(const struct plx_problem *problem,
 	struct plx_plan promised = *plan;
 
 	promised.fitness = fmax(plan->fitness, plan->fitness_now);
-	promised.bound = fmax(plan->bound, promised.fitness);
 	check_plan(problem, &promised);
 	assert_near(plan->fitness,
 		    plx_plan_fitness(problem, plan->choices[0].gpus), 1e-12);
-	assert_true(plan->bound >= plan->fitness && isfinite(plan->bound));
 	if (is_legal(problem, plan))
 		assert_true(plan->fitness <= other->bound);
 	assert_true(other->fitness <= plan->bound);
@@ -239,6 +240,7 @@ static void absurd_numbers_do_no_harm(void **state)
 {
 	(void) state;
 	check_many(&hostile, UNIT_CASES(200));
+	assert_true(seen.parked > UNIT_CASES(5) && seen.woken > UNIT_CASES(20));
 }
 
 /* What the start is worth: nothing is bred in the first generation. */
@@ -266,9 +268,40 @@ static void more_generations_are_never_worse(void **state)
 	assert_true(better > UNIT_CASES(50));
 }
 
+/* No plan is above the bound, nor a legal one above the best; most are that. */
+static void small_plans_are_compared_with_all_there_are(void **state)
+{
+	struct reached found[] = { { "the best is known", 0 },
+				   { "the best is below the bound", 0 } };
+	uint64_t seed = 11;
+	int missed = 0;
+
+	(void) state;
+	for (int i = 0; i < UNIT_CASES(400); i++) {
+		struct plx_problem *problem = random_problem(&seed, &small);
+		struct plx_plan *plan = planned_once(problem, 10);
+		double best = brute_force(problem);
+
+		assert_true(plan->bound >= best * (1 - 1e-9));
+		if (best >= 0 && is_legal(problem, plan)) {
+			assert_true(plan->fitness <= best * (1 + 1e-9));
+			missed += plan->fitness < 0.999 * best;
+			found[0].times++;
+			found[1].times += plan->bound > 1.001 * best;
+		}
+		plx_plan_destroy(plan);
+		plx_problem_destroy(problem);
+	}
+	print_message("# %d of %d are below the best\n", missed,
+		      found[0].times);
+	assert_all_reached(found, ARRAY_SIZE(found), UNIT_CASES(100));
+	assert_true(missed * 20 <= found[0].times);
+}
+
 static void nothing_is_lost_of_a_feasible_start(void **state)
 {
 	uint64_t seed = 4;
+	int starts = 0;
 
 	(void) state;
 	for (int i = 0; i < UNIT_CASES(100); i++) {
@@ -277,6 +310,7 @@ static void nothing_is_lost_of_a_feasible_start(void **state)
 		struct plx_plan *plan = planned_once(problem, 1);
 
 		if (feasible(problem, now)) {
+			starts++;
 			assert_memory_equal(now, plan->choices[0].gpus,
 					    (size_t) (problem->job_count *
 						      problem->node_count) *
@@ -287,6 +321,7 @@ static void nothing_is_lost_of_a_feasible_start(void **state)
 		plx_plan_destroy(plan);
 		plx_problem_destroy(problem);
 	}
+	assert_true(starts > UNIT_CASES(20));
 }
 
 static bool same_plan(const struct plx_plan *a, const struct plx_plan *b)
@@ -596,6 +631,7 @@ int main(void)
 		cmocka_unit_test(two_nodes_are_not_taken_for_three),
 		cmocka_unit_test(absurd_numbers_do_no_harm),
 		cmocka_unit_test(more_generations_are_never_worse),
+		cmocka_unit_test(small_plans_are_compared_with_all_there_are),
 		cmocka_unit_test(nothing_is_lost_of_a_feasible_start),
 		cmocka_unit_test(chance_comes_from_the_seed_alone),
 		cmocka_unit_test(a_cycle_goes_on_from_the_last),

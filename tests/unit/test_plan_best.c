@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_best.c - plans and bounds, compared with all there is */
 
-#include "core/search/plan.h"
-#include "core/problem/objective.h"
+#include "brute_force.h"
 #include "plan_world.h"
 #include "random_problem.h"
-
-#define ROWS_MAX 125
 
 static const struct random_spec small = { .nodes = 3, .jobs = 3, .gpus = 4 };
 static const struct random_spec calm = {
@@ -23,127 +20,6 @@ struct tally {
 	int compared;
 	int missed;
 };
-
-/* All rows a job may have, and the value of each. */
-struct rows {
-	int count;
-	int gpus[ROWS_MAX][3];
-	double value[ROWS_MAX];
-};
-
-/* The value of a row: of a plan with p = 1 where the others have nothing. */
-static double value_of(struct plx_problem *problem, int j, const int *row)
-{
-	size_t cells = (size_t) (problem->job_count * problem->node_count);
-	int *gpus = calloc(cells, sizeof(int));
-	double p = problem->fairness;
-	double weights = 0;
-	double none;
-	double with;
-
-	assert_non_null(gpus);
-	problem->fairness = 1;
-	none = plx_plan_fitness(problem, gpus);
-	memcpy(gpus + j * problem->node_count, row,
-	       (size_t) problem->node_count * sizeof(int));
-	with = plx_plan_fitness(problem, gpus);
-	problem->fairness = p;
-	free(gpus);
-	for (int i = 0; i < problem->job_count; i++)
-		weights += plx_weight(&problem->jobs[i]);
-	return (with - none) * weights / plx_weight(&problem->jobs[j]);
-}
-
-static void list_rows(struct plx_problem *problem, int j, struct rows *rows)
-{
-	int nodes = problem->node_count;
-	int row[3] = { 0 };
-
-	rows->count = 0;
-	for (int code = 0; code < 125; code++) {
-		bool fits = true;
-
-		row[0] = code % 5;
-		row[1] = code / 5 % 5;
-		row[2] = code / 25;
-		for (int n = 0; n < 3; n++)
-			fits = fits && (n < nodes ? row[n] <= problem->gpus[n]
-						  : row[n] == 0);
-		if (!fits || !row_allowed(problem, &problem->jobs[j], row))
-			continue;
-		memcpy(rows->gpus[rows->count], row, sizeof(row));
-		rows->value[rows->count++] = value_of(problem, j, row);
-	}
-}
-
-static double mean(const struct plx_problem *problem, const double *values)
-{
-	double p = problem->fairness;
-	double sum = 0;
-	double weights = 0;
-	double least = INFINITY;
-
-	for (int j = 0; j < problem->job_count; j++) {
-		double x = values[j] + 1e-3;
-		double weight = problem->jobs[j].weight;
-
-		weight = weight > 0 ? weight : 1;
-		weights += weight;
-		least = fmin(least, x);
-		sum += weight * (p == 0 ? log(x) : pow(x, p));
-	}
-	if (isinf(p))
-		return least;
-	return p == 0 ? exp(sum / weights) : pow(sum / weights, 1 / p);
-}
-
-/* The first jobs take no more than there is. */
-static bool fits_so_far(const struct plx_problem *problem, const int *gpus,
-			int jobs)
-{
-	for (int n = 0; n < problem->node_count; n++) {
-		int used = 0;
-
-		for (int j = 0; j < jobs; j++)
-			used += gpus[j * problem->node_count + n];
-		if (used > problem->gpus[n])
-			return false;
-	}
-	return true;
-}
-
-/* The best fitness of all plans; negative when none is feasible. */
-static double best_of_all(struct plx_problem *problem, struct rows *rows, int j,
-			  int *gpus, double *values)
-{
-	double best = -1;
-
-	if (j == problem->job_count)
-		return feasible(problem, gpus) ? mean(problem, values) : -1;
-	for (int i = 0; i < rows[j].count; i++) {
-		double fitness;
-
-		memcpy(gpus + j * problem->node_count, rows[j].gpus[i],
-		       (size_t) problem->node_count * sizeof(int));
-		if (!fits_so_far(problem, gpus, j + 1))
-			continue;
-		values[j] = rows[j].value[i];
-		fitness = best_of_all(problem, rows, j + 1, gpus, values);
-		best = fmax(best, fitness);
-	}
-	return best;
-}
-
-static double brute_force(struct plx_problem *problem)
-{
-	static struct rows rows[3];
-	double values[3];
-	int gpus[9] = { 0 };
-
-	for (int j = 0; j < problem->job_count; j++)
-		list_rows(problem, j, &rows[j]);
-	return best_of_all(problem, rows, 0, gpus, values);
-}
 
 /* Compare so many; the share of plans more than 0.1 % below the best. */
 static void compare_many(const struct random_spec *spec, uint64_t seed,
