@@ -26,6 +26,7 @@ struct random_spec {
 	bool rich;    /* weights, sizes and tables too */
 	bool stocked; /* other resources, too */
 	bool wired;   /* nodes are on switches, which jobs may be bound to */
+	bool spare;   /* GPUs that would idle may be given unevenly */
 	bool bounded; /* numbers of nodes, nodes required, GPUs a node, too; and
 			 jobs that need no GPU on the batch host */
 };
@@ -341,6 +342,7 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 	problem->fairness =
 		powers[random_int(seed, 0, (int) ARRAY_SIZE(powers) - 1)];
 	problem->uniform = chance(seed, 70);
+	problem->idle = spec->spare && chance(seed, 50);
 	problem->interference = chance(seed, 70);
 	problem->seed = unit_random(seed);
 	for (int n = 0; n < nodes; n++) {
