@@ -135,7 +135,7 @@ static inline bool row_allowed(const struct plx_problem *problem,
 		    !(problem->idle && job->batch_host >= 0) &&
 		    row[n] * shape.nodes != shape.gpus)
 			return false;
-		if (!kept && !batch_host && job->allowed && !job->allowed[n])
+		if (!batch_host && job->allowed && !job->allowed[n])
 			return false;
 	}
 	return true;
