@@ -25,6 +25,7 @@ struct random_spec {
 	bool hostile; /* absurd but valid numbers */
 	bool rich;    /* weights, sizes and tables too */
 	bool stocked; /* other resources, too */
+	int kinds;    /* of them; 0: one */
 	bool wired;   /* nodes are on switches, which jobs may be bound to */
 	bool spare;   /* GPUs that would idle may be given unevenly */
 	bool bounded; /* numbers of nodes, nodes required, GPUs a node, too; and
@@ -262,30 +263,37 @@ static inline void enrich(uint64_t *seed, struct plx_job *job, int nodes)
 
 /* CPUs, not enough for all. */
 static inline void random_consumables(uint64_t *seed,
-				      struct plx_problem *problem)
+				      struct plx_problem *problem, int kinds)
 {
-	problem->consumable_kinds = 1;
+	size_t all = (size_t) kinds;
+
+	problem->consumable_kinds = kinds;
 	problem->consumables =
-		calloc((size_t) problem->node_count, sizeof(double));
+		calloc((size_t) problem->node_count * all, sizeof(double));
 	assert_non_null(problem->consumables);
 	for (int j = 0; j < problem->job_count; j++) {
-		double *demand = calloc(1, sizeof(double));
+		struct plx_job *job = &problem->jobs[j];
 
-		assert_non_null(demand);
-		*demand = random_int(seed, 0, 4);
-		problem->jobs[j].demand = demand;
-		if (problem->jobs[j].batch_host < 0 || chance(seed, 30))
+		job->demand = calloc(all, sizeof(double));
+		assert_non_null(job->demand);
+		for (int k = 0; k < kinds; k++)
+			job->demand[k] = random_int(seed, 0, 4);
+		if (job->batch_host < 0 || chance(seed, 30))
 			continue;
-		problem->jobs[j].batch_host_demand = calloc(1, sizeof(double));
-		assert_non_null(problem->jobs[j].batch_host_demand);
-		*problem->jobs[j].batch_host_demand = random_int(seed, 0, 2);
+		job->batch_host_demand = calloc(all, sizeof(double));
+		assert_non_null(job->batch_host_demand);
+		for (int k = 0; k < kinds; k++)
+			job->batch_host_demand[k] = random_int(seed, 0, 2);
 	}
-	for (int n = 0; n < problem->node_count; n++) {
-		problem->consumables[n] = random_int(seed, 0, 8);
+	for (int i = 0; i < problem->node_count * kinds; i++) {
+		int n = i / kinds;
+
+		problem->consumables[i] = random_int(seed, 0, 8);
 		for (int j = 0; j < problem->job_count; j++)
-			problem->consumables[n] +=
+			problem->consumables[i] +=
 				plx_job_demand(&problem->jobs[j], n,
-					       problem->jobs[j].now[n], 0);
+					       problem->jobs[j].now[n],
+					       i % kinds);
 	}
 }
 
@@ -371,7 +379,8 @@ static inline struct plx_problem *random_problem(uint64_t *seed,
 			enrich(seed, job, nodes);
 	}
 	if (spec->stocked && chance(seed, 30))
-		random_consumables(seed, problem);
+		random_consumables(seed, problem,
+				   spec->kinds ? spec->kinds : 1);
 	if (spec->wired)
 		random_switches(seed, problem);
 	if (!spec->calm && chance(seed, 50))

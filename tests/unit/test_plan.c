@@ -11,6 +11,9 @@ static const struct random_spec medium = { .nodes = 5, .jobs = 8, .gpus = 4 };
 static const struct random_spec rich = {
 	.nodes = 5, .jobs = 8, .gpus = 4, .rich = true, .stocked = true
 };
+static const struct random_spec two_kinds = {
+	.nodes = 5, .jobs = 8, .gpus = 4, .stocked = true, .kinds = 2
+};
 static const struct random_spec bounded = {
 	.nodes = 5, .jobs = 8, .gpus = 4, .rich = true, .bounded = true
 };
@@ -59,7 +62,9 @@ static void a_plan_respects_every_limit(void **state)
 	struct seen seen;
 
 	(void) state;
-	check_many(&small, UNIT_CASES(3000));
+	seen = check_many(&small, UNIT_CASES(3000));
+	assert_true(seen.parked > UNIT_CASES(10) &&
+		    seen.woken > UNIT_CASES(100));
 	seen = check_many(&medium, UNIT_CASES(1000));
 	assert_true(seen.lone_multi > UNIT_CASES(100) &&
 		    seen.uneven > UNIT_CASES(50));
@@ -76,7 +81,12 @@ static void a_plan_respects_every_limit(void **state)
 		    seen.multi > UNIT_CASES(100));
 	assert_true(seen.needed > UNIT_CASES(100) &&
 		    seen.left > UNIT_CASES(100));
-	check_many(&wide, UNIT_CASES(60));
+	seen = check_many(&two_kinds, UNIT_CASES(500));
+	assert_true(seen.supplied > UNIT_CASES(100));
+	seen = check_many(&wide, UNIT_CASES(60));
+	assert_true(seen.supplied > UNIT_CASES(100) &&
+		    seen.sized > UNIT_CASES(100) &&
+		    seen.tabled > UNIT_CASES(100));
 	seen = check_many(&wired, UNIT_CASES(2000));
 	assert_true(seen.bound > UNIT_CASES(100) &&
 		    seen.spanning > UNIT_CASES(100));
@@ -186,6 +196,7 @@ static void assert_same_choice(const struct plx_problem *problem,
 
 static void a_plan_depends_on_nothing_but_the_problem(void **state)
 {
+	struct seen seen = { 0 };
 	uint64_t seed = 3;
 
 	(void) state;
@@ -204,12 +215,17 @@ static void a_plan_depends_on_nothing_but_the_problem(void **state)
 			assert_same_choice(problem, &plan->choices[j],
 					   &back->choices[last - j]);
 		}
+		see_plan(problem, plan, &seen);
 		plx_plan_destroy(back);
 		plx_plan_destroy(again);
 		plx_plan_destroy(plan);
 		plx_problem_destroy(other);
 		plx_problem_destroy(problem);
 	}
+	assert_true(seen.parked > UNIT_CASES(50) &&
+		    seen.woken > UNIT_CASES(100) &&
+		    seen.supplied > UNIT_CASES(50) &&
+		    seen.spanning > UNIT_CASES(50));
 }
 
 /* Make the plan what the jobs have. */
@@ -234,6 +250,7 @@ static void a_plan_once_made_is_left_alone(void **state)
 	struct random_spec spec = {
 		.nodes = 4, .jobs = 8, .gpus = 4, .calm = true
 	};
+	struct seen seen = { 0 };
 	uint64_t seed = 9;
 
 	(void) state;
@@ -251,6 +268,7 @@ static void a_plan_once_made_is_left_alone(void **state)
 			problem->jobs[j].restarts = 3;
 		}
 		plan = searched(problem);
+		see_plan(problem, plan, &seen);
 		apply(problem, plan);
 		plx_plan_destroy(plan);
 		problem->seed++;
@@ -260,6 +278,9 @@ static void a_plan_once_made_is_left_alone(void **state)
 		plx_plan_destroy(plan);
 		plx_problem_destroy(problem);
 	}
+	assert_true(seen.woken > UNIT_CASES(50) &&
+		    seen.lone_multi > UNIT_CASES(20) &&
+		    seen.spanning > UNIT_CASES(5));
 }
 
 static bool now_please(void *asked)
@@ -270,6 +291,7 @@ static bool now_please(void *asked)
 
 static void who_asks_to_stop_gets_a_plan_at_once(void **state)
 {
+	struct seen seen = { 0 };
 	uint64_t seed = 21;
 	int asked = 0;
 
@@ -282,10 +304,12 @@ static void who_asks_to_stop_gets_a_plan_at_once(void **state)
 		problem->stop_context = &asked;
 		plan = searched(problem);
 		check_plan(problem, plan);
+		see_plan(problem, plan, &seen);
 		plx_plan_destroy(plan);
 		plx_problem_destroy(problem);
 	}
-	assert_true(asked > 0);
+	assert_true(asked > UNIT_CASES(100));
+	assert_true(seen.parked + seen.woken > UNIT_CASES(20));
 }
 
 int main(void)

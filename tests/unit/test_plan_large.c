@@ -9,6 +9,7 @@
 #include "core/search/plan.h"
 #include "core/search/search.h"
 #include "plan_world.h"
+#include "plan_seen.h"
 #include "random_problem.h"
 
 enum { NODES = 60, GPUS = 8, JOBS = 70, ROUNDS = 60 };
@@ -86,6 +87,7 @@ static void random_plans_respect_cpus_that_are_short(void **state)
 					  .rich = true,
 					  .stocked = true,
 					  .bounded = true };
+	struct seen seen = { 0 };
 	uint64_t seed = 2;
 	int large = 0;
 
@@ -96,10 +98,13 @@ static void random_plans_respect_cpus_that_are_short(void **state)
 
 		large += problem->node_count > 24 && problem->consumables;
 		check_plan(problem, plan);
+		see_plan(problem, plan, &seen);
 		plx_plan_destroy(plan);
 		plx_problem_destroy(problem);
 	}
 	assert_true(large > ROUNDS / 4);
+	assert_true(seen.supplied > ROUNDS && seen.left > ROUNDS &&
+		    seen.parked > ROUNDS && seen.needed > ROUNDS);
 }
 
 /* Every second node has CPUs for half of its GPUs. */

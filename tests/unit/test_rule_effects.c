@@ -21,6 +21,9 @@ static const struct random_spec stocked = {
 static const struct random_spec stocked_bounded = {
 	.nodes = 4, .jobs = 6, .gpus = 4, .stocked = true, .bounded = true
 };
+static const struct random_spec two_kinds = {
+	.nodes = 4, .jobs = 6, .gpus = 4, .stocked = true, .kinds = 2
+};
 static const struct random_spec wired = {
 	.nodes = 6, .jobs = 6, .gpus = 4, .wired = true
 };
@@ -163,6 +166,16 @@ static bool drop_demand(struct plx_job *job)
 	return was;
 }
 
+/* Where there are two kinds. */
+static bool drop_second_demand(struct plx_job *job)
+{
+	bool was = job->demand && job->demand[1] > 0;
+
+	if (job->demand)
+		job->demand[1] = 0;
+	return was;
+}
+
 static bool drop_batch_host_demand(struct plx_job *job)
 {
 	bool was = job->batch_host_demand && *job->batch_host_demand > 0;
@@ -267,6 +280,8 @@ static const struct rule {
 	{ "sizes", FORBIDS, &rich, NULL, drop_sizes },
 	{ "table", FORBIDS, &rich, NULL, drop_table },
 	{ "demand", FORBIDS, &stocked, NULL, drop_demand },
+	{ "demand of a second kind", FORBIDS, &two_kinds, NULL,
+	  drop_second_demand },
 	{ "batch_host_demand", FORBIDS, &stocked_bounded, NULL,
 	  drop_batch_host_demand },
 	{ "uniform", FORBIDS, &plain, drop_uniform, NULL },
