@@ -267,6 +267,21 @@ static void an_absurd_size_is_refused(void **state)
 	plx_problem_destroy(NULL);
 }
 
+/* That it may not be parked is another matter. */
+static void every_job_may_have_nothing(void **state)
+{
+	struct plx_problem *problem = two_nodes();
+	const int nothing[2] = { 0 };
+
+	(void) state;
+	problem->jobs[1].min_gpus = 1;
+	problem->jobs[1].min_nodes = 2;
+	problem->jobs[1].batch_host = 1;
+	assert_true(plx_job_may_have(problem, &problem->jobs[0], nothing));
+	assert_true(plx_job_may_have(problem, &problem->jobs[1], nothing));
+	plx_problem_destroy(problem);
+}
+
 static void a_job_gets_its_own_list_of_nodes(void **state)
 {
 	struct plx_problem *problem = two_nodes();
@@ -286,6 +301,7 @@ int main(void)
 		cmocka_unit_test(jobs_may_hold_what_was_reserved_since),
 		cmocka_unit_test(an_absurd_size_is_refused),
 		cmocka_unit_test(a_job_gets_its_own_list_of_nodes),
+		cmocka_unit_test(every_job_may_have_nothing),
 	};
 
 	return cmocka_run_group_tests_name("problem", tests, NULL, NULL);

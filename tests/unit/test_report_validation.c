@@ -332,6 +332,32 @@ static void restart_costs_are_believed_as_far_as_resizes_took(void **state)
 	assert_true(applied(&s, 1).restart_s == 800);
 }
 
+static void a_resize_that_a_suspension_cuts_short_tells_nothing(void **state)
+{
+	struct story s;
+
+	(void) state;
+	begin(&s);
+	go_on(&s, 60, 1);
+	s.claim.resized = true;
+	go_on(&s, 20, 0);
+	s.claim.runs = false;
+	go_on(&s, 36000, 0);
+	s.claim.runs = true;
+	s.claim.resized = false;
+	go_on(&s, 60, 1);
+	assert_true(s.validation.pause_s == 0);
+	/* Nor one that ends with the job parked. */
+	s.claim.resized = true;
+	go_on(&s, 20, 0);
+	s.claim.shape.gpus = 0;
+	go_on(&s, 36000, 0);
+	s.claim.shape.gpus = 4;
+	s.claim.resized = false;
+	go_on(&s, 60, 1);
+	assert_true(s.validation.pause_s == 0);
+}
+
 static void strikes_take_away_what_was_claimed(void **state)
 {
 	struct story s;
@@ -369,6 +395,8 @@ int main(void)
 		cmocka_unit_test(
 			restart_costs_are_believed_as_far_as_resizes_took),
 		cmocka_unit_test(strikes_take_away_what_was_claimed),
+		cmocka_unit_test(
+			a_resize_that_a_suspension_cuts_short_tells_nothing),
 	};
 
 	return cmocka_run_group_tests_name("report_validation", tests, NULL,

@@ -255,6 +255,47 @@ static void a_refusal_leaves_no_trace(void **state)
 	plx_problem_destroy(problem);
 }
 
+static void no_more_is_done_for_a_request_than_it_is_worth(void **state)
+{
+	static const bool yields[] = { false };
+	/* Of four GPUs that a job has, which may be parked: served? */
+	static const struct {
+		int gpus;
+		bool all;
+		bool shrink;
+		bool idle;
+	} rows[] = { { 1, true, true, true },
+		     { 4, true, true, false },
+		     { 5, true, false, false },
+		     { 6, false, false, false } };
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const bool serves[] = {
+			[PLX_EFFORT_ALL] = rows[i].all,
+			[PLX_EFFORT_SHRINK] = rows[i].shrink,
+			[PLX_EFFORT_IDLE] = rows[i].idle,
+		};
+
+		for (size_t k = 0; k < ARRAY_SIZE(serves); k++) {
+			struct plx_problem *problem = full(1, 4);
+
+			problem->gpus[0] = problem->gpus_total[0] = 5;
+			problem->jobs[0].may_park = true;
+			assert_int_equal(
+				serves[k],
+				served(problem,
+				       (struct plx_request){
+					       .nodes = 1,
+					       .gpus_per_node = rows[i].gpus,
+					       .keeps = yields,
+					       .effort =
+						       (enum plx_effort) k }));
+			plx_problem_destroy(problem);
+		}
+	}
+}
+
 static void a_request_without_nodes_is_refused(void **state)
 {
 	struct plx_problem *problem = full(1, 1);
@@ -445,6 +486,8 @@ int main(void)
 		cmocka_unit_test(a_request_without_nodes_is_refused),
 		cmocka_unit_test(granted_room_can_be_had),
 		cmocka_unit_test(many_grants_can_be_had_together),
+		cmocka_unit_test(
+			no_more_is_done_for_a_request_than_it_is_worth),
 	};
 
 	return cmocka_run_group_tests_name("reservation", tests, NULL, NULL);

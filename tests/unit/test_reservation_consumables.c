@@ -71,6 +71,29 @@ static void a_consumable_that_must_be_kept_is_not_given(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* The search is to give it to the parked job: it stays in the problem. */
+static void what_a_parked_job_is_woken_for_is_left_to_the_search(void **state)
+{
+	static const double demand[] = { 2 };
+
+	(void) state;
+	for (int wakes = 0; wakes < 2; wakes++) {
+		struct plx_problem *problem = full(2, 4);
+		struct plx_request request = { .nodes = 2,
+					       .gpus_per_node = 1,
+					       .demand = demand,
+					       .wakes = wakes };
+
+		consumables(problem, 4);
+		assert_true(served(problem, request));
+		for (int n = 0; n < 2; n++) {
+			assert_int_equal(wakes ? 4 : 3, problem->gpus[n]);
+			assert_true(problem->consumables[n] == (wakes ? 4 : 2));
+		}
+		plx_problem_destroy(problem);
+	}
+}
+
 /* Its batch script's CPU is one of those that the request wants. */
 static void who_is_parked_keeps_a_part_of_it(void **state)
 {
@@ -161,6 +184,8 @@ int main(void)
 		cmocka_unit_test(a_consumable_that_must_be_kept_is_not_given),
 		cmocka_unit_test(who_is_parked_keeps_a_part_of_it),
 		cmocka_unit_test(nobody_grows_into_what_a_request_takes),
+		cmocka_unit_test(
+			what_a_parked_job_is_woken_for_is_left_to_the_search),
 	};
 
 	return cmocka_run_group_tests_name("reservation_consumables", tests,

@@ -212,6 +212,33 @@ static bool now_feasible(const struct plx_problem *problem)
 	return feasible(problem, gpus);
 }
 
+/* Two could leave the node; it is enough that one does. */
+static void who_need_not_leave_keeps_its_batch_host(void **state)
+{
+	static const bool first[] = { true, false };
+	struct plx_problem *problem = batch_hosts(2, 3, 4, 2);
+	struct plx_request request = {
+		.nodes = 1,
+		.gpus_per_node = 2,
+		.allowed = first,
+		.keeps = all,
+		.leaves = all,
+	};
+	int left = 0;
+
+	(void) state;
+	for (int j = 0; j < 3; j++)
+		problem->jobs[j].min_gpus = 2;
+	assert_true(reserved(problem, request).granted);
+	for (int j = 0; j < 3; j += 2) {
+		left += problem->jobs[j].batch_host < 0;
+		assert_true(problem->jobs[j].batch_host <= 0);
+	}
+	assert_int_equal(1, left);
+	assert_int_equal(1, problem->jobs[1].batch_host);
+	plx_problem_destroy(problem);
+}
+
 static void check(struct plx_problem *problem, const int *batch_host,
 		  const struct plx_request *request, bool granted, int *left)
 {
@@ -294,6 +321,7 @@ int main(void)
 		cmocka_unit_test(a_job_is_moved_rather_than_parked),
 		cmocka_unit_test(who_need_not_leave_stays_at_home),
 		cmocka_unit_test(granted_room_can_be_had),
+		cmocka_unit_test(who_need_not_leave_keeps_its_batch_host),
 	};
 
 	return cmocka_run_group_tests_name("reservation_leaving", tests, NULL,

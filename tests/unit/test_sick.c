@@ -8,6 +8,7 @@
 #include "core/base/section.h"
 #include "core/jobs/sick.h"
 #include "core/records/status.h"
+#include "reached.h"
 #include "unit.h"
 
 /* ---- failed.h ---- */
@@ -215,6 +216,8 @@ static void two_owners_close_it_to_all(void **state)
 	assert_int_equal(PLX_CLOSED_ALL,
 			 plx_sick_closed(&sick, "n2", 7, 3, 1050));
 	assert_true(plx_sick_out_s(&sick, "n2", 1050) == 1110);
+	assert_int_equal(1, plx_sick_out_count(&sick, 1050));
+	assert_int_equal(0, plx_sick_out_count(&sick, 1110));
 	assert_null(plx_sick_opened(&sick, 1109));
 	assert_string_equal("n2", plx_sick_opened(&sick, 1110));
 	assert_null(plx_sick_opened(&sick, 1111));
@@ -279,23 +282,30 @@ static void who_trains_there_later_opens_it(void **state)
 static void a_liar_closes_nodes_to_himself_alone(void **state)
 {
 	struct plx_sick sick = { 0 };
+	struct reached reached[] = { { "a node is closed to the liar", 0 },
+				     { "a node finds no place", 0 },
+				     { "no more nodes are remembered", 0 } };
 	uint64_t seed = 7;
 
 	(void) state;
 	for (int i = 0; i < 20000; i++) {
 		char node[16];
+		enum plx_closed closed;
 
 		snprintf(node, sizeof(node), "n%d",
 			 (int) (unit_random(&seed) % 200));
-		assert_int_not_equal(
-			PLX_CLOSED_ALL,
-			complain(&sick, node,
-				 (uint32_t) (unit_random(&seed) % 50), 1,
-				 1000 + i));
+		closed = complain(&sick, node,
+				  (uint32_t) (unit_random(&seed) % 50), 1,
+				  1000 + i);
+		assert_int_not_equal(PLX_CLOSED_ALL, closed);
+		reached[0].times += closed == PLX_CLOSED_OWNER;
+		reached[1].times += closed == PLX_CLOSED_NOT;
 		assert_int_equal(PLX_CLOSED_NOT,
 				 plx_sick_closed(&sick, node, 99, 2, 1000 + i));
 		assert_true(sick.count <= PLX_SICK_NODES);
+		reached[2].times += sick.count == PLX_SICK_NODES;
 	}
+	assert_all_reached(reached, ARRAY_SIZE(reached), 100);
 }
 
 static void two_that_complain_of_everything_count_for_nothing(void **state)
@@ -315,6 +325,23 @@ static void two_that_complain_of_everything_count_for_nothing(void **state)
 		assert_true(out <= PLX_SICK_CREDIBLE);
 	}
 	assert_true(out <= PLX_SICK_CREDIBLE);
+}
+
+static void who_complains_of_everything_lends_nobody_weight(void **state)
+{
+	struct plx_sick sick = { 0 };
+
+	(void) state;
+	for (int i = 0; i <= PLX_SICK_CREDIBLE; i++) {
+		char node[16];
+
+		snprintf(node, sizeof(node), "n%d", i);
+		complain(&sick, node, 5, 1, 1000);
+	}
+	/* As the first that was named, or a later one. */
+	assert_int_equal(PLX_CLOSED_JOB, complain(&sick, "n0", 6, 2, 1010));
+	assert_int_equal(PLX_CLOSED_JOB, complain(&sick, "n3", 6, 2, 1010));
+	assert_int_equal(0, plx_sick_out_count(&sick, 1011));
 }
 
 static void at_most_a_tenth_of_the_nodes_is_closed_to_all(void **state)
@@ -387,6 +414,8 @@ int main(void)
 		cmocka_unit_test(
 			who_floods_a_node_drives_out_no_other_complaint),
 		cmocka_unit_test(what_is_old_is_forgotten),
+		cmocka_unit_test(
+			who_complains_of_everything_lends_nobody_weight),
 	};
 
 	return cmocka_run_group_tests_name("sick", tests, NULL, NULL);
