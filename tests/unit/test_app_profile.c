@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/jobs/app_profile.h"
+#include "reached.h"
 #include "unit.h"
 
 static const struct plx_limits limits = { 128, 4096, 8, 256, true };
@@ -346,6 +347,71 @@ static void who_fills_the_table_loses_his_own(void **state)
 	assert_int_equal(PLX_APP_PROFILES_MAX, profiles.count);
 }
 
+/* A pass lasts so many times as long. */
+static struct plx_job lasting(struct plx_job job, double times)
+{
+	job.goodput.model.alpha_c *= times;
+	job.goodput.model.beta_c *= times;
+	return job;
+}
+
+/* Not that which knows more. */
+static void of_two_kinds_that_are_alike_the_nearer_counts(void **state)
+{
+	(void) state;
+	for (int order = 0; order < 2; order++) {
+		struct plx_app_profiles profiles = { 0 };
+		struct plx_job pupil = lasting(known(2), 1.2);
+
+		for (int k = 0; k < 2; k++) {
+			struct plx_job teacher =
+				k == order ? lasting(known(16), 1)
+					   : lasting(known(8), 1.35);
+
+			plx_app_profile_learn(&profiles, &teacher);
+		}
+		assert_int_equal(2, profiles.count);
+		assert_true(plx_app_profile_apply(&profiles, &pupil));
+		assert_int_equal(8, pupil.profiled_gpus);
+	}
+}
+
+/* The first of which is the first of the table, and lately met. */
+static void who_has_his_share_of_the_table_loses_his_own(void **state)
+{
+	struct plx_app_profiles profiles = { 0 };
+
+	(void) state;
+	for (int kind = 0; kind < PLX_APP_PROFILES_MAX + PLX_APP_PROFILES_OWN;
+	     kind++) {
+		struct plx_job job = of_kind(known(16), kind);
+
+		if (kind >= PLX_APP_PROFILES_MAX)
+			job = of_kind(known(16), kind - PLX_APP_PROFILES_MAX);
+		job.owner = kind < PLX_APP_PROFILES_OWN ||
+					    kind >= PLX_APP_PROFILES_MAX
+				    ? 1001
+				    : 2000;
+		plx_app_profile_learn(&profiles, &job);
+	}
+	for (int more = 0; more < 3; more++) {
+		struct plx_job job = of_kind(known(16), 2000 + more);
+
+		job.owner = 1001;
+		plx_app_profile_learn(&profiles, &job);
+		job.profiled = false;
+		assert_true(plx_app_profile_apply(&profiles, &job));
+	}
+	assert_int_equal(PLX_APP_PROFILES_MAX, profiles.count);
+	for (int kind = PLX_APP_PROFILES_OWN; kind < PLX_APP_PROFILES_MAX;
+	     kind++) {
+		struct plx_job job = of_kind(unknown(), kind);
+
+		job.owner = 2000;
+		assert_true(plx_app_profile_apply(&profiles, &job));
+	}
+}
+
 static void recorded_speedups_are_no_profile(void **state)
 {
 	struct plx_app_profiles profiles = { 0 };
@@ -403,8 +469,14 @@ static struct plx_job any_job(uint64_t *seed)
 static void hostile_numbers_are_not_passed_on(void **state)
 {
 	struct plx_app_profiles profiles = { 0 };
+	enum { ABSURD, ALONE, TOLD, TOLD_MORE, WORLDS };
+	struct reached reached[WORLDS] = {
+		[ABSURD] = { "a pupil's own numbers are absurd", 0 },
+		[ALONE] = { "a pupil is told nothing", 0 },
+		[TOLD] = { "a pupil that knew nothing is told", 0 },
+		[TOLD_MORE] = { "a pupil that knew less is told", 0 },
+	};
 	uint64_t seed = 5;
-	int lent = 0;
 
 	(void) state;
 	for (int i = 0; i < 20000; i++) {
@@ -412,18 +484,25 @@ static void hostile_numbers_are_not_passed_on(void **state)
 		struct plx_job pupil = any_job(&seed);
 		int gpus = pupil.profiled ? pupil.profiled_gpus : 0;
 
+		/* In the second half few kinds are known at a time. */
+		if (i >= 10000 && i % 4 == 0)
+			profiles = (struct plx_app_profiles){ 0 };
 		plx_app_profile_learn(&profiles, &teacher);
 		assert_true(profiles.count <= PLX_APP_PROFILES_MAX);
 		/* Its own numbers were looked at before. */
-		if (pupil.profiled && !plx_goodput_valid(&pupil.goodput))
+		if (pupil.profiled && !plx_goodput_valid(&pupil.goodput)) {
+			reached[ABSURD].times++;
 			continue;
-		if (!plx_app_profile_apply(&profiles, &pupil))
+		}
+		if (!plx_app_profile_apply(&profiles, &pupil)) {
+			reached[ALONE].times++;
 			continue;
+		}
 		assert_true(plx_goodput_valid(&pupil.goodput));
 		assert_true(pupil.profiled_gpus > gpus);
-		lent++;
+		reached[gpus ? TOLD_MORE : TOLD].times++;
 	}
-	assert_true(lent > 1000);
+	assert_all_reached(reached, WORLDS, 200);
 }
 
 /* Its passes may happen to last as long. */
@@ -467,6 +546,8 @@ int main(void)
 		cmocka_unit_test(recorded_speedups_are_no_profile),
 		cmocka_unit_test(hostile_numbers_are_not_passed_on),
 		cmocka_unit_test(another_type_of_gpu_is_another_kind),
+		cmocka_unit_test(of_two_kinds_that_are_alike_the_nearer_counts),
+		cmocka_unit_test(who_has_his_share_of_the_table_loses_his_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
