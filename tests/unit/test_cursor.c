@@ -5,17 +5,26 @@
 #include <string.h>
 
 #include "agent/base/cursor.h"
+#include "reached.h"
 #include "unit.h"
 
 /* Train one epoch with these batches; how often was each sample used? */
+/* Batches of an epoch. */
+enum { WHOLE, LESS, EMPTY_PART, BATCHES };
+static struct reached batches[BATCHES] = {
+	[WHOLE] = { "as large as asked", 0 },
+	[LESS] = { "the rest of an epoch", 0 },
+	[EMPTY_PART] = { "a rank gets nothing of it", 0 },
+};
+
 static void use_epoch(struct plx_cursor *cursor, uint64_t *random, int *used)
 {
 	uint64_t epoch = cursor->epoch;
 
 	while (cursor->epoch == epoch) {
 		uint64_t parts = 1 + unit_random(random) % 40;
-		uint64_t batch =
-			plx_cursor_batch(cursor, 1 + unit_random(random) % 97);
+		uint64_t asked = 1 + unit_random(random) % 97;
+		uint64_t batch = plx_cursor_batch(cursor, asked);
 		uint64_t covered = cursor->position;
 
 		for (uint64_t i = 0; i < parts; i++) {
@@ -31,6 +40,8 @@ static void use_epoch(struct plx_cursor *cursor, uint64_t *random, int *used)
 						       part.first + k)]++;
 		}
 		assert_int_equal(cursor->position + batch, covered);
+		batches[batch == asked ? WHOLE : LESS].times++;
+		batches[EMPTY_PART].times += batch < parts;
 		plx_cursor_advance(cursor, batch);
 	}
 }
@@ -56,6 +67,7 @@ static void every_sample_is_used_once_whatever_the_shapes(void **state)
 		assert_int_equal(3 * samples, plx_cursor_used(&cursor));
 		free(used);
 	}
+	assert_all_reached(batches, BATCHES, 20);
 }
 
 static void epochs_have_different_orders(void **state)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/model/fit.h"
+#include "reached.h"
 #include "reference.h"
 
 #define MODEL_SIZE offsetof(struct plx_model, growth) /* no padding */
@@ -229,6 +230,13 @@ static void without_a_usable_row_the_model_stays(void **state)
 static void odd_times_give_a_sound_model(void **state)
 {
 	const double times[] = { 1e-9, 1e-3, 1, 1e5 };
+	enum { ONE_GPU, ONE_NODE, NODES, IDLE_SYNC, KINDS };
+	struct reached reached[KINDS] = {
+		[ONE_GPU] = { "all measured on one GPU", 0 },
+		[ONE_NODE] = { "on one node, some on several GPUs", 0 },
+		[NODES] = { "some on several nodes", 0 },
+		[IDLE_SYNC] = { "a pass longer than its iteration", 0 },
+	};
 	struct plx_sample rows[ROWS_MAX];
 	uint64_t seed = 9;
 	struct plx_model model;
@@ -237,18 +245,28 @@ static void odd_times_give_a_sound_model(void **state)
 	(void) state;
 	for (int trial = 0; trial < 200; trial++) {
 		size_t count = 1 + unit_random(&seed) % 20;
+		int kind = ONE_GPU;
 
-		for (size_t i = 0; i < count; i++)
+		for (size_t i = 0; i < count; i++) {
 			rows[i] = (struct plx_sample){
 				.shape = shapes[unit_random(&seed) % 7],
 				.per_gpu = sizes[unit_random(&seed) % 3],
 				.pass_seconds = times[unit_random(&seed) % 4],
 				.iter_seconds = times[unit_random(&seed) % 4],
 			};
+			if (rows[i].shape.nodes > 1)
+				kind = NODES;
+			else if (rows[i].shape.gpus > 1 && kind == ONE_GPU)
+				kind = ONE_NODE;
+			reached[IDLE_SYNC].times +=
+				rows[i].pass_seconds > rows[i].iter_seconds;
+		}
+		reached[kind].times++;
 		assert_int_equal(0, plx_fit(rows, count, &model, &err));
 		assert_true(sound(&model));
 		assert_true(isfinite(plx_fit_loss(&model, rows, count)));
 	}
+	assert_all_reached(reached, KINDS, 3);
 }
 
 static void equal_times_are_a_fixed_cost(void **state)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "reached.h"
 #include "reference.h"
 
 enum { RANDOM_PROBLEMS = 5000, EXHAUSTIVE_PROBLEMS = 3000 };
@@ -189,6 +190,13 @@ static void quiet_gradients_gain_nothing_from_a_larger_batch(void **state)
 
 static void the_best_batch_keeps_every_limit(void **state)
 {
+	enum { TOO_SMALL, FITS, ACCUMULATED, FULL, KINDS };
+	struct reached reached[KINDS] = {
+		[TOO_SMALL] = { "no batch fits", 0 },
+		[FITS] = { "one does", 0 },
+		[ACCUMULATED] = { "passes are accumulated", 0 },
+		[FULL] = { "it is the largest a GPU may have", 0 },
+	};
 	uint64_t seed = 11;
 
 	(void) state;
@@ -202,13 +210,17 @@ static void the_best_batch_keeps_every_limit(void **state)
 
 		assert_true(plx_goodput_valid(&g));
 		assert_int_equal(fits, plx_batch_best(&g, shape, &b, &goodput));
+		reached[fits ? FITS : TOO_SMALL].times++;
 		if (!fits)
 			continue;
+		reached[ACCUMULATED].times += b.accum > 0;
+		reached[FULL].times += b.per_gpu == g.limits.max_per_gpu;
 		assert_true(per_gpu_allowed(&g.limits, b));
 		assert_true(total(shape, b) <= g.limits.max_batch);
 		assert_true(isfinite(goodput) && goodput > 0);
 		assert_true(goodput == plx_goodput(&g, shape, b));
 	}
+	assert_all_reached(reached, KINDS, 50);
 }
 
 static void no_batch_is_better_than_the_best(void **state)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/model/measured.h"
+#include "reached.h"
 #include "unit.h"
 
 enum { ROWS_MAX = 64 };
@@ -83,11 +84,22 @@ static void assert_within(const struct plx_limits *limits,
 	assert_true(total <= limits->max_batch);
 }
 
+static bool same_batch(struct plx_batch a, struct plx_batch b)
+{
+	return a.per_gpu == b.per_gpu && a.accum == b.accum;
+}
+
 static void the_users_limits_are_never_broken(void **state)
 {
+	enum { IMPOSSIBLE, POSSIBLE, CORRECTED, ACCUMULATED, WORLDS };
+	struct reached reached[WORLDS] = {
+		[IMPOSSIBLE] = { "no batch keeps to the limits", 0 },
+		[POSSIBLE] = { "some do", 0 },
+		[CORRECTED] = { "measurements change the choice", 0 },
+		[ACCUMULATED] = { "passes are accumulated", 0 },
+	};
 	struct plx_sample rows[ROWS_MAX];
 	uint64_t seed = 3;
-	int found = 0;
 
 	(void) state;
 	for (int i = 0; i < 20000; i++) {
@@ -95,24 +107,29 @@ static void the_users_limits_are_never_broken(void **state)
 		struct plx_shape shape = any_shape(&seed);
 		size_t count = any_rows(&seed, &job, shape, rows);
 		struct plx_batch batch = { -1, -1 };
+		struct plx_batch model = batch;
 		double goodput;
-		bool possible = plx_batch_best(&job, shape, NULL, &goodput);
+		bool possible = plx_batch_best(&job, shape, &model, &goodput);
 
 		assert_int_equal(possible, plx_batch_measured(&job, rows, count,
 							      shape, &batch));
 		if (!possible) {
+			reached[IMPOSSIBLE].times++;
 			assert_int_equal(-1, batch.per_gpu);
 			continue;
 		}
 		assert_within(&job.limits, shape, batch);
-		found++;
+		reached[POSSIBLE].times++;
+		reached[CORRECTED].times += !same_batch(model, batch);
+		reached[ACCUMULATED].times += batch.accum > 0;
 	}
-	assert_true(found > 5000);
+	assert_all_reached(reached, WORLDS, 500);
 }
 
 static void without_rows_it_is_the_models_choice(void **state)
 {
 	uint64_t seed = 4;
+	int compared = 0;
 
 	(void) state;
 	for (int i = 0; i < 5000; i++) {
@@ -127,7 +144,9 @@ static void without_rows_it_is_the_models_choice(void **state)
 		assert_true(
 			plx_batch_measured(&job, NULL, 0, shape, &measured));
 		assert_memory_equal(&model, &measured, sizeof(model));
+		compared++;
 	}
+	assert_true(compared > 1000);
 }
 
 /* Nor do rows that say what the model says change much. */
@@ -247,6 +266,7 @@ static void the_order_of_rows_is_of_no_importance(void **state)
 {
 	struct plx_sample rows[ROWS_MAX];
 	uint64_t seed = 8;
+	int corrected = 0;
 
 	(void) state;
 	for (int round = 0; round < 2000; round++) {
@@ -255,6 +275,8 @@ static void the_order_of_rows_is_of_no_importance(void **state)
 		size_t count = any_rows(&seed, &job, shape, rows);
 		struct plx_batch one;
 		struct plx_batch other;
+		struct plx_batch model;
+		double goodput;
 
 		for (size_t i = 0; i < count; i++)
 			rows[i].per_gpu = (int) (9 * i + 1);
@@ -270,7 +292,10 @@ static void the_order_of_rows_is_of_no_importance(void **state)
 		assert_true(
 			plx_batch_measured(&job, rows, count, shape, &other));
 		assert_memory_equal(&one, &other, sizeof(one));
+		assert_true(plx_batch_best(&job, shape, &model, &goodput));
+		corrected += !same_batch(model, one);
 	}
+	assert_true(corrected > 200);
 }
 
 int main(void)

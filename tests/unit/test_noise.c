@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/model/noise.h"
+#include "reached.h"
 #include "reference.h"
 
 enum {
@@ -169,6 +170,9 @@ static void a_short_window_follows_a_change(void **state)
 
 static void a_gain_lies_between_one_and_the_scale(void **state)
 {
+	struct reached reached[] = { { "a gain close to one", 0 },
+				     { "a gain between", 0 },
+				     { "a gain close to the scale", 0 } };
 	uint64_t seed = 7;
 
 	(void) state;
@@ -178,8 +182,12 @@ static void a_gain_lies_between_one_and_the_scale(void **state)
 		double scale = unit_uniform(&seed, 1, 100);
 		double gain = plx_noise_gain(&noise, scale);
 
+		double part = (gain - 1) / (scale - 1);
+
 		assert_true(gain >= 1 && gain <= scale * (1 + 1e-12));
+		reached[part < 0.1 ? 0 : part < 0.9 ? 1 : 2].times++;
 	}
+	assert_all_reached(reached, ARRAY_SIZE(reached), 20);
 }
 
 static void the_gain_is_adascales(void **state)

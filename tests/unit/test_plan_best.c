@@ -4,6 +4,7 @@
 #include "brute_force.h"
 #include "plan_world.h"
 #include "random_problem.h"
+#include "reached.h"
 
 static const struct random_spec small = { .nodes = 3, .jobs = 3, .gpus = 4 };
 static const struct random_spec calm = {
@@ -101,6 +102,9 @@ static void reverse_nodes(struct plx_problem *problem)
 
 static void a_plan_is_as_good_with_nodes_in_another_order(void **state)
 {
+	struct reached reached[] = { { "the plan changes", 0 },
+				     { "GPUs are of several nodes", 0 },
+				     { "a consumable is counted", 0 } };
 	uint64_t seed = 5;
 	int other = 0;
 
@@ -110,6 +114,9 @@ static void a_plan_is_as_good_with_nodes_in_another_order(void **state)
 		struct plx_plan *plan = searched(problem);
 		struct plx_plan *back;
 
+		reached[0].times += plan->fitness > plan->fitness_now;
+		reached[1].times += problem->node_count > 1;
+		reached[2].times += problem->consumables != NULL;
 		reverse_nodes(problem);
 		back = searched(problem);
 		other += fabs(plan->fitness - back->fitness) >
@@ -118,6 +125,7 @@ static void a_plan_is_as_good_with_nodes_in_another_order(void **state)
 		plx_plan_destroy(plan);
 		plx_problem_destroy(problem);
 	}
+	assert_all_reached(reached, ARRAY_SIZE(reached), UNIT_CASES(50));
 	if (other > 5)
 		fail_msg("%d of 500 differ", other);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "core/problem/objective.h"
+#include "reached.h"
 #include "unit.h"
 
 enum { NODES = 4, NODE_GPUS = 4 };
@@ -166,6 +167,9 @@ static void absurd_numbers_still_make_weights(void **state)
 {
 	static const double numbers[] = { 0,	 1e-300, 1, 1e15,
 					  1e300, 1e-30,	 5, 1e30 };
+	struct reached reached[] = { { "a job weighs less than one", 0 },
+				     { "a job weighs one", 0 },
+				     { "a job weighs more than one", 0 } };
 	uint64_t seed = 11;
 
 	(void) state;
@@ -186,8 +190,14 @@ static void absurd_numbers_still_make_weights(void **state)
 			job->goodput.noise.var = unit_uniform(&seed, 0, 1e30);
 		}
 		set_weights(problem);
+		for (int j = 0; j < problem->job_count; j++) {
+			double weight = weight_of(problem, j);
+
+			reached[(weight >= 1) + (weight > 1)].times++;
+		}
 		plx_problem_destroy(problem);
 	}
+	assert_all_reached(reached, ARRAY_SIZE(reached), 100);
 }
 
 /* What a program claims, or a file says, is never worth a refusal. */
