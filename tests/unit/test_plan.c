@@ -254,12 +254,12 @@ static void a_plan_once_made_is_left_alone(void **state)
 	uint64_t seed = 9;
 
 	(void) state;
-	for (int i = 0; i < UNIT_CASES(200); i++) {
+	for (int i = 0; i < UNIT_CASES(400); i++) {
 		struct plx_problem *problem;
 		struct plx_plan *plan;
 
-		/* From the hundredth on, on switches. */
-		spec.wired = i >= UNIT_CASES(100);
+		/* The second half on switches. */
+		spec.wired = i >= UNIT_CASES(200);
 		problem = random_problem(&seed, &spec);
 		problem->fairness = -1;
 		for (int j = 0; j < problem->job_count; j++) {
