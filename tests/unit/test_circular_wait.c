@@ -128,6 +128,33 @@ static void shapes_stay_even_where_that_is_the_rule(void **state)
 	assert_int_equal(1, gpus[2]);
 }
 
+/* What its shapes share is too little for it. */
+static void who_retreats_goes_to_the_batch_host_or_the_smallest_node(
+	void **state)
+{
+	static const struct world first = {
+		.now = { { 1, 0, 1 }, { 2, 2, 0 } },
+		.gpus = { { 2, 0, 0 }, { 0, 1, 1 } },
+		.jobs = { { .min_gpus = 2 }, { .min_gpus = 2 } },
+		.acts = { true, true },
+	};
+
+	(void) state;
+	for (int roams = 0; roams < 2; roams++) {
+		struct world world = first;
+		int gpus[NODES];
+		uint32_t other = 0;
+
+		world.jobs[1].roams = roams;
+		world.now[1][0] += roams; /* or both would be as small */
+		assert_int_equal(1, end_circle(&world, gpus, &other));
+		assert_int_equal(10, other);
+		assert_int_equal(0, gpus[0]);
+		assert_int_equal(2, gpus[1]);
+		assert_int_equal(0, gpus[2]);
+	}
+}
+
 /* By what random plans are carried out. */
 enum { FITS, SHARES, RETREATS, STUCK, WAYS };
 static struct reached ways[WAYS] = {
@@ -286,6 +313,8 @@ int main(void)
 		cmocka_unit_test(shapes_stay_even_where_that_is_the_rule),
 		cmocka_unit_test(
 			only_jobs_at_their_least_that_swap_nodes_get_stuck),
+		cmocka_unit_test(
+			who_retreats_goes_to_the_batch_host_or_the_smallest_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,6 +254,24 @@ static void jobs_may_hold_what_was_reserved_since(void **state)
 	plx_problem_destroy(problem);
 }
 
+static void the_most_that_makes_sense_is_taken(void **state)
+{
+	struct plx_problem *problem = two_nodes();
+	struct plx_error err = { .text = "" };
+
+	(void) state;
+	problem->hysteresis = 1;
+	problem->gpus[0] = problem->gpus_total[0] = 4096;
+	if (plx_problem_check(problem, &err) < 0)
+		fail_msg("%s", err.text);
+	problem->hysteresis = 1.01;
+	assert_int_equal(-1, plx_problem_check(problem, &err));
+	problem->hysteresis = 1;
+	problem->gpus_total[0] = 4097;
+	assert_int_equal(-1, plx_problem_check(problem, &err));
+	plx_problem_destroy(problem);
+}
+
 static void an_absurd_size_is_refused(void **state)
 {
 	struct plx_error err = { .text = "" };
@@ -302,6 +320,7 @@ int main(void)
 		cmocka_unit_test(an_absurd_size_is_refused),
 		cmocka_unit_test(a_job_gets_its_own_list_of_nodes),
 		cmocka_unit_test(every_job_may_have_nothing),
+		cmocka_unit_test(the_most_that_makes_sense_is_taken),
 	};
 
 	return cmocka_run_group_tests_name("problem", tests, NULL, NULL);

@@ -226,6 +226,8 @@ static void two_owners_close_it_to_all(void **state)
 	/* And again, after a try that failed: for twice as long. */
 	assert_int_equal(PLX_CLOSED_ALL, complain(&sick, "n2", 7, 3, 1120));
 	assert_true(plx_sick_out_s(&sick, "n2", 1130) == 1320);
+	/* The moment at which it is open again counts. */
+	assert_int_equal(PLX_CLOSED_ALL, complain(&sick, "n2", 8, 4, 1320));
 }
 
 static void two_jobs_are_named_of_two_owners_if_there_are(void **state)
