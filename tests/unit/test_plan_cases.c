@@ -474,6 +474,28 @@ static void nothing_to_do_is_a_plan(void **state)
 	done(problem, plan);
 }
 
+/* Its script takes what the node has not, whatever its GPUs do. */
+static void a_script_that_a_node_is_short_for_ends_no_search(void **state)
+{
+	struct plx_problem *problem = cluster(1, 4, 1);
+	struct plx_plan *plan;
+
+	(void) state;
+	problem->consumable_kinds = 1;
+	problem->consumables = calloc(1, sizeof(double));
+	problem->jobs[0].demand = calloc(1, sizeof(double));
+	problem->jobs[0].batch_host_demand = calloc(1, sizeof(double));
+	assert_true(problem->consumables && problem->jobs[0].demand &&
+		    problem->jobs[0].batch_host_demand);
+	problem->jobs[0].batch_host_demand[0] = 1;
+	problem->jobs[0].batch_host = 0;
+	problem->jobs[0].now[0] = 4;
+	plan = searched(problem);
+	assert_choice(plan, 0, 4, "stays");
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
 static void a_large_cluster_is_planned_in_bounded_work(void **state)
 {
 	const struct random_spec spec = {
@@ -520,6 +542,8 @@ int main(void)
 		cmocka_unit_test(three_nodes_are_taken_when_two_are_slower),
 		cmocka_unit_test(equal_jobs_share_equally_and_provably_well),
 		cmocka_unit_test(nothing_to_do_is_a_plan),
+		cmocka_unit_test(
+			a_script_that_a_node_is_short_for_ends_no_search),
 		cmocka_unit_test(a_large_cluster_is_planned_in_bounded_work),
 	};
 

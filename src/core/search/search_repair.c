@@ -40,14 +40,18 @@ static bool only_fixed(const struct plx_search *search,
 	return true;
 }
 
-/* What is lost if this job gives way; false when it cannot. */
+/*
+ * What is lost if this job gives way; false when it cannot, or would be as
+ * before: then it is not what the node is short of.
+ */
 static bool give_way(struct plx_search *search, struct plx_search_job *e,
 		     double *gain)
 {
 	plx_move_begin(search);
 	plx_move_touch(search, e);
 	plx_placement_take(search, e);
-	if (!plx_search_fit(search, e)) {
+	if (!plx_search_fit(search, e) ||
+	    plx_placement_equal(&e->at, &e->saved)) {
 		plx_move_undo(search);
 		return false;
 	}
