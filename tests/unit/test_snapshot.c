@@ -21,6 +21,8 @@ static void add_rare(uint64_t *seed, struct plx_problem *problem)
 	model->growth = PLX_BY_DOUBLING;
 	problem->jobs[0].min_nodes = 2;
 	problem->jobs[0].max_nodes = 3;
+	problem->jobs[0].max_by = PLX_BOUND_PROGRAM;
+	problem->jobs[0].least_goodput = 1.0 / 3;
 }
 
 static struct plx_problem *any_problem(uint64_t *seed, bool hostile)
@@ -122,6 +124,10 @@ static void assert_same_job(const struct plx_job *a, const struct plx_job *b,
 		assert_int_equal(required(a, n), required(b, n));
 	}
 	assert_int_equal(a->node_gpus, b->node_gpus);
+	assert_int_equal(a->whole, b->whole);
+	assert_int_equal(a->min_nodes, b->min_nodes);
+	assert_int_equal(a->max_nodes, b->max_nodes);
+	assert_int_equal(a->max_by, b->max_by);
 	assert_int_equal(a->size_count, b->size_count);
 	assert_int_equal(!a->table, !b->table);
 }
