@@ -137,6 +137,23 @@ rehearsed_by_chance() {
 		grep 'the first [0-9]* steps are those of plain PyTorch: loss' said.txt
 }
 
+# As mpirun of Open MPI 5 ends what it says of an MPI_Abort().
+rehearsed_nul() {
+	"$python" - <<-'END'
+		import os, tempfile
+		from pollux import rehearse
+		with tempfile.TemporaryDirectory() as folder:
+		    with open(os.path.join(folder, "said"), "wb") as file:
+		        file.write(b"a rank has ended\n\0\0Error: no such file\n")
+		    job = rehearse.Job.__new__(rehearse.Job)
+		    job._folder = folder
+		    of_job = job.last_words("")
+		    alone = rehearse._last_of(os.path.join(folder, "said"))
+		    print(ascii(of_job), ascii(alone))
+		    assert of_job == alone == "Error: no such file"
+	END
+}
+
 # It reads what only its first start has written.
 rehearsed_broken() {
 	mkdir -p "$WORK/rehearsal"
@@ -168,5 +185,6 @@ ok "so is a learning rate that is another one at the script's own batch" \
 	rehearsed_rule
 ok "dropout, noise and passes are as plain PyTorch has them" rehearsed_by_chance
 ok "one that cannot be started twice is found out" rehearsed_broken
+ok "NUL bytes between lines of ranks are in no sentence" rehearsed_nul
 ok "a program that is no script of Python's is refused" rehearsed_other
 plan "$tap_count"

@@ -33,6 +33,11 @@ class Problem(Exception):
     """One line about what does not work."""
 
 
+def _lines_of(said: bytes) -> List[str]:
+    """Without the NUL byte with which Open MPI 5 tells of an MPI_Abort()."""
+    return said.replace(b"\0", b"").decode(errors="replace").splitlines()
+
+
 class Job:
     """The script under pollux-launch --local, in a folder of its own."""
 
@@ -54,7 +59,7 @@ class Job:
 
     def said(self) -> List[str]:
         with open(os.path.join(self._folder, "said"), "rb") as file:
-            return file.read().decode(errors="replace").splitlines()
+            return _lines_of(file.read())
 
     def _lines(self, name: str) -> List[List[str]]:
         """Words of what ranks have noted so far."""
@@ -214,8 +219,7 @@ class Job:
 
 def _last_of(path: str) -> str:
     with open(path, "rb") as file:
-        lines = [line.strip() for line in
-                 file.read().decode(errors="replace").splitlines()]
+        lines = [line.strip() for line in _lines_of(file.read())]
     errors = [line for line in lines if "Error" in line]
     return (errors or [line for line in lines if line]
             or ["it said nothing"])[-1]
