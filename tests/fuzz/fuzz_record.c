@@ -70,12 +70,29 @@ int fuzz_record(const uint8_t *data, size_t size)
 
 #else
 
+/* Of a record whose fields are apart by 0x1e. */
+static const char *next_field(char **rest)
+{
+	char *field = strsep(rest, "\036");
+
+	return field ? field : "";
+}
+
 int fuzz_record(const uint8_t *data, size_t size)
 {
 	char text[TEXT_MAX];
+	char types[PLX_TYPES_SIZE];
+	char *rest = text;
 	const char *gres = strstr(fuzz_text(data, size, text), "gpu:");
+	const char *job, *node, *used;
 
 	MUST(launch_gres_gpus(gres ? gres : text) >= 0);
+	next_field(&rest);
+	job = next_field(&rest);
+	node = next_field(&rest);
+	used = next_field(&rest);
+	plx_gres_types(job, node, used, types);
+	MUST(!types[0] || plx_types_valid(types));
 	return 0;
 }
 
