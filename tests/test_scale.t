@@ -35,10 +35,10 @@ sandbox_up --nodes 4 --gpus-per-node 2 "${power[@]}" \
 	--params "pollux_min_gap=0.2,pollux_utility=0.1-0.3,pollux_scale_nodes=1-4,pollux_scale_window=2"
 plan 11
 
-# asleep N: so many nodes are suspended.
+# asleep N: so many nodes are suspended. sinfo has a line a partition.
 asleep() {
 	sb sinfo -h -N -o '%N %t'
-	[ "$(sb sinfo -h -N -o '%N %t' | grep -c '~')" -eq "$1" ]
+	[ "$(sb sinfo -h -N -o '%N %t' | sort -u | grep -c '~')" -eq "$1" ]
 }
 
 ok "idle nodes are suspended" wait_until "asleep 4" 90
