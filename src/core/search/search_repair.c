@@ -109,6 +109,23 @@ static void placement_fixed(struct plx_search *search)
 	}
 }
 
+/*
+ * Jobs of a node give way until it is not crowded; false when they cannot. Who
+ * gives way has fewer GPUs here, mostly none: else it would go on for ever.
+ */
+static bool relieve_all(struct plx_search *search, const struct plx_node *node)
+{
+	int n = (int) (node - search->nodes);
+	int held = search->problem->gpus[n] - node->free;
+	int rounds = node->job_count + held + search->node_gpus_max;
+
+	while (crowded(search, node) && !only_fixed(search, node)) {
+		if (rounds-- <= 0 || !relieve(search, node))
+			return false;
+	}
+	return true;
+}
+
 /* Start from what all have; false in a corner. */
 static bool adjust(struct plx_search *search)
 {
@@ -119,12 +136,8 @@ static bool adjust(struct plx_search *search)
 			plx_placement_put(search, e, &e->now);
 	}
 	for (int n = 0; n < search->node_count; n++) {
-		const struct plx_node *node = &search->nodes[n];
-
-		while (crowded(search, node) && !only_fixed(search, node)) {
-			if (!relieve(search, node))
-				return false;
-		}
+		if (!relieve_all(search, &search->nodes[n]))
+			return false;
 	}
 	for (int j = 0; j < search->job_count; j++) {
 		struct plx_search_job *e = &search->jobs[j];

@@ -5,11 +5,15 @@
 
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 
-/* [alloc_count] what the job has of each of its nodes, in their order. */
+/*
+ * [alloc_count] what the job has of each of its nodes, in their order; NULL: it
+ * has none.
+ */
 static inline const struct pollux_elastic_alloc *pollux_job_allocs(
 	const struct pollux_snapshot *snapshot, const struct pollux_job *job)
 {
-	return snapshot->elastic_allocs + job->first_alloc;
+	return job->alloc_count ? snapshot->elastic_allocs + job->first_alloc
+				: NULL;
 }
 
 /* What the job has of node n; zeros: nothing. */
