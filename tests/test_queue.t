@@ -153,8 +153,11 @@ passed() {
 
 ok "it is to start when the rigid job ends, not the elastic one" \
 	wait_until 'together "$wide" "$rigid"' 10
-ok "so squeue --start has it" eval '
-	[ "$(sb squeue -h --start -j "$wide" -o %S)" = "$(job_field "$rigid" EndTime)" ]'
+# Backfill may have come by a moment ago, and told another time.
+shown() {
+	[ "$(sb squeue -h --start -j "$wide" -o %S)" = "$(job_field "$rigid" EndTime)" ]
+}
+ok "so squeue --start has it" wait_until shown 10
 ok "also when backfill has come by" eval \
 	'passes 1 && wait_until "together $wide $rigid" 10'
 ok "below bf_min_prio_reserve none is promised anything" eval \
