@@ -34,6 +34,7 @@ nothing_left() {
 interrupt_demo() {
 	local pid rc
 
+	rm -f "$WORK/demo.txt" # the last demo's says RUNNING, too
 	env --default-signal=INT setsid --wait bash -c 'echo $$ >"$0"; exec "$1"' \
 		"$WORK/demo.pid" "$demo" >"$WORK/demo.txt" 2>&1 &
 	pid=$!
