@@ -665,12 +665,14 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 	(SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(24, 11, 6))
 
 /*
- * End the running job on a node that it has left, with these others; gres: what
- * it held there. 22.05 makes the epilog's environment from what is requested.
+ * What ends the running job on a node that it has left, with these others, for
+ * agent_queue_request(); gres: what it held there. 22.05 makes the epilog's
+ * environment from what is requested.
  */
-static inline void pollux_slurm_end_on_node(job_record_t *job,
-					    const node_record_t *node,
-					    const char *nodes, List gres)
+static inline agent_arg_t *pollux_slurm_end_on_node(job_record_t *job,
+						    const node_record_t *node,
+						    const char *nodes,
+						    List gres)
 {
 #if POLLUX_SLURM_24
 	List *list = &job->gres_list_alloc;
@@ -693,7 +695,7 @@ static inline void pollux_slurm_end_on_node(job_record_t *job,
 	agent->hostlist = hostlist_create(node->name);
 	agent->msg_args = message;
 	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);
-	agent_queue_request(agent);
+	return agent;
 }
 
 /* End a job as slurmctld does when its node is lost. */

@@ -95,10 +95,16 @@ static struct {
 
 _Static_assert((int) POLLUX_PURPOSES <= (int) PLX_LOCKS, "all are counted");
 
-/* What is held, and what is to be said afterwards. */
+/* What is held, and what is to be done and said afterwards. */
 static __thread struct {
 	bool locked;
 	double wall_s, cpu_s; /* when it was taken */
+	struct later {
+		void (*act)(void *arg);
+		void *arg;
+	} * later;
+	int later_count;
+	int later_size;
 	struct line {
 		log_level_t level;
 		char *text;
@@ -163,6 +169,52 @@ static void _note(log_level_t level, const char *format, va_list args)
 	xfree(text);
 }
 
+void pollux_after_unlock(void (*act)(void *arg), void *arg)
+{
+	for (int i = 0; i < my.later_count; i++) {
+		if (my.later[i].act == act && my.later[i].arg == arg)
+			return;
+	}
+	if (!my.locked) {
+		act(arg);
+		return;
+	}
+	if (my.later_count == my.later_size) {
+		my.later_size = my.later_size ? 2 * my.later_size : 16;
+		xrecalloc(my.later, my.later_size, sizeof(*my.later));
+	}
+	my.later[my.later_count++] = (struct later){ act, arg };
+}
+
+static void _save(void *arg)
+{
+	schedule_job_save();
+}
+
+void pollux_save_jobs(void)
+{
+	pollux_after_unlock(_save, NULL);
+}
+
+static void _queue(void *arg)
+{
+	agent_queue_request(arg);
+}
+
+void pollux_send(struct agent_arg *message)
+{
+	pollux_after_unlock(_queue, message);
+}
+
+static void _do_all(void)
+{
+	for (int i = 0; i < my.later_count; i++)
+		my.later[i].act(my.later[i].arg);
+	my.later_count = 0;
+	my.later_size = 0;
+	xfree(my.later);
+}
+
 void pollux_info(const char *format, ...)
 {
 	va_list args;
@@ -197,6 +249,7 @@ void pollux_unlock(enum pollux_purpose purpose)
 
 	unlock_slurmctld(purposes[purpose].lock);
 	my.locked = false;
+	_do_all();
 	slurm_mutex_lock(&shared.mutex);
 	plx_times_add(&held->times, took_s);
 	held->cpu_s += used_s;

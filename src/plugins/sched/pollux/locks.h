@@ -5,7 +5,8 @@
  * While a write lock is held, slurmctld answers nobody; a read lock holds up
  * who wants to write, and with that who comes after. So every lock is taken
  * here, for one of a few purposes, and timed; what the plugin has to say
- * meanwhile is said when the lock is given up, as a log may be slow.
+ * meanwhile is said when the lock is given up, as a log may be slow, and other
+ * threads are woken then.
  */
 #ifndef SCHED_POLLUX_LOCKS_H
 #define SCHED_POLLUX_LOCKS_H
@@ -13,6 +14,8 @@
 #include <stdbool.h>
 
 #include "core/records/metrics.h"
+
+struct agent_arg;
 
 enum pollux_purpose {
 	POLLUX_LOOK,	   /* read: a snapshot of all jobs and nodes */
@@ -41,6 +44,18 @@ void pollux_unlock(enum pollux_purpose purpose);
  * Whatever was read under it has to be read again.
  */
 void pollux_lock_yield(enum pollux_purpose purpose);
+
+/*
+ * Call act(arg) when the lock is given up, in the order of these calls and
+ * before anything is said; at once when none is held. For what needs no lock
+ * and wakes another thread, which costs more than most that is done under one.
+ * A call that waits already is made once.
+ */
+void pollux_after_unlock(void (*act)(void *arg), void *arg);
+
+/* schedule_job_save() and agent_queue_request(), like that. */
+void pollux_save_jobs(void);
+void pollux_send(struct agent_arg *message);
 
 /* Into metrics->held; any thread. */
 void pollux_locks_read(struct plx_metrics *metrics);

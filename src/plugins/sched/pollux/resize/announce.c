@@ -22,7 +22,7 @@ void pollux_announce(job_record_t *job, struct pollux_job_state *state,
 			 (int) sizeof(state->target.why) - 1, why);
 	pollux_record_publish(job, &state->target);
 	last_job_update = time(NULL);
-	schedule_job_save();
+	pollux_save_jobs();
 }
 
 double pollux_alone_s(const struct pollux_job_state *state)

@@ -266,7 +266,7 @@ static void _send(job_record_t *job, node_record_t *node, struct leaving *it)
 		if (!entries[i].sent_s && !xstrcmp(entries[i].node, it->node))
 			_count(&entries[i], node);
 	}
-	pollux_slurm_end_on_node(job, node, it->nodes, it->gres);
+	pollux_send(pollux_slurm_end_on_node(job, node, it->nodes, it->gres));
 }
 
 /* Is another job's epilog on the node sent, and not over? */

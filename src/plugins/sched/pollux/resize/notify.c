@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/notify.h"
@@ -34,7 +35,7 @@ static void _wake_batch(const job_record_t *job)
 	agent->hostlist = hostlist_create(job->batch_host);
 	agent->msg_args = message;
 	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);
-	agent_queue_request(agent);
+	pollux_send(agent);
 }
 
 void pollux_notify_launcher(job_record_t *job, const struct plx_status *status)

@@ -3,6 +3,7 @@
 
 #include "src/common/assoc_mgr.h"
 
+#include "sched/pollux/locks.h"
 #include "sched/pollux/rules/usage.h"
 #include "sched/pollux/rules/limit_walk.h"
 #include "sched/pollux/rules/end.h"
@@ -206,5 +207,5 @@ void pollux_end_set(job_record_t *job, time_t end, uint32_t minutes)
 	job->end_time = end;
 	job->end_time_exp = end;
 	last_job_update = time(NULL);
-	schedule_job_save();
+	pollux_save_jobs();
 }

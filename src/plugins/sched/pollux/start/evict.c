@@ -22,7 +22,7 @@ void pollux_evict(job_record_t *job, struct pollux_job_state *state)
 	pollux_record_publish(job, &waits);
 	pollux_extend_forget(state);
 	state->target = waits;
-	schedule_job_save();
+	pollux_save_jobs();
 	pollux_count(POLLUX_DID_EVICT);
 	pollux_info("sched/pollux: JobId=%u waits in the queue: %s",
 		    job->job_id, waits.why);
