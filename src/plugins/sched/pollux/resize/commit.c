@@ -4,6 +4,7 @@
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/resize/epilog.h"
 #include "sched/pollux/resize/commit.h"
+#include "sched/pollux/resize/node_jobs.h"
 #include "sched/pollux/rules/usage_correction.h"
 
 static void _give_up(job_record_t *job, const struct pollux_holding *held,
@@ -23,6 +24,7 @@ static void _gain(job_record_t *job, bitstr_t *nodes)
 	     n = pollux_slurm_node_after(nodes, n)) {
 		make_node_alloc(node_record_table_ptr[n], job);
 		bit_set(job->node_bitmap, n);
+		pollux_node_jobs_add(node_record_table_ptr[n], job->job_id);
 	}
 }
 

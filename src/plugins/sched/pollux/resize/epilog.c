@@ -6,6 +6,7 @@
 #include "sched/pollux/locks.h"
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/epilog.h"
+#include "sched/pollux/resize/node_jobs.h"
 
 /* How long nobody starts there when nobody can tell: see _untold_s(). */
 #define NEVER_TOLD_S 10
@@ -23,7 +24,6 @@ struct leaving {
 	char *node;
 	char *nodes;	  /* given up at the same time, as the epilog is told */
 	List gres;	  /* what the job held, on these in their order */
-	uint32_t index;	  /* of the node, when it was sent */
 	uint32_t *others; /* jobs on it then */
 	int other_count;
 	double sent_s;	 /* monotonic clock; 0: it waits for its turn */
@@ -173,6 +173,7 @@ void pollux_epilog_forget_all(void)
 		_remove(entry_count - 1);
 	unsaved = false;
 	xfree(path);
+	pollux_node_jobs_forget();
 }
 
 /* Of a job's nodes, those given up come first, in their order. */
@@ -222,21 +223,6 @@ static List _gres(const job_record_t *job, const struct pollux_holding *held,
 	return gres;
 }
 
-static int _note_other(void *x, void *arg)
-{
-	const job_record_t *job = x;
-	struct leaving *it = arg;
-
-	if (!job->node_bitmap || !bit_test(job->node_bitmap, it->index) ||
-	    job->job_id == it->job_id ||
-	    !(IS_JOB_RUNNING(job) || IS_JOB_SUSPENDED(job) ||
-	      IS_JOB_COMPLETING(job)))
-		return 0;
-	xrecalloc(it->others, it->other_count + 1, sizeof(*it->others));
-	it->others[it->other_count++] = job->job_id;
-	return 0;
-}
-
 /* As make_node_comp() leaves it, but that no job is counted. */
 static void _close(node_record_t *node)
 {
@@ -253,10 +239,7 @@ static void _send(job_record_t *job, node_record_t *node, struct leaving *it)
 {
 	_uncount(it);
 	xfree(it->others);
-	it->other_count = 0;
-	it->index = node->index;
-	if (node->run_job_cnt || node->comp_job_cnt)
-		list_for_each_ro(job_list, _note_other, it);
+	it->others = pollux_node_jobs(node, it->job_id, &it->other_count);
 	it->again = it->again || it->sent_s > 0;
 	it->heard = false;
 	it->sent_s = pollux_now_s();
