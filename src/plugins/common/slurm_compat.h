@@ -213,6 +213,16 @@ static inline void pollux_slurm_barred_release(pollux_barred_t *barred)
 #endif
 }
 
+/* Do reservations keep cores of nodes from a job that it may use? */
+static inline bool pollux_slurm_bars_cores(const pollux_barred_t *barred)
+{
+#if POLLUX_SLURM_24
+	return barred->exc_cores || barred->gres_list_exc;
+#else
+	return barred->core_bitmap;
+#endif
+}
+
 /*
  * Which nodes do reservations leave to the job from now on? A Slurm error, or
  * *nodes and *barred, which was zeroed, for the caller to free.

@@ -5,6 +5,7 @@
 
 #include "core/records/refusal.h"
 #include "sched/pollux/resize/core_alloc.h"
+#include "sched/pollux/resize/given.h"
 
 /* Two that are like a partition, but are not it. The thread's own. */
 struct likeness {
@@ -142,30 +143,46 @@ static bitstr_t *_nodes_with(const struct pollux_shape *shape, int gpus)
 	return nodes;
 }
 
-static int _add_part(job_record_t *job, bitstr_t *nodes, int gpus,
-		     const struct pollux_request *saved,
-		     pollux_barred_t *barred, job_resources_t *all,
-		     struct plx_error *err)
+/* A shape that is made of parts. */
+struct parts {
+	const struct pollux_shape *shape;
+	const struct pollux_request *saved;
+	pollux_barred_t *barred;
+	bitstr_t *kept;	  /* where it keeps its cores; NULL: nowhere */
+	uint64_t request; /* given.h */
+	job_resources_t *all;
+	int written; /* GPUs of the request that was written last; 0: none */
+};
+
+static int _write(job_record_t *job, struct parts *parts, bitstr_t *nodes,
+		  int gpus, struct plx_error *err)
 {
 	const struct pollux_shape part = { .nodes = nodes, .gpus = gpus };
 
 	pollux_request_clear(job);
-	if (pollux_request_write(job, &part, saved, err) < 0 ||
-	    _select(job, nodes, barred, err) < 0)
+	parts->written = gpus;
+	return pollux_request_write(job, &part, parts->saved, err);
+}
+
+static int _add_part(job_record_t *job, struct parts *parts, bitstr_t *nodes,
+		     int gpus, struct plx_error *err)
+{
+	if (_write(job, parts, nodes, gpus, err) < 0 ||
+	    _select(job, nodes, parts->barred, err) < 0)
 		return -1;
-	_add(all, job->job_resrcs);
+	pollux_given_learn(job->job_resrcs, gpus, parts->request);
+	_add(parts->all, job->job_resrcs);
 	free_job_resources(&job->job_resrcs);
 	return 0;
 }
 
 /* What the parts' requests come to. */
 static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
-		    job_resources_t *all)
+		    const job_resources_t *all)
 {
 	job_details_t *details = job->details;
 	uint32_t scripts = 0;
 	uint32_t tasks = 0;
-	uint32_t cpus = 0;
 
 	for (int n = pollux_slurm_first_node(shape->nodes);
 	     n < node_record_count;
@@ -173,8 +190,6 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 		tasks += (uint32_t) pollux_shape_cpus_for(shape, n);
 		scripts += pollux_shape_cpus_for(shape, n) == 0;
 	}
-	for (uint32_t i = 0; i < all->nhosts; i++)
-		cpus += all->cpus[i];
 	FREE_NULL_BITMAP(details->req_node_bitmap);
 	details->req_node_bitmap = bit_copy(shape->nodes);
 	details->min_nodes = details->max_nodes = all->nhosts;
@@ -186,9 +201,15 @@ static void _sum_up(job_record_t *job, const struct pollux_shape *shape,
 	/* Not alike on all nodes. */
 	if (POLLUX_SLURM_MULTIPLIES_TASKS)
 		details->ntasks_per_node = 0;
+}
+
+static void _take(job_record_t *job, job_resources_t *all)
+{
 	pollux_slurm_rank_nodes(job, all);
 	(void) build_job_resources_cpu_array(all);
-	job->total_cpus = cpus;
+	job->total_cpus = 0;
+	for (uint32_t i = 0; i < all->nhosts; i++)
+		job->total_cpus += all->cpus[i];
 	job->job_resrcs = all;
 }
 
@@ -213,39 +234,106 @@ void pollux_core_alloc_keep_memory(job_resources_t *both,
 	}
 }
 
-/*
- * Where its script is alone first, then the largest count: the request that
- * stays is for the fewest GPUs.
- */
-int pollux_core_alloc_choose(job_record_t *job,
-			     const struct pollux_shape *shape,
-			     const struct pollux_request *saved,
-			     pollux_barred_t *barred, struct plx_error *err)
+/* The least that is above 0, and the most, of the GPUs that CPUs go with. */
+static void _range(const struct pollux_shape *shape, int *least, int *most)
 {
-	job_resources_t *all = NULL;
+	*least = *most = 0;
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
+		int gpus = pollux_shape_cpus_for(shape, n);
+
+		*most = MAX(*most, gpus);
+		if (gpus && (!*least || gpus < *least))
+			*least = gpus;
+	}
+}
+
+/* Ask for a part, but for the nodes where it keeps its cores. */
+static int _ask_part(job_record_t *job, struct parts *parts, int gpus,
+		     struct plx_error *err)
+{
+	bitstr_t *nodes = _nodes_with(parts->shape, gpus);
+	int rc = 0;
+
+	if (nodes && parts->kept)
+		bit_and_not(nodes, parts->kept);
+	if (nodes && bit_ffs(nodes) >= 0)
+		rc = _add_part(job, parts, nodes, gpus, err);
+	FREE_NULL_BITMAP(nodes);
+	return rc;
+}
+
+/* The request that stays is for the fewest GPUs; an even one is for all. */
+static int _ask_for_all(job_record_t *job, struct parts *parts, int least,
+			struct plx_error *err)
+{
+	const struct pollux_shape *shape = parts->shape;
+	bitstr_t *nodes = NULL;
+	int rc = 0;
+
+	if (!shape->counts) {
+		if (parts->written)
+			rc = _write(job, parts, shape->nodes, shape->gpus, err);
+		return rc;
+	}
+	nodes = parts->written == least ? NULL : _nodes_with(shape, least);
+	if (nodes)
+		rc = _write(job, parts, nodes, least, err);
+	FREE_NULL_BITMAP(nodes);
+	if (rc == 0)
+		_sum_up(job, shape, parts->all);
+	return rc;
+}
+
+/* Where its script is alone first, then the largest count. */
+static int _choose_parts(job_record_t *job, struct parts *parts,
+			 const struct pollux_holding *held,
+			 struct plx_error *err)
+{
+	int least = 0;
 	int most = 0;
 	int rc = 0;
 
-	/* Parked: there is nothing but its script. */
-	if (!shape->counts)
-		return _select(job, shape->nodes, barred, err);
-	for (int n = pollux_slurm_first_node(shape->nodes);
-	     n < node_record_count;
-	     n = pollux_slurm_node_after(shape->nodes, n))
-		most = MAX(most, pollux_shape_cpus_for(shape, n));
-	all = _create(shape);
-	for (int i = 0; i <= most && rc == 0; i++) {
-		int gpus = i ? most + 1 - i : 0;
-		bitstr_t *nodes = _nodes_with(shape, gpus);
-
-		if (nodes)
-			rc = _add_part(job, nodes, gpus, saved, barred, all,
-				       err);
-		FREE_NULL_BITMAP(nodes);
-	}
+	_range(parts->shape, &least, &most);
+	parts->all = _create(parts->shape);
+	if (parts->kept)
+		pollux_given_keep(parts->shape, held, parts->request,
+				  parts->kept, parts->all);
+	for (int i = 0; i <= most && rc == 0; i++)
+		rc = _ask_part(job, parts, i ? most + 1 - i : 0, err);
+	if (rc == 0)
+		rc = _ask_for_all(job, parts, least, err);
 	if (rc < 0)
-		free_job_resources(&all);
+		free_job_resources(&parts->all);
 	else
-		_sum_up(job, shape, all);
+		_take(job, parts->all);
+	return rc;
+}
+
+int pollux_core_alloc_choose(job_record_t *job,
+			     const struct pollux_shape *shape,
+			     const struct pollux_request *saved,
+			     struct pollux_holding *held, bool *keep,
+			     struct plx_error *err)
+{
+	struct parts parts = { .shape = shape,
+			       .saved = saved,
+			       .barred = &held->barred,
+			       .request = pollux_given_for(job, saved) };
+	int rc = 0;
+
+	if (*keep && shape->gpus)
+		parts.kept = pollux_given_kept(shape, held, parts.request);
+	*keep = parts.kept;
+	if (shape->counts || parts.kept) {
+		rc = _choose_parts(job, &parts, held, err);
+	} else {
+		rc = _select(job, shape->nodes, parts.barred, err);
+		if (rc == 0 && shape->gpus)
+			pollux_given_learn(job->job_resrcs, shape->gpus,
+					   parts.request);
+	}
+	FREE_NULL_BITMAP(parts.kept);
 	return rc;
 }

@@ -9,16 +9,20 @@
 #ifndef SCHED_POLLUX_CORE_ALLOC_H
 #define SCHED_POLLUX_CORE_ALLOC_H
 
+#include "sched/pollux/resize/holding.h"
 #include "sched/pollux/resize/request.h"
 
 /*
- * Fill job->job_resrcs and the job's request; no cores of `barred`. -1 with err
- * set; the record is then for pollux_request_restore().
+ * Fill job->job_resrcs and the job's request, which is that for the shape
+ * already; no cores of held->barred. *keep: where it has what it would be given
+ * again it keeps its cores; then whether it does anywhere. -1 with err set; the
+ * record is then for pollux_request_restore().
  */
 int pollux_core_alloc_choose(job_record_t *job,
 			     const struct pollux_shape *shape,
 			     const struct pollux_request *saved,
-			     pollux_barred_t *barred, struct plx_error *err);
+			     struct pollux_holding *held, bool *keep,
+			     struct plx_error *err);
 
 /*
  * Memory of a job that holds its old and its new shape at once, on each node

@@ -425,7 +425,7 @@ static void _forget_choice(job_record_t *job)
 static int _choose_near(job_record_t *job, const struct pollux_shape *shape,
 			struct pollux_holding *held,
 			const struct pollux_request *saved,
-			enum pollux_near near)
+			enum pollux_near near, bool *keep)
 {
 	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
 	bitstr_t **hidden = NULL;
@@ -437,7 +437,7 @@ static int _choose_near(job_record_t *job, const struct pollux_shape *shape,
 		gpus[n] = pollux_shape_on(shape, n);
 	hidden = pollux_devices_hide(gpus, held, near);
 	if (hidden)
-		rc = pollux_core_alloc_choose(job, shape, saved, &held->barred,
+		rc = pollux_core_alloc_choose(job, shape, saved, held, keep,
 					      NULL);
 	pollux_devices_show(hidden);
 	xfree(gpus);
@@ -451,16 +451,19 @@ static int _choose_near(job_record_t *job, const struct pollux_shape *shape,
  */
 static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
 			 struct pollux_holding *held,
-			 const struct pollux_request *saved,
+			 const struct pollux_request *saved, bool *keep,
 			 struct plx_error *err)
 {
 	static const enum pollux_near ways[] = { POLLUX_NEAR_ALL,
 						 POLLUX_NEAR_MORE };
+	bool may_keep = *keep;
 
 	for (size_t i = 0;
 	     !pollux_slurm_whole_nodes(job) && i < ARRAY_SIZE(ways); i++) {
-		int rc = _choose_near(job, shape, held, saved, ways[i]);
+		int rc = 0;
 
+		*keep = may_keep;
+		rc = _choose_near(job, shape, held, saved, ways[i], keep);
 		if (rc == 0)
 			return 0;
 		if (rc > 0)
@@ -469,15 +472,20 @@ static int _choose_cores(job_record_t *job, const struct pollux_shape *shape,
 		if (pollux_request_write(job, shape, saved, err) < 0)
 			return -1;
 	}
-	return pollux_core_alloc_choose(job, shape, saved, &held->barred, err);
+	*keep = may_keep;
+	return pollux_core_alloc_choose(job, shape, saved, held, keep, err);
 }
 
-int pollux_gres_new(job_record_t *job, const struct pollux_shape *shape,
+/* On cores that it has where *keep is set; it then tells whether it does. */
+static int _try_new(job_record_t *job, const struct pollux_shape *shape,
 		    struct pollux_holding *held,
-		    const struct pollux_request *saved, struct plx_error *err)
+		    const struct pollux_request *saved, bool *keep,
+		    struct plx_error *err)
 {
-	if (_choose_cores(job, shape, held, saved, err) < 0)
+	if (_choose_cores(job, shape, held, saved, keep, err) < 0) {
+		*keep = false; /* it is no reason */
 		return -1;
+	}
 	/* What it had was free of others a moment ago, and is still. */
 	if (shape->lean && held->resources)
 		pollux_core_alloc_keep_memory(job->job_resrcs, held->resources);
@@ -495,6 +503,23 @@ int pollux_gres_new(job_record_t *job, const struct pollux_shape *shape,
 	pollux_gres_drop(job);
 	return plx_fail_as(err, PLX_REFUSED_RESOURCES,
 			   "Slurm gave other GPUs than it was asked for");
+}
+
+int pollux_gres_new(job_record_t *job, const struct pollux_shape *shape,
+		    struct pollux_holding *held,
+		    const struct pollux_request *saved, struct plx_error *err)
+{
+	bool keep = true;
+	int rc = _try_new(job, shape, held, saved, &keep, err);
+
+	/* Its devices may have to be near other cores (enforce-binding). */
+	if (rc == 0 || !keep)
+		return rc;
+	keep = false;
+	pollux_request_clear(job);
+	if (pollux_request_write(job, shape, saved, err) < 0)
+		return -1;
+	return _try_new(job, shape, held, saved, &keep, err);
 }
 
 void pollux_gres_drop(job_record_t *job)
