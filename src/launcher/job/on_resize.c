@@ -87,7 +87,7 @@ static int read_number(const char *text, double min, double max, double *value,
 static int read_part(const char *text, struct plx_command *command,
 		     struct plx_error *err)
 {
-	double code;
+	double code = 0;
 
 	if (!strncmp(text, "grace=", 6))
 		return read_number(text + 6, 0, GRACE_MAX_S, &command->grace_s,

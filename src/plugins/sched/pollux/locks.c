@@ -201,7 +201,7 @@ static void _queue(void *arg)
 	agent_queue_request(arg);
 }
 
-void pollux_send(struct agent_arg *message)
+void pollux_send(agent_arg_t *message)
 {
 	pollux_after_unlock(_queue, message);
 }

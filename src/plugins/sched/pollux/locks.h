@@ -13,9 +13,8 @@
 
 #include <stdbool.h>
 
+#include "common/slurm_compat.h"
 #include "core/records/metrics.h"
-
-struct agent_arg;
 
 enum pollux_purpose {
 	POLLUX_LOOK,	   /* read: a snapshot of all jobs and nodes */
@@ -55,7 +54,7 @@ void pollux_after_unlock(void (*act)(void *arg), void *arg);
 
 /* schedule_job_save() and agent_queue_request(), like that. */
 void pollux_save_jobs(void);
-void pollux_send(struct agent_arg *message);
+void pollux_send(agent_arg_t *message);
 
 /* Into metrics->held; any thread. */
 void pollux_locks_read(struct plx_metrics *metrics);
