@@ -232,6 +232,33 @@ ended_suspended() {
 	look >found
 }
 
+# A job's array was suspended, by its number, and one of its tasks is job 4.
+array_suspended() {
+	healthy
+	{
+		echo "$(stamp 1790000000) sched: Allocate JobId=${2:-3_1}(4) NodeList=n2 #CPUs=2"
+		echo "$(stamp 1790000492) _slurm_rpc_suspend(suspend) for 3 usec=9"
+		cat log
+	} >log.new
+	mv log.new log
+	sed -i "s/1790000500/$1/" sacct
+	look >found
+}
+
+# torn_suspended SUSPENDED: job 4 lost a node at 1790000500, and its next row
+# begins at 1790000492.
+torn_suspended() {
+	healthy
+	{
+		echo "$(stamp "$1") _slurm_rpc_suspend(suspend) for 4 usec=9"
+		echo "$(stamp 1790000500) error: Removing failed node n1 from JobId=4"
+		sed 's/to 1790000500: 1000/to 1790000492: 984/' log
+	} >log.new
+	mv log.new log
+	echo "4|FAILED|gres/gpu=1|1790000492|1790000492" >>sacct
+	look >found
+}
+
 # kept LINE: n1 has a GPU that job 9 had; what happened to it first.
 kept() {
 	healthy
@@ -366,7 +393,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 54))
+plan $((${#cases[@]} + 58))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -411,6 +438,12 @@ ok "it is suspended since it was first" eval \
 ok "also after a resume that was refused" eval \
 	'ended_suspended 1790000492 1790000499 "resume) for 4 Job is pending execution" &&
 		grep -q "^slurm-suspended: job 4" found'
+ok "a task is suspended with its array" eval \
+	'array_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
+ok "but not with another one" fails array_suspended 1790000492 33_1
+ok "a suspended job that lost a node is told apart" eval \
+	'torn_suspended 1790000492 && grep -c "^slurm-suspended: job 4" found | grep -qx 2'
+ok "but not if it was suspended later" fails torn_suspended 1790000496
 ok "GPUs that Slurm does not take back are told apart" eval \
 	'kept nothing && grep -q "^slurm-requeue: node n1" found'
 ok "but not if the job had been requeued" fails kept "Requeuing JobId=9"
