@@ -376,6 +376,21 @@ static void an_open_row_ends_when_the_next_one_begins(void **state)
 	assert_int_equal(0, row_of(160)->end);
 }
 
+/* A killed slurmctld has given the number to another job. */
+static void a_row_of_a_job_that_was_forgotten_ends_by_the_first_start(
+	void **state)
+{
+	(void) state;
+	add(90, 100, 103);
+	add(95, 95, 0);
+	add(160, 160, 0);
+	is_since(160, 3);
+	audit();
+	assert_int_equal(103, row_of(90)->end);
+	assert_int_equal(100, row_of(95)->end);
+	assert_int_equal(0, row_of(160)->end);
+}
+
 static void so_it_does_when_the_job_waits(void **state)
 {
 	(void) state;
@@ -577,6 +592,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(
 			an_open_row_ends_when_the_next_one_begins, set_up),
+		cmocka_unit_test_setup(
+			a_row_of_a_job_that_was_forgotten_ends_by_the_first_start,
+			set_up),
 		cmocka_unit_test_setup(so_it_does_when_the_job_waits, set_up),
 		cmocka_unit_test_setup(
 			a_row_that_was_ended_again_ends_when_the_next_one_begins,

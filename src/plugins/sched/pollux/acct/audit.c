@@ -66,8 +66,12 @@ static time_t _next(const job_record_t *job, List rows,
 	if (!IS_JOB_PENDING(job))
 		next = _earlier(next, pollux_row_key(job), row);
 	while ((other = list_next(iter))) {
-		if (other->jobid == job->job_id && other->submit <= latest)
-			next = _earlier(next, other->submit, row);
+		if (other->jobid != job->job_id || other->submit > latest)
+			continue;
+		next = _earlier(next, other->submit, row);
+		/* A row of a job that was forgotten, and had its number. */
+		if (other != row && other->start > other->submit)
+			next = _earlier(next, other->start, row);
 	}
 	list_iterator_destroy(iter);
 	return next;
