@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/state/rescue.h"
 #include "crew.h"
 #include "unit.h"
 
@@ -31,6 +32,7 @@ struct job {
 	bool finished[RANKS];
 	bool restored;
 	uint64_t begun_at;
+	int measured; /* most GPUs that are known at the beginning */
 };
 
 static int setup(void **state)
@@ -333,6 +335,36 @@ static void an_early_end_leaves_a_checkpoint(void **state)
 	assert_int_equal(8, job->begun_at);
 }
 
+/* ---- who is left ---- */
+
+/* Rank 2 saves alone, as when both others are lost. */
+static int left_alone(struct crew_rank *rank)
+{
+	struct job *job = rank->user;
+	struct state s = { .first = { 1 } };
+	int rc = set_up(rank, &s);
+
+	if (rank->rank == 0)
+		job->measured = plx_profile_largest(&rank->p->profile).gpus;
+	for (int i = 0; rc == 0 && i < job->steps; i++) {
+		usleep(2000); /* rank 0 does not ask at each of shorter steps */
+		rc = one_step(rank, &s, false);
+	}
+	return rc == 0 && rank->rank == 2 ? plx_rescue(rank->p) : rc;
+}
+
+static void whoever_rescues_knows_what_rank_0_measured(void **state)
+{
+	struct job *job = *state;
+
+	job->steps = 10;
+	run(job, left_alone);
+	assert_int_equal(0, job->measured);
+	job->steps = 0;
+	run(job, left_alone);
+	assert_int_equal(RANKS, job->measured);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +387,9 @@ int main(void)
 			teardown),
 		cmocka_unit_test_setup_teardown(
 			an_early_end_leaves_a_checkpoint, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			whoever_rescues_knows_what_rank_0_measured, setup,
+			teardown),
 	};
 
 	alarm(60);

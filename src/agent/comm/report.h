@@ -18,16 +18,18 @@ struct plx_reporter;
 
 /* What the launcher wants, one bit each. */
 enum plx_wish {
-	PLX_WISH_STOP = 1,	/* save and leave; stays */
-	PLX_WISH_GONE = 2,	/* it went away, nobody would restart us; stays
-				 */
-	PLX_WISH_SAVE = 4,	/* and train on */
-	PLX_WISH_PREPARE = 8,	/* for a handover */
-	PLX_WISH_HAND = 16,	/* the state over, then wait for ... */
-	PLX_WISH_LEAVE = 32,	/* ... this, exit code 0 */
-	PLX_WISH_RESUME = 64,	/* ... or this, train on */
-	PLX_WISH_GO = 128,	/* started ahead: it is our turn */
-	PLX_WISH_PERIODIC = 256 /* not the launcher's: a checkpoint is due */
+	PLX_WISH_STOP = 1,    /* save and leave; stays */
+	PLX_WISH_GONE = 2,    /* it went away, nobody would restart us; stays
+			       */
+	PLX_WISH_SAVE = 4,    /* and train on */
+	PLX_WISH_PREPARE = 8, /* for a handover */
+	PLX_WISH_HAND = 16,   /* the state over, then wait for ... */
+	PLX_WISH_LEAVE = 32,  /* ... this, exit code 0 */
+	PLX_WISH_RESUME = 64, /* ... or this, train on */
+	PLX_WISH_GO = 128,    /* started ahead: it is our turn */
+	/* Not the launcher's, but rank 0's: */
+	PLX_WISH_PERIODIC = 256, /* a checkpoint is due */
+	PLX_WISH_PROFILE = 512	 /* hear what was measured */
 };
 
 /* Connect to POLLUX_SOCKET; *reporter is NULL when that is not set. */

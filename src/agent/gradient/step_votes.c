@@ -80,6 +80,9 @@ static unsigned int own_wishes(struct pollux *p)
 	wishes = plx_handover_defer(p, plx_reporter_wishes(p->reporter));
 	if (plx_save_due(p))
 		wishes |= PLX_WISH_PERIODIC;
+	if (p->measured)
+		wishes |= PLX_WISH_PROFILE;
+	p->measured = false;
 	return wishes;
 }
 

@@ -448,6 +448,21 @@ static void prepare(struct pollux *p)
 	plx_handover_prepare(p);
 }
 
+/*
+ * Rank 0 measures, but any rank may be the one that saves when others are lost.
+ * Behind the commit: who waits here for a lost rank can still save it.
+ */
+static int share_profile(struct pollux *p)
+{
+	if (!(p->wishes & PLX_WISH_PROFILE))
+		return 0;
+	p->wishes &= ~PLX_WISH_PROFILE;
+	if (p->coll->ops->spread(p->coll, &p->profile, sizeof(p->profile),
+				 &p->err) < 0)
+		return plx_fault(p, POLLUX_ECOMM);
+	return 0;
+}
+
 int pollux_commit(struct pollux *p)
 {
 	double now_s = plx_now_s();
@@ -467,6 +482,8 @@ int pollux_commit(struct pollux *p)
 	p->profile.progress += p->step.gain;
 	plx_memory_fits(p);
 	plx_stage(p, PLX_STAGE_BETWEEN);
+	if (share_profile(p) < 0)
+		return plx_end(p);
 	begin(p, now_s);
 	plx_reporter_beat(p->reporter, p->cursor.step, now_s);
 	plx_memory_follow(p);

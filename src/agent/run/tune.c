@@ -78,8 +78,10 @@ void plx_tune(struct pollux *p, double now_s)
 
 	if (p->coll->rank != 0)
 		return;
-	if (plx_profile_stale(&p->profile))
+	if (plx_profile_stale(&p->profile)) {
 		fitted = plx_profile_fit(&p->profile, p->growth, NULL) == 0;
+		p->measured = true;
+	}
 	if (fitted || now_s > p->meter.advised_s + ADVISE_EVERY_S) {
 		p->wanted = choose(p);
 		p->meter.advised_s = now_s;

@@ -196,6 +196,7 @@ struct pollux {
 	uint64_t skipped;      /* steps without a finite gradient, in a row */
 	unsigned int wishes;   /* enum plx_wish, agreed on by all ranks */
 	bool save_asked;       /* pollux_checkpoint(), not told yet */
+	bool measured;	       /* by rank 0, and others have not heard of it */
 	bool told_rounding;    /* plx_alike() has said so */
 	bool began;	       /* a step was committed since the start */
 	bool failed;	       /* err says why */
