@@ -124,6 +124,22 @@ static int retreat(const struct circle *circle, int j, int *gpus)
 	return has - job->min_gpus;
 }
 
+/* It can give up no part of what it has: all, until it has its new shape. */
+static int park(const struct circle *circle, int j, int *gpus)
+{
+	const struct plx_job *job = &circle->problem->jobs[j];
+	int has = 0;
+
+	/* One of whole nodes would keep that of its script. */
+	if (job->batch_host < 0 || !job->may_park || job->whole)
+		return 0;
+	for (int n = 0; n < circle->problem->node_count; n++) {
+		has += job->now[n];
+		gpus[n] = 0;
+	}
+	return has;
+}
+
 /* A job that waits for some of what j gives up by this; NULL: none. */
 static const struct plx_job *who_waits(const struct circle *circle, int j,
 				       const int *gpus)
@@ -190,6 +206,8 @@ int plx_circular_wait(const struct plx_problem *problem,
 	found = choose(&circle, share, gpus, work, other);
 	if (found < 0)
 		found = choose(&circle, retreat, gpus, work, other);
+	if (found < 0)
+		found = choose(&circle, park, gpus, work, other);
 done:
 	free(work);
 	free(circle.idle);
