@@ -16,7 +16,7 @@ tree_state() {
 }
 
 run_demo() {
-	timeout 400 "$demo" >"$WORK/demo.txt" 2>&1
+	timeout $((120 * POLLUX_PATIENCE)) "$demo" >"$WORK/demo.txt" 2>&1
 }
 
 says() {
@@ -84,13 +84,45 @@ plan_is_right() {
 			"$WORK/plan.txt"
 }
 
+# paced STEP LAST: a demo that gives up after 2 s, of a cluster with a job that
+# comes so far each second, until LAST per cent. No cluster is run for it.
+paced() {
+	(
+		here=$POLLUX_SRCDIR/examples/demo
+		# shellcheck source=/dev/null
+		. "$here/jobs.sh"
+		SECONDS=0
+		say() { echo "demo: $*"; }
+		give_up() { say "$1" && exit 1; }
+		sb() {
+			[ "$1" = scontrol ] || return 0
+			local far=$((10 + SECONDS * step))
+			[ $far -lt "$last" ] || far=$last
+			local state=RUNNING
+			[ $far -lt 100 ] || state=COMPLETED
+			cat <<-END
+			JobId=1 JobName=gone
+			   JobState=COMPLETED Reason=None
+			   Comment=[pollux v=1 progress=0.2 left=1]
+
+			JobId=2 JobName=slow
+			   JobState=$state Reason=None
+			   Comment=[pollux v=1 progress=0.$far left=1]
+			END
+		}
+		step=$1 last=$2
+		: >"$WORK/plan.none"
+		jobs_run "$WORK/plan.none" 2
+	) >"$WORK/demo.txt" 2>&1
+}
+
 bad_workload() {
 	sed "s/bert,1/chess,1/" "$WORK/workload.csv" >"$WORK/bad.csv"
 	! plan_of "$WORK/bad.csv" "$WORK/traces" >"$WORK/bad.txt" 2>&1 &&
 		grep "no limits are known of application 'chess'" "$WORK/bad.txt"
 }
 
-plan 11
+plan 14
 before=$(tree_state)
 export DEMO_JOBS=3
 ok "three jobs of the demo run to a good end" run_demo
@@ -105,6 +137,12 @@ ok "nothing is left of that either" wait_until nothing_left 10
 ok "when a training fails, the demo fails and says so" eval '
 	DEMO_JOBS=1 DEMO_TRAIN=/bin/false fails run_demo &&
 	says "^not ok - every job completed"'
+ok "however slow its jobs are, it waits while they come further" paced 11 100
+ok "and says for which of them" \
+	says 'takes its time; waits for: slow \(running, [0-9.]* % trained\)$'
+ok "when none comes further it gives up, and names who is left" eval '
+	fails paced 20 30 &&
+	says "further for 2 s; waits for: slow \(running, 30.0 % trained\)$"'
 recorded
 ok "a recorded workload becomes a plan, 24 times as fast" plan_is_right
 ok "an application without limits is refused" bad_workload

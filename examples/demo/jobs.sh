@@ -56,6 +56,40 @@ jobs_alive() {
 		"$WORK/look.txt"
 }
 
+# In the last look: how far all jobs are, 1 for each that has ended.
+jobs_progress() {
+	awk '
+	function add() { sum += ended ? 1 : part; ended = part = 0 }
+	/^JobId=/ { add() }
+	match($0, / progress=[0-9.e+-]+/) {
+		part = substr($0, RSTART + 10, RLENGTH - 10)
+	}
+	/ JobState=/ {
+		ended = !/=(PENDING|RUNNING|COMPLETING|SUSPENDED|CONFIGURING)/
+	}
+	END { add(); printf "%.9f\n", sum }' "$WORK/look.txt"
+}
+
+# In the last look: who has not ended, and what each does.
+jobs_waited_for() {
+	awk '
+	function say() {
+		if (alive)
+			list = list (list ? ", " : "") name " (" state part ")"
+		part = ""
+	}
+	/^JobId=/ { say(); name = substr($2, 9) }
+	match($0, / progress=[0-9.e+-]+/) {
+		part = sprintf(", %.1f %% trained",
+			100 * substr($0, RSTART + 10, RLENGTH - 10))
+	}
+	/ JobState=/ {
+		state = tolower(substr($1, 10))
+		alive = state ~ /^(pending|running|completing|suspended|configuring)$/
+	}
+	END { say(); print list ? list : "jobs to come" }' "$WORK/look.txt"
+}
+
 jobs_table() {
 	if [ -t 1 ]; then
 		printf '\033[H\033[2J'
@@ -69,14 +103,16 @@ jobs_table() {
 	fi
 }
 
-# jobs_run PLAN TIMEOUT: all of them to their ends.
+# jobs_run PLAN TIMEOUT: all of them to their ends. How long that takes is the
+# machine's affair: given up is when none has come further for TIMEOUT seconds.
 jobs_run() {
-	local plan=$1 begin=$SECONDS next_table=0
-	local end=$((SECONDS + $2))
+	local plan=$1 timeout=$2 begin=$SECONDS next_table=0
+	local far=-1 moved=$SECONDS told=
 
 	[ ! -t 1 ] || table_every_s=1
 	: >"$WORK/owners.bad"
-	while [ "$SECONDS" -lt "$end" ]; do
+	: >"$WORK/look.txt"
+	while [ $((SECONDS - moved)) -lt "$timeout" ]; do
 		jobs_submit_due "$plan" $((SECONDS - begin))
 		jobs_look || { sleep 1 && continue; }
 		if [ "$SECONDS" -ge "$next_table" ]; then
@@ -84,7 +120,15 @@ jobs_run() {
 			next_table=$((SECONDS + table_every_s))
 		fi
 		[ -s "$plan" ] || [ "$(jobs_alive)" -gt 0 ] || return 0
+		if awk "BEGIN { exit !($(jobs_progress) > $far) }"; then
+			far=$(jobs_progress)
+			moved=$SECONDS
+		fi
+		if [ -z "$told" ] && [ $((SECONDS - begin)) -ge "$timeout" ]; then
+			told=1
+			say "this machine takes its time; waits for: $(jobs_waited_for)"
+		fi
 		sleep 0.5
 	done
-	give_up "jobs are still there after $2 s"
+	give_up "no job has come further for $timeout s; waits for: $(jobs_waited_for)"
 }
