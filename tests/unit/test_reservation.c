@@ -296,6 +296,81 @@ static void no_more_is_done_for_a_request_than_it_is_worth(void **state)
 	}
 }
 
+/* What is idle is needed by a job that another request drives there. */
+static void who_takes_what_is_idle_parks_nobody(void **state)
+{
+	static const bool yields[] = { false, false };
+	static const bool on[2][2] = { { true, false }, { false, true } };
+	struct plx_problem *problem = full(2, 4);
+	struct plx_request requests[] = {
+		{ .nodes = 1,
+		  .gpus_per_node = 4,
+		  .allowed = on[0],
+		  .keeps = yields },
+		{ .nodes = 1,
+		  .gpus_per_node = 1,
+		  .allowed = on[1],
+		  .keeps = yields,
+		  .effort = PLX_EFFORT_IDLE },
+	};
+	struct plx_grant grants[2] = { { 0 }, { 0 } };
+
+	(void) state;
+	problem->jobs[0].min_gpus = 4;
+	problem->jobs[0].roams = problem->jobs[0].may_park = true;
+	problem->jobs[1].fixed = true;
+	problem->jobs[1].batch_host = -1;
+	problem->jobs[1].now[1] = 0;
+	assert_int_equal(0, plx_reservation_make(problem, NULL, requests, 2,
+						 grants, NULL));
+	assert_true(grants[0].granted);
+	assert_false(grants[1].granted);
+	assert_int_equal(4, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
+/* As many GPUs are given up on both nodes. */
+static void of_equals_the_node_whose_job_may_be_parked_is_taken(void **state)
+{
+	static const bool yields[] = { false, false };
+
+	(void) state;
+	for (int gpus = 1; gpus <= 3; gpus++) {
+		struct plx_problem *problem = full(2, 4);
+
+		problem->jobs[1].may_park = true;
+		assert_true(served(problem,
+				   (struct plx_request){ .nodes = 1,
+							 .gpus_per_node = gpus,
+							 .keeps = yields }));
+		assert_int_equal(4, problem->gpus[0]);
+		assert_int_equal(4 - gpus, problem->gpus[1]);
+		plx_problem_destroy(problem);
+	}
+}
+
+/* Nor is a job that has to stay counted as one that may be parked. */
+static void of_equals_a_job_that_stays_counts_for_nothing(void **state)
+{
+	static const bool yields[] = { false, false, false };
+	static const bool allowed[] = { true, true, false };
+	struct plx_problem *problem = full(3, 4);
+
+	(void) state;
+	problem->jobs[1].now[1] = 2;
+	problem->jobs[2].now[1] = 2;
+	problem->jobs[2].now[2] = 0;
+	problem->jobs[2].batch_host = 1;
+	problem->jobs[2].fixed = problem->jobs[2].may_park = true;
+	assert_true(served(problem, (struct plx_request){ .nodes = 1,
+							  .gpus_per_node = 1,
+							  .allowed = allowed,
+							  .keeps = yields }));
+	assert_int_equal(3, problem->gpus[0]);
+	assert_int_equal(4, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
 static void a_request_without_nodes_is_refused(void **state)
 {
 	struct plx_problem *problem = full(1, 1);
@@ -483,6 +558,10 @@ int main(void)
 		cmocka_unit_test(requests_are_served_in_their_order),
 		cmocka_unit_test(a_job_parked_for_one_does_not_stop_another),
 		cmocka_unit_test(a_refusal_leaves_no_trace),
+		cmocka_unit_test(who_takes_what_is_idle_parks_nobody),
+		cmocka_unit_test(
+			of_equals_the_node_whose_job_may_be_parked_is_taken),
+		cmocka_unit_test(of_equals_a_job_that_stays_counts_for_nothing),
 		cmocka_unit_test(a_request_without_nodes_is_refused),
 		cmocka_unit_test(granted_room_can_be_had),
 		cmocka_unit_test(many_grants_can_be_had_together),

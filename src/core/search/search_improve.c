@@ -91,10 +91,9 @@ static bool try_config(struct plx_search *search, struct plx_search_job *e,
 	bool better;
 
 	search->least_gain = *best;
-	better = plx_search_move(search, e, config);
+	/* One that fails is undone: it gains nothing. */
+	(void) plx_search_move(search, e, config);
 	search->least_gain = -INFINITY;
-	if (!better)
-		return false;
 	gain = plx_move_gain(search);
 	better = worthwhile(search, gain) && gain > *best;
 	if (better)
