@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* test_plan_best.c - plans and bounds, compared with all there is */
 
+#include <string.h>
+
 #include "brute_force.h"
 #include "plan_world.h"
 #include "random_problem.h"
@@ -211,6 +213,38 @@ static void jobs_nearly_alike_have_speedups_of_their_own(void **state)
 	done(problem, plan);
 }
 
+/*
+ * A random world in which all can have what they need, but one of them would
+ * have nothing once others have grown.
+ */
+static void nobody_is_left_out_that_others_may_grow(void **state)
+{
+	static const struct random_spec narrow = { .nodes = 6,
+						   .jobs = 12,
+						   .gpus = 4 };
+	struct plx_problem *problem = NULL;
+	uint64_t seed = 7;
+
+	(void) state;
+	for (int i = 0; i <= 481; i++) {
+		plx_problem_destroy(problem);
+		problem = random_problem(&seed, &narrow);
+	}
+	assert_int_equal(8, problem->job_count);
+	for (int first = 0; first < 8; first++) {
+		struct plx_job job = problem->jobs[0];
+		struct plx_plan *plan = searched(problem);
+
+		for (int j = 0; j < 8; j++)
+			assert_true(plan->choices[j].shape.gpus > 0);
+		plx_plan_destroy(plan);
+		/* Whoever is the first of them. */
+		memmove(problem->jobs, problem->jobs + 1, 7 * sizeof(job));
+		problem->jobs[7] = job;
+	}
+	plx_problem_destroy(problem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +253,7 @@ int main(void)
 			small_plans_are_the_best_but_for_one_in_a_thousand),
 		cmocka_unit_test(a_plan_is_as_good_with_nodes_in_another_order),
 		cmocka_unit_test(from_nothing_a_plan_comes_close_to_its_bound),
+		cmocka_unit_test(nobody_is_left_out_that_others_may_grow),
 	};
 
 	return cmocka_run_group_tests_name("best plans", tests, NULL, NULL);
