@@ -20,7 +20,7 @@ struct world {
 	int gpus[JOBS][NODES];
 	int cpus[JOBS][NODES];
 	double memory[JOBS][NODES];
-	struct pollux_elastic_alloc allocs[JOBS * NODES]; /* of these */
+	struct plx_node_alloc allocs[JOBS * NODES]; /* of these */
 	bool allowed[NODES];
 	int reserved[NODES];
 	struct plx_grant grants[1];
@@ -74,11 +74,11 @@ static inline void note_allocs(struct world *w)
 		for (int n = 0; n < NODES; n++) {
 			if (!w->gpus[j][n] && !w->cpus[j][n])
 				continue;
-			w->allocs[count++] = (struct pollux_elastic_alloc){
+			w->allocs[count++] = (struct plx_node_alloc){
 				.node = n,
-				.gpus = w->gpus[j][n],
-				.cpus = w->cpus[j][n],
-				.memory = w->memory[j][n],
+				.has.gpus = w->gpus[j][n],
+				.has.cpus = w->cpus[j][n],
+				.has.memory = w->memory[j][n],
 			};
 		}
 		w->jobs[j].alloc_count = count - w->jobs[j].first_alloc;

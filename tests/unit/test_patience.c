@@ -44,8 +44,8 @@ static void set_up(struct world *w, uint32_t id, uint32_t het)
 		.waiting = { { .id = id,
 			       .het = het,
 			       .nodes = 1,
-			       .gpus_per_node = 1,
-			       .cpus = 1 } },
+			       .each.gpus = 1,
+			       .each.cpus = 1 } },
 		.reserved = { true },
 		.grants = { { .granted = true, .gpus = 1 } },
 	};

@@ -16,8 +16,8 @@ static void elastic_jobs_shrink_for_a_rigid_one(void **state)
 	struct plx_plan *plan = NULL;
 
 	(void) state;
-	assert_true(served(problem, (struct plx_request){
-					    .nodes = 2, .gpus_per_node = 2 }));
+	assert_true(served(problem,
+			   (struct plx_request){ .nodes = 2, .each.gpus = 2 }));
 	assert_int_equal(2, problem->gpus[0]);
 	assert_int_equal(2, problem->gpus[1]);
 	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
@@ -34,11 +34,11 @@ static void a_home_keeps_one_gpu(void **state)
 	struct plx_problem *problem = full(1, 4);
 
 	(void) state;
-	assert_false(served(problem, (struct plx_request){
-					     .nodes = 1, .gpus_per_node = 4 }));
+	assert_false(served(problem, (struct plx_request){ .nodes = 1,
+							   .each.gpus = 4 }));
 	assert_int_equal(4, problem->gpus[0]);
-	assert_true(served(problem, (struct plx_request){
-					    .nodes = 1, .gpus_per_node = 3 }));
+	assert_true(served(problem,
+			   (struct plx_request){ .nodes = 1, .each.gpus = 3 }));
 	assert_int_equal(1, problem->gpus[0]);
 	plx_problem_destroy(problem);
 }
@@ -47,7 +47,7 @@ static void a_job_is_parked_only_for_whom_it_does_not_keep(void **state)
 {
 	static const bool keeps[] = { true };
 	static const bool yields[] = { false };
-	struct plx_request request = { .nodes = 1, .gpus_per_node = 4 };
+	struct plx_request request = { .nodes = 1, .each.gpus = 4 };
 	struct plx_problem *problem = full(1, 4);
 
 	(void) state;
@@ -72,7 +72,7 @@ static void a_node_that_parks_nobody_is_taken_first(void **state)
 	problem->jobs[0].may_park = problem->jobs[1].may_park = true;
 	problem->jobs[1].batch_host = -1;
 	assert_true(served(problem, (struct plx_request){ .nodes = 1,
-							  .gpus_per_node = 4,
+							  .each.gpus = 4,
 							  .keeps = keeps }));
 	assert_int_equal(4, problem->gpus[0]);
 	assert_int_equal(0, problem->gpus[1]);
@@ -91,7 +91,7 @@ static void who_may_not_be_parked_stays_where_it_is(void **state)
 		problem->jobs[j].roams = true;
 	}
 	assert_true(served(problem, (struct plx_request){ .nodes = 1,
-							  .gpus_per_node = 4,
+							  .each.gpus = 4,
 							  .keeps = keeps }));
 	assert_int_equal(4, problem->gpus[0]);
 	assert_int_equal(0, problem->gpus[1]);
@@ -104,8 +104,8 @@ static void a_pinned_job_makes_no_room(void **state)
 
 	(void) state;
 	problem->jobs[0].fixed = true;
-	assert_true(served(problem, (struct plx_request){
-					    .nodes = 1, .gpus_per_node = 1 }));
+	assert_true(served(problem,
+			   (struct plx_request){ .nodes = 1, .each.gpus = 1 }));
 	assert_int_equal(4, problem->gpus[0]);
 	assert_int_equal(3, problem->gpus[1]);
 	plx_problem_destroy(problem);
@@ -117,8 +117,8 @@ static void idle_gpus_are_taken_first(void **state)
 
 	(void) state;
 	problem->jobs[1].now[1] = 2;
-	assert_true(served(problem, (struct plx_request){
-					    .nodes = 1, .gpus_per_node = 2 }));
+	assert_true(served(problem,
+			   (struct plx_request){ .nodes = 1, .each.gpus = 2 }));
 	assert_int_equal(4, problem->gpus[0]);
 	assert_int_equal(2, problem->gpus[1]);
 	assert_int_equal(4, problem->gpus[2]);
@@ -187,9 +187,9 @@ static void a_job_without_gpus_needs_no_room(void **state)
 static void requests_are_served_in_their_order(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 9, .nodes = 2, .gpus_per_node = 2 },
-		{ .id = 8, .nodes = 1, .gpus_per_node = 3 },
-		{ .id = 7, .nodes = 1, .gpus_per_node = 1 },
+		{ .id = 9, .nodes = 2, .each.gpus = 2 },
+		{ .id = 8, .nodes = 1, .each.gpus = 3 },
+		{ .id = 7, .nodes = 1, .each.gpus = 1 },
 	};
 	struct plx_problem *problem = full(2, 4);
 	struct plx_grant grants[3] = { 0 };
@@ -211,10 +211,10 @@ static void a_job_parked_for_one_does_not_stop_another(void **state)
 	static const bool keeps[] = { true };
 	const struct plx_request requests[] = {
 		{ .nodes = 1,
-		  .gpus_per_node = 4,
+		  .each.gpus = 4,
 		  .allowed = first_only,
 		  .keeps = yields },
-		{ .nodes = 1, .gpus_per_node = 4, .keeps = keeps },
+		{ .nodes = 1, .each.gpus = 4, .keeps = keeps },
 	};
 	struct plx_problem *problem = plx_problem_create(2, 1, NULL);
 	struct plx_grant grants[2] = { 0 };
@@ -239,8 +239,8 @@ static void a_job_parked_for_one_does_not_stop_another(void **state)
 static void a_refusal_leaves_no_trace(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .nodes = 1, .gpus_per_node = 3 },
-		{ .nodes = 1, .gpus_per_node = 2 },
+		{ .nodes = 1, .each.gpus = 3 },
+		{ .nodes = 1, .each.gpus = 2 },
 	};
 	struct plx_problem *problem = full(1, 4);
 	struct plx_grant grants[2] = { 0 };
@@ -287,7 +287,7 @@ static void no_more_is_done_for_a_request_than_it_is_worth(void **state)
 				served(problem,
 				       (struct plx_request){
 					       .nodes = 1,
-					       .gpus_per_node = rows[i].gpus,
+					       .each.gpus = rows[i].gpus,
 					       .keeps = yields,
 					       .effort =
 						       (enum plx_effort) k }));
@@ -404,7 +404,7 @@ static struct plx_request random_request(uint64_t *seed,
 {
 	struct plx_request request = {
 		.nodes = random_int(seed, 1, problem->node_count),
-		.gpus_per_node = random_int(seed, 0, 4),
+		.each.gpus = random_int(seed, 0, 4),
 		.whole_nodes = chance(seed, 15),
 		.allowed = chance(seed, 40) ? allowed : NULL,
 		.keeps = chance(seed, 80) ? keeps : NULL,
@@ -433,9 +433,9 @@ static void check_taken(const struct plx_problem *problem, const int *before,
 		if (request->whole_nodes)
 			assert_int_equal(problem->gpus_total[n], taken);
 		else
-			assert_int_equal(request->gpus_per_node, taken);
+			assert_int_equal(request->each.gpus, taken);
 	}
-	if (granted && request->gpus_per_node > 0)
+	if (granted && request->each.gpus > 0)
 		assert_int_equal(request->nodes, nodes);
 	if (!granted)
 		assert_int_equal(0, nodes);

@@ -39,7 +39,7 @@ static void only_who_takes_of_a_consumable_shrinks_for_it(void **state)
 	assert_int_equal(0, plx_problem_restrict(problem, 1, NULL));
 	problem->jobs[1].allowed[0] = false;
 	assert_true(served(problem, (struct plx_request){ .nodes = 2,
-							  .cpus = 2,
+							  .each.cpus = 2,
 							  .demand = two }));
 	assert_true(problem->consumables[0] == 2 &&
 		    problem->consumables[1] == 1);
@@ -57,7 +57,7 @@ static void a_consumable_that_must_be_kept_is_not_given(void **state)
 	static const double four[] = { 4 };
 	static const bool yields[] = { false };
 	struct plx_request request = {
-		.nodes = 1, .cpus = 4, .demand = four, .keeps = yields
+		.nodes = 1, .each.cpus = 4, .demand = four, .keeps = yields
 	};
 	struct plx_problem *problem = full(1, 4);
 
@@ -80,7 +80,7 @@ static void what_a_parked_job_is_woken_for_is_left_to_the_search(void **state)
 	for (int wakes = 0; wakes < 2; wakes++) {
 		struct plx_problem *problem = full(2, 4);
 		struct plx_request request = { .nodes = 2,
-					       .gpus_per_node = 1,
+					       .each.gpus = 1,
 					       .demand = demand,
 					       .wakes = wakes };
 
@@ -97,7 +97,8 @@ static void what_a_parked_job_is_woken_for_is_left_to_the_search(void **state)
 /* Its batch script's CPU is one of those that the request wants. */
 static void who_is_parked_keeps_a_part_of_it(void **state)
 {
-	static const double cpus[] = { 4 };
+	static const struct plx_resources left[] = { { .cpus = 4 } };
+	static const struct plx_resources one[] = { { .cpus = 1 } };
 	static const double demand[] = { 4 };
 	static const double batch_host[] = { 1 };
 	static const bool yields[] = { false };
@@ -106,12 +107,12 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 		{ .nodes = 1,
 		  .keeps = yields,
 		  .seconds = 60,
-		  .cpus = 1,
+		  .each.cpus = 1,
 		  .demand = demand },
 	};
-	struct plx_residual residual = { .cpus = cpus,
-					 .cpus_per_gpu = batch_host,
-					 .batch_host_cpus = 1 };
+	struct plx_residual residual = { .left = left,
+					 .per_gpu = one,
+					 .scripts = one };
 
 	(void) state;
 	for (int least = 3; least <= 4; least++) {
@@ -124,7 +125,7 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 				calloc(1, sizeof(double));
 			problem->jobs[0].batch_host_demand[0] = batch_host[0];
 			problem->jobs[0].may_park = true;
-			requests[0].cpus = least;
+			requests[0].each.cpus = least;
 			problem->consumables[0] = 8 - least;
 			assert_int_equal(
 				0, plx_reservation_make(problem, &residual,
@@ -137,16 +138,17 @@ static void who_is_parked_keeps_a_part_of_it(void **state)
 }
 
 /* GPUs of the node that are left beside a request for so many of its 8 CPUs. */
-static int left_beside(int has, double wants, const double *per_gain)
+static int left_beside(int has, double wants,
+		       const struct plx_resources *per_gain)
 {
-	static const double cpus[] = { 8 };
-	double per_gpu[] = { has ? 1 : 0 };
+	static const struct plx_resources cpus[] = { { .cpus = 8 } };
+	struct plx_resources per_gpu[] = { { .cpus = has ? 1 : 0 } };
 	struct plx_request request = { .nodes = 1,
-				       .cpus = wants,
+				       .each.cpus = wants,
 				       .seconds = 60 };
-	struct plx_residual residual = { .cpus = cpus,
-					 .cpus_per_gpu = per_gpu,
-					 .cpus_per_gain = per_gain };
+	struct plx_residual residual = { .left = cpus,
+					 .per_gpu = per_gpu,
+					 .per_gain = per_gain };
 	struct plx_problem *problem = full(1, 4);
 	struct plx_grant grant = { 0 };
 	int left;
@@ -163,8 +165,8 @@ static int left_beside(int has, double wants, const double *per_gain)
 /* Who made way for a request must not grow back before it has started. */
 static void nobody_grows_into_what_a_request_takes(void **state)
 {
-	static const double one[] = { 1 };
-	static const double four[] = { 4 };
+	static const struct plx_resources one[] = { { .cpus = 1 } };
+	static const struct plx_resources four[] = { { .cpus = 4 } };
 
 	(void) state;
 	assert_int_equal(4, left_beside(0, 6, NULL));

@@ -40,7 +40,7 @@ static struct plx_request member(uint32_t id, int gpus, uint32_t group,
 {
 	return (struct plx_request){ .id = id,
 				     .nodes = 1,
-				     .gpus_per_node = gpus,
+				     .each.gpus = gpus,
 				     .group = group,
 				     .group_size = size };
 }
@@ -155,19 +155,19 @@ static void a_member_of_two_partitions_counts_once(void **state)
 	const struct plx_request requests[] = {
 		{ .id = 7,
 		  .nodes = 1,
-		  .gpus_per_node = 3,
+		  .each.gpus = 3,
 		  .allowed = first,
 		  .group = 7,
 		  .group_size = 2 },
 		{ .id = 8,
 		  .nodes = 1,
-		  .gpus_per_node = 3,
+		  .each.gpus = 3,
 		  .allowed = first,
 		  .group = 7,
 		  .group_size = 2 },
 		{ .id = 8,
 		  .nodes = 1,
-		  .gpus_per_node = 3,
+		  .each.gpus = 3,
 		  .allowed = second,
 		  .group = 7,
 		  .group_size = 2 },
@@ -194,7 +194,7 @@ static void many_groups_end_in_a_few_rounds(void **state)
 		requests[i] = (struct plx_request){
 			.id = (uint32_t) (i + 1),
 			.nodes = 1,
-			.gpus_per_node = 1,
+			.each.gpus = 1,
 			.group = (uint32_t) (i / 2 + 1),
 			.group_size = 2,
 		};
@@ -230,16 +230,11 @@ static void incomplete_groups_cost_no_rounds(void **state)
 
 static void a_group_that_is_left_out_is_promised_nothing(void **state)
 {
-	static const double cpus[] = { 8, 8 };
-	static const double none[] = { 0, 0 };
 	static const struct plx_node_alloc allocs[] = {
-		{ .node = 0, .gpus = 1, .ends_s = 60, .elastic = true },
-		{ .node = 1, .gpus = 1, .ends_s = 60, .elastic = true },
+		{ .node = 0, .has.gpus = 1, .ends_s = 60, .elastic = true },
+		{ .node = 1, .has.gpus = 1, .ends_s = 60, .elastic = true },
 	};
-	const struct plx_residual residual = { .cpus = cpus,
-					       .cpus_per_gpu = none,
-					       .memory_per_gpu = none,
-					       .allocs = allocs,
+	const struct plx_residual residual = { .allocs = allocs,
 					       .alloc_count = 2 };
 	const struct plx_request requests[] = {
 		member(7, 1, 7, 2),

@@ -159,7 +159,7 @@ static void a_job_is_parked_rather_than_evicted(void **state)
 
 	(void) state;
 	assert_true(reserved(problem, (struct plx_request){ .nodes = 1,
-							    .gpus_per_node = 4,
+							    .each.gpus = 4,
 							    .keeps = none,
 							    .leaves = all })
 			    .granted);
@@ -175,7 +175,7 @@ static void a_job_is_moved_rather_than_parked(void **state)
 
 	(void) state;
 	assert_true(reserved(problem, (struct plx_request){ .nodes = 1,
-							    .gpus_per_node = 4,
+							    .each.gpus = 4,
 							    .allowed = first,
 							    .keeps = none,
 							    .leaves = all })
@@ -191,7 +191,7 @@ static void who_need_not_leave_stays_at_home(void **state)
 
 	(void) state;
 	assert_true(reserved(problem, (struct plx_request){ .nodes = 1,
-							    .gpus_per_node = 2,
+							    .each.gpus = 2,
 							    .keeps = none,
 							    .leaves = all })
 			    .granted);
@@ -219,7 +219,7 @@ static void who_need_not_leave_keeps_its_batch_host(void **state)
 	struct plx_problem *problem = batch_hosts(2, 3, 4, 2);
 	struct plx_request request = {
 		.nodes = 1,
-		.gpus_per_node = 2,
+		.each.gpus = 2,
 		.allowed = first,
 		.keeps = all,
 		.leaves = all,
@@ -283,7 +283,7 @@ static void granted_room_can_be_had(void **state)
 		int batch_host[6];
 		struct plx_request request = {
 			.nodes = random_int(&seed, 1, problem->node_count),
-			.gpus_per_node = random_int(&seed, 0, 4),
+			.each.gpus = random_int(&seed, 0, 4),
 			.whole_nodes = chance(&seed, 60),
 			.keeps = keeps,
 			.leaves = leaves,

@@ -15,7 +15,7 @@ static const double two[] = { 2 };
 static struct plx_request asks(uint32_t id, int gpus, const double *draws)
 {
 	return (struct plx_request){
-		.id = id, .nodes = 1, .gpus_per_node = gpus, .draws = draws
+		.id = id, .nodes = 1, .each.gpus = gpus, .draws = draws
 	};
 }
 

@@ -18,8 +18,8 @@ static void want_first(struct world *w, struct pollux_waiting *waiting)
 		.id = 9,
 		.priority = 10,
 		.nodes = 1,
-		.gpus_per_node = GPUS,
-		.cpus = 1,
+		.each.gpus = GPUS,
+		.each.cpus = 1,
 		.seconds = 60,
 		.whole_nodes = true,
 		.clears = true,
@@ -254,8 +254,8 @@ static void want_six(struct world *w, struct pollux_waiting *waiting, int first,
 		.id = 9,
 		.priority = 10,
 		.nodes = 1,
-		.gpus_per_node = 6,
-		.cpus = 6,
+		.each.gpus = 6,
+		.each.cpus = 6,
 		.seconds = 60,
 		.moldable = -1,
 		.spread = { .least = 6, .most = 6, .low = 1, .high = NODES },
@@ -321,7 +321,7 @@ static void they_do_not_where_the_job_may_not(void **state)
 	assert_int_equal(0, reserved_of(&w, &gpus));
 
 	want_six(&w, &waiting, 3, 3);
-	waiting.spread.memory = waiting.memory = 4;
+	waiting.spread.memory = waiting.each.memory = 4;
 	w.snapshot.counts_memory = true;
 	w.nodes[0].memory = 8;
 	w.nodes[1].memory = 3;

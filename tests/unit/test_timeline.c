@@ -12,8 +12,7 @@ enum { NODES = 2, GPUS = 4, CPUS = 8, MEMORY = 1000 };
 struct world {
 	struct plx_problem *problem;
 	struct plx_node_alloc allocs[2];
-	double cpus[NODES], memory[NODES];
-	double cpus_per_gpu[NODES], memory_per_gpu[NODES];
+	struct plx_resources left[NODES], per_gpu[NODES], scripts[1];
 	struct plx_residual residual;
 };
 
@@ -26,27 +25,21 @@ static void set_up(struct world *w)
 	*w = (struct world){
 		.problem = problem,
 		.allocs = { { .node = 1,
-			      .gpus = 4,
-			      .cpus = 4,
-			      .memory = 100,
+			      .has = { .gpus = 4, .cpus = 4, .memory = 100 },
 			      .ends_s = 100 },
 			    { .node = 0,
-			      .gpus = 1,
-			      .cpus = 2,
-			      .memory = 200,
+			      .has = { .gpus = 1, .cpus = 2, .memory = 200 },
 			      .ends_s = 1e6,
 			      .elastic = true } },
-		.cpus = { CPUS, CPUS - 4 },
-		.memory = { MEMORY, MEMORY - 100 },
-		.cpus_per_gpu = { 2, 0 },
-		.memory_per_gpu = { 200, 0 },
+		.left = { { .cpus = CPUS, .memory = MEMORY },
+			  { .cpus = CPUS - 4, .memory = MEMORY - 100 } },
+		.per_gpu = { { .cpus = 2, .memory = 200 } },
+		.scripts = { { .cpus = 1 } },
 	};
 	w->residual = (struct plx_residual){
-		.cpus = w->cpus,
-		.memory = w->memory,
-		.cpus_per_gpu = w->cpus_per_gpu,
-		.memory_per_gpu = w->memory_per_gpu,
-		.batch_host_cpus = 1,
+		.left = w->left,
+		.per_gpu = w->per_gpu,
+		.scripts = w->scripts,
 		.allocs = w->allocs,
 		.alloc_count = 2,
 	};
@@ -74,7 +67,7 @@ static void ask(struct world *w, const struct plx_request *requests, int count,
 static void gpus_make_room_for_cpus(void **state)
 {
 	const struct plx_request request = {
-		.id = 9, .nodes = 1, .cpus = 5, .seconds = 60
+		.id = 9, .nodes = 1, .each.cpus = 5, .seconds = 60
 	};
 	struct plx_grant grant = { 0 };
 	struct world w;
@@ -91,12 +84,16 @@ static void gpus_make_room_for_cpus(void **state)
 
 static void gpus_make_room_for_memory(void **state)
 {
-	const struct plx_request request = {
-		.id = 9, .nodes = 1, .cpus = 1, .memory = 920, .seconds = 60
-	};
-	const struct plx_request less = {
-		.id = 9, .nodes = 1, .cpus = 1, .memory = 600, .seconds = 60
-	};
+	const struct plx_request request = { .id = 9,
+					     .nodes = 1,
+					     .each.cpus = 1,
+					     .each.memory = 920,
+					     .seconds = 60 };
+	const struct plx_request less = { .id = 9,
+					  .nodes = 1,
+					  .each.cpus = 1,
+					  .each.memory = 600,
+					  .seconds = 60 };
 	const bool first[NODES] = { true, false };
 	struct plx_request here = less;
 	struct plx_grant grant = { 0 };
@@ -117,7 +114,7 @@ static void gpus_make_room_for_memory(void **state)
 static void nothing_is_kept_for_who_starts_later(void **state)
 {
 	const struct plx_request request = {
-		.id = 9, .nodes = 2, .gpus_per_node = 2, .seconds = 60
+		.id = 9, .nodes = 2, .each.gpus = 2, .seconds = 60
 	};
 	struct plx_grant grant = { 0 };
 	struct world w;
@@ -134,9 +131,9 @@ static void nothing_is_kept_for_who_starts_later(void **state)
 static void only_the_short_go_before_a_promise(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 9, .nodes = 2, .gpus_per_node = 2, .seconds = 60 },
-		{ .id = 8, .nodes = 1, .gpus_per_node = 1, .seconds = 101 },
-		{ .id = 7, .nodes = 1, .gpus_per_node = 1, .seconds = 99 },
+		{ .id = 9, .nodes = 2, .each.gpus = 2, .seconds = 60 },
+		{ .id = 8, .nodes = 1, .each.gpus = 1, .seconds = 101 },
+		{ .id = 7, .nodes = 1, .each.gpus = 1, .seconds = 99 },
 	};
 	struct plx_grant grants[3] = { 0 };
 	struct world w;
@@ -155,8 +152,8 @@ static void only_the_short_go_before_a_promise(void **state)
 static void nobody_is_promised_more_than_there_ever_is(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 9, .nodes = 2, .gpus_per_node = 5, .seconds = 60 },
-		{ .id = 8, .nodes = 1, .gpus_per_node = 1, .seconds = 1000 },
+		{ .id = 9, .nodes = 2, .each.gpus = 5, .seconds = 60 },
+		{ .id = 8, .nodes = 1, .each.gpus = 1, .seconds = 1000 },
 	};
 	struct plx_grant grants[2] = { 0 };
 	struct world w;
@@ -172,7 +169,7 @@ static void nobody_is_promised_more_than_there_ever_is(void **state)
 static void promises_end_with_the_window(void **state)
 {
 	const struct plx_request request = {
-		.id = 9, .nodes = 2, .gpus_per_node = 2, .seconds = 60
+		.id = 9, .nodes = 2, .each.gpus = 2, .seconds = 60
 	};
 	struct plx_grant grant = { 0 };
 	struct world w;
@@ -188,8 +185,8 @@ static void promises_end_with_the_window(void **state)
 static void a_job_of_two_partitions_has_room_once(void **state)
 {
 	const struct plx_request requests[] = {
-		{ .id = 9, .nodes = 1, .gpus_per_node = 1, .seconds = 60 },
-		{ .id = 9, .nodes = 1, .gpus_per_node = 1, .seconds = 60 },
+		{ .id = 9, .nodes = 1, .each.gpus = 1, .seconds = 60 },
+		{ .id = 9, .nodes = 1, .each.gpus = 1, .seconds = 60 },
 	};
 	struct plx_grant grants[2] = { 0 };
 	struct world w;
@@ -210,19 +207,19 @@ static void a_parked_job_comes_back_in_its_turn(void **state)
 	const struct plx_request requests[] = {
 		{ .id = 1,
 		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .cpus = 1,
+		  .each.gpus = 1,
+		  .each.cpus = 1,
 		  .seconds = 60,
 		  .allowed = batch_host,
 		  .wakes = true },
 		{ .id = 8,
 		  .nodes = 1,
-		  .gpus_per_node = 4,
+		  .each.gpus = 4,
 		  .seconds = 60,
 		  .keeps = keeps },
 		{ .id = 7,
 		  .nodes = 1,
-		  .gpus_per_node = 3,
+		  .each.gpus = 3,
 		  .seconds = 60,
 		  .keeps = keeps },
 	};
@@ -245,7 +242,7 @@ static void a_parked_job_comes_back_in_its_turn(void **state)
 static int left_idle(double soon_s)
 {
 	const struct plx_request request = {
-		.id = 9, .nodes = 2, .gpus_per_node = 3, .seconds = 600
+		.id = 9, .nodes = 2, .each.gpus = 3, .seconds = 600
 	};
 	bool promised[NODES] = { false };
 	struct plx_grant grant = { .promised = promised };
@@ -253,7 +250,7 @@ static int left_idle(double soon_s)
 	int left = 0;
 
 	set_up(&w);
-	w.allocs[0].gpus = 2;
+	w.allocs[0].has.gpus = 2;
 	w.allocs[0].ends_s = 20;
 	w.problem->gpus[1] = 2;
 	w.residual.soon_s = soon_s;
@@ -283,18 +280,18 @@ static void who_has_to_move_may_use_it(void **state)
 	const struct plx_request requests[] = {
 		{ .id = 9,
 		  .nodes = 1,
-		  .gpus_per_node = 4,
+		  .each.gpus = 4,
 		  .seconds = 600,
 		  .allowed = first,
 		  .leaves = leaves },
-		{ .id = 8, .nodes = 1, .gpus_per_node = 4, .seconds = 600 },
+		{ .id = 8, .nodes = 1, .each.gpus = 4, .seconds = 600 },
 	};
 	struct plx_grant grants[2] = { 0 };
 	struct world w;
 
 	(void) state;
 	set_up(&w);
-	w.allocs[0].gpus = 2;
+	w.allocs[0].has.gpus = 2;
 	w.allocs[0].ends_s = 20;
 	w.allocs[1] = w.allocs[0];
 	w.residual.alloc_count = 1;
@@ -314,14 +311,14 @@ static void ask_wide(bool tentative, struct plx_grant *grants)
 	const struct plx_request requests[] = {
 		{ .id = 9,
 		  .nodes = 2,
-		  .gpus_per_node = 2,
-		  .cpus = 1,
+		  .each.gpus = 2,
+		  .each.cpus = 1,
 		  .seconds = 60,
 		  .tentative = tentative },
 		{ .id = 10,
 		  .nodes = 1,
-		  .gpus_per_node = 1,
-		  .cpus = 1,
+		  .each.gpus = 1,
+		  .each.cpus = 1,
 		  .seconds = 1000 },
 	};
 	struct world w;
@@ -352,14 +349,14 @@ static void once_is_one_promise_of_a_job(void **state)
 	struct plx_request requests[] = {
 		{ .id = 9,
 		  .nodes = 1,
-		  .gpus_per_node = 4,
-		  .cpus = 1,
+		  .each.gpus = 4,
+		  .each.cpus = 1,
 		  .seconds = 60,
 		  .allowed = first },
 		{ .id = 9,
 		  .nodes = 1,
-		  .gpus_per_node = 4,
-		  .cpus = 1,
+		  .each.gpus = 4,
+		  .each.cpus = 1,
 		  .seconds = 60,
 		  .allowed = second },
 	};

@@ -7,6 +7,7 @@
  * jobs can still have what they must. If not, the guess is taken back and
  * some other nodes are tried.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,10 +291,9 @@ static void settle(struct plx_reserving *reserving,
 {
 	for (int i = 0; i < request->nodes; i++) {
 		const struct plx_idle_node *idle = guessed(reserving, guess, i);
-		struct plx_amount *given = &reserving->given[idle->node];
 
-		given->cpus += request->cpus;
-		given->memory += request->memory;
+		plx_resources_add(&reserving->given[idle->node], &request->each,
+				  1);
 		if (request->group)
 			reserving->grouped[idle->node] = true;
 		grant->displaces = grant->displaces || idle->displace > 0 ||
@@ -377,8 +377,10 @@ static bool serve(struct plx_reserving *reserving,
 
 static bool needs_resources(const struct plx_request *request)
 {
-	return request->gpus_per_node > 0 || request->whole_nodes ||
-	       request->cpus > 0 || request->memory > 0;
+	static const struct plx_resources none;
+
+	return request->whole_nodes ||
+	       !plx_resources_fit(&request->each, &none);
 }
 
 /* Is it to be told when it could start? */
@@ -424,7 +426,7 @@ static void answer(struct plx_reserving *reserving,
 	grant->lacks = !may_draw(reserving, request);
 	grant->granted = !grant->lacks && (!needs_resources(request) ||
 					   serve(reserving, request, grant));
-	grant->gpus = grant->granted ? request->gpus_per_node : 0;
+	grant->gpus = grant->granted ? (int) request->each.gpus : 0;
 	if (grant->granted) {
 		grant->starts_s = 0;
 		draw(reserving, request);
@@ -475,11 +477,12 @@ static bool promised_already(const struct plx_request *requests,
 static int check_request(const struct plx_request *request,
 			 struct plx_error *err)
 {
-	if (request->nodes < 1 || request->gpus_per_node < 0 ||
-	    !(request->cpus >= 0) || !(request->memory >= 0) ||
-	    !(request->seconds >= 0))
-		return plx_fail(err, "job %u wants %d GPUs on each of %d nodes",
-				request->id, request->gpus_per_node,
+	static const struct plx_resources none;
+
+	if (request->nodes < 1 || !plx_resources_fit(&none, &request->each) ||
+	    request->each.gpus > INT_MAX || !(request->seconds >= 0))
+		return plx_fail(err, "job %u wants %g GPUs on each of %d nodes",
+				request->id, request->each.gpus,
 				request->nodes);
 	return 0;
 }

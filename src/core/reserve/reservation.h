@@ -13,6 +13,7 @@
 #define PLX_CORE_RESERVATION_H
 
 #include "core/base/error.h"
+#include "core/base/resources.h"
 #include "core/problem/problem.h"
 
 /* What may be done to elastic jobs for a request. */
@@ -23,11 +24,9 @@ enum plx_effort {
 };
 
 struct plx_request {
-	uint32_t id;	   /* of those with one id, not 0, one is served */
-	int nodes;	   /* nodes it wants, >= 1 */
-	int gpus_per_node; /* >= 0 */
-	double cpus;	   /* of each of its nodes */
-	double memory;	   /* the same, MB */
+	uint32_t id; /* of those with one id, not 0, one is served */
+	int nodes;   /* nodes it wants, >= 1 */
+	struct plx_resources each; /* of these, >= 0; GPUs are whole */
 	/*
 	 * [consumable_kinds] of the problem's consumables on each node; NULL:
 	 * nothing
@@ -70,32 +69,25 @@ struct plx_request {
 	int group_size;
 };
 
-/* What a job has of a node until it ends. */
-struct plx_node_alloc {
-	int node;
-	int gpus;
-	double cpus;
-	double memory;
-	double ends_s; /* from now */
-	bool elastic;  /* the least that a job of the problem has */
-};
-
 /* What the problem does not know of the cluster. */
 struct plx_residual {
-	const double *cpus;   /* [node_count] that rigid jobs do not have */
-	const double *memory; /* the same, MB; NULL: no matter */
-	const double *cpus_per_gpu;   /* [node_count] elastic jobs take there */
-	const double *memory_per_gpu; /* the same, MB */
+	/*
+	 * [node_count] CPUs and memory that rigid jobs do not have (GPUs are
+	 * the problem's); NULL: no matter
+	 */
+	const struct plx_resources *left;
+	const struct plx_resources *per_gpu; /* [node_count] elastic jobs take
+						there; with `left` */
 	/*
 	 * [node_count] that a job takes for each GPU it gains there, at most;
 	 * NULL: what those take that have some.
 	 */
-	const double *cpus_per_gain;
-	const double *memory_per_gain; /* the same, MB */
-	/* That a job without a GPU keeps on the node of its script. */
-	double batch_host_cpus;
-	const double *
-		batch_host_memory; /* [job_count] of the problem, MB; NULL: 0 */
+	const struct plx_resources *per_gain;
+	/*
+	 * [job_count] of the problem: that it keeps without a GPU on the node
+	 * of its script; NULL: nothing
+	 */
+	const struct plx_resources *scripts;
 	const struct plx_node_alloc *allocs;
 	int alloc_count;
 	double now_s;	     /* on the clock that promises are rounded on ... */

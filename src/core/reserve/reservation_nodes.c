@@ -153,15 +153,16 @@ struct share {
 	double per_gain;    /* of another one */
 };
 
-/* What one script keeps for each of them: its CPUs, or its own memory. */
+/* What one script keeps for each of them. */
 static void add_scripts(const struct plx_reserving *reserving,
 			const struct plx_request *request, int n,
-			const double *each, double all, struct share *share)
+			enum plx_resource k, struct share *share)
 {
+	const struct plx_resources *scripts = reserving->residual->scripts;
 	const struct plx_search_job *e;
 
-	for (int i = 0; (e = at_node(reserving, n, i)); i++) {
-		double keeps = each ? each[e->index] : all;
+	for (int i = 0; scripts && (e = at_node(reserving, n, i)); i++) {
+		double keeps = scripts[e->index].of[k];
 
 		if (!lives(reserving, request, e->index, n))
 			continue;
@@ -205,34 +206,21 @@ static int gpus_beside(const struct plx_reserving *reserving,
 		       const struct plx_request *request, int n, int most)
 {
 	const struct plx_residual *residual = reserving->residual;
-	const struct plx_amount *given = &reserving->given[n];
+	const struct plx_resources *gain = NULL;
 
-	if (residual && residual->cpus) {
-		struct share cpus = {
-			.left = residual->cpus[n] - given->cpus - request->cpus,
-			.per_gpu = residual->cpus_per_gpu[n],
-			.per_gain = residual->cpus_per_gain
-					    ? residual->cpus_per_gain[n]
-					    : residual->cpus_per_gpu[n],
+	if (!residual || !residual->left)
+		return most;
+	gain = residual->per_gain ? residual->per_gain : residual->per_gpu;
+	for (int k = PLX_CPUS; k < PLX_RESOURCES && most >= 0; k++) {
+		struct share share = {
+			.left = residual->left[n].of[k] -
+				reserving->given[n].of[k] - request->each.of[k],
+			.per_gpu = residual->per_gpu[n].of[k],
+			.per_gain = gain[n].of[k],
 		};
 
-		add_scripts(reserving, request, n, NULL,
-			    residual->batch_host_cpus, &cpus);
-		most = keepable(&cpus, plx_idle_held(reserving, n), most);
-	}
-	if (residual && residual->memory && most >= 0) {
-		struct share memory = {
-			.left = residual->memory[n] - given->memory -
-				request->memory,
-			.per_gpu = residual->memory_per_gpu[n],
-			.per_gain = residual->memory_per_gain
-					    ? residual->memory_per_gain[n]
-					    : residual->memory_per_gpu[n],
-		};
-
-		add_scripts(reserving, request, n, residual->batch_host_memory,
-			    0, &memory);
-		most = keepable(&memory, plx_idle_held(reserving, n), most);
+		add_scripts(reserving, request, n, k, &share);
+		most = keepable(&share, plx_idle_held(reserving, n), most);
 	}
 	return most;
 }
@@ -306,7 +294,7 @@ static bool node_idle(const struct plx_reserving *reserving,
 		      struct plx_idle_node *idle)
 {
 	int gpus = reserving->problem->gpus[n];
-	int take = request->gpus_per_node;
+	int take = (int) request->each.gpus;
 	int unheld = gpus - plx_idle_held(reserving, n);
 	int displaced = short_of(reserving, request, n);
 	int beside;

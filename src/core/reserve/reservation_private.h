@@ -19,19 +19,14 @@ struct plx_idle_node {
 	int kept;     /* of those, how many who may not be parked for it */
 };
 
-/* Of a node, besides GPUs. */
-struct plx_amount {
-	double cpus, memory;
-};
-
 struct plx_reserving {
 	struct plx_problem *problem;
 	const struct plx_residual *residual; /* NULL: only GPUs matter */
 	struct plx_timeline *timeline;
 	struct plx_search *search;
-	struct plx_amount *given; /* [node_count] to requests so far */
-	bool *grouped;		  /* [node_count] one of a group is there */
-	int *woken;		  /* [node_count] GPUs for parked jobs */
+	struct plx_resources *given; /* [node_count] to requests so far */
+	bool *grouped;		     /* [node_count] one of a group is there */
+	int *woken;		     /* [node_count] GPUs for parked jobs */
 	struct plx_idle_node *idle_nodes; /* [node_count] */
 	int idle_count;
 	double *woken_consumables; /* [node * consumable_kinds + kind] to parked

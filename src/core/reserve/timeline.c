@@ -21,17 +21,17 @@ struct block {
 	double at_s;	     /* from when, as time limits say */
 };
 
-/* What is free of a node at a time. */
-struct amount {
-	double gpus, cpus, memory;
+/* A node at a time. */
+struct moment {
+	struct plx_resources left;
 	int jobs; /* that still are there */
 };
 
 struct plx_timeline {
 	const struct plx_problem *problem;
 	const struct plx_residual *residual;
-	struct amount *now;  /* [node_count] */
-	struct amount *then; /* [node_count] at the time being tried */
+	struct moment *now;  /* [node_count] */
+	struct moment *then; /* [node_count] at the time being tried */
 	bool *promised;	     /* [node_count] to others at that time */
 	struct plx_node_alloc *allocs;
 	int alloc_count;
@@ -67,28 +67,24 @@ static void add_alloc(struct plx_timeline *timeline,
 static void occupy(struct plx_timeline *timeline,
 		   const struct plx_node_alloc *alloc)
 {
-	struct amount *node = &timeline->now[alloc->node];
-
-	node->gpus -= alloc->gpus;
-	node->cpus -= alloc->cpus;
-	node->memory -= alloc->memory;
+	plx_resources_add(&timeline->now[alloc->node].left, &alloc->has, -1);
 	add_alloc(timeline, alloc);
 }
 
 static void fill(struct plx_timeline *timeline)
 {
+	static const struct plx_resources unlimited = { .cpus = INFINITY,
+							.memory = INFINITY };
 	const struct plx_residual *residual = timeline->residual;
 
 	for (int n = 0; n < timeline->problem->node_count; n++) {
-		timeline->now[n] = (struct amount){
-			.gpus = timeline->problem->gpus[n],
-			.cpus = residual->cpus ? residual->cpus[n] : INFINITY,
-			.memory = residual->memory ? residual->memory[n]
-						   : INFINITY,
-		};
+		struct plx_resources *left = &timeline->now[n].left;
+
+		*left = residual->left ? residual->left[n] : unlimited;
+		left->gpus = timeline->problem->gpus[n];
 		timeline->from_s[n] = timeline->at_s[n] = NAN;
 	}
-	/* Of what rigid jobs hold, gpus[], cpus[] and memory[] know already. */
+	/* Of what rigid jobs hold, gpus[] and left[] know already. */
 	for (int i = 0; i < residual->alloc_count; i++) {
 		if (residual->allocs[i].elastic)
 			occupy(timeline, &residual->allocs[i]);
@@ -139,12 +135,12 @@ fail:
 void plx_timeline_start(struct plx_timeline *timeline,
 			const struct plx_request *request, int node, int gpus)
 {
-	occupy(timeline,
-	       &(struct plx_node_alloc){ .node = node,
-					 .gpus = gpus,
-					 .cpus = request->cpus,
-					 .memory = request->memory,
-					 .ends_s = request->seconds });
+	struct plx_node_alloc alloc = { .node = node,
+					.has = request->each,
+					.ends_s = request->seconds };
+
+	alloc.has.gpus = gpus;
+	occupy(timeline, &alloc);
 }
 
 bool plx_timeline_open(const struct plx_timeline *timeline,
@@ -194,13 +190,11 @@ static void look_at(struct plx_timeline *timeline, double at_s, double seconds)
 	memset(timeline->promised, 0, nodes * sizeof(*timeline->promised));
 	for (int i = 0; i < timeline->alloc_count; i++) {
 		const struct plx_node_alloc *alloc = &timeline->allocs[i];
-		struct amount *node = &timeline->then[alloc->node];
+		struct moment *node = &timeline->then[alloc->node];
 
 		if (alloc->ends_s > at_s)
 			continue;
-		node->gpus += alloc->gpus;
-		node->cpus += alloc->cpus;
-		node->memory += alloc->memory;
+		plx_resources_add(&node->left, &alloc->has, 1);
 		node->jobs--;
 	}
 	for (int i = 0; i < timeline->block_count; i++) {
@@ -214,14 +208,13 @@ static void look_at(struct plx_timeline *timeline, double at_s, double seconds)
 static bool fits(const struct plx_timeline *timeline,
 		 const struct plx_request *request, int n)
 {
-	const struct amount *node = &timeline->then[n];
+	const struct moment *node = &timeline->then[n];
 
 	if (timeline->promised[n] || (request->allowed && !request->allowed[n]))
 		return false;
 	if (request->whole_nodes && node->jobs > 0)
 		return false;
-	return node->gpus >= request->gpus_per_node &&
-	       node->cpus >= request->cpus && node->memory >= request->memory;
+	return plx_resources_fit(&request->each, &node->left);
 }
 
 static double rounded(const struct plx_timeline *timeline, double at_s)

@@ -111,19 +111,19 @@ static bool is_all(const struct pollux_snapshot *snapshot, int n, int k)
 /* Of kind k, of what the job has on a node. */
 static double job_holds(const struct pollux_snapshot *snapshot,
 			const struct pollux_job *job,
-			const struct pollux_elastic_alloc *held, int k)
+			const struct plx_node_alloc *held, int k)
 {
 	int cpu_limit = cpu_limit_at(snapshot, k);
 
 	if (k == CPUS || is_in(job, cpu_limit))
-		return held->cpus;
+		return held->has.cpus;
 	if (k == MEMORY)
-		return held->memory;
+		return held->has.memory;
 	if (cpu_limit >= 0)
 		return 0;
 	/* All GPUs of a node of one type are of it, whatever was asked for. */
 	return job->kind == k - TYPES || is_all(snapshot, held->node, k)
-		       ? held->gpus
+		       ? held->has.gpus
 		       : 0;
 }
 
@@ -150,7 +150,7 @@ static bool fill_has(const struct pollux_snapshot *snapshot,
 		kind->has[n] = node_left(snapshot, n, k);
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct pollux_job *job = &snapshot->jobs[j];
-		const struct pollux_elastic_alloc *allocs =
+		const struct plx_node_alloc *allocs =
 			pollux_job_allocs(snapshot, job);
 
 		for (int i = 0; i < job->alloc_count; i++)
@@ -171,8 +171,8 @@ static double waiting_demand(const struct pollux_snapshot *snapshot,
 	int cpu_limit = cpu_limit_at(snapshot, k);
 
 	if (k == CPUS || (cpu_limit >= 0 && waiting->cpu_limit == cpu_limit))
-		return waiting->cpus;
-	return k == MEMORY ? waiting->memory : 0;
+		return waiting->each.cpus;
+	return k == MEMORY ? waiting->each.memory : 0;
 }
 
 /*
@@ -284,7 +284,7 @@ bool pollux_consumables_has(const struct pollux_snapshot *snapshot, int j,
 	double memory = (double) job->needs.node_memory;
 
 	return !snapshot->counts_memory || memory <= 0 ||
-	       pollux_job_alloc_on(snapshot, job, n).memory > 0 ||
+	       pollux_job_alloc_on(snapshot, job, n).has.memory > 0 ||
 	       node_left(snapshot, n, MEMORY) >= memory;
 }
 

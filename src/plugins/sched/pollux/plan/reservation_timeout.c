@@ -63,16 +63,16 @@ static bool _is_free(const struct pollux_snapshot *snapshot,
 		     const struct pollux_waiting *waiting,
 		     const struct plx_grant *grant)
 {
+	struct plx_resources takes =
+		plx_resources_part(&waiting->each, grant->gpus);
+
 	for (int n = 0; n < snapshot->node_count; n++) {
 		const struct pollux_node *node = &snapshot->nodes[n];
-		double cpus = waiting->cpus;
 
 		if (!grant->nodes[n])
 			continue;
-		if (waiting->gpus_per_node)
-			cpus *= (double) grant->gpus / waiting->gpus_per_node;
 		if (node->gpus_free < grant->gpus ||
-		    node->cpus - node->cpus_used < cpus ||
+		    node->cpus - node->cpus_used < takes.cpus ||
 		    (waiting->whole_nodes && node->cpus_used > 0))
 			return false;
 	}
@@ -81,7 +81,7 @@ static bool _is_free(const struct pollux_snapshot *snapshot,
 
 static bool _holds_gpus(const struct pollux_waiting *waiting)
 {
-	return waiting->gpus_per_node > 0 || waiting->whole_nodes;
+	return waiting->each.gpus > 0 || waiting->whole_nodes;
 }
 
 /* A het job starts when backfill comes by. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reservations.c - GPUs kept back for the jobs of a snapshot that wait */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,13 +22,10 @@ struct input {
 	const struct plx_problem *problem;
 	const struct pollux_consumables *consumables;
 	const struct pollux_terms *terms;
-	double *cpus;
-	double *memory;
-	double *cpus_per_gpu;
-	double *memory_per_gpu;
-	double *cpus_per_gain;
-	double *memory_per_gain;
-	double *batch_host_memory; /* [problem->job_count] */
+	struct plx_resources *left;
+	struct plx_resources *per_gpu;
+	struct plx_resources *per_gain;
+	struct plx_resources *scripts; /* [problem->job_count] */
 	struct plx_node_alloc *allocs;
 	int alloc_count;
 	struct plx_request *requests;
@@ -50,13 +48,10 @@ static double at_least(double a, double b)
 
 static void release(struct input *in)
 {
-	free(in->cpus);
-	free(in->memory);
-	free(in->cpus_per_gpu);
-	free(in->memory_per_gpu);
-	free(in->cpus_per_gain);
-	free(in->memory_per_gain);
-	free(in->batch_host_memory);
+	free(in->left);
+	free(in->per_gpu);
+	free(in->per_gain);
+	free(in->scripts);
 	free(in->allocs);
 	free(in->requests);
 	free(in->grants);
@@ -82,13 +77,10 @@ static int get_memory(struct input *in, struct plx_error *err)
 		(size_t) in->snapshot->alloc_count + 2 * jobs +
 		(size_t) pollux_moldable_alloc_count(in->snapshot, in->problem);
 
-	in->cpus = calloc(nodes, sizeof(double));
-	in->memory = calloc(nodes, sizeof(double));
-	in->cpus_per_gpu = calloc(nodes, sizeof(double));
-	in->memory_per_gpu = calloc(nodes, sizeof(double));
-	in->cpus_per_gain = calloc(nodes, sizeof(double));
-	in->memory_per_gain = calloc(nodes, sizeof(double));
-	in->batch_host_memory = calloc(jobs, sizeof(double));
+	in->left = calloc(nodes, sizeof(*in->left));
+	in->per_gpu = calloc(nodes, sizeof(*in->per_gpu));
+	in->per_gain = calloc(nodes, sizeof(*in->per_gain));
+	in->scripts = calloc(jobs, sizeof(*in->scripts));
 	in->allocs = calloc(allocs, sizeof(*in->allocs));
 	in->requests = calloc(most, sizeof(*in->requests));
 	in->grants = calloc(most, sizeof(*in->grants));
@@ -99,11 +91,10 @@ static int get_memory(struct input *in, struct plx_error *err)
 	in->named = calloc(nodes * jobs, sizeof(bool));
 	in->demand = calloc(most * kinds + 1, sizeof(double));
 	in->open = calloc(spreads * nodes, sizeof(bool));
-	if (!in->cpus || !in->memory || !in->cpus_per_gpu ||
-	    !in->memory_per_gpu || !in->cpus_per_gain || !in->memory_per_gain ||
-	    !in->batch_host_memory || !in->allocs || !in->requests ||
-	    !in->grants || !in->waiting || !in->keeps || !in->leaves ||
-	    !in->batch_hosts || !in->named || !in->demand || !in->open)
+	if (!in->left || !in->per_gpu || !in->per_gain || !in->scripts ||
+	    !in->allocs || !in->requests || !in->grants || !in->waiting ||
+	    !in->keeps || !in->leaves || !in->batch_hosts || !in->named ||
+	    !in->demand || !in->open)
 		return plx_fail(err, "no memory for the jobs that wait");
 	return 0;
 }
@@ -117,75 +108,75 @@ static void fill_needs(struct input *in, int j)
 	const struct pollux_needs *needs = &in->snapshot->jobs[j].needs;
 	const bool *allowed = in->problem->jobs[j].allowed;
 	double memory = (double) (needs->memory + needs->node_memory);
+	struct plx_resources gain = { .cpus = at_least(needs->cpus, 1),
+				      .memory = memory };
 
-	/* A script keeps a CPU, as a GPU does. */
-	in->batch_host_memory[j] = memory;
+	in->scripts[j] = (struct plx_resources){ .cpus = POLLUX_BATCH_HOST_CPUS,
+						 .memory = memory };
 	for (int n = 0; n < in->snapshot->node_count; n++) {
-		if (allowed && !allowed[n])
-			continue;
-		in->cpus_per_gain[n] = at_least(in->cpus_per_gain[n],
-						at_least(needs->cpus, 1));
-		in->memory_per_gain[n] =
-			at_least(in->memory_per_gain[n], memory);
+		if (!allowed || allowed[n])
+			plx_resources_raise(&in->per_gain[n], &gain);
 	}
 }
 
 /* What an elastic job has of a node. */
-static void add_held(struct input *in, const struct pollux_elastic_alloc *held)
+static void add_held(struct input *in, const struct plx_node_alloc *held)
 {
-	int n = held->node;
+	struct plx_resources each = plx_resources_part(&held->has, 1);
 
-	in->cpus[n] += held->cpus;
-	in->memory[n] += held->memory;
-	if (!held->gpus)
-		return;
-	in->cpus_per_gpu[n] =
-		at_least(in->cpus_per_gpu[n], (double) held->cpus / held->gpus);
-	in->memory_per_gpu[n] =
-		at_least(in->memory_per_gpu[n], held->memory / held->gpus);
+	plx_resources_add(&in->left[held->node], &held->has, 1);
+	if (held->has.gpus > 0)
+		plx_resources_raise(&in->per_gpu[held->node], &each);
 }
 
 /* What nodes have for all but rigid jobs, and what elastic ones take of it. */
 static void fill_nodes(struct input *in)
 {
+	static const struct plx_resources none;
+
 	for (int n = 0; n < in->snapshot->node_count; n++) {
 		const struct pollux_node *node = &in->snapshot->nodes[n];
 
-		in->cpus[n] = node->cpus - node->cpus_used;
-		in->memory[n] = node->memory - node->memory_used;
+		in->left[n].cpus = node->cpus - node->cpus_used;
+		in->left[n].memory = in->snapshot->counts_memory
+					     ? node->memory - node->memory_used
+					     : INFINITY;
 	}
 	for (int j = 0; j < in->snapshot->job_count; j++) {
 		const struct pollux_job *job = &in->snapshot->jobs[j];
-		const struct pollux_elastic_alloc *allocs =
+		const struct plx_node_alloc *allocs =
 			pollux_job_allocs(in->snapshot, job);
 
 		for (int i = 0; i < job->alloc_count; i++)
 			add_held(in, &allocs[i]);
 		fill_needs(in, j);
 	}
-	for (int n = 0; n < in->snapshot->node_count; n++) {
-		in->cpus[n] = at_least(in->cpus[n], 0);
-		in->memory[n] = at_least(in->memory[n], 0);
-	}
+	for (int n = 0; n < in->snapshot->node_count; n++)
+		plx_resources_raise(&in->left[n], &none);
+}
+
+static void add_elastic(struct input *in, int j, int n,
+			const struct plx_resources *has)
+{
+	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
+		.node = n,
+		.elastic = true,
+		.has = *has,
+		.ends_s = in->snapshot->jobs[j].ends_s,
+	};
 }
 
 /* A moldable job that may not be requeued stays as it is. */
-static void add_fixed(struct input *in, const struct pollux_job *job)
+static void add_fixed(struct input *in, int j)
 {
-	const struct pollux_elastic_alloc *allocs =
+	const struct pollux_job *job = &in->snapshot->jobs[j];
+	const struct plx_node_alloc *allocs =
 		pollux_job_allocs(in->snapshot, job);
 
 	for (int i = 0; i < job->alloc_count; i++) {
-		if (!allocs[i].gpus && !allocs[i].cpus)
+		if (allocs[i].has.gpus <= 0 && allocs[i].has.cpus <= 0)
 			continue;
-		in->allocs[in->alloc_count++] = (struct plx_node_alloc){
-			.node = allocs[i].node,
-			.gpus = allocs[i].gpus,
-			.cpus = allocs[i].cpus,
-			.memory = allocs[i].memory,
-			.ends_s = job->ends_s,
-			.elastic = true,
-		};
+		add_elastic(in, j, allocs[i].node, &allocs[i].has);
 	}
 }
 
@@ -207,51 +198,30 @@ static void add_least(struct input *in, int j)
 	const struct pollux_job *job = &in->snapshot->jobs[j];
 	int gpus = in->problem->jobs[j].min_gpus;
 	int n = most_of(in, job);
+	struct plx_resources least = plx_resources_part(&in->per_gpu[n], gpus);
+	struct plx_resources *script = &in->scripts[j];
 
-	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
-		.node = n,
-		.gpus = gpus,
-		.cpus = at_least(gpus * in->cpus_per_gpu[n],
-				 POLLUX_BATCH_HOST_CPUS),
-		.memory = at_least(
-			gpus * in->memory_per_gpu[n],
-			n == job->batch_host ? in->batch_host_memory[j] : 0),
-		.ends_s = job->ends_s,
-		.elastic = true,
-	};
+	least.cpus = at_least(least.cpus, script->cpus);
 	if (n == job->batch_host)
-		return;
-	in->allocs[in->alloc_count++] = (struct plx_node_alloc){
-		.node = job->batch_host,
-		.cpus = POLLUX_BATCH_HOST_CPUS,
-		.memory = in->batch_host_memory[j],
-		.ends_s = job->ends_s,
-		.elastic = true,
-	};
+		plx_resources_raise(&least, script);
+	add_elastic(in, j, n, &least);
+	if (n != job->batch_host)
+		add_elastic(in, j, job->batch_host, script);
 }
 
 static void fill_allocs(struct input *in)
 {
 	const struct pollux_snapshot *snapshot = in->snapshot;
 
-	for (int i = 0; i < snapshot->alloc_count; i++) {
-		const struct pollux_rigid_alloc *from = &snapshot->allocs[i];
-
-		in->allocs[in->alloc_count++] = (struct plx_node_alloc){
-			.node = from->node,
-			.gpus = from->gpus,
-			.cpus = from->cpus,
-			.memory = from->memory,
-			.ends_s = from->ends_s,
-		};
-	}
+	for (int i = 0; i < snapshot->alloc_count; i++)
+		in->allocs[in->alloc_count++] = snapshot->allocs[i];
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct pollux_job *job = &snapshot->jobs[j];
 
 		if (job->batch_host < 0)
 			continue;
 		if (pollux_moldable_is_fixed(job, &in->problem->jobs[j]))
-			add_fixed(in, job);
+			add_fixed(in, j);
 		else
 			add_least(in, j);
 	}
@@ -283,8 +253,7 @@ static void add_wake(struct input *in, int j, const bool *nodes, int count)
 	in->requests[in->count++] = (struct plx_request){
 		.id = job->id,
 		.nodes = count,
-		.gpus_per_node = least,
-		.cpus = least,
+		.each = { .gpus = least, .cpus = least },
 		.seconds = in->snapshot->jobs[j].ends_s,
 		.demand = demand,
 		.allowed = nodes,
@@ -346,8 +315,8 @@ static bool preempts(const struct pollux_waiting *waiting, int j)
 static bool could_host(const struct pollux_node *node,
 		       const struct pollux_waiting *waiting)
 {
-	return node->gpus_free + node->gpus_closing >= waiting->gpus_per_node &&
-	       node->cpus - node->cpus_used >= waiting->cpus &&
+	return node->gpus_free + node->gpus_closing >= waiting->each.gpus &&
+	       node->cpus - node->cpus_used >= waiting->each.cpus &&
 	       !(waiting->whole_nodes && node->cpus_used);
 }
 
@@ -398,9 +367,7 @@ static struct plx_request *add_shape(struct input *in, int i,
 	*request = (struct plx_request){
 		.id = waiting->id,
 		.nodes = waiting->nodes,
-		.gpus_per_node = waiting->gpus_per_node,
-		.cpus = waiting->cpus,
-		.memory = waiting->memory,
+		.each = waiting->each,
 		.demand = demand,
 		.whole_nodes = waiting->whole_nodes,
 		.seconds = waiting->seconds,
@@ -576,14 +543,10 @@ int pollux_reservations_make(const struct pollux_snapshot *snapshot,
 	fill_allocs(&in);
 	fill_requests(&in);
 	residual = (struct plx_residual){
-		.cpus = in.cpus,
-		.memory = snapshot->counts_memory ? in.memory : NULL,
-		.cpus_per_gpu = in.cpus_per_gpu,
-		.memory_per_gpu = in.memory_per_gpu,
-		.cpus_per_gain = in.cpus_per_gain,
-		.memory_per_gain = in.memory_per_gain,
-		.batch_host_cpus = POLLUX_BATCH_HOST_CPUS,
-		.batch_host_memory = in.batch_host_memory,
+		.left = in.left,
+		.per_gpu = in.per_gpu,
+		.per_gain = in.per_gain,
+		.scripts = in.scripts,
 		.allocs = in.allocs,
 		.alloc_count = in.alloc_count,
 		.now_s = (double) snapshot->now,

@@ -53,18 +53,18 @@ static int stuck_gpus(const struct pollux_snapshot *snapshot,
  * used, the free ones, as far as there is a CPU for each.
  */
 static int elastic_gpus(const struct pollux_snapshot *snapshot,
-			const struct pollux_job_input *inputs,
-			const struct pollux_elastic_alloc *held)
+			const struct pollux_job_input *inputs, int n,
+			const struct plx_resources *held)
 {
-	const struct pollux_node *node = &snapshot->nodes[held->node];
-	int cpus = node->cpus - node->cpus_used + held->cpus;
+	const struct pollux_node *node = &snapshot->nodes[n];
+	int cpus = node->cpus - node->cpus_used + (int) held->cpus;
+	int gpus = (int) held->gpus;
 
 	if (node->leave)
-		return stuck_gpus(snapshot, inputs, held->node);
+		return stuck_gpus(snapshot, inputs, n);
 	if (!node->usable || node->surplus)
-		return held->gpus;
-	return at_least(held->gpus,
-			at_most(held->gpus + node->gpus_free, cpus));
+		return gpus;
+	return at_least(gpus, at_most(gpus + node->gpus_free, cpus));
 }
 
 /* What elastic jobs may have of each node, and what of it is theirs. */
@@ -72,24 +72,22 @@ static int fill_gpus(const struct pollux_snapshot *snapshot,
 		     const struct pollux_job_input *inputs,
 		     struct plx_problem *problem, struct plx_error *err)
 {
-	struct pollux_elastic_alloc *held =
+	struct plx_resources *held =
 		calloc((size_t) snapshot->node_count + 1, sizeof(*held));
 
 	if (!held)
 		return plx_fail(err, "no memory for what nodes have");
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct pollux_job *job = &snapshot->jobs[j];
-		const struct pollux_elastic_alloc *allocs =
+		const struct plx_node_alloc *allocs =
 			pollux_job_allocs(snapshot, job);
 
-		for (int i = 0; i < job->alloc_count; i++) {
-			held[allocs[i].node].gpus += allocs[i].gpus;
-			held[allocs[i].node].cpus += allocs[i].cpus;
-		}
+		for (int i = 0; i < job->alloc_count; i++)
+			plx_resources_add(&held[allocs[i].node], &allocs[i].has,
+					  1);
 	}
 	for (int n = 0; n < snapshot->node_count; n++) {
-		held[n].node = n;
-		problem->gpus[n] = elastic_gpus(snapshot, inputs, &held[n]);
+		problem->gpus[n] = elastic_gpus(snapshot, inputs, n, &held[n]);
 		problem->gpus_total[n] = snapshot->nodes[n].gpus;
 	}
 	free(held);

@@ -19,14 +19,11 @@ static struct pollux_waiting shaped(const struct pollux_waiting *waiting,
 				    int nodes, int gpus)
 {
 	struct pollux_waiting shape = *waiting;
-	double part = (double) gpus / waiting->gpus_per_node;
 
 	shape.nodes = nodes;
-	shape.gpus_per_node = gpus;
-	shape.cpus = waiting->cpus * part;
-	shape.memory = waiting->memory * part;
-	if (shape.memory < waiting->spread.memory)
-		shape.memory = waiting->spread.memory;
+	shape.each = plx_resources_part(&waiting->each, gpus);
+	if (shape.each.memory < waiting->spread.memory)
+		shape.each.memory = waiting->spread.memory;
 	return shape;
 }
 
@@ -35,7 +32,7 @@ int pollux_spreads(const struct pollux_snapshot *snapshot,
 		   struct pollux_waiting *shapes, int max)
 {
 	const struct pollux_spread *spread = &waiting->spread;
-	int before = waiting->gpus_per_node;
+	int before = (int) waiting->each.gpus;
 	int count = 0;
 
 	if (!spread->least || waiting->ignored || waiting->blocked)
@@ -79,8 +76,7 @@ void pollux_spread_open(const struct pollux_snapshot *snapshot,
 		for (int n = 0; n < snapshot->node_count; n++) {
 			/* It leaves a node of which nothing remains for it. */
 			if (problem->jobs[j].now[n] > 0 &&
-			    (only_idle ||
-			     shape->gpus_per_node < problem->gpus[n]))
+			    (only_idle || shape->each.gpus < problem->gpus[n]))
 				open[n] = false;
 		}
 	}

@@ -74,7 +74,7 @@ static const char *_plural(int count)
 static void _why(const struct wait *wait, const struct plx_shape *best,
 		 char *why, size_t size)
 {
-	int least = wait->first->nodes * wait->first->gpus_per_node;
+	int least = wait->first->nodes * (int) wait->first->each.gpus;
 	const char *plural = _plural(least);
 
 	if (best && best->gpus > 0)

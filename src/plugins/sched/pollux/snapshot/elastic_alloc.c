@@ -3,12 +3,11 @@
 
 #include "sched/pollux/snapshot/elastic_alloc.h"
 
-struct pollux_elastic_alloc pollux_job_alloc_on(
+struct plx_node_alloc pollux_job_alloc_on(
 	const struct pollux_snapshot *snapshot, const struct pollux_job *job,
 	int n)
 {
-	const struct pollux_elastic_alloc *allocs =
-		pollux_job_allocs(snapshot, job);
+	const struct plx_node_alloc *allocs = pollux_job_allocs(snapshot, job);
 	int low = 0;
 	int high = job->alloc_count;
 
@@ -22,5 +21,5 @@ struct pollux_elastic_alloc pollux_job_alloc_on(
 	}
 	if (low < job->alloc_count && allocs[low].node == n)
 		return allocs[low];
-	return (struct pollux_elastic_alloc){ .node = n };
+	return (struct plx_node_alloc){ .node = n };
 }

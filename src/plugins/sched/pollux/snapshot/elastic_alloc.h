@@ -9,7 +9,7 @@
  * [alloc_count] what the job has of each of its nodes, in their order; NULL: it
  * has none.
  */
-static inline const struct pollux_elastic_alloc *pollux_job_allocs(
+static inline const struct plx_node_alloc *pollux_job_allocs(
 	const struct pollux_snapshot *snapshot, const struct pollux_job *job)
 {
 	return job->alloc_count ? snapshot->elastic_allocs + job->first_alloc
@@ -17,7 +17,7 @@ static inline const struct pollux_elastic_alloc *pollux_job_allocs(
 }
 
 /* What the job has of node n; zeros: nothing. */
-struct pollux_elastic_alloc pollux_job_alloc_on(
+struct plx_node_alloc pollux_job_alloc_on(
 	const struct pollux_snapshot *snapshot, const struct pollux_job *job,
 	int n);
 

@@ -42,8 +42,7 @@ static int *_take(int node_count)
 }
 
 /* Room for so many more; there is memory for a power of two. */
-static struct pollux_elastic_alloc *_next(struct pollux_snapshot *snapshot,
-					  int count)
+static struct plx_node_alloc *_next(struct pollux_snapshot *snapshot, int count)
 {
 	int before = snapshot->elastic_alloc_count;
 	int size = 1;
@@ -62,18 +61,18 @@ static struct pollux_elastic_alloc *_next(struct pollux_snapshot *snapshot,
 
 /* One entry (one type of GPU) of the job's allocation. */
 static void _add_gpus(const gres_job_state_t *entry, struct pollux_job *job,
-		      struct pollux_elastic_alloc *allocs)
+		      struct plx_node_alloc *allocs)
 {
 	uint32_t count = MIN(entry->node_cnt, (uint32_t) job->alloc_count);
 
 	for (uint32_t i = 0; entry->gres_cnt_node_alloc && i < count; i++) {
-		allocs[i].gpus += (int) entry->gres_cnt_node_alloc[i];
+		allocs[i].has.gpus += (int) entry->gres_cnt_node_alloc[i];
 		job->has_gpus += (int) entry->gres_cnt_node_alloc[i];
 	}
 }
 
 static void _note_gpus(List list, struct pollux_job *job,
-		       struct pollux_elastic_alloc *allocs)
+		       struct plx_node_alloc *allocs)
 {
 	uint32_t gpu = pollux_gpu_id();
 	ListIterator iter = list ? list_iterator_create(list) : NULL;
@@ -92,7 +91,7 @@ void pollux_node_arrays_note(struct pollux_snapshot *snapshot,
 {
 	const job_resources_t *has = record->job_resrcs;
 	bitstr_t *nodes = has ? has->node_bitmap : NULL;
-	struct pollux_elastic_alloc *allocs = NULL;
+	struct plx_node_alloc *allocs = NULL;
 	int count = snapshot->node_count;
 	int i = 0;
 
@@ -105,11 +104,12 @@ void pollux_node_arrays_note(struct pollux_snapshot *snapshot,
 	for (int n = pollux_slurm_next_bit(nodes, 0, count);
 	     n < count && i < job->alloc_count;
 	     n = pollux_slurm_next_bit(nodes, n + 1, count), i++) {
-		allocs[i] = (struct pollux_elastic_alloc){ .node = n };
+		allocs[i] = (struct plx_node_alloc){ .node = n };
 		if (has->cpus)
-			allocs[i].cpus = has->cpus[i];
+			allocs[i].has.cpus = has->cpus[i];
 		if (has->cpus && has->memory_allocated)
-			allocs[i].memory = (double) has->memory_allocated[i];
+			allocs[i].has.memory =
+				(double) has->memory_allocated[i];
 	}
 	_note_gpus(record->gres_list_alloc, job, allocs);
 }
@@ -122,12 +122,12 @@ void pollux_node_arrays_fill(struct pollux_snapshot *snapshot)
 		_forget(snapshot->node_count);
 	for (int j = 0; j < count; j++) {
 		struct pollux_job *job = &snapshot->jobs[j];
-		const struct pollux_elastic_alloc *allocs =
+		const struct plx_node_alloc *allocs =
 			pollux_job_allocs(snapshot, job);
 
 		job->gpus = _take(snapshot->node_count);
 		for (int i = 0; i < job->alloc_count; i++)
-			job->gpus[allocs[i].node] = allocs[i].gpus;
+			job->gpus[allocs[i].node] = (int) allocs[i].has.gpus;
 	}
 }
 

@@ -35,7 +35,7 @@ bool pollux_holds_rigid_alloc(const job_record_t *job)
 }
 
 /* NULL: there are too many already. */
-static struct pollux_rigid_alloc *_next(struct pollux_snapshot *snapshot)
+static struct plx_node_alloc *_next(struct pollux_snapshot *snapshot)
 {
 	if (snapshot->alloc_count == POLLUX_RIGID_ALLOCS_MAX)
 		return NULL;
@@ -50,7 +50,7 @@ static void _add_job(const job_record_t *job, int *gpus,
 		     struct pollux_snapshot *snapshot)
 {
 	const job_resources_t *held = job->job_resrcs;
-	struct pollux_rigid_alloc *alloc = NULL;
+	struct plx_node_alloc *alloc = NULL;
 	bitstr_t *nodes = held->node_bitmap;
 	int count = snapshot->node_count;
 	int offset = 0;
@@ -61,14 +61,15 @@ static void _add_job(const job_record_t *job, int *gpus,
 		alloc = _next(snapshot);
 		if (!alloc)
 			return;
-		*alloc = (struct pollux_rigid_alloc){
+		*alloc = (struct plx_node_alloc){
 			.node = n,
-			.gpus = gpus[n],
-			.cpus = held->cpus[offset],
-			.memory = held->memory_allocated
-					  ? (double) held
-						    ->memory_allocated[offset]
-					  : 0,
+			.has.gpus = gpus[n],
+			.has.cpus = held->cpus[offset],
+			.has.memory =
+				held->memory_allocated
+					? (double)
+						  held->memory_allocated[offset]
+					: 0,
 			.ends_s = pollux_ends_s(job, snapshot->now),
 		};
 		offset++;
@@ -81,12 +82,12 @@ static void _add_closing(int n, struct pollux_snapshot *snapshot)
 	const gres_node_state_t *gpus =
 		pollux_node_gpus(node_record_table_ptr[n]);
 	int left = gpus ? pollux_node_free(gpus, NULL) : 0;
-	struct pollux_rigid_alloc *alloc = left > 0 ? _next(snapshot) : NULL;
+	struct plx_node_alloc *alloc = left > 0 ? _next(snapshot) : NULL;
 
 	if (alloc)
-		*alloc = (struct pollux_rigid_alloc){ .node = n,
-						      .gpus = left,
-						      .ends_s = EPILOG_S };
+		*alloc = (struct plx_node_alloc){ .node = n,
+						  .has.gpus = left,
+						  .ends_s = EPILOG_S };
 }
 
 void pollux_rigid_allocs_fill(job_record_t **jobs, int count,

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "common/gpus.h"
+#include "core/base/resources.h"
 #include "core/records/options.h"
 #include "core/reserve/limit_pool.h"
 #include "core/records/status.h"
@@ -117,23 +118,6 @@ struct pollux_cpu_limit {
 	int *left;	       /* [node_count] that no job has; or below 0 */
 };
 
-/* What an elastic job has of a node. */
-struct pollux_elastic_alloc {
-	int node;
-	int gpus;
-	int cpus;
-	double memory; /* MB */
-};
-
-/* What a job that is not elastic has of a node. */
-struct pollux_rigid_alloc {
-	int node;
-	int gpus;
-	int cpus;
-	double memory;
-	double ends_s; /* from now, by its time limit */
-};
-
 /* Other shapes that an elastic job may start in: see plan/spread.h. */
 struct pollux_spread {
 	int least; /* GPUs in all; 0: it has the shape that it waits for */
@@ -153,11 +137,9 @@ struct pollux_waiting {
 	uint64_t priority; /* see pollux_priority() */
 	char *partition;
 	int nodes;
-	int gpus_per_node;
-	double cpus;	/* of each node */
-	double memory;	/* the same, MB */
-	double seconds; /* its time limit */
-	int cpu_limit;	/* of CPUs, one of the snapshot's; -1: none */
+	struct plx_resources each; /* of these; GPUs are whole */
+	double seconds;		   /* its time limit */
+	int cpu_limit; /* of CPUs, one of the snapshot's; -1: none */
 	bool whole_nodes;
 	bool ignored; /* see reservation_timeout.h */
 	bool clears; /* whole nodes, of jobs that yield: see start_reserved.h */
@@ -207,9 +189,10 @@ struct pollux_snapshot {
 	double *licences;   /* free ones, of each */
 	bool counts_memory; /* Slurm gives it out like CPUs */
 	int elastic_alloc_count;
-	struct pollux_elastic_alloc *elastic_allocs; /* a job's side by side */
+	struct plx_node_alloc *elastic_allocs; /* a job's side by side */
 	int alloc_count;
-	struct pollux_rigid_alloc *allocs; /* see pollux_waiting_is_ours() */
+	struct plx_node_alloc
+		*allocs; /* of the rest: see pollux_waiting_is_ours() */
 	int pool_count;
 	struct plx_limit_pool *pools; /* limits that elastic jobs share */
 	int requeued_count;

@@ -51,21 +51,23 @@ static int _gpus_per_node(const job_record_t *job, int nodes)
 }
 
 /* What a GPU brings along of CPUs and of memory, by request or partition. */
-static void _beside_gpus(const job_record_t *job, double *cpus, double *memory)
+static struct plx_resources _beside_gpu(const job_record_t *job)
 {
-	uint32_t gpu = pollux_gpu_id();
+	struct plx_resources gpu = { .gpus = 1 };
+	uint32_t id = pollux_gpu_id();
 	gres_state_t *state = NULL;
 	const gres_job_state_t *want = NULL;
 
 	if (job->gres_list_req)
-		state = list_find_first(job->gres_list_req, gres_find_id, &gpu);
+		state = list_find_first(job->gres_list_req, gres_find_id, &id);
 	want = state ? state->gres_data : NULL;
 	if (!want)
-		return;
-	*cpus = want->cpus_per_gres ? want->cpus_per_gres
-				    : want->def_cpus_per_gres;
-	*memory = (double) (want->mem_per_gres ? want->mem_per_gres
-					       : want->def_mem_per_gres);
+		return gpu;
+	gpu.cpus = want->cpus_per_gres ? want->cpus_per_gres
+				       : want->def_cpus_per_gres;
+	gpu.memory = (double) (want->mem_per_gres ? want->mem_per_gres
+						  : want->def_mem_per_gres);
+	return gpu;
 }
 
 /* What it takes of each of its nodes besides GPUs. */
@@ -74,22 +76,21 @@ static void _fill_residual(const job_record_t *job,
 {
 	const job_details_t *details = job->details;
 	uint64_t memory = details->pn_min_memory;
-	double gpu_cpus = 0;
-	double gpu_memory = 0;
+	struct plx_resources gpu = _beside_gpu(job);
+	struct plx_resources gpus =
+		plx_resources_part(&gpu, waiting->each.gpus);
+	struct plx_resources *each = &waiting->each;
 
-	_beside_gpus(job, &gpu_cpus, &gpu_memory);
-	waiting->cpus = _ceil_div(details->min_cpus, (uint64_t) waiting->nodes);
+	each->cpus = _ceil_div(details->min_cpus, (uint64_t) waiting->nodes);
 	if (details->pn_min_cpus != NO_VAL)
-		waiting->cpus = MAX(waiting->cpus, details->pn_min_cpus);
-	waiting->cpus = MAX(waiting->cpus, gpu_cpus * waiting->gpus_per_node);
-	waiting->memory = gpu_memory * waiting->gpus_per_node;
+		each->cpus = MAX(each->cpus, details->pn_min_cpus);
+	plx_resources_raise(each, &gpus);
 	if (!memory || memory == NO_VAL64)
 		return;
 	if (memory & MEM_PER_CPU)
-		waiting->memory =
-			waiting->cpus * (double) (memory & ~MEM_PER_CPU);
+		each->memory = each->cpus * (double) (memory & ~MEM_PER_CPU);
 	else
-		waiting->memory = MAX(waiting->memory, (double) memory);
+		each->memory = MAX(each->memory, (double) memory);
 }
 
 static double _seconds(const job_record_t *job, const part_record_t *part)
@@ -166,7 +167,7 @@ static void _fill_spread(const job_record_t *job,
 	pollux_snapshot_node_range(job, &asked, &range);
 	least = MAX(options->min_gpus, 1);
 	/* Somebody has asked for something else. */
-	if (waiting->gpus_per_node !=
+	if (waiting->each.gpus !=
 	    _ceil_div((uint64_t) least, (uint64_t) waiting->nodes))
 		return;
 	waiting->spread = (struct pollux_spread){
@@ -218,6 +219,7 @@ static void _fill(const struct plx_backlog_entry *from,
 	const part_record_t *part = from->partition;
 	const job_details_t *details = job->details;
 	int largest = 1;
+	int gpus = 0;
 
 	for (int n = 0; n < snapshot->node_count; n++)
 		largest = MAX(largest, snapshot->nodes[n].gpus);
@@ -228,14 +230,15 @@ static void _fill(const struct plx_backlog_entry *from,
 	waiting->nodes = details->min_nodes > 0 && details->min_nodes < NO_VAL
 				 ? _nodes(details->min_nodes, snapshot)
 				 : 1;
-	waiting->gpus_per_node = _gpus_per_node(job, waiting->nodes);
-	if (waiting->gpus_per_node > largest) {
-		waiting->nodes = _ceil_div((uint64_t) waiting->nodes *
-						   waiting->gpus_per_node,
-					   (uint64_t) largest);
+	gpus = _gpus_per_node(job, waiting->nodes);
+	if (gpus > largest) {
+		waiting->nodes =
+			_ceil_div((uint64_t) waiting->nodes * (uint64_t) gpus,
+				  (uint64_t) largest);
 		waiting->nodes = _nodes(waiting->nodes, snapshot);
-		waiting->gpus_per_node = largest;
+		gpus = largest;
 	}
+	waiting->each.gpus = gpus;
 	waiting->whole_nodes =
 		pollux_slurm_whole_nodes(job) || part->max_share == 0;
 	waiting->seconds = _seconds(job, part);

@@ -13,7 +13,7 @@ bool pollux_spread_is(const struct pollux_waiting *waiting,
 		      const struct plx_grant *grant)
 {
 	return grant->granted && waiting->spread.least &&
-	       waiting->moldable < 0 && grant->gpus != waiting->gpus_per_node;
+	       waiting->moldable < 0 && grant->gpus != waiting->each.gpus;
 }
 
 /* Has it GPUs on several nodes, these among them? */

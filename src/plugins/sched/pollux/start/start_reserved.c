@@ -106,7 +106,7 @@ static bool _is_awaited(const struct pollux_snapshot *snapshot,
 	for (int n = 0; n < snapshot->node_count && waiting->moldable < 0;
 	     n++) {
 		if (grant->nodes[n] &&
-		    snapshot->nodes[n].gpus_free < waiting->gpus_per_node)
+		    snapshot->nodes[n].gpus_free < waiting->each.gpus)
 			return true;
 	}
 	return false;
@@ -386,7 +386,7 @@ static bool _wants_nodes(const struct pollux_snapshot *snapshot,
 		any = snapshot->jobs[j].yields;
 	for (int n = 0; n < snapshot->node_count && any; n++) {
 		if (waiting->allowed[n] &&
-		    waiting->gpus_per_node >= snapshot->nodes[n].gpus &&
+		    waiting->each.gpus >= snapshot->nodes[n].gpus &&
 		    snapshot->nodes[n].gpus)
 			return true;
 	}
