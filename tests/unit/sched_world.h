@@ -41,9 +41,9 @@ static inline void set_up(struct world *w)
 		w->nodes[n] = (struct pollux_node){
 			.usable = true,
 			.gpus = GPUS,
-			.gpus_free = n ? GPUS : GPUS - JOBS,
 			.cpus = GPUS + JOBS, /* and one for each script */
-			.cpus_used = n ? 0 : JOBS,
+			.left = { .gpus = n ? GPUS : GPUS - JOBS,
+				  .cpus = n ? GPUS + JOBS : GPUS },
 		};
 		w->allowed[n] = true;
 	}
@@ -56,6 +56,8 @@ static inline void set_up(struct world *w)
 			.options.min_gpus = 1,
 			.gpus = w->gpus[j],
 			.allowed = w->allowed,
+			.per_gpu = { .gpus = 1, .cpus = 1 },
+			.script.cpus = 1,
 			.kind = -1,
 			.cpu_limit = -1,
 			.unreserved = -1,

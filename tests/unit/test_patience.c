@@ -40,7 +40,9 @@ struct world {
 static void set_up(struct world *w, uint32_t id, uint32_t het)
 {
 	*w = (struct world){
-		.nodes = { { .gpus = 2, .gpus_free = 2, .cpus = 8 } },
+		.nodes = { { .gpus = 2,
+			     .cpus = 8,
+			     .left = { .gpus = 2, .cpus = 8 } } },
 		.waiting = { { .id = id,
 			       .het = het,
 			       .nodes = 1,

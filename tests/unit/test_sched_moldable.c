@@ -33,8 +33,8 @@ static void let_one_wait(struct world *w, bool granted)
 	w->gpus[1][0] = w->cpus[1][0] = 0;
 	w->jobs[1].batch_host = -1;
 	w->jobs[1].options.mode = PLX_MODE_REQUEUE;
-	w->nodes[0].gpus_free++;
-	w->nodes[0].cpus_used--;
+	w->nodes[0].left.gpus++;
+	w->nodes[0].left.cpus++;
 }
 
 static void a_moldable_job_with_room_takes_part_in_the_plan(void **state)
@@ -85,7 +85,7 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	(void) state;
 	set_up(&w);
 	let_one_wait(&w, true);
-	w.jobs[1].needs.cpus = 4;
+	w.jobs[1].per_gpu.cpus = 4;
 	problem = problem_of(&w);
 	assert_int_equal(1, problem->consumable_kinds);
 	assert_true(problem->jobs[1].demand[0] == 4);
@@ -94,7 +94,7 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 	assert_true(pollux_consumables_is_free(&w.snapshot, 1, one));
 	assert_false(pollux_consumables_is_free(&w.snapshot, 1, three));
 
-	w.jobs[1].needs.cpus = 1;
+	w.jobs[1].per_gpu.cpus = 1;
 	w.jobs[1].kind = 0;
 	w.snapshot.kinds = &kind;
 	w.snapshot.kind_count = 1;
@@ -103,8 +103,8 @@ static void a_moldable_job_that_waits_needs_more_than_gpus(void **state)
 
 	/* On each node; where its room is, others will leave it. */
 	w.snapshot.counts_memory = true;
-	w.jobs[1].needs.node_memory = 600;
-	w.nodes[0].memory = w.nodes[1].memory = 500;
+	w.jobs[1].script.memory = 600;
+	w.nodes[0].left.memory = w.nodes[1].left.memory = 500;
 	problem = problem_of(&w);
 	assert_true(problem->jobs[1].allowed[0]);
 	assert_false(problem->jobs[1].allowed[1]);

@@ -126,8 +126,8 @@ static void a_job_keeps_to_the_switches_that_its_user_wants(void **state)
 		w.jobs[j].roams = true;
 	}
 	w.gpus[1][1] = w.cpus[1][1] = 1;
-	w.nodes[1].gpus_free--;
-	w.nodes[1].cpus_used++;
+	w.nodes[1].left.gpus--;
+	w.nodes[1].left.cpus--;
 	problem = problem_of(&w);
 	assert_int_equal(1, problem->jobs[0].max_switches);
 	assert_int_equal(2, problem->jobs[1].max_switches);
@@ -287,7 +287,7 @@ static void what_was_promised_and_is_gone_is_taken_from_nobody(void **state)
 
 		set_up(&w);
 		w.nodes[1].usable = false;
-		w.nodes[0].gpus_free = cases[i].free;
+		w.nodes[0].left.gpus = cases[i].free;
 		for (int j = 0; j < JOBS; j++) {
 			w.gpus[j][0] = cases[i].has[j];
 			targets[j][0] = cases[i].asked[j];
@@ -325,7 +325,7 @@ static void only_what_may_run_out_is_counted(void **state)
 	plx_problem_destroy(problem);
 
 	/* Three CPUs a GPU: 8 free and 2 held there, 10 on the other. */
-	w.jobs[0].needs.cpus = 3;
+	w.jobs[0].per_gpu.cpus = 3;
 	problem = problem_of(&w);
 	assert_int_equal(1, problem->consumable_kinds);
 	assert_true(problem->consumables[0] == 10 &&
@@ -336,18 +336,17 @@ static void only_what_may_run_out_is_counted(void **state)
 	plx_problem_destroy(problem);
 
 	/* Memory, and a type that half a node has. */
-	w.jobs[0].needs.cpus = 1;
+	w.jobs[0].per_gpu.cpus = 1;
 	w.snapshot.counts_memory = true;
 	w.snapshot.kind_count = 1;
 	w.snapshot.kinds = &kind;
 	w.jobs[1].kind = 0;
 	w.memory[0][0] = 500;
 	w.memory[1][0] = 100;
-	w.nodes[0].memory = 2000;
-	w.nodes[0].memory_used = 900;
-	w.nodes[1].memory = 400;
-	w.jobs[0].needs.memory = 500;
-	w.jobs[1].needs.node_memory = 600;
+	w.nodes[0].left.memory = 1100;
+	w.nodes[1].left.memory = 400;
+	w.jobs[0].per_gpu.memory = w.jobs[0].script.memory = 500;
+	w.jobs[1].script.memory = 600;
 	problem = problem_of(&w);
 	assert_int_equal(2, problem->consumable_kinds);
 	assert_true(problem->consumables[0] == 1700 &&
@@ -405,7 +404,7 @@ static void a_type_is_counted_where_a_node_has_several(void **state)
 	w.snapshot.kind_count = 1;
 	w.snapshot.kinds = &kind;
 	w.jobs[1].kind = 0;
-	free_of_kind[0] = w.nodes[0].gpus_free;
+	free_of_kind[0] = w.nodes[0].left.gpus;
 	all_of_kind[0] = w.nodes[0].gpus;
 	problem = problem_of(&w);
 	assert_int_equal(0, problem->consumable_kinds);

@@ -97,7 +97,7 @@ static void nobody_leaves_while_a_node_is_about_to_be_free(void **state)
 	set_up(&w);
 	want_first(&w, &waiting);
 	waiting.allowed = both;
-	w.nodes[1].gpus_free = 0;
+	w.nodes[1].left.gpus = 0;
 	assert_int_equal(JOBS, leavers(&w, &granted));
 	w.nodes[1].gpus_closing = GPUS;
 	assert_int_equal(0, leavers(&w, &granted));
@@ -135,7 +135,7 @@ static void a_parked_job_has_room_on_all_nodes_that_its_user_named(void **state)
 	w.jobs[0].required = both;
 	assert_false(has_second(&w, &waiting));
 	/* Its batch host is full: it would not wake. */
-	w.nodes[0].gpus_free = 0;
+	w.nodes[0].left.gpus = 0;
 	assert_true(has_second(&w, &waiting));
 }
 
@@ -177,7 +177,7 @@ static void a_parked_job_waits_for_who_may_preempt_it(void **state)
 	set_up(&w);
 	for (int j = 0; j < JOBS; j++)
 		w.gpus[j][0] = 0;
-	w.nodes[0].gpus_free = GPUS;
+	w.nodes[0].left.gpus = GPUS;
 	assert_false(has_first(&w, (bool[JOBS]){ false, false }));
 	assert_false(has_first(&w, (bool[JOBS]){ false, true }));
 	assert_true(has_first(&w, (bool[JOBS]){ true, true }));
@@ -265,9 +265,9 @@ static void want_six(struct world *w, struct pollux_waiting *waiting, int first,
 	w->snapshot.waiting = waiting;
 	w->snapshot.waiting_count = 1;
 	w->params.terms.max_job_test = 100;
-	w->nodes[0].gpus_free = first;
-	w->nodes[1].gpus_free = second;
-	w->nodes[0].cpus_used = w->nodes[1].cpus_used = 0;
+	w->nodes[0].left.gpus = first;
+	w->nodes[1].left.gpus = second;
+	w->nodes[0].left.cpus = w->nodes[1].left.cpus = GPUS + JOBS;
 }
 
 /* On how many nodes it has room now, and with how many GPUs on each. */
@@ -323,10 +323,10 @@ static void they_do_not_where_the_job_may_not(void **state)
 	want_six(&w, &waiting, 3, 3);
 	waiting.spread.memory = waiting.each.memory = 4;
 	w.snapshot.counts_memory = true;
-	w.nodes[0].memory = 8;
-	w.nodes[1].memory = 3;
+	w.nodes[0].left.memory = 8;
+	w.nodes[1].left.memory = 3;
 	assert_int_equal(0, reserved_of(&w, &gpus));
-	w.nodes[1].memory = 4;
+	w.nodes[1].left.memory = 4;
 	assert_int_equal(2, reserved_of(&w, &gpus));
 }
 
@@ -373,7 +373,7 @@ static void what_is_idle_is_rather_taken_than_what_others_have(void **state)
 	/* It could shrink, and six would be on the first node. */
 	assert_int_equal(2, reserved_of(&w, &gpus));
 	assert_false(w.grants[0].displaces);
-	w.nodes[1].gpus_free = 0;
+	w.nodes[1].left.gpus = 0;
 	assert_int_equal(1, reserved_of(&w, &gpus));
 	assert_int_equal(6, gpus);
 	assert_true(w.grants[0].displaces);

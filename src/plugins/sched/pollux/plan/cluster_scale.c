@@ -49,7 +49,7 @@ static int _load(const struct pollux_snapshot *snapshot, int n)
 		if (snapshot->jobs[j].batch_host == n)
 			return -1;
 	}
-	return node->gpus - node->gpus_free > held ? -1 : held;
+	return node->gpus - node->left.gpus > held ? -1 : held;
 }
 
 /* The emptiest that can be emptied, of equals the last; -1: none. */
@@ -96,7 +96,7 @@ static int _rigid_nodes(const struct pollux_snapshot *snapshot, int node_gpus)
 
 		if (!_is_up(node))
 			continue;
-		gpus += node->gpus - node->gpus_free;
+		gpus += node->gpus - node->left.gpus;
 		for (int j = 0; j < snapshot->job_count; j++)
 			gpus -= snapshot->jobs[j].gpus[n];
 	}

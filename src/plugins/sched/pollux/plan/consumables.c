@@ -2,18 +2,16 @@
 /*
  * consumables.c - CPUs, memory and types of GPUs, as far as they are short
  *
- * Kind 0 is CPUs, kind 1 memory, then come types of GPUs, and the CPUs that a
- * partition allows its jobs, or reservations leave them. A node has what no job
- * holds and what elastic jobs do.
+ * Kinds are those of resources.h but GPUs themselves, then types of GPUs, and
+ * the CPUs that a partition allows its jobs, or reservations leave them. A node
+ * has what no job holds and what elastic jobs do.
  */
 #include <stdlib.h>
 
 #include "sched/pollux/plan/consumables.h"
 #include "sched/pollux/snapshot/elastic_alloc.h"
 
-#define CPUS   0
-#define MEMORY 1
-#define TYPES  2
+#define TYPES PLX_RESOURCES
 
 /*
  * One kind: what nodes have of it, and what of it each job takes for a GPU,
@@ -48,18 +46,18 @@ static bool is_in(const struct pollux_job *job, int cpu_limit)
 	       (job->cpu_limit == cpu_limit || job->unreserved == cpu_limit);
 }
 
-static double job_demand(const struct pollux_snapshot *snapshot, int j, int k)
+/* What counts as kind k of what the job has or takes. */
+static double of_kind(const struct pollux_snapshot *snapshot,
+		      const struct pollux_job *job,
+		      const struct plx_resources *has, int k)
 {
-	const struct pollux_job *job = &snapshot->jobs[j];
 	int cpu_limit = cpu_limit_at(snapshot, k);
 
-	if (k == CPUS || is_in(job, cpu_limit))
-		return at_least(job->needs.cpus, 1);
-	if (k == MEMORY)
-		return (double) job->needs.memory;
+	if (k < PLX_RESOURCES)
+		return has->of[k];
 	if (cpu_limit >= 0)
-		return 0;
-	return job->kind == k - TYPES ? 1 : 0;
+		return is_in(job, cpu_limit) ? has->cpus : 0;
+	return job->kind == k - TYPES ? has->gpus : 0;
 }
 
 /* Kind k is a type of GPUs, of which node n has as many as this. */
@@ -72,31 +70,16 @@ static bool is_type(const struct pollux_snapshot *snapshot, int n, int k,
 	return true;
 }
 
-/* What it keeps on the node of its script. */
-static double script_demand(const struct pollux_snapshot *snapshot, int j,
-			    int k)
-{
-	const struct pollux_job *job = &snapshot->jobs[j];
-
-	if (k == CPUS || is_in(job, cpu_limit_at(snapshot, k)))
-		return POLLUX_BATCH_HOST_CPUS;
-	if (k == MEMORY)
-		return (double) (job->needs.memory + job->needs.node_memory);
-	return 0;
-}
-
 /* What nobody holds. */
 static double node_left(const struct pollux_snapshot *snapshot, int n, int k)
 {
 	const struct pollux_node *node = &snapshot->nodes[n];
 	int cpu_limit = cpu_limit_at(snapshot, k);
 
+	if (k < PLX_RESOURCES)
+		return node->left.of[k];
 	if (cpu_limit >= 0)
 		return snapshot->cpu_limits[cpu_limit].left[n];
-	if (k == CPUS)
-		return node->cpus - node->cpus_used;
-	if (k == MEMORY)
-		return node->memory - node->memory_used;
 	return snapshot->kinds[k - TYPES].free[n];
 }
 
@@ -113,18 +96,10 @@ static double job_holds(const struct pollux_snapshot *snapshot,
 			const struct pollux_job *job,
 			const struct plx_node_alloc *held, int k)
 {
-	int cpu_limit = cpu_limit_at(snapshot, k);
-
-	if (k == CPUS || is_in(job, cpu_limit))
-		return held->has.cpus;
-	if (k == MEMORY)
-		return held->has.memory;
-	if (cpu_limit >= 0)
-		return 0;
 	/* All GPUs of a node of one type are of it, whatever was asked for. */
-	return job->kind == k - TYPES || is_all(snapshot, held->node, k)
+	return is_all(snapshot, held->node, k)
 		       ? held->has.gpus
-		       : 0;
+		       : of_kind(snapshot, job, &held->has, k);
 }
 
 /* What its GPUs there, or its script, take now. */
@@ -170,9 +145,11 @@ static double waiting_demand(const struct pollux_snapshot *snapshot,
 {
 	int cpu_limit = cpu_limit_at(snapshot, k);
 
-	if (k == CPUS || (cpu_limit >= 0 && waiting->cpu_limit == cpu_limit))
-		return waiting->each.cpus;
-	return k == MEMORY ? waiting->each.memory : 0;
+	if (k < PLX_RESOURCES)
+		return waiting->each.of[k];
+	return cpu_limit >= 0 && waiting->cpu_limit == cpu_limit
+		       ? waiting->each.cpus
+		       : 0;
 }
 
 /*
@@ -238,8 +215,10 @@ static bool fill_kind(const struct pollux_snapshot *snapshot,
 	if (!kind->has || !kind->scripts || !kind->demand || !kind->keeps)
 		return false;
 	for (int j = 0; j < problem->job_count; j++) {
-		kind->demand[j] = job_demand(snapshot, j, k);
-		kind->keeps[j] = script_demand(snapshot, j, k);
+		const struct pollux_job *job = &snapshot->jobs[j];
+
+		kind->demand[j] = of_kind(snapshot, job, &job->per_gpu, k);
+		kind->keeps[j] = of_kind(snapshot, job, &job->script, k);
 		if (problem->jobs[j].batch_host >= 0)
 			kind->scripts[problem->jobs[j].batch_host] +=
 				kind->keeps[j];
@@ -281,11 +260,11 @@ bool pollux_consumables_has(const struct pollux_snapshot *snapshot, int j,
 			    int n)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	double memory = (double) job->needs.node_memory;
+	double memory = job->script.memory - job->per_gpu.memory;
 
 	return !snapshot->counts_memory || memory <= 0 ||
 	       pollux_job_alloc_on(snapshot, job, n).has.memory > 0 ||
-	       node_left(snapshot, n, MEMORY) >= memory;
+	       snapshot->nodes[n].left.memory >= memory;
 }
 
 /* --mem: a job gains no node that has not as much. */
@@ -304,13 +283,16 @@ static void forbid_full_nodes(const struct pollux_snapshot *snapshot,
 bool pollux_consumables_is_free(const struct pollux_snapshot *snapshot, int j,
 				const int *gpus)
 {
-	for (int k = 0; k < kind_count(snapshot); k++) {
-		if (k == MEMORY && !snapshot->counts_memory)
+	const struct pollux_job *job = &snapshot->jobs[j];
+
+	for (int k = PLX_CPUS; k < kind_count(snapshot); k++) {
+		if (k == PLX_MEMORY && !snapshot->counts_memory)
 			continue;
 		for (int n = 0; n < snapshot->node_count; n++) {
 			if (gpus[n] &&
 			    node_left(snapshot, n, k) <
-				    gpus[n] * job_demand(snapshot, j, k))
+				    gpus[n] * of_kind(snapshot, job,
+						      &job->per_gpu, k))
 				return false;
 		}
 	}
@@ -326,8 +308,9 @@ int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 	int count = 0;
 	int rc = 0;
 
-	for (int k = 0; k < kind_count(snapshot) && count < POLLUX_KINDS; k++) {
-		if (k == MEMORY && !snapshot->counts_memory)
+	for (int k = PLX_CPUS; k < kind_count(snapshot) && count < POLLUX_KINDS;
+	     k++) {
+		if (k == PLX_MEMORY && !snapshot->counts_memory)
 			continue;
 		if (!fill_kind(snapshot, problem, k, &kinds[count])) {
 			rc = plx_fail(err, "no memory for what nodes have");

@@ -11,8 +11,6 @@
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 
 #define POLLUX_KINDS 16 /* at most, of a problem's consumables */
-/* That a job keeps for its script on the node where that runs. */
-#define POLLUX_BATCH_HOST_CPUS 1
 
 /*
  * What each kind of a problem's consumables is; for pollux_consumables_wanted()

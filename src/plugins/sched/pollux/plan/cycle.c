@@ -272,7 +272,7 @@ static int *_idle(const struct cycle *cycle)
 	int *idle = xcalloc(snapshot->node_count + 1, sizeof(*idle));
 
 	for (int n = 0; n < snapshot->node_count; n++)
-		idle[n] = snapshot->nodes[n].gpus_free -
+		idle[n] = snapshot->nodes[n].left.gpus -
 			  cycle->reservations.reserved[n] -
 			  _claimed(snapshot, cycle->inputs, n);
 	return idle;

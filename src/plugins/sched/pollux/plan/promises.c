@@ -24,7 +24,7 @@ static int missing(const struct pollux_snapshot *snapshot,
 		if (inputs[j].busy)
 			more += inputs[j].target[n] - snapshot->jobs[j].gpus[n];
 	}
-	return more - snapshot->nodes[n].gpus_free;
+	return more - snapshot->nodes[n].left.gpus;
 }
 
 void pollux_promises_keep(const struct pollux_snapshot *snapshot,

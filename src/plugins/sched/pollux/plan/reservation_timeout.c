@@ -71,9 +71,9 @@ static bool _is_free(const struct pollux_snapshot *snapshot,
 
 		if (!grant->nodes[n])
 			continue;
-		if (node->gpus_free < grant->gpus ||
-		    node->cpus - node->cpus_used < takes.cpus ||
-		    (waiting->whole_nodes && node->cpus_used > 0))
+		if (node->left.gpus < grant->gpus ||
+		    node->left.cpus < takes.cpus ||
+		    (waiting->whole_nodes && node->left.cpus < node->cpus))
 			return false;
 	}
 	return true;

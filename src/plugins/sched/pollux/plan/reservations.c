@@ -105,17 +105,15 @@ static int get_memory(struct input *in, struct plx_error *err)
  */
 static void fill_needs(struct input *in, int j)
 {
-	const struct pollux_needs *needs = &in->snapshot->jobs[j].needs;
+	const struct pollux_job *job = &in->snapshot->jobs[j];
 	const bool *allowed = in->problem->jobs[j].allowed;
-	double memory = (double) (needs->memory + needs->node_memory);
-	struct plx_resources gain = { .cpus = at_least(needs->cpus, 1),
-				      .memory = memory };
 
-	in->scripts[j] = (struct plx_resources){ .cpus = POLLUX_BATCH_HOST_CPUS,
-						 .memory = memory };
+	in->scripts[j] = job->script;
 	for (int n = 0; n < in->snapshot->node_count; n++) {
-		if (!allowed || allowed[n])
-			plx_resources_raise(&in->per_gain[n], &gain);
+		if (allowed && !allowed[n])
+			continue;
+		plx_resources_raise(&in->per_gain[n], &job->per_gpu);
+		plx_resources_raise(&in->per_gain[n], &job->script);
 	}
 }
 
@@ -135,12 +133,9 @@ static void fill_nodes(struct input *in)
 	static const struct plx_resources none;
 
 	for (int n = 0; n < in->snapshot->node_count; n++) {
-		const struct pollux_node *node = &in->snapshot->nodes[n];
-
-		in->left[n].cpus = node->cpus - node->cpus_used;
-		in->left[n].memory = in->snapshot->counts_memory
-					     ? node->memory - node->memory_used
-					     : INFINITY;
+		in->left[n] = in->snapshot->nodes[n].left;
+		if (!in->snapshot->counts_memory)
+			in->left[n].memory = INFINITY;
 	}
 	for (int j = 0; j < in->snapshot->job_count; j++) {
 		const struct pollux_job *job = &in->snapshot->jobs[j];
@@ -315,9 +310,9 @@ static bool preempts(const struct pollux_waiting *waiting, int j)
 static bool could_host(const struct pollux_node *node,
 		       const struct pollux_waiting *waiting)
 {
-	return node->gpus_free + node->gpus_closing >= waiting->each.gpus &&
-	       node->cpus - node->cpus_used >= waiting->each.cpus &&
-	       !(waiting->whole_nodes && node->cpus_used);
+	return node->left.gpus + node->gpus_closing >= waiting->each.gpus &&
+	       node->left.cpus >= waiting->each.cpus &&
+	       !(waiting->whole_nodes && node->left.cpus < node->cpus);
 }
 
 /*

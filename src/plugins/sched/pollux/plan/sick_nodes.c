@@ -295,7 +295,7 @@ static int _gpus_elsewhere(const struct pollux_snapshot *snapshot,
 			continue;
 		gpus += job->gpus[n];
 		if (job->allowed[n] && snapshot->nodes[n].usable)
-			gpus += snapshot->nodes[n].gpus_free;
+			gpus += snapshot->nodes[n].left.gpus;
 	}
 	return gpus;
 }

@@ -57,14 +57,15 @@ static int elastic_gpus(const struct pollux_snapshot *snapshot,
 			const struct plx_resources *held)
 {
 	const struct pollux_node *node = &snapshot->nodes[n];
-	int cpus = node->cpus - node->cpus_used + (int) held->cpus;
+	struct plx_resources all = node->left;
 	int gpus = (int) held->gpus;
 
 	if (node->leave)
 		return stuck_gpus(snapshot, inputs, n);
 	if (!node->usable || node->surplus)
 		return gpus;
-	return at_least(gpus, at_most(gpus + node->gpus_free, cpus));
+	plx_resources_add(&all, held, 1);
+	return at_least(gpus, at_most((int) all.gpus, (int) all.cpus));
 }
 
 /* What elastic jobs may have of each node, and what of it is theirs. */

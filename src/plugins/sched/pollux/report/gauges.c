@@ -30,8 +30,8 @@ static void _nodes(const struct pollux_snapshot *snapshot, const int *reserved,
 			continue;
 		now->nodes++;
 		now->gpus += node->gpus;
-		now->gpus_idle += node->gpus_free;
-		now->gpus_reserved += MAX(MIN(reserved[n], node->gpus_free), 0);
+		now->gpus_idle += node->left.gpus;
+		now->gpus_reserved += MAX(MIN(reserved[n], node->left.gpus), 0);
 		for (int j = 0; j < snapshot->job_count; j++)
 			now->gpus_elastic += snapshot->jobs[j].gpus[n];
 	}

@@ -147,8 +147,8 @@ static void _cap_nodes(const struct look *look,
 			if (!chosen[n] && snapshot->nodes[n].usable &&
 			    allowed[n] &&
 			    (best < 0 ||
-			     snapshot->nodes[n].gpus_free >
-				     snapshot->nodes[best].gpus_free))
+			     snapshot->nodes[n].left.gpus >
+				     snapshot->nodes[best].left.gpus))
 				best = n;
 		}
 		if (best < 0)

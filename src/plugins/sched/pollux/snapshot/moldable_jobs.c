@@ -125,7 +125,7 @@ static void _fill(const job_record_t *record, struct pollux_rules *rules,
 		memset(&job->target, 0, sizeof(job->target));
 	job->capped = true;
 	job->most_gpus = pollux_moldable_most(job->id);
-	job->needs = pollux_job_needs(record);
+	pollux_snapshot_needs(record, job);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	job->unreserved = -1;
 	pollux_job_limits_node(snapshot, record, job);

@@ -138,27 +138,29 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 		node->asleep = IS_NODE_POWERED_DOWN(record) && !node->waking &&
 			       !IS_NODE_DOWN(record) && !IS_NODE_DRAIN(record);
 		node->cpus = record->cpus_efctv;
-		node->memory = (double) record->real_memory -
-			       (double) record->mem_spec_limit;
+		node->left.cpus = record->cpus_efctv;
+		node->left.memory = (double) record->real_memory -
+				    (double) record->mem_spec_limit;
 		if (gpus) {
 			node->gpus = pollux_node_count(gpus, NULL);
-			node->gpus_free = pollux_node_free(gpus, NULL);
+			node->left.gpus = pollux_node_free(gpus, NULL);
 			snapshot->node_gpus_max =
 				MAX(snapshot->node_gpus_max, node->gpus);
 		}
 		if (pollux_node_open(rules, n))
 			continue;
 		if (node->usable && closes)
-			node->gpus_closing = node->gpus_free;
-		node->gpus_free = 0;
+			node->gpus_closing = (int) node->left.gpus;
+		node->left.gpus = 0;
 	}
 	snapshot->gathers = unheard * UNHEARD_PART > usable;
 }
 
-/* CPUs and memory of the job on each node, added to these. */
-static void _add_held(const job_record_t *record, int *cpus, double *memory,
-		      int node_count)
+/* CPUs and memory of the job are not left to others. */
+static void _take_held(const job_record_t *record, bool elastic,
+		       struct pollux_snapshot *snapshot)
 {
+	int node_count = snapshot->node_count;
 	const job_resources_t *held = record->job_resrcs;
 	bitstr_t *nodes = held ? held->node_bitmap : NULL;
 	int offset = 0;
@@ -168,9 +170,13 @@ static void _add_held(const job_record_t *record, int *cpus, double *memory,
 	for (int n = pollux_slurm_next_bit(nodes, 0, node_count);
 	     n < node_count;
 	     n = pollux_slurm_next_bit(nodes, n + 1, node_count)) {
-		cpus[n] += held->cpus[offset];
+		struct pollux_node *node = &snapshot->nodes[n];
+
+		node->left.cpus -= held->cpus[offset];
+		node->cpus_rigid += elastic ? 0 : held->cpus[offset];
 		if (held->memory_allocated)
-			memory[n] += (double) held->memory_allocated[offset];
+			node->left.memory -=
+				(double) held->memory_allocated[offset];
 		offset++;
 	}
 }
@@ -289,7 +295,7 @@ static void _fill_job(job_record_t *record,
 	job->shape = xstrdup(record->nodes);
 	job->since = pollux_record_since(record);
 	pollux_node_arrays_note(snapshot, record, job);
-	job->needs = pollux_job_needs(record);
+	pollux_snapshot_needs(record, job);
 	job->cpu_limit = pollux_cpu_limit_of(snapshot, record->part_ptr);
 	pollux_job_limits_node(snapshot, record, job);
 	_ask_rules(rules, record, snapshot, job);
@@ -306,9 +312,6 @@ struct holders {
 struct walk {
 	struct pollux_snapshot *snapshot;
 	struct pollux_rules *rules;
-	int *cpus;	      /* [node_count] held by elastic jobs */
-	int *cpus_rigid;      /* and by all others */
-	double *memory;	      /* by all, MB */
 	struct holders rigid; /* those that are not elastic */
 };
 
@@ -321,8 +324,7 @@ static void _see_holder(job_record_t *record, struct walk *walk)
 		       pollux_job_options(record, &asked);
 
 	snapshot->lost_node_count += pollux_has_lost_node(record);
-	_add_held(record, elastic ? walk->cpus : walk->cpus_rigid, walk->memory,
-		  snapshot->node_count);
+	_take_held(record, elastic, snapshot);
 	pollux_cpu_limit_take(snapshot, record);
 	if (elastic)
 		_fill_job(record, &asked, walk->rules, snapshot);
@@ -357,25 +359,12 @@ static struct holders _fill_jobs(struct pollux_snapshot *snapshot,
 	struct walk walk = {
 		.snapshot = snapshot,
 		.rules = rules,
-		.cpus = xcalloc(snapshot->node_count, sizeof(*walk.cpus)),
-		.cpus_rigid =
-			xcalloc(snapshot->node_count, sizeof(*walk.cpus_rigid)),
-		.memory = xcalloc(snapshot->node_count, sizeof(*walk.memory)),
 		.rigid.at = xcalloc(holders->count + 1, sizeof(*walk.rigid.at)),
 	};
 
 	for (int i = 0; i < holders->count; i++)
 		_see_holder(holders->at[i], &walk);
 	pollux_cpu_limits_settle(snapshot, holders->at, holders->count);
-	for (int n = 0; n < snapshot->node_count; n++) {
-		snapshot->nodes[n].cpus_rigid = walk.cpus_rigid[n];
-		snapshot->nodes[n].cpus_used =
-			walk.cpus[n] + walk.cpus_rigid[n];
-		snapshot->nodes[n].memory_used = walk.memory[n];
-	}
-	xfree(walk.cpus);
-	xfree(walk.cpus_rigid);
-	xfree(walk.memory);
 	return walk.rigid;
 }
 
@@ -452,7 +441,7 @@ static uint64_t _fingerprint(const struct pollux_snapshot *snapshot)
 		_add_number(&fingerprint, snapshot->nodes[n].usable);
 		_add_number(&fingerprint, snapshot->nodes[n].leave);
 		_add_number(&fingerprint,
-			    (uint64_t) snapshot->nodes[n].gpus_free);
+			    (uint64_t) snapshot->nodes[n].left.gpus);
 	}
 	for (int i = 0; i < snapshot->licence_count; i++)
 		_add_number(&fingerprint, (uint64_t) snapshot->licences[i]);

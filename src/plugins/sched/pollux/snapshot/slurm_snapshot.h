@@ -31,14 +31,11 @@ struct pollux_node {
 	bool waking;
 	bool surplus; /* closed to elastic jobs, see plan/cluster_scale.h */
 	int gpus;
-	int gpus_free;	  /* that a job could have now */
-	int gpus_closing; /* or once who has just left it has ended there */
 	int cpus;
-	int cpus_used;
-	int cpus_rigid;	 /* of these, by jobs that are not elastic */
-	int batch_hosts; /* elastic jobs whose launcher is there */
-	double memory;	 /* MB */
-	double memory_used;
+	struct plx_resources left; /* that a job could have now */
+	int gpus_closing; /* or once who has just left it has ended there */
+	int cpus_rigid;	  /* that jobs have which are not elastic */
+	int batch_hosts;  /* elastic jobs whose launcher is there */
 };
 
 /* A running elastic job; or a moldable one that waits for its start. */
@@ -69,9 +66,12 @@ struct pollux_job {
 	double limit_s;	   /* the whole of that; INFINITY: none */
 	char *shape;	   /* nodes as accounting has them */
 	time_t since;	   /* its present shape */
-	struct pollux_needs needs; /* of each of its GPUs */
-	int kind;		   /* of GPU, one of the snapshot's; -1: any */
-	bool unlike_model;	   /* its hint is of another type than that */
+	struct plx_resources per_gpu; /* that each of its GPUs takes */
+	/* That it keeps on the node of its script; of memory a first GPU on any
+	 * node takes as much. */
+	struct plx_resources script;
+	int kind;	   /* of GPU, one of the snapshot's; -1: any */
+	bool unlike_model; /* its hint is of another type than that */
 	char unlike[PLX_TYPES_SIZE]; /* a type that is free, but not of its own;
 					"": none */
 	int first_alloc;	     /* of the snapshot's elastic_allocs */

@@ -10,6 +10,9 @@
 #include "sched/pollux/snapshot/snapshot_read.h"
 #include "sched/pollux/rules/switches.h"
 
+/* That a job keeps for its script on the node where that runs. */
+#define BATCH_HOST_CPUS 1
+
 /* At least twice as many slots as sets; 0 is a free one. */
 static void _make_slots(struct pollux_snapshot *snapshot)
 {
@@ -82,6 +85,21 @@ void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot)
 	}
 	xfree(snapshot->sets);
 	xfree(snapshot->set_slots);
+}
+
+void pollux_snapshot_needs(const job_record_t *record, struct pollux_job *job)
+{
+	struct pollux_needs needs = pollux_job_needs(record);
+
+	job->per_gpu = (struct plx_resources){
+		.gpus = 1,
+		.cpus = needs.cpus,
+		.memory = (double) needs.memory,
+	};
+	job->script = (struct plx_resources){
+		.cpus = BATCH_HOST_CPUS,
+		.memory = (double) (needs.memory + needs.node_memory),
+	};
 }
 
 void pollux_snapshot_node_range(const job_record_t *record,

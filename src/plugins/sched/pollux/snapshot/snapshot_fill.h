@@ -26,6 +26,8 @@ int pollux_snapshot_set(struct pollux_snapshot *snapshot, bitstr_t *bits);
 /* `allowed` and `required` of all its jobs, by their sets. No lock. */
 void pollux_snapshot_sets_fill(struct pollux_snapshot *snapshot);
 void pollux_snapshot_sets_release(struct pollux_snapshot *snapshot);
+/* What its GPUs and its script take, by its request. */
+void pollux_snapshot_needs(const job_record_t *record, struct pollux_job *job);
 /* On how many nodes it may be, by its user and the partition. */
 void pollux_snapshot_node_range(const job_record_t *record,
 				const struct pollux_job_options *asked,

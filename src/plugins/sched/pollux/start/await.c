@@ -91,7 +91,7 @@ void pollux_await_note(const struct pollux_snapshot *snapshot,
 		return;
 	watched.free = xcalloc(snapshot->node_count, sizeof(*watched.free));
 	for (int n = 0; n < snapshot->node_count; n++)
-		watched.free[n] = snapshot->nodes[n].gpus_free;
+		watched.free[n] = snapshot->nodes[n].left.gpus;
 }
 
 /* A node that a job leaves had none, for the cycle. */

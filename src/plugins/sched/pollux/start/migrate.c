@@ -322,9 +322,9 @@ void pollux_migrate_claim(struct pollux_snapshot *snapshot)
 			int n = pollux_snapshot_find(snapshot, name);
 
 			if (n >= 0)
-				snapshot->nodes[n].gpus_free -=
+				snapshot->nodes[n].left.gpus -=
 					MIN(plx_target_each(&state->target, k),
-					    snapshot->nodes[n].gpus_free);
+					    snapshot->nodes[n].left.gpus);
 			free(name);
 		}
 		hostlist_destroy(hosts);

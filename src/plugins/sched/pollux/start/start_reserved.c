@@ -106,7 +106,7 @@ static bool _is_awaited(const struct pollux_snapshot *snapshot,
 	for (int n = 0; n < snapshot->node_count && waiting->moldable < 0;
 	     n++) {
 		if (grant->nodes[n] &&
-		    snapshot->nodes[n].gpus_free < waiting->each.gpus)
+		    snapshot->nodes[n].left.gpus < waiting->each.gpus)
 			return true;
 	}
 	return false;
