@@ -31,6 +31,61 @@ struct way {
 	bool parks;   /* to have no GPU, where they yield */
 };
 
+/* There may be none: then `from` may be NULL. */
+static void copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		memcpy(to, from, bytes);
+}
+
+int plx_kept_problem_init(struct plx_kept_problem *kept,
+			  struct plx_problem *problem)
+{
+	*kept = (struct plx_kept_problem){
+		.problem = problem,
+		.gpus = calloc((size_t) problem->node_count + 1, sizeof(int)),
+		.consumables = calloc(plx_consumable_size(problem) + 1,
+				      sizeof(double)),
+		.batch_hosts =
+			calloc((size_t) problem->job_count + 1, sizeof(int)),
+	};
+	if (!kept->gpus || !kept->consumables || !kept->batch_hosts)
+		return -1;
+	plx_kept_problem_take(kept);
+	return 0;
+}
+
+void plx_kept_problem_take(struct plx_kept_problem *kept)
+{
+	const struct plx_problem *problem = kept->problem;
+
+	copy(kept->gpus, problem->gpus,
+	     (size_t) problem->node_count * sizeof(int));
+	copy(kept->consumables, problem->consumables,
+	     plx_consumable_size(problem) * sizeof(double));
+	for (int j = 0; j < problem->job_count; j++)
+		kept->batch_hosts[j] = problem->jobs[j].batch_host;
+}
+
+void plx_kept_problem_restore(const struct plx_kept_problem *kept)
+{
+	struct plx_problem *problem = kept->problem;
+
+	copy(problem->gpus, kept->gpus,
+	     (size_t) problem->node_count * sizeof(int));
+	copy(problem->consumables, kept->consumables,
+	     plx_consumable_size(problem) * sizeof(double));
+	for (int j = 0; j < problem->job_count; j++)
+		problem->jobs[j].batch_host = kept->batch_hosts[j];
+}
+
+void plx_kept_problem_release(struct plx_kept_problem *kept)
+{
+	free(kept->gpus);
+	free(kept->consumables);
+	free(kept->batch_hosts);
+}
+
 static void reserving_release(struct plx_reserving *reserving)
 {
 	plx_search_destroy(reserving->search);
@@ -40,20 +95,12 @@ static void reserving_release(struct plx_reserving *reserving)
 	free(reserving->woken);
 	free(reserving->idle_nodes);
 	free(reserving->woken_consumables);
-	free(reserving->gpus);
-	free(reserving->consumables);
+	plx_kept_problem_release(&reserving->before);
 	free(reserving->parked);
 	free(reserving->pools);
 	free(reserving->stuck);
-	free(reserving->batch_hosts);
 	free(reserving->there);
 	free(reserving->there_first);
-}
-
-static size_t consumable_size(const struct plx_problem *problem)
-{
-	return (size_t) problem->node_count *
-	       (size_t) problem->consumable_kinds;
 }
 
 static int reserving_init(struct plx_reserving *reserving,
@@ -62,7 +109,7 @@ static int reserving_init(struct plx_reserving *reserving,
 	struct plx_problem *problem = reserving->problem;
 	size_t nodes = (size_t) problem->node_count + 1;
 	size_t jobs = (size_t) problem->job_count + 1;
-	size_t consumables = consumable_size(problem) + 1;
+	size_t consumables = plx_consumable_size(problem) + 1;
 	size_t pools = reserving->residual
 			       ? (size_t) reserving->residual->pool_count
 			       : 0;
@@ -73,17 +120,13 @@ static int reserving_init(struct plx_reserving *reserving,
 	reserving->idle_nodes = calloc(nodes, sizeof(*reserving->idle_nodes));
 	reserving->woken_consumables =
 		calloc(consumables, sizeof(*reserving->woken_consumables));
-	reserving->gpus = calloc(nodes, sizeof(*reserving->gpus));
-	reserving->consumables =
-		calloc(consumables, sizeof(*reserving->consumables));
 	reserving->parked = calloc(jobs, sizeof(*reserving->parked));
 	reserving->stuck = calloc(jobs, sizeof(*reserving->stuck));
-	reserving->batch_hosts = calloc(jobs, sizeof(*reserving->batch_hosts));
 	reserving->pools = calloc(pools + 1, sizeof(*reserving->pools));
 	if (!reserving->given || !reserving->grouped || !reserving->woken ||
 	    !reserving->idle_nodes || !reserving->woken_consumables ||
-	    !reserving->gpus || !reserving->consumables || !reserving->parked ||
-	    !reserving->stuck || !reserving->batch_hosts || !reserving->pools)
+	    !reserving->parked || !reserving->stuck || !reserving->pools ||
+	    plx_kept_problem_init(&reserving->before, problem) < 0)
 		return plx_fail(err, "no memory for reservations");
 	for (size_t i = 0; i < pools; i++)
 		reserving->pools[i] = reserving->residual->pools[i];
@@ -154,7 +197,6 @@ static int free_leavers(struct plx_reserving *reserving,
 	for (int j = 0; j < reserving->problem->job_count; j++) {
 		struct plx_job *job = &reserving->problem->jobs[j];
 
-		reserving->batch_hosts[j] = job->batch_host;
 		if (!reserving->leaving || job->batch_host < 0 ||
 		    !plx_idle_leaves(request, job, j) ||
 		    !is_guessed(reserving, request, guess, job->batch_host))
@@ -163,13 +205,6 @@ static int free_leavers(struct plx_reserving *reserving,
 		leavers++;
 	}
 	return leavers;
-}
-
-static void restore_batch_hosts(struct plx_reserving *reserving)
-{
-	for (int j = 0; j < reserving->problem->job_count; j++)
-		reserving->problem->jobs[j].batch_host =
-			reserving->batch_hosts[j];
 }
 
 static bool sits_on(const struct plx_placement *placement, int n)
@@ -186,7 +221,7 @@ static void stay_on_batch_host(struct plx_reserving *reserving)
 {
 	for (int j = 0; j < reserving->search->job_count; j++) {
 		const struct plx_search_job *e = &reserving->search->jobs[j];
-		int batch_host = reserving->batch_hosts[e->index];
+		int batch_host = reserving->before.batch_hosts[e->index];
 
 		if (batch_host >= 0 && sits_on(&e->at, batch_host))
 			reserving->problem->jobs[e->index].batch_host =
@@ -203,27 +238,6 @@ static int losers(const struct plx_reserving *reserving)
 		jobs += reserving->search->jobs[j].at.count == 0 &&
 			!reserving->parked[j];
 	return jobs;
-}
-
-static void keep_state(struct plx_reserving *reserving)
-{
-	const struct plx_problem *problem = reserving->problem;
-
-	memcpy(reserving->gpus, problem->gpus,
-	       (size_t) problem->node_count * sizeof(*reserving->gpus));
-	for (size_t i = 0; i < consumable_size(problem); i++)
-		reserving->consumables[i] = problem->consumables[i];
-}
-
-static void restore_state(struct plx_reserving *reserving)
-{
-	struct plx_problem *problem = reserving->problem;
-
-	memcpy(problem->gpus, reserving->gpus,
-	       (size_t) problem->node_count * sizeof(*reserving->gpus));
-	for (size_t i = 0; i < consumable_size(problem); i++)
-		problem->consumables[i] = reserving->consumables[i];
-	restore_batch_hosts(reserving);
 }
 
 /* Of the node, for the request. */
@@ -245,10 +259,11 @@ static enum outcome try_guess(struct plx_reserving *reserving,
 			      bool parks)
 {
 	bool tight = reserving->tight;
-	int displaced = free_leavers(reserving, request, guess);
+	int displaced = 0;
 	enum outcome outcome = IMPOSSIBLE;
 
-	keep_state(reserving);
+	plx_kept_problem_take(&reserving->before);
+	displaced = free_leavers(reserving, request, guess);
 	for (int i = 0; i < request->nodes; i++) {
 		const struct plx_idle_node *idle = guessed(reserving, guess, i);
 
@@ -267,7 +282,7 @@ static enum outcome try_guess(struct plx_reserving *reserving,
 		return TAKEN;
 	}
 	reserving->tight = tight;
-	restore_state(reserving);
+	plx_kept_problem_restore(&reserving->before);
 	return outcome;
 }
 
@@ -512,7 +527,7 @@ static void keep_idle(struct plx_reserving *reserving)
 
 	if (!reserving->timeline || reserving->residual->soon_s <= 0)
 		return;
-	keep_state(reserving);
+	plx_kept_problem_take(&reserving->before);
 	if (reserving->tight && feasible(reserving))
 		lost = losers(reserving);
 	for (int n = 0; n < problem->node_count; n++) {
@@ -524,8 +539,7 @@ static void keep_idle(struct plx_reserving *reserving)
 	}
 	if (reserving->tight &&
 	    (!feasible(reserving) || losers(reserving) > lost))
-		memcpy(problem->gpus, reserving->gpus,
-		       (size_t) problem->node_count * sizeof(*reserving->gpus));
+		plx_kept_problem_restore(&reserving->before);
 }
 
 static void serve_all(struct plx_reserving *reserving,
@@ -547,7 +561,7 @@ static void serve_all(struct plx_reserving *reserving,
 	keep_idle(reserving);
 	for (int n = 0; n < reserving->problem->node_count; n++)
 		reserving->problem->gpus[n] += reserving->woken[n];
-	for (size_t i = 0; i < consumable_size(reserving->problem); i++)
+	for (size_t i = 0; i < plx_consumable_size(reserving->problem); i++)
 		reserving->problem->consumables[i] +=
 			reserving->woken_consumables[i];
 }

@@ -12,6 +12,7 @@
 
 #include "core/reserve/reservation.h"
 #include "core/reserve/reservation_group.h"
+#include "core/reserve/reservation_private.h"
 
 /* After so many, all groups are left out that are not served. */
 #define ROUNDS 4
@@ -21,10 +22,7 @@ struct groups {
 	const struct plx_request *requests;
 	struct plx_grant *grants;
 	int count;
-	/* The problem as it was. */
-	int *gpus;
-	double *consumables;
-	int *batch_hosts;
+	struct plx_kept_problem before;
 	/* Those that are not left out. */
 	bool *left_out; /* [count] */
 	struct plx_request *kept;
@@ -33,17 +31,9 @@ struct groups {
 	int kept_count;
 };
 
-static size_t consumable_count(const struct plx_problem *problem)
-{
-	return (size_t) problem->node_count *
-	       (size_t) problem->consumable_kinds;
-}
-
 static void release(struct groups *groups)
 {
-	free(groups->gpus);
-	free(groups->consumables);
-	free(groups->batch_hosts);
+	plx_kept_problem_release(&groups->before);
 	free(groups->left_out);
 	free(groups->kept);
 	free(groups->kept_grants);
@@ -52,47 +42,17 @@ static void release(struct groups *groups)
 
 static int get_memory(struct groups *groups, struct plx_error *err)
 {
-	const struct plx_problem *problem = groups->problem;
 	size_t count = (size_t) groups->count + 1;
 
-	groups->gpus = calloc((size_t) problem->node_count + 1, sizeof(int));
-	groups->consumables =
-		calloc(consumable_count(problem) + 1, sizeof(double));
-	groups->batch_hosts =
-		calloc((size_t) problem->job_count + 1, sizeof(int));
 	groups->left_out = calloc(count, sizeof(bool));
 	groups->kept = calloc(count, sizeof(*groups->kept));
 	groups->kept_grants = calloc(count, sizeof(*groups->kept_grants));
 	groups->from = calloc(count, sizeof(int));
-	if (!groups->gpus || !groups->consumables || !groups->batch_hosts ||
-	    !groups->left_out || !groups->kept || !groups->kept_grants ||
-	    !groups->from)
+	if (!groups->left_out || !groups->kept || !groups->kept_grants ||
+	    !groups->from ||
+	    plx_kept_problem_init(&groups->before, groups->problem) < 0)
 		return plx_fail(err, "no memory for groups of reservations");
 	return 0;
-}
-
-static void keep_problem(struct groups *groups)
-{
-	const struct plx_problem *problem = groups->problem;
-
-	memcpy(groups->gpus, problem->gpus,
-	       (size_t) problem->node_count * sizeof(int));
-	for (size_t i = 0; i < consumable_count(problem); i++)
-		groups->consumables[i] = problem->consumables[i];
-	for (int j = 0; j < problem->job_count; j++)
-		groups->batch_hosts[j] = problem->jobs[j].batch_host;
-}
-
-static void restore_problem(struct groups *groups)
-{
-	struct plx_problem *problem = groups->problem;
-
-	memcpy(problem->gpus, groups->gpus,
-	       (size_t) problem->node_count * sizeof(int));
-	for (size_t i = 0; i < consumable_count(problem); i++)
-		problem->consumables[i] = groups->consumables[i];
-	for (int j = 0; j < problem->job_count; j++)
-		problem->jobs[j].batch_host = groups->batch_hosts[j];
 }
 
 static void clear_grant(const struct groups *groups, struct plx_grant *grant)
@@ -223,12 +183,11 @@ int plx_reservation_make_groups(struct plx_problem *problem,
 
 	if (get_memory(&groups, err) < 0)
 		goto done;
-	keep_problem(&groups);
 	leave_incomplete_out(&groups);
 	for (int round = 1; (rc = make(&groups, residual, err)) == 0; round++) {
 		if (!leave_any_out(&groups, round >= ROUNDS))
 			break;
-		restore_problem(&groups);
+		plx_kept_problem_restore(&groups.before);
 		for (int i = 0; i < count; i++)
 			clear_grant(&groups, &grants[i]);
 	}

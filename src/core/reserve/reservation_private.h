@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reservation_private.h - a reservation that is being made; for reservation.c
- * and reservation_nodes.c only
+ * reservation_private.h - a reservation that is being made; for
+ * reservation*.c only
  */
 #ifndef PLX_CORE_RESERVATION_PRIVATE_H
 #define PLX_CORE_RESERVATION_PRIVATE_H
@@ -19,6 +19,30 @@ struct plx_idle_node {
 	int kept;     /* of those, how many who may not be parked for it */
 };
 
+/* A problem as it was before a guess: all that reservations change of it. */
+struct plx_kept_problem {
+	struct plx_problem *problem; /* borrowed */
+	int *gpus;
+	double *consumables;
+	int *batch_hosts; /* [job_count] */
+};
+
+/* As it is now. -1: no memory; to be released in any case. */
+int plx_kept_problem_init(struct plx_kept_problem *kept,
+			  struct plx_problem *problem);
+/* As it is now, in place of what was kept. */
+void plx_kept_problem_take(struct plx_kept_problem *kept);
+/* The problem is again as it was. */
+void plx_kept_problem_restore(const struct plx_kept_problem *kept);
+void plx_kept_problem_release(struct plx_kept_problem *kept);
+
+/* Numbers in problem->consumables. */
+static inline size_t plx_consumable_size(const struct plx_problem *problem)
+{
+	return (size_t) problem->node_count *
+	       (size_t) problem->consumable_kinds;
+}
+
 struct plx_reserving {
 	struct plx_problem *problem;
 	const struct plx_residual *residual; /* NULL: only GPUs matter */
@@ -31,16 +55,13 @@ struct plx_reserving {
 	int idle_count;
 	double *woken_consumables; /* [node * consumable_kinds + kind] to parked
 				      jobs */
-	int *gpus;		   /* [node_count] before the guess */
-	double *consumables; /* [node * consumable_kinds + kind] before the
-				guess */
+	struct plx_kept_problem before; /* the guess */
 	bool *parked;  /* [job_count], search order: so far, for granted ones */
 	double *pools; /* [residual->pool_count] of which others have not drawn
 			*/
 	bool tight;    /* jobs have to move already */
 	bool *stuck;   /* [job_count], search order: from the beginning */
 	bool leaving;  /* batch hosts may be left, in the present guess */
-	int *batch_hosts; /* [job_count] before the guess */
 	int *there; /* in search order: who has GPUs or its batch host on node
 		       0, then on node 1 and so on */
 	int *there_first; /* [node_count + 1] where a node's begin */
