@@ -21,10 +21,8 @@ static int check_tables(const struct plx_problem *problem, const char *path,
 			struct plx_error *err)
 {
 	double cells = 0;
-	int total = 0;
+	int total = plx_shape_of(problem->gpus_total, problem->node_count).gpus;
 
-	for (int n = 0; n < problem->node_count; n++)
-		total += problem->gpus_total[n];
 	for (int j = 0; j < problem->job_count; j++) {
 		int most = problem->jobs[j].max_gpus;
 		int gpus = most < total ? most : total;

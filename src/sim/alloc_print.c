@@ -33,17 +33,13 @@ static bool all_named_by_id(const struct plx_snapshot *snapshot)
 static void write_placement(const int *gpus, int node_count,
 			    char placement[PLACEMENT_SIZE])
 {
-	int nodes = 0;
-	int sum = 0;
+	struct plx_shape shape = plx_shape_of(gpus, node_count);
 
-	for (int n = 0; n < node_count; n++) {
-		nodes += gpus[n] > 0;
-		sum += gpus[n];
-	}
-	if (nodes > 1)
-		snprintf(placement, PLACEMENT_SIZE, "%d on %d", sum, nodes);
+	if (shape.nodes > 1)
+		snprintf(placement, PLACEMENT_SIZE, "%d on %d", shape.gpus,
+			 shape.nodes);
 	else
-		snprintf(placement, PLACEMENT_SIZE, "%d", sum);
+		snprintf(placement, PLACEMENT_SIZE, "%d", shape.gpus);
 }
 
 /* Names come from a file: nothing of them may move a terminal's cursor. */
@@ -81,13 +77,11 @@ static void print_totals(const struct plx_answer *answer,
 {
 	const struct plx_problem *problem = answer->snapshot->problem;
 	const struct plx_plan *plan = answer->plan;
-	int total = 0;
+	int total = plx_shape_of(problem->gpus, problem->node_count).gpus;
 	int used = 0;
 	int changed = 0;
 	int parked = 0;
 
-	for (int n = 0; n < problem->node_count; n++)
-		total += problem->gpus[n];
 	for (int j = 0; j < plan->job_count; j++) {
 		used += plan->choices[j].shape.gpus;
 		changed += plan->choices[j].changed;

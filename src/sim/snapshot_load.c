@@ -199,15 +199,6 @@ static int read_base(const struct plx_reading *reading,
 	return 0;
 }
 
-static int held_by(const struct plx_job *job, int node_count)
-{
-	int gpus = 0;
-
-	for (int n = 0; n < node_count; n++)
-		gpus += job->now[n];
-	return gpus;
-}
-
 /* A job that may not be preempted keeps what it has; before that it starts. */
 static int read_preemptible(const struct plx_json *list,
 			    struct plx_problem *problem, struct plx_error *err)
@@ -220,7 +211,8 @@ static int read_preemptible(const struct plx_json *list,
 
 		if (json.value && plx_json_flag(&json, &preemptible, err) < 0)
 			return -1;
-		if (!preemptible && held_by(job, problem->node_count) > 0)
+		if (!preemptible &&
+		    plx_shape_of(job->now, problem->node_count).gpus > 0)
 			job->fixed = true;
 	}
 	return 0;

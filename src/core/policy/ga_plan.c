@@ -59,13 +59,12 @@ static void choose(const struct plx_ga_run *run, int row,
 	const struct plx_ga_job *job = &run->jobs[row];
 	const uint16_t *genes =
 		genome->genes + (size_t) row * (size_t) run->node_count;
-	int held = 0;
+	int held = plx_shape_of(job->job->now, run->node_count).gpus;
 
 	for (int n = 0; n < run->node_count; n++) {
 		choice->gpus[n] = genes[n];
 		choice->changed =
 			choice->changed || genes[n] != job->job->now[n];
-		held += job->job->now[n];
 	}
 	choice->shape = plx_gene_shape(genes, run->node_count);
 	choice->speedup = plx_speedup(job->job, &job->fair, choice->shape);

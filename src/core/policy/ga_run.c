@@ -43,19 +43,11 @@ bool plx_genome_same(const struct plx_ga_run *run, const struct plx_genome *a,
 	       memcmp(a->genes, b->genes, run->genes * sizeof(uint16_t)) == 0;
 }
 
-static int held_gpus(const struct plx_job *job, int node_count)
-{
-	int held = 0;
-
-	for (int n = 0; n < node_count; n++)
-		held += job->now[n];
-	return held;
-}
-
 /* It cannot be left without anything. */
 static bool must_have(const struct plx_job *job, int node_count)
 {
-	return job->fixed || (!job->may_park && held_gpus(job, node_count) > 0);
+	return job->fixed ||
+	       (!job->may_park && plx_shape_of(job->now, node_count).gpus > 0);
 }
 
 static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
@@ -63,7 +55,7 @@ static int add_job(struct plx_ga_run *run, int j, struct plx_error *err)
 	const struct plx_job *job = &run->problem->jobs[j];
 	struct plx_ga_job *row = &run->jobs[run->job_count];
 	size_t first = (size_t) run->job_count * (size_t) run->node_count;
-	int held = held_gpus(job, run->node_count);
+	int held = plx_shape_of(job->now, run->node_count).gpus;
 
 	for (int n = 0; n < run->node_count; n++)
 		run->now[first + (size_t) n] = (uint16_t) job->now[n];

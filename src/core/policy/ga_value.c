@@ -42,13 +42,9 @@ int plx_ga_value_init(struct plx_ga_run *run, struct plx_ga_job *job,
 		      struct plx_error *err)
 {
 	const struct plx_table *table = job->job->table;
-	int gpus = 0;
-	int held = 0;
+	int gpus = plx_shape_of(run->problem->gpus, run->node_count).gpus;
+	int held = plx_shape_of(job->job->now, run->node_count).gpus;
 
-	for (int n = 0; n < run->node_count; n++) {
-		gpus += run->problem->gpus[n];
-		held += job->job->now[n];
-	}
 	job->cap = min_int(job->cap, gpus);
 	job->wide = max_int(job->cap, held);
 	/* A model tells one node, two, and more; a table may tell more. */

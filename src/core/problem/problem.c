@@ -110,17 +110,26 @@ void plx_switch_set_init(struct plx_switch_set *set,
 	memset(set->bits, 0, words * sizeof(*set->bits));
 }
 
+struct plx_shape plx_shape_of(const int *gpus, int node_count)
+{
+	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
+
+	for (int n = 0; n < node_count; n++) {
+		shape.nodes += gpus[n] > 0;
+		shape.gpus += gpus[n];
+	}
+	return shape;
+}
+
 struct plx_shape plx_problem_shape(const struct plx_problem *problem,
 				   const int *gpus, int *switches)
 {
-	struct plx_shape shape = { .nodes = 0, .gpus = 0 };
+	struct plx_shape shape = plx_shape_of(gpus, problem->node_count);
 	struct plx_switch_set set;
 
 	plx_switch_set_init(&set, problem);
-	for (int n = 0; n < problem->node_count; n++) {
-		shape.nodes += gpus[n] > 0;
-		shape.gpus += gpus[n];
-		if (problem->switches && gpus[n] > 0)
+	for (int n = 0; problem->switches && n < problem->node_count; n++) {
+		if (gpus[n] > 0)
 			plx_switch_set_add(&set, problem, n);
 	}
 	shape.spread = plx_problem_spread(problem, set.count);

@@ -183,8 +183,11 @@ static inline void plx_switch_set_add(struct plx_switch_set *set,
 	set->bits[s / 64] |= bit;
 }
 
+/* GPUs of each node, [node_count]: how many are they, on how many nodes? */
+struct plx_shape plx_shape_of(const int *gpus, int node_count);
+
 /*
- * The shape of these GPUs, [node_count]. *switches: on how many it is, 0 where
+ * The same, with what its switches cost. *switches: on how many it is, 0 where
  * nothing is known; may be NULL.
  */
 struct plx_shape plx_problem_shape(const struct plx_problem *problem,

@@ -112,16 +112,14 @@ static int refuge(const struct circle *circle, int j)
 static int retreat(const struct circle *circle, int j, int *gpus)
 {
 	const struct plx_job *job = &circle->problem->jobs[j];
+	int nodes = circle->problem->node_count;
 	int n = refuge(circle, j);
-	int has = 0;
 
 	if (job->batch_host < 0 || n < 0)
 		return 0;
-	for (int i = 0; i < circle->problem->node_count; i++) {
-		has += job->now[i];
+	for (int i = 0; i < nodes; i++)
 		gpus[i] = i == n ? job->min_gpus : 0;
-	}
-	return has - job->min_gpus;
+	return plx_shape_of(job->now, nodes).gpus - job->min_gpus;
 }
 
 /* It can give up no part of what it has: all, until it has its new shape. */

@@ -24,17 +24,11 @@ static void *zeroed(size_t count, size_t size)
 static size_t slots_max(const struct plx_problem *problem,
 			const struct plx_job *job)
 {
-	int nodes = 0;
-	int gpus = 0;
-	int most;
+	struct plx_shape now = plx_shape_of(job->now, problem->node_count);
+	int most = plx_gpu_cap(job, now.gpus);
 
-	for (int n = 0; n < problem->node_count; n++) {
-		nodes += job->now[n] > 0;
-		gpus += job->now[n];
-	}
-	most = plx_gpu_cap(job, gpus);
 	most = most < problem->node_count ? most : problem->node_count;
-	return (size_t) (most > nodes ? most : nodes);
+	return (size_t) (most > now.nodes ? most : now.nodes);
 }
 
 /* What it has, and what nothing, is worth to it. */

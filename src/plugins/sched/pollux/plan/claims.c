@@ -2,20 +2,9 @@
 /* claims.c - what jobs say of themselves, held against what is seen */
 
 #include "common/slurm_compat.h"
+#include "core/problem/problem.h"
 #include "sched/pollux/plan/claims.h"
 #include "sched/pollux/monotonic.h"
-
-static struct plx_shape _shape(const struct pollux_snapshot *snapshot,
-			       const struct pollux_job *job)
-{
-	struct plx_shape shape = { 0 };
-
-	for (int n = 0; n < snapshot->node_count; n++) {
-		shape.nodes += job->gpus[n] > 0;
-		shape.gpus += job->gpus[n];
-	}
-	return shape;
-}
 
 static void _tell(const struct pollux_job_state *state)
 {
@@ -45,7 +34,7 @@ void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
 	const struct pollux_job *job = &snapshot->jobs[j];
 	struct plx_claim claim = {
 		.now_s = pollux_now_s(),
-		.shape = _shape(snapshot, job),
+		.shape = plx_shape_of(job->gpus, snapshot->node_count),
 		.shape_s = (double) (snapshot->now - job->since),
 		.runs = job->runs,
 		.resized = state->phase != POLLUX_IDLE,

@@ -110,15 +110,6 @@ done:
 	return rc;
 }
 
-static int sum(const int *gpus, int count)
-{
-	int all = 0;
-
-	for (int n = 0; n < count; n++)
-		all += gpus[n];
-	return all;
-}
-
 static void shut_out(struct plx_problem *problem, int j)
 {
 	if (problem->jobs[j].allowed && problem->jobs[j].may_park)
@@ -207,13 +198,15 @@ static int judge(const struct pollux_snapshot *snapshot,
 	for (int j = 0; j < problem->job_count; j++) {
 		const struct plx_job *job = &problem->jobs[j];
 
-		sharers[j].now = sum(job->now, problem->node_count);
+		sharers[j].now =
+			plx_shape_of(job->now, problem->node_count).gpus;
 		sharers[j].fixed = job->fixed;
 		sharers[j].least = job->min_gpus;
 		sharers[j].sizes = job->sizes;
 		sharers[j].size_count = job->size_count;
 		sharers[j].wants =
-			sum(plan->choices[j].gpus, problem->node_count);
+			plx_shape_of(plan->choices[j].gpus, problem->node_count)
+				.gpus;
 	}
 	rc = plx_limit_pool_split(sharers, problem->job_count, snapshot->pools,
 				  snapshot->pool_count, shares, err);
@@ -262,7 +255,9 @@ double *pollux_limit_split_left(const struct pollux_snapshot *snapshot,
 		left[p] = snapshot->pools[p].available;
 	for (int j = 0; left && j < snapshot->job_count; j++) {
 		int now = pollux_snapshot_gpus(snapshot, j);
-		int then = sum(problem->jobs[j].now, problem->node_count);
+		int then =
+			plx_shape_of(problem->jobs[j].now, problem->node_count)
+				.gpus;
 
 		/* One in the middle of a resize has the larger of both. */
 		now = now > then ? now : then;

@@ -9,17 +9,6 @@
 #include "sched/pollux/plan/moldable_plan.h"
 #include "sched/pollux/plan/consumables.h"
 
-static struct plx_shape shape_of(const int *gpus, int node_count)
-{
-	struct plx_shape shape = { 0 };
-
-	for (int n = 0; n < node_count; n++) {
-		shape.nodes += gpus[n] > 0;
-		shape.gpus += gpus[n];
-	}
-	return shape;
-}
-
 /* What is left of it at a start: as many on each node (decision 0025). */
 static struct plx_shape level_of(const struct pollux_job *job, const int *gpus,
 				 int node_count)
@@ -248,7 +237,7 @@ static bool settle_running(const struct pollux_snapshot *snapshot,
 	const struct plx_choice *choice = &plan->choices[j];
 	struct plx_job *job = &problem->jobs[j];
 	struct plx_yardstick fair = plx_fair_share(problem, job);
-	struct plx_shape now = shape_of(job->now, problem->node_count);
+	struct plx_shape now = plx_shape_of(job->now, problem->node_count);
 	struct plx_shape then =
 		level_of(&snapshot->jobs[j], choice->gpus, problem->node_count);
 	double before = plx_speedup(job, &fair, now);

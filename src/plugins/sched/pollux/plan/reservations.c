@@ -427,11 +427,8 @@ static bool is_parked(const struct input *in, int j)
 {
 	const struct plx_job *job = &in->problem->jobs[j];
 
-	for (int n = 0; n < in->snapshot->node_count; n++) {
-		if (job->now[n] > 0)
-			return false;
-	}
-	return !job->fixed;
+	return !job->fixed &&
+	       !plx_shape_of(job->now, in->problem->node_count).nodes;
 }
 
 static bool counts(const struct pollux_waiting *waiting)

@@ -142,16 +142,13 @@ static void fill_limit(const struct pollux_snapshot *snapshot,
 		       const struct pollux_job *from, struct plx_job *job)
 {
 	const struct plx_hint *hint = &from->status.hint;
-	struct plx_shape now = { 0 };
+	struct plx_shape now;
 
 	if (from->unlike_model || from->options.at_limit == PLX_LIMIT_REQUEUE ||
 	    !isfinite(from->limit_s) || !(from->limit_s > 0) ||
 	    !(from->ends_s > 0) || !(hint->samples_left > 0))
 		return;
-	for (int n = 0; n < snapshot->node_count; n++) {
-		now.nodes += from->gpus[n] > 0;
-		now.gpus += from->gpus[n];
-	}
+	now = plx_shape_of(from->gpus, snapshot->node_count);
 	if (now.gpus && !plx_limit_misses(hint, now, from->ends_s))
 		job->least_goodput = hint->samples_left / from->ends_s;
 }

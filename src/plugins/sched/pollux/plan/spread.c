@@ -54,15 +54,6 @@ int pollux_spreads(const struct pollux_snapshot *snapshot,
 	return count;
 }
 
-static int nodes_of(const struct plx_problem *problem, int j)
-{
-	int nodes = 0;
-
-	for (int n = 0; n < problem->node_count; n++)
-		nodes += problem->jobs[j].now[n] > 0;
-	return nodes;
-}
-
 void pollux_spread_open(const struct pollux_snapshot *snapshot,
 			const struct plx_problem *problem,
 			const struct pollux_waiting *shape, bool only_idle,
@@ -71,7 +62,8 @@ void pollux_spread_open(const struct pollux_snapshot *snapshot,
 	for (int n = 0; n < snapshot->node_count; n++)
 		open[n] = shape->allowed[n];
 	for (int j = 0; problem->interference && j < problem->job_count; j++) {
-		if (nodes_of(problem, j) < 2)
+		if (plx_shape_of(problem->jobs[j].now, problem->node_count)
+			    .nodes < 2)
 			continue;
 		for (int n = 0; n < snapshot->node_count; n++) {
 			/* It leaves a node of which nothing remains for it. */

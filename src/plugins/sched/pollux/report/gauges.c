@@ -39,18 +39,6 @@ static void _nodes(const struct pollux_snapshot *snapshot, const int *reserved,
 		MAX(now->gpus - now->gpus_idle - now->gpus_elastic, 0);
 }
 
-/* What a job has now, as the problem sees it. */
-static struct plx_shape _shape(const struct plx_problem *problem, int j)
-{
-	struct plx_shape shape = { 0 };
-
-	for (int n = 0; n < problem->node_count; n++) {
-		shape.gpus += problem->jobs[j].now[n];
-		shape.nodes += problem->jobs[j].now[n] > 0;
-	}
-	return shape;
-}
-
 /* GPUs that elastic jobs share, and the most of a node. */
 static int _shared_gpus(const struct plx_problem *problem, int *largest)
 {
@@ -105,7 +93,8 @@ static void _values(const struct pollux_snapshot *snapshot,
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct plx_job *job = &problem->jobs[j];
 		struct plx_yardstick fair = plx_fair_share(problem, job);
-		struct plx_shape shape = _shape(problem, j);
+		struct plx_shape shape =
+			plx_shape_of(job->now, problem->node_count);
 		double speedup = plx_speedup(job, &fair, shape);
 		struct plx_due due = plx_due_of(shared, snapshot->job_count,
 						&job->goodput.limits);

@@ -2,6 +2,7 @@
 /* snapshot_read.c - what is asked of a snapshot that was made */
 
 #include "common/slurm_compat.h"
+#include "core/problem/problem.h"
 #include "sched/pollux/snapshot/snapshot_read.h"
 
 int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
@@ -46,11 +47,7 @@ const bool *pollux_snapshot_nodes(struct pollux_snapshot *snapshot, int set)
 
 int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j)
 {
-	int sum = 0;
-
-	for (int n = 0; n < snapshot->node_count; n++)
-		sum += snapshot->jobs[j].gpus[n];
-	return sum;
+	return plx_shape_of(snapshot->jobs[j].gpus, snapshot->node_count).gpus;
 }
 
 bool pollux_snapshot_same_nodes(const struct pollux_snapshot *snapshot)

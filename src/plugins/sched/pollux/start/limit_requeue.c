@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "core/jobs/limit.h"
+#include "core/problem/problem.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/start/limit_requeue.h"
@@ -132,16 +133,13 @@ void pollux_limit_warn(const struct pollux_snapshot *snapshot, int j,
 		       const int *gpus, char *why, size_t size)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	struct plx_shape shape = { 0 };
 
 	if (!job->status.has_hint || job->unlike_model ||
 	    !isfinite(job->limit_s) ||
 	    job->options.at_limit == PLX_LIMIT_REQUEUE ||
 	    pollux_is_moldable(job))
 		return;
-	for (int n = 0; n < snapshot->node_count; n++) {
-		shape.nodes += gpus[n] > 0;
-		shape.gpus += gpus[n];
-	}
-	plx_limit_warn(&job->status.hint, shape, job->ends_s, why, size);
+	plx_limit_warn(&job->status.hint,
+		       plx_shape_of(gpus, snapshot->node_count), job->ends_s,
+		       why, size);
 }
