@@ -322,9 +322,10 @@ static void they_do_not_where_the_job_may_not(void **state)
 
 	want_six(&w, &waiting, 3, 3);
 	waiting.spread.memory = waiting.each.memory = 4;
-	w.snapshot.counts_memory = true;
 	w.nodes[0].left.memory = 8;
 	w.nodes[1].left.memory = 3;
+	assert_int_equal(2, reserved_of(&w, &gpus));
+	w.snapshot.counts_memory = true;
 	assert_int_equal(0, reserved_of(&w, &gpus));
 	w.nodes[1].left.memory = 4;
 	assert_int_equal(2, reserved_of(&w, &gpus));

@@ -128,6 +128,27 @@ static void nothing_is_kept_for_who_starts_later(void **state)
 	plx_problem_destroy(w.problem);
 }
 
+/* The elastic job has 200 MB at least until its end. */
+static void a_promise_has_all_that_is_asked_for(void **state)
+{
+	const bool first[NODES] = { true, false };
+	const struct plx_request request = { .id = 9,
+					     .nodes = 1,
+					     .each.cpus = 1,
+					     .each.memory = 950,
+					     .seconds = 60,
+					     .allowed = first };
+	struct plx_grant grant = { 0 };
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	ask(&w, &request, 1, &grant);
+	assert_false(grant.granted);
+	assert_true(grant.starts_s == 1e6);
+	plx_problem_destroy(w.problem);
+}
+
 static void only_the_short_go_before_a_promise(void **state)
 {
 	const struct plx_request requests[] = {
@@ -384,6 +405,7 @@ int main(void)
 		cmocka_unit_test(gpus_make_room_for_cpus),
 		cmocka_unit_test(gpus_make_room_for_memory),
 		cmocka_unit_test(nothing_is_kept_for_who_starts_later),
+		cmocka_unit_test(a_promise_has_all_that_is_asked_for),
 		cmocka_unit_test(only_the_short_go_before_a_promise),
 		cmocka_unit_test(nobody_is_promised_more_than_there_ever_is),
 		cmocka_unit_test(promises_end_with_the_window),
