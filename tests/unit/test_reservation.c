@@ -304,11 +304,11 @@ static void who_takes_what_is_idle_parks_nobody(void **state)
 	struct plx_problem *problem = full(2, 4);
 	struct plx_request requests[] = {
 		{ .nodes = 1,
-		  .gpus_per_node = 4,
+		  .each.gpus = 4,
 		  .allowed = on[0],
 		  .keeps = yields },
 		{ .nodes = 1,
-		  .gpus_per_node = 1,
+		  .each.gpus = 1,
 		  .allowed = on[1],
 		  .keeps = yields,
 		  .effort = PLX_EFFORT_IDLE },
@@ -341,7 +341,7 @@ static void of_equals_the_node_whose_job_may_be_parked_is_taken(void **state)
 		problem->jobs[1].may_park = true;
 		assert_true(served(problem,
 				   (struct plx_request){ .nodes = 1,
-							 .gpus_per_node = gpus,
+							 .each.gpus = gpus,
 							 .keeps = yields }));
 		assert_int_equal(4, problem->gpus[0]);
 		assert_int_equal(4 - gpus, problem->gpus[1]);
@@ -363,7 +363,7 @@ static void of_equals_a_job_that_stays_counts_for_nothing(void **state)
 	problem->jobs[2].batch_host = 1;
 	problem->jobs[2].fixed = problem->jobs[2].may_park = true;
 	assert_true(served(problem, (struct plx_request){ .nodes = 1,
-							  .gpus_per_node = 1,
+							  .each.gpus = 1,
 							  .allowed = allowed,
 							  .keeps = yields }));
 	assert_int_equal(3, problem->gpus[0]);
