@@ -232,13 +232,14 @@ ended_suspended() {
 	look >found
 }
 
-# A job's array was suspended, by its number, and one of its tasks is job 4.
+# array_suspended END [TASK [SECONDS]]: a job's array was suspended, by its number,
+# and one of its tasks is job 4. The plugin told its end so much later.
 array_suspended() {
 	healthy
 	{
 		echo "$(stamp 1790000000) sched: Allocate JobId=${2:-3_1}(4) NodeList=n2 #CPUs=2"
 		echo "$(stamp 1790000492) _slurm_rpc_suspend(suspend) for 3 usec=9"
-		cat log
+		sed "s/^\[[^]]*\] sched/$(stamp $((1790000501 + ${3:-0}))) sched/" log
 	} >log.new
 	mv log.new log
 	sed -i "s/1790000500/$1/" sacct
@@ -321,12 +322,12 @@ lost_at_once() {
 	look >found
 }
 
-# requeued_late SECONDS: sacct's row of job 4 is so much longer; it was requeued
-# eight seconds after it had ended.
+# requeued_late SECONDS [END]: sacct's row of job 4 is so much longer; it was
+# requeued eight seconds after it had ended.
 requeued_late() {
 	healthy
 	{
-		echo "$(stamp 1790000500) _job_complete: JobId=4 done"
+		echo "$(stamp 1790000500) ${2:-_job_complete: JobId=4 done}"
 		cat log
 		echo "$(stamp 1790000508) Requeuing JobId=4"
 	} >log.new
@@ -393,7 +394,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 58))
+plan $((${#cases[@]} + 62))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -441,6 +442,8 @@ ok "also after a resume that was refused" eval \
 ok "a task is suspended with its array" eval \
 	'array_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
 ok "but not with another one" fails array_suspended 1790000492 33_1
+ok "its row may go on until its end is told" array_suspended 1790000508 3_1 20
+ok "but no longer" fails array_suspended 1790000540 3_1 20
 ok "a suspended job that lost a node is told apart" eval \
 	'torn_suspended 1790000492 && grep -c "^slurm-suspended: job 4" found | grep -qx 2'
 ok "but not if it was suspended later" fails torn_suspended 1790000496
@@ -471,6 +474,10 @@ ok "and not longer" fails lost_at_once 3
 ok "a job that was requeued after its end is told apart" eval \
 	'requeued_late 8 && grep -q "^slurm-late: job 4" found'
 ok "but not if it is later still" fails requeued_late 10
+ok "also one whose node had failed" requeued_late 8 \
+	"requeue job JobId=4 due to failure of node n2"
+ok "but not if another's had" fails requeued_late 8 \
+	"requeue job JobId=5 due to failure of node n2"
 ok "nor if its row is too short" fails requeued_late -8
 ok "a time that is told twice counts once, as it was first" said_twice 5
 ok "and then it has to be right" fails said_twice 2
