@@ -442,7 +442,7 @@ ok "also after a resume that was refused" eval \
 ok "a task is suspended with its array" eval \
 	'array_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
 ok "but not with another one" fails array_suspended 1790000492 33_1
-ok "its row may go on until its end is told" array_suspended 1790000508 3_1 20
+ok "its row may go on until its end is told" array_suspended 1790000515 3_1 20
 ok "but no longer" fails array_suspended 1790000540 3_1 20
 ok "a suspended job that lost a node is told apart" eval \
 	'torn_suspended 1790000492 && grep -c "^slurm-suspended: job 4" found | grep -qx 2'
