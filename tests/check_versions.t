@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# check_versions.t - the plugins compile with other releases of Slurm
+# check_versions.t - plugins and programs compile with other releases of Slurm
 #
 # POLLUX_SLURM_SOURCES: folders with their sources, colons between; they need
 # not be configured (docs/versions.md). Without it the newest that is at hand:
@@ -30,10 +30,14 @@ END
 # is not there is only found out when slurmctld loads it.
 compiles() {
 	write_version "$1" || return 1
-	find "$src/plugins" -name '*.c' -print0 | xargs -0 -P 2 -n 1 \
+	{
+		find "$src/plugins" -name '*.c' -print0
+		grep -rlZ --include='*.c' 'client/libslurm.h' "$src"
+	} | sort -zu | xargs -0 -P 2 -n 1 \
 		"${CC:-cc}" -fsyntax-only -std=gnu11 -Wall -Werror \
 		-I "$WORK/include" -I "$src/plugins/common/slurm_config" \
-		-I "$src" -I "$src/plugins" -isystem "$1"
+		-I "$src" -I "$src/plugins" -isystem "$1" \
+		-DPACKAGE_VERSION='""'
 }
 
 # The newest of them, if it is not what is built with anyway.
@@ -56,6 +60,6 @@ IFS=: read -ra sources <<<"${POLLUX_SLURM_SOURCES:-$(at_hand)}"
 	skip_all "no source of a newer Slurm is at hand (POLLUX_SLURM_SOURCES)"
 plan "${#sources[@]}"
 for source in "${sources[@]}"; do
-	ok "the plugins compile with Slurm $(version_of "$source" | tr ' ' .)" \
+	ok "plugins and programs compile with Slurm $(version_of "$source" | tr ' ' .)" \
 		compiles "$source"
 done

@@ -9,6 +9,8 @@
 #ifndef PLX_CLIENT_LIBSLURM_H
 #define PLX_CLIENT_LIBSLURM_H
 
+/* 26.05 names jobs by a structure; so it also takes their numbers. */
+#define SLURM_BACKWARD_COMPAT
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
@@ -36,6 +38,15 @@ static inline slurm_step_id_t plx_slurm_step(uint32_t job, uint32_t step)
 	return id;
 }
 #endif
+
+static inline void plx_slurm_free_conf(slurm_conf_t *conf)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	slurm_free_conf(conf);
+#else
+	slurm_free_ctl_conf(conf);
+#endif
+}
 
 /* All steps of the job; the caller's to free. */
 static inline int plx_slurm_steps(uint32_t job,

@@ -119,7 +119,7 @@ static int find_file(char path[PATH_SIZE], struct plx_error *err)
 		return plx_fail(err, "slurmctld does not answer; is it "
 				     "running? (--file needs none)");
 	rc = name_file(conf, path, err);
-	slurm_free_ctl_conf(conf);
+	plx_slurm_free_conf(conf);
 	return rc;
 }
 
