@@ -720,6 +720,16 @@ static inline int pollux_slurm_job_lost(job_record_t *job, bool requeue)
 #endif
 }
 
+/* Count the licences of a job that runs. */
+static inline void pollux_slurm_license_get(job_record_t *job)
+{
+#if POLLUX_SLURM_24
+	(void) license_job_get(job, true);
+#else
+	(void) license_job_get(job);
+#endif
+}
+
 /* Put a running batch job back into the queue; a Slurm error. */
 static inline int pollux_slurm_requeue(job_record_t *job)
 {

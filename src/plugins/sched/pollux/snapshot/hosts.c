@@ -102,11 +102,36 @@ static void _mend_name(job_record_t *job, const step_record_t *batch)
 		       job->job_id, host);
 }
 
+/*
+ * A slurmctld that came back with an older state takes a job to run that its
+ * nodes have ended. When the last of them says so, Slurm takes it from the job,
+ * and at the job's end gives nothing back, as for a job without nodes. So it
+ * has them again until then.
+ */
+static void _give_nodes_again(job_record_t *job)
+{
+	const job_resources_t *had = job->job_resrcs;
+
+	if (job->node_cnt || !had || !had->node_bitmap || !job->node_bitmap)
+		return;
+	for (int n = pollux_slurm_first_node(had->node_bitmap);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(had->node_bitmap, n)) {
+		if (bit_test(job->node_bitmap, n))
+			continue;
+		make_node_alloc(node_record_table_ptr[n], job);
+		bit_set(job->node_bitmap, n);
+	}
+	job->node_cnt = (uint32_t) bit_set_count(job->node_bitmap);
+	pollux_slurm_license_get(job); /* they were given back as well */
+}
+
 /* As slurmctld does when the batch host is the first node. */
 static void _end_lost(job_record_t *job)
 {
 	bool requeue = job->details && job->details->requeue;
 
+	_give_nodes_again(job);
 	pollux_info(
 		"sched/pollux: JobId=%u: its script is not on %s any more%s",
 		job->job_id, job->batch_host,
