@@ -22,6 +22,7 @@
 #pragma weak job_list
 #pragma weak last_job_update
 #pragma weak last_node_update
+#pragma weak last_part_update
 #pragma weak node_record_count
 #pragma weak node_record_table_ptr
 #pragma weak nonstop_ops
