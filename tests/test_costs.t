@@ -11,7 +11,7 @@ TMPDIR=$WORK/tmp "$POLLUX_SRCDIR/bench/costs" --nodes=2 --gpus=2 --elastic=1 \
 costs=$!
 alongside+=("$costs")
 submits() {
-	pgrep -P "$costs" -f -- "--priority=1 -N2" >/dev/null
+	pgrep -P "$costs" -x pending >/dev/null
 }
 ok "it submits jobs" wait_until submits 120
 kill -TERM "$costs"
