@@ -93,6 +93,16 @@ static int parse_cannot(const char *line, char id[64], const char **why)
 	return *why != NULL;
 }
 
+/* "5 was requeued and will start ...": its shape is closed behind that. */
+static bool parse_requeued(const char *line, char id[64])
+{
+	int at = 0;
+
+	line = our_line(line);
+	return line && sscanf(line, "%63s was requeued and %n", id, &at) == 1 &&
+	       at > 0;
+}
+
 static int compare_entries(const void *a, const void *b)
 {
 	const struct plx_shape_log_entry *x = a;
@@ -136,7 +146,8 @@ enum { ASKS = 512 };
 
 struct asks {
 	char ids[ASKS][64];
-	char whys[ASKS][PLX_WHY_SIZE];
+	char whys[ASKS][PLX_WHY_SIZE]; /* "": it was not asked */
+	bool requeued[ASKS];
 	unsigned next;
 };
 
@@ -149,13 +160,23 @@ static int ask_of(const struct asks *asks, const char *id)
 	return -1;
 }
 
-static void keep_ask(struct asks *asks, const char *id, const char *why)
+static int slot_of(struct asks *asks, const char *id)
 {
 	int i = ask_of(asks, id);
 
-	if (i < 0)
-		i = (int) (asks->next++ % ASKS);
+	if (i >= 0)
+		return i;
+	i = (int) (asks->next++ % ASKS);
 	snprintf(asks->ids[i], sizeof(asks->ids[i]), "%s", id);
+	asks->whys[i][0] = '\0';
+	asks->requeued[i] = false;
+	return i;
+}
+
+static void keep_ask(struct asks *asks, const char *id, const char *why)
+{
+	int i = slot_of(asks, id);
+
 	snprintf(asks->whys[i], sizeof(asks->whys[i]), "%.*s",
 		 (int) strcspn(why, "\n"), why);
 }
@@ -166,7 +187,9 @@ static int keep_entry(struct plx_shape_log *shapes, struct asks *asks,
 	int i = ask_of(asks, entry->id);
 
 	if (i >= 0) {
-		entry->why = strdup(asks->whys[i]);
+		if (asks->whys[i][0])
+			entry->why = strdup(asks->whys[i]);
+		entry->requeued = asks->requeued[i];
 		/* A job's last shape is left without a request. */
 		asks->ids[i][0] = '\0';
 	}
@@ -193,6 +216,8 @@ static int read_lines(FILE *log, struct asks *asks,
 		    (parse_asked(line, id, &why) ||
 		     parse_cannot(line, id, &why)))
 			keep_ask(asks, id, why);
+		else if (whole && found == 0 && parse_requeued(line, id))
+			asks->requeued[slot_of(asks, id)] = true;
 		whole = strchr(line, '\n');
 		if (found > 0 && keep_entry(shapes, asks, &entry) < 0)
 			found = -1;
@@ -255,15 +280,23 @@ __attribute__((format(printf, 2, 3))) static void differ(struct check *check,
 	check->differences++;
 }
 
+/* Seconds that the log may have too many. */
+static int64_t late_s(const struct plx_shape_log_entry *entry)
+{
+	return entry->requeued ? 1 : 0;
+}
+
 /* Both sides have a shape that began in this second. */
 static void compare(struct check *check, const struct plx_record *record,
 		    const struct plx_history_span *span,
 		    const struct plx_shape_log_entry *entry)
 {
 	int64_t gpu_seconds = (span->end_s - span->start_s) * span->gpus;
+	int64_t more_s = entry->end_s - span->end_s;
 
-	if (span->gpus == entry->gpus && span->end_s == entry->end_s &&
-	    gpu_seconds == entry->gpu_seconds &&
+	if (span->gpus == entry->gpus && more_s >= 0 &&
+	    more_s <= late_s(entry) &&
+	    gpu_seconds + more_s * span->gpus == entry->gpu_seconds &&
 	    !strcmp(span->nodes, entry->nodes)) {
 		check->agreed++;
 		return;
@@ -295,7 +328,16 @@ static void only_log(struct check *check, const char *id,
 	       id, entry->gpus, entry->nodes, entry->start_s, entry->end_s);
 }
 
-/* Entries of no length are shapes of less than a second: sacct has none. */
+/* One of no length is a shape of less than a second: sacct has none. */
+static bool may_be_none(const struct plx_shape_log_entry *entry,
+			const struct plx_history_span *span)
+{
+	int64_t length_s = entry->end_s - entry->start_s;
+
+	return length_s <= 0 || (length_s <= late_s(entry) &&
+				 (!span || span->start_s != entry->start_s));
+}
+
 static void check_job(struct check *check, const struct plx_record *record,
 		      const struct plx_shape_log_entry *entries, size_t count)
 {
@@ -310,7 +352,7 @@ static void check_job(struct check *check, const struct plx_record *record,
 
 		if (span && span->open) {
 			s++;
-		} else if (entry && entry->end_s <= entry->start_s) {
+		} else if (entry && may_be_none(entry, span)) {
 			e++;
 		} else if (span && entry && span->start_s == entry->start_s) {
 			compare(check, record, span, entry);

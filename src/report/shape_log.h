@@ -23,7 +23,8 @@ struct plx_shape_log_entry {
 	int64_t end_s;
 	int64_t gpu_seconds; /* as logged */
 	char *why;	     /* the last request before it was left; or NULL */
-	bool known;	     /* sacct has the job: plx_shape_log_check() */
+	bool requeued; /* Slurm forgets the end: it may be a second late */
+	bool known;    /* sacct has the job: plx_shape_log_check() */
 };
 
 struct plx_shape_log {

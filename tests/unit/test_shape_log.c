@@ -15,6 +15,10 @@
 	AT "sched/pollux: JobId=" job " held " gpus " on n1 " times            \
 	   " GPU-seconds\n"
 
+#define REQUEUED(job)                                                          \
+	AT "sched/pollux: JobId=" job " was requeued and will start on 1 "     \
+				      "GPUs\n"
+
 static struct plx_shape_log read_log(const char *log)
 {
 	FILE *file = fmemopen((void *) (uintptr_t) log, strlen(log), "r");
@@ -322,6 +326,43 @@ static void tasks_of_arrays_are_known_by_their_numbers(void **state)
 	plx_rows_release(&made);
 }
 
+#define FIRST HELD("7", "2 GPUs", "from 1000 to 1010: 20")
+
+/* Slurm forgets when a job ended that it puts back into the queue. */
+static void who_was_requeued_may_end_a_second_later_in_the_log(void **state)
+{
+	static const struct {
+		const char *log;
+		int count;
+	} logs[] = {
+		{ FIRST REQUEUED("7")
+			  HELD("7", "4 GPUs", "from 1010 to 1021: 44"),
+		  0 },
+		{ FIRST HELD("7", "4 GPUs", "from 1010 to 1021: 44"), 1 },
+		{ FIRST REQUEUED("7")
+			  HELD("7", "4 GPUs", "from 1010 to 1022: 48"),
+		  1 },
+		{ FIRST REQUEUED("7")
+			  HELD("7", "4 GPUs", "from 1010 to 1019: 36"),
+		  1 },
+		/* The next run, of less than a second. */
+		{ FIRST REQUEUED("7") HELD(
+			  "7", "4 GPUs", "from 1010 to 1020: 40") REQUEUED("7")
+			  HELD("7", "1 GPUs", "from 1030 to 1031: 1"),
+		  0 },
+		{ FIRST REQUEUED("7")
+			  HELD("7", "4 GPUs", "from 1010 to 1020: 40")
+				  HELD("7", "1 GPUs", "from 1030 to 1031: 1"),
+		  1 },
+	};
+	int agreed;
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++)
+		assert_int_equal(logs[i].count,
+				 differences(logs[i].log, true, &agreed).count);
+}
+
 static void a_difference_cannot_steer_a_terminal(void **state)
 {
 	int agreed;
@@ -350,6 +391,8 @@ int main(void)
 		cmocka_unit_test(
 			jobs_that_sacct_was_not_asked_for_are_left_out),
 		cmocka_unit_test(tasks_of_arrays_are_known_by_their_numbers),
+		cmocka_unit_test(
+			who_was_requeued_may_end_a_second_later_in_the_log),
 		cmocka_unit_test(a_difference_cannot_steer_a_terminal),
 	};
 
