@@ -11,7 +11,7 @@ forge=$POLLUX_BUILDDIR/tests/forge_end
 [ -x "$forge" ] || skip_all "forge_end was not built: no source of Slurm"
 
 sandbox_up --nodes 2 --gpus-per-node 2 --conf-extra Licenses=toy:2
-plan 5
+plan 11
 
 # Its script is no longer taken to be on its way, ten seconds after its start.
 has_run_for() {
@@ -24,12 +24,25 @@ licences_in_use() {
 	sb scontrol show licenses | grep -q "Used=$1 "
 }
 
-job=$(submit_light ended pollux,max=2 -L toy:1 -w n1 -- --live)
+# ended NAME: what becomes of that job, which runs on n1 or is suspended there.
+ended() {
+	sb "$forge" "$job" n1
+	ok "its node has ended it: it is put back into the queue ($1)" wait_until \
+		"logged 'JobId=$job: its script is not on n1 any more, it is requeued'" 30
+	ok "its licence is free again ($1)" wait_until "licences_in_use 0" 30
+	sb scancel "$job"
+	ok "its node has all its GPUs and CPUs again ($1)" \
+		wait_until cluster_is_idle 60
+	ok "records and nodes agree ($1)" sb "$POLLUX_SRCDIR/tests/pollux-check" \
+		--no-sacct
+}
+
+job=$(submit_light running pollux,max=2 -L toy:1 -w n1 -- --live)
 ok "a job runs" wait_until "has_gpus $job 2 && has_run_for 11" 60
-sb "$forge" "$job" n1
-ok "its node has ended it: it is put back into the queue" wait_until \
-	"logged 'JobId=$job: its script is not on n1 any more, it is requeued'" 30
-ok "its licence is free again" wait_until "licences_in_use 0" 30
-sb scancel "$job"
-ok "its node has all its GPUs and CPUs again" wait_until cluster_is_idle 60
-ok "records and nodes agree" sb "$POLLUX_SRCDIR/tests/pollux-check" --no-sacct
+ended running
+job=$(submit_light suspended pollux,max=2 -L toy:1 -w n1 -- --live)
+wait_until "has_gpus $job 2 && has_run_for 11" 60
+sb scontrol suspend "$job"
+ok "another one is suspended" is_state "$job" SUSPENDED
+ended suspended
+ok "Slurm has counted no job twice" fails logged underflow

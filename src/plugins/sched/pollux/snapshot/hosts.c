@@ -121,8 +121,13 @@ static void _give_nodes_again(job_record_t *job)
 			continue;
 		make_node_alloc(node_record_table_ptr[n], job);
 		bit_set(job->node_bitmap, n);
+		if (!IS_JOB_SUSPENDED(job))
+			continue;
+		node_record_table_ptr[n]->run_job_cnt--;
+		node_record_table_ptr[n]->sus_job_cnt++;
 	}
 	job->node_cnt = (uint32_t) bit_set_count(job->node_bitmap);
+	job->cpu_cnt = job->total_cpus;
 	pollux_slurm_license_get(job); /* they were given back as well */
 }
 
