@@ -53,6 +53,12 @@ job=$(sb sbatch --parsable -o "$WORK/held.out" \
 wait_until "runs_on $job 8 2" 60
 sb scontrol requeue "$job"
 wait_until "logged 'JobId=$job was requeued and will start on 1 GPUs'" 30
+# Slurm would wait for that by itself, but for starttime=now: slurmd refuses a job
+# in the second in which its last run ended, and slurmctld then ends it.
+is_later() {
+	[ "$(date +%s)" -gt "$(date -d "$(job_field "$job" SubmitTime)" +%s)" ]
+}
+wait_until is_later 10
 ok "a job that waits is asked for more GPUs than a node has" \
 	sb scontrol update jobid="$job" gres=gpu:9 starttime=now
 released="logged 'JobId=$job was held for a request.* and is released'"
