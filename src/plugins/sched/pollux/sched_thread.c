@@ -296,7 +296,7 @@ static void _update_states(const struct pollux_snapshot *snapshot,
 		int gpus = 0;
 
 		state = pollux_job_state_get(job->id);
-		gpus = pollux_snapshot_gpus(snapshot, j);
+		gpus = snapshot->jobs[j].has_gpus;
 		state->seen = true;
 		if (!state->since)
 			pollux_extend_begin(state, &job->target);

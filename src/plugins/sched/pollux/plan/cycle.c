@@ -209,7 +209,7 @@ static void _report_profiles(const struct cycle *cycle, int j)
 	const struct pollux_job *job = &cycle->snapshot->jobs[j];
 	int own = pollux_problem_measured(job);
 	int known = cycle->problem->jobs[j].profiled_gpus;
-	int has = pollux_snapshot_gpus(cycle->snapshot, j);
+	int has = cycle->snapshot->jobs[j].has_gpus;
 
 	if (known > own &&
 	    cycle->plan->choices[j].shape.gpus > MAX(has, 2 * own))
@@ -335,7 +335,7 @@ static void _give_first(const struct cycle *cycle, int j, const int *gpus,
 	snprintf(why, sizeof(why),
 		 "shrinks %d -> %d GPUs for now: it and job %u wait for GPUs "
 		 "of each other",
-		 pollux_snapshot_gpus(cycle->snapshot, j), keeps, other);
+		 cycle->snapshot->jobs[j].has_gpus, keeps, other);
 	(void) pollux_resize_request(cycle->snapshot, j, gpus, why,
 				     cycle->params);
 }

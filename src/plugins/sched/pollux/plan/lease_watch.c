@@ -32,7 +32,7 @@ static int _least(const struct pollux_snapshot *snapshot,
 static int _above_least(const struct pollux_snapshot *snapshot, int j)
 {
 	int *keep = xcalloc(snapshot->node_count + 1, sizeof(*keep));
-	int above = pollux_snapshot_gpus(snapshot, j) -
+	int above = snapshot->jobs[j].has_gpus -
 		    _least(snapshot, &snapshot->jobs[j], keep);
 
 	xfree(keep);
@@ -76,7 +76,7 @@ static void _ask(const struct pollux_snapshot *snapshot, int j,
 	snprintf(why, sizeof(why),
 		 "shrinks %d -> %d GPUs: %s, and more than its least is lent "
 		 "to it for %.0f s then",
-		 pollux_snapshot_gpus(snapshot, j), least, state->lapse,
+		 snapshot->jobs[j].has_gpus, least, state->lapse,
 		 params->lease_s);
 	(void) pollux_resize_request_least(snapshot, j, keep, why, params);
 	xfree(keep);

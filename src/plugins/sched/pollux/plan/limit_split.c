@@ -61,7 +61,7 @@ static struct plx_sharer *sharers_of(const struct pollux_snapshot *snapshot)
 
 		sharers[j] = (struct plx_sharer){
 			.id = job->id,
-			.now = pollux_snapshot_gpus(snapshot, j),
+			.now = snapshot->jobs[j].has_gpus,
 			.least = least_of(job),
 			.fixed = !job->runs,
 			.take_count = job->take_count,
@@ -254,7 +254,7 @@ double *pollux_limit_split_left(const struct pollux_snapshot *snapshot,
 	for (int p = 0; left && p < snapshot->pool_count; p++)
 		left[p] = snapshot->pools[p].available;
 	for (int j = 0; left && j < snapshot->job_count; j++) {
-		int now = pollux_snapshot_gpus(snapshot, j);
+		int now = snapshot->jobs[j].has_gpus;
 		int then =
 			plx_shape_of(problem->jobs[j].now, problem->node_count)
 				.gpus;
@@ -272,7 +272,7 @@ bool pollux_limit_split_allow(const struct pollux_snapshot *snapshot, int j,
 			      int gpus, const double *left)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	int more = gpus - pollux_snapshot_gpus(snapshot, j);
+	int more = gpus - snapshot->jobs[j].has_gpus;
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++) {
 		if (more * job->demand[t].each >
@@ -286,7 +286,7 @@ void pollux_limit_split_spend(const struct pollux_snapshot *snapshot, int j,
 			      int gpus, double *left)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	int more = gpus - pollux_snapshot_gpus(snapshot, j);
+	int more = gpus - snapshot->jobs[j].has_gpus;
 
 	for (int t = 0; left && more > 0 && t < job->take_count; t++)
 		left[job->demand[t].pool] -= more * job->demand[t].each;

@@ -67,7 +67,7 @@ static void _add_unlike(const struct pollux_snapshot *snapshot, int j,
 			struct note *note)
 {
 	const struct pollux_job *job = &snapshot->jobs[j];
-	int gpus = pollux_snapshot_gpus(snapshot, j);
+	int gpus = snapshot->jobs[j].has_gpus;
 	size_t length = strlen(note->why);
 	char more[2 * PLX_TYPES_SIZE + 64];
 	int size = 0;
@@ -92,7 +92,7 @@ static bool _note(const struct pollux_snapshot *snapshot, int j,
 	struct pollux_job_state *state = pollux_job_state_find(job->id);
 	char sick[PLX_WHY_SIZE];
 	struct plx_explanation explanation = {
-		.gpus = pollux_snapshot_gpus(snapshot, j),
+		.gpus = snapshot->jobs[j].has_gpus,
 		.hold = hold,
 		.changes = choice && choice->changed,
 		.plan = choice ? choice->why : NULL,

@@ -2,7 +2,6 @@
 /* snapshot_read.c - what is asked of a snapshot that was made */
 
 #include "common/slurm_compat.h"
-#include "core/problem/problem.h"
 #include "sched/pollux/snapshot/snapshot_read.h"
 
 int pollux_snapshot_find(const struct pollux_snapshot *snapshot,
@@ -43,11 +42,6 @@ const bool *pollux_snapshot_nodes(struct pollux_snapshot *snapshot, int set)
 	     n = pollux_slurm_next_bit(of->bits, n + 1, count))
 		of->nodes[n] = true;
 	return of->nodes;
-}
-
-int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j)
-{
-	return plx_shape_of(snapshot->jobs[j].gpus, snapshot->node_count).gpus;
 }
 
 bool pollux_snapshot_same_nodes(const struct pollux_snapshot *snapshot)

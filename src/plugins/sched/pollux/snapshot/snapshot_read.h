@@ -19,9 +19,6 @@ char *pollux_snapshot_names(const struct pollux_snapshot *snapshot,
 /* A set as an array of its nodes, made once and the snapshot's; -1: NULL. */
 const bool *pollux_snapshot_nodes(struct pollux_snapshot *snapshot, int set);
 
-/* GPUs that elastic job j holds. */
-int pollux_snapshot_gpus(const struct pollux_snapshot *snapshot, int j);
-
 /* Is each node still what it was? Under any lock on nodes. */
 bool pollux_snapshot_same_nodes(const struct pollux_snapshot *snapshot);
 
