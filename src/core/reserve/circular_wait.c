@@ -126,16 +126,14 @@ static int retreat(const struct circle *circle, int j, int *gpus)
 static int park(const struct circle *circle, int j, int *gpus)
 {
 	const struct plx_job *job = &circle->problem->jobs[j];
-	int has = 0;
+	int nodes = circle->problem->node_count;
 
 	/* One of whole nodes would keep that of its script. */
 	if (job->batch_host < 0 || !job->may_park || job->whole)
 		return 0;
-	for (int n = 0; n < circle->problem->node_count; n++) {
-		has += job->now[n];
+	for (int n = 0; n < nodes; n++)
 		gpus[n] = 0;
-	}
-	return has;
+	return plx_shape_of(job->now, nodes).gpus;
 }
 
 /* A job that waits for some of what j gives up by this; NULL: none. */
