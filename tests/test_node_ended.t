@@ -24,8 +24,8 @@ licences_in_use() {
 	sb scontrol show licenses | grep -q "Used=$1 "
 }
 
-# ended NAME: what becomes of that job, which runs on n1 or is suspended there.
-ended() {
+# node_ends NAME: what becomes of that job, which runs on n1 or is suspended there.
+node_ends() {
 	sb "$forge" "$job" n1
 	ok "its node has ended it: it is put back into the queue ($1)" wait_until \
 		"logged 'JobId=$job: its script is not on n1 any more, it is requeued'" 30
@@ -39,10 +39,10 @@ ended() {
 
 job=$(submit_light running pollux,max=2 -L toy:1 -w n1 -- --live)
 ok "a job runs" wait_until "has_gpus $job 2 && has_run_for 11" 60
-ended running
+node_ends running
 job=$(submit_light suspended pollux,max=2 -L toy:1 -w n1 -- --live)
 wait_until "has_gpus $job 2 && has_run_for 11" 60
 sb scontrol suspend "$job"
 ok "another one is suspended" is_state "$job" SUSPENDED
-ended suspended
+node_ends suspended
 ok "Slurm has counted no job twice" fails logged underflow

@@ -17,7 +17,7 @@
 
 #define REQUEUED(job)                                                          \
 	AT "sched/pollux: JobId=" job " was requeued and will start on 1 "     \
-				      "GPUs\n"
+	   "GPUs\n"
 
 static struct plx_shape_log read_log(const char *log)
 {
