@@ -33,16 +33,30 @@ bool pollux_record_may_requeue(const job_record_t *job)
 	return job == &ctld.job && ctld.may_requeue;
 }
 
-int job_requeue(uid_t uid, uint32_t job_id, slurm_msg_t *msg, bool preempt,
-		uint32_t flags)
+static int requeue(uint32_t job_id)
 {
-	(void) uid, (void) msg, (void) preempt, (void) flags;
 	if (ctld.requeue_rc == SLURM_SUCCESS) {
 		ctld.requeued += job_id == ctld.job.job_id;
 		ctld.job.job_state = JOB_PENDING | JOB_COMPLETING;
 	}
 	return ctld.requeue_rc;
 }
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+int job_requeue_external(uid_t uid, slurm_step_id_t *step_id, bool preempt,
+			 uint32_t flags)
+{
+	(void) uid, (void) preempt, (void) flags;
+	return requeue(step_id->job_id);
+}
+#else
+int job_requeue(uid_t uid, uint32_t job_id, slurm_msg_t *msg, bool preempt,
+		uint32_t flags)
+{
+	(void) uid, (void) msg, (void) preempt, (void) flags;
+	return requeue(job_id);
+}
+#endif
 
 int drain_nodes(char *nodes, char *reason, uint32_t uid)
 {
@@ -98,6 +112,9 @@ static void is_lost(bool may_requeue)
 
 	memset(&ctld, 0, sizeof(ctld));
 	ctld.job.job_id = 5;
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+	ctld.job.step_id.job_id = 5;
+#endif
 	ctld.job.job_state = JOB_RUNNING;
 	ctld.job.nodes = (char *) "n[1-2]";
 	ctld.may_requeue = may_requeue;
