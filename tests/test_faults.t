@@ -265,12 +265,14 @@ is_away() {
 }
 
 # srun says then that all is well: exit code 0.
+# srun may be told of it first, and ends by itself then (24.11).
 all_ranks_die() {
 	mark "$1" afar
 	kill_node "$lost" &&
 		sb scontrol update nodename="$lost" state=down reason=test &&
 		goes_on && tail -n 40 "$WORK/afar.out" &&
-		grep -q "have not ended: node $lost was lost" "$WORK/afar.out"
+		grep -qE "have not ended: node $lost was lost|Node failure on $lost" \
+			"$WORK/afar.out"
 }
 
 # A few more epochs, which is known for certain before the ranks start.

@@ -503,6 +503,20 @@ static inline void pollux_slurm_node_details(job_record_t *job)
  */
 #define POLLUX_SLURMDBD_NUMBERS (!POLLUX_SLURM_24)
 
+/*
+ * The number of the job's present row if it is its first one, and the end of
+ * the last step will write into it (sched/pollux/acct/first_row.h); else 0.
+ */
+static inline uint64_t pollux_slurm_first_row(const job_record_t *job)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	return job->db_index == job->step_id.sluid ? job->db_index : 0;
+#else
+	(void) job;
+	return 0;
+#endif
+}
+
 /* As job_post_resize_acctg(), but that accounting is not told. */
 static inline void pollux_slurm_begin_shape(job_record_t *job)
 {

@@ -10,6 +10,7 @@
 #include "common/record_layout.h"
 #include "common/slurm_compat.h"
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/acct/first_row.h"
 #include "sched/pollux/guard.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/monotonic.h"
@@ -316,6 +317,7 @@ static void _update_states(const struct pollux_snapshot *snapshot,
 						    params);
 	}
 	_forget_ended();
+	pollux_first_row_mend();
 	_wake_changed();
 }
 

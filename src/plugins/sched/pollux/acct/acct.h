@@ -12,6 +12,7 @@
  * row_queue.c	which jobs wait for a number; the thread
  * account.c	what has to be told again
  * audit.c	what is in the data base, against the job record
+ * first_row.c	what newer releases of Slurm spoil at a job's end
  */
 #ifndef SCHED_POLLUX_ACCT_H
 #define SCHED_POLLUX_ACCT_H

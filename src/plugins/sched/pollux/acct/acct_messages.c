@@ -105,5 +105,10 @@ void pollux_report_end(const job_record_t *job, uint64_t number, time_t end,
 	copy.job_state = JOB_RUNNING | JOB_RESIZING;
 	copy.resize_time = end;
 	copy.tres_alloc_str = (char *) tres_alloc;
+	/* With it, and as a job that has ended, it would be told as such. */
+	copy.bit_flags &= ~TRES_STR_CALC;
+	copy.derived_ec = 0;
+	copy.exit_code = 0;
+	copy.requid = (uid_t) -1;
 	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
 }

@@ -11,6 +11,7 @@
 #include "sched/pollux/job_options.h"
 #include "sched/pollux/acct/acct.h"
 #include "sched/pollux/acct/answer.h"
+#include "sched/pollux/acct/first_row.h"
 #include "sched/pollux/acct/row_queue.h"
 #include "sched/pollux/locks.h"
 #include "sched/pollux/record.h"
@@ -221,6 +222,7 @@ void pollux_acct_end_shape(job_record_t *job)
 		slurm_mutex_unlock(&queue.mutex);
 	}
 	job_pre_resize_acctg(job);
+	pollux_first_row_keep(job, pollux_slurm_first_row(job));
 }
 
 /* As Slurm's job_post_resize_acctg(), but that nobody waits. */
@@ -618,4 +620,5 @@ void pollux_acct_stop(void)
 	while (queue.count)
 		_remove(&queue.at[0]);
 	xfree(queue.at);
+	pollux_first_row_free();
 }
