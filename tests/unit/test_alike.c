@@ -357,7 +357,7 @@ static void whoever_rescues_knows_what_rank_0_measured(void **state)
 {
 	struct job *job = *state;
 
-	job->steps = 10;
+	job->steps = 20;
 	run(job, left_alone);
 	assert_int_equal(0, job->measured);
 	job->steps = 0;
