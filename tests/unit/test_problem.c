@@ -204,7 +204,7 @@ static const struct {
 	{ crossed_limits,  "job 6: 9 to 8 GPUs: want 1 <= min <= max" },
 	{ nothing_measured, "job 5: 0 GPUs profiled: want 1 or more" },
 	{ bad_model,       "job 5: its goodput has bad numbers" },
-	{ far_home,        "job 5: home 2 of 2 nodes" },
+	{ far_home,        "job 5: batch host 2 of 2 nodes" },
 	{ no_age,	   "job 5: age nan s, 0 restarts of 0 s: want finite "
 			   "numbers from 0" },
 	{ endless_restart, "job 5: age 0 s, 0 restarts of inf s: want finite "

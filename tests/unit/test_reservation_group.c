@@ -252,6 +252,90 @@ static void a_group_that_is_left_out_is_promised_nothing(void **state)
 	plx_problem_destroy(problem);
 }
 
+/*
+ * Three nodes of two GPUs: who had all has made room, and has one GPU left on
+ * the second; the epilog on the third is not over. A member wants one GPU, the
+ * other two on two nodes each.
+ */
+static struct plx_problem *room_made(struct plx_node_alloc allocs[2],
+				     double epilog_s)
+{
+	struct plx_problem *problem = plx_problem_create(3, 1, NULL);
+	struct plx_job *job = &problem->jobs[0];
+
+	assert_non_null(problem);
+	for (int n = 0; n < 3; n++)
+		problem->gpus[n] = problem->gpus_total[n] = 2;
+	problem->gpus[2] = 0;
+	job->id = 1;
+	job->min_gpus = 1;
+	job->max_gpus = 6;
+	job->profiled_gpus = 6;
+	job->batch_host = 1;
+	job->now[1] = 1;
+	allocs[0] = (struct plx_node_alloc){
+		.node = 1, .has.gpus = 1, .ends_s = 600, .elastic = true
+	};
+	allocs[1] = (struct plx_node_alloc){ .node = 2,
+					     .has.gpus = 2,
+					     .ends_s = epilog_s };
+	return problem;
+}
+
+static void serve_wide(struct plx_problem *problem,
+		       const struct plx_node_alloc *allocs, double together_s,
+		       struct served *served)
+{
+	const struct plx_residual residual = { .allocs = allocs,
+					       .alloc_count = 2,
+					       .soon_s = 30,
+					       .together_s = together_s };
+	struct plx_request requests[] = {
+		member(7, 1, 7, 2),
+		member(8, 2, 7, 2),
+	};
+
+	requests[1].nodes = 2;
+	requests[0].seconds = requests[1].seconds = 300;
+	serve_groups(problem, &residual, requests, 2, served);
+}
+
+static void room_is_kept_while_an_epilog_runs(void **state)
+{
+	struct plx_node_alloc allocs[2];
+	struct plx_problem *problem = room_made(allocs, 1);
+	struct served served;
+
+	(void) state;
+	serve_wide(problem, allocs, 1, &served);
+	assert_false(served.grants[0].granted || served.grants[1].granted);
+	assert_int_equal(0, problem->gpus[0]);
+	assert_int_equal(1, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
+static void assert_all_is_left(double epilog_s, double together_s, int each)
+{
+	struct plx_node_alloc allocs[2];
+	struct plx_problem *problem = room_made(allocs, epilog_s);
+	struct served served;
+
+	allocs[1].has.gpus = each;
+	serve_wide(problem, allocs, together_s, &served);
+	assert_false(served.grants[0].granted || served.grants[1].granted);
+	assert_int_equal(2, problem->gpus[0]);
+	assert_int_equal(2, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
+static void room_is_not_kept_in_vain(void **state)
+{
+	(void) state;
+	assert_all_is_left(20, 1, 2); /* somebody has it for longer */
+	assert_all_is_left(1, 1, 1);  /* it would not suffice */
+	assert_all_is_left(1, 0, 2);  /* nobody asks for it */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +349,8 @@ int main(void)
 		cmocka_unit_test(many_groups_end_in_a_few_rounds),
 		cmocka_unit_test(incomplete_groups_cost_no_rounds),
 		cmocka_unit_test(a_group_that_is_left_out_is_promised_nothing),
+		cmocka_unit_test(room_is_kept_while_an_epilog_runs),
+		cmocka_unit_test(room_is_not_kept_in_vain),
 	};
 
 	return cmocka_run_group_tests_name("reservation_group", tests, NULL,

@@ -99,6 +99,12 @@ struct plx_residual {
 	 */
 	double soon_s;
 	/*
+	 * Who gives up something within so long only has an epilog to end:
+	 * where a group lacks just that, nobody grows onto the rest meanwhile;
+	 * 0: all may.
+	 */
+	double together_s;
+	/*
 	 * What is free of things that are on no node: licences. Who may have
 	 * his comes by priority; with pools_wait what a job that cannot start
 	 * lacks is kept from those behind it.

@@ -23,6 +23,7 @@ struct groups {
 	struct plx_grant *grants;
 	int count;
 	struct plx_kept_problem before;
+	double *idle; /* [node_count] */
 	/* Those that are not left out. */
 	bool *left_out; /* [count] */
 	struct plx_request *kept;
@@ -34,6 +35,7 @@ struct groups {
 static void release(struct groups *groups)
 {
 	plx_kept_problem_release(&groups->before);
+	free(groups->idle);
 	free(groups->left_out);
 	free(groups->kept);
 	free(groups->kept_grants);
@@ -44,12 +46,14 @@ static int get_memory(struct groups *groups, struct plx_error *err)
 {
 	size_t count = (size_t) groups->count + 1;
 
+	groups->idle = calloc((size_t) groups->problem->node_count + 1,
+			      sizeof(double));
 	groups->left_out = calloc(count, sizeof(bool));
 	groups->kept = calloc(count, sizeof(*groups->kept));
 	groups->kept_grants = calloc(count, sizeof(*groups->kept_grants));
 	groups->from = calloc(count, sizeof(int));
-	if (!groups->left_out || !groups->kept || !groups->kept_grants ||
-	    !groups->from ||
+	if (!groups->idle || !groups->left_out || !groups->kept ||
+	    !groups->kept_grants || !groups->from ||
 	    plx_kept_problem_init(&groups->before, groups->problem) < 0)
 		return plx_fail(err, "no memory for groups of reservations");
 	return 0;
@@ -168,6 +172,91 @@ static bool leave_any_out(struct groups *groups, bool all)
 	return any;
 }
 
+/* GPUs of elastic jobs there. */
+static int held(const struct plx_problem *problem, int n)
+{
+	int gpus = 0;
+
+	for (int j = 0; j < problem->job_count; j++)
+		gpus += problem->jobs[j].now[n];
+	return gpus;
+}
+
+/* GPUs that nobody has on each node, and those whose epilog is not over. */
+static bool fill_idle(const struct groups *groups,
+		      const struct plx_residual *residual, double *idle)
+{
+	const struct plx_problem *problem = groups->problem;
+	bool closing = false;
+
+	for (int n = 0; n < problem->node_count; n++)
+		idle[n] = fmax(problem->gpus[n] - held(problem, n), 0);
+	for (int i = 0; i < residual->alloc_count; i++) {
+		const struct plx_node_alloc *alloc = &residual->allocs[i];
+
+		if (alloc->elastic || alloc->has.gpus <= 0 ||
+		    alloc->ends_s > residual->together_s)
+			continue;
+		idle[alloc->node] += alloc->has.gpus;
+		closing = true;
+	}
+	return closing;
+}
+
+/* Would the group have room on these, each member on enough nodes? */
+static bool may_fit(const struct groups *groups, const double *idle,
+		    uint32_t group)
+{
+	double left = 0;
+
+	for (int n = 0; n < groups->problem->node_count; n++)
+		left += idle[n];
+	for (int i = 0; i < groups->count; i++) {
+		const struct plx_request *request = &groups->requests[i];
+		int nodes = 0;
+
+		if (request->group != group || is_again(groups, i))
+			continue;
+		for (int n = 0; n < groups->problem->node_count; n++)
+			nodes += (!request->allowed || request->allowed[n]) &&
+				 idle[n] >= request->each.gpus;
+		if (nodes < request->nodes)
+			return false;
+		left -= request->each.gpus * request->nodes;
+	}
+	return left >= 0;
+}
+
+/*
+ * Some gave up GPUs for the group, and an epilog is not over: nobody grows onto
+ * the others meanwhile, or it would begin anew each time.
+ */
+static void hold_idle(struct groups *groups,
+		      const struct plx_residual *residual)
+{
+	struct plx_problem *problem = groups->problem;
+	double *idle = groups->idle;
+
+	if (!fill_idle(groups, residual, idle))
+		return;
+	for (int i = 0; i < groups->count; i++) {
+		const struct plx_request *request = &groups->requests[i];
+		uint32_t group = request->group;
+
+		if (!group || !groups->left_out[i] ||
+		    members(groups, group) != request->group_size ||
+		    !may_fit(groups, idle, group))
+			continue;
+		for (int n = 0; n < problem->node_count; n++) {
+			int has = held(problem, n);
+
+			if ((!request->allowed || request->allowed[n]) &&
+			    problem->gpus[n] > has)
+				problem->gpus[n] = has;
+		}
+	}
+}
+
 int plx_reservation_make_groups(struct plx_problem *problem,
 				const struct plx_residual *residual,
 				const struct plx_request *requests, int count,
@@ -191,6 +280,8 @@ int plx_reservation_make_groups(struct plx_problem *problem,
 		for (int i = 0; i < count; i++)
 			clear_grant(&groups, &grants[i]);
 	}
+	if (rc == 0 && residual && residual->together_s > 0)
+		hold_idle(&groups, residual);
 done:
 	release(&groups);
 	return rc;

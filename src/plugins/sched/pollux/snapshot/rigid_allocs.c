@@ -7,8 +7,6 @@
 #include "sched/pollux/record.h"
 
 #define FOREVER_S (365.0 * 86400)
-/* What is left of an epilog, for all that we know. */
-#define EPILOG_S 1
 
 double pollux_ends_s(const job_record_t *job, time_t now)
 {
@@ -87,7 +85,7 @@ static void _add_closing(int n, struct pollux_snapshot *snapshot)
 	if (alloc)
 		*alloc = (struct plx_node_alloc){ .node = n,
 						  .has.gpus = left,
-						  .ends_s = EPILOG_S };
+						  .ends_s = POLLUX_EPILOG_S };
 }
 
 void pollux_rigid_allocs_fill(job_record_t **jobs, int count,

@@ -21,6 +21,7 @@
 #include "sched/pollux/backfill/terms.h"
 
 #define POLLUX_PENDING_MAX 100 /* waiting jobs looked at */
+#define POLLUX_EPILOG_S	   1   /* is left of one that runs, for all we know */
 
 struct pollux_node {
 	char *name;
