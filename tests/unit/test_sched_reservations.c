@@ -183,6 +183,49 @@ static void a_parked_job_waits_for_who_may_preempt_it(void **state)
 	assert_true(has_first(&w, (bool[JOBS]){ true, true }));
 }
 
+/*
+ * All were parked for a job that wants both nodes; the epilog on the second is
+ * not over. What is left for them of the first meanwhile.
+ */
+static int left_to_parked(uint64_t priority)
+{
+	static bool both[NODES] = { true, true };
+	struct plx_node_alloc closing = { .node = 1,
+					  .has.gpus = GPUS,
+					  .ends_s = POLLUX_EPILOG_S };
+	struct pollux_waiting waiting;
+	struct plx_problem *problem;
+	struct world w;
+	int left = 0;
+
+	set_up(&w);
+	want_first(&w, &waiting);
+	waiting.whole_nodes = waiting.clears = false;
+	waiting.moldable = -1;
+	waiting.nodes = NODES;
+	waiting.allowed = both;
+	waiting.priority = priority;
+	for (int j = 0; j < JOBS; j++)
+		w.gpus[j][0] = 0;
+	w.nodes[0].left.gpus = GPUS;
+	w.nodes[1].left.gpus = 0;
+	w.nodes[1].gpus_closing = GPUS;
+	w.snapshot.allocs = &closing;
+	w.snapshot.alloc_count = 1;
+	problem = problem_of(&w);
+	assert_false(w.grants[0].granted);
+	left = problem->gpus[0];
+	plx_problem_destroy(problem);
+	return left;
+}
+
+static void parked_jobs_do_not_come_back_while_an_epilog_runs(void **state)
+{
+	(void) state;
+	assert_int_equal(0, left_to_parked(10));
+	assert_int_equal(GPUS, left_to_parked(1));
+}
+
 static void who_is_on_its_way_is_not_in_the_way(void **state)
 {
 	int nothing[NODES] = { 0 };
@@ -390,6 +433,8 @@ int main(void)
 			a_parked_job_has_room_on_all_nodes_that_its_user_named),
 		cmocka_unit_test(who_may_preempt_parks_whatever_the_priority),
 		cmocka_unit_test(a_parked_job_waits_for_who_may_preempt_it),
+		cmocka_unit_test(
+			parked_jobs_do_not_come_back_while_an_epilog_runs),
 		cmocka_unit_test(who_is_on_its_way_is_not_in_the_way),
 		cmocka_unit_test(a_job_that_leaves_says_why),
 		cmocka_unit_test(

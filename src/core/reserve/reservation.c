@@ -317,7 +317,7 @@ static void settle(struct plx_reserving *reserving,
 			grant->nodes[idle->node] = true;
 		if (request->wakes)
 			count_woken(reserving, request, idle);
-		else if (reserving->timeline)
+		if (reserving->timeline)
 			plx_timeline_start(reserving->timeline, request,
 					   idle->node, idle->take);
 	}
@@ -434,6 +434,25 @@ static void draw(struct plx_reserving *reserving,
 			fmax(reserving->pools[i] - request->draws[i], 0);
 }
 
+/*
+ * A parked job that cannot come back yet is to have its GPUs on the first of
+ * its nodes: those behind it are promised none of these.
+ */
+static void expect_back(struct plx_reserving *reserving,
+			const struct plx_request *request)
+{
+	int n = 0;
+
+	if (!reserving->timeline)
+		return;
+	while (n < reserving->problem->node_count && request->allowed &&
+	       !request->allowed[n])
+		n++;
+	if (n < reserving->problem->node_count)
+		plx_timeline_start(reserving->timeline, request, n,
+				   (int) request->each.gpus);
+}
+
 static void answer(struct plx_reserving *reserving,
 		   const struct plx_request *request, bool promised,
 		   struct plx_grant *grant)
@@ -445,6 +464,8 @@ static void answer(struct plx_reserving *reserving,
 	if (grant->granted) {
 		grant->starts_s = 0;
 		draw(reserving, request);
+	} else if (request->wakes) {
+		expect_back(reserving, request);
 	} else if (!grant->lacks && may_promise(reserving, request, promised)) {
 		grant->starts_s = plx_timeline_promise(
 			reserving->timeline, request, grant->promised);

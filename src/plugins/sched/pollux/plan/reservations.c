@@ -187,11 +187,22 @@ static int most_of(const struct input *in, const struct pollux_job *job)
 	return best;
 }
 
-/* The least that it has until it ends: some GPUs, and its script. */
+static bool is_parked(const struct input *in, int j)
+{
+	const struct plx_job *job = &in->problem->jobs[j];
+
+	return !job->fixed &&
+	       !plx_shape_of(job->now, in->problem->node_count).nodes;
+}
+
+/*
+ * The least that it has until it ends: some GPUs, and its script. One that is
+ * parked has its script there; it waits for GPUs like others, in its turn.
+ */
 static void add_least(struct input *in, int j)
 {
 	const struct pollux_job *job = &in->snapshot->jobs[j];
-	int gpus = in->problem->jobs[j].min_gpus;
+	int gpus = is_parked(in, j) ? 0 : in->problem->jobs[j].min_gpus;
 	int n = most_of(in, job);
 	struct plx_resources least = plx_resources_part(&in->per_gpu[n], gpus);
 	struct plx_resources *script = &in->scripts[j];
@@ -421,14 +432,6 @@ static void add_waiting(struct input *in, int i)
 			add_spread(in, i, &shapes[k], efforts[e]);
 	}
 	add_shape(in, i, waiting);
-}
-
-static bool is_parked(const struct input *in, int j)
-{
-	const struct plx_job *job = &in->problem->jobs[j];
-
-	return !job->fixed &&
-	       !plx_shape_of(job->now, in->problem->node_count).nodes;
 }
 
 static bool counts(const struct pollux_waiting *waiting)
