@@ -129,6 +129,11 @@ cluster_is_idle() {
 	! sb scontrol show node -o | grep -E 'AllocTRES=[^ ]*gres/gpu[^ =,]*=[1-9]'
 }
 
+# slurm_since RELEASE: is it this Slurm or a later one? ("24.11.6")
+slurm_since() {
+	printf '%s\n' "$1" "$(sb scontrol -V | sed 's/.* //')" | sort -CV
+}
+
 # sacct's GPU-seconds of every shape are those that the plugin logged.
 accounts_agree() {
 	sb pollux-report --log "$SB/log/slurmctld.log"
