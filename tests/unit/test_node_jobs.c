@@ -185,6 +185,18 @@ static void who_was_started_by_slurm_is_looked_for(void **state)
 	assert_int_equal(2, w.walks);
 }
 
+static void one_look_finds_all_that_slurm_has_started(void **state)
+{
+	(void) state;
+	put(4, 0);
+	put(4, 1);
+	put(5, 2);
+	assert_int_equal(1 << 1 | 1 << 2 | 1 << 4, jobs_on(0, 0));
+	assert_int_equal(1 << 2 | 1 << 4, jobs_on(1, 0));
+	assert_int_equal(1 << 3 | 1 << 5, jobs_on(2, 0));
+	assert_int_equal(2, w.walks);
+}
+
 static void one_for_another_is_looked_for(void **state)
 {
 	(void) state;
@@ -248,6 +260,7 @@ int main(void)
 		TEST(who_is_not_there_any_more_is_not_told),
 		TEST(a_resize_tells_who_has_come),
 		TEST(who_was_started_by_slurm_is_looked_for),
+		TEST(one_look_finds_all_that_slurm_has_started),
 		TEST(one_for_another_is_looked_for),
 		TEST(who_has_ended_there_does_not_stand_for_another),
 		TEST(who_is_suspended_or_completes_is_there),

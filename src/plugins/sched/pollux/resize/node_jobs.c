@@ -80,21 +80,6 @@ static bool _keep_up(const node_record_t *node, struct on_node *on)
 	return counted == there;
 }
 
-struct search {
-	int node;
-	struct on_node *on;
-};
-
-static int _find(void *x, void *arg)
-{
-	const job_record_t *job = x;
-	struct search *search = arg;
-
-	if (_is_on(job, search->node))
-		_add(search->on, job->job_id);
-	return 0;
-}
-
 static int _find_all(void *x, void *arg)
 {
 	const job_record_t *job = x;
@@ -107,11 +92,9 @@ static int _find_all(void *x, void *arg)
 	return 0;
 }
 
-/* Those of all nodes, where there are others than before. */
+/* Those of all nodes: what takes long is to touch each job. */
 static void _begin(void)
 {
-	if (node_count == node_record_count)
-		return;
 	pollux_node_jobs_forget();
 	node_count = node_record_count;
 	nodes = xcalloc(node_count + 1, sizeof(*nodes));
@@ -124,14 +107,10 @@ uint32_t *pollux_node_jobs(const node_record_t *node, uint32_t but_for,
 	struct on_node *on = NULL;
 	uint32_t *others = NULL;
 
-	_begin();
+	if (node_count != node_record_count ||
+	    !_keep_up(node, &nodes[node->index]))
+		_begin();
 	on = &nodes[node->index];
-	if (!_keep_up(node, on)) {
-		struct search search = { (int) node->index, on };
-
-		on->count = 0;
-		list_for_each_ro(job_list, _find, &search);
-	}
 	*count = 0;
 	if (on->count)
 		others = xcalloc(on->count, sizeof(*others));
