@@ -10,8 +10,8 @@
 
 /* A lock that is held for many jobs is given up between them after this. */
 #define BREATH_S 0.002
-/* Said later; more are said at once. */
-#define LINES 64
+/* Room is made for so many at once, of what waits until it is given up. */
+#define MORE 16
 
 static const struct {
 	const char *name;
@@ -108,8 +108,9 @@ static __thread struct {
 	struct line {
 		log_level_t level;
 		char *text;
-	} lines[LINES];
+	} * lines;
 	int count;
+	int size;
 } my;
 
 static double _clock(clockid_t clock)
@@ -134,7 +135,8 @@ static void _say_all(void)
 		_say(my.lines[i].level, my.lines[i].text);
 		xfree(my.lines[i].text);
 	}
-	my.count = 0;
+	my.count = my.size = 0;
+	xfree(my.lines);
 }
 
 static char *_format(const char *format, va_list args)
@@ -160,13 +162,17 @@ static void _note(log_level_t level, const char *format, va_list args)
 	if (get_log_level() < (int) level)
 		return;
 	text = _format(format, args);
-	if (my.locked && my.count < LINES) {
-		my.lines[my.count++] = (struct line){ level, text };
+	if (!my.locked) {
+		_say_all(); /* in their order */
+		_say(level, text);
+		xfree(text);
 		return;
 	}
-	_say_all(); /* in their order */
-	_say(level, text);
-	xfree(text);
+	if (my.count == my.size) {
+		my.size = my.size ? 2 * my.size : MORE;
+		xrecalloc(my.lines, my.size, sizeof(*my.lines));
+	}
+	my.lines[my.count++] = (struct line){ level, text };
 }
 
 void pollux_after_unlock(void (*act)(void *arg), void *arg)
@@ -180,7 +186,7 @@ void pollux_after_unlock(void (*act)(void *arg), void *arg)
 		return;
 	}
 	if (my.later_count == my.later_size) {
-		my.later_size = my.later_size ? 2 * my.later_size : 16;
+		my.later_size = my.later_size ? 2 * my.later_size : MORE;
 		xrecalloc(my.later, my.later_size, sizeof(*my.later));
 	}
 	my.later[my.later_count++] = (struct later){ act, arg };
