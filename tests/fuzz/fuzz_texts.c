@@ -122,10 +122,13 @@ int fuzz_status(const uint8_t *data, size_t size)
 {
 	char text[TEXT_MAX];
 	struct plx_status status;
+	struct plx_status answer;
 	struct plx_error err = { .text = "" };
 	int rc;
 
 	rc = plx_status_read(fuzz_text(data, size, text), &status, &err);
+	MUST(plx_status_read_answer(text, &answer, NULL) == rc);
+	MUST(rc != 1 || answer.ack == status.ack);
 	fuzz_is_a_line(err.text, sizeof(err.text));
 	if (rc != 1)
 		return 0;

@@ -97,6 +97,27 @@ static void a_status_is_read_back(void **state)
 		    s.hint.job.noise.var == 12.5 && s.hint.loss == -2.5);
 }
 
+static void the_answer_alone_is_read_without_its_hint(void **state)
+{
+	char broken[PLX_COMMENT_MAX];
+	struct plx_status all;
+	struct plx_status s;
+
+	(void) state;
+	assert_int_equal(1, plx_status_read(good_status, &all, NULL));
+	assert_int_equal(1, plx_status_read_answer(good_status, &s, NULL));
+	assert_false(s.has_hint);
+	assert_int_equal(all.launcher, s.launcher);
+	assert_int_equal(all.ack, s.ack);
+	assert_int_equal(all.phase, s.phase);
+	assert_int_equal(all.resizes, s.resizes);
+	assert_true(s.pause_s[1] == all.pause_s[1]);
+	assert_int_equal(0, plx_status_read_answer("my comment", &s, NULL));
+	replace(good_status, "ack=3", "ack=x", broken);
+	assert_int_equal(-1, plx_status_read_answer(broken, &s, NULL));
+	assert_int_equal(3, s.ack);
+}
+
 static void the_largest_status_leaves_room_for_the_user(void **state)
 {
 	const double long_number = -1.23457e-300;
@@ -432,6 +453,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_status_is_written_as_documented),
 		cmocka_unit_test(a_status_is_read_back),
+		cmocka_unit_test(the_answer_alone_is_read_without_its_hint),
 		cmocka_unit_test(the_largest_status_leaves_room_for_the_user),
 		cmocka_unit_test(a_job_that_says_nothing_has_no_status),
 		cmocka_unit_test(a_broken_status_is_refused),

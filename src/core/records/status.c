@@ -149,19 +149,39 @@ static int read_fields(const char *fields, struct plx_status *status,
 	return found < 0 ? -1 : 0;
 }
 
+/* 1: fields are there and understood, 0: there are none, -1 as above. */
+static int read_section(const char *comment, char *fields, size_t size,
+			struct plx_status *read, struct plx_error *err)
+{
+	if (!plx_section_get(comment, fields, size))
+		return 0;
+	if (err)
+		err->text[0] = '\0';
+	return read_fields(fields, read, err) < 0 ? -1 : 1;
+}
+
 int plx_status_read(const char *comment, struct plx_status *status,
 		    struct plx_error *err)
 {
 	struct plx_status read = { 0 };
 	char fields[PLX_FIELDS_MAX];
+	int rc = read_section(comment, fields, sizeof(fields), &read, err);
 
-	if (!plx_section_get(comment, fields, sizeof(fields)))
-		return 0;
-	if (err)
-		err->text[0] = '\0';
-	if (read_fields(fields, &read, err) < 0)
-		return -1;
+	if (rc <= 0)
+		return rc;
 	read.has_hint = plx_hint_read(fields, &read.hint, err) > 0;
 	*status = read;
 	return 1;
+}
+
+int plx_status_read_answer(const char *comment, struct plx_status *status,
+			   struct plx_error *err)
+{
+	struct plx_status read = { 0 };
+	char fields[PLX_FIELDS_MAX];
+	int rc = read_section(comment, fields, sizeof(fields), &read, err);
+
+	if (rc > 0)
+		*status = read;
+	return rc;
 }

@@ -54,4 +54,8 @@ int plx_status_write(const struct plx_status *status, char *fields, size_t size,
 int plx_status_read(const char *comment, struct plx_status *status,
 		    struct plx_error *err);
 
+/* The same, for who needs no hint: it is not read, and has_hint is false. */
+int plx_status_read_answer(const char *comment, struct plx_status *status,
+			   struct plx_error *err);
+
 #endif

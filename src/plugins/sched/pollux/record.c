@@ -21,50 +21,57 @@ void pollux_record_each(void (*act)(job_record_t *job))
 	list_iterator_destroy(iter);
 }
 
-/* Add one entry (one type of GPU) of the job's allocation. */
-static void _add_entry(const job_record_t *job, const gres_job_state_t *entry,
-		       int *gpus)
+/*
+ * GPUs of one entry (one type of them) of the job's allocation, added to those
+ * of each node; gpus NULL: they are only counted.
+ */
+static int _add_entry(const job_record_t *job, const gres_job_state_t *entry,
+		      int *gpus)
 {
 	bitstr_t *nodes = job->job_resrcs->node_bitmap;
 	int n = pollux_slurm_next_bit(nodes, 0, node_record_count);
+	int count = 0;
 
 	if (!entry->gres_cnt_node_alloc)
-		return;
+		return 0;
 	for (uint32_t i = 0; n < node_record_count && i < entry->node_cnt;
 	     i++) {
-		gpus[n] += (int) entry->gres_cnt_node_alloc[i];
+		count += (int) entry->gres_cnt_node_alloc[i];
+		if (gpus)
+			gpus[n] += (int) entry->gres_cnt_node_alloc[i];
 		n = pollux_slurm_next_bit(nodes, n + 1, node_record_count);
 	}
+	return count;
 }
 
-void pollux_record_gpus(const job_record_t *job, int *gpus)
+static int _add_all(const job_record_t *job, int *gpus)
 {
 	uint32_t gpu = pollux_gpu_id();
 	ListIterator iter = NULL;
 	gres_state_t *state = NULL;
+	int count = 0;
 
-	memset(gpus, 0, sizeof(*gpus) * (size_t) node_record_count);
 	if (!job->gres_list_alloc || !job->job_resrcs ||
 	    !job->job_resrcs->node_bitmap)
-		return;
+		return 0;
 	iter = list_iterator_create(job->gres_list_alloc);
 	while ((state = list_next(iter))) {
 		if (state->plugin_id == gpu)
-			_add_entry(job, state->gres_data, gpus);
+			count += _add_entry(job, state->gres_data, gpus);
 	}
 	list_iterator_destroy(iter);
+	return count;
+}
+
+void pollux_record_gpus(const job_record_t *job, int *gpus)
+{
+	memset(gpus, 0, sizeof(*gpus) * (size_t) node_record_count);
+	(void) _add_all(job, gpus);
 }
 
 int pollux_record_gpu_count(const job_record_t *job)
 {
-	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
-	int count = 0;
-
-	pollux_record_gpus(job, gpus);
-	for (int n = 0; n < node_record_count; n++)
-		count += gpus[n];
-	xfree(gpus);
-	return count;
+	return _add_all(job, NULL);
 }
 
 bool pollux_record_is_moldable(const job_record_t *job)
@@ -193,7 +200,7 @@ int pollux_record_believe(job_record_t *job, struct plx_status *status,
 
 void pollux_record_status(job_record_t *job, struct plx_status *status)
 {
-	if (plx_status_read(job->comment, status, NULL) == 1 &&
+	if (plx_status_read_answer(job->comment, status, NULL) == 1 &&
 	    pollux_record_believe(job, status, NULL) == 0)
 		return;
 	memset(status, 0, sizeof(*status));
