@@ -15,9 +15,9 @@ void pollux_before_note(const job_record_t *job, struct pollux_before *before)
 	before->count = bit_set_count(job->node_bitmap);
 	before->nodes = xcalloc(before->count + 1, sizeof(*before->nodes));
 	before->gpus = xcalloc(before->count + 1, sizeof(*before->gpus));
-	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(job->node_bitmap, n))
-			continue;
+	for (int n = pollux_slurm_first_node(job->node_bitmap);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(job->node_bitmap, n)) {
 		before->nodes[i] = n;
 		before->gpus[i++] = gpus[n];
 	}

@@ -216,10 +216,13 @@ static void _take(job_record_t *job, job_resources_t *all)
 void pollux_core_alloc_keep_memory(job_resources_t *both,
 				   const job_resources_t *before)
 {
+	bitstr_t *either = bit_copy(both->node_bitmap);
 	int to = 0;
 	int from = 0;
 
-	for (int n = 0; n < node_record_count; n++) {
+	bit_or(either, before->node_bitmap);
+	for (int n = pollux_slurm_first_node(either); n < node_record_count;
+	     n = pollux_slurm_node_after(either, n)) {
 		bool had = bit_test(before->node_bitmap, n);
 
 		if (bit_test(both->node_bitmap, n)) {
@@ -232,6 +235,7 @@ void pollux_core_alloc_keep_memory(job_resources_t *both,
 		}
 		from += had;
 	}
+	FREE_NULL_BITMAP(either);
 }
 
 /* The least that is above 0, and the most, of the GPUs that CPUs go with. */

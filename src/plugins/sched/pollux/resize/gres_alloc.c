@@ -75,14 +75,22 @@ static void _add_step(const job_record_t *job, const step_record_t *step,
 	list_iterator_destroy(iter);
 }
 
+/* Is it known what steps hold that outlived a resize? */
+static bool _has_outlived(const job_record_t *job,
+			  const struct pollux_job_state *state)
+{
+	return state && state->outlived &&
+	       state->outlived_count == node_record_count &&
+	       pollux_record_outlived(job);
+}
+
 /* Steps that outlived a resize do not tell any more: it was kept for them. */
 static void _add_outlived(const job_record_t *job, bitstr_t **devices)
 {
 	const struct pollux_job_state *state =
 		pollux_job_state_find(job->job_id);
 
-	if (!state || state->outlived_count != node_record_count ||
-	    !pollux_record_outlived(job))
+	if (!_has_outlived(job, state))
 		return;
 	for (int n = 0; n < node_record_count; n++) {
 		bitstr_t *kept = state->outlived[n];
@@ -105,23 +113,34 @@ void pollux_gres_outlive(const job_record_t *job, struct pollux_holding *held)
 	held->in_use = NULL;
 }
 
-/* The devices of all its steps. */
+static bitstr_t **_no_devices(void)
+{
+	return xcalloc(node_record_count, sizeof(bitstr_t *));
+}
+
+/* The devices of all its steps; NULL: there are none. */
 static bitstr_t **_read_in_use(const job_record_t *job)
 {
-	bitstr_t **devices = xcalloc(node_record_count, sizeof(*devices));
+	bitstr_t **devices = NULL;
 	const step_record_t *step = NULL;
 	ListIterator iter = NULL;
 
 	if (!job->step_list)
-		return devices;
+		return NULL;
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
-		if (step->state == JOB_RUNNING && step->gres_list_alloc &&
-		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
-			_add_step(job, step, devices);
+		if (step->state != JOB_RUNNING || !step->gres_list_alloc ||
+		    step->step_id.step_id >= SLURM_MAX_NORMAL_STEP_ID)
+			continue;
+		if (!devices)
+			devices = _no_devices();
+		_add_step(job, step, devices);
 	}
 	list_iterator_destroy(iter);
-	_add_outlived(job, devices);
+	if (!devices && _has_outlived(job, pollux_job_state_find(job->job_id)))
+		devices = _no_devices();
+	if (devices)
+		_add_outlived(job, devices);
 	return devices;
 }
 
@@ -150,13 +169,14 @@ static void _recount(const job_record_t *job)
 static bool _are_taken(const job_record_t *job,
 		       const struct pollux_holding *held)
 {
-	for (int n = 0; n < node_record_count; n++) {
+	/* Slurm takes a lost node from a job. */
+	for (int n = pollux_slurm_first_node(job->node_bitmap);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(job->node_bitmap, n)) {
 		const gres_node_state_t *gpus = NULL;
 		bitstr_t *had = held->devices[n];
 
-		/* Slurm takes a lost node from a job. */
-		if (!had || !node_record_table_ptr[n] ||
-		    !bit_test(job->node_bitmap, n))
+		if (!had || !node_record_table_ptr[n])
 			continue;
 		gpus = pollux_node_gpus(node_record_table_ptr[n]);
 		if (!gpus || !gpus->gres_bit_alloc ||
@@ -236,10 +256,12 @@ bool pollux_gres_suits(const job_record_t *job,
 	bool suits = true;
 
 	/* Where the job leaves a node, steps are ended there. */
-	for (int n = 0; n < node_record_count; n++)
-		suits = suits && (!devices[n] || !bit_test(shape->nodes, n) ||
-				  bit_set_count(devices[n]) <=
-					  pollux_shape_on(shape, n));
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     devices && n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n))
+		suits = suits &&
+			(!devices[n] || bit_set_count(devices[n]) <=
+						pollux_shape_on(shape, n));
 	pollux_gres_devices_free(devices);
 	return suits;
 }
@@ -427,20 +449,13 @@ static int _choose_near(job_record_t *job, const struct pollux_shape *shape,
 			const struct pollux_request *saved,
 			enum pollux_near near, bool *keep)
 {
-	int *gpus = xcalloc(node_record_count, sizeof(*gpus));
-	bitstr_t **hidden = NULL;
+	bitstr_t **hidden = pollux_devices_hide(shape, held, near);
 	int rc = 1;
 
-	for (int n = pollux_slurm_first_node(shape->nodes);
-	     n < node_record_count;
-	     n = pollux_slurm_node_after(shape->nodes, n))
-		gpus[n] = pollux_shape_on(shape, n);
-	hidden = pollux_devices_hide(gpus, held, near);
 	if (hidden)
 		rc = pollux_core_alloc_choose(job, shape, saved, held, keep,
 					      NULL);
 	pollux_devices_show(hidden);
-	xfree(gpus);
 	return rc;
 }
 

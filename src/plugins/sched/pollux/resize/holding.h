@@ -13,7 +13,7 @@ struct pollux_holding {
 	job_resources_t *resources;
 	List gres_list_alloc;
 	bitstr_t **devices; /* [node_record_count], NULL where it has none */
-	bitstr_t **in_use;  /* those of them that its steps hold */
+	bitstr_t **in_use;  /* those that its steps hold; NULL: none */
 	char types[PLX_TYPES_SIZE]; /* that it keeps to: kept_types.h */
 	pollux_barred_t barred;	    /* what reservations keep from it */
 };

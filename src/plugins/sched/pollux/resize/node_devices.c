@@ -120,7 +120,8 @@ static void _fill(const struct pollux_holding *held, int n,
 		at[i].barred = !_is_free(gpus, i) ||
 			       !pollux_node_device_is(gpus, i, held->types);
 		at[i].held = _has(held->devices[n], i);
-		at[i].used = at[i].held && _has(held->in_use[n], i);
+		at[i].used =
+			at[i].held && held->in_use && _has(held->in_use[n], i);
 		at[i].socket = _socket_of(node, gpus, i);
 	}
 }
@@ -216,32 +217,34 @@ static bitstr_t *_not_meant(const gres_node_state_t *gpus, const char *types,
 	return devices;
 }
 
-bitstr_t **pollux_devices_hide(const int *gpus,
+bitstr_t **pollux_devices_hide(const struct pollux_shape *shape,
 			       const struct pollux_holding *held,
 			       enum pollux_near near)
 {
-	bitstr_t **hidden = xcalloc(node_record_count, sizeof(*hidden));
-	bool any = false;
+	bitstr_t **hidden = NULL;
 
-	for (int n = 0; n < node_record_count; n++) {
+	for (int n = pollux_slurm_first_node(shape->nodes);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(shape->nodes, n)) {
 		const node_record_t *node = node_record_table_ptr[n];
 		const gres_node_state_t *there = NULL;
+		int count = pollux_shape_on(shape, n);
 		bitstr_t *meant = NULL;
+		bitstr_t *others = NULL;
 
-		if (gpus[n] <= 0)
-			continue;
-		there = pollux_node_gpus(node);
+		there = count > 0 ? pollux_node_gpus(node) : NULL;
 		if (!there || !there->gres_bit_alloc || !there->topo_cnt)
 			continue;
-		meant = _meant(gpus[n], held, n, near);
-		hidden[n] = _not_meant(there, held->types, meant);
+		meant = _meant(count, held, n, near);
+		others = _not_meant(there, held->types, meant);
 		FREE_NULL_BITMAP(meant);
-		if (hidden[n])
-			pollux_node_hide(node, hidden[n]);
-		any = any || hidden[n];
+		if (!others)
+			continue;
+		if (!hidden)
+			hidden = xcalloc(node_record_count, sizeof(*hidden));
+		hidden[n] = others;
+		pollux_node_hide(node, others);
 	}
-	if (!any)
-		xfree(hidden);
 	return hidden;
 }
 

@@ -10,6 +10,7 @@
 #ifndef SCHED_POLLUX_NODE_DEVICES_H
 #define SCHED_POLLUX_NODE_DEVICES_H
 
+#include "sched/pollux/job_shape.h"
 #include "sched/pollux/resize/holding.h"
 
 /* Its user said --gres-flags=enforce-binding. */
@@ -47,10 +48,10 @@ bitstr_t *pollux_devices_cores(const job_resources_t *resources, int n);
 /*
  * Hide the devices that are not to count while the select plugin chooses cores:
  * on nodes where the job has some, all but those that it would get where it is
- * to have gpus[node_record_count]; of wrong types, on any. For
- * pollux_devices_show(), under the same write lock; NULL: there are none.
+ * to have the shape; of wrong types, on any. For pollux_devices_show(), under
+ * the same write lock; NULL: there are none.
  */
-bitstr_t **pollux_devices_hide(const int *gpus,
+bitstr_t **pollux_devices_hide(const struct pollux_shape *shape,
 			       const struct pollux_holding *held,
 			       enum pollux_near near);
 void pollux_devices_show(bitstr_t **hidden); /* accepts NULL */

@@ -52,10 +52,10 @@ struct pollux_rules {
 	char kept[PLX_TYPES_SIZE];	  /* the types that it keeps to */
 	struct pollux_features *features;
 	struct pollux_reserved *reserved;
-	bitstr_t *all;		 /* nodes that there are */
-	bitstr_t *open;		 /* those that take new jobs */
-	bool owned;		 /* some nodes are one user's */
-	bool labelled;		 /* MCS is in use */
+	bitstr_t *all;	/* nodes that there are; NULL: few are asked for */
+	bitstr_t *open; /* those that take new jobs */
+	bool owned;	/* some nodes are one user's */
+	bool labelled;	/* MCS is in use */
 	pollux_barred_t *barred; /* to be told, or NULL */
 	bitstr_t *unlike;	 /* the same: nodes closed for their types */
 };
@@ -140,7 +140,8 @@ static struct pollux_rules *_create(bitstr_t *nodes, job_record_t **jobs,
 	rules->many = jobs != NULL;
 	rules->features = pollux_features_create();
 	rules->reserved = pollux_reserved_create();
-	rules->all = node_conf_get_active_bitmap();
+	if (!nodes)
+		rules->all = node_conf_get_active_bitmap();
 	rules->open = _open_nodes(nodes, jobs, count);
 	rules->owned = _any_owned(nodes);
 	rules->labelled = slurm_conf.mcs_plugin &&

@@ -42,18 +42,13 @@ static bitstr_t **_hide_others(const struct pollux_shape *shape,
 {
 	struct pollux_holding held = { NULL };
 	bitstr_t **hidden = NULL;
-	int *gpus = NULL;
 
 	if (!types[0])
 		return NULL;
 	snprintf(held.types, sizeof(held.types), "%s", types);
 	held.devices = xcalloc(node_record_count, sizeof(*held.devices));
-	gpus = xcalloc(node_record_count, sizeof(*gpus));
-	for (int n = 0; n < node_record_count; n++)
-		gpus[n] = pollux_shape_on(shape, n);
-	hidden = pollux_devices_hide(gpus, &held, POLLUX_NEAR_ALL);
+	hidden = pollux_devices_hide(shape, &held, POLLUX_NEAR_ALL);
 	xfree(held.devices);
-	xfree(gpus);
 	return hidden;
 }
 
