@@ -102,6 +102,7 @@ struct pollux_job_state {
 	bool changed;		    /* somebody else changed its shape */
 	int from_gpus;		    /* it had before it was asked */
 	int refusals;		    /* in a row */
+	bool trains_on;		    /* it did, when it was resized last */
 	double unconfirmed_s;	    /* ... and for so long, it is ended */
 	struct pollux_stuck stuck;  /* see resize/constrain.h */
 	char refused[PLX_WHY_SIZE]; /* reason of the last one; "": none */

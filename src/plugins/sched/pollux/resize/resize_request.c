@@ -14,6 +14,7 @@
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/resize.h"
 #include "sched/pollux/resize/announce.h"
+#include "sched/pollux/resize/node_devices.h"
 #include "sched/pollux/resize/resize_request.h"
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/lost.h"
@@ -202,6 +203,34 @@ static bool _only_gives(const job_record_t *job,
 	return only;
 }
 
+/*
+ * A job that trains on until it has its shape loses nothing where that is not
+ * to be had: it is told when it has answered (resize_states.c, _overlap()).
+ * What it was planned to have need not be tried before that. Where it was
+ * refused last it would be asked in vain, and what a bound job or whole nodes
+ * can have in the end may be less than what they have meanwhile.
+ */
+static bool _is_found_out(const job_record_t *job, const struct wish *wish)
+{
+	const struct pollux_job_state *state =
+		pollux_job_state_find(job->job_id);
+
+	return !wish->move && wish->shape.gpus && state && state->trains_on &&
+	       !state->refusals && !pollux_devices_are_bound(job) &&
+	       !pollux_slurm_whole_nodes(job) &&
+	       !pollux_target_shape_is_apart(job, &wish->shape);
+}
+
+/* Can it have that, as far as this has to be known before it is asked? */
+static int _can_have(job_record_t *job, const struct wish *wish,
+		     struct plx_error *err)
+{
+	if (!wish->at_once &&
+	    (_only_gives(job, &wish->shape) || _is_found_out(job, wish)))
+		return 0;
+	return pollux_resize_test(job, &wish->shape, err);
+}
+
 /* Of requests that follow one another. */
 static struct {
 	bool many;
@@ -262,8 +291,7 @@ static bool _try(const struct pollux_snapshot *snapshot, int j,
 	/* No GPU, and not on the batch host: it will wait in the queue. */
 	if (((wish->move && !wish->shape.gpus) ||
 	     (_level(wish, seen, &err) == 0 &&
-	      ((!wish->at_once && _only_gives(job, &wish->shape)) ||
-	       pollux_resize_test(job, &wish->shape, &err) == 0))) &&
+	      _can_have(job, wish, &err) == 0)) &&
 	    _ask(job, &status, wish, &err) == 0)
 		asked = !wish->at_once || _requeue(job);
 	else

@@ -540,6 +540,7 @@ static void _kill(job_record_t *job, struct pollux_job_state *state,
 	pollux_count(POLLUX_WAS_OVERDUE);
 	pollux_count(POLLUX_DID_KILL);
 	pollux_kill_steps(job, status, 0, POLLUX_ALL_STEPS);
+	state->trains_on = false;
 	state->phase = POLLUX_KILLED;
 	state->deadline_s = pollux_now_s() + KILL_WAIT_S;
 }
@@ -586,6 +587,7 @@ static bool _act(job_record_t *job, struct pollux_job_state *state,
 		state->phase = POLLUX_IDLE;
 		return false;
 	case OVERLAP:
+		state->trains_on = true;
 		moved = _overlap(job, state, status, locked_s);
 		pollux_notify_launcher(job, status);
 		return moved;
@@ -625,6 +627,9 @@ static bool _act(job_record_t *job, struct pollux_job_state *state,
 			pollux_notify_launcher(job, status);
 		return moved;
 	case COMMIT:
+		/* It stopped, and nobody had told it to. */
+		if (state->phase == POLLUX_REQUESTED && !state->target.cold)
+			state->trains_on = false;
 		break;
 	}
 	return state->target.move ? _depart(job, state, status)
