@@ -12,11 +12,20 @@ left_by_a_run() {
 	mkdir -p "$src/pollux/tests/unit"
 	printf '%s\t%s\n' Slurm 24.11.5 "Open MPI" 5.0.7 PMIx 5.0.7 torch 2.6.0 \
 		>"$src/pollux.versions"
-	printf ':test-result: %s\n' "PASS test_a.t 1 - it works" \
-		"SKIP test_a.t 2 - a node burns # SKIP no | fire" \
-		>"$src/pollux/tests/test_a.trs"
-	echo ":test-result: PASS test_b.t 1 - it adds up" \
-		>"$src/pollux/tests/unit/test_b.trs"
+	ran tests/test_a "ok 1 - it works" \
+		"ok 2 - a node burns # SKIP no | fire" \
+		"ok 3 - so does another # SKIP no | fire"
+	ran tests/unit/test_b "ok 1 - it adds up"
+}
+
+# ran FILE LINE...: what automake keeps of a file's lines.
+ran() {
+	local file=$src/pollux/$1
+	shift
+	printf '%s\n' "$@" >"$file.log"
+	printf '%s\n' "$@" | sed -E 's/^ok.* # SKIP.*/:test-result: SKIP/
+		s/^ok.*/:test-result: PASS/; s/^not ok.*/:test-result: FAIL/' \
+		>"$file.trs"
 }
 
 # reports EXIT-STATUS TEXT...: each in the one row.
@@ -39,14 +48,13 @@ all_passed() {
 
 skips_are_named() {
 	left_by_a_run
-	reports 0 "| 1 (test_a.t 2 - a node burns # SKIP no   fire) |"
+	reports 0 "| 2 (2: no   fire) |"
 }
 
 a_failure_is_named() {
 	left_by_a_run
-	echo ":test-result: FAIL test_a.t 3 - it holds" \
-		>>"$src/pollux/tests/test_a.trs"
-	reports 1 "| 2 | 1 (test_a.t 3 - it holds) |"
+	ran tests/test_a "ok 1 - it works" "not ok 2 - it | holds"
+	reports 1 "| 2 | 1 (test_a.t 2) |"
 }
 
 refuses() {

@@ -283,8 +283,8 @@ static int check_job(const struct plx_problem *problem,
 		return plx_fail(err, "job %u: its goodput has bad numbers",
 				job->id);
 	if (job->batch_host < -1 || job->batch_host >= problem->node_count)
-		return plx_fail(err, "job %u: batch host %d of %d nodes", job->id,
-				job->batch_host, problem->node_count);
+		return plx_fail(err, "job %u: batch host %d of %d nodes",
+				job->id, job->batch_host, problem->node_count);
 	if (!sane_seconds(job->age_s) || !sane_seconds(job->restart_s) ||
 	    job->restarts < 0)
 		return plx_fail(err,

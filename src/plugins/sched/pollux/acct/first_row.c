@@ -14,7 +14,7 @@ static struct {
 		char *tres_alloc;
 	} * at;
 	int count;
-	int room;
+	int size;
 } rows = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 static void _remove(int i)
@@ -28,9 +28,9 @@ void pollux_first_row_keep(const job_record_t *job, uint64_t number)
 	if (!number || !job->tres_alloc_str)
 		return;
 	slurm_mutex_lock(&rows.mutex);
-	if (rows.count == rows.room) {
-		rows.room = rows.room ? 2 * rows.room : 64;
-		xrecalloc(rows.at, rows.room, sizeof(rows.at[0]));
+	if (rows.count == rows.size) {
+		rows.size = rows.size ? 2 * rows.size : 64;
+		xrecalloc(rows.at, rows.size, sizeof(rows.at[0]));
 	}
 	rows.at[rows.count++] = (struct first_row){
 		.job_id = job->job_id,
@@ -92,6 +92,6 @@ void pollux_first_row_free(void)
 	while (rows.count > 0)
 		_remove(rows.count - 1);
 	xfree(rows.at);
-	rows.room = 0;
+	rows.size = 0;
 	slurm_mutex_unlock(&rows.mutex);
 }
