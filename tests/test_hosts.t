@@ -271,7 +271,8 @@ comes_back() {
 # no GPU of the job can be sold: nobody can tell what that step holds.
 others_get_gpus_meanwhile() {
 	local taker
-	wait_until "sb sinfo -h -N -n n3 -o %T | grep -q down" 60 || return
+	# sinfo calls one completing that is down and has jobs to end.
+	wait_until "sb scontrol -o show node n3 | grep -q 'State=DOWN'" 60 || return
 	taker=$(submit_rigid -w n2 --gpus-per-node=1 -- 600)
 	wait_until "is_state $taker RUNNING && began_alone" 60 || return
 	sb scancel "$taker"
