@@ -189,21 +189,30 @@ all="$all $job"
 updated="$updated $job"
 sb scancel "$job"
 
-ok "the batch host is lost right after a resize" eval \
-	'grow lost && shrink && lose_home'
-sb scancel "$rigid"
-mend_home
-# One that is cancelled while it waits has a row from 0.
-begin_now "$job"
-wait_until "is_state $job RUNNING" 60
-sb scancel "$job"
-# Newer releases let it go on upon its other node for a moment.
-without=
-! numbers_rows || without="'RESIZING*'"
-ok "the shapes before are as they were" wait_until \
-	"rows_are $job RESIZING RESIZING $without '(NODE_FAIL|REQUEUED)' \
-	'RESIZING*' CANCELLED" 30
-all="$all $job"
+tries_lost_home() {
+	ok "the batch host is lost right after a resize" eval \
+		'grow lost && shrink && lose_home'
+	sb scancel "$rigid"
+	mend_home
+	# One that is cancelled while it waits has a row from 0.
+	begin_now "$job"
+	wait_until "is_state $job RUNNING" 60
+	sb scancel "$job"
+	# Newer releases let it go on upon its other node for a moment.
+	without=
+	! numbers_rows || without="'RESIZING*'"
+	ok "the shapes before are as they were" wait_until \
+		"rows_are $job RESIZING RESIZING $without '(NODE_FAIL|REQUEUED)' \
+		'RESIZING*' CANCELLED" 30
+	all="$all $job"
+}
+if slurm_since 25.11; then
+	skip "the batch host is lost right after a resize" \
+		"this Slurm has a node back at once that only it calls down"
+	skip "the shapes before are as they were" "as the job goes on there"
+else
+	tries_lost_home
+fi
 
 ok "slurmdbd goes away" eval 'grow away && stop_slurmdbd'
 ok "a resize does not wait for it" shrink
@@ -276,6 +285,7 @@ ends_with_slurmctld() {
 	local i
 	for i in 1 2 3; do
 		grow "last$i" || return 1
+		sleep 1.1
 		sb scancel "$job"
 		kill -TERM "$(slurmctld_pid)"
 		restart_slurmctld
