@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "spank/pollux/holders.h"
+#include "spank/pollux/thread_files.h"
 
 #define TRIES	   600
 #define TRY_NS	   100000000L /* between two */
@@ -410,23 +410,16 @@ static int ask_kernel(const struct group *group, struct devices *devices,
  */
 typedef void act_t(void *to, const char *tid, uint32_t step, int process);
 
-/* Have two threads the same files and memory? */
-static bool is_alike(pid_t one, pid_t other)
-{
-	return syscall(SYS_kcmp, one, other, KCMP_FILES, 0, 0) == 0 &&
-	       syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0;
-}
-
 /* Call for each thread that shows what those before it did not. */
 static void each_thread(const struct group *group, const char *pid, act_t *act,
 			void *to)
 {
+	struct plx_thread_files seen = { .count = 0 };
 	char path[PATH_MAX];
 	DIR *dir = NULL;
 	struct dirent *entry = NULL;
 	bool is_v1 = false;
 	uint32_t step = 0;
-	pid_t last = 0;
 	/* Before anything is read, so that no other process is ever killed. */
 	int process = (int) syscall(SYS_pidfd_open, atoi(pid), 0);
 
@@ -437,9 +430,8 @@ static void each_thread(const struct group *group, const char *pid, act_t *act,
 	while (dir && (entry = readdir(dir))) {
 		pid_t tid = (pid_t) atoi(entry->d_name);
 
-		if (tid <= 0 || (last && is_alike(last, tid)))
+		if (tid <= 0 || plx_thread_files_has(&seen, tid))
 			continue;
-		last = tid;
 		if (path_of(entry->d_name, path, &is_v1) &&
 		    is_v1 == (group->mounted[0] != '\0') &&
 		    plx_step_of_path(path, group->prefix, &step))
