@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fuzz_steps.c - which steps run, and which processes and CPUs are a job's */
 
-#include "spank/pollux/holders.c"
+#include "spank/pollux/cgroups.c"
+#include "spank/pollux/holders.h"
+#include "spank/pollux/motion.h"
 
 #include "spank/pollux/cpusets.c"
 
@@ -16,7 +18,7 @@ int fuzz_steps(const uint8_t *data, size_t size)
 	struct plx_cpus cpus;
 	struct plx_cpus again;
 	uint32_t step = 0;
-	bool is_v1 = false;
+	uint64_t start = 0;
 	char *path;
 
 	(void) fuzz_text(data, size, text);
@@ -31,7 +33,8 @@ int fuzz_steps(const uint8_t *data, size_t size)
 		MUST(plx_cpus_parse(printed, &again) == 0);
 		MUST(is_same(&cpus, &again));
 	}
-	path = path_in(text, &is_v1);
+	(void) plx_motion_start(text, &start);
+	path = path_in(text, size % 2 ? "devices" : NULL);
 	if (path)
 		(void) plx_step_of_path(path, "/slurm/uid_0/job_5", &step);
 	return 0;

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "spank/pollux/cgroups.h"
 #include "spank/pollux/cpusets.h"
-#include "spank/pollux/holders.h"
 
 #define NAME "cpuset.cpus"
 
@@ -121,7 +121,7 @@ int plx_cpusets_open(const char *node, uint32_t uid, uint32_t job)
 	struct plx_error err;
 	int folder = -1;
 
-	if (plx_find_mount("cpuset", mounted, &err) < 0)
+	if (plx_cgroup_mount("cpuset", mounted, &err) < 0)
 		return -1;
 	/* Where several slurmd may run on a machine, and where not. */
 	snprintf(path, sizeof(path), "%s/slurm_%.255s/uid_%u/job_%u", mounted,

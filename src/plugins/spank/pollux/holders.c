@@ -18,11 +18,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "spank/pollux/holders.h"
 #include "spank/pollux/thread_files.h"
+#include "spank/pollux/cgroups.h"
+#include "spank/pollux/frozen.h"
+#include "spank/pollux/holders.h"
+#include "spank/pollux/motion.h"
 
-#define TRIES	   600
-#define TRY_NS	   100000000L /* between two */
+#define TRIES_MS   40000
+#define PAUSE_MS   100	      /* between two, or as long as one took */
+#define TRY_MS	   3000	      /* the job is frozen no longer, at first */
+#define TRY_MOST   12000      /* ... and at last */
+#define LOOKS	   5	      /* one try, where not all is frozen */
+#define DEPTH	   32	      /* groups in groups */
 #define DEVICES	   4096	      /* looked at in all */
 #define NOT_STEP   UINT32_MAX /* batch, extern, interactive */
 #define NULL_MAJOR 1	      /* /dev/null and its like */
@@ -31,8 +38,10 @@
 
 /* Where a job is in the control groups of its node. */
 struct group {
-	char prefix[PATH_MAX];	/* ".../job_5" */
-	char mounted[PATH_MAX]; /* version 1: the devices hierarchy; "": 2 */
+	char prefix[PATH_MAX]; /* ".../job_5" */
+	bool is_v1;
+	char folder[2 * PATH_MAX]; /* of the devices hierarchy, or version 2 */
+	char freezer[PATH_MAX];	   /* where that is mounted; "": nowhere */
 };
 
 struct device {
@@ -105,106 +114,27 @@ bool plx_step_of_path(const char *path, const char *prefix, uint32_t *step)
 
 /* --- where the job is --- */
 
-/*
- * A line of /proc/PID/cgroup, "ID:CONTROLLERS:PATH", of the devices' hierarchy
- * or, without any, of version 2; its path, or NULL.
- */
-static char *path_in(char *line, bool *is_v1)
-{
-	char *names = strchr(line, ':');
-	char *path = names ? strchr(names + 1, ':') : NULL;
-
-	if (!path)
-		return NULL;
-	*path++ = '\0';
-	names++;
-	path[strcspn(path, "\n")] = '\0';
-	for (char *name = names; name; name = strchr(name, ',')) {
-		name += *name == ',';
-		if (!strncmp(name, "devices", 7) &&
-		    (name[7] == '\0' || name[7] == ',')) {
-			*is_v1 = true;
-			return path;
-		}
-	}
-	*is_v1 = false;
-	return *names ? NULL : path;
-}
-
-/* The path of a process; version 1's where it has one. False: gone. */
-static bool path_of(const char *pid, char path[PATH_MAX], bool *is_v1)
-{
-	char name[64];
-	char *line = NULL;
-	size_t size = 0;
-	FILE *file = NULL;
-	bool found = false;
-
-	snprintf(name, sizeof(name), "/proc/%.20s/cgroup", pid);
-	file = fopen(name, "re");
-	*is_v1 = false;
-	while (file && !*is_v1 && getline(&line, &size, file) > 0) {
-		bool v1 = false;
-		const char *at = path_in(line, &v1);
-
-		if (!at || strlen(at) >= PATH_MAX || (found && !v1))
-			continue;
-		strcpy(path, at);
-		*is_v1 = v1;
-		found = true;
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
-}
-
-/* A line of mountinfo: is it the controller's hierarchy, and where? */
-static bool is_mount_of(const char *line, const char *controller,
-			char where[PATH_MAX])
-{
-	const char *rest = strstr(line, " - cgroup ");
-	const char *options = rest ? strrchr(rest, ' ') : NULL;
-	char format[32];
-
-	if (!options || !strstr(options, controller))
-		return false;
-	snprintf(format, sizeof(format), "%%*s %%*s %%*s %%*s %%%ds",
-		 PATH_MAX - 1);
-	return sscanf(line, format, where) == 1;
-}
-
-int plx_find_mount(const char *controller, char where[PATH_MAX],
-		   struct plx_error *err)
-{
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
-	size_t size = 0;
-	bool found = false;
-
-	while (file && !found && getline(&line, &size, file) > 0)
-		found = is_mount_of(line, controller, where);
-	free(line);
-	if (file)
-		fclose(file);
-	return found ? 0
-		     : plx_fail(err, "the cgroup of %s is not mounted",
-				controller);
-}
-
 static int find_group(uint32_t job, struct group *group, struct plx_error *err)
 {
+	char mounted[PATH_MAX];
 	char name[32];
 	char *at = NULL;
-	bool is_v1 = false;
+	struct plx_error none;
 
-	group->mounted[0] = '\0';
 	snprintf(name, sizeof(name), "/job_%u/", job);
-	if (!path_of("self", group->prefix, &is_v1) ||
+	group->is_v1 = plx_cgroup_of("self", "devices", group->prefix);
+	if ((!group->is_v1 && !plx_cgroup_of("self", NULL, group->prefix)) ||
 	    !(at = strstr(group->prefix, name)))
 		return plx_fail(err, "no control group of job %u here", job);
 	at[strlen(name) - 1] = '\0';
-	return is_v1 ? plx_find_mount("devices", group->mounted, err) : 0;
+	if (plx_cgroup_mount(group->is_v1 ? "devices" : NULL, mounted, err) < 0)
+		return -1;
+	snprintf(group->folder, sizeof(group->folder), "%s%s", mounted,
+		 group->prefix);
+	if (group->is_v1 && plx_cgroup_mount("freezer", mounted, &none) < 0)
+		mounted[0] = '\0';
+	strcpy(group->freezer, mounted);
+	return 0;
 }
 
 /* --- what its processes hold --- */
@@ -235,6 +165,31 @@ static void forget_devices(struct devices *devices)
 
 typedef bool act_on_device_t(void *to, dev_t id, int dir, const char *name);
 
+/* What one try has cost, and may cost. */
+struct effort {
+	int64_t until; /* in ms of the monotonic clock */
+	long looked;   /* entries of folders in /proc */
+	bool failed;   /* something could not be looked at */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Asked before each entry: who holds very many must not hold up the node. */
+static bool may_look(struct effort *effort)
+{
+	effort->looked++;
+	if (now_ms() < effort->until)
+		return true;
+	effort->failed = true;
+	return false;
+}
+
 /* What ends meanwhile, or cannot be read here at all, shows nothing. */
 static bool is_scarce(int number)
 {
@@ -243,11 +198,10 @@ static bool is_scarce(int number)
 
 /*
  * Call for each character device in /proc/PID/fd or /proc/PID/map_files. The
- * server of a network's file system is not waited for. *failed is set where
- * something could not be looked at.
+ * server of a network's file system is not waited for.
  */
 static bool each_device(const char *pid, const char *folder,
-			act_on_device_t *act, void *to, bool *failed)
+			act_on_device_t *act, void *to, struct effort *effort)
 {
 	char name[64];
 	DIR *dir = NULL;
@@ -256,8 +210,8 @@ static bool each_device(const char *pid, const char *folder,
 
 	snprintf(name, sizeof(name), "/proc/%.20s/%s", pid, folder);
 	dir = opendir(name);
-	*failed |= !dir && is_scarce(errno);
-	while (dir && !stop && (entry = readdir(dir))) {
+	effort->failed |= !dir && is_scarce(errno);
+	while (dir && !stop && may_look(effort) && (entry = readdir(dir))) {
 		struct statx info;
 
 		if (statx(dirfd(dir), entry->d_name, AT_STATX_DONT_SYNC,
@@ -318,10 +272,10 @@ static bool is_denied(void *to, dev_t id, int dir, const char *name)
 }
 
 static bool each_held(const char *pid, act_on_device_t *act, void *to,
-		      bool *failed)
+		      struct effort *effort)
 {
-	return each_device(pid, "fd", act, to, failed) ||
-	       each_device(pid, "map_files", act, to, failed);
+	return each_device(pid, "fd", act, to, effort) ||
+	       each_device(pid, "map_files", act, to, effort);
 }
 
 /* --- what the job may open: the kernel knows --- */
@@ -333,10 +287,9 @@ static int enter_job(const struct group *group)
 	FILE *file = NULL;
 	int rc = 0;
 
-	if (!group->mounted[0])
+	if (!group->is_v1)
 		return 0;
-	snprintf(name, sizeof(name), "%s%s/cgroup.procs", group->mounted,
-		 group->prefix);
+	snprintf(name, sizeof(name), "%s/cgroup.procs", group->folder);
 	file = fopen(name, "we");
 	if (!file)
 		return -1;
@@ -401,81 +354,7 @@ static int ask_kernel(const struct group *group, struct devices *devices,
 	return rc == 0 ? 0 : plx_fail(err, "cannot tell what the job may open");
 }
 
-/* --- all of them --- */
-
-/*
- * Each thread may have files of its own, and the first one may have ended
- * before the others: then nothing is to be seen of it. Linux shows any thread
- * as /proc/TID.
- */
-typedef void act_t(void *to, const char *tid, uint32_t step, int process);
-
-/* Call for each thread that shows what those before it did not. */
-static void each_thread(const struct group *group, const char *pid, act_t *act,
-			void *to)
-{
-	struct plx_thread_files seen = { .count = 0 };
-	char path[PATH_MAX];
-	DIR *dir = NULL;
-	struct dirent *entry = NULL;
-	bool is_v1 = false;
-	uint32_t step = 0;
-	/* Before anything is read, so that no other process is ever killed. */
-	int process = (int) syscall(SYS_pidfd_open, atoi(pid), 0);
-
-	if (process < 0 && errno == ESRCH)
-		return;
-	snprintf(path, sizeof(path), "/proc/%.20s/task", pid);
-	dir = opendir(path);
-	while (dir && (entry = readdir(dir))) {
-		pid_t tid = (pid_t) atoi(entry->d_name);
-
-		if (tid <= 0 || plx_thread_files_has(&seen, tid))
-			continue;
-		if (path_of(entry->d_name, path, &is_v1) &&
-		    is_v1 == (group->mounted[0] != '\0') &&
-		    plx_step_of_path(path, group->prefix, &step))
-			act(to, entry->d_name, step, process);
-	}
-	if (dir)
-		closedir(dir);
-	if (process >= 0)
-		close(process);
-}
-
-/* Call for those of the job but this one, which has the devices as files. */
-static int each_process(const struct group *group, act_t *act, void *to,
-			struct plx_error *err)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry = NULL;
-
-	if (!dir)
-		return plx_fail(err, "/proc: %s", strerror(errno));
-	while ((entry = readdir(dir))) {
-		if (isdigit((unsigned char) entry->d_name[0]) &&
-		    atoi(entry->d_name) != getpid())
-			each_thread(group, entry->d_name, act, to);
-	}
-	closedir(dir);
-	return 0;
-}
-
-static void note_process(void *to, const char *tid, uint32_t step, int process)
-{
-	struct devices *devices = to;
-
-	(void) step;
-	(void) process;
-	(void) each_held(tid, note_device, to, &devices->missed);
-}
-
-struct sweep {
-	struct devices devices;
-	const struct plx_known_steps *known;
-	int killed;
-	bool failed; /* something could not be looked at */
-};
+/* --- slurmstepd --- */
 
 /* What /proc/TID/status says. */
 struct status {
@@ -525,6 +404,162 @@ bool plx_is_stepd(const char *tid)
 	return is_stepd(&status);
 }
 
+/* --- all of them --- */
+
+struct sweep {
+	struct devices devices;
+	bool has_denied;
+	const struct plx_known_steps *known;
+	struct effort effort;
+	const struct plx_frozen *frozen;
+	struct plx_motion *motion; /* who is not frozen; NULL: not asked */
+	int killed;
+};
+
+typedef void act_t(struct sweep *sweep, const char *tid, uint32_t step,
+		   int process);
+
+/* Who ends before its turn may have handed on what it had. */
+static void note_end(struct sweep *sweep)
+{
+	if (sweep->motion)
+		sweep->motion->missed = true;
+}
+
+/* slurmstepd is never frozen, and hands on nothing. */
+static bool may_move(const struct sweep *sweep, const char *pid)
+{
+	return sweep->motion && !plx_frozen_has(sweep->frozen, pid) &&
+	       !plx_is_stepd(pid);
+}
+
+/*
+ * Of one process: call for each thread that shows what others did not. Each may
+ * have files of its own, and the first one may have ended before the others:
+ * then nothing is to be seen of it. Linux shows any thread as /proc/TID.
+ */
+static void each_thread(const char *pid, uint32_t step, act_t *act,
+			struct sweep *sweep)
+{
+	struct plx_thread_files seen = { .count = 0 };
+	char name[64];
+	DIR *dir = NULL;
+	struct dirent *entry = NULL;
+	bool moves = false;
+	/* Before anything is read, so that no other process is ever killed. */
+	int process = (int) syscall(SYS_pidfd_open, atoi(pid), 0);
+
+	if (process < 0 && errno == ESRCH) {
+		note_end(sweep);
+		return;
+	}
+	moves = may_move(sweep, pid);
+	snprintf(name, sizeof(name), "/proc/%.20s/task", pid);
+	dir = opendir(name);
+	if (!dir) {
+		sweep->effort.failed |= is_scarce(errno);
+		note_end(sweep);
+	}
+	while (dir && may_look(&sweep->effort) && (entry = readdir(dir))) {
+		pid_t tid = (pid_t) atoi(entry->d_name);
+
+		if (tid <= 0)
+			continue;
+		if (!plx_thread_files_has(&seen, tid))
+			act(sweep, entry->d_name, step, process);
+		if (moves)
+			plx_motion_note(sweep->motion, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (process >= 0)
+		close(process);
+}
+
+/* Of one group: but for this process, which has the devices as files. */
+static void each_process(int folder, uint32_t step, act_t *act,
+			 struct sweep *sweep)
+{
+	int list = openat(folder, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	FILE *file = list >= 0 ? fdopen(list, "r") : NULL;
+	char *line = NULL;
+	size_t size = 0;
+
+	/* One that has no processes of its own, or is gone. */
+	if (!file && errno != EOPNOTSUPP && errno != ENOENT && errno != ENODEV)
+		sweep->effort.failed = true;
+	if (!file && list >= 0)
+		close(list);
+	while (file && may_look(&sweep->effort) &&
+	       getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (isdigit((unsigned char) line[0]) && atoi(line) != getpid())
+			each_thread(line, step, act, sweep);
+	}
+	if (file && ferror(file) && errno != ENODEV)
+		sweep->effort.failed = true;
+	free(line);
+	if (file)
+		fclose(file);
+}
+
+/* A group and those in there; at depth 0 the job's, with its steps in there. */
+static void each_group(int folder, uint32_t step, int depth, act_t *act,
+		       struct sweep *sweep)
+{
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+	struct dirent *entry = NULL;
+
+	if (!dir && again >= 0)
+		close(again);
+	sweep->effort.failed |= (!dir && errno != ENOENT) || depth > DEPTH;
+	each_process(folder, step, act, sweep);
+	while (dir && depth <= DEPTH && may_look(&sweep->effort) &&
+	       (entry = readdir(dir))) {
+		char path[sizeof(entry->d_name) + 1];
+		int at = -1;
+
+		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
+		    !strcmp(entry->d_name, ".."))
+			continue;
+		at = openat(folder, entry->d_name,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (at < 0) {
+			sweep->effort.failed |= errno != ENOENT;
+			continue;
+		}
+		snprintf(path, sizeof(path), "/%s", entry->d_name);
+		if (depth == 0 && !plx_step_of_path(path, "", &step))
+			step = NOT_STEP;
+		each_group(at, step, depth + 1, act, sweep);
+		close(at);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int each_of_job(const struct group *group, act_t *act,
+		       struct sweep *sweep, struct plx_error *err)
+{
+	int folder = open(group->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder < 0)
+		return plx_fail(err, "%.200s: %s", group->folder,
+				strerror(errno));
+	each_group(folder, NOT_STEP, 0, act, sweep);
+	close(folder);
+	return 0;
+}
+
+static void note_process(struct sweep *sweep, const char *tid, uint32_t step,
+			 int process)
+{
+	(void) step;
+	(void) process;
+	(void) each_held(tid, note_device, &sweep->devices, &sweep->effort);
+}
+
 /* process: a pidfd; negative: this kernel has none. */
 static bool end_process(const char *tid, int process)
 {
@@ -533,55 +568,122 @@ static bool end_process(const char *tid, int process)
 			    : kill((pid_t) atoi(tid), SIGKILL) == 0;
 }
 
-static void end_holder(void *to, const char *tid, uint32_t step, int process)
+static void end_holder(struct sweep *sweep, const char *tid, uint32_t step,
+		       int process)
 {
-	struct sweep *sweep = to;
 	bool ended =
 		step != NOT_STEP && !plx_known_steps_has(sweep->known, step);
 	struct status status;
 
 	if (!ended &&
-	    !each_held(tid, is_denied, &sweep->devices, &sweep->failed))
+	    (!sweep->has_denied ||
+	     !each_held(tid, is_denied, &sweep->devices, &sweep->effort)))
 		return;
 	status = status_of(tid);
 	/* What has ended and nobody has asked for holds nothing. */
 	if (status.is_dead || is_stepd(&status))
 		return;
 	if (status.unknown)
-		sweep->failed = true;
+		sweep->effort.failed = true;
 	else if (end_process(tid, process))
 		sweep->killed++;
 }
 
 /* One look; how many had to be killed. */
-static int look(const struct group *group, const struct plx_known_steps *known,
+static int look(const struct group *group, struct sweep *sweep,
 		struct plx_error *err)
 {
-	struct sweep sweep = { .known = known };
+	struct devices *devices = &sweep->devices;
 	int rc = 0;
 
-	if (each_process(group, note_process, &sweep.devices, err) < 0 ||
-	    ask_kernel(group, &sweep.devices, err) < 0 ||
-	    each_process(group, end_holder, &sweep, err) < 0)
+	if (each_of_job(group, note_process, sweep, err) < 0 ||
+	    ask_kernel(group, devices, err) < 0)
 		rc = -1;
-	else if (sweep.failed)
-		rc = plx_fail(err, "no memory or files to look with");
-	forget_devices(&sweep.devices);
-	return rc < 0 ? rc : sweep.killed;
+	for (int i = 0; rc == 0 && i < devices->count; i++)
+		sweep->has_denied |= devices->all[i].denied;
+	/* The next look tells whether they were others by now. */
+	sweep->motion = NULL;
+	if (rc == 0)
+		rc = each_of_job(group, end_holder, sweep, err);
+	if (rc == 0 && sweep->effort.failed)
+		rc = plx_fail(err, "no memory, files or time to look with");
+	forget_devices(devices);
+	return rc < 0 ? rc : sweep->killed;
+}
+
+/*
+ * Who is frozen hands on nothing, so one look shows all. Where some are not, a
+ * process may hand on what it holds, and end, before its turn: looks count when
+ * two of them show the same such processes. How many were killed.
+ */
+static int look_frozen(const struct group *group, struct sweep *start,
+		       struct plx_look *last, struct plx_error *err)
+{
+	struct plx_motion before = { 0 };
+	bool sure = false;
+	int killed = 0;
+
+	for (int i = 0; i < LOOKS && !sure && killed == 0; i++) {
+		struct plx_motion motion = { 0 };
+		struct sweep sweep = *start;
+
+		sweep.motion = &motion;
+		killed = look(group, &sweep, err);
+		last->entries = sweep.effort.looked;
+		sure = !plx_frozen_is_broken(sweep.frozen) &&
+		       (plx_motion_nobody(&motion) ||
+			(i > 0 && plx_motion_none(&before, &motion)));
+		plx_motion_free(&before);
+		before = motion;
+	}
+	plx_motion_free(&before);
+	if (killed == 0 && !sure)
+		return plx_fail(err, "its processes begin and end too quickly");
+	return killed;
+}
+
+static int look_for(int limit_ms, const struct group *group,
+		    const struct plx_known_steps *known, struct plx_look *last,
+		    struct plx_error *err)
+{
+	struct plx_frozen frozen;
+	int64_t begun = now_ms();
+	struct sweep sweep = { .known = known,
+			       .frozen = &frozen,
+			       .effort.until = begun + limit_ms };
+	int killed = 0;
+
+	plx_frozen_begin(&frozen, group->freezer, group->prefix, group->is_v1,
+			 limit_ms);
+	killed = look_frozen(group, &sweep, last, err);
+	plx_frozen_end(&frozen);
+	last->frozen_ms = now_ms() - begun;
+	return killed;
+}
+
+static void pause_ms(int64_t ms)
+{
+	const struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&pause, NULL);
 }
 
 int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
-		    struct plx_error *err)
+		    struct plx_look *last, struct plx_error *err)
 {
-	const struct timespec pause = { 0, TRY_NS };
 	struct group *group = calloc(1, sizeof(*group));
+	int64_t end = now_ms() + TRIES_MS;
+	int limit_ms = TRY_MS;
 	int killed = 0;
 	int rc = group ? find_group(job, group, err)
 		       : plx_fail(err, "out of memory");
 
+	*last = (struct plx_look){ 0 };
 	/* A look may fail, as the job's owner may signal whoever judges. */
-	for (int i = 0; rc == 0 && i < TRIES; i++) {
-		int now = look(group, known, err);
+	while (rc == 0 && now_ms() < end) {
+		int left_ms = (int) (end - now_ms());
+		int now = look_for(limit_ms < left_ms ? limit_ms : left_ms,
+				   group, known, last, err);
 
 		if (now == 0) {
 			free(group);
@@ -589,8 +691,11 @@ int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 		}
 		if (now > 0)
 			plx_fail(err, "processes of it do not die");
+		else if (limit_ms < TRY_MOST)
+			limit_ms *= 2;
 		killed = now > killed ? now : killed;
-		nanosleep(&pause, NULL);
+		pause_ms(last->frozen_ms > PAUSE_MS ? last->frozen_ms
+						    : PAUSE_MS);
 	}
 	free(group);
 	return -1;

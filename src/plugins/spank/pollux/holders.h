@@ -9,13 +9,14 @@
  * step that slurmctld takes for ended. The kernel is asked what the job may
  * open, by a process in the job's group that tries to open the same once more,
  * so any release of Slurm and both versions of control groups are understood.
+ * The job's tasks are frozen meanwhile, where they can be (frozen.h): who hands
+ * a device on could hide it else.
  *
  * Needs root. Not for threads; it forks.
  */
 #ifndef SPANK_POLLUX_HOLDERS_H
 #define SPANK_POLLUX_HOLDERS_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,20 +40,24 @@ bool plx_known_steps_has(const struct plx_known_steps *known, uint32_t step);
  */
 bool plx_step_of_path(const char *path, const char *prefix, uint32_t *step);
 
-/* Where version 1's hierarchy of a controller is mounted; -1: nowhere. */
-int plx_find_mount(const char *controller, char where[PATH_MAX],
-		   struct plx_error *err);
-
 /* Is a process (in decimal digits) slurmstepd, and not of the same name? */
 bool plx_is_stepd(const char *pid);
+
+/* What the last look has cost. */
+struct plx_look {
+	int64_t frozen_ms; /* the job's tasks did nothing for so long */
+	long entries;	   /* of folders in /proc: threads and open files */
+};
 
 /*
  * End the holders among the processes of the job that this process is of.
  * How many were killed, or -1 with err set; `known` may be NULL: no step is
- * taken for ended. Tries for a minute while one does not die, or a look fails:
- * longer than slurmctld waits.
+ * taken for ended. Tries for 40 s while one does not die, or a look fails:
+ * whoever tries next, when slurmctld asks again, is then alone. A look that
+ * was too short is given twice the time next, 3 to 12 s, and the job as long
+ * a pause as it was frozen.
  */
 int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
-		    struct plx_error *err);
+		    struct plx_look *last, struct plx_error *err);
 
 #endif

@@ -288,6 +288,7 @@ static bool is_constraining(spank_t spank, char text[TEXT_SIZE])
 int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 {
 	struct plx_known_steps known;
+	struct plx_look last;
 	struct plx_error err = { .text = "" };
 	char text[TEXT_SIZE];
 	uint32_t job = 0;
@@ -301,7 +302,10 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 		return ESPANK_SUCCESS;
 	killed = plx_end_holders(
 		job, plx_known_steps_parse(text, &known) == 0 ? &known : NULL,
-		&err);
+		&last, &err);
+	slurm_verbose("pollux: job %u: its tasks were frozen for %d ms, to "
+		      "look at %ld threads and files",
+		      job, (int) last.frozen_ms, last.entries);
 	if (killed < 0) {
 		slurm_error("pollux: job %u: %s", job, err.text);
 		undone = "what holds its GPUs was not ended";
