@@ -6,7 +6,8 @@
 #
 # dead: a thread holds it, and the first one has ended; own: a thread that has
 # files of its own; many: a process that holds all devices in the folder $MANY
-# before.
+# before; chain: a process that hands it to its child and ends, again and again,
+# each with its number in the file $CHAIN.
 
 import ctypes
 import os
@@ -35,11 +36,23 @@ def many(device):
     hold('many', device, threading.Event())
 
 
+def chain(device):
+    os.open(device, os.O_RDONLY)
+    number = os.open(os.environ['CHAIN'], os.O_WRONLY | os.O_CREAT)
+    print('chain', flush=True)
+    while True:
+        os.pwrite(number, b'%9d\n' % os.getpid(), 0)
+        if os.fork():
+            os._exit(0)
+
+
 def main():
     how, device = sys.argv[1:]
     held = threading.Event()
     if how == 'many':
         many(device)
+    if how == 'chain':
+        chain(device)
     threading.Thread(target=hold, args=(how, device, held)).start()
     held.wait()
     if how == 'dead':

@@ -9,12 +9,18 @@ why=$(no_devices)
 need_readers
 devices_up --nodes 2 --gpus-per-node 4 --cpus-per-node 16 \
 	--params pollux_interval=1,pollux_min_gap=0.2,pollux_ack_timeout=4,pollux_unconfirmed=60
-plan 9
+plan 13
+
+# How long a job is frozen is no news for a site.
+sed -i 's/^SlurmdDebug=.*/SlurmdDebug=verbose/' "$SB/etc/slurm.conf"
+for node in n1 n2; do
+	pollux-sandbox restart --dir "$SB" "$node" >>"$WORK/restart.out" 2>&1
+done
 
 write_agree
 cat >"$WORK/hide" <<END
 #!/bin/bash
-export MANY=$WORK/crowd
+export MANY=$WORK/crowd CHAIN=$WORK/link
 for how; do
 	python3 $POLLUX_SRCDIR/tests/hides.py "\$how" $SB/dev/gpu0 &
 	echo \$! >"$WORK/\$how"
@@ -67,6 +73,28 @@ ok "a job of another user gets GPUs that a job hides" wait_until \
 ok "what held one beside a thread that has ended is gone" fails lives dead
 ok "and what held one as its own thread's file" fails lives own
 ok "nor is one hidden behind many other devices" fails lives many
+sb scancel "$job" "$two" "$more"
+wait_until cluster_is_idle 60
+
+# Each process of it has handed the GPU on before anybody looks at it.
+chain_runs() {
+	local before
+	before=$(cat "$WORK/link")
+	sleep 1
+	[ "$(cat "$WORK/link")" != "$before" ]
+}
+
+attack chain
+wait_until 'grep -q chain "$WORK/hide.out"' 60
+ok "a chain of processes has a GPU" chain_runs
+more=$(rigid -w "$home")
+wait_until "is_state $more RUNNING" 120
+ok "when others have the GPU it has ended" fails chain_runs
+ok "a job of another user gets it" is_state "$more" RUNNING
+grep -rhoE 'its tasks were frozen for [0-9]+ ms, .*' "$SB" |
+	sort -V | sed 's/^/# /'
+ok "none of the job's tasks stays frozen" fails grep -rlE 'FROZEN|FREEZING' \
+	/sys/fs/cgroup/freezer/slurm_n*/*/job_"$job" --include freezer.state
 sb scancel "$job" "$two" "$more"
 wait_until cluster_is_idle 60
 
