@@ -675,10 +675,13 @@ int plx_end_holders(uint32_t job, const struct plx_known_steps *known,
 	int64_t end = now_ms() + TRIES_MS;
 	int limit_ms = TRY_MS;
 	int killed = 0;
-	int rc = group ? find_group(job, group, err)
-		       : plx_fail(err, "out of memory");
+	int rc = -1;
 
 	*last = (struct plx_look){ 0 };
+	if (group)
+		rc = find_group(job, group, err);
+	else
+		plx_fail(err, "out of memory");
 	/* A look may fail, as the job's owner may signal whoever judges. */
 	while (rc == 0 && now_ms() < end) {
 		int left_ms = (int) (end - now_ms());
