@@ -9,7 +9,7 @@ all_parse() {
 	local script bad=0
 	for script in check ../mirror.sh ./*.sh guest/*; do
 		case $script in
-		*.awk | *.conf) ;;
+		*.awk | *.conf | *.py) ;;
 		*) bash -n "$script" || bad=1 ;;
 		esac
 	done

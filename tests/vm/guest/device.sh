@@ -24,10 +24,12 @@ no_gpu_opens_none() {
 		! grep opened "$logs/none.out"
 }
 
-# elastic_job: prints the job's id. A pass of its emulated GPU takes fifty times as
+# elastic_job: prints the job's id. Beside its script, processes hand the GPUs that
+# it begins with to each other. A pass of its emulated GPU takes fifty times as
 # long as one of a real one: emulated processors decide about nothing then.
 elastic_job() {
-	as alice sbatch --parsable -J elastic -t 50 --gpus=1 --mem-per-gpu=150 \
+	as alice env CHAIN=yes sbatch --parsable -J elastic -t 50 --gpus=1 \
+		--mem-per-gpu=150 \
 		--scheduler-params=pollux,min=1,max=4 -o elastic.out \
 		/vm/guest/elastic.job --emulate-gpu=compute --time-scale=0.02 \
 		--batch=256 --max-batch=256 --samples=4000 --epochs=1000000
@@ -59,6 +61,15 @@ takes() {
 	rigid_jobs+=("$rigid")
 	until_seen 300 "$1" "is_state $rigid RUNNING" &&
 		settled "$1" "$job"
+}
+
+# chain_is THERE|OVER: processes on n1, each of which ends at once.
+chain_is() {
+	order n1 '[ -e /tmp/chain ] || echo none
+		for i in {1..50}; do
+			pgrep -f /vm/guest/chain.py >/dev/null && exec echo THERE
+		done; echo OVER' | tee "$logs/chain.$1"
+	[ "$(cat "$logs/chain.$1")" = "$1" ]
 }
 
 gives_back() {
@@ -99,7 +110,9 @@ if ok "an elastic job begins: its script and ranks open exactly its GPUs" begins
 	ok "it grows: so do they" grows
 	ok "it shrinks for a job of another user: each opens its own" \
 		takes shrink n1 2
+	ok "its script's processes hand its first GPUs to each other" chain_is THERE
 	ok "it leaves a node for another one: each opens its own" takes move n1 2
+	ok "and these processes have ended" chain_is OVER
 	ok "it is parked: it opens none" takes park n2 4
 	ok "parked, it has none" parked
 	ok "it comes back, on what is free again: exactly these" gives_back
