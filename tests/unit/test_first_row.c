@@ -83,6 +83,13 @@ void fatal(const char *format, ...)
 	abort();
 }
 
+/* As newer releases have it. */
+void fatal_abort(const char *format, ...)
+{
+	(void) format;
+	abort();
+}
+
 int list_count(List list)
 {
 	return *(int *) (void *) list;

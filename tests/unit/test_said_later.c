@@ -61,6 +61,13 @@ void fatal(const char *format, ...)
 	abort();
 }
 
+/* As newer releases have it. */
+void fatal_abort(const char *format, ...)
+{
+	(void) format;
+	abort();
+}
+
 void schedule_job_save(void)
 {
 }

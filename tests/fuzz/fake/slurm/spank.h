@@ -7,6 +7,7 @@
 
 #define SPANK_PLUGIN(name, version)
 #define slurm_error(...) ((void) snprintf(NULL, 0, __VA_ARGS__))
+#define slurm_verbose(...) ((void) snprintf(NULL, 0, __VA_ARGS__))
 #define slurm_info(...)	 ((void) snprintf(NULL, 0, __VA_ARGS__))
 
 enum { ESPANK_SUCCESS, ESPANK_BAD_ARG };
