@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #define SPANK_PLUGIN(name, version)
-#define slurm_error(...) ((void) snprintf(NULL, 0, __VA_ARGS__))
+#define slurm_error(...)   ((void) snprintf(NULL, 0, __VA_ARGS__))
 #define slurm_verbose(...) ((void) snprintf(NULL, 0, __VA_ARGS__))
-#define slurm_info(...)	 ((void) snprintf(NULL, 0, __VA_ARGS__))
+#define slurm_info(...)	   ((void) snprintf(NULL, 0, __VA_ARGS__))
 
 enum { ESPANK_SUCCESS, ESPANK_BAD_ARG };
 enum { S_CTX_ALLOCATOR, S_CTX_JOB_SCRIPT, S_CTX_LOCAL, S_CTX_REMOTE };
