@@ -107,10 +107,10 @@ judge_begin
 ok "without cgroups a process can open all four GPUs" control_opens_all
 ok "a job without GPUs can open none" no_gpu_opens_none
 if ok "an elastic job begins: its script and ranks open exactly its GPUs" begins; then
+	ok "its script's processes hand its first GPUs to each other" chain_is THERE
 	ok "it grows: so do they" grows
 	ok "it shrinks for a job of another user: each opens its own" \
 		takes shrink n1 2
-	ok "its script's processes hand its first GPUs to each other" chain_is THERE
 	ok "it leaves a node for another one: each opens its own" takes move n1 2
 	ok "and these processes have ended" chain_is OVER
 	ok "it is parked: it opens none" takes park n2 4
