@@ -205,7 +205,7 @@ resized_and_killed() {
 rescued() {
 	cd "$WORK/measured" && grep 'rescued step\|restored step' said.txt
 	local step
-	step=$(sed -n 's/.*rescued step \([0-9]*\) .*/\1/p' said.txt | tail -n 1)
+	step=$(sed -n 's/.*rescued step \([0-9]*\) .*/\1/p' said.txt | sort -n | tail -n 1)
 	[ -n "$step" ] && grep "restored step $step," said.txt
 }
 

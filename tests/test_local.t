@@ -244,7 +244,8 @@ no_gpus_seen() {
 		CUDA_VISIBLE_DEVICES=$wanted pollux-launch --local --name=job \
 			-n 2 -d torch bash -c 'echo "${CUDA_VISIBLE_DEVICES-all}."' \
 			>out 2>err
-		[ "$(sort -u out)" = . ] || return
+		# mpirun may put a NUL byte before a line.
+		[ "$(tr -d '\0' <out | sort -u)" = . ] || return
 	done
 }
 
