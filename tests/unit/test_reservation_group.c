@@ -336,6 +336,31 @@ static void room_is_not_kept_in_vain(void **state)
 	assert_all_is_left(1, 0, 2);  /* nobody asks for it */
 }
 
+/* Where an epilog runs matters only to who lacks just that. */
+static void room_is_not_kept_for_who_lacks_more(void **state)
+{
+	static const bool first[NODES_MAX] = { true };
+	struct plx_node_alloc allocs[2];
+	struct plx_problem *problem = room_made(allocs, 1);
+	const struct plx_residual residual = { .allocs = allocs,
+					       .alloc_count = 2,
+					       .together_s = 1 };
+	struct plx_request requests[] = {
+		member(7, 1, 7, 2),
+		member(8, 1, 7, 2),
+	};
+	struct served served;
+
+	(void) state;
+	/* Both on one node, which Slurm does not do. */
+	requests[0].allowed = requests[1].allowed = first;
+	serve_groups(problem, &residual, requests, 2, &served);
+	assert_false(served.grants[0].granted || served.grants[1].granted);
+	assert_int_equal(2, problem->gpus[0]);
+	assert_int_equal(2, problem->gpus[1]);
+	plx_problem_destroy(problem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -351,6 +376,7 @@ int main(void)
 		cmocka_unit_test(a_group_that_is_left_out_is_promised_nothing),
 		cmocka_unit_test(room_is_kept_while_an_epilog_runs),
 		cmocka_unit_test(room_is_not_kept_in_vain),
+		cmocka_unit_test(room_is_not_kept_for_who_lacks_more),
 	};
 
 	return cmocka_run_group_tests_name("reservation_group", tests, NULL,

@@ -23,7 +23,8 @@ struct groups {
 	struct plx_grant *grants;
 	int count;
 	struct plx_kept_problem before;
-	double *idle; /* [node_count] */
+	double *idle; /* [node_count] GPUs */
+	int *held;    /* the same, of elastic jobs */
 	/* Those that are not left out. */
 	bool *left_out; /* [count] */
 	struct plx_request *kept;
@@ -36,6 +37,7 @@ static void release(struct groups *groups)
 {
 	plx_kept_problem_release(&groups->before);
 	free(groups->idle);
+	free(groups->held);
 	free(groups->left_out);
 	free(groups->kept);
 	free(groups->kept_grants);
@@ -45,15 +47,16 @@ static void release(struct groups *groups)
 static int get_memory(struct groups *groups, struct plx_error *err)
 {
 	size_t count = (size_t) groups->count + 1;
+	size_t nodes = (size_t) groups->problem->node_count + 1;
 
-	groups->idle = calloc((size_t) groups->problem->node_count + 1,
-			      sizeof(double));
+	groups->idle = calloc(nodes, sizeof(*groups->idle));
+	groups->held = calloc(nodes, sizeof(*groups->held));
 	groups->left_out = calloc(count, sizeof(bool));
 	groups->kept = calloc(count, sizeof(*groups->kept));
 	groups->kept_grants = calloc(count, sizeof(*groups->kept_grants));
 	groups->from = calloc(count, sizeof(int));
-	if (!groups->idle || !groups->left_out || !groups->kept ||
-	    !groups->kept_grants || !groups->from ||
+	if (!groups->idle || !groups->held || !groups->left_out ||
+	    !groups->kept || !groups->kept_grants || !groups->from ||
 	    plx_kept_problem_init(&groups->before, groups->problem) < 0)
 		return plx_fail(err, "no memory for groups of reservations");
 	return 0;
@@ -172,88 +175,152 @@ static bool leave_any_out(struct groups *groups, bool all)
 	return any;
 }
 
-/* GPUs of elastic jobs there. */
-static int held(const struct plx_problem *problem, int n)
+/* GPUs of elastic jobs on each node. */
+static void fill_held(const struct plx_problem *problem, int *held)
 {
-	int gpus = 0;
-
-	for (int j = 0; j < problem->job_count; j++)
-		gpus += problem->jobs[j].now[n];
-	return gpus;
+	memset(held, 0, (size_t) problem->node_count * sizeof(*held));
+	for (int j = 0; j < problem->job_count; j++) {
+		for (int n = 0; n < problem->node_count; n++)
+			held[n] += problem->jobs[j].now[n];
+	}
 }
 
-/* GPUs that nobody has on each node, and those whose epilog is not over. */
-static bool fill_idle(const struct groups *groups,
-		      const struct plx_residual *residual, double *idle)
+/* The alloc is what an epilog gives back in a moment. */
+static bool is_closing(const struct plx_node_alloc *alloc,
+		       const struct plx_residual *residual)
+{
+	return !alloc->elastic && alloc->has.gpus > 0 &&
+	       alloc->ends_s <= residual->together_s;
+}
+
+static bool any_closes(const struct plx_residual *residual)
+{
+	for (int i = 0; i < residual->alloc_count; i++) {
+		if (is_closing(&residual->allocs[i], residual))
+			return true;
+	}
+	return false;
+}
+
+/* GPUs of each node that nobody has; with those that epilogs give back. */
+static void fill_idle(struct groups *groups,
+		      const struct plx_residual *residual, bool closing)
 {
 	const struct plx_problem *problem = groups->problem;
-	bool closing = false;
 
 	for (int n = 0; n < problem->node_count; n++)
-		idle[n] = fmax(problem->gpus[n] - held(problem, n), 0);
-	for (int i = 0; i < residual->alloc_count; i++) {
+		groups->idle[n] = fmax(problem->gpus[n] - groups->held[n], 0);
+	for (int i = 0; i < residual->alloc_count && closing; i++) {
 		const struct plx_node_alloc *alloc = &residual->allocs[i];
 
-		if (alloc->elastic || alloc->has.gpus <= 0 ||
-		    alloc->ends_s > residual->together_s)
-			continue;
-		idle[alloc->node] += alloc->has.gpus;
-		closing = true;
+		if (is_closing(alloc, residual))
+			groups->idle[alloc->node] += alloc->has.gpus;
 	}
-	return closing;
 }
 
-/* Would the group have room on these, each member on enough nodes? */
-static bool may_fit(const struct groups *groups, const double *idle,
-		    uint32_t group)
+/* The widest member that comes after `last`; -1: there is none. */
+static int next_widest(const struct groups *groups, uint32_t group, int last)
 {
-	double left = 0;
+	const struct plx_request *all = groups->requests;
+	int best = -1;
 
-	for (int n = 0; n < groups->problem->node_count; n++)
-		left += idle[n];
 	for (int i = 0; i < groups->count; i++) {
+		double gpus = all[i].each.gpus;
+
+		if (all[i].group != group || is_again(groups, i) ||
+		    (last >= 0 && (gpus > all[last].each.gpus ||
+				   (gpus == all[last].each.gpus && i <= last))))
+			continue;
+		if (best < 0 || gpus > all[best].each.gpus)
+			best = i;
+	}
+	return best;
+}
+
+/* Each member on nodes of its own; takes these out of idle[]. */
+static bool has_places(struct groups *groups, uint32_t group)
+{
+	for (int i = next_widest(groups, group, -1); i >= 0;
+	     i = next_widest(groups, group, i)) {
 		const struct plx_request *request = &groups->requests[i];
 		int nodes = 0;
 
-		if (request->group != group || is_again(groups, i))
-			continue;
-		for (int n = 0; n < groups->problem->node_count; n++)
-			nodes += (!request->allowed || request->allowed[n]) &&
-				 idle[n] >= request->each.gpus;
+		for (int n = 0;
+		     n < groups->problem->node_count && nodes < request->nodes;
+		     n++) {
+			if ((request->allowed && !request->allowed[n]) ||
+			    groups->idle[n] < request->each.gpus)
+				continue;
+			groups->idle[n] = -1;
+			nodes++;
+		}
 		if (nodes < request->nodes)
 			return false;
-		left -= request->each.gpus * request->nodes;
 	}
-	return left >= 0;
+	return true;
+}
+
+/* Does it lack just what epilogs give back? Else nothing is worth waiting for.
+ */
+static bool is_close(struct groups *groups, const struct plx_residual *residual,
+		     uint32_t group)
+{
+	fill_idle(groups, residual, false);
+	if (has_places(groups, group))
+		return false;
+	fill_idle(groups, residual, true);
+	return has_places(groups, group);
+}
+
+/* Is it the first request of a group that is left out, and all there? */
+static bool leads_left_out(const struct groups *groups, int i)
+{
+	uint32_t group = groups->requests[i].group;
+
+	if (!group || !groups->left_out[i] ||
+	    members(groups, group) != groups->requests[i].group_size)
+		return false;
+	for (int k = 0; k < i; k++) {
+		if (groups->requests[k].group == group)
+			return false;
+	}
+	return true;
+}
+
+/* Nobody grows onto what is idle of nodes that a member may have. */
+static void hold_nodes(struct groups *groups, uint32_t group)
+{
+	struct plx_problem *problem = groups->problem;
+
+	for (int i = 0; i < groups->count; i++) {
+		const struct plx_request *request = &groups->requests[i];
+
+		for (int n = 0;
+		     request->group == group && n < problem->node_count; n++) {
+			if ((!request->allowed || request->allowed[n]) &&
+			    problem->gpus[n] > groups->held[n])
+				problem->gpus[n] = groups->held[n];
+		}
+	}
 }
 
 /*
- * Some gave up GPUs for the group, and an epilog is not over: nobody grows onto
- * the others meanwhile, or it would begin anew each time.
+ * Some gave up GPUs for a group, and an epilog is not over: what is idle is
+ * held meanwhile, or it would begin anew each time.
  */
 static void hold_idle(struct groups *groups,
 		      const struct plx_residual *residual)
 {
-	struct plx_problem *problem = groups->problem;
-	double *idle = groups->idle;
+	bool any = false;
 
-	if (!fill_idle(groups, residual, idle))
-		return;
 	for (int i = 0; i < groups->count; i++) {
-		const struct plx_request *request = &groups->requests[i];
-		uint32_t group = request->group;
-
-		if (!group || !groups->left_out[i] ||
-		    members(groups, group) != request->group_size ||
-		    !may_fit(groups, idle, group))
+		if (!leads_left_out(groups, i))
 			continue;
-		for (int n = 0; n < problem->node_count; n++) {
-			int has = held(problem, n);
-
-			if ((!request->allowed || request->allowed[n]) &&
-			    problem->gpus[n] > has)
-				problem->gpus[n] = has;
-		}
+		if (!any)
+			fill_held(groups->problem, groups->held);
+		any = true;
+		if (is_close(groups, residual, groups->requests[i].group))
+			hold_nodes(groups, groups->requests[i].group);
 	}
 }
 
@@ -280,7 +347,8 @@ int plx_reservation_make_groups(struct plx_problem *problem,
 		for (int i = 0; i < count; i++)
 			clear_grant(&groups, &grants[i]);
 	}
-	if (rc == 0 && residual && residual->together_s > 0)
+	if (rc == 0 && residual && residual->together_s > 0 &&
+	    any_closes(residual))
 		hold_idle(&groups, residual);
 done:
 	release(&groups);
