@@ -465,7 +465,8 @@ static void answer(struct plx_reserving *reserving,
 		grant->starts_s = 0;
 		draw(reserving, request);
 	} else if (request->wakes) {
-		expect_back(reserving, request);
+		if (!promised)
+			expect_back(reserving, request);
 	} else if (!grant->lacks && may_promise(reserving, request, promised)) {
 		grant->starts_s = plx_timeline_promise(
 			reserving->timeline, request, grant->promised);
@@ -498,13 +499,13 @@ static bool served_already(const struct plx_request *requests,
 	return false;
 }
 
-/* The same, later. */
+/* The same, later; a parked job is expected back once. */
 static bool promised_already(const struct plx_request *requests,
 			     const struct plx_grant *grants, int i)
 {
 	for (int k = 0; k < i; k++) {
 		if (requests[i].id && requests[k].id == requests[i].id &&
-		    isfinite(grants[k].starts_s))
+		    (requests[k].wakes || isfinite(grants[k].starts_s)))
 			return true;
 	}
 	return false;
