@@ -109,6 +109,12 @@ static job_record_t *begin(int job_id, const char *tres, uint64_t number)
 	return job;
 }
 
+static void end(int job_id)
+{
+	pollux_first_row_ended((uint32_t) job_id);
+	pollux_first_row_mend();
+}
+
 static int up(void **state)
 {
 	(void) state;
@@ -137,7 +143,9 @@ static void it_is_told_once_when_the_job_has_ended(void **state)
 	assert_int_equal(ctld.told, 0);
 	job->job_state = JOB_COMPLETE;
 	pollux_first_row_mend();
-	pollux_first_row_mend();
+	assert_int_equal(ctld.told, 0);
+	end(5);
+	end(5);
 	assert_int_equal(ctld.told, 1);
 	assert_int_equal(ctld.number, 77);
 	assert_int_equal(ctld.end, 1005);
@@ -152,7 +160,7 @@ static void not_before_the_last_step_has_ended(void **state)
 	(void) state;
 	job->step_list = (void *) &steps;
 	job->job_state = JOB_COMPLETE | JOB_COMPLETING;
-	pollux_first_row_mend();
+	end(5);
 	job->job_state = JOB_COMPLETE;
 	pollux_first_row_mend();
 	assert_int_equal(ctld.told, 0);
@@ -167,7 +175,7 @@ static void a_requeued_job_has_ended_as_well(void **state)
 
 	(void) state;
 	job->job_state = JOB_PENDING | JOB_COMPLETING;
-	pollux_first_row_mend();
+	end(5);
 	assert_int_equal(ctld.told, 0);
 	job->job_state = JOB_PENDING;
 	pollux_first_row_mend();
@@ -179,8 +187,8 @@ static void nothing_is_kept_where_slurm_leaves_it_alone(void **state)
 	(void) state;
 	begin(5, "1=1", 0)->job_state = JOB_COMPLETE;
 	begin(6, NULL, 77)->job_state = JOB_COMPLETE;
-	ctld.count = 0;
-	pollux_first_row_mend();
+	end(5);
+	end(6);
 	assert_int_equal(ctld.told, 0);
 }
 
@@ -189,7 +197,7 @@ static void a_job_that_slurm_has_forgotten_is_forgotten(void **state)
 	(void) state;
 	begin(5, "1=1", 77)->job_state = JOB_COMPLETE;
 	ctld.count = 0;
-	pollux_first_row_mend();
+	end(5);
 	ctld.count = JOBS;
 	pollux_first_row_mend();
 	assert_int_equal(ctld.told, 0);
@@ -202,7 +210,8 @@ static void many_are_kept(void **state)
 		(void) begin(i, "1=1", 1 + (uint64_t) i);
 	for (int i = 0; i < JOBS; i += 2)
 		ctld.jobs[i].job_state = JOB_CANCELLED;
-	pollux_first_row_mend();
+	for (int i = 0; i < JOBS; i++)
+		end(i);
 	assert_int_equal(ctld.told, JOBS / 2);
 	for (int i = 1; i < JOBS; i += 2)
 		ctld.jobs[i].job_state = JOB_CANCELLED;

@@ -213,6 +213,7 @@ static void _forget_ended(void)
 		job = find_job_record(state->job_id);
 		if (job)
 			pollux_job_state_close(state, _end(job, state->since));
+		pollux_first_row_ended(state->job_id);
 		pollux_job_state_remove(state);
 	}
 	pollux_unlock(POLLUX_JUDGE);

@@ -12,6 +12,7 @@ static struct {
 		uint64_t number;
 		time_t end;
 		char *tres_alloc;
+		bool ended;
 	} * at;
 	int count;
 	int size;
@@ -41,6 +42,14 @@ void pollux_first_row_keep(const job_record_t *job, uint64_t number)
 	slurm_mutex_unlock(&rows.mutex);
 }
 
+void pollux_first_row_ended(uint32_t job_id)
+{
+	slurm_mutex_lock(&rows.mutex);
+	for (int i = 0; i < rows.count; i++)
+		rows.at[i].ended |= rows.at[i].job_id == job_id;
+	slurm_mutex_unlock(&rows.mutex);
+}
+
 /* Slurm spoils the row before this, and not again. */
 static bool _is_over(const job_record_t *job)
 {
@@ -61,12 +70,13 @@ static bool _is_done(const struct first_row *row)
 	return true;
 }
 
-static bool _any(void)
+static bool _any_ended(void)
 {
 	bool any = false;
 
 	slurm_mutex_lock(&rows.mutex);
-	any = rows.count > 0;
+	for (int i = 0; i < rows.count && !any; i++)
+		any = rows.at[i].ended;
 	slurm_mutex_unlock(&rows.mutex);
 	return any;
 }
@@ -74,12 +84,12 @@ static bool _any(void)
 /* Slurm's lock comes first, as in a resize. */
 void pollux_first_row_mend(void)
 {
-	if (!_any())
+	if (!_any_ended())
 		return;
 	pollux_lock(POLLUX_JUDGE);
 	slurm_mutex_lock(&rows.mutex);
 	for (int i = rows.count - 1; i >= 0; i--) {
-		if (_is_done(&rows.at[i]))
+		if (rows.at[i].ended && _is_done(&rows.at[i]))
 			_remove(i);
 	}
 	slurm_mutex_unlock(&rows.mutex);

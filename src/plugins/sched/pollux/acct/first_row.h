@@ -19,7 +19,13 @@
  */
 void pollux_first_row_keep(const job_record_t *job, uint64_t number);
 
-/* Tell those whose jobs have ended, with all steps. Takes a read lock. */
+/* The job does not run any more, or is gone. Under any lock on jobs. */
+void pollux_first_row_ended(uint32_t job_id);
+
+/*
+ * Tell those of such jobs whose last step has ended. Takes a read lock, if
+ * there are any.
+ */
 void pollux_first_row_mend(void);
 
 void pollux_first_row_free(void);
