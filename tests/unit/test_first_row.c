@@ -11,6 +11,7 @@
 #include "sched/pollux/acct/first_row.h"
 #include "sched/pollux/locks.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
+#include "slurm_memory.h"
 #include "unit.h"
 
 enum { JOBS = 200 };
@@ -55,39 +56,9 @@ void pollux_report_end(const job_record_t *job, uint64_t number, time_t end,
 	snprintf(ctld.tres, sizeof(ctld.tres), "%s", tres_alloc);
 }
 
-/* ---- Slurm's own */
-
-void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear,
-		      bool try, const char *file, int line, const char *func)
-{
-	(void) clear, (void) try, (void) file, (void) line, (void) func;
-	*item = realloc(*item, count * size);
-	assert_non_null(*item);
-	return *item;
-}
-
-void slurm_xfree(void **item)
-{
-	free(*item);
-	*item = NULL;
-}
-
 char *xstrdup(const char *text)
 {
 	return strdup(text);
-}
-
-void fatal(const char *format, ...)
-{
-	(void) format;
-	abort();
-}
-
-/* As newer releases have it. */
-void fatal_abort(const char *format, ...)
-{
-	(void) format;
-	abort();
 }
 
 int list_count(List list)

@@ -13,6 +13,7 @@
 #include "sched/pollux/resize/lost.h"
 #include "sched/pollux/record.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
+#include "slurm_memory.h"
 #include "unit.h"
 
 slurm_conf_t slurm_conf;
@@ -79,20 +80,6 @@ int error(const char *format, ...)
 	vsnprintf(ctld.error, sizeof(ctld.error), format, list);
 	va_end(list);
 	return SLURM_ERROR;
-}
-
-void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear,
-		      bool try, const char *file, int line, const char *func)
-{
-	(void) clear, (void) try, (void) file, (void) line, (void) func;
-	*item = realloc(*item, count * size);
-	return *item;
-}
-
-void slurm_xfree(void **item)
-{
-	free(*item);
-	*item = NULL;
 }
 
 char *xstrdup_printf(const char *format, ...)

@@ -9,6 +9,7 @@
 
 #include "sched/pollux/resize/node_jobs.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
+#include "slurm_memory.h"
 #include "unit.h"
 
 enum { JOBS = 20, NODES = 3 };
@@ -53,28 +54,6 @@ int list_for_each_ro(List list, ListForF act, void *arg)
 			(void) act(&w.jobs[j], arg);
 	}
 	return 0;
-}
-
-void *slurm_xcalloc(size_t count, size_t size, bool clear, bool try,
-		    const char *file, int line, const char *function)
-{
-	(void) clear, (void) try, (void) file, (void) line, (void) function;
-	return calloc(count, size);
-}
-
-void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear,
-		      bool try, const char *file, int line,
-		      const char *function)
-{
-	(void) clear, (void) try, (void) file, (void) line, (void) function;
-	*item = realloc(*item, count * size);
-	return *item;
-}
-
-void slurm_xfree(void **item)
-{
-	free(*item);
-	*item = NULL;
 }
 
 /* The job runs on the node, as Slurm counts it. */

@@ -11,6 +11,7 @@
 
 #include "sched/pollux/locks.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
+#include "slurm_memory.h"
 #include "unit.h"
 
 enum { MANY = 1000 };
@@ -55,19 +56,6 @@ void log_var(const log_level_t level, const char *format, ...)
 	w.under_lock += w.locked;
 }
 
-void fatal(const char *format, ...)
-{
-	(void) format;
-	abort();
-}
-
-/* As newer releases have it. */
-void fatal_abort(const char *format, ...)
-{
-	(void) format;
-	abort();
-}
-
 void schedule_job_save(void)
 {
 }
@@ -75,28 +63,6 @@ void schedule_job_save(void)
 void agent_queue_request(agent_arg_t *message)
 {
 	(void) message;
-}
-
-void *slurm_xcalloc(size_t count, size_t size, bool clear, bool try,
-		    const char *file, int line, const char *function)
-{
-	(void) clear, (void) try, (void) file, (void) line, (void) function;
-	return calloc(count, size);
-}
-
-void *slurm_xrecalloc(void **item, size_t count, size_t size, bool clear,
-		      bool try, const char *file, int line,
-		      const char *function)
-{
-	(void) clear, (void) try, (void) file, (void) line, (void) function;
-	*item = realloc(*item, count * size);
-	return *item;
-}
-
-void slurm_xfree(void **item)
-{
-	free(*item);
-	*item = NULL;
 }
 
 static int set_up(void **state)

@@ -13,6 +13,7 @@
 #include "sched/pollux/kept_types.h"
 #include "sched/pollux/record.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
+#include "slurm_memory.h"
 #include "unit.h"
 
 time_t last_job_update;
@@ -25,19 +26,6 @@ int error(const char *format, ...)
 {
 	(void) format;
 	return ++errors;
-}
-
-void *slurm_xcalloc(size_t count, size_t size, bool clear, bool try,
-		    const char *file, int line, const char *func)
-{
-	(void) clear, (void) try, (void) file, (void) line, (void) func;
-	return calloc(count, size);
-}
-
-void slurm_xfree(void **item)
-{
-	free(*item);
-	*item = NULL;
 }
 
 /* Not asked for what is written. */
