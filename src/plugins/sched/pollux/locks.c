@@ -272,6 +272,11 @@ void pollux_lock_yield(enum pollux_purpose purpose)
 	pollux_lock(purpose);
 }
 
+bool pollux_ending(void)
+{
+	return slurmctld_config.shutdown_time != 0;
+}
+
 void pollux_locks_read(struct plx_metrics *metrics)
 {
 	slurm_mutex_lock(&shared.mutex);

@@ -59,6 +59,13 @@ void pollux_send(agent_arg_t *message);
 /* Into metrics->held; any thread. */
 void pollux_locks_read(struct plx_metrics *metrics);
 
+/*
+ * Does slurmctld end, or begin anew for a reconfigure? Then no job is resized
+ * or started any more: Slurm 25.05 unloads its accounting plugin before it
+ * stops schedulers. Without a lock.
+ */
+bool pollux_ending(void);
+
 /* As info() and verbose(): at once, or when the lock is given up. */
 __attribute__((format(printf, 1, 2))) void pollux_info(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void pollux_verbose(const char *format,

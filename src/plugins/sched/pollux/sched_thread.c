@@ -610,7 +610,7 @@ void *pollux_agent(void *unused)
 	if (_fits())
 		(void) pollux_epilog_tick();
 	while (_sleep(_pause_s(), &params, &mend)) {
-		if (!_fits())
+		if (!_fits() || pollux_ending())
 			continue;
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
 			_mend();

@@ -3,6 +3,7 @@
 
 #include "common/node_parts.h"
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/locks.h"
 #include "sched/pollux/rules/limits.h"
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/resize/resize.h"
@@ -31,6 +32,8 @@ static int _resize(job_record_t *job, const struct pollux_shape *shape,
 	rc = pollux_limits_test(job, err);
 	if (rc == 0 && commit)
 		rc = pollux_constrain(job, held.devices, err);
+	if (rc == 0 && commit && pollux_ending())
+		rc = POLLUX_CONSTRAINING;
 	if (rc != 0 || !commit) {
 		pollux_gres_drop(job);
 		goto back;

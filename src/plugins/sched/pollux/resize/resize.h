@@ -29,8 +29,8 @@
  * Resize the job. Requires pollux_record_runs() and its batch host among the
  * nodes; locks: conf READ, job WRITE, node WRITE, part READ. -1 with err set
  * when it cannot have the shape, POLLUX_CONSTRAINING while nodes are told what
- * it gives up there, POLLUX_RESTLESS, or POLLUX_STUCK with err set
- * (constrain.h); the job is then as it was.
+ * it gives up there, or slurmctld ends; POLLUX_RESTLESS, or POLLUX_STUCK with
+ * err set (constrain.h); the job is then as it was.
  */
 int pollux_resize(job_record_t *job, const struct pollux_shape *shape,
 		  struct plx_error *err);

@@ -662,6 +662,8 @@ static bool _touch_all(void)
 		else
 			pollux_lock(POLLUX_TOUCH);
 		locked = true;
+		if (pollux_ending())
+			break;
 		moved |= _touch(state);
 	}
 	if (locked)

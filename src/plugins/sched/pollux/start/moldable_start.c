@@ -83,7 +83,8 @@ bool pollux_moldable_start(const struct pollux_snapshot *snapshot, int j,
 	pollux_lock(POLLUX_STARTING);
 	job = find_job_record(seen->id);
 	part = _partition(snapshot, j, grants);
-	if (!job || !part || !pollux_snapshot_same_nodes(snapshot) ||
+	if (pollux_ending() || !job || !part ||
+	    !pollux_snapshot_same_nodes(snapshot) ||
 	    !pollux_moldable_waits(job, time(NULL)))
 		goto done;
 	started = _start(job, part, &shape, &err) == 0;

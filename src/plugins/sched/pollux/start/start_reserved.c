@@ -497,7 +497,7 @@ int pollux_start_reserved(double now_s)
 	if (!_any_due(now_s))
 		return 0;
 	pollux_lock(POLLUX_STARTING);
-	for (int i = 0; i < reservations.count; i++) {
+	for (int i = 0; i < reservations.count && !pollux_ending(); i++) {
 		if (now_s < reservations.at[i].not_before_s)
 			continue;
 		started += _start(&reservations.at[i], now_s);
