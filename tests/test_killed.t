@@ -72,7 +72,7 @@ set -- $plain $inherited
 
 sandbox_up "$untyped" --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.1 \
 	--conf-extra BatchStartTimeout=1 --conf-extra SlurmctldTimeout=10
-plan $(($# + 5 + ${inherited:+1}))
+plan $(($# + 5 ${inherited:++ 1}))
 jobs=()
 
 checked() {
