@@ -108,11 +108,12 @@ on_host() {
 }
 
 # adopt NAME PID: a process that was forked into a pid namespace by this one is
-# what NAME means.
+# what NAME means. While it becomes another program its environment is empty, and
+# it is nobody's.
 adopt() {
 	local child="" end=$((SECONDS + 10))
 
-	while [ -z "$child" ]; do
+	until [ -n "$child" ] && owns "$child"; do
 		# The line has no end.
 		{ read -r child _ <"/proc/$2/task/$2/children"; } 2>/dev/null
 		alive "$2" && [ "$SECONDS" -lt "$end" ] || return 1
