@@ -11,6 +11,8 @@ forge=$POLLUX_BUILDDIR/tests/forge_end
 [ -x "$forge" ] || skip_all "forge_end was not built: no source of Slurm"
 
 sandbox_up --nodes 2 --gpus-per-node 2 --conf-extra Licenses=toy:2
+! slurm_since 24.11.6 ||
+	skip_all "this Slurm does not believe it of a job that ends nowhere"
 plan 11
 
 # Its script is no longer taken to be on its way, ten seconds after its start.

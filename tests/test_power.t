@@ -12,7 +12,7 @@ power() {
 	cat >"$WORK/$1" <<-END
 		#!/bin/bash
 		export SLURM_CONF=$WORK/sb/etc/slurm.conf POLLUX_SANDBOX=$WORK/sb
-		export PATH=\$PATH:/usr/sbin
+		export PATH=$PATH:/usr/sbin
 		cd $WORK/sb/run || exit 1
 		for node in \$(scontrol show hostnames "\$1"); do
 			echo "$1 \$node" >>$WORK/power.log

@@ -17,7 +17,7 @@ cat >"$WORK/reboot" <<-'END'
 END
 cat >"$WORK/reboot.on" <<-END
 	#!/bin/bash
-	export PATH=\$PATH:/usr/sbin
+	export PATH=$PATH:/usr/sbin
 	node=\$PMIX_HOSTNAME pid=\$(cat $WORK/sb/run/\$PMIX_HOSTNAME.pid)
 	kill "\$pid"
 	while kill -0 "\$pid"; do sleep 0.1; done 2>/dev/null
