@@ -368,6 +368,7 @@ static int read_problem(const struct plx_json *root, struct plx_snapshot **out,
 	}
 	if (read_lists(&reading, root, err) < 0)
 		goto done;
+	plx_problem_price(reading.snapshot->problem);
 	if (plx_problem_check(reading.snapshot->problem, &why) < 0) {
 		plx_json_fail(root, err, "%s", why.text);
 		goto done;

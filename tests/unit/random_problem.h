@@ -297,7 +297,10 @@ static inline void random_consumables(uint64_t *seed,
 	}
 }
 
-/* Of two nodes and more, not side by side; some jobs may be on few. */
+/*
+ * Of two nodes and more, not side by side; some jobs may be on few, and some
+ * know what that costs them.
+ */
 static inline void random_switches(uint64_t *seed, struct plx_problem *problem)
 {
 	int count = 1 + problem->node_count / random_int(seed, 2, 4);
@@ -312,10 +315,15 @@ static inline void random_switches(uint64_t *seed, struct plx_problem *problem)
 	problem->switch_cost =
 		chance(seed, 20) ? 0 : unit_uniform(seed, 0.01, 2);
 	for (int j = 0; j < problem->job_count; j++) {
+		struct plx_model *model = &problem->jobs[j].goodput.model;
+
 		if (chance(seed, 30))
 			problem->jobs[j].max_switches =
 				random_int(seed, 1, count);
+		if (problem->jobs[j].profiled && chance(seed, 30))
+			model->per_switch = unit_uniform(seed, 0.01, 4);
 	}
+	plx_problem_price(problem);
 }
 
 /* Rigid jobs came, nodes went, limits changed. */

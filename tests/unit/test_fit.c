@@ -389,12 +389,12 @@ static void a_warm_fit_is_as_good_as_a_cold_one(void **state)
 static void a_useless_start_does_no_harm(void **state)
 {
 	const struct plx_model starts[] = {
-		{ 0, 0, 0, 0, 0, 0, 1, 0, 0 },
-		{ 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 10, 1e9, 0 },
-		{ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0 },
-		{ -1, -1, -1, -1, -1, -1, -1, -1, 0 },
+		{ 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0 },
+		{ 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 10, 1e9, 0, 0, 1e9 },
+		{ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, NAN },
+		{ -1, -1, -1, -1, -1, -1, -1, -1, 0, 0, -1 },
 		{ INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY,
-		  INFINITY, INFINITY, 0 },
+		  INFINITY, INFINITY, 0, 0, INFINITY },
 	};
 	struct plx_sample rows[ROWS_MAX];
 	size_t count = measure_all(&truth, rows);

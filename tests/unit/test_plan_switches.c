@@ -4,6 +4,15 @@
 #include "core/problem/objective.h"
 #include "plan_world.h"
 
+/* For jobs that have measured nothing of it. */
+static void price(struct plx_problem *problem, double cost)
+{
+	problem->switch_cost = cost;
+	for (int j = 0; j < problem->job_count; j++)
+		problem->jobs[j].goodput.model.per_switch = 0;
+	plx_problem_price(problem);
+}
+
 /*
  * Nodes of 4 GPUs, in turn on each of so many switches, so that neighbours by
  * number are on different ones.
@@ -15,7 +24,7 @@ static struct plx_problem *wired(int nodes, int switches, int jobs)
 	assert_int_equal(0, plx_problem_add_switches(problem, NULL));
 	for (int n = 0; n < nodes; n++)
 		problem->switches[n] = n % switches;
-	problem->switch_cost = PLX_SWITCH_COST;
+	price(problem, PLX_SWITCH_COST);
 	return problem;
 }
 
@@ -58,7 +67,7 @@ static void a_job_that_measured_nothing_does_so_too(void **state)
 	put(problem, 0, 3);
 	problem->jobs[0].profiled = false;
 	problem->jobs[0].max_gpus = 12;
-	problem->switch_cost = 0;
+	price(problem, 0);
 	plan = searched(problem);
 	assert_choice(plan, 0, 12, "grows 4 -> 12 GPUs on 3 nodes: ");
 	assert_int_equal(1, span(problem, plan, 0));
@@ -75,14 +84,61 @@ static void another_switch_is_taken_where_that_pays(void **state)
 	plan = searched(problem);
 	assert_choice(plan, 0, 16, "grows 4 -> 16 GPUs on 4 nodes: ");
 	assert_int_equal(2, span(problem, plan, 0));
-	assert_true(plan->choices[0].shape.spread == PLX_SWITCH_COST);
+	assert_int_equal(1, plan->choices[0].shape.further);
 	plx_plan_destroy(plan);
 	/* An all-reduce that takes 100 times as long does not. */
-	problem->switch_cost = 99;
+	price(problem, 99);
 	plan = searched(problem);
 	assert_choice(plan, 0, 8, "grows 4 -> 8 GPUs on 2 nodes: ");
 	assert_int_equal(1, span(problem, plan, 0));
 	done(problem, plan);
+}
+
+static void a_job_pays_what_it_has_measured(void **state)
+{
+	struct plx_problem *problem = wired(4, 2, 1);
+	double *measured = &problem->jobs[0].goodput.model.per_switch;
+	struct plx_plan *plan;
+
+	(void) state;
+	put(problem, 0, 0);
+	price(problem, 99);
+	*measured = 1e-8;
+	plan = searched(problem);
+	assert_choice(plan, 0, 16, "grows 4 -> 16 GPUs on 4 nodes: ");
+	assert_int_equal(2, span(problem, plan, 0));
+	plx_plan_destroy(plan);
+	price(problem, 0);
+	*measured = 99;
+	plan = searched(problem);
+	assert_choice(plan, 0, 8, "grows 4 -> 8 GPUs on 2 nodes: ");
+	assert_int_equal(1, span(problem, plan, 0));
+	done(problem, plan);
+}
+
+/* Both could grow onto the switch between theirs. */
+static void the_second_switch_goes_to_whom_it_costs_less(void **state)
+{
+	static const int of[] = { 0, 1, 2, 2 };
+	struct plx_problem *problem = wired(4, 3, 2);
+	struct plx_job *job = problem->jobs;
+	struct plx_plan *plan;
+
+	(void) state;
+	memcpy(problem->switches, of, sizeof(of));
+	put(problem, 0, 0);
+	put(problem, 1, 1);
+	problem->switch_cost = 0; /* they have measured more */
+	for (int dear = 0; dear < 2; dear++) {
+		job[dear].goodput.model.per_switch = 99;
+		job[!dear].goodput.model.per_switch = 0.1;
+		plan = searched(problem);
+		assert_int_equal(4, plan->choices[dear].shape.gpus);
+		assert_int_equal(12, plan->choices[!dear].shape.gpus);
+		check_plan(problem, plan);
+		plx_plan_destroy(plan);
+	}
+	plx_problem_destroy(problem);
 }
 
 static void where_one_switch_is_too_small_it_says_so(void **state)
@@ -95,7 +151,7 @@ static void where_one_switch_is_too_small_it_says_so(void **state)
 	put(problem, 0, 0);
 	put(problem, 1, 2);
 	problem->jobs[1].fixed = true;
-	problem->switch_cost = 99;
+	price(problem, 99);
 	plan = searched(problem);
 	assert_choice(plan, 0, 4, "stays: 4 GPUs, 8 would add ");
 	assert_non_null(strstr(plan->choices[0].why,
@@ -144,7 +200,7 @@ static void uneven_shapes_keep_to_it_as_well(void **state)
 	put(problem, 0, 0);
 	problem->idle = true;
 	problem->gpus[2] = problem->gpus_total[2] = 3;
-	problem->switch_cost = 0;
+	price(problem, 0);
 	problem->jobs[0].max_switches = 1;
 	plan = searched(problem);
 	assert_choice(plan, 0, 7, "grows 4 -> 7 GPUs on 2 nodes");
@@ -203,7 +259,7 @@ static void a_job_that_spans_two_goes_together_where_that_pays(void **state)
 	assert_choice(plan, 0, 8, "stays: ");
 	assert_int_equal(2, span(problem, plan, 0));
 	plx_plan_destroy(plan);
-	problem->switch_cost = 10;
+	price(problem, 10);
 	plan = searched(problem);
 	assert_choice(plan, 0, 8, "moves 8 GPUs to other nodes: ");
 	assert_int_equal(1, span(problem, plan, 0));
@@ -221,7 +277,7 @@ static void who_is_in_the_way_goes(void **state)
 	problem->jobs[0].max_gpus = 8;
 	problem->jobs[1].now[2] = 1;
 	problem->jobs[1].max_gpus = 1;
-	problem->switch_cost = 10;
+	price(problem, 10);
 	plan = searched(problem);
 	assert_choice(plan, 0, 8, "grows 4 -> 8 GPUs on 2 nodes");
 	assert_int_equal(1, span(problem, plan, 0));
@@ -302,7 +358,7 @@ static size_t bytes_of_search(double switch_cost)
 
 	for (int j = 0; j < 4; j++)
 		put(problem, j, j);
-	problem->switch_cost = switch_cost;
+	price(problem, switch_cost);
 	asked_bytes = 0;
 	plan = searched(problem);
 	bytes = asked_bytes;
@@ -347,6 +403,8 @@ int main(void)
 		cmocka_unit_test(a_job_grows_on_its_own_switch),
 		cmocka_unit_test(a_job_that_measured_nothing_does_so_too),
 		cmocka_unit_test(another_switch_is_taken_where_that_pays),
+		cmocka_unit_test(a_job_pays_what_it_has_measured),
+		cmocka_unit_test(the_second_switch_goes_to_whom_it_costs_less),
 		cmocka_unit_test(where_one_switch_is_too_small_it_says_so),
 		cmocka_unit_test(its_user_may_bind_it_to_one),
 		cmocka_unit_test(uneven_shapes_keep_to_it_as_well),

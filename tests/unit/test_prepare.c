@@ -117,6 +117,61 @@ static void only_the_unmeasured_is_assumed_to_scale(void **state)
 	plx_problem_destroy(problem);
 }
 
+static double seconds(const struct plx_job *job, long further)
+{
+	const struct plx_shape shape = { 2, 8, further };
+
+	return plx_iter_seconds(&job->goodput.model, shape, 32);
+}
+
+/* It must not pay for the second one in its model and by the price. */
+static void a_job_measured_on_two_switches_pays_for_the_second_once(
+	void **state)
+{
+	const struct plx_prepare_job lent[JOBS] = {
+		[TEACHER] = { .teaches = true },
+		[PUPIL] = { .learns = true },
+	};
+	struct plx_problem *problem = make();
+	struct plx_job *teacher = &problem->jobs[TEACHER];
+	double measured = seconds(teacher, 1);
+
+	(void) state;
+	teacher->goodput.model.further = 1;
+	problem->switch_cost = 0.5;
+	prepare(problem, lent, PLX_WEIGHTS_ALIKE);
+	/* Nothing is known of switches. */
+	assert_true(seconds(teacher, 0) == measured);
+	assert_true(seconds(teacher, 1) == measured);
+	assert_int_equal(0, plx_problem_add_switches(problem, NULL));
+	prepare(problem, lent, PLX_WEIGHTS_ALIKE);
+	for (int j = 0; j < JOBS; j++) {
+		const struct plx_job *job = &problem->jobs[j];
+
+		assert_float_equal(measured, seconds(job, 1), 1e-9);
+		assert_true(seconds(job, 0) < 0.95 * measured);
+		assert_true(seconds(job, 2) > 1.05 * measured);
+	}
+	plx_problem_destroy(problem);
+}
+
+static void what_a_job_measured_goes_before_the_guess(void **state)
+{
+	const struct plx_prepare_job jobs[JOBS] = { 0 };
+	struct plx_problem *problem = make();
+	const struct plx_model *model = &problem->jobs[TEACHER].goodput.model;
+
+	(void) state;
+	assert_int_equal(0, plx_problem_add_switches(problem, NULL));
+	problem->jobs[TEACHER].goodput.model.per_switch = 3;
+	prepare(problem, jobs, PLX_WEIGHTS_ALIKE);
+	assert_true(model->per_switch == 3 && model->alpha_n == 0.1);
+	problem->jobs[TEACHER].goodput.model.per_switch = 0;
+	prepare(problem, jobs, PLX_WEIGHTS_ALIKE);
+	assert_true(model->per_switch == PLX_SWITCH_COST);
+	plx_problem_destroy(problem);
+}
+
 static void service_does_not_ask_what_is_left(void **state)
 {
 	const struct plx_prepare_job jobs[JOBS] = { 0 };
@@ -143,6 +198,9 @@ int main(void)
 		cmocka_unit_test(all_teach_before_any_learns),
 		cmocka_unit_test(who_may_not_teach_or_learn_does_not),
 		cmocka_unit_test(only_the_unmeasured_is_assumed_to_scale),
+		cmocka_unit_test(
+			a_job_measured_on_two_switches_pays_for_the_second_once),
+		cmocka_unit_test(what_a_job_measured_goes_before_the_guess),
 		cmocka_unit_test(service_does_not_ask_what_is_left),
 	};
 

@@ -232,11 +232,11 @@ static bool drop_interference(struct plx_problem *problem)
 	return drop_bool(&problem->interference, false);
 }
 
-static bool drop_switch_cost(struct plx_problem *problem)
+static bool drop_per_switch(struct plx_job *job)
 {
-	bool was = problem->switch_cost > 0;
+	bool was = job->goodput.model.per_switch > 0;
 
-	problem->switch_cost = 0;
+	job->goodput.model.per_switch = 0;
 	return was;
 }
 
@@ -289,7 +289,7 @@ static const struct rule {
 	{ "GPUs of rigid jobs", FORBIDS, &plain, drop_taken, NULL },
 	{ "roams", PERMITS, &bounded, NULL, drop_roams },
 	{ "idle", PERMITS, &spare, drop_idle, NULL },
-	{ "switch_cost", STEERS, &wired, drop_switch_cost, NULL },
+	{ "per_switch", STEERS, &wired, NULL, drop_per_switch },
 	{ "weight", STEERS, &rich, NULL, drop_weight },
 	{ "two_nodes", STEERS, &rich, NULL, drop_two_nodes },
 	{ "growth", STEERS, &rich, NULL, drop_growth },

@@ -100,6 +100,7 @@ static void switches_reach_the_search(void **state)
 	(void) state;
 	set_up(&w);
 	w.params.switch_cost = 25;
+	measured(&w, 0, 1, 700);
 	problem = problem_of(&w);
 	assert_null(problem->switches);
 	plx_problem_destroy(problem);
@@ -107,6 +108,7 @@ static void switches_reach_the_search(void **state)
 	problem = problem_of(&w);
 	assert_memory_equal(switches, problem->switches, sizeof(switches));
 	assert_true(problem->switch_cost == 0.25);
+	assert_true(problem->jobs[0].goodput.model.per_switch == 0.25);
 	assert_int_equal(0, problem->jobs[0].max_switches);
 	plx_problem_destroy(problem);
 }

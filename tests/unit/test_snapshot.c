@@ -101,6 +101,8 @@ static void assert_same_job(const struct plx_job *a, const struct plx_job *b,
 				    offsetof(struct plx_model, growth));
 		assert_int_equal(a->goodput.model.growth,
 				 b->goodput.model.growth);
+		assert_true(a->goodput.model.per_switch ==
+			    b->goodput.model.per_switch);
 		assert_memory_equal(&a->goodput.noise, &b->goodput.noise,
 				    sizeof(a->goodput.noise));
 		assert_int_equal(a->goodput.limits.accumulate,
@@ -186,6 +188,38 @@ static void what_is_written_is_read_as_it_was(void **state)
 		free(text);
 		plx_problem_destroy(problem);
 	}
+}
+
+/* As 0.1 wrote them: what a further switch costs was one for all jobs. */
+static void of_a_job_that_does_not_say_its_price_is_the_clusters(void **state)
+{
+	struct plx_problem *problem = NULL;
+	struct plx_snapshot *snapshot;
+	uint64_t seed = 3;
+	char *text = NULL;
+	char *at = NULL;
+	int dropped = 0;
+
+	(void) state;
+	while (!problem || !problem->switches || !problem->jobs[0].profiled) {
+		plx_problem_destroy(problem);
+		problem = any_problem(&seed, false);
+	}
+	problem->switch_cost = 0.375;
+	text = text_of(problem, NULL);
+	for (; (at = strstr(text, "\"per_switch\"")); dropped++)
+		at[1] = 'x';
+	assert_true(dropped > 0);
+	snapshot = parsed(text);
+	for (int j = 0; j < problem->job_count; j++) {
+		const struct plx_job *job = &snapshot->problem->jobs[j];
+
+		assert_true(!job->profiled ||
+			    job->goodput.model.per_switch == 0.375);
+	}
+	plx_snapshot_destroy(snapshot);
+	free(text);
+	plx_problem_destroy(problem);
 }
 
 static void a_decision_is_made_again_to_the_last_bit(void **state)
@@ -320,6 +354,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read_as_it_was),
+		cmocka_unit_test(
+			of_a_job_that_does_not_say_its_price_is_the_clusters),
 		cmocka_unit_test(a_decision_is_made_again_to_the_last_bit),
 		cmocka_unit_test(hostile_text_is_refused_or_makes_sense),
 	};

@@ -52,6 +52,7 @@ int plx_prepare(struct plx_problem *problem, const struct plx_prepare *how,
 		if (how->weights == PLX_WEIGHTS_SERVICE)
 			job->samples_left = 0;
 	}
+	plx_problem_price(problem);
 	if (how->weights == PLX_WEIGHTS_ALIKE)
 		return 0;
 	return plx_problem_set_weights(problem, err);

@@ -45,7 +45,7 @@ double plx_sync_seconds(const struct plx_model *model, struct plx_shape shape)
 	if (shape.gpus < 2)
 		return 0;
 	if (shape.nodes > 1)
-		over_nodes *= 1 + shape.spread;
+		over_nodes *= 1 + model->per_switch * shape.further;
 	if (shape.nodes > 2)
 		return over_nodes;
 	if (shape.nodes > 1)
@@ -118,6 +118,8 @@ static bool model_valid(const struct plx_model *m)
 	       within(m->alpha_r, 0, SECONDS_MAX) &&
 	       within(m->beta_r, 0, SECONDS_MAX) &&
 	       within(m->two_nodes, 0, PLX_TWO_NODES_MAX) &&
+	       within(m->per_switch, 0, PLX_PER_SWITCH_MAX) &&
+	       m->further >= 0 && m->further <= PLX_FURTHER_MAX &&
 	       (m->growth == PLX_BY_GPU || m->growth == PLX_BY_DOUBLING) &&
 	       within(m->gamma, 1, GAMMA_MAX) && m->alpha_c + m->beta_c > 0;
 }

@@ -21,8 +21,8 @@ enum plx_growth {
 };
 
 /*
- * How long a step takes; alpha and beta in seconds, all >= 0. With the last
- * two members 0, this is the paper's model.
+ * How long a step takes; alpha and beta in seconds, all >= 0. With the members
+ * behind gamma 0, this is the paper's model.
  */
 struct plx_model {
 	double alpha_c, beta_c; /* pass: fixed, and per sample on a GPU */
@@ -31,15 +31,39 @@ struct plx_model {
 	double gamma;		/* overlap of pass and all-reduce, 1 to 10 */
 	double two_nodes;	/* part that two nodes take longer, 0 to 10 */
 	enum plx_growth growth;
+	/*
+	 * Further leaf switches, 0 to 4, that alpha_n and beta_n were measured
+	 * on, where per_switch is not known; otherwise 0.
+	 */
+	int further;
+	/*
+	 * Part that an all-reduce over nodes takes longer for each further leaf
+	 * switch, 0 to 100; 0: it is not known to.
+	 */
+	double per_switch;
 };
+
+/* More further switches than so many cost a job no more than these. */
+#define PLX_FURTHER_MAX 4
+
+/* plx_shape.further of nodes on so many leaf switches. */
+static inline int plx_further(int switches)
+{
+	int further = switches > 1 ? switches - 1 : 0;
+
+	return further < PLX_FURTHER_MAX ? further : PLX_FURTHER_MAX;
+}
 
 /* Where a job's ranks sit; one rank uses one GPU. */
 struct plx_shape {
 	int nodes; /* nodes with at least one rank; 0 when not running */
 	int gpus;  /* ranks in all, >= nodes */
-	/* Part that an all-reduce over its nodes takes longer, as they are on
-	 * several switches; 0: it is not known to. */
-	double spread;
+	/*
+	 * Leaf switches beyond the first that its nodes are on, 0 to 4; 0 also
+	 * where nothing is known of them. Not an int: compilers pass 12 bytes
+	 * slowly.
+	 */
+	long further;
 };
 
 /* How a step's samples are spread: total batch = gpus * m * (s + 1). */
@@ -78,6 +102,9 @@ double plx_grad_seconds(const struct plx_model *model, double per_gpu);
 /* Least that beta is multiplied by in an all-reduce; as published. */
 #define PLX_EXTRA_FLOOR	  1e-8
 #define PLX_TWO_NODES_MAX 10.0
+/* per_switch of who has not measured it: a guess. */
+#define PLX_SWITCH_COST	   0.1
+#define PLX_PER_SWITCH_MAX 100.0
 
 /* What beta of an all-reduce is multiplied by. */
 double plx_sync_extra(enum plx_growth growth, int gpus);

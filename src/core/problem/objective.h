@@ -29,12 +29,6 @@
 #define PLX_HYSTERESIS 0.08
 
 /*
- * For problem->switch_cost of a scheduler that is not told otherwise: a guess.
- * What a job measured may have been on one switch or on several.
- */
-#define PLX_SWITCH_COST 0.1
-
-/*
  * For plx_job's samples_left: goes after all others in
  * plx_problem_set_weights().
  */

@@ -101,10 +101,24 @@ int plx_problem_add_switches(struct plx_problem *problem, struct plx_error *err)
 	return 0;
 }
 
-void plx_switch_set_init(struct plx_switch_set *set,
-			 const struct plx_problem *problem)
+void plx_problem_price(struct plx_problem *problem)
 {
-	size_t words = ((size_t) problem->node_count + 63) / 64;
+	for (int j = 0; problem->switches && j < problem->job_count; j++) {
+		struct plx_model *model = &problem->jobs[j].goodput.model;
+		double took = 1 + problem->switch_cost * model->further;
+
+		if (!problem->jobs[j].profiled || model->per_switch > 0)
+			continue;
+		model->per_switch = problem->switch_cost;
+		model->alpha_n /= took;
+		model->beta_n /= took;
+		model->further = 0;
+	}
+}
+
+void plx_switch_set_init(struct plx_switch_set *set, int node_count)
+{
+	size_t words = ((size_t) node_count + 63) / 64;
 
 	set->count = 0;
 	memset(set->bits, 0, words * sizeof(*set->bits));
@@ -121,20 +135,27 @@ struct plx_shape plx_shape_of(const int *gpus, int node_count)
 	return shape;
 }
 
-struct plx_shape plx_problem_shape(const struct plx_problem *problem,
-				   const int *gpus, int *switches)
+int plx_switches_of(const int *gpus, int node_count, const int *switches)
 {
-	struct plx_shape shape = plx_shape_of(gpus, problem->node_count);
 	struct plx_switch_set set;
 
-	plx_switch_set_init(&set, problem);
-	for (int n = 0; problem->switches && n < problem->node_count; n++) {
+	if (!switches)
+		return 0;
+	plx_switch_set_init(&set, node_count);
+	for (int n = 0; n < node_count; n++) {
 		if (gpus[n] > 0)
-			plx_switch_set_add(&set, problem, n);
+			plx_switch_set_add(&set, switches[n]);
 	}
-	shape.spread = plx_problem_spread(problem, set.count);
-	if (switches)
-		*switches = set.count;
+	return set.count;
+}
+
+struct plx_shape plx_shape_on(const int *gpus, int node_count,
+			      const int *switches)
+{
+	struct plx_shape shape = plx_shape_of(gpus, node_count);
+
+	shape.further =
+		plx_further(plx_switches_of(gpus, node_count, switches));
 	return shape;
 }
 
@@ -175,14 +196,15 @@ static bool may_have_on(const struct plx_job *job, int n, int gpus)
 bool plx_job_may_have(const struct plx_problem *problem,
 		      const struct plx_job *job, const int *gpus)
 {
-	int switches = 0;
-	struct plx_shape shape = plx_problem_shape(problem, gpus, &switches);
+	struct plx_shape shape = plx_shape_of(gpus, problem->node_count);
 	int nodes = shape.nodes;
 	int all = shape.gpus;
 
 	if (all == 0)
 		return true;
-	if (job->max_switches && switches > job->max_switches)
+	if (job->max_switches &&
+	    plx_switches_of(gpus, problem->node_count, problem->switches) >
+		    job->max_switches)
 		return false;
 	for (int n = 0; n < problem->node_count; n++) {
 		if (!may_have_on(job, n, gpus[n]))

@@ -107,7 +107,7 @@ struct plx_problem {
 	 * from 0 to node_count - 1; NULL: nothing is known of them.
 	 */
 	int *switches;
-	/* Part that an all-reduce takes longer for each further switch. */
+	/* per_switch of jobs that have not measured it: plx_problem_price(). */
 	double switch_cost;
 	int consumable_kinds; /* what nodes have besides GPUs, 0 to 16 */
 	double *consumables;  /* [node * consumable_kinds + kind] free or the
@@ -147,19 +147,12 @@ int plx_problem_add_switches(struct plx_problem *problem,
 			     struct plx_error *err);
 void plx_problem_destroy(struct plx_problem *problem); /* accepts NULL */
 
-/* More further switches than so many cost a job no more than these. */
-#define PLX_SWITCHES_PRICED 4
-
-/* plx_shape.spread of a job on so many switches. */
-static inline double plx_problem_spread(const struct plx_problem *problem,
-					int switches)
-{
-	int further = switches > 1 ? switches - 1 : 0;
-
-	if (further > PLX_SWITCHES_PRICED)
-		further = PLX_SWITCHES_PRICED;
-	return problem->switch_cost * further;
-}
+/*
+ * Where switches are known, jobs that have not measured what a further one
+ * costs pay switch_cost for it. What they measured on several is taken to one
+ * switch by the same price.
+ */
+void plx_problem_price(struct plx_problem *problem);
 
 /* A set of switches. */
 #define PLX_SWITCHES_MAX 65536
@@ -168,15 +161,11 @@ struct plx_switch_set {
 	uint64_t bits[PLX_SWITCHES_MAX / 64];
 };
 
-/* Makes it empty, for the problem's switches. */
-void plx_switch_set_init(struct plx_switch_set *set,
-			 const struct plx_problem *problem);
+/* Makes it empty, for switches of so many nodes. */
+void plx_switch_set_init(struct plx_switch_set *set, int node_count);
 
-/* Adds that of node n. Requires that the problem has switches. */
-static inline void plx_switch_set_add(struct plx_switch_set *set,
-				      const struct plx_problem *problem, int n)
+static inline void plx_switch_set_add(struct plx_switch_set *set, int s)
 {
-	int s = problem->switches[n];
 	uint64_t bit = UINT64_C(1) << s % 64;
 
 	set->count += !(set->bits[s / 64] & bit);
@@ -186,12 +175,12 @@ static inline void plx_switch_set_add(struct plx_switch_set *set,
 /* GPUs of each node, [node_count]: how many are they, on how many nodes? */
 struct plx_shape plx_shape_of(const int *gpus, int node_count);
 
-/*
- * The same, with what its switches cost. *switches: on how many it is, 0 where
- * nothing is known; may be NULL.
- */
-struct plx_shape plx_problem_shape(const struct plx_problem *problem,
-				   const int *gpus, int *switches);
+/* The same on switches, [node_count]; NULL: nothing is known of them. */
+struct plx_shape plx_shape_on(const int *gpus, int node_count,
+			      const int *switches);
+
+/* Of switches, [node_count] or NULL, those with any of these GPUs. */
+int plx_switches_of(const int *gpus, int node_count, const int *switches);
 
 /*
  * Of kind k of a node's consumables: what the job takes on n with so many GPUs.

@@ -29,7 +29,9 @@ static double row_value(const struct plx_problem *problem,
 {
 	struct plx_yardstick fair = plx_fair_share(problem, job);
 
-	return plx_job_value(job, &fair, plx_problem_shape(problem, row, NULL),
+	return plx_job_value(job, &fair,
+			     plx_shape_on(row, problem->node_count,
+					  problem->switches),
 			     row_changed(job, row, problem->node_count));
 }
 

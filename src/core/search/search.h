@@ -67,7 +67,7 @@ struct plx_config {
 	int nodes;
 	int per_node;
 	int gpus;
-	double spread;	/* of the shape, on as few switches as hold it */
+	long further;	/* of the shape, on as few switches as hold it */
 	double utility; /* when the job has to restart for it */
 };
 
@@ -130,7 +130,7 @@ struct plx_search_job {
 	 * [cap + 1] each, as two and many on several switches, by further
 	 * ones; NULL: not asked.
 	 */
-	double *wide[2 * PLX_SWITCHES_PRICED];
+	double *wide[2 * PLX_FURTHER_MAX];
 	struct plx_config *candidates; /* by falling utility */
 	int candidate_count;
 	int candidates_size; /* that there is memory for */
@@ -231,7 +231,7 @@ struct plx_shape plx_placement_shape(const struct plx_placement *placement);
 /* On how many switches it is; 0: they do not matter. */
 int plx_search_span(const struct plx_search *search,
 		    const struct plx_placement *placement);
-/* With what further switches cost it. */
+/* With the further switches that it is on. */
 struct plx_shape plx_search_shape(const struct plx_search *search,
 				  const struct plx_placement *placement);
 bool plx_placement_equal(const struct plx_placement *a,

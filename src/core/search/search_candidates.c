@@ -40,7 +40,7 @@ static void add(struct list *list, int nodes, int per_node, int gpus)
 	struct plx_shape shape = {
 		.nodes = nodes,
 		.gpus = gpus,
-		.spread = plx_problem_spread(search->problem, span),
+		.further = plx_further(span),
 	};
 	double utility = plx_value(search, e, shape);
 	struct plx_config *candidates;
@@ -63,7 +63,7 @@ static void add(struct list *list, int nodes, int per_node, int gpus)
 		.nodes = nodes,
 		.per_node = per_node,
 		.gpus = gpus,
-		.spread = shape.spread,
+		.further = shape.further,
 		.utility = utility,
 	};
 }

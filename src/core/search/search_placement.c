@@ -25,10 +25,11 @@ int plx_search_span(const struct plx_search *search,
 
 	if (!search->switch_count)
 		return 0;
-	plx_switch_set_init(&set, search->problem);
+	plx_switch_set_init(&set, search->node_count);
 	for (int i = 0; i < placement->count; i++)
-		plx_switch_set_add(&set, search->problem,
-				   placement->slots[i].node);
+		plx_switch_set_add(
+			&set,
+			search->problem->switches[placement->slots[i].node]);
 	return set.count;
 }
 
@@ -38,8 +39,7 @@ struct plx_shape plx_search_shape(const struct plx_search *search,
 	struct plx_shape shape = plx_placement_shape(placement);
 
 	if (placement->count > 1)
-		shape.spread = plx_problem_spread(
-			search->problem, plx_search_span(search, placement));
+		shape.further = plx_further(plx_search_span(search, placement));
 	return shape;
 }
 

@@ -221,7 +221,7 @@ void plx_search_destroy(struct plx_search *search)
 	for (int j = 0; search->jobs && j < search->job_count; j++) {
 		free(search->jobs[j].slots);
 		free(search->jobs[j].one);
-		for (int i = 0; i < 2 * PLX_SWITCHES_PRICED; i++)
+		for (int i = 0; i < 2 * PLX_FURTHER_MAX; i++)
 			free(search->jobs[j].wide[i]);
 		free(search->jobs[j].hull);
 		free(search->jobs[j].candidates);

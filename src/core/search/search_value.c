@@ -52,7 +52,10 @@ int plx_gpu_cap(const struct plx_job *job, int held)
 	return min_int(max_int(cap, held), job->max_gpus);
 }
 
-/* Members are compared, as there are gaps between them. */
+/*
+ * Members are compared, as there are gaps between them. What further switches
+ * cost is not kept, and need not be the same.
+ */
 static bool same_model(const struct plx_model *a, const struct plx_model *b)
 {
 	return a->alpha_c == b->alpha_c && a->beta_c == b->beta_c &&
@@ -106,7 +109,7 @@ double plx_alike_speedup(const struct plx_search_job *e, struct plx_shape shape)
 	double *known;
 
 	if (!e->alike || shape.nodes < 1 || shape.gpus >= PLX_ALIKE_GPUS ||
-	    shape.spread > 0)
+	    (shape.further > 0 && e->job->goodput.model.per_switch > 0))
 		return plx_speedup(e->job, &e->fair, shape);
 	known = &e->alike->speedup[min_int(shape.nodes, 3) - 1][shape.gpus];
 	if (isnan(*known))
@@ -131,11 +134,9 @@ static double ask(const struct plx_search *search,
  * Where the value of a shape on several switches is kept; NULL: no memory. Most
  * jobs are asked about few numbers of switches, or one.
  */
-static double *wide_value(const struct plx_search *search,
-			  struct plx_search_job *e, struct plx_shape shape)
+static double *wide_value(struct plx_search_job *e, struct plx_shape shape)
 {
-	long further = lround(shape.spread / search->problem->switch_cost);
-	double **row = &e->wide[2 * (further - 1) + (shape.nodes > 2)];
+	double **row = &e->wide[2 * (shape.further - 1) + (shape.nodes > 2)];
 	size_t count = (size_t) e->cap + 1;
 
 	if (!*row) {
@@ -156,8 +157,8 @@ double plx_value(const struct plx_search *search, struct plx_search_job *e,
 	known = &e->one[shape.gpus];
 	if (shape.nodes > 1)
 		known = &(shape.nodes > 2 ? e->many : e->two)[shape.gpus];
-	if (shape.nodes > 1 && e->pays && shape.spread > 0)
-		known = wide_value(search, e, shape);
+	if (shape.nodes > 1 && e->pays && shape.further > 0)
+		known = wide_value(e, shape);
 	if (!known)
 		return ask(search, e, shape);
 	if (isnan(*known))
@@ -251,7 +252,7 @@ double plx_value_of_count(const struct plx_search *search,
 
 		if (!plx_span_allowed(e, span))
 			break;
-		shape.spread = plx_problem_spread(search->problem, span);
+		shape.further = plx_further(span);
 		best = fmax(best, plx_value(search, e, shape));
 		if (!plx_two_differ(e) || (shape.nodes > 2 && !e->job->table))
 			break;
@@ -289,7 +290,7 @@ static int reach(const struct plx_search *search,
 static bool pays(const struct plx_search *search,
 		 const struct plx_search_job *e)
 {
-	return search->switch_count && search->problem->switch_cost > 0 &&
+	return search->switch_count && e->job->goodput.model.per_switch > 0 &&
 	       e->job->profiled && !e->job->table && e->job->max_switches != 1;
 }
 

@@ -244,7 +244,7 @@ static double config_speedup(const struct plx_search_job *e,
 	struct plx_shape shape = {
 		.nodes = config->nodes,
 		.gpus = config->gpus,
-		.spread = config->spread,
+		.further = config->further,
 	};
 
 	return plx_alike_speedup(e, shape);
@@ -281,7 +281,7 @@ static void obstacle(const struct line *line, double gain,
 	else if (gain > least && free < missing)
 		why = ": others need them more";
 	else if (gain > least && line->search->switch_count &&
-		 next->nodes > 1 && !(next->spread > 0))
+		 next->nodes > 1 && next->further == 0)
 		why = ": they do not fit on one switch";
 	else if (gain > least && job->batch_host >= 0 && !job->roams)
 		why = ": held by the node of its script, where they do not fit";

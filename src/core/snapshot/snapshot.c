@@ -79,6 +79,8 @@ const struct plx_snapshot_field plx_snapshot_fields[] = {
 	  1, 10, NAN },
 	{ "two_nodes", PLX_IN_MODEL, PLX_REAL, AT(goodput.model.two_nodes),
 	  0, 10, 0 },
+	{ "per_switch", PLX_IN_MODEL, PLX_REAL, AT(goodput.model.per_switch),
+	  0, PLX_PER_SWITCH_MAX, 0 },
 	{ "growth", PLX_IN_MODEL, PLX_WHOLE, AT(goodput.model.growth),
 	  PLX_BY_GPU, PLX_BY_DOUBLING, PLX_BY_GPU },
 	{ "sqr", PLX_IN_NOISE, PLX_REAL, AT(goodput.noise.sqr),

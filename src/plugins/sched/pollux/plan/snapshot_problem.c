@@ -369,11 +369,11 @@ static int fill_range(const struct pollux_snapshot *snapshot, int j, bool whole,
 static void fill_switches(const struct plx_problem *problem,
 			  const struct pollux_job *from, struct plx_job *job)
 {
-	int now = 0;
-
-	(void) plx_problem_shape(problem, job->now, &now);
 	if (from->max_switches)
-		job->max_switches = at_least(from->max_switches, now);
+		job->max_switches =
+			at_least(from->max_switches,
+				 plx_switches_of(job->now, problem->node_count,
+						 problem->switches));
 }
 
 static int fill_job(const struct pollux_snapshot *snapshot, int j,
