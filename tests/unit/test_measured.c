@@ -215,6 +215,24 @@ static void measured_goodput_is_that_of_the_rows(void **state)
 			 model / 1.25) < 1e-9 * model);
 }
 
+/* What the model is off there says nothing of here. */
+static void rows_on_other_switches_correct_nothing(void **state)
+{
+	struct plx_shape here = { 2, 8, 0 };
+	struct plx_shape wide = { 2, 8, 1 };
+	struct plx_batch batch = { 64, 1 };
+	struct plx_sample off = row(&usual, wide, 64, 1);
+	double model = plx_goodput(&usual, here, batch);
+
+	(void) state;
+	off.iter_seconds *= 1.25;
+	assert_float_equal(model,
+			   plx_goodput_measured(&usual, &off, 1, here, batch),
+			   1e-9 * model);
+	assert_true(plx_goodput_measured(&usual, &off, 1, wide, batch) <
+		    0.95 * model);
+}
+
 static void rows_that_are_no_measurements_do_no_harm(void **state)
 {
 	static const double bad[] = { NAN, INFINITY, -INFINITY, -1,
@@ -306,6 +324,7 @@ int main(void)
 		cmocka_unit_test(a_model_that_is_right_needs_no_correction),
 		cmocka_unit_test(a_truth_that_no_model_can_tell_is_followed),
 		cmocka_unit_test(measured_goodput_is_that_of_the_rows),
+		cmocka_unit_test(rows_on_other_switches_correct_nothing),
 		cmocka_unit_test(rows_that_are_no_measurements_do_no_harm),
 		cmocka_unit_test(an_outlier_is_not_believed),
 		cmocka_unit_test(the_order_of_rows_is_of_no_importance),

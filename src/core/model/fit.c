@@ -52,6 +52,8 @@ struct seen {
 	bool over_nodes;
 	bool in_node; /* more than one GPU of it */
 	bool over_two_gpus;
+	int further_least; /* switches, of those over nodes */
+	int further_most;
 };
 
 /* A fit under way. */
@@ -105,6 +107,21 @@ static bool counts(const struct fit *fit, size_t row)
 	       !(fit->left_out && fit->left_out[row]);
 }
 
+static void see_nodes(struct seen *seen, int further)
+{
+	if (!seen->over_nodes || further < seen->further_least)
+		seen->further_least = further;
+	if (further > seen->further_most)
+		seen->further_most = further;
+	seen->over_nodes = true;
+}
+
+/* On one number of switches they cannot be told from what they took there. */
+static bool is_priced(const struct seen *seen)
+{
+	return seen->further_least < seen->further_most;
+}
+
 static struct seen look(const struct fit *fit)
 {
 	struct seen seen = { 0 };
@@ -118,7 +135,8 @@ static struct seen look(const struct fit *fit)
 			seen.per_gpu = row->per_gpu;
 		seen.mean_pass += row->pass_seconds;
 		seen.many_per_gpu |= row->per_gpu != seen.per_gpu;
-		seen.over_nodes |= row->shape.nodes > 1;
+		if (row->shape.nodes > 1)
+			see_nodes(&seen, row->shape.further);
 		seen.in_node |= row->shape.nodes == 1 && row->shape.gpus > 1;
 		seen.over_two_gpus |= row->shape.gpus > 2;
 	}
@@ -149,6 +167,9 @@ static void set_bounds(struct fit *fit)
 	fit->bounds.upper[PLX_TWO] = fit->in.growth == PLX_BY_DOUBLING
 					     ? log(1 + PLX_TWO_NODES_MAX)
 					     : 0;
+	fit->bounds.lower[PLX_SWITCH] = is_priced(seen) ? PLX_FIT_FLOOR : 0;
+	fit->bounds.upper[PLX_SWITCH] =
+		is_priced(seen) ? log1p(PLX_PER_SWITCH_MAX) : 0;
 	fit->bounds.lower[PLX_GAMMA] = 1;
 	fit->bounds.upper[PLX_GAMMA] = GAMMA_MAX;
 	/* One m cannot tell alpha_c from beta_c: half the time each. */
@@ -204,6 +225,7 @@ static void start_at(const struct fit *fit, double gamma,
 					  (i % 2 ? fit->seen.per_gpu : 1));
 	x[PLX_GAMMA] = gamma;
 	x[PLX_TWO] = log(1 + PLX_FIT_TWO_USUAL);
+	x[PLX_SWITCH] = log1p(PLX_SWITCH_COST);
 	for (int i = 0; i < PLX_FIT_PARTS; i++)
 		x[i] = fmin(fmax(x[i], fit->bounds.lower[i]),
 			    fit->bounds.upper[i]);
@@ -222,6 +244,8 @@ static struct plx_model to_model(const struct fit *fit,
 		.gamma = parts[PLX_GAMMA],
 		.two_nodes = expm1(parts[PLX_TWO]),
 		.growth = fit->in.growth,
+		.further = is_priced(&fit->seen) ? 0 : fit->seen.further_least,
+		.per_switch = expm1(parts[PLX_SWITCH]),
 	};
 }
 
@@ -275,6 +299,7 @@ static void fit_warm(struct fit *fit, const struct plx_model *start, int looks)
 		[PLX_BETA_R] = start->beta_r,
 		[PLX_GAMMA] = start->gamma,
 		[PLX_TWO] = log(1 + start->two_nodes),
+		[PLX_SWITCH] = log1p(start->per_switch),
 	};
 	double x[PLX_FIT_PARTS];
 
@@ -284,8 +309,10 @@ static void fit_warm(struct fit *fit, const struct plx_model *start, int looks)
 			x[i] = fmin(fmax(parts[i], fit->bounds.lower[i]),
 				    fit->bounds.upper[i]);
 	}
-	if (parts[PLX_TWO] > 0)
-		x[PLX_TWO] = fmin(parts[PLX_TWO], fit->bounds.upper[PLX_TWO]);
+	for (int i = PLX_TWO; i <= PLX_SWITCH; i++) {
+		if (parts[i] > 0)
+			x[i] = fmin(parts[i], fit->bounds.upper[i]);
+	}
 	descend(fit, looks, GAIN_WARM, x);
 }
 

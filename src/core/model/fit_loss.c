@@ -11,9 +11,10 @@
 
 #include "core/model/fit_loss.h"
 
-#define GAMMA_WEIGHT 1e-3 /* on (gamma - 1)^2 */
-#define TWO_WEIGHT   1e-2 /* on log((1 + two_nodes) / (1 + usual))^2 */
-#define RATIO_WEIGHT 1e-2 /* on (beta / alpha)^2 of either all-reduce */
+#define GAMMA_WEIGHT  1e-3 /* on (gamma - 1)^2 */
+#define TWO_WEIGHT    1e-2 /* on log((1 + two_nodes) / (1 + usual))^2 */
+#define SWITCH_WEIGHT 1e-2 /* on log((1 + per_switch) / (1 + usual))^2 */
+#define RATIO_WEIGHT  1e-2 /* on (beta / alpha)^2 of either all-reduce */
 
 /* An RMSE bends without end at 0; below this it counts as this. */
 #define RMSE_MIN 1e-8
@@ -63,8 +64,8 @@ static void add_iter(double gamma, const struct pass *pass,
 	double e = log_t - iter->log_s;
 	double by_s = sync->alpha < 0 ? 0 : (1 - share) / sync->s * sync->times;
 	int alpha = sync->alpha < 0 ? PLX_ALPHA_N : sync->alpha;
-	const int at[] = { first[0],  first[1],	 alpha,
-			   alpha + 1, PLX_GAMMA, PLX_TWO };
+	const int at[] = { first[0],  first[1], alpha,	   alpha + 1,
+			   PLX_GAMMA, PLX_TWO,	PLX_SWITCH };
 	const double by[] = {
 		share * pass->by_alpha,
 		share * pass->by_beta,
@@ -73,10 +74,13 @@ static void add_iter(double gamma, const struct pass *pass,
 		(share * pass->log_x + (1 - share) * sync->log_s - log_t) /
 			gamma,
 		sync->two ? 1 - share : 0,
+		(1 - share) * sync->by_switch,
 	};
+	/* The last ones are of few all-reduces. */
+	int count = sync->further ? 7 : 5 + sync->two;
 
 	sums->squares += iter->rows * e * e;
-	for (int i = 0; i < 5 + sync->two; i++) {
+	for (int i = 0; i < count; i++) {
 		double weighted = iter->rows * by[i];
 
 		sums->slope[at[i]] += e * weighted;
@@ -121,24 +125,29 @@ static void add_ratio(const double parts[PLX_FIT_PARTS], int alpha,
 	point->bend[alpha + 1][alpha + 1] += 2 * RATIO_WEIGHT * by_b * by_b;
 }
 
-/* Of many programs on one network, two nodes take alike longer. */
-static void add_two(double two, struct plx_fit_point *point)
+/* Of many programs on one network, two nodes take alike longer, say. */
+static void add_usual(const double parts[PLX_FIT_PARTS], int part, double usual,
+		      double weight, struct plx_fit_point *point)
 {
-	double off = two - log(1 + PLX_FIT_TWO_USUAL);
+	double off = parts[part] - log(1 + usual);
 
-	point->loss += TWO_WEIGHT * off * off;
-	point->slope[PLX_TWO] += 2 * TWO_WEIGHT * off;
-	point->bend[PLX_TWO][PLX_TWO] += 2 * TWO_WEIGHT;
+	point->loss += weight * off * off;
+	point->slope[part] += 2 * weight * off;
+	point->bend[part][part] += 2 * weight;
 }
 
 static void set_syncs(struct plx_fit_table *table,
 		      const double parts[PLX_FIT_PARTS])
 {
+	double per_switch = expm1(parts[PLX_SWITCH]);
+
 	for (size_t i = 0; i < table->sync_count; i++) {
 		struct plx_fit_sync *sync = &table->syncs[i];
+		double priced = 1 + sync->further * per_switch;
 
 		sync->s = PLX_SYNC_FLOOR_S;
-		sync->times = sync->two ? exp(parts[PLX_TWO]) : 1;
+		sync->times = (sync->two ? exp(parts[PLX_TWO]) : 1) * priced;
+		sync->by_switch = sync->further * (1 + per_switch) / priced;
 		if (sync->alpha >= 0)
 			sync->s = fmax((parts[sync->alpha] +
 					parts[sync->alpha + 1] * sync->extra) *
@@ -174,7 +183,10 @@ void plx_fit_look(struct plx_fit_table *table,
 	point->slope[PLX_GAMMA] += 2 * GAMMA_WEIGHT * over;
 	point->bend[PLX_GAMMA][PLX_GAMMA] += 2 * GAMMA_WEIGHT;
 	if (table->growth == PLX_BY_DOUBLING)
-		add_two(parts[PLX_TWO], point);
+		add_usual(parts, PLX_TWO, PLX_FIT_TWO_USUAL, TWO_WEIGHT, point);
+	if (table->priced)
+		add_usual(parts, PLX_SWITCH, PLX_SWITCH_COST, SWITCH_WEIGHT,
+			  point);
 	add_ratio(parts, PLX_ALPHA_N, point);
 	add_ratio(parts, PLX_ALPHA_R, point);
 }
@@ -191,6 +203,7 @@ double plx_fit_loss(const struct plx_model *model,
 		[PLX_BETA_R] = model->beta_r,
 		[PLX_GAMMA] = model->gamma,
 		[PLX_TWO] = log(1 + model->two_nodes),
+		[PLX_SWITCH] = log1p(model->per_switch),
 	};
 	const struct plx_fit_rows all = { .rows = rows,
 					  .count = count,

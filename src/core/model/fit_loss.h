@@ -21,7 +21,8 @@ enum plx_fit_part {
 	PLX_ALPHA_R,
 	PLX_BETA_R,
 	PLX_GAMMA,
-	PLX_TWO, /* logarithm of 1 + two_nodes */
+	PLX_TWO,    /* logarithm of 1 + two_nodes */
+	PLX_SWITCH, /* logarithm of 1 + per_switch */
 	PLX_FIT_PARTS,
 };
 
@@ -44,14 +45,16 @@ struct plx_fit_pass {
 
 /* All-reduces that take the same time. */
 struct plx_fit_sync {
-	int nodes; /* 1, 2, or 3 for more */
-	bool two;  /* nodes, which take longer */
-	int alpha; /* PLX_ALPHA_N or PLX_ALPHA_R, or -1: one GPU */
+	int nodes;   /* 1, 2, or 3 for more */
+	int further; /* switches */
+	bool two;    /* nodes, which take longer */
+	int alpha;   /* PLX_ALPHA_N or PLX_ALPHA_R, or -1: one GPU */
 	int gpus;
-	double extra; /* GPUs beyond the second */
-	double times; /* longer than over more nodes, */
-	double s;     /* seconds, of the model last looked at, */
-	double log_s; /* and their logarithm */
+	double extra;	  /* GPUs beyond the second */
+	double times;	  /* longer than over more nodes on one switch, */
+	double by_switch; /* slope of its logarithm by PLX_SWITCH, */
+	double s;	  /* seconds, of the model last looked at, */
+	double log_s;	  /* and their logarithm */
 };
 
 /* Rows of one m with one all-reduce. */
@@ -72,6 +75,7 @@ struct plx_fit_rows {
 struct plx_fit_table {
 	enum plx_growth growth;
 	size_t rows; /* usable ones */
+	bool priced; /* of nodes on several numbers of switches */
 	size_t pass_count, sync_count, iter_count;
 	double pass_spread; /* sum of squares about the means of equal rows */
 	double iter_spread;

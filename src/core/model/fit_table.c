@@ -2,10 +2,10 @@
 /*
  * fit_table.c - measured rows made ready for fitting
  *
- * A model knows a row by its m, its GPUs, and whether they sit on one node:
- * rows that agree in these are one entry, with their mean logarithms. Sorted
- * by m, a pass is computed once for all rows of it. The order in which rows
- * came makes no difference.
+ * A model knows a row by its m, its GPUs, and on how many nodes and switches
+ * they sit, as far as that matters: rows that agree in these are one entry,
+ * with their mean logarithms. Sorted by m, a pass is computed once for all rows
+ * of it. The order in which rows came makes no difference.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@ struct seen_row {
 	int per_gpu;
 	int gpus;
 	int nodes; /* 1, 2, or 3 for more */
+	int further;
 	double log_pass, log_iter;
 };
 
@@ -33,7 +34,8 @@ static bool sane_seconds(double t)
 bool plx_fit_usable(const struct plx_sample *row)
 {
 	return row->shape.nodes >= 1 && row->shape.gpus >= row->shape.nodes &&
-	       row->shape.gpus <= COUNT_MAX && row->per_gpu >= 1 &&
+	       row->shape.gpus <= COUNT_MAX && row->shape.further >= 0 &&
+	       row->shape.further <= PLX_FURTHER_MAX && row->per_gpu >= 1 &&
 	       row->per_gpu <= COUNT_MAX && sane_seconds(row->pass_seconds) &&
 	       sane_seconds(row->iter_seconds);
 }
@@ -55,6 +57,8 @@ static int compare(const void *left, const void *right)
 	if (order == 0)
 		order = in_order(a->nodes, b->nodes);
 	if (order == 0)
+		order = in_order(a->further, b->further);
+	if (order == 0)
 		order = in_order(a->log_pass, b->log_pass);
 	return order ? order : in_order(a->log_iter, b->log_iter);
 }
@@ -66,7 +70,8 @@ static size_t sync_of(struct plx_fit_table *table, const struct seen_row *row)
 
 	for (i = 0; i < table->sync_count; i++) {
 		if (table->syncs[i].gpus == row->gpus &&
-		    table->syncs[i].nodes == row->nodes)
+		    table->syncs[i].nodes == row->nodes &&
+		    table->syncs[i].further == row->further)
 			return i;
 	}
 	sync = &table->syncs[table->sync_count++];
@@ -74,6 +79,7 @@ static size_t sync_of(struct plx_fit_table *table, const struct seen_row *row)
 		.alpha = row->nodes > 1 ? PLX_ALPHA_N : PLX_ALPHA_R,
 		.gpus = row->gpus,
 		.nodes = row->nodes,
+		.further = row->further,
 		.two = row->nodes == 2,
 		.extra = plx_sync_extra(table->growth, row->gpus),
 	};
@@ -103,7 +109,8 @@ static void add_row(struct plx_fit_table *table, const struct seen_row *row,
 		table->passes[table->pass_count++] = (struct plx_fit_pass){
 			.per_gpu = row->per_gpu,
 		};
-	if (!same_m || before->gpus != row->gpus || before->nodes != row->nodes)
+	if (!same_m || before->gpus != row->gpus ||
+	    before->nodes != row->nodes || before->further != row->further)
 		table->iters[table->iter_count++] = (struct plx_fit_iter){
 			.sync = sync_of(table, row),
 		};
@@ -115,6 +122,22 @@ static void add_row(struct plx_fit_table *table, const struct seen_row *row,
 	table->iter_spread +=
 		add_to_mean(&iter->rows, &iter->log_s, row->log_iter);
 	table->rows++;
+}
+
+static bool is_priced(const struct plx_fit_table *table)
+{
+	int further = -1;
+
+	for (size_t i = 0; i < table->sync_count; i++) {
+		const struct plx_fit_sync *sync = &table->syncs[i];
+
+		if (sync->nodes < 2)
+			continue;
+		if (further >= 0 && sync->further != further)
+			return true;
+		further = sync->further;
+	}
+	return false;
 }
 
 int plx_fit_table_init(struct plx_fit_table *table,
@@ -145,6 +168,8 @@ int plx_fit_table_init(struct plx_fit_table *table,
 			.per_gpu = row->per_gpu,
 			.gpus = row->shape.gpus,
 			.nodes = row->shape.nodes < 3 ? row->shape.nodes : 3,
+			.further =
+				row->shape.nodes > 1 ? row->shape.further : 0,
 			.log_pass = log(row->pass_seconds),
 			.log_iter = log(row->iter_seconds),
 		};
@@ -152,6 +177,7 @@ int plx_fit_table_init(struct plx_fit_table *table,
 	qsort(seen, used, sizeof(*seen), compare);
 	for (size_t i = 0; i < used; i++)
 		add_row(table, &seen[i], i ? &seen[i - 1] : NULL);
+	table->priced = is_priced(table);
 	return 0;
 }
 

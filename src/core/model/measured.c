@@ -60,7 +60,8 @@ static double off_get(const struct off *off, double m)
 
 static bool same_class(struct plx_shape a, struct plx_shape b)
 {
-	return a.gpus == b.gpus && (a.nodes > 1) == (b.nodes > 1);
+	return a.gpus == b.gpus && (a.nodes > 1) == (b.nodes > 1) &&
+	       a.further == b.further;
 }
 
 /* The corrected seconds of a pass and of one with its all-reduce. */

@@ -18,9 +18,9 @@
  * As plx_batch_best(), but times are the model's corrected by what the rows
  * say: by as much as the model was off there, linearly between measured
  * batches a GPU, and as at the nearest beyond. The all-reduce is corrected by
- * rows of the same GPUs in as many nodes (one or more), the pass by these or
- * else by all; of rows with the same batch a GPU the first counts. Without
- * rows it is plx_batch_best().
+ * rows of the same GPUs in as many nodes (one or more) on as many switches, the
+ * pass by these or else by all; of rows with the same batch a GPU the first
+ * counts. Without rows it is plx_batch_best().
  */
 bool plx_batch_measured(const struct plx_goodput *job,
 			const struct plx_sample *rows, size_t count,
