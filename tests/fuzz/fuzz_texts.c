@@ -79,7 +79,11 @@ int fuzz_section(const uint8_t *data, size_t size)
 static void is_sane(const struct plx_hint *hint)
 {
 	static const struct plx_shape shapes[] = {
-		{ 1, 1 }, { 1, 4 }, { 2, 3 }, { 3, 9 }, { 64, 4096 }
+		{ 1, 1, 0 },
+		{ 1, 4, 0 },
+		{ 2, 3, 1 },
+		{ 3, 9, 0 },
+		{ 64, 4096, PLX_FURTHER_MAX },
 	};
 	struct plx_batch best;
 	double goodput;

@@ -67,6 +67,11 @@ static void what_changed_is_written_at_once(void **state)
 	hint.samples_left /= 2;
 	assert_true(tell(&pace, &hint, 20));
 	assert_false(tell(&pace, &hint, 22));
+	hint.job.model.alpha_n = 0.02;
+	(void) tell(&pace, &hint, 24);
+	hint.job.model.per_switch = 30;
+	assert_true(tell(&pace, &hint, 26));
+	assert_false(tell(&pace, &hint, 28));
 }
 
 static void what_did_not_is_written_every_half_minute(void **state)

@@ -470,7 +470,7 @@ static struct plx_hint long_hint(void)
 	return (struct plx_hint){
 		.job = {
 			.model = { x, x, x, x, x, x, 1.23457, 1.23457,
-				   PLX_BY_DOUBLING },
+				   PLX_BY_DOUBLING, PLX_FURTHER_MAX, x },
 			.noise = { x, x },
 			.limits = { PLX_BATCH_MAX, PLX_BATCH_MAX,
 				    PLX_BATCH_MAX, PLX_BATCH_MAX, true },
@@ -505,13 +505,42 @@ static void what_is_left_to_train_is_told(void **state)
 
 	(void) state;
 	hint_text(&hint, text);
-	assert_true(strlen(text) < 600);
+	assert_true(strlen(text) < 630);
 	assert_int_equal(1, plx_hint_read(text, &read, &err));
 	assert_true(read.samples_left == 1.23457e17);
 	assert_true(read.speed == hint.speed);
 	assert_int_equal(PLX_BY_DOUBLING, read.job.model.growth);
 	assert_true(read.job.model.two_nodes == 1.23457);
 	assert_int_equal(PLX_BATCH_MAX, read.now.accum);
+}
+
+static void a_hint_says_what_further_switches_cost(void **state)
+{
+	static const char *const wrong[] = {
+		"nan,0", "-1,0", "inf,0", "101,0", "1", "1,0,0",
+		"0,5",	 "0,-1", "0,1.5", "0,nan", "",	"x,0",
+	};
+	struct plx_hint hint = long_hint();
+	struct plx_hint read;
+	char text[PLX_FIELDS_MAX];
+	char worse[PLX_FIELDS_MAX + 32];
+	struct plx_error err;
+
+	(void) state;
+	hint_text(&hint, text);
+	assert_int_equal(1, plx_hint_read(text, &read, &err));
+	assert_true(read.job.model.per_switch == 1.23457e-10);
+	assert_int_equal(PLX_FURTHER_MAX, read.job.model.further);
+	hint.job.model.per_switch = hint.job.model.further = 0;
+	hint_text(&hint, text);
+	assert_null(strstr(text, "switches="));
+	assert_int_equal(1, plx_hint_read(text, &read, &err));
+	assert_true(read.job.model.per_switch == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		snprintf(worse, sizeof(worse), "%s switches=%s", text,
+			 wrong[i]);
+		assert_int_equal(-1, plx_hint_read(worse, &read, &err));
+	}
 }
 
 static void a_hint_says_on_which_type_it_was_measured(void **state)
@@ -526,7 +555,7 @@ static void a_hint_says_on_which_type_it_was_measured(void **state)
 	(void) state;
 	memset(hint.type, 'x', sizeof(hint.type) - 1);
 	hint_text(&hint, text);
-	assert_true(strlen(text) < 740);
+	assert_true(strlen(text) < 770);
 	assert_int_equal(1, plx_hint_read(text, &read, &err));
 	assert_string_equal(hint.type, read.type);
 	/* One more is too long. */
@@ -601,6 +630,7 @@ int main(void)
 		cmocka_unit_test(bad_sizes_are_told_in_one_sentence),
 		cmocka_unit_test(the_help_names_every_key),
 		cmocka_unit_test(what_is_left_to_train_is_told),
+		cmocka_unit_test(a_hint_says_what_further_switches_cost),
 		cmocka_unit_test(a_hint_says_on_which_type_it_was_measured),
 		cmocka_unit_test(a_hint_need_not_tell_what_is_left),
 		cmocka_unit_test(what_is_left_must_be_a_number_of_samples),

@@ -54,6 +54,10 @@ void plx_hint_write(struct plx_writer *w, const struct plx_hint *hint)
 		plx_write_doubles(w, "sync",
 				  (double[PAIR]){ m->growth, m->two_nodes },
 				  PAIR);
+	if (m->per_switch > 0 || m->further > 0)
+		plx_write_doubles(w, "switches",
+				  (double[PAIR]){ m->per_switch, m->further },
+				  PAIR);
 	plx_write_doubles(w, "noise",
 			  (double[NOISE_PARTS]){ hint->job.noise.sqr,
 						 hint->job.noise.var },
@@ -117,6 +121,23 @@ static int read_sync(const char *fields, struct plx_model *model,
 	return 0;
 }
 
+/* Of one that was measured on several switches. */
+static int read_switches(const char *fields, struct plx_model *model,
+			 struct plx_error *err)
+{
+	double switches[PAIR] = { 0, 0 };
+
+	if (plx_field_doubles(fields, "switches", 0, PLX_PER_SWITCH_MAX,
+			      switches, PAIR, err) < 0)
+		return -1;
+	if (switches[1] != floor(switches[1]) || switches[1] > PLX_FURTHER_MAX)
+		return plx_fail(err, "switches: want 0 to %d further ones",
+				PLX_FURTHER_MAX);
+	model->per_switch = switches[0];
+	model->further = (int) switches[1];
+	return 0;
+}
+
 static int read_job(const char *fields, struct plx_goodput *job,
 		    struct plx_error *err)
 {
@@ -145,7 +166,8 @@ static int read_job(const char *fields, struct plx_goodput *job,
 			    .max_per_gpu = batch[3],
 			    .accumulate = batch[4] },
 	};
-	if (read_sync(fields, &job->model, err) < 0)
+	if (read_sync(fields, &job->model, err) < 0 ||
+	    read_switches(fields, &job->model, err) < 0)
 		return -1;
 	if (!plx_goodput_valid(job))
 		return plx_fail(err, "model, noise or batch out of range");

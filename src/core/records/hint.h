@@ -3,9 +3,9 @@
  * hint.h - what a job's agent tells the scheduler
  *
  * Fields of the status section (docs/resize.md): "batch=M0,max,minm,maxm,acc"
- * "model=7 numbers" "sync=growth,two" "noise=sqr,var" "profiled=nodes,gpus"
- * "now=m,s" "progress=0..1" "left=samples" "restart=s" "lr=" "speed="
- * "goodput=" "loss=" "type=". Under 740 bytes.
+ * "model=7 numbers" "sync=growth,two" "switches=part,further" "noise=sqr,var"
+ * "profiled=nodes,gpus" "now=m,s" "progress=0..1" "left=samples" "restart=s"
+ * "lr=" "speed=" "goodput=" "loss=" "type=". Under 770 bytes.
  */
 #ifndef PLX_CORE_HINT_H
 #define PLX_CORE_HINT_H

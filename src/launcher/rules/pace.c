@@ -36,6 +36,7 @@ static bool predicts_else(const struct plx_hint *a, const struct plx_hint *b)
 		{ .nodes = 1, .gpus = gpus },
 		{ .nodes = 1, .gpus = 2 * gpus },
 		{ .nodes = 2, .gpus = 2 * gpus },
+		{ .nodes = 2, .gpus = 2 * gpus, .further = 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
