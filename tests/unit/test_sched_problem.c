@@ -183,13 +183,12 @@ static void a_job_that_said_nothing_is_known_by_its_options(void **state)
 	plx_problem_destroy(problem);
 }
 
-/* Of the first job, measured on one GPU: so many samples a second there. */
-static double alone(const struct world *w)
+/* Of the first job: so many samples a second there. */
+static double goodput_on(const struct world *w, struct plx_shape shape)
 {
-	struct plx_shape one = { .nodes = 1, .gpus = 1 };
 	double goodput = 0;
 
-	assert_true(plx_batch_best(&w->jobs[0].status.hint.job, one, NULL,
+	assert_true(plx_batch_best(&w->jobs[0].status.hint.job, shape, NULL,
 				   &goodput));
 	return goodput;
 }
@@ -211,7 +210,7 @@ static void a_job_that_keeps_its_limit_is_to_keep_it(void **state)
 	(void) state;
 	set_up(&w);
 	measured(&w, 0, 1, 500);
-	goodput = alone(&w);
+	goodput = goodput_on(&w, (struct plx_shape){ 1, 1, 0 });
 	w.jobs[0].limit_s = 3600;
 	w.jobs[0].ends_s = 1000;
 	w.jobs[0].status.hint.samples_left = 900 * goodput;
@@ -226,6 +225,30 @@ static void a_job_that_keeps_its_limit_is_to_keep_it(void **state)
 	/* One that misses it anyway is not given more for that. */
 	w.jobs[0].status.hint.samples_left = 1100 * goodput;
 	assert_float_equal(0, least_of(&w), 0);
+}
+
+/* Were it on one switch it would end in time. */
+static void whether_it_keeps_its_limit_is_seen_where_it_is(void **state)
+{
+	int switches[NODES] = { 0, 1 };
+	double goodput;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	w.snapshot.switches = switches;
+	w.gpus[0][1] = w.cpus[0][1] = 1;
+	measured(&w, 0, 2, 600);
+	w.jobs[0].status.hint.job.model.per_switch = 9;
+	goodput = goodput_on(&w, (struct plx_shape){ 2, 2, 1 });
+	w.jobs[0].limit_s = 3600;
+	w.jobs[0].ends_s = 1000;
+	w.jobs[0].status.hint.samples_left = 900 * goodput;
+	assert_float_equal(0.9 * goodput, least_of(&w), 1e-6 * goodput);
+	w.jobs[0].status.hint.samples_left = 1100 * goodput;
+	assert_float_equal(0, least_of(&w), 0);
+	switches[1] = 0;
+	assert_float_equal(1.1 * goodput, least_of(&w), 1e-6 * goodput);
 }
 
 static void weights_are_what_the_administrator_wants(void **state)
@@ -544,6 +567,8 @@ int main(void)
 		cmocka_unit_test(a_job_needs_the_nodes_that_its_user_named),
 		cmocka_unit_test(without_one_of_them_it_gains_nothing),
 		cmocka_unit_test(a_job_that_keeps_its_limit_is_to_keep_it),
+		cmocka_unit_test(
+			whether_it_keeps_its_limit_is_seen_where_it_is),
 		cmocka_unit_test(weights_are_what_the_administrator_wants),
 		cmocka_unit_test(
 			what_was_promised_and_is_gone_is_taken_from_nobody),

@@ -34,7 +34,8 @@ void pollux_claims_hear(const struct pollux_snapshot *snapshot, int j,
 	const struct pollux_job *job = &snapshot->jobs[j];
 	struct plx_claim claim = {
 		.now_s = pollux_now_s(),
-		.shape = plx_shape_of(job->gpus, snapshot->node_count),
+		.shape = plx_shape_on(job->gpus, snapshot->node_count,
+				      snapshot->switches),
 		.shape_s = (double) (snapshot->now - job->since),
 		.runs = job->runs,
 		.resized = state->phase != POLLUX_IDLE,

@@ -148,7 +148,8 @@ static void fill_limit(const struct pollux_snapshot *snapshot,
 	    !isfinite(from->limit_s) || !(from->limit_s > 0) ||
 	    !(from->ends_s > 0) || !(hint->samples_left > 0))
 		return;
-	now = plx_shape_of(from->gpus, snapshot->node_count);
+	now = plx_shape_on(from->gpus, snapshot->node_count,
+			   snapshot->switches);
 	if (now.gpus && !plx_limit_misses(hint, now, from->ends_s))
 		job->least_goodput = hint->samples_left / from->ends_s;
 }

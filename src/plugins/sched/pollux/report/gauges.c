@@ -93,8 +93,8 @@ static void _values(const struct pollux_snapshot *snapshot,
 	for (int j = 0; j < snapshot->job_count; j++) {
 		const struct plx_job *job = &problem->jobs[j];
 		struct plx_yardstick fair = plx_fair_share(problem, job);
-		struct plx_shape shape =
-			plx_shape_of(job->now, problem->node_count);
+		struct plx_shape shape = plx_shape_on(
+			job->now, problem->node_count, problem->switches);
 		double speedup = plx_speedup(job, &fair, shape);
 		struct plx_due due = plx_due_of(shared, snapshot->job_count,
 						&job->goodput.limits);

@@ -140,6 +140,7 @@ void pollux_limit_warn(const struct pollux_snapshot *snapshot, int j,
 	    pollux_is_moldable(job))
 		return;
 	plx_limit_warn(&job->status.hint,
-		       plx_shape_of(gpus, snapshot->node_count), job->ends_s,
-		       why, size);
+		       plx_shape_on(gpus, snapshot->node_count,
+				    snapshot->switches),
+		       job->ends_s, why, size);
 }
