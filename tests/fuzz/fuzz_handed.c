@@ -43,7 +43,7 @@ void handed_fetch_destroy(struct plx_fetch *fetch)
 static void use(struct plx_profile *profile)
 {
 	static const struct plx_limits limits = { 32, 4096, 4, 64, true };
-	static const struct plx_shape shape = { 2, 4 };
+	static const struct plx_shape shape = { 2, 4, 1 };
 	const struct plx_batch none = { 0 };
 	struct plx_goodput job;
 	struct plx_batch batch;

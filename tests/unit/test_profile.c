@@ -592,6 +592,57 @@ static void a_ratio_of_nonsense_is_none(void **state)
 	}
 }
 
+/* On nodes of one switch, and then on nodes of two. */
+static void times_on_one_switch_and_on_two_are_kept_apart(void **state)
+{
+	const struct plx_shape wide = { 2, 4, 1 };
+	struct plx_profile profile;
+
+	(void) state;
+	plx_profile_init(&profile);
+	measure(&profile, one, 128, 8);
+	add_steps(plx_profile_row(&profile, wide, 128, 1), 0.0228, 0.020, 8);
+	fit(&profile);
+	assert_int_equal(1, profile.model.further);
+	assert_true(profile.model.per_switch == 0);
+	add_steps(plx_profile_row(&profile, four, 128, 2), 0.0228, 0.005, 8);
+	assert_int_equal(3, profile.row_count);
+	assert_true(plx_profile_stale(&profile));
+	fit(&profile);
+	assert_int_equal(0, profile.model.further);
+	assert_true(profile.model.per_switch > 1);
+	assert_true(plx_profile_valid(&profile));
+	profile.rows[1].shape.further = PLX_FURTHER_MAX + 1;
+	assert_false(plx_profile_valid(&profile));
+	profile.rows[1].shape.further = -1;
+	assert_false(plx_profile_valid(&profile));
+}
+
+/* A batch that was measured on two switches is not that of one. */
+static void a_batch_is_chosen_by_what_was_measured_on_as_many(void **state)
+{
+	const struct plx_shape wide = { 2, 4, 1 };
+	struct plx_profile profile;
+	struct plx_batch batch;
+	struct plx_batch few;
+
+	(void) state;
+	plx_profile_init(&profile);
+	for (int m = 32; m <= 256; m *= 2) {
+		measure(&profile, one, m, 8);
+		add_steps(plx_profile_row(&profile, four, m, 1),
+			  0.010 + 0.0001 * m, 0.002, 8);
+		add_steps(plx_profile_row(&profile, wide, m, 1),
+			  0.010 + 0.0001 * m, 0.2, 8);
+	}
+	fit(&profile);
+	see_noise(&profile, 3);
+	batch = advise(&profile, wide, (struct plx_batch){ 0 });
+	few = advise(&profile, four, (struct plx_batch){ 0 });
+	assert_true(plx_batch_total(&limits, 4, batch) >
+		    plx_batch_total(&limits, 4, few));
+}
+
 static void a_profile_of_another_version_is_begun_anew(void **state)
 {
 	struct plx_profile saved;
@@ -640,6 +691,9 @@ int main(void)
 		cmocka_unit_test(what_fits_into_memory_is_of_a_type),
 		cmocka_unit_test(of_many_types_the_one_not_used_longest_goes),
 		cmocka_unit_test(a_ratio_of_nonsense_is_none),
+		cmocka_unit_test(times_on_one_switch_and_on_two_are_kept_apart),
+		cmocka_unit_test(
+			a_batch_is_chosen_by_what_was_measured_on_as_many),
 		cmocka_unit_test(a_profile_of_another_version_is_begun_anew),
 	};
 

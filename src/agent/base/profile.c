@@ -46,7 +46,8 @@ static bool is_flag(const bool *flag)
 static bool is_row(const struct plx_profile_row *row)
 {
 	return row->shape.nodes >= 1 && row->shape.gpus >= row->shape.nodes &&
-	       row->shape.gpus <= PLX_GPUS_MAX && row->per_gpu >= 1 &&
+	       row->shape.gpus <= PLX_GPUS_MAX && row->shape.further >= 0 &&
+	       row->shape.further <= PLX_FURTHER_MAX && row->per_gpu >= 1 &&
 	       row->per_gpu <= PLX_BATCH_MAX && row->type >= 0 &&
 	       row->type < PLX_PROFILE_TYPES && is_amount(row->passes) &&
 	       is_amount(row->pass_s) && is_amount(row->steps) &&
@@ -104,12 +105,17 @@ void plx_profile_take(struct plx_profile *profile, const void *data,
 		plx_profile_init(profile);
 }
 
+static bool same_shape(struct plx_shape a, struct plx_shape b)
+{
+	return a.gpus == b.gpus && a.nodes == b.nodes && a.further == b.further;
+}
+
 static bool same_row(const struct plx_profile *profile,
 		     const struct plx_profile_row *row, struct plx_shape shape,
 		     int per_gpu)
 {
-	return row->type == profile->type && row->shape.nodes == shape.nodes &&
-	       row->shape.gpus == shape.gpus && row->per_gpu == per_gpu;
+	return row->type == profile->type && same_shape(row->shape, shape) &&
+	       row->per_gpu == per_gpu;
 }
 
 static struct plx_profile_row *least_recent(struct plx_profile *profile)
@@ -235,8 +241,7 @@ static bool has_shape(const struct plx_sample *samples, size_t count,
 		      struct plx_shape shape)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (samples[i].shape.gpus == shape.gpus &&
-		    samples[i].shape.nodes == shape.nodes)
+		if (same_shape(samples[i].shape, shape))
 			return true;
 	}
 	return false;

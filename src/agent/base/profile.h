@@ -22,7 +22,7 @@
 #include "core/records/gpu_type.h"
 
 #define PLX_ROWS_MAX	    128
-#define PLX_PROFILE_VERSION 4
+#define PLX_PROFILE_VERSION 5
 #define PLX_PROFILE_TYPES   4
 
 /* Running means of one type, shape and batch per GPU. */

@@ -232,7 +232,11 @@ static const char *const terms[] = { "data set, seed or order of samples",
 				     "batch sizes or learning rate",
 				     "registered state", "buckets" };
 
-enum { TERMS = sizeof(terms) / sizeof(terms[0]) };
+enum {
+	TERMS = sizeof(terms) / sizeof(terms[0]),
+	LEAF = TERMS, /* behind them; it need not be alike */
+	SAID,
+};
 
 static uint32_t state_crc(const struct pollux *p)
 {
@@ -268,7 +272,24 @@ static uint32_t buckets_crc(const struct pollux *p)
 	return crc;
 }
 
-static void sum_up(const struct pollux *p, uint32_t crcs[TERMS])
+/*
+ * Of a rank's leaf switch or block, 0: not known. Slurm tells each step where
+ * its node is, "top.leaf.node", and as the pattern what that means; "node"
+ * where there are no switches.
+ */
+static uint32_t leaf_crc(void)
+{
+	const char *address = getenv("SLURM_TOPOLOGY_ADDR");
+	const char *pattern = getenv("SLURM_TOPOLOGY_ADDR_PATTERN");
+	const char *node = getenv("SLURMD_NODENAME");
+
+	if (!address || !pattern || !node || !strcmp(pattern, "node") ||
+	    strlen(address) <= strlen(node) + 1)
+		return 0;
+	return plx_crc32c(0, address, strlen(address) - strlen(node) - 1);
+}
+
+static void sum_up(const struct pollux *p, uint32_t crcs[SAID])
 {
 	const struct pollux_config *c = &p->config;
 	const struct plx_limits *l = &p->limits;
@@ -285,32 +306,59 @@ static void sum_up(const struct pollux *p, uint32_t crcs[TERMS])
 	crcs[1] = plx_crc32c(0, rate, sizeof(rate));
 	crcs[2] = state_crc(p);
 	crcs[3] = buckets_crc(p);
+	crcs[LEAF] = leaf_crc();
 }
 
-/* The first that differs from rank 0's, and whose it is; rank 0: none. */
+/*
+ * The first rank that differs from rank 0, 0: none, and in what; and on how
+ * many further switches they are.
+ */
 struct other {
 	int rank;
 	int term;
+	int further;
 };
 
-static struct other find_other(const uint32_t all[][TERMS], int ranks)
+static void find_other(const uint32_t all[][SAID], int ranks,
+		       struct other *other)
 {
 	for (int rank = 1; rank < ranks; rank++) {
 		for (int i = 0; i < TERMS; i++) {
-			if (all[rank][i] != all[0][i])
-				return (struct other){ rank, i };
+			if (all[rank][i] == all[0][i])
+				continue;
+			other->rank = rank;
+			other->term = i;
+			return;
 		}
 	}
-	return (struct other){ 0 };
+}
+
+/* As far as all ranks know theirs. */
+static int find_further(const uint32_t all[][SAID], int ranks)
+{
+	uint32_t leaves[PLX_FURTHER_MAX + 1];
+	int count = 0;
+
+	for (int rank = 0; rank < ranks; rank++) {
+		bool seen = false;
+
+		if (!all[rank][LEAF])
+			return 0;
+		for (int i = 0; i < count && !seen; i++)
+			seen = leaves[i] == all[rank][LEAF];
+		if (!seen && count <= PLX_FURTHER_MAX)
+			leaves[count++] = all[rank][LEAF];
+	}
+	return plx_further(count);
 }
 
 /* Else samples would be used twice or never, or ranks wait for ever. */
 static int compare_ranks(struct pollux *p)
 {
 	const struct plx_coll_ops *ops = p->coll->ops;
-	uint32_t(*all)[TERMS] = NULL;
+	uint32_t(*all)[SAID] = NULL;
 	struct other other = { 0 };
-	uint32_t own[TERMS];
+	uint32_t own[SAID];
 	int rc;
 
 	sum_up(p, own);
@@ -320,12 +368,16 @@ static int compare_ranks(struct pollux *p)
 			return plx_fail(&p->err, "out of memory");
 	}
 	rc = ops->gather(p->coll, own, sizeof(own), all, &p->err);
-	if (rc == 0 && all)
-		other = find_other((const uint32_t(*)[TERMS]) all,
-				   p->coll->ranks);
+	if (rc == 0 && all) {
+		const uint32_t(*said)[SAID] = (const uint32_t(*)[SAID]) all;
+
+		find_other(said, p->coll->ranks, &other);
+		other.further = find_further(said, p->coll->ranks);
+	}
 	free(all);
 	if (rc < 0 || ops->spread(p->coll, &other, sizeof(other), &p->err) < 0)
 		return plx_fault(p, POLLUX_ECOMM);
+	p->shape.further = other.further;
 	if (!other.rank)
 		return 0;
 	p->agreed = true;
