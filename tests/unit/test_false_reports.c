@@ -55,6 +55,7 @@ struct world {
 	struct job jobs[JOBS];
 	struct plx_app_profiles profiles;
 	bool by_left; /* pollux_weigh=left */
+	bool wired;   /* half of the nodes on a switch each */
 	story lie;    /* NULL: all are honest */
 };
 
@@ -185,6 +186,10 @@ static struct plx_plan *decide(struct world *w, double t)
 	plx_prepare_defaults(problem);
 	for (int n = 0; n < NODES; n++)
 		problem->gpus[n] = problem->gpus_total[n] = NODE_GPUS;
+	if (w->wired)
+		assert_int_equal(0, plx_problem_add_switches(problem, &err));
+	for (int n = 0; w->wired && n < NODES; n++)
+		problem->switches[n] = 2 * n / NODES;
 	for (int j = 0; j < JOBS; j++)
 		fill(w, j, t, &problem->jobs[j]);
 	prepare(w, problem);
@@ -217,15 +222,18 @@ static void step(struct world *w, double t)
 }
 
 /* GPU-seconds of the last job. */
-static double got(bool by_left, story lie)
+static double got_in(struct world w)
 {
-	struct world w = { .by_left = by_left, .lie = lie };
-
 	for (int j = 0; j < JOBS; j++)
 		w.jobs[j].left = 1e8 * (j + 1);
 	for (double t = 0; t < HOURS_S; t += STEP_S)
 		step(&w, t);
 	return w.jobs[LIAR].service_s;
+}
+
+static double got(bool by_left, story lie)
+{
+	return got_in((struct world){ .by_left = by_left, .lie = lie });
 }
 
 static void nearly_done(struct words *words, double t)
@@ -285,6 +293,19 @@ static void cannot_be_moved(struct words *words, double t)
 static void noise_that_comes_and_goes(struct words *words, double t)
 {
 	words->hint.job.noise.var = fmod(t, 2 * STEP_S) < STEP_S ? 1e9 : 1e-9;
+}
+
+static void switches_cost_it_all(struct words *words, double t)
+{
+	(void) t;
+	words->hint.job.model.per_switch = PLX_PER_SWITCH_MAX;
+}
+
+static void switches_cost_it_nothing(struct words *words, double t)
+{
+	(void) t;
+	words->hint.job.model.per_switch = 1e-8;
+	words->hint.job.model.further = PLX_FURTHER_MAX;
 }
 
 /* With a phase that would excuse it. */
@@ -373,10 +394,27 @@ static void no_liar_gains_more_than_is_documented(void **state)
 	assert_false(bad);
 }
 
+static void lying_about_switches_gains_little(void **state)
+{
+	const story lies[] = { switches_cost_it_all, switches_cost_it_nothing };
+	double honest = got_in((struct world){ .wired = true });
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
+		struct world w = { .wired = true, .lie = lies[i] };
+		double gain = got_in(w) / honest;
+
+		print_message("# switches cost it %s: gains %.2f\n",
+			      i ? "nothing" : "all", gain);
+		assert_true(gain <= 1.05);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_liar_gains_more_than_is_documented),
+		cmocka_unit_test(lying_about_switches_gains_little),
 	};
 
 	return cmocka_run_group_tests_name("false_reports", tests, NULL, NULL);
