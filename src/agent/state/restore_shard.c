@@ -64,11 +64,13 @@ static int lay_out(struct plan *plan, const struct plx_tensor *to,
 		return -1;
 	for (int i = 0; i < plan->count; i++) {
 		const struct plx_piece *piece = plan->pieces[i];
+		char *data = to[piece->tensor].data;
 
-		if (piece->at != at)
+		/* A file has memory for one part of the domain. */
+		if (piece->at != at || (piece->bytes && !data))
 			return -1;
 		plan->segments[i + 1] = (struct plx_segment){
-			.data = (char *) to[piece->tensor].data + piece->offset,
+			.data = data ? data + piece->offset : NULL,
 			.bytes = piece->bytes,
 			.memory = to[piece->tensor].memory,
 		};
