@@ -25,6 +25,7 @@ params=""
 conf_extra=""
 gpu_types=""
 gpu_links=""
+mig=""
 sockets=1
 switches=0
 slurm_prefix=${POLLUX_SLURM_PREFIX:-}
@@ -41,7 +42,7 @@ root=""
 port=""
 starter=$$
 
-state_keys="root like users nodes gpus gpu_types gpu_links sockets cpus scheduler params \
+state_keys="root like users nodes gpus gpu_types gpu_links mig sockets cpus scheduler params \
 accounting whole detach owner owner_start port started ready_timeout path slurm_prefix hosts \
 share slurmds"
 

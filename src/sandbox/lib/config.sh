@@ -259,27 +259,6 @@ $conf_extra}
 END
 }
 
-# The type of all GPUs, or nothing.
-one_type() {
-	[[ $gpu_types == *[,+]* ]] || echo "${gpu_types:+$gpu_types:}"
-}
-
-# Are there nodes that differ?
-mixed_types() {
-	[ "$gpus" -gt 0 ] && [[ $gpu_types == *[,+]* ]]
-}
-
-# What accounting counts: GPUs, and those of each type.
-counted_gpus() {
-	local type result=gres/gpu
-
-	[ "$like" = plain ] || [ "$gpus" = 0 ] || for type in ${gpu_types//[,+]/ }; do
-		[[ ",$result," == *",gres/gpu:$type,"* ]] ||
-			result+=,gres/gpu:$type
-	done
-	echo "$result"
-}
-
 # Types are told apart by node, so each then has a line of its own.
 write_nodes() {
 	local i
@@ -292,9 +271,12 @@ write_nodes() {
 	fi
 	for ((i = 1; i <= nodes; i++)); do
 		write_node "$1" "n$i" "$((port + 1 + i))" \
-			" Gres=$(types_of "$i" | awk '{
-				printf "%sgpu:%s:%d", (NR > 1 ? "," : ""), $1, $3
-			}')"
+			" Gres=$(gpus_of "$i" | awk '
+				!count[$1]++ { type[++n] = $1 }
+				END {
+					for (i = 1; i <= n; i++)
+						printf ",gpu:%s:%d", type[i], count[type[i]]
+				}' | sed -e 's/^,//' -e 's/:-:/:/g')"
 	done
 }
 
@@ -308,19 +290,6 @@ NodeName=$2 $where CPUs=$cpus Boards=1 \
 SocketsPerBoard=$sockets CoresPerSocket=$((cpus / sockets)) ThreadsPerCore=1 \
 RealMemory=$memory State=UNKNOWN$4
 END
-}
-
-# types_of N: the types of node N's GPUs, each with its first device and number.
-types_of() {
-	local -a all parts
-	local i part
-
-	IFS=, read -ra all <<<"$gpu_types"
-	IFS=+ read -ra parts <<<"${all[($1 - 1) % ${#all[@]}]}"
-	part=$((gpus / ${#parts[@]}))
-	for ((i = 0; i < ${#parts[@]}; i++)); do
-		echo "${parts[i]} $((i * part)) $part"
-	done
 }
 
 write_accounting() {
@@ -377,84 +346,6 @@ write_topology_conf() {
 	echo "SwitchName=root Switches=leaf[1-$((switches < nodes ? switches : nodes))]"
 }
 
-# Virtual GPUs: slurmd wants character devices, numbered as the GPUs are. A
-# link to /dev/null has a name of its own and exists everywhere.
-make_devices() {
-	local i
-
-	mkdir -p "$dir/dev" || return 1
-	for ((i = 0; i < gpus; i++)); do
-		ln -sfn /dev/null "$dir/dev/gpu$i" || return 1
-	done
-}
-
-# links_of GPU: a number for each GPU, as Links= has them: 4 where these two are
-# linked.
-links_of() {
-	local i result=""
-
-	for ((i = 0; i < gpus; i++)); do
-		if [ "$i" = "$1" ]; then
-			result+=,-1
-		elif [[ ",$gpu_links," == *",$1-$i,"* ||
-			",$gpu_links," == *",$i-$1,"* ]]; then
-			result+=,4
-		else
-			result+=,0
-		fi
-	done
-	echo "${result#,}"
-}
-
-# cores_of GPU: those of its socket.
-cores_of() {
-	local each=$((cpus / sockets)) socket=$(($1 * sockets / gpus))
-
-	echo "$((socket * each))-$((socket * each + each - 1))"
-}
-
-# A line for each GPU: on which socket it is, and with which it is linked.
-write_gpus_with_places() {
-	local i k type first count
-
-	for ((i = 1; i <= nodes; i++)); do
-		{
-			[ -n "$gpu_types" ] && types_of "$i" || echo "- 0 $gpus"
-		} | while read -r type first count; do
-			for ((k = first; k < first + count; k++)); do
-				echo "NodeName=n$i Name=gpu" \
-					${gpu_types:+"Type=$type"} \
-					"File=$root/dev/gpu$k" \
-					"Cores=$(cores_of "$k")" \
-					${gpu_links:+"Links=$(links_of "$k")"}
-			done
-		done
-	done
-}
-
-write_gres_conf() {
-	local i type first count
-
-	echo "# Written by pollux-sandbox."
-	if [ "$sockets" -gt 1 ] || [ -n "$gpu_links" ]; then
-		write_gpus_with_places
-		return
-	fi
-	if mixed_types; then
-		for ((i = 1; i <= nodes; i++)); do
-			types_of "$i" | while read -r type first count; do
-				echo "NodeName=n$i Name=gpu Type=$type" \
-					"File=$root/dev/gpu[$first-$((first + count - 1))]"
-			done
-		done
-		return
-	fi
-	type=$(one_type)
-	[ "$gpus" = 0 ] || echo "NodeName=n[1-$nodes] Name=gpu" \
-		${type:+"Type=${type%:}"} \
-		"File=$root/dev/gpu[0-$((gpus - 1))]"
-}
-
 # Proctrack and task plugins need no cgroup, but slurmd insists on a cgroup
 # plugin; left to look by itself it fails where none is mounted. Newer releases
 # can be told so, and refuse CgroupAutomount.
@@ -477,6 +368,7 @@ write_configuration() {
 	link_stand_in || return 1
 	write_slurm_conf >"$dir/etc/slurm.conf" || return 1
 	write_gres_conf >"$dir/etc/gres.conf"
+	[ -z "$mig" ] || write_found_gpus >"$dir/etc/fake_gpus.conf" || return 1
 	write_cgroup_conf >"$dir/etc/cgroup.conf"
 	[ "$switches" = 0 ] || write_topology_conf >"$dir/etc/topology.conf"
 	# The default tree fence crashes or hangs one start of 16 ranks in six.

@@ -201,7 +201,10 @@ scripts_folder() {
 	[ "$hosts" = 1 ] && echo /tmp || echo "$root/tmp/\$SLURMD_NODENAME"
 }
 
+# Instances of GPUs are numbered by themselves.
 write_prolog() {
+	local device=$([ -z "$mig" ] && echo gpu || echo cap)
+
 	cat <<END
 #!/bin/sh
 # Written by pollux-sandbox.
@@ -222,7 +225,7 @@ $([ "$(id -u)" != 0 ] || echo "chown \"\$SLURM_JOB_UID\" \"\$mine\" ||
 	fail \"cannot give \$mine away\"")
 IFS=,
 for gpu in \$SLURM_JOB_GPUS; do
-	[ -c "$root/dev/gpu\$gpu" ] || fail "GPU \$gpu is gone"
+	[ -c "$root/dev/$device\$gpu" ] || fail "GPU \$gpu is gone"
 done
 say ok
 END
