@@ -102,6 +102,7 @@ static void gpus_are_read_as_slurm_writes_them(void **state)
 		{ "gres:gpu:4", 4, "" }, { "gres/gpu:4", 4, "" },
 		{ "gres/gpu=4", 4, "" }, { "gpu:2", 2, "" },
 		{ "gres:gpu:a100:2", 2, "a100" },
+		{ "gres:gpu:a100_1g.10gb+me:2", 2, "a100_1g.10gb+me" },
 		{ "gres/gpu:a100:2", 2, "a100" },
 		{ "gpu:a100", 1, "a100" }, { "gpu:a-1_x.y:0", 0, "a-1_x.y" },
 		{ "gpu:1080ti:3", 3, "1080ti" },

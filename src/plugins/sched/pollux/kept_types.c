@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kept_types.c - the types of GPUs that a job keeps to */
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "sched/pollux/job_options.h"
 #include "sched/pollux/kept_types.h"
 
-#define TYPES_MAX 8
+#define TYPES_MAX 64
 
 /* Names, each once; they are the nodes'. */
 struct names {
@@ -17,16 +16,6 @@ struct names {
 	int count;
 	bool many; /* more than that, or one that is no word */
 };
-
-/* The name can stand in a text on a job's record. */
-static bool _is_word(const char *name)
-{
-	for (; *name; name++) {
-		if (!isalnum((unsigned char) *name) && !strchr("-_.", *name))
-			return false;
-	}
-	return true;
-}
 
 static void _add(struct names *names, const char *name)
 {
@@ -36,7 +25,7 @@ static void _add(struct names *names, const char *name)
 		if (!strcmp(names->at[i], name))
 			return;
 	}
-	if (names->count == TYPES_MAX || !_is_word(name))
+	if (names->count == TYPES_MAX || !plx_types_valid(name))
 		names->many = true;
 	else
 		names->at[names->count++] = name;
