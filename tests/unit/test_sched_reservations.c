@@ -147,6 +147,7 @@ static bool has_first(struct world *w, const bool *preempts)
 	bool granted;
 
 	want_first(w, &waiting);
+	waiting.moldable = -1;
 	waiting.whole_nodes = waiting.clears = false;
 	waiting.moldable = -1;
 	memcpy(copy, preempts, sizeof(copy));
@@ -200,6 +201,7 @@ static int left_to_parked(uint64_t priority)
 
 	set_up(&w);
 	want_first(&w, &waiting);
+	waiting.moldable = -1;
 	waiting.whole_nodes = waiting.clears = false;
 	waiting.moldable = -1;
 	waiting.nodes = NODES;
@@ -423,6 +425,52 @@ static void what_is_idle_is_rather_taken_than_what_others_have(void **state)
 	assert_true(w.grants[0].displaces);
 }
 
+/*
+ * On the first node a job of a type wants a GPU. The node has two of that type,
+ * and idle ones of another.
+ */
+static void room_is_made_by_type(void **state)
+{
+	int none[NODES] = { 0 };
+	int two[NODES] = { 2 };
+	int others[NODES] = { GPUS - 2 };
+	struct pollux_kind kinds[] = {
+		{ .type = "3g.20gb", .free = none, .all = two },
+		{ .type = "1g.5gb", .free = others, .all = others },
+	};
+	struct pollux_waiting waiting;
+	struct world w;
+	int gpus = 0;
+
+	(void) state;
+	set_up(&w);
+	want_first(&w, &waiting);
+	w.snapshot.kinds = kinds;
+	w.snapshot.kind_count = 2;
+	waiting.moldable = -1;
+	waiting.each.gpus = 1;
+	waiting.whole_nodes = waiting.clears = false;
+	w.jobs[0].kind = 0;
+	w.jobs[1].kind = 1;
+	w.gpus[0][0] = 2;
+	w.nodes[0].left.gpus = GPUS - 3;
+	assert_int_equal(1, reserved_of(&w, &gpus));
+	assert_true(w.grants[0].displaces);
+
+	waiting.kind = -1; /* any GPU will do */
+	assert_int_equal(1, reserved_of(&w, &gpus));
+	assert_false(w.grants[0].displaces);
+
+	/* One that takes any type has some there, who knows of which. */
+	waiting.kind = 0;
+	w.jobs[0].kind = -1;
+	assert_int_equal(1, reserved_of(&w, &gpus));
+
+	/* Others have them, who are not elastic: whom would it help? */
+	w.jobs[0].kind = 1;
+	assert_int_equal(0, reserved_of(&w, &gpus));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +491,7 @@ int main(void)
 		cmocka_unit_test(two_jobs_of_several_nodes_are_not_on_one_node),
 		cmocka_unit_test(
 			what_is_idle_is_rather_taken_than_what_others_have),
+		cmocka_unit_test(room_is_made_by_type),
 	};
 
 	return cmocka_run_group_tests_name("sched_reservations", tests, NULL,

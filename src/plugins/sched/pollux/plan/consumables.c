@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "common/gpus.h"
 #include "sched/pollux/plan/consumables.h"
 #include "sched/pollux/snapshot/elastic_alloc.h"
 
@@ -147,9 +148,55 @@ static double waiting_demand(const struct pollux_snapshot *snapshot,
 
 	if (k < PLX_RESOURCES)
 		return waiting->each.of[k];
-	return cpu_limit >= 0 && waiting->cpu_limit == cpu_limit
-		       ? waiting->each.cpus
-		       : 0;
+	if (cpu_limit >= 0)
+		return waiting->cpu_limit == cpu_limit ? waiting->each.cpus : 0;
+	return waiting->kind == k - TYPES ? waiting->each.gpus : 0;
+}
+
+/* Is it a type of GPU that some job waits for? */
+static bool is_awaited(const struct pollux_snapshot *snapshot, int k)
+{
+	bool awaited = false;
+
+	for (int i = 0; k >= TYPES && i < snapshot->waiting_count && !awaited;
+	     i++)
+		awaited = snapshot->waiting[i].kind == k - TYPES;
+	return awaited;
+}
+
+/* Has the job GPUs of a node of several types that may be of kind k? */
+static bool may_hold(const struct pollux_snapshot *snapshot,
+		     const struct pollux_job *job, int k)
+{
+	const struct plx_node_alloc *held = pollux_job_allocs(snapshot, job);
+	const struct pollux_kind *kinds = snapshot->kinds;
+
+	if (job->kind == k - TYPES ||
+	    (job->kind >= 0 &&
+	     !pollux_type_among(kinds[job->kind].type, kinds[k - TYPES].type)))
+		return false;
+	for (int i = 0; i < job->alloc_count; i++) {
+		int n = held[i].node;
+		int all = kinds[k - TYPES].all[n];
+
+		if (held[i].has.gpus > 0 && all &&
+		    all < snapshot->nodes[n].gpus)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Only where it is known who holds what. Who has several types hides that: room
+ * is made by number then.
+ */
+static bool is_counted(const struct pollux_snapshot *snapshot, int k)
+{
+	bool counted = is_awaited(snapshot, k);
+
+	for (int j = 0; counted && j < snapshot->job_count; j++)
+		counted = !may_hold(snapshot, &snapshot->jobs[j], k);
+	return counted;
 }
 
 /*
@@ -180,7 +227,7 @@ static bool is_short(const struct pollux_snapshot *snapshot,
 		     int k)
 {
 	double waits = all_waiting_take(snapshot, k);
-	double most = 0;
+	double most = is_counted(snapshot, k);
 
 	for (int j = 0; j < problem->job_count; j++)
 		most = at_least(most, kind->demand[j]);

@@ -105,7 +105,7 @@ struct pollux_set {
 	bool *nodes;	 /* [node_count] the same; NULL: not made yet */
 };
 
-/* A type of GPU that elastic jobs ask for or keep to; or several, as a list. */
+/* A type of GPU that jobs ask for or keep to; or several, as a list. */
 struct pollux_kind {
 	char type[PLX_TYPES_SIZE];
 	int *free; /* [node_count] that a job could have now */
@@ -140,6 +140,7 @@ struct pollux_waiting {
 	int nodes;
 	struct plx_resources each; /* of these; GPUs are whole */
 	double seconds;		   /* its time limit */
+	int kind;		   /* of GPU, one of the snapshot's; -1: any */
 	int cpu_limit; /* of CPUs, one of the snapshot's; -1: none */
 	bool whole_nodes;
 	bool ignored; /* see reservation_timeout.h */

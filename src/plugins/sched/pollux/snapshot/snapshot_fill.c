@@ -123,8 +123,8 @@ void pollux_snapshot_node_range(const job_record_t *record,
 	job->max_switches = pollux_switches_asked(record, asked);
 }
 
-static int _kind(struct pollux_snapshot *snapshot, const char *types,
-		 const struct pollux_rules *rules)
+int pollux_snapshot_types(struct pollux_snapshot *snapshot, const char *types,
+			  const struct pollux_rules *rules)
 {
 	struct pollux_kind *kind = NULL;
 
@@ -165,7 +165,8 @@ void pollux_snapshot_kind(struct pollux_snapshot *snapshot,
 		pollux_rules_best_type(rules, allowed, types);
 		pollux_rules_of_types(rules, types, allowed);
 	}
-	job->kind = types[0] ? _kind(snapshot, types, rules) : -1;
+	job->kind =
+		types[0] ? pollux_snapshot_types(snapshot, types, rules) : -1;
 	/*
 	 * Whoever says no type, or mixes them, is believed on all. Who has
 	 * several names the one where its first rank is.

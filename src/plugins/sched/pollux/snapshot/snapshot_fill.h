@@ -32,6 +32,9 @@ void pollux_snapshot_needs(const job_record_t *record, struct pollux_job *job);
 void pollux_snapshot_node_range(const job_record_t *record,
 				const struct pollux_job_options *asked,
 				struct pollux_job *job);
+/* The snapshot's number of these types of GPU. */
+int pollux_snapshot_types(struct pollux_snapshot *snapshot, const char *types,
+			  const struct pollux_rules *rules);
 /*
  * Its type of GPU, as one of the snapshot's, and whether its model, which
  * job->status has, is of another. Where it may begin on any one type that is

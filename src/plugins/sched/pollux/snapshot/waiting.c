@@ -27,20 +27,26 @@ static int _ceil_div(uint64_t a, uint64_t b)
 	return _whole(a / b + (a % b > 0));
 }
 
-/* GPUs asked for on each of `nodes` nodes, in whatever form it was asked. */
-static int _gpus_per_node(const job_record_t *job, int nodes)
+/* Its request for GPUs; NULL: there is none. */
+static const gres_job_state_t *_wanted(const job_record_t *job)
 {
 	uint32_t gpu = pollux_gpu_id();
 	gres_state_t *state = NULL;
-	const gres_job_state_t *want = NULL;
-	uint64_t tasks = job->details->num_tasks;
-	int most = 0;
 
 	if (job->gres_list_req)
 		state = list_find_first(job->gres_list_req, gres_find_id, &gpu);
-	if (!state)
+	return state ? state->gres_data : NULL;
+}
+
+/* GPUs asked for on each of `nodes` nodes, in whatever form it was asked. */
+static int _gpus_per_node(const job_record_t *job, int nodes)
+{
+	const gres_job_state_t *want = _wanted(job);
+	uint64_t tasks = job->details->num_tasks;
+	int most = 0;
+
+	if (!want)
 		return 0;
-	want = state->gres_data;
 	if (!tasks || tasks == NO_VAL)
 		tasks = (uint64_t) nodes;
 	most = _whole(want->gres_per_node);
@@ -54,13 +60,8 @@ static int _gpus_per_node(const job_record_t *job, int nodes)
 static struct plx_resources _beside_gpu(const job_record_t *job)
 {
 	struct plx_resources gpu = { .gpus = 1 };
-	uint32_t id = pollux_gpu_id();
-	gres_state_t *state = NULL;
-	const gres_job_state_t *want = NULL;
+	const gres_job_state_t *want = _wanted(job);
 
-	if (job->gres_list_req)
-		state = list_find_first(job->gres_list_req, gres_find_id, &id);
-	want = state ? state->gres_data : NULL;
 	if (!want)
 		return gpu;
 	gpu.cpus = want->cpus_per_gres ? want->cpus_per_gres
@@ -210,6 +211,17 @@ static bool _is_unpromised(const job_record_t *job,
 	       time(NULL) - job->details->begin_time < terms->min_age_reserve;
 }
 
+/* The type of GPU that it asks for. */
+static int _kind(const job_record_t *job, struct pollux_snapshot *snapshot,
+		 const struct pollux_rules *rules)
+{
+	const gres_job_state_t *want = _wanted(job);
+
+	return want && want->type_name
+		       ? pollux_snapshot_types(snapshot, want->type_name, rules)
+		       : -1;
+}
+
 static void _fill(const struct plx_backlog_entry *from,
 		  const struct pollux_terms *terms,
 		  struct pollux_snapshot *snapshot, struct pollux_rules *rules,
@@ -243,6 +255,7 @@ static void _fill(const struct plx_backlog_entry *from,
 		pollux_slurm_whole_nodes(job) || part->max_share == 0;
 	waiting->seconds = _seconds(job, part);
 	waiting->allowed = _allowed(from, waiting->nodes, snapshot, rules);
+	waiting->kind = _kind(job, snapshot, rules);
 	waiting->cpu_limit = pollux_cpu_limit_of(snapshot, part);
 	_fill_residual(job, waiting);
 	_fill_spread(job, snapshot, waiting);
