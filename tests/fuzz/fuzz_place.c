@@ -44,6 +44,7 @@ int fuzz_place(const uint8_t *data, size_t size)
 	struct plx_command command = { .grace_s = -1 };
 	struct plx_place place;
 	struct plx_error err;
+	char gpu[64];
 
 	for (int i = 0; i < VARIABLES; i++) {
 		struct scratch_input part = scratch_part(&input);
@@ -66,5 +67,7 @@ int fuzz_place(const uint8_t *data, size_t size)
 	MUST(place.local >= 0 && place.local < place.locals);
 	MUST(place.node >= 0 && place.node < place.nodes);
 	MUST(plx_bind_none(&place) >= 1);
+	if (plx_place_gpu(&place, get, gpu, sizeof(gpu)) == 0)
+		MUST(strlen(gpu) < sizeof(gpu) && !strchr(gpu, ','));
 	return 0;
 }

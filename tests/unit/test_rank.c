@@ -134,7 +134,7 @@ static void a_rank_is_told_its_gpu_among_those_it_sees(void **state)
 		const char *rank;
 	} cases[] = {
 		{ "0,1,2,3", "2" }, { "2", "0" },  { "GPU-12ab", "0" },
-		{ "", "2" },	    { NULL, "2" },
+		{ "", "2" },	    { NULL, "2" }, { "MIG-a,MIG-b,MIG-c", "0" },
 	};
 
 	(void) state;
@@ -146,6 +146,84 @@ static void a_rank_is_told_its_gpu_among_those_it_sees(void **state)
 		assert_string_equal(cases[i].rank, getenv("LOCAL_RANK"));
 		assert_string_equal("3", getenv("LOCAL_WORLD_SIZE"));
 	}
+	unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+/* For its processors: the kernel has a folder for each GPU, by number. */
+static void a_rank_knows_the_number_of_its_gpu(void **state)
+{
+	static const struct {
+		const char *visible, *numbers, *gpu;
+	} cases[] = {
+		{ "0,1", "4,6", "6" },
+		{ "0,1", NULL, "1" },
+		{ "GPU-a,GPU-b", NULL, "GPU-b" },
+		{ "MIG-a,MIG-b", "4,6", "MIG-b" },
+		{ NULL, NULL, NULL },
+		{ "", NULL, NULL },
+		{ "0,1", "", NULL },
+	};
+	const struct plx_place second = {
+		.rank = 1, .ranks = 2, .local = 1, .locals = 2, .nodes = 1
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *given[5] = { NULL };
+		char gpu[16] = "";
+		int n = 0;
+
+		if (cases[i].visible) {
+			given[n++] = "CUDA_VISIBLE_DEVICES";
+			given[n++] = cases[i].visible;
+		}
+		if (cases[i].numbers) {
+			given[n++] = "SLURM_STEP_GPUS";
+			given[n++] = cases[i].numbers;
+		}
+		vars = given;
+		assert_int_equal(cases[i].gpu ? 0 : -1,
+				 plx_place_gpu(&second, get, gpu, sizeof(gpu)));
+		if (cases[i].gpu)
+			assert_string_equal(cases[i].gpu, gpu);
+	}
+}
+
+/* CUDA would take the first one of the list for each of them. */
+static void a_rank_sees_its_own_instance_alone(void **state)
+{
+	static const struct {
+		const char *visible, *own;
+	} cases[] = {
+		{ "MIG-a,MIG-b,MIG-c", "MIG-c" },
+		{ "MIG-a", "MIG-a" }, /* srun has bound it */
+		{ "MIG-GPU-1/1/0,MIG-GPU-1/2/0,MIG-GPU-2/1/0",
+		  "MIG-GPU-2/1/0" },
+		{ "MIG-a,MIG-b", "MIG-a,MIG-b" }, /* there is none for it */
+		{ "0,1,2", "0,1,2" },
+	};
+	const struct plx_place third = {
+		.rank = 2, .ranks = 4, .local = 2, .locals = 3, .nodes = 2
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *nccl = NULL;
+
+		unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+		setenv("CUDA_VISIBLE_DEVICES", cases[i].visible, 1);
+		assert_int_equal(0, plx_place_export(&third, 1, NULL));
+		assert_string_equal(cases[i].own,
+				    getenv("CUDA_VISIBLE_DEVICES"));
+		nccl = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+		assert_int_equal(i < 3, nccl && !strcmp(nccl, "1"));
+	}
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	setenv("NCCL_MULTI_RANK_GPU_ENABLE", "0", 1);
+	setenv("CUDA_VISIBLE_DEVICES", "MIG-a", 1);
+	assert_int_equal(0, plx_place_export(&third, 1, NULL));
+	assert_string_equal("0", getenv("NCCL_MULTI_RANK_GPU_ENABLE"));
+	unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
 	unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
@@ -543,6 +621,11 @@ static void a_gpu_is_found_by_number_and_by_uuid(void **state)
 	assert_int_equal(0,
 			 plx_bind_gpu_file(root, "GPU-22", path, sizeof(path)));
 	assert_non_null(strstr(path, "/0000:af:00.0/local_cpulist"));
+	assert_int_equal(0, plx_bind_gpu_file(root, "MIG-GPU-22bb/1/0", path,
+					      sizeof(path)));
+	assert_non_null(strstr(path, "/0000:af:00.0/local_cpulist"));
+	assert_int_equal(-1,
+			 plx_bind_gpu_file(root, "MIG-1", path, sizeof(path)));
 	assert_int_equal(-1, plx_bind_gpu_file(root, "2", path, sizeof(path)));
 	assert_int_equal(-1,
 			 plx_bind_gpu_file(root, "GPU-3", path, sizeof(path)));
@@ -631,6 +714,8 @@ int main(void)
 		cmocka_unit_test(mpirun_goes_before_the_job_it_runs_in),
 		cmocka_unit_test(a_process_that_nobody_started_is_alone),
 		cmocka_unit_test(nonsense_is_refused),
+		cmocka_unit_test(a_rank_knows_the_number_of_its_gpu),
+		cmocka_unit_test(a_rank_sees_its_own_instance_alone),
 		cmocka_unit_test(tasks_of_a_node_are_counted),
 		cmocka_unit_test(a_rank_is_told_its_gpu_among_those_it_sees),
 		cmocka_unit_test(output_is_passed_on_whole),

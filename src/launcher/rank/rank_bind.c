@@ -42,29 +42,6 @@ int plx_bind_none(const struct plx_place *place)
 
 #ifdef HAVE_HWLOC
 
-/* The device of this rank: the local-th visible one, or the only one. */
-static int own_gpu(const struct plx_place *place, char *gpu, size_t size)
-{
-	/* Where Slurm hides devices, CUDA counts only those that are left. */
-	const char *visible = getenv("SLURM_STEP_GPUS");
-	int skip = place->local;
-
-	if (!visible || getenv("OMPI_COMM_WORLD_RANK"))
-		visible = getenv("CUDA_VISIBLE_DEVICES");
-	if (!visible || !*visible)
-		return -1;
-	if (!strchr(visible, ','))
-		skip = 0;
-	for (; skip > 0 && visible; skip--) {
-		visible = strchr(visible, ',');
-		visible = visible ? visible + 1 : NULL;
-	}
-	if (!visible)
-		return -1;
-	snprintf(gpu, size, "%.*s", (int) strcspn(visible, ","), visible);
-	return 0;
-}
-
 /* Processors near a GPU; -1 when nobody knows. set is overwritten. */
 static int near_gpu(const char *gpu, hwloc_bitmap_t set)
 {
@@ -121,7 +98,7 @@ static void find_set(const struct plx_place *place, struct share *share)
 	share->index = place->local;
 	share->count = place->locals;
 	share->why = "its share of the node";
-	if (!local || own_gpu(place, gpu, sizeof(gpu)) < 0 ||
+	if (!local || plx_place_gpu(place, getenv, gpu, sizeof(gpu)) < 0 ||
 	    near_gpu(gpu, local) < 0 ||
 	    !hwloc_bitmap_intersects(local, share->set))
 		goto done;
@@ -134,7 +111,7 @@ static void find_set(const struct plx_place *place, struct share *share)
 		struct plx_place at = *place;
 
 		at.local = i;
-		if (own_gpu(&at, other, sizeof(other)) < 0 ||
+		if (plx_place_gpu(&at, getenv, other, sizeof(other)) < 0 ||
 		    near_gpu(other, local) < 0 ||
 		    !hwloc_bitmap_intersects(local, share->set))
 			continue;

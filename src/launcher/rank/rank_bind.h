@@ -29,8 +29,9 @@ int plx_bind(const struct plx_place *place, char *says, size_t size);
 int plx_bind_none(const struct plx_place *place);
 
 /*
- * The file that lists the processors near a GPU. gpu: an index or a UUID, as
- * in CUDA_VISIBLE_DEVICES; root: "" or a folder that stands for the root, for
+ * The file that lists the processors near a GPU. gpu: an index, a UUID, or an
+ * instance ("MIG-GPU-UUID/1/0", "MIG-UUID": not known), as in
+ * CUDA_VISIBLE_DEVICES; root: "" or a folder that stands for the root, for
  * tests. 0, or -1 when there is no such GPU.
  */
 int plx_bind_gpu_file(const char *root, const char *gpu, char *path,

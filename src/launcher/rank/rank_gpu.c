@@ -39,6 +39,7 @@ static const char *value_of(char *line, const char *key)
 static bool is_gpu(const char *folder, const char *address, const char *gpu)
 {
 	bool by_uuid = !strncmp(gpu, "GPU-", 4);
+	size_t length = strcspn(gpu, "/");
 	char path[PATH_SIZE];
 	char line[LINE_SIZE];
 	bool found = false;
@@ -51,7 +52,7 @@ static bool is_gpu(const char *folder, const char *address, const char *gpu)
 			value_of(line, by_uuid ? "GPU UUID" : "Device Minor");
 
 		if (value && by_uuid)
-			found = !strncasecmp(value, gpu, strlen(gpu));
+			found = !strncasecmp(value, gpu, length);
 		else if (value)
 			found = !strcmp(value, gpu);
 	}
@@ -68,6 +69,12 @@ int plx_bind_gpu_file(const char *root, const char *gpu, char *path,
 	int rc = -1;
 	DIR *dir;
 
+	/* An instance names its GPU, or itself alone. */
+	if (plx_place_is_instance(gpu)) {
+		gpu += strlen("MIG-");
+		if (strncmp(gpu, "GPU-", 4) != 0)
+			return -1;
+	}
 	snprintf(folder, sizeof(folder), "%s" GPUS_FOLDER, root);
 	dir = opendir(folder);
 	while (dir && rc < 0 && (entry = readdir(dir))) {

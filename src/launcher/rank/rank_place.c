@@ -11,6 +11,8 @@
 #define COUNT(a)    (sizeof(a) / sizeof((a)[0]))
 #define HIGHEST	    10000000 /* of any number here */
 #define NUMBER_SIZE 16
+#define DEVICE_SIZE 128
+#define VISIBLE	    "CUDA_VISIBLE_DEVICES"
 
 /* Which variable says what. An empty name: not told, the default holds. */
 struct source {
@@ -116,15 +118,76 @@ int plx_place_find(struct plx_place *place, plx_getenv *get,
 }
 
 /*
+ * The local-th device of a list, or the only one that is there; -1: it has none
+ * for that.
+ */
+static int nth_device(const char *list, int local, char *device, size_t size)
+{
+	if (!list || !*list)
+		return -1;
+	for (int skip = strchr(list, ',') ? local : 0; skip > 0; skip--) {
+		list = strchr(list, ',');
+		if (!list)
+			return -1;
+		list++;
+	}
+	snprintf(device, size, "%.*s", (int) strcspn(list, ","), list);
+	return 0;
+}
+
+bool plx_place_is_instance(const char *device)
+{
+	return !strncmp(device, "MIG-", 4);
+}
+
+int plx_place_gpu(const struct plx_place *place, plx_getenv *get, char *gpu,
+		  size_t size)
+{
+	const char *numbers = get("SLURM_STEP_GPUS");
+	int found = nth_device(get(VISIBLE), place->local, gpu, size);
+
+	/*
+	 * Where Slurm hides devices, CUDA counts only those that are left.
+	 * Instances are numbered by themselves, not as GPUs are.
+	 */
+	if (!numbers || get("OMPI_COMM_WORLD_RANK") ||
+	    (found == 0 && plx_place_is_instance(gpu)))
+		return found;
+	return nth_device(numbers, place->local, gpu, size);
+}
+
+/*
+ * A process can use one instance of a GPU, and CUDA takes the first of a list.
+ * NCCL has to be told that ranks which share a GPU are as they should be.
+ */
+static int keep_instance(const struct plx_place *place, struct plx_error *err)
+{
+	char device[DEVICE_SIZE];
+
+	if (nth_device(getenv(VISIBLE), place->local, device, sizeof(device)) <
+		    0 ||
+	    !plx_place_is_instance(device))
+		return 0;
+	if (setenv(VISIBLE, device, 1) < 0 ||
+	    setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0) < 0)
+		return plx_fail(err, "out of memory");
+	return 0;
+}
+
+/*
  * The rank's GPU among those that it sees. As many ranks on every node: it
  * sees all of its node's. Else each sees its own alone (step_line.c), and that
- * is the first.
+ * is the first; so is an instance.
  */
 static int device_of(const struct plx_place *place)
 {
-	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const char *visible = getenv(VISIBLE);
 
-	return visible && *visible && !strchr(visible, ',') ? 0 : place->local;
+	if (!visible || !*visible)
+		return place->local;
+	return strchr(visible, ',') && !plx_place_is_instance(visible)
+		       ? place->local
+		       : 0;
 }
 
 int plx_place_export(const struct plx_place *place, int threads,
@@ -148,6 +211,8 @@ int plx_place_export(const struct plx_place *place, int threads,
 	};
 	char text[NUMBER_SIZE];
 
+	if (keep_instance(place, err) < 0)
+		return -1;
 	for (size_t i = 0; i < COUNT(numbers); i++) {
 		snprintf(text, sizeof(text), "%d", numbers[i].value);
 		if (setenv(numbers[i].name, text, numbers[i].replace) < 0)
