@@ -49,17 +49,22 @@ static const char *_because(const struct pollux_job *job, enum plx_hold hold,
 	return state && state->refused[0] ? state->refused : sick;
 }
 
-/* None of its own type is free, and it might want more. */
+/* Of its own type none is free, but of others on nodes that it may use, too. */
 static bool _is_out(const struct pollux_snapshot *snapshot,
 		    const struct pollux_job *job)
 {
-	if (job->kind < 0 || !job->unlike[0])
+	bool others = job->unlike[0];
+
+	if (job->kind < 0 || !(others || snapshot->kinds[job->kind].mixed))
 		return false;
 	for (int n = 0; n < snapshot->node_count; n++) {
-		if (job->allowed[n] && snapshot->kinds[job->kind].free[n] > 0)
+		if (!job->allowed[n])
+			continue;
+		if (snapshot->kinds[job->kind].free[n] > 0)
 			return false;
+		others = others || snapshot->nodes[n].left.gpus > 0;
 	}
-	return true;
+	return others;
 }
 
 /* That others are free, and what to do to have them. */
@@ -75,9 +80,15 @@ static void _add_unlike(const struct pollux_snapshot *snapshot, int j,
 	if (!_is_out(snapshot, job) ||
 	    (job->options.max_gpus && gpus >= job->options.max_gpus))
 		return;
-	size = snprintf(more, sizeof(more),
-			"; no %s is free, %s is: mix=yes lets it use both",
-			snapshot->kinds[job->kind].type, job->unlike);
+	if (job->unlike[0])
+		size = snprintf(more, sizeof(more),
+				"; no %s is free, %s is: mix=yes lets it use "
+				"both",
+				snapshot->kinds[job->kind].type, job->unlike);
+	else
+		size = snprintf(more, sizeof(more),
+				"; no %s is free, others are",
+				snapshot->kinds[job->kind].type);
 	if (size > 0 && length + (size_t) size < sizeof(note->why))
 		memcpy(note->why + length, more, (size_t) size + 1);
 }

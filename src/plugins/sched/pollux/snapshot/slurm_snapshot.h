@@ -108,8 +108,9 @@ struct pollux_set {
 /* A type of GPU that jobs ask for or keep to; or several, as a list. */
 struct pollux_kind {
 	char type[PLX_TYPES_SIZE];
-	int *free; /* [node_count] that a job could have now */
-	int *all;  /* [node_count] whoever has them */
+	int *free;  /* [node_count] that a job could have now */
+	int *all;   /* [node_count] whoever has them */
+	bool mixed; /* on some node, beside others */
 };
 
 /* MaxCPUsPerNode of a partition; or what reservations leave to some jobs. */

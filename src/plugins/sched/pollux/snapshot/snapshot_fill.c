@@ -144,6 +144,9 @@ int pollux_snapshot_types(struct pollux_snapshot *snapshot, const char *types,
 		if (!node)
 			continue;
 		kind->all[n] = pollux_node_count(pollux_node_gpus(node), types);
+		kind->mixed =
+			kind->mixed || (kind->all[n] &&
+					kind->all[n] < snapshot->nodes[n].gpus);
 		if (pollux_node_open(rules, n))
 			kind->free[n] =
 				pollux_node_free(pollux_node_gpus(node), types);
