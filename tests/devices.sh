@@ -9,6 +9,10 @@
 # nodes of the same names.
 first_job=$((1000 + $$ * 50))
 
+# Device files in the sandbox's dev folder, each after the sign that the log has
+# for it. Eight at most.
+openable="0=gpu0 1=gpu1 2=gpu2 3=gpu3"
+
 # Groups of this test's jobs, in each hierarchy.
 job_groups() {
 	find /sys/fs/cgroup/*/slurm_n*/ -depth -type d -path "*/job_*" \
@@ -36,10 +40,10 @@ no_devices() {
 	rm -f "$WORK/tty"
 }
 
-# devices_up OPTION...: sandbox_up, with these. Four GPUs a node at most. With
-# cores=yes, CPUs are constrained as well; with ram=yes, memory.
+# devices_up OPTION...: sandbox_up, with these: four GPUs a node at most, where
+# `openable` is not set to something else. With cores=yes, CPUs are constrained as well; with ram=yes, memory.
 devices_up() {
-	local i daemon
+	local device daemon minor
 
 	sandbox_up "$@" --conf-extra "FirstJobId=$first_job"
 	sed -i -e 's|^ProctrackType=.*|ProctrackType=proctrack/cgroup|' \
@@ -47,9 +51,10 @@ devices_up() {
 	sed -i 's|^CgroupPlugin=.*|CgroupPlugin=cgroup/v1|' "$SB/etc/cgroup.conf"
 	printf "Constrain%s=yes\n" Devices ${cores:+Cores} ${ram:+RAMSpace} \
 		>>"$SB/etc/cgroup.conf"
-	for i in 0 1 2 3; do
-		rm -f "$SB/dev/gpu$i"
-		mknod -m 666 "$SB/dev/gpu$i" c 4 "6$i"
+	minor=$((64 - $(wc -w <<<"$openable")))
+	for device in $openable; do
+		rm -f "$SB/dev/${device#*=}"
+		mknod -m 666 "$SB/dev/${device#*=}" c 4 $((minor++))
 	done
 	for daemon in slurmctld $(sb sinfo -h -N -o %N | sort -u); do
 		pollux-sandbox restart --dir "$SB" "$daemon" \
@@ -65,9 +70,9 @@ write_opener() {
 		#!/bin/bash
 		while
 			can=
-			for i in 0 1 2 3; do
-				if true 2>/dev/null <"$SB/dev/gpu\$i"; then
-					can+=\$i
+			for device in $openable; do
+				if true 2>/dev/null <"$SB/dev/\${device#*=}"; then
+					can+=\${device%%=*}
 				fi
 			done
 			echo "\$EPOCHREALTIME \$SLURM_JOB_ID \$SLURMD_NODENAME" \
