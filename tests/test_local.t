@@ -10,7 +10,7 @@ cd "$WORK" || exit 1
 run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 export XDG_RUNTIME_DIR=$run
 trap 'rm -rf "$run"; lib_end' EXIT
-plan 34
+plan 35
 
 samples=5000
 train="pollux-train --samples=$samples --batch=256 --max-batch=256
@@ -249,6 +249,14 @@ no_gpus_seen() {
 	done
 }
 
+# Each rank its own instance of a GPU, of a list.
+instances_seen() {
+	CUDA_VISIBLE_DEVICES=MIG-a,MIG-b pollux-launch --local --name=job \
+		-n 2 -d torch bash -c 'echo "$LOCAL_RANK $CUDA_VISIBLE_DEVICES"' \
+		>out 2>err
+	tr -d '\0' <out | sort | diff - <(printf '%s\n' "0 MIG-a" "0 MIG-b")
+}
+
 progress_line() {
 	script -qec "pollux-launch --local --name=job -n 2 -d bar \
 		$(echo $train) --epochs=2" typescript </dev/null >/dev/null &&
@@ -315,6 +323,7 @@ ok "a child that a rank leaves behind holds nobody up" child_is_not_waited_for
 ok "who asks for a resize is told that the job has ended" end_is_told
 ok "ranks find torchrun's environment" torch_sees
 ok "and no GPU where the user wants none" no_gpus_seen
+ok "of a list of instances each rank sees one" instances_seen
 ok "a failure is told with its last lines, and its exit code" fails_as_it_did
 ok "without mpirun it says what to install" no_mpirun
 if command -v script >/dev/null; then

@@ -10,7 +10,7 @@
 sandbox_up --nodes 4 --gpus-per-node 2 --cpus-per-node 16 --gpu-types a100 \
 	--mig 3g.20gb:1g.5gb:1g.5gb,1g.5gb:1g.5gb,whole,1g.10gb+me:2g.10gb:4g.20gb:7g.40gb:1c.3g.20gb:1c.4g.20gb:2c.4g.20gb \
 	--params pollux_interval=1
-plan 15
+plan 16
 
 gone() {
 	sb scancel --user="$(id -un)"
@@ -80,6 +80,10 @@ ok "one that asks for none keeps to the size that it has" \
 ok "and leaves the large instances to others" eval '
 	first=$(first_in_line 2) && wait_until "is_state $first RUNNING" 20 &&
 	has "$job" "n1 2-5" "n2 0-3"'
+# No node has six of them, though n4 has more GPUs.
+wide=$(submit_rigid --gpus=a100_1g.5gb:6 --priority=4294910000 -- 600)
+ok "it gives up what a wider job waits for, on both nodes" \
+	wait_until "is_state $wide RUNNING && has_gpus $wide 6" 40
 gone
 
 light whole -x "n[1-2,4]"

@@ -222,6 +222,13 @@ static int _kind(const job_record_t *job, struct pollux_snapshot *snapshot,
 		       : -1;
 }
 
+/* GPUs of node n that are of that kind, whoever has them. */
+static int _gpus_at(const struct pollux_snapshot *snapshot, int n, int kind)
+{
+	return kind < 0 ? snapshot->nodes[n].gpus
+			: snapshot->kinds[kind].all[n];
+}
+
 static void _fill(const struct plx_backlog_entry *from,
 		  const struct pollux_terms *terms,
 		  struct pollux_snapshot *snapshot, struct pollux_rules *rules,
@@ -233,8 +240,9 @@ static void _fill(const struct plx_backlog_entry *from,
 	int largest = 1;
 	int gpus = 0;
 
+	waiting->kind = _kind(job, snapshot, rules);
 	for (int n = 0; n < snapshot->node_count; n++)
-		largest = MAX(largest, snapshot->nodes[n].gpus);
+		largest = MAX(largest, _gpus_at(snapshot, n, waiting->kind));
 	waiting->id = job->job_id;
 	waiting->priority = from->priority;
 	waiting->partition = xstrdup(part->name);
@@ -255,7 +263,6 @@ static void _fill(const struct plx_backlog_entry *from,
 		pollux_slurm_whole_nodes(job) || part->max_share == 0;
 	waiting->seconds = _seconds(job, part);
 	waiting->allowed = _allowed(from, waiting->nodes, snapshot, rules);
-	waiting->kind = _kind(job, snapshot, rules);
 	waiting->cpu_limit = pollux_cpu_limit_of(snapshot, part);
 	_fill_residual(job, waiting);
 	_fill_spread(job, snapshot, waiting);
