@@ -12,6 +12,7 @@
 #include "sched/pollux/rules/nodes.h"
 #include "sched/pollux/rules/partition.h"
 #include "sched/pollux/rules/reserved.h"
+#include "sched/pollux/rules/slurmds.h"
 #include "sched/pollux/rules/switches.h"
 
 #define KEPT  4	 /* answers about types of GPUs that are remembered */
@@ -55,6 +56,7 @@ struct pollux_rules {
 	bitstr_t *all;	/* nodes that there are; NULL: few are asked for */
 	bitstr_t *open; /* those that take new jobs */
 	bool owned;	/* some nodes are one user's */
+	bool mixed;	/* slurmds may be of several releases */
 	bool labelled;	/* MCS is in use */
 	pollux_barred_t *barred; /* to be told, or NULL */
 	bitstr_t *unlike;	 /* the same: nodes closed for their types */
@@ -108,27 +110,22 @@ static bitstr_t *_open_nodes(bitstr_t *nodes, job_record_t **jobs, int count)
 	return open;
 }
 
-static bool _is_owned(int n)
+/* What only some clusters have to be asked for. */
+static void _see_nodes(struct pollux_rules *rules, bitstr_t *nodes)
 {
-	const node_record_t *node = node_record_table_ptr[n];
+	uint16_t release = 0;
 
-	return node && node->owner != NO_VAL;
-}
+	/* The node of a job's script need not be among few. */
+	rules->mixed = nodes;
+	nodes = nodes ? nodes : rules->all;
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n)) {
+		const node_record_t *node = node_record_table_ptr[n];
 
-/* The same. */
-static bool _any_owned(bitstr_t *nodes)
-{
-	bool any = false;
-
-	for (int n = 0; !nodes && !any && n < node_record_count; n++)
-		any = _is_owned(n);
-	if (!nodes)
-		return any;
-	for (int n = pollux_slurm_first_node(nodes);
-	     !any && n < node_record_count;
-	     n = pollux_slurm_node_after(nodes, n))
-		any = _is_owned(n);
-	return any;
+		rules->owned |= node->owner != NO_VAL;
+		rules->mixed |= release && node->protocol_version != release;
+		release = node->protocol_version;
+	}
 }
 
 /* For these nodes; NULL: for all. */
@@ -143,7 +140,7 @@ static struct pollux_rules *_create(bitstr_t *nodes, job_record_t **jobs,
 	if (!nodes)
 		rules->all = node_conf_get_active_bitmap();
 	rules->open = _open_nodes(nodes, jobs, count);
-	rules->owned = _any_owned(nodes);
+	_see_nodes(rules, nodes);
 	rules->labelled = slurm_conf.mcs_plugin &&
 			  xstrcmp(slurm_conf.mcs_plugin, "mcs/none");
 	return rules;
@@ -235,6 +232,13 @@ static void _not_owned(struct pollux_rules *rules, const job_record_t *job,
 		filter_by_node_mcs((job_record_t *) job,
 				   slurm_mcs_get_select((job_record_t *) job),
 				   nodes);
+}
+
+static void _reached(struct pollux_rules *rules, const job_record_t *job,
+		     bitstr_t *nodes)
+{
+	if (rules->mixed)
+		pollux_slurmds_filter(job, nodes);
 }
 
 static void _large(struct pollux_rules *rules, const job_record_t *job,
@@ -438,6 +442,7 @@ static const struct {
 	{ _featured, false, "lacks the features it asks for" },
 	{ _not_reserved, false, "is reserved" },
 	{ _not_owned, true, "is in use by another user" },
+	{ _reached, false, "has an older slurmd than the node of its script" },
 	{ _large, false, "has too little temporary disk space" },
 	{ _typed, false, "has no GPU of the type it asks for" },
 	{ _alike, false,
@@ -454,7 +459,8 @@ static bool _is_plain(const struct pollux_rules *rules, const job_record_t *job)
 	return !details->exc_node_bitmap &&
 	       !(details->features && details->features[0]) &&
 	       !pollux_reserved_any(rules->reserved) && !job->resv_name &&
-	       !rules->owned && !rules->labelled && !details->whole_node &&
+	       !rules->owned && !rules->mixed && !rules->labelled &&
+	       !details->whole_node &&
 	       !(job->part_ptr->flags & PART_FLAG_EXCLUSIVE_USER) &&
 	       (!disk || disk == NO_VAL);
 }
@@ -612,6 +618,15 @@ const char *pollux_nodes_fixed(struct pollux_rules *rules,
 	if (pollux_features_counted(rules->features, job))
 		return "it asks for a number of nodes with a feature";
 	return NULL;
+}
+
+const char *pollux_nodes_unreached(const struct pollux_rules *rules,
+				   const job_record_t *job)
+{
+	if (!rules->mixed || !pollux_slurmds_older(job))
+		return NULL;
+	return "one of its nodes has an older slurmd than the node of its "
+	       "script";
 }
 
 /* Nodes where the shape has more than the job. */

@@ -79,6 +79,11 @@ int pollux_nodes_whole(const job_record_t *job);
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job);
 
+/* Why it does until all its nodes are upgraded (slurmds.h); NULL: it need not.
+ */
+const char *pollux_nodes_unreached(const struct pollux_rules *rules,
+				   const job_record_t *job);
+
 /* Those of --nodelist, the caller's to free; NULL: its user named none. */
 bitstr_t *pollux_nodes_listed(const job_record_t *job);
 

@@ -226,15 +226,16 @@ static void _ask_rules(struct pollux_rules *rules, const job_record_t *record,
 		snapshot->nodes[n].asked |= bit_test(asleep, n);
 	FREE_NULL_BITMAP(asleep);
 	job->fixed = pollux_nodes_fixed(rules, record);
-	job->runs = job->runs && !job->fixed;
+	job->bound = pollux_nodes_unreached(rules, record);
+	job->runs = job->runs && !job->fixed && !job->bound;
 }
 
 /* What keeps it in its shape, whatever its launcher says; NULL: nothing. */
 static const char *_bound(const job_record_t *record,
 			  const struct pollux_job *job)
 {
-	if (job->fixed)
-		return job->fixed;
+	if (job->fixed || job->bound)
+		return job->fixed ? job->fixed : job->bound;
 	if (IS_JOB_SUSPENDED(record))
 		return "it is suspended";
 	if (!record->priority)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* slurmds.c - where a job can start ranks while Slurm is upgraded */
+
+#include "sched/pollux/rules/slurmds.h"
+
+/* The release that the job's srun is of, as far as slurmctld knows; 0: none. */
+static uint16_t _release(const job_record_t *job)
+{
+	const node_record_t *node = NULL;
+
+	/* One that was put back into the queue may have it of its last run. */
+	if (!IS_JOB_PENDING(job) && job->batch_host)
+		node = find_node_record(job->batch_host);
+	return node ? node->protocol_version : 0;
+}
+
+/* The first of these nodes, from n on, that is older. */
+static int _older(bitstr_t *nodes, int n, uint16_t release)
+{
+	while (n < node_record_count &&
+	       node_record_table_ptr[n]->protocol_version >= release)
+		n = pollux_slurm_node_after(nodes, n);
+	return n;
+}
+
+void pollux_slurmds_filter(const job_record_t *job, bitstr_t *nodes)
+{
+	uint16_t release = _release(job);
+
+	for (int n = _older(nodes, pollux_slurm_first_node(nodes), release);
+	     n < node_record_count;
+	     n = _older(nodes, pollux_slurm_node_after(nodes, n), release))
+		bit_clear(nodes, n);
+}
+
+bool pollux_slurmds_older(const job_record_t *job)
+{
+	bitstr_t *nodes = job->node_bitmap;
+
+	return nodes && _older(nodes, pollux_slurm_first_node(nodes),
+			       _release(job)) < node_record_count;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmds.h - where a job can start ranks while Slurm is upgraded node by node
+ *
+ * A node's packages bring its slurmd and its srun. An srun cannot start a step
+ * on an older slurmd; an older srun can on a newer one. Slurm's own protocol
+ * numbers are compared, so that only another release counts, not another fix of
+ * the same. All under READ locks on job and node.
+ */
+#ifndef SCHED_POLLUX_SLURMDS_H
+#define SCHED_POLLUX_SLURMDS_H
+
+#include "common/slurm_compat.h"
+
+/* Clear nodes with an older slurmd than the node of the job's script has. */
+void pollux_slurmds_filter(const job_record_t *job, bitstr_t *nodes);
+
+/* Has one of the job's own nodes such a slurmd? */
+bool pollux_slurmds_older(const job_record_t *job);
+
+#endif
