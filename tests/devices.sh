@@ -41,11 +41,17 @@ no_devices() {
 }
 
 # devices_up OPTION...: sandbox_up, with these: four GPUs a node at most, where
-# `openable` is not set to something else. With cores=yes, CPUs are constrained as well; with ram=yes, memory.
+# `openable` is not set to something else. With cores=yes, CPUs are constrained
+# as well; with ram=yes, memory.
 devices_up() {
+	sandbox_up "$@" --conf-extra "FirstJobId=$first_job"
+	constrain_devices && write_opener
+}
+
+# The same of a cluster that is up, with that FirstJobId.
+constrain_devices() {
 	local device daemon minor
 
-	sandbox_up "$@" --conf-extra "FirstJobId=$first_job"
 	sed -i -e 's|^ProctrackType=.*|ProctrackType=proctrack/cgroup|' \
 		-e 's|^TaskPlugin=.*|TaskPlugin=task/cgroup|' "$SB/etc/slurm.conf"
 	sed -i 's|^CgroupPlugin=.*|CgroupPlugin=cgroup/v1|' "$SB/etc/cgroup.conf"
@@ -60,7 +66,6 @@ devices_up() {
 		pollux-sandbox restart --dir "$SB" "$daemon" \
 			>>"$WORK/restart.out" 2>&1 || return 1
 	done
-	write_opener
 }
 
 # opens NAME [EVERY]: "TIME JOB NODE NAME GPUS" into $WORK/opens, of all GPUs

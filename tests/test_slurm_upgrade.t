@@ -9,11 +9,14 @@
 # --upgrade makes them.
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/devices.sh" || exit 1
 
 read -ra releases <<<"${POLLUX_SLURM_UPGRADE:-}"
 [ ${#releases[@]} -gt 1 ] ||
 	skip_all "one release of Slurm: POLLUX_SLURM_UPGRADE names no others"
 need_daemons
+unlike=$(no_devices)
+[ -z "$unlike" ] || echo "# jobs can open all GPUs: $unlike"
 
 SB=$WORK/sb
 samples=2000
@@ -43,45 +46,50 @@ exchange() {
 	PATH=$(path_of "$2"):$PATH pollux-sandbox restart --dir "$SB" "$1"
 }
 
-# Each Slurm has its plugins in a folder of its own, which it finds by itself.
+# Nodes are told which GPUs a job gives up, where that can be. Each Slurm has
+# its plugins in a folder of its own, which it finds by itself.
 cluster_up() {
 	install_commands "${releases[0]}" &&
-		pollux-sandbox up --dir "$SB" "$untyped" --nodes 4 \
-			--gpus-per-node 2 --params pollux_min_gap=0.2 &&
-		learn_environment &&
+		pollux-sandbox up --dir "$SB" "$untyped" --nodes 6 \
+			--gpus-per-node 2 --params pollux_min_gap=0.2 \
+			--conf-extra "FirstJobId=$first_job" &&
+		learn_environment && { [ -n "$unlike" ] || constrain_devices; } &&
 		sed -i '/^PluginDir=/d' "$SB"/etc/slurm{,dbd}.conf &&
 		echo "required spank_pollux.so" >"$SB/etc/plugstack.conf" &&
-		sb pollux-doctor --try scheduler submit option
+		sb pollux-doctor --try scheduler submit option &&
+		sb scontrol update node=n6 state=drain reason=later
 }
 
 # ---- the jobs ----
 
-# trainer NAME: an elastic job of a real program.
+# trainer NAME NODES GPUS: an elastic job of a real program, which has these
+# nodes, and half of these GPUs at least.
 trainer() {
 	mkdir "$WORK/samples/$1" && POLLUX_SAMPLE_LOG=$WORK/samples/$1 \
-		submit_elastic "$1" pollux,min=1,max=2 --samples=$samples \
-		--batch=128 --max-batch=128 --emulate-gpu=compute \
-		--time-scale=0.3 --epochs=1000000
+		sb sbatch --parsable -J "$1" -w "$2" --gpus-per-node=1 \
+		--scheduler-params="pollux,min=$(($3 / 2)),max=$3" \
+		-o "$WORK/$1.out" --wrap "srun -N1 -n1 pollux-launch -v \
+			--checkpoint-dir $WORK/$1.ckpt pollux-train \
+			--samples=$samples --batch=128 --max-batch=128 \
+			--emulate-gpu=compute --time-scale=0.3 --epochs=1000000"
 }
 
-# One trainer has the commands that it began with for ever, the other those that
-# are installed.
+# The commands of `kept` are for ever those that it began with, those of `moved`
+# what is installed.
 jobs_begin() {
 	runs=$(submit_rigid -w n1 --gpus-per-node=2 -- 10000) &&
 		wait_until "is_state $runs RUNNING" 30 &&
 		waits=$(submit_rigid -w n1 --gpus-per-node=2 -- 10000) &&
-		kept=$(PATH=$first trainer kept) && moved=$(trainer moved) &&
-		lit=$(submit_light lit pollux,min=1,max=2 -- --live --ack=0.5) &&
-		elastic="$kept $moved $lit" && wait_until "all_have 2" 60 &&
-		is_state "$waits" PENDING
+		kept=$(PATH=$first trainer kept n2 2) &&
+		moved=$(trainer moved n[4-5] 4) &&
+		lit=$(submit_light lit pollux,min=1,max=3 -w n3 -- \
+			--live --ack=0.5) &&
+		wait_until "have 2 4 2" 60 && is_state "$waits" PENDING
 }
 
-# all_have GPUS: each elastic job.
-all_have() {
-	local job
-	for job in $elastic; do
-		has_gpus "$job" "$1" || return
-	done
+# have GPUS GPUS GPUS: `kept`, `moved` and `lit`.
+have() {
+	has_gpus "$kept" "$1" && has_gpus "$moved" "$2" && has_gpus "$lit" "$3"
 }
 
 epochs_of() {
@@ -97,22 +105,27 @@ more_epochs() {
 as_they_were() {
 	local job was_kept was_moved
 	was_kept=$(epochs_of kept) was_moved=$(epochs_of moved)
-	for job in $runs $elastic; do
+	for job in $runs $kept $moved $lit; do
 		is_state "$job" RUNNING || return
 		[ "$(job_field "$job" Restarts)" = 0 ] || return
 	done
-	is_state "$waits" PENDING && all_have 2 &&
+	is_state "$waits" PENDING && have 2 4 2 &&
 		wait_until "more_epochs kept $was_kept" 60 &&
 		wait_until "more_epochs moved $was_moved" 60 &&
 		pollux-sandbox status --dir "$SB"
 }
 
-# A rigid job takes a GPU from each, and gives it back.
-resized() {
+# gives_way NODES BEFORE BESIDE: a rigid job takes a GPU on each of these nodes,
+# and gives it back.
+gives_way() {
 	local way
-	way=$(submit_rigid -N3 --gpus-per-node=1 -- 600)
-	wait_until "is_state $way RUNNING && all_have 1" 60 &&
-		sb scancel "$way" && wait_until "all_have 2" 60 && as_they_were
+	way=$(submit_rigid -w "$1" --gpus-per-node=1 -- 600)
+	wait_until "is_state $way RUNNING && have $3" 60 &&
+		sb scancel "$way" && wait_until "have $2" 60
+}
+
+resized() {
+	gives_way n[2-5] "2 4 2" "1 2 1" && as_they_were
 }
 
 checked() {
@@ -126,19 +139,56 @@ slurmdbd_exchanged() {
 		wait_until "sb sacct -n -X -j $kept -o state | grep RUNNING" 30
 }
 
-# Its plugin starts; one of another release would stand aside.
-slurmctld_exchanged() {
-	local before
-	before=$(grep -c 'sched/pollux: started' "$SB/log/slurmctld.log")
-	exchange slurmctld "$1" &&
-		[ "$(grep -c 'sched/pollux: started' "$SB/log/slurmctld.log")" \
-			-gt "$before" ] && as_they_were
+# times REGEX: slurmctld has said so.
+times() {
+	grep -cE "$1" "$SB/log/slurmctld.log"
 }
 
-slurmds_exchanged() {
-	exchange n1 "$1" && exchange n2 "$1" && resized &&
-		exchange n3 "$1" && exchange n4 "$1" &&
-		install_commands "$1" && as_they_were
+# One job is parked meanwhile, and another is being asked. The plugin starts;
+# one of another release would stand aside.
+slurmctld_exchanged() {
+	local parks way asked started
+	parks=$(submit_rigid -w n3 --gpus-per-node=2 -- 600)
+	wait_until "is_state $parks RUNNING && has_gpus $lit 0" 60 || return
+	asked=$(times "JobId=$kept asked for")
+	started=$(times "pollux: started")
+	way=$(submit_rigid -w n2 --gpus-per-node=1 -- 600)
+	wait_until "[ \$(times 'JobId=$kept asked for') -gt $asked ]" 30 &&
+		exchange slurmctld "$1" &&
+		[ "$(times 'pollux: started')" -gt "$started" ] &&
+		wait_until "is_state $way RUNNING && have 1 4 0" 60 &&
+		sb scancel "$parks" "$way" &&
+		wait_until "have 2 4 2" 60 && as_they_were
+}
+
+# As packages do it: commands and slurmd at once, first where scripts run.
+scripts_nodes_exchanged() {
+	exchange n2 "$1" && exchange n3 "$1" && exchange n4 "$1" &&
+		install_commands "$1" &&
+		wait_until "sb scontrol show job $moved | grep 'older slurmd'" 30
+}
+
+# The rigid job that wants a GPU of `moved` waits; `kept` and `lit` give theirs.
+others_resized() {
+	local way
+	way=$(submit_rigid -w n5 --gpus-per-node=1 -- 600)
+	gives_way n[2-3] "2 4 2" "1 4 1" && is_state "$way" PENDING &&
+		sb scancel "$way" && as_they_were
+}
+
+# n6 has the old slurmd, and GPUs that `lit` could use.
+not_onto_older() {
+	sb scontrol update node=n6 state=resume &&
+		wait_until "sb sinfo -h -n n6 -o %t | grep -x idle" 30 &&
+		sleep 6 && has_gpus "$lit" 2 && exchange n6 "$1" &&
+		wait_until "has_gpus $lit 3 && sb scontrol show job $lit |
+			grep 'state=done .*n(3,6)'" 60
+}
+
+rest_exchanged() {
+	sb scontrol update node=n6 state=drain reason="leave it" &&
+		wait_until "has_gpus $lit 2" 60 &&
+		exchange n1 "$1" && exchange n5 "$1" && as_they_were
 }
 
 new_jobs_run() {
@@ -152,9 +202,14 @@ upgraded_to() {
 	local name=${1%:*}
 	name=Slurm\ $("$name/sbin/slurmctld" -V | sed 's/.* //')
 	ok "$name: slurmdbd, and jobs are as they were" slurmdbd_exchanged "$1"
-	ok "... slurmctld, too" slurmctld_exchanged "$1"
+	ok "... slurmctld, in the middle of a resize" slurmctld_exchanged "$1"
 	ok "... which resizes jobs on slurmds of the release before" resized
-	ok "... one slurmd after the other, too" slurmds_exchanged "$1"
+	ok "... a job on an older slurmd, too, than its script's is told" \
+		scripts_nodes_exchanged "$1"
+	ok "... it keeps its shape, and others are resized" others_resized
+	ok "... nobody grows onto a node that is not upgraded" \
+		not_onto_older "$1"
+	ok "... all slurmds are upgraded" rest_exchanged "$1"
 	ok "... all jobs are resized" resized
 	ok "... new ones run" new_jobs_run
 	ok "... and nothing is counted twice or lost" checked
@@ -163,9 +218,10 @@ upgraded_to() {
 # The rigid job that has waited all the time has its turn.
 ends_well() {
 	local job
-	sb scancel "$runs" && wait_until "is_state $waits RUNNING" 60 &&
-		sb scancel "$waits" $elastic &&
-		wait_until "ended $waits $elastic" 60 &&
+	sb scontrol update node=n6 state=resume &&
+		sb scancel "$runs" && wait_until "is_state $waits RUNNING" 60 &&
+		sb scancel "$waits" "$kept" "$moved" "$lit" &&
+		wait_until "ended $waits $kept $moved $lit" 60 &&
 		wait_until cluster_is_idle 60 && accounts_agree && checked
 }
 
@@ -175,7 +231,7 @@ used_once() {
 		"$(epochs_of "$1")" so-far
 }
 
-plan $((5 + 7 * (${#releases[@]} - 1)))
+plan $((5 + 10 * (${#releases[@]} - 1)))
 ok "a cluster of the first release is up" cluster_up
 ok "elastic jobs train on it beside a rigid one, and another waits" jobs_begin
 watch_start

@@ -636,7 +636,8 @@ static inline slurm_step_id_t pollux_slurm_step_id(const job_record_t *job,
 /*
  * Make the step one of this job, on these of its nodes: credential, owner and
  * limits of memory as the record has them now. slurmd takes it from
- * slurmctld's user without a signature. step->cred is NULL where it fails.
+ * slurmctld's user without a signature. step->cred_version says in which
+ * protocol; step->cred is NULL where it fails.
  */
 static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 					launch_tasks_request_msg_t *step)
@@ -654,7 +655,6 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 					    &arg.job_mem_alloc,
 					    &arg.job_mem_alloc_rep_count,
 					    &arg.job_mem_alloc_size);
-	step->cred_version = job->start_protocol_ver;
 	step->het_job_node_offset = NO_VAL;
 	step->het_job_id = NO_VAL;
 	step->het_job_nnodes = NO_VAL;
@@ -664,7 +664,7 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 	step->het_job_task_offset = NO_VAL;
 #if POLLUX_SLURM_24
 	step->mpi_plugin_id = NO_VAL; /* none: it has no number */
-	step->cred = slurm_cred_create(&arg, true, job->start_protocol_ver);
+	step->cred = slurm_cred_create(&arg, true, step->cred_version);
 #else
 	step->uid = job->user_id;
 	step->gid = job->group_id;
@@ -674,7 +674,7 @@ static inline void pollux_slurm_step_of(job_record_t *job, char *nodes,
 	arg.step_mem_limit = job->details->pn_min_memory;
 	step->job_mem_lim = arg.step_mem_limit;
 	step->cred = slurm_cred_create(slurmctld_config.cred_ctx, &arg, true,
-				       job->start_protocol_ver);
+				       step->cred_version);
 #endif
 	xfree(arg.job_mem_alloc);
 	xfree(arg.job_mem_alloc_rep_count);

@@ -12,6 +12,7 @@
 #include "sched/pollux/monotonic.h"
 #include "sched/pollux/resize/constrain.h"
 #include "sched/pollux/resize/gres_alloc.h"
+#include "sched/pollux/rules/slurmds.h"
 #include "wire/env.h"
 
 /* For all nodes of a job to agree. */
@@ -194,6 +195,7 @@ static int _count_ended(const struct question *question, const char *step,
 	slurm_msg_t_init(&message);
 	pollux_slurm_to_slurmd(&message);
 	message.msg_type = REQUEST_DAEMON_STATUS;
+	message.protocol_version = question->message.protocol_version;
 	*answered = 0;
 	answers = slurm_send_recv_msgs(question->nodes, &message, 0);
 	while (answers && (answer = list_pop(answers))) {
@@ -470,8 +472,10 @@ static struct question *_question(job_record_t *job, bitstr_t *nodes)
 	slurm_msg_t_init(&question->message);
 	pollux_slurm_to_slurmd(&question->message);
 	question->message.msg_type = REQUEST_LAUNCH_TASKS;
-	question->message.protocol_version = job->start_protocol_ver;
+	question->message.protocol_version =
+		pollux_slurmds_protocol(nodes, job->start_protocol_ver);
 	question->message.data = step;
+	step->cred_version = question->message.protocol_version;
 	pollux_slurm_step_of(job, question->nodes, step);
 	return question;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* slurmds.c - where a job can start ranks while Slurm is upgraded */
+/* slurmds.c - nodes with older slurmds, while Slurm is upgraded */
 
 #include "sched/pollux/rules/slurmds.h"
 
@@ -39,4 +39,12 @@ bool pollux_slurmds_older(const job_record_t *job)
 
 	return nodes && _older(nodes, pollux_slurm_first_node(nodes),
 			       _release(job)) < node_record_count;
+}
+
+uint16_t pollux_slurmds_protocol(bitstr_t *nodes, uint16_t most)
+{
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		most = MIN(most, node_record_table_ptr[n]->protocol_version);
+	return most;
 }

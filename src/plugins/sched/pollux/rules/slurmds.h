@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmds.h - where a job can start ranks while Slurm is upgraded node by node
+ * slurmds.h - nodes with older slurmds, while Slurm is upgraded node by node
  *
  * A node's packages bring its slurmd and its srun. An srun cannot start a step
  * on an older slurmd; an older srun can on a newer one. Slurm's own protocol
@@ -17,5 +17,8 @@ void pollux_slurmds_filter(const job_record_t *job, bitstr_t *nodes);
 
 /* Has one of the job's own nodes such a slurmd? */
 bool pollux_slurmds_older(const job_record_t *job);
+
+/* The newest protocol, up to `most`, in which all these nodes can be asked. */
+uint16_t pollux_slurmds_protocol(bitstr_t *nodes, uint16_t most);
 
 #endif
