@@ -33,11 +33,10 @@ first=$(path_of "${releases[0]}"):$PATH
 PATH=$WORK/bin:$PATH
 
 install_commands() {
-	local program
+	local program path
 	for program in "${releases[-1]%:*}"/bin/* "${1#*:}"/bin/*; do
-		program=${program##*/}
-		ln -sfn "$(PATH=$(path_of "$1") command -v "$program")" \
-			"$WORK/bin/$program"
+		path=$(PATH=$(path_of "$1") command -v "${program##*/}") || continue
+		ln -sfn "$path" "$WORK/bin/${program##*/}" || return
 	done
 }
 
@@ -148,7 +147,7 @@ times() {
 # one of another release would stand aside.
 slurmctld_exchanged() {
 	local parks way asked started
-	parks=$(submit_rigid -w n3 --gpus-per-node=2 -- 600)
+	parks=$(submit_rigid -w n3 --gpus-per-node=2 --priority=9999999 -- 600)
 	wait_until "is_state $parks RUNNING && has_gpus $lit 0" 60 || return
 	asked=$(times "JobId=$kept asked for")
 	started=$(times "pollux: started")
