@@ -73,6 +73,14 @@ trainer() {
 			--emulate-gpu=compute --time-scale=0.3 --epochs=1000000"
 }
 
+# plugins_of PREFIX
+plugins_of() {
+	local folder
+	for folder in "$1"/lib/slurm "$1"/lib/*/slurm-wlm; do
+		[ ! -e "$folder/sched_pollux.so" ] || echo "$folder"
+	done
+}
+
 # The commands of `kept` are for ever those that it began with, those of `moved`
 # what is installed.
 jobs_begin() {
@@ -197,6 +205,21 @@ new_jobs_run() {
 		wait_until "is_state $job COMPLETED" 30 && grep new "$WORK/new.out"
 }
 
+# An operator forgets that Pollux is of a release, too.
+stands_aside() {
+	local folder=$WORK/forgotten rc
+	mkdir -p "$folder" && ln -sfn "$(plugins_of "${2%:*}")"/{sched,job_submit}_pollux.so \
+		"$folder/" || return
+	echo "PluginDir=$folder:$(plugins_of "${1%:*}")" >>"$SB/etc/slurm.conf"
+	exchange slurmctld "$1"
+	rc=$?
+	sed -i '/^PluginDir=/d' "$SB/etc/slurm.conf"
+	[ $rc = 0 ] && tail -n 300 "$SB/log/slurmctld.log" |
+		grep 'this is Slurm .* and the plugin was built for' &&
+		as_they_were && exchange slurmctld "$1" && resized
+}
+
+# upgraded_to RELEASE BEFORE
 upgraded_to() {
 	local name=${1%:*}
 	name=Slurm\ $("$name/sbin/slurmctld" -V | sed 's/.* //')
@@ -211,6 +234,8 @@ upgraded_to() {
 	ok "... all slurmds are upgraded" rest_exchanged "$1"
 	ok "... all jobs are resized" resized
 	ok "... new ones run" new_jobs_run
+	ok "... with the plugins of the release before they train on" \
+		stands_aside "$1" "$2"
 	ok "... and nothing is counted twice or lost" checked
 }
 
@@ -230,12 +255,12 @@ used_once() {
 		"$(epochs_of "$1")" so-far
 }
 
-plan $((5 + 10 * (${#releases[@]} - 1)))
+plan $((5 + 11 * (${#releases[@]} - 1)))
 ok "a cluster of the first release is up" cluster_up
 ok "elastic jobs train on it beside a rigid one, and another waits" jobs_begin
 watch_start
-for release in "${releases[@]:1}"; do
-	upgraded_to "$release"
+for ((i = 1; i < ${#releases[@]}; i++)); do
+	upgraded_to "${releases[i]}" "${releases[i - 1]}"
 done
 ok "no GPU had two owners at any time" watch_end
 ok "all jobs end, and accounting agrees with slurmctld's log" ends_well
