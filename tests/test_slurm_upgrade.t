@@ -207,15 +207,15 @@ new_jobs_run() {
 
 # An operator forgets that Pollux is of a release, too.
 stands_aside() {
-	local folder=$WORK/forgotten rc
+	local folder=$WORK/forgotten before rc
+	before=$(times "and the plugin was built for")
 	mkdir -p "$folder" && ln -sfn "$(plugins_of "${2%:*}")"/{sched,job_submit}_pollux.so \
 		"$folder/" || return
 	echo "PluginDir=$folder:$(plugins_of "${1%:*}")" >>"$SB/etc/slurm.conf"
 	exchange slurmctld "$1"
 	rc=$?
 	sed -i '/^PluginDir=/d' "$SB/etc/slurm.conf"
-	[ $rc = 0 ] && tail -n 300 "$SB/log/slurmctld.log" |
-		grep 'this is Slurm .* and the plugin was built for' &&
+	[ $rc = 0 ] && [ "$(times 'and the plugin was built for')" -gt "$before" ] &&
 		as_they_were && exchange slurmctld "$1" && resized
 }
 
