@@ -198,7 +198,8 @@ keep_database() {
 
 # Its socket lies in db/, which is closed to others: root has no password.
 # slurmdbd would make its database, but libmariadb 3.4 (Debian 13) forgets
-# after a first connect that failed how much it may receive.
+# after a first connect that failed how much it may receive. And MariaDB 11.6 and
+# later end transactions that slurmdbd lets run side by side, unless told not to.
 start_mariadb() {
 	local -a options
 
@@ -212,6 +213,7 @@ start_mariadb() {
 		--log-error="$root/log/mariadb.log" \
 		--init-file="$root/db/init.sql" \
 		--innodb-lock-wait-timeout=900 --innodb-doublewrite=0 \
+		--loose-innodb-snapshot-isolation=OFF \
 		--performance-schema=OFF --skip-log-bin &&
 		wait_for mariadb test -S "$dir/db/socket"
 }
