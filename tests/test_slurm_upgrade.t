@@ -183,10 +183,12 @@ others_resized() {
 		sb scancel "$way" && as_they_were
 }
 
-# n6 has the old slurmd, and GPUs that `lit` could use.
+# n6 has the old slurmd, where no new srun can start anything, and GPUs that
+# `lit` could use.
 not_onto_older() {
 	sb scontrol update node=n6 state=resume &&
 		wait_until "sb sinfo -h -n n6 -o %t | grep -x idle" 30 &&
+		fails sb srun -w n6 true &&
 		nap 6 && has_gpus "$lit" 2 && exchange n6 "$1" &&
 		wait_until "has_gpus $lit 3 && sb scontrol show job $lit |
 			grep 'state=done .*n(3,6)'" 60
@@ -228,6 +230,17 @@ stands_aside() {
 		as_they_were && exchange slurmctld "$1" && resized
 }
 
+# spank_refused BEFORE: by commands, which a full path in plugstack.conf makes
+# look at that of the release before.
+spank_refused() {
+	local said conf=$SB/etc/plugstack.conf
+	echo "required $(plugins_of "${1%:*}")/spank_pollux.so" >"$conf"
+	said=$(sb sbatch -n1 -o /dev/null --wrap true 2>&1)
+	echo "required spank_pollux.so" >"$conf"
+	grep 'Incompatible plugin version' <<<"$said" &&
+		sb sbatch -n1 -o /dev/null --wrap true
+}
+
 # upgraded_to RELEASE BEFORE
 upgraded_to() {
 	local name=${1%:*}
@@ -245,6 +258,8 @@ upgraded_to() {
 	ok "... new ones run" new_jobs_run "$1"
 	ok "... with the plugins of the release before they train on" \
 		stands_aside "$1" "$2"
+	ok "... commands refuse the SPANK plugin of the release before" \
+		spank_refused "$2"
 	ok "... and nothing is counted twice or lost" checked
 }
 
@@ -268,7 +283,7 @@ used_once() {
 		"$(epochs_of "$1")" so-far
 }
 
-plan $((6 + 11 * (${#releases[@]} - 1)))
+plan $((6 + 12 * (${#releases[@]} - 1)))
 ok "a cluster of the first release is up" cluster_up
 ok "elastic jobs train on it beside a rigid one, and another waits" jobs_begin
 watch_start

@@ -110,22 +110,27 @@ static bitstr_t *_open_nodes(bitstr_t *nodes, job_record_t **jobs, int count)
 	return open;
 }
 
-/* What only some clusters have to be asked for. */
-static void _see_nodes(struct pollux_rules *rules, bitstr_t *nodes)
+static bool _is_owned(int n)
 {
-	uint16_t release = 0;
+	const node_record_t *node = node_record_table_ptr[n];
 
-	/* The node of a job's script need not be among few. */
-	rules->mixed = nodes;
-	nodes = nodes ? nodes : rules->all;
-	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
-	     n = pollux_slurm_node_after(nodes, n)) {
-		const node_record_t *node = node_record_table_ptr[n];
+	return node && node->owner != NO_VAL;
+}
 
-		rules->owned |= node->owner != NO_VAL;
-		rules->mixed |= release && node->protocol_version != release;
-		release = node->protocol_version;
-	}
+/* The same. */
+static bool _any_owned(bitstr_t *nodes)
+{
+	bool any = false;
+
+	for (int n = 0; !nodes && !any && n < node_record_count; n++)
+		any = _is_owned(n);
+	if (!nodes)
+		return any;
+	for (int n = pollux_slurm_first_node(nodes);
+	     !any && n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		any = _is_owned(n);
+	return any;
 }
 
 /* For these nodes; NULL: for all. */
@@ -140,7 +145,8 @@ static struct pollux_rules *_create(bitstr_t *nodes, job_record_t **jobs,
 	if (!nodes)
 		rules->all = node_conf_get_active_bitmap();
 	rules->open = _open_nodes(nodes, jobs, count);
-	_see_nodes(rules, nodes);
+	rules->owned = _any_owned(nodes);
+	rules->mixed = nodes || pollux_slurmds_differ();
 	rules->labelled = slurm_conf.mcs_plugin &&
 			  xstrcmp(slurm_conf.mcs_plugin, "mcs/none");
 	return rules;

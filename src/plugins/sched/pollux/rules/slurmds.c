@@ -3,8 +3,15 @@
 
 #include "sched/pollux/rules/slurmds.h"
 
-/* The release that the job's srun is of, as far as slurmctld knows; 0: none. */
-static uint16_t _release(const job_record_t *job)
+/* What was heard last of nodes that are away or asleep means nothing. */
+static bool _is_there(int n)
+{
+	return bit_test(avail_node_bitmap, n) &&
+	       !bit_test(power_node_bitmap, n);
+}
+
+/* Which the job's srun speaks, as far as slurmctld knows; 0: not known. */
+static uint16_t _protocol(const job_record_t *job)
 {
 	const node_record_t *node = NULL;
 
@@ -15,21 +22,40 @@ static uint16_t _release(const job_record_t *job)
 }
 
 /* The first of these nodes, from n on, that is older. */
-static int _older(bitstr_t *nodes, int n, uint16_t release)
+static int _older(bitstr_t *nodes, int n, uint16_t protocol)
 {
 	while (n < node_record_count &&
-	       node_record_table_ptr[n]->protocol_version >= release)
+	       (node_record_table_ptr[n]->protocol_version >= protocol ||
+		!_is_there(n)))
 		n = pollux_slurm_node_after(nodes, n);
 	return n;
 }
 
+bool pollux_slurmds_differ(void)
+{
+	uint16_t first = 0;
+
+	for (int n = pollux_slurm_first_node(avail_node_bitmap);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(avail_node_bitmap, n)) {
+		uint16_t protocol = node_record_table_ptr[n]->protocol_version;
+
+		if (!_is_there(n))
+			continue;
+		if (first && protocol != first)
+			return true;
+		first = protocol;
+	}
+	return false;
+}
+
 void pollux_slurmds_filter(const job_record_t *job, bitstr_t *nodes)
 {
-	uint16_t release = _release(job);
+	uint16_t protocol = _protocol(job);
 
-	for (int n = _older(nodes, pollux_slurm_first_node(nodes), release);
+	for (int n = _older(nodes, pollux_slurm_first_node(nodes), protocol);
 	     n < node_record_count;
-	     n = _older(nodes, pollux_slurm_node_after(nodes, n), release))
+	     n = _older(nodes, pollux_slurm_node_after(nodes, n), protocol))
 		bit_clear(nodes, n);
 }
 
@@ -38,7 +64,7 @@ bool pollux_slurmds_older(const job_record_t *job)
 	bitstr_t *nodes = job->node_bitmap;
 
 	return nodes && _older(nodes, pollux_slurm_first_node(nodes),
-			       _release(job)) < node_record_count;
+			       _protocol(job)) < node_record_count;
 }
 
 uint16_t pollux_slurmds_protocol(bitstr_t *nodes, uint16_t most)

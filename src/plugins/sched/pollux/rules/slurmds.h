@@ -5,12 +5,16 @@
  * A node's packages bring its slurmd and its srun. An srun cannot start a step
  * on an older slurmd; an older srun can on a newer one. Slurm's own protocol
  * numbers are compared, so that only another release counts, not another fix of
- * the same. All under READ locks on job and node.
+ * the same, and only of nodes that are up and not drained:
+ * those that are left anyway can be left. All under READ locks on job and node.
  */
 #ifndef SCHED_POLLUX_SLURMDS_H
 #define SCHED_POLLUX_SLURMDS_H
 
 #include "common/slurm_compat.h"
+
+/* Are there slurmds of several releases? */
+bool pollux_slurmds_differ(void);
 
 /* Clear nodes with an older slurmd than the node of the job's script has. */
 void pollux_slurmds_filter(const job_record_t *job, bitstr_t *nodes);
