@@ -168,11 +168,27 @@ slurmctld_exchanged() {
 		wait_until "have 2 4 2" 60 && as_they_were
 }
 
-# As packages do it: commands and slurmd at once, first where scripts run.
+leave_n6() {
+	sb scontrol update node=n6 state=drain reason="leave it" &&
+		wait_until "has_gpus $lit 2" 60
+}
+
+# told JOB...: each of them, why it keeps its shape.
+told() {
+	local job
+	for job; do
+		sb scontrol show job "$job" | grep 'older slurmd' || return
+	done
+}
+
+# As packages do it: commands and slurmd at once, first where scripts run. A
+# drained node is left all the same.
 scripts_nodes_exchanged() {
-	exchange n2 "$1" && exchange n3 "$1" && exchange n4 "$1" &&
-		install_commands "$1" &&
-		wait_until "sb scontrol show job $moved | grep 'older slurmd'" 30
+	sb scontrol update node=n6 state=resume &&
+		wait_until "has_gpus $lit 3" 60 &&
+		exchange n2 "$1" && exchange n3 "$1" && exchange n4 "$1" &&
+		install_commands "$1" && wait_until "told $moved $lit" 30 &&
+		leave_n6
 }
 
 # The rigid job that wants a GPU of `moved` waits; `kept` and `lit` give theirs.
@@ -192,11 +208,6 @@ not_onto_older() {
 		nap 6 && has_gpus "$lit" 2 && exchange n6 "$1" &&
 		wait_until "has_gpus $lit 3 && sb scontrol show job $lit |
 			grep 'state=done .*n(3,6)'" 60
-}
-
-leave_n6() {
-	sb scontrol update node=n6 state=drain reason="leave it" &&
-		wait_until "has_gpus $lit 2" 60
 }
 
 rest_exchanged() {
@@ -248,7 +259,7 @@ upgraded_to() {
 	ok "$name: slurmdbd, and jobs are as they were" slurmdbd_exchanged "$1"
 	ok "... slurmctld, in the middle of a resize" slurmctld_exchanged "$1"
 	ok "... which resizes jobs on slurmds of the release before" resized
-	ok "... a job on an older slurmd, too, than its script's is told" \
+	ok "... jobs on an older slurmd, too, than their script's are told" \
 		scripts_nodes_exchanged "$1"
 	ok "... it keeps its shape, and others are resized" others_resized
 	ok "... nobody grows onto a node that is not upgraded" \

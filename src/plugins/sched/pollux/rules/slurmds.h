@@ -3,10 +3,11 @@
  * slurmds.h - nodes with older slurmds, while Slurm is upgraded node by node
  *
  * A node's packages bring its slurmd and its srun. An srun cannot start a step
- * on an older slurmd; an older srun can on a newer one. Slurm's own protocol
- * numbers are compared, so that only another release counts, not another fix of
- * the same, and only of nodes that are up and not drained:
- * those that are left anyway can be left. All under READ locks on job and node.
+ * on an older slurmd; an older srun can on a newer one. Compared are the numbers
+ * of Slurm's protocol, which another fix of the same release does not change.
+ * Nodes that are down, drained or asleep are never older: what was heard of them
+ * last is of another time, and a drained one can be left. All under READ locks
+ * on job and node.
  */
 #ifndef SCHED_POLLUX_SLURMDS_H
 #define SCHED_POLLUX_SLURMDS_H
