@@ -191,6 +191,15 @@ scripts_nodes_exchanged() {
 		leave_n6
 }
 
+# Slurm itself: a script on n4, with the new srun, and the old slurmd of n5.
+no_step_on_older() {
+	local job
+	job=$(sb sbatch --parsable -N2 -n2 -w n[4-5] -o "$WORK/older.out" \
+		--wrap 'srun -N1 -n1 -w n5 true') &&
+		wait_until "is_state $job FAILED" 30 &&
+		grep 'Task launch for .* failed on node n5' "$WORK/older.out"
+}
+
 # The rigid job that wants a GPU of `moved` waits; `kept` and `lit` give theirs.
 others_resized() {
 	local way
@@ -199,12 +208,10 @@ others_resized() {
 		sb scancel "$way" && as_they_were
 }
 
-# n6 has the old slurmd, where no new srun can start anything, and GPUs that
-# `lit` could use.
+# n6 has the old slurmd, and GPUs that `lit` could use.
 not_onto_older() {
 	sb scontrol update node=n6 state=resume &&
 		wait_until "sb sinfo -h -n n6 -o %t | grep -x idle" 30 &&
-		fails sb srun -w n6 true &&
 		nap 6 && has_gpus "$lit" 2 && exchange n6 "$1" &&
 		wait_until "has_gpus $lit 3 && sb scontrol show job $lit |
 			grep 'state=done .*n(3,6)'" 60
@@ -261,7 +268,8 @@ upgraded_to() {
 	ok "... which resizes jobs on slurmds of the release before" resized
 	ok "... jobs on an older slurmd, too, than their script's are told" \
 		scripts_nodes_exchanged "$1"
-	ok "... it keeps its shape, and others are resized" others_resized
+	ok "... where an srun of theirs could start nothing" no_step_on_older
+	ok "... they keep their shape, and others are resized" others_resized
 	ok "... nobody grows onto a node that is not upgraded" \
 		not_onto_older "$1"
 	ok "... all slurmds are upgraded" rest_exchanged "$1"
@@ -294,7 +302,7 @@ used_once() {
 		"$(epochs_of "$1")" so-far
 }
 
-plan $((6 + 12 * (${#releases[@]} - 1)))
+plan $((6 + 13 * (${#releases[@]} - 1)))
 ok "a cluster of the first release is up" cluster_up
 ok "elastic jobs train on it beside a rigid one, and another waits" jobs_begin
 watch_start
