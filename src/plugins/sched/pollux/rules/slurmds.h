@@ -3,8 +3,9 @@
  * slurmds.h - nodes with older slurmds, while Slurm is upgraded node by node
  *
  * A node's packages bring its slurmd and its srun. In a job, an srun cannot
- * start a step on an older slurmd; an older srun can on a newer one. Compared are the numbers
- * of Slurm's protocol, which another fix of the same release does not change.
+ * start a step on an older slurmd; an older srun can on a newer one. Compared
+ * are the numbers of Slurm's protocol, which another fix of the same release
+ * does not change.
  * Nodes that are down, drained or asleep are never older: what was heard of them
  * last is of another time, and a drained one can be left. All under READ locks
  * on job and node.
