@@ -65,10 +65,12 @@ refuses() {
 	[[ $said == *"$1"* ]] && ! [ -e "$WORK/rows.none" ]
 }
 
-plan 6
+plan 7
 ok "the script can be read" bash -n "$matrix"
 ok "a row has the versions, and how many passed" all_passed
 ok "what was skipped is named, with the reason" skips_are_named
 ok "what failed is named, and the exit status tells" a_failure_is_named
 ok "a release that is not known is refused" refuses "no release 'debian99'" debian99
 ok "a release that was not run has no row" refuses "was not run" --report debian12
+ok "an upgrade wants to know to which Slurm" refuses "wants a --slurm-source" \
+	--upgrade debian13
