@@ -193,6 +193,54 @@ static void a_job_without_a_home_stays_even(void **state)
 	plx_problem_destroy(problem);
 }
 
+/* It may have 1 or 6 GPUs, and has one. */
+static struct plx_problem *one_or_six(const int *gpus, int nodes)
+{
+	static const int sizes[] = { 1, 6 };
+	struct plx_problem *problem = one_each(gpus, nodes, 1);
+	struct plx_job *job = &problem->jobs[0];
+
+	job->sizes = malloc(sizeof(sizes));
+	assert_non_null(job->sizes);
+	memcpy(job->sizes, sizes, sizeof(sizes));
+	job->size_count = 2;
+	job->max_gpus = 6;
+	return problem;
+}
+
+static void assert_gets(struct plx_problem *problem, const int *want)
+{
+	struct plx_plan *plan = searched(problem);
+
+	check_plan(problem, plan);
+	assert_row(plan, 0, want);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+static void a_next_size_is_had_over_several_nodes(void **state)
+{
+	(void) state;
+	assert_gets(one_or_six((int[]){ 4, 2 }, 2), (int[]){ 4, 2 });
+	/* What suffices is taken before what is larger. */
+	assert_gets(one_or_six((int[]){ 3, 3, 4, 1 }, 4),
+		    (int[]){ 3, 3, 0, 0 });
+	assert_gets(one_or_six((int[]){ 1, 1, 1, 4 }, 4),
+		    (int[]){ 1, 1, 0, 4 });
+	assert_gets(one_or_six((int[]){ 1, 1, 1, 2 }, 4),
+		    (int[]){ 1, 0, 0, 0 });
+}
+
+static void but_on_no_more_nodes_than_it_may(void **state)
+{
+	struct plx_problem *problem = one_or_six((int[]){ 2, 3, 1 }, 3);
+
+	(void) state;
+	problem->jobs[0].max_nodes = 2;
+	assert_gets(problem, (int[]){ 1, 0, 0 });
+	assert_gets(one_or_six((int[]){ 2, 3, 1 }, 3), (int[]){ 2, 3, 1 });
+}
+
 /* Some GPU that a job could use half as well as its others? */
 static bool wasted(const struct plx_problem *problem,
 		   const struct plx_plan *plan, int j, int n)
@@ -273,6 +321,8 @@ int main(void)
 		cmocka_unit_test(a_gpu_that_brings_half_of_one_is_taken),
 		cmocka_unit_test(but_not_if_the_change_costs_more),
 		cmocka_unit_test(a_job_without_a_home_stays_even),
+		cmocka_unit_test(a_next_size_is_had_over_several_nodes),
+		cmocka_unit_test(but_on_no_more_nodes_than_it_may),
 		cmocka_unit_test(nobody_loses_by_it_and_little_is_wasted),
 	};
 

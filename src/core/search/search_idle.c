@@ -5,7 +5,8 @@
  * Where a job has as many GPUs on each of its nodes, some fit nobody. After
  * the search they go, on nodes that jobs have or that are free for them, to
  * whoever gains most by each, if it uses them at least half as well as those
- * that it has. Nobody gives way for it, and a job that is started anew, which
+ * that it has: on one node at a time, or on several where it has no size in
+ * between. Nobody gives way for it, and a job that is started anew, which
  * is done evenly, takes no part. What a job has in this way counts as its own
  * in the next search, so it is given up for a better plan like any other GPU.
  */
@@ -15,10 +16,10 @@
 #define EFFICIENCY_MIN 0.5	/* of a GPU, by those that the job has */
 #define BUDGET	       5000000L /* nodes and counts looked at */
 
-/* More GPUs for a job, on one node. */
+/* More GPUs for a job, on one node or over several. */
 struct offer {
 	struct plx_search_job *e;
-	int node;
+	int node; /* -1: over several */
 	int gpus;
 	double each; /* utility that each of them brings; 0: none is made */
 };
@@ -70,14 +71,10 @@ static int free_there(const struct plx_search *search,
 	return most && most - held < free ? most - held : free;
 }
 
-/* Its placement, and so many GPUs on the node: search->picked. */
-static void enlarge(struct plx_search *search, const struct plx_search_job *e,
-		    int n, int gpus)
+static void add(struct plx_placement *picked, int n, int gpus)
 {
-	struct plx_placement *picked = &search->picked;
-	int i = slot_at(&e->at, n);
+	int i = slot_at(picked, n);
 
-	plx_placement_copy(picked, &e->at);
 	if (i >= 0) {
 		picked->slots[i].gpus += gpus;
 		return;
@@ -85,6 +82,74 @@ static void enlarge(struct plx_search *search, const struct plx_search_job *e,
 	for (i = picked->count++; i > 0 && picked->slots[i - 1].node > n; i--)
 		picked->slots[i] = picked->slots[i - 1];
 	picked->slots[i] = (struct plx_slot){ .node = n, .gpus = gpus };
+}
+
+/* Its placement, and so many GPUs on the node: search->picked. */
+static void enlarge(struct plx_search *search, const struct plx_search_job *e,
+		    int n, int gpus)
+{
+	plx_placement_copy(&search->picked, &e->at);
+	add(&search->picked, n, gpus);
+}
+
+/*
+ * Where it may have free GPUs besides search->picked: the node with fewest that
+ * has so many, or else the one with most; -1: nowhere.
+ */
+static int next_node(struct plx_search *search, const struct plx_search_job *e,
+		     int gpus)
+{
+	int best = -1;
+	int best_free = 0;
+
+	search->work += search->look_count;
+	for (int i = 0; i < search->look_count; i++) {
+		int n = search->look[i];
+		int free = slot_at(&search->picked, n) < 0
+				   ? free_there(search, e, n)
+				   : 0;
+
+		if (best_free < gpus ? free > best_free
+				     : free >= gpus && free < best_free) {
+			best = n;
+			best_free = free;
+		}
+	}
+	return best;
+}
+
+/* As many of so many GPUs as are free for it there; how many. */
+static int add_free(struct plx_search *search, const struct plx_search_job *e,
+		    int n, int gpus)
+{
+	int free = free_there(search, e, n);
+	int added = free < gpus ? free : gpus;
+
+	if (added > 0)
+		add(&search->picked, n, added);
+	return added;
+}
+
+/*
+ * Its placement, and so many GPUs, on its own nodes first: search->picked.
+ * False where it cannot have so many.
+ */
+static bool enlarge_over(struct plx_search *search,
+			 const struct plx_search_job *e, int gpus)
+{
+	struct plx_placement *picked = &search->picked;
+	int n = -1;
+
+	plx_placement_copy(picked, &e->at);
+	for (int i = 0; i < e->at.count && gpus > 0; i++) {
+		n = e->at.slots[i].node;
+		gpus -= add_free(search, e, n, gpus);
+	}
+	while (gpus > 0 && (n = next_node(search, e, gpus)) >= 0)
+		gpus -= add_free(search, e, n, gpus);
+	return gpus == 0 && picked->count <= plx_nodes_max(search, e) &&
+	       (!plx_needs_batch_host(e, picked->count) ||
+		slot_at(picked, e->job->batch_host) >= 0);
 }
 
 /* Does it use the added GPUs half as well as those that it has? */
@@ -98,16 +163,12 @@ static bool pays(const struct plx_search_job *e, struct plx_shape from,
 	       before * (1 + EFFICIENCY_MIN * more);
 }
 
-/* What each of these GPUs brings it; 0: nothing, or too little. */
-static double brings(struct plx_search *search, struct plx_search_job *e, int n,
-		     int gpus)
+/* What each GPU of search->picked brings it; 0: nothing, or too little. */
+static double brings(struct plx_search *search, struct plx_search_job *e)
 {
 	struct plx_shape from = plx_search_shape(search, &e->at);
 	struct plx_shape to;
 
-	if (!plx_size_allowed(e, from.gpus + gpus))
-		return 0;
-	enlarge(search, e, n, gpus);
 	if (!plx_span_allowed(e, plx_search_span(search, &search->picked)))
 		return 0;
 	to = plx_search_shape(search, &search->picked);
@@ -116,7 +177,16 @@ static double brings(struct plx_search *search, struct plx_search_job *e, int n,
 		search->picked.utility = e->now.utility;
 	if (!pays(e, from, to))
 		return 0;
-	return (search->picked.utility - e->at.utility) / gpus;
+	return (search->picked.utility - e->at.utility) / (to.gpus - from.gpus);
+}
+
+static double brings_on(struct plx_search *search, struct plx_search_job *e,
+			int n, int gpus)
+{
+	if (!plx_size_allowed(e, plx_placement_shape(&e->at).gpus + gpus))
+		return 0;
+	enlarge(search, e, n, gpus);
+	return brings(search, e);
 }
 
 static void look_at(struct plx_search *search, struct plx_search_job *e, int n,
@@ -127,7 +197,7 @@ static void look_at(struct plx_search *search, struct plx_search_job *e, int n,
 
 	search->work++;
 	for (int g = 1; g <= free && g <= most; g++) {
-		double each = brings(search, e, n, g);
+		double each = brings_on(search, e, n, g);
 
 		search->work += e->at.count;
 		if (each > best->each)
@@ -135,6 +205,24 @@ static void look_at(struct plx_search *search, struct plx_search_job *e, int n,
 				.e = e, .node = n, .gpus = g, .each = each
 			};
 	}
+}
+
+/* Its next size, where that is further than a node has room for. */
+static void look_over(struct plx_search *search, struct plx_search_job *e,
+		      struct offer *best)
+{
+	int held = plx_placement_shape(&e->at).gpus;
+	int gpus = plx_job_size_up(e->job, held + 1) - held;
+	double each = 0;
+
+	if (!e->job->size_count || e->job->whole || gpus < 2 ||
+	    held + gpus > e->cap || !enlarge_over(search, e, gpus))
+		return;
+	each = brings(search, e);
+	if (each > best->each)
+		*best = (struct offer){
+			.e = e, .node = -1, .gpus = gpus, .each = each
+		};
 }
 
 /* Nodes with a free GPU: search->look. */
@@ -155,6 +243,8 @@ static struct offer own_offer(struct plx_search *search,
 
 	for (int i = 0; i < search->look_count; i++)
 		look_at(search, e, search->look[i], &best);
+	if (!best.e)
+		look_over(search, e, &best);
 	return best;
 }
 
@@ -184,7 +274,10 @@ static struct offer best_offer(struct plx_search *search)
 
 static void accept(struct plx_search *search, const struct offer *offer)
 {
-	enlarge(search, offer->e, offer->node, offer->gpus);
+	if (offer->node >= 0)
+		enlarge(search, offer->e, offer->node, offer->gpus);
+	else
+		(void) enlarge_over(search, offer->e, offer->gpus);
 	search->picked.utility = plx_value(
 		search, offer->e, plx_search_shape(search, &search->picked));
 	plx_placement_take(search, offer->e);
