@@ -102,8 +102,9 @@ wait_until cluster_is_idle 30
 calm=$(train calm no 6)
 ok "a job whose all-reduce does not care grows over both" \
 	wait_until "is_on $calm 6 2 && says $calm ' profiled=6,6 '" 90
-ok "as it has measured that a second one costs nothing" \
-	wait_until "is_priced $calm 0 0.3" 60
+# More ranks on a few cores take longer, too, which it cannot tell from that.
+ok "as it has measured that a second one costs little" \
+	wait_until "is_priced $calm 0 2" 60
 sb scancel "$calm"
 wait_until cluster_is_idle 30
 
