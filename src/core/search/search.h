@@ -199,6 +199,8 @@ struct plx_search {
 	long free_multi_gpus;
 	int *look; /* [look_count] nodes to look at */
 	int look_count;
+	int look_free;	  /* GPUs free on these, as search_idle.c looks */
+	long over_left;	  /* its budget for shapes over several nodes */
 	bool indexed;	  /* too many nodes to look at all */
 	uint64_t *looked; /* [node_count] look_stamp of the last look */
 	uint64_t look_stamp;

@@ -15,6 +15,7 @@
 
 #define EFFICIENCY_MIN 0.5	/* of a GPU, by those that the job has */
 #define BUDGET	       5000000L /* nodes and counts looked at */
+#define OVER_BUDGET    1000000L /* nodes, for shapes over several */
 
 /* More GPUs for a job, on one node or over several. */
 struct offer {
@@ -102,8 +103,9 @@ static int next_node(struct plx_search *search, const struct plx_search_job *e,
 	int best = -1;
 	int best_free = 0;
 
-	search->work += search->look_count;
-	for (int i = 0; i < search->look_count; i++) {
+	search->over_left -=
+		(long) search->look_count * (search->picked.count + 1);
+	for (int i = 0; i < search->look_count && best_free != gpus; i++) {
 		int n = search->look[i];
 		int free = slot_at(&search->picked, n) < 0
 				   ? free_there(search, e, n)
@@ -216,7 +218,8 @@ static void look_over(struct plx_search *search, struct plx_search_job *e,
 	double each = 0;
 
 	if (!e->job->size_count || e->job->whole || gpus < 2 ||
-	    held + gpus > e->cap || !enlarge_over(search, e, gpus))
+	    gpus > search->look_free || held + gpus > e->cap ||
+	    search->over_left < 0 || !enlarge_over(search, e, gpus))
 		return;
 	each = brings(search, e);
 	if (each > best->each)
@@ -229,9 +232,12 @@ static void look_over(struct plx_search *search, struct plx_search_job *e,
 static void find_free(struct plx_search *search)
 {
 	search->look_count = 0;
+	search->look_free = 0;
 	for (int n = 0; n < search->node_count; n++) {
-		if (search->nodes[n].free > 0)
-			search->look[search->look_count++] = n;
+		if (search->nodes[n].free <= 0)
+			continue;
+		search->look[search->look_count++] = n;
+		search->look_free += search->nodes[n].free;
 	}
 	search->work += search->node_count;
 }
@@ -288,6 +294,7 @@ void plx_search_idle(struct plx_search *search)
 {
 	long budget = search->work + BUDGET;
 
+	search->over_left = OVER_BUDGET;
 	plx_queue_clear(search);
 	for (int j = 0; j < search->job_count; j++)
 		plx_queue_push(search, &search->jobs[j]);
