@@ -199,6 +199,8 @@ static void a_rank_sees_its_own_instance_alone(void **state)
 		{ "MIG-a", "MIG-a" }, /* srun has bound it */
 		{ "MIG-GPU-1/1/0,MIG-GPU-1/2/0,MIG-GPU-2/1/0",
 		  "MIG-GPU-2/1/0" },
+		{ "MIG-a,MIG-b,2", "2" }, /* beside whole GPUs */
+		{ "0,1,MIG-c", "MIG-c" },
 		{ "MIG-a,MIG-b", "MIG-a,MIG-b" }, /* there is none for it */
 		{ "0,1,2", "0,1,2" },
 	};
@@ -216,7 +218,8 @@ static void a_rank_sees_its_own_instance_alone(void **state)
 		assert_string_equal(cases[i].own,
 				    getenv("CUDA_VISIBLE_DEVICES"));
 		nccl = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
-		assert_int_equal(i < 3, nccl && !strcmp(nccl, "1"));
+		assert_int_equal(i < 5, nccl && !strcmp(nccl, "1"));
+		assert_string_equal(i < 6 ? "0" : "2", getenv("LOCAL_RANK"));
 	}
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	setenv("NCCL_MULTI_RANK_GPU_ENABLE", "0", 1);

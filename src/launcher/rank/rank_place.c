@@ -140,6 +140,12 @@ bool plx_place_is_instance(const char *device)
 	return !strncmp(device, "MIG-", 4);
 }
 
+/* Beside whole GPUs, too. */
+static bool has_instance(const char *list)
+{
+	return list && strstr(list, "MIG-");
+}
+
 int plx_place_gpu(const struct plx_place *place, plx_getenv *get, char *gpu,
 		  size_t size)
 {
@@ -157,16 +163,18 @@ int plx_place_gpu(const struct plx_place *place, plx_getenv *get, char *gpu,
 }
 
 /*
- * A process can use one instance of a GPU, and CUDA takes the first of a list.
- * NCCL has to be told that ranks which share a GPU are as they should be.
+ * A process can use one instance of a GPU, and CUDA takes the first of a list:
+ * where a list has any, the rank is left with its own device. NCCL has to be
+ * told that ranks which share a GPU are as they should be.
  */
 static int keep_instance(const struct plx_place *place, struct plx_error *err)
 {
 	char device[DEVICE_SIZE];
 
-	if (nth_device(getenv(VISIBLE), place->local, device, sizeof(device)) <
-		    0 ||
-	    !plx_place_is_instance(device))
+	const char *list = getenv(VISIBLE);
+
+	if (!has_instance(list) ||
+	    nth_device(list, place->local, device, sizeof(device)) < 0)
 		return 0;
 	if (setenv(VISIBLE, device, 1) < 0 ||
 	    setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0) < 0)
@@ -185,9 +193,8 @@ static int device_of(const struct plx_place *place)
 
 	if (!visible || !*visible)
 		return place->local;
-	return strchr(visible, ',') && !plx_place_is_instance(visible)
-		       ? place->local
-		       : 0;
+	return strchr(visible, ',') && !has_instance(visible) ? place->local
+							      : 0;
 }
 
 int plx_place_export(const struct plx_place *place, int threads,
