@@ -7,7 +7,8 @@
 static bool _is_there(int n)
 {
 	return bit_test(avail_node_bitmap, n) &&
-	       !bit_test(power_node_bitmap, n);
+	       !bit_test(power_node_bitmap, n) &&
+	       !bit_test(booting_node_bitmap, n);
 }
 
 /* Which the job's srun speaks, as far as slurmctld knows; 0: not known. */

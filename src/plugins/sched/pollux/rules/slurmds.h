@@ -6,9 +6,9 @@
  * start a step on an older slurmd; an older srun can on a newer one. Compared
  * are the numbers of Slurm's protocol, which another fix of the same release
  * does not change.
- * Nodes that are down, drained or asleep are never older: what was heard of
- * them last is of another time, and a drained one can be left. All under READ
- * locks on job and node.
+ * Nodes that are down, drained, asleep or booting are never older: what was
+ * heard of them last is of another time, and a drained one can be left. All
+ * under READ locks on job and node.
  */
 #ifndef SCHED_POLLUX_SLURMDS_H
 #define SCHED_POLLUX_SLURMDS_H
