@@ -480,6 +480,56 @@ static void reservations_leave_a_job_so_many_cpus_a_node(void **state)
 	expect_cpu_limit(&w);
 }
 
+/* Twenty, each on the first node, and a job waits for each. */
+static void types_that_are_waited_for_displace_no_limit(void **state)
+{
+	enum { MANY = 20 };
+	int some[NODES] = { 1, 0 };
+	int left[NODES] = { 2, 3 };
+	struct pollux_cpu_limit cpu_limit = { .left = left };
+	struct pollux_kind kinds[MANY];
+	struct pollux_waiting waiting[MANY];
+	struct plx_grant grants[MANY] = { { NULL } };
+	struct pollux_reservations reservations = { NULL, grants, false };
+	struct plx_problem *problem = NULL;
+	struct plx_error err = { .text = "" };
+	bool limited = false;
+	struct world w;
+
+	(void) state;
+	set_up(&w);
+	for (int k = 0; k < MANY; k++) {
+		kinds[k] = (struct pollux_kind){
+			.type = "a100", .free = some, .all = some, .mixed = true
+		};
+		waiting[k] = (struct pollux_waiting){
+			.kind = k, .nodes = 1, .each.gpus = 1, .cpu_limit = -1
+		};
+	}
+	w.snapshot.kind_count = MANY;
+	w.snapshot.kinds = kinds;
+	w.snapshot.waiting = waiting;
+	w.snapshot.waiting_count = MANY;
+	w.snapshot.cpu_limit_count = 1;
+	w.snapshot.cpu_limits = &cpu_limit;
+	w.jobs[1].cpu_limit = 0;
+	/* What nobody who runs can have. */
+	strcpy(kinds[0].type, "t4");
+	w.jobs[0].kind = w.jobs[1].kind = 0;
+	reservations.reserved = w.reserved;
+	note_allocs(&w);
+	problem = pollux_problem_create(&w.snapshot, &w.params, w.inputs,
+					&reservations, &err);
+	assert_non_null(problem);
+	assert_int_equal(16, problem->consumable_kinds);
+	for (int k = 0; k < 16; k++)
+		limited |= problem->consumables[k] == 3 &&
+			   problem->consumables[16 + k] == 3 &&
+			   problem->jobs[1].demand[k] == 1;
+	assert_true(limited);
+	plx_problem_destroy(problem);
+}
+
 static void a_limit_on_a_node_takes_nothing_away(void **state)
 {
 	struct plx_problem *problem;
@@ -563,6 +613,7 @@ int main(void)
 		cmocka_unit_test(
 			a_partition_allows_its_jobs_so_many_cpus_a_node),
 		cmocka_unit_test(reservations_leave_a_job_so_many_cpus_a_node),
+		cmocka_unit_test(types_that_are_waited_for_displace_no_limit),
 		cmocka_unit_test(a_limit_on_a_node_takes_nothing_away),
 		cmocka_unit_test(a_job_needs_the_nodes_that_its_user_named),
 		cmocka_unit_test(without_one_of_them_it_gains_nothing),

@@ -35,6 +35,19 @@ static int kind_count(const struct pollux_snapshot *snapshot)
 	return TYPES + snapshot->kind_count + snapshot->cpu_limit_count;
 }
 
+/*
+ * The i-th to be filled, of which POLLUX_KINDS are kept: types of GPUs come
+ * last, as there may be many that jobs wait for.
+ */
+static int kind_at(const struct pollux_snapshot *snapshot, int i)
+{
+	if (i < TYPES)
+		return i;
+	return i < TYPES + snapshot->cpu_limit_count
+		       ? i + snapshot->kind_count
+		       : i - snapshot->cpu_limit_count;
+}
+
 /* Which CPU limit kind k is; negative: it is none. */
 static int cpu_limit_at(const struct pollux_snapshot *snapshot, int k)
 {
@@ -355,8 +368,10 @@ int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 	int count = 0;
 	int rc = 0;
 
-	for (int k = PLX_CPUS; k < kind_count(snapshot) && count < POLLUX_KINDS;
-	     k++) {
+	for (int i = PLX_CPUS; i < kind_count(snapshot) && count < POLLUX_KINDS;
+	     i++) {
+		int k = kind_at(snapshot, i);
+
 		if (k == PLX_MEMORY && !snapshot->counts_memory)
 			continue;
 		if (!fill_kind(snapshot, problem, k, &kinds[count])) {
