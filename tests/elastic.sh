@@ -55,6 +55,29 @@ devices_of() {
 	done | sort
 }
 
+# all_devices_of JOB: as devices_of, of several types: "n4 0-1,2-3".
+all_devices_of() {
+	sb scontrol -d show job "$1" | awk 'match($0, /Nodes=[^ ]+/) && /IDX:[0-9]/ {
+		nodes = substr($0, RSTART + 6, RLENGTH - 6)
+		list = ""
+		while (match($0, /IDX:[0-9][0-9,-]*/)) {
+			list = list (list ? "," : "") \
+				substr($0, RSTART + 4, RLENGTH - 4)
+			$0 = substr($0, RSTART + RLENGTH)
+		}
+		print nodes, list
+	}' | while read -r nodes list; do
+		sb scontrol show hostnames "$nodes" | sed "s/\$/ $list/"
+	done | sort
+}
+
+# has_just JOB "NODE DEVICES"...: it holds just these.
+has_just() {
+	local job=$1
+	shift
+	[ "$(all_devices_of "$job")" = "$(printf '%s\n' "$@")" ]
+}
+
 has_gpus() {
 	[ "$(gpus_of "$1")" -eq "$2" ]
 }

@@ -94,3 +94,16 @@ refused() {
 	cat "$WORK/refused.out"
 	grep -qF -- "$sentence" "$WORK/refused.out"
 }
+
+# On how many switches the job is, of --switches 2: odd numbers are on the first.
+switches_of() {
+	local nodes
+	nodes=$(sb squeue -h -j "$1" -o %N)
+	[ -z "$nodes" ] || sb scontrol show hostnames "$nodes" |
+		awk '{ seen[substr($1, 2) % 2] = 1 } END { print length(seen) }'
+}
+
+# rests_on JOB GPUS SWITCHES: it has come to rest there.
+rests_on() {
+	has_gpus "$1" "$2" && ! is_moving "$1" && [ "$(switches_of "$1")" = "$3" ]
+}

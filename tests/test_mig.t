@@ -17,29 +17,6 @@ gone() {
 	wait_until '[ -z "$(sb squeue -h)" ] && cluster_is_idle' 30
 }
 
-# all_devices_of JOB: as devices_of, of several types: "n4 0-1,2-3".
-all_devices_of() {
-	sb scontrol -d show job "$1" | awk 'match($0, /Nodes=[^ ]+/) && /IDX:[0-9]/ {
-		nodes = substr($0, RSTART + 6, RLENGTH - 6)
-		list = ""
-		while (match($0, /IDX:[0-9][0-9,-]*/)) {
-			list = list (list ? "," : "") \
-				substr($0, RSTART + 4, RLENGTH - 4)
-			$0 = substr($0, RSTART + RLENGTH)
-		}
-		print nodes, list
-	}' | while read -r nodes list; do
-		sb scontrol show hostnames "$nodes" | sed "s/\$/ $list/"
-	done | sort
-}
-
-# has JOB "NODE DEVICES"...: it holds just these.
-has() {
-	local job=$1
-	shift
-	[ "$(all_devices_of "$job")" = "$(printf '%s\n' "$@")" ]
-}
-
 # told JOB REGEX: its record says so.
 told() {
 	sb scontrol show job -o "$1" | grep -qE "SystemComment=.*$2"
@@ -61,7 +38,7 @@ first_in_line() {
 
 light large --gpus-per-node=a100_3g.20gb:1
 ok "one that asks for a size grows over the instances of that size" \
-	wait_until "has $job 'n1 0-1'" 40
+	wait_until "has_just $job 'n1 0-1'" 40
 first=$(first_in_line 1)
 ok "it gives one up for a job that waits for that size" wait_until \
 	"is_state $first RUNNING && has_gpus $job 1 && has_gpus $first 1" 40
@@ -70,16 +47,16 @@ ok "and is parked for another one" wait_until \
 	"is_state $second RUNNING && told $job state=parked" 40
 sb scancel "$first"
 ok "it comes back on one of that size" wait_until \
-	"has $job 'n1 0' || has $job 'n1 1'" 40
+	"has_just $job 'n1 0' || has_just $job 'n1 1'" 40
 gone
 
 light small -x "n[1,3-4]"
 sb scontrol update "JobId=$job" ExcNodeList=
 ok "one that asks for none keeps to the size that it has" \
-	wait_until "has $job 'n1 2-5' 'n2 0-3'" 40
+	wait_until "has_just $job 'n1 2-5' 'n2 0-3'" 40
 ok "and leaves the large instances to others" eval '
 	first=$(first_in_line 2) && wait_until "is_state $first RUNNING" 20 &&
-	has "$job" "n1 2-5" "n2 0-3"'
+	has_just "$job" "n1 2-5" "n2 0-3"'
 # No node has six of them, though n4 has more GPUs.
 wide=$(submit_rigid --gpus=a100_1g.5gb:6 --priority=4294910000 -- 600)
 ok "it gives up what a wider job waits for, on both nodes" \
@@ -90,16 +67,16 @@ light whole -x "n[1-2,4]"
 sb scontrol update "JobId=$job" ExcNodeList=
 ok "one that has a whole GPU takes no instance" eval '
 	wait_until "told $job \"no a100 is free, a100_1g.5gb is: mix=yes\"" 40 &&
-	has "$job" "n3 0-1"'
+	has_just "$job" "n3 0-1"'
 gone
 
 light sign -x "n[1-3]"
-ok "a size with a sign in its name is one" wait_until "has $job 'n4 0-1'" 40
+ok "a size with a sign in its name is one" wait_until "has_just $job 'n4 0-1'" 40
 ok "its record says what keeps it" wait_until \
 	"told $job 'no a100_1g.10gb[+]me is free, others are'" 30
 gone
 light named --gpus-per-node=a100_1g.10gb+me:1
-ok "and it can be asked for" wait_until "has $job 'n4 0-1'" 40
+ok "and it can be asked for" wait_until "has_just $job 'n4 0-1'" 40
 gone
 
 # Its whole node is to be left.
@@ -108,7 +85,7 @@ wait_until "has_gpus $job 2 && trains $job" 20
 sb scontrol update "JobId=$job" ExcNodeList=
 sb scontrol update NodeName=n2 State=DRAIN Reason=leave
 ok "one that leaves its node has instances of its size elsewhere" \
-	wait_until "has $job 'n1 2-3'" 60
+	wait_until "has_just $job 'n1 2-3'" 60
 sb scontrol update NodeName=n2 State=RESUME
 gone
 
@@ -130,7 +107,7 @@ job=$(sb sbatch --parsable -o "$WORK/train.out" -x "n[1,3-4]" --gpus-per-node=1 
 	--scheduler-params=pollux,min=1,max=4 \
 	--wrap "srun pollux-launch -v --checkpoint-dir $WORK/ckpt $WORK/see")
 ok "one that trains grows over the instances of its node" wait_until \
-	"has $job 'n2 0-3' && trains $job" 60
+	"has_just $job 'n2 0-3' && trains $job" 60
 ok "each of four ranks sees another instance, as its only one" wait_until \
 	'[ "$(instances_seen 4)" = 4 ]' 30
 : >"$WORK/seen"

@@ -2,6 +2,7 @@
 # test_switch_price.t - docs/rules.md: what a second switch costs a job is what
 # it has measured
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/shapes.sh" || exit 1
 
 # n1, n3 and n5 are on one switch, the others on the second one.
 sandbox_up --nodes 6 --gpus-per-node 1 --cpus-per-node 2 --switches 2 \
@@ -63,19 +64,6 @@ part_of() {
 	comment_of "$1" | sed -n 's/.* switches=\([^,]*\),0 .*/\1/p'
 }
 
-# On how many switches the job is: odd numbers are on the first.
-switches_of() {
-	local nodes
-	nodes=$(sb squeue -h -j "$1" -o %N)
-	[ -z "$nodes" ] || sb scontrol show hostnames "$nodes" |
-		awk '{ seen[substr($1, 2) % 2] = 1 } END { print length(seen) }'
-}
-
-# is_on JOB GPUS SWITCHES: it has come to rest there.
-is_on() {
-	has_gpus "$1" "$2" && ! is_moving "$1" && [ "$(switches_of "$1")" = "$3" ]
-}
-
 # is_priced JOB LOW HIGH: that part is at least LOW, and below HIGH.
 is_priced() {
 	local part
@@ -89,19 +77,19 @@ dear=$(train dear yes 6)
 ok "a job grows onto a second switch" \
 	wait_until "[ \"\$(switches_of $dear)\" = 2 ]" 60
 ok "its all-reduce takes far longer there: it goes to one with more GPUs" \
-	wait_until "is_on $dear 3 1 && says $dear ' profiled=4,4 '" 90
+	wait_until "rests_on $dear 3 1 && says $dear ' profiled=4,4 '" 90
 ok "what it has measured says how much longer" \
 	wait_until "is_priced $dear 4 30" 60
 before=$(comment_of "$dear" | grep -o 'resizes=[0-9]*')
 sleep 6
 ok "it does not go there again" eval \
-	'is_on "$dear" 3 1 && says "$dear" "$before "'
+	'rests_on "$dear" 3 1 && says "$dear" "$before "'
 sb scancel "$dear"
 wait_until cluster_is_idle 30
 
 calm=$(train calm no 6)
 ok "a job whose all-reduce does not care grows over both" \
-	wait_until "is_on $calm 6 2 && says $calm ' profiled=6,6 '" 90
+	wait_until "rests_on $calm 6 2 && says $calm ' profiled=6,6 '" 90
 # More ranks on a few cores take longer, too, which it cannot tell from that.
 ok "as it has measured that a second one costs little" \
 	wait_until "is_priced $calm 0 2" 60
