@@ -9,7 +9,7 @@
 /* Not isalnum(): what it takes depends on the locale. */
 static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			      "0123456789-_.+,";
+			      "0123456789" PLX_TYPE_MARKS ",";
 
 bool plx_types_valid(const char types[PLX_TYPES_SIZE])
 {

@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PLX_TYPES_SIZE 128 /* bytes, with the final NUL */
+#define PLX_TYPE_MARKS "-_.+" /* in a name, besides letters and digits */
+#define PLX_TYPES_SIZE 128    /* bytes, with the final NUL */
 
-/* Letters, digits and "-_.+,"; at least one, and an end within the size. */
+/* Letters, digits, marks and ","; at least one, and an end within the size. */
 bool plx_types_valid(const char types[PLX_TYPES_SIZE]);
 
 /* To compare: equal for equal texts; 0 for "", which is no type. */

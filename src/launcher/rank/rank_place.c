@@ -169,9 +169,8 @@ int plx_place_gpu(const struct plx_place *place, plx_getenv *get, char *gpu,
  */
 static int keep_instance(const struct plx_place *place, struct plx_error *err)
 {
-	char device[DEVICE_SIZE];
-
 	const char *list = getenv(VISIBLE);
+	char device[DEVICE_SIZE];
 
 	if (!has_instance(list) ||
 	    nth_device(list, place->local, device, sizeof(device)) < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/gpus.h"
+#include "core/records/gpu_type.h"
 #include "core/records/options.h"
 
 #define AMOUNT_MAX 1000000000000ULL
@@ -45,14 +46,13 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 	return true;
 }
 
-/* A name of letters, digits and then "-_.+", to be followed by a count or
- * nothing. */
+/* A name of letters, digits and marks, to be followed by a count or nothing. */
 static const char *read_type(const char *text, char *type)
 {
 	size_t length = 0;
 
 	while (isalnum((unsigned char) text[length]) ||
-	       (text[length] && strchr("-_.+", text[length])))
+	       (text[length] && strchr(PLX_TYPE_MARKS, text[length])))
 		length++;
 	if (!isalnum((unsigned char) text[0]) ||
 	    length >= POLLUX_GPU_TYPE_SIZE ||
