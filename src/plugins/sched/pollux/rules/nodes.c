@@ -32,6 +32,7 @@ struct typed_nodes {
 struct plain {
 	const part_record_t *part;
 	bool pending;
+	uint16_t spoken; /* pollux_slurmds_spoken() where slurmds differ */
 	char asked[POLLUX_GPU_TYPE_SIZE];
 	char kept[PLX_TYPES_SIZE];
 	bitstr_t *nodes;
@@ -465,8 +466,7 @@ static bool _is_plain(const struct pollux_rules *rules, const job_record_t *job)
 	return !details->exc_node_bitmap &&
 	       !(details->features && details->features[0]) &&
 	       !pollux_reserved_any(rules->reserved) && !job->resv_name &&
-	       !rules->owned && !rules->mixed && !rules->labelled &&
-	       !details->whole_node &&
+	       !rules->owned && !rules->labelled && !details->whole_node &&
 	       !(job->part_ptr->flags & PART_FLAG_EXCLUSIVE_USER) &&
 	       (!disk || disk == NO_VAL);
 }
@@ -487,11 +487,13 @@ static const struct plain *_find_plain(struct pollux_rules *rules,
 	bitstr_t *unlike = rules->unlike;
 	struct plain *plain = NULL;
 	bool pending = IS_JOB_PENDING(job);
+	uint16_t spoken = rules->mixed ? pollux_slurmds_spoken(job) : 0;
 
 	_read_types(rules, job);
 	for (int i = 0; i < rules->plain_count; i++) {
 		plain = &rules->plain[i];
 		if (plain->part == job->part_ptr && plain->pending == pending &&
+		    plain->spoken == spoken &&
 		    !strcmp(plain->asked, rules->asked) &&
 		    !strcmp(plain->kept, rules->kept))
 			return plain;
@@ -501,6 +503,7 @@ static const struct plain *_find_plain(struct pollux_rules *rules,
 	plain = &rules->plain[rules->plain_count++];
 	plain->part = job->part_ptr;
 	plain->pending = pending;
+	plain->spoken = spoken;
 	memcpy(plain->asked, rules->asked, sizeof(plain->asked));
 	memcpy(plain->kept, rules->kept, sizeof(plain->kept));
 	plain->unlike = rules->unlike = bit_alloc(node_record_count);

@@ -79,7 +79,9 @@ int pollux_nodes_whole(const job_record_t *job);
 const char *pollux_nodes_fixed(struct pollux_rules *rules,
 			       const job_record_t *job);
 
-/* Why it does until all its nodes are upgraded (slurmds.h); NULL: it need not.
+/*
+ * Why it keeps its shape until all its nodes are upgraded (slurmds.h); NULL: it
+ * need not.
  */
 const char *pollux_nodes_unreached(const struct pollux_rules *rules,
 				   const job_record_t *job);

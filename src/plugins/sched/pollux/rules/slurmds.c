@@ -11,8 +11,7 @@ static bool _is_there(int n)
 	       !bit_test(booting_node_bitmap, n);
 }
 
-/* Which the job's srun speaks, as far as slurmctld knows; 0: not known. */
-static uint16_t _protocol(const job_record_t *job)
+uint16_t pollux_slurmds_spoken(const job_record_t *job)
 {
 	const node_record_t *node = NULL;
 
@@ -52,7 +51,7 @@ bool pollux_slurmds_differ(void)
 
 void pollux_slurmds_filter(const job_record_t *job, bitstr_t *nodes)
 {
-	uint16_t protocol = _protocol(job);
+	uint16_t protocol = pollux_slurmds_spoken(job);
 
 	for (int n = _older(nodes, pollux_slurm_first_node(nodes), protocol);
 	     n < node_record_count;
@@ -65,7 +64,7 @@ bool pollux_slurmds_older(const job_record_t *job)
 	bitstr_t *nodes = job->node_bitmap;
 
 	return nodes && _older(nodes, pollux_slurm_first_node(nodes),
-			       _protocol(job)) < node_record_count;
+			       pollux_slurmds_spoken(job)) < node_record_count;
 }
 
 uint16_t pollux_slurmds_protocol(bitstr_t *nodes, uint16_t most)

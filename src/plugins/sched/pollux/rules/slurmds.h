@@ -18,6 +18,12 @@
 /* Are there slurmds of several releases? */
 bool pollux_slurmds_differ(void);
 
+/*
+ * The protocol that the job's srun speaks, which is that of the node of its
+ * script; 0: not known.
+ */
+uint16_t pollux_slurmds_spoken(const job_record_t *job);
+
 /* Clear nodes with an older slurmd than the node of the job's script has. */
 void pollux_slurmds_filter(const job_record_t *job, bitstr_t *nodes);
 
