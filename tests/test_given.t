@@ -255,12 +255,14 @@ complete_elastic() {
 	return $rc
 }
 
-# Steps only grow, the last epoch is 5 behind the best, weights can be loaded.
+# Steps never fall, the last epoch is 5 behind the best, weights can be loaded.
+# Who is lost behind a line and before its step is saved leaves that line.
 complete_results() {
 	cd "$WORK/complete" && cat results/curves.jsonl &&
-		jq -es '[.[].step] | . == (unique) and length >= 6' \
+		jq -es '[.[].step] | . == sort and (unique | length >= 6)' \
 			results/curves.jsonl || return 1
-	jq -es '[.[].accuracy] | (index(max) == length - 6) and max > 0.6' \
+	jq -es '[group_by(.step)[] | last.accuracy] |
+			(index(max) == length - 6) and max > 0.6' \
 		results/curves.jsonl || return 1
 	"$python" - results/best.pt results/last.pt <<-END
 		import runpy, sys, torch

@@ -60,6 +60,7 @@ class Log:
             from torch.utils.tensorboard import SummaryWriter
             self.writer = SummaryWriter(RESULTS, purge_step=step)
         except ImportError:  # no tensorboard: lines of JSON
+            # After a fault a step may come twice: its last line counts.
             self.writer = None
         # wandb: wandb.init(id=os.environ["SLURM_JOB_ID"], resume="allow")
 
