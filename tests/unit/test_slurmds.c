@@ -17,6 +17,8 @@ int node_record_count = NODES;
 node_record_t **node_record_table_ptr;
 bitstr_t *avail_node_bitmap, *power_node_bitmap, *booting_node_bitmap;
 
+static char script_host[] = "n0";
+
 static struct {
 	bitstr_t maps[5][BITSTR_OVERHEAD + 1];
 	node_record_t nodes[NODES];
@@ -65,7 +67,7 @@ static int set_up(void **state)
 	booting_node_bitmap = w.maps[2];
 	w.job.node_bitmap = w.maps[3];
 	w.job.job_state = JOB_RUNNING;
-	w.job.batch_host = "n0";
+	w.job.batch_host = script_host;
 	put(0, 0xf);
 	put(3, 0xf);
 	return 0;
