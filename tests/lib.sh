@@ -262,6 +262,7 @@ ended() {
 lib_end() {
 	local rc=$?
 	trap - EXIT INT TERM HUP
+	trap '' PIPE # whoever reads what it says may have ended first
 	# A parameter that is not set ends bash in the middle of a command, with
 	# what that said still going into its file.
 	exec >&3
