@@ -7,7 +7,8 @@
 # dead: a thread holds it, and the first one has ended; own: a thread that has
 # files of its own; many: a process that holds all devices in the folder $MANY
 # before; chain: a process that hands it to its child and ends, again and again,
-# each with its number in the file $CHAIN.
+# each with its number in the file $CHAIN. Nobody can end a chain by its pid, so it
+# ends with that file, and after ten minutes.
 
 import ctypes
 import os
@@ -17,6 +18,7 @@ import time
 
 CLONE_FILES = 0x400
 LONG_S = 100000
+CHAIN_S = 600
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -40,7 +42,8 @@ def chain(device):
     os.open(device, os.O_RDONLY)
     number = os.open(os.environ['CHAIN'], os.O_WRONLY | os.O_CREAT)
     print('chain', flush=True)
-    while True:
+    end_s = time.monotonic() + CHAIN_S
+    while os.fstat(number).st_nlink and time.monotonic() < end_s:
         os.pwrite(number, b'%9d\n' % os.getpid(), 0)
         if os.fork():
             os._exit(0)
@@ -53,6 +56,7 @@ def main():
         many(device)
     if how == 'chain':
         chain(device)
+        return
     threading.Thread(target=hold, args=(how, device, held)).start()
     held.wait()
     if how == 'dead':
