@@ -201,7 +201,6 @@ static void a_rank_sees_its_own_instance_alone(void **state)
 		  "MIG-GPU-2/1/0" },
 		{ "MIG-a,MIG-b,2", "2" }, /* beside whole GPUs */
 		{ "0,1,MIG-c", "MIG-c" },
-		{ "MIG-a,MIG-b", "MIG-a,MIG-b" }, /* there is none for it */
 		{ "0,1,2", "0,1,2" },
 	};
 	const struct plx_place third = {
@@ -219,7 +218,7 @@ static void a_rank_sees_its_own_instance_alone(void **state)
 				    getenv("CUDA_VISIBLE_DEVICES"));
 		nccl = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
 		assert_int_equal(i < 5, nccl && !strcmp(nccl, "1"));
-		assert_string_equal(i < 6 ? "0" : "2", getenv("LOCAL_RANK"));
+		assert_string_equal(i < 5 ? "0" : "2", getenv("LOCAL_RANK"));
 	}
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	setenv("NCCL_MULTI_RANK_GPU_ENABLE", "0", 1);
@@ -227,6 +226,21 @@ static void a_rank_sees_its_own_instance_alone(void **state)
 	assert_int_equal(0, plx_place_export(&third, 1, NULL));
 	assert_string_equal("0", getenv("NCCL_MULTI_RANK_GPU_ENABLE"));
 	unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+	unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+/* CUDA would take the first one again, and its memory twice. */
+static void two_ranks_do_not_share_an_instance(void **state)
+{
+	const struct plx_place third = {
+		.rank = 2, .ranks = 3, .local = 2, .locals = 3, .nodes = 1
+	};
+	struct plx_error err;
+
+	(void) state;
+	setenv("CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b", 1);
+	assert_int_equal(-1, plx_place_export(&third, 1, &err));
+	assert_non_null(strstr(err.text, "CUDA_VISIBLE_DEVICES=MIG-a,MIG-b"));
 	unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
@@ -719,6 +733,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(a_rank_knows_the_number_of_its_gpu),
 		cmocka_unit_test(a_rank_sees_its_own_instance_alone),
+		cmocka_unit_test(two_ranks_do_not_share_an_instance),
 		cmocka_unit_test(tasks_of_a_node_are_counted),
 		cmocka_unit_test(a_rank_is_told_its_gpu_among_those_it_sees),
 		cmocka_unit_test(output_is_passed_on_whole),

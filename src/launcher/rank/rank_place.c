@@ -172,9 +172,16 @@ static int keep_instance(const struct plx_place *place, struct plx_error *err)
 	const char *list = getenv(VISIBLE);
 	char device[DEVICE_SIZE];
 
-	if (!has_instance(list) ||
-	    nth_device(list, place->local, device, sizeof(device)) < 0)
+	if (!has_instance(list))
 		return 0;
+	/* One that stands alone is what srun has bound the rank to. */
+	if (nth_device(list, strchr(list, ',') ? place->local : 0, device,
+		       sizeof(device)) < 0)
+		return plx_fail(err,
+				"there are more ranks on this node than GPUs "
+				"and instances of GPUs (" VISIBLE "=%.200s), "
+				"and each needs one of its own",
+				list);
 	if (setenv(VISIBLE, device, 1) < 0 ||
 	    setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0) < 0)
 		return plx_fail(err, "out of memory");
