@@ -266,8 +266,11 @@ is_away() {
 
 # srun says then that all is well: exit code 0.
 # srun may be told of it first, and ends by itself then (24.11).
+# From 24.11 on Slurm notes the answer to a signal up to two seconds later, and
+# calls the node up again for it: the job may be given that once more.
 all_ranks_die() {
 	mark "$1" afar
+	sb scancel -s URG "$1"
 	kill_node "$lost" &&
 		sb scontrol update nodename="$lost" state=down reason=test &&
 		goes_on && tail -n 40 "$WORK/afar.out" &&

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: MIT
-# test_unheard.t - slurmctld begins again, and has not heard from its nodes yet
+# test_unheard.t - nodes that slurmctld has not heard from: since it began again,
+# or since their slurmd died, of which it knows nothing yet
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
 sandbox_up --nodes 3 --gpus-per-node 2 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 4
+plan 8
+
+is_on() {
+	sb scontrol show hostnames "$(job_field "$job" NodeList)" |
+		grep -qx "$1"
+}
 
 home() {
 	job_field "$job" BatchHost
@@ -52,3 +58,29 @@ ok "slurmctld begins again while two nodes of three are silent" wanted
 ok "nobody gives way before they are heard" stays
 ok "then the job goes elsewhere, and the other one runs" moves
 [ ${#others[@]} -eq 0 ] || signal CONT "${others[@]}"
+sb scancel "$job" "$way"
+ok "all nodes are idle" wait_until cluster_is_idle 60
+
+# Of a node that answered a moment ago Slurm takes a prolog to run there, until it
+# pings that a minute or two later, and for five minutes before it calls it down.
+is_given() {
+	job=$(submit_light grows pollux,min=2,max=4 -x n2,n3 -- --ack=0.1)
+	wait_until "has_gpus $job 2" 60 || return 1
+	kill_node n2
+	sb scontrol update job="$job" ExcNodeList=n3 &&
+		wait_until "logged 'JobId=$job: the prolog runs on n2'" 30
+}
+
+gives_back() {
+	wait_until "logged 'JobId=$job keeps its 2 GPUs: .* n2'" 60 &&
+		has_gpus "$job" 2 && is_state "$job" RUNNING
+}
+
+goes_to_another() {
+	sb scontrol update job="$job" ExcNodeList= &&
+		wait_until "has_gpus $job 4 && ! is_on n2" 60
+}
+
+ok "a node's slurmd dies, and a job is given the node" is_given
+ok "its prolog is not answered: the job goes on without it" gives_back
+ok "and is given another one" goes_to_another

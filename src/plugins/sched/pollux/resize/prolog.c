@@ -9,6 +9,7 @@
 #include "sched/pollux/resize/before.h"
 #include "sched/pollux/resize/prolog.h"
 #include "sched/pollux/locks.h"
+#include "sched/pollux/snapshot/hosts.h"
 
 /* From slurmd's word that a prolog has ended to the one that it failed. */
 #define VERDICT_S 0.5
@@ -23,6 +24,13 @@
  * back: the first request only makes it forget, two seconds later at most.
  */
 #define FORGET_S 2.5
+/*
+ * A prolog may take long, and a node may have died: Slurm itself sees that when
+ * it pings, a minute or two after the node's last answer, and calls it down
+ * after SlurmdTimeout. So nodes that are waited for are asked.
+ */
+#define ASK_S	    5
+#define ASK_AGAIN_S 30
 /* Why a node is drained where it fails, as slurmctld says. */
 #define REASON "Prolog"
 
@@ -161,6 +169,7 @@ bool pollux_prolog_after(job_record_t *job, struct pollux_job_state *state)
 	if (!gained)
 		return false;
 	state->launched_s = pollux_now_s();
+	state->ask_s = state->launched_s + ASK_S;
 	state->fresh = bitmap2node_name(gained);
 	_launch(job, gained);
 	pollux_verbose("sched/pollux: JobId=%u: the prolog runs on %s",
@@ -182,7 +191,7 @@ void pollux_prolog_again(job_record_t *job, struct pollux_job_state *state)
 static bool _is_lost(const node_record_t *node)
 {
 	return !node || IS_NODE_DOWN(node) || IS_NODE_DRAIN(node) ||
-	       IS_NODE_FAIL(node);
+	       IS_NODE_FAIL(node) || IS_NODE_NO_RESPOND(node);
 }
 
 /* Nodes that the job has just gained, and on which it failed. */
@@ -218,6 +227,18 @@ char *pollux_prolog_failed(const struct pollux_job_state *state)
 	return names;
 }
 
+static void _ask(bitstr_t *nodes, struct pollux_job_state *state)
+{
+	double now_s = pollux_now_s();
+
+	if (now_s < state->ask_s)
+		return;
+	state->ask_s = now_s + ASK_AGAIN_S;
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		pollux_hosts_ask(node_record_table_ptr[n], REQUEST_PING);
+}
+
 enum pollux_prolog pollux_prolog_look(const job_record_t *job,
 				      struct pollux_job_state *state)
 {
@@ -227,8 +248,10 @@ enum pollux_prolog pollux_prolog_look(const job_record_t *job,
 	FREE_NULL_BITMAP(failed);
 	if (lost)
 		return POLLUX_PROLOG_FAILED;
-	if (job->node_bitmap_pr && bit_ffs(job->node_bitmap_pr) >= 0)
+	if (job->node_bitmap_pr && bit_ffs(job->node_bitmap_pr) >= 0) {
+		_ask(job->node_bitmap_pr, state);
 		return POLLUX_PROLOG_RUNS;
+	}
 	if (state->again)
 		return pollux_now_s() < state->launched_s + FORGET_S
 			       ? POLLUX_PROLOG_RUNS

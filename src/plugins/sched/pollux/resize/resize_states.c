@@ -392,6 +392,7 @@ static bool _is_last_held_up(job_record_t *job, struct pollux_job_state *state,
 static bool _undo(job_record_t *job, struct pollux_job_state *state)
 {
 	char *nodes = NULL;
+	bool failed = false;
 	struct plx_error err;
 	struct plx_error why;
 	int rc = pollux_prolog_undo(job, state, &err);
@@ -400,9 +401,12 @@ static bool _undo(job_record_t *job, struct pollux_job_state *state)
 		return false;
 	nodes = pollux_prolog_failed(state);
 	pollux_sick_prolog(job, nodes);
+	failed = nodes && nodes[0];
 	xfree(nodes);
 	plx_fail_as(&why, PLX_REFUSED_NODES,
-		    "the prolog failed on one of %.60s", state->fresh);
+		    failed ? "the prolog failed on one of %.60s"
+			   : "one of %.60s was lost before its prolog ended",
+		    state->fresh);
 	if (rc < 0)
 		error("sched/pollux: JobId=%u keeps nodes where the prolog "
 		      "failed: %s",
@@ -410,6 +414,9 @@ static bool _undo(job_record_t *job, struct pollux_job_state *state)
 	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
 			      pollux_record_since(job));
 	pollux_refuse(job, state, &why);
+	/* Slurm offers no lost node: others may be tried at once. */
+	if (!failed)
+		state->still_until_s = 0;
 	return true;
 }
 

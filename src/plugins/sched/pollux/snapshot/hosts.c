@@ -159,16 +159,12 @@ static void _end_there(job_record_t *job)
 	FREE_NULL_BITMAP(nodes);
 }
 
-/*
- * When it registers, slurmctld ends a job whose script is not there. It would
- * have it register by itself, half an hour later.
- */
-static void _have_registered(const node_record_t *node)
+void pollux_hosts_ask(const node_record_t *node, slurm_msg_type_t message)
 {
 	agent_arg_t *agent = xmalloc(sizeof(*agent));
 
 	ping_begin(); /* its answer counts as a ping's */
-	agent->msg_type = REQUEST_NODE_REGISTRATION_STATUS;
+	agent->msg_type = message;
 	agent->protocol_version = node->protocol_version;
 	agent->node_count = 1;
 	agent->hostlist = hostlist_create(node->name);
@@ -198,8 +194,12 @@ void pollux_hosts_mend(job_record_t *job)
 		_end_lost(job);
 		return;
 	}
+	/*
+	 * When it registers, slurmctld ends a job whose script is not there. It
+	 * would have it register by itself, half an hour later.
+	 */
 	if (unseen_s > 0)
-		_have_registered(node);
+		pollux_hosts_ask(node, REQUEST_NODE_REGISTRATION_STATUS);
 	if (_is_away(job, node))
 		job->time_last_active = time(NULL);
 }

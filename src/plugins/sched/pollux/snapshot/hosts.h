@@ -47,6 +47,12 @@ void pollux_hosts_started(void);
 void pollux_hosts_watch(void);
 void pollux_hosts_unwatch(void);
 
+/*
+ * REQUEST_PING or REQUEST_NODE_REGISTRATION_STATUS. Where it is not answered
+ * Slurm calls the node NOT_RESPONDING. Any lock on nodes.
+ */
+void pollux_hosts_ask(const node_record_t *node, slurm_msg_type_t message);
+
 /* Less than the 20 s after which slurmctld may think a job lost. */
 #define POLLUX_HOSTS_S 5
 

@@ -55,10 +55,14 @@ static bool _is_unheard(const node_record_t *node)
 	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
 }
 
-/* Who is not heard yet after slurmctld's start is not lost: its jobs stay. */
+/*
+ * Who is not heard yet after slurmctld's start is not lost: its jobs stay. Who
+ * has registered since, which alone tells up_time, is.
+ */
 static bool _is_silent(const node_record_t *node)
 {
-	return time(NULL) >= began + REGISTER_S && _is_unheard(node);
+	return _is_unheard(node) &&
+	       (node->up_time || time(NULL) >= began + REGISTER_S);
 }
 
 static bool _usable(const node_record_t *node)
