@@ -6,17 +6,20 @@
 . "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/faults.sh" || exit 1
 
-# A node is known by what its slurmd has in its environment. The group of a
-# program may be killed when that ends: not before setsid has left it.
+# A node is known by what its slurmd has in its environment, of which 26.05 gives
+# the program nothing but the node's name. The group of a program may be killed
+# when that ends: not before setsid has left it.
 cat >"$WORK/reboot" <<-'END'
 	#!/bin/bash
 	cd "${0%/*}" || exit 1
+	export PMIX_HOSTNAME=${PMIX_HOSTNAME:-$SLURM_NODE_NAME}
 	echo "$PMIX_HOSTNAME" >>reboots
 	setsid "$0.on" </dev/null >reboot.log 2>&1 &
 	until grep -qs reboot.on "/proc/$!/comm" || ! kill -0 $!; do sleep 0.1; done
 END
 cat >"$WORK/reboot.on" <<-END
 	#!/bin/bash
+	export SLURM_CONF=$WORK/sb/etc/slurm.conf POLLUX_SANDBOX=$WORK/sb
 	export PATH=$PATH:/usr/sbin
 	node=\$PMIX_HOSTNAME pid=\$(cat $WORK/sb/run/\$PMIX_HOSTNAME.pid)
 	kill "\$pid"
