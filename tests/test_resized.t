@@ -23,7 +23,7 @@ sandbox_up --nodes 2 --gpus-per-node 4 --params pollux_min_gap=0.2 \
 	--conf-extra JobCompLoc="$WORK/comp" \
 	--conf-extra PrologSlurmctld="$WORK/prolog" \
 	--conf-extra EpilogSlurmctld="$WORK/epilog"
-plan 15
+plan 17
 
 # So often it got another shape, and came back to the second node.
 resizes() {
@@ -130,3 +130,31 @@ ok "PrologSlurmctld has run once, with its first node" eval '
 	[ "$(grep "^prolog $job " "$WORK/scripts")" = "prolog $job n1" ]'
 ok "EpilogSlurmctld, too, at its end" wait_until \
 	'[ "$(grep -c "^epilog $job " "$WORK/scripts")" -eq 1 ]' 30
+
+# From 26.05 on the memory of a job that runs can be lowered, where it has an
+# external step: on each node, however many GPUs the job has there.
+mem_of() {
+	sb scontrol -d show job "$job" | grep -oE ' Mem=[0-9]+' | sort -u | xargs
+}
+
+has_all() {
+	has_gpus "$job" 8 && ! sb scontrol show job "$job" |
+		grep -qE 'SystemComment=.* state=(asked|lent|moving)'
+}
+
+job=$(submit_light less pollux,max=8 -w n1 --mem=4G -- --ack=0.1)
+wait_until has_all 60
+lowered=$(sb scontrol update job="$job" MinMemoryNode=1000 2>&1)
+if grep -q "no longer pending" <<<"$lowered"; then
+	skip "the memory of a job that runs is lowered" "from Slurm 26.05 on"
+	skip "and so it is in each shape that it has then" "from Slurm 26.05 on"
+else
+	ok "the memory of a job that runs is lowered" \
+		wait_until '[ "$(mem_of)" = Mem=1000 ]' 30
+	way=$(submit_rigid -w n2 --gpus-per-node=4 -- 600)
+	ok "and so it is in each shape that it has then" eval '
+		wait_until "is_state $way RUNNING && has_gpus $job 4" 60 &&
+		[ "$(mem_of)" = Mem=1000 ] && sb scancel "$way" &&
+		wait_until has_all 60 && [ "$(mem_of)" = Mem=1000 ]'
+fi
+sb scancel "$job"
