@@ -35,8 +35,10 @@ static struct {
 	int count;
 	int told; /* messages */
 	bool away;
-	bool full; /* its queue has messages */
+	bool full;  /* its queue has messages */
+	bool waits; /* and none of them gets there */
 	int asked;
+	double later_s; /* than the clock says */
 } ctld = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- slurmdbd */
@@ -70,24 +72,29 @@ static time_t key_of(const job_record_t *job)
 	return job->resize_time ? job->resize_time : job->details->submit_time;
 }
 
-int jobacct_storage_g_job_start(void *conn, job_record_t *job)
+/* ---- its queue */
+
+static struct message {
+	int (*act)(job_record_t *job);
+	job_record_t job;
+	job_details_t details;
+} queue[ROWS];
+static int queued;
+
+static int job_starts(job_record_t *job)
 {
 	slurmdb_job_rec_t *row = row_of(key_of(job));
 
-	(void) conn;
-	ctld.told++;
 	if (!row)
 		row = add(key_of(job), 0, 0);
 	row->start = job->start_time;
 	return SLURM_SUCCESS;
 }
 
-int jobacct_storage_g_job_complete(void *conn, job_record_t *job)
+static int job_ends(job_record_t *job)
 {
 	slurmdb_job_rec_t *row = NULL;
 
-	(void) conn;
-	ctld.told++;
 	if (job->db_index && job->db_index != NO_VAL64)
 		row = &ctld.rows[job->db_index - 1];
 	else
@@ -96,6 +103,41 @@ int jobacct_storage_g_job_complete(void *conn, job_record_t *job)
 	row->end = IS_JOB_RESIZING(job) ? job->resize_time : job->end_time;
 	row->state = IS_JOB_RESIZING(job) ? JOB_RESIZING : job->job_state;
 	return SLURM_SUCCESS;
+}
+
+static int tell(int (*act)(job_record_t *job), job_record_t *job)
+{
+	struct message *message = &queue[queued];
+
+	ctld.told++;
+	if (!ctld.waits)
+		return act(job);
+	assert_true(queued < ROWS);
+	queued++;
+	*message = (struct message){ act, *job, *job->details };
+	return SLURM_SUCCESS;
+}
+
+static void all_get_there(void)
+{
+	for (int i = 0; i < queued; i++) {
+		queue[i].job.details = &queue[i].details;
+		queue[i].act(&queue[i].job);
+	}
+	queued = 0;
+	ctld.waits = ctld.full = false;
+}
+
+int jobacct_storage_g_job_start(void *conn, job_record_t *job)
+{
+	(void) conn;
+	return tell(job_starts, job);
+}
+
+int jobacct_storage_g_job_complete(void *conn, job_record_t *job)
+{
+	(void) conn;
+	return tell(job_ends, job);
 }
 
 int acct_storage_g_get_data(void *conn, acct_storage_info_t what, void *data)
@@ -232,7 +274,7 @@ double pollux_now_s(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+	return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec + ctld.later_s;
 }
 
 void pollux_info(const char *format, ...)
@@ -333,7 +375,8 @@ static int set_up(void **state)
 	memset(&ctld.job, 0, sizeof(ctld.job));
 	memset(&ctld.details, 0, sizeof(ctld.details));
 	ctld.count = ctld.told = ctld.asked = 0;
-	ctld.away = ctld.full = false;
+	ctld.away = ctld.full = ctld.waits = false;
+	queued = 0;
 	ctld.job.job_id = JOB;
 	ctld.job.job_state = JOB_RUNNING;
 	ctld.job.details = &ctld.details;
@@ -520,6 +563,18 @@ static void resize(time_t now)
 	pthread_mutex_unlock(&ctld.lock);
 }
 
+/* Slurm itself tells that the present row has ended. */
+static void tell_end(time_t end, uint32_t state)
+{
+	job_record_t copy = ctld.job;
+
+	copy.job_state = state;
+	copy.end_time = end;
+	if (state & JOB_RESIZING)
+		copy.resize_time = end;
+	jobacct_storage_g_job_complete(NULL, &copy);
+}
+
 static void stop(void)
 {
 	pollux_acct_stop();
@@ -587,6 +642,39 @@ static void but_not_before_slurmdbd_has_all_messages(void **state)
 	stop();
 }
 
+/* Slurm's queue tries again up to ten seconds later. */
+static void nor_as_soon_as_it_is_back(void **state)
+{
+	(void) state;
+	ctld.away = ctld.full = ctld.waits = true;
+	add(90, 100, 0);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	pthread_mutex_lock(&ctld.lock);
+	tell_end(150, JOB_RUNNING | JOB_RESIZING);
+	pthread_mutex_unlock(&ctld.lock);
+	resize(150);
+	pthread_mutex_lock(&ctld.lock);
+	tell_end(200, JOB_REQUEUE);
+	ctld.details.submit_time = 200;
+	is_since(0, 0);
+	ctld.job.start_time = 0;
+	ctld.job.job_state = JOB_PENDING;
+	pthread_mutex_unlock(&ctld.lock);
+	nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+	ctld.later_s += 30;
+	nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+	ctld.away = false;
+	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+	pthread_mutex_lock(&ctld.lock);
+	all_get_there();
+	pthread_mutex_unlock(&ctld.lock);
+	nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+	assert_true(ends_at(150, 200));
+	assert_true(ends_at(90, 150));
+	stop();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -616,6 +704,7 @@ int main(void)
 			rows_of_a_life_are_looked_at_when_it_is_over, set_up),
 		cmocka_unit_test_setup(but_not_before_slurmdbd_has_all_messages,
 				       set_up),
+		cmocka_unit_test_setup(nor_as_soon_as_it_is_back, set_up),
 	};
 
 	/* Newer releases number rows in slurmctld, and nobody keeps a book. */

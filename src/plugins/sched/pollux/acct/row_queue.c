@@ -28,7 +28,10 @@
  * updated after its end, while it completes.
  */
 #define UNSAVED_S 60
-/* Rows are looked at after so long even if there are always messages. */
+/*
+ * Rows are looked at after so long even if there are always messages. Slurm's
+ * queue tries again ten seconds after slurmdbd did not answer it.
+ */
 #define DRAIN_S 15.0
 /* How often to look whether jobs have ended, and whether slurmdbd is back. */
 #define SWEEP_S 5.0
@@ -43,6 +46,7 @@ static struct {
 	pthread_t thread;
 	bool stop;
 	bool away;	  /* until it has answered once */
+	double away_s;	  /* when it was asked in vain; monotonic clock */
 	bool fresh;	  /* an entry is new */
 	double started_s; /* monotonic clock */
 	struct pollux_account *at;
@@ -313,7 +317,8 @@ static bool _is_drained(void)
 static bool _will_look(const struct pollux_account *account, bool drained)
 {
 	return account->past &&
-	       (drained || pollux_now_s() > account->past_s + DRAIN_S);
+	       (drained ||
+		pollux_now_s() > MAX(account->past_s, queue.away_s) + DRAIN_S);
 }
 
 /* The question: rows of the jobs that wait, as far as they may matter. */
@@ -580,6 +585,8 @@ static List _rows(void)
 	slurmdb_destroy_job_cond(what);
 	slurm_mutex_lock(&queue.mutex);
 	queue.away = !rows;
+	if (!rows)
+		queue.away_s = pollux_now_s();
 	slurm_mutex_unlock(&queue.mutex);
 	return rows;
 }
