@@ -642,6 +642,64 @@ static void but_not_before_slurmdbd_has_all_messages(void **state)
 	stop();
 }
 
+/* Its last row began then, so it has that row's key now. */
+static void is_requeued_in_the_second_of_its_last_row(time_t now)
+{
+	pthread_mutex_lock(&ctld.lock);
+	tell_end(now, JOB_REQUEUE);
+	ctld.details.submit_time = now;
+	is_since(0, 0);
+	ctld.job.start_time = 0;
+	ctld.job.job_state = JOB_PENDING;
+	pthread_mutex_unlock(&ctld.lock);
+}
+
+static void cancel(time_t now)
+{
+	pthread_mutex_lock(&ctld.lock);
+	ctld.job.start_time = ctld.job.end_time = now;
+	ctld.job.job_state = JOB_CANCELLED;
+	tell_end(now, JOB_CANCELLED);
+	pthread_mutex_unlock(&ctld.lock);
+}
+
+static void a_job_that_waits_does_not_make_its_last_row_longer(void **state)
+{
+	(void) state;
+	add(90, 100, 150);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	resize(150);
+	is_requeued_in_the_second_of_its_last_row(150);
+	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+	cancel(153);
+	assert_true(ends_at(150, 150));
+	assert_int_equal(JOB_CANCELLED, row_of(150)->state);
+	stop();
+}
+
+static void unless_it_has_begun_again(void **state)
+{
+	(void) state;
+	add(90, 100, 150);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	resize(150);
+	is_requeued_in_the_second_of_its_last_row(150);
+	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+	pthread_mutex_lock(&ctld.lock);
+	ctld.job.start_time = 151;
+	ctld.job.job_state = JOB_RUNNING;
+	jobacct_storage_g_job_start(NULL, &ctld.job);
+	ctld.job.job_state = JOB_CANCELLED;
+	ctld.job.end_time = 153;
+	tell_end(153, JOB_CANCELLED);
+	pthread_mutex_unlock(&ctld.lock);
+	nanosleep(&(struct timespec){ .tv_sec = 6 }, NULL);
+	assert_true(ends_at(150, 153));
+	stop();
+}
+
 /* Slurm's queue tries again up to ten seconds later. */
 static void nor_as_soon_as_it_is_back(void **state)
 {
@@ -705,6 +763,10 @@ int main(void)
 		cmocka_unit_test_setup(but_not_before_slurmdbd_has_all_messages,
 				       set_up),
 		cmocka_unit_test_setup(nor_as_soon_as_it_is_back, set_up),
+		cmocka_unit_test_setup(
+			a_job_that_waits_does_not_make_its_last_row_longer,
+			set_up),
+		cmocka_unit_test_setup(unless_it_has_begun_again, set_up),
 	};
 
 	/* Newer releases number rows in slurmctld, and nobody keeps a book. */

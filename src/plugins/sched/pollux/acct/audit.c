@@ -234,6 +234,28 @@ static void _end_last(job_record_t *job, List rows)
 }
 
 /*
+ * Put into the queue in the second in which its last row began, a job has that
+ * row's key. Cancelled before it starts, Slurm ended that row once more.
+ */
+static void _end_unstarted(job_record_t *job, List rows)
+{
+	time_t submit = job->details->submit_time;
+	slurmdb_job_rec_t *row = pollux_audit_find(rows, job->job_id, submit);
+	job_record_t copy = *job;
+
+	if (job->start_time < job->end_time || !row || !_has_begun(row) ||
+	    row->start >= job->start_time || row->end <= row->start)
+		return;
+	pollux_info("sched/pollux: JobId=%u did not start again: its row from "
+		    "%ld has ended at once, not at %ld",
+		    job->job_id, (long) row->start, (long) row->end);
+	copy.db_index = row->db_index;
+	copy.end_time = row->start;
+	copy.tres_alloc_str = row->tres_alloc_str;
+	(void) jobacct_storage_g_job_complete(acct_db_conn, &copy);
+}
+
+/*
  * The start of its last row was lost with a slurmctld that was killed, and the
  * job ended before rows were compared. Slurm tells of an end by the number of a
  * row alone.
@@ -264,6 +286,7 @@ void pollux_audit_past(job_record_t *job, List rows)
 	_straighten(job, rows);
 	if (IS_JOB_FINISHED(job)) {
 		_end_last(job, rows);
+		_end_unstarted(job, rows);
 		_report_lost(job, rows);
 	}
 }

@@ -111,6 +111,7 @@ static void _follow(struct pollux_account *account, const job_record_t *job)
 		_look_again(account);
 		account->numbered = true;
 		account->ended = false;
+		account->shared = account->key == job->details->submit_time;
 	}
 	account->submit = job->details->submit_time;
 }
@@ -417,13 +418,17 @@ static void _compare(struct pollux_account *account, job_record_t *job,
 	pollux_audit(job, account, rows);
 }
 
-/* Put back into the queue, and nothing of it is left to be told. */
+/*
+ * Put back into the queue, and nothing of it is left to be told, nor will be if
+ * it is cancelled there.
+ */
 static bool _waits(const job_record_t *job,
 		   const struct pollux_account *account)
 {
 	return IS_JOB_PENDING(job) && !IS_JOB_COMPLETING(job) &&
 	       account->numbered && !account->audit && !account->past &&
-	       !account->first.submit && !account->last.submit;
+	       !account->shared && !account->first.submit &&
+	       !account->last.submit;
 }
 
 /* True when there is nothing more to be done for the job, which has ended. */

@@ -15,6 +15,7 @@ struct pollux_account {
 	bool asked;    /* its rows are in the question that is on its way */
 	bool look;     /* and they will be as slurmdbd was told */
 	bool ended;    /* the job has, and its last row was told as it is */
+	bool shared;   /* this life has the key of the last row before it */
 	time_t past;   /* rows since then are to be looked at; 0: none */
 	double past_s; /* since when; monotonic clock */
 	struct pollux_row
