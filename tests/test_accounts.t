@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 28
+plan 30
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
@@ -297,6 +297,31 @@ ends_with_slurmctld() {
 
 ok "a job that ends as slurmctld does has its last shape in the log" \
 	ends_with_slurmctld
+
+# Slurm counts anew what jobs have, once slurmdbd takes a message, and tells all
+# their ends again when it is started anew: of those that have ended it would
+# tell that they had no GPU.
+finds_slurmdbd_again() {
+	stop_slurmdbd && restart_slurmctld && start_slurmdbd || return 1
+	sb scancel "$(submit_rigid --gpus-per-node=1 -- 1)"
+	wait_until "! job_field $job TRES | grep gpu" 60
+}
+
+# Its queue for slurmdbd is empty then.
+tells_all_ends() {
+	restart_slurmctld
+	wait_until "sb sdiag | grep -qE 'DBD Agent queue size: 0'" 30
+	sleep 2
+	rows_are "$job" RESIZING CANCELLED
+	rows_of "$job" | awk 'END { exit $5 != 2 }'
+}
+
+ok_if_told "slurmdbd comes back after slurmctld, and a job had ended" eval \
+	'grow ended && sleep 1.1 && sb scancel "$job" &&
+	wait_until "rows_are $job RESIZING CANCELLED" 20 && finds_slurmdbd_again'
+ok_if_told "started anew, slurmctld does not tell that it had no GPUs" \
+	tells_all_ends
+all="$all $job"
 
 # shellcheck disable=SC2086
 ok "sacct's GPU-seconds of the others are those in the log" \

@@ -282,6 +282,10 @@ void pollux_info(const char *format, ...)
 	(void) format;
 }
 
+void pollux_save_jobs(void)
+{
+}
+
 int error(const char *format, ...)
 {
 	(void) format;
@@ -700,6 +704,76 @@ static void unless_it_has_begun_again(void **state)
 	stop();
 }
 
+/*
+ * A slurmctld that was started while slurmdbd was away counts anew what jobs
+ * have when it is back, and the next one tells that of those that have ended.
+ */
+static void what_an_ended_job_had_is_told_once(void **state)
+{
+	bool told = true;
+
+	(void) state;
+	add(90, 100, 150);
+	ctld.job.db_index = 1;
+	ctld.job.end_time = 150;
+	ctld.job.job_state = JOB_COMPLETE;
+	pollux_acct_start();
+	for (int i = 0; i < 100 * PATIENCE_S && told; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pthread_mutex_lock(&ctld.lock);
+		told = !(ctld.job.bit_flags & TRES_STR_CALC);
+		pthread_mutex_unlock(&ctld.lock);
+	}
+	assert_false(told);
+	stop();
+}
+
+static void but_not_before_it_has_a_row(void **state)
+{
+	(void) state;
+	ctld.job.end_time = 150;
+	ctld.job.job_state = JOB_COMPLETE;
+	pollux_acct_start();
+	nanosleep(&(struct timespec){ .tv_sec = 6 }, NULL);
+	assert_false(ctld.job.bit_flags & TRES_STR_CALC);
+	stop();
+}
+
+static void nor_while_it_runs_or_completes(void **state)
+{
+	(void) state;
+	add(90, 100, 0);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	nanosleep(&(struct timespec){ .tv_sec = 6 }, NULL);
+	pthread_mutex_lock(&ctld.lock);
+	assert_false(ctld.job.bit_flags & TRES_STR_CALC);
+	ctld.job.end_time = 150;
+	ctld.job.job_state = JOB_COMPLETE | JOB_COMPLETING;
+	pthread_mutex_unlock(&ctld.lock);
+	nanosleep(&(struct timespec){ .tv_sec = 6 }, NULL);
+	assert_false(ctld.job.bit_flags & TRES_STR_CALC);
+	stop();
+}
+
+static void what_a_job_has_given_back_is_not_what_it_had(void **state)
+{
+	char all[] = "1=2,2=64,4=1,5=2,1001=2";
+	char blank[] = "1=2,2=64,5=2";
+	struct pollux_row row;
+
+	(void) state;
+	ctld.job.tres_alloc_str = all;
+	ctld.job.job_state = JOB_COMPLETE;
+	pollux_row_read(&ctld.job, &row);
+	assert_string_equal(all, row.tres_alloc);
+	pollux_row_free(&row);
+	ctld.job.tres_alloc_str = blank;
+	pollux_row_read(&ctld.job, &row);
+	assert_null(row.tres_alloc);
+	pollux_row_free(&row);
+}
+
 /* Slurm's queue tries again up to ten seconds later. */
 static void nor_as_soon_as_it_is_back(void **state)
 {
@@ -767,6 +841,12 @@ int main(void)
 			a_job_that_waits_does_not_make_its_last_row_longer,
 			set_up),
 		cmocka_unit_test_setup(unless_it_has_begun_again, set_up),
+		cmocka_unit_test_setup(what_an_ended_job_had_is_told_once,
+				       set_up),
+		cmocka_unit_test_setup(but_not_before_it_has_a_row, set_up),
+		cmocka_unit_test_setup(nor_while_it_runs_or_completes, set_up),
+		cmocka_unit_test_setup(
+			what_a_job_has_given_back_is_not_what_it_had, set_up),
 	};
 
 	/* Newer releases number rows in slurmctld, and nobody keeps a book. */

@@ -2,6 +2,7 @@
 /* account.c - what of a job's rows has to be told again, and when */
 
 #include "sched/pollux/acct/row_queue.h"
+#include "sched/pollux/job_options.h"
 #include "sched/pollux/locks.h"
 
 /*
@@ -115,6 +116,21 @@ void pollux_account_mend(const job_record_t *job,
 	_report_last(job, account);
 	if (account->first.submit)
 		pollux_report_start(job, &account->first);
+}
+
+/*
+ * Started while slurmdbd was away, slurmctld counts anew what jobs have when it
+ * is back, and finds nothing with those that have ended. The next slurmctld
+ * tells all their ends again.
+ */
+void pollux_account_tell_once(job_record_t *job)
+{
+	if (IS_JOB_FINISHED(job) && !IS_JOB_COMPLETING(job) &&
+	    !(job->bit_flags & TRES_STR_CALC) && pollux_row_numbered(job) &&
+	    job->details && pollux_is_elastic(job)) {
+		job->bit_flags |= TRES_STR_CALC;
+		pollux_save_jobs();
+	}
 }
 
 /* When the job's first row ended: the next one began then. */

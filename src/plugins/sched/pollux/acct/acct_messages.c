@@ -22,6 +22,13 @@ bool pollux_row_numbered(const job_record_t *job)
 	return job->db_index && job->db_index != NO_VAL64;
 }
 
+/* Slurm may have counted anew what an ended job has: not even a node. */
+static bool _knows_tres(const job_record_t *job)
+{
+	return !IS_JOB_FINISHED(job) || !job->tres_alloc_str ||
+	       strstr(job->tres_alloc_str, ",4=");
+}
+
 void pollux_row_read(const job_record_t *job, struct pollux_row *row)
 {
 	bool resized = _resized(job);
@@ -35,7 +42,8 @@ void pollux_row_read(const job_record_t *job, struct pollux_row *row)
 		.start = resized ? job->resize_time : job->start_time,
 		.eligible = resized ? job->resize_time : eligible,
 		.nodes = xstrdup(job->nodes),
-		.tres_alloc = xstrdup(job->tres_alloc_str),
+		.tres_alloc =
+			_knows_tres(job) ? xstrdup(job->tres_alloc_str) : NULL,
 		.tres_req = xstrdup(job->tres_req_str),
 		.node_count = job->total_nodes,
 		.cpus = job->details->min_cpus,

@@ -35,6 +35,11 @@
 #define DRAIN_S 15.0
 /* How often to look whether jobs have ended, and whether slurmdbd is back. */
 #define SWEEP_S 5.0
+/*
+ * After slurmctld was started, and slurmdbd was away, what jobs had may be
+ * lost for so long: Slurm finds out within ten seconds that it is back.
+ */
+#define LOSES_S 60.0
 /* Jobs in one question. */
 #define BATCH 500
 /* Of more jobs some are looked for one by one. */
@@ -495,6 +500,17 @@ static bool _settle_by(struct pollux_account *account,
 	return settled;
 }
 
+static void _tell_once(void)
+{
+	double since_s = 0;
+
+	slurm_mutex_lock(&queue.mutex);
+	since_s = MAX(queue.started_s, queue.away_s);
+	slurm_mutex_unlock(&queue.mutex);
+	if (pollux_now_s() - since_s < LOSES_S)
+		pollux_record_each(pollux_account_tell_once);
+}
+
 /* Those that were asked about; and all, now and then, as jobs are updated. */
 static void _settle_all(List rows)
 {
@@ -506,6 +522,8 @@ static void _settle_all(List rows)
 	if (all)
 		swept_s = pollux_now_s();
 	pollux_lock(POLLUX_ACCOUNT);
+	if (all)
+		_tell_once();
 	slurm_mutex_lock(&queue.mutex);
 	while (i < queue.count) {
 		if (!all && !queue.at[i].asked) {

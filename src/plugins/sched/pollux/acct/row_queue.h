@@ -40,6 +40,11 @@ void pollux_account_mend(const job_record_t *job,
 /* What was to be told of a life of the job that is over. */
 void pollux_account_end_life(const job_record_t *job,
 			     struct pollux_account *account);
+/*
+ * Slurm does not tell again what the job had, if it has ended: it may have
+ * forgotten. WRITE lock on jobs.
+ */
+void pollux_account_tell_once(job_record_t *job);
 /* The number that the job has may be that of another of its rows. */
 bool pollux_account_uncertain(const struct pollux_account *account,
 			      const job_record_t *job);

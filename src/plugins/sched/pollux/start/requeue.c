@@ -263,6 +263,8 @@ static void _reset(job_record_t *job)
 		pollux_requeue_forget(&job->comment);
 	/* Slurm leaves it; accounting would take the new run for the old. */
 	job->resize_time = 0;
+	/* See pollux_account_tell_once(). */
+	job->bit_flags &= ~TRES_STR_CALC;
 	/* See pollux_hosts_watch(). */
 	job->kill_on_node_fail = 0;
 	gpus = pollux_requeue_shape(job);
