@@ -81,6 +81,14 @@ paused() {
 	look >found && grep -q '^slurm-gang: node n2 has 2 CPUs' found
 }
 
+# paused_and WORDS: so it was before slurmctld started, and this happened since.
+paused_and() {
+	paused $((now - 5)) || return 1
+	echo "$(stamp $((now - 3))) $1" >>log
+	echo "$(stamp $((now - 2))) _slurm_rpc_suspend(suspend) for 6 usec=9" >>log
+	look >found && grep -q '^slurm-gang: node n2 has 2 CPUs' found
+}
+
 # given_away SED-SCRIPT: of what Slurm says of CPUs of job 6 that it gave away.
 given_away() {
 	healthy
@@ -139,6 +147,12 @@ unsaved() {
 	mv log.new log
 	sed -i "/^4|/$1" sacct
 	look >found
+}
+
+# blank_and_unsaved BEGAN: the same, and a row before it, up to 0100, has CPUs
+# alone; the last one began then.
+blank_and_unsaved() {
+	unsaved "s!.*!4|RESIZING|billing=1,cpu=1|1790000000|1790000100\n4|COMPLETED|gres/gpu=2|179000$1|1790000509!"
 }
 
 # forgotten KNOWN SEEN: slurmctld was killed at 1790000011, and then knew jobs
@@ -394,7 +408,7 @@ cases=(
 	"sacct|sacct|s/1790000500/1790000501/|a row one second in 500 too long"
 )
 
-plan $((${#cases[@]} + 62))
+plan $((${#cases[@]} + 66))
 healthy
 ok "a healthy cluster has nothing to find" look
 ok "nor has one where a job is resized between two looks" moves
@@ -403,6 +417,10 @@ ok "but CPUs are missed if nobody was suspended" fails given_away /suspend/d
 ok "nor one that counts CPUs of a job that was suspended when it started" \
 	paused $((now - 5))
 ok "but not of one that was suspended later" fails paused $((now - 15))
+ok "also after it has lost a node" paused_and \
+	"sched/pollux: JobId=6 held 2 GPUs on n[2-3] from 1790000000 to 1790000597: 1194 GPU-seconds"
+ok "but not if it has been resumed" fails paused_and \
+	"_slurm_rpc_suspend(resume) for 6 usec=9"
 ok "what slurmctld had not saved is told apart" told_apart
 ok "but not what it must have saved" saved_before
 ok "nor what began before it changed" changed_later
@@ -430,6 +448,10 @@ ok "a shape that was over before the plugin saw it is in no log" torn_early 1
 ok "but not if it had the time to" fails torn_early 3
 ok "a row that has CPUs but no node is told apart" blank billing=1,cpu=1
 ok "but not one that has a node and no GPU" fails blank cpu=1,node=1
+ok "one of a job whose end was not saved, too" eval \
+	'blank_and_unsaved 0100 && grep -q "^slurm-unsaved: job 4" found'
+ok "but what was saved and has a node must be right" \
+	fails blank_and_unsaved 0104
 ok "a job that was held is asked for by number" submitted named
 ok "a job that ended while suspended is told apart" eval \
 	'ended_suspended 1790000492 && grep -q "^slurm-suspended: job 4" found'
