@@ -103,9 +103,11 @@ does_not_hurry() {
 		sb scontrol update "nodename=$home" state=down reason=test
 }
 
-# Its GPU on the lost node is free, and it has one of the other.
+# Its GPU on the lost node is free, and it has one of the other. It completes no
+# more a moment before Slurm puts it into the queue, where it waits two minutes.
 has_only_its_own() {
 	wait_until "! sb squeue -h -j $job -t CG | grep -q ." 30 &&
+		wait_until "logged 'Requeuing JobId=$job\$'" 30 &&
 		sb scontrol update "jobid=$job" starttime=now &&
 		wait_until "is_state $job RUNNING" 60 &&
 		[ "$(job_field "$job" BatchHost)" != "$home" ] || return 1
