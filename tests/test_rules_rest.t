@@ -91,7 +91,8 @@ ok "a node is drained when it has left, and triggers that" \
 sb scontrol update node=n2 state=resume
 ok "who waits for its end still waits" \
 	eval 'is_state $after PENDING && is_state $any PENDING'
-ok "it comes back again" wait_until "has_gpus $job 4" 40
+ok "it comes back again" \
+	wait_until "has_gpus $job 4 && ran prolog $job n2 3" 40
 ok "its own end was not triggered by all that" fired "$job" 0
 sb scancel "$job"
 ok "at its end the epilog runs everywhere" \
