@@ -50,6 +50,6 @@ gets_its_gpus() {
 
 # loses_no_step JOB NAME STEPS
 loses_no_step() {
-	wait_until "ended $1" 60
+	wait_until "ended $1" 120
 	is_state "$1" COMPLETED && says "$2" "has seen $3 steps"
 }

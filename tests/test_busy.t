@@ -10,7 +10,7 @@ plan 17
 
 # Without a handover: five seconds to leave, and it is busy for twenty.
 busy_is_waited_for() {
-	job=$(submit_moods validates 40 --no-prewarm --save-timeout=5)
+	job=$(submit_moods validates 80 --no-prewarm --save-timeout=5)
 	grows "$job" validates && does validates 1 "beat 20" &&
 		shrinks validates &&
 		wait_until "logged 'JobId=$job has ranks that are busy'" 20 &&
@@ -28,7 +28,7 @@ ok "a job that is to shrink is waited for while a rank is busy" \
 	busy_is_waited_for
 ok "its steps are not killed" was_not_killed "$job" validates
 ok "who waits has its GPUs then" gets_its_gpus "$job"
-ok "and no step was lost" loses_no_step "$job" validates 1000
+ok "and no step was lost" loses_no_step "$job" validates 2000
 sb scancel "$rigid"
 wait_until cluster_is_idle 30
 
@@ -93,7 +93,7 @@ wait_until cluster_is_idle 30
 
 # Steps go on for fifteen seconds, in which it is not to be stopped.
 hold_is_waited_for() {
-	job=$(submit_moods holds 40 --no-prewarm --save-timeout=3)
+	job=$(submit_moods holds 80 --no-prewarm --save-timeout=3)
 	grows "$job" holds && does holds 0 "hold 15" && shrinks holds &&
 		wait_until "logged 'JobId=$job has ranks that are busy'" 20 &&
 		wait_until "says holds 'rank 0 held until'" 30
@@ -108,6 +108,6 @@ was_not_cut() {
 ok "a rank that holds is waited for in the same way" hold_is_waited_for
 ok "and not killed" was_not_cut
 ok "who waits has its GPUs then" gets_its_gpus "$job"
-ok "and no step is lost" loses_no_step "$job" holds 1000
+ok "and no step is lost" loses_no_step "$job" holds 2000
 sb scancel "$rigid"
 ok "nothing is left" wait_until cluster_is_idle 60
