@@ -146,8 +146,8 @@ struct pollux_job_state {
 	char *fresh;		  /* nodes where a prolog runs */
 	bool overlaps;		  /* readied: to hand over, not done yet */
 	bool again;		  /* it has to be started again */
-	double launched_s;	  /* monotonic clock, as is: */
-	double ask_s;	  /* when nodes that have not answered are pinged */
+	double launched_s;	  /* monotonic clock */
+	double ask_s;	  /* when to ping who has not answered; the same */
 	double verdict_s; /* when it is known how it ended; 0: not yet */
 };
 

@@ -234,9 +234,7 @@ static void _ask(bitstr_t *nodes, struct pollux_job_state *state)
 	if (now_s < state->ask_s)
 		return;
 	state->ask_s = now_s + ASK_AGAIN_S;
-	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
-	     n = pollux_slurm_node_after(nodes, n))
-		pollux_hosts_ask(node_record_table_ptr[n], REQUEST_PING);
+	pollux_hosts_ask(nodes, REQUEST_PING);
 }
 
 enum pollux_prolog pollux_prolog_look(const job_record_t *job,

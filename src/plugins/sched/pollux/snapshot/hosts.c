@@ -145,6 +145,15 @@ static void _end_lost(job_record_t *job)
 	(void) pollux_slurm_job_lost(job, requeue);
 }
 
+/* FREE_NULL_BITMAP() is the caller's. */
+static bitstr_t *_only(const node_record_t *node)
+{
+	bitstr_t *nodes = bit_alloc(node_record_count);
+
+	bit_set(nodes, node->index);
+	return nodes;
+}
+
 /* The job's end is not told to a node that is none of its nodes any more. */
 static void _end_there(job_record_t *job)
 {
@@ -153,23 +162,42 @@ static void _end_there(job_record_t *job)
 
 	if (!node || bit_test(job->node_bitmap, node->index))
 		return;
-	nodes = bit_alloc(node_record_count);
-	bit_set(nodes, node->index);
+	nodes = _only(node);
 	abort_job_on_nodes(job, nodes);
 	FREE_NULL_BITMAP(nodes);
 }
 
-void pollux_hosts_ask(const node_record_t *node, slurm_msg_type_t message)
+/* One message to all: Slurm passes it on from node to node. */
+void pollux_hosts_ask(bitstr_t *nodes, slurm_msg_type_t message)
 {
 	agent_arg_t *agent = xmalloc(sizeof(*agent));
+	char *names = bitmap2node_name(nodes);
 
-	ping_begin(); /* its answer counts as a ping's */
+	ping_begin(); /* its answers count as a ping's */
 	agent->msg_type = message;
-	agent->protocol_version = node->protocol_version;
-	agent->node_count = 1;
-	agent->hostlist = hostlist_create(node->name);
+	agent->protocol_version = SLURM_PROTOCOL_VERSION;
+	for (int n = pollux_slurm_first_node(nodes); n < node_record_count;
+	     n = pollux_slurm_node_after(nodes, n))
+		agent->protocol_version =
+			MIN(agent->protocol_version,
+			    node_record_table_ptr[n]->protocol_version);
+	agent->node_count = bit_set_count(nodes);
+	agent->hostlist = hostlist_create(names);
 	set_agent_arg_r_uid(agent, SLURM_AUTH_UID_ANY);
 	agent_queue_request(agent);
+	xfree(names);
+}
+
+/*
+ * When it registers, slurmctld ends a job whose script is not there. It would
+ * have it register by itself, half an hour later.
+ */
+static void _have_registered(const node_record_t *node)
+{
+	bitstr_t *nodes = _only(node);
+
+	pollux_hosts_ask(nodes, REQUEST_NODE_REGISTRATION_STATUS);
+	FREE_NULL_BITMAP(nodes);
 }
 
 void pollux_hosts_mend(job_record_t *job)
@@ -194,12 +222,8 @@ void pollux_hosts_mend(job_record_t *job)
 		_end_lost(job);
 		return;
 	}
-	/*
-	 * When it registers, slurmctld ends a job whose script is not there. It
-	 * would have it register by itself, half an hour later.
-	 */
 	if (unseen_s > 0)
-		pollux_hosts_ask(node, REQUEST_NODE_REGISTRATION_STATUS);
+		_have_registered(node);
 	if (_is_away(job, node))
 		job->time_last_active = time(NULL);
 }

@@ -48,10 +48,10 @@ void pollux_hosts_watch(void);
 void pollux_hosts_unwatch(void);
 
 /*
- * REQUEST_PING or REQUEST_NODE_REGISTRATION_STATUS. Where it is not answered
- * Slurm calls the node NOT_RESPONDING. Any lock on nodes.
+ * REQUEST_PING or REQUEST_NODE_REGISTRATION_STATUS. Slurm calls nodes that do
+ * not answer NOT_RESPONDING. Any lock on nodes, of which there is one at least.
  */
-void pollux_hosts_ask(const node_record_t *node, slurm_msg_type_t message);
+void pollux_hosts_ask(bitstr_t *nodes, slurm_msg_type_t message);
 
 /* Less than the 20 s after which slurmctld may think a job lost. */
 #define POLLUX_HOSTS_S 5
