@@ -22,11 +22,14 @@ bool pollux_row_numbered(const job_record_t *job)
 	return job->db_index && job->db_index != NO_VAL64;
 }
 
+#define NODES                                                                  \
+	",4=" /* TRES_NODE in "1=2,2=500,4=1": CPUs and memory are first */
+
 /* Slurm may have counted anew what an ended job has: not even a node. */
 static bool _knows_tres(const job_record_t *job)
 {
 	return !IS_JOB_FINISHED(job) || !job->tres_alloc_str ||
-	       strstr(job->tres_alloc_str, ",4=");
+	       strstr(job->tres_alloc_str, NODES);
 }
 
 void pollux_row_read(const job_record_t *job, struct pollux_row *row)
