@@ -579,6 +579,15 @@ static void tell_end(time_t end, uint32_t state)
 	jobacct_storage_g_job_complete(NULL, &copy);
 }
 
+/* Rows from 100 to 150, and from then on. */
+static void begin_in_two_shapes(void)
+{
+	add(90, 100, 150);
+	ctld.job.db_index = 1;
+	pollux_acct_start();
+	resize(150);
+}
+
 static void stop(void)
 {
 	pollux_acct_stop();
@@ -588,10 +597,7 @@ static void a_row_that_was_left_without_a_number_ends(void **state)
 {
 	(void) state;
 	ctld.away = true;
-	add(90, 100, 150);
-	ctld.job.db_index = 1;
-	pollux_acct_start();
-	resize(150);
+	begin_in_two_shapes();
 	/* Slurm takes a node from it, and gets a number by waiting for it. */
 	pthread_mutex_lock(&ctld.lock);
 	add(160, 160, 170);
@@ -606,10 +612,7 @@ static void a_row_that_was_left_without_a_number_ends(void **state)
 static void rows_of_a_life_are_looked_at_when_it_is_over(void **state)
 {
 	(void) state;
-	add(90, 100, 150);
-	ctld.job.db_index = 1;
-	pollux_acct_start();
-	resize(150);
+	begin_in_two_shapes();
 	assert_true(ends_at(90, 150));
 	/* Its end has hit the row before. */
 	pthread_mutex_lock(&ctld.lock);
@@ -626,10 +629,7 @@ static void but_not_before_slurmdbd_has_all_messages(void **state)
 {
 	(void) state;
 	ctld.full = true;
-	add(90, 100, 150);
-	ctld.job.db_index = 1;
-	pollux_acct_start();
-	resize(150);
+	begin_in_two_shapes();
 	pthread_mutex_lock(&ctld.lock);
 	ctld.job.end_time = 200;
 	ctld.job.job_state = JOB_COMPLETE;
@@ -658,6 +658,13 @@ static void is_requeued_in_the_second_of_its_last_row(time_t now)
 	pthread_mutex_unlock(&ctld.lock);
 }
 
+static void wait_with_the_key_of_the_last_row(void)
+{
+	begin_in_two_shapes();
+	is_requeued_in_the_second_of_its_last_row(150);
+	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+}
+
 static void cancel(time_t now)
 {
 	pthread_mutex_lock(&ctld.lock);
@@ -670,12 +677,7 @@ static void cancel(time_t now)
 static void a_job_that_waits_does_not_make_its_last_row_longer(void **state)
 {
 	(void) state;
-	add(90, 100, 150);
-	ctld.job.db_index = 1;
-	pollux_acct_start();
-	resize(150);
-	is_requeued_in_the_second_of_its_last_row(150);
-	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+	wait_with_the_key_of_the_last_row();
 	cancel(153);
 	assert_true(ends_at(150, 150));
 	assert_int_equal(JOB_CANCELLED, row_of(150)->state);
@@ -685,12 +687,7 @@ static void a_job_that_waits_does_not_make_its_last_row_longer(void **state)
 static void unless_it_has_begun_again(void **state)
 {
 	(void) state;
-	add(90, 100, 150);
-	ctld.job.db_index = 1;
-	pollux_acct_start();
-	resize(150);
-	is_requeued_in_the_second_of_its_last_row(150);
-	nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
+	wait_with_the_key_of_the_last_row();
 	pthread_mutex_lock(&ctld.lock);
 	ctld.job.start_time = 151;
 	ctld.job.job_state = JOB_RUNNING;
