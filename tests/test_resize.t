@@ -77,14 +77,14 @@ why_cold() {
 		"$WORK"/*.out
 }
 
-# resizes_are FILE warm|cold JOB: all but those of a parked job, and but those
-# that the plugin wanted cold.
+# resizes_are FILE warm|cold [JOB]: all but those of a parked job, and but those
+# of JOB that the plugin wanted cold.
 resizes_are() {
 	jq -se 'map(select(.event == "resize" and .from_gpus > 0)
 		| (.parts.warm_s > 0) == ($how == "warm"))
 		| { resizes: length, so: (map(select(.)) | length) }
 		| ., (.so > .resizes / 2 and .resizes <= .so + $other)' \
-		--arg how "$2" --argjson other "$(wanted_cold "$3")" "$1" || {
+		--arg how "$2" --argjson other "$(wanted_cold "${3-none}")" "$1" || {
 		why_cold "$1"
 		return 1
 	}
@@ -217,7 +217,7 @@ ok "with --no-prewarm a job grows as well" \
 ok "and is on its GPUs, too" wait_until "sits_on_its_own $cold" 10
 sb scancel "$cold"
 ok "but its ranks stop before the next ones start" \
-	resizes_are "$WORK/cold.ckpt/events.jsonl" cold "$cold"
+	resizes_are "$WORK/cold.ckpt/events.jsonl" cold
 ok "no GPU had two owners in any look" watch_end
 ok "afterwards all nodes are idle, with no GPU allocated" \
 	wait_until cluster_is_idle 30
