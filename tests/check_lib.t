@@ -119,7 +119,7 @@ begins_safely() {
 		[ ! -e "$WORK/body.ran" ]
 }
 
-plan 17
+plan 18
 ok "two tests that pass end with 0" ends 0 'ok a true
 ok b true' 'ok 2 - b'
 ok "one that fails ends with 1" ends 1 'ok a false
@@ -153,3 +153,11 @@ ok "what failed beside others is run once more, rules are not" runs_again
 ok "nothing is where more than twelve have failed" leaves_them
 ok "and what cannot be built has failed" not_built
 ok "no test has a function of a helper's name" no_helper_is_hidden
+
+# elastic.sh has lib.sh: each makes a folder, and the first one would stay.
+begin_twice() {
+	grep -l "^\. .*/tests/lib\.sh" "$POLLUX_SRCDIR"/tests/*.t |
+		xargs grep -l "^\. .*/tests/elastic\.sh"
+}
+
+ok "no test begins twice" fails begin_twice

@@ -25,6 +25,7 @@ python_runs() {
 	export OMPI_MCA_threads_pthreads_yield_strategy=nanosleep
 	run=$(mktemp -d /tmp/plx.XXXXXX) && chmod 700 "$run"
 	export XDG_RUNTIME_DIR=$run
+	export TMPDIR=$run # processes of multiprocessing that are killed leave files
 	trap 'rm -rf "$run"; lib_end' EXIT
 	cd "$WORK" || exit 1
 }

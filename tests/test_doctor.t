@@ -295,7 +295,7 @@ words() {
 				;;
 			RANGE) printf '%s\n' $low-$high $high-$low 1- 1-2 2 -1-2 ;;
 			FOLDER | FILE_OR_NO)
-				printf '%s\n' no /tmp tmp /$(printf '%0255d' 0)
+				printf '%s\n' no "$WORK" tmp /$(printf '%0255d' 0)
 				;;
 			*) echo "kind $kind is not known here" >&2 ;;
 			esac | sed "s|^|pollux_$key=|"

@@ -4,7 +4,6 @@
 # sched_pollux.so is built here as if for another release, with a record that a
 # vendor has patched, and with names that slurmctld does not have; each of them
 # is loaded by a real slurmctld.
-. "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/elastic.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/light.sh" || exit 1
 
