@@ -67,13 +67,13 @@ class Cluster:
                  command)
 
     def jobs(self, prefix):
-        """By name: state, start and submission (s)."""
+        """By name: state, start, submission and end (s)."""
         found = {}
         for line in self.run("squeue", "-h", "-t", "all", "-o",
-                             "%j|%T|%S|%V").split("\n"):
+                             "%j|%T|%S|%V|%e").split("\n"):
             if line.startswith(prefix):
-                name, state, start, submit = line.split("|")
-                found[name] = (state, seconds(start), seconds(submit))
+                name, state, *times = line.split("|")
+                found[name] = (state, *map(seconds, times))
         return found
 
     def clear(self):
