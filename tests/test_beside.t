@@ -212,7 +212,7 @@ ok "the second takes over, and schedules once" eval 'takes_over &&
 	backfills_once "$(backup_pid)"'
 ok "a het job runs beside elastic jobs there" het_runs_beside sixth
 ok "the first is back, and the second has no scheduler" eval \
-	'wait_until is_saved 30 && primary && wait_until standby 60 &&
+	'wait_until is_saved 30 && primary_again && wait_until standby 60 &&
 	wait_until "is_state $job RUNNING" 60 && backfills_once'
 ok "a het job runs beside elastic jobs here" het_runs_beside seventh
 ok "both slurmctlds live" eval 'slurmctld_lives && kill -0 "$(backup_pid)"'

@@ -160,7 +160,7 @@ takes_over() {
 }
 
 gives_back() {
-	wait_until is_saved 30 && primary &&
+	wait_until is_saved 30 && primary_again &&
 		wait_until "is_state $job RUNNING" 60
 }
 

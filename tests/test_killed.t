@@ -209,32 +209,10 @@ is_inherited() {
 	wait_until "logged_more 'sched/pollux: started' $before" 30
 }
 
-# A backup of 26.05 that is to give way waits for itself, until it has answered
-# that it does: conmgr_quiesce() in _slurmctld_background() waits for all that is
-# asked, _slurm_rpc_request_control() among it, and that for the end of that, for
-# 28 s. Only then it saves its state, and the first slurmctld reads that state at
-# the same time: where a file is just being replaced, it ends. On 22.05 and 24.11
-# it would take the file before. Whoever keeps it up starts it once more.
-raced='fatal: No [a-z]* state file .* to recover'
-
-reads_too_early() {
-	logged 'backup not completely done relinquishing control' &&
-		logged "$raced" && ! kill -0 "$(slurmctld_pid)" && echo \
-		"Slurm's: the first slurmctld read what its backup was saving"
-}
-
 # From the backup, with what that has saved.
 gives_back() {
-	primary || { reads_too_early && primary; } || return 1
+	primary_again || return 1
 	wait_until "is_state $job RUNNING" 60 && checked
-}
-
-# That is the only end that it may have had.
-lives_on() {
-	kill -0 "$(slurmctld_pid)" && sb scontrol ping | grep -q 'is UP' &&
-		! grep -hE 'fatal:|assert|[Ss]egmentation|xmalloc' \
-			"$SB/log/slurmctld.log" "$SB/log/slurmctld.out" |
-		grep -vE "$raced"
 }
 
 # What becomes of slurmctld there, and of the job with what comes after it.
@@ -295,4 +273,4 @@ sb scancel --name=way
 ok "no job was lost, and none runs on" wait_until "ended ${jobs[*]}" 30
 ok "all nodes are idle, with no GPU allocated" wait_until cluster_is_idle 30
 ok "nothing is leaked" checked
-ok "slurmctld lives" lives_on
+ok "slurmctld lives" slurmctld_lives
