@@ -260,6 +260,12 @@ static int _commit(job_record_t *job, struct pollux_job_state *state,
 	return rc;
 }
 
+static void _note_shape(const job_record_t *job, struct pollux_job_state *state)
+{
+	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
+			      pollux_record_since(job));
+}
+
 static void _done(job_record_t *job, struct pollux_job_state *state,
 		  double locked_s)
 {
@@ -277,8 +283,7 @@ static void _done(job_record_t *job, struct pollux_job_state *state,
 		    "%.2f ms)",
 		    job->job_id, gpus, job->nodes, state->target.serial,
 		    1e3 * (pollux_now_s() - locked_s));
-	pollux_job_state_hold(state, job->nodes, gpus,
-			      pollux_record_since(job));
+	_note_shape(job, state);
 }
 
 /* Its ranks have to leave first, as the new shape is not to be had beside. */
@@ -304,8 +309,7 @@ static void _lent(job_record_t *job, struct pollux_job_state *state,
 		"(lock held %.2f ms)",
 		job->job_id, pollux_record_gpu_count(job), job->nodes,
 		state->target.serial, 1e3 * (pollux_now_s() - locked_s));
-	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
-			      pollux_record_since(job));
+	_note_shape(job, state);
 }
 
 /* It has the shape, and may use it when prologs have ended on new nodes. */
@@ -411,8 +415,7 @@ static bool _undo(job_record_t *job, struct pollux_job_state *state)
 		error("sched/pollux: JobId=%u keeps nodes where the prolog "
 		      "failed: %s",
 		      job->job_id, err.text);
-	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
-			      pollux_record_since(job));
+	_note_shape(job, state);
 	pollux_refuse(job, state, &why);
 	/* Slurm offers no lost node: others may be tried at once. */
 	if (!failed)
@@ -434,8 +437,7 @@ static bool _back(job_record_t *job, struct pollux_job_state *state,
 		error("sched/pollux: JobId=%u keeps nodes where its ranks "
 		      "failed: %s",
 		      job->job_id, err.text);
-	pollux_job_state_hold(state, job->nodes, pollux_record_gpu_count(job),
-			      pollux_record_since(job));
+	_note_shape(job, state);
 	if (status->failed.why[0] && !status->failed.nodes[0])
 		plx_fail_as(&why, PLX_REFUSED_RANKS, PLX_FAILED_SAYS "%s",
 			    status->failed.why);
@@ -648,8 +650,14 @@ static bool _touch(struct pollux_job_state *state)
 {
 	struct plx_status status;
 	job_record_t *job = find_job_record(state->job_id);
-	bool moved = _act(job, state, _judge(job, state, &status), &status);
+	enum verdict verdict = _judge(job, state, &status);
+	bool moved = false;
 
+	/* Slurm may have taken a node away since we looked last. */
+	if (job && state->since && state->phase != POLLUX_MOVING &&
+	    pollux_record_runs(job))
+		_note_shape(job, state);
+	moved = _act(job, state, verdict, &status);
 	pollux_lost_end();
 	return moved;
 }
