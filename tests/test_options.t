@@ -77,12 +77,20 @@ helps() {
 	grep -q -- "--scheduler-params=pollux" "$WORK/help.out"
 }
 
+# NODE, or NO: since 26.05 OverSubscribe tells of the partition.
+exclusive() {
+	case $(field "$1" Exclusive)$(field "$1" OverSubscribe) in
+	NODE* | NO) echo NODE ;;
+	*) echo NO ;;
+	esac
+}
+
 # Fields of a job with a request of its own: as without Pollux's job_submit.
 untouched() {
 	local want=$1 job got
 	shift
 	job=$(held "$@") || return 1
-	got="$(field "$job" NumTasks) $(field "$job" TresPerNode) $(field "$job" OverSubscribe)"
+	got="$(field "$job" NumTasks) $(field "$job" TresPerNode) $(exclusive "$job")"
 	got=${got/gres\//gres:}
 	fields "$job" >"$WORK/fields.out"
 	sb scancel "$job"
@@ -152,8 +160,8 @@ for command in sbatch srun salloc; do
 done
 
 ok "a job without the option keeps what it asked for" untouched \
-	"3 gres:gpu:1 NO" -n3 -N3 --gres=gpu:1 --exclusive
-ok "a job without any request stays without GPUs" untouched "1  OK"
+	"3 gres:gpu:1 NODE" -n3 -N3 --gres=gpu:1 --exclusive
+ok "a job without any request stays without GPUs" untouched "1  NO"
 
 ok "an elastic job starts with one GPU" starts_as "1 1 1" \
 	--scheduler-params=pollux
