@@ -115,6 +115,7 @@ programs_run() {
 	done
 }
 
+# links_statically LIBRARY FOLDER-OF-HEADER
 links_statically() {
 	cat >"$WORK/one.c" <<'END'
 #include <pollux.h>
@@ -122,9 +123,16 @@ links_statically() {
 int main(void) { return puts(pollux_version()) < 0; }
 END
 	# shellcheck disable=SC2046 # flags
-	gcc -o "$WORK/one" "$WORK/one.c" -I"$root/usr/include" \
-		"$libdir/libpollux.a" $(pkg-config --libs ompi-c jansson zlib) \
+	gcc -o "$WORK/one" "$WORK/one.c" -I"$2" "$1" \
+		$(pkg-config --libs ompi-c jansson zlib) \
 		-lm -ldl -lpthread && "$WORK/one" | grep -qF "$version"
+}
+
+# As --enable-static has it, without which no tree is built here.
+static_in_tree() {
+	make -s -C "$POLLUX_BUILDDIR/src/agent" libpollux.a &&
+		links_statically "$POLLUX_BUILDDIR/src/agent/libpollux.a" \
+			"$POLLUX_SRCDIR/src/agent"
 }
 
 links_dynamically() {
@@ -161,7 +169,7 @@ refuses() {
 }
 
 thorough=14
-plan $((5 + thorough))
+plan $((6 + thorough))
 ok "Debian's and RPM's packages have the source's version" same_version
 ok "the tarball carries all of debian/" all_carried
 ok "a forge runs the README's two commands" forge_runs_the_readme
@@ -174,6 +182,11 @@ if command -v rpmspec >/dev/null; then
 	ok "the RPM spec can be parsed" spec_parses
 else
 	skip "the RPM spec can be parsed" "no rpmspec"
+fi
+if grep -q '^MPI_LIBS = .' "$POLLUX_BUILDDIR/Makefile"; then
+	ok "a program can be linked with this tree's libpollux.a" static_in_tree
+else
+	skip "a program can be linked with this tree's libpollux.a" "no Open MPI"
 fi
 why=$(no_packages)
 if [ -n "$why" ]; then
@@ -196,7 +209,8 @@ ok "none brings or changes configuration" none_touches_etc
 ok "the plugins hold Slurm at their version" held_at_this_slurm
 use_packages
 ok "programs run from where they were unpacked" programs_run
-ok "a program can be linked with libpollux.a" links_statically
+ok "a program can be linked with libpollux.a" \
+	links_statically "$libdir/libpollux.a" "$root/usr/include"
 ok "and with libpollux.so, by pkg-config" links_dynamically
 ok "Python finds the package" python_finds_it
 need_daemons
