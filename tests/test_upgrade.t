@@ -111,9 +111,13 @@ restart() {
 }
 
 built_with_installed() {
-	# shellcheck disable=SC2046 # flags
-	gcc -o "$WORK/bin/pollux-train" "$POLLUX_SRCDIR"/examples/*.c \
-		$(pkg-config --cflags --libs pollux) -lm &&
+	local sources
+	sources=$(sed -n '/^pollux_train_SOURCES/,/[^\\]$/p' \
+		"$POLLUX_SRCDIR/examples/Makefile.am" | grep -oE '[a-z_]+[.]c')
+	# shellcheck disable=SC2046,SC2086 # words
+	(cd "$POLLUX_SRCDIR/examples" &&
+		gcc -o "$WORK/bin/pollux-train" $sources \
+		$(pkg-config --cflags --libs pollux) -lm) &&
 		ldd "$WORK/bin/pollux-train" | grep 'libpollux.so.0 => /'
 }
 
