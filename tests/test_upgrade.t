@@ -235,8 +235,8 @@ machine_as_before() {
 
 slurm_works() {
 	restart slurmctld && restart n1 && restart n2 && restart n3 &&
-		wait_until "[ \$(sb sinfo -h -N -t idle -o %N | wc -l) -eq 3 ]" \
-			60 && rigid_job_runs 2 &&
+		wait_until "[ \"\$(sb sinfo -h -p main -t idle -o %D)\" = 3 ]" 60 &&
+		rigid_job_runs 2 &&
 		fails sb sbatch --scheduler-params=pollux --wrap true &&
 		sb sacct -n -X -j "$elastic" -o state | grep CANCELLED
 }
