@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 # check_package.t - packages say the same as the source, build, and work
 #
-# With POLLUX_THOROUGH=1 the Debian packages are built and tried: minutes.
+# With POLLUX_THOROUGH=1 Debian's and RPM's packages are built and tried: minutes.
 . "${POLLUX_SRCDIR:?}/tests/lib.sh" || exit 1
 . "${POLLUX_SRCDIR:?}/tests/package.sh" || exit 1
+. "${POLLUX_SRCDIR:?}/tests/rpm.sh" || exit 1
 cd "$POLLUX_SRCDIR" || exit 1
 
 root=$WORK/root
@@ -156,19 +157,29 @@ cluster_of_packages() {
 		scheduler submit option job
 }
 
-# refuses PACKAGE FILE LINE: to be removed while it is named, not after.
-refuses() {
-	local script=$WORK/$1.prerm
+# asked REMOVED UPGRADED FILE LINE: the script on stdin, and what it is told,
+# is against removing while FILE has the line, and not after.
+asked() {
+	local script=$WORK/asked
 	mkdir -p "$WORK/etc/slurm"
-	dpkg-deb -I "$WORK/$1"_*.deb prerm |
-		sed "s,/etc/slurm,$WORK/etc/slurm,g" >"$script"
-	echo "$3" >"$WORK/etc/slurm/$2"
-	fails sh "$script" remove && sh "$script" upgrade 9 || return
-	echo "#$3" >"$WORK/etc/slurm/$2"
-	sh "$script" remove
+	sed "s,/etc/slurm,$WORK/etc/slurm,g" >"$script"
+	[ -s "$script" ] || return
+	echo "$4" >"$WORK/etc/slurm/$3"
+	fails sh "$script" "$1" && sh "$script" "$2" 9 || return
+	echo "#$4" >"$WORK/etc/slurm/$3"
+	sh "$script" "$1"
 }
 
-thorough=14
+# refuses PACKAGE FILE LINE, by dpkg; rpm_refuses by rpm.
+refuses() {
+	dpkg-deb -I "$WORK/$1"_*.deb prerm | asked remove upgrade "$2" "$3"
+}
+
+rpm_refuses() {
+	rpm -qp --qf '%{PREUN}' "$(rpm_of "$1")" | asked 0 1 "$2" "$3"
+}
+
+thorough=21
 plan $((6 + thorough))
 ok "Debian's and RPM's packages have the source's version" same_version
 ok "the tarball carries all of debian/" all_carried
@@ -195,7 +206,7 @@ if [ -n "$why" ]; then
 	done
 	exit
 fi
-ok "a tarball can be made" source_tree
+ok "a tarball can be made" eval "source_tree && rpm_tarball"
 ok "dpkg-buildpackage builds it, configured before or not, unit tests pass" \
 	eval "configured_in_place && package"
 if command -v lintian >/dev/null; then
@@ -207,6 +218,21 @@ ok "the packages unpack" unpack
 ok "each has what it is for" split_as_told
 ok "none brings or changes configuration" none_touches_etc
 ok "the plugins hold Slurm at their version" held_at_this_slurm
+if command -v rpmbuild >/dev/null; then
+	ok "rpmbuild makes as many packages of the tarball" rpm_package
+	ok "RPM's have the files that Debian's have, each in one" same_as_debian
+	ok "they hold Slurm, and leave Open MPI to the site" rpm_holds_slurm
+	ok "RPM's plugins are not removed while slurm.conf names them" \
+		rpm_refuses slurm-pollux-plugins slurm.conf \
+		SchedulerType=sched/pollux
+	ok "nor is the option while plugstack.conf requires it" rpm_refuses \
+		pollux plugstack.conf "required spank_pollux.so"
+	ok "RPM's packages unpack" rpm_unpack
+else
+	for ((i = 0; i < 6; i++)); do
+		skip "RPM packages" "no rpmbuild"
+	done
+fi
 use_packages
 ok "programs run from where they were unpacked" programs_run
 ok "a program can be linked with libpollux.a" \
@@ -220,3 +246,8 @@ ok "the plugins are not removed while slurm.conf names them" refuses \
 	slurm-wlm-pollux-plugins slurm.conf SchedulerType=sched/pollux
 ok "nor is the option while plugstack.conf requires it" refuses \
 	pollux plugstack.conf "required spank_pollux.so"
+if [ -d "$rpms/root" ]; then
+	ok "a cluster runs on what is in RPM's" rpm_cluster
+else
+	skip "a cluster runs on what is in RPM's" "no rpmbuild"
+fi
