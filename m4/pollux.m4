@@ -159,6 +159,15 @@ AS_IF([test -n "$slurm_src" && test "x$have_libslurm" = xyes], [
 		[AC_MSG_RESULT([both $slurm_src_version])],
 		[AC_MSG_RESULT([no])
 		AC_MSG_ERROR([the Slurm source in $slurm_src is $slurm_src_version, but $slurmctld is $slurmctld_version: the plugins would not load. Give --with-slurm-src the source of $slurmctld_version, or --without-slurm-src])])
+	AC_MSG_CHECKING([which Slurm slurm/slurm.h is of])
+	AC_COMPUTE_INT([slurm_h_number], [SLURM_VERSION_NUMBER],
+		[#include <slurm/slurm.h>], [slurm_h_number=0])
+	slurm_h_version=$($AWK "BEGIN { n = $slurm_h_number
+		printf \"%d.%02d.%d\", n / 65536, n / 256 % 256, n % 256 }")
+	AC_MSG_RESULT([$slurm_h_version])
+	AS_CASE([$slurm_src_version],
+		[$slurm_h_version|$slurm_h_version-*], [],
+		[AC_MSG_ERROR([the Slurm source in $slurm_src is $slurm_src_version, but slurm/slurm.h is of $slurm_h_version: what is built would not fit. Give --with-slurm-src the source of $slurm_h_version, or the slurm/slurm.h of $slurm_src_version by --with-slurm])])
 	have_plugins="yes (Slurm $slurm_src_version)"
 ])
 AM_CONDITIONAL([HAVE_SLURM_SRC], [test -n "$slurm_src" && test "x$have_libslurm" = xyes])

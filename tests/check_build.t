@@ -13,6 +13,7 @@ slurm_src=$(sed -n 's/^SLURM_SRC = //p' "$POLLUX_BUILDDIR/Makefile")
 root=$WORK/root
 # Not optimised, as that takes longer than it saves: each test runs once.
 cflags='-O0 -g1 -Werror'
+with_slurm=(${POLLUX_SLURM_PREFIX:+--with-slurm="$POLLUX_SLURM_PREFIX"})
 
 tarball() {
 	make -s -C "$POLLUX_BUILDDIR" dist-gzip &&
@@ -26,6 +27,7 @@ configured() {
 	mkdir "$WORK/build" && cd "$WORK/build" &&
 		"$WORK/source/configure" -q -C --prefix=/opt/pollux \
 			--enable-sanitize --with-slurm-src="$slurm_src" \
+			"${with_slurm[@]}" \
 			--with-slurm-plugindir=/opt/slurm/plugins \
 			CFLAGS="$cflags"
 }
@@ -62,6 +64,28 @@ refused_clearly() {
 		grep -q '99.11.1, but .*slurmctld is ' "$WORK/refused.txt"
 }
 
+# A machine where Slurm's packages are built and none is installed: headers alone
+# tell which Slurm is there.
+other_headers() {
+	local headers
+	headers=$(echo '#include <slurm/slurm.h>' |
+		gcc ${POLLUX_SLURM_PREFIX:+-I"$POLLUX_SLURM_PREFIX/include"} -E - |
+		sed -n 's,^# 1 "\(/.*\)/slurm[.]h".*,\1,p')
+	mkdir -p "$WORK"/slurm/{include,sbin} "$WORK/headers" &&
+		cp -r "$headers" "$WORK/slurm/include/" &&
+		sed -i 's/\(define SLURM_VERSION_NUMBER\).*/\1 0x170b01/' \
+			"$WORK/slurm/include/slurm/slurm_version.h" &&
+		ln -s "$(PATH=$PATH:/usr/sbin command -v slurmctld)" \
+			"$WORK/slurm/sbin/" && cd "$WORK/headers" || return 0
+	"$WORK/source/configure" -q CFLAGS="$cflags" \
+		--with-slurm="$WORK/slurm" --with-slurm-src="$slurm_src"
+}
+
+headers_refused() {
+	fails other_headers >"$WORK/headers.txt" 2>&1 &&
+		grep 'slurm.h is of 23.11.1: ' "$WORK/headers.txt"
+}
+
 # In the same folder, as what never saw a header of theirs is the same.
 plain() {
 	cd "$WORK/build" && make -s -C src/plugins clean &&
@@ -76,7 +100,7 @@ plain() {
 			! -e src/plugins/sched_pollux.la
 }
 
-plan 8
+plan 9
 ok "a source package can be made" tarball
 ok "it configures in a folder of its own" configured
 ok "and builds there without a warning" make -s -j2 -C "$WORK/build"
@@ -97,4 +121,9 @@ else
 fi
 ok "the source of another Slurm is refused, with both versions named" \
 	refused_clearly
+if [ -n "$slurm_src" ]; then
+	ok "and headers of another, too" headers_refused
+else
+	skip "headers of another are refused" "built without the Slurm source"
+fi
 ok_thorough "without Slurm's source and CUDA all but the plugins is built" plain
