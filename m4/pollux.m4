@@ -142,6 +142,8 @@ AS_CASE([$with_slurm_src],
 	[
 		test -f "$with_slurm_src/src/slurmctld/slurmctld.h" ||
 			AC_MSG_ERROR([$with_slurm_src is not a Slurm source tree (no src/slurmctld/slurmctld.h)])
+		test "x$have_libslurm" = xyes ||
+			AC_MSG_ERROR([Slurm's source was given, but there is no slurm/slurm.h: install libslurm-dev (RHEL: slurm-devel), or give --with-slurm=PREFIX, under which Slurm is installed])
 		slurm_src=$(cd "$with_slurm_src" && pwd)
 	])
 

@@ -86,6 +86,18 @@ headers_refused() {
 		grep 'slurm.h is of 23.11.1: ' "$WORK/headers.txt"
 }
 
+# As where Slurm has a prefix that nobody told.
+no_headers() {
+	mkdir -p "$WORK/none" && cd "$WORK/none" || return 0
+	ac_cv_header_slurm_slurm_h=no "$WORK/source/configure" -q \
+		CFLAGS="$cflags" --with-slurm-src="$slurm_src"
+}
+
+no_headers_refused() {
+	fails no_headers >"$WORK/none.txt" 2>&1 &&
+		grep 'give --with-slurm=PREFIX' "$WORK/none.txt"
+}
+
 # In the same folder, as what never saw a header of theirs is the same.
 plain() {
 	cd "$WORK/build" && make -s -C src/plugins clean &&
@@ -100,7 +112,7 @@ plain() {
 			! -e src/plugins/sched_pollux.la
 }
 
-plan 9
+plan 10
 ok "a source package can be made" tarball
 ok "it configures in a folder of its own" configured
 ok "and builds there without a warning" make -s -j2 -C "$WORK/build"
@@ -123,7 +135,9 @@ ok "the source of another Slurm is refused, with both versions named" \
 	refused_clearly
 if [ -n "$slurm_src" ]; then
 	ok "and headers of another, too" headers_refused
+	ok "its own source without headers is refused" no_headers_refused
 else
+	skip "so is its own without headers" "built without the Slurm source"
 	skip "headers of another are refused" "built without the Slurm source"
 fi
 ok_thorough "without Slurm's source and CUDA all but the plugins is built" plain
