@@ -95,9 +95,15 @@ none_touches_etc() {
 		"$WORK"/pollux-package/debian/*.postinst 2>/dev/null
 }
 
-# The Slurm that the plugins were built for, and no other.
+# The Slurm that the plugins were built for, and no other; those for a newer
+# one are newer.
 held_at_this_slurm() {
-	dpkg-deb -f "$WORK"/slurm-wlm-pollux-plugins_*.deb Depends |
+	local made
+	made=$(dpkg-deb -f "$WORK"/slurm-wlm-pollux-plugins_*.deb Version)
+	[ "$made" = "$version+slurm$(slurm_version)" ] &&
+		dpkg --compare-versions "$made" gt "$version+slurm20.02.7" &&
+		dpkg --compare-versions "$made" lt "$version.1+slurm20.02.7" &&
+		dpkg-deb -f "$WORK"/slurm-wlm-pollux-plugins_*.deb Depends |
 		grep -E 'basic-plugins \(>= [0-9.]+\), .*basic-plugins \(<< [0-9.]+~\)'
 }
 

@@ -8,6 +8,11 @@ version=$(sed -nE 's/^AC_INIT\(\[pollux\], \[([0-9.]+)\].*/\1/p' \
 slurm_src=$(sed -n 's/^SLURM_SRC = //p' "$POLLUX_BUILDDIR/Makefile")
 mapfile -t packages < <(sed -n 's/^Package: //p' "$POLLUX_SRCDIR/debian/control")
 
+# "22.05.8", of the source that the plugins are built with.
+slurm_version() {
+	awk '$1 == "Version:" { print $2 }' "$slurm_src/META"
+}
+
 # Why none can be made here; nothing where they can.
 no_packages() {
 	if [ -z "${POLLUX_THOROUGH:-}" ]; then

@@ -104,8 +104,10 @@ rpm_requires() {
 # Slurm at the version of its source; Open MPI may be the site's own.
 rpm_holds_slurm() {
 	local slurm
-	slurm=$(awk '$1 == "Version:" { print $2 }' "$slurm_src/META")
-	rpm_requires slurm-pollux-plugins "slurm-slurmctld = $slurm" &&
+	slurm=$(slurm_version)
+	rpm -qp "$(rpm_of slurm-pollux-plugins)" |
+		grep -F "plugins-$version-1.slurm$slurm.el9." &&
+		rpm_requires slurm-pollux-plugins "slurm-slurmctld = $slurm" &&
 		rpm_requires pollux "slurm >= ${slurm%.*}" &&
 		rpm_requires pollux "slurm < ${slurm%.*}[.]99" &&
 		rpm_requires pollux 'libpollux[.]so[.]0.*' &&
