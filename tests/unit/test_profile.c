@@ -661,6 +661,177 @@ static void a_profile_of_another_version_is_begun_anew(void **state)
 	assert_true(plx_profile_valid(&profile) && profile.row_count == 0);
 }
 
+/* ---- nodes that were busy */
+
+static const struct plx_shape eight = { .nodes = 2, .gpus = 8 };
+
+struct training {
+	struct plx_profile profile;
+	uint64_t step;
+	uint64_t random;
+	int fits;
+};
+
+/*
+ * Steps whose all-reduce takes so many times as long as on quiet nodes; on busy
+ * ones they differ by up to 30 per cent from each other, else by 5.
+ */
+static void train_on(struct training *t, struct plx_shape shape, int m,
+		     double busy, int steps)
+{
+	double pass_s = 0.02 + 0.002 * m;
+	double sync_s = shape.gpus == 1 ? 0 : shape.nodes == 1 ? 0.02 : 0.04;
+
+	for (int i = 0; i < steps; i++) {
+		double chance = (double) (unit_random(&t->random) % 2001);
+		double times =
+			1 + (busy > 1 ? 0.3 : 0.05) * (chance / 1000 - 1);
+
+		add_steps(plx_profile_row(&t->profile, shape, m, ++t->step),
+			  times * pass_s, times * busy * sync_s, 1);
+		if (!plx_profile_stale(&t->profile))
+			continue;
+		fit(&t->profile);
+		t->fits++;
+	}
+}
+
+static struct training begin_training(void)
+{
+	struct training t = { .random = 1954 };
+
+	plx_profile_init(&t.profile);
+	train_on(&t, one, 128, 1, 50);
+	train_on(&t, (struct plx_shape){ 1, 4, 0 }, 32, 1, 50);
+	return t;
+}
+
+/* By how much two trainings expect other times, at most; as logarithm. */
+static double apart(const struct training *a, const struct training *b)
+{
+	const struct plx_shape shapes[] = { { 1, 4, 0 }, eight, { 4, 16, 0 } };
+	double most = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		for (int m = 8; m <= 64; m *= 2)
+			most = fmax(most,
+				    fabs(log(plx_iter_seconds(&a->profile.model,
+							      shapes[i], m) /
+					     plx_iter_seconds(&b->profile.model,
+							      shapes[i], m))));
+	}
+	return most;
+}
+
+/* All that was measured on eight GPUs was measured on busy nodes. */
+static void nodes_that_were_busy_are_soon_forgotten(void **state)
+{
+	static const int sizes[] = { 16, 24, 32, 48 };
+	static const struct {
+		double busy;
+		int steps; /* with each batch */
+		int batches;
+	} cases[] = {
+		{ 8, 30, 1 },  { 8, 300, 1 }, { 4, 300, 1 }, { 8, 300, 2 },
+		{ 8, 300, 3 }, { 8, 800, 1 }, { 8, 100, 4 }, { 4, 300, 2 },
+	};
+
+	(void) state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct training quiet = begin_training();
+		struct training busy = begin_training();
+
+		for (int b = 0; b < cases[i].batches; b++) {
+			train_on(&quiet, eight, sizes[b], 1, 300);
+			train_on(&busy, eight, sizes[b], cases[i].busy,
+				 cases[i].steps);
+		}
+		assert_true(apart(&busy, &quiet) > log(2));
+		train_on(&busy, eight, sizes[cases[i].batches - 1], 1, 700);
+		assert_true(apart(&busy, &quiet) < log(1.25));
+	}
+}
+
+static double on_eight(const struct training *t, int m)
+{
+	return plx_iter_seconds(&t->profile.model, eight, m);
+}
+
+/* Of 124 ms; just now it would take 400. */
+static void nodes_that_are_busy_now_take_no_former_time_away(void **state)
+{
+	struct training t = begin_training();
+
+	(void) state;
+	train_on(&t, eight, 32, 1, 100);
+	train_on(&t, eight, 24, 8, 100);
+	assert_true(on_eight(&t, 32) < 0.250);
+	assert_true(on_eight(&t, 32) > 0.150);
+}
+
+static void a_larger_batch_may_take_longer(void **state)
+{
+	struct training t = { .random = 1954 };
+
+	(void) state;
+	plx_profile_init(&t.profile);
+	train_on(&t, eight, 128, 1, 100);
+	train_on(&t, eight, 16, 1, 100);
+	assert_true(fabs(log(on_eight(&t, 128) / 0.316)) < log(1.05));
+}
+
+static void two_steps_contradict_nobody(void **state)
+{
+	struct training t = begin_training();
+
+	(void) state;
+	train_on(&t, eight, 24, 1, 100);
+	add_steps(plx_profile_row(&t.profile, eight, 32, ++t.step), 0.001,
+		  0.001, 2);
+	fit(&t.profile);
+	assert_true(fabs(log(on_eight(&t, 24) / 0.108)) < log(1.05));
+}
+
+static void a_faster_type_contradicts_nobody(void **state)
+{
+	struct training t = { .random = 1954 };
+
+	(void) state;
+	plx_profile_init(&t.profile);
+	plx_profile_on(&t.profile, "slow");
+	train_on(&t, eight, 24, 8, 100);
+	plx_profile_on(&t.profile, "fast");
+	train_on(&t, eight, 24, 1, 100);
+	plx_profile_on(&t.profile, "slow");
+	fit(&t.profile);
+	assert_true(on_eight(&t, 24) > 0.3);
+}
+
+/* Passes of two almost equal batches, of which one takes thrice as long. */
+static void what_no_model_explains_is_not_fitted_at_each_step(void **state)
+{
+	struct training t = { .random = 1954 };
+
+	(void) state;
+	plx_profile_init(&t.profile);
+	for (int i = 0; i < 1000; i++) {
+		train_on(&t, eight, 16, 1, 1);
+		train_on(&t, eight, 17, 8, 1);
+	}
+	assert_in_range(t.fits, 8, 60);
+}
+
+static void a_steady_shape_is_hardly_ever_fitted_again(void **state)
+{
+	struct training t = begin_training();
+
+	(void) state;
+	train_on(&t, eight, 16, 1, 400);
+	t.fits = 0;
+	train_on(&t, eight, 16, 1, 4000);
+	assert_in_range(t.fits, 1, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -695,6 +866,15 @@ int main(void)
 		cmocka_unit_test(
 			a_batch_is_chosen_by_what_was_measured_on_as_many),
 		cmocka_unit_test(a_profile_of_another_version_is_begun_anew),
+		cmocka_unit_test(nodes_that_were_busy_are_soon_forgotten),
+		cmocka_unit_test(
+			nodes_that_are_busy_now_take_no_former_time_away),
+		cmocka_unit_test(a_larger_batch_may_take_longer),
+		cmocka_unit_test(two_steps_contradict_nobody),
+		cmocka_unit_test(a_faster_type_contradicts_nobody),
+		cmocka_unit_test(
+			what_no_model_explains_is_not_fitted_at_each_step),
+		cmocka_unit_test(a_steady_shape_is_hardly_ever_fitted_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,12 @@
 #define FAR 4.0
 /* So many times may all have been disturbed. */
 #define FEW 8
+/* A mean follows the last so many: nodes need not be as busy as they were. */
+#define WINDOW 64.0
+/* So far from the model, a mean that has had a window of time is news. */
+#define MOVED 1.1
+/* A row so far above what a later one says was disturbed. */
+#define CONTRADICTED 1.5
 /* No two GPUs differ more in speed. */
 #define RATIO_MAX 1000.0
 
@@ -165,7 +171,7 @@ static void add_time(double *count, double *mean_s, double time_s)
 	if (*count > 0 && *mean_s > 0 && time_s > FAR * *mean_s)
 		time_s = FAR * *mean_s;
 	++*count;
-	*mean_s += (time_s - *mean_s) / *count;
+	*mean_s += (time_s - *mean_s) / fmin(*count, WINDOW);
 }
 
 void plx_row_add_pass(struct plx_profile_row *row, double pass_s)
@@ -180,19 +186,54 @@ void plx_row_add_step(struct plx_profile_row *row, double step_s)
 		row->fitted = 0; /* to something else */
 }
 
+static bool has_moved(const struct plx_profile *profile,
+		      const struct plx_profile_row *row)
+{
+	double model_s;
+
+	if (!profile->has_model || row->steps < row->fitted + WINDOW)
+		return false;
+	model_s = plx_iter_seconds(&profile->model, row->shape, row->per_gpu);
+	return fabs(log(row->step_s / model_s)) > log(MOVED);
+}
+
 bool plx_profile_stale(const struct plx_profile *profile)
 {
 	for (int i = 0; i < profile->row_count; i++) {
 		const struct plx_profile_row *row = &profile->rows[i];
 
 		if (row->type == profile->type && row->steps >= STEPS_MIN &&
-		    row->steps >= 2 * row->fitted)
+		    (row->steps >= 2 * row->fitted || has_moved(profile, row)))
 			return true;
 	}
 	return false;
 }
 
-/* What the rows of a type say that were measured often enough. */
+/*
+ * Was the same shape seen later to do as many samples, or more, in far less
+ * time? More samples take no less time, nor any of them longer. What is slower
+ * now is not held against what was measured before: it may pass.
+ */
+static bool is_contradicted(const struct plx_profile *profile,
+			    const struct plx_profile_row *row)
+{
+	for (int i = 0; i < profile->row_count; i++) {
+		const struct plx_profile_row *other = &profile->rows[i];
+		double more = fmax((double) row->per_gpu / other->per_gpu, 1);
+
+		if (other->type == row->type && other->used > row->used &&
+		    other->steps >= STEPS_MIN &&
+		    same_shape(other->shape, row->shape) &&
+		    row->step_s > CONTRADICTED * more * other->step_s)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What the rows of a type say that were measured often enough, and are still
+ * believed. Of each shape, that which was used last is.
+ */
 static size_t rows_of(const struct plx_profile *profile, int type,
 		      struct plx_sample samples[PLX_ROWS_MAX])
 {
@@ -201,7 +242,8 @@ static size_t rows_of(const struct plx_profile *profile, int type,
 	for (int i = 0; i < profile->row_count; i++) {
 		const struct plx_profile_row *row = &profile->rows[i];
 
-		if (row->steps < STEPS_MIN || row->type != type)
+		if (row->steps < STEPS_MIN || row->type != type ||
+		    is_contradicted(profile, row))
 			continue;
 		samples[count++] = (struct plx_sample){
 			.shape = row->shape,

@@ -25,7 +25,10 @@
 #define PLX_PROFILE_VERSION 5
 #define PLX_PROFILE_TYPES   4
 
-/* Running means of one type, shape and batch per GPU. */
+/*
+ * Running means of one type, shape and batch per GPU, of the last 64 times or
+ * so: when nodes are not busy any more, that shows after some hundred steps.
+ */
 struct plx_profile_row {
 	struct plx_shape shape;
 	int per_gpu;
@@ -82,13 +85,17 @@ struct plx_profile_row *plx_profile_row(struct plx_profile *profile,
 void plx_row_add_pass(struct plx_profile_row *row, double pass_s);
 void plx_row_add_step(struct plx_profile_row *row, double step_s);
 
-/* Some row is new, or has twice the measurements the model was fitted to. */
+/*
+ * Some row is new, has twice the measurements the model was fitted to, or 64
+ * more and is not where the model says.
+ */
 bool plx_profile_stale(const struct plx_profile *profile);
 
 /*
  * Fit a model of this growth to the rows of this type and, by the measured
  * ratio, of the base, from the last one if it is of the same. On failure it
- * stays as it was.
+ * stays as it was. A row does not count while one of the same shape that was
+ * used later shows that it was disturbed.
  */
 int plx_profile_fit(struct plx_profile *profile, enum plx_growth growth,
 		    struct plx_error *err);
