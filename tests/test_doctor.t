@@ -104,6 +104,7 @@ cases=(
 	"wrong|backfill|no sched_backfill.so|plugins|/sched_backfill/d"
 	"wrong|gres|set GresTypes=gpu|config|/GresTypes/d"
 	"wrong|gpus|no node has GPUs|nodes|s/gpu:4/mps:4/"
+	"warning|gpus|61 types of GPUs are on nodes that have several|nodes|s/gpu:4 /$(printf 'gpu:t%d:1(S:0,1),' {1..61})mps:4 /"
 	"warning|accounting|nothing to tell|config|s,storage/slurmdbd,storage/none,"
 	"wrong|accounting|sacctmgr add cluster tiny|clusters|s/tiny/other/"
 	"warning|devices|add task/cgroup|config|/TaskPlugin/d"
@@ -142,6 +143,16 @@ all_is_well() {
 	healthy
 	look
 	look | awk '$1 != "ok" { bad = 1 } END { exit bad || NR != 28 }'
+}
+
+# Of a type each, and one node has GPUs with and without a type.
+types_apart() {
+	healthy
+	printf 'NodeName=n Gres=gpu:t%d:1(S:0,1) State=IDLE\n' {1..100} \
+		>"$IN/nodes"
+	echo 'NodeName=m Gres=gpu:t1:1,gpu:1 State=IDLE' >>"$IN/nodes"
+	look gpus | tee "$WORK/said"
+	grep -q '^ok .*101 nodes have GPUs' "$WORK/said"
 }
 
 gives_before_preempted() {
@@ -394,9 +405,10 @@ down_and_misconfigured() {
 		grep -q '^wrong *scheduler .*is sched/builtin' "$WORK/said"
 }
 
-plan $((23 + ${#cases[@]}))
+plan $((24 + ${#cases[@]}))
 ok "a healthy cluster is found healthy" all_is_well
 ok "elastic jobs may give up GPUs before they are preempted" gives_before_preempted
+ok "types of which no node has several are not counted" types_apart
 ok "only slurmctld's machine needs slurmctld's plugins" elsewhere
 ok "sched/pollux in the place of sched/backfill is found" \
 	in_the_place_of_backfill

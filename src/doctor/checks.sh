@@ -275,11 +275,39 @@ check_gres() {
 	fi
 }
 
+# Types of GPUs on nodes that have several: "Gres=gpu:a:1(S:0,1),gpu:b:1".
+mixed_types() {
+	sed -nE 's/.* Gres=([^ ]*).*/\1/; T; s/\([^)]*\)//g; p' "$facts/nodes" |
+		awk -F, '{
+			split("", here)
+			count = 0
+			for (i = 1; i <= NF; i++) {
+				parts = split($i, part, ":")
+				type = parts == 3 ? part[2] : "-"
+				if (part[1] == "gpu" && !(type in here)) {
+					here[type]
+					count++
+				}
+			}
+			for (type in here)
+				if (count > 1)
+					all[type]
+		}
+		END { print length(all) }'
+}
+
+# Behind CPUs and memory, and some partitions' CPUs, plans have place for so many.
+types_max=60
+
 check_gpus() {
-	local nodes
+	local nodes types
 	need_config || return
 	nodes=$(grep -cE ' Gres=([^ ]*,)?gpu:' "$facts/nodes")
-	if [ "${nodes:-0}" -gt 0 ]; then
+	types=$(mixed_types)
+	if [ "${nodes:-0}" -gt 0 ] && [ "$types" -gt "$types_max" ]; then
+		say warning "$types types of GPUs are on nodes that have several: plans count $types_max, and elastic jobs that need others keep the shape they have" \
+			"use fewer names of types in gres.conf and slurm.conf"
+	elif [ "${nodes:-0}" -gt 0 ]; then
 		say ok "$nodes nodes have GPUs"
 	else
 		say wrong "no node has GPUs" \

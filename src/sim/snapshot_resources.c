@@ -6,7 +6,7 @@
 
 #include "sim/snapshot_parts.h"
 
-#define KINDS_MAX  16
+#define KINDS_MAX  16 /* of "resources" */
 #define AMOUNT_MAX 1e15
 
 /* Amount of this kind in each item's "resources"; 0 where it is absent. */
@@ -152,7 +152,7 @@ int plx_snapshot_consumables(struct plx_problem *problem,
 
 	if (!consumables.value)
 		return 0;
-	if (plx_json_list(&consumables, 1, KINDS_MAX, &kinds, err) < 0)
+	if (plx_json_list(&consumables, 1, PLX_KINDS_MAX, &kinds, err) < 0)
 		return -1;
 	problem->consumables = calloc((size_t) problem->node_count * kinds,
 				      sizeof(*problem->consumables));

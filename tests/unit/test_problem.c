@@ -221,7 +221,7 @@ static const struct {
 	{ crossed_nodes,   "job 5: 2 to 1 nodes: want 0 <= min <= max" },
 	{ negative_node_gpus, "job 5: -1 GPUs a node: want 0 or more" },
 	{ unknown_bound,   "job 5: limit of kind 4: want 0 to 3" },
-	{ consumable_of_nothing, "1 kinds of resources: want 0 to 16" },
+	{ consumable_of_nothing, "1 kinds of resources: want 0 to 64" },
 	{ negative_consumables,  "-1 of some resource: want 0 to 1e+15" },
 	{ takes_back,	   "-2 of some resource: want 0 to 1e+15" },
 	{ no_hysteresis,   "hysteresis nan: want 0 to 1" },

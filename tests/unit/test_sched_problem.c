@@ -480,53 +480,134 @@ static void reservations_leave_a_job_so_many_cpus_a_node(void **state)
 	expect_cpu_limit(&w);
 }
 
-/* Twenty, each on the first node, and a job waits for each. */
-static void types_that_are_waited_for_displace_no_limit(void **state)
-{
-	enum { MANY = 20 };
-	int some[NODES] = { 1, 0 };
-	int left[NODES] = { 2, 3 };
-	struct pollux_cpu_limit cpu_limit = { .left = left };
+/* One GPU of each is on the first node, and a job waits for each. */
+enum { MANY = PLX_KINDS_MAX + 6 };
+
+struct typed_world {
+	struct world w;
+	int some[NODES];
+	int left[NODES];
+	struct pollux_cpu_limit cpu_limit;
 	struct pollux_kind kinds[MANY];
 	struct pollux_waiting waiting[MANY];
-	struct plx_grant grants[MANY] = { { NULL } };
-	struct pollux_reservations reservations = { NULL, grants, false };
-	struct plx_problem *problem = NULL;
-	struct plx_error err = { .text = "" };
-	bool limited = false;
-	struct world w;
+	struct plx_grant grants[MANY];
+	struct pollux_reservations reservations;
+};
 
-	(void) state;
-	set_up(&w);
-	for (int k = 0; k < MANY; k++) {
-		kinds[k] = (struct pollux_kind){
-			.type = "a100", .free = some, .all = some, .mixed = true
-		};
-		waiting[k] = (struct pollux_waiting){
+static void set_up_types(struct typed_world *t, int types)
+{
+	memset(t, 0, sizeof(*t));
+	set_up(&t->w);
+	t->some[0] = 1;
+	for (int k = 0; k < types; k++) {
+		t->kinds[k] = (struct pollux_kind){ .free = t->some,
+						    .all = t->some,
+						    .mixed = true };
+		snprintf(t->kinds[k].type, sizeof(t->kinds[k].type), "t%d", k);
+		t->waiting[k] = (struct pollux_waiting){
 			.kind = k, .nodes = 1, .each.gpus = 1, .cpu_limit = -1
 		};
 	}
-	w.snapshot.kind_count = MANY;
-	w.snapshot.kinds = kinds;
-	w.snapshot.waiting = waiting;
-	w.snapshot.waiting_count = MANY;
-	w.snapshot.cpu_limit_count = 1;
-	w.snapshot.cpu_limits = &cpu_limit;
-	w.jobs[1].cpu_limit = 0;
-	/* What nobody who runs can have. */
-	strcpy(kinds[0].type, "t4");
-	w.jobs[0].kind = w.jobs[1].kind = 0;
-	reservations.reserved = w.reserved;
-	note_allocs(&w);
-	problem = pollux_problem_create(&w.snapshot, &w.params, w.inputs,
-					&reservations, &err);
+	t->w.snapshot.kind_count = types;
+	t->w.snapshot.kinds = t->kinds;
+	t->w.snapshot.waiting = t->waiting;
+	t->w.snapshot.waiting_count = types;
+}
+
+static struct plx_problem *typed_problem(struct typed_world *t)
+{
+	struct plx_problem *problem;
+	struct plx_error err = { .text = "" };
+
+	t->reservations =
+		(struct pollux_reservations){ .reserved = t->w.reserved,
+					      .grants = t->grants };
+	note_allocs(&t->w);
+	problem = pollux_problem_create(&t->w.snapshot, &t->w.params,
+					t->w.inputs, &t->reservations, &err);
+	assert_string_equal("", err.text);
 	assert_non_null(problem);
-	assert_int_equal(16, problem->consumable_kinds);
-	for (int k = 0; k < 16; k++)
+	return problem;
+}
+
+static void types_that_are_waited_for_displace_no_limit(void **state)
+{
+	struct plx_problem *problem = NULL;
+	bool limited = false;
+	struct typed_world t;
+
+	(void) state;
+	set_up_types(&t, MANY);
+	t.left[0] = 2;
+	t.left[1] = 3;
+	t.cpu_limit.left = t.left;
+	t.w.snapshot.cpu_limit_count = 1;
+	t.w.snapshot.cpu_limits = &t.cpu_limit;
+	t.w.jobs[1].cpu_limit = 0;
+	/* What nobody who runs can have. */
+	t.w.jobs[0].kind = t.w.jobs[1].kind = 0;
+	problem = typed_problem(&t);
+	assert_int_equal(PLX_KINDS_MAX, problem->consumable_kinds);
+	for (int k = 0; k < PLX_KINDS_MAX; k++)
 		limited |= problem->consumables[k] == 3 &&
-			   problem->consumables[16 + k] == 3 &&
+			   problem->consumables[PLX_KINDS_MAX + k] == 3 &&
 			   problem->jobs[1].demand[k] == 1;
 	assert_true(limited);
+	plx_problem_destroy(problem);
+}
+
+/* Both jobs would like all GPUs of the first node; the second is parked. */
+static struct plx_problem *problem_of_last_type(struct typed_world *t,
+						int types)
+{
+	struct plx_problem *problem;
+
+	set_up_types(t, types);
+	t->w.nodes[1].usable = false;
+	t->w.gpus[1][0] = t->w.cpus[1][0] = 0;
+	t->w.nodes[0].left.gpus++;
+	t->w.nodes[0].left.cpus++;
+	t->w.jobs[0].kind = t->w.jobs[1].kind = types - 1;
+	t->w.inputs[0].most_gpus = t->w.inputs[1].most_gpus = GPUS;
+	/* None waits for these: the node's other GPUs are for both. */
+	t->w.snapshot.waiting_count = types - 1;
+	problem = typed_problem(t);
+	/* What is reserved for those who wait is given back. */
+	problem->gpus[0] = GPUS;
+	return problem;
+}
+
+static void the_last_of_many_types_is_counted(void **state)
+{
+	struct plx_problem *problem = NULL;
+	struct plx_plan *plan = NULL;
+	struct typed_world t;
+
+	(void) state;
+	problem = problem_of_last_type(&t, PLX_KINDS_MAX - 1);
+	assert_int_equal(0, t.reservations.held);
+	assert_false(problem->jobs[0].fixed || problem->jobs[1].fixed);
+	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
+	/* Two: that which is free, and that which the first holds. */
+	assert_in_range(plan->choices[0].gpus[0] + plan->choices[1].gpus[0], 1,
+			2);
+	plx_plan_destroy(plan);
+	plx_problem_destroy(problem);
+}
+
+static void who_needs_what_is_not_counted_keeps_what_it_has(void **state)
+{
+	struct plx_problem *problem = NULL;
+	struct plx_plan *plan = NULL;
+	struct typed_world t;
+
+	(void) state;
+	problem = problem_of_last_type(&t, MANY);
+	assert_int_equal(2, t.reservations.held);
+	assert_int_equal(0, plx_plan_search(problem, &plan, NULL));
+	assert_int_equal(1, plan->choices[0].gpus[0]);
+	assert_int_equal(0, plan->choices[1].gpus[0]);
+	plx_plan_destroy(plan);
 	plx_problem_destroy(problem);
 }
 
@@ -614,6 +695,9 @@ int main(void)
 			a_partition_allows_its_jobs_so_many_cpus_a_node),
 		cmocka_unit_test(reservations_leave_a_job_so_many_cpus_a_node),
 		cmocka_unit_test(types_that_are_waited_for_displace_no_limit),
+		cmocka_unit_test(the_last_of_many_types_is_counted),
+		cmocka_unit_test(
+			who_needs_what_is_not_counted_keeps_what_it_has),
 		cmocka_unit_test(a_limit_on_a_node_takes_nothing_away),
 		cmocka_unit_test(a_job_needs_the_nodes_that_its_user_named),
 		cmocka_unit_test(without_one_of_them_it_gains_nothing),

@@ -16,7 +16,6 @@
 #define NODE_GPUS_MAX 4096
 #define FAIRNESS_MAX  10.0
 #define WEIGHT_MAX    1e6
-#define KINDS_MAX     16
 #define AMOUNT_MAX    1e15
 #define COST_MAX      100.0
 
@@ -423,10 +422,10 @@ static int check_consumables(const struct plx_problem *problem,
 	size_t kinds = (size_t) problem->consumable_kinds;
 
 	if (problem->consumable_kinds < 0 ||
-	    problem->consumable_kinds > KINDS_MAX ||
+	    problem->consumable_kinds > PLX_KINDS_MAX ||
 	    (kinds > 0 && !problem->consumables))
 		return plx_fail(err, "%d kinds of resources: want 0 to %d",
-				problem->consumable_kinds, KINDS_MAX);
+				problem->consumable_kinds, PLX_KINDS_MAX);
 	if (check_amounts(problem->consumables,
 			  kinds * (size_t) problem->node_count, err) < 0)
 		return -1;

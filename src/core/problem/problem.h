@@ -98,6 +98,9 @@ static inline int plx_job_size_down(const struct plx_job *job, int gpus)
 	return plx_listed_down(job->sizes, job->size_count, gpus);
 }
 
+/* Kinds of consumables that a problem may have. */
+#define PLX_KINDS_MAX 64
+
 struct plx_problem {
 	int node_count;
 	int *gpus;	 /* [node_count] for elastic jobs: free or theirs */
@@ -109,7 +112,7 @@ struct plx_problem {
 	int *switches;
 	/* per_switch of jobs that have not measured it: plx_problem_price(). */
 	double switch_cost;
-	int consumable_kinds; /* what nodes have besides GPUs, 0 to 16 */
+	int consumable_kinds; /* what nodes have besides GPUs, 0 to 64 */
 	double *consumables;  /* [node * consumable_kinds + kind] free or the
 				 jobs' */
 	int job_count;

@@ -36,7 +36,7 @@ static int kind_count(const struct pollux_snapshot *snapshot)
 }
 
 /*
- * The i-th to be filled, of which POLLUX_KINDS are kept: types of GPUs come
+ * The i-th to be filled, of which PLX_KINDS_MAX are kept: types of GPUs come
  * last, as there may be many that jobs wait for.
  */
 static int kind_at(const struct pollux_snapshot *snapshot, int i)
@@ -359,17 +359,31 @@ bool pollux_consumables_is_free(const struct pollux_snapshot *snapshot, int j,
 	return true;
 }
 
+/* A plan that does not count what these need could never be carried out. */
+static int hold_jobs(struct plx_problem *problem, const struct kind *kind)
+{
+	int held = 0;
+
+	for (int j = 0; j < problem->job_count; j++) {
+		if (kind->demand[j] <= 0)
+			continue;
+		problem->jobs[j].fixed = true;
+		held++;
+	}
+	return held;
+}
+
 int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 			    struct plx_problem *problem,
 			    struct pollux_consumables *consumables,
 			    struct plx_error *err)
 {
-	struct kind kinds[POLLUX_KINDS] = { { NULL } };
+	struct kind kinds[PLX_KINDS_MAX + 1] = { { NULL } };
 	int count = 0;
 	int rc = 0;
 
-	for (int i = PLX_CPUS; i < kind_count(snapshot) && count < POLLUX_KINDS;
-	     i++) {
+	consumables->held = 0;
+	for (int i = PLX_CPUS; i < kind_count(snapshot); i++) {
 		int k = kind_at(snapshot, i);
 
 		if (k == PLX_MEMORY && !snapshot->counts_memory)
@@ -379,8 +393,11 @@ int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 			break;
 		}
 		if (is_short(snapshot, problem, &kinds[count], k)) {
-			consumables->kinds[count++] = k;
-			continue;
+			if (count < PLX_KINDS_MAX) {
+				consumables->kinds[count++] = k;
+				continue;
+			}
+			consumables->held += hold_jobs(problem, &kinds[count]);
 		}
 		release_kind(&kinds[count]);
 	}
@@ -388,9 +405,8 @@ int pollux_consumables_fill(const struct pollux_snapshot *snapshot,
 		rc = write_kinds(kinds, count, problem, err);
 	if (rc == 0 && snapshot->counts_memory)
 		forbid_full_nodes(snapshot, problem);
-	for (int k = 0; k < POLLUX_KINDS; k++) {
+	for (int k = 0; k <= PLX_KINDS_MAX; k++)
 		release_kind(&kinds[k]);
-	}
 	return rc;
 }
 

@@ -10,14 +10,14 @@
 #include "core/problem/problem.h"
 #include "sched/pollux/snapshot/slurm_snapshot.h"
 
-#define POLLUX_KINDS 16 /* at most, of a problem's consumables */
-
 /*
  * What each kind of a problem's consumables is; for pollux_consumables_wanted()
  * alone.
  */
 struct pollux_consumables {
-	int kinds[POLLUX_KINDS];
+	int kinds[PLX_KINDS_MAX];
+	int held; /* jobs that keep what they have: what they need is of a kind
+		     for which there is no place */
 };
 
 /*

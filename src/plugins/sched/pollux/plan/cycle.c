@@ -459,6 +459,21 @@ static struct plx_grant *_grants(const struct pollux_snapshot *snapshot)
 	return grants;
 }
 
+/* Once, until a plan counts all kinds again. */
+static void _say_held(int held)
+{
+	static bool said;
+
+	if (held && !said)
+		error("sched/pollux: more than %d types of GPUs, and "
+		      "partitions' "
+		      "CPUs, may run out on some node; plans count so many, "
+		      "and "
+		      "%d jobs that need others keep what they have",
+		      PLX_KINDS_MAX, held);
+	said = held > 0;
+}
+
 static void _skip(const struct plx_error *why)
 {
 	pollux_count(POLLUX_DID_SKIP);
@@ -502,6 +517,7 @@ void pollux_cycle(const struct pollux_snapshot *snapshot,
 
 	cycle.problem = pollux_problem_create(snapshot, params, cycle.inputs,
 					      &cycle.reservations, &why);
+	_say_held(cycle.reservations.held);
 	if (!cycle.problem || _search(&cycle, &why) < 0)
 		_skip(&why);
 	else

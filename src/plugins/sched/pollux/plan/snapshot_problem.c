@@ -502,6 +502,7 @@ struct plx_problem *pollux_problem_create(
 		goto fail;
 	for (int n = 0; n < snapshot->node_count; n++)
 		reservations->reserved[n] -= problem->gpus[n];
+	reservations->held = consumables.held;
 	pollux_moldable_grant(snapshot, problem, reservations);
 	return problem;
 fail:

@@ -36,6 +36,7 @@ struct pollux_reservations {
 	int *reserved;		  /* [node_count] GPUs */
 	struct plx_grant *grants; /* [waiting_count], with nodes */
 	bool displaces;		  /* elastic jobs give way for any of them */
+	int held;		  /* see pollux_consumables */
 };
 
 /*
