@@ -233,12 +233,29 @@ static void _take_time_back(job_record_t *job)
 		job->time_limit -= minutes;
 }
 
+/*
+ * Slurm leaves it; accounting would take the new run for the old. A run's row
+ * is found by its submission, which Slurm has differ from that of the run
+ * before, but not from that of its last row.
+ */
+static void _forget_resize(job_record_t *job)
+{
+	struct pollux_job_state *state = pollux_job_state_find(job->job_id);
+
+	if (job->resize_time >= job->details->submit_time) {
+		if (state) /* which has no second */
+			pollux_job_state_close(state, job->resize_time);
+		job->details->submit_time = job->resize_time + 1;
+	}
+	job->resize_time = 0;
+}
+
 void pollux_requeue_mend(job_record_t *job, const struct plx_target *target)
 {
 	job_details_t *details = job->details;
 
 	details->begin_time = 0;
-	job->resize_time = 0;
+	_forget_resize(job);
 	if (!target->accrued)
 		return;
 	/*
@@ -261,8 +278,7 @@ static void _reset(job_record_t *job)
 	pollux_requeue_forget(&job->system_comment);
 	if (!pollux_record_is_moldable(job))
 		pollux_requeue_forget(&job->comment);
-	/* Slurm leaves it; accounting would take the new run for the old. */
-	job->resize_time = 0;
+	_forget_resize(job);
 	/* See pollux_account_tell_once(). */
 	job->bit_flags &= ~TRES_STR_CALC;
 	/* See pollux_hosts_watch(). */
