@@ -6,7 +6,7 @@
 
 sandbox_up "$untyped" --nodes 3 --gpus-per-node 1 \
 	--params pollux_min_gap=0.2,pollux_interval=2
-plan 30
+plan 32
 
 # Rows of a job, oldest first: id state start end GPUs nodes.
 rows_of() {
@@ -206,12 +206,42 @@ tries_lost_home() {
 		'RESIZING*' CANCELLED" 30
 	all="$all $job"
 }
+
+# In the second in which its last row began, mostly: the next run would have the
+# key of that row.
+loses_home_at_once() {
+	local tries=0
+	job=$(submit_light once pollux,max=2 --requeue -- --ack=0.1) &&
+		wait_until "is_state $job RUNNING" 30 || return
+	home=$(job_field "$job" BatchHost)
+	until logged "JobId=$job has 2 GPUs" || [ $((++tries)) = 2000 ]; do
+		sleep 0.01
+	done
+	sb scontrol update "nodename=$home" state=down reason=test &&
+		wait_until "logged 'JobId=$job was requeued and will'" 20 || return
+	mend_home
+	sleep 2
+	begin_now "$job"
+	wait_until "is_state $job RUNNING" 60 && sleep 1.1
+	sb scancel "$job"
+	wait_until "rows_are $job RESIZING '(NODE_FAIL|REQUEUED)' 'RESIZING*' \
+		CANCELLED && seconds_agree $job" 30 && all="$all $job"
+}
+
+lose_home_thrice() {
+	local i
+	for i in 1 2 3; do
+		loses_home_at_once || return
+	done
+}
 if slurm_since 25.11; then
 	skip "the batch host is lost right after a resize" \
 		"this Slurm has a node back at once that only it calls down"
+	skip "one that is lost in the same second has its row as well" "as well"
 	skip "the shapes before are as they were" "as the job goes on there"
 else
 	tries_lost_home
+	ok "one that is lost in the same second has its row as well" lose_home_thrice
 fi
 
 ok "slurmdbd goes away" eval 'grow away && stop_slurmdbd'
@@ -297,6 +327,22 @@ ends_with_slurmctld() {
 
 ok "a job that ends as slurmctld does has its last shape in the log" \
 	ends_with_slurmctld
+
+# It waits for its threads then, one of which waits for what a client says.
+ends_with_a_killed_slurmctld() {
+	local port
+	port=$(pollux-sandbox status --dir "$SB" --json | jq .ports.slurmctld)
+	grow "lastly" && sleep 1.1 && exec 7<>"/dev/tcp/127.0.0.1/$port" ||
+		return
+	sleep 0.5
+	sb scancel "$job"
+	kill -TERM "$(slurmctld_pid)"
+	sleep 1
+	kill_slurmctld
+	exec 7>&-
+	logged "JobId=$job held 2 GPUs" && restart_slurmctld
+}
+ok "also if slurmctld has to be killed then" ends_with_a_killed_slurmctld
 
 # Slurm counts anew what jobs have, once slurmdbd takes a message, and tells all
 # their ends again when it is started anew: of those that have ended it would

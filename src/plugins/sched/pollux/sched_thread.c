@@ -220,8 +220,8 @@ static void _forget_ended(void)
 }
 
 /*
- * slurmctld ends. The next one does not know of shapes that have ended since we
- * looked last.
+ * slurmctld ends, and may be killed while it waits for nodes. The next one does
+ * not know of shapes that have ended since we looked last.
  */
 static void _close_ended(void)
 {
@@ -610,6 +610,8 @@ void *pollux_agent(void *unused)
 	if (_fits())
 		(void) pollux_epilog_tick();
 	while (_sleep(_pause_s(), &params, &mend)) {
+		if (pollux_ending())
+			_close_ended();
 		if (!_fits() || pollux_ending())
 			continue;
 		if (mend || pollux_now_s() - last.mended_s >= POLLUX_HOSTS_S)
