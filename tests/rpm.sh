@@ -57,7 +57,7 @@ rpm_of() {
 # "PACKAGE FILE", under the names of RPM packages and of configure's folders;
 # of documents the examples alone.
 rpm_files() {
-	rpm -qp --qf '[%{NAME} %{FILEMODES:perms} %{FILENAMES}\n]' \
+	rpm -qp --qf '[%{=NAME} %{FILEMODES:perms} %{FILENAMES}\n]' \
 		"$rpms"/*.rpm | sed -E -n -e '/^[^ ]+ d/d' \
 		-e 's, [^ ]+ /usr/lib64/slurm/, PLUGINDIR/,' \
 		-e 's, [^ ]+ /usr/lib64/, LIBDIR/,' \
