@@ -48,9 +48,11 @@ restore() {
 	lib_end
 }
 
-# What the machine has of us, and how Slurm is configured.
+# What the machine has of us, and how Slurm is configured; not this tree, which
+# tests/matrix has in /usr.
 machine() {
-	find /etc /usr /var/lib /var/cache /var/spool -xdev -name '*pollux*' |
+	find /etc /usr /var/lib /var/cache /var/spool -xdev \
+		-path "$POLLUX_BUILDDIR" -prune -o -name '*pollux*' -print |
 		sort
 	find /etc/slurm -type f -exec md5sum {} +
 	ldconfig -p | grep pollux
