@@ -73,6 +73,8 @@ other_headers() {
 		sed -n 's,^# 1 "\(/.*\)/slurm[.]h".*,\1,p')
 	mkdir -p "$WORK"/slurm/{include,sbin} "$WORK/headers" &&
 		cp -r "$headers" "$WORK/slurm/include/" &&
+		number=$(sed -n 's/.*define SLURM_VERSION_NUMBER //p' \
+			"$WORK/slurm/include/slurm/slurm_version.h") &&
 		sed -i 's/\(define SLURM_VERSION_NUMBER\).*/\1 0x170b01/' \
 			"$WORK/slurm/include/slurm/slurm_version.h" &&
 		ln -s "$(PATH=$PATH:/usr/sbin command -v slurmctld)" \
@@ -84,6 +86,16 @@ other_headers() {
 headers_refused() {
 	fails other_headers >"$WORK/headers.txt" 2>&1 &&
 		grep 'slurm.h is of 23.11.1: ' "$WORK/headers.txt"
+}
+
+# With the right headers there, plugins go where that Slurm looks.
+own_prefix() {
+	sed -i 's/\(define SLURM_VERSION_NUMBER\).*/\1 '"$number"'/' \
+		"$WORK/slurm/include/slurm/slurm_version.h" &&
+		cd "$WORK/headers" && "$WORK/source/configure" -q \
+		CFLAGS="$cflags" --with-slurm="$WORK/slurm" \
+		--with-slurm-src="$slurm_src" >"$WORK/own.txt" &&
+		grep "plugins in $WORK/slurm/lib/slurm\$" "$WORK/own.txt"
 }
 
 # As where Slurm has a prefix that nobody told.
@@ -112,7 +124,7 @@ plain() {
 			! -e src/plugins/sched_pollux.la
 }
 
-plan 10
+plan 11
 ok "a source package can be made" tarball
 ok "it configures in a folder of its own" configured
 ok "and builds there without a warning" make -s -j2 -C "$WORK/build"
@@ -135,8 +147,10 @@ ok "the source of another Slurm is refused, with both versions named" \
 	refused_clearly
 if [ -n "$slurm_src" ]; then
 	ok "and headers of another, too" headers_refused
+	ok "with those of its own prefix, plugins go where it looks" own_prefix
 	ok "its own source without headers is refused" no_headers_refused
 else
+	skip "plugins go to a prefix of Slurm's" "built without the Slurm source"
 	skip "so is its own without headers" "built without the Slurm source"
 	skip "headers of another are refused" "built without the Slurm source"
 fi
