@@ -45,7 +45,8 @@ rpm_package() {
 	}
 	grep -q -- "-L$WORK/module -L.* -lmpi" "$WORK/rpm.log" &&
 		! grep '^error:' "$WORK/rpm.log" &&
-		find "$rpms/RPMS" -name '*.rpm' -exec mv {} "$rpms/" \; &&
+		find "$rpms/RPMS" -name '*.rpm' ! -name '*-debug*' \
+			-exec mv {} "$rpms/" \; && ls "$rpms/" &&
 		[ "$(find "$rpms" -maxdepth 1 -name '*.rpm' | wc -l)" -eq \
 			${#packages[@]} ]
 }
