@@ -7,7 +7,7 @@
 
 sandbox_up --nodes 3 --gpus-per-node 2 \
 	--params pollux_interval=1,pollux_min_gap=0.2
-plan 8
+plan 10
 
 is_on() {
 	sb scontrol show hostnames "$(job_field "$job" NodeList)" |
@@ -60,6 +60,31 @@ ok "then the job goes elsewhere, and the other one runs" moves
 [ ${#others[@]} -eq 0 ] || signal CONT "${others[@]}"
 sb scancel "$job" "$way"
 ok "all nodes are idle" wait_until cluster_is_idle 60
+
+# It answers the new slurmctld before a node that it is to have does.
+is_asked() {
+	job=$(submit_light early pollux,min=2,max=4 -x n2,n3 -- --ack=6 --live)
+	wait_until "has_gpus $job 2 && trains $job" 60 || return 1
+	sb scontrol update job="$job" ExcNodeList=n3
+	wait_until "logged 'JobId=$job asked for 4 GPUs on n.1-2.'" 30 || return 1
+	others=("$(cat "$SB/run/n2.pid")")
+	signal STOP "${others[@]}" && restart_slurmctld &&
+		wait_until "lit early ' event=ack'" 60
+}
+
+grows_when_heard() {
+	sleep 3
+	has_gpus "$job" 2 || return 1
+	signal CONT "${others[@]}" && others=() &&
+		wait_until "has_gpus $job 4" 30 &&
+		fails logged "JobId=$job keeps its"
+}
+
+ok "a job says yes before its next node has registered" is_asked
+ok "it has that when it has, and is refused nothing" grows_when_heard
+[ ${#others[@]} -eq 0 ] || signal CONT "${others[@]}"
+sb scancel "$job"
+wait_until cluster_is_idle 60
 
 # Of a node that answered a moment ago Slurm takes a prolog to run there, until it
 # pings that a minute or two later, and for five minutes before it calls it down.

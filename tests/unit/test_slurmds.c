@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_slurmds.c - nodes with older slurmds while Slurm is upgraded
+ * test_slurmds.c - nodes whose slurmd is older, or not heard yet
  *
  * Slurm's nodes and bitmaps are played here.
  */
 #include <string.h>
+#include <time.h>
 
 #include "sched/pollux/rules/slurmds.h"
 #undef ARRAY_SIZE /* Slurm has one, too */
@@ -147,6 +148,54 @@ static void all_are_asked_as_the_oldest_can_answer(void **state)
 	assert_int_equal(NEW, pollux_slurmds_protocol(w.maps[3], NEW));
 }
 
+/* Time is what is played here; slurmctld's own clock is the machine's. */
+static time_t later_s;
+
+time_t time(time_t *out)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (out)
+		*out = now.tv_sec + later_s;
+	return now.tv_sec + later_s;
+}
+
+static void a_node_is_awaited_until_it_registers(void **state)
+{
+	(void) state;
+	pollux_slurmds_begin();
+	/* As Slurm calls one with jobs, and one without. */
+	w.nodes[0].node_state = NODE_STATE_MIXED;
+	w.nodes[1].node_state = NODE_STATE_UNKNOWN;
+	assert_true(pollux_slurmds_awaited(&w.nodes[0]));
+	assert_true(pollux_slurmds_awaited(&w.nodes[1]));
+	assert_false(pollux_slurmds_unheard(&w.nodes[0]));
+	assert_true(pollux_slurmds_unheard(&w.nodes[1]));
+	w.nodes[2].node_state = NODE_STATE_DOWN;
+	assert_false(pollux_slurmds_awaited(&w.nodes[2]));
+	w.nodes[0].up_time = w.nodes[1].up_time = 100;
+	w.nodes[1].node_state = NODE_STATE_IDLE;
+	assert_false(pollux_slurmds_awaited(&w.nodes[0]));
+	assert_false(pollux_slurmds_awaited(&w.nodes[1]));
+	/* It was there, and is not any more: nobody waits for it. */
+	w.nodes[1].node_state |= NODE_STATE_NO_RESPOND;
+	assert_true(pollux_slurmds_unheard(&w.nodes[1]));
+	assert_false(pollux_slurmds_awaited(&w.nodes[1]));
+}
+
+static void nor_for_ever(void **state)
+{
+	(void) state;
+	pollux_slurmds_begin();
+	w.nodes[1].node_state = NODE_STATE_UNKNOWN;
+	later_s = 118;
+	assert_true(pollux_slurmds_awaited(&w.nodes[1]));
+	later_s = 121;
+	assert_false(pollux_slurmds_awaited(&w.nodes[1]));
+	later_s = 0;
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -158,6 +207,8 @@ int main(void)
 		TEST(who_is_away_asleep_or_boots_is_not_compared),
 		TEST(of_who_waits_nothing_is_known),
 		TEST(all_are_asked_as_the_oldest_can_answer),
+		TEST(a_node_is_awaited_until_it_registers),
+		TEST(nor_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,7 @@
 #include "sched/pollux/preempt.h"
 #include "sched/pollux/sched_thread.h"
 #include "sched/pollux/record.h"
+#include "sched/pollux/rules/slurmds.h"
 #include "sched/pollux/rules/usage_correction.h"
 #include "sched/pollux/start/await.h"
 #include "sched/pollux/start/start_reserved.h"
@@ -602,7 +603,7 @@ void *pollux_agent(void *unused)
 		pollux_info(
 			"sched/pollux: Slurm does not constrain devices "
 			"here: a job could go on with GPUs that it gave up");
-	pollux_snapshot_begin();
+	pollux_slurmds_begin();
 	pollux_resize_begin();
 	pollux_acct_start();
 	pollux_epilog_load();

@@ -20,6 +20,7 @@
 #include "sched/pollux/record.h"
 #include "sched/pollux/resize/target_shape.h"
 #include "sched/pollux/resize/notify.h"
+#include "sched/pollux/rules/slurmds.h"
 #include "sched/pollux/start/migrate.h"
 #include "sched/pollux/report/count.h"
 
@@ -201,6 +202,38 @@ static bool _has_more(struct pollux_job_state *state,
 	return true;
 }
 
+/*
+ * It was asked before slurmctld was started, and one of its nodes has not
+ * registered yet: Slurm would refuse what it gives to all others in a moment.
+ */
+static bool _is_early(const struct pollux_job_state *state, double now_s)
+{
+	bitstr_t *nodes = NULL;
+	bool early = false;
+
+	if (state->phase != POLLUX_REQUESTED || now_s >= state->deadline_s)
+		return false;
+	/* Nodes that were forgotten may be any. */
+	if (state->want)
+		(void) pollux_slurm_nodes(state->want, &nodes);
+	for (int n = 0; n < node_record_count && !early; n++) {
+		const node_record_t *node = node_record_table_ptr[n];
+
+		early = node && (!nodes || bit_test(nodes, n)) &&
+			pollux_slurmds_awaited(node);
+	}
+	FREE_NULL_BITMAP(nodes);
+	return early;
+}
+
+/* It has done its part: may the job get its shape in this moment? */
+static enum verdict _when_due(const job_record_t *job,
+			      const struct pollux_job_state *state,
+			      enum verdict due, double now_s)
+{
+	return _may_end(job) && !_is_early(state, now_s) ? due : WAIT;
+}
+
 static enum verdict _judge(job_record_t *job, struct pollux_job_state *state,
 			   struct plx_status *status)
 {
@@ -233,9 +266,9 @@ static enum verdict _judge(job_record_t *job, struct pollux_job_state *state,
 		return WAIT;
 	if (status->ack == state->target.serial && status->live &&
 	    state->phase == POLLUX_REQUESTED && !state->target.cold)
-		return _may_end(job) ? OVERLAP : WAIT;
+		return _when_due(job, state, OVERLAP, now_s);
 	if (_has_left(job, state, status))
-		return _may_end(job) ? COMMIT : WAIT;
+		return _when_due(job, state, COMMIT, now_s);
 	if (now_s < state->deadline_s || _has_more(state, status, now_s))
 		return WAIT;
 	if (state->phase == POLLUX_LENT && _is_answered(state, status) &&

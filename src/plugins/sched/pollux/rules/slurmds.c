@@ -1,7 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* slurmds.c - nodes with older slurmds, while Slurm is upgraded */
+/* slurmds.c - nodes whose slurmd is older, or not heard yet */
 
 #include "sched/pollux/rules/slurmds.h"
+
+/* After its start slurmctld has all nodes register within seconds. */
+#define REGISTER_S 120
+
+/* Of a backup slurmctld: since it has taken over. */
+static time_t began;
+
+void pollux_slurmds_begin(void)
+{
+	began = time(NULL);
+}
+
+bool pollux_slurmds_unheard(const node_record_t *node)
+{
+	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
+}
+
+/* up_time alone tells who has registered since. */
+bool pollux_slurmds_awaited(const node_record_t *node)
+{
+	return !node->up_time && !IS_NODE_DOWN(node) &&
+	       time(NULL) < began + REGISTER_S;
+}
 
 /* What was heard last of nodes that are away or asleep means nothing. */
 static bool _is_there(int n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * slurmds.h - nodes with older slurmds, while Slurm is upgraded node by node
+ * slurmds.h - nodes whose slurmd is older, or not heard yet
  *
+ * Older ones are there while Slurm is upgraded node by node.
  * A node's packages bring its slurmd and its srun. In a job, an srun cannot
  * start a step on an older slurmd; an older srun can on a newer one. Compared
  * are the numbers of Slurm's protocol, which another fix of the same release
@@ -14,6 +15,19 @@
 #define SCHED_POLLUX_SLURMDS_H
 
 #include "common/slurm_compat.h"
+
+/* slurmctld has begun, or taken over: its nodes may be silent for a while. */
+void pollux_slurmds_begin(void);
+
+/* It has not registered, or does not answer. */
+bool pollux_slurmds_unheard(const node_record_t *node);
+
+/*
+ * It has not registered since slurmctld began, less than two minutes ago. Slurm
+ * calls nodes with jobs MIXED or ALLOCATED meanwhile, but gives nothing of
+ * them.
+ */
+bool pollux_slurmds_awaited(const node_record_t *node);
 
 /* Are there slurmds of several releases? */
 bool pollux_slurmds_differ(void);

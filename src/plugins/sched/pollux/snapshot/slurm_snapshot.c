@@ -11,6 +11,7 @@
 #include "sched/pollux/rules/job_limits.h"
 #include "sched/pollux/rules/decay.h"
 #include "sched/pollux/rules/nodes.h"
+#include "sched/pollux/rules/slurmds.h"
 #include "sched/pollux/rules/switches.h"
 #include "sched/pollux/snapshot/snapshot_fill.h"
 #include "sched/pollux/snapshot/moldable_jobs.h"
@@ -30,18 +31,8 @@ static void _add_number(uint64_t *fingerprint, uint64_t number)
 		pollux_fingerprint(*fingerprint, &number, sizeof(number));
 }
 
-/* After its start slurmctld has all nodes register within seconds. */
-#define REGISTER_S 120
 /* So many are few enough to plan without them: one in twenty. */
 #define UNHEARD_PART 20
-
-/* Of a backup slurmctld: since it has taken over. */
-static time_t began;
-
-void pollux_snapshot_begin(void)
-{
-	began = time(NULL);
-}
 
 void pollux_snapshot_forget_all(void)
 {
@@ -50,19 +41,13 @@ void pollux_snapshot_forget_all(void)
 	pollux_comment_cache_forget_all();
 }
 
-static bool _is_unheard(const node_record_t *node)
-{
-	return IS_NODE_NO_RESPOND(node) || IS_NODE_UNKNOWN(node);
-}
-
 /*
  * Who is not heard yet after slurmctld's start is not lost: its jobs stay. Who
- * has registered since, which alone tells up_time, is.
+ * has registered since is.
  */
 static bool _is_silent(const node_record_t *node)
 {
-	return _is_unheard(node) &&
-	       (node->up_time || time(NULL) >= began + REGISTER_S);
+	return pollux_slurmds_unheard(node) && !pollux_slurmds_awaited(node);
 }
 
 static bool _usable(const node_record_t *node)
@@ -134,7 +119,7 @@ static void _fill_nodes(struct pollux_snapshot *snapshot,
 		gpus = pollux_node_gpus(record);
 		node->name = xstrdup(record->name);
 		node->usable = _usable(record);
-		unheard += node->usable && _is_unheard(record);
+		unheard += node->usable && pollux_slurmds_unheard(record);
 		usable += node->usable;
 		node->leave = pollux_deadlines_due(record, n, snapshot->now);
 		node->waking = IS_NODE_POWERING_UP(record) ||

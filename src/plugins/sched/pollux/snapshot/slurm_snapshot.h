@@ -204,9 +204,7 @@ struct pollux_snapshot {
 	uint64_t fingerprint; /* changes when there is something to decide */
 };
 
-/* Slurmctld has begun, or taken over: its nodes may be silent for a while. */
-void pollux_snapshot_begin(void);
-/* Or ends: what is kept from one look to the next is freed. */
+/* slurmctld ends: what is kept from one look to the next is freed. */
 void pollux_snapshot_forget_all(void);
 
 /*
