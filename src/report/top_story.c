@@ -82,6 +82,23 @@ static void write_training(const struct plx_view_job *job, FILE *out)
 			"training", hint->lr, hint->loss);
 }
 
+/* Only of who was on several leaf switches. */
+static void write_switches(const struct plx_view_job *job, FILE *out)
+{
+	const struct plx_model *model = &job->status.hint.job.model;
+
+	if (model->per_switch > 0)
+		fprintf(out,
+			"%-*seach further one makes its all-reduce %.0f %% "
+			"longer\n",
+			INDENT, "switches", 100 * model->per_switch);
+	else if (model->further > 0)
+		fprintf(out,
+			"%-*smeasured on %d, and not on fewer: what one costs "
+			"is not known\n",
+			INDENT, "switches", model->further + 1);
+}
+
 /* As few nodes as have so many GPUs. */
 static int nodes_for(const struct plx_view *view, int gpus)
 {
@@ -176,8 +193,10 @@ static void write_story(const struct plx_top *top,
 	write_times(&top->view, job, out);
 	fprintf(out, "%-*s%d%s%s%s\n", INDENT, "GPUs", job->gpus,
 		job->gpus ? " (" : "", job->placement, job->gpus ? ")" : "");
-	if (plx_view_measured(job))
+	if (plx_view_measured(job)) {
 		write_training(job, out);
+		write_switches(job, out);
+	}
 	if (job->told && job->status.resizes > 0)
 		fprintf(out,
 			"%-*s%d, training stood still %.2f s (median), %.2f s "

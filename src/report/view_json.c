@@ -31,13 +31,15 @@ static json_t *hint_json(const struct plx_view_job *job)
 	int64_t left_s = plx_view_left_s(job);
 
 	return json_pack(
-		"{s:I, s:i, s:i, s:f, s:o, s:f, s:o, s:f, s:f}", "batch",
+		"{s:I, s:i, s:i, s:f, s:o, s:f, s:o, s:f, s:f, s:o}", "batch",
 		(json_int_t) plx_view_batch(job), "per_gpu", h->now.per_gpu,
 		"passes", h->now.accum + 1, "goodput", h->goodput, "efficiency",
 		real_or_null(plx_view_efficiency(job)), "progress", h->progress,
 		"left_s",
 		left_s < 0 ? json_null() : json_integer((json_int_t) left_s),
-		"lr", h->lr, "loss", h->loss);
+		"lr", h->lr, "loss", h->loss, "switch_cost",
+		h->job.model.per_switch > 0 ? json_real(h->job.model.per_switch)
+					    : json_null());
 }
 
 static json_t *elastic_json(const struct plx_view_job *job)

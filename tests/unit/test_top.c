@@ -239,10 +239,19 @@ static void json_says_null_of_what_is_not_known(void **state)
 	assert_true(json_is_null(json_object_get(first, "left_s")));
 	assert_true(json_is_null(json_object_get(first, "speedup")));
 	assert_true(json_is_real(json_object_get(first, "efficiency")));
+	assert_true(json_is_null(json_object_get(first, "switch_cost")));
 	first = json_array_get(json_object_get(json, "by_node"), 0);
 	first = json_object_get(first, "jobs");
 	assert_true(json_is_null(json_array_get(first, 0)));
 	assert_string_equal("7", json_string_value(json_array_get(first, 1)));
+	json_decref(json);
+	jobs[1].status.hint.job.model.per_switch = 0.4;
+	json = plx_view_json(&view, order, 1);
+	first = json_array_get(json_object_get(json, "jobs"), 0);
+	first = json_object_get(first, "elastic");
+	assert_float_equal(
+		0.4, json_real_value(json_object_get(first, "switch_cost")),
+		1e-9);
 	json_decref(json);
 }
 

@@ -66,6 +66,37 @@ static void a_story_tells_of_training_shapes_and_changes(void **state)
 	plx_top_release(&top);
 }
 
+/* The first of the usual jobs, opened, with this model. */
+static void assert_story_of(double per_switch, int further, const char *said)
+{
+	struct plx_top top;
+	struct plx_view view = look(usual, 1);
+	struct plx_model *model = &view.jobs[0].status.hint.job.model;
+
+	model->per_switch = per_switch;
+	model->further = further;
+	plx_top_init(&top, NULL);
+	plx_top_take(&top, &view);
+	press(&top, "\r");
+	if (said)
+		assert_draws(&top, 80, 40, said);
+	else
+		assert_draws_not(&top, 80, 40, "switches");
+	plx_top_release(&top);
+}
+
+static void a_story_tells_what_a_switch_costs(void **state)
+{
+	(void) state;
+	assert_story_of(0.4, 0,
+			"switches     each further one makes its all-reduce "
+			"40 % longer\n");
+	assert_story_of(0, 1,
+			"switches     measured on 2, and not on fewer: what "
+			"one costs is not known\n");
+	assert_story_of(0, 0, NULL);
+}
+
 static void a_story_longer_than_the_window_scrolls_to_its_end(void **state)
 {
 	struct plx_top top = usual_top();
@@ -151,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_opened_by_its_number),
 		cmocka_unit_test(a_story_tells_of_training_shapes_and_changes),
+		cmocka_unit_test(a_story_tells_what_a_switch_costs),
 		cmocka_unit_test(
 			a_story_longer_than_the_window_scrolls_to_its_end),
 		cmocka_unit_test(old_changes_make_room_for_new_ones),
