@@ -69,6 +69,34 @@ static void a_job_keeps_to_as_many_nodes_as_it_may_have(void **state)
 	done(problem, plan);
 }
 
+static bool stop_now(void *unused)
+{
+	(void) unused;
+	return true;
+}
+
+/*
+ * It weighs so little that no plan seems better than the one in which it has
+ * nothing.
+ */
+static void whoever_is_parked_gets_what_is_free_before_all_else(void **state)
+{
+	(void) state;
+	for (int j = 0; j < 2; j++) {
+		struct plx_problem *problem = cluster(1, 4, 2);
+		struct plx_plan *plan;
+
+		problem->jobs[j].weight = 1e-9;
+		problem->jobs[!j].now[0] = 3;
+		problem->jobs[!j].max_gpus = 3;
+		problem->stop = stop_now;
+		plan = searched(problem);
+		assert_int_equal(1, plan->choices[j].shape.gpus);
+		assert_int_equal(3, plan->choices[!j].shape.gpus);
+		done(problem, plan);
+	}
+}
+
 /* Whoever needs the first and the last of three. */
 static void a_job_is_on_each_node_it_requires_or_parked(void **state)
 {
@@ -521,6 +549,8 @@ int main(void)
 		cmocka_unit_test(a_job_keeps_to_as_many_nodes_as_it_may_have),
 		cmocka_unit_test(
 			a_job_is_on_as_many_nodes_as_it_must_or_parked),
+		cmocka_unit_test(
+			whoever_is_parked_gets_what_is_free_before_all_else),
 		cmocka_unit_test(a_job_is_on_each_node_it_requires_or_parked),
 		cmocka_unit_test(a_job_has_no_more_on_a_node_than_it_may),
 		cmocka_unit_test(a_newcomer_takes_its_share),
