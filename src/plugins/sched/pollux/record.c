@@ -97,13 +97,6 @@ bool pollux_record_runs(const job_record_t *job)
 	       job->job_resrcs->node_bitmap && job->batch_host;
 }
 
-static bool _is_launcher(const step_record_t *step,
-			 const struct plx_status *status)
-{
-	return status->launcher < SLURM_MAX_NORMAL_STEP_ID &&
-	       step->step_id.step_id == status->launcher;
-}
-
 /*
  * The request counts, as commit.c forgets what a step holds, and slurmctld
  * saves the one and the other.
@@ -114,6 +107,41 @@ static bool _holds_gres(const step_record_t *step)
 	       pollux_asks_gres(step->tres_per_node) ||
 	       pollux_asks_gres(step->tres_per_socket) ||
 	       pollux_asks_gres(step->tres_per_task);
+}
+
+/*
+ * A user can choose a step's number, and say that it is of a component: then it
+ * may be another step's number, and slurmctld does not count it.
+ */
+static bool _is_launcher(const step_record_t *step,
+			 const struct plx_status *status)
+{
+	return status->launcher < SLURM_MAX_NORMAL_STEP_ID &&
+	       step->step_id.step_id == status->launcher && !_holds_gres(step);
+}
+
+static bool _is_uncounted(const job_record_t *job, const step_record_t *step)
+{
+	return step->step_id.step_id >= job->next_step_id;
+}
+
+/* Steps of Slurm itself hold none. */
+bool pollux_record_is_users(const step_record_t *step)
+{
+	return step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID ||
+	       _holds_gres(step);
+}
+
+bool pollux_record_is_rank(const job_record_t *job, const step_record_t *step,
+			   const struct plx_status *status, uint32_t from,
+			   uint32_t before)
+{
+	uint32_t number = step->step_id.step_id;
+
+	return step->state == JOB_RUNNING && pollux_record_is_users(step) &&
+	       ((number >= from && number < before) ||
+		_is_uncounted(job, step)) &&
+	       !_is_launcher(step, status);
 }
 
 static step_record_t *_find_step(job_record_t *job, uint32_t number)
@@ -153,10 +181,7 @@ int pollux_record_steps(job_record_t *job, const struct plx_status *status,
 		return 0;
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
-		if (step->state == JOB_RUNNING &&
-		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
-		    step->step_id.step_id < before &&
-		    !_is_launcher(step, status))
+		if (pollux_record_is_rank(job, step, status, 0, before))
 			count++;
 	}
 	list_iterator_destroy(iter);
@@ -173,9 +198,8 @@ bool pollux_record_outlived(const job_record_t *job)
 		return false;
 	iter = list_iterator_create(job->step_list);
 	while (!any && (step = list_next(iter)))
-		any = step->state == JOB_RUNNING &&
-		      step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
-		      !step->gres_list_alloc && _holds_gres(step);
+		any = step->state == JOB_RUNNING && !step->gres_list_alloc &&
+		      _holds_gres(step);
 	list_iterator_destroy(iter);
 	return any;
 }

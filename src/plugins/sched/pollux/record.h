@@ -47,10 +47,19 @@ int pollux_record_believe(job_record_t *job, struct plx_status *status,
 /* What its launcher says; of a job that has none, or lies: "no launcher". */
 void pollux_record_status(job_record_t *job, struct plx_status *status);
 
+/* Is it none of Slurm's own, as that of the script? */
+bool pollux_record_is_users(const step_record_t *step);
+
 /*
- * Running steps with numbers below `before`, those of the launcher and of
- * Slurm itself not counted.
+ * Does it run, with a number from `from` on and below `before`, and is neither
+ * the launcher's nor Slurm's own? One of which slurmctld does not count the
+ * number always does: nobody knows when it was begun.
  */
+bool pollux_record_is_rank(const job_record_t *job, const step_record_t *step,
+			   const struct plx_status *status, uint32_t from,
+			   uint32_t before);
+
+/* How many steps are so, below `before`. */
 int pollux_record_steps(job_record_t *job, const struct plx_status *status,
 			uint32_t before);
 #define POLLUX_ALL_STEPS UINT32_MAX

@@ -2,6 +2,7 @@
 /* commit.c - nodes, steps and accounting of a job that has a new shape */
 
 #include "sched/pollux/acct/acct.h"
+#include "sched/pollux/record.h"
 #include "sched/pollux/resize/epilog.h"
 #include "sched/pollux/resize/commit.h"
 #include "sched/pollux/resize/node_jobs.h"
@@ -44,7 +45,7 @@ static void _release_steps(job_record_t *job)
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
 		FREE_NULL_LIST(step->gres_list_alloc);
-		if (step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID)
+		if (pollux_record_is_users(step))
 			step->flags |= SSF_OVERLAP_FORCE;
 	}
 	list_iterator_destroy(iter);

@@ -129,8 +129,7 @@ static bitstr_t **_read_in_use(const job_record_t *job)
 		return NULL;
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
-		if (step->state != JOB_RUNNING || !step->gres_list_alloc ||
-		    step->step_id.step_id >= SLURM_MAX_NORMAL_STEP_ID)
+		if (step->state != JOB_RUNNING || !step->gres_list_alloc)
 			continue;
 		if (!devices)
 			devices = _no_devices();

@@ -89,11 +89,7 @@ void pollux_kill_steps(job_record_t *job, const struct plx_status *status,
 	ids = xcalloc(list_count(job->step_list) + 1, sizeof(*ids));
 	iter = list_iterator_create(job->step_list);
 	while ((step = list_next(iter))) {
-		if (step->state == JOB_RUNNING &&
-		    step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
-		    step->step_id.step_id >= from &&
-		    step->step_id.step_id < before &&
-		    step->step_id.step_id != status->launcher)
+		if (pollux_record_is_rank(job, step, status, from, before))
 			ids[count++] = step->step_id;
 	}
 	list_iterator_destroy(iter);
