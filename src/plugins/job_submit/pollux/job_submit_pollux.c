@@ -11,6 +11,8 @@
  * and write locks during job_modify(), which runs at every update of a comment.
  */
 
+#include <string.h>
+
 #include "common/elastic.h"
 #include "common/record_layout.h"
 #include "common/loaded.h"
@@ -52,6 +54,9 @@ static bool _is_strange(void)
 {
 	return strange || pollux_layout_wrong();
 }
+
+/* Slurm refuses what is longer, but only after this. */
+#define NAMES_MAX 1024
 
 /* Seconds from the submission of a moldable job to its earliest start. */
 #define MOLDABLE_BEGIN_S 1
@@ -391,7 +396,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		return _refuse(submit_uid, &err, err_msg);
 	elastic = elastic_options(job_desc->spank_job_env,
 				  job_desc->spank_job_env_size, &options, &err);
-	if (!elastic)
+	if (!elastic ||
+	    (job_desc->partition && strlen(job_desc->partition) > NAMES_MAX))
 		return SLURM_SUCCESS;
 	whole = _whole_nodes(job_desc);
 	if (elastic < 0 || _check_request(job_desc, &err) < 0 ||
