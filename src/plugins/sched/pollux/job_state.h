@@ -29,7 +29,7 @@ enum pollux_phase {
 };
 
 /*
- * It was to give GPUs up, all its nodes answered, and one did not confirm: so
+ * It was to give GPUs up, and one of its nodes did not confirm, or answer: so
  * often in a row, see resize/constrain.h.
  */
 struct pollux_stuck {

@@ -389,8 +389,9 @@ static bitstr_t *_losing(const job_record_t *job, bitstr_t *const *had,
 	return nodes;
 }
 
-/* "NEXT:ID,ID": steps of the job that run; those below NEXT and not named do
- * not. "": too many to say.
+/*
+ * "NEXT:ID,ID": steps of the job that run; those below NEXT and not named do
+ * not. "NEXT:*": too many to say.
  */
 static char *_steps_text(const job_record_t *job)
 {
@@ -408,8 +409,10 @@ static char *_steps_text(const job_record_t *job)
 				   step->step_id.step_id);
 	}
 	list_iterator_destroy(iter);
-	if (count > STEPS_MAX)
-		text[0] = '\0';
+	if (count > STEPS_MAX) {
+		xfree(text);
+		text = xstrdup_printf("%u:*", job->next_step_id);
+	}
 	return text;
 }
 
@@ -513,17 +516,24 @@ static int _tell(job_record_t *job, struct word *word, bitstr_t *nodes,
 	return POLLUX_CONSTRAINING;
 }
 
+/*
+ * A user can have any number for a step. Where he took one of ours, nodes could
+ * take his steps for ours.
+ */
+static bool _took_ours(const job_record_t *job)
+{
+	return job->next_step_id > PLX_CONSTRAIN_FIRST;
+}
+
 /* They do not agree: is that the job's doing? */
 static int _disagree(const job_record_t *job, const struct word *word,
 		     struct plx_error *err)
 {
 	*err = word->err;
-	if (word->state != STUCK)
-		return -1;
 	if (job->suspend_time != word->suspended)
 		return plx_fail(err, "it was suspended while its nodes were "
 				     "told what it gives up");
-	return POLLUX_STUCK;
+	return word->state == STUCK ? POLLUX_STUCK : POLLUX_UNHEARD;
 }
 
 /* Locked: what is to become of a job that would lose devices on `nodes`. */
@@ -534,14 +544,22 @@ static int _judge(job_record_t *job, bitstr_t *nodes, bitstr_t *const *had,
 
 	if (stopping)
 		return plx_fail(err, "the plugin ends");
+	if (_took_ours(job)) {
+		plx_fail(err,
+			 "it began a step of a number that is slurmctld's");
+		return POLLUX_RESTLESS;
+	}
 	if (word && word->state == ASKED)
 		return POLLUX_CONSTRAINING;
 	if (word && (word->state == FAILED || word->state == STUCK))
 		return _disagree(job, word, err);
 	if (word && _covers(word, job, had, has))
 		return 0;
-	if (word && word->tries >= TRIES)
+	if (word && word->tries >= TRIES) {
+		/* Each step tells its nodes otherwise. */
+		plx_fail(err, "it starts steps all the time");
 		return POLLUX_RESTLESS;
+	}
 	return _tell(job, word ? word : _make(job->job_id), nodes, has, err);
 }
 

@@ -25,7 +25,10 @@
 
 /* What pollux_constrain() and pollux_resize() return while nodes are asked. */
 #define POLLUX_CONSTRAINING 1
-/* The job starts a step whenever nodes have been told: no end can be seen. */
+/*
+ * The job starts a step whenever nodes have been told, so that no end can be
+ * seen; or it began one of a number that is ours.
+ */
 #define POLLUX_RESTLESS 2
 
 /*
@@ -34,6 +37,8 @@
  * where the job was suspended meanwhile.
  */
 #define POLLUX_STUCK 3
+/* The same, but that a node did not answer. */
+#define POLLUX_UNHEARD 4
 
 /* Does Slurm keep jobs from devices that they were not given? */
 bool pollux_constrain_wanted(void);
@@ -41,8 +46,8 @@ bool pollux_constrain_wanted(void);
 /*
  * May the job give up what it held, had[node_record_count], for what its
  * record shows now? 0: it may. POLLUX_CONSTRAINING: nodes are being told; ask
- * again with the same shape. POLLUX_RESTLESS; POLLUX_STUCK, with err set; or -1
- * with err set: a node did not answer. Lock: job WRITE.
+ * again with the same shape. POLLUX_RESTLESS, POLLUX_STUCK, POLLUX_UNHEARD or
+ * -1, with err set. Lock: job WRITE.
  */
 int pollux_constrain(job_record_t *job, bitstr_t *const *had,
 		     struct plx_error *err);

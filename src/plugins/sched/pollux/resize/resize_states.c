@@ -27,11 +27,6 @@
 /* For killed steps to be gone. */
 #define KILL_WAIT_S 60
 
-/*
- * Whose nodes cannot be told what it gives up: each step tells them otherwise.
- */
-#define RESTLESS "it starts steps all the time"
-
 /* The clock is not taken to be set back for less. */
 #define CLOCK_BACK_S 5
 
@@ -384,13 +379,32 @@ static void _end_stuck(job_record_t *job, struct pollux_job_state *state,
 {
 	char *why = xstrdup_printf(
 		"its processes do not end: %s, %d times in %.0f s, though all "
-		"answer (see slurmd's log there; a TaskProlog, home directory "
-		"or disk that hangs looks the same)",
+		"are there (see slurmd's log there; a TaskProlog, home "
+		"directory or disk that hangs looks the same)",
 		err->text, state->stuck.tries,
 		pollux_now_s() - state->stuck.since_s);
 
 	_end(job, state, why);
 	xfree(why);
+}
+
+/*
+ * Has slurmctld heard of all its nodes in this row? What does not answer at all
+ * is Slurm's to take for lost; who keeps slurmd from answering us alone is not.
+ */
+static bool _are_there(const job_record_t *job,
+		       const struct pollux_job_state *state)
+{
+	time_t since =
+		time(NULL) - (time_t) (pollux_now_s() - state->stuck.since_s);
+
+	for (int n = pollux_slurm_first_node(job->node_bitmap);
+	     n < node_record_count;
+	     n = pollux_slurm_node_after(job->node_bitmap, n)) {
+		if (node_record_table_ptr[n]->last_response < since)
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -401,10 +415,11 @@ static bool _is_held_up(job_record_t *job, struct pollux_job_state *state,
 			int *rc, const struct plx_error *err)
 {
 	if (*rc == POLLUX_RESTLESS)
-		_end(job, state, RESTLESS);
-	if (*rc == POLLUX_STUCK) {
+		_end(job, state, err->text);
+	if (*rc == POLLUX_STUCK || *rc == POLLUX_UNHEARD) {
 		if (pollux_stuck_again(&state->stuck, pollux_now_s(),
-				       state->unconfirmed_s))
+				       state->unconfirmed_s) &&
+		    (*rc == POLLUX_STUCK || _are_there(job, state)))
 			_end_stuck(job, state, err);
 		else
 			*rc = -1;
