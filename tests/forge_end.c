@@ -2,7 +2,7 @@
 /*
  * forge_end.c - report that a step of one's own job has ended, while it runs
  *
- *	forge_end JOB STEP
+ *	forge_end JOB STEP[+COMPONENT]
  *	forge_end JOB NODE
  *
  * Slurm takes that from the job's owner, as srun says it now and then; and from
@@ -25,9 +25,13 @@ static uint32_t job;
 static void say_step(slurm_msg_t *message, const char *number)
 {
 	static step_complete_msg_t step = { .step_id.step_het_comp = NO_VAL };
+	char *end = NULL;
 
 	step.step_id.job_id = job;
-	step.step_id.step_id = (uint32_t) strtoul(number, NULL, 10);
+	step.step_id.step_id = (uint32_t) strtoul(number, &end, 10);
+	if (*end == '+')
+		step.step_id.step_het_comp =
+			(uint32_t) strtoul(end + 1, NULL, 10);
 	message->msg_type = REQUEST_STEP_COMPLETE;
 	message->data = &step;
 }

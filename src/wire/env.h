@@ -21,7 +21,8 @@
 #define PLX_ENV_JOB "POLLUX_JOB"
 /*
  * Of a step that slurmctld launches where a job gives up GPUs: the steps that
- * run there as "NEXT:ID,ID"; those below NEXT and not named do not.
+ * run there as "NEXT:ID,ID", or "NEXT:*"; those below NEXT and not named do
+ * not.
  */
 #define PLX_ENV_CONSTRAIN "POLLUX_CONSTRAIN"
 /* Numbers of these steps: far from those that Slurm counts up to. */

@@ -36,15 +36,21 @@ static void newer_steps_are_not_taken_for_ended(void **state)
 
 static void without_a_word_no_step_has_ended(void **state)
 {
+	struct plx_known_steps known;
+
 	(void) state;
 	assert_true(plx_known_steps_has(NULL, 0));
+	assert_int_equal(plx_known_steps_parse("7:*", &known), 0);
+	assert_int_equal(known.next, 7);
+	assert_true(plx_known_steps_has(&known, 0));
 }
 
 static void a_broken_word_is_none(void **state)
 {
 	static const char *const texts[] = {
-		"",	":",	"7",	 "7;1",		  "-1:2", "7:a",
-		"7:1a", "7:-1", "7:1;2", "99999999999:1", " 7:1", "7:,",
+		"",	":",	"7",	"7;1",	"-1:2",	 "7:a",
+		"7:1a", "7:-1", "7:*1", "7:1*", "7:1;2", "99999999999:1",
+		" 7:1", "7:,",
 	};
 	struct plx_known_steps known;
 	char many[1024] = "999:";

@@ -2,6 +2,8 @@
 /* cgroups.c - where control groups are mounted, and which a process is in */
 
 #define _GNU_SOURCE /* fopen("re") */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,4 +92,53 @@ int plx_cgroup_mount(const char *controller, char where[PATH_MAX],
 	return found ? 0
 		     : plx_fail(err, "the cgroup of %s is not mounted",
 				controller ? controller : "version 2");
+}
+
+int plx_cgroup_open(const char *controller, const char *node, uint32_t uid,
+		    uint32_t job)
+{
+	char mounted[PATH_MAX];
+	char path[PATH_MAX + 512];
+	struct plx_error err;
+	int folder = -1;
+
+	if (plx_cgroup_mount(controller, mounted, &err) < 0)
+		return -1;
+	/* Where several slurmd may run on a machine, and where not. */
+	snprintf(path, sizeof(path), "%s/slurm_%.255s/uid_%u/job_%u", mounted,
+		 node, uid, job);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder >= 0 || errno != ENOENT)
+		return folder;
+	snprintf(path, sizeof(path), "%s/slurm/uid_%u/job_%u", mounted, uid,
+		 job);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Version 2: slurmstepd is in there from its start. */
+static int open_own(uint32_t job)
+{
+	char own[PATH_MAX];
+	char mounted[PATH_MAX];
+	char path[2 * PATH_MAX];
+	char name[32];
+	struct plx_error err;
+	char *at = NULL;
+
+	snprintf(name, sizeof(name), "/job_%u/", job);
+	if (!plx_cgroup_of("self", NULL, own) || !(at = strstr(own, name)) ||
+	    plx_cgroup_mount(NULL, mounted, &err) < 0)
+		return -1;
+	at[strlen(name) - 1] = '\0';
+	snprintf(path, sizeof(path), "%s%s", mounted, own);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int plx_cgroup_open_devices(const char *node, uint32_t uid, uint32_t job)
+{
+	char own[PATH_MAX];
+
+	if (plx_cgroup_of("self", "devices", own))
+		return plx_cgroup_open("devices", node, uid, job);
+	return open_own(job);
 }

@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/base/error.h"
 
@@ -23,5 +24,15 @@ int plx_cgroup_mount(const char *controller, char where[PATH_MAX],
  */
 bool plx_cgroup_of(const char *pid, const char *controller,
 		   char path[PATH_MAX]);
+
+/*
+ * The folder of a job's group, version 1; -1: the job has none there. node: of
+ * the slurmd. The caller's to close.
+ */
+int plx_cgroup_open(const char *controller, const char *node, uint32_t uid,
+		    uint32_t job);
+
+/* The group that says which devices the job may open, in both versions. */
+int plx_cgroup_open_devices(const char *node, uint32_t uid, uint32_t job);
 
 #endif

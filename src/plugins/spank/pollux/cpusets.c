@@ -116,22 +116,7 @@ int plx_cpus_print(const struct plx_cpus *cpus, char *text, size_t size)
 
 int plx_cpusets_open(const char *node, uint32_t uid, uint32_t job)
 {
-	char mounted[PATH_MAX];
-	char path[PATH_MAX + 512];
-	struct plx_error err;
-	int folder = -1;
-
-	if (plx_cgroup_mount("cpuset", mounted, &err) < 0)
-		return -1;
-	/* Where several slurmd may run on a machine, and where not. */
-	snprintf(path, sizeof(path), "%s/slurm_%.255s/uid_%u/job_%u", mounted,
-		 node, uid, job);
-	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (folder >= 0 || errno != ENOENT)
-		return folder;
-	snprintf(path, sizeof(path), "%s/slurm/uid_%u/job_%u", mounted, uid,
-		 job);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return plx_cgroup_open("cpuset", node, uid, job);
 }
 
 static int read_cpus(int folder, struct plx_cpus *cpus)

@@ -68,6 +68,9 @@ int plx_known_steps_parse(const char *text, struct plx_known_steps *known)
 	if (*end != ':' || number > UINT32_MAX)
 		return -1;
 	known->next = (uint32_t) number;
+	known->all = !strcmp(end, ":*");
+	if (known->all)
+		return 0;
 	for (text = end + 1; *text; text = *end ? end + 1 : end) {
 		if (!isdigit((unsigned char) *text) ||
 		    known->count ==
@@ -83,7 +86,7 @@ int plx_known_steps_parse(const char *text, struct plx_known_steps *known)
 
 bool plx_known_steps_has(const struct plx_known_steps *known, uint32_t step)
 {
-	if (!known || step >= known->next)
+	if (!known || known->all || step >= known->next)
 		return true;
 	for (int i = 0; i < known->count; i++) {
 		if (known->ids[i] == step)

@@ -27,6 +27,7 @@ struct plx_known_steps {
 	uint32_t next;	  /* steps from here on are newer than the word */
 	uint32_t ids[64]; /* those below that run */
 	int count;
+	bool all; /* too many to say: none is taken for ended */
 };
 
 /* -1: not such a text. */

@@ -18,16 +18,20 @@
 #include <slurm/spank.h>
 
 #include "core/records/options.h"
+#include "spank/pollux/cgroups.h"
 #include "spank/pollux/cpusets.h"
 #include "spank/pollux/holders.h"
+#include "spank/pollux/late.h"
 #include "wire/env.h"
 
 SPANK_PLUGIN(pollux, 1)
 
 #define TEXT_SIZE   1024
-#define USAGE_SIZE  4096 /* what Slurm shows at most */
-#define REFUSAL_S   60	 /* longer than slurmctld waits */
-#define HELP_INDENT 30	 /* columns that Slurm leaves to the option */
+#define TITLE_SIZE  128
+#define USAGE_SIZE  4096  /* what Slurm shows at most */
+#define REFUSAL_S   60	  /* longer than slurmctld waits */
+#define LOCK_MS	    10000 /* for groups of the job to be written */
+#define HELP_INDENT 30	  /* columns that Slurm leaves to the option */
 
 /* In the environment: how Slurm hands the option on, to a step or a shell. */
 #define OPTION	  "_SLURM_SPANK_OPTION_pollux_scheduler_params"
@@ -36,6 +40,8 @@ SPANK_PLUGIN(pollux, 1)
 /* What was given, "" when nothing was; one job a process, one thread. */
 static char params[TEXT_SIZE];
 static char usage[USAGE_SIZE];
+/* In slurmstepd: a lock of the job's group that is held; -1: none. */
+static int lock = -1;
 /* In slurmstepd: why the job keeps its GPUs; NULL: it need not. */
 static const char *undone = "Slurm did not write the job's control groups";
 
@@ -236,47 +242,150 @@ int slurm_spank_init(spank_t spank, int ac, char **av)
 extern int xcpuinfo_abs_to_mac(char *cores, char **cpus) __attribute__((weak));
 extern void slurm_xfree(void **text) __attribute__((weak));
 
-/* In slurmstepd, as root, before the control groups are written. */
-int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
+/* Of slurmstepd: "slurmstepd: [5.7]". */
+static void read_title(char title[TITLE_SIZE])
 {
-	const char *node = getenv("SLURMD_NODENAME");
+	FILE *file = fopen("/proc/self/cmdline", "re");
+	size_t got = file ? fread(title, 1, TITLE_SIZE - 1, file) : 0;
+
+	title[got] = '\0';
+	if (file)
+		fclose(file);
+}
+
+/*
+ * Is it a step of slurmctld's? A user can set the variable. A number of these
+ * slurmctld knows him to have taken (sched/pollux/resize/constrain.c), but for
+ * that of a component. With several tasks here it would look several times.
+ */
+static bool is_constraining(spank_t spank, char text[TEXT_SIZE])
+{
+	char title[TITLE_SIZE];
+	uint32_t step = 0;
+	uint32_t tasks = 0;
+
+	read_title(title);
+	return spank_getenv(spank, PLX_ENV_CONSTRAIN, text, TEXT_SIZE) ==
+		       ESPANK_SUCCESS &&
+	       spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+	       step - PLX_CONSTRAIN_FIRST < PLX_CONSTRAIN_COUNT &&
+	       spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) ==
+		       ESPANK_SUCCESS &&
+	       tasks == 1 && !plx_late_component(title);
+}
+
+/* What the job may use of this node is about to be written, and less of it. */
+static int note_next(uint32_t job, int group, const char *text)
+{
+	struct plx_known_steps known;
+	struct plx_error err = { .text = "not such a word" };
+
+	if (!plx_late_lock(lock, true, LOCK_MS)) {
+		slurm_error("pollux: job %u: other steps are being begun: the "
+			    "job keeps its GPUs",
+			    job);
+		/* Slurm does not call slurm_spank_exit() then. */
+		sleep(REFUSAL_S);
+		return -1;
+	}
+	/* Where nothing can be noted, steps are begun as without this. */
+	if (plx_known_steps_parse(text, &known) < 0 ||
+	    plx_late_note(PLX_LATE_FOLDER, group, known.next, &err) < 0)
+		slurm_error("pollux: job %u: %s", job, err.text);
+	return 0;
+}
+
+static int ask_whether_late(uint32_t job, int group, uint32_t step)
+{
+	char title[TITLE_SIZE];
+
+	if (!plx_late_lock(lock, false, LOCK_MS)) {
+		slurm_error("pollux: job %u: its groups are being written",
+			    job);
+		return -1;
+	}
+	read_title(title);
+	if (!plx_late_is(PLX_LATE_FOLDER, group, step, title))
+		return 0;
+	slurm_error("pollux: job %u: its credential is from before the job "
+		    "gave up GPUs: %s is not begun",
+		    job, title);
+	return -1;
+}
+
+/* -1: it may not be begun. */
+static int begin_step(spank_t spank, int group, uint32_t job)
+{
+	char text[TEXT_SIZE];
+	uint32_t step = 0;
+
+	if (spank_get_item(spank, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
+		return 0;
+	lock = plx_late_open_lock(group);
+	if (is_constraining(spank, text))
+		return note_next(job, group, text);
+	return ask_whether_late(job, group, step);
+}
+
+/* The groups are written. */
+static void end_writing(void)
+{
+	if (lock < 0)
+		return;
+	plx_late_unlock(lock);
+	close(lock);
+	lock = -1;
+}
+
+static void narrow_cpus(spank_t spank, const char *node, uint32_t uid,
+			uint32_t job)
+{
 	struct plx_error err = { .text = "" };
 	char *cores = NULL;
 	char *cpus = NULL;
-	uint32_t job = 0;
-	uid_t uid = 0;
 	int folder = -1;
 
-	(void) ac;
-	(void) av;
-	if (spank_context() != S_CTX_REMOTE || !node || !xcpuinfo_abs_to_mac ||
-	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
-	    spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS ||
+	if (!xcpuinfo_abs_to_mac ||
 	    spank_get_item(spank, S_JOB_ALLOC_CORES, &cores) !=
 		    ESPANK_SUCCESS ||
 	    !cores)
-		return ESPANK_SUCCESS;
+		return;
 	folder = plx_cpusets_open(node, uid, job);
 	if (folder < 0)
-		return ESPANK_SUCCESS;
+		return;
 	if (xcpuinfo_abs_to_mac(cores, &cpus) == 0 && cpus &&
 	    plx_cpusets_narrow(folder, cpus, &err) < 0)
 		slurm_error("pollux: job %u: %s", job, err.text);
 	close(folder);
 	if (slurm_xfree)
 		slurm_xfree((void **) &cpus);
-	return ESPANK_SUCCESS;
 }
 
-/* Is it a step of slurmctld's? A user can set the variable, not the number. */
-static bool is_constraining(spank_t spank, char text[TEXT_SIZE])
+/* In slurmstepd, as root, before the control groups are written. */
+int slurm_spank_init_post_opt(spank_t spank, int ac, char **av)
 {
-	uint32_t step = 0;
+	const char *node = getenv("SLURMD_NODENAME");
+	uint32_t job = 0;
+	uid_t uid = 0;
+	int group = -1;
+	int rc = 0;
 
-	return spank_getenv(spank, PLX_ENV_CONSTRAIN, text, TEXT_SIZE) ==
-		       ESPANK_SUCCESS &&
-	       spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
-	       step - PLX_CONSTRAIN_FIRST < PLX_CONSTRAIN_COUNT;
+	(void) ac;
+	(void) av;
+	if (spank_context() != S_CTX_REMOTE || !node ||
+	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS)
+		return ESPANK_SUCCESS;
+	group = plx_cgroup_open_devices(node, uid, job);
+	if (group >= 0) {
+		rc = begin_step(spank, group, job);
+		close(group);
+	}
+	/* Slurm 22.05 takes only what is negative for a failure. */
+	if (rc < 0)
+		return -1;
+	narrow_cpus(spank, node, uid, job);
+	return ESPANK_SUCCESS;
 }
 
 /*
@@ -296,6 +405,7 @@ int slurm_spank_task_post_fork(spank_t spank, int ac, char **av)
 
 	(void) ac;
 	(void) av;
+	end_writing();
 	undone = NULL;
 	if (!is_constraining(spank, text) ||
 	    spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
@@ -344,6 +454,7 @@ int slurm_spank_user_init(spank_t spank, int ac, char **av)
 {
 	(void) ac;
 	(void) av;
+	end_writing();
 	if (!params[0] && spank_getenv(spank, INHERITED, params,
 				       sizeof(params)) != ESPANK_SUCCESS)
 		return ESPANK_SUCCESS;

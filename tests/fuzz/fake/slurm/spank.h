@@ -12,7 +12,13 @@
 
 enum { ESPANK_SUCCESS, ESPANK_BAD_ARG };
 enum { S_CTX_ALLOCATOR, S_CTX_JOB_SCRIPT, S_CTX_LOCAL, S_CTX_REMOTE };
-enum { S_JOB_ID, S_JOB_UID, S_JOB_STEPID, S_JOB_ALLOC_CORES };
+enum {
+	S_JOB_ID,
+	S_JOB_UID,
+	S_JOB_STEPID,
+	S_JOB_LOCAL_TASK_COUNT,
+	S_JOB_ALLOC_CORES
+};
 
 typedef struct spank_handle *spank_t;
 

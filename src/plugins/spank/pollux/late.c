@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* late.c - steps that are begun with what their job had before */
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "spank/pollux/late.h"
+
+#define WAIT_NS 10000000L
+/* By then no credential from before is good any more. */
+#define KEPT_S 3600
+/* Numbers from here on are Slurm's own; the external step is slurmctld's. */
+#define NORMAL_END 0xfffffff0u
+#define EXTERNAL   0xfffffffcu
+
+/* Version 1, and version 2 of Linux 5.14 on. */
+int plx_late_open_lock(int group)
+{
+	int lock = openat(group, "devices.allow", O_WRONLY | O_CLOEXEC);
+
+	if (lock >= 0)
+		return lock;
+	return openat(group, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+}
+
+bool plx_late_lock(int lock, bool alone, int wait_ms)
+{
+	const struct timespec pause = { 0, WAIT_NS };
+	int how = (alone ? LOCK_EX : LOCK_SH) | LOCK_NB;
+
+	if (lock < 0)
+		return true;
+	for (int i = 0; i <= wait_ms / (WAIT_NS / 1000000); i++) {
+		if (flock(lock, how) == 0)
+			return true;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+void plx_late_unlock(int lock)
+{
+	(void) flock(lock, LOCK_UN);
+}
+
+/* Nobody else may write there; -1: it is not there, or not so. */
+static int open_folder(const char *path)
+{
+	struct stat about;
+	int folder =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (folder < 0)
+		return -1;
+	if (fstat(folder, &about) == 0 && about.st_uid == geteuid() &&
+	    !(about.st_mode & (S_IWGRP | S_IWOTH)))
+		return folder;
+	close(folder);
+	errno = EPERM;
+	return -1;
+}
+
+static int name_of(int group, char name[64])
+{
+	struct stat about;
+
+	if (fstat(group, &about) < 0)
+		return -1;
+	snprintf(name, 64, "%llx.%llx", (unsigned long long) about.st_dev,
+		 (unsigned long long) about.st_ino);
+	return 0;
+}
+
+/* False: none is noted. */
+static bool read_next(int folder, const char *name, uint32_t *next)
+{
+	char text[32];
+	ssize_t got = -1;
+	int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (file < 0)
+		return false;
+	got = read(file, text, sizeof(text) - 1);
+	close(file);
+	text[got > 0 ? got : 0] = '\0';
+	if (!isdigit((unsigned char) text[0]))
+		return false;
+	*next = (uint32_t) strtoul(text, NULL, 10);
+	return true;
+}
+
+static int write_next(int folder, const char *name, uint32_t next)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%u\n", next);
+	int file = openat(folder, name,
+			  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			  0600);
+	bool done = false;
+
+	if (file < 0)
+		return -1;
+	done = write(file, text, (size_t) length) == length;
+	return close(file) == 0 && done ? 0 : -1;
+}
+
+static void remove_old(int folder)
+{
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+	struct dirent *entry = NULL;
+	time_t oldest = time(NULL) - KEPT_S;
+
+	if (!dir && again >= 0)
+		close(again);
+	while (dir && (entry = readdir(dir))) {
+		struct stat about;
+
+		if (fstatat(folder, entry->d_name, &about,
+			    AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(about.st_mode) && about.st_mtime < oldest)
+			(void) unlinkat(folder, entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+int plx_late_note(const char *path, int group, uint32_t next,
+		  struct plx_error *err)
+{
+	char name[64];
+	uint32_t before = 0;
+	int folder = -1;
+	int rc = -1;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return plx_fail(err, "%s: %s", path, strerror(errno));
+	folder = open_folder(path);
+	if (folder < 0 || name_of(group, name) < 0) {
+		plx_fail(err, "%s: %s", path, strerror(errno));
+		goto done;
+	}
+	remove_old(folder);
+	if (read_next(folder, name, &before) && before > next)
+		next = before;
+	rc = write_next(folder, name, next);
+	if (rc < 0)
+		plx_fail(err, "%s/%s: %s", path, name, strerror(errno));
+done:
+	if (folder >= 0)
+		close(folder);
+	return rc;
+}
+
+bool plx_late_component(const char *title)
+{
+	const char *end = strrchr(title, ']');
+	const char *at = strrchr(title, '.');
+
+	if (!at || !end)
+		return false;
+	while (at < end && *at != '+' && *at != ' ')
+		at++;
+	return at < end && *at == '+';
+}
+
+bool plx_late_is(const char *path, int group, uint32_t step, const char *title)
+{
+	int folder = open_folder(path);
+	char name[64];
+	uint32_t next = 0;
+	bool noted = false;
+
+	if (folder < 0)
+		return false;
+	noted = name_of(group, name) == 0 && read_next(folder, name, &next);
+	close(folder);
+	if (!noted)
+		return false;
+	return step < next || (step >= NORMAL_END && step != EXTERNAL) ||
+	       plx_late_component(title);
+}

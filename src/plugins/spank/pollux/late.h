@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * late.h - steps that are begun with what their job had before
+ *
+ * A step's credential says what its job had when slurmctld made it, and is good
+ * for minutes. Slurm writes the control groups of the job by it when the step
+ * is begun. A job that kept one back while it gave GPUs up would have them
+ * again. So a node notes, before it writes the groups of a job that gives
+ * devices up, which number the job's next step will have; no step below is
+ * begun there any more. The job's group is locked from that question, or note,
+ * until the groups are written.
+ *
+ * A note is a file of root's, named by the device and inode of the job's
+ * control group: where the job is put into the queue, its next run has another
+ * group, and counts its steps anew.
+ *
+ * Needs root. Not for threads.
+ */
+#ifndef SPANK_POLLUX_LATE_H
+#define SPANK_POLLUX_LATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+
+#define PLX_LATE_FOLDER "/run/pollux-steps"
+
+/*
+ * group: the job's, an open folder. A file in there that nobody but root can
+ * open: who can open a file can lock it. -1: there is none.
+ */
+int plx_late_open_lock(int group);
+
+/*
+ * Alone, or with others that begin steps; wait_ms at most. False: somebody else
+ * has it. Without a lock: true.
+ */
+bool plx_late_lock(int lock, bool alone, int wait_ms);
+void plx_late_unlock(int lock);
+
+/*
+ * Steps below `next` are late from now on; a number that was noted before stays
+ * if it is larger. folder: made, if need be. Notes that are older than an hour
+ * go. -1 with err set: nothing is noted.
+ */
+int plx_late_note(const char *folder, int group, uint32_t next,
+		  struct plx_error *err);
+
+/* A step of the job's; title: of its slurmstepd, as "[5.7+0]" or "[5.7]". */
+bool plx_late_is(const char *folder, int group, uint32_t step,
+		 const char *title);
+
+/*
+ * Is it a step of a component of a heterogeneous job? A user can have any
+ * number for such a step, and slurmctld does not count it.
+ */
+bool plx_late_component(const char *title);
+
+#endif
