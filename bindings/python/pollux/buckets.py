@@ -250,6 +250,10 @@ class Buckets:
         self._dirty = False
         self.stage = WATCHING
 
+    def added_up(self) -> bool:
+        """In this pass there was a backward() in no_sync(), and no other."""
+        return self.stage == WATCHING and self._dirty
+
     def zero(self, params: Optional[Set[torch.nn.Parameter]] = None) -> None:
         """All of them, or those of an optimiser with these parameters."""
         if params is not None:

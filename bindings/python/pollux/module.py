@@ -53,6 +53,7 @@ class DistributedDataParallel(torch.nn.Module):
             yield
         finally:
             flats.stage = before
+            self._run.added_up()
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Zero the gradients; they stay where they are."""

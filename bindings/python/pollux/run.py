@@ -420,6 +420,11 @@ class Run:
             loss = self._scaler.scale(loss)
         loss.backward(**kwargs)
 
+    def added_up(self) -> None:
+        """At the end of no_sync()."""
+        if self.buckets.added_up():
+            self._optimizers[0].waits = True
+
     def _gradient(self, bucket: Bucket) -> None:
         self._handle.gradient(bucket.number, bucket.flat.data_ptr())
 

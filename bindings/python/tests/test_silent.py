@@ -35,6 +35,34 @@ class Refused(Alone):
                         optimizer.zero_grad()
         self.refused("do not accumulate", accumulate)
 
+    def test_unsynchronised(self):
+        """accumulation by the script itself, in no_sync() as DDP wants it"""
+        def accumulate():
+            run, loader, model, optimizer = start()
+            for _epoch in run.epochs(1):
+                for step, (_own, inputs, targets) in enumerate(loader):
+                    last = step % 2
+                    with contextlib.nullcontext() if last else \
+                            model.no_sync():
+                        (loss_of(model, inputs, targets) / 2).backward()
+                    if last:
+                        optimizer.step()
+                        optimizer.zero_grad()
+        self.refused("do not accumulate", accumulate)
+
+    def test_left_out_parts(self):
+        """a batch left out after its no_sync() is not taken for that"""
+        run, loader, model, optimizer = start()
+        for _epoch in run.epochs(1):
+            for step, (_own, inputs, targets) in enumerate(loader):
+                optimizer.zero_grad()
+                with model.no_sync():
+                    loss_of(model, inputs, targets).backward()
+                if step != 2:
+                    loss_of(model, inputs, targets).backward()
+                    optimizer.step()
+        self.assertEqual(run.info().step, 7)
+
     def test_left_out_step(self):
         """a step that is left out on purpose is not taken for that"""
         run, loader, model, optimizer = start()
