@@ -99,6 +99,7 @@ class _Script:
                 module.startswith("torch.")
         for call in _calls(self._tree):
             self._look_at_call(call, torchs_ddp)
+        self._look_at_means()
         for node in ast.walk(self._tree):
             if isinstance(node, (ast.For, ast.While)):
                 self._look_in_loop(node)
@@ -122,6 +123,28 @@ class _Script:
             self._look_at_loader(call)
         if last == "step":
             self._look_at_step(call)
+        if name == "signal.signal" and len(call.args) == 2 and _name(
+                call.args[0]).endswith("SIGTERM") and not _name(
+                    call.args[1]).endswith("SIG_DFL"):
+            self._add("warning", "sigterm", call, "libpollux saves at "
+                      "SIGTERM, but not where the script has a handler of "
+                      "its own: leave it out")
+
+    def _look_at_means(self) -> None:
+        """Sums that are divided by the number of steps."""
+        loaders = {_name(target) for node in ast.walk(self._tree)
+                   if isinstance(node, ast.Assign) and
+                   _name(node.value) == "pollux.DataLoader"
+                   for target in node.targets}
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.BinOp) and isinstance(
+                    node.op, ast.Div) and isinstance(
+                        node.right, ast.Call) and _name(
+                            node.right) == "len" and _name(
+                                node.right.args[0]) in loaders:
+                self._add("warning", "mean", node, "len() counts steps of the "
+                          "base batch, and an epoch of larger ones has fewer: "
+                          "divide by the samples, or use pollux.Metrics")
 
     def _look_at_loader(self, call: ast.Call) -> None:
         values = call.args[1:2] + [k.value for k in call.keywords
@@ -148,9 +171,13 @@ class _Script:
                           "several times, as LBFGS does, costs as many")
 
     def _look_in_loop(self, loop: ast.AST) -> None:
+        every = {_name(target) for node in ast.walk(loop)
+                 if isinstance(node, ast.Assign) and
+                 self._is_every(node.value) for target in node.targets}
         for node in ast.walk(loop):
-            if isinstance(node, ast.If) and self._is_every(node.test) and \
-                    self._only_steps(node):
+            if isinstance(node, ast.If) and (
+                    self._is_every(node.test) or _name(node.test) in every) \
+                    and self._only_steps(node):
                 self._add("wrong", "accumulate", node, "gradients are added "
                           "up over several batches: give the whole batch to "
                           "pollux.DataLoader and max_gpu_batch to "

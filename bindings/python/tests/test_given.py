@@ -212,11 +212,16 @@ class Checked(unittest.TestCase):
             ("for b in l: o.add_param_group(g)", "wrong", "unfreeze"),
             ("for b in l:\n    if i % 4 == 0:\n        o.step()", "wrong",
              "accumulate"),
+            ("for b in l:\n    last = i % 4 == 3\n    if last: o.step()",
+             "wrong", "accumulate"),
+            ("signal.signal(signal.SIGTERM, save)", "warning", "sigterm"),
+            ("l = pollux.DataLoader(d)\nprint(total / len(l))", "warning",
+             "mean"),
         ]
         for body, state, name in cases:
             found = self.found(body)
             self.assertEqual([f[:2] for f in found], [(state, name)], body)
-            self.assertRegex(found[0][2], r"line [2-4]$")
+            self.assertRegex(found[0][2], r"line [2-5]$")
 
     def test_nothing(self):
         """what works is not named"""
@@ -227,6 +232,10 @@ class Checked(unittest.TestCase):
                      "for b in l:\n    if i % 5 == 0:\n"
                      "        loss.backward()\n        generator.step()",
                      "for e in es:\n    if e % 9 == 0: scheduler.step()",
+                     "signal.signal(signal.SIGUSR1, save)",
+                     "signal.signal(signal.SIGTERM, signal.SIG_DFL)",
+                     "l = torch.utils.data.DataLoader(d)\nt / len(l)",
+                     "l = pollux.DataLoader(d)\nprint(i / len(d), len(l))",
                      "m.requires_grad_(True)",
                      "for b in l: m.requires_grad_(False)"):
             self.assertEqual([f[:2] for f in self.found(body)],
